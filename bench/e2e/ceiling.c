@@ -10,9 +10,9 @@
 #include "bench/common/report.h"
 #include "bench/e2e/e2e.h"
 #include "bench/live/fill.h"
-#include "coord/writes/writes.h"
-#include "shardsched/ledger/book.h"
-#include "shardsched/ledger/home.h"
+#include "coord/bulk/bulk_writer.h"
+#include "shardsched/records/pod_location.h"
+#include "shardsched/records/txn_builder.h"
 #include "store/keys/partition.h"
 
 enum { INFLIGHT = 4, GROUPS_MAX = 64 };
@@ -27,7 +27,7 @@ struct ceiling {
 	int64_t group_rev[INFLIGHT];          /* each slot has groups of its own */
 	uint32_t next_pod;
 	uint32_t next_node[INFLIGHT], first_node[INFLIGHT]; /* each has its own */
-	struct book book[INFLIGHT];
+	struct txn_builder builder[INFLIGHT];
 	char *state, *alloc, *group; /* values */
 	size_t state_len, alloc_len, group_len;
 	bool done;
@@ -93,23 +93,23 @@ static void fill(struct ceiling *c, enum fill_what what)
 
 /* -- the transactions --------------------------------------------------------------- */
 
-static bool add_pod(struct ceiling *c, struct book *book, uint32_t number)
+static bool add_pod(struct ceiling *c, struct txn_builder *builder, uint32_t number)
 {
 	struct load_object object;
-	struct book_decided decided = {.spec_rev = c->spec_rev[number],
-	                               .state = pl_span(c->state, c->state_len)};
+	struct builder_decision decided = {.spec_rev = c->spec_rev[number],
+	                                   .state = pl_span(c->state, c->state_len)};
 
 	load_pod(&c->opts->load, number, &object);
-	decided.pod = (struct book_pod){.partition = c->home[number],
-	                                .space = pl_span_str(object.scope),
-	                                .name = pl_span_str(object.name)};
-	return book_put_state(book, &decided);
+	decided.pod = (struct builder_pod){.partition = c->home[number],
+	                                   .namespace = pl_span_str(object.scope),
+	                                   .name = pl_span_str(object.name)};
+	return builder_put_state(builder, &decided);
 }
 
-static bool add_node(struct ceiling *c, struct book *book, uint32_t number)
+static bool add_node(struct ceiling *c, struct txn_builder *builder, uint32_t number)
 {
 	struct load_object object;
-	struct book_node node;
+	struct builder_node node;
 
 	load_node(&c->opts->load, number, &object);
 	node.cluster = pl_span_str(object.scope);
@@ -117,18 +117,18 @@ static bool add_node(struct ceiling *c, struct book *book, uint32_t number)
 	bench_check(partition_of_node(node.cluster, node.name, c->opts->load.partitions,
 	                              &node.partition, NULL),
 	            NULL, "a node");
-	return book_put_alloc(book, &node, c->alloc_rev[number],
-	                      pl_span(c->alloc, c->alloc_len));
+	return builder_put_alloc(builder, &node, c->alloc_rev[number],
+	                         pl_span(c->alloc, c->alloc_len));
 }
 
-static bool add_group(struct ceiling *c, struct book *book, struct pl_arena *arena,
-                      unsigned slot, uint32_t number)
+static bool add_group(struct ceiling *c, struct txn_builder *builder,
+                      struct pl_arena *arena, unsigned slot, uint32_t number)
 {
 	char key[64];
 	int len = snprintf(key, sizeof key, "/groups/bench/term-%u-%u", slot, number);
 
-	return book_put(book, pl_arena_dup(arena, pl_span(key, (size_t)len)),
-	                c->group_rev[slot], pl_span(c->group, c->group_len));
+	return builder_put(builder, pl_arena_dup(arena, pl_span(key, (size_t)len)),
+	                   c->group_rev[slot], pl_span(c->group, c->group_len));
 }
 
 /* What the guard adds. */
@@ -155,7 +155,7 @@ static void add_fences(struct ceiling *c, struct pl_arena *arena, struct kv_req 
 }
 
 /* A node is in one transaction at a time: slot s has nodes s, s + INFLIGHT, ... */
-static uint32_t node_at(const struct ceiling *c, unsigned slot, uint32_t i)
+static uint32_t node_by_key(const struct ceiling *c, unsigned slot, uint32_t i)
 {
 	uint32_t each = c->opts->load.nodes / INFLIGHT;
 
@@ -165,25 +165,25 @@ static uint32_t node_at(const struct ceiling *c, unsigned slot, uint32_t i)
 static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_req *req)
 {
 	struct ceiling *c = ctx;
-	struct book *book = &c->book[slot];
+	struct txn_builder *builder = &c->builder[slot];
 	uint32_t left = c->opts->load.pods - c->next_pod;
 	uint32_t pods = left < c->pods ? left : c->pods;
 	bool fits = true;
 
 	if (pods == 0)
 		return false;
-	book_begin(book, arena, kv_limits(c->live.kv));
+	builder_begin(builder, arena, kv_limits(c->live.kv));
 	for (uint32_t i = 0; i < pods && fits; i++)
-		fits = add_pod(c, book, c->next_pod + i);
+		fits = add_pod(c, builder, c->next_pod + i);
 	c->first_node[slot] = c->next_node[slot];
 	for (uint32_t i = 0; i < c->nodes && fits; i++)
-		fits = add_node(c, book, node_at(c, slot, i));
+		fits = add_node(c, builder, node_by_key(c, slot, i));
 	for (uint32_t i = 0; i < c->groups && fits; i++)
-		fits = add_group(c, book, arena, slot, i);
+		fits = add_group(c, builder, arena, slot, i);
 	bench_check(fits ? PL_OK : PL_LIMIT, NULL, "a transaction of the ceiling");
 	c->next_pod += pods;
 	c->next_node[slot] += c->nodes;
-	book_req(book, req);
+	builder_req(builder, req);
 	add_fences(c, arena, req);
 	return true;
 }
@@ -198,7 +198,7 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
 	            "a placement that must succeed");
 	c->group_rev[slot] = result->header.revision;
 	for (uint32_t i = 0; i < c->nodes; i++)
-		c->alloc_rev[node_at(c, slot, i)] = result->header.revision;
+		c->alloc_rev[node_by_key(c, slot, i)] = result->header.revision;
 }
 
 static void on_done(void *ctx, const struct pl_err *err)
@@ -277,12 +277,12 @@ double ceiling_run(const struct race_opts *opts, const struct history *history,
                    const char *fields)
 {
 	struct ceiling *c = bench_alloc(1, sizeof *c);
-	struct writes_opts writes = {.slots = INFLIGHT,
-	                             .next = on_next,
-	                             .answer = on_answer,
-	                             .done = on_done,
-	                             .ctx = c};
-	struct writes *out = NULL;
+	struct bulk_opts writes = {.slots = INFLIGHT,
+	                           .next = on_next,
+	                           .answer = on_answer,
+	                           .done = on_done,
+	                           .ctx = c};
+	struct bulk_writer *out = NULL;
 	struct meter used;
 	struct pl_err err = {0};
 
@@ -291,7 +291,7 @@ double ceiling_run(const struct race_opts *opts, const struct history *history,
 	set_sizes(c, history);
 	prepare(c);
 	meter_start(&used, &c->live);
-	bench_check(writes_open(c->live.kv, &writes, &out, &err), &err, "ceiling");
+	bench_check(bulk_open(c->live.kv, &writes, &out, &err), &err, "ceiling");
 	while (!c->done)
 		(void)uv_run(&c->live.loop, UV_RUN_ONCE);
 	meter_end(&used, &c->live);

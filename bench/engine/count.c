@@ -14,10 +14,10 @@
 enum { NODES = 5000, PODS = 50 };
 
 /* Not static: callgrind switches on at this name. */
-void count_decide(struct scene *scene, struct fw_class *class, struct outcome *out);
+void count_decide(struct scene *scene, struct fw_class *class, struct cycle_outcome *out);
 
 __attribute__((noinline)) void count_decide(struct scene *scene, struct fw_class *class,
-                                            struct outcome *out)
+                                            struct cycle_outcome *out)
 {
 	scene_decide(scene, class, out);
 }
@@ -29,7 +29,7 @@ static void child(bool cache)
 		"\"app\":\"web\"}},\"spec\":{\"priority\":0,\"containers\":[{\"name\":"
 		"\"c\",\"image\":\"app:1\",\"resources\":{\"requests\":{\"cpu\":\"100m\","
 		"\"memory\":\"500Mi\"}}}]}}";
-	struct outcome outcome;
+	struct cycle_outcome outcome;
 	const struct spec *spec;
 	struct fw_class *class;
 	struct scene scene;

@@ -119,7 +119,7 @@ static void decide_all(struct scene *scene, struct run *run)
 	uint64_t cpu_ns;
 
 	for (unsigned i = 0; i < classes; i++) {
-		struct outcome outcome;
+		struct cycle_outcome outcome;
 
 		spec[i] = spec_of(scene, run, i);
 		class[i] = scene_class(scene, spec[i]);
@@ -130,7 +130,7 @@ static void decide_all(struct scene *scene, struct run *run)
 	for (unsigned i = 0; i < run->pods; i++) {
 		unsigned which = i % classes;
 		uint64_t from = pl_clock_ns();
-		struct outcome outcome;
+		struct cycle_outcome outcome;
 
 		scene_decide(scene, class[which], &outcome);
 		if (outcome.result != CYCLE_NODE)

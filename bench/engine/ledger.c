@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #include "bench/engine/bench.h"
-#include "shardsched/ledger/alloc.h"
-#include "shardsched/ledger/book.h"
-#include "shardsched/ledger/state.h"
+#include "shardsched/records/alloc.h"
+#include "shardsched/records/pod_state.h"
+#include "shardsched/records/txn_builder.h"
 #include "store/base/clock.h"
 
-enum { POD_ROUNDS = 2000000, BOOK_PLACEMENTS = 200000, PODS_MAX = 100 };
+enum { POD_ROUNDS = 2000000, BUILDER_PLACEMENTS = 200000, PODS_MAX = 100 };
 
 #define STAMP_MS INT64_C(1795251600000)
 
@@ -32,7 +32,7 @@ static void fill(struct values *values, unsigned pods)
 
 		values->pod[i] =
 			(struct alloc_pod){.partition = i * 64 / pods,
-		                           .space = PL_SPAN_LIT("default"),
+		                           .namespace = PL_SPAN_LIT("default"),
 		                           .name = pl_span(values->name[i], (size_t)len)};
 	}
 	values->alloc = (struct alloc){.generation = 1234,
@@ -105,30 +105,31 @@ static void run(struct values *values, enum op op, unsigned pods)
 static void run_book(struct values *values, unsigned placements)
 {
 	struct kv_limits limits = {.txn_ops = 4 * placements};
-	unsigned rounds = BOOK_PLACEMENTS / placements;
+	unsigned rounds = BUILDER_PLACEMENTS / placements;
 	struct pl_span value = pl_buf_span(&values->buf);
 	bool whole = true;
 	char fields[128];
 	uint64_t from = pl_clock_cpu_ns();
 
 	for (unsigned i = 0; i < rounds; i++) {
-		struct book book;
+		struct txn_builder builder;
 
 		pl_arena_reset(&values->arena);
-		book_begin(&book, &values->arena, limits);
+		builder_begin(&builder, &values->arena, limits);
 		for (unsigned n = 0; n < placements; n++) {
 			struct pl_span name = values->pod[n % PODS_MAX].name;
-			struct book_decided pod = {{.partition = 3,
-			                            .space = PL_SPAN_LIT("default"),
-			                            .name = name},
-			                           .spec_rev = 5,
-			                           .state = value};
-			struct book_node node = {.partition = 7,
-			                         .cluster = PL_SPAN_LIT("east"),
-			                         .name = name};
+			struct builder_decision pod = {
+				{.partition = 3,
+			         .namespace = PL_SPAN_LIT("default"),
+			         .name = name},
+				.spec_rev = 5,
+				.state = value};
+			struct builder_node node = {.partition = 7,
+			                            .cluster = PL_SPAN_LIT("east"),
+			                            .name = name};
 
-			whole = whole && book_put_state(&book, &pod) &&
-			        book_put_alloc(&book, &node, 9, value);
+			whole = whole && builder_put_state(&builder, &pod) &&
+			        builder_put_alloc(&builder, &node, 9, value);
 		}
 	}
 	from = pl_clock_cpu_ns() - from;

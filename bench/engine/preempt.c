@@ -118,7 +118,7 @@ static void stir(struct scene *scene)
 {
 	PL_BITSET_EACH (slot, scene->snapshot.live) {
 		uint32_t placed = scene->snapshot.row[slot].first_pod;
-		const struct placed *pod = &scene->snapshot.placed[placed];
+		const struct placed_pod *pod = &scene->snapshot.placed[placed];
 		int64_t started_ms = pod->started_ms;
 		const struct spec *spec =
 			model_ref(&scene->model, MODEL_SPECS, pod->view->spec);
@@ -172,7 +172,7 @@ static void run(const struct load *load, unsigned nodes, bool all, bool cache)
 	class = scene_class(&scene, spec);
 	while (done < DECISIONS) {
 		struct preempt_outcome out;
-		struct outcome outcome;
+		struct cycle_outcome outcome;
 		uint64_t from, cpu_from;
 
 		if (load->restless)

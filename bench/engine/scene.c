@@ -59,10 +59,10 @@ void scene_init(struct scene *scene, unsigned nodes, bool cache)
 	                           &scene->profiles, &err),
 	            &err, "profile");
 	if (cache)
-		bench_check(classes_new(&scene->snapshot, CLASSES_BYTES, &scene->classes,
-		                        &err),
+		bench_check(class_cache_new(&scene->snapshot, CLASSES_BYTES,
+		                            &scene->classes, &err),
 		            &err, "classes");
-	opts.cache = cache ? classes_cache(scene->classes) : NULL;
+	opts.cache = cache ? class_cache_ops(scene->classes) : NULL;
 	bench_check(cycle_new(&opts, &scene->cycle, &err), &err, "cycle");
 	bench_check(preempt_new(&scene->preempt, &err), &err, "preemption");
 }
@@ -71,7 +71,7 @@ void scene_done(struct scene *scene)
 {
 	preempt_free(scene->preempt);
 	cycle_free(scene->cycle);
-	classes_free(scene->classes);
+	class_cache_free(scene->classes);
 	profiles_drop(&scene->profiles);
 	snapshot_done(&scene->snapshot);
 	model_done(&scene->model);
@@ -106,11 +106,11 @@ struct fw_class *scene_class(struct scene *scene, const struct spec *spec)
 void scene_class_close(struct scene *scene, struct fw_class *class)
 {
 	if (scene->classes != NULL)
-		classes_forget(scene->classes, class);
+		class_cache_forget(scene->classes, class);
 	fw_class_close(&scene->snapshot, class);
 }
 
-void scene_decide(struct scene *scene, struct fw_class *class, struct outcome *out)
+void scene_decide(struct scene *scene, struct fw_class *class, struct cycle_outcome *out)
 {
 	struct pod_self self = {.nominated = SNAPSHOT_NONE, .created_ms = 1};
 

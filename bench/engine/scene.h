@@ -2,7 +2,7 @@
 #ifndef BENCH_ENGINE_SCENE_H
 #define BENCH_ENGINE_SCENE_H
 
-#include "shardsched/classes/classes.h"
+#include "shardsched/classes/class_cache.h"
 #include "shardsched/preempt/preempt.h"
 
 enum { SCENE_ZONES = 10, SCENE_RACK_NODES = 40 };
@@ -11,7 +11,7 @@ struct scene {
 	struct model model;
 	struct snapshot snapshot;
 	struct profiles profiles;
-	struct classes *classes; /* NULL: without the cache */
+	struct class_cache *classes; /* NULL: without the cache */
 	struct cycle *cycle;
 	struct preempt *preempt;
 	struct pl_arena arena;
@@ -30,7 +30,7 @@ struct fw_class *scene_class(struct scene *scene, const struct spec *spec);
 void scene_class_close(struct scene *scene, struct fw_class *class);
 
 /* One decision, for a pod of a name of its own. */
-void scene_decide(struct scene *scene, struct fw_class *class, struct outcome *out);
+void scene_decide(struct scene *scene, struct fw_class *class, struct cycle_outcome *out);
 void scene_place(struct scene *scene, const struct spec *spec, uint32_t slot);
 /* One that started then, with a name as controllers give them. */
 void scene_place_old(struct scene *scene, const struct spec *spec, uint32_t slot,

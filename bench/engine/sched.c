@@ -103,7 +103,7 @@ static void answer(struct run *run, const struct sched_action *action)
 		run->then[i].op = txn->then[i].op;
 	result.txn = (struct kv_txn_result){
 		.succeeded = true, .results = run->then, .count = txn->then_count};
-	sched_answer(run->sched, action->call, &result, NULL);
+	sched_answer(run->sched, action->txn, &result, NULL);
 }
 
 static void place_all(struct run *run)
@@ -114,7 +114,7 @@ static void place_all(struct run *run)
 	do {
 		sched_run(run->sched, now_ms, INT64_C(1795251600000), TURN);
 		while (sched_next(run->sched, &action))
-			if (action.what == SCHED_CALL)
+			if (action.what == SCHED_TXN)
 				answer(run, &action);
 	} while (sched_deadline_ms(run->sched) <= now_ms);
 }

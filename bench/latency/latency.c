@@ -21,7 +21,7 @@
 #include "bench/live/fleet.h"
 #include "bench/live/onlooker.h"
 #include "bench/live/verify.h"
-#include "shardsched/ledger/book.h"
+#include "shardsched/records/txn_builder.h"
 #include "store/base/clock.h"
 #include "store/keys/partition.h"
 
@@ -34,7 +34,7 @@ struct slot {
 	bool busy;
 	uint32_t first, count;
 	struct pl_arena arena;
-	struct book book;
+	struct txn_builder builder;
 };
 
 struct latency {
@@ -101,17 +101,17 @@ static void on_answer(void *ctx, const struct kv_result *result, const struct pl
 static bool add_pod(struct slot *slot, uint32_t number)
 {
 	struct load_object *object = pl_arena_alloc(&slot->arena, sizeof *object);
-	struct book_pod pod;
+	struct builder_pod pod;
 
 	if (object == NULL)
 		bench_fail("out of memory");
 	load_pod(&slot->l->load, number, object);
-	pod = (struct book_pod){.space = pl_span_str(object->scope),
-	                        .name = pl_span_str(object->name)};
-	bench_check(partition_of_pod(pod.space, pod.name, slot->l->load.partitions,
+	pod = (struct builder_pod){.namespace = pl_span_str(object->scope),
+	                           .name = pl_span_str(object->name)};
+	bench_check(partition_of_pod(pod.namespace, pod.name, slot->l->load.partitions,
 	                             &pod.partition, NULL),
 	            NULL, "a pod");
-	return book_submit(&slot->book, &pod, pod.partition, load_json(object));
+	return builder_submit(&slot->builder, &pod, pod.partition, load_json(object));
 }
 
 static void send_some(struct slot *slot, uint32_t count)
@@ -121,7 +121,7 @@ static void send_some(struct slot *slot, uint32_t count)
 	struct pl_err err = {0};
 
 	pl_arena_reset(&slot->arena);
-	book_begin(&slot->book, &slot->arena, kv_limits(l->kv));
+	builder_begin(&slot->builder, &slot->arena, kv_limits(l->kv));
 	slot->first = l->next;
 	slot->count = 0;
 	while (slot->count < count && add_pod(slot, l->next)) {
@@ -130,7 +130,7 @@ static void send_some(struct slot *slot, uint32_t count)
 		slot->count++;
 		l->next++;
 	}
-	book_req(&slot->book, &req);
+	builder_req(&slot->builder, &req);
 	slot->busy = true;
 	bench_check(kv_start(l->kv, &req, LIVE_TIMEOUT_MS, on_answer, slot, NULL, &err),
 	            &err, "submit");

@@ -4,10 +4,10 @@
  */
 #include "bench/common/report.h"
 #include "bench/live/fill_int.h"
-#include "coord/writes/writes.h"
-#include "shardsched/ledger/alloc.h"
-#include "shardsched/ledger/book.h"
-#include "shardsched/ledger/state.h"
+#include "coord/bulk/bulk_writer.h"
+#include "shardsched/records/alloc.h"
+#include "shardsched/records/pod_state.h"
+#include "shardsched/records/txn_builder.h"
 #include "store/base/clock.h"
 #include "store/keys/partition.h"
 
@@ -15,7 +15,7 @@ enum { SLOTS = 8, PER_TXN = 32, VALUE_MAX = 16384 };
 
 struct before {
 	struct filler *f;
-	struct book book[SLOTS];
+	struct txn_builder builder[SLOTS];
 	struct pl_buf buf;
 };
 
@@ -61,18 +61,19 @@ static struct pl_span alloc_of(struct before *b, struct pl_arena *arena,
 	return printed(b, arena);
 }
 
-static bool add_pod(struct book *book, struct pl_arena *arena, const struct book_pod *pod,
-                    struct pl_span json, struct pl_span state)
+static bool add_pod(struct txn_builder *builder, struct pl_arena *arena,
+                    const struct builder_pod *pod, struct pl_span json,
+                    struct pl_span state)
 {
 	const struct keys_id id = {.kind = KEYS_STATE,
 	                           .partition = pod->partition,
-	                           .scope = pod->space,
+	                           .scope = pod->namespace,
 	                           .name = pod->name};
 	struct keys_text key;
 
 	bench_check(keys_build(&id, &key, NULL), NULL, "a key");
-	return book_submit(book, pod, pod->partition, json) &&
-	       book_put(book, pl_arena_dup(arena, keys_span(&key)), 0, state);
+	return builder_submit(builder, pod, pod->partition, json) &&
+	       builder_put(builder, pl_arena_dup(arena, keys_span(&key)), 0, state);
 }
 
 static void sort(struct alloc_pod *pod, uint32_t count)
@@ -87,15 +88,15 @@ static void sort(struct alloc_pod *pod, uint32_t count)
 		}
 }
 
-static bool add_node(struct before *b, struct book *book, struct pl_arena *arena,
-                     uint32_t number)
+static bool add_node(struct before *b, struct txn_builder *builder,
+                     struct pl_arena *arena, uint32_t number)
 {
 	const struct load *load = &b->f->opts->load;
 	uint32_t each = load_before_each(load);
 	struct alloc_pod *pod = pl_arena_zalloc(arena, each, sizeof *pod);
 	struct alloc alloc = {.generation = 1, .pod = pod, .pods = each};
 	const struct load_object *node;
-	struct book_node name;
+	struct builder_node name;
 	bool fits = true;
 
 	if (pod == NULL)
@@ -105,47 +106,47 @@ static bool add_node(struct before *b, struct book *book, struct pl_arena *arena
 	for (uint32_t k = 0; k < each && fits; k++) {
 		const struct load_object *object;
 		struct load_before what;
-		struct home home = {0};
+		struct pod_location location = {0};
 
 		load_before(load, number, k, &b->f->object, &what);
-		filler_home(b->f, &home);
+		filler_location(b->f, &location);
 		object = keep(b, arena);
-		pod[k] = (struct alloc_pod){.partition = home.partition,
-		                            .space = pl_span_str(object->scope),
+		pod[k] = (struct alloc_pod){.partition = location.partition,
+		                            .namespace = pl_span_str(object->scope),
 		                            .name = pl_span_str(object->name)};
 		alloc.used.cpu_milli += what.cpu_milli;
 		alloc.used.memory += what.memory;
 		alloc.used.pods++;
-		fits = add_pod(
-			book, arena,
-			&(struct book_pod){pod[k].partition, pod[k].space, pod[k].name},
-			load_json(object), state_of(b, arena, node));
+		fits = add_pod(builder, arena,
+		               &(struct builder_pod){pod[k].partition, pod[k].namespace,
+		                                     pod[k].name},
+		               load_json(object), state_of(b, arena, node));
 	}
 	alloc.used.nonzero_cpu_milli = alloc.used.cpu_milli;
 	alloc.used.nonzero_memory = alloc.used.memory;
 	sort(pod, each);
-	name = (struct book_node){.cluster = pl_span_str(node->scope),
-	                          .name = pl_span_str(node->name)};
+	name = (struct builder_node){.cluster = pl_span_str(node->scope),
+	                             .name = pl_span_str(node->name)};
 	bench_check(partition_of_node(name.cluster, name.name, load->partitions,
 	                              &name.partition, NULL),
 	            NULL, "a node's partition");
-	return fits && book_put_node(book, &name, 0, 0, load_json(node),
-	                             alloc_of(b, arena, &alloc));
+	return fits && builder_put_node(builder, &name, 0, 0, load_json(node),
+	                                alloc_of(b, arena, &alloc));
 }
 
 static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_req *req)
 {
 	struct before *b = ctx;
-	struct book *book = &b->book[slot];
+	struct txn_builder *builder = &b->builder[slot];
 
 	if (b->f->next == b->f->end)
 		return false;
-	book_begin(book, arena, kv_limits(b->f->kv));
+	builder_begin(builder, arena, kv_limits(b->f->kv));
 	for (uint32_t i = 0; i < PER_TXN && b->f->next < b->f->end; i++) {
-		struct book was = *book;
+		struct txn_builder was = *builder;
 
-		if (!add_node(b, book, arena, b->f->next)) {
-			*book = was; /* in the next one */
+		if (!add_node(b, builder, arena, b->f->next)) {
+			*builder = was; /* in the next one */
 			bench_check(i > 0 ? PL_OK : PL_LIMIT, NULL,
 			            "a node with its pods");
 			break;
@@ -153,7 +154,7 @@ static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_
 		b->f->next++;
 	}
 	filler_say(b->f, "nodes with their pods", b->f->next, b->f->end);
-	book_req(book, req);
+	builder_req(builder, req);
 	return true;
 }
 
@@ -176,16 +177,16 @@ static void on_done(void *ctx, const struct pl_err *err)
 void fill_before(struct filler *f)
 {
 	struct before *b = bench_alloc(1, sizeof *b);
-	struct writes_opts opts = {.slots = SLOTS,
-	                           .next = on_next,
-	                           .answer = on_answer,
-	                           .done = on_done,
-	                           .ctx = b};
-	struct writes *writes;
+	struct bulk_opts opts = {.slots = SLOTS,
+	                         .next = on_next,
+	                         .answer = on_answer,
+	                         .done = on_done,
+	                         .ctx = b};
+	struct bulk_writer *writes;
 	struct pl_err err = {0};
 
 	b->f = f;
 	pl_buf_init(&b->buf, VALUE_MAX);
-	bench_check(writes_open(f->kv, &opts, &writes, &err), &err, "fill nodes");
+	bench_check(bulk_open(f->kv, &opts, &writes, &err), &err, "fill nodes");
 	filler_run(f);
 }

@@ -7,8 +7,8 @@
 #include "bench/live/fill_int.h"
 #include "coord/nodes/nodes.h"
 #include "coord/submit/submit.h"
-#include "shardsched/ledger/home.h"
 #include "shardsched/model/parse.h"
+#include "shardsched/records/pod_location.h"
 #include "store/keys/partition.h"
 
 enum { SLOTS = 8, SAY_EVERY_S = 2 };
@@ -88,7 +88,7 @@ static void fill_nodes(struct filler *f)
 
 /* -- pods -------------------------------------------------------------------------- */
 
-void filler_home(struct filler *f, struct home *out)
+void filler_location(struct filler *f, struct pod_location *out)
 {
 	struct parse parse = {.model = &f->model, .arena = &f->arena};
 	struct pl_err err = {0};
@@ -104,8 +104,8 @@ void filler_home(struct filler *f, struct home *out)
 	}
 	pl_arena_reset(&f->arena);
 	bench_check(pod_parse(&parse, load_json(&f->object), &pod, &err), &err, "a pod");
-	bench_check(home_of(&f->model, &pod, f->opts->load.partitions, out, &err), &err,
-	            "a pod's partition");
+	bench_check(pod_location_of(&f->model, &pod, f->opts->load.partitions, out, &err),
+	            &err, "a pod's partition");
 	pod_drop(&f->model, &pod);
 }
 
@@ -117,10 +117,10 @@ static enum pl_code next_pod(void *ctx, struct submit_pod *out, struct pl_err *e
 	if (f->next == f->end)
 		return PL_NOTFOUND;
 	load_pod(&f->opts->load, f->next++, &f->object);
-	*out = (struct submit_pod){.space = pl_span_str(f->object.scope),
+	*out = (struct submit_pod){.namespace = pl_span_str(f->object.scope),
 	                           .name = pl_span_str(f->object.name),
 	                           .spec = load_json(&f->object)};
-	filler_home(f, &out->home);
+	filler_location(f, &out->location);
 	filler_say(f, "pods submitted", f->next - f->opts->first,
 	           f->end - f->opts->first);
 	return PL_OK;

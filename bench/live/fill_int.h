@@ -2,8 +2,8 @@
 #define BENCH_LIVE_FILL_INT_H
 
 #include "bench/live/fill.h"
-#include "shardsched/ledger/home.h"
 #include "shardsched/model/model.h"
+#include "shardsched/records/pod_location.h"
 
 struct filler {
 	const struct fill_opts *opts;
@@ -23,7 +23,7 @@ void filler_say(struct filler *f, const char *what, uint64_t count, uint64_t of)
 void filler_on_done(void *ctx, const struct pl_err *err);
 void filler_run(struct filler *f);
 /* Of the pod at hand. */
-void filler_home(struct filler *f, struct home *out);
+void filler_location(struct filler *f, struct pod_location *out);
 
 /* before.c: nodes, with the pods that stand on them. */
 void fill_before(struct filler *f);

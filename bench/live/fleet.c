@@ -31,7 +31,7 @@ static uint32_t shards_of(const struct fleet_opts *opts, unsigned which)
 static void start_one(struct fleet *fleet, const struct live *live, unsigned which)
 {
 	const struct fleet_opts *opts = &fleet->opts;
-	char log[CREW_PATH_SIZE], name[NUMBER_SIZE], shards[NUMBER_SIZE];
+	char log[DAEMON_FIXTURE_PATH_SIZE], name[NUMBER_SIZE], shards[NUMBER_SIZE];
 	char partitions[NUMBER_SIZE], ttl[NUMBER_SIZE];
 	const char *args[] = {"--etcd",
 	                      etcd_launch_endpoints(live->launch),
@@ -55,7 +55,7 @@ static void start_one(struct fleet *fleet, const struct live *live, unsigned whi
 	(void)snprintf(ttl, sizeof ttl, "%us", opts->ttl_s);
 	(void)snprintf(log, sizeof log, "%s/placetd-%s.log",
 	               etcd_launch_dir(live->launch), name);
-	bench_check(crew_start(&fleet->process[which], log, args, &err), &err,
+	bench_check(daemon_fixture_start(&fleet->process[which], log, args, &err), &err,
 	            "start placetd");
 }
 
@@ -120,7 +120,7 @@ static void add_line(const char *line, struct fleet_work *sum)
 	sum->txns_fenced += field_of(line, "txns_fenced");
 	sum->conflicts += field_of(line, "conflicts");
 	sum->taken_back += field_of(line, "taken_back");
-	sum->garbled += field_of(line, "garbled");
+	sum->malformed += field_of(line, "garbled");
 }
 
 /* "shard":"p0-12": the number behind the last dash of it. */
@@ -138,7 +138,7 @@ static unsigned shard_of(const char *line)
 }
 
 /* The last figures of each shard, written when it closes. */
-static void read_log(const struct crew_process *process, struct fleet_work *sum)
+static void read_log(const struct daemon_fixture_process *process, struct fleet_work *sum)
 {
 	char(*last)[FIGURES_SIZE] = bench_alloc(FLEET_SHARDS_MAX, FIGURES_SIZE);
 	char *line = bench_alloc(1, LINE_MAX_BYTES);
@@ -160,7 +160,7 @@ static void read_log(const struct crew_process *process, struct fleet_work *sum)
 }
 
 /* Before it goes with its directory. */
-static void show_end(const struct crew_process *process)
+static void show_end(const struct daemon_fixture_process *process)
 {
 	char *text = bench_alloc(1, LINE_MAX_BYTES);
 	FILE *file = fopen(process->log, "re");
@@ -185,13 +185,13 @@ void fleet_stop(struct fleet *fleet, struct fleet_work *sum)
 	*sum = (struct fleet_work){0};
 	for (unsigned i = 0; i < fleet->opts.processes; i++)
 		if (fleet->process[i].pid != 0)
-			crew_signal(&fleet->process[i], SIGTERM);
+			daemon_fixture_signal(&fleet->process[i], SIGTERM);
 	for (unsigned i = 0; i < fleet->opts.processes; i++) {
 		int status;
 
 		if (fleet->process[i].pid == 0)
 			continue;
-		status = crew_wait(&fleet->process[i]);
+		status = daemon_fixture_wait(&fleet->process[i]);
 		if (status != 0) {
 			show_end(&fleet->process[i]);
 			bench_fail("placetd ended with %d, not gracefully", status);
@@ -204,8 +204,8 @@ void fleet_kill(struct fleet *fleet)
 {
 	for (unsigned i = 0; i < fleet->opts.processes; i++)
 		if (fleet->process[i].pid != 0)
-			crew_signal(&fleet->process[i], SIGKILL);
+			daemon_fixture_signal(&fleet->process[i], SIGKILL);
 	for (unsigned i = 0; i < fleet->opts.processes; i++)
 		if (fleet->process[i].pid != 0)
-			(void)crew_wait(&fleet->process[i]);
+			(void)daemon_fixture_wait(&fleet->process[i]);
 }

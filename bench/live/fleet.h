@@ -3,7 +3,7 @@
 #define BENCH_LIVE_FLEET_H
 
 #include "bench/live/live.h"
-#include "coord/daemon/crew.h"
+#include "coord/daemon/daemon_fixture.h"
 
 enum { FLEET_PROCESSES_MAX = 16, FLEET_SHARDS_MAX = 256 };
 
@@ -16,12 +16,12 @@ struct fleet_opts {
 /* What the shards' logs say at the end, summed up. */
 struct fleet_work {
 	double decided, placed, txns, txns_failed, txns_unknown, txns_fenced;
-	double conflicts, taken_back, garbled;
+	double conflicts, taken_back, malformed;
 };
 
 struct fleet {
 	struct fleet_opts opts;
-	struct crew_process process[FLEET_PROCESSES_MAX];
+	struct daemon_fixture_process process[FLEET_PROCESSES_MAX];
 	double rss_max[FLEET_PROCESSES_MAX],
 		cpu_s[FLEET_PROCESSES_MAX]; /* as last seen */
 };

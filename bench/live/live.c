@@ -8,7 +8,7 @@
 
 #include "bench/common/report.h"
 #include "store/base/clock.h"
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 
 enum { FSYNC_BLOCK = 4096, FSYNC_NS = 300000000, PAGE_KEYS = 10000, KEY_MAX = 1024 };
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "bench/common/report.h"
-#include "shardsched/ledger/book.h"
-#include "shardsched/ledger/state.h"
+#include "shardsched/records/pod_state.h"
+#include "shardsched/records/txn_builder.h"
 #include "store/base/list.h"
 
 enum { INFLIGHT = 8, PER_TXN = 64, VALUE_MAX = STATE_BYTES_MAX };
@@ -22,7 +22,7 @@ struct call {
 	struct member *member;
 	struct pl_list gone; /* what is in it; empty: it is free */
 	struct pl_arena arena;
-	struct book book;
+	struct txn_builder builder;
 };
 
 struct member {
@@ -86,7 +86,8 @@ static void on_answer(void *ctx, const struct kv_result *result, const struct pl
 
 static bool add(struct call *call, struct gone *gone)
 {
-	if (!book_put(&call->book, keys_span(&gone->key), gone->revision, gone->value))
+	if (!builder_put(&call->builder, keys_span(&gone->key), gone->revision,
+	                 gone->value))
 		return false;
 	pl_list_del(&gone->link);
 	pl_list_add_tail(&call->gone, &gone->link);
@@ -100,7 +101,7 @@ static void send_some(struct member *m, struct call *call)
 	struct pl_err err = {0};
 
 	pl_arena_reset(&call->arena);
-	book_begin(&call->book, &call->arena, kv_limits(m->kv));
+	builder_begin(&call->builder, &call->arena, kv_limits(m->kv));
 	PL_LIST_EACH (link, &m->waiting) {
 		struct gone *gone = PL_LIST_ITEM(link, struct gone, link);
 
@@ -111,8 +112,9 @@ static void send_some(struct member *m, struct call *call)
 			break;
 	}
 	if (count == 0)
-		bench_fail("say that pods are gone: %s", pl_code_name(call->book.code));
-	book_req(&call->book, &req);
+		bench_fail("say that pods are gone: %s",
+		           pl_code_name(call->builder.code));
+	builder_req(&call->builder, &req);
 	bench_check(kv_start(m->kv, &req, LIVE_TIMEOUT_MS, on_answer, call, NULL, &err),
 	            &err, "say that pods are gone");
 }

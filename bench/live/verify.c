@@ -6,7 +6,7 @@
 
 #include "bench/common/report.h"
 #include "coord/fsck/fsck.h"
-#include "shardsched/ledger/state.h"
+#include "shardsched/records/pod_state.h"
 #include "store/base/clock.h"
 #include "store/keys/keys.h"
 

@@ -22,7 +22,7 @@
 #include "bench/live/fleet.h"
 #include "bench/live/onlooker.h"
 #include "bench/live/verify.h"
-#include "shardsched/ledger/state.h"
+#include "shardsched/records/pod_state.h"
 #include "store/base/clock.h"
 #include "store/keys/keys.h"
 
@@ -146,7 +146,7 @@ static void start_all(struct restart *r)
 	struct pl_err err = {0};
 
 	r->started_wall_ms = pl_clock_wall_ms();
-	bench_check(etcd_launch_revive(r->live.launch, 0, &err), &err,
+	bench_check(etcd_launch_restart(r->live.launch, 0, &err), &err,
 	            "start etcd again");
 	fleet_start(&r->fleet, &r->live, &r->fleet_opts);
 	until_up(r, since);

@@ -106,7 +106,7 @@ static void submitted(void *ctx, unsigned slot, const struct kv_result *result)
 /* -- placement -------------------------------------------------------------- */
 
 /* Slot s owns the nodes s, s + INFLIGHT, ...; a batch takes the next of them. */
-static unsigned node_at(const struct placement *p, unsigned slot, unsigned i)
+static unsigned node_by_key(const struct placement *p, unsigned slot, unsigned i)
 {
 	unsigned per_slot = p->bench->opts->nodes / INFLIGHT;
 
@@ -118,7 +118,7 @@ static void build_placement(struct placement *p, unsigned slot,
 {
 	for (size_t i = 0; i < p->taken[slot]; i++) {
 		unsigned pod = p->first_pod[slot] + (unsigned)i;
-		unsigned node = node_at(p, slot, (unsigned)i);
+		unsigned node = node_by_key(p, slot, (unsigned)i);
 		struct pl_span state = spec_key(p, pod, "state"),
 			       alloc = alloc_key(p, node);
 
@@ -161,7 +161,7 @@ static void placed(void *ctx, unsigned slot, const struct kv_result *result)
 	if (!result->txn.succeeded)
 		bench_check(PL_CONFLICT, NULL, "a placement that must succeed");
 	for (unsigned i = 0; i < p->taken[slot]; i++)
-		p->alloc_rev[node_at(p, slot, i)] = result->header.revision;
+		p->alloc_rev[node_by_key(p, slot, i)] = result->header.revision;
 }
 
 /* -- a run ------------------------------------------------------------------ */

@@ -20,8 +20,8 @@
 #include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "bench/live/pump.h"
-#include "coord/cli/input/intake.h"
-#include "shardsched/ledger/book.h"
+#include "coord/cli/input/pod_input.h"
+#include "shardsched/records/txn_builder.h"
 #include "store/base/clock.h"
 
 enum { INFLIGHT = 8, PARTITIONS = 64, FIELDS = 160, SPEC_MAX = 4096 };
@@ -37,9 +37,9 @@ struct run {
 	const char *source;
 	char path[64], fields[FIELDS];
 	struct files files;
-	struct intake intake;
+	struct pod_input pod_input;
 	/* ceiling */
-	struct book book;
+	struct txn_builder builder;
 	unsigned sent, taken[INFLIGHT];
 	char spec[SPEC_MAX];
 	size_t spec_len;
@@ -81,19 +81,19 @@ static void write_input(struct run *run)
 
 static void read_input(struct run *run)
 {
-	struct intake_opts opts = {.files = &run->files, .partitions = PARTITIONS};
+	struct pod_input_opts opts = {.files = &run->files, .partitions = PARTITIONS};
 	uint64_t start = pl_clock_ns();
-	struct intake_pod pod;
+	struct pod_input_pod pod;
 	struct pl_err err = {0};
 
 	bench_check(files_add(&run->files, run->path, &err), &err, "the input");
-	bench_check(intake_open(&run->intake, &opts, &err), &err, "the input");
-	bench_check(intake_check(&run->intake, &err), &err, "check the input");
-	if (run->intake.pods != run->pods)
+	bench_check(pod_input_open(&run->pod_input, &opts, &err), &err, "the input");
+	bench_check(pod_input_check(&run->pod_input, &err), &err, "check the input");
+	if (run->pod_input.pods != run->pods)
 		bench_check(PL_INVALID, NULL, "as many pods as wanted");
 	bench_emit(run->fields, "check_s", (double)(pl_clock_ns() - start) / 1e9, "s");
 	/* One of them is what the ceiling writes. */
-	bench_check(intake_next(&run->intake, &pod, &err), &err, "the first pod");
+	bench_check(pod_input_next(&run->pod_input, &pod, &err), &err, "the first pod");
 	run->spec_len = pod.pod.json.len < SPEC_MAX ? pod.pod.json.len : SPEC_MAX;
 	memcpy(run->spec, pod.pod.json.at, run->spec_len);
 	bench_emit(run->fields, "bytes_per_pod", (double)run->spec_len, "B");
@@ -102,11 +102,11 @@ static void read_input(struct run *run)
 /* From the start again. */
 static void rewind_input(struct run *run)
 {
-	struct intake_opts opts = run->intake.opts;
+	struct pod_input_opts opts = run->pod_input.opts;
 	struct pl_err err = {0};
 
-	intake_close(&run->intake);
-	bench_check(intake_open(&run->intake, &opts, &err), &err, "the input");
+	pod_input_close(&run->pod_input);
+	bench_check(pod_input_open(&run->pod_input, &opts, &err), &err, "the input");
 }
 
 /* -- the ceiling ----------------------------------------------------------- */
@@ -116,23 +116,23 @@ static bool next_plain(void *ctx, unsigned slot, struct kv_req *req)
 	struct run *run = ctx;
 	unsigned count = 0;
 
-	book_begin(&run->book, &run->live.arena, kv_limits(run->live.kv));
+	builder_begin(&run->builder, &run->live.arena, kv_limits(run->live.kv));
 	while (run->sent + count < run->pods && count < SUBMIT_BATCH_MAX) {
-		struct book_pod pod = {.partition = (run->sent + count) % PARTITIONS,
-		                       .space = PL_SPAN_LIT("ceiling")};
+		struct builder_pod pod = {.partition = (run->sent + count) % PARTITIONS,
+		                          .namespace = PL_SPAN_LIT("ceiling")};
 		char name[32];
 		int len = snprintf(name, sizeof name, "web-%07u", run->sent + count);
 
 		pod.name = pl_span(name, (size_t)len);
-		if (!book_submit(&run->book, &pod, pod.partition,
-		                 pl_span(run->spec, run->spec_len)))
+		if (!builder_submit(&run->builder, &pod, pod.partition,
+		                    pl_span(run->spec, run->spec_len)))
 			break;
 		count++;
 	}
 	run->sent += count;
 	run->taken[slot] = count;
 	if (count > 0)
-		book_req(&run->book, req);
+		builder_req(&run->builder, req);
 	return count > 0;
 }
 
@@ -164,14 +164,14 @@ static double run_ceiling(struct run *run)
 static enum pl_code on_next(void *ctx, struct submit_pod *out, struct pl_err *err)
 {
 	struct run *run = ctx;
-	struct intake_pod pod;
-	enum pl_code code = intake_next(&run->intake, &pod, err);
+	struct pod_input_pod pod;
+	enum pl_code code = pod_input_next(&run->pod_input, &pod, err);
 
 	if (code == PL_OK)
-		*out = (struct submit_pod){.space = pod.pod.space,
+		*out = (struct submit_pod){.namespace = pod.pod.namespace,
 		                           .name = pod.pod.name,
 		                           .spec = pod.pod.json,
-		                           .home = pod.home};
+		                           .location = pod.location};
 	return code;
 }
 
@@ -229,7 +229,7 @@ static void run_source(struct run *run, const char *dir)
 	if (run->counts.unchanged != run->pods)
 		bench_check(PL_INVALID, NULL, "every pod is there already");
 	bench_emit(run->fields, "again_pods_per_s", rate, "1/s");
-	intake_close(&run->intake);
+	pod_input_close(&run->pod_input);
 	files_done(&run->files);
 	(void)unlink(run->path);
 	live_close(&run->live);

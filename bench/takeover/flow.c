@@ -115,8 +115,8 @@ static void flow_one(struct flow *flow, unsigned which, uint32_t first)
 	until_bound(flow, first + t->pods / 2, "load");
 	lost = note_lost(flow, which);
 	killed_ns = pl_clock_ns();
-	crew_signal(&t->process[which], SIGKILL);
-	(void)crew_wait(&t->process[which]);
+	daemon_fixture_signal(&t->process[which], SIGKILL);
+	(void)daemon_fixture_wait(&t->process[which]);
 	child_wait(&before);
 	fill(flow, &after, first + t->pods);
 	child_wait(&after);

@@ -84,15 +84,15 @@ static bool all_owned(const struct takeover *t)
 /* Whoever runs is active and has something. */
 static bool all_active(const struct takeover *t)
 {
-	char id[CREW_ID_SIZE];
+	char id[DAEMON_FIXTURE_ID_SIZE];
 
 	for (unsigned i = 0; i <= PROCESSES; i++)
 		for (unsigned k = 0; t->process[i].pid != 0 && k < shards_of[i]; k++) {
 			const char *record;
 
 			(void)snprintf(id, sizeof id, "%s-%u", takeover_names[i], k);
-			record = crew_record(&t->view, id);
-			if (record == NULL || crew_owns(&t->view, id) == 0 ||
+			record = daemon_fixture_record(&t->view, id);
+			if (record == NULL || daemon_fixture_owns(&t->view, id) == 0 ||
 			    strstr(record, "\"state\":\"active\"") == NULL)
 				return false;
 		}
@@ -113,7 +113,7 @@ void takeover_settle(struct takeover *t)
 
 void takeover_start(struct takeover *t, unsigned which)
 {
-	char log[CREW_PATH_SIZE], shards[16], ttl[16], partitions[16];
+	char log[DAEMON_FIXTURE_PATH_SIZE], shards[16], ttl[16], partitions[16];
 	const char *const args[] = {"--etcd",
 	                            etcd_launch_endpoints(t->live.launch),
 	                            "--name",
@@ -132,7 +132,7 @@ void takeover_start(struct takeover *t, unsigned which)
 	(void)snprintf(shards, sizeof shards, "%u", shards_of[which]);
 	(void)snprintf(ttl, sizeof ttl, "%us", t->ttl_s);
 	(void)snprintf(partitions, sizeof partitions, "%u", t->partitions);
-	bench_check(crew_start(&t->process[which], log, args, &err), &err,
+	bench_check(daemon_fixture_start(&t->process[which], log, args, &err), &err,
 	            "start placetd");
 }
 
@@ -144,12 +144,13 @@ static void kill_one(struct takeover *t, unsigned which)
 	unsigned lost;
 
 	takeover_settle(t);
-	lost = crew_owns_with(&t->view, takeover_names[which]);
+	lost = daemon_fixture_owns_with(&t->view, takeover_names[which]);
 	since = pl_clock_ns();
-	crew_signal(&t->process[which], SIGKILL);
-	(void)crew_wait(&t->process[which]);
+	daemon_fixture_signal(&t->process[which], SIGKILL);
+	(void)daemon_fixture_wait(&t->process[which]);
 	/* Until its lease is gone they are still written as its own. */
-	while (crew_owns_with(&t->view, takeover_names[which]) != 0 || !all_owned(t)) {
+	while (daemon_fixture_owns_with(&t->view, takeover_names[which]) != 0 ||
+	       !all_owned(t)) {
 		if (pl_clock_ns() - since > (uint64_t)WAIT_MAX_MS * 1000000)
 			bench_check(PL_TIMEOUT, NULL, "take-over");
 		(void)uv_run(&t->live.loop, UV_RUN_ONCE);
@@ -186,7 +187,7 @@ static void configure(struct takeover *t, const char *json)
 
 static bool b0_has_none(const struct takeover *t)
 {
-	return crew_owns(&t->view, "b-0") == 0 && all_owned(t);
+	return daemon_fixture_owns(&t->view, "b-0") == 0 && all_owned(t);
 }
 
 static void drain_one(struct takeover *t)
@@ -195,8 +196,8 @@ static void drain_one(struct takeover *t)
 	uint64_t since;
 
 	takeover_settle(t);
-	crew_view_reset(&t->view);
-	had = crew_owns(&t->view, "b-0");
+	daemon_fixture_view_reset(&t->view);
+	had = daemon_fixture_owns(&t->view, "b-0");
 	since = pl_clock_ns();
 	configure(t, "{\"drain\":[\"b-0\"]}");
 	wait_for(t, b0_has_none, "drain");
@@ -209,15 +210,15 @@ static void drain_one(struct takeover *t)
 static void join_one(struct takeover *t)
 {
 	takeover_settle(t);
-	crew_view_reset(&t->view);
+	daemon_fixture_view_reset(&t->view);
 	takeover_start(t, PROCESSES);
 	takeover_settle(t);
 	takeover_emit(t, "join", "join_moves", t->view.moves, "partitions");
 	takeover_emit(t, "join", "join_fair", (double)t->partitions / (SHARDS + 1),
 	              "partitions");
 	takeover_emit(t, "join", "join_gap_ms", (double)t->view.gap_ns_max / 1e6, "ms");
-	crew_signal(&t->process[PROCESSES], SIGTERM);
-	if (crew_wait(&t->process[PROCESSES]) != 0)
+	daemon_fixture_signal(&t->process[PROCESSES], SIGTERM);
+	if (daemon_fixture_wait(&t->process[PROCESSES]) != 0)
 		bench_check(PL_IO, NULL, "graceful stop");
 }
 
@@ -231,8 +232,8 @@ static void up(struct takeover *t)
 	live_open(&t->live, &(struct live_opts){.dir = t->dir});
 	fields_of(t, &fields);
 	live_environment(&t->live, fields.at);
-	bench_check(crew_view_open(&t->view, t->live.kv, t->partitions, &err), &err,
-	            "watch");
+	bench_check(daemon_fixture_view_open(&t->view, t->live.kv, t->partitions, &err),
+	            &err, "watch");
 	for (unsigned i = 0; i < PROCESSES; i++)
 		takeover_start(t, i);
 }
@@ -240,9 +241,9 @@ static void up(struct takeover *t)
 static void down(struct takeover *t)
 {
 	for (unsigned i = 0; i < PROCESSES; i++)
-		crew_signal(&t->process[i], SIGTERM);
+		daemon_fixture_signal(&t->process[i], SIGTERM);
 	for (unsigned i = 0; i < PROCESSES; i++)
-		if (crew_wait(&t->process[i]) != 0)
+		if (daemon_fixture_wait(&t->process[i]) != 0)
 			bench_check(PL_IO, NULL, "graceful stop");
 	live_close(&t->live);
 }

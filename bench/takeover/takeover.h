@@ -5,7 +5,7 @@
 #include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "bench/live/live.h"
-#include "coord/daemon/crew.h"
+#include "coord/daemon/daemon_fixture.h"
 
 enum {
 	TAKEOVER_PROCESSES = 3,
@@ -19,8 +19,8 @@ struct takeover {
 	uint32_t nodes, pods; /* of the load */
 	const char *dir;
 	struct live live;
-	struct crew_view view;
-	struct crew_process process[TAKEOVER_PROCESSES + 1];
+	struct daemon_fixture_view view;
+	struct daemon_fixture_process process[TAKEOVER_PROCESSES + 1];
 };
 
 extern const char *const takeover_names[TAKEOVER_PROCESSES + 1];

@@ -11,7 +11,7 @@ static struct assign_member *member_of(struct pl_map_node *node)
 	return PL_CONTAINER_OF(node, struct assign_member, node);
 }
 
-static struct assign_member *find(const struct assign *assign, struct pl_span id)
+static struct assign_member *find_member(const struct assign *assign, struct pl_span id)
 {
 	struct pl_map_node *node = pl_map_get(&assign->members, id);
 
@@ -50,8 +50,8 @@ bool assign_takes(const struct assign_slot *slot, uint32_t weight, uint64_t hash
 	return assign_log2_at_most(hash, ours / slot->owner->weight);
 }
 
-static void offer(struct assign_slot *slot, uint32_t partition,
-                  struct assign_member *member)
+static void offer_slot(struct assign_slot *slot, uint32_t partition,
+                       struct assign_member *member)
 {
 	uint64_t log;
 
@@ -66,17 +66,17 @@ static void offer(struct assign_slot *slot, uint32_t partition,
 }
 
 /* Whose owner is gone, or scores less than it did. */
-static void settle(struct assign *assign, uint32_t partition)
+static void reassign_slot(struct assign *assign, uint32_t partition)
 {
 	struct assign_slot *slot = &assign->slot[partition];
 
 	slot->owner->count--;
 	slot->owner = NULL;
 	PL_MAP_EACH (node, &assign->members)
-		offer(slot, partition, member_of(node));
+		offer_slot(slot, partition, member_of(node));
 }
 
-static struct assign *make(uint32_t partitions)
+static struct assign *assign_alloc(uint32_t partitions)
 {
 	struct assign *assign;
 
@@ -96,7 +96,7 @@ static enum pl_code no_memory(struct pl_err *err)
 
 enum pl_code assign_new(uint32_t partitions, struct assign **out, struct pl_err *err)
 {
-	struct assign *assign = make(partitions);
+	struct assign *assign = assign_alloc(partitions);
 
 	if (assign == NULL)
 		return no_memory(err);
@@ -123,7 +123,7 @@ void assign_free(struct assign *assign)
 	free(assign);
 }
 
-static struct assign_member *add(struct assign *assign, struct pl_span id)
+static struct assign_member *add_member(struct assign *assign, struct pl_span id)
 {
 	struct assign_member *member = pl_calloc(1, sizeof *member + id.len);
 
@@ -140,7 +140,7 @@ static struct assign_member *add(struct assign *assign, struct pl_span id)
 enum pl_code assign_put_salted(struct assign *assign, struct pl_span id, uint32_t weight,
                                uint32_t salt, struct pl_err *err)
 {
-	struct assign_member *member = find(assign, id);
+	struct assign_member *member = find_member(assign, id);
 
 	PL_ASSERT(weight > 0 && weight <= ASSIGN_WEIGHT_MAX);
 	if (member != NULL && member->weight == weight && member->salt == salt)
@@ -149,7 +149,7 @@ enum pl_code assign_put_salted(struct assign *assign, struct pl_span id, uint32_
 		return pl_err_set(err, PL_LIMIT, "more than %d members",
 		                  ASSIGN_MEMBERS_MAX);
 	if (member == NULL)
-		member = add(assign, id);
+		member = add_member(assign, id);
 	if (member == NULL)
 		return no_memory(err);
 	member->weight = weight;
@@ -157,9 +157,9 @@ enum pl_code assign_put_salted(struct assign *assign, struct pl_span id, uint32_
 	member->seed = assign_seed(pl_hash(id), salt);
 	for (uint32_t p = 0; p < assign->partitions; p++) {
 		if (assign->slot[p].owner == member)
-			settle(assign, p);
+			reassign_slot(assign, p);
 		else
-			offer(&assign->slot[p], p, member);
+			offer_slot(&assign->slot[p], p, member);
 	}
 	return PL_OK;
 }
@@ -172,14 +172,14 @@ enum pl_code assign_put(struct assign *assign, struct pl_span id, uint32_t weigh
 
 void assign_del(struct assign *assign, struct pl_span id)
 {
-	struct assign_member *member = find(assign, id);
+	struct assign_member *member = find_member(assign, id);
 
 	if (member == NULL)
 		return;
 	pl_map_del(&assign->members, &member->node);
 	for (uint32_t p = 0; p < assign->partitions && member->count > 0; p++) {
 		if (assign->slot[p].owner == member)
-			settle(assign, p);
+			reassign_slot(assign, p);
 	}
 	PL_ASSERT(member->count == 0);
 	free(member);
@@ -189,13 +189,13 @@ void assign_del(struct assign *assign, struct pl_span id)
 enum pl_code assign_copy(const struct assign *assign, struct assign **out,
                          struct pl_err *err)
 {
-	struct assign *copy = make(assign->partitions);
+	struct assign *copy = assign_alloc(assign->partitions);
 
 	if (copy == NULL)
 		return no_memory(err);
 	PL_MAP_EACH (node, &assign->members) {
 		const struct assign_member *from = member_of(node);
-		struct assign_member *member = add(copy, from->node.key);
+		struct assign_member *member = add_member(copy, from->node.key);
 
 		if (member == NULL) {
 			assign_free(copy);
@@ -212,7 +212,7 @@ enum pl_code assign_copy(const struct assign *assign, struct assign **out,
 
 		if (from->owner != NULL)
 			copy->slot[p] = (struct assign_slot){
-				find(copy, from->owner->node.key), from->log};
+				find_member(copy, from->owner->node.key), from->log};
 	}
 	*out = copy;
 	return PL_OK;
@@ -220,7 +220,7 @@ enum pl_code assign_copy(const struct assign *assign, struct assign **out,
 
 void assign_mark(struct assign *assign, struct pl_span id, uint32_t mark)
 {
-	struct assign_member *member = find(assign, id);
+	struct assign_member *member = find_member(assign, id);
 
 	PL_ASSERT(member != NULL);
 	member->mark = mark;
@@ -254,7 +254,7 @@ struct pl_span assign_of(const struct assign *assign, uint32_t partition)
 
 uint32_t assign_count(const struct assign *assign, struct pl_span id)
 {
-	const struct assign_member *member = find(assign, id);
+	const struct assign_member *member = find_member(assign, id);
 
 	return member == NULL ? 0 : member->count;
 }

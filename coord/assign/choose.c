@@ -13,7 +13,7 @@ enum {
 	OVER_COSTS = 16, /* a partition above its share costs the joiner so much more */
 };
 
-struct crowd {
+struct salt_choice {
 	struct assign *assign;
 	struct pl_span id;
 	uint32_t weight;
@@ -21,16 +21,16 @@ struct crowd {
 	double share;      /* of the joiner */
 };
 
-static double unfair(double count, double share)
+static double unfairness(double count, double share)
 {
 	return (count - share) * (count - share) / share;
 }
 
 /* How much fairer it gets when one more is taken from owner. */
-static double loss(const struct crowd *crowd, struct assign_member *owner,
-                   uint32_t try_no)
+static double fairness_gain(const struct salt_choice *choice, struct assign_member *owner,
+                            uint32_t try_no)
 {
-	double share = crowd->per_weight * owner->weight, left;
+	double share = choice->per_weight * owner->weight, left;
 
 	if (owner->try_no != try_no) {
 		owner->try_no = try_no;
@@ -38,12 +38,12 @@ static double loss(const struct crowd *crowd, struct assign_member *owner,
 	}
 	left = (double)owner->count - owner->taken;
 	owner->taken++;
-	return unfair(left - 1, share) - unfair(left, share);
+	return unfairness(left - 1, share) - unfairness(left, share);
 }
 
-static double try_salt(const struct crowd *crowd, uint64_t id_hash, uint32_t salt)
+static double try_salt(const struct salt_choice *choice, uint64_t id_hash, uint32_t salt)
 {
-	struct assign *assign = crowd->assign;
+	struct assign *assign = choice->assign;
 	uint64_t seed = assign_seed(id_hash, salt);
 	uint32_t count = 0;
 	double cost = 0;
@@ -51,20 +51,20 @@ static double try_salt(const struct crowd *crowd, uint64_t id_hash, uint32_t sal
 	for (uint32_t p = 0; p < assign->partitions; p++) {
 		const struct assign_slot *slot = &assign->slot[p];
 
-		if (!assign_takes(slot, crowd->weight, assign_hash(seed, p), crowd->id))
+		if (!assign_takes(slot, choice->weight, assign_hash(seed, p), choice->id))
 			continue;
-		cost += loss(crowd, slot->owner, salt + 1);
+		cost += fairness_gain(choice, slot->owner, salt + 1);
 		count++;
 	}
-	cost += unfair(count, crowd->share);
-	if (count >= crowd->share + 1)
-		cost += OVER_COSTS * (count - crowd->share);
+	cost += unfairness(count, choice->share);
+	if (count >= choice->share + 1)
+		cost += OVER_COSTS * (count - choice->share);
 	return cost;
 }
 
 uint32_t assign_choose(struct assign *assign, struct pl_span id, uint32_t weight)
 {
-	struct crowd crowd = {.assign = assign, .id = id, .weight = weight};
+	struct salt_choice choice = {.assign = assign, .id = id, .weight = weight};
 	uint32_t tries = HASHES_MAX / assign->partitions, best = 0;
 	uint64_t id_hash = pl_hash(id);
 	double total = weight, least = 0;
@@ -80,12 +80,12 @@ uint32_t assign_choose(struct assign *assign, struct pl_span id, uint32_t weight
 		total += member->weight;
 		member->try_no = 0;
 	}
-	crowd.per_weight = assign->partitions / total;
-	crowd.share = crowd.per_weight * weight;
+	choice.per_weight = assign->partitions / total;
+	choice.share = choice.per_weight * weight;
 	tries = tries > TRIES_MAX ? TRIES_MAX : tries;
 	tries = tries < TRIES_MIN ? TRIES_MIN : tries;
 	for (uint32_t salt = 0; salt < tries; salt++) {
-		double cost = try_salt(&crowd, id_hash, salt);
+		double cost = try_salt(&choice, id_hash, salt);
 
 		if (salt == 0 || cost < least) {
 			least = cost;

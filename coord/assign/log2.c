@@ -3,24 +3,24 @@
 __extension__ typedef unsigned __int128 wide;
 
 /* -log2 of a number from 1 to 2, over 2^shift, digit by digit. */
-struct digits {
+struct log2_digits {
 	uint64_t mantissa; /* 1 is 2^63 */
 	uint64_t shift;    /* at least 1 */
 	uint64_t digits;   /* so far */
 };
 
-static struct digits begin(uint64_t hash)
+static struct log2_digits digits_begin(uint64_t hash)
 {
 	unsigned zeros = (unsigned)__builtin_clzll(hash | 1);
 
-	return (struct digits){.mantissa = (hash == 0 ? 1 : hash) << zeros,
-	                       .shift = zeros + 1};
+	return (struct log2_digits){.mantissa = (hash == 0 ? 1 : hash) << zeros,
+	                            .shift = zeros + 1};
 }
 
 /* Squaring a number from 1 to 2 doubles its logarithm: where the square is 2 or more
  * the next binary digit is 1, and half of it goes on. What is cut off makes the digits
  * too small, if anything, by less than 2^-61 in all. */
-static void next(struct digits *at)
+static void digits_next(struct log2_digits *at)
 {
 	wide square = (wide)at->mantissa * at->mantissa;
 	unsigned digit = (unsigned)(square >> 127);
@@ -31,16 +31,16 @@ static void next(struct digits *at)
 
 uint64_t assign_log2(uint64_t hash)
 {
-	struct digits at = begin(hash);
+	struct log2_digits at = digits_begin(hash);
 
 	for (unsigned i = 0; i < ASSIGN_LOG_BITS; i++)
-		next(&at);
+		digits_next(&at);
 	return (at.shift << ASSIGN_LOG_BITS) - at.digits;
 }
 
 bool assign_log2_at_most(uint64_t hash, uint64_t most)
 {
-	struct digits at = begin(hash);
+	struct log2_digits at = digits_begin(hash);
 	uint64_t highest = at.shift << ASSIGN_LOG_BITS; /* with digits still unknown: 0 */
 
 	for (unsigned left = ASSIGN_LOG_BITS; highest > most; left--) {
@@ -48,7 +48,7 @@ bool assign_log2_at_most(uint64_t hash, uint64_t most)
 
 		if (lowest > most)
 			return false;
-		next(&at);
+		digits_next(&at);
 		highest = (at.shift << ASSIGN_LOG_BITS) - (at.digits << (left - 1));
 	}
 	return true;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coord/balance/eyes.h"
+#include "coord/balance/balance_input.h"
 #include "coord/config/config_edit.h"
 #include "store/base/alloc.h"
 
@@ -18,7 +18,7 @@
 
 enum { TABLE_BYTES_MAX = 1 << 20, WHY_SIZE = 96, EDIT_TIMEOUT_MS = 10000 };
 
-struct settings {
+struct balance_settings {
 	struct pl_arena arena;
 	struct config_shards shards;
 	struct config_weights weights;
@@ -32,10 +32,10 @@ struct balance {
 	void *ctx;
 	struct balance_opts opts; /* id is ours */
 	struct pl_hash_key chance;
-	double *smooth;
+	double *smoothed;
 	uint16_t *before;
-	struct eyes eyes;
-	struct settings settings;
+	struct balance_input input;
+	struct balance_settings settings;
 	uint64_t version; /* of the table that is applied */
 	struct config_edit *edit;
 	struct kv_compare guard[ELECT_COMPARES];
@@ -50,7 +50,7 @@ static uint64_t now_of(const struct balance *b)
 	return kv_now_ms(b->kv);
 }
 
-static void rearm(struct balance *b)
+static void rearm_timer(struct balance *b)
 {
 	uint64_t at = balance_deadline_ms(&b->core);
 
@@ -68,45 +68,45 @@ static void balance_free(struct balance *b)
 {
 	pl_timer_done(&b->timer);
 	pl_arena_done(&b->settings.arena);
-	free(b->smooth);
+	free(b->smoothed);
 	free(b->before);
 	free(b);
 }
 
-static void finish(struct balance *b)
+static void balance_finish(struct balance *b)
 {
 	static const struct balance_note stopped = {.what = BALANCE_STOPPED};
 	balance_fn *fn = b->fn;
 	void *ctx = b->ctx;
 
-	eyes_done(&b->eyes);
+	balance_input_done(&b->input);
 	balance_free(b);
 	fn(ctx, &stopped);
 }
 
-static void in_trouble(struct balance *b, const struct pl_err *err)
+static void note_trouble(struct balance *b, const struct pl_err *err)
 {
 	b->trouble = *err;
 	b->trouble_due = true;
 }
 
-static struct balance_event look(struct balance *b)
+static struct balance_event sample_input(struct balance *b)
 {
 	struct balance_event event = {.type = BALANCE_EV_BLIND};
 	struct pl_err err;
 
 	if (roster_synced(b->opts.roster)) {
-		if (eyes_look(&b->eyes, b->opts.roster, &b->settings.shards,
-		              &b->settings.weights, now_of(b), &event.view,
-		              &err) == PL_OK)
+		if (balance_input_look(&b->input, b->opts.roster, &b->settings.shards,
+		                       &b->settings.weights, now_of(b), &event.view,
+		                       &err) == PL_OK)
 			event.type = BALANCE_EV_VIEW;
 		else
-			in_trouble(b, &err);
+			note_trouble(b, &err);
 	}
 	return event;
 }
 
-static int by_id(const void *a, const void *b)
+static int factor_cmp(const void *a, const void *b)
 {
 	const struct config_factor *left = a, *right = b;
 
@@ -130,12 +130,12 @@ static enum pl_code print_table(const struct balance_view *view, struct pl_buf *
 		if (m->plan != 0 && m->plan != ASSIGN_WEIGHT_ONE)
 			factors[count++] = (struct config_factor){m->id, m->plan};
 	}
-	qsort(factors, count, sizeof *factors, by_id);
+	qsort(factors, count, sizeof *factors, factor_cmp);
 	value.weights = (struct config_weights){factors, count};
 	return config_print(&value, out, err);
 }
 
-static void feed(struct balance *b, struct balance_event event);
+static void feed_event(struct balance *b, struct balance_event event);
 
 static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
 {
@@ -148,14 +148,14 @@ static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
 
 	b->edit = NULL;
 	if (b->stopping) {
-		rearm(b);
+		rearm_timer(b);
 		return;
 	}
 	if (err != NULL)
 		note = (struct balance_note){.what = BALANCE_TROUBLE, .err = err};
-	feed(b, (struct balance_event){.type = err == NULL ? BALANCE_EV_WRITTEN
-	                                                   : BALANCE_EV_FAILED});
-	rearm(b);
+	feed_event(b, (struct balance_event){.type = err == NULL ? BALANCE_EV_WRITTEN
+	                                                         : BALANCE_EV_FAILED});
+	rearm_timer(b);
 	b->fn(b->ctx, &note);
 }
 
@@ -203,27 +203,27 @@ static enum pl_code try_write(struct balance *b, struct pl_err *err)
 }
 
 /* True: there is an answer to it at once, in *event. */
-static bool perform(struct balance *b, const struct balance_action *action,
-                    struct balance_event *event)
+static bool perform_action(struct balance *b, const struct balance_action *action,
+                           struct balance_event *event)
 {
 	struct pl_err err;
 
 	switch (action->type) {
 	case BALANCE_DO_LOOK:
-		*event = look(b);
+		*event = sample_input(b);
 		return true;
 	case BALANCE_DO_WRITE:
 		b->writing = *action;
 		if (try_write(b, &err) == PL_OK)
 			return false;
-		in_trouble(b, &err);
+		note_trouble(b, &err);
 		*event = (struct balance_event){.type = BALANCE_EV_FAILED};
 		return true;
 	}
 	PL_UNREACHABLE("no such action");
 }
 
-static void feed(struct balance *b, struct balance_event event)
+static void feed_event(struct balance *b, struct balance_event event)
 {
 	struct balance_actions actions;
 	bool more = true;
@@ -231,16 +231,16 @@ static void feed(struct balance *b, struct balance_event event)
 	while (more) {
 		event.now_ms = now_of(b);
 		balance_step(&b->core, &event, &actions);
-		more = actions.count != 0 && perform(b, &actions.item[0], &event);
+		more = actions.count != 0 && perform_action(b, &actions.item[0], &event);
 	}
 }
 
-static void tell_trouble(struct balance *b)
+static void report_trouble(struct balance *b)
 {
 	struct pl_err err = b->trouble;
 
 	b->trouble_due = false;
-	rearm(b);
+	rearm_timer(b);
 	b->fn(b->ctx, &(struct balance_note){.what = BALANCE_TROUBLE, .err = &err});
 }
 
@@ -249,17 +249,17 @@ static void on_timer(void *ctx)
 	struct balance *b = ctx;
 
 	if (b->stopping) {
-		finish(b);
+		balance_finish(b);
 		return;
 	}
-	feed(b, (struct balance_event){.type = BALANCE_EV_TIMEOUT});
+	feed_event(b, (struct balance_event){.type = BALANCE_EV_TIMEOUT});
 	if (b->trouble_due)
-		tell_trouble(b);
+		report_trouble(b);
 	else
-		rearm(b);
+		rearm_timer(b);
 }
 
-static struct balance *alloc(const struct balance_opts *opts)
+static struct balance *balance_alloc(const struct balance_opts *opts)
 {
 	struct balance *b = pl_calloc(1, sizeof *b + opts->id.len);
 
@@ -269,7 +269,7 @@ static struct balance *alloc(const struct balance_opts *opts)
 	b->opts = *opts;
 	b->opts.id.at = (const uint8_t *)(b + 1);
 	pl_arena_init(&b->settings.arena, 0, 0);
-	b->smooth = pl_calloc(opts->partitions, sizeof *b->smooth);
+	b->smoothed = pl_calloc(opts->partitions, sizeof *b->smoothed);
 	b->before = pl_calloc(opts->partitions, sizeof *b->before);
 	return b;
 }
@@ -277,23 +277,24 @@ static struct balance *alloc(const struct balance_opts *opts)
 enum pl_code balance_open(struct kv *kv, const struct balance_opts *opts, balance_fn *fn,
                           void *ctx, struct balance **out, struct pl_err *err)
 {
-	struct balance *b = alloc(opts);
+	struct balance *b = balance_alloc(opts);
 	enum pl_code code;
 
 	if (b == NULL)
 		return pl_err_set(err, PL_NOMEM, "balancer");
-	if (b->smooth == NULL || b->before == NULL ||
+	if (b->smoothed == NULL || b->before == NULL ||
 	    pl_timer_init(&b->timer, kv_timers(kv), on_timer, b) != PL_OK) {
 		balance_free(b);
 		return pl_err_set(err, PL_NOMEM, "balancer");
 	}
-	code = eyes_init(&b->eyes, opts->partitions, err);
+	code = balance_input_init(&b->input, opts->partitions, err);
 	if (code != PL_OK) {
 		balance_free(b);
 		return code;
 	}
 	b->chance = (struct pl_hash_key){pl_hash(opts->id), kv_now_ms(kv)};
-	balance_core_init(&b->core, opts->partitions, b->smooth, b->before, b->chance.k0);
+	balance_core_init(&b->core, opts->partitions, b->smoothed, b->before,
+	                  b->chance.k0);
 	b->kv = kv;
 	b->fn = fn;
 	b->ctx = ctx;
@@ -301,7 +302,7 @@ enum pl_code balance_open(struct kv *kv, const struct balance_opts *opts, balanc
 	return PL_OK;
 }
 
-static bool copy_shards(struct settings *to, const struct config_shards *from)
+static bool copy_shards(struct balance_settings *to, const struct config_shards *from)
 {
 	struct pl_span *drain =
 		pl_arena_zalloc(&to->arena, from->drain_count + 1, sizeof *drain);
@@ -315,7 +316,7 @@ static bool copy_shards(struct settings *to, const struct config_shards *from)
 	return drain != NULL;
 }
 
-static bool copy_weights(struct settings *to, const struct config_weights *from)
+static bool copy_weights(struct balance_settings *to, const struct config_weights *from)
 {
 	struct config_factor *factors =
 		pl_arena_zalloc(&to->arena, from->factor_count + 1, sizeof *factors);
@@ -331,10 +332,10 @@ static bool copy_weights(struct settings *to, const struct config_weights *from)
 }
 
 /* Without memory the old settings stay: nothing looks settled then that is not. */
-static void take_settings(struct balance *b, const struct config_shards *shards,
-                          const struct config_weights *weights)
+static void apply_settings(struct balance *b, const struct config_shards *shards,
+                           const struct config_weights *weights)
 {
-	struct settings fresh = {0};
+	struct balance_settings fresh = {0};
 	struct pl_err err;
 
 	pl_arena_init(&fresh.arena, 0, 0);
@@ -345,7 +346,7 @@ static void take_settings(struct balance *b, const struct config_shards *shards,
 	}
 	pl_arena_done(&fresh.arena);
 	(void)pl_err_set(&err, PL_NOMEM, "the balancer's settings");
-	in_trouble(b, &err);
+	note_trouble(b, &err);
 }
 
 void balance_config(struct balance *b, const struct config_coord *coord,
@@ -359,18 +360,19 @@ void balance_config(struct balance *b, const struct config_coord *coord,
 	                  .threshold_percent = coord->balancer.threshold_percent,
 	                  .moves_percent = coord->balancer.moves_percent}};
 
-	take_settings(b, shards, weights);
-	feed(b, rules);
+	apply_settings(b, shards, weights);
+	feed_event(b, rules);
 	if (weights_version != b->version)
-		feed(b, (struct balance_event){.type = BALANCE_EV_TABLE});
+		feed_event(b, (struct balance_event){.type = BALANCE_EV_TABLE});
 	b->version = weights_version;
-	rearm(b);
+	rearm_timer(b);
 }
 
 void balance_lead(struct balance *b, bool leading)
 {
-	feed(b, (struct balance_event){.type = BALANCE_EV_LEAD, .leading = leading});
-	rearm(b);
+	feed_event(b,
+	           (struct balance_event){.type = BALANCE_EV_LEAD, .leading = leading});
+	rearm_timer(b);
 }
 
 void balance_stop(struct balance *b)
@@ -378,5 +380,5 @@ void balance_stop(struct balance *b)
 	b->stopping = true;
 	if (b->edit != NULL)
 		config_edit_cancel(b->edit);
-	rearm(b);
+	rearm_timer(b);
 }

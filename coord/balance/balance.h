@@ -8,7 +8,7 @@
 
 #include "coord/config/config.h"
 #include "coord/elect/elect.h"
-#include "coord/member/roster.h"
+#include "coord/membership/roster.h"
 
 struct balance;
 

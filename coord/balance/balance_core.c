@@ -18,8 +18,8 @@ static void core_check(const struct balance_core *core)
 	          (core->view != NULL));
 }
 
-static struct balance_action *emit(struct balance_actions *actions,
-                                   enum balance_action_type type)
+static struct balance_action *emit_action(struct balance_actions *actions,
+                                          enum balance_action_type type)
 {
 	struct balance_action *action = &actions->item[actions->count];
 
@@ -29,27 +29,27 @@ static struct balance_action *emit(struct balance_actions *actions,
 	return action;
 }
 
-static void watch_on(struct balance_core *core, uint64_t now_ms)
+static void watch_members(struct balance_core *core, uint64_t now_ms)
 {
 	core->state = BALANCE_WATCHING;
 	core->view = NULL;
 	core->look_ms = now_ms + core->rules.interval_ms / BALANCE_LOOKS_PER_INTERVAL;
 }
 
-static void forget(struct balance_core *core)
+static void forget_samples(struct balance_core *core)
 {
 	core->settled_looks = 0;
-	core->crowd = 0;
+	core->members_hash = 0;
 }
 
 /* A leader knows nothing of what was before it. */
-static void begin(struct balance_core *core, uint64_t now_ms)
+static void begin_leading(struct balance_core *core, uint64_t now_ms)
 {
-	forget(core);
+	forget_samples(core);
 	core->table_ms = now_ms;
 	for (uint32_t p = 0; p < core->partitions; p++)
-		core->smooth[p] = -1;
-	watch_on(core, now_ms);
+		core->smoothed[p] = -1;
+	watch_members(core, now_ms);
 }
 
 static void on_switch(struct balance_core *core, uint64_t now_ms)
@@ -57,7 +57,7 @@ static void on_switch(struct balance_core *core, uint64_t now_ms)
 	bool working = core->leading && core->rules.enabled;
 
 	if (working && core->state == BALANCE_IDLE)
-		begin(core, now_ms);
+		begin_leading(core, now_ms);
 	if (!working) {
 		core->state = BALANCE_IDLE;
 		core->view = NULL;
@@ -71,37 +71,37 @@ static void on_rules(struct balance_core *core, const struct balance_event *even
 	PL_ASSERT(event->rules.interval_ms > 0);
 	core->rules = event->rules;
 	if (core->state == BALANCE_WATCHING && !same)
-		watch_on(core, event->now_ms);
+		watch_members(core, event->now_ms);
 	on_switch(core, event->now_ms);
 }
 
-static void smooth(struct balance_core *core, const struct balance_view *view)
+static void smooth_loads(struct balance_core *core, const struct balance_view *view)
 {
 	for (uint32_t p = 0; p < core->partitions; p++) {
 		double load = view->load[p];
 
 		if (view->reporter[p] >= BALANCE_MANY)
 			continue;
-		if (core->smooth[p] < 0)
-			core->smooth[p] = load;
-		core->smooth[p] += fresh_part * (load - core->smooth[p]);
+		if (core->smoothed[p] < 0)
+			core->smoothed[p] = load;
+		core->smoothed[p] += fresh_part * (load - core->smoothed[p]);
 	}
 }
 
-static uint64_t crowd_of(const struct balance_view *view)
+static uint64_t hash_of_members(const struct balance_view *view)
 {
-	uint64_t crowd = 1;
+	uint64_t members_hash = 1;
 
 	for (uint32_t i = 0; i < view->member_count; i++) {
 		const struct balance_member *m = &view->members[i];
-		struct pl_hash_key key = {crowd, m->weight};
+		struct pl_hash_key key = {members_hash, m->weight};
 
 		if (!m->counts)
 			continue;
 		key.k1 ^= (uint64_t)m->salt << 32;
-		crowd = pl_hash_keyed(m->id, key) + m->factor;
+		members_hash = pl_hash_keyed(m->id, key) + m->factor;
 	}
-	return crowd;
+	return members_hash;
 }
 
 /* Everybody has what falls to it. */
@@ -121,25 +121,25 @@ static bool is_loaded(const struct balance_core *core)
 	double total = 0;
 
 	for (uint32_t p = 0; p < core->partitions; p++)
-		total += core->smooth[p];
+		total += core->smoothed[p];
 	return total >= core->partitions;
 }
 
 static void on_view(struct balance_core *core, const struct balance_event *event)
 {
-	uint64_t crowd = crowd_of(event->view);
+	uint64_t members_hash = hash_of_members(event->view);
 
 	PL_ASSERT(assign_partitions(event->view->assign) == core->partitions);
-	smooth(core, event->view);
-	if (crowd != core->crowd || !is_settled(core, event->view))
+	smooth_loads(core, event->view);
+	if (members_hash != core->members_hash || !is_settled(core, event->view))
 		core->settled_looks = 0;
 	else
 		core->settled_looks++;
-	core->crowd = crowd;
+	core->members_hash = members_hash;
 	if (core->settled_looks < BALANCE_SETTLED_LOOKS ||
 	    event->now_ms < core->table_ms + core->rules.interval_ms ||
 	    assign_members(event->view->assign) < 2 || !is_loaded(core)) {
-		watch_on(core, event->now_ms);
+		watch_members(core, event->now_ms);
 		return;
 	}
 	core->state = BALANCE_SEARCHING;
@@ -148,19 +148,19 @@ static void on_view(struct balance_core *core, const struct balance_event *event
 	balance_search_begin(core);
 }
 
-static void search(struct balance_core *core, uint64_t now_ms,
-                   struct balance_actions *actions)
+static void run_search(struct balance_core *core, uint64_t now_ms,
+                       struct balance_actions *actions)
 {
 	struct balance_action *action;
 
 	if (balance_search_round(core))
 		return;
 	if (!balance_search_end(core)) {
-		watch_on(core, now_ms);
+		watch_members(core, now_ms);
 		return;
 	}
 	core->state = BALANCE_WRITING;
-	action = emit(actions, BALANCE_DO_WRITE);
+	action = emit_action(actions, BALANCE_DO_WRITE);
 	action->worst = core->now.worst;
 	action->planned = core->best.worst;
 	action->moves = core->best.moves;
@@ -172,11 +172,11 @@ static void on_timeout(struct balance_core *core, uint64_t now_ms,
 	if (now_ms < balance_deadline_ms(core))
 		return;
 	if (core->state == BALANCE_SEARCHING) {
-		search(core, now_ms, actions);
+		run_search(core, now_ms, actions);
 		return;
 	}
 	core->state = BALANCE_LOOKING;
-	emit(actions, BALANCE_DO_LOOK);
+	emit_action(actions, BALANCE_DO_LOOK);
 }
 
 /* What it was asked for may have been given up meanwhile. */
@@ -186,17 +186,17 @@ static void on_written(struct balance_core *core, const struct balance_event *ev
 		return;
 	core->table_ms = event->now_ms; /* who knows why it failed, it may do so again */
 	if (event->type == BALANCE_EV_WRITTEN)
-		forget(core);
-	watch_on(core, event->now_ms);
+		forget_samples(core);
+	watch_members(core, event->now_ms);
 }
 
-void balance_core_init(struct balance_core *core, uint32_t partitions, double *smooth,
+void balance_core_init(struct balance_core *core, uint32_t partitions, double *smoothed,
                        uint16_t *before, uint64_t seed)
 {
 	PL_ASSERT(partitions > 0);
 	memset(core, 0, sizeof *core);
 	core->partitions = partitions;
-	core->smooth = smooth;
+	core->smoothed = smoothed;
 	core->before = before;
 	pl_rng_init(&core->rng, seed);
 }
@@ -216,9 +216,9 @@ void balance_step(struct balance_core *core, const struct balance_event *event,
 		break;
 	case BALANCE_EV_TABLE:
 		core->table_ms = event->now_ms;
-		forget(core);
+		forget_samples(core);
 		if (core->state == BALANCE_SEARCHING)
-			watch_on(core, event->now_ms);
+			watch_members(core, event->now_ms);
 		break;
 	case BALANCE_EV_VIEW:
 		if (core->state == BALANCE_LOOKING)
@@ -227,8 +227,8 @@ void balance_step(struct balance_core *core, const struct balance_event *event,
 	case BALANCE_EV_BLIND:
 		if (core->state != BALANCE_LOOKING)
 			break;
-		forget(core);
-		watch_on(core, event->now_ms);
+		forget_samples(core);
+		watch_members(core, event->now_ms);
 		break;
 	case BALANCE_EV_WRITTEN:
 	case BALANCE_EV_FAILED:

@@ -122,11 +122,11 @@ struct balance_core {
 	struct pl_rng rng;
 	bool leading;
 	uint32_t partitions;
-	double *smooth;    /* load of each partition; negative: not known */
+	double *smoothed;  /* load of each partition; negative: not known */
 	uint16_t *before;  /* who has it now, while searching */
 	uint64_t table_ms; /* the last table, or since when we lead */
 	uint64_t look_ms;
-	uint64_t crowd; /* hash of who counted at the last look */
+	uint64_t members_hash; /* hash of who counted at the last look */
 	uint32_t settled_looks;
 	struct balance_view *view;
 	uint32_t rounds; /* of the search */
@@ -134,7 +134,7 @@ struct balance_core {
 };
 
 /* Both arrays have room for the partitions, and outlive the core. */
-void balance_core_init(struct balance_core *core, uint32_t partitions, double *smooth,
+void balance_core_init(struct balance_core *core, uint32_t partitions, double *smoothed,
                        uint16_t *before, uint64_t seed);
 
 void balance_step(struct balance_core *core, const struct balance_event *event,

@@ -28,7 +28,7 @@ static struct {
 	uint32_t load[P];
 	double truth[P];
 	double noise;
-	double smooth[P];
+	double smoothed[P];
 	uint16_t before[P];
 	struct assign *assign;
 	struct balance_view view;
@@ -79,7 +79,7 @@ static void begin(uint32_t members, uint64_t seed)
 	pl_rng_init(&w.rng, seed);
 	for (uint32_t i = 0; i < members; i++)
 		join(ASSIGN_WEIGHT_ONE);
-	balance_core_init(&w.core, P, w.smooth, w.before, seed);
+	balance_core_init(&w.core, P, w.smoothed, w.before, seed);
 }
 
 static double uniform(void)

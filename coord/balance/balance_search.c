@@ -12,8 +12,7 @@ static const double steps[] = {0.01, 0.02, 0.04, 0.08, 0.16, 0.30};
 
 enum { STEPS = sizeof steps / sizeof steps[0] };
 
-struct
-try {
+struct factor_try {
 	uint32_t member;
 	uint32_t factor; /* 0: none found yet */
 	struct balance_score score;
@@ -26,7 +25,7 @@ static double eighth_power(double x)
 	return x * x;
 }
 
-static void add_loads(struct balance_core *core, struct balance_score *score)
+static void sum_loads(struct balance_core *core, struct balance_score *score)
 {
 	const struct balance_view *view = core->view;
 
@@ -36,20 +35,20 @@ static void add_loads(struct balance_core *core, struct balance_score *score)
 		uint32_t owner = assign_mark_of(view->assign, p);
 
 		PL_ASSERT(owner < view->member_count);
-		view->members[owner].load += core->smooth[p];
+		view->members[owner].load += core->smoothed[p];
 		score->moves += owner != core->before[p];
 	}
 }
 
 /* The eighth power makes it nearly the fullest one alone that counts, and leaves
  * something to gain where that one can not be helped at once. */
-static struct balance_score rate(struct balance_core *core)
+static struct balance_score rate_plan(struct balance_core *core)
 {
 	const struct balance_view *view = core->view;
 	struct balance_score score = {0};
 	double total = 0, weight = 0;
 
-	add_loads(core, &score);
+	sum_loads(core, &score);
 	for (uint32_t i = 0; i < view->member_count; i++) {
 		if (!view->members[i].counts)
 			continue;
@@ -88,31 +87,31 @@ static uint32_t moves_max(const struct balance_core *core)
 	return max == 0 ? 1 : max;
 }
 
-static uint32_t clamp(double factor)
+static uint32_t clamp_factor(double factor)
 {
 	if (factor < 1)
 		return 1;
 	return factor > FACTOR_MAX ? FACTOR_MAX : (uint32_t)(factor + 0.5);
 }
 
-static void attempt(struct balance_core *core, uint32_t member, double ratio,
-                    struct try *best)
+static void try_factor(struct balance_core *core, uint32_t member, double ratio,
+                       struct factor_try *best)
 {
-	uint32_t now = core->view->members[member].plan, then = clamp(now * ratio);
+	uint32_t now = core->view->members[member].plan, then = clamp_factor(now * ratio);
 	struct balance_score score;
 
 	if (then == now)
-		then = ratio > 1 ? clamp(now + 1.0) : clamp(now - 1.0);
+		then = ratio > 1 ? clamp_factor(now + 1.0) : clamp_factor(now - 1.0);
 	if (then == now)
 		return;
 	set_factor(core, member, then);
-	score = rate(core);
+	score = rate_plan(core);
 	set_factor(core, member, now);
 	if (score.moves <= moves_max(core) && score.cost < best->score.cost)
-		*best = (struct try){member, then, score};
+		*best = (struct factor_try){member, then, score};
 }
 
-static uint32_t extreme(const struct balance_core *core, bool fullest)
+static uint32_t find_extreme(const struct balance_core *core, bool fullest)
 {
 	const struct balance_view *view = core->view;
 	uint32_t found = UINT32_MAX;
@@ -133,13 +132,13 @@ static uint32_t extreme(const struct balance_core *core, bool fullest)
 	return found;
 }
 
-static void attempt_some(struct balance_core *core, struct try *best)
+static void try_factors(struct balance_core *core, struct factor_try *best)
 {
-	uint32_t full = extreme(core, true), empty = extreme(core, false);
+	uint32_t full = find_extreme(core, true), empty = find_extreme(core, false);
 
 	for (unsigned i = 0; i < STEPS; i++) {
-		attempt(core, full, 1 - steps[i], best);
-		attempt(core, empty, 1 + steps[i], best);
+		try_factor(core, full, 1 - steps[i], best);
+		try_factor(core, empty, 1 + steps[i], best);
 	}
 	for (unsigned i = 0; i < CHANCES; i++) {
 		uint32_t who = assign_mark_of(
@@ -147,8 +146,8 @@ static void attempt_some(struct balance_core *core, struct try *best)
 			(uint32_t)pl_rng_below(&core->rng, core->partitions));
 		double step = steps[pl_rng_below(&core->rng, STEPS)];
 
-		attempt(core, who, pl_rng_chance(&core->rng, 1, 2) ? 1 + step : 1 - step,
-		        best);
+		try_factor(core, who,
+		           pl_rng_chance(&core->rng, 1, 2) ? 1 + step : 1 - step, best);
 	}
 }
 
@@ -161,17 +160,17 @@ void balance_search_begin(struct balance_core *core)
 	for (uint32_t p = 0; p < core->partitions; p++)
 		core->before[p] = (uint16_t)assign_mark_of(view->assign, p);
 	core->rounds = 0;
-	core->now = rate(core);
+	core->now = rate_plan(core);
 	core->best = core->now;
 	PL_ASSERT(core->now.moves == 0);
 }
 
 bool balance_search_round(struct balance_core *core)
 {
-	struct try best = {.score = core->best};
+	struct factor_try best = {.score = core->best};
 
-	(void)rate(core); /* loads as planned so far */
-	attempt_some(core, &best);
+	(void)rate_plan(core); /* loads as planned so far */
+	try_factors(core, &best);
 	if (best.factor != 0) {
 		core->best = best.score;
 		core->view->members[best.member].plan = best.factor;
@@ -194,7 +193,7 @@ static void set_all(struct balance_core *core, bool planned)
 
 /* So that they do not wander off, and a newcomer without one is worth as much as the
  * others are on average. */
-static void normalise(struct balance_core *core)
+static void normalise_factors(struct balance_core *core)
 {
 	const struct balance_view *view = core->view;
 	double sum = 0, weight = 0;
@@ -209,7 +208,8 @@ static void normalise(struct balance_core *core)
 		struct balance_member *m = &view->members[i];
 
 		if (m->counts || m->factor != ASSIGN_WEIGHT_ONE)
-			m->plan = clamp(m->plan * (ASSIGN_WEIGHT_ONE * weight / sum));
+			m->plan = clamp_factor(m->plan *
+			                       (ASSIGN_WEIGHT_ONE * weight / sum));
 	}
 }
 
@@ -229,9 +229,9 @@ bool balance_search_end(struct balance_core *core)
 	bool worth = core->best.moves > 0 && core->best.worst <= most;
 
 	if (worth) {
-		normalise(core);
+		normalise_factors(core);
 		set_all(core, true);
-		core->best = rate(core);
+		core->best = rate_plan(core);
 		worth = core->best.moves > 0 && core->best.moves <= moves_max(core) &&
 		        core->best.worst <= most;
 		drop_gone(core);

@@ -222,12 +222,12 @@ static void begin(const struct faulty_rule *rules, size_t count)
 		w.load[p] =
 			pl_span_eq(assign_of(w.assign, p), pl_span_str(ids[2])) ? 30 : 10;
 	open_balance();
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, LEASE, 1 << 20), PL_OK);
-	faulty_calm(kit.kv, false);
+	faulty_pause(kit.kv, false);
 	members_follow();
 	elect_session(w.elect, LEASE, UINT64_C(1) << 40);
-	elect_stand(w.elect, true, 0);
+	elect_campaign(w.elect, true, 0);
 	run(1000);
 }
 
@@ -433,7 +433,7 @@ T_CASE_SECONDS(through_faults, 60)
 	         .delay_min_ms = 100,
 	         .delay_max_ms = 8000},
 		{.what = FAULTY_REFUSE, .per_mille = 200, .code = PL_BUSY},
-		{.what = FAULTY_JOIN_NOTES, .per_mille = 700},
+		{.what = FAULTY_MERGE_NOTES, .per_mille = 700},
 		{.what = FAULTY_END_WATCH, .per_mille = 50, .code = PL_COMPACTED},
 		{.what = FAULTY_SLOW_NOTE,
 	         .per_mille = 200,
@@ -446,7 +446,7 @@ T_CASE_SECONDS(through_faults, 60)
 		run(INTERVAL_MS);
 		members_follow();
 	}
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	settle();
 	T_TRUE(version() > 0 && version() < 10);
 	T_TRUE(worst() < 1.2);

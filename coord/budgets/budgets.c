@@ -13,7 +13,7 @@ void budgets_kick(struct budgets *budgets)
 	pl_timer_set(&budgets->timer, kv_now_ms(budgets->kv));
 }
 
-void budgets_tell(struct budgets *budgets, const struct budgets_note *note)
+void budgets_report(struct budgets *budgets, const struct budgets_note *note)
 {
 	if (!budgets->stopping)
 		budgets->fn(budgets->ctx, note);
@@ -28,7 +28,7 @@ static void budgets_free(struct budgets *budgets)
 	free(budgets);
 }
 
-static void finish(struct budgets *budgets)
+static void budgets_finish(struct budgets *budgets)
 {
 	static const struct budgets_note stopped = {.what = BUDGETS_STOPPED};
 	budgets_fn *fn = budgets->fn;
@@ -40,7 +40,7 @@ static void finish(struct budgets *budgets)
 	fn(ctx, &stopped);
 }
 
-static void rearm(struct budgets *budgets)
+static void rearm_timer(struct budgets *budgets)
 {
 	uint64_t now = kv_now_ms(budgets->kv), at = feeds_deadline_ms(budgets);
 
@@ -58,16 +58,16 @@ static void on_timer(void *ctx)
 	enum pl_code code;
 
 	if (budgets->stopping) {
-		finish(budgets);
+		budgets_finish(budgets);
 		return;
 	}
 	code = feeds_follow(budgets, &err);
 	if (code == PL_OK && budgets->leading)
 		code = puts_run(budgets, &err);
-	rearm(budgets);
+	rearm_timer(budgets);
 	if (code != PL_OK)
-		budgets_tell(budgets, &(struct budgets_note){.what = BUDGETS_TROUBLE,
-		                                             .err = &err});
+		budgets_report(budgets, &(struct budgets_note){.what = BUDGETS_TROUBLE,
+		                                               .err = &err});
 }
 
 enum pl_code budgets_open(struct kv *kv, const struct budgets_opts *opts, budgets_fn *fn,

@@ -16,9 +16,9 @@
 struct budgets;
 
 enum budgets_what {
-	BUDGETS_GARBLED, /* key, err: it makes no sense, and is set aside */
-	BUDGETS_TROUBLE, /* err; tries again */
-	BUDGETS_STOPPED, /* last */
+	BUDGETS_MALFORMED, /* key, err: it makes no sense, and is set aside */
+	BUDGETS_TROUBLE,   /* err; tries again */
+	BUDGETS_STOPPED,   /* last */
 };
 
 struct budgets_note {

@@ -6,18 +6,18 @@
 
 /* The two lists that are followed. What makes no sense, or has no room, is told. */
 
-static struct kv_keys keys_of(enum budgets_feed what)
+static struct kv_keys keys_of(enum budgets_feed_kind what)
 {
 	return what == FEED_BUDGETS ? kv_prefix(PL_SPAN_LIT("/budgets/"))
 	                            : kv_prefix(PL_SPAN_LIT("/schedules/"));
 }
 
-static void stop(struct feed *feed)
+static void feed_stop(struct budgets_feed *feed)
 {
 	struct budgets *budgets = feed->owner;
 
 	budgets->feed[feed->what] = NULL;
-	feed->heard = false;
+	feed->is_followed = false;
 	if (feed->what == FEED_PODS)
 		counter_pods_lost(budgets->counter);
 	relist_stop(feed->relist);
@@ -27,23 +27,24 @@ void feeds_stop(struct budgets *budgets)
 {
 	for (unsigned i = 0; i < FEEDS; i++)
 		if (budgets->feed[i] != NULL)
-			stop(budgets->feed[i]);
+			feed_stop(budgets->feed[i]);
 }
 
 /* -- what they say ------------------------------------------------------------------ */
 
-static void fail(struct feed *feed, const struct pl_err *err)
+static void feed_fail(struct budgets_feed *feed, const struct pl_err *err)
 {
 	struct budgets *budgets = feed->owner;
 	uint64_t wait_ms = err->code == PL_LIMIT ? BUDGETS_FULL_MS : BUDGETS_RETRY_MS;
 
-	if (!feed->anew)
+	if (!feed->is_stale)
 		budgets->retry_ms[feed->what] = kv_now_ms(budgets->kv) + wait_ms;
-	feed->anew = true;
+	feed->is_stale = true;
 }
 
 /* PL_OK, or it is told: what was not kept for want of memory is listed anew. */
-static void take(struct feed *feed, const struct kv_record *record, bool gone)
+static void apply_record(struct budgets_feed *feed, const struct kv_record *record,
+                         bool gone)
 {
 	struct budgets *budgets = feed->owner;
 	const struct kv_record *told = gone ? NULL : record;
@@ -59,32 +60,32 @@ static void take(struct feed *feed, const struct kv_record *record, bool gone)
 	if (code == PL_OK)
 		return;
 	if (code == PL_NOMEM || (pods && code == PL_LIMIT))
-		fail(feed, &err);
+		feed_fail(feed, &err);
 	if (!pods || code == PL_LIMIT || code == PL_NOMEM)
-		budgets_tell(budgets,
-		             &(struct budgets_note){.what = code == PL_NOMEM || pods
-		                                                    ? BUDGETS_TROUBLE
-		                                                    : BUDGETS_GARBLED,
-		                                    .key = record->key,
-		                                    .err = &err});
+		budgets_report(budgets,
+		               &(struct budgets_note){.what = code == PL_NOMEM || pods
+		                                                      ? BUDGETS_TROUBLE
+		                                                      : BUDGETS_MALFORMED,
+		                                      .key = record->key,
+		                                      .err = &err});
 }
 
-static void begin(struct feed *feed)
+static void list_begin(struct budgets_feed *feed)
 {
 	struct counter *counter = feed->owner->counter;
 
-	feed->whole = feed->anew = false;
+	feed->listed = feed->is_stale = false;
 	if (feed->what == FEED_BUDGETS)
 		counter_budgets_begin(counter);
 	else
 		counter_pods_begin(counter);
 }
 
-static void end(struct feed *feed, int64_t revision)
+static void list_end(struct budgets_feed *feed, int64_t revision)
 {
 	struct counter *counter = feed->owner->counter;
 
-	feed->whole = true;
+	feed->listed = true;
 	if (feed->what == FEED_BUDGETS)
 		counter_budgets_end(counter);
 	else
@@ -92,11 +93,11 @@ static void end(struct feed *feed, int64_t revision)
 }
 
 /* The others find out by themselves; what was counted is of another store. */
-static void lost(struct feed *feed, const struct pl_err *err)
+static void on_lost(struct budgets_feed *feed, const struct pl_err *err)
 {
 	struct budgets *budgets = feed->owner;
 
-	feed->whole = false;
+	feed->listed = false;
 	if (feed->what == FEED_PODS)
 		counter_pods_lost(budgets->counter);
 	if (err->code != PL_REWOUND)
@@ -104,28 +105,29 @@ static void lost(struct feed *feed, const struct pl_err *err)
 	counter_forget(budgets->counter);
 	for (unsigned i = 0; i < FEEDS; i++)
 		if (budgets->feed[i] != NULL && budgets->feed[i] != feed)
-			stop(budgets->feed[i]);
+			feed_stop(budgets->feed[i]);
 }
 
-static void on_news(struct feed *feed, const struct relist_note *note)
+static void on_relist_note(struct budgets_feed *feed, const struct relist_note *note)
 {
 	struct budgets *budgets = feed->owner;
 
 	switch (note->what) {
 	case RELIST_BEGIN:
-		begin(feed);
+		list_begin(feed);
 		break;
 	case RELIST_PAGE:
-		for (size_t i = 0; i < note->count && feed->heard; i++)
-			take(feed, &note->records[i], false);
+		for (size_t i = 0; i < note->count && feed->is_followed; i++)
+			apply_record(feed, &note->records[i], false);
 		break;
 	case RELIST_END:
-		end(feed, note->revision);
+		list_end(feed, note->revision);
 		break;
 	case RELIST_EVENTS:
-		for (size_t i = 0; i < note->count && feed->heard; i++)
-			take(feed, &note->events[i].record, note->events[i].is_delete);
-		if (feed->heard && feed->what == FEED_PODS)
+		for (size_t i = 0; i < note->count && feed->is_followed; i++)
+			apply_record(feed, &note->events[i].record,
+			             note->events[i].is_delete);
+		if (feed->is_followed && feed->what == FEED_PODS)
 			counter_pods_seen(budgets->counter, note->revision);
 		break;
 	case RELIST_PROGRESS:
@@ -133,13 +135,13 @@ static void on_news(struct feed *feed, const struct relist_note *note)
 			counter_pods_seen(budgets->counter, note->revision);
 		break;
 	case RELIST_LOST:
-		lost(feed, note->err);
-		budgets_tell(budgets, &(struct budgets_note){.what = BUDGETS_TROUBLE,
-		                                             .err = note->err});
+		on_lost(feed, note->err);
+		budgets_report(budgets, &(struct budgets_note){.what = BUDGETS_TROUBLE,
+		                                               .err = note->err});
 		break;
 	case RELIST_TROUBLE:
-		budgets_tell(budgets, &(struct budgets_note){.what = BUDGETS_TROUBLE,
-		                                             .err = note->err});
+		budgets_report(budgets, &(struct budgets_note){.what = BUDGETS_TROUBLE,
+		                                               .err = note->err});
 		break;
 	case RELIST_STOPPED:
 		PL_UNREACHABLE("taken before");
@@ -149,12 +151,12 @@ static void on_news(struct feed *feed, const struct relist_note *note)
 
 static void on_note(void *ctx, const struct relist_note *note)
 {
-	struct feed *feed = ctx;
+	struct budgets_feed *feed = ctx;
 	struct budgets *budgets = feed->owner;
 
 	if (note->what != RELIST_STOPPED) {
-		if (feed->heard)
-			on_news(feed, note);
+		if (feed->is_followed)
+			on_relist_note(feed, note);
 		return;
 	}
 	pl_list_del(&feed->link);
@@ -165,55 +167,56 @@ static void on_note(void *ctx, const struct relist_note *note)
 /* -- which pods are listed ------------------------------------------------------------
  */
 
-static struct pl_span space_of(const struct feed *feed)
+static struct pl_span namespace_of(const struct budgets_feed *feed)
 {
 	const char *end = feed->prefix.at + feed->prefix.len;
 
-	return feed->space_len == 0 ? (struct pl_span){0}
-	                            : pl_span(end - 1 - feed->space_len, feed->space_len);
+	return feed->namespace_len == 0
+	               ? (struct pl_span){0}
+	               : pl_span(end - 1 - feed->namespace_len, feed->namespace_len);
 }
 
-static bool piece_at(struct feed *feed, unsigned levels, struct pl_span space)
+static bool piece_at(struct budgets_feed *feed, unsigned levels, struct pl_span namespace)
 {
 	const struct keys_id id = {
-		.kind = KEYS_SPEC, .partition = feed->partition, .scope = space};
+		.kind = KEYS_SPEC, .partition = feed->partition, .scope = namespace};
 
 	if (keys_prefix(&id, levels, &feed->prefix, NULL) != PL_OK)
 		PL_UNREACHABLE("a namespace that has a budget, and no key");
-	feed->space_len = space.len;
+	feed->namespace_len = namespace.len;
 	return true;
 }
 
 /* The next namespace in the partition, or the first one in the next. */
-static bool next_space(struct feed *feed)
+static bool next_namespace(struct budgets_feed *feed)
 {
 	const struct counter *counter = feed->owner->counter;
-	struct pl_span space;
+	struct pl_span namespace;
 
-	if (counter_pods_picked(counter, space_of(feed), &space))
-		return piece_at(feed, 3, space);
-	feed->space_len = 0;
+	if (counter_pods_picked(counter, namespace_of(feed), &namespace))
+		return piece_at(feed, 3, namespace);
+	feed->namespace_len = 0;
 	feed->partition++;
 	return feed->partition < feed->owner->partitions &&
-	       counter_pods_picked(counter, space_of(feed), &space) &&
-	       piece_at(feed, 3, space);
+	       counter_pods_picked(counter, namespace_of(feed), &namespace) &&
+	       piece_at(feed, 3, namespace);
 }
 
 static bool next_piece(void *ctx, bool first, struct pl_span *prefix)
 {
-	struct feed *feed = ctx;
+	struct budgets_feed *feed = ctx;
 	bool more;
 
-	if (!feed->heard)
+	if (!feed->is_followed)
 		return false;
 	if (first) {
-		feed->apart =
-			counter_pods_pick(feed->owner->counter) <= BUDGETS_SPACES_APART;
+		feed->apart = counter_pods_pick(feed->owner->counter) <=
+		              BUDGETS_NAMESPACES_APART;
 		feed->partition = 0;
-		feed->space_len = 0;
+		feed->namespace_len = 0;
 	}
 	if (feed->apart)
-		more = next_space(feed);
+		more = next_namespace(feed);
 	else
 		more = (first || ++feed->partition < feed->owner->partitions) &&
 		       piece_at(feed, 2, (struct pl_span){0});
@@ -224,23 +227,23 @@ static bool next_piece(void *ctx, bool first, struct pl_span *prefix)
 /* -- which feeds there are ------------------------------------------------------------
  */
 
-static enum pl_code open_one(struct budgets *budgets, enum budgets_feed what,
-                             struct pl_err *err)
+static enum pl_code feed_open(struct budgets *budgets, enum budgets_feed_kind what,
+                              struct pl_err *err)
 {
 	struct relist_opts opts = {.keys = keys_of(what), .pages = &budgets->pages[what]};
-	struct feed *feed = pl_calloc(1, sizeof *feed);
+	struct budgets_feed *feed = pl_calloc(1, sizeof *feed);
 	enum pl_code code;
 
 	if (feed == NULL)
 		return pl_err_set(err, PL_NOMEM, "count for budgets");
 	if (what == FEED_PODS) {
-		opts.piece = next_piece;
-		opts.piece_ctx = feed;
+		opts.next_prefix = next_piece;
+		opts.prefix_ctx = feed;
 	}
 	opts.seed = budgets->seed == 0 ? 0 : budgets->seed + what;
 	feed->owner = budgets;
 	feed->what = what;
-	feed->heard = true;
+	feed->is_followed = true;
 	code = relist_open(budgets->kv, &opts, on_note, feed, &feed->relist, err);
 	if (code != PL_OK) {
 		free(feed);
@@ -251,7 +254,7 @@ static enum pl_code open_one(struct budgets *budgets, enum budgets_feed what,
 	return PL_OK;
 }
 
-static bool is_wanted(const struct budgets *budgets, enum budgets_feed what)
+static bool is_wanted(const struct budgets *budgets, enum budgets_feed_kind what)
 {
 	if (!budgets->leading)
 		return false;
@@ -259,29 +262,30 @@ static bool is_wanted(const struct budgets *budgets, enum budgets_feed what)
 }
 
 /* It does not tell what is needed, and will not. */
-static bool is_old(const struct budgets *budgets, const struct feed *feed)
+static bool needs_relist(const struct budgets *budgets, const struct budgets_feed *feed)
 {
-	if (!feed->whole)
+	if (!feed->listed)
 		return false;
-	return feed->anew || (feed->what == FEED_PODS && counter_stale(budgets->counter));
+	return feed->is_stale ||
+	       (feed->what == FEED_PODS && counter_stale(budgets->counter));
 }
 
-static enum pl_code follow(struct budgets *budgets, enum budgets_feed what,
-                           struct pl_err *err)
+static enum pl_code feed_follow(struct budgets *budgets, enum budgets_feed_kind what,
+                                struct pl_err *err)
 {
-	struct feed *feed = budgets->feed[what];
+	struct budgets_feed *feed = budgets->feed[what];
 	bool wanted = is_wanted(budgets, what);
 	uint64_t now = kv_now_ms(budgets->kv);
 	enum pl_code code = PL_OK;
 
 	if (feed != NULL && !wanted)
-		stop(feed);
+		feed_stop(feed);
 	if (!wanted || now < budgets->retry_ms[what])
 		return PL_OK;
-	if (feed != NULL && is_old(budgets, feed))
-		stop(feed);
+	if (feed != NULL && needs_relist(budgets, feed))
+		feed_stop(feed);
 	if (budgets->feed[what] == NULL)
-		code = open_one(budgets, what, err);
+		code = feed_open(budgets, what, err);
 	if (code != PL_OK)
 		budgets->retry_ms[what] = now + BUDGETS_RETRY_MS;
 	return code;
@@ -290,7 +294,7 @@ static enum pl_code follow(struct budgets *budgets, enum budgets_feed what,
 enum pl_code feeds_follow(struct budgets *budgets, struct pl_err *err)
 {
 	for (unsigned i = 0; i < FEEDS; i++)
-		if (follow(budgets, (enum budgets_feed)i, err) != PL_OK)
+		if (feed_follow(budgets, (enum budgets_feed_kind)i, err) != PL_OK)
 			return err->code;
 	return PL_OK;
 }
@@ -300,10 +304,11 @@ uint64_t feeds_deadline_ms(const struct budgets *budgets)
 	uint64_t at = UINT64_MAX;
 
 	for (unsigned i = 0; i < FEEDS; i++) {
-		const struct feed *feed = budgets->feed[i];
+		const struct budgets_feed *feed = budgets->feed[i];
 
-		if (is_wanted(budgets, (enum budgets_feed)i) &&
-		    (feed == NULL || is_old(budgets, feed)) && budgets->retry_ms[i] < at)
+		if (is_wanted(budgets, (enum budgets_feed_kind)i) &&
+		    (feed == NULL || needs_relist(budgets, feed)) &&
+		    budgets->retry_ms[i] < at)
 			at = budgets->retry_ms[i];
 	}
 	return at;

@@ -4,7 +4,7 @@
 
 #include "coord/budgets/budgets.h"
 #include "shardsched/budget/counter.h"
-#include "shardsched/ledger/book.h"
+#include "shardsched/records/txn_builder.h"
 #include "store/base/list.h"
 #include "store/kv/relist.h"
 
@@ -14,32 +14,32 @@ enum {
 	BUDGETS_FULL_MS = 60000, /* there were more pods than can be counted */
 	BUDGETS_CALL_MS = 5000,
 	/* With so many namespaces partitions are listed whole. */
-	BUDGETS_SPACES_APART = 32,
+	BUDGETS_NAMESPACES_APART = 32,
 };
 
-enum budgets_feed { FEED_BUDGETS, FEED_PODS, FEEDS };
+enum budgets_feed_kind { FEED_BUDGETS, FEED_PODS, FEEDS };
 
 /* A relist; it outlives our interest in it until it has stopped. */
-struct feed {
+struct budgets_feed {
 	struct pl_list link;
 	struct budgets *owner;
 	struct relist *relist;
-	enum budgets_feed what;
-	bool heard; /* else nobody listens any more */
-	bool whole; /* its list has ended */
-	bool anew;  /* something of it could not be kept: it is to be made anew */
+	enum budgets_feed_kind what;
+	bool is_followed; /* else nobody listens any more */
+	bool listed;      /* its list has ended */
+	bool is_stale;    /* something of it could not be kept: it is to be made anew */
 	/* Of pods: what is being listed. */
 	bool apart; /* only namespaces that have budgets */
 	uint32_t partition;
 	struct keys_text prefix;
-	size_t space_len; /* at the end of the prefix, before its slash; 0: none yet */
+	size_t namespace_len; /* at the end of the prefix, before its slash; 0: none yet */
 };
 
-struct put {
+struct budgets_put {
 	struct budgets *owner;
-	struct counted *budget; /* NULL: free */
+	struct counted_budget *budget; /* NULL: free */
 	struct pl_arena arena;
-	struct book book;
+	struct txn_builder builder;
 };
 
 struct budgets {
@@ -52,17 +52,17 @@ struct budgets {
 	struct counter *counter;
 	struct pl_timer timer;
 	struct pl_list feeds;
-	struct feed *feed[FEEDS]; /* that are listened to */
-	struct relist_pages pages[FEEDS];
+	struct budgets_feed *feed[FEEDS]; /* that are listened to */
+	struct relist_page_size pages[FEEDS];
 	uint64_t retry_ms[FEEDS];
-	struct put put[BUDGETS_CALLS];
+	struct budgets_put put[BUDGETS_CALLS];
 	unsigned out;
 	bool leading, stopping;
 };
 
 /* budgets.c */
 void budgets_kick(struct budgets *budgets);
-void budgets_tell(struct budgets *budgets, const struct budgets_note *note);
+void budgets_report(struct budgets *budgets, const struct budgets_note *note);
 
 /* budgets_feed.c */
 /* What is to be followed is, and nothing else. PL_OK, or why not: it is tried again. */

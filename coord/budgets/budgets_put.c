@@ -6,15 +6,16 @@
  * the election: so nothing is written by one who leads no more.
  */
 
-static int64_t stands_since(const struct put *put, const struct kv_result *result)
+static int64_t stands_since(const struct budgets_put *put, const struct kv_result *result)
 {
 	struct kv_result inner;
-	struct book_found found;
+	struct builder_found found;
 
 	if (result == NULL || !result->txn.succeeded || result->txn.count != 1)
 		return 0;
 	inner = result->txn.results[0];
-	if (!book_answer(&put->book, &inner, 0, &found) || found.verdict != BOOK_OURS)
+	if (!builder_answer(&put->builder, &inner, 0, &found) ||
+	    found.verdict != BUILDER_OURS)
 		return 0;
 	return found.record != NULL ? found.record->mod_revision
 	                            : result->header.revision;
@@ -22,7 +23,7 @@ static int64_t stands_since(const struct put *put, const struct kv_result *resul
 
 static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct put *put = ctx;
+	struct budgets_put *put = ctx;
 	struct budgets *budgets = put->owner;
 
 	(void)err; /* it is made again, from what stands there then */
@@ -33,11 +34,11 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	budgets_kick(budgets);
 }
 
-static enum pl_code start(struct budgets *budgets, struct put *put,
-                          const struct counter_put *what, struct pl_err *err)
+static enum pl_code put_start(struct budgets *budgets, struct budgets_put *put,
+                              const struct counter_put *what, struct pl_err *err)
 {
 	const struct keys_id id = {
-		.kind = KEYS_BUDGET, .scope = what->space, .name = what->name};
+		.kind = KEYS_BUDGET, .scope = what->namespace, .name = what->name};
 	struct kv_compare guard[ELECT_COMPARES];
 	struct keys_text key;
 	struct kv_req inner;
@@ -51,14 +52,14 @@ static enum pl_code start(struct budgets *budgets, struct put *put,
 	if (req.txn.compare_count == 0)
 		return pl_err_set(err, PL_FENCED, "it leads no more");
 	pl_arena_reset(&put->arena);
-	book_begin(&put->book, &put->arena, kv_limits(budgets->kv));
-	if (!book_put(&put->book, keys_span(&key), what->rev, what->value))
-		return pl_err_set(err, put->book.code, "write a budget");
-	book_req(&put->book, &inner);
+	builder_begin(&put->builder, &put->arena, kv_limits(budgets->kv));
+	if (!builder_put(&put->builder, keys_span(&key), what->rev, what->value))
+		return pl_err_set(err, put->builder.code, "write a budget");
+	builder_req(&put->builder, &inner);
 	return kv_start(budgets->kv, &req, BUDGETS_CALL_MS, on_done, put, NULL, err);
 }
 
-static struct put *free_one(struct budgets *budgets)
+static struct budgets_put *free_put(struct budgets *budgets)
 {
 	for (unsigned i = 0; i < BUDGETS_CALLS; i++)
 		if (budgets->put[i].budget == NULL)
@@ -73,8 +74,8 @@ enum pl_code puts_run(struct budgets *budgets, struct pl_err *err)
 
 	while (budgets->out < BUDGETS_CALLS &&
 	       counter_next(budgets->counter, now, &what)) {
-		struct put *put = free_one(budgets);
-		enum pl_code code = start(budgets, put, &what, err);
+		struct budgets_put *put = free_put(budgets);
+		enum pl_code code = put_start(budgets, put, &what, err);
 
 		if (code != PL_OK)
 			counter_answer(budgets->counter, what.budget, 0, now);

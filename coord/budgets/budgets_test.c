@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "coord/budgets/budgets_int.h"
-#include "shardsched/ledger/budget.h"
+#include "shardsched/records/budget_record.h"
 #include "store/base/rng.h"
 #include "store/kv/faulty.h"
 #include "store/memkv/kit.h"
@@ -14,16 +14,16 @@ static struct kv *faulty; /* the counter's */
 static struct elect *elect;
 static struct budgets *budgets; /* NULL: stopped */
 static bool elect_stopped;
-static unsigned troubles, garbled;
+static unsigned troubles, malformed;
 static struct pl_arena arena;
 
 static void on_note(void *ctx, const struct budgets_note *note)
 {
 	(void)ctx;
 	switch (note->what) {
-	case BUDGETS_GARBLED:
+	case BUDGETS_MALFORMED:
 		T_TRUE(note->key.len > 0 && note->err->code != PL_OK);
-		garbled++;
+		malformed++;
 		break;
 	case BUDGETS_TROUBLE:
 		T_TRUE(note->err->code != PL_OK);
@@ -57,7 +57,7 @@ static void begin(const struct faulty_rule *rules, size_t count, uint64_t seed)
 
 	kit_open(&kit, NULL);
 	pl_arena_init(&arena, 0, 0);
-	troubles = garbled = 0;
+	troubles = malformed = 0;
 	elect_stopped = false;
 	T_OK(memkv_session(kit.mem, &faulty, NULL), NULL);
 	T_OK(faulty_open(faulty, seed, rules, count, &faulty, NULL), NULL);
@@ -70,7 +70,7 @@ static void begin(const struct faulty_rule *rules, size_t count, uint64_t seed)
 	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, LEASE, 1 << 20), PL_OK);
 	(void)kit_put_leased(&kit, "/shards/me", "{}", LEASE);
 	elect_session(elect, LEASE, UINT64_MAX);
-	elect_stand(elect, true, 0);
+	elect_campaign(elect, true, 0);
 }
 
 static void end(void)
@@ -89,20 +89,20 @@ static void end(void)
 
 /* -- what stands there -------------------------------------------------------------- */
 
-static void pod_of(const char *space, unsigned number, const char *phase)
+static void pod_of(const char *namespace, unsigned number, const char *phase)
 {
 	bool placed = strcmp(phase, "Bound") == 0;
 	char key[128], value[512];
 
 	(void)snprintf(key, sizeof key, "/schedules/%04u/%s/p-%u/spec",
-	               number % PARTITIONS, space, number);
+	               number % PARTITIONS, namespace, number);
 	(void)snprintf(value, sizeof value,
 	               "{\"metadata\":{\"name\":\"p-%u\",\"namespace\":\"%s\",\"labels\":"
 	               "{\"app\":\"a\"}},\"spec\":{}}",
-	               number, space);
+	               number, namespace);
 	(void)kit_put(&kit, key, value);
 	(void)snprintf(key, sizeof key, "/schedules/%04u/%s/p-%u/state",
-	               number % PARTITIONS, space, number);
+	               number % PARTITIONS, namespace, number);
 	(void)snprintf(value, sizeof value,
 	               "{\"v\":1,\"phase\":\"%s\",%s\"since\":"
 	               "\"2026-11-21T09:00:00.000Z\"}",
@@ -115,16 +115,16 @@ static void pod(unsigned number, const char *phase)
 	pod_of("web", number, phase);
 }
 
-static void budget_of(const char *space, const char *name, const char *rule)
+static void budget_of(const char *namespace, const char *name, const char *rule)
 {
 	char key[128], value[512];
 
-	(void)snprintf(key, sizeof key, "/budgets/%s/%s", space, name);
+	(void)snprintf(key, sizeof key, "/budgets/%s/%s", namespace, name);
 	(void)snprintf(value, sizeof value,
 	               "{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"%s\",\"namespace\":"
 	               "\"%s\"},\"spec\":{%s,\"selector\":{\"matchLabels\":{\"app\":"
 	               "\"a\"}}}}}",
-	               name, space, rule);
+	               name, namespace, rule);
 	(void)kit_put(&kit, key, value);
 }
 
@@ -133,12 +133,12 @@ static void budget(const char *name, const char *rule)
 	budget_of("web", name, rule);
 }
 
-static struct budget_record record_in(const char *space, const char *name)
+static struct budget_record record_in(const char *namespace, const char *name)
 {
 	struct budget_record record = {0};
 	char key[128];
 
-	(void)snprintf(key, sizeof key, "/budgets/%s/%s", space, name);
+	(void)snprintf(key, sizeof key, "/budgets/%s/%s", namespace, name);
 	T_EQ(kit_get_at(&kit, kv_key(kit_key(key)), 0), PL_OK);
 	T_EQ(kit.result.get.count, 1);
 	T_OK(budget_record_parse(kit.result.get.records[0].value, &arena, &record,
@@ -152,10 +152,10 @@ static struct budget_record record_of(const char *name)
 	return record_in("web", name);
 }
 
-static void says_in(const char *space, const char *name, uint32_t expected,
+static void says_in(const char *namespace, const char *name, uint32_t expected,
                     uint32_t healthy, uint32_t allowed)
 {
-	struct budget_record record = record_in(space, name);
+	struct budget_record record = record_in(namespace, name);
 
 	T_TRUE(record.counted);
 	T_EQ(record.status.expected, expected);
@@ -193,7 +193,7 @@ T_CASE(budgets_are_counted_by_who_leads)
 	end();
 }
 
-enum { MANY = BUDGETS_SPACES_APART + 8, EACH = 2 * PARTITIONS + 3 };
+enum { MANY = BUDGETS_NAMESPACES_APART + 8, EACH = 2 * PARTITIONS + 3 };
 
 static void space_name(unsigned i, char out[16])
 {
@@ -201,34 +201,34 @@ static void space_name(unsigned i, char out[16])
 }
 
 /* Some of all namespaces that there are, and pods in all of their partitions. */
-static void count_in_spaces(unsigned spaces)
+static void count_in_spaces(unsigned namespaces)
 {
-	char space[16];
+	char namespace[16];
 
 	begin(NULL, 0, 7);
 	for (unsigned i = 0; i < MANY; i++) {
-		space_name(i, space);
+		space_name(i, namespace);
 		for (unsigned k = 0; k < EACH; k++)
-			pod_of(space, k, k % 3 == 0 ? "Pending" : "Bound");
+			pod_of(namespace, k, k % 3 == 0 ? "Pending" : "Bound");
 	}
 	budget_of("ns-empty", "a", "\"maxUnavailable\":1");
-	for (unsigned i = 0; i < spaces; i++) {
-		space_name(i * (MANY / spaces), space);
-		budget_of(space, "a", "\"minAvailable\":1");
+	for (unsigned i = 0; i < namespaces; i++) {
+		space_name(i * (MANY / namespaces), namespace);
+		budget_of(namespace, "a", "\"minAvailable\":1");
 		if (i % 5 == 0)
 			run(3);
 	}
 	run(10000);
-	for (unsigned i = 0; i < spaces; i++) {
-		space_name(i * (MANY / spaces), space);
-		says_in(space, "a", EACH, EACH - (EACH + 2) / 3,
+	for (unsigned i = 0; i < namespaces; i++) {
+		space_name(i * (MANY / namespaces), namespace);
+		says_in(namespace, "a", EACH, EACH - (EACH + 2) / 3,
 		        EACH - (EACH + 2) / 3 - 1);
-		pod_of(space, 0, "Bound");
+		pod_of(namespace, 0, "Bound");
 	}
 	run(5000);
-	for (unsigned i = 0; i < spaces; i++) {
-		space_name(i * (MANY / spaces), space);
-		says_in(space, "a", EACH, EACH - (EACH + 2) / 3 + 1,
+	for (unsigned i = 0; i < namespaces; i++) {
+		space_name(i * (MANY / namespaces), namespace);
+		says_in(namespace, "a", EACH, EACH - (EACH + 2) / 3 + 1,
 		        EACH - (EACH + 2) / 3);
 	}
 	says_in("ns-empty", "a", 0, 0, 0);
@@ -263,13 +263,13 @@ T_CASE(one_who_was_put_out_writes_nothing)
 	end();
 }
 
-T_CASE(what_makes_no_sense_is_told)
+T_CASE(malformed_input_is_reported)
 {
 	begin(NULL, 0, 7);
 	(void)kit_put(&kit, "/budgets/web/a", "{}");
 	(void)kit_put(&kit, "/budgets/web/b/c", "{}");
 	run(3000);
-	T_EQ(garbled, 2);
+	T_EQ(malformed, 2);
 	pod(0, "Bound");
 	budget("a", "\"maxUnavailable\":1");
 	run(3000);
@@ -362,7 +362,7 @@ T_CASE(whatever_is_late_or_lost_no_more_go_than_may)
 			T_TRUE(healthy() >= 7);
 			run(pl_rng_below(&rng, 200));
 		}
-		faulty_calm(faulty, true);
+		faulty_pause(faulty, true);
 		run(30000);
 		says("a", 10, healthy(), healthy() - 7);
 		T_EQ(record_of("a").disrupted_count, 0);

@@ -27,7 +27,7 @@ void claims_feed(struct claims *c, struct claims_event event)
 	claims_step(&c->core, &event, &none);
 }
 
-static void tell(struct claims *c, const struct claims_note *note)
+static void report_note(struct claims *c, const struct claims_note *note)
 {
 	c->fn(c->ctx, note);
 }
@@ -40,10 +40,10 @@ void claims_trouble(struct claims *c, const struct pl_err *err)
 	if (c->stopping || now < c->trouble_ms)
 		return;
 	c->trouble_ms = now + TROUBLE_EVERY_MS;
-	tell(c, &(struct claims_note){.what = CLAIMS_TROUBLE, .err = err});
+	report_note(c, &(struct claims_note){.what = CLAIMS_TROUBLE, .err = err});
 }
 
-static void perform(struct claims *c, const struct claims_action *action)
+static void perform_action(struct claims *c, const struct claims_action *action)
 {
 	struct claims_note note = {.partition = action->partition,
 	                           .epoch = action->epoch,
@@ -54,22 +54,22 @@ static void perform(struct claims *c, const struct claims_action *action)
 	case CLAIMS_DO_CLAIM:
 	case CLAIMS_DO_RELEASE:
 	case CLAIMS_DO_READ:
-		claims_ask(c, action);
+		claims_request(c, action);
 		return;
-	case CLAIMS_TELL_OWNED:
+	case CLAIMS_REPORT_OWNED:
 		note.what = CLAIMS_OWNED;
 		break;
-	case CLAIMS_TELL_QUIESCE:
+	case CLAIMS_REPORT_QUIESCE:
 		note.what = CLAIMS_QUIESCE;
 		break;
-	case CLAIMS_TELL_LOST:
+	case CLAIMS_REPORT_LOST:
 		note.what = CLAIMS_LOST;
 		break;
 	}
-	tell(c, &note);
+	report_note(c, &note);
 }
 
-static void drain(struct claims *c)
+static void perform_due(struct claims *c)
 {
 	struct claims_event due = {.type = CLAIMS_EV_TIMEOUT};
 	struct claims_actions actions = {.max = 1};
@@ -80,7 +80,7 @@ static void drain(struct claims *c)
 			return;
 		claims_step(&c->core, &due, &actions);
 		if (actions.count != 0)
-			perform(c, &actions.item[0]);
+			perform_action(c, &actions.item[0]);
 	}
 }
 
@@ -101,11 +101,11 @@ void claims_rearm(struct claims *c)
 
 void claims_pump(struct claims *c)
 {
-	drain(c);
+	perform_due(c);
 	if (c->told_synced != c->core.synced && !c->stopping) {
 		c->told_synced = c->core.synced;
-		tell(c, &(struct claims_note){.what = CLAIMS_VIEW,
-		                              .synced = c->told_synced});
+		report_note(c, &(struct claims_note){.what = CLAIMS_VIEW,
+		                                     .synced = c->told_synced});
 	}
 	claims_rearm(c);
 }
@@ -185,7 +185,8 @@ static enum pl_code read_owner(const struct claims *c, const struct kv_record *r
 bool claims_fact(struct claims *c, struct claims_event event,
                  const struct kv_record *record)
 {
-	struct claims_note note = {.what = CLAIMS_GARBLED, .partition = event.partition};
+	struct claims_note note = {.what = CLAIMS_MALFORMED,
+	                           .partition = event.partition};
 	bool news = event.revision > c->core.slot[event.partition].revision;
 	struct owner owner = {.epoch = 0};
 	struct pl_err err;
@@ -202,12 +203,12 @@ bool claims_fact(struct claims *c, struct claims_event event,
 	claims_feed(c, event);
 	note.err = &err;
 	if (news && code != PL_OK)
-		tell(c, &note);
+		report_note(c, &note);
 	return true;
 }
 
-static enum pl_code fill(struct claims *c, const struct claims_opts *opts,
-                         struct pl_err *err)
+static enum pl_code claims_init(struct claims *c, const struct claims_opts *opts,
+                                struct pl_err *err)
 {
 	struct keys_id key = {.kind = KEYS_SHARD, .name = opts->id};
 	uint32_t count = opts->partitions;
@@ -249,7 +250,7 @@ enum pl_code claims_open(struct kv *kv, const struct claims_opts *opts, claims_f
 	c->core.partitions = opts->partitions;
 	code = pl_timer_init(&c->timer, kv_timers(kv), on_timer, c);
 	if (code == PL_OK)
-		code = fill(c, opts, err);
+		code = claims_init(c, opts, err);
 	else
 		(void)pl_err_set(err, code, "claims");
 	if (code != PL_OK) {
@@ -274,7 +275,7 @@ void claims_session(struct claims *c, int64_t lease, uint64_t safe_until_ms)
 	if (lease == 0 || lease != c->core.lease) {
 		claims_drop_calls(c);
 		claims_feed(c, (struct claims_event){.type = CLAIMS_EV_SESSION});
-		drain(c);
+		perform_due(c);
 	}
 	if (lease != 0 && !c->stopping)
 		claims_feed(c, (struct claims_event){.type = CLAIMS_EV_SESSION,

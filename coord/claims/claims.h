@@ -17,13 +17,13 @@
 struct claims;
 
 enum claims_what {
-	CLAIMS_OWNED,   /* partition, epoch */
-	CLAIMS_QUIESCE, /* partition, epoch: finish until deadline_ms */
-	CLAIMS_LOST,    /* partition, epoch, why: stop before this returns */
-	CLAIMS_GARBLED, /* partition, err: its key makes no sense; left alone */
-	CLAIMS_VIEW,    /* synced */
-	CLAIMS_TROUBLE, /* err; goes on trying */
-	CLAIMS_STOPPED, /* last */
+	CLAIMS_OWNED,     /* partition, epoch */
+	CLAIMS_QUIESCE,   /* partition, epoch: finish until deadline_ms */
+	CLAIMS_LOST,      /* partition, epoch, why: stop before this returns */
+	CLAIMS_MALFORMED, /* partition, err: its key makes no sense; left alone */
+	CLAIMS_VIEW,      /* synced */
+	CLAIMS_TROUBLE,   /* err; goes on trying */
+	CLAIMS_STOPPED,   /* last */
 };
 
 struct claims_note {

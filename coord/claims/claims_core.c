@@ -29,10 +29,10 @@ static struct claims_slot *slot_of(const struct claims_core *core, uint32_t part
 
 static bool is_busy(const struct claims_core *core, const struct claims_slot *slot)
 {
-	if (slot->lost_epoch != 0 || slot->ask != CLAIMS_ASK_NONE || slot->doubt)
+	if (slot->lost_epoch != 0 || slot->request != CLAIMS_REQUEST_NONE || slot->doubt)
 		return true;
 	if (slot->epoch != 0)
-		return slot->quiescing || claims_is_moving(core, slot);
+		return slot->quiescing || claims_is_migrating(core, slot);
 	return claims_is_ours(core, slot) || claims_is_wanted(core, slot);
 }
 
@@ -88,9 +88,9 @@ void claims_lose(struct claims_core *core, struct claims_slot *slot, enum claims
 }
 
 /* What was asked is not waited for any more, and its answer not believed. */
-static void forget(struct claims_slot *slot)
+static void forget_request(struct claims_slot *slot)
 {
-	slot->ask = CLAIMS_ASK_NONE;
+	slot->request = CLAIMS_REQUEST_NONE;
 	slot->doubt = false;
 	slot->failures = 0;
 	slot->at_ms = 0;
@@ -100,7 +100,7 @@ static void session_down(struct claims_core *core, enum claims_why why)
 {
 	for (uint32_t p = 0; p < core->partitions; p++) {
 		claims_lose(core, &core->slot[p], why);
-		forget(&core->slot[p]);
+		forget_request(&core->slot[p]);
 	}
 	core->inflight = 0;
 	core->lease = 0;
@@ -124,8 +124,8 @@ static void on_session(struct claims_core *core, const struct claims_event *even
 }
 
 /* Facts come in any order; the newest counts. */
-static void learn(struct claims_core *core, struct claims_slot *slot, int64_t revision,
-                  int64_t epoch, int64_t lease)
+static void learn_fact(struct claims_core *core, struct claims_slot *slot,
+                       int64_t revision, int64_t epoch, int64_t lease)
 {
 	PL_ASSERT(revision > 0 && epoch >= 0);
 	if (revision <= slot->revision)
@@ -184,7 +184,7 @@ static void on_rewound(struct claims_core *core)
 		struct claims_slot *slot = &core->slot[p];
 
 		claims_lose(core, slot, CLAIMS_REWOUND);
-		forget(slot);
+		forget_request(slot);
 		slot->revision = 0;
 		slot->key_epoch = 0;
 		slot->key_lease = 0;
@@ -214,25 +214,25 @@ static void retry_later(struct claims_core *core, struct claims_slot *slot,
  * our record (the session's business), or the answer is nonsense. Or the answer is
  * older than what is known: overtaken by the watch, or from a store that went back in
  * time and will not be found out for a while. */
-static bool found_odd(const struct claims_core *core, const struct claims_slot *slot,
-                      enum claims_ask ask, const struct claims_event *event)
+static bool is_mismatch(const struct claims_core *core, const struct claims_slot *slot,
+                        enum claims_request request, const struct claims_event *event)
 {
 	if (event->revision < slot->revision)
 		return true;
-	if (ask == CLAIMS_ASK_CLAIM)
+	if (request == CLAIMS_REQUEST_CLAIM)
 		return event->epoch == 0;
-	return ask == CLAIMS_ASK_RELEASE && event->epoch == slot->given_up &&
+	return request == CLAIMS_REQUEST_RELEASE && event->epoch == slot->given_up &&
 	       event->lease == core->lease;
 }
 
 static void on_found(struct claims_core *core, struct claims_slot *slot,
-                     enum claims_ask ask, const struct claims_event *event)
+                     enum claims_request request, const struct claims_event *event)
 {
-	learn(core, slot, event->revision, event->epoch, event->lease);
+	learn_fact(core, slot, event->revision, event->epoch, event->lease);
 	slot->doubt = false; /* what was newer than the answer stands */
-	if (found_odd(core, slot, ask, event))
+	if (is_mismatch(core, slot, request, event))
 		retry_later(core, slot, event->now_ms);
-	else if (ask != CLAIMS_ASK_READ)
+	else if (request != CLAIMS_REQUEST_READ)
 		slot->failures = 0;
 }
 
@@ -241,7 +241,7 @@ static void on_done(struct claims_core *core, struct claims_slot *slot,
                     const struct claims_event *event, int64_t epoch)
 {
 	slot->failures = 0;
-	learn(core, slot, event->revision, epoch, core->lease);
+	learn_fact(core, slot, event->revision, epoch, core->lease);
 	if (event->revision < slot->revision)
 		retry_later(core, slot, event->now_ms);
 }
@@ -249,12 +249,12 @@ static void on_done(struct claims_core *core, struct claims_slot *slot,
 static void on_answer(struct claims_core *core, const struct claims_event *event)
 {
 	struct claims_slot *slot = slot_of(core, event->partition);
-	enum claims_ask ask = slot->ask;
+	enum claims_request request = slot->request;
 
-	if (ask == CLAIMS_ASK_NONE || slot->seq != event->seq)
+	if (request == CLAIMS_REQUEST_NONE || slot->seq != event->seq)
 		return; /* of another session, or another store */
 	PL_ASSERT(core->inflight > 0 && core->lease != 0);
-	slot->ask = CLAIMS_ASK_NONE;
+	slot->request = CLAIMS_REQUEST_NONE;
 	core->inflight--;
 	switch (event->type) {
 	case CLAIMS_EV_CLAIMED:
@@ -264,7 +264,7 @@ static void on_answer(struct claims_core *core, const struct claims_event *event
 		on_done(core, slot, event, 0);
 		break;
 	case CLAIMS_EV_FOUND:
-		on_found(core, slot, ask, event);
+		on_found(core, slot, request, event);
 		break;
 	case CLAIMS_EV_UNKNOWN:
 		slot->doubt = slot->doubt || slot->epoch == 0;
@@ -291,7 +291,7 @@ void claims_core_init(struct claims_core *core, const struct claims_core_opts *o
 	core->next_ms = UINT64_MAX;
 	pl_rng_init(&core->rng, opts->seed);
 	pl_list_init(&core->todo);
-	pl_list_init(&core->hungry);
+	pl_list_init(&core->blocked);
 	for (uint32_t p = 0; p < core->partitions; p++)
 		pl_list_init(&core->slot[p].link);
 }
@@ -302,7 +302,7 @@ static void on_fact(struct claims_core *core, const struct claims_event *event)
 	bool seen = event->type == CLAIMS_EV_SEEN;
 
 	PL_ASSERT(!seen || event->epoch > 0);
-	learn(core, slot, event->revision, seen ? event->epoch : 0, event->lease);
+	learn_fact(core, slot, event->revision, seen ? event->epoch : 0, event->lease);
 	claims_mark(core, slot);
 }
 
@@ -314,7 +314,7 @@ static void on_flag(struct claims_core *core, bool *flag, bool on)
 	mark_all(core);
 }
 
-static void apply(struct claims_core *core, const struct claims_event *event)
+static void apply_event(struct claims_core *core, const struct claims_event *event)
 {
 	switch (event->type) {
 	case CLAIMS_EV_SESSION:
@@ -373,7 +373,7 @@ void claims_step(struct claims_core *core, const struct claims_event *event,
 	core_check(core);
 	if (core->lease != 0 && event->now_ms >= core->safe_until_ms)
 		session_down(core, CLAIMS_SESSION);
-	apply(core, event);
+	apply_event(core, event);
 	claims_wake(core, event->now_ms);
 	claims_run(core, event->now_ms, actions);
 	core_check(core);
@@ -384,7 +384,7 @@ uint64_t claims_deadline_ms(const struct claims_core *core)
 	uint64_t at = core->next_ms;
 
 	if (!pl_list_empty(&core->todo) ||
-	    (!pl_list_empty(&core->hungry) && core->inflight < core->inflight_max))
+	    (!pl_list_empty(&core->blocked) && core->inflight < core->inflight_max))
 		return 0;
 	return core->lease != 0 && core->safe_until_ms < at ? core->safe_until_ms : at;
 }
@@ -395,11 +395,11 @@ enum claims_state claims_core_state(const struct claims_core *core, uint32_t par
 
 	if (slot->epoch != 0)
 		return slot->quiescing ? CLAIMS_STATE_QUIESCING : CLAIMS_STATE_OWNED;
-	if (slot->ask == CLAIMS_ASK_CLAIM)
+	if (slot->request == CLAIMS_REQUEST_CLAIM)
 		return CLAIMS_STATE_CLAIMING;
-	if (slot->ask == CLAIMS_ASK_READ || slot->doubt)
+	if (slot->request == CLAIMS_REQUEST_READ || slot->doubt)
 		return CLAIMS_STATE_READING;
-	if (slot->ask == CLAIMS_ASK_RELEASE || claims_is_ours(core, slot))
+	if (slot->request == CLAIMS_REQUEST_RELEASE || claims_is_ours(core, slot))
 		return CLAIMS_STATE_RELEASING;
 	if (slot->revision == 0)
 		return CLAIMS_STATE_UNSEEN;

@@ -88,12 +88,12 @@ enum claims_why {
 };
 
 enum claims_action_type {
-	CLAIMS_DO_CLAIM,     /* partition, seq, lease */
-	CLAIMS_DO_RELEASE,   /* partition, seq, epoch, lease */
-	CLAIMS_DO_READ,      /* partition, seq: a linearizable one */
-	CLAIMS_TELL_OWNED,   /* partition, epoch */
-	CLAIMS_TELL_QUIESCE, /* partition, epoch, deadline_ms */
-	CLAIMS_TELL_LOST,    /* partition, epoch, why */
+	CLAIMS_DO_CLAIM,       /* partition, seq, lease */
+	CLAIMS_DO_RELEASE,     /* partition, seq, epoch, lease */
+	CLAIMS_DO_READ,        /* partition, seq: a linearizable one */
+	CLAIMS_REPORT_OWNED,   /* partition, epoch */
+	CLAIMS_REPORT_QUIESCE, /* partition, epoch, deadline_ms */
+	CLAIMS_REPORT_LOST,    /* partition, epoch, why */
 };
 
 struct claims_action {
@@ -127,11 +127,11 @@ enum claims_state {
 	CLAIMS_STATE_READING,
 };
 
-enum claims_ask {
-	CLAIMS_ASK_NONE,
-	CLAIMS_ASK_CLAIM,
-	CLAIMS_ASK_RELEASE,
-	CLAIMS_ASK_READ
+enum claims_request {
+	CLAIMS_REQUEST_NONE,
+	CLAIMS_REQUEST_CLAIM,
+	CLAIMS_REQUEST_RELEASE,
+	CLAIMS_REQUEST_READ
 };
 
 struct claims_slot {
@@ -146,9 +146,9 @@ struct claims_slot {
 	uint64_t at_ms; /* not acting: next try; OWNED: the move; QUIESCING: deadline */
 	uint32_t seq;   /* of the request in flight */
 	uint8_t failures;
-	uint8_t ask;    /* enum claims_ask, in flight */
-	uint8_t target; /* enum claims_target */
-	uint8_t why;    /* enum claims_why, of lost_epoch */
+	uint8_t request; /* enum claims_request, in flight */
+	uint8_t target;  /* enum claims_target */
+	uint8_t why;     /* enum claims_why, of lost_epoch */
 	bool quiescing;
 	bool quiet;
 	bool doubt; /* a claim or release may have been applied: to be read */
@@ -168,8 +168,8 @@ struct claims_core {
 	uint32_t owned; /* acting */
 	uint32_t busy;  /* something is to be done, or under way */
 	struct pl_list todo;
-	struct pl_list hungry; /* wait for inflight to fall */
-	uint64_t next_ms;      /* no slot's time is earlier */
+	struct pl_list blocked; /* wait for inflight to fall */
+	uint64_t next_ms;       /* no slot's time is earlier */
 };
 
 struct claims_core_opts {

@@ -16,8 +16,8 @@ static inline bool claims_is_ours(const struct claims_core *core,
 	return slot->key_epoch != 0 && core->lease != 0 && slot->key_lease == core->lease;
 }
 
-static inline bool claims_is_moving(const struct claims_core *core,
-                                    const struct claims_slot *slot)
+static inline bool claims_is_migrating(const struct claims_core *core,
+                                       const struct claims_slot *slot)
 {
 	return core->leaving || slot->target == CLAIMS_OTHERS;
 }

@@ -29,9 +29,9 @@ static const char *const event_names[] = {
 	[CLAIMS_EV_CLOSE] = "close",
 };
 static const char *const action_names[] = {
-	[CLAIMS_DO_CLAIM] = "claim",       [CLAIMS_DO_RELEASE] = "release",
-	[CLAIMS_DO_READ] = "read",         [CLAIMS_TELL_OWNED] = "OWNED",
-	[CLAIMS_TELL_QUIESCE] = "QUIESCE", [CLAIMS_TELL_LOST] = "LOST",
+	[CLAIMS_DO_CLAIM] = "claim",         [CLAIMS_DO_RELEASE] = "release",
+	[CLAIMS_DO_READ] = "read",           [CLAIMS_REPORT_OWNED] = "OWNED",
+	[CLAIMS_REPORT_QUIESCE] = "QUIESCE", [CLAIMS_REPORT_LOST] = "LOST",
 };
 static const char *const target_names[] = {"untold", "ours", "another's", "nobody's"};
 static const char *const why_names[] = {
@@ -59,20 +59,20 @@ static void say_action(const struct claims_action *a)
 
 	SAY("          -> %s", action_names[a->type]);
 	SAY(" %u", a->partition);
-	if (a->type == CLAIMS_DO_RELEASE || a->type >= CLAIMS_TELL_OWNED)
+	if (a->type == CLAIMS_DO_RELEASE || a->type >= CLAIMS_REPORT_OWNED)
 		SAY(" epoch %" PRId64, a->epoch);
-	if (a->type == CLAIMS_TELL_QUIESCE)
+	if (a->type == CLAIMS_REPORT_QUIESCE)
 		SAY(" until %" PRIu64, a->deadline_ms);
-	if (a->type == CLAIMS_TELL_LOST)
+	if (a->type == CLAIMS_REPORT_LOST)
 		SAY(" (%s)", why_names[a->why]);
 	SAY("\n");
 	if (a->type <= CLAIMS_DO_READ)
 		asked[a->partition] = a->seq;
-	if (a->type == CLAIMS_TELL_OWNED) {
+	if (a->type == CLAIMS_REPORT_OWNED) {
 		T_EQ(*own, 0);
 		*own = a->epoch;
 	}
-	if (a->type == CLAIMS_TELL_LOST) {
+	if (a->type == CLAIMS_REPORT_LOST) {
 		T_EQ(*own, a->epoch);
 		*own = 0;
 	}
@@ -465,7 +465,7 @@ T_CASE(what_was_handed_over_is_not_taken_up_again)
 	due();
 	quiet.now_ms = now;
 	claims_step(&core, &quiet, &one);
-	T_EQ(one.item[0].type, CLAIMS_TELL_LOST);
+	T_EQ(one.item[0].type, CLAIMS_REPORT_LOST);
 	owned[0] = 0;
 	EV(TARGET, .partition = 0, .target = CLAIMS_MINE);
 	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_RELEASING);
@@ -607,7 +607,7 @@ T_CASE(bounded_in_flight)
 		            &actions);
 		for (unsigned i = 0; i < actions.count; i++) {
 			T_EQ(actions.item[i].type == CLAIMS_DO_CLAIM ||
-			             actions.item[i].type == CLAIMS_TELL_OWNED,
+			             actions.item[i].type == CLAIMS_REPORT_OWNED,
 			     true);
 			if (actions.item[i].type != CLAIMS_DO_CLAIM)
 				continue;

@@ -53,7 +53,7 @@ PL_NODISCARD bool claims_fact(struct claims *claims, struct claims_event event,
                               const struct kv_record *record);
 
 /* claims_calls.c */
-void claims_ask(struct claims *claims, const struct claims_action *action);
+void claims_request(struct claims *claims, const struct claims_action *action);
 /* Those in flight end unheard. */
 void claims_drop_calls(struct claims *claims);
 

@@ -239,14 +239,14 @@ static void perform(unsigned shard, const struct claims_action *a)
 		T_TRUE(a->type == CLAIMS_DO_READ || s->told[p] == 0);
 		send(shard, a);
 		break;
-	case CLAIMS_TELL_OWNED:
+	case CLAIMS_REPORT_OWNED:
 		T_EQ(s->told[p], 0);
 		T_TRUE(sim.rewinds || a->epoch >= sim.newest[p]);
 		s->told[p] = sim.newest[p] = a->epoch;
 		s->quiescing[p] = false;
 		sim.owned++;
 		break;
-	case CLAIMS_TELL_QUIESCE:
+	case CLAIMS_REPORT_QUIESCE:
 		T_EQ(s->told[p], a->epoch);
 		T_TRUE(!s->quiescing[p]);
 		s->quiescing[p] = true;
@@ -254,7 +254,7 @@ static void perform(unsigned shard, const struct claims_action *a)
 		msg->event = (struct claims_event){
 			.type = CLAIMS_EV_QUIET, .partition = p, .epoch = a->epoch};
 		break;
-	case CLAIMS_TELL_LOST:
+	case CLAIMS_REPORT_LOST:
 		T_EQ(s->told[p], a->epoch);
 		s->told[p] = 0;
 		break;

@@ -23,7 +23,7 @@ struct shard {
 	struct claims *claims;
 	int64_t lease;
 	int64_t epoch[PARTITIONS]; /* as told */
-	unsigned owned, lost[CLAIMS_CLOSED + 1], garbled, troubles;
+	unsigned owned, lost[CLAIMS_CLOSED + 1], malformed, troubles;
 	bool keeps; /* does not say quiet */
 	bool synced, stopped;
 };
@@ -63,9 +63,9 @@ static void on_note(void *ctx, const struct claims_note *note)
 		s->owned--;
 		s->lost[note->why]++;
 		break;
-	case CLAIMS_GARBLED:
+	case CLAIMS_MALFORMED:
 		T_TRUE(note->err != NULL);
-		s->garbled++;
+		s->malformed++;
 		break;
 	case CLAIMS_VIEW:
 		s->synced = note->synced;
@@ -278,7 +278,7 @@ static void through_faults(const struct faulty_rule *rules, size_t count)
 			run(100);
 	}
 	for (unsigned i = 0; i < SHARDS; i++)
-		faulty_calm(rig.shard[i].kv, true);
+		faulty_pause(rig.shard[i].kv, true);
 	for (unsigned k = 0; k < 300; k++)
 		run(100);
 	all_in_place();
@@ -320,7 +320,7 @@ T_CASE(refused_and_slow)
 	         .per_mille = 200,
 	         .delay_min_ms = 1,
 	         .delay_max_ms = 300},
-		{.what = FAULTY_JOIN_NOTES, .per_mille = 700},
+		{.what = FAULTY_MERGE_NOTES, .per_mille = 700},
 		{.what = FAULTY_END_WATCH, .per_mille = 50, .code = PL_COMPACTED},
 	};
 
@@ -383,7 +383,7 @@ T_CASE(a_key_that_makes_no_sense)
 	join(a);
 	say_assignment();
 	run(100);
-	T_EQ(a->garbled, 2);
+	T_EQ(a->malformed, 2);
 	T_TRUE(a->troubles > 0); /* there is no partition 999 */
 	T_EQ(a->owned, PARTITIONS - 2);
 	T_STR(claims_owner(a->claims, 3)->shard, "");
@@ -395,7 +395,7 @@ T_CASE(a_key_that_makes_no_sense)
 	/* Ours, written over by hand. */
 	(void)kit_put(&rig.kit, "/partitions/0005/owner", "{}");
 	run(10);
-	T_EQ(a->garbled, 3);
+	T_EQ(a->malformed, 3);
 	T_EQ(a->lost[CLAIMS_GONE], 1);
 	T_EQ(claims_epoch(a->claims, 5), 0);
 	T_EQ(kit_delete(&rig.kit, kv_prefix(kit_key("/partitions/0005/"))), 1);
@@ -592,7 +592,7 @@ static void rewound_in_a_note(void *ctx, const struct claims_note *note)
 	struct shard *s = ctx;
 
 	on_note(ctx, note);
-	if (note->what == CLAIMS_GARBLED)
+	if (note->what == CLAIMS_MALFORMED)
 		claims_rewound(s->claims);
 }
 
@@ -631,7 +631,7 @@ T_CASE(told_of_another_store_in_a_note)
 	join(a);
 	say_assignment();
 	run(40);
-	T_EQ(a->garbled, 1);
+	T_EQ(a->malformed, 1);
 	for (unsigned i = 0; i < 10; i++)
 		run(500);
 	all_in_place();

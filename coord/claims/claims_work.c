@@ -12,9 +12,10 @@ static uint32_t index_of(const struct claims_core *core, const struct claims_slo
 	return (uint32_t)(slot - core->slot);
 }
 
-static struct claims_action *emit(struct claims_core *core, struct claims_slot *slot,
-                                  enum claims_action_type type,
-                                  struct claims_actions *actions)
+static struct claims_action *emit_action(struct claims_core *core,
+                                         struct claims_slot *slot,
+                                         enum claims_action_type type,
+                                         struct claims_actions *actions)
 {
 	struct claims_action *action = &actions->item[actions->count];
 
@@ -28,14 +29,14 @@ static struct claims_action *emit(struct claims_core *core, struct claims_slot *
 	return action;
 }
 
-static void tell_lost(struct claims_core *core, struct claims_slot *slot,
-                      struct claims_actions *actions)
+static void report_lost(struct claims_core *core, struct claims_slot *slot,
+                        struct claims_actions *actions)
 {
 	int64_t epoch = slot->lost_epoch;
 	struct claims_action *action;
 
 	slot->lost_epoch = 0;
-	action = emit(core, slot, CLAIMS_TELL_LOST, actions);
+	action = emit_action(core, slot, CLAIMS_REPORT_LOST, actions);
 	action->epoch = epoch;
 	action->why = slot->why;
 }
@@ -45,35 +46,35 @@ static bool has_room(struct claims_core *core, struct claims_slot *slot)
 	if (core->inflight < core->inflight_max)
 		return true;
 	pl_list_del(&slot->link);
-	pl_list_add_tail(&core->hungry, &slot->link);
+	pl_list_add_tail(&core->blocked, &slot->link);
 	return false;
 }
 
-static void send(struct claims_core *core, struct claims_slot *slot, enum claims_ask ask,
-                 struct claims_actions *actions)
+static void send_request(struct claims_core *core, struct claims_slot *slot,
+                         enum claims_request request, struct claims_actions *actions)
 {
 	static const enum claims_action_type types[] = {
-		[CLAIMS_ASK_CLAIM] = CLAIMS_DO_CLAIM,
-		[CLAIMS_ASK_RELEASE] = CLAIMS_DO_RELEASE,
-		[CLAIMS_ASK_READ] = CLAIMS_DO_READ,
+		[CLAIMS_REQUEST_CLAIM] = CLAIMS_DO_CLAIM,
+		[CLAIMS_REQUEST_RELEASE] = CLAIMS_DO_RELEASE,
+		[CLAIMS_REQUEST_READ] = CLAIMS_DO_READ,
 	};
 	struct claims_action *action;
 
-	PL_ASSERT(slot->epoch == 0 && slot->ask == CLAIMS_ASK_NONE);
+	PL_ASSERT(slot->epoch == 0 && slot->request == CLAIMS_REQUEST_NONE);
 	if (!has_room(core, slot))
 		return;
 	core->inflight++;
-	slot->ask = (uint8_t)ask;
+	slot->request = (uint8_t)request;
 	slot->seq = ++core->seq;
-	action = emit(core, slot, types[ask], actions);
+	action = emit_action(core, slot, types[request], actions);
 	action->seq = slot->seq;
-	if (ask == CLAIMS_ASK_RELEASE)
+	if (request == CLAIMS_REQUEST_RELEASE)
 		action->epoch = slot->given_up = slot->key_epoch;
 }
 
 /* True: its time has not come. */
-static bool wait(struct claims_core *core, const struct claims_slot *slot,
-                 uint64_t now_ms)
+static bool is_early(struct claims_core *core, const struct claims_slot *slot,
+                     uint64_t now_ms)
 {
 	if (now_ms >= slot->at_ms)
 		return false;
@@ -82,27 +83,28 @@ static bool wait(struct claims_core *core, const struct claims_slot *slot,
 	return true;
 }
 
-static void adopt(struct claims_core *core, struct claims_slot *slot,
-                  struct claims_actions *actions)
+static void adopt_slot(struct claims_core *core, struct claims_slot *slot,
+                       struct claims_actions *actions)
 {
 	slot->epoch = slot->key_epoch;
 	slot->doubt = false;
 	slot->failures = 0;
 	slot->at_ms = 0;
 	core->owned++;
-	(void)emit(core, slot, CLAIMS_TELL_OWNED, actions);
+	(void)emit_action(core, slot, CLAIMS_REPORT_OWNED, actions);
 }
 
 static void work_owned(struct claims_core *core, struct claims_slot *slot,
                        uint64_t now_ms, struct claims_actions *actions)
 {
-	if (!claims_is_moving(core, slot) || !core->synced)
+	if (!claims_is_migrating(core, slot) || !core->synced)
 		return;
-	if (!core->leaving && wait(core, slot, now_ms))
+	if (!core->leaving && is_early(core, slot, now_ms))
 		return;
 	slot->quiescing = true;
 	slot->at_ms = now_ms + core->handover_ms;
-	emit(core, slot, CLAIMS_TELL_QUIESCE, actions)->deadline_ms = slot->at_ms;
+	emit_action(core, slot, CLAIMS_REPORT_QUIESCE, actions)->deadline_ms =
+		slot->at_ms;
 }
 
 /* LOST goes first; the release follows when the slot is looked at again. When there
@@ -113,28 +115,28 @@ static void work_quiescing(struct claims_core *core, struct claims_slot *slot,
 {
 	bool to_nobody = slot->target == CLAIMS_NOBODYS && !core->leaving;
 
-	if ((!slot->quiet && wait(core, slot, now_ms)) || !core->synced)
+	if ((!slot->quiet && is_early(core, slot, now_ms)) || !core->synced)
 		return;
 	if (!to_nobody && !has_room(core, slot))
 		return;
 	claims_lose(core, slot, to_nobody ? CLAIMS_KEPT : CLAIMS_HANDED_OVER);
-	tell_lost(core, slot, actions);
+	report_lost(core, slot, actions);
 }
 
 /* A key of ours that is not acted on: taken up, or to be rid of. */
 static void work_found(struct claims_core *core, struct claims_slot *slot,
                        uint64_t now_ms, struct claims_actions *actions)
 {
-	bool keep = slot->key_epoch != slot->given_up && !claims_is_moving(core, slot);
+	bool keep = slot->key_epoch != slot->given_up && !claims_is_migrating(core, slot);
 
 	if (keep)
-		adopt(core, slot, actions);
-	else if (slot->ask != CLAIMS_ASK_NONE || wait(core, slot, now_ms))
+		adopt_slot(core, slot, actions);
+	else if (slot->request != CLAIMS_REQUEST_NONE || is_early(core, slot, now_ms))
 		return;
 	else if (slot->doubt)
-		send(core, slot, CLAIMS_ASK_READ, actions);
+		send_request(core, slot, CLAIMS_REQUEST_READ, actions);
 	else if (core->synced)
-		send(core, slot, CLAIMS_ASK_RELEASE, actions);
+		send_request(core, slot, CLAIMS_REQUEST_RELEASE, actions);
 }
 
 static void work_idle(struct claims_core *core, struct claims_slot *slot, uint64_t now_ms,
@@ -142,17 +144,18 @@ static void work_idle(struct claims_core *core, struct claims_slot *slot, uint64
 {
 	bool claim = core->synced && claims_is_wanted(core, slot);
 
-	if (slot->ask != CLAIMS_ASK_NONE || (!claim && !slot->doubt) ||
-	    wait(core, slot, now_ms))
+	if (slot->request != CLAIMS_REQUEST_NONE || (!claim && !slot->doubt) ||
+	    is_early(core, slot, now_ms))
 		return;
-	send(core, slot, slot->doubt ? CLAIMS_ASK_READ : CLAIMS_ASK_CLAIM, actions);
+	send_request(core, slot, slot->doubt ? CLAIMS_REQUEST_READ : CLAIMS_REQUEST_CLAIM,
+	             actions);
 }
 
-static void work(struct claims_core *core, struct claims_slot *slot, uint64_t now_ms,
-                 struct claims_actions *actions)
+static void work_slot(struct claims_core *core, struct claims_slot *slot, uint64_t now_ms,
+                      struct claims_actions *actions)
 {
 	if (slot->lost_epoch != 0)
-		tell_lost(core, slot, actions);
+		report_lost(core, slot, actions);
 	else if (!claims_is_up(core))
 		return;
 	else if (slot->quiescing)
@@ -170,7 +173,7 @@ static struct claims_slot *next_of(struct claims_core *core)
 	struct pl_list *from = &core->todo;
 
 	if (pl_list_empty(from)) {
-		from = &core->hungry;
+		from = &core->blocked;
 		if (pl_list_empty(from) || core->inflight == core->inflight_max)
 			return NULL;
 	}
@@ -183,7 +186,7 @@ void claims_run(struct claims_core *core, uint64_t now_ms, struct claims_actions
 
 	while (actions->count < actions->max && (slot = next_of(core)) != NULL) {
 		pl_list_del(&slot->link);
-		work(core, slot, now_ms, actions);
+		work_slot(core, slot, now_ms, actions);
 		claims_slot_check(core, slot);
 	}
 }
@@ -197,7 +200,7 @@ void claims_wake(struct claims_core *core, uint64_t now_ms)
 	for (uint32_t p = 0; p < core->partitions; p++) {
 		struct claims_slot *slot = &core->slot[p];
 
-		if (slot->at_ms != 0 && !wait(core, slot, now_ms))
+		if (slot->at_ms != 0 && !is_early(core, slot, now_ms))
 			claims_mark(core, slot);
 	}
 }

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "coord/member/holder.h"
+#include "coord/membership/holder.h"
 
 enum pl_code owner_print(struct pl_span shard, struct pl_buf *out, struct pl_err *err)
 {

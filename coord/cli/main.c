@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "coord/cli/command.h"
-#include "coord/cli/out/say.h"
+#include "coord/cli/output/message.h"
 #include "coord/cli/version.h"
 
 static const struct command *const commands[] = {
@@ -64,15 +64,15 @@ static bool word_match(const char *word, size_t len, const char *arg, bool exact
 /* Whether that is the first of a command's two words, or the second. */
 static bool has_word(const char *words, const char *word, bool first)
 {
-	const char *space = strchr(words, ' ');
+	const char *namespace = strchr(words, ' ');
 
-	if (space == NULL)
+	if (namespace == NULL)
 		return false;
-	return first ? word_match(words, (size_t)(space - words), word, false)
-	             : word_match(space + 1, strlen(space + 1), word, false);
+	return first ? word_match(words, (size_t)(namespace - words), word, false)
+	             : word_match(namespace + 1, strlen(namespace + 1), word, false);
 }
 
-static unsigned print_those(FILE *to, const char *word, bool first)
+static unsigned print_matching(FILE *to, const char *word, bool first)
 {
 	unsigned count = 0;
 
@@ -92,9 +92,9 @@ static unsigned print_those(FILE *to, const char *word, bool first)
  */
 static unsigned print_commands(FILE *to, const char *word)
 {
-	unsigned count = print_those(to, word, true);
+	unsigned count = print_matching(to, word, true);
 
-	return count > 0 ? count : print_those(to, word, false);
+	return count > 0 ? count : print_matching(to, word, false);
 }
 
 static void print_help(FILE *to)
@@ -125,7 +125,7 @@ static int words_match(const char *words, int argc, char **argv, bool exact)
 }
 
 /* First of two words, so that "shards drain" is no "shards". */
-static const struct command *find(int argc, char **argv, int *used)
+static const struct command *find_command(int argc, char **argv, int *used)
 {
 	enum { TWO_EXACT, TWO, ONE, PASSES };
 
@@ -146,7 +146,7 @@ enum { SLIP_MAX = 2, WORD_MAX = 32, WORDS_MAX = 2 * WORD_MAX + 1 };
 
 /* How many letters have to be put in, left out, changed or swapped with the next; more
  * than SLIP_MAX when it is no slip. */
-static unsigned slips(const char *a, const char *b)
+static unsigned edit_distance(const char *a, const char *b)
 {
 	size_t a_len = strlen(a), b_len = strlen(b);
 	unsigned row[3][WORD_MAX + 1];
@@ -173,8 +173,8 @@ static unsigned slips(const char *a, const char *b)
 	return row[a_len % 3][b_len];
 }
 
-static const char *two_words(char out[WORDS_MAX + 1], const char *first,
-                             const char *second)
+static const char *join_words(char out[WORDS_MAX + 1], const char *first,
+                              const char *second)
 {
 	(void)snprintf(out, WORDS_MAX + 1, "%.*s %.*s", WORD_MAX, first, WORD_MAX,
 	               second);
@@ -183,7 +183,7 @@ static const char *two_words(char out[WORDS_MAX + 1], const char *first,
 
 /* The command that was meant, if it is near, also with its words the other way round;
  * NULL: none is. */
-static const char *meant(int argc, char **argv)
+static const char *nearest_command(int argc, char **argv)
 {
 	char two[WORDS_MAX + 1], turned[WORDS_MAX + 1];
 	const char *second = argc > 2 ? argv[2] : "";
@@ -193,10 +193,11 @@ static const char *meant(int argc, char **argv)
 	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
 		const char *words = commands[i]->words;
 		bool one = strchr(words, ' ') == NULL;
-		size_t far =
-			slips(one ? argv[1] : two_words(two, argv[1], second), words);
+		size_t far = edit_distance(
+			one ? argv[1] : join_words(two, argv[1], second), words);
 		size_t back =
-			one ? far : slips(two_words(turned, second, argv[1]), words);
+			one ? far
+			    : edit_distance(join_words(turned, second, argv[1]), words);
 
 		far = back < far ? back : far;
 		if (one && far == 0) /* it was not meant, or it would run */
@@ -210,23 +211,23 @@ static const char *meant(int argc, char **argv)
 }
 
 /* A command of one word, and behind it a word that makes it look like another one. */
-static bool is_slip(const struct command *command, int argc, char **argv)
+static bool is_typo(const struct command *command, int argc, char **argv)
 {
 	return strchr(command->words, ' ') == NULL && argc > 2 && argv[2][0] != '-' &&
-	       meant(argc, argv) != NULL;
+	       nearest_command(argc, argv) != NULL;
 }
 
-static enum exit_code unknown(int argc, char **argv)
+static enum exit_code unknown_command(int argc, char **argv)
 {
-	const char *near = meant(argc, argv);
+	const char *near = nearest_command(argc, argv);
 
 	/* It comes from outside; a terminal is not to be moved by it. */
 	if (argc > 2)
-		say("placet: no command '%s %s'", argv[1], argv[2]);
+		print_message("placet: no command '%s %s'", argv[1], argv[2]);
 	else
-		say("placet: no command '%s'", argv[1]);
+		print_message("placet: no command '%s'", argv[1]);
 	if (near != NULL)
-		say("did you mean 'placet %s'?", near);
+		print_message("did you mean 'placet %s'?", near);
 	(void)fputc('\n', stderr);
 	if (print_commands(stderr, argv[1]) == 0 && near == NULL)
 		print_help(stderr);
@@ -240,7 +241,7 @@ static bool is_help(const char *arg)
 }
 
 /* Of the command that argv names, of those that have the word, or of all. */
-static enum exit_code help(int argc, char **argv)
+static enum exit_code run_help(int argc, char **argv)
 {
 	static char option[] = "--help";
 	char *asked[] = {argv[0], option, NULL};
@@ -251,12 +252,12 @@ static enum exit_code help(int argc, char **argv)
 		print_help(stdout);
 		return EXIT_OK;
 	}
-	command = find(argc, argv, &used);
+	command = find_command(argc, argv, &used);
 	if (command != NULL)
 		return command->run(2, asked);
 	if (argc == 2 && print_commands(stdout, argv[1]) > 0)
 		return EXIT_OK;
-	return unknown(argc, argv);
+	return unknown_command(argc, argv);
 }
 
 /* What is closed would be the next socket, and be printed into. Opened so that it can
@@ -270,14 +271,15 @@ static void open_standard(void)
 }
 
 /* Results that nobody got are no success. */
-static int ended(int status)
+static int exit_status(int status)
 {
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	if (status == EXIT_OK && errno != EPIPE)
-		say("placet: print: %s",
-		    errno == 0 ? "not all of it could be written" : strerror(errno));
+		print_message("placet: print: %s",
+		              errno == 0 ? "not all of it could be written"
+		                         : strerror(errno));
 	return status == EXIT_OK ? EXIT_FAILED : status;
 }
 
@@ -285,22 +287,22 @@ int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : "";
 	int used = 0;
-	const struct command *command = find(argc, argv, &used);
+	const struct command *command = find_command(argc, argv, &used);
 
 	open_standard();
-	if (command != NULL && !is_slip(command, argc, argv))
-		return ended((int)command->run(argc - used, argv + used));
+	if (command != NULL && !is_typo(command, argc, argv))
+		return exit_status((int)command->run(argc - used, argv + used));
 	if (strcmp(first, "--version") == 0 || strcmp(first, "version") == 0) {
 		(void)printf("placet %s\n", PLACET_VERSION);
-		return ended(EXIT_OK);
+		return exit_status(EXIT_OK);
 	}
 	if (argc == 1) {
 		print_help(stdout);
-		return ended(EXIT_USAGE);
+		return exit_status(EXIT_USAGE);
 	}
 	if (is_help(first))
-		return ended((int)help(argc - 1, argv + 1));
+		return exit_status((int)run_help(argc - 1, argv + 1));
 	if (argc == 3 && is_help(argv[2]))
-		return ended((int)help(2, argv));
-	return (int)unknown(argc, argv);
+		return exit_status((int)run_help(2, argv));
+	return (int)unknown_command(argc, argv);
 }

@@ -21,10 +21,10 @@ void placet_up(unsigned partitions)
 	                       .lease = {.id = PLACET_LEASE, .ttl_s = 600}};
 	char meta[200];
 
-	rig_up(&placet_rig.rig, NULL, NULL);
+	etcd_rig_up(&placet_rig.rig, NULL, NULL);
 	T_EQ(setenv("PLACET_ENDPOINTS", etcd_launch_endpoints(placet_rig.rig.launch), 1),
 	     0);
-	T_EQ(rig_call(&placet_rig.rig, &grant, RIG_TIMEOUT_MS, NULL), PL_OK);
+	T_EQ(etcd_rig_call(&placet_rig.rig, &grant, ETCD_RIG_TIMEOUT_MS, NULL), PL_OK);
 	if (partitions == 0)
 		return;
 	(void)snprintf(meta, sizeof meta,
@@ -37,12 +37,12 @@ void placet_up(unsigned partitions)
 
 void placet_down(void)
 {
-	rig_down(&placet_rig.rig);
+	etcd_rig_down(&placet_rig.rig);
 }
 
 void placet_put(const char *key, const char *value)
 {
-	(void)rig_put(&placet_rig.rig, key, value);
+	(void)etcd_rig_put(&placet_rig.rig, key, value);
 }
 
 void placet_put_leased(const char *key, const char *value)
@@ -50,14 +50,14 @@ void placet_put_leased(const char *key, const char *value)
 	struct kv_req req =
 		kv_op_put_leased(pl_span_str(key), pl_span_str(value), PLACET_LEASE);
 
-	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, NULL), PL_OK);
+	T_EQ(etcd_rig_call(&placet_rig.rig, &req, ETCD_RIG_TIMEOUT_MS, NULL), PL_OK);
 }
 
 void placet_delete(const char *key)
 {
 	struct kv_req req = kv_op_delete(kv_key(pl_span_str(key)));
 
-	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, NULL), PL_OK);
+	T_EQ(etcd_rig_call(&placet_rig.rig, &req, ETCD_RIG_TIMEOUT_MS, NULL), PL_OK);
 }
 
 void placet_shard(const char *id, const char *partitions)
@@ -107,7 +107,7 @@ static const char **argv_of(const char *const args[], const char *argv[ARGS_MAX]
 	return argv;
 }
 
-static _Noreturn void become(const char *const args[], int in, int out, int err)
+static _Noreturn void exec_placet(const char *const args[], int in, int out, int err)
 {
 	const char *argv[ARGS_MAX];
 
@@ -119,7 +119,7 @@ static _Noreturn void become(const char *const args[], int in, int out, int err)
 }
 
 /* A file that is gone when it is closed. */
-static int scratch(void)
+static int open_scratch(void)
 {
 	char path[] = "/tmp/placet-test-XXXXXX";
 	int fd = mkostemp(path, O_CLOEXEC);
@@ -129,7 +129,7 @@ static int scratch(void)
 	return fd;
 }
 
-static void read_back(int fd, char *to)
+static void read_output(int fd, char *to)
 {
 	ssize_t got = pread(fd, to, PLACET_OUTPUT_MAX - 1, 0);
 
@@ -141,16 +141,16 @@ static void read_back(int fd, char *to)
 /* Closes in. */
 static int run_with(int in, const char *const args[])
 {
-	int out = scratch(), err = scratch(), status = 0;
+	int out = open_scratch(), err = open_scratch(), status = 0;
 	pid_t pid = fork();
 
 	T_TRUE(pid >= 0);
 	if (pid == 0)
-		become(args, in, out, err);
+		exec_placet(args, in, out, err);
 	T_EQ(waitpid(pid, &status, 0), pid);
 	(void)close(in);
-	read_back(out, placet_rig.out);
-	read_back(err, placet_rig.said);
+	read_output(out, placet_rig.out);
+	read_output(err, placet_rig.said);
 	if (!WIFEXITED(status) || strstr(placet_rig.said, "Sanitizer") != NULL ||
 	    strstr(placet_rig.said, "runtime error") != NULL)
 		t_fail(__FILE__, __LINE__, "status %d:\n%s", status, placet_rig.said);
@@ -159,7 +159,7 @@ static int run_with(int in, const char *const args[])
 
 int placet_run(const char *input, const char *const args[])
 {
-	int in = scratch();
+	int in = open_scratch();
 
 	if (input != NULL) {
 		T_EQ(write(in, input, strlen(input)), (ssize_t)strlen(input));
@@ -210,7 +210,7 @@ void placet_start(struct placet_running *running, const char *const args[])
 	running->pid = fork();
 	T_TRUE(running->pid >= 0);
 	if (running->pid == 0)
-		become(args, scratch(), pair[1], pair[1]);
+		exec_placet(args, open_scratch(), pair[1], pair[1]);
 	(void)close(pair[1]);
 	running->out = fdopen(pair[0], "r");
 	T_TRUE(running->out != NULL);
@@ -225,7 +225,7 @@ void placet_start_at_terminal(struct placet_running *running, const char *const 
 	running->pid = fork();
 	T_TRUE(running->pid >= 0);
 	if (running->pid == 0)
-		become(args, scratch(), out, out);
+		exec_placet(args, open_scratch(), out, out);
 	(void)close(out);
 	running->out = fdopen(person, "r");
 	T_TRUE(running->out != NULL);

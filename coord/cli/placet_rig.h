@@ -5,13 +5,13 @@
 
 #include <stdio.h>
 
-#include "store/etcd/rig.h"
+#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
 
 enum { PLACET_OUTPUT_MAX = 1 << 18, PLACET_LEASE = 0x1234 };
 
 struct placet_rig {
-	struct rig rig;
+	struct etcd_rig rig;
 	char out[PLACET_OUTPUT_MAX]; /* stdout of the last command, then stderr */
 	char said[PLACET_OUTPUT_MAX];
 };

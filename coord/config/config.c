@@ -1,6 +1,6 @@
 #include "coord/config/config.h"
 
-#include "coord/config/schema.h"
+#include "coord/config/config_schema.h"
 #include "store/base/quote.h"
 
 static const uint32_t factor_one = 1000; /* as a member's weight of one */

@@ -2,15 +2,15 @@
 
 enum { RETRY_MS = 100, RETRY_MAX_MS = 10000 };
 
-static void emit(struct config_actions *actions, enum config_action_type type,
-                 unsigned name, uint64_t version)
+static void emit_action(struct config_actions *actions, enum config_action_type type,
+                        unsigned name, uint64_t version)
 {
 	PL_ASSERT(actions->count < CONFIG_ACTIONS_MAX);
 	actions->item[actions->count++] = (struct config_action){
 		.type = type, .name = (enum config_name)name, .version = version};
 }
 
-static void check(const struct config_core *core)
+static void core_check(const struct config_core *core)
 {
 	for (unsigned i = 0; i < CONFIG_NAME_COUNT; i++) {
 		const struct config_track *track = &core->track[i];
@@ -41,13 +41,13 @@ bool config_core_wants(const struct config_core *core, enum config_name name,
 	return track->current == CONFIG_NAMED && track->wanted == version;
 }
 
-static void read_off(struct config_core *core, unsigned name,
-                     struct config_actions *actions)
+static void cancel_read(struct config_core *core, unsigned name,
+                        struct config_actions *actions)
 {
 	struct config_track *track = &core->track[name];
 
 	if (track->reading)
-		emit(actions, CONFIG_DO_UNREAD, name, track->wanted);
+		emit_action(actions, CONFIG_DO_UNREAD, name, track->wanted);
 	track->reading = false;
 	track->read_at_ms = UINT64_MAX;
 	track->failures = 0;
@@ -58,7 +58,7 @@ static void body_forget(struct config_core *core, unsigned name,
 {
 	struct config_track *track = &core->track[name];
 
-	read_off(core, name, actions);
+	cancel_read(core, name, actions);
 	track->body = CONFIG_UNSEEN;
 	track->body_rev = 0;
 	track->body_seen = false;
@@ -104,7 +104,7 @@ static void on_body(struct config_core *core, const struct config_event *event,
 		return;
 	if (event->revision == track->body_rev && track->body != CONFIG_UNSEEN)
 		return;
-	read_off(core, event->name, actions);
+	cancel_read(core, event->name, actions);
 	track->body = event->body;
 	track->body_rev = event->revision;
 	track->settled = false;
@@ -141,8 +141,8 @@ static void on_end(struct config_core *core, const struct config_event *event,
 	}
 }
 
-static void apply(struct config_core *core, unsigned name, int64_t revision,
-                  struct config_actions *actions)
+static void apply_version(struct config_core *core, unsigned name, int64_t revision,
+                          struct config_actions *actions)
 {
 	struct config_track *track = &core->track[name];
 	bool same = track->applied == track->wanted && track->applied_rev == revision;
@@ -153,35 +153,35 @@ static void apply(struct config_core *core, unsigned name, int64_t revision,
 	track->applied = track->wanted;
 	track->applied_rev = revision;
 	track->refused = false;
-	emit(actions, CONFIG_TELL_APPLIED, name, track->applied);
+	emit_action(actions, CONFIG_REPORT_APPLIED, name, track->applied);
 }
 
-static void refuse(struct config_core *core, unsigned name,
-                   struct config_actions *actions)
+static void refuse_version(struct config_core *core, unsigned name,
+                           struct config_actions *actions)
 {
 	struct config_track *track = &core->track[name];
 
 	track->settled = true;
 	track->refused = true;
-	emit(actions, CONFIG_TELL_REFUSED, name, track->wanted);
+	emit_action(actions, CONFIG_REPORT_REFUSED, name, track->wanted);
 }
 
-static void decide(struct config_core *core, unsigned name,
-                   struct config_actions *actions)
+static void decide_name(struct config_core *core, unsigned name,
+                        struct config_actions *actions)
 {
 	struct config_track *track = &core->track[name];
 
 	if (track->settled)
 		return;
 	if (track->current == CONFIG_NONE) {
-		apply(core, name, 0, actions);
+		apply_version(core, name, 0, actions);
 	} else if (track->current == CONFIG_NAMED && track->body == CONFIG_VALID) {
-		apply(core, name, track->body_rev, actions);
+		apply_version(core, name, track->body_rev, actions);
 	} else if (track->current == CONFIG_BROKEN || track->body != CONFIG_UNSEEN) {
-		refuse(core, name, actions);
+		refuse_version(core, name, actions);
 	} else if (!track->reading && track->read_at_ms == UINT64_MAX) {
 		track->reading = true;
-		emit(actions, CONFIG_DO_READ, name, track->wanted);
+		emit_action(actions, CONFIG_DO_READ, name, track->wanted);
 	}
 }
 
@@ -190,13 +190,13 @@ static void decide_all(struct config_core *core, struct config_actions *actions)
 	bool settled = core->listed;
 
 	for (unsigned i = 0; i < CONFIG_NAME_COUNT && core->listed; i++) {
-		decide(core, i, actions);
+		decide_name(core, i, actions);
 		settled = settled && core->track[i].settled;
 	}
 	if (!settled || core->synced)
 		return;
 	core->synced = true;
-	emit(actions, CONFIG_TELL_SYNCED, 0, 0);
+	emit_action(actions, CONFIG_REPORT_SYNCED, 0, 0);
 }
 
 static void on_read_failed(struct config_core *core, const struct config_event *event)
@@ -221,14 +221,14 @@ static void on_lost(struct config_core *core, const struct config_event *event,
 	for (unsigned i = 0; i < CONFIG_NAME_COUNT; i++) {
 		struct config_track *track = &core->track[i];
 
-		read_off(core, i, actions);
+		cancel_read(core, i, actions);
 		if (!event->rewound)
 			continue;
 		body_forget(core, i, actions);
 		track->current_rev = 0;
 		track->applied_rev = 0;
 	}
-	emit(actions, CONFIG_TELL_LOST, 0, 0);
+	emit_action(actions, CONFIG_REPORT_LOST, 0, 0);
 }
 
 static void on_timeout(struct config_core *core, uint64_t now_ms)
@@ -243,7 +243,7 @@ void config_step(struct config_core *core, const struct config_event *event,
                  struct config_actions *actions)
 {
 	actions->count = 0;
-	check(core);
+	core_check(core);
 	PL_ASSERT(event->type == CONFIG_EV_TIMEOUT ||
 	          event->now_ms < config_deadline_ms(core));
 	switch (event->type) {
@@ -281,7 +281,7 @@ void config_step(struct config_core *core, const struct config_event *event,
 		decide_all(core, actions);
 		break;
 	}
-	check(core);
+	core_check(core);
 }
 
 uint64_t config_deadline_ms(const struct config_core *core)

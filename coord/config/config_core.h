@@ -52,12 +52,12 @@ struct config_event {
 };
 
 enum config_action_type {
-	CONFIG_DO_READ,      /* name, version: its body, linearizable */
-	CONFIG_DO_UNREAD,    /* name: hears nothing more of it */
-	CONFIG_TELL_APPLIED, /* name, version; 0: the default */
-	CONFIG_TELL_REFUSED, /* name, version; 0: it is current that can not be read */
-	CONFIG_TELL_SYNCED,
-	CONFIG_TELL_LOST,
+	CONFIG_DO_READ,        /* name, version: its body, linearizable */
+	CONFIG_DO_UNREAD,      /* name: hears nothing more of it */
+	CONFIG_REPORT_APPLIED, /* name, version; 0: the default */
+	CONFIG_REPORT_REFUSED, /* name, version; 0: it is current that can not be read */
+	CONFIG_REPORT_SYNCED,
+	CONFIG_REPORT_LOST,
 };
 
 struct config_action {

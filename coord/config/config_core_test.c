@@ -4,9 +4,9 @@
 #include "tests/harness/t.h"
 
 static const char *const action_names[] = {
-	[CONFIG_DO_READ] = "read",         [CONFIG_DO_UNREAD] = "read no more",
-	[CONFIG_TELL_APPLIED] = "APPLIED", [CONFIG_TELL_REFUSED] = "REFUSED",
-	[CONFIG_TELL_SYNCED] = "SYNCED",   [CONFIG_TELL_LOST] = "LOST",
+	[CONFIG_DO_READ] = "read",           [CONFIG_DO_UNREAD] = "read no more",
+	[CONFIG_REPORT_APPLIED] = "APPLIED", [CONFIG_REPORT_REFUSED] = "REFUSED",
+	[CONFIG_REPORT_SYNCED] = "SYNCED",   [CONFIG_REPORT_LOST] = "LOST",
 };
 static const char *const body_names[] = {
 	[CONFIG_UNSEEN] = "not looked at",
@@ -35,7 +35,7 @@ static void tell(const char *what, struct config_event event)
 		const struct config_action *a = &actions.item[i];
 
 		SAY("          -> %s", action_names[a->type]);
-		if (a->type < CONFIG_TELL_SYNCED)
+		if (a->type < CONFIG_REPORT_SYNCED)
 			SAY(" %s %" PRIu64, config_name_text(a->name), a->version);
 		SAY("\n");
 	}

@@ -10,20 +10,20 @@
  * none; those with something in them are never told of themselves.
  */
 
-struct entry {
+struct diff_entry {
 	const char *path;
 	const char *element; /* of a set: the value as text; else "" */
 	struct pl_json value;
 };
 
-struct list {
+struct diff_list {
 	struct pl_arena *arena;
-	struct entry *entry;
+	struct diff_entry *entry;
 	size_t count;
 	size_t room;
 };
 
-struct level {
+struct diff_level {
 	struct pl_json next;
 	const char *path;
 	bool in_object;
@@ -74,7 +74,7 @@ static const char *text_of(struct pl_arena *arena, struct pl_json value, const c
 	return (const char *)text.at;
 }
 
-static const char *path_of(struct pl_arena *arena, const struct level *level,
+static const char *path_of(struct pl_arena *arena, const struct diff_level *level,
                            struct pl_json item)
 {
 	const char *name = pl_json_key(item);
@@ -90,9 +90,9 @@ static const char *path_of(struct pl_arena *arena, const struct level *level,
 	return pl_arena_printf(arena, "%s.%s", level->path, name);
 }
 
-static enum pl_code list_add(struct list *list, struct entry entry)
+static enum pl_code list_add(struct diff_list *list, struct diff_entry entry)
 {
-	struct entry *grown;
+	struct diff_entry *grown;
 	size_t room = list->room == 0 ? 64 : 2 * list->room;
 
 	if (entry.path == NULL || entry.element == NULL)
@@ -110,25 +110,25 @@ static enum pl_code list_add(struct list *list, struct entry entry)
 	return PL_OK;
 }
 
-static struct level level_of(struct pl_json container, const char *path)
+static struct diff_level level_of(struct pl_json container, const char *path)
 {
-	return (struct level){.next = pl_json_first(container),
-	                      .path = path,
-	                      .in_object = pl_json_type(container) == PL_JSON_OBJECT,
-	                      .in_set = is_set(container)};
+	return (struct diff_level){.next = pl_json_first(container),
+	                           .path = path,
+	                           .in_object = pl_json_type(container) == PL_JSON_OBJECT,
+	                           .in_set = is_set(container)};
 }
 
-static enum pl_code list_take(struct list *list, struct pl_json root)
+static enum pl_code list_take(struct diff_list *list, struct pl_json root)
 {
-	struct level up[PL_JSON_DEPTH_MAX + 1];
+	struct diff_level up[PL_JSON_DEPTH_MAX + 1];
 	size_t depth = 0;
-	enum pl_code code =
-		list_add(list, (struct entry){.path = "", .element = "", .value = root});
+	enum pl_code code = list_add(
+		list, (struct diff_entry){.path = "", .element = "", .value = root});
 
 	up[depth++] = level_of(root, "");
 	while (depth > 0 && code == PL_OK) {
-		struct level *level = &up[depth - 1];
-		struct entry entry = {.value = level->next, .element = ""};
+		struct diff_level *level = &up[depth - 1];
+		struct diff_entry entry = {.value = level->next, .element = ""};
 
 		if (level->next.node == NULL) {
 			depth--;
@@ -146,16 +146,16 @@ static enum pl_code list_take(struct list *list, struct pl_json root)
 	return code;
 }
 
-static int order(const struct entry *a, const struct entry *b)
+static int entry_order(const struct diff_entry *a, const struct diff_entry *b)
 {
 	int by_path = strcmp(a->path, b->path);
 
 	return by_path != 0 ? by_path : strcmp(a->element, b->element);
 }
 
-static int by_path(const void *a, const void *b)
+static int entry_cmp(const void *a, const void *b)
 {
-	return order(a, b);
+	return entry_order(a, b);
 }
 
 static bool scalar_same(struct pl_json a, struct pl_json b)
@@ -180,8 +180,9 @@ static bool holds_some(struct pl_json value)
 }
 
 /* Either may be NULL, not both. */
-static enum pl_code tell(const struct entry *before, const struct entry *after,
-                         config_change_fn *fn, void *ctx)
+static enum pl_code report_change(const struct diff_entry *before,
+                                  const struct diff_entry *after, config_change_fn *fn,
+                                  void *ctx)
 {
 	struct config_change change = {.path = before != NULL ? before->path
 	                                                      : after->path};
@@ -205,20 +206,26 @@ static enum pl_code tell(const struct entry *before, const struct entry *after,
 	return fn(ctx, &change);
 }
 
-static enum pl_code merge(const struct list *before, const struct list *after,
-                          config_change_fn *fn, void *ctx)
+static enum pl_code merge_entries(const struct diff_list *before,
+                                  const struct diff_list *after, config_change_fn *fn,
+                                  void *ctx)
 {
 	size_t i = 0, j = 0;
 	enum pl_code code = PL_OK;
 
 	while (code == PL_OK && (i < before->count || j < after->count)) {
-		const struct entry *left = i < before->count ? &before->entry[i] : NULL;
-		const struct entry *right = j < after->count ? &after->entry[j] : NULL;
-		int which = left == NULL ? 1 : right == NULL ? -1 : order(left, right);
+		const struct diff_entry *left =
+			i < before->count ? &before->entry[i] : NULL;
+		const struct diff_entry *right =
+			j < after->count ? &after->entry[j] : NULL;
+		int which = left == NULL    ? 1
+		            : right == NULL ? -1
+		                            : entry_order(left, right);
 
 		i += which <= 0;
 		j += which >= 0;
-		code = tell(which <= 0 ? left : NULL, which >= 0 ? right : NULL, fn, ctx);
+		code = report_change(which <= 0 ? left : NULL, which >= 0 ? right : NULL,
+		                     fn, ctx);
 	}
 	return code;
 }
@@ -227,7 +234,7 @@ enum pl_code config_diff(struct pl_json before, struct pl_json after,
                          config_change_fn *fn, void *ctx)
 {
 	struct pl_arena arena;
-	struct list old = {.arena = &arena}, new = {.arena = &arena};
+	struct diff_list old = {.arena = &arena}, new = {.arena = &arena};
 	enum pl_code code;
 
 	pl_arena_init(&arena, 0, 0);
@@ -235,15 +242,15 @@ enum pl_code config_diff(struct pl_json before, struct pl_json after,
 	if (code == PL_OK)
 		code = list_take(&new, after);
 	if (code == PL_OK) {
-		qsort(old.entry, old.count, sizeof *old.entry, by_path);
-		qsort(new.entry, new.count, sizeof *new.entry, by_path);
-		code = merge(&old, &new, fn, ctx);
+		qsort(old.entry, old.count, sizeof *old.entry, entry_cmp);
+		qsort(new.entry, new.count, sizeof *new.entry, entry_cmp);
+		code = merge_entries(&old, &new, fn, ctx);
 	}
 	pl_arena_done(&arena);
 	return code;
 }
 
-static enum pl_code on_any(void *ctx, const struct config_change *change)
+static enum pl_code on_change(void *ctx, const struct config_change *change)
 {
 	(void)change;
 	*(bool *)ctx = false;
@@ -253,7 +260,7 @@ static enum pl_code on_any(void *ctx, const struct config_change *change)
 enum pl_code config_same(struct pl_json before, struct pl_json after, bool *out)
 {
 	bool same = true;
-	enum pl_code code = config_diff(before, after, on_any, &same);
+	enum pl_code code = config_diff(before, after, on_change, &same);
 
 	if (code != PL_OK && code != PL_CANCELED)
 		return code;

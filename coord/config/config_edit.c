@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "coord/config/config_diff.h"
-#include "coord/config/edit_int.h"
+#include "coord/config/config_edit_int.h"
 #include "store/base/alloc.h"
 #include "store/base/rng.h"
 #include "store/kv/calls.h"
@@ -84,8 +84,8 @@ static bool is_same(struct config_edit *edit, const struct kv_get_result *get)
 	return config_same(record.config, edit->config, &same) == PL_OK && same;
 }
 
-static enum pl_code take_target(struct config_edit *edit, const struct kv_get_result *get,
-                                struct pl_err *err)
+static enum pl_code apply_target(struct config_edit *edit,
+                                 const struct kv_get_result *get, struct pl_err *err)
 {
 	struct config_record record;
 	struct config_value value;
@@ -125,7 +125,7 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 	if (was_canceled(edit))
 		return;
 	if (edit->target != 0 &&
-	    take_target(edit, &result->txn.results[1].get, &why) != PL_OK) {
+	    apply_target(edit, &result->txn.results[1].get, &why) != PL_OK) {
 		edit_fail(edit, &why);
 		return;
 	}
@@ -237,7 +237,7 @@ static enum pl_code check_opts(const struct config_edit_opts *opts, struct pl_er
 	return PL_OK;
 }
 
-static enum pl_code take_opts(struct config_edit *edit,
+static enum pl_code copy_opts(struct config_edit *edit,
                               const struct config_edit_opts *opts, struct pl_err *err)
 {
 	struct config_value value;
@@ -276,12 +276,13 @@ static enum pl_code edit_open(struct config_edit *edit,
 	code = pl_timer_init(&edit->timer, kv_timers(edit->kv), edit_on_timer, edit);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "new version");
-	code = take_opts(edit, opts, err);
+	code = copy_opts(edit, opts, err);
 	return code == PL_OK ? scan_start(edit, err) : code;
 }
 
-static enum pl_code start(struct config_edit *edit, const struct config_edit_opts *opts,
-                          struct config_edit **out, struct pl_err *err)
+static enum pl_code edit_start(struct config_edit *edit,
+                               const struct config_edit_opts *opts,
+                               struct config_edit **out, struct pl_err *err)
 {
 	enum pl_code code = edit_open(edit, opts, err);
 
@@ -305,7 +306,7 @@ enum pl_code config_edit_start(struct kv *kv, const struct config_edit_opts *opt
 	edit->kv = kv;
 	edit->done = done;
 	edit->ctx = ctx;
-	return start(edit, opts, out, err);
+	return edit_start(edit, opts, out, err);
 }
 
 enum pl_code config_rollback_start(struct kv *kv, const struct config_edit_opts *opts,
@@ -320,7 +321,7 @@ enum pl_code config_rollback_start(struct kv *kv, const struct config_edit_opts 
 	edit->rollback = true;
 	edit->done = done;
 	edit->ctx = ctx;
-	return start(edit, opts, out, err);
+	return edit_start(edit, opts, out, err);
 }
 
 void config_edit_cancel(struct config_edit *edit)

@@ -1,5 +1,5 @@
 #include "coord/config/config_edit.h"
-#include "coord/config/record.h"
+#include "coord/config/config_record.h"
 #include "store/kv/faulty.h"
 #include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
@@ -426,9 +426,9 @@ T_CASE(unknown_is_said_when_time_is_over)
 	struct outcome out;
 
 	begin_with(rules, 1);
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	edited("{\"settle_ms\":1}", 1);
-	faulty_calm(kit.kv, false);
+	faulty_pause(kit.kv, false);
 	out = settle(kit.kv, &opts, false);
 	T_TRUE(out.err.code == PL_UNKNOWN || out.err.code == PL_TIMEOUT);
 	run(kit.now_ms + 100000);

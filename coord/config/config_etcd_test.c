@@ -2,10 +2,10 @@
 #include "coord/config/config_edit.h"
 #include "coord/config/config_read.h"
 #include "coord/config/config_watch.h"
-#include "store/etcd/rig.h"
+#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
 
-static struct rig rig;
+static struct etcd_rig rig;
 static struct pl_err err;
 static struct config_watch *watch;
 static bool done, synced, applied, refused, stopped;
@@ -50,7 +50,7 @@ static uint64_t edit(const char *json)
 	             ? config_rollback_start(rig.kv, &opts, on_edited, NULL, NULL, &err)
 	             : config_edit_start(rig.kv, &opts, on_edited, NULL, NULL, &err),
 	     &err);
-	rig_until(&rig, &done);
+	etcd_rig_until(&rig, &done);
 	return version;
 }
 
@@ -64,32 +64,32 @@ T_CASE_SECONDS(over_etcd, 60)
 {
 	struct config_read_opts history = {.name = CONFIG_COORD};
 
-	rig_up(&rig, NULL, NULL);
+	etcd_rig_up(&rig, NULL, NULL);
 	T_OK(config_watch_open(rig.kv, 1, on_note, NULL, &watch, &err), &err);
-	rig_until(&rig, &synced);
+	etcd_rig_until(&rig, &synced);
 	T_EQ(edit("{\"settle_ms\":1}"), 1);
-	rig_until(&rig, &applied);
+	etcd_rig_until(&rig, &applied);
 	T_EQ(settle_ms(), 1);
 	T_EQ(edit("{\"settle_ms\":2}"), 2);
-	rig_until(&rig, &applied);
+	etcd_rig_until(&rig, &applied);
 	T_EQ(settle_ms(), 2);
 	T_EQ(edit("{ \"settle_ms\": 2 }"), 2);
-	(void)rig_put(&rig, "/config/coord/current", "{\"v\":1,\"version\":7}");
-	rig_until(&rig, &refused);
-	(void)rig_put(&rig, "/config/coord/current", "{\"v\":1,\"version\":1}");
-	rig_until(&rig, &applied);
+	(void)etcd_rig_put(&rig, "/config/coord/current", "{\"v\":1,\"version\":7}");
+	etcd_rig_until(&rig, &refused);
+	(void)etcd_rig_put(&rig, "/config/coord/current", "{\"v\":1,\"version\":1}");
+	etcd_rig_until(&rig, &applied);
 	T_EQ(settle_ms(), 1);
 	T_EQ(edit("{\"settle_ms\":4}"), 3);
-	rig_until(&rig, &applied);
+	etcd_rig_until(&rig, &applied);
 	T_EQ(settle_ms(), 4);
 	T_EQ(edit(NULL), 4);
-	rig_until(&rig, &applied);
+	etcd_rig_until(&rig, &applied);
 	T_EQ(settle_ms(), 2);
 	done = false;
 	T_OK(config_history_start(rig.kv, &history, on_found, NULL, NULL, &err), &err);
-	rig_until(&rig, &done);
+	etcd_rig_until(&rig, &done);
 	T_EQ(count, 4);
 	config_watch_stop(watch);
-	rig_until(&rig, &stopped);
-	rig_down(&rig);
+	etcd_rig_until(&rig, &stopped);
+	etcd_rig_down(&rig);
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "coord/config/scan.h"
+#include "coord/config/config_scan.h"
 #include "store/base/alloc.h"
 #include "store/base/json_out.h"
 #include "store/kv/calls.h"
@@ -32,7 +32,7 @@ struct config_read {
 	uint64_t asked;
 };
 
-static void finish(struct config_read *read, const struct pl_err *err)
+static void read_finish(struct config_read *read, const struct pl_err *err)
 {
 	struct config_found found = {.current = read->scan.current,
 	                             .current_err = read->scan.current_err,
@@ -60,12 +60,12 @@ static void finish(struct config_read *read, const struct pl_err *err)
 	pl_arena_done(&arena);
 }
 
-static void no_room(struct config_read *read)
+static void fail_no_memory(struct config_read *read)
 {
 	struct pl_err err;
 
 	(void)pl_err_set(&err, PL_NOMEM, "versions");
-	finish(read, &err);
+	read_finish(read, &err);
 }
 
 /* The version at so many places from the newest. */
@@ -76,7 +76,8 @@ static uint64_t version_at(const struct config_read *read, uint64_t place)
 	return read->scan.ring[(read->scan.count - 1 - place) % CONFIG_HISTORY_MAX];
 }
 
-static enum pl_code keep(struct pl_arena *arena, struct pl_span from, struct pl_span *out)
+static enum pl_code keep_span(struct pl_arena *arena, struct pl_span from,
+                              struct pl_span *out)
 {
 	*out = pl_arena_dup(arena, from);
 	return from.len > 0 && out->at == NULL ? PL_NOMEM : PL_OK;
@@ -94,14 +95,14 @@ static enum pl_code keep_json(struct pl_arena *arena, struct pl_json json,
 	pl_json_out_value(&text, json);
 	code = pl_json_out_done(&text);
 	if (code == PL_OK)
-		code = keep(arena, pl_buf_span(&buf), out);
+		code = keep_span(arena, pl_buf_span(&buf), out);
 	pl_buf_done(&buf);
 	return code;
 }
 
 /* Whatever is wrong with the record is part of what was found. */
-static enum pl_code take(struct config_read *read, const struct kv_record *from,
-                         uint64_t version)
+static enum pl_code add_version(struct config_read *read, const struct kv_record *from,
+                                uint64_t version)
 {
 	struct config_version *out = &read->versions[read->count];
 	struct config_record record = {0};
@@ -115,9 +116,9 @@ static enum pl_code take(struct config_read *read, const struct kv_record *from,
 	code = config_record_parse(from->value, &scratch, &record, &out->refused);
 	if (code == PL_OK) {
 		out->at_ms = record.at_ms;
-		code = keep(&read->arena, record.by, &out->by);
+		code = keep_span(&read->arena, record.by, &out->by);
 		if (code == PL_OK)
-			code = keep(&read->arena, record.why, &out->why);
+			code = keep_span(&read->arena, record.why, &out->why);
 		if (code == PL_OK && !read->history)
 			code = keep_json(&read->arena, record.config, &out->config);
 		if (code == PL_OK)
@@ -137,7 +138,7 @@ static void on_batch(void *ctx, const struct kv_result *result, const struct pl_
 
 	read->call = NULL;
 	if (err != NULL) {
-		finish(read, err);
+		read_finish(read, err);
 		return;
 	}
 	for (size_t i = 0; i < result->txn.count; i++) {
@@ -146,8 +147,8 @@ static void on_batch(void *ctx, const struct kv_result *result, const struct pl_
 
 		if (get->count == 0)
 			continue;
-		if (take(read, &get->records[0], version) != PL_OK) {
-			no_room(read);
+		if (add_version(read, &get->records[0], version) != PL_OK) {
+			fail_no_memory(read);
 			return;
 		}
 	}
@@ -181,7 +182,7 @@ static void next_batch(struct config_read *read)
 		(void)pl_err_set(&err, PL_NOTFOUND, "version %" PRIu64 " is not there",
 		                 version_at(read, 0));
 	}
-	finish(read, err.code == PL_OK ? NULL : &err);
+	read_finish(read, err.code == PL_OK ? NULL : &err);
 }
 
 /* Nothing is current: what holds then. */
@@ -198,12 +199,12 @@ static void found_default(struct config_read *read)
 	pl_buf_init(&buf, 4096);
 	code = config_print(&value, &buf, &err);
 	if (code == PL_OK)
-		code = keep(&read->arena, pl_buf_span(&buf), &out->config);
+		code = keep_span(&read->arena, pl_buf_span(&buf), &out->config);
 	pl_buf_done(&buf);
 	if (code == PL_OK)
-		finish(read, NULL);
+		read_finish(read, NULL);
 	else
-		no_room(read);
+		fail_no_memory(read);
 }
 
 static void on_scanned(void *ctx, const struct pl_err *err)
@@ -212,7 +213,7 @@ static void on_scanned(void *ctx, const struct pl_err *err)
 	uint64_t limit = read->opts.limit;
 
 	if (err != NULL) {
-		finish(read, err);
+		read_finish(read, err);
 		return;
 	}
 	if (limit == 0 || limit > CONFIG_HISTORY_MAX)
@@ -223,17 +224,17 @@ static void on_scanned(void *ctx, const struct pl_err *err)
 	read->versions =
 		pl_arena_zalloc(&read->arena, read->want + 1, sizeof *read->versions);
 	if (read->versions == NULL)
-		no_room(read);
+		fail_no_memory(read);
 	else if (read->history || read->opts.version != 0 || read->scan.current != 0)
 		next_batch(read);
 	else if (read->scan.current_err.code != PL_OK)
-		finish(read, &read->scan.current_err);
+		read_finish(read, &read->scan.current_err);
 	else
 		found_default(read);
 }
 
-static enum pl_code start(struct kv *kv, struct config_read from,
-                          struct config_read **out, struct pl_err *err)
+static enum pl_code read_open(struct kv *kv, struct config_read from,
+                              struct config_read **out, struct pl_err *err)
 {
 	struct config_read *read;
 	uint64_t timeout_ms = from.opts.timeout_ms;
@@ -269,18 +270,20 @@ enum pl_code config_read_start(struct kv *kv, const struct config_read_opts *opt
                                config_found_fn *done, void *ctx, struct config_read **out,
                                struct pl_err *err)
 {
-	return start(kv, (struct config_read){.opts = *opts, .done = done, .ctx = ctx},
-	             out, err);
+	return read_open(kv,
+	                 (struct config_read){.opts = *opts, .done = done, .ctx = ctx},
+	                 out, err);
 }
 
 enum pl_code config_history_start(struct kv *kv, const struct config_read_opts *opts,
                                   config_found_fn *done, void *ctx,
                                   struct config_read **out, struct pl_err *err)
 {
-	return start(kv,
-	             (struct config_read){
-			     .opts = *opts, .history = true, .done = done, .ctx = ctx},
-	             out, err);
+	return read_open(
+		kv,
+		(struct config_read){
+			.opts = *opts, .history = true, .done = done, .ctx = ctx},
+		out, err);
 }
 
 void config_read_cancel(struct config_read *read)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "coord/config/watch_int.h"
+#include "coord/config/config_watch_int.h"
 #include "store/base/alloc.h"
 #include "store/kv/keys.h"
 
@@ -52,8 +52,8 @@ void watch_rearm(struct config_watch *w)
 		pl_timer_set(&w->timer, at);
 }
 
-static void tell(struct config_watch *w, enum config_what what, enum config_name name,
-                 const struct pl_err *err)
+static void report_note(struct config_watch *w, enum config_what what,
+                        enum config_name name, const struct pl_err *err)
 {
 	struct config_note note = {.what = what, .name = name, .err = err};
 
@@ -64,9 +64,10 @@ static void tell(struct config_watch *w, enum config_what what, enum config_name
 	w->fn(w->ctx, &note);
 }
 
-static void do_apply(struct config_watch *w, enum config_name name, uint64_t version)
+static void apply_candidate(struct config_watch *w, enum config_name name,
+                            uint64_t version)
 {
-	struct slot *slot = &w->slot[name];
+	struct config_slot *slot = &w->slot[name];
 
 	slot->refused = (struct pl_err){0};
 	if (version == 0) {
@@ -75,12 +76,12 @@ static void do_apply(struct config_watch *w, enum config_name name, uint64_t ver
 		slot->value = slot->candidate;
 		slot->live = 1 - slot->live;
 	}
-	tell(w, CONFIG_APPLIED, name, NULL);
+	report_note(w, CONFIG_APPLIED, name, NULL);
 }
 
-static void perform(struct config_watch *w, const struct config_action *action)
+static void perform_action(struct config_watch *w, const struct config_action *action)
 {
-	struct slot *slot = &w->slot[action->name];
+	struct config_slot *slot = &w->slot[action->name];
 
 	switch (action->type) {
 	case CONFIG_DO_READ:
@@ -89,31 +90,32 @@ static void perform(struct config_watch *w, const struct config_action *action)
 	case CONFIG_DO_UNREAD:
 		watch_unread(w, action->name);
 		break;
-	case CONFIG_TELL_APPLIED:
-		do_apply(w, action->name, action->version);
+	case CONFIG_REPORT_APPLIED:
+		apply_candidate(w, action->name, action->version);
 		break;
-	case CONFIG_TELL_REFUSED:
+	case CONFIG_REPORT_REFUSED:
 		slot->refused = slot->why;
-		tell(w, CONFIG_REFUSED, action->name, &slot->refused);
+		report_note(w, CONFIG_REFUSED, action->name, &slot->refused);
 		break;
-	case CONFIG_TELL_SYNCED:
-		tell(w, CONFIG_SYNCED, action->name, NULL);
+	case CONFIG_REPORT_SYNCED:
+		report_note(w, CONFIG_SYNCED, action->name, NULL);
 		break;
-	case CONFIG_TELL_LOST:
-		tell(w, CONFIG_LOST, action->name, w->lost);
+	case CONFIG_REPORT_LOST:
+		report_note(w, CONFIG_LOST, action->name, w->lost);
 		break;
 	}
 }
 
-static void step(struct config_watch *w, const struct config_event *event)
+static void step_core(struct config_watch *w, const struct config_event *event)
 {
 	struct config_actions actions;
 
 	config_step(&w->core, event, &actions);
 	for (unsigned i = 0; i < actions.count && !w->stopping; i++)
-		perform(w, &actions.item[i]);
+		perform_action(w, &actions.item[i]);
 	if (event->type == CONFIG_EV_READ_FAILED && !w->stopping)
-		tell(w, CONFIG_TROUBLE, event->name, &w->slot[event->name].failure);
+		report_note(w, CONFIG_TROUBLE, event->name,
+		            &w->slot[event->name].failure);
 }
 
 /* A user that stops in the middle of its notes hears no more of them. */
@@ -123,9 +125,9 @@ void watch_feed(struct config_watch *w, struct config_event event)
 
 	event.now_ms = due.now_ms;
 	if (event.type != CONFIG_EV_TIMEOUT && config_deadline_ms(&w->core) <= due.now_ms)
-		step(w, &due);
+		step_core(w, &due);
 	if (!w->stopping)
-		step(w, &event);
+		step_core(w, &event);
 }
 
 static void on_timer(void *ctx)
@@ -146,7 +148,7 @@ static void on_timer(void *ctx)
 }
 
 /* One key of a page or note; gone: it was deleted. */
-struct seen {
+struct seen_version {
 	enum keys_kind kind;
 	enum config_name name;
 	uint64_t version;
@@ -156,7 +158,7 @@ struct seen {
 };
 
 static bool seen_as(const struct kv_record *record, bool gone, enum keys_kind kind,
-                    struct seen *out)
+                    struct seen_version *out)
 {
 	struct keys_id id;
 
@@ -171,7 +173,7 @@ static bool seen_as(const struct kv_record *record, bool gone, enum keys_kind ki
 	return true;
 }
 
-static void take_current(struct config_watch *w, const struct seen *seen)
+static void apply_current(struct config_watch *w, const struct seen_version *seen)
 {
 	struct config_event event = {.type = CONFIG_EV_CURRENT,
 	                             .name = seen->name,
@@ -189,7 +191,7 @@ static void take_current(struct config_watch *w, const struct seen *seen)
 	watch_feed(w, event);
 }
 
-static void take_body(struct config_watch *w, const struct seen *seen)
+static void apply_body(struct config_watch *w, const struct seen_version *seen)
 {
 	struct config_event event = {.type = CONFIG_EV_BODY,
 	                             .name = seen->name,
@@ -204,10 +206,10 @@ static void take_body(struct config_watch *w, const struct seen *seen)
 	watch_feed(w, event);
 }
 
-static void take_all(struct config_watch *w, const struct relist_note *note)
+static void apply_records(struct config_watch *w, const struct relist_note *note)
 {
 	static const enum keys_kind kinds[] = {KEYS_CONFIG_CURRENT, KEYS_CONFIG};
-	struct seen seen;
+	struct seen_version seen;
 
 	for (size_t i = 0; i < 2 * note->count && !w->stopping; i++) {
 		enum keys_kind kind = kinds[i / note->count];
@@ -220,9 +222,9 @@ static void take_all(struct config_watch *w, const struct relist_note *note)
 		if (!seen_as(record, gone, kind, &seen))
 			continue;
 		if (kind == KEYS_CONFIG_CURRENT)
-			take_current(w, &seen);
+			apply_current(w, &seen);
 		else
-			take_body(w, &seen);
+			apply_body(w, &seen);
 	}
 }
 
@@ -240,20 +242,20 @@ static void on_note(void *ctx, const struct relist_note *note)
 	case RELIST_PROGRESS:
 		return;
 	case RELIST_TROUBLE:
-		tell(w, CONFIG_TROUBLE, CONFIG_COORD, note->err);
+		report_note(w, CONFIG_TROUBLE, CONFIG_COORD, note->err);
 		return;
 	case RELIST_BEGIN:
 		event.type = CONFIG_EV_BEGIN;
 		break;
 	case RELIST_PAGE:
-		take_all(w, note);
+		apply_records(w, note);
 		watch_rearm(w);
 		return;
 	case RELIST_END:
 		event.type = CONFIG_EV_END;
 		break;
 	case RELIST_EVENTS:
-		take_all(w, note);
+		apply_records(w, note);
 		event.type = CONFIG_EV_BATCH;
 		break;
 	case RELIST_LOST:
@@ -340,7 +342,7 @@ uint64_t config_watch_version(const struct config_watch *watch, enum config_name
 const struct pl_err *config_watch_refused(const struct config_watch *watch,
                                           enum config_name name)
 {
-	const struct slot *slot = &watch->slot[name];
+	const struct config_slot *slot = &watch->slot[name];
 
 	return slot->refused.code == PL_OK ? NULL : &slot->refused;
 }

@@ -279,7 +279,7 @@ T_CASE(through_faults)
 	         .ops = 1u << KV_GET,
 	         .per_mille = 300,
 	         .code = PL_UNAVAIL},
-		{.what = FAULTY_JOIN_NOTES, .per_mille = 700},
+		{.what = FAULTY_MERGE_NOTES, .per_mille = 700},
 		{.what = FAULTY_END_WATCH, .per_mille = 100, .code = PL_COMPACTED},
 		{.what = FAULTY_SLOW_NOTE, .per_mille = 300, .delay_max_ms = 200},
 		{.what = FAULTY_SLOW_ANSWER, .per_mille = 300, .delay_max_ms = 200},
@@ -304,7 +304,7 @@ T_CASE(through_faults)
 		run(kit.now_ms + pl_rng_below(&rng, 3000));
 	}
 	put_current(1);
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	run(kit.now_ms + 60000);
 	T_EQ(config_watch_version(watch, CONFIG_COORD), 1);
 	T_EQ(coord()->settle_ms, 1);

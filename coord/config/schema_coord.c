@@ -1,20 +1,20 @@
 #include <stddef.h>
 
-#include "coord/config/schema.h"
+#include "coord/config/config_schema.h"
 
 /* The fields of the document, each in its group; the document itself is the first. */
-enum group { GROUP_TOP, GROUP_BALANCER, GROUP_JANITOR, GROUP_COUNT };
+enum field_group { GROUP_TOP, GROUP_BALANCER, GROUP_JANITOR, GROUP_COUNT };
 
 static const char *const group_names[GROUP_COUNT] = {
 	[GROUP_BALANCER] = "balancer",
 	[GROUP_JANITOR] = "janitor",
 };
 
-enum type { TYPE_BOOL, TYPE_U32, TYPE_U64 };
+enum field_type { TYPE_BOOL, TYPE_U32, TYPE_U64 };
 
-struct field {
-	enum group group;
-	enum type type;
+struct coord_field {
+	enum field_group group;
+	enum field_type type;
 	const char *name;
 	size_t offset; /* in struct config_coord */
 	struct pl_json_range range;
@@ -41,7 +41,7 @@ enum { SECOND = 1000, MINUTE = 60000, TEN_MINUTES = 600000, DAY = 86400000 };
 	}
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-static const struct field fields[] = {
+static const struct coord_field fields[] = {
 	TOP(U64, handover_ms, 1, MINUTE, 2000),
 	TOP(U64, settle_ms, 0, MINUTE, 300),
 	TOP(U64, refresh_ms, 500, TEN_MINUTES, 10000),
@@ -61,7 +61,8 @@ static const struct field fields[] = {
 
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0], NAMES_MAX = FIELD_COUNT + 3 };
 
-static void put(struct config_coord *coord, const struct field *field, uint64_t number)
+static void field_set(struct config_coord *coord, const struct coord_field *field,
+                      uint64_t number)
 {
 	uint8_t *at = (uint8_t *)coord + field->offset;
 	uint32_t narrow = (uint32_t)number;
@@ -80,7 +81,8 @@ static void put(struct config_coord *coord, const struct field *field, uint64_t 
 	}
 }
 
-static uint64_t get(const struct config_coord *coord, const struct field *field)
+static uint64_t field_get(const struct config_coord *coord,
+                          const struct coord_field *field)
 {
 	const uint8_t *at = (const uint8_t *)coord + field->offset;
 	uint64_t number = 0;
@@ -101,14 +103,14 @@ static uint64_t get(const struct config_coord *coord, const struct field *field)
 	PL_UNREACHABLE("type of a field");
 }
 
-static void fill(struct config_value *value)
+static void coord_fill(struct config_value *value)
 {
 	for (size_t i = 0; i < FIELD_COUNT; i++)
-		put(&value->coord, &fields[i], fields[i].fallback);
+		field_set(&value->coord, &fields[i], fields[i].fallback);
 }
 
 /* What may stand in the group, the names of other groups in the first one. */
-static enum pl_code known_only(struct pl_json object, enum group group,
+static enum pl_code known_only(struct pl_json object, enum field_group group,
                                struct pl_err *err)
 {
 	const char *known[NAMES_MAX];
@@ -125,10 +127,10 @@ static enum pl_code known_only(struct pl_json object, enum group group,
 	return pl_json_only(object, known, err);
 }
 
-static enum pl_code field_parse(struct pl_json object, const struct field *field,
+static enum pl_code field_parse(struct pl_json object, const struct coord_field *field,
                                 struct config_coord *coord, struct pl_err *err)
 {
-	uint64_t now = get(coord, field);
+	uint64_t now = field_get(coord, field);
 	int64_t number = (int64_t)now;
 	bool truth = now != 0;
 	enum pl_code code;
@@ -141,11 +143,11 @@ static enum pl_code field_parse(struct pl_json object, const struct field *field
 		                      &number, err);
 	}
 	if (code == PL_OK)
-		put(coord, field, (uint64_t)number);
+		field_set(coord, field, (uint64_t)number);
 	return code;
 }
 
-static enum pl_code group_parse(struct pl_json object, enum group group,
+static enum pl_code group_parse(struct pl_json object, enum field_group group,
                                 struct config_coord *coord, struct pl_err *err)
 {
 	enum pl_code code = known_only(object, group, err);
@@ -157,8 +159,8 @@ static enum pl_code group_parse(struct pl_json object, enum group group,
 	return code;
 }
 
-static enum pl_code parse(struct pl_json json, struct pl_arena *arena,
-                          struct config_value *value, struct pl_err *err)
+static enum pl_code coord_parse(struct pl_json json, struct pl_arena *arena,
+                                struct config_value *value, struct pl_err *err)
 {
 	enum pl_code code = group_parse(json, GROUP_TOP, &value->coord, err);
 
@@ -169,39 +171,40 @@ static enum pl_code parse(struct pl_json json, struct pl_arena *arena,
 		code = pl_json_object(json, group_names[i], PL_JSON_OPTIONAL, &object,
 		                      err);
 		if (code == PL_OK && object.node != NULL)
-			code = group_parse(object, (enum group)i, &value->coord, err);
+			code = group_parse(object, (enum field_group)i, &value->coord,
+			                   err);
 	}
 	return code;
 }
 
-static void group_print(const struct config_coord *coord, enum group group,
+static void group_print(const struct config_coord *coord, enum field_group group,
                         struct pl_json_out *out)
 {
 	for (size_t i = 0; i < FIELD_COUNT; i++) {
-		const struct field *field = &fields[i];
+		const struct coord_field *field = &fields[i];
 
 		if (field->group != group)
 			continue;
 		pl_json_out_name(out, field->name);
 		if (field->type == TYPE_BOOL)
-			pl_json_out_bool(out, get(coord, field) != 0);
+			pl_json_out_bool(out, field_get(coord, field) != 0);
 		else
-			pl_json_out_int(out, (int64_t)get(coord, field));
+			pl_json_out_int(out, (int64_t)field_get(coord, field));
 	}
 }
 
-static void print(const struct config_value *value, struct pl_json_out *out)
+static void coord_print(const struct config_value *value, struct pl_json_out *out)
 {
 	pl_json_out_object(out);
 	group_print(&value->coord, GROUP_TOP, out);
 	for (unsigned i = GROUP_TOP + 1; i < GROUP_COUNT; i++) {
 		pl_json_out_name(out, group_names[i]);
 		pl_json_out_object(out);
-		group_print(&value->coord, (enum group)i, out);
+		group_print(&value->coord, (enum field_group)i, out);
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
 }
 
 const struct config_schema config_schema_coord = {
-	.name = "coord", .fill = fill, .parse = parse, .print = print};
+	.name = "coord", .fill = coord_fill, .parse = coord_parse, .print = coord_print};

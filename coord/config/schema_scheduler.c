@@ -1,20 +1,22 @@
-#include "coord/config/schema.h"
+#include "coord/config/config_schema.h"
 
-static void fill(struct config_value *value)
+static void scheduler_fill(struct config_value *value)
 {
 	value->scheduler = (struct sched_settings){0};
 }
 
-static enum pl_code parse(struct pl_json json, struct pl_arena *arena,
-                          struct config_value *value, struct pl_err *err)
+static enum pl_code scheduler_parse(struct pl_json json, struct pl_arena *arena,
+                                    struct config_value *value, struct pl_err *err)
 {
 	return settings_read(json, arena, &value->scheduler, err);
 }
 
-static void print(const struct config_value *value, struct pl_json_out *out)
+static void scheduler_print(const struct config_value *value, struct pl_json_out *out)
 {
 	settings_print(&value->scheduler, out);
 }
 
-const struct config_schema config_schema_scheduler = {
-	.name = "scheduler", .fill = fill, .parse = parse, .print = print};
+const struct config_schema config_schema_scheduler = {.name = "scheduler",
+                                                      .fill = scheduler_fill,
+                                                      .parse = scheduler_parse,
+                                                      .print = scheduler_print};

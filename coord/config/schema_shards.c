@@ -1,23 +1,23 @@
 #include <stdlib.h>
 
-#include "coord/config/schema.h"
+#include "coord/config/config_schema.h"
 #include "store/base/quote.h"
 #include "store/keys/names.h"
 
-static void fill(struct config_value *value)
+static void shards_fill(struct config_value *value)
 {
 	value->shards = (struct config_shards){0};
 }
 
-static int by_id(const void *a, const void *b)
+static int id_cmp(const void *a, const void *b)
 {
 	const struct pl_span *left = a, *right = b;
 
 	return pl_span_cmp(*left, *right);
 }
 
-static enum pl_code take(struct pl_json item, struct pl_arena *arena, struct pl_span *out,
-                         struct pl_err *err)
+static enum pl_code parse_id(struct pl_json item, struct pl_arena *arena,
+                             struct pl_span *out, struct pl_err *err)
 {
 	struct pl_err why = {0};
 	const char *text = "";
@@ -32,12 +32,12 @@ static enum pl_code take(struct pl_json item, struct pl_arena *arena, struct pl_
 }
 
 /* So that everybody finds them in one order, and none twice. */
-static enum pl_code sort(struct pl_json drain, struct pl_span *ids, size_t count,
-                         struct pl_err *err)
+static enum pl_code sort_ids(struct pl_json drain, struct pl_span *ids, size_t count,
+                             struct pl_err *err)
 {
 	char quoted[PL_QUOTE_SIZE];
 
-	qsort(ids, count, sizeof *ids, by_id);
+	qsort(ids, count, sizeof *ids, id_cmp);
 	for (size_t i = 1; i < count; i++) {
 		if (pl_span_eq(ids[i - 1], ids[i]))
 			return pl_json_fail(drain, PL_INVALID, err, "%s stands twice",
@@ -46,8 +46,8 @@ static enum pl_code sort(struct pl_json drain, struct pl_span *ids, size_t count
 	return PL_OK;
 }
 
-static enum pl_code parse(struct pl_json json, struct pl_arena *arena,
-                          struct config_value *value, struct pl_err *err)
+static enum pl_code shards_parse(struct pl_json json, struct pl_arena *arena,
+                                 struct config_value *value, struct pl_err *err)
 {
 	static const char *const known[] = {"drain", NULL};
 	struct pl_json drain = {0};
@@ -67,17 +67,17 @@ static enum pl_code parse(struct pl_json json, struct pl_arena *arena,
 	if (ids == NULL)
 		return pl_json_fail(drain, PL_NOMEM, err, "no room");
 	PL_JSON_EACH (item, drain) {
-		code = take(item, arena, &ids[i++], err);
+		code = parse_id(item, arena, &ids[i++], err);
 		if (code != PL_OK)
 			return code;
 	}
-	code = sort(drain, ids, count, err);
+	code = sort_ids(drain, ids, count, err);
 	if (code == PL_OK)
 		value->shards = (struct config_shards){ids, (uint32_t)count};
 	return code;
 }
 
-static void print(const struct config_value *value, struct pl_json_out *out)
+static void shards_print(const struct config_value *value, struct pl_json_out *out)
 {
 	pl_json_out_object(out);
 	pl_json_out_name(out, "drain");
@@ -88,5 +88,7 @@ static void print(const struct config_value *value, struct pl_json_out *out)
 	pl_json_out_end(out);
 }
 
-const struct config_schema config_schema_shards = {
-	.name = "shards", .fill = fill, .parse = parse, .print = print};
+const struct config_schema config_schema_shards = {.name = "shards",
+                                                   .fill = shards_fill,
+                                                   .parse = shards_parse,
+                                                   .print = shards_print};

@@ -1,25 +1,25 @@
 #include <stdlib.h>
 
-#include "coord/config/schema.h"
+#include "coord/config/config_schema.h"
 #include "store/keys/names.h"
 
 static const struct pl_json_range factor_range = {1, 1000000};
 
-static void fill(struct config_value *value)
+static void weights_fill(struct config_value *value)
 {
 	value->weights = (struct config_weights){0};
 }
 
-static int by_id(const void *a, const void *b)
+static int factor_cmp(const void *a, const void *b)
 {
 	const struct config_factor *left = a, *right = b;
 
 	return pl_span_cmp(left->id, right->id);
 }
 
-static enum pl_code take(struct pl_json factors, struct pl_json item,
-                         struct pl_arena *arena, struct config_factor *out,
-                         struct pl_err *err)
+static enum pl_code parse_factor(struct pl_json factors, struct pl_json item,
+                                 struct pl_arena *arena, struct config_factor *out,
+                                 struct pl_err *err)
 {
 	struct pl_span id = pl_span_str(pl_json_key(item));
 	int64_t factor = 0;
@@ -35,8 +35,8 @@ static enum pl_code take(struct pl_json factors, struct pl_json item,
 	return out->id.at == NULL ? pl_json_fail(item, PL_NOMEM, err, "no room") : PL_OK;
 }
 
-static enum pl_code parse(struct pl_json json, struct pl_arena *arena,
-                          struct config_value *value, struct pl_err *err)
+static enum pl_code weights_parse(struct pl_json json, struct pl_arena *arena,
+                                  struct config_value *value, struct pl_err *err)
 {
 	static const char *const known[] = {"factors", NULL};
 	struct pl_json object = {0};
@@ -56,16 +56,16 @@ static enum pl_code parse(struct pl_json json, struct pl_arena *arena,
 	if (factors == NULL)
 		return pl_json_fail(object, PL_NOMEM, err, "no room");
 	PL_JSON_EACH (item, object) {
-		code = take(object, item, arena, &factors[i++], err);
+		code = parse_factor(object, item, arena, &factors[i++], err);
 		if (code != PL_OK)
 			return code;
 	}
-	qsort(factors, count, sizeof *factors, by_id);
+	qsort(factors, count, sizeof *factors, factor_cmp);
 	value->weights = (struct config_weights){factors, (uint32_t)count};
 	return PL_OK;
 }
 
-static void print(const struct config_value *value, struct pl_json_out *out)
+static void weights_print(const struct config_value *value, struct pl_json_out *out)
 {
 	pl_json_out_object(out);
 	pl_json_out_name(out, "factors");
@@ -78,5 +78,7 @@ static void print(const struct config_value *value, struct pl_json_out *out)
 	pl_json_out_end(out);
 }
 
-const struct config_schema config_schema_weights = {
-	.name = "weights", .fill = fill, .parse = parse, .print = print};
+const struct config_schema config_schema_weights = {.name = "weights",
+                                                    .fill = weights_fill,
+                                                    .parse = weights_parse,
+                                                    .print = weights_print};

@@ -85,7 +85,7 @@ static unsigned bound(const char *name)
 	unsigned count = 0;
 
 	(void)snprintf(in_key, sizeof in_key, "/%s-", name);
-	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, &result), PL_OK);
+	T_EQ(etcd_rig_call(&placet_rig.rig, &req, ETCD_RIG_TIMEOUT_MS, &result), PL_OK);
 	for (size_t i = 0; i < result.get.count; i++) {
 		const struct kv_record *record = &result.get.records[i];
 
@@ -100,7 +100,7 @@ static unsigned bound(const char *name)
 /* The record's value: "" when there is none. */
 static const char *record(void)
 {
-	const char *value = rig_get(&placet_rig.rig, "/gangs/default/large");
+	const char *value = etcd_rig_get(&placet_rig.rig, "/gangs/default/large");
 
 	return value == NULL ? "" : value;
 }
@@ -109,18 +109,18 @@ static const char *record(void)
  * members' spec. */
 static void killed_at(unsigned nth, const char *more)
 {
-	struct rig_watch watch = {0};
+	struct etcd_rig_watch watch = {0};
 	unsigned before;
 
 	up("120", three_zones);
 	start_shards("east");
-	rig_watch(&placet_rig.rig, &watch, "/gangs/", 0);
+	etcd_rig_watch(&placet_rig.rig, &watch, "/gangs/", 0);
 	T_EQ(RUN(gang("large", LARGE, more), "submit", "-f", "-"), 0);
 	watch.want = nth; /* or more, when several come at once */
 	watch.enough = watch.events >= nth;
-	rig_until(&placet_rig.rig, &watch.enough);
+	etcd_rig_until(&placet_rig.rig, &watch.enough);
 	placet_kill(&shards);
-	rig_unwatch(&placet_rig.rig, &watch);
+	etcd_rig_unwatch(&placet_rig.rig, &watch);
 	before = bound("large");
 	T_TRUE(before == 0 || before == LARGE ||
 	       strstr(record(), "\"phase\":\"bound\"") != NULL);
@@ -130,7 +130,7 @@ static void killed_at(unsigned nth, const char *more)
 	     0);
 	/* All may have been bound before: then this is the lease's time, and some. */
 	for (unsigned i = 0; i < 1200 && record()[0] != 0; i++)
-		rig_run_ms(&placet_rig.rig, 50);
+		etcd_rig_run_ms(&placet_rig.rig, 50);
 	T_STR(record(), "");
 	T_EQ(bound("large"), LARGE);
 	T_EQ(PLACET("fsck"), 0);
@@ -177,8 +177,8 @@ T_CASE_SECONDS(of_two_that_keep_each_other_out_one_is_bound, 180)
 	T_EQ(RUN(gang("one", SMALL, not_beside("two")), "submit", "-f", "-"), 0);
 	T_EQ(RUN(gang("two", SMALL, not_beside("one")), "submit", "-f", "-"), 0);
 	for (unsigned i = 0; i < 600 && bound("one") + bound("two") < SMALL; i++)
-		rig_run_ms(&placet_rig.rig, 50);
-	rig_run_ms(&placet_rig.rig, 500); /* for the other to come, if it could */
+		etcd_rig_run_ms(&placet_rig.rig, 50);
+	etcd_rig_run_ms(&placet_rig.rig, 500); /* for the other to come, if it could */
 	in = bound("one") > 0 ? "one" : "two";
 	out = bound("one") > 0 ? "two" : "one";
 	T_EQ(bound(in), SMALL);

@@ -5,7 +5,7 @@
 #include "coord/daemon/host.h"
 #include "coord/daemon/process.h"
 
-static enum process_status act(const struct daemon_opts *opts)
+static enum process_status run_action(const struct daemon_opts *opts)
 {
 	struct pl_log_options log = {.fd = STDERR_FILENO,
 	                             .format = opts->log_format,
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 
 	host_read(&host);
 	if (daemon_opts_read(&opts, argc, argv, environ, host.name, &err) == PL_OK)
-		status = act(&opts);
+		status = run_action(&opts);
 	else
 		(void)fprintf(stderr, "placetd: %s\n", err.msg);
 	daemon_opts_done(&opts);

@@ -10,21 +10,21 @@
 
 enum { FLAG_CONFIG = DAEMON_OPTION_COUNT, FLAG_HELP, FLAG_VERSION, FLAG_PRINT, FLAG_END };
 
-static char upper(char c)
+static char char_upper(char c)
 {
 	if (c >= 'a' && c <= 'z')
 		c = (char)(c - 'a' + 'A');
 	return c;
 }
 
-static char lower(char c)
+static char char_lower(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		c = (char)(c - 'A' + 'a');
 	return c;
 }
 
-static const char *spell(const char *name, const char *before, bool up, char out[64])
+static const char *spell_name(const char *name, const char *before, bool up, char out[64])
 {
 	size_t len = (size_t)snprintf(out, 64, "%s%s", before, name);
 
@@ -33,7 +33,7 @@ static const char *spell(const char *name, const char *before, bool up, char out
 		if (out[i] == '-')
 			out[i] = '_';
 		else if (up)
-			out[i] = upper(out[i]);
+			out[i] = char_upper(out[i]);
 	}
 	return out;
 }
@@ -44,16 +44,16 @@ const char *option_variable(enum daemon_option option, char out[64])
 
 	if (def->variable != NULL)
 		return def->variable;
-	return spell(def->name, "PLACET_", true, out);
+	return spell_name(def->name, "PLACET_", true, out);
 }
 
 const char *option_field(enum daemon_option option, char out[64])
 {
-	return spell(option_table[option].name, "", false, out);
+	return spell_name(option_table[option].name, "", false, out);
 }
 
-enum pl_code option_take(struct daemon_opts *opts, enum daemon_option option,
-                         struct pl_span text, const char *source, struct pl_err *err)
+enum pl_code option_apply(struct daemon_opts *opts, enum daemon_option option,
+                          struct pl_span text, const char *source, struct pl_err *err)
 {
 	struct pl_span copy, from;
 	enum pl_code code;
@@ -67,7 +67,7 @@ enum pl_code option_take(struct daemon_opts *opts, enum daemon_option option,
 	from = pl_arena_dup(&opts->arena, pl_span_str(source));
 	if (copy.at == NULL || from.at == NULL)
 		return pl_err_set(err, PL_NOMEM, "options");
-	code = option_table[option].take(opts, (const char *)copy.at, err);
+	code = option_table[option].parse(opts, (const char *)copy.at, err);
 	if (code != PL_OK)
 		return code;
 	opts->text[option] = (const char *)copy.at;
@@ -115,22 +115,23 @@ static enum pl_code note_flag(struct daemon_opts *opts, int flag, struct pl_err 
 	}
 }
 
-static enum pl_code take_flag(struct daemon_opts *opts, int flag, struct pl_err *err)
+static enum pl_code apply_flag(struct daemon_opts *opts, int flag, struct pl_err *err)
 {
 	char source[64];
 
 	if (flag >= FLAG_CONFIG)
 		return PL_OK;
 	(void)snprintf(source, sizeof source, "--%s", option_table[flag].name);
-	if (option_take(opts, (enum daemon_option)flag, pl_span_str(optarg), source,
-	                err) == PL_OK)
+	if (option_apply(opts, (enum daemon_option)flag, pl_span_str(optarg), source,
+	                 err) == PL_OK)
 		return PL_OK;
 	return pl_err_wrap(err, "%s %s", source, optarg);
 }
 
-static enum pl_code flags(struct daemon_opts *opts, int argc, char **argv,
-                          enum pl_code (*fn)(struct daemon_opts *, int, struct pl_err *),
-                          struct pl_err *err)
+static enum pl_code each_flag(struct daemon_opts *opts, int argc, char **argv,
+                              enum pl_code (*fn)(struct daemon_opts *, int,
+                                                 struct pl_err *),
+                              struct pl_err *err)
 {
 	struct option options[FLAG_END + 1];
 	int found;
@@ -150,20 +151,20 @@ static enum pl_code flags(struct daemon_opts *opts, int argc, char **argv,
 	return PL_OK;
 }
 
-static enum pl_code defaults(struct daemon_opts *opts, const char *hostname,
-                             struct pl_err *err)
+static enum pl_code apply_defaults(struct daemon_opts *opts, const char *hostname,
+                                   struct pl_err *err)
 {
 	char name[DAEMON_NAME_SIZE];
 
 	daemon_name_from(hostname, name);
-	if (option_take(opts, DAEMON_NAME, pl_span_str(name), "the host's name", err) !=
+	if (option_apply(opts, DAEMON_NAME, pl_span_str(name), "the host's name", err) !=
 	    PL_OK)
 		return pl_err_wrap(err, "name of this host: %s (set --name)", name);
 	for (unsigned i = 0; i < DAEMON_OPTION_COUNT; i++) {
 		const char *text = option_table[i].normal;
 
 		if (text != NULL &&
-		    option_take(opts, i, pl_span_str(text), "default", err) != PL_OK)
+		    option_apply(opts, i, pl_span_str(text), "default", err) != PL_OK)
 			return pl_err_wrap(err, "--%s", option_table[i].name);
 	}
 	return PL_OK;
@@ -182,13 +183,13 @@ enum pl_code daemon_opts_read(struct daemon_opts *out, int argc, char **argv,
 {
 	*out = (struct daemon_opts){.action = DAEMON_RUN};
 	pl_arena_init(&out->arena, 0, 4 << 20);
-	if (defaults(out, hostname, err) != PL_OK ||
-	    flags(out, argc, argv, note_flag, err) != PL_OK)
+	if (apply_defaults(out, hostname, err) != PL_OK ||
+	    each_flag(out, argc, argv, note_flag, err) != PL_OK)
 		return err->code;
 	if (out->action == DAEMON_SHOW_HELP || out->action == DAEMON_SHOW_VERSION)
 		return PL_OK;
 	if (options_from_environment(out, environment, err) != PL_OK ||
-	    flags(out, argc, argv, take_flag, err) != PL_OK)
+	    each_flag(out, argc, argv, apply_flag, err) != PL_OK)
 		return err->code;
 	return check_together(out, err);
 }
@@ -204,7 +205,7 @@ void daemon_name_from(const char *hostname, char out[DAEMON_NAME_SIZE])
 	size_t len = 0, keep = 0;
 
 	for (const char *at = hostname; *at != 0 && *at != '.' && len < 59; at++) {
-		char c = lower(*at);
+		char c = char_lower(*at);
 		bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 
 		if (!plain && len == 0)

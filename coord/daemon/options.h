@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "coord/cli/reach/store_opts.h"
+#include "coord/cli/session/store_opts.h"
 #include "store/base/arena.h"
 #include "store/base/log.h"
 

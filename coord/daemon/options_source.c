@@ -71,8 +71,8 @@ static enum pl_code text_of(struct pl_json value, char number[PL_NUM_TEXT_SIZE],
 	return PL_OK;
 }
 
-static enum pl_code take_field(struct daemon_opts *opts, struct pl_json value,
-                               const char *path, struct pl_err *err)
+static enum pl_code apply_field(struct daemon_opts *opts, struct pl_json value,
+                                const char *path, struct pl_err *err)
 {
 	int option = option_of_field(pl_json_key(value));
 	char number[PL_NUM_TEXT_SIZE], source[DAEMON_SOURCE_SIZE];
@@ -84,29 +84,29 @@ static enum pl_code take_field(struct daemon_opts *opts, struct pl_json value,
 	if (text_of(value, number, &text, err) != PL_OK)
 		return PL_INVALID;
 	(void)snprintf(source, sizeof source, "%s", path);
-	if (option_take(opts, (enum daemon_option)option, text, source, &why) == PL_OK)
+	if (option_apply(opts, (enum daemon_option)option, text, source, &why) == PL_OK)
 		return PL_OK;
 	return pl_json_fail(value, PL_INVALID, err, "%s", why.msg);
 }
 
-struct file {
+struct options_file {
 	struct daemon_opts *opts;
 	const char *path;
 };
 
-static enum pl_code take_fields(const struct file *file, struct pl_json root,
-                                struct pl_err *err)
+static enum pl_code apply_fields(const struct options_file *file, struct pl_json root,
+                                 struct pl_err *err)
 {
 	if (pl_json_type(root) != PL_JSON_OBJECT)
 		return pl_err_set(err, PL_INVALID, "want an object, not %s",
 		                  pl_json_type_name(pl_json_type(root)));
 	PL_JSON_EACH (value, root)
-		if (take_field(file->opts, value, file->path, err) != PL_OK)
+		if (apply_field(file->opts, value, file->path, err) != PL_OK)
 			return err->code;
 	return PL_OK;
 }
 
-static enum pl_code take_document(void *ctx, struct pl_span json, struct pl_err *err)
+static enum pl_code apply_document(void *ctx, struct pl_span json, struct pl_err *err)
 {
 	struct pl_arena arena;
 	struct pl_json root;
@@ -115,7 +115,7 @@ static enum pl_code take_document(void *ctx, struct pl_span json, struct pl_err 
 	pl_arena_init(&arena, 0, 0);
 	code = pl_json_parse(&arena, json, NULL, &root, err);
 	if (code == PL_OK)
-		code = take_fields(ctx, root, err);
+		code = apply_fields(ctx, root, err);
 	pl_arena_done(&arena);
 	return code;
 }
@@ -123,7 +123,7 @@ static enum pl_code take_document(void *ctx, struct pl_span json, struct pl_err 
 enum pl_code options_from_file(struct daemon_opts *opts, const char *path,
                                struct pl_err *err)
 {
-	struct file file = {.opts = opts, .path = path};
+	struct options_file file = {.opts = opts, .path = path};
 	struct pl_arena arena;
 	struct pl_span text = {0};
 	enum pl_code code;
@@ -131,7 +131,7 @@ enum pl_code options_from_file(struct daemon_opts *opts, const char *path,
 	pl_arena_init(&arena, 0, 0);
 	code = read_all(&arena, path, &text, err);
 	if (code == PL_OK)
-		code = pl_yaml_to_json(text, NULL, take_document, &file, err);
+		code = pl_yaml_to_json(text, NULL, apply_document, &file, err);
 	pl_arena_done(&arena);
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "--config %s", path);
 }
@@ -168,8 +168,8 @@ static int option_of_variable(struct pl_span name)
 	return -1;
 }
 
-static enum pl_code take_password(struct daemon_opts *opts, const char *text,
-                                  struct pl_err *err)
+static enum pl_code apply_password(struct daemon_opts *opts, const char *text,
+                                   struct pl_err *err)
 {
 	size_t len = strlen(text);
 
@@ -181,14 +181,14 @@ static enum pl_code take_password(struct daemon_opts *opts, const char *text,
 	return PL_OK;
 }
 
-static enum pl_code take_variable(struct daemon_opts *opts, struct pl_span name,
-                                  const char *value, struct pl_err *err)
+static enum pl_code apply_variable(struct daemon_opts *opts, struct pl_span name,
+                                   const char *value, struct pl_err *err)
 {
 	char source[128], quoted[PL_QUOTE_SIZE];
 	int option;
 
 	if (pl_span_eq(name, PL_SPAN_LIT("PLACET_PASSWORD")))
-		return take_password(opts, value, err);
+		return apply_password(opts, value, err);
 	if (is_known_other(name))
 		return PL_OK;
 	option = option_of_variable(name);
@@ -198,8 +198,8 @@ static enum pl_code take_variable(struct daemon_opts *opts, struct pl_span name,
 		                  pl_quote(name, quoted));
 	(void)snprintf(source, sizeof source, "%.*s", (int)name.len,
 	               (const char *)name.at);
-	if (option_take(opts, (enum daemon_option)option, pl_span_str(value), source,
-	                err) == PL_OK)
+	if (option_apply(opts, (enum daemon_option)option, pl_span_str(value), source,
+	                 err) == PL_OK)
 		return PL_OK;
 	return pl_err_wrap(err, "%s=%s", source, pl_quote(pl_span_str(value), quoted));
 }
@@ -212,8 +212,8 @@ enum pl_code options_from_environment(struct daemon_opts *opts, char **environme
 
 		if (equals == NULL || strncmp(*at, "PLACET_", strlen("PLACET_")) != 0)
 			continue;
-		if (take_variable(opts, pl_span(*at, (size_t)(equals - *at)), equals + 1,
-		                  err) != PL_OK)
+		if (apply_variable(opts, pl_span(*at, (size_t)(equals - *at)), equals + 1,
+		                   err) != PL_OK)
 			return err->code;
 	}
 	return PL_OK;

@@ -19,8 +19,8 @@ enum {
 	API_MAX = 256,
 };
 
-static enum pl_code take_number(const char *text, uint64_t low, uint64_t high,
-                                uint32_t *out, struct pl_err *err)
+static enum pl_code parse_number(const char *text, uint64_t low, uint64_t high,
+                                 uint32_t *out, struct pl_err *err)
 {
 	uint64_t value;
 	enum pl_code code = pl_num_u64_in(pl_span_str(text), low, high, &value, err);
@@ -31,14 +31,14 @@ static enum pl_code take_number(const char *text, uint64_t low, uint64_t high,
 	return PL_OK;
 }
 
-static enum pl_code take_shards(struct daemon_opts *opts, const char *text,
-                                struct pl_err *err)
+static enum pl_code parse_shards(struct daemon_opts *opts, const char *text,
+                                 struct pl_err *err)
 {
-	return take_number(text, 1, DAEMON_SHARDS_MAX, &opts->shards, err);
+	return parse_number(text, 1, DAEMON_SHARDS_MAX, &opts->shards, err);
 }
 
-static enum pl_code take_etcd(struct daemon_opts *opts, const char *text,
-                              struct pl_err *err)
+static enum pl_code parse_etcd(struct daemon_opts *opts, const char *text,
+                               struct pl_err *err)
 {
 	struct endpoints list;
 
@@ -49,8 +49,8 @@ static enum pl_code take_etcd(struct daemon_opts *opts, const char *text,
 }
 
 /* With the number of a shard behind it, it must still be a name. */
-static enum pl_code take_name(struct daemon_opts *opts, const char *text,
-                              struct pl_err *err)
+static enum pl_code parse_name(struct daemon_opts *opts, const char *text,
+                               struct pl_err *err)
 {
 	const char *dot = strrchr(text, '.');
 	size_t len = strlen(dot == NULL ? text : dot + 1);
@@ -66,14 +66,14 @@ static enum pl_code take_name(struct daemon_opts *opts, const char *text,
 	return PL_OK;
 }
 
-static enum pl_code take_weight(struct daemon_opts *opts, const char *text,
-                                struct pl_err *err)
+static enum pl_code parse_weight(struct daemon_opts *opts, const char *text,
+                                 struct pl_err *err)
 {
-	return take_number(text, 1, WEIGHT_MAX, &opts->weight, err);
+	return parse_number(text, 1, WEIGHT_MAX, &opts->weight, err);
 }
 
 /* What is shown to people and programs as it is. */
-static enum pl_code take_plain(const char *text, const char **out, struct pl_err *err)
+static enum pl_code parse_plain(const char *text, const char **out, struct pl_err *err)
 {
 	if (strlen(text) > API_MAX)
 		return pl_err_set(err, PL_INVALID, "longer than %d bytes", API_MAX);
@@ -85,20 +85,20 @@ static enum pl_code take_plain(const char *text, const char **out, struct pl_err
 	return PL_OK;
 }
 
-static enum pl_code take_zone(struct daemon_opts *opts, const char *text,
+static enum pl_code parse_zone(struct daemon_opts *opts, const char *text,
+                               struct pl_err *err)
+{
+	return parse_plain(text, &opts->zone, err);
+}
+
+static enum pl_code parse_api(struct daemon_opts *opts, const char *text,
                               struct pl_err *err)
 {
-	return take_plain(text, &opts->zone, err);
+	return parse_plain(text, &opts->api, err);
 }
 
-static enum pl_code take_api(struct daemon_opts *opts, const char *text,
-                             struct pl_err *err)
-{
-	return take_plain(text, &opts->api, err);
-}
-
-static enum pl_code take_ttl(struct daemon_opts *opts, const char *text,
-                             struct pl_err *err)
+static enum pl_code parse_ttl(struct daemon_opts *opts, const char *text,
+                              struct pl_err *err)
 {
 	uint64_t ms;
 
@@ -110,14 +110,14 @@ static enum pl_code take_ttl(struct daemon_opts *opts, const char *text,
 	return PL_OK;
 }
 
-static enum pl_code take_partitions(struct daemon_opts *opts, const char *text,
-                                    struct pl_err *err)
+static enum pl_code parse_partitions(struct daemon_opts *opts, const char *text,
+                                     struct pl_err *err)
 {
-	return take_number(text, 1, KEYS_PARTITIONS_MAX, &opts->partitions, err);
+	return parse_number(text, 1, KEYS_PARTITIONS_MAX, &opts->partitions, err);
 }
 
-static enum pl_code take_prefix(struct daemon_opts *opts, const char *text,
-                                struct pl_err *err)
+static enum pl_code parse_prefix(struct daemon_opts *opts, const char *text,
+                                 struct pl_err *err)
 {
 	size_t len = strlen(text);
 
@@ -127,11 +127,11 @@ static enum pl_code take_prefix(struct daemon_opts *opts, const char *text,
 	if (len != 0 && (text[0] != '/' || text[len - 1] == '/'))
 		return pl_err_set(err, PL_INVALID,
 		                  "want it to begin with / and not to end with one");
-	return take_plain(text, &opts->prefix, err);
+	return parse_plain(text, &opts->prefix, err);
 }
 
-static enum pl_code take_drain(struct daemon_opts *opts, const char *text,
-                               struct pl_err *err)
+static enum pl_code parse_drain(struct daemon_opts *opts, const char *text,
+                                struct pl_err *err)
 {
 	return pl_duration_ms(pl_span_str(text), 1, DRAIN_MAX_MS, &opts->drain_timeout_ms,
 	                      err) == PL_OK
@@ -139,8 +139,8 @@ static enum pl_code take_drain(struct daemon_opts *opts, const char *text,
 	               : PL_INVALID;
 }
 
-static enum pl_code take_scheduling(struct daemon_opts *opts, const char *text,
-                                    struct pl_err *err)
+static enum pl_code parse_scheduling(struct daemon_opts *opts, const char *text,
+                                     struct pl_err *err)
 {
 	bool on = strcmp(text, "on") == 0;
 
@@ -150,8 +150,8 @@ static enum pl_code take_scheduling(struct daemon_opts *opts, const char *text,
 	return PL_OK;
 }
 
-static enum pl_code take_log_format(struct daemon_opts *opts, const char *text,
-                                    struct pl_err *err)
+static enum pl_code parse_log_format(struct daemon_opts *opts, const char *text,
+                                     struct pl_err *err)
 {
 	bool json = strcmp(text, "json") == 0;
 
@@ -161,18 +161,18 @@ static enum pl_code take_log_format(struct daemon_opts *opts, const char *text,
 	return PL_OK;
 }
 
-static enum pl_code take_log_level(struct daemon_opts *opts, const char *text,
-                                   struct pl_err *err)
+static enum pl_code parse_log_level(struct daemon_opts *opts, const char *text,
+                                    struct pl_err *err)
 {
 	return pl_log_level_parse(pl_span_str(text), &opts->log_level, err);
 }
 
-#define TAKE_STORE(what, number)                                                       \
-	static enum pl_code take_##what(struct daemon_opts *opts, const char *text,    \
-	                                struct pl_err *err)                            \
-	{                                                                              \
-		return store_opts_take(&opts->store, STORE_OPT_FIRST + (number), text, \
-		                       err);                                           \
+#define TAKE_STORE(what, number)                                                      \
+	static enum pl_code parse_##what(struct daemon_opts *opts, const char *text,  \
+	                                 struct pl_err *err)                          \
+	{                                                                             \
+		return store_opts_set(&opts->store, STORE_OPT_FIRST + (number), text, \
+		                      err);                                           \
 	}
 TAKE_STORE(cacert, 1)
 TAKE_STORE(cert, 2)
@@ -183,51 +183,51 @@ TAKE_STORE(password_file, 6)
 
 const struct option_def option_table[DAEMON_OPTION_COUNT] = {
 	[DAEMON_SHARDS] = {"shards", NULL, "N", "1",
-                           "how many shards, each a thread (1 to 256)", take_shards},
+                           "how many shards, each a thread (1 to 256)", parse_shards},
 	[DAEMON_ETCD] = {"etcd", "PLACET_ENDPOINTS", "URL[,URL]", "http://127.0.0.1:2379",
-                         "http:// or https://host:port of each member", take_etcd},
+                         "http:// or https://host:port of each member", parse_etcd},
 	[DAEMON_NAME] = {"name", NULL, "NAME", NULL,
                          "shards are called NAME-0, NAME-1, ...; the same after each\n"
                          "start (default: the host's name)",
-                         take_name},
+                         parse_name},
 	[DAEMON_WEIGHT] = {"weight", NULL, "N", "1000",
                            "share of the partitions, in thousandths of the usual",
-                           take_weight},
+                           parse_weight},
 	[DAEMON_ZONE] = {"zone", NULL, "ZONE", "", "shown in the members' records",
-                         take_zone},
+                         parse_zone},
 	[DAEMON_API_ADDRESS] = {"api-address", NULL, "HOST:PORT", "",
                                 "where others reach this process, shown likewise",
-                                take_api},
+                                parse_api},
 	[DAEMON_TTL] = {"ttl", NULL, "DURATION", "10s",
                         "of each shard's lease: when this process dies, others take\n"
                         "over so much later (2s to 1h, whole seconds)",
-                        take_ttl},
+                        parse_ttl},
 	[DAEMON_PARTITIONS] = {"partitions", NULL, "N", NULL,
                                "of a store that is new (default 64, at most 4096); for\n"
                                "one that is not: refuse to run when it has others",
-                               take_partitions},
+                               parse_partitions},
 	[DAEMON_PREFIX] = {"prefix", NULL, "PREFIX", "",
                            "in front of every key, as /team-a, in a shared etcd",
-                           take_prefix},
+                           parse_prefix},
 	[DAEMON_DRAIN_TIMEOUT] = {"drain-timeout", NULL, "DURATION", "30s",
-                                  "a graceful stop may take so long", take_drain},
+                                  "a graceful stop may take so long", parse_drain},
 	[DAEMON_SCHEDULING] = {"scheduling", NULL, "on|off", "on",
                                "whether pods are placed in the partitions, or these are\n"
                                "only owned",
-                               take_scheduling},
+                               parse_scheduling},
 	[DAEMON_LOG_FORMAT] = {"log-format", NULL, "FORMAT", "text", "text or json",
-                               take_log_format},
+                               parse_log_format},
 	[DAEMON_LOG_LEVEL] = {"log-level", NULL, "LEVEL", "info",
-                              "debug, info, warn, error or off", take_log_level},
+                              "debug, info, warn, error or off", parse_log_level},
 	[DAEMON_CACERT] = {"cacert", NULL, "FILE", NULL,
-                           "whom to trust, PEM (default: the system)", take_cacert},
-	[DAEMON_CERT] = {"cert", NULL, "FILE", NULL, "our certificate, PEM", take_cert},
-	[DAEMON_KEY] = {"key", NULL, "FILE", NULL, "its key, PEM", take_key},
+                           "whom to trust, PEM (default: the system)", parse_cacert},
+	[DAEMON_CERT] = {"cert", NULL, "FILE", NULL, "our certificate, PEM", parse_cert},
+	[DAEMON_KEY] = {"key", NULL, "FILE", NULL, "its key, PEM", parse_key},
 	[DAEMON_SERVER_NAME] = {"server-name", NULL, "NAME", NULL,
                                 "the name to look for in etcd's certificate",
-                                take_server_name},
-	[DAEMON_USER] = {"user", NULL, "NAME", NULL, "of etcd", take_user},
+                                parse_server_name},
+	[DAEMON_USER] = {"user", NULL, "NAME", NULL, "of etcd", parse_user},
 	[DAEMON_PASSWORD_FILE] = {"password-file", NULL, "FILE", NULL,
                                   "its first line is the password (or PLACET_PASSWORD)",
-                                  take_password_file},
+                                  parse_password_file},
 };

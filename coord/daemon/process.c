@@ -42,13 +42,13 @@ static void on_patience(uv_timer_t *timer)
 {
 	struct process *process = timer->data;
 
-	PL_LOG(PL_LOG_ERROR, "process.impatient",
+	PL_LOG(PL_LOG_ERROR, "process.drain_timeout",
 	       pl_log_uint("drain_timeout_ms", process->opts->drain_timeout_ms));
 	process->failed = true;
 	order_all(process, WORKER_ABANDON);
 }
 
-static void stop(struct process *process, const char *why)
+static void stop_process(struct process *process, const char *why)
 {
 	if (process->stopping)
 		return;
@@ -76,7 +76,7 @@ static void on_signal(uv_signal_t *handle, int number)
 		return;
 	if (process->stopping)
 		stop_at_once(number);
-	stop(process, signal_name(number));
+	stop_process(process, signal_name(number));
 }
 
 static void handles_close(struct process *process)
@@ -101,7 +101,7 @@ static void on_report(uv_async_t *report)
 			process->failed || atomic_load(&process->worker[i].failed);
 	}
 	if (process->failed)
-		stop(process, "a shard failed");
+		stop_process(process, "a shard failed");
 	if (ended == process->count)
 		handles_close(process);
 }
@@ -150,7 +150,7 @@ static enum pl_code workers_start(struct process *process, struct pl_err *err)
 	return code;
 }
 
-static void say_start(const struct process *process)
+static void log_start(const struct process *process)
 {
 	PL_LOG(PL_LOG_INFO, "process.start", pl_log_str("version", PLACET_VERSION),
 	       pl_log_str("name", process->opts->name),
@@ -161,18 +161,18 @@ static void say_start(const struct process *process)
 	       pl_log_int("pid", process->host.pid));
 }
 
-static void run(struct process *process)
+static void process_loop(struct process *process)
 {
 	struct pl_err err = {0};
 
-	say_start(process);
+	log_start(process);
 	if (workers_start(process, &err) != PL_OK) {
 		PL_LOG(PL_LOG_ERROR, "process.failed", pl_log_err("err", &err));
 		process->failed = true;
 		if (process->count == 0)
 			handles_close(process);
 		else
-			stop(process, "a shard failed");
+			stop_process(process, "a shard failed");
 	}
 	(void)uv_run(&process->loop, UV_RUN_DEFAULT);
 	for (unsigned i = 0; i < process->count; i++)
@@ -192,7 +192,7 @@ enum process_status process_run(const struct daemon_opts *opts)
 		free(process.worker);
 		return PROCESS_FAILED;
 	}
-	run(&process);
+	process_loop(&process);
 	(void)uv_loop_close(&process.loop);
 	free(process.worker);
 	status = process.failed ? PROCESS_FAILED : PROCESS_OK;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "coord/cli/placet_rig.h"
-#include "coord/daemon/crew.h"
+#include "coord/daemon/daemon_fixture.h"
 
 enum { PARTITIONS = 16, BEFORE = 10, SINCE = 10, AFTER = 8, POD_SIZE = 256 };
 
@@ -29,7 +29,7 @@ static const char save_script[] =
 	"cd \"$1\"; ETCDCTL_API=3 exec etcdctl --endpoints \"$2\" "
 	"snapshot save snap.db >save.log 2>&1";
 
-static struct crew_process process[3];
+static struct daemon_fixture_process process[3];
 
 #define RUN(input, ...) placet_run(input, (const char *const[]){__VA_ARGS__, NULL})
 
@@ -46,18 +46,19 @@ static void start(unsigned number, const char *name)
 	                            "--ttl",       "3s",
 	                            "--log-level", "info",
 	                            NULL};
-	char log[CREW_PATH_SIZE];
+	char log[DAEMON_FIXTURE_PATH_SIZE];
 
 	(void)snprintf(log, sizeof log, "%s/placetd-%s.log", etcd_launch_dir(etcd()),
 	               name);
-	T_OK(crew_start(&process[number], log, args, &placet_rig.rig.err),
+	T_OK(daemon_fixture_start(&process[number], log, args, &placet_rig.rig.err),
 	     &placet_rig.rig.err);
 }
 
 static void end(unsigned number, int signum)
 {
-	crew_signal(&process[number], signum);
-	T_EQ(crew_wait(&process[number]), signum == SIGKILL ? 128 + SIGKILL : 0);
+	daemon_fixture_signal(&process[number], signum);
+	T_EQ(daemon_fixture_wait(&process[number]),
+	     signum == SIGKILL ? 128 + SIGKILL : 0);
 }
 
 /* A cpu each. */
@@ -88,16 +89,16 @@ static uint64_t cluster(void)
 	struct kv_req req = kv_op_get(kv_key(PL_SPAN_LIT("/placet/meta")));
 	struct kv_result result;
 
-	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, &result), PL_OK);
+	T_EQ(etcd_rig_call(&placet_rig.rig, &req, ETCD_RIG_TIMEOUT_MS, &result), PL_OK);
 	T_EQ(result.get.count, 1);
 	return result.header.cluster_id;
 }
 
 static void save(void)
 {
-	rig_spawn((const char *const[]){"/bin/sh", "-c", save_script, "sh",
-	                                etcd_launch_dir(etcd()),
-	                                etcd_launch_endpoints(etcd()), NULL});
+	etcd_rig_spawn((const char *const[]){"/bin/sh", "-c", save_script, "sh",
+	                                     etcd_launch_dir(etcd()),
+	                                     etcd_launch_endpoints(etcd()), NULL});
 }
 
 /* At the same addresses, so that nobody has to be told where it is. */
@@ -106,12 +107,12 @@ static void restore(void)
 	T_OK(etcd_launch_signal(etcd(), 0, SIGKILL, &placet_rig.rig.err),
 	     &placet_rig.rig.err);
 	while (etcd_launch_pid(etcd(), 0) != 0)
-		rig_run_ms(&placet_rig.rig, 5);
-	rig_spawn((const char *const[]){"/bin/sh", "-c", restore_script, "sh",
-	                                etcd_launch_dir(etcd()), NULL});
-	T_OK(etcd_launch_revive(etcd(), 0, &placet_rig.rig.err), &placet_rig.rig.err);
+		etcd_rig_run_ms(&placet_rig.rig, 5);
+	etcd_rig_spawn((const char *const[]){"/bin/sh", "-c", restore_script, "sh",
+	                                     etcd_launch_dir(etcd()), NULL});
+	T_OK(etcd_launch_restart(etcd(), 0, &placet_rig.rig.err), &placet_rig.rig.err);
 	while (PLACET("store", "restored", "--yes") != 0)
-		rig_run_ms(&placet_rig.rig, 100);
+		etcd_rig_run_ms(&placet_rig.rig, 100);
 }
 
 static void up(void)
@@ -165,8 +166,8 @@ T_CASE_SECONDS(what_was_restored_is_kept_and_what_it_lacks_is_placed_again, 180)
 	place(BEFORE + SINCE, AFTER);
 	T_EQ(bound(), BEFORE + SINCE + AFTER);
 	for (unsigned i = 0; i < 3; i += 2) {
-		T_TRUE(crew_log_has(&process[i], "answers instead of"));
-		T_TRUE(crew_log_has(&process[i], "store.rewound"));
+		T_TRUE(daemon_fixture_log_has(&process[i], "answers instead of"));
+		T_TRUE(daemon_fixture_log_has(&process[i], "store.rewound"));
 	}
 	T_EQ(PLACET("fsck"), 0);
 	down();

@@ -20,16 +20,16 @@ static void on_handle_closed(uv_handle_t *handle)
 	(void)handle;
 }
 
-static void report(struct worker *worker, enum worker_state state)
+static void report_state(struct worker *worker, enum worker_state state)
 {
 	atomic_store(&worker->state, state);
 	(void)uv_async_send(worker->report);
 }
 
-static void fail(struct worker *worker)
+static void worker_fail(struct worker *worker)
 {
 	atomic_store(&worker->failed, true);
-	report(worker, WORKER_FAILED);
+	report_state(worker, WORKER_FAILED);
 }
 
 static void handles_close(struct worker *worker)
@@ -50,7 +50,7 @@ static void on_kv_closed(void *ctx)
 	handles_close(worker);
 }
 
-static void obey(struct worker *worker)
+static void obey_order(struct worker *worker)
 {
 	enum worker_order order = atomic_load(&worker->order);
 
@@ -65,7 +65,7 @@ static void obey(struct worker *worker)
 
 static void on_wake(uv_async_t *wake)
 {
-	obey(wake->data);
+	obey_order(wake->data);
 }
 
 /* How busy the loop was, and how much the shard wrote, since last time. */
@@ -97,7 +97,7 @@ static void on_quiet(uv_timer_t *quiet);
 
 void worker_quiet_rearm(struct worker *worker)
 {
-	uint64_t now_ms = pl_clock_ms(), at = journal_deadline_ms(&worker->journal);
+	uint64_t now_ms = pl_clock_ms(), at = event_log_deadline_ms(&worker->event_log);
 
 	if (at == UINT64_MAX)
 		(void)uv_timer_stop(&worker->quiet);
@@ -110,7 +110,7 @@ static void on_quiet(uv_timer_t *quiet)
 {
 	struct worker *worker = quiet->data;
 
-	journal_due(&worker->journal, pl_clock_ms());
+	event_log_due(&worker->event_log, pl_clock_ms());
 	worker_quiet_rearm(worker);
 }
 
@@ -137,17 +137,17 @@ static void on_shard(void *ctx, const struct shard_note *note)
 {
 	struct worker *worker = ctx;
 
-	journal_note(&worker->journal, note, pl_clock_ms());
+	event_log_note(&worker->event_log, note, pl_clock_ms());
 	worker_quiet_rearm(worker);
 	if (worker->work != NULL)
-		work_note(worker->work, note);
+		work_on_note(worker->work, note);
 	switch (note->what) {
 	case SHARD_QUIESCE:
 		if (worker->work == NULL) /* nothing is in flight */
 			shard_quiet(worker->shard, note->partition, note->epoch);
 		return;
 	case SHARD_REFUSED:
-		fail(worker);
+		worker_fail(worker);
 		return;
 	case SHARD_CLOSED:
 		on_closed(worker);
@@ -162,7 +162,7 @@ static void on_shard(void *ctx, const struct shard_note *note)
 	case SHARD_OWN:
 	case SHARD_LOST:
 	case SHARD_FENCED:
-	case SHARD_GARBLED:
+	case SHARD_MALFORMED:
 	case SHARD_CONFIG:
 	case SHARD_LEAD:
 	case SHARD_FOLLOW:
@@ -193,7 +193,7 @@ static void on_store_down(void *ctx, const struct pl_err *err)
 	const struct shard_note note = {
 		.what = SHARD_TROUBLE, .part = "connection", .err = err};
 
-	journal_note(&worker->journal, &note, pl_clock_ms());
+	event_log_note(&worker->event_log, &note, pl_clock_ms());
 }
 
 static enum pl_code open_kv(struct worker *worker, struct pl_err *err)
@@ -240,12 +240,12 @@ static void start_work(struct worker *worker)
 
 	if (open_kv(worker, &err) == PL_OK && open_shard(worker, &err) == PL_OK &&
 	    worker_work_open(worker, &err) == PL_OK) {
-		obey(worker);
+		obey_order(worker);
 		return;
 	}
 	PL_LOG(PL_LOG_ERROR, "shard.failed", pl_log_str("shard", worker->id),
 	       pl_log_err("err", &err));
-	fail(worker);
+	worker_fail(worker);
 	if (worker->shard != NULL)
 		shard_abandon(worker->shard); /* its end leads to ours */
 	else if (worker->kv != NULL)
@@ -254,7 +254,7 @@ static void start_work(struct worker *worker)
 		handles_close(worker);
 }
 
-static void *run(void *ctx)
+static void *worker_main(void *ctx)
 {
 	struct worker *worker = ctx;
 	int rc;
@@ -265,7 +265,7 @@ static void *run(void *ctx)
 	(void)uv_run(&worker->loop, UV_RUN_DEFAULT);
 	rc = uv_loop_close(&worker->loop);
 	PL_ASSERT(rc == 0);
-	report(worker, WORKER_ENDED);
+	report_state(worker, WORKER_ENDED);
 	return NULL;
 }
 
@@ -302,10 +302,10 @@ enum pl_code worker_start(struct worker *worker, struct pl_err *err)
 
 	(void)snprintf(worker->id, sizeof worker->id, "%s-%u", worker->opts->name,
 	               worker->number);
-	journal_init(&worker->journal, worker->id);
+	event_log_init(&worker->event_log, worker->id);
 	if (loop_open(worker, err) != PL_OK)
 		return pl_err_wrap(err, "shard %s", worker->id);
-	rc = pthread_create(&worker->thread, NULL, run, worker);
+	rc = pthread_create(&worker->thread, NULL, worker_main, worker);
 	if (rc == 0)
 		return PL_OK;
 	handles_close(worker);

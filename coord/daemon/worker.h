@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 #include <uv.h>
 
+#include "coord/daemon/event_log.h"
 #include "coord/daemon/host.h"
-#include "coord/daemon/journal.h"
 #include "coord/daemon/options.h"
 #include "coord/shard/shard.h"
 #include "coord/work/work.h"
@@ -44,10 +44,10 @@ struct worker {
 	char id[DAEMON_NAME_SIZE + 8];
 	struct kv *kv;
 	struct shard *shard;
-	struct work *work;         /* NULL: none, or the shard has closed */
-	struct sched_figures said; /* of work, as last logged */
-	uint64_t said_ms;
-	struct journal journal;
+	struct work *work;           /* NULL: none, or the shard has closed */
+	struct sched_figures logged; /* of work, as last logged */
+	uint64_t logged_ms;
+	struct event_log event_log;
 	uv_timer_t quiet; /* of the journal */
 	uv_timer_t pace;
 	uint64_t pace_ns, idle_ns;

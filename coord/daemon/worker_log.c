@@ -132,8 +132,8 @@ void worker_log(const char *id, const struct shard_note *note)
 	case SHARD_FENCED:
 		log_partition(id, note);
 		return;
-	case SHARD_GARBLED:
-		PL_LOG(PL_LOG_ERROR, "store.garbled", shard_is(id),
+	case SHARD_MALFORMED:
+		PL_LOG(PL_LOG_ERROR, "store.malformed", shard_is(id),
 		       pl_log_span("key", note->key), pl_log_err("err", note->err));
 		return;
 	case SHARD_CONFIG:

@@ -21,13 +21,13 @@ static uint64_t clock_ns(void *ctx)
 	return pl_clock_ns();
 }
 
-static void journal_it(struct worker *worker, const struct shard_note *note)
+static void log_note(struct worker *worker, const struct shard_note *note)
 {
-	journal_note(&worker->journal, note, pl_clock_ms());
+	event_log_note(&worker->event_log, note, pl_clock_ms());
 	worker_quiet_rearm(worker);
 }
 
-static void on_work(void *ctx, const struct work_told *told)
+static void on_work(void *ctx, const struct work_note *told)
 {
 	struct worker *worker = ctx;
 
@@ -37,15 +37,15 @@ static void on_work(void *ctx, const struct work_told *told)
 		       pl_log_uint("partition", told->partition),
 		       pl_log_uint("took_ms", told->took_ms));
 		return;
-	case WORK_GARBLED:
-		journal_it(worker, &(struct shard_note){.what = SHARD_GARBLED,
-		                                        .key = told->key,
-		                                        .err = told->err});
+	case WORK_MALFORMED:
+		log_note(worker, &(struct shard_note){.what = SHARD_MALFORMED,
+		                                      .key = told->key,
+		                                      .err = told->err});
 		return;
 	case WORK_TROUBLE:
-		journal_it(worker, &(struct shard_note){.what = SHARD_TROUBLE,
-		                                        .part = told->part,
-		                                        .err = told->err});
+		log_note(worker, &(struct shard_note){.what = SHARD_TROUBLE,
+		                                      .part = told->part,
+		                                      .err = told->err});
 		return;
 	}
 }
@@ -59,7 +59,7 @@ enum pl_code worker_work_open(struct worker *worker, struct pl_err *err)
 
 	if (!worker->opts->scheduling)
 		return PL_OK;
-	worker->said_ms = pl_clock_ms();
+	worker->logged_ms = pl_clock_ms();
 	return work_open(worker->kv, worker->shard, &opts, on_work, worker, &worker->work,
 	                 err);
 }
@@ -75,7 +75,8 @@ static void log_figures(const struct worker *worker, const struct sched_figures 
 	       pl_log_uint("txns_fenced", now->txns_fenced),
 	       pl_log_uint("conflicts", now->conflicts),
 	       pl_log_uint("taken_back", now->taken_back),
-	       pl_log_uint("garbled", now->garbled), pl_log_uint("batch", now->batch));
+	       pl_log_uint("malformed", now->malformed),
+	       pl_log_uint("batch", now->batch_size));
 }
 
 void worker_work_figures(struct worker *worker, bool last)
@@ -85,13 +86,14 @@ void worker_work_figures(struct worker *worker, bool last)
 	uint64_t now_ms = pl_clock_ms();
 	struct sched_figures now;
 
-	if (sched == NULL || (!last && now_ms - worker->said_ms < FIGURES_MS))
+	if (sched == NULL || (!last && now_ms - worker->logged_ms < FIGURES_MS))
 		return;
 	sched_figures(sched, &now);
-	if (!last && now.decided == worker->said.decided &&
-	    now.txns == worker->said.txns && now.txns_failed == worker->said.txns_failed)
+	if (!last && now.decided == worker->logged.decided &&
+	    now.txns == worker->logged.txns &&
+	    now.txns_failed == worker->logged.txns_failed)
 		return;
-	worker->said = now;
-	worker->said_ms = now_ms;
+	worker->logged = now;
+	worker->logged_ms = now_ms;
 	log_figures(worker, &now);
 }

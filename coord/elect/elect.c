@@ -18,15 +18,15 @@
 
 enum { VALUE_MAX = 512 };
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t earlier_ms(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
 static bool is_due(const struct elect *e)
 {
-	return e->wants_stand || e->wants_session || e->wants_stop || e->wants_rewound ||
-	       e->start_failed;
+	return e->wants_campaign || e->wants_session || e->wants_stop ||
+	       e->wants_rewound || e->start_failed;
 }
 
 void elect_rearm(struct elect *e)
@@ -38,19 +38,19 @@ void elect_rearm(struct elect *e)
 	else
 		at = is_due(e) ? now : elect_deadline_ms(&e->core);
 	if (!e->ending && e->relist == NULL)
-		at = least(at, e->relist_at_ms);
+		at = earlier_ms(at, e->relist_at_ms);
 	if (at == UINT64_MAX)
 		pl_timer_stop(&e->timer);
 	else
 		pl_timer_set(&e->timer, at);
 }
 
-void elect_tell(struct elect *e, const struct elect_note *note)
+void elect_report(struct elect *e, const struct elect_note *note)
 {
 	e->fn(e->ctx, note);
 }
 
-static void finish(struct elect *e)
+static void elect_finish(struct elect *e)
 {
 	static const struct elect_note stopped = {.what = ELECT_STOPPED};
 	elect_fn *fn = e->fn;
@@ -62,14 +62,14 @@ static void finish(struct elect *e)
 	fn(ctx, &stopped);
 }
 
-static void begin_end(struct elect *e)
+static void begin_stop(struct elect *e)
 {
 	e->ending = true;
 	elect_unwatch(e);
 	elect_cancel(e);
 }
 
-static void tell_trouble(struct elect *e, enum pl_code code)
+static void report_trouble(struct elect *e, enum pl_code code)
 {
 	struct elect_note trouble = {.what = ELECT_TROUBLE, .err = e->err};
 	struct pl_err own;
@@ -78,61 +78,61 @@ static void tell_trouble(struct elect *e, enum pl_code code)
 		pl_err_set(&own, code, "%s", e->key.at);
 		trouble.err = &own;
 	}
-	elect_tell(e, &trouble);
+	elect_report(e, &trouble);
 }
 
-static void tell_follow(struct elect *e)
+static void report_follow(struct elect *e)
 {
 	struct elect_note follow = {.what = ELECT_FOLLOW};
 	struct holder holder = e->incoming; /* a note may bring another */
-	const struct pl_err *garbled = e->err;
+	const struct pl_err *malformed = e->err;
 
 	follow.leader = pl_span_str(holder.shard);
-	if (garbled != NULL)
-		elect_tell(e,
-		           &(struct elect_note){.what = ELECT_TROUBLE, .err = garbled});
-	elect_tell(e, &follow);
+	if (malformed != NULL)
+		elect_report(
+			e, &(struct elect_note){.what = ELECT_TROUBLE, .err = malformed});
+	elect_report(e, &follow);
 }
 
-static void perform(struct elect *e, const struct elect_action *action)
+static void perform_action(struct elect *e, const struct elect_action *action)
 {
 	switch (action->type) {
 	case ELECT_DO_CLAIM:
 	case ELECT_DO_READ:
 	case ELECT_DO_DELETE:
-		elect_ask(e, action);
+		elect_request(e, action);
 		break;
 	case ELECT_DO_RELIST:
 		elect_watch_anew(e);
 		break;
-	case ELECT_TELL_LEAD:
+	case ELECT_REPORT_LEAD:
 		if (e->core.epoch == action->epoch)
-			elect_tell(e, &(struct elect_note){.what = ELECT_LEAD,
-			                                   .epoch = action->epoch});
+			elect_report(e, &(struct elect_note){.what = ELECT_LEAD,
+			                                     .epoch = action->epoch});
 		break;
-	case ELECT_TELL_STEP_DOWN:
-		elect_tell(e, &(struct elect_note){.what = ELECT_STEP_DOWN,
-		                                   .epoch = action->epoch});
+	case ELECT_REPORT_STEP_DOWN:
+		elect_report(e, &(struct elect_note){.what = ELECT_STEP_DOWN,
+		                                     .epoch = action->epoch});
 		break;
-	case ELECT_TELL_FOLLOW:
-		tell_follow(e);
+	case ELECT_REPORT_FOLLOW:
+		report_follow(e);
 		break;
-	case ELECT_TELL_TROUBLE:
-		tell_trouble(e, action->code);
+	case ELECT_REPORT_TROUBLE:
+		report_trouble(e, action->code);
 		break;
-	case ELECT_TELL_DONE:
-		begin_end(e);
+	case ELECT_REPORT_DONE:
+		begin_stop(e);
 		break;
 	}
 }
 
-static void step(struct elect *e, const struct elect_event *event)
+static void step_core(struct elect *e, const struct elect_event *event)
 {
 	struct elect_actions actions;
 
 	elect_step(&e->core, event, &actions);
 	for (unsigned i = 0; i < actions.count; i++)
-		perform(e, &actions.item[i]);
+		perform_action(e, &actions.item[i]);
 }
 
 /* The clock is heard before anything else. */
@@ -142,15 +142,16 @@ void elect_feed(struct elect *e, struct elect_event event)
 	const struct pl_err *err = PL_STEAL(e->err);
 
 	while (!e->ending && elect_deadline_ms(&e->core) <= now)
-		step(e, &(struct elect_event){.type = ELECT_EV_TIMEOUT, .now_ms = now});
+		step_core(e,
+		          &(struct elect_event){.type = ELECT_EV_TIMEOUT, .now_ms = now});
 	e->err = err;
 	event.now_ms = now;
 	if (!e->ending && event.type != ELECT_EV_TIMEOUT)
-		step(e, &event);
+		step_core(e, &event);
 	e->err = NULL;
 }
 
-static bool take(bool *flag)
+static bool take_flag(bool *flag)
 {
 	bool was = *flag;
 
@@ -158,28 +159,28 @@ static bool take(bool *flag)
 	return was;
 }
 
-static void do_wanted(struct elect *e)
+static void feed_wanted(struct elect *e)
 {
 	struct elect_event event = {.type = ELECT_EV_TIMEOUT};
 
-	if (take(&e->wants_rewound)) {
+	if (take_flag(&e->wants_rewound)) {
 		elect_watch_anew(e);
 		event.type = ELECT_EV_BLIND;
 		event.code = PL_REWOUND;
-	} else if (take(&e->start_failed)) {
+	} else if (take_flag(&e->start_failed)) {
 		event.type = ELECT_EV_FAILED;
 		event.seq = e->failed_seq;
 		event.code = e->failure.code;
 		e->err = &e->failure;
-	} else if (take(&e->wants_stand)) {
-		event.type = ELECT_EV_STAND;
-		event.stand = e->stand;
+	} else if (take_flag(&e->wants_campaign)) {
+		event.type = ELECT_EV_CAMPAIGN;
+		event.campaign = e->campaign;
 		event.rank = e->rank;
-	} else if (take(&e->wants_session)) {
+	} else if (take_flag(&e->wants_session)) {
 		event.type = ELECT_EV_SESSION;
 		event.lease = e->lease;
 		event.safe_until_ms = e->safe_until_ms;
-	} else if (take(&e->wants_stop)) {
+	} else if (take_flag(&e->wants_stop)) {
 		event.type = ELECT_EV_STOP;
 		event.resign = e->resign;
 	}
@@ -191,12 +192,12 @@ static void on_timer(void *ctx)
 	struct elect *e = ctx;
 
 	if (e->ending) {
-		finish(e);
+		elect_finish(e);
 		return;
 	}
 	if (e->relist == NULL && kv_now_ms(e->kv) >= e->relist_at_ms)
 		elect_watch(e);
-	do_wanted(e);
+	feed_wanted(e);
 	elect_rearm(e);
 }
 
@@ -263,10 +264,10 @@ void elect_session(struct elect *e, int64_t lease, uint64_t safe_until_ms)
 	elect_rearm(e);
 }
 
-void elect_stand(struct elect *e, bool stand, uint32_t rank)
+void elect_campaign(struct elect *e, bool campaign, uint32_t rank)
 {
-	e->wants_stand = true;
-	e->stand = stand;
+	e->wants_campaign = true;
+	e->campaign = campaign;
 	e->rank = rank;
 	elect_rearm(e);
 }
@@ -294,7 +295,7 @@ uint64_t elect_hash(const char *role, struct pl_span id)
 int64_t elect_epoch(const struct elect *e)
 {
 	bool leaving = e->ending || e->wants_stop || e->wants_rewound ||
-	               (e->wants_stand && !e->stand);
+	               (e->wants_campaign && !e->campaign);
 
 	/* The timer may be late, the clock is not. */
 	if (leaving || e->core.safe_until_ms <= kv_now_ms(e->kv))

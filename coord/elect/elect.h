@@ -39,7 +39,7 @@ PL_NODISCARD enum pl_code elect_open(struct kv *kv, const struct elect_opts *opt
 /* As claims_session(): lease 0: STEP_DOWN is told before this returns. */
 void elect_session(struct elect *elect, int64_t lease, uint64_t safe_until_ms);
 /* Whether we stand at all (active, not draining), and how many stand before us. */
-void elect_stand(struct elect *elect, bool stand, uint32_t rank);
+void elect_campaign(struct elect *elect, bool campaign, uint32_t rank);
 /* The store is another one: gives up the epoch and looks again. */
 void elect_rewound(struct elect *elect);
 

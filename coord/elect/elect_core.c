@@ -24,12 +24,12 @@ const char *elect_state_name(enum elect_state state)
 	return state_names[state];
 }
 
-static bool standing(const struct elect_core *core)
+static bool is_campaigning(const struct elect_core *core)
 {
-	return core->stand && !core->stopping && core->lease != 0;
+	return core->campaign && !core->stopping && core->lease != 0;
 }
 
-static bool ours(const struct elect_core *core)
+static bool is_ours(const struct elect_core *core)
 {
 	return core->lease != 0 && core->known && core->key.create_revision != 0 &&
 	       core->key.lease == core->lease;
@@ -38,7 +38,7 @@ static bool ours(const struct elect_core *core)
 /* Nobody has it, for all that we see, and we would. */
 static bool may_claim(const struct elect_core *core)
 {
-	return standing(core) && core->synced && core->known &&
+	return is_campaigning(core) && core->synced && core->known &&
 	       core->key.create_revision == 0;
 }
 
@@ -46,22 +46,22 @@ static bool may_claim(const struct elect_core *core)
  * clears such keys; but not the one that keeps it from being elected. */
 static bool is_stray(const struct elect_core *core)
 {
-	return standing(core) && core->synced && core->known &&
+	return is_campaigning(core) && core->synced && core->known &&
 	       core->key.create_revision != 0 && core->key.lease == 0;
 }
 
 static void core_check(const struct elect_core *core)
 {
-	PL_ASSERT(core->epoch == 0 || (standing(core) && ours(core) &&
+	PL_ASSERT(core->epoch == 0 || (is_campaigning(core) && is_ours(core) &&
 	                               core->key.create_revision == core->epoch));
 	PL_ASSERT(core->epoch == 0 || core->resign == 0);
 	PL_ASSERT(!core->done || (core->stopping && core->epoch == 0));
 	PL_ASSERT((core->lease == 0) == (core->safe_until_ms == 0));
 }
 
-static struct elect_action *emit(struct elect_actions *actions,
-                                 enum elect_action_type type,
-                                 const struct elect_core *core)
+static struct elect_action *emit_action(struct elect_actions *actions,
+                                        enum elect_action_type type,
+                                        const struct elect_core *core)
 {
 	struct elect_action *action = &actions->item[actions->count];
 
@@ -102,19 +102,19 @@ static void forget_key(struct elect_core *core)
 	forget_requests(core);
 }
 
-static void tell_holder(struct elect_core *core, struct elect_actions *actions)
+static void report_holder(struct elect_core *core, struct elect_actions *actions)
 {
 	if (core->told.create_revision == core->key.create_revision &&
 	    core->told.lease == core->key.lease)
 		return;
 	core->told = core->key;
-	if (!ours(core))
-		emit(actions, ELECT_TELL_FOLLOW, core)->epoch =
+	if (!is_ours(core))
+		emit_action(actions, ELECT_REPORT_FOLLOW, core)->epoch =
 			core->told.create_revision;
 }
 
 /* Only what is newer than what we have. */
-static void learn(struct elect_core *core, const struct elect_key *key)
+static void learn_key(struct elect_core *core, const struct elect_key *key)
 {
 	if (core->known && key->revision <= core->key.revision)
 		return;
@@ -140,7 +140,7 @@ static void on_blind(struct elect_core *core, const struct elect_event *event,
 	core->synced = false;
 	if (event->code == PL_REWOUND)
 		forget_key(core);
-	emit(actions, ELECT_TELL_TROUBLE, core)->code = event->code;
+	emit_action(actions, ELECT_REPORT_TROUBLE, core)->code = event->code;
 }
 
 static void on_answer(struct elect_core *core, const struct elect_event *event,
@@ -153,14 +153,14 @@ static void on_answer(struct elect_core *core, const struct elect_event *event,
 		return; /* to a question that we have given up */
 	if (event->key.revision < core->asked_revision) {
 		forget_key(core);
-		emit(actions, ELECT_TELL_TROUBLE, core)->code = PL_REWOUND;
-		emit(actions, ELECT_DO_RELIST, core);
+		emit_action(actions, ELECT_REPORT_TROUBLE, core)->code = PL_REWOUND;
+		emit_action(actions, ELECT_DO_RELIST, core);
 		return;
 	}
 	refused = core->op == ELECT_OP_CLAIM && event->key.create_revision == 0;
 	failures = refused ? core->failures : 0;
 	forget_requests(core);
-	learn(core, &event->key);
+	learn_key(core, &event->key);
 	core->failures = failures;
 	if (refused)
 		back_off(core, event->now_ms);
@@ -175,7 +175,7 @@ static void on_failed(struct elect_core *core, const struct elect_event *event,
 		core->doubt = true;
 	core->op = ELECT_OP_NONE;
 	back_off(core, event->now_ms);
-	emit(actions, ELECT_TELL_TROUBLE, core)->code = event->code;
+	emit_action(actions, ELECT_REPORT_TROUBLE, core)->code = event->code;
 }
 
 static void on_stop(struct elect_core *core, const struct elect_event *event)
@@ -193,20 +193,21 @@ static void on_timeout(struct elect_core *core, uint64_t now_ms)
 }
 
 /* What we are follows from what we know. */
-static void settle(struct elect_core *core, struct elect_actions *actions)
+static void reconcile_role(struct elect_core *core, struct elect_actions *actions)
 {
-	bool mine = ours(core);
+	bool mine = is_ours(core);
 	int64_t create = core->key.create_revision;
 
-	if (core->epoch != 0 && (!mine || !standing(core) || create != core->epoch)) {
-		emit(actions, ELECT_TELL_STEP_DOWN, core);
+	if (core->epoch != 0 &&
+	    (!mine || !is_campaigning(core) || create != core->epoch)) {
+		emit_action(actions, ELECT_REPORT_STEP_DOWN, core);
 		core->epoch = 0;
 	}
 	/* A session that is down may come back with the lease that it had. */
 	if (core->resign != 0 && core->known && core->lease != 0 &&
 	    (!mine || create != core->resign))
 		core->resign = 0;
-	if (mine && !standing(core)) {
+	if (mine && !is_campaigning(core)) {
 		core->resign = create;
 		core->resign_lease = core->lease;
 	}
@@ -214,11 +215,11 @@ static void settle(struct elect_core *core, struct elect_actions *actions)
 		core->doubt = false;
 	if (mine && core->epoch == 0 && core->resign == 0) {
 		core->epoch = create;
-		emit(actions, ELECT_TELL_LEAD, core);
+		emit_action(actions, ELECT_REPORT_LEAD, core);
 	}
 }
 
-static enum elect_op wanted(const struct elect_core *core)
+static enum elect_op wanted_op(const struct elect_core *core)
 {
 	if (core->op != ELECT_OP_NONE || core->lease == 0 || core->done)
 		return ELECT_OP_NONE;
@@ -241,9 +242,9 @@ static uint64_t turn_ms(const struct elect_core *core)
 }
 
 /* UINT64_MAX: nothing is wanted. */
-static uint64_t ask_ms(const struct elect_core *core)
+static uint64_t request_ms(const struct elect_core *core)
 {
-	enum elect_op op = wanted(core);
+	enum elect_op op = wanted_op(core);
 	uint64_t turn = op == ELECT_OP_CLAIM && core->waiting ? turn_ms(core) : 0;
 
 	if (op == ELECT_OP_DELETE && core->resign == 0)
@@ -253,7 +254,7 @@ static uint64_t ask_ms(const struct elect_core *core)
 	return turn > core->retry_ms ? turn : core->retry_ms;
 }
 
-static void ask(struct elect_core *core, struct elect_actions *actions)
+static void send_request(struct elect_core *core, struct elect_actions *actions)
 {
 	static const enum elect_action_type types[] = {
 		[ELECT_OP_CLAIM] = ELECT_DO_CLAIM,
@@ -262,10 +263,10 @@ static void ask(struct elect_core *core, struct elect_actions *actions)
 	};
 	struct elect_action *action;
 
-	core->op = wanted(core);
+	core->op = wanted_op(core);
 	PL_ASSERT(core->op != ELECT_OP_NONE);
 	core->asked_revision = core->known ? core->key.revision : 0;
-	action = emit(actions, types[core->op], core);
+	action = emit_action(actions, types[core->op], core);
 	action->seq = ++core->seq;
 	action->epoch = core->resign;
 	if (core->op == ELECT_OP_DELETE && core->resign == 0) {
@@ -286,8 +287,8 @@ static void take_turn(struct elect_core *core, uint64_t now_ms)
 	core->jitter = pl_rng_next(&core->rng);
 }
 
-static void finish(struct elect_core *core, uint64_t now_ms,
-                   struct elect_actions *actions)
+static void finish_stop(struct elect_core *core, uint64_t now_ms,
+                        struct elect_actions *actions)
 {
 	bool open = core->op != ELECT_OP_NONE || core->doubt || core->resign != 0;
 
@@ -297,7 +298,7 @@ static void finish(struct elect_core *core, uint64_t now_ms,
 		return;
 	core->done = true;
 	core->op = ELECT_OP_NONE;
-	emit(actions, ELECT_TELL_DONE, core);
+	emit_action(actions, ELECT_REPORT_DONE, core);
 }
 
 void elect_core_init(struct elect_core *core, uint64_t seed)
@@ -307,20 +308,20 @@ void elect_core_init(struct elect_core *core, uint64_t seed)
 	pl_rng_init(&core->rng, seed);
 }
 
-static void take(struct elect_core *core, const struct elect_event *event,
-                 struct elect_actions *actions)
+static void apply_event(struct elect_core *core, const struct elect_event *event,
+                        struct elect_actions *actions)
 {
 	switch (event->type) {
 	case ELECT_EV_SESSION:
 		on_session(core, event);
 		break;
-	case ELECT_EV_STAND:
-		core->stand = event->stand;
+	case ELECT_EV_CAMPAIGN:
+		core->campaign = event->campaign;
 		core->rank = event->rank;
 		break;
 	case ELECT_EV_SEEN:
 		core->synced = true;
-		learn(core, &event->key);
+		learn_key(core, &event->key);
 		break;
 	case ELECT_EV_BLIND:
 		on_blind(core, event, actions);
@@ -349,18 +350,18 @@ void elect_step(struct elect_core *core, const struct elect_event *event,
 	          event->now_ms < elect_deadline_ms(core));
 	if (core->done)
 		return;
-	take(core, event, actions);
-	settle(core, actions);
+	apply_event(core, event, actions);
+	reconcile_role(core, actions);
 	if (core->known)
-		tell_holder(core, actions);
-	finish(core, event->now_ms, actions);
+		report_holder(core, actions);
+	finish_stop(core, event->now_ms, actions);
 	take_turn(core, event->now_ms);
-	if (ask_ms(core) <= event->now_ms)
-		ask(core, actions);
+	if (request_ms(core) <= event->now_ms)
+		send_request(core, actions);
 	core_check(core);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t earlier_ms(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -371,11 +372,11 @@ uint64_t elect_deadline_ms(const struct elect_core *core)
 
 	if (core->done)
 		return UINT64_MAX;
-	at = ask_ms(core);
+	at = request_ms(core);
 	if (core->lease != 0)
-		at = least(at, core->safe_until_ms);
+		at = earlier_ms(at, core->safe_until_ms);
 	if (core->stopping)
-		at = least(at, core->give_up_ms);
+		at = earlier_ms(at, core->give_up_ms);
 	return at;
 }
 
@@ -387,7 +388,7 @@ enum elect_state elect_state(const struct elect_core *core)
 		return ELECT_LEADING;
 	if (core->resign != 0)
 		return ELECT_RESIGNING;
-	if (!standing(core) || !core->known)
+	if (!is_campaigning(core) || !core->known)
 		return ELECT_OUT;
 	if (core->op != ELECT_OP_NONE || core->doubt)
 		return ELECT_CLAIMING;

@@ -26,14 +26,14 @@
 #include "store/base/rng.h"
 
 enum elect_event_type {
-	ELECT_EV_SESSION, /* lease, safe_until_ms; lease 0: down */
-	ELECT_EV_STAND,   /* stand, rank */
-	ELECT_EV_SEEN,    /* key: from the watch, which is complete from here on */
-	ELECT_EV_BLIND,   /* code: the watch is lost; PL_REWOUND: so are revisions */
-	ELECT_EV_ANSWER,  /* seq, key: as it is now that our request was served */
-	ELECT_EV_FAILED,  /* seq, code */
-	ELECT_EV_STOP,    /* resign */
-	ELECT_EV_TIMEOUT, /* elect_deadline_ms() was reached */
+	ELECT_EV_SESSION,  /* lease, safe_until_ms; lease 0: down */
+	ELECT_EV_CAMPAIGN, /* stand, rank */
+	ELECT_EV_SEEN,     /* key: from the watch, which is complete from here on */
+	ELECT_EV_BLIND,    /* code: the watch is lost; PL_REWOUND: so are revisions */
+	ELECT_EV_ANSWER,   /* seq, key: as it is now that our request was served */
+	ELECT_EV_FAILED,   /* seq, code */
+	ELECT_EV_STOP,     /* resign */
+	ELECT_EV_TIMEOUT,  /* elect_deadline_ms() was reached */
 };
 
 /* The key as it was at a revision. */
@@ -48,7 +48,7 @@ struct elect_event {
 	uint64_t now_ms;
 	int64_t lease;
 	uint64_t safe_until_ms;
-	bool stand;
+	bool campaign;
 	bool resign;
 	uint32_t rank;
 	uint32_t seq; /* of the action that this answers */
@@ -63,11 +63,11 @@ enum elect_action_type {
 	                  * own, else read it */
 	ELECT_DO_RELIST, /* the store is another one: watch anew */
 	/* To be told to the user: */
-	ELECT_TELL_LEAD,      /* epoch */
-	ELECT_TELL_STEP_DOWN, /* epoch; must have stopped acting before it returns */
-	ELECT_TELL_FOLLOW,    /* epoch: of whoever it is in this event's key; 0: nobody */
-	ELECT_TELL_TROUBLE,   /* code */
-	ELECT_TELL_DONE,      /* after STOP: nothing more is wanted */
+	ELECT_REPORT_LEAD,      /* epoch */
+	ELECT_REPORT_STEP_DOWN, /* epoch; must have stopped acting before it returns */
+	ELECT_REPORT_FOLLOW,  /* epoch: of whoever it is in this event's key; 0: nobody */
+	ELECT_REPORT_TROUBLE, /* code */
+	ELECT_REPORT_DONE,    /* after STOP: nothing more is wanted */
 };
 
 struct elect_action {
@@ -101,7 +101,7 @@ struct elect_core {
 	struct pl_rng rng; /* jitter */
 	int64_t lease;     /* 0: none that is safe */
 	uint64_t safe_until_ms;
-	bool stand;
+	bool campaign;
 	uint32_t rank;
 
 	bool known;  /* key is */

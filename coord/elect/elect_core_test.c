@@ -6,11 +6,11 @@
 enum { LEASE = 71, OTHER = 88, SAFE = 100000 };
 
 static const char *const action_names[] = {
-	[ELECT_DO_CLAIM] = "claim",     [ELECT_DO_READ] = "read",
-	[ELECT_DO_DELETE] = "delete",   [ELECT_DO_RELIST] = "watch anew",
-	[ELECT_TELL_LEAD] = "LEAD",     [ELECT_TELL_STEP_DOWN] = "STEP DOWN",
-	[ELECT_TELL_FOLLOW] = "follow", [ELECT_TELL_TROUBLE] = "trouble",
-	[ELECT_TELL_DONE] = "DONE",
+	[ELECT_DO_CLAIM] = "claim",       [ELECT_DO_READ] = "read",
+	[ELECT_DO_DELETE] = "delete",     [ELECT_DO_RELIST] = "watch anew",
+	[ELECT_REPORT_LEAD] = "LEAD",     [ELECT_REPORT_STEP_DOWN] = "STEP DOWN",
+	[ELECT_REPORT_FOLLOW] = "follow", [ELECT_REPORT_TROUBLE] = "trouble",
+	[ELECT_REPORT_DONE] = "DONE",
 };
 
 static char story[16384];
@@ -29,12 +29,12 @@ static void say_action(const struct elect_action *a)
 		SAY(" #%u", a->seq);
 	if (a->type == ELECT_DO_CLAIM)
 		SAY(" under lease %" PRId64, a->lease);
-	if (a->type == ELECT_TELL_FOLLOW && a->epoch == 0)
+	if (a->type == ELECT_REPORT_FOLLOW && a->epoch == 0)
 		SAY(" nobody");
-	else if (a->type == ELECT_TELL_LEAD || a->type == ELECT_TELL_STEP_DOWN ||
-	         a->type == ELECT_TELL_FOLLOW || a->type == ELECT_DO_DELETE)
+	else if (a->type == ELECT_REPORT_LEAD || a->type == ELECT_REPORT_STEP_DOWN ||
+	         a->type == ELECT_REPORT_FOLLOW || a->type == ELECT_DO_DELETE)
 		SAY(" epoch %" PRId64, a->epoch);
-	if (a->type == ELECT_TELL_TROUBLE)
+	if (a->type == ELECT_REPORT_TROUBLE)
 		SAY(" (%s)", pl_code_name(a->code));
 	SAY("\n");
 }
@@ -66,15 +66,15 @@ static void session(uint64_t now, int64_t lease, uint64_t safe)
 	                          .safe_until_ms = safe});
 }
 
-static void stand(uint64_t now, bool standing, uint32_t rank)
+static void campaign(uint64_t now, bool standing, uint32_t rank)
 {
 	char text[64];
 
 	(void)snprintf(text, sizeof text, standing ? "stands, rank %u" : "stands down",
 	               rank);
-	tell(text, (struct elect_event){.type = ELECT_EV_STAND,
+	tell(text, (struct elect_event){.type = ELECT_EV_CAMPAIGN,
 	                                .now_ms = now,
-	                                .stand = standing,
+	                                .campaign = standing,
 	                                .rank = rank});
 }
 
@@ -112,7 +112,7 @@ static void lead(void)
 {
 	elect_core_init(&core, 5);
 	seen("nobody has it", 1000, 10, 0, 0);
-	stand(1010, true, 0);
+	campaign(1010, true, 0);
 	session(1020, LEASE, SAFE);
 	due("our turn");
 	answer("created", 1100, 12, 12, LEASE);
@@ -123,11 +123,11 @@ T_CASE(normal_life)
 {
 	lead();
 	session(3000, LEASE, SAFE + 2000);
-	stand(4000, false, 0);
+	campaign(4000, false, 0);
 	answer("deleted", 4010, 20, 0, 0);
 	T_EQ(elect_state(&core), ELECT_OUT);
 	seen("another's", 4040, 21, 21, OTHER);
-	stand(5000, true, 3);
+	campaign(5000, true, 3);
 	T_EQ(elect_state(&core), ELECT_FOLLOWING);
 	seen("its end", 6000, 30, 0, 0);
 	due("our turn, after three others");
@@ -142,7 +142,7 @@ T_CASE(cut_off)
 {
 	elect_core_init(&core, 5);
 	seen("nobody has it", 1000, 10, 0, 0);
-	stand(1010, true, 0);
+	campaign(1010, true, 0);
 	session(1020, LEASE, 6000);
 	due("our turn");
 	answer("created", 1100, 12, 12, LEASE);
@@ -164,7 +164,7 @@ T_CASE(claim_unknown)
 {
 	elect_core_init(&core, 5);
 	seen("nobody has it", 1000, 10, 0, 0);
-	stand(1010, true, 0);
+	campaign(1010, true, 0);
 	session(1020, LEASE, SAFE);
 	due("our turn");
 	failed("unknown", 2000, PL_UNKNOWN);
@@ -186,9 +186,9 @@ T_CASE(claim_unknown)
 T_CASE(resign_unknown)
 {
 	lead();
-	stand(4000, false, 0);
+	campaign(4000, false, 0);
 	failed("unknown", 5000, PL_UNKNOWN);
-	stand(5010, true, 0);
+	campaign(5010, true, 0);
 	T_EQ(elect_state(&core), ELECT_RESIGNING);
 	due("once more");
 	T_EQ(actions.item[0].type, ELECT_DO_DELETE);
@@ -243,7 +243,7 @@ T_CASE(blind)
 T_CASE(resign_ends_with_the_session)
 {
 	lead();
-	stand(2000, false, 0);
+	campaign(2000, false, 0);
 	tell("the store went back in time", (struct elect_event){.type = ELECT_EV_BLIND,
 	                                                         .now_ms = 2010,
 	                                                         .code = PL_REWOUND});
@@ -257,9 +257,9 @@ T_CASE(resign_ends_with_the_session)
 T_CASE(resign_outlives_a_session_that_comes_back)
 {
 	lead();
-	stand(2000, false, 0);
+	campaign(2000, false, 0);
 	session(2010, 0, 0);
-	stand(2015, true, 0);
+	campaign(2015, true, 0);
 	session(2020, LEASE, SAFE);
 	T_EQ(core.epoch, 0);
 	answer("deleted", 2100, 20, 0, 0);
@@ -281,14 +281,14 @@ T_CASE(taken_by_hand)
 T_CASE(rank_moves_up)
 {
 	elect_core_init(&core, 5);
-	stand(1010, true, 30);
+	campaign(1010, true, 30);
 	session(1020, LEASE, SAFE);
 	seen("nobody has it", 2000, 10, 0, 0);
 	T_TRUE(elect_deadline_ms(&core) >= 3500);
-	stand(2100, true, 0);
+	campaign(2100, true, 0);
 	T_EQ(elect_state(&core), ELECT_CLAIMING);
 	elect_core_init(&core, 5);
-	stand(1010, true, 100000);
+	campaign(1010, true, 100000);
 	session(1020, LEASE, SAFE);
 	seen("nobody has it", 2000, 10, 0, 0);
 	T_TRUE(elect_deadline_ms(&core) >= 4000 && elect_deadline_ms(&core) < 6000);
@@ -311,7 +311,7 @@ T_CASE(stops)
 	lead();
 	stop(2000, false);
 	T_EQ(elect_state(&core), ELECT_DONE);
-	T_EQ(actions.item[actions.count - 1].type, ELECT_TELL_DONE);
+	T_EQ(actions.item[actions.count - 1].type, ELECT_REPORT_DONE);
 	lead();
 	stop(2000, true);
 	while (elect_state(&core) != ELECT_DONE)
@@ -327,7 +327,7 @@ T_CASE(stops_in_a_claim)
 {
 	elect_core_init(&core, 5);
 	seen("nobody has it", 1000, 10, 0, 0);
-	stand(1010, true, 0);
+	campaign(1010, true, 0);
 	session(1020, LEASE, SAFE);
 	due("our turn");
 	stop(1080, true);
@@ -343,7 +343,7 @@ static struct elect_event any_event(struct pl_rng *rng, uint64_t now)
 	struct elect_event event = {
 		.type = (enum elect_event_type)pl_rng_below(rng, ELECT_EV_TIMEOUT),
 		.now_ms = now,
-		.stand = pl_rng_chance(rng, 3, 4),
+		.campaign = pl_rng_chance(rng, 3, 4),
 		.rank = (uint32_t)pl_rng_below(rng, 4),
 		.seq = core.seq - (uint32_t)pl_rng_below(rng, 2),
 		.lease = (int64_t)pl_rng_below(rng, 3),
@@ -366,8 +366,8 @@ static void judge(bool *leading, bool in_flight, enum elect_event_type type)
 	for (unsigned n = 0; n < actions.count; n++) {
 		enum elect_action_type did = actions.item[n].type;
 
-		if (did == ELECT_TELL_LEAD || did == ELECT_TELL_STEP_DOWN) {
-			T_EQ(*leading, did == ELECT_TELL_STEP_DOWN);
+		if (did == ELECT_REPORT_LEAD || did == ELECT_REPORT_STEP_DOWN) {
+			T_EQ(*leading, did == ELECT_REPORT_STEP_DOWN);
 			*leading = !*leading;
 		}
 		if (did <= ELECT_DO_DELETE && in_flight)
@@ -394,7 +394,7 @@ static void random_run(uint64_t seed)
 		elect_step(&core, &event, &actions);
 		judge(&leading, in_flight, event.type);
 		T_EQ(leading, core.epoch != 0);
-		T_TRUE(!leading || (core.stand && now < core.safe_until_ms));
+		T_TRUE(!leading || (core.campaign && now < core.safe_until_ms));
 	}
 }
 

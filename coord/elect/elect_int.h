@@ -4,7 +4,7 @@
 
 #include "coord/elect/elect.h"
 #include "coord/elect/elect_core.h"
-#include "coord/member/holder.h"
+#include "coord/membership/holder.h"
 #include "store/base/buf.h"
 #include "store/keys/keys.h"
 #include "store/kv/calls.h"
@@ -47,8 +47,8 @@ struct elect {
 	uint32_t failed_seq;
 	bool start_failed;
 
-	bool wants_stand, wants_session, wants_stop, wants_rewound;
-	bool stand, resign;
+	bool wants_campaign, wants_session, wants_stop, wants_rewound;
+	bool campaign, resign;
 	bool relist_stopping;
 	bool ending;
 };
@@ -56,10 +56,10 @@ struct elect {
 /* elect.c. The clock is heard before the event. */
 void elect_feed(struct elect *e, struct elect_event event);
 void elect_rearm(struct elect *e);
-void elect_tell(struct elect *e, const struct elect_note *note);
+void elect_report(struct elect *e, const struct elect_note *note);
 
 /* elect_calls.c */
-void elect_ask(struct elect *e, const struct elect_action *action);
+void elect_request(struct elect *e, const struct elect_action *action);
 void elect_cancel(struct elect *e);
 void elect_compares(const struct elect *e, int64_t epoch, int64_t lease,
                     struct kv_compare out[ELECT_COMPARES]);

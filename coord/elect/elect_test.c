@@ -1,5 +1,5 @@
 #include "coord/elect/elect.h"
-#include "coord/member/holder.h"
+#include "coord/membership/holder.h"
 #include "store/base/rng.h"
 #include "store/kv/faulty.h"
 #include "store/memkv/kit.h"
@@ -114,7 +114,7 @@ static void candidate_open(unsigned i, const struct faulty_rule *rules, size_t c
 	T_OK(faulty_open(kv, i + 1, rules, count, &c[i].kv, NULL), NULL);
 	T_OK(elect_open(c[i].kv, &opts, on_note, &c[i], &c[i].elect, NULL), NULL);
 	new_lease(&c[i]);
-	elect_stand(c[i].elect, true, i);
+	elect_campaign(c[i].elect, true, i);
 }
 
 static void candidate_close(unsigned i, bool resign)
@@ -212,11 +212,11 @@ T_CASE(a_leader_stands_down)
 {
 	open_all(NULL, 0);
 	run(5000);
-	elect_stand(c[0].elect, false, 0);
+	elect_campaign(c[0].elect, false, 0);
 	T_EQ(elect_epoch(c[0].elect), 0);
 	run(300);
 	T_TRUE(!c[0].leading && c[1].leading);
-	elect_stand(c[0].elect, true, 0);
+	elect_campaign(c[0].elect, true, 0);
 	run(1000);
 	T_TRUE(!c[0].leading && c[1].leading);
 	elect_stop(c[1].elect, true);
@@ -310,7 +310,7 @@ T_CASE(rewound_and_untold)
 	run(5000);
 	for (unsigned i = 0; i < 50; i++)
 		(void)kit_put(&kit, "x", "1");
-	elect_stand(c[0].elect, false, 9);
+	elect_campaign(c[0].elect, false, 9);
 	run(5000);
 	T_TRUE(c[1].leading);
 	T_OK(memkv_restore(kit.mem, before, NULL), NULL);
@@ -343,7 +343,7 @@ T_CASE_SECONDS(faults, 60)
 	         .per_mille = 200,
 	         .delay_min_ms = 1,
 	         .delay_max_ms = 2000},
-		{.what = FAULTY_JOIN_NOTES, .per_mille = 500},
+		{.what = FAULTY_MERGE_NOTES, .per_mille = 500},
 		{.what = FAULTY_END_WATCH, .per_mille = 30, .code = PL_COMPACTED},
 	};
 	uint64_t seed = t_seed();
@@ -364,13 +364,13 @@ T_CASE_SECONDS(faults, 60)
 				     PL_OK);
 				new_lease(one);
 			} else {
-				elect_stand(one->elect, pl_rng_chance(&rng, 2, 3),
-				            (uint32_t)pl_rng_below(&rng, CANDIDATES));
+				elect_campaign(one->elect, pl_rng_chance(&rng, 2, 3),
+				               (uint32_t)pl_rng_below(&rng, CANDIDATES));
 			}
 		}
 		for (unsigned i = 0; i < CANDIDATES; i++) {
-			faulty_calm(c[i].kv, true);
-			elect_stand(c[i].elect, true, i);
+			faulty_pause(c[i].kv, true);
+			elect_campaign(c[i].elect, true, i);
 			leads += c[i].leads;
 		}
 		run(30000);
@@ -389,20 +389,20 @@ T_CASE(many_revisions_in_one_note)
 	         .per_mille = 1000,
 	         .delay_min_ms = 300,
 	         .delay_max_ms = 300},
-		{.what = FAULTY_JOIN_NOTES, .per_mille = 1000},
+		{.what = FAULTY_MERGE_NOTES, .per_mille = 1000},
 	};
 
 	open_all(rules, 2);
 	run(5000);
 	T_TRUE(c[0].leading);
 	for (unsigned i = 0; i < CANDIDATES; i++)
-		elect_stand(c[i].elect, false, i);
+		elect_campaign(c[i].elect, false, i);
 	run(5000);
 	T_STR(stored(), "");
 	(void)kit_put(&kit, "/leader/balancer", "mine!");
 	T_EQ(kit_delete(&kit, kv_key(kit_key("/leader/balancer"))), 1);
 	run(5000);
-	elect_stand(c[2].elect, true, 0);
+	elect_campaign(c[2].elect, true, 0);
 	run(5000);
 	T_TRUE(c[2].leading);
 	close_all();

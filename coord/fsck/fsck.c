@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coord/bulk/bulk_writer.h"
 #include "coord/janitor/pin.h"
-#include "coord/writes/writes.h"
 #include "store/base/alloc.h"
 #include "store/base/buf.h"
 #include "store/kv/calls.h"
@@ -30,8 +30,8 @@ struct fsck {
 	struct kv *kv;
 	struct fsck_opts opts;
 	struct fsck_core *core;
-	struct pin *pin;       /* NULL: released */
-	struct writes *writes; /* of reads, one after the other; NULL: none */
+	struct pin *pin;            /* NULL: released */
+	struct bulk_writer *writer; /* of reads, one after the other; NULL: none */
 	struct pl_timer patience;
 	int64_t revision;
 	unsigned prefix, piece;
@@ -49,7 +49,7 @@ void fsck_free(struct fsck *fsck)
 {
 	if (fsck == NULL)
 		return;
-	PL_ASSERT(fsck->pin == NULL && fsck->writes == NULL);
+	PL_ASSERT(fsck->pin == NULL && fsck->writer == NULL);
 	pl_timer_done(&fsck->patience);
 	pl_buf_done(&fsck->from);
 	fsck_core_free(fsck->core);
@@ -57,13 +57,13 @@ void fsck_free(struct fsck *fsck)
 }
 
 /* Whatever else is still to come. */
-static void finish(struct fsck *fsck, const struct pl_err *err)
+static void fsck_finish(struct fsck *fsck, const struct pl_err *err)
 {
 	pl_timer_stop(&fsck->patience);
 	if (err != NULL && fsck->err.code == PL_OK)
 		fsck->err = *err;
-	if (fsck->writes != NULL) {
-		writes_cancel(fsck->writes, err);
+	if (fsck->writer != NULL) {
+		bulk_cancel(fsck->writer, err);
 		return;
 	}
 	if (!fsck->releasing && fsck->pin != NULL)
@@ -144,7 +144,7 @@ static void piece_next(struct fsck *fsck)
 	fsck->prefix++;
 }
 
-static enum pl_code take_page(struct fsck *fsck, const struct kv_get_result *get)
+static enum pl_code feed_page(struct fsck *fsck, const struct kv_get_result *get)
 {
 	struct pl_span last;
 	enum pl_code code = PL_OK;
@@ -173,7 +173,7 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
 
 	(void)slot;
 	(void)again;
-	if (take_page(fsck, &result->get) == PL_OK && fsck->opts.progress != NULL)
+	if (feed_page(fsck, &result->get) == PL_OK && fsck->opts.progress != NULL)
 		fsck->opts.progress(fsck->opts.ctx, fsck_core_counts(fsck->core));
 }
 
@@ -181,25 +181,25 @@ static void on_read(void *ctx, const struct pl_err *err)
 {
 	struct fsck *fsck = ctx;
 
-	fsck->writes = NULL;
+	fsck->writer = NULL;
 	if (err == NULL && fsck->err.code == PL_OK)
 		(void)!fsck_core_end(fsck->core, &fsck->err);
-	finish(fsck, err);
+	fsck_finish(fsck, err);
 }
 
-static void start_reading(struct fsck *fsck)
+static void reading_start(struct fsck *fsck)
 {
-	struct writes_opts opts = {.slots = 1,
-	                           .timeout_ms = fsck->opts.timeout_ms,
-	                           .patience_ms = fsck->opts.patience_ms,
-	                           .next = on_next,
-	                           .answer = on_answer,
-	                           .done = on_read,
-	                           .ctx = fsck};
+	struct bulk_opts opts = {.slots = 1,
+	                         .timeout_ms = fsck->opts.timeout_ms,
+	                         .patience_ms = fsck->opts.patience_ms,
+	                         .next = on_next,
+	                         .answer = on_answer,
+	                         .done = on_read,
+	                         .ctx = fsck};
 	struct pl_err err = {0};
 
-	if (writes_open(fsck->kv, &opts, &fsck->writes, &err) != PL_OK)
-		finish(fsck, &err);
+	if (bulk_open(fsck->kv, &opts, &fsck->writer, &err) != PL_OK)
+		fsck_finish(fsck, &err);
 }
 
 /* -- the pin ----------------------------------------------------------------------- */
@@ -224,10 +224,10 @@ static void on_pin(void *ctx, const struct pin_note *note)
 			return;
 		pl_timer_stop(&fsck->patience);
 		fsck->revision = note->revision;
-		start_reading(fsck);
+		reading_start(fsck);
 		return;
 	case PIN_LOST:
-		finish(fsck, note->err);
+		fsck_finish(fsck, note->err);
 		return;
 	case PIN_TROUBLE:
 		return; /* until the patience is over */
@@ -243,10 +243,10 @@ static void on_patience(void *ctx)
 	struct pl_err err;
 
 	(void)pl_err_set(&err, PL_TIMEOUT, "the store does not take a pin");
-	finish(ctx, &err);
+	fsck_finish(ctx, &err);
 }
 
-static enum pl_code take_pin(struct fsck *fsck, struct pl_err *err)
+static enum pl_code open_pin(struct fsck *fsck, struct pl_err *err)
 {
 	char name[PIN_NAME_SIZE];
 	struct pin_opts opts = {.by = fsck->opts.by,
@@ -261,7 +261,7 @@ static enum pl_code take_pin(struct fsck *fsck, struct pl_err *err)
 
 /* -- life -------------------------------------------------------------------------- */
 
-static void fill(struct fsck_opts *opts)
+static void fill_defaults(struct fsck_opts *opts)
 {
 	if (opts->page_keys == 0)
 		opts->page_keys = PAGE_DEFAULT;
@@ -281,7 +281,7 @@ enum pl_code fsck_open(struct kv *kv, const struct fsck_opts *opts, struct fsck 
 		return pl_err_set(err, PL_NOMEM, "fsck");
 	fsck->kv = kv;
 	fsck->opts = *opts;
-	fill(&fsck->opts);
+	fill_defaults(&fsck->opts);
 	pl_buf_init(&fsck->from, 1 << 20);
 	code = fsck_core_new(&(struct fsck_core_opts){.partitions = opts->partitions,
 	                                              .wall_ms = opts->wall_ms,
@@ -292,7 +292,7 @@ enum pl_code fsck_open(struct kv *kv, const struct fsck_opts *opts, struct fsck 
 	    pl_timer_init(&fsck->patience, kv_timers(kv), on_patience, fsck) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "fsck");
 	if (code == PL_OK)
-		code = take_pin(fsck, err);
+		code = open_pin(fsck, err);
 	if (code != PL_OK) {
 		fsck_free(fsck);
 		return code;
@@ -307,5 +307,5 @@ void fsck_cancel(struct fsck *fsck)
 	struct pl_err err;
 
 	(void)pl_err_set(&err, PL_CANCELED, "canceled");
-	finish(fsck, &err);
+	fsck_finish(fsck, &err);
 }

@@ -2,10 +2,10 @@
 #include <inttypes.h>
 
 #include "coord/fsck/fsck_int.h"
-#include "shardsched/ledger/budget.h"
+#include "shardsched/records/budget_record.h"
 
-static void keep(struct fsck_core *core, const struct budget_record *record,
-                 const struct budget *budget, struct pl_span key)
+static void keep_budget(struct fsck_core *core, const struct budget_record *record,
+                        const struct budget *budget, struct pl_span key)
 {
 	struct fsck_rules *rules = &core->rules;
 	struct fsck_budget *kept;
@@ -30,7 +30,7 @@ static void keep(struct fsck_core *core, const struct budget_record *record,
 	rules->budgets++;
 }
 
-void fsck_take_budget(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_budget(struct fsck_core *core, const struct kv_record *record,
                       const struct keys_id *id)
 {
 	struct parse parse = {.model = &core->model, .arena = &core->scratch};
@@ -44,13 +44,13 @@ void fsck_take_budget(struct fsck_core *core, const struct kv_record *record,
 		code = budget_record_object(&parsed, &parse, id->scope, id->name, &budget,
 		                            &err);
 	if (code == PL_OK) {
-		keep(core, &parsed, &budget, record->key);
+		keep_budget(core, &parsed, &budget, record->key);
 		budget_drop(&core->model, &budget);
 	} else if (code == PL_NOMEM) {
 		fsck_no_memory(core);
 	} else {
-		fsck_tell(core, FSCK_BUDGET_GARBLED, record->key, (struct pl_span){0},
-		          "it makes no sense: %s", err.msg);
+		fsck_report(core, FSCK_BUDGET_MALFORMED, record->key, (struct pl_span){0},
+		            "it makes no sense: %s", err.msg);
 	}
 }
 
@@ -70,8 +70,9 @@ void fsck_judge_budget(struct fsck_core *core, uint32_t number)
 	}
 	if (healthy >= want)
 		return;
-	fsck_tell(core, FSCK_BUDGET_BEHIND, budget->key, (struct pl_span){0},
-	          "%" PRIu32 " pods more may go and %" PRIu32 " are to stay, of %" PRIu64
-	          " that are healthy: it was counted before",
-	          budget->allowed, budget->desired, healthy);
+	fsck_report(core, FSCK_BUDGET_BEHIND, budget->key, (struct pl_span){0},
+	            "%" PRIu32 " pods more may go and %" PRIu32
+	            " are to stay, of %" PRIu64
+	            " that are healthy: it was counted before",
+	            budget->allowed, budget->desired, healthy);
 }

@@ -20,10 +20,10 @@ T_CASE(budget_garbled)
 {
 	up();
 	(void)kit_put(&kit, "/budgets/web/b", "{\"v\":1}");
-	finds(FSCK_BUDGET_GARBLED, 1);
+	finds(FSCK_BUDGET_MALFORMED, 1);
 	/* More than follows from the rest. */
 	put_budget(1, 2, 2);
-	finds(FSCK_BUDGET_GARBLED, 1);
+	finds(FSCK_BUDGET_MALFORMED, 1);
 	mends_not();
 }
 

@@ -73,8 +73,8 @@ struct pl_span fsck_key(struct keys_text *out, enum keys_kind kind, uint32_t par
 	return keys_span(out);
 }
 
-void fsck_tell(struct fsck_core *core, enum fsck_code code, struct pl_span key,
-               struct pl_span other, const char *fmt, ...)
+void fsck_report(struct fsck_core *core, enum fsck_code code, struct pl_span key,
+                 struct pl_span other, const char *fmt, ...)
 {
 	char what[FSCK_WHAT_SIZE];
 	struct fsck_finding finding = {
@@ -186,7 +186,7 @@ void fsck_port_add(struct fsck_core *core, uint32_t node, const struct alloc_por
 
 /* -- feeding ----------------------------------------------------------------------- */
 
-static void take_owner(struct fsck_core *core, const struct kv_record *record,
+static void feed_owner(struct fsck_core *core, const struct kv_record *record,
                        const struct keys_id *id)
 {
 	struct owner owner;
@@ -194,40 +194,40 @@ static void take_owner(struct fsck_core *core, const struct kv_record *record,
 
 	core->epoch[id->partition] = record->create_revision;
 	if (owner_parse(record->value, &owner, &err) != PL_OK)
-		fsck_tell(core, FSCK_OWNER_GARBLED, record->key, (struct pl_span){0},
-		          "it makes no sense: %s", err.msg);
+		fsck_report(core, FSCK_OWNER_MALFORMED, record->key, (struct pl_span){0},
+		            "it makes no sense: %s", err.msg);
 }
 
-static void take(struct fsck_core *core, const struct kv_record *record,
-                 const struct keys_id *id)
+static void take_record(struct fsck_core *core, const struct kv_record *record,
+                        const struct keys_id *id)
 {
 	switch (id->kind) {
 	case KEYS_ALLOC:
-		fsck_take_alloc(core, record, id);
+		fsck_feed_alloc(core, record, id);
 		return;
 	case KEYS_BUDGET:
-		fsck_take_budget(core, record, id);
+		fsck_feed_budget(core, record, id);
 		return;
 	case KEYS_GANG:
-		fsck_take_gang(core, record, id);
+		fsck_feed_gang(core, record, id);
 		return;
 	case KEYS_REGISTRY_GLOBAL:
 	case KEYS_REGISTRY:
 	case KEYS_GROUP:
-	case KEYS_SHAPE:
-		fsck_take_group(core, record, id);
+	case KEYS_TOPOLOGY:
+		fsck_feed_rules_key(core, record, id);
 		return;
 	case KEYS_OWNER:
-		take_owner(core, record, id);
+		feed_owner(core, record, id);
 		return;
 	case KEYS_SPEC:
-		fsck_take_spec(core, record, id);
+		fsck_feed_spec(core, record, id);
 		return;
 	case KEYS_STATE:
-		fsck_take_state(core, record, id);
+		fsck_feed_state(core, record, id);
 		return;
 	case KEYS_NODE:
-		fsck_take_node(core, record, id);
+		fsck_feed_node(core, record, id);
 		return;
 	case KEYS_META:
 	case KEYS_BUDGETS_LOCK: /* its revision is all that counts */
@@ -245,7 +245,7 @@ static void take(struct fsck_core *core, const struct kv_record *record,
 }
 
 /* The last pod is complete when something else comes. */
-static void follow(struct fsck_core *core, struct pl_span key)
+static void follow_stage(struct fsck_core *core, struct pl_span key)
 {
 	unsigned stage = core->stage;
 
@@ -267,12 +267,12 @@ enum pl_code fsck_core_feed(struct fsck_core *core, const struct kv_record *reco
 	PL_ASSERT(!core->ended);
 	core->counts.records++;
 	pl_arena_reset(&core->scratch);
-	follow(core, record->key);
+	follow_stage(core, record->key);
 	if (keys_parse(record->key, &id, &why) == PL_OK)
-		take(core, record, &id);
+		take_record(core, record, &id);
 	else
-		fsck_tell(core, FSCK_KEY_GARBLED, record->key, (struct pl_span){0},
-		          "it is none of ours: %s", why.msg);
+		fsck_report(core, FSCK_KEY_MALFORMED, record->key, (struct pl_span){0},
+		            "it is none of ours: %s", why.msg);
 	return core->code == PL_OK ? PL_OK : pl_err_set(err, core->code, "fsck");
 }
 
@@ -283,7 +283,7 @@ enum pl_code fsck_core_end(struct fsck_core *core, struct pl_err *err)
 	fsck_flush_pod(core);
 	fsck_end_pods(core);
 	fsck_end_gangs(core);
-	fsck_end_groups(core);
+	fsck_end_terms(core);
 	fsck_end_rules(core);
 	fsck_end_nodes(core);
 	return core->code == PL_OK ? PL_OK : pl_err_set(err, core->code, "fsck");

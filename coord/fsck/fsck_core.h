@@ -16,18 +16,18 @@
 #ifndef COORD_FSCK_FSCK_CORE_H
 #define COORD_FSCK_FSCK_CORE_H
 
-#include "shardsched/ledger/group.h"
+#include "shardsched/records/rule_term.h"
 #include "store/base/err.h"
 #include "store/keys/keys.h"
 #include "store/kv/types.h"
 
 /* X(NAME, code, what it means): codes stay the same. */
 #define FSCK_CODE_MAP(X)                                                                 \
-	X(KEY_GARBLED, "key.garbled", "a key that is none of ours")                      \
-	X(NODE_GARBLED, "node.garbled", "a Node that makes no sense")                    \
+	X(KEY_MALFORMED, "key.malformed", "a key that is none of ours")                  \
+	X(NODE_MALFORMED, "node.malformed", "a Node that makes no sense")                \
 	X(NODE_PARTITION, "node.partition", "a Node in a partition that is not its own") \
 	X(NODE_NO_ALLOC, "node.no_alloc", "a Node without its alloc")                    \
-	X(ALLOC_GARBLED, "alloc.garbled", "an alloc that makes no sense")                \
+	X(ALLOC_MALFORMED, "alloc.malformed", "an alloc that makes no sense")            \
 	X(ALLOC_PARTITION, "alloc.partition",                                            \
 	  "an alloc in a partition that is not its own")                                 \
 	X(ALLOC_NO_NODE, "alloc.no_node", "an alloc without its Node")                   \
@@ -41,13 +41,13 @@
 	  "a pod is marked as leaving and does not terminate, or the other way round")   \
 	X(ALLOC_OVER, "alloc.over", "more was placed on a node than it has")             \
 	X(NODE_OVER, "node.over", "a node has become smaller than what is on it")        \
-	X(OWNER_GARBLED, "owner.garbled", "an owner that makes no sense")                \
-	X(SPEC_GARBLED, "spec.garbled", "a pod that makes no sense")                     \
+	X(OWNER_MALFORMED, "owner.malformed", "an owner that makes no sense")            \
+	X(SPEC_MALFORMED, "spec.malformed", "a pod that makes no sense")                 \
 	X(POD_PARTITION, "pod.partition", "a pod in a partition that is not its own")    \
 	X(POD_TWICE, "pod.twice", "two pods have one name")                              \
 	X(POINTER_NOWHERE, "pointer.nowhere", "a pointer that leads to no pod")          \
 	X(POINTER_MISSING, "pointer.missing", "a pod that its name does not lead to")    \
-	X(STATE_GARBLED, "state.garbled", "a state that makes no sense")                 \
+	X(STATE_MALFORMED, "state.malformed", "a state that makes no sense")             \
 	X(STATE_MISSING, "state.missing", "a pod that an alloc lists has no state")      \
 	X(STATE_NO_SPEC, "state.no_spec", "a state without its pod")                     \
 	X(STATE_NO_NODE, "state.no_node", "a pod is bound to a node that is not there")  \
@@ -56,7 +56,7 @@
 	X(STATE_EPOCH, "state.epoch", "an epoch that nobody can have had")               \
 	X(STATE_NOMINATED, "state.nominated",                                            \
 	  "a pod is nominated for a node that holds no room for it")                     \
-	X(GANG_GARBLED, "gang.garbled", "a gang's record that makes no sense")           \
+	X(GANG_MALFORMED, "gang.malformed", "a gang's record that makes no sense")       \
 	X(GANG_HOLD, "gang.hold",                                                        \
 	  "room is held for a gang that is not being placed there")                      \
 	X(GANG_OVERDUE, "gang.overdue",                                                  \
@@ -64,17 +64,18 @@
 	X(GANG_PARTLY, "gang.partly", "fewer pods of a gang are bound than its minimum") \
 	X(HOLD_NOBODY, "hold.nobody",                                                    \
 	  "room is held for a pod that does not wait for it")                            \
-	X(BUDGET_GARBLED, "budget.garbled", "a disruption budget that makes no sense")   \
+	X(BUDGET_MALFORMED, "budget.malformed",                                          \
+	  "a disruption budget that makes no sense")                                     \
 	X(BUDGET_BEHIND, "budget.behind",                                                \
 	  "a disruption budget allows more than its pods do")                            \
-	X(REGISTRY_GARBLED, "registry.garbled", "a registry that makes no sense")        \
+	X(REGISTRY_MALFORMED, "registry.malformed", "a registry that makes no sense")    \
 	X(REGISTRY_TERM, "registry.term",                                                \
 	  "a registered term that is not what its pod carries")                          \
 	X(TERM_UNREGISTERED, "term.unregistered",                                        \
 	  "a bound pod keeps others away by a term that is not registered")              \
 	X(TERM_LATER, "term.later", "pods carry a term that is not registered")          \
 	X(TERM_NOBODY, "term.nobody", "a registered term that no pod carries")           \
-	X(LOCK_GARBLED, "lock.garbled", "a lock that makes no sense")                    \
+	X(LOCK_MALFORMED, "lock.malformed", "a lock that makes no sense")                \
 	X(LOCK_MISSING, "lock.missing", "a registered term without its lock")            \
 	X(LOCK_NOBODY, "lock.nobody", "the lock of a term that is not registered")       \
 	X(SHAPE_BEHIND, "shape.behind", "a Node is newer than what tells of Nodes")      \
@@ -145,23 +146,23 @@ const struct fsck_counts *fsck_core_counts(const struct fsck_core *core);
 /* -- what can be mended, after the end ------------------------------------------------
  */
 
-enum fsck_mend_what {
-	FSCK_MEND_ALLOC,   /* the alloc of node scope/name is to be what the pods say */
-	FSCK_MEND_POINTER, /* of pod scope/name: from partition to at */
+enum fsck_repair_what {
+	FSCK_REPAIR_ALLOC,   /* the alloc of node scope/name is to be what the pods say */
+	FSCK_REPAIR_POINTER, /* of pod scope/name: from partition to at */
 	/* The registry of namespace scope (empty: the global one): fsck_core_term. */
-	FSCK_MEND_REGISTRY,
-	FSCK_MEND_LOCK,  /* of term scope/name: there as long as the term is registered */
-	FSCK_MEND_SHAPE, /* /groups/nodes is to be newer than the Nodes */
+	FSCK_REPAIR_REGISTRY,
+	FSCK_REPAIR_LOCK, /* of term scope/name: there as long as the term is registered */
+	FSCK_REPAIR_SHAPE, /* /groups/nodes is to be newer than the Nodes */
 	/* The state of pod scope/name: it is nominated for nothing, unless its node at
 	 * holds room for it. */
-	FSCK_MEND_STATE,
+	FSCK_REPAIR_STATE,
 	/* That of pod scope/name, which is lost or makes no sense: the pod is where the
 	 * alloc of its node at lists it; no node: nobody lists it, and it waits. */
-	FSCK_MEND_PLACE,
+	FSCK_REPAIR_PLACE,
 };
 
-struct fsck_mend {
-	enum fsck_mend_what what;
+struct fsck_repair {
+	enum fsck_repair_what what;
 	uint32_t partition, at;
 	struct pl_span scope, name;
 	struct pl_span cluster, node; /* STATE, PLACE */
@@ -174,21 +175,21 @@ struct fsck_mend {
 };
 
 /* The next; *cursor begins with 0. False: there is none. Spans are the core's. */
-bool fsck_core_mend(const struct fsck_core *core, uint64_t *cursor,
-                    struct fsck_mend *out);
+bool fsck_core_repair(const struct fsck_core *core, uint64_t *cursor,
+                      struct fsck_repair *out);
 
 /* Pods that are bound to the node and not listed there; *cursor begins with 0. */
 struct fsck_pod {
 	uint32_t partition;
-	struct pl_span space, name;
+	struct pl_span namespace, name;
 };
 bool fsck_core_unlisted(const struct fsck_core *core, uint32_t number, uint32_t *cursor,
                         struct fsck_pod *out);
 
 /* What a registry is to have, or not to have; *cursor begins with 0. */
 struct fsck_term {
-	struct pl_span space, id; /* of the carriers */
-	enum group_kind kind;
+	struct pl_span namespace, id; /* of the carriers */
+	enum rule_kind kind;
 	struct pl_span pod; /* to be registered; empty: nobody carries it any more */
 	int64_t lock_rev;   /* of the lock, at the check's revision; 0: it has none */
 };

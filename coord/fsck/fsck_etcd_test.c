@@ -4,7 +4,7 @@
  */
 #include "coord/fsck/fsck.h"
 #include "coord/janitor/janitor.h"
-#include "store/etcd/rig.h"
+#include "store/etcd/etcd_rig.h"
 #include "store/keys/partition.h"
 #include "tests/harness/t.h"
 
@@ -25,7 +25,7 @@ struct pair {
 	uint64_t generation;
 };
 
-static struct rig rig;
+static struct etcd_rig rig;
 static struct elect *elect;
 static struct janitor *janitor;
 static struct pair pair[PAIRS];
@@ -89,7 +89,7 @@ static void put_pair(struct pair *at, unsigned number)
 	               "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"
 	               "\"requests\":{\"cpu\":\"500m\",\"memory\":\"64Mi\"}}}]}}",
 	               at->pod);
-	(void)rig_put(&rig, key.at, text);
+	(void)etcd_rig_put(&rig, key.at, text);
 	for (unsigned i = 0; i < 2; i++) {
 		(void)snprintf(at->node[i], sizeof at->node[i], "n-%u-%u", number, i);
 		key_of(KEYS_ALLOC, at->node[i], &at->alloc_key[i]);
@@ -100,7 +100,7 @@ static void put_pair(struct pair *at, unsigned number)
 			"\"allocatable\":{\"cpu\":\"1\",\"memory\":\"1Gi\",\"pods\":"
 			"\"1\"}}}",
 			at->node[i]);
-		(void)rig_put(&rig, key.at, text);
+		(void)etcd_rig_put(&rig, key.at, text);
 	}
 }
 
@@ -123,7 +123,7 @@ static void move(void)
 	state_text(at, text[2]);
 	put[2] = kv_op_put(keys_span(&at->state_key), pl_span_str(text[2]));
 	in_flight++;
-	T_OK(kv_start(rig.kv, &req, RIG_TIMEOUT_MS, on_moved, NULL, NULL, &rig.err),
+	T_OK(kv_start(rig.kv, &req, ETCD_RIG_TIMEOUT_MS, on_moved, NULL, NULL, &rig.err),
 	     &rig.err);
 }
 
@@ -165,13 +165,13 @@ static void begin(void)
 		kv_op_put_leased(PL_SPAN_LIT("/shards/s0"), PL_SPAN_LIT("{}"), LEASE);
 	struct config_value value;
 
-	rig_up(&rig, NULL, NULL);
+	etcd_rig_up(&rig, NULL, NULL);
 	T_OK(elect_open(rig.kv, &opts, on_elect, NULL, &elect, NULL), NULL);
-	T_OK(rig_call(&rig, &grant, RIG_TIMEOUT_MS, NULL), &rig.err);
-	T_OK(rig_call(&rig, &record, RIG_TIMEOUT_MS, NULL), &rig.err);
+	T_OK(etcd_rig_call(&rig, &grant, ETCD_RIG_TIMEOUT_MS, NULL), &rig.err);
+	T_OK(etcd_rig_call(&rig, &record, ETCD_RIG_TIMEOUT_MS, NULL), &rig.err);
 	elect_session(elect, LEASE, UINT64_MAX);
-	elect_stand(elect, true, 0);
-	rig_until(&rig, &leads);
+	elect_campaign(elect, true, 0);
+	etcd_rig_until(&rig, &leads);
 	T_OK(janitor_open(rig.kv, elect, 3, on_janitor, NULL, &janitor, NULL), NULL);
 	config_default(CONFIG_COORD, &value);
 	value.coord.janitor.keep_revisions = KEEP;
@@ -183,10 +183,10 @@ static void begin(void)
 static void end(void)
 {
 	janitor_stop(janitor);
-	rig_until(&rig, &janitor_stopped);
+	etcd_rig_until(&rig, &janitor_stopped);
 	elect_stop(elect, true);
-	rig_until(&rig, &elect_stopped);
-	rig_down(&rig);
+	etcd_rig_until(&rig, &elect_stopped);
+	etcd_rig_down(&rig);
 }
 
 /* -- checking ---------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static void check(uint64_t seed)
 
 	over = false;
 	T_OK(fsck_open(rig.kv, &opts, &fsck, &rig.err), &rig.err);
-	rig_until(&rig, &over);
+	etcd_rig_until(&rig, &over);
 	T_CODE(failed.code, PL_OK, &failed);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->bound, PAIRS);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->nodes, 2 * PAIRS);
@@ -235,11 +235,11 @@ T_CASE_SECONDS(a_store_that_changes_and_is_compacted_all_the_time, 100)
 	begin();
 	for (unsigned i = 0; i < PAIRS; i++)
 		put_pair(&pair[i], i);
-	(void)rig_put(&rig, "/groups/nodes", "{\"v\":1}");
+	(void)etcd_rig_put(&rig, "/groups/nodes", "{\"v\":1}");
 	for (unsigned i = 0; i < PAIRS; i++)
 		move();
 	while (in_flight > 0)
-		rig_run_ms(&rig, 1);
+		etcd_rig_run_ms(&rig, 1);
 	writing = true;
 	for (unsigned i = 0; i < WRITERS; i++)
 		move();
@@ -251,7 +251,7 @@ T_CASE_SECONDS(a_store_that_changes_and_is_compacted_all_the_time, 100)
 	T_TRUE(newest > revision); /* they went on meanwhile */
 	writing = false;
 	while (in_flight > 0)
-		rig_run_ms(&rig, 1);
+		etcd_rig_run_ms(&rig, 1);
 	T_EQ(found, 0);
 	T_TRUE(moves > 2 * PAIRS);
 	end();

@@ -48,7 +48,7 @@ static void make_tags(struct fsck_rules *rules)
 }
 
 /* Kubernetes gives every namespace this label; there are no Namespace objects here. */
-static const struct labels *space_labels(struct fsck_core *core, uint32_t namespace)
+static const struct labels *namespace_labels(struct fsck_core *core, uint32_t namespace)
 {
 	struct draft_pair pair = {PL_SPAN_LIT("kubernetes.io/metadata.name"),
 	                          model_text(&core->model, namespace)};
@@ -62,7 +62,7 @@ static const struct labels *space_labels(struct fsck_core *core, uint32_t namesp
 	return labels;
 }
 
-static void make_spaces(struct fsck_core *core)
+static void make_namespaces(struct fsck_core *core)
 {
 	struct fsck_finder *finder = &core->rules.finder;
 
@@ -71,8 +71,9 @@ static void make_spaces(struct fsck_core *core)
 
 		if (i > 0 && finder->tag[i - 1].namespace == namespace)
 			continue;
-		finder->space[finder->spaces++] = (struct fsck_space){
-			.namespace = namespace, .labels = space_labels(core, namespace)};
+		finder->in_namespace[finder->namespaces++] = (struct fsck_namespace){
+			.namespace = namespace,
+			.labels = namespace_labels(core, namespace)};
 	}
 }
 
@@ -85,15 +86,15 @@ bool fsck_finder_open(struct fsck_core *core)
 	for (uint32_t i = 0; i < rules->looks; i++)
 		tags += rules->look[i].labels->count;
 	finder->tag = pl_calloc(tags + 1, sizeof *finder->tag);
-	finder->space = pl_calloc(rules->looks + 1u, sizeof *finder->space);
+	finder->in_namespace = pl_calloc(rules->looks + 1u, sizeof *finder->in_namespace);
 	finder->found = pl_calloc(rules->looks + 1u, sizeof *finder->found);
-	if (finder->tag == NULL || finder->space == NULL || finder->found == NULL ||
-	    tags > UINT32_MAX) {
+	if (finder->tag == NULL || finder->in_namespace == NULL ||
+	    finder->found == NULL || tags > UINT32_MAX) {
 		fsck_no_memory(core);
 		return false;
 	}
 	make_tags(rules);
-	make_spaces(core);
+	make_namespaces(core);
 	return core->code == PL_OK;
 }
 
@@ -101,9 +102,9 @@ void fsck_finder_done(struct fsck_core *core)
 {
 	struct fsck_finder *finder = &core->rules.finder;
 
-	for (uint32_t i = 0; i < finder->spaces; i++)
-		model_unref(&core->model, MODEL_LABELS, finder->space[i].labels);
-	free(finder->space);
+	for (uint32_t i = 0; i < finder->namespaces; i++)
+		model_unref(&core->model, MODEL_LABELS, finder->in_namespace[i].labels);
+	free(finder->in_namespace);
 	free(finder->tag);
 	free(finder->found);
 	free(finder->domain);
@@ -112,7 +113,7 @@ void fsck_finder_done(struct fsck_core *core)
 /* -- finding ------------------------------------------------------------------------ */
 
 /* What is sought: a rule's terms, all of which must find the pod, or a selector. */
-struct seek {
+struct fsck_seek {
 	struct fsck_core *core;
 	const struct spec_term *row;
 	uint32_t count;
@@ -120,14 +121,14 @@ struct seek {
 	uint32_t stamp;
 };
 
-static bool finds(const struct seek *seek, const struct fsck_look *look,
-                  const struct labels *space)
+static bool matches_pod(const struct fsck_seek *seek, const struct fsck_look *look,
+                        const struct labels *namespace)
 {
 	const struct strings *strings = &seek->core->model.strings;
 
 	for (uint32_t i = 0; i < seek->count; i++)
-		if (!pod_term_matches(strings, seek->row[i].term, look->namespace, space,
-		                      look->labels))
+		if (!pod_term_matches(strings, seek->row[i].term, look->namespace,
+		                      namespace, look->labels))
 			return false;
 	return seek->count > 0 || selector_matches(strings, seek->selector, look->labels);
 }
@@ -149,7 +150,7 @@ static uint32_t tag_from(const struct fsck_finder *finder, const struct fsck_tag
 }
 
 /* A label that it wants; key 0: there is none. */
-static struct fsck_tag wanted(const struct selector *selector, uint32_t namespace)
+static struct fsck_tag wanted_tag(const struct selector *selector, uint32_t namespace)
 {
 	struct fsck_tag tag = {.namespace = namespace};
 
@@ -164,7 +165,8 @@ static struct fsck_tag wanted(const struct selector *selector, uint32_t namespac
 	return tag;
 }
 
-static void find_in(const struct seek *seek, const struct fsck_space *space)
+static void find_in_space(const struct fsck_seek *seek,
+                          const struct fsck_namespace *namespace)
 {
 	struct fsck_rules *rules = &seek->core->rules;
 	struct fsck_finder *finder = &rules->finder;
@@ -173,51 +175,53 @@ static void find_in(const struct seek *seek, const struct fsck_space *space)
 	struct fsck_tag tag;
 
 	PL_ASSERT(selector != NULL);
-	tag = wanted(selector, space->namespace);
+	tag = wanted_tag(selector, namespace->namespace);
 	for (uint32_t i = tag_from(finder, &tag); i < finder->tags; i++) {
 		const struct fsck_tag *at = &finder->tag[i];
 
 		if (at->namespace != tag.namespace || at->key != tag.key ||
 		    at->value != tag.value)
 			return;
-		if (!finds(seek, &rules->look[at->look], space->labels))
+		if (!matches_pod(seek, &rules->look[at->look], namespace->labels))
 			continue;
 		rules->look[at->look].stamp = seek->stamp;
 		finder->found[finder->founds++] = at->look;
 	}
 }
 
-static int space_cmp(const void *a, const void *b)
+static int namespace_cmp(const void *a, const void *b)
 {
-	const struct fsck_space *x = a, *y = b;
+	const struct fsck_namespace *x = a, *y = b;
 
 	return number_cmp(x->namespace, y->namespace);
 }
 
-static void find_of(const struct seek *seek, uint32_t namespace)
+static void find_in_namespace(const struct fsck_seek *seek, uint32_t namespace)
 {
 	const struct fsck_finder *finder = &seek->core->rules.finder;
-	const struct fsck_space key = {.namespace = namespace};
-	const struct fsck_space *space =
-		bsearch(&key, finder->space, finder->spaces, sizeof key, space_cmp);
+	const struct fsck_namespace key = {.namespace = namespace};
+	const struct fsck_namespace *at =
+		bsearch(&key, finder->in_namespace, finder->namespaces, sizeof key,
+	                namespace_cmp);
 
-	if (space != NULL)
-		find_in(seek, space);
+	if (at != NULL)
+		find_in_space(seek, at);
 }
 
 void fsck_find_spread(struct fsck_core *core, uint32_t namespace,
                       const struct selector *selector, uint32_t stamp)
 {
-	const struct seek seek = {.core = core, .selector = selector, .stamp = stamp};
+	const struct fsck_seek seek = {
+		.core = core, .selector = selector, .stamp = stamp};
 
 	core->rules.finder.founds = 0;
-	find_of(&seek, namespace);
+	find_in_namespace(&seek, namespace);
 }
 
 void fsck_find_terms(struct fsck_core *core, const struct spec_term *row, uint32_t count,
                      uint32_t stamp)
 {
-	const struct seek seek = {
+	const struct fsck_seek seek = {
 		.core = core, .row = row, .count = count, .stamp = stamp};
 	const struct pod_term *term = row[0].term;
 	struct fsck_finder *finder = &core->rules.finder;
@@ -225,11 +229,11 @@ void fsck_find_terms(struct fsck_core *core, const struct spec_term *row, uint32
 	finder->founds = 0;
 	if ((term->namespace_selector->flags & SELECTOR_NOTHING) != 0) {
 		for (uint32_t i = 0; i < term->count; i++)
-			find_of(&seek, term->namespace[i]);
+			find_in_namespace(&seek, term->namespace[i]);
 		return;
 	}
-	for (uint32_t i = 0; i < finder->spaces; i++)
-		find_in(&seek, &finder->space[i]);
+	for (uint32_t i = 0; i < finder->namespaces; i++)
+		find_in_space(&seek, &finder->in_namespace[i]);
 }
 
 uint32_t fsck_found_pods(const struct fsck_core *core)

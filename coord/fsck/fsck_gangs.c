@@ -3,14 +3,14 @@
 #include <stdlib.h>
 
 #include "coord/fsck/fsck_int.h"
-#include "shardsched/ledger/gang_record.h"
+#include "shardsched/records/gang_record.h"
 #include "store/keys/partition.h"
 
 enum { GRACE_MS = 60 * 1000 }; /* clocks differ; the owner needs a moment */
 
 static const struct pl_span no_key;
 
-static uint32_t gang_add(struct fsck_core *core, struct pl_span space,
+static uint32_t gang_add(struct fsck_core *core, struct pl_span namespace,
                          struct pl_span name)
 {
 	uint32_t before = core->gangs.count, number;
@@ -21,7 +21,7 @@ static uint32_t gang_add(struct fsck_core *core, struct pl_span space,
 		fsck_no_memory(core);
 		return FSCK_NONE;
 	}
-	number = name_table_add(&core->gangs, fsck_name(&text, space, name));
+	number = name_table_add(&core->gangs, fsck_name(&text, namespace, name));
 	if (number == NAME_TABLE_NONE)
 		fsck_no_memory(core);
 	else if (core->gangs.count > before)
@@ -31,30 +31,31 @@ static uint32_t gang_add(struct fsck_core *core, struct pl_span space,
 
 /* -- holds ------------------------------------------------------------------------- */
 
-static uint32_t holder_of(struct fsck_core *core, const struct alloc_hold *hold)
+static uint32_t holder_of(struct fsck_core *core, const struct alloc_reservation *hold)
 {
 	struct keys_text text;
 	uint32_t number;
 
-	if (hold->kind == ALLOC_HOLD_GANG)
-		return gang_add(core, hold->space, hold->name);
-	number = fsck_entry_add(core, fsck_name(&text, hold->space, hold->name));
+	if (hold->kind == ALLOC_RESERVATION_GANG)
+		return gang_add(core, hold->namespace, hold->name);
+	number = fsck_entry_add(core, fsck_name(&text, hold->namespace, hold->name));
 	if (number != FSCK_NONE)
 		core->entry[number].flags |= POD_HELD;
 	return number;
 }
 
-void fsck_keep_hold(struct fsck_core *core, uint32_t node, const struct alloc_hold *hold)
+void fsck_keep_hold(struct fsck_core *core, uint32_t node,
+                    const struct alloc_reservation *hold)
 {
 	struct fsck_hold kept = {.node = node,
 	                         .who = holder_of(core, hold),
 	                         .next = FSCK_NONE,
 	                         .partition = (uint16_t)hold->partition,
-	                         .gang = hold->kind == ALLOC_HOLD_GANG};
+	                         .gang = hold->kind == ALLOC_RESERVATION_GANG};
 
 	if (kept.who == FSCK_NONE)
 		return;
-	if (!name_table_room((void **)&core->hold, &core->hold_cap, core->holds,
+	if (!name_table_room((void **)&core->hold, &core->reservation_cap, core->holds,
 	                     sizeof *core->hold)) {
 		fsck_no_memory(core);
 		return;
@@ -80,18 +81,19 @@ static void end_hold(struct fsck_core *core, const struct fsck_hold *hold)
 	node->flags |= NODE_MEND;
 	if (!hold->gang) {
 		name = name_table_get(&core->pods, hold->who);
-		fsck_tell(core, FSCK_HOLD_NOBODY, alloc,
-		          fsck_key(&other, KEYS_SPEC, hold->partition, name),
-		          "room is held for " PL_SPAN_FMT ", which does not wait for it",
-		          PL_SPAN_ARG(name));
+		fsck_report(core, FSCK_HOLD_NOBODY, alloc,
+		            fsck_key(&other, KEYS_SPEC, hold->partition, name),
+		            "room is held for " PL_SPAN_FMT
+		            ", which does not wait for it",
+		            PL_SPAN_ARG(name));
 		return;
 	}
 	name = name_table_get(&core->gangs, hold->who);
-	fsck_tell(core, FSCK_GANG_HOLD, alloc, fsck_key(&other, KEYS_GANG, 0, name),
-	          "room is held for gang " PL_SPAN_FMT ", %s", PL_SPAN_ARG(name),
-	          (core->gang[hold->who].flags & GANG_HAS_RECORD) != 0
-	                  ? "whose record does not place it there"
-	                  : "which has no record");
+	fsck_report(core, FSCK_GANG_HOLD, alloc, fsck_key(&other, KEYS_GANG, 0, name),
+	            "room is held for gang " PL_SPAN_FMT ", %s", PL_SPAN_ARG(name),
+	            (core->gang[hold->who].flags & GANG_HAS_RECORD) != 0
+	                    ? "whose record does not place it there"
+	                    : "which has no record");
 }
 
 /* -- who says that room is held for him ---------------------------------------------- */
@@ -134,14 +136,14 @@ void fsck_nominated_pod(struct fsck_core *core)
 		return;
 	}
 	core->nominated[core->nominations++] = new;
-	fsck_tell(core, FSCK_STATE_NOMINATED,
-	          fsck_key(&key, KEYS_STATE, at->partition, keys_span(&at->name)),
-	          fsck_key(&other, KEYS_ALLOC, partition,
-	                   name_table_get(&core->nodes, new.node)),
-	          "it is nominated for " PL_SPAN_FMT "/" PL_SPAN_FMT
-	          ", which holds no room for it",
-	          PL_SPAN_ARG(state->nominated_cluster),
-	          PL_SPAN_ARG(state->nominated_node));
+	fsck_report(core, FSCK_STATE_NOMINATED,
+	            fsck_key(&key, KEYS_STATE, at->partition, keys_span(&at->name)),
+	            fsck_key(&other, KEYS_ALLOC, partition,
+	                     name_table_get(&core->nodes, new.node)),
+	            "it is nominated for " PL_SPAN_FMT "/" PL_SPAN_FMT
+	            ", which holds no room for it",
+	            PL_SPAN_ARG(state->nominated_cluster),
+	            PL_SPAN_ARG(state->nominated_node));
 }
 
 /* -- records ----------------------------------------------------------------------- */
@@ -159,7 +161,7 @@ static bool is_planned(const struct gang_record *record, struct pl_span node)
 	return bsearch(&key, record->node, record->nodes, sizeof key, node_cmp) != NULL;
 }
 
-void fsck_take_gang(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_gang(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id)
 {
 	uint32_t number = gang_add(core, id->scope, id->name);
@@ -179,8 +181,8 @@ void fsck_take_gang(struct fsck_core *core, const struct kv_record *record,
 	}
 	if (code != PL_OK) {
 		gang->flags |= GANG_BAD_RECORD;
-		fsck_tell(core, FSCK_GANG_GARBLED, record->key, no_key,
-		          "it makes no sense: %s", err.msg);
+		fsck_report(core, FSCK_GANG_MALFORMED, record->key, no_key,
+		            "it makes no sense: %s", err.msg);
 	} else {
 		gang->until_ms = parsed.until_ms;
 		if (parsed.phase == GANG_PHASE_BOUND)
@@ -201,11 +203,11 @@ void fsck_gang_pod(struct fsck_core *core, bool placed)
 	const struct spec *spec = core->at.pod.spec;
 	uint32_t number, least;
 
-	if (!core->at.spec_ok || spec->form->gang == 0)
+	if (!core->at.spec_ok || spec->template->gang == 0)
 		return;
-	least = spec->form->gang_min > 0 ? (uint32_t)spec->form->gang_min : 1;
+	least = spec->template->gang_min > 0 ? (uint32_t)spec->template->gang_min : 1;
 	number = gang_add(core, model_text(&core->model, spec->namespace),
-	                  model_text(&core->model, spec->form->gang));
+	                  model_text(&core->model, spec->template->gang));
 	if (number == FSCK_NONE)
 		return;
 	core->gang[number].bound += placed;
@@ -224,10 +226,10 @@ static void end_record(struct fsck_core *core, const struct fsck_gang *gang,
 	    (gang->first_hold != FSCK_NONE && !bound) || core->wall_ms == 0 ||
 	    gang->until_ms + GRACE_MS >= core->wall_ms)
 		return;
-	fsck_tell(core, FSCK_GANG_OVERDUE, key, no_key,
-	          "it %s, and its owner was to end it by now",
-	          gang->first_hold == FSCK_NONE ? "holds no room"
-	                                        : "is bound, and still holds room");
+	fsck_report(core, FSCK_GANG_OVERDUE, key, no_key,
+	            "it %s, and its owner was to end it by now",
+	            gang->first_hold == FSCK_NONE ? "holds no room"
+	                                          : "is bound, and still holds room");
 }
 
 static void end_gang(struct fsck_core *core, uint32_t number)
@@ -239,10 +241,10 @@ static void end_gang(struct fsck_core *core, uint32_t number)
 
 	end_record(core, gang, key);
 	if (gang->flags == 0 && gang->bound > 0 && gang->bound < gang->least)
-		fsck_tell(core, FSCK_GANG_PARTLY, key, no_key,
-		          "%" PRIu32 " of its pods are bound, of %" PRIu32
-		          " at least: others may have ended since",
-		          gang->bound, gang->least);
+		fsck_report(core, FSCK_GANG_PARTLY, key, no_key,
+		            "%" PRIu32 " of its pods are bound, of %" PRIu32
+		            " at least: others may have ended since",
+		            gang->bound, gang->least);
 }
 
 void fsck_end_gangs(struct fsck_core *core)

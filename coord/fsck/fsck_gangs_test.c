@@ -2,7 +2,7 @@
 #include "coord/fsck/fsck_kit.h"
 
 /* More on n-2: room for web/c, which waits, or for gang ml/t. */
-static void put_held(const char *kind, const char *space, const char *name)
+static void put_held(const char *kind, const char *namespace, const char *name)
 {
 	char json[TEXT_SIZE];
 
@@ -11,7 +11,7 @@ static void put_held(const char *kind, const char *space, const char *name)
 		"{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"500m\"},\"holds\":[{"
 		"\"kind\":%s,\"namespace\":\"%s\",\"name\":\"%s\",\"used\":{"
 		"\"cpu\":\"500m\"},\"until\":\"2026-11-21T09:00:00.000Z\"}]}",
-		kind, space, name);
+		kind, namespace, name);
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"), json);
 }
 
@@ -34,10 +34,10 @@ T_CASE(gang_garbled)
 {
 	up();
 	(void)kit_put(&kit, "/gangs/ml/t", "{\"v\":1,\"phase\":\"lost\"}");
-	finds(FSCK_GANG_GARBLED, 1);
+	finds(FSCK_GANG_MALFORMED, 1);
 	/* What it holds nobody knows. */
 	put_held("\"gang\"", "ml", "t");
-	finds(FSCK_GANG_GARBLED, 1);
+	finds(FSCK_GANG_MALFORMED, 1);
 	mends_not();
 }
 
@@ -50,8 +50,8 @@ T_CASE(room_for_a_gang_that_is_not_placed_there)
 	clean();
 	put_gang("ml", "t", "n-1");
 	finds(FSCK_GANG_HOLD, 1);
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 1);
 	T_TRUE(!shows(node_key(KEYS_ALLOC, "n-2"), "holds"));
 	clean();
 	down();
@@ -72,9 +72,9 @@ T_CASE(a_gang_that_came_meanwhile_keeps_its_room)
 	put_held("\"gang\"", "ml", "t");
 	finds(FSCK_GANG_HOLD, 1);
 	put_gang("ml", "t", "n-2");
-	mend(false);
-	T_EQ(m.count[MEND_RIGHT], 1);
-	T_EQ(m.count[MEND_DONE], 0);
+	repair(false);
+	T_EQ(m.count[REPAIR_RIGHT], 1);
+	T_EQ(m.count[REPAIR_DONE], 0);
 	T_TRUE(shows(node_key(KEYS_ALLOC, "n-2"), "holds"));
 	down();
 }
@@ -130,7 +130,7 @@ T_CASE(room_for_a_pod_that_does_not_wait)
 	put_state("web", "c", state_of("Pending", NULL, "1"));
 	clean();
 	put_state("web", "c", "{");
-	finds(FSCK_STATE_GARBLED, 1); /* it may wait */
+	finds(FSCK_STATE_MALFORMED, 1); /* it may wait */
 	put_state("web", "c", state_of("Failed", "n-0", "1"));
 	finds(FSCK_HOLD_NOBODY, 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
@@ -180,8 +180,8 @@ T_CASE(a_pod_that_is_nominated_for_nothing)
 	up();
 	put_state("web", "c", nominated_for("n-77"));
 	finds(FSCK_STATE_NOMINATED, 1);
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 1);
 	T_TRUE(!shows(key_in(KEYS_STATE, pod_partition("web", "c"), "web", "c"),
 	              "nominated"));
 	T_TRUE(shows(key_in(KEYS_STATE, pod_partition("web", "c"), "web", "c"),
@@ -192,9 +192,9 @@ T_CASE(a_pod_that_is_nominated_for_nothing)
 	put_state("web", "c", nominated_for("n-2"));
 	finds(FSCK_STATE_NOMINATED, 1);
 	put_held(nominated("c"), "web", "c");
-	mend(false);
-	T_EQ(m.count[MEND_RIGHT], 1);
-	T_EQ(m.count[MEND_DONE], 0);
+	repair(false);
+	T_EQ(m.count[REPAIR_RIGHT], 1);
+	T_EQ(m.count[REPAIR_DONE], 0);
 	down();
 }
 
@@ -206,8 +206,8 @@ T_CASE(a_pod_that_waits_again_keeps_its_room)
 	put_held(nominated("c"), "web", "c");
 	finds(FSCK_HOLD_NOBODY, 1);
 	put_state("web", "c", state_of("Pending", NULL, "1"));
-	mend(false);
-	T_EQ(m.count[MEND_RIGHT], 1);
-	T_EQ(m.count[MEND_DONE], 0);
+	repair(false);
+	T_EQ(m.count[REPAIR_RIGHT], 1);
+	T_EQ(m.count[REPAIR_DONE], 0);
 	down();
 }

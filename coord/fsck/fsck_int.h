@@ -3,12 +3,12 @@
 #define COORD_FSCK_FSCK_INT_H
 
 #include "coord/fsck/fsck_core.h"
+#include "coord/fsck/fsck_rules_int.h"
 #include "coord/fsck/name_table.h"
-#include "coord/fsck/rules_int.h"
-#include "shardsched/ledger/alloc.h"
-#include "shardsched/ledger/home.h"
-#include "shardsched/ledger/state.h"
 #include "shardsched/model/parse.h"
+#include "shardsched/records/alloc.h"
+#include "shardsched/records/pod_location.h"
+#include "shardsched/records/pod_state.h"
 
 #define FSCK_NONE UINT32_MAX
 
@@ -116,7 +116,7 @@ enum {
 };
 
 /* "namespace of its carriers/id" is its name. */
-struct fsck_group {
+struct fsck_term_state {
 	uint8_t flags, kind;
 	uint16_t partition; /* of a pod that carries it */
 	uint32_t pod;       /* in entry */
@@ -136,11 +136,11 @@ struct fsck_current {
 	bool some;
 	uint32_t partition;
 	struct keys_text name; /* namespace/name */
-	size_t space_len;
+	size_t namespace_len;
 	bool has_spec, has_state, spec_ok, state_ok, is_pointer;
 	uint32_t points_to;
 	struct pod pod;
-	struct home home;
+	struct pod_location location;
 	struct pod_state state; /* in state_arena */
 	int64_t spec_rev, state_rev;
 	int64_t state_since_rev; /* the state was made */
@@ -168,12 +168,12 @@ struct fsck_core {
 	uint32_t promises, promise_cap;
 	struct name_table gangs, groups, registries; /* "": the global one */
 	struct fsck_gang *gang;
-	struct fsck_group *group;
+	struct fsck_term_state *group;
 	struct fsck_registry *registry;
 	struct fsck_hold *hold;
 	struct fsck_nominated *nominated;
 	struct fsck_lost *lost;
-	uint32_t gang_cap, group_cap, registry_cap, holds, hold_cap;
+	uint32_t gang_cap, group_cap, registry_cap, holds, reservation_cap;
 	uint32_t nominations, nominated_cap, losses, lost_cap;
 	struct pl_arena kept; /* until the end */
 	int64_t shape_rev, newest_node_rev;
@@ -195,8 +195,8 @@ struct pl_span fsck_key(struct keys_text *out, enum keys_kind kind, uint32_t par
                         struct pl_span scope_name);
 
 PL_PRINTF(5, 6)
-void fsck_tell(struct fsck_core *core, enum fsck_code code, struct pl_span key,
-               struct pl_span other, const char *fmt, ...);
+void fsck_report(struct fsck_core *core, enum fsck_code code, struct pl_span key,
+                 struct pl_span other, const char *fmt, ...);
 void fsck_no_memory(struct fsck_core *core);
 
 uint32_t fsck_node_add(struct fsck_core *core, struct pl_span scope, struct pl_span name,
@@ -210,16 +210,16 @@ void fsck_port_add(struct fsck_core *core, uint32_t node, const struct alloc_por
 uint64_t fsck_port_hash(const struct alloc_port *port);
 
 /* fsck_nodes.c */
-void fsck_take_alloc(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_alloc(struct fsck_core *core, const struct kv_record *record,
                      const struct keys_id *id);
-void fsck_take_node(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_node(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id);
 void fsck_end_nodes(struct fsck_core *core);
 
 /* fsck_pods.c */
-void fsck_take_spec(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_spec(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id);
-void fsck_take_state(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_state(struct fsck_core *core, const struct kv_record *record,
                      const struct keys_id *id);
 /* Its last revision is that at which a shard bound it. */
 bool fsck_is_as_bound(const struct pod_state *state);
@@ -234,9 +234,10 @@ bool fsck_is_there(const struct fsck_current *at);
 void fsck_lost_pod(struct fsck_core *core, uint32_t entry);
 
 /* fsck_gangs.c: records, and holds of any kind. */
-void fsck_take_gang(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_gang(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id);
-void fsck_keep_hold(struct fsck_core *core, uint32_t node, const struct alloc_hold *hold);
+void fsck_keep_hold(struct fsck_core *core, uint32_t node,
+                    const struct alloc_reservation *hold);
 /* The current pod's state, as it waits: what it says of room that is held. */
 void fsck_nominated_pod(struct fsck_core *core);
 /* A pod of a gang; placed: it takes room. */
@@ -244,15 +245,15 @@ void fsck_gang_pod(struct fsck_core *core, bool placed);
 void fsck_end_gangs(struct fsck_core *core);
 
 /* fsck_budgets.c */
-void fsck_take_budget(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_budget(struct fsck_core *core, const struct kv_record *record,
                       const struct keys_id *id);
 
 /* fsck_groups.c: registries, locks, and who carries what. */
-void fsck_take_group(struct fsck_core *core, const struct kv_record *record,
-                     const struct keys_id *id);
+void fsck_feed_rules_key(struct fsck_core *core, const struct kv_record *record,
+                         const struct keys_id *id);
 /* The current pod carries these. */
 void fsck_carry(struct fsck_core *core, const struct spec *spec, bool placed);
-bool fsck_term_is_nobodys(const struct fsck_core *core, uint32_t number);
-void fsck_end_groups(struct fsck_core *core);
+bool fsck_term_is_orphan(const struct fsck_core *core, uint32_t number);
+void fsck_end_terms(struct fsck_core *core);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "coord/fsck/fsck.h"
 #include "coord/fsck/fsck_store.h"
-#include "coord/fsck/mend.h"
+#include "coord/fsck/repair.h"
 
 static struct fsck *fsck;
 static int64_t wall_ms = 1000;
@@ -18,7 +18,7 @@ static struct result {
 static struct mended {
 	bool over;
 	struct pl_err err;
-	unsigned count[MEND_REFUSED + 1];
+	unsigned count[REPAIR_REFUSED + 1];
 	char why[TEXT_SIZE];
 } m;
 
@@ -110,13 +110,13 @@ static inline void clean(void)
 		t_fail(__FILE__, __LINE__, "found:\n%s", r.said);
 }
 
-static inline void on_mended(void *ctx, const struct mend_told *told)
+static inline void on_mended(void *ctx, const struct repair_result *told)
 {
 	size_t len = strlen(m.why);
 
 	(void)ctx;
 	m.count[told->outcome]++;
-	T_EQ(told->outcome == MEND_REFUSED, told->why != NULL);
+	T_EQ(told->outcome == REPAIR_REFUSED, told->why != NULL);
 	if (told->why != NULL)
 		(void)snprintf(m.why + len, sizeof m.why - len, "%s\n", told->why);
 }
@@ -129,24 +129,24 @@ static inline void on_mend_done(void *ctx, const struct pl_err *err)
 		m.err = *err;
 }
 
-static inline enum pl_code mend_start(bool dry)
+static inline enum pl_code repair_start(bool dry)
 {
-	struct mend_opts opts = {.core = fsck_core(fsck),
-	                         .partitions = PARTITIONS,
-	                         .revision = r.revision,
-	                         .dry_run = dry,
-	                         .timeout_ms = 100,
-	                         .told = on_mended,
-	                         .done = on_mend_done};
-	struct mend *mend;
+	struct repair_opts opts = {.core = fsck_core(fsck),
+	                           .partitions = PARTITIONS,
+	                           .revision = r.revision,
+	                           .dry_run = dry,
+	                           .timeout_ms = 100,
+	                           .told = on_mended,
+	                           .done = on_mend_done};
+	struct repair *repair;
 
 	memset(&m, 0, sizeof m);
-	return mend_open(kit.kv, &opts, &mend, &kit.err);
+	return repair_open(kit.kv, &opts, &repair, &kit.err);
 }
 
-static inline void mend(bool dry)
+static inline void repair(bool dry)
 {
-	T_OK(mend_start(dry), &kit.err);
+	T_OK(repair_start(dry), &kit.err);
 	run_until(&m.over);
 	T_CODE(m.err.code, PL_OK, &m.err);
 }
@@ -156,12 +156,12 @@ static inline void mends(unsigned count)
 {
 	int64_t before = memkv_revision(kit.mem);
 
-	mend(true);
+	repair(true);
 	T_EQ(memkv_revision(kit.mem), before);
-	T_EQ(m.count[MEND_WOULD], count);
-	mend(false);
-	if (m.count[MEND_DONE] != count || m.count[MEND_REFUSED] != 0)
-		t_fail(__FILE__, __LINE__, "%u of %u mended: %s", m.count[MEND_DONE],
+	T_EQ(m.count[REPAIR_WOULD], count);
+	repair(false);
+	if (m.count[REPAIR_DONE] != count || m.count[REPAIR_REFUSED] != 0)
+		t_fail(__FILE__, __LINE__, "%u of %u mended: %s", m.count[REPAIR_DONE],
 		       count, m.why);
 	clean();
 	down();
@@ -169,8 +169,8 @@ static inline void mends(unsigned count)
 
 static inline void mends_not(void)
 {
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 0);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 0);
 	down();
 }
 

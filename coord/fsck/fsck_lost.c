@@ -50,10 +50,10 @@ void fsck_lost_pod(struct fsck_core *core, uint32_t entry)
 	core->lost[core->losses++] = new;
 	if (at->has_state)
 		return; /* it is told already */
-	fsck_tell(core, FSCK_STATE_MISSING,
-	          fsck_key(&state, KEYS_STATE, at->partition, keys_span(&at->name)),
-	          fsck_key(&alloc, KEYS_ALLOC, core->node[new.node].partition,
-	                   name_table_get(&core->nodes, new.node)),
-	          "it has none, and " PL_SPAN_FMT " lists it",
-	          PL_SPAN_ARG(name_table_get(&core->nodes, new.node)));
+	fsck_report(core, FSCK_STATE_MISSING,
+	            fsck_key(&state, KEYS_STATE, at->partition, keys_span(&at->name)),
+	            fsck_key(&alloc, KEYS_ALLOC, core->node[new.node].partition,
+	                     name_table_get(&core->nodes, new.node)),
+	            "it has none, and " PL_SPAN_FMT " lists it",
+	            PL_SPAN_ARG(name_table_get(&core->nodes, new.node)));
 }

@@ -23,8 +23,8 @@ static bool check_partition(struct fsck_core *core, const struct kv_record *reco
 {
 	if (is_own_partition(core, id))
 		return true;
-	fsck_tell(core, code, record->key, no_key,
-	          "its name does not fall in this partition");
+	fsck_report(core, code, record->key, no_key,
+	            "its name does not fall in this partition");
 	return false;
 }
 
@@ -82,7 +82,7 @@ static void list_pod(struct fsck_core *core, uint32_t number, const struct alloc
                      struct pl_span alloc_key)
 {
 	struct keys_text text, other;
-	struct pl_span name = fsck_name(&text, pod->space, pod->name);
+	struct pl_span name = fsck_name(&text, pod->namespace, pod->name);
 	uint32_t entry = fsck_entry_add(core, name);
 	struct fsck_row row = {.pod = entry,
 	                       .node = number,
@@ -96,15 +96,16 @@ static void list_pod(struct fsck_core *core, uint32_t number, const struct alloc
 	before = core->entry[entry].listed;
 	if (before != FSCK_NONE) {
 		first = &core->node[core->row[before].node];
-		fsck_tell(core, FSCK_ALLOC_POD_TWICE, alloc_key,
-		          fsck_key(&other, KEYS_ALLOC, first->partition,
-		                   name_table_get(&core->nodes, core->row[before].node)),
-		          PL_SPAN_FMT " is listed in two places", PL_SPAN_ARG(name));
+		fsck_report(
+			core, FSCK_ALLOC_POD_TWICE, alloc_key,
+			fsck_key(&other, KEYS_ALLOC, first->partition,
+		                 name_table_get(&core->nodes, core->row[before].node)),
+			PL_SPAN_FMT " is listed in two places", PL_SPAN_ARG(name));
 	}
 	(void)fsck_row_add(core, &core->entry[entry].listed, row);
 }
 
-static void take_amounts(struct fsck_core *core, uint32_t number,
+static void feed_amounts(struct fsck_core *core, uint32_t number,
                          const struct alloc *alloc)
 {
 	struct fsck_node *node = &core->node[number];
@@ -116,11 +117,12 @@ static void take_amounts(struct fsck_core *core, uint32_t number,
 		node->said_ports += fsck_port_hash(&alloc->port[i]);
 	keep_scalars(core, node, &alloc->used);
 	for (uint32_t i = 0; i < alloc->holds && may_exceed(alloc); i++)
-		if (alloc->hold[i].kind == ALLOC_HOLD_NOMINATED && core->code == PL_OK)
+		if (alloc->hold[i].kind == ALLOC_RESERVATION_NOMINATED &&
+		    core->code == PL_OK)
 			add_promise(core, node, &alloc->hold[i].used);
 }
 
-void fsck_take_alloc(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_alloc(struct fsck_core *core, const struct kv_record *record,
                      const struct keys_id *id)
 {
 	struct pl_err err = {0};
@@ -143,13 +145,13 @@ void fsck_take_alloc(struct fsck_core *core, const struct kv_record *record,
 	if (code != PL_OK) {
 		core->node[number].flags |= NODE_BAD_ALLOC | NODE_MEND;
 		core->blind = true;
-		fsck_tell(core, FSCK_ALLOC_GARBLED, record->key, no_key,
-		          "it makes no sense: %s", err.msg);
+		fsck_report(core, FSCK_ALLOC_MALFORMED, record->key, no_key,
+		            "it makes no sense: %s", err.msg);
 		return;
 	}
 	if (alloc.pods > 0 || alloc.holds > 0)
 		core->node[number].flags |= NODE_HOLDS_SOME;
-	take_amounts(core, number, &alloc);
+	feed_amounts(core, number, &alloc);
 	for (uint32_t i = 0; i < alloc.pods && core->code == PL_OK; i++)
 		list_pod(core, number, &alloc.pod[i], record->key);
 	for (uint32_t i = 0; i < alloc.holds && core->code == PL_OK; i++)
@@ -175,8 +177,8 @@ static bool scalars_fit(const struct fsck_core *core, const struct fsck_node *no
 	return true;
 }
 
-static bool fits(const struct fsck_core *core, const struct fsck_node *node,
-                 const struct resources *has)
+static bool amounts_fit(const struct fsck_core *core, const struct fsck_node *node,
+                        const struct resources *has)
 {
 	static const struct fsck_sums none;
 	const struct fsck_sums *used = &node->said, *less = &none;
@@ -189,7 +191,7 @@ static bool fits(const struct fsck_core *core, const struct fsck_node *node,
 	       used->pods - less->pods <= has->pods && scalars_fit(core, node, has);
 }
 
-static void take_capacity(struct fsck_core *core, uint32_t number,
+static void feed_capacity(struct fsck_core *core, uint32_t number,
                           const struct kv_record *record)
 {
 	struct fsck_node *node = &core->node[number];
@@ -204,17 +206,17 @@ static void take_capacity(struct fsck_core *core, uint32_t number,
 	}
 	if (code != PL_OK) {
 		node->flags |= NODE_BAD_NODE;
-		fsck_tell(core, FSCK_NODE_GARBLED, record->key, no_key,
-		          "it makes no sense: %s", err.msg);
+		fsck_report(core, FSCK_NODE_MALFORMED, record->key, no_key,
+		            "it makes no sense: %s", err.msg);
 		return;
 	}
-	if (!fits(core, node, parsed.allocatable))
+	if (!amounts_fit(core, node, parsed.allocatable))
 		node->flags |= NODE_IS_OVER;
 	fsck_rules_node(core, number, &parsed);
 	node_drop(&core->model, &parsed);
 }
 
-void fsck_take_node(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_node(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id)
 {
 	uint32_t number;
@@ -233,7 +235,7 @@ void fsck_take_node(struct fsck_core *core, const struct kv_record *record,
 		core->node[number].flags |= NODE_MEND;
 		core->blind = true;
 	}
-	take_capacity(core, number, record);
+	feed_capacity(core, number, record);
 }
 
 /* -- the end ----------------------------------------------------------------------- */
@@ -295,12 +297,12 @@ static void check_sum(struct fsck_core *core, struct fsck_node *node, struct pl_
 		return;
 	node->flags |= NODE_MEND;
 	if (said != sum)
-		fsck_tell(core, FSCK_ALLOC_SUM, key, no_key,
-		          "%s: it says %" PRId64 ", its pods and holds are %" PRId64,
-		          wrong, said, sum);
+		fsck_report(core, FSCK_ALLOC_SUM, key, no_key,
+		            "%s: it says %" PRId64 ", its pods and holds are %" PRId64,
+		            wrong, said, sum);
 	else
-		fsck_tell(core, FSCK_ALLOC_SUM, key, no_key,
-		          "%s: it says others than its pods and holds have", wrong);
+		fsck_report(core, FSCK_ALLOC_SUM, key, no_key,
+		            "%s: it says others than its pods and holds have", wrong);
 }
 
 static void check_room(struct fsck_core *core, const struct fsck_node *node,
@@ -309,13 +311,13 @@ static void check_room(struct fsck_core *core, const struct fsck_node *node,
 	if ((node->flags & NODE_IS_OVER) == 0)
 		return;
 	if (node->bound_rev > node->node_rev)
-		fsck_tell(
+		fsck_report(
 			core, FSCK_ALLOC_OVER, key, node_key,
 			"more is taken than the node has, and a shard placed there since "
 			"the node was changed last");
 	else
-		fsck_tell(core, FSCK_NODE_OVER, node_key, key,
-		          "more is taken than the node has since it was changed");
+		fsck_report(core, FSCK_NODE_OVER, node_key, key,
+		            "more is taken than the node has since it was changed");
 }
 
 /* Pods are bound there, and there is neither Node nor alloc. */
@@ -326,11 +328,11 @@ static void end_absent(struct fsck_core *core, const struct fsck_node *node,
 
 	for (uint32_t i = node->unlisted; i != FSCK_NONE; i = core->row[i].next) {
 		core->counts.bound--;
-		fsck_tell(core, FSCK_STATE_NO_NODE,
-		          fsck_key(&text, KEYS_STATE, core->row[i].partition,
-		                   name_table_get(&core->pods, core->row[i].pod)),
-		          no_key, "it is bound to " PL_SPAN_FMT ", which is not there",
-		          PL_SPAN_ARG(name));
+		fsck_report(core, FSCK_STATE_NO_NODE,
+		            fsck_key(&text, KEYS_STATE, core->row[i].partition,
+		                     name_table_get(&core->pods, core->row[i].pod)),
+		            no_key, "it is bound to " PL_SPAN_FMT ", which is not there",
+		            PL_SPAN_ARG(name));
 	}
 }
 
@@ -343,10 +345,10 @@ static void end_alone(struct fsck_core *core, struct fsck_node *node,
 
 	if (empty)
 		node->flags |= NODE_MEND;
-	fsck_tell(core, FSCK_ALLOC_NO_NODE, alloc, key, "there is no such node%s",
-	          empty ? ""
-	                : ": apply it (placet nodes apply), or take it away (placet "
-	                  "nodes delete --force)");
+	fsck_report(core, FSCK_ALLOC_NO_NODE, alloc, key, "there is no such node%s",
+	            empty ? ""
+	                  : ": apply it (placet nodes apply), or take it away (placet "
+	                    "nodes delete --force)");
 }
 
 static void end_node(struct fsck_core *core, uint32_t number)
@@ -364,8 +366,8 @@ static void end_node(struct fsck_core *core, uint32_t number)
 	if ((node->flags & NODE_HAS_NODE) == 0)
 		end_alone(core, node, alloc, key);
 	if ((node->flags & NODE_HAS_ALLOC) == 0)
-		fsck_tell(core, FSCK_NODE_NO_ALLOC, key, alloc,
-		          "nothing can be placed there");
+		fsck_report(core, FSCK_NODE_NO_ALLOC, key, alloc,
+		            "nothing can be placed there");
 	else if ((node->flags & NODE_BAD_ALLOC) == 0)
 		check_sum(core, node, alloc);
 	if ((node->flags & NODE_HAS_NODE) != 0)

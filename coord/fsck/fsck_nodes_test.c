@@ -1,13 +1,13 @@
 /* Nodes and allocs that are broken: each code, and mended where it can be. */
 #include "coord/fsck/fsck_kit.h"
-#include "shardsched/ledger/alloc.h"
+#include "shardsched/records/alloc.h"
 
 T_CASE(node_garbled)
 {
 	up();
 	(void)kit_put(&kit, node_key(KEYS_NODE, "n-0"), "{\"metadata\":7}");
 	put_shape();
-	finds(FSCK_NODE_GARBLED, 1);
+	finds(FSCK_NODE_MALFORMED, 1);
 	mends_not();
 }
 
@@ -39,7 +39,7 @@ T_CASE(nodes_without_alloc)
 	up();
 	drop(node_key(KEYS_ALLOC, "n-2"));
 	finds(FSCK_NODE_NO_ALLOC, 1);
-	mend(false);
+	repair(false);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-2"))), 0),
 	     PL_OK);
 	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
@@ -68,8 +68,8 @@ static void others_hear_of(const char *alloc)
 		(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-0"), alloc);
 	before = newest("/groups/nodes");
 	check();
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 1);
 	T_TRUE(newest("/groups/nodes") > before);
 	T_EQ(newest("/groups/nodes"), newest(node_key(KEYS_ALLOC, "n-0")));
 	clean();
@@ -87,7 +87,7 @@ T_CASE(alloc_garbled)
 {
 	up();
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-0"), "{\"v\":1,\"pods\":[]}");
-	finds(FSCK_ALLOC_GARBLED, 1);
+	finds(FSCK_ALLOC_MALFORMED, 1);
 	mends(1);
 }
 
@@ -113,11 +113,11 @@ T_CASE(alloc_that_makes_no_sense_without_node)
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-0"), "{");
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"), "{");
 	check();
-	T_EQ(r.found[FSCK_ALLOC_GARBLED], 2);
+	T_EQ(r.found[FSCK_ALLOC_MALFORMED], 2);
 	T_EQ(r.found[FSCK_ALLOC_NO_NODE], 2);
 	T_EQ(r.total, 4);
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 2);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 2);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-2"))), 0),
 	     PL_OK);
 	T_EQ(kit.result.get.count, 0);
@@ -138,10 +138,10 @@ T_CASE(an_alloc_without_node_is_taken_meanwhile)
 		up_over(slow, 1);
 		drop(node_key(KEYS_NODE, "n-2"));
 		check();
-		faulty_calm(kit.kv, false);
-		T_OK(mend_start(false), &kit.err);
+		faulty_pause(kit.kv, false);
+		T_OK(repair_start(false), &kit.err);
 		kit_run(&kit, kit.now_ms + (i < 2 ? 5 : 15));
-		faulty_calm(kit.kv, true);
+		faulty_pause(kit.kv, true);
 		if (i % 2 == 0) {
 			put_node("n-2", 4);
 		} else {
@@ -151,8 +151,8 @@ T_CASE(an_alloc_without_node_is_taken_meanwhile)
 			                                 pod_partition("web", "c"))));
 		}
 		run_until(&m.over);
-		T_EQ(m.count[MEND_DONE], 0);
-		T_EQ(m.count[MEND_RIGHT], 1);
+		T_EQ(m.count[REPAIR_DONE], 0);
+		T_EQ(m.count[REPAIR_RIGHT], 1);
 		down();
 	}
 }
@@ -204,7 +204,7 @@ T_CASE(holds_count_and_stay)
 	              "\"kind\":\"gang\",\"namespace\":\"ml\",\"name\":\"t\",\"used\":{"
 	              "\"cpu\":\"1000m\"},\"until\":\"2026-11-21T09:00:00.000Z\"}]}");
 	finds(FSCK_ALLOC_SUM, 1);
-	mend(false);
+	repair(false);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-2"))), 0),
 	     PL_OK);
 	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
@@ -346,8 +346,8 @@ T_CASE(an_alloc_of_a_pod_that_makes_no_sense_is_left)
 	drop(node_key(KEYS_ALLOC, "n-0"));
 	check();
 	T_EQ(r.total, 2);
-	mend(false);
-	T_EQ(m.count[MEND_REFUSED], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_REFUSED], 1);
 	T_TRUE(strstr(m.why, "spec of web/a") != NULL);
 	down();
 }

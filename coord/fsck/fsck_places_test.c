@@ -1,6 +1,6 @@
 /* States that are lost or make no sense: where their pods are follows from the allocs. */
 #include "coord/fsck/fsck_kit.h"
-#include "shardsched/ledger/alloc.h"
+#include "shardsched/records/alloc.h"
 #include "store/base/fault.h"
 
 #define UID ",\"uid\":\"u-7\""
@@ -37,11 +37,11 @@ static void mends_one(void)
 {
 	int64_t before = memkv_revision(kit.mem);
 
-	mend(true);
+	repair(true);
 	T_EQ(memkv_revision(kit.mem), before);
-	T_EQ(m.count[MEND_WOULD], 1);
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 1);
+	T_EQ(m.count[REPAIR_WOULD], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 1);
 	clean();
 }
 
@@ -52,7 +52,7 @@ T_CASE(a_bound_pods_state_is_garbled)
 	for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++) {
 		up_with_uid();
 		put_state("web", "a", values[i]);
-		finds(FSCK_STATE_GARBLED, 1);
+		finds(FSCK_STATE_MALFORMED, 1);
 		mends_one();
 		stands(pod_key(KEYS_STATE, "web", "a"), place);
 		down();
@@ -89,7 +89,7 @@ T_CASE(one_that_leaves_goes_on_leaving)
 			drop(key);
 		else
 			(void)kit_put(&kit, key, BAD);
-		finds(lost ? FSCK_STATE_MISSING : FSCK_STATE_GARBLED, 1);
+		finds(lost ? FSCK_STATE_MISSING : FSCK_STATE_MALFORMED, 1);
 		mends_one();
 		stands(key_in(KEYS_STATE, gang_home(), "db", gang_pod()),
 		       "{\"v\":1,\"phase\":\"Terminating\",\"next\":\"Pending\","
@@ -102,13 +102,13 @@ T_CASE(one_that_nobody_lists_waits)
 {
 	up();
 	put_state("web", "c", BAD);
-	finds(FSCK_STATE_GARBLED, 1);
+	finds(FSCK_STATE_MALFORMED, 1);
 	mends_one();
 	stands(pod_key(KEYS_STATE, "web", "c"), NULL);
 	/* Nothing else is left of that one. */
 	put_state("web", "x", BAD);
 	check();
-	T_EQ(r.found[FSCK_STATE_GARBLED], 1);
+	T_EQ(r.found[FSCK_STATE_MALFORMED], 1);
 	T_EQ(r.found[FSCK_STATE_NO_SPEC], 1);
 	mends_one();
 	down();
@@ -125,9 +125,9 @@ T_CASE(an_alloc_that_can_not_be_read_may_list_it)
 			(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"), "{");
 		check();
 		T_EQ(r.total, 2);
-		mend(false);
-		T_EQ(m.count[MEND_DONE], 1);
-		T_EQ(m.count[MEND_REFUSED], 1);
+		repair(false);
+		T_EQ(m.count[REPAIR_DONE], 1);
+		T_EQ(m.count[REPAIR_REFUSED], 1);
 		T_TRUE(strstr(m.why, "may list the pod") != NULL);
 		stands(pod_key(KEYS_STATE, "web", "c"), BAD);
 		check();
@@ -144,12 +144,12 @@ T_CASE(neither_state_nor_spec_makes_sense)
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "a"), "{");
 	check();
 	T_EQ(r.total, 2);
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 1);
 	stands(pod_key(KEYS_STATE, "web", "a"),
 	       "{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-0\"," SAYS
 	               SINCE);
-	finds(FSCK_SPEC_GARBLED, 1);
+	finds(FSCK_SPEC_MALFORMED, 1);
 	down();
 }
 
@@ -159,14 +159,14 @@ T_CASE(the_spec_is_gone_too)
 	put_state("web", "a", BAD);
 	drop(pod_key(KEYS_SPEC, "web", "a"));
 	check();
-	T_EQ(r.found[FSCK_STATE_GARBLED], 1);
+	T_EQ(r.found[FSCK_STATE_MALFORMED], 1);
 	T_EQ(r.found[FSCK_STATE_NO_SPEC], 1);
 	T_EQ(r.total, 2);
-	mend(false);
-	T_EQ(m.count[MEND_REFUSED], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_REFUSED], 1);
 	T_TRUE(strstr(m.why, "placet submit") != NULL);
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "a"), spec_of("web", "a", UID));
-	finds(FSCK_STATE_GARBLED, 1);
+	finds(FSCK_STATE_MALFORMED, 1);
 	mends_one();
 	stands(pod_key(KEYS_STATE, "web", "a"), place);
 	down();
@@ -192,11 +192,11 @@ T_CASE(two_list_it)
 		T_EQ(r.found[FSCK_ALLOC_POD_TWICE], 1);
 		T_EQ(r.found[FSCK_STATE_MISSING], 1);
 		T_EQ(r.total, 2);
-		mend(false);
-		T_EQ(m.count[MEND_DONE], 1);
+		repair(false);
+		T_EQ(m.count[REPAIR_DONE], 1);
 		check();
-		mend(false);
-		T_EQ(m.count[MEND_DONE], 1);
+		repair(false);
+		T_EQ(m.count[REPAIR_DONE], 1);
 		clean();
 		if (left)
 			stands(pod_key(KEYS_STATE, "web", "a"), place);
@@ -251,16 +251,16 @@ T_CASE(what_shards_decide_meanwhile_stands)
 		else
 			put_state("web", "a", BAD);
 		check();
-		faulty_calm(kit.kv, false);
-		T_OK(mend_start(false), &kit.err);
+		faulty_pause(kit.kv, false);
+		T_OK(repair_start(false), &kit.err);
 		kit_run(&kit, kit.now_ms + (i / 2 % 2 == 0 ? 5 : 15));
-		faulty_calm(kit.kv, true);
+		faulty_pause(kit.kv, true);
 		rows[row].act();
 		run_until(&m.over);
 		T_CODE(m.err.code, PL_OK, &m.err);
-		T_EQ(m.count[MEND_DONE], 0);
-		T_EQ(m.count[MEND_RIGHT], rows[row].right);
-		T_EQ(m.count[MEND_REFUSED], rows[row].refused);
+		T_EQ(m.count[REPAIR_DONE], 0);
+		T_EQ(m.count[REPAIR_RIGHT], rows[row].right);
+		T_EQ(m.count[REPAIR_REFUSED], rows[row].refused);
 		down();
 	}
 }
@@ -272,14 +272,14 @@ T_CASE(one_that_was_bound_meanwhile_keeps_its_state)
 		up_over(slow, 1);
 		put_state("web", "c", BAD);
 		check();
-		faulty_calm(kit.kv, false);
-		T_OK(mend_start(false), &kit.err);
+		faulty_pause(kit.kv, false);
+		T_OK(repair_start(false), &kit.err);
 		kit_run(&kit, kit.now_ms + (i == 0 ? 5 : 15));
-		faulty_calm(kit.kv, true);
+		faulty_pause(kit.kv, true);
 		put_state("web", "c", state_of("Bound", "n-2", "1"));
 		run_until(&m.over);
-		T_EQ(m.count[MEND_DONE], 0);
-		T_EQ(m.count[MEND_RIGHT], 1);
+		T_EQ(m.count[REPAIR_DONE], 0);
+		T_EQ(m.count[REPAIR_RIGHT], 1);
 		stands(pod_key(KEYS_STATE, "web", "c"), state_of("Bound", "n-2", "1"));
 		down();
 	}
@@ -294,11 +294,11 @@ T_CASE(one_that_was_bound_and_garbled_meanwhile_is_left)
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
 	              alloc_of(1, listed("web", "c", pod_partition("web", "c"))));
 	put_state("web", "c", BAD);
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 0);
-	T_EQ(m.count[MEND_REFUSED], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 0);
+	T_EQ(m.count[REPAIR_REFUSED], 1);
 	T_TRUE(strstr(m.why, "has changed since") != NULL);
-	finds(FSCK_STATE_GARBLED, 1);
+	finds(FSCK_STATE_MALFORMED, 1);
 	mends_one();
 	down();
 }
@@ -347,8 +347,8 @@ T_CASE(one_spec_that_can_not_be_read_holds_up_nobody)
 		check();
 		T_EQ(r.found[FSCK_ALLOC_POD_NOT_BOUND], 1);
 		T_EQ(r.total, 2);
-		mend(false);
-		T_EQ(m.count[MEND_DONE], 1);
+		repair(false);
+		T_EQ(m.count[REPAIR_DONE], 1);
 		T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-0"))),
 		                0),
 		     PL_OK);
@@ -367,8 +367,10 @@ T_CASE(one_spec_that_can_not_be_read_holds_up_nobody)
 		/* That is as much as can be known. */
 		check();
 		T_EQ(r.total, 1);
-		mend(false);
-		T_EQ(m.count[MEND_DONE] + m.count[MEND_RIGHT] + m.count[MEND_REFUSED], 0);
+		repair(false);
+		T_EQ(m.count[REPAIR_DONE] + m.count[REPAIR_RIGHT] +
+		             m.count[REPAIR_REFUSED],
+		     0);
 		down();
 	}
 }
@@ -390,9 +392,9 @@ T_CASE(one_without_a_state_stays_listed)
 	put_state("web", "b", state_of("Succeeded", "n-0", "1"));
 	put_more("2000m", 2, both_pods());
 	check();
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 1);
-	T_EQ(m.count[MEND_REFUSED], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 1);
+	T_EQ(m.count[REPAIR_REFUSED], 1);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-0"))), 0),
 	     PL_OK);
 	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
@@ -422,8 +424,8 @@ T_CASE(what_is_held_is_not_left)
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-0"), json);
 	put_state("web", "b", state_of("Succeeded", "n-0", "1"));
 	check();
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 1);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-0"))), 0),
 	     PL_OK);
 	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
@@ -445,8 +447,8 @@ T_CASE(sums_that_are_too_small_leave_nothing)
 	put_more("300m", 2, both_pods());
 	put_state("web", "b", state_of("Terminating", "n-0", "1"));
 	check();
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 1);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-0"))), 0),
 	     PL_OK);
 	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
@@ -476,7 +478,7 @@ T_CASE(without_memory_it_ends)
 		code = start();
 		if (code == PL_OK)
 			run_until(&r.over);
-		if (code == PL_OK && r.err.code == PL_OK && mend_start(true) == PL_OK)
+		if (code == PL_OK && r.err.code == PL_OK && repair_start(true) == PL_OK)
 			run_until(&m.over);
 		fired = pl_fault_fired(PL_FAULT_ALLOC);
 		pl_fault_reset();
@@ -486,6 +488,6 @@ T_CASE(without_memory_it_ends)
 		if (!fired)
 			break;
 	}
-	T_EQ(m.count[MEND_WOULD], 4);
+	T_EQ(m.count[REPAIR_WOULD], 4);
 	down();
 }

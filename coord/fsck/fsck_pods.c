@@ -16,7 +16,7 @@ static struct pl_span current_key(struct fsck_core *core, enum keys_kind kind,
 }
 
 /* A record of another pod ends the one that was current. */
-static void begin(struct fsck_core *core, const struct keys_id *id)
+static void begin_pod(struct fsck_core *core, const struct keys_id *id)
 {
 	struct fsck_current *at = &core->at;
 	struct keys_text text;
@@ -29,21 +29,21 @@ static void begin(struct fsck_core *core, const struct keys_id *id)
 	at->some = true;
 	at->partition = id->partition;
 	at->name = text;
-	at->space_len = id->scope.len;
+	at->namespace_len = id->scope.len;
 }
 
 /* -- specs ------------------------------------------------------------------------- */
 
 static bool is_named(const struct fsck_core *core, const struct pod *pod)
 {
-	struct pl_span space, name;
+	struct pl_span namespace, name;
 
-	fsck_split(keys_span(&core->at.name), &space, &name);
+	fsck_split(keys_span(&core->at.name), &namespace, &name);
 	return pl_span_eq(model_text(&core->model, pod->name), name) &&
-	       pl_span_eq(model_text(&core->model, pod->spec->namespace), space);
+	       pl_span_eq(model_text(&core->model, pod->spec->namespace), namespace);
 }
 
-static void take_pod(struct fsck_core *core, const struct kv_record *record)
+static void feed_pod(struct fsck_core *core, const struct kv_record *record)
 {
 	struct parse parse = {.model = &core->model, .arena = &core->scratch};
 	struct fsck_current *at = &core->at;
@@ -54,8 +54,8 @@ static void take_pod(struct fsck_core *core, const struct kv_record *record)
 		if (!is_named(core, &at->pod))
 			code = pl_err_set(&err, PL_INVALID, "it is another pod's");
 		else
-			code = home_of(&core->model, &at->pod, core->partitions,
-			               &at->home, &err);
+			code = pod_location_of(&core->model, &at->pod, core->partitions,
+			                       &at->location, &err);
 		if (code != PL_OK) {
 			pod_drop(&core->model, &at->pod);
 			at->pod = (struct pod){0};
@@ -66,23 +66,23 @@ static void take_pod(struct fsck_core *core, const struct kv_record *record)
 	if (code == PL_NOMEM)
 		fsck_no_memory(core);
 	else if (code != PL_OK)
-		fsck_tell(core, FSCK_SPEC_GARBLED, record->key, no_key,
-		          "it makes no sense: %s", err.msg);
+		fsck_report(core, FSCK_SPEC_MALFORMED, record->key, no_key,
+		            "it makes no sense: %s", err.msg);
 }
 
-void fsck_take_spec(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_spec(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id)
 {
 	struct fsck_current *at = &core->at;
 	struct pl_err err = {0};
 
-	begin(core, id);
+	begin_pod(core, id);
 	at->has_spec = true;
 	at->spec_rev = record->mod_revision;
 	if (pointer_parse(record->value, &at->is_pointer, &at->points_to, &err) !=
 	    PL_OK) {
-		fsck_tell(core, FSCK_SPEC_GARBLED, record->key, no_key,
-		          "the pointer makes no sense: %s", err.msg);
+		fsck_report(core, FSCK_SPEC_MALFORMED, record->key, no_key,
+		            "the pointer makes no sense: %s", err.msg);
 		return;
 	}
 	if (at->is_pointer) {
@@ -90,7 +90,7 @@ void fsck_take_spec(struct fsck_core *core, const struct kv_record *record,
 		return;
 	}
 	core->counts.pods++;
-	take_pod(core, record);
+	feed_pod(core, record);
 }
 
 /* -- states ------------------------------------------------------------------------ */
@@ -103,13 +103,14 @@ static void check_epoch(struct fsck_core *core, const struct kv_record *record,
 	if (epoch == 0 ||
 	    (epoch < record->mod_revision && (owner == 0 || epoch <= owner)))
 		return;
-	fsck_tell(core, FSCK_STATE_EPOCH, record->key, no_key,
-	          "its epoch %" PRId64 " is above %s %" PRId64, epoch,
-	          epoch >= record->mod_revision ? "its own revision" : "the partition's",
-	          epoch >= record->mod_revision ? record->mod_revision : owner);
+	fsck_report(core, FSCK_STATE_EPOCH, record->key, no_key,
+	            "its epoch %" PRId64 " is above %s %" PRId64, epoch,
+	            epoch >= record->mod_revision ? "its own revision"
+	                                          : "the partition's",
+	            epoch >= record->mod_revision ? record->mod_revision : owner);
 }
 
-void fsck_take_state(struct fsck_core *core, const struct kv_record *record,
+void fsck_feed_state(struct fsck_core *core, const struct kv_record *record,
                      const struct keys_id *id)
 {
 	struct fsck_current *at = &core->at;
@@ -117,7 +118,7 @@ void fsck_take_state(struct fsck_core *core, const struct kv_record *record,
 	struct pl_err err = {0};
 	enum pl_code code;
 
-	begin(core, id);
+	begin_pod(core, id);
 	at->has_state = true;
 	at->state_rev = record->mod_revision;
 	at->state_since_rev = record->create_revision;
@@ -132,8 +133,8 @@ void fsck_take_state(struct fsck_core *core, const struct kv_record *record,
 	if (code == PL_NOMEM)
 		fsck_no_memory(core);
 	else if (code != PL_OK)
-		fsck_tell(core, FSCK_STATE_GARBLED, record->key, no_key,
-		          "it makes no sense: %s", err.msg);
+		fsck_report(core, FSCK_STATE_MALFORMED, record->key, no_key,
+		            "it makes no sense: %s", err.msg);
 	else
 		check_epoch(core, record, id);
 }
@@ -157,7 +158,7 @@ static void add_requests(struct fsck_core *core, uint32_t number)
 	for (uint64_t i = 0; i < asks->count; i++)
 		sum->scalars += (uint64_t)asks->row[i].amount *
 		                pl_hash(model_text(&core->model, asks->row[i].name));
-	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
+	for (uint32_t i = 0; i < spec->template->ports.count; i++) {
 		const struct spec_port *row = &spec_ports(spec)[i];
 		struct alloc_port port = {.protocol = port_word(row->protocol),
 		                          .ip = model_text(&core->model, row->ip),
@@ -181,7 +182,7 @@ static uint32_t bound_node(struct fsck_core *core)
 	return fsck_node_add(core, at->state.cluster, at->state.node, partition);
 }
 
-static void say_not_bound(struct fsck_core *core, uint32_t number)
+static void report_not_bound(struct fsck_core *core, uint32_t number)
 {
 	const struct fsck_current *at = &core->at;
 	struct keys_text alloc, state;
@@ -191,16 +192,16 @@ static void say_not_bound(struct fsck_core *core, uint32_t number)
 
 	core->node[number].flags |= NODE_MEND;
 	if (!state_has_place(&at->state))
-		fsck_tell(core, FSCK_ALLOC_POD_NOT_BOUND, key, other,
-		          "it lists " PL_SPAN_FMT ", which is %s",
-		          PL_SPAN_ARG(keys_span(&at->name)),
-		          state_phase_word(at->state.phase));
+		fsck_report(core, FSCK_ALLOC_POD_NOT_BOUND, key, other,
+		            "it lists " PL_SPAN_FMT ", which is %s",
+		            PL_SPAN_ARG(keys_span(&at->name)),
+		            state_phase_word(at->state.phase));
 	else
-		fsck_tell(core, FSCK_ALLOC_POD_NOT_BOUND, key, other,
-		          "it lists " PL_SPAN_FMT ", which is on " PL_SPAN_FMT
-		          "/" PL_SPAN_FMT,
-		          PL_SPAN_ARG(keys_span(&at->name)),
-		          PL_SPAN_ARG(at->state.cluster), PL_SPAN_ARG(at->state.node));
+		fsck_report(core, FSCK_ALLOC_POD_NOT_BOUND, key, other,
+		            "it lists " PL_SPAN_FMT ", which is on " PL_SPAN_FMT
+		            "/" PL_SPAN_FMT,
+		            PL_SPAN_ARG(keys_span(&at->name)),
+		            PL_SPAN_ARG(at->state.cluster), PL_SPAN_ARG(at->state.node));
 }
 
 /* Whoever sees the alloc is to know who terminates. */
@@ -213,13 +214,13 @@ static void check_leaving(struct fsck_core *core, const struct fsck_row *row)
 	if (row->leaving == (at->state.phase == STATE_TERMINATING))
 		return;
 	node->flags |= NODE_MEND;
-	fsck_tell(core, FSCK_ALLOC_LEAVING,
-	          fsck_key(&alloc, KEYS_ALLOC, node->partition,
-	                   name_table_get(&core->nodes, row->node)),
-	          current_key(core, KEYS_STATE, &state),
-	          PL_SPAN_FMT " is %s, and is %s as leaving",
-	          PL_SPAN_ARG(keys_span(&at->name)), state_phase_word(at->state.phase),
-	          row->leaving ? "marked" : "not marked");
+	fsck_report(core, FSCK_ALLOC_LEAVING,
+	            fsck_key(&alloc, KEYS_ALLOC, node->partition,
+	                     name_table_get(&core->nodes, row->node)),
+	            current_key(core, KEYS_STATE, &state),
+	            PL_SPAN_FMT " is %s, and is %s as leaving",
+	            PL_SPAN_ARG(keys_span(&at->name)), state_phase_word(at->state.phase),
+	            row->leaving ? "marked" : "not marked");
 }
 
 /* Of those that list it. *there: the node where it is bound is among them. */
@@ -242,7 +243,7 @@ static void judge_rows(struct fsck_core *core, uint32_t first, uint32_t bound,
 			*there = true;
 			check_leaving(core, row);
 		} else if (at->has_state && at->state_ok) {
-			say_not_bound(core, row->node);
+			report_not_bound(core, row->node);
 		}
 	}
 }
@@ -254,7 +255,7 @@ bool fsck_is_as_bound(const struct pod_state *state)
 	       state->ask == STATE_ASK_NONE && state->ended == STATE_ENDED_NOT;
 }
 
-static void unlisted(struct fsck_core *core, uint32_t number)
+static void keep_unlisted(struct fsck_core *core, uint32_t number)
 {
 	struct fsck_node *node = &core->node[number];
 	struct keys_text alloc, state;
@@ -269,10 +270,10 @@ static void unlisted(struct fsck_core *core, uint32_t number)
 	/* Where there is nothing to be listed in, that is told. */
 	if ((node->flags & NODE_HAS_ALLOC) == 0 || (node->flags & NODE_BAD_ALLOC) != 0)
 		return;
-	fsck_tell(core, FSCK_STATE_UNLISTED, current_key(core, KEYS_STATE, &state),
-	          fsck_key(&alloc, KEYS_ALLOC, node->partition,
-	                   name_table_get(&core->nodes, number)),
-	          "it is bound there, and the alloc does not list it");
+	fsck_report(core, FSCK_STATE_UNLISTED, current_key(core, KEYS_STATE, &state),
+	            fsck_key(&alloc, KEYS_ALLOC, node->partition,
+	                     name_table_get(&core->nodes, number)),
+	            "it is bound there, and the alloc does not list it");
 }
 
 /* What can not be read may wait, too. */
@@ -311,11 +312,11 @@ static void judge_place(struct fsck_core *core)
 	core->counts.bound++;
 	/* Of a gang the room may have been held before the node was changed. */
 	if (fsck_is_as_bound(&at->state) &&
-	    !(at->spec_ok && at->pod.spec->form->gang != 0) &&
+	    !(at->spec_ok && at->pod.spec->template->gang != 0) &&
 	    at->state_rev > core->node[bound].bound_rev)
 		core->node[bound].bound_rev = at->state_rev;
 	if (!there)
-		unlisted(core, bound);
+		keep_unlisted(core, bound);
 	fsck_rules_pod(core, bound);
 	fsck_gang_pod(core, true);
 }
@@ -324,16 +325,16 @@ static void keep_pointer(struct fsck_core *core)
 {
 	struct keys_text text;
 	uint32_t number = fsck_entry_add(core, keys_span(&core->at.name)), named;
-	struct pl_span space, name, key = current_key(core, KEYS_SPEC, &text);
+	struct pl_span namespace, name, key = current_key(core, KEYS_SPEC, &text);
 	struct fsck_entry *entry;
 
 	if (number == FSCK_NONE)
 		return;
-	fsck_split(keys_span(&core->at.name), &space, &name);
-	if (partition_of_pod(space, name, core->partitions, &named, NULL) != PL_OK ||
+	fsck_split(keys_span(&core->at.name), &namespace, &name);
+	if (partition_of_pod(namespace, name, core->partitions, &named, NULL) != PL_OK ||
 	    named != core->at.partition) {
-		fsck_tell(core, FSCK_POD_PARTITION, key, no_key,
-		          "a pointer, and its name does not fall in this partition");
+		fsck_report(core, FSCK_POD_PARTITION, key, no_key,
+		            "a pointer, and its name does not fall in this partition");
 		return;
 	}
 	entry = &core->entry[number];
@@ -354,27 +355,28 @@ static void keep_away(struct fsck_core *core)
 	entry = &core->entry[number];
 	if ((entry->flags & POD_AWAY) != 0) {
 		entry->flags |= POD_TWO;
-		fsck_tell(core, FSCK_POD_TWICE, current_key(core, KEYS_SPEC, &text),
-		          fsck_key(&other, KEYS_SPEC, entry->spec_at,
-		                   keys_span(&core->at.name)),
-		          "another pod has the same name");
+		fsck_report(core, FSCK_POD_TWICE, current_key(core, KEYS_SPEC, &text),
+		            fsck_key(&other, KEYS_SPEC, entry->spec_at,
+		                     keys_span(&core->at.name)),
+		            "another pod has the same name");
 	}
 	entry->flags |= POD_AWAY;
 	entry->spec_at = (uint16_t)core->at.partition;
 }
 
-static void judge_home(struct fsck_core *core)
+static void judge_partition(struct fsck_core *core)
 {
 	const struct fsck_current *at = &core->at;
-	struct pl_span space, name;
+	struct pl_span namespace, name;
 	struct keys_text text;
 	uint32_t named;
 
-	if (at->spec_ok && at->home.partition != at->partition)
-		fsck_tell(core, FSCK_POD_PARTITION, current_key(core, KEYS_SPEC, &text),
-		          no_key, "it belongs in partition %" PRIu32, at->home.partition);
-	fsck_split(keys_span(&at->name), &space, &name);
-	if (partition_of_pod(space, name, core->partitions, &named, NULL) == PL_OK &&
+	if (at->spec_ok && at->location.partition != at->partition)
+		fsck_report(core, FSCK_POD_PARTITION, current_key(core, KEYS_SPEC, &text),
+		            no_key, "it belongs in partition %" PRIu32,
+		            at->location.partition);
+	fsck_split(keys_span(&at->name), &namespace, &name);
+	if (partition_of_pod(namespace, name, core->partitions, &named, NULL) == PL_OK &&
 	    named != at->partition)
 		keep_away(core);
 }
@@ -386,14 +388,14 @@ void fsck_flush_pod(struct fsck_core *core)
 
 	if (at->some && core->code == PL_OK) {
 		if (at->has_state && (!at->has_spec || at->is_pointer))
-			fsck_tell(core, FSCK_STATE_NO_SPEC,
-			          current_key(core, KEYS_STATE, &text), no_key,
-			          at->is_pointer ? "it stands beside a pointer"
-			                         : "there is no such pod");
+			fsck_report(core, FSCK_STATE_NO_SPEC,
+			            current_key(core, KEYS_STATE, &text), no_key,
+			            at->is_pointer ? "it stands beside a pointer"
+			                           : "there is no such pod");
 		if (at->is_pointer)
 			keep_pointer(core);
 		else if (at->has_spec)
-			judge_home(core);
+			judge_partition(core);
 		judge_place(core);
 	}
 	pod_drop(&core->model, &at->pod);
@@ -415,12 +417,12 @@ static void end_rows(struct fsck_core *core, uint32_t number)
 		if (row->found != 0)
 			continue;
 		node->flags |= NODE_MEND | NODE_NO_SUM;
-		fsck_tell(core, FSCK_ALLOC_POD_UNKNOWN,
-		          fsck_key(&alloc, KEYS_ALLOC, node->partition,
-		                   name_table_get(&core->nodes, row->node)),
-		          fsck_key(&spec, KEYS_SPEC, row->partition, name),
-		          "it lists " PL_SPAN_FMT ", which is not there",
-		          PL_SPAN_ARG(name));
+		fsck_report(core, FSCK_ALLOC_POD_UNKNOWN,
+		            fsck_key(&alloc, KEYS_ALLOC, node->partition,
+		                     name_table_get(&core->nodes, row->node)),
+		            fsck_key(&spec, KEYS_SPEC, row->partition, name),
+		            "it lists " PL_SPAN_FMT ", which is not there",
+		            PL_SPAN_ARG(name));
 	}
 }
 
@@ -435,13 +437,14 @@ static void end_pointer(struct fsck_core *core, uint32_t number)
 	if (away && points && entry->pointer_to == entry->spec_at)
 		return;
 	if (points)
-		fsck_tell(core, FSCK_POINTER_NOWHERE,
-		          fsck_key(&pointer, KEYS_SPEC, entry->pointer_in, name), no_key,
-		          "there is no such pod in partition %u", entry->pointer_to);
+		fsck_report(core, FSCK_POINTER_NOWHERE,
+		            fsck_key(&pointer, KEYS_SPEC, entry->pointer_in, name),
+		            no_key, "there is no such pod in partition %u",
+		            entry->pointer_to);
 	if (away)
-		fsck_tell(core, FSCK_POINTER_MISSING,
-		          fsck_key(&spec, KEYS_SPEC, entry->spec_at, name), no_key,
-		          "where its name falls nothing leads here");
+		fsck_report(core, FSCK_POINTER_MISSING,
+		            fsck_key(&spec, KEYS_SPEC, entry->spec_at, name), no_key,
+		            "where its name falls nothing leads here");
 }
 
 void fsck_end_pods(struct fsck_core *core)

@@ -15,8 +15,8 @@ T_CASE(pods_of_other_kinds)
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "c"), spec);
 	put_state("web", "c", state_of("Bound", "n-2", "1"));
 	finds(FSCK_STATE_UNLISTED, 1);
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 1);
 	clean();
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(node_key(KEYS_ALLOC, "n-2"))), 0),
 	     PL_OK);
@@ -33,9 +33,9 @@ T_CASE(spec_garbled)
 {
 	up();
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "a"), "{\"metadata\":[]}");
-	finds(FSCK_SPEC_GARBLED, 1);
+	finds(FSCK_SPEC_MALFORMED, 1);
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "a"), spec_of("web", "z", ""));
-	finds(FSCK_SPEC_GARBLED, 1);
+	finds(FSCK_SPEC_MALFORMED, 1);
 	mends_not();
 }
 
@@ -50,8 +50,8 @@ T_CASE(pod_in_another_partition)
 	T_EQ(r.found[FSCK_POD_PARTITION], 1);
 	T_EQ(r.found[FSCK_POINTER_MISSING], 1);
 	T_EQ(r.total, 2);
-	mend(false);
-	T_EQ(m.count[MEND_DONE], 0);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE], 0);
 	T_TRUE(strstr(m.why, "belongs elsewhere") != NULL);
 	down();
 }
@@ -109,8 +109,8 @@ T_CASE(a_pointer_does_not_take_another_pods_place)
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "db", gang_pod()),
 	              spec_of("db", gang_pod(), ""));
 	finds(FSCK_POINTER_MISSING, 1);
-	mend(false);
-	T_EQ(m.count[MEND_REFUSED], 1);
+	repair(false);
+	T_EQ(m.count[REPAIR_REFUSED], 1);
 	T_TRUE(strstr(m.why, "another pod has the name") != NULL);
 	down();
 }

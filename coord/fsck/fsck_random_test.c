@@ -49,10 +49,10 @@ static void put_zone(const char *name, const char *zone)
 
 static uint64_t left(void)
 {
-	struct fsck_mend what;
+	struct fsck_repair what;
 	uint64_t cursor = 0, count = 0;
 
-	while (fsck_core_mend(fsck_core(fsck), &cursor, &what))
+	while (fsck_core_repair(fsck_core(fsck), &cursor, &what))
 		count++;
 	return count;
 }
@@ -77,7 +77,7 @@ static void up_all(const struct faulty_rule *rules, size_t count)
 		"\"nominated\",\"namespace\":\"web\",\"name\":\"c\",\"at\":2,\"used\":{},"
 		"\"until\":\"2026-11-21T09:00:00.000Z\"}]}");
 	check();
-	mend(false);
+	repair(false);
 	check();
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
 	T_EQ(left(), 0);
@@ -152,20 +152,20 @@ static void repairs(uint64_t seed)
 {
 	for (unsigned i = 0; i < REPAIRS; i++) {
 		check();
-		mend(true);
-		T_EQ(m.count[MEND_DONE], 0);
-		mend(false);
-		if (m.count[MEND_DONE] == 0)
+		repair(true);
+		T_EQ(m.count[REPAIR_DONE], 0);
+		repair(false);
+		if (m.count[REPAIR_DONE] == 0)
 			break;
 	}
 	check();
-	if (m.count[MEND_DONE] != 0 || m.count[MEND_RIGHT] != 0 ||
-	    left() != m.count[MEND_REFUSED])
+	if (m.count[REPAIR_DONE] != 0 || m.count[REPAIR_RIGHT] != 0 ||
+	    left() != m.count[REPAIR_REFUSED])
 		t_fail(__FILE__, __LINE__,
 		       "seed %" PRIu64 ": %u mended, %u right, %u refused, %" PRIu64
 		       " left\n%s%s",
-		       seed, m.count[MEND_DONE], m.count[MEND_RIGHT],
-		       m.count[MEND_REFUSED], left(), r.said, m.why);
+		       seed, m.count[REPAIR_DONE], m.count[REPAIR_RIGHT],
+		       m.count[REPAIR_REFUSED], left(), r.said, m.why);
 }
 
 T_CASE(what_is_spoilt_is_mended_or_told)
@@ -201,7 +201,7 @@ T_CASE(without_memory_it_ends_whatever_there_is)
 		code = start();
 		if (code == PL_OK)
 			run_until(&r.over);
-		if (code == PL_OK && r.err.code == PL_OK && mend_start(true) == PL_OK)
+		if (code == PL_OK && r.err.code == PL_OK && repair_start(true) == PL_OK)
 			run_until(&m.over);
 		fired = pl_fault_fired(PL_FAULT_ALLOC);
 		pl_fault_reset();
@@ -210,7 +210,7 @@ T_CASE(without_memory_it_ends_whatever_there_is)
 		if (!fired)
 			break;
 	}
-	T_TRUE(m.count[MEND_WOULD] >= 2);
+	T_TRUE(m.count[REPAIR_WOULD] >= 2);
 	T_EQ(r.found[FSCK_TERM_UNREGISTERED], 1);
 	T_TRUE(r.found[FSCK_RULES_APART] + r.found[FSCK_RULES_APART_SINCE] > 0);
 	down();
@@ -230,9 +230,9 @@ T_CASE(lost_answers_do_not_harm)
 	(void)kit_put(&kit, "/groups/db/spread-1", "{\"v\":1}");
 	(void)kit_delete(&kit, kv_key(PL_SPAN_LIT("/gangs/ml/t")));
 	check();
-	faulty_calm(kit.kv, false);
-	mend(false);
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, false);
+	repair(false);
+	faulty_pause(kit.kv, true);
 	check();
 	T_EQ(left(), 0);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 #include "coord/fsck/fsck_int.h"
-#include "shardsched/ledger/group.h"
+#include "shardsched/records/rule_term.h"
 #include "store/base/alloc.h"
 
 enum { CARRIED_PLACED = 1, CARRIED_WAITING = 2 };
 
-static void *room(struct fsck_core *core, void **at, uint32_t *cap, uint32_t count,
-                  size_t size)
+static void *grow_array(struct fsck_core *core, void **at, uint32_t *cap, uint32_t count,
+                        size_t size)
 {
 	if (!name_table_room(at, cap, count, size))
 		fsck_no_memory(core);
@@ -20,7 +20,7 @@ static void *room(struct fsck_core *core, void **at, uint32_t *cap, uint32_t cou
 }
 
 #define ROOM(core, rows, cap, count) \
-	room(core, (void **)&(rows), &(cap), count, sizeof *(rows))
+	grow_array(core, (void **)&(rows), &(cap), count, sizeof *(rows))
 
 /* Its number among those; *fresh: it has just got it. */
 static uint32_t number_of(struct fsck_core *core, struct name_table *table,
@@ -59,9 +59,9 @@ static uint32_t look_of(struct fsck_core *core, uint32_t namespace,
 static uint32_t want_of(struct fsck_core *core, const struct spec *spec)
 {
 	struct fsck_rules *rules = &core->rules;
-	const uint64_t key[3] = {(uintptr_t)spec->form->node_selector,
-	                         (uintptr_t)spec->form->required,
-	                         (uintptr_t)spec->form->tolerations};
+	const uint64_t key[3] = {(uintptr_t)spec->template->node_selector,
+	                         (uintptr_t)spec->template->required,
+	                         (uintptr_t)spec->template->tolerations};
 	struct fsck_want *want = ROOM(core, rules->want, rules->want_cap, rules->wants);
 	bool fresh = false;
 	uint32_t number = FSCK_NONE;
@@ -71,14 +71,14 @@ static uint32_t want_of(struct fsck_core *core, const struct spec *spec)
 	if (!fresh)
 		return number;
 	*want = (struct fsck_want){
-		.labels =
-			model_ref(&core->model, MODEL_LABELS, spec->form->node_selector),
+		.labels = model_ref(&core->model, MODEL_LABELS,
+	                            spec->template->node_selector),
 		.required = model_ref(&core->model, MODEL_NODE_SELECTORS,
-	                              spec->form->required),
+	                              spec->template->required),
 		.tolerations = model_ref(&core->model, MODEL_TOLERATIONS,
-	                                 spec->form->tolerations),
-		.plain = spec->form->node_selector->count == 0 &&
-	                 spec->form->required == NULL};
+	                                 spec->template->tolerations),
+		.plain = spec->template->node_selector->count == 0 &&
+	                 spec->template->required == NULL};
 	return rules->wants++;
 }
 
@@ -142,7 +142,7 @@ static bool scope_of(struct fsck_core *core, const struct spec *spec, uint32_t a
 	                           .affinity = row[at].affinity != 0,
 	                           .taints = row[at].taints != 0};
 
-	for (uint32_t i = 0; i < spec->form->spreads.count; i++) {
+	for (uint32_t i = 0; i < spec->template->spreads.count; i++) {
 		uint32_t key;
 
 		if (row[i].hard == 0)
@@ -162,11 +162,11 @@ static bool rule_open(struct fsck_core *core, struct fsck_rule *rule)
 	const struct spec *spec = rule->spec;
 
 	switch (rule->kind) {
-	case RULE_APART:
+	case RULE_ANTI_AFFINITY:
 		return keys_of_terms(core, &spec_anti_affinity(spec)[rule->at], 1);
 	case RULE_AFFINITY:
 		return keys_of_terms(core, spec_affinity(spec),
-		                     spec->form->affinity.count);
+		                     spec->template->affinity.count);
 	case RULE_SPREAD:
 		return scope_of(core, spec, rule->at, &rule->scope);
 	}
@@ -206,7 +206,7 @@ static void key_begin(struct fsck_core *core, const struct spec *spec,
 	key_word(core, (uint64_t)spec->namespace << 32 | (uint32_t)kind);
 }
 
-static void carried(struct fsck_core *core, struct fsck_rule rule, uint32_t bound)
+static void add_carrier(struct fsck_core *core, struct fsck_rule rule, uint32_t bound)
 {
 	struct fsck_rules *rules = &core->rules;
 	uint32_t number = rule_add(core, &rules->key_text, rule);
@@ -230,24 +230,25 @@ static void carried(struct fsck_core *core, struct fsck_rule rule, uint32_t boun
 
 static void carry_apart(struct fsck_core *core, const struct spec *spec, uint32_t bound)
 {
-	for (uint32_t i = 0; i < spec->form->anti_affinity.count; i++) {
-		key_begin(core, spec, RULE_APART);
+	for (uint32_t i = 0; i < spec->template->anti_affinity.count; i++) {
+		key_begin(core, spec, RULE_ANTI_AFFINITY);
 		key_word(core, (uintptr_t)spec_anti_affinity(spec)[i].term);
-		carried(core,
-		        (struct fsck_rule){.kind = RULE_APART, .spec = spec, .at = i},
-		        bound);
+		add_carrier(core,
+		            (struct fsck_rule){
+				    .kind = RULE_ANTI_AFFINITY, .spec = spec, .at = i},
+		            bound);
 	}
 }
 
 static void carry_affinity(struct fsck_core *core, const struct spec *spec,
                            uint32_t bound)
 {
-	if (spec->form->affinity.count == 0)
+	if (spec->template->affinity.count == 0)
 		return;
 	key_begin(core, spec, RULE_AFFINITY);
-	for (uint32_t i = 0; i < spec->form->affinity.count; i++)
+	for (uint32_t i = 0; i < spec->template->affinity.count; i++)
 		key_word(core, (uintptr_t)spec_affinity(spec)[i].term);
-	carried(core, (struct fsck_rule){.kind = RULE_AFFINITY, .spec = spec}, bound);
+	add_carrier(core, (struct fsck_rule){.kind = RULE_AFFINITY, .spec = spec}, bound);
 }
 
 static void key_spread(struct fsck_core *core, const struct spec_spread *row)
@@ -262,20 +263,21 @@ static void carry_spread(struct fsck_core *core, const struct spec *spec, uint32
 {
 	const struct spec_spread *row = spec_spreads(spec);
 
-	for (uint32_t i = 0; i < spec->form->spreads.count; i++) {
+	for (uint32_t i = 0; i < spec->template->spreads.count; i++) {
 		if (row[i].hard == 0)
 			continue;
 		key_begin(core, spec, RULE_SPREAD);
 		key_spread(core, &row[i]);
-		key_word(core, (uintptr_t)spec->form->node_selector);
-		key_word(core, (uintptr_t)spec->form->required);
-		key_word(core, (uintptr_t)spec->form->tolerations);
-		for (uint32_t n = 0; n < spec->form->spreads.count; n++)
+		key_word(core, (uintptr_t)spec->template->node_selector);
+		key_word(core, (uintptr_t)spec->template->required);
+		key_word(core, (uintptr_t)spec->template->tolerations);
+		for (uint32_t n = 0; n < spec->template->spreads.count; n++)
 			if (row[n].hard != 0)
 				key_word(core, row[n].topology_key);
-		carried(core,
-		        (struct fsck_rule){.kind = RULE_SPREAD, .spec = spec, .at = i},
-		        bound);
+		add_carrier(
+			core,
+			(struct fsck_rule){.kind = RULE_SPREAD, .spec = spec, .at = i},
+			bound);
 	}
 }
 
@@ -290,7 +292,7 @@ static int64_t bound_since(const struct fsck_current *at, const struct spec *spe
 	/* No shard wrote it: it was derived from an alloc, some time after. */
 	if (at->state.shard.len == 0)
 		return 0;
-	return spec->form->gang != 0 && at->spec_rev < rev ? at->spec_rev + 1 : rev;
+	return spec->template->gang != 0 && at->spec_rev < rev ? at->spec_rev + 1 : rev;
 }
 
 static uint32_t bound_add(struct fsck_core *core, uint32_t node)
@@ -316,7 +318,7 @@ static uint32_t bound_add(struct fsck_core *core, uint32_t node)
 		.partition = (uint16_t)at->partition,
 		.beside = at->pod.beside,
 		.leaving = at->state.phase == STATE_TERMINATING,
-		.of_gang = spec->form->gang != 0,
+		.of_gang = spec->template->gang != 0,
 		.healthy = at->state.phase == STATE_BOUND &&
 	                   at->state.ask == STATE_ASK_NONE &&
 	                   at->state.ended == STATE_ENDED_NOT,
@@ -329,7 +331,7 @@ static void keep_ports(struct fsck_core *core, const struct spec *spec, uint32_t
 {
 	struct fsck_rules *rules = &core->rules;
 
-	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
+	for (uint32_t i = 0; i < spec->template->ports.count; i++) {
 		const struct spec_port *row = &spec_ports(spec)[i];
 		struct fsck_host_port *port =
 			ROOM(core, rules->port, rules->port_cap, rules->ports);
@@ -366,9 +368,11 @@ void fsck_rules_pod(struct fsck_core *core, uint32_t node)
 
 /* -- the end ----------------------------------------------------------------------- */
 
-static const struct labels *join_labels(struct fsck_core *core,
-                                        const struct labels *labels, uint32_t name,
-                                        const struct identity *beside, uint32_t due)
+static const struct labels *make_promoted_labels(struct fsck_core *core,
+                                                 const struct labels *labels,
+                                                 uint32_t name,
+                                                 const struct identity *beside,
+                                                 uint32_t due)
 {
 	char room[IDENTITY_KEYS][PL_NUM_TEXT_SIZE];
 	struct draft_pairs pairs = {0};
@@ -398,23 +402,23 @@ static const struct labels *join_labels(struct fsck_core *core,
 }
 
 /* Labels that stand beside the class, and that some rule asks for by now. */
-static void join(struct fsck_core *core, struct fsck_bound *bound)
+static void promote_labels(struct fsck_core *core, struct fsck_bound *bound)
 {
 	const struct identity beside = {bound->index, bound->beside};
 	struct strings *strings = &core->model.strings;
 	const struct fsck_look *look = &core->rules.look[bound->look];
 	const struct labels *labels;
-	struct pl_span space, text;
+	struct pl_span namespace, text;
 	uint32_t name = 0, due;
 
-	fsck_split(name_table_get(&core->pods, bound->entry), &space, &text);
+	fsck_split(name_table_get(&core->pods, bound->entry), &namespace, &text);
 	if (strings_add(strings, text, &name) != PL_OK) {
 		fsck_no_memory(core);
 		return;
 	}
-	due = identity_due(&core->model, name, &beside);
+	due = identity_due_labels(&core->model, name, &beside);
 	if (due != 0) {
-		labels = join_labels(core, look->labels, name, &beside, due);
+		labels = make_promoted_labels(core, look->labels, name, &beside, due);
 		if (labels != NULL)
 			bound->look = look_of(core, look->namespace, labels);
 		model_unref(&core->model, MODEL_LABELS, labels);
@@ -422,18 +426,18 @@ static void join(struct fsck_core *core, struct fsck_bound *bound)
 	strings_unref(strings, name);
 }
 
-static void join_all(struct fsck_core *core)
+static void promote_all_labels(struct fsck_core *core)
 {
 	for (uint32_t i = 0; i < core->rules.bounds && core->code == PL_OK; i++) {
 		if (core->rules.bound[i].beside == 0)
 			continue;
 		pl_arena_reset(&core->scratch);
-		join(core, &core->rules.bound[i]);
+		promote_labels(core, &core->rules.bound[i]);
 	}
 }
 
 /* Pods by how they look, and by the rules that they carry. */
-static bool sort(struct fsck_core *core)
+static bool sort_pods(struct fsck_core *core)
 {
 	struct fsck_rules *rules = &core->rules;
 	uint32_t at = 0;
@@ -470,10 +474,10 @@ static bool sort(struct fsck_core *core)
 	return true;
 }
 
-static void say_skipped(struct fsck_core *core)
+static void report_skipped(struct fsck_core *core)
 {
 	if (core->rules.skipped > 0)
-		fsck_tell(
+		fsck_report(
 			core, FSCK_RULES_SKIPPED, PL_SPAN_LIT("/schedules/"),
 			(struct pl_span){0},
 			"%u rules: pods name more than %d topology keys, or spread over "
@@ -485,12 +489,12 @@ void fsck_end_rules(struct fsck_core *core)
 {
 	struct fsck_rules *rules = &core->rules;
 
-	say_skipped(core);
+	report_skipped(core);
 	fsck_judge_ports(core);
 	if ((rules->carries == 0 && rules->budgets == 0) || core->code != PL_OK)
 		return;
-	join_all(core);
-	if (core->code != PL_OK || !sort(core) || !fsck_finder_open(core))
+	promote_all_labels(core);
+	if (core->code != PL_OK || !sort_pods(core) || !fsck_finder_open(core))
 		return;
 	for (uint32_t i = 0; i < rules->rules && core->code == PL_OK; i++) {
 		pl_arena_reset(&core->scratch);
@@ -501,7 +505,7 @@ void fsck_end_rules(struct fsck_core *core)
 		fsck_judge_budget(core, i);
 }
 
-static void give_back(struct fsck_rules *rules, struct model *model)
+static void release_refs(struct fsck_rules *rules, struct model *model)
 {
 	struct strings *strings = &model->strings;
 
@@ -533,7 +537,7 @@ void fsck_rules_done(struct fsck_core *core)
 	struct fsck_rules *rules = &core->rules;
 
 	fsck_finder_done(core);
-	give_back(rules, &core->model);
+	release_refs(rules, &core->model);
 	name_table_done(&rules->look_at);
 	name_table_done(&rules->want_at);
 	name_table_done(&rules->rule_at);

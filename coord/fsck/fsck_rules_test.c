@@ -100,7 +100,7 @@ static void up_empty(void)
 static void settles(enum fsck_code code, unsigned count)
 {
 	check();
-	mend(false);
+	repair(false);
 	check();
 	r.total -= r.found[FSCK_TERM_LATER];
 	if (r.found[code] != count || r.total != count)
@@ -156,7 +156,7 @@ T_CASE(apart_on_one_host)
 }
 
 /* As nodes of two clusters may be. */
-T_CASE(nodes_that_are_called_alike_are_two_hosts)
+T_CASE(nodes_of_one_name_in_two_clusters_are_two_hosts)
 {
 	up_empty();
 	put_hosted("n-1", "n-0", "a", "");

@@ -7,7 +7,7 @@
 
 #include "coord/fsck/fsck_int.h"
 
-struct tally {
+struct spread_tally {
 	struct fsck_core *core;
 	const struct fsck_rule *rule;
 	const struct spec_spread *row;
@@ -15,7 +15,7 @@ struct tally {
 	uint32_t pod;  /* such a carrier */
 };
 
-static bool is_counted(const struct tally *tally, uint32_t node)
+static bool is_counted(const struct spread_tally *tally, uint32_t node)
 {
 	const struct fsck_rules *rules = &tally->core->rules;
 
@@ -23,7 +23,7 @@ static bool is_counted(const struct tally *tally, uint32_t node)
 	       (rules->counted[node] >> tally->rule->scope & 1) != 0;
 }
 
-static void add_pod(struct tally *tally, const struct fsck_bound *bound)
+static void add_pod(struct spread_tally *tally, const struct fsck_bound *bound)
 {
 	struct fsck_domain *domain;
 	uint32_t at;
@@ -36,7 +36,7 @@ static void add_pod(struct tally *tally, const struct fsck_bound *bound)
 	domain->pods++;
 }
 
-static void add_pods(struct tally *tally)
+static void add_pods(struct spread_tally *tally)
 {
 	const struct fsck_rules *rules = &tally->core->rules;
 
@@ -48,7 +48,7 @@ static void add_pods(struct tally *tally)
 	}
 }
 
-static void find_worst(struct tally *tally)
+static void find_worst(struct spread_tally *tally)
 {
 	struct fsck_core *core = tally->core;
 	const struct fsck_rules *rules = &core->rules;
@@ -106,29 +106,29 @@ static uint32_t least_of(const struct fsck_finder *finder, uint32_t domains)
 	return seen < domains ? 0 : least;
 }
 
-static void tell(const struct tally *tally, uint32_t least)
+static void report_skew(const struct spread_tally *tally, uint32_t least)
 {
 	const struct fsck_core *core = tally->core;
 	const struct fsck_bound *bound = &core->rules.bound[tally->pod];
 	struct keys_text text;
 
-	fsck_tell(tally->core, FSCK_RULES_SPREAD,
-	          fsck_key(&text, KEYS_STATE, bound->partition,
-	                   name_table_get(&core->pods, bound->entry)),
-	          (struct pl_span){0},
-	          "%" PRIu32 " in its " PL_SPAN_FMT " " PL_SPAN_FMT ", %" PRIu32
-	          " where they are fewest: more than %" PRId32 " apart now",
-	          tally->most,
-	          PL_SPAN_ARG(model_text(&core->model, tally->row->topology_key)),
-	          PL_SPAN_ARG(
-			  fsck_domain_text(core, bound->node, tally->row->topology_key)),
-	          least, tally->row->max_skew);
+	fsck_report(tally->core, FSCK_RULES_SPREAD,
+	            fsck_key(&text, KEYS_STATE, bound->partition,
+	                     name_table_get(&core->pods, bound->entry)),
+	            (struct pl_span){0},
+	            "%" PRIu32 " in its " PL_SPAN_FMT " " PL_SPAN_FMT ", %" PRIu32
+	            " where they are fewest: more than %" PRId32 " apart now",
+	            tally->most,
+	            PL_SPAN_ARG(model_text(&core->model, tally->row->topology_key)),
+	            PL_SPAN_ARG(fsck_domain_text(core, bound->node,
+	                                         tally->row->topology_key)),
+	            least, tally->row->max_skew);
 }
 
 void fsck_judge_spread(struct fsck_core *core, uint32_t number)
 {
 	const struct fsck_rule *rule = &core->rules.rule[number];
-	struct tally tally = {
+	struct spread_tally tally = {
 		.core = core, .rule = rule, .row = &spec_spreads(rule->spec)[rule->at]};
 	uint32_t domains = domains_of(core, rule->scope, tally.row->topology_key), least;
 
@@ -144,5 +144,5 @@ void fsck_judge_spread(struct fsck_core *core, uint32_t number)
 	if (tally.row->min_domains > 0 && domains < (uint32_t)tally.row->min_domains)
 		least = 0;
 	if (tally.most > 0 && (int64_t)tally.most - least > (int64_t)tally.row->max_skew)
-		tell(&tally, least);
+		report_skew(&tally, least);
 }

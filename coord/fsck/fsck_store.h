@@ -5,7 +5,7 @@
 #ifndef COORD_FSCK_FSCK_STORE_H
 #define COORD_FSCK_FSCK_STORE_H
 
-#include "shardsched/ledger/home.h"
+#include "shardsched/records/pod_location.h"
 #include "store/keys/partition.h"
 #include "store/kv/faulty.h"
 #include "store/memkv/kit.h"
@@ -26,11 +26,11 @@ static inline uint32_t node_partition(const char *name)
 	return out;
 }
 
-static inline uint32_t pod_partition(const char *space, const char *name)
+static inline uint32_t pod_partition(const char *namespace, const char *name)
 {
 	uint32_t out;
 
-	T_OK(partition_of_pod(pl_span_str(space), pl_span_str(name), PARTITIONS, &out,
+	T_OK(partition_of_pod(pl_span_str(namespace), pl_span_str(name), PARTITIONS, &out,
 	                      NULL),
 	     NULL);
 	return out;
@@ -56,10 +56,10 @@ static inline const char *node_key(enum keys_kind kind, const char *name)
 	return key_in(kind, node_partition(name), "east", name);
 }
 
-static inline const char *pod_key(enum keys_kind kind, const char *space,
+static inline const char *pod_key(enum keys_kind kind, const char *namespace,
                                   const char *name)
 {
-	return key_in(kind, pod_partition(space, name), space, name);
+	return key_in(kind, pod_partition(namespace, name), namespace, name);
 }
 
 static inline void drop(const char *key)
@@ -87,7 +87,8 @@ static inline void put_node(const char *name, unsigned cpu)
 	put_shape();
 }
 
-static inline const char *spec_of(const char *space, const char *name, const char *more)
+static inline const char *spec_of(const char *namespace, const char *name,
+                                  const char *more)
 {
 	static char json[TEXT_SIZE];
 
@@ -95,7 +96,7 @@ static inline const char *spec_of(const char *space, const char *name, const cha
 	               "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\"%s},\"spec\":{"
 	               "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"
 	               "\"requests\":{\"cpu\":\"500m\",\"memory\":\"64Mi\"}}}]}}",
-	               space, name, more);
+	               namespace, name, more);
 	return json;
 }
 
@@ -116,9 +117,9 @@ static inline const char *state_of(const char *phase, const char *node, const ch
 	return json;
 }
 
-static inline void put_state(const char *space, const char *name, const char *json)
+static inline void put_state(const char *namespace, const char *name, const char *json)
 {
-	(void)kit_put(&kit, pod_key(KEYS_STATE, space, name), json);
+	(void)kit_put(&kit, pod_key(KEYS_STATE, namespace, name), json);
 }
 
 static inline void put_bound(const char *name, const char *node)
@@ -161,14 +162,15 @@ static inline const char *gang_pod(void)
 	}
 }
 
-static inline const char *listed(const char *space, const char *name, uint32_t partition)
+static inline const char *listed(const char *namespace, const char *name,
+                                 uint32_t partition)
 {
 	static char text[4][100];
 	static unsigned at;
 
 	at = (at + 1) % 4;
 	(void)snprintf(text[at], sizeof text[at], "\"%04u\":{\"%s\":[\"%s\"]}", partition,
-	               space, name);
+	               namespace, name);
 	return text[at];
 }
 
@@ -198,12 +200,12 @@ static inline void put_alloc_two(void)
 }
 
 /* The record of a gang that is being placed on that node. */
-static inline void put_gang_as(const char *phase, const char *space, const char *name,
+static inline void put_gang_as(const char *phase, const char *namespace, const char *name,
                                const char *node)
 {
 	char key[100], json[300];
 
-	(void)snprintf(key, sizeof key, "/gangs/%s/%s", space, name);
+	(void)snprintf(key, sizeof key, "/gangs/%s/%s", namespace, name);
 	(void)snprintf(json, sizeof json,
 	               "{\"v\":1,\"phase\":\"%s\",\"shard\":\"s\",\"epoch\":\"1\","
 	               "\"until\":\"2026-11-21T09:00:00.000Z\",\"nodes\":[{\"at\":1,"
@@ -212,9 +214,9 @@ static inline void put_gang_as(const char *phase, const char *space, const char 
 	(void)kit_put(&kit, key, json);
 }
 
-static inline void put_gang(const char *space, const char *name, const char *node)
+static inline void put_gang(const char *namespace, const char *name, const char *node)
 {
-	put_gang_as("reserving", space, name, node);
+	put_gang_as("reserving", namespace, name, node);
 }
 
 static inline void put_pointer(void)
@@ -234,7 +236,7 @@ static inline void up_over(const struct faulty_rule *rules, size_t count)
 		T_OK(faulty_open(kit.kv, t_seed(), rules, count, &kit.kv, &kit.err),
 		     &kit.err);
 	if (count > 0)
-		faulty_calm(kit.kv, true);
+		faulty_pause(kit.kv, true);
 	(void)kit_put(&kit, "/partitions/0003/owner", "{\"v\":1,\"shard\":\"s\"}");
 	put_node("n-0", 4);
 	put_node("n-1", 4);

@@ -15,8 +15,8 @@ T_CASE(a_store_that_is_right_is_clean)
 	T_EQ(counts->bound, 3);
 	T_EQ(counts->pointers, 1);
 	T_TRUE(r.pages > 4);
-	mend(false);
-	T_EQ(m.count[MEND_DONE] + m.count[MEND_RIGHT] + m.count[MEND_REFUSED], 0);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE] + m.count[REPAIR_RIGHT] + m.count[REPAIR_REFUSED], 0);
 	/* Nothing is left of the pin. */
 	T_EQ(kit_get_at(&kit, kv_prefix(PL_SPAN_LIT("/pins/")), 0), PL_OK);
 	T_EQ(kit.result.get.count, 0);
@@ -28,7 +28,7 @@ T_CASE(key_garbled)
 	up();
 	(void)kit_put(&kit, "/nodes/7/east/n", "{}");
 	(void)kit_put(&kit, "/schedules/0001/web/a/what", "{}");
-	finds(FSCK_KEY_GARBLED, 2);
+	finds(FSCK_KEY_MALFORMED, 2);
 	mends_not();
 }
 
@@ -47,7 +47,7 @@ T_CASE(keys_that_are_in_no_partition)
 	had = fsck_core_counts(fsck_core(fsck))->records;
 	for (unsigned i = 0; i < KEYS; i++)
 		(void)kit_put(&kit, keys[i], "{}");
-	finds(FSCK_KEY_GARBLED, KEYS);
+	finds(FSCK_KEY_MALFORMED, KEYS);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->records, had + KEYS);
 	mends_not();
 }
@@ -56,7 +56,7 @@ T_CASE(owner_garbled)
 {
 	up();
 	(void)kit_put(&kit, "/partitions/0004/owner", "east");
-	finds(FSCK_OWNER_GARBLED, 1);
+	finds(FSCK_OWNER_MALFORMED, 1);
 	mends_not();
 }
 
@@ -84,11 +84,11 @@ T_CASE(answers_that_are_lost_change_nothing)
 
 	up_over(rules, sizeof rules / sizeof rules[0]);
 	break_much();
-	faulty_calm(kit.kv, false);
+	faulty_pause(kit.kv, false);
 	check();
-	mend(false);
-	faulty_calm(kit.kv, true);
-	T_EQ(m.count[MEND_DONE], 4);
+	repair(false);
+	faulty_pause(kit.kv, true);
+	T_EQ(m.count[REPAIR_DONE], 4);
 	clean();
 	down();
 }
@@ -108,10 +108,10 @@ T_CASE(what_changed_meanwhile_is_read_again)
 		up_over(rules, 1);
 		put_state("web", "c", state_of("Bound", "n-2", "1"));
 		check();
-		faulty_calm(kit.kv, false);
-		T_OK(mend_start(false), &kit.err);
+		faulty_pause(kit.kv, false);
+		T_OK(repair_start(false), &kit.err);
 		kit_run(&kit, kit.now_ms + at % 40);
-		faulty_calm(kit.kv, true);
+		faulty_pause(kit.kv, true);
 		put_state("web", "c", state_of("Pending", NULL, "1"));
 		if (both)
 			(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"),
@@ -131,11 +131,11 @@ T_CASE(a_store_that_is_away_ends_it)
 		{.what = FAULTY_REFUSE, .per_mille = 1000, .code = PL_UNAVAIL}};
 
 	up_over(rules, 1);
-	faulty_calm(kit.kv, false);
+	faulty_pause(kit.kv, false);
 	T_OK(start(), &kit.err);
 	run_until(&r.over);
 	T_TRUE(r.err.code != PL_OK);
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	down();
 }
 
@@ -162,7 +162,7 @@ T_CASE(without_memory_it_ends)
 		code = start();
 		if (code == PL_OK)
 			run_until(&r.over);
-		if (code == PL_OK && r.err.code == PL_OK && mend_start(true) == PL_OK)
+		if (code == PL_OK && r.err.code == PL_OK && repair_start(true) == PL_OK)
 			run_until(&m.over);
 		fired = pl_fault_fired(PL_FAULT_ALLOC);
 		pl_fault_reset();
@@ -172,6 +172,6 @@ T_CASE(without_memory_it_ends)
 		if (!fired)
 			break;
 	}
-	T_EQ(m.count[MEND_WOULD], 4);
+	T_EQ(m.count[REPAIR_WOULD], 4);
 	down();
 }

@@ -3,11 +3,11 @@
 #include "shardsched/model/parse.h"
 
 enum pl_code term_check(struct model *model, struct pl_arena *arena,
-                        const struct registry_term *term, struct pl_span scope,
-                        struct pl_span *space, struct pl_err *err)
+                        const struct rule_registry_term *term, struct pl_span scope,
+                        struct pl_span *namespace, struct pl_err *err)
 {
 	struct parse parse = {.model = model, .arena = arena};
-	struct group_terms terms = {0};
+	struct rule_terms terms = {0};
 	struct pod pod = {0};
 	enum pl_code code = pod_parse(&parse, term->pod, &pod, err);
 	struct pl_span own = {0};
@@ -16,7 +16,7 @@ enum pl_code term_check(struct model *model, struct pl_arena *arena,
 		own = pl_arena_dup(arena, model_text(model, pod.spec->namespace));
 		code = own.at == NULL
 		               ? pl_err_set(err, PL_NOMEM, "read a term")
-		               : group_terms_of(model, pod.spec, arena, &terms, err);
+		               : rule_terms_of(model, pod.spec, arena, &terms, err);
 	}
 	if (code == PL_OK && (terms.count != 1 || terms.term[0].kind != term->kind ||
 	                      !pl_span_eq(pl_span_str(terms.term[0].id), term->id) ||
@@ -24,6 +24,6 @@ enum pl_code term_check(struct model *model, struct pl_arena *arena,
 	                      (scope.len != 0 && !pl_span_eq(own, scope))))
 		code = pl_err_set(err, PL_INVALID, "it is not what its pod carries");
 	pod_drop(model, &pod);
-	*space = own;
+	*namespace = own;
 	return code;
 }

@@ -2,13 +2,13 @@
 #ifndef COORD_FSCK_TERM_CHECK_H
 #define COORD_FSCK_TERM_CHECK_H
 
-#include "shardsched/ledger/registry.h"
+#include "shardsched/records/rule_registry.h"
 
 /* scope: the registry's namespace, empty for the global one. *space: that of the term's
  * carriers, in the arena. PL_INVALID and others, with the reason: it is not; PL_NOMEM. */
 PL_NODISCARD enum pl_code term_check(struct model *model, struct pl_arena *arena,
-                                     const struct registry_term *term,
-                                     struct pl_span scope, struct pl_span *space,
+                                     const struct rule_registry_term *term,
+                                     struct pl_span scope, struct pl_span *namespace,
                                      struct pl_err *err);
 
 #endif

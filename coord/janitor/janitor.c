@@ -11,7 +11,7 @@ void janitor_rearm(struct janitor *j)
 
 	if (j->ending)
 		at = pl_list_empty(&j->calls) ? now : UINT64_MAX;
-	else if (j->failed[JANITOR_PACE] || j->failed[JANITOR_SWEEP])
+	else if (j->failed[JANITOR_COMPACTION] || j->failed[JANITOR_SWEEP])
 		at = now;
 	if (at == UINT64_MAX)
 		pl_timer_stop(&j->timer);
@@ -19,20 +19,20 @@ void janitor_rearm(struct janitor *j)
 		pl_timer_set(&j->timer, at);
 }
 
-static void finish(struct janitor *j)
+static void janitor_finish(struct janitor *j)
 {
 	static const struct janitor_note stopped = {.what = JANITOR_STOPPED};
 	janitor_fn *fn = j->fn;
 	void *ctx = j->ctx;
 
 	pl_timer_done(&j->timer);
-	page_done(&j->page);
+	sweep_page_done(&j->page);
 	free(j);
 	fn(ctx, &stopped);
 }
 
-static void tell(struct janitor *j, enum janitor_what what, int64_t revision,
-                 struct pl_span key, const struct pl_err *err)
+static void report_note(struct janitor *j, enum janitor_what what, int64_t revision,
+                        struct pl_span key, const struct pl_err *err)
 {
 	struct janitor_note note = {
 		.what = what, .revision = revision, .key = key, .err = err};
@@ -40,7 +40,7 @@ static void tell(struct janitor *j, enum janitor_what what, int64_t revision,
 	j->fn(j->ctx, &note);
 }
 
-static void tell_removed(struct janitor *j, const struct janitor_action *action)
+static void report_removed(struct janitor *j, const struct janitor_action *action)
 {
 	static const struct {
 		enum pl_code code;
@@ -55,10 +55,10 @@ static void tell_removed(struct janitor *j, const struct janitor_action *action)
 	struct pl_err why;
 
 	pl_err_set(&why, whys[action->why].code, "%s", whys[action->why].text);
-	tell(j, JANITOR_REMOVED, 0, keys_span(&key), &why);
+	report_note(j, JANITOR_REMOVED, 0, keys_span(&key), &why);
 }
 
-static void tell_trouble(struct janitor *j, enum pl_code code)
+static void report_trouble(struct janitor *j, enum pl_code code)
 {
 	struct pl_err err = {.code = code, .cause = code};
 
@@ -66,19 +66,19 @@ static void tell_trouble(struct janitor *j, enum pl_code code)
 		err = *j->err;
 	else
 		pl_err_set(&err, code, "janitor: %s", pl_code_name(code));
-	tell(j, JANITOR_TROUBLE, 0, pl_span(NULL, 0), &err);
+	report_note(j, JANITOR_TROUBLE, 0, pl_span(NULL, 0), &err);
 }
 
-static void tell_crowded(struct janitor *j)
+static void report_too_many_pins(struct janitor *j)
 {
 	struct pl_err err;
 
 	pl_err_set(&err, PL_LIMIT, "more than %d pins: nothing is compacted",
 	           JANITOR_PINS_MAX);
-	tell(j, JANITOR_TROUBLE, 0, pl_span(NULL, 0), &err);
+	report_note(j, JANITOR_TROUBLE, 0, pl_span(NULL, 0), &err);
 }
 
-static void perform(struct janitor *j, const struct janitor_action *action)
+static void perform_action(struct janitor *j, const struct janitor_action *action)
 {
 	switch (action->type) {
 	case JANITOR_DO_LOOK:
@@ -87,31 +87,33 @@ static void perform(struct janitor *j, const struct janitor_action *action)
 	case JANITOR_DO_REMOVE:
 		janitor_request(j, action);
 		break;
-	case JANITOR_TELL_COMPACTED:
-		tell(j, JANITOR_COMPACTED, action->revision, pl_span(NULL, 0), NULL);
+	case JANITOR_REPORT_COMPACTED:
+		report_note(j, JANITOR_COMPACTED, action->revision, pl_span(NULL, 0),
+		            NULL);
 		break;
-	case JANITOR_TELL_HELD:
-		tell(j, JANITOR_HELD, action->revision, j->pins[action->item].key, NULL);
+	case JANITOR_REPORT_HELD:
+		report_note(j, JANITOR_HELD, action->revision, j->pins[action->item].key,
+		            NULL);
 		break;
-	case JANITOR_TELL_CROWDED:
-		tell_crowded(j);
+	case JANITOR_REPORT_TOO_MANY_PINS:
+		report_too_many_pins(j);
 		break;
-	case JANITOR_TELL_REMOVED:
-		tell_removed(j, action);
+	case JANITOR_REPORT_REMOVED:
+		report_removed(j, action);
 		break;
-	case JANITOR_TELL_TROUBLE:
-		tell_trouble(j, action->code);
+	case JANITOR_REPORT_TROUBLE:
+		report_trouble(j, action->code);
 		break;
 	}
 }
 
-static void step(struct janitor *j, const struct janitor_event *event)
+static void step_core(struct janitor *j, const struct janitor_event *event)
 {
 	struct janitor_actions actions;
 
 	janitor_step(&j->core, event, &actions);
 	for (unsigned i = 0; i < actions.count && !j->ending; i++)
-		perform(j, &actions.item[i]);
+		perform_action(j, &actions.item[i]);
 }
 
 /* The clock is heard before anything else. */
@@ -121,10 +123,10 @@ void janitor_feed(struct janitor *j, struct janitor_event event)
 
 	event.now_ms = now;
 	if (event.type != JANITOR_EV_TIMEOUT && janitor_deadline_ms(&j->core) <= now)
-		step(j,
-		     &(struct janitor_event){.type = JANITOR_EV_TIMEOUT, .now_ms = now});
+		step_core(j, &(struct janitor_event){.type = JANITOR_EV_TIMEOUT,
+		                                     .now_ms = now});
 	if (!j->ending)
-		step(j, &event);
+		step_core(j, &event);
 	j->err = NULL;
 	j->pins = NULL;
 }
@@ -134,7 +136,7 @@ static void on_timer(void *ctx)
 	struct janitor *j = ctx;
 
 	if (j->ending) {
-		finish(j);
+		janitor_finish(j);
 		return;
 	}
 	if (!janitor_failure(j))
@@ -169,7 +171,7 @@ enum pl_code janitor_open(struct kv *kv, const struct elect *elect, uint64_t see
 	config_default(CONFIG_COORD, &value);
 	tune = tune_of(&value.coord);
 	janitor_core_init(&j->core, &tune, CONFIG_NAME_COUNT, seed);
-	page_init(&j->page);
+	sweep_page_init(&j->page);
 	pl_list_init(&j->calls);
 	j->kv = kv;
 	j->elect = elect;
@@ -180,7 +182,7 @@ enum pl_code janitor_open(struct kv *kv, const struct elect *elect, uint64_t see
 }
 
 /* These three tell nothing: what follows from them waits for the timer. */
-static void change(struct janitor *j, struct janitor_event event)
+static void feed_change(struct janitor *j, struct janitor_event event)
 {
 	if (j->ending)
 		return;
@@ -190,18 +192,19 @@ static void change(struct janitor *j, struct janitor_event event)
 
 void janitor_config(struct janitor *j, const struct config_coord *coord)
 {
-	change(j,
-	       (struct janitor_event){.type = JANITOR_EV_TUNE, .tune = tune_of(coord)});
+	feed_change(j, (struct janitor_event){.type = JANITOR_EV_TUNE,
+	                                      .tune = tune_of(coord)});
 }
 
 void janitor_lead(struct janitor *j, bool leading)
 {
-	change(j, (struct janitor_event){.type = JANITOR_EV_LEAD, .leading = leading});
+	feed_change(j,
+	            (struct janitor_event){.type = JANITOR_EV_LEAD, .leading = leading});
 }
 
 void janitor_rewound(struct janitor *j)
 {
-	change(j, (struct janitor_event){.type = JANITOR_EV_REWOUND});
+	feed_change(j, (struct janitor_event){.type = JANITOR_EV_REWOUND});
 }
 
 void janitor_stop(struct janitor *j)

@@ -18,13 +18,13 @@ struct janitor_action *janitor_emit(struct janitor_actions *actions,
 static void core_check(const struct janitor_core *core)
 {
 	PL_ASSERT(core->leading == (core->elected && core->tune.enabled));
-	pace_check(core);
+	compaction_check(core);
 	sweep_check(core);
 }
 
-static void start(struct janitor_core *core, uint64_t now_ms)
+static void start_work(struct janitor_core *core, uint64_t now_ms)
 {
-	pace_start(core, now_ms);
+	compaction_start(core, now_ms);
 	sweep_start(core, now_ms);
 }
 
@@ -33,7 +33,7 @@ static void on_change(struct janitor_core *core, uint64_t now_ms)
 	bool leading = core->elected && core->tune.enabled;
 
 	if (leading != core->leading)
-		start(core, now_ms);
+		start_work(core, now_ms);
 	core->leading = leading;
 	if (leading)
 		sweep_tune(core, now_ms);
@@ -44,8 +44,8 @@ static void on_answer(struct janitor_core *core, const struct janitor_event *eve
 {
 	if (event->seq == 0)
 		return;
-	if (event->seq == core->pace.seq)
-		pace_event(core, event, actions);
+	if (event->seq == core->compaction.seq)
+		compaction_event(core, event, actions);
 	else if (event->seq == core->sweep.seq)
 		sweep_event(core, event, actions);
 	/* else to a question that we have given up */
@@ -56,8 +56,8 @@ static void on_timeout(struct janitor_core *core, uint64_t now_ms,
 {
 	if (!core->leading)
 		return;
-	if (now_ms >= pace_deadline_ms(core))
-		pace_timeout(core, actions);
+	if (now_ms >= compaction_deadline_ms(core))
+		compaction_timeout(core, actions);
 	if (now_ms >= sweep_deadline_ms(core))
 		sweep_timeout(core, actions);
 }
@@ -88,7 +88,7 @@ void janitor_step(struct janitor_core *core, const struct janitor_event *event,
 		on_change(core, event->now_ms);
 		break;
 	case JANITOR_EV_REWOUND:
-		start(core, event->now_ms);
+		start_work(core, event->now_ms);
 		break;
 	case JANITOR_EV_TIMEOUT:
 		on_timeout(core, event->now_ms, actions);
@@ -106,9 +106,10 @@ void janitor_step(struct janitor_core *core, const struct janitor_event *event,
 
 uint64_t janitor_deadline_ms(const struct janitor_core *core)
 {
-	uint64_t pace = pace_deadline_ms(core), sweep = sweep_deadline_ms(core);
+	uint64_t compaction = compaction_deadline_ms(core),
+		 sweep = sweep_deadline_ms(core);
 
 	if (!core->leading)
 		return UINT64_MAX;
-	return pace < sweep ? pace : sweep;
+	return compaction < sweep ? compaction : sweep;
 }

@@ -127,11 +127,11 @@ enum janitor_action_type {
 	JANITOR_DO_PAGE,    /* seq, stage, config, next: the one behind the last */
 	JANITOR_DO_REMOVE,  /* seq, item of the last page */
 	/* To be told to the user: */
-	JANITOR_TELL_COMPACTED, /* revision */
-	JANITOR_TELL_HELD,      /* revision; item: which of the pins */
-	JANITOR_TELL_CROWDED,   /* more pins than can be looked at: nothing compacted */
-	JANITOR_TELL_REMOVED,   /* item, why */
-	JANITOR_TELL_TROUBLE,   /* code */
+	JANITOR_REPORT_COMPACTED,     /* revision */
+	JANITOR_REPORT_HELD,          /* revision; item: which of the pins */
+	JANITOR_REPORT_TOO_MANY_PINS, /* more pins than can be looked at: nothing compacted */
+	JANITOR_REPORT_REMOVED,       /* item, why */
+	JANITOR_REPORT_TROUBLE,       /* code */
 };
 
 struct janitor_action {
@@ -172,7 +172,7 @@ struct janitor_sample {
 };
 
 /* Compaction. */
-struct janitor_pace {
+struct janitor_compaction {
 	struct janitor_sample samples[JANITOR_SAMPLES]; /* a ring */
 	size_t sample_count, sample_next;
 	uint64_t bytes, grown; /* at the last look */
@@ -185,11 +185,11 @@ struct janitor_pace {
 	uint64_t revision_ms;
 	int64_t compacted; /* as far as we know */
 	uint64_t compacted_ms;
-	int64_t target; /* in flight */
-	int64_t held;   /* the pin that was told last */
-	bool crowded;   /* that was told */
-	bool full;      /* at the last look: it takes no writes */
-	uint32_t seq;   /* in flight; 0: nothing */
+	int64_t target;       /* in flight */
+	int64_t held;         /* the pin that was told last */
+	bool pins_overflowed; /* that was told */
+	bool full;            /* at the last look: it takes no writes */
+	uint32_t seq;         /* in flight; 0: nothing */
 	uint64_t look_ms;
 };
 
@@ -216,7 +216,7 @@ struct janitor_core {
 	uint32_t configs;  /* there are */
 	struct pl_rng rng; /* so that federations on one store do not sweep in step */
 	uint32_t seq;      /* of the last request */
-	struct janitor_pace pace;
+	struct janitor_compaction compaction;
 	struct janitor_sweep sweep;
 };
 

@@ -45,19 +45,19 @@ static void say_action(const struct janitor_action *a)
 	case JANITOR_DO_REMOVE:
 		SAY("remove #%u item %zu\n", a->seq, a->item);
 		break;
-	case JANITOR_TELL_COMPACTED:
+	case JANITOR_REPORT_COMPACTED:
 		SAY("COMPACTED to %" PRId64 "\n", a->revision);
 		break;
-	case JANITOR_TELL_HELD:
+	case JANITOR_REPORT_HELD:
 		SAY("HELD at %" PRId64 " by pin %zu\n", a->revision, a->item);
 		break;
-	case JANITOR_TELL_CROWDED:
+	case JANITOR_REPORT_TOO_MANY_PINS:
 		SAY("CROWDED\n");
 		break;
-	case JANITOR_TELL_REMOVED:
+	case JANITOR_REPORT_REMOVED:
 		SAY("REMOVED item %zu: %s\n", a->item, why_names[a->why]);
 		break;
-	case JANITOR_TELL_TROUBLE:
+	case JANITOR_REPORT_TROUBLE:
 		SAY("trouble (%s)\n", pl_code_name(a->code));
 		break;
 	}
@@ -113,7 +113,7 @@ static void looked_with(int64_t revision, const int64_t *pins, size_t count)
 	               count);
 	now += 5;
 	tell(text, (struct janitor_event){.type = JANITOR_EV_LOOKED,
-	                                  .seq = core.pace.seq,
+	                                  .seq = core.compaction.seq,
 	                                  .revision = revision,
 	                                  .pins = pins,
 	                                  .pin_count = count});
@@ -122,8 +122,8 @@ static void looked_with(int64_t revision, const int64_t *pins, size_t count)
 static void compacted(void)
 {
 	now += 10;
-	tell("compacted",
-	     (struct janitor_event){.type = JANITOR_EV_COMPACTED, .seq = core.pace.seq});
+	tell("compacted", (struct janitor_event){.type = JANITOR_EV_COMPACTED,
+	                                         .seq = core.compaction.seq});
 }
 
 static bool did(enum janitor_action_type type)
@@ -144,7 +144,7 @@ static void to_look(void)
 			tell("nothing there",
 			     (struct janitor_event){.type = JANITOR_EV_PAGE,
 			                            .seq = core.sweep.seq});
-	} while (core.pace.seq == 0);
+	} while (core.compaction.seq == 0);
 }
 
 T_CASE(behind_the_writers)
@@ -152,7 +152,7 @@ T_CASE(behind_the_writers)
 	begin(0);
 	due();
 	looked_with(5000, NULL, 0);
-	T_EQ(core.pace.target, 4000);
+	T_EQ(core.compaction.target, 4000);
 	compacted();
 	to_look();
 	looked_with(5099, NULL, 0);
@@ -162,9 +162,9 @@ T_CASE(behind_the_writers)
 	T_TRUE(did(JANITOR_DO_COMPACT));
 	now += 10;
 	tell("somebody had", (struct janitor_event){.type = JANITOR_EV_FAILED,
-	                                            .seq = core.pace.seq,
+	                                            .seq = core.compaction.seq,
 	                                            .code = PL_COMPACTED});
-	T_EQ(core.pace.compacted, 4100);
+	T_EQ(core.compaction.compacted, 4100);
 	to_look();
 	looked_with(5110, NULL, 0);
 	t_golden("janitor/behind_the_writers.txt", story);
@@ -175,14 +175,14 @@ T_CASE(behind_the_writers)
 		T_TRUE(now < 35000);
 	}
 	T_TRUE(now >= 30000);
-	T_EQ(core.pace.target, 4110);
+	T_EQ(core.compaction.target, 4110);
 }
 
 static void looked_at(int64_t revision, uint64_t bytes)
 {
 	now += 5;
 	tell("looked", (struct janitor_event){.type = JANITOR_EV_LOOKED,
-	                                      .seq = core.pace.seq,
+	                                      .seq = core.compaction.seq,
 	                                      .revision = revision,
 	                                      .bytes = bytes});
 }
@@ -206,12 +206,12 @@ T_CASE(few_revisions_may_be_many_bytes)
 	}
 	/* Watchers had their time, and what is younger than that stays. */
 	T_TRUE(now >= begun + JANITOR_YOUNG_MS);
-	T_TRUE(core.pace.target >= 10 && core.pace.target <= revision - 50);
+	T_TRUE(core.compaction.target >= 10 && core.compaction.target <= revision - 50);
 	/* What a compaction frees does not count as less growth. */
 	compacted();
 	bytes = 500000;
 	for (int i = 0; i < 60; i++) {
-		int64_t last = core.pace.compacted;
+		int64_t last = core.compaction.compacted;
 
 		to_look();
 		revision += 5;
@@ -219,13 +219,14 @@ T_CASE(few_revisions_may_be_many_bytes)
 		looked_at(revision, bytes);
 		if (!did(JANITOR_DO_COMPACT))
 			continue;
-		T_TRUE(core.pace.target > last && core.pace.target <= revision - 50);
+		T_TRUE(core.compaction.target > last &&
+		       core.compaction.target <= revision - 50);
 		compacted();
 		bytes = 600000;
 	}
 	/* What may stay are 50 revisions, a step 13; growth beside a compaction is not
 	 * seen. */
-	T_TRUE(core.pace.compacted > revision - 100);
+	T_TRUE(core.compaction.compacted > revision - 100);
 }
 
 /* How many compactions 60 MB of growth take, at 500 kB a look. */
@@ -271,7 +272,7 @@ T_CASE(a_new_leader_waits_a_minute_for_a_large_store)
 	looked_at(revision, bytes);
 	begun = revision;
 	came = now;
-	while (core.pace.compacted < begun) {
+	while (core.compaction.compacted < begun) {
 		T_TRUE(now < came + 75000);
 		if (did(JANITOR_DO_COMPACT)) {
 			T_TRUE(now >= came + 60000);
@@ -289,16 +290,16 @@ T_CASE(a_store_without_room_is_compacted_at_once)
 {
 	begin(0);
 	due();
-	for (unsigned i = 0; core.pace.compacted < 50; i++) {
+	for (unsigned i = 0; core.compaction.compacted < 50; i++) {
 		T_TRUE(i < 60);
 		if (did(JANITOR_DO_COMPACT))
 			compacted();
 		else
 			to_look();
 		now += 5;
-		if (core.pace.seq != 0)
+		if (core.compaction.seq != 0)
 			tell("full", (struct janitor_event){.type = JANITOR_EV_LOOKED,
-			                                    .seq = core.pace.seq,
+			                                    .seq = core.compaction.seq,
 			                                    .revision = 50,
 			                                    .bytes = 90000000,
 			                                    .full = true});
@@ -314,11 +315,11 @@ T_CASE(slow_growth_comes_together_too)
 
 	begin(0);
 	due();
-	for (unsigned i = 0; core.pace.compacted < 150; i++) {
+	for (unsigned i = 0; core.compaction.compacted < 150; i++) {
 		T_TRUE(i < 300);
 		looked_at(revision, bytes);
 		if (did(JANITOR_DO_COMPACT)) {
-			T_TRUE(core.pace.target <= revision - 100);
+			T_TRUE(core.compaction.target <= revision - 100);
 			compacted();
 		}
 		to_look();
@@ -347,12 +348,12 @@ T_CASE(a_pin_holds_and_grows_old)
 	begin(0);
 	due();
 	looked_with(4000, pins + 1, 1);
-	T_EQ(core.pace.target, 3000); /* not that far yet */
+	T_EQ(core.compaction.target, 3000); /* not that far yet */
 	compacted();
 	to_look();
 	looked_with(6000, pins, 2);
-	T_TRUE(did(JANITOR_TELL_HELD));
-	T_EQ(core.pace.target, 3199);
+	T_TRUE(did(JANITOR_REPORT_HELD));
+	T_EQ(core.compaction.target, 3199);
 	compacted();
 	to_look();
 	looked_with(7000, pins, 2);
@@ -361,13 +362,13 @@ T_CASE(a_pin_holds_and_grows_old)
 		to_look();
 		looked_with(7000, pins, 2);
 	}
-	T_EQ(core.pace.target, 4499); /* the second is younger */
+	T_EQ(core.compaction.target, 4499); /* the second is younger */
 	compacted();
 	to_look();
 	looked_with(7000, pins, 1); /* and gone now is what was old */
 	to_look();
 	looked_with(7000, NULL, 0);
-	T_EQ(core.pace.target, 6000);
+	T_EQ(core.compaction.target, 6000);
 	t_golden("janitor/pins.txt", story);
 }
 
@@ -379,24 +380,25 @@ T_CASE(the_faster_the_sooner)
 	due();
 	looked_with(revision, NULL, 0);
 	compacted();
-	T_EQ(core.pace.look_ms, 2005);
+	T_EQ(core.compaction.look_ms, 2005);
 	for (unsigned i = 0; i < 10; i++) {
 		to_look();
-		revision += (int64_t)(now - core.pace.revision_ms) / 5; /* 200 a second */
+		revision += (int64_t)(now - core.compaction.revision_ms) /
+		            5; /* 200 a second */
 		looked_with(revision, NULL, 0);
-		if (core.pace.seq != 0)
+		if (core.compaction.seq != 0)
 			compacted();
 	}
-	T_TRUE(core.pace.look_ms - core.pace.revision_ms < 600);
-	T_TRUE(core.pace.look_ms - core.pace.revision_ms > 400);
+	T_TRUE(core.compaction.look_ms - core.compaction.revision_ms < 600);
+	T_TRUE(core.compaction.look_ms - core.compaction.revision_ms > 400);
 	for (unsigned i = 0; i < 10; i++) {
 		to_look();
-		revision += (int64_t)(now - core.pace.revision_ms) * 100;
+		revision += (int64_t)(now - core.compaction.revision_ms) * 100;
 		looked_with(revision, NULL, 0);
 		T_TRUE(did(JANITOR_DO_COMPACT));
 		compacted();
 	}
-	T_EQ(core.pace.look_ms - core.pace.revision_ms, 250);
+	T_EQ(core.compaction.look_ms - core.compaction.revision_ms, 250);
 }
 
 T_CASE(trouble_and_other_stores)
@@ -406,35 +408,35 @@ T_CASE(trouble_and_other_stores)
 	begin(0);
 	due();
 	tell("no answer", (struct janitor_event){.type = JANITOR_EV_FAILED,
-	                                         .seq = core.pace.seq,
+	                                         .seq = core.compaction.seq,
 	                                         .code = PL_UNAVAIL});
-	T_TRUE(did(JANITOR_TELL_TROUBLE));
+	T_TRUE(did(JANITOR_REPORT_TROUBLE));
 	to_look();
 	looked_with(5000, &pin, 1);
-	T_EQ(core.pace.target, 899);
+	T_EQ(core.compaction.target, 899);
 	now += 10;
 	tell("unknown", (struct janitor_event){.type = JANITOR_EV_FAILED,
-	                                       .seq = core.pace.seq,
+	                                       .seq = core.compaction.seq,
 	                                       .code = PL_UNKNOWN});
-	T_EQ(core.pace.compacted, 0);
+	T_EQ(core.compaction.compacted, 0);
 	to_look();
 	looked_with(5000, &pin, 1);
 	compacted();
-	T_EQ(core.pace.compacted, 899);
+	T_EQ(core.compaction.compacted, 899);
 	to_look();
 	looked_with(1500, NULL, 0); /* revisions ran back */
-	T_EQ(core.pace.target, 500);
+	T_EQ(core.compaction.target, 500);
 	compacted();
 	to_look();
 	now += 5;
 	tell("more pins than one can see",
 	     (struct janitor_event){.type = JANITOR_EV_LOOKED,
-	                            .seq = core.pace.seq,
+	                            .seq = core.compaction.seq,
 	                            .revision = 90000,
 	                            .too_many = true});
-	T_TRUE(did(JANITOR_TELL_CROWDED) && !did(JANITOR_DO_COMPACT));
+	T_TRUE(did(JANITOR_REPORT_TOO_MANY_PINS) && !did(JANITOR_DO_COMPACT));
 	tell("another store", (struct janitor_event){.type = JANITOR_EV_REWOUND});
-	T_EQ(core.pace.compacted, 0);
+	T_EQ(core.compaction.compacted, 0);
 	tell("leads no more", (struct janitor_event){.type = JANITOR_EV_LEAD});
 	T_TRUE(janitor_deadline_ms(&core) == UINT64_MAX);
 }
@@ -446,7 +448,7 @@ T_CASE(late_answers_and_switched_off)
 
 	begin(0);
 	due();
-	seq = core.pace.seq;
+	seq = core.compaction.seq;
 	tell("leads no more", (struct janitor_event){.type = JANITOR_EV_LEAD});
 	tell("a late answer", (struct janitor_event){.type = JANITOR_EV_LOOKED,
 	                                             .seq = seq,
@@ -465,10 +467,10 @@ static void to_page(enum janitor_stage stage, uint32_t config)
 {
 	for (;;) {
 		due();
-		if (core.pace.seq != 0)
+		if (core.compaction.seq != 0)
 			tell("no writes",
 			     (struct janitor_event){.type = JANITOR_EV_LOOKED,
-			                            .seq = core.pace.seq,
+			                            .seq = core.compaction.seq,
 			                            .revision = 10});
 		if (core.sweep.seq == 0)
 			continue;
@@ -519,14 +521,14 @@ T_CASE(a_sweep)
 	T_EQ(actions.item[0].type, JANITOR_DO_REMOVE);
 	T_EQ(actions.item[0].item, 1);
 	removed(true, true);
-	T_EQ(actions.item[0].type, JANITOR_TELL_REMOVED);
+	T_EQ(actions.item[0].type, JANITOR_REPORT_REMOVED);
 	T_EQ(actions.item[1].item, 3);
 	failed(PL_UNKNOWN);
 	due();
 	while (core.sweep.seq == 0)
 		due();
 	removed(false, true); /* by the first try */
-	T_EQ(actions.item[0].type, JANITOR_TELL_REMOVED);
+	T_EQ(actions.item[0].type, JANITOR_REPORT_REMOVED);
 	to_page(JANITOR_OWNERS, 0);
 	T_TRUE(core.sweep.next);
 	page((struct janitor_page){.items = owners, .count = 1});
@@ -534,7 +536,7 @@ T_CASE(a_sweep)
 	to_page(JANITOR_LEADERS, 0);
 	page((struct janitor_page){.items = &leader, .count = 1});
 	removed(false, true); /* by somebody else */
-	T_TRUE(!did(JANITOR_TELL_REMOVED));
+	T_TRUE(!did(JANITOR_REPORT_REMOVED));
 	to_page(JANITOR_DIGESTS, 0);
 	page((struct janitor_page){0});
 	to_page(JANITOR_VERSIONS, 0);
@@ -626,9 +628,9 @@ T_CASE(random_pins)
 			looked_with(revision, pins, count);
 			if (!did(JANITOR_DO_COMPACT))
 				continue;
-			T_TRUE(core.pace.target <= revision - 1000);
+			T_TRUE(core.compaction.target <= revision - 1000);
 			for (size_t p = 0; p < count; p++)
-				T_TRUE(core.pace.target < pins[p] ||
+				T_TRUE(core.compaction.target < pins[p] ||
 				       now - since[p] >= tune.pin_max_ms);
 			compacted();
 		}

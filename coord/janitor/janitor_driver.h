@@ -4,13 +4,13 @@
 
 #include "coord/janitor/janitor.h"
 #include "coord/janitor/janitor_core.h"
-#include "coord/janitor/page.h"
+#include "coord/janitor/sweep_page.h"
 
-enum janitor_part { JANITOR_PACE, JANITOR_SWEEP, JANITOR_PARTS };
+enum janitor_part { JANITOR_COMPACTION, JANITOR_SWEEP, JANITOR_PARTS };
 
 struct janitor {
 	struct janitor_core core;
-	struct page page;
+	struct sweep_page page;
 	struct kv *kv;
 	const struct elect *elect;
 	struct pl_timer timer;

@@ -2,12 +2,12 @@
  * judges the compares of an election as memkv does. */
 #include "coord/janitor/janitor.h"
 #include "coord/janitor/pin.h"
-#include "store/etcd/rig.h"
+#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
 
 enum { KEEP = 100, LEASE = 500 };
 
-static struct rig rig;
+static struct etcd_rig rig;
 static struct elect *elect;
 static struct janitor *janitor;
 static int64_t pinned, want;
@@ -45,7 +45,7 @@ static int64_t writes(unsigned count)
 	int64_t revision = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		revision = rig_put(&rig, "x", "1");
+		revision = etcd_rig_put(&rig, "x", "1");
 	return revision;
 }
 
@@ -54,7 +54,7 @@ static enum pl_code read_at(int64_t revision)
 	struct kv_req req = kv_op_get(kv_key(PL_SPAN_LIT("x")));
 
 	req.get.revision = revision;
-	return rig_call(&rig, &req, RIG_TIMEOUT_MS, NULL);
+	return etcd_rig_call(&rig, &req, ETCD_RIG_TIMEOUT_MS, NULL);
 }
 
 static void begin(void)
@@ -66,13 +66,13 @@ static void begin(void)
 		kv_op_put_leased(PL_SPAN_LIT("/shards/s0"), PL_SPAN_LIT("{}"), LEASE);
 	struct config_value value;
 
-	rig_up(&rig, NULL, NULL);
+	etcd_rig_up(&rig, NULL, NULL);
 	T_OK(elect_open(rig.kv, &opts, on_elect, NULL, &elect, NULL), NULL);
-	T_OK(rig_call(&rig, &grant, RIG_TIMEOUT_MS, NULL), &rig.err);
-	T_OK(rig_call(&rig, &record, RIG_TIMEOUT_MS, NULL), &rig.err);
+	T_OK(etcd_rig_call(&rig, &grant, ETCD_RIG_TIMEOUT_MS, NULL), &rig.err);
+	T_OK(etcd_rig_call(&rig, &record, ETCD_RIG_TIMEOUT_MS, NULL), &rig.err);
 	elect_session(elect, LEASE, UINT64_MAX);
-	elect_stand(elect, true, 0);
-	rig_until(&rig, &leads);
+	elect_campaign(elect, true, 0);
+	etcd_rig_until(&rig, &leads);
 	T_OK(janitor_open(rig.kv, elect, 3, on_janitor, NULL, &janitor, NULL), NULL);
 	config_default(CONFIG_COORD, &value);
 	value.coord.janitor.keep_revisions = KEEP;
@@ -83,12 +83,12 @@ static void begin(void)
 static void end(void)
 {
 	janitor_stop(janitor);
-	rig_until(&rig, &janitor_stopped);
+	etcd_rig_until(&rig, &janitor_stopped);
 	elect_stop(elect, true);
-	rig_until(&rig, &elect_stopped);
+	etcd_rig_until(&rig, &elect_stopped);
 	T_TRUE(steps_down);
-	T_TRUE(rig_get(&rig, "/leader/janitor") == NULL);
-	rig_down(&rig);
+	T_TRUE(etcd_rig_get(&rig, "/leader/janitor") == NULL);
+	etcd_rig_down(&rig);
 }
 
 T_CASE_SECONDS(pins_and_garbage, 60)
@@ -100,24 +100,24 @@ T_CASE_SECONDS(pins_and_garbage, 60)
 	struct pin *pin;
 
 	begin();
-	T_STR(rig_get(&rig, "/leader/janitor"), "{\"v\":1,\"shard\":\"s0\"}");
+	T_STR(etcd_rig_get(&rig, "/leader/janitor"), "{\"v\":1,\"shard\":\"s0\"}");
 	(void)writes(10);
 	T_OK(pin_open(rig.kv, &opts, on_pin, NULL, &pin, &rig.err), &rig.err);
-	rig_until(&rig, &is_pinned);
+	etcd_rig_until(&rig, &is_pinned);
 	(void)writes(300);
-	(void)rig_put(&rig, "/partitions/0003/owner", "nobody's");
+	(void)etcd_rig_put(&rig, "/partitions/0003/owner", "nobody's");
 	want = pinned - 1;
 	janitor_lead(janitor, true);
-	rig_until(&rig, &compacted);
+	etcd_rig_until(&rig, &compacted);
 	T_OK(read_at(pinned), &rig.err);
 	T_CODE(read_at(pinned - 2), PL_COMPACTED, &rig.err);
-	rig_until(&rig, &removed);
-	T_TRUE(rig_get(&rig, "/partitions/0003/owner") == NULL);
+	etcd_rig_until(&rig, &removed);
+	T_TRUE(etcd_rig_get(&rig, "/partitions/0003/owner") == NULL);
 	pin_release(pin);
-	rig_until(&rig, &released);
+	etcd_rig_until(&rig, &released);
 	compacted = false;
 	want = pinned + 1;
-	rig_until(&rig, &compacted);
+	etcd_rig_until(&rig, &compacted);
 	T_CODE(read_at(pinned), PL_COMPACTED, &rig.err);
 	end();
 }

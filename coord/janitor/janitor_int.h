@@ -9,12 +9,12 @@ struct janitor_action *janitor_emit(struct janitor_actions *actions,
                                     enum janitor_action_type type);
 
 /* At work from now on, knowing nothing. */
-void pace_start(struct janitor_core *core, uint64_t now_ms);
-void pace_event(struct janitor_core *core, const struct janitor_event *event,
-                struct janitor_actions *actions);
-void pace_timeout(struct janitor_core *core, struct janitor_actions *actions);
-uint64_t pace_deadline_ms(const struct janitor_core *core);
-void pace_check(const struct janitor_core *core);
+void compaction_start(struct janitor_core *core, uint64_t now_ms);
+void compaction_event(struct janitor_core *core, const struct janitor_event *event,
+                      struct janitor_actions *actions);
+void compaction_timeout(struct janitor_core *core, struct janitor_actions *actions);
+uint64_t compaction_deadline_ms(const struct janitor_core *core);
+void compaction_check(const struct janitor_core *core);
 
 void sweep_start(struct janitor_core *core, uint64_t now_ms);
 /* The next sweep is no later than an interval from now. */

@@ -102,7 +102,7 @@ static void begin(const struct faulty_rule *rules, size_t count)
 	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, LEASE, 1 << 20), PL_OK);
 	(void)kit_put_leased(&kit, "/shards/me", "{}", LEASE);
 	elect_session(elect, LEASE, UINT64_MAX);
-	elect_stand(elect, true, 0);
+	elect_campaign(elect, true, 0);
 }
 
 static void end(void)
@@ -199,12 +199,12 @@ T_CASE(an_old_pin_is_ignored)
 T_CASE(only_the_leader)
 {
 	begin(NULL, 0);
-	elect_stand(elect, false, 0);
+	elect_campaign(elect, false, 0);
 	(void)writes(3000);
 	(void)kit_put(&kit, "/partitions/0001/owner", "by hand");
 	run(60000);
 	T_EQ(compactions + removals, 0);
-	elect_stand(elect, true, 0);
+	elect_campaign(elect, true, 0);
 	run(60000);
 	T_TRUE(compactions > 0);
 	T_EQ(removals, 1);
@@ -280,7 +280,7 @@ T_CASE(history_is_trimmed)
 }
 
 /* Many owners, over several pages; those of the living stay. */
-T_CASE(page_after_page)
+T_CASE(sweep_page_after_page)
 {
 	char key[64];
 

@@ -5,7 +5,7 @@
 #include "coord/janitor/pin_core.h"
 #include "store/base/alloc.h"
 #include "store/base/json_out.h"
-#include "store/base/stamp.h"
+#include "store/base/timestamp.h"
 #include "store/keys/keys.h"
 #include "store/kv/calls.h"
 #include "store/kv/lease.h"
@@ -34,7 +34,7 @@ struct pin {
 	void *ctx;
 };
 
-static void rearm(struct pin *pin)
+static void rearm_timer(struct pin *pin)
 {
 	uint64_t at = pin_deadline_ms(&pin->core);
 
@@ -48,7 +48,7 @@ static void rearm(struct pin *pin)
 		pl_timer_set(&pin->timer, at != 0 ? at : kv_now_ms(pin->kv));
 }
 
-static void finish(struct pin *pin)
+static void pin_finish(struct pin *pin)
 {
 	struct pl_err err;
 	struct pin_note last = {.what = PIN_RELEASED};
@@ -66,7 +66,7 @@ static void finish(struct pin *pin)
 	fn(ctx, &last);
 }
 
-static void feed(struct pin *pin, struct pin_event event);
+static void feed_event(struct pin *pin, struct pin_event event);
 
 static void on_put(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
@@ -90,11 +90,11 @@ static void on_put(void *ctx, const struct kv_result *result, const struct pl_er
 			get->count == 0 ? 0 : get->records[0].create_revision;
 	}
 	if (!pin->releasing)
-		feed(pin, event);
-	rearm(pin);
+		feed_event(pin, event);
+	rearm_timer(pin);
 }
 
-static void put(struct pin *pin, int64_t lease)
+static void put_key(struct pin *pin, int64_t lease)
 {
 	struct pl_span key = keys_span(&pin->key);
 	struct kv_compare absent = kv_if_create_rev(key, KV_EQ, 0);
@@ -114,7 +114,8 @@ static void put(struct pin *pin, int64_t lease)
 	}
 }
 
-static void tell(struct pin *pin, enum pin_what what, const struct pin_action *action)
+static void report_note(struct pin *pin, enum pin_what what,
+                        const struct pin_action *action)
 {
 	struct pin_note note = {
 		.what = what, .revision = action->revision, .err = pin->err};
@@ -131,41 +132,41 @@ static void tell(struct pin *pin, enum pin_what what, const struct pin_action *a
 	pin->fn(pin->ctx, &note);
 }
 
-static void perform(struct pin *pin, const struct pin_action *action)
+static void perform_action(struct pin *pin, const struct pin_action *action)
 {
 	switch (action->type) {
 	case PIN_DO_PUT:
-		put(pin, action->lease);
+		put_key(pin, action->lease);
 		break;
-	case PIN_TELL_HELD:
-		tell(pin, PIN_HELD, action);
+	case PIN_REPORT_HELD:
+		report_note(pin, PIN_HELD, action);
 		break;
-	case PIN_TELL_LOST:
-		tell(pin, PIN_LOST, action);
+	case PIN_REPORT_LOST:
+		report_note(pin, PIN_LOST, action);
 		break;
-	case PIN_TELL_TROUBLE:
-		tell(pin, PIN_TROUBLE, action);
+	case PIN_REPORT_TROUBLE:
+		report_note(pin, PIN_TROUBLE, action);
 		break;
 	}
 }
 
-static void step(struct pin *pin, const struct pin_event *event)
+static void step_core(struct pin *pin, const struct pin_event *event)
 {
 	struct pin_actions actions;
 
 	pin_step(&pin->core, event, &actions);
 	for (unsigned i = 0; i < actions.count && !pin->releasing; i++)
-		perform(pin, &actions.item[i]);
+		perform_action(pin, &actions.item[i]);
 }
 
 /* The clock is heard before anything else. */
-static void feed(struct pin *pin, struct pin_event event)
+static void feed_event(struct pin *pin, struct pin_event event)
 {
 	event.now_ms = kv_now_ms(pin->kv);
 	if (event.type != PIN_EV_TIMEOUT && pin_deadline_ms(&pin->core) <= event.now_ms)
-		step(pin,
-		     &(struct pin_event){.type = PIN_EV_TIMEOUT, .now_ms = event.now_ms});
-	step(pin, &event);
+		step_core(pin, &(struct pin_event){.type = PIN_EV_TIMEOUT,
+		                                   .now_ms = event.now_ms});
+	step_core(pin, &event);
 	pin->err = NULL;
 }
 
@@ -183,14 +184,14 @@ static void on_lease(void *ctx, const struct lease_note *note)
 		struct pin_action trouble = {.code = note->code};
 
 		if (!pin->releasing)
-			tell(pin, PIN_TROUBLE, &trouble);
+			report_note(pin, PIN_TROUBLE, &trouble);
 		return;
 	} else if (note->state == LEASE_DOUBT) {
 		return; /* still safe */
 	}
 	if (!pin->releasing)
-		feed(pin, event);
-	rearm(pin);
+		feed_event(pin, event);
+	rearm_timer(pin);
 }
 
 static void on_timer(void *ctx)
@@ -199,7 +200,7 @@ static void on_timer(void *ctx)
 	struct pin_event event = {.type = PIN_EV_TIMEOUT};
 
 	if (pin->releasing) {
-		finish(pin);
+		pin_finish(pin);
 		return;
 	}
 	if (pin->start_failed) {
@@ -208,15 +209,15 @@ static void on_timer(void *ctx)
 		                           .code = pin->failure.code};
 		pin->err = &pin->failure;
 	}
-	feed(pin, event);
-	rearm(pin);
+	feed_event(pin, event);
+	rearm_timer(pin);
 }
 
 static enum pl_code print_value(const struct pin_opts *opts, struct pl_buf *out,
                                 struct pl_err *err)
 {
 	struct pl_json_out json;
-	char until[PL_STAMP_SIZE];
+	char until[PL_TIMESTAMP_SIZE];
 	enum pl_code code;
 
 	pl_json_out_init(&json, out);
@@ -228,13 +229,14 @@ static enum pl_code print_value(const struct pin_opts *opts, struct pl_buf *out,
 	pl_json_out_name(&json, "why");
 	pl_json_out_string(&json, opts->why);
 	pl_json_out_name(&json, "until");
-	pl_json_out_str(&json, pl_stamp_print(opts->until_wall_ms, until));
+	pl_json_out_str(&json, pl_timestamp_print(opts->until_wall_ms, until));
 	pl_json_out_end(&json);
 	code = pl_json_out_done(&json);
 	return code == PL_OK ? PL_OK : pl_err_set(err, code, "pin");
 }
 
-static enum pl_code init(struct pin *pin, const struct pin_opts *opts, struct pl_err *err)
+static enum pl_code pin_init(struct pin *pin, const struct pin_opts *opts,
+                             struct pl_err *err)
 {
 	struct keys_id id = {.kind = KEYS_PIN, .name = opts->name};
 	struct lease_opts lease = {.ttl_s = TTL_S, .seed = opts->seed};
@@ -263,7 +265,7 @@ enum pl_code pin_open(struct kv *kv, const struct pin_opts *opts, pin_fn *fn, vo
 	pin->ctx = ctx;
 	pl_buf_init(&pin->value, VALUE_MAX);
 	pin_core_init(&pin->core, opts->seed);
-	code = init(pin, opts, err);
+	code = pin_init(pin, opts, err);
 	if (code != PL_OK) {
 		pl_timer_done(&pin->timer);
 		pl_buf_done(&pin->value);
@@ -283,5 +285,5 @@ void pin_release(struct pin *pin)
 		kv_cancel(pin->kv, pin->call);
 	if (pin->lease != NULL)
 		lease_release(pin->lease);
-	rearm(pin);
+	rearm_timer(pin);
 }

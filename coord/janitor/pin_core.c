@@ -11,8 +11,9 @@ static void core_check(const struct pin_core *core)
 	PL_ASSERT(!core->asked || core->state == PIN_PUTTING || core->state == PIN_ENDED);
 }
 
-static struct pin_action *emit(struct pin_actions *actions, enum pin_action_type type,
-                               const struct pin_core *core)
+static struct pin_action *emit_action(struct pin_actions *actions,
+                                      enum pin_action_type type,
+                                      const struct pin_core *core)
 {
 	struct pin_action *action = &actions->item[actions->count];
 
@@ -23,18 +24,19 @@ static struct pin_action *emit(struct pin_actions *actions, enum pin_action_type
 	return action;
 }
 
-static void lost(struct pin_core *core, enum pl_code code, struct pin_actions *actions)
+static void lose_pin(struct pin_core *core, enum pl_code code,
+                     struct pin_actions *actions)
 {
 	core->state = PIN_ENDED;
 	core->revision = 0;
-	emit(actions, PIN_TELL_LOST, core)->code = code;
+	emit_action(actions, PIN_REPORT_LOST, core)->code = code;
 }
 
-static void put(struct pin_core *core, struct pin_actions *actions)
+static void put_key(struct pin_core *core, struct pin_actions *actions)
 {
 	core->state = PIN_PUTTING;
 	core->asked = true;
-	emit(actions, PIN_DO_PUT, core);
+	emit_action(actions, PIN_DO_PUT, core);
 }
 
 static void on_answer(struct pin_core *core, const struct pin_event *event,
@@ -44,12 +46,12 @@ static void on_answer(struct pin_core *core, const struct pin_event *event,
 	if (core->state != PIN_PUTTING)
 		return;
 	if (event->lease != core->lease || event->create_revision <= 0) {
-		lost(core, PL_EXISTS, actions);
+		lose_pin(core, PL_EXISTS, actions);
 		return;
 	}
 	core->state = PIN_HOLDING;
 	core->revision = event->create_revision;
-	emit(actions, PIN_TELL_HELD, core);
+	emit_action(actions, PIN_REPORT_HELD, core);
 }
 
 static void on_failed(struct pin_core *core, const struct pin_event *event,
@@ -64,7 +66,7 @@ static void on_failed(struct pin_core *core, const struct pin_event *event,
 		ms *= 2;
 	core->failures++;
 	core->retry_ms = event->now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
-	emit(actions, PIN_TELL_TROUBLE, core)->code = event->code;
+	emit_action(actions, PIN_REPORT_TROUBLE, core)->code = event->code;
 }
 
 void pin_core_init(struct pin_core *core, uint64_t seed)
@@ -84,11 +86,11 @@ void pin_step(struct pin_core *core, const struct pin_event *event,
 		if (core->state != PIN_GRANTING)
 			break; /* renewed */
 		core->lease = event->lease;
-		put(core, actions);
+		put_key(core, actions);
 		break;
 	case PIN_EV_GONE:
 		if (core->state != PIN_ENDED)
-			lost(core, event->code, actions);
+			lose_pin(core, event->code, actions);
 		break;
 	case PIN_EV_ANSWER:
 		on_answer(core, event, actions);
@@ -98,7 +100,7 @@ void pin_step(struct pin_core *core, const struct pin_event *event,
 		break;
 	case PIN_EV_TIMEOUT:
 		if (event->now_ms >= pin_deadline_ms(core))
-			put(core, actions);
+			put_key(core, actions);
 		break;
 	}
 	core_check(core);

@@ -34,9 +34,9 @@ struct pin_event {
 
 enum pin_action_type {
 	PIN_DO_PUT, /* lease: create the key if it is absent, else read it */
-	PIN_TELL_HELD,
-	PIN_TELL_LOST,    /* code; PL_EXISTS: another has that name */
-	PIN_TELL_TROUBLE, /* code; goes on trying */
+	PIN_REPORT_HELD,
+	PIN_REPORT_LOST,    /* code; PL_EXISTS: another has that name */
+	PIN_REPORT_TROUBLE, /* code; goes on trying */
 };
 
 struct pin_action {

@@ -29,12 +29,12 @@ T_CASE(held_and_lost)
 {
 	begin();
 	answer(20, 7, 90);
-	T_EQ(actions.item[0].type, PIN_TELL_HELD);
+	T_EQ(actions.item[0].type, PIN_REPORT_HELD);
 	T_EQ(actions.item[0].revision, 90);
 	tell((struct pin_event){.type = PIN_EV_LEASE, .now_ms = 30, .lease = 7});
 	T_EQ(actions.count, 0);
 	tell((struct pin_event){.type = PIN_EV_GONE, .now_ms = 40, .code = PL_NOLEASE});
-	T_EQ(actions.item[0].type, PIN_TELL_LOST);
+	T_EQ(actions.item[0].type, PIN_REPORT_LOST);
 	tell((struct pin_event){.type = PIN_EV_GONE, .now_ms = 50, .code = PL_NOLEASE});
 	T_EQ(actions.count, 0);
 }
@@ -43,7 +43,7 @@ T_CASE(unknown_is_sent_again)
 {
 	begin();
 	tell((struct pin_event){.type = PIN_EV_FAILED, .now_ms = 20, .code = PL_UNKNOWN});
-	T_EQ(actions.item[0].type, PIN_TELL_TROUBLE);
+	T_EQ(actions.item[0].type, PIN_REPORT_TROUBLE);
 	tell((struct pin_event){.type = PIN_EV_TIMEOUT,
 	                        .now_ms = pin_deadline_ms(&core)});
 	T_EQ(actions.item[0].type, PIN_DO_PUT);
@@ -56,7 +56,7 @@ T_CASE(anothers)
 {
 	begin();
 	answer(20, 8, 60);
-	T_EQ(actions.item[0].type, PIN_TELL_LOST);
+	T_EQ(actions.item[0].type, PIN_REPORT_LOST);
 	T_EQ(actions.item[0].code, PL_EXISTS);
 }
 
@@ -64,7 +64,7 @@ T_CASE(lease_gone_while_putting)
 {
 	begin();
 	tell((struct pin_event){.type = PIN_EV_GONE, .now_ms = 20, .code = PL_NOLEASE});
-	T_EQ(actions.item[0].type, PIN_TELL_LOST);
+	T_EQ(actions.item[0].type, PIN_REPORT_LOST);
 	answer(30, 7, 60);
 	T_EQ(actions.count, 0);
 	T_EQ(core.revision, 0);

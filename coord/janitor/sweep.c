@@ -47,7 +47,7 @@ void sweep_tune(struct janitor_core *core, uint64_t now_ms)
 }
 
 /* From the top, an interval from now. */
-static void rest(struct janitor_core *core, uint64_t now_ms)
+static void schedule_next(struct janitor_core *core, uint64_t now_ms)
 {
 	struct janitor_sweep *sweep = &core->sweep;
 
@@ -72,14 +72,14 @@ static void next_stage(struct janitor_core *core, uint64_t now_ms)
 	if (sweep->stage == JANITOR_VERSIONS && sweep->config + 1 < core->configs)
 		sweep->config++;
 	else if (sweep->stage == JANITOR_VERSIONS)
-		rest(core, now_ms);
+		schedule_next(core, now_ms);
 	else
 		sweep->stage++;
 	if (sweep->stage == JANITOR_VERSIONS && core->configs == 0)
-		rest(core, now_ms);
+		schedule_next(core, now_ms);
 }
 
-static void page_over(struct janitor_core *core, uint64_t now_ms)
+static void end_page(struct janitor_core *core, uint64_t now_ms)
 {
 	struct janitor_sweep *sweep = &core->sweep;
 
@@ -90,8 +90,8 @@ static void page_over(struct janitor_core *core, uint64_t now_ms)
 		next_stage(core, now_ms);
 }
 
-static void ask(struct janitor_core *core, enum janitor_action_type type,
-                struct janitor_actions *actions)
+static void send_request(struct janitor_core *core, enum janitor_action_type type,
+                         struct janitor_actions *actions)
 {
 	struct janitor_action *action = janitor_emit(actions, type);
 
@@ -105,20 +105,20 @@ static void ask(struct janitor_core *core, enum janitor_action_type type,
 }
 
 /* What is garbage is removed one after the other, then the sweep goes on. */
-static void go_on(struct janitor_core *core, uint64_t now_ms,
-                  struct janitor_actions *actions)
+static void continue_page(struct janitor_core *core, uint64_t now_ms,
+                          struct janitor_actions *actions)
 {
 	struct janitor_sweep *sweep = &core->sweep;
 
 	if (sweep->garbage == 0) {
-		page_over(core, now_ms);
+		end_page(core, now_ms);
 		return;
 	}
 	sweep->item = 0;
 	while ((sweep->garbage >> sweep->item & 1) == 0)
 		sweep->item++;
 	sweep->tries = 0;
-	ask(core, JANITOR_DO_REMOVE, actions);
+	send_request(core, JANITOR_DO_REMOVE, actions);
 }
 
 /* Remembers it, and whether it was remembered from the last sweep. */
@@ -175,7 +175,7 @@ static void on_page(struct janitor_core *core, const struct janitor_event *event
 		if (is_garbage(core, page, i))
 			core->sweep.garbage |= UINT64_C(1) << i;
 	}
-	go_on(core, event->now_ms, actions);
+	continue_page(core, event->now_ms, actions);
 }
 
 static enum janitor_why why_of(enum janitor_stage stage)
@@ -185,11 +185,11 @@ static enum janitor_why why_of(enum janitor_stage stage)
 	return stage == JANITOR_VERSIONS ? JANITOR_OLD_VERSION : JANITOR_NO_LEASE;
 }
 
-static void item_over(struct janitor_core *core, uint64_t now_ms,
-                      struct janitor_actions *actions)
+static void end_item(struct janitor_core *core, uint64_t now_ms,
+                     struct janitor_actions *actions)
 {
 	core->sweep.garbage &= ~(UINT64_C(1) << core->sweep.item);
-	go_on(core, now_ms, actions);
+	continue_page(core, now_ms, actions);
 }
 
 static void on_removed(struct janitor_core *core, const struct janitor_event *event,
@@ -200,11 +200,11 @@ static void on_removed(struct janitor_core *core, const struct janitor_event *ev
 
 	PL_ASSERT(!sweep->paging);
 	if (event->removed || (event->absent && sweep->tries != 0)) {
-		action = janitor_emit(actions, JANITOR_TELL_REMOVED);
+		action = janitor_emit(actions, JANITOR_REPORT_REMOVED);
 		action->item = sweep->item;
 		action->why = why_of(sweep->stage);
 	}
-	item_over(core, event->now_ms, actions);
+	end_item(core, event->now_ms, actions);
 }
 
 static void on_failed(struct janitor_core *core, const struct janitor_event *event,
@@ -212,13 +212,13 @@ static void on_failed(struct janitor_core *core, const struct janitor_event *eve
 {
 	struct janitor_sweep *sweep = &core->sweep;
 
-	janitor_emit(actions, JANITOR_TELL_TROUBLE)->code = event->code;
+	janitor_emit(actions, JANITOR_REPORT_TROUBLE)->code = event->code;
 	if (sweep->paging || event->code == PL_FENCED)
-		rest(core, event->now_ms);
+		schedule_next(core, event->now_ms);
 	else if (event->code == PL_UNKNOWN && ++sweep->tries < TRIES_MAX)
 		sweep->at_ms = event->now_ms + RETRY_MS;
 	else
-		item_over(core, event->now_ms, actions);
+		end_item(core, event->now_ms, actions);
 }
 
 void sweep_event(struct janitor_core *core, const struct janitor_event *event,
@@ -239,7 +239,7 @@ void sweep_timeout(struct janitor_core *core, struct janitor_actions *actions)
 {
 	bool removing = core->sweep.garbage != 0;
 
-	ask(core, removing ? JANITOR_DO_REMOVE : JANITOR_DO_PAGE, actions);
+	send_request(core, removing ? JANITOR_DO_REMOVE : JANITOR_DO_PAGE, actions);
 }
 
 uint64_t sweep_deadline_ms(const struct janitor_core *core)

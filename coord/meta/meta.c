@@ -54,7 +54,7 @@ static uint64_t now_of(const struct meta_watch *w)
 	return kv_now_ms(w->kv);
 }
 
-static void rearm(struct meta_watch *w)
+static void rearm_timer(struct meta_watch *w)
 {
 	uint64_t at = w->start_failed ? now_of(w) : meta_deadline_ms(&w->core);
 
@@ -70,7 +70,7 @@ static void rearm(struct meta_watch *w)
 		pl_timer_set(&w->timer, at);
 }
 
-static void finish(struct meta_watch *w)
+static void meta_finish(struct meta_watch *w)
 {
 	static const struct meta_note stopped = {.what = META_STOPPED};
 	meta_fn *fn = w->fn;
@@ -85,7 +85,8 @@ static void finish(struct meta_watch *w)
 
 /* -- notes ---------------------------------------------------------------- */
 
-static void tell_err(struct meta_watch *w, enum meta_what what, const struct pl_err *err)
+static void report_err(struct meta_watch *w, enum meta_what what,
+                       const struct pl_err *err)
 {
 	struct meta_note note = {.what = what, .err = err};
 
@@ -93,7 +94,7 @@ static void tell_err(struct meta_watch *w, enum meta_what what, const struct pl_
 		w->fn(w->ctx, &note);
 }
 
-static void tell_refused(struct meta_watch *w, enum pl_code code, uint32_t seen)
+static void report_refused(struct meta_watch *w, enum pl_code code, uint32_t seen)
 {
 	struct pl_err err = w->err;
 
@@ -102,21 +103,21 @@ static void tell_refused(struct meta_watch *w, enum pl_code code, uint32_t seen)
 		           "the store has %u partitions, wanted are %u: their number is "
 		           "fixed when a store is initialised",
 		           seen, w->core.partitions);
-	tell_err(w, META_REFUSED, &err);
+	report_err(w, META_REFUSED, &err);
 }
 
-static void tell_trouble(struct meta_watch *w, enum pl_code code)
+static void report_trouble(struct meta_watch *w, enum pl_code code)
 {
 	struct pl_err err = w->err;
 
 	if (code == PL_NOTFOUND)
 		pl_err_set(&err, code, "%s was removed; creating it anew", w->key.at);
-	tell_err(w, META_TROUBLE, &err);
+	report_err(w, META_TROUBLE, &err);
 }
 
 /* -- creating ------------------------------------------------------------- */
 
-static void feed(struct meta_watch *w, struct meta_event event);
+static void feed_event(struct meta_watch *w, struct meta_event event);
 
 static void on_created(void *ctx, const struct kv_result *result,
                        const struct pl_err *err)
@@ -126,15 +127,15 @@ static void on_created(void *ctx, const struct kv_result *result,
 
 	w->call = NULL;
 	if (w->stopping) {
-		finish(w);
+		meta_finish(w);
 		return;
 	}
 	if (result == NULL) {
 		pl_err_set(&w->err, err->code, "create %s: %s", w->key.at, err->msg);
 		event = (struct meta_event){.type = META_EV_FAILED, .code = err->code};
 	}
-	feed(w, event);
-	rearm(w);
+	feed_event(w, event);
+	rearm_timer(w);
 }
 
 static enum pl_code send_create(struct meta_watch *w)
@@ -156,8 +157,8 @@ static enum pl_code send_create(struct meta_watch *w)
 	return code;
 }
 
-static void perform(struct meta_watch *w, const struct meta_action *action,
-                    const struct meta_event *event)
+static void perform_action(struct meta_watch *w, const struct meta_action *action,
+                           const struct meta_event *event)
 {
 	struct meta_note known = {
 		.what = META_KNOWN, .meta = &w->core.meta, .changed = action->changed};
@@ -166,46 +167,47 @@ static void perform(struct meta_watch *w, const struct meta_action *action,
 	case META_DO_CREATE:
 		w->start_failed = send_create(w) != PL_OK;
 		break;
-	case META_TELL_KNOWN:
+	case META_REPORT_KNOWN:
 		w->fn(w->ctx, &known);
 		break;
-	case META_TELL_REFUSED:
-		tell_refused(w, action->code,
-		             event->meta == NULL ? 0 : event->meta->partitions);
+	case META_REPORT_REFUSED:
+		report_refused(w, action->code,
+		               event->meta == NULL ? 0 : event->meta->partitions);
 		break;
-	case META_TELL_TROUBLE:
-		tell_trouble(w, action->code);
+	case META_REPORT_TROUBLE:
+		report_trouble(w, action->code);
 		break;
 	}
 }
 
-static void step(struct meta_watch *w, const struct meta_event *event)
+static void step_core(struct meta_watch *w, const struct meta_event *event)
 {
 	struct meta_actions actions;
 
 	meta_step(&w->core, event, &actions);
 	for (unsigned i = 0; i < actions.count && !w->stopping; i++)
-		perform(w, &actions.item[i], event);
+		perform_action(w, &actions.item[i], event);
 }
 
 /* The clock is heard before anything else. */
-static void feed(struct meta_watch *w, struct meta_event event)
+static void feed_event(struct meta_watch *w, struct meta_event event)
 {
 	uint64_t now = now_of(w);
 
 	while (!w->stopping && meta_deadline_ms(&w->core) <= now)
-		step(w, &(struct meta_event){.type = META_EV_TIMEOUT, .now_ms = now});
+		step_core(w,
+		          &(struct meta_event){.type = META_EV_TIMEOUT, .now_ms = now});
 	if (w->stopping || event.type == META_EV_TIMEOUT)
 		return;
 	event.now_ms = now;
-	step(w, &event);
+	step_core(w, &event);
 }
 
 /* -- what the key holds --------------------------------------------------- */
 
 static void read_value(struct meta_watch *w)
 {
-	struct meta_event event = {.type = META_EV_GARBLED};
+	struct meta_event event = {.type = META_EV_MALFORMED};
 	struct meta meta;
 	struct pl_err why = {0};
 	enum pl_code code;
@@ -217,17 +219,17 @@ static void read_value(struct meta_watch *w)
 		code = meta_parse(pl_span(w->value, w->len), &meta, &why);
 	if (code == PL_NOMEM) {
 		w->reread_at_ms = now_of(w) + REREAD_MS;
-		tell_err(w, META_TROUBLE, &why);
+		report_err(w, META_TROUBLE, &why);
 		return;
 	}
 	if (code == PL_OK)
 		event = (struct meta_event){.type = META_EV_SEEN, .meta = &meta};
 	else
 		pl_err_set(&w->err, PL_INVALID, "%s: %s", w->key.at, why.msg);
-	feed(w, event);
+	feed_event(w, event);
 }
 
-static void take_value(struct meta_watch *w, struct pl_span value)
+static void keep_value(struct meta_watch *w, struct pl_span value)
 {
 	w->len = value.len;
 	if (value.len != 0 && value.len <= BYTES_MAX)
@@ -238,12 +240,12 @@ static void take_value(struct meta_watch *w, struct pl_span value)
 static void on_absent(struct meta_watch *w)
 {
 	w->reread_at_ms = UINT64_MAX;
-	feed(w, (struct meta_event){.type = META_EV_ABSENT});
+	feed_event(w, (struct meta_event){.type = META_EV_ABSENT});
 }
 
 /* -- looking -------------------------------------------------------------- */
 
-static void take_look(struct meta_watch *w, const struct kv_get_result *get)
+static void apply_look(struct meta_watch *w, const struct kv_get_result *get)
 {
 	struct pl_span value;
 
@@ -255,7 +257,7 @@ static void take_look(struct meta_watch *w, const struct kv_get_result *get)
 	if (w->len == value.len &&
 	    (value.len > BYTES_MAX || pl_span_eq(pl_span(w->value, w->len), value)))
 		return;
-	take_value(w, value);
+	keep_value(w, value);
 }
 
 static void on_look(void *ctx, const struct kv_result *result, const struct pl_err *err)
@@ -265,16 +267,16 @@ static void on_look(void *ctx, const struct kv_result *result, const struct pl_e
 	(void)err; /* the next look will do */
 	w->look = NULL;
 	if (w->stopping) {
-		finish(w);
+		meta_finish(w);
 		return;
 	}
 	/* What the watch showed meanwhile is newer, or will be corrected by it. */
 	if (result != NULL && w->shown == w->look_shown && w->core.state == META_STANDING)
-		take_look(w, &result->get);
-	rearm(w);
+		apply_look(w, &result->get);
+	rearm_timer(w);
 }
 
-static void look(struct meta_watch *w)
+static void request_look(struct meta_watch *w)
 {
 	struct kv_get get = {.keys = kv_key(keys_span(&w->key))};
 
@@ -295,7 +297,7 @@ static void on_events(struct meta_watch *w, const struct relist_note *note)
 	if (event->is_delete)
 		on_absent(w);
 	else
-		take_value(w, event->record.value);
+		keep_value(w, event->record.value);
 }
 
 static void on_note(void *ctx, const struct relist_note *note)
@@ -310,7 +312,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 	case RELIST_PAGE:
 		w->listed = note->count != 0;
 		if (w->listed)
-			take_value(w, note->records[0].value);
+			keep_value(w, note->records[0].value);
 		break;
 	case RELIST_END:
 		if (!w->listed)
@@ -324,18 +326,18 @@ static void on_note(void *ctx, const struct relist_note *note)
 		break;
 	case RELIST_LOST:
 		w->reread_at_ms = UINT64_MAX;
-		feed(w, (struct meta_event){.type = META_EV_LOST});
-		tell_err(w, META_TROUBLE, note->err);
+		feed_event(w, (struct meta_event){.type = META_EV_LOST});
+		report_err(w, META_TROUBLE, note->err);
 		break;
 	case RELIST_TROUBLE:
-		tell_err(w, META_TROUBLE, note->err);
+		report_err(w, META_TROUBLE, note->err);
 		break;
 	case RELIST_STOPPED:
 		w->relist = NULL;
-		finish(w);
+		meta_finish(w);
 		return;
 	}
-	rearm(w);
+	rearm_timer(w);
 }
 
 static void on_timer(void *ctx)
@@ -347,17 +349,17 @@ static void on_timer(void *ctx)
 		w->start_failed = false;
 		event = (struct meta_event){.type = META_EV_FAILED, .code = w->err.code};
 	}
-	feed(w, event);
+	feed_event(w, event);
 	if (!w->stopping && w->reread_at_ms <= now_of(w))
 		read_value(w);
 	if (!w->stopping && w->look_at_ms <= now_of(w))
-		look(w);
-	rearm(w);
+		request_look(w);
+	rearm_timer(w);
 }
 
 /* -- life ----------------------------------------------------------------- */
 
-static enum pl_code follow(struct meta_watch *w, uint64_t seed, struct pl_err *err)
+static enum pl_code open_relist(struct meta_watch *w, uint64_t seed, struct pl_err *err)
 {
 	struct keys_id id = {.kind = KEYS_META};
 	struct relist_opts opts = {.seed = seed};
@@ -396,7 +398,7 @@ enum pl_code meta_open(struct kv *kv, const struct meta_opts *opts, meta_fn *fn,
 	meta_core_init(&w->core, opts->partitions, &mine, seed);
 	code = pl_timer_init(&w->timer, kv_timers(kv), on_timer, w);
 	if (code == PL_OK)
-		code = follow(w, seed, err);
+		code = open_relist(w, seed, err);
 	else
 		pl_err_set(err, code, "meta");
 	if (code != PL_OK) {

@@ -6,7 +6,7 @@
 
 enum { RETRY_MIN_MS = 50, RETRY_MAX_MS = 2000 };
 
-static void check(const struct meta_core *core)
+static void core_check(const struct meta_core *core)
 {
 	PL_ASSERT(core->mine.partitions > 0 &&
 	          core->mine.partitions <= KEYS_PARTITIONS_MAX);
@@ -14,7 +14,8 @@ static void check(const struct meta_core *core)
 	          core->meta.partitions == core->partitions);
 }
 
-static struct meta_action *emit(struct meta_actions *actions, enum meta_action_type type)
+static struct meta_action *emit_action(struct meta_actions *actions,
+                                       enum meta_action_type type)
 {
 	struct meta_action *action = &actions->item[actions->count];
 
@@ -24,7 +25,7 @@ static struct meta_action *emit(struct meta_actions *actions, enum meta_action_t
 	return action;
 }
 
-static uint64_t later(struct meta_core *core, uint64_t now_ms)
+static uint64_t retry_at_ms(struct meta_core *core, uint64_t now_ms)
 {
 	uint64_t ms = RETRY_MIN_MS;
 
@@ -35,7 +36,7 @@ static uint64_t later(struct meta_core *core, uint64_t now_ms)
 }
 
 /* Each create has an incarnation of its own. */
-static void create(struct meta_core *core, struct meta_actions *actions)
+static void create_record(struct meta_core *core, struct meta_actions *actions)
 {
 	static const char digits[] = "0123456789abcdef";
 	char *out = core->mine.incarnation;
@@ -44,15 +45,15 @@ static void create(struct meta_core *core, struct meta_actions *actions)
 		out[i] = digits[pl_rng_below(&core->rng, 16)];
 	out[META_INCARNATION_SIZE - 1] = 0;
 	core->asked = true;
-	emit(actions, META_DO_CREATE);
+	emit_action(actions, META_DO_CREATE);
 }
 
-static void refuse(struct meta_core *core, enum pl_code code,
-                   struct meta_actions *actions)
+static void refuse_record(struct meta_core *core, enum pl_code code,
+                          struct meta_actions *actions)
 {
 	core->state = META_STANDING;
 	core->refused = true;
-	emit(actions, META_TELL_REFUSED)->code = code;
+	emit_action(actions, META_REPORT_REFUSED)->code = code;
 }
 
 static void on_seen(struct meta_core *core, const struct meta *meta,
@@ -64,7 +65,7 @@ static void on_seen(struct meta_core *core, const struct meta *meta,
 	PL_ASSERT(meta->partitions > 0 && meta->partitions <= KEYS_PARTITIONS_MAX);
 	core->failures = 0;
 	if (core->partitions != 0 && meta->partitions != core->partitions) {
-		refuse(core, PL_CONFLICT, actions);
+		refuse_record(core, PL_CONFLICT, actions);
 		return;
 	}
 	core->state = META_STANDING;
@@ -74,18 +75,18 @@ static void on_seen(struct meta_core *core, const struct meta *meta,
 	if (!first && same && !core->refused)
 		return; /* told already */
 	core->refused = false;
-	emit(actions, META_TELL_KNOWN)->changed = !first && !same;
+	emit_action(actions, META_REPORT_KNOWN)->changed = !first && !same;
 }
 
 static void on_absent(struct meta_core *core, uint64_t now_ms,
                       struct meta_actions *actions)
 {
 	if (core->meta.partitions != 0 || core->state == META_STANDING)
-		emit(actions, META_TELL_TROUBLE)->code = PL_NOTFOUND;
+		emit_action(actions, META_REPORT_TROUBLE)->code = PL_NOTFOUND;
 	core->state = META_CREATING;
 	core->create_at_ms = now_ms;
 	if (!core->asked)
-		create(core, actions);
+		create_record(core, actions);
 }
 
 /* The watch has the word now; but should it show nothing, we ask again. */
@@ -93,9 +94,9 @@ static void on_answer(struct meta_core *core, const struct meta_event *event,
                       struct meta_actions *actions)
 {
 	core->asked = false;
-	core->create_at_ms = later(core, event->now_ms);
+	core->create_at_ms = retry_at_ms(core, event->now_ms);
 	if (event->type == META_EV_FAILED && core->state == META_CREATING)
-		emit(actions, META_TELL_TROUBLE)->code = event->code;
+		emit_action(actions, META_REPORT_TROUBLE)->code = event->code;
 }
 
 void meta_core_init(struct meta_core *core, uint32_t partitions, const struct meta *mine,
@@ -105,14 +106,14 @@ void meta_core_init(struct meta_core *core, uint32_t partitions, const struct me
 	pl_rng_init(&core->rng, seed);
 	core->partitions = partitions;
 	core->mine = *mine;
-	check(core);
+	core_check(core);
 }
 
 void meta_step(struct meta_core *core, const struct meta_event *event,
                struct meta_actions *actions)
 {
 	actions->count = 0;
-	check(core);
+	core_check(core);
 	PL_ASSERT(event->type == META_EV_TIMEOUT ||
 	          event->now_ms < meta_deadline_ms(core));
 	switch (event->type) {
@@ -125,8 +126,8 @@ void meta_step(struct meta_core *core, const struct meta_event *event,
 	case META_EV_SEEN:
 		on_seen(core, event->meta, actions);
 		break;
-	case META_EV_GARBLED:
-		refuse(core, PL_INVALID, actions);
+	case META_EV_MALFORMED:
+		refuse_record(core, PL_INVALID, actions);
 		break;
 	case META_EV_DONE:
 	case META_EV_FAILED:
@@ -134,10 +135,10 @@ void meta_step(struct meta_core *core, const struct meta_event *event,
 		break;
 	case META_EV_TIMEOUT:
 		if (event->now_ms >= meta_deadline_ms(core))
-			create(core, actions);
+			create_record(core, actions);
 		break;
 	}
-	check(core);
+	core_check(core);
 }
 
 uint64_t meta_deadline_ms(const struct meta_core *core)

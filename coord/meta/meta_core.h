@@ -21,13 +21,13 @@
 #include "store/base/rng.h"
 
 enum meta_event_type {
-	META_EV_LOST,    /* what is known may not be true any more: a list follows */
-	META_EV_ABSENT,  /* listed, or removed */
-	META_EV_SEEN,    /* meta */
-	META_EV_GARBLED, /* it is there and makes no sense */
-	META_EV_DONE,    /* the create is answered */
-	META_EV_FAILED,  /* the create; code */
-	META_EV_TIMEOUT, /* meta_deadline_ms() was reached */
+	META_EV_LOST,      /* what is known may not be true any more: a list follows */
+	META_EV_ABSENT,    /* listed, or removed */
+	META_EV_SEEN,      /* meta */
+	META_EV_MALFORMED, /* it is there and makes no sense */
+	META_EV_DONE,      /* the create is answered */
+	META_EV_FAILED,    /* the create; code */
+	META_EV_TIMEOUT,   /* meta_deadline_ms() was reached */
 };
 
 struct meta_event {
@@ -38,10 +38,10 @@ struct meta_event {
 };
 
 enum meta_action_type {
-	META_DO_CREATE,    /* core->mine, when absent */
-	META_TELL_KNOWN,   /* core->meta; changed */
-	META_TELL_REFUSED, /* code: PL_INVALID, PL_CONFLICT */
-	META_TELL_TROUBLE, /* code: PL_NOTFOUND, it was removed; else a create failed */
+	META_DO_CREATE,      /* core->mine, when absent */
+	META_REPORT_KNOWN,   /* core->meta; changed */
+	META_REPORT_REFUSED, /* code: PL_INVALID, PL_CONFLICT */
+	META_REPORT_TROUBLE, /* code: PL_NOTFOUND, it was removed; else a create failed */
 };
 
 struct meta_action {

@@ -17,14 +17,14 @@ static void say_action(const struct meta_action *a)
 	case META_DO_CREATE:
 		SAY("          -> create it with %u partitions\n", core.mine.partitions);
 		break;
-	case META_TELL_KNOWN:
+	case META_REPORT_KNOWN:
 		SAY("          -> KNOWN: %u partitions%s\n", core.meta.partitions,
 		    a->changed ? ", another incarnation" : "");
 		break;
-	case META_TELL_REFUSED:
+	case META_REPORT_REFUSED:
 		SAY("          -> REFUSED (%s)\n", pl_code_name(a->code));
 		break;
-	case META_TELL_TROUBLE:
+	case META_REPORT_TROUBLE:
 		SAY("          -> trouble (%s)\n", pl_code_name(a->code));
 		break;
 	}
@@ -105,7 +105,7 @@ T_CASE(refused)
 {
 	begin(64);
 	seen("listed", 10, 16, 'a');
-	happens("put by hand", META_EV_GARBLED, 20, PL_OK);
+	happens("put by hand", META_EV_MALFORMED, 20, PL_OK);
 	seen("put by hand", 30, 64, 'a');
 	seen("put by hand", 40, 32, 'a');
 	seen("put by hand", 50, 64, 'a');

@@ -1,7 +1,7 @@
 #include "coord/meta/meta.h"
 #include "store/base/json.h"
 #include "store/base/json_out.h"
-#include "store/base/stamp.h"
+#include "store/base/timestamp.h"
 #include "store/keys/keys.h"
 
 /* Seven short fields, and some room for those that we do not know. */
@@ -15,7 +15,7 @@ static bool incarnation_ok(const char *text)
 
 enum pl_code meta_print(const struct meta *meta, struct pl_buf *out, struct pl_err *err)
 {
-	char created[PL_STAMP_SIZE];
+	char created[PL_TIMESTAMP_SIZE];
 	struct pl_json_out json;
 	enum pl_code code;
 
@@ -28,7 +28,7 @@ enum pl_code meta_print(const struct meta *meta, struct pl_buf *out, struct pl_e
 	pl_json_out_name(&json, "partitions");
 	pl_json_out_int(&json, meta->partitions);
 	pl_json_out_name(&json, "created");
-	pl_json_out_str(&json, pl_stamp_print(meta->created_ms, created));
+	pl_json_out_str(&json, pl_timestamp_print(meta->created_ms, created));
 	pl_json_out_name(&json, "version");
 	pl_json_out_str(&json, meta->version);
 	pl_json_out_name(&json, "incarnation");
@@ -38,8 +38,8 @@ enum pl_code meta_print(const struct meta *meta, struct pl_buf *out, struct pl_e
 	return code == PL_OK ? PL_OK : pl_err_set(err, code, "print meta");
 }
 
-static enum pl_code take_version(struct pl_json root, struct meta *out,
-                                 struct pl_err *err)
+static enum pl_code parse_version(struct pl_json root, struct meta *out,
+                                  struct pl_err *err)
 {
 	const char *text = "";
 	enum pl_code code = pl_json_string(root, "version", PL_JSON_REQUIRED, &text, err);
@@ -53,8 +53,8 @@ static enum pl_code take_version(struct pl_json root, struct meta *out,
 	return PL_OK;
 }
 
-static enum pl_code take_incarnation(struct pl_json root, struct meta *out,
-                                     struct pl_err *err)
+static enum pl_code parse_incarnation(struct pl_json root, struct meta *out,
+                                      struct pl_err *err)
 {
 	const char *text = "";
 	enum pl_code code =
@@ -69,8 +69,8 @@ static enum pl_code take_incarnation(struct pl_json root, struct meta *out,
 	return PL_OK;
 }
 
-static enum pl_code take_created(struct pl_json root, struct meta *out,
-                                 struct pl_err *err)
+static enum pl_code parse_created(struct pl_json root, struct meta *out,
+                                  struct pl_err *err)
 {
 	const char *text = "";
 	struct pl_err why = {0};
@@ -78,13 +78,13 @@ static enum pl_code take_created(struct pl_json root, struct meta *out,
 
 	if (code != PL_OK)
 		return code;
-	if (pl_stamp_parse(pl_span_str(text), &out->created_ms, &why) != PL_OK)
+	if (pl_timestamp_parse(pl_span_str(text), &out->created_ms, &why) != PL_OK)
 		return pl_json_fail(pl_json_member(root, "created"), PL_INVALID, err,
 		                    "%s", why.msg);
 	return PL_OK;
 }
 
-static enum pl_code take_all(struct pl_json root, struct meta *out, struct pl_err *err)
+static enum pl_code parse_all(struct pl_json root, struct meta *out, struct pl_err *err)
 {
 	static const struct pl_json_range one = {1, 1};
 	static const struct pl_json_range some = {1, KEYS_PARTITIONS_MAX};
@@ -101,10 +101,10 @@ static enum pl_code take_all(struct pl_json root, struct meta *out, struct pl_er
 		                      &partitions, err);
 	out->partitions = (uint32_t)partitions;
 	if (code == PL_OK)
-		code = take_created(root, out, err);
+		code = parse_created(root, out, err);
 	if (code == PL_OK)
-		code = take_version(root, out, err);
-	return code == PL_OK ? take_incarnation(root, out, err) : code;
+		code = parse_version(root, out, err);
+	return code == PL_OK ? parse_incarnation(root, out, err) : code;
 }
 
 enum pl_code meta_parse(struct pl_span json, struct meta *out, struct pl_err *err)
@@ -117,7 +117,7 @@ enum pl_code meta_parse(struct pl_span json, struct meta *out, struct pl_err *er
 	pl_arena_init(&arena, 0, 0);
 	code = pl_json_parse(&arena, json, &limits, &root, err);
 	if (code == PL_OK)
-		code = take_all(root, &meta, err);
+		code = parse_all(root, &meta, err);
 	pl_arena_done(&arena);
 	if (code == PL_OK)
 		*out = meta;

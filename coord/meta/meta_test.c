@@ -246,7 +246,7 @@ T_CASE(over_a_bad_store)
 		{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_BUSY},
 		{.what = FAULTY_SLOW_ANSWER, .per_mille = 150, .delay_max_ms = 2000},
 		{.what = FAULTY_SLOW_NOTE, .per_mille = 300, .delay_max_ms = 500},
-		{.what = FAULTY_JOIN_NOTES, .per_mille = 700},
+		{.what = FAULTY_MERGE_NOTES, .per_mille = 700},
 		{.what = FAULTY_END_WATCH, .per_mille = 100, .code = PL_COMPACTED},
 	};
 
@@ -258,8 +258,8 @@ T_CASE(over_a_bad_store)
 		if (seed % 2 != 0)
 			(void)kit_delete(&kit, kv_key(pl_span_str(key)));
 		run(20000);
-		faulty_calm(users[0].kv, true);
-		faulty_calm(users[1].kv, true);
+		faulty_pause(users[0].kv, true);
+		faulty_pause(users[1].kv, true);
 		run(60000);
 		T_EQ(users[0].meta.partitions, 64);
 		T_STR(users[0].meta.incarnation, users[1].meta.incarnation);

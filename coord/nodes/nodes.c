@@ -45,7 +45,7 @@ static void on_end(void *ctx, const struct pl_err *err)
 void nodes_fail(struct nodes *nodes, const struct pl_err *err)
 {
 	nodes->dry = nodes->failed = true;
-	writes_cancel(nodes->writes, err);
+	bulk_cancel(nodes->writer, err);
 }
 
 void nodes_no_memory(struct nodes *nodes)
@@ -56,8 +56,8 @@ void nodes_no_memory(struct nodes *nodes)
 	nodes_fail(nodes, &err);
 }
 
-static void settle(struct nodes *nodes, struct entry *entry, enum nodes_outcome outcome,
-                   const struct pl_err *err)
+static void finish_entry(struct nodes *nodes, struct node_entry *entry,
+                         enum nodes_outcome outcome, const struct pl_err *err)
 {
 	entry->settled = true;
 	nodes->opts.told(nodes->opts.ctx, &entry->item, outcome, err);
@@ -65,27 +65,28 @@ static void settle(struct nodes *nodes, struct entry *entry, enum nodes_outcome 
 
 /* -- which ------------------------------------------------------------------------- */
 
-static void take(struct nodes *nodes, struct batch *batch, struct nodes_item item)
+static void add_entry(struct nodes *nodes, struct node_batch *batch,
+                      struct nodes_item item)
 {
-	struct entry *entry = &batch->entry[batch->count];
+	struct node_entry *entry = &batch->entry[batch->count];
 	struct pl_err err = {0};
 
-	*entry = (struct entry){.known = nodes->opts.verb == NODES_APPLY &&
-	                                 !nodes->opts.dry_run};
+	*entry = (struct node_entry){.known = nodes->opts.verb == NODES_APPLY &&
+	                                      !nodes->opts.dry_run};
 	if (!nodes_keep(batch, &item.cluster) || !nodes_keep(batch, &item.name) ||
 	    !nodes_keep(batch, &item.json)) {
 		nodes_no_memory(nodes);
 		return;
 	}
 	entry->item = item;
-	entry->node = (struct book_node){.cluster = item.cluster, .name = item.name};
+	entry->node = (struct builder_node){.cluster = item.cluster, .name = item.name};
 	batch->count++;
 	if (partition_of_node(item.cluster, item.name, nodes->opts.partitions,
 	                      &entry->node.partition, &err) != PL_OK)
-		settle(nodes, entry, NODES_REFUSED, &err);
+		finish_entry(nodes, entry, NODES_REFUSED, &err);
 }
 
-static void refill(struct nodes *nodes, struct batch *batch)
+static void refill_batch(struct nodes *nodes, struct node_batch *batch)
 {
 	batch->count = 0;
 	pl_arena_reset(&batch->arena);
@@ -97,13 +98,13 @@ static void refill(struct nodes *nodes, struct batch *batch)
 		if (nodes->opts.next(nodes->opts.ctx, &item, &more, &err) != PL_OK)
 			nodes_fail(nodes, &err);
 		else if (more)
-			take(nodes, batch, item);
+			add_entry(nodes, batch, item);
 		else
 			nodes->dry = true;
 	}
 }
 
-static bool is_settled(const struct batch *batch)
+static bool is_settled(const struct node_batch *batch)
 {
 	for (unsigned i = 0; i < batch->count; i++)
 		if (!batch->entry[i].settled)
@@ -113,32 +114,33 @@ static bool is_settled(const struct batch *batch)
 
 /* -- writing ----------------------------------------------------------------------- */
 
-static bool add(struct book *book, struct entry *entry, const struct node_change *change)
+static bool add_change(struct txn_builder *builder, struct node_entry *entry,
+                       const struct node_change *change)
 {
 	const struct node_seen *seen = &entry->seen;
 
-	entry->number = book->entries;
+	entry->number = builder->entries;
 	if (change->what == NODE_DELETE) {
 		entry->wanted = NODES_DELETED;
-		return book_delete_node(book, &entry->node, seen->node_rev,
-		                        seen->alloc_rev);
+		return builder_delete_node(builder, &entry->node, seen->node_rev,
+		                           seen->alloc_rev);
 	}
 	entry->wanted = seen->node_rev == 0 ? NODES_CREATED : NODES_CHANGED;
-	return book_put_node(book, &entry->node, seen->node_rev, seen->alloc_rev,
-	                     change->node, change->alloc);
+	return builder_put_node(builder, &entry->node, seen->node_rev, seen->alloc_rev,
+	                        change->node, change->alloc);
 }
 
-static void refuse_large(struct nodes *nodes, struct entry *entry)
+static void refuse_large(struct nodes *nodes, struct node_entry *entry)
 {
 	struct pl_err err;
 
 	(void)pl_err_set(&err, PL_LIMIT, "it is larger than the store takes");
-	settle(nodes, entry, NODES_REFUSED, &err);
+	finish_entry(nodes, entry, NODES_REFUSED, &err);
 }
 
 /* What becomes of it, into the book if it is to be written. False: the book is full. */
-static bool decide(struct nodes *nodes, struct batch *batch, struct pl_arena *arena,
-                   struct entry *entry)
+static bool decide_entry(struct nodes *nodes, struct node_batch *batch,
+                         struct pl_arena *arena, struct node_entry *entry)
 {
 	struct node_change change = {0};
 	struct pl_err err = {0};
@@ -150,54 +152,55 @@ static bool decide(struct nodes *nodes, struct batch *batch, struct pl_arena *ar
 		return false;
 	}
 	if (code != PL_OK || change.what == NODE_SAME) {
-		settle(nodes, entry, code == PL_OK ? NODES_UNCHANGED : NODES_REFUSED,
-		       code == PL_OK ? NULL : &err);
+		finish_entry(nodes, entry,
+		             code == PL_OK ? NODES_UNCHANGED : NODES_REFUSED,
+		             code == PL_OK ? NULL : &err);
 		return true;
 	}
-	entry->written = add(&batch->book, entry, &change);
+	entry->written = add_change(&batch->builder, entry, &change);
 	if (entry->written && nodes->opts.dry_run)
-		settle(nodes, entry, entry->wanted, NULL);
-	if (batch->book.code == PL_NOMEM)
+		finish_entry(nodes, entry, entry->wanted, NULL);
+	if (batch->builder.code == PL_NOMEM)
 		nodes_no_memory(nodes);
-	if (batch->book.code != PL_LIMIT)
+	if (batch->builder.code != PL_LIMIT)
 		return entry->written;
 	refuse_large(nodes, entry);
-	batch->book.code = PL_OK;
+	batch->builder.code = PL_OK;
 	return true;
 }
 
 /* False: nothing is to be written. */
-static bool write(struct nodes *nodes, struct batch *batch, struct pl_arena *arena,
-                  struct kv_req *req)
+static bool write_batch(struct nodes *nodes, struct node_batch *batch,
+                        struct pl_arena *arena, struct kv_req *req)
 {
 	bool room = true;
 
-	book_begin(&batch->book, arena, kv_limits(nodes->kv));
+	builder_begin(&batch->builder, arena, kv_limits(nodes->kv));
 	for (unsigned i = 0; i < batch->count; i++) {
-		struct entry *entry = &batch->entry[i];
+		struct node_entry *entry = &batch->entry[i];
 
 		entry->written = false;
 		if (room && !entry->settled)
-			room = decide(nodes, batch, arena, entry);
+			room = decide_entry(nodes, batch, arena, entry);
 	}
-	if (batch->book.entries == 0 || nodes->opts.dry_run)
+	if (batch->builder.entries == 0 || nodes->opts.dry_run)
 		return false;
-	book_req(&batch->book, req);
+	builder_req(&batch->builder, req);
 	return true;
 }
 
 static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_req *req)
 {
 	struct nodes *nodes = ctx;
-	struct batch *batch = &nodes->batch[slot];
+	struct node_batch *batch = &nodes->batch[slot];
 
 	while (!nodes->failed) {
 		if (is_settled(batch))
-			refill(nodes, batch);
+			refill_batch(nodes, batch);
 		if (batch->count == 0)
 			return false;
-		batch->reads = nodes_ask(nodes, batch, arena, req);
-		if (batch->reads || write(nodes, batch, arena, req))
+		batch->reads = nodes_request(nodes, batch, arena, req);
+		if (batch->reads || write_batch(nodes, batch, arena, req))
 			return !nodes->failed;
 	}
 	return false;
@@ -205,41 +208,42 @@ static bool on_next(void *ctx, unsigned slot, struct pl_arena *arena, struct kv_
 
 /* -- answers ----------------------------------------------------------------------- */
 
-static void take_newer(struct nodes *nodes, struct batch *batch, struct entry *entry,
-                       const struct book_found *found)
+static void apply_newer(struct nodes *nodes, struct node_batch *batch,
+                        struct node_entry *entry, const struct builder_found *found)
 {
 	struct pl_err err;
 
 	if (++entry->tries < TRIES_MAX) {
-		nodes_take_seen(nodes, batch, entry, found->node, found->alloc);
+		nodes_apply_seen(nodes, batch, entry, found->node, found->alloc);
 		return;
 	}
 	(void)pl_err_set(&err, PL_CONFLICT, "somebody changes it again and again");
-	settle(nodes, entry, NODES_REFUSED, &err);
+	finish_entry(nodes, entry, NODES_REFUSED, &err);
 }
 
 /* ours: the request was applied, or may have been. Two who apply the same file write the
  * same bytes, so that what looks like ours is not always. */
-static void take_found(struct nodes *nodes, struct batch *batch, struct entry *entry,
-                       const struct book_found *found, bool ours)
+static void apply_found(struct nodes *nodes, struct node_batch *batch,
+                        struct node_entry *entry, const struct builder_found *found,
+                        bool ours)
 {
 	switch (found->verdict) {
-	case BOOK_SAME:
+	case BUILDER_SAME:
 		return;
-	case BOOK_OURS:
+	case BUILDER_OURS:
 		if (ours)
-			settle(nodes, entry, entry->wanted, NULL);
+			finish_entry(nodes, entry, entry->wanted, NULL);
 		else
-			take_newer(nodes, batch, entry, found);
+			apply_newer(nodes, batch, entry, found);
 		return;
-	case BOOK_GONE:
+	case BUILDER_GONE:
 		if (ours && entry->wanted == NODES_DELETED)
-			settle(nodes, entry, NODES_DELETED, NULL);
+			finish_entry(nodes, entry, NODES_DELETED, NULL);
 		else
-			take_newer(nodes, batch, entry, found);
+			apply_newer(nodes, batch, entry, found);
 		return;
-	case BOOK_NEWER:
-		take_newer(nodes, batch, entry, found);
+	case BUILDER_NEWER:
+		apply_newer(nodes, batch, entry, found);
 		return;
 	}
 	PL_UNREACHABLE("verdict");
@@ -249,26 +253,26 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
                       bool again)
 {
 	struct nodes *nodes = ctx;
-	struct batch *batch = &nodes->batch[slot];
-	struct book_found found;
+	struct node_batch *batch = &nodes->batch[slot];
+	struct builder_found found;
 
 	if (batch->reads) {
-		nodes_take_reads(nodes, batch, &result->txn);
+		nodes_apply_reads(nodes, batch, &result->txn);
 		return;
 	}
 	for (unsigned i = 0; i < batch->count; i++) {
-		struct entry *entry = &batch->entry[i];
+		struct node_entry *entry = &batch->entry[i];
 
 		if (!entry->written || entry->settled)
 			continue;
-		if (!book_answer(&batch->book, result, entry->number, &found)) {
+		if (!builder_answer(&batch->builder, result, entry->number, &found)) {
 			struct pl_err err;
 
 			(void)pl_err_set(&err, PL_PROTO, "not the answer to a request");
 			nodes_fail(nodes, &err);
 			return;
 		}
-		take_found(nodes, batch, entry, &found, again || result->txn.succeeded);
+		apply_found(nodes, batch, entry, &found, again || result->txn.succeeded);
 	}
 }
 
@@ -289,7 +293,7 @@ static bool batches_init(struct nodes *nodes)
 	for (unsigned i = 0; i < nodes->inflight; i++)
 		pl_arena_init(&nodes->batch[i].arena, ARENA_CHUNK, ARENA_MAX);
 	for (unsigned i = 0; i < nodes->inflight; i++) {
-		struct batch *batch = &nodes->batch[i];
+		struct node_batch *batch = &nodes->batch[i];
 
 		batch->entry = pl_calloc(nodes->batch_max, sizeof *batch->entry);
 		if (batch->entry == NULL)
@@ -302,12 +306,12 @@ enum pl_code nodes_open(struct kv *kv, const struct nodes_opts *opts, struct nod
                         struct pl_err *err)
 {
 	unsigned inflight = opts->inflight == 0 ? INFLIGHT_DEFAULT : opts->inflight;
-	struct writes_opts writes = {.slots = inflight,
-	                             .timeout_ms = opts->timeout_ms,
-	                             .patience_ms = opts->patience_ms,
-	                             .next = on_next,
-	                             .answer = on_answer,
-	                             .done = on_end};
+	struct bulk_opts writer = {.slots = inflight,
+	                           .timeout_ms = opts->timeout_ms,
+	                           .patience_ms = opts->patience_ms,
+	                           .next = on_next,
+	                           .answer = on_answer,
+	                           .done = on_end};
 	struct nodes *nodes;
 	enum pl_code code = PL_OK;
 
@@ -318,11 +322,11 @@ enum pl_code nodes_open(struct kv *kv, const struct nodes_opts *opts, struct nod
 	nodes->opts = *opts;
 	nodes->inflight = inflight;
 	nodes->batch_max = batch_max(kv);
-	writes.ctx = nodes;
+	writer.ctx = nodes;
 	if (!batches_init(nodes))
 		code = pl_err_set(err, PL_NOMEM, "nodes");
 	if (code == PL_OK)
-		code = writes_open(kv, &writes, &nodes->writes, err);
+		code = bulk_open(kv, &writer, &nodes->writer, err);
 	if (code == PL_OK)
 		*out = nodes;
 	else

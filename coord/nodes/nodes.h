@@ -9,7 +9,7 @@
 #ifndef COORD_NODES_NODES_H
 #define COORD_NODES_NODES_H
 
-#include "coord/nodes/change.h"
+#include "coord/nodes/node_change.h"
 #include "store/kv/kv.h"
 
 struct nodes;

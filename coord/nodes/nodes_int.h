@@ -2,15 +2,15 @@
 #ifndef COORD_NODES_NODES_INT_H
 #define COORD_NODES_NODES_INT_H
 
+#include "coord/bulk/bulk_writer.h"
 #include "coord/nodes/nodes.h"
-#include "coord/writes/writes.h"
-#include "shardsched/ledger/book.h"
+#include "shardsched/records/txn_builder.h"
 
 enum { OPS_OF_A_NODE = 2 }; /* in each list of a transaction */
 
-struct entry {
+struct node_entry {
 	struct nodes_item item;
-	struct book_node node;
+	struct builder_node node;
 	struct node_seen seen;
 	enum nodes_outcome wanted; /* once it is written */
 	uint32_t number;           /* in the book */
@@ -18,38 +18,39 @@ struct entry {
 	bool known, settled, written;
 };
 
-struct batch {
+struct node_batch {
 	struct pl_arena arena; /* of what the entries borrow */
-	struct entry *entry;
+	struct node_entry *entry;
 	unsigned count;
-	bool reads;       /* the request in flight does nothing else */
-	struct book book; /* else */
+	bool reads;                 /* the request in flight does nothing else */
+	struct txn_builder builder; /* else */
 	struct kv_req *gets;
 };
 
 struct nodes {
 	struct kv *kv;
 	struct nodes_opts opts;
-	struct writes *writes;
+	struct bulk_writer *writer;
 	unsigned batch_max;
 	bool dry;    /* no next one */
 	bool failed; /* is being given up */
 	unsigned inflight;
-	struct batch batch[];
+	struct node_batch batch[];
 };
 
 void nodes_fail(struct nodes *nodes, const struct pl_err *err);
 void nodes_no_memory(struct nodes *nodes);
 
 /* nodes_read.c. A copy for as long as the batch; false: no memory. */
-bool nodes_keep(struct batch *batch, struct pl_span *text);
+bool nodes_keep(struct node_batch *batch, struct pl_span *text);
 /* False: there is nothing to read. */
-bool nodes_ask(struct nodes *nodes, struct batch *batch, struct pl_arena *arena,
-               struct kv_req *req);
-void nodes_take_reads(struct nodes *nodes, struct batch *batch,
-                      const struct kv_txn_result *txn);
+bool nodes_request(struct nodes *nodes, struct node_batch *batch, struct pl_arena *arena,
+                   struct kv_req *req);
+void nodes_apply_reads(struct nodes *nodes, struct node_batch *batch,
+                       const struct kv_txn_result *txn);
 /* What stands there; NULL: nothing. */
-void nodes_take_seen(struct nodes *nodes, struct batch *batch, struct entry *entry,
-                     const struct kv_record *node, const struct kv_record *alloc);
+void nodes_apply_seen(struct nodes *nodes, struct node_batch *batch,
+                      struct node_entry *entry, const struct kv_record *node,
+                      const struct kv_record *alloc);
 
 #endif

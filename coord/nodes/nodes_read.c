@@ -2,7 +2,7 @@
 #include "coord/nodes/nodes_int.h"
 #include "store/kv/calls.h"
 
-bool nodes_keep(struct batch *batch, struct pl_span *text)
+bool nodes_keep(struct node_batch *batch, struct pl_span *text)
 {
 	if (text->len == 0)
 		return true;
@@ -10,13 +10,13 @@ bool nodes_keep(struct batch *batch, struct pl_span *text)
 	return text->at != NULL;
 }
 
-static bool is_unread(const struct entry *entry)
+static bool is_unread(const struct node_entry *entry)
 {
 	return !entry->settled && !entry->known;
 }
 
-static bool get_of(const struct entry *entry, enum keys_kind kind, struct pl_arena *arena,
-                   struct kv_req *out)
+static bool get_of(const struct node_entry *entry, enum keys_kind kind,
+                   struct pl_arena *arena, struct kv_req *out)
 {
 	struct keys_id id = {.kind = kind,
 	                     .partition = entry->node.partition,
@@ -32,8 +32,8 @@ static bool get_of(const struct entry *entry, enum keys_kind kind, struct pl_are
 }
 
 /* False: there is nothing to read. */
-bool nodes_ask(struct nodes *nodes, struct batch *batch, struct pl_arena *arena,
-               struct kv_req *req)
+bool nodes_request(struct nodes *nodes, struct node_batch *batch, struct pl_arena *arena,
+                   struct kv_req *req)
 {
 	size_t count = 0;
 
@@ -57,32 +57,33 @@ bool nodes_ask(struct nodes *nodes, struct batch *batch, struct pl_arena *arena,
 	return count > 0;
 }
 
-static bool take_record(struct batch *batch, const struct kv_record *record, int64_t *rev,
-                        struct pl_span *value)
+static bool keep_record(struct node_batch *batch, const struct kv_record *record,
+                        int64_t *rev, struct pl_span *value)
 {
 	*rev = record == NULL ? 0 : record->mod_revision;
 	*value = record == NULL ? (struct pl_span){0} : record->value;
 	return nodes_keep(batch, value);
 }
 
-void nodes_take_seen(struct nodes *nodes, struct batch *batch, struct entry *entry,
-                     const struct kv_record *node, const struct kv_record *alloc)
+void nodes_apply_seen(struct nodes *nodes, struct node_batch *batch,
+                      struct node_entry *entry, const struct kv_record *node,
+                      const struct kv_record *alloc)
 {
 	struct node_seen *seen = &entry->seen;
 
 	entry->known = true;
-	if (!take_record(batch, node, &seen->node_rev, &seen->node) ||
-	    !take_record(batch, alloc, &seen->alloc_rev, &seen->alloc))
+	if (!keep_record(batch, node, &seen->node_rev, &seen->node) ||
+	    !keep_record(batch, alloc, &seen->alloc_rev, &seen->alloc))
 		nodes_no_memory(nodes);
 }
 
-static const struct kv_record *first(const struct kv_result *got)
+static const struct kv_record *first_record(const struct kv_result *got)
 {
 	return got->get.count == 0 ? NULL : got->get.records;
 }
 
-void nodes_take_reads(struct nodes *nodes, struct batch *batch,
-                      const struct kv_txn_result *txn)
+void nodes_apply_reads(struct nodes *nodes, struct node_batch *batch,
+                       const struct kv_txn_result *txn)
 {
 	const struct kv_result *got = txn->results;
 
@@ -90,8 +91,8 @@ void nodes_take_reads(struct nodes *nodes, struct batch *batch,
 		if (!is_unread(&batch->entry[i]))
 			continue;
 		PL_ASSERT(got + OPS_OF_A_NODE <= txn->results + txn->count);
-		nodes_take_seen(nodes, batch, &batch->entry[i], first(&got[0]),
-		                first(&got[1]));
+		nodes_apply_seen(nodes, batch, &batch->entry[i], first_record(&got[0]),
+		                 first_record(&got[1]));
 		got += OPS_OF_A_NODE;
 	}
 }

@@ -1,7 +1,7 @@
 /* Nodes written to the store in memory: what stands there then, whoever writes at the
  * same time, and whatever becomes of the answers. */
 #include "coord/nodes/nodes.h"
-#include "shardsched/ledger/alloc.h"
+#include "shardsched/records/alloc.h"
 #include "store/base/rng.h"
 #include "store/keys/partition.h"
 #include "store/kv/faulty.h"
@@ -217,7 +217,7 @@ T_CASE(two_at_once)
 	T_OK(start(&jobs[0], NODES_APPLY, COUNT, "one"), &kit.err);
 	T_OK(start(&jobs[1], NODES_APPLY, COUNT, "two"), &kit.err);
 	run();
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	for (unsigned i = 0; i < COUNT; i++)
 		changes += (unsigned)generation(i);
 	for (unsigned j = 0; j < 2; j++) {
@@ -250,13 +250,13 @@ T_CASE(lost_answers_are_settled)
 	T_EQ(jobs[0].outcome[NODES_CREATED], COUNT);
 	does(NODES_CORDON, COUNT, NULL);
 	T_EQ(jobs[0].outcome[NODES_CHANGED], COUNT);
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	for (unsigned i = 0; i < COUNT; i++)
 		T_EQ(generation(i), 2);
-	faulty_calm(kit.kv, false);
+	faulty_pause(kit.kv, false);
 	does(NODES_DELETE, COUNT, NULL);
 	T_EQ(jobs[0].outcome[NODES_DELETED], COUNT);
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	T_EQ(count_under("/nodes/") + count_under("/alloc/"), 0);
 	kit_close(&kit);
 }

@@ -7,7 +7,7 @@
 #include "store/base/num.h"
 #include "store/net/unconst.h"
 
-struct member_pod {
+struct sim_pod {
 	struct pl_map_node node;
 	struct pl_heap_node due;
 	struct pl_list line;
@@ -18,10 +18,9 @@ struct member_pod {
 	uint8_t key[];
 };
 
-static struct member_pod *of_due(const struct pl_heap_node *node)
+static struct sim_pod *of_due(const struct pl_heap_node *node)
 {
-	return PL_CONTAINER_OF((struct pl_heap_node *)unconst(node), struct member_pod,
-	                       due);
+	return PL_CONTAINER_OF((struct pl_heap_node *)unconst(node), struct sim_pod, due);
 }
 
 static bool is_before(const struct pl_heap_node *a, const struct pl_heap_node *b)
@@ -37,7 +36,7 @@ void sim_member_init(struct sim_member *member, const struct sim_member_opts *op
 	pl_list_init(&member->line);
 }
 
-static void count(struct sim_member *member, const struct member_pod *pod, int by)
+static void count_pod(struct sim_member *member, const struct sim_pod *pod, int by)
 {
 	if (pod->phase == STATE_BOUND)
 		member->running += (uint64_t)by;
@@ -45,17 +44,17 @@ static void count(struct sim_member *member, const struct member_pod *pod, int b
 		member->leaving += (uint64_t)by;
 }
 
-static void unschedule(struct sim_member *member, struct member_pod *pod)
+static void unschedule_pod(struct sim_member *member, struct sim_pod *pod)
 {
 	if (pl_heap_has(&pod->due))
 		pl_heap_del(&member->due, &pod->due);
 	pl_list_del(&pod->line);
 }
 
-static void drop(struct sim_member *member, struct member_pod *pod)
+static void drop_pod(struct sim_member *member, struct sim_pod *pod)
 {
-	count(member, pod, -1);
-	unschedule(member, pod);
+	count_pod(member, pod, -1);
+	unschedule_pod(member, pod);
 	pl_map_del(&member->pods, &pod->node);
 	free(pod);
 }
@@ -63,7 +62,7 @@ static void drop(struct sim_member *member, struct member_pod *pod)
 void sim_member_done(struct sim_member *member)
 {
 	PL_MAP_EACH (node, &member->pods)
-		drop(member, PL_CONTAINER_OF(node, struct member_pod, node));
+		drop_pod(member, PL_CONTAINER_OF(node, struct sim_pod, node));
 	pl_map_done(&member->pods);
 	pl_heap_done(&member->due);
 }
@@ -71,8 +70,8 @@ void sim_member_done(struct sim_member *member)
 /* -- how long, and how it ends ---------------------------------------------------------
  */
 
-static uint64_t draw(const struct sim_member *member, const struct member_pod *pod,
-                     uint64_t what)
+static uint64_t draw_number(const struct sim_member *member, const struct sim_pod *pod,
+                            uint64_t what)
 {
 	const struct pl_hash_key key = {member->opts.seed + what,
 	                                (uint64_t)pod->since_ms};
@@ -81,21 +80,22 @@ static uint64_t draw(const struct sim_member *member, const struct member_pod *p
 }
 
 /* UINT64_MAX: it does not end by itself. */
-static uint64_t lasts_ms(const struct sim_member *member, const struct member_pod *pod)
+static uint64_t lasts_ms(const struct sim_member *member, const struct sim_pod *pod)
 {
 	uint64_t mean = member->opts.lifetime_ms;
 
 	if (pod->phase == STATE_TERMINATING)
 		return member->opts.grace_ms;
-	return mean == 0 ? UINT64_MAX : mean / 2 + draw(member, pod, 0) % (mean + 1);
+	return mean == 0 ? UINT64_MAX
+	                 : mean / 2 + draw_number(member, pod, 0) % (mean + 1);
 }
 
 static enum state_ended ends_as(const struct sim_member *member,
-                                const struct member_pod *pod)
+                                const struct sim_pod *pod)
 {
 	if (pod->phase == STATE_TERMINATING)
 		return STATE_ENDED_GONE;
-	return draw(member, pod, 1) % 100 < member->opts.fail_percent
+	return draw_number(member, pod, 1) % 100 < member->opts.fail_percent
 	               ? STATE_ENDED_FAILED
 	               : STATE_ENDED_SUCCEEDED;
 }
@@ -103,7 +103,7 @@ static enum state_ended ends_as(const struct sim_member *member,
 /* -- whose turn it is ------------------------------------------------------------------
  */
 
-static void line_up(struct sim_member *member, struct member_pod *pod, uint64_t now_ms)
+static void queue_pod(struct sim_member *member, struct sim_pod *pod, uint64_t now_ms)
 {
 	if (member->opts.ends.count == 0 || pod->phase != STATE_BOUND)
 		return;
@@ -125,14 +125,14 @@ static uint64_t turn_ms(const struct sim_member *member)
 	       ((member->turns + 1) * ends->period_ms + ends->count - 1) / ends->count;
 }
 
-static enum pl_code schedule(struct sim_member *member, struct member_pod *pod,
-                             uint64_t now_ms)
+static enum pl_code schedule_pod(struct sim_member *member, struct sim_pod *pod,
+                                 uint64_t now_ms)
 {
 	uint64_t lasts = lasts_ms(member, pod);
 
-	unschedule(member, pod);
+	unschedule_pod(member, pod);
 	pod->how = ends_as(member, pod);
-	line_up(member, pod, now_ms);
+	queue_pod(member, pod, now_ms);
 	if (lasts == UINT64_MAX)
 		return PL_OK;
 	pod->due_ms = now_ms + lasts;
@@ -142,16 +142,16 @@ static enum pl_code schedule(struct sim_member *member, struct member_pod *pod,
 /* -- what is seen ----------------------------------------------------------------------
  */
 
-static struct member_pod *find(const struct sim_member *member, struct pl_span key)
+static struct sim_pod *find_pod(const struct sim_member *member, struct pl_span key)
 {
 	struct pl_map_node *node = pl_map_get(&member->pods, key);
 
-	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct member_pod, node);
+	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct sim_pod, node);
 }
 
-static struct member_pod *make(struct sim_member *member, struct pl_span key)
+static struct sim_pod *add_pod(struct sim_member *member, struct pl_span key)
 {
-	struct member_pod *pod = pl_calloc(1, sizeof *pod + key.len);
+	struct sim_pod *pod = pl_calloc(1, sizeof *pod + key.len);
 
 	if (pod == NULL)
 		return NULL;
@@ -159,7 +159,7 @@ static struct member_pod *make(struct sim_member *member, struct pl_span key)
 	pl_list_init(&pod->line);
 	pod->phase = STATE_BOUND;
 	(void)!pl_map_add(&member->pods, &pod->node, pl_span(pod->key, key.len));
-	count(member, pod, 1);
+	count_pod(member, pod, 1);
 	return pod;
 }
 
@@ -171,54 +171,54 @@ static bool is_here(const struct sim_member *member, const struct pod_state *sta
 	       pl_span_eq(state->cluster, member->opts.cluster);
 }
 
-enum pl_code sim_member_take(struct sim_member *member, struct pl_span key,
-                             const struct pod_state *state, uint64_t now_ms)
+enum pl_code sim_member_apply(struct sim_member *member, struct pl_span key,
+                              const struct pod_state *state, uint64_t now_ms)
 {
-	struct member_pod *pod = find(member, key);
+	struct sim_pod *pod = find_pod(member, key);
 
 	if (!is_here(member, state)) {
 		if (pod != NULL)
-			drop(member, pod);
+			drop_pod(member, pod);
 		return PL_OK;
 	}
 	if (pod == NULL) {
-		pod = make(member, key);
+		pod = add_pod(member, key);
 		if (pod == NULL)
 			return PL_NOMEM;
 	} else if (pod->phase == state->phase && pod->since_ms == state->since_ms) {
 		return PL_OK; /* somebody asked it to go: its shard will say so */
 	}
-	count(member, pod, -1);
+	count_pod(member, pod, -1);
 	pod->phase = state->phase;
 	pod->since_ms = state->since_ms;
-	count(member, pod, 1);
-	return schedule(member, pod, now_ms);
+	count_pod(member, pod, 1);
+	return schedule_pod(member, pod, now_ms);
 }
 
 /* -- what is said ----------------------------------------------------------------------
  */
 
 /* NULL: nobody's time has come. */
-static struct member_pod *pop(struct sim_member *member, uint64_t now_ms)
+static struct sim_pod *pop_due(struct sim_member *member, uint64_t now_ms)
 {
 	const struct pl_heap_node *top = pl_heap_top(&member->due);
-	struct member_pod *pod = NULL;
+	struct sim_pod *pod = NULL;
 
 	if (top != NULL && of_due(top)->due_ms <= now_ms) {
 		pod = of_due(top);
 	} else if (turn_ms(member) <= now_ms) {
-		pod = PL_LIST_ITEM(member->line.next, struct member_pod, line);
+		pod = PL_LIST_ITEM(member->line.next, struct sim_pod, line);
 		member->turns++;
 	}
 	if (pod != NULL)
-		unschedule(member, pod);
+		unschedule_pod(member, pod);
 	return pod;
 }
 
 bool sim_member_next(struct sim_member *member, uint64_t now_ms, struct pl_span *key,
                      enum state_ended *how)
 {
-	struct member_pod *pod = pop(member, now_ms);
+	struct sim_pod *pod = pop_due(member, now_ms);
 
 	if (pod == NULL)
 		return false;

@@ -13,7 +13,7 @@
 #ifndef COORD_NODES_SIM_MEMBER_H
 #define COORD_NODES_SIM_MEMBER_H
 
-#include "shardsched/ledger/state.h"
+#include "shardsched/records/pod_state.h"
 #include "store/base/heap.h"
 #include "store/base/list.h"
 #include "store/base/map.h"
@@ -59,8 +59,9 @@ void sim_member_init(struct sim_member *member, const struct sim_member_opts *op
 void sim_member_done(struct sim_member *member);
 
 /* How the pod is now; state NULL: it is no more. PL_NOMEM. */
-PL_NODISCARD enum pl_code sim_member_take(struct sim_member *member, struct pl_span key,
-                                          const struct pod_state *state, uint64_t now_ms);
+PL_NODISCARD enum pl_code sim_member_apply(struct sim_member *member, struct pl_span key,
+                                           const struct pod_state *state,
+                                           uint64_t now_ms);
 
 /* The next one that has ended by now, once; key is borrowed until the next call of
  * any function. */

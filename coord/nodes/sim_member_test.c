@@ -50,7 +50,7 @@ static void is(const char *name, enum state_phase phase, uint64_t now_ms)
 	                                .node = PL_SPAN_LIT("n-1"),
 	                                .since_ms = (int64_t)now_ms};
 
-	T_EQ(sim_member_take(&member, pl_span_str(name), &state, now_ms), PL_OK);
+	T_EQ(sim_member_apply(&member, pl_span_str(name), &state, now_ms), PL_OK);
 }
 
 T_CASE(what_is_bound_runs_for_its_time_and_ends_once)
@@ -72,7 +72,7 @@ T_CASE(what_is_bound_runs_for_its_time_and_ends_once)
 	T_SPAN(key, PL_SPAN_LIT("a/b"));
 	T_EQ(how, STATE_ENDED_SUCCEEDED);
 	T_TRUE(!sim_member_next(&member, UINT64_MAX - 1, &key, &how));
-	T_EQ(sim_member_take(&member, PL_SPAN_LIT("a/b"), NULL, 9), PL_OK);
+	T_EQ(sim_member_apply(&member, PL_SPAN_LIT("a/b"), NULL, 9), PL_OK);
 	T_EQ(member.running, 0);
 	T_EQ(member.succeeded, 1);
 	sim_member_done(&member);
@@ -93,11 +93,11 @@ T_CASE(what_terminates_ends_after_its_grace)
 	T_TRUE(sim_member_next(&member, 150, &key, &how));
 	T_EQ(how, STATE_ENDED_GONE);
 	/* Somewhere else, it runs no more here. */
-	T_EQ(sim_member_take(&member, PL_SPAN_LIT("a/b"),
-	                     &(struct pod_state){.phase = STATE_BOUND,
-	                                         .cluster = PL_SPAN_LIT("west"),
-	                                         .node = PL_SPAN_LIT("n-1")},
-	                     200),
+	T_EQ(sim_member_apply(&member, PL_SPAN_LIT("a/b"),
+	                      &(struct pod_state){.phase = STATE_BOUND,
+	                                          .cluster = PL_SPAN_LIT("west"),
+	                                          .node = PL_SPAN_LIT("n-1")},
+	                      200),
 	     PL_OK);
 	T_EQ(member.leaving + member.running, 0);
 	/* And here again. */
@@ -194,7 +194,7 @@ static enum pl_code torture(void)
 	enum pl_code code;
 
 	up(1000, 0);
-	code = sim_member_take(&member, PL_SPAN_LIT("a/b"), &state, 1);
+	code = sim_member_apply(&member, PL_SPAN_LIT("a/b"), &state, 1);
 	sim_member_done(&member);
 	return code;
 }

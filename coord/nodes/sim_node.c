@@ -7,16 +7,16 @@
 
 enum { TEXT_SIZE = 300 };
 
-struct place {
+struct sim_place {
 	const struct sim_zone *zone;
 	const struct sim_shape *shape;
 	uint64_t rack;
 };
 
-static struct place choose(const struct sim_profile *profile, uint64_t seed,
-                           uint64_t number)
+static struct sim_place choose_place(const struct sim_profile *profile, uint64_t seed,
+                                     uint64_t number)
 {
-	struct place place = {.zone = profile->zone, .shape = profile->shape};
+	struct sim_place place = {.zone = profile->zone, .shape = profile->shape};
 	struct pl_rng rng;
 	uint64_t left;
 
@@ -39,20 +39,20 @@ size_t sim_node_name(const struct sim_profile *profile, uint64_t number,
 	                        number);
 }
 
-static void member(struct pl_json_out *out, const char *name, const char *value)
+static void print_member(struct pl_json_out *out, const char *name, const char *value)
 {
 	pl_json_out_name(out, name);
 	pl_json_out_str(out, value);
 }
 
-static void pairs(struct pl_json_out *out, const struct sim_pairs *pairs)
+static void print_pairs(struct pl_json_out *out, const struct sim_pairs *pairs)
 {
 	for (uint32_t i = 0; i < pairs->count; i++)
-		member(out, pairs->at[i].name, pairs->at[i].value);
+		print_member(out, pairs->at[i].name, pairs->at[i].value);
 }
 
-static void labels(struct pl_json_out *out, const struct sim_profile *profile,
-                   const struct place *place, const char *name)
+static void print_labels(struct pl_json_out *out, const struct sim_profile *profile,
+                         const struct sim_place *place, const char *name)
 {
 	char rack[TEXT_SIZE];
 
@@ -60,19 +60,19 @@ static void labels(struct pl_json_out *out, const struct sim_profile *profile,
 	               place->rack);
 	pl_json_out_name(out, "labels");
 	pl_json_out_object(out);
-	member(out, "kubernetes.io/hostname", name);
-	member(out, "kubernetes.io/os", "linux");
-	member(out, "kubernetes.io/arch", "amd64");
-	member(out, "node.kubernetes.io/instance-type", place->shape->name);
-	member(out, "topology.kubernetes.io/region", profile->region);
-	member(out, "topology.kubernetes.io/zone", place->zone->name);
-	member(out, "topology.placet.io/rack", rack);
-	pairs(out, &profile->labels);
-	pairs(out, &place->shape->labels);
+	print_member(out, "kubernetes.io/hostname", name);
+	print_member(out, "kubernetes.io/os", "linux");
+	print_member(out, "kubernetes.io/arch", "amd64");
+	print_member(out, "node.kubernetes.io/instance-type", place->shape->name);
+	print_member(out, "topology.kubernetes.io/region", profile->region);
+	print_member(out, "topology.kubernetes.io/zone", place->zone->name);
+	print_member(out, "topology.placet.io/rack", rack);
+	print_pairs(out, &profile->labels);
+	print_pairs(out, &place->shape->labels);
 	pl_json_out_end(out);
 }
 
-static void taints(struct pl_json_out *out, const struct sim_shape *shape)
+static void print_taints(struct pl_json_out *out, const struct sim_shape *shape)
 {
 	if (shape->taints == 0)
 		return;
@@ -82,28 +82,28 @@ static void taints(struct pl_json_out *out, const struct sim_shape *shape)
 	pl_json_out_array(out);
 	for (uint32_t i = 0; i < shape->taints; i++) {
 		pl_json_out_object(out);
-		member(out, "key", shape->taint[i].key);
+		print_member(out, "key", shape->taint[i].key);
 		if (shape->taint[i].value != NULL)
-			member(out, "value", shape->taint[i].value);
-		member(out, "effect", shape->taint[i].effect);
+			print_member(out, "value", shape->taint[i].value);
+		print_member(out, "effect", shape->taint[i].effect);
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
 	pl_json_out_end(out);
 }
 
-static void amounts(struct pl_json_out *out, const struct sim_shape *shape)
+static void print_amounts(struct pl_json_out *out, const struct sim_shape *shape)
 {
 	pl_json_out_name(out, "status");
 	pl_json_out_object(out);
 	pl_json_out_name(out, "allocatable");
 	pl_json_out_object(out);
-	member(out, "cpu", shape->cpu);
-	member(out, "memory", shape->memory);
+	print_member(out, "cpu", shape->cpu);
+	print_member(out, "memory", shape->memory);
 	if (shape->storage != NULL)
-		member(out, "ephemeral-storage", shape->storage);
-	member(out, "pods", shape->pods);
-	pairs(out, &shape->resources);
+		print_member(out, "ephemeral-storage", shape->storage);
+	print_member(out, "pods", shape->pods);
+	print_pairs(out, &shape->resources);
 	pl_json_out_end(out);
 	pl_json_out_end(out);
 }
@@ -111,22 +111,22 @@ static void amounts(struct pl_json_out *out, const struct sim_shape *shape)
 enum pl_code sim_node_print(const struct sim_profile *profile, uint64_t seed,
                             uint64_t number, struct pl_buf *out)
 {
-	struct place place = choose(profile, seed, number);
+	struct sim_place place = choose_place(profile, seed, number);
 	char name[SIM_NAME_SIZE];
 	struct pl_json_out json;
 
 	(void)sim_node_name(profile, number, name);
 	pl_json_out_init(&json, out);
 	pl_json_out_object(&json);
-	member(&json, "apiVersion", "v1");
-	member(&json, "kind", "Node");
+	print_member(&json, "apiVersion", "v1");
+	print_member(&json, "kind", "Node");
 	pl_json_out_name(&json, "metadata");
 	pl_json_out_object(&json);
-	member(&json, "name", name);
-	labels(&json, profile, &place, name);
+	print_member(&json, "name", name);
+	print_labels(&json, profile, &place, name);
 	pl_json_out_end(&json);
-	taints(&json, place.shape);
-	amounts(&json, place.shape);
+	print_taints(&json, place.shape);
+	print_amounts(&json, place.shape);
 	pl_json_out_end(&json);
 	return pl_json_out_done(&json);
 }

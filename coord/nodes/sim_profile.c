@@ -33,18 +33,18 @@ const char sim_profile_default[] =
 	"    taints:\n"
 	"      - {key: nvidia.com/gpu, value: present, effect: NoSchedule}\n";
 
-struct reading {
+struct profile_reader {
 	struct pl_arena *arena;
 	struct pl_err *err;
 	enum pl_code code; /* the first failure sticks */
 };
 
-static bool is_fine(const struct reading *r)
+static bool is_fine(const struct profile_reader *r)
 {
 	return r->code == PL_OK;
 }
 
-static void *room(struct reading *r, size_t count, size_t size)
+static void *alloc_array(struct profile_reader *r, size_t count, size_t size)
 {
 	void *at =
 		is_fine(r) && count > 0 ? pl_arena_zalloc(r->arena, count, size) : NULL;
@@ -54,7 +54,8 @@ static void *room(struct reading *r, size_t count, size_t size)
 	return at;
 }
 
-static void only(struct reading *r, struct pl_json object, const char *const *known)
+static void check_fields(struct profile_reader *r, struct pl_json object,
+                         const char *const *known)
 {
 	if (is_fine(r) && pl_json_type(object) != PL_JSON_OBJECT)
 		r->code = pl_json_fail(object, PL_INVALID, r->err,
@@ -64,26 +65,27 @@ static void only(struct reading *r, struct pl_json object, const char *const *kn
 		r->code = pl_json_only(object, known, r->err);
 }
 
-static void bounded(struct reading *r, struct pl_json at, const char *text)
+static void check_length(struct profile_reader *r, struct pl_json at, const char *text)
 {
 	if (is_fine(r) && text != NULL && strlen(text) > TEXT_MAX)
 		r->code = pl_json_fail(at, PL_LIMIT, r->err, "longer than %d bytes",
 		                       TEXT_MAX);
 }
 
-static const char *text(struct reading *r, struct pl_json object, const char *name,
-                        enum pl_json_need need, const char *otherwise)
+static const char *read_text(struct profile_reader *r, struct pl_json object,
+                             const char *name, enum pl_json_need need,
+                             const char *otherwise)
 {
 	const char *value = otherwise;
 
 	if (is_fine(r))
 		r->code = pl_json_string(object, name, need, &value, r->err);
-	bounded(r, pl_json_member(object, name), value);
+	check_length(r, pl_json_member(object, name), value);
 	return value;
 }
 
-static int64_t number(struct reading *r, struct pl_json object, const char *name,
-                      int64_t most, int64_t otherwise)
+static int64_t read_number(struct profile_reader *r, struct pl_json object,
+                           const char *name, int64_t most, int64_t otherwise)
 {
 	struct pl_json_range range = {.low = 1, .high = most};
 
@@ -95,7 +97,7 @@ static int64_t number(struct reading *r, struct pl_json object, const char *name
 
 /* People write cpu: 8 as well as cpu: "8" and 64Gi; whether it is an amount the nodes'
  * own check tells. */
-static const char *amount_of(struct reading *r, struct pl_json value)
+static const char *amount_of(struct profile_reader *r, struct pl_json value)
 {
 	const char *text = NULL;
 	int64_t whole = 0;
@@ -112,12 +114,12 @@ static const char *amount_of(struct reading *r, struct pl_json value)
 		return text;
 	}
 	r->code = pl_json_as_string(value, &text, r->err);
-	bounded(r, value, text);
+	check_length(r, value, text);
 	return text;
 }
 
-static const char *amount(struct reading *r, struct pl_json object, const char *name,
-                          const char *otherwise)
+static const char *read_amount(struct profile_reader *r, struct pl_json object,
+                               const char *name, const char *otherwise)
 {
 	struct pl_json value = pl_json_member(object, name);
 
@@ -126,10 +128,10 @@ static const char *amount(struct reading *r, struct pl_json object, const char *
 	return amount_of(r, value);
 }
 
-static const char *required_amount(struct reading *r, struct pl_json object,
+static const char *required_amount(struct profile_reader *r, struct pl_json object,
                                    const char *name)
 {
-	const char *value = amount(r, object, name, NULL);
+	const char *value = read_amount(r, object, name, NULL);
 
 	if (is_fine(r) && value == NULL)
 		r->code =
@@ -138,7 +140,7 @@ static const char *required_amount(struct reading *r, struct pl_json object,
 }
 
 /* Room for the elements of a list or map, which is bounded. */
-static uint32_t count_of(struct reading *r, struct pl_json value, size_t most)
+static uint32_t count_of(struct profile_reader *r, struct pl_json value, size_t most)
 {
 	size_t count = pl_json_count(value);
 
@@ -147,8 +149,8 @@ static uint32_t count_of(struct reading *r, struct pl_json value, size_t most)
 	return is_fine(r) ? (uint32_t)count : 0;
 }
 
-static struct sim_pairs pairs(struct reading *r, struct pl_json object, const char *name,
-                              bool amounts)
+static struct sim_pairs read_pairs(struct profile_reader *r, struct pl_json object,
+                                   const char *name, bool amounts)
 {
 	struct pl_json map = {0};
 	struct sim_pairs out = {0};
@@ -157,7 +159,7 @@ static struct sim_pairs pairs(struct reading *r, struct pl_json object, const ch
 	if (is_fine(r))
 		r->code = pl_json_object(object, name, PL_JSON_OPTIONAL, &map, r->err);
 	count = count_of(r, map, SIM_PAIRS_MAX);
-	out.at = room(r, count, sizeof *out.at);
+	out.at = alloc_array(r, count, sizeof *out.at);
 	PL_JSON_EACH (item, map) {
 		struct sim_pair pair = {.name = pl_json_key(item)};
 
@@ -167,15 +169,16 @@ static struct sim_pairs pairs(struct reading *r, struct pl_json object, const ch
 			pair.value = amount_of(r, item);
 		else
 			r->code = pl_json_as_string(item, &pair.value, r->err);
-		bounded(r, item, pair.name);
-		bounded(r, item, pair.value);
+		check_length(r, item, pair.name);
+		check_length(r, item, pair.value);
 		out.at[out.count++] = pair;
 	}
 	return out;
 }
 
-static struct pl_json list(struct reading *r, struct pl_json object, const char *name,
-                           enum pl_json_need need, uint32_t most, uint32_t *count)
+static struct pl_json read_list(struct profile_reader *r, struct pl_json object,
+                                const char *name, enum pl_json_need need, uint32_t most,
+                                uint32_t *count)
 {
 	struct pl_json value = {0};
 
@@ -187,42 +190,45 @@ static struct pl_json list(struct reading *r, struct pl_json object, const char 
 	return value;
 }
 
-static void read_taints(struct reading *r, struct pl_json object, struct sim_shape *shape)
+static void read_taints(struct profile_reader *r, struct pl_json object,
+                        struct sim_shape *shape)
 {
 	static const char *const known[] = {"key", "value", "effect", NULL};
 	uint32_t count;
 	struct pl_json items =
-		list(r, object, "taints", PL_JSON_OPTIONAL, SIM_PAIRS_MAX, &count);
+		read_list(r, object, "taints", PL_JSON_OPTIONAL, SIM_PAIRS_MAX, &count);
 
-	shape->taint = room(r, count, sizeof *shape->taint);
+	shape->taint = alloc_array(r, count, sizeof *shape->taint);
 	PL_JSON_EACH (item, items) {
 		struct sim_taint taint = {0};
 
-		only(r, item, known);
-		taint.key = text(r, item, "key", PL_JSON_REQUIRED, NULL);
-		taint.value = text(r, item, "value", PL_JSON_OPTIONAL, NULL);
-		taint.effect = text(r, item, "effect", PL_JSON_REQUIRED, NULL);
+		check_fields(r, item, known);
+		taint.key = read_text(r, item, "key", PL_JSON_REQUIRED, NULL);
+		taint.value = read_text(r, item, "value", PL_JSON_OPTIONAL, NULL);
+		taint.effect = read_text(r, item, "effect", PL_JSON_REQUIRED, NULL);
 		if (!is_fine(r))
 			return;
 		shape->taint[shape->taints++] = taint;
 	}
 }
 
-static void read_zones(struct reading *r, struct pl_json root, struct sim_profile *out)
+static void read_zones(struct profile_reader *r, struct pl_json root,
+                       struct sim_profile *out)
 {
 	static const char *const known[] = {"name", "weight", "racks", NULL};
 	uint32_t count;
 	struct pl_json items =
-		list(r, root, "zones", PL_JSON_REQUIRED, SIM_ZONES_MAX, &count);
+		read_list(r, root, "zones", PL_JSON_REQUIRED, SIM_ZONES_MAX, &count);
 
-	out->zone = room(r, count, sizeof *out->zone);
+	out->zone = alloc_array(r, count, sizeof *out->zone);
 	PL_JSON_EACH (item, items) {
 		struct sim_zone zone = {0};
 
-		only(r, item, known);
-		zone.name = text(r, item, "name", PL_JSON_REQUIRED, NULL);
-		zone.weight = number(r, item, "weight", SIM_WEIGHT_MAX, WEIGHT_DEFAULT);
-		zone.racks = number(r, item, "racks", SIM_RACKS_MAX, RACKS_DEFAULT);
+		check_fields(r, item, known);
+		zone.name = read_text(r, item, "name", PL_JSON_REQUIRED, NULL);
+		zone.weight =
+			read_number(r, item, "weight", SIM_WEIGHT_MAX, WEIGHT_DEFAULT);
+		zone.racks = read_number(r, item, "racks", SIM_RACKS_MAX, RACKS_DEFAULT);
 		if (!is_fine(r))
 			return;
 		out->zone[out->zones++] = zone;
@@ -230,31 +236,33 @@ static void read_zones(struct reading *r, struct pl_json root, struct sim_profil
 	}
 }
 
-static void read_shape(struct reading *r, struct pl_json item, struct sim_shape *shape)
+static void read_shape(struct profile_reader *r, struct pl_json item,
+                       struct sim_shape *shape)
 {
 	static const char *const known[] = {"name",    "weight", "cpu",       "memory",
 	                                    "storage", "pods",   "resources", "labels",
 	                                    "taints",  NULL};
 
-	only(r, item, known);
-	shape->name = text(r, item, "name", PL_JSON_REQUIRED, NULL);
-	shape->weight = number(r, item, "weight", SIM_WEIGHT_MAX, WEIGHT_DEFAULT);
+	check_fields(r, item, known);
+	shape->name = read_text(r, item, "name", PL_JSON_REQUIRED, NULL);
+	shape->weight = read_number(r, item, "weight", SIM_WEIGHT_MAX, WEIGHT_DEFAULT);
 	shape->cpu = required_amount(r, item, "cpu");
 	shape->memory = required_amount(r, item, "memory");
-	shape->storage = amount(r, item, "storage", NULL);
-	shape->pods = amount(r, item, "pods", "110");
-	shape->resources = pairs(r, item, "resources", true);
-	shape->labels = pairs(r, item, "labels", false);
+	shape->storage = read_amount(r, item, "storage", NULL);
+	shape->pods = read_amount(r, item, "pods", "110");
+	shape->resources = read_pairs(r, item, "resources", true);
+	shape->labels = read_pairs(r, item, "labels", false);
 	read_taints(r, item, shape);
 }
 
-static void read_shapes(struct reading *r, struct pl_json root, struct sim_profile *out)
+static void read_shapes(struct profile_reader *r, struct pl_json root,
+                        struct sim_profile *out)
 {
 	uint32_t count;
 	struct pl_json items =
-		list(r, root, "shapes", PL_JSON_REQUIRED, SIM_SHAPES_MAX, &count);
+		read_list(r, root, "shapes", PL_JSON_REQUIRED, SIM_SHAPES_MAX, &count);
 
-	out->shape = room(r, count, sizeof *out->shape);
+	out->shape = alloc_array(r, count, sizeof *out->shape);
 	PL_JSON_EACH (item, items) {
 		struct sim_shape shape = {0};
 
@@ -268,8 +276,8 @@ static void read_shapes(struct reading *r, struct pl_json root, struct sim_profi
 
 /* -- are its nodes nodes? ---------------------------------------------------------- */
 
-struct checking {
-	struct reading *r;
+struct profile_check {
+	struct profile_reader *r;
 	struct model model;
 	struct pl_arena arena;
 	struct field_errors errors;
@@ -277,7 +285,7 @@ struct checking {
 };
 
 /* A profile of one zone and one shape, of which there is only one sort of node. */
-static void check_node(struct checking *c, const struct sim_profile *profile)
+static void check_node(struct profile_check *c, const struct sim_profile *profile)
 {
 	struct parse parse = {
 		.model = &c->model, .arena = &c->arena, .errors = &c->errors};
@@ -296,7 +304,7 @@ static void check_node(struct checking *c, const struct sim_profile *profile)
 	c->r->code = code;
 }
 
-static void check_each(struct checking *c, const struct sim_profile *profile)
+static void check_each(struct profile_check *c, const struct sim_profile *profile)
 {
 	uint32_t most =
 		profile->zones > profile->shapes ? profile->zones : profile->shapes;
@@ -319,7 +327,7 @@ static void check_each(struct checking *c, const struct sim_profile *profile)
 	}
 }
 
-static void check_name(struct reading *r, const struct sim_profile *profile)
+static void check_name(struct profile_reader *r, const struct sim_profile *profile)
 {
 	char name[SIM_NAME_SIZE];
 	size_t len = sim_node_name(profile, SIM_NODES_MAX, name);
@@ -329,9 +337,9 @@ static void check_name(struct reading *r, const struct sim_profile *profile)
 		(void)pl_err_wrap(r->err, "prefix");
 }
 
-static void check(struct reading *r, const struct sim_profile *profile)
+static void check_profile(struct profile_reader *r, const struct sim_profile *profile)
 {
-	struct checking c = {.r = r};
+	struct profile_check c = {.r = r};
 
 	check_name(r, profile);
 	if (!is_fine(r))
@@ -350,17 +358,17 @@ enum pl_code sim_profile_parse(struct pl_json json, struct pl_arena *arena,
 {
 	static const char *const known[] = {"prefix", "region", "labels",
 	                                    "zones",  "shapes", NULL};
-	struct reading r = {.arena = arena, .err = err};
+	struct profile_reader r = {.arena = arena, .err = err};
 	struct sim_profile profile = {0};
 
-	only(&r, json, known);
-	profile.prefix = text(&r, json, "prefix", PL_JSON_OPTIONAL, "node");
-	profile.region = text(&r, json, "region", PL_JSON_OPTIONAL, "sim");
-	profile.labels = pairs(&r, json, "labels", false);
+	check_fields(&r, json, known);
+	profile.prefix = read_text(&r, json, "prefix", PL_JSON_OPTIONAL, "node");
+	profile.region = read_text(&r, json, "region", PL_JSON_OPTIONAL, "sim");
+	profile.labels = read_pairs(&r, json, "labels", false);
 	read_zones(&r, json, &profile);
 	read_shapes(&r, json, &profile);
 	if (is_fine(&r))
-		check(&r, &profile);
+		check_profile(&r, &profile);
 	if (is_fine(&r))
 		*out = profile;
 	return r.code;

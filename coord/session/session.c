@@ -20,7 +20,8 @@ enum { CALL_MIN_MS = 500, CALL_MAX_MS = 5000, REFRESH_MS = 5000 };
 
 void session_rearm(struct session *s)
 {
-	bool due = s->said || s->look || s->retuned || s->start_failed || s->say_failed;
+	bool due =
+		s->said || s->look || s->retuned || s->start_failed || s->publish_failed;
 	uint64_t at = due ? session_now(s) : session_deadline_ms(&s->core);
 
 	if (s->closing || at == UINT64_MAX)
@@ -51,43 +52,43 @@ void session_finish(struct session *s)
 	fn(ctx, &note);
 }
 
-static void perform(struct session *s, const struct session_action *action)
+static void perform_action(struct session *s, const struct session_action *action)
 {
 	switch (action->type) {
-	case SESSION_DO_ASK:
+	case SESSION_DO_REQUEST:
 		session_send(s, action);
 		break;
 	case SESSION_DO_AGAIN:
-		lease_again(s->lease);
+		lease_regrant(s->lease);
 		break;
 	case SESSION_DO_GIVE_UP:
 		lease_give_up(s->lease);
 		break;
-	case SESSION_TELL_UP:
-		session_tell(s, action, SESSION_UP);
+	case SESSION_REPORT_UP:
+		session_report(s, action, SESSION_UP);
 		break;
-	case SESSION_TELL_DOUBT:
-		session_tell(s, action, SESSION_DOUBT);
+	case SESSION_REPORT_DOUBT:
+		session_report(s, action, SESSION_DOUBT);
 		break;
-	case SESSION_TELL_DOWN:
-		session_tell(s, action, SESSION_DOWN);
+	case SESSION_REPORT_DOWN:
+		session_report(s, action, SESSION_DOWN);
 		break;
-	case SESSION_TELL_TROUBLE:
-		session_tell(s, action, SESSION_TROUBLE);
+	case SESSION_REPORT_TROUBLE:
+		session_report(s, action, SESSION_TROUBLE);
 		break;
-	case SESSION_TELL_REFUSED:
-		session_tell(s, action, SESSION_REFUSED);
+	case SESSION_REPORT_REFUSED:
+		session_report(s, action, SESSION_REFUSED);
 		break;
 	}
 }
 
-static void step(struct session *s, const struct session_event *event)
+static void step_core(struct session *s, const struct session_event *event)
 {
 	struct session_actions actions;
 
 	session_step(&s->core, event, &actions);
 	for (unsigned i = 0; i < actions.count && !s->closing; i++)
-		perform(s, &actions.item[i]);
+		perform_action(s, &actions.item[i]);
 }
 
 /* The clock is heard before anything else. */
@@ -96,15 +97,15 @@ void session_feed(struct session *s, struct session_event event)
 	uint64_t now = session_now(s);
 
 	while (!s->closing && session_deadline_ms(&s->core) <= now)
-		step(s,
-		     &(struct session_event){.type = SESSION_EV_TIMEOUT, .now_ms = now});
+		step_core(s, &(struct session_event){.type = SESSION_EV_TIMEOUT,
+		                                     .now_ms = now});
 	if (s->closing || event.type == SESSION_EV_TIMEOUT)
 		return;
 	event.now_ms = now;
-	step(s, &event);
+	step_core(s, &event);
 }
 
-static bool take(bool *flag)
+static bool take_flag(bool *flag)
 {
 	bool was = *flag;
 
@@ -117,21 +118,22 @@ static void on_timer(void *ctx)
 	struct session *s = ctx;
 	struct session_event event = {.type = SESSION_EV_TIMEOUT};
 
-	if (take(&s->say_failed)) {
-		struct session_note note = {.what = SESSION_TROUBLE, .err = &s->say_err};
+	if (take_flag(&s->publish_failed)) {
+		struct session_note note = {.what = SESSION_TROUBLE,
+		                            .err = &s->publish_err};
 
 		session_rearm(s);
 		s->fn(s->ctx, &note);
 		return;
 	}
-	if (take(&s->start_failed)) {
+	if (take_flag(&s->start_failed)) {
 		event = s->failure;
-	} else if (take(&s->said)) {
-		event.type = SESSION_EV_SAY;
-		event.urgent = take(&s->said_urgent);
-	} else if (take(&s->look)) {
+	} else if (take_flag(&s->said)) {
+		event.type = SESSION_EV_PUBLISH;
+		event.urgent = take_flag(&s->said_urgent);
+	} else if (take_flag(&s->look)) {
 		event.type = SESSION_EV_LOOK;
-	} else if (take(&s->retuned)) {
+	} else if (take_flag(&s->retuned)) {
 		event.type = SESSION_EV_REFRESH;
 		event.refresh_ms = s->refresh_ms;
 	}
@@ -179,11 +181,11 @@ static void on_lease(void *ctx, const struct lease_note *note)
 
 /* -- what the record says ------------------------------------------------- */
 
-static enum pl_code print_both(const struct session *s, const struct member *said,
+static enum pl_code print_both(const struct session *s, const struct membership *said,
                                struct pl_buf *record, struct pl_buf *urgent,
                                struct pl_err *err)
 {
-	struct member m = *said, now = {0};
+	struct membership m = *said, now = {0};
 	enum pl_code code;
 
 	m.id = now.id = s->self.id;
@@ -199,13 +201,13 @@ static enum pl_code print_both(const struct session *s, const struct member *sai
 	now.partition_count = m.partition_count;
 	for (uint32_t i = 0; i < m.config_count; i++)
 		if (m.config[i].refused.len != 0)
-			now.config[now.config_count++] = (struct member_config){
+			now.config[now.config_count++] = (struct membership_config){
 				.name = m.config[i].name, .refused = m.config[i].refused};
-	pl_buf_init(record, MEMBER_BYTES_MAX);
-	pl_buf_init(urgent, MEMBER_BYTES_MAX);
-	code = member_print(&m, record, err);
+	pl_buf_init(record, MEMBERSHIP_BYTES_MAX);
+	pl_buf_init(urgent, MEMBERSHIP_BYTES_MAX);
+	code = membership_print(&m, record, err);
 	if (code == PL_OK)
-		code = member_print(&now, urgent, err);
+		code = membership_print(&now, urgent, err);
 	if (code != PL_OK) {
 		pl_buf_done(record);
 		pl_buf_done(urgent);
@@ -213,14 +215,14 @@ static enum pl_code print_both(const struct session *s, const struct member *sai
 	return code;
 }
 
-void session_say(struct session *s, const struct member *self)
+void session_publish(struct session *s, const struct membership *self)
 {
 	struct pl_buf record, urgent;
 
 	if (s->closing)
 		return;
-	if (print_both(s, self, &record, &urgent, &s->say_err) != PL_OK) {
-		s->say_failed = true;
+	if (print_both(s, self, &record, &urgent, &s->publish_err) != PL_OK) {
+		s->publish_failed = true;
 		session_rearm(s);
 		return;
 	}
@@ -237,7 +239,7 @@ void session_say(struct session *s, const struct member *self)
 
 /* -- life ----------------------------------------------------------------- */
 
-static enum pl_code keep_self(struct session *s, const struct member *self,
+static enum pl_code keep_self(struct session *s, const struct membership *self,
                               struct pl_err *err)
 {
 	struct keys_id id = {.kind = KEYS_SHARD, .name = self->id};
@@ -246,7 +248,7 @@ static enum pl_code keep_self(struct session *s, const struct member *self,
 	if (code != PL_OK)
 		return code;
 	pl_arena_init(&s->arena, 1024, 0);
-	s->self = (struct member){.pid = self->pid, .started_ms = self->started_ms};
+	s->self = (struct membership){.pid = self->pid, .started_ms = self->started_ms};
 	memcpy(s->self.instance, self->instance, sizeof s->self.instance);
 	s->self.id = pl_arena_dup(&s->arena, self->id);
 	s->self.host = pl_arena_dup(&s->arena, self->host);
@@ -266,7 +268,7 @@ static void session_free(struct session *s)
 	free(s);
 }
 
-static uint64_t within(uint64_t ms, uint64_t low, uint64_t high)
+static uint64_t clamp_ms(uint64_t ms, uint64_t low, uint64_t high)
 {
 	return ms < low ? low : ms > high ? high : ms;
 }
@@ -297,7 +299,7 @@ enum pl_code session_open(struct kv *kv, const struct session_opts *opts, sessio
 		session_free(s);
 		return code;
 	}
-	s->call_ms = within((uint64_t)opts->ttl_s * 500, CALL_MIN_MS, CALL_MAX_MS);
+	s->call_ms = clamp_ms((uint64_t)opts->ttl_s * 500, CALL_MIN_MS, CALL_MAX_MS);
 	session_core_init(&s->core, (uint64_t)opts->ttl_s * 1000, refresh_ms,
 	                  opts->seed != 0 ? opts->seed + 1 : pl_rng_seed_random());
 	*out = s;

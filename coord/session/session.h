@@ -8,7 +8,7 @@
 #ifndef COORD_SESSION_SESSION_H
 #define COORD_SESSION_SESSION_H
 
-#include "coord/member/member.h"
+#include "coord/membership/membership.h"
 #include "store/kv/kv.h"
 
 struct session;
@@ -36,7 +36,7 @@ typedef void session_fn(void *ctx, const struct session_note *note);
 struct session_opts {
 	/* What the record says at first; copied. instance, id, host, pid, boot are
 	 * for good. */
-	const struct member *self;
+	const struct membership *self;
 	int64_t ttl_s;
 	uint64_t margin_ms;  /* 0: a tenth of the TTL */
 	uint64_t refresh_ms; /* at most one slow refresh of the record in that time */
@@ -55,7 +55,7 @@ PL_NODISCARD enum pl_code session_open(struct kv *kv, const struct session_opts 
 /* The record as it should be from now on (copied); merged with what waits. A
  * change of state, partitions or refused configuration goes out at once (one put in
  * flight at a time), everything else with the next refresh. */
-void session_say(struct session *session, const struct member *self);
+void session_publish(struct session *session, const struct membership *self);
 
 /* Something may have happened to our record (a watch saw it go): it is looked at
  * now, and not when the next refresh is due. */

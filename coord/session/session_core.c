@@ -23,10 +23,10 @@ const char *session_state_name(enum session_state state)
 	return state_names[state];
 }
 
-static void check(const struct session_core *core)
+static void core_check(const struct session_core *core)
 {
 	PL_ASSERT(!core->up || core->lease != 0);
-	PL_ASSERT(core->asked == SESSION_ASK_NOTHING || core->lease != 0);
+	PL_ASSERT(core->asked == SESSION_REQUEST_NOTHING || core->lease != 0);
 	PL_ASSERT((core->state == SESSION_LEASING) <= (core->lease == 0));
 	PL_ASSERT(core->state != SESSION_STANDING ||
 	          (core->create_revision > 0 && core->seen_lease == core->lease &&
@@ -52,7 +52,8 @@ struct session_action *session_emit(struct session_actions *actions,
 void session_trouble(const struct session_core *core, enum session_why why,
                      enum pl_code code, struct session_actions *actions)
 {
-	struct session_action *action = session_emit(actions, SESSION_TELL_TROUBLE, core);
+	struct session_action *action =
+		session_emit(actions, SESSION_REPORT_TROUBLE, core);
 
 	action->why = why;
 	action->code = code;
@@ -60,7 +61,8 @@ void session_trouble(const struct session_core *core, enum session_why why,
 
 /* -- what is asked next --------------------------------------------------- */
 
-void session_plan(struct session_core *core, enum session_ask next, uint64_t at_ms)
+void session_plan(struct session_core *core, enum session_request_kind next,
+                  uint64_t at_ms)
 {
 	core->next = next;
 	core->next_ms = at_ms;
@@ -88,32 +90,32 @@ static void plan_standing(struct session_core *core, uint64_t now_ms)
 
 	if (core->failures != 0 && at < core->hold_ms)
 		at = core->hold_ms;
-	session_plan(core, put ? SESSION_ASK_PUT : SESSION_ASK_READ, at);
+	session_plan(core, put ? SESSION_REQUEST_PUT : SESSION_REQUEST_READ, at);
 }
 
-static void pump(struct session_core *core, uint64_t now_ms,
-                 struct session_actions *actions)
+static void send_next(struct session_core *core, uint64_t now_ms,
+                      struct session_actions *actions)
 {
 	struct session_action *action;
 
 	if (core->lease == 0 || core->state == SESSION_ENDED ||
-	    core->asked != SESSION_ASK_NOTHING)
+	    core->asked != SESSION_REQUEST_NOTHING)
 		return;
 	if (core->state == SESSION_STANDING)
 		plan_standing(core, now_ms);
 	if (now_ms < core->next_ms)
 		return;
 	core->asked = core->next;
-	action = session_emit(actions, SESSION_DO_ASK, core);
-	action->ask = core->asked;
+	action = session_emit(actions, SESSION_DO_REQUEST, core);
+	action->request = core->asked;
 	action->seq = ++core->seq;
-	if (core->asked == SESSION_ASK_TTL || core->asked == SESSION_ASK_REVOKE)
+	if (core->asked == SESSION_REQUEST_TTL || core->asked == SESSION_REQUEST_REVOKE)
 		action->lease = core->other.lease;
-	if (core->asked == SESSION_ASK_CREATE || core->asked == SESSION_ASK_PUT)
+	if (core->asked == SESSION_REQUEST_CREATE || core->asked == SESSION_REQUEST_PUT)
 		core->sent = core->wanted;
 	action->revision = core->revision;
 	action->seen_lease = core->seen_lease;
-	PL_ASSERT(action->ask != SESSION_ASK_NOTHING && action->lease != 0);
+	PL_ASSERT(action->request != SESSION_REQUEST_NOTHING && action->lease != 0);
 }
 
 /* -- the lease ------------------------------------------------------------ */
@@ -140,7 +142,7 @@ static void on_held(struct session_core *core, const struct session_event *event
 	core->until_ms = event->until_ms;
 	if (core->lease != 0) {
 		if (core->up)
-			session_emit(actions, SESSION_TELL_UP, core);
+			session_emit(actions, SESSION_REPORT_UP, core);
 		return;
 	}
 	if (core->state == SESSION_ENDED || event->lease == core->given_up)
@@ -148,7 +150,7 @@ static void on_held(struct session_core *core, const struct session_event *event
 	core->lease = event->lease;
 	core->state = SESSION_JOINING;
 	core->failures = 0;
-	session_plan(core, SESSION_ASK_CREATE, event->now_ms);
+	session_plan(core, SESSION_REQUEST_CREATE, event->now_ms);
 }
 
 static void on_doubt(struct session_core *core, const struct session_event *event,
@@ -157,7 +159,7 @@ static void on_doubt(struct session_core *core, const struct session_event *even
 	if (event->lease != core->lease)
 		return;
 	if (core->up)
-		session_emit(actions, SESSION_TELL_DOUBT, core)->code = event->code;
+		session_emit(actions, SESSION_REPORT_DOUBT, core)->code = event->code;
 	else if (core->state != SESSION_ENDED)
 		session_trouble(core, SESSION_WHY_LEASE, event->code, actions);
 }
@@ -167,12 +169,12 @@ static void drop_lease(struct session_core *core, enum pl_code code,
                        struct session_actions *actions)
 {
 	if (core->up)
-		session_emit(actions, SESSION_TELL_DOWN, core)->code = code;
+		session_emit(actions, SESSION_REPORT_DOWN, core)->code = code;
 	else if (core->state != SESSION_ENDED)
 		session_trouble(core, SESSION_WHY_LEASE, code, actions);
 	core->up = false;
 	core->lease = 0;
-	core->asked = SESSION_ASK_NOTHING;
+	core->asked = SESSION_REQUEST_NOTHING;
 	core->unsure = false;
 	core->stored = 0;
 	if (core->state == SESSION_ENDED)
@@ -196,24 +198,24 @@ void session_give_up(struct session_core *core, enum pl_code code,
 /* -- steps ---------------------------------------------------------------- */
 
 static void on_failed(struct session_core *core, const struct session_event *event,
-                      enum session_ask asked, struct session_actions *actions)
+                      enum session_request_kind asked, struct session_actions *actions)
 {
 	uint64_t at = session_hold(core, event->now_ms);
 	bool unknown = event->code == PL_UNKNOWN || event->code == PL_TIMEOUT;
 
 	session_trouble(core, SESSION_WHY_REQUEST, event->code, actions);
 	switch (asked) {
-	case SESSION_ASK_CREATE:
-	case SESSION_ASK_PUT:
+	case SESSION_REQUEST_CREATE:
+	case SESSION_REQUEST_PUT:
 		core->unsure = unknown;
-		session_plan(core, unknown ? SESSION_ASK_READ : asked, at);
+		session_plan(core, unknown ? SESSION_REQUEST_READ : asked, at);
 		break;
-	case SESSION_ASK_READ:
-	case SESSION_ASK_TTL:
-	case SESSION_ASK_REVOKE: /* its lease may be gone: the record tells */
-		session_plan(core, SESSION_ASK_READ, at);
+	case SESSION_REQUEST_READ:
+	case SESSION_REQUEST_TTL:
+	case SESSION_REQUEST_REVOKE: /* its lease may be gone: the record tells */
+		session_plan(core, SESSION_REQUEST_READ, at);
 		break;
-	case SESSION_ASK_NOTHING:
+	case SESSION_REQUEST_NOTHING:
 		PL_UNREACHABLE("nothing was asked");
 	}
 }
@@ -221,11 +223,11 @@ static void on_failed(struct session_core *core, const struct session_event *eve
 static void on_answer(struct session_core *core, const struct session_event *event,
                       struct session_actions *actions)
 {
-	enum session_ask asked = core->asked;
+	enum session_request_kind asked = core->asked;
 
-	if (asked == SESSION_ASK_NOTHING || event->seq != core->seq)
+	if (asked == SESSION_REQUEST_NOTHING || event->seq != core->seq)
 		return; /* to a question that we have given up */
-	core->asked = SESSION_ASK_NOTHING;
+	core->asked = SESSION_REQUEST_NOTHING;
 	switch (event->type) {
 	case SESSION_EV_PUT:
 		session_on_put(core, event, asked, actions);
@@ -248,7 +250,7 @@ static void on_answer(struct session_core *core, const struct session_event *eve
 	}
 }
 
-static void on_say(struct session_core *core, bool urgent)
+static void on_publish(struct session_core *core, bool urgent)
 {
 	core->wanted++;
 	if (urgent)
@@ -277,8 +279,8 @@ void session_core_init(struct session_core *core, uint64_t ttl_ms, uint64_t refr
 	core->wanted = 1;
 }
 
-static void dispatch(struct session_core *core, const struct session_event *event,
-                     struct session_actions *actions)
+static void dispatch_event(struct session_core *core, const struct session_event *event,
+                           struct session_actions *actions)
 {
 	switch (event->type) {
 	case SESSION_EV_HELD:
@@ -295,8 +297,8 @@ static void dispatch(struct session_core *core, const struct session_event *even
 		if (core->state != SESSION_ENDED)
 			session_trouble(core, SESSION_WHY_LEASE, event->code, actions);
 		break;
-	case SESSION_EV_SAY:
-		on_say(core, event->urgent);
+	case SESSION_EV_PUBLISH:
+		on_publish(core, event->urgent);
 		break;
 	case SESSION_EV_LOOK:
 		core->unsure = core->state == SESSION_STANDING;
@@ -323,19 +325,19 @@ void session_step(struct session_core *core, const struct session_event *event,
                   struct session_actions *actions)
 {
 	actions->count = 0;
-	check(core);
+	core_check(core);
 	PL_ASSERT(event->type == SESSION_EV_TIMEOUT ||
 	          event->now_ms < session_deadline_ms(core));
-	dispatch(core, event, actions);
-	pump(core, event->now_ms, actions);
-	check(core);
+	dispatch_event(core, event, actions);
+	send_next(core, event->now_ms, actions);
+	core_check(core);
 }
 
 uint64_t session_deadline_ms(const struct session_core *core)
 {
 	if (core->lease == 0)
 		return UINT64_MAX;
-	if (core->asked != SESSION_ASK_NOTHING || core->state == SESSION_ENDED ||
+	if (core->asked != SESSION_REQUEST_NOTHING || core->state == SESSION_ENDED ||
 	    core->until_ms < core->next_ms)
 		return core->until_ms;
 	return core->next_ms;

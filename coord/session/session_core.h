@@ -39,7 +39,7 @@ enum session_owner {
 	SESSION_OURS_OLD, /* our instance, on another lease or none */
 	SESSION_DEAD,     /* its process is gone for certain */
 	SESSION_ANOTHER,
-	SESSION_GARBLED,
+	SESSION_MALFORMED,
 };
 
 enum session_event_type {
@@ -55,7 +55,7 @@ enum session_event_type {
 	SESSION_EV_TTL,     /* left_s, sent_ms */
 	SESSION_EV_NOLEASE, /* the other's: by a look at it, or it is revoked */
 	SESSION_EV_FAILED,  /* code */
-	SESSION_EV_SAY,     /* urgent: the record has something new to say */
+	SESSION_EV_PUBLISH, /* urgent: the record has something new to say */
 	SESSION_EV_LOOK,    /* something may have happened to the record */
 	SESSION_EV_REFRESH, /* refresh_ms is another one */
 	SESSION_EV_TIMEOUT, /* session_deadline_ms() was reached */
@@ -77,25 +77,25 @@ struct session_event {
 	enum pl_code code;
 };
 
-enum session_ask {
-	SESSION_ASK_NOTHING,
-	SESSION_ASK_CREATE, /* when absent, under lease */
-	SESSION_ASK_READ,
-	SESSION_ASK_PUT,    /* against revision and seen_lease, under lease */
-	SESSION_ASK_TTL,    /* of lease */
-	SESSION_ASK_REVOKE, /* lease */
+enum session_request_kind {
+	SESSION_REQUEST_NOTHING,
+	SESSION_REQUEST_CREATE, /* when absent, under lease */
+	SESSION_REQUEST_READ,
+	SESSION_REQUEST_PUT,    /* against revision and seen_lease, under lease */
+	SESSION_REQUEST_TTL,    /* of lease */
+	SESSION_REQUEST_REVOKE, /* lease */
 };
 
 enum session_action_type {
-	SESSION_DO_ASK,     /* ask, seq, lease, revision, seen_lease */
+	SESSION_DO_REQUEST, /* ask, seq, lease, revision, seen_lease */
 	SESSION_DO_AGAIN,   /* another lease is wanted */
 	SESSION_DO_GIVE_UP, /* lease: it lives, and is to be revoked */
 	/* To be told to the user, who must have stopped acting before DOWN returns: */
-	SESSION_TELL_UP,      /* lease, until_ms, revision: of creation */
-	SESSION_TELL_DOUBT,   /* lease, until_ms, code */
-	SESSION_TELL_DOWN,    /* lease, code: PL_EXISTS, the id is another's now */
-	SESSION_TELL_TROUBLE, /* code, why */
-	SESSION_TELL_REFUSED,
+	SESSION_REPORT_UP,      /* lease, until_ms, revision: of creation */
+	SESSION_REPORT_DOUBT,   /* lease, until_ms, code */
+	SESSION_REPORT_DOWN,    /* lease, code: PL_EXISTS, the id is another's now */
+	SESSION_REPORT_TROUBLE, /* code, why */
+	SESSION_REPORT_REFUSED,
 };
 
 enum session_why {
@@ -108,7 +108,7 @@ enum session_why {
 
 struct session_action {
 	enum session_action_type type;
-	enum session_ask ask;
+	enum session_request_kind request;
 	uint32_t seq;
 	int64_t lease;
 	int64_t seen_lease;
@@ -154,8 +154,8 @@ struct session_core {
 	int64_t revision;
 	int64_t seen_lease;
 	struct session_other other;
-	enum session_ask asked; /* in flight */
-	enum session_ask next;  /* at next_ms, when nothing is in flight */
+	enum session_request_kind asked; /* in flight */
+	enum session_request_kind next;  /* at next_ms, when nothing is in flight */
 	uint64_t next_ms;
 	uint32_t seq;
 	uint32_t failures; /* in a row */

@@ -9,7 +9,8 @@ struct session_action *session_emit(struct session_actions *actions,
                                     const struct session_core *core);
 void session_trouble(const struct session_core *core, enum session_why why,
                      enum pl_code code, struct session_actions *actions);
-void session_plan(struct session_core *core, enum session_ask next, uint64_t at_ms);
+void session_plan(struct session_core *core, enum session_request_kind next,
+                  uint64_t at_ms);
 /* Of a lease that lives: others wait for what hangs on it. */
 void session_give_up(struct session_core *core, enum pl_code code,
                      struct session_actions *actions);
@@ -18,11 +19,11 @@ uint64_t session_hold(struct session_core *core, uint64_t now_ms);
 
 /* session_record.c: what the record turned out to be. asked: by what. */
 void session_on_put(struct session_core *core, const struct session_event *event,
-                    enum session_ask asked, struct session_actions *actions);
+                    enum session_request_kind asked, struct session_actions *actions);
 void session_on_found(struct session_core *core, const struct session_event *event,
-                      enum session_ask asked, struct session_actions *actions);
-void session_on_absent(struct session_core *core, uint64_t now_ms, enum session_ask asked,
-                       struct session_actions *actions);
+                      enum session_request_kind asked, struct session_actions *actions);
+void session_on_absent(struct session_core *core, uint64_t now_ms,
+                       enum session_request_kind asked, struct session_actions *actions);
 void session_on_ttl(struct session_core *core, const struct session_event *event,
                     struct session_actions *actions);
 void session_on_no_lease(struct session_core *core, uint64_t now_ms);

@@ -4,21 +4,21 @@
 #include "tests/harness/t.h"
 
 static const char *const ask_names[] = {
-	[SESSION_ASK_CREATE] = "create the record",
-	[SESSION_ASK_READ] = "read the record",
-	[SESSION_ASK_PUT] = "put the record",
-	[SESSION_ASK_TTL] = "look at lease",
-	[SESSION_ASK_REVOKE] = "revoke lease",
+	[SESSION_REQUEST_CREATE] = "create the record",
+	[SESSION_REQUEST_READ] = "read the record",
+	[SESSION_REQUEST_PUT] = "put the record",
+	[SESSION_REQUEST_TTL] = "look at lease",
+	[SESSION_REQUEST_REVOKE] = "revoke lease",
 };
 
 static const char *const tell_names[] = {
 	[SESSION_DO_AGAIN] = "another lease, please",
 	[SESSION_DO_GIVE_UP] = "give up lease",
-	[SESSION_TELL_UP] = "UP",
-	[SESSION_TELL_DOUBT] = "DOUBT",
-	[SESSION_TELL_DOWN] = "DOWN",
-	[SESSION_TELL_TROUBLE] = "trouble",
-	[SESSION_TELL_REFUSED] = "REFUSED",
+	[SESSION_REPORT_UP] = "UP",
+	[SESSION_REPORT_DOUBT] = "DOUBT",
+	[SESSION_REPORT_DOWN] = "DOWN",
+	[SESSION_REPORT_TROUBLE] = "trouble",
+	[SESSION_REPORT_REFUSED] = "REFUSED",
 };
 
 static const char *const why_names[] = {
@@ -40,12 +40,12 @@ static uint64_t now;
 
 static void say_ask(const struct session_action *a)
 {
-	SAY("          -> #%u %s", a->seq, ask_names[a->ask]);
-	if (a->ask == SESSION_ASK_TTL || a->ask == SESSION_ASK_REVOKE)
+	SAY("          -> #%u %s", a->seq, ask_names[a->request]);
+	if (a->request == SESSION_REQUEST_TTL || a->request == SESSION_REQUEST_REVOKE)
 		SAY(" %" PRId64, a->lease);
-	if (a->ask == SESSION_ASK_CREATE || a->ask == SESSION_ASK_PUT)
+	if (a->request == SESSION_REQUEST_CREATE || a->request == SESSION_REQUEST_PUT)
 		SAY(" under lease %" PRId64, a->lease);
-	if (a->ask == SESSION_ASK_PUT)
+	if (a->request == SESSION_REQUEST_PUT)
 		SAY(" if it is of revision %" PRId64 " and lease %" PRId64, a->revision,
 		    a->seen_lease);
 	SAY("\n");
@@ -53,16 +53,16 @@ static void say_ask(const struct session_action *a)
 
 static void say_action(const struct session_action *a)
 {
-	if (a->type == SESSION_DO_ASK) {
+	if (a->type == SESSION_DO_REQUEST) {
 		say_ask(a);
 		return;
 	}
 	SAY("          -> %s", tell_names[a->type]);
-	if (a->type == SESSION_TELL_UP)
+	if (a->type == SESSION_REPORT_UP)
 		SAY(" with lease %" PRId64 " until %" PRIu64
 		    ", record created at revision %" PRId64,
 		    a->lease, a->until_ms, a->revision);
-	if (a->type == SESSION_TELL_TROUBLE)
+	if (a->type == SESSION_REPORT_TROUBLE)
 		SAY(": %s", why_names[a->why]);
 	if (a->type == SESSION_DO_GIVE_UP)
 		SAY(" %" PRId64, a->lease);
@@ -138,8 +138,9 @@ static void put(const char *what, uint64_t now_ms, int64_t revision)
 
 static void say(const char *what, uint64_t now_ms, bool urgent)
 {
-	tell(what, (struct session_event){
-			   .type = SESSION_EV_SAY, .now_ms = now_ms, .urgent = urgent});
+	tell(what, (struct session_event){.type = SESSION_EV_PUBLISH,
+	                                  .now_ms = now_ms,
+	                                  .urgent = urgent});
 }
 
 static void failed(const char *what, uint64_t now_ms, enum pl_code code)
@@ -284,11 +285,11 @@ T_CASE(removed_by_hand)
 	T_TRUE(core.up);
 	put("created at revision 64", 1520, 64);
 	due("time to refresh");
-	found("put by hand, without a lease", 6530, SESSION_GARBLED, 0, 70);
+	found("put by hand, without a lease", 6530, SESSION_MALFORMED, 0, 70);
 	/* Not the creation that we know: it was removed, then put. */
 	T_TRUE(!core.up);
 	held("lease 8 is granted", 6600, 8);
-	found("still there", 6610, SESSION_GARBLED, 0, 70);
+	found("still there", 6610, SESSION_MALFORMED, 0, 70);
 	due("look again");
 	absent("removed", now + 10);
 	put("created at revision 75", now + 10, 75);
@@ -301,7 +302,7 @@ T_CASE(overwritten_by_hand)
 	start();
 	put("created at revision 50", 1010, 50);
 	say("the shard is active", 1020, true);
-	found("somebody put it without a lease", 1030, SESSION_GARBLED, 0, 70);
+	found("somebody put it without a lease", 1030, SESSION_MALFORMED, 0, 70);
 	T_TRUE(core.up);
 	put("put", 1040, 71);
 	T_EQ(core.state, SESSION_STANDING);
@@ -358,7 +359,7 @@ T_CASE(paused_in_the_middle_of_a_note)
 	session_core_init(&core, 10000, 5000, 1);
 	session_step(&core, &held, &actions);
 	T_EQ(actions.count, 2);
-	T_EQ(actions.item[0].type, SESSION_TELL_TROUBLE);
+	T_EQ(actions.item[0].type, SESSION_REPORT_TROUBLE);
 	T_EQ(actions.item[1].type, SESSION_DO_AGAIN);
 	held.until_ms = 18000;
 	session_step(&core, &held, &actions);
@@ -393,16 +394,16 @@ T_CASE(usurped)
 static enum session_event_type any_answer(struct pl_rng *rng)
 {
 	static const enum session_event_type answers[][4] = {
-		[SESSION_ASK_CREATE] = {SESSION_EV_PUT, SESSION_EV_FOUND,
-	                                SESSION_EV_FAILED, SESSION_EV_FOUND},
-		[SESSION_ASK_READ] = {SESSION_EV_FOUND, SESSION_EV_ABSENT,
-	                              SESSION_EV_FAILED, SESSION_EV_FOUND},
-		[SESSION_ASK_PUT] = {SESSION_EV_PUT, SESSION_EV_FOUND, SESSION_EV_ABSENT,
-	                             SESSION_EV_FAILED},
-		[SESSION_ASK_TTL] = {SESSION_EV_TTL, SESSION_EV_NOLEASE,
-	                             SESSION_EV_FAILED, SESSION_EV_TTL},
-		[SESSION_ASK_REVOKE] = {SESSION_EV_NOLEASE, SESSION_EV_FAILED,
-	                                SESSION_EV_NOLEASE, SESSION_EV_NOLEASE},
+		[SESSION_REQUEST_CREATE] = {SESSION_EV_PUT, SESSION_EV_FOUND,
+	                                    SESSION_EV_FAILED, SESSION_EV_FOUND},
+		[SESSION_REQUEST_READ] = {SESSION_EV_FOUND, SESSION_EV_ABSENT,
+	                                  SESSION_EV_FAILED, SESSION_EV_FOUND},
+		[SESSION_REQUEST_PUT] = {SESSION_EV_PUT, SESSION_EV_FOUND,
+	                                 SESSION_EV_ABSENT, SESSION_EV_FAILED},
+		[SESSION_REQUEST_TTL] = {SESSION_EV_TTL, SESSION_EV_NOLEASE,
+	                                 SESSION_EV_FAILED, SESSION_EV_TTL},
+		[SESSION_REQUEST_REVOKE] = {SESSION_EV_NOLEASE, SESSION_EV_FAILED,
+	                                    SESSION_EV_NOLEASE, SESSION_EV_NOLEASE},
 	};
 
 	return answers[core.asked][pl_rng_below(rng, 4)];
@@ -418,9 +419,9 @@ static enum session_event_type any_event(struct pl_rng *rng, uint64_t at, uint64
 		return SESSION_EV_LOOK;
 	if (dice == 7)
 		return SESSION_EV_LEASE_GONE;
-	if (core.asked != SESSION_ASK_NOTHING && dice > 1)
+	if (core.asked != SESSION_REQUEST_NOTHING && dice > 1)
 		return any_answer(rng);
-	return SESSION_EV_SAY;
+	return SESSION_EV_PUBLISH;
 }
 
 /* *lease and *revision go up as the store's would. */
@@ -471,8 +472,8 @@ T_CASE(random_life)
 			event = anything(&rng, at, &lease, &revision);
 			session_step(&core, &event, &actions);
 			for (unsigned a = 0; a < actions.count; a++) {
-				ups += actions.item[a].type == SESSION_TELL_UP;
-				refused += actions.item[a].type == SESSION_TELL_REFUSED;
+				ups += actions.item[a].type == SESSION_REPORT_UP;
+				refused += actions.item[a].type == SESSION_REPORT_REFUSED;
 			}
 			T_TRUE(!core.up || at < core.until_ms);
 			T_TRUE(core.lease == 0 || core.state == SESSION_ENDED ||

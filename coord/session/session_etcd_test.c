@@ -1,12 +1,12 @@
 #include <stdio.h>
 
 #include "coord/session/session.h"
-#include "store/etcd/rig.h"
+#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
 
 enum { TTL_S = 3 };
 
-static struct rig rig;
+static struct etcd_rig rig;
 static int64_t dead_pid;
 
 /* A process with a shard, and a client of its own. */
@@ -41,20 +41,20 @@ static void on_note(void *ctx, const struct session_note *note)
 
 static void start(struct shard *shard, int64_t pid, char instance)
 {
-	struct member self = {.id = PL_SPAN_LIT("east-0"),
-	                      .host = PL_SPAN_LIT("h1"),
-	                      .boot = PL_SPAN_LIT("b1"),
-	                      .pid = pid,
-	                      .weight = 1000,
-	                      .started_ms = 1795237200000};
+	struct membership self = {.id = PL_SPAN_LIT("east-0"),
+	                          .host = PL_SPAN_LIT("h1"),
+	                          .boot = PL_SPAN_LIT("b1"),
+	                          .pid = pid,
+	                          .weight = 1000,
+	                          .started_ms = 1795237200000};
 	struct session_opts opts = {.self = &self,
 	                            .ttl_s = TTL_S,
 	                            .refresh_ms = 1000,
 	                            .seed = t_seed() + (uint64_t)pid,
 	                            .pid_lives = pid_lives};
 
-	memset(self.instance, instance, MEMBER_INSTANCE_SIZE - 1);
-	*shard = (struct shard){.kv = rig_open(&rig, NULL)};
+	memset(self.instance, instance, MEMBERSHIP_INSTANCE_SIZE - 1);
+	*shard = (struct shard){.kv = etcd_rig_open(&rig, NULL)};
 	T_OK(session_open(shard->kv, &opts, on_note, shard, &shard->session, &rig.err),
 	     &rig.err);
 }
@@ -62,8 +62,8 @@ static void start(struct shard *shard, int64_t pid, char instance)
 static void end(struct shard *shard)
 {
 	session_close(shard->session);
-	rig_until(&rig, &shard->closed);
-	rig_close(&rig, shard->kv);
+	etcd_rig_until(&rig, &shard->closed);
+	etcd_rig_close(&rig, shard->kv);
 }
 
 T_CASE_SECONDS(the_second_of_an_id_is_refused_and_a_restart_need_not_wait, 60)
@@ -71,28 +71,28 @@ T_CASE_SECONDS(the_second_of_an_id_is_refused_and_a_restart_need_not_wait, 60)
 	struct shard first, second, third;
 	uint64_t before;
 
-	rig_up(&rig, NULL, NULL);
+	etcd_rig_up(&rig, NULL, NULL);
 	start(&first, 1, 'a');
-	rig_until(&rig, &first.up);
+	etcd_rig_until(&rig, &first.up);
 	start(&second, 2, 'b');
-	rig_until(&rig, &second.refused);
+	etcd_rig_until(&rig, &second.refused);
 	T_TRUE(!second.up && first.up);
 	T_TRUE(strstr(second.why, "host h1, pid 1") != NULL);
 	end(&second);
-	T_TRUE(strstr(rig_get(&rig, "/shards/east-0"), "\"pid\":1,") != NULL);
+	T_TRUE(strstr(etcd_rig_get(&rig, "/shards/east-0"), "\"pid\":1,") != NULL);
 	/* As if killed. */
 	session_abandon(first.session);
-	rig_until(&rig, &first.closed);
-	rig_close(&rig, first.kv);
+	etcd_rig_until(&rig, &first.closed);
+	etcd_rig_close(&rig, first.kv);
 	dead_pid = 1;
 	before = kv_now_ms(rig.kv);
 	start(&third, 3, 'c');
-	rig_until(&rig, &third.up);
+	etcd_rig_until(&rig, &third.up);
 	T_TRUE(kv_now_ms(rig.kv) - before < TTL_S * 1000 / 2);
-	T_TRUE(strstr(rig_get(&rig, "/shards/east-0"), "\"pid\":3,") != NULL);
+	T_TRUE(strstr(etcd_rig_get(&rig, "/shards/east-0"), "\"pid\":3,") != NULL);
 	end(&third);
-	T_TRUE(rig_get(&rig, "/shards/east-0") == NULL);
-	rig_down(&rig);
+	T_TRUE(etcd_rig_get(&rig, "/shards/east-0") == NULL);
+	etcd_rig_down(&rig);
 }
 
 /* Nobody can tell whether the owner lives: its lease runs out, and not before. */
@@ -100,17 +100,17 @@ T_CASE_SECONDS(a_lost_owner_keeps_the_id_for_its_ttl, 60)
 {
 	struct shard first, second;
 
-	rig_up(&rig, NULL, NULL);
+	etcd_rig_up(&rig, NULL, NULL);
 	start(&first, 1, 'a');
-	rig_until(&rig, &first.up);
+	etcd_rig_until(&rig, &first.up);
 	session_abandon(first.session);
-	rig_until(&rig, &first.closed);
-	rig_close(&rig, first.kv);
+	etcd_rig_until(&rig, &first.closed);
+	etcd_rig_close(&rig, first.kv);
 	start(&second, 2, 'b');
-	rig_until(&rig, &second.up);
+	etcd_rig_until(&rig, &second.up);
 	T_TRUE(!second.refused);
 	end(&second);
-	rig_down(&rig);
+	etcd_rig_down(&rig);
 }
 
 /* An operator deletes or overwrites the record: it comes back, on the same lease. */
@@ -120,23 +120,24 @@ T_CASE_SECONDS(a_record_removed_by_hand_comes_back, 60)
 	struct shard shard;
 	int64_t lease;
 
-	rig_up(&rig, NULL, NULL);
+	etcd_rig_up(&rig, NULL, NULL);
 	start(&shard, 1, 'a');
-	rig_until(&rig, &shard.up);
+	etcd_rig_until(&rig, &shard.up);
 	lease = session_lease(shard.session);
 	for (unsigned i = 0; i < 2; i++) {
 		if (i == 0)
-			T_OK(rig_call(&rig, &del, RIG_TIMEOUT_MS, NULL), &rig.err);
+			T_OK(etcd_rig_call(&rig, &del, ETCD_RIG_TIMEOUT_MS, NULL),
+			     &rig.err);
 		else
-			(void)rig_put(&rig, "/shards/east-0", "nonsense");
+			(void)etcd_rig_put(&rig, "/shards/east-0", "nonsense");
 		shard.up = false;
 		session_look(shard.session);
-		while (rig_get(&rig, "/shards/east-0") == NULL ||
-		       strstr(rig_get(&rig, "/shards/east-0"), "\"pid\":1,") == NULL)
+		while (etcd_rig_get(&rig, "/shards/east-0") == NULL ||
+		       strstr(etcd_rig_get(&rig, "/shards/east-0"), "\"pid\":1,") == NULL)
 			(void)uv_run(&rig.loop, UV_RUN_ONCE);
 	}
-	rig_until(&rig, &shard.up);
+	etcd_rig_until(&rig, &shard.up);
 	T_EQ(session_lease(shard.session), lease);
 	end(&shard);
-	rig_down(&rig);
+	etcd_rig_down(&rig);
 }

@@ -14,7 +14,7 @@ struct session_call {
 	struct pl_list link;
 	struct session *owner;
 	struct kv_call *handle;
-	enum session_ask ask;
+	enum session_request_kind request;
 	uint32_t seq;
 };
 
@@ -28,17 +28,17 @@ struct session {
 	void *ctx;
 	bool (*pid_lives)(void *ctx, int64_t pid);
 	uint64_t call_ms;
-	struct pl_arena arena; /* of what is for good */
-	struct member self;    /* only that */
+	struct pl_arena arena;  /* of what is for good */
+	struct membership self; /* only that */
 	struct keys_text key;
 	struct pl_buf record; /* as it should be */
 	struct pl_buf urgent; /* the part of it that does not wait */
 	/* Noted down for the timer. */
-	bool said, said_urgent, look, retuned, start_failed, say_failed;
+	bool said, said_urgent, look, retuned, start_failed, publish_failed;
 	uint64_t refresh_ms;
 	struct session_event failure;
 	struct pl_err err; /* of the last request that failed */
-	struct pl_err say_err;
+	struct pl_err publish_err;
 	char other[SESSION_OTHER_SIZE]; /* who stands in our way */
 	bool closing;
 	enum pl_code end;
@@ -55,11 +55,11 @@ void session_rearm(struct session *s);
 /* Ends it once nothing is owed any more: s may be gone afterwards. */
 void session_finish(struct session *s);
 
-/* session_ask.c */
+/* session_request_kind.c */
 void session_send(struct session *s, const struct session_action *action);
 
-/* session_tell.c */
-void session_tell(struct session *s, const struct session_action *action,
-                  enum session_what what);
+/* session_report.c */
+void session_report(struct session *s, const struct session_action *action,
+                    enum session_what what);
 
 #endif

@@ -9,7 +9,8 @@ enum {
 
 /* -- our record ----------------------------------------------------------- */
 
-static void stand(struct session_core *core, bool anew, struct session_actions *actions)
+static void enter_standing(struct session_core *core, bool anew,
+                           struct session_actions *actions)
 {
 	bool tell = anew || !core->up;
 
@@ -19,15 +20,15 @@ static void stand(struct session_core *core, bool anew, struct session_actions *
 	core->up = true;
 	core->other = (struct session_other){0};
 	if (tell)
-		session_emit(actions, SESSION_TELL_UP, core);
+		session_emit(actions, SESSION_REPORT_UP, core);
 }
 
 void session_on_put(struct session_core *core, const struct session_event *event,
-                    enum session_ask asked, struct session_actions *actions)
+                    enum session_request_kind asked, struct session_actions *actions)
 {
-	bool created = asked == SESSION_ASK_CREATE;
+	bool created = asked == SESSION_REQUEST_CREATE;
 
-	PL_ASSERT(created || asked == SESSION_ASK_PUT);
+	PL_ASSERT(created || asked == SESSION_REQUEST_PUT);
 	PL_ASSERT(event->revision > 0);
 	core->revision = event->revision;
 	if (created)
@@ -35,12 +36,12 @@ void session_on_put(struct session_core *core, const struct session_event *event
 	core->stored = core->sent;
 	core->failures = 0;
 	core->refresh_at_ms = event->now_ms + core->refresh_ms;
-	stand(core, created, actions);
+	enter_standing(core, created, actions);
 }
 
 /* On our lease. When it is not as we left it, nobody knows what it says. */
 static void on_ours(struct session_core *core, const struct session_event *event,
-                    enum session_ask asked, struct session_actions *actions)
+                    enum session_request_kind asked, struct session_actions *actions)
 {
 	bool anew = core->state != SESSION_STANDING ||
 	            core->create_revision != event->create_revision;
@@ -50,11 +51,11 @@ static void on_ours(struct session_core *core, const struct session_event *event
 	core->create_revision = event->create_revision;
 	core->revision = event->revision;
 	core->refresh_at_ms = event->now_ms + core->refresh_ms;
-	if (asked == SESSION_ASK_READ)
+	if (asked == SESSION_REQUEST_READ)
 		core->failures = 0;
 	else
 		(void)session_hold(core, event->now_ms); /* somebody puts against us */
-	stand(core, anew, actions);
+	enter_standing(core, anew, actions);
 }
 
 /* Nobody else can have a say in it: ours is put over it. */
@@ -64,37 +65,38 @@ static void take_over(struct session_core *core, const struct session_event *eve
 	core->create_revision = event->create_revision;
 	core->revision = event->revision;
 	core->seen_lease = 0;
-	session_plan(core, SESSION_ASK_PUT, event->now_ms);
+	session_plan(core, SESSION_REQUEST_PUT, event->now_ms);
 }
 
-void session_on_absent(struct session_core *core, uint64_t now_ms, enum session_ask asked,
-                       struct session_actions *actions)
+void session_on_absent(struct session_core *core, uint64_t now_ms,
+                       enum session_request_kind asked, struct session_actions *actions)
 {
 	if (core->state == SESSION_STANDING)
 		session_trouble(core, SESSION_WHY_REMOVED, PL_NOTFOUND, actions);
 	core->state = SESSION_JOINING;
 	core->stored = 0;
-	session_plan(core, SESSION_ASK_CREATE,
-	             asked == SESSION_ASK_CREATE ? session_hold(core, now_ms) : now_ms);
+	session_plan(core, SESSION_REQUEST_CREATE,
+	             asked == SESSION_REQUEST_CREATE ? session_hold(core, now_ms)
+	                                             : now_ms);
 }
 
 /* -- somebody else's ------------------------------------------------------ */
 
 /* A store that finds no such lease may need a moment to take its keys away. */
-static uint64_t moment(struct session_core *core, const struct session_event *event,
-                       enum session_ask asked)
+static uint64_t retry_moment(struct session_core *core, const struct session_event *event,
+                             enum session_request_kind asked)
 {
 	bool same = core->other.lease == event->lease;
 
 	if (!same)
 		core->other = (struct session_other){.lease = event->lease,
 		                                     .gone_by_ms = UINT64_MAX};
-	return same && asked != SESSION_ASK_READ ? event->now_ms + core->pace_ms
-	                                         : event->now_ms;
+	return same && asked != SESSION_REQUEST_READ ? event->now_ms + core->pace_ms
+	                                             : event->now_ms;
 }
 
 static void on_anothers(struct session_core *core, const struct session_event *event,
-                        enum session_ask asked, struct session_actions *actions)
+                        enum session_request_kind asked, struct session_actions *actions)
 {
 	bool known = core->other.revision != 0 && core->other.lease == event->lease;
 	uint64_t at;
@@ -103,7 +105,7 @@ static void on_anothers(struct session_core *core, const struct session_event *e
 		session_give_up(core, PL_EXISTS, actions);
 		return;
 	}
-	at = moment(core, event, asked);
+	at = retry_moment(core, event, asked);
 	core->state = SESSION_WAITING;
 	core->other.revision = event->revision;
 	if (!known)
@@ -112,14 +114,14 @@ static void on_anothers(struct session_core *core, const struct session_event *e
 		                                  : SESSION_WHY_TAKEN,
 		                PL_EXISTS, actions);
 	if (event->lease == 0)
-		session_plan(core, SESSION_ASK_READ,
+		session_plan(core, SESSION_REQUEST_READ,
 		             event->now_ms + SLOW * core->pace_ms);
 	else
-		session_plan(core, SESSION_ASK_TTL, at);
+		session_plan(core, SESSION_REQUEST_TTL, at);
 }
 
 void session_on_found(struct session_core *core, const struct session_event *event,
-                      enum session_ask asked, struct session_actions *actions)
+                      enum session_request_kind asked, struct session_actions *actions)
 {
 	bool ours_before = core->state == SESSION_STANDING &&
 	                   core->create_revision == event->create_revision;
@@ -134,10 +136,10 @@ void session_on_found(struct session_core *core, const struct session_event *eve
 	} else if (event->lease == 0 && (free || ours_before)) {
 		take_over(core, event);
 	} else if (free) {
-		uint64_t at = moment(core, event, asked);
+		uint64_t at = retry_moment(core, event, asked);
 
 		core->state = SESSION_WAITING;
-		session_plan(core, SESSION_ASK_REVOKE, at);
+		session_plan(core, SESSION_REQUEST_REVOKE, at);
 	} else {
 		on_anothers(core, event, asked, actions);
 	}
@@ -162,11 +164,11 @@ void session_on_ttl(struct session_core *core, const struct session_event *event
 		other->gone_by_ms = gone_by;
 	core->failures = 0;
 	if (other->renewals < RENEWALS) {
-		session_plan(core, SESSION_ASK_READ, event->now_ms + core->pace_ms);
+		session_plan(core, SESSION_REQUEST_READ, event->now_ms + core->pace_ms);
 		return;
 	}
 	core->state = SESSION_ENDED;
-	session_emit(actions, SESSION_TELL_REFUSED, core)->code = PL_EXISTS;
+	session_emit(actions, SESSION_REPORT_REFUSED, core)->code = PL_EXISTS;
 }
 
 void session_on_no_lease(struct session_core *core, uint64_t now_ms)
@@ -174,5 +176,5 @@ void session_on_no_lease(struct session_core *core, uint64_t now_ms)
 	PL_ASSERT(core->state == SESSION_WAITING);
 	core->failures = 0;
 	core->state = SESSION_JOINING;
-	session_plan(core, SESSION_ASK_CREATE, now_ms);
+	session_plan(core, SESSION_REQUEST_CREATE, now_ms);
 }

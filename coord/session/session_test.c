@@ -16,7 +16,7 @@ static struct kit kit;
 struct shard {
 	struct kv *kv;
 	struct session *session;
-	struct member self;
+	struct membership self;
 	bool open, up, closed;
 	unsigned ups;
 	int64_t lease, revision;
@@ -137,13 +137,13 @@ static enum pl_code start(struct shard *shard, int64_t pid, char instance)
 	                            .seed = 5 + (uint64_t)pid,
 	                            .pid_lives = pid_lives};
 
-	shard->self = (struct member){.id = PL_SPAN_LIT("east-0"),
-	                              .host = PL_SPAN_LIT("h1"),
-	                              .boot = PL_SPAN_LIT("b1"),
-	                              .pid = pid,
-	                              .weight = 1000,
-	                              .started_ms = 1795237200000};
-	memset(shard->self.instance, instance, MEMBER_INSTANCE_SIZE - 1);
+	shard->self = (struct membership){.id = PL_SPAN_LIT("east-0"),
+	                                  .host = PL_SPAN_LIT("h1"),
+	                                  .boot = PL_SPAN_LIT("b1"),
+	                                  .pid = pid,
+	                                  .weight = 1000,
+	                                  .started_ms = 1795237200000};
+	memset(shard->self.instance, instance, MEMBERSHIP_INSTANCE_SIZE - 1);
 	return session_open(shard->kv, &opts, on_note, shard, &shard->session, &kit.err);
 }
 
@@ -167,7 +167,7 @@ static void end(void)
 }
 
 /* The record as it stands; false: there is none. */
-static bool record(struct member *out)
+static bool record(struct membership *out)
 {
 	static struct pl_arena arena;
 	struct kv_req get = kv_op_get(kv_key(PL_SPAN_LIT("/shards/east-0")));
@@ -177,15 +177,15 @@ static bool record(struct member *out)
 		return false;
 	pl_arena_done(&arena);
 	pl_arena_init(&arena, 0, 0);
-	T_OK(member_parse(PL_SPAN_LIT("east-0"), kit.result.get.records[0].value, &arena,
-	                  out, &kit.err),
+	T_OK(membership_parse(PL_SPAN_LIT("east-0"), kit.result.get.records[0].value,
+	                      &arena, out, &kit.err),
 	     &kit.err);
 	return true;
 }
 
 T_CASE(lives_and_closes)
 {
-	struct member m;
+	struct membership m;
 
 	begin();
 	start_plain(&shards[0], 1, 'a');
@@ -193,7 +193,7 @@ T_CASE(lives_and_closes)
 	run(10);
 	T_STR(told(&shards[0]), "up ");
 	T_TRUE(record(&m));
-	T_EQ(m.state, MEMBER_JOINING);
+	T_EQ(m.state, MEMBERSHIP_JOINING);
 	T_EQ(kit.result.get.records[0].lease, shards[0].lease);
 	T_EQ(kit.result.get.records[0].create_revision, shards[0].revision);
 	run(60000);
@@ -211,27 +211,27 @@ T_CASE(lives_and_closes)
 T_CASE(says)
 {
 	static const uint16_t partitions[] = {3, 4};
-	struct member m;
+	struct membership m;
 	int64_t revision;
 
 	begin();
 	start_plain(&shards[0], 1, 'a');
 	run(10);
-	shards[0].self.state = MEMBER_ACTIVE;
-	session_say(shards[0].session, &shards[0].self);
+	shards[0].self.state = MEMBERSHIP_ACTIVE;
+	session_publish(shards[0].session, &shards[0].self);
 	shards[0].self.partitions = partitions;
 	shards[0].self.partition_count = 2;
-	session_say(shards[0].session, &shards[0].self);
+	session_publish(shards[0].session, &shards[0].self);
 	run(20);
 	T_TRUE(record(&m));
-	T_EQ(m.state, MEMBER_ACTIVE);
+	T_EQ(m.state, MEMBERSHIP_ACTIVE);
 	T_EQ(m.partition_count, 2);
 	T_EQ(kit.result.get.records[0].version, 2);
 	shards[0].self.writes_per_s = 7;
 	shards[0].self.config_count = 1;
 	shards[0].self.config[0] =
-		(struct member_config){.name = PL_SPAN_LIT("coord"), .version = 3};
-	session_say(shards[0].session, &shards[0].self);
+		(struct membership_config){.name = PL_SPAN_LIT("coord"), .version = 3};
+	session_publish(shards[0].session, &shards[0].self);
 	run(2900);
 	T_TRUE(record(&m));
 	T_NEAR(m.writes_per_s, 0, 0);
@@ -240,19 +240,19 @@ T_CASE(says)
 	T_NEAR(m.writes_per_s, 7, 0);
 	T_EQ(m.config[0].version, 3);
 	revision = kit.result.get.records[0].mod_revision;
-	session_say(shards[0].session, &shards[0].self);
+	session_publish(shards[0].session, &shards[0].self);
 	run(20000);
 	T_TRUE(record(&m));
 	T_EQ(kit.result.get.records[0].mod_revision, revision);
 	shards[0].self.config[0].refused = PL_SPAN_LIT("no");
-	session_say(shards[0].session, &shards[0].self);
+	session_publish(shards[0].session, &shards[0].self);
 	run(20010);
 	T_TRUE(record(&m));
 	T_SPAN(m.config[0].refused, PL_SPAN_LIT("no"));
 	session_refresh(shards[0].session, 100);
 	run(20200);
 	shards[0].self.busy = 0.5;
-	session_say(shards[0].session, &shards[0].self);
+	session_publish(shards[0].session, &shards[0].self);
 	run(20400);
 	T_TRUE(record(&m));
 	T_NEAR(m.busy, 0.5, 0);
@@ -268,25 +268,25 @@ T_CASE(a_late_put_is_void)
 	                           .count = 1,
 	                           .delay_min_ms = 2000,
 	                           .delay_max_ms = 2000};
-	struct member m;
+	struct membership m;
 
 	begin();
 	(void)open_kv(&shards[0], &late, 1);
-	faulty_calm(shards[0].kv, true);
+	faulty_pause(shards[0].kv, true);
 	T_OK(start(&shards[0], 1, 'a'), &kit.err);
 	session_refresh(shards[0].session, 60000);
 	run(100);
-	faulty_calm(shards[0].kv, false);
-	shards[0].self.state = MEMBER_ACTIVE;
-	session_say(shards[0].session, &shards[0].self);
+	faulty_pause(shards[0].kv, false);
+	shards[0].self.state = MEMBERSHIP_ACTIVE;
+	session_publish(shards[0].session, &shards[0].self);
 	run(101);
-	shards[0].self.state = MEMBER_DRAINING;
-	session_say(shards[0].session, &shards[0].self);
+	shards[0].self.state = MEMBERSHIP_DRAINING;
+	session_publish(shards[0].session, &shards[0].self);
 	run(2099);
 	T_EQ(faulty_count(shards[0].kv, FAULTY_APPLY_LATE), 1);
 	run(10000);
 	T_TRUE(record(&m));
-	T_EQ(m.state, MEMBER_DRAINING);
+	T_EQ(m.state, MEMBERSHIP_DRAINING);
 	T_EQ(kit.result.get.records[0].version, 2);
 	end();
 }
@@ -357,7 +357,7 @@ T_CASE(own_older_lease)
 
 T_CASE(removed_by_hand)
 {
-	struct member m;
+	struct membership m;
 
 	begin();
 	start_plain(&shards[0], 1, 'a');
@@ -486,7 +486,7 @@ static void chaos(uint64_t seed)
 		{.what = FAULTY_SLOW_REQUEST, .per_mille = 100, .delay_max_ms = 2000},
 	};
 	struct pl_rng rng;
-	struct member m;
+	struct membership m;
 
 	pl_rng_init(&rng, seed);
 	begin();
@@ -504,17 +504,17 @@ static void chaos(uint64_t seed)
 		run(kit.now_ms + pl_rng_below(&rng, 400));
 		T_TRUE(session_lease(shards[0].session) == 0 ||
 		       session_lease(shards[1].session) == 0);
-		shard->self.state = (enum member_state)pl_rng_below(&rng, 3);
+		shard->self.state = (enum membership_state)pl_rng_below(&rng, 3);
 		shard->self.writes_per_s = (double)pl_rng_below(&rng, 3);
 		if (pl_rng_chance(&rng, 1, 3))
-			session_say(shard->session, &shard->self);
+			session_publish(shard->session, &shard->self);
 		if (pl_rng_chance(&rng, 1, 20))
 			session_look(shard->session);
 	}
-	faulty_calm(shards[0].kv, true);
-	faulty_calm(shards[1].kv, true);
+	faulty_pause(shards[0].kv, true);
+	faulty_pause(shards[1].kv, true);
 	for (unsigned i = 0; i < 2; i++)
-		session_say(shards[i].session, &shards[i].self);
+		session_publish(shards[i].session, &shards[i].self);
 	run(kit.now_ms + 40000);
 	T_TRUE(shards[0].up + shards[1].up <= 1);
 	if (shards[0].up || shards[1].up) {
@@ -541,7 +541,7 @@ T_CASE_SECONDS(two_of_the_same_id_over_a_bad_store, 60)
 
 T_CASE(without_memory)
 {
-	struct member m;
+	struct membership m;
 
 	for (uint64_t nth = 1;; nth++) {
 		enum pl_code code;
@@ -558,15 +558,15 @@ T_CASE(without_memory)
 			end();
 			continue;
 		}
-		shards[0].self.state = MEMBER_ACTIVE;
-		session_say(shards[0].session, &shards[0].self);
+		shards[0].self.state = MEMBERSHIP_ACTIVE;
+		session_publish(shards[0].session, &shards[0].self);
 		run(10);
 		fired = pl_fault_fired(PL_FAULT_ALLOC);
 		pl_fault_reset();
-		session_say(shards[0].session, &shards[0].self);
+		session_publish(shards[0].session, &shards[0].self);
 		run(20000);
 		T_TRUE(shards[0].up && record(&m));
-		T_EQ(m.state, MEMBER_ACTIVE);
+		T_EQ(m.state, MEMBERSHIP_ACTIVE);
 		end();
 		if (!fired)
 			break;

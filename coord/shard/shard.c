@@ -20,15 +20,15 @@ void shard_kick(struct shard *shard)
 	pl_timer_set(&shard->timer, kv_now_ms(shard->kv));
 }
 
-void shard_tell(struct shard *shard, const struct shard_note *note)
+void shard_report(struct shard *shard, const struct shard_note *note)
 {
 	shard->fn(shard->opts.ctx, note);
 }
 
 void shard_trouble(struct shard *shard, const char *part, const struct pl_err *err)
 {
-	shard_tell(shard,
-	           &(struct shard_note){.what = SHARD_TROUBLE, .part = part, .err = err});
+	shard_report(shard, &(struct shard_note){
+				    .what = SHARD_TROUBLE, .part = part, .err = err});
 }
 
 void shard_refuse(struct shard *shard, const struct pl_err *err)
@@ -38,7 +38,7 @@ void shard_refuse(struct shard *shard, const struct pl_err *err)
 	shard->refused = true;
 	shard_kick(shard);
 	shard_spread(shard);
-	shard_tell(shard, &(struct shard_note){.what = SHARD_REFUSED, .err = err});
+	shard_report(shard, &(struct shard_note){.what = SHARD_REFUSED, .err = err});
 }
 
 int64_t shard_wall_ms(const struct shard *shard)
@@ -73,8 +73,8 @@ static enum pl_code strings_copy(struct shard_opts *opts)
 
 static void shard_free(struct shard *shard)
 {
-	members_done(shard);
-	say_done(shard);
+	peers_done(shard);
+	publish_done(shard);
 	pl_arena_done(&shard->work_arena);
 	assign_free(shard->assign);
 	pl_timer_done(&shard->timer);
@@ -82,7 +82,7 @@ static void shard_free(struct shard *shard)
 	free(shard);
 }
 
-static void finish(struct shard *shard)
+static void shard_finish(struct shard *shard)
 {
 	struct pl_err left = shard->left;
 	struct shard_note closed = {.what = SHARD_CLOSED,
@@ -94,7 +94,7 @@ static void finish(struct shard *shard)
 	fn(ctx, &closed);
 }
 
-static void rearm(struct shard *shard)
+static void rearm_timer(struct shard *shard)
 {
 	uint64_t at = parts_deadline_ms(shard);
 	uint64_t review_ms = shard_review_ms(shard);
@@ -118,13 +118,13 @@ static void on_timer(void *ctx)
 		shard_review(shard);
 	parts_step(shard);
 	if (shard->phase == SHARD_PHASE_STOP && parts_gone(shard)) {
-		finish(shard);
+		shard_finish(shard);
 		return;
 	}
-	rearm(shard);
+	rearm_timer(shard);
 }
 
-static void init(struct shard *shard, struct kv *kv, shard_fn *fn)
+static void shard_init(struct shard *shard, struct kv *kv, shard_fn *fn)
 {
 	struct shard_opts *opts = &shard->opts;
 
@@ -136,7 +136,7 @@ static void init(struct shard *shard, struct kv *kv, shard_fn *fn)
 	               "%016" PRIx64 "%016" PRIx64, pl_rng_next(&shard->rng),
 	               pl_rng_next(&shard->rng));
 	if (opts->weight == 0)
-		opts->weight = MEMBER_WEIGHT_ONE;
+		opts->weight = MEMBERSHIP_WEIGHT_ONE;
 	if (opts->ttl_s == 0)
 		opts->ttl_s = SHARD_TTL_DEFAULT_S;
 	shard->started_ms = shard_wall_ms(shard);
@@ -146,13 +146,13 @@ static void init(struct shard *shard, struct kv *kv, shard_fn *fn)
 	}
 }
 
-static enum pl_code check(const struct shard_opts *opts, struct pl_err *err)
+static enum pl_code check_opts(const struct shard_opts *opts, struct pl_err *err)
 {
 	if (names_check(NAMES_SHARD, pl_span_str(opts->id), err) != PL_OK)
 		return PL_INVALID;
-	if (opts->weight > MEMBER_WEIGHT_MAX)
+	if (opts->weight > MEMBERSHIP_WEIGHT_MAX)
 		return pl_err_set(err, PL_INVALID, "weight %u: at most %d", opts->weight,
-		                  MEMBER_WEIGHT_MAX);
+		                  MEMBERSHIP_WEIGHT_MAX);
 	if (opts->partitions > KEYS_PARTITIONS_MAX)
 		return pl_err_set(err, PL_INVALID, "%u partitions: at most %d",
 		                  opts->partitions, KEYS_PARTITIONS_MAX);
@@ -164,7 +164,7 @@ enum pl_code shard_open(struct kv *kv, const struct shard_opts *opts, shard_fn *
 {
 	struct shard *shard;
 
-	if (check(opts, err) != PL_OK)
+	if (check_opts(opts, err) != PL_OK)
 		return PL_INVALID;
 	shard = pl_calloc(1, sizeof *shard);
 	if (shard == NULL)
@@ -176,7 +176,7 @@ enum pl_code shard_open(struct kv *kv, const struct shard_opts *opts, shard_fn *
 		pl_err_set(err, PL_NOMEM, "shard %s", opts->id);
 		goto fail;
 	}
-	init(shard, kv, fn);
+	shard_init(shard, kv, fn);
 	if (shard_guard_open(shard, err) != PL_OK)
 		goto fail;
 	shard->part[PART_GUARD] = PART_ON;
@@ -194,7 +194,7 @@ struct kv *shard_kv(struct shard *shard)
 	return shard->guarded;
 }
 
-static bool acts(const struct shard *shard, uint32_t partition)
+static bool is_acting(const struct shard *shard, uint32_t partition)
 {
 	return shard->claims != NULL && !shard->refused && !shard->abandoned &&
 	       partition < shard->partitions;
@@ -202,12 +202,12 @@ static bool acts(const struct shard *shard, uint32_t partition)
 
 int64_t shard_epoch(const struct shard *shard, uint32_t partition)
 {
-	return acts(shard, partition) ? claims_epoch(shard->claims, partition) : 0;
+	return is_acting(shard, partition) ? claims_epoch(shard->claims, partition) : 0;
 }
 
 bool shard_may_begin(const struct shard *shard, uint32_t partition)
 {
-	return acts(shard, partition) && shard->phase != SHARD_PHASE_STOP &&
+	return is_acting(shard, partition) && shard->phase != SHARD_PHASE_STOP &&
 	       claims_may_begin(shard->claims, partition);
 }
 
@@ -227,7 +227,7 @@ uint32_t shard_owned(const struct shard *shard)
 	return shard->owned;
 }
 
-enum member_state shard_state(const struct shard *shard)
+enum membership_state shard_state(const struct shard *shard)
 {
 	return shard->state;
 }

@@ -12,28 +12,28 @@
 
 #include "coord/claims/claims.h"
 #include "coord/config/config.h"
-#include "coord/member/member.h"
-#include "coord/member/roster.h"
+#include "coord/membership/membership.h"
+#include "coord/membership/roster.h"
 #include "store/kv/guarded.h"
 #include "store/kv/kv.h"
 
 struct shard;
 
 enum shard_what {
-	SHARD_META,     /* meta is known: shard_partitions() */
-	SHARD_UP,       /* the session stands: lease */
-	SHARD_ACTIVE,   /* takes part */
-	SHARD_DRAINING, /* an operator wants it so; ACTIVE again when undrained */
-	SHARD_DRAINED,  /* and nothing is owned any more */
-	SHARD_DOUBT,    /* err */
-	SHARD_DOWN,     /* err: the session is gone; every LOST has been told */
-	SHARD_OWN,      /* partition, epoch */
-	SHARD_QUIESCE,  /* partition, epoch, deadline_ms: answer with shard_quiet() */
-	SHARD_LOST,     /* partition, epoch, why: stop before this returns */
-	SHARD_FENCED,   /* partition, epoch: a write was; LOST follows */
-	SHARD_GARBLED,  /* key, err: something in the store makes no sense */
-	SHARD_CONFIG,   /* config, version: applied; err set: refused */
-	SHARD_LEAD,     /* role, epoch; SHARD_FOLLOW: role */
+	SHARD_META,      /* meta is known: shard_partitions() */
+	SHARD_UP,        /* the session stands: lease */
+	SHARD_ACTIVE,    /* takes part */
+	SHARD_DRAINING,  /* an operator wants it so; ACTIVE again when undrained */
+	SHARD_DRAINED,   /* and nothing is owned any more */
+	SHARD_DOUBT,     /* err */
+	SHARD_DOWN,      /* err: the session is gone; every LOST has been told */
+	SHARD_OWN,       /* partition, epoch */
+	SHARD_QUIESCE,   /* partition, epoch, deadline_ms: answer with shard_quiet() */
+	SHARD_LOST,      /* partition, epoch, why: stop before this returns */
+	SHARD_FENCED,    /* partition, epoch: a write was; LOST follows */
+	SHARD_MALFORMED, /* key, err: something in the store makes no sense */
+	SHARD_CONFIG,    /* config, version: applied; err set: refused */
+	SHARD_LEAD,      /* role, epoch; SHARD_FOLLOW: role */
 	SHARD_FOLLOW,
 	SHARD_BALANCED, /* version, moves */
 	SHARD_SWEPT,    /* revision: compacted; or key: removed as garbage */
@@ -70,7 +70,7 @@ struct shard_opts {
 	const char *api;
 	const char *zone;
 	int64_t pid;
-	uint32_t weight;     /* 0: MEMBER_WEIGHT_ONE */
+	uint32_t weight;     /* 0: MEMBERSHIP_WEIGHT_ONE */
 	uint32_t partitions; /* wanted when the store is new; 0: the default */
 	/* So many shards of this process start at once: none takes a partition before
 	 * all take part, or 300 ms are over. 0: it is alone. */
@@ -108,11 +108,11 @@ const struct config_value *shard_config(const struct shard *shard, enum config_n
 void shard_runs(struct shard *shard, enum config_name name, uint64_t version,
                 const struct pl_err *err);
 /* How the work goes; copied, for the record. */
-void shard_work(struct shard *shard, const struct member_work *work);
+void shard_work(struct shard *shard, const struct membership_work *work);
 
 uint32_t shard_partitions(const struct shard *shard); /* 0: not known yet */
 uint32_t shard_owned(const struct shard *shard);
-enum member_state shard_state(const struct shard *shard);
+enum membership_state shard_state(const struct shard *shard);
 const struct roster *shard_roster(const struct shard *shard);
 const struct claims *shard_claims(const struct shard *shard);
 uint64_t shard_fenced(const struct shard *shard);

@@ -51,11 +51,11 @@ static void open_faulty(const struct faulty_rule *rules, size_t count, uint64_t 
 static void calm(void)
 {
 	for (unsigned i = 0; i < 3; i++)
-		faulty_calm(nodes[i].kv, true);
+		faulty_pause(nodes[i].kv, true);
 	run_ms(CALM_MS);
 	T_EQ(owned_by_all(), PARTITIONS);
 	for (unsigned i = 0; i < 3; i++) {
-		T_EQ(shard_state(nodes[i].shard), MEMBER_ACTIVE);
+		T_EQ(shard_state(nodes[i].shard), MEMBERSHIP_ACTIVE);
 		T_TRUE(shard_owned(nodes[i].shard) >= 2);
 	}
 }
@@ -75,7 +75,7 @@ static void weather(const struct faulty_rule *rules, size_t count, uint64_t seed
 		T_TRUE(faulty_count(nodes[i].kv, rules[0].what) > 2);
 	calm();
 	for (unsigned i = 0; i < 3; i++)
-		faulty_calm(nodes[i].kv, false);
+		faulty_pause(nodes[i].kv, false);
 	for (unsigned i = 0; i < 3; i++) {
 		if (nodes[i].shard != NULL)
 			shard_leave(nodes[i].shard);
@@ -101,7 +101,7 @@ static void one_faulty(const struct faulty_rule *rule)
 {
 	open_faulty(rule, 1, 1);
 	for (unsigned i = 0; i < 3; i++)
-		faulty_calm(nodes[i].kv, true);
+		faulty_pause(nodes[i].kv, true);
 	settle();
 }
 
@@ -114,8 +114,8 @@ T_CASE(who_went_while_nobody_looked_is_missed_by_the_next_list)
 	                                  .count = 1};
 
 	one_faulty(&blind);
-	faulty_calm(nodes[0].kv, false);
-	faulty_calm(nodes[1].kv, false);
+	faulty_pause(nodes[0].kv, false);
+	faulty_pause(nodes[1].kv, false);
 	shard_abandon(nodes[2].shard);
 	run_ms(SETTLED_MS);
 	T_EQ(faulty_count(nodes[0].kv, FAULTY_END_WATCH), 1);
@@ -131,12 +131,12 @@ T_CASE(a_lease_that_can_not_be_renewed_is_given_up_before_the_store_does)
 	                                 .code = PL_UNAVAIL};
 
 	one_faulty(&mute);
-	faulty_calm(nodes[0].kv, false);
+	faulty_pause(nodes[0].kv, false);
 	until(&nodes[0], SHARD_DOWN, TTL_S * UINT64_C(1000));
 	T_TRUE(nodes[0].told[SHARD_DOUBT] > 0);
 	T_TRUE(value_at("/shards/a") != NULL); /* the store still has it */
 	run_ms(SETTLED_MS);
-	faulty_calm(nodes[0].kv, true);
+	faulty_pause(nodes[0].kv, true);
 	run_ms(SETTLED_MS);
 	T_EQ(owned_by_all(), PARTITIONS);
 	T_TRUE(shard_owned(nodes[0].shard) > 0);
@@ -155,7 +155,7 @@ T_CASE(leaving_ends_in_time_whatever_the_store_does)
 	uint64_t since;
 
 	one_faulty(&stuck);
-	faulty_calm(nodes[0].kv, false);
+	faulty_pause(nodes[0].kv, false);
 	since = kit.now_ms;
 	shard_leave(nodes[0].shard);
 	until(&nodes[0], SHARD_CLOSED, 60000);
@@ -188,7 +188,7 @@ static bool live_with_failure(uint64_t nth)
 		run_ms(12000);
 		fired = pl_fault_fired(PL_FAULT_ALLOC);
 		pl_fault_reset();
-		T_EQ(shard_state(nodes[0].shard), MEMBER_ACTIVE);
+		T_EQ(shard_state(nodes[0].shard), MEMBERSHIP_ACTIVE);
 		T_EQ(shard_owned(nodes[0].shard), PARTITIONS);
 		shard_leave(nodes[0].shard);
 		until(&nodes[0], SHARD_CLOSED, 20000);

@@ -1,7 +1,7 @@
 #include "coord/shard/shard_int.h"
 #include "store/keys/partition.h"
+#include "store/kv/borrowed.h"
 #include "store/kv/keys.h"
-#include "store/kv/lent.h"
 
 /*
  * What the shard's own work writes through. Below /schedules/<p>/ a write needs the
@@ -17,7 +17,7 @@ enum { SCHEDULE_DIGITS = 4 };
 #define SCHEDULES "/schedules/"
 #define SCHEDULES_END "/schedules0" /* '0' follows '/' */
 
-struct reach {
+struct key_span {
 	struct pl_span low;
 	struct pl_span high; /* at NULL: there is none */
 	bool one;            /* low alone; high is not set */
@@ -25,7 +25,7 @@ struct reach {
 };
 
 /* False: longer than any key of ours, or nothing that can be judged. */
-static bool reach_of(const struct kv_keys *keys, struct reach *out)
+static bool span_of(const struct kv_keys *keys, struct key_span *out)
 {
 	out->low = keys->from;
 	out->high = (struct pl_span){0};
@@ -39,35 +39,35 @@ static bool reach_of(const struct kv_keys *keys, struct reach *out)
 	return true;
 }
 
-static bool ends_by(const struct reach *reach, struct pl_span end)
+static bool ends_by(const struct key_span *span, struct pl_span end)
 {
-	if (reach->one)
-		return pl_span_cmp(reach->low, end) < 0;
-	return reach->high.len != 0 && pl_span_cmp(reach->high, end) <= 0;
+	if (span->one)
+		return pl_span_cmp(span->low, end) < 0;
+	return span->high.len != 0 && pl_span_cmp(span->high, end) <= 0;
 }
 
-static bool is_apart(const struct reach *reach)
+static bool is_apart(const struct key_span *span)
 {
-	return ends_by(reach, PL_SPAN_LIT(SCHEDULES)) ||
-	       pl_span_cmp(reach->low, PL_SPAN_LIT(SCHEDULES_END)) >= 0;
+	return ends_by(span, PL_SPAN_LIT(SCHEDULES)) ||
+	       pl_span_cmp(span->low, PL_SPAN_LIT(SCHEDULES_END)) >= 0;
 }
 
 /* The one partition that all of it lies in; false: there is none. */
-static bool partition_of(const struct reach *reach, uint32_t *out)
+static bool partition_of(const struct key_span *span, uint32_t *out)
 {
 	size_t digits = sizeof SCHEDULES - 1, len = digits + SCHEDULE_DIGITS + 1;
 	uint8_t end[sizeof SCHEDULES + SCHEDULE_DIGITS + 1];
 	uint32_t partition = 0;
 
-	if (!pl_span_starts(reach->low, PL_SPAN_LIT(SCHEDULES)) || reach->low.len < len ||
-	    reach->low.at[len - 1] != '/')
+	if (!pl_span_starts(span->low, PL_SPAN_LIT(SCHEDULES)) || span->low.len < len ||
+	    span->low.at[len - 1] != '/')
 		return false;
 	for (size_t i = digits; i < digits + SCHEDULE_DIGITS; i++) {
-		if (reach->low.at[i] < '0' || reach->low.at[i] > '9')
+		if (span->low.at[i] < '0' || span->low.at[i] > '9')
 			return false;
-		partition = partition * 10 + (uint32_t)(reach->low.at[i] - '0');
+		partition = partition * 10 + (uint32_t)(span->low.at[i] - '0');
 	}
-	if (!ends_by(reach, kv_prefix_end(pl_span(reach->low.at, len), end)))
+	if (!ends_by(span, kv_prefix_end(pl_span(span->low.at, len), end)))
 		return false;
 	*out = partition;
 	return true;
@@ -116,7 +116,7 @@ static bool is_shared(const struct kv_keys *written, struct keys_id *id)
 		return false;
 	return id->kind == KEYS_ALLOC || id->kind == KEYS_GROUP ||
 	       id->kind == KEYS_REGISTRY || id->kind == KEYS_REGISTRY_GLOBAL ||
-	       id->kind == KEYS_SHAPE || id->kind == KEYS_BUDGET;
+	       id->kind == KEYS_TOPOLOGY || id->kind == KEYS_BUDGET;
 }
 
 static bool is_gang(const struct kv_keys *written, struct keys_id *id)
@@ -137,11 +137,11 @@ static enum guard_need need_of_gang(const struct shard *shard, const struct keys
 	return fence_of(shard, partition, out) ? GUARD_FENCE : GUARD_REFUSE;
 }
 
-static enum guard_need need(void *ctx, const struct kv_keys *written,
-                            struct guard_fence *out)
+static enum guard_need find_need(void *ctx, const struct kv_keys *written,
+                                 struct guard_fence *out)
 {
 	const struct shard *shard = ctx;
-	struct reach reach;
+	struct key_span span;
 	struct keys_id id;
 	uint32_t partition;
 
@@ -153,24 +153,24 @@ static enum guard_need need(void *ctx, const struct kv_keys *written,
 	}
 	if (is_gang(written, &id))
 		return need_of_gang(shard, &id, out);
-	if (!reach_of(written, &reach))
+	if (!span_of(written, &span))
 		return pl_span_starts(written->from, PL_SPAN_LIT(SCHEDULES)) ||
 		                       written->kind != KV_ONE
 		               ? GUARD_REFUSE
 		               : GUARD_FREE;
-	if (is_apart(&reach))
+	if (is_apart(&span))
 		return GUARD_FREE;
-	if (!partition_of(&reach, &partition))
+	if (!partition_of(&span, &partition))
 		return GUARD_REFUSE;
 	if (fence_of(shard, partition, out))
 		return GUARD_FENCE;
-	return reach.one && partition < shard->partitions && !is_ours(shard, partition)
+	return span.one && partition < shard->partitions && !is_ours(shard, partition)
 	               ? GUARD_ANCHOR
 	               : GUARD_REFUSE;
 }
 
 /* Told later: from here the kv may not be used, and whoever is told may want to. */
-static void fenced(void *ctx, const struct guard_fence *fence)
+static void on_fenced(void *ctx, const struct guard_fence *fence)
 {
 	struct shard *shard = ctx;
 	struct keys_id id;
@@ -181,22 +181,22 @@ static void fenced(void *ctx, const struct guard_fence *fence)
 	shard->fenced++;
 	shard->fenced_epoch[id.partition] = fence->create_revision;
 	shard->fenced_due = true;
-	shard->say_later = true;
+	shard->publish_later = true;
 	shard_kick(shard);
 	if (shard->claims != NULL)
 		claims_fenced(shard->claims, id.partition, fence->create_revision);
 }
 
-void guard_tell(struct shard *shard, uint32_t partition)
+void guard_report(struct shard *shard, uint32_t partition)
 {
 	int64_t epoch = shard->fenced_epoch[partition];
 
 	if (epoch == 0)
 		return;
 	shard->fenced_epoch[partition] = 0;
-	shard_tell(shard, &(struct shard_note){.what = SHARD_FENCED,
-	                                       .partition = partition,
-	                                       .epoch = epoch});
+	shard_report(shard, &(struct shard_note){.what = SHARD_FENCED,
+	                                         .partition = partition,
+	                                         .epoch = epoch});
 }
 
 void guard_review(struct shard *shard)
@@ -205,7 +205,7 @@ void guard_review(struct shard *shard)
 		return;
 	shard->fenced_due = false;
 	for (uint32_t p = 0; p < shard->partitions; p++)
-		guard_tell(shard, p);
+		guard_report(shard, p);
 }
 
 static void on_lent_closed(void *ctx)
@@ -215,9 +215,9 @@ static void on_lent_closed(void *ctx)
 
 enum pl_code shard_guard_open(struct shard *shard, struct pl_err *err)
 {
-	struct guard guard = {.need = need, .fenced = fenced, .ctx = shard};
+	struct guard guard = {.need = find_need, .fenced = on_fenced, .ctx = shard};
 	struct kv *lent = NULL;
-	enum pl_code code = lent_open(shard->kv, &lent, err);
+	enum pl_code code = borrowed_open(shard->kv, &lent, err);
 
 	if (code != PL_OK)
 		return code;

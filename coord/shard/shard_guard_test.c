@@ -251,7 +251,7 @@ T_CASE(a_restored_store_costs_every_epoch_and_is_owned_again)
 	settle();
 	for (unsigned i = 0; i < node_count; i++)
 		T_EQ(nodes[i].told[SHARD_REWOUND], 1);
-	T_EQ(shard_state(nodes[1].shard), MEMBER_ACTIVE); /* nobody drained it here */
+	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_ACTIVE); /* nobody drained it here */
 	T_TRUE(shard_owned(nodes[1].shard) > 0);
 	memkv_snapshot_free(snapshot);
 	down();
@@ -316,9 +316,9 @@ T_CASE(whoever_is_fenced_gives_up_before_it_hears_why)
 	fault_rules = &deaf;
 	fault_rule_count = 1;
 	node_open(&nodes[0], "a", 100);
-	faulty_calm(nodes[0].kv, true);
+	faulty_pause(nodes[0].kv, true);
 	settle();
-	faulty_calm(nodes[0].kv, false);
+	faulty_pause(nodes[0].kv, false);
 	p = owned_partition(&nodes[0]);
 	(void)snprintf(key, sizeof key, "/partitions/%04u/owner", p);
 	T_EQ(kit_delete(&kit, kv_key(kit_key(key))), 1);

@@ -55,7 +55,7 @@ struct shard_elect {
 	struct elect *elect;
 	uint64_t hash; /* ours */
 	bool leading;
-	bool stand; /* as last told to elect */
+	bool campaign; /* as last told to elect */
 	uint32_t rank;
 	bool told;
 };
@@ -66,7 +66,7 @@ struct shard_peer {
 	char *id;
 	uint32_t weight; /* 0: has no part */
 	uint32_t salt;
-	int64_t garbled_revision; /* as last reported */
+	int64_t malformed_revision; /* as last reported */
 	bool seen;
 	uint64_t hash[ROLE_COUNT];
 };
@@ -97,7 +97,7 @@ struct shard {
 	/* Members. */
 	struct assign *assign;
 	struct pl_map peers;
-	uint64_t members_retry_ms;
+	uint64_t peers_retry_ms;
 	uint64_t
 		together_ms; /* so long are those of our process waited for; 0: not yet */
 
@@ -105,8 +105,8 @@ struct shard {
 	int64_t *epoch;        /* 0: not ours */
 	int64_t *fenced_epoch; /* to be told; 0: none */
 	uint32_t *load;
-	uint16_t *said_partitions; /* room to print from */
-	uint32_t *said_loads;
+	uint16_t *published_partitions; /* room to print from */
+	uint32_t *published_loads;
 	uint64_t config_told[CONFIG_NAME_COUNT]; /* applied, as the user knows */
 	uint32_t partitions;                     /* 0: not known yet */
 	uint32_t owned;
@@ -114,9 +114,9 @@ struct shard {
 	/* For the record. */
 	double busy, writes_per_s;
 	uint64_t fenced;
-	uint64_t said_ms;
+	uint64_t published_ms;
 	uint64_t refresh_ms; /* as the session knows it */
-	char instance[MEMBER_INSTANCE_SIZE];
+	char instance[MEMBERSHIP_INSTANCE_SIZE];
 	char refused_text[CONFIG_NAME_COUNT][SHARD_REASON_SIZE];
 	struct {
 		bool told; /* else it runs what is applied */
@@ -124,10 +124,10 @@ struct shard {
 		char why_not[SHARD_REASON_SIZE];
 	} runs[CONFIG_NAME_COUNT];
 	struct pl_arena work_arena; /* of what is in work */
-	struct member_work work;
+	struct membership_work work;
 
 	enum shard_phase phase;
-	enum member_state state;
+	enum membership_state state;
 	uint32_t salt;
 	uint32_t rewound_left;  /* epochs of before */
 	uint64_t rewound_ms;    /* the last time; 0: never */
@@ -144,19 +144,19 @@ struct shard {
 	bool rewound_spread; /* those who lead know */
 	bool drain_ordered;  /* by the configuration */
 	bool drained;
-	bool members_known; /* roster and configuration have been complete once */
-	bool members_stale; /* the peers are to be gone through again */
-	bool assign_due;    /* claims have not been told */
-	bool gathered;      /* nobody of our process is waited for any more */
+	bool peers_known; /* roster and configuration have been complete once */
+	bool peers_stale; /* the peers are to be gone through again */
+	bool assign_due;  /* claims have not been told */
+	bool gathered;    /* nobody of our process is waited for any more */
 	bool rank_due;
 	bool leaving; /* as claims have been told */
 	bool fenced_due;
-	bool say_now, say_later;
+	bool publish_now, publish_later;
 };
 
 /* shard.c */
 void shard_kick(struct shard *shard); /* a review follows, soon */
-void shard_tell(struct shard *shard, const struct shard_note *note);
+void shard_report(struct shard *shard, const struct shard_note *note);
 void shard_trouble(struct shard *shard, const char *part, const struct pl_err *err);
 void shard_refuse(struct shard *shard, const struct pl_err *err);
 int64_t shard_wall_ms(const struct shard *shard);
@@ -197,14 +197,14 @@ void shard_on_budgets(void *ctx, const struct budgets_note *note);
 void leaders_configure(struct shard *shard);
 
 /* shard_members.c */
-void members_change(struct shard *shard, struct pl_span id,
-                    const struct roster_entry *entry);
-void members_review(struct shard *shard);
-uint64_t members_deadline_ms(const struct shard *shard);
-uint32_t members_rank(const struct shard *shard, enum shard_role role);
+void peers_change(struct shard *shard, struct pl_span id,
+                  const struct roster_entry *entry);
+void peers_review(struct shard *shard);
+uint64_t peers_deadline_ms(const struct shard *shard);
+uint32_t peers_rank(const struct shard *shard, enum shard_role role);
 /* With its factor; 0: it is to be drained. */
-uint32_t members_weight(const struct shard *shard, struct pl_span id, uint32_t own);
-void members_done(struct shard *shard);
+uint32_t peers_weight(const struct shard *shard, struct pl_span id, uint32_t own);
+void peers_done(struct shard *shard);
 
 /* shard_join.c */
 bool join_ready(const struct shard *shard);
@@ -216,17 +216,17 @@ uint64_t shard_review_ms(const struct shard *shard);
 uint64_t shard_handover_ms(const struct shard *shard);
 
 /* shard_say.c */
-PL_NODISCARD enum pl_code say_init(struct shard *shard, uint32_t partitions);
-void say_done(struct shard *shard);
-void say_self(struct shard *shard, struct member *out);
-void say_review(struct shard *shard);
-void say_pace(struct shard *shard); /* how often the session may refresh it */
-uint64_t say_deadline_ms(const struct shard *shard);
+PL_NODISCARD enum pl_code publish_init(struct shard *shard, uint32_t partitions);
+void publish_done(struct shard *shard);
+void publish_self(struct shard *shard, struct membership *out);
+void publish_review(struct shard *shard);
+void publish_pace(struct shard *shard); /* how often the session may refresh it */
+uint64_t publish_deadline_ms(const struct shard *shard);
 
 /* shard_guard.c */
 PL_NODISCARD enum pl_code shard_guard_open(struct shard *shard, struct pl_err *err);
 void shard_guard_close(struct shard *shard);
 void guard_review(struct shard *shard);
-void guard_tell(struct shard *shard, uint32_t partition);
+void guard_report(struct shard *shard, uint32_t partition);
 
 #endif

@@ -12,15 +12,15 @@ enum { JOINERS_MAX = 16 };
 
 bool join_ready(const struct shard *shard)
 {
-	return shard->up && shard->members_known && !shard->members_stale &&
+	return shard->up && shard->peers_known && !shard->peers_stale &&
 	       shard->view_synced && shard->config_synced && shard->config != NULL &&
 	       shard->roster != NULL && roster_synced(shard->roster) &&
 	       roster_get(shard->roster, shard_id(shard)) != NULL;
 }
 
 /* Those before us, the first to come first; JOINERS_MAX + 1: too many. */
-static unsigned joiners(const struct shard *shard, int64_t before,
-                        const struct roster_entry *out[JOINERS_MAX])
+static unsigned list_joiners(const struct shard *shard, int64_t before,
+                             const struct roster_entry *out[JOINERS_MAX])
 {
 	const struct roster_entry *entry = roster_first(shard->roster);
 	unsigned count = 0;
@@ -28,7 +28,7 @@ static unsigned joiners(const struct shard *shard, int64_t before,
 	for (; entry != NULL; entry = roster_next(shard->roster, entry)) {
 		unsigned at;
 
-		if (entry->garbled || entry->member.state != MEMBER_JOINING ||
+		if (entry->malformed || entry->member.state != MEMBERSHIP_JOINING ||
 		    entry->create_revision >= before)
 			continue;
 		if (count == JOINERS_MAX)
@@ -46,7 +46,7 @@ static void add_joiner(const struct shard *shard, struct assign *view,
                        const struct roster_entry *entry)
 {
 	struct pl_span id = entry->member.id;
-	uint32_t weight = members_weight(shard, id, entry->member.weight);
+	uint32_t weight = peers_weight(shard, id, entry->member.weight);
 	uint32_t salt = entry->member.salt;
 
 	if (weight == 0)
@@ -70,10 +70,10 @@ uint32_t join_salt(const struct shard *shard)
 	PL_ASSERT(own != NULL);
 	if (assign_copy(shard->assign, &view, NULL) != PL_OK)
 		return 0;
-	count = joiners(shard, own->create_revision, others);
+	count = list_joiners(shard, own->create_revision, others);
 	for (unsigned i = 0; i < count && count <= JOINERS_MAX; i++)
 		add_joiner(shard, view, others[i]);
-	weight = members_weight(shard, shard_id(shard), shard->opts.weight);
+	weight = peers_weight(shard, shard_id(shard), shard->opts.weight);
 	/* A record of ours from before may still count in it. */
 	assign_del(view, shard_id(shard));
 	if (weight != 0)

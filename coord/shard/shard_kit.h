@@ -33,7 +33,7 @@ struct shard_node {
 	uint32_t fenced_partition;
 	unsigned told[TOLD_COUNT];
 	enum claims_why why[PARTITIONS]; /* of the last loss */
-	struct pl_err refused, config_refused, garbled;
+	struct pl_err refused, config_refused, malformed;
 	bool quiet;             /* answers QUIESCE at once */
 	bool epochs_may_return; /* the store goes back in time */
 	char id[32];
@@ -99,8 +99,8 @@ static inline void on_shard(void *ctx, const struct shard_note *note)
 		node->refused = *note->err;
 	if (note->what == SHARD_CONFIG && note->err != NULL)
 		node->config_refused = *note->err;
-	if (note->what == SHARD_GARBLED)
-		node->garbled = *note->err;
+	if (note->what == SHARD_MALFORMED)
+		node->malformed = *note->err;
 	if (note->what == SHARD_CLOSED)
 		node->shard = NULL;
 }

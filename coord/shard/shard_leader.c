@@ -29,7 +29,7 @@ void leaders_configure(struct shard *shard)
 	}
 }
 
-static void apply(struct shard *shard, const struct config_note *note)
+static void apply_config(struct shard *shard, const struct config_note *note)
 {
 	const struct config_coord *coord = &note->value->coord;
 
@@ -37,26 +37,26 @@ static void apply(struct shard *shard, const struct config_note *note)
 		if (shard->claims != NULL)
 			claims_tune(shard->claims, coord->handover_ms, coord->settle_ms);
 	} else if (note->name != CONFIG_SCHEDULER) {
-		shard->members_stale = true;
+		shard->peers_stale = true;
 	}
 	leaders_configure(shard);
 }
 
-static void tell_config(struct shard *shard, const struct config_note *note)
+static void report_config(struct shard *shard, const struct config_note *note)
 {
-	shard_tell(shard, &(struct shard_note){.what = SHARD_CONFIG,
-	                                       .config = note->name,
-	                                       .version = note->version,
-	                                       .err = note->err});
+	shard_report(shard, &(struct shard_note){.what = SHARD_CONFIG,
+	                                         .config = note->name,
+	                                         .version = note->version,
+	                                         .err = note->err});
 }
 
 static void on_applied(struct shard *shard, const struct config_note *note)
 {
 	shard->refused_text[note->name][0] = 0;
 	shard->config_told[note->name] = note->version;
-	shard->say_now = true;
-	apply(shard, note);
-	tell_config(shard, note);
+	shard->publish_now = true;
+	apply_config(shard, note);
+	report_config(shard, note);
 }
 
 static void on_refused(struct shard *shard, const struct config_note *note)
@@ -65,8 +65,8 @@ static void on_refused(struct shard *shard, const struct config_note *note)
 
 	pl_err_wrap(&err, "version %llu", (unsigned long long)note->version);
 	memcpy(shard->refused_text[note->name], err.msg, sizeof err.msg);
-	shard->say_now = true;
-	tell_config(shard, note);
+	shard->publish_now = true;
+	report_config(shard, note);
 }
 
 /* One that was opened anew, over a store that has less than before, says nothing of
@@ -74,7 +74,7 @@ static void on_refused(struct shard *shard, const struct config_note *note)
 static void on_synced(struct shard *shard)
 {
 	shard->config_synced = true;
-	shard->members_stale = true;
+	shard->peers_stale = true;
 	for (unsigned i = 0; i < CONFIG_NAME_COUNT; i++) {
 		enum config_name name = (enum config_name)i;
 		struct config_note note = {
@@ -121,7 +121,7 @@ void shard_on_config(void *ctx, const struct config_note *note)
 	}
 }
 
-static void lead(struct shard_elect *elect, bool leading)
+static void set_leading(struct shard_elect *elect, bool leading)
 {
 	struct shard *shard = elect->shard;
 
@@ -159,14 +159,14 @@ void shard_on_elect(void *ctx, const struct elect_note *note)
 	shard_kick(shard);
 	switch (note->what) {
 	case ELECT_LEAD:
-		lead(elect, true);
+		set_leading(elect, true);
 		told.what = SHARD_LEAD;
-		shard_tell(shard, &told);
+		shard_report(shard, &told);
 		return;
 	case ELECT_STEP_DOWN:
-		lead(elect, false);
+		set_leading(elect, false);
 		told.what = SHARD_FOLLOW;
-		shard_tell(shard, &told);
+		shard_report(shard, &told);
 		return;
 	case ELECT_FOLLOW:
 		return;
@@ -188,9 +188,9 @@ void shard_on_balance(void *ctx, const struct balance_note *note)
 	shard_kick(shard);
 	switch (note->what) {
 	case BALANCE_WROTE:
-		shard_tell(shard, &(struct shard_note){.what = SHARD_BALANCED,
-		                                       .version = note->version,
-		                                       .moves = note->moves});
+		shard_report(shard, &(struct shard_note){.what = SHARD_BALANCED,
+		                                         .version = note->version,
+		                                         .moves = note->moves});
 		return;
 	case BALANCE_TROUBLE:
 		shard_trouble(shard, part_name(PART_BALANCE), note->err);
@@ -209,13 +209,13 @@ void shard_on_janitor(void *ctx, const struct janitor_note *note)
 	shard_kick(shard);
 	switch (note->what) {
 	case JANITOR_COMPACTED:
-		shard_tell(shard, &(struct shard_note){.what = SHARD_SWEPT,
-		                                       .revision = note->revision});
+		shard_report(shard, &(struct shard_note){.what = SHARD_SWEPT,
+		                                         .revision = note->revision});
 		return;
 	case JANITOR_REMOVED:
-		shard_tell(shard, &(struct shard_note){.what = SHARD_SWEPT,
-		                                       .key = note->key,
-		                                       .err = note->err});
+		shard_report(shard, &(struct shard_note){.what = SHARD_SWEPT,
+		                                         .key = note->key,
+		                                         .err = note->err});
 		return;
 	case JANITOR_HELD:
 		return; /* it is what pins are for; the pin itself shows who */
@@ -235,10 +235,10 @@ void shard_on_budgets(void *ctx, const struct budgets_note *note)
 
 	shard_kick(shard);
 	switch (note->what) {
-	case BUDGETS_GARBLED:
-		shard_tell(shard, &(struct shard_note){.what = SHARD_GARBLED,
-		                                       .key = note->key,
-		                                       .err = note->err});
+	case BUDGETS_MALFORMED:
+		shard_report(shard, &(struct shard_note){.what = SHARD_MALFORMED,
+		                                         .key = note->key,
+		                                         .err = note->err});
 		return;
 	case BUDGETS_TROUBLE:
 		shard_trouble(shard, part_name(PART_BUDGETS), note->err);

@@ -15,7 +15,7 @@ static void rewind_begin(struct shard *shard)
 	shard->rewound_spread = false;
 	shard->rewound_left = shard->owned;
 	shard->rewound_ms = kv_now_ms(shard->kv);
-	shard->say_now = true;
+	shard->publish_now = true;
 }
 
 /* Everything is read again. Each part finds out by itself, sooner or later; who is
@@ -40,13 +40,13 @@ static void forget_store(struct shard *shard)
 		claims_rewound(shard->claims);
 }
 
-static void learn_meta(struct shard *shard, const struct meta *meta, bool changed)
+static void apply_meta(struct shard *shard, const struct meta *meta, bool changed)
 {
 	struct pl_err err = {0};
 
 	if (shard->partitions == 0) {
 		if (assign_new(meta->partitions, &shard->assign, &err) != PL_OK ||
-		    say_init(shard, meta->partitions) != PL_OK) {
+		    publish_init(shard, meta->partitions) != PL_OK) {
 			assign_free(PL_STEAL(shard->assign));
 			part_again(shard, PART_META);
 			pl_err_set(&err, PL_NOMEM, "%u partitions", meta->partitions);
@@ -54,7 +54,7 @@ static void learn_meta(struct shard *shard, const struct meta *meta, bool change
 			return;
 		}
 		shard->partitions = meta->partitions;
-		shard_tell(shard, &(struct shard_note){.what = SHARD_META});
+		shard_report(shard, &(struct shard_note){.what = SHARD_META});
 	} else if (meta->partitions != shard->partitions) {
 		pl_err_set(&err, PL_CONFLICT,
 		           "another store: %u partitions, it had %u when we came",
@@ -66,14 +66,15 @@ static void learn_meta(struct shard *shard, const struct meta *meta, bool change
 }
 
 /* What makes no sense may be put right again; another number of partitions not. */
-static void refused_meta(struct shard *shard, const struct pl_err *err)
+static void on_meta_refused(struct shard *shard, const struct pl_err *err)
 {
 	if (shard->partitions == 0 || err->code == PL_CONFLICT)
 		shard_refuse(shard, err);
 	else
-		shard_tell(shard, &(struct shard_note){.what = SHARD_GARBLED,
-		                                       .key = PL_SPAN_LIT("/placet/meta"),
-		                                       .err = err});
+		shard_report(shard,
+		             &(struct shard_note){.what = SHARD_MALFORMED,
+		                                  .key = PL_SPAN_LIT("/placet/meta"),
+		                                  .err = err});
 }
 
 void shard_on_meta(void *ctx, const struct meta_note *note)
@@ -83,10 +84,10 @@ void shard_on_meta(void *ctx, const struct meta_note *note)
 	shard_kick(shard);
 	switch (note->what) {
 	case META_KNOWN:
-		learn_meta(shard, note->meta, note->changed);
+		apply_meta(shard, note->meta, note->changed);
 		return;
 	case META_REFUSED:
-		refused_meta(shard, note->err);
+		on_meta_refused(shard, note->err);
 		return;
 	case META_TROUBLE:
 		shard_trouble(shard, "meta", note->err);
@@ -119,16 +120,16 @@ static void on_up(struct shard *shard, const struct session_note *note)
 	shard->up = true;
 	shard_spread(shard);
 	if (!was_up)
-		shard_tell(shard, &(struct shard_note){.what = SHARD_UP,
-		                                       .lease = note->lease,
-		                                       .revision = note->revision});
+		shard_report(shard, &(struct shard_note){.what = SHARD_UP,
+		                                         .lease = note->lease,
+		                                         .revision = note->revision});
 }
 
 static void on_down(struct shard *shard, const struct pl_err *err)
 {
 	shard->up = false;
 	shard_spread(shard);
-	shard_tell(shard, &(struct shard_note){.what = SHARD_DOWN, .err = err});
+	shard_report(shard, &(struct shard_note){.what = SHARD_DOWN, .err = err});
 }
 
 void shard_on_session(void *ctx, const struct session_note *note)
@@ -142,15 +143,15 @@ void shard_on_session(void *ctx, const struct session_note *note)
 		return;
 	case SESSION_DOUBT:
 		shard_spread(shard);
-		shard_tell(shard, &(struct shard_note){.what = SHARD_DOUBT,
-		                                       .lease = note->lease,
-		                                       .err = note->err});
+		shard_report(shard, &(struct shard_note){.what = SHARD_DOUBT,
+		                                         .lease = note->lease,
+		                                         .err = note->err});
 		return;
 	case SESSION_DOWN:
 		on_down(shard, note->err);
 		return;
 	case SESSION_TROUBLE:
-		shard->say_later = true; /* what was said may not have been kept */
+		shard->publish_later = true; /* what was said may not have been kept */
 		shard_trouble(shard, "session", note->err);
 		return;
 	case SESSION_REFUSED:
@@ -174,7 +175,7 @@ static void watch_own(struct shard *shard, const struct roster_note *note)
 	if (shard->session == NULL || shard->part[PART_SESSION] != PART_ON ||
 	    !pl_span_eq(note->id, shard_id(shard)))
 		return;
-	if (note->entry == NULL || note->entry->garbled ||
+	if (note->entry == NULL || note->entry->malformed ||
 	    strcmp(note->entry->member.instance, shard->instance) != 0)
 		session_look(shard->session);
 }
@@ -186,11 +187,11 @@ void shard_on_roster(void *ctx, const struct roster_note *note)
 	shard_kick(shard);
 	switch (note->what) {
 	case ROSTER_SYNCED:
-		shard->members_stale = true;
+		shard->peers_stale = true;
 		return;
 	case ROSTER_CHANGED:
 		watch_own(shard, note);
-		members_change(shard, note->id, note->entry);
+		peers_change(shard, note->id, note->entry);
 		return;
 	case ROSTER_LOST:
 		if (note->err->code == PL_REWOUND)
@@ -225,8 +226,8 @@ static void on_owned(struct shard *shard, const struct claims_note *note)
 	PL_ASSERT(shard->epoch[note->partition] == 0);
 	shard->epoch[note->partition] = note->epoch;
 	shard->owned++;
-	shard->say_now = true;
-	shard_tell(shard, &own);
+	shard->publish_now = true;
+	shard_report(shard, &own);
 }
 
 static void on_lost(struct shard *shard, const struct claims_note *note)
@@ -238,23 +239,23 @@ static void on_lost(struct shard *shard, const struct claims_note *note)
 		rewind_begin(shard);
 	if (shard->rewound_left > 0)
 		shard->rewound_left--;
-	guard_tell(shard, note->partition);
+	guard_report(shard, note->partition);
 	shard->epoch[note->partition] = 0;
 	shard->load[note->partition] = 0;
 	shard->owned--;
-	shard->say_now = true;
-	shard_tell(shard, &lost);
+	shard->publish_now = true;
+	shard_report(shard, &lost);
 }
 
-static void on_garbled_owner(struct shard *shard, const struct claims_note *note)
+static void on_malformed_owner(struct shard *shard, const struct claims_note *note)
 {
 	struct keys_id id = {.kind = KEYS_OWNER, .partition = note->partition};
-	struct shard_note garbled = note_of(SHARD_GARBLED, note);
+	struct shard_note malformed = note_of(SHARD_MALFORMED, note);
 	struct keys_text key;
 
 	if (keys_build(&id, &key, NULL) == PL_OK)
-		garbled.key = keys_span(&key);
-	shard_tell(shard, &garbled);
+		malformed.key = keys_span(&key);
+	shard_report(shard, &malformed);
 }
 
 void shard_on_claims(void *ctx, const struct claims_note *note)
@@ -269,13 +270,13 @@ void shard_on_claims(void *ctx, const struct claims_note *note)
 		return;
 	case CLAIMS_QUIESCE:
 		quiesce = note_of(SHARD_QUIESCE, note);
-		shard_tell(shard, &quiesce);
+		shard_report(shard, &quiesce);
 		return;
 	case CLAIMS_LOST:
 		on_lost(shard, note);
 		return;
-	case CLAIMS_GARBLED:
-		on_garbled_owner(shard, note);
+	case CLAIMS_MALFORMED:
+		on_malformed_owner(shard, note);
 		return;
 	case CLAIMS_VIEW:
 		shard->view_synced = note->synced;

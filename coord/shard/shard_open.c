@@ -53,7 +53,7 @@ static bool pid_lives(void *ctx, int64_t pid)
 static enum pl_code open_session(struct shard *shard, struct pl_err *err)
 {
 	struct config_value coord;
-	struct member self;
+	struct membership self;
 	struct session_opts opts = {
 		.self = &self,
 		.ttl_s = shard->opts.ttl_s,
@@ -65,13 +65,13 @@ static enum pl_code open_session(struct shard *shard, struct pl_err *err)
 	config_default(CONFIG_COORD, &coord);
 	opts.refresh_ms = coord.coord.refresh_ms;
 	shard->refresh_ms = opts.refresh_ms;
-	say_self(shard, &self);
+	publish_self(shard, &self);
 	return session_open(shard->kv, &opts, shard_on_session, shard, &shard->session,
 	                    err);
 }
 
 /* Who comes after the session was up has to hear that it is. */
-static enum pl_code opened(struct shard *shard, enum pl_code code)
+static enum pl_code spread_if_ok(struct shard *shard, enum pl_code code)
 {
 	if (code == PL_OK)
 		shard_spread(shard);
@@ -89,8 +89,8 @@ static enum pl_code open_claims(struct shard *shard, struct pl_err *err)
 	opts.handover_ms = coord.coord.handover_ms;
 	opts.settle_ms = coord.coord.settle_ms;
 	shard->assign_due = true;
-	return opened(shard, claims_open(shard->kv, &opts, shard_on_claims, shard,
-	                                 &shard->claims, err));
+	return spread_if_ok(shard, claims_open(shard->kv, &opts, shard_on_claims, shard,
+	                                       &shard->claims, err));
 }
 
 static enum pl_code open_elect(struct shard *shard, enum shard_role role,
@@ -103,8 +103,8 @@ static enum pl_code open_elect(struct shard *shard, enum shard_role role,
 
 	elect->told = false;
 	shard->rank_due = true;
-	return opened(shard, elect_open(shard->kv, &opts, shard_on_elect, elect,
-	                                &elect->elect, err));
+	return spread_if_ok(shard, elect_open(shard->kv, &opts, shard_on_elect, elect,
+	                                      &elect->elect, err));
 }
 
 static int64_t wall_ms(void *ctx)

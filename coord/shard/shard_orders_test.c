@@ -8,13 +8,13 @@ T_CASE(drained_by_configuration_and_back)
 	open_three();
 	configure(CONFIG_SHARDS, "{\"drain\":[\"b\"]}");
 	until(&nodes[1], SHARD_DRAINED, 30000);
-	T_EQ(shard_state(nodes[1].shard), MEMBER_DRAINING);
+	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_DRAINING);
 	T_EQ(shard_owned(nodes[1].shard), 0);
 	settle();
 	T_TRUE(strstr(value_at("/shards/b"), "\"state\":\"draining\"") != NULL);
 	configure(CONFIG_SHARDS, "{\"drain\":[]}");
 	settle();
-	T_EQ(shard_state(nodes[1].shard), MEMBER_ACTIVE);
+	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_ACTIVE);
 	T_TRUE(shard_owned(nodes[1].shard) > 0);
 	down();
 }
@@ -97,12 +97,12 @@ T_CASE(a_bad_configuration_is_reported_and_the_last_good_one_stands)
 	T_TRUE(strstr(nodes[0].config_refused.msg, "drain") != NULL);
 	T_TRUE(strstr(value_at("/shards/a"), "\"refused\":{\"shards\":\"version 2: ") !=
 	       NULL);
-	T_EQ(shard_state(nodes[1].shard), MEMBER_DRAINING);
+	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_DRAINING);
 	T_EQ(shard_owned(nodes[1].shard), 0);
 	configure(CONFIG_SHARDS, "{}");
 	settle();
 	T_TRUE(strstr(value_at("/shards/a"), "refused") == NULL);
-	T_EQ(shard_state(nodes[1].shard), MEMBER_ACTIVE);
+	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_ACTIVE);
 	down();
 }
 
@@ -111,10 +111,10 @@ T_CASE(a_record_that_somebody_broke_is_reported_and_has_no_part)
 	open_three();
 	(void)kit_put(&kit, "/shards/zz", "{\"v\":1}");
 	run_ms(1000);
-	T_EQ(nodes[0].told[SHARD_GARBLED], 1);
-	T_EQ(nodes[2].told[SHARD_GARBLED], 1);
+	T_EQ(nodes[0].told[SHARD_MALFORMED], 1);
+	T_EQ(nodes[2].told[SHARD_MALFORMED], 1);
 	settle();
-	T_EQ(nodes[0].told[SHARD_GARBLED], 1);
+	T_EQ(nodes[0].told[SHARD_MALFORMED], 1);
 	down();
 }
 
@@ -127,7 +127,7 @@ T_CASE(a_key_that_is_too_long_to_be_a_shards_is_reported)
 	open_three();
 	(void)kit_put(&kit, key, "{}");
 	run_ms(1000);
-	T_EQ(nodes[0].told[SHARD_GARBLED], 1);
+	T_EQ(nodes[0].told[SHARD_MALFORMED], 1);
 	settle();
 	T_EQ(shard_owned(nodes[0].shard) + shard_owned(nodes[1].shard) +
 	             shard_owned(nodes[2].shard),

@@ -29,7 +29,7 @@ static void review_joined(struct shard *shard)
 {
 	const struct config_value *shards;
 
-	if (shard->config != NULL && shard->members_known) {
+	if (shard->config != NULL && shard->peers_known) {
 		shards = config_watch_value(shard->config, CONFIG_SHARDS);
 		shard->drain_ordered = config_drains(&shards->shards, shard_id(shard));
 	}
@@ -39,35 +39,36 @@ static void review_joined(struct shard *shard)
 	shard->joined = true;
 }
 
-static enum member_state state_wanted(const struct shard *shard)
+static enum membership_state state_wanted(const struct shard *shard)
 {
 	if (!shard->joined)
-		return MEMBER_JOINING;
-	return shard->drain_ordered || shard->phase == SHARD_PHASE_LEAVE ? MEMBER_DRAINING
-	                                                                 : MEMBER_ACTIVE;
+		return MEMBERSHIP_JOINING;
+	return shard->drain_ordered || shard->phase == SHARD_PHASE_LEAVE
+	               ? MEMBERSHIP_DRAINING
+	               : MEMBERSHIP_ACTIVE;
 }
 
 static void review_state(struct shard *shard)
 {
-	enum member_state state = state_wanted(shard);
+	enum membership_state state = state_wanted(shard);
 
 	if (shard->state == state)
 		return;
 	shard->state = state;
-	shard->say_now = true;
-	shard_tell(shard,
-	           &(struct shard_note){.what = state == MEMBER_ACTIVE ? SHARD_ACTIVE
-	                                                               : SHARD_DRAINING});
+	shard->publish_now = true;
+	shard_report(shard, &(struct shard_note){.what = state == MEMBERSHIP_ACTIVE
+	                                                         ? SHARD_ACTIVE
+	                                                         : SHARD_DRAINING});
 }
 
 static void review_drained(struct shard *shard)
 {
-	bool drained = shard->state == MEMBER_DRAINING && shard->owned == 0;
+	bool drained = shard->state == MEMBERSHIP_DRAINING && shard->owned == 0;
 	bool was = shard->drained;
 
 	shard->drained = drained;
 	if (drained && !was)
-		shard_tell(shard, &(struct shard_note){.what = SHARD_DRAINED});
+		shard_report(shard, &(struct shard_note){.what = SHARD_DRAINED});
 }
 
 /* Who releases before the others know that it drains leaves partitions that nobody
@@ -77,7 +78,8 @@ static bool seen_draining(const struct shard *shard)
 	const struct roster_entry *entry =
 		shard->roster == NULL ? NULL : roster_get(shard->roster, shard_id(shard));
 
-	return entry != NULL && !entry->garbled && entry->member.state == MEMBER_DRAINING;
+	return entry != NULL && !entry->malformed &&
+	       entry->member.state == MEMBERSHIP_DRAINING;
 }
 
 static uint32_t active_here(const struct shard *shard)
@@ -86,9 +88,9 @@ static uint32_t active_here(const struct shard *shard)
 	uint32_t count = 0;
 
 	for (; entry != NULL; entry = roster_next(shard->roster, entry)) {
-		const struct member *member = &entry->member;
+		const struct membership *member = &entry->member;
 
-		count += !entry->garbled && member->state == MEMBER_ACTIVE &&
+		count += !entry->malformed && member->state == MEMBERSHIP_ACTIVE &&
 		         member->pid == shard->opts.pid &&
 		         pl_span_eq(member->boot, pl_span_str(shard->opts.boot)) &&
 		         pl_span_eq(member->host, pl_span_str(shard->opts.host));
@@ -98,7 +100,7 @@ static uint32_t active_here(const struct shard *shard)
 
 /* Of those that start at once the first would take everything, begin to work on it, and
  * hand most of it over a moment later. */
-static bool gathers(struct shard *shard, bool leaving)
+static bool is_gathering(struct shard *shard, bool leaving)
 {
 	uint64_t now = kv_now_ms(shard->kv);
 
@@ -117,31 +119,32 @@ static void review_assign(struct shard *shard)
 		shard->phase == SHARD_PHASE_LEAVE &&
 		(seen_draining(shard) || kv_now_ms(shard->kv) >= shard->leave_wait_ms);
 
-	if (shard->claims == NULL || !shard->members_known ||
-	    (!shard->assign_due && shard->leaving == leaving) || gathers(shard, leaving))
+	if (shard->claims == NULL || !shard->peers_known ||
+	    (!shard->assign_due && shard->leaving == leaving) ||
+	    is_gathering(shard, leaving))
 		return;
 	shard->assign_due = false;
 	shard->leaving = leaving;
 	claims_assign(shard->claims, shard->assign, leaving);
 }
 
-static void review_stand(struct shard *shard)
+static void review_campaign(struct shard *shard)
 {
-	bool stand = shard->up && shard->state == MEMBER_ACTIVE && !shard->refused;
+	bool campaign = shard->up && shard->state == MEMBERSHIP_ACTIVE && !shard->refused;
 
 	for (unsigned i = 0; i < ROLE_COUNT; i++) {
 		struct shard_elect *elect = &shard->elect[i];
-		uint32_t rank = shard->rank_due ? members_rank(shard, i) : elect->rank;
+		uint32_t rank = shard->rank_due ? peers_rank(shard, i) : elect->rank;
 
-		if (elect->elect == NULL || !shard->members_known ||
-		    (elect->told && elect->stand == stand && elect->rank == rank))
+		if (elect->elect == NULL || !shard->peers_known ||
+		    (elect->told && elect->campaign == campaign && elect->rank == rank))
 			continue;
 		elect->told = true;
-		elect->stand = stand;
+		elect->campaign = campaign;
 		elect->rank = rank;
-		elect_stand(elect->elect, stand, rank);
+		elect_campaign(elect->elect, campaign, rank);
 	}
-	shard->rank_due = shard->rank_due && !shard->members_known;
+	shard->rank_due = shard->rank_due && !shard->peers_known;
 }
 
 static void review_rewound(struct shard *shard)
@@ -161,7 +164,7 @@ static void review_rewound(struct shard *shard)
 	if (shard->rewound_left != 0)
 		return;
 	shard->rewound = false;
-	shard_tell(shard, &(struct shard_note){.what = SHARD_REWOUND});
+	shard_report(shard, &(struct shard_note){.what = SHARD_REWOUND});
 }
 
 static void review_leave_begin(struct shard *shard)
@@ -188,32 +191,32 @@ void shard_review(struct shard *shard)
 {
 	review_leave_begin(shard);
 	guard_review(shard);
-	members_review(shard);
+	peers_review(shard);
 	review_joined(shard);
 	review_state(shard);
 	review_assign(shard);
-	review_stand(shard);
+	review_campaign(shard);
 	review_rewound(shard);
-	say_pace(shard);
-	say_review(shard);
+	publish_pace(shard);
+	publish_review(shard);
 	review_drained(shard);
 	review_leave_end(shard);
 }
 
 uint64_t shard_review_ms(const struct shard *shard)
 {
-	uint64_t at = members_deadline_ms(shard);
-	uint64_t say_ms = say_deadline_ms(shard);
+	uint64_t at = peers_deadline_ms(shard);
+	uint64_t publish_ms = publish_deadline_ms(shard);
 
 	if (shard->phase == SHARD_PHASE_STOP)
 		return UINT64_MAX;
-	if (say_ms < at)
-		at = say_ms;
+	if (publish_ms < at)
+		at = publish_ms;
 	if (shard->assign_due && !shard->gathered && shard->together_ms != 0 &&
 	    shard->together_ms < at)
 		at = shard->together_ms;
-	if (shard->phase == SHARD_PHASE_LEAVE && !shard->leaving &&
-	    shard->members_known && shard->leave_wait_ms < at)
+	if (shard->phase == SHARD_PHASE_LEAVE && !shard->leaving && shard->peers_known &&
+	    shard->leave_wait_ms < at)
 		at = shard->leave_wait_ms;
 	if (shard->phase == SHARD_PHASE_LEAVE && shard->leave_end_ms < at)
 		at = shard->leave_end_ms;

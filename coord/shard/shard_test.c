@@ -11,7 +11,7 @@ T_CASE(one_shard_takes_all)
 	settle();
 	T_EQ(shard_partitions(nodes[0].shard), PARTITIONS);
 	T_EQ(shard_owned(nodes[0].shard), PARTITIONS);
-	T_EQ(shard_state(nodes[0].shard), MEMBER_ACTIVE);
+	T_EQ(shard_state(nodes[0].shard), MEMBERSHIP_ACTIVE);
 	T_TRUE(strstr(value_at("/shards/a"), "\"state\":\"active\"") != NULL);
 	T_TRUE(strstr(value_at("/shards/a"), "\"partitions\":[0,1,2,3,") != NULL);
 	T_TRUE(strstr(value_at("/partitions/0023/owner"), "\"a\"") != NULL);
@@ -226,7 +226,7 @@ T_CASE(options_that_make_no_sense_open_nothing)
 	up();
 	T_CODE(shard_open(kit.kv, &opts, on_shard, &shard, &kit.err), PL_INVALID, NULL);
 	opts.id = "a";
-	opts.weight = MEMBER_WEIGHT_MAX + 1;
+	opts.weight = MEMBERSHIP_WEIGHT_MAX + 1;
 	T_CODE(shard_open(kit.kv, &opts, on_shard, &shard, &kit.err), PL_INVALID, NULL);
 	T_TRUE(shard == NULL);
 	down();

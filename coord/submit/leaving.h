@@ -3,7 +3,7 @@
 #ifndef COORD_SUBMIT_LEAVING_H
 #define COORD_SUBMIT_LEAVING_H
 
-#include "shardsched/ledger/state.h"
+#include "shardsched/records/pod_state.h"
 
 static inline bool state_is_leaving(const struct pod_state *state)
 {

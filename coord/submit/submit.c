@@ -11,9 +11,9 @@
 
 #include <stdlib.h>
 
+#include "coord/bulk/bulk_writer.h"
 #include "coord/submit/leaving.h"
-#include "coord/writes/writes.h"
-#include "shardsched/ledger/book.h"
+#include "shardsched/records/txn_builder.h"
 #include "store/base/alloc.h"
 #include "store/base/map.h"
 
@@ -24,16 +24,16 @@ enum {
 	TRIES_MAX = 16,
 };
 
-struct entry {
+struct submit_entry {
 	struct pl_map_node node; /* by "namespace/name" */
 	struct submit_pod pod;
 };
 
-struct slot {
+struct submit_slot {
 	struct pl_arena arena; /* of its pods */
-	struct book book;
+	struct txn_builder builder;
 	struct pl_map names;
-	struct entry entry[SUBMIT_BATCH_MAX];
+	struct submit_entry entry[SUBMIT_BATCH_MAX];
 	unsigned count;
 	unsigned tries; /* with these pods */
 };
@@ -42,12 +42,12 @@ struct submit {
 	struct kv *kv;
 	struct submit_opts opts;
 	struct submit_counts counts;
-	struct writes *writes;
+	struct bulk_writer *writer;
 	struct submit_pod carried; /* borrowed from the source */
 	bool has_carried, exhausted;
 	struct pl_err failed; /* the source's */
 	unsigned slots;
-	struct slot slot[];
+	struct submit_slot slot[];
 };
 
 static void submit_free(struct submit *submit)
@@ -59,12 +59,12 @@ static void submit_free(struct submit *submit)
 	free(submit);
 }
 
-static void fail(struct submit *submit, const struct pl_err *err)
+static void submit_fail(struct submit *submit, const struct pl_err *err)
 {
 	if (submit->failed.code != PL_OK)
 		return;
 	submit->failed = *err;
-	writes_cancel(submit->writes, err);
+	bulk_cancel(submit->writer, err);
 }
 
 static void fail_with(struct submit *submit, enum pl_code code, const char *what)
@@ -72,14 +72,14 @@ static void fail_with(struct submit *submit, enum pl_code code, const char *what
 	struct pl_err err = {0};
 
 	(void)pl_err_set(&err, code, "%s: %s", what, pl_code_name(code));
-	fail(submit, &err);
+	submit_fail(submit, &err);
 }
 
 /* -- filling ---------------------------------------------------------------------------
  */
 
 /* The next one of the source, or the one that waits. */
-static bool look(struct submit *submit)
+static bool look_ahead(struct submit *submit)
 {
 	struct pl_err err = {0};
 	enum pl_code code;
@@ -92,52 +92,55 @@ static bool look(struct submit *submit)
 	submit->has_carried = code == PL_OK;
 	submit->exhausted = code != PL_OK;
 	if (code != PL_OK && code != PL_NOTFOUND)
-		fail(submit, &err);
+		submit_fail(submit, &err);
 	return code == PL_OK;
 }
 
-static bool keep(struct slot *slot, const struct submit_pod *pod, struct entry *out)
+static bool keep_entry(struct submit_slot *slot, const struct submit_pod *pod,
+                       struct submit_entry *out)
 {
-	size_t len = pod->space.len + 1 + pod->name.len;
+	size_t len = pod->namespace.len + 1 + pod->name.len;
 	uint8_t *key = pl_arena_alloc(&slot->arena, len);
 	struct pl_span spec = pl_arena_dup(&slot->arena, pod->spec);
 
 	if (key == NULL || spec.at == NULL)
 		return false;
-	memcpy(key, pod->space.at, pod->space.len);
-	key[pod->space.len] = '/';
-	memcpy(key + pod->space.len + 1, pod->name.at, pod->name.len);
-	*out = (struct entry){
+	memcpy(key, pod->namespace.at, pod->namespace.len);
+	key[pod->namespace.len] = '/';
+	memcpy(key + pod->namespace.len + 1, pod->name.at, pod->name.len);
+	*out = (struct submit_entry){
 		.node = {.key = pl_span(key, len)},
-		.pod = {.space = pl_span(key, pod->space.len),
-	                .name = pl_span(key + pod->space.len + 1, pod->name.len),
+		.pod = {.namespace = pl_span(key, pod->namespace.len),
+	                .name = pl_span(key + pod->namespace.len + 1, pod->name.len),
 	                .spec = spec,
-	                .home = pod->home},
+	                .location = pod->location},
 	};
 	return true;
 }
 
-static bool add(struct slot *slot, const struct submit_pod *pod)
+static bool add_to_txn(struct submit_slot *slot, const struct submit_pod *pod)
 {
-	struct book_pod named = {
-		.partition = pod->home.partition, .space = pod->space, .name = pod->name};
+	struct builder_pod named = {.partition = pod->location.partition,
+	                            .namespace = pod->namespace,
+	                            .name = pod->name};
 
-	return book_submit(&slot->book, &named, pod->home.named, pod->spec);
+	return builder_submit(&slot->builder, &named, pod->location.named, pod->spec);
 }
 
 /* False: the book is full, or has a pod of that name already. */
-static bool take(struct submit *submit, struct slot *slot)
+static bool add_entry(struct submit *submit, struct submit_slot *slot)
 {
-	struct entry *entry = &slot->entry[slot->count];
+	struct submit_entry *entry = &slot->entry[slot->count];
 
 	if (slot->count == SUBMIT_BATCH_MAX)
 		return false;
-	if (!keep(slot, &submit->carried, entry)) {
+	if (!keep_entry(slot, &submit->carried, entry)) {
 		if (slot->count == 0)
 			fail_with(submit, PL_NOMEM, "keep a pod");
 		return false;
 	}
-	if (pl_map_get(&slot->names, entry->node.key) != NULL || !add(slot, &entry->pod))
+	if (pl_map_get(&slot->names, entry->node.key) != NULL ||
+	    !add_to_txn(slot, &entry->pod))
 		return false;
 	(void)!pl_map_add(&slot->names, &entry->node, entry->node.key);
 	slot->count++;
@@ -145,7 +148,7 @@ static bool take(struct submit *submit, struct slot *slot)
 	return true;
 }
 
-static void forget(struct slot *slot)
+static void forget_entries(struct submit_slot *slot)
 {
 	for (unsigned i = 0; i < slot->count; i++)
 		if (pl_map_has(&slot->entry[i].node))
@@ -154,17 +157,17 @@ static void forget(struct slot *slot)
 	pl_arena_reset(&slot->arena);
 }
 
-static void refill(struct submit *submit, struct slot *slot)
+static void refill_slot(struct submit *submit, struct submit_slot *slot)
 {
-	forget(slot);
-	while (look(submit) && take(submit, slot))
+	forget_entries(slot);
+	while (look_ahead(submit) && add_entry(submit, slot))
 		;
 }
 
-static void add_again(struct slot *slot)
+static void add_again(struct submit_slot *slot)
 {
 	for (unsigned i = 0; i < slot->count; i++)
-		if (!add(slot, &slot->entry[i].pod))
+		if (!add_to_txn(slot, &slot->entry[i].pod))
 			return; /* book.code tells */
 }
 
@@ -172,21 +175,21 @@ static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
                     struct kv_req *req)
 {
 	struct submit *submit = ctx;
-	struct slot *slot = &submit->slot[number];
+	struct submit_slot *slot = &submit->slot[number];
 
-	book_begin(&slot->book, arena, kv_limits(submit->kv));
+	builder_begin(&slot->builder, arena, kv_limits(submit->kv));
 	if (slot->count > 0)
 		add_again(slot);
 	else
-		refill(submit, slot);
-	if (slot->book.code != PL_OK)
-		fail_with(submit, slot->book.code,
-		          slot->book.code == PL_LIMIT
+		refill_slot(submit, slot);
+	if (slot->builder.code != PL_OK)
+		fail_with(submit, slot->builder.code,
+		          slot->builder.code == PL_LIMIT
 		                  ? "a pod that fits into no transaction"
 		                  : "fill a transaction");
 	if (slot->count == 0 || submit->failed.code != PL_OK)
 		return false;
-	book_req(&slot->book, req);
+	builder_req(&slot->builder, req);
 	if (submit->opts.dry_run)
 		req->txn.then_count = 0;
 	submit->counts.transactions++;
@@ -201,19 +204,19 @@ static bool points_home(const struct submit_pod *pod, const struct kv_record *po
 	char text[POINTER_TEXT_SIZE];
 
 	return pointer != NULL &&
-	       pl_span_eq(pointer->value, pointer_text(pod->home.partition, text));
+	       pl_span_eq(pointer->value, pointer_text(pod->location.partition, text));
 }
 
 /* All that we would write is there. */
-static bool stands(const struct submit_pod *pod, const struct book_found *found)
+static bool is_there(const struct submit_pod *pod, const struct builder_found *found)
 {
 	return found->spec != NULL && pl_span_eq(found->spec->value, pod->spec) &&
-	       (pod->home.named == pod->home.partition ||
+	       (pod->location.named == pod->location.partition ||
 	        points_home(pod, found->pointer));
 }
 
 /* As the state says that was read with the spec. One that makes no sense says nothing. */
-static bool is_leaving(struct slot *slot, const struct book_found *found)
+static bool is_leaving(struct submit_slot *slot, const struct builder_found *found)
 {
 	struct pod_state state;
 
@@ -222,52 +225,52 @@ static bool is_leaving(struct slot *slot, const struct book_found *found)
 	       state_is_leaving(&state);
 }
 
-static void tell(const struct submit *submit,
-                 void (*fn)(void *ctx, const struct submit_pod *pod),
-                 const struct submit_pod *pod)
+static void report_pod(const struct submit *submit,
+                       void (*fn)(void *ctx, const struct submit_pod *pod),
+                       const struct submit_pod *pod)
 {
 	if (fn != NULL)
 		fn(submit->opts.ctx, pod);
 }
 
 /* Which of the slot's pods go again; true: all that it wrote is there. */
-struct verdict {
+struct submit_verdict {
 	unsigned again, same;
 };
 
-static struct verdict judge(struct submit *submit, struct slot *slot,
-                            const struct kv_result *result, bool *keep_it)
+static struct submit_verdict judge_answer(struct submit *submit, struct submit_slot *slot,
+                                          const struct kv_result *result, bool *keep_it)
 {
-	struct verdict out = {0};
+	struct submit_verdict out = {0};
 
 	for (unsigned i = 0; i < slot->count; i++) {
 		const struct submit_pod *pod = &slot->entry[i].pod;
-		struct book_found found;
+		struct builder_found found;
 
 		keep_it[i] = false;
-		if (!book_answer(&slot->book, result, i, &found)) {
+		if (!builder_answer(&slot->builder, result, i, &found)) {
 			fail_with(submit, PL_PROTO, "an answer to something else");
 			return out;
 		}
-		if (found.verdict == BOOK_SAME && submit->opts.dry_run) {
+		if (found.verdict == BUILDER_SAME && submit->opts.dry_run) {
 			submit->counts.submitted++;
-		} else if (found.verdict == BOOK_SAME) {
+		} else if (found.verdict == BUILDER_SAME) {
 			keep_it[i] = true;
 			out.again++;
 		} else if (is_leaving(slot, &found)) {
 			submit->counts.leaving++;
-			tell(submit, submit->opts.leaving, pod);
-		} else if (found.verdict == BOOK_OURS || stands(pod, &found)) {
+			report_pod(submit, submit->opts.leaving, pod);
+		} else if (found.verdict == BUILDER_OURS || is_there(pod, &found)) {
 			out.same++;
 		} else {
 			submit->counts.others++;
-			tell(submit, submit->opts.exists, pod);
+			report_pod(submit, submit->opts.exists, pod);
 		}
 	}
 	return out;
 }
 
-static void keep_only(struct slot *slot, const bool *keep_it)
+static void keep_only(struct submit_slot *slot, const bool *keep_it)
 {
 	unsigned count = 0;
 
@@ -284,16 +287,16 @@ static void on_answer(void *ctx, unsigned number, const struct kv_result *result
                       bool again)
 {
 	struct submit *submit = ctx;
-	struct slot *slot = &submit->slot[number];
+	struct submit_slot *slot = &submit->slot[number];
 	bool keep_it[SUBMIT_BATCH_MAX] = {false};
-	struct verdict verdict;
+	struct submit_verdict verdict;
 
 	if (result->op == KV_TXN && result->txn.succeeded) {
 		submit->counts.submitted += slot->count;
-		forget(slot);
+		forget_entries(slot);
 		return;
 	}
-	verdict = judge(submit, slot, result, keep_it);
+	verdict = judge_answer(submit, slot, result, keep_it);
 	/* What was sent before, and stands there whole, was applied then. */
 	if (again && verdict.same == slot->count)
 		submit->counts.submitted += verdict.same;
@@ -330,12 +333,12 @@ enum pl_code submit_open(struct kv *kv, const struct submit_opts *opts,
                          struct submit **out, struct pl_err *err)
 {
 	unsigned slots = opts->slots == 0 ? SLOTS_DEFAULT : opts->slots;
-	struct writes_opts writes = {.slots = slots,
-	                             .timeout_ms = opts->timeout_ms,
-	                             .patience_ms = opts->patience_ms,
-	                             .next = on_next,
-	                             .answer = on_answer,
-	                             .done = on_done};
+	struct bulk_opts writer = {.slots = slots,
+	                           .timeout_ms = opts->timeout_ms,
+	                           .patience_ms = opts->patience_ms,
+	                           .next = on_next,
+	                           .answer = on_answer,
+	                           .done = on_done};
 	struct submit *submit =
 		pl_calloc(1, sizeof *submit + slots * sizeof submit->slot[0]);
 	enum pl_code code;
@@ -345,8 +348,8 @@ enum pl_code submit_open(struct kv *kv, const struct submit_opts *opts,
 	submit->kv = kv;
 	submit->opts = *opts;
 	slots_init(submit, slots);
-	writes.ctx = submit;
-	code = writes_open(kv, &writes, &submit->writes, err);
+	writer.ctx = submit;
+	code = bulk_open(kv, &writer, &submit->writer, err);
 	if (code == PL_OK)
 		*out = submit;
 	else
@@ -356,7 +359,7 @@ enum pl_code submit_open(struct kv *kv, const struct submit_opts *opts,
 
 void submit_cancel(struct submit *submit)
 {
-	writes_cancel(submit->writes, NULL);
+	bulk_cancel(submit->writer, NULL);
 }
 
 const struct submit_counts *submit_counts(const struct submit *submit)

@@ -11,7 +11,7 @@
 #ifndef COORD_SUBMIT_SUBMIT_H
 #define COORD_SUBMIT_SUBMIT_H
 
-#include "shardsched/ledger/home.h"
+#include "shardsched/records/pod_location.h"
 #include "store/kv/kv.h"
 
 struct submit;
@@ -19,8 +19,8 @@ struct submit;
 enum { SUBMIT_BATCH_MAX = 512 }; /* more in a transaction gains nothing */
 
 struct submit_pod {
-	struct pl_span space, name, spec;
-	struct home home;
+	struct pl_span namespace, name, spec;
+	struct pod_location location;
 };
 
 struct submit_counts {

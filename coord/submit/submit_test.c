@@ -27,14 +27,15 @@ static void pod_of(unsigned number, struct submit_pod *out)
 {
 	(void)snprintf(job.name, TEXT, "pod-%05u", number);
 	(void)snprintf(job.spec, TEXT, "{\"number\":%u}", number);
-	*out = (struct submit_pod){.space = PL_SPAN_LIT("ns"),
+	*out = (struct submit_pod){.namespace = PL_SPAN_LIT("ns"),
 	                           .name = pl_span_str(job.name),
 	                           .spec = pl_span_str(job.spec)};
-	T_EQ(partition_of_pod(out->space, out->name, PARTITIONS, &out->home.named, NULL),
+	T_EQ(partition_of_pod(out->namespace, out->name, PARTITIONS, &out->location.named,
+	                      NULL),
 	     PL_OK);
-	out->home.partition = out->home.named;
+	out->location.partition = out->location.named;
 	if (job.every_pointed != 0 && number % job.every_pointed == 0)
-		out->home.partition = (out->home.named + 1) % PARTITIONS;
+		out->location.partition = (out->location.named + 1) % PARTITIONS;
 }
 
 static enum pl_code next(void *ctx, struct submit_pod *out, struct pl_err *err)
@@ -133,12 +134,12 @@ static void stands(unsigned number, bool other)
 	char key[128], pointer[TEXT];
 
 	pod_of(number, &pod);
-	key_of(&pod, pod.home.partition, key);
+	key_of(&pod, pod.location.partition, key);
 	T_STR(value_at(key), other ? "{\"other\":1}" : job.spec);
-	if (pod.home.named == pod.home.partition)
+	if (pod.location.named == pod.location.partition)
 		return;
-	key_of(&pod, pod.home.named, key);
-	(void)snprintf(pointer, TEXT, "{\"v\":1,\"at\":%u}", pod.home.partition);
+	key_of(&pod, pod.location.named, key);
+	(void)snprintf(pointer, TEXT, "{\"v\":1,\"at\":%u}", pod.location.partition);
 	T_STR(value_at(key), other ? NULL : pointer);
 }
 
@@ -184,7 +185,7 @@ T_CASE(a_pod_with_another_spec_stays_and_is_told)
 	job.pods = 200;
 	for (unsigned i = 0; i < job.pods; i += 10) {
 		pod_of(i, &pod);
-		key_of(&pod, pod.home.partition, key);
+		key_of(&pod, pod.location.partition, key);
 		(void)kit_put(&kit, key, "{\"other\":1}");
 	}
 	run();
@@ -209,7 +210,7 @@ T_CASE(a_dry_run_says_what_would_be_and_writes_nothing)
 	job.pods = 300;
 	for (unsigned i = 100; i < 120; i++) {
 		pod_of(i, &pod);
-		key_of(&pod, pod.home.partition, key);
+		key_of(&pod, pod.location.partition, key);
 		(void)kit_put(&kit, key, "{\"other\":1}");
 	}
 	revision = memkv_revision(kit.mem);
@@ -252,9 +253,9 @@ T_CASE(a_pod_whose_pointer_is_another_is_another)
 	job.pods = 1;
 	job.every_pointed = 1;
 	pod_of(0, &pod);
-	key_of(&pod, pod.home.partition, key);
+	key_of(&pod, pod.location.partition, key);
 	(void)kit_put(&kit, key, job.spec);
-	key_of(&pod, pod.home.named, key);
+	key_of(&pod, pod.location.named, key);
 	(void)kit_put(&kit, key, "{\"v\":1,\"at\":7777}");
 	run();
 	T_EQ(job.counts.others, 1);
@@ -288,7 +289,7 @@ T_CASE(a_pod_that_is_being_deleted_is_not_unchanged)
 	for (unsigned i = 0; i < job.pods; i++) {
 		pod_of(i, &pod);
 		(void)snprintf(key, sizeof key, "/schedules/%04u/ns/%.*s/state",
-		               pod.home.partition, PL_SPAN_ARG(pod.name));
+		               pod.location.partition, PL_SPAN_ARG(pod.name));
 		(void)kit_put(&kit, key, states[i]);
 	}
 	run();
@@ -297,7 +298,7 @@ T_CASE(a_pod_that_is_being_deleted_is_not_unchanged)
 	T_EQ(job.leaving, 3);
 	T_EQ(job.counts.unchanged, 4);
 	pod_of(1, &pod);
-	key_of(&pod, pod.home.partition, key);
+	key_of(&pod, pod.location.partition, key);
 	(void)kit_put(&kit, key, "{\"other\":1}");
 	run();
 	T_EQ(job.counts.leaving, 3);
@@ -342,15 +343,15 @@ T_CASE(whatever_becomes_of_the_answers_each_stands_there_once)
 	char key[128];
 
 	up(storm, sizeof storm / sizeof storm[0]);
-	faulty_calm(job.kv, true);
+	faulty_pause(job.kv, true);
 	job.pods = 2000;
 	job.every_pointed = 5;
 	for (unsigned i = 0; i < job.pods; i += 40) {
 		pod_of(i + 1, &pod);
-		key_of(&pod, pod.home.partition, key);
+		key_of(&pod, pod.location.partition, key);
 		(void)kit_put(&kit, key, "{\"other\":1}");
 	}
-	faulty_calm(job.kv, false);
+	faulty_pause(job.kv, false);
 	run();
 	T_TRUE(!job.failed);
 	T_EQ(job.counts.others, 50);
@@ -358,7 +359,7 @@ T_CASE(whatever_becomes_of_the_answers_each_stands_there_once)
 	T_EQ(job.counts.submitted + job.counts.unchanged, 1950);
 	T_EQ(job.counts.unchanged, 0);
 	T_REACHED(faulty_count(job.kv, FAULTY_LOSE_ANSWER) > 10);
-	faulty_calm(job.kv, true);
+	faulty_pause(job.kv, true);
 	for (unsigned i = 0; i < job.pods; i++)
 		stands(i, i % 40 == 1);
 	kit_close(&kit);

@@ -16,7 +16,8 @@
 enum { LOOK_MS = 20, SIGNALED = 128, CANNOT_RUN = 127 };
 
 /* In the child. Only calls that are safe there. */
-static _Noreturn void become(const char *const *args, enum child_says says, pid_t parent)
+static _Noreturn void exec_child(const char *const *args, enum child_says says,
+                                 pid_t parent)
 {
 	sigset_t none;
 	int nowhere;
@@ -55,7 +56,7 @@ enum pl_code children_start(struct children *all, const char *name,
 	if (pid < 0)
 		return pl_err_set(err, PL_IO, "%s: fork: %s", name, strerror(errno));
 	if (pid == 0)
-		become(args, says, parent);
+		exec_child(args, says, parent);
 	child = &all->child[all->count++];
 	*child = (struct child){.pid = pid};
 	(void)snprintf(child->name, sizeof child->name, "%s", name);
@@ -65,7 +66,7 @@ enum pl_code children_start(struct children *all, const char *name,
 }
 
 /* Whether it has ended just now. */
-static bool look(struct child *child)
+static bool reap_child(struct child *child)
 {
 	int status;
 
@@ -77,7 +78,7 @@ static bool look(struct child *child)
 	return true;
 }
 
-static void nap(void)
+static void sleep_briefly(void)
 {
 	const struct timespec time = {.tv_nsec = LOOK_MS * 1000000L};
 
@@ -87,7 +88,7 @@ static void nap(void)
 struct child *children_ended(struct children *all)
 {
 	for (unsigned i = 0; i < all->count; i++)
-		if (look(&all->child[i]))
+		if (reap_child(&all->child[i]))
 			return &all->child[i];
 	return NULL;
 }
@@ -96,10 +97,10 @@ bool children_wait(struct child *child, uint64_t timeout_ms)
 {
 	uint64_t until_ms = pl_clock_ms() + timeout_ms;
 
-	while (child->pid != 0 && !look(child)) {
+	while (child->pid != 0 && !reap_child(child)) {
 		if (pl_clock_ms() >= until_ms)
 			return false;
-		nap();
+		sleep_briefly();
 	}
 	return true;
 }

@@ -21,12 +21,12 @@ struct memstore {
 	char endpoint[ENDPOINT_SIZE];
 };
 
-static enum pl_code session(void *ctx, struct kv **out, struct pl_err *err)
+static enum pl_code open_session(void *ctx, struct kv **out, struct pl_err *err)
 {
 	return memkv_session(ctx, out, err);
 }
 
-static void nothing(void *ctx)
+static void on_detached(void *ctx)
 {
 	(void)ctx;
 }
@@ -35,7 +35,7 @@ static void on_served(void *ctx)
 {
 	struct memstore *store = ctx;
 
-	memkv_detach(store->driver, nothing, NULL);
+	memkv_detach(store->driver, on_detached, NULL);
 	uv_close((uv_handle_t *)&store->stop, NULL);
 }
 
@@ -46,7 +46,7 @@ static void on_stop(uv_async_t *async)
 	serve_close(store->serve, on_served, store);
 }
 
-static void *run(void *ctx)
+static void *loop_main(void *ctx)
 {
 	struct memstore *store = ctx;
 
@@ -54,17 +54,17 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-static enum pl_code serve_it(struct memstore *store, uint16_t port, struct pl_err *err)
+static enum pl_code serve_start(struct memstore *store, uint16_t port, struct pl_err *err)
 {
 	const struct serve_opts opts = {
-		.port = port, .session = session, .ctx = store->mem};
+		.port = port, .session = open_session, .ctx = store->mem};
 	enum pl_code code = memkv_attach(store->mem, &store->loop, &store->driver, err);
 
 	if (code != PL_OK)
 		return code;
 	code = serve_open(&store->loop, &opts, &store->serve, err);
 	if (code != PL_OK) {
-		memkv_detach(store->driver, nothing, NULL);
+		memkv_detach(store->driver, on_detached, NULL);
 		(void)uv_run(&store->loop, UV_RUN_DEFAULT);
 		return code;
 	}
@@ -74,7 +74,8 @@ static enum pl_code serve_it(struct memstore *store, uint16_t port, struct pl_er
 }
 
 /* The loop is there. */
-static enum pl_code open_it(struct memstore *store, uint16_t port, struct pl_err *err)
+static enum pl_code memstore_open(struct memstore *store, uint16_t port,
+                                  struct pl_err *err)
 {
 	const struct memkv_opts opts = {.txn_ops_max = TXN_OPS,
 	                                .seed = pl_rng_seed_random()};
@@ -82,7 +83,7 @@ static enum pl_code open_it(struct memstore *store, uint16_t port, struct pl_err
 
 	if (code != PL_OK)
 		return code;
-	code = serve_it(store, port, err);
+	code = serve_start(store, port, err);
 	if (code != PL_OK)
 		memkv_free(store->mem);
 	return code;
@@ -97,7 +98,7 @@ enum pl_code memstore_start(uint16_t port, struct memstore **out, struct pl_err 
 		free(store);
 		return pl_err_set(err, PL_NOMEM, "a store in memory");
 	}
-	code = open_it(store, port, err);
+	code = memstore_open(store, port, err);
 	if (code != PL_OK) {
 		(void)uv_run(&store->loop, UV_RUN_DEFAULT);
 		(void)uv_loop_close(&store->loop);
@@ -105,7 +106,7 @@ enum pl_code memstore_start(uint16_t port, struct memstore **out, struct pl_err 
 		return code;
 	}
 	if (uv_async_init(&store->loop, &store->stop, on_stop) != 0 ||
-	    pthread_create(&store->thread, NULL, run, store) != 0)
+	    pthread_create(&store->thread, NULL, loop_main, store) != 0)
 		abort(); /* nothing else of this process runs yet */
 	*out = store;
 	return PL_OK;

@@ -34,12 +34,12 @@ struct sched {
 	struct fake_pod pod[FAKE_PODS_MAX];
 	unsigned pods, sent;
 	uint64_t now_ms;
-	struct pl_err garbled;
+	struct pl_err malformed;
 };
 
 static char filler[VALUE_MAX];
 
-static enum pl_code fails(struct pl_err *err)
+static enum pl_code fails_once(struct pl_err *err)
 {
 	if (fake.news_fail == 0)
 		return PL_OK;
@@ -53,7 +53,7 @@ enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
 	struct sched *sched;
 
 	T_TRUE(opts->partitions != 0 && opts->partitions <= PARTS_MAX);
-	if (fails(err) != PL_OK)
+	if (fails_once(err) != PL_OK)
 		return PL_NOMEM;
 	memset(filler, 'x', sizeof filler);
 	sched = pl_calloc(1, sizeof *sched);
@@ -71,7 +71,7 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
                        struct pl_err *err)
 {
 	T_TRUE(!sched->part[partition].owned && epoch > 0);
-	if (fails(err) != PL_OK)
+	if (fails_once(err) != PL_OK)
 		return PL_NOMEM;
 	sched->part[partition].owned = true;
 	return PL_OK;
@@ -144,7 +144,8 @@ static struct fake_pod *pod_of(struct sched *sched, uint32_t partition, const ch
 	return room;
 }
 
-static void learn(struct sched *sched, uint32_t partition, const struct kv_record *record)
+static void learn_record(struct sched *sched, uint32_t partition,
+                         const struct kv_record *record)
 {
 	char spec[FAKE_KEY_SIZE];
 	struct fake_pod *pod;
@@ -165,7 +166,7 @@ void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part
 {
 	T_TRUE(sched->part[partition].owned && !sched->part[partition].listed[part]);
 	for (size_t i = 0; part == SCHED_SCHEDULES && i < count; i++)
-		learn(sched, partition, &records[i]);
+		learn_record(sched, partition, &records[i]);
 }
 
 void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part part,
@@ -182,7 +183,7 @@ void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
 	T_TRUE(sched->part[partition].listed[part]);
 	for (size_t i = 0; part == SCHED_SCHEDULES && i < count; i++)
 		if (!events[i].is_delete)
-			learn(sched, partition, &events[i].record);
+			learn_record(sched, partition, &events[i].record);
 }
 
 void sched_progress(struct sched *sched, uint32_t partition, enum sched_part part,
@@ -205,7 +206,7 @@ void sched_rewound(struct sched *sched)
 bool sched_view_wanted(const struct sched *sched, enum sched_view view)
 {
 	(void)sched;
-	return view == SCHED_WHOLE && fake.view;
+	return view == SCHED_FLEET && fake.view;
 }
 
 void sched_set_shards(struct sched *sched, uint32_t shards)
@@ -217,7 +218,7 @@ void sched_set_shards(struct sched *sched, uint32_t shards)
 void sched_view_begin(struct sched *sched, enum sched_view view)
 {
 	(void)sched;
-	T_EQ(view, SCHED_WHOLE);
+	T_EQ(view, SCHED_FLEET);
 	fake.view_begun++;
 }
 
@@ -225,7 +226,7 @@ void sched_view_records(struct sched *sched, enum sched_view view,
                         const struct kv_record *records, size_t count)
 {
 	(void)sched;
-	T_EQ(view, SCHED_WHOLE);
+	T_EQ(view, SCHED_FLEET);
 	for (size_t i = 0; i < count; i++)
 		T_TRUE(pl_span_cmp(records[i].key, PL_SPAN_LIT("/alloc/")) >= 0 &&
 		       pl_span_cmp(records[i].key, PL_SPAN_LIT("/nodes0")) < 0);
@@ -235,7 +236,7 @@ void sched_view_records(struct sched *sched, enum sched_view view,
 void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision)
 {
 	(void)sched;
-	T_TRUE(view == SCHED_WHOLE && revision > 0);
+	T_TRUE(view == SCHED_FLEET && revision > 0);
 	fake.view_ended++;
 }
 
@@ -243,7 +244,7 @@ void sched_view_events(struct sched *sched, enum sched_view view,
                        const struct kv_event *events, size_t count, int64_t revision)
 {
 	(void)sched;
-	T_TRUE(view == SCHED_WHOLE && count > 0);
+	T_TRUE(view == SCHED_FLEET && count > 0);
 	T_EQ(events[count - 1].record.mod_revision, revision);
 	fake.view_events += (unsigned)count;
 }
@@ -251,46 +252,47 @@ void sched_view_events(struct sched *sched, enum sched_view view,
 void sched_view_lost(struct sched *sched, enum sched_view view)
 {
 	(void)sched;
-	T_EQ(view, SCHED_WHOLE);
+	T_EQ(view, SCHED_FLEET);
 	fake.view_lost++;
 }
 
 void sched_view_closed(struct sched *sched, enum sched_view view)
 {
 	(void)sched;
-	T_EQ(view, SCHED_WHOLE);
+	T_EQ(view, SCHED_FLEET);
 	fake.view_closed++;
 }
 
-void sched_visit_records(struct sched *sched, uint32_t partition,
-                         const struct kv_record *records, size_t count)
+void sched_remote_list_records(struct sched *sched, uint32_t partition,
+                               const struct kv_record *records, size_t count)
 {
 	struct keys_id id;
 
 	(void)sched;
-	if (fake.visit_page == 0)
-		fake.visit_page = (unsigned)count;
+	if (fake.remote_page == 0)
+		fake.remote_page = (unsigned)count;
 	for (size_t i = 0; i < count; i++) {
 		if (keys_parse(records[i].key, &id, NULL) != PL_OK)
 			continue;
 		T_TRUE(id.kind == KEYS_NODE || id.kind == KEYS_ALLOC);
 		T_EQ(id.partition, partition);
-		fake.visit_records++;
+		fake.remote_records++;
 	}
 }
 
-void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision)
+void sched_remote_list_end(struct sched *sched, uint32_t partition, int64_t revision)
 {
 	(void)sched;
 	(void)partition;
-	fake.visits++;
-	fake.visit_revision = revision;
+	fake.remote_lists++;
+	fake.remote_revision = revision;
 }
 
-void sched_visit_failed(struct sched *sched, uint32_t partition, const struct pl_err *why)
+void sched_remote_list_failed(struct sched *sched, uint32_t partition,
+                              const struct pl_err *why)
 {
-	sched_visit_end(sched, partition, 0);
-	fake.visit_why = why->cause;
+	sched_remote_list_end(sched, partition, 0);
+	fake.remote_why = why->cause;
 }
 
 void sched_set_limits(struct sched *sched, struct kv_limits limits)
@@ -353,22 +355,23 @@ bool sched_next(struct sched *sched, struct sched_action *out)
 	}
 	if (fake.view_anew) {
 		fake.view_anew = false;
-		*out = (struct sched_action){.what = SCHED_ANEW, .view = SCHED_WHOLE};
+		*out = (struct sched_action){.what = SCHED_RELIST_VIEW,
+		                             .view = SCHED_FLEET};
 		return true;
 	}
-	if (fake.visit > 0) {
-		*out = (struct sched_action){.what = SCHED_VISIT,
-		                             .partition = fake.visit - 1};
-		fake.visit = 0;
+	if (fake.remote_list > 0) {
+		*out = (struct sched_action){.what = SCHED_REMOTE_LIST,
+		                             .partition = fake.remote_list - 1};
+		fake.remote_list = 0;
 		return true;
 	}
-	if (fake.garbled > 0) {
-		fake.garbled--;
-		pl_err_set(&sched->garbled, PL_INVALID, "no pod");
+	if (fake.malformed > 0) {
+		fake.malformed--;
+		pl_err_set(&sched->malformed, PL_INVALID, "no pod");
 		*out = (struct sched_action){
-			.what = SCHED_GARBLED,
+			.what = SCHED_MALFORMED,
 			.key = PL_SPAN_LIT("/schedules/0001/a/b/spec"),
-			.err = &sched->garbled};
+			.err = &sched->malformed};
 		return true;
 	}
 	for (unsigned i = 0; i < sched->pods; i++) {
@@ -377,8 +380,8 @@ bool sched_next(struct sched *sched, struct sched_action *out)
 		if (pod->is != POD_READY)
 			continue;
 		pod->is = POD_SENT;
-		*out = (struct sched_action){.what = SCHED_CALL,
-		                             .call = i,
+		*out = (struct sched_action){.what = SCHED_TXN,
+		                             .txn = i,
 		                             .timeout_ms = 1000,
 		                             .req = {.op = KV_TXN,
 		                                     .txn = {.compares = pod->compare,
@@ -420,10 +423,10 @@ enum pl_code sched_configure(struct sched *sched, const struct sched_settings *s
                              struct pl_err *err)
 {
 	(void)sched;
-	if (fails(err) != PL_OK)
+	if (fails_once(err) != PL_OK)
 		return PL_NOMEM;
 	fake.configured++;
-	fake.batch = settings->batch;
+	fake.batch = settings->batch_size;
 	return PL_OK;
 }
 
@@ -433,7 +436,7 @@ void sched_conflicts(const struct sched *sched, struct conflict_summary *out)
 	*out = (struct conflict_summary){.nodes = 0};
 }
 
-const char *conflict_word(enum conflict_cause cause)
+const char *conflict_cause_name(enum conflict_cause cause)
 {
 	return cause == CONFLICT_ALLOC ? "alloc" : "other";
 }

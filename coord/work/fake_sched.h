@@ -14,7 +14,7 @@ struct fake_switches {
 	bool never_quiet;
 	bool relist;          /* asks once for the schedules of partition 0 */
 	unsigned begun;       /* lists of those */
-	unsigned garbled;     /* so many actions say that something is */
+	unsigned malformed;   /* so many actions say that something is */
 	unsigned value_bytes; /* of a state; 0: a few */
 	unsigned runs_max;    /* pods that a run was allowed to decide, at most */
 	unsigned run_last;    /* likewise, the last one */
@@ -29,12 +29,12 @@ struct fake_switches {
 	bool view_anew;       /* asked once */
 	unsigned view_begun, view_ended, view_records, view_events;
 	unsigned view_lost, view_closed;
-	int64_t progress; /* the last of the schedules of partition 0 */
-	uint32_t visit;   /* a partition to be visited, and one more; 0: none */
-	unsigned visits, visit_records; /* of nodes and allocs */
-	unsigned visit_page;            /* the first, while it is 0 */
-	int64_t visit_revision;
-	enum pl_code visit_why; /* it failed */
+	int64_t progress;     /* the last of the schedules of partition 0 */
+	uint32_t remote_list; /* a partition to be visited, and one more; 0: none */
+	unsigned remote_lists, remote_records; /* of nodes and allocs */
+	unsigned remote_page;                  /* the first, while it is 0 */
+	int64_t remote_revision;
+	enum pl_code remote_why; /* it failed */
 	struct kv_limits limits;
 };
 

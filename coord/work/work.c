@@ -14,7 +14,7 @@ void work_kick(struct work *work)
 	pl_timer_set(&work->turn, kv_now_ms(work->kv));
 }
 
-void work_tell(struct work *work, const struct work_told *told)
+void work_report(struct work *work, const struct work_note *told)
 {
 	if (!work->closing)
 		work->fn(work->ctx, told);
@@ -25,7 +25,7 @@ void work_free(struct work *work)
 	sched_free(work->sched);
 	pl_timer_done(&work->turn);
 	pl_timer_done(&work->load);
-	heads_close(work->heads);
+	progress_reads_close(work->progress_reads);
 	free(work->part);
 	free(work);
 }
@@ -38,7 +38,7 @@ static void on_load(void *ctx)
 	for (uint32_t p = 0; work->shard != NULL && p < work->parts; p++)
 		if (work->part[p].known)
 			shard_load(work->shard, p, sched_load(work->sched, p));
-	rates_tell(work);
+	rates_report(work);
 }
 
 enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opts *opts,
@@ -59,7 +59,7 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	pl_list_init(&work->feeds);
 	pl_list_init(&work->calls);
 	pl_list_init(&work->views);
-	pl_list_init(&work->visits);
+	pl_list_init(&work->remote_lists);
 	work->waiter = (struct kv_waiter){.fn = turn_on_room, .ctx = work};
 	pl_list_init(&work->waiter.link);
 	work->config_due = true;
@@ -67,7 +67,7 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	/* Of as many partitions as there may be: what falls to us later needs no room. */
 	work->part = pl_calloc(KEYS_PARTITIONS_MAX, sizeof *work->part);
 	if (work->part == NULL ||
-	    heads_open(kv, WORK_HEAD_MS, &work->heads, err) != PL_OK ||
+	    progress_reads_open(kv, WORK_HEAD_MS, &work->progress_reads, err) != PL_OK ||
 	    pl_timer_init(&work->turn, kv_timers(kv), turn_run, work) != PL_OK ||
 	    pl_timer_init(&work->load, kv_timers(kv), on_load, work) != PL_OK) {
 		work_free(work);
@@ -78,27 +78,28 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	return PL_OK;
 }
 
-void work_rewound(struct work *work, const struct feed *feed, const struct view *view)
+void work_rewound(struct work *work, const struct work_feed *feed,
+                  const struct work_view *view)
 {
 	rates_rewound(work);
 	if (work->sched != NULL)
 		sched_rewound(work->sched);
 	views_stop(work, view);
-	visits_cancel(work);
+	remote_lists_cancel(work);
 	parts_rewound(work, feed);
 }
 
-static void leave(struct work *work)
+static void leave_all(struct work *work)
 {
 	parts_lose_all(work);
 	views_stop(work, NULL);
-	visits_cancel(work);
+	remote_lists_cancel(work);
 }
 
 static void on_closed(struct work *work)
 {
-	work_held_drop(work);
-	leave(work);
+	work_deferred_drop(work);
+	leave_all(work);
 	work->shard = NULL;
 	pl_timer_stop(&work->load);
 }
@@ -113,7 +114,7 @@ static void on_config(struct work *work, const struct shard_note *note)
 	work_kick(work);
 }
 
-void work_note(struct work *work, const struct shard_note *note)
+void work_on_note(struct work *work, const struct shard_note *note)
 {
 	if (work->closing)
 		return;
@@ -146,7 +147,7 @@ void work_note(struct work *work, const struct shard_note *note)
 	case SHARD_DOUBT:
 	case SHARD_DOWN:
 	case SHARD_FENCED:
-	case SHARD_GARBLED:
+	case SHARD_MALFORMED:
 	case SHARD_LEAD:
 	case SHARD_FOLLOW:
 	case SHARD_BALANCED:
@@ -160,7 +161,7 @@ void work_note(struct work *work, const struct shard_note *note)
 void work_close(struct work *work, work_closed_fn *closed, void *ctx)
 {
 	PL_ASSERT(!work->closing);
-	leave(work);
+	leave_all(work);
 	work->closing = true;
 	work->closed = closed;
 	work->closed_ctx = ctx;

@@ -2,7 +2,7 @@
  * The scheduling work of one shard, driven: what the shard owns is listed and watched,
  * sched.h decides, and its transactions go through the shard's guarded kv.
  *
- *	shard.h --notes--> work_note() --> sched --calls--> shard_kv()
+ *	shard.h --notes--> work_on_note() --> sched --calls--> shard_kv()
  *	kv --three relists a partition, views, visits--> sched
  *
  * A partition's nodes, allocs and schedules are three relists, not one a shard over all
@@ -22,13 +22,13 @@
 struct work;
 
 enum work_what {
-	WORK_OPENED,  /* partition, took_ms: pods of it are decided from here on */
-	WORK_GARBLED, /* key, err: something in the store makes no sense, and is set aside
+	WORK_OPENED,    /* partition, took_ms: pods of it are decided from here on */
+	WORK_MALFORMED, /* key, err: something in the store makes no sense, and is set aside
 	               */
-	WORK_TROUBLE, /* part, err: something is tried again */
+	WORK_TROUBLE,   /* part, err: something is tried again */
 };
 
-struct work_told {
+struct work_note {
 	enum work_what what;
 	uint32_t partition;
 	uint64_t took_ms; /* since it was owned */
@@ -38,7 +38,7 @@ struct work_told {
 };
 
 /* Never from inside a call of ours; may close. */
-typedef void work_fn(void *ctx, const struct work_told *told);
+typedef void work_fn(void *ctx, const struct work_note *told);
 typedef void work_closed_fn(void *ctx);
 
 struct work_opts {
@@ -51,14 +51,14 @@ struct work_opts {
 };
 
 /* kv: what the shard was opened over; it lists and watches, and outlives this. Comes
- * before the shard's first note: all of them are to be handed to work_note(). Strings
+ * before the shard's first note: all of them are to be handed to work_on_note(). Strings
  * and spans of opts are borrowed for good. ctx is of fn and of the clocks. */
 PL_NODISCARD enum pl_code work_open(struct kv *kv, struct shard *shard,
                                     const struct work_opts *opts, work_fn *fn, void *ctx,
                                     struct work **out, struct pl_err *err);
 
 /* The shard is not touched any more once it has said SHARD_CLOSED. */
-void work_note(struct work *work, const struct shard_note *note);
+void work_on_note(struct work *work, const struct shard_note *note);
 
 /* From any state; calls in flight are canceled. closed comes later, and work is gone. */
 void work_close(struct work *work, work_closed_fn *closed, void *ctx);

@@ -7,13 +7,13 @@
  * in the shard's record meanwhile.
  */
 
-static bool failed(struct work *work, uint64_t version, struct pl_err *err)
+static bool config_failed(struct work *work, uint64_t version, struct pl_err *err)
 {
 	work->config_retry_ms = kv_now_ms(work->kv) + WORK_RETRY_MS;
 	(void)pl_err_wrap(err, "version %llu", (unsigned long long)version);
 	shard_runs(work->shard, CONFIG_SCHEDULER, work->config_version, err);
-	work_tell(work, &(struct work_told){
-				.what = WORK_TROUBLE, .part = "scheduler", .err = err});
+	work_report(work, &(struct work_note){
+				  .what = WORK_TROUBLE, .part = "scheduler", .err = err});
 	return work->configured;
 }
 
@@ -35,7 +35,7 @@ bool config_apply(struct work *work)
 	/* As it was made. */
 	if ((version != 0 || work->configured) &&
 	    sched_configure(work->sched, &value->scheduler, &err) != PL_OK)
-		return failed(work, version, &err);
+		return config_failed(work, version, &err);
 	work->config_due = false;
 	work->configured = true;
 	work->config_version = version;

@@ -22,29 +22,29 @@ const char *feed_name(enum sched_part what)
 }
 
 /* What it tells from here on is nothing to us; its memory goes when it has stopped. */
-void feed_stop(struct feed *feed)
+void feed_stop(struct work_feed *feed)
 {
 	feed->part->feed[feed->what] = NULL;
 	feed->part = NULL;
 	relist_stop(feed->relist);
 }
 
-static void tell_trouble(const struct feed *feed, const struct pl_err *err)
+static void report_trouble(const struct work_feed *feed, const struct pl_err *err)
 {
-	work_tell(feed->work, &(struct work_told){.what = WORK_TROUBLE,
-	                                          .partition = feed->partition,
-	                                          .part = feed_name(feed->what),
-	                                          .err = err});
+	work_report(feed->work, &(struct work_note){.what = WORK_TROUBLE,
+	                                            .partition = feed->partition,
+	                                            .part = feed_name(feed->what),
+	                                            .err = err});
 }
 
-static void on_lost(struct feed *feed, const struct pl_err *err)
+static void on_lost(struct work_feed *feed, const struct pl_err *err)
 {
 	if (err->code == PL_REWOUND)
 		work_rewound(feed->work, feed, NULL);
-	tell_trouble(feed, err);
+	report_trouble(feed, err);
 }
 
-static void on_stopped(struct feed *feed)
+static void on_stopped(struct work_feed *feed)
 {
 	struct work *work = feed->work;
 
@@ -54,7 +54,7 @@ static void on_stopped(struct feed *feed)
 	work_kick(work);
 }
 
-static void on_news(struct feed *feed, const struct relist_note *note)
+static void on_relist_note(struct work_feed *feed, const struct relist_note *note)
 {
 	struct sched *sched = feed->work->sched;
 	uint32_t p = feed->partition;
@@ -79,7 +79,7 @@ static void on_news(struct feed *feed, const struct relist_note *note)
 		on_lost(feed, note->err);
 		return;
 	case RELIST_TROUBLE:
-		tell_trouble(feed, note->err);
+		report_trouble(feed, note->err);
 		return;
 	case RELIST_PROGRESS:
 		sched_progress(sched, p, feed->what, note->revision);
@@ -92,21 +92,21 @@ static void on_news(struct feed *feed, const struct relist_note *note)
 
 static void on_note(void *ctx, const struct relist_note *note)
 {
-	struct feed *feed = ctx;
+	struct work_feed *feed = ctx;
 
 	if (note->what == RELIST_STOPPED)
 		on_stopped(feed);
 	else if (feed->part != NULL)
-		on_news(feed, note);
+		on_relist_note(feed, note);
 }
 
-static enum pl_code start(struct feed *feed, struct pl_err *err)
+static enum pl_code feed_start(struct work_feed *feed, struct pl_err *err)
 {
 	struct keys_id id = {.kind = feeds[feed->what].kind,
 	                     .partition = feed->partition};
 	struct keys_text prefix;
 	struct relist_opts opts = {.pages = &feed->work->feed_pages[feed->what],
-	                           .heads = feed->work->heads};
+	                           .progress_reads = feed->work->progress_reads};
 
 	if (keys_prefix(&id, 2, &prefix, err) != PL_OK)
 		return PL_INVALID;
@@ -120,7 +120,7 @@ static enum pl_code start(struct feed *feed, struct pl_err *err)
 enum pl_code feed_open(struct work *work, uint32_t partition, enum sched_part what,
                        struct pl_err *err)
 {
-	struct feed *feed = pl_calloc(1, sizeof *feed);
+	struct work_feed *feed = pl_calloc(1, sizeof *feed);
 	enum pl_code code;
 
 	if (feed == NULL)
@@ -129,7 +129,7 @@ enum pl_code feed_open(struct work *work, uint32_t partition, enum sched_part wh
 	feed->part = &work->part[partition];
 	feed->partition = partition;
 	feed->what = what;
-	code = start(feed, err);
+	code = feed_start(feed, err);
 	if (code != PL_OK) {
 		free(feed);
 		return code;

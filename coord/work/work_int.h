@@ -13,39 +13,39 @@ enum {
 	WORK_LOAD_MS = 5000,
 	WORK_RETRY_MS = 1000,    /* what could not be opened */
 	WORK_PAUSE_MS = 20,      /* after a call that could not be started */
-	WORK_WHOLE_KEYS = 2000,  /* of a page: Nodes come after allocs, and are large */
+	WORK_FLEET_KEYS = 2000,  /* of a page: Nodes come after allocs, and are large */
 	WORK_LISTED_AT_ONCE = 2, /* partitions that are not open yet */
 	WORK_LIST_PATIENCE_MS = 2000, /* one that takes longer holds up nobody */
 	WORK_ACTIONS = 64,            /* of a turn */
 	WORK_HEAD_MS = 10000,         /* a look at the store */
-	WORK_VISIT_PREFIXES = 2,      /* nodes and allocs */
+	WORK_REMOTE_PREFIXES = 2,     /* nodes and allocs */
 };
 
 /* A relist of a part of a partition. It outlives its partition's loss until it has
  * stopped: part is NULL then. */
-struct feed {
+struct work_feed {
 	struct pl_list link;
 	struct work *work;
-	struct part *part;
+	struct work_part *part;
 	struct relist *relist;
 	uint32_t partition;
 	enum sched_part what;
 };
 
-struct part {
+struct work_part {
 	int64_t epoch; /* 0: not ours */
 	uint64_t owned_ms;
 	uint64_t listed_ms; /* when its feeds were opened */
-	struct feed *feed[SCHED_PARTS];
+	struct work_feed *feed[SCHED_PARTS];
 	bool known;   /* to sched */
 	bool adopted; /* and all its feeds run */
 	bool opened;
 	bool quiescing; /* the shard waits to hear that it is quiet */
 	/* Of visits, while somebody else has it. */
-	struct relist_pages visit_pages[WORK_VISIT_PREFIXES];
+	struct relist_page_size remote_pages[WORK_REMOTE_PREFIXES];
 };
 
-struct call {
+struct work_call {
 	struct pl_list link;
 	struct work *work;
 	struct kv_call *kv_call;
@@ -63,7 +63,7 @@ struct work_rates {
 	uint64_t lag_ms; /* the longest since it was told */
 };
 
-struct view;
+struct work_view;
 
 struct work {
 	struct kv *kv;
@@ -71,14 +71,14 @@ struct work {
 	struct work_opts opts;
 	work_fn *fn;
 	void *ctx;
-	struct sched *sched; /* NULL: not yet */
-	struct part *part;   /* of each partition */
-	uint32_t parts;      /* 0: not known yet */
+	struct sched *sched;    /* NULL: not yet */
+	struct work_part *part; /* of each partition */
+	uint32_t parts;         /* 0: not known yet */
 	uint32_t unadopted, unopened, quiescing, opened;
-	struct pl_list feeds, calls, views, visits;
-	struct view *view[SCHED_VIEWS]; /* that is listened to */
-	struct relist_pages feed_pages[SCHED_PARTS], view_pages[SCHED_VIEWS];
-	struct heads *heads; /* of all feeds and views */
+	struct pl_list feeds, calls, views, remote_lists;
+	struct work_view *view[SCHED_VIEWS]; /* that is listened to */
+	struct relist_page_size feed_pages[SCHED_PARTS], view_pages[SCHED_VIEWS];
+	struct progress_reads *progress_reads; /* of all feeds and views */
 	struct pl_timer turn, load;
 	uint32_t turn_pods; /* of the next, at most */
 	uint64_t retry_ms, pause_ms, view_ms;
@@ -90,9 +90,9 @@ struct work {
 	uint64_t config_retry_ms;
 	struct work_rates rates;
 	/* A call for which there was no room: the next one that is started. */
-	struct sched_action held;
+	struct sched_action deferred;
 	struct kv_waiter waiter;
-	bool is_held;
+	bool is_deferred;
 	bool closing;
 	work_closed_fn *closed;
 	void *closed_ctx;
@@ -103,14 +103,15 @@ void work_free(struct work *work);
 void work_kick(struct work *work); /* a turn follows, soon */
 /* Everything is listed anew, but by who found out that revisions mean nothing any more.
  */
-void work_rewound(struct work *work, const struct feed *feed, const struct view *view);
+void work_rewound(struct work *work, const struct work_feed *feed,
+                  const struct work_view *view);
 /* The last thing that a function does. */
-void work_tell(struct work *work, const struct work_told *told);
+void work_report(struct work *work, const struct work_note *told);
 
 /* work_feed.c */
 PL_NODISCARD enum pl_code feed_open(struct work *work, uint32_t partition,
                                     enum sched_part what, struct pl_err *err);
-void feed_stop(struct feed *feed);
+void feed_stop(struct work_feed *feed);
 const char *feed_name(enum sched_part what);
 
 /* work_parts.c */
@@ -118,7 +119,7 @@ void parts_own(struct work *work, uint32_t partition, int64_t epoch);
 void parts_lost(struct work *work, uint32_t partition);
 void parts_quiesce(struct work *work, uint32_t partition);
 void parts_lose_all(struct work *work);
-void parts_rewound(struct work *work, const struct feed *but);
+void parts_rewound(struct work *work, const struct work_feed *but);
 /* That part is listed anew. */
 void parts_relist(struct work *work, uint32_t partition, enum sched_part what);
 /* What is owned and not adopted is tried. PL_OK, or why not: it will be tried again. */
@@ -132,7 +133,7 @@ bool parts_opened(struct work *work, uint32_t *partition);
 bool config_apply(struct work *work);
 
 /* work_rates.c */
-void rates_tell(struct work *work);
+void rates_report(struct work *work);
 void rates_answered(struct work *work, const struct kv_result *result);
 void rates_seen(struct work *work, int64_t revision);
 void rates_rewound(struct work *work);
@@ -141,16 +142,16 @@ void rates_rewound(struct work *work);
 void views_follow(struct work *work);
 bool views_missing(const struct work *work); /* that could not be opened */
 void views_anew(struct work *work, enum sched_view which);
-void views_stop(struct work *work, const struct view *but);
+void views_stop(struct work *work, const struct work_view *but);
 
 /* work_visits.c */
-void visits_begin(struct work *work, uint32_t partition);
-void visits_cancel(struct work *work);
+void remote_lists_begin(struct work *work, uint32_t partition);
+void remote_lists_cancel(struct work *work);
 
 /* work_turn.c */
 void turn_run(void *ctx);
 void turn_on_room(void *ctx);
 void work_calls_cancel(struct work *work);
-void work_held_drop(struct work *work); /* as if it had been canceled */
+void work_deferred_drop(struct work *work); /* as if it had been canceled */
 
 #endif

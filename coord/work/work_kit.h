@@ -5,65 +5,65 @@
 #include "coord/shard/shard_kit.h"
 #include "coord/work/work.h"
 
-struct hand {
+struct work_fixture {
 	struct work *work;
-	unsigned opened, garbled, trouble, closed;
-	bool close_when_told;
+	unsigned opened, malformed, trouble, closed;
+	bool close_when_reported;
 };
 
 /* By which turns are measured, when it is set. */
 static uint64_t (*turns_clock_ns)(void *ctx);
 
-static struct hand hands[NODES_MAX];
+static struct work_fixture fixtures[NODES_MAX];
 
 static inline void on_work_closed(void *ctx)
 {
-	struct hand *hand = ctx;
+	struct work_fixture *fixture = ctx;
 
-	hand->closed++;
-	hand->work = NULL;
+	fixture->closed++;
+	fixture->work = NULL;
 }
 
-static inline void on_work(void *ctx, const struct work_told *told)
+static inline void on_work(void *ctx, const struct work_note *told)
 {
-	struct hand *hand = ctx;
+	struct work_fixture *fixture = ctx;
 
-	T_TRUE(hand->closed == 0);
-	hand->opened += told->what == WORK_OPENED;
-	hand->garbled += told->what == WORK_GARBLED;
-	hand->trouble += told->what == WORK_TROUBLE;
+	T_TRUE(fixture->closed == 0);
+	fixture->opened += told->what == WORK_OPENED;
+	fixture->malformed += told->what == WORK_MALFORMED;
+	fixture->trouble += told->what == WORK_TROUBLE;
 	T_TRUE((told->what == WORK_OPENED) == (told->err == NULL));
-	if (hand->close_when_told) {
-		hand->close_when_told = false;
-		work_close(hand->work, on_work_closed, hand);
+	if (fixture->close_when_reported) {
+		fixture->close_when_reported = false;
+		work_close(fixture->work, on_work_closed, fixture);
 	}
 }
 
 static inline void also(struct shard_node *node, const struct shard_note *note)
 {
-	struct hand *hand = &hands[node - nodes];
+	struct work_fixture *fixture = &fixtures[node - nodes];
 
-	if (hand->work != NULL)
-		work_note(hand->work, note);
+	if (fixture->work != NULL)
+		work_on_note(fixture->work, note);
 	else if (note->what == SHARD_QUIESCE)
 		shard_quiet(node->shard, note->partition, note->epoch);
 }
 
 static inline void worker_open(unsigned which)
 {
-	struct hand *hand = &hands[which];
+	struct work_fixture *fixture = &fixtures[which];
 	struct work_opts opts = {
 		.sched = {.shard = (const char *[]){"a", "b"}[which], .seed = which + 1},
 		.turn_pods = 7,
 		.wall_ms = wall_ms,
 		.clock_ns = turns_clock_ns};
 
-	*hand = (struct hand){0};
+	*fixture = (struct work_fixture){0};
 	node_open(&nodes[which], opts.sched.shard, 100 + which);
 	nodes[which].also = also;
 	nodes[which].quiet = false;
-	T_OK(work_open(nodes[which].kv, nodes[which].shard, &opts, on_work, hand,
-	               &hand->work, &kit.err),
+	T_OK(work_open(nodes[which].kv, nodes[which].shard, &opts, on_work, fixture,
+	               &fixture->work, &kit.err),
 	     &kit.err);
 }
 
@@ -76,14 +76,14 @@ static inline void workers_up(void)
 
 static inline void worker_close(unsigned which)
 {
-	struct hand *hand = &hands[which];
+	struct work_fixture *fixture = &fixtures[which];
 
-	if (hand->work == NULL)
+	if (fixture->work == NULL)
 		return;
-	work_close(hand->work, on_work_closed, hand);
-	T_EQ(hand->closed, 0);
+	work_close(fixture->work, on_work_closed, fixture);
+	T_EQ(fixture->closed, 0);
 	run_ms(20000); /* slow calls and notes included */
-	T_EQ(hand->closed, 1);
+	T_EQ(fixture->closed, 1);
 }
 
 static inline void workers_down(void)

@@ -4,10 +4,10 @@
 
 void parts_own(struct work *work, uint32_t partition, int64_t epoch)
 {
-	struct part *part = &work->part[partition];
+	struct work_part *part = &work->part[partition];
 
 	PL_ASSERT(partition < work->parts && part->epoch == 0 && epoch > 0);
-	*part = (struct part){.epoch = epoch, .owned_ms = kv_now_ms(work->kv)};
+	*part = (struct work_part){.epoch = epoch, .owned_ms = kv_now_ms(work->kv)};
 	work->unadopted++;
 	work->unopened++;
 	work_kick(work);
@@ -15,7 +15,7 @@ void parts_own(struct work *work, uint32_t partition, int64_t epoch)
 
 void parts_lost(struct work *work, uint32_t partition)
 {
-	struct part *part = &work->part[partition];
+	struct work_part *part = &work->part[partition];
 
 	if (part->epoch == 0)
 		return;
@@ -28,7 +28,7 @@ void parts_lost(struct work *work, uint32_t partition)
 	work->unopened -= !part->opened;
 	work->opened -= part->opened;
 	work->quiescing -= part->quiescing;
-	*part = (struct part){0};
+	*part = (struct work_part){0};
 	work->adopt_ms = 0;
 	work_kick(work);
 }
@@ -41,7 +41,7 @@ void parts_lose_all(struct work *work)
 
 void parts_quiesce(struct work *work, uint32_t partition)
 {
-	struct part *part = &work->part[partition];
+	struct work_part *part = &work->part[partition];
 
 	PL_ASSERT(part->epoch != 0);
 	if (part->known)
@@ -54,7 +54,7 @@ void parts_quiesce(struct work *work, uint32_t partition)
 void parts_quiet(struct work *work)
 {
 	for (uint32_t p = 0; work->quiescing > 0 && p < work->parts; p++) {
-		struct part *part = &work->part[p];
+		struct work_part *part = &work->part[p];
 
 		if (!part->quiescing || (part->known && !sched_is_quiet(work->sched, p)))
 			continue;
@@ -66,9 +66,9 @@ void parts_quiet(struct work *work)
 }
 
 /* One that the next owner waits for is not begun with. */
-static enum pl_code adopt(struct work *work, uint32_t partition, struct pl_err *err)
+static enum pl_code adopt_part(struct work *work, uint32_t partition, struct pl_err *err)
 {
-	struct part *part = &work->part[partition];
+	struct work_part *part = &work->part[partition];
 
 	if (!part->known && sched_own(work->sched, partition, part->epoch, err) != PL_OK)
 		return err->code;
@@ -99,7 +99,7 @@ static enum pl_code sched_make(struct work *work, struct pl_err *err)
  * before nearly all are, and a store with much in it would have no time left for leases.
  * What takes long is not waited for.
  */
-static bool is_listed_now(const struct part *part, uint64_t now)
+static bool is_listed_now(const struct work_part *part, uint64_t now)
 {
 	return part->epoch != 0 && part->adopted && !part->opened &&
 	       now < part->listed_ms + WORK_LIST_PATIENCE_MS;
@@ -112,7 +112,7 @@ static bool may_list(struct work *work)
 	unsigned count = 0;
 
 	for (uint32_t p = 0; p < work->parts; p++) {
-		const struct part *part = &work->part[p];
+		const struct work_part *part = &work->part[p];
 
 		if (!is_listed_now(part, now))
 			continue;
@@ -127,7 +127,7 @@ static bool may_list(struct work *work)
 }
 
 /* One of its lists is made anew, or could not be begun with. */
-static bool is_begun(const struct part *part)
+static bool has_feed(const struct work_part *part)
 {
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		if (part->feed[i] != NULL)
@@ -145,12 +145,12 @@ enum pl_code parts_adopt(struct work *work, struct pl_err *err)
 	if (sched_make(work, err) != PL_OK)
 		return err->code;
 	for (uint32_t p = 0; p < work->parts; p++) {
-		const struct part *part = &work->part[p];
+		const struct work_part *part = &work->part[p];
 
 		if (part->epoch == 0 || part->adopted)
 			continue;
-		may = may && (is_begun(part) || may_list(work));
-		if ((may || is_begun(part)) && adopt(work, p, err) != PL_OK)
+		may = may && (has_feed(part) || may_list(work));
+		if ((may || has_feed(part)) && adopt_part(work, p, err) != PL_OK)
 			return err->code;
 	}
 	return PL_OK;
@@ -161,7 +161,7 @@ bool parts_opened(struct work *work, uint32_t *partition)
 	if (work->unopened == 0)
 		return false;
 	for (uint32_t p = 0; p < work->parts; p++) {
-		struct part *part = &work->part[p];
+		struct work_part *part = &work->part[p];
 
 		if (!part->adopted || part->opened || !sched_is_open(work->sched, p))
 			continue;
@@ -176,10 +176,10 @@ bool parts_opened(struct work *work, uint32_t *partition)
 }
 
 /* The one that found out lists again by itself. */
-void parts_rewound(struct work *work, const struct feed *but)
+void parts_rewound(struct work *work, const struct work_feed *but)
 {
 	for (uint32_t p = 0; p < work->parts; p++) {
-		struct part *part = &work->part[p];
+		struct work_part *part = &work->part[p];
 		bool again = false;
 
 		for (unsigned i = 0; i < SCHED_PARTS; i++) {
@@ -204,7 +204,7 @@ void parts_rewound(struct work *work, const struct feed *but)
 
 void parts_relist(struct work *work, uint32_t partition, enum sched_part what)
 {
-	struct part *part = &work->part[partition];
+	struct work_part *part = &work->part[partition];
 
 	if (part->feed[what] == NULL)
 		return;

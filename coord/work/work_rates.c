@@ -22,7 +22,7 @@ void rates_answered(struct work *work, const struct kv_result *result)
 	rates->sent_ms = kv_now_ms(work->kv);
 }
 
-static void lag(struct work *work)
+static void note_lag(struct work *work)
 {
 	uint64_t took_ms = kv_now_ms(work->kv) - work->rates.sent_ms;
 
@@ -36,7 +36,7 @@ void rates_seen(struct work *work, int64_t revision)
 		work->rates.seen_rev = revision;
 	if (work->rates.sent_rev == 0 || revision < work->rates.sent_rev)
 		return;
-	lag(work);
+	note_lag(work);
 	work->rates.sent_rev = 0;
 }
 
@@ -51,51 +51,52 @@ static int64_t wall_ms(const struct work *work)
 	return work->opts.wall_ms == NULL ? 0 : work->opts.wall_ms(work->ctx);
 }
 
-struct tables {
-	struct member_cause cause[CONFLICT_CAUSES];
-	struct member_node node[CONFLICT_TOLD_MAX], aside[CONFLICT_TOLD_MAX];
+struct record_arrays {
+	struct membership_cause cause[CONFLICT_CAUSES];
+	struct membership_node node[CONFLICT_SUMMARY_MAX], aside[CONFLICT_SUMMARY_MAX];
 };
 
-_Static_assert((int)CONFLICT_CAUSES <= (int)MEMBER_CAUSES_MAX &&
-                       (int)CONFLICT_TOLD_MAX <= (int)MEMBER_NODES_MAX,
+_Static_assert((int)CONFLICT_CAUSES <= (int)MEMBERSHIP_CAUSES_MAX &&
+                       (int)CONFLICT_SUMMARY_MAX <= (int)MEMBERSHIP_NODES_MAX,
                "a record has room for them");
 
-static struct member_node node_of(const struct conflict_node *from, int64_t at_ms)
+static struct membership_node node_of(const struct conflict_node *from, int64_t at_ms)
 {
-	return (struct member_node){.cluster = from->cluster,
-	                            .name = from->name,
-	                            .cause = pl_span_str(conflict_word(from->cause)),
-	                            .count = from->count,
-	                            .over = from->over,
-	                            .at_ms = at_ms};
+	return (struct membership_node){
+		.cluster = from->cluster,
+		.name = from->name,
+		.cause = pl_span_str(conflict_cause_name(from->cause)),
+		.count = from->count,
+		.over = from->over,
+		.at_ms = at_ms};
 }
 
-static void fill(const struct work *work, const struct conflict_summary *from,
-                 struct tables *tables, struct member_work *out)
+static void fill_record(const struct work *work, const struct conflict_summary *from,
+                        struct record_arrays *arrays, struct membership_work *out)
 {
 	int64_t now = wall_ms(work);
 
 	for (unsigned i = 0; i < CONFLICT_CAUSES; i++)
 		if (from->placements[i] != 0 || from->txns[i] != 0)
-			tables->cause[out->cause_count++] =
-				(struct member_cause){.word = pl_span_str(conflict_word(
-							      (enum conflict_cause)i)),
-			                              .placements = from->placements[i],
-			                              .txns = from->txns[i]};
+			arrays->cause[out->cause_count++] = (struct membership_cause){
+				.word = pl_span_str(
+					conflict_cause_name((enum conflict_cause)i)),
+				.placements = from->placements[i],
+				.txns = from->txns[i]};
 	for (; out->node_count < from->nodes; out->node_count++)
-		tables->node[out->node_count] =
+		arrays->node[out->node_count] =
 			node_of(&from->node[out->node_count],
 		                now - (int64_t)from->node[out->node_count].ago_ms);
-	for (; out->aside_count < from->asides; out->aside_count++)
-		tables->aside[out->aside_count] =
-			node_of(&from->aside[out->aside_count],
-		                now + (int64_t)from->aside[out->aside_count].left_ms);
-	out->causes = tables->cause;
-	out->nodes = tables->node;
-	out->asides = tables->aside;
+	for (; out->aside_count < from->excluded_count; out->aside_count++)
+		arrays->aside[out->aside_count] =
+			node_of(&from->excluded[out->aside_count],
+		                now + (int64_t)from->excluded[out->aside_count].left_ms);
+	out->causes = arrays->cause;
+	out->nodes = arrays->node;
+	out->asides = arrays->aside;
 }
 
-static uint64_t pending(const struct work *work)
+static uint64_t pending_pods(const struct work *work)
 {
 	struct queue_stats stats;
 	uint64_t pods = 0;
@@ -107,37 +108,37 @@ static uint64_t pending(const struct work *work)
 }
 
 /* Tenths will do. */
-static double rate(uint64_t now, uint64_t before, uint64_t took_ms)
+static double rate_per_s(uint64_t now, uint64_t before, uint64_t took_ms)
 {
 	uint64_t tenths = took_ms == 0 ? 0 : (now - before) * 10000 / took_ms;
 
 	return (double)tenths / 10;
 }
 
-void rates_tell(struct work *work)
+void rates_report(struct work *work)
 {
 	struct work_rates *rates = &work->rates;
 	uint64_t now_ms = kv_now_ms(work->kv), took_ms = now_ms - rates->told_ms;
 	struct conflict_summary summary;
-	struct tables tables;
+	struct record_arrays arrays;
 	struct sched_figures now;
-	struct member_work told = {.known = true};
+	struct membership_work told = {.known = true};
 
 	if (work->sched == NULL || work->shard == NULL)
 		return;
 	sched_figures(work->sched, &now);
 	sched_conflicts(work->sched, &summary);
 	if (rates->sent_rev != 0)
-		lag(work);
+		note_lag(work);
 	told.placed = now.placed;
 	told.conflicts = now.conflicts;
 	told.txns = now.txns;
 	told.txns_failed = now.txns_failed;
-	told.pending = pending(work);
-	told.placed_per_s = rate(now.placed, rates->told.placed, took_ms);
-	told.conflicts_per_s = rate(now.conflicts, rates->told.conflicts, took_ms);
+	told.pending = pending_pods(work);
+	told.placed_per_s = rate_per_s(now.placed, rates->told.placed, took_ms);
+	told.conflicts_per_s = rate_per_s(now.conflicts, rates->told.conflicts, took_ms);
 	told.lag_ms = rates->lag_ms;
-	fill(work, &summary, &tables, &told);
+	fill_record(work, &summary, &arrays, &told);
 	shard_work(work->shard, &told);
 	rates->told = now;
 	rates->told_ms = now_ms;

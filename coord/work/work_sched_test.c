@@ -1,12 +1,13 @@
 /* The driver with what really decides: two shards over a store in memory, nodes and pods
  * as others put them, and all keys looked at in the end. */
-#include "coord/work/crowd.h"
 #include "coord/work/work_kit.h"
+#include "coord/work/workload.h"
 
 enum { NODES = 60, PODS = 480, CALM_MS = 60000 };
 
-static struct crowd crowd = {.partitions = PARTITIONS, .nodes = NODES, .pods = PODS};
-static struct crowd_found found;
+static struct workload_spec workload = {
+	.partitions = PARTITIONS, .nodes = NODES, .pods = PODS};
+static struct workload_found found;
 static unsigned dones;
 
 static void on_written(void *ctx, const struct pl_err *err)
@@ -16,17 +17,19 @@ static void on_written(void *ctx, const struct pl_err *err)
 	dones++;
 }
 
-static void put(enum crowd_part part, uint32_t first, uint32_t count)
+static void put(enum workload_part part, uint32_t first, uint32_t count)
 {
-	struct crowd_range range = {.part = part, .first = first, .count = count};
+	struct workload_range range = {.part = part, .first = first, .count = count};
 	unsigned before = dones;
 
-	T_OK(crowd_write(kit.kv, &crowd, &range, on_written, NULL, &kit.err), &kit.err);
+	T_OK(workload_write(kit.kv, &workload, &range, on_written, NULL, &kit.err),
+	     &kit.err);
 	while (dones == before)
 		run_ms(STEP_MS);
 }
 
-static void on_found(void *ctx, const struct crowd_found *got, const struct pl_err *err)
+static void on_found(void *ctx, const struct workload_found *got,
+                     const struct pl_err *err)
 {
 	(void)ctx;
 	T_TRUE(err == NULL);
@@ -38,13 +41,13 @@ static void look(void)
 {
 	unsigned before = dones;
 
-	T_OK(crowd_check(kit.kv, &crowd, on_found, NULL, &kit.err), &kit.err);
+	T_OK(workload_check(kit.kv, &workload, on_found, NULL, &kit.err), &kit.err);
 	while (dones == before)
 		run_ms(1);
 	T_STR(found.wrong, "");
 	for (unsigned i = 0; i < node_count; i++)
-		if (hands[i].work != NULL && work_sched(hands[i].work) != NULL)
-			sched_check(work_sched(hands[i].work));
+		if (fixtures[i].work != NULL && work_sched(fixtures[i].work) != NULL)
+			sched_check(work_sched(fixtures[i].work));
 }
 
 static void all_bound(void)
@@ -57,15 +60,15 @@ static void all_bound(void)
 T_CASE(what_waits_is_placed_and_what_comes_later_too)
 {
 	workers_up();
-	put(CROWD_PART_NODES, 0, NODES);
-	put(CROWD_PART_PODS, 0, PODS / 2);
+	put(WORKLOAD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_PODS, 0, PODS / 2);
 	settle();
 	look();
 	T_EQ(found.bound, PODS / 2);
-	put(CROWD_PART_PODS, PODS / 2, PODS / 2);
+	put(WORKLOAD_PART_PODS, PODS / 2, PODS / 2);
 	run_ms(1000);
 	all_bound();
-	T_EQ(hands[0].trouble + hands[1].trouble, 0);
+	T_EQ(fixtures[0].trouble + fixtures[1].trouble, 0);
 	workers_down();
 }
 
@@ -89,8 +92,8 @@ static long figure(const char *name)
 T_CASE(the_records_tell_how_the_work_goes)
 {
 	workers_up();
-	put(CROWD_PART_NODES, 0, NODES);
-	put(CROWD_PART_PODS, 0, PODS);
+	put(WORKLOAD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_PODS, 0, PODS);
 	settle();
 	run_ms(60000);
 	T_EQ(figure("placed"), PODS);
@@ -104,11 +107,11 @@ T_CASE(the_records_tell_how_the_work_goes)
 T_CASE(pods_that_were_there_before_the_nodes_are_placed_when_these_come)
 {
 	workers_up();
-	put(CROWD_PART_PODS, 0, PODS);
+	put(WORKLOAD_PART_PODS, 0, PODS);
 	settle();
 	look();
 	T_EQ(found.bound, 0);
-	put(CROWD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_NODES, 0, NODES);
 	run_ms(CALM_MS);
 	all_bound();
 	workers_down();
@@ -117,7 +120,7 @@ T_CASE(pods_that_were_there_before_the_nodes_are_placed_when_these_come)
 T_CASE_SECONDS(partitions_change_hands_while_pods_come, 60)
 {
 	workers_up();
-	put(CROWD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_NODES, 0, NODES);
 	settle();
 	for (uint32_t i = 0; i < PODS; i += 4) {
 		if (i == PODS / 4)
@@ -126,7 +129,7 @@ T_CASE_SECONDS(partitions_change_hands_while_pods_come, 60)
 			configure(CONFIG_SHARDS, "{\"drain\":[]}");
 		if (i == PODS / 4 * 3)
 			configure(CONFIG_SHARDS, "{\"drain\":[\"a\"]}");
-		put(CROWD_PART_PODS, i, 4);
+		put(WORKLOAD_PART_PODS, i, 4);
 		run_ms(100);
 		look();
 	}
@@ -140,14 +143,14 @@ T_CASE_SECONDS(partitions_change_hands_while_pods_come, 60)
 T_CASE_SECONDS(what_one_leaves_behind_the_other_finishes, 60)
 {
 	workers_up();
-	put(CROWD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_NODES, 0, NODES);
 	settle();
-	put(CROWD_PART_PODS, 0, PODS / 2);
+	put(WORKLOAD_PART_PODS, 0, PODS / 2);
 	shard_abandon(nodes[1].shard);
-	put(CROWD_PART_PODS, PODS / 2, PODS / 2);
+	put(WORKLOAD_PART_PODS, PODS / 2, PODS / 2);
 	settle();
 	all_bound();
-	T_EQ(work_opened(hands[0].work), PARTITIONS);
+	T_EQ(work_opened(fixtures[0].work), PARTITIONS);
 	workers_down();
 }
 
@@ -179,14 +182,14 @@ static void through(const struct faulty_rule *rules, size_t count, uint64_t seed
 	workers_up();
 	for (unsigned i = 0; i < 2; i++)
 		nodes[i].epochs_may_return = rules != storm;
-	put(CROWD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_NODES, 0, NODES);
 	for (uint32_t i = 0; i < PODS; i += 4) {
-		put(CROWD_PART_PODS, i, 4);
+		put(WORKLOAD_PART_PODS, i, 4);
 		run_ms(300);
 		look();
 	}
 	for (unsigned i = 0; i < 2; i++)
-		faulty_calm(nodes[i].kv, true);
+		faulty_pause(nodes[i].kv, true);
 	run_ms(CALM_MS);
 	T_EQ(owned_by_all(), PARTITIONS);
 	all_bound();
@@ -212,11 +215,11 @@ T_CASE_SECONDS(in_a_store_that_went_back_pods_are_bound_again, 60)
 	struct memkv_snapshot *saved = NULL;
 
 	workers_up();
-	put(CROWD_PART_NODES, 0, NODES);
-	put(CROWD_PART_PODS, 0, PODS / 2);
+	put(WORKLOAD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_PODS, 0, PODS / 2);
 	settle();
 	T_OK(memkv_save(kit.mem, &saved, &kit.err), &kit.err);
-	put(CROWD_PART_PODS, PODS / 2, PODS / 2);
+	put(WORKLOAD_PART_PODS, PODS / 2, PODS / 2);
 	run_ms(1000);
 	all_bound();
 	for (unsigned i = 0; i < 2; i++)
@@ -226,7 +229,7 @@ T_CASE_SECONDS(in_a_store_that_went_back_pods_are_bound_again, 60)
 	for (unsigned i = 0; i < 2; i++)
 		memkv_reconnect(nodes[i].kv);
 	/* The same again, as whoever had submitted it would do. */
-	put(CROWD_PART_PODS, PODS / 2, PODS / 2);
+	put(WORKLOAD_PART_PODS, PODS / 2, PODS / 2);
 	run_ms(CALM_MS);
 	all_bound();
 	memkv_snapshot_free(saved);

@@ -46,8 +46,8 @@ T_CASE(every_pod_comes_through_whether_it_was_there_or_comes)
 	submit(PODS / 2);
 	settle();
 	T_EQ(with_state(), pods);
-	T_EQ(hands[0].opened + hands[1].opened, moves);
-	T_EQ(work_opened(hands[0].work) + work_opened(hands[1].work), PARTITIONS);
+	T_EQ(fixtures[0].opened + fixtures[1].opened, moves);
+	T_EQ(work_opened(fixtures[0].work) + work_opened(fixtures[1].work), PARTITIONS);
 	T_EQ(fake.runs_max, 7);
 	/* Less what the fences take. */
 	T_TRUE(fake.limits.txn_ops > 0 &&
@@ -55,7 +55,7 @@ T_CASE(every_pod_comes_through_whether_it_was_there_or_comes)
 	submit(PODS / 2);
 	run_ms(200);
 	T_EQ(with_state(), pods);
-	T_EQ(hands[0].trouble + hands[1].trouble, 0);
+	T_EQ(fixtures[0].trouble + fixtures[1].trouble, 0);
 	workers_down();
 }
 
@@ -110,7 +110,7 @@ T_CASE(a_partition_is_open_without_waiting_for_others)
 	worker_open(0);
 	until(&nodes[0], SHARD_OWN, SETTLED_MS);
 	run_ms(3000);
-	T_EQ(work_opened(hands[0].work), PARTITIONS - 1);
+	T_EQ(work_opened(fixtures[0].work), PARTITIONS - 1);
 	T_EQ(with_state(), pods - 1);
 	run_ms(10000);
 	T_EQ(with_state(), pods);
@@ -141,10 +141,10 @@ T_CASE(a_few_partitions_are_listed_at_once)
 
 	all_nodes_slow(&slow, 1000);
 	run_ms(1500);
-	T_TRUE(work_opened(hands[0].work) >= 1 && work_opened(hands[0].work) <= 3);
-	T_EQ(with_state(), work_opened(hands[0].work));
+	T_TRUE(work_opened(fixtures[0].work) >= 1 && work_opened(fixtures[0].work) <= 3);
+	T_EQ(with_state(), work_opened(fixtures[0].work));
 	run_ms((uint64_t)PARTITIONS / 2 * 1500);
-	T_EQ(work_opened(hands[0].work), PARTITIONS);
+	T_EQ(work_opened(fixtures[0].work), PARTITIONS);
 	T_EQ(with_state(), pods);
 	workers_down();
 }
@@ -156,9 +156,9 @@ T_CASE(lists_that_take_long_hold_up_nobody_for_long)
 
 	all_nodes_slow(&slow, 8000);
 	run_ms(7000);
-	T_EQ(work_opened(hands[0].work), 0);
+	T_EQ(work_opened(fixtures[0].work), 0);
 	run_ms(PARTITIONS / 2 * 2000 + 2000);
-	T_EQ(work_opened(hands[0].work), PARTITIONS);
+	T_EQ(work_opened(fixtures[0].work), PARTITIONS);
 	T_EQ(with_state(), pods);
 	workers_down();
 }
@@ -177,10 +177,10 @@ T_CASE(handed_over_under_load_nothing_is_lost_or_done_twice)
 	for (uint32_t p = 0; p < PARTITIONS; p++)
 		T_TRUE(nodes[1].why[p] == CLAIMS_KEPT ||
 		       nodes[1].why[p] == CLAIMS_HANDED_OVER);
-	T_EQ(work_opened(hands[1].work), 0);
+	T_EQ(work_opened(fixtures[1].work), 0);
 	T_EQ(fake.quiesced, nodes[1].told[SHARD_QUIESCE]);
 	T_TRUE(fake.quiesced >= 2);
-	T_EQ(work_opened(hands[0].work), PARTITIONS);
+	T_EQ(work_opened(fixtures[0].work), PARTITIONS);
 	T_EQ(with_state(), pods);
 	workers_down();
 }
@@ -236,7 +236,7 @@ T_CASE_SECONDS(through_a_storm_each_pod_is_done_once, 120)
 			run_ms(300);
 		}
 		for (unsigned i = 0; i < 2; i++)
-			faulty_calm(nodes[i].kv, true);
+			faulty_pause(nodes[i].kv, true);
 		run_ms(CALM_MS);
 		T_EQ(owned_by_all(), PARTITIONS);
 		T_EQ(with_state(), pods);
@@ -272,7 +272,7 @@ T_CASE(settings_are_applied_while_it_works)
 	configure(CONFIG_SCHEDULER, "{\"shard\":{\"batch\":44}}");
 	run_ms(11000);
 	T_EQ(fake.configured, 2);
-	T_TRUE(hands[0].trouble > 5 && hands[1].trouble > 5);
+	T_TRUE(fixtures[0].trouble > 5 && fixtures[1].trouble > 5);
 	T_TRUE(strstr(record_of(0), "\"config\":{\"scheduler\":1},\"refused\":{"
 	                            "\"scheduler\":\"version 2: ") != NULL);
 	submit(PODS);
@@ -407,7 +407,7 @@ T_CASE(in_a_restored_store_the_lag_is_measured_anew)
 	T_EQ(with_state(), pods);
 	for (unsigned i = 0; i < 2; i++) {
 		nodes[i].epochs_may_return = true;
-		answered(hands[i].work);
+		answered(fixtures[i].work);
 	}
 	T_OK(memkv_restore(kit.mem, saved, &kit.err), &kit.err);
 	memset(last_epoch, 0, sizeof last_epoch);
@@ -417,7 +417,7 @@ T_CASE(in_a_restored_store_the_lag_is_measured_anew)
 	run_ms(20000);
 	T_EQ(lag_told(), 0);
 	for (unsigned i = 0; i < 2; i++)
-		T_TRUE(hands[i].work->rates.seen_rev <= memkv_revision(kit.mem));
+		T_TRUE(fixtures[i].work->rates.seen_rev <= memkv_revision(kit.mem));
 	memkv_snapshot_free(saved);
 	workers_down();
 }
@@ -429,17 +429,17 @@ T_CASE(what_can_not_be_had_at_once_is_tried_again)
 	submit(PODS);
 	settle();
 	T_EQ(fake.news_fail, 0);
-	T_EQ(hands[0].trouble + hands[1].trouble, 4);
+	T_EQ(fixtures[0].trouble + fixtures[1].trouble, 4);
 	T_EQ(with_state(), pods);
 	workers_down();
 }
 
 T_CASE(what_is_garbled_is_told)
 {
-	fake.garbled = 3;
+	fake.malformed = 3;
 	workers_up();
 	settle();
-	T_EQ(hands[0].garbled + hands[1].garbled, 3);
+	T_EQ(fixtures[0].malformed + fixtures[1].malformed, 3);
 	workers_down();
 }
 
@@ -484,10 +484,10 @@ T_CASE_SECONDS(it_closes_from_any_state, 120)
 T_CASE(it_may_be_closed_from_what_it_tells)
 {
 	workers_up();
-	hands[0].close_when_told = true;
-	fake.garbled = 20;
+	fixtures[0].close_when_reported = true;
+	fake.malformed = 20;
 	settle();
-	T_EQ(hands[0].closed, 1);
+	T_EQ(fixtures[0].closed, 1);
 	workers_down();
 }
 
@@ -496,16 +496,16 @@ static enum pl_code open_once(void)
 	struct work_opts opts = {.sched = {.shard = "a"}};
 	struct work *work = NULL;
 	enum pl_code code =
-		work_open(kit.kv, NULL, &opts, on_work, &hands[0], &work, &kit.err);
+		work_open(kit.kv, NULL, &opts, on_work, &fixtures[0], &work, &kit.err);
 	unsigned closed = 0;
 
-	hands[0] = (struct hand){0};
+	fixtures[0] = (struct work_fixture){0};
 	if (code != PL_OK)
 		return code;
-	work_close(work, on_work_closed, &hands[0]);
+	work_close(work, on_work_closed, &fixtures[0]);
 	pl_fault_reset();
 	run_ms(STEP_MS);
-	closed = hands[0].closed;
+	closed = fixtures[0].closed;
 	T_EQ(closed, 1);
 	return PL_OK;
 }

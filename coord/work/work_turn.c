@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "coord/work/pace.h"
+#include "coord/work/turn_size.h"
 #include "coord/work/work_int.h"
 #include "store/base/alloc.h"
 
@@ -16,7 +16,7 @@
 
 static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct call *call = ctx;
+	struct work_call *call = ctx;
 	struct work *work = call->work;
 
 	pl_list_del(&call->link);
@@ -31,16 +31,16 @@ static enum pl_code call_start(struct work *work, const struct sched_action *act
                                struct pl_err *err)
 {
 	struct kv *kv = work->shard == NULL ? NULL : shard_kv(work->shard);
-	struct call *call;
+	struct work_call *call;
 	enum pl_code code;
 
 	if (kv == NULL)
 		return pl_err_set(err, PL_CANCELED, "the shard closes");
 	call = pl_calloc(1, sizeof *call);
 	if (call == NULL)
-		return pl_err_set(err, PL_NOMEM, "call %u", action->call);
+		return pl_err_set(err, PL_NOMEM, "call %u", action->txn);
 	call->work = work;
-	call->number = action->call;
+	call->number = action->txn;
 	code = kv_start(kv, &action->req, action->timeout_ms, on_done, call,
 	                &call->kv_call, err);
 	if (code != PL_OK)
@@ -50,100 +50,101 @@ static enum pl_code call_start(struct work *work, const struct sched_action *act
 	return code;
 }
 
-static void start(struct work *work, const struct sched_action *action)
+static void start_txn(struct work *work, const struct sched_action *action)
 {
 	struct pl_err err = {0};
 	enum pl_code code = call_start(work, action, &err);
 
 	if (code == PL_BUSY) {
-		work->held = *action;
-		work->is_held = true;
+		work->deferred = *action;
+		work->is_deferred = true;
 		kv_when_room(work->kv, &work->waiter);
 	} else if (code != PL_OK) {
 		work->pause_ms = kv_now_ms(work->kv) + WORK_PAUSE_MS;
-		sched_answer(work->sched, action->call, NULL, &err);
+		sched_answer(work->sched, action->txn, NULL, &err);
 	}
 }
 
 void turn_on_room(void *ctx)
 {
 	struct work *work = ctx;
-	struct sched_action held = work->held;
+	struct sched_action deferred = work->deferred;
 
-	work->is_held = false;
-	start(work, &held);
+	work->is_deferred = false;
+	start_txn(work, &deferred);
 	work_kick(work);
 }
 
-void work_held_drop(struct work *work)
+void work_deferred_drop(struct work *work)
 {
 	struct pl_err err = {0};
 
-	if (!work->is_held)
+	if (!work->is_deferred)
 		return;
-	work->is_held = false;
+	work->is_deferred = false;
 	pl_list_del(&work->waiter.link);
 	pl_err_set(&err, PL_CANCELED, "the shard closes");
-	sched_answer(work->sched, work->held.call, NULL, &err);
+	sched_answer(work->sched, work->deferred.txn, NULL, &err);
 }
 
 void work_calls_cancel(struct work *work)
 {
 	struct kv *kv = work->shard == NULL ? NULL : shard_kv(work->shard);
 
-	work_held_drop(work);
+	work_deferred_drop(work);
 	if (kv == NULL)
 		return; /* they were canceled with it */
 	PL_LIST_EACH (link, &work->calls)
-		kv_cancel(kv, PL_LIST_ITEM(link, struct call, link)->kv_call);
+		kv_cancel(kv, PL_LIST_ITEM(link, struct work_call, link)->kv_call);
 }
 
-static void tell(struct work *work, const struct sched_action *action)
+static void report_action(struct work *work, const struct sched_action *action)
 {
-	work_tell(work, &(struct work_told){.what = action->what == SCHED_GARBLED
-	                                                    ? WORK_GARBLED
-	                                                    : WORK_TROUBLE,
-	                                    .part = "sched",
-	                                    .key = action->key,
-	                                    .err = action->err});
+	work_report(work, &(struct work_note){.what = action->what == SCHED_MALFORMED
+	                                                      ? WORK_MALFORMED
+	                                                      : WORK_TROUBLE,
+	                                      .part = "sched",
+	                                      .key = action->key,
+	                                      .err = action->err});
 }
 
-static void do_one(struct work *work, const struct sched_action *action)
+static void perform_action(struct work *work, const struct sched_action *action)
 {
 	switch (action->what) {
-	case SCHED_CALL:
-		start(work, action);
+	case SCHED_TXN:
+		start_txn(work, action);
 		return;
 	case SCHED_RELIST:
 		parts_relist(work, action->partition, action->part);
 		return;
-	case SCHED_ANEW:
+	case SCHED_RELIST_VIEW:
 		views_anew(work, action->view);
 		return;
-	case SCHED_VISIT:
-		visits_begin(work, action->partition);
+	case SCHED_REMOTE_LIST:
+		remote_lists_begin(work, action->partition);
 		return;
-	case SCHED_GARBLED:
+	case SCHED_MALFORMED:
 	case SCHED_TROUBLE:
-		tell(work, action);
+		report_action(work, action);
 		return;
 	}
 }
 
 /* False: there may be more. */
-static bool act(struct work *work)
+static bool perform_actions(struct work *work)
 {
 	struct sched_action action;
 
 	for (unsigned i = 0; i < WORK_ACTIONS; i++) {
-		if (work->closing || work->is_held || !sched_next(work->sched, &action))
+		if (work->closing || work->is_deferred ||
+		    !sched_next(work->sched, &action))
 			return true;
-		do_one(work, &action);
+		perform_action(work, &action);
 	}
 	return false;
 }
 
-static void adopt(struct work *work)
+static void adopt_parts(struct work *work)
 {
 	uint64_t now = kv_now_ms(work->kv);
 	struct pl_err err = {0};
@@ -152,20 +153,20 @@ static void adopt(struct work *work)
 	    parts_adopt(work, &err) == PL_OK)
 		return;
 	work->retry_ms = now + WORK_RETRY_MS;
-	work_tell(work, &(struct work_told){
-				.what = WORK_TROUBLE, .part = "sched", .err = &err});
+	work_report(work, &(struct work_note){
+				  .what = WORK_TROUBLE, .part = "sched", .err = &err});
 }
 
-static void tell_opened(struct work *work)
+static void report_opened(struct work *work)
 {
 	uint64_t now = kv_now_ms(work->kv);
 	uint32_t p;
 
 	while (!work->closing && parts_opened(work, &p))
-		work_tell(work,
-		          &(struct work_told){.what = WORK_OPENED,
-		                              .partition = p,
-		                              .took_ms = now - work->part[p].owned_ms});
+		work_report(work,
+		            &(struct work_note){.what = WORK_OPENED,
+		                                .partition = p,
+		                                .took_ms = now - work->part[p].owned_ms});
 }
 
 /* When sched wants to go on, or has to be configured first. */
@@ -173,7 +174,7 @@ static uint64_t sched_next_ms(const struct work *work)
 {
 	uint64_t at = UINT64_MAX;
 
-	if (work->sched == NULL || work->is_held)
+	if (work->sched == NULL || work->is_deferred)
 		return UINT64_MAX;
 	if (work->configured)
 		at = sched_deadline_ms(work->sched);
@@ -202,7 +203,7 @@ static uint64_t next_ms(const struct work *work)
 	return at;
 }
 
-static void rearm(struct work *work, bool more)
+static void rearm_timer(struct work *work, bool more)
 {
 	uint64_t now = kv_now_ms(work->kv), at = more ? now : next_ms(work);
 
@@ -228,43 +229,43 @@ static uint64_t clock_ns(const struct work *work)
 	return work->opts.clock_ns == NULL ? 0 : work->opts.clock_ns(work->ctx);
 }
 
-static void run(struct work *work, uint64_t now)
+static void run_sched(struct work *work, uint64_t now)
 {
 	int64_t wall_ms = work->opts.wall_ms == NULL ? 0 : work->opts.wall_ms(work->ctx);
 	uint64_t begun_ns = clock_ns(work);
 	unsigned tried = sched_run(work->sched, now, wall_ms, work->turn_pods);
 
-	work->turn_pods = pace_next(work->turn_pods, work->opts.turn_pods, tried,
-	                            clock_ns(work) - begun_ns);
+	work->turn_pods = turn_size_next(work->turn_pods, work->opts.turn_pods, tried,
+	                                 clock_ns(work) - begun_ns);
 }
 
-static void turn(struct work *work)
+static void take_turn(struct work *work)
 {
 	uint64_t now = kv_now_ms(work->kv);
 	bool more = false;
 
-	adopt(work);
-	if (work->sched != NULL && !work->closing && !work->is_held &&
+	adopt_parts(work);
+	if (work->sched != NULL && !work->closing && !work->is_deferred &&
 	    now >= work->pause_ms && config_apply(work) && !work->closing) {
 		set_limits(work);
-		run(work, now);
-		more = !act(work);
+		run_sched(work, now);
+		more = !perform_actions(work);
 	}
 	if (work->sched != NULL && !work->closing && work->shard != NULL)
 		views_follow(work);
-	tell_opened(work);
+	report_opened(work);
 	parts_quiet(work);
 	if (!work->closing)
-		rearm(work, more);
+		rearm_timer(work, more);
 }
 
-static void finish(struct work *work)
+static void work_finish(struct work *work)
 {
 	work_closed_fn *closed = work->closed;
 	void *ctx = work->closed_ctx;
 
 	if (!pl_list_empty(&work->feeds) || !pl_list_empty(&work->calls) ||
-	    !pl_list_empty(&work->views) || !pl_list_empty(&work->visits))
+	    !pl_list_empty(&work->views) || !pl_list_empty(&work->remote_lists))
 		return;
 	work_free(work);
 	closed(ctx);
@@ -275,7 +276,7 @@ void turn_run(void *ctx)
 	struct work *work = ctx;
 
 	if (work->closing)
-		finish(work);
+		work_finish(work);
 	else
-		turn(work);
+		take_turn(work);
 }

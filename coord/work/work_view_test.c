@@ -69,7 +69,7 @@ T_CASE(a_view_is_opened_when_it_is_wanted_and_only_then)
 	turns(10000);
 	T_EQ(fake.view_events, 0);
 	T_EQ(fake.view_lost, 0);
-	T_EQ(hands[0].trouble, 0);
+	T_EQ(fixtures[0].trouble, 0);
 	one_down();
 }
 
@@ -118,15 +118,15 @@ T_CASE(a_visit_reads_all_pages_at_one_revision)
 	put_nodes(3, NODES);
 	put_nodes(4, OTHERS);
 	run_ms(1000);
-	fake.visit = 3 + 1;
+	fake.remote_list = 3 + 1;
 	turns(10000);
-	T_EQ(fake.visits, 1);
-	T_EQ(fake.visit_records, 2 * NODES);
-	T_TRUE(fake.visit_revision > 0);
-	fake.visit = 4 + 1;
+	T_EQ(fake.remote_lists, 1);
+	T_EQ(fake.remote_records, 2 * NODES);
+	T_TRUE(fake.remote_revision > 0);
+	fake.remote_list = 4 + 1;
 	turns(10000);
-	T_EQ(fake.visits, 2);
-	T_EQ(fake.visit_records, 2 * NODES + 2 * OTHERS);
+	T_EQ(fake.remote_lists, 2);
+	T_EQ(fake.remote_records, 2 * NODES + 2 * OTHERS);
 	one_down();
 }
 
@@ -142,11 +142,11 @@ T_CASE(a_visit_that_fails_says_so)
 	fault_rule_count = 1;
 	one_up();
 	put_nodes(3, OTHERS);
-	fake.visit = 3 + 1;
+	fake.remote_list = 3 + 1;
 	turns(20000);
-	T_EQ(fake.visits, 1);
-	T_EQ(fake.visit_revision, 0);
-	T_EQ(fake.visit_why, PL_TIMEOUT);
+	T_EQ(fake.remote_lists, 1);
+	T_EQ(fake.remote_revision, 0);
+	T_EQ(fake.remote_why, PL_TIMEOUT);
 	one_down();
 }
 
@@ -167,11 +167,11 @@ T_CASE(a_visit_goes_past_keys_of_any_length)
 		(void)kit_put(&kit, key, "{}");
 	}
 	run_ms(1000);
-	fake.visit = 3 + 1;
+	fake.remote_list = 3 + 1;
 	turns(10000);
-	T_EQ(fake.visits, 1);
-	T_EQ(fake.visit_records, 2 * OTHERS);
-	T_TRUE(fake.visit_revision > 0);
+	T_EQ(fake.remote_lists, 1);
+	T_EQ(fake.remote_records, 2 * OTHERS);
+	T_TRUE(fake.remote_revision > 0);
 	one_down();
 }
 
@@ -188,24 +188,24 @@ T_CASE(pages_of_a_visit_that_was_late_are_smaller)
 	                            .count = 2};
 	one_up();
 	put_nodes(4, NODES);
-	fake.visit = 4 + 1;
+	fake.remote_list = 4 + 1;
 	turns(20000);
-	T_TRUE(fake.visit_revision > 0);
-	before = fake.visit_page;
+	T_TRUE(fake.remote_revision > 0);
+	before = fake.remote_page;
 	one_down();
 	fault_rules = &rule;
 	fault_rule_count = 1;
 	one_up();
 	put_nodes(3, NODES);
 	for (unsigned i = 0; i < 3; i++) {
-		fake.visit_page = 0;
-		fake.visit = 3 + 1;
+		fake.remote_page = 0;
+		fake.remote_list = 3 + 1;
 		turns(20000);
 	}
-	T_EQ(fake.visits, 3);
-	T_TRUE(fake.visit_revision > 0);
-	T_EQ(fake.visit_records, 2 * NODES);
-	T_TRUE(fake.visit_page > 0 && fake.visit_page <= before / 4);
+	T_EQ(fake.remote_lists, 3);
+	T_TRUE(fake.remote_revision > 0);
+	T_EQ(fake.remote_records, 2 * NODES);
+	T_TRUE(fake.remote_page > 0 && fake.remote_page <= before / 4);
 	one_down();
 }
 
@@ -222,11 +222,11 @@ T_CASE(a_visit_waits_for_room)
 	fault_rule_count = 1;
 	one_up();
 	put_nodes(3, OTHERS);
-	fake.visit = 3 + 1;
+	fake.remote_list = 3 + 1;
 	turns(20000);
-	T_EQ(fake.visits, 1);
-	T_EQ(fake.visit_records, 2 * OTHERS);
-	T_TRUE(fake.visit_revision > 0);
+	T_EQ(fake.remote_lists, 1);
+	T_EQ(fake.remote_records, 2 * OTHERS);
+	T_TRUE(fake.remote_revision > 0);
 	one_down();
 }
 
@@ -246,7 +246,7 @@ T_CASE(it_closes_while_there_are_views_and_visits)
 		worker_open(0);
 		run_ms(5000);
 		put_nodes(3, OTHERS);
-		fake.visit = 3 + 1;
+		fake.remote_list = 3 + 1;
 		run_ms((uint64_t)step * 150);
 		if (step % 4 == 0)
 			shard_abandon(nodes[0].shard);

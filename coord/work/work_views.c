@@ -6,7 +6,7 @@
 
 /* What sched follows whatever is owned: opened when it is wanted, stopped when not. */
 
-struct view {
+struct work_view {
 	struct pl_list link;
 	struct work *work; /* NULL: nobody listens any more */
 	struct relist *relist;
@@ -14,7 +14,7 @@ struct view {
 	struct work *home; /* whose list it is in, until it has stopped */
 };
 
-static const char *const names[SCHED_VIEWS] = {[SCHED_WHOLE] = "view",
+static const char *const names[SCHED_VIEWS] = {[SCHED_FLEET] = "view",
                                                [SCHED_DIGESTS] = "digests",
                                                [SCHED_GANGS] = "gangs",
                                                [SCHED_BUDGETS] = "budgets"};
@@ -22,7 +22,7 @@ static const char *const names[SCHED_VIEWS] = {[SCHED_WHOLE] = "view",
 static struct kv_keys keys_of(enum sched_view which)
 {
 	switch (which) {
-	case SCHED_WHOLE:
+	case SCHED_FLEET:
 		return kv_range(PL_SPAN_LIT("/alloc/"), PL_SPAN_LIT("/nodes0"));
 	case SCHED_DIGESTS:
 		return kv_prefix(PL_SPAN_LIT("/digests/"));
@@ -36,30 +36,30 @@ static struct kv_keys keys_of(enum sched_view which)
 	PL_UNREACHABLE("a view");
 }
 
-static void stop(struct view *view)
+static void view_stop(struct work_view *view)
 {
 	view->work->view[view->which] = NULL;
 	view->work = NULL;
 	relist_stop(view->relist);
 }
 
-static void tell_trouble(const struct view *view, const struct pl_err *err)
+static void report_trouble(const struct work_view *view, const struct pl_err *err)
 {
-	work_tell(view->work, &(struct work_told){.what = WORK_TROUBLE,
-	                                          .part = names[view->which],
-	                                          .err = err});
+	work_report(view->work, &(struct work_note){.what = WORK_TROUBLE,
+	                                            .part = names[view->which],
+	                                            .err = err});
 }
 
-static void on_lost(struct view *view, const struct pl_err *err)
+static void on_lost(struct work_view *view, const struct pl_err *err)
 {
 	if (err->code == PL_REWOUND)
 		work_rewound(view->work, NULL, view);
 	else
 		sched_view_lost(view->work->sched, view->which);
-	tell_trouble(view, err);
+	report_trouble(view, err);
 }
 
-static void on_news(struct view *view, const struct relist_note *note)
+static void on_relist_note(struct work_view *view, const struct relist_note *note)
 {
 	struct sched *sched = view->work->sched;
 	enum sched_view which = view->which;
@@ -84,7 +84,7 @@ static void on_news(struct view *view, const struct relist_note *note)
 		on_lost(view, note->err);
 		return;
 	case RELIST_TROUBLE:
-		tell_trouble(view, note->err);
+		report_trouble(view, note->err);
 		return;
 	case RELIST_PROGRESS:
 	case RELIST_STOPPED:
@@ -95,12 +95,12 @@ static void on_news(struct view *view, const struct relist_note *note)
 
 static void on_note(void *ctx, const struct relist_note *note)
 {
-	struct view *view = ctx;
+	struct work_view *view = ctx;
 	struct work *home = view->home;
 
 	if (note->what != RELIST_STOPPED) {
 		if (view->work != NULL)
-			on_news(view, note);
+			on_relist_note(view, note);
 		return;
 	}
 	pl_list_del(&view->link);
@@ -108,16 +108,17 @@ static void on_note(void *ctx, const struct relist_note *note)
 	work_kick(home);
 }
 
-static enum pl_code begin(struct work *work, enum sched_view which, struct pl_err *err)
+static enum pl_code view_begin(struct work *work, enum sched_view which,
+                               struct pl_err *err)
 {
-	struct view *view = pl_calloc(1, sizeof *view);
+	struct work_view *view = pl_calloc(1, sizeof *view);
 	struct relist_opts opts = {.keys = keys_of(which),
 	                           .pages = &work->view_pages[which],
-	                           .heads = work->heads};
+	                           .progress_reads = work->progress_reads};
 	enum pl_code code;
 
-	if (which == SCHED_WHOLE)
-		opts.page_keys = WORK_WHOLE_KEYS;
+	if (which == SCHED_FLEET)
+		opts.page_keys = WORK_FLEET_KEYS;
 	if (view == NULL)
 		return pl_err_set(err, PL_NOMEM, "a view");
 	view->work = view->home = work;
@@ -147,13 +148,14 @@ void views_follow(struct work *work)
 		if (wanted == (work->view[i] != NULL))
 			continue;
 		if (!wanted) {
-			stop(work->view[i]);
+			view_stop(work->view[i]);
 			sched_view_closed(work->sched, which);
-		} else if (now >= work->view_ms && begin(work, which, &err) != PL_OK) {
+		} else if (now >= work->view_ms &&
+		           view_begin(work, which, &err) != PL_OK) {
 			work->view_ms = now + WORK_RETRY_MS;
-			work_tell(work, &(struct work_told){.what = WORK_TROUBLE,
-			                                    .part = names[i],
-			                                    .err = &err});
+			work_report(work, &(struct work_note){.what = WORK_TROUBLE,
+			                                      .part = names[i],
+			                                      .err = &err});
 		}
 	}
 }
@@ -171,15 +173,15 @@ void views_anew(struct work *work, enum sched_view which)
 {
 	if (work->view[which] == NULL)
 		return;
-	stop(work->view[which]);
+	view_stop(work->view[which]);
 	sched_view_lost(work->sched, which);
 	work_kick(work);
 }
 
 /* What they had told is void; the one that found out goes on by itself. */
-void views_stop(struct work *work, const struct view *but)
+void views_stop(struct work *work, const struct work_view *but)
 {
 	for (unsigned i = 0; i < SCHED_VIEWS; i++)
 		if (work->view[i] != NULL && work->view[i] != but)
-			stop(work->view[i]);
+			view_stop(work->view[i]);
 }

@@ -28,7 +28,7 @@
 #ifndef SHARDSCHED_BUDGET_COUNTER_H
 #define SHARDSCHED_BUDGET_COUNTER_H
 
-#include "shardsched/ledger/budget.h"
+#include "shardsched/records/budget_record.h"
 #include "store/keys/keys.h"
 #include "store/kv/types.h"
 
@@ -39,7 +39,7 @@ enum {
 };
 
 struct counter;
-struct counted;
+struct counted_budget;
 
 PL_NODISCARD enum pl_code counter_new(uint32_t pods_max, struct counter **out,
                                       struct pl_err *err);
@@ -85,8 +85,8 @@ void counter_pods_lost(struct counter *counter);
 /* -- and what follows --------------------------------------------------------------- */
 
 struct counter_put {
-	struct counted *budget;
-	struct pl_span space, name;
+	struct counted_budget *budget;
+	struct pl_span namespace, name;
 	int64_t rev; /* to compare with */
 	struct pl_span value;
 };
@@ -95,8 +95,8 @@ struct counter_put {
  * any function. Each has to be answered. */
 bool counter_next(struct counter *counter, uint64_t now_ms, struct counter_put *out);
 /* It stands since that revision; 0: it does not, or nobody knows. */
-void counter_answer(struct counter *counter, struct counted *budget, int64_t revision,
-                    uint64_t now_ms);
+void counter_answer(struct counter *counter, struct counted_budget *budget,
+                    int64_t revision, uint64_t now_ms);
 /* When there may be one; UINT64_MAX: when something comes in. */
 uint64_t counter_deadline_ms(const struct counter *counter);
 

@@ -4,14 +4,14 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/budget/inner.h"
-#include "shardsched/ledger/home.h"
-#include "shardsched/ledger/state.h"
+#include "shardsched/budget/counter_inner.h"
+#include "shardsched/records/pod_location.h"
+#include "shardsched/records/pod_state.h"
 #include "store/base/alloc.h"
 
-static struct space_of_budgets *space_at(struct pl_map_node *at)
+static struct budget_namespace *namespace_at(struct pl_map_node *at)
 {
-	return PL_CONTAINER_OF(at, struct space_of_budgets, by_name);
+	return PL_CONTAINER_OF(at, struct budget_namespace, by_name);
 }
 
 static struct counter_pod *pod_at(struct pl_map_node *at)
@@ -21,14 +21,17 @@ static struct counter_pod *pod_at(struct pl_map_node *at)
 
 /* -- sums --------------------------------------------------------------------------- */
 
-static void add(struct kin *kin, const struct counter_pod *pod, bool more)
+static void label_set_add(struct label_set *label_set, const struct counter_pod *pod,
+                          bool more)
 {
 	uint32_t expected = !pod->over, healthy = pod->healthy;
 
-	kin->expected = more ? kin->expected + expected : kin->expected - expected;
-	kin->healthy = more ? kin->healthy + healthy : kin->healthy - healthy;
-	for (uint32_t i = 0; i < kin->budgets; i++) {
-		struct counted *budget = kin->budget[i];
+	label_set->expected =
+		more ? label_set->expected + expected : label_set->expected - expected;
+	label_set->healthy =
+		more ? label_set->healthy + healthy : label_set->healthy - healthy;
+	for (uint32_t i = 0; i < label_set->budgets; i++) {
+		struct counted_budget *budget = label_set->budget[i];
 
 		budget->expected =
 			more ? budget->expected + expected : budget->expected - expected;
@@ -37,125 +40,132 @@ static void add(struct kin *kin, const struct counter_pod *pod, bool more)
 	}
 }
 
-static void touch(struct counter *counter, const struct kin *kin)
+static void touch_budgets(struct counter *counter, const struct label_set *label_set)
 {
-	for (uint32_t i = 0; i < kin->budgets; i++)
-		counted_touch(counter, kin->budget[i]);
+	for (uint32_t i = 0; i < label_set->budgets; i++)
+		counted_budget_touch(counter, label_set->budget[i]);
 }
 
 /* -- kins --------------------------------------------------------------------------- */
 
-static void unmatch(struct counter *counter, struct kin *kin)
+static void label_set_unmatch(struct counter *counter, struct label_set *label_set)
 {
-	for (uint32_t i = 0; i < kin->budgets; i++) {
-		kin->budget[i]->expected -= kin->expected;
-		kin->budget[i]->healthy -= kin->healthy;
-		counted_touch(counter, kin->budget[i]);
+	for (uint32_t i = 0; i < label_set->budgets; i++) {
+		label_set->budget[i]->expected -= label_set->expected;
+		label_set->budget[i]->healthy -= label_set->healthy;
+		counted_budget_touch(counter, label_set->budget[i]);
 	}
-	kin->budgets = 0;
+	label_set->budgets = 0;
 }
 
-static bool covers(const struct counter *counter, const struct counted *budget,
-                   const struct kin *kin)
+static bool budget_covers_set(const struct counter *counter,
+                              const struct counted_budget *budget,
+                              const struct label_set *label_set)
 {
-	return budget->good &&
-	       budget_covers(&counter->model.strings, &budget->object, kin->key.labels);
+	return budget->good && budget_covers(&counter->model.strings, &budget->object,
+	                                     label_set->key.labels);
 }
 
-enum pl_code kin_match(struct counter *counter, struct kin *kin)
+enum pl_code label_set_match(struct counter *counter, struct label_set *label_set)
 {
-	const struct space_of_budgets *space = kin->key.space;
-	uint32_t count = 0, had = kin->budgets;
-	struct counted **grown = NULL;
+	const struct budget_namespace *namespace = label_set->key.namespace;
+	uint32_t count = 0, had = label_set->budgets;
+	struct counted_budget **grown = NULL;
 
-	PL_LIST_EACH (link, &space->budgets)
-		count += covers(counter, PL_LIST_ITEM(link, struct counted, of_space),
-		                kin);
+	PL_LIST_EACH (link, &namespace->budgets)
+		count += budget_covers_set(
+			counter, PL_LIST_ITEM(link, struct counted_budget, of_namespace),
+			label_set);
 	if (count > had) {
-		grown = pl_realloc(kin->budget, count * sizeof(struct counted *));
+		grown = pl_realloc(label_set->budget,
+		                   count * sizeof(struct counted_budget *));
 		if (grown == NULL)
 			return PL_NOMEM;
-		kin->budget = grown;
+		label_set->budget = grown;
 	}
-	unmatch(counter, kin);
-	PL_LIST_EACH (link, &space->budgets) {
-		struct counted *budget = PL_LIST_ITEM(link, struct counted, of_space);
+	label_set_unmatch(counter, label_set);
+	PL_LIST_EACH (link, &namespace->budgets) {
+		struct counted_budget *budget =
+			PL_LIST_ITEM(link, struct counted_budget, of_namespace);
 
-		if (!covers(counter, budget, kin))
+		if (!budget_covers_set(counter, budget, label_set))
 			continue;
-		kin->budget[kin->budgets++] = budget;
-		budget->expected += kin->expected;
-		budget->healthy += kin->healthy;
-		counted_touch(counter, budget);
+		label_set->budget[label_set->budgets++] = budget;
+		budget->expected += label_set->expected;
+		budget->healthy += label_set->healthy;
+		counted_budget_touch(counter, budget);
 	}
 	return PL_OK;
 }
 
-static void kin_tidy(struct counter *counter, struct kin *kin)
+static void label_set_tidy(struct counter *counter, struct label_set *label_set)
 {
-	if (kin == NULL || kin->pods > 0)
+	if (label_set == NULL || label_set->pods > 0)
 		return;
-	unmatch(counter, kin);
-	pl_list_del(&kin->of_space);
-	pl_map_del(&counter->kins, &kin->by_labels);
-	model_unref(&counter->model, MODEL_LABELS, kin->key.labels);
-	free(kin->budget);
-	free(kin);
+	label_set_unmatch(counter, label_set);
+	pl_list_del(&label_set->of_namespace);
+	pl_map_del(&counter->label_sets, &label_set->by_labels);
+	model_unref(&counter->model, MODEL_LABELS, label_set->key.labels);
+	free(label_set->budget);
+	free(label_set);
 }
 
 /* Takes the reference. */
-static struct kin *kin_get(struct counter *counter, struct space_of_budgets *space,
-                           const struct labels *labels)
+static struct label_set *label_set_get(struct counter *counter,
+                                       struct budget_namespace *namespace,
+                                       const struct labels *labels)
 {
-	const struct kin_key key = {space, labels};
-	struct pl_map_node *at = pl_map_get(&counter->kins, pl_span(&key, sizeof key));
-	struct kin *kin;
+	const struct label_set_key key = {namespace, labels};
+	struct pl_map_node *at =
+		pl_map_get(&counter->label_sets, pl_span(&key, sizeof key));
+	struct label_set *label_set;
 
 	if (at != NULL) {
 		model_unref(&counter->model, MODEL_LABELS, labels);
-		return PL_CONTAINER_OF(at, struct kin, by_labels);
+		return PL_CONTAINER_OF(at, struct label_set, by_labels);
 	}
-	kin = pl_calloc(1, sizeof *kin);
-	if (kin == NULL) {
+	label_set = pl_calloc(1, sizeof *label_set);
+	if (label_set == NULL) {
 		model_unref(&counter->model, MODEL_LABELS, labels);
 		return NULL;
 	}
-	kin->key = key;
-	pl_list_add_tail(&space->kins, &kin->of_space);
-	(void)!pl_map_add(&counter->kins, &kin->by_labels,
-	                  pl_span(&kin->key, sizeof kin->key));
-	if (kin_match(counter, kin) == PL_OK)
-		return kin;
-	kin_tidy(counter, kin);
+	label_set->key = key;
+	pl_list_add_tail(&namespace->label_sets, &label_set->of_namespace);
+	(void)!pl_map_add(&counter->label_sets, &label_set->by_labels,
+	                  pl_span(&label_set->key, sizeof label_set->key));
+	if (label_set_match(counter, label_set) == PL_OK)
+		return label_set;
+	label_set_tidy(counter, label_set);
 	return NULL;
 }
 
-static void set_kin(struct counter *counter, struct counter_pod *pod, struct kin *kin)
+static void set_label_set(struct counter *counter, struct counter_pod *pod,
+                          struct label_set *label_set)
 {
-	struct kin *was = pod->kin;
+	struct label_set *was = pod->label_set;
 
-	if (was == kin)
+	if (was == label_set)
 		return;
 	if (was != NULL) {
-		add(was, pod, false);
-		touch(counter, was);
+		label_set_add(was, pod, false);
+		touch_budgets(counter, was);
 		was->pods--;
 	}
-	pod->kin = kin;
-	if (kin != NULL) {
-		kin->pods++;
-		add(kin, pod, true);
-		touch(counter, kin);
+	pod->label_set = label_set;
+	if (label_set != NULL) {
+		label_set->pods++;
+		label_set_add(label_set, pod, true);
+		touch_budgets(counter, label_set);
 	}
-	kin_tidy(counter, was);
+	label_set_tidy(counter, was);
 }
 
 /* -- pods --------------------------------------------------------------------------- */
 
-struct counter_pod *pod_of(const struct counter *counter, uint32_t space,
+struct counter_pod *pod_of(const struct counter *counter, uint32_t namespace,
                            struct pl_span name)
 {
-	const uint32_t key[2] = {space, strings_find(&counter->model.strings, name)};
+	const uint32_t key[2] = {namespace, strings_find(&counter->model.strings, name)};
 	struct pl_map_node *at =
 		key[1] == 0 ? NULL : pl_map_get(&counter->pods, pl_span(key, sizeof key));
 
@@ -163,10 +173,10 @@ struct counter_pod *pod_of(const struct counter *counter, uint32_t space,
 }
 
 static struct counter_pod *pod_get(struct counter *counter,
-                                   const struct space_of_budgets *space,
+                                   const struct budget_namespace *namespace,
                                    const struct keys_id *id)
 {
-	struct counter_pod *pod = pod_of(counter, space->name, id->name);
+	struct counter_pod *pod = pod_of(counter, namespace->name, id->name);
 
 	if (pod != NULL || counter->pods.count >= counter->pods_max)
 		return pod;
@@ -177,7 +187,7 @@ static struct counter_pod *pod_get(struct counter *counter,
 		free(pod);
 		return NULL;
 	}
-	pod->key[0] = strings_ref(&counter->model.strings, space->name);
+	pod->key[0] = strings_ref(&counter->model.strings, namespace->name);
 	pod->partition = (uint16_t)id->partition;
 	(void)!pl_map_add(&counter->pods, &pod->by_name,
 	                  pl_span(pod->key, sizeof pod->key));
@@ -186,7 +196,7 @@ static struct counter_pod *pod_get(struct counter *counter,
 
 static void pod_free(struct counter *counter, struct counter_pod *pod)
 {
-	set_kin(counter, pod, NULL);
+	set_label_set(counter, pod, NULL);
 	pl_map_del(&counter->pods, &pod->by_name);
 	strings_unref(&counter->model.strings, pod->key[0]);
 	strings_unref(&counter->model.strings, pod->key[1]);
@@ -195,12 +205,12 @@ static void pod_free(struct counter *counter, struct counter_pod *pod)
 
 static void pod_tidy(struct counter *counter, struct counter_pod *pod)
 {
-	if (pod->kin == NULL && pod->state_rev == 0)
+	if (pod->label_set == NULL && pod->state_rev == 0)
 		pod_free(counter, pod);
 }
 
 /* As the shards have it: to them a spec that is another's makes no sense either. */
-static bool is_its_own(struct reader *reader, struct pl_json meta,
+static bool is_own_key(struct reader *reader, struct pl_json meta,
                        const struct keys_id *id)
 {
 	return pl_span_eq(reader_text(reader, meta, "name"), id->name) &&
@@ -224,7 +234,7 @@ static const struct labels *labels_of(struct counter *counter, const struct keys
 	root = reader_init(&reader, &counter->arena, value, &err);
 	meta = reader_object(&reader, root, "metadata");
 	pairs = reader_pairs(&reader, meta, "labels");
-	own = is_its_own(&reader, meta, id);
+	own = is_own_key(&reader, meta, id);
 	*code = reader.code == PL_NOMEM ? PL_NOMEM : PL_OK;
 	if (reader.code != PL_OK || !own)
 		return NULL;
@@ -234,37 +244,38 @@ static const struct labels *labels_of(struct counter *counter, const struct keys
 	return labels;
 }
 
-static enum pl_code take_spec(struct counter *counter, struct space_of_budgets *space,
-                              const struct keys_id *id, struct pl_span value)
+static enum pl_code apply_spec(struct counter *counter,
+                               struct budget_namespace *namespace,
+                               const struct keys_id *id, struct pl_span value)
 {
 	const struct labels *labels;
 	struct counter_pod *pod;
 	enum pl_code code;
-	struct kin *kin;
+	struct label_set *label_set;
 
 	labels = labels_of(counter, id, value, &code);
 	if (code != PL_OK)
 		return code;
-	pod = pod_get(counter, space, id);
+	pod = pod_get(counter, namespace, id);
 	if (pod == NULL) {
 		model_unref(&counter->model, MODEL_LABELS, labels);
 		return counter->pods.count >= counter->pods_max ? PL_LIMIT : PL_NOMEM;
 	}
 	pod->spec_seen = counter->pods_seen;
 	pod->partition = (uint16_t)id->partition;
-	kin = labels == NULL ? NULL : kin_get(counter, space, labels);
-	if (labels != NULL && kin == NULL) {
+	label_set = labels == NULL ? NULL : label_set_get(counter, namespace, labels);
+	if (labels != NULL && label_set == NULL) {
 		pod_tidy(counter, pod);
 		return PL_NOMEM;
 	}
-	set_kin(counter, pod, kin);
+	set_label_set(counter, pod, label_set);
 	pod_tidy(counter, pod);
 	return PL_OK;
 }
 
 /* A pod that makes no sense is not taken for healthy. */
-static enum pl_code judge(struct counter *counter, struct pl_span value, bool *over,
-                          bool *healthy)
+static enum pl_code judge_state(struct counter *counter, struct pl_span value, bool *over,
+                                bool *healthy)
 {
 	struct pod_state state = {0};
 	struct pl_err err = {0};
@@ -291,79 +302,80 @@ static void set_state(struct counter *counter, struct counter_pod *pod, int64_t 
 	pod->state_rev = rev;
 	if (!changes)
 		return;
-	if (pod->kin != NULL)
-		add(pod->kin, pod, false);
+	if (pod->label_set != NULL)
+		label_set_add(pod->label_set, pod, false);
 	pod->over = over;
 	pod->healthy = healthy;
-	if (pod->kin != NULL) {
-		add(pod->kin, pod, true);
-		touch(counter, pod->kin);
+	if (pod->label_set != NULL) {
+		label_set_add(pod->label_set, pod, true);
+		touch_budgets(counter, pod->label_set);
 	}
 }
 
-static enum pl_code take_state(struct counter *counter, struct space_of_budgets *space,
-                               const struct keys_id *id, const struct kv_record *record)
+static enum pl_code apply_state(struct counter *counter,
+                                struct budget_namespace *namespace,
+                                const struct keys_id *id, const struct kv_record *record)
 {
 	struct counter_pod *pod;
 	bool over, healthy;
-	enum pl_code code = judge(counter, record->value, &over, &healthy);
+	enum pl_code code = judge_state(counter, record->value, &over, &healthy);
 
 	if (code != PL_OK)
 		return code;
-	pod = pod_get(counter, space, id);
+	pod = pod_get(counter, namespace, id);
 	if (pod == NULL)
 		return counter->pods.count >= counter->pods_max ? PL_LIMIT : PL_NOMEM;
-	if (pod->partition != id->partition && pod->kin != NULL)
+	if (pod->partition != id->partition && pod->label_set != NULL)
 		return PL_OK; /* what is left of another one: not ours to judge */
 	pod->state_seen = counter->pods_seen;
 	set_state(counter, pod, record->mod_revision, over, healthy);
 	return PL_OK;
 }
 
-static void take_gone(struct counter *counter, const struct space_of_budgets *space,
-                      const struct keys_id *id)
+static void apply_gone(struct counter *counter, const struct budget_namespace *namespace,
+                       const struct keys_id *id)
 {
-	struct counter_pod *pod = pod_of(counter, space->name, id->name);
+	struct counter_pod *pod = pod_of(counter, namespace->name, id->name);
 
 	if (pod == NULL || pod->partition != id->partition)
 		return; /* its pointer, perhaps */
 	if (id->kind == KEYS_SPEC)
-		set_kin(counter, pod, NULL);
+		set_label_set(counter, pod, NULL);
 	else
 		set_state(counter, pod, 0, false, false);
 	pod_tidy(counter, pod);
 }
 
-static void unknow(struct counter *counter)
+static void forget_known(struct counter *counter)
 {
-	PL_MAP_EACH (at, &counter->spaces)
-		space_at(at)->known = space_at(at)->listing = false;
+	PL_MAP_EACH (at, &counter->namespaces)
+		namespace_at(at)->known = namespace_at(at)->listing = false;
 	counter->listing = false;
 }
 
 enum pl_code counter_pod(struct counter *counter, const struct keys_id *id,
                          const struct kv_record *record, struct pl_err *err)
 {
-	struct space_of_budgets *space = space_find(counter, id->scope);
+	struct budget_namespace *namespace = namespace_find(counter, id->scope);
 	bool pointer = false;
 	uint32_t at = 0;
 	enum pl_code code = PL_OK;
 
 	PL_ASSERT(id->kind == KEYS_SPEC || id->kind == KEYS_STATE);
-	if (space == NULL)
+	if (namespace == NULL)
 		return PL_OK;
 	if (record != NULL && id->kind == KEYS_SPEC &&
 	    (pointer_parse(record->value, &pointer, &at, NULL) != PL_OK || pointer))
 		return PL_OK;
 	if (record == NULL)
-		take_gone(counter, space, id);
+		apply_gone(counter, namespace, id);
 	else if (id->kind == KEYS_SPEC)
-		code = take_spec(counter, space, id, record->value);
+		code = apply_spec(counter, namespace, id, record->value);
 	else
-		code = take_state(counter, space, id, record);
+		code = apply_state(counter, namespace, id, record);
 	if (code == PL_OK)
 		return PL_OK;
-	unknow(counter);
+	forget_known(counter);
 	return code == PL_LIMIT
 	               ? pl_err_set(err, code,
 	                            "more than %u pods in namespaces with budgets",
@@ -375,24 +387,24 @@ enum pl_code counter_pod(struct counter *counter, const struct keys_id *id,
 
 bool counter_wants_pods(const struct counter *counter)
 {
-	return counter->spaces.count > 0;
+	return counter->namespaces.count > 0;
 }
 
 bool counter_stale(const struct counter *counter)
 {
 	if (counter->listing)
 		return false;
-	PL_MAP_EACH (at, &counter->spaces)
-		if (!space_at(at)->known)
+	PL_MAP_EACH (at, &counter->namespaces)
+		if (!namespace_at(at)->known)
 			return true;
 	return false;
 }
 
 uint32_t counter_pods_pick(struct counter *counter)
 {
-	PL_MAP_EACH (at, &counter->spaces)
-		space_at(at)->picked = true;
-	return (uint32_t)counter->spaces.count;
+	PL_MAP_EACH (at, &counter->namespaces)
+		namespace_at(at)->picked = true;
+	return (uint32_t)counter->namespaces.count;
 }
 
 bool counter_pods_picked(const struct counter *counter, struct pl_span after,
@@ -400,10 +412,10 @@ bool counter_pods_picked(const struct counter *counter, struct pl_span after,
 {
 	bool found = false;
 
-	PL_MAP_EACH (at, &counter->spaces) {
-		struct pl_span name = model_text(&counter->model, space_at(at)->name);
+	PL_MAP_EACH (at, &counter->namespaces) {
+		struct pl_span name = model_text(&counter->model, namespace_at(at)->name);
 
-		if (!space_at(at)->picked || pl_span_cmp(name, after) <= 0 ||
+		if (!namespace_at(at)->picked || pl_span_cmp(name, after) <= 0 ||
 		    (found && pl_span_cmp(name, *out) > 0))
 			continue;
 		*out = name;
@@ -418,26 +430,26 @@ void counter_pods_begin(struct counter *counter)
 {
 	counter->pods_seen++;
 	counter->listing = true;
-	PL_MAP_EACH (at, &counter->spaces) {
-		struct space_of_budgets *space = space_at(at);
+	PL_MAP_EACH (at, &counter->namespaces) {
+		struct budget_namespace *namespace = namespace_at(at);
 
-		space->listing = space->picked;
-		space->known = space->known && !space->picked;
+		namespace->listing = namespace->picked;
+		namespace->known = namespace->known && !namespace->picked;
 	}
 }
 
 void counter_pods_lost(struct counter *counter)
 {
 	counter->listing = false;
-	PL_MAP_EACH (at, &counter->spaces)
-		space_at(at)->listing = false;
+	PL_MAP_EACH (at, &counter->namespaces)
+		namespace_at(at)->listing = false;
 }
 
 /* What the list did not have is gone. */
-static void sweep(struct counter *counter, struct counter_pod *pod)
+static void sweep_pod(struct counter *counter, struct counter_pod *pod)
 {
 	if (pod->spec_seen != counter->pods_seen)
-		set_kin(counter, pod, NULL);
+		set_label_set(counter, pod, NULL);
 	if (pod->state_seen != counter->pods_seen)
 		set_state(counter, pod, 0, false, false);
 	pod_tidy(counter, pod);
@@ -449,17 +461,18 @@ void counter_pods_end(struct counter *counter, int64_t revision)
 		return;
 	counter->listing = false;
 	PL_MAP_EACH (at, &counter->pods)
-		sweep(counter, pod_at(at));
-	PL_MAP_EACH (at, &counter->spaces) {
-		struct space_of_budgets *space = space_at(at);
+		sweep_pod(counter, pod_at(at));
+	PL_MAP_EACH (at, &counter->namespaces) {
+		struct budget_namespace *namespace = namespace_at(at);
 
-		if (!space->listing)
+		if (!namespace->listing)
 			continue;
-		space->known = true;
-		space->listing = false;
-		PL_LIST_EACH (link, &space->budgets)
-			counted_touch(counter,
-			              PL_LIST_ITEM(link, struct counted, of_space));
+		namespace->known = true;
+		namespace->listing = false;
+		PL_LIST_EACH (link, &namespace->budgets)
+			counted_budget_touch(
+				counter,
+				PL_LIST_ITEM(link, struct counted_budget, of_namespace));
 	}
 	counter_pods_seen(counter, revision);
 }
@@ -469,12 +482,13 @@ void counter_pods_seen(struct counter *counter, int64_t revision)
 	if (revision > counter->view_rev)
 		counter->view_rev = revision;
 	PL_LIST_EACH (link, &counter->noting)
-		counted_touch(counter, PL_LIST_ITEM(link, struct counted, noting));
+		counted_budget_touch(counter,
+		                     PL_LIST_ITEM(link, struct counted_budget, noting));
 }
 
-void pods_forget(struct counter *counter, const struct space_of_budgets *space)
+void pods_forget(struct counter *counter, const struct budget_namespace *namespace)
 {
 	PL_MAP_EACH (at, &counter->pods)
-		if (pod_at(at)->key[0] == space->name)
+		if (pod_at(at)->key[0] == namespace->name)
 			pod_free(counter, pod_at(at));
 }

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/budget/inner.h"
+#include "shardsched/budget/counter_inner.h"
 #include "store/base/alloc.h"
 
 enum { LOOK_AHEAD = 32, LOOK_MS = 20, AGAIN_MS = 1000, PATIENCE_MS = 1000 };
@@ -22,12 +22,12 @@ static bool is_seen(const struct counter *counter, const struct counter_pod *pod
 	       (counter->view_rev >= state_rev && known != state_rev);
 }
 
-static bool is_counted(const struct counted *budget, const struct counter_pod *pod)
+static bool is_counted(const struct counted_budget *budget, const struct counter_pod *pod)
 {
-	if (pod == NULL || pod->kin == NULL || !pod->healthy)
+	if (pod == NULL || pod->label_set == NULL || !pod->healthy)
 		return false;
-	for (uint32_t i = 0; i < pod->kin->budgets; i++)
-		if (pod->kin->budget[i] == budget)
+	for (uint32_t i = 0; i < pod->label_set->budgets; i++)
+		if (pod->label_set->budget[i] == budget)
 			return true;
 	return false;
 }
@@ -38,14 +38,15 @@ static bool same_status(const struct budget_status *a, const struct budget_statu
 	       a->healthy == b->healthy && a->allowed == b->allowed;
 }
 
-static uint32_t bounded(uint64_t count)
+static uint32_t bounded_count(uint64_t count)
 {
 	return count > INT32_MAX ? INT32_MAX : (uint32_t)count;
 }
 
 /* Notes that have been seen are struck out in place. True: it says something else. */
-static bool recount(const struct counter *counter, const struct counted *budget,
-                    struct budget_record *record, struct budget_disrupted *notes)
+static bool recount_budget(const struct counter *counter,
+                           const struct counted_budget *budget,
+                           struct budget_record *record, struct budget_disrupted *notes)
 {
 	uint64_t healthy = budget->healthy;
 	uint32_t kept = 0, had = record->disrupted_count;
@@ -61,8 +62,8 @@ static bool recount(const struct counter *counter, const struct counted *budget,
 		healthy -= is_counted(budget, pod);
 		notes[kept++] = record->disrupted[i];
 	}
-	status = budget_status_of(budget->object.rule, bounded(budget->expected),
-	                          bounded(healthy));
+	status = budget_status_of(budget->object.rule, bounded_count(budget->expected),
+	                          bounded_count(healthy));
 	same = record->counted && kept == had && same_status(&status, &record->status);
 	record->counted = true;
 	record->status = status;
@@ -72,7 +73,8 @@ static bool recount(const struct counter *counter, const struct counted *budget,
 }
 
 /* PL_OK: it lies in buf. PL_NOTFOUND: nothing is to be written. */
-static enum pl_code print(struct counter *counter, const struct counted *budget)
+static enum pl_code print_budget(struct counter *counter,
+                                 const struct counted_budget *budget)
 {
 	struct pl_span value = pl_span(budget->value, budget->len);
 	struct budget_disrupted *notes;
@@ -88,7 +90,7 @@ static enum pl_code print(struct counter *counter, const struct counted *budget)
 	                        sizeof *notes);
 	if (notes == NULL)
 		return PL_NOMEM;
-	if (!recount(counter, budget, &record, notes))
+	if (!recount_budget(counter, budget, &record, notes))
 		return PL_NOTFOUND;
 	pl_buf_clear(&counter->buf, counter->buf.cap);
 	return budget_record_print(&record, &counter->buf, &err);
@@ -96,17 +98,18 @@ static enum pl_code print(struct counter *counter, const struct counted *budget)
 
 /* -- which ones --------------------------------------------------------------------- */
 
-static bool is_ready(const struct counted *budget, uint64_t now_ms)
+static bool is_ready(const struct counted_budget *budget, uint64_t now_ms)
 {
 	return !budget->out && budget->next_ms <= now_ms;
 }
 
-static struct counted *next_ready(struct counter *counter, uint64_t now_ms)
+static struct counted_budget *next_ready(struct counter *counter, uint64_t now_ms)
 {
 	unsigned looked = 0;
 
 	PL_LIST_EACH (link, &counter->dirty) {
-		struct counted *budget = PL_LIST_ITEM(link, struct counted, dirty);
+		struct counted_budget *budget =
+			PL_LIST_ITEM(link, struct counted_budget, dirty);
 
 		if (is_ready(budget, now_ms))
 			return budget;
@@ -118,27 +121,29 @@ static struct counted *next_ready(struct counter *counter, uint64_t now_ms)
 
 /* Who was disturbed before the budget was there is noted nowhere: so its pods have to be
  * known as they were then. */
-static bool is_awaited(const struct counter *counter, const struct counted *budget)
+static bool is_awaited(const struct counter *counter, const struct counted_budget *budget)
 {
-	return budget->good && budget->fresh && budget->space->known &&
+	return budget->good && budget->fresh && budget->namespace->known &&
 	       counter->view_rev < budget->rev;
 }
 
 /* A view to which nothing happens does not come any further: then all is listed anew. */
-static void lose_patience(struct counter *counter, uint64_t now_ms)
+static void stop_waiting(struct counter *counter, uint64_t now_ms)
 {
 	if (counter->stale_ms == 0 || now_ms < counter->stale_ms)
 		return;
 	counter->stale_ms = 0;
 	PL_LIST_EACH (link, &counter->noting) {
-		struct counted *budget = PL_LIST_ITEM(link, struct counted, noting);
+		struct counted_budget *budget =
+			PL_LIST_ITEM(link, struct counted_budget, noting);
 
 		if (is_awaited(counter, budget))
-			budget->space->known = false;
+			budget->namespace->known = false;
 	}
 }
 
-static bool make(struct counter *counter, struct counted *budget, uint64_t now_ms)
+static bool make_put(struct counter *counter, struct counted_budget *budget,
+                     uint64_t now_ms)
 {
 	bool awaited = is_awaited(counter, budget);
 	enum pl_code code = PL_NOTFOUND;
@@ -148,15 +153,15 @@ static bool make(struct counter *counter, struct counted *budget, uint64_t now_m
 	budget->next_ms = now_ms + LOOK_MS;
 	if (awaited && counter->stale_ms == 0)
 		counter->stale_ms = now_ms + PATIENCE_MS;
-	if (budget->space->known && !awaited) /* else when its pods are */
-		code = print(counter, budget);
+	if (budget->namespace->known && !awaited) /* else when its pods are */
+		code = print_budget(counter, budget);
 	if (code == PL_NOTFOUND)
 		return false;
 	if (code == PL_OK)
 		copy = pl_malloc(counter->buf.len);
 	if (copy == NULL) {
 		budget->next_ms = now_ms + AGAIN_MS;
-		counted_touch(counter, budget);
+		counted_budget_touch(counter, budget);
 		return false;
 	}
 	memcpy(copy, counter->buf.at, counter->buf.len);
@@ -170,18 +175,19 @@ static bool make(struct counter *counter, struct counted *budget, uint64_t now_m
 
 bool counter_next(struct counter *counter, uint64_t now_ms, struct counter_put *out)
 {
-	struct counted *budget;
+	struct counted_budget *budget;
 
-	lose_patience(counter, now_ms);
+	stop_waiting(counter, now_ms);
 	if (now_ms < counter->next_ms)
 		return false;
 	do {
 		budget = next_ready(counter, now_ms);
 		if (budget == NULL)
 			return false;
-	} while (!make(counter, budget, now_ms));
+	} while (!make_put(counter, budget, now_ms));
 	*out = (struct counter_put){.budget = budget,
-	                            .space = model_text(&counter->model, budget->key[0]),
+	                            .namespace =
+	                                    model_text(&counter->model, budget->key[0]),
 	                            .name = model_text(&counter->model, budget->key[1]),
 	                            .rev = budget->rev,
 	                            .value = pl_span(budget->sent, budget->sent_len)};
@@ -194,7 +200,8 @@ uint64_t counter_deadline_ms(const struct counter *counter)
 	unsigned looked = 0;
 
 	PL_LIST_EACH (link, &counter->dirty) {
-		const struct counted *budget = PL_LIST_ITEM(link, struct counted, dirty);
+		const struct counted_budget *budget =
+			PL_LIST_ITEM(link, struct counted_budget, dirty);
 
 		if (!budget->out && budget->next_ms < at)
 			at = budget->next_ms;
@@ -206,8 +213,8 @@ uint64_t counter_deadline_ms(const struct counter *counter)
 	return counter->stale_ms != 0 && counter->stale_ms < at ? counter->stale_ms : at;
 }
 
-void counter_answer(struct counter *counter, struct counted *budget, int64_t revision,
-                    uint64_t now_ms)
+void counter_answer(struct counter *counter, struct counted_budget *budget,
+                    int64_t revision, uint64_t now_ms)
 {
 	struct kv_record record = {.mod_revision = revision};
 	struct pl_err err = {0};
@@ -217,30 +224,32 @@ void counter_answer(struct counter *counter, struct counted *budget, int64_t rev
 	record.value = pl_span(budget->sent, budget->sent_len);
 	if (budget->gone) {
 		pl_list_del(&budget->dirty);
-		counted_free(counter, budget);
+		counted_budget_free(counter, budget);
 		return;
 	}
 	if (revision > budget->rev)
-		(void)!counted_set(counter, budget, &record,
-		                   &err); /* or the watch will */
+		(void)!counted_budget_set(counter, budget, &record,
+		                          &err); /* or the watch will */
 	if (revision == 0 && budget->next_ms < now_ms + COUNTER_EACH_MS)
 		budget->next_ms = now_ms + COUNTER_EACH_MS;
 	free(PL_STEAL(budget->sent));
 	if (revision == 0)
-		counted_touch(counter, budget);
+		counted_budget_touch(counter, budget);
 }
 
 /* -- for tests ---------------------------------------------------------------------- */
 
 static bool pod_covered(const struct counter *counter, const struct counter_pod *pod,
-                        const struct counted *budget)
+                        const struct counted_budget *budget)
 {
-	return pod->kin != NULL && pod->kin->key.space == budget->space && budget->good &&
+	return pod->label_set != NULL &&
+	       pod->label_set->key.namespace == budget->namespace && budget->good &&
 	       budget_covers(&counter->model.strings, &budget->object,
-	                     pod->kin->key.labels);
+	                     pod->label_set->key.labels);
 }
 
-static void check_budget(const struct counter *counter, const struct counted *budget)
+static void check_budget(const struct counter *counter,
+                         const struct counted_budget *budget)
 {
 	uint64_t expected = 0, healthy = 0;
 
@@ -263,9 +272,10 @@ void counter_check(const struct counter *counter)
 	uint32_t pods = 0;
 
 	PL_MAP_EACH (at, &counter->budgets)
-		check_budget(counter, PL_CONTAINER_OF(at, struct counted, by_name));
-	PL_MAP_EACH (at, &counter->kins)
-		pods += PL_CONTAINER_OF(at, struct kin, by_labels)->pods;
+		check_budget(counter,
+		             PL_CONTAINER_OF(at, struct counted_budget, by_name));
+	PL_MAP_EACH (at, &counter->label_sets)
+		pods += PL_CONTAINER_OF(at, struct label_set, by_labels)->pods;
 	PL_ASSERT(pods <= counter->pods.count &&
 	          counter->pods.count <= counter->pods_max);
 }

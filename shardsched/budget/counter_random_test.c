@@ -13,7 +13,7 @@
 
 enum { PODS = 14, BUDGETS = 5, STEPS = 1200 };
 
-static const char *const spaces[] = {"web", "shop"};
+static const char *const namespaces[] = {"web", "shop"};
 static const char *const apps[] = {"a", "b"};
 static const char *const rules[] = {"\"maxUnavailable\":1", "\"maxUnavailable\":\"30%\"",
                                     "\"minAvailable\":2", "\"minAvailable\":\"50%\"",
@@ -43,9 +43,9 @@ static void name_of(unsigned pod, char out[32])
 	(void)snprintf(out, 32, "p-%u", pod / 2);
 }
 
-static const char *space_of(unsigned pod)
+static const char *namespace_of(unsigned pod)
 {
-	return spaces[pod % 2];
+	return namespaces[pod % 2];
 }
 
 static struct rig_key *key_of(unsigned pod, const char *part)
@@ -53,8 +53,8 @@ static struct rig_key *key_of(unsigned pod, const char *part)
 	char key[RIG_KEY], name[32];
 
 	name_of(pod, name);
-	(void)snprintf(key, sizeof key, "/schedules/0003/%s/%s/%s", space_of(pod), name,
-	               part);
+	(void)snprintf(key, sizeof key, "/schedules/0003/%s/%s/%s", namespace_of(pod),
+	               name, part);
 	return rig_at(&rig, key);
 }
 
@@ -82,7 +82,8 @@ static bool is_expected(unsigned pod)
 	       (!says(state, "Terminating") || says(state, "\"next\""));
 }
 
-static bool covers(const char *budget, const char *space, const char *text, unsigned pod)
+static bool covers(const char *budget, const char *namespace, const char *text,
+                   unsigned pod)
 {
 	const struct rig_key *spec = key_of(pod, "spec");
 	char app[32];
@@ -91,7 +92,8 @@ static bool covers(const char *budget, const char *space, const char *text, unsi
 	for (unsigned i = 0; i < 2; i++) {
 		(void)snprintf(app, sizeof app, "\"app\":\"%s\"", apps[i]);
 		if (strstr(text, app) != NULL)
-			return strcmp(space, space_of(pod)) == 0 && says(spec, app);
+			return strcmp(namespace, namespace_of(pod)) == 0 &&
+			       says(spec, app);
 	}
 	return false;
 }
@@ -102,15 +104,15 @@ struct truth {
 
 static struct truth truth_of(unsigned budget)
 {
-	const char *space = spaces[budget % 2];
+	const char *namespace = namespaces[budget % 2];
 	struct truth out = {0};
 	char key[RIG_KEY];
 	const char *text;
 
-	(void)snprintf(key, sizeof key, "/budgets/%s/b-%u", space, budget / 2);
+	(void)snprintf(key, sizeof key, "/budgets/%s/b-%u", namespace, budget / 2);
 	text = rig_at(&rig, key)->value;
 	for (unsigned i = 0; i < PODS; i++) {
-		if (!covers(key, space, text, i))
+		if (!covers(key, namespace, text, i))
 			continue;
 		out.expected += is_expected(i);
 		out.healthy += is_healthy(i);
@@ -133,7 +135,8 @@ static void all_are_right(void)
 		struct truth truth;
 		char key[RIG_KEY];
 
-		(void)snprintf(key, sizeof key, "/budgets/%s/b-%u", spaces[i % 2], i / 2);
+		(void)snprintf(key, sizeof key, "/budgets/%s/b-%u", namespaces[i % 2],
+		               i / 2);
 		pl_arena_reset(&arena);
 		if (!rig_read(&rig, key, &arena, &it))
 			continue;
@@ -153,7 +156,7 @@ static void state(unsigned pod, const char *phase, const char *more)
 	char name[32];
 
 	name_of(pod, name);
-	rig_state(&rig, space_of(pod), name, phase, more);
+	rig_state(&rig, namespace_of(pod), name, phase, more);
 }
 
 /* One transaction: the budgets that cover it, as they stand, and its state. */
@@ -161,7 +164,7 @@ static void disturb(unsigned pod)
 {
 	struct budget_record taken[BUDGETS];
 	char key[BUDGETS][RIG_KEY], value[RIG_VALUE], name[32];
-	const char *space = space_of(pod);
+	const char *namespace = namespace_of(pod);
 	unsigned count = 0;
 	bool force = one_in(10);
 	struct pl_buf buf;
@@ -175,9 +178,9 @@ static void disturb(unsigned pod)
 		                              key_of(pod, "state")->rev};
 		struct budget_record *to = &taken[count];
 
-		(void)snprintf(key[count], RIG_KEY, "/budgets/%s/b-%u", space, i);
+		(void)snprintf(key[count], RIG_KEY, "/budgets/%s/b-%u", namespace, i);
 		if (!rig_read(&rig, key[count], &arena, to) ||
-		    !covers(key[count], space, rig_at(&rig, key[count])->value, pod))
+		    !covers(key[count], namespace, rig_at(&rig, key[count])->value, pod))
 			continue;
 		if (!force && !budget_record_allows(to, 1))
 			return;
@@ -200,10 +203,10 @@ static void disturb(unsigned pod)
 		char other[RIG_KEY];
 		struct truth truth;
 
-		(void)snprintf(other, sizeof other, "/budgets/%s/b-%u", spaces[i % 2],
+		(void)snprintf(other, sizeof other, "/budgets/%s/b-%u", namespaces[i % 2],
 		               i / 2);
 		if (rig_at(&rig, other)->rev == 0 ||
-		    !covers(other, spaces[i % 2], rig_at(&rig, other)->value, pod))
+		    !covers(other, namespaces[i % 2], rig_at(&rig, other)->value, pod))
 			continue;
 		truth = truth_of(i);
 		if (truth.healthy < truth.desired)
@@ -221,7 +224,7 @@ static void change_pod(unsigned pod)
 
 	name_of(pod, name);
 	if (key_of(pod, "spec")->rev == 0 || one_in(6))
-		rig_pod(&rig, space_of(pod), name, apps[below(2)]);
+		rig_pod(&rig, namespace_of(pod), name, apps[below(2)]);
 	else if (one_in(6)) {
 		rig.rev++;
 		rig_write(&rig, key_of(pod, "state")->key, NULL);
@@ -233,15 +236,15 @@ static void change_pod(unsigned pod)
 static void change_budget(void)
 {
 	unsigned budget = below(2 * BUDGETS);
-	const char *space = spaces[budget % 2];
+	const char *namespace = namespaces[budget % 2];
 	char name[32], key[RIG_KEY];
 
 	(void)snprintf(name, sizeof name, "b-%u", budget / 2);
-	(void)snprintf(key, sizeof key, "/budgets/%s/%s", space, name);
+	(void)snprintf(key, sizeof key, "/budgets/%s/%s", namespace, name);
 	if (one_in(4))
 		(void)rig_put(&rig, key, NULL);
 	else if (!quiet || rig_at(&rig, key)->rev == 0)
-		rig_budget(&rig, space, name, rules[below(5)], apps[below(2)]);
+		rig_budget(&rig, namespace, name, rules[below(5)], apps[below(2)]);
 }
 
 /* Disturbed pods come back; nothing else, while it is quiet. */
@@ -295,7 +298,7 @@ static void run(uint64_t seed, bool is_quiet)
 		char name[32];
 
 		name_of(i, name);
-		rig_pod(&rig, space_of(i), name, apps[below(2)]);
+		rig_pod(&rig, namespace_of(i), name, apps[below(2)]);
 		state(i, "Bound", "");
 	}
 	for (unsigned i = 0; i < STEPS; i++) {

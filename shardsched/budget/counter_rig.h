@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "shardsched/budget/counter.h"
-#include "shardsched/ledger/state.h"
+#include "shardsched/records/pod_state.h"
 #include "tests/harness/t.h"
 
 enum { RIG_KEYS = 256, RIG_LOG = 20000, RIG_KEY = 96, RIG_VALUE = 1024 };
@@ -191,7 +191,7 @@ static inline int64_t rig_apply(struct rig *rig, const struct counter_put *put)
 {
 	char key[RIG_KEY], value[RIG_VALUE];
 
-	(void)snprintf(key, sizeof key, "/budgets/%.*s/%.*s", PL_SPAN_ARG(put->space),
+	(void)snprintf(key, sizeof key, "/budgets/%.*s/%.*s", PL_SPAN_ARG(put->namespace),
 	               PL_SPAN_ARG(put->name));
 	(void)snprintf(value, sizeof value, "%.*s", PL_SPAN_ARG(put->value));
 	if (rig_at(rig, key)->rev != put->rev)
@@ -225,16 +225,16 @@ static inline unsigned rig_settle(struct rig *rig)
 
 /* -- what stands there -------------------------------------------------------------- */
 
-static inline void rig_pod(struct rig *rig, const char *space, const char *name,
+static inline void rig_pod(struct rig *rig, const char *namespace, const char *name,
                            const char *app)
 {
 	char key[RIG_KEY], value[RIG_VALUE];
 
-	(void)snprintf(key, sizeof key, "/schedules/0003/%s/%s/spec", space, name);
+	(void)snprintf(key, sizeof key, "/schedules/0003/%s/%s/spec", namespace, name);
 	(void)snprintf(value, sizeof value,
 	               "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"labels\":"
 	               "{\"app\":\"%s\"}},\"spec\":{}}",
-	               name, space, app);
+	               name, namespace, app);
 	(void)rig_put(rig, key, value);
 }
 
@@ -249,12 +249,12 @@ static inline void rig_state_text(const char *phase, const char *more,
 	               phase, more, placed ? "\"cluster\":\"c\",\"node\":\"n\"," : "");
 }
 
-static inline void rig_state(struct rig *rig, const char *space, const char *name,
+static inline void rig_state(struct rig *rig, const char *namespace, const char *name,
                              const char *phase, const char *more)
 {
 	char key[RIG_KEY], value[RIG_VALUE];
 
-	(void)snprintf(key, sizeof key, "/schedules/0003/%s/%s/state", space, name);
+	(void)snprintf(key, sizeof key, "/schedules/0003/%s/%s/state", namespace, name);
 	rig_state_text(phase, more, value);
 	(void)rig_put(rig, key, value);
 }
@@ -263,13 +263,13 @@ static inline void rig_state(struct rig *rig, const char *space, const char *nam
 	"{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\"}," \
 	"\"spec\":{%s,\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}}}}"
 
-static inline void rig_budget(struct rig *rig, const char *space, const char *name,
+static inline void rig_budget(struct rig *rig, const char *namespace, const char *name,
                               const char *rule, const char *app)
 {
 	char key[RIG_KEY], value[RIG_VALUE];
 
-	(void)snprintf(key, sizeof key, "/budgets/%s/%s", space, name);
-	(void)snprintf(value, sizeof value, RIG_BUDGET, name, space, rule, app);
+	(void)snprintf(key, sizeof key, "/budgets/%s/%s", namespace, name);
+	(void)snprintf(value, sizeof value, RIG_BUDGET, name, namespace, rule, app);
 	(void)rig_put(rig, key, value);
 }
 

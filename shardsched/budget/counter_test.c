@@ -300,7 +300,7 @@ T_CASE(what_a_list_has_told_half_of_is_not_counted)
 /* What is to be listed is chosen before the list begins. */
 T_CASE(a_namespace_that_came_too_late_for_a_list_waits_for_the_next)
 {
-	struct pl_span space;
+	struct pl_span namespace;
 
 	up();
 	four_bound();
@@ -310,16 +310,16 @@ T_CASE(a_namespace_that_came_too_late_for_a_list_waits_for_the_next)
 		;
 	rig_list(&rig, RIG_BUDGETS);
 	T_EQ(counter_pods_pick(rig.counter), 2);
-	T_TRUE(counter_pods_picked(rig.counter, (struct pl_span){0}, &space));
-	T_SPAN(space, PL_SPAN_LIT("shop"));
-	T_TRUE(counter_pods_picked(rig.counter, space, &space));
-	T_SPAN(space, PL_SPAN_LIT("web"));
-	T_TRUE(!counter_pods_picked(rig.counter, space, &space));
+	T_TRUE(counter_pods_picked(rig.counter, (struct pl_span){0}, &namespace));
+	T_SPAN(namespace, PL_SPAN_LIT("shop"));
+	T_TRUE(counter_pods_picked(rig.counter, namespace, &namespace));
+	T_SPAN(namespace, PL_SPAN_LIT("web"));
+	T_TRUE(!counter_pods_picked(rig.counter, namespace, &namespace));
 	rig_budget(&rig, "bank", "a", "\"maxUnavailable\":1", "a");
 	while (rig_feed_one(&rig, RIG_BUDGETS))
 		;
-	T_TRUE(counter_pods_picked(rig.counter, (struct pl_span){0}, &space));
-	T_SPAN(space, PL_SPAN_LIT("shop"));
+	T_TRUE(counter_pods_picked(rig.counter, (struct pl_span){0}, &namespace));
+	T_SPAN(namespace, PL_SPAN_LIT("shop"));
 	counter_pods_begin(rig.counter);
 	counter_pods_end(rig.counter, rig.rev);
 	T_TRUE(counter_stale(rig.counter));

@@ -4,15 +4,15 @@
 
 #include "store/base/alloc.h"
 
-static uint32_t blocks(uint32_t count)
+static uint32_t block_count(uint32_t count)
 {
 	return (count + BEST_WIDTH - 1) / BEST_WIDTH;
 }
 
 /* With room for whole blocks of the level above. */
-static size_t room(uint32_t count)
+static size_t padded_count(uint32_t count)
 {
-	return (size_t)blocks(blocks(count)) * BEST_WIDTH;
+	return (size_t)block_count(block_count(count)) * BEST_WIDTH;
 }
 
 size_t best_tree_bytes(uint32_t count)
@@ -20,17 +20,17 @@ size_t best_tree_bytes(uint32_t count)
 	size_t bytes = 0;
 
 	do {
-		bytes += room(count) * (sizeof(int32_t) + sizeof(uint32_t));
-		count = blocks(count);
+		bytes += padded_count(count) * (sizeof(int32_t) + sizeof(uint32_t));
+		count = block_count(count);
 	} while (count > BEST_WIDTH);
 	return bytes;
 }
 
 static bool level_init(struct best_level *level, uint32_t count)
 {
-	size_t size = room(count);
+	size_t size = padded_count(count);
 
-	level->count = blocks(count);
+	level->count = block_count(count);
 	level->best = pl_malloc(size * sizeof(*level->best));
 	level->ties = pl_calloc(size, sizeof(*level->ties));
 	if (level->best == NULL || level->ties == NULL)
@@ -49,7 +49,7 @@ bool best_tree_init(struct best_tree *tree, const int32_t *total, uint32_t count
 			best_tree_done(tree);
 			return false;
 		}
-		count = blocks(count);
+		count = block_count(count);
 	} while (count > BEST_WIDTH);
 	return true;
 }
@@ -63,7 +63,7 @@ void best_tree_done(struct best_tree *tree)
 	*tree = (struct best_tree){0};
 }
 
-static int32_t highest(const int32_t *at)
+static int32_t highest_of(const int32_t *at)
 {
 	int32_t best = BEST_NONE;
 
@@ -74,7 +74,7 @@ static int32_t highest(const int32_t *at)
 
 static struct best_top top_of_totals(const int32_t *at)
 {
-	struct best_top top = {.best = highest(at)};
+	struct best_top top = {.best = highest_of(at)};
 
 	for (int i = 0; i < BEST_WIDTH; i++)
 		top.ties += at[i] == top.best;
@@ -85,7 +85,7 @@ static struct best_top top_of_totals(const int32_t *at)
 
 static struct best_top top_of_blocks(const int32_t *best, const uint32_t *ties)
 {
-	struct best_top top = {.best = highest(best)};
+	struct best_top top = {.best = highest_of(best)};
 
 	for (int i = 0; i < BEST_WIDTH; i++)
 		top.ties += best[i] == top.best ? ties[i] : 0;

@@ -150,17 +150,17 @@ static inline void history_print_node(struct pl_rng *rng, uint32_t number, char 
 
 /* -- objects beside: each step puts or drops one ------------------------------------- */
 
-static inline void history_space(struct pl_rng *rng)
+static inline void history_namespace(struct pl_rng *rng)
 {
 	struct parse parse = {.model = &model, .arena = &arena};
-	struct space space;
+	struct namespace namespace;
 	char room[4096], text[256];
 
 	(void)snprintf(text, sizeof(text),
 	               "{'metadata': {'name': 'a', 'labels': {'team': 't%u'}}}",
 	               (unsigned)pl_rng_below(rng, 3));
-	T_OK(space_parse(&parse, json_of(room, text), &space, &err), &err);
-	T_OK(snapshot_space_put(&snapshot, &space, &err), &err);
+	T_OK(namespace_parse(&parse, json_of(room, text), &namespace, &err), &err);
+	T_OK(snapshot_namespace_put(&snapshot, &namespace, &err), &err);
 }
 
 static inline void history_claim(struct pl_rng *rng)
@@ -245,7 +245,7 @@ static inline void history_service(struct pl_rng *rng)
 
 static inline void history_object(struct pl_rng *rng)
 {
-	void (*const put[])(struct pl_rng *) = {history_space, history_claim,
+	void (*const put[])(struct pl_rng *) = {history_namespace, history_claim,
 	                                        history_volume, history_storage_class,
 	                                        history_service};
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/classes/classes.h"
+#include "shardsched/classes/class_cache.h"
 #include "shardsched/classes/history_rig.h"
 #include "shardsched/plugins/plugins.h"
 #include "store/base/alloc.h"
@@ -40,7 +40,7 @@ static struct {
 	const struct history_opts *opts;
 	struct pl_rng rng;
 	struct profiles profiles;
-	struct classes *classes;
+	struct class_cache *classes;
 	struct cycle *cached, *plain;
 	struct pod pod[HISTORY_PODS];
 	struct fw_class *class[HISTORY_PODS];
@@ -88,12 +88,12 @@ static void open_class(uint32_t pod)
 	T_OK(fw_class_open(&snapshot, &h.profiles.at[0], h.pod[pod].spec, &h.class[pod],
 	                   &err),
 	     &err);
-	h.class[pod]->home = h.opts->abroad && pl_rng_chance(&h.rng, 1, 2);
+	h.class[pod]->local = h.opts->abroad && pl_rng_chance(&h.rng, 1, 2);
 }
 
 static void close_class(uint32_t pod)
 {
-	classes_forget(h.classes, h.class[pod]);
+	class_cache_forget(h.classes, h.class[pod]);
 	fw_class_close(&snapshot, h.class[pod]);
 	h.class[pod] = NULL;
 }
@@ -109,8 +109,8 @@ static void history_begin(const struct history_opts *opts)
 	T_OK(profiles_parse(&model, &plugins, pl_span_str(opts->config), &h.profiles,
 	                    &err),
 	     &err);
-	T_OK(classes_new(&snapshot, opts->memory_max, &h.classes, &err), &err);
-	cached.cache = classes_cache(h.classes);
+	T_OK(class_cache_new(&snapshot, opts->memory_max, &h.classes, &err), &err);
+	cached.cache = class_cache_ops(h.classes);
 	T_OK(cycle_new(&cached, &h.cached, &err), &err);
 	T_OK(cycle_new(&plain, &h.plain, &err), &err);
 	make_variants();
@@ -131,7 +131,7 @@ static void history_end(void)
 	strings_unref(&model.strings, h.name);
 	cycle_free(h.cached);
 	cycle_free(h.plain);
-	classes_free(h.classes);
+	class_cache_free(h.classes);
 	profiles_drop(&h.profiles);
 	for (uint32_t i = 0; i < h.opts->nodes * HISTORY_VARIANTS; i++)
 		node_drop(&model, &h.variant[i]);
@@ -173,9 +173,9 @@ static void nominate_end(uint32_t index)
 	h.nominated[index] = h.nominated[--h.nominated_count];
 }
 
-static void hold_end(uint32_t index)
+static void reservation_end(uint32_t index)
 {
-	snapshot_hold_end(&snapshot, h.held[index].number);
+	snapshot_unreserve(&snapshot, h.held[index].number);
 	h.held[index] = h.held[--h.held_count];
 }
 
@@ -193,7 +193,7 @@ static void remove_node(uint32_t node)
 	}
 	for (uint32_t i = h.held_count; i-- > 0;) {
 		if (h.held[i].slot == slot)
-			hold_end(i);
+			reservation_end(i);
 	}
 	snapshot_node_remove(&snapshot, slot);
 	h.slot[node] = SNAPSHOT_NONE;
@@ -258,26 +258,26 @@ static void step_nomination(void)
 static void lift_or_lower(struct held *held)
 {
 	if (held->lifted)
-		snapshot_hold_lower(&snapshot, held->number);
+		snapshot_reservation_restore(&snapshot, held->number);
 	else
-		snapshot_hold_lift(&snapshot, held->number);
+		snapshot_reservation_lift(&snapshot, held->number);
 	held->lifted = !held->lifted;
 }
 
 /* As much as some pod asks for, or all that a node has. */
-static void step_hold(void)
+static void gang_step_reserve(void)
 {
 	uint32_t node = below(h.opts->nodes);
 	const struct spec *spec = h.pod[below(h.pods)].spec;
-	struct node_hold is = {spec->requests, spec_nonzero_cpu_milli(spec),
-	                       spec_nonzero_memory(spec)};
+	struct node_reservation is = {spec->requests, spec_nonzero_cpu_milli(spec),
+	                              spec_nonzero_memory(spec)};
 	struct held *to = &h.held[h.held_count];
 
 	if (h.held_count == HOLDS_MAX || pl_rng_chance(&h.rng, 1, 2)) {
 		if (h.held_count > 0 && pl_rng_chance(&h.rng, 1, 3))
 			lift_or_lower(&h.held[below(h.held_count)]);
 		else if (h.held_count > 0)
-			hold_end(below(h.held_count));
+			reservation_end(below(h.held_count));
 		return;
 	}
 	if (h.slot[node] == SNAPSHOT_NONE)
@@ -285,7 +285,7 @@ static void step_hold(void)
 	if (pl_rng_chance(&h.rng, 1, 6))
 		is.amounts = h.variant[(size_t)node * HISTORY_VARIANTS].allocatable;
 	*to = (struct held){.slot = h.slot[node]};
-	T_OK(snapshot_hold(&snapshot, to->slot, &is, &to->number, &err), &err);
+	T_OK(snapshot_reserve(&snapshot, to->slot, &is, &to->number, &err), &err);
 	h.held_count++;
 }
 
@@ -294,7 +294,7 @@ static void step_class(void)
 	uint32_t pod = below(h.pods);
 
 	if (pl_rng_chance(&h.rng, 1, 2)) {
-		classes_forget(h.classes, h.class[pod]);
+		class_cache_forget(h.classes, h.class[pod]);
 		return;
 	}
 	close_class(pod);
@@ -303,7 +303,7 @@ static void step_class(void)
 
 /* -- decisions ------------------------------------------------------------ */
 
-static void check_same(const struct outcome *a, const struct outcome *b)
+static void check_same(const struct cycle_outcome *a, const struct cycle_outcome *b)
 {
 	T_EQ(a->result, b->result);
 	T_EQ(a->node, b->node);
@@ -321,7 +321,7 @@ static void check_same(const struct outcome *a, const struct outcome *b)
 }
 
 /* All that can be asked about the decision afterwards. */
-static void check_all(const struct outcome *out)
+static void check_all(const struct cycle_outcome *out)
 {
 	struct pl_bitset left = cycle_feasible(h.cached);
 	static uint64_t a[1024], b[1024];
@@ -357,12 +357,12 @@ static void keep_to_some(bool some)
 		for (uint32_t i = 0; i < snapshot.capacity / 64; i++)
 			word[i] = snapshot.live.word[i] & pl_rng_next(&h.rng);
 	}
-	cycle_only(h.cached, only);
-	cycle_only(h.plain, only);
+	cycle_restrict_nodes(h.cached, only);
+	cycle_restrict_nodes(h.plain, only);
 }
 
 /* Each node of the class, and no other, is feasible or refused once. */
-static void check_counted(uint32_t pod, const struct outcome *out)
+static void check_counted(uint32_t pod, const struct cycle_outcome *out)
 {
 	struct pl_bitset nodes = fw_class_nodes(h.class[pod], &snapshot);
 	size_t count = pl_bitset_count(nodes), counted = out->feasible;
@@ -381,7 +381,7 @@ static void step_decide(void)
 	uint32_t pod = pl_rng_chance(&h.rng, 1, 2) ? h.last : below(h.pods);
 	uint64_t draw = pl_rng_next(&h.rng);
 	struct pod_self self = {.name = h.name, .nominated = SNAPSHOT_NONE};
-	struct outcome cached, plain;
+	struct cycle_outcome cached, plain;
 
 	if (h.nominated_count > 0 && pl_rng_chance(&h.rng, 1, 10)) {
 		const struct nominated *own = &h.nominated[below(h.nominated_count)];
@@ -428,7 +428,7 @@ static void step(void)
 	else if (h.opts->nominations && pl_rng_chance(&h.rng, 1, 50))
 		step_nomination();
 	else if (happens(10))
-		step_hold();
+		gang_step_reserve();
 	else if (pl_rng_chance(&h.rng, 2, 5))
 		step_pod();
 	else
@@ -437,7 +437,7 @@ static void step(void)
 
 static void history(const struct history_opts *opts)
 {
-	struct classes_figures figures;
+	struct class_cache_figures figures;
 
 	history_begin(opts);
 	for (uint32_t i = 0; i < opts->nodes * 2; i++)
@@ -447,11 +447,11 @@ static void history(const struct history_opts *opts)
 		if (i % 2000 == 0)
 			snapshot_check(&snapshot);
 	}
-	classes_figures(h.classes, &figures);
+	class_cache_figures(h.classes, &figures);
 	printf("%u nodes: %" PRIu64 " placed, %" PRIu64 " not, %" PRIu64
 	       " failed; kept %u, hits %" PRIu64 ", made %" PRIu64 ", mended %" PRIu64
 	       ", forgotten %" PRIu64 "\n",
-	       opts->nodes, h.found, h.none, h.failed, figures.kept, figures.hits,
+	       opts->nodes, h.found, h.none, h.failed, figures.results, figures.hits,
 	       figures.made, figures.mended, figures.forgotten);
 	T_REACHED(h.found > opts->steps / 20);
 	T_REACHED(figures.hits > 0);

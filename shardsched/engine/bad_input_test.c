@@ -5,7 +5,7 @@
 #include "shardsched/engine/engine_rig.h"
 #include "store/base/buf.h"
 
-static struct rig rig;
+static struct engine_rig rig;
 
 static void begin(void)
 {

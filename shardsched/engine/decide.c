@@ -4,50 +4,50 @@
 uint64_t engine_draw(const struct engine *engine, const struct pod *pod, uint64_t attempt)
 {
 	struct pl_hash_key key = {engine->opts.seed, attempt};
-	struct pl_span space = model_text(&engine->model, pod->spec->namespace);
+	struct pl_span namespace = model_text(&engine->model, pod->spec->namespace);
 	uint32_t who = pod->uid != 0 ? pod->uid : pod->name;
 
-	key.k0 = pl_hash_keyed(space, key);
+	key.k0 = pl_hash_keyed(namespace, key);
 	return pl_hash_keyed(model_text(&engine->model, who), key);
 }
 
 /* The plugins that may make room, one after the other until one does. */
-static void make_room(struct engine *engine, const struct profile *profile,
-                      struct engine_decision *out)
+static void run_post_filters(struct engine *engine, const struct profile *profile,
+                             struct engine_decision *out)
 {
-	struct preempt_job job = {
+	struct preempt_request request = {
 		.preempt = engine->preempt,
 		.last = &out->outcome,
 		.opts = {.draw = out->draw, .keep_all = engine->opts.keep_candidates}};
-	struct verdict say;
+	struct verdict verdict;
 	enum verdict_code code;
 
 	out->tried_preemption = profile->at[POINT_POST_FILTER].count > 0;
 	if (!out->tried_preemption)
 		return;
-	cycle_lend(engine->cycle, &job);
-	code = cycle_post_filter(engine->cycle, &say);
-	cycle_lend(engine->cycle, NULL);
-	if (job.ran)
-		out->preempt = job.out;
+	cycle_set_post_filter_ctx(engine->cycle, &request);
+	code = cycle_post_filter(engine->cycle, &verdict);
+	cycle_set_post_filter_ctx(engine->cycle, NULL);
+	if (request.ran)
+		out->preempt = request.out;
 	else
 		out->preempt.code = code;
 }
 
 /* With a reference. The pod may have been read before somebody asked for its labels. */
-static enum pl_code spec_of(struct engine *engine, const struct pod *pod,
-                            const struct spec **out, struct pl_err *err)
+static enum pl_code spec_with_labels(struct engine *engine, const struct pod *pod,
+                                     const struct spec **out, struct pl_err *err)
 {
-	struct identity beside = pod_beside(pod);
+	struct identity beside = pod_identity(pod);
 	enum pl_code code;
 	struct pod is;
 
-	if (identity_due(&engine->model, pod->name, &beside) == 0) {
+	if (identity_due_labels(&engine->model, pod->name, &beside) == 0) {
 		*out = model_ref(&engine->model, MODEL_SPECS, pod->spec);
 		return PL_OK;
 	}
 	is = pod_copy(&engine->model, pod);
-	code = engine_pod_join(engine, &is, err);
+	code = engine_pod_promote_labels(engine, &is, err);
 
 	if (code == PL_OK)
 		*out = model_ref(&engine->model, MODEL_SPECS, is.spec);
@@ -71,7 +71,7 @@ enum pl_code engine_decide_with(struct engine *engine, const struct pod *pod,
 	                        .created_ms = pod->created_ms};
 	struct fw_class *class = NULL;
 	const struct spec *spec;
-	enum pl_code code = spec_of(engine, pod, &spec, err);
+	enum pl_code code = spec_with_labels(engine, pod, &spec, err);
 
 	if (code != PL_OK)
 		return code;
@@ -85,7 +85,7 @@ enum pl_code engine_decide_with(struct engine *engine, const struct pod *pod,
 	if (!out->gated) {
 		cycle_run(engine->cycle, class, &self, out->draw, &out->outcome);
 		if (out->outcome.result == CYCLE_NONE)
-			make_room(engine, class->profile, out);
+			run_post_filters(engine, class->profile, out);
 	}
 	engine_release(engine, class);
 	return PL_OK;

@@ -19,11 +19,11 @@ static enum pl_code parts_new(struct engine *engine, struct pl_err *err)
 	                           .no_cache = opts->no_cache};
 	size_t bytes = opts->cache_bytes == 0 ? CACHE_BYTES : opts->cache_bytes;
 	enum pl_code code = opts->no_cache ? PL_OK
-	                                   : classes_new(&engine->snapshot, bytes,
-	                                                 &engine->classes, err);
+	                                   : class_cache_new(&engine->snapshot, bytes,
+	                                                     &engine->classes, err);
 
 	if (engine->classes != NULL)
-		cycle.cache = classes_cache(engine->classes);
+		cycle.cache = class_cache_ops(engine->classes);
 	engine->pool.opts.classes = engine->classes;
 	if (code == PL_OK)
 		code = cycle_new(&cycle, &engine->cycle, err);
@@ -45,12 +45,13 @@ enum pl_code engine_new(const struct engine_opts *opts, struct engine **out,
 		return pl_err_set(err, PL_NOMEM, "make an engine");
 	engine->opts = *opts;
 	model_init(&engine->model);
-	pool_init(&engine->pool, &(struct pool_opts){.snapshot = &engine->snapshot,
-	                                             .profiles = &engine->profiles,
-	                                             .ready_max = ENGINE_IDLE_CLASSES,
-	                                             .stays = true});
+	class_registry_init(&engine->pool, &(struct class_registry_opts){
+						   .snapshot = &engine->snapshot,
+						   .profiles = &engine->profiles,
+						   .ready_max = ENGINE_IDLE_CLASSES,
+						   .stays = true});
 	pl_map_init(&engine->pods);
-	pl_map_init(&engine->absent);
+	pl_map_init(&engine->missing);
 	pl_arena_init(&engine->arena, ARENA_CHUNK, READER_ARENA_MAX);
 	code = snapshot_init(&engine->snapshot, &engine->model, err);
 	if (code != PL_OK) {
@@ -72,12 +73,12 @@ void engine_free(struct engine *engine)
 {
 	if (engine == NULL)
 		return;
-	pool_done(&engine->pool);
+	class_registry_done(&engine->pool);
 	engine_pods_done(engine);
 	profiles_drop(&engine->profiles);
 	preempt_free(engine->preempt);
 	cycle_free(engine->cycle);
-	classes_free(engine->classes);
+	class_cache_free(engine->classes);
 	snapshot_done(&engine->snapshot);
 	pl_arena_done(&engine->arena);
 	model_done(&engine->model);
@@ -111,9 +112,9 @@ enum pl_code engine_name_check(const struct engine *engine, uint32_t name, bool 
 	return PL_OK;
 }
 
-static enum pl_code put_read(struct engine *engine, enum engine_kind kind,
-                             uint32_t cluster, struct parse *parse, struct pl_span json,
-                             struct pl_err *err)
+static enum pl_code put_parsed(struct engine *engine, enum engine_kind kind,
+                               uint32_t cluster, struct parse *parse, struct pl_span json,
+                               struct pl_err *err)
 {
 	struct node node;
 	struct pod pod;
@@ -145,7 +146,7 @@ enum pl_code engine_put_in(struct engine *engine, enum engine_kind kind,
 	if (cluster.len > 0)
 		code = strings_add(&engine->model.strings, cluster, &name);
 	if (code == PL_OK)
-		code = put_read(engine, kind, name, &parse, json, &own);
+		code = put_parsed(engine, kind, name, &parse, json, &own);
 	strings_unref(&engine->model.strings, name);
 	if (code != PL_OK)
 		pl_err_set(err, code, "%s", own.msg);
@@ -159,13 +160,14 @@ enum pl_code engine_put(struct engine *engine, enum engine_kind kind, struct pl_
 }
 
 enum pl_code engine_drop(struct engine *engine, enum engine_kind kind,
-                         struct pl_span space, struct pl_span name, struct pl_err *err)
+                         struct pl_span namespace, struct pl_span name,
+                         struct pl_err *err)
 {
 	const struct strings *strings = &engine->model.strings;
-	uint32_t of = space.len == 0 ? 0 : strings_find(strings, space);
+	uint32_t of = namespace.len == 0 ? 0 : strings_find(strings, namespace);
 	uint32_t called = strings_find(strings, name);
 
-	if (called == 0 || (space.len > 0 && of == 0))
+	if (called == 0 || (namespace.len > 0 && of == 0))
 		return pl_err_set(err, PL_NOTFOUND, "no such object");
 	if (kind == ENGINE_NODE)
 		return engine_node_drop(engine, of, called, err);

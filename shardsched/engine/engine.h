@@ -14,7 +14,7 @@
 #ifndef SHARDSCHED_ENGINE_ENGINE_H
 #define SHARDSCHED_ENGINE_ENGINE_H
 
-#include "shardsched/classes/classes.h"
+#include "shardsched/classes/class_cache.h"
 #include "shardsched/model/field_errors.h"
 #include "shardsched/preempt/preempt.h"
 
@@ -22,7 +22,7 @@
 #define ENGINE_KIND_MAP(X)                                               \
 	X(NODE, "Node", "nodes")                                         \
 	X(POD, "Pod", "pods")                                            \
-	X(SPACE, "Namespace", "namespaces")                              \
+	X(NAMESPACE, "Namespace", "namespaces")                          \
 	X(VOLUME, "PersistentVolume", "pvs")                             \
 	X(CLAIM, "PersistentVolumeClaim", "pvcs")                        \
 	X(STORAGE_CLASS, "StorageClass", "storageClasses")               \
@@ -71,14 +71,14 @@ PL_NODISCARD enum pl_code engine_put_in(struct engine *engine, enum engine_kind 
                                         struct field_errors *errors, struct pl_err *err);
 /* By name; PL_NOTFOUND. space: the namespace, or a node's cluster; empty: none. */
 PL_NODISCARD enum pl_code engine_drop(struct engine *engine, enum engine_kind kind,
-                                      struct pl_span space, struct pl_span name,
+                                      struct pl_span namespace, struct pl_span name,
                                       struct pl_err *err);
 
 struct engine_decision {
 	const struct profile *profile; /* by which it was decided */
 	bool gated;
 	struct verdict gate;
-	struct outcome outcome;
+	struct cycle_outcome outcome;
 	bool tried_preemption;
 	struct preempt_outcome preempt;
 	uint64_t draw;
@@ -101,7 +101,7 @@ PL_NODISCARD enum pl_code engine_assume(struct engine *engine, const struct pod 
 
 /* How many pods there are, and of these, how many wait for a node that is not there. */
 uint32_t engine_pods(const struct engine *engine);
-uint32_t engine_pods_aside(const struct engine *engine);
+uint32_t engine_pods_without_node(const struct engine *engine);
 
 struct model *engine_model(struct engine *engine);
 struct snapshot *engine_snapshot(struct engine *engine);

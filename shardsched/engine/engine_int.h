@@ -2,7 +2,7 @@
 #ifndef SHARDSCHED_ENGINE_ENGINE_INT_H
 #define SHARDSCHED_ENGINE_ENGINE_INT_H
 
-#include "shardsched/classes/pool.h"
+#include "shardsched/classes/class_registry.h"
 #include "shardsched/engine/engine.h"
 #include "store/base/list.h"
 #include "store/base/map.h"
@@ -12,23 +12,23 @@ struct engine {
 	struct snapshot snapshot;
 	struct profiles profiles;
 	struct cycle *cycle;
-	struct classes *classes; /* NULL: without */
+	struct class_cache *classes; /* NULL: without */
 	struct preempt *preempt;
 	struct pl_arena arena; /* of one object while it is read */
 	struct engine_opts opts;
-	struct pl_map pods;   /* by namespace and name */
-	struct pl_map absent; /* by cluster and name: nodes that pods wait for */
-	uint32_t aside;       /* pods that do */
-	uint32_t beside;      /* pods with labels beside their class: identity.h */
-	uint64_t named;       /* up to where all of them were seen to */
-	struct pool pool;     /* of open classes */
+	struct pl_map pods;         /* by namespace and name */
+	struct pl_map missing;      /* by cluster and name: nodes that pods wait for */
+	uint32_t without_node;      /* pods that do */
+	uint32_t beside;            /* pods with labels beside their class: identity.h */
+	uint64_t named;             /* up to where all of them were seen to */
+	struct class_registry pool; /* of open classes */
 };
 
 enum engine_place {
-	ENGINE_WAITS,     /* nowhere, or over */
-	ENGINE_PLACED,    /* number: of struct placed */
-	ENGINE_NOMINATED, /* number: of struct nomination */
-	ENGINE_ASIDE,     /* in the list of an absent node */
+	ENGINE_WAITS,        /* nowhere, or over */
+	ENGINE_PLACED,       /* number: of struct placed */
+	ENGINE_NOMINATED,    /* number: of struct nomination */
+	ENGINE_NODE_MISSING, /* in the list of an absent node */
 };
 
 struct engine_pod {
@@ -42,7 +42,7 @@ struct engine_pod {
 };
 
 /* A node that is not there. */
-struct engine_absent {
+struct engine_missing_node {
 	struct pl_map_node by_name;
 	uint32_t key[2]; /* cluster, name; held */
 	struct pl_list pods;
@@ -58,7 +58,7 @@ PL_NODISCARD enum pl_code engine_pod_drop(struct engine *engine, uint32_t namesp
 PL_NODISCARD enum pl_code engine_pods_adopt(struct engine *engine, uint32_t slot,
                                             struct pl_err *err);
 /* Everybody on that node, and nominated for it, is set aside. */
-PL_NODISCARD enum pl_code engine_pods_orphan(struct engine *engine, uint32_t slot,
+PL_NODISCARD enum pl_code engine_pods_detach(struct engine *engine, uint32_t slot,
                                              struct pl_err *err);
 /* The slot, or SNAPSHOT_NONE. */
 uint32_t engine_pod_nominated(const struct engine *engine, const struct pod *pod);
@@ -73,24 +73,27 @@ void engine_pods_done(struct engine *engine);
 /* -- join.c ------------------------------------------------------------------------- */
 
 /* Labels that are asked for by now go into the classes of all pods. */
-PL_NODISCARD enum pl_code engine_pods_join(struct engine *engine, struct pl_err *err);
+PL_NODISCARD enum pl_code engine_pods_promote_labels(struct engine *engine,
+                                                     struct pl_err *err);
 /* The same for one that was read, perhaps before. */
-PL_NODISCARD enum pl_code engine_pod_join(struct engine *engine, struct pod *pod,
-                                          struct pl_err *err);
+PL_NODISCARD enum pl_code engine_pod_promote_labels(struct engine *engine,
+                                                    struct pod *pod, struct pl_err *err);
 
 /* -- absent.c ---------------------------------------------------------------------- */
 
 /* Made when there is none. */
-PL_NODISCARD enum pl_code absent_get(struct engine *engine, uint32_t cluster,
-                                     uint32_t name, struct engine_absent **out,
-                                     struct pl_err *err);
+PL_NODISCARD enum pl_code missing_node_get(struct engine *engine, uint32_t cluster,
+                                           uint32_t name,
+                                           struct engine_missing_node **out,
+                                           struct pl_err *err);
 /* NULL: nobody waits for that one. */
-struct engine_absent *absent_find(struct engine *engine, uint32_t cluster, uint32_t name);
-void absent_add(struct engine *engine, struct engine_absent *absent,
-                struct engine_pod *pod);
-void absent_remove(struct engine *engine, struct engine_pod *pod);
+struct engine_missing_node *missing_node_find(struct engine *engine, uint32_t cluster,
+                                              uint32_t name);
+void missing_node_add(struct engine *engine, struct engine_missing_node *missing,
+                      struct engine_pod *pod);
+void missing_node_remove(struct engine *engine, struct engine_pod *pod);
 /* Gone when nobody waits for it. */
-void absent_tidy(struct engine *engine, struct engine_absent *absent);
+void missing_node_tidy(struct engine *engine, struct engine_missing_node *missing);
 
 /* -- nodes.c, objects.c -------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@ struct naive_pod {
 	int node; /* -1: none */
 };
 
-static struct rig rig;
+static struct engine_rig rig;
 static struct pl_rng rng;
 static bool node_there[NODES];
 static struct naive_pod pods[PODS];
@@ -78,7 +78,7 @@ static void drop_pod(int p)
 static void compare(void)
 {
 	struct snapshot *snapshot = engine_snapshot(rig.engine);
-	uint32_t there = 0, aside = 0, on[NODES] = {0};
+	uint32_t there = 0, without_node = 0, on[NODES] = {0};
 
 	for (int p = 0; p < PODS; p++) {
 		const struct naive_pod *pod = &pods[p];
@@ -86,11 +86,11 @@ static void compare(void)
 		there += pod->there;
 		if (!pod->there || pod->over || pod->node < 0)
 			continue;
-		aside += !node_there[pod->node];
+		without_node += !node_there[pod->node];
 		on[pod->node] += !pod->nominated;
 	}
 	T_EQ(engine_pods(rig.engine), there);
-	T_EQ(engine_pods_aside(rig.engine), aside);
+	T_EQ(engine_pods_without_node(rig.engine), without_node);
 	for (int n = 0; n < NODES; n++) {
 		char name[8];
 

@@ -10,46 +10,47 @@
 
 enum { RIG_JSON_SIZE = 2048 };
 
-struct rig {
+struct engine_rig {
 	struct engine *engine;
 	struct pl_arena arena;
 	struct pl_err err;
 };
 
-static inline void rig_open(struct rig *rig, const struct engine_opts *opts)
+static inline void rig_open(struct engine_rig *rig, const struct engine_opts *opts)
 {
-	*rig = (struct rig){0};
+	*rig = (struct engine_rig){0};
 	T_OK(engine_new(opts, &rig->engine, &rig->err), &rig->err);
 	pl_arena_init(&rig->arena, 0, 0);
 }
 
-static inline void rig_close(struct rig *rig)
+static inline void rig_close(struct engine_rig *rig)
 {
 	snapshot_check(engine_snapshot(rig->engine));
 	engine_free(rig->engine);
 	pl_arena_done(&rig->arena);
 }
 
-static inline enum pl_code rig_try(struct rig *rig, enum engine_kind kind,
+static inline enum pl_code rig_try(struct engine_rig *rig, enum engine_kind kind,
                                    const char *json)
 {
 	rig->err = (struct pl_err){0};
 	return engine_put(rig->engine, kind, pl_span_str(json), NULL, &rig->err);
 }
 
-static inline void rig_put(struct rig *rig, enum engine_kind kind, const char *json)
+static inline void rig_put(struct engine_rig *rig, enum engine_kind kind,
+                           const char *json)
 {
 	T_OK(rig_try(rig, kind, json), &rig->err);
 }
 
-static inline enum pl_code rig_drop(struct rig *rig, enum engine_kind kind,
-                                    const char *space, const char *name)
+static inline enum pl_code rig_drop(struct engine_rig *rig, enum engine_kind kind,
+                                    const char *namespace, const char *name)
 {
-	return engine_drop(rig->engine, kind, pl_span_str(space), pl_span_str(name),
+	return engine_drop(rig->engine, kind, pl_span_str(namespace), pl_span_str(name),
 	                   &rig->err);
 }
 
-static inline void rig_node(struct rig *rig, const char *name, const char *cpu)
+static inline void rig_node(struct engine_rig *rig, const char *name, const char *cpu)
 {
 	char json[RIG_JSON_SIZE];
 
@@ -76,7 +77,7 @@ static inline const char *rig_pod_json(const char *name, const char *cpu,
 	return json;
 }
 
-static inline void rig_pod(struct rig *rig, const char *name, const char *cpu,
+static inline void rig_pod(struct engine_rig *rig, const char *name, const char *cpu,
                            const char *node)
 {
 	char spec[128];
@@ -85,7 +86,7 @@ static inline void rig_pod(struct rig *rig, const char *name, const char *cpu,
 	rig_put(rig, ENGINE_POD, rig_pod_json(name, cpu, spec, ""));
 }
 
-static inline struct pod rig_parse(struct rig *rig, const char *json)
+static inline struct pod rig_parse(struct engine_rig *rig, const char *json)
 {
 	struct parse parse = {.model = engine_model(rig->engine), .arena = &rig->arena};
 	struct pod pod;
@@ -95,7 +96,7 @@ static inline struct pod rig_parse(struct rig *rig, const char *json)
 }
 
 /* SNAPSHOT_NONE: there is none. */
-static inline uint32_t rig_slot(struct rig *rig, const char *name)
+static inline uint32_t rig_slot(struct engine_rig *rig, const char *name)
 {
 	uint32_t id =
 		strings_find(&engine_model(rig->engine)->strings, pl_span_str(name));
@@ -105,7 +106,7 @@ static inline uint32_t rig_slot(struct rig *rig, const char *name)
 }
 
 /* Pods on it; -1: there is no such node. */
-static inline int64_t rig_pods_on(struct rig *rig, const char *name)
+static inline int64_t rig_pods_on(struct engine_rig *rig, const char *name)
 {
 	uint32_t slot = rig_slot(rig, name);
 
@@ -115,7 +116,7 @@ static inline int64_t rig_pods_on(struct rig *rig, const char *name)
 }
 
 /* The node for such a pod; "": none. */
-static inline const char *rig_decide(struct rig *rig, const char *json)
+static inline const char *rig_decide(struct engine_rig *rig, const char *json)
 {
 	struct engine_decision decision;
 	struct pod pod = rig_parse(rig, json);

@@ -3,7 +3,7 @@
 #include "shardsched/engine/engine_rig.h"
 #include "tests/harness/torture.h"
 
-static struct rig rig;
+static struct engine_rig rig;
 
 static void begin(void)
 {
@@ -14,12 +14,12 @@ T_CASE(objects_of_all_kinds_come_are_replaced_and_go)
 {
 	static const struct {
 		enum engine_kind kind;
-		const char *space;
+		const char *namespace;
 		const char *json;
 	} objects[] = {
 		{ENGINE_NODE, "", "{\"metadata\":{\"name\":\"x\"}}"},
 		{ENGINE_POD, "s", "{\"metadata\":{\"namespace\":\"s\",\"name\":\"x\"}}"},
-		{ENGINE_SPACE, "",
+		{ENGINE_NAMESPACE, "",
 	         "{\"metadata\":{\"name\":\"x\",\"labels\":{\"a\":\"b\"}}}"},
 		{ENGINE_VOLUME, "",
 	         "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"capacity\":{}}}"},
@@ -51,7 +51,7 @@ T_CASE(objects_of_all_kinds_come_are_replaced_and_go)
 	T_EQ(count, ENGINE_KINDS);
 	begin();
 	for (size_t i = 0; i < count; i++) {
-		T_CODE(rig_drop(&rig, objects[i].kind, objects[i].space, "x"),
+		T_CODE(rig_drop(&rig, objects[i].kind, objects[i].namespace, "x"),
 		       PL_NOTFOUND, &rig.err);
 		rig_put(&rig, objects[i].kind, objects[i].json);
 		rig_put(&rig, objects[i].kind, objects[i].json);
@@ -59,8 +59,9 @@ T_CASE(objects_of_all_kinds_come_are_replaced_and_go)
 	for (size_t i = 0; i < count; i++) {
 		T_CODE(rig_drop(&rig, objects[i].kind, "other", "x"), PL_NOTFOUND,
 		       &rig.err);
-		T_OK(rig_drop(&rig, objects[i].kind, objects[i].space, "x"), &rig.err);
-		T_CODE(rig_drop(&rig, objects[i].kind, objects[i].space, "x"),
+		T_OK(rig_drop(&rig, objects[i].kind, objects[i].namespace, "x"),
+		     &rig.err);
+		T_CODE(rig_drop(&rig, objects[i].kind, objects[i].namespace, "x"),
 		       PL_NOTFOUND, &rig.err);
 	}
 	rig_close(&rig);
@@ -73,19 +74,19 @@ T_CASE(pods_wait_aside_for_a_node_that_is_not_there)
 	rig_pod(&rig, "b", "1", "n");
 	rig_pod(&rig, "c", "1", "m");
 	T_EQ(engine_pods(rig.engine), 3);
-	T_EQ(engine_pods_aside(rig.engine), 3);
+	T_EQ(engine_pods_without_node(rig.engine), 3);
 	rig_node(&rig, "n", "4");
-	T_EQ(engine_pods_aside(rig.engine), 1);
+	T_EQ(engine_pods_without_node(rig.engine), 1);
 	T_EQ(rig_pods_on(&rig, "n"), 2);
 	T_STR(rig_decide(&rig, rig_pod_json("x", "3", "", "")), "");
 	T_STR(rig_decide(&rig, rig_pod_json("x", "2", "", "")), "n");
 	T_OK(rig_drop(&rig, ENGINE_NODE, "", "n"), &rig.err);
-	T_EQ(engine_pods_aside(rig.engine), 3);
+	T_EQ(engine_pods_without_node(rig.engine), 3);
 	T_OK(rig_drop(&rig, ENGINE_POD, "default", "a"), &rig.err);
-	T_EQ(engine_pods_aside(rig.engine), 2);
+	T_EQ(engine_pods_without_node(rig.engine), 2);
 	rig_node(&rig, "n", "4");
 	rig_node(&rig, "m", "4");
-	T_EQ(engine_pods_aside(rig.engine), 0);
+	T_EQ(engine_pods_without_node(rig.engine), 0);
 	T_EQ(rig_pods_on(&rig, "n"), 1);
 	T_EQ(rig_pods_on(&rig, "m"), 1);
 	rig_close(&rig);
@@ -161,14 +162,14 @@ T_CASE(a_nomination_holds_room_and_ends_when_the_pod_is_placed)
 	snapshot = engine_snapshot(rig.engine);
 	rig_put(&rig, ENGINE_POD,
 	        rig_pod_json("a", "3", "", "\"nominatedNodeName\":\"n\""));
-	T_EQ(engine_pods_aside(rig.engine), 1);
+	T_EQ(engine_pods_without_node(rig.engine), 1);
 	rig_node(&rig, "n", "4");
-	T_EQ(engine_pods_aside(rig.engine), 0);
+	T_EQ(engine_pods_without_node(rig.engine), 0);
 	T_TRUE(snapshot->row[rig_slot(&rig, "n")].first_nomination != SNAPSHOT_NONE);
 	T_STR(rig_decide(&rig, rig_pod_json("x", "2", "", "")), "");
 	T_STR(rig_decide(&rig, rig_pod_json("x", "1", "", "")), "n");
 	T_OK(rig_drop(&rig, ENGINE_NODE, "", "n"), &rig.err);
-	T_EQ(engine_pods_aside(rig.engine), 1);
+	T_EQ(engine_pods_without_node(rig.engine), 1);
 	rig_node(&rig, "n", "4");
 	rig_pod(&rig, "a", "3", "n");
 	T_TRUE(snapshot->row[rig_slot(&rig, "n")].first_nomination == SNAPSHOT_NONE);
@@ -214,16 +215,16 @@ T_CASE(nodes_of_two_clusters_may_share_a_name)
 	T_OK(engine_put_in(rig.engine, ENGINE_NODE, PL_SPAN_LIT("west"),
 	                   pl_span_str(node), NULL, &rig.err),
 	     &rig.err);
-	T_EQ(engine_pods_aside(rig.engine), 1);
+	T_EQ(engine_pods_without_node(rig.engine), 1);
 	T_OK(engine_put_in(rig.engine, ENGINE_NODE, PL_SPAN_LIT("east"),
 	                   pl_span_str(node), NULL, &rig.err),
 	     &rig.err);
-	T_EQ(engine_pods_aside(rig.engine), 0);
+	T_EQ(engine_pods_without_node(rig.engine), 0);
 	T_EQ(engine_snapshot(rig.engine)->nodes, 2);
 	T_CODE(rig_drop(&rig, ENGINE_NODE, "", "n"), PL_NOTFOUND, &rig.err);
 	T_OK(rig_drop(&rig, ENGINE_NODE, "west", "n"), &rig.err);
 	T_OK(rig_drop(&rig, ENGINE_NODE, "east", "n"), &rig.err);
-	T_EQ(engine_pods_aside(rig.engine), 1);
+	T_EQ(engine_pods_without_node(rig.engine), 1);
 	rig_close(&rig);
 }
 
@@ -364,7 +365,7 @@ static enum pl_code torture_once(void)
 	if (code == PL_OK)
 		code = engine_put(engine, ENGINE_NODE, pl_span_str(node), NULL, &err);
 	if (code == PL_OK)
-		T_EQ(engine_pods_aside(engine), 0);
+		T_EQ(engine_pods_without_node(engine), 0);
 	if (code == PL_OK)
 		code = engine_drop(engine, ENGINE_NODE, pl_span_str(""), pl_span_str("n"),
 		                   &err);

@@ -9,19 +9,19 @@
 
 enum { PENDING = 6, HISTORIES = 120, STEPS = 250 };
 
-struct waiting {
+struct waiting_class {
 	char json[RIG_JSON_SIZE];
 	struct pod pod;
 	struct fw_class *class;
 	uint64_t refused_by; /* 0: not refused */
 };
 
-static struct waiting waiting[PENDING];
+static struct waiting_class waiting[PENDING];
 static unsigned woken, helped, helped_by[PLUGINS_COUNT];
 
 /* -- pods that wait ------------------------------------------------------- */
 
-static void add_affinity(struct text *text)
+static void add_affinity(struct json_text *text)
 {
 	add(text, "'affinity':{");
 	if (chance(25))
@@ -48,7 +48,7 @@ static void add_affinity(struct text *text)
 	add(text, "'x':1},");
 }
 
-static void add_volumes(struct text *text)
+static void add_volumes(struct json_text *text)
 {
 	add(text, "'volumes':[");
 	for (unsigned i = 0; chance(45) && i < 2; i++)
@@ -60,7 +60,7 @@ static void add_volumes(struct text *text)
 	add(text, "{'name':'z','emptyDir':{}}],");
 }
 
-static void make_json(struct text *text, unsigned n)
+static void make_json(struct json_text *text, unsigned n)
 {
 	add(text,
 	    "{'metadata':{'namespace':'s','name':'p%u','uid':'p%u','labels':{'app':'%u'}},"
@@ -88,7 +88,7 @@ static void make_json(struct text *text, unsigned n)
 }
 
 /* Is there a node for it, or would preemption make one? Else who refused. */
-static bool decide(struct waiting *it, uint64_t *refused_by)
+static bool decide(struct waiting_class *it, uint64_t *refused_by)
 {
 	struct engine_decision decision;
 
@@ -99,7 +99,7 @@ static bool decide(struct waiting *it, uint64_t *refused_by)
 	       decision.preempt.code == VERDICT_SUCCESS;
 }
 
-static void let_go(struct waiting *it)
+static void let_go(struct waiting_class *it)
 {
 	if (it->class == NULL)
 		return;
@@ -108,7 +108,7 @@ static void let_go(struct waiting *it)
 	it->class = NULL;
 }
 
-static void judge(struct waiting *it)
+static void judge(struct waiting_class *it)
 {
 	uint64_t refused_by;
 
@@ -119,8 +119,8 @@ static void judge(struct waiting *it)
 
 static void renew(unsigned n)
 {
-	struct waiting *it = &waiting[n];
-	struct text text = {0};
+	struct waiting_class *it = &waiting[n];
+	struct json_text text = {0};
 
 	let_go(it);
 	make_json(&text, n);
@@ -133,7 +133,7 @@ static void renew(unsigned n)
 
 /* -- what is told --------------------------------------------------------- */
 
-static bool helps(const struct waiting *it, unsigned plugin,
+static bool helps(const struct waiting_class *it, unsigned plugin,
                   const struct queue_event *event)
 {
 	const struct plugin *row = plugins.row[plugin];
@@ -142,7 +142,7 @@ static bool helps(const struct waiting *it, unsigned plugin,
 
 	if ((row->events >> event->kind & 1) == 0)
 		return false;
-	if ((row->hint_opens >> event->kind & 1) != 0)
+	if ((row->hint_needs_class >> event->kind & 1) != 0)
 		fw_class_call(it->class, engine_snapshot(rig.engine), plugin, &call);
 	else
 		fw_spec_call(it->class->profile, it->class->view->spec,
@@ -152,7 +152,7 @@ static bool helps(const struct waiting *it, unsigned plugin,
 }
 
 /* The mask of those who say so; that nobody refused means that anything helps. */
-static uint64_t who_helps(const struct waiting *it)
+static uint64_t who_helps(const struct waiting_class *it)
 {
 	uint64_t who = 0;
 
@@ -168,7 +168,7 @@ static uint64_t who_helps(const struct waiting *it)
 	return who;
 }
 
-static void complain(const struct waiting *it)
+static void complain(const struct waiting_class *it)
 {
 	(void)printf("# %s\n# refused by", it->json);
 	for (unsigned i = 0; i < PLUGINS_COUNT; i++)
@@ -181,7 +181,7 @@ static void complain(const struct waiting *it)
 	(void)printf("\n");
 }
 
-static void follow(struct waiting *it)
+static void follow(struct waiting_class *it)
 {
 	uint64_t who, now;
 

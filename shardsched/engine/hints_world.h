@@ -17,7 +17,7 @@ enum {
 	NONE = 9 /* a label that is not there */
 };
 
-static struct rig rig;
+static struct engine_rig rig;
 static struct pl_rng rng;
 
 /* -- objects ------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ struct a_node {
 
 struct a_pod {
 	bool there, nominated, terminates;
-	unsigned node, app, cpu, priority, port, anti, claim, disk, space;
+	unsigned node, app, cpu, priority, port, anti, claim, disk, namespace;
 };
 
 static struct a_node nodes[NODES];
@@ -37,13 +37,13 @@ static struct a_pod placed[PLACED];
 static struct queue_event events[EVENTS_MAX];
 static unsigned events_count;
 
-struct text {
+struct json_text {
 	size_t len;
 	char at[RIG_JSON_SIZE];
 };
 
 /* With quotes written as ' */
-PL_PRINTF(2, 3) static void add(struct text *text, const char *format, ...)
+PL_PRINTF(2, 3) static void add(struct json_text *text, const char *format, ...)
 {
 	va_list args;
 	int len;
@@ -79,17 +79,18 @@ static uint32_t string(const char *text)
 	return strings_find(&engine_model(rig.engine)->strings, pl_span_str(text));
 }
 
-static void put(enum engine_kind kind, const struct text *text)
+static void put(enum engine_kind kind, const struct json_text *text)
 {
 	rig_put(&rig, kind, text->at);
 }
 
-static bool drop(enum engine_kind kind, const char *space, const char *prefix, unsigned n)
+static bool drop(enum engine_kind kind, const char *namespace, const char *prefix,
+                 unsigned n)
 {
 	char name[16];
 
 	(void)snprintf(name, sizeof name, "%s%u", prefix, n);
-	return rig_drop(&rig, kind, space, name) == PL_OK;
+	return rig_drop(&rig, kind, namespace, name) == PL_OK;
 }
 
 /* -- nodes --------------------------------------------------------------------------- */
@@ -97,7 +98,7 @@ static bool drop(enum engine_kind kind, const char *space, const char *prefix, u
 static void put_node(unsigned n)
 {
 	const struct a_node *node = &nodes[n];
-	struct text text = {0};
+	struct json_text text = {0};
 
 	add(&text, "{'metadata':{'name':'n%u','labels':{'kubernetes.io/hostname':'n%u'",
 	    n, n);
@@ -187,12 +188,13 @@ static void change_node(unsigned n)
 
 /* -- pods ---------------------------------------------------------------------------- */
 
-static const char *space_of(unsigned space)
+static const char *space_of(unsigned namespace)
 {
-	return space == 0 ? "s" : "t";
+	return namespace == 0 ? "s" : "t";
 }
 
-static void add_term(struct text *text, const char *key, unsigned app, bool all_spaces)
+static void add_term(struct json_text *text, const char *key, unsigned app,
+                     bool all_spaces)
 {
 	add(text, "{'topologyKey':'%s','labelSelector':{'matchLabels':{'app':'%u'}}%s}",
 	    key, app,
@@ -207,13 +209,13 @@ static const char *a_key(unsigned n)
 static void put_pod(unsigned n)
 {
 	const struct a_pod *pod = &placed[n];
-	struct text text = {0};
+	struct json_text text = {0};
 
 	add(&text,
 	    "{'metadata':{'namespace':'%s','name':'q%u','uid':'q%u','labels':{'app':'%u'}"
 	    "%s},'spec':{'priority':%u,%s%s%s'containers':[{'name':'c','resources':"
 	    "{'requests':{'cpu':'%u'}}",
-	    space_of(pod->space), n, n, pod->app,
+	    space_of(pod->namespace), n, n, pod->app,
 	    pod->terminates ? ",'deletionTimestamp':'2026-01-01T00:00:00Z'" : "",
 	    pod->priority, pod->nominated ? "" : "'nodeName':'",
 	    pod->nominated ? "" : node_name(pod->node), pod->nominated ? "" : "',",
@@ -254,7 +256,7 @@ static struct a_pod some_pod(void)
 		.anti = chance(70) ? NONE : below(2),
 		.claim = chance(60) ? NONE : below(CLAIMS),
 		.disk = chance(60) ? NONE : below(3),
-		.space = below(2),
+		.namespace = below(2),
 	};
 }
 
@@ -297,7 +299,7 @@ static void change_pod(unsigned n)
 		if (!pod->nominated && nodes[pod->node].there)
 			tell(QUEUE_EV_POD_ADDED, slot_of(n), 0);
 	} else if (pod->nominated || chance(55)) {
-		T_TRUE(drop(ENGINE_POD, space_of(pod->space), "q", n));
+		T_TRUE(drop(ENGINE_POD, space_of(pod->namespace), "q", n));
 		pod->there = false;
 		if (nodes[pod->node].there)
 			tell(QUEUE_EV_POD_REMOVED, slot_of(n), 0);
@@ -317,7 +319,7 @@ static void change_pod(unsigned n)
 
 static void change_claim(unsigned n)
 {
-	struct text text = {0};
+	struct json_text text = {0};
 	char name[8];
 	bool bound = chance(50), there;
 
@@ -351,7 +353,7 @@ static void change_claim(unsigned n)
 
 static void change_volume(unsigned n)
 {
-	struct text text = {0};
+	struct json_text text = {0};
 	unsigned sort = below(5);
 
 	if (chance(25)) {
@@ -390,7 +392,7 @@ static void change_volume(unsigned n)
 
 static void change_class(unsigned n)
 {
-	struct text text = {0};
+	struct json_text text = {0};
 
 	if (chance(20)) {
 		if (drop(ENGINE_STORAGE_CLASS, "", "k", n))
@@ -414,7 +416,7 @@ static void change_class(unsigned n)
 
 static void change_csi_node(unsigned n)
 {
-	struct text text = {0};
+	struct json_text text = {0};
 
 	if (chance(35)) {
 		if (drop(ENGINE_CSI_NODE, "", "n", n))
@@ -431,7 +433,7 @@ static void change_csi_node(unsigned n)
 
 static void change_csi(unsigned n)
 {
-	struct text text = {0};
+	struct json_text text = {0};
 
 	if (chance(50)) {
 		if (chance(30)) {
@@ -459,17 +461,17 @@ static void change_csi(unsigned n)
 
 static void change_space(unsigned n)
 {
-	struct text text = {0};
+	struct json_text text = {0};
 
 	add(&text, "{'metadata':{'name':'%s','labels':{'team':'%u'}}}", space_of(n),
 	    below(2));
-	put(ENGINE_SPACE, &text);
+	put(ENGINE_NAMESPACE, &text);
 	tell(QUEUE_EV_NAMESPACE_LABELS, string(space_of(n)), 0);
 }
 
 static void change_service(unsigned n)
 {
-	struct text text = {0};
+	struct json_text text = {0};
 
 	(void)n;
 	if (chance(40)) {
@@ -487,7 +489,7 @@ static void change_service(unsigned n)
 
 static void change_budget(unsigned n)
 {
-	struct text text = {0};
+	struct json_text text = {0};
 
 	(void)n;
 	add(&text,

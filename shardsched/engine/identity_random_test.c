@@ -18,7 +18,7 @@ enum {
 };
 enum { BESIDE, WITHIN, ENGINES };
 
-static struct rig rigs[ENGINES];
+static struct engine_rig rigs[ENGINES];
 static struct pl_rng rng;
 static struct pod held[HELD][ENGINES]; /* read some time ago */
 static bool calm;                      /* no new selector asks for labels of replicas */
@@ -230,12 +230,12 @@ static void put(enum engine_kind kind)
 
 static void drop(enum engine_kind kind, const char *prefix, unsigned n)
 {
-	const char *space = one_in(4) ? "t" : "s";
+	const char *namespace = one_in(4) ? "t" : "s";
 	char name[16];
 
 	(void)snprintf(name, sizeof name, "%s%u", prefix, n);
 	for (unsigned i = 0; i < ENGINES; i++)
-		(void)rig_drop(&rigs[i], kind, space, name);
+		(void)rig_drop(&rigs[i], kind, namespace, name);
 }
 
 static void put_node(void)
@@ -295,7 +295,7 @@ static void compare_preemption(const struct engine_decision said[ENGINES])
 
 static void compare(const struct engine_decision said[ENGINES])
 {
-	const struct outcome *a = &said[BESIDE].outcome, *b = &said[WITHIN].outcome;
+	const struct cycle_outcome *a = &said[BESIDE].outcome, *b = &said[WITHIN].outcome;
 
 	T_EQ(a->result, b->result);
 	T_EQ(a->pre.code, b->pre.code);
@@ -396,7 +396,7 @@ static void step(void)
 }
 
 /* A budget of a namespace without pods. */
-static void ask_for_all(struct rig *rig)
+static void ask_for_all(struct engine_rig *rig)
 {
 	for (unsigned key = 0; key < SET; key++) {
 		len = 0;

@@ -1,7 +1,7 @@
 #include "shardsched/engine/engine_int.h"
 
-static enum pl_code add(struct engine *engine, uint32_t cluster, const struct node *node,
-                        struct pl_err *err)
+static enum pl_code add_node(struct engine *engine, uint32_t cluster,
+                             const struct node *node, struct pl_err *err)
 {
 	uint32_t slot = SNAPSHOT_NONE;
 	enum pl_code code =
@@ -25,7 +25,7 @@ enum pl_code engine_node_put(struct engine *engine, uint32_t cluster, struct nod
 
 	if (code == PL_OK)
 		code = slot == SNAPSHOT_NONE
-		               ? add(engine, cluster, node, err)
+		               ? add_node(engine, cluster, node, err)
 		               : snapshot_node_change(&engine->snapshot, slot, node, err);
 	node_drop(&engine->model, node);
 	return code;
@@ -39,7 +39,7 @@ enum pl_code engine_node_drop(struct engine *engine, uint32_t cluster, uint32_t 
 
 	if (slot == SNAPSHOT_NONE)
 		return pl_err_set(err, PL_NOTFOUND, "no such node");
-	code = engine_pods_orphan(engine, slot, err);
+	code = engine_pods_detach(engine, slot, err);
 	if (code == PL_OK)
 		snapshot_node_remove(&engine->snapshot, slot);
 	return code;

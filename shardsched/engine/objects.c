@@ -18,7 +18,7 @@ static enum workload_kind workload_of(enum engine_kind kind)
 
 /* X(noun, namespace, name, sort): how the catalog knows one. */
 #define NOUN_MAP(X)                               \
-	X(space, 0, it.name, 0)                   \
+	X(namespace, 0, it.name, 0)               \
 	X(priority_class, 0, it.name, 0)          \
 	X(budget, it.namespace, it.name, 0)       \
 	X(volume, 0, it.name, 0)                  \
@@ -36,7 +36,8 @@ typedef bool drop_fn(struct catalog *catalog, struct catalog_key key);
 /* Workloads are several kinds of one noun. */
 #define PARSE_workload(parse, kind, json, out, err) \
 	workload_parse(parse, workload_of(kind), json, out, err)
-#define PARSE_space(parse, kind, json, out, err) space_parse(parse, json, out, err)
+#define PARSE_namespace(parse, kind, json, out, err) \
+	namespace_parse(parse, json, out, err)
 #define PARSE_priority_class(parse, kind, json, out, err) \
 	priority_class_parse(parse, json, out, err)
 #define PARSE_budget(parse, kind, json, out, err) budget_parse(parse, json, out, err)
@@ -89,7 +90,7 @@ struct object_kind {
 };
 
 static const struct object_kind kinds[ENGINE_KINDS] = {
-	[ENGINE_SPACE] = {put_space, drop_space},
+	[ENGINE_NAMESPACE] = {put_namespace, drop_namespace},
 	[ENGINE_VOLUME] = {put_volume, drop_volume},
 	[ENGINE_CLAIM] = {put_claim, drop_claim},
 	[ENGINE_STORAGE_CLASS] = {put_storage_class, drop_storage_class},

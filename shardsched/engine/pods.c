@@ -9,8 +9,8 @@
 #include "shardsched/engine/engine_int.h"
 #include "store/base/alloc.h"
 
-static struct engine_pod *find(const struct engine *engine, uint32_t namespace,
-                               uint32_t name)
+static struct engine_pod *find_pod(const struct engine *engine, uint32_t namespace,
+                                   uint32_t name)
 {
 	const uint32_t key[2] = {namespace, name};
 	struct pl_map_node *node = pl_map_get(&engine->pods, engine_key(key));
@@ -18,19 +18,19 @@ static struct engine_pod *find(const struct engine *engine, uint32_t namespace,
 	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct engine_pod, by_name);
 }
 
-static uint32_t flags_of(const struct pod *pod)
+static uint32_t placed_flags(const struct pod *pod)
 {
 	return (pod->deleted_ms != 0 ? (uint32_t)PLACED_TERMINATING : 0) |
 	       (pod->preempted ? (uint32_t)PLACED_PREEMPTED : 0);
 }
 
-static struct pod_on_node on_node(struct engine_pod *entry)
+static struct pod_on_node make_pod_on_node(struct engine_pod *entry)
 {
 	return (struct pod_on_node){
 		.spec = entry->pod.spec,
 		.name = entry->pod.name,
 		.uid = entry->pod.uid,
-		.flags = flags_of(&entry->pod),
+		.flags = placed_flags(&entry->pod),
 		.started_ms = entry->pod.started_ms,
 	};
 }
@@ -38,7 +38,7 @@ static struct pod_on_node on_node(struct engine_pod *entry)
 enum pl_code engine_pod_place(struct engine *engine, struct engine_pod *entry,
                               uint32_t slot, struct pl_err *err)
 {
-	const struct pod_on_node pod = on_node(entry);
+	const struct pod_on_node pod = make_pod_on_node(entry);
 	bool bound = entry->pod.node != 0;
 	enum pl_code code = bound ? snapshot_pod_add(&engine->snapshot, slot, &pod,
 	                                             &entry->number, err)
@@ -50,26 +50,26 @@ enum pl_code engine_pod_place(struct engine *engine, struct engine_pod *entry,
 	return code;
 }
 
-static enum pl_code place(struct engine *engine, struct engine_pod *entry,
-                          struct pl_err *err)
+static enum pl_code place_pod(struct engine *engine, struct engine_pod *entry,
+                              struct pl_err *err)
 {
 	uint32_t name = entry->pod.node != 0 ? entry->pod.node : entry->pod.nominated;
-	struct engine_absent *absent = NULL;
+	struct engine_missing_node *missing = NULL;
 	enum pl_code code;
 	uint32_t slot;
 
-	if (name == 0 || pod_is_over(&entry->pod))
+	if (name == 0 || pod_is_terminal(&entry->pod))
 		return PL_OK;
 	slot = snapshot_node_find(&engine->snapshot, entry->cluster, name);
 	if (slot != SNAPSHOT_NONE)
 		return engine_pod_place(engine, entry, slot, err);
-	code = absent_get(engine, entry->cluster, name, &absent, err);
+	code = missing_node_get(engine, entry->cluster, name, &missing, err);
 	if (code == PL_OK)
-		absent_add(engine, absent, entry);
+		missing_node_add(engine, missing, entry);
 	return code;
 }
 
-static void unplace(struct engine *engine, struct engine_pod *entry)
+static void unplace_pod(struct engine *engine, struct engine_pod *entry)
 {
 	switch (entry->place) {
 	case ENGINE_WAITS:
@@ -80,8 +80,8 @@ static void unplace(struct engine *engine, struct engine_pod *entry)
 	case ENGINE_NOMINATED:
 		snapshot_nominate_end(&engine->snapshot, entry->number);
 		break;
-	case ENGINE_ASIDE:
-		absent_remove(engine, entry);
+	case ENGINE_NODE_MISSING:
+		missing_node_remove(engine, entry);
 		break;
 	}
 	entry->place = ENGINE_WAITS;
@@ -97,7 +97,7 @@ void engine_pod_set(struct engine *engine, struct engine_pod *entry, struct pod 
 
 static void entry_free(struct engine *engine, struct engine_pod *entry)
 {
-	unplace(engine, entry);
+	unplace_pod(engine, entry);
 	if (pl_map_has(&entry->by_name))
 		pl_map_del(&engine->pods, &entry->by_name);
 	strings_unref(&engine->model.strings, entry->cluster);
@@ -125,7 +125,8 @@ static struct engine_pod *entry_new(struct engine *engine, uint32_t cluster,
 }
 
 /* The new one is where the old one was. */
-static void replace(struct engine *engine, struct engine_pod *old, struct engine_pod *new)
+static void replace_pod(struct engine *engine, struct engine_pod *old,
+                        struct engine_pod *new)
 {
 	if (old != NULL)
 		entry_free(engine, old);
@@ -133,18 +134,19 @@ static void replace(struct engine *engine, struct engine_pod *old, struct engine
 }
 
 /* Nothing that scheduling reads is another, or only that it terminates now. */
-static bool is_same(const struct engine_pod *old, uint32_t cluster, const struct pod *pod)
+static bool scheduling_equal(const struct engine_pod *old, uint32_t cluster,
+                             const struct pod *pod)
 {
 	return old->cluster == cluster && old->pod.spec == pod->spec &&
 	       old->pod.uid == pod->uid && old->pod.node == pod->node &&
 	       (pod->node != 0 || old->pod.nominated == pod->nominated) &&
 	       old->pod.started_ms == pod->started_ms &&
-	       pod_is_over(&old->pod) == pod_is_over(pod) &&
+	       pod_is_terminal(&old->pod) == pod_is_terminal(pod) &&
 	       old->pod.preempted == pod->preempted &&
 	       (old->pod.deleted_ms == 0 || pod->deleted_ms != 0);
 }
 
-static void update(struct engine *engine, struct engine_pod *entry, struct pod *pod)
+static void update_pod(struct engine *engine, struct engine_pod *entry, struct pod *pod)
 {
 	bool terminates = entry->pod.deleted_ms == 0 && pod->deleted_ms != 0;
 	struct pod was = entry->pod;
@@ -158,7 +160,7 @@ static void update(struct engine *engine, struct engine_pod *entry, struct pod *
 enum pl_code engine_pod_put(struct engine *engine, uint32_t cluster, struct pod *pod,
                             struct pl_err *err)
 {
-	struct engine_pod *old = find(engine, pod->spec->namespace, pod->name);
+	struct engine_pod *old = find_pod(engine, pod->spec->namespace, pod->name);
 	struct engine_pod *new;
 	enum pl_code code = engine_name_check(engine, pod->name, old != NULL, err);
 
@@ -166,16 +168,16 @@ enum pl_code engine_pod_put(struct engine *engine, uint32_t cluster, struct pod 
 		pod_drop(&engine->model, pod);
 		return code;
 	}
-	if (old != NULL && is_same(old, cluster, pod)) {
-		update(engine, old, pod);
+	if (old != NULL && scheduling_equal(old, cluster, pod)) {
+		update_pod(engine, old, pod);
 		return PL_OK;
 	}
 	new = entry_new(engine, cluster, pod, err);
 	if (new == NULL)
 		return PL_NOMEM;
-	code = place(engine, new, err);
+	code = place_pod(engine, new, err);
 	if (code == PL_OK)
-		replace(engine, old, new);
+		replace_pod(engine, old, new);
 	else
 		entry_free(engine, new);
 	return code;
@@ -184,7 +186,7 @@ enum pl_code engine_pod_put(struct engine *engine, uint32_t cluster, struct pod 
 enum pl_code engine_pod_drop(struct engine *engine, uint32_t namespace, uint32_t name,
                              struct pl_err *err)
 {
-	struct engine_pod *entry = find(engine, namespace, name);
+	struct engine_pod *entry = find_pod(engine, namespace, name);
 
 	if (entry == NULL)
 		return pl_err_set(err, PL_NOTFOUND, "no such pod");
@@ -193,7 +195,7 @@ enum pl_code engine_pod_drop(struct engine *engine, uint32_t namespace, uint32_t
 }
 
 /* Of that pod, on that node. */
-static struct pod copy(struct engine *engine, const struct pod *pod, uint32_t node)
+static struct pod copy_bound(struct engine *engine, const struct pod *pod, uint32_t node)
 {
 	struct strings *strings = &engine->model.strings;
 	struct pod out = pod_copy(&engine->model, pod);
@@ -209,7 +211,7 @@ enum pl_code engine_assume(struct engine *engine, const struct pod *pod, uint32_
                            uint32_t *placed, struct pl_err *err)
 {
 	const struct node_row *row = &engine->snapshot.row[slot];
-	struct engine_pod *old = find(engine, pod->spec->namespace, pod->name);
+	struct engine_pod *old = find_pod(engine, pod->spec->namespace, pod->name);
 	struct engine_pod *new;
 	struct pod bound;
 	enum pl_code code;
@@ -218,8 +220,8 @@ enum pl_code engine_assume(struct engine *engine, const struct pod *pod, uint32_
 	if (old != NULL && old->place == ENGINE_PLACED)
 		return pl_err_set(err, PL_EXISTS,
 		                  "a pod of that name is on a node already");
-	bound = copy(engine, pod, row->node.name);
-	code = engine_pod_join(engine, &bound, err);
+	bound = copy_bound(engine, pod, row->node.name);
+	code = engine_pod_promote_labels(engine, &bound, err);
 	if (code != PL_OK) {
 		pod_drop(&engine->model, &bound);
 		return code;
@@ -234,74 +236,75 @@ enum pl_code engine_assume(struct engine *engine, const struct pod *pod, uint32_
 	}
 	if (placed != NULL)
 		*placed = new->number;
-	replace(engine, old, new);
+	replace_pod(engine, old, new);
 	return PL_OK;
 }
 
 enum pl_code engine_pods_adopt(struct engine *engine, uint32_t slot, struct pl_err *err)
 {
 	const struct node_row *row = &engine->snapshot.row[slot];
-	struct engine_absent *absent = absent_find(engine, row->cluster, row->node.name);
+	struct engine_missing_node *missing =
+		missing_node_find(engine, row->cluster, row->node.name);
 	enum pl_code code = PL_OK;
 
-	if (absent == NULL)
+	if (missing == NULL)
 		return PL_OK;
-	PL_LIST_EACH (link, &absent->pods) {
+	PL_LIST_EACH (link, &missing->pods) {
 		struct engine_pod *pod = PL_LIST_ITEM(link, struct engine_pod, link);
 
 		code = engine_pod_place(engine, pod, slot, err);
 		if (code != PL_OK)
 			break;
 	}
-	PL_LIST_EACH (link, &absent->pods) {
+	PL_LIST_EACH (link, &missing->pods) {
 		struct engine_pod *pod = PL_LIST_ITEM(link, struct engine_pod, link);
 
-		if (pod->place == ENGINE_ASIDE)
+		if (pod->place == ENGINE_NODE_MISSING)
 			break;
 		if (code != PL_OK) {
-			unplace(engine, pod);
-			pod->place = ENGINE_ASIDE;
+			unplace_pod(engine, pod);
+			pod->place = ENGINE_NODE_MISSING;
 			continue;
 		}
 		pl_list_del(link);
-		engine->aside--;
+		engine->without_node--;
 	}
-	absent_tidy(engine, absent);
+	missing_node_tidy(engine, missing);
 	return code;
 }
 
-static void set_aside(struct engine *engine, struct engine_absent *absent,
-                      const struct spec_view *view, uint32_t name)
+static void detach_pod(struct engine *engine, struct engine_missing_node *missing,
+                       const struct spec_view *view, uint32_t name)
 {
-	struct engine_pod *entry = find(engine, view->spec->namespace, name);
+	struct engine_pod *entry = find_pod(engine, view->spec->namespace, name);
 
 	PL_ASSERT(entry != NULL);
-	unplace(engine, entry);
-	absent_add(engine, absent, entry);
+	unplace_pod(engine, entry);
+	missing_node_add(engine, missing, entry);
 }
 
-enum pl_code engine_pods_orphan(struct engine *engine, uint32_t slot, struct pl_err *err)
+enum pl_code engine_pods_detach(struct engine *engine, uint32_t slot, struct pl_err *err)
 {
 	struct snapshot *snapshot = &engine->snapshot;
 	const struct node_row *row = &snapshot->row[slot];
-	struct engine_absent *absent = NULL;
+	struct engine_missing_node *missing = NULL;
 	enum pl_code code =
-		absent_get(engine, row->cluster, row->node.name, &absent, err);
+		missing_node_get(engine, row->cluster, row->node.name, &missing, err);
 
 	if (code != PL_OK)
 		return code;
 	while (row->first_pod != SNAPSHOT_NONE) {
-		const struct placed *placed = &snapshot->placed[row->first_pod];
+		const struct placed_pod *placed = &snapshot->placed[row->first_pod];
 
-		set_aside(engine, absent, placed->view, placed->name);
+		detach_pod(engine, missing, placed->view, placed->name);
 	}
 	while (row->first_nomination != SNAPSHOT_NONE) {
 		const struct nomination *nomination =
 			&snapshot->nomination[row->first_nomination];
 
-		set_aside(engine, absent, nomination->view, nomination->name);
+		detach_pod(engine, missing, nomination->view, nomination->name);
 	}
-	absent_tidy(engine, absent);
+	missing_node_tidy(engine, missing);
 	return PL_OK;
 }
 
@@ -311,7 +314,7 @@ uint32_t engine_pod_nominated(const struct engine *engine, const struct pod *pod
 
 	if (pod->nominated == 0)
 		return SNAPSHOT_NONE;
-	entry = find(engine, pod->spec->namespace, pod->name);
+	entry = find_pod(engine, pod->spec->namespace, pod->name);
 	if (entry != NULL && entry->place == ENGINE_NOMINATED)
 		return engine->snapshot.nomination[entry->number].node;
 	return snapshot_node_find(&engine->snapshot, 0, pod->nominated);
@@ -322,8 +325,8 @@ void engine_pods_done(struct engine *engine)
 	PL_MAP_EACH (node, &engine->pods)
 		entry_free(engine, PL_CONTAINER_OF(node, struct engine_pod, by_name));
 	pl_map_done(&engine->pods);
-	PL_ASSERT(engine->aside == 0 && pl_map_first(&engine->absent) == NULL);
-	pl_map_done(&engine->absent);
+	PL_ASSERT(engine->without_node == 0 && pl_map_first(&engine->missing) == NULL);
+	pl_map_done(&engine->missing);
 }
 
 uint32_t engine_pods(const struct engine *engine)
@@ -331,7 +334,7 @@ uint32_t engine_pods(const struct engine *engine)
 	return (uint32_t)engine->pods.count;
 }
 
-uint32_t engine_pods_aside(const struct engine *engine)
+uint32_t engine_pods_without_node(const struct engine *engine)
 {
-	return engine->aside;
+	return engine->without_node;
 }

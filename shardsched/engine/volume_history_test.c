@@ -23,7 +23,7 @@ enum {
 };
 enum { ENGINES = 3, RENAMED = 2, BINDINGS = 4, MOOD = 60 };
 
-static struct rig rigs[ENGINES];
+static struct engine_rig rigs[ENGINES];
 static struct pl_rng rng;
 static unsigned decided, given, reserved, owners;
 
@@ -66,19 +66,20 @@ static void put(enum engine_kind kind, const char *text)
 		rig_put(&rigs[i], kind, seen_by(i, text));
 }
 
-static void drop_named(enum engine_kind kind, const char *space, const char *name)
+static void drop_named(enum engine_kind kind, const char *namespace, const char *name)
 {
 	for (unsigned i = 0; i < ENGINES; i++)
-		if (rig_drop(&rigs[i], kind, space, seen_by(i, name)) != PL_OK)
+		if (rig_drop(&rigs[i], kind, namespace, seen_by(i, name)) != PL_OK)
 			T_EQ(rigs[i].err.code, PL_NOTFOUND);
 }
 
-static void drop(enum engine_kind kind, const char *space, const char *prefix, unsigned n)
+static void drop(enum engine_kind kind, const char *namespace, const char *prefix,
+                 unsigned n)
 {
 	char name[16];
 
 	(void)snprintf(name, sizeof name, "%s%u", prefix, n);
-	drop_named(kind, space, name);
+	drop_named(kind, namespace, name);
 }
 
 /* Of a pod that is to be bound, or one that is. */
@@ -216,7 +217,7 @@ static void change_pod(unsigned n)
  */
 
 struct answer {
-	struct outcome outcome;
+	struct cycle_outcome outcome;
 	struct pod pod;
 };
 
@@ -233,7 +234,7 @@ static void decide(const char *text, struct answer *out)
 	}
 }
 
-static const char *sentence(unsigned engine, const struct outcome *outcome)
+static const char *sentence(unsigned engine, const struct cycle_outcome *outcome)
 {
 	static char text[ENGINES][256];
 	struct pl_buf out = {.max = 256};
@@ -246,7 +247,8 @@ static const char *sentence(unsigned engine, const struct outcome *outcome)
 	return text[engine];
 }
 
-static void compare_two(unsigned engine, const struct outcome *a, const struct outcome *b)
+static void compare_two(unsigned engine, const struct cycle_outcome *a,
+                        const struct cycle_outcome *b)
 {
 	T_EQ(a->result, b->result);
 	T_EQ(a->node, b->node);

@@ -3,22 +3,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "shardsched/expand/expand_int.h"
-#include "shardsched/expand/uid.h"
+#include "shardsched/expand/expand_inner.h"
+#include "shardsched/expand/stable_uid.h"
 #include "store/base/hash.h"
 #include "store/base/num.h"
 #include "store/keys/names.h"
 
 enum { CHUNK = 1 << 16, HASH_SIZE = 20, RAW_MAX = READER_BYTES_MAX + (64 << 10) };
 
-void expand_init(struct expand *expand, struct pl_span space)
+void expand_init(struct expand *expand, struct pl_span namespace)
 {
-	*expand = (struct expand){.space = space};
+	*expand = (struct expand){.namespace = namespace};
 	model_init(&expand->model);
 	pl_arena_init(&expand->arena, CHUNK, READER_ARENA_MAX);
-	ranks_init(&expand->ranks, &expand->model);
-	mould_init(&expand->mould, RAW_MAX);
-	mould_init(&expand->like, RAW_MAX);
+	priority_classes_init(&expand->classes, &expand->model);
+	json_template_init(&expand->json_template, RAW_MAX);
+	json_template_init(&expand->like, RAW_MAX);
 	pl_buf_init(&expand->raw, RAW_MAX);
 	pl_buf_init(&expand->json, RAW_MAX);
 }
@@ -26,10 +26,10 @@ void expand_init(struct expand *expand, struct pl_span space)
 void expand_done(struct expand *expand)
 {
 	pod_drop(&expand->model, &expand->pod);
-	ranks_done(&expand->ranks);
+	priority_classes_done(&expand->classes);
 	model_done(&expand->model);
-	mould_done(&expand->mould);
-	mould_done(&expand->like);
+	json_template_done(&expand->json_template);
+	json_template_done(&expand->like);
 	pl_buf_done(&expand->raw);
 	pl_buf_done(&expand->json);
 	pl_arena_done(&expand->arena);
@@ -84,7 +84,7 @@ enum pl_code expand_class(struct expand *expand, struct pl_span json, struct pl_
 	enum pl_code code;
 
 	pl_arena_reset(&expand->arena);
-	code = ranks_put(&expand->ranks, &expand->arena, json, err);
+	code = priority_classes_put(&expand->classes, &expand->arena, json, err);
 	return code == PL_OK ? code : pl_err_wrap(err, "PriorityClass");
 }
 
@@ -98,20 +98,20 @@ enum pl_code expand_quoted(struct expand *expand, struct pl_span text, const cha
 /* -- what all have in common -----------------------------------------------------------
  */
 
-enum pl_code expand_put_rank(struct expand *expand, struct pl_err *err)
+enum pl_code expand_put_priority(struct expand *expand, struct pl_err *err)
 {
 	struct pl_span text = pl_buf_span(&expand->raw);
 	struct pl_span spec = object_member(text, "spec");
 	struct object_change changes[3];
 	char number[PL_NUM_TEXT_SIZE];
-	struct rank rank;
+	struct pod_priority rank;
 	enum pl_code code;
 	unsigned count = 0;
 	struct pl_buf out;
 
 	if (spec.len == 0 || spec.at[0] != '{')
 		return PL_OK; /* the validation says what is wrong */
-	code = ranks_judge(&expand->ranks, spec, &rank, err);
+	code = priority_classes_resolve(&expand->classes, spec, &rank, err);
 	if (code != PL_OK || !(rank.set || rank.never))
 		return code;
 	(void)pl_num_print_i64(number, rank.priority);
@@ -149,22 +149,22 @@ static void set_name(struct expand *expand, uint32_t number)
 		               PL_SPAN_ARG(expand->base));
 }
 
-static enum pl_code print(struct expand *expand, uint32_t number, struct pl_err *err)
+static enum pl_code print_pod(struct expand *expand, uint32_t number, struct pl_err *err)
 {
-	struct pl_span parts[3] = {expand->in_space};
+	struct pl_span parts[3] = {expand->in_namespace};
 	char uid[UID_SIZE], index[PL_NUM_TEXT_SIZE];
-	struct mould_fill fill = {0};
+	struct json_template_fill fill = {0};
 	enum pl_code code;
 
 	set_name(expand, number);
 	fill.name = pl_span_str(expand->name);
 	parts[1] = fill.name;
 	parts[2] = expand->hash;
-	uid_print(parts, 3, uid);
+	stable_uid_print(parts, 3, uid);
 	fill.uid = pl_span_str(uid);
 	fill.index = pl_span(index, pl_num_print_u64(index, expand->first + number));
 	pl_buf_clear(&expand->json, SIZE_MAX);
-	code = mould_print(&expand->mould, &fill, &expand->json);
+	code = json_template_print(&expand->json_template, &fill, &expand->json);
 	if (code == PL_OK && expand->json.len > EXPAND_POD_BYTES_MAX)
 		code = PL_LIMIT;
 	return code == PL_OK ? code
@@ -214,25 +214,25 @@ enum pl_code expand_keep_hash(struct expand *expand, struct pl_err *err)
 	char text[HASH_SIZE];
 
 	(void)snprintf(text, sizeof text, "%016" PRIx64,
-	               pl_hash(pl_buf_span(&expand->mould.text)));
+	               pl_hash(pl_buf_span(&expand->json_template.text)));
 	expand->hash = pl_arena_dup(&expand->arena, pl_span_str(text));
 	return expand->hash.at == NULL ? pl_err_set(err, PL_NOMEM, "expand it") : PL_OK;
 }
 
-static enum pl_code finish(struct expand *expand, struct pl_err *err)
+static enum pl_code finish_object(struct expand *expand, struct pl_err *err)
 {
-	enum pl_code code = expand_put_rank(expand, err);
+	enum pl_code code = expand_put_priority(expand, err);
 
 	if (code != PL_OK)
 		return in_template(expand, err);
-	code = mould_set(&expand->mould, pl_buf_span(&expand->raw));
+	code = json_template_set(&expand->json_template, pl_buf_span(&expand->raw));
 	if (code != PL_OK)
 		return pl_err_set(err, code, "expand it");
 	code = expand_keep_hash(expand, err);
 	if (code == PL_OK)
 		code = check_names(expand, err);
 	if (code == PL_OK)
-		code = print(expand, 0, err);
+		code = print_pod(expand, 0, err);
 	return code == PL_OK ? check_pod(expand, err) : code;
 }
 
@@ -241,25 +241,25 @@ static enum pl_code named_failure(struct expand *expand, struct pl_span json,
                                   struct pl_err *err)
 {
 	struct pl_span meta = object_member(json, "metadata");
-	struct pl_span name = {0}, space = {0};
+	struct pl_span name = {0}, namespace = {0};
 
 	if (meta.len > 0 && meta.at[0] == '{') {
 		name = expand_unquoted(object_member(meta, "name"));
-		space = expand_unquoted(object_member(meta, "namespace"));
+		namespace = expand_unquoted(object_member(meta, "namespace"));
 	}
-	if (space.len == 0)
-		space = expand->space;
-	if (name.len == 0 || name.len > 253 || space.len > 63)
+	if (namespace.len == 0)
+	namespace = expand->namespace;
+	if (name.len == 0 || name.len > 253 || namespace.len > 63)
 		return pl_err_wrap(err, "%s", expand_source_word(expand->source));
 	return pl_err_wrap(err, "%s " PL_SPAN_FMT "/" PL_SPAN_FMT,
-	                   expand_source_word(expand->source), PL_SPAN_ARG(space),
+	                   expand_source_word(expand->source), PL_SPAN_ARG(namespace),
 	                   PL_SPAN_ARG(name));
 }
 
 enum pl_code expand_begin(struct expand *expand, enum expand_source source,
                           struct pl_span json, struct pl_err *err)
 {
-	struct workload_said said;
+	struct workload_fields fields;
 	enum pl_code code;
 
 	PL_ASSERT(source < EXPAND_CLASS);
@@ -276,12 +276,12 @@ enum pl_code expand_begin(struct expand *expand, enum expand_source source,
 	if (source == EXPAND_POD) {
 		code = bare_pod(expand, json, err);
 	} else {
-		code = workload_read(expand, source, json, &said, err);
+		code = workload_read(expand, source, json, &fields, err);
 		if (code == PL_OK)
-			code = workload_pod(expand, source, &said, err);
+			code = workload_pod(expand, source, &fields, err);
 	}
 	if (code == PL_OK)
-		code = finish(expand, err);
+		code = finish_object(expand, err);
 	if (code == PL_OK) {
 		expand->alike = source == EXPAND_POD;
 		return PL_OK;
@@ -314,13 +314,13 @@ enum pl_code expand_next(struct expand *expand, struct expand_pod *out,
 
 	if (expand->next == expand->count)
 		return PL_NOTFOUND;
-	code = print(expand, expand->next, err);
+	code = print_pod(expand, expand->next, err);
 	if (code == PL_OK)
 		code = rename_pod(expand, err);
 	if (code != PL_OK)
 		return code;
 	expand->next++;
-	*out = (struct expand_pod){.space = expand->in_space,
+	*out = (struct expand_pod){.namespace = expand->in_namespace,
 	                           .name = pl_span_str(expand->name),
 	                           .json = pl_buf_span(&expand->json),
 	                           .pod = &expand->pod};

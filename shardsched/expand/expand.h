@@ -28,8 +28,8 @@
 #ifndef SHARDSCHED_EXPAND_EXPAND_H
 #define SHARDSCHED_EXPAND_EXPAND_H
 
-#include "shardsched/expand/mould.h"
-#include "shardsched/expand/ranks.h"
+#include "shardsched/expand/json_template.h"
+#include "shardsched/expand/priority_classes.h"
 #include "shardsched/model/pod.h"
 
 /* X(SOURCE, kind, group) */
@@ -55,17 +55,17 @@ enum {
 struct expand {
 	struct model model;
 	struct pl_arena arena; /* of the object at hand */
-	struct ranks ranks;
-	struct pl_span space; /* of objects that name none */
-	struct mould mould;
-	struct mould like;  /* of a Pod that may be like the last one */
-	bool alike;         /* the last object was a Pod that was found good */
-	bool same;          /* the one at hand has its text, but for the name */
+	struct priority_classes classes;
+	struct pl_span namespace; /* of objects that name none */
+	struct json_template json_template;
+	struct json_template like; /* of a Pod that may be like the last one */
+	bool alike;                /* the last object was a Pod that was found good */
+	bool same;                 /* the one at hand has its text, but for the name */
 	struct pl_buf raw;  /* the pod's text, open places and spaces still in it */
 	struct pl_buf json; /* of the last pod */
 	/* The object at hand. */
 	enum expand_source source;
-	struct pl_span in_space, base; /* base: of the pods' names */
+	struct pl_span in_namespace, base; /* base: of the pods' names */
 	uint32_t first, next, count;
 	struct pl_span hash; /* of what its pods have in common, in the arena */
 	struct pod pod;      /* the first; afterwards the last that was given */
@@ -73,7 +73,7 @@ struct expand {
 };
 
 /* space is borrowed. */
-void expand_init(struct expand *expand, struct pl_span space);
+void expand_init(struct expand *expand, struct pl_span namespace);
 void expand_done(struct expand *expand);
 
 /* What is made of a JSON object that was scanned: EXPAND_NOTHING, nothing; from
@@ -95,7 +95,7 @@ static inline uint32_t expand_count(const struct expand *expand)
 }
 
 struct expand_pod {
-	struct pl_span space, name, json;
+	struct pl_span namespace, name, json;
 	/* In expand's model; its spec is that of the first pod, who differs in labels of
 	 * its own at most. */
 	const struct pod *pod;

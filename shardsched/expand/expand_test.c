@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "shardsched/expand/expand.h"
-#include "shardsched/expand/uid.h"
+#include "shardsched/expand/stable_uid.h"
 #include "store/base/json.h"
 #include "tests/harness/torture.h"
 
@@ -45,7 +45,7 @@ static const char *pods(const char *json)
 	while (expand_next(&expand, &pod, &err) == PL_OK) {
 		T_SPAN(model_text(&expand.model, pod.pod->name), pod.name);
 		len += (size_t)snprintf(told + len, sizeof told - len, "%.*s/%.*s %.*s\n",
-		                        PL_SPAN_ARG(pod.space), PL_SPAN_ARG(pod.name),
+		                        PL_SPAN_ARG(pod.namespace), PL_SPAN_ARG(pod.name),
 		                        PL_SPAN_ARG(pod.json));
 	}
 	T_EQ(err.code, PL_OK);
@@ -279,7 +279,7 @@ T_CASE(pods_that_are_alike_are_checked_once)
 			T_OK(expand_next(&expand, &pod, &err), &err);
 			T_OK(expand_next(&fresh, &other, &why), &why);
 			T_SPAN(pod.json, other.json);
-			T_SPAN(pod.space, other.space);
+			T_SPAN(pod.namespace, other.namespace);
 			T_SPAN(model_text(&expand.model, pod.pod->name), other.name);
 			good++;
 		}

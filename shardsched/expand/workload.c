@@ -1,8 +1,8 @@
 /* Objects with a template, and a pod of theirs. */
 #include <stdio.h>
 
-#include "shardsched/expand/expand_int.h"
-#include "shardsched/expand/uid.h"
+#include "shardsched/expand/expand_inner.h"
+#include "shardsched/expand/stable_uid.h"
 #include "shardsched/model/selector.h"
 #include "store/base/hash.h"
 #include "store/base/json_out.h"
@@ -12,8 +12,8 @@ enum { OWNER_MAX = 8192, CHANGES = 24 };
 /* -- what it says --------------------------------------------------------- */
 
 /* A number that is not said is another one. */
-static uint32_t number(struct parse *parse, struct pl_json spec, const char *name,
-                       uint32_t other)
+static uint32_t read_number(struct parse *parse, struct pl_json spec, const char *name,
+                            uint32_t other)
 {
 	int32_t value = reader_int32(&parse->reader, spec, name);
 
@@ -26,11 +26,12 @@ static uint32_t number(struct parse *parse, struct pl_json spec, const char *nam
 	return (uint32_t)value;
 }
 
-static void read_job(struct parse *parse, struct pl_json spec, struct workload_said *out)
+static void read_job(struct parse *parse, struct pl_json spec,
+                     struct workload_fields *out)
 {
-	uint32_t beside = number(parse, spec, "parallelism", 1);
+	uint32_t beside = read_number(parse, spec, "parallelism", 1);
 
-	out->count = number(parse, spec, "completions", beside);
+	out->count = read_number(parse, spec, "completions", beside);
 	if (reader_bool(&parse->reader, spec, "suspend"))
 		out->count = 0;
 	out->indexed = pl_span_eq(reader_text(&parse->reader, spec, "completionMode"),
@@ -51,7 +52,7 @@ static void refuse_claims(struct parse *parse, struct pl_json spec)
 }
 
 static void read_counts(struct parse *parse, enum expand_source source,
-                        struct pl_json spec, struct workload_said *out)
+                        struct pl_json spec, struct workload_fields *out)
 {
 	struct pl_json ordinals;
 
@@ -59,17 +60,17 @@ static void read_counts(struct parse *parse, enum expand_source source,
 		read_job(parse, spec, out);
 		return;
 	}
-	out->count = number(parse, spec, "replicas", 1);
+	out->count = read_number(parse, spec, "replicas", 1);
 	if (source != EXPAND_STATEFUL_SET)
 		return;
 	ordinals = reader_object(&parse->reader, spec, "ordinals");
 	if (ordinals.node != NULL)
-		out->first = number(parse, ordinals, "start", 0);
+		out->first = read_number(parse, ordinals, "start", 0);
 	refuse_claims(parse, spec);
 }
 
-static bool selects(struct parse *parse, struct draft_selector selector,
-                    struct draft_pairs pairs)
+static bool selects_labels(struct parse *parse, struct draft_selector selector,
+                           struct draft_pairs pairs)
 {
 	const struct labels *labels = labels_make(&parse->maker, pairs);
 	const struct selector *made = selector_make(&parse->maker, selector);
@@ -94,7 +95,8 @@ static void check_selector(struct parse *parse, struct pl_json spec,
 	if (!selector.set ||
 	    (selector.labels.count == 0 && selector.expressions.count == 0))
 		validate_add(&parse->check, "selector", FIELD_REQUIRED, "want one");
-	else if (!selects(parse, selector, meta.labels) && parse->maker.code == PL_OK)
+	else if (!selects_labels(parse, selector, meta.labels) &&
+	         parse->maker.code == PL_OK)
 		validate_add(&parse->check, "selector", FIELD_INVALID,
 		             "want it to match the labels of the template");
 }
@@ -109,21 +111,21 @@ static struct pl_span text_of(struct pl_span json, const char *name)
 }
 
 enum pl_code workload_read(struct expand *expand, enum expand_source source,
-                           struct pl_span json, struct workload_said *out,
+                           struct pl_span json, struct workload_fields *out,
                            struct pl_err *err)
 {
 	struct field_errors errors;
 	struct parse parse = {
 		.model = &expand->model, .arena = &expand->arena, .errors = &errors};
-	struct workload_said said = {.count = 0};
+	struct workload_fields fields = {.count = 0};
 	struct pl_json spec, template;
 
 	parse_begin(&parse, json, err);
 	if (parse.meta.namespace.len == 0)
-		parse.meta.namespace = expand->space;
+		parse.meta.namespace = expand->namespace;
 	spec = reader_object(&parse.reader, parse.root, "spec");
 	template = reader_object(&parse.reader, spec, "template");
-	read_counts(&parse, source, spec, &said);
+	read_counts(&parse, source, spec, &fields);
 	if (parse_checks(&parse, VALIDATE_SUBDOMAIN, true)) {
 		/* It is written into labels and owner references as it is. */
 		validate_text(&parse.check, "metadata.uid", text_value(parse.meta.uid));
@@ -135,18 +137,18 @@ enum pl_code workload_read(struct expand *expand, enum expand_source source,
 			             "want one");
 	}
 	(void)parse_makes(&parse);
-	said.meta = parse.meta;
+	fields.meta = parse.meta;
 	if (parse_end(&parse) != PL_OK)
 		return parse.reader.code;
-	said.text = text_of(text_of(json, "spec"), "template");
-	*out = said;
+	fields.text = text_of(text_of(json, "spec"), "template");
+	*out = fields;
 	return PL_OK;
 }
 
 /* -- a pod of it ---------------------------------------------------------- */
 
 /* Who owns its pods: itself, or the ReplicaSet that a Deployment makes. */
-struct owner {
+struct workload_owner {
 	const char *version, *kind;
 	struct pl_span name;
 	char uid_text[UID_SIZE];
@@ -154,25 +156,25 @@ struct owner {
 };
 
 static void find_owner(const struct expand *expand, enum expand_source source,
-                       const struct workload_said *said, struct owner *out)
+                       const struct workload_fields *fields, struct workload_owner *out)
 {
-	*out = (struct owner){
+	*out = (struct workload_owner){
 		.version = source == EXPAND_JOB ? "batch/v1" : "apps/v1",
 		.kind = source == EXPAND_DEPLOYMENT ? "ReplicaSet"
 	                                            : expand_source_word(source),
 		.name = expand->base,
-		.uid = said->meta.uid,
+		.uid = fields->meta.uid,
 	};
-	if (source == EXPAND_DEPLOYMENT || said->meta.uid.len == 0) {
-		struct pl_span parts[] = {said->meta.namespace, pl_span_str(out->kind),
+	if (source == EXPAND_DEPLOYMENT || fields->meta.uid.len == 0) {
+		struct pl_span parts[] = {fields->meta.namespace, pl_span_str(out->kind),
 		                          out->name};
 
-		uid_print(parts, 3, out->uid_text);
+		stable_uid_print(parts, 3, out->uid_text);
 		out->uid = pl_span_str(out->uid_text);
 	}
 }
 
-static enum pl_code print_owner(const struct owner *owner, struct pl_buf *to)
+static enum pl_code print_owner(const struct workload_owner *owner, struct pl_buf *to)
 {
 	struct pl_json_out out;
 
@@ -196,22 +198,22 @@ static enum pl_code print_owner(const struct owner *owner, struct pl_buf *to)
 	return pl_json_out_done(&out);
 }
 
-struct changes {
+struct template_changes {
 	struct expand *expand;
 	struct object_change at[CHANGES];
 	unsigned count;
 	enum pl_code code;
 };
 
-static void change(struct changes *c, const char *part, const char *name,
-                   const char *json)
+static void add_change(struct template_changes *c, const char *part, const char *name,
+                       const char *json)
 {
 	PL_ASSERT(c->count < CHANGES);
 	c->at[c->count++] = (struct object_change){{"metadata", part, name}, json};
 }
 
 /* text: a name, in which nothing is to be escaped. */
-static void change_text(struct changes *c, const char *part, const char *name,
+static void change_text(struct template_changes *c, const char *part, const char *name,
                         struct pl_span text)
 {
 	const char *json = pl_arena_printf(&c->expand->arena, "\"" PL_SPAN_FMT "\"",
@@ -220,19 +222,20 @@ static void change_text(struct changes *c, const char *part, const char *name,
 	if (json == NULL)
 		c->code = PL_NOMEM;
 	else
-		change(c, part, name, json);
+		add_change(c, part, name, json);
 }
 
 /* The hash of the template, behind the Deployment's name. */
-static void name_deployment(struct changes *c, const struct workload_said *said)
+static void name_deployment(struct template_changes *c,
+                            const struct workload_fields *fields)
 {
 	struct expand *expand = c->expand;
-	char word[UID_WORD_SIZE];
+	char word[STABLE_UID_WORD_SIZE];
 	char *name;
 
-	uid_word(pl_hash(pl_buf_span(&expand->mould.text)), word);
+	stable_uid_word(pl_hash(pl_buf_span(&expand->json_template.text)), word);
 	name = pl_arena_printf(&expand->arena, PL_SPAN_FMT "-%s",
-	                       PL_SPAN_ARG(said->meta.name), word);
+	                       PL_SPAN_ARG(fields->meta.name), word);
 	if (name == NULL) {
 		c->code = PL_NOMEM;
 		return;
@@ -241,92 +244,93 @@ static void name_deployment(struct changes *c, const struct workload_said *said)
 	change_text(c, "labels", "pod-template-hash", pl_span_str(word));
 }
 
-static void label_job(struct changes *c, const struct workload_said *said,
-                      const struct owner *owner)
+static void label_job(struct template_changes *c, const struct workload_fields *fields,
+                      const struct workload_owner *owner)
 {
 	static const char index[] = "batch.kubernetes.io/job-completion-index";
 
-	change_text(c, "labels", "batch.kubernetes.io/job-name", said->meta.name);
-	change_text(c, "labels", "job-name", said->meta.name);
+	change_text(c, "labels", "batch.kubernetes.io/job-name", fields->meta.name);
+	change_text(c, "labels", "job-name", fields->meta.name);
 	change_text(c, "labels", "batch.kubernetes.io/controller-uid", owner->uid);
 	change_text(c, "labels", "controller-uid", owner->uid);
-	if (!said->indexed)
+	if (!fields->indexed)
 		return;
-	change(c, "labels", index, "\"" MOULD_INDEX "\"");
-	change(c, "annotations", index, "\"" MOULD_INDEX "\"");
+	add_change(c, "labels", index, "\"" TEMPLATE_INDEX "\"");
+	add_change(c, "annotations", index, "\"" TEMPLATE_INDEX "\"");
 }
 
 /* What a server or a controller sets, and no template does. */
-static void change_all(struct changes *c, const struct workload_said *said)
+static void change_all(struct template_changes *c, const struct workload_fields *fields)
 {
 	static const char *const dropped[] = {"generateName",      "creationTimestamp",
 	                                      "resourceVersion",   "managedFields",
 	                                      "deletionTimestamp", "selfLink"};
 
 	for (unsigned i = 0; i < sizeof dropped / sizeof dropped[0]; i++)
-		change(c, dropped[i], NULL, NULL);
-	change(c, "name", NULL, "\"" MOULD_NAME "\"");
-	change_text(c, "namespace", NULL, said->meta.namespace);
-	change(c, "uid", NULL, "\"" MOULD_UID "\"");
+		add_change(c, dropped[i], NULL, NULL);
+	add_change(c, "name", NULL, "\"" TEMPLATE_NAME "\"");
+	change_text(c, "namespace", NULL, fields->meta.namespace);
+	add_change(c, "uid", NULL, "\"" TEMPLATE_UID "\"");
 }
 
-static void change_own(struct changes *c, enum expand_source source,
-                       const struct workload_said *said, struct pl_buf *owners)
+static void change_own(struct template_changes *c, enum expand_source source,
+                       const struct workload_fields *fields, struct pl_buf *owners)
 {
-	struct owner owner;
+	struct workload_owner owner;
 
 	if (source == EXPAND_DEPLOYMENT)
-		name_deployment(c, said);
-	find_owner(c->expand, source, said, &owner);
+		name_deployment(c, fields);
+	find_owner(c->expand, source, fields, &owner);
 	if (source == EXPAND_STATEFUL_SET) {
-		change(c, "labels", "statefulset.kubernetes.io/pod-name",
-		       "\"" MOULD_NAME "\"");
-		change(c, "labels", "apps.kubernetes.io/pod-index",
-		       "\"" MOULD_INDEX "\"");
+		add_change(c, "labels", "statefulset.kubernetes.io/pod-name",
+		           "\"" TEMPLATE_NAME "\"");
+		add_change(c, "labels", "apps.kubernetes.io/pod-index",
+		           "\"" TEMPLATE_INDEX "\"");
 	}
 	if (source == EXPAND_JOB)
-		label_job(c, said, &owner);
+		label_job(c, fields, &owner);
 	if (c->code == PL_OK)
 		c->code = print_owner(&owner, owners);
 	if (c->code == PL_OK)
 		c->code = pl_buf_add(owners, pl_span("", 1));
 	if (c->code == PL_OK)
-		change(c, "ownerReferences", NULL, (const char *)owners->at);
+		add_change(c, "ownerReferences", NULL, (const char *)owners->at);
 }
 
-static enum pl_code print_template(const struct workload_said *said, struct pl_buf *to)
+static enum pl_code print_template(const struct workload_fields *fields,
+                                   struct pl_buf *to)
 {
 	enum pl_code code = pl_buf_add_str(to, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
 	                                       "\"metadata\":");
 
 	if (code == PL_OK)
-		code = pl_buf_add(to, text_of(said->text, "metadata"));
+		code = pl_buf_add(to, text_of(fields->text, "metadata"));
 	if (code == PL_OK)
 		code = pl_buf_add_str(to, ",\"spec\":");
 	if (code == PL_OK)
-		code = pl_buf_add(to, text_of(said->text, "spec"));
+		code = pl_buf_add(to, text_of(fields->text, "spec"));
 	return code == PL_OK ? pl_buf_add_str(to, "}") : code;
 }
 
 enum pl_code workload_pod(struct expand *expand, enum expand_source source,
-                          const struct workload_said *said, struct pl_err *err)
+                          const struct workload_fields *fields, struct pl_err *err)
 {
-	struct changes c = {.expand = expand, .code = PL_OK};
+	struct template_changes c = {.expand = expand, .code = PL_OK};
 	struct pl_buf plain, owners;
 
-	expand->in_space = said->meta.namespace;
-	expand->base = said->meta.name;
-	expand->count = said->count;
-	expand->first = said->first;
+	expand->in_namespace = fields->meta.namespace;
+	expand->base = fields->meta.name;
+	expand->count = fields->count;
+	expand->first = fields->first;
 	pl_buf_init(&plain, expand->raw.max);
 	pl_buf_init(&owners, OWNER_MAX);
-	c.code = print_template(said, &plain);
+	c.code = print_template(fields, &plain);
 	if (c.code == PL_OK) /* for its hash: spaces make no difference */
-		c.code = mould_set(&expand->mould, pl_buf_span(&plain));
+		c.code = json_template_set(&expand->json_template, pl_buf_span(&plain));
 	if (c.code == PL_OK)
-		change_all(&c, said);
+		change_all(&c, fields);
 	if (c.code == PL_OK)
-		change_own(&c, source, said, &owners);
+		change_own(&c, source, fields, &owners);
 	if (c.code == PL_OK)
 		c.code = object_print(pl_buf_span(&plain), c.at, c.count, &expand->raw,
 		                      err);

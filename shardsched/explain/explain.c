@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct work {
+struct explain_work {
 	struct explain *out;
 	struct cycle *cycle;
 	struct verdict verdict; /* the last that was asked for */
@@ -122,7 +122,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Before anything is counted, as the rows are put in order here. */
-static void count_clusters(struct work *work)
+static void count_clusters(struct explain_work *work)
 {
 	struct explain *out = work->out;
 	struct pl_bitset feasible = cycle_feasible(work->cycle);
@@ -163,7 +163,8 @@ static void keep_near(struct explain *out, const struct explain_near *near)
 	out->near[at] = *near;
 }
 
-static void near_add(struct work *work, struct explain_near *near, unsigned plugin)
+static void near_add(struct explain_work *work, struct explain_near *near,
+                     unsigned plugin)
 {
 	for (uint32_t i = 0; i < work->verdict.count; i++) {
 		const struct reason *reason = &work->verdict.reason[i];
@@ -179,7 +180,7 @@ static void near_add(struct work *work, struct explain_near *near, unsigned plug
 
 /* -- filters ------------------------------------------------------------------------- */
 
-static void ask_node(struct work *work, uint32_t slot)
+static void ask_node(struct explain_work *work, uint32_t slot)
 {
 	struct explain *out = work->out;
 	struct explain_cluster *cluster =
@@ -227,7 +228,7 @@ static int by_nodes(const void *a, const void *b)
 	return 0;
 }
 
-static void ask_filters(struct work *work)
+static void ask_filters(struct explain_work *work)
 {
 	struct explain *out = work->out;
 	const struct profile_point *point = &out->profile->at[POINT_FILTER];
@@ -247,7 +248,7 @@ static void ask_filters(struct work *work)
 }
 
 /* What PreFilter said is said of all nodes. */
-static void tell_pre(struct explain *out)
+static void report_prefilter(struct explain *out)
 {
 	const struct verdict *pre = &out->decision->outcome.pre;
 
@@ -278,7 +279,7 @@ static void keep_best(struct explain *out, uint32_t slot, int64_t total)
 	out->best[at] = (struct explain_best){.slot = slot, .total = total};
 }
 
-static void share(const struct work *work, struct explain_best *best)
+static void share(const struct explain_work *work, struct explain_best *best)
 {
 	const struct profile *profile = work->out->profile;
 	const struct profile_point *point = &profile->at[POINT_SCORE];
@@ -297,10 +298,10 @@ static void share(const struct work *work, struct explain_best *best)
 	}
 }
 
-static void tell_scores(struct work *work)
+static void report_scores(struct explain_work *work)
 {
 	struct explain *out = work->out;
-	const struct outcome *outcome = &out->decision->outcome;
+	const struct cycle_outcome *outcome = &out->decision->outcome;
 	const int64_t *totals = cycle_totals(work->cycle);
 	struct pl_bitset feasible = cycle_feasible(work->cycle);
 
@@ -316,7 +317,7 @@ static void tell_scores(struct work *work)
 void explain_make(struct engine *engine, const struct pod *pod,
                   const struct engine_decision *decision, struct explain *out)
 {
-	struct work work = {.out = out, .cycle = engine_cycle(engine)};
+	struct explain_work work = {.out = out, .cycle = engine_cycle(engine)};
 
 	memset(out, 0, sizeof *out);
 	out->model = engine_model(engine);
@@ -329,11 +330,11 @@ void explain_make(struct engine *engine, const struct pod *pod,
 		return;
 	out->feasible = decision->outcome.feasible;
 	if (decision->outcome.pre.code != VERDICT_SUCCESS) {
-		tell_pre(out);
+		report_prefilter(out);
 		return;
 	}
 	count_clusters(&work);
 	ask_filters(&work);
 	if (decision->outcome.result == CYCLE_NODE)
-		tell_scores(&work);
+		report_scores(&work);
 }

@@ -18,7 +18,7 @@ const char *binding_state_name(enum binding_state state)
 	return names[state];
 }
 
-static enum binding_state enter(struct binding *binding, enum binding_state state)
+static enum binding_state binding_enter(struct binding *binding, enum binding_state state)
 {
 	PL_ASSERT(follows[binding->state][state]);
 	PL_ASSERT(state == BINDING_UNDONE || binding->waiting == 0);
@@ -26,18 +26,18 @@ static enum binding_state enter(struct binding *binding, enum binding_state stat
 	return state;
 }
 
-static const struct plugin *row_of(const struct binding *binding, unsigned plugin)
+static const struct plugin *plugin_row(const struct binding *binding, unsigned plugin)
 {
 	return binding->class->profile->table->row[plugin];
 }
 
-static const struct profile_point *at_point(const struct binding *binding,
-                                            enum point point)
+static const struct profile_point *plugins_at(const struct binding *binding,
+                                              enum point point)
 {
 	return &binding->class->profile->at[point];
 }
 
-static struct plugin_call call_of(const struct binding *binding, unsigned plugin)
+static struct plugin_call make_call(const struct binding *binding, unsigned plugin)
 {
 	struct plugin_call call;
 
@@ -47,54 +47,54 @@ static struct plugin_call call_of(const struct binding *binding, unsigned plugin
 	return call;
 }
 
-static enum binding_state undo(struct binding *binding)
+static enum binding_state binding_undo(struct binding *binding)
 {
-	const struct profile_point *at = at_point(binding, POINT_RESERVE);
+	const struct profile_point *at = plugins_at(binding, POINT_RESERVE);
 
 	while (binding->reserved > 0) {
 		unsigned plugin = at->plugin[--binding->reserved];
-		struct plugin_call call = call_of(binding, plugin);
+		struct plugin_call call = make_call(binding, plugin);
 
 		call.change = binding->cycle->snapshot;
-		if (row_of(binding, plugin)->unreserve != NULL)
-			row_of(binding, plugin)->unreserve(&call, binding->slot);
+		if (plugin_row(binding, plugin)->unreserve != NULL)
+			plugin_row(binding, plugin)->unreserve(&call, binding->slot);
 	}
 	binding->waiting = 0;
-	return enter(binding, BINDING_UNDONE);
+	return binding_enter(binding, BINDING_UNDONE);
 }
 
 /* By that plugin, with what it said. */
-static enum binding_state refused(struct binding *binding, int plugin,
-                                  enum verdict_code code)
+static enum binding_state binding_refuse(struct binding *binding, int plugin,
+                                         enum verdict_code code)
 {
 	binding->why.code = code;
 	binding->why.plugin = plugin;
-	return undo(binding);
+	return binding_undo(binding);
 }
 
-static bool reserve(struct binding *binding)
+static bool run_reserve(struct binding *binding)
 {
-	const struct profile_point *at = at_point(binding, POINT_RESERVE);
+	const struct profile_point *at = plugins_at(binding, POINT_RESERVE);
 
 	while (binding->reserved < at->count) {
 		unsigned plugin = at->plugin[binding->reserved++];
-		struct plugin_call call = call_of(binding, plugin);
+		struct plugin_call call = make_call(binding, plugin);
 		enum verdict_code code = VERDICT_SUCCESS;
 
 		call.change = binding->cycle->snapshot;
 		verdict_clear(&binding->why);
-		code = row_of(binding, plugin)
+		code = plugin_row(binding, plugin)
 		               ->reserve(&call, binding->slot, &binding->why);
 		if (code != VERDICT_SUCCESS) {
-			(void)refused(binding, (int)plugin, code);
+			(void)binding_refuse(binding, (int)plugin, code);
 			return false;
 		}
 	}
 	return true;
 }
 
-static void wait_for(struct binding *binding, unsigned plugin, uint64_t now_ms,
-                     uint64_t wait_ms)
+static void wait_for_plugin(struct binding *binding, unsigned plugin, uint64_t now_ms,
+                            uint64_t wait_ms)
 {
 	if (wait_ms > BINDING_WAIT_MAX_MS)
 		wait_ms = BINDING_WAIT_MAX_MS;
@@ -102,23 +102,23 @@ static void wait_for(struct binding *binding, unsigned plugin, uint64_t now_ms,
 	binding->deadline_ms[plugin] = now_ms + wait_ms;
 }
 
-static bool permit(struct binding *binding, uint64_t now_ms)
+static bool run_permit(struct binding *binding, uint64_t now_ms)
 {
-	const struct profile_point *at = at_point(binding, POINT_PERMIT);
+	const struct profile_point *at = plugins_at(binding, POINT_PERMIT);
 
 	for (unsigned i = 0; i < at->count; i++) {
 		unsigned plugin = at->plugin[i];
-		struct plugin_call call = call_of(binding, plugin);
+		struct plugin_call call = make_call(binding, plugin);
 		enum verdict_code code = VERDICT_SUCCESS;
 		uint64_t wait_ms = 0;
 
 		verdict_clear(&binding->why);
-		code = row_of(binding, plugin)
+		code = plugin_row(binding, plugin)
 		               ->permit(&call, binding->slot, &wait_ms, &binding->why);
 		if (code == VERDICT_WAIT) {
-			wait_for(binding, plugin, now_ms, wait_ms);
+			wait_for_plugin(binding, plugin, now_ms, wait_ms);
 		} else if (code != VERDICT_SUCCESS) {
-			(void)refused(binding, (int)plugin, code);
+			(void)binding_refuse(binding, (int)plugin, code);
 			return false;
 		}
 	}
@@ -137,8 +137,8 @@ enum binding_state binding_start(struct binding *binding, struct cycle *cycle,
 	binding->waiting = 0;
 	binding->reserved = 0;
 	verdict_clear(&binding->why);
-	if (reserve(binding) && permit(binding, now_ms) && binding->waiting == 0)
-		return enter(binding, BINDING_ALLOWED);
+	if (run_reserve(binding) && run_permit(binding, now_ms) && binding->waiting == 0)
+		return binding_enter(binding, BINDING_ALLOWED);
 	return binding->state;
 }
 
@@ -153,22 +153,23 @@ enum binding_state binding_allow(struct binding *binding, unsigned plugin)
 	if (!is_waited_for(binding, plugin))
 		return binding->state;
 	binding->waiting &= ~(UINT64_C(1) << plugin);
-	return binding->waiting == 0 ? enter(binding, BINDING_ALLOWED) : binding->state;
+	return binding->waiting == 0 ? binding_enter(binding, BINDING_ALLOWED)
+	                             : binding->state;
 }
 
 enum binding_state binding_deny(struct binding *binding, unsigned plugin,
-                                const struct verdict *say)
+                                const struct verdict *verdict)
 {
 	if (!is_waited_for(binding, plugin))
 		return binding->state;
 	verdict_clear(&binding->why);
-	if (say != NULL)
-		binding->why = *say;
-	return refused(binding, (int)plugin, VERDICT_UNSCHEDULABLE);
+	if (verdict != NULL)
+		binding->why = *verdict;
+	return binding_refuse(binding, (int)plugin, VERDICT_UNSCHEDULABLE);
 }
 
 /* The one that is late first. */
-static unsigned first_late(const struct binding *binding)
+static unsigned first_deadline(const struct binding *binding)
 {
 	unsigned first = PLUGINS_MAX;
 
@@ -184,37 +185,37 @@ static unsigned first_late(const struct binding *binding)
 
 uint64_t binding_deadline_ms(const struct binding *binding)
 {
-	unsigned first = first_late(binding);
+	unsigned first = first_deadline(binding);
 
 	return first == PLUGINS_MAX ? UINT64_MAX : binding->deadline_ms[first];
 }
 
 enum binding_state binding_expire(struct binding *binding, uint64_t now_ms)
 {
-	struct verdict say;
+	struct verdict verdict;
 
 	if (now_ms < binding_deadline_ms(binding) || binding->waiting == 0)
 		return binding->state;
-	verdict_clear(&say);
-	verdict_add(&say, VERDICT_UNSCHEDULABLE,
+	verdict_clear(&verdict);
+	verdict_add(&verdict, VERDICT_UNSCHEDULABLE,
 	            &(struct reason){.code = REASON_PERMIT_LATE});
-	return binding_deny(binding, first_late(binding), &say);
+	return binding_deny(binding, first_deadline(binding), &verdict);
 }
 
-static bool pre_bind(struct binding *binding)
+static bool run_pre_bind(struct binding *binding)
 {
-	const struct profile_point *at = at_point(binding, POINT_PRE_BIND);
+	const struct profile_point *at = plugins_at(binding, POINT_PRE_BIND);
 
 	for (unsigned i = 0; i < at->count; i++) {
 		unsigned plugin = at->plugin[i];
-		struct plugin_call call = call_of(binding, plugin);
+		struct plugin_call call = make_call(binding, plugin);
 		enum verdict_code code = VERDICT_SUCCESS;
 
 		verdict_clear(&binding->why);
-		code = row_of(binding, plugin)
+		code = plugin_row(binding, plugin)
 		               ->pre_bind(&call, binding->slot, &binding->why);
 		if (code != VERDICT_SUCCESS) {
-			(void)refused(binding, (int)plugin, code);
+			(void)binding_refuse(binding, (int)plugin, code);
 			return false;
 		}
 	}
@@ -223,43 +224,44 @@ static bool pre_bind(struct binding *binding)
 
 enum binding_state binding_commit(struct binding *binding)
 {
-	const struct profile_point *at = at_point(binding, POINT_BIND);
+	const struct profile_point *at = plugins_at(binding, POINT_BIND);
 
 	PL_ASSERT(binding->state == BINDING_ALLOWED);
-	if (!pre_bind(binding))
+	if (!run_pre_bind(binding))
 		return binding->state;
 	for (unsigned i = 0; i < at->count; i++) {
 		unsigned plugin = at->plugin[i];
-		struct plugin_call call = call_of(binding, plugin);
+		struct plugin_call call = make_call(binding, plugin);
 		enum verdict_code code = VERDICT_SUCCESS;
 
 		verdict_clear(&binding->why);
-		code = row_of(binding, plugin)->bind(&call, binding->slot, &binding->why);
+		code = plugin_row(binding, plugin)
+		               ->bind(&call, binding->slot, &binding->why);
 		if (code == VERDICT_SUCCESS)
-			return enter(binding, BINDING_COMMITTING);
+			return binding_enter(binding, BINDING_COMMITTING);
 		if (code != VERDICT_SKIP)
-			return refused(binding, (int)plugin, code);
+			return binding_refuse(binding, (int)plugin, code);
 	}
 	verdict_clear(&binding->why);
 	verdict_add(&binding->why, VERDICT_ERROR,
 	            &(struct reason){.code = REASON_FAILED});
-	return refused(binding, -1, VERDICT_ERROR);
+	return binding_refuse(binding, -1, VERDICT_ERROR);
 }
 
 enum binding_state binding_committed(struct binding *binding, bool written)
 {
-	const struct profile_point *at = at_point(binding, POINT_POST_BIND);
+	const struct profile_point *at = plugins_at(binding, POINT_POST_BIND);
 
 	PL_ASSERT(binding->state == BINDING_COMMITTING);
 	verdict_clear(&binding->why);
 	if (!written)
-		return undo(binding);
+		return binding_undo(binding);
 	for (unsigned i = 0; i < at->count; i++) {
-		struct plugin_call call = call_of(binding, at->plugin[i]);
+		struct plugin_call call = make_call(binding, at->plugin[i]);
 
-		row_of(binding, at->plugin[i])->post_bind(&call, binding->slot);
+		plugin_row(binding, at->plugin[i])->post_bind(&call, binding->slot);
 	}
-	return enter(binding, BINDING_BOUND);
+	return binding_enter(binding, BINDING_BOUND);
 }
 
 enum binding_state binding_cancel(struct binding *binding)
@@ -268,5 +270,5 @@ enum binding_state binding_cancel(struct binding *binding)
 	if (binding->state == BINDING_BOUND || binding->state == BINDING_UNDONE)
 		return binding->state;
 	verdict_clear(&binding->why);
-	return undo(binding);
+	return binding_undo(binding);
 }

@@ -60,7 +60,7 @@ enum binding_state binding_start(struct binding *binding, struct cycle *cycle,
 enum binding_state binding_allow(struct binding *binding, unsigned plugin);
 /* The same; say may be NULL. */
 enum binding_state binding_deny(struct binding *binding, unsigned plugin,
-                                const struct verdict *say);
+                                const struct verdict *verdict);
 /* When the first of those that are waited for is late; UINT64_MAX: nobody is. */
 uint64_t binding_deadline_ms(const struct binding *binding);
 /* Denied by whoever is late by then. */

@@ -15,24 +15,24 @@ static struct cycle *cycle;
 static struct fw_class *class;
 static struct binding binding;
 
-static enum verdict_code told(const char *what, unsigned who, struct verdict *say)
+static enum verdict_code told(const char *what, unsigned who, struct verdict *verdict)
 {
 	size_t len = strlen(story);
 
 	T_TRUE(len + 40 < sizeof story);
 	(void)snprintf(story + len, sizeof story - len, "%s%s", len == 0 ? "" : " ",
 	               what);
-	if (says[who] != VERDICT_SUCCESS && say != NULL)
-		verdict_add(say, says[who], &(struct reason){.code = REASON_PORTS});
+	if (says[who] != VERDICT_SUCCESS && verdict != NULL)
+		verdict_add(verdict, says[who], &(struct reason){.code = REASON_PORTS});
 	return says[who];
 }
 
 #define RESERVES(name, who)                                                             \
 	static enum verdict_code reserve_##name(const struct plugin_call *call,         \
-	                                        uint32_t slot, struct verdict *say)     \
+	                                        uint32_t slot, struct verdict *verdict) \
 	{                                                                               \
 		T_TRUE(slot == 3 && call->change == &snapshot && call->pod->uid == 77); \
-		return told("+" #name, who, say);                                       \
+		return told("+" #name, who, verdict);                                   \
 	}                                                                               \
 	static void unreserve_##name(const struct plugin_call *call, uint32_t slot)     \
 	{                                                                               \
@@ -42,18 +42,18 @@ static enum verdict_code told(const char *what, unsigned who, struct verdict *sa
 #define PERMITS(name, who)                                                     \
 	static enum verdict_code permit_##name(const struct plugin_call *call, \
 	                                       uint32_t slot, uint64_t *wait,  \
-	                                       struct verdict *say)            \
+	                                       struct verdict *verdict)        \
 	{                                                                      \
 		T_TRUE(slot == 3 && call->change == NULL);                     \
 		*wait = wait_ms[who];                                          \
-		return told("?" #name, who, say);                              \
+		return told("?" #name, who, verdict);                          \
 	}
-#define BINDS(name, who)                                                         \
-	static enum verdict_code bind_##name(const struct plugin_call *call,     \
-	                                     uint32_t slot, struct verdict *say) \
-	{                                                                        \
-		T_TRUE(slot == 3 && call->state == NULL);                        \
-		return told("=" #name, who, say);                                \
+#define BINDS(name, who)                                                             \
+	static enum verdict_code bind_##name(const struct plugin_call *call,         \
+	                                     uint32_t slot, struct verdict *verdict) \
+	{                                                                            \
+		T_TRUE(slot == 3 && call->state == NULL);                            \
+		return told("=" #name, who, verdict);                                \
 	}
 
 RESERVES(quota, QUOTA)
@@ -181,7 +181,7 @@ T_CASE(who_is_late_denies_it)
 
 T_CASE(one_that_denies_is_enough)
 {
-	const struct verdict say = {.count = 1, .reason = {{.code = REASON_TAINT}}};
+	const struct verdict verdict = {.count = 1, .reason = {{.code = REASON_TAINT}}};
 
 	story_begin();
 	says[GANG] = VERDICT_UNSCHEDULABLE;
@@ -190,7 +190,7 @@ T_CASE(one_that_denies_is_enough)
 	says[GANG] = VERDICT_WAIT;
 	wait_ms[GANG] = 9;
 	T_EQ(start(), BINDING_WAITING);
-	T_EQ(binding_deny(&binding, GANG, &say), BINDING_UNDONE);
+	T_EQ(binding_deny(&binding, GANG, &verdict), BINDING_UNDONE);
 	T_EQ(binding.why.code, VERDICT_UNSCHEDULABLE);
 	T_EQ(binding.why.plugin, GANG);
 	T_EQ(binding.why.reason[0].code, REASON_TAINT);

@@ -1,7 +1,7 @@
 /* The highest total, and which of those that have it. */
 #include "shardsched/framework/cycle_int.h"
 
-void choose_block(struct cycle *cycle, struct node_span span, uint32_t block)
+void choose_in_block(struct cycle *cycle, struct node_span span, uint32_t block)
 {
 	const int32_t *base = cycle->base == NULL ? cycle->memory.total : cycle->base;
 	int32_t best = 0;
@@ -23,7 +23,7 @@ static int32_t choose_highest(struct cycle *cycle)
 	cycle->highest = 0;
 	for (uint32_t block = 0; block < cycle->blocks; block++)
 		if (cycle->memory.left[block] != 0)
-			choose_block(cycle, cycle_block(cycle, block), block);
+			choose_in_block(cycle, cycle_block(cycle, block), block);
 	return cycle->highest;
 }
 
@@ -43,8 +43,8 @@ static uint32_t choose_count(struct cycle *cycle, int32_t highest)
 }
 
 /* The one of that index among those of a block, in the order of slots. */
-static uint32_t choose_in(const struct cycle *cycle, struct node_span span,
-                          int32_t highest, uint32_t index)
+static uint32_t choose_in_span(const struct cycle *cycle, struct node_span span,
+                               int32_t highest, uint32_t index)
 {
 	SPAN_EACH_WORD(i, span)
 	for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
@@ -68,28 +68,28 @@ static uint32_t choose_word(const struct cycle *cycle, struct node_span span,
 			break;
 		index -= count;
 	}
-	return choose_in(cycle, span, highest, index);
+	return choose_in_span(cycle, span, highest, index);
 }
 
-static void choose_kept(struct cycle *cycle, uint64_t draw)
+static void choose_from_results(struct cycle *cycle, uint64_t draw)
 {
 	const struct cycle_cache *cache = cycle->opts.cache;
-	struct stage_best best = {.slot = SNAPSHOT_NONE};
+	struct stage_winner best = {.slot = SNAPSHOT_NONE};
 
 	cache->best(cache->ctx, cycle->class, draw, &best);
-	cycle->base = cycle->kept->total;
+	cycle->base = cycle->results->total;
 	cycle->out->node = best.slot;
 	cycle->out->total = best.total;
 	cycle->out->best = best.ties;
 }
 
-void choose(struct cycle *cycle, uint64_t draw)
+void choose_node(struct cycle *cycle, uint64_t draw)
 {
 	int32_t highest = 0;
 	uint32_t index = 0, block = 0;
 
 	if (cycle->whole) {
-		choose_kept(cycle, draw);
+		choose_from_results(cycle, draw);
 		return;
 	}
 	highest = choose_highest(cycle);

@@ -6,7 +6,7 @@
 
 enum { OWN_ALIGN = 16 };
 
-static size_t aligned(size_t size)
+static size_t align_size(size_t size)
 {
 	return (size + OWN_ALIGN - 1) / OWN_ALIGN * OWN_ALIGN;
 }
@@ -27,7 +27,7 @@ void fw_class_call(const struct fw_class *class, const struct snapshot *snapshot
 		.spec = class->view->spec,
 		.view = class->view,
 		.args = class->profile->args[plugin],
-		.own = class->own[plugin],
+		.class_state = class->class_state[plugin],
 	};
 }
 
@@ -72,23 +72,24 @@ static enum pl_code plugins_open(struct snapshot *snapshot, struct fw_class *cla
 
 static struct fw_class *class_make(const struct profile *profile)
 {
-	size_t size = aligned(sizeof(struct fw_class));
+	size_t size = align_size(sizeof(struct fw_class));
 	struct fw_class *class = NULL;
 	char *at = NULL;
 
 	for (uint64_t left = profile->enabled; left != 0; left &= left - 1)
-		size += aligned(profile->table->row[__builtin_ctzll(left)]->own_size);
+		size += align_size(
+			profile->table->row[__builtin_ctzll(left)]->class_state_size);
 	class = pl_calloc(1, size);
 	if (class == NULL)
 		return NULL;
 	class->profile = profile;
-	at = (char *)class + aligned(sizeof *class);
+	at = (char *)class + align_size(sizeof *class);
 	for (uint64_t left = profile->enabled; left != 0; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(left);
-		size_t own = profile->table->row[i]->own_size;
+		size_t class_state = profile->table->row[i]->class_state_size;
 
-		class->own[i] = own == 0 ? NULL : at;
-		at += aligned(own);
+		class->class_state[i] = class_state == 0 ? NULL : at;
+		at += align_size(class_state);
 	}
 	return class;
 }
@@ -129,7 +130,7 @@ void fw_class_close(struct snapshot *snapshot, struct fw_class *class)
 
 bool fw_gated(const struct profile *profile, const struct spec *spec,
               const struct snapshot *snapshot, const struct pod_self *pod,
-              struct verdict *say)
+              struct verdict *verdict)
 {
 	const struct profile_point *at = &profile->at[POINT_PRE_ENQUEUE];
 
@@ -138,16 +139,16 @@ bool fw_gated(const struct profile *profile, const struct spec *spec,
 		enum verdict_code code = VERDICT_SUCCESS;
 		struct plugin_call call;
 
-		verdict_clear(say);
+		verdict_clear(verdict);
 		fw_spec_call(profile, spec, snapshot, plugin, &call);
 		call.pod = pod;
-		code = profile->table->row[plugin]->pre_enqueue(&call, say);
+		code = profile->table->row[plugin]->pre_enqueue(&call, verdict);
 		if (code == VERDICT_SUCCESS)
 			continue;
-		say->code = code;
-		say->plugin = (int)plugin;
+		verdict->code = code;
+		verdict->plugin = (int)plugin;
 		return true;
 	}
-	verdict_clear(say);
+	verdict_clear(verdict);
 	return false;
 }

@@ -38,13 +38,13 @@ struct column_scale column_scale(int32_t max, int32_t weight, bool down)
 }
 
 #ifdef __x86_64__
-static bool has_widest(void)
+static bool cpu_has_widest(void)
 {
 	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 	       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 
-static bool has_wide(void)
+static bool cpu_has_wide(void)
 {
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
 }
@@ -55,9 +55,9 @@ unsigned column_ops_all(const struct column_ops *out[COLUMN_VARIANTS])
 	unsigned count = 0;
 
 #ifdef __x86_64__
-	if (has_wide() && has_widest())
+	if (cpu_has_wide() && cpu_has_widest())
 		out[count++] = &widest_ops;
-	if (has_wide())
+	if (cpu_has_wide())
 		out[count++] = &wide_ops;
 #endif
 	out[count++] = &plain_ops;

@@ -1,5 +1,5 @@
 #include "shardsched/framework/column.h"
-#include "shardsched/framework/stages.h"
+#include "shardsched/framework/local_stage.h"
 #include "store/base/rng.h"
 #include "tests/harness/t.h"
 
@@ -117,14 +117,14 @@ static int32_t check_max(const struct column_ops *ops)
 
 static void check_scale(const struct column_ops *ops, int32_t most, bool down)
 {
-	const struct stage_maxed maxed = {.down = down, .weight = 7};
+	const struct stage_by_max by_max = {.down = down, .weight = 7};
 	struct column_scale scale = column_scale(most, 7, down);
 
 	memcpy(to, from, sizeof to);
 	ops->scale(to, raw, WORDS, &scale);
 	for (unsigned i = 0; i < SLOTS; i++)
 		T_TRUE(!has(bits, i) ||
-		       to[i] == from[i] + stage_weigh(&maxed, raw[i], most));
+		       to[i] == from[i] + stage_weigh(&by_max, raw[i], most));
 	scale = column_scale(most, -7, down);
 	ops->scale(to, raw, WORDS, &scale);
 	for (unsigned i = 0; i < SLOTS; i++)
@@ -165,7 +165,7 @@ T_CASE(vectors_of_this_machine)
 
 T_CASE(each_share_of_each_small_maximum_is_exact)
 {
-	const struct stage_maxed maxed = {.weight = 1};
+	const struct stage_by_max by_max = {.weight = 1};
 
 	for (int32_t most = 1; most < COLUMN_EXACT; most++) {
 		struct column_scale scale = column_scale(most, 1, false);
@@ -173,8 +173,8 @@ T_CASE(each_share_of_each_small_maximum_is_exact)
 		for (int32_t value = 0; value <= most; value++) {
 			uint64_t share = (uint64_t)value * scale.factor >> COLUMN_SHIFT;
 
-			if (share != (uint64_t)stage_weigh(&maxed, value, most))
-				T_EQ(share, stage_weigh(&maxed, value, most));
+			if (share != (uint64_t)stage_weigh(&by_max, value, most))
+				T_EQ(share, stage_weigh(&by_max, value, most));
 		}
 	}
 }

@@ -40,14 +40,14 @@ void cycle_free(struct cycle *cycle)
 	free(cycle);
 }
 
-void cycle_fail(struct cycle *cycle, int plugin, const struct verdict *say)
+void cycle_fail(struct cycle *cycle, int plugin, const struct verdict *verdict)
 {
-	struct outcome *out = cycle->out;
+	struct cycle_outcome *out = cycle->out;
 
 	cycle->failed = true;
 	out->result = CYCLE_ERROR;
-	if (say != NULL) {
-		out->pre = *say;
+	if (verdict != NULL) {
+		out->pre = *verdict;
 	} else {
 		verdict_clear(&out->pre);
 		verdict_add(&out->pre, VERDICT_ERROR,
@@ -73,7 +73,7 @@ const uint64_t *cycle_candidates(const struct cycle *cycle)
 /* -- a run -------------------------------------------------------------------------- */
 
 /* May what is kept of the class be used? */
-static bool use_kept(const struct cycle *cycle)
+static bool may_use_results(const struct cycle *cycle)
 {
 	const struct cycle_opts *opts = &cycle->opts;
 
@@ -83,7 +83,7 @@ static bool use_kept(const struct cycle *cycle)
 }
 
 /* Where others make room for the pod, it is tried first. */
-static bool try_nominated(struct cycle *cycle)
+static bool try_nominated_node(struct cycle *cycle)
 {
 	uint32_t slot = cycle->pod.nominated;
 
@@ -95,30 +95,30 @@ static bool try_nominated(struct cycle *cycle)
 	return true;
 }
 
-static bool filter_others(struct cycle *cycle)
+static bool filter_candidates(struct cycle *cycle)
 {
 	const struct cycle_cache *cache = cycle->opts.cache;
 	bool done;
 
-	if (use_kept(cycle))
-		cycle->kept =
-			cache->bring(cache->ctx, cycle, cycle->class, &cycle->local);
-	done = !cycle->failed && nominated_hold(cycle);
+	if (may_use_results(cycle))
+		cycle->results = cache->get_results(cache->ctx, cycle, cycle->class,
+		                                    &cycle->local);
+	done = !cycle->failed && nominated_judge_nodes(cycle);
 	if (done)
-		done = cycle->kept != NULL ? filter_kept(cycle) : filter_all(cycle);
-	nominated_let_go(cycle);
+		done = cycle->results != NULL ? filter_results(cycle) : filter_all(cycle);
+	nominated_release(cycle);
 	return done && !cycle->failed;
 }
 
-static bool filter(struct cycle *cycle)
+static bool filter_nodes(struct cycle *cycle)
 {
-	if (try_nominated(cycle))
-		return score_block(cycle, cycle->pod.nominated / CYCLE_BLOCK);
-	return !cycle->failed && filter_others(cycle);
+	if (try_nominated_node(cycle))
+		return score_local_block(cycle, cycle->pod.nominated / CYCLE_BLOCK);
+	return !cycle->failed && filter_candidates(cycle);
 }
 
 /* Who left nodes out is among them: these might be good. */
-static void tell_refusers(struct cycle *cycle)
+static void report_refusers(struct cycle *cycle)
 {
 	cycle->out->refused_by = cycle->narrowed_by;
 	for (unsigned i = 0; i < cycle->filters; i++)
@@ -126,28 +126,28 @@ static void tell_refusers(struct cycle *cycle)
 			cycle->out->refused_by |= UINT64_C(1) << cycle->filter[i];
 }
 
-static void run_once(struct cycle *cycle, struct fw_class *class,
-                     const struct pod_self *pod, uint64_t draw, bool timed)
+static void run_cycle(struct cycle *cycle, struct fw_class *class,
+                      const struct pod_self *pod, uint64_t draw, bool timed)
 {
 	measure_begin(cycle, timed);
-	if (!prepare(cycle, class, pod) || !filter(cycle))
+	if (!cycle_prepare(cycle, class, pod) || !filter_nodes(cycle))
 		return;
-	tell_refusers(cycle);
+	report_refusers(cycle);
 	if (cycle->out->feasible == 0 || !score_all(cycle))
 		return;
-	choose(cycle, draw);
+	choose_node(cycle, draw);
 	cycle->out->result = CYCLE_NODE;
 }
 
 void cycle_run(struct cycle *cycle, struct fw_class *class, const struct pod_self *pod,
-               uint64_t draw, struct outcome *out)
+               uint64_t draw, struct cycle_outcome *out)
 {
 	struct pod_self self = *pod;
 
-	run_once(cycle, class, &self, draw, measure_due(cycle));
+	run_cycle(cycle, class, &self, draw, measure_due(cycle));
 	if (cycle->slow && !cycle->failed) {
 		cycle->suspect = CYCLE_SAMPLED;
-		run_once(cycle, class, &self, draw, true);
+		run_cycle(cycle, class, &self, draw, true);
 	}
 	if (cycle->failed)
 		cycle->ready = false;
@@ -159,14 +159,14 @@ void cycle_run(struct cycle *cycle, struct fw_class *class, const struct pod_sel
 
 struct pl_bitset cycle_feasible(const struct cycle *cycle)
 {
-	struct pl_bitset own = cycle_set(cycle, cycle->memory.feasible);
+	struct pl_bitset set = cycle_set(cycle, cycle->memory.feasible);
 
 	if (cycle->whole && cycle->ready)
-		return (struct pl_bitset){cycle->kept->feasible.word, own.bits};
+		return (struct pl_bitset){cycle->results->feasible.word, set.bits};
 	/* What an earlier run left there is not meant. */
-	if (!cycle->ready && own.word != NULL)
-		pl_bitset_clear(own);
-	return own;
+	if (!cycle->ready && set.word != NULL)
+		pl_bitset_clear(set);
+	return set;
 }
 
 struct pl_bitset cycle_examined(const struct cycle *cycle)
@@ -185,14 +185,14 @@ const int64_t *cycle_totals(struct cycle *cycle)
 {
 	struct pl_bitset feasible = cycle_feasible(cycle);
 
-	if (cycle->memory.shown == NULL)
-		cycle->memory.shown = pl_calloc(cycle->memory.capacity + 1,
-		                                sizeof *cycle->memory.shown);
-	if (cycle->memory.shown == NULL || cycle->base == NULL)
-		return cycle->memory.shown;
+	if (cycle->memory.totals == NULL)
+		cycle->memory.totals = pl_calloc(cycle->memory.capacity + 1,
+		                                 sizeof *cycle->memory.totals);
+	if (cycle->memory.totals == NULL || cycle->base == NULL)
+		return cycle->memory.totals;
 	PL_BITSET_EACH (slot, feasible)
-		cycle->memory.shown[slot] = (int64_t)cycle->base[slot] + cycle->bonus;
-	return cycle->memory.shown;
+		cycle->memory.totals[slot] = (int64_t)cycle->base[slot] + cycle->bonus;
+	return cycle->memory.totals;
 }
 
 const int64_t *cycle_scores(const struct cycle *cycle, unsigned plugin)
@@ -209,17 +209,17 @@ const int64_t *cycle_scores(const struct cycle *cycle, unsigned plugin)
 	return NULL;
 }
 
-void cycle_lend(struct cycle *cycle, void *lent)
+void cycle_set_post_filter_ctx(struct cycle *cycle, void *post_filter_ctx)
 {
-	cycle->lent = lent;
+	cycle->post_filter_ctx = post_filter_ctx;
 }
 
-void *cycle_lent(const struct cycle *cycle)
+void *cycle_post_filter_ctx(const struct cycle *cycle)
 {
-	return cycle->lent;
+	return cycle->post_filter_ctx;
 }
 
-void cycle_only(struct cycle *cycle, struct pl_bitset only)
+void cycle_restrict_nodes(struct cycle *cycle, struct pl_bitset only)
 {
 	cycle->only = only;
 }

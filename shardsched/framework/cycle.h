@@ -25,29 +25,29 @@ struct cycle_cache;
 struct fw_class {
 	const struct profile *profile;
 	struct spec_view *view;
-	void *own[PLUGINS_MAX];
+	void *class_state[PLUGINS_MAX];
 	uint32_t users;
-	bool home;   /* it keeps to home: other nodes are refused by nobody */
+	bool local;  /* it keeps to home: other nodes are refused by nobody */
 	void *cache; /* of classes.h; NULL: none */
 };
 
 /* The nodes that are looked at for pods that keep to home, or do not. */
-static inline struct pl_bitset fw_nodes(bool home, const struct snapshot *snapshot)
+static inline struct pl_bitset fw_nodes(bool local, const struct snapshot *snapshot)
 {
-	return home ? snapshot->home : snapshot->open;
+	return local ? snapshot->local : snapshot->open;
 }
 
 static inline struct pl_bitset fw_class_nodes(const struct fw_class *class,
                                               const struct snapshot *snapshot)
 {
-	return fw_nodes(class->home, snapshot);
+	return fw_nodes(class->local, snapshot);
 }
 
 PL_NODISCARD enum pl_code fw_class_open(struct snapshot *snapshot,
                                         const struct profile *profile,
                                         const struct spec *spec, struct fw_class **out,
                                         struct pl_err *err);
-/* NULL does nothing; nothing may be kept of it any more (classes_forget). */
+/* NULL does nothing; nothing may be kept of it any more (class_cache_forget). */
 void fw_class_close(struct snapshot *snapshot, struct fw_class *class);
 /* A call of a plugin outside of a cycle, for hint, say. pod is for the caller to set. */
 void fw_class_call(const struct fw_class *class, const struct snapshot *snapshot,
@@ -59,7 +59,7 @@ void fw_spec_call(const struct profile *profile, const struct spec *spec,
 /* PreEnqueue: true: the pod is not to be queued, and why. */
 bool fw_gated(const struct profile *profile, const struct spec *spec,
               const struct snapshot *snapshot, const struct pod_self *pod,
-              struct verdict *say);
+              struct verdict *verdict);
 
 /* Nanoseconds for measuring, from whoever has a clock; never asked by what decides,
  * but to tell that a plugin took too long. */
@@ -85,7 +85,7 @@ enum cycle_result {
 	CYCLE_ERROR, /* a plugin failed: the pod is to be tried again */
 };
 
-struct outcome {
+struct cycle_outcome {
 	enum cycle_result result;
 	uint32_t node;
 	int64_t total;     /* its weighted score */
@@ -102,7 +102,7 @@ struct outcome {
 
 /* draw: chance for the tie, uniform in 64 bits. */
 void cycle_run(struct cycle *cycle, struct fw_class *class, const struct pod_self *pod,
-               uint64_t draw, struct outcome *out);
+               uint64_t draw, struct cycle_outcome *out);
 
 /* -- about the last run ---------------------------------------------------------- */
 
@@ -116,34 +116,34 @@ const int64_t *cycle_totals(struct cycle *cycle);
 const int64_t *cycle_scores(const struct cycle *cycle, unsigned plugin);
 /* What one plugin says alone, pods nominated for the node left out. */
 void cycle_why_plugin(struct cycle *cycle, unsigned plugin, uint32_t slot,
-                      struct verdict *say);
+                      struct verdict *verdict);
 /* The nodes that this plugin was the first to refuse; all other bits are cleared. set is
  * as long as cycle_feasible. */
 void cycle_refused(struct cycle *cycle, unsigned plugin, struct pl_bitset set);
 /* The first refusal of that node in order, nominated pods of no lower priority
  * counted as kube-scheduler does. */
-void cycle_why(struct cycle *cycle, uint32_t slot, struct verdict *say);
+void cycle_why(struct cycle *cycle, uint32_t slot, struct verdict *verdict);
 
 /* After CYCLE_NONE: PostFilters in order, until one made room (SUCCESS) or failed. */
-enum verdict_code cycle_post_filter(struct cycle *cycle, struct verdict *say);
+enum verdict_code cycle_post_filter(struct cycle *cycle, struct verdict *verdict);
 
 /* -- what if: between snapshot_probe and snapshot_probe_end ------------------------- */
 
 /* Takes a pod from its node, and puts it back; the plugins' states follow. */
-void cycle_lift(struct cycle *cycle, uint32_t placed);
-void cycle_lower(struct cycle *cycle, uint32_t placed);
+void cycle_remove_pod(struct cycle *cycle, uint32_t placed);
+void cycle_add_pod(struct cycle *cycle, uint32_t placed);
 /* Would it fit now? Nominated pods counted. */
 bool cycle_fits(struct cycle *cycle, uint32_t slot);
 /* The first plugin that refuses it now; -1: it fits, or that can not be told. */
 int cycle_refuser(struct cycle *cycle, uint32_t slot, bool *fits);
 
 /* What whoever runs the cycle lends to the post_filter of its plugins (preempt.h). */
-void cycle_lend(struct cycle *cycle, void *lent);
-void *cycle_lent(const struct cycle *cycle);
+void cycle_set_post_filter_ctx(struct cycle *cycle, void *lent);
+void *cycle_post_filter_ctx(const struct cycle *cycle);
 
 /* Only these nodes are looked at from now on, as if a PreFilter had narrowed the search:
  * borrowed, as long as cycle_feasible, until something else is said. word NULL: all. */
-void cycle_only(struct cycle *cycle, struct pl_bitset only);
+void cycle_restrict_nodes(struct cycle *cycle, struct pl_bitset only);
 
 struct snapshot *cycle_snapshot(struct cycle *cycle);
 const struct fw_class *cycle_class(const struct cycle *cycle);
@@ -151,14 +151,14 @@ const struct pod_self *cycle_pod(const struct cycle *cycle);
 
 /* -- measured ---------------------------------------------------------------------- */
 
-struct plugin_figures {
+struct plugin_metrics {
 	uint64_t runs, skips;
 	uint64_t refused; /* nodes */
 	uint64_t failed, overran;
 	uint64_t ns[POINTS]; /* estimated from the cycles that were timed */
 };
 
-void cycle_figures(const struct cycle *cycle, unsigned plugin,
-                   struct plugin_figures *out);
+void cycle_plugin_metrics(const struct cycle *cycle, unsigned plugin,
+                          struct plugin_metrics *out);
 
 #endif

@@ -7,7 +7,7 @@ static const char plain_pod[] = "{'metadata':{'name':'p','uid':'u'},'spec':{'pri
 static const struct pod_self self = {.nominated = SNAPSHOT_NONE};
 
 static struct cycle *cycle;
-static struct outcome out;
+static struct cycle_outcome out;
 
 static uint64_t fake_clock(void *ctx)
 {
@@ -44,9 +44,10 @@ static void nominate(uint32_t slot, const char *text)
 T_CASE_SECONDS(after_the_first_ones_nothing_is_allocated, 60)
 {
 	run_begin((struct cycle_opts){.clock = fake_clock}, 5000);
-	fake[0] = (struct fake){.refuses_mod = 3, .score_mod = 50, .narrow_mod = 1};
+	fake[0] =
+		(struct fake_plugin){.refuses_mod = 3, .score_mod = 50, .narrow_mod = 1};
 	fake[2].arena_bytes = 100000;
-	fake[4] = (struct fake){.pods_max = 1, .score_mod = 9};
+	fake[4] = (struct fake_plugin){.pods_max = 1, .score_mod = 9};
 	nominate(7, "{'metadata':{'name':'x'},'spec':{'priority':9}}");
 	for (unsigned i = 0; i < 3; i++)
 		cycle_run(cycle, class, &self, 0, &out);
@@ -135,9 +136,9 @@ T_CASE(a_class_may_fail_to_open)
 
 static unsigned brought;
 
-static const struct stage_kept *bring_nothing(void *ctx, struct cycle *of,
-                                              struct fw_class *whose,
-                                              const struct stage_plan *plan)
+static const struct stage_results *bring_nothing(void *ctx, struct cycle *of,
+                                                 struct fw_class *whose,
+                                                 const struct stage_plan *plan)
 {
 	(void)ctx, (void)of, (void)whose, (void)plan;
 	brought++;
@@ -146,7 +147,7 @@ static const struct stage_kept *bring_nothing(void *ctx, struct cycle *of,
 
 static unsigned bring_asked(struct cycle_opts opts, const char *pod, const char *config)
 {
-	static const struct cycle_cache cache = {.bring = bring_nothing};
+	static const struct cycle_cache cache = {.get_results = bring_nothing};
 
 	rig_begin(3, config, pod);
 	opts.snapshot = &snapshot;
@@ -195,7 +196,7 @@ T_CASE(where_room_is_made_for_the_pod_it_goes)
 	T_EQ(out.total, 35 + 5 * 100); /* Three counts down */
 	T_EQ(fake[0].asked, 1);
 	/* It is not good any more: as any other pod. */
-	fake[2] = (struct fake){.refuses_mod = 8, .refuses_rest = 5};
+	fake[2] = (struct fake_plugin){.refuses_mod = 8, .refuses_rest = 5};
 	cycle_run(cycle, class, &nominated, 0, &out);
 	T_TRUE(!out.nominated);
 	T_EQ(out.node, 7);
@@ -246,11 +247,11 @@ T_CASE(what_if_is_followed_and_undone)
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.result, CYCLE_NONE);
 	snapshot_probe(&snapshot);
-	cycle_lift(cycle, placed);
+	cycle_remove_pod(cycle, placed);
 	T_EQ(fake[4].moved, -1);
 	T_TRUE(cycle_fits(cycle, 0));
 	T_TRUE(!cycle_fits(cycle, 1));
-	cycle_lower(cycle, placed);
+	cycle_add_pod(cycle, placed);
 	T_TRUE(!cycle_fits(cycle, 0));
 	snapshot_probe_end(&snapshot);
 	T_EQ(fake[4].moved, 0);
@@ -261,7 +262,7 @@ T_CASE(what_if_is_followed_and_undone)
 
 T_CASE(a_plugin_that_takes_too_long_fails_the_cycle)
 {
-	struct plugin_figures figures;
+	struct plugin_metrics figures;
 
 	run_begin((struct cycle_opts){.clock = fake_clock, .plugin_budget_ns = 1000}, 4);
 	for (unsigned i = 0; i < 3; i++) {
@@ -274,7 +275,7 @@ T_CASE(a_plugin_that_takes_too_long_fails_the_cycle)
 	T_EQ(out.result, CYCLE_ERROR);
 	T_EQ(out.pre.plugin, 2);
 	T_EQ(out.pre.reason[0].code, REASON_OVERRAN);
-	cycle_figures(cycle, 2, &figures);
+	cycle_plugin_metrics(cycle, 2, &figures);
 	T_EQ(figures.overran, 1);
 	T_EQ(figures.failed, 1);
 	fake[2].takes_ns = 0;
@@ -297,20 +298,21 @@ T_CASE(many_that_take_long_together_fail_nobody)
 
 T_CASE(what_plugins_take_is_estimated_from_some)
 {
-	struct plugin_figures figures;
+	struct plugin_metrics figures;
 
 	run_begin((struct cycle_opts){.clock = fake_clock}, 4);
-	fake[0] = (struct fake){.takes_ns = 1000, .refuses_mod = 4};
-	fake[2] = (struct fake){.pre_filter = VERDICT_SKIP, .pre_score = VERDICT_SKIP};
+	fake[0] = (struct fake_plugin){.takes_ns = 1000, .refuses_mod = 4};
+	fake[2] = (struct fake_plugin){.pre_filter = VERDICT_SKIP,
+	                               .pre_score = VERDICT_SKIP};
 	for (unsigned i = 0; i < 160; i++)
 		cycle_run(cycle, class, &self, 0, &out);
-	cycle_figures(cycle, 0, &figures);
+	cycle_plugin_metrics(cycle, 0, &figures);
 	T_EQ(figures.runs, 160);
 	T_EQ(figures.refused, 160);
 	T_EQ(figures.failed, 0);
 	T_TRUE(figures.ns[POINT_FILTER] >= 160000 && figures.ns[POINT_FILTER] < 170000);
 	T_TRUE(figures.ns[POINT_SCORE] < 5000);
-	cycle_figures(cycle, 2, &figures);
+	cycle_plugin_metrics(cycle, 2, &figures);
 	T_EQ(figures.runs, 0);
 	T_EQ(figures.skips, 160);
 	run_end();

@@ -13,58 +13,61 @@ static struct cycle *cycles[2];
 /* -- what is kept: everything, made anew each time -------------------------------------
  */
 
-static struct stage_kept kept;
+static struct stage_results results;
 static bool gives_up; /* out of memory, say, after all was asked */
 static uint64_t kept_word[CYCLE_BLOCK / 64];
 static uint8_t kept_refuser[CYCLE_BLOCK];
-static int32_t kept_total[CYCLE_BLOCK], kept_raw[STAGE_MAXED_MAX][CYCLE_BLOCK];
+static int32_t kept_total[CYCLE_BLOCK], kept_raw[STAGE_BY_MAX_LIMIT][CYCLE_BLOCK];
 
-static const struct stage_kept *bring(void *ctx, struct cycle *of, struct fw_class *whose,
-                                      const struct stage_plan *plan)
+static const struct stage_results *get_results(void *ctx, struct cycle *of,
+                                               struct fw_class *whose,
+                                               const struct stage_plan *plan)
 {
 	struct node_span span = {0, snapshot.capacity / 64, kept_word};
 	struct stage_out put = {.refuser = kept_refuser, .total = kept_total};
 
 	(void)ctx;
 	T_TRUE(whose == class);
-	kept = (struct stage_kept){.feasible = {kept_word, snapshot.capacity},
-	                           .refuser = kept_refuser,
-	                           .total = kept_total};
-	pl_bitset_copy(kept.feasible, snapshot.live);
-	for (uint32_t i = 0; i < plan->maxed_count; i++)
-		kept.maxed[i] = put.maxed[i] = kept_raw[i];
+	results = (struct stage_results){.feasible = {kept_word, snapshot.capacity},
+	                                 .refuser = kept_refuser,
+	                                 .total = kept_total};
+	pl_bitset_copy(results.feasible, snapshot.live);
+	for (uint32_t i = 0; i < plan->by_max_count; i++)
+		results.by_max[i] = put.by_max[i] = kept_raw[i];
 	fake_local = true;
 	T_TRUE(stage_local(of, span, &put));
 	fake_local = false;
 	if (gives_up)
 		return NULL;
-	kept.count = (uint32_t)pl_bitset_count(kept.feasible);
+	results.count = (uint32_t)pl_bitset_count(results.feasible);
 	PL_BITSET_EACH (slot, snapshot.live)
-		kept.refused[kept_refuser[slot]] += !pl_bitset_has(kept.feasible, slot);
-	PL_BITSET_EACH (slot, kept.feasible)
-		for (uint32_t i = 0; i < plan->maxed_count; i++)
-			if (kept_raw[i][slot] > kept.max[i])
-				kept.max[i] = kept_raw[i][slot];
-	PL_BITSET_EACH (slot, kept.feasible)
-		for (uint32_t i = 0; i < plan->maxed_count; i++)
-			kept_total[slot] += stage_weigh(&plan->maxed[i],
-			                                kept_raw[i][slot], kept.max[i]);
-	return &kept;
+		results.refused[kept_refuser[slot]] +=
+			!pl_bitset_has(results.feasible, slot);
+	PL_BITSET_EACH (slot, results.feasible)
+		for (uint32_t i = 0; i < plan->by_max_count; i++)
+			if (kept_raw[i][slot] > results.max[i])
+				results.max[i] = kept_raw[i][slot];
+	PL_BITSET_EACH (slot, results.feasible)
+		for (uint32_t i = 0; i < plan->by_max_count; i++)
+			kept_total[slot] += stage_weigh(
+				&plan->by_max[i], kept_raw[i][slot], results.max[i]);
+	return &results;
 }
 
-static void best(void *ctx, struct fw_class *whose, uint64_t draw, struct stage_best *to)
+static void best(void *ctx, struct fw_class *whose, uint64_t draw,
+                 struct stage_winner *to)
 {
 	uint32_t left = 0;
 
 	(void)ctx, (void)whose;
-	*to = (struct stage_best){.total = -1};
-	PL_BITSET_EACH (slot, kept.feasible) {
+	*to = (struct stage_winner){.total = -1};
+	PL_BITSET_EACH (slot, results.feasible) {
 		if (kept_total[slot] > to->total)
-			*to = (struct stage_best){.total = kept_total[slot]};
+			*to = (struct stage_winner){.total = kept_total[slot]};
 		to->ties += kept_total[slot] == to->total;
 	}
 	left = stage_pick(draw, to->ties);
-	PL_BITSET_EACH (slot, kept.feasible)
+	PL_BITSET_EACH (slot, results.feasible)
 		if (kept_total[slot] == to->total && left-- == 0)
 			to->slot = (uint32_t)slot;
 }
@@ -73,7 +76,7 @@ static void best(void *ctx, struct fw_class *whose, uint64_t draw, struct stage_
  */
 
 struct model_answer {
-	struct outcome out;
+	struct cycle_outcome out;
 	int refused_by[NODES]; /* -1: nobody */
 	bool examined[NODES];
 	int64_t total[NODES];
@@ -92,7 +95,7 @@ static int model_refuser(uint32_t slot, uint32_t more)
 	const struct profile_point *at = &class->profile->at[POINT_FILTER];
 
 	for (unsigned i = 0; i < at->count; i++) {
-		const struct fake *is = &fake[at->plugin[i]];
+		const struct fake_plugin *is = &fake[at->plugin[i]];
 		uint32_t pods = snapshot.row[slot].pods + more;
 
 		if (is->pre_filter == VERDICT_SKIP)
@@ -219,7 +222,7 @@ static void same_sets(struct cycle *cycle, const struct model_answer *want)
 	const int64_t *totals = cycle_totals(cycle);
 	uint64_t word[CYCLE_BLOCK / 64];
 	struct pl_bitset refused = pl_bitset_init(word, snapshot.capacity);
-	struct verdict say;
+	struct verdict verdict;
 
 	for (uint32_t slot = 0; slot < NODES; slot++) {
 		T_EQ(pl_bitset_has(feasible, slot), want->refused_by[slot] == -1);
@@ -228,9 +231,9 @@ static void same_sets(struct cycle *cycle, const struct model_answer *want)
 			T_EQ(totals[slot], want->total[slot]);
 		if (!want->examined[slot])
 			continue;
-		cycle_why(cycle, slot, &say);
-		T_EQ(say.plugin, want->refused_by[slot]);
-		T_EQ(say.code == VERDICT_SUCCESS, want->refused_by[slot] == -1);
+		cycle_why(cycle, slot, &verdict);
+		T_EQ(verdict.plugin, want->refused_by[slot]);
+		T_EQ(verdict.code == VERDICT_SUCCESS, want->refused_by[slot] == -1);
 	}
 	for (unsigned i = 0; i < FAKES; i++) {
 		cycle_refused(cycle, i, refused);
@@ -240,7 +243,7 @@ static void same_sets(struct cycle *cycle, const struct model_answer *want)
 	}
 }
 
-static void same(struct cycle *cycle, const struct outcome *got,
+static void same(struct cycle *cycle, const struct cycle_outcome *got,
                  const struct model_answer *want)
 {
 	if (got->pre.code != VERDICT_SUCCESS) { /* narrowed to nothing */
@@ -273,10 +276,10 @@ static void any_fakes(void)
 	static const uint32_t mods[] = {1, 2, 5, 30, 101};
 
 	for (unsigned i = 0; i < FAKES; i++) {
-		fake[i] = (struct fake){.refuses_mod = mostly_none(20),
-		                        .score_mod = mods[pl_rng_below(&rng, 5)],
-		                        .pods_max = mostly_none(6),
-		                        .pods_min = pl_rng_chance(&rng, 1, 12)};
+		fake[i] = (struct fake_plugin){.refuses_mod = mostly_none(20),
+		                               .score_mod = mods[pl_rng_below(&rng, 5)],
+		                               .pods_max = mostly_none(6),
+		                               .pods_min = pl_rng_chance(&rng, 1, 12)};
 		if (i == FAKE_BLIND)
 			fake[i].pods_max = 0;
 		if (i < FAKE_FIRST_GLOBAL) /* more pods are no help */
@@ -319,7 +322,7 @@ static void compare_one(void)
 {
 	static struct model_answer answer;
 	uint64_t draw = pl_rng_next(&rng);
-	struct outcome got;
+	struct cycle_outcome got;
 
 	model_run(&answer, draw);
 	gives_up = pl_rng_chance(&rng, 1, 10);
@@ -331,7 +334,7 @@ static void compare_one(void)
 
 static void compare(const char *config, bool nominated)
 {
-	const struct cycle_cache cache = {.bring = bring, .best = best};
+	const struct cycle_cache cache = {.get_results = get_results, .best = best};
 	struct cycle_opts opts = {.snapshot = &snapshot};
 
 	pl_rng_init(&rng, t_seed());

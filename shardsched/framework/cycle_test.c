@@ -6,15 +6,15 @@ static const char plain_pod[] = "{'metadata':{'name':'p','namespace':'a'},'spec'
 static const struct pod_self self = {.nominated = SNAPSHOT_NONE};
 
 static struct cycle *cycle;
-static struct outcome out;
+static struct cycle_outcome out;
 
 static void run_begin(const struct cycle_opts *opts, uint32_t nodes)
 {
-	struct cycle_opts own = *opts;
+	struct cycle_opts class_state = *opts;
 
 	rig_begin(nodes, "{}", plain_pod);
-	own.snapshot = &snapshot;
-	T_OK(cycle_new(&own, &cycle, &err), &err);
+	class_state.snapshot = &snapshot;
+	T_OK(cycle_new(&class_state, &cycle, &err), &err);
 }
 
 static void run_end(void)
@@ -37,12 +37,12 @@ T_CASE(without_nodes_nothing_is_feasible)
 
 T_CASE(the_first_that_refuses_a_node_is_counted)
 {
-	struct verdict say;
+	struct verdict verdict;
 
 	run_begin(&none, 12);
-	fake[0] = (struct fake){.refuses_mod = 3};
-	fake[1] = (struct fake){.refuses_mod = 2};
-	fake[4] = (struct fake){.refuses_mod = 5, .refuses_rest = 1};
+	fake[0] = (struct fake_plugin){.refuses_mod = 3};
+	fake[1] = (struct fake_plugin){.refuses_mod = 2};
+	fake[4] = (struct fake_plugin){.refuses_mod = 5, .refuses_rest = 1};
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.result, CYCLE_NODE);
 	T_EQ(out.refused[0], 4); /* 0 3 6 9 */
@@ -50,20 +50,20 @@ T_CASE(the_first_that_refuses_a_node_is_counted)
 	T_EQ(out.refused[4], 2); /* 1 11 */
 	T_EQ(out.feasible, 2);   /* 5 7 */
 	T_EQ(out.refused_by, 1 << 0 | 1 << 1 | 1 << 4);
-	cycle_why(cycle, 6, &say);
-	T_EQ(say.code, VERDICT_UNSCHEDULABLE);
-	T_EQ(say.plugin, 0);
-	cycle_why_plugin(cycle, 1, 6, &say);
-	T_EQ(say.plugin, 1);
-	cycle_why(cycle, 5, &say);
-	T_EQ(say.code, VERDICT_SUCCESS);
+	cycle_why(cycle, 6, &verdict);
+	T_EQ(verdict.code, VERDICT_UNSCHEDULABLE);
+	T_EQ(verdict.plugin, 0);
+	cycle_why_plugin(cycle, 1, 6, &verdict);
+	T_EQ(verdict.plugin, 1);
+	cycle_why(cycle, 5, &verdict);
+	T_EQ(verdict.code, VERDICT_SUCCESS);
 	run_end();
 }
 
 T_CASE(filters_are_asked_only_while_somebody_is_left)
 {
 	run_begin(&none, 100);
-	fake[0] = (struct fake){.refuses_mod = 1};
+	fake[0] = (struct fake_plugin){.refuses_mod = 1};
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.result, CYCLE_NONE);
 	T_EQ(out.refused[0], 100);
@@ -75,7 +75,7 @@ T_CASE(filters_are_asked_only_while_somebody_is_left)
 T_CASE(of_equal_ones_the_draw_chooses_in_the_order_of_slots)
 {
 	run_begin(&none, 8);
-	fake[0] = (struct fake){.refuses_mod = 2};
+	fake[0] = (struct fake_plugin){.refuses_mod = 2};
 	for (uint64_t quarter = 0; quarter < 4; quarter++) {
 		cycle_run(cycle, class, &self, quarter << 62, &out);
 		T_EQ(out.best, 4);
@@ -89,7 +89,7 @@ T_CASE(of_equal_ones_the_draw_chooses_in_the_order_of_slots)
 T_CASE(what_a_pre_filter_skips_is_not_asked)
 {
 	run_begin(&none, 8);
-	fake[0] = (struct fake){.refuses_mod = 1, .pre_filter = VERDICT_SKIP};
+	fake[0] = (struct fake_plugin){.refuses_mod = 1, .pre_filter = VERDICT_SKIP};
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.feasible, 8);
 	T_TRUE(cycle_skipped(cycle, 0, POINT_FILTER));
@@ -99,7 +99,7 @@ T_CASE(what_a_pre_filter_skips_is_not_asked)
 
 T_CASE(a_pre_filter_refuses_the_pod)
 {
-	struct verdict say;
+	struct verdict verdict;
 
 	run_begin(&none, 8);
 	fake[1].pre_filter = VERDICT_UNRESOLVABLE;
@@ -112,8 +112,8 @@ T_CASE(a_pre_filter_refuses_the_pod)
 	T_EQ(out.refused_by, 1 << 1);
 	T_EQ(fake[0].asked, 0);
 	T_TRUE(pl_bitset_empty(cycle_feasible(cycle)));
-	cycle_why(cycle, 3, &say);
-	T_EQ(say.plugin, 1);
+	cycle_why(cycle, 3, &verdict);
+	T_EQ(verdict.plugin, 1);
 	run_end();
 }
 
@@ -138,7 +138,7 @@ T_CASE(sets_without_a_node_in_common_refuse_the_pod)
 	pl_buf_init(&text, 1000);
 	fake[3].narrow_mod = 1;
 	fake[2].narrow_mod = 8;
-	cycle_only(cycle, pl_bitset_init((uint64_t[8]){0}, snapshot.capacity));
+	cycle_restrict_nodes(cycle, pl_bitset_init((uint64_t[8]){0}, snapshot.capacity));
 	T_EQ(snapshot.capacity, 512);
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.result, CYCLE_NONE);

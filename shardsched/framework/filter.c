@@ -17,25 +17,25 @@ struct node_span cycle_block(const struct cycle *cycle, uint32_t block)
 static bool filter_by_why(struct cycle *cycle, unsigned plugin, struct node_span span)
 {
 	const struct plugin *row = cycle->profile->table->row[plugin];
-	struct verdict say;
+	struct verdict verdict;
 
 	SPAN_EACH_WORD(i, span)
 	for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
 		uint32_t slot = (span.word + i) * 64 + (uint32_t)__builtin_ctzll(left);
 
-		verdict_clear(&say);
-		row->why(&cycle->call[plugin], slot, &say);
-		if (say.code == VERDICT_ERROR) {
-			cycle_fail(cycle, (int)plugin, &say);
+		verdict_clear(&verdict);
+		row->why(&cycle->call[plugin], slot, &verdict);
+		if (verdict.code == VERDICT_ERROR) {
+			cycle_fail(cycle, (int)plugin, &verdict);
 			return false;
 		}
-		if (say.code != VERDICT_SUCCESS)
+		if (verdict.code != VERDICT_SUCCESS)
 			span.bits[i] &= ~(left & (0 - left));
 	}
 	return true;
 }
 
-bool filter_call(struct cycle *cycle, unsigned plugin, struct node_span span)
+bool filter_ask(struct cycle *cycle, unsigned plugin, struct node_span span)
 {
 	const struct plugin *row = cycle->profile->table->row[plugin];
 
@@ -51,7 +51,7 @@ int filter_one(struct cycle *cycle, uint32_t slot)
 	struct node_span span = {slot / 64, 1, &bits};
 
 	for (unsigned i = 0; i < cycle->filters; i++)
-		if (!filter_call(cycle, cycle->filter[i], span) || bits == 0)
+		if (!filter_ask(cycle, cycle->filter[i], span) || bits == 0)
 			return (int)i;
 	return -1;
 }
@@ -70,13 +70,13 @@ static bool filter_block(struct cycle *cycle, unsigned from, uint32_t block,
 		uint32_t refused = 0;
 
 		memcpy(before, span.bits, span.words * sizeof before[0]);
-		if (!filter_call(cycle, plugin, span))
+		if (!filter_ask(cycle, plugin, span))
 			return false;
 		refused = cycle->ops->drop(gone, before, span.bits, span.words);
 		cycle->memory.filtered[block] = (uint8_t)(i + 1);
 		cycle->out->refused[plugin] += refused;
 		*count -= refused;
-		if (!measured(cycle, plugin, POINT_FILTER))
+		if (!measure_call(cycle, plugin, POINT_FILTER))
 			return false;
 	}
 	return true;
@@ -84,8 +84,8 @@ static bool filter_block(struct cycle *cycle, unsigned from, uint32_t block,
 
 /* Those of the block that were judged on their own join what is left; next is the
  * first that may be in it. */
-static struct held_node *held_join(struct cycle *cycle, uint32_t block,
-                                   struct held_node *next, uint32_t *count)
+static struct judged_node *judged_join(struct cycle *cycle, uint32_t block,
+                                       struct judged_node *next, uint32_t *count)
 {
 	struct node_span span = cycle_block(cycle, block);
 
@@ -99,35 +99,36 @@ static struct held_node *held_join(struct cycle *cycle, uint32_t block,
 	return next;
 }
 
-static uint32_t block_begin(struct cycle *cycle, uint32_t block, const uint64_t *from)
+static uint32_t block_candidates(struct cycle *cycle, uint32_t block,
+                                 const uint64_t *from)
 {
 	struct node_span span = cycle_block(cycle, block);
-	const uint64_t *held =
-		cycle->held == NULL ? NULL : cycle->memory.held + span.word;
+	const uint64_t *judged =
+		cycle->judged == NULL ? NULL : cycle->memory.judged + span.word;
 
 	from += span.word;
 	SPAN_EACH_WORD(i, span)
-	span.bits[i] = held == NULL ? from[i] : from[i] & ~held[i];
+	span.bits[i] = judged == NULL ? from[i] : from[i] & ~judged[i];
 	return cycle->ops->count(span.bits, span.words);
 }
 
 bool filter_all(struct cycle *cycle)
 {
 	const uint64_t *candidates = cycle_candidates(cycle);
-	struct held_node *held = cycle->held;
+	struct judged_node *judged = cycle->judged;
 
 	/* Who could not keep the class after all may have asked for scores. */
 	memset(cycle->max, 0, sizeof cycle->max);
 	cycle->highest = 0;
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
-		uint32_t count = block_begin(cycle, block, candidates);
+		uint32_t count = block_candidates(cycle, block, candidates);
 
 		if (!filter_block(cycle, 0, block, &count))
 			return false;
-		held = held_join(cycle, block, held, &count);
+		judged = judged_join(cycle, block, judged, &count);
 		cycle->memory.left[block] = count;
 		cycle->out->feasible += count;
-		if (count != 0 && !score_block(cycle, block))
+		if (count != 0 && !score_local_block(cycle, block))
 			return false;
 		if (!measure_within(cycle))
 			return false;
@@ -151,43 +152,46 @@ void filter_only(struct cycle *cycle, uint32_t slot)
 /* -- with what is kept ------------------------------------------------------------- */
 
 /* Who refused the candidates that are not among what is kept. */
-static void kept_count_narrowed(struct cycle *cycle)
+static void results_count_narrowed(struct cycle *cycle)
 {
 	const uint64_t *candidates = cycle_candidates(cycle);
-	const struct stage_kept *kept = cycle->kept;
+	const struct stage_results *results = cycle->results;
 
 	for (uint32_t i = 0; i < cycle->words; i++) {
-		uint64_t left = candidates[i] & ~kept->feasible.word[i];
+		uint64_t left = candidates[i] & ~results->feasible.word[i];
 
-		if (cycle->held != NULL)
-			left &= ~cycle->memory.held[i];
+		if (cycle->judged != NULL)
+			left &= ~cycle->memory.judged[i];
 		for (; left != 0; left &= left - 1)
-			cycle->out->refused[kept->refuser[i * 64 +
-			                                  (uint32_t)__builtin_ctzll(
-								  left)]]++;
+			cycle->out->refused[results->refuser[i * 64 +
+			                                     (uint32_t)__builtin_ctzll(
+								     left)]]++;
 	}
 }
 
-static void kept_count(struct cycle *cycle)
+static void results_count(struct cycle *cycle)
 {
-	const struct stage_kept *kept = cycle->kept;
+	const struct stage_results *results = cycle->results;
 
 	if (cycle->out->narrowed) {
-		kept_count_narrowed(cycle);
+		results_count_narrowed(cycle);
 		return;
 	}
 	for (unsigned i = 0; i < cycle->filters_local; i++)
-		cycle->out->refused[cycle->filter[i]] += kept->refused[cycle->filter[i]];
+		cycle->out->refused[cycle->filter[i]] +=
+			results->refused[cycle->filter[i]];
 	/* Those judged on their own have been counted by themselves. */
-	for (struct held_node *held = cycle->held; held != NULL; held = held->next)
-		if (!pl_bitset_has(kept->feasible, held->slot))
-			cycle->out->refused[kept->refuser[held->slot]]--;
+	for (struct judged_node *judged = cycle->judged; judged != NULL;
+	     judged = judged->next)
+		if (!pl_bitset_has(results->feasible, judged->slot))
+			cycle->out->refused[results->refuser[judged->slot]]--;
 }
 
-static bool kept_block(struct cycle *cycle, uint32_t block, struct held_node **held)
+static bool results_block(struct cycle *cycle, uint32_t block,
+                          struct judged_node **judged)
 {
 	struct node_span span = cycle_block(cycle, block);
-	uint32_t count = block_begin(cycle, block, cycle->kept->feasible.word);
+	uint32_t count = block_candidates(cycle, block, cycle->results->feasible.word);
 
 	if (cycle->out->narrowed) {
 		const uint64_t *examined = cycle->memory.examined + span.word;
@@ -198,29 +202,29 @@ static bool kept_block(struct cycle *cycle, uint32_t block, struct held_node **h
 	}
 	if (!filter_block(cycle, cycle->filters_local, block, &count))
 		return false;
-	*held = held_join(cycle, block, *held, &count);
+	*judged = judged_join(cycle, block, *judged, &count);
 	cycle->memory.left[block] = count;
 	cycle->out->feasible += count;
 	return true;
 }
 
-bool filter_kept_each(struct cycle *cycle)
+bool filter_results_each(struct cycle *cycle)
 {
-	struct held_node *held = cycle->held;
+	struct judged_node *judged = cycle->judged;
 
 	for (uint32_t block = 0; block < cycle->blocks; block++)
-		if (!kept_block(cycle, block, &held) || !measure_within(cycle))
+		if (!results_block(cycle, block, &judged) || !measure_within(cycle))
 			return false;
 	return measure_stage(cycle);
 }
 
-bool filter_kept(struct cycle *cycle)
+bool filter_results(struct cycle *cycle)
 {
-	kept_count(cycle);
-	cycle->whole = !cycle->out->narrowed && cycle->held == NULL &&
+	results_count(cycle);
+	cycle->whole = !cycle->out->narrowed && cycle->judged == NULL &&
 	               cycle->filters == cycle->filters_local;
 	if (!cycle->whole)
-		return filter_kept_each(cycle);
-	cycle->out->feasible = cycle->kept->count;
+		return filter_results_each(cycle);
+	cycle->out->feasible = cycle->results->count;
 	return true;
 }

@@ -7,7 +7,7 @@
 #ifndef SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
 #define SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
 
-#include "shardsched/framework/stages.h"
+#include "shardsched/framework/local_stage.h"
 #include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
 
@@ -20,7 +20,7 @@ enum {
 	FAKE_ROWS
 };
 
-struct fake {
+struct fake_plugin {
 	uint32_t refuses_mod, refuses_rest; /* slot % mod == rest; mod 0: none */
 	/* Refuses nodes with that many pods or more, or fewer; follows moves. */
 	uint32_t pods_max, pods_min;
@@ -34,7 +34,7 @@ struct fake {
 	int moved;          /* the sum of deltas */
 };
 
-static struct fake fake[FAKES];
+static struct fake_plugin fake[FAKES];
 static uint64_t fake_now_ns;
 static bool fake_local; /* no global one is to be asked now */
 static struct profiles profiles;
@@ -42,7 +42,7 @@ static struct fw_class *class;
 
 static inline bool fake_refuses(unsigned n, const struct snapshot *on, uint32_t slot)
 {
-	const struct fake *is = &fake[n];
+	const struct fake_plugin *is = &fake[n];
 
 	if (is->refuses_mod != 0 && slot % is->refuses_mod == is->refuses_rest)
 		return true;
@@ -74,10 +74,10 @@ static inline void fake_filter(unsigned n, const struct plugin_call *call,
 }
 
 static inline void fake_why(unsigned n, const struct plugin_call *call, uint32_t slot,
-                            struct verdict *say)
+                            struct verdict *verdict)
 {
 	if (fake_refuses(n, call->snapshot, slot))
-		verdict_add(say, VERDICT_UNSCHEDULABLE,
+		verdict_add(verdict, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_FIT_CPU, .detail = n});
 }
 
@@ -102,14 +102,14 @@ static inline bool fake_scores(unsigned n, struct node_span span, int64_t *score
 static inline enum verdict_code fake_pre_filter(unsigned n,
                                                 const struct plugin_call *call,
                                                 struct plugin_narrow *narrow,
-                                                struct verdict *say)
+                                                struct verdict *verdict)
 {
 	const struct snapshot *on = call->snapshot;
 
 	T_TRUE(fake[n].arena_bytes == 0 ||
 	       pl_arena_alloc(call->arena, fake[n].arena_bytes) != NULL);
 	if (fake[n].pre_filter != VERDICT_SUCCESS)
-		verdict_add(say, fake[n].pre_filter,
+		verdict_add(verdict, fake[n].pre_filter,
 		            &(struct reason){.code = REASON_AFFINITY_NAMES});
 	if (fake[n].narrow_mod == 0)
 		return fake[n].pre_filter;
@@ -119,36 +119,36 @@ static inline enum verdict_code fake_pre_filter(unsigned n,
 	return fake[n].pre_filter;
 }
 
-#define FAKE_FUNCTIONS(n)                                                               \
-	static void why_##n(const struct plugin_call *call, uint32_t slot,              \
-	                    struct verdict *say)                                        \
-	{                                                                               \
-		fake_why(n, call, slot, say);                                           \
-	}                                                                               \
-	static bool score_##n(const struct plugin_call *call, struct node_span span,    \
-	                      int64_t *score)                                           \
-	{                                                                               \
-		(void)call;                                                             \
-		return fake_scores(n, span, score);                                     \
-	}                                                                               \
-	static enum verdict_code pre_filter_##n(const struct plugin_call *call,         \
-	                                        struct plugin_narrow *narrow,           \
-	                                        struct verdict *say)                    \
-	{                                                                               \
-		return fake_pre_filter(n, call, narrow, say);                           \
-	}                                                                               \
-	static enum verdict_code pre_score_##n(const struct plugin_call *call,          \
-	                                       struct pl_bitset set,                    \
-	                                       struct verdict *say)                     \
-	{                                                                               \
-		(void)call, (void)set, (void)say;                                       \
-		return fake[n].pre_score;                                               \
-	}                                                                               \
-	static void moved_##n(const struct plugin_call *call, const struct placed *pod, \
-	                      int delta)                                                \
-	{                                                                               \
-		(void)call, (void)pod;                                                  \
-		fake[n].moved += delta;                                                 \
+#define FAKE_FUNCTIONS(n)                                                            \
+	static void why_##n(const struct plugin_call *call, uint32_t slot,           \
+	                    struct verdict *verdict)                                 \
+	{                                                                            \
+		fake_why(n, call, slot, verdict);                                    \
+	}                                                                            \
+	static bool score_##n(const struct plugin_call *call, struct node_span span, \
+	                      int64_t *score)                                        \
+	{                                                                            \
+		(void)call;                                                          \
+		return fake_scores(n, span, score);                                  \
+	}                                                                            \
+	static enum verdict_code pre_filter_##n(const struct plugin_call *call,      \
+	                                        struct plugin_narrow *narrow,        \
+	                                        struct verdict *verdict)             \
+	{                                                                            \
+		return fake_pre_filter(n, call, narrow, verdict);                    \
+	}                                                                            \
+	static enum verdict_code pre_score_##n(const struct plugin_call *call,       \
+	                                       struct pl_bitset set,                 \
+	                                       struct verdict *verdict)              \
+	{                                                                            \
+		(void)call, (void)set, (void)verdict;                                \
+		return fake[n].pre_score;                                            \
+	}                                                                            \
+	static void moved_##n(const struct plugin_call *call,                        \
+	                      const struct placed_pod *pod, int delta)               \
+	{                                                                            \
+		(void)call, (void)pod;                                               \
+		fake[n].moved += delta;                                              \
 	}
 
 /* The second one is asked node by node. */
@@ -181,9 +181,9 @@ static void fake_normalize(const struct plugin_call *call, struct pl_bitset feas
 }
 
 static enum verdict_code fake_bind(const struct plugin_call *call, uint32_t slot,
-                                   struct verdict *say)
+                                   struct verdict *verdict)
 {
-	(void)call, (void)slot, (void)say;
+	(void)call, (void)slot, (void)verdict;
 	return VERDICT_SUCCESS;
 }
 

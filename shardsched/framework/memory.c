@@ -12,11 +12,11 @@ void memory_done(struct cycle_memory *memory)
 		free(memory->gone[i]);
 		free(memory->scores[i]);
 	}
-	for (unsigned i = 0; i < STAGE_MAXED_MAX; i++)
-		free(memory->maxed[i]);
+	for (unsigned i = 0; i < STAGE_BY_MAX_LIMIT; i++)
+		free(memory->by_max[i]);
 	free(memory->feasible);
 	free(memory->examined);
-	free(memory->held);
+	free(memory->judged);
 	free(memory->filtered);
 	free(memory->left);
 	free(memory->raised);
@@ -24,7 +24,7 @@ void memory_done(struct cycle_memory *memory)
 	free(memory->ties);
 	free(memory->total);
 	free(memory->wide);
-	free(memory->shown);
+	free(memory->totals);
 	*memory = (struct cycle_memory){0};
 }
 
@@ -103,10 +103,10 @@ bool memory_for_plan(struct cycle *cycle)
 
 	for (unsigned i = 0; i < cycle->filters; i++)
 		memory->gone[i] = memory_set(cycle, memory->gone[i]);
-	for (unsigned i = 0; i < cycle->local.maxed_count; i++)
-		memory->maxed[i] =
-			memory_column(cycle, memory->maxed[i], sizeof *memory->maxed[i]);
-	if (cycle->late_count != 0)
+	for (unsigned i = 0; i < cycle->local.by_max_count; i++)
+		memory->by_max[i] = memory_column(cycle, memory->by_max[i],
+		                                  sizeof *memory->by_max[i]);
+	if (cycle->deferred_count != 0)
 		memory->wide = memory_column(cycle, memory->wide, sizeof *memory->wide);
 	if (cycle->opts.keep_scores)
 		memory_for_scores(cycle, scores->plugin, scores->count);

@@ -47,7 +47,7 @@ struct plugin_call {
 	const struct spec_view *view;
 	const struct pod_self *pod;
 	const void *args;
-	void *own;
+	void *class_state;
 	void *state;             /* state_size bytes, zeroed at the begin of the cycle */
 	struct pl_arena *arena;  /* of the cycle */
 	struct snapshot *change; /* in reserve and unreserve only */
@@ -96,9 +96,10 @@ struct plugin {
 	uint32_t weight; /* of its scores, by default */
 	uint64_t events; /* QUEUE_ON(...): what can help a pod that it refused */
 	/* May this event help that class? Judged by the spec, without own and view, but
-	 * for those events for which hint_opens. NULL: each of them does. */
+	 * for those events for which hint_needs_class. NULL: each of them does. */
 	bool (*hint)(const struct plugin_call *call, const struct queue_event *event);
-	uint64_t hint_opens; /* QUEUE_ON(...): own and view are there, which costs */
+	uint64_t
+		hint_needs_class; /* QUEUE_ON(...): own and view are there, which costs */
 
 	/* Configuration: args_size bytes, to be filled with defaults; json at NULL: none
 	 * was given. Refuses with the field's path, unknown fields too. */
@@ -107,8 +108,8 @@ struct plugin {
 	                           struct pl_err *err);
 	void (*args_drop)(struct model *model, void *args);
 
-	/* A class: own_size bytes, zeroed. open that fails has closed what it opened. */
-	size_t own_size;
+	/* A class: class_state_size bytes, zeroed. open that fails has closed what it opened. */
+	size_t class_state_size;
 	enum pl_code (*open)(struct snapshot *snapshot, const struct plugin_call *call,
 	                     struct pl_err *err);
 	void (*close)(struct snapshot *snapshot, const struct plugin_call *call);
@@ -118,35 +119,37 @@ struct plugin {
 	/* Queue, without own and view. SUCCESS, or UNSCHEDULABLE, UNRESOLVABLE: the pod
 	 * stays gated. */
 	enum verdict_code (*pre_enqueue)(const struct plugin_call *call,
-	                                 struct verdict *say);
+	                                 struct verdict *verdict);
 	const enum queue_sort *sort;
 
 	/* Filter. SKIP: filter need not run for this pod. */
 	size_t state_size;
 	enum verdict_code (*pre_filter)(const struct plugin_call *call,
 	                                struct plugin_narrow *narrow,
-	                                struct verdict *say);
+	                                struct verdict *verdict);
 	/* Clears the bits of nodes that it refuses; bits that are clear stay clear. */
 	void (*filter)(const struct plugin_call *call, struct node_span span);
 	/* The same about one node, with reasons: say stays a success, or tells. A row
 	 * without filter is asked node by node. */
-	void (*why)(const struct plugin_call *call, uint32_t slot, struct verdict *say);
+	void (*why)(const struct plugin_call *call, uint32_t slot,
+	            struct verdict *verdict);
 	/* Of the one that filters by free amounts, NodeResourcesFit: whether it looks at
 	 * that scalar (it always looks at cpu, memory, storage and the number of pods).
 	 * Whoever looks for victims then adds up by itself. */
 	bool (*counts)(const struct model *model, const void *args, uint32_t scalar);
 	/* A probe: a pod has come to its node (delta 1) or left it (-1), in the snapshot
 	 * already; state is to follow. */
-	void (*moved)(const struct plugin_call *call, const struct placed *pod,
+	void (*moved)(const struct plugin_call *call, const struct placed_pod *pod,
 	              int delta);
 	/* No node was feasible. May make room: see preempt.h. */
 	enum verdict_code (*post_filter)(const struct plugin_call *call,
-	                                 struct cycle *cycle, struct verdict *say);
+	                                 struct cycle *cycle, struct verdict *verdict);
 
 	/* Score. SKIP: it adds nothing to any node. A local plugin is asked before the
 	 * filters are, and says the same whatever is feasible. */
 	enum verdict_code (*pre_score)(const struct plugin_call *call,
-	                               struct pl_bitset feasible, struct verdict *say);
+	                               struct pl_bitset feasible,
+	                               struct verdict *verdict);
 	/* score[0] is of slot word * 64; written for bits that are set, others may be
 	 * written too. false: all of them are 0, and nothing was written. */
 	bool (*score)(const struct plugin_call *call, struct node_span span,
@@ -157,16 +160,16 @@ struct plugin {
 
 	/* A node was chosen. reserve that fails is undone with unreserve. */
 	enum verdict_code (*reserve)(const struct plugin_call *call, uint32_t slot,
-	                             struct verdict *say);
+	                             struct verdict *verdict);
 	void (*unreserve)(const struct plugin_call *call, uint32_t slot);
 	/* SUCCESS, UNSCHEDULABLE (denied), or WAIT, at most so long. */
 	enum verdict_code (*permit)(const struct plugin_call *call, uint32_t slot,
-	                            uint64_t *wait_ms, struct verdict *say);
+	                            uint64_t *wait_ms, struct verdict *verdict);
 	enum verdict_code (*pre_bind)(const struct plugin_call *call, uint32_t slot,
-	                              struct verdict *say);
+	                              struct verdict *verdict);
 	/* SKIP: another plugin's business. */
 	enum verdict_code (*bind)(const struct plugin_call *call, uint32_t slot,
-	                          struct verdict *say);
+	                          struct verdict *verdict);
 	void (*post_bind)(const struct plugin_call *call, uint32_t slot);
 };
 

@@ -8,7 +8,7 @@
 
 enum { STATE_ALIGN = 16, NARROWED_TEXT_MAX = 1024 };
 
-static size_t state_room(const struct plugin *row)
+static size_t state_bytes(const struct plugin *row)
 {
 	return (row->state_size + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
 }
@@ -19,7 +19,7 @@ static bool states_make(struct cycle *cycle)
 	size_t size = 0;
 
 	for (uint64_t left = profile->enabled; left != 0; left &= left - 1)
-		size += state_room(profile->table->row[__builtin_ctzll(left)]);
+		size += state_bytes(profile->table->row[__builtin_ctzll(left)]);
 	if (size > cycle->state_size) {
 		free(cycle->state);
 		cycle->state_size = 0;
@@ -43,12 +43,12 @@ static void calls_make(struct cycle *cycle)
 	for (uint64_t left = profile->enabled; left != 0; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(left);
 		struct plugin_call *call = &cycle->call[i];
-		size_t size = state_room(profile->table->row[i]);
+		size_t size = state_bytes(profile->table->row[i]);
 
 		call->spec = cycle->class->view->spec;
 		call->view = cycle->class->view;
 		call->args = profile->args[i];
-		call->own = cycle->class->own[i];
+		call->class_state = cycle->class->class_state[i];
 		call->state = size == 0 ? NULL : state;
 		if (size != 0)
 			state += size;
@@ -57,7 +57,7 @@ static void calls_make(struct cycle *cycle)
 
 /* "plugin A", "plugin(s) [A B] simultaneously", as a string that stays until the next
  * such refusal: 0 when there is no memory for it. */
-static uint32_t narrowed_text(struct cycle *cycle, uint64_t by)
+static uint32_t describe_narrowing(struct cycle *cycle, uint64_t by)
 {
 	struct strings *strings = &cycle->snapshot->model->strings;
 	bool one = (by & (by - 1)) == 0;
@@ -79,7 +79,7 @@ static uint32_t narrowed_text(struct cycle *cycle, uint64_t by)
 	return made;
 }
 
-static void pod_refused(struct cycle *cycle)
+static void refuse_pod(struct cycle *cycle)
 {
 	cycle->out->result = CYCLE_NONE;
 	cycle->out->pre = cycle->pre;
@@ -88,7 +88,7 @@ static void pod_refused(struct cycle *cycle)
 }
 
 /* To examined and the set; false: no node is left. */
-static bool narrow_and(struct cycle *cycle, struct pl_bitset only)
+static bool narrow_candidates(struct cycle *cycle, struct pl_bitset only)
 {
 	const uint64_t *with = cycle_candidates(cycle);
 	uint32_t words = (uint32_t)pl_bitset_words(only.bits);
@@ -105,7 +105,7 @@ static bool narrow_and(struct cycle *cycle, struct pl_bitset only)
 	return any != 0;
 }
 
-static bool pre_filter_one(struct cycle *cycle, unsigned plugin)
+static bool run_pre_filter(struct cycle *cycle, unsigned plugin)
 {
 	const struct plugin *row = cycle->profile->table->row[plugin];
 	struct plugin_narrow narrow = {.only = {0}};
@@ -114,7 +114,7 @@ static bool pre_filter_one(struct cycle *cycle, unsigned plugin)
 		row->pre_filter(&cycle->call[plugin], &narrow, &cycle->pre);
 
 	cycle->pre.plugin = (int)plugin;
-	if (!measured(cycle, plugin, POINT_PRE_FILTER))
+	if (!measure_call(cycle, plugin, POINT_PRE_FILTER))
 		return false;
 	if (code == VERDICT_SKIP) {
 		cycle->skipped[POINT_FILTER] |= bit;
@@ -126,33 +126,34 @@ static bool pre_filter_one(struct cycle *cycle, unsigned plugin)
 	}
 	if (code != VERDICT_SUCCESS) {
 		cycle->pre.code = code;
-		pod_refused(cycle);
+		refuse_pod(cycle);
 		return false;
 	}
 	if (narrow.only.word == NULL)
 		return true;
 	cycle->narrowed_by |= bit;
-	if (narrow_and(cycle, narrow.only) || cycle->failed)
+	if (narrow_candidates(cycle, narrow.only) || cycle->failed)
 		return !cycle->failed;
 	verdict_clear(&cycle->pre);
-	verdict_add(
-		&cycle->pre, VERDICT_UNSCHEDULABLE,
-		&(struct reason){.code = REASON_NARROWED,
-	                         .subject = narrowed_text(cycle, cycle->narrowed_by)});
+	verdict_add(&cycle->pre, VERDICT_UNSCHEDULABLE,
+	            &(struct reason){
+			    .code = REASON_NARROWED,
+			    .subject = describe_narrowing(cycle, cycle->narrowed_by)});
 	cycle->out->refused_by = cycle->narrowed_by;
-	pod_refused(cycle);
+	refuse_pod(cycle);
 	return false;
 }
 
-static bool pre_filter(struct cycle *cycle)
+static bool run_pre_filters(struct cycle *cycle)
 {
 	const struct profile_point *at = &cycle->profile->at[POINT_PRE_FILTER];
 
-	if (cycle->only.word != NULL && !narrow_and(cycle, cycle->only) && cycle->failed)
+	if (cycle->only.word != NULL && !narrow_candidates(cycle, cycle->only) &&
+	    cycle->failed)
 		return false;
 	for (unsigned i = 0; i < at->count; i++) {
 		verdict_clear(&cycle->pre);
-		if (!pre_filter_one(cycle, at->plugin[i]))
+		if (!run_pre_filter(cycle, at->plugin[i]))
 			return false;
 	}
 	verdict_clear(&cycle->pre);
@@ -181,7 +182,7 @@ static bool pre_score_local(struct cycle *cycle)
 		else if (code != VERDICT_SUCCESS)
 			cycle->pre_score.code = VERDICT_ERROR;
 		cycle->pre_score.plugin = (int)plugin;
-		if (!measured(cycle, plugin, POINT_PRE_SCORE))
+		if (!measure_call(cycle, plugin, POINT_PRE_SCORE))
 			return false;
 	}
 	return true;
@@ -226,14 +227,14 @@ static void plan_score(struct cycle *cycle, unsigned plugin)
 	if (!row->global && row->normal == PLUGIN_AS_IS) {
 		cycle->as_is[cycle->as_is_count++] = (uint8_t)plugin;
 		local->scores |= UINT64_C(1) << plugin;
-	} else if (!row->global && by_max && local->maxed_count < STAGE_MAXED_MAX) {
-		local->maxed[local->maxed_count++] = (struct stage_maxed){
+	} else if (!row->global && by_max && local->by_max_count < STAGE_BY_MAX_LIMIT) {
+		local->by_max[local->by_max_count++] = (struct stage_by_max){
 			.plugin = (uint8_t)plugin,
 			.down = row->normal == PLUGIN_BY_MAX_DOWN,
 			.weight = cycle->profile->weight[plugin],
 		};
 	} else {
-		cycle->late[cycle->late_count++] = (uint8_t)plugin;
+		cycle->deferred[cycle->deferred_count++] = (uint8_t)plugin;
 		return;
 	}
 	/* One that filters has been counted. */
@@ -246,17 +247,17 @@ static void plan_make(struct cycle *cycle)
 	const struct profile_point *scores = &cycle->profile->at[POINT_SCORE];
 
 	cycle->filters = cycle->filters_local = 0;
-	cycle->as_is_count = cycle->late_count = 0;
+	cycle->as_is_count = cycle->deferred_count = 0;
 	cycle->in_order = true;
 	cycle->local.filters = cycle->local.scores = cycle->local.epoch = 0;
-	cycle->local.maxed_count = 0;
+	cycle->local.by_max_count = 0;
 	plan_filters(cycle);
 	for (unsigned i = 0; i < scores->count; i++)
 		if ((cycle->skipped[POINT_SCORE] >> scores->plugin[i] & 1) == 0)
 			plan_score(cycle, scores->plugin[i]);
 }
 
-static void outcome_begin(struct outcome *out)
+static void outcome_begin(struct cycle_outcome *out)
 {
 	out->result = CYCLE_NONE;
 	out->node = SNAPSHOT_NONE;
@@ -283,10 +284,10 @@ static void run_begin(struct cycle *cycle, struct fw_class *class,
 	cycle->words = (snapshot->slots + 63) / 64;
 	cycle->blocks = (cycle->words + CYCLE_BLOCK_WORDS - 1) / CYCLE_BLOCK_WORDS;
 	cycle->filters = cycle->filters_local = 0;
-	cycle->kept = NULL;
+	cycle->results = NULL;
 	cycle->whole = false;
 	cycle->chosen = true;
-	cycle->held = NULL;
+	cycle->judged = NULL;
 	cycle->bonus = 0;
 	memset(cycle->max, 0, sizeof cycle->max);
 	cycle->highest = 0;
@@ -294,21 +295,22 @@ static void run_begin(struct cycle *cycle, struct fw_class *class,
 }
 
 /* Only after a change of a namespace that could not be followed at once. */
-static bool settle(struct cycle *cycle)
+static bool reconcile_views(struct cycle *cycle)
 {
-	if (view_settle(cycle->snapshot, NULL) == PL_OK)
+	if (view_reconcile(cycle->snapshot, NULL) == PL_OK)
 		return true;
 	cycle_fail(cycle, -1, NULL);
 	return false;
 }
 
-bool prepare(struct cycle *cycle, struct fw_class *class, const struct pod_self *pod)
+bool cycle_prepare(struct cycle *cycle, struct fw_class *class,
+                   const struct pod_self *pod)
 {
 	run_begin(cycle, class, pod);
-	if (!settle(cycle) || !memory_begin(cycle) || !states_make(cycle))
+	if (!reconcile_views(cycle) || !memory_begin(cycle) || !states_make(cycle))
 		return false;
 	calls_make(cycle);
-	if (!pre_filter(cycle) || !pre_score_local(cycle))
+	if (!run_pre_filters(cycle) || !pre_score_local(cycle))
 		return false;
 	plan_make(cycle);
 	return memory_for_plan(cycle) && measure_stage(cycle);

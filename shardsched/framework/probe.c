@@ -1,7 +1,7 @@
 /* What if: pods leave their nodes and come back, and the plugins' states follow. */
 #include "shardsched/framework/cycle_int.h"
 
-void cycle_moved(struct cycle *cycle, const struct placed *pod, int delta)
+void cycle_pod_moved(struct cycle *cycle, const struct placed_pod *pod, int delta)
 {
 	for (unsigned i = 0; i < cycle->filters; i++) {
 		unsigned plugin = cycle->filter[i];
@@ -12,16 +12,16 @@ void cycle_moved(struct cycle *cycle, const struct placed *pod, int delta)
 	}
 }
 
-void cycle_lift(struct cycle *cycle, uint32_t placed)
+void cycle_remove_pod(struct cycle *cycle, uint32_t placed)
 {
 	snapshot_pod_lift(cycle->snapshot, placed);
-	cycle_moved(cycle, &cycle->snapshot->placed[placed], -1);
+	cycle_pod_moved(cycle, &cycle->snapshot->placed[placed], -1);
 }
 
-void cycle_lower(struct cycle *cycle, uint32_t placed)
+void cycle_add_pod(struct cycle *cycle, uint32_t placed)
 {
-	snapshot_pod_lower(cycle->snapshot, placed);
-	cycle_moved(cycle, &cycle->snapshot->placed[placed], 1);
+	snapshot_pod_restore(cycle->snapshot, placed);
+	cycle_pod_moved(cycle, &cycle->snapshot->placed[placed], 1);
 }
 
 int cycle_refuser(struct cycle *cycle, uint32_t slot, bool *fits)
@@ -42,20 +42,20 @@ bool cycle_fits(struct cycle *cycle, uint32_t slot)
 	return fits;
 }
 
-enum verdict_code cycle_post_filter(struct cycle *cycle, struct verdict *say)
+enum verdict_code cycle_post_filter(struct cycle *cycle, struct verdict *verdict)
 {
 	const struct profile_point *at = &cycle->profile->at[POINT_POST_FILTER];
 	enum verdict_code code = VERDICT_UNSCHEDULABLE;
 
-	verdict_clear(say);
+	verdict_clear(verdict);
 	for (unsigned i = 0; i < at->count; i++) {
 		unsigned plugin = at->plugin[i];
 
-		verdict_clear(say);
+		verdict_clear(verdict);
 		code = cycle->profile->table->row[plugin]->post_filter(
-			&cycle->call[plugin], cycle, say);
-		say->code = code;
-		say->plugin = (int)plugin;
+			&cycle->call[plugin], cycle, verdict);
+		verdict->code = code;
+		verdict->plugin = (int)plugin;
 		if (code == VERDICT_SUCCESS || code == VERDICT_ERROR)
 			break;
 	}

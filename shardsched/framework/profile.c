@@ -25,24 +25,25 @@ static void list_add(struct plugin_list *list, struct profile_entry entry)
 	list->entry[list->count++] = entry;
 }
 
-static bool choice_drops(const struct profile_choice *choice, unsigned plugin)
+static bool set_disables(const struct profile_plugin_set *plugin_set, unsigned plugin)
 {
-	return choice->disabled_all || (choice->disabled >> plugin & 1) != 0;
+	return plugin_set->disabled_all || (plugin_set->disabled >> plugin & 1) != 0;
 }
 
-static struct profile_entry choice_entry(const struct profile_choice *choice,
-                                         unsigned plugin)
+static struct profile_entry set_entry(const struct profile_plugin_set *plugin_set,
+                                      unsigned plugin)
 {
 	unsigned i = 0;
 
-	while (choice->enabled[i].plugin != plugin)
+	while (plugin_set->enabled[i].plugin != plugin)
 		i++;
-	return choice->enabled[i];
+	return plugin_set->enabled[i];
 }
 
 /* What is in it at all points. */
-static void list_all(const struct plugin_table *table,
-                     const struct profile_choice *choice, struct plugin_list *out)
+static void list_multi_point(const struct plugin_table *table,
+                             const struct profile_plugin_set *plugin_set,
+                             struct plugin_list *out)
 {
 	uint64_t kept = 0;
 
@@ -50,16 +51,16 @@ static void list_all(const struct plugin_table *table,
 		uint64_t bit = UINT64_C(1) << i;
 		struct profile_entry entry = {(uint8_t)i, (int32_t)table->row[i]->weight};
 
-		if ((table->by_default & bit) == 0 || choice_drops(choice, i))
+		if ((table->by_default & bit) == 0 || set_disables(plugin_set, i))
 			continue;
-		if ((choice->named & bit) != 0)
-			entry = choice_entry(choice, i);
+		if ((plugin_set->named & bit) != 0)
+			entry = set_entry(plugin_set, i);
 		list_add(out, entry);
 		kept |= bit;
 	}
-	for (unsigned i = 0; i < choice->count; i++)
-		if ((kept >> choice->enabled[i].plugin & 1) == 0)
-			list_add(out, choice->enabled[i]);
+	for (unsigned i = 0; i < plugin_set->count; i++)
+		if ((kept >> plugin_set->enabled[i].plugin & 1) == 0)
+			list_add(out, plugin_set->enabled[i]);
 }
 
 static uint64_t list_mask(const struct plugin_list *list)
@@ -83,23 +84,25 @@ static void point_add(struct profile *profile, enum point point,
 }
 
 static void point_fill(struct profile *profile, enum point point,
-                       const struct profile_choice *choice, const struct plugin_list *all)
+                       const struct profile_plugin_set *plugin_set,
+                       const struct plugin_list *all)
 {
-	uint64_t in_all = choice->disabled_all ? 0 : list_mask(all);
+	uint64_t in_all = plugin_set->disabled_all ? 0 : list_mask(all);
 
-	for (unsigned i = 0; i < choice->count; i++)
-		if ((in_all >> choice->enabled[i].plugin & 1) != 0)
-			point_add(profile, point, choice->enabled[i]);
+	for (unsigned i = 0; i < plugin_set->count; i++)
+		if ((in_all >> plugin_set->enabled[i].plugin & 1) != 0)
+			point_add(profile, point, plugin_set->enabled[i]);
 	for (unsigned i = 0; i < all->count; i++) {
 		unsigned plugin = all->entry[i].plugin;
 
 		if (point_has(profile->table->row[plugin], point) &&
-		    !choice_drops(choice, plugin) && (choice->named >> plugin & 1) == 0)
+		    !set_disables(plugin_set, plugin) &&
+		    (plugin_set->named >> plugin & 1) == 0)
 			point_add(profile, point, all->entry[i]);
 	}
-	for (unsigned i = 0; i < choice->count; i++)
-		if ((in_all >> choice->enabled[i].plugin & 1) == 0)
-			point_add(profile, point, choice->enabled[i]);
+	for (unsigned i = 0; i < plugin_set->count; i++)
+		if ((in_all >> plugin_set->enabled[i].plugin & 1) == 0)
+			point_add(profile, point, plugin_set->enabled[i]);
 }
 
 static enum pl_code profile_check(const struct profile *profile,
@@ -147,9 +150,9 @@ static enum pl_code profile_make(struct profile *profile, struct model *model,
 	struct plugin_list all = {.count = 0};
 	enum pl_code code = PL_OK;
 
-	list_all(profile->table, &draft->choice[PROFILE_MULTI], &all);
+	list_multi_point(profile->table, &draft->plugin_set[PROFILE_MULTI], &all);
 	for (unsigned i = 0; i < POINTS; i++)
-		point_fill(profile, (enum point)i, &draft->choice[i], &all);
+		point_fill(profile, (enum point)i, &draft->plugin_set[i], &all);
 	code = profile_check(profile, draft, err);
 	if (code == PL_OK)
 		code = strings_add(&model->strings, pl_span_str(draft->scheduler),

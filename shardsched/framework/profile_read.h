@@ -13,7 +13,7 @@ struct profile_entry {
 };
 
 /* {"enabled": [...], "disabled": [...]} */
-struct profile_choice {
+struct profile_plugin_set {
 	struct profile_entry enabled[PLUGINS_MAX];
 	unsigned count;
 	uint64_t named;    /* mask of enabled */
@@ -24,7 +24,7 @@ struct profile_choice {
 struct profile_draft {
 	struct pl_json at;
 	const char *scheduler;
-	struct profile_choice choice[PROFILE_CHOICES];
+	struct profile_plugin_set plugin_set[PROFILE_CHOICES];
 	uint64_t configured; /* mask of those that are in pluginConfig */
 	struct pl_json args[PLUGINS_MAX];
 };
@@ -35,7 +35,7 @@ PL_NODISCARD enum pl_code profiles_read(const struct plugin_table *table,
                                         struct profile_draft **out, uint32_t *count,
                                         struct pl_err *err);
 
-const char *point_name(unsigned choice);
+const char *point_name(unsigned plugin_set);
 /* The points that a row has functions for. */
 bool point_has(const struct plugin *row, enum point point);
 

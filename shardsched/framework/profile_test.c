@@ -6,9 +6,9 @@
 
 /* Rows that do nothing but be there; what they would do is not asked. */
 static void says_nothing(const struct plugin_call *call, uint32_t slot,
-                         struct verdict *say)
+                         struct verdict *verdict)
 {
-	(void)call, (void)slot, (void)say;
+	(void)call, (void)slot, (void)verdict;
 }
 
 static bool scores_nothing(const struct plugin_call *call, struct node_span span,
@@ -19,9 +19,9 @@ static bool scores_nothing(const struct plugin_call *call, struct node_span span
 }
 
 static enum verdict_code binds(const struct plugin_call *call, uint32_t slot,
-                               struct verdict *say)
+                               struct verdict *verdict)
 {
-	(void)call, (void)slot, (void)say;
+	(void)call, (void)slot, (void)verdict;
 	return VERDICT_SUCCESS;
 }
 
@@ -205,7 +205,7 @@ T_CASE(several_profiles)
 	model_done(&model);
 }
 
-T_CASE(what_is_wrong_is_told_with_its_path)
+T_CASE(errors_carry_the_path_of_their_field)
 {
 	refuses("[]", "document: want an object, got an array");
 	refuses("{\"kind\":\"Pod\"}", "kind: must be KubeSchedulerConfiguration");

@@ -1,6 +1,6 @@
 #include "shardsched/framework/reason.h"
 
-#include "shardsched/model/own_name.h"
+#include "shardsched/model/claim_pattern.h"
 
 #define REASON_WORD(name, word, sentence) word,
 static const char *const words[] = {REASON_MAP(REASON_WORD)};
@@ -40,26 +40,27 @@ enum pl_code reason_print_subject(const struct strings *strings,
                                   const struct reason *reason, struct pl_buf *out)
 {
 	struct pl_span subject = strings_get(strings, reason->subject);
-	uint8_t name[OWN_NAME_MAX];
+	uint8_t name[CLAIM_NAME_MAX];
 	size_t len = 0;
 
 	if (reason_is_of_own(reason))
-		len = own_name_write(subject, strings_get(strings, reason->value), name);
+		len = claim_pattern_expand(subject, strings_get(strings, reason->value),
+		                           name);
 	return pl_buf_add(out, len > 0 ? pl_span(name, len) : subject);
 }
 
 /* A place in a sentence, filled. */
-static enum pl_code print_place(const struct strings *strings,
-                                const struct reason *reason, char place,
-                                struct pl_buf *out)
+static enum pl_code print_placeholder(const struct strings *strings,
+                                      const struct reason *reason, char placeholder,
+                                      struct pl_buf *out)
 {
-	if (place == 's')
+	if (placeholder == 's')
 		return reason_print_subject(strings, reason, out);
-	return pl_buf_add(
-		out, strings_get(strings, place == 'v' ? reason->value : reason->detail));
+	return pl_buf_add(out, strings_get(strings, placeholder == 'v' ? reason->value
+	                                                               : reason->detail));
 }
 
-static bool is_place(const char *at)
+static bool is_placeholder(const char *at)
 {
 	return at[0] == '{' && (at[1] == 's' || at[1] == 'v' || at[1] == 'd') &&
 	       at[2] == '}';
@@ -73,13 +74,13 @@ enum pl_code reason_print(const struct strings *strings, const struct reason *re
 
 	at = from = reason_sentence((enum reason_code)reason->code);
 	while (code == PL_OK && *at != 0) {
-		if (!is_place(at)) {
+		if (!is_placeholder(at)) {
 			at++;
 			continue;
 		}
 		code = pl_buf_add(out, pl_span(from, (size_t)(at - from)));
 		if (code == PL_OK)
-			code = print_place(strings, reason, at[1], out);
+			code = print_placeholder(strings, reason, at[1], out);
 		from = at += 3;
 	}
 	return code != PL_OK ? code : pl_buf_add_str(out, from);

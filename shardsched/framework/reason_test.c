@@ -4,14 +4,14 @@
 static void prints(const struct reason *reason, const char *want)
 {
 	struct strings strings;
-	struct reason own = *reason;
+	struct reason class_state = *reason;
 	struct pl_buf out;
 
 	strings_init(&strings);
 	pl_buf_init(&out, 1000);
-	T_OK(strings_add(&strings, pl_span_str("gpu"), &own.subject), NULL);
-	T_OK(strings_add(&strings, pl_span_str("only"), &own.value), NULL);
-	T_OK(reason_print(&strings, &own, &out), NULL);
+	T_OK(strings_add(&strings, pl_span_str("gpu"), &class_state.subject), NULL);
+	T_OK(strings_add(&strings, pl_span_str("only"), &class_state.value), NULL);
+	T_OK(reason_print(&strings, &class_state, &out), NULL);
 	T_SPAN(pl_buf_span(&out), pl_span_str(want));
 	pl_buf_done(&out);
 	strings_done(&strings);
@@ -76,20 +76,20 @@ T_CASE(words_lead_back_to_codes)
 T_CASE(the_graver_code_stays_and_the_reasons_are_bounded)
 {
 	const struct reason cpu = {.code = REASON_FIT_CPU};
-	struct verdict say;
+	struct verdict verdict;
 
-	verdict_clear(&say);
-	T_EQ(say.code, VERDICT_SUCCESS);
-	T_EQ(say.plugin, -1);
-	verdict_add(&say, VERDICT_UNSCHEDULABLE, &cpu);
-	verdict_add(&say, VERDICT_UNRESOLVABLE, &cpu);
-	verdict_add(&say, VERDICT_UNSCHEDULABLE, &cpu);
-	T_EQ(say.code, VERDICT_UNRESOLVABLE);
-	T_EQ(say.count, 3);
+	verdict_clear(&verdict);
+	T_EQ(verdict.code, VERDICT_SUCCESS);
+	T_EQ(verdict.plugin, -1);
+	verdict_add(&verdict, VERDICT_UNSCHEDULABLE, &cpu);
+	verdict_add(&verdict, VERDICT_UNRESOLVABLE, &cpu);
+	verdict_add(&verdict, VERDICT_UNSCHEDULABLE, &cpu);
+	T_EQ(verdict.code, VERDICT_UNRESOLVABLE);
+	T_EQ(verdict.count, 3);
 	for (int i = 0; i < 100; i++)
-		verdict_add(&say, VERDICT_ERROR, &cpu);
-	T_EQ(say.code, VERDICT_ERROR);
-	T_EQ(say.count, VERDICT_REASONS_MAX);
-	verdict_clear(&say);
-	T_EQ(say.count, 0);
+		verdict_add(&verdict, VERDICT_ERROR, &cpu);
+	T_EQ(verdict.code, VERDICT_ERROR);
+	T_EQ(verdict.count, VERDICT_REASONS_MAX);
+	verdict_clear(&verdict);
+	T_EQ(verdict.count, 0);
 }

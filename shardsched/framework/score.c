@@ -7,40 +7,41 @@
 /* -- local, a block at a time ------------------------------------------------------- */
 
 /* Where a plugin writes: for good, or until it was added up. */
-static int64_t *score_room(struct cycle *cycle, unsigned plugin, uint32_t word)
+static int64_t *score_column(struct cycle *cycle, unsigned plugin, uint32_t word)
 {
-	int64_t *kept = cycle->opts.keep_scores ? cycle->memory.scores[plugin] : NULL;
+	int64_t *results = cycle->opts.keep_scores ? cycle->memory.scores[plugin] : NULL;
 
-	return kept == NULL ? cycle->block : kept + (size_t)word * 64;
+	return results == NULL ? cycle->block : results + (size_t)word * 64;
 }
 
 bool score_call(struct cycle *cycle, unsigned plugin, struct node_span span,
-                int64_t *room)
+                int64_t *column)
 {
 	bool any = cycle->profile->table->row[plugin]->score(&cycle->call[plugin], span,
-	                                                     room);
+	                                                     column);
 
-	return measured(cycle, plugin, POINT_SCORE) && any;
+	return measure_call(cycle, plugin, POINT_SCORE) && any;
 }
 
-bool score_is_none(struct cycle *cycle, unsigned plugin)
+bool score_out_of_range(struct cycle *cycle, unsigned plugin)
 {
-	struct verdict say;
+	struct verdict verdict;
 
-	verdict_clear(&say);
-	verdict_add(&say, VERDICT_ERROR, &(struct reason){.code = REASON_SCORE_RANGE});
-	cycle_fail(cycle, (int)plugin, &say);
+	verdict_clear(&verdict);
+	verdict_add(&verdict, VERDICT_ERROR,
+	            &(struct reason){.code = REASON_SCORE_RANGE});
+	cycle_fail(cycle, (int)plugin, &verdict);
 	return false;
 }
 
 /* As score_call, where a node may be asked about it later. */
 static bool score_local(struct cycle *cycle, unsigned plugin, struct node_span span,
-                        int64_t *room)
+                        int64_t *column)
 {
-	if (score_call(cycle, plugin, span, room))
+	if (score_call(cycle, plugin, span, column))
 		return true;
 	if (cycle->opts.keep_scores)
-		memset(room, 0, (size_t)span.words * 64 * sizeof *room);
+		memset(column, 0, (size_t)span.words * 64 * sizeof *column);
 	return false;
 }
 
@@ -51,16 +52,16 @@ static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *tot
 	PL_ASSERT(total != NULL);
 	for (unsigned i = 0; i < cycle->as_is_count; i++) {
 		unsigned plugin = cycle->as_is[i];
-		int64_t *room = score_room(cycle, plugin, span.word);
+		int64_t *column = score_column(cycle, plugin, span.word);
 
-		if (!score_local(cycle, plugin, span, room)) {
+		if (!score_local(cycle, plugin, span, column)) {
 			if (cycle->failed)
 				return false;
 			continue;
 		}
-		if (cycle->ops->sum(total, from, room, span.bits, span.words,
+		if (cycle->ops->sum(total, from, column, span.bits, span.words,
 		                    cycle->profile->weight[plugin]) > SCORE_BITS)
-			return score_is_none(cycle, plugin);
+			return score_out_of_range(cycle, plugin);
 		from = total;
 	}
 	if (from == NULL)
@@ -70,38 +71,39 @@ static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *tot
 
 /* to: where its words are. Most often there is nothing to tell nodes apart by: any is
  * false, and nothing was written. */
-static bool score_maxed(struct cycle *cycle, struct node_span span, uint32_t i,
-                        int32_t *to, bool *any)
+static bool score_by_max(struct cycle *cycle, struct node_span span, uint32_t i,
+                         int32_t *to, bool *any)
 {
-	unsigned plugin = cycle->local.maxed[i].plugin;
-	int64_t *room = score_room(cycle, plugin, span.word);
+	unsigned plugin = cycle->local.by_max[i].plugin;
+	int64_t *column = score_column(cycle, plugin, span.word);
 	int32_t most = 0;
 	uint64_t fold = 0;
 
 	*any = false;
-	if (!score_local(cycle, plugin, span, room))
+	if (!score_local(cycle, plugin, span, column))
 		return !cycle->failed;
-	fold = cycle->ops->fold(room, span.bits, span.words);
+	fold = cycle->ops->fold(column, span.bits, span.words);
 	if (fold > INT32_MAX)
-		return score_is_none(cycle, plugin);
+		return score_out_of_range(cycle, plugin);
 	*any = fold != 0;
 	if (fold == 0)
 		return true;
-	most = cycle->ops->narrow(to, room, span.bits, span.words);
+	most = cycle->ops->narrow(to, column, span.bits, span.words);
 	if (most > cycle->max[i])
 		cycle->max[i] = most;
 	return true;
 }
 
-bool score_span(struct cycle *cycle, struct node_span span, const struct stage_out *out)
+bool score_local_span(struct cycle *cycle, struct node_span span,
+                      const struct stage_out *out)
 {
 	if (!score_as_is(cycle, span, out->total))
 		return false;
-	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
-		int32_t *to = out->maxed[i];
+	for (uint32_t i = 0; i < cycle->local.by_max_count; i++) {
+		int32_t *to = out->by_max[i];
 		bool any = false;
 
-		if (!score_maxed(cycle, span, i, to, &any))
+		if (!score_by_max(cycle, span, i, to, &any))
 			return false;
 		if (!any)
 			memset(to, 0, (size_t)span.words * 64 * sizeof *to);
@@ -109,7 +111,7 @@ bool score_span(struct cycle *cycle, struct node_span span, const struct stage_o
 	return true;
 }
 
-bool score_block(struct cycle *cycle, uint32_t block)
+bool score_local_block(struct cycle *cycle, uint32_t block)
 {
 	struct node_span span = cycle_block(cycle, block);
 	int32_t *total = NULL;
@@ -123,33 +125,33 @@ bool score_block(struct cycle *cycle, uint32_t block)
 	if (!score_as_is(cycle, span, total))
 		return false;
 	cycle->memory.raised[block] = 0;
-	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
-		int32_t *to = cycle->memory.maxed[i] + (size_t)span.word * 64;
+	for (uint32_t i = 0; i < cycle->local.by_max_count; i++) {
+		int32_t *to = cycle->memory.by_max[i] + (size_t)span.word * 64;
 		bool any = false;
 
-		if (!score_maxed(cycle, span, i, to, &any))
+		if (!score_by_max(cycle, span, i, to, &any))
 			return false;
 		if (any)
 			cycle->memory.raised[block] |= (uint8_t)(1U << i);
 	}
 	/* It may come to nothing, but now they are near. */
-	choose_block(cycle, span, block);
+	choose_in_block(cycle, span, block);
 	return true;
 }
 
 /* -- by the highest ------------------------------------------------------------------ */
 
 /* Adds to the totals what raw scores are worth under that maximum. */
-static void scale_add(struct cycle *cycle, const struct stage_maxed *maxed,
+static void scale_add(struct cycle *cycle, const struct stage_by_max *by_max,
                       const int32_t *raw, int32_t max, int sign)
 {
 	struct column_scale scale;
 
 	if (max == 0) {
-		cycle->bonus += sign * stage_weigh(maxed, 0, 0);
+		cycle->bonus += sign * stage_weigh(by_max, 0, 0);
 		return;
 	}
-	scale = column_scale(max, sign * maxed->weight, maxed->down);
+	scale = column_scale(max, sign * by_max->weight, by_max->down);
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
 		struct node_span span = cycle_block(cycle, block);
 		size_t slot = (size_t)span.word * 64;
@@ -165,7 +167,7 @@ static void scale_fill(struct cycle *cycle, uint32_t i)
 {
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
 		struct node_span span = cycle_block(cycle, block);
-		int32_t *raw = cycle->memory.maxed[i] + (size_t)span.word * 64;
+		int32_t *raw = cycle->memory.by_max[i] + (size_t)span.word * 64;
 
 		if (cycle->memory.left[block] != 0 &&
 		    (cycle->memory.raised[block] >> i & 1) == 0)
@@ -175,18 +177,18 @@ static void scale_fill(struct cycle *cycle, uint32_t i)
 
 static void scale_all(struct cycle *cycle)
 {
-	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
+	for (uint32_t i = 0; i < cycle->local.by_max_count; i++) {
 		if (cycle->max[i] != 0) {
 			scale_fill(cycle, i);
 			cycle->chosen = false;
 		}
-		scale_add(cycle, &cycle->local.maxed[i], cycle->memory.maxed[i],
+		scale_add(cycle, &cycle->local.by_max[i], cycle->memory.by_max[i],
 		          cycle->max[i], 1);
 	}
 	cycle->base = cycle->memory.total;
 }
 
-static int32_t max_all(struct cycle *cycle, const int32_t *raw)
+static int32_t max_of_feasible(struct cycle *cycle, const int32_t *raw)
 {
 	int32_t most = 0;
 
@@ -204,43 +206,43 @@ static int32_t max_all(struct cycle *cycle, const int32_t *raw)
 }
 
 /* What is kept holds as it is, unless the highest one is not among those left. */
-static void scale_kept(struct cycle *cycle)
+static void scale_results(struct cycle *cycle)
 {
-	const struct stage_kept *kept = cycle->kept;
+	const struct stage_results *results = cycle->results;
 
-	cycle->base = kept->total;
+	cycle->base = results->total;
 	cycle->chosen = false;
-	if (cycle->out->feasible == kept->count)
+	if (cycle->out->feasible == results->count)
 		return;
-	for (uint32_t i = 0; i < cycle->local.maxed_count; i++) {
-		const struct stage_maxed *maxed = &cycle->local.maxed[i];
-		int32_t max = max_all(cycle, kept->maxed[i]);
+	for (uint32_t i = 0; i < cycle->local.by_max_count; i++) {
+		const struct stage_by_max *by_max = &cycle->local.by_max[i];
+		int32_t max = max_of_feasible(cycle, results->by_max[i]);
 
-		if (max == kept->max[i])
+		if (max == results->max[i])
 			continue;
-		if (cycle->base == kept->total)
-			memcpy(cycle->memory.total, kept->total,
-			       (size_t)cycle->words * 64 * sizeof *kept->total);
+		if (cycle->base == results->total)
+			memcpy(cycle->memory.total, results->total,
+			       (size_t)cycle->words * 64 * sizeof *results->total);
 		cycle->base = cycle->memory.total;
-		scale_add(cycle, maxed, kept->maxed[i], kept->max[i], -1);
-		scale_add(cycle, maxed, kept->maxed[i], max, 1);
+		scale_add(cycle, by_max, results->by_max[i], results->max[i], -1);
+		scale_add(cycle, by_max, results->by_max[i], max, 1);
 	}
 }
 
 /* -- all of it ---------------------------------------------------------------------- */
 
 /* Raw ones that were kept become what the totals have of them. */
-static void keep_normal(struct cycle *cycle)
+static void normalize_kept(struct cycle *cycle)
 {
-	for (uint32_t i = 0; i < cycle->local.maxed_count; i++)
-		score_normalize(cycle, cycle->local.maxed[i].plugin,
-		                cycle->memory.scores[cycle->local.maxed[i].plugin]);
+	for (uint32_t i = 0; i < cycle->local.by_max_count; i++)
+		score_normalize(cycle, cycle->local.by_max[i].plugin,
+		                cycle->memory.scores[cycle->local.by_max[i].plugin]);
 }
 
 /* false: nothing is late, or has anything to say, and what is kept is the answer. */
-static bool kept_is_part(struct cycle *cycle)
+static bool needs_deferred(struct cycle *cycle)
 {
-	if (!late_any(cycle))
+	if (!deferred_any(cycle))
 		return false;
 	cycle->whole = false;
 	cycle->out->feasible = 0;
@@ -253,19 +255,19 @@ bool score_all(struct cycle *cycle)
 		cycle_fail(cycle, cycle->pre_score.plugin, &cycle->pre_score);
 		return false;
 	}
-	if (cycle->late_count != 0 && !late_pre_score(cycle))
+	if (cycle->deferred_count != 0 && !deferred_pre_score(cycle))
 		return false;
 	if (cycle->whole) {
-		if (!kept_is_part(cycle))
+		if (!needs_deferred(cycle))
 			return measure_stage(cycle);
-		if (!filter_kept_each(cycle))
+		if (!filter_results_each(cycle))
 			return false;
 	}
-	if (cycle->kept != NULL)
-		scale_kept(cycle);
+	if (cycle->results != NULL)
+		scale_results(cycle);
 	else
 		scale_all(cycle);
 	if (cycle->opts.keep_scores)
-		keep_normal(cycle);
-	return late_all(cycle) && measure_stage(cycle);
+		normalize_kept(cycle);
+	return deferred_score_all(cycle) && measure_stage(cycle);
 }

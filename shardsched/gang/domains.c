@@ -1,8 +1,8 @@
-#include "shardsched/gang/inner.h"
+#include "shardsched/gang/gang_int.h"
 
 enum { DOMAIN_MILLION = 1000000 };
 
-static struct gang_domain *domains_of(const struct gang *gang)
+static struct gang_domain *domain_array(const struct gang *gang)
 {
 	return gang->domains.at;
 }
@@ -33,22 +33,25 @@ static void choose_groups(struct gang *gang)
 static void count_room(struct gang *gang, const struct gang_group *group,
                        struct pl_bitset feasible)
 {
-	static const struct room nobody;
+	static const struct request_sum nobody;
 	const struct snapshot *snapshot = gang->snapshot;
-	int fit = asks_plugin(group->class->profile);
-	struct asks asks;
+	int fit = resource_request_plugin(group->class->profile);
+	struct resource_request request;
 
-	asks_init(&asks, snapshot, group->class, fit);
+	resource_request_init(&request, snapshot, group->class, fit);
 	PL_BITSET_EACH (slot, fw_class_nodes(group->class, snapshot)) {
-		struct gang_domain *domain = &domains_of(gang)[gang->column->value[slot]];
+		struct gang_domain *domain =
+			&domain_array(gang)[gang->column->value[slot]];
 		struct free_amounts free;
 		uint64_t times = group->count;
 
 		if (fit >= 0) {
-			asks_free(&asks, snapshot, (uint32_t)slot, &nobody, &free);
-			times = asks.impossible ? 0
-			                        : (uint64_t)asks_times(&asks, &free,
-			                                               group->count);
+			resource_request_available(&request, snapshot, (uint32_t)slot,
+			                           &nobody, &free);
+			times = request.impossible
+			                ? 0
+			                : (uint64_t)resource_request_copies(
+						  &request, &free, group->count);
 		}
 		domain->any += times;
 		if (slot < feasible.bits && pl_bitset_has(feasible, slot))
@@ -56,7 +59,7 @@ static void count_room(struct gang *gang, const struct gang_group *group,
 	}
 }
 
-static bool survey(struct gang *gang, struct gang_group *group)
+static bool survey_group(struct gang *gang, struct gang_group *group)
 {
 	struct pl_bitset feasible = cycle_feasible(gang->cycle);
 
@@ -66,7 +69,7 @@ static bool survey(struct gang *gang, struct gang_group *group)
 		                   ? feasible
 		                   : fw_class_nodes(group->class, gang->snapshot));
 	for (uint32_t i = 1; i < gang->column->domains_end; i++) {
-		struct gang_domain *domain = &domains_of(gang)[i];
+		struct gang_domain *domain = &domain_array(gang)[i];
 
 		if (!group->surveyed) {
 			domain->most += group->count;
@@ -88,13 +91,13 @@ static bool survey_all(struct gang *gang)
 	size_t count = gang->column->domains_end;
 
 	if (!scratch_grow(&gang->domains, count + 1, sizeof(struct gang_domain)))
-		return gang_fails(gang, PL_NOMEM, "domains for a gang");
+		return gang_fail(gang, PL_NOMEM, "domains for a gang");
 	memset(gang->domains.at, 0, (count + 1) * sizeof(struct gang_domain));
 	choose_groups(gang);
-	return gang_ask_groups(gang, survey);
+	return gang_run_groups(gang, survey_group);
 }
 
-static uint32_t text_of(const struct gang *gang, uint32_t domain)
+static uint32_t domain_text(const struct gang *gang, uint32_t domain)
 {
 	return gang->column->domain[domain].text;
 }
@@ -102,7 +105,8 @@ static uint32_t text_of(const struct gang *gang, uint32_t domain)
 /* tight: of those that hold all the one with the least room beyond; else the most. */
 static bool is_better(const struct gang *gang, bool tight, uint32_t a, uint32_t b)
 {
-	const struct gang_domain *one = &domains_of(gang)[a], *two = &domains_of(gang)[b];
+	const struct gang_domain *one = &domain_array(gang)[a],
+				 *two = &domain_array(gang)[b];
 	const struct model *model = gang->snapshot->model;
 	bool one_can = one->most >= gang->need, two_can = two->most >= gang->need;
 	bool one_all = one->load <= DOMAIN_MILLION, two_all = two->load <= DOMAIN_MILLION;
@@ -113,8 +117,8 @@ static bool is_better(const struct gang *gang, bool tight, uint32_t a, uint32_t 
 		return one->load > two->load;
 	if (one->load != two->load)
 		return one->load < two->load;
-	return pl_span_cmp(model_text(model, text_of(gang, a)),
-	                   model_text(model, text_of(gang, b))) < 0;
+	return pl_span_cmp(model_text(model, domain_text(gang, a)),
+	                   model_text(model, domain_text(gang, b))) < 0;
 }
 
 /* 0: there is none left. */
@@ -123,13 +127,13 @@ static uint32_t next_domain(struct gang *gang, bool tight)
 	uint32_t best = 0;
 
 	for (uint32_t i = 1; i < gang->column->domains_end; i++) {
-		if (gang->column->domain[i].nodes == 0 || domains_of(gang)[i].tried)
+		if (gang->column->domain[i].nodes == 0 || domain_array(gang)[i].tried)
 			continue;
 		if (best == 0 || is_better(gang, tight, i, best))
 			best = i;
 	}
 	if (best != 0)
-		domains_of(gang)[best].tried = true;
+		domain_array(gang)[best].tried = true;
 	return best;
 }
 
@@ -141,15 +145,15 @@ static bool try_domain(struct gang *gang, uint32_t domain, bool (*holds)(struct 
 	bool held;
 
 	if (!scratch_grow(&gang->words, pl_bitset_words(capacity), sizeof(uint64_t)))
-		return gang_fails(gang, PL_NOMEM, "nodes of a domain");
+		return gang_fail(gang, PL_NOMEM, "nodes of a domain");
 	only = pl_bitset_init(gang->words.at, capacity);
 	for (uint32_t i = 0; i < snapshot->slots; i++)
 		if (gang->column->value[i] == domain)
 			pl_bitset_add(only, i);
-	gang->out->domain = text_of(gang, domain);
-	cycle_only(gang->cycle, only);
+	gang->out->domain = domain_text(gang, domain);
+	cycle_restrict_nodes(gang->cycle, only);
 	held = holds(gang);
-	cycle_only(gang->cycle, (struct pl_bitset){0});
+	cycle_restrict_nodes(gang->cycle, (struct pl_bitset){0});
 	return held;
 }
 
@@ -164,7 +168,8 @@ static bool try_best(struct gang *gang, bool (*holds)(struct gang *))
 	for (uint32_t i = 0; i < most && !gang->stop; i++) {
 		domain = next_domain(gang, i % 2 == 0);
 		/* One is tried in any case, to tell what is missing. */
-		if (domain == 0 || (i > 0 && domains_of(gang)[domain].most < gang->need))
+		if (domain == 0 ||
+		    (i > 0 && domain_array(gang)[domain].most < gang->need))
 			return false;
 		if (try_domain(gang, domain, holds))
 			return true;
@@ -180,12 +185,14 @@ bool gang_try_domains(struct gang *gang, bool (*holds)(struct gang *gang))
 	bool held = false;
 
 	if (code != PL_OK)
-		return gang_fails(gang, code, NULL);
+		return gang_fail(gang, code, NULL);
 	gang->out->domains = gang->column->domains;
-	fixed = gang->opts->beside == 0 ? 0 : gang->column->value[gang->opts->beside - 1];
+	fixed = gang->opts->present_node == 0
+	                ? 0
+	                : gang->column->value[gang->opts->present_node - 1];
 	if (fixed != 0)
 		held = try_domain(gang, fixed, holds);
-	else if (gang->opts->beside == 0)
+	else if (gang->opts->present_node == 0)
 		held = try_best(gang, holds);
 	label_column_close(gang->snapshot, gang->column);
 	return held;

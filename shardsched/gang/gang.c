@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "shardsched/gang/inner.h"
+#include "shardsched/gang/gang_int.h"
 #include "store/base/alloc.h"
 
 enum { GANG_ARENA = 16 << 20 };
@@ -27,7 +27,7 @@ const char *gang_fault_field(enum gang_fault fault)
 	return fields[fault];
 }
 
-const char *gang_fault_says(enum gang_fault fault)
+const char *gang_fault_sentence(enum gang_fault fault)
 {
 	static const char *const sentences[] = {GANG_FAULT_MAP(GANG_SENTENCE)};
 
@@ -57,13 +57,13 @@ void gang_free(struct gang *gang)
 	scratch_done(&gang->group_of);
 	scratch_done(&gang->by_group);
 	scratch_done(&gang->slot);
-	scratch_done(&gang->stands);
+	scratch_done(&gang->placements);
 	scratch_done(&gang->domains);
 	scratch_done(&gang->words);
 	free(gang);
 }
 
-bool gang_fails(struct gang *gang, enum pl_code code, const char *what)
+bool gang_fail(struct gang *gang, enum pl_code code, const char *what)
 {
 	gang->code = code;
 	gang->stop = true;
@@ -81,24 +81,25 @@ static bool try_orders(struct gang *gang)
 }
 
 /* How many of those that are here have to find room. */
-static void need(struct gang *gang)
+static void compute_need(struct gang *gang)
 {
 	const struct spec *spec = gang->members[0].class->view->spec;
-	uint32_t least = spec->form->gang_min > 0 ? (uint32_t)spec->form->gang_min : 1;
+	uint32_t least =
+		spec->template->gang_min > 0 ? (uint32_t)spec->template->gang_min : 1;
 
 	least = least > gang->opts->present ? least - gang->opts->present : 0;
 	gang->need = least > 0 ? least : 1;
-	gang->topology_key = spec->form->gang_domain;
+	gang->topology_key = spec->template->gang_domain;
 }
 
-static void decide(struct gang *gang)
+static void decide_gang(struct gang *gang)
 {
 	struct gang_outcome *out = gang->out;
 	bool held;
 
 	if (gang->count == 0 || !gang_agrees(gang))
 		return;
-	need(gang);
+	compute_need(gang);
 	if (gang->need > gang->count)
 		return;
 	out->result = GANG_NO_ROOM;
@@ -109,7 +110,7 @@ static void decide(struct gang *gang)
 	if (held) {
 		out->result = GANG_PLACED;
 		out->slot = gang->slot.at;
-		out->stand = gang->stands.at;
+		out->placement = gang->placements.at;
 	} else if (out->result == GANG_FAILED) {
 		out->blocked = gang->blocked;
 		out->why = gang->last;
@@ -133,7 +134,7 @@ enum pl_code gang_decide(struct gang *gang, struct cycle *cycle,
 	gang->stop = false;
 	gang->measured = false;
 	gang->asked = false;
-	gang->stand_count = 0;
-	decide(gang);
+	gang->placement_count = 0;
+	decide_gang(gang);
 	return gang->code;
 }

@@ -60,7 +60,7 @@ struct gang_opts {
 	 * have to go where one of them is, on this node (its slot, and one; 0: on any).
 	 */
 	uint32_t present;
-	uint32_t beside;
+	uint32_t present_node;
 };
 
 /* X(NAME, word) */
@@ -90,7 +90,7 @@ enum gang_result { GANG_RESULT_MAP(GANG_RESULT_ENUM) GANG_RESULTS };
 #define GANG_FAULT_ENUM(name, field, sentence) GANG_FAULT_##name,
 enum gang_fault { GANG_FAULT_MAP(GANG_FAULT_ENUM) GANG_FAULTS };
 
-struct gang_stand {
+struct gang_placement {
 	uint32_t member;
 	uint32_t placed; /* number in the snapshot, while it stands */
 };
@@ -100,7 +100,8 @@ struct gang_outcome {
 	uint32_t placed; /* members; when there is no room, of the try that placed most */
 	/* PLACED: by member; SNAPSHOT_NONE: one beyond the minimum that found no room. */
 	const uint32_t *slot;
-	const struct gang_stand *stand; /* PLACED: those in the order of placing */
+	const struct gang_placement
+		*placement; /* PLACED: those in the order of placing */
 	uint32_t domain;  /* string: in which it was tried last; 0: none was asked for */
 	uint32_t domains; /* that there are */
 	uint32_t tries;
@@ -109,7 +110,7 @@ struct gang_outcome {
 	 * cycle said; FAILED: the one whose cycle failed. SNAPSHOT_NONE: no cycle was
 	 * run, since no node has the label. */
 	uint32_t blocked;
-	struct outcome why;
+	struct cycle_outcome why;
 	/* Plugins that refused any member any node, in any try: that a member which found
 	 * one finds another may be what the gang waits for. */
 	uint64_t refused_by;
@@ -132,6 +133,6 @@ PL_NODISCARD enum pl_code gang_decide(struct gang *gang, struct cycle *cycle,
 
 const char *gang_result_word(enum gang_result result);
 const char *gang_fault_field(enum gang_fault fault);
-const char *gang_fault_says(enum gang_fault fault);
+const char *gang_fault_sentence(enum gang_fault fault);
 
 #endif

@@ -138,7 +138,7 @@ static uint32_t most_from(uint32_t from, uint32_t rack, uint32_t want)
 
 static bool could(void)
 {
-	uint32_t need = (uint32_t)pod[0].spec->form->gang_min;
+	uint32_t need = (uint32_t)pod[0].spec->template->gang_min;
 
 	for (uint32_t i = 0; i < snapshot.slots; i++) {
 		const struct node_row *row = &snapshot.row[i];
@@ -180,7 +180,7 @@ static void look(const struct gang_outcome *out)
 		     &err);
 	}
 	T_EQ(count, out->placed);
-	T_TRUE(count >= (uint32_t)pod[0].spec->form->gang_min);
+	T_TRUE(count >= (uint32_t)pod[0].spec->template->gang_min);
 	for (uint32_t i = 0; i < snapshot.slots; i++) {
 		const struct node_row *row = &snapshot.row[i];
 

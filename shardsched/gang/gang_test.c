@@ -1,5 +1,5 @@
 #include "shardsched/gang/gang.h"
-#include "shardsched/gang/inner.h"
+#include "shardsched/gang/gang_int.h"
 #include "shardsched/preempt/preempt_rig.h"
 #include "shardsched/snapshot/assumed.h"
 #include "tests/harness/torture.h"
@@ -158,7 +158,8 @@ static void disagrees(const char *one, const char *two, enum gang_fault fault)
 	T_EQ(out.fault, fault);
 	T_EQ(out.member, 1);
 	T_EQ(out.other, 0);
-	T_TRUE(gang_fault_field(fault)[0] != '\0' && gang_fault_says(fault)[0] != '\0');
+	T_TRUE(gang_fault_field(fault)[0] != '\0' &&
+	       gang_fault_sentence(fault)[0] != '\0');
 	finish();
 }
 
@@ -272,14 +273,14 @@ T_CASE(all_are_in_one_domain)
 	decide(GANG_PLACED); /* only r holds all six */
 	T_SPAN(model_text(&model, out.domain), PL_SPAN_LIT("r"));
 	T_EQ(out.placed, 6);
-	opts.beside = t + 1;
+	opts.present_node = t + 1;
 	decide(GANG_NO_ROOM);
 	T_EQ(out.placed, 2);
 	T_EQ(out.why.refused[index_of_plugin_fit], 1);
-	opts.beside = bare + 1;
+	opts.present_node = bare + 1;
 	decide(GANG_NO_ROOM);
 	T_EQ(out.blocked, SNAPSHOT_NONE);
-	opts.beside = 0;
+	opts.present_node = 0;
 	dismiss();
 	join_many(9, MIN("9") DOMAIN("rack"), ASKS("1", ""));
 	decide(GANG_NO_ROOM);
@@ -487,11 +488,11 @@ T_CASE(a_nomination_does_not_lead_out_of_the_domain)
 	b = node("b", "s", "9");
 	join_many(2, MIN("2") DOMAIN("rack"), ASKS("1", ""));
 	member[0].self.nominated = b;
-	opts.beside = slot + 1;
+	opts.present_node = slot + 1;
 	decide(GANG_PLACED);
 	T_EQ(out.slot[0], slot);
 	T_EQ(out.slot[1], slot);
-	opts.beside = b + 1;
+	opts.present_node = b + 1;
 	decide(GANG_PLACED);
 	T_EQ(out.slot[0], b);
 	finish();

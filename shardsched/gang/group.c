@@ -1,4 +1,4 @@
-#include "shardsched/gang/inner.h"
+#include "shardsched/gang/gang_int.h"
 
 enum { GROUP_SAMPLE = 1024, GROUP_MILLION = 1000000 };
 
@@ -9,8 +9,8 @@ static struct gang_group group_of(struct fw_class *class)
 	return (struct gang_group){
 		.class = class,
 		.alike = (spec->flags & SPEC_BY_NAME) == 0,
-		.patient =
-			spec->form->affinity.count > 0 || spec->form->spreads.count > 0,
+		.retries = spec->template->affinity.count > 0 ||
+	                   spec->template->spreads.count > 0,
 	};
 }
 
@@ -56,9 +56,10 @@ bool gang_make_groups(struct gang *gang)
 	if (!scratch_grow(&gang->group_of, gang->count, sizeof(uint32_t)) ||
 	    !scratch_grow(&gang->by_group, gang->count, sizeof(uint32_t)) ||
 	    !scratch_grow(&gang->slot, gang->count, sizeof(uint32_t)) ||
-	    !scratch_grow(&gang->stands, gang->count, sizeof(struct gang_stand)) ||
+	    !scratch_grow(&gang->placements, gang->count,
+	                  sizeof(struct gang_placement)) ||
 	    !count_members(gang))
-		return gang_fails(gang, PL_NOMEM, "groups of a gang");
+		return gang_fail(gang, PL_NOMEM, "groups of a gang");
 	for (uint32_t i = 0; i < gang->group_count; i++) {
 		gang_groups(gang)[i].at = at;
 		at += gang_groups(gang)[i].count;
@@ -74,7 +75,7 @@ bool gang_make_groups(struct gang *gang)
 	return true;
 }
 
-static double share(int64_t asked, double there)
+static double share_of_nodes(int64_t asked, double there)
 {
 	if (asked <= 0)
 		return 0;
@@ -82,7 +83,8 @@ static double share(int64_t asked, double there)
 }
 
 /* Of what so many nodes have, the largest share of any resource. */
-static uint64_t size_of(const struct gang *gang, const struct asks *asks, uint32_t step)
+static uint64_t group_size(const struct gang *gang,
+                           const struct resource_request *request, uint32_t step)
 {
 	const struct snapshot *snapshot = gang->snapshot;
 	double cpu = 0, memory = 0, storage = 0, nodes = 0, most, part;
@@ -95,19 +97,19 @@ static uint64_t size_of(const struct gang *gang, const struct asks *asks, uint32
 		storage += (double)alloc->storage;
 		nodes += pl_bitset_has(snapshot->live, i);
 	}
-	most = share(asks->cpu_milli, cpu);
-	part = share(asks->memory, memory);
+	most = share_of_nodes(request->cpu_milli, cpu);
+	part = share_of_nodes(request->memory, memory);
 	most = part > most ? part : most;
-	part = share(asks->storage, storage);
+	part = share_of_nodes(request->storage, storage);
 	most = part > most ? part : most;
-	for (uint32_t k = 0; k < asks->scalars; k++) {
+	for (uint32_t k = 0; k < request->scalars; k++) {
 		const struct scalar_column *column =
-			&snapshot->scalar[asks->scalar[k].column];
+			&snapshot->scalar[request->scalar[k].column];
 		double there = 0;
 
 		for (uint32_t i = 0; i < snapshot->slots; i += step)
 			there += (double)column->alloc[i];
-		part = share(asks->scalar[k].amount, there);
+		part = share_of_nodes(request->scalar[k].amount, there);
 		most = part > most ? part : most;
 	}
 	most = most * nodes;
@@ -118,14 +120,14 @@ static uint64_t size_of(const struct gang *gang, const struct asks *asks, uint32
 void gang_measure(struct gang *gang)
 {
 	uint32_t step = gang->snapshot->slots / GROUP_SAMPLE + 1;
-	struct asks asks;
+	struct resource_request request;
 
 	for (uint32_t i = 0; i < gang->group_count && !gang->measured; i++) {
 		struct gang_group *group = &gang_groups(gang)[i];
 
-		asks_init(&asks, gang->snapshot, group->class,
-		          asks_plugin(group->class->profile));
-		group->size = size_of(gang, &asks, step);
+		resource_request_init(&request, gang->snapshot, group->class,
+		                      resource_request_plugin(group->class->profile));
+		group->size = group_size(gang, &request, step);
 	}
 	gang->measured = true;
 }
@@ -143,7 +145,8 @@ static bool comes_before(const struct gang *gang, enum gang_order order,
 }
 
 /* Heapsort would not be stable, and few groups are the rule: merges of doubling runs. */
-static void sort(struct gang *gang, uint32_t *from, uint32_t *to, enum gang_order order)
+static void sort_groups(struct gang *gang, uint32_t *from, uint32_t *to,
+                        enum gang_order order)
 {
 	const struct gang_group *group = gang_groups(gang);
 	uint32_t count = gang->group_count, *result = from;
@@ -171,7 +174,7 @@ static void sort(struct gang *gang, uint32_t *from, uint32_t *to, enum gang_orde
 		memcpy(result, from, count * sizeof *result);
 }
 
-static bool ask_nothing(struct gang *gang, struct gang_group *group)
+static bool ignore_group(struct gang *gang, struct gang_group *group)
 {
 	(void)gang;
 	(void)group;
@@ -179,10 +182,10 @@ static bool ask_nothing(struct gang *gang, struct gang_group *group)
 }
 
 /* Room for the order, the one before it, and one to sort with. */
-static bool order_room(struct gang *gang)
+static bool reserve_order(struct gang *gang)
 {
 	if (!scratch_grow(&gang->order, (size_t)gang->group_count * 3, sizeof(uint32_t)))
-		return gang_fails(gang, PL_NOMEM, "groups of a gang");
+		return gang_fail(gang, PL_NOMEM, "groups of a gang");
 	return true;
 }
 
@@ -193,9 +196,9 @@ bool gang_make_order(struct gang *gang, enum gang_order order)
 	if (order == GANG_SECOND && count == 1)
 		return false;
 	if (order == GANG_SECOND && gang->need == gang->count && !gang->asked &&
-	    !gang_ask_groups(gang, ask_nothing))
+	    !gang_run_groups(gang, ignore_group))
 		return false;
-	if (!order_room(gang))
+	if (!reserve_order(gang))
 		return false;
 	at = gang->order.at;
 	memcpy(at + 2 * (size_t)count, at, count * sizeof *at);
@@ -203,7 +206,7 @@ bool gang_make_order(struct gang *gang, enum gang_order order)
 		at[i] = i;
 	if (count > 1) {
 		gang_measure(gang);
-		sort(gang, at, at + count, order);
+		sort_groups(gang, at, at + count, order);
 	}
 	return order != GANG_SECOND ||
 	       memcmp(at, at + 2 * (size_t)count, count * sizeof *at) != 0;

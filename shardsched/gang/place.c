@@ -1,4 +1,4 @@
-#include "shardsched/gang/inner.h"
+#include "shardsched/gang/gang_int.h"
 
 /* Chance for one decision out of the gang's. */
 static uint64_t draw_of(const struct gang *gang, uint32_t member)
@@ -10,7 +10,7 @@ static uint64_t draw_of(const struct gang *gang, uint32_t member)
 	return x ^ x >> 31;
 }
 
-static bool is_too_much(struct gang *gang)
+static bool exceeds_work(struct gang *gang)
 {
 	if (gang->opts->work_max == 0 || gang->out->work < gang->opts->work_max)
 		return false;
@@ -19,7 +19,8 @@ static bool is_too_much(struct gang *gang)
 	return true;
 }
 
-static void fails(struct gang *gang, uint32_t member, const struct outcome *why)
+static void fail_member(struct gang *gang, uint32_t member,
+                        const struct cycle_outcome *why)
 {
 	gang->blocked = member;
 	gang->last = *why;
@@ -27,29 +28,29 @@ static void fails(struct gang *gang, uint32_t member, const struct outcome *why)
 	gang->stop = true;
 }
 
-bool gang_ask(struct gang *gang, uint32_t member, struct outcome *out)
+bool gang_run_cycle(struct gang *gang, uint32_t member, struct cycle_outcome *out)
 {
 	const struct gang_member *who = &gang->members[member];
 
-	if (is_too_much(gang))
+	if (exceeds_work(gang))
 		return false;
 	gang->out->work++;
 	cycle_run(gang->cycle, who->class, &who->self, draw_of(gang, member), out);
 	gang->out->refused_by |= out->refused_by;
 	if (out->result != CYCLE_ERROR)
 		return true;
-	fails(gang, member, out);
+	fail_member(gang, member, out);
 	return false;
 }
 
-bool gang_ask_groups(struct gang *gang, gang_see_fn *see)
+bool gang_run_groups(struct gang *gang, gang_group_fn *see)
 {
 	for (uint32_t i = 0; i < gang->group_count; i++) {
 		struct gang_group *group = &gang_groups(gang)[i];
 		uint32_t member = ((const uint32_t *)gang->by_group.at)[group->at];
-		struct outcome out;
+		struct cycle_outcome out;
 
-		if (!gang_ask(gang, member, &out))
+		if (!gang_run_cycle(gang, member, &out))
 			return false;
 		group->feasible = out.result == CYCLE_NODE ? out.feasible : 0;
 		if (!see(gang, group))
@@ -59,74 +60,75 @@ bool gang_ask_groups(struct gang *gang, gang_see_fn *see)
 	return true;
 }
 
-static bool stand(struct gang *gang, uint32_t member, uint32_t slot)
+static bool assume_member(struct gang *gang, uint32_t member, uint32_t slot)
 {
 	const struct gang_member *who = &gang->members[member];
 	const struct pod_on_node pod = {.spec = who->class->view->spec,
 	                                .name = who->self.name,
 	                                .uid = who->self.uid};
-	struct gang_stand *at = (struct gang_stand *)gang->stands.at + gang->stand_count;
+	struct gang_placement *at =
+		(struct gang_placement *)gang->placements.at + gang->placement_count;
 	enum pl_code code =
 		snapshot_pod_add(gang->snapshot, slot, &pod, &at->placed, gang->err);
 
 	if (code != PL_OK)
-		return gang_fails(gang, code, NULL);
+		return gang_fail(gang, code, NULL);
 	at->member = member;
-	gang->stand_count++;
+	gang->placement_count++;
 	((uint32_t *)gang->slot.at)[member] = slot;
 	return true;
 }
 
-static void take_off_last(struct gang *gang)
+static void forget_last(struct gang *gang)
 {
-	const struct gang_stand *at = gang->stands.at;
+	const struct gang_placement *at = gang->placements.at;
 
-	snapshot_pod_remove(gang->snapshot, at[--gang->stand_count].placed);
+	snapshot_pod_remove(gang->snapshot, at[--gang->placement_count].placed);
 }
 
-static void take_off_all(struct gang *gang)
+static void forget_all(struct gang *gang)
 {
-	const struct gang_stand *at = gang->stands.at;
+	const struct gang_placement *at = gang->placements.at;
 
-	while (gang->stand_count > 0) {
-		gang_unreserve(gang, at[gang->stand_count - 1].member);
-		take_off_last(gang);
+	while (gang->placement_count > 0) {
+		gang_unreserve(gang, at[gang->placement_count - 1].member);
+		forget_last(gang);
 	}
 }
 
 /* What the node was chosen for is there for the next ones to see. A plugin may still
  * find that it is not to be had: then the member stands nowhere. */
-static bool hold(struct gang *gang, uint32_t member, struct outcome *out)
+static bool reserve_member(struct gang *gang, uint32_t member, struct cycle_outcome *out)
 {
-	struct verdict say;
+	struct verdict verdict;
 
-	if (gang_reserve(gang, member, &say) == VERDICT_SUCCESS)
+	if (gang_reserve(gang, member, &verdict) == VERDICT_SUCCESS)
 		return true;
-	out->result = say.code == VERDICT_ERROR ? CYCLE_ERROR : CYCLE_NONE;
-	gang->out->refused_by |= UINT64_C(1) << say.plugin;
-	out->pre = say;
+	out->result = verdict.code == VERDICT_ERROR ? CYCLE_ERROR : CYCLE_NONE;
+	gang->out->refused_by |= UINT64_C(1) << verdict.plugin;
+	out->pre = verdict;
 	((uint32_t *)gang->slot.at)[member] = SNAPSHOT_NONE;
-	take_off_last(gang);
+	forget_last(gang);
 	return false;
 }
 
 /* false: it was refused, or all is over. */
-static bool place(struct gang *gang, struct gang_group *group, uint32_t member)
+static bool place_member(struct gang *gang, struct gang_group *group, uint32_t member)
 {
-	struct outcome out;
+	struct cycle_outcome out;
 
-	if (!gang_ask(gang, member, &out))
+	if (!gang_run_cycle(gang, member, &out))
 		return false;
 	if (out.result == CYCLE_NODE) {
-		if (!stand(gang, member, out.node))
+		if (!assume_member(gang, member, out.node))
 			return false;
-		if (hold(gang, member, &out)) {
+		if (reserve_member(gang, member, &out)) {
 			group->placed++;
 			return true;
 		}
 	}
 	if (out.result == CYCLE_ERROR) {
-		fails(gang, member, &out);
+		fail_member(gang, member, &out);
 		return false;
 	}
 	gang->blocked = member;
@@ -144,7 +146,7 @@ static void place_group(struct gang *gang, struct gang_group *group)
 	for (uint32_t i = group->alike ? group->placed : 0; i < group->count; i++) {
 		if (slot[member[i]] != SNAPSHOT_NONE)
 			continue;
-		if (place(gang, group, member[i]))
+		if (place_member(gang, group, member[i]))
 			continue;
 		group->refused =
 			group->alike ? group->count - group->placed : group->refused + 1;
@@ -168,23 +170,23 @@ static bool place_round(struct gang *gang, bool first)
 		struct gang_group *group = &gang_groups(gang)[order[i]];
 		uint32_t before = group->placed;
 
-		if (!first && (!group->patient || group->refused == 0))
+		if (!first && (!group->retries || group->refused == 0))
 			continue;
 		place_group(gang, group);
 		came |= group->placed > before;
-		waits |= group->patient && group->refused > 0;
-		if (!group->patient)
+		waits |= group->retries && group->refused > 0;
+		if (!group->retries)
 			gang->lost += group->refused;
 	}
 	return came && waits && !is_lost(gang);
 }
 
 /* Of the try that came furthest. */
-static void tell(struct gang *gang)
+static void report_try(struct gang *gang)
 {
-	if (gang->stand_count < gang->out->placed)
+	if (gang->placement_count < gang->out->placed)
 		return;
-	gang->out->placed = gang->stand_count;
+	gang->out->placed = gang->placement_count;
 	gang->out->blocked = gang->blocked;
 	if (gang->blocked != SNAPSHOT_NONE)
 		gang->out->why = gang->last;
@@ -207,11 +209,11 @@ bool gang_try(struct gang *gang)
 			break;
 	/* With the minimum, it may end wherever the work does. */
 	holds = (!gang->stop || gang->out->result == GANG_TOO_MUCH) &&
-	        gang->stand_count >= gang->need;
+	        gang->placement_count >= gang->need;
 	if (holds)
-		gang->out->placed = gang->stand_count;
+		gang->out->placed = gang->placement_count;
 	else
-		tell(gang);
-	take_off_all(gang);
+		report_try(gang);
+	forget_all(gang);
 	return holds;
 }

@@ -1,8 +1,8 @@
 /* What plugins hold for a member that stands: as a scheduler would, and given back when
  * it is taken off. */
-#include "shardsched/gang/inner.h"
+#include "shardsched/gang/gang_int.h"
 
-static struct plugin_call call_of(struct gang *gang, uint32_t member, unsigned plugin)
+static struct plugin_call make_call(struct gang *gang, uint32_t member, unsigned plugin)
 {
 	const struct gang_member *who = &gang->members[member];
 
@@ -12,14 +12,14 @@ static struct plugin_call call_of(struct gang *gang, uint32_t member, unsigned p
 		.view = who->class->view,
 		.pod = &who->self,
 		.args = who->class->profile->args[plugin],
-		.own = who->class->own[plugin],
+		.class_state = who->class->class_state[plugin],
 		.arena = &gang->arena,
 		.change = gang->snapshot,
 	};
 }
 
 /* The first so many plugins, the last of them first. */
-static void unreserve(struct gang *gang, uint32_t member, unsigned count)
+static void unreserve_first(struct gang *gang, uint32_t member, unsigned count)
 {
 	const struct profile *profile = gang->members[member].class->profile;
 	const struct profile_point *at = &profile->at[POINT_RESERVE];
@@ -27,7 +27,7 @@ static void unreserve(struct gang *gang, uint32_t member, unsigned count)
 
 	for (unsigned i = count; i > 0; i--) {
 		unsigned plugin = at->plugin[i - 1];
-		struct plugin_call call = call_of(gang, member, plugin);
+		struct plugin_call call = make_call(gang, member, plugin);
 
 		if (profile->table->row[plugin]->unreserve != NULL)
 			profile->table->row[plugin]->unreserve(&call, slot);
@@ -38,10 +38,11 @@ void gang_unreserve(struct gang *gang, uint32_t member)
 {
 	const struct profile *profile = gang->members[member].class->profile;
 
-	unreserve(gang, member, profile->at[POINT_RESERVE].count);
+	unreserve_first(gang, member, profile->at[POINT_RESERVE].count);
 }
 
-enum verdict_code gang_reserve(struct gang *gang, uint32_t member, struct verdict *say)
+enum verdict_code gang_reserve(struct gang *gang, uint32_t member,
+                               struct verdict *verdict)
 {
 	const struct profile *profile = gang->members[member].class->profile;
 	const struct profile_point *at = &profile->at[POINT_RESERVE];
@@ -49,17 +50,17 @@ enum verdict_code gang_reserve(struct gang *gang, uint32_t member, struct verdic
 
 	for (unsigned i = 0; i < at->count; i++) {
 		unsigned plugin = at->plugin[i];
-		struct plugin_call call = call_of(gang, member, plugin);
+		struct plugin_call call = make_call(gang, member, plugin);
 		enum verdict_code code;
 
 		pl_arena_reset(&gang->arena);
-		verdict_clear(say);
-		code = profile->table->row[plugin]->reserve(&call, slot, say);
+		verdict_clear(verdict);
+		code = profile->table->row[plugin]->reserve(&call, slot, verdict);
 		if (code == VERDICT_SUCCESS)
 			continue;
-		say->code = code;
-		say->plugin = (int)plugin;
-		unreserve(gang, member, i + 1);
+		verdict->code = code;
+		verdict->plugin = (int)plugin;
+		unreserve_first(gang, member, i + 1);
 		return code;
 	}
 	return VERDICT_SUCCESS;

@@ -42,7 +42,7 @@ uint32_t buckets_chain(const struct buckets *buckets, uint32_t hash)
 	return buckets->count == 0 ? 0 : *bucket_of(buckets, hash);
 }
 
-static bool room_for_one(struct buckets *buckets)
+static bool grow_buckets(struct buckets *buckets)
 {
 	uint32_t *grown, cap = buckets->cap + buckets->cap / 8; /* little lies idle */
 
@@ -64,7 +64,7 @@ static void split_next(struct buckets *buckets)
 {
 	uint32_t *fresh, *from;
 
-	if (!room_for_one(buckets))
+	if (!grow_buckets(buckets))
 		return;
 	if (buckets->count == buckets->base * 2)
 		buckets->base *= 2;

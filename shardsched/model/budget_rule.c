@@ -92,7 +92,7 @@ struct budget_rule budget_rule_of(const struct draft_budget_rule *draft)
 
 /* -- what follows ------------------------------------------------------------------ */
 
-static uint32_t of(struct budget_rule rule, uint32_t expected)
+static uint32_t part_of_expected(struct budget_rule rule, uint32_t expected)
 {
 	uint64_t part = (uint64_t)rule.amount * expected;
 
@@ -104,7 +104,7 @@ static uint32_t of(struct budget_rule rule, uint32_t expected)
 
 uint32_t budget_rule_desired(struct budget_rule rule, uint32_t expected)
 {
-	uint32_t amount = of(rule, expected);
+	uint32_t amount = part_of_expected(rule, expected);
 
 	switch (rule.kind) {
 	case BUDGET_NOTHING:

@@ -21,8 +21,8 @@ static enum identity_key key_of(struct pl_span text)
 
 /* -- what is asked for ------------------------------------------------- */
 
-static struct identity_value *find(struct identities *all, enum identity_key key,
-                                   uint32_t text)
+static struct identity_value *find_value(struct identities *all, enum identity_key key,
+                                         uint32_t text)
 {
 	for (uint32_t i = 0; i < all->key[key].values; i++)
 		if (all->key[key].value[i].text == text)
@@ -30,14 +30,14 @@ static struct identity_value *find(struct identities *all, enum identity_key key
 	return NULL;
 }
 
-static void ask_whole(struct identities *all, enum identity_key key)
+static void watch_whole(struct identities *all, enum identity_key key)
 {
 	all->named += all->key[key].whole++ == 0;
 }
 
-static void ask_value(struct identities *all, enum identity_key key, uint32_t text)
+static void watch_value(struct identities *all, enum identity_key key, uint32_t text)
 {
-	struct identity_value *value = find(all, key, text);
+	struct identity_value *value = find_value(all, key, text);
 
 	if (value != NULL) {
 		value->uses++;
@@ -46,11 +46,11 @@ static void ask_value(struct identities *all, enum identity_key key, uint32_t te
 			(struct identity_value){text, 1};
 		all->named++;
 	} else {
-		ask_whole(all, key);
+		watch_whole(all, key);
 	}
 }
 
-static void unask_whole(struct identities *all, enum identity_key key)
+static void unwatch_whole(struct identities *all, enum identity_key key)
 {
 	PL_ASSERT(all->key[key].whole > 0);
 	all->key[key].whole--;
@@ -58,12 +58,12 @@ static void unask_whole(struct identities *all, enum identity_key key)
 
 /* Of one value's rows some may have found room and others not: those with room go
  * first, so what is left counts for all values. */
-static void unask_value(struct identities *all, enum identity_key key, uint32_t text)
+static void unwatch_value(struct identities *all, enum identity_key key, uint32_t text)
 {
-	struct identity_value *value = find(all, key, text);
+	struct identity_value *value = find_value(all, key, text);
 
 	if (value == NULL)
-		unask_whole(all, key);
+		unwatch_whole(all, key);
 	else if (--value->uses == 0)
 		*value = all->key[key].value[--all->key[key].values];
 }
@@ -89,17 +89,17 @@ static void each_row(struct model *model, const struct selector *selector,
 	}
 }
 
-void identity_ask(struct model *model, const struct selector *selector)
+void identity_add_selector(struct model *model, const struct selector *selector)
 {
-	each_row(model, selector, ask_whole, ask_value);
+	each_row(model, selector, watch_whole, watch_value);
 }
 
-void identity_unask(struct model *model, const struct selector *selector)
+void identity_remove_selector(struct model *model, const struct selector *selector)
 {
-	each_row(model, selector, unask_whole, unask_value);
+	each_row(model, selector, unwatch_whole, unwatch_value);
 }
 
-static bool is_asked(const struct model *model, enum identity_key key, uint32_t text)
+static bool is_watched(const struct model *model, enum identity_key key, uint32_t text)
 {
 	const struct identities *all = &model->identities;
 
@@ -124,8 +124,8 @@ static bool is_index(struct pl_span value, uint32_t *out)
 }
 
 /* The only label of that key, and no selector asks for it. */
-static bool may_stand_beside(const struct model *model, const struct draft_meta *meta,
-                             enum identity_key key, struct pl_span value)
+static bool may_be_identity(const struct model *model, const struct draft_meta *meta,
+                            enum identity_key key, struct pl_span value)
 {
 	uint32_t twins = 0, index;
 
@@ -134,7 +134,8 @@ static bool may_stand_beside(const struct model *model, const struct draft_meta 
 		return false;
 	for (uint32_t i = 0; i < meta->labels.count; i++)
 		twins += pl_span_eq(meta->labels.at[i].key, texts[key]);
-	return twins == 1 && !is_asked(model, key, strings_find(&model->strings, value));
+	return twins == 1 &&
+	       !is_watched(model, key, strings_find(&model->strings, value));
 }
 
 struct draft_pairs identity_split(const struct model *model, struct pl_arena *arena,
@@ -149,7 +150,7 @@ struct draft_pairs identity_split(const struct model *model, struct pl_arena *ar
 		enum identity_key key = key_of(label->key);
 
 		if (key == IDENTITY_KEYS ||
-		    !may_stand_beside(model, meta, key, label->value))
+		    !may_be_identity(model, meta, key, label->value))
 			continue;
 		if (key != IDENTITY_POD_NAME) {
 			uint32_t index = 0;
@@ -188,8 +189,8 @@ struct pl_span identity_value(const struct model *model, enum identity_key key,
 	return pl_span(room, pl_num_print_u64(room, beside->index));
 }
 
-static bool is_due(const struct model *model, enum identity_key key, uint32_t name,
-                   const struct identity *beside)
+static bool is_due_label(const struct model *model, enum identity_key key, uint32_t name,
+                         const struct identity *beside)
 {
 	const struct identities *all = &model->identities;
 	char room[PL_NUM_TEXT_SIZE];
@@ -201,16 +202,16 @@ static bool is_due(const struct model *model, enum identity_key key, uint32_t na
 	if (key != IDENTITY_POD_NAME)
 		name = strings_find(&model->strings,
 		                    identity_value(model, key, name, beside, room));
-	return is_asked(model, key, name);
+	return is_watched(model, key, name);
 }
 
-uint32_t identity_due(const struct model *model, uint32_t name,
-                      const struct identity *beside)
+uint32_t identity_due_labels(const struct model *model, uint32_t name,
+                             const struct identity *beside)
 {
 	uint32_t due = 0;
 
 	for (unsigned i = 0; beside->keys != 0 && i < IDENTITY_KEYS; i++)
-		if (is_due(model, (enum identity_key)i, name, beside))
+		if (is_due_label(model, (enum identity_key)i, name, beside))
 			due |= 1U << i;
 	return due;
 }

@@ -9,7 +9,7 @@
  *	Exists, DoesNotExist   all pods that have the label have it in their class
  *
  * A selector may come when there are pods that have the label beside: `named` grows then,
- * and whoever keeps pods joins (spec_join) those that are concerned before anything is
+ * and whoever keeps pods joins (spec_promote_labels) those that are concerned before anything is
  * judged. A label that stands in a class is never wrong, so it stays there when the
  * selector is gone.
  */
@@ -60,8 +60,8 @@ struct model;
 struct selector;
 
 /* A selector is kept from now on; it is not any more. */
-void identity_ask(struct model *model, const struct selector *selector);
-void identity_unask(struct model *model, const struct selector *selector);
+void identity_add_selector(struct model *model, const struct selector *selector);
+void identity_remove_selector(struct model *model, const struct selector *selector);
 
 /* The labels of a pod without those that may stand beside its class. At least one
  * remains: to budgets a pod without labels is another thing. */
@@ -69,8 +69,8 @@ struct draft_pairs identity_split(const struct model *model, struct pl_arena *ar
                                   const struct draft_meta *meta, struct identity *beside);
 
 /* Those that stand beside, of a pod of that name, and are asked for by now. */
-uint32_t identity_due(const struct model *model, uint32_t name,
-                      const struct identity *beside);
+uint32_t identity_due_labels(const struct model *model, uint32_t name,
+                             const struct identity *beside);
 
 /* The key, and the value for a pod of that name, which lies in room or is the name. */
 struct pl_span identity_key_text(enum identity_key key);

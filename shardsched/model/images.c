@@ -4,22 +4,22 @@
 
 intern_release_fn images_release;
 
-struct entry {
+struct image_entry {
 	struct image image;
 	uint32_t order; /* as it was written */
 };
 
-static int by_name(const void *a, const void *b)
+static int cmp_name(const void *a, const void *b)
 {
-	const struct entry *one = a, *two = b;
+	const struct image_entry *one = a, *two = b;
 
 	if (one->image.name != two->image.name)
 		return one->image.name < two->image.name ? -1 : 1;
 	return one->order < two->order ? -1 : one->order > two->order;
 }
 
-static uint32_t collect(struct maker *maker, struct draft_images draft,
-                        struct entry *entry)
+static uint32_t collect_images(struct maker *maker, struct draft_images draft,
+                               struct image_entry *entry)
 {
 	uint32_t count = 0;
 
@@ -28,7 +28,7 @@ static uint32_t collect(struct maker *maker, struct draft_images draft,
 			uint32_t name = maker_text(maker, draft.at[i].names.at[j]);
 
 			entry[count] =
-				(struct entry){{draft.at[i].bytes, name, 0}, count};
+				(struct image_entry){{draft.at[i].bytes, name, 0}, count};
 		}
 	return count;
 }
@@ -37,17 +37,17 @@ const struct images *images_make(struct maker *maker, struct draft_images draft)
 {
 	size_t names = 0, size;
 	struct images *made;
-	struct entry *entry;
+	struct image_entry *entry;
 
 	for (uint32_t i = 0; i < draft.count; i++)
 		names += draft.at[i].names.count;
-	entry = maker_room(maker, (names + 1) * sizeof *entry);
-	made = maker_room(maker, sizeof *made + names * sizeof made->row[0]);
+	entry = maker_alloc(maker, (names + 1) * sizeof *entry);
+	made = maker_alloc(maker, sizeof *made + names * sizeof made->row[0]);
 	if (made == NULL || entry == NULL)
 		return NULL;
-	names = collect(maker, draft, entry);
+	names = collect_images(maker, draft, entry);
 	if (names > 1)
-		qsort(entry, names, sizeof *entry, by_name);
+		qsort(entry, names, sizeof *entry, cmp_name);
 	for (size_t i = 0; i < names; i++) {
 		if (made->count > 0 && entry[i].image.name != 0 &&
 		    made->row[made->count - 1].name == entry[i].image.name)

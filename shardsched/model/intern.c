@@ -10,7 +10,7 @@ enum { CAP_MIN = 16 };
 
 static struct intern_item *value_at(const struct intern *intern, uint32_t id)
 {
-	return pages_at(&intern->pages, intern->by_id[id]);
+	return slab_at(&intern->slab, intern->by_id[id]);
 }
 
 static struct bucket_link *link_of(const void *owner, uint32_t id)
@@ -29,7 +29,7 @@ void intern_done(struct intern *intern)
 {
 	PL_ASSERT(intern->count == 0);
 	buckets_done(&intern->buckets);
-	pages_done(&intern->pages);
+	slab_done(&intern->slab);
 	free(intern->by_id);
 	intern->by_id = NULL;
 }
@@ -39,8 +39,8 @@ static struct pl_span bytes_of(const struct intern_item *value, size_t size)
 	return pl_span(value + 1, size - sizeof *value);
 }
 
-static struct intern_item *find(const struct intern *intern, struct pl_span bytes,
-                                uint32_t hash)
+static struct intern_item *find_value(const struct intern *intern, struct pl_span bytes,
+                                      uint32_t hash)
 {
 	uint32_t id = buckets_chain(&intern->buckets, hash);
 
@@ -56,7 +56,7 @@ static struct intern_item *find(const struct intern *intern, struct pl_span byte
 }
 
 /* Room to give one number more, and to take any back without memory. */
-static bool room_for_id(struct intern *intern)
+static bool reserve_id(struct intern *intern)
 {
 	uint32_t cap = intern->cap < CAP_MIN ? CAP_MIN : intern->cap + intern->cap / 8;
 	uint32_t *by_id;
@@ -83,25 +83,26 @@ static uint32_t take_id(struct intern *intern)
 	return id;
 }
 
-static void give_id(struct intern *intern, uint32_t id)
+static void release_id(struct intern *intern, uint32_t id)
 {
 	intern->by_id[id] = intern->unused | UNUSED;
 	intern->unused = id;
 }
 
-static struct intern_item *add(struct intern *intern, const struct intern_item *draft,
-                               uint32_t size, uint32_t hash)
+static struct intern_item *add_value(struct intern *intern,
+                                     const struct intern_item *draft, uint32_t size,
+                                     uint32_t hash)
 {
 	/* Of 8: so all are aligned for addresses. */
-	uint32_t piece = pages_take(&intern->pages, ((size_t)size + 7) / 8 * 8);
+	uint32_t piece = slab_alloc(&intern->slab, ((size_t)size + 7) / 8 * 8);
 	struct intern_item *value;
 
-	if (piece == 0 || !room_for_id(intern) || !buckets_ready(&intern->buckets)) {
+	if (piece == 0 || !reserve_id(intern) || !buckets_ready(&intern->buckets)) {
 		if (piece != 0)
-			pages_give(&intern->pages, piece);
+			slab_free(&intern->slab, piece);
 		return NULL;
 	}
-	value = pages_at(&intern->pages, piece);
+	value = slab_at(&intern->slab, piece);
 	memcpy(value, draft, size);
 	*value = (struct intern_item){
 		.link.hash = hash, .refs = 1, .id = take_id(intern), .size = size};
@@ -115,11 +116,11 @@ enum pl_code intern_take(struct intern *intern, struct intern_item *draft, size_
                          const struct intern_item **out)
 {
 	uint32_t hash = (uint32_t)pl_hash_keyed(bytes_of(draft, size), intern->key);
-	struct intern_item *value = find(intern, bytes_of(draft, size), hash);
+	struct intern_item *value = find_value(intern, bytes_of(draft, size), hash);
 
 	PL_ASSERT(size > sizeof *draft);
 	if (value == NULL && size < UINT32_MAX - 64) {
-		value = add(intern, draft, (uint32_t)size, hash);
+		value = add_value(intern, draft, (uint32_t)size, hash);
 	} else if (value != NULL) {
 		intern_ref(intern, value);
 		intern->release(intern->model, draft);
@@ -133,7 +134,8 @@ enum pl_code intern_take(struct intern *intern, struct intern_item *draft, size_
 }
 
 /* Shared values are constant but for their counters. */
-static struct intern_item *own(struct intern *intern, const struct intern_item *value)
+static struct intern_item *mutable_item(struct intern *intern,
+                                        const struct intern_item *value)
 {
 	PL_ASSERT(value->id <= intern->ids && value->refs > 0);
 	PL_ASSERT(value_at(intern, value->id) == value);
@@ -145,7 +147,7 @@ void intern_ref(struct intern *intern, const struct intern_item *value)
 	if (value == NULL)
 		return;
 	PL_ASSERT(value->refs < UINT32_MAX);
-	own(intern, value)->refs++;
+	mutable_item(intern, value)->refs++;
 }
 
 void intern_unref(struct intern *intern, const struct intern_item *value)
@@ -155,15 +157,15 @@ void intern_unref(struct intern *intern, const struct intern_item *value)
 
 	if (value == NULL)
 		return;
-	mine = own(intern, value);
+	mine = mutable_item(intern, value);
 	if (--mine->refs > 0)
 		return;
 	buckets_del(&intern->buckets, mine->id);
 	piece = intern->by_id[mine->id];
-	give_id(intern, mine->id);
+	release_id(intern, mine->id);
 	intern->count--;
 	intern->release(intern->model, mine);
-	pages_give(&intern->pages, piece);
+	slab_free(&intern->slab, piece);
 }
 
 const struct intern_item *intern_by_id(const struct intern *intern, uint32_t id)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "shardsched/model/buckets.h"
-#include "shardsched/model/pages.h"
+#include "shardsched/model/slab.h"
 #include "store/base/err.h"
 #include "store/base/hash.h"
 
@@ -37,7 +37,7 @@ typedef void intern_release_fn(struct model *model, const struct intern_item *va
 /* May not be moved or copied. */
 struct intern {
 	struct buckets buckets;
-	struct pages pages;
+	struct slab slab;
 	/* The piece of each number. Of one that nobody has: the highest bit, and the next
 	 * such number. */
 	uint32_t *by_id;

@@ -20,7 +20,8 @@ static size_t lower_bound(const struct labels *labels, uint32_t key)
 }
 
 /* Takes over the references of label. */
-static void insert(struct labels *labels, struct label label, struct strings *strings)
+static void insert_label(struct labels *labels, struct label label,
+                         struct strings *strings)
 {
 	size_t at = lower_bound(labels, label.key);
 
@@ -39,13 +40,13 @@ static void insert(struct labels *labels, struct label label, struct strings *st
 const struct labels *labels_make(struct maker *maker, struct draft_pairs pairs)
 {
 	size_t size = sizeof(struct labels) + pairs.count * sizeof(struct label);
-	struct labels *draft = maker_room(maker, size);
+	struct labels *draft = maker_alloc(maker, size);
 
 	for (uint32_t i = 0; draft != NULL && i < pairs.count; i++) {
 		struct label label = {maker_text(maker, pairs.at[i].key),
 		                      maker_text(maker, pairs.at[i].value)};
 
-		insert(draft, label, &maker->model->strings);
+		insert_label(draft, label, &maker->model->strings);
 	}
 	if (draft != NULL)
 		size = sizeof *draft + draft->count * sizeof(struct label);

@@ -29,7 +29,7 @@ size_t model_memory(const struct model *model)
 	for (int kind = 0; kind < MODEL_KIND_COUNT; kind++) {
 		const struct intern *intern = &model->intern[kind];
 
-		bytes += pages_memory(&intern->pages) +
+		bytes += slab_memory(&intern->slab) +
 		         (intern->buckets.cap + intern->cap) * sizeof(uint32_t);
 	}
 	return bytes;
@@ -54,7 +54,7 @@ uint32_t maker_name(struct maker *maker, struct pl_span text)
 	return text.len == 0 ? 0 : maker_text(maker, text);
 }
 
-void *maker_room(struct maker *maker, size_t size)
+void *maker_alloc(struct maker *maker, size_t size)
 {
 	void *room = NULL;
 

@@ -29,7 +29,7 @@
 	X(POD_TERMS, pod_term)           \
 	X(RESOURCES, resources)          \
 	X(IMAGES, images)                \
-	X(FORMS, form)                   \
+	X(POD_TEMPLATES, pod_template)   \
 	X(SPECS, spec)
 
 #define MODEL_KIND_ENUM(name, lower) MODEL_##name,
@@ -64,7 +64,7 @@ uint32_t maker_text(struct maker *maker, struct pl_span text);
 uint32_t maker_name(struct maker *maker, struct pl_span text);
 
 /* Zeroed memory from the arena, NULL on failure. */
-void *maker_room(struct maker *maker, size_t size);
+void *maker_alloc(struct maker *maker, size_t size);
 
 /* The shared value that equals draft, NULL on failure, whatever failed before. Takes
  * over draft's references. */

@@ -10,7 +10,7 @@ static void take_taints(struct reader *reader, struct pl_json spec,
 	uint32_t i = 0;
 	struct pl_json list = reader_list(reader, spec, "taints", &out->taints.count);
 
-	out->taints.at = reader_room(reader, out->taints.count, sizeof *out->taints.at);
+	out->taints.at = reader_alloc(reader, out->taints.count, sizeof *out->taints.at);
 	if (out->taints.at == NULL)
 		return;
 	PL_JSON_EACH (item, list) {
@@ -29,7 +29,7 @@ static void take_images(struct reader *reader, struct pl_json status,
 	uint32_t i = 0;
 	struct pl_json list = reader_list(reader, status, "images", &out->images.count);
 
-	out->images.at = reader_room(reader, out->images.count, sizeof *out->images.at);
+	out->images.at = reader_alloc(reader, out->images.count, sizeof *out->images.at);
 	if (out->images.at == NULL)
 		return;
 	PL_JSON_EACH (item, list) {

@@ -10,7 +10,7 @@ const struct node_selector *node_selector_make(struct maker *maker,
 
 	if (!draft.set)
 		return NULL;
-	made = maker_room(maker, size);
+	made = maker_alloc(maker, size);
 	for (uint32_t i = 0; made != NULL && i < draft.count; i++) {
 		const struct draft_node_term *term = &draft.at[i];
 

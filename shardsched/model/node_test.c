@@ -135,7 +135,7 @@ static bool covers(const char *toleration, const char *taint)
 	               "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"taints\":[{%s}]}}",
 	               taint);
 	T_OK(try_node(json, &node), &err);
-	out = tolerations_cover(pod.spec->form->tolerations, &node.taints->row[0]);
+	out = tolerations_cover(pod.spec->template->tolerations, &node.taints->row[0]);
 	pod_drop(&model, &pod);
 	node_drop(&model, &node);
 	return out;

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-struct printer {
+struct object_printer {
 	const struct object_change *changes;
 	struct pl_buf *out;
 	struct pl_err *err;
@@ -14,7 +14,7 @@ struct printer {
 	struct pl_span text; /* what is left to read */
 };
 
-static void put(struct printer *p, struct pl_span text)
+static void put_text(struct object_printer *p, struct pl_span text)
 {
 	if (p->code != PL_OK)
 		return;
@@ -23,7 +23,7 @@ static void put(struct printer *p, struct pl_span text)
 		(void)pl_err_set(p->err, p->code, "print an object");
 }
 
-static void skip(struct pl_span *text, size_t count)
+static void skip_bytes(struct pl_span *text, size_t count)
 {
 	PL_ASSERT(count <= text->len);
 	*text = pl_span(text->at + count, text->len - count);
@@ -37,7 +37,7 @@ static bool is_space(uint8_t byte)
 static void skip_space(struct pl_span *text)
 {
 	while (text->len > 0 && is_space(text->at[0]))
-		skip(text, 1);
+		skip_bytes(text, 1);
 }
 
 /* The length of the string that text begins with, quotes included. */
@@ -82,7 +82,7 @@ static size_t value_len(struct pl_span text)
 	return at;
 }
 
-static unsigned hex(uint8_t byte)
+static unsigned hex_value(uint8_t byte)
 {
 	return byte <= '9' ? (unsigned)(byte - '0')
 	                   : (unsigned)((byte | 0x20) - 'a') + 10;
@@ -96,18 +96,18 @@ static uint8_t next_byte(struct pl_span *name)
 	unsigned point;
 
 	if (byte != '\\') {
-		skip(name, 1);
+		skip_bytes(name, 1);
 		return byte < 0x80 ? byte : 0x80;
 	}
 	byte = name->at[1];
 	if (byte != 'u') {
-		skip(name, 2);
+		skip_bytes(name, 2);
 		/* \b, \f, \n, \r and \t stand in no name of ours. */
 		return byte == '"' || byte == '\\' || byte == '/' ? byte : 0x80;
 	}
-	point = hex(name->at[2]) << 12 | hex(name->at[3]) << 8 | hex(name->at[4]) << 4 |
-	        hex(name->at[5]);
-	skip(name, 6);
+	point = hex_value(name->at[2]) << 12 | hex_value(name->at[3]) << 8 |
+	        hex_value(name->at[4]) << 4 | hex_value(name->at[5]);
+	skip_bytes(name, 6);
 	return point < 0x80 ? (uint8_t)point : 0x80;
 }
 
@@ -123,7 +123,8 @@ static bool is_name(struct pl_span quoted, const char *name)
 }
 
 /* Which changes are meant for the level that is being printed: a bit each. */
-static const char *step(const struct printer *p, unsigned change, unsigned depth)
+static const char *step_name(const struct object_printer *p, unsigned change,
+                             unsigned depth)
 {
 	return p->changes[change].path[depth];
 }
@@ -135,46 +136,46 @@ static const char *step(const struct printer *p, unsigned change, unsigned depth
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Of those, the ones that lead to this member or into it. */
-static uint32_t meant(const struct printer *p, uint32_t set, unsigned depth,
-                      struct pl_span quoted)
+static uint32_t match_member(const struct object_printer *p, uint32_t set, unsigned depth,
+                             struct pl_span quoted)
 {
 	uint32_t out = 0;
 
 	EACH_BIT(i, set)
-	if (is_name(quoted, step(p, i, depth)))
+	if (is_name(quoted, step_name(p, i, depth)))
 		out |= UINT32_C(1) << i;
 	return out;
 }
 
 /* The change that ends here; -1: all lead deeper. */
-static int final(const struct printer *p, uint32_t set, unsigned depth)
+static int final_change(const struct object_printer *p, uint32_t set, unsigned depth)
 {
 	EACH_BIT(i, set)
-	if (step(p, i, depth + 1) == NULL)
+	if (step_name(p, i, depth + 1) == NULL)
 		return (int)i;
 	return -1;
 }
 
-static uint32_t same_step(const struct printer *p, uint32_t set, unsigned depth,
+static uint32_t same_step(const struct object_printer *p, uint32_t set, unsigned depth,
                           const char *name)
 {
 	uint32_t out = 0;
 
 	EACH_BIT(i, set)
-	if (strcmp(step(p, i, depth), name) == 0)
+	if (strcmp(step_name(p, i, depth), name) == 0)
 		out |= UINT32_C(1) << i;
 	return out;
 }
 
-static void comma(struct printer *p, bool *some)
+static void put_comma(struct object_printer *p, bool *some)
 {
 	if (*some)
-		put(p, PL_SPAN_LIT(","));
+		put_text(p, PL_SPAN_LIT(","));
 	*some = true;
 }
 
 /* Whether anything but taking away is among them. */
-static bool adds(const struct printer *p, uint32_t set)
+static bool has_additions(const struct object_printer *p, uint32_t set)
 {
 	EACH_BIT(i, set)
 	if (p->changes[i].json != NULL)
@@ -182,68 +183,71 @@ static bool adds(const struct printer *p, uint32_t set)
 	return false;
 }
 
-static void add_missing(struct printer *p, uint32_t set, unsigned depth, bool some);
+static void add_missing(struct object_printer *p, uint32_t set, unsigned depth,
+                        bool some);
 
 /* A member that was not there, with what leads into it. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
-static void add_member(struct printer *p, uint32_t set, unsigned depth, const char *name)
+static void add_member(struct object_printer *p, uint32_t set, unsigned depth,
+                       const char *name)
 {
-	int change = final(p, set, depth);
+	int change = final_change(p, set, depth);
 
-	put(p, PL_SPAN_LIT("\""));
-	put(p, pl_span_str(name));
-	put(p, PL_SPAN_LIT("\":"));
+	put_text(p, PL_SPAN_LIT("\""));
+	put_text(p, pl_span_str(name));
+	put_text(p, PL_SPAN_LIT("\":"));
 	if (change >= 0) {
-		put(p, pl_span_str(p->changes[change].json));
+		put_text(p, pl_span_str(p->changes[change].json));
 		return;
 	}
-	put(p, PL_SPAN_LIT("{"));
+	put_text(p, PL_SPAN_LIT("{"));
 	add_missing(p, set, depth + 1, false);
-	put(p, PL_SPAN_LIT("}"));
+	put_text(p, PL_SPAN_LIT("}"));
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
-static void add_missing(struct printer *p, uint32_t set, unsigned depth, bool some)
+static void add_missing(struct object_printer *p, uint32_t set, unsigned depth, bool some)
 {
 	while (set != 0) {
 		unsigned first = (unsigned)__builtin_ctz(set);
-		const char *name = step(p, first, depth);
+		const char *name = step_name(p, first, depth);
 		uint32_t group = same_step(p, set, depth, name);
-		int change = final(p, group, depth);
+		int change = final_change(p, group, depth);
 
 		set &= ~group;
-		if (!adds(p, group) || (change >= 0 && p->changes[change].json == NULL))
+		if (!has_additions(p, group) ||
+		    (change >= 0 && p->changes[change].json == NULL))
 			continue;
-		comma(p, &some);
+		put_comma(p, &some);
 		add_member(p, group, depth, name);
 	}
 }
 
-static void print_object(struct printer *p, uint32_t set, unsigned depth);
+static void print_object(struct object_printer *p, uint32_t set, unsigned depth);
 
 /* One member, whose name was read: copied, replaced, left out or looked into. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
-static void print_member(struct printer *p, uint32_t set, unsigned depth,
+static void print_member(struct object_printer *p, uint32_t set, unsigned depth,
                          struct pl_span name, bool *some)
 {
-	int change = final(p, set, depth);
+	int change = final_change(p, set, depth);
 	size_t len = value_len(p->text);
 	struct pl_span value = pl_span(p->text.at, len);
 	bool empty = pl_span_eq(value, PL_SPAN_LIT("null"));
 
 	if (change >= 0 && p->changes[change].json == NULL) {
-		skip(&p->text, len);
+		skip_bytes(&p->text, len);
 		return;
 	}
-	comma(p, some);
-	put(p, name);
-	put(p, PL_SPAN_LIT(":"));
+	put_comma(p, some);
+	put_text(p, name);
+	put_text(p, PL_SPAN_LIT(":"));
 	if (set != 0 && change < 0 && (value.at[0] == '{' || empty)) {
 		if (empty) {
-			put(p, PL_SPAN_LIT("{"));
+			put_text(p, PL_SPAN_LIT("{"));
 			add_missing(p, set, depth + 1, false);
-			put(p, PL_SPAN_LIT("}"));
-			skip(&p->text, len);
+			put_text(p, PL_SPAN_LIT("}"));
+			skip_bytes(&p->text, len);
 		} else {
 			print_object(p, set, depth + 1);
 		}
@@ -253,45 +257,46 @@ static void print_member(struct printer *p, uint32_t set, unsigned depth,
 		p->code = pl_err_set(p->err, PL_INVALID,
 		                     PL_SPAN_FMT ": want an object to change in",
 		                     PL_SPAN_ARG(name));
-	put(p, change >= 0 ? pl_span_str(p->changes[change].json) : value);
-	skip(&p->text, len);
+	put_text(p, change >= 0 ? pl_span_str(p->changes[change].json) : value);
+	skip_bytes(&p->text, len);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
-static void print_object(struct printer *p, uint32_t set, unsigned depth)
+static void print_object(struct object_printer *p, uint32_t set, unsigned depth)
 {
 	uint32_t missing = set;
 	bool some = false;
 
-	put(p, PL_SPAN_LIT("{"));
-	skip(&p->text, 1);
+	put_text(p, PL_SPAN_LIT("{"));
+	skip_bytes(&p->text, 1);
 	skip_space(&p->text);
 	while (p->text.len > 0 && p->text.at[0] != '}' && p->code == PL_OK) {
 		struct pl_span name = pl_span(p->text.at, string_len(p->text));
-		uint32_t here = meant(p, set, depth, name);
+		uint32_t here = match_member(p, set, depth, name);
 
 		missing &= ~here;
-		skip(&p->text, name.len);
+		skip_bytes(&p->text, name.len);
 		skip_space(&p->text);
-		skip(&p->text, 1); /* the colon */
+		skip_bytes(&p->text, 1); /* the colon */
 		skip_space(&p->text);
 		print_member(p, here, depth, name, &some);
 		skip_space(&p->text);
 		if (p->text.len > 0 && p->text.at[0] == ',')
-			skip(&p->text, 1);
+			skip_bytes(&p->text, 1);
 		skip_space(&p->text);
 	}
 	if (p->code != PL_OK)
 		return;
 	add_missing(p, missing, depth, some);
-	put(p, PL_SPAN_LIT("}"));
-	skip(&p->text, 1);
+	put_text(p, PL_SPAN_LIT("}"));
+	skip_bytes(&p->text, 1);
 }
 
 enum pl_code object_print(struct pl_span json, const struct object_change *changes,
                           size_t count, struct pl_buf *out, struct pl_err *err)
 {
-	struct printer p = {.changes = changes, .out = out, .err = err, .text = json};
+	struct object_printer p = {
+		.changes = changes, .out = out, .err = err, .text = json};
 	uint32_t set = count == 0 ? 0 : UINT32_MAX >> (OBJECT_CHANGES_MAX - count);
 
 	PL_ASSERT(count <= OBJECT_CHANGES_MAX);
@@ -307,17 +312,17 @@ bool object_pair(struct pl_span *rest, struct pl_span *name, struct pl_span *val
 {
 	skip_space(rest);
 	if (rest->len > 0 && (rest->at[0] == '{' || rest->at[0] == ','))
-		skip(rest, 1);
+		skip_bytes(rest, 1);
 	skip_space(rest);
 	if (rest->len == 0 || rest->at[0] != '"')
 		return false;
 	*name = pl_span(rest->at, string_len(*rest));
-	skip(rest, name->len);
+	skip_bytes(rest, name->len);
 	skip_space(rest);
-	skip(rest, 1); /* the colon */
+	skip_bytes(rest, 1); /* the colon */
 	skip_space(rest);
 	*value = pl_span(rest->at, value_len(*rest));
-	skip(rest, value->len);
+	skip_bytes(rest, value->len);
 	return true;
 }
 
@@ -340,7 +345,7 @@ enum pl_code object_compact(struct pl_span json, struct pl_buf *out)
 
 		if (!is_space(json.at[0]))
 			code = pl_buf_add(out, pl_span(json.at, len));
-		skip(&json, len);
+		skip_bytes(&json, len);
 	}
 	return code;
 }
@@ -354,7 +359,7 @@ struct pl_span object_next(struct pl_span *rest)
 	/* A bracket that closes nothing is a value of its own, so that this ends. */
 	if (value.len == 0 && rest->len > 0)
 		value.len = 1;
-	skip(rest, value.len);
+	skip_bytes(rest, value.len);
 	return value;
 }
 
@@ -364,12 +369,12 @@ struct pl_span object_item(struct pl_span *rest)
 
 	skip_space(rest);
 	if (rest->len > 0 && (rest->at[0] == '[' || rest->at[0] == ','))
-		skip(rest, 1);
+		skip_bytes(rest, 1);
 	skip_space(rest);
 	if (rest->len == 0 || rest->at[0] == ']')
 		return (struct pl_span){0};
 	value = pl_span(rest->at, value_len(*rest));
-	skip(rest, value.len);
+	skip_bytes(rest, value.len);
 	skip_space(rest);
 	return value;
 }

@@ -54,17 +54,18 @@ struct pod pod_copy(struct model *model, const struct pod *pod)
 	return out;
 }
 
-enum pl_code pod_join(struct model *model, struct pl_arena *arena, struct pod *pod,
-                      struct pl_err *err)
+enum pl_code pod_promote_labels(struct model *model, struct pl_arena *arena,
+                                struct pod *pod, struct pl_err *err)
 {
-	const struct identity beside = pod_beside(pod);
-	uint32_t due = identity_due(model, pod->name, &beside);
+	const struct identity beside = pod_identity(pod);
+	uint32_t due = identity_due_labels(model, pod->name, &beside);
 	const struct spec *joined;
 	enum pl_code code;
 
 	if (due == 0)
 		return PL_OK;
-	code = spec_join(model, arena, pod->spec, pod->name, &beside, due, &joined, err);
+	code = spec_promote_labels(model, arena, pod->spec, pod->name, &beside, due,
+	                           &joined, err);
 	if (code != PL_OK)
 		return code;
 	model_unref(model, MODEL_SPECS, pod->spec);

@@ -31,18 +31,18 @@ PL_NODISCARD enum pl_code pod_make(struct model *model, struct pl_arena *arena,
 /* Another one like it, with references of its own. */
 struct pod pod_copy(struct model *model, const struct pod *pod);
 /* Labels that stand beside its class and are asked for by now go into it. PL_NOMEM. */
-PL_NODISCARD enum pl_code pod_join(struct model *model, struct pl_arena *arena,
-                                   struct pod *pod, struct pl_err *err);
+PL_NODISCARD enum pl_code pod_promote_labels(struct model *model, struct pl_arena *arena,
+                                             struct pod *pod, struct pl_err *err);
 /* A zeroed one, too. */
 void pod_drop(struct model *model, struct pod *pod);
 
-static inline struct identity pod_beside(const struct pod *pod)
+static inline struct identity pod_identity(const struct pod *pod)
 {
 	return (struct identity){pod->index, pod->beside};
 }
 
 /* It takes no room any more. */
-static inline bool pod_is_over(const struct pod *pod)
+static inline bool pod_is_terminal(const struct pod *pod)
 {
 	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
 }

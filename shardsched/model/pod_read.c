@@ -36,7 +36,7 @@ static void take_tolerations(struct reader *reader, struct pl_json spec,
 	uint32_t i = 0;
 	struct pl_json list = reader_list(reader, spec, "tolerations", &all->count);
 
-	all->at = reader_room(reader, all->count, sizeof *all->at);
+	all->at = reader_alloc(reader, all->count, sizeof *all->at);
 	if (all->at == NULL)
 		return;
 	PL_JSON_EACH (item, list) {
@@ -57,7 +57,7 @@ static void take_gates(struct reader *reader, struct pl_json spec, struct pod_dr
 	struct pl_json list =
 		reader_list(reader, spec, "schedulingGates", &out->gates.count);
 
-	out->gates.at = reader_room(reader, out->gates.count, sizeof *out->gates.at);
+	out->gates.at = reader_alloc(reader, out->gates.count, sizeof *out->gates.at);
 	if (out->gates.at == NULL)
 		return;
 	PL_JSON_EACH (item, list)
@@ -71,7 +71,7 @@ static void take_spreads(struct reader *reader, struct pl_json spec,
 	struct pl_json list = reader_list(reader, spec, "topologySpreadConstraints",
 	                                  &out->spread_count);
 
-	out->spreads = reader_room(reader, out->spread_count, sizeof *out->spreads);
+	out->spreads = reader_alloc(reader, out->spread_count, sizeof *out->spreads);
 	if (out->spreads == NULL)
 		return;
 	PL_JSON_EACH (item, list) {

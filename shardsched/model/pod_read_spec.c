@@ -29,7 +29,7 @@ static void take_ports(struct reader *reader, struct pl_json container,
 	uint32_t i = 0;
 	struct pl_json list = reader_list(reader, container, "ports", &out->port_count);
 
-	out->ports = reader_room(reader, out->port_count, sizeof *out->ports);
+	out->ports = reader_alloc(reader, out->port_count, sizeof *out->ports);
 	if (out->ports == NULL)
 		return;
 	PL_JSON_EACH (item, list) {
@@ -61,8 +61,8 @@ static void requests_from_limits(struct reader *reader, struct draft_container *
 {
 	struct draft_amounts all = out->requests;
 
-	all.at = reader_room(reader, (size_t)all.count + out->limits.count,
-	                     sizeof *all.at);
+	all.at = reader_alloc(reader, (size_t)all.count + out->limits.count,
+	                      sizeof *all.at);
 	if (all.at == NULL)
 		return;
 	if (all.count > 0)
@@ -80,7 +80,7 @@ struct draft_containers pod_read_containers(struct reader *reader, struct pl_jso
 	struct pl_json list = reader_list(reader, spec, name, &all.count);
 	uint32_t i = 0, ports = 0;
 
-	all.at = reader_room(reader, all.count, sizeof *all.at);
+	all.at = reader_alloc(reader, all.count, sizeof *all.at);
 	if (all.at == NULL)
 		return (struct draft_containers){0};
 	PL_JSON_EACH (item, list) {
@@ -171,7 +171,7 @@ void pod_read_volumes(struct reader *reader, struct pl_json spec, struct pod_dra
 	uint32_t i = 0, monitors = 0;
 	struct pl_json list = reader_list(reader, spec, "volumes", &out->volume_count);
 
-	out->volumes = reader_room(reader, out->volume_count, sizeof *out->volumes);
+	out->volumes = reader_alloc(reader, out->volume_count, sizeof *out->volumes);
 	if (out->volumes == NULL)
 		return;
 	PL_JSON_EACH (item, list) {
@@ -204,7 +204,7 @@ static struct draft_pod_terms pod_terms(struct reader *reader, struct pl_json ru
 	struct pl_json list = reader_list(reader, rules, name, &all.count);
 	uint32_t i = 0;
 
-	all.at = reader_room(reader, all.count, sizeof *all.at);
+	all.at = reader_alloc(reader, all.count, sizeof *all.at);
 	if (all.at == NULL)
 		return (struct draft_pod_terms){0};
 	PL_JSON_EACH (item, list) {
@@ -226,7 +226,7 @@ static struct draft_node_terms preferred_nodes(struct reader *reader,
 	struct pl_json list = reader_list(reader, rules, preferred, &all.count);
 	uint32_t i = 0;
 
-	all.at = reader_room(reader, all.count, sizeof *all.at);
+	all.at = reader_alloc(reader, all.count, sizeof *all.at);
 	if (all.at == NULL)
 		return (struct draft_node_terms){0};
 	all.set = true;

@@ -4,7 +4,7 @@
 
 intern_release_fn pod_term_release;
 
-static int by_number(const void *a, const void *b)
+static int cmp_number(const void *a, const void *b)
 {
 	uint32_t one = *(const uint32_t *)a, two = *(const uint32_t *)b;
 
@@ -18,7 +18,7 @@ static void take_namespaces(struct maker *maker, struct pod_term *made,
 
 	for (uint32_t i = 0; i < names.count; i++)
 		made->namespace[i] = maker_text(maker, names.at[i]);
-	qsort(made->namespace, names.count, sizeof made->namespace[0], by_number);
+	qsort(made->namespace, names.count, sizeof made->namespace[0], cmp_number);
 	for (uint32_t i = 0; i < names.count; i++) {
 		uint32_t id = made->namespace[i];
 
@@ -41,7 +41,7 @@ const struct pod_term *pod_term_make(struct maker *maker,
 
 	if (names.count == 0 && !draft->namespace_selector.set)
 		names = (struct draft_texts){&own, 1};
-	made = maker_room(maker, sizeof *made + (names.count + 1) * sizeof(uint32_t));
+	made = maker_alloc(maker, sizeof *made + (names.count + 1) * sizeof(uint32_t));
 	if (made == NULL)
 		return NULL;
 	made->selector = selector_make(maker, draft->selector);

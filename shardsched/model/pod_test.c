@@ -108,7 +108,7 @@ T_CASE(limits_become_requests_and_host_networks_take_their_ports)
 	             "\"protocol\":\"UDP\",\"hostIP\":\"10.0.0.1\"}]}]}}");
 	T_EQ(pod.spec->requests->cpu_milli, 1000);
 	T_EQ(pod.spec->requests->memory, 1 << 30);
-	T_EQ(pod.spec->form->ports.count, 2);
+	T_EQ(pod.spec->template->ports.count, 2);
 	T_EQ(spec_ports(pod.spec)[0].port, 80);
 	T_EQ(spec_ports(pod.spec)[0].ip, id("0.0.0.0"));
 	T_EQ(spec_ports(pod.spec)[1].protocol, SPEC_UDP);
@@ -191,16 +191,16 @@ T_CASE(everything_that_scheduling_reads_is_there)
 		"\"name\":\"w\",\"ephemeral\":{\"volumeClaimTemplate\":{}}},{\"name\":\"r\","
 		"\"rbd\":{\"monitors\":[\"m1\",\"m2\"],\"image\":\"i\",\"readOnly\":true}}]"));
 	T_EQ(pod.spec->sla, SPEC_SLA_GOLD);
-	T_EQ(pod.spec->form->gang, id("g"));
-	T_EQ(pod.spec->form->gang_min, 3);
-	T_EQ(pod.spec->form->gang_domain, id("zone"));
+	T_EQ(pod.spec->template->gang, id("g"));
+	T_EQ(pod.spec->template->gang_min, 3);
+	T_EQ(pod.spec->template->gang_domain, id("zone"));
 	T_TRUE(!pod.preempted);
-	T_EQ(pod.spec->form->owner_kind, id("ReplicaSet"));
+	T_EQ(pod.spec->template->owner_kind, id("ReplicaSet"));
 	T_EQ(spec_owner_uid(pod.spec), id("u1"));
 	T_EQ(pod.spec->priority, -5);
 	T_EQ(pod.spec->flags, SPEC_NEVER_PREEMPTS | SPEC_BY_NAME);
 	T_EQ(pod.created_ms, 1000);
-	T_EQ(pod.spec->form->gates.count, 2);
+	T_EQ(pod.spec->template->gates.count, 2);
 	T_EQ(spec_gates(pod.spec)[1], id("b"));
 	spread = &spec_spreads(pod.spec)[0];
 	T_EQ(spread->max_skew, 2);
@@ -388,9 +388,9 @@ T_CASE(the_longest_lists_that_are_taken_are_kept)
 	}
 	say("}}}}");
 	pod = pod_of(big);
-	T_EQ(pod.spec->form->ports.count, 2048);
+	T_EQ(pod.spec->template->ports.count, 2048);
 	T_EQ(spec_ports(pod.spec)[2047].port, 2048);
-	T_EQ(pod.spec->form->soft_anti_affinity.count, 2048);
+	T_EQ(pod.spec->template->soft_anti_affinity.count, 2048);
 	T_EQ(spec_volumes(pod.spec)[0].monitors, 2048);
 	T_SPAN(model_text(&model, spec_monitors(pod.spec, spec_volumes(pod.spec))[2047]),
 	       PL_SPAN_LIT("m2047"));

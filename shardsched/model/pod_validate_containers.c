@@ -40,8 +40,8 @@ static void check_port(struct validate *v, const struct draft_container *contain
 	validate_word(v, "protocol", port->protocol, protocols);
 }
 
-static const struct draft_amount *find(const struct draft_amounts *amounts,
-                                       struct pl_span name)
+static const struct draft_amount *find_amount(const struct draft_amounts *amounts,
+                                              struct pl_span name)
 {
 	for (uint32_t i = 0; i < amounts->count; i++)
 		if (pl_span_eq(amounts->at[i].name, name))
@@ -68,7 +68,7 @@ static void check_resource_name(struct validate *v, struct pl_span name)
 }
 
 /* "hugepages-2Mi": a whole number of such pages. */
-static bool divides(const struct draft_amount *amount)
+static bool is_whole_pages(const struct draft_amount *amount)
 {
 	size_t prefix = sizeof "hugepages-" - 1;
 	struct pl_span text =
@@ -91,17 +91,17 @@ static void check_amounts(struct validate *v, const struct draft_amounts *amount
 
 		check_resource_name(v, amount->name);
 		validate_amount(v, amount);
-		if (resource_is_huge_pages(amount->name) && !divides(amount))
+		if (resource_is_huge_pages(amount->name) && !is_whole_pages(amount))
 			validate_add(v, NULL, FIELD_INVALID,
 			             "want a whole number of pages");
 		validate_back(v, mark);
 	}
 }
 
-static void compare(struct validate *v, const struct draft_amount *request,
-                    const struct draft_amounts *limits)
+static void compare_limit(struct validate *v, const struct draft_amount *request,
+                          const struct draft_amounts *limits)
 {
-	const struct draft_amount *limit = find(limits, request->name);
+	const struct draft_amount *limit = find_amount(limits, request->name);
 	bool over = resource_may_overcommit(request->name);
 
 	if (limit == NULL && !over)
@@ -123,8 +123,8 @@ static bool has_huge_pages(const struct draft_amounts *amounts)
 
 static bool has_base(const struct draft_amounts *amounts)
 {
-	return find(amounts, PL_SPAN_LIT("cpu")) != NULL ||
-	       find(amounts, PL_SPAN_LIT("memory")) != NULL;
+	return find_amount(amounts, PL_SPAN_LIT("cpu")) != NULL ||
+	       find_amount(amounts, PL_SPAN_LIT("memory")) != NULL;
 }
 
 void pod_validate_resources(struct validate *v, const struct draft_amounts *limits,
@@ -138,7 +138,7 @@ void pod_validate_resources(struct validate *v, const struct draft_amounts *limi
 	check_amounts(v, requests);
 	validate_back(v, mark);
 	for (uint32_t i = 0; i < requests->count; i++)
-		compare(v, &requests->at[i], limits);
+		compare_limit(v, &requests->at[i], limits);
 	if ((has_huge_pages(limits) || has_huge_pages(requests)) && !has_base(limits) &&
 	    !has_base(requests))
 		validate_add(v, NULL, FIELD_FORBIDDEN, "huge pages want cpu or memory");

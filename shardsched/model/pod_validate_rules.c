@@ -120,7 +120,7 @@ static void check_policy(struct validate *v, const char *name, struct pl_span po
 		validate_word(v, name, policy, words);
 }
 
-static bool comes_again(const struct pod_draft *draft, uint32_t at)
+static bool is_duplicate_spread(const struct pod_draft *draft, uint32_t at)
 {
 	const struct draft_spread *one = &draft->spreads[at];
 
@@ -141,7 +141,7 @@ static void check_spread(struct validate *v, const struct pod_draft *draft, uint
 	if (spread->topology_key.len == 0)
 		validate_add(v, "topologyKey", FIELD_REQUIRED, "want a key");
 	validate_word(v, "whenUnsatisfiable", spread->when, words);
-	if (comes_again(draft, at))
+	if (is_duplicate_spread(draft, at))
 		validate_add(v, "{topologyKey, whenUnsatisfiable}", FIELD_DUPLICATE,
 		             "comes twice");
 	check_min_domains(v, spread);

@@ -1,6 +1,7 @@
 #include "shardsched/model/pod_validate.h"
 
-static void want(struct validate *v, const char *source, const char *name, bool there)
+static void check_required(struct validate *v, const char *source, const char *name,
+                           bool there)
 {
 	size_t mark = validate_into(v, source);
 
@@ -65,28 +66,29 @@ static void check_source(struct validate *v, const struct draft_volume *volume)
 {
 	switch (volume->source) {
 	case DRAFT_CLAIM:
-		want(v, "persistentVolumeClaim", "claimName", volume->id.len > 0);
+		check_required(v, "persistentVolumeClaim", "claimName",
+		               volume->id.len > 0);
 		break;
 	case DRAFT_EPHEMERAL:
 		check_ephemeral(v, volume);
 		break;
 	case DRAFT_GCE:
-		want(v, "gcePersistentDisk", "pdName", volume->id.len > 0);
+		check_required(v, "gcePersistentDisk", "pdName", volume->id.len > 0);
 		check_range(v, "gcePersistentDisk", "partition", volume->number);
 		break;
 	case DRAFT_AWS:
-		want(v, "awsElasticBlockStore", "volumeID", volume->id.len > 0);
+		check_required(v, "awsElasticBlockStore", "volumeID", volume->id.len > 0);
 		check_range(v, "awsElasticBlockStore", "partition", volume->number);
 		break;
 	case DRAFT_ISCSI:
 		check_iscsi(v, volume);
 		break;
 	case DRAFT_RBD:
-		want(v, "rbd", "monitors", volume->monitors.count > 0);
-		want(v, "rbd", "image", volume->id.len > 0);
+		check_required(v, "rbd", "monitors", volume->monitors.count > 0);
+		check_required(v, "rbd", "image", volume->id.len > 0);
 		break;
 	case DRAFT_AZURE:
-		want(v, "azureDisk", "diskName", volume->id.len > 0);
+		check_required(v, "azureDisk", "diskName", volume->id.len > 0);
 		break;
 	case DRAFT_OTHER:
 	case DRAFT_SOURCE_COUNT:
@@ -113,7 +115,7 @@ static void check_volume(struct validate *v, const struct pod_draft *draft, uint
 }
 
 /* Whether that is the claim that will be made for an ephemeral volume of the pod. */
-static bool is_made(const struct pod_draft *draft, struct pl_span claim)
+static bool is_claim_template(const struct pod_draft *draft, struct pl_span claim)
 {
 	struct pl_span pod = draft->meta.name;
 
@@ -135,7 +137,7 @@ void pod_validate_volumes(struct validate *v, const struct pod_draft *draft)
 		size_t mark = validate_index(v, "volumes", i);
 
 		check_volume(v, draft, i);
-		if (volume->source == DRAFT_CLAIM && is_made(draft, volume->id))
+		if (volume->source == DRAFT_CLAIM && is_claim_template(draft, volume->id))
 			validate_add(v, "persistentVolumeClaim.claimName", FIELD_INVALID,
 			             "want no claim that an ephemeral volume makes");
 		validate_back(v, mark);

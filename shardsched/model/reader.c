@@ -1,6 +1,6 @@
 #include "shardsched/model/reader.h"
 
-#include "shardsched/model/moment.h"
+#include "shardsched/model/timestamp.h"
 #include "store/base/json_out.h"
 
 static const struct pl_json_limits limits = {
@@ -31,7 +31,7 @@ enum pl_code reader_fail(struct reader *reader, struct pl_json at, enum pl_code 
 	return reader->code;
 }
 
-void *reader_room(struct reader *reader, size_t count, size_t size)
+void *reader_alloc(struct reader *reader, size_t count, size_t size)
 {
 	void *room;
 
@@ -44,8 +44,8 @@ void *reader_room(struct reader *reader, size_t count, size_t size)
 }
 
 /* The member, absent when it is null or something failed before. */
-static struct pl_json member(struct reader *reader, struct pl_json object,
-                             const char *name)
+static struct pl_json reader_member(struct reader *reader, struct pl_json object,
+                                    const char *name)
 {
 	struct pl_json value = {0};
 
@@ -66,7 +66,7 @@ bool reader_has(struct pl_json object, const char *name)
 struct pl_json reader_object(struct reader *reader, struct pl_json object,
                              const char *name)
 {
-	struct pl_json value = member(reader, object, name);
+	struct pl_json value = reader_member(reader, object, name);
 
 	if (value.node == NULL || pl_json_type(value) == PL_JSON_OBJECT)
 		return value;
@@ -74,8 +74,8 @@ struct pl_json reader_object(struct reader *reader, struct pl_json object,
 	return (struct pl_json){0};
 }
 
-static struct pl_json bounded(struct reader *reader, struct pl_json value,
-                              uint32_t *count)
+static struct pl_json check_length(struct reader *reader, struct pl_json value,
+                                   uint32_t *count)
 {
 	size_t entries = value.node == NULL ? 0 : pl_json_count(value);
 
@@ -93,13 +93,13 @@ static struct pl_json bounded(struct reader *reader, struct pl_json value,
 struct pl_json reader_list(struct reader *reader, struct pl_json object, const char *name,
                            uint32_t *count)
 {
-	struct pl_json value = member(reader, object, name);
+	struct pl_json value = reader_member(reader, object, name);
 
 	if (value.node != NULL && pl_json_type(value) != PL_JSON_ARRAY) {
 		(void)reader_fail(reader, value, PL_INVALID, "want a list");
 		value = (struct pl_json){0};
 	}
-	return bounded(reader, value, count);
+	return check_length(reader, value, count);
 }
 
 static struct pl_span text_of(struct reader *reader, struct pl_json value)
@@ -114,12 +114,12 @@ static struct pl_span text_of(struct reader *reader, struct pl_json value)
 
 struct pl_span reader_text(struct reader *reader, struct pl_json object, const char *name)
 {
-	return text_of(reader, member(reader, object, name));
+	return text_of(reader, reader_member(reader, object, name));
 }
 
 bool reader_bool(struct reader *reader, struct pl_json object, const char *name)
 {
-	struct pl_json value = member(reader, object, name);
+	struct pl_json value = reader_member(reader, object, name);
 	bool truth = false;
 
 	if (value.node != NULL)
@@ -127,7 +127,7 @@ bool reader_bool(struct reader *reader, struct pl_json object, const char *name)
 	return truth;
 }
 
-static int64_t whole(struct reader *reader, struct pl_json value, int64_t most)
+static int64_t read_whole(struct reader *reader, struct pl_json value, int64_t most)
 {
 	struct pl_json_range range = {-most - 1, most};
 	int64_t number = 0;
@@ -143,21 +143,22 @@ static int64_t whole(struct reader *reader, struct pl_json value, int64_t most)
 
 int32_t reader_int32(struct reader *reader, struct pl_json object, const char *name)
 {
-	return (int32_t)whole(reader, member(reader, object, name), INT32_MAX);
+	return (int32_t)read_whole(reader, reader_member(reader, object, name),
+	                           INT32_MAX);
 }
 
 int64_t reader_int64(struct reader *reader, struct pl_json object, const char *name)
 {
-	return whole(reader, member(reader, object, name), INT64_MAX);
+	return read_whole(reader, reader_member(reader, object, name), INT64_MAX);
 }
 
 int64_t reader_time(struct reader *reader, struct pl_json object, const char *name)
 {
-	struct pl_json value = member(reader, object, name);
+	struct pl_json value = reader_member(reader, object, name);
 	struct pl_span text = text_of(reader, value);
 	int64_t ms = 0;
 
-	if (value.node != NULL && reader->code == PL_OK && !moment_parse(text, &ms))
+	if (value.node != NULL && reader->code == PL_OK && !timestamp_parse(text, &ms))
 		(void)reader_fail(reader, value, PL_INVALID,
 		                  "want a time like 2026-11-21T05:00:00Z");
 	return ms;
@@ -170,7 +171,7 @@ struct draft_texts reader_texts(struct reader *reader, struct pl_json object,
 	struct pl_json list = reader_list(reader, object, name, &out.count);
 	uint32_t i = 0;
 
-	out.at = reader_room(reader, out.count, sizeof *out.at);
+	out.at = reader_alloc(reader, out.count, sizeof *out.at);
 	if (out.at == NULL)
 		return (struct draft_texts){0};
 	PL_JSON_EACH (item, list)
@@ -183,10 +184,10 @@ struct draft_pairs reader_pairs(struct reader *reader, struct pl_json object,
 {
 	struct draft_pairs out = {0};
 	struct pl_json map =
-		bounded(reader, reader_object(reader, object, name), &out.count);
+		check_length(reader, reader_object(reader, object, name), &out.count);
 	uint32_t i = 0;
 
-	out.at = reader_room(reader, out.count, sizeof *out.at);
+	out.at = reader_alloc(reader, out.count, sizeof *out.at);
 	if (out.at == NULL)
 		return (struct draft_pairs){0};
 	PL_JSON_EACH (item, map)
@@ -244,10 +245,10 @@ struct draft_amounts reader_amounts(struct reader *reader, struct pl_json object
 {
 	struct draft_amounts out = {.set = reader_has(object, name)};
 	struct pl_json map =
-		bounded(reader, reader_object(reader, object, name), &out.count);
+		check_length(reader, reader_object(reader, object, name), &out.count);
 	uint32_t i = 0;
 
-	out.at = reader_room(reader, out.count, sizeof *out.at);
+	out.at = reader_alloc(reader, out.count, sizeof *out.at);
 	if (out.at == NULL)
 		return (struct draft_amounts){.set = out.set};
 	PL_JSON_EACH (item, map) {
@@ -260,7 +261,7 @@ struct draft_amounts reader_amounts(struct reader *reader, struct pl_json object
 bool reader_amount(struct reader *reader, struct pl_json object, const char *name,
                    struct pl_quantity *out)
 {
-	struct pl_json value = member(reader, object, name);
+	struct pl_json value = reader_member(reader, object, name);
 
 	if (value.node == NULL)
 		return false;

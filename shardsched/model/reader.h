@@ -31,7 +31,7 @@ struct pl_json reader_init(struct reader *reader, struct pl_arena *arena,
 void reader_over(struct reader *reader, struct pl_arena *arena, struct pl_err *err);
 
 /* Room for an array of count, NULL when count is 0 or on failure. */
-void *reader_room(struct reader *reader, size_t count, size_t size);
+void *reader_alloc(struct reader *reader, size_t count, size_t size);
 
 /* Members of an object; of an absent one: absent. */
 struct pl_json reader_object(struct reader *reader, struct pl_json object,

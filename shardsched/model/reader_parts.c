@@ -8,7 +8,7 @@ struct draft_requirements reader_requirements(struct reader *reader,
 	struct pl_json list = reader_list(reader, object, name, &out.count);
 	uint32_t i = 0;
 
-	out.at = reader_room(reader, out.count, sizeof *out.at);
+	out.at = reader_alloc(reader, out.count, sizeof *out.at);
 	if (out.at == NULL)
 		return (struct draft_requirements){0};
 	PL_JSON_EACH (item, list) {
@@ -50,7 +50,7 @@ struct draft_node_terms reader_node_selector(struct reader *reader, struct pl_js
 		reader_list(reader, selector, "nodeSelectorTerms", &out.count);
 	uint32_t i = 0;
 
-	out.at = reader_room(reader, out.count, sizeof *out.at);
+	out.at = reader_alloc(reader, out.count, sizeof *out.at);
 	if (out.at == NULL)
 		return (struct draft_node_terms){.set = out.set};
 	PL_JSON_EACH (item, list)
@@ -64,7 +64,7 @@ static void take_owners(struct reader *reader, struct pl_json meta,
 	uint32_t count = 0, i = 0;
 	struct pl_json list = reader_list(reader, meta, "ownerReferences", &count);
 
-	out->owners = reader_room(reader, count, sizeof *out->owners);
+	out->owners = reader_alloc(reader, count, sizeof *out->owners);
 	if (out->owners == NULL)
 		return;
 	out->owner_count = count;

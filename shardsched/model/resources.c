@@ -59,7 +59,7 @@ bool resource_milli(pl_int128 nano, int64_t *out)
 }
 
 /* Where it is counted if it has a place of its own. */
-static int64_t *place_of(struct resources *made, struct pl_span name)
+static int64_t *row_place(struct resources *made, struct pl_span name)
 {
 	if (pl_span_eq(name, PL_SPAN_LIT("memory")))
 		return &made->memory;
@@ -68,7 +68,7 @@ static int64_t *place_of(struct resources *made, struct pl_span name)
 	return pl_span_eq(name, PL_SPAN_LIT("pods")) ? &made->pods : NULL;
 }
 
-static void insert(struct resources *made, struct resource_row row)
+static void insert_row(struct resources *made, struct resource_row row)
 {
 	uint64_t at = made->count++;
 
@@ -77,10 +77,10 @@ static void insert(struct resources *made, struct resource_row row)
 	made->row[at] = row;
 }
 
-static void put(struct maker *maker, struct resources *made,
-                const struct resource_sum *sum, bool zeros)
+static void put_sum(struct maker *maker, struct resources *made,
+                    const struct resource_sum *sum, bool zeros)
 {
-	int64_t *place = place_of(made, sum->name), amount = 0;
+	int64_t *place = row_place(made, sum->name), amount = 0;
 
 	if (pl_span_eq(sum->name, PL_SPAN_LIT("cpu"))) {
 		(void)resource_milli(sum->nano, &made->cpu_milli);
@@ -90,8 +90,9 @@ static void put(struct maker *maker, struct resources *made,
 	if (place != NULL)
 		*place = amount;
 	else if ((zeros || amount != 0) && resource_is_scalar(sum->name))
-		insert(made, (struct resource_row){.amount = amount,
-		                                   .name = maker_text(maker, sum->name)});
+		insert_row(made,
+		           (struct resource_row){.amount = amount,
+		                                 .name = maker_text(maker, sum->name)});
 }
 
 const struct resources *resources_make(struct maker *maker,
@@ -100,11 +101,11 @@ const struct resources *resources_make(struct maker *maker,
 	struct resources *made;
 	size_t size = sizeof *made + sums->count * sizeof made->row[0];
 
-	made = maker_room(maker, size);
+	made = maker_alloc(maker, size);
 	if (made == NULL)
 		return NULL;
 	for (uint32_t i = 0; i < sums->count; i++)
-		put(maker, made, &sums->at[i], zeros);
+		put_sum(maker, made, &sums->at[i], zeros);
 	size = sizeof *made + made->count * sizeof made->row[0];
 	return maker_take(maker, MODEL_RESOURCES, made, size);
 }

@@ -21,7 +21,7 @@ enum selector_op selector_op_of(struct pl_span word)
 	return SELECTOR_BAD;
 }
 
-enum mode { OF_PODS, OF_NODES, OF_FIELDS };
+enum selector_mode { OF_PODS, OF_NODES, OF_FIELDS };
 
 static enum selector_op check_field(const struct draft_requirement *row, int64_t *number)
 {
@@ -32,8 +32,8 @@ static enum selector_op check_field(const struct draft_requirement *row, int64_t
 }
 
 /* The operator, or SELECTOR_BAD when the row could not be parsed with it. */
-static enum selector_op check(const struct draft_requirement *row, enum mode mode,
-                              int64_t *number)
+static enum selector_op check_row(const struct draft_requirement *row,
+                                  enum selector_mode mode, int64_t *number)
 {
 	enum selector_op op = selector_op_of(row->op);
 	bool good = text_key(row->key) == 0;
@@ -60,7 +60,7 @@ static enum selector_op check(const struct draft_requirement *row, enum mode mod
 	return good ? op : SELECTOR_BAD;
 }
 
-static int by_number(const void *a, const void *b)
+static int cmp_number(const void *a, const void *b)
 {
 	uint32_t one = *(const uint32_t *)a, two = *(const uint32_t *)b;
 
@@ -73,7 +73,7 @@ static uint32_t sort_values(struct strings *strings, uint32_t *value, uint32_t c
 	uint32_t kept = 0;
 
 	if (count > 1)
-		qsort(value, count, sizeof *value, by_number);
+		qsort(value, count, sizeof *value, cmp_number);
 	for (uint32_t i = 0; i < count; i++)
 		if (kept > 0 && value[kept - 1] == value[i] && value[i] != 0)
 			strings_unref(strings, value[i]);
@@ -83,20 +83,22 @@ static uint32_t sort_values(struct strings *strings, uint32_t *value, uint32_t c
 }
 
 /* A row and its values while the selector is put together. */
-struct part {
+struct selector_part {
 	struct selector_row row;
 	uint32_t *value;
 };
 
-static struct part part_of(struct maker *maker, const struct draft_requirement *from,
-                           enum mode mode)
+static struct selector_part part_of(struct maker *maker,
+                                    const struct draft_requirement *from,
+                                    enum selector_mode mode)
 {
-	struct part part = {.row.key = maker_text(maker, from->key)};
+	struct selector_part part = {.row.key = maker_text(maker, from->key)};
 
-	part.row.op = (uint32_t)(mode == OF_FIELDS ? check_field(from, &part.row.number)
-	                                           : check(from, mode, &part.row.number));
+	part.row.op =
+		(uint32_t)(mode == OF_FIELDS ? check_field(from, &part.row.number)
+	                                     : check_row(from, mode, &part.row.number));
 	if (from->values.count > 0)
-		part.value = maker_room(maker, from->values.count * sizeof *part.value);
+		part.value = maker_alloc(maker, from->values.count * sizeof *part.value);
 	if (part.value == NULL)
 		return part;
 	for (uint32_t i = 0; i < from->values.count; i++)
@@ -106,9 +108,9 @@ static struct part part_of(struct maker *maker, const struct draft_requirement *
 	return part;
 }
 
-static int by_content(const void *a, const void *b)
+static int cmp_content(const void *a, const void *b)
 {
-	const struct part *one = a, *two = b;
+	const struct selector_part *one = a, *two = b;
 	int order = 0;
 
 	if (one->row.key != two->row.key)
@@ -123,39 +125,41 @@ static int by_content(const void *a, const void *b)
 	return order;
 }
 
-static void give_back(struct strings *strings, const struct part *part)
+static void release_draft(struct strings *strings, const struct selector_part *part)
 {
 	strings_unref(strings, part->row.key);
 	for (uint32_t i = 0; i < part->row.count; i++)
 		strings_unref(strings, part->value[i]);
 }
 
-static uint32_t drop_twins(struct strings *strings, struct part *part, uint32_t count)
+static uint32_t drop_duplicates(struct strings *strings, struct selector_part *part,
+                                uint32_t count)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (kept > 0 && part[i].row.key != 0 &&
-		    by_content(&part[kept - 1], &part[i]) == 0)
-			give_back(strings, &part[i]);
+		    cmp_content(&part[kept - 1], &part[i]) == 0)
+			release_draft(strings, &part[i]);
 		else
 			part[kept++] = part[i];
 	return kept;
 }
 
 /* Labels that stand beside classes have to know of each selector that is kept. */
-static const struct selector *take(struct maker *maker, struct selector *draft,
-                                   size_t size)
+static const struct selector *intern_selector(struct maker *maker, struct selector *draft,
+                                              size_t size)
 {
 	const struct selector *selector = maker_take(maker, MODEL_SELECTORS, draft, size);
 
 	if (selector != NULL && selector->item.refs == 1) /* it is new */
-		identity_ask(maker->model, selector);
+		identity_add_selector(maker->model, selector);
 	return selector;
 }
 
-static const struct selector *put_together(struct maker *maker, struct part *part,
-                                           uint32_t count, uint32_t flags)
+static const struct selector *build_selector(struct maker *maker,
+                                             struct selector_part *part, uint32_t count,
+                                             uint32_t flags)
 {
 	uint32_t words = 0, at = 0;
 	struct selector *draft;
@@ -166,10 +170,10 @@ static const struct selector *put_together(struct maker *maker, struct part *par
 	/* Always whole eights: what follows a value in the arena is not looked at. */
 	size = sizeof *draft + count * sizeof draft->row[0] +
 	       (size_t)(words + words % 2) * sizeof(uint32_t);
-	draft = maker_room(maker, size);
+	draft = maker_alloc(maker, size);
 	if (draft == NULL) {
 		for (uint32_t i = 0; i < count; i++)
-			give_back(&maker->model->strings, &part[i]);
+			release_draft(&maker->model->strings, &part[i]);
 		return NULL;
 	}
 	draft->flags = flags;
@@ -187,22 +191,23 @@ static const struct selector *put_together(struct maker *maker, struct part *par
 		if (part[i].row.op == SELECTOR_BAD)
 			draft->flags |= SELECTOR_INVALID;
 	}
-	return take(maker, draft, size);
+	return intern_selector(maker, draft, size);
 }
 
-static const struct selector *from_parts(struct maker *maker, struct part *part,
+static const struct selector *from_parts(struct maker *maker, struct selector_part *part,
                                          uint32_t count, uint32_t flags)
 {
 	if (count > 1)
-		qsort(part, count, sizeof *part, by_content);
-	return put_together(maker, part, drop_twins(&maker->model->strings, part, count),
-	                    flags);
+		qsort(part, count, sizeof *part, cmp_content);
+	return build_selector(
+		maker, part, drop_duplicates(&maker->model->strings, part, count), flags);
 }
 
 static const struct selector *from_rows(struct maker *maker,
-                                        struct draft_requirements rows, enum mode mode)
+                                        struct draft_requirements rows,
+                                        enum selector_mode mode)
 {
-	struct part *part = maker_room(maker, (rows.count + 1) * sizeof *part);
+	struct selector_part *part = maker_alloc(maker, (rows.count + 1) * sizeof *part);
 	uint32_t flags = 0;
 
 	if (part == NULL)
@@ -230,11 +235,11 @@ const struct selector *selector_of_fields(struct maker *maker,
 const struct selector *selector_make(struct maker *maker, struct draft_selector draft)
 {
 	uint32_t count = draft.labels.count + draft.expressions.count, at = 0;
-	struct part *part;
+	struct selector_part *part;
 
 	if (!draft.set)
-		return put_together(maker, NULL, 0, SELECTOR_NOTHING);
-	part = maker_room(maker, (count + 1) * sizeof *part);
+		return build_selector(maker, NULL, 0, SELECTOR_NOTHING);
+	part = maker_alloc(maker, (count + 1) * sizeof *part);
 	if (part == NULL)
 		return NULL;
 	for (uint32_t i = 0; i < draft.labels.count; i++) {
@@ -255,7 +260,7 @@ void selector_release(struct model *model, const struct intern_item *value)
 		PL_CONTAINER_OF_CONST(value, struct selector, item);
 
 	if (value->id != 0) /* it was kept: not a draft */
-		identity_unask(model, selector);
+		identity_remove_selector(model, selector);
 	for (uint32_t i = 0; i < selector->count; i++) {
 		const struct selector_row *row = &selector->row[i];
 		const uint32_t *values = selector_values(selector, row);
@@ -266,8 +271,8 @@ void selector_release(struct model *model, const struct intern_item *value)
 	}
 }
 
-static bool one_of(const struct selector *selector, const struct selector_row *row,
-                   uint32_t value)
+static bool has_value(const struct selector *selector, const struct selector_row *row,
+                      uint32_t value)
 {
 	const uint32_t *values = selector_values(selector, row);
 
@@ -285,9 +290,9 @@ bool selector_row_matches(const struct strings *strings, const struct selector *
 
 	switch ((enum selector_op)row->op) {
 	case SELECTOR_IN:
-		return value != 0 && one_of(selector, row, value);
+		return value != 0 && has_value(selector, row, value);
 	case SELECTOR_NOT_IN:
-		return value == 0 || !one_of(selector, row, value);
+		return value == 0 || !has_value(selector, row, value);
 	case SELECTOR_EXISTS:
 		return value != 0;
 	case SELECTOR_NOT_EXISTS:
@@ -308,7 +313,7 @@ bool selector_row_matches_name(const struct selector *selector,
                                const struct selector_row *row, uint32_t name)
 {
 	/* Of fields that a node does not have, the value is empty. */
-	bool in = row->number == 1 && one_of(selector, row, name);
+	bool in = row->number == 1 && has_value(selector, row, name);
 
 	return row->op == SELECTOR_IN ? in : row->op == SELECTOR_NOT_IN && !in;
 }

@@ -1,17 +1,17 @@
 #include "shardsched/model/spec.h"
 
-#include "shardsched/model/own_name.h"
+#include "shardsched/model/claim_pattern.h"
 #include "shardsched/model/spec_requests.h"
 
 intern_release_fn spec_release;
 
 /* A class that is being made; texts that are written. */
-struct half {
+struct spec_half {
 	struct spec *spec;
 	uint32_t texts;
 };
 
-static size_t size_of(uint32_t volumes, uint32_t texts)
+static size_t spec_size(uint32_t volumes, uint32_t texts)
 {
 	return sizeof(struct spec) + volumes * sizeof(struct spec_volume) +
 	       texts * sizeof(uint32_t);
@@ -22,10 +22,10 @@ static uint32_t texts_of(const struct draft_volume *volume)
 	return volume->source == DRAFT_RBD ? 1 + volume->monitors.count : 0;
 }
 
-static void put_text(struct maker *maker, struct half *half, struct pl_span text)
+static void put_text(struct maker *maker, struct spec_half *half, struct pl_span text)
 {
 	uint32_t *first = (uint32_t *)(void *)((char *)half->spec +
-	                                       size_of(half->spec->volumes, 0));
+	                                       spec_size(half->spec->volumes, 0));
 
 	PL_ASSERT(half->texts < half->spec->texts);
 	first[half->texts++] = maker_text(maker, text);
@@ -39,7 +39,7 @@ static struct pl_span pattern_of(struct maker *maker, const struct pod_draft *dr
 	uint8_t *text;
 
 	if (volume->source == DRAFT_EPHEMERAL) {
-		text = maker_room(maker, len);
+		text = maker_alloc(maker, len);
 		if (text == NULL)
 			return (struct pl_span){0};
 		text[0] = '*';
@@ -50,14 +50,14 @@ static struct pl_span pattern_of(struct maker *maker, const struct pod_draft *dr
 	}
 	if (volume->source != DRAFT_CLAIM || volume->id.len == 0)
 		return (struct pl_span){0};
-	text = maker_room(maker, volume->id.len);
+	text = maker_alloc(maker, volume->id.len);
 	if (text == NULL)
 		return (struct pl_span){0};
-	return pl_span(text, own_name_pattern(volume->id, draft->meta.name, text));
+	return pl_span(text, claim_pattern_make(volume->id, draft->meta.name, text));
 }
 
 static void put_volume(struct maker *maker, const struct pod_draft *draft,
-                       const struct draft_volume *from, struct half *half,
+                       const struct draft_volume *from, struct spec_half *half,
                        struct spec_volume *to)
 {
 	struct pl_span pattern = pattern_of(maker, draft, from);
@@ -81,7 +81,7 @@ static void put_volume(struct maker *maker, const struct pod_draft *draft,
 }
 
 static void put_all_volumes(struct maker *maker, const struct pod_draft *draft,
-                            struct half *half)
+                            struct spec_half *half)
 {
 	struct spec_volume *next = (struct spec_volume *)(void *)(half->spec + 1);
 
@@ -100,7 +100,7 @@ static uint8_t sla_of(struct pl_span word)
 }
 
 static void put_owner(struct maker *maker, const struct pod_draft *draft,
-                      struct half *half)
+                      struct spec_half *half)
 {
 	const struct draft_owner *owner = draft_controller(&draft->meta);
 
@@ -155,18 +155,18 @@ static bool is_nonzero(const struct resources *asked, const struct spec_requests
 	       asked->memory == is->nonzero_memory;
 }
 
-static const struct spec *make(struct maker *maker, const struct pod_draft *draft,
-                               const struct spec_requests *requests,
-                               struct identity *beside)
+static const struct spec *make_spec(struct maker *maker, const struct pod_draft *draft,
+                                    const struct spec_requests *requests,
+                                    struct identity *beside)
 {
 	struct spec counts = {0}, *made;
-	struct half half = {0};
+	struct spec_half half = {0};
 	bool as_asked;
 	size_t size;
 
 	set_counts(draft, &counts);
-	size = size_of(counts.volumes, counts.texts);
-	half.spec = made = maker_room(maker, size);
+	size = spec_size(counts.volumes, counts.texts);
+	half.spec = made = maker_alloc(maker, size);
 	if (made == NULL)
 		return NULL;
 	set_counts(draft, made);
@@ -174,7 +174,7 @@ static const struct spec *make(struct maker *maker, const struct pod_draft *draf
 	as_asked = is_nonzero(made->requests, requests);
 	if (as_asked)
 		made->flags |= SPEC_NONZERO;
-	made->form = form_make(maker, draft, as_asked ? NULL : requests);
+	made->template = pod_template_make(maker, draft, as_asked ? NULL : requests);
 	put_fields(maker, draft, made);
 	put_all_volumes(maker, draft, &half);
 	put_owner(maker, draft, &half);
@@ -195,7 +195,7 @@ enum pl_code spec_make(struct model *model, struct pl_arena *arena,
 	if (code != PL_OK)
 		return code;
 	maker_init(&maker, model, arena);
-	made = make(&maker, draft, &requests, &made_beside);
+	made = make_spec(&maker, draft, &requests, &made_beside);
 	if (maker.code != PL_OK)
 		return pl_err_set(err, maker.code, "keep a pod");
 	*out = made;
@@ -206,12 +206,12 @@ enum pl_code spec_make(struct model *model, struct pl_arena *arena,
 /* -- what it refers to ------------------------------------------------------ */
 
 /* A reference more to all of it, or one less. */
-struct refs {
+struct spec_refs {
 	struct model *model;
 	bool more;
 };
 
-static void of_value(struct refs refs, enum model_kind kind, const void *value)
+static void of_value(struct spec_refs refs, enum model_kind kind, const void *value)
 {
 	if (refs.more)
 		(void)model_ref(refs.model, kind, value);
@@ -219,7 +219,7 @@ static void of_value(struct refs refs, enum model_kind kind, const void *value)
 		model_unref(refs.model, kind, value);
 }
 
-static void of_texts(struct refs refs, const uint32_t *id, uint32_t count)
+static void of_texts(struct spec_refs refs, const uint32_t *id, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (refs.more)
@@ -230,9 +230,9 @@ static void of_texts(struct refs refs, const uint32_t *id, uint32_t count)
 }
 
 /* All but the labels. */
-static void of_rest(struct refs refs, const struct spec *spec)
+static void of_rest(struct spec_refs refs, const struct spec *spec)
 {
-	of_value(refs, MODEL_FORMS, spec->form);
+	of_value(refs, MODEL_POD_TEMPLATES, spec->template);
 	of_value(refs, MODEL_RESOURCES, spec->requests);
 	of_texts(refs, &spec->namespace, 1);
 	for (uint32_t i = 0; i < spec->volumes; i++)
@@ -246,7 +246,7 @@ static void of_rest(struct refs refs, const struct spec *spec)
 void spec_release(struct model *model, const struct intern_item *value)
 {
 	const struct spec *spec = PL_CONTAINER_OF_CONST(value, struct spec, item);
-	struct refs refs = {.model = model, .more = false};
+	struct spec_refs refs = {.model = model, .more = false};
 
 	of_value(refs, MODEL_LABELS, spec->labels);
 	of_rest(refs, spec);
@@ -254,13 +254,13 @@ void spec_release(struct model *model, const struct intern_item *value)
 
 /* -- labels that are asked for by now --------------------------------------- */
 
-static const struct labels *joined(struct maker *maker, const struct spec *spec,
-                                   uint32_t name, const struct identity *beside,
-                                   uint32_t due)
+static const struct labels *promoted_labels(struct maker *maker, const struct spec *spec,
+                                            uint32_t name, const struct identity *beside,
+                                            uint32_t due)
 {
 	uint32_t count = spec->labels->count;
 	struct draft_pair *pair =
-		maker_room(maker, (count + IDENTITY_KEYS) * sizeof *pair);
+		maker_alloc(maker, (count + IDENTITY_KEYS) * sizeof *pair);
 
 	if (pair == NULL)
 		return NULL;
@@ -274,7 +274,7 @@ static const struct labels *joined(struct maker *maker, const struct spec *spec,
 
 		if ((due & 1U << i) == 0)
 			continue;
-		room = maker_room(maker, PL_NUM_TEXT_SIZE);
+		room = maker_alloc(maker, PL_NUM_TEXT_SIZE);
 		if (room == NULL)
 			return NULL;
 		pair[count++] = (struct draft_pair){
@@ -284,22 +284,22 @@ static const struct labels *joined(struct maker *maker, const struct spec *spec,
 	return labels_make(maker, (struct draft_pairs){pair, count});
 }
 
-enum pl_code spec_join(struct model *model, struct pl_arena *arena,
-                       const struct spec *spec, uint32_t name,
-                       const struct identity *beside, uint32_t due,
-                       const struct spec **out, struct pl_err *err)
+enum pl_code spec_promote_labels(struct model *model, struct pl_arena *arena,
+                                 const struct spec *spec, uint32_t name,
+                                 const struct identity *beside, uint32_t due,
+                                 const struct spec **out, struct pl_err *err)
 {
 	struct maker maker;
 	struct spec *draft;
 	const struct spec *made;
 
 	maker_init(&maker, model, arena);
-	draft = maker_room(&maker, spec->item.size);
+	draft = maker_alloc(&maker, spec->item.size);
 	if (draft != NULL) {
 		memcpy(draft, spec, spec->item.size);
 		draft->item = (struct intern_item){.size = 0};
-		of_rest((struct refs){.model = model, .more = true}, draft);
-		draft->labels = joined(&maker, spec, name, beside, due);
+		of_rest((struct spec_refs){.model = model, .more = true}, draft);
+		draft->labels = promoted_labels(&maker, spec, name, beside, due);
 	}
 	made = maker_take(&maker, MODEL_SPECS, draft, spec->item.size);
 	if (made == NULL)

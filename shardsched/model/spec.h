@@ -11,7 +11,7 @@
 #ifndef SHARDSCHED_MODEL_SPEC_H
 #define SHARDSCHED_MODEL_SPEC_H
 
-#include "shardsched/model/form.h"
+#include "shardsched/model/pod_template.h"
 #include "shardsched/model/resources.h"
 
 enum {
@@ -37,7 +37,7 @@ struct spec_volume {
 struct spec {
 	struct intern_item item;
 	uint32_t namespace;
-	const struct form *form;
+	const struct pod_template *template;
 	const struct labels *labels;
 	const struct resources *requests; /* what fitting counts */
 	int32_t priority;
@@ -90,21 +90,21 @@ static inline uint32_t spec_owner_uid(const struct spec *spec)
 #define SPEC_ROWS_GET(name, type)                                      \
 	static inline const type *spec_##name(const struct spec *spec) \
 	{                                                              \
-		return form_##name(spec->form);                        \
+		return template_##name(spec->template);                \
 	}
-FORM_ROWS_MAP(SPEC_ROWS_GET)
+TEMPLATE_ROWS_MAP(SPEC_ROWS_GET)
 
 /* What LeastAllocated counts. */
 static inline int64_t spec_nonzero_cpu_milli(const struct spec *spec)
 {
 	return (spec->flags & SPEC_NONZERO) != 0 ? spec->requests->cpu_milli
-	                                         : spec->form->nonzero_cpu_milli;
+	                                         : spec->template->nonzero_cpu_milli;
 }
 
 static inline int64_t spec_nonzero_memory(const struct spec *spec)
 {
 	return (spec->flags & SPEC_NONZERO) != 0 ? spec->requests->memory
-	                                         : spec->form->nonzero_memory;
+	                                         : spec->template->nonzero_memory;
 }
 
 /* With a reference. PL_LIMIT, with the field: requests that
@@ -115,10 +115,11 @@ PL_NODISCARD enum pl_code spec_make(struct model *model, struct pl_arena *arena,
                                     struct pl_err *err);
 
 /* The class of a pod of that name with those labels put in that stood beside it, as
- * identity_due says; with a reference, while the old one's stays. PL_NOMEM. */
-PL_NODISCARD enum pl_code spec_join(struct model *model, struct pl_arena *arena,
-                                    const struct spec *spec, uint32_t name,
-                                    const struct identity *beside, uint32_t due,
-                                    const struct spec **out, struct pl_err *err);
+ * identity_due_labels says; with a reference, while the old one's stays. PL_NOMEM. */
+PL_NODISCARD enum pl_code spec_promote_labels(struct model *model, struct pl_arena *arena,
+                                              const struct spec *spec, uint32_t name,
+                                              const struct identity *beside, uint32_t due,
+                                              const struct spec **out,
+                                              struct pl_err *err);
 
 #endif

@@ -5,13 +5,14 @@
 #define MISSING_MEMORY ((pl_int128)200 * 1024 * 1024 * 1000000000)
 
 /* One resource, once as it was asked for and once with what was missing. */
-struct pair {
+struct resource_pair {
 	struct pl_span name;
 	pl_int128 missing;
 	pl_int128 sum;
 };
 
-static pl_int128 wanted(const struct draft_container *container, const struct pair *pair)
+static pl_int128 requested_amount(const struct draft_container *container,
+                                  const struct resource_pair *pair)
 {
 	for (uint32_t i = 0; i < container->requests.count; i++)
 		if (pl_span_eq(container->requests.at[i].name, pair->name))
@@ -19,12 +20,12 @@ static pl_int128 wanted(const struct draft_container *container, const struct pa
 	return pair->missing;
 }
 
-static void add_nonzero(const struct pod_draft *draft, struct pair *pair)
+static void add_nonzero(const struct pod_draft *draft, struct resource_pair *pair)
 {
 	for (uint32_t i = 0; i < draft->containers.count; i++)
-		pair->sum += wanted(&draft->containers.at[i], pair);
+		pair->sum += requested_amount(&draft->containers.at[i], pair);
 	for (uint32_t i = 0; i < draft->init.count; i++) {
-		pl_int128 alone = wanted(&draft->init.at[i], pair);
+		pl_int128 alone = requested_amount(&draft->init.at[i], pair);
 
 		if (pair->sum < alone)
 			pair->sum = alone;
@@ -59,7 +60,7 @@ static bool add_real(struct resource_sums *sums, const struct pod_draft *draft)
 	return add_all(sums, draft->overhead);
 }
 
-static enum pl_code too_much(struct pl_span name, struct pl_err *err)
+static enum pl_code is_too_much(struct pl_span name, struct pl_err *err)
 {
 	return pl_err_set(err, PL_LIMIT,
 	                  "spec.containers: requests of " PL_SPAN_FMT
@@ -67,7 +68,7 @@ static enum pl_code too_much(struct pl_span name, struct pl_err *err)
 	                  PL_SPAN_ARG(name));
 }
 
-static enum pl_code check(const struct resource_sums *sums, struct pl_err *err)
+static enum pl_code check_sums(const struct resource_sums *sums, struct pl_err *err)
 {
 	int64_t ignored;
 
@@ -76,7 +77,7 @@ static enum pl_code check(const struct resource_sums *sums, struct pl_err *err)
 		bool cpu = pl_span_eq(sum->name, PL_SPAN_LIT("cpu"));
 
 		if (!(cpu ? resource_milli : resource_units)(sum->nano, &ignored))
-			return too_much(sum->name, err);
+			return is_too_much(sum->name, err);
 	}
 	return PL_OK;
 }
@@ -84,8 +85,8 @@ static enum pl_code check(const struct resource_sums *sums, struct pl_err *err)
 enum pl_code spec_requests_make(struct pl_arena *arena, const struct pod_draft *draft,
                                 struct spec_requests *out, struct pl_err *err)
 {
-	struct pair cpu = {PL_SPAN_LIT("cpu"), MISSING_CPU, 0};
-	struct pair memory = {PL_SPAN_LIT("memory"), MISSING_MEMORY, 0};
+	struct resource_pair cpu = {PL_SPAN_LIT("cpu"), MISSING_CPU, 0};
+	struct resource_pair memory = {PL_SPAN_LIT("memory"), MISSING_MEMORY, 0};
 
 	*out = (struct spec_requests){0};
 	out->sums.at = pl_arena_zalloc(arena, RESOURCE_NAMES_MAX, sizeof *out->sums.at);
@@ -98,8 +99,8 @@ enum pl_code spec_requests_make(struct pl_arena *arena, const struct pod_draft *
 	add_nonzero(draft, &cpu);
 	add_nonzero(draft, &memory);
 	if (!resource_milli(cpu.sum, &out->nonzero_cpu_milli))
-		return too_much(cpu.name, err);
+		return is_too_much(cpu.name, err);
 	if (!resource_units(memory.sum, &out->nonzero_memory))
-		return too_much(memory.name, err);
-	return check(&out->sums, err);
+		return is_too_much(memory.name, err);
+	return check_sums(&out->sums, err);
 }

@@ -11,7 +11,7 @@ static struct draft_requirements topology_rows(struct reader *reader, struct pl_
 		reader_list(reader, term, "matchLabelExpressions", &out.count);
 	uint32_t i = 0;
 
-	out.at = reader_room(reader, out.count, sizeof *out.at);
+	out.at = reader_alloc(reader, out.count, sizeof *out.at);
 	if (out.at == NULL)
 		return (struct draft_requirements){0};
 	PL_JSON_EACH (item, list) {
@@ -32,7 +32,7 @@ static struct draft_node_terms take_topologies(struct parse *parse)
 		reader_list(&parse->reader, parse->root, "allowedTopologies", &out.count);
 	uint32_t i = 0;
 
-	out.at = reader_room(&parse->reader, out.count, sizeof *out.at);
+	out.at = reader_alloc(&parse->reader, out.count, sizeof *out.at);
 	if (out.at == NULL)
 		return (struct draft_node_terms){0};
 	out.set = true;
@@ -108,17 +108,17 @@ void storage_class_drop(struct model *model, struct storage_class *storage_class
 	*storage_class = (struct storage_class){0};
 }
 
-struct draft_limit {
+struct csi_draft_limit {
 	struct pl_span driver;
 	int32_t volumes;
 };
 
-static struct draft_limit *take_limits(struct parse *parse, uint32_t *count)
+static struct csi_draft_limit *take_limits(struct parse *parse, uint32_t *count)
 {
 	struct reader *reader = &parse->reader;
 	struct pl_json spec = reader_object(reader, parse->root, "spec");
 	struct pl_json list = reader_list(reader, spec, "drivers", count);
-	struct draft_limit *out = reader_room(reader, *count, sizeof *out);
+	struct csi_draft_limit *out = reader_alloc(reader, *count, sizeof *out);
 	uint32_t i = 0;
 
 	if (out == NULL) {
@@ -137,7 +137,7 @@ static struct draft_limit *take_limits(struct parse *parse, uint32_t *count)
 	return out;
 }
 
-static void check_limits(struct validate *v, const struct draft_limit *limits,
+static void check_limits(struct validate *v, const struct csi_draft_limit *limits,
                          uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -157,7 +157,7 @@ static void check_limits(struct validate *v, const struct draft_limit *limits,
 	}
 }
 
-static void make_limits(struct maker *maker, const struct draft_limit *limits,
+static void make_limits(struct maker *maker, const struct csi_draft_limit *limits,
                         uint32_t count, struct csi_node *out)
 {
 	if (count == 0 || maker->code != PL_OK)
@@ -177,7 +177,7 @@ enum pl_code csi_node_parse(struct parse *parse, struct pl_span json,
                             struct csi_node *out, struct pl_err *err)
 {
 	struct csi_node made = {0};
-	struct draft_limit *limits;
+	struct csi_draft_limit *limits;
 	uint32_t count = 0;
 	enum pl_code code;
 

@@ -1,4 +1,4 @@
-#include "shardsched/model/cluster.h"
+#include "shardsched/model/cluster_objects.h"
 #include "shardsched/model/storage.h"
 #include "shardsched/model/volume.h"
 #include "tests/harness/t.h"
@@ -186,7 +186,7 @@ T_CASE(budgets_and_workloads_are_read)
 {
 	struct budget budget;
 	struct workload service;
-	struct space space;
+	struct namespace namespace;
 	struct priority_class priority;
 	const struct labels *labels;
 	struct draft_pair web = {PL_SPAN_LIT("app"), PL_SPAN_LIT("web")};
@@ -215,18 +215,18 @@ T_CASE(budgets_and_workloads_are_read)
 		     &service, &err),
 	     &err);
 	T_EQ(service.selector->flags, SELECTOR_NOTHING);
-	READ(space, "{\"metadata\":{\"name\":\"ns\",\"labels\":{\"app\":\"web\"}}}",
-	     &space);
-	T_TRUE(space.labels == labels);
+	READ(namespace, "{\"metadata\":{\"name\":\"ns\",\"labels\":{\"app\":\"web\"}}}",
+	     &namespace);
+	T_TRUE(namespace.labels == labels);
 	READ(priority_class, "{\"metadata\":{\"name\":\"high\"},\"value\":1000000}",
 	     &priority);
 	T_EQ(priority.value, 1000000);
 	model_unref(&model, MODEL_LABELS, labels);
 	budget_drop(&model, &budget);
 	workload_drop(&model, &service);
-	space_drop(&model, &space);
+	namespace_drop(&model, &namespace);
 	priority_class_drop(&model, &priority);
-	REFUSED(space, "{\"metadata\":{\"name\":\"a.b\"}}", "metadata.name");
+	REFUSED(namespace, "{\"metadata\":{\"name\":\"a.b\"}}", "metadata.name");
 	REFUSED(priority_class, "{\"metadata\":{\"name\":\"x\"},\"value\":1000000001}",
 	        "value");
 	end();
@@ -241,7 +241,7 @@ static enum pl_code once(void)
 	struct csi_capacity capacity = {0};
 	struct budget budget = {0};
 	struct workload workload = {0};
-	struct space space = {0};
+	struct namespace namespace = {0};
 	enum pl_code code;
 
 	begin();
@@ -264,7 +264,8 @@ static enum pl_code once(void)
 	     "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"},\"status\":{"
 	     "\"disruptedPods\":{\"gone\":null}}}",
 	     &budget)
-	NEXT(space, "{\"metadata\":{\"name\":\"ns\",\"labels\":{\"x\":\"y\"}}}", &space)
+	NEXT(namespace, "{\"metadata\":{\"name\":\"ns\",\"labels\":{\"x\":\"y\"}}}",
+	     &namespace)
 	if (code == PL_OK)
 		code = workload_parse(
 			&parse, WORKLOAD_REPLICA_SET,
@@ -277,7 +278,7 @@ static enum pl_code once(void)
 	csi_capacity_drop(&model, &capacity);
 	budget_drop(&model, &budget);
 	workload_drop(&model, &workload);
-	space_drop(&model, &space);
+	namespace_drop(&model, &namespace);
 	end();
 	return code;
 }

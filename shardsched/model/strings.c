@@ -5,16 +5,16 @@
 #include "shardsched/model/text.h"
 
 /* With 20 bytes of text what a short name takes is 40 bytes. */
-struct string {
+struct string_entry {
 	struct bucket_link link;
 	uint32_t refs;
 	uint32_t len;
 	uint8_t text[]; /* and a NUL byte */
 };
 
-static struct string *string_at(const struct strings *strings, uint32_t id)
+static struct string_entry *string_at(const struct strings *strings, uint32_t id)
 {
-	return pages_at(&strings->pages, id);
+	return slab_at(&strings->slab, id);
 }
 
 static struct bucket_link *link_of(const void *owner, uint32_t id)
@@ -28,9 +28,9 @@ void strings_init(struct strings *strings)
 	buckets_init(&strings->buckets, strings, link_of);
 }
 
-static struct string *held(const struct strings *strings, uint32_t id)
+static struct string_entry *held_string(const struct strings *strings, uint32_t id)
 {
-	struct string *string = string_at(strings, id);
+	struct string_entry *string = string_at(strings, id);
 
 	PL_ASSERT(string->refs > 0);
 	return string;
@@ -38,7 +38,7 @@ static struct string *held(const struct strings *strings, uint32_t id)
 
 void strings_done(struct strings *strings)
 {
-	pages_done(&strings->pages);
+	slab_done(&strings->slab);
 	buckets_done(&strings->buckets);
 	*strings = (struct strings){0};
 }
@@ -48,12 +48,13 @@ static uint32_t hash_of(const struct strings *strings, struct pl_span text)
 	return (uint32_t)pl_hash_keyed(text, strings->key);
 }
 
-static uint32_t find(const struct strings *strings, struct pl_span text, uint32_t hash)
+static uint32_t find_string(const struct strings *strings, struct pl_span text,
+                            uint32_t hash)
 {
 	uint32_t id = buckets_chain(&strings->buckets, hash);
 
 	while (id != 0) {
-		const struct string *string = string_at(strings, id);
+		const struct string_entry *string = string_at(strings, id);
 
 		if (string->link.hash == hash &&
 		    pl_span_eq(pl_span(string->text, string->len), text))
@@ -65,22 +66,22 @@ static uint32_t find(const struct strings *strings, struct pl_span text, uint32_
 
 uint32_t strings_find(const struct strings *strings, struct pl_span text)
 {
-	return find(strings, text, hash_of(strings, text));
+	return find_string(strings, text, hash_of(strings, text));
 }
 
 static enum pl_code add_new(struct strings *strings, struct pl_span text, uint32_t hash,
                             uint32_t *out)
 {
-	struct string *string;
+	struct string_entry *string;
 	uint32_t id = 0;
 
 	if (buckets_ready(&strings->buckets))
-		id = pages_take(&strings->pages, sizeof *string + text.len + 1);
+		id = slab_alloc(&strings->slab, sizeof *string + text.len + 1);
 	if (id == 0)
 		return PL_NOMEM;
 	string = string_at(strings, id);
-	*string =
-		(struct string){.link.hash = hash, .refs = 1, .len = (uint32_t)text.len};
+	*string = (struct string_entry){
+		.link.hash = hash, .refs = 1, .len = (uint32_t)text.len};
 	if (text.len > 0)
 		memcpy(string->text, text.at, text.len);
 	string->text[text.len] = 0;
@@ -96,7 +97,7 @@ enum pl_code strings_add(struct strings *strings, struct pl_span text, uint32_t 
 
 	if (text.len >= UINT32_MAX - 64)
 		return PL_LIMIT;
-	id = find(strings, text, hash);
+	id = find_string(strings, text, hash);
 	if (id == 0)
 		return add_new(strings, text, hash, out);
 	*out = strings_ref(strings, id);
@@ -105,11 +106,11 @@ enum pl_code strings_add(struct strings *strings, struct pl_span text, uint32_t 
 
 uint32_t strings_ref(struct strings *strings, uint32_t id)
 {
-	struct string *string;
+	struct string_entry *string;
 
 	if (id == 0)
 		return 0;
-	string = held(strings, id);
+	string = held_string(strings, id);
 	PL_ASSERT(string->refs < UINT32_MAX);
 	string->refs++;
 	return id;
@@ -117,25 +118,25 @@ uint32_t strings_ref(struct strings *strings, uint32_t id)
 
 void strings_unref(struct strings *strings, uint32_t id)
 {
-	struct string *string;
+	struct string_entry *string;
 
 	if (id == 0)
 		return;
-	string = held(strings, id);
+	string = held_string(strings, id);
 	if (--string->refs > 0)
 		return;
 	buckets_del(&strings->buckets, id);
 	strings->count--;
-	pages_give(&strings->pages, id);
+	slab_free(&strings->slab, id);
 }
 
 struct pl_span strings_get(const struct strings *strings, uint32_t id)
 {
-	const struct string *string;
+	const struct string_entry *string;
 
 	if (id == 0)
 		return pl_span("", 0);
-	string = held(strings, id);
+	string = held_string(strings, id);
 	return pl_span(string->text, string->len);
 }
 
@@ -146,5 +147,5 @@ bool strings_int(const struct strings *strings, uint32_t id, int64_t *out)
 
 size_t strings_memory(const struct strings *strings)
 {
-	return pages_memory(&strings->pages) + strings->buckets.cap * sizeof(uint32_t);
+	return slab_memory(&strings->slab) + strings->buckets.cap * sizeof(uint32_t);
 }

@@ -15,14 +15,14 @@
 #include <stdint.h>
 
 #include "shardsched/model/buckets.h"
-#include "shardsched/model/pages.h"
+#include "shardsched/model/slab.h"
 #include "store/base/err.h"
 #include "store/base/hash.h"
 #include "store/base/span.h"
 
 /* May not be moved or copied. */
 struct strings {
-	struct pages pages; /* a piece for each, by its number */
+	struct slab slab; /* a piece for each, by its number */
 	uint32_t count;
 	struct buckets buckets;
 	struct pl_hash_key key;

@@ -33,7 +33,7 @@ const struct taints *taints_make(struct maker *maker, struct draft_taints draft)
 	struct taints *made;
 	size_t size = sizeof *made + draft.count * sizeof made->row[0];
 
-	made = maker_room(maker, size);
+	made = maker_alloc(maker, size);
 	for (uint32_t i = 0; made != NULL && i < draft.count; i++) {
 		enum taint_effect effect = effect_of(draft.at[i].effect);
 
@@ -71,7 +71,7 @@ const struct taint_times *taint_times_make(struct maker *maker, struct draft_tai
 		said += says_when(&draft.at[i]);
 	if (said == 0)
 		return NULL;
-	made = maker_room(maker, size);
+	made = maker_alloc(maker, size);
 	for (uint32_t i = 0; made != NULL && i < draft.count; i++, made->count++)
 		if (says_when(&draft.at[i]))
 			made->added_ms[i] = draft.at[i].added_ms;
@@ -98,7 +98,7 @@ const struct tolerations *tolerations_make(struct maker *maker,
 	struct tolerations *made;
 	size_t size = sizeof *made + draft.count * sizeof made->row[0];
 
-	made = maker_room(maker, size);
+	made = maker_alloc(maker, size);
 	for (uint32_t i = 0; made != NULL && i < draft.count; i++) {
 		const struct draft_toleration *from = &draft.at[i];
 

@@ -1,7 +1,7 @@
 #include "tests/harness/t.h"
 
-#include "shardsched/model/moment.h"
 #include "shardsched/model/text.h"
+#include "shardsched/model/timestamp.h"
 
 #define BIT(fault) (UINT32_C(1) << TEXT_##fault)
 
@@ -50,17 +50,17 @@ T_CASE(moments)
 {
 	int64_t ms = -1;
 
-	T_TRUE(moment_parse(PL_SPAN_LIT("1970-01-01T00:00:00Z"), &ms));
+	T_TRUE(timestamp_parse(PL_SPAN_LIT("1970-01-01T00:00:00Z"), &ms));
 	T_EQ(ms, 0);
-	T_TRUE(moment_parse(PL_SPAN_LIT("2026-11-21T05:00:00Z"), &ms));
+	T_TRUE(timestamp_parse(PL_SPAN_LIT("2026-11-21T05:00:00Z"), &ms));
 	T_EQ(ms, 1795237200000);
-	T_TRUE(moment_parse(PL_SPAN_LIT("2026-11-21T07:30:00.5+02:30"), &ms));
+	T_TRUE(timestamp_parse(PL_SPAN_LIT("2026-11-21T07:30:00.5+02:30"), &ms));
 	T_EQ(ms, 1795237200500);
-	T_TRUE(moment_parse(PL_SPAN_LIT("2024-02-29T00:00:00.123456789Z"), &ms));
+	T_TRUE(timestamp_parse(PL_SPAN_LIT("2024-02-29T00:00:00.123456789Z"), &ms));
 	T_EQ(ms, 1709164800123);
-	T_TRUE(!moment_parse(PL_SPAN_LIT("2023-02-29T00:00:00Z"), &ms));
-	T_TRUE(!moment_parse(PL_SPAN_LIT("2023-02-28T24:00:00Z"), &ms));
-	T_TRUE(!moment_parse(PL_SPAN_LIT("2023-02-28T00:00:00"), &ms));
-	T_TRUE(!moment_parse(PL_SPAN_LIT("2023-02-28T00:00:00.Z"), &ms));
-	T_TRUE(!moment_parse(PL_SPAN_LIT(""), &ms));
+	T_TRUE(!timestamp_parse(PL_SPAN_LIT("2023-02-29T00:00:00Z"), &ms));
+	T_TRUE(!timestamp_parse(PL_SPAN_LIT("2023-02-28T24:00:00Z"), &ms));
+	T_TRUE(!timestamp_parse(PL_SPAN_LIT("2023-02-28T00:00:00"), &ms));
+	T_TRUE(!timestamp_parse(PL_SPAN_LIT("2023-02-28T00:00:00.Z"), &ms));
+	T_TRUE(!timestamp_parse(PL_SPAN_LIT(""), &ms));
 }

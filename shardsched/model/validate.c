@@ -14,7 +14,7 @@ void validate_init(struct validate *v, struct field_errors *errors)
 }
 
 /* What does not fit is cut, and stays cut until it is left again. */
-static void append(struct validate *v, struct pl_span text)
+static void append_path(struct validate *v, struct pl_span text)
 {
 	size_t room = sizeof v->path - 1 - v->len;
 	size_t len = text.len < room ? text.len : room;
@@ -30,8 +30,8 @@ size_t validate_into_span(struct validate *v, struct pl_span name)
 	size_t mark = v->len;
 
 	if (mark > 0)
-		append(v, PL_SPAN_LIT("."));
-	append(v, name);
+		append_path(v, PL_SPAN_LIT("."));
+	append_path(v, name);
 	return mark;
 }
 
@@ -46,7 +46,7 @@ size_t validate_index(struct validate *v, const char *name, size_t index)
 	char text[32];
 
 	(void)snprintf(text, sizeof text, "[%zu]", index);
-	append(v, pl_span_str(text));
+	append_path(v, pl_span_str(text));
 	return mark;
 }
 
@@ -54,9 +54,9 @@ size_t validate_key(struct validate *v, struct pl_span key)
 {
 	size_t mark = v->len;
 
-	append(v, PL_SPAN_LIT("["));
-	append(v, key);
-	append(v, PL_SPAN_LIT("]"));
+	append_path(v, PL_SPAN_LIT("["));
+	append_path(v, key);
+	append_path(v, PL_SPAN_LIT("]"));
 	return mark;
 }
 

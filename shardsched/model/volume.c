@@ -38,7 +38,7 @@ static const struct draft_amount *storage_of(struct draft_amounts amounts)
 }
 
 /* Fields that both have. */
-struct shape {
+struct volume_shape {
 	struct draft_texts modes;
 	struct draft_amounts amounts;
 	struct pl_span class;
@@ -46,7 +46,7 @@ struct shape {
 	struct pl_span phase;
 };
 
-static void check_modes(struct validate *v, const struct shape *shape)
+static void check_modes(struct validate *v, const struct volume_shape *shape)
 {
 	if (shape->modes.count == 0)
 		validate_add(v, "accessModes", FIELD_REQUIRED, "want a mode");
@@ -57,7 +57,7 @@ static void check_modes(struct validate *v, const struct shape *shape)
 		             "want no other mode with ReadWriteOncePod");
 }
 
-static void check_shape(struct validate *v, const struct shape *shape,
+static void check_shape(struct validate *v, const struct volume_shape *shape,
                         const char *amounts)
 {
 	static const char *const kinds[] = {"Block", "Filesystem", NULL};
@@ -78,7 +78,7 @@ static void check_shape(struct validate *v, const struct shape *shape,
 	validate_back(v, mark);
 }
 
-static int64_t bytes_of(const struct shape *shape)
+static int64_t bytes_of(const struct volume_shape *shape)
 {
 	const struct draft_amount *storage = storage_of(shape->amounts);
 	int64_t bytes = 0;
@@ -88,11 +88,11 @@ static int64_t bytes_of(const struct shape *shape)
 	return bytes;
 }
 
-static struct shape take_shape(struct parse *parse, struct pl_json spec,
-                               struct pl_json amounts, const char *name)
+static struct volume_shape take_shape(struct parse *parse, struct pl_json spec,
+                                      struct pl_json amounts, const char *name)
 {
 	struct pl_json status = reader_object(&parse->reader, parse->root, "status");
-	struct shape shape = {
+	struct volume_shape shape = {
 		.modes = reader_texts(&parse->reader, spec, "accessModes"),
 		.amounts = reader_amounts(&parse->reader, amounts, name),
 		.class = reader_text(&parse->reader, spec, "storageClassName"),
@@ -157,7 +157,7 @@ static void take_volume(struct parse *parse, struct pl_json spec, struct volume 
 	take_source(parse, spec, out);
 }
 
-static void make_volume(struct parse *parse, const struct shape *shape,
+static void make_volume(struct parse *parse, const struct volume_shape *shape,
                         struct draft_node_terms reachable, struct volume *out)
 {
 	struct maker *maker = &parse->maker;
@@ -180,7 +180,7 @@ enum pl_code volume_parse(struct parse *parse, struct pl_span json, struct volum
 	struct volume made = {0};
 	struct draft_node_terms reachable;
 	struct pl_json spec, affinity;
-	struct shape shape;
+	struct volume_shape shape;
 	enum pl_code code;
 
 	parse_begin(parse, json, err);
@@ -233,7 +233,7 @@ static uint32_t controller_of(struct maker *maker, const struct draft_meta *meta
 	return 0;
 }
 
-static void make_claim(struct parse *parse, const struct shape *shape,
+static void make_claim(struct parse *parse, const struct volume_shape *shape,
                        struct draft_selector selector, struct claim *out)
 {
 	struct maker *maker = &parse->maker;
@@ -264,7 +264,7 @@ enum pl_code claim_parse(struct parse *parse, struct pl_span json, struct claim 
 	struct draft_selector selector;
 	struct pl_json spec, resources;
 	struct pl_span volume;
-	struct shape shape;
+	struct volume_shape shape;
 	enum pl_code code;
 
 	parse_begin(parse, json, err);

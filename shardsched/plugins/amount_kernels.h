@@ -40,7 +40,7 @@
 /* One resource on 64 nodes: what there is, and what is used with the pod on it. */
 struct amount_word {
 	_Alignas(64) double alloc[64];
-	_Alignas(64) double asked[64];
+	_Alignas(64) double requested[64];
 };
 
 struct amount_means {
@@ -77,13 +77,13 @@ struct amount_kernels {
 	void (*fits)(const struct amount_fits *in, uint32_t words, uint64_t *bits);
 	/* ... with so much free. */
 	uint64_t (*free)(const int64_t *alloc, const int64_t *used, int64_t least);
-	uint64_t (*at_least)(const int64_t *column, int64_t least);
+	uint64_t (*mask_at_least)(const int64_t *column, int64_t least);
 
 	/* asked < AMOUNT_SMALL. */
-	void (*load32)(const int32_t *alloc, const int32_t *used, int64_t asked,
+	void (*load32)(const int32_t *alloc, const int32_t *used, int64_t requested,
 	               struct amount_word *out);
 	/* Gives the bits of all amounts: below AMOUNT_SMALL, or out is worthless. */
-	uint64_t (*load64)(const int64_t *alloc, const int64_t *used, int64_t asked,
+	uint64_t (*load64)(const int64_t *alloc, const int64_t *used, int64_t requested,
 	                   struct amount_word *out);
 
 	/* Percents, rounded down: 0 where there is none; of what is free, 0 where more is

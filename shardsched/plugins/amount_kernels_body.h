@@ -78,7 +78,7 @@ KERNEL static uint64_t NAME(free)(const int64_t *restrict alloc,
 	return NAME(pack)(ok);
 }
 
-KERNEL static uint64_t NAME(at_least)(const int64_t *restrict column, int64_t least)
+KERNEL static uint64_t NAME(mask_at_least)(const int64_t *restrict column, int64_t least)
 {
 	uint8_t ok[64];
 
@@ -87,15 +87,15 @@ KERNEL static uint64_t NAME(at_least)(const int64_t *restrict column, int64_t le
 }
 
 KERNEL static void NAME(load32)(const int32_t *restrict alloc,
-                                const int32_t *restrict used, int64_t asked,
+                                const int32_t *restrict used, int64_t requested,
                                 struct amount_word *restrict out)
 {
-	double more = (double)asked;
+	double more = (double)requested;
 
 	EACH
 	{
 		out->alloc[i] = (double)alloc[i];
-		out->asked[i] = (double)used[i] + more;
+		out->requested[i] = (double)used[i] + more;
 	}
 }
 
@@ -115,7 +115,7 @@ KERNEL static inline double NAME(real)(uint64_t value)
 }
 
 KERNEL static uint64_t NAME(load64)(const int64_t *restrict alloc,
-                                    const int64_t *restrict used, int64_t asked,
+                                    const int64_t *restrict used, int64_t requested,
                                     struct amount_word *restrict out)
 {
 	uint64_t all = 0;
@@ -123,26 +123,26 @@ KERNEL static uint64_t NAME(load64)(const int64_t *restrict alloc,
 	EACH
 	{
 		/* May pass 2^63, and is seen in all then. */
-		uint64_t sum = (uint64_t)used[i] + (uint64_t)asked;
+		uint64_t sum = (uint64_t)used[i] + (uint64_t)requested;
 
 		all |= (uint64_t)alloc[i] | sum;
 		out->alloc[i] = NAME(real)((uint64_t)alloc[i]);
-		out->asked[i] = NAME(real)(sum);
+		out->requested[i] = NAME(real)(sum);
 	}
 	return all;
 }
 
-KERNEL static inline int32_t NAME(free_of)(double alloc, double asked)
+KERNEL static inline int32_t NAME(free_of)(double alloc, double requested)
 {
-	double part = (alloc - asked) * 100;
+	double part = (alloc - requested) * 100;
 	double quotient = part / alloc;
 
 	return (int32_t)(part > 0 ? quotient : 0);
 }
 
-KERNEL static inline int32_t NAME(used_of)(double alloc, double asked)
+KERNEL static inline int32_t NAME(used_of)(double alloc, double requested)
 {
-	double part = asked < alloc ? asked : alloc;
+	double part = requested < alloc ? requested : alloc;
 	double quotient = part * 100 / alloc;
 
 	return (int32_t)(part > 0 ? quotient : 0);
@@ -151,7 +151,7 @@ KERNEL static inline int32_t NAME(used_of)(double alloc, double asked)
 KERNEL static void NAME(percent_used)(const struct amount_word *restrict in,
                                       int32_t *restrict percent)
 {
-	EACH percent[i] = NAME(used_of)(in->alloc[i], in->asked[i]);
+	EACH percent[i] = NAME(used_of)(in->alloc[i], in->requested[i]);
 }
 
 KERNEL static void NAME(weigh_free)(const struct amount_word *restrict in, int32_t weight,
@@ -159,7 +159,7 @@ KERNEL static void NAME(weigh_free)(const struct amount_word *restrict in, int32
 {
 	EACH
 	{
-		out->sum[i] += NAME(free_of)(in->alloc[i], in->asked[i]) * weight;
+		out->sum[i] += NAME(free_of)(in->alloc[i], in->requested[i]) * weight;
 		out->weights[i] += in->alloc[i] > 0 ? weight : 0;
 	}
 }
@@ -169,7 +169,7 @@ KERNEL static void NAME(weigh_used)(const struct amount_word *restrict in, int32
 {
 	EACH
 	{
-		out->sum[i] += NAME(used_of)(in->alloc[i], in->asked[i]) * weight;
+		out->sum[i] += NAME(used_of)(in->alloc[i], in->requested[i]) * weight;
 		out->weights[i] += in->alloc[i] > 0 ? weight : 0;
 	}
 }
@@ -191,8 +191,8 @@ KERNEL static void NAME(balance)(const struct amount_word *restrict a,
 {
 	EACH
 	{
-		double one = a->asked[i] / a->alloc[i];
-		double two = b->asked[i] / b->alloc[i];
+		double one = a->requested[i] / a->alloc[i];
+		double two = b->requested[i] / b->alloc[i];
 		double apart;
 
 		one = one > 1 ? 1 : one;
@@ -209,7 +209,7 @@ static const struct amount_kernels NAME(kernels) = {
 	.name = KERNEL_NAME,
 	.fits = NAME(fits),
 	.free = NAME(free),
-	.at_least = NAME(at_least),
+	.mask_at_least = NAME(mask_at_least),
 	.load32 = NAME(load32),
 	.load64 = NAME(load64),
 	.percent_used = NAME(percent_used),

@@ -18,7 +18,7 @@
 /* So many pairs at a time. */
 struct word {
 	int64_t alloc[64];
-	int64_t asked[64];
+	int64_t requested[64];
 	uint32_t count;
 };
 
@@ -27,16 +27,16 @@ static int64_t percent(int64_t part, int64_t of)
 	return (int64_t)((pl_int128)part * 100 / of);
 }
 
-static int64_t free_of(int64_t alloc, int64_t asked)
+static int64_t free_of(int64_t alloc, int64_t requested)
 {
-	return alloc == 0 || asked > alloc ? 0 : percent(alloc - asked, alloc);
+	return alloc == 0 || requested > alloc ? 0 : percent(alloc - requested, alloc);
 }
 
-static int64_t used_of(int64_t alloc, int64_t asked)
+static int64_t used_of(int64_t alloc, int64_t requested)
 {
 	if (alloc == 0)
 		return 0;
-	return asked > alloc ? 100 : percent(asked, alloc);
+	return requested > alloc ? 100 : percent(requested, alloc);
 }
 
 static void check(struct word *word)
@@ -48,14 +48,14 @@ static void check(struct word *word)
 		struct amount_means free = {0}, means = {0};
 		int32_t used[64];
 
-		T_TRUE(kernels->load64(word->alloc, word->asked, 0, &in) <
+		T_TRUE(kernels->load64(word->alloc, word->requested, 0, &in) <
 		       (uint64_t)AMOUNT_SMALL);
 		kernels->weigh_free(&in, 1, &free);
 		kernels->weigh_used(&in, 1, &means);
 		kernels->percent_used(&in, used);
 		for (uint32_t i = 0; i < 64; i++) {
-			T_EQ(free.sum[i], free_of(word->alloc[i], word->asked[i]));
-			T_EQ(used[i], used_of(word->alloc[i], word->asked[i]));
+			T_EQ(free.sum[i], free_of(word->alloc[i], word->requested[i]));
+			T_EQ(used[i], used_of(word->alloc[i], word->requested[i]));
 			T_EQ(means.sum[i], used[i]);
 		}
 		T_EQ(kernels->load64(none, none, 0, &in), 0);
@@ -63,12 +63,12 @@ static void check(struct word *word)
 	word->count = 0;
 }
 
-static void add(struct word *word, int64_t alloc, int64_t asked)
+static void add(struct word *word, int64_t alloc, int64_t requested)
 {
-	if (asked < 0 || asked >= AMOUNT_SMALL)
+	if (requested < 0 || requested >= AMOUNT_SMALL)
 		return;
 	word->alloc[word->count] = alloc;
-	word->asked[word->count] = asked;
+	word->requested[word->count] = requested;
 	if (++word->count == 64)
 		check(word);
 }
@@ -78,8 +78,8 @@ T_CASE(small_amounts_all)
 	struct word word = {0};
 
 	for (int64_t alloc = 0; alloc < 300; alloc++) {
-		for (int64_t asked = 0; asked < alloc + 3; asked++)
-			add(&word, alloc, asked);
+		for (int64_t requested = 0; requested < alloc + 3; requested++)
+			add(&word, alloc, requested);
 	}
 	check(&word);
 }
@@ -174,7 +174,7 @@ static void check_free(const struct amount_kernels *kernels, const struct amount
 		free |= (uint64_t)(in->memory_alloc[i] - in->memory_used[i] >= in->memory)
 		        << i;
 	}
-	T_EQ(kernels->at_least(in->memory_alloc, in->memory), bits);
+	T_EQ(kernels->mask_at_least(in->memory_alloc, in->memory), bits);
 	T_EQ(kernels->free(in->memory_alloc, in->memory_used, in->memory), free);
 }
 
@@ -268,10 +268,10 @@ T_CASE(weights_count_where_there_is_any)
 	}
 }
 
-static int64_t balance_of(const int64_t alloc[2], const int64_t asked[2])
+static int64_t balance_of(const int64_t alloc[2], const int64_t requested[2])
 {
-	volatile double one = (double)asked[0] / (double)alloc[0];
-	volatile double two = (double)asked[1] / (double)alloc[1];
+	volatile double one = (double)requested[0] / (double)alloc[0];
+	volatile double two = (double)requested[1] / (double)alloc[1];
 	volatile double apart;
 
 	if (alloc[0] == 0 || alloc[1] == 0)
@@ -403,9 +403,9 @@ static int64_t up_to_bits(struct pl_rng *rng, unsigned most)
 	return (int64_t)pl_rng_below(rng, UINT64_C(1) << bits);
 }
 
-static int64_t without(int64_t asked, int64_t pod)
+static int64_t without(int64_t requested, int64_t pod)
 {
-	int64_t used = asked - pod;
+	int64_t used = requested - pod;
 
 	return used < 0 ? 0 : used;
 }

@@ -8,30 +8,30 @@
 
 /* max(there - used, asked) - asked: what is left of 0 and more; and min(used + asked,
  * there). Neither overflows. */
-KERNEL static inline int32_t NAME(left32)(int32_t there, int32_t used, int32_t asked)
+KERNEL static inline int32_t NAME(left32)(int32_t there, int32_t used, int32_t requested)
 {
 	int32_t free = there - used;
 
-	return (free > asked ? free : asked) - asked;
+	return (free > requested ? free : requested) - requested;
 }
 
-KERNEL static inline int64_t NAME(left64)(int64_t there, int64_t used, int64_t asked)
+KERNEL static inline int64_t NAME(left64)(int64_t there, int64_t used, int64_t requested)
 {
 	int64_t free = there - used;
 
-	return (free > asked ? free : asked) - asked;
+	return (free > requested ? free : requested) - requested;
 }
 
-KERNEL static inline int32_t NAME(with32)(int32_t there, int32_t used, int32_t asked)
+KERNEL static inline int32_t NAME(with32)(int32_t there, int32_t used, int32_t requested)
 {
-	int32_t most = there - asked;
+	int32_t most = there - requested;
 
-	return (used < most ? used : most) + asked;
+	return (used < most ? used : most) + requested;
 }
 
-KERNEL static inline int64_t NAME(with64)(int64_t there, int64_t used, int64_t asked)
+KERNEL static inline int64_t NAME(with64)(int64_t there, int64_t used, int64_t requested)
 {
-	int64_t sum = used + asked;
+	int64_t sum = used + requested;
 
 	return sum < there ? sum : there;
 }

@@ -18,8 +18,8 @@ static enum amount_kind kind_of(struct pl_span name)
 	return AMOUNT_SCALAR;
 }
 
-static enum pl_code add(struct model *model, const char *name, int64_t weight,
-                        struct amount_list *out)
+static enum pl_code add_item(struct model *model, const char *name, int64_t weight,
+                             struct amount_list *out)
 {
 	struct amount_item *item = &out->at[out->count];
 	enum pl_code code = strings_add(&model->strings, pl_span_str(name), &item->name);
@@ -52,7 +52,7 @@ static enum pl_code parse_item(struct model *model, struct pl_json json,
 		return pl_json_fail(pl_json_member(json, "name"), PL_INVALID, err,
 		                    "is empty");
 	/* 0 stands for its default, as everywhere in this configuration. */
-	code = add(model, name, weight == 0 ? 1 : weight, out);
+	code = add_item(model, name, weight == 0 ? 1 : weight, out);
 	return code == PL_OK ? PL_OK : pl_err_set(err, code, "resource %s", name);
 }
 
@@ -72,9 +72,9 @@ enum pl_code amount_list_parse(struct model *model, struct pl_json json,
 	}
 	if (out->count > 0)
 		return PL_OK;
-	code = add(model, "cpu", 1, out);
+	code = add_item(model, "cpu", 1, out);
 	if (code == PL_OK)
-		code = add(model, "memory", 1, out);
+		code = add_item(model, "memory", 1, out);
 	return code == PL_OK ? PL_OK : pl_err_set(err, code, "resources of scores");
 }
 
@@ -85,8 +85,8 @@ void amount_list_drop(struct model *model, struct amount_list *list)
 	list->count = 0;
 }
 
-static int64_t asked_of(const struct spec *spec, const struct amount_item *item,
-                        bool nonzero)
+static int64_t requested_of(const struct spec *spec, const struct amount_item *item,
+                            bool nonzero)
 {
 	switch (item->kind) {
 	case AMOUNT_CPU:
@@ -101,8 +101,8 @@ static int64_t asked_of(const struct spec *spec, const struct amount_item *item,
 	PL_UNREACHABLE("a kind of amount");
 }
 
-void amount_asks_make(const struct plugin_call *call, const struct amount_list *list,
-                      bool nonzero, struct amount_asks *out)
+void amount_requests_make(const struct plugin_call *call, const struct amount_list *list,
+                          bool nonzero, struct amount_requests *out)
 {
 	out->snapshot = call->snapshot;
 	out->kernels = amount_kernels();
@@ -110,42 +110,43 @@ void amount_asks_make(const struct plugin_call *call, const struct amount_list *
 	out->count = 0;
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct amount_item *item = &list->at[i];
-		struct amount_ask ask = {
+		struct amount_request request = {
 			.kind = item->kind,
 			.weight = item->weight,
-			.asked = asked_of(call->spec, item, nonzero),
+			.requested = requested_of(call->spec, item, nonzero),
 		};
 
 		if (item->kind == AMOUNT_SCALAR) {
-			if (ask.asked == 0)
+			if (request.requested == 0)
 				continue;
-			ask.column = snapshot_scalar(call->snapshot, item->name);
-			if (ask.column == SNAPSHOT_NONE)
+			request.column = snapshot_scalar(call->snapshot, item->name);
+			if (request.column == SNAPSHOT_NONE)
 				continue;
 		}
-		out->at[out->count++] = ask;
+		out->at[out->count++] = request;
 	}
 }
 
 /* alloc, and what is used without the pod. */
-static struct amount read(const struct amount_asks *asks, const struct amount_ask *ask,
-                          uint32_t slot)
+static struct amount read_row(const struct amount_requests *requests,
+                              const struct amount_request *request, uint32_t slot)
 {
-	const struct node_row *row = &asks->snapshot->row[slot];
+	const struct node_row *row = &requests->snapshot->row[slot];
 
-	switch (ask->kind) {
+	switch (request->kind) {
 	case AMOUNT_CPU:
 		return (struct amount){row->alloc.cpu_milli,
-		                       asks->nonzero ? row->nonzero_cpu_milli
-		                                     : row->used.cpu_milli};
+		                       requests->nonzero ? row->nonzero_cpu_milli
+		                                         : row->used.cpu_milli};
 	case AMOUNT_MEMORY:
-		return (struct amount){row->alloc.memory, asks->nonzero
+		return (struct amount){row->alloc.memory, requests->nonzero
 		                                                  ? row->nonzero_memory
 		                                                  : row->used.memory};
 	case AMOUNT_STORAGE:
 		return (struct amount){row->alloc.storage, row->used.storage};
 	case AMOUNT_SCALAR: {
-		const struct scalar_column *column = &asks->snapshot->scalar[ask->column];
+		const struct scalar_column *column =
+			&requests->snapshot->scalar[request->column];
 
 		return (struct amount){column->alloc[slot], column->used[slot]};
 	}
@@ -153,95 +154,102 @@ static struct amount read(const struct amount_asks *asks, const struct amount_as
 	PL_UNREACHABLE("a kind of amount");
 }
 
-struct amount amount_at(const struct amount_asks *asks, uint32_t index, uint32_t slot)
+struct amount amount_at(const struct amount_requests *requests, uint32_t index,
+                        uint32_t slot)
 {
-	const struct amount_ask *ask = &asks->at[index];
-	struct amount amount = read(asks, ask, slot);
+	const struct amount_request *request = &requests->at[index];
+	struct amount amount = read_row(requests, request, slot);
 
-	amount.asked = resources_sum(amount.asked, ask->asked);
+	amount.requested = resources_sum(amount.requested, request->requested);
 	return amount;
 }
 
 /* What has no column of its own. */
-static uint64_t load_rows(const struct amount_asks *asks, const struct amount_ask *ask,
-                          uint32_t slot, struct amount_word *out)
+static uint64_t load_rows(const struct amount_requests *requests,
+                          const struct amount_request *request, uint32_t slot,
+                          struct amount_word *out)
 {
 	int64_t alloc[64], used[64];
 
 	for (uint32_t i = 0; i < 64; i++) {
-		struct amount amount = read(asks, ask, slot + i);
+		struct amount amount = read_row(requests, request, slot + i);
 
 		alloc[i] = amount.alloc;
-		used[i] = amount.asked;
+		used[i] = amount.requested;
 	}
-	return asks->kernels->load64(alloc, used, ask->asked, out);
+	return requests->kernels->load64(alloc, used, request->requested, out);
 }
 
-static uint64_t load(const struct amount_asks *asks, const struct amount_ask *ask,
-                     uint32_t slot, struct amount_word *out)
+static uint64_t load_columns(const struct amount_requests *requests,
+                             const struct amount_request *request, uint32_t slot,
+                             struct amount_word *out)
 {
-	const struct hot_columns *hot = &asks->snapshot->hot;
+	const struct hot_columns *hot = &requests->snapshot->hot;
 
-	switch (ask->kind) {
+	switch (request->kind) {
 	case AMOUNT_CPU:
 		if (hot->wide != 0)
 			break;
-		asks->kernels->load32(hot->cpu_alloc + slot,
-		                      (asks->nonzero ? hot->cpu_nonzero : hot->cpu_used) +
-		                              slot,
-		                      ask->asked, out);
+		requests->kernels->load32(
+			hot->cpu_alloc + slot,
+			(requests->nonzero ? hot->cpu_nonzero : hot->cpu_used) + slot,
+			request->requested, out);
 		return 0;
 	case AMOUNT_MEMORY:
-		return asks->kernels->load64(
+		return requests->kernels->load64(
 			hot->memory_alloc + slot,
-			(asks->nonzero ? hot->memory_nonzero : hot->memory_used) + slot,
-			ask->asked, out);
+			(requests->nonzero ? hot->memory_nonzero : hot->memory_used) +
+				slot,
+			request->requested, out);
 	case AMOUNT_STORAGE:
 		break;
 	case AMOUNT_SCALAR: {
-		const struct scalar_column *column = &asks->snapshot->scalar[ask->column];
+		const struct scalar_column *column =
+			&requests->snapshot->scalar[request->column];
 
-		return asks->kernels->load64(column->alloc + slot, column->used + slot,
-		                             ask->asked, out);
+		return requests->kernels->load64(column->alloc + slot,
+		                                 column->used + slot, request->requested,
+		                                 out);
 	}
 	}
-	return load_rows(asks, ask, slot, out);
+	return load_rows(requests, request, slot, out);
 }
 
-bool amount_load(const struct amount_asks *asks, uint32_t index, uint32_t slot,
+bool amount_load(const struct amount_requests *requests, uint32_t index, uint32_t slot,
                  struct amount_word *out)
 {
-	const struct amount_ask *ask = &asks->at[index];
+	const struct amount_request *request = &requests->at[index];
 
-	return ask->asked < AMOUNT_SMALL &&
-	       load(asks, ask, slot, out) < (uint64_t)AMOUNT_SMALL;
+	return request->requested < AMOUNT_SMALL &&
+	       load_columns(requests, request, slot, out) < (uint64_t)AMOUNT_SMALL;
 }
 
 /* -- cpu and memory -------------------------------------------------------------------
  */
 
-static bool is_pair(const struct amount_asks *asks, uint32_t cpu)
+static bool is_pair(const struct amount_requests *requests, uint32_t cpu)
 {
-	return asks->at[cpu].kind == AMOUNT_CPU && asks->at[cpu].asked < INT32_MAX &&
-	       asks->at[1 - cpu].kind == AMOUNT_MEMORY &&
-	       asks->at[1 - cpu].asked < AMOUNT_SMALL;
+	return requests->at[cpu].kind == AMOUNT_CPU &&
+	       requests->at[cpu].requested < INT32_MAX &&
+	       requests->at[1 - cpu].kind == AMOUNT_MEMORY &&
+	       requests->at[1 - cpu].requested < AMOUNT_SMALL;
 }
 
-void amount_pass_make(const struct amount_asks *asks, amount_pair_fn *kernel,
+void amount_pass_make(const struct amount_requests *requests, amount_pair_fn *kernel,
                       struct amount_pass *out)
 {
-	const struct hot_columns *hot = &asks->snapshot->hot;
-	bool nonzero = asks->nonzero;
+	const struct hot_columns *hot = &requests->snapshot->hot;
+	bool nonzero = requests->nonzero;
 	uint32_t cpu = 0;
 
 	*out = (struct amount_pass){0};
-	if (asks->count != 2 || hot->wide != 0)
+	if (requests->count != 2 || hot->wide != 0)
 		return;
-	cpu = is_pair(asks, 0) ? 0 : 1;
-	if (!is_pair(asks, cpu))
+	cpu = is_pair(requests, 0) ? 0 : 1;
+	if (!is_pair(requests, cpu))
 		return;
 	out->kernel = kernel;
-	out->large = asks->snapshot->large.word;
+	out->large = requests->snapshot->large.word;
 	out->from = (struct amount_pair){
 		.cpu_alloc = hot->cpu_alloc,
 		.cpu_used = nonzero ? hot->cpu_nonzero : hot->cpu_used,
@@ -249,15 +257,15 @@ void amount_pass_make(const struct amount_asks *asks, amount_pair_fn *kernel,
 		.memory_alloc = hot->memory_alloc,
 		.memory_used = nonzero ? hot->memory_nonzero : hot->memory_used,
 		.memory_unit = hot->memory_unit,
-		.cpu = (int32_t)asks->at[cpu].asked,
-		.memory = asks->at[1 - cpu].asked,
-		.cpu_weight = asks->at[cpu].weight,
-		.memory_weight = asks->at[1 - cpu].weight,
+		.cpu = (int32_t)requests->at[cpu].requested,
+		.memory = requests->at[1 - cpu].requested,
+		.cpu_weight = requests->at[cpu].weight,
+		.memory_weight = requests->at[1 - cpu].weight,
 	};
 }
 
 /* From the first on, how many of the words are for the kernel. */
-static uint32_t run_of(const struct amount_pass *pass, struct node_span span)
+static uint32_t count_run(const struct amount_pass *pass, struct node_span span)
 {
 	const uint64_t *large = pass->large + span.word;
 	uint32_t words = 0;
@@ -271,7 +279,7 @@ static uint32_t run_of(const struct amount_pass *pass, struct node_span span)
 uint32_t amount_pass_run(const struct amount_pass *pass, struct node_span span,
                          int64_t *score)
 {
-	uint32_t words = pass->kernel == NULL ? 0 : run_of(pass, span);
+	uint32_t words = pass->kernel == NULL ? 0 : count_run(pass, span);
 	size_t slot = (size_t)span.word * 64;
 	struct amount_pair in = pass->from;
 

@@ -30,34 +30,35 @@ PL_NODISCARD enum pl_code amount_list_parse(struct model *model, struct pl_json 
 void amount_list_drop(struct model *model, struct amount_list *list);
 
 /* One of them in a cycle. */
-struct amount_ask {
+struct amount_request {
 	enum amount_kind kind;
 	uint32_t column; /* of a scalar */
 	int32_t weight;
-	int64_t asked; /* by the pod */
+	int64_t requested; /* by the pod */
 };
 
-struct amount_asks {
+struct amount_requests {
 	const struct snapshot *snapshot;
 	const struct amount_kernels *kernels;
 	bool nonzero; /* count as LeastAllocated does, else what is really requested */
 	uint32_t count;
-	struct amount_ask at[AMOUNTS_MAX];
+	struct amount_request at[AMOUNTS_MAX];
 };
 
 /* Without what counts nowhere: scalars that the pod does not ask for or no node has. */
-void amount_asks_make(const struct plugin_call *call, const struct amount_list *list,
-                      bool nonzero, struct amount_asks *out);
+void amount_requests_make(const struct plugin_call *call, const struct amount_list *list,
+                          bool nonzero, struct amount_requests *out);
 
 struct amount {
 	int64_t alloc;
-	int64_t asked; /* used and the pod's */
+	int64_t requested; /* used and the pod's */
 };
 
-struct amount amount_at(const struct amount_asks *asks, uint32_t index, uint32_t slot);
+struct amount amount_at(const struct amount_requests *requests, uint32_t index,
+                        uint32_t slot);
 
 /* Of the 64 slots from there on; false: they are too large for it. */
-bool amount_load(const struct amount_asks *asks, uint32_t index, uint32_t slot,
+bool amount_load(const struct amount_requests *requests, uint32_t index, uint32_t slot,
                  struct amount_word *out);
 
 /* Words with so few bits are worked out node by node. */
@@ -77,7 +78,7 @@ struct amount_pass {
 };
 
 /* asks: cpu and memory, or nothing comes of it. */
-void amount_pass_make(const struct amount_asks *asks, amount_pair_fn *kernel,
+void amount_pass_make(const struct amount_requests *requests, amount_pair_fn *kernel,
                       struct amount_pass *out);
 /* How many words of the span were scored, from its first one on: that one is sparse,
  * empty, or has too large amounts, when there are none. */

@@ -3,7 +3,7 @@
 
 enum { AZURE_DISK_MOST = 16 };
 
-static int64_t most(struct pl_span machine)
+static int64_t default_limit(struct pl_span machine)
 {
 	(void)machine;
 	return AZURE_DISK_MOST;
@@ -13,7 +13,7 @@ static const struct disk_rule rule = {
 	.kind = ATTACH_AZURE,
 	.draft = DRAFT_AZURE,
 	.scalar = "attachable-volumes-azure-disk",
-	.most = most,
+	.limit = default_limit,
 };
 
 DISK_LIMITS_ROW(plugin_azure_disk_limits, "AzureDiskLimits", rule);

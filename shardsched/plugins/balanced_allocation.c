@@ -11,20 +11,20 @@
 #include "shardsched/plugins/amounts.h"
 #include "shardsched/plugins/plugins.h"
 
-struct args {
+struct balanced_args {
 	struct amount_list resources;
 };
 
 static void args_drop(struct model *model, void *args_)
 {
-	struct args *args = args_;
+	struct balanced_args *args = args_;
 
 	amount_list_drop(model, &args->resources);
 }
 
 /* Each once, and none counts more than another. */
-static enum pl_code check(struct pl_json list, const struct args *args,
-                          struct pl_err *err)
+static enum pl_code check_resources(struct pl_json list, const struct balanced_args *args,
+                                    struct pl_err *err)
 {
 	const struct amount_item *item = args->resources.at;
 
@@ -47,7 +47,7 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
                                struct pl_err *err)
 {
 	static const char *const known[] = {"apiVersion", "kind", "resources", NULL};
-	struct args *args = args_;
+	struct balanced_args *args = args_;
 	struct pl_json list = {0};
 	enum pl_code code = PL_OK;
 
@@ -61,25 +61,25 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 	if (code == PL_OK)
 		code = amount_list_parse(model, list, &args->resources, err);
 	if (code == PL_OK)
-		code = check(list, args, err);
+		code = check_resources(list, args, err);
 	if (code != PL_OK)
 		args_drop(model, args);
 	return code;
 }
 
-static int64_t exact(const struct amount_asks *asks, uint32_t slot)
+static int64_t score_exactly(const struct amount_requests *requests, uint32_t slot)
 {
 	double fraction[AMOUNTS_MAX];
 	double total = 0, sum = 0, deviation = 0;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < asks->count; i++) {
-		struct amount amount = amount_at(asks, i, slot);
+	for (uint32_t i = 0; i < requests->count; i++) {
+		struct amount amount = amount_at(requests, i, slot);
 		double one;
 
 		if (amount.alloc == 0)
 			continue;
-		one = (double)amount.asked / (double)amount.alloc;
+		one = (double)amount.requested / (double)amount.alloc;
 		fraction[count] = one > 1 ? 1 : one;
 		total += fraction[count++];
 	}
@@ -95,42 +95,44 @@ static int64_t exact(const struct amount_asks *asks, uint32_t slot)
 	return (int64_t)((1 - deviation) * PLUGIN_SCORE_MAX);
 }
 
-static void each_exact(const struct amount_asks *asks, uint32_t slot, uint64_t bits,
-                       int64_t *score)
+static void score_each(const struct amount_requests *requests, uint32_t slot,
+                       uint64_t bits, int64_t *score)
 {
 	for (; bits != 0; bits &= bits - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(bits);
 
-		score[bit] = exact(asks, slot + bit);
+		score[bit] = score_exactly(requests, slot + bit);
 	}
 }
 
-static bool score_word(const struct amount_asks *asks, uint32_t slot, int64_t *score)
+static bool score_word(const struct amount_requests *requests, uint32_t slot,
+                       int64_t *score)
 {
 	struct amount_word a, b;
 
-	if (asks->count != 2 || !amount_load(asks, 0, slot, &a) ||
-	    !amount_load(asks, 1, slot, &b))
+	if (requests->count != 2 || !amount_load(requests, 0, slot, &a) ||
+	    !amount_load(requests, 1, slot, &b))
 		return false;
-	asks->kernels->balance(&a, &b, score);
+	requests->kernels->balance(&a, &b, score);
 	return true;
 }
 
-static bool score(const struct plugin_call *call, struct node_span span, int64_t *out)
+static bool score_nodes(const struct plugin_call *call, struct node_span span,
+                        int64_t *out)
 {
-	const struct args *args = call->args;
-	struct amount_asks asks;
+	const struct balanced_args *args = call->args;
+	struct amount_requests requests;
 	struct amount_pass pass;
 
-	amount_asks_make(call, &args->resources, false, &asks);
-	amount_pass_make(&asks, asks.kernels->balance_pair, &pass);
+	amount_requests_make(call, &args->resources, false, &requests);
+	amount_pass_make(&requests, requests.kernels->balance_pair, &pass);
 	while (span.words > 0) {
 		uint32_t slot = span.word * 64, done = amount_pass_run(&pass, span, out);
 		uint64_t bits = span.bits[0];
 
 		if (done == 0) {
-			if (amount_is_sparse(bits) || !score_word(&asks, slot, out))
-				each_exact(&asks, slot, bits, out);
+			if (amount_is_sparse(bits) || !score_word(&requests, slot, out))
+				score_each(&requests, slot, bits, out);
 			done = 1;
 		}
 		span = node_span_from(span, done);
@@ -143,8 +145,8 @@ const struct plugin plugin_balanced_allocation = {
 	.name = "NodeResourcesBalancedAllocation",
 	.normal = PLUGIN_AS_IS,
 	.weight = 1,
-	.args_size = sizeof(struct args),
+	.args_size = sizeof(struct balanced_args),
 	.args_parse = args_parse,
 	.args_drop = args_drop,
-	.score = score,
+	.score = score_nodes,
 };

@@ -53,19 +53,20 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 
 /* Whoever runs the cycle without lending a job wants no preemption. */
 static enum verdict_code post_filter(const struct plugin_call *call, struct cycle *cycle,
-                                     struct verdict *say)
+                                     struct verdict *verdict)
 {
 	const struct preemption_args *args = call->args;
-	struct preempt_job *job = cycle_lent(cycle);
+	struct preempt_request *request = cycle_post_filter_ctx(cycle);
 
-	(void)say;
-	if (job == NULL)
+	(void)verdict;
+	if (request == NULL)
 		return VERDICT_UNSCHEDULABLE;
-	job->opts.candidates_percent = args->percent;
-	job->opts.candidates_least = args->absolute;
-	preempt_run(job->preempt, cycle, job->last, &job->opts, &job->out);
-	job->ran = true;
-	return job->out.code;
+	request->opts.candidates_percent = args->percent;
+	request->opts.candidates_least = args->absolute;
+	preempt_run(request->preempt, cycle, request->last, &request->opts,
+	            &request->out);
+	request->ran = true;
+	return request->out.code;
 }
 
 /* It refuses no node, so nothing that happens is for it to wait for: the plugins that

@@ -2,7 +2,7 @@
 
 enum verdict_code disk_limits_pre_filter(const struct disk_rule *rule,
                                          const struct plugin_call *call,
-                                         struct verdict *say)
+                                         struct verdict *verdict)
 {
 	const struct strings *strings = &call->snapshot->model->strings;
 	struct disk_limits *limits = call->state;
@@ -15,16 +15,16 @@ enum verdict_code disk_limits_pre_filter(const struct disk_rule *rule,
 		strings_find(strings, PL_SPAN_LIT("node.kubernetes.io/instance-type"));
 	limits->machine_beta =
 		strings_find(strings, PL_SPAN_LIT("beta.kubernetes.io/instance-type"));
-	attach_sight_init(&limits->sight, call->snapshot, rule->kind);
-	if (attach_load_make(&limits->sight, claims_of_call(call), call->arena,
+	attach_scope_init(&limits->scope, call->snapshot, rule->kind);
+	if (attach_load_make(&limits->scope, claims_of_call(call), call->arena,
 	                     &limits->load))
 		return VERDICT_SUCCESS;
-	verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	verdict_add(verdict, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
 	return VERDICT_ERROR;
 }
 
-static struct pl_span machine_of(const struct plugin_call *call,
-                                 const struct node_row *row)
+static struct pl_span machine_type(const struct plugin_call *call,
+                                   const struct node_row *row)
 {
 	const struct disk_limits *limits = call->state;
 	uint32_t text = 0;
@@ -36,7 +36,7 @@ static struct pl_span machine_of(const struct plugin_call *call,
 	return strings_get(&call->snapshot->model->strings, text);
 }
 
-static int64_t most_of(const struct plugin_call *call, const struct node_row *row)
+static int64_t limit_of(const struct plugin_call *call, const struct node_row *row)
 {
 	const struct disk_limits *limits = call->state;
 	const struct resources *all = row->node.allocatable;
@@ -44,44 +44,45 @@ static int64_t most_of(const struct plugin_call *call, const struct node_row *ro
 	for (uint64_t i = 0; limits->scalar != 0 && all != NULL && i < all->count; i++)
 		if (all->row[i].name == limits->scalar)
 			return all->row[i].amount;
-	return limits->rule->most(machine_of(call, row));
+	return limits->rule->limit(machine_type(call, row));
 }
 
-static bool refuses(const struct plugin_call *call, uint32_t slot)
+static bool refuses_node(const struct plugin_call *call, uint32_t slot)
 {
 	const struct node_row *row = &call->snapshot->row[slot];
 	struct disk_limits *limits = call->state;
 	const struct attach_count *count = limits->load.count;
-	int64_t most;
+	int64_t limit;
 
 	if (catalog_find_csi_node(&call->snapshot->catalog,
 	                          (struct catalog_key){0, row->node.name, 0}) != NULL)
 		return false;
-	most = most_of(call, row);
-	attach_load_count(&limits->sight, &limits->load, slot, &most, call->arena);
-	return (int64_t)count->there + count->fresh > most;
+	limit = limit_of(call, row);
+	attach_load_count(&limits->scope, &limits->load, slot, &limit, call->arena);
+	return (int64_t)count->present + count->added > limit;
 }
 
 void disk_limits_filter(const struct plugin_call *call, struct node_span span)
 {
 	const struct disk_limits *limits = call->state;
 
-	if (limits->load.brings_count == 0)
+	if (limits->load.wanted_count == 0)
 		return;
 	SPAN_EACH_WORD(i, span)
 	for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(left);
 
-		if (refuses(call, (span.word + i) * 64 + bit))
+		if (refuses_node(call, (span.word + i) * 64 + bit))
 			span.bits[i] &= ~(UINT64_C(1) << bit);
 	}
 }
 
-void disk_limits_why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+void disk_limits_why(const struct plugin_call *call, uint32_t slot,
+                     struct verdict *verdict)
 {
 	const struct disk_limits *limits = call->state;
 
-	if (limits->load.brings_count > 0 && refuses(call, slot))
-		verdict_add(say, VERDICT_UNSCHEDULABLE,
+	if (limits->load.wanted_count > 0 && refuses_node(call, slot))
+		verdict_add(verdict, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_VOLUME_LIMIT});
 }

@@ -14,21 +14,22 @@ struct disk_rule {
 	unsigned draft;     /* enum draft_source */
 	const char *scalar; /* allocatable resource */
 	/* Without that; the type of machine as its label says, perhaps empty. */
-	int64_t (*most)(struct pl_span machine);
+	int64_t (*limit)(struct pl_span machine);
 };
 
 struct disk_limits {
 	const struct disk_rule *rule;
-	struct attach_sight sight;
+	struct attach_scope scope;
 	struct attach_load load;
 	uint32_t scalar, machine, machine_beta; /* 0: nobody has it */
 };
 
 enum verdict_code disk_limits_pre_filter(const struct disk_rule *rule,
                                          const struct plugin_call *call,
-                                         struct verdict *say);
+                                         struct verdict *verdict);
 void disk_limits_filter(const struct plugin_call *call, struct node_span span);
-void disk_limits_why(const struct plugin_call *call, uint32_t slot, struct verdict *say);
+void disk_limits_why(const struct plugin_call *call, uint32_t slot,
+                     struct verdict *verdict);
 
 #define DISK_LIMITS_EVENTS                                                           \
 	(QUEUE_ON(CSI_NODE) | QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) |          \
@@ -41,10 +42,10 @@ void disk_limits_why(const struct plugin_call *call, uint32_t slot, struct verdi
 #define DISK_LIMITS_ROW(row, text, of)                                      \
 	static enum verdict_code pre_filter(const struct plugin_call *call, \
 	                                    struct plugin_narrow *narrow,   \
-	                                    struct verdict *say)            \
+	                                    struct verdict *verdict)        \
 	{                                                                   \
 		(void)narrow;                                               \
-		return disk_limits_pre_filter(&(of), call, say);            \
+		return disk_limits_pre_filter(&(of), call, verdict);        \
 	}                                                                   \
 	const struct plugin row = {                                         \
 		.name = text,                                               \

@@ -3,7 +3,7 @@
 
 enum { EBS_MOST = 39, EBS_NITRO_MOST = 25 };
 
-static bool holds(struct pl_span text, struct pl_span part)
+static bool contains(struct pl_span text, struct pl_span part)
 {
 	for (size_t at = 0; at + part.len <= text.len; at++)
 		if (pl_span_starts(pl_span(text.at + at, text.len - at), part))
@@ -17,10 +17,11 @@ static bool is_nitro(struct pl_span machine)
 	if (machine.len >= 2 && machine.at[1] == '5' &&
 	    (machine.at[0] == 'c' || machine.at[0] == 'm' || machine.at[0] == 'r'))
 		return true;
-	return holds(machine, PL_SPAN_LIT("t3")) || holds(machine, PL_SPAN_LIT("z1d"));
+	return contains(machine, PL_SPAN_LIT("t3")) ||
+	       contains(machine, PL_SPAN_LIT("z1d"));
 }
 
-static int64_t most(struct pl_span machine)
+static int64_t default_limit(struct pl_span machine)
 {
 	return is_nitro(machine) ? EBS_NITRO_MOST : EBS_MOST;
 }
@@ -29,7 +30,7 @@ static const struct disk_rule rule = {
 	.kind = ATTACH_AWS,
 	.draft = DRAFT_AWS,
 	.scalar = "attachable-volumes-aws-ebs",
-	.most = most,
+	.limit = default_limit,
 };
 
 DISK_LIMITS_ROW(plugin_ebs_limits, "EBSLimits", rule);

@@ -11,8 +11,8 @@
 #include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 
-static bool is_in(const struct model *model, const struct fit_names *names,
-                  struct pl_span text)
+static bool lists_name(const struct model *model, const struct fit_names *names,
+                       struct pl_span text)
 {
 	for (uint32_t i = 0; i < names->count; i++) {
 		if (pl_span_eq(model_text(model, names->name[i]), text))
@@ -33,8 +33,8 @@ bool fit_counts(const struct model *model, const void *args_, uint32_t scalar)
 		return true;
 	for (group.len = 0; group.len < text.len && text.at[group.len] != '/';)
 		group.len++;
-	return !is_in(model, &args->ignored, text) &&
-	       !is_in(model, &args->ignored_groups, group);
+	return !lists_name(model, &args->ignored, text) &&
+	       !lists_name(model, &args->ignored_groups, group);
 }
 
 static int64_t scalar_free(const struct snapshot *snapshot, uint32_t name, uint32_t slot)
@@ -46,26 +46,27 @@ static int64_t scalar_free(const struct snapshot *snapshot, uint32_t name, uint3
 	return snapshot->scalar[at].alloc[slot] - snapshot->scalar[at].used[slot];
 }
 
-static void tell(struct verdict *say, enum reason_code code, uint32_t subject,
-                 int64_t lacks)
+static void add_reason(struct verdict *verdict, enum reason_code code, uint32_t subject,
+                       int64_t lacks)
 {
 	struct reason reason = {.code = code, .subject = subject, .lacks = lacks};
 
-	verdict_add(say, VERDICT_UNSCHEDULABLE, &reason);
+	verdict_add(verdict, VERDICT_UNSCHEDULABLE, &reason);
 }
 
 /* need of it, free: short of how much? */
-static int64_t lack(int64_t need, int64_t free)
+static int64_t shortfall(int64_t need, int64_t free)
 {
 	return need > 0 && need > free ? need - free : 0;
 }
 
-static int64_t lack_of_storage(const struct spec *spec, const struct node_row *row)
+static int64_t storage_shortfall(const struct spec *spec, const struct node_row *row)
 {
-	return lack(spec->requests->storage, row->alloc.storage - row->used.storage);
+	return shortfall(spec->requests->storage, row->alloc.storage - row->used.storage);
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
 	const struct node_row *row = &call->snapshot->row[slot];
 	const struct resources *need = call->spec->requests;
@@ -73,25 +74,25 @@ static void why(const struct plugin_call *call, uint32_t slot, struct verdict *s
 		enum reason_code code;
 		int64_t lacks;
 	} check[] = {
-		{REASON_FIT_PODS, lack(1, row->alloc.pods - row->used.pods)},
+		{REASON_FIT_PODS, shortfall(1, row->alloc.pods - row->used.pods)},
 		{REASON_FIT_CPU,
-	         lack(need->cpu_milli, row->alloc.cpu_milli - row->used.cpu_milli)},
+	         shortfall(need->cpu_milli, row->alloc.cpu_milli - row->used.cpu_milli)},
 		{REASON_FIT_MEMORY,
-	         lack(need->memory, row->alloc.memory - row->used.memory)},
-		{REASON_FIT_STORAGE, lack_of_storage(call->spec, row)},
+	         shortfall(need->memory, row->alloc.memory - row->used.memory)},
+		{REASON_FIT_STORAGE, storage_shortfall(call->spec, row)},
 	};
 
 	for (size_t i = 0; i < sizeof(check) / sizeof(check[0]); i++) {
 		if (check[i].lacks > 0)
-			tell(say, check[i].code, 0, check[i].lacks);
+			add_reason(verdict, check[i].code, 0, check[i].lacks);
 	}
 	for (uint64_t i = 0; i < need->count; i++) {
 		uint32_t name = need->row[i].name;
-		int64_t lacks = lack(need->row[i].amount,
-		                     scalar_free(call->snapshot, name, slot));
+		int64_t lacks = shortfall(need->row[i].amount,
+		                          scalar_free(call->snapshot, name, slot));
 
 		if (lacks > 0 && fit_counts(call->snapshot->model, call->args, name))
-			tell(say, REASON_FIT_SCALAR, name, lacks);
+			add_reason(verdict, REASON_FIT_SCALAR, name, lacks);
 	}
 }
 
@@ -101,12 +102,13 @@ static bool has_room(const struct spec *spec, const struct node_row *row)
 	const struct resources *need = spec->requests;
 
 	return row->alloc.pods > row->used.pods &&
-	       lack(need->cpu_milli, row->alloc.cpu_milli - row->used.cpu_milli) == 0 &&
-	       lack(need->memory, row->alloc.memory - row->used.memory) == 0 &&
-	       lack_of_storage(spec, row) == 0;
+	       shortfall(need->cpu_milli, row->alloc.cpu_milli - row->used.cpu_milli) ==
+	               0 &&
+	       shortfall(need->memory, row->alloc.memory - row->used.memory) == 0 &&
+	       storage_shortfall(spec, row) == 0;
 }
 
-static uint64_t room_by_rows(const struct plugin_call *call, uint32_t slot, uint64_t bits)
+static uint64_t filter_rows(const struct plugin_call *call, uint32_t slot, uint64_t bits)
 {
 	for (uint64_t left = bits; left != 0; left &= left - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(left);
@@ -118,14 +120,14 @@ static uint64_t room_by_rows(const struct plugin_call *call, uint32_t slot, uint
 }
 
 /* Where enough candidates are left, and columns hold all amounts. */
-static bool by_columns(const struct plugin_call *call, uint64_t bits)
+static bool can_use_columns(const struct plugin_call *call, uint64_t bits)
 {
 	return !amount_is_sparse(bits) && call->snapshot->hot.wide == 0 &&
 	       call->spec->requests->cpu_milli <= INT32_MAX;
 }
 
-static void room_by_columns(const struct plugin_call *call,
-                            const struct amount_kernels *kernels, struct node_span span)
+static void filter_columns(const struct plugin_call *call,
+                           const struct amount_kernels *kernels, struct node_span span)
 {
 	const struct hot_columns *hot = &call->snapshot->hot;
 	const struct resources *need = call->spec->requests;
@@ -143,12 +145,12 @@ static void room_by_columns(const struct plugin_call *call,
 	if (need->storage == 0)
 		return;
 	SPAN_EACH_WORD(i, span)
-	span.bits[i] &= kernels->at_least(
+	span.bits[i] &= kernels->mask_at_least(
 		call->snapshot->storage_free + slot + (size_t)i * 64, need->storage);
 }
 
 /* Pods, cpu, memory and storage. */
-static void room(const struct plugin_call *call, struct node_span span)
+static void filter_by_amounts(const struct plugin_call *call, struct node_span span)
 {
 	const struct amount_kernels *kernels = amount_kernels();
 	const uint64_t *vacant = call->snapshot->vacant.word + span.word;
@@ -158,13 +160,14 @@ static void room(const struct plugin_call *call, struct node_span span)
 	while (span.words > 0) {
 		struct node_span run = {span.word, 0, span.bits};
 
-		while (run.words < span.words && by_columns(call, span.bits[run.words]))
+		while (run.words < span.words &&
+		       can_use_columns(call, span.bits[run.words]))
 			run.words++;
 		if (run.words > 0) {
-			room_by_columns(call, kernels, run);
+			filter_columns(call, kernels, run);
 		} else {
 			run.words = 1;
-			span.bits[0] = room_by_rows(call, span.word * 64, span.bits[0]);
+			span.bits[0] = filter_rows(call, span.word * 64, span.bits[0]);
 		}
 		span = node_span_from(span, run.words);
 	}
@@ -193,11 +196,11 @@ static void filter_scalar(const struct plugin_call *call, const struct resource_
 	}
 }
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
 	const struct resources *need = call->spec->requests;
 
-	room(call, span);
+	filter_by_amounts(call, span);
 	for (uint64_t i = 0; i < need->count; i++) {
 		if (need->row[i].amount > 0 &&
 		    fit_counts(call->snapshot->model, call->args, need->row[i].name))
@@ -207,15 +210,15 @@ static void filter(const struct plugin_call *call, struct node_span span)
 
 /* All is known from the spec; but kube-scheduler's configuration names it here. */
 static enum verdict_code pre_filter(const struct plugin_call *call,
-                                    struct plugin_narrow *narrow, struct verdict *say)
+                                    struct plugin_narrow *narrow, struct verdict *verdict)
 {
 	(void)call;
 	(void)narrow;
-	(void)say;
+	(void)verdict;
 	return VERDICT_SUCCESS;
 }
 
-static bool has_all(const struct plugin_call *call, uint32_t slot)
+static bool has_allocatable(const struct plugin_call *call, uint32_t slot)
 {
 	const struct node_amounts *alloc = &call->snapshot->row[slot].alloc;
 	const struct resources *need = call->spec->requests;
@@ -225,18 +228,18 @@ static bool has_all(const struct plugin_call *call, uint32_t slot)
 		int64_t most =
 			at == SNAPSHOT_NONE ? 0 : call->snapshot->scalar[at].alloc[slot];
 
-		if (lack(need->row[i].amount, most) > 0 &&
+		if (shortfall(need->row[i].amount, most) > 0 &&
 		    fit_counts(call->snapshot->model, call->args, need->row[i].name))
 			return false;
 	}
-	return alloc->pods > 0 && lack(need->cpu_milli, alloc->cpu_milli) == 0 &&
-	       lack(need->memory, alloc->memory) == 0 &&
-	       lack(need->storage, alloc->storage) == 0;
+	return alloc->pods > 0 && shortfall(need->cpu_milli, alloc->cpu_milli) == 0 &&
+	       shortfall(need->memory, alloc->memory) == 0 &&
+	       shortfall(need->storage, alloc->storage) == 0;
 }
 
 /* Does the pod fit on the node that was told, when all others may have to go from there?
  * A pod that went may have been anywhere. */
-static bool hint(const struct plugin_call *call, const struct queue_event *event)
+static bool queueing_hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	uint32_t slot = event->kind == QUEUE_EV_POD_REMOVED
 	                        ? SNAPSHOT_NONE
@@ -246,8 +249,8 @@ static bool hint(const struct plugin_call *call, const struct queue_event *event
 	if (slot == SNAPSHOT_NONE)
 		return true;
 	if ((call->spec->flags & SPEC_NEVER_PREEMPTS) == 0)
-		return has_all(call, slot);
-	filter(call, (struct node_span){slot / 64, 1, &bit});
+		return has_allocatable(call, slot);
+	filter_nodes(call, (struct node_span){slot / 64, 1, &bit});
 	return bit != 0;
 }
 
@@ -257,13 +260,13 @@ const struct plugin plugin_fit = {
 	.normal = PLUGIN_AS_IS,
 	.weight = 1,
 	.events = NODE_EVENTS | QUEUE_ON(NODE_ALLOCATABLE) | QUEUE_ON(POD_REMOVED),
-	.hint = hint,
+	.hint = queueing_hint,
 	.args_size = sizeof(struct fit_args),
 	.args_parse = fit_args_parse,
 	.args_drop = fit_args_drop,
 	.pre_filter = pre_filter,
-	.filter = filter,
-	.why = why,
+	.filter = filter_nodes,
+	.why = explain_refusal,
 	.counts = fit_counts,
 	.score = fit_score,
 };

@@ -6,7 +6,7 @@
 
 enum { SCORE_MOST = 10, UTILIZATION_MOST = 100 };
 
-struct point {
+struct curve_point {
 	int64_t utilization;
 	int64_t score;
 };
@@ -68,7 +68,7 @@ static enum pl_code parse_strategy(struct pl_json json, struct fit_args *args,
 	                    "RequestedToCapacityRatio");
 }
 
-static enum pl_code parse_point(struct pl_json json, struct point *out,
+static enum pl_code parse_point(struct pl_json json, struct curve_point *out,
                                 struct pl_err *err)
 {
 	static const char *const known[] = {"utilization", "score", NULL};
@@ -86,12 +86,12 @@ static enum pl_code parse_point(struct pl_json json, struct point *out,
 }
 
 /* Between two points a straight line, cut to whole numbers; level outside. */
-static uint8_t on_curve(const struct point *point, size_t count, int64_t at)
+static uint8_t curve_at(const struct curve_point *point, size_t count, int64_t at)
 {
 	const int64_t scale = PLUGIN_SCORE_MAX / SCORE_MOST;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct point *to = &point[i], *from = &point[i - (i > 0)];
+		const struct curve_point *to = &point[i], *from = &point[i - (i > 0)];
 		int64_t rise = (to->score - from->score) * scale;
 
 		if (at > to->utilization)
@@ -108,7 +108,7 @@ static uint8_t on_curve(const struct point *point, size_t count, int64_t at)
 static enum pl_code parse_shape(struct pl_json shape, struct fit_args *args,
                                 struct pl_err *err)
 {
-	struct point point[FIT_SHAPE_MAX];
+	struct curve_point point[FIT_SHAPE_MAX];
 	size_t count = 0;
 
 	if (pl_json_count(shape) == 0 || pl_json_count(shape) > FIT_SHAPE_MAX)
@@ -126,7 +126,7 @@ static enum pl_code parse_shape(struct pl_json shape, struct fit_args *args,
 		count++;
 	}
 	for (int64_t at = 0; at <= UTILIZATION_MOST; at++)
-		args->curve[at] = on_curve(point, count, at);
+		args->curve[at] = curve_at(point, count, at);
 	return PL_OK;
 }
 
@@ -174,8 +174,8 @@ static enum pl_code parse_scoring(struct model *model, struct pl_json scoring,
 	                     : code;
 }
 
-static enum pl_code parse(struct model *model, struct pl_json json, struct fit_args *args,
-                          struct pl_err *err)
+static enum pl_code parse_args(struct model *model, struct pl_json json,
+                               struct fit_args *args, struct pl_err *err)
 {
 	static const char *const known[] = {"apiVersion",       "kind",
 	                                    "ignoredResources", "ignoredResourceGroups",
@@ -204,7 +204,7 @@ enum pl_code fit_args_parse(struct model *model, struct pl_json json, void *args
 	enum pl_code code;
 
 	memset(args, 0, sizeof(struct fit_args));
-	code = parse(model, json, args, err);
+	code = parse_args(model, json, args, err);
 	if (code != PL_OK)
 		fit_args_drop(model, args);
 	return code;

@@ -12,41 +12,42 @@ static int64_t percent(int64_t part, int64_t of)
 	return (int64_t)((pl_int128)part * 100 / of);
 }
 
-static int64_t share(const struct fit_args *args, struct amount amount)
+static int64_t score_share(const struct fit_args *args, struct amount amount)
 {
 	switch (args->strategy) {
 	case FIT_LEAST_ALLOCATED:
-		return amount.asked > amount.alloc
+		return amount.requested > amount.alloc
 		               ? 0
-		               : percent(amount.alloc - amount.asked, amount.alloc);
+		               : percent(amount.alloc - amount.requested, amount.alloc);
 	case FIT_MOST_ALLOCATED:
-		return amount.asked > amount.alloc ? 100
-		                                   : percent(amount.asked, amount.alloc);
+		return amount.requested > amount.alloc
+		               ? 100
+		               : percent(amount.requested, amount.alloc);
 	case FIT_RATIO:
-		return args->curve[amount.asked > amount.alloc
+		return args->curve[amount.requested > amount.alloc
 		                           ? 100
-		                           : percent(amount.asked, amount.alloc)];
+		                           : percent(amount.requested, amount.alloc)];
 	}
 	PL_UNREACHABLE("a strategy");
 }
 
-static int64_t exact(const struct fit_args *args, const struct amount_asks *asks,
-                     uint32_t slot)
+static int64_t score_exactly(const struct fit_args *args,
+                             const struct amount_requests *requests, uint32_t slot)
 {
 	int64_t sum = 0, weights = 0;
 
-	for (uint32_t i = 0; i < asks->count; i++) {
-		struct amount amount = amount_at(asks, i, slot);
+	for (uint32_t i = 0; i < requests->count; i++) {
+		struct amount amount = amount_at(requests, i, slot);
 		int64_t one;
 
 		if (amount.alloc == 0)
 			continue;
-		one = share(args, amount);
+		one = score_share(args, amount);
 		/* On a curve, a resource with 0 is as one that is not there. */
 		if (args->strategy == FIT_RATIO && one == 0)
 			continue;
-		sum += one * asks->at[i].weight;
-		weights += asks->at[i].weight;
+		sum += one * requests->at[i].weight;
+		weights += requests->at[i].weight;
 	}
 	if (weights == 0)
 		return 0;
@@ -54,24 +55,26 @@ static int64_t exact(const struct fit_args *args, const struct amount_asks *asks
 	                                   : sum / weights;
 }
 
-static void each_exact(const struct fit_args *args, const struct amount_asks *asks,
-                       uint32_t slot, uint64_t bits, int64_t *score)
+static void score_each(const struct fit_args *args,
+                       const struct amount_requests *requests, uint32_t slot,
+                       uint64_t bits, int64_t *score)
 {
 	for (; bits != 0; bits &= bits - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(bits);
 
-		score[bit] = exact(args, asks, slot + bit);
+		score[bit] = score_exactly(args, requests, slot + bit);
 	}
 }
 
 /* What a curve makes of percents. */
-static void weigh_curve(const struct fit_args *args, const struct amount_asks *asks,
+static void weigh_curve(const struct fit_args *args,
+                        const struct amount_requests *requests,
                         const struct amount_word *in, int32_t weight,
                         struct amount_means *out)
 {
 	int32_t percents[64];
 
-	asks->kernels->percent_used(in, percents);
+	requests->kernels->percent_used(in, percents);
 	for (uint32_t i = 0; i < 64; i++) {
 		int32_t one = in->alloc[i] > 0 ? args->curve[percents[i]] : 0;
 
@@ -80,41 +83,44 @@ static void weigh_curve(const struct fit_args *args, const struct amount_asks *a
 	}
 }
 
-static void weigh(const struct fit_args *args, const struct amount_asks *asks,
-                  const struct amount_word *in, int32_t weight, struct amount_means *out)
+static void weigh_resource(const struct fit_args *args,
+                           const struct amount_requests *requests,
+                           const struct amount_word *in, int32_t weight,
+                           struct amount_means *out)
 {
 	switch (args->strategy) {
 	case FIT_LEAST_ALLOCATED:
-		asks->kernels->weigh_free(in, weight, out);
+		requests->kernels->weigh_free(in, weight, out);
 		return;
 	case FIT_MOST_ALLOCATED:
-		asks->kernels->weigh_used(in, weight, out);
+		requests->kernels->weigh_used(in, weight, out);
 		return;
 	case FIT_RATIO:
-		weigh_curve(args, asks, in, weight, out);
+		weigh_curve(args, requests, in, weight, out);
 		return;
 	}
 }
 
 /* false: amounts are too large. */
-static bool score_word(const struct fit_args *args, const struct amount_asks *asks,
-                       uint32_t slot, int64_t *score)
+static bool score_word(const struct fit_args *args,
+                       const struct amount_requests *requests, uint32_t slot,
+                       int64_t *score)
 {
 	struct amount_word in;
 	struct amount_means means;
 
 	memset(&means, 0, sizeof(means));
-	for (uint32_t i = 0; i < asks->count; i++) {
-		if (!amount_load(asks, i, slot, &in))
+	for (uint32_t i = 0; i < requests->count; i++) {
+		if (!amount_load(requests, i, slot, &in))
 			return false;
-		weigh(args, asks, &in, asks->at[i].weight, &means);
+		weigh_resource(args, requests, &in, requests->at[i].weight, &means);
 	}
 	/* A mean rounded, not cut: of twice the sum and one half. */
 	for (uint32_t i = 0; args->strategy == FIT_RATIO && i < 64; i++) {
 		means.sum[i] = 2 * means.sum[i] + means.weights[i];
 		means.weights[i] *= 2;
 	}
-	asks->kernels->mean(&means, score);
+	requests->kernels->mean(&means, score);
 	return true;
 }
 
@@ -135,11 +141,11 @@ static amount_pair_fn *kernel_of(const struct fit_args *args,
 bool fit_score(const struct plugin_call *call, struct node_span span, int64_t *score)
 {
 	const struct fit_args *args = call->args;
-	struct amount_asks asks;
+	struct amount_requests requests;
 	struct amount_pass pass;
 
-	amount_asks_make(call, &args->resources, true, &asks);
-	amount_pass_make(&asks, kernel_of(args, asks.kernels), &pass);
+	amount_requests_make(call, &args->resources, true, &requests);
+	amount_pass_make(&requests, kernel_of(args, requests.kernels), &pass);
 	while (span.words > 0) {
 		uint32_t slot = span.word * 64,
 			 done = amount_pass_run(&pass, span, score);
@@ -147,8 +153,8 @@ bool fit_score(const struct plugin_call *call, struct node_span span, int64_t *s
 
 		if (done == 0) {
 			if (amount_is_sparse(bits) ||
-			    !score_word(args, &asks, slot, score))
-				each_exact(args, &asks, slot, bits, score);
+			    !score_word(args, &requests, slot, score))
+				score_each(args, &requests, slot, bits, score);
 			done = 1;
 		}
 		span = node_span_from(span, done);

@@ -115,16 +115,18 @@ static const char ratio_shape[] =
 	"{'utilization': 10, 'score': 7}, {'utilization': 45, 'score': 3}, "
 	"{'utilization': 90, 'score': 10}]}";
 
-static int64_t share_by_hand(enum fit_strategy strategy, pl_int128 asked, pl_int128 alloc)
+static int64_t share_by_hand(enum fit_strategy strategy, pl_int128 requested,
+                             pl_int128 alloc)
 {
 	switch (strategy) {
 	case FIT_LEAST_ALLOCATED:
-		return asked > alloc ? 0 : (int64_t)((alloc - asked) * 100 / alloc);
+		return requested > alloc ? 0
+		                         : (int64_t)((alloc - requested) * 100 / alloc);
 	case FIT_MOST_ALLOCATED:
-		return asked > alloc ? 100 : (int64_t)(asked * 100 / alloc);
+		return requested > alloc ? 100 : (int64_t)(requested * 100 / alloc);
 	case FIT_RATIO:
-		return ratio_by_hand(asked > alloc ? 100
-		                                   : (int64_t)(asked * 100 / alloc));
+		return ratio_by_hand(
+			requested > alloc ? 100 : (int64_t)(requested * 100 / alloc));
 	}
 	PL_UNREACHABLE("a strategy");
 }
@@ -285,19 +287,19 @@ static void check_filter(const struct pod *pod, const char *ignored)
 	plugin_fit.filter(&call, (struct node_span){0, WORDS, bits});
 	for (uint32_t slot = 0; slot < WORDS * 64; slot++) {
 		uint64_t bit = UINT64_C(1) << slot % 64;
-		struct verdict say;
+		struct verdict verdict;
 
 		if ((before[slot / 64] & bit) == 0) {
 			T_TRUE((bits[slot / 64] & bit) == 0);
 			continue;
 		}
-		verdict_clear(&say);
-		plugin_fit.why(&call, slot, &say);
+		verdict_clear(&verdict);
+		plugin_fit.why(&call, slot, &verdict);
 		T_EQ((bits[slot / 64] & bit) != 0, fits_by_hand(pod, slot, ignored));
-		T_EQ((bits[slot / 64] & bit) != 0, say.code == VERDICT_SUCCESS);
-		T_EQ(say.count == 0, say.code == VERDICT_SUCCESS);
-		for (uint32_t i = 0; i < say.count; i++)
-			T_TRUE(say.reason[i].lacks > 0);
+		T_EQ((bits[slot / 64] & bit) != 0, verdict.code == VERDICT_SUCCESS);
+		T_EQ(verdict.count == 0, verdict.code == VERDICT_SUCCESS);
+		for (uint32_t i = 0; i < verdict.count; i++)
+			T_TRUE(verdict.reason[i].lacks > 0);
 	}
 }
 
@@ -419,15 +421,15 @@ static void expect(const struct pod *pod, uint32_t slot, const char *want)
 {
 	struct plugin_call call = call_of(pod);
 	struct pl_buf text;
-	struct verdict say;
+	struct verdict verdict;
 
 	pl_buf_init(&text, 1000);
-	verdict_clear(&say);
-	plugin_fit.why(&call, slot, &say);
-	for (uint32_t i = 0; i < say.count; i++) {
+	verdict_clear(&verdict);
+	plugin_fit.why(&call, slot, &verdict);
+	for (uint32_t i = 0; i < verdict.count; i++) {
 		T_OK(pl_buf_add_str(&text, i == 0 ? "" : "; "), NULL);
-		T_OK(reason_print(&model.strings, &say.reason[i], &text), NULL);
-		T_OK(pl_buf_printf(&text, " %" PRId64, say.reason[i].lacks), NULL);
+		T_OK(reason_print(&model.strings, &verdict.reason[i], &text), NULL);
+		T_OK(pl_buf_printf(&text, " %" PRId64, verdict.reason[i].lacks), NULL);
 	}
 	T_SPAN(pl_buf_span(&text), pl_span_str(want));
 	pl_buf_done(&text);

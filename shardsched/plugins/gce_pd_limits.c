@@ -3,7 +3,7 @@
 
 enum { GCE_PD_MOST = 16 };
 
-static int64_t most(struct pl_span machine)
+static int64_t default_limit(struct pl_span machine)
 {
 	(void)machine;
 	return GCE_PD_MOST;
@@ -13,7 +13,7 @@ static const struct disk_rule rule = {
 	.kind = ATTACH_GCE,
 	.draft = DRAFT_GCE,
 	.scalar = "attachable-volumes-gce-pd",
-	.most = most,
+	.limit = default_limit,
 };
 
 DISK_LIMITS_ROW(plugin_gce_pd_limits, "GCEPDLimits", rule);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/plugins/words.h"
+#include "shardsched/plugins/slot_words.h"
 #include "store/base/alloc.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -19,7 +19,7 @@
  * many nodes, results are kept by class anyway. */
 enum { KEPT_MAX = 1 << 17 };
 
-struct own {
+struct image_locality_class {
 	double *spread;   /* of each image: the share of nodes that have it */
 	uint64_t epoch;   /* of all images */
 	uint64_t version; /* grows when what is kept here changes */
@@ -35,21 +35,23 @@ struct own {
 static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call *call,
                             struct pl_err *err)
 {
-	struct own *own = call->own;
+	struct image_locality_class *class_state = call->class_state;
 
 	(void)snapshot;
-	own->spread = pl_calloc(call->spec->form->images.count + 1U, sizeof *own->spread);
-	return own->spread == NULL ? pl_err_set(err, PL_NOMEM, "remember images") : PL_OK;
+	class_state->spread = pl_calloc(call->spec->template->images.count + 1U,
+	                                sizeof *class_state->spread);
+	return class_state->spread == NULL ? pl_err_set(err, PL_NOMEM, "remember images")
+	                                   : PL_OK;
 }
 
 static void on_close(struct snapshot *snapshot, const struct plugin_call *call)
 {
-	struct own *own = call->own;
+	struct image_locality_class *class_state = call->class_state;
 
 	(void)snapshot;
-	free(own->spread);
-	free(own->score);
-	free(own->kept);
+	free(class_state->spread);
+	free(class_state->score);
+	free(class_state->kept);
 }
 
 static size_t kept_words(uint32_t capacity)
@@ -58,61 +60,62 @@ static size_t kept_words(uint32_t capacity)
 }
 
 /* When there is no memory for it, nothing is kept either. */
-static void grow(struct own *own, uint32_t capacity)
+static void grow_scores(struct image_locality_class *class_state, uint32_t capacity)
 {
 	bool keeps = capacity <= KEPT_MAX;
 
-	free(own->score);
-	free(own->kept);
-	own->score = keeps ? pl_malloc(capacity) : NULL;
-	own->kept = pl_calloc(kept_words(capacity), sizeof *own->kept);
-	if (own->score == NULL || own->kept == NULL) {
-		free(own->score);
-		free(own->kept);
-		own->score = NULL;
-		own->kept = NULL;
+	free(class_state->score);
+	free(class_state->kept);
+	class_state->score = keeps ? pl_malloc(capacity) : NULL;
+	class_state->kept = pl_calloc(kept_words(capacity), sizeof *class_state->kept);
+	if (class_state->score == NULL || class_state->kept == NULL) {
+		free(class_state->score);
+		free(class_state->kept);
+		class_state->score = NULL;
+		class_state->kept = NULL;
 	}
-	own->capacity = capacity;
+	class_state->capacity = capacity;
 }
 
-static void refresh(const struct plugin_call *call)
+static void refresh_spread(const struct plugin_call *call)
 {
 	const struct snapshot *snapshot = call->snapshot;
-	struct own *own = call->own;
-	bool changed = !own->made;
+	struct image_locality_class *class_state = call->class_state;
+	bool changed = !class_state->made;
 
-	if (own->made && own->epoch == snapshot->images_epoch)
+	if (class_state->made && class_state->epoch == snapshot->images_epoch)
 		return;
-	own->made = true;
-	own->epoch = snapshot->images_epoch;
-	own->anywhere = false;
-	for (uint32_t i = 0; i < call->spec->form->images.count; i++) {
+	class_state->made = true;
+	class_state->epoch = snapshot->images_epoch;
+	class_state->anywhere = false;
+	for (uint32_t i = 0; i < call->spec->template->images.count; i++) {
 		uint32_t nodes =
 			snapshot_image_nodes(snapshot, spec_images(call->spec)[i]);
 		double spread = nodes == 0 ? 0 : (double)nodes / snapshot->nodes;
 
-		changed = changed || spread != own->spread[i];
-		own->spread[i] = spread;
-		own->anywhere = own->anywhere || nodes > 0;
+		changed = changed || spread != class_state->spread[i];
+		class_state->spread[i] = spread;
+		class_state->anywhere = class_state->anywhere || nodes > 0;
 	}
-	own->version += changed;
-	if (own->anywhere && own->capacity != snapshot->capacity)
-		grow(own, snapshot->capacity);
-	else if (own->kept != NULL)
-		memset(own->kept, 0, kept_words(own->capacity) * sizeof *own->kept);
+	class_state->version += changed;
+	if (class_state->anywhere && class_state->capacity != snapshot->capacity)
+		grow_scores(class_state, snapshot->capacity);
+	else if (class_state->kept != NULL)
+		memset(class_state->kept, 0,
+		       kept_words(class_state->capacity) * sizeof *class_state->kept);
 }
 
 /* Images of other pods, and nodes, come and go all the time. */
-static uint64_t epoch(const struct plugin_call *call)
+static uint64_t results_epoch(const struct plugin_call *call)
 {
-	const struct own *own = call->own;
+	const struct image_locality_class *class_state = call->class_state;
 
-	refresh(call);
-	return own->version;
+	refresh_spread(call);
+	return class_state->version;
 }
 
 /* Not beyond what all of them together can count for. */
-static int64_t scaled(int64_t bytes, double spread, int64_t most)
+static int64_t scale_bytes(int64_t bytes, double spread, int64_t most)
 {
 	double out = (double)bytes * spread;
 
@@ -121,17 +124,17 @@ static int64_t scaled(int64_t bytes, double spread, int64_t most)
 
 static int64_t score_of(const struct plugin_call *call, const struct images *images)
 {
-	const struct own *own = call->own;
-	int64_t containers = call->spec->form->images.count, most = MOST * containers,
+	const struct image_locality_class *class_state = call->class_state;
+	int64_t containers = call->spec->template->images.count, most = MOST * containers,
 		sum = 0;
 
-	for (uint32_t i = 0; i < call->spec->form->images.count; i++) {
-		int64_t bytes = own->spread[i] <= 0
+	for (uint32_t i = 0; i < call->spec->template->images.count; i++) {
+		int64_t bytes = class_state->spread[i] <= 0
 		                        ? -1
 		                        : images_get(images, spec_images(call->spec)[i]);
 
 		if (bytes > 0)
-			sum += scaled(bytes, own->spread[i], most);
+			sum += scale_bytes(bytes, class_state->spread[i], most);
 	}
 	sum = sum < LEAST ? LEAST : sum > most ? most : sum;
 	return PLUGIN_SCORE_MAX * (sum - LEAST) / (most - LEAST);
@@ -143,17 +146,17 @@ static int64_t score_slot(const struct plugin_call *call, size_t slot)
 }
 
 /* The scores of a word's nodes, looked up when they were not before. */
-static const uint8_t *keep(const struct plugin_call *call, uint32_t word)
+static const uint8_t *keep_scores(const struct plugin_call *call, uint32_t word)
 {
-	struct own *own = call->own;
-	uint8_t *at = own->score + (size_t)word * 64;
+	struct image_locality_class *class_state = call->class_state;
+	uint8_t *at = class_state->score + (size_t)word * 64;
 	uint64_t bit = UINT64_C(1) << word % 64;
 
-	if ((own->kept[word / 64] & bit) == 0) {
+	if ((class_state->kept[word / 64] & bit) == 0) {
 		memset(at, 0, 64);
-		WORDS_EACH (i, call->snapshot->live.word[word])
-			at[i] = (uint8_t)score_slot(call, (size_t)word * 64 + i);
-		own->kept[word / 64] |= bit;
+		SLOT_WORDS_EACH(i, call->snapshot->live.word[word])
+		at[i] = (uint8_t)score_slot(call, (size_t)word * 64 + i);
+		class_state->kept[word / 64] |= bit;
 	}
 	return at;
 }
@@ -161,25 +164,26 @@ static const uint8_t *keep(const struct plugin_call *call, uint32_t word)
 static void score_word(const struct plugin_call *call, uint32_t word, uint64_t bits,
                        int64_t *out)
 {
-	const struct own *own = call->own;
+	const struct image_locality_class *class_state = call->class_state;
 	const uint8_t *kept;
 
-	if (own->kept == NULL || words_sparse(bits)) {
-		WORDS_EACH (bit, bits)
-			out[bit] = score_slot(call, (size_t)word * 64 + bit);
+	if (class_state->kept == NULL || slot_words_sparse(bits)) {
+		SLOT_WORDS_EACH(bit, bits)
+		out[bit] = score_slot(call, (size_t)word * 64 + bit);
 		return;
 	}
-	kept = keep(call, word);
+	kept = keep_scores(call, word);
 	for (unsigned i = 0; i < 64; i++)
 		out[i] = kept[i];
 }
 
-static bool score(const struct plugin_call *call, struct node_span span, int64_t *out)
+static bool score_nodes(const struct plugin_call *call, struct node_span span,
+                        int64_t *out)
 {
-	const struct own *own = call->own;
+	const struct image_locality_class *class_state = call->class_state;
 
-	refresh(call);
-	if (!own->anywhere)
+	refresh_spread(call);
+	if (!class_state->anywhere)
 		return false;
 	SPAN_EACH_WORD(i, span)
 	score_word(call, span.word + i, span.bits[i], out + (size_t)i * 64);
@@ -190,9 +194,9 @@ const struct plugin plugin_image_locality = {
 	.name = "ImageLocality",
 	.normal = PLUGIN_AS_IS,
 	.weight = 1,
-	.own_size = sizeof(struct own),
+	.class_state_size = sizeof(struct image_locality_class),
 	.open = on_open,
 	.close = on_close,
-	.epoch = epoch,
-	.score = score,
+	.epoch = results_epoch,
+	.score = score_nodes,
 };

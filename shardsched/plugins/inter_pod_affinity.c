@@ -47,13 +47,13 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 
 static void close_class(struct snapshot *snapshot, const struct plugin_call *call)
 {
-	struct inter_pod_own *own = call->own;
-	uint32_t count = own->affinity + own->anti + own->soft;
+	struct inter_pod_class *class_state = call->class_state;
+	uint32_t count = class_state->affinity + class_state->anti + class_state->soft;
 
 	while (count > 0)
-		tally_close(snapshot, own->at[--count].tally);
-	free(own->at);
-	*own = (struct inter_pod_own){0};
+		tally_close(snapshot, class_state->at[--count].tally);
+	free(class_state->at);
+	*class_state = (struct inter_pod_class){0};
 }
 
 static bool has_tally(const struct inter_pod_tally *at, uint32_t count,
@@ -67,10 +67,10 @@ static bool has_tally(const struct inter_pod_tally *at, uint32_t count,
 
 /* All of the terms together, by the topology of each. */
 static enum pl_code open_affinity(struct snapshot *snapshot, const struct spec *spec,
-                                  struct inter_pod_own *own, struct pl_err *err)
+                                  struct inter_pod_class *class_state, struct pl_err *err)
 {
 	const struct spec_term *row = spec_affinity(spec);
-	uint32_t count = spec->form->affinity.count;
+	uint32_t count = spec->template->affinity.count;
 	const struct pod_term **term;
 	struct matcher *matcher;
 	enum pl_code code;
@@ -91,10 +91,11 @@ static enum pl_code open_affinity(struct snapshot *snapshot, const struct spec *
 
 		code = tally_open(snapshot, matcher, row[i].term->topology_key, &tally,
 		                  err);
-		if (code == PL_OK && has_tally(own->at, own->affinity, tally))
+		if (code == PL_OK &&
+		    has_tally(class_state->at, class_state->affinity, tally))
 			tally_close(snapshot, tally);
 		else if (code == PL_OK)
-			own->at[own->affinity++].tally = tally;
+			class_state->at[class_state->affinity++].tally = tally;
 	}
 	matcher_close(snapshot, matcher);
 	return code;
@@ -133,30 +134,36 @@ static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_ca
                                struct pl_err *err)
 {
 	const struct spec *spec = call->spec;
-	struct inter_pod_own *own = call->own;
-	size_t most = (size_t)spec->form->affinity.count +
-	              spec->form->anti_affinity.count + spec->form->soft_affinity.count +
-	              spec->form->soft_anti_affinity.count;
+	struct inter_pod_class *class_state = call->class_state;
+	size_t most = (size_t)spec->template->affinity.count +
+	              spec->template->anti_affinity.count +
+	              spec->template->soft_affinity.count +
+	              spec->template->soft_anti_affinity.count;
 	enum pl_code code;
 
 	if (most == 0)
 		return PL_OK;
-	own->at = pl_calloc(most, sizeof *own->at);
-	if (own->at == NULL)
+	class_state->at = pl_calloc(most, sizeof *class_state->at);
+	if (class_state->at == NULL)
 		return pl_err_set(err, PL_NOMEM, "terms about other pods");
-	code = open_affinity(snapshot, spec, own, err);
+	code = open_affinity(snapshot, spec, class_state, err);
 	if (code == PL_OK)
 		code = open_terms(snapshot, spec_anti_affinity(spec),
-		                  spec->form->anti_affinity.count, 1,
-		                  own->at + own->affinity, &own->anti, err);
+		                  spec->template->anti_affinity.count, 1,
+		                  class_state->at + class_state->affinity,
+		                  &class_state->anti, err);
 	if (code == PL_OK)
 		code = open_terms(snapshot, spec_soft_affinity(spec),
-		                  spec->form->soft_affinity.count, 1,
-		                  own->at + own->affinity + own->anti, &own->soft, err);
+		                  spec->template->soft_affinity.count, 1,
+		                  class_state->at + class_state->affinity +
+		                          class_state->anti,
+		                  &class_state->soft, err);
 	if (code == PL_OK)
 		code = open_terms(snapshot, spec_soft_anti_affinity(spec),
-		                  spec->form->soft_anti_affinity.count, -1,
-		                  own->at + own->affinity + own->anti, &own->soft, err);
+		                  spec->template->soft_anti_affinity.count, -1,
+		                  class_state->at + class_state->affinity +
+		                          class_state->anti,
+		                  &class_state->soft, err);
 	if (code != PL_OK)
 		close_class(snapshot, call);
 	return code;
@@ -165,29 +172,30 @@ static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_ca
 /* -- filter ---------------------------------------- */
 
 /* What keeps others away, and did already: nothing on a node, no refusal. */
-static bool keeps_away(const struct carrier *carrier)
+static bool blocks_others(const struct carrier *carrier)
 {
 	return carrier->kind == CARRIER_ANTI && carrier->inside > 0;
 }
 
 static enum verdict_code pre_filter(const struct plugin_call *call,
-                                    struct plugin_narrow *narrow, struct verdict *say)
+                                    struct plugin_narrow *narrow, struct verdict *verdict)
 {
-	const struct inter_pod_own *own = call->own;
+	const struct inter_pod_class *class_state = call->class_state;
 	const struct spec_view *view = call->view;
-	bool needed = own->affinity + own->anti > 0;
+	bool needed = class_state->affinity + class_state->anti > 0;
 
 	(void)narrow;
-	if (!view_is_settled(call->snapshot)) {
-		verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	if (!view_is_reconciled(call->snapshot)) {
+		verdict_add(verdict, VERDICT_ERROR,
+		            &(struct reason){.code = REASON_FAILED});
 		return VERDICT_ERROR;
 	}
-	for (uint32_t i = 0; i < own->affinity + own->anti; i++)
-		tally_settle(call->snapshot, own->at[i].tally);
+	for (uint32_t i = 0; i < class_state->affinity + class_state->anti; i++)
+		tally_refresh(call->snapshot, class_state->at[i].tally);
 	for (uint32_t i = 0; i < view->concerns_count; i++) {
-		if (!keeps_away(view->concerns[i]))
+		if (!blocks_others(view->concerns[i]))
 			continue;
-		carrier_settle(call->snapshot, view->concerns[i]);
+		carrier_refresh(call->snapshot, view->concerns[i]);
 		needed = true;
 	}
 	return needed ? VERDICT_SUCCESS : VERDICT_SKIP;
@@ -195,8 +203,8 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 
 /* Those of the word's nodes, of which bits are asked about, that are in a domain with
  * pods. */
-static uint64_t with_pods(const struct label_column *column, const uint32_t *in_domain,
-                          uint32_t word, uint64_t bits)
+static uint64_t nodes_with_pods(const struct label_column *column,
+                                const uint32_t *in_domain, uint32_t word, uint64_t bits)
 {
 	const uint32_t *value = column->value + (size_t)word * 64;
 	uint64_t found = 0;
@@ -219,8 +227,8 @@ static void refuse_tally(const struct tally *tally, struct node_span span)
 		return;
 	}
 	SPAN_EACH_WORD(i, span)
-	span.bits[i] &=
-		~with_pods(tally->column, tally->in_domain, span.word + i, span.bits[i]);
+	span.bits[i] &= ~nodes_with_pods(tally->column, tally->in_domain, span.word + i,
+	                                 span.bits[i]);
 }
 
 static void require_tally(const struct tally *tally, struct node_span span)
@@ -233,8 +241,8 @@ static void require_tally(const struct tally *tally, struct node_span span)
 		return;
 	}
 	SPAN_EACH_WORD(i, span)
-	span.bits[i] &=
-		with_pods(tally->column, tally->in_domain, span.word + i, span.bits[i]);
+	span.bits[i] &= nodes_with_pods(tally->column, tally->in_domain, span.word + i,
+	                                span.bits[i]);
 }
 
 static void refuse_carrier(const struct carrier *carrier, struct node_span span)
@@ -247,8 +255,8 @@ static void refuse_carrier(const struct carrier *carrier, struct node_span span)
 		return;
 	}
 	SPAN_EACH_WORD(i, span)
-	span.bits[i] &= ~with_pods(carrier->column, carrier->in_domain, span.word + i,
-	                           span.bits[i]);
+	span.bits[i] &= ~nodes_with_pods(carrier->column, carrier->in_domain,
+	                                 span.word + i, span.bits[i]);
 }
 
 static void require_label(const struct label_column *column, struct node_span span)
@@ -268,104 +276,108 @@ static void require_label(const struct label_column *column, struct node_span sp
 
 /* The first of a group that wants to be together has nobody to be near: no pod is found
  * in any domain, and it would be found itself. */
-static bool is_first(const struct plugin_call *call)
+static bool is_first_of_group(const struct plugin_call *call)
 {
-	const struct inter_pod_own *own = call->own;
+	const struct inter_pod_class *class_state = call->class_state;
 
-	for (uint32_t i = 0; i < own->affinity; i++)
-		if (tally_inside(own->at[i].tally) > 0)
+	for (uint32_t i = 0; i < class_state->affinity; i++)
+		if (tally_inside(class_state->at[i].tally) > 0)
 			return false;
-	return matcher_finds(call->snapshot, own->at[0].tally->matcher, call->spec);
+	return matcher_finds(call->snapshot, class_state->at[0].tally->matcher,
+	                     call->spec);
 }
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
-	const struct inter_pod_own *own = call->own;
-	const struct inter_pod_tally *anti = inter_pod_anti(own);
+	const struct inter_pod_class *class_state = call->class_state;
+	const struct inter_pod_tally *anti = inter_pod_anti(class_state);
 	const struct spec_view *view = call->view;
-	bool first = own->affinity > 0 && is_first(call);
+	bool first = class_state->affinity > 0 && is_first_of_group(call);
 
-	for (uint32_t i = 0; i < own->affinity; i++)
+	for (uint32_t i = 0; i < class_state->affinity; i++)
 		if (first)
-			require_label(own->at[i].tally->column, span);
+			require_label(class_state->at[i].tally->column, span);
 		else
-			require_tally(own->at[i].tally, span);
-	for (uint32_t i = 0; i < own->anti; i++)
+			require_tally(class_state->at[i].tally, span);
+	for (uint32_t i = 0; i < class_state->anti; i++)
 		if (tally_inside(anti[i].tally) > 0)
 			refuse_tally(anti[i].tally, span);
 	for (uint32_t i = 0; i < view->concerns_count; i++)
-		if (keeps_away(view->concerns[i]))
+		if (blocks_others(view->concerns[i]))
 			refuse_carrier(view->concerns[i], span);
 }
 
-static bool is_near(const struct plugin_call *call, uint32_t slot)
+static bool satisfies_affinity(const struct plugin_call *call, uint32_t slot)
 {
-	const struct inter_pod_own *own = call->own;
+	const struct inter_pod_class *class_state = call->class_state;
 	bool near = true;
 
-	for (uint32_t i = 0; i < own->affinity; i++) {
-		const struct tally *tally = own->at[i].tally;
+	for (uint32_t i = 0; i < class_state->affinity; i++) {
+		const struct tally *tally = class_state->at[i].tally;
 		uint32_t domain = tally->column->value[slot];
 
 		if (domain == 0)
 			return false;
 		near = near && tally->in_domain[domain] > 0;
 	}
-	return near || is_first(call);
+	return near || is_first_of_group(call);
 }
 
-static bool is_away(const struct plugin_call *call, uint32_t slot)
+static bool satisfies_anti_affinity(const struct plugin_call *call, uint32_t slot)
 {
-	const struct inter_pod_own *own = call->own;
-	const struct inter_pod_tally *anti = inter_pod_anti(own);
+	const struct inter_pod_class *class_state = call->class_state;
+	const struct inter_pod_tally *anti = inter_pod_anti(class_state);
 
-	for (uint32_t i = 0; i < own->anti; i++)
+	for (uint32_t i = 0; i < class_state->anti; i++)
 		if (anti[i].tally->in_domain[anti[i].tally->column->value[slot]] > 0)
 			return false;
 	return true;
 }
 
-static bool is_welcome(const struct plugin_call *call, uint32_t slot)
+static bool satisfies_existing_anti_affinity(const struct plugin_call *call,
+                                             uint32_t slot)
 {
 	const struct spec_view *view = call->view;
 
 	for (uint32_t i = 0; i < view->concerns_count; i++) {
 		const struct carrier *carrier = view->concerns[i];
 
-		if (keeps_away(carrier) &&
+		if (blocks_others(carrier) &&
 		    carrier->in_domain[carrier->column->value[slot]] > 0)
 			return false;
 	}
 	return true;
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
-	if (!is_near(call, slot))
-		verdict_add(say, VERDICT_UNRESOLVABLE,
+	if (!satisfies_affinity(call, slot))
+		verdict_add(verdict, VERDICT_UNRESOLVABLE,
 		            &(struct reason){.code = REASON_POD_AFFINITY});
-	else if (!is_away(call, slot))
-		verdict_add(say, VERDICT_UNSCHEDULABLE,
+	else if (!satisfies_anti_affinity(call, slot))
+		verdict_add(verdict, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_POD_ANTI_AFFINITY});
-	else if (!is_welcome(call, slot))
-		verdict_add(say, VERDICT_UNSCHEDULABLE,
+	else if (!satisfies_existing_anti_affinity(call, slot))
+		verdict_add(verdict, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_POD_ANTI_AFFINITY_OTHERS});
 }
 
 /* A pod that comes only helps those that want to be near one, and a node that comes
  * without pods, which could help others, has to be good itself. */
-static bool hint(const struct plugin_call *call, const struct queue_event *event)
+static bool queueing_hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	uint32_t slot;
 
 	if (event->kind == QUEUE_EV_POD_ADDED)
-		return call->spec->form->affinity.count > 0;
+		return call->spec->template->affinity.count > 0;
 	if (event->kind != QUEUE_EV_NODE_ADDED)
 		return true;
 	slot = node_event_slot(call, event);
 	if (slot == SNAPSHOT_NONE || call->snapshot->row[slot].pods > 0)
 		return true;
-	return is_near(call, slot) && is_away(call, slot) && is_welcome(call, slot);
+	return satisfies_affinity(call, slot) && satisfies_anti_affinity(call, slot) &&
+	       satisfies_existing_anti_affinity(call, slot);
 }
 
 const struct plugin plugin_inter_pod_affinity = {
@@ -376,18 +388,18 @@ const struct plugin plugin_inter_pod_affinity = {
 	.weight = 2,
 	.events = NODE_EVENTS | QUEUE_ON(NODE_REMOVED) | QUEUE_ON(NODE_LABELS) |
                   QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_LABELS) | QUEUE_ON(POD_REMOVED) |
-                  QUEUE_ON(NAMESPACE_LABELS) | QUEUE_ON(GROUP),
-	.hint = hint,
-	.hint_opens = QUEUE_ON(NODE_ADDED),
+                  QUEUE_ON(NAMESPACE_LABELS) | QUEUE_ON(RULE_COUNTS),
+	.hint = queueing_hint,
+	.hint_needs_class = QUEUE_ON(NODE_ADDED),
 	.args_size = sizeof(struct inter_pod_args),
 	.args_parse = args_parse,
-	.own_size = sizeof(struct inter_pod_own),
+	.class_state_size = sizeof(struct inter_pod_class),
 	.open = open_class,
 	.close = close_class,
 	.state_size = sizeof(struct inter_pod_state),
 	.pre_filter = pre_filter,
-	.filter = filter,
-	.why = why,
+	.filter = filter_nodes,
+	.why = explain_refusal,
 	.pre_score = inter_pod_pre_score,
 	.score = inter_pod_score,
 	.normalize = inter_pod_normalize,

@@ -16,7 +16,7 @@ struct inter_pod_tally {
 
 /* Of a class: the tallies of its own terms, required affinity (all terms together, by
  * topology key), required anti-affinity, preferences. */
-struct inter_pod_own {
+struct inter_pod_class {
 	struct inter_pod_tally *at;
 	uint32_t affinity;
 	uint32_t anti;
@@ -24,15 +24,15 @@ struct inter_pod_own {
 };
 
 static inline const struct inter_pod_tally *
-inter_pod_anti(const struct inter_pod_own *own)
+inter_pod_anti(const struct inter_pod_class *class_state)
 {
-	return own->at + own->affinity;
+	return class_state->at + class_state->affinity;
 }
 
 static inline const struct inter_pod_tally *
-inter_pod_soft(const struct inter_pod_own *own)
+inter_pod_soft(const struct inter_pod_class *class_state)
 {
-	return own->at + own->affinity + own->anti;
+	return class_state->at + class_state->affinity + class_state->anti;
 }
 
 /* Few domains: what each of them adds to a score. */
@@ -58,7 +58,7 @@ struct inter_pod_state {
 };
 
 enum verdict_code inter_pod_pre_score(const struct plugin_call *call,
-                                      struct pl_bitset feasible, struct verdict *say);
+                                      struct pl_bitset feasible, struct verdict *verdict);
 bool inter_pod_score(const struct plugin_call *call, struct node_span span,
                      int64_t *score);
 void inter_pod_normalize(const struct plugin_call *call, struct pl_bitset feasible,

@@ -29,7 +29,7 @@ T_CASE(events_that_can_help_are_told_from_others)
 	struct queue_event node = {.kind = QUEUE_EV_NODE_ADDED};
 	struct queue_event added = {.kind = QUEUE_EV_POD_ADDED};
 	struct queue_event removed = {.kind = QUEUE_EV_POD_REMOVED};
-	struct asked near = {0}, away = {0};
+	struct asked_class near = {0}, away = {0};
 	struct plugin_call call;
 
 	begin();
@@ -109,23 +109,24 @@ T_CASE(arguments_are_checked)
 	"gIgnoredDuringExecution':[{'labelSelector':{'matchLabels':{'app':'x'}},'to" \
 	"pologyKey':'host'}]}}}}"
 
-static void decide_and_place(struct asked *asked)
+static void decide_and_place(struct asked_class *asked)
 {
 	struct inter_pod_state state = {0};
 	struct plugin_call call = call_of(asked, &state);
 	struct pod_on_node there = on_node(&asked->pod);
 	struct plugin_narrow narrow = {0};
-	struct verdict say;
+	struct verdict verdict;
 	int64_t score[SNAPSHOT_PAD];
 	uint64_t bits[SNAPSHOT_PAD / 64] = {3};
 	const struct node_span span = {0, 1, bits};
 	uint32_t placed;
 
-	verdict_clear(&say);
-	T_EQ(row->pre_filter(&call, &narrow, &say), VERDICT_SUCCESS);
+	verdict_clear(&verdict);
+	T_EQ(row->pre_filter(&call, &narrow, &verdict), VERDICT_SUCCESS);
 	row->filter(&call, span);
 	T_EQ(bits[0], 2);
-	T_EQ(row->pre_score(&call, (struct pl_bitset){bits, 64}, &say), VERDICT_SUCCESS);
+	T_EQ(row->pre_score(&call, (struct pl_bitset){bits, 64}, &verdict),
+	     VERDICT_SUCCESS);
 	T_TRUE(row->score(&call, span, score));
 	row->normalize(&call, (struct pl_bitset){bits, 64}, score);
 	T_OK(snapshot_pod_add(&snapshot, 1, &there, &placed, &err), &err);
@@ -135,7 +136,7 @@ static void decide_and_place(struct asked *asked)
 
 T_CASE(a_cycle_allocates_nothing)
 {
-	struct asked asked = {0};
+	struct asked_class asked = {0};
 
 	begin();
 	(void)put_node("{'metadata':{'name':'a','labels':{'zone':'1','host':'a'}}}");
@@ -158,7 +159,7 @@ T_CASE(each_allocation_of_an_open_may_fail)
 {
 	enum pl_code code = PL_NOMEM;
 	uint64_t nth = 0;
-	struct asked asked = {0};
+	struct asked_class asked = {0};
 
 	begin();
 	asked.pod = pod_from(

@@ -14,23 +14,24 @@
  * by labels, unless all are. */
 static bool own_term_finds(const struct pod_term *term, const struct spec *spec)
 {
-	const struct labels *space =
-		catalog_space_labels(&snapshot.catalog, spec->namespace);
+	const struct labels *namespace =
+		catalog_namespace_labels(&snapshot.catalog, spec->namespace);
 	bool sees = selector_is_everything(term->namespace_selector);
 
 	for (uint32_t i = 0; i < term->count; i++)
 		sees = sees || term->namespace[i] == spec->namespace;
-	if (space != NULL)
-		sees = sees ||
-		       selector_matches(&model.strings, term->namespace_selector, space);
+	if (namespace != NULL)
+		sees = sees || selector_matches(&model.strings, term->namespace_selector,
+		                                namespace);
 	return sees && selector_matches(&model.strings, term->selector, spec->labels);
 }
 
 static bool their_term_finds(const struct pod_term *term, const struct spec *spec)
 {
-	return pod_term_matches(&model.strings, term, spec->namespace,
-	                        catalog_space_labels(&snapshot.catalog, spec->namespace),
-	                        spec->labels);
+	return pod_term_matches(
+		&model.strings, term, spec->namespace,
+		catalog_namespace_labels(&snapshot.catalog, spec->namespace),
+		spec->labels);
 }
 
 /* Of hostnames each node is a domain. */
@@ -70,17 +71,17 @@ static const struct spec *spec_of(uint32_t pod)
 
 static bool finds_all(const struct spec *asks, const struct spec *spec)
 {
-	for (uint32_t i = 0; i < asks->form->affinity.count; i++)
+	for (uint32_t i = 0; i < asks->template->affinity.count; i++)
 		if (!own_term_finds(spec_affinity(asks)[i].term, spec))
 			return false;
 	return true;
 }
 
-static bool model_is_near(const struct spec *asks, uint32_t slot)
+static bool model_satisfies_affinity(const struct spec *asks, uint32_t slot)
 {
 	bool near = true, any = false;
 
-	for (uint32_t i = 0; i < asks->form->affinity.count; i++) {
+	for (uint32_t i = 0; i < asks->template->affinity.count; i++) {
 		uint32_t key = spec_affinity(asks)[i].term->topology_key;
 		bool here = false;
 
@@ -98,9 +99,9 @@ static bool model_is_near(const struct spec *asks, uint32_t slot)
 	return near || (!any && finds_all(asks, asks));
 }
 
-static bool model_is_away(const struct spec *asks, uint32_t slot)
+static bool model_satisfies_anti_affinity(const struct spec *asks, uint32_t slot)
 {
-	for (uint32_t i = 0; i < asks->form->anti_affinity.count; i++) {
+	for (uint32_t i = 0; i < asks->template->anti_affinity.count; i++) {
 		const struct pod_term *term = spec_anti_affinity(asks)[i].term;
 		uint32_t value = domain_at(slot, term->topology_key);
 
@@ -114,13 +115,13 @@ static bool model_is_away(const struct spec *asks, uint32_t slot)
 	return true;
 }
 
-static bool model_is_welcome(const struct spec *asks, uint32_t slot)
+static bool model_satisfies_existing(const struct spec *asks, uint32_t slot)
 {
 	EACH_POD(at, pod)
 	{
 		const struct spec *spec = spec_of(pod);
 
-		for (uint32_t i = 0; i < spec->form->anti_affinity.count; i++) {
+		for (uint32_t i = 0; i < spec->template->anti_affinity.count; i++) {
 			const struct pod_term *term = spec_anti_affinity(spec)[i].term;
 			uint32_t value = domain_at(slot, term->topology_key);
 
@@ -134,12 +135,12 @@ static bool model_is_welcome(const struct spec *asks, uint32_t slot)
 
 static enum reason_code model_refuses(const struct spec *asks, uint32_t slot)
 {
-	if (!model_is_near(asks, slot))
+	if (!model_satisfies_affinity(asks, slot))
 		return REASON_POD_AFFINITY;
-	if (!model_is_away(asks, slot))
+	if (!model_satisfies_anti_affinity(asks, slot))
 		return REASON_POD_ANTI_AFFINITY;
-	return model_is_welcome(asks, slot) ? REASON_NONE
-	                                    : REASON_POD_ANTI_AFFINITY_OTHERS;
+	return model_satisfies_existing(asks, slot) ? REASON_NONE
+	                                            : REASON_POD_ANTI_AFFINITY_OTHERS;
 }
 
 /* *any: something was found in some domain, though it may add up to nothing. */
@@ -173,20 +174,20 @@ static int64_t model_score(const struct spec *asks, uint32_t slot, bool *any)
 		const uint32_t pair[2] = {slot, at};
 
 		sum += model_adds(spec_soft_affinity(asks),
-		                  asks->form->soft_affinity.count, 1, pair,
+		                  asks->template->soft_affinity.count, 1, pair,
 		                  own_term_finds, spec, any);
 		sum += model_adds(spec_soft_anti_affinity(asks),
-		                  asks->form->soft_anti_affinity.count, -1, pair,
+		                  asks->template->soft_anti_affinity.count, -1, pair,
 		                  own_term_finds, spec, any);
 		if (args_now.hard_weight > 0)
-			sum += model_adds(spec_affinity(spec), spec->form->affinity.count,
-			                  args_now.hard_weight, pair, their_term_finds,
-			                  asks, any);
+			sum += model_adds(
+				spec_affinity(spec), spec->template->affinity.count,
+				args_now.hard_weight, pair, their_term_finds, asks, any);
 		sum += model_adds(spec_soft_affinity(spec),
-		                  spec->form->soft_affinity.count, 1, pair,
+		                  spec->template->soft_affinity.count, 1, pair,
 		                  their_term_finds, asks, any);
 		sum += model_adds(spec_soft_anti_affinity(spec),
-		                  spec->form->soft_anti_affinity.count, -1, pair,
+		                  spec->template->soft_anti_affinity.count, -1, pair,
 		                  their_term_finds, asks, any);
 	}
 	return sum;
@@ -194,13 +195,13 @@ static int64_t model_score(const struct spec *asks, uint32_t slot, bool *any)
 
 static bool model_skips(const struct spec *asks)
 {
-	if (asks->form->affinity.count + asks->form->anti_affinity.count > 0)
+	if (asks->template->affinity.count + asks->template->anti_affinity.count > 0)
 		return false;
 	EACH_POD(at, pod)
 	{
 		const struct spec *spec = spec_of(pod);
 
-		for (uint32_t i = 0; i < spec->form->anti_affinity.count; i++) {
+		for (uint32_t i = 0; i < spec->template->anti_affinity.count; i++) {
 			const struct pod_term *term = spec_anti_affinity(spec)[i].term;
 
 			if (domain_at(at, term->topology_key) != 0 &&
@@ -220,16 +221,17 @@ static unsigned seen_reason[REASON_CODES], seen_skip[2], seen_score[2];
 
 static enum reason_code why_of(const struct plugin_call *call, uint32_t slot)
 {
-	struct verdict say;
+	struct verdict verdict;
 
-	verdict_clear(&say);
-	row->why(call, slot, &say);
-	T_TRUE(say.count <= 1);
-	T_EQ(say.code, say.count == 0 ? VERDICT_SUCCESS
-	               : say.reason[0].code == REASON_POD_AFFINITY
-	                       ? VERDICT_UNRESOLVABLE
-	                       : VERDICT_UNSCHEDULABLE);
-	return say.count == 0 ? REASON_NONE : (enum reason_code)say.reason[0].code;
+	verdict_clear(&verdict);
+	row->why(call, slot, &verdict);
+	T_TRUE(verdict.count <= 1);
+	T_EQ(verdict.code, verdict.count == 0 ? VERDICT_SUCCESS
+	                   : verdict.reason[0].code == REASON_POD_AFFINITY
+	                           ? VERDICT_UNRESOLVABLE
+	                           : VERDICT_UNSCHEDULABLE);
+	return verdict.count == 0 ? REASON_NONE
+	                          : (enum reason_code)verdict.reason[0].code;
 }
 
 static struct pl_bitset live_copy(void)
@@ -266,23 +268,24 @@ static void compare_scores(const struct plugin_call *call)
 	int64_t *raw = pl_arena_zalloc(&arena, snapshot.capacity, sizeof *raw);
 	int64_t low = INT64_MAX, high = INT64_MIN;
 	enum verdict_code code;
-	struct verdict say;
+	struct verdict verdict;
 	bool any = false;
 
 	T_TRUE(score != NULL && raw != NULL);
 	for (size_t i = 0; i < pl_bitset_words(set.bits) && pl_rng_chance(&rng, 1, 2);
 	     i++)
 		set.word[i] &= pl_rng_next(&rng);
-	verdict_clear(&say);
-	code = row->pre_score(call, set, &say);
+	verdict_clear(&verdict);
+	code = row->pre_score(call, set, &verdict);
 	PL_BITSET_EACH (slot, snapshot.live)
 		(void)model_score(call->spec, (uint32_t)slot, &any);
 	if (pl_bitset_empty(set))
 		return;
 	if (args_now.ignore_others)
-		any = any && call->spec->form->soft_affinity.count +
-		                             call->spec->form->soft_anti_affinity.count >
-		                     0;
+		any = any &&
+		      call->spec->template->soft_affinity.count +
+		                      call->spec->template->soft_anti_affinity.count >
+		              0;
 	T_EQ(code, any ? VERDICT_SUCCESS : VERDICT_SKIP);
 	seen_score[any]++;
 	if (!any)
@@ -305,16 +308,16 @@ static void compare_scores(const struct plugin_call *call)
 		                                               (double)(high - low))));
 }
 
-static void compare(struct asked *asked)
+static void compare(struct asked_class *asked)
 {
 	struct inter_pod_state state = {0};
 	struct plugin_call call = call_of(asked, &state);
 	struct plugin_narrow narrow = {0};
 	enum verdict_code code;
-	struct verdict say;
+	struct verdict verdict;
 
-	verdict_clear(&say);
-	code = row->pre_filter(&call, &narrow, &say);
+	verdict_clear(&verdict);
+	code = row->pre_filter(&call, &narrow, &verdict);
 	T_EQ(code, model_skips(call.spec) ? VERDICT_SKIP : VERDICT_SUCCESS);
 	seen_skip[code == VERDICT_SKIP]++;
 	compare_filter(&call);
@@ -327,7 +330,7 @@ static void compare(struct asked *asked)
 enum { NODES = 24, PODS = 40, CLASSES = 6 };
 
 static uint32_t nodes[NODES], pods[PODS];
-static struct asked classes[CLASSES];
+static struct asked_class classes[CLASSES];
 static struct pl_buf text;
 
 static uint64_t below(uint64_t bound)
@@ -335,7 +338,7 @@ static uint64_t below(uint64_t bound)
 	return pl_rng_below(&rng, bound);
 }
 
-static void say(const char *what)
+static void verdict(const char *what)
 {
 	T_OK(pl_buf_add_str(&text, what), NULL);
 }
@@ -376,64 +379,64 @@ static void say_term(void)
 		NULL};
 	static const char *const key[] = {"kubernetes.io/hostname", "zone", "rack", NULL};
 
-	say("{'labelSelector':");
-	say(one_of(selector));
-	say(one_of(spaces));
-	say(",'topologyKey':'");
-	say(one_of(key));
-	say("'}");
+	verdict("{'labelSelector':");
+	verdict(one_of(selector));
+	verdict(one_of(spaces));
+	verdict(",'topologyKey':'");
+	verdict(one_of(key));
+	verdict("'}");
 }
 
 static void say_terms(const char *name, bool soft)
 {
 	uint64_t count = below(3);
 
-	say("'");
-	say(name);
-	say("':[");
+	verdict("'");
+	verdict(name);
+	verdict("':[");
 	for (uint64_t i = 0; i < count; i++) {
-		say(i > 0 ? "," : "");
+		verdict(i > 0 ? "," : "");
 		if (soft)
-			say(below(2) == 0 ? "{'weight':7,'podAffinityTerm':"
-			                  : "{'weight':2,'podAffinityTerm':");
+			verdict(below(2) == 0 ? "{'weight':7,'podAffinityTerm':"
+			                      : "{'weight':2,'podAffinityTerm':");
 		say_term();
-		say(soft ? "}" : "");
+		verdict(soft ? "}" : "");
 	}
-	say("]");
+	verdict("]");
 }
 
 static void say_affinity(const char *name)
 {
-	say("'");
-	say(name);
-	say("':{");
+	verdict("'");
+	verdict(name);
+	verdict("':{");
 	say_terms("requiredDuringSchedulingIgnoredDuringExecution", false);
 	if (below(2) == 0) {
-		say(",");
+		verdict(",");
 		say_terms("preferredDuringSchedulingIgnoredDuringExecution", true);
 	}
-	say("}");
+	verdict("}");
 }
 
 static struct pod random_pod(void)
 {
-	static const char *const space[] = {"a", "b", "c", NULL};
+	static const char *const namespace[] = {"a", "b", "c", NULL};
 	static const char *const labels[] = {"'app':'x'", "'app':'y','tier':'1'",
 	                                     "'app':'z'", "", NULL};
 	bool near = below(3) == 0, away = below(3) == 0;
 
 	pl_buf_clear(&text, 0);
-	say("{'metadata':{'name':'p','namespace':'");
-	say(one_of(space));
-	say("','labels':{");
-	say(one_of(labels));
-	say("}},'spec':{'containers':[{'name':'c'}],'affinity':{");
+	verdict("{'metadata':{'name':'p','namespace':'");
+	verdict(one_of(namespace));
+	verdict("','labels':{");
+	verdict(one_of(labels));
+	verdict("}},'spec':{'containers':[{'name':'c'}],'affinity':{");
 	if (near)
 		say_affinity("podAffinity");
-	say(near && away ? "," : "");
+	verdict(near && away ? "," : "");
 	if (away)
 		say_affinity("podAntiAffinity");
-	say("}}}");
+	verdict("}}}");
 	return pod_from(told());
 }
 
@@ -444,20 +447,20 @@ static void say_node(unsigned i)
 
 	pl_buf_clear(&text, 0);
 	(void)snprintf(name, sizeof name, "n%u", i);
-	say("{'metadata':{'name':'");
-	say(name);
-	say("','labels':{");
+	verdict("{'metadata':{'name':'");
+	verdict(name);
+	verdict("','labels':{");
 	if (below(5) > 0) {
 		(void)snprintf(name, sizeof name, "h%u",
 		               i / 2); /* two are called alike */
-		say("'kubernetes.io/hostname':'");
-		say(name);
-		say("'");
-		say(one_of(zone));
+		verdict("'kubernetes.io/hostname':'");
+		verdict(name);
+		verdict("'");
+		verdict(one_of(zone));
 		(void)snprintf(rack, sizeof rack, ",'rack':'%u'", (unsigned)below(12));
-		say(below(4) == 0 ? "" : rack);
+		verdict(below(4) == 0 ? "" : rack);
 	}
-	say("}}}");
+	verdict("}}}");
 }
 
 static void drop_pod(unsigned i)
@@ -508,7 +511,7 @@ static void step_pod(void)
 
 static void step_class(void)
 {
-	struct asked *asked = &classes[below(CLASSES)];
+	struct asked_class *asked = &classes[below(CLASSES)];
 
 	if (asked->pod.spec != NULL)
 		asked_close(asked);
@@ -522,22 +525,22 @@ static void step_space(void)
 	static const char *const labels[] = {"", "'env':'dev'", "'env':'prod'", NULL};
 	const char *which = one_of(name);
 	struct parse parse = {.model = &model, .arena = &arena};
-	struct space space;
+	struct namespace namespace;
 	char room[4096];
 
 	if (below(3) == 0 && id(which) != 0) {
-		T_OK(snapshot_space_drop(&snapshot, id(which), &err), &err);
+		T_OK(snapshot_namespace_drop(&snapshot, id(which), &err), &err);
 		return;
 	}
 	pl_buf_clear(&text, 0);
-	say("{'metadata':{'name':'");
-	say(which);
-	say("','labels':{");
-	say(one_of(labels));
-	say("}}}");
-	T_OK(space_parse(&parse, json_of(room, told()), &space, &err), &err);
+	verdict("{'metadata':{'name':'");
+	verdict(which);
+	verdict("','labels':{");
+	verdict(one_of(labels));
+	verdict("}}}");
+	T_OK(namespace_parse(&parse, json_of(room, told()), &namespace, &err), &err);
 	pl_arena_reset(&arena);
-	T_OK(snapshot_space_put(&snapshot, &space, &err), &err);
+	T_OK(snapshot_namespace_put(&snapshot, &namespace, &err), &err);
 }
 
 /* What if: some pods away, asked about single nodes and about all. */
@@ -559,7 +562,7 @@ static void step_probe(void)
 	}
 	for (unsigned i = 0; i < PODS; i += 2)
 		if (pods[i] != SNAPSHOT_NONE)
-			snapshot_pod_lower(&snapshot, pods[i]);
+			snapshot_pod_restore(&snapshot, pods[i]);
 	snapshot_probe_end(&snapshot);
 }
 

@@ -8,13 +8,13 @@
 static const struct plugin *const row = &plugin_inter_pod_affinity;
 static struct inter_pod_args args_now = {.hard_weight = 1};
 
-struct asked {
+struct asked_class {
 	struct pod pod;
 	struct spec_view *view;
-	struct inter_pod_own own;
+	struct inter_pod_class class_state;
 };
 
-static inline struct plugin_call call_of(struct asked *asked,
+static inline struct plugin_call call_of(struct asked_class *asked,
                                          struct inter_pod_state *state)
 {
 	return (struct plugin_call){
@@ -22,13 +22,13 @@ static inline struct plugin_call call_of(struct asked *asked,
 		.spec = asked->pod.spec,
 		.view = asked->view,
 		.args = &args_now,
-		.own = &asked->own,
+		.class_state = &asked->class_state,
 		.state = state,
 		.arena = &arena,
 	};
 }
 
-static inline enum pl_code asked_open(struct asked *asked)
+static inline enum pl_code asked_open(struct asked_class *asked)
 {
 	struct plugin_call call;
 	enum pl_code code = view_open(&snapshot, asked->pod.spec, &asked->view, &err);
@@ -42,7 +42,7 @@ static inline enum pl_code asked_open(struct asked *asked)
 	return code;
 }
 
-static inline void asked_close(struct asked *asked)
+static inline void asked_close(struct asked_class *asked)
 {
 	struct plugin_call call = call_of(asked, NULL);
 

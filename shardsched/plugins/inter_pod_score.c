@@ -16,7 +16,7 @@ enum {
 };
 
 /* One rule's part in the score. */
-struct part {
+struct inter_pod_part {
 	const struct label_column *column;
 	const uint32_t *in_domain;
 	const struct tally *tally; /* or */
@@ -48,7 +48,8 @@ static struct inter_pod_table *table_of(struct inter_pod_state *state,
 	return NULL;
 }
 
-static bool add_to_table(const struct plugin_call *call, const struct part *part)
+static bool add_to_table(const struct plugin_call *call,
+                         const struct inter_pod_part *part)
 {
 	struct inter_pod_state *state = call->state;
 	struct inter_pod_table *table = table_of(state, part->column);
@@ -68,7 +69,7 @@ static bool add_to_table(const struct plugin_call *call, const struct part *part
 	return true;
 }
 
-static bool add(const struct plugin_call *call, const struct part *part)
+static bool add_part(const struct plugin_call *call, const struct inter_pod_part *part)
 {
 	struct inter_pod_state *state = call->state;
 	const uint64_t *nodes;
@@ -76,10 +77,10 @@ static bool add(const struct plugin_call *call, const struct part *part)
 	if (part->column->domains_end <= TABLE_DOMAINS_MAX)
 		return add_to_table(call, part);
 	if (part->tally != NULL) {
-		tally_settle(call->snapshot, part->tally);
+		tally_refresh(call->snapshot, part->tally);
 		nodes = tally_nodes(part->tally);
 	} else {
-		carrier_settle(call->snapshot, part->carrier);
+		carrier_refresh(call->snapshot, part->carrier);
 		nodes = carrier_nodes(part->carrier);
 	}
 	state->sparse[state->sparses++] = (struct inter_pod_sparse){
@@ -91,55 +92,56 @@ static bool add(const struct plugin_call *call, const struct part *part)
 	return true;
 }
 
-static bool add_own(const struct plugin_call *call)
+static bool add_preferences(const struct plugin_call *call)
 {
-	const struct inter_pod_own *own = call->own;
-	const struct inter_pod_tally *soft = inter_pod_soft(own);
+	const struct inter_pod_class *class_state = call->class_state;
+	const struct inter_pod_tally *soft = inter_pod_soft(class_state);
 
-	for (uint32_t i = 0; i < own->soft; i++) {
+	for (uint32_t i = 0; i < class_state->soft; i++) {
 		const struct tally *tally = soft[i].tally;
-		struct part part = {tally->column, tally->in_domain, tally, NULL,
-		                    soft[i].weight};
+		struct inter_pod_part part = {tally->column, tally->in_domain, tally,
+		                              NULL, soft[i].weight};
 
-		if (tally_inside(tally) > 0 && !add(call, &part))
+		if (tally_inside(tally) > 0 && !add_part(call, &part))
 			return false;
 	}
 	return true;
 }
 
-static bool add_others(const struct plugin_call *call)
+static bool add_carriers(const struct plugin_call *call)
 {
 	for (uint32_t i = 0; i < call->view->concerns_count; i++) {
 		const struct carrier *carrier = call->view->concerns[i];
-		struct part part = {carrier->column, carrier->in_domain, NULL, carrier,
-		                    weight_of(call->args, carrier)};
+		struct inter_pod_part part = {carrier->column, carrier->in_domain, NULL,
+		                              carrier, weight_of(call->args, carrier)};
 
-		if (carrier->inside > 0 && part.weight != 0 && !add(call, &part))
+		if (carrier->inside > 0 && part.weight != 0 && !add_part(call, &part))
 			return false;
 	}
 	return true;
 }
 
 enum verdict_code inter_pod_pre_score(const struct plugin_call *call,
-                                      struct pl_bitset feasible, struct verdict *say)
+                                      struct pl_bitset feasible, struct verdict *verdict)
 {
 	const struct inter_pod_args *args = call->args;
-	const struct inter_pod_own *own = call->own;
+	const struct inter_pod_class *class_state = call->class_state;
 	struct inter_pod_state *state = call->state;
-	size_t most = (size_t)own->soft + call->view->concerns_count;
+	size_t most = (size_t)class_state->soft + call->view->concerns_count;
 	bool done;
 
 	(void)feasible;
-	if (most == 0 || (args->ignore_others && own->soft == 0))
+	if (most == 0 || (args->ignore_others && class_state->soft == 0))
 		return VERDICT_SKIP;
 	state->low = INT64_MAX;
 	state->high = INT64_MIN;
 	state->table = pl_arena_alloc(call->arena, most * sizeof *state->table);
 	state->sparse = pl_arena_alloc(call->arena, most * sizeof *state->sparse);
-	done = state->table != NULL && state->sparse != NULL && add_own(call) &&
-	       add_others(call);
+	done = state->table != NULL && state->sparse != NULL && add_preferences(call) &&
+	       add_carriers(call);
 	if (!done) {
-		verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+		verdict_add(verdict, VERDICT_ERROR,
+		            &(struct reason){.code = REASON_FAILED});
 		return VERDICT_ERROR;
 	}
 	return state->tables + state->sparses > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
@@ -177,7 +179,8 @@ static void add_sparse(const struct inter_pod_sparse *sparse, uint32_t word,
 	}
 }
 
-static void widen(struct inter_pod_state *state, uint64_t bits, const int64_t *score)
+static void widen_range(struct inter_pod_state *state, uint64_t bits,
+                        const int64_t *score)
 {
 	int64_t low = state->low, high = state->high;
 
@@ -214,37 +217,37 @@ bool inter_pod_score(const struct plugin_call *call, struct node_span span,
 			add_table(&state->table[j], span.word + i, at);
 		for (uint32_t j = 0; j < state->sparses; j++)
 			add_sparse(&state->sparse[j], span.word + i, span.bits[i], at);
-		widen(state, span.bits[i], at);
+		widen_range(state, span.bits[i], at);
 	}
 	return true;
 }
 
-static int64_t share(int64_t above, int64_t range)
+static int64_t share_of_range(int64_t above, int64_t range)
 {
 	return (int64_t)((double)PLUGIN_SCORE_MAX * ((double)above / (double)range));
 }
 
 /* Divisions are dear, and most nodes are like others: what a score above the lowest
  * becomes is worked out once. */
-struct shares {
+struct inter_pod_shares {
 	int64_t low, range;
 	uint8_t known[SHARES_MAX + 1]; /* one more than it is; 0: not yet */
 };
 
-static int64_t share_of(struct shares *shares, int64_t score)
+static int64_t cached_share(struct inter_pod_shares *shares, int64_t score)
 {
 	int64_t above = score - shares->low;
 	uint8_t *known;
 
 	if (shares->range > SHARES_MAX)
-		return share(above, shares->range);
+		return share_of_range(above, shares->range);
 	known = &shares->known[above];
 	if (*known == 0)
-		*known = (uint8_t)(share(above, shares->range) + 1);
+		*known = (uint8_t)(share_of_range(above, shares->range) + 1);
 	return *known - 1;
 }
 
-static void set_all(struct pl_bitset feasible, int64_t *score)
+static void clear_all(struct pl_bitset feasible, int64_t *score)
 {
 	for (size_t word = 0; word < pl_bitset_words(feasible.bits); word++)
 		if (feasible.word[word] != 0)
@@ -257,10 +260,10 @@ void inter_pod_normalize(const struct plugin_call *call, struct pl_bitset feasib
                          int64_t *score)
 {
 	const struct inter_pod_state *state = call->state;
-	struct shares shares;
+	struct inter_pod_shares shares;
 
 	if (state->low >= state->high) {
-		set_all(feasible, score);
+		clear_all(feasible, score);
 		return;
 	}
 	shares.low = state->low;
@@ -273,7 +276,7 @@ void inter_pod_normalize(const struct plugin_call *call, struct pl_bitset feasib
 		for (uint64_t left = feasible.word[word]; left != 0; left &= left - 1) {
 			unsigned i = (unsigned)__builtin_ctzll(left);
 
-			at[i] = share_of(&shares, at[i]);
+			at[i] = cached_share(&shares, at[i]);
 		}
 	}
 }

@@ -4,9 +4,9 @@
 #include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/node_match.h"
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/plugins/words.h"
+#include "shardsched/plugins/slot_words.h"
 
-struct own {
+struct node_affinity_class {
 	struct node_match pod;   /* nodeSelector and required terms */
 	struct node_match added; /* required by configuration */
 	struct node_match soft, added_soft;
@@ -22,12 +22,12 @@ static const struct node_affinity_args *args_of(const struct plugin_call *call)
 
 static void on_close(struct snapshot *snapshot, const struct plugin_call *call)
 {
-	struct own *own = call->own;
+	struct node_affinity_class *class_state = call->class_state;
 
-	node_match_close(snapshot, &own->pod);
-	node_match_close(snapshot, &own->added);
-	node_match_close(snapshot, &own->soft);
-	node_match_close(snapshot, &own->added_soft);
+	node_match_close(snapshot, &class_state->pod);
+	node_match_close(snapshot, &class_state->added);
+	node_match_close(snapshot, &class_state->soft);
+	node_match_close(snapshot, &class_state->added_soft);
 }
 
 /* One without weight or without anything in it is passed over before it is parsed. */
@@ -48,20 +48,21 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 {
 	const struct node_affinity_args *args = args_of(call);
 	const struct spec *spec = call->spec;
-	struct own *own = call->own;
+	struct node_affinity_class *class_state = call->class_state;
 	enum pl_code code;
 
-	own->broken = is_broken(spec->form->preferred);
-	code = node_match_open(snapshot, spec->form->node_selector, spec->form->required,
-	                       &own->pod, err);
+	class_state->broken = is_broken(spec->template->preferred);
+	code = node_match_open(snapshot, spec->template->node_selector,
+	                       spec->template->required, &class_state->pod, err);
 	if (code == PL_OK)
-		code = node_match_open(snapshot, NULL, args->required, &own->added, err);
+		code = node_match_open(snapshot, NULL, args->required,
+		                       &class_state->added, err);
 	if (code == PL_OK)
-		code = node_match_open(snapshot, NULL, spec->form->preferred, &own->soft,
-		                       err);
+		code = node_match_open(snapshot, NULL, spec->template->preferred,
+		                       &class_state->soft, err);
 	if (code == PL_OK)
-		code = node_match_open(snapshot, NULL, args->preferred, &own->added_soft,
-		                       err);
+		code = node_match_open(snapshot, NULL, args->preferred,
+		                       &class_state->added_soft, err);
 	if (code != PL_OK)
 		on_close(snapshot, call);
 	return code;
@@ -103,13 +104,13 @@ static bool all_name_nodes(const struct node_selector *required)
 	return true;
 }
 
-struct named {
+struct name_matches {
 	uint32_t names; /* some, of nodes or not */
 	uint32_t nodes;
 };
 
 static void add_named(const struct snapshot *snapshot, const struct selector *fields,
-                      struct pl_bitset only, struct named *found)
+                      struct pl_bitset only, struct name_matches *found)
 {
 	const struct selector_row *row = first_of_names(fields);
 	const uint32_t *name = selector_values(fields, row);
@@ -132,15 +133,16 @@ static void add_named(const struct snapshot *snapshot, const struct selector *fi
  * these is there is an error to kube-scheduler, and a node that is missing to us. */
 static enum verdict_code narrow_to_names(const struct plugin_call *call,
                                          struct plugin_narrow *narrow,
-                                         struct verdict *say)
+                                         struct verdict *verdict)
 {
-	const struct node_selector *required = call->spec->form->required;
+	const struct node_selector *required = call->spec->template->required;
 	const struct snapshot *snapshot = call->snapshot;
 	struct reason reason = {.code = REASON_AFFINITY_NAMES};
-	struct named found = {0};
+	struct name_matches found = {0};
 
 	if (pl_bitset_make(call->arena, snapshot->live.bits, &narrow->only) != PL_OK) {
-		verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+		verdict_add(verdict, VERDICT_ERROR,
+		            &(struct reason){.code = REASON_FAILED});
 		return VERDICT_ERROR;
 	}
 	for (uint64_t i = 0; i < required->count; i++)
@@ -149,22 +151,23 @@ static enum verdict_code narrow_to_names(const struct plugin_call *call,
 		return VERDICT_SUCCESS;
 	if (found.names > 0)
 		reason.code = REASON_AFFINITY;
-	verdict_add(say, VERDICT_UNRESOLVABLE, &reason);
+	verdict_add(verdict, VERDICT_UNRESOLVABLE, &reason);
 	return VERDICT_UNRESOLVABLE;
 }
 
 /* -- filter ------------------------------------------------------------------------ */
 
 static enum verdict_code pre_filter(const struct plugin_call *call,
-                                    struct plugin_narrow *narrow, struct verdict *say)
+                                    struct plugin_narrow *narrow, struct verdict *verdict)
 {
 	const struct spec *spec = call->spec;
 
-	if (spec->form->required == NULL && spec->form->node_selector->count == 0 &&
-	    args_of(call)->required == NULL)
+	if (spec->template->required == NULL &&
+	    spec->template->node_selector->count == 0 && args_of(call)->required == NULL)
 		return VERDICT_SKIP;
-	return all_name_nodes(spec->form->required) ? narrow_to_names(call, narrow, say)
-	                                            : VERDICT_SUCCESS;
+	return all_name_nodes(spec->template->required)
+	               ? narrow_to_names(call, narrow, verdict)
+	               : VERDICT_SUCCESS;
 }
 
 static void filter_by(struct node_match *match, const struct snapshot *snapshot,
@@ -179,54 +182,56 @@ static void filter_by(struct node_match *match, const struct snapshot *snapshot,
 			node_match_word(match, snapshot, span.word + i, span.bits[i]);
 }
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
-	struct own *own = call->own;
+	struct node_affinity_class *class_state = call->class_state;
 
-	filter_by(&own->added, call->snapshot, span);
-	filter_by(&own->pod, call->snapshot, span);
+	filter_by(&class_state->added, call->snapshot, span);
+	filter_by(&class_state->pod, call->snapshot, span);
 }
 
 /* By the node's labels, without the columns. */
-static enum reason_code judge(const struct plugin_call *call, uint32_t slot)
+static enum reason_code judge_node(const struct plugin_call *call, uint32_t slot)
 {
 	if (!node_match_slot(NULL, args_of(call)->required, call->snapshot, slot))
 		return REASON_AFFINITY_ADDED;
-	if (!node_match_slot(call->spec->form->node_selector, call->spec->form->required,
-	                     call->snapshot, slot))
+	if (!node_match_slot(call->spec->template->node_selector,
+	                     call->spec->template->required, call->snapshot, slot))
 		return REASON_AFFINITY;
 	return REASON_NONE;
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
-	enum reason_code code = judge(call, slot);
+	enum reason_code code = judge_node(call, slot);
 
 	if (code != REASON_NONE)
-		verdict_add(say, VERDICT_UNRESOLVABLE,
+		verdict_add(verdict, VERDICT_UNRESOLVABLE,
 		            &(struct reason){.code = (uint32_t)code});
 }
 
-static bool hint(const struct plugin_call *call, const struct queue_event *event)
+static bool queueing_hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	uint32_t slot = node_event_slot(call, event);
 
-	return slot == SNAPSHOT_NONE || judge(call, slot) == REASON_NONE;
+	return slot == SNAPSHOT_NONE || judge_node(call, slot) == REASON_NONE;
 }
 
 /* -- score ------------------------------------------------------------------------- */
 
 static enum verdict_code pre_score(const struct plugin_call *call,
-                                   struct pl_bitset feasible, struct verdict *say)
+                                   struct pl_bitset feasible, struct verdict *verdict)
 {
-	const struct own *own = call->own;
+	const struct node_affinity_class *class_state = call->class_state;
 
 	(void)feasible;
-	if (own->broken) {
-		verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	if (class_state->broken) {
+		verdict_add(verdict, VERDICT_ERROR,
+		            &(struct reason){.code = REASON_FAILED});
 		return VERDICT_ERROR;
 	}
-	return call->spec->form->preferred == NULL && args_of(call)->preferred == NULL
+	return call->spec->template->preferred == NULL && args_of(call)->preferred == NULL
 	               ? VERDICT_SKIP
 	               : VERDICT_SUCCESS;
 }
@@ -240,18 +245,19 @@ static void score_by(struct node_match *match, const struct snapshot *snapshot,
 		struct node_span one = {span.word + i, 1, &span.bits[i]};
 		uint64_t found = node_match_term_word(match, snapshot, j, one);
 
-		WORDS_EACH (bit, found)
-			out[(size_t)i * 64 + bit] += match->term[j].term->weight;
+		SLOT_WORDS_EACH(bit, found)
+		out[(size_t)i * 64 + bit] += match->term[j].term->weight;
 	}
 }
 
-static bool score(const struct plugin_call *call, struct node_span span, int64_t *out)
+static bool score_nodes(const struct plugin_call *call, struct node_span span,
+                        int64_t *out)
 {
-	struct own *own = call->own;
+	struct node_affinity_class *class_state = call->class_state;
 
 	memset(out, 0, (size_t)span.words * 64 * sizeof *out);
-	score_by(&own->added_soft, call->snapshot, span, out);
-	score_by(&own->soft, call->snapshot, span, out);
+	score_by(&class_state->added_soft, call->snapshot, span, out);
+	score_by(&class_state->soft, call->snapshot, span, out);
 	return true;
 }
 
@@ -261,16 +267,16 @@ const struct plugin plugin_node_affinity = {
 	.normal = PLUGIN_BY_MAX,
 	.weight = 2,
 	.events = NODE_EVENTS | QUEUE_ON(NODE_LABELS),
-	.hint = hint,
+	.hint = queueing_hint,
 	.args_size = sizeof(struct node_affinity_args),
 	.args_parse = node_affinity_args_parse,
 	.args_drop = node_affinity_args_drop,
-	.own_size = sizeof(struct own),
+	.class_state_size = sizeof(struct node_affinity_class),
 	.open = on_open,
 	.close = on_close,
 	.pre_filter = pre_filter,
-	.filter = filter,
-	.why = why,
+	.filter = filter_nodes,
+	.why = explain_refusal,
 	.pre_score = pre_score,
-	.score = score,
+	.score = score_nodes,
 };

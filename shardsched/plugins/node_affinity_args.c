@@ -8,7 +8,7 @@ static const char preferred_name[] = "preferredDuringSchedulingIgnoredDuringExec
 enum { WEIGHT_MAX = 100 };
 
 /* What a parse works with. */
-struct parts {
+struct affinity_parse {
 	struct reader reader;
 	struct validate check;
 	struct field_errors errors;
@@ -18,8 +18,8 @@ struct parts {
 /* -- no fields that nobody knows ------------------------------------------------- */
 
 /* What is absent has none. */
-static enum pl_code only(struct pl_json object, const char *const *known,
-                         struct pl_err *err)
+static enum pl_code only_known(struct pl_json object, const char *const *known,
+                               struct pl_err *err)
 {
 	return object.node == NULL ? PL_OK : pl_json_only(object, known, err);
 }
@@ -29,7 +29,7 @@ static enum pl_code check_rows(struct pl_json term, const char *name, struct pl_
 	static const char *const known[] = {"key", "operator", "values", NULL};
 
 	PL_JSON_EACH (row, pl_json_member(term, name)) {
-		enum pl_code code = only(row, known, err);
+		enum pl_code code = only_known(row, known, err);
 
 		if (code != PL_OK)
 			return code;
@@ -40,7 +40,7 @@ static enum pl_code check_rows(struct pl_json term, const char *name, struct pl_
 static enum pl_code check_term(struct pl_json term, struct pl_err *err)
 {
 	static const char *const known[] = {"matchExpressions", "matchFields", NULL};
-	enum pl_code code = only(term, known, err);
+	enum pl_code code = only_known(term, known, err);
 
 	if (code == PL_OK)
 		code = check_rows(term, known[0], err);
@@ -50,7 +50,7 @@ static enum pl_code check_term(struct pl_json term, struct pl_err *err)
 static enum pl_code check_required(struct pl_json required, struct pl_err *err)
 {
 	static const char *const known[] = {"nodeSelectorTerms", NULL};
-	enum pl_code code = only(required, known, err);
+	enum pl_code code = only_known(required, known, err);
 
 	PL_JSON_EACH (term, pl_json_member(required, known[0]))
 		if (code == PL_OK)
@@ -65,7 +65,7 @@ static enum pl_code check_preferred(struct pl_json list, struct pl_err *err)
 
 	PL_JSON_EACH (item, list) {
 		if (code == PL_OK)
-			code = only(item, known, err);
+			code = only_known(item, known, err);
 		if (code == PL_OK)
 			code = check_term(pl_json_member(item, known[1]), err);
 	}
@@ -77,10 +77,10 @@ static enum pl_code check_known(struct pl_json json, struct pl_json added,
 {
 	static const char *const known[] = {"apiVersion", "kind", "addedAffinity", NULL};
 	static const char *const parts[] = {required_name, preferred_name, NULL};
-	enum pl_code code = only(json, known, err);
+	enum pl_code code = only_known(json, known, err);
 
 	if (code == PL_OK)
-		code = only(added, parts, err);
+		code = only_known(added, parts, err);
 	if (code == PL_OK)
 		code = check_required(pl_json_member(added, required_name), err);
 	return code == PL_OK ? check_preferred(pl_json_member(added, preferred_name), err)
@@ -89,14 +89,15 @@ static enum pl_code check_known(struct pl_json json, struct pl_json added,
 
 /* -- reading ------------------------------------------------------------------------ */
 
-static struct draft_node_terms read_preferred(struct parts *parts, struct pl_json added)
+static struct draft_node_terms read_preferred(struct affinity_parse *parts,
+                                              struct pl_json added)
 {
 	struct reader *reader = &parts->reader;
 	struct draft_node_terms out = {0};
 	struct pl_json list = reader_list(reader, added, preferred_name, &out.count);
 	uint32_t i = 0;
 
-	out.at = reader_room(reader, out.count, sizeof *out.at);
+	out.at = reader_alloc(reader, out.count, sizeof *out.at);
 	if (out.at == NULL)
 		return (struct draft_node_terms){0};
 	out.set = true;
@@ -132,8 +133,8 @@ static enum pl_code check_made(const struct node_selector *made, const char *nam
 	return PL_OK;
 }
 
-static enum pl_code make(struct parts *parts, struct model *model, struct pl_json added,
-                         struct node_affinity_args *out)
+static enum pl_code make_args(struct affinity_parse *parts, struct model *model,
+                              struct pl_json added, struct node_affinity_args *out)
 {
 	struct draft_node_terms required =
 		reader_node_selector(&parts->reader, added, required_name);
@@ -166,7 +167,7 @@ enum pl_code node_affinity_args_parse(struct model *model, struct pl_json json,
                                       void *args, struct pl_err *err)
 {
 	struct node_affinity_args *out = args;
-	struct parts parts = {.err = err};
+	struct affinity_parse parts = {.err = err};
 	struct pl_json added;
 	struct pl_arena arena;
 	enum pl_code code;
@@ -180,7 +181,7 @@ enum pl_code node_affinity_args_parse(struct model *model, struct pl_json json,
 	added = reader_object(&parts.reader, json, "addedAffinity");
 	code = parts.reader.code;
 	if (code == PL_OK && added.node != NULL)
-		code = make(&parts, model, added, out);
+		code = make_args(&parts, model, added, out);
 	if (code == PL_OK)
 		code = check_known(json, added, err);
 	if (code != PL_OK)

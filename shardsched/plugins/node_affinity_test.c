@@ -3,7 +3,7 @@
 
 T_CASE(numbers_of_values_are_given_again)
 {
-	struct rig rig;
+	struct plugin_rig rig;
 
 	begin();
 	put_node("{'metadata':{'name':'a','labels':{'rack':'r1'}}}");
@@ -26,13 +26,13 @@ T_CASE(a_key_too_many_is_only_slower)
 {
 	static struct label_column *column[LABEL_COLUMNS_MAX];
 	static uint32_t key[LABEL_COLUMNS_MAX];
-	struct rig rig;
+	struct plugin_rig rig;
 
 	begin();
 	put_node("{'metadata':{'name':'a','labels':{'rack':'r1'}}}");
 	put_node("{'metadata':{'name':'b','labels':{'rack':'r2'}}}");
 	for (unsigned i = 0; i < LABEL_COLUMNS_MAX; i++) {
-		struct text text = {0};
+		struct line_text text = {0};
 
 		add(&text, "key%u", i);
 		T_OK(strings_add(&model.strings, pl_span_str(text.at), &key[i]), NULL);
@@ -57,7 +57,7 @@ T_CASE(a_table_that_does_not_grow_is_only_slower)
 	enum { MANY = 300 };
 	uint64_t bits[MANY / 64 + 1];
 	unsigned left = 0;
-	struct rig rig;
+	struct plugin_rig rig;
 
 	begin();
 	rig_open(&rig, &plugin_node_affinity,
@@ -67,7 +67,7 @@ T_CASE(a_table_that_does_not_grow_is_only_slower)
 	         "]}}}}}",
 	         NULL);
 	for (unsigned i = 0; i < MANY; i++) {
-		struct text text = {0};
+		struct line_text text = {0};
 
 		add(&text, "{'metadata':{'name':'n%u','labels':{'cores':'%u'}}}", i, i);
 		put_node(text.at);
@@ -93,14 +93,15 @@ T_CASE(a_table_that_does_not_grow_is_only_slower)
 #define NAMES(op, values) \
 	"{'key':'metadata.name','operator':'" op "','values':[" values "]}"
 
-static enum verdict_code narrowed(const char *pod, uint32_t *nodes, struct verdict *say)
+static enum verdict_code narrowed(const char *pod, uint32_t *nodes,
+                                  struct verdict *verdict)
 {
-	struct rig rig;
+	struct plugin_rig rig;
 	struct pl_bitset set;
 	enum verdict_code code;
 
 	rig_open(&rig, &plugin_node_affinity, pod, NULL);
-	code = rig_pre_filter(&rig, &set, say);
+	code = rig_pre_filter(&rig, &set, verdict);
 	*nodes = (uint32_t)pl_bitset_count(set);
 	rig_close(&rig);
 	return code;
@@ -116,7 +117,7 @@ static void put_four(void)
 
 T_CASE(names_narrow_the_search)
 {
-	struct verdict say;
+	struct verdict verdict;
 	uint32_t nodes;
 
 	begin();
@@ -126,7 +127,7 @@ T_CASE(names_narrow_the_search)
 	                                             "{'matchFields':[" NAMES(
 							     "In", "'n1'") "]}",
 	                       ""),
-	              &nodes, &say),
+	              &nodes, &verdict),
 	     VERDICT_SUCCESS);
 	T_EQ(nodes, 2);
 	/* One term without a name: any node may do. */
@@ -135,27 +136,27 @@ T_CASE(names_narrow_the_search)
 	                                             "{'matchFields':[" NAMES(
 							     "NotIn", "'n1'") "]}",
 	                       ""),
-	              &nodes, &say),
+	              &nodes, &verdict),
 	     VERDICT_SUCCESS);
 	T_EQ(nodes, 4);
 	T_EQ(narrowed(AFFINITY("{'matchFields':[" NAMES("In", "'n3'") "," NAMES(
 				       "In", "'n2'") "]}",
 	                       ""),
-	              &nodes, &say),
+	              &nodes, &verdict),
 	     VERDICT_UNRESOLVABLE);
-	T_EQ(say.reason[0].code, REASON_AFFINITY_NAMES);
+	T_EQ(verdict.reason[0].code, REASON_AFFINITY_NAMES);
 	T_EQ(narrowed(AFFINITY("{'matchFields':[" NAMES("In", "'gone'") "]}", ""), &nodes,
-	              &say),
+	              &verdict),
 	     VERDICT_UNRESOLVABLE);
-	T_EQ(say.reason[0].code, REASON_AFFINITY);
+	T_EQ(verdict.reason[0].code, REASON_AFFINITY);
 	end();
 }
 
 T_CASE(a_preferred_term_that_is_none_fails_the_cycle)
 {
 	struct pl_bitset set;
-	struct verdict say;
-	struct rig rig;
+	struct verdict verdict;
+	struct plugin_rig rig;
 
 	begin();
 	put_four();
@@ -163,9 +164,9 @@ T_CASE(a_preferred_term_that_is_none_fails_the_cycle)
 	         AFFINITY("", "{'weight':1,'preference':{'matchExpressions':[{'key':'a',"
 	                      "'operator':'Gt','values':['b']}]}}"),
 	         NULL);
-	rig_pre_filter(&rig, &set, &say);
-	T_EQ(plugin_node_affinity.pre_score(&rig.call, set, &say), VERDICT_ERROR);
-	T_EQ(say.code, VERDICT_ERROR);
+	rig_pre_filter(&rig, &set, &verdict);
+	T_EQ(plugin_node_affinity.pre_score(&rig.call, set, &verdict), VERDICT_ERROR);
+	T_EQ(verdict.code, VERDICT_ERROR);
 	rig_close(&rig);
 	end();
 }
@@ -173,8 +174,8 @@ T_CASE(a_preferred_term_that_is_none_fails_the_cycle)
 T_CASE(affinity_is_added_by_configuration)
 {
 	struct pl_bitset left;
-	struct verdict say;
-	struct rig rig;
+	struct verdict verdict;
+	struct plugin_rig rig;
 	int64_t score[512];
 
 	begin();
@@ -190,10 +191,10 @@ T_CASE(affinity_is_added_by_configuration)
 	         "}]}}");
 	left = rig_filter(&rig);
 	T_EQ(pl_bitset_count(left), 1);
-	T_TRUE(!rig_why(&rig, 1, &say));
-	T_EQ(say.reason[0].code, REASON_AFFINITY);
-	T_TRUE(!rig_why(&rig, 2, &say));
-	T_EQ(say.reason[0].code, REASON_AFFINITY_ADDED);
+	T_TRUE(!rig_why(&rig, 1, &verdict));
+	T_EQ(verdict.reason[0].code, REASON_AFFINITY);
+	T_TRUE(!rig_why(&rig, 2, &verdict));
+	T_EQ(verdict.reason[0].code, REASON_AFFINITY_ADDED);
 	T_TRUE(rig_score(&rig, snapshot.live, score));
 	T_EQ(score[0], 7);
 	T_EQ(score[1], 0);
@@ -203,7 +204,7 @@ T_CASE(affinity_is_added_by_configuration)
 
 static void refuse_args(const char *text, const char *says)
 {
-	struct rig rig;
+	struct plugin_rig rig;
 
 	rig_begin_pod(&rig, &plugin_node_affinity, "{'metadata':{'name':'p'}}");
 	T_CODE(rig_args(&rig, text, &err), PL_INVALID, &err);

@@ -2,15 +2,15 @@
 
 #include <stdlib.h>
 
-#include "shardsched/plugins/words.h"
+#include "shardsched/plugins/slot_words.h"
 #include "shardsched/snapshot/label_column.h"
 #include "store/base/alloc.h"
 
 /* -- one row --------------------------------------------------------------------- */
 
 /* Whether a node with that value matches; text 0: it has none. */
-static bool accepts(const struct match_row *row, const struct strings *strings,
-                    uint32_t text)
+static bool row_accepts(const struct match_row *row, const struct strings *strings,
+                        uint32_t text)
 {
 	int64_t number = 0;
 	bool in = false;
@@ -89,7 +89,7 @@ static void table_fill(struct match_row *row, const struct strings *strings)
 		return;
 	}
 	for (number = 1; number < column->domains_end; number++)
-		if (accepts(row, strings, column->domain[number].text))
+		if (row_accepts(row, strings, column->domain[number].text))
 			table_add(row, number);
 }
 
@@ -130,11 +130,11 @@ static void row_make(struct match_row *row, const struct strings *strings)
 	row->epoch = row->column->epoch;
 }
 
-static bool by_labels(const struct match_row *row, const struct snapshot *snapshot,
-                      uint32_t slot)
+static bool row_matches_labels(const struct match_row *row,
+                               const struct snapshot *snapshot, uint32_t slot)
 {
-	return accepts(row, &snapshot->model->strings,
-	               labels_get(snapshot->row[slot].node.labels, row->key));
+	return row_accepts(row, &snapshot->model->strings,
+	                   labels_get(snapshot->row[slot].node.labels, row->key));
 }
 
 static uint64_t table_word(const struct match_row *row, const uint32_t *value,
@@ -142,10 +142,9 @@ static uint64_t table_word(const struct match_row *row, const uint32_t *value,
 {
 	uint64_t out = 0;
 
-	if (words_sparse(bits)) {
-		WORDS_EACH (bit, bits)
-			out |= (row->table[value[bit] / 64] >> value[bit] % 64 & 1)
-			       << bit;
+	if (slot_words_sparse(bits)) {
+		SLOT_WORDS_EACH(bit, bits)
+		out |= (row->table[value[bit] / 64] >> value[bit] % 64 & 1) << bit;
 		return out;
 	}
 	for (unsigned i = 0; i < 64; i++)
@@ -159,12 +158,12 @@ static uint64_t few_word(const struct match_row *row, const uint32_t *value,
 	uint64_t out = 0;
 
 	for (uint32_t i = 0; i < row->fews; i++) {
-		if (!words_sparse(bits)) {
-			out |= words_equal(value, row->few[i]);
+		if (!slot_words_sparse(bits)) {
+			out |= slot_words_equal(value, row->few[i]);
 			continue;
 		}
-		WORDS_EACH (bit, bits)
-			out |= (uint64_t)(value[bit] == row->few[i]) << bit;
+		SLOT_WORDS_EACH(bit, bits)
+		out |= (uint64_t)(value[bit] == row->few[i]) << bit;
 	}
 	return out;
 }
@@ -176,10 +175,10 @@ static uint64_t row_word(const struct match_row *row, const struct snapshot *sna
 	const uint32_t *value;
 
 	if (row->column == NULL || (wants_table(row) && row->table == NULL)) {
-		WORDS_EACH (bit, bits)
-			out |= (uint64_t)by_labels(row, snapshot,
-			                           word * 64 + (uint32_t)bit)
-			       << bit;
+		SLOT_WORDS_EACH(bit, bits)
+		out |= (uint64_t)row_matches_labels(row, snapshot,
+		                                    word * 64 + (uint32_t)bit)
+		       << bit;
 		return out;
 	}
 	value = row->column->value + (size_t)word * 64;
@@ -196,7 +195,8 @@ static uint64_t fields_word(const struct selector *fields,
 	uint64_t out = bits;
 
 	for (uint32_t i = 0; i < fields->count; i++)
-		WORDS_EACH (bit, out) {
+		SLOT_WORDS_EACH(bit, out)
+		{
 			uint32_t name =
 				snapshot->row[word * 64 + (uint32_t)bit].node.name;
 

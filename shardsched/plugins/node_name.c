@@ -6,23 +6,24 @@
 #include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
 	(void)call;
 	(void)span;
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
 	(void)call;
 	(void)slot;
-	(void)say;
+	(void)verdict;
 }
 
 const struct plugin plugin_node_name = {
 	.name = "NodeName",
 	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
 	.events = NODE_EVENTS,
-	.filter = filter,
-	.why = why,
+	.filter = filter_nodes,
+	.why = explain_refusal,
 };

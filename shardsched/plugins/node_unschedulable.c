@@ -2,7 +2,7 @@
 #include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 
-struct own {
+struct node_unschedulable_class {
 	bool tolerated;
 };
 
@@ -17,34 +17,36 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 		.value = strings_find(strings, PL_SPAN_LIT("")),
 		.effect = TAINT_NO_SCHEDULE,
 	};
-	struct own *own = call->own;
+	struct node_unschedulable_class *class_state = call->class_state;
 
 	(void)err;
-	own->tolerated = tolerations_cover(call->spec->form->tolerations, &cordon);
+	class_state->tolerated =
+		tolerations_cover(call->spec->template->tolerations, &cordon);
 	return PL_OK;
 }
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
-	const struct own *own = call->own;
+	const struct node_unschedulable_class *class_state = call->class_state;
 	const uint64_t *cordoned = call->snapshot->unschedulable.word + span.word;
 
-	if (own->tolerated)
+	if (class_state->tolerated)
 		return;
 	SPAN_EACH_WORD(i, span)
 	span.bits[i] &= ~cordoned[i];
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
-	const struct own *own = call->own;
+	const struct node_unschedulable_class *class_state = call->class_state;
 
-	if (!own->tolerated && call->snapshot->row[slot].node.unschedulable)
-		verdict_add(say, VERDICT_UNRESOLVABLE,
+	if (!class_state->tolerated && call->snapshot->row[slot].node.unschedulable)
+		verdict_add(verdict, VERDICT_UNRESOLVABLE,
 		            &(struct reason){.code = REASON_UNSCHEDULABLE});
 }
 
-static bool hint(const struct plugin_call *call, const struct queue_event *event)
+static bool queueing_hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	uint32_t slot = node_event_slot(call, event);
 
@@ -55,9 +57,9 @@ const struct plugin plugin_node_unschedulable = {
 	.name = "NodeUnschedulable",
 	.refusal = PLUGIN_REFUSES_UNRESOLVABLE,
 	.events = NODE_EVENTS | QUEUE_ON(NODE_TAINTS),
-	.hint = hint,
-	.own_size = sizeof(struct own),
+	.hint = queueing_hint,
+	.class_state_size = sizeof(struct node_unschedulable_class),
 	.open = on_open,
-	.filter = filter,
-	.why = why,
+	.filter = filter_nodes,
+	.why = explain_refusal,
 };

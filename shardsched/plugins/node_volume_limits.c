@@ -19,21 +19,21 @@ enum {
 };
 
 /* What the pod would bring to nodes of one sort. */
-struct bring {
-	struct attach_sight sight;
+struct csi_load {
+	struct attach_scope scope;
 	struct attach_load load;
 	uint32_t *scalar; /* by driver: the allocatable resource; 0: nobody has it */
 	int64_t *most;    /* scratch */
 };
 
-struct limits {
-	struct bring plain;  /* nodes that CSI does not know */
-	struct bring by_csi; /* and those that it does */
+struct csi_limits {
+	struct csi_load plain;  /* nodes that CSI does not know */
+	struct csi_load by_csi; /* and those that it does */
 };
 
-static uint32_t scalar_of(const struct attach_sight *sight, uint32_t driver)
+static uint32_t scalar_of(const struct attach_scope *scope, uint32_t driver)
 {
-	struct pl_span text = attach_driver_text(sight, driver);
+	struct pl_span text = attach_driver_text(scope, driver);
 	size_t prefix = sizeof LIMIT_PREFIX - 1;
 	char name[LIMIT_NAME_MAX];
 
@@ -41,38 +41,39 @@ static uint32_t scalar_of(const struct attach_sight *sight, uint32_t driver)
 		return 0;
 	memcpy(name, LIMIT_PREFIX, prefix);
 	memcpy(name + prefix, text.at, text.len);
-	return strings_find(&sight->snapshot->model->strings,
+	return strings_find(&scope->snapshot->model->strings,
 	                    pl_span(name, prefix + text.len));
 }
 
-static bool bring_make(const struct plugin_call *call, bool by_csi, struct bring *out)
+static bool csi_load_make(const struct plugin_call *call, bool by_csi,
+                          struct csi_load *out)
 {
 	size_t most = call->spec->volumes;
 
-	attach_sight_init(&out->sight, call->snapshot, ATTACH_CSI);
-	out->sight.by_csi = by_csi;
+	attach_scope_init(&out->scope, call->snapshot, ATTACH_CSI);
+	out->scope.by_csi = by_csi;
 	out->scalar = pl_arena_zalloc(call->arena, most, sizeof *out->scalar);
 	out->most = pl_arena_zalloc(call->arena, most, sizeof *out->most);
 	if (out->scalar == NULL || out->most == NULL ||
-	    !attach_load_make(&out->sight, claims_of_call(call), call->arena, &out->load))
+	    !attach_load_make(&out->scope, claims_of_call(call), call->arena, &out->load))
 		return false;
 	for (uint32_t i = 0; i < out->load.drivers; i++)
-		out->scalar[i] = scalar_of(&out->sight, out->load.count[i].driver);
+		out->scalar[i] = scalar_of(&out->scope, out->load.count[i].driver);
 	return true;
 }
 
 static enum verdict_code pre_filter(const struct plugin_call *call,
-                                    struct plugin_narrow *narrow, struct verdict *say)
+                                    struct plugin_narrow *narrow, struct verdict *verdict)
 {
-	struct limits *limits = call->state;
+	struct csi_limits *limits = call->state;
 
 	(void)narrow;
 	if (!spec_has_volumes(call->spec, CSI_KINDS))
 		return VERDICT_SKIP;
-	if (bring_make(call, false, &limits->plain) &&
-	    bring_make(call, true, &limits->by_csi))
+	if (csi_load_make(call, false, &limits->plain) &&
+	    csi_load_make(call, true, &limits->by_csi))
 		return VERDICT_SUCCESS;
-	verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	verdict_add(verdict, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
 	return VERDICT_ERROR;
 }
 
@@ -97,43 +98,43 @@ static int64_t allocatable_of(const struct node_row *row, uint32_t scalar)
 
 /* false: none of the drivers has a limit there. */
 static bool find_limits(const struct node_row *row, const struct csi_node *node,
-                        struct bring *bring)
+                        struct csi_load *csi)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; i < bring->load.drivers; i++) {
-		bring->most[i] = limit_of(node, bring->load.count[i].driver);
-		if (bring->most[i] < 0)
-			bring->most[i] = allocatable_of(row, bring->scalar[i]);
-		any |= bring->most[i] >= 0;
+	for (uint32_t i = 0; i < csi->load.drivers; i++) {
+		csi->most[i] = limit_of(node, csi->load.count[i].driver);
+		if (csi->most[i] < 0)
+			csi->most[i] = allocatable_of(row, csi->scalar[i]);
+		any |= csi->most[i] >= 0;
 	}
 	return any;
 }
 
-static bool refuses(const struct plugin_call *call, uint32_t slot)
+static bool refuses_node(const struct plugin_call *call, uint32_t slot)
 {
 	const struct node_row *row = &call->snapshot->row[slot];
 	const struct csi_node *node = catalog_find_csi_node(
 		&call->snapshot->catalog, (struct catalog_key){0, row->node.name, 0});
-	struct limits *limits = call->state;
-	struct bring *bring = node == NULL ? &limits->plain : &limits->by_csi;
+	struct csi_limits *limits = call->state;
+	struct csi_load *csi = node == NULL ? &limits->plain : &limits->by_csi;
 
-	if (!find_limits(row, node, bring))
+	if (!find_limits(row, node, csi))
 		return false;
-	attach_load_count(&bring->sight, &bring->load, slot, bring->most, call->arena);
-	for (uint32_t i = 0; i < bring->load.drivers; i++) {
-		const struct attach_count *count = &bring->load.count[i];
+	attach_load_count(&csi->scope, &csi->load, slot, csi->most, call->arena);
+	for (uint32_t i = 0; i < csi->load.drivers; i++) {
+		const struct attach_count *count = &csi->load.count[i];
 
-		if (bring->most[i] >= 0 && count->fresh > 0 &&
-		    (int64_t)count->there + count->fresh > bring->most[i])
+		if (csi->most[i] >= 0 && count->added > 0 &&
+		    (int64_t)count->present + count->added > csi->most[i])
 			return true;
 	}
 	return false;
 }
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
-	const struct limits *limits = call->state;
+	const struct csi_limits *limits = call->state;
 
 	if (limits->plain.load.drivers == 0 && limits->by_csi.load.drivers == 0)
 		return;
@@ -141,15 +142,16 @@ static void filter(const struct plugin_call *call, struct node_span span)
 	for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(left);
 
-		if (refuses(call, (span.word + i) * 64 + bit))
+		if (refuses_node(call, (span.word + i) * 64 + bit))
 			span.bits[i] &= ~(UINT64_C(1) << bit);
 	}
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
-	if (refuses(call, slot))
-		verdict_add(say, VERDICT_UNSCHEDULABLE,
+	if (refuses_node(call, slot))
+		verdict_add(verdict, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_VOLUME_LIMIT});
 }
 
@@ -162,8 +164,8 @@ const struct plugin plugin_node_volume_limits = {
                   QUEUE_ON(PV_CHANGED) | QUEUE_ON(STORAGE_CLASS),
 	.hint = attach_hint,
 	.epoch = claims_epoch_of_all,
-	.state_size = sizeof(struct limits),
+	.state_size = sizeof(struct csi_limits),
 	.pre_filter = pre_filter,
-	.filter = filter,
-	.why = why,
+	.filter = filter_nodes,
+	.why = explain_refusal,
 };

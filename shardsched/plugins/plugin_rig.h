@@ -13,7 +13,7 @@
 #include "store/base/rng.h"
 
 /* A class of pods, seen by one plugin. */
-struct rig {
+struct plugin_rig {
 	const struct plugin *row;
 	struct pod pod;
 	void *args;
@@ -25,7 +25,8 @@ struct rig {
 /* The allocation of the row's own that is to fail; 0: none. */
 static uint64_t rig_fails;
 
-static inline enum pl_code rig_args(struct rig *rig, const char *text, struct pl_err *why)
+static inline enum pl_code rig_args(struct plugin_rig *rig, const char *text,
+                                    struct pl_err *why)
 {
 	struct pl_json json = {0};
 	struct pl_arena room;
@@ -45,10 +46,10 @@ static inline enum pl_code rig_args(struct rig *rig, const char *text, struct pl
 	return code;
 }
 
-static inline void rig_begin_pod(struct rig *rig, const struct plugin *row,
+static inline void rig_begin_pod(struct plugin_rig *rig, const struct plugin *row,
                                  const char *pod)
 {
-	*rig = (struct rig){.row = row, .pod = pod_from(pod)};
+	*rig = (struct plugin_rig){.row = row, .pod = pod_from(pod)};
 	pl_arena_init(&rig->cycle, 1 << 16, 0);
 	rig->call = (struct plugin_call){.snapshot = &snapshot,
 	                                 .spec = rig->pod.spec,
@@ -56,35 +57,35 @@ static inline void rig_begin_pod(struct rig *rig, const struct plugin *row,
 	                                 .arena = &rig->cycle};
 }
 
-static inline enum pl_code rig_open_class(struct rig *rig)
+static inline enum pl_code rig_open_class(struct plugin_rig *rig)
 {
 	rig->call.args = rig->args;
-	rig->call.own = calloc(1, rig->row->own_size + 1);
+	rig->call.class_state = calloc(1, rig->row->class_state_size + 1);
 	rig->call.state = calloc(1, rig->row->state_size + 1);
 	return rig->row->open == NULL ? PL_OK
 	                              : rig->row->open(&snapshot, &rig->call, &err);
 }
 
-static inline void rig_free(struct rig *rig)
+static inline void rig_free(struct plugin_rig *rig)
 {
 	if (rig->args != NULL && rig->row->args_drop != NULL)
 		rig->row->args_drop(&model, rig->args);
 	free(rig->args);
-	free(rig->call.own);
+	free(rig->call.class_state);
 	free(rig->call.state);
 	pl_arena_done(&rig->cycle);
 	pod_drop(&model, &rig->pod);
 }
 
-static inline void rig_open(struct rig *rig, const struct plugin *row, const char *pod,
-                            const char *args)
+static inline void rig_open(struct plugin_rig *rig, const struct plugin *row,
+                            const char *pod, const char *args)
 {
 	rig_begin_pod(rig, row, pod);
 	T_OK(rig_args(rig, args, &err), &err);
 	T_OK(rig_open_class(rig), &err);
 }
 
-static inline void rig_close(struct rig *rig)
+static inline void rig_close(struct plugin_rig *rig)
 {
 	if (rig->row->close != NULL)
 		rig->row->close(&snapshot, &rig->call);
@@ -92,33 +93,34 @@ static inline void rig_close(struct rig *rig)
 }
 
 /* Begins a cycle: *set are the nodes to look at. */
-static inline enum verdict_code rig_pre_filter(struct rig *rig, struct pl_bitset *set,
-                                               struct verdict *say)
+static inline enum verdict_code rig_pre_filter(struct plugin_rig *rig,
+                                               struct pl_bitset *set,
+                                               struct verdict *verdict)
 {
 	struct plugin_narrow narrow = {0};
 	enum verdict_code code = VERDICT_SUCCESS;
 
 	pl_arena_reset(&rig->cycle);
 	memset(rig->call.state, 0, rig->row->state_size + 1);
-	verdict_clear(say);
+	verdict_clear(verdict);
 	T_OK(pl_bitset_make(&rig->cycle, snapshot.live.bits, set), NULL);
 	pl_bitset_copy(*set, snapshot.live);
 	if (rig->row->pre_filter != NULL)
-		code = rig->row->pre_filter(&rig->call, &narrow, say);
+		code = rig->row->pre_filter(&rig->call, &narrow, verdict);
 	if (narrow.only.word != NULL)
 		pl_bitset_and(*set, narrow.only);
 	return code;
 }
 
-static inline bool rig_why(struct rig *rig, uint32_t slot, struct verdict *say)
+static inline bool rig_why(struct plugin_rig *rig, uint32_t slot, struct verdict *verdict)
 {
-	verdict_clear(say);
-	rig->row->why(&rig->call, slot, say);
-	T_EQ(say->code != VERDICT_SUCCESS, say->count > 0);
-	return say->code == VERDICT_SUCCESS;
+	verdict_clear(verdict);
+	rig->row->why(&rig->call, slot, verdict);
+	T_EQ(verdict->code != VERDICT_SUCCESS, verdict->count > 0);
+	return verdict->code == VERDICT_SUCCESS;
 }
 
-static inline bool rig_alone(struct rig *rig, uint32_t slot)
+static inline bool rig_alone(struct plugin_rig *rig, uint32_t slot)
 {
 	uint64_t bits = UINT64_C(1) << slot % 64;
 
@@ -129,15 +131,15 @@ static inline bool rig_alone(struct rig *rig, uint32_t slot)
 
 /* Filters all at once and node by node, and asks why: one answer. The set is what is
  * left; if the plugin skips, all. */
-static inline struct pl_bitset rig_filter(struct rig *rig)
+static inline struct pl_bitset rig_filter(struct plugin_rig *rig)
 {
 	struct pl_bitset set, left;
-	struct verdict say;
-	enum verdict_code code = rig_pre_filter(rig, &set, &say);
+	struct verdict verdict;
+	enum verdict_code code = rig_pre_filter(rig, &set, &verdict);
 
 	T_OK(pl_bitset_make(&rig->cycle, set.bits, &left), NULL);
 	if (code == VERDICT_UNRESOLVABLE || code == VERDICT_UNSCHEDULABLE) {
-		T_EQ(say.code, code);
+		T_EQ(verdict.code, code);
 		return left;
 	}
 	T_TRUE(code == VERDICT_SUCCESS || code == VERDICT_SKIP);
@@ -148,21 +150,22 @@ static inline struct pl_bitset rig_filter(struct rig *rig)
 		&rig->call,
 		(struct node_span){0, (uint32_t)pl_bitset_words(left.bits), left.word});
 	PL_BITSET_EACH (slot, set) {
-		bool fits = rig_why(rig, (uint32_t)slot, &say);
+		bool fits = rig_why(rig, (uint32_t)slot, &verdict);
 
 		if (code == VERDICT_SKIP)
 			T_TRUE(fits);
 		if (rig->row->refusal == PLUGIN_REFUSES_UNRESOLVABLE && !fits)
-			T_EQ(say.code, VERDICT_UNRESOLVABLE);
+			T_EQ(verdict.code, VERDICT_UNRESOLVABLE);
 		if (rig->row->refusal == PLUGIN_REFUSES_UNSCHEDULABLE && !fits)
-			T_EQ(say.code, VERDICT_UNSCHEDULABLE);
+			T_EQ(verdict.code, VERDICT_UNSCHEDULABLE);
 		T_EQ(pl_bitset_has(left, slot), fits);
 		T_EQ(rig_alone(rig, (uint32_t)slot), fits);
 	}
 	return left;
 }
 
-static inline void rig_score_span(struct rig *rig, struct node_span span, int64_t *out)
+static inline void rig_score_span(struct plugin_rig *rig, struct node_span span,
+                                  int64_t *out)
 {
 	if (!rig->row->score(&rig->call, span, out))
 		memset(out, 0, (size_t)span.words * 64 * sizeof *out);
@@ -170,14 +173,16 @@ static inline void rig_score_span(struct rig *rig, struct node_span span, int64_
 
 /* Scores of those nodes, normalised where the row does it; false: skipped. Each node
  * alone must score the same. */
-static inline bool rig_score(struct rig *rig, struct pl_bitset feasible, int64_t *out)
+static inline bool rig_score(struct plugin_rig *rig, struct pl_bitset feasible,
+                             int64_t *out)
 {
 	int64_t one[64];
-	struct verdict say;
+	struct verdict verdict;
 
-	verdict_clear(&say);
+	verdict_clear(&verdict);
 	if (rig->row->pre_score != NULL) {
-		enum verdict_code code = rig->row->pre_score(&rig->call, feasible, &say);
+		enum verdict_code code =
+			rig->row->pre_score(&rig->call, feasible, &verdict);
 
 		if (code == VERDICT_SKIP)
 			return false;
@@ -204,12 +209,12 @@ static inline bool rig_score(struct rig *rig, struct pl_bitset feasible, int64_t
 
 static struct pl_rng rng;
 
-struct text {
+struct line_text {
 	size_t len;
 	char at[4096];
 };
 
-PL_PRINTF(2, 3) static inline void add(struct text *text, const char *format, ...)
+PL_PRINTF(2, 3) static inline void add(struct line_text *text, const char *format, ...)
 {
 	va_list args;
 	int len;
@@ -222,7 +227,7 @@ PL_PRINTF(2, 3) static inline void add(struct text *text, const char *format, ..
 }
 
 /* Without the comma behind the last. */
-static inline void end_list(struct text *text, const char *with)
+static inline void end_list(struct line_text *text, const char *with)
 {
 	if (text->at[text->len - 1] == ',')
 		text->len--;

@@ -37,29 +37,29 @@ T_CASE(rows_are_whole)
 T_CASE(gates_keep_a_pod_out)
 {
 	struct pl_buf text;
-	struct verdict say;
-	struct rig rig;
+	struct verdict verdict;
+	struct plugin_rig rig;
 
 	begin();
 	rig_open(&rig, &plugin_scheduling_gates,
 	         "{'metadata':{'name':'p'},'spec':{'schedulingGates':[{'name':'a.b/c'},"
 	         "{'name':'d'}]}}",
 	         NULL);
-	verdict_clear(&say);
-	T_EQ(rig.row->pre_enqueue(&rig.call, &say), VERDICT_UNRESOLVABLE);
-	T_EQ(say.count, 2);
+	verdict_clear(&verdict);
+	T_EQ(rig.row->pre_enqueue(&rig.call, &verdict), VERDICT_UNRESOLVABLE);
+	T_EQ(verdict.count, 2);
 	pl_buf_init(&text, 256);
-	T_OK(reason_print(&model.strings, &say.reason[0], &text), NULL);
+	T_OK(reason_print(&model.strings, &verdict.reason[0], &text), NULL);
 	T_SPAN(pl_buf_span(&text), PL_SPAN_LIT("waiting for scheduling gates: [a.b/c]"));
 	pl_buf_done(&text);
 	rig_close(&rig);
 	rig_open(&rig, &plugin_scheduling_gates, "{'metadata':{'name':'p'}}", NULL);
-	verdict_clear(&say);
-	T_EQ(rig.row->pre_enqueue(&rig.call, &say), VERDICT_SUCCESS);
-	T_EQ(say.code, VERDICT_SUCCESS);
+	verdict_clear(&verdict);
+	T_EQ(rig.row->pre_enqueue(&rig.call, &verdict), VERDICT_SUCCESS);
+	T_EQ(verdict.code, VERDICT_SUCCESS);
 	rig_close(&rig);
 	rig_open(&rig, &plugin_default_binder, "{'metadata':{'name':'p'}}", NULL);
-	T_EQ(rig.row->bind(&rig.call, 0, &say), VERDICT_SUCCESS);
+	T_EQ(rig.row->bind(&rig.call, 0, &verdict), VERDICT_SUCCESS);
 	rig_close(&rig);
 	end();
 }

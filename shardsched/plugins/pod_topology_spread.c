@@ -6,11 +6,11 @@
 
 #include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/plugins/words.h"
+#include "shardsched/plugins/slot_words.h"
 
-enum verdict_code spread_fail(struct verdict *say)
+enum verdict_code spread_fail(struct verdict *verdict)
 {
-	verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	verdict_add(verdict, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
 	return VERDICT_ERROR;
 }
 
@@ -42,9 +42,9 @@ static uint32_t domains_of(const struct spread_hard *hard)
 static bool hard_make(const struct plugin_call *call, const struct spread_rule *rule,
                       struct spread_hard *out)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 
-	out->count = spread_count(call, &own->hard, rule, true);
+	out->count = spread_count(call, &class_state->hard, rule, true);
 	if (out->count == NULL)
 		return false;
 	out->count[0] = SPREAD_ABSENT;
@@ -55,45 +55,47 @@ static bool hard_make(const struct plugin_call *call, const struct spread_rule *
 }
 
 static enum verdict_code pre_filter(const struct plugin_call *call,
-                                    struct plugin_narrow *narrow, struct verdict *say)
+                                    struct plugin_narrow *narrow, struct verdict *verdict)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	struct spread_state *state = call->state;
 	struct pl_err err;
 
 	(void)narrow;
 	if (spread_refresh(call, &err) != PL_OK)
-		return spread_fail(say);
-	if (own->hard.count == 0)
+		return spread_fail(verdict);
+	if (class_state->hard.count == 0)
 		return VERDICT_SKIP;
-	state->hard = pl_arena_zalloc(call->arena, own->hard.count, sizeof *state->hard);
+	state->hard = pl_arena_zalloc(call->arena, class_state->hard.count,
+	                              sizeof *state->hard);
 	if (state->hard == NULL)
-		return spread_fail(say);
-	for (uint32_t i = 0; i < own->hard.count; i++)
-		if (!hard_make(call, &own->hard.at[i], &state->hard[i]))
-			return spread_fail(say);
+		return spread_fail(verdict);
+	for (uint32_t i = 0; i < class_state->hard.count; i++)
+		if (!hard_make(call, &class_state->hard.at[i], &state->hard[i]))
+			return spread_fail(verdict);
 	return VERDICT_SUCCESS;
 }
 
 /* How many pods may be in a domain so that there may be this one more. Without any
  * domain, however many. */
-static int64_t most(const struct spread_rule *rule, const struct spread_hard *hard)
+static int64_t max_count(const struct spread_rule *rule, const struct spread_hard *hard)
 {
 	int64_t least = hard->least;
 
 	if (hard->domains == 0)
 		return SPREAD_ABSENT;
-	if (rule->says.min_domains > 0 &&
-	    hard->domains < (uint32_t)rule->says.min_domains)
+	if (rule->constraint.min_domains > 0 &&
+	    hard->domains < (uint32_t)rule->constraint.min_domains)
 		least = 0;
-	return rule->says.max_skew + least - rule->self;
+	return rule->constraint.max_skew + least - rule->self;
 }
 
 /* -- filter ----------------------------------------------------------------------------
  */
 
 /* By how much a domain is beyond the most. Where no node counts there are no pods. */
-static int64_t excess(const struct spread_hard *hard, uint32_t number, int64_t limit)
+static int64_t count_excess(const struct spread_hard *hard, uint32_t number,
+                            int64_t limit)
 {
 	int32_t count = hard->count[number];
 
@@ -112,31 +114,31 @@ static uint64_t hard_word(const struct spread_hard *hard, const uint32_t *value,
 	uint64_t beyond = 0, again;
 	uint8_t hit[64];
 
-	if (words_sparse(bits)) {
-		WORDS_EACH (bit, bits)
-			beyond |= (uint64_t)(count[value[bit]] > bound) << bit;
+	if (slot_words_sparse(bits)) {
+		SLOT_WORDS_EACH(bit, bits)
+		beyond |= (uint64_t)(count[value[bit]] > bound) << bit;
 	} else {
 		for (unsigned i = 0; i < 64; i++)
 			hit[i] = count[value[i]] > bound;
-		beyond = words_pack(hit) & bits;
+		beyond = slot_words_pack(hit) & bits;
 	}
 	again = beyond;
-	WORDS_EACH (bit, again)
-		if (value[bit] != 0 && count[value[bit]] == SPREAD_ABSENT &&
-		    excess(hard, value[bit], limit) <= 0)
-			beyond &= ~(UINT64_C(1) << bit);
+	SLOT_WORDS_EACH(bit, again)
+	if (value[bit] != 0 && count[value[bit]] == SPREAD_ABSENT &&
+	    count_excess(hard, value[bit], limit) <= 0)
+		beyond &= ~(UINT64_C(1) << bit);
 	return bits & ~beyond;
 }
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	const struct spread_state *state = call->state;
 
-	for (uint32_t i = 0; i < own->hard.count; i++) {
-		const struct spread_rule *rule = &own->hard.at[i];
+	for (uint32_t i = 0; i < class_state->hard.count; i++) {
+		const struct spread_rule *rule = &class_state->hard.at[i];
 		const uint32_t *value = rule->column->value + (size_t)span.word * 64;
-		int64_t limit = most(rule, &state->hard[i]);
+		int64_t limit = max_count(rule, &state->hard[i]);
 
 		SPAN_EACH_WORD(j, span)
 		if (span.bits[j] != 0)
@@ -145,28 +147,29 @@ static void filter(const struct plugin_call *call, struct node_span span)
 	}
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	const struct spread_state *state = call->state;
 
-	for (uint32_t i = 0; i < own->hard.count; i++) {
-		const struct spread_rule *rule = &own->hard.at[i];
+	for (uint32_t i = 0; i < class_state->hard.count; i++) {
+		const struct spread_rule *rule = &class_state->hard.at[i];
 		uint32_t number = rule->column->value[slot];
 		struct reason reason = {.code = REASON_SPREAD,
-		                        .subject = rule->says.topology_key,
+		                        .subject = rule->constraint.topology_key,
 		                        .detail = rule->index};
 
 		if (number == 0) {
 			reason.code = REASON_SPREAD_LABEL;
-			verdict_add(say, VERDICT_UNRESOLVABLE, &reason);
+			verdict_add(verdict, VERDICT_UNRESOLVABLE, &reason);
 			return;
 		}
-		reason.lacks =
-			excess(&state->hard[i], number, most(rule, &state->hard[i]));
+		reason.lacks = count_excess(&state->hard[i], number,
+		                            max_count(rule, &state->hard[i]));
 		reason.value = rule->column->domain[number].text;
 		if (reason.lacks > 0) {
-			verdict_add(say, VERDICT_UNSCHEDULABLE, &reason);
+			verdict_add(verdict, VERDICT_UNSCHEDULABLE, &reason);
 			return;
 		}
 	}
@@ -191,20 +194,21 @@ static void hard_move(struct spread_hard *hard, uint32_t number, int32_t delta)
 
 /* As kube-scheduler does it, a pod that terminates is taken away too, although it was
  * not counted. */
-static void moved(const struct plugin_call *call, const struct placed *pod, int delta)
+static void pod_moved(const struct plugin_call *call, const struct placed_pod *pod,
+                      int delta)
 {
 	const struct strings *strings = &call->snapshot->model->strings;
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	struct spread_state *state = call->state;
 
 	if (pod->view->spec->namespace != call->spec->namespace)
 		return;
-	for (uint32_t i = 0; i < own->hard.count; i++) {
-		const struct spread_rule *rule = &own->hard.at[i];
+	for (uint32_t i = 0; i < class_state->hard.count; i++) {
+		const struct spread_rule *rule = &class_state->hard.at[i];
 
-		if (selector_matches(strings, rule->says.selector,
+		if (selector_matches(strings, rule->constraint.selector,
 		                     pod->view->spec->labels) &&
-		    spread_counts(call, &own->hard, rule, pod->node))
+		    spread_counts(call, &class_state->hard, rule, pod->node))
 			hard_move(&state->hard[i], rule->column->value[pod->node], delta);
 	}
 }
@@ -217,18 +221,18 @@ const struct plugin plugin_pod_topology_spread = {
 	.weight = 2,
 	.events = NODE_EVENTS | QUEUE_ON(NODE_REMOVED) | QUEUE_ON(NODE_LABELS) |
                   QUEUE_ON(NODE_TAINTS) | QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_LABELS) |
-                  QUEUE_ON(POD_REMOVED) | QUEUE_ON(WORKLOAD) | QUEUE_ON(GROUP),
+                  QUEUE_ON(POD_REMOVED) | QUEUE_ON(WORKLOAD) | QUEUE_ON(RULE_COUNTS),
 	.args_size = sizeof(struct spread_args),
 	.args_parse = spread_args_parse,
 	.args_drop = spread_args_drop,
-	.own_size = sizeof(struct spread_own),
+	.class_state_size = sizeof(struct spread_class),
 	.open = spread_open,
 	.close = spread_close,
 	.state_size = sizeof(struct spread_state),
 	.pre_filter = pre_filter,
-	.filter = filter,
-	.why = why,
-	.moved = moved,
+	.filter = filter_nodes,
+	.why = explain_refusal,
+	.moved = pod_moved,
 	.pre_score = spread_pre_score,
 	.score = spread_score,
 	.normalize = spread_normalize,

@@ -35,7 +35,7 @@ void spread_args_drop(struct model *model, void *args);
 /* -- a class ------------------------------------------------------------------------- */
 
 struct spread_rule {
-	struct spec_spread says;
+	struct spec_spread constraint;
 	uint32_t index; /* in the pod's list, or the configuration's */
 	bool self;      /* the pod itself would count */
 	bool hostname;
@@ -53,7 +53,7 @@ struct spread_rules {
 	bool covered; /* all nodes have all keys */
 };
 
-struct spread_own {
+struct spread_class {
 	struct snapshot *snapshot;
 	struct spread_rules hard, soft;
 	struct node_match match; /* the pod's node affinity */
@@ -123,11 +123,11 @@ struct spread_state {
 };
 
 enum verdict_code spread_pre_score(const struct plugin_call *call,
-                                   struct pl_bitset feasible, struct verdict *say);
+                                   struct pl_bitset feasible, struct verdict *verdict);
 bool spread_score(const struct plugin_call *call, struct node_span span, int64_t *out);
 void spread_normalize(const struct plugin_call *call, struct pl_bitset feasible,
                       int64_t *score);
 
-enum verdict_code spread_fail(struct verdict *say);
+enum verdict_code spread_fail(struct verdict *verdict);
 
 #endif

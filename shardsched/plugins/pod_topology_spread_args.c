@@ -13,7 +13,8 @@ static const struct {
 
 enum { SYSTEM_RULES = sizeof system_rules / sizeof system_rules[0] };
 
-static enum pl_code make_room(struct spread_args *args, size_t count, struct pl_err *err)
+static enum pl_code alloc_rules(struct spread_args *args, size_t count,
+                                struct pl_err *err)
 {
 	args->rule = pl_calloc(count + 1, sizeof *args->rule);
 	return args->rule == NULL ? pl_err_set(err, PL_NOMEM, "keep default spreading")
@@ -32,10 +33,10 @@ static enum pl_code add_rule(struct model *model, struct spread_args *args,
 	return PL_OK;
 }
 
-static enum pl_code take_system(struct model *model, struct spread_args *args,
-                                struct pl_err *err)
+static enum pl_code use_system_rules(struct model *model, struct spread_args *args,
+                                     struct pl_err *err)
 {
-	enum pl_code code = make_room(args, SYSTEM_RULES, err);
+	enum pl_code code = alloc_rules(args, SYSTEM_RULES, err);
 
 	args->system = true;
 	for (unsigned i = 0; i < SYSTEM_RULES && code == PL_OK; i++)
@@ -104,8 +105,8 @@ static enum pl_code read_numbers(struct pl_json json, struct spec_spread *rule,
 	return PL_OK;
 }
 
-static enum pl_code refuse_twins(const struct spread_args *args, struct pl_json json,
-                                 struct pl_err *err)
+static enum pl_code refuse_duplicates(const struct spread_args *args, struct pl_json json,
+                                      struct pl_err *err)
 {
 	const struct spec_spread *last = &args->rule[args->count - 1];
 
@@ -141,11 +142,11 @@ static enum pl_code read_rule(struct model *model, struct pl_json json,
 		return pl_json_fail(pl_json_member(json, "topologyKey"), PL_INVALID, err,
 		                    "is no label's key");
 	code = add_rule(model, args, rule, key, err);
-	return code == PL_OK ? refuse_twins(args, json, err) : code;
+	return code == PL_OK ? refuse_duplicates(args, json, err) : code;
 }
 
-static enum pl_code take_list(struct model *model, struct pl_json list,
-                              struct spread_args *args, struct pl_err *err)
+static enum pl_code parse_list(struct model *model, struct pl_json list,
+                               struct spread_args *args, struct pl_err *err)
 {
 	size_t count = pl_json_count(list);
 	enum pl_code code;
@@ -153,15 +154,15 @@ static enum pl_code take_list(struct model *model, struct pl_json list,
 	if (count > RULES_MAX)
 		return pl_json_fail(list, PL_LIMIT, err, "has more than %d entries",
 		                    RULES_MAX);
-	code = make_room(args, count, err);
+	code = alloc_rules(args, count, err);
 	PL_JSON_EACH (item, list)
 		if (code == PL_OK)
 			code = read_rule(model, item, args, err);
 	return code;
 }
 
-static enum pl_code take(struct model *model, struct pl_json json,
-                         struct spread_args *args, struct pl_err *err)
+static enum pl_code parse_args(struct model *model, struct pl_json json,
+                               struct spread_args *args, struct pl_err *err)
 {
 	static const char *const known[] = {"apiVersion", "kind", "defaultConstraints",
 	                                    "defaultingType", NULL};
@@ -171,7 +172,7 @@ static enum pl_code take(struct model *model, struct pl_json json,
 	enum pl_code code;
 
 	if (json.node == NULL)
-		return take_system(model, args, err);
+		return use_system_rules(model, args, err);
 	code = pl_json_only(json, known, err);
 	if (code == PL_OK)
 		code = read_word(json, "defaultingType", types, &system, err);
@@ -181,11 +182,11 @@ static enum pl_code take(struct model *model, struct pl_json json,
 	if (code != PL_OK)
 		return code;
 	if (!system)
-		return take_list(model, list, args, err);
+		return parse_list(model, list, args, err);
 	if (pl_json_count(list) > 0)
 		return pl_json_fail(list, PL_INVALID, err,
 		                    "is for defaultingType List only");
-	return take_system(model, args, err);
+	return use_system_rules(model, args, err);
 }
 
 enum pl_code spread_args_parse(struct model *model, struct pl_json json, void *args,
@@ -199,7 +200,7 @@ enum pl_code spread_args_parse(struct model *model, struct pl_json json, void *a
 	                   &out->hostname);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "keep a topology key");
-	code = take(model, json, out, err);
+	code = parse_args(model, json, out, err);
 	if (code != PL_OK)
 		spread_args_drop(model, out);
 	return code;

@@ -1,20 +1,20 @@
 #include "shardsched/plugins/pod_topology_spread.h"
-#include "shardsched/plugins/words.h"
+#include "shardsched/plugins/slot_words.h"
 
 uint64_t spread_keys_word(const struct spread_rules *rules, uint32_t word, uint64_t bits)
 {
 	for (uint32_t i = 0; i < rules->count && bits != 0; i++) {
 		const uint32_t *value = rules->at[i].column->value + (size_t)word * 64;
 
-		bits &= ~words_equal(value, 0);
+		bits &= ~slot_words_equal(value, 0);
 	}
 	return bits;
 }
 
-static bool tolerated(const struct plugin_call *call, uint32_t slot)
+static bool is_tolerated(const struct plugin_call *call, uint32_t slot)
 {
 	return taints_first_untolerated(call->snapshot->row[slot].node.taints,
-	                                call->spec->form->tolerations,
+	                                call->spec->template->tolerations,
 	                                TAINT_HARD) == NULL;
 }
 
@@ -22,18 +22,18 @@ static bool tolerated(const struct plugin_call *call, uint32_t slot)
 static uint64_t policy_word(const struct plugin_call *call,
                             const struct spread_rule *rule, uint32_t word, uint64_t bits)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	const struct snapshot *snapshot = call->snapshot;
 	uint64_t tainted;
 
-	if (rule->says.affinity && !node_match_is_everything(&own->match))
-		bits = node_match_word(&own->match, snapshot, word, bits);
-	if (!rule->says.taints)
+	if (rule->constraint.affinity && !node_match_is_everything(&class_state->match))
+		bits = node_match_word(&class_state->match, snapshot, word, bits);
+	if (!rule->constraint.taints)
 		return bits;
 	tainted = bits & snapshot->hard_taints.word[word];
-	WORDS_EACH (bit, tainted)
-		if (!tolerated(call, word * 64 + (uint32_t)bit))
-			bits &= ~(UINT64_C(1) << bit);
+	SLOT_WORDS_EACH(bit, tainted)
+	if (!is_tolerated(call, word * 64 + (uint32_t)bit))
+		bits &= ~(UINT64_C(1) << bit);
 	return bits;
 }
 
@@ -43,28 +43,28 @@ bool spread_counts(const struct plugin_call *call, const struct spread_rules *ru
 	for (uint32_t i = 0; i < rules->count; i++)
 		if (rules->at[i].column->value[slot] == 0)
 			return false;
-	if (rule->says.affinity &&
-	    !node_match_slot(call->spec->form->node_selector, call->spec->form->required,
-	                     call->snapshot, slot))
+	if (rule->constraint.affinity &&
+	    !node_match_slot(call->spec->template->node_selector,
+	                     call->spec->template->required, call->snapshot, slot))
 		return false;
-	return !rule->says.taints || tolerated(call, slot);
+	return !rule->constraint.taints || is_tolerated(call, slot);
 }
 
 /* Whether each node that has the key counts. */
 static bool counts_all(const struct plugin_call *call, const struct spread_rules *rules,
                        const struct spread_rule *rule, bool all_keys)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 
-	if (rule->says.affinity && !node_match_is_everything(&own->match))
+	if (rule->constraint.affinity && !node_match_is_everything(&class_state->match))
 		return false;
-	if (rule->says.taints && !pl_bitset_empty(call->snapshot->hard_taints))
+	if (rule->constraint.taints && !pl_bitset_empty(call->snapshot->hard_taints))
 		return false;
 	return !all_keys || rules->covered || rules->count == 1;
 }
 
 /* Texts of numbers that are free are 0: no node is in such a domain. */
-static void copy(const struct spread_rule *rule, int32_t *count)
+static void copy_counts(const struct spread_rule *rule, int32_t *count)
 {
 	const struct label_column *column = rule->column;
 	const struct tally *tally = rule->tally;
@@ -85,19 +85,20 @@ static const uint64_t *find_counted(const struct plugin_call *call,
                                     const struct spread_rules *rules,
                                     const struct spread_rule *rule, bool all_keys)
 {
-	struct spread_own *own = call->own;
+	struct spread_class *class_state = call->class_state;
 	struct spread_state *state = call->state;
 	const struct snapshot *snapshot = call->snapshot;
 	uint32_t words = (uint32_t)pl_bitset_words(snapshot->slots);
-	unsigned policies = (rule->says.affinity ? 2U : 0) + (rule->says.taints ? 1U : 0);
-	uint64_t **counted = &state->counted[rules == &own->soft][policies];
+	unsigned policies =
+		(rule->constraint.affinity ? 2U : 0) + (rule->constraint.taints ? 1U : 0);
+	uint64_t **counted = &state->counted[rules == &class_state->soft][policies];
 
 	if (*counted != NULL)
 		return *counted;
 	*counted = pl_arena_zalloc(call->arena, words + 1U, sizeof **counted);
 	if (*counted == NULL)
 		return NULL;
-	node_match_ready(&own->match, snapshot);
+	node_match_ready(&class_state->match, snapshot);
 	for (uint32_t word = 0; word < words; word++) {
 		uint64_t bits = snapshot->live.word[word];
 
@@ -108,8 +109,8 @@ static const uint64_t *find_counted(const struct plugin_call *call,
 	return *counted;
 }
 
-static void add_up(const struct snapshot *snapshot, const struct spread_rule *rule,
-                   const uint64_t *counted, int32_t *count)
+static void sum_counts(const struct snapshot *snapshot, const struct spread_rule *rule,
+                       const uint64_t *counted, int32_t *count)
 {
 	const uint32_t *found = rule->matcher == NULL ? NULL : rule->matcher->on_node;
 	const uint32_t *value = rule->column->value;
@@ -118,7 +119,8 @@ static void add_up(const struct snapshot *snapshot, const struct spread_rule *ru
 	for (uint32_t i = 0; i < rule->column->domains_end; i++)
 		count[i] = SPREAD_ABSENT;
 	for (uint32_t word = 0; word < words; word++)
-		WORDS_EACH (bit, counted[word]) {
+		SLOT_WORDS_EACH(bit, counted[word])
+		{
 			size_t slot = (size_t)word * 64 + bit;
 			int32_t *in = &count[value[slot]];
 
@@ -138,12 +140,12 @@ int32_t *spread_count(const struct plugin_call *call, const struct spread_rules 
 	if (count == NULL)
 		return NULL;
 	if (counts_all(call, rules, rule, all_keys)) {
-		copy(rule, count);
+		copy_counts(rule, count);
 		return count;
 	}
 	counted = find_counted(call, rules, rule, all_keys);
 	if (counted == NULL)
 		return NULL;
-	add_up(call->snapshot, rule, counted, count);
+	sum_counts(call->snapshot, rule, counted, count);
 	return count;
 }

@@ -6,7 +6,7 @@
 #include "shardsched/plugins/pod_topology_spread.h"
 
 /* The draft of it: pairs that must be equal, and rows. */
-struct parts {
+struct selector_parts {
 	const struct model *model;
 	struct pl_arena arena;
 	struct draft_pair *pair;
@@ -16,7 +16,7 @@ struct parts {
 };
 
 /* A key that comes again has the value that came last. */
-static void add_pair(struct parts *parts, uint32_t key, uint32_t value)
+static void add_pair(struct selector_parts *parts, uint32_t key, uint32_t value)
 {
 	struct draft_pair pair = {model_text(parts->model, key),
 	                          model_text(parts->model, value)};
@@ -44,7 +44,7 @@ static void add_pair(struct parts *parts, uint32_t key, uint32_t value)
 }
 
 /* Of a map: each row is a key and its value. */
-static void add_map(struct parts *parts, const struct selector *map)
+static void add_map(struct selector_parts *parts, const struct selector *map)
 {
 	for (uint32_t i = 0; i < map->count; i++)
 		if (map->row[i].op == SELECTOR_IN && map->row[i].count == 1)
@@ -71,7 +71,7 @@ static struct pl_span word_of(uint32_t op)
 	PL_UNREACHABLE("operator of a controller's selector");
 }
 
-static bool add_row(struct parts *parts, const struct selector *from,
+static bool add_row(struct selector_parts *parts, const struct selector *from,
                     const struct selector_row *row)
 {
 	struct draft_requirement *out = &parts->rows.at[parts->rows.count];
@@ -91,7 +91,7 @@ static bool add_row(struct parts *parts, const struct selector *from,
 	return true;
 }
 
-static void add_rows(struct parts *parts, const struct selector *from)
+static void add_rows(struct selector_parts *parts, const struct selector *from)
 {
 	if (from->flags != 0)
 		return;
@@ -102,7 +102,7 @@ static void add_rows(struct parts *parts, const struct selector *from)
 		parts->failed = !add_row(parts, from, &from->row[i]);
 }
 
-static void add_services(struct parts *parts, const struct snapshot *snapshot,
+static void add_services(struct selector_parts *parts, const struct snapshot *snapshot,
                          const struct spec *spec)
 {
 	const struct workload *one = NULL;
@@ -115,7 +115,7 @@ static void add_services(struct parts *parts, const struct snapshot *snapshot,
 			add_map(parts, one->selector);
 }
 
-static void add_controller(struct parts *parts, const struct snapshot *snapshot,
+static void add_controller(struct selector_parts *parts, const struct snapshot *snapshot,
                            const struct spec *spec)
 {
 	static const struct {
@@ -124,8 +124,8 @@ static void add_controller(struct parts *parts, const struct snapshot *snapshot,
 	} known[] = {{"v1", "ReplicationController", WORKLOAD_REPLICATION_CONTROLLER},
 	             {"apps/v1", "ReplicaSet", WORKLOAD_REPLICA_SET},
 	             {"apps/v1", "StatefulSet", WORKLOAD_STATEFUL_SET}};
-	struct pl_span api = model_text(parts->model, spec->form->owner_api);
-	struct pl_span kind = model_text(parts->model, spec->form->owner_kind);
+	struct pl_span api = model_text(parts->model, spec->template->owner_api);
+	struct pl_span kind = model_text(parts->model, spec->template->owner_kind);
 	struct catalog_key key = {.namespace = spec->namespace,
 	                          .name = spec_owner_name(spec)};
 	const struct workload *owner;
@@ -148,13 +148,13 @@ static void add_controller(struct parts *parts, const struct snapshot *snapshot,
 enum pl_code spread_default_selector(struct snapshot *snapshot, const struct spec *spec,
                                      const struct selector **out, struct pl_err *err)
 {
-	struct parts parts = {.model = snapshot->model};
+	struct selector_parts parts = {.model = snapshot->model};
 	const struct selector *made = NULL;
 	struct maker maker;
 
 	pl_arena_init(&parts.arena, 0, READER_ARENA_MAX);
 	add_services(&parts, snapshot, spec);
-	if (spec->form->owner_kind != 0)
+	if (spec->template->owner_kind != 0)
 		add_controller(&parts, snapshot, spec);
 	maker_init(&maker, snapshot->model, &parts.arena);
 	if (!parts.failed && parts.pairs + parts.rows.count > 0)

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "shardsched/plugins/pod_topology_spread.h"
-#include "shardsched/plugins/words.h"
+#include "shardsched/plugins/slot_words.h"
 
 /* -- before ----------------------------------------------------------------------------
  */
@@ -13,11 +13,11 @@
 /* Feasible nodes without all of the keys. */
 static bool find_ignored(const struct plugin_call *call, struct pl_bitset feasible)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	struct spread_state *state = call->state;
 
 	state->ignored = (struct pl_bitset){0};
-	if (!own->all_keys || own->soft.covered)
+	if (!class_state->all_keys || class_state->soft.covered)
 		return true;
 	if (pl_bitset_make(call->arena, feasible.bits, &state->ignored) != PL_OK)
 		return false;
@@ -25,7 +25,8 @@ static bool find_ignored(const struct plugin_call *call, struct pl_bitset feasib
 		uint64_t bits = feasible.word[i];
 
 		state->ignored.word[i] =
-			bits & ~(bits == 0 ? 0 : spread_keys_word(&own->soft, i, bits));
+			bits &
+			~(bits == 0 ? 0 : spread_keys_word(&class_state->soft, i, bits));
 	}
 	return true;
 }
@@ -72,7 +73,8 @@ static uint32_t count_domains(const struct plugin_call *call, struct pl_bitset f
 	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits) && found < all; i++) {
 		const uint32_t *value = column->value + (size_t)i * 64;
 
-		WORDS_EACH (bit, scored_word(state, feasible, i)) {
+		SLOT_WORDS_EACH(bit, scored_word(state, feasible, i))
+		{
 			uint32_t number = value[bit] == 0 ? missing : value[bit];
 
 			found += seen[number] == 0;
@@ -84,20 +86,21 @@ static uint32_t count_domains(const struct plugin_call *call, struct pl_bitset f
 
 static double one_score(int32_t count, const struct spread_rule *rule, double weight)
 {
-	return count * weight + ((double)rule->says.max_skew - 1);
+	return count * weight + ((double)rule->constraint.max_skew - 1);
 }
 
 static bool fill_domains(const struct plugin_call *call, const struct spread_rule *rule,
                          uint32_t missing, struct spread_soft *soft)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	uint32_t end = rule->column->domains_end;
-	int32_t *count = spread_count(call, &own->soft, rule, own->all_keys);
+	int32_t *count =
+		spread_count(call, &class_state->soft, rule, class_state->all_keys);
 
 	soft->by_domain = pl_arena_zalloc(call->arena, end + 1U, sizeof(double));
 	if (count == NULL || soft->by_domain == NULL)
 		return false;
-	if (missing != 0 && !own->all_keys && count[0] != SPREAD_ABSENT)
+	if (missing != 0 && !class_state->all_keys && count[0] != SPREAD_ABSENT)
 		count[missing] =
 			count[0] + (count[missing] == SPREAD_ABSENT ? 0 : count[missing]);
 	for (uint32_t i = 1; i < end; i++)
@@ -111,15 +114,16 @@ static double most_of(const struct spread_rule *rule, double weight)
 {
 	double pods = rule->matcher == NULL ? 0 : rule->matcher->pods;
 
-	return rule->says.max_skew < 1 ? INFINITY : pods * weight + rule->says.max_skew;
+	return rule->constraint.max_skew < 1 ? INFINITY
+	                                     : pods * weight + rule->constraint.max_skew;
 }
 
 static bool soft_make(const struct plugin_call *call, struct pl_bitset feasible,
                       const struct spread_rule *rule, uint32_t scored)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	struct spread_state *state = call->state;
-	struct spread_soft *soft = &state->soft[rule - own->soft.at];
+	struct spread_soft *soft = &state->soft[rule - class_state->soft.at];
 	uint32_t missing = number_of_missing(call, rule), domains = scored;
 
 	if (!rule->hostname && scored > 0) {
@@ -132,26 +136,27 @@ static bool soft_make(const struct plugin_call *call, struct pl_bitset feasible,
 }
 
 enum verdict_code spread_pre_score(const struct plugin_call *call,
-                                   struct pl_bitset feasible, struct verdict *say)
+                                   struct pl_bitset feasible, struct verdict *verdict)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	struct spread_state *state = call->state;
 	uint32_t scored;
 	double most = 0;
 	struct pl_err err;
 
 	if (spread_refresh(call, &err) != PL_OK)
-		return spread_fail(say);
-	if (own->soft.count == 0)
+		return spread_fail(verdict);
+	if (class_state->soft.count == 0)
 		return VERDICT_SKIP;
-	state->soft = pl_arena_zalloc(call->arena, own->soft.count, sizeof *state->soft);
+	state->soft = pl_arena_zalloc(call->arena, class_state->soft.count,
+	                              sizeof *state->soft);
 	if (state->soft == NULL || !find_ignored(call, feasible))
-		return spread_fail(say);
+		return spread_fail(verdict);
 	scored = count_scored(state, feasible);
-	for (uint32_t i = 0; i < own->soft.count; i++) {
-		if (!soft_make(call, feasible, &own->soft.at[i], scored))
-			return spread_fail(say);
-		most += most_of(&own->soft.at[i], state->soft[i].weight);
+	for (uint32_t i = 0; i < class_state->soft.count; i++) {
+		if (!soft_make(call, feasible, &class_state->soft.at[i], scored))
+			return spread_fail(verdict);
+		most += most_of(&class_state->soft.at[i], state->soft[i].weight);
 	}
 	state->small = most < INT32_MAX;
 	return VERDICT_SUCCESS;
@@ -160,7 +165,7 @@ enum verdict_code spread_pre_score(const struct plugin_call *call,
 /* -- the score ------------------------------------------------------------ */
 
 /* Half away from zero. */
-static int64_t rounded(double sum)
+static int64_t round_half(double sum)
 {
 	int64_t whole = (int64_t)sum;
 	double rest = sum - (double)whole;
@@ -215,12 +220,12 @@ static void add_some_nodes(const struct spread_rule *rule, double weight, size_t
 
 static void score_word(const struct plugin_call *call, uint32_t word, int64_t *out)
 {
-	const struct spread_own *own = call->own;
+	const struct spread_class *class_state = call->class_state;
 	const struct spread_state *state = call->state;
 	double sum[64] = {0};
 
-	for (uint32_t i = 0; i < own->soft.count; i++) {
-		const struct spread_rule *rule = &own->soft.at[i];
+	for (uint32_t i = 0; i < class_state->soft.count; i++) {
+		const struct spread_rule *rule = &class_state->soft.at[i];
 		const struct spread_soft *soft = &state->soft[i];
 		size_t first = (size_t)word * 64;
 
@@ -235,7 +240,7 @@ static void score_word(const struct plugin_call *call, uint32_t word, int64_t *o
 		round_small(sum, out);
 	else
 		for (unsigned i = 0; i < 64; i++)
-			out[i] = rounded(sum[i]);
+			out[i] = round_half(sum[i]);
 }
 
 bool spread_score(const struct plugin_call *call, struct node_span span, int64_t *out)
@@ -248,14 +253,14 @@ bool spread_score(const struct plugin_call *call, struct node_span span, int64_t
 
 /* -- upside down ---------------------------------------------------------- */
 
-struct extent {
+struct score_range {
 	int64_t low, high;
 };
 
-static struct extent extent_of(const struct spread_state *state,
-                               struct pl_bitset feasible, const int64_t *score)
+static struct score_range range_of(const struct spread_state *state,
+                                   struct pl_bitset feasible, const int64_t *score)
 {
-	struct extent out = {INT64_MAX, 0};
+	struct score_range out = {INT64_MAX, 0};
 
 	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits); i++) {
 		const int64_t *at = score + (size_t)i * 64;
@@ -268,7 +273,8 @@ static struct extent extent_of(const struct spread_state *state,
 			}
 			continue;
 		}
-		WORDS_EACH (bit, bits) {
+		SLOT_WORDS_EACH(bit, bits)
+		{
 			out.low = at[bit] < out.low ? at[bit] : out.low;
 			out.high = at[bit] > out.high ? at[bit] : out.high;
 		}
@@ -281,10 +287,10 @@ static struct extent extent_of(const struct spread_state *state,
 enum { QUICK_MAX = 1 << 30 };
 
 /* All 64: those that are not feasible are brought in between, and are nobody's. */
-static void normalize_quickly(struct extent extent, int64_t *score)
+static void normalize_quickly(struct score_range range, int64_t *score)
 {
-	int32_t top = (int32_t)(extent.high + extent.low);
-	int32_t low = (int32_t)extent.low, high = (int32_t)extent.high;
+	int32_t top = (int32_t)(range.high + range.low);
+	int32_t low = (int32_t)range.low, high = (int32_t)range.high;
 	double part = PLUGIN_SCORE_MAX / (double)high, half = 0.5 / PLUGIN_SCORE_MAX;
 	int32_t one[64];
 
@@ -300,18 +306,17 @@ static void normalize_quickly(struct extent extent, int64_t *score)
 		score[i] = one[i];
 }
 
-static void normalize_word(struct extent extent, uint64_t bits, int64_t *score)
+static void normalize_word(struct score_range range, uint64_t bits, int64_t *score)
 {
-	if (extent.high == 0) {
-		WORDS_EACH (bit, bits)
-			score[bit] = PLUGIN_SCORE_MAX;
-	} else if (extent.high + extent.low < QUICK_MAX && extent.low >= 0) {
-		normalize_quickly(extent, score);
+	if (range.high == 0) {
+		SLOT_WORDS_EACH(bit, bits)
+		score[bit] = PLUGIN_SCORE_MAX;
+	} else if (range.high + range.low < QUICK_MAX && range.low >= 0) {
+		normalize_quickly(range, score);
 	} else {
-		WORDS_EACH (bit, bits)
-			score[bit] = PLUGIN_SCORE_MAX *
-			             (extent.high + extent.low - score[bit]) /
-			             extent.high;
+		SLOT_WORDS_EACH(bit, bits)
+		score[bit] = PLUGIN_SCORE_MAX * (range.high + range.low - score[bit]) /
+		             range.high;
 	}
 }
 
@@ -319,15 +324,15 @@ void spread_normalize(const struct plugin_call *call, struct pl_bitset feasible,
                       int64_t *score)
 {
 	const struct spread_state *state = call->state;
-	struct extent extent = extent_of(state, feasible, score);
+	struct score_range range = range_of(state, feasible, score);
 
 	for (uint32_t i = 0; i < pl_bitset_words(feasible.bits); i++) {
 		if (feasible.word[i] == 0)
 			continue;
-		normalize_word(extent, scored_word(state, feasible, i),
+		normalize_word(range, scored_word(state, feasible, i),
 		               score + (size_t)i * 64);
 		if (state->ignored.word != NULL)
-			WORDS_EACH (bit, state->ignored.word[i])
-				score[(size_t)i * 64 + bit] = 0;
+			SLOT_WORDS_EACH(bit, state->ignored.word[i])
+		score[(size_t)i * 64 + bit] = 0;
 	}
 }

@@ -1,16 +1,17 @@
 /* A pod with gates is not tried: only a change of the pod itself opens them. */
 #include "shardsched/plugins/plugins.h"
 
-static enum verdict_code pre_enqueue(const struct plugin_call *call, struct verdict *say)
+static enum verdict_code pre_enqueue(const struct plugin_call *call,
+                                     struct verdict *verdict)
 {
 	const struct spec *spec = call->spec;
 
-	for (uint32_t i = 0; i < spec->form->gates.count; i++)
-		verdict_add(say, VERDICT_UNRESOLVABLE,
+	for (uint32_t i = 0; i < spec->template->gates.count; i++)
+		verdict_add(verdict, VERDICT_UNRESOLVABLE,
 		            &(struct reason){.code = REASON_GATED,
 		                             .subject = spec_gates(spec)[i],
 		                             .detail = i});
-	return spec->form->gates.count == 0 ? VERDICT_SUCCESS : VERDICT_UNRESOLVABLE;
+	return spec->template->gates.count == 0 ? VERDICT_SUCCESS : VERDICT_UNRESOLVABLE;
 }
 
 const struct plugin plugin_scheduling_gates = {

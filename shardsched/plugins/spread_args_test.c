@@ -203,7 +203,7 @@ static enum pl_code open_and_close(void)
 		"{'app':'a'}}},{'maxSkew':1,'topologyKey':'kubernetes.io/hostname',"
 		"'whenUnsatisfiable':'ScheduleAnyway','labelSelector':{'matchLabels':"
 		"{'app':'b'}}}]}}";
-	struct rig rig;
+	struct plugin_rig rig;
 	enum pl_code code;
 
 	begin();

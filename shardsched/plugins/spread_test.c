@@ -22,9 +22,9 @@ static unsigned bare; /* nodes that lack a key, in percent */
 
 /* -- a cluster ------------------------------------------------------------ */
 
-static struct text some_node(unsigned number)
+static struct line_text some_node(unsigned number)
 {
-	struct text text = {0};
+	struct line_text text = {0};
 
 	add(&text, "{'metadata':{'name':'n%u','labels':{", number);
 	if (!chance(bare))
@@ -44,7 +44,7 @@ static struct text some_node(unsigned number)
 	return text;
 }
 
-static void some_rule(struct text *text, const char *key, const char *when)
+static void some_rule(struct line_text *text, const char *key, const char *when)
 {
 	add(text, "{'topologyKey':'%s','whenUnsatisfiable':'%s','maxSkew':%u,", key, when,
 	    1 + below(3));
@@ -71,7 +71,7 @@ static void some_rule(struct text *text, const char *key, const char *when)
 	end_list(text, "},");
 }
 
-static void some_rules(struct text *text)
+static void some_rules(struct line_text *text)
 {
 	static const char *const keys[] = {"kubernetes.io/hostname",
 	                                   "topology.kubernetes.io/zone", "rack", "no"};
@@ -85,9 +85,9 @@ static void some_rules(struct text *text)
 	end_list(text, "],");
 }
 
-static struct text some_pod(bool rules)
+static struct line_text some_pod(bool rules)
 {
-	struct text text = {0};
+	struct line_text text = {0};
 
 	add(&text,
 	    "{'metadata':{'name':'p%u','namespace':'%s','labels':{'app':'%s',"
@@ -117,7 +117,7 @@ static void some_workload(void)
 	                          : chance(50) ? WORKLOAD_REPLICA_SET
 	                                       : WORKLOAD_STATEFUL_SET;
 	bool service = kind == WORKLOAD_SERVICE;
-	struct text text = {0};
+	struct line_text text = {0};
 	struct workload made;
 	char quoted[4096];
 
@@ -216,10 +216,10 @@ static bool policies(const struct rules *rules, const struct spec_spread *rule,
 	const struct node *node = &snapshot.row[slot].node;
 
 	if (rule->affinity &&
-	    !labels_include(node->labels, rules->spec->form->node_selector))
+	    !labels_include(node->labels, rules->spec->template->node_selector))
 		return false;
 	return !rule->taints ||
-	       taints_first_untolerated(node->taints, rules->spec->form->tolerations,
+	       taints_first_untolerated(node->taints, rules->spec->template->tolerations,
 	                                TAINT_HARD) == NULL;
 }
 
@@ -239,7 +239,7 @@ static int64_t pods_on(const struct rules *rules, const struct spec_spread *rule
 	int64_t count = 0;
 
 	for (unsigned i = 0; i < placed_count; i++) {
-		const struct placed *there = &snapshot.placed[placed[i]];
+		const struct placed_pod *there = &snapshot.placed[placed[i]];
 
 		if (there->node != slot || !finds(rules, rule, i))
 			continue;
@@ -310,10 +310,10 @@ static enum reason_code judge_rule(const struct rules *rules,
 	               : REASON_NONE;
 }
 
-static void compare_filter(struct rig *rig, const struct rules *rules)
+static void compare_filter(struct plugin_rig *rig, const struct rules *rules)
 {
 	static struct domains domains[64];
-	struct verdict say;
+	struct verdict verdict;
 
 	for (unsigned i = 0; i < rules->count; i++)
 		if (rules->at[i].hard)
@@ -325,8 +325,8 @@ static void compare_filter(struct rig *rig, const struct rules *rules)
 			if (rules->at[j].hard)
 				want = judge_rule(rules, &rules->at[j], slot_of[i],
 				                  &domains[j]);
-		T_EQ(rig_why(rig, slot_of[i], &say), want == REASON_NONE);
-		T_EQ(want, say.count > 0 ? say.reason[0].code : REASON_NONE);
+		T_EQ(rig_why(rig, slot_of[i], &verdict), want == REASON_NONE);
+		T_EQ(want, verdict.count > 0 ? verdict.reason[0].code : REASON_NONE);
 		T_EQ(rig_alone(rig, slot_of[i]), want == REASON_NONE);
 	}
 }
@@ -365,7 +365,7 @@ static double raw_score(const struct rules *rules, struct pl_bitset feasible,
 	       (double)(rule->max_skew - 1);
 }
 
-static void compare_score(struct rig *rig, const struct rules *rules,
+static void compare_score(struct plugin_rig *rig, const struct rules *rules,
                           struct pl_bitset feasible)
 {
 	static int64_t score[4096], want[4096];
@@ -399,46 +399,48 @@ static void compare_score(struct rig *rig, const struct rules *rules,
 
 /* -- both ----------------------------------------------------------------- */
 
-static void rules_of(struct rig *rig, struct rules *out, const struct selector **held)
+static void rules_of(struct plugin_rig *rig, struct rules *out,
+                     const struct selector **held)
 {
 	const struct spread_args *args = rig->args;
 	const struct spec *spec = rig->pod.spec;
-	bool own = spec->form->spreads.count > 0;
-	const struct spec_spread *from = own ? spec_spreads(spec) : args->rule;
+	bool class_state = spec->template->spreads.count > 0;
+	const struct spec_spread *from = class_state ? spec_spreads(spec) : args->rule;
 
 	*held = NULL;
 	*out = (struct rules){.spec = spec,
 	                      .hostname = id("kubernetes.io/hostname"),
-	                      .all_keys = own || !args->system};
-	if (!own) {
+	                      .all_keys = class_state || !args->system};
+	if (!class_state) {
 		T_OK(spread_default_selector(&snapshot, spec, held, &err), &err);
 		if (*held == NULL)
 			return;
 	}
-	for (uint32_t i = 0; i < (own ? spec->form->spreads.count : args->count); i++) {
+	for (uint32_t i = 0;
+	     i < (class_state ? spec->template->spreads.count : args->count); i++) {
 		out->at[out->count] = from[i];
-		if (!own)
+		if (!class_state)
 			out->at[out->count].selector = *held;
 		out->count++;
 	}
 }
 
 /* All pods of a node go, are looked for, and come back. */
-static void what_if(struct rig *rig, const struct rules *rules)
+static void what_if(struct plugin_rig *rig, const struct rules *rules)
 {
 	uint32_t slot = slot_of[below(NODES)];
 
 	snapshot_probe(&snapshot);
 	for (int delta = -1; delta <= 1; delta += 2)
 		for (unsigned i = 0; i < placed_count; i++) {
-			const struct placed *pod = &snapshot.placed[placed[i]];
+			const struct placed_pod *pod = &snapshot.placed[placed[i]];
 
 			if (pod->node != slot || (delta > 0) != lifted[i])
 				continue;
 			if (delta < 0)
 				snapshot_pod_lift(&snapshot, placed[i]);
 			else
-				snapshot_pod_lower(&snapshot, placed[i]);
+				snapshot_pod_restore(&snapshot, placed[i]);
 			rig->row->moved(&rig->call, pod, delta);
 			lifted[i] = delta < 0;
 			if (chance(30))
@@ -448,19 +450,19 @@ static void what_if(struct rig *rig, const struct rules *rules)
 	compare_filter(rig, rules);
 }
 
-static void compare(struct rig *rig)
+static void compare(struct plugin_rig *rig)
 {
 	const struct selector *held;
 	struct rules rules;
 	struct pl_bitset left;
-	struct verdict say;
+	struct verdict verdict;
 	bool hard = false;
 
 	rules_of(rig, &rules, &held);
 	for (unsigned i = 0; i < rules.count; i++)
 		hard = hard || rules.at[i].hard;
 	left = rig_filter(rig);
-	T_EQ(rig_pre_filter(rig, &left, &say), hard ? VERDICT_SUCCESS : VERDICT_SKIP);
+	T_EQ(rig_pre_filter(rig, &left, &verdict), hard ? VERDICT_SUCCESS : VERDICT_SKIP);
 	if (hard) {
 		compare_filter(rig, &rules);
 		what_if(rig, &rules);
@@ -483,7 +485,7 @@ static void compare(struct rig *rig)
 
 T_CASE_SECONDS(it_agrees_with_counting_all_pods, 100)
 {
-	static struct rig rig[CLASSES];
+	static struct plugin_rig rig[CLASSES];
 
 	make_cluster();
 	for (unsigned round = 0; round < ROUNDS; round++) {

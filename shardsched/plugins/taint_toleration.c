@@ -9,20 +9,20 @@
 
 #include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/plugins/words.h"
+#include "shardsched/plugins/slot_words.h"
 #include "store/base/alloc.h"
 
 /* Sets with higher numbers are looked at each time. */
 enum { MEMO_MAX = 4096, MEMO_LEAST = 64 };
 
-struct memo {
+struct taint_memo {
 	uint32_t stamp; /* of the epoch in which it was made */
 	uint32_t soft;  /* PreferNoSchedule ones that are not tolerated */
 	bool hard;      /* one of the others is not */
 };
 
-struct own {
-	struct memo *memo; /* by number of the set */
+struct taint_toleration_class {
+	struct taint_memo *memo; /* by number of the set */
 	uint32_t count;
 	uint32_t stamp;
 	uint64_t epoch; /* of the nodes */
@@ -32,30 +32,30 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
                             struct pl_err *err)
 {
 	uint32_t sets = snapshot->model->intern[MODEL_TAINTS].ids;
-	struct own *own = call->own;
+	struct taint_toleration_class *class_state = call->class_state;
 
-	own->count = sets < MEMO_MAX / 2 ? sets * 2 + MEMO_LEAST : MEMO_MAX;
-	own->memo = pl_calloc(own->count, sizeof *own->memo);
-	if (own->memo == NULL)
+	class_state->count = sets < MEMO_MAX / 2 ? sets * 2 + MEMO_LEAST : MEMO_MAX;
+	class_state->memo = pl_calloc(class_state->count, sizeof *class_state->memo);
+	if (class_state->memo == NULL)
 		return pl_err_set(err, PL_NOMEM, "remember what is tolerated");
-	own->stamp = 1;
-	own->epoch = snapshot->nodes_epoch;
+	class_state->stamp = 1;
+	class_state->epoch = snapshot->nodes_epoch;
 	return PL_OK;
 }
 
 static void on_close(struct snapshot *snapshot, const struct plugin_call *call)
 {
-	struct own *own = call->own;
+	struct taint_toleration_class *class_state = call->class_state;
 
 	(void)snapshot;
-	free(own->memo);
+	free(class_state->memo);
 }
 
-static struct memo judge(const struct taints *taints,
-                         const struct tolerations *tolerations)
+static struct taint_memo judge_taints(const struct taints *taints,
+                                      const struct tolerations *tolerations)
 {
-	struct memo out = {.hard = taints_first_untolerated(taints, tolerations,
-	                                                    TAINT_HARD) != NULL};
+	struct taint_memo out = {.hard = taints_first_untolerated(taints, tolerations,
+	                                                          TAINT_HARD) != NULL};
 
 	if ((taints->effects & TAINT_BIT(TAINT_PREFER_NO_SCHEDULE)) == 0)
 		return out;
@@ -66,68 +66,72 @@ static struct memo judge(const struct taints *taints,
 }
 
 /* Forgets everything when a node has changed. */
-static void refresh(const struct plugin_call *call)
+static void refresh_memo(const struct plugin_call *call)
 {
-	struct own *own = call->own;
+	struct taint_toleration_class *class_state = call->class_state;
 
-	if (own->epoch == call->snapshot->nodes_epoch)
+	if (class_state->epoch == call->snapshot->nodes_epoch)
 		return;
-	own->epoch = call->snapshot->nodes_epoch;
-	own->stamp++;
-	if (own->stamp == 0) {
-		memset(own->memo, 0, own->count * sizeof *own->memo);
-		own->stamp = 1;
+	class_state->epoch = call->snapshot->nodes_epoch;
+	class_state->stamp++;
+	if (class_state->stamp == 0) {
+		memset(class_state->memo, 0,
+		       class_state->count * sizeof *class_state->memo);
+		class_state->stamp = 1;
 	}
 }
 
-static struct memo ask(const struct plugin_call *call, uint32_t slot)
+static struct taint_memo memo_of(const struct plugin_call *call, uint32_t slot)
 {
 	const struct snapshot *snapshot = call->snapshot;
 	uint32_t id = snapshot->taints[slot];
-	struct own *own = call->own;
-	struct memo *memo = id < own->count ? &own->memo[id] : NULL;
-	struct memo made;
+	struct taint_toleration_class *class_state = call->class_state;
+	struct taint_memo *memo = id < class_state->count ? &class_state->memo[id] : NULL;
+	struct taint_memo made;
 
 	/* The row is far away, and only looked at when it must be. */
-	if (memo != NULL && memo->stamp == own->stamp)
+	if (memo != NULL && memo->stamp == class_state->stamp)
 		return *memo;
-	made = judge(snapshot->row[slot].node.taints, call->spec->form->tolerations);
-	made.stamp = own->stamp;
+	made = judge_taints(snapshot->row[slot].node.taints,
+	                    call->spec->template->tolerations);
+	made.stamp = class_state->stamp;
 	if (memo != NULL)
 		*memo = made;
 	return made;
 }
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
 	const uint64_t *tainted = call->snapshot->hard_taints.word + span.word;
 
-	refresh(call);
+	refresh_memo(call);
 	SPAN_EACH_WORD(i, span)
 	{
 		uint32_t first = (span.word + i) * 64;
 
-		WORDS_EACH (bit, span.bits[i] & tainted[i])
-			if (ask(call, first + (uint32_t)bit).hard)
-				span.bits[i] &= ~(UINT64_C(1) << bit);
+		SLOT_WORDS_EACH(bit, span.bits[i] & tainted[i])
+		if (memo_of(call, first + (uint32_t)bit).hard)
+			span.bits[i] &= ~(UINT64_C(1) << bit);
 	}
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
 	const struct taint *taint =
 		taints_first_untolerated(call->snapshot->row[slot].node.taints,
-	                                 call->spec->form->tolerations, TAINT_HARD);
+	                                 call->spec->template->tolerations, TAINT_HARD);
 
 	if (taint != NULL)
-		verdict_add(say, VERDICT_UNRESOLVABLE,
+		verdict_add(verdict, VERDICT_UNRESOLVABLE,
 		            &(struct reason){.code = REASON_TAINT,
 		                             .subject = taint->key,
 		                             .value = taint->value,
 		                             .detail = taint->effect});
 }
 
-static bool score(const struct plugin_call *call, struct node_span span, int64_t *out)
+static bool score_nodes(const struct plugin_call *call, struct node_span span,
+                        int64_t *out)
 {
 	const uint64_t *tainted = call->snapshot->soft_taints.word + span.word;
 	uint64_t any = 0;
@@ -136,25 +140,25 @@ static bool score(const struct plugin_call *call, struct node_span span, int64_t
 	any |= span.bits[i] & tainted[i];
 	if (any == 0)
 		return false;
-	refresh(call);
+	refresh_memo(call);
 	memset(out, 0, (size_t)span.words * 64 * sizeof *out);
 	SPAN_EACH_WORD(i, span)
 	{
 		uint32_t first = (span.word + i) * 64;
 
-		WORDS_EACH (bit, span.bits[i] & tainted[i])
-			out[(size_t)i * 64 + bit] = ask(call, first + (uint32_t)bit).soft;
+		SLOT_WORDS_EACH(bit, span.bits[i] & tainted[i])
+		out[(size_t)i * 64 + bit] = memo_of(call, first + (uint32_t)bit).soft;
 	}
 	return true;
 }
 
-static bool hint(const struct plugin_call *call, const struct queue_event *event)
+static bool queueing_hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	uint32_t slot = node_event_slot(call, event);
 
 	return slot == SNAPSHOT_NONE ||
 	       taints_first_untolerated(call->snapshot->row[slot].node.taints,
-	                                call->spec->form->tolerations,
+	                                call->spec->template->tolerations,
 	                                TAINT_HARD) == NULL;
 }
 
@@ -164,11 +168,11 @@ const struct plugin plugin_taint_toleration = {
 	.normal = PLUGIN_BY_MAX_DOWN,
 	.weight = 3,
 	.events = NODE_EVENTS | QUEUE_ON(NODE_TAINTS),
-	.hint = hint,
-	.own_size = sizeof(struct own),
+	.hint = queueing_hint,
+	.class_state_size = sizeof(struct taint_toleration_class),
 	.open = on_open,
 	.close = on_close,
-	.filter = filter,
-	.why = why,
-	.score = score,
+	.filter = filter_nodes,
+	.why = explain_refusal,
+	.score = score_nodes,
 };

@@ -13,35 +13,35 @@ static const char *const names[] = {ATTACH_MAP(ATTACH_NAME)};
 #define ATTACH_DRIVER(kind, draft, source, name, driver) driver,
 static const char *const drivers[] = {ATTACH_MAP(ATTACH_DRIVER)};
 
-void attach_sight_init(struct attach_sight *sight, const struct snapshot *snapshot,
+void attach_scope_init(struct attach_scope *scope, const struct snapshot *snapshot,
                        enum attach_kind kind)
 {
 	const struct strings *strings = &snapshot->model->strings;
 
-	*sight = (struct attach_sight){.snapshot = snapshot, .kind = kind};
+	*scope = (struct attach_scope){.snapshot = snapshot, .kind = kind};
 	for (uint32_t i = 0; i < ATTACH_KINDS; i++) {
-		sight->name[i] = strings_find(strings, pl_span_str(names[i]));
-		sight->driver[i] = strings_find(strings, pl_span_str(drivers[i]));
-		if (sight->driver[i] == 0)
-			sight->driver[i] = UINT32_MAX - i;
+		scope->name[i] = strings_find(strings, pl_span_str(names[i]));
+		scope->driver[i] = strings_find(strings, pl_span_str(drivers[i]));
+		if (scope->driver[i] == 0)
+			scope->driver[i] = UINT32_MAX - i;
 	}
 }
 
-struct pl_span attach_driver_text(const struct attach_sight *sight, uint32_t driver)
+struct pl_span attach_driver_text(const struct attach_scope *scope, uint32_t driver)
 {
 	for (unsigned i = 0; i < ATTACH_KINDS; i++)
-		if (driver == sight->driver[i])
+		if (driver == scope->driver[i])
 			return pl_span_str(drivers[i]);
-	return strings_get(&sight->snapshot->model->strings, driver);
+	return strings_get(&scope->snapshot->model->strings, driver);
 }
 
 /* -- one volume -----------------------------------------------------------------------
  */
 
 /* "aws://<zone>/<id>" is <id> to the driver. */
-static uint32_t csi_id(const struct attach_sight *sight, uint32_t id)
+static uint32_t csi_id(const struct attach_scope *scope, uint32_t id)
 {
-	const struct strings *strings = &sight->snapshot->model->strings;
+	const struct strings *strings = &scope->snapshot->model->strings;
 	struct pl_span text = strings_get(strings, id);
 	size_t at = text.len;
 	uint32_t found;
@@ -55,53 +55,53 @@ static uint32_t csi_id(const struct attach_sight *sight, uint32_t id)
 }
 
 /* A cloud's volume, by its own name. */
-static bool in_tree(const struct attach_sight *sight, enum attach_kind kind, uint32_t id,
-                    struct attached *out)
+static bool match_in_tree(const struct attach_scope *scope, enum attach_kind kind,
+                          uint32_t id, struct attached *out)
 {
-	if (sight->kind != ATTACH_CSI) {
+	if (scope->kind != ATTACH_CSI) {
 		*out = (struct attached){.id = id};
-		return sight->kind == kind;
+		return scope->kind == kind;
 	}
-	*out = (struct attached){.driver = sight->driver[kind], .id = csi_id(sight, id)};
-	return sight->by_csi;
+	*out = (struct attached){.driver = scope->driver[kind], .id = csi_id(scope, id)};
+	return scope->by_csi;
 }
 
 /* A claim that has no volume: its class tells who will make it. */
-static bool unmade(const struct attach_sight *sight, const struct claim *claim,
-                   struct attached *out)
+static bool match_unprovisioned(const struct attach_scope *scope,
+                                const struct claim *claim, struct attached *out)
 {
-	const struct storage_class *class = claim_class(sight->snapshot, claim);
+	const struct storage_class *class = claim_class(scope->snapshot, claim);
 	unsigned kind = 0;
 
 	if (class == NULL)
 		return false;
 	*out = (struct attached){class->provisioner, claim->namespace, claim->name};
-	while (kind < ATTACH_KINDS && class->provisioner != sight->name[kind])
+	while (kind < ATTACH_KINDS && class->provisioner != scope->name[kind])
 		kind++;
-	if (sight->kind != ATTACH_CSI) {
+	if (scope->kind != ATTACH_CSI) {
 		out->driver = 0;
-		return kind == (unsigned)sight->kind;
+		return kind == (unsigned)scope->kind;
 	}
 	if (kind == ATTACH_KINDS)
 		return true;
-	out->driver = sight->driver[kind];
-	return sight->by_csi;
+	out->driver = scope->driver[kind];
+	return scope->by_csi;
 }
 
-static bool of_volume(const struct attach_sight *sight, const struct volume *volume,
-                      struct attached *out)
+static bool match_volume(const struct attach_scope *scope, const struct volume *volume,
+                         struct attached *out)
 {
 	*out = (struct attached){.driver = volume->driver, .id = volume->handle};
 	if (volume->source == VOLUME_ON_CSI)
-		return sight->kind == ATTACH_CSI && out->driver != 0 && out->id != 0;
+		return scope->kind == ATTACH_CSI && out->driver != 0 && out->id != 0;
 	for (unsigned kind = 0; kind < ATTACH_KINDS; kind++)
 		if (volume->source == sources[kind])
-			return in_tree(sight, (enum attach_kind)kind, volume->handle,
-			               out);
+			return match_in_tree(scope, (enum attach_kind)kind,
+			                     volume->handle, out);
 	return false;
 }
 
-bool attach_of(const struct attach_sight *sight, struct claim_owner owner,
+bool attach_of(const struct attach_scope *scope, struct claim_owner owner,
                const struct spec_volume *volume, struct attached *out)
 {
 	const struct volume *made;
@@ -109,33 +109,36 @@ bool attach_of(const struct attach_sight *sight, struct claim_owner owner,
 
 	for (unsigned kind = 0; kind < ATTACH_KINDS; kind++)
 		if (volume->kind == drafts[kind])
-			return in_tree(sight, (enum attach_kind)kind, volume->id, out);
+			return match_in_tree(scope, (enum attach_kind)kind, volume->id,
+			                     out);
 	if (!volume_has_claim(volume))
 		return false;
-	claim = volume_claim(sight->snapshot, owner, volume);
+	claim = volume_claim(scope->snapshot, owner, volume);
 	if (claim == NULL ||
 	    (volume->kind == DRAFT_EPHEMERAL && !claim_is_for(claim, owner)))
 		return false;
-	made = claim_volume(sight->snapshot, claim);
-	return made == NULL ? unmade(sight, claim, out) : of_volume(sight, made, out);
+	made = claim_volume(scope->snapshot, claim);
+	return made == NULL ? match_unprovisioned(scope, claim, out)
+	                    : match_volume(scope, made, out);
 }
 
 /* -- a pod, a node -------------------------------------------------------- */
 
-static bool is_same(const struct attached *a, const struct attached *b)
+static bool attached_equal(const struct attached *a, const struct attached *b)
 {
 	return a->driver == b->driver && a->id == b->id && a->claim == b->claim;
 }
 
-static bool is_among(const struct attached *at, uint32_t count, const struct attached *it)
+static bool attached_contains(const struct attached *at, uint32_t count,
+                              const struct attached *it)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (is_same(&at[i], it))
+		if (attached_equal(&at[i], it))
 			return true;
 	return false;
 }
 
-static struct attach_count *count_of(struct attach_load *load, uint32_t driver)
+static struct attach_count *find_count(struct attach_load *load, uint32_t driver)
 {
 	for (uint32_t i = 0; i < load->drivers; i++)
 		if (load->count[i].driver == driver)
@@ -143,7 +146,7 @@ static struct attach_count *count_of(struct attach_load *load, uint32_t driver)
 	return NULL;
 }
 
-bool attach_load_make(const struct attach_sight *sight, struct claim_owner owner,
+bool attach_load_make(const struct attach_scope *scope, struct claim_owner owner,
                       struct pl_arena *arena, struct attach_load *out)
 {
 	const struct spec_volume *volume = spec_volumes(owner.spec);
@@ -151,36 +154,36 @@ bool attach_load_make(const struct attach_sight *sight, struct claim_owner owner
 	struct attached it;
 
 	*out = (struct attach_load){
-		.brings = pl_arena_alloc(arena, most * sizeof *out->brings),
+		.wanted = pl_arena_alloc(arena, most * sizeof *out->wanted),
 		.count = pl_arena_zalloc(arena, most, sizeof *out->count),
 	};
-	if (out->brings == NULL || out->count == NULL)
+	if (out->wanted == NULL || out->count == NULL)
 		return false;
 	for (uint32_t i = 0; i < most; i++) {
-		if (!attach_of(sight, owner, &volume[i], &it) ||
-		    is_among(out->brings, out->brings_count, &it))
+		if (!attach_of(scope, owner, &volume[i], &it) ||
+		    attached_contains(out->wanted, out->wanted_count, &it))
 			continue;
-		out->brings[out->brings_count++] = it;
-		if (count_of(out, it.driver) == NULL)
+		out->wanted[out->wanted_count++] = it;
+		if (find_count(out, it.driver) == NULL)
 			out->count[out->drivers++].driver = it.driver;
 	}
 	return true;
 }
 
-static bool make_room(struct attach_load *load, struct pl_arena *arena)
+static bool grow_present(struct attach_load *load, struct pl_arena *arena)
 {
-	uint32_t cap = load->there_cap == 0 ? 64 : load->there_cap * 2;
+	uint32_t cap = load->present_cap == 0 ? 64 : load->present_cap * 2;
 	struct attached *grown;
 
-	if (load->there_count < load->there_cap)
+	if (load->present_count < load->present_cap)
 		return true;
 	grown = pl_arena_alloc(arena, cap * sizeof *grown);
 	if (grown == NULL)
 		return false;
-	if (load->there_count > 0)
-		memcpy(grown, load->there, load->there_count * sizeof *grown);
-	load->there = grown;
-	load->there_cap = cap;
+	if (load->present_count > 0)
+		memcpy(grown, load->present, load->present_count * sizeof *grown);
+	load->present = grown;
+	load->present_cap = cap;
 	return true;
 }
 
@@ -188,42 +191,42 @@ static bool make_room(struct attach_load *load, struct pl_arena *arena)
 static void count_one(struct attach_load *load, const struct attached *it,
                       struct pl_arena *arena)
 {
-	struct attach_count *count = count_of(load, it->driver);
+	struct attach_count *count = find_count(load, it->driver);
 
-	if (count == NULL || is_among(load->there, load->there_count, it))
+	if (count == NULL || attached_contains(load->present, load->present_count, it))
 		return;
-	count->there++;
-	if (is_among(load->brings, load->brings_count, it))
-		count->fresh--;
-	if (make_room(load, arena))
-		load->there[load->there_count++] = *it;
+	count->present++;
+	if (attached_contains(load->wanted, load->wanted_count, it))
+		count->added--;
+	if (grow_present(load, arena))
+		load->present[load->present_count++] = *it;
 }
 
 /* However many of its pods' volumes are of that driver, and not the same. */
-static bool is_surely_less(const struct attach_sight *sight,
+static bool is_surely_less(const struct attach_scope *scope,
                            const struct attach_load *load, uint32_t slot,
                            const int64_t *most)
 {
-	uint64_t there = sight->snapshot->row[slot].volumes;
+	uint64_t present = scope->snapshot->row[slot].volumes;
 
 	for (uint32_t i = 0; i < load->drivers; i++)
-		if (most[i] >= 0 && there + load->count[i].fresh > (uint64_t)most[i])
+		if (most[i] >= 0 && present + load->count[i].added > (uint64_t)most[i])
 			return false;
 	return true;
 }
 
-void attach_load_count(const struct attach_sight *sight, struct attach_load *load,
+void attach_load_count(const struct attach_scope *scope, struct attach_load *load,
                        uint32_t slot, const int64_t *most, struct pl_arena *arena)
 {
-	const struct snapshot *snapshot = sight->snapshot;
+	const struct snapshot *snapshot = scope->snapshot;
 	struct attached it;
 
 	for (uint32_t i = 0; i < load->drivers; i++)
-		load->count[i].fresh = load->count[i].there = 0;
-	for (uint32_t i = 0; i < load->brings_count; i++)
-		count_of(load, load->brings[i].driver)->fresh++;
-	load->there_count = 0;
-	if (is_surely_less(sight, load, slot, most))
+		load->count[i].added = load->count[i].present = 0;
+	for (uint32_t i = 0; i < load->wanted_count; i++)
+		find_count(load, load->wanted[i].driver)->added++;
+	load->present_count = 0;
+	if (is_surely_less(scope, load, slot, most))
 		return;
 	for (uint32_t at = snapshot->row[slot].first_pod; at != SNAPSHOT_NONE;
 	     at = snapshot->placed[at].next_on_node) {
@@ -231,7 +234,7 @@ void attach_load_count(const struct attach_sight *sight, struct attach_load *loa
 		const struct spec_volume *volume = spec_volumes(owner.spec);
 
 		for (unsigned i = 0; i < owner.spec->volumes; i++)
-			if (attach_of(sight, owner, &volume[i], &it))
+			if (attach_of(scope, owner, &volume[i], &it))
 				count_one(load, &it, arena);
 	}
 }

@@ -22,7 +22,7 @@
 /* Which volumes are looked at: in-tree ones of a cloud, or those of CSI. */
 enum attach_kind { ATTACH_MAP(ATTACH_ENUM) ATTACH_KINDS, ATTACH_CSI = ATTACH_KINDS };
 
-struct attach_sight {
+struct attach_scope {
 	const struct snapshot *snapshot;
 	enum attach_kind kind;
 	bool by_csi;                   /* the node is one that CSI knows */
@@ -30,10 +30,10 @@ struct attach_sight {
 	uint32_t driver[ATTACH_KINDS]; /* likewise, but never 0 */
 };
 
-void attach_sight_init(struct attach_sight *sight, const struct snapshot *snapshot,
+void attach_scope_init(struct attach_scope *scope, const struct snapshot *snapshot,
                        enum attach_kind kind);
 /* Of a driver as it stands in struct attached. */
-struct pl_span attach_driver_text(const struct attach_sight *sight, uint32_t driver);
+struct pl_span attach_driver_text(const struct attach_scope *scope, uint32_t driver);
 
 struct attached {
 	uint32_t driver; /* 0 of in-tree ones */
@@ -42,33 +42,33 @@ struct attached {
 };
 
 /* false: nothing of that kind is attached for it. */
-bool attach_of(const struct attach_sight *sight, struct claim_owner owner,
+bool attach_of(const struct attach_scope *scope, struct claim_owner owner,
                const struct spec_volume *volume, struct attached *out);
 
 /* Of one driver: what a pod would bring, and what is there. */
 struct attach_count {
 	uint32_t driver;
-	uint32_t fresh;
-	uint32_t there;
+	uint32_t added;
+	uint32_t present;
 };
 
 /* What a pod would attach, each once; then scratch for what a node has. */
 struct attach_load {
-	struct attached *brings;
-	uint32_t brings_count;
+	struct attached *wanted;
+	uint32_t wanted_count;
 	struct attach_count *count; /* by driver */
 	uint32_t drivers;
-	struct attached *there; /* scratch */
-	uint32_t there_count;
-	uint32_t there_cap;
+	struct attached *present; /* scratch */
+	uint32_t present_count;
+	uint32_t present_cap;
 };
 
 /* false: the arena is full. */
-bool attach_load_make(const struct attach_sight *sight, struct claim_owner owner,
+bool attach_load_make(const struct attach_scope *scope, struct claim_owner owner,
                       struct pl_arena *arena, struct attach_load *out);
 /* Fills in count for that node. What is there is counted exactly only if it might be too
  * much: most[driver's index], below 0: any number. */
-void attach_load_count(const struct attach_sight *sight, struct attach_load *load,
+void attach_load_count(const struct attach_scope *scope, struct attach_load *load,
                        uint32_t slot, const int64_t *most, struct pl_arena *arena);
 
 /* Hint of all who count: a pod that comes helps where it attaches what the other one

@@ -38,9 +38,9 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 
 /* -- pre-filter: local volumes name their nodes --------------------------- */
 
-static enum verdict_code fail(struct verdict *say)
+static enum verdict_code fail_pod(struct verdict *verdict)
 {
-	verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	verdict_add(verdict, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
 	return VERDICT_ERROR;
 }
 
@@ -113,7 +113,7 @@ static bool named_nodes(const struct snapshot *snapshot, const struct volume *vo
 static enum verdict_code narrow_to_local(const struct plugin_call *call,
                                          const struct volume_plan *plan,
                                          struct plugin_narrow *narrow,
-                                         struct verdict *say)
+                                         struct verdict *verdict)
 {
 	size_t bits = call->snapshot->capacity;
 	struct pl_bitset all = {0}, one = {0};
@@ -125,7 +125,7 @@ static enum verdict_code narrow_to_local(const struct plugin_call *call,
 		if (plan->bound[i]->source != VOLUME_ON_LOCAL)
 			continue;
 		if (one.word == NULL && pl_bitset_make(call->arena, bits, &one) != PL_OK)
-			return fail(say);
+			return fail_pod(verdict);
 		if (!named_nodes(call->snapshot, plan->bound[i], one))
 			continue;
 		if (all.word != NULL) {
@@ -140,15 +140,15 @@ static enum verdict_code narrow_to_local(const struct plugin_call *call,
 }
 
 static enum verdict_code pre_filter(const struct plugin_call *call,
-                                    struct plugin_narrow *narrow, struct verdict *say)
+                                    struct plugin_narrow *narrow, struct verdict *verdict)
 {
 	struct volume_plan *plan = call->state;
 
 	if (!spec_has_volumes(call->spec, CLAIM_KINDS))
 		return VERDICT_SKIP;
-	switch (volume_plan_make(call, plan, say)) {
+	switch (volume_plan_make(call, plan, verdict)) {
 	case PLAN_MADE:
-		return narrow_to_local(call, plan, narrow, say);
+		return narrow_to_local(call, plan, narrow, verdict);
 	case PLAN_NOTHING:
 		return VERDICT_SKIP;
 	case PLAN_REFUSED:
@@ -156,12 +156,12 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	case PLAN_FAILED:
 		break;
 	}
-	return fail(say);
+	return fail_pod(verdict);
 }
 
 /* -- filter --------------------------------------------------------------- */
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
 	const struct volume_plan *plan = call->state;
 
@@ -177,25 +177,26 @@ static void filter(const struct plugin_call *call, struct node_span span)
 	}
 }
 
-static void tell(unsigned refusal, struct verdict *say)
+static void add_reasons(unsigned refusal, struct verdict *verdict)
 {
 	static const enum reason_code code[] = {REASON_VOLUME_NODE, REASON_VOLUME_NONE,
 	                                        REASON_VOLUME_SPACE, REASON_VOLUME_GONE};
 
 	for (unsigned i = 0; i < sizeof code / sizeof code[0]; i++)
 		if ((refusal >> i & 1) != 0)
-			verdict_add(say, VERDICT_UNRESOLVABLE,
+			verdict_add(verdict, VERDICT_UNRESOLVABLE,
 			            &(struct reason){.code = (uint32_t)code[i]});
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
-	tell(volume_plan_judge(call->snapshot, call->state, slot), say);
+	add_reasons(volume_plan_judge(call->snapshot, call->state, slot), verdict);
 }
 
 /* -- what was chosen ------------------------------------------------------ */
 
-static struct assumed_pod me(const struct plugin_call *call)
+static struct assumed_pod assuming_pod(const struct plugin_call *call)
 {
 	return (struct assumed_pod){call->spec->namespace, call->pod->name,
 	                            call->pod->uid};
@@ -211,12 +212,12 @@ static enum pl_code assume_one(const struct plugin_call *call, uint32_t slot,
 		decision.volume = it->chosen->name;
 	else
 		decision.node = call->snapshot->row[slot].node.name;
-	return assumed_add(&call->change->catalog, me(call), &decision, NULL);
+	return assumed_add(&call->change->catalog, assuming_pod(call), &decision, NULL);
 }
 
 /* With a plan of its own: the cycle's is gone when somebody reserves later. */
-static enum verdict_code reserve(const struct plugin_call *call, uint32_t slot,
-                                 struct verdict *say)
+static enum verdict_code reserve_volumes(const struct plugin_call *call, uint32_t slot,
+                                         struct verdict *verdict)
 {
 	struct volume_plan plan;
 	enum plan_result made;
@@ -224,34 +225,34 @@ static enum verdict_code reserve(const struct plugin_call *call, uint32_t slot,
 
 	if (!spec_has_volumes(call->spec, CLAIM_KINDS))
 		return VERDICT_SUCCESS;
-	made = volume_plan_make(call, &plan, say);
+	made = volume_plan_make(call, &plan, verdict);
 	if (made == PLAN_REFUSED)
 		return VERDICT_UNRESOLVABLE;
 	if (made != PLAN_MADE)
-		return fail(say);
+		return fail_pod(verdict);
 	refusal = volume_plan_judge(call->snapshot, &plan, slot);
 	if (refusal != 0) {
-		tell(refusal, say);
+		add_reasons(refusal, verdict);
 		return VERDICT_UNRESOLVABLE;
 	}
 	for (uint32_t i = 0; i < plan.open_count; i++)
 		if (assume_one(call, slot, &plan.open[i]) != PL_OK)
-			return fail(say);
+			return fail_pod(verdict);
 	return VERDICT_SUCCESS;
 }
 
-static void unreserve(const struct plugin_call *call, uint32_t slot)
+static void unreserve_volumes(const struct plugin_call *call, uint32_t slot)
 {
 	(void)slot;
-	assumed_forget(&call->change->catalog, me(call));
+	assumed_forget(&call->change->catalog, assuming_pod(call));
 }
 
 static enum verdict_code pre_bind(const struct plugin_call *call, uint32_t slot,
-                                  struct verdict *say)
+                                  struct verdict *verdict)
 {
 	(void)slot;
-	if (!assumed_holds(&call->snapshot->catalog, me(call)))
-		return fail(say);
+	if (!assumed_holds(&call->snapshot->catalog, assuming_pod(call)))
+		return fail_pod(verdict);
 	return VERDICT_SUCCESS;
 }
 
@@ -278,7 +279,7 @@ static bool wants_a_volume(const struct plugin_call *call)
 
 /* A pod that goes gives back what was assumed for it, and a claim that gets another
  * volume than the one that was. */
-static bool hint(const struct plugin_call *call, const struct queue_event *event)
+static bool queueing_hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	switch (event->kind) {
 	case QUEUE_EV_POD_REMOVED:
@@ -297,15 +298,15 @@ const struct plugin plugin_volume_binding = {
                   QUEUE_ON(PV_ADDED) | QUEUE_ON(PV_CHANGED) | QUEUE_ON(NODE_ADDED) |
                   QUEUE_ON(NODE_LABELS) | QUEUE_ON(CSI_NODE) | QUEUE_ON(CSI_DRIVER) |
                   QUEUE_ON(CSI_CAPACITY) | QUEUE_ON(POD_REMOVED),
-	.hint = hint,
+	.hint = queueing_hint,
 	.args_size = sizeof(struct volume_binding_args),
 	.args_parse = args_parse,
 	.epoch = volume_claims_epoch,
 	.state_size = sizeof(struct volume_plan),
 	.pre_filter = pre_filter,
-	.filter = filter,
-	.why = why,
-	.reserve = reserve,
-	.unreserve = unreserve,
+	.filter = filter_nodes,
+	.why = explain_refusal,
+	.reserve = reserve_volumes,
+	.unreserve = unreserve_volumes,
 	.pre_bind = pre_bind,
 };

@@ -8,7 +8,7 @@ static const struct plugin *const row = &plugin_volume_binding;
 
 static const char none[] = "node(s) didn't find available persistent volumes to bind";
 static const char conflict[] = "node(s) had volume node affinity conflict";
-static const char space[] = "node(s) did not have enough free storage";
+static const char no_storage[] = "node(s) did not have enough free storage";
 
 static uint32_t here, there;
 
@@ -233,7 +233,7 @@ T_CASE(a_volume_is_made_where_its_class_and_room_allow)
 	T_STR(says(there), none);
 	PUT_OBJECT(csi_driver,
 	           "{'metadata':{'name':'d'},'spec':{'storageCapacity':true}}");
-	T_STR(says(here), space);
+	T_STR(says(here), no_storage);
 	PUT_OBJECT(csi_capacity,
 	           "{" META("k", "") ",'storageClassName':'made','capacity':"
 	                             "'100','nodeTopology':{'matchLabels':{"
@@ -243,10 +243,10 @@ T_CASE(a_volume_is_made_where_its_class_and_room_allow)
 	           "{" META("k", "") ",'storageClassName':'made','capacity':"
 	                             "'100','maximumVolumeSize':'9',"
 	                             "'nodeTopology':{}}");
-	T_STR(says(here), space);
+	T_STR(says(here), no_storage);
 	PUT_OBJECT(csi_capacity,
 	           "{" META("k", "") ",'storageClassName':'made','capacity':'100'}");
-	T_STR(says(here), space);
+	T_STR(says(here), no_storage);
 	end_volumes();
 }
 

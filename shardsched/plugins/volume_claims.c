@@ -1,6 +1,6 @@
 #include "shardsched/plugins/volume_claims.h"
 
-#include "shardsched/model/own_name.h"
+#include "shardsched/model/claim_pattern.h"
 
 bool spec_has_volumes(const struct spec *spec, unsigned kinds)
 {

@@ -32,7 +32,7 @@ static inline struct claim_owner claims_of_call(const struct plugin_call *call)
 	return owner;
 }
 
-static inline struct claim_owner claims_of_placed(const struct placed *pod)
+static inline struct claim_owner claims_of_placed(const struct placed_pod *pod)
 {
 	return (struct claim_owner){pod->view->spec, pod->name, pod->uid};
 }

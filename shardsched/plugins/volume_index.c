@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool take_key(struct volume_index *index, uint32_t key)
+static bool add_key(struct volume_index *index, uint32_t key)
 {
 	for (uint32_t i = 0; i < index->keys; i++)
 		if (index->key[i] == key)
@@ -74,7 +74,7 @@ bool volume_index_add(struct volume_index *index, uint32_t item,
 {
 	const struct selector_row *row = narrowest(asks);
 
-	if (row == NULL || !take_key(index, row->key))
+	if (row == NULL || !add_key(index, row->key))
 		return false;
 	for (uint32_t i = 0; i < row->count; i++)
 		add_pin(index, (struct volume_pin){
@@ -86,11 +86,11 @@ bool volume_index_add(struct volume_index *index, uint32_t item,
 }
 
 /* To the next key of the index that the node has. */
-static bool next_lane(struct volume_walk *walk, const struct volume_index *index,
-                      const struct labels *labels)
+static bool next_key(struct volume_walk *walk, const struct volume_index *index,
+                     const struct labels *labels)
 {
-	while (walk->lane < index->keys) {
-		uint32_t key = index->key[walk->lane++];
+	while (walk->key_index < index->keys) {
+		uint32_t key = index->key[walk->key_index++];
 
 		walk->value = labels_get(labels, key);
 		if (walk->value == 0)
@@ -110,10 +110,10 @@ uint32_t volume_walk_next(struct volume_walk *walk, const struct volume_index *i
 
 			walk->pin = pin->next;
 			if (pin->value == walk->value &&
-			    pin->key == index->key[walk->lane - 1])
+			    pin->key == index->key[walk->key_index - 1])
 				return pin->item;
 		}
-	} while (next_lane(walk, index, labels));
+	} while (next_key(walk, index, labels));
 	return UINT32_MAX;
 }
 
@@ -121,14 +121,14 @@ uint32_t volume_walk_next(struct volume_walk *walk, const struct volume_index *i
 
 enum { SORT_SIZE_MAX = 64 };
 
-struct heap {
+struct volume_heap {
 	char *at;
 	size_t size;
 	volume_compare_fn *compare;
 	const void *ctx;
 };
 
-static void swap(const struct heap *heap, size_t a, size_t b)
+static void heap_swap(const struct volume_heap *heap, size_t a, size_t b)
 {
 	char spare[SORT_SIZE_MAX];
 
@@ -137,20 +137,20 @@ static void swap(const struct heap *heap, size_t a, size_t b)
 	memcpy(heap->at + b * heap->size, spare, heap->size);
 }
 
-static bool is_less(const struct heap *heap, size_t a, size_t b)
+static bool heap_less(const struct volume_heap *heap, size_t a, size_t b)
 {
 	return heap->compare(heap->at + a * heap->size, heap->at + b * heap->size,
 	                     heap->ctx) < 0;
 }
 
-static void sink(const struct heap *heap, size_t at, size_t end)
+static void heap_sink(const struct volume_heap *heap, size_t at, size_t end)
 {
 	for (size_t child = at * 2 + 1; child < end; child = at * 2 + 1) {
-		if (child + 1 < end && is_less(heap, child, child + 1))
+		if (child + 1 < end && heap_less(heap, child, child + 1))
 			child++;
-		if (!is_less(heap, at, child))
+		if (!heap_less(heap, at, child))
 			return;
-		swap(heap, at, child);
+		heap_swap(heap, at, child);
 		at = child;
 	}
 }
@@ -158,13 +158,13 @@ static void sink(const struct heap *heap, size_t at, size_t end)
 void volume_sort(void *at, size_t count, size_t size, volume_compare_fn *compare,
                  const void *ctx)
 {
-	const struct heap heap = {at, size, compare, ctx};
+	const struct volume_heap heap = {at, size, compare, ctx};
 
 	PL_ASSERT(size <= SORT_SIZE_MAX);
 	for (size_t i = count / 2; i > 0; i--)
-		sink(&heap, i - 1, count);
+		heap_sink(&heap, i - 1, count);
 	for (size_t end = count; end > 1; end--) {
-		swap(&heap, 0, end - 1);
-		sink(&heap, 0, end - 1);
+		heap_swap(&heap, 0, end - 1);
+		heap_sink(&heap, 0, end - 1);
 	}
 }

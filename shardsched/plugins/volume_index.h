@@ -43,8 +43,8 @@ bool volume_index_add(struct volume_index *index, uint32_t item,
 
 /* Goes over the candidates of a node, in no order. Zeroed: at the begin. */
 struct volume_walk {
-	uint32_t lane; /* the key, and one more once it has begun */
-	uint32_t pin;  /* the next in the bucket, index + 1 */
+	uint32_t key_index; /* the key, and one more once it has begun */
+	uint32_t pin;       /* the next in the bucket, index + 1 */
 	uint32_t value;
 };
 

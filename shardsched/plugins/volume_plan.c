@@ -7,15 +7,15 @@
 /* -- whether there is anything to plan -------------------------------------------------
  */
 
-static enum plan_result refuse(struct verdict *say, const struct reason *reason)
+static enum plan_result refuse_pod(struct verdict *verdict, const struct reason *reason)
 {
-	verdict_add(say, VERDICT_UNRESOLVABLE, reason);
+	verdict_add(verdict, VERDICT_UNRESOLVABLE, reason);
 	return PLAN_REFUSED;
 }
 
 static enum plan_result refuse_missing(struct claim_owner owner,
                                        const struct spec_volume *volume,
-                                       struct verdict *say)
+                                       struct verdict *verdict)
 {
 	struct reason reason = volume_claim_missing(owner, volume);
 
@@ -23,11 +23,12 @@ static enum plan_result refuse_missing(struct claim_owner owner,
 		reason = (struct reason){.code = REASON_CLAIM_WAITS,
 		                         .subject = owner.name,
 		                         .value = volume->name};
-	return refuse(say, &reason);
+	return refuse_pod(verdict, &reason);
 }
 
 static enum plan_result check_claim(const struct claim *claim, struct claim_owner owner,
-                                    const struct spec_volume *volume, struct verdict *say)
+                                    const struct spec_volume *volume,
+                                    struct verdict *verdict)
 {
 	struct reason reason = {.code = REASON_NONE, .subject = claim->name};
 
@@ -42,10 +43,11 @@ static enum plan_result check_claim(const struct claim *claim, struct claim_owne
 		                         .value = owner.name,
 		                         .detail = volume->name};
 	}
-	return reason.code == REASON_NONE ? PLAN_MADE : refuse(say, &reason);
+	return reason.code == REASON_NONE ? PLAN_MADE : refuse_pod(verdict, &reason);
 }
 
-static enum plan_result check_claims(const struct plugin_call *call, struct verdict *say)
+static enum plan_result check_claims(const struct plugin_call *call,
+                                     struct verdict *verdict)
 {
 	struct claim_owner owner = claims_of_call(call);
 	const struct spec_volume *volume = spec_volumes(call->spec);
@@ -58,8 +60,8 @@ static enum plan_result check_claims(const struct plugin_call *call, struct verd
 			continue;
 		claim = volume_claim(call->snapshot, owner, &volume[i]);
 		if (claim == NULL)
-			return refuse_missing(owner, &volume[i], say);
-		result = check_claim(claim, owner, &volume[i], say);
+			return refuse_missing(owner, &volume[i], verdict);
+		result = check_claim(claim, owner, &volume[i], verdict);
 		if (result == PLAN_REFUSED)
 			return result;
 	}
@@ -183,7 +185,7 @@ static bool find_bound_to(const struct plugin_call *call, struct plan_claim *it)
 
 /* -- where one can be made ------------------------------------------------ */
 
-static bool has_room(const struct csi_capacity *capacity, const struct claim *claim)
+static bool capacity_fits(const struct csi_capacity *capacity, const struct claim *claim)
 {
 	int64_t most = capacity->bytes_max >= 0 ? capacity->bytes_max : capacity->bytes;
 
@@ -191,45 +193,47 @@ static bool has_room(const struct csi_capacity *capacity, const struct claim *cl
 }
 
 /* Pinned ones to the front. */
-static bool index_room(struct plan_claim *it, struct pl_arena *arena)
+static bool index_capacities(struct plan_claim *it, struct pl_arena *arena)
 {
 	uint32_t pins = 0;
 
-	for (uint32_t i = 0; i < it->room_count; i++)
-		pins += volume_index_pins(it->room[i]->nodes);
-	if (!volume_index_init(&it->room_index, arena, pins))
+	for (uint32_t i = 0; i < it->capacity_count; i++)
+		pins += volume_index_pins(it->capacities[i]->nodes);
+	if (!volume_index_init(&it->capacity_index, arena, pins))
 		return false;
-	for (uint32_t i = 0; i < it->room_count; i++) {
-		const struct csi_capacity *one = it->room[i];
+	for (uint32_t i = 0; i < it->capacity_count; i++) {
+		const struct csi_capacity *one = it->capacities[i];
 
-		if (!volume_index_add(&it->room_index, it->room_pinned, one->nodes))
+		if (!volume_index_add(&it->capacity_index, it->capacity_pinned,
+		                      one->nodes))
 			continue;
-		it->room[i] = it->room[it->room_pinned];
-		it->room[it->room_pinned++] = one;
+		it->capacities[i] = it->capacities[it->capacity_pinned];
+		it->capacities[it->capacity_pinned++] = one;
 	}
 	return true;
 }
 
-static bool find_room(const struct plugin_call *call, struct plan_claim *it)
+static bool find_capacities(const struct plugin_call *call, struct plan_claim *it)
 {
 	const struct catalog *catalog = &call->snapshot->catalog;
 	const struct csi_capacity *capacity = NULL;
 	uint32_t count = 0;
 
 	while ((capacity = catalog_next_capacity(catalog, it->class->name, capacity)))
-		count += has_room(capacity, it->claim);
+		count += capacity_fits(capacity, it->claim);
 	if (count == 0)
 		return true;
-	it->room = pl_arena_alloc(call->arena, count * sizeof(struct csi_capacity *));
-	if (it->room == NULL)
+	it->capacities =
+		pl_arena_alloc(call->arena, count * sizeof(struct csi_capacity *));
+	if (it->capacities == NULL)
 		return false;
 	while ((capacity = catalog_next_capacity(catalog, it->class->name, capacity)))
-		if (has_room(capacity, it->claim))
-			it->room[it->room_count++] = capacity;
-	return index_room(it, call->arena);
+		if (capacity_fits(capacity, it->claim))
+			it->capacities[it->capacity_count++] = capacity;
+	return index_capacities(it, call->arena);
 }
 
-static bool plan_making(const struct plugin_call *call, struct plan_claim *it)
+static bool plan_provisioning(const struct plugin_call *call, struct plan_claim *it)
 {
 	struct pl_span provisioner =
 		strings_get(&call->snapshot->model->strings, it->class->provisioner);
@@ -237,11 +241,11 @@ static bool plan_making(const struct plugin_call *call, struct plan_claim *it)
 		&call->snapshot->catalog,
 		(struct catalog_key){0, it->class->provisioner, 0});
 
-	it->is_made = provisioner.len > 0 &&
-	              !pl_span_eq(provisioner, PL_SPAN_LIT(NO_PROVISIONER));
-	it->is_tight = it->is_made && driver != NULL && driver->has_capacity &&
-	               it->claim->bytes > 0;
-	return !it->is_tight || find_room(call, it);
+	it->provisions = provisioner.len > 0 &&
+	                 !pl_span_eq(provisioner, PL_SPAN_LIT(NO_PROVISIONER));
+	it->checks_capacity = it->provisions && driver != NULL && driver->has_capacity &&
+	                      it->claim->bytes > 0;
+	return !it->checks_capacity || find_capacities(call, it);
 }
 
 /* -- making a plan -------------------------------------------------------- */
@@ -288,15 +292,15 @@ static bool find_all(const struct plugin_call *call, struct volume_plan *plan)
 	bool good = true;
 
 	for (uint32_t i = 0; i < plan->placed_count && good; i++)
-		good = plan_making(call, &plan->placed[i]);
+		good = plan_provisioning(call, &plan->placed[i]);
 	for (uint32_t i = 0; i < plan->open_count && good; i++)
 		good = find_bound_to(call, &plan->open[i]) &&
 		       find_open(call, &plan->open[i]) &&
-		       plan_making(call, &plan->open[i]);
+		       plan_provisioning(call, &plan->open[i]);
 	return good;
 }
 
-static bool refuses_none(const struct volume_plan *plan)
+static bool fits_anywhere(const struct volume_plan *plan)
 {
 	bool anywhere = plan->placed_count == 0;
 
@@ -305,13 +309,13 @@ static bool refuses_none(const struct volume_plan *plan)
 	for (uint32_t i = 0; i < plan->open_count; i++) {
 		const struct plan_claim *it = &plan->open[i];
 
-		anywhere &= it->bound_to_count == 0 && it->is_made && !it->is_tight &&
-		            plan_class_is_anywhere(it->class);
+		anywhere &= it->bound_to_count == 0 && it->provisions &&
+		            !it->checks_capacity && plan_class_is_anywhere(it->class);
 	}
 	return anywhere;
 }
 
-static bool make_room(struct volume_plan *plan, struct pl_arena *arena, uint32_t claims)
+static bool alloc_plan(struct volume_plan *plan, struct pl_arena *arena, uint32_t claims)
 {
 	*plan = (struct volume_plan){
 		.bound = pl_arena_alloc(arena, claims * sizeof(struct volume *)),
@@ -322,14 +326,14 @@ static bool make_room(struct volume_plan *plan, struct pl_arena *arena, uint32_t
 }
 
 enum plan_result volume_plan_make(const struct plugin_call *call,
-                                  struct volume_plan *plan, struct verdict *say)
+                                  struct volume_plan *plan, struct verdict *verdict)
 {
-	enum plan_result result = check_claims(call, say);
+	enum plan_result result = check_claims(call, verdict);
 	const struct spec_volume *volume = spec_volumes(call->spec);
 
 	if (result != PLAN_MADE)
 		return result;
-	if (!make_room(plan, call->arena, call->spec->volumes))
+	if (!alloc_plan(plan, call->arena, call->spec->volumes))
 		return PLAN_FAILED;
 	for (unsigned i = 0; i < call->spec->volumes; i++) {
 		const struct claim *claim;
@@ -338,12 +342,12 @@ enum plan_result volume_plan_make(const struct plugin_call *call,
 			continue;
 		claim = volume_claim(call->snapshot, claims_of_call(call), &volume[i]);
 		if (!sort_claim(call, claim, plan))
-			return refuse(say,
-			              &(struct reason){.code = REASON_CLAIM_UNBOUND});
+			return refuse_pod(verdict,
+			                  &(struct reason){.code = REASON_CLAIM_UNBOUND});
 	}
 	sort_open(plan);
 	if (!find_all(call, plan))
 		return PLAN_FAILED;
-	plan->anywhere = refuses_none(plan);
+	plan->anywhere = fits_anywhere(plan);
 	return PLAN_MADE;
 }

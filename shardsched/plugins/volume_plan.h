@@ -32,12 +32,12 @@ struct plan_claim {
 	uint32_t loose_count;
 	struct volume_index pinned; /* of the first of open */
 	/* Where one can be made. */
-	bool is_made;  /* its class makes volumes */
-	bool is_tight; /* room is looked at: */
-	const struct csi_capacity **room;
-	uint32_t room_count;
-	uint32_t room_pinned; /* the first of these, in: */
-	struct volume_index room_index;
+	bool provisions;      /* its class makes volumes */
+	bool checks_capacity; /* room is looked at: */
+	const struct csi_capacity **capacities;
+	uint32_t capacity_count;
+	uint32_t capacity_pinned; /* the first of these, in: */
+	struct volume_index capacity_index;
 	const struct volume *chosen; /* scratch: for the node that was asked last */
 };
 
@@ -73,7 +73,7 @@ enum plan_result {
 };
 
 enum plan_result volume_plan_make(const struct plugin_call *call,
-                                  struct volume_plan *plan, struct verdict *say);
+                                  struct volume_plan *plan, struct verdict *verdict);
 
 /* Below 0: left is taken rather than right: it is smaller, or comes first by name. */
 int plan_volume_compare(const void *left, const void *right, const void *strings);

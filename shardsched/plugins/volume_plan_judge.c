@@ -56,9 +56,9 @@ static struct plan_volume choose_pinned(const struct snapshot *snapshot,
 	return best;
 }
 
-static const struct volume *choose(const struct snapshot *snapshot,
-                                   const struct volume_plan *plan, uint32_t at,
-                                   const struct node_row *row)
+static const struct volume *choose_volume(const struct snapshot *snapshot,
+                                          const struct volume_plan *plan, uint32_t at,
+                                          const struct node_row *row)
 {
 	const struct plan_claim *it = &plan->open[at];
 	struct plan_volume best;
@@ -86,36 +86,38 @@ static const struct volume *choose(const struct snapshot *snapshot,
 static bool has_access(const struct snapshot *snapshot, const struct plan_claim *it,
                        uint32_t item, const struct node_row *row)
 {
-	return selector_matches(&snapshot->model->strings, it->room[item]->nodes,
+	return selector_matches(&snapshot->model->strings, it->capacities[item]->nodes,
 	                        row->node.labels);
 }
 
-static bool room_reaches(const struct snapshot *snapshot, const struct plan_claim *it,
-                         const struct node_row *row)
+static bool capacity_reaches(const struct snapshot *snapshot, const struct plan_claim *it,
+                             const struct node_row *row)
 {
 	struct volume_walk walk = {0};
 	uint32_t item;
 
-	while ((item = volume_walk_next(&walk, &it->room_index, row->node.labels)) !=
+	while ((item = volume_walk_next(&walk, &it->capacity_index, row->node.labels)) !=
 	       UINT32_MAX)
 		if (has_access(snapshot, it, item, row))
 			return true;
-	for (item = it->room_pinned; item < it->room_count; item++)
+	for (item = it->capacity_pinned; item < it->capacity_count; item++)
 		if (has_access(snapshot, it, item, row))
 			return true;
 	return false;
 }
 
-static unsigned judge_making(const struct snapshot *snapshot, const struct plan_claim *it,
-                             const struct node_row *row)
+static unsigned judge_provisioning(const struct snapshot *snapshot,
+                                   const struct plan_claim *it,
+                                   const struct node_row *row)
 {
-	if (!it->is_made)
+	if (!it->provisions)
 		return PLAN_NONE;
 	if (!plan_class_is_anywhere(it->class) &&
 	    !node_selector_matches(&snapshot->model->strings, it->class->topologies,
 	                           row->node.labels, 0))
 		return PLAN_NONE;
-	return it->is_tight && !room_reaches(snapshot, it, row) ? PLAN_SPACE : 0;
+	return it->checks_capacity && !capacity_reaches(snapshot, it, row) ? PLAN_SPACE
+	                                                                   : 0;
 }
 
 static unsigned judge_waiting(const struct snapshot *snapshot,
@@ -127,12 +129,12 @@ static unsigned judge_waiting(const struct snapshot *snapshot,
 		if (plan->placed[i].claim->selected_node != row->node.name)
 			return PLAN_NONE;
 	for (uint32_t i = 0; i < plan->open_count; i++)
-		plan->open[i].chosen = choose(snapshot, plan, i, row);
+		plan->open[i].chosen = choose_volume(snapshot, plan, i, row);
 	for (uint32_t i = 0; i < plan->placed_count && refusal == 0; i++)
-		refusal = judge_making(snapshot, &plan->placed[i], row);
+		refusal = judge_provisioning(snapshot, &plan->placed[i], row);
 	for (uint32_t i = 0; i < plan->open_count && refusal == 0; i++)
 		if (plan->open[i].chosen == NULL)
-			refusal = judge_making(snapshot, &plan->open[i], row);
+			refusal = judge_provisioning(snapshot, &plan->open[i], row);
 	return refusal;
 }
 

@@ -397,12 +397,12 @@ static unsigned refused, passed;
 
 static void compare(const struct plugin *row, uint32_t slot, uint64_t bit)
 {
-	struct verdict say;
+	struct verdict verdict;
 
-	verdict_clear(&say);
-	row->why(&call, slot, &say);
-	T_EQ(bit, say.code == VERDICT_SUCCESS);
-	*(say.code == VERDICT_SUCCESS ? &passed : &refused) += 1;
+	verdict_clear(&verdict);
+	row->why(&call, slot, &verdict);
+	T_EQ(bit, verdict.code == VERDICT_SUCCESS);
+	*(verdict.code == VERDICT_SUCCESS ? &passed : &refused) += 1;
 	if (row == &plugin_volume_binding)
 		T_EQ(volume_plan_judge(&snapshot, call.state, slot),
 		     naive_bound(&snapshot.row[slot]) |

@@ -3,15 +3,15 @@
  * node; and a claim that says it is for one pod (ReadWriteOncePod) is not used twice at
  * all: then all nodes are refused, wherever the other pod is.
  */
-#include "shardsched/model/own_name.h"
+#include "shardsched/model/claim_pattern.h"
 #include "shardsched/plugins/volume_claims.h"
-#include "shardsched/snapshot/claims.h"
+#include "shardsched/snapshot/claim_users.h"
 
 enum {
 	DISK_KINDS = 1 << DRAFT_GCE | 1 << DRAFT_AWS | 1 << DRAFT_ISCSI | 1 << DRAFT_RBD,
 };
 
-struct restrictions {
+struct restriction_state {
 	/* Of the pod's claims for one pod, those that others use; more or less while pods
 	 * are lifted and put back. */
 	int64_t taken;
@@ -20,7 +20,8 @@ struct restrictions {
 
 /* -- claims for one pod ------------------------------------------------------------- */
 
-static bool is_for_one(const struct plugin_call *call, const struct spec_volume *volume)
+static bool is_for_one_pod(const struct plugin_call *call,
+                           const struct spec_volume *volume)
 {
 	const struct claim *claim;
 
@@ -30,13 +31,14 @@ static bool is_for_one(const struct plugin_call *call, const struct spec_volume 
 	return claim != NULL && (claim->modes & VOLUME_RWOP) != 0;
 }
 
-static uint32_t name_of(const struct plugin_call *call, const struct spec_volume *volume)
+static uint32_t claim_name_of(const struct plugin_call *call,
+                              const struct spec_volume *volume)
 {
 	return volume_claim_name(&call->snapshot->model->strings, volume,
 	                         call->pod->name);
 }
 
-static bool came_before(const struct spec_volume *volume, unsigned at)
+static bool repeats_earlier(const struct spec_volume *volume, unsigned at)
 {
 	for (unsigned i = 0; i < at; i++)
 		if (volume[i].kind == DRAFT_CLAIM && volume[i].id == volume[at].id &&
@@ -52,9 +54,9 @@ static int64_t count_taken(const struct plugin_call *call)
 	int64_t taken = 0;
 
 	for (unsigned i = 0; i < call->spec->volumes; i++) {
-		if (!is_for_one(call, &volume[i]) || came_before(volume, i))
+		if (!is_for_one_pod(call, &volume[i]) || repeats_earlier(volume, i))
 			continue;
-		key.name = name_of(call, &volume[i]);
+		key.name = claim_name_of(call, &volume[i]);
 		taken += claims_users(&call->snapshot->catalog, key) > 0;
 	}
 	return taken;
@@ -74,9 +76,9 @@ static const struct spec_volume *find_missing(const struct plugin_call *call)
 }
 
 static enum verdict_code pre_filter(const struct plugin_call *call,
-                                    struct plugin_narrow *narrow, struct verdict *say)
+                                    struct plugin_narrow *narrow, struct verdict *verdict)
 {
-	struct restrictions *state = call->state;
+	struct restriction_state *state = call->state;
 	const struct spec_volume *missing;
 
 	(void)narrow;
@@ -87,7 +89,7 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 		struct reason reason =
 			volume_claim_missing(claims_of_call(call), missing);
 
-		verdict_add(say, VERDICT_UNRESOLVABLE, &reason);
+		verdict_add(verdict, VERDICT_UNRESOLVABLE, &reason);
 		return VERDICT_UNRESOLVABLE;
 	}
 	state->disks = spec_has_volumes(call->spec, DISK_KINDS);
@@ -95,7 +97,7 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	return state->disks || state->taken > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
 }
 
-static unsigned count_uses(const struct plugin_call *call, const struct placed *pod,
+static unsigned count_uses(const struct plugin_call *call, const struct placed_pod *pod,
                            uint32_t claim)
 {
 	const struct strings *strings = &call->snapshot->model->strings;
@@ -108,19 +110,20 @@ static unsigned count_uses(const struct plugin_call *call, const struct placed *
 	return uses;
 }
 
-static void moved(const struct plugin_call *call, const struct placed *pod, int delta)
+static void pod_moved(const struct plugin_call *call, const struct placed_pod *pod,
+                      int delta)
 {
 	const struct spec_volume *mine = spec_volumes(call->spec);
-	struct restrictions *state = call->state;
+	struct restriction_state *state = call->state;
 
 	if (pod->view->spec->namespace != call->spec->namespace ||
 	    pod->view->spec->volumes == 0)
 		return;
 	for (unsigned i = 0; i < call->spec->volumes; i++)
-		if (is_for_one(call, &mine[i]) && !came_before(mine, i))
+		if (is_for_one_pod(call, &mine[i]) && !repeats_earlier(mine, i))
 			state->taken +=
-				delta *
-				(int64_t)count_uses(call, pod, name_of(call, &mine[i]));
+				delta * (int64_t)count_uses(
+						call, pod, claim_name_of(call, &mine[i]));
 }
 
 /* -- disks ----------------------------------------------------------------------------
@@ -139,8 +142,8 @@ static bool share_a_monitor(const struct spec *spec, const struct spec_volume *a
 	return false;
 }
 
-static bool conflict(const struct spec *spec, const struct spec_volume *a,
-                     const struct spec *other, const struct spec_volume *b)
+static bool volumes_conflict(const struct spec *spec, const struct spec_volume *a,
+                             const struct spec *other, const struct spec_volume *b)
 {
 	bool both_read = a->read_only != 0 && b->read_only != 0;
 
@@ -167,7 +170,7 @@ static bool specs_conflict(const struct spec *spec, const struct spec *other)
 
 	for (unsigned i = 0; i < spec->volumes; i++)
 		for (unsigned j = 0; j < other->volumes; j++)
-			if (conflict(spec, &mine[i], other, &its[j]))
+			if (volumes_conflict(spec, &mine[i], other, &its[j]))
 				return true;
 	return false;
 }
@@ -186,9 +189,9 @@ static bool node_conflicts(const struct plugin_call *call, uint32_t slot)
 /* -- filter -----------------------------------------------------------------------------
  */
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
-	const struct restrictions *state = call->state;
+	const struct restriction_state *state = call->state;
 	const uint64_t *with_volumes = call->snapshot->with_volumes.word + span.word;
 
 	SPAN_EACH_WORD(i, span)
@@ -207,15 +210,16 @@ static void filter(const struct plugin_call *call, struct node_span span)
 	}
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
-	const struct restrictions *state = call->state;
+	const struct restriction_state *state = call->state;
 
 	if (state->disks && node_conflicts(call, slot))
-		verdict_add(say, VERDICT_UNSCHEDULABLE,
+		verdict_add(verdict, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_DISK_CONFLICT});
 	else if (state->taken > 0)
-		verdict_add(say, VERDICT_UNSCHEDULABLE,
+		verdict_add(verdict, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_CLAIM_TAKEN});
 }
 
@@ -226,9 +230,9 @@ const struct plugin plugin_volume_restrictions = {
                   QUEUE_ON(NODE_ADDED) | QUEUE_ON(NODE_REMOVED),
 	.hint = claims_hint,
 	.epoch = volume_claims_epoch,
-	.state_size = sizeof(struct restrictions),
+	.state_size = sizeof(struct restriction_state),
 	.pre_filter = pre_filter,
-	.filter = filter,
-	.why = why,
-	.moved = moved,
+	.filter = filter_nodes,
+	.why = explain_refusal,
+	.moved = pod_moved,
 };

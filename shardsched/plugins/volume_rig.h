@@ -75,15 +75,15 @@ static inline enum verdict_code prepare(const struct plugin *row)
 }
 
 /* The sentences, each with a line end. */
-static inline const char *sentences(const struct verdict *say)
+static inline const char *sentences(const struct verdict *verdict)
 {
 	static char text[1024];
 	struct pl_buf buf;
 
 	pl_buf_init(&buf, sizeof text - 1);
-	for (uint32_t i = 0; i < say->count; i++) {
-		T_OK(reason_print(&model.strings, &say->reason[i], &buf), NULL);
-		T_OK(pl_buf_add_str(&buf, i + 1 < say->count ? "; " : ""), NULL);
+	for (uint32_t i = 0; i < verdict->count; i++) {
+		T_OK(reason_print(&model.strings, &verdict->reason[i], &buf), NULL);
+		T_OK(pl_buf_add_str(&buf, i + 1 < verdict->count ? "; " : ""), NULL);
 	}
 	(void)snprintf(text, sizeof text, "%.*s", (int)pl_buf_span(&buf).len,
 	               (const char *)pl_buf_span(&buf).at);
@@ -96,16 +96,16 @@ static inline const char *node_says(const struct plugin *row, uint32_t slot)
 {
 	uint64_t bits[SNAPSHOT_PAD / 64];
 	struct node_span span = {0, SNAPSHOT_PAD / 64, bits};
-	struct verdict say;
+	struct verdict verdict;
 
 	memset(bits, 0xff, sizeof bits);
 	span.words = (snapshot.slots + 63) / 64;
 	bits[span.words - 1] = snapshot.live.word[span.words - 1];
-	verdict_clear(&say);
+	verdict_clear(&verdict);
 	row->filter(&call, span);
-	row->why(&call, slot, &say);
-	T_EQ(bits[slot / 64] >> slot % 64 & 1, say.code == VERDICT_SUCCESS);
-	return sentences(&say);
+	row->why(&call, slot, &verdict);
+	T_EQ(bits[slot / 64] >> slot % 64 & 1, verdict.code == VERDICT_SUCCESS);
+	return sentences(&verdict);
 }
 
 #endif

@@ -17,23 +17,23 @@ struct zone_rule {
 	const uint32_t *value;
 };
 
-struct zones {
+struct zone_rules {
 	uint32_t key[ZONE_KEYS]; /* 0: nobody has such a label */
 	uint32_t count;
 	struct zone_rule *rule;
 };
 
-static enum verdict_code refuse(struct verdict *say, enum reason_code code,
-                                uint32_t subject)
+static enum verdict_code refuse_pod(struct verdict *verdict, enum reason_code code,
+                                    uint32_t subject)
 {
-	verdict_add(say, VERDICT_UNRESOLVABLE,
+	verdict_add(verdict, VERDICT_UNRESOLVABLE,
 	            &(struct reason){.code = code, .subject = subject});
 	return VERDICT_UNRESOLVABLE;
 }
 
-static enum verdict_code fail(struct verdict *say)
+static enum verdict_code fail_pod(struct verdict *verdict)
 {
-	verdict_add(say, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
+	verdict_add(verdict, VERDICT_ERROR, &(struct reason){.code = REASON_FAILED});
 	return VERDICT_ERROR;
 }
 
@@ -64,8 +64,8 @@ static uint32_t count_parts(struct pl_span text)
 }
 
 /* "a__b" is a set. One that cannot be read says nothing; false: no memory. */
-static bool add_rule(const struct plugin_call *call, struct zones *zones, uint32_t key,
-                     uint32_t text)
+static bool add_rule(const struct plugin_call *call, struct zone_rules *zones,
+                     uint32_t key, uint32_t text)
 {
 	const struct strings *strings = &call->snapshot->model->strings;
 	struct pl_span span = strings_get(strings, text);
@@ -87,7 +87,7 @@ static bool add_rule(const struct plugin_call *call, struct zones *zones, uint32
 	return true;
 }
 
-static bool add_rules(const struct plugin_call *call, struct zones *zones,
+static bool add_rules(const struct plugin_call *call, struct zone_rules *zones,
                       const struct volume *volume)
 {
 	for (unsigned i = 0; i < ZONE_KEYS; i++) {
@@ -102,20 +102,21 @@ static bool add_rules(const struct plugin_call *call, struct zones *zones,
 }
 
 /* A claim that has no volume: only one that waits for the pod may be so. */
-static enum verdict_code unbound(const struct plugin_call *call,
-                                 const struct claim *claim, struct verdict *say)
+static enum verdict_code check_unbound(const struct plugin_call *call,
+                                       const struct claim *claim, struct verdict *verdict)
 {
 	const struct storage_class *class = claim_class(call->snapshot, claim);
 
 	if (strings_get(&call->snapshot->model->strings, claim->class).len == 0)
-		return refuse(say, REASON_CLAIM_CLASSLESS, 0);
+		return refuse_pod(verdict, REASON_CLAIM_CLASSLESS, 0);
 	if (class == NULL)
-		return refuse(say, REASON_VOLUME_CLASS_MISSING, claim->class);
-	return class->waits ? VERDICT_SUCCESS : refuse(say, REASON_VOLUME_NAMELESS, 0);
+		return refuse_pod(verdict, REASON_VOLUME_CLASS_MISSING, claim->class);
+	return class->waits ? VERDICT_SUCCESS
+	                    : refuse_pod(verdict, REASON_VOLUME_NAMELESS, 0);
 }
 
-static enum verdict_code take_volume(const struct plugin_call *call,
-                                     const struct spec_volume *of, struct verdict *say)
+static enum verdict_code add_volume(const struct plugin_call *call,
+                                    const struct spec_volume *of, struct verdict *verdict)
 {
 	const struct claim *claim =
 		volume_claim(call->snapshot, claims_of_call(call), of);
@@ -124,22 +125,22 @@ static enum verdict_code take_volume(const struct plugin_call *call,
 	if (claim == NULL) {
 		struct reason missing = volume_claim_missing(claims_of_call(call), of);
 
-		verdict_add(say, VERDICT_UNRESOLVABLE, &missing);
+		verdict_add(verdict, VERDICT_UNRESOLVABLE, &missing);
 		return VERDICT_UNRESOLVABLE;
 	}
 	if (claim->volume == 0)
-		return unbound(call, claim, say);
+		return check_unbound(call, claim, verdict);
 	volume = claim_volume(call->snapshot, claim);
 	if (volume == NULL)
-		return refuse(say, REASON_VOLUME_MISSING, claim->volume);
-	return add_rules(call, call->state, volume) ? VERDICT_SUCCESS : fail(say);
+		return refuse_pod(verdict, REASON_VOLUME_MISSING, claim->volume);
+	return add_rules(call, call->state, volume) ? VERDICT_SUCCESS : fail_pod(verdict);
 }
 
 static enum verdict_code pre_filter(const struct plugin_call *call,
-                                    struct plugin_narrow *narrow, struct verdict *say)
+                                    struct plugin_narrow *narrow, struct verdict *verdict)
 {
 	const struct spec_volume *volume = spec_volumes(call->spec);
-	struct zones *zones = call->state;
+	struct zone_rules *zones = call->state;
 
 	(void)narrow;
 	if (!spec_has_volumes(call->spec, 1 << DRAFT_CLAIM))
@@ -151,19 +152,19 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 		pl_arena_zalloc(call->arena, (size_t)call->spec->volumes * ZONE_KEYS,
 	                        sizeof *zones->rule);
 	if (zones->rule == NULL)
-		return fail(say);
+		return fail_pod(verdict);
 	for (unsigned i = 0; i < call->spec->volumes; i++) {
 		enum verdict_code code = VERDICT_SUCCESS;
 
 		if (volume[i].kind == DRAFT_CLAIM)
-			code = take_volume(call, &volume[i], say);
+			code = add_volume(call, &volume[i], verdict);
 		if (code != VERDICT_SUCCESS)
 			return code;
 	}
 	return zones->count == 0 ? VERDICT_SKIP : VERDICT_SUCCESS;
 }
 
-static bool holds(const struct zone_rule *rule, uint32_t value)
+static bool rule_accepts(const struct zone_rule *rule, uint32_t value)
 {
 	for (uint32_t i = 0; i < rule->count && value != 0; i++)
 		if (rule->value[i] == value)
@@ -171,35 +172,37 @@ static bool holds(const struct zone_rule *rule, uint32_t value)
 	return false;
 }
 
-static bool refuses(const struct plugin_call *call, uint32_t slot)
+static bool refuses_node(const struct plugin_call *call, uint32_t slot)
 {
-	const struct zones *zones = call->state;
+	const struct zone_rules *zones = call->state;
 	const struct labels *labels = call->snapshot->row[slot].node.labels;
 	bool says = false;
 
 	for (unsigned i = 0; i < ZONE_KEYS && !says; i++)
 		says = zones->key[i] != 0 && labels_get(labels, zones->key[i]) != 0;
 	for (uint32_t i = 0; says && i < zones->count; i++)
-		if (!holds(&zones->rule[i], labels_get(labels, zones->rule[i].key)))
+		if (!rule_accepts(&zones->rule[i],
+		                  labels_get(labels, zones->rule[i].key)))
 			return true;
 	return false;
 }
 
-static void filter(const struct plugin_call *call, struct node_span span)
+static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
 	SPAN_EACH_WORD(i, span)
 	for (uint64_t left = span.bits[i]; left != 0; left &= left - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(left);
 
-		if (refuses(call, (span.word + i) * 64 + bit))
+		if (refuses_node(call, (span.word + i) * 64 + bit))
 			span.bits[i] &= ~(UINT64_C(1) << bit);
 	}
 }
 
-static void why(const struct plugin_call *call, uint32_t slot, struct verdict *say)
+static void explain_refusal(const struct plugin_call *call, uint32_t slot,
+                            struct verdict *verdict)
 {
-	if (refuses(call, slot))
-		(void)refuse(say, REASON_VOLUME_ZONE, 0);
+	if (refuses_node(call, slot))
+		(void)refuse_pod(verdict, REASON_VOLUME_ZONE, 0);
 }
 
 const struct plugin plugin_volume_zone = {
@@ -210,8 +213,8 @@ const struct plugin plugin_volume_zone = {
                   QUEUE_ON(PV_CHANGED),
 	.hint = claims_hint,
 	.epoch = volume_claims_epoch,
-	.state_size = sizeof(struct zones),
+	.state_size = sizeof(struct zone_rules),
 	.pre_filter = pre_filter,
-	.filter = filter,
-	.why = why,
+	.filter = filter_nodes,
+	.why = explain_refusal,
 };

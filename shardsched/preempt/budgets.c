@@ -23,7 +23,7 @@ struct spec_list {
 
 void budgets_done(struct budgets *budgets)
 {
-	number_map_done(&budgets->by_space);
+	number_map_done(&budgets->by_namespace);
 	scratch_done(&budgets->by_spec);
 	scratch_done(&budgets->uses);
 	scratch_done(&budgets->lists);
@@ -32,7 +32,7 @@ void budgets_done(struct budgets *budgets)
 void budgets_begin(struct budgets *budgets, const struct snapshot *snapshot)
 {
 	budgets->snapshot = snapshot;
-	number_map_clear(&budgets->by_space);
+	number_map_clear(&budgets->by_namespace);
 	budgets->run++;
 	budgets->uses_count = 0;
 	budgets->lists_count = 0;
@@ -60,11 +60,11 @@ static bool add_use(struct budgets *budgets, const struct budget *budget)
 }
 
 /* The budgets of a namespace, one behind the other. */
-static bool find_space(struct budgets *budgets, uint32_t namespace, uint32_t *first)
+static bool find_namespace(struct budgets *budgets, uint32_t namespace, uint32_t *first)
 {
 	const struct budget *budget = NULL;
 
-	if (number_map_get(&budgets->by_space, namespace, first))
+	if (number_map_get(&budgets->by_namespace, namespace, first))
 		return true;
 	*first = budgets->uses_count;
 	for (;;) {
@@ -75,12 +75,12 @@ static bool find_space(struct budgets *budgets, uint32_t namespace, uint32_t *fi
 		if (budget == NULL)
 			break;
 	}
-	return number_map_add(&budgets->by_space, namespace, *first);
+	return number_map_add(&budgets->by_namespace, namespace, *first);
 }
 
 /* Whether it is about pods with these labels at all. */
-static bool concerns(const struct budgets *budgets, const struct budget *budget,
-                     const struct spec *spec)
+static bool budget_selects(const struct budgets *budgets, const struct budget *budget,
+                           const struct spec *spec)
 {
 	return spec->labels->count > 0 && !selector_is_everything(budget->selector) &&
 	       selector_matches(&budgets->snapshot->model->strings, budget->selector,
@@ -96,7 +96,7 @@ static bool add_list(struct budgets *budgets, uint32_t number)
 	return true;
 }
 
-static uint32_t only_one(const struct budgets *budgets, uint32_t at)
+static uint32_t single_use(const struct budgets *budgets, uint32_t at)
 {
 	const uint32_t *list = lists_of(budgets) + at;
 
@@ -112,7 +112,7 @@ static bool find_spec(struct budgets *budgets, const struct spec *spec)
 {
 	uint32_t first, at;
 
-	if (!find_space(budgets, spec->namespace, &first) ||
+	if (!find_namespace(budgets, spec->namespace, &first) ||
 	    !scratch_grow_zeroed(&budgets->by_spec, (size_t)spec->item.id + 1,
 	                         sizeof(struct spec_list)))
 		return false;
@@ -120,18 +120,18 @@ static bool find_spec(struct budgets *budgets, const struct spec *spec)
 	if (!add_list(budgets, 0))
 		return false;
 	for (uint32_t i = first; uses_of(budgets)[i].budget != NULL; i++) {
-		if (!concerns(budgets, uses_of(budgets)[i].budget, spec))
+		if (!budget_selects(budgets, uses_of(budgets)[i].budget, spec))
 			continue;
 		if (!add_list(budgets, i))
 			return false;
 		lists_of(budgets)[at]++;
 	}
 	((struct spec_list *)budgets->by_spec.at)[spec->item.id] =
-		(struct spec_list){budgets->run, at, only_one(budgets, at)};
+		(struct spec_list){budgets->run, at, single_use(budgets, at)};
 	return true;
 }
 
-static bool was_granted(const struct budget *budget, uint32_t name)
+static bool is_disrupted(const struct budget *budget, uint32_t name)
 {
 	for (uint32_t i = 0; i < budget->disrupted_count; i++)
 		if (budget->disrupted[i] == name)
@@ -140,7 +140,7 @@ static bool was_granted(const struct budget *budget, uint32_t name)
 }
 
 /* Nodes are counted up, so what was taken on those before is less than begin. */
-static inline bool take_one(struct budget_use *use, uint64_t begin)
+static inline bool charge_use(struct budget_use *use, uint64_t begin)
 {
 	uint64_t taken = use->taken < begin ? begin : use->taken;
 
@@ -148,7 +148,7 @@ static inline bool take_one(struct budget_use *use, uint64_t begin)
 	return (int64_t)(taken - begin) > use->allowed;
 }
 
-static bool take_list(const struct budgets *budgets, uint32_t at, uint32_t name)
+static bool charge_list(const struct budgets *budgets, uint32_t at, uint32_t name)
 {
 	const uint32_t *list = lists_of(budgets) + at;
 	bool overdrawn = false;
@@ -156,77 +156,78 @@ static bool take_list(const struct budgets *budgets, uint32_t at, uint32_t name)
 	for (uint32_t i = 1; i <= list[0]; i++) {
 		struct budget_use *use = &uses_of(budgets)[list[i]];
 
-		if (!was_granted(use->budget, name))
-			overdrawn |= take_one(use, budgets->node << 32);
+		if (!is_disrupted(use->budget, name))
+			overdrawn |= charge_use(use, budgets->node << 32);
 	}
 	return overdrawn;
 }
 
 /* What is read for each pod; in a place that nothing written can be. */
-struct split {
+struct protection_view {
 	const struct spec_list *list;
 	struct budget_use *use;
 	size_t cap; /* of list */
 	uint64_t run, begin;
 };
 
-static struct split split_of(const struct budgets *budgets)
+static struct protection_view protection_view_of(const struct budgets *budgets)
 {
-	return (struct split){budgets->by_spec.at, uses_of(budgets), budgets->by_spec.cap,
-	                      budgets->run, budgets->node << 32};
+	return (struct protection_view){budgets->by_spec.at, uses_of(budgets),
+	                                budgets->by_spec.cap, budgets->run,
+	                                budgets->node << 32};
 }
 
-static inline bool is_found(const struct split *split, uint32_t spec)
+static inline bool spec_is_known(const struct protection_view *split_pods, uint32_t spec)
 {
-	return spec < split->cap && split->list[spec].run == split->run;
+	return spec < split_pods->cap && split_pods->list[spec].run == split_pods->run;
 }
 
-static bool take_several(const struct budgets *budgets, const struct spec_list *list,
-                         uint32_t placed)
+static bool charge_pod(const struct budgets *budgets, const struct spec_list *list,
+                       uint32_t placed)
 {
-	return take_list(budgets, list->at, budgets->snapshot->placed[placed].name);
+	return charge_list(budgets, list->at, budgets->snapshot->placed[placed].name);
 }
 
-static bool split(struct budgets *budgets, const struct budget_pods *pods,
-                  uint32_t *order, uint32_t *wards)
+static bool split_pods(struct budgets *budgets, const struct budget_pods *pods,
+                       uint32_t *order, uint32_t *protected)
 {
 	/* The others stand behind, until it is known how many wards there are. */
 	uint32_t *others = order + pods->count;
 	const uint32_t *spec = pods->spec, all = pods->count;
-	struct split at = split_of(budgets);
+	struct protection_view at = protection_view_of(budgets);
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < all; i++) {
 		const struct spec_list *list;
-		bool ward;
+		bool is_protected;
 
-		if (!is_found(&at, spec[i])) {
+		if (!spec_is_known(&at, spec[i])) {
 			if (!find_spec(budgets, budgets->snapshot->placed[pods->placed[i]]
 			                                .view->spec))
 				return false;
-			at = split_of(budgets);
+			at = protection_view_of(budgets);
 		}
 		list = &at.list[spec[i]];
-		ward = list->one != SEVERAL
-		               ? take_one(&at.use[list->one], at.begin)
-		               : take_several(budgets, list, pods->placed[i]);
+		is_protected = list->one != SEVERAL
+		                       ? charge_use(&at.use[list->one], at.begin)
+		                       : charge_pod(budgets, list, pods->placed[i]);
 		order[count] = i;
 		others[i - count] = i;
-		count += ward;
+		count += is_protected;
 	}
 	memmove(order + count, others, (all - count) * sizeof *order);
-	*wards = count;
+	*protected = count;
 	return true;
 }
 
 bool budgets_split(struct budgets *budgets, const struct budget_pods *pods,
-                   uint32_t *order, uint32_t *wards)
+                   uint32_t *order, uint32_t *protected)
 {
-	*wards = 0;
+	*protected = 0;
 	if (budgets->snapshot->catalog.count[CATALOG_BUDGET] == 0)
 		return true;
 	if (budgets->uses_count == 0 && !add_use(budgets, NULL))
 		return false;
 	budgets->node++;
-	return split(budgets, pods, order, wards);
+	return split_pods(budgets, pods, order, protected);
 }

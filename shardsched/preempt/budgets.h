@@ -11,8 +11,8 @@
 
 struct budgets {
 	const struct snapshot *snapshot;
-	struct number_map by_space; /* the first of its budgets in use */
-	struct scratch by_spec;     /* struct spec_list, by the number of a class */
+	struct number_map by_namespace; /* the first of its budgets in use */
+	struct scratch by_spec;         /* struct spec_list, by the number of a class */
 	struct scratch uses;  /* struct budget_use: nobody, then all of a namespace in
 	                       * a row */
 	struct scratch lists; /* uint32_t: a count, then so many indexes of uses */
@@ -38,6 +38,6 @@ void budgets_begin(struct budgets *budgets, const struct snapshot *snapshot);
  * one is overdrawn are *wards: order begins with these, behind them the others. 0: order
  * is as before. order has room for twice as many. false: no memory. */
 PL_NODISCARD bool budgets_split(struct budgets *budgets, const struct budget_pods *pods,
-                                uint32_t *order, uint32_t *wards);
+                                uint32_t *order, uint32_t *protected);
 
 #endif

@@ -1,9 +1,9 @@
-#include "shardsched/preempt/inner.h"
+#include "shardsched/preempt/preempt_int.h"
 
 void rank_candidate(const struct preempt *preempt,
                     const struct preempt_candidate *candidate, struct candidate_rank *out)
 {
-	const struct placed *placed = preempt->snapshot->placed;
+	const struct placed_pod *placed = preempt->snapshot->placed;
 	const uint32_t *victim =
 		(const uint32_t *)preempt->given_up.at + candidate->first;
 	int32_t most = INT32_MIN;
@@ -26,33 +26,33 @@ void rank_candidate(const struct preempt *preempt,
 	}
 }
 
-static int less_first(uint64_t a, uint64_t b)
+static int compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
 
 /* Below 0: a is to be preferred. */
-static int compare(const struct candidate_rank *a, const struct candidate_rank *b)
+static int compare_ranks(const struct candidate_rank *a, const struct candidate_rank *b)
 {
-	int order = less_first(a->violations, b->violations);
+	int order = compare_u64(a->violations, b->violations);
 
 	if (order == 0 && a->highest != b->highest)
 		order = a->highest < b->highest ? -1 : 1;
 	if (order == 0)
-		order = less_first(a->priorities, b->priorities);
+		order = compare_u64(a->priorities, b->priorities);
 	if (order == 0)
-		order = less_first(a->count, b->count);
+		order = compare_u64(a->count, b->count);
 	if (order == 0 && a->oldest_ms != b->oldest_ms)
 		order = a->oldest_ms > b->oldest_ms ? -1 : 1;
 	return order;
 }
 
-static struct preempt_candidate *candidates_of(const struct preempt *preempt)
+static struct preempt_candidate *candidate_array(const struct preempt *preempt)
 {
 	return preempt->candidates.at;
 }
 
-static struct candidate_rank *ranks_of(const struct preempt *preempt)
+static struct candidate_rank *rank_array(const struct preempt *preempt)
 {
 	return preempt->ranks.at;
 }
@@ -63,15 +63,16 @@ static void keep_better(struct preempt *preempt, struct preempt_candidate candid
 {
 	uint32_t *given_up = preempt->given_up.at;
 
-	if (preempt->candidates_count == 0 || compare(rank, ranks_of(preempt)) < 0) {
+	if (preempt->candidates_count == 0 ||
+	    compare_ranks(rank, rank_array(preempt)) < 0) {
 		memmove(given_up, given_up + candidate.first,
 		        candidate.count * sizeof *given_up);
 		candidate.first = 0;
-		candidates_of(preempt)[0] = candidate;
-		ranks_of(preempt)[0] = *rank;
+		candidate_array(preempt)[0] = candidate;
+		rank_array(preempt)[0] = *rank;
 		preempt->candidates_count = 1;
 	}
-	preempt->given_up_count = candidates_of(preempt)[0].count;
+	preempt->given_up_count = candidate_array(preempt)[0].count;
 }
 
 void candidate_found(struct preempt *preempt, uint32_t violations)
@@ -83,7 +84,7 @@ void candidate_found(struct preempt *preempt, uint32_t violations)
 bool candidate_loses(const struct preempt *preempt, const struct candidate_rank *rank)
 {
 	return !preempt->keep_all && preempt->candidates_count > 0 &&
-	       compare(rank, ranks_of(preempt)) >= 0;
+	       compare_ranks(rank, rank_array(preempt)) >= 0;
 }
 
 bool candidate_add(struct preempt *preempt, const struct preempt_candidate *candidate,
@@ -99,20 +100,20 @@ bool candidate_add(struct preempt *preempt, const struct preempt_candidate *cand
 		keep_better(preempt, *candidate, rank);
 		return true;
 	}
-	candidates_of(preempt)[preempt->candidates_count] = *candidate;
-	ranks_of(preempt)[preempt->candidates_count++] = *rank;
+	candidate_array(preempt)[preempt->candidates_count] = *candidate;
+	rank_array(preempt)[preempt->candidates_count++] = *rank;
 	return true;
 }
 
 /* Which ones nothing is better than: the first of them is what is chosen. */
 static uint32_t find_tied(struct preempt *preempt)
 {
-	const struct candidate_rank *rank = ranks_of(preempt);
+	const struct candidate_rank *rank = rank_array(preempt);
 	uint32_t *tied = preempt->tied.at, count = 1;
 
 	tied[0] = 0;
 	for (uint32_t i = 1; i < preempt->candidates_count; i++) {
-		int order = compare(&rank[i], &rank[tied[0]]);
+		int order = compare_ranks(&rank[i], &rank[tied[0]]);
 
 		if (order < 0)
 			count = 0;
@@ -130,7 +131,7 @@ void candidates_choose(struct preempt *preempt, struct preempt_outcome *out)
 		return;
 	out->tied_count = find_tied(preempt);
 	out->tied = preempt->tied.at;
-	best = &candidates_of(preempt)[out->tied[0]];
+	best = &candidate_array(preempt)[out->tied[0]];
 	out->code = VERDICT_SUCCESS;
 	out->node = best->node;
 	out->victims = best->count;

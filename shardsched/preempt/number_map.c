@@ -15,19 +15,19 @@ void number_map_done(struct number_map *map)
 /* Zeroed entries are of turn 0, which is over. */
 void number_map_clear(struct number_map *map)
 {
-	map->turn++;
+	map->generation++;
 	map->count = 0;
 }
 
 /* Where the key is, or would be. There is always a free entry. */
-static struct number_entry *place_of(const struct number_map *map, uint32_t key)
+static struct number_entry *find_entry(const struct number_map *map, uint32_t key)
 {
 	uint32_t at = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 
 	for (;; at++) {
 		struct number_entry *entry = &map->entry[at & (map->cap - 1)];
 
-		if (entry->turn != map->turn || entry->key == key)
+		if (entry->generation != map->generation || entry->key == key)
 			return entry;
 	}
 }
@@ -38,16 +38,16 @@ bool number_map_get(const struct number_map *map, uint32_t key, uint32_t *value)
 
 	if (map->cap == 0)
 		return false;
-	entry = place_of(map, key);
-	if (entry->turn != map->turn)
+	entry = find_entry(map, key);
+	if (entry->generation != map->generation)
 		return false;
 	*value = entry->value;
 	return true;
 }
 
-static bool grow(struct number_map *map)
+static bool grow_map(struct number_map *map)
 {
-	struct number_map larger = {.turn = map->turn, .count = map->count};
+	struct number_map larger = {.generation = map->generation, .count = map->count};
 
 	larger.cap = map->cap == 0 ? NUMBER_MAP_FIRST : map->cap * 2;
 	if (larger.cap == 0)
@@ -56,8 +56,8 @@ static bool grow(struct number_map *map)
 	if (larger.entry == NULL)
 		return false;
 	for (uint32_t i = 0; i < map->cap; i++)
-		if (map->entry[i].turn == map->turn)
-			*place_of(&larger, map->entry[i].key) = map->entry[i];
+		if (map->entry[i].generation == map->generation)
+			*find_entry(&larger, map->entry[i].key) = map->entry[i];
 	free(map->entry);
 	*map = larger;
 	return true;
@@ -67,13 +67,13 @@ bool number_map_add(struct number_map *map, uint32_t key, uint32_t value)
 {
 	struct number_entry *entry;
 
-	if (map->turn == 0)
-		map->turn = 1;
-	if (map->count >= map->cap / 2 && !grow(map))
+	if (map->generation == 0)
+		map->generation = 1;
+	if (map->count >= map->cap / 2 && !grow_map(map))
 		return false;
-	entry = place_of(map, key);
-	PL_ASSERT(entry->turn != map->turn);
-	*entry = (struct number_entry){key, value, map->turn};
+	entry = find_entry(map, key);
+	PL_ASSERT(entry->generation != map->generation);
+	*entry = (struct number_entry){key, value, map->generation};
 	map->count++;
 	return true;
 }

@@ -13,7 +13,7 @@
 struct number_entry {
 	uint32_t key;
 	uint32_t value;
-	uint64_t turn; /* of another turn: free */
+	uint64_t generation; /* of another turn: free */
 };
 
 /* Zeroed: empty. */
@@ -21,7 +21,7 @@ struct number_map {
 	struct number_entry *entry;
 	uint32_t cap; /* a power of two */
 	uint32_t count;
-	uint64_t turn;
+	uint64_t generation;
 };
 
 void number_map_done(struct number_map *map);

@@ -1,18 +1,18 @@
-#include "shardsched/preempt/inner.h"
+#include "shardsched/preempt/preempt_int.h"
 
 /* Victims on a node may help what the first plugin to refuse it calls unschedulable. A
  * plugin whose word is now this, now that, is asked about each node. */
 static bool may_help(struct preempt *preempt, unsigned plugin, uint32_t slot)
 {
-	struct verdict say;
+	struct verdict verdict;
 
-	verdict_clear(&say);
+	verdict_clear(&verdict);
 	if (!pl_bitset_has(preempt->snapshot->nominated, slot))
-		cycle_why_plugin(preempt->cycle, plugin, slot, &say);
+		cycle_why_plugin(preempt->cycle, plugin, slot, &verdict);
 	/* Pods nominated for the node may be what stands in the way. */
-	if (say.code == VERDICT_SUCCESS)
-		cycle_why(preempt->cycle, slot, &say);
-	return say.code == VERDICT_UNSCHEDULABLE;
+	if (verdict.code == VERDICT_SUCCESS)
+		cycle_why(preempt->cycle, slot, &verdict);
+	return verdict.code == VERDICT_UNSCHEDULABLE;
 }
 
 static void add_mixed(struct preempt *preempt, unsigned plugin)
@@ -22,7 +22,8 @@ static void add_mixed(struct preempt *preempt, unsigned plugin)
 			pl_bitset_add(preempt->potential, slot);
 }
 
-static void add_plugin(struct preempt *preempt, const struct plugin *row, unsigned plugin)
+static void add_refused(struct preempt *preempt, const struct plugin *row,
+                        unsigned plugin)
 {
 	bool is_fit = (int)plugin == preempt->fit;
 	struct pl_bitset set = is_fit ? preempt->by_fit : preempt->mixed;
@@ -39,7 +40,7 @@ static void add_plugin(struct preempt *preempt, const struct plugin *row, unsign
 	add_mixed(preempt, plugin);
 }
 
-uint32_t potential_find(struct preempt *preempt, const struct outcome *last)
+uint32_t potential_find(struct preempt *preempt, const struct cycle_outcome *last)
 {
 	const struct profile *profile = cycle_class(preempt->cycle)->profile;
 	const struct profile_point *filters = &profile->at[POINT_FILTER];
@@ -48,7 +49,7 @@ uint32_t potential_find(struct preempt *preempt, const struct outcome *last)
 		unsigned plugin = filters->plugin[i];
 
 		if (last->refused[plugin] > 0)
-			add_plugin(preempt, profile->table->row[plugin], plugin);
+			add_refused(preempt, profile->table->row[plugin], plugin);
 	}
 	return (uint32_t)pl_bitset_count(preempt->potential);
 }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "shardsched/preempt/inner.h"
+#include "shardsched/preempt/preempt_int.h"
 #include "store/base/alloc.h"
 
 /* What happens to pods on nodes. */
@@ -14,7 +14,7 @@ enum pl_code preempt_new(struct preempt **out, struct pl_err *err)
 
 	if (made == NULL)
 		return pl_err_set(err, PL_NOMEM, "preemption");
-	made->lineups.most = LINEUPS_MOST;
+	made->rankings.most = POD_RANKINGS_MAX;
 	*out = made;
 	return PL_OK;
 }
@@ -24,9 +24,9 @@ void preempt_free(struct preempt *preempt)
 	if (preempt == NULL)
 		return;
 	budgets_done(&preempt->budgets);
-	rooms_done(preempt);
-	lineups_done(&preempt->lineups);
-	merits_done(&preempt->merits);
+	reclaimable_done(preempt);
+	pod_rankings_done(&preempt->rankings);
+	candidate_cache_done(&preempt->candidate_cache);
 	scratch_done(&preempt->words);
 	scratch_done(&preempt->victims);
 	scratch_done(&preempt->sorted);
@@ -44,18 +44,18 @@ void preempt_free(struct preempt *preempt)
 static bool waits_for_victims(const struct preempt *preempt, uint32_t slot)
 {
 	const struct snapshot *snapshot = preempt->snapshot;
-	const uint32_t leaving = PLACED_TERMINATING | PLACED_DOOMED;
-	struct verdict say;
+	const uint32_t leaving = PLACED_TERMINATING | PLACED_VICTIM;
+	struct verdict verdict;
 
 	if (slot == SNAPSHOT_NONE || !pl_bitset_has(snapshot->live, slot))
 		return false;
-	verdict_clear(&say);
-	cycle_why(preempt->cycle, slot, &say);
-	if (say.code == VERDICT_UNRESOLVABLE)
+	verdict_clear(&verdict);
+	cycle_why(preempt->cycle, slot, &verdict);
+	if (verdict.code == VERDICT_UNRESOLVABLE)
 		return false;
 	for (uint32_t i = snapshot->row[slot].first_pod; i != SNAPSHOT_NONE;
 	     i = snapshot->placed[i].next_on_node) {
-		const struct placed *pod = &snapshot->placed[i];
+		const struct placed_pod *pod = &snapshot->placed[i];
 
 		if ((pod->flags & PLACED_PREEMPTED) != 0 && (pod->flags & leaving) != 0 &&
 		    pod->view->spec->priority < preempt->priority)
@@ -66,7 +66,7 @@ static bool waits_for_victims(const struct preempt *preempt, uint32_t slot)
 
 /* Those before it have let the node through, and do not look at pods; those behind it
  * have nothing to say about this pod. */
-static bool nothing_but_fit(const struct preempt *preempt)
+static bool only_fit_refuses(const struct preempt *preempt)
 {
 	const struct profile *profile = cycle_class(preempt->cycle)->profile;
 	const struct profile_point *filters = &profile->at[POINT_FILTER];
@@ -98,15 +98,15 @@ static bool make_sets(struct preempt *preempt)
 	return true;
 }
 
-static bool begin(struct preempt *preempt)
+static bool run_begin(struct preempt *preempt)
 {
-	preempt->fit = asks_plugin(cycle_class(preempt->cycle)->profile);
+	preempt->fit = resource_request_plugin(cycle_class(preempt->cycle)->profile);
 	if (preempt->fit >= 0 &&
 	    cycle_skipped(preempt->cycle, (unsigned)preempt->fit, POINT_FILTER))
 		preempt->fit = -1;
-	preempt->only_fit = nothing_but_fit(preempt);
-	asks_init(&preempt->asks, preempt->snapshot, cycle_class(preempt->cycle),
-	          preempt->fit);
+	preempt->only_fit = only_fit_refuses(preempt);
+	resource_request_init(&preempt->request, preempt->snapshot,
+	                      cycle_class(preempt->cycle), preempt->fit);
 	budgets_begin(&preempt->budgets, preempt->snapshot);
 	preempt->run++;
 	preempt->given_up_count = 0;
@@ -115,12 +115,12 @@ static bool begin(struct preempt *preempt)
 	preempt->found_clean = 0;
 	preempt->no_memory = false;
 	preempt->refused_by = 0;
-	return make_sets(preempt) && rooms_ready(preempt) && lineups_ready(preempt) &&
-	       merits_ready(preempt);
+	return make_sets(preempt) && reclaimable_ready(preempt) &&
+	       pod_rankings_ready(preempt) && candidate_cache_ready(preempt);
 }
 
 /* How many candidates are enough. */
-static uint64_t enough(const struct preempt_opts *opts, uint32_t potential)
+static uint64_t candidates_wanted(const struct preempt_opts *opts, uint32_t potential)
 {
 	uint64_t want = (uint64_t)potential * opts->candidates_percent / 100;
 
@@ -128,7 +128,7 @@ static uint64_t enough(const struct preempt_opts *opts, uint32_t potential)
 	return want < 1 ? 1 : want;
 }
 
-static size_t nth(struct pl_bitset set, uint32_t n)
+static size_t nth_bit(struct pl_bitset set, uint32_t n)
 {
 	size_t bit = 0;
 
@@ -147,32 +147,33 @@ static size_t nth(struct pl_bitset set, uint32_t n)
 }
 
 /* Its pods are far away, and asked for while the one before it is looked at. */
-static void fetch(const struct preempt *preempt, uint32_t i)
+static void prefetch_pods(const struct preempt *preempt, uint32_t i)
 {
-	const struct look *look = &preempt->look[i];
+	const struct node_scan *scan = &preempt->scan[i];
 
-	if (i < preempt->looks && !look->hopeless && !merit_known(preempt, look->slot))
-		lineup_fetch(&preempt->lineups, look->slot);
+	if (i < preempt->scans && !scan->hopeless &&
+	    !candidate_cache_has(preempt, scan->slot))
+		pod_ranking_prefetch(&preempt->rankings, scan->slot);
 }
 
 /* From some node on, and round; until there are enough candidates, one of which
  * overdraws no budget. */
-static uint32_t search(struct preempt *preempt, const struct preempt_opts *opts,
-                       uint32_t potential)
+static uint32_t search_candidates(struct preempt *preempt,
+                                  const struct preempt_opts *opts, uint32_t potential)
 {
-	uint64_t want = enough(opts, potential);
-	size_t slot = nth(preempt->potential, (uint32_t)(opts->draw % potential));
+	uint64_t want = candidates_wanted(opts, potential);
+	size_t slot = nth_bit(preempt->potential, (uint32_t)(opts->draw % potential));
 	uint32_t tried = 0;
 
 	while (tried < potential && !preempt->no_memory) {
-		slot = look_ahead(preempt, slot, potential - tried);
-		for (uint32_t i = 0; i < preempt->looks && !preempt->no_memory; i++) {
+		slot = scan_ahead(preempt, slot, potential - tried);
+		for (uint32_t i = 0; i < preempt->scans && !preempt->no_memory; i++) {
 			tried++;
-			fetch(preempt, i + 1);
-			if (preempt->look[i].hopeless)
-				refused_by_fit(preempt);
-			else if (!merit_loses(preempt, preempt->look[i].slot))
-				victims_find(preempt, preempt->look[i].slot);
+			prefetch_pods(preempt, i + 1);
+			if (preempt->scan[i].hopeless)
+				note_refused_by_fit(preempt);
+			else if (!candidate_cache_loses(preempt, preempt->scan[i].slot))
+				victims_find(preempt, preempt->scan[i].slot);
 			if (preempt->found_clean > 0 && preempt->found >= want)
 				return tried;
 		}
@@ -180,19 +181,19 @@ static uint32_t search(struct preempt *preempt, const struct preempt_opts *opts,
 	return tried;
 }
 
-static void run(struct preempt *preempt, const struct outcome *last,
-                const struct preempt_opts *opts, struct preempt_outcome *out)
+static void run_preemption(struct preempt *preempt, const struct cycle_outcome *last,
+                           const struct preempt_opts *opts, struct preempt_outcome *out)
 {
 	uint32_t potential;
 
-	preempt->no_memory = !begin(preempt);
-	if (!preempt->no_memory && preempt->asks.impossible)
-		refused_by_fit(preempt);
-	if (!preempt->no_memory && !preempt->asks.impossible) {
+	preempt->no_memory = !run_begin(preempt);
+	if (!preempt->no_memory && preempt->request.impossible)
+		note_refused_by_fit(preempt);
+	if (!preempt->no_memory && !preempt->request.impossible) {
 		potential = potential_find(preempt, last);
 		snapshot_probe(preempt->snapshot);
 		if (potential > 0)
-			out->tried = search(preempt, opts, potential);
+			out->tried = search_candidates(preempt, opts, potential);
 		snapshot_probe_end(preempt->snapshot);
 	}
 	if (preempt->no_memory)
@@ -202,8 +203,9 @@ static void run(struct preempt *preempt, const struct outcome *last,
 	out->refused_by = preempt->refused_by;
 }
 
-void preempt_run(struct preempt *preempt, struct cycle *cycle, const struct outcome *last,
-                 const struct preempt_opts *opts, struct preempt_outcome *out)
+void preempt_run(struct preempt *preempt, struct cycle *cycle,
+                 const struct cycle_outcome *last, const struct preempt_opts *opts,
+                 struct preempt_outcome *out)
 {
 	const struct spec *spec = cycle_class(cycle)->view->spec;
 
@@ -220,5 +222,5 @@ void preempt_run(struct preempt *preempt, struct cycle *cycle, const struct outc
 	out->waits = waits_for_victims(preempt, cycle_pod(cycle)->nominated);
 	if (out->waits)
 		return;
-	run(preempt, last, opts, out);
+	run_preemption(preempt, last, opts, out);
 }

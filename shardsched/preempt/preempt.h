@@ -52,11 +52,11 @@ struct preempt_outcome {
 
 struct preempt;
 
-/* What plugin_default_preemption finds in the cycle (cycle_lend), and fills: candidates_*
+/* What plugin_default_preemption finds in the cycle (cycle_set_post_filter_ctx), and fills: candidates_*
  * of opts come from its arguments. */
-struct preempt_job {
+struct preempt_request {
 	struct preempt *preempt;
-	const struct outcome *last;
+	const struct cycle_outcome *last;
 	struct preempt_opts opts;
 	bool ran; /* out is said */
 	struct preempt_outcome out;
@@ -67,7 +67,8 @@ void preempt_free(struct preempt *preempt);
 
 /* After cycle_run answered CYCLE_NONE with *last, nothing changed since. What out points
  * to holds until the next run. */
-void preempt_run(struct preempt *preempt, struct cycle *cycle, const struct outcome *last,
-                 const struct preempt_opts *opts, struct preempt_outcome *out);
+void preempt_run(struct preempt *preempt, struct cycle *cycle,
+                 const struct cycle_outcome *last, const struct preempt_opts *opts,
+                 struct preempt_outcome *out);
 
 #endif

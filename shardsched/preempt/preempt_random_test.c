@@ -154,9 +154,9 @@ static void take_off(uint32_t i)
  * kube-scheduler, but not when it is really removed. */
 static bool shares_port(const struct pod *pod, uint32_t slot)
 {
-	for (uint32_t i = 0; i < PODS && pod->spec->form->ports.count > 0; i++)
+	for (uint32_t i = 0; i < PODS && pod->spec->template->ports.count > 0; i++)
 		if (pods[i].placed != SNAPSHOT_NONE && pods[i].slot == slot &&
-		    pods[i].pod.spec->form->ports.count > 0 &&
+		    pods[i].pod.spec->template->ports.count > 0 &&
 		    spec_ports(pods[i].pod.spec)->port == spec_ports(pod->spec)->port)
 			return true;
 	return false;
@@ -209,16 +209,16 @@ static void nominate(int number)
 
 /* -- the model --------------------------------------------------------------------- */
 
-struct found {
+struct naive_candidate {
 	uint32_t slot;
 	uint32_t violations;
 	uint32_t count;
 	uint32_t victim[PODS]; /* index in pods */
 };
 
-struct founds {
+struct naive_candidates {
 	uint32_t count;
-	struct found at[NODES];
+	struct naive_candidate at[NODES];
 	bool tied[NODES];
 };
 
@@ -227,7 +227,7 @@ static const struct pod *preemptor;
 static bool fits(uint32_t slot)
 {
 	struct pod_self self = rig_self(preemptor);
-	struct outcome outcome;
+	struct cycle_outcome outcome;
 
 	cycle_run(rig.cycle, rig_class(preemptor->spec), &self, 0, &outcome);
 	return outcome.result == CYCLE_NODE &&
@@ -240,7 +240,7 @@ static int by_importance(const void *a_, const void *b_)
 	const struct pod *one = &pods[a].pod, *two = &pods[b].pod;
 	uint64_t ones = (uint64_t)one->started_ms - 1,
 		 twos = (uint64_t)two->started_ms - 1;
-	struct pl_span space = model_text(&model, one->spec->namespace);
+	struct pl_span namespace = model_text(&model, one->spec->namespace);
 	int order;
 
 	if (one->spec->priority != two->spec->priority)
@@ -248,7 +248,7 @@ static int by_importance(const void *a_, const void *b_)
 	if (ones != twos)
 		return ones < twos ? -1 : 1;
 	order = one->spec->namespace != two->spec->namespace
-	                ? pl_span_cmp(space, model_text(&model, two->spec->namespace))
+	                ? pl_span_cmp(namespace, model_text(&model, two->spec->namespace))
 	                : pl_span_cmp(model_text(&model, one->name),
 	                              model_text(&model, two->name));
 	return ones == UINT64_MAX ? -order : order;
@@ -271,7 +271,7 @@ static bool is_ward(const uint32_t *victim, uint32_t which)
 {
 	const struct pod *pod = &pods[victim[which]].pod;
 	const struct budget *budget = NULL;
-	bool ward = false;
+	bool is_protected = false;
 
 	while ((budget = catalog_next_budget(&snapshot.catalog, budget)) != NULL) {
 		int32_t gone = 0;
@@ -287,20 +287,20 @@ static bool is_ward(const uint32_t *victim, uint32_t which)
 			        budget_protects(&model.strings, budget, other->name,
 			                        other->spec->labels);
 		}
-		ward |= pod->spec->labels->count > 0 && gone > budget->allowed;
+		is_protected |= pod->spec->labels->count > 0 && gone > budget->allowed;
 	}
-	return ward;
+	return is_protected;
 }
 
-static void try_node(uint32_t slot, struct founds *out)
+static void try_node(uint32_t slot, struct naive_candidates *out)
 {
-	struct found *found = &out->at[out->count];
+	struct naive_candidate *found = &out->at[out->count];
 	uint32_t lower[PODS], count = lower_on(slot, lower);
-	bool ward[PODS];
+	bool is_protected[PODS];
 
-	*found = (struct found){.slot = slot};
+	*found = (struct naive_candidate){.slot = slot};
 	for (uint32_t i = 0; i < count; i++)
-		ward[i] = is_ward(lower, i);
+		is_protected[i] = is_ward(lower, i);
 	for (uint32_t i = 0; i < count; i++)
 		take_off(lower[i]);
 	if (count == 0 || !fits(slot)) {
@@ -308,16 +308,16 @@ static void try_node(uint32_t slot, struct founds *out)
 			put_on(lower[i], slot);
 		return;
 	}
-	for (int wards = 1; wards >= 0; wards--)
+	for (int protected = 1; protected >= 0; protected --)
 		for (uint32_t i = 0; i < count; i++) {
-			if (ward[i] != (wards == 1))
+			if (is_protected[i] != (protected == 1))
 				continue;
 			put_on(lower[i], slot);
 			if (fits(slot))
 				continue;
 			take_off(lower[i]);
 			found->victim[found->count++] = lower[i];
-			found->violations += (uint32_t)wards;
+			found->violations += (uint32_t) protected;
 		}
 	for (uint32_t i = 0; i < found->count; i++)
 		put_on(found->victim[i], slot);
@@ -325,7 +325,7 @@ static void try_node(uint32_t slot, struct founds *out)
 }
 
 /* kube-scheduler's criteria, one after the other: more is better. */
-static int64_t merit(const struct found *found, int criterion)
+static int64_t merit(const struct naive_candidate *found, int criterion)
 {
 	int64_t sum = 0, oldest = INT64_MAX, most = INT32_MIN;
 
@@ -353,7 +353,7 @@ static int64_t merit(const struct found *found, int criterion)
 	}
 }
 
-static void find_tied(struct founds *out)
+static void find_tied(struct naive_candidates *out)
 {
 	for (uint32_t i = 0; i < out->count; i++)
 		out->tied[i] = true;
@@ -368,7 +368,7 @@ static void find_tied(struct founds *out)
 	}
 }
 
-static void naive(struct founds *out)
+static void naive(struct naive_candidates *out)
 {
 	bool candidate[NODES];
 	struct verdict say;
@@ -389,16 +389,16 @@ static void naive(struct founds *out)
 /* -- the real thing ------------------------------------------------------------------ */
 
 static const struct preempt_opts every = {.candidates_percent = 100, .keep_all = true};
-static struct outcome last;
+static struct cycle_outcome last;
 static uint32_t added_up, asked, most_victims;
 
-static void real(bool never_adds, struct founds *out)
+static void real(bool never_sums, struct naive_candidates *out)
 {
 	struct pod_self self = rig_self(preemptor);
 	struct preempt_outcome told;
 
 	cycle_run(rig.cycle, rig_class(preemptor->spec), &self, 0, &last);
-	rig.preempt->never_adds = never_adds;
+	rig.preempt->never_sums = never_sums;
 	preempt_run(rig.preempt, rig.cycle, &last, &every, &told);
 	T_EQ(told.code == VERDICT_SUCCESS, told.candidates > 0);
 	out->count = told.candidates;
@@ -408,8 +408,8 @@ static void real(bool never_adds, struct founds *out)
 	for (uint32_t i = 0; i < told.candidates; i++) {
 		const struct preempt_candidate *from = &told.candidate[i];
 
-		out->at[i] =
-			(struct found){from->node, from->violations, from->count, {0}};
+		out->at[i] = (struct naive_candidate){
+			from->node, from->violations, from->count, {0}};
 		for (uint32_t k = 0; k < from->count; k++)
 			out->at[i].victim[k] =
 				(uint32_t)snapshot
@@ -428,7 +428,7 @@ static void real(bool never_adds, struct founds *out)
 		asked++;
 }
 
-static void show(const char *who, const struct founds *all)
+static void show(const char *who, const struct naive_candidates *all)
 {
 	for (uint32_t i = 0; i < all->count; i++) {
 		printf("# %s: node %u, %u violations%s:", who, all->at[i].slot,
@@ -439,7 +439,7 @@ static void show(const char *who, const struct founds *all)
 	}
 }
 
-static bool are_same(const struct founds *a, const struct founds *b)
+static bool are_same(const struct naive_candidates *a, const struct naive_candidates *b)
 {
 	if (a->count != b->count)
 		return false;
@@ -453,7 +453,7 @@ static bool are_same(const struct founds *a, const struct founds *b)
 	return true;
 }
 
-static void same(const struct founds *got, const struct founds *want)
+static void same(const struct naive_candidates *got, const struct naive_candidates *want)
 {
 	if (are_same(got, want))
 		return;
@@ -464,7 +464,7 @@ static void same(const struct founds *got, const struct founds *want)
 
 /* Where only the best is remembered, and nodes are left that cannot be better. Without
  * victims: there is none. */
-static void best(uint64_t draw, struct found *out)
+static void best(uint64_t draw, struct naive_candidate *out)
 {
 	struct preempt_opts opts = every;
 	struct preempt_outcome told;
@@ -472,14 +472,15 @@ static void best(uint64_t draw, struct found *out)
 	opts.keep_all = false;
 	opts.draw = draw;
 	preempt_run(rig.preempt, rig.cycle, &last, &opts, &told);
-	*out = (struct found){told.node, told.violations, told.victims, {0}};
+	*out = (struct naive_candidate){told.node, told.violations, told.victims, {0}};
 	for (uint32_t i = 0; i < told.victims; i++)
 		out->victim[i] = (uint32_t)snapshot.placed[told.victim[i]].user;
 }
 
-static void is_best(const struct found *got, const struct founds *want)
+static void is_best(const struct naive_candidate *got,
+                    const struct naive_candidates *want)
 {
-	const struct found *at = want->at;
+	const struct naive_candidate *at = want->at;
 
 	T_EQ(got->count > 0, want->count > 0);
 	if (want->count == 0)
@@ -493,9 +494,9 @@ static void is_best(const struct found *got, const struct founds *want)
 		T_EQ(got->victim[i], at->victim[i]);
 }
 
-static void same_bests(const struct founds *want)
+static void same_bests(const struct naive_candidates *want)
 {
-	struct found got;
+	struct naive_candidate got;
 
 	best(0, &got);
 	is_best(&got, want);
@@ -530,17 +531,17 @@ static uint64_t whole(void)
  * always asked. */
 static void compare(void)
 {
-	struct founds got = {0}, slow = {0}, want = {0};
+	struct naive_candidates got = {0}, slow = {0}, want = {0};
 	uint64_t before = whole();
-	struct found first;
+	struct naive_candidate first;
 
-	rig.preempt->never_adds = false;
+	rig.preempt->never_sums = false;
 	best(below(1000), &first);
 	if (chance(50))
 		best(below(1000), &first);
 	real(true, &slow);
 	is_best(&first, &slow);
-	rig.preempt->never_adds = false;
+	rig.preempt->never_sums = false;
 	same_bests(&slow);
 	real(false, &got);
 	same_bests(&got);
@@ -583,7 +584,7 @@ static void history(uint64_t seed, bool cached)
 	spreads = seed % 3 == 0;
 	crowded = seed % 5 < 2;
 	if (seed % 7 == 0)
-		rig.preempt->lineups.most = 50;
+		rig.preempt->rankings.most = 50;
 	nodes = 2 + below(NODES - 1);
 	for (uint32_t i = 0; i < nodes; i++)
 		put_random_node((int)i);

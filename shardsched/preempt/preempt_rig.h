@@ -4,9 +4,9 @@
 
 #include <stdarg.h>
 
-#include "shardsched/classes/classes.h"
+#include "shardsched/classes/class_cache.h"
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/preempt/inner.h"
+#include "shardsched/preempt/preempt_int.h"
 #include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
 
@@ -14,7 +14,7 @@ enum { RIG_CLASSES = 4096 };
 
 static struct rig {
 	struct profiles profiles;
-	struct classes *classes;
+	struct class_cache *classes;
 	struct cycle *cycle;
 	struct preempt *preempt;
 	struct fw_class *class[RIG_CLASSES];
@@ -29,8 +29,8 @@ static inline void rig_begin(const char *config, bool cached)
 	memset(&rig, 0, sizeof rig);
 	T_OK(profiles_parse(&model, &plugins, pl_span_str(config), &rig.profiles, &err),
 	     &err);
-	T_OK(classes_new(&snapshot, 64 << 20, &rig.classes, &err), &err);
-	opts.cache = cached ? classes_cache(rig.classes) : NULL;
+	T_OK(class_cache_new(&snapshot, 64 << 20, &rig.classes, &err), &err);
+	opts.cache = cached ? class_cache_ops(rig.classes) : NULL;
 	T_OK(cycle_new(&opts, &rig.cycle, &err), &err);
 	T_OK(preempt_new(&rig.preempt, &err), &err);
 }
@@ -40,7 +40,7 @@ static inline void rig_close_classes(void)
 	while (rig.class_count > 0) {
 		struct fw_class *class = rig.class[--rig.class_count];
 
-		classes_forget(rig.classes, class);
+		class_cache_forget(rig.classes, class);
 		fw_class_close(&snapshot, class);
 	}
 }
@@ -50,7 +50,7 @@ static inline void rig_end(void)
 	rig_close_classes();
 	preempt_free(rig.preempt);
 	cycle_free(rig.cycle);
-	classes_free(rig.classes);
+	class_cache_free(rig.classes);
 	for (uint32_t i = 0; i < snapshot.slots; i++) {
 		while (snapshot.row[i].first_nomination != SNAPSHOT_NONE)
 			snapshot_nominate_end(&snapshot,
@@ -70,8 +70,9 @@ static inline struct fw_class *rig_class(const struct spec *spec)
 		if (rig.class[i] -> view -> spec == spec)
 			return rig.class[i];
 	T_TRUE(rig.class_count < RIG_CLASSES);
-	T_OK(fw_class_open(&snapshot, profiles_find(&rig.profiles, spec->form->scheduler),
-	                   spec, &class, &err),
+	T_OK(fw_class_open(&snapshot,
+	                   profiles_find(&rig.profiles, spec->template->scheduler), spec,
+	                   &class, &err),
 	     &err);
 	rig.class[rig.class_count++] = class;
 	return class;

@@ -12,7 +12,7 @@
 	"'}}}]"
 
 static struct preempt_outcome out;
-static struct outcome last;
+static struct cycle_outcome last;
 
 static void decide(const struct pod *pod, const struct preempt_opts *opts)
 {
@@ -378,7 +378,7 @@ T_CASE(without_memory_everything_is_back_in_its_place)
 	preemptor = &pod;
 	(void)rig_class(pod.spec);
 	t_torture(tortured, false);
-	rig.preempt->never_adds = true;
+	rig.preempt->never_sums = true;
 	decide(&pod, &kube);
 	T_EQ(out.candidates, 20);
 	pod_drop(&model, &pod);
@@ -450,7 +450,7 @@ T_CASE(arguments_are_checked)
 
 T_CASE(the_plugin_does_what_its_arguments_say)
 {
-	struct preempt_job job = {.opts = {.keep_all = true}};
+	struct preempt_request job = {.opts = {.keep_all = true}};
 	struct verdict say;
 	struct pod pod;
 	uint32_t a;
@@ -475,9 +475,9 @@ T_CASE(the_plugin_does_what_its_arguments_say)
 	decide(&pod, &kube);
 	job.preempt = rig.preempt;
 	job.last = &last;
-	cycle_lend(rig.cycle, &job);
+	cycle_set_post_filter_ctx(rig.cycle, &job);
 	T_EQ(cycle_post_filter(rig.cycle, &say), VERDICT_SUCCESS);
-	cycle_lend(rig.cycle, NULL);
+	cycle_set_post_filter_ctx(rig.cycle, NULL);
 	T_TRUE(job.ran);
 	T_EQ(job.out.candidates, 1);
 	T_EQ(cycle_post_filter(rig.cycle, &say), VERDICT_UNSCHEDULABLE); /* no job */
@@ -488,7 +488,7 @@ T_CASE(the_plugin_does_what_its_arguments_say)
 /* The one that a pod waits for need not be the first in its way. */
 T_CASE(who_refuses_when_all_are_lifted_is_told)
 {
-	static const char asks[] =
+	static const char request[] =
 		POD("p", "'priority':5,'containers':[{'name':'c','ports':[{"
 	                 "'containerPort':1,'hostPort':1}],'resources':{'requests':{"
 	                 "'cpu':'3'}}}]");
@@ -504,7 +504,7 @@ T_CASE(who_refuses_when_all_are_lifted_is_told)
 	                     "'containerPort':1,'hostPort':1}]}]"));
 	STANDS(0, "high", "2", "9");
 	for (unsigned i = 0; i < 2; i++) { /* the second time with sums that are known */
-		preempts(asks, NULL, "");
+		preempts(request, NULL, "");
 		T_EQ(last.refused_by, ports);
 		T_EQ(out.refused_by, fit);
 	}

@@ -1,124 +1,128 @@
-#include "shardsched/preempt/inner.h"
+#include "shardsched/preempt/preempt_int.h"
 
 /* One node, while it is looked at. */
-struct trial {
+struct node_trial {
 	struct preempt *preempt;
 	uint32_t slot;
-	struct lineup_part part;
-	bool adds; /* adding up is enough */
+	struct ranking_part part;
+	bool by_sum; /* adding up is enough */
 	struct free_amounts free;
 	struct preempt_candidate candidate;
 };
 
-static const struct resources *held_by(const struct trial *trial, uint32_t i)
+static const struct resources *requests_of(const struct node_trial *trial, uint32_t i)
 {
 	uint32_t placed = trial->part.placed[i];
 
 	return trial->preempt->snapshot->placed[placed].view->spec->requests;
 }
 
-static bool fits(const struct trial *trial)
+static bool pod_fits(const struct node_trial *trial)
 {
-	if (trial->adds)
-		return asks_fit(&trial->preempt->asks, &trial->free);
+	if (trial->by_sum)
+		return resource_request_fits(&trial->preempt->request, &trial->free);
 	return cycle_fits(trial->preempt->cycle, trial->slot);
 }
 
-static void lift(struct trial *trial, uint32_t i)
+static void remove_pod(struct node_trial *trial, uint32_t i)
 {
-	if (trial->adds)
-		asks_give(&trial->preempt->asks, held_by(trial, i), &trial->free);
+	if (trial->by_sum)
+		resource_request_return(&trial->preempt->request, requests_of(trial, i),
+		                        &trial->free);
 	else
-		cycle_lift(trial->preempt->cycle, trial->part.placed[i]);
+		cycle_remove_pod(trial->preempt->cycle, trial->part.placed[i]);
 }
 
-static void lower(struct trial *trial, uint32_t i)
+static void restore_pod(struct node_trial *trial, uint32_t i)
 {
-	if (trial->adds)
-		asks_take(&trial->preempt->asks, held_by(trial, i), &trial->free);
+	if (trial->by_sum)
+		resource_request_take(&trial->preempt->request, requests_of(trial, i),
+		                      &trial->free);
 	else
-		cycle_lower(trial->preempt->cycle, trial->part.placed[i]);
+		cycle_add_pod(trial->preempt->cycle, trial->part.placed[i]);
 }
 
 /* The most that lifting can give is not enough, whatever else there is. */
-static bool is_hopeless(struct trial *trial)
+static bool is_hopeless(struct node_trial *trial)
 {
 	struct preempt *preempt = trial->preempt;
 
-	for (uint32_t i = 0; i < trial->part.count && preempt->asks.scalars > 0; i++)
-		asks_give_scalars(&preempt->asks, held_by(trial, i), &trial->free);
-	if (preempt->fit < 0 || asks_fit(&preempt->asks, &trial->free))
+	for (uint32_t i = 0; i < trial->part.count && preempt->request.scalars > 0; i++)
+		resource_request_return_scalars(&preempt->request, requests_of(trial, i),
+		                                &trial->free);
+	if (preempt->fit < 0 || resource_request_fits(&preempt->request, &trial->free))
 		return false;
-	refused_by_fit(preempt);
+	note_refused_by_fit(preempt);
 	return true;
 }
 
-static bool lift_all(struct trial *trial)
+static bool remove_all(struct node_trial *trial)
 {
-	bool does;
+	bool fits;
 	int by;
 
-	if (trial->adds)
+	if (trial->by_sum)
 		return true; /* free is without them */
 	for (uint32_t i = 0; i < trial->part.count; i++)
-		lift(trial, i);
-	by = cycle_refuser(trial->preempt->cycle, trial->slot, &does);
-	if (does)
+		remove_pod(trial, i);
+	by = cycle_refuser(trial->preempt->cycle, trial->slot, &fits);
+	if (fits)
 		return true;
 	if (by >= 0)
 		trial->preempt->refused_by |= UINT64_C(1) << by;
 	for (uint32_t i = 0; i < trial->part.count; i++)
-		lower(trial, i);
+		restore_pod(trial, i);
 	return false;
 }
 
-uint32_t protect(struct preempt *preempt, const struct lineup_part *part)
+uint32_t split_protected(struct preempt *preempt, const struct ranking_part *part)
 {
 	struct budget_pods pods = {part->count, part->placed, part->spec};
-	uint32_t wards;
+	uint32_t protected;
 
-	if (!budgets_split(&preempt->budgets, &pods, preempt->order.at, &wards))
+	if (!budgets_split(&preempt->budgets, &pods, preempt->order.at, &protected))
 		preempt->no_memory = true;
-	return wards;
+	return protected;
 }
 
 /* Puts back whoever may come back; the others are given up. */
-static void reprieve(struct trial *trial, uint32_t i, bool ward)
+static void reprieve(struct node_trial *trial, uint32_t i, bool is_protected)
 {
 	struct preempt *preempt = trial->preempt;
 	uint32_t *given_up = preempt->given_up.at;
 
-	lower(trial, i);
-	if (fits(trial))
+	restore_pod(trial, i);
+	if (pod_fits(trial))
 		return;
-	lift(trial, i);
+	remove_pod(trial, i);
 	given_up[preempt->given_up_count++] = trial->part.placed[i];
 	trial->candidate.count++;
-	trial->candidate.violations += ward;
+	trial->candidate.violations += is_protected;
 }
 
-static void put_back(struct trial *trial)
+static void restore_victims(struct node_trial *trial)
 {
 	const uint32_t *given_up = trial->preempt->given_up.at;
 
-	if (trial->adds)
+	if (trial->by_sum)
 		return;
 	for (uint32_t i = 0; i < trial->candidate.count; i++)
-		cycle_lower(trial->preempt->cycle, given_up[trial->candidate.first + i]);
+		cycle_add_pod(trial->preempt->cycle,
+		              given_up[trial->candidate.first + i]);
 }
 
-static void choose_victims(struct trial *trial)
+static void choose_victims(struct node_trial *trial)
 {
 	struct preempt *preempt = trial->preempt;
 	const uint32_t *order = preempt->order.at;
-	uint32_t wards = protect(preempt, &trial->part);
+	uint32_t protected = split_protected(preempt, &trial->part);
 	struct candidate_rank rank;
 
 	trial->candidate = (struct preempt_candidate){.node = trial->slot,
 	                                              .first = preempt->given_up_count};
 	for (uint32_t i = 0; i < trial->part.count; i++)
-		reprieve(trial, wards == 0 ? i : order[i], i < wards);
-	put_back(trial);
+		reprieve(trial, protected == 0 ? i : order[i], i < protected);
+	restore_victims(trial);
 	if (trial->candidate.count == 0)
 		return;
 	candidate_found(preempt, trial->candidate.violations);
@@ -127,41 +131,42 @@ static void choose_victims(struct trial *trial)
 		preempt->no_memory = true;
 }
 
-static bool make_room(struct preempt *preempt, uint32_t count)
+static bool reserve_order(struct preempt *preempt, uint32_t count)
 {
 	return scratch_grow(&preempt->given_up, (size_t)preempt->given_up_count + count,
 	                    sizeof(uint32_t)) &&
 	       scratch_grow(&preempt->order, 2 * (size_t)count, sizeof(uint32_t));
 }
 
-bool victims_add(const struct preempt *preempt, uint32_t slot)
+bool victims_sums_suffice(const struct preempt *preempt, uint32_t slot)
 {
-	return preempt->only_fit && !preempt->never_adds && preempt->asks.scalars == 0 &&
-	       pl_bitset_has(preempt->by_fit, slot) &&
+	return preempt->only_fit && !preempt->never_sums &&
+	       preempt->request.scalars == 0 && pl_bitset_has(preempt->by_fit, slot) &&
 	       !pl_bitset_has(preempt->snapshot->nominated, slot);
 }
 
 void victims_find(struct preempt *preempt, uint32_t slot)
 {
-	struct trial trial = {.preempt = preempt, .slot = slot};
-	const struct room *room;
+	struct node_trial trial = {.preempt = preempt, .slot = slot};
+	const struct request_sum *sum;
 
-	trial.part = lineup_below(&preempt->lineups, slot, preempt->priority);
-	room = room_of(preempt, slot, &trial.part);
-	if (room->pods == 0)
+	trial.part = pod_ranking_below(&preempt->rankings, slot, preempt->priority);
+	sum = reclaimable_on(preempt, slot, &trial.part);
+	if (sum->pods == 0)
 		return;
-	if (!make_room(preempt, trial.part.count)) {
+	if (!reserve_order(preempt, trial.part.count)) {
 		preempt->no_memory = true;
 		return;
 	}
-	asks_free(&preempt->asks, preempt->snapshot, slot, room, &trial.free);
-	trial.adds = preempt->only_fit && !preempt->never_adds &&
-	             pl_bitset_has(preempt->by_fit, slot) &&
-	             !pl_bitset_has(preempt->snapshot->nominated, slot);
+	resource_request_available(&preempt->request, preempt->snapshot, slot, sum,
+	                           &trial.free);
+	trial.by_sum = preempt->only_fit && !preempt->never_sums &&
+	               pl_bitset_has(preempt->by_fit, slot) &&
+	               !pl_bitset_has(preempt->snapshot->nominated, slot);
 	if (is_hopeless(&trial))
 		return;
-	if (trial.adds && preempt->asks.scalars == 0)
-		victims_add_up(preempt, slot, &trial.part, &trial.free);
-	else if (lift_all(&trial))
+	if (trial.by_sum && preempt->request.scalars == 0)
+		victims_find_by_sum(preempt, slot, &trial.part, &trial.free);
+	else if (remove_all(&trial))
 		choose_victims(&trial);
 }

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/queue/inner.h"
+#include "shardsched/queue/queue_int.h"
 #include "store/base/alloc.h"
 
 /* Virtual time of a turn at weight 1: 64 bits last for 2^44 turns. */
@@ -93,7 +93,7 @@ static struct queue_band *new_band(struct queue_active *active,
 	return band;
 }
 
-static void leave_band(struct queue_active *active, struct queue_band *band)
+static void band_unref(struct queue_active *active, struct queue_band *band)
 {
 	if (--band->flows > 0)
 		return;
@@ -123,7 +123,7 @@ static struct queue_flow *new_flow(struct queue_active *active,
 	return flow;
 }
 
-static void set_weight(struct queue_flow *flow, uint32_t weight)
+static void flow_set_weight(struct queue_flow *flow, uint32_t weight)
 {
 	flow->cost = TURN / (weight < QUEUE_WEIGHT_MAX ? weight : QUEUE_WEIGHT_MAX);
 }
@@ -143,7 +143,7 @@ enum pl_code active_open(struct queue_active *active, const struct queue_class_o
 	if (flow == NULL)
 		return pl_err_set(err, PL_NOMEM, "no memory for a namespace's queue");
 	if (opts->weight != 0)
-		set_weight(flow, opts->weight);
+		flow_set_weight(flow, opts->weight);
 	flow->classes++;
 	*out = flow;
 	return PL_OK;
@@ -156,7 +156,7 @@ void active_close(struct queue_active *active, struct queue_flow *flow)
 		return;
 	PL_ASSERT(flow->pods.root == NULL && !rank_has(&flow->turn_node));
 	pl_map_del(&active->flows, &flow->by_key);
-	leave_band(active, flow->band);
+	band_unref(active, flow->band);
 	free(flow);
 }
 
@@ -168,23 +168,23 @@ void active_weigh(struct queue_active *active, uint32_t namespace_id, uint32_t w
 			PL_CONTAINER_OF(node, struct queue_flow, by_key);
 
 		if (flow->key.namespace_id == namespace_id)
-			set_weight(flow, weight);
+			flow_set_weight(flow, weight);
 	}
 }
 
-static void count_band(struct queue_active *active, struct queue_band *band, int more)
+static void adjust_band(struct queue_active *active, struct queue_band *band, int more)
 {
 	rank_weigh(band_before, &active->bands, &band->node,
 	           rank_weight(&band->node) + (uint32_t)more);
 }
 
-static void put_in(struct queue_active *active, struct queue_flow *flow,
-                   struct queue_pod *pod)
+static void flow_insert(struct queue_active *active, struct queue_flow *flow,
+                        struct queue_pod *pod)
 {
 	struct queue_band *band = flow->band;
 
 	rank_add(&active->by_age, &flow->pods, &pod->node, 1);
-	count_band(active, band, 1);
+	adjust_band(active, band, 1);
 	if (rank_has(&flow->turn_node))
 		return;
 	/* What was not used while there was nothing to try is not saved up. */
@@ -193,23 +193,23 @@ static void put_in(struct queue_active *active, struct queue_flow *flow,
 	rank_add(&active->by_turn, &band->turns, &flow->turn_node, 1);
 }
 
-static void take_out(struct queue_active *active, struct queue_flow *flow,
-                     struct queue_pod *pod)
+static void flow_remove(struct queue_active *active, struct queue_flow *flow,
+                        struct queue_pod *pod)
 {
 	rank_del(pod_before, &flow->pods, &pod->node);
-	count_band(active, flow->band, -1);
+	adjust_band(active, flow->band, -1);
 	if (flow->pods.root == NULL)
 		rank_del(turn_before, &flow->band->turns, &flow->turn_node);
 }
 
 void active_add(struct queue_active *active, struct queue_pod *pod)
 {
-	put_in(active, pod->class->flow, pod);
+	flow_insert(active, pod->class->flow, pod);
 }
 
 void active_del(struct queue_active *active, struct queue_pod *pod)
 {
-	take_out(active, pod->class->flow, pod);
+	flow_remove(active, pod->class->flow, pod);
 }
 
 struct queue_pod *active_first(const struct queue_active *active)
@@ -244,8 +244,8 @@ void active_move(struct queue_active *lane, struct queue_active *to_lane,
 		node = rank_next(pod_before, &from->pods, node);
 		if (pod->class != class)
 			continue;
-		take_out(lane, from, pod);
-		put_in(to_lane, to, pod);
+		flow_remove(lane, from, pod);
+		flow_insert(to_lane, to, pod);
 	}
 }
 
@@ -268,8 +268,8 @@ void active_take(struct queue_active *active, struct queue_pod *pod)
 }
 
 /* Pods of other that are served before the one with that turn. */
-static uint64_t served_before(const struct queue_flow *other, uint64_t turn,
-                              uint32_t namespace_id)
+static uint64_t count_served_before(const struct queue_flow *other, uint64_t turn,
+                                    uint32_t namespace_id)
 {
 	uint64_t count, ahead;
 
@@ -292,8 +292,8 @@ uint32_t active_position(const struct queue_active *active, const struct queue_p
 	     node != NULL && flow_of(node)->turn <= turn;
 	     node = rank_next(turn_before, &flow->band->turns, node))
 		if (flow_of(node) != flow)
-			before += served_before(flow_of(node), turn,
-			                        flow->key.namespace_id);
+			before += count_served_before(flow_of(node), turn,
+			                              flow->key.namespace_id);
 	return rank_of(band_before, &active->bands, &flow->band->node) + (uint32_t)before;
 }
 

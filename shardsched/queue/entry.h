@@ -21,7 +21,7 @@ enum queue_place {
 	QUEUE_BACKOFF,
 	QUEUE_WAITING, /* unschedulable, or parked when its budget is used up */
 	QUEUE_GATED,
-	QUEUE_FLIGHT, /* popped; its attempt is the caller's */
+	QUEUE_IN_FLIGHT, /* popped; its attempt is the caller's */
 	QUEUE_PLACES,
 };
 
@@ -41,15 +41,15 @@ struct queue_class {
 	struct rank_tree waiting; /* by age */
 	struct pl_list link;      /* of the bucket; by heard */
 	struct pl_list flush;     /* by judged_ms */
-	uint64_t heard;           /* events up to here can not help */
+	uint64_t judged_event;    /* events up to here can not help */
 	uint64_t refused_by;      /* the verdict */
 	uint64_t verdict_seen;    /* the event up to which it had seen the cluster */
 	uint64_t judged_ms;
-	uint32_t rest_ms;        /* after that: no attempt of those waiting before */
+	uint32_t backoff_ms;     /* after that: no attempt of those waiting before */
 	uint32_t pods;           /* in any place */
-	uint16_t scouts;         /* woken, and not heard from yet */
-	uint16_t wave;           /* how many scouts there may be */
-	uint8_t strikes;         /* times in a row that it was woken for nothing */
+	uint16_t probes;         /* woken, and not heard from yet */
+	uint16_t probes_max;     /* how many scouts there may be */
+	uint8_t failures;        /* times in a row that it was woken for nothing */
 	uint8_t bucket;          /* waiting and closed: its number and one */
 	uint8_t kind;            /* the caller's, as it was opened with */
 	unsigned char level : 2; /* enum queue_level */
@@ -64,16 +64,16 @@ struct queue_pod {
 	uint64_t order_ms; /* within its class: age, or time of queueing */
 	uint64_t seq;      /* of adding */
 	struct queue_class *class;
-	uint64_t since_ms; /* in this place */
-	uint64_t seen;     /* events up to here were before its last attempt */
-	uint32_t rest_ms;  /* BACKOFF: from then on */
-	uint32_t reason;   /* the caller's code, of the last attempt */
+	uint64_t since_ms;   /* in this place */
+	uint64_t seen;       /* events up to here were before its last attempt */
+	uint32_t backoff_ms; /* BACKOFF: from then on */
+	uint32_t reason;     /* the caller's code, of the last attempt */
 	uint32_t attempts;
 	uint16_t infeasible;     /* attempts that count against the budget */
-	uint8_t strikes;         /* attempts that count for the backoff */
+	uint8_t failures;        /* attempts that count for the backoff */
 	unsigned char place : 3; /* enum queue_place */
 	unsigned char cause : 3; /* enum queue_cause */
-	bool scout : 1;
+	bool probe : 1;
 	bool placed : 1;
 };
 
@@ -83,7 +83,7 @@ _Static_assert(sizeof(struct queue_class) == 96 && sizeof(struct queue_pod) == 8
 /* BACKOFF: when it is over. */
 static inline uint64_t queue_pod_until_ms(const struct queue_pod *pod)
 {
-	return pod->since_ms + pod->rest_ms;
+	return pod->since_ms + pod->backoff_ms;
 }
 
 #endif

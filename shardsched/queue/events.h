@@ -10,32 +10,32 @@
 /* Who tells what, with which object and detail: docs/scheduling.md, "What helps those who
  * wait". One list, so that a kind can not exist without its name. At most 64.
  * X(kind, name) */
-#define QUEUE_EVENT_MAP(X)                                                               \
+#define QUEUE_EVENT_MAP(X)                                                                 \
 	/* Helps everybody, unasked: the configuration changed, the store was restored.  \
-	 */                                                                              \
-	X(ANY, "anything")                                                               \
-	X(NODE_ADDED, "node added")                                                      \
-	X(NODE_REMOVED, "node removed") /* a topology domain less to be spread over */   \
-	X(NODE_ALLOCATABLE, "node's allocatable changed")                                \
-	X(NODE_LABELS, "node's labels changed")                                          \
-	X(NODE_TAINTS, "node's taints changed") /* and unschedulable */                  \
-	X(NODE_IMAGES, "node's images changed")                                          \
-	X(POD_ADDED, "pod placed")                                                       \
-	X(POD_LABELS, "placed pod's labels changed") /* or it terminates */              \
-	X(POD_REMOVED, "pod gone from its node")     /* and whatever it held returned */ \
-	X(PVC_ADDED, "claim added")                                                      \
-	X(PVC_CHANGED, "claim changed")                                                  \
-	X(PV_ADDED, "volume added")                                                      \
-	X(PV_CHANGED, "volume changed")                                                  \
-	X(STORAGE_CLASS, "storage class added or changed")                               \
-	X(CSI_NODE, "CSI node added or changed")                                         \
-	X(CSI_DRIVER, "CSI driver added or changed")                                     \
-	X(CSI_CAPACITY, "CSI capacity changed")                                          \
-	X(NAMESPACE_LABELS, "namespace's labels changed")                                \
-	X(WORKLOAD, "service or controller changed") /* default spreading */             \
-	X(BUDGET, "disruption budget changed")                                           \
-	X(GROUP, "counts of another shard changed")                                      \
-	X(DIGEST, "capacity of another shard changed")                                   \
+	 */ \
+	X(ANY, "anything")                                                                 \
+	X(NODE_ADDED, "node added")                                                        \
+	X(NODE_REMOVED, "node removed") /* a topology domain less to be spread over */     \
+	X(NODE_ALLOCATABLE, "node's allocatable changed")                                  \
+	X(NODE_LABELS, "node's labels changed")                                            \
+	X(NODE_TAINTS, "node's taints changed") /* and unschedulable */                    \
+	X(NODE_IMAGES, "node's images changed")                                            \
+	X(POD_ADDED, "pod placed")                                                         \
+	X(POD_LABELS, "placed pod's labels changed") /* or it terminates */                \
+	X(POD_REMOVED, "pod gone from its node")     /* and whatever it held returned */   \
+	X(PVC_ADDED, "claim added")                                                        \
+	X(PVC_CHANGED, "claim changed")                                                    \
+	X(PV_ADDED, "volume added")                                                        \
+	X(PV_CHANGED, "volume changed")                                                    \
+	X(STORAGE_CLASS, "storage class added or changed")                                 \
+	X(CSI_NODE, "CSI node added or changed")                                           \
+	X(CSI_DRIVER, "CSI driver added or changed")                                       \
+	X(CSI_CAPACITY, "CSI capacity changed")                                            \
+	X(NAMESPACE_LABELS, "namespace's labels changed")                                  \
+	X(WORKLOAD, "service or controller changed") /* default spreading */               \
+	X(BUDGET, "disruption budget changed")                                             \
+	X(RULE_COUNTS, "counts of another shard changed")                                  \
+	X(DIGEST, "capacity of another shard changed")                                     \
 	X(GANG, "member of the gang arrived")
 
 #define QUEUE_EVENT_ENUM(kind, name) QUEUE_EV_##kind,

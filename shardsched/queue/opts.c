@@ -1,7 +1,7 @@
 /* A queue's options, beginning and end, and its classes': all that allocates. */
 #include <stdlib.h>
 
-#include "shardsched/queue/inner.h"
+#include "shardsched/queue/queue_int.h"
 #include "store/base/alloc.h"
 
 enum {
@@ -22,7 +22,7 @@ static bool due_before(const struct rank_node *a, const struct rank_node *b)
 	               : x->seq < y->seq;
 }
 
-static bool older(const struct rank_node *a, const struct rank_node *b)
+static bool added_before(const struct rank_node *a, const struct rank_node *b)
 {
 	return PL_CONTAINER_OF_CONST(a, struct queue_pod, node)->seq <
 	       PL_CONTAINER_OF_CONST(b, struct queue_pod, node)->seq;
@@ -98,7 +98,7 @@ enum pl_code queue_new(const struct queue_opts *opts, struct queue **out,
 	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)
 		active_init(&queue->active[lane], filled.sort, filled.fair);
 	queue->by_due.before = due_before;
-	queue->by_seq.before = older;
+	queue->by_seq.before = added_before;
 	wait_init(queue);
 	*out = queue;
 	return PL_OK;
@@ -108,7 +108,7 @@ void queue_free(struct queue *queue)
 {
 	if (queue == NULL)
 		return;
-	PL_ASSERT(queue->classes == 0 && queue->flight == 0);
+	PL_ASSERT(queue->classes == 0 && queue->in_flight == 0);
 	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)
 		active_done(&queue->active[lane]);
 	free(queue->events);
@@ -137,7 +137,7 @@ enum pl_code queue_class_open(struct queue *queue, struct queue_class *class,
 
 void queue_class_close(struct queue *queue, struct queue_class *class)
 {
-	PL_ASSERT(class->pods == 0 && class->scouts == 0 && class->bucket == 0);
+	PL_ASSERT(class->pods == 0 && class->probes == 0 && class->bucket == 0);
 	active_close(queue_lane_of(queue, class), class->flow);
 	queue->classes--;
 	class->flow = NULL;

@@ -4,18 +4,18 @@
  */
 #include "shardsched/queue/queue.h"
 
-#include "shardsched/queue/inner.h"
+#include "shardsched/queue/queue_int.h"
 
 /* -- into places and out of them ------------------------------------------------- */
 
-static void tick(struct queue *queue, uint64_t now_ms)
+static void advance_clock(struct queue *queue, uint64_t now_ms)
 {
 	PL_ASSERT(now_ms >= queue->now_ms);
 	queue->now_ms = now_ms;
 }
 
-static void enter(const struct queue *queue, struct queue_pod *pod,
-                  enum queue_place place)
+static void enter_place(const struct queue *queue, struct queue_pod *pod,
+                        enum queue_place place)
 {
 	PL_ASSERT(pod->place == QUEUE_OUT);
 	pod->place = place & 7;
@@ -26,24 +26,25 @@ static void enter(const struct queue *queue, struct queue_pod *pod,
 void queue_send(struct queue *queue, struct queue_pod *pod, uint64_t until_ms)
 {
 	if (until_ms > queue->now_ms) {
-		uint64_t rest_ms = until_ms - queue->now_ms;
+		uint64_t backoff_ms = until_ms - queue->now_ms;
 
-		enter(queue, pod, QUEUE_BACKOFF);
-		pod->rest_ms = rest_ms < UINT32_MAX ? (uint32_t)rest_ms : UINT32_MAX;
+		enter_place(queue, pod, QUEUE_BACKOFF);
+		pod->backoff_ms =
+			backoff_ms < UINT32_MAX ? (uint32_t)backoff_ms : UINT32_MAX;
 		rank_add(&queue->by_due, &queue->backoff, &pod->node, 1);
 	} else {
-		enter(queue, pod, QUEUE_ACTIVE);
+		enter_place(queue, pod, QUEUE_ACTIVE);
 		active_add(queue_lane_of(queue, pod->class), pod);
 	}
 }
 
 static void send_gated(struct queue *queue, struct queue_pod *pod)
 {
-	enter(queue, pod, QUEUE_GATED);
+	enter_place(queue, pod, QUEUE_GATED);
 	rank_add(&queue->by_seq, &queue->gated, &pod->node, 1);
 }
 
-static void leave(struct queue *queue, struct queue_pod *pod)
+static void leave_place(struct queue *queue, struct queue_pod *pod)
 {
 	switch ((enum queue_place)pod->place) {
 	case QUEUE_ACTIVE:
@@ -58,8 +59,8 @@ static void leave(struct queue *queue, struct queue_pod *pod)
 	case QUEUE_GATED:
 		rank_del(queue->by_seq.before, &queue->gated, &pod->node);
 		break;
-	case QUEUE_FLIGHT:
-		queue->flight--;
+	case QUEUE_IN_FLIGHT:
+		queue->in_flight--;
 		break;
 	case QUEUE_OUT:
 	case QUEUE_PLACES:
@@ -69,27 +70,27 @@ static void leave(struct queue *queue, struct queue_pod *pod)
 }
 
 /* Ends an attempt. */
-static void land(struct queue *queue, struct queue_pod *pod)
+static void end_attempt(struct queue *queue, struct queue_pod *pod)
 {
-	PL_ASSERT(pod->place == QUEUE_FLIGHT);
-	leave(queue, pod);
+	PL_ASSERT(pod->place == QUEUE_IN_FLIGHT);
+	leave_place(queue, pod);
 	pod->placed = false;
 }
 
 /* A scout that will not report: the next one goes. */
-static void pass_on(struct queue *queue, struct queue_pod *pod)
+static void release_probe(struct queue *queue, struct queue_pod *pod)
 {
-	if (wait_return(pod))
+	if (wait_end_probe(pod))
 		wait_open(queue, pod->class);
 }
 
 /* Doubles with each failure, up to the longest; then up to so many percent less. */
-uint64_t queue_rest_ms(struct queue *queue, uint32_t strikes)
+uint64_t queue_backoff_ms(struct queue *queue, uint32_t failures)
 {
 	uint64_t rest = queue->opts.backoff_first_ms, max = queue->opts.backoff_max_ms;
 	uint64_t jitter;
 
-	for (uint32_t i = 1; i < strikes && rest < max; i++)
+	for (uint32_t i = 1; i < failures && rest < max; i++)
 		rest = rest > max - rest ? max : 2 * rest;
 	jitter = rest * queue->opts.jitter_percent / 100;
 	return rest - pl_rng_below(&queue->rng, jitter + 1);
@@ -99,20 +100,20 @@ uint64_t queue_rest_ms(struct queue *queue, uint32_t strikes)
 
 /* By priority whoever came first is first. Ages, by which SLA queues are ordered, come
  * before all that, so that pods from there keep their turns. */
-static uint64_t time_of(const struct queue *queue)
+static uint64_t queueing_time(const struct queue *queue)
 {
 	return (UINT64_C(1) << 62) + queue->now_ms;
 }
 
-static void start(struct queue *queue, struct queue_pod *pod, struct queue_class *class,
-                  uint64_t created_ms)
+static void init_pod(struct queue *queue, struct queue_pod *pod,
+                     struct queue_class *class, uint64_t created_ms)
 {
 	PL_ASSERT(class->flow != NULL);
 	*pod = (struct queue_pod){
 		.class = class,
 		.seq = ++queue->seq,
-		.order_ms =
-			queue->opts.sort == QUEUE_BY_SLA ? created_ms : time_of(queue),
+		.order_ms = queue->opts.sort == QUEUE_BY_SLA ? created_ms
+	                                                     : queueing_time(queue),
 	};
 	class->pods++;
 }
@@ -121,8 +122,8 @@ void queue_add(struct queue *queue, struct queue_pod *pod, struct queue_class *c
                uint64_t created_ms, uint64_t now_ms)
 {
 	PL_ASSERT(pod->place == QUEUE_OUT);
-	tick(queue, now_ms);
-	start(queue, pod, class, created_ms);
+	advance_clock(queue, now_ms);
+	init_pod(queue, pod, class, created_ms);
 	queue_send(queue, pod, 0);
 }
 
@@ -130,23 +131,23 @@ void queue_add_gated(struct queue *queue, struct queue_pod *pod,
                      struct queue_class *class, uint64_t created_ms, uint64_t now_ms)
 {
 	PL_ASSERT(pod->place == QUEUE_OUT);
-	tick(queue, now_ms);
-	start(queue, pod, class, created_ms);
+	advance_clock(queue, now_ms);
+	init_pod(queue, pod, class, created_ms);
 	send_gated(queue, pod);
 }
 
-void queue_follow(struct queue *queue, const struct queue *before)
+void queue_continue(struct queue *queue, const struct queue *before)
 {
 	queue->seq = before->seq;
 }
 
-void queue_add_turn(struct queue *queue, struct queue_pod *pod, struct queue_class *class,
-                    const struct queue_turn *turn, bool gated, uint64_t created_ms,
-                    uint64_t now_ms)
+void queue_add_ordered(struct queue *queue, struct queue_pod *pod,
+                       struct queue_class *class, const struct queue_order *turn,
+                       bool gated, uint64_t created_ms, uint64_t now_ms)
 {
 	PL_ASSERT(pod->place == QUEUE_OUT && turn->seq <= queue->seq);
-	tick(queue, now_ms);
-	start(queue, pod, class, created_ms);
+	advance_clock(queue, now_ms);
+	init_pod(queue, pod, class, created_ms);
 	pod->seq = turn->seq;
 	if (queue->opts.sort == QUEUE_BY_PRIORITY)
 		pod->order_ms = turn->order_ms;
@@ -158,11 +159,11 @@ void queue_add_turn(struct queue *queue, struct queue_pod *pod, struct queue_cla
 
 void queue_remove(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 {
-	tick(queue, now_ms);
+	advance_clock(queue, now_ms);
 	if (pod->place == QUEUE_OUT)
 		return;
-	leave(queue, pod);
-	pass_on(queue, pod);
+	leave_place(queue, pod);
+	release_probe(queue, pod);
 	PL_ASSERT(pod->class->pods > 0);
 	pod->class->pods--;
 	*pod = (struct queue_pod){0};
@@ -175,7 +176,7 @@ void queue_edit(struct queue *queue, struct queue_pod *pod, struct queue_class *
 
 	PL_ASSERT(old.place != QUEUE_OUT);
 	queue_remove(queue, pod, now_ms);
-	start(queue, pod, class, old.order_ms);
+	init_pod(queue, pod, class, old.order_ms);
 	pod->seq = old.seq;
 	pod->order_ms = old.order_ms;
 	if (gated)
@@ -185,11 +186,11 @@ void queue_edit(struct queue *queue, struct queue_pod *pod, struct queue_class *
 }
 
 /* Its class turned out not to fit while it was on its way: no need to try. */
-static void recall(struct queue *queue, struct queue_pod *pod)
+static void recall_pod(struct queue *queue, struct queue_pod *pod)
 {
-	leave(queue, pod);
-	(void)wait_return(pod);
-	enter(queue, pod, QUEUE_WAITING);
+	leave_place(queue, pod);
+	(void)wait_end_probe(pod);
+	enter_place(queue, pod, QUEUE_WAITING);
 	wait_add(queue, pod);
 	queue->recalled++;
 }
@@ -213,9 +214,9 @@ struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms)
 {
 	struct queue_pod *pod = queue_peek(queue);
 
-	tick(queue, now_ms);
-	while (pod != NULL && wait_is_in_vain(queue, pod)) {
-		recall(queue, pod);
+	advance_clock(queue, now_ms);
+	while (pod != NULL && wait_is_futile(queue, pod)) {
+		recall_pod(queue, pod);
 		pod = queue_peek(queue);
 	}
 	if (pod == NULL)
@@ -223,10 +224,10 @@ struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms)
 	PL_ASSERT(pod->place == QUEUE_ACTIVE);
 	active_take(queue_lane_of(queue, pod->class), pod);
 	pod->place = QUEUE_OUT;
-	enter(queue, pod, QUEUE_FLIGHT);
+	enter_place(queue, pod, QUEUE_IN_FLIGHT);
 	pod->seen = queue->event;
 	pod->attempts++;
-	queue->flight++;
+	queue->in_flight++;
 	queue->attempts++;
 	return pod;
 }
@@ -234,8 +235,8 @@ struct queue_pod *queue_pop(struct queue *queue, uint64_t now_ms)
 void queue_put_back(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 {
 	PL_ASSERT(!pod->placed && pod->attempts > 0);
-	tick(queue, now_ms);
-	land(queue, pod);
+	advance_clock(queue, now_ms);
+	end_attempt(queue, pod);
 	pod->attempts--;
 	queue->attempts--;
 	queue_send(queue, pod, 0);
@@ -243,21 +244,21 @@ void queue_put_back(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 
 void queue_placed(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 {
-	tick(queue, now_ms);
-	PL_ASSERT(pod->place == QUEUE_FLIGHT && !pod->placed);
+	advance_clock(queue, now_ms);
+	PL_ASSERT(pod->place == QUEUE_IN_FLIGHT && !pod->placed);
 	pod->placed = true;
-	wait_fits(queue, pod->class, wait_return(pod));
+	wait_fits(queue, pod->class, wait_end_probe(pod));
 }
 
-static void note(struct queue *queue, struct queue_pod *pod, enum queue_cause cause,
-                 uint32_t reason)
+static void record_attempt(struct queue *queue, struct queue_pod *pod,
+                           enum queue_cause cause, uint32_t reason)
 {
 	pod->cause = cause & 7;
 	pod->reason = reason;
 	if (queue->opts.sort == QUEUE_BY_PRIORITY)
-		pod->order_ms = time_of(queue);
-	if (pod->strikes < UINT8_MAX)
-		pod->strikes++;
+		pod->order_ms = queueing_time(queue);
+	if (pod->failures < UINT8_MAX)
+		pod->failures++;
 }
 
 /* What happened while it was in flight may help: again, once it has rested; and those
@@ -265,7 +266,7 @@ static void note(struct queue *queue, struct queue_pod *pod, enum queue_cause ca
 static void send_helped(struct queue *queue, struct queue_pod *pod)
 {
 	queue->helped_in_flight++;
-	queue_send(queue, pod, queue->now_ms + queue_rest_ms(queue, pod->strikes));
+	queue_send(queue, pod, queue->now_ms + queue_backoff_ms(queue, pod->failures));
 	wait_open(queue, pod->class);
 }
 
@@ -276,12 +277,12 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 	bool parks;
 
 	PL_ASSERT(!pod->placed);
-	tick(queue, now_ms);
-	land(queue, pod);
-	note(queue, pod, QUEUE_REFUSED, reason);
+	advance_clock(queue, now_ms);
+	end_attempt(queue, pod);
+	record_attempt(queue, pod, QUEUE_REFUSED, reason);
 	if (pod->infeasible < UINT16_MAX)
 		pod->infeasible++;
-	(void)wait_return(pod);
+	(void)wait_end_probe(pod);
 	if (wait_helped(queue, pod->class, plugins, pod->seen)) {
 		send_helped(queue, pod);
 		return;
@@ -289,11 +290,11 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 	parks = pod->infeasible > budget;
 	wait_judge(queue, pod, plugins, parks);
 	if (parks) {
-		enter(queue, pod, QUEUE_WAITING);
+		enter_place(queue, pod, QUEUE_WAITING);
 		wait_add(queue, pod);
 	} else {
 		queue_send(queue, pod,
-		           queue->now_ms + queue_rest_ms(queue, pod->strikes));
+		           queue->now_ms + queue_backoff_ms(queue, pod->failures));
 	}
 	/* Still in doubt when its word did not count. */
 	if (pod->class->open)
@@ -304,39 +305,39 @@ void queue_retry(struct queue *queue, struct queue_pod *pod, enum queue_cause ca
                  bool after_backoff, uint32_t reason, uint64_t now_ms)
 {
 	PL_ASSERT(cause != QUEUE_REFUSED);
-	tick(queue, now_ms);
-	land(queue, pod);
+	advance_clock(queue, now_ms);
+	end_attempt(queue, pod);
 	if (after_backoff) {
-		note(queue, pod, cause, reason);
+		record_attempt(queue, pod, cause, reason);
 		queue_send(queue, pod,
-		           queue->now_ms + queue_rest_ms(queue, pod->strikes));
+		           queue->now_ms + queue_backoff_ms(queue, pod->failures));
 	} else {
 		pod->cause = cause & 7;
 		pod->reason = reason;
 		queue_send(queue, pod, 0);
 	}
-	pass_on(queue, pod);
+	release_probe(queue, pod);
 }
 
-void queue_defer(struct queue *queue, struct queue_pod *pod, uint64_t rest_ms,
+void queue_defer(struct queue *queue, struct queue_pod *pod, uint64_t backoff_ms,
                  uint64_t now_ms)
 {
 	PL_ASSERT(!pod->placed && pod->attempts > 0);
-	tick(queue, now_ms);
-	land(queue, pod);
+	advance_clock(queue, now_ms);
+	end_attempt(queue, pod);
 	pod->attempts--;
 	queue->attempts--;
 	pod->cause = QUEUE_CONFLICT;
 	pod->reason = 0;
-	queue_send(queue, pod, queue->now_ms + rest_ms);
-	pass_on(queue, pod);
+	queue_send(queue, pod, queue->now_ms + backoff_ms);
+	release_probe(queue, pod);
 }
 
 void queue_activate(struct queue *queue, struct queue_pod *pod, uint64_t now_ms)
 {
 	PL_ASSERT(pod->place == QUEUE_BACKOFF || pod->place == QUEUE_WAITING);
-	tick(queue, now_ms);
-	leave(queue, pod);
+	advance_clock(queue, now_ms);
+	leave_place(queue, pod);
 	queue_send(queue, pod, 0);
 }
 
@@ -360,14 +361,14 @@ void queue_event(struct queue *queue, const struct queue_event *event)
 
 void queue_run(struct queue *queue, uint64_t now_ms)
 {
-	tick(queue, now_ms);
+	advance_clock(queue, now_ms);
 	wait_run(queue);
 	for (unsigned i = 0; i < QUEUE_RUN_MAX; i++) {
 		struct queue_pod *pod = queue_pod_of(rank_first(&queue->backoff));
 
 		if (pod == NULL || queue_pod_until_ms(pod) > now_ms)
 			break;
-		leave(queue, pod);
+		leave_place(queue, pod);
 		queue_send(queue, pod, 0);
 	}
 }

@@ -135,22 +135,22 @@ void queue_add_gated(struct queue *queue, struct queue_pod *pod,
                      struct queue_class *class, uint64_t created_ms, uint64_t now_ms);
 
 /* Of one queue after the other: who waits in both, is one after the other in both. */
-void queue_follow(struct queue *queue, const struct queue *before);
+void queue_continue(struct queue *queue, const struct queue *before);
 
 /* What a pod keeps when it goes from a queue to the one that follows it. */
-struct queue_turn {
+struct queue_order {
 	uint64_t order_ms, seq;
 };
 
-static inline struct queue_turn queue_turn_of(const struct queue_pod *pod)
+static inline struct queue_order queue_order_of(const struct queue_pod *pod)
 {
-	return (struct queue_turn){pod->order_ms, pod->seq};
+	return (struct queue_order){pod->order_ms, pod->seq};
 }
 
 /* One that was in the queue before: where it would be, had it been here all along. */
-void queue_add_turn(struct queue *queue, struct queue_pod *pod, struct queue_class *class,
-                    const struct queue_turn *turn, bool gated, uint64_t created_ms,
-                    uint64_t now_ms);
+void queue_add_ordered(struct queue *queue, struct queue_pod *pod,
+                       struct queue_class *class, const struct queue_order *turn,
+                       bool gated, uint64_t created_ms, uint64_t now_ms);
 
 /* From whatever place; no place will do. */
 void queue_remove(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
@@ -189,7 +189,7 @@ void queue_retry(struct queue *queue, struct queue_pod *pod, enum queue_cause ca
 
 /* Likewise, but something that the caller knows of is to come first, then he calls
  * queue_activate; or so long has passed. No attempt was made, and none the worse. */
-void queue_defer(struct queue *queue, struct queue_pod *pod, uint64_t rest_ms,
+void queue_defer(struct queue *queue, struct queue_pod *pod, uint64_t backoff_ms,
                  uint64_t now_ms);
 
 /* To ACTIVE from BACKOFF or WAITING, because the caller knows better. */

@@ -52,20 +52,20 @@ T_CASE(a_scout_that_does_not_report)
 		add_refused(i, 0, BIT(FIT));
 	now += 5000;
 	tell(QUEUE_EV_NODE_ADDED, 0);
-	T_TRUE(pod[0].scout);
+	T_TRUE(pod[0].probe);
 	queue_remove(queue, &pod[0], now);
-	T_TRUE(pod[1].scout && pod[1].place == QUEUE_ACTIVE);
+	T_TRUE(pod[1].probe && pod[1].place == QUEUE_ACTIVE);
 	pop(1);
 	queue_retry(queue, &pod[1], QUEUE_FAULT, true, 0, now);
 	check();
-	T_TRUE(pod[2].scout && !pod[1].scout);
+	T_TRUE(pod[2].probe && !pod[1].probe);
 	queue_edit(queue, &pod[2], &classes[0], true, now);
 	check();
-	T_TRUE(pod[3].scout);
+	T_TRUE(pod[3].probe);
 	T_EQ(pod[2].place, QUEUE_GATED);
 	pop(3);
 	queue_remove(queue, &pod[3], now);
-	T_TRUE(pod[4].scout);
+	T_TRUE(pod[4].probe);
 	pop(4);
 	refuse(4, BIT(FIT));
 	T_EQ(in_place(4, 8, QUEUE_WAITING), 4);
@@ -134,7 +134,7 @@ T_CASE(a_scout_with_old_news)
 	tell(QUEUE_EV_POD_REMOVED, 0);
 	T_EQ(in_place(0, 6, QUEUE_ACTIVE), 0);
 	refuse(1, BIT(NOTHING));
-	T_EQ(classes[0].scouts, 1);
+	T_EQ(classes[0].probes, 1);
 	T_EQ(in_place(0, 6, QUEUE_ACTIVE), 1);
 	end();
 }
@@ -151,9 +151,9 @@ T_CASE(helped_in_flight_wakes_the_others)
 	queue_event(queue, &(struct queue_event){.kind = QUEUE_EV_POD_REMOVED});
 	refuse(1, BIT(FIT));
 	T_EQ(pod[1].place, QUEUE_BACKOFF);
-	T_TRUE(!pod[1].scout);
+	T_TRUE(!pod[1].probe);
 	T_EQ(pod[0].place, QUEUE_ACTIVE);
-	T_TRUE(pod[0].scout);
+	T_TRUE(pod[0].probe);
 	end();
 }
 
@@ -168,7 +168,7 @@ T_CASE(called_back_only_on_better_word)
 	add_refused(1, 0, BIT(FIT));
 	now += 5000;
 	tell(QUEUE_EV_POD_REMOVED, 0);
-	T_TRUE(pod[1].scout);
+	T_TRUE(pod[1].probe);
 	refuse(0, BIT(VOLUME));
 	T_EQ(pod[0].place, QUEUE_WAITING);
 	pop(1);
@@ -183,14 +183,14 @@ T_CASE(rests_by_how_often_it_was_woken_for_nothing)
 	open_class(0, QUEUE_GOLD, 0);
 	for (unsigned i = 0; i < 4; i++)
 		add_refused(i, 0, BIT(FIT));
-	T_EQ(classes[0].strikes, 1);
-	T_EQ(classes[0].judged_ms + classes[0].rest_ms, now + 1000);
+	T_EQ(classes[0].failures, 1);
+	T_EQ(classes[0].judged_ms + classes[0].backoff_ms, now + 1000);
 	now += 1000;
 	tell(QUEUE_EV_NODE_ADDED, 0);
 	pop(0);
 	refuse(0, BIT(FIT));
-	T_EQ(classes[0].strikes, 2);
-	T_EQ(classes[0].judged_ms + classes[0].rest_ms, now + 2000 / 4);
+	T_EQ(classes[0].failures, 2);
+	T_EQ(classes[0].judged_ms + classes[0].backoff_ms, now + 2000 / 4);
 	end();
 }
 

@@ -38,22 +38,22 @@ static void end(void)
 	queue_free(queue);
 }
 
-static void add(unsigned space, unsigned count)
+static void add(unsigned namespace, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++, added++)
-		queue_add(queue, &pod[added], &class[space], now, now);
+		queue_add(queue, &pod[added], &class[namespace], now, now);
 }
 
 static unsigned pop(void)
 {
 	struct queue_pod *next = queue_pop(queue, now);
-	unsigned space;
+	unsigned namespace;
 
 	T_TRUE(next != NULL);
-	space = (unsigned)(next->class - class);
+	namespace = (unsigned)(next->class - class);
 	queue_placed(queue, next, now);
 	queue_remove(queue, next, now);
-	return space;
+	return namespace;
 }
 
 /* Who brings a thousand pods does not hold up who brings ten. */
@@ -119,15 +119,15 @@ T_CASE(nobody_starves)
 	pl_rng_init(&rng, t_seed());
 	begin(weight);
 	for (unsigned i = 0; i < 5000; i++) {
-		unsigned space = (unsigned)pl_rng_below(&rng, SPACES), served;
+		unsigned namespace = (unsigned)pl_rng_below(&rng, SPACES), served;
 
 		if (added < PODS - 8) {
 			unsigned more = (unsigned)pl_rng_below(&rng, 8);
 
-			if (left[space] == 0)
-				waited[space] = 0;
-			left[space] += more;
-			add(space, more);
+			if (left[namespace] == 0)
+				waited[namespace] = 0;
+			left[namespace] += more;
+			add(namespace, more);
 		}
 		if (queue_peek(queue) == NULL)
 			continue;

@@ -74,7 +74,7 @@ T_CASE(deferred_until_it_is_called_or_that_long)
 		queue_defer(queue, &pod[i], 5000, now);
 		check();
 		T_EQ(pod[i].attempts, 0);
-		T_EQ(pod[i].strikes, 0);
+		T_EQ(pod[i].failures, 0);
 	}
 	pop(2);
 	T_TRUE(queue_pop(queue, now) == NULL);

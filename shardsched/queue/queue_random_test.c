@@ -30,7 +30,7 @@ struct kind_of_pod {
 	unsigned wants[THINGS];
 };
 
-struct one {
+struct queued_pod {
 	struct queue_pod pod;
 	struct kind_of_pod *kind;
 	uint64_t refused_by; /* decided when it was popped; 0: there is room, and taken */
@@ -44,7 +44,7 @@ static struct {
 	uint64_t now;
 	unsigned room[COLOURS][THINGS];
 	struct kind_of_pod kind[CLASSES];
-	struct one one[PODS];
+	struct queued_pod one[PODS];
 	struct queue_event history[HISTORY];
 	uint64_t events;
 	bool detail; /* the record is long enough to be exact */
@@ -77,9 +77,9 @@ static struct queue_plugin plugins[THINGS] = {
 	{"taints", QUEUE_ON(NODE_TAINTS) | QUEUE_ON(NODE_ADDED), hint_colour},
 };
 
-static struct one *one_of(struct queue_pod *pod)
+static struct queued_pod *one_of(struct queue_pod *pod)
 {
-	return pod == NULL ? NULL : PL_CONTAINER_OF(pod, struct one, pod);
+	return pod == NULL ? NULL : PL_CONTAINER_OF(pod, struct queued_pod, pod);
 }
 
 static uint64_t lacks(const struct kind_of_pod *kind)
@@ -112,7 +112,7 @@ static void give_back(const struct kind_of_pod *kind)
 
 /* -- naive answers ------------------------------------------------------------------ */
 
-static bool naive_before(const struct one *a, const struct one *b)
+static bool naive_before(const struct queued_pod *a, const struct queued_pod *b)
 {
 	const struct queue_class_opts *x = &a->kind->opts, *y = &b->kind->opts;
 
@@ -127,9 +127,9 @@ static bool naive_before(const struct one *a, const struct one *b)
 	return a->pod.seq < b->pod.seq;
 }
 
-static struct one *naive_first(void)
+static struct queued_pod *naive_first(void)
 {
-	struct one *first = NULL;
+	struct queued_pod *first = NULL;
 
 	for (unsigned i = 0; i < PODS; i++)
 		if (w.one[i].active && (first == NULL || naive_before(&w.one[i], first)))
@@ -137,10 +137,10 @@ static struct one *naive_first(void)
 	return first;
 }
 
-static struct one *naive_first_of_now(void)
+static struct queued_pod *naive_first_of_now(void)
 {
 	for (unsigned i = 0; i < PODS; i++) {
-		struct one *one = &w.one[i];
+		struct queued_pod *one = &w.one[i];
 
 		one->active = one->pod.place == QUEUE_ACTIVE &&
 		              (w.shut >> one->kind->class.lane & 1) == 0;
@@ -150,7 +150,7 @@ static struct one *naive_first_of_now(void)
 	return naive_first();
 }
 
-static unsigned naive_position(const struct one *one)
+static unsigned naive_position(const struct queued_pod *one)
 {
 	unsigned before = 0;
 
@@ -164,7 +164,7 @@ static unsigned naive_position(const struct one *one)
 /* Did anything happen since this class last heard that may help it? */
 static bool naive_helped(const struct queue_class *class)
 {
-	for (uint64_t n = class->heard + 1; n <= w.events; n++)
+	for (uint64_t n = class->judged_event + 1; n <= w.events; n++)
 		for (unsigned t = 0; t < THINGS; t++)
 			if ((class->refused_by >> t & 1) != 0 &&
 			    (plugins[t].events >> w.history[n].kind & 1) != 0 &&
@@ -187,20 +187,20 @@ static void check_counts(void)
 
 static void check_class(const struct kind_of_pod *kind)
 {
-	unsigned pods = 0, scouts = 0, waiting = 0;
+	unsigned pods = 0, probes = 0, waiting = 0;
 
 	for (unsigned i = 0; i < PODS; i++) {
-		const struct one *one = &w.one[i];
+		const struct queued_pod *one = &w.one[i];
 
 		if (one->pod.place == QUEUE_OUT || one->kind != kind)
 			continue;
 		pods++;
-		scouts += one->pod.scout;
+		probes += one->pod.probe;
 		waiting += one->pod.place == QUEUE_WAITING;
-		T_TRUE(!one->pod.scout || one->pod.place != QUEUE_WAITING);
+		T_TRUE(!one->pod.probe || one->pod.place != QUEUE_WAITING);
 	}
 	T_EQ(kind->class.pods, pods);
-	T_EQ(kind->class.scouts, scouts);
+	T_EQ(kind->class.probes, probes);
 	T_EQ(rank_sum(&kind->class.waiting), waiting);
 	queue_check_class(w.queue, &kind->class);
 }
@@ -209,7 +209,7 @@ static void check_class(const struct kind_of_pod *kind)
  * left to be judged, does not fit. */
 static void check_nobody_forgotten(const struct kind_of_pod *kind)
 {
-	if (kind->class.waiting.root != NULL && kind->class.scouts == 0 &&
+	if (kind->class.waiting.root != NULL && kind->class.probes == 0 &&
 	    queue_deadline_ms(w.queue) > w.now)
 		T_TRUE(lacks(kind) != 0);
 }
@@ -219,7 +219,8 @@ static void check_positions(void)
 {
 	unsigned next = 0;
 
-	for (struct one *one = naive_first_of_now(); one != NULL; one = naive_first()) {
+	for (struct queued_pod *one = naive_first_of_now(); one != NULL;
+	     one = naive_first()) {
 		T_EQ(one->position, next++);
 		one->active = false;
 	}
@@ -227,7 +228,7 @@ static void check_positions(void)
 
 static void check(void)
 {
-	const struct one *first;
+	const struct queued_pod *first;
 
 	queue_check(w.queue);
 	check_counts();
@@ -263,7 +264,7 @@ static void run(void)
 	}
 }
 
-static void add_pod(struct one *one)
+static void add_pod(struct queued_pod *one)
 {
 	uint64_t created = w.now - any(5000);
 
@@ -275,13 +276,13 @@ static void add_pod(struct one *one)
 }
 
 /* Whatever an assumed or placed pod took is there again. */
-static void release(struct one *one)
+static void release(struct queued_pod *one)
 {
-	if (one->pod.place == QUEUE_FLIGHT && one->refused_by == 0)
+	if (one->pod.place == QUEUE_IN_FLIGHT && one->refused_by == 0)
 		give_back(one->kind);
 }
 
-static void edit_pod(struct one *one)
+static void edit_pod(struct queued_pod *one)
 {
 	release(one);
 	one->kind = &w.kind[any(CLASSES)];
@@ -291,7 +292,7 @@ static void edit_pod(struct one *one)
 /* In order; and who is passed over waits again, and really does not fit. */
 static void pop_pod(void)
 {
-	struct one *want = naive_first_of_now();
+	struct queued_pod *want = naive_first_of_now();
 	struct queue_pod *pod = queue_pop(w.queue, w.now);
 	const struct kind_of_pod *kind;
 
@@ -318,7 +319,7 @@ static void pop_pod(void)
 	}
 }
 
-static void decide(struct one *one)
+static void decide(struct queued_pod *one)
 {
 	if (one->refused_by != 0) {
 		if (any(10) == 0)
@@ -337,13 +338,13 @@ static void decide(struct one *one)
 	}
 }
 
-static void touch_pod(struct one *one)
+static void touch_pod(struct queued_pod *one)
 {
 	switch ((enum queue_place)one->pod.place) {
 	case QUEUE_OUT:
 		add_pod(one);
 		break;
-	case QUEUE_FLIGHT:
+	case QUEUE_IN_FLIGHT:
 		if (any(8) == 0)
 			edit_pod(one);
 		else
@@ -375,9 +376,9 @@ static void end_attempt(void)
 	unsigned from = any(PODS);
 
 	for (unsigned i = 0; i < PODS; i++) {
-		struct one *one = &w.one[(from + i) % PODS];
+		struct queued_pod *one = &w.one[(from + i) % PODS];
 
-		if (one->pod.place == QUEUE_FLIGHT) {
+		if (one->pod.place == QUEUE_IN_FLIGHT) {
 			decide(one);
 			return;
 		}
@@ -464,11 +465,11 @@ static void settle(void)
 		run();
 		pop_pod();
 		for (unsigned i = 0; i < PODS; i++)
-			if (w.one[i].pod.place == QUEUE_FLIGHT)
+			if (w.one[i].pod.place == QUEUE_IN_FLIGHT)
 				decide(&w.one[i]);
 		queue_stats(w.queue, &stats);
 		if (stats.pods[QUEUE_ACTIVE] + stats.pods[QUEUE_BACKOFF] +
-		            stats.pods[QUEUE_FLIGHT] ==
+		            stats.pods[QUEUE_IN_FLIGHT] ==
 		    0)
 			break;
 		w.now += 50;

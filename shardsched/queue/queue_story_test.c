@@ -31,7 +31,7 @@ static size_t describe(const struct queue_pod *p, char *out, size_t room)
 	struct queue_where where = queue_where(queue, p);
 	size_t at = (size_t)snprintf(out, room, "%s", queue_place_name(where.place));
 
-	if (where.place != QUEUE_FLIGHT && where.place != QUEUE_OUT)
+	if (where.place != QUEUE_IN_FLIGHT && where.place != QUEUE_OUT)
 		at += (size_t)snprintf(out + at, room - at, " %" PRIu32 " of %" PRIu32,
 		                       where.position + 1, where.of);
 	if (where.place == QUEUE_BACKOFF)
@@ -43,7 +43,7 @@ static size_t describe(const struct queue_pod *p, char *out, size_t room)
 		                       p->attempts);
 	return at + (size_t)snprintf(out + at, room - at, "%s%s",
 	                             where.parked ? ", parked" : "",
-	                             p->scout ? ", for its class" : "");
+	                             p->probe ? ", for its class" : "");
 }
 
 /* Only what is not as it was. */

@@ -301,17 +301,17 @@ T_CASE(who_goes_to_another_queue_keeps_its_turn)
 			for (unsigned i = 0; i < 5; i++) /* two of an age */
 				queue_add(queue, &pod[i], &classes[0], 1000 + i / 2, now);
 			T_OK(queue_new(&opts, &next, NULL), NULL);
-			queue_follow(next, queue);
+			queue_continue(next, queue);
 			T_OK(queue_class_open(next, &class, &(struct queue_class_opts){0},
 			                      NULL),
 			     NULL);
 			queue_add(next, &pod[5], &class, 9000, now);
 			for (unsigned i = 0; i < 5; i++) {
-				struct queue_turn turn = queue_turn_of(&pod[way[i]]);
+				struct queue_order turn = queue_order_of(&pod[way[i]]);
 
 				queue_remove(queue, &pod[way[i]], now);
-				queue_add_turn(next, &pod[way[i]], &class, &turn, false,
-				               1000 + way[i] / 2, now + i);
+				queue_add_ordered(next, &pod[way[i]], &class, &turn,
+				                  false, 1000 + way[i] / 2, now + i);
 				queue_check(next);
 			}
 			for (unsigned i = 0; i < 6; i++) {

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-static uint32_t sum_of(const struct rank_node *node)
+static uint32_t node_sum(const struct rank_node *node)
 {
 	return node == NULL ? 0 : node->sum;
 }
@@ -18,8 +18,8 @@ static uint32_t next_height(struct rank_kind *kind)
 }
 
 /* Where the way from there to node goes on. */
-static struct rank_node **step(rank_before_fn *before, struct rank_node *from,
-                               const struct rank_node *node)
+static struct rank_node **child_towards(rank_before_fn *before, struct rank_node *from,
+                                        const struct rank_node *node)
 {
 	return before(node, from) ? &from->left : &from->right;
 }
@@ -27,8 +27,9 @@ static struct rank_node **step(rank_before_fn *before, struct rank_node *from,
 /* What comes before node, and what after it, of the tree below at. Few levels deep: of
  * those below a new node most stay as they are. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a treap, logarithmic by its heights */
-static void split(rank_before_fn *before, const struct rank_node *node,
-                  struct rank_node *at, struct rank_node **left, struct rank_node **right)
+static void split_tree(rank_before_fn *before, const struct rank_node *node,
+                       struct rank_node *at, struct rank_node **left,
+                       struct rank_node **right)
 {
 	uint32_t weight;
 
@@ -39,16 +40,17 @@ static void split(rank_before_fn *before, const struct rank_node *node,
 	weight = rank_weight(at);
 	if (before(node, at)) {
 		*right = at;
-		split(before, node, at->left, left, &at->left);
+		split_tree(before, node, at->left, left, &at->left);
 	} else {
 		*left = at;
-		split(before, node, at->right, &at->right, right);
+		split_tree(before, node, at->right, &at->right, right);
 	}
-	at->sum = weight + sum_of(at->left) + sum_of(at->right);
+	at->sum = weight + node_sum(at->left) + node_sum(at->right);
 }
 
 /* Of two trees, of which the left comes first, one. */
-static void join(struct rank_node *left, struct rank_node *right, struct rank_node **out)
+static void join_trees(struct rank_node *left, struct rank_node *right,
+                       struct rank_node **out)
 {
 	while (left != NULL && right != NULL) {
 		if (left->height > right->height) {
@@ -75,10 +77,10 @@ void rank_add(struct rank_kind *kind, struct rank_tree *tree, struct rank_node *
 	*node = (struct rank_node){.height = next_height(kind)};
 	while (*link != NULL && (*link)->height >= node->height) {
 		(*link)->sum += weight;
-		link = step(kind->before, *link, node);
+		link = child_towards(kind->before, *link, node);
 	}
-	split(kind->before, node, *link, &node->left, &node->right);
-	node->sum = weight + sum_of(node->left) + sum_of(node->right);
+	split_tree(kind->before, node, *link, &node->left, &node->right);
+	node->sum = weight + node_sum(node->left) + node_sum(node->right);
 	*link = node;
 }
 
@@ -91,9 +93,9 @@ void rank_del(rank_before_fn *before, struct rank_tree *tree, struct rank_node *
 	while (*link != node) {
 		PL_ASSERT(*link != NULL);
 		(*link)->sum -= weight;
-		link = step(before, *link, node);
+		link = child_towards(before, *link, node);
 	}
-	join(node->left, node->right, link);
+	join_trees(node->left, node->right, link);
 	*node = (struct rank_node){0};
 }
 
@@ -106,7 +108,7 @@ void rank_weigh(rank_before_fn *before, struct rank_tree *tree, struct rank_node
 	for (struct rank_node *at = tree->root; at != node;) {
 		PL_ASSERT(at != NULL);
 		at->sum += more;
-		at = *step(before, at, node);
+		at = *child_towards(before, at, node);
 	}
 	node->sum += more;
 }
@@ -149,10 +151,10 @@ uint32_t rank_of(rank_before_fn *before, const struct rank_tree *tree,
 		bool left = before(node, at);
 
 		PL_ASSERT(at != NULL);
-		ahead += left ? 0 : at->sum - sum_of(at->right);
+		ahead += left ? 0 : at->sum - node_sum(at->right);
 		at = left ? at->left : at->right;
 	}
-	return ahead + sum_of(node->left);
+	return ahead + node_sum(node->left);
 }
 
 struct rank_node *rank_at(const struct rank_tree *tree, uint32_t place)
@@ -162,8 +164,8 @@ struct rank_node *rank_at(const struct rank_tree *tree, uint32_t place)
 	if (place >= rank_sum(tree))
 		return NULL;
 	for (;;) {
-		uint32_t left = sum_of(node->left),
-			 upto = node->sum - sum_of(node->right);
+		uint32_t left = node_sum(node->left),
+			 upto = node->sum - node_sum(node->right);
 
 		if (place < left) {
 			node = node->left;

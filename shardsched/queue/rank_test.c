@@ -4,18 +4,18 @@
 
 enum { ITEMS = 200, STEPS = 20000, MANY = 100000 };
 
-struct item {
+struct rank_item {
 	struct rank_node node;
 	uint64_t key;
 	uint32_t weight;
 };
 
-static struct item item[ITEMS];
-static struct item many[MANY];
+static struct rank_item item[ITEMS];
+static struct rank_item many[MANY];
 
-static const struct item *of(const struct rank_node *node)
+static const struct rank_item *of(const struct rank_node *node)
 {
-	return PL_CONTAINER_OF_CONST(node, struct item, node);
+	return PL_CONTAINER_OF_CONST(node, struct rank_item, node);
 }
 
 static bool before(const struct rank_node *a, const struct rank_node *b)
@@ -24,7 +24,7 @@ static bool before(const struct rank_node *a, const struct rank_node *b)
 }
 
 /* What a rank is, counted one by one. */
-static uint32_t count_before(const struct item *it)
+static uint32_t count_before(const struct rank_item *it)
 {
 	uint32_t sum = 0;
 
@@ -60,7 +60,7 @@ T_CASE(random_steps_against_counting)
 	pl_rng_init(&rng, t_seed());
 
 	for (unsigned step = 0; step < STEPS; step++) {
-		struct item *it = &item[pl_rng_below(&rng, ITEMS)];
+		struct rank_item *it = &item[pl_rng_below(&rng, ITEMS)];
 		uint32_t weight = (uint32_t)pl_rng_below(&rng, 4);
 
 		if (!rank_has(&it->node)) {

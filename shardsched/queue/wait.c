@@ -15,16 +15,16 @@
  * front is up to date is done. An open class hears nothing: whatever happens is seen
  * by its scouts, or judged when they are refused.
  */
-#include "shardsched/queue/inner.h"
+#include "shardsched/queue/queue_int.h"
 
 enum { WAVE_MAX = 1024 };
 
-static struct queue_class *by_link(struct pl_list *link)
+static struct queue_class *class_of_link(struct pl_list *link)
 {
 	return PL_LIST_ITEM(link, struct queue_class, link);
 }
 
-static struct queue_class *by_flush(struct pl_list *link)
+static struct queue_class *class_of_flush(struct pl_list *link)
 {
 	return PL_LIST_ITEM(link, struct queue_class, flush);
 }
@@ -49,7 +49,7 @@ void wait_class_init(struct queue_class *class)
 {
 	pl_list_init(&class->link);
 	pl_list_init(&class->flush);
-	class->wave = 1;
+	class->probes_max = 1;
 }
 
 /* -- events and verdicts -------------------------------------------------------- */
@@ -66,7 +66,7 @@ uint64_t wait_helps(const struct queue *queue, uint64_t plugins)
 	return helps;
 }
 
-static uint64_t latest_of(const struct queue *queue, uint64_t helps)
+static uint64_t latest_event(const struct queue *queue, uint64_t helps)
 {
 	uint64_t latest = 0;
 
@@ -98,7 +98,7 @@ bool wait_helped(const struct queue *queue, const struct queue_class *class,
 {
 	uint64_t helps = wait_helps(queue, plugins);
 
-	if (latest_of(queue, helps) <= after)
+	if (latest_event(queue, helps) <= after)
 		return false;
 	if (queue->event - after > queue->opts.events_max)
 		return true;
@@ -174,7 +174,7 @@ static void enter_bucket(struct queue *queue, struct queue_class *class)
 		bucket->count++;
 		class->bucket = (uint8_t)(bucket - queue->buckets + 1);
 	}
-	class->heard = queue->event;
+	class->judged_event = queue->event;
 	pl_list_del(&class->link);
 	pl_list_add_tail(&bucket->classes, &class->link);
 	pl_list_del(&class->flush);
@@ -184,16 +184,16 @@ static void enter_bucket(struct queue *queue, struct queue_class *class)
 
 /* -- waves ------------------------------------------------------------------------ */
 
-static void release(struct queue *queue, struct queue_class *class)
+static void wake_probes(struct queue *queue, struct queue_class *class)
 {
-	while (class->scouts < class->wave && class->waiting.root != NULL) {
+	while (class->probes < class->probes_max && class->waiting.root != NULL) {
 		struct queue_pod *pod = queue_pod_of(rank_first(&class->waiting));
 
 		wait_del(queue, pod);
-		pod->scout = true;
-		class->scouts++;
+		pod->probe = true;
+		class->probes++;
 		queue->woken++;
-		queue_send(queue, pod, class->judged_ms + class->rest_ms);
+		queue_send(queue, pod, class->judged_ms + class->backoff_ms);
 	}
 }
 
@@ -205,62 +205,62 @@ void wait_open(struct queue *queue, struct queue_class *class)
 		class->open = true;
 		leave_bucket(queue, class);
 	}
-	release(queue, class);
+	wake_probes(queue, class);
 }
 
-bool wait_return(struct queue_pod *pod)
+bool wait_end_probe(struct queue_pod *pod)
 {
-	bool scout = pod->scout;
+	bool probe = pod->probe;
 
-	if (scout) {
-		PL_ASSERT(pod->class->scouts > 0);
-		pod->scout = false;
-		pod->class->scouts--;
+	if (probe) {
+		PL_ASSERT(pod->class->probes > 0);
+		pod->probe = false;
+		pod->class->probes--;
 	}
-	return scout;
+	return probe;
 }
 
 /* Closed on a word that had seen more than the pod itself, and up to date. */
-bool wait_is_in_vain(const struct queue *queue, const struct queue_pod *pod)
+bool wait_is_futile(const struct queue *queue, const struct queue_pod *pod)
 {
 	const struct queue_class *class = pod->class;
 
-	return pod->scout && class->bucket != 0 &&
-	       class->heard >= queue->buckets[class->bucket - 1].latest &&
+	return pod->probe && class->bucket != 0 &&
+	       class->judged_event >= queue->buckets[class->bucket - 1].latest &&
 	       pod->seen <= class->verdict_seen;
 }
 
-void wait_fits(struct queue *queue, struct queue_class *class, bool scout)
+void wait_fits(struct queue *queue, struct queue_class *class, bool probe)
 {
-	class->strikes = 0;
-	class->rest_ms = 0;
+	class->failures = 0;
+	class->backoff_ms = 0;
 	class->fits = true;
 	/* Two follow one, so a wave doubles each time it comes back. */
-	if (scout && class->wave < WAVE_MAX)
-		class->wave++;
+	if (probe && class->probes_max < WAVE_MAX)
+		class->probes_max++;
 	wait_open(queue, class);
 }
 
 /* Woken for nothing, unless it has just been seen to fit: then it is only full. */
-static void strike(struct queue *queue, struct queue_class *class)
+static void record_failure(struct queue *queue, struct queue_class *class)
 {
-	uint64_t waiting = rank_sum(&class->waiting) + 1, rest_ms;
+	uint64_t waiting = rank_sum(&class->waiting) + 1, backoff_ms;
 
 	if (class->fits)
 		return;
-	if (class->strikes < UINT8_MAX)
-		class->strikes++;
-	rest_ms = queue_rest_ms(queue, class->strikes) / waiting;
-	class->rest_ms = rest_ms < UINT32_MAX ? (uint32_t)rest_ms : UINT32_MAX;
+	if (class->failures < UINT8_MAX)
+		class->failures++;
+	backoff_ms = queue_backoff_ms(queue, class->failures) / waiting;
+	class->backoff_ms = backoff_ms < UINT32_MAX ? (uint32_t)backoff_ms : UINT32_MAX;
 }
 
 /* What is left of its rest goes on. */
-static void judged_now(const struct queue *queue, struct queue_class *class)
+static void mark_judged(const struct queue *queue, struct queue_class *class)
 {
-	uint64_t until_ms = class->judged_ms + class->rest_ms;
+	uint64_t until_ms = class->judged_ms + class->backoff_ms;
 
 	class->judged_ms = queue->now_ms;
-	class->rest_ms =
+	class->backoff_ms =
 		until_ms > queue->now_ms ? (uint32_t)(until_ms - queue->now_ms) : 0;
 }
 
@@ -275,12 +275,12 @@ void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugi
 		return;
 	class->refused_by = plugins;
 	class->verdict_seen = pod->seen;
-	judged_now(queue, class);
+	mark_judged(queue, class);
 	if (class->open || (parks && !waiting))
-		strike(queue, class);
+		record_failure(queue, class);
 	class->open = false;
 	class->fits = false;
-	class->wave = 1;
+	class->probes_max = 1;
 	if (waiting)
 		enter_bucket(queue, class);
 }
@@ -315,21 +315,22 @@ void wait_del(struct queue *queue, struct queue_pod *pod)
 
 static bool bucket_is_due(const struct queue_bucket *bucket)
 {
-	return bucket->count > 0 && by_link(bucket->classes.next)->heard < bucket->latest;
+	return bucket->count > 0 &&
+	       class_of_link(bucket->classes.next)->judged_event < bucket->latest;
 }
 
 static unsigned run_bucket(struct queue *queue, struct queue_bucket *bucket,
                            unsigned room)
 {
 	while (room > 0 && bucket_is_due(bucket)) {
-		struct queue_class *class = by_link(bucket->classes.next);
+		struct queue_class *class = class_of_link(bucket->classes.next);
 
 		room--;
-		if (wait_helped(queue, class, class->refused_by, class->heard)) {
+		if (wait_helped(queue, class, class->refused_by, class->judged_event)) {
 			wait_open(queue, class);
 			continue;
 		}
-		class->heard = queue->event;
+		class->judged_event = queue->event;
 		pl_list_del(&class->link);
 		pl_list_add_tail(&bucket->classes, &class->link);
 	}
@@ -339,7 +340,7 @@ static unsigned run_bucket(struct queue *queue, struct queue_bucket *bucket,
 static bool flush_is_due(const struct queue *queue)
 {
 	return !pl_list_empty(&queue->flush) &&
-	       by_flush(queue->flush.next)->judged_ms + queue->opts.flush_ms <=
+	       class_of_flush(queue->flush.next)->judged_ms + queue->opts.flush_ms <=
 	               queue->now_ms;
 }
 
@@ -351,7 +352,7 @@ void wait_run(struct queue *queue)
 		room = run_bucket(queue, &queue->buckets[i], room);
 	for (room = QUEUE_RUN_MAX; room > 0 && flush_is_due(queue); room--) {
 		queue->flushed++;
-		wait_open(queue, by_flush(queue->flush.next));
+		wait_open(queue, class_of_flush(queue->flush.next));
 	}
 }
 
@@ -362,5 +363,5 @@ uint64_t wait_deadline_ms(const struct queue *queue)
 			return 0;
 	if (pl_list_empty(&queue->flush))
 		return UINT64_MAX;
-	return by_flush(queue->flush.next)->judged_ms + queue->opts.flush_ms;
+	return class_of_flush(queue->flush.next)->judged_ms + queue->opts.flush_ms;
 }

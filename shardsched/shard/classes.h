@@ -2,42 +2,42 @@
 #ifndef SHARDSCHED_SHARD_CLASSES_H
 #define SHARDSCHED_SHARD_CLASSES_H
 
-#include "shardsched/classes/pool.h"
+#include "shardsched/classes/class_registry.h"
 #include "shardsched/queue/queue.h"
-#include "shardsched/shard/groups/groups.h"
+#include "shardsched/shard/rules/rules.h"
 
-struct reign;
+struct config_gen;
 struct sched;
 struct sched_pod;
-struct travel;
+struct remote_search;
 
 /* Lanes of the queue. */
 enum {
 	LANE_PLAIN,
-	LANE_GROUPED, /* looked at by rules of others: in bundles only */
-	LANE_WIDE, /* decided under rules about other pods: likewise, by the whole view */
-	LANE_HELD, /* its rules are not registered yet */
+	LANE_SELECTED, /* looked at by rules of others: in bundles only */
+	LANE_RULED, /* decided under rules about other pods: likewise, by the whole view */
+	LANE_UNREGISTERED, /* its rules are not registered yet */
 	LANE_LARGE, /* a gang that has turned out to be large: shut while too many are */
 	LANE_GANG,  /* a gang, by its one entry: a bundle of its own */
 };
 
-static inline struct queue_class *queue_class_of(struct pool_class *open)
+static inline struct queue_class *queue_class_of(struct registered_class *open)
 {
 	return (struct queue_class *)(void *)open->extra;
 }
 
 /* What few classes have. */
 struct class_rare {
-	struct bond_rows rows;
-	struct travel *travel; /* NULL: none yet */
-	struct pl_list own;    /* classes of single pods of it, in the queue */
+	struct class_rule_links links;
+	struct remote_search *remote_search; /* NULL: none yet */
+	struct pl_list own; /* classes of single pods of it, in the queue */
 };
 
 /* What is kept with a class. A pod may have one to itself, so it is small. */
 struct class_more {
 	struct queue_class queue; /* the first: queue_class_of */
 	struct class_rare *rare;  /* NULL: nothing of it */
-	struct bonds bonds;
+	struct class_rules class_rules;
 };
 
 /* classes.c: of a pod whose claims are named after it (SPEC_BY_NAME). What it asks for it
@@ -46,9 +46,9 @@ struct class_more {
 struct own_class {
 	struct queue_class queue; /* CLASS_OWN */
 	struct sched_pod *pod;
-	struct pool_class *open;
+	struct registered_class *open;
 	struct pl_list of_open;
-	struct travel *travel; /* NULL: none yet */
+	struct remote_search *remote_search; /* NULL: none yet */
 };
 
 /* Kinds of classes in the queue; gangs have theirs in a lane of their own. */
@@ -69,67 +69,71 @@ static inline const struct own_class *own_class_of_const(const struct queue_clas
 	               : NULL;
 }
 
-static inline struct pool_class *pool_class_of(struct queue_class *class)
+static inline struct registered_class *pool_class_of(struct queue_class *class)
 {
 	struct own_class *own = own_class_of(class);
 
-	return own != NULL ? own->open : PL_CONTAINER_OF(class, struct pool_class, extra);
+	return own != NULL ? own->open
+	                   : PL_CONTAINER_OF(class, struct registered_class, extra);
 }
 
-static inline const struct pool_class *
+static inline const struct registered_class *
 pool_class_of_const(const struct queue_class *class)
 {
 	const struct own_class *own = own_class_of_const(class);
 
 	return own != NULL ? own->open
-	                   : PL_CONTAINER_OF_CONST(class, struct pool_class, extra);
+	                   : PL_CONTAINER_OF_CONST(class, struct registered_class, extra);
 }
 
-static inline struct class_more *class_more_of(struct pool_class *open)
+static inline struct class_more *class_more_of(struct registered_class *open)
 {
 	return (struct class_more *)(void *)open->extra;
 }
 
-static inline struct reign *reign_of(struct pool_class *open)
+static inline struct config_gen *config_gen_of(struct registered_class *open)
 {
 	return queue_class_owner(queue_class_of(open));
 }
 
 /* NULL: there is none. */
-static inline struct travel *travel_of_class(const struct queue_class *class)
+static inline struct remote_search *
+remote_search_of_class(const struct queue_class *class)
 {
 	const struct own_class *own = own_class_of_const(class);
 	const struct class_rare *rare;
 
 	if (own != NULL)
-		return own->travel;
+		return own->remote_search;
 	rare = PL_CONTAINER_OF_CONST(class, struct class_more, queue)->rare;
-	return rare == NULL ? NULL : rare->travel;
+	return rare == NULL ? NULL : rare->remote_search;
 }
 
 /* The terms that pods of the class have to do with. */
-static inline const struct bond_rows *bond_rows_of(const struct bonds *bonds)
+static inline const struct class_rule_links *
+class_rule_links_of(const struct class_rules *class_rules)
 {
-	static const struct bond_rows none;
+	static const struct class_rule_links none;
 	const struct class_rare *rare =
-		PL_CONTAINER_OF_CONST(bonds, struct class_more, bonds)->rare;
+		PL_CONTAINER_OF_CONST(class_rules, struct class_more, class_rules)->rare;
 
-	return rare == NULL ? &none : &rare->rows;
+	return rare == NULL ? &none : &rare->links;
 }
 
-static inline struct bonds *bonds_of(struct pool_class *open)
+static inline struct class_rules *class_rules_of(struct registered_class *open)
 {
-	return &class_more_of(open)->bonds;
+	return &class_more_of(open)->class_rules;
 }
 
 /* May it help pods of that class? */
 bool sched_hint(struct sched *sched, unsigned plugin, const struct queue_class *class,
                 const struct queue_event *event);
 /* A pool's; ctx is its reign. */
-enum pl_code class_opened(void *ctx, struct pool_class *open, struct pl_err *err);
-void class_closing(void *ctx, struct pool_class *open);
+enum pl_code class_opened(void *ctx, struct registered_class *open, struct pl_err *err);
+void class_closing(void *ctx, struct registered_class *open);
 /* The class by which a pod, of which open is the class, goes into the queue. PL_NOMEM. */
-PL_NODISCARD enum pl_code class_enter(struct sched_pod *pod, struct pool_class *open,
+PL_NODISCARD enum pl_code class_enter(struct sched_pod *pod,
+                                      struct registered_class *open,
                                       struct queue_class **out, struct pl_err *err);
 /* It is out of the queue. */
 void class_leave(struct queue_class *class);

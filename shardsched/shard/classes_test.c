@@ -1,8 +1,8 @@
 /* Pods with claims of their own: one class that is open, and a class each in the queue.
  */
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
-#include "shardsched/shard/tables/tables.h"
 #include "store/base/fault.h"
 
 enum { PODS = 5, REST_MS = 20000 /* the longest backoff is over */ };
@@ -30,7 +30,7 @@ static void up(void)
 	for (unsigned i = 0; i < PODS; i++)
 		replica(i, "1");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	sched_check(rig.sched);
 }
 
@@ -97,7 +97,7 @@ T_CASE(a_class_is_open_for_all_and_each_waits_by_itself)
 	sched_queue_stats(rig.sched, &stats);
 	T_EQ(stats.pods[QUEUE_WAITING], PODS);
 	T_EQ(stats.classes_waiting, PODS);
-	T_EQ(rig.sched->pool->count, 1);
+	T_EQ(rig.sched->class_registry->count, 1);
 	for (unsigned i = 1; i < PODS; i++) {
 		T_TRUE(pod(i)->spec == pod(0)->spec);
 		T_TRUE(pod(i)->queue.class != pod(0)->queue.class);
@@ -112,7 +112,7 @@ T_CASE(no_two_alike_they_wait_and_few_are_ready)
 {
 	enum { READY = 2, UNLIKE = 12 };
 	char name[16], cpu[16];
-	const struct pool *pool;
+	const struct class_registry *class_registry;
 
 	rig_open(&rig, &(struct sched_opts){.ready_classes = READY});
 	rig_node(&rig, 0, "n-1", "1");
@@ -124,18 +124,18 @@ T_CASE(no_two_alike_they_wait_and_few_are_ready)
 		rig_pod(&rig, 1, name, cpu, "");
 	}
 	rig_deliver_all(&rig);
-	pool = rig.sched->pool;
-	T_EQ(pool->count, UNLIKE);
-	T_EQ(pool->ready_count, 0);
-	rig_settle(&rig);
-	T_EQ(pool->count, UNLIKE);
-	T_EQ(pool->ready_count, READY);
+	class_registry = rig.sched->class_registry;
+	T_EQ(class_registry->count, UNLIKE);
+	T_EQ(class_registry->ready_count, 0);
+	rig_run_idle(&rig);
+	T_EQ(class_registry->count, UNLIKE);
+	T_EQ(class_registry->ready_count, READY);
 	rig_node(&rig, 0, "n-2", "64"); /* helps each of them, ready or not */
 	rig_deliver_all(&rig);
 	rig.now_ms += REST_MS;
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	rig_deliver_all(&rig);
-	T_EQ(pool->count, READY);
+	T_EQ(class_registry->count, READY);
 	for (unsigned i = 0; i < UNLIKE; i++) {
 		int phase;
 
@@ -148,7 +148,7 @@ T_CASE(no_two_alike_they_wait_and_few_are_ready)
 }
 
 /* Neither is the oldest tried instead, nor anybody else. */
-T_CASE(who_gets_his_claim_is_tried_and_nobody_else)
+T_CASE(only_the_pod_whose_claim_comes_is_tried)
 {
 	uint32_t attempts[PODS];
 
@@ -156,14 +156,14 @@ T_CASE(who_gets_his_claim_is_tried_and_nobody_else)
 	for (unsigned i = 0; i < PODS; i++)
 		attempts[i] = pod(i)->queue.attempts;
 	claim_comes(3);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	for (unsigned i = 0; i < PODS; i++) {
 		T_EQ(is_bound(i), i == 3);
 		T_TRUE(i == 3 || pod(i)->queue.attempts == attempts[i]);
 	}
 	rig_deliver_all(&rig);
 	claim_comes(0);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_TRUE(is_bound(0) && !is_bound(1));
 	sched_check(rig.sched);
 	rig_close(&rig);
@@ -178,17 +178,18 @@ T_CASE(all_of_them_change_lanes)
 	        "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
 	        "\"zone\",\"labelSelector\":{\"matchLabels\":{\"set\":\"db\"}}}]}}");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	for (unsigned i = 0; i < PODS; i++) {
-		T_TRUE(bonds_of(pool_class_of(pod(i)->queue.class))->lane != LANE_PLAIN);
+		T_TRUE(class_rules_of(pool_class_of(pod(i)->queue.class))->lane !=
+		       LANE_PLAIN);
 		T_EQ(pod(i)->queue.class->lane,
-		     bonds_of(pool_class_of(pod(i)->queue.class))->lane);
+		     class_rules_of(pool_class_of(pod(i)->queue.class))->lane);
 	}
 	replica(PODS, "1");
 	rig_deliver_all(&rig);
 	T_EQ(pod(PODS)->queue.class->lane, pod(0)->queue.class->lane);
 	claim_comes(2);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_TRUE(is_bound(2) && !is_bound(1));
 	sched_check(rig.sched);
 	rig_close(&rig);
@@ -201,7 +202,7 @@ T_CASE(edited_deleted_and_lost_they_leave_nothing)
 	rig_del(&rig, "/schedules/0001/web/db-2/spec");
 	rig_del(&rig, "/schedules/0001/web/db-2/state");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	sched_check(rig.sched);
 	T_TRUE(pod(2) == NULL && pod(1)->spec != pod(0)->spec);
 	T_OK(sched_configure(rig.sched, &(struct sched_settings){.sort = QUEUE_BY_SLA},
@@ -209,7 +210,7 @@ T_CASE(edited_deleted_and_lost_they_leave_nothing)
 	     &rig.err);
 	sched_check(rig.sched);
 	claim_comes(4);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_TRUE(is_bound(4));
 	rig_lost(&rig, 1);
 	sched_check(rig.sched);
@@ -230,7 +231,7 @@ T_CASE(without_memory_they_wait_for_it)
 		pl_fault_reset();
 		sched_check(rig.sched);
 	}
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	sched_check(rig.sched);
 	T_EQ(pod(PODS)->queue.place, QUEUE_WAITING);
 	rig_close(&rig);

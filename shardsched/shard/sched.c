@@ -5,27 +5,28 @@
 
 #include "shardsched/model/reader.h"
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/shard/commit/bundle.h"
-#include "shardsched/shard/commit/calls.h"
-#include "shardsched/shard/commit/commit.h"
-#include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
-#include "shardsched/shard/join.h"
-#include "shardsched/shard/room/preempts.h"
-#include "shardsched/shard/tables/tables.h"
-#include "shardsched/shard/tell.h"
-#include "shardsched/shard/unsched.h"
+#include "shardsched/shard/label_promotion.h"
+#include "shardsched/shard/pending_status.h"
+#include "shardsched/shard/report.h"
+#include "shardsched/shard/reservations/preemption.h"
+#include "shardsched/shard/termination/termination.h"
+#include "shardsched/shard/txn/batch.h"
+#include "shardsched/shard/txn/commit.h"
+#include "shardsched/shard/txn/inflight.h"
 #include "store/base/alloc.h"
 
 enum {
 	ARENA_CHUNK = 64 << 10,
-	CALL_CHUNK = 256 << 10,
+	TXN_CHUNK = 256 << 10,
 	CACHE_BYTES = 256 << 20,
-	BATCH = 256,
+	BATCH_SIZE = 256,
 	INFLIGHT = 4,
 	READS = 16,
 	TIMEOUT_MS = 5000,
-	MOVES = 1024, /* pods that are asked in a turn by which settings they wait */
+	MIGRATE_MAX =
+		1024, /* pods that are asked in a turn by which settings they wait */
 };
 
 /* The queue asks without saying whose hint it wants: a function a plugin. */
@@ -48,33 +49,33 @@ PLUGINS_MAP(PLUGIN_HINT)
 static queue_hint_fn *const hints[] = {PLUGINS_MAP(PLUGIN_ROW)};
 
 /* Of whoever found nothing anywhere. */
-static bool hint_abroad(void *ctx, const struct queue_class *class,
+static bool hint_remote(void *ctx, const struct queue_class *class,
                         const struct queue_event *event)
 {
-	return gang_is_class(class) || abroad_hint(ctx, class, event);
+	return gang_is_class(class) || remote_hint(ctx, class, event);
 }
 
-enum pl_code sched_queue_make(struct sched *sched, struct reign *reign,
+enum pl_code config_gen_queue(struct sched *sched, struct config_gen *config_gen,
                               struct queue **out, struct pl_err *err)
 {
-	const struct regime *regime = &reign->regime;
-	struct queue_opts opts = queue_opts_for(regime->sort);
+	const struct sched_config *sched_config = &config_gen->sched_config;
+	struct queue_opts opts = queue_opts_for(sched_config->sort);
 
 	for (unsigned i = 0; i < plugins.count; i++) {
 		sched->plugin[i] = (struct queue_plugin){.name = plugins.row[i]->name,
 		                                         .events = plugins.row[i]->events,
 		                                         .hint = hints[i]};
 	}
-	opts.fair = regime->fair;
-	opts.backoff_first_ms = regime->backoff_first_ms;
-	opts.backoff_max_ms = regime->backoff_max_ms;
+	opts.fair = sched_config->fair;
+	opts.backoff_first_ms = sched_config->backoff_first_ms;
+	opts.backoff_max_ms = sched_config->backoff_max_ms;
 	opts.seed = sched->opts.seed;
 	sched->plugin[plugins.count] = (struct queue_plugin){
-		.name = "Abroad", .events = QUEUE_ON(DIGEST), .hint = hint_abroad};
+		.name = "Remote", .events = QUEUE_ON(DIGEST), .hint = hint_remote};
 	opts.plugins = sched->plugin;
 	opts.plugins_count = plugins.count + 1;
 	opts.hint_ctx = sched;
-	opts.owner = reign;
+	opts.owner = config_gen;
 	return queue_new(&opts, out, err);
 }
 
@@ -83,25 +84,26 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 	size_t bytes =
 		sched->opts.cache_bytes == 0 ? CACHE_BYTES : sched->opts.cache_bytes;
 	struct cycle_opts cycle = {.snapshot = &sched->snapshot};
-	enum pl_code code = classes_new(&sched->snapshot, bytes, &sched->classes, err);
+	enum pl_code code =
+		class_cache_new(&sched->snapshot, bytes, &sched->classes, err);
 
 	if (code != PL_OK)
 		return code;
-	cycle.cache = classes_cache(sched->classes);
-	sched->pool->opts.classes = sched->classes;
+	cycle.cache = class_cache_ops(sched->classes);
+	sched->class_registry->opts.classes = sched->classes;
 	code = cycle_new(&cycle, &sched->cycle, err);
-	if (code == PL_OK &&
-	    pl_buf_add(&sched->reign->regime.profiles, sched->opts.config) != PL_OK)
+	if (code == PL_OK && pl_buf_add(&sched->config_gen->sched_config.profiles,
+	                                sched->opts.config) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "keep the profiles");
 	sched->opts.config = (struct pl_span){0}; /* was borrowed */
-	sched->reign->regime.sort = sched->opts.sort;
+	sched->config_gen->sched_config.sort = sched->opts.sort;
 	if (code == PL_OK)
-		code = reign_fill(sched->reign, err);
-	sched->queue = sched->reign->queue;
+		code = config_gen_fill(sched->config_gen, err);
+	sched->queue = sched->config_gen->queue;
 	if (code == PL_OK)
-		code = preempts_new(sched, err);
+		code = preemption_new(sched, err);
 	if (code == PL_OK)
-		code = unsched_new(sched, err);
+		code = pending_status_new(sched, err);
 	if (code == PL_OK)
 		code = gangs_init(sched, err);
 	return code;
@@ -110,66 +112,66 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 static void lists_init(struct sched *sched)
 {
 	model_init(&sched->model);
-	sched->moves = MOVES;
-	pl_list_init(&sched->past);
-	sched->pool = &sched->reign->pool;
+	sched->migrate_max = MIGRATE_MAX;
+	pl_list_init(&sched->old_gens);
+	sched->class_registry = &sched->config_gen->class_registry;
 	conflicts_init(&sched->conflicts, &sched->model.strings);
 	pl_map_init(&sched->nodes);
 	pl_map_init(&sched->plans);
 	pods_init(sched);
 	pl_map_init(&sched->gangs.by_name);
 	pl_list_init(&sched->gangs.dirty);
-	pl_list_init(&sched->gangs.telling);
+	pl_list_init(&sched->gangs.reporting);
 	pl_list_init(&sched->ready);
 	pl_list_init(&sched->wanted);
-	pl_list_init(&sched->digests.of);
-	abroad_init(sched);
-	shields_init(sched);
-	pl_list_init(&sched->lacking);
+	pl_list_init(&sched->digests.remotes);
+	remote_init(sched);
+	disruption_init(sched);
+	pl_list_init(&sched->incomplete);
 	pl_list_init(&sched->unread);
 	pl_list_init(&sched->sharing);
-	pl_list_init(&sched->ends);
-	pl_list_init(&sched->ends_later);
-	pl_list_init(&sched->astray);
+	pl_list_init(&sched->ending_unplaced);
+	pl_list_init(&sched->ending_later);
+	pl_list_init(&sched->orphans);
 	pl_list_init(&sched->tainted);
-	pl_list_init(&sched->holding);
+	pl_list_init(&sched->reserving);
 	pl_list_init(&sched->uncounted);
-	pl_list_init(&sched->turns);
+	pl_list_init(&sched->departures);
 	for (unsigned i = 0; i < 2; i++) {
-		pl_list_init(&sched->doubts[i]);
-		pl_list_init(&sched->odd[i]);
+		pl_list_init(&sched->mismatched_pods[i]);
+		pl_list_init(&sched->mismatched[i]);
 	}
 	pl_arena_init(&sched->arena, ARENA_CHUNK, READER_ARENA_MAX);
 	pl_buf_init(&sched->buf, ALLOC_BYTES_MAX);
-	for (unsigned i = 0; i < SCHED_CALLS; i++)
-		pl_arena_init(&sched->call[i].arena, CALL_CHUNK, 0);
+	for (unsigned i = 0; i < SCHED_TXNS; i++)
+		pl_arena_init(&sched->txn[i].arena, TXN_CHUNK, 0);
 }
 
 static void opts_set(struct sched *sched, const struct sched_opts *opts)
 {
 	sched->opts = *opts;
-	if (opts->batch == 0)
-		sched->opts.batch = BATCH;
+	if (opts->batch_size == 0)
+		sched->opts.batch_size = BATCH_SIZE;
 	if (opts->inflight == 0)
 		sched->opts.inflight = INFLIGHT;
-	if (opts->call_timeout_ms == 0)
-		sched->opts.call_timeout_ms = TIMEOUT_MS;
-	if (opts->tells == 0 || opts->tells > SCHED_TELLS_MAX)
-		sched->opts.tells = SCHED_TELLS_MAX;
+	if (opts->txn_timeout_ms == 0)
+		sched->opts.txn_timeout_ms = TIMEOUT_MS;
+	if (opts->statuses == 0 || opts->statuses > SCHED_STATUSES_MAX)
+		sched->opts.statuses = SCHED_STATUSES_MAX;
 	if (opts->reads == 0)
 		sched->opts.reads = READS;
-	PL_ASSERT(sched->opts.batch <= SCHED_BATCH_MAX);
+	PL_ASSERT(sched->opts.batch_size <= SCHED_BATCH_MAX);
 	PL_ASSERT(sched->opts.inflight <= SCHED_INFLIGHT_MAX);
 	PL_ASSERT(opts->partitions > 0 && opts->partitions <= KEYS_PARTITIONS_MAX);
-	sched->batch = sched->opts.batch;
-	sched->first = sched->opts;
+	sched->batch_size = sched->opts.batch_size;
+	sched->first_opts = sched->opts;
 }
 
 static enum pl_code tables_make(struct sched *sched)
 {
 	sched->shard = pl_strdup(sched->opts.shard);
 	sched->opts.shard = sched->shard;
-	if (groups_init(sched) != PL_OK)
+	if (rules_init(sched) != PL_OK)
 		return PL_NOMEM;
 	sched->partition = pl_calloc(sched->opts.partitions, sizeof *sched->partition);
 	if (sched->shard == NULL || sched->partition == NULL)
@@ -190,18 +192,18 @@ enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
 	if (sched == NULL)
 		return pl_err_set(err, PL_NOMEM, "make a scheduler");
 	opts_set(sched, opts);
-	sched->reign = reign_new(sched);
-	if (sched->reign == NULL) {
+	sched->config_gen = config_gen_new(sched);
+	if (sched->config_gen == NULL) {
 		free(sched);
 		return pl_err_set(err, PL_NOMEM, "make a scheduler");
 	}
 	lists_init(sched);
-	bundle_init(sched);
-	records_init(sched);
-	large_init(sched);
+	batch_init(sched);
+	gang_records_init(sched);
+	large_gangs_init(sched);
 	code = snapshot_init(&sched->snapshot, &sched->model, err);
 	if (code != PL_OK) {
-		reign_free(sched->reign);
+		config_gen_free(sched->config_gen);
 		model_done(&sched->model);
 		free(sched);
 		return code;
@@ -223,28 +225,28 @@ void sched_free(struct sched *sched)
 {
 	if (sched == NULL)
 		return;
-	for (unsigned i = 0; i < SCHED_CALLS; i++)
-		pl_arena_done(&sched->call[i].arena);
-	bundle_done(sched);
+	for (unsigned i = 0; i < SCHED_TXNS; i++)
+		pl_arena_done(&sched->txn[i].arena);
+	batch_done(sched);
 	digests_done(sched);
-	unsched_free(sched);
-	preempts_free(sched);
-	large_done(sched);
-	shields_done(sched);
+	pending_status_free(sched);
+	preemption_free(sched);
+	large_gangs_done(sched);
+	disruption_done(sched);
 	nodes_done(sched);
 	pods_done(sched);
 	pl_map_done(&sched->plans);
 	gangs_done(sched);
-	records_done(sched);
-	PL_LIST_EACH (link, &sched->past)
-		reign_free(PL_LIST_ITEM(link, struct reign, link));
-	reign_free(sched->reign);
-	groups_done(sched);
+	gang_records_done(sched);
+	PL_LIST_EACH (link, &sched->old_gens)
+		config_gen_free(PL_LIST_ITEM(link, struct config_gen, link));
+	config_gen_free(sched->config_gen);
+	rules_done(sched);
 	conflicts_done(&sched->conflicts);
 	cycle_free(sched->cycle);
-	classes_free(sched->classes);
+	class_cache_free(sched->classes);
 	snapshot_done(&sched->snapshot);
-	likeness_done(&sched->likeness, &sched->model);
+	spec_cache_done(&sched->spec_cache, &sched->model);
 	pl_buf_done(&sched->buf);
 	pl_arena_done(&sched->arena);
 	model_done(&sched->model);
@@ -263,12 +265,12 @@ void sched_set_limits(struct sched *sched, struct kv_limits limits)
 	    was->request_bytes == limits.request_bytes)
 		return;
 	sched->limits = limits;
-	many_again(sched);
+	coarse_lock_reset(sched);
 }
 
 /* -- what is owned --------------------------------------------------- */
 
-static struct sched_partition *at(const struct sched *sched, uint32_t partition)
+static struct sched_partition *partition_at(const struct sched *sched, uint32_t partition)
 {
 	PL_ASSERT(partition < sched->opts.partitions);
 	return &sched->partition[partition];
@@ -277,7 +279,7 @@ static struct sched_partition *at(const struct sched *sched, uint32_t partition)
 enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
                        struct pl_err *err)
 {
-	struct sched_partition *part = at(sched, partition);
+	struct sched_partition *part = partition_at(sched, partition);
 
 	(void)err;
 	PL_ASSERT(!part->owned && epoch > 0);
@@ -289,25 +291,25 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 		part->upto[i] = 0;
 	}
 	sched->load_ms = 0;
-	visit_drop(sched, partition);
-	abroad_settle(sched, partition);
-	digests_dirty(sched, partition);
+	remote_list_drop(sched, partition);
+	remote_reconcile(sched, partition);
+	own_digest_dirty(sched, partition);
 	return PL_OK;
 }
 
 /* Nothing is known of it any more; but of its nodes, when all nodes are followed. Of
  * pods something is known where they were ours. */
-static void empty(struct sched *sched, struct sched_partition *part, bool ours,
-                  bool followed)
+static void partition_empty(struct sched *sched, struct sched_partition *part, bool ours,
+                            bool followed)
 {
 	part->open = false;
-	call_unhold(sched, part, !followed);
+	txn_drop_deferred(sched, part, !followed);
 	PL_LIST_EACH (link, &part->nodes) {
 		struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, of_partition);
 
 		if (followed)
-			node_settle(sched, node);
+			node_reconcile(sched, node);
 		else
 			node_forget(sched, node);
 	}
@@ -328,125 +330,128 @@ static void want_specs(struct sched *sched, uint32_t partition)
 	PODS_OF_EACH(pod, sched, partition)
 	{
 		if (pod->spec == NULL)
-			listed_settle(sched, pod);
+			alloc_entries_reconcile(sched, pod);
 	}
 }
 
 void sched_lost(struct sched *sched, uint32_t partition)
 {
-	struct sched_partition *part = at(sched, partition);
+	struct sched_partition *part = partition_at(sched, partition);
 	bool listing = !part->ended[SCHED_SCHEDULES];
 
 	if (!part->owned)
 		return;
 	part->owned = false;
-	empty(sched, part, true, sched->whole.begun);
+	partition_empty(sched, part, true, sched->fleet_view.begun);
 	if (listing)
 		want_specs(sched, partition);
-	digests_dirty(sched, partition);
+	own_digest_dirty(sched, partition);
 	PL_ASSERT(part->work == 0);
-	call_drop_stale(sched);
+	txn_drop_stale(sched);
 }
 
 void sched_rewound(struct sched *sched)
 {
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
-		visit_drop(sched, i);
-	whole_forget(sched);
-	digests_forget(sched);
-	records_forget(sched);
+		remote_list_drop(sched, i);
+	fleet_view_forget(sched);
+	digest_index_forget(sched);
+	gang_records_forget(sched);
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
-		empty(sched, &sched->partition[i], sched->partition[i].owned, false);
-	for (unsigned i = 0; i < SCHED_CALLS; i++)
-		sched->call[i].rewound = true;
-	groups_rewound(sched);
-	shields_forget(sched);
-	call_drop_stale(sched);
+		partition_empty(sched, &sched->partition[i], sched->partition[i].owned,
+		                false);
+	for (unsigned i = 0; i < SCHED_TXNS; i++)
+		sched->txn[i].rewound = true;
+	rules_rewound(sched);
+	disruption_forget(sched);
+	txn_drop_stale(sched);
 }
 
 void sched_quiesce(struct sched *sched, uint32_t partition)
 {
-	struct sched_partition *part = at(sched, partition);
+	struct sched_partition *part = partition_at(sched, partition);
 
 	if (!part->owned || part->quiet)
 		return;
 	part->quiet = true;
 	PL_LIST_EACH (link, &part->nodes)
-		node_settle(sched, PL_LIST_ITEM(link, struct sched_node, of_partition));
+		node_reconcile(sched,
+		               PL_LIST_ITEM(link, struct sched_node, of_partition));
 	PODS_OF_EACH(pod, sched, partition)
-	pod_settle(sched, pod);
+	pod_reconcile(sched, pod);
 }
 
 bool sched_is_quiet(const struct sched *sched, uint32_t partition)
 {
-	for (unsigned i = 0; i < SCHED_CALLS; i++) {
-		const struct call *call = &sched->call[i];
+	for (unsigned i = 0; i < SCHED_TXNS; i++) {
+		const struct shard_txn *txn = &sched->txn[i];
 
-		if (call->state == CALL_FREE || call->kind == CALL_READ)
+		if (txn->state == TXN_FREE || txn->kind == TXN_READ)
 			continue;
-		for (uint32_t n = 0; n < call->items; n++) {
-			const struct call_item *item = &call->item[n];
-			if ((item->pod != NULL && item->pod->key[0] == partition) ||
-			    (item->node != NULL && item->node->partition == partition))
+		for (uint32_t n = 0; n < txn->entries; n++) {
+			const struct txn_entry *entry = &txn->entry[n];
+			if ((entry->pod != NULL && entry->pod->key[0] == partition) ||
+			    (entry->node != NULL && entry->node->partition == partition))
 				return false;
 		}
 	}
-	return at(sched, partition)->work == 0;
+	return partition_at(sched, partition)->work == 0;
 }
 
 bool sched_is_open(const struct sched *sched, uint32_t partition)
 {
-	return at(sched, partition)->open;
+	return partition_at(sched, partition)->open;
 }
 
 uint32_t sched_load(const struct sched *sched, uint32_t partition)
 {
-	return at(sched, partition)->work;
+	return partition_at(sched, partition)->work;
 }
 
 /* -- work ------------------------------------------------------------ */
 
 /* What failed for want of memory or room is tried again. */
-static void repair(struct sched *sched)
+static void repair_run(struct sched *sched)
 {
 	if (sched->repair_ms == 0 || sched->now_ms < sched->repair_ms)
 		return;
 	sched->repair_ms = 0;
-	sched->unjoined = sched->shrunk = false;
-	if (sched->records.missed)
-		tell_anew(sched, SCHED_GANGS);
-	whole_repair(sched);
-	PL_MAP_EACH (at, &sched->nodes) {
-		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+	sched->promotion_failed = sched->shrunk = false;
+	if (sched->gang_records.missed)
+		report_relist_view(sched, SCHED_GANGS);
+	fleet_view_repair(sched);
+	PL_MAP_EACH (partition_at, &sched->nodes) {
+		struct sched_node *node =
+			PL_CONTAINER_OF(partition_at, struct sched_node, by_name);
 
 		node->full = false;
-		node_settle(sched, node);
+		node_reconcile(sched, node);
 	}
 	PODS_EACH(pod, sched)
 	{
 		pod->flags &= (uint16_t)~POD_REFUSED;
-		pod_settle(sched, pod);
+		pod_reconcile(sched, pod);
 	}
-	preempts_unspare(sched);
+	preemption_clear_exempt(sched);
 }
 
 /* Pods to nodes, and nodes into calls. */
 static unsigned place_run(struct sched *sched, unsigned work)
 {
-	bool joined = join_run(sched);
+	bool promoted = label_promotion_run(sched);
 	unsigned tried = 0;
 
-	if (joined)
+	if (promoted)
 		queue_run(sched->queue, sched->now_ms);
-	shields_run(sched);
-	bundle_run(sched);
-	if (joined)
+	disruption_run(sched);
+	batch_run(sched);
+	if (promoted)
 		gangs_run(sched);
-	if (joined)
+	if (promoted)
 		tried = decide_run(sched, work);
-	bundle_run(sched);
-	if (joined)
-		large_run(sched);
+	batch_run(sched);
+	if (promoted)
+		large_gangs_run(sched);
 	commit_run(sched);
 	return tried;
 }
@@ -457,68 +462,70 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 
 	PL_ASSERT(now_ms >= sched->now_ms);
 	sched->now_ms = now_ms;
-	rivals_run(sched);
+	lock_backoff_run(sched);
 	sched->wall_ms = wall_ms;
-	groups_tidy(sched);
-	repair(sched);
-	rests_run(sched);
-	nodes_count_again(sched);
-	for (unsigned i = 0; i < SCHED_CALLS; i++)
-		if (sched->call[i].state == CALL_AGAIN && sched->call[i].at_ms <= now_ms)
-			sched->call[i].state = CALL_NEW;
-	doubts_run(sched);
-	holds_run(sched);
-	turns_run(sched);
-	configure_run(sched);
-	if (!is_moving(sched))
+	rules_tidy(sched);
+	repair_run(sched);
+	cooldown_run(sched);
+	nodes_retry_uncounted(sched);
+	for (unsigned i = 0; i < SCHED_TXNS; i++)
+		if (sched->txn[i].state == TXN_RETRY && sched->txn[i].at_ms <= now_ms)
+			sched->txn[i].state = TXN_NEW;
+	mismatch_run(sched);
+	reservations_run(sched);
+	departures_run(sched);
+	config_migrate_run(sched);
+	if (!is_migrating(sched))
 		tried = place_run(sched, work);
-	taints_run(sched);
-	ends_run(sched);
-	if (!is_moving(sched))
-		abroad_run(sched);
-	unsched_run(sched);
-	register_run(sched);
-	specs_run(sched);
-	visits_run(sched);
-	digests_run(sched);
+	taint_eviction_run(sched);
+	termination_run(sched);
+	if (!is_migrating(sched))
+		remote_commit_run(sched);
+	pending_status_run(sched);
+	registration_run(sched);
+	spec_reads_run(sched);
+	remote_lists_run(sched);
+	own_digest_run(sched);
 	return tried;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t earlier_ms(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
 uint64_t sched_deadline_ms(const struct sched *sched)
 {
-	uint64_t at_ms = sched->unjoined ? UINT64_MAX : queue_deadline_ms(sched->queue);
+	uint64_t at_ms =
+		sched->promotion_failed ? UINT64_MAX : queue_deadline_ms(sched->queue);
 
-	if (is_moving(sched) || decide_may(sched) || commit_may(sched) ||
-	    abroad_may(sched) || bundle_may(sched) || sched->shields.review)
+	if (is_migrating(sched) || decide_is_ready(sched) || commit_is_ready(sched) ||
+	    remote_commit_is_ready(sched) || batch_is_ready(sched) ||
+	    sched->disruption.review)
 		return 0;
-	at_ms = earlier(at_ms, taints_deadline_ms(sched));
-	at_ms = earlier(at_ms, holds_deadline_ms(sched));
-	at_ms = earlier(at_ms, turns_deadline_ms(sched));
-	at_ms = earlier(at_ms, ends_deadline_ms(sched));
-	at_ms = earlier(at_ms, specs_deadline_ms(sched));
-	at_ms = earlier(at_ms, unsched_deadline_ms(sched));
-	at_ms = earlier(at_ms, whole_deadline_ms(sched));
-	at_ms = earlier(at_ms, visits_deadline_ms(sched));
-	at_ms = earlier(at_ms, abroad_deadline_ms(sched));
-	at_ms = earlier(at_ms, digests_deadline_ms(sched));
-	at_ms = earlier(at_ms, gangs_deadline_ms(sched));
-	at_ms = earlier(at_ms, large_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, taint_eviction_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, reservations_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, departures_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, termination_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, spec_reads_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, pending_status_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, fleet_view_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, remote_lists_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, remote_commit_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, own_digest_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, gangs_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, large_gangs_deadline_ms(sched));
 	if (sched->repair_ms != 0)
-		at_ms = earlier(at_ms, sched->repair_ms);
+		at_ms = earlier_ms(at_ms, sched->repair_ms);
 	if (sched->uncounted_ms != 0)
-		at_ms = earlier(at_ms, sched->uncounted_ms);
-	at_ms = earlier(at_ms, doubts_deadline_ms(sched));
-	at_ms = earlier(at_ms, rests_deadline_ms(sched));
-	at_ms = earlier(at_ms, register_deadline_ms(sched));
-	at_ms = earlier(at_ms, rivals_deadline_ms(sched));
-	for (unsigned i = 0; i < SCHED_CALLS; i++)
-		if (sched->call[i].state == CALL_AGAIN)
-			at_ms = earlier(at_ms, sched->call[i].at_ms);
+		at_ms = earlier_ms(at_ms, sched->uncounted_ms);
+	at_ms = earlier_ms(at_ms, mismatch_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, cooldown_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, registration_deadline_ms(sched));
+	at_ms = earlier_ms(at_ms, lock_backoff_deadline_ms(sched));
+	for (unsigned i = 0; i < SCHED_TXNS; i++)
+		if (sched->txn[i].state == TXN_RETRY)
+			at_ms = earlier_ms(at_ms, sched->txn[i].at_ms);
 	return at_ms;
 }
 
@@ -526,23 +533,24 @@ bool sched_next(struct sched *sched, struct sched_action *out)
 {
 	uint32_t partition;
 
-	if (tell_next(sched, out))
+	if (report_next(sched, out))
 		return true;
-	if (visit_next(sched, &partition)) {
-		*out = (struct sched_action){.what = SCHED_VISIT, .partition = partition};
+	if (remote_list_next(sched, &partition)) {
+		*out = (struct sched_action){.what = SCHED_REMOTE_LIST,
+		                             .partition = partition};
 		return true;
 	}
-	for (uint32_t i = 0; i < SCHED_CALLS; i++) {
-		struct call *call = &sched->call[i];
+	for (uint32_t i = 0; i < SCHED_TXNS; i++) {
+		struct shard_txn *txn = &sched->txn[i];
 
-		if (call->state != CALL_NEW)
+		if (txn->state != TXN_NEW)
 			continue;
-		call->state = CALL_OUT;
-		call->attempts++;
-		*out = (struct sched_action){.what = SCHED_CALL,
-		                             .call = i,
-		                             .req = call->req,
-		                             .timeout_ms = sched->opts.call_timeout_ms};
+		txn->state = TXN_SENT;
+		txn->attempts++;
+		*out = (struct sched_action){.what = SCHED_TXN,
+		                             .txn = i,
+		                             .req = txn->req,
+		                             .timeout_ms = sched->opts.txn_timeout_ms};
 		return true;
 	}
 	return false;
@@ -552,30 +560,31 @@ void sched_figures(const struct sched *sched, struct sched_figures *out)
 {
 	*out = sched->figures;
 	out->nodes = sched->snapshot.nodes;
-	out->abroad = (uint32_t)(pl_bitset_count(sched->snapshot.open) -
-	                         pl_bitset_count(sched->snapshot.home));
+	out->remote = (uint32_t)(pl_bitset_count(sched->snapshot.open) -
+	                         pl_bitset_count(sched->snapshot.local));
 	out->pods = sched->pods.count;
 	out->waiting = sched->waiting;
-	out->batch = sched->batch;
-	for (unsigned i = 0; i < SCHED_CALLS; i++)
-		out->inflight += sched->call[i].state != CALL_FREE;
+	out->batch_size = sched->batch_size;
+	for (unsigned i = 0; i < SCHED_TXNS; i++)
+		out->inflight += sched->txn[i].state != TXN_FREE;
 }
 
 void sched_conflicts(const struct sched *sched, struct conflict_summary *out)
 {
-	conflicts_tell(&sched->conflicts, sched->now_ms, out);
+	conflicts_summarize(&sched->conflicts, sched->now_ms, out);
 }
 
 void sched_queue_stats(const struct sched *sched, struct queue_stats *out)
 {
 	queue_stats(sched->queue, out);
-	PL_LIST_EACH (link, &sched->past) {
-		struct queue_stats past;
+	PL_LIST_EACH (link, &sched->old_gens) {
+		struct queue_stats old_gens;
 
-		queue_stats(PL_LIST_ITEM(link, struct reign, link)->queue, &past);
+		queue_stats(PL_LIST_ITEM(link, struct config_gen, link)->queue,
+		            &old_gens);
 		for (unsigned i = 0; i < QUEUE_PLACES; i++)
-			out->pods[i] += past.pods[i];
-		out->classes += past.classes;
-		out->classes_waiting += past.classes_waiting;
+			out->pods[i] += old_gens.pods[i];
+		out->classes += old_gens.classes;
+		out->classes_waiting += old_gens.classes_waiting;
 	}
 }

@@ -27,13 +27,13 @@
 
 #include "shardsched/framework/cycle.h"
 #include "shardsched/queue/queue.h"
-#include "shardsched/shard/commit/conflicts.h"
 #include "shardsched/shard/settings/settings.h"
+#include "shardsched/shard/txn/conflicts.h"
 #include "store/kv/types.h"
 
 enum {
 	SCHED_INFLIGHT_MAX = SETTINGS_INFLIGHT_MAX,
-	SCHED_TELLS_MAX = 64,
+	SCHED_STATUSES_MAX = 64,
 	SCHED_BATCH_MAX = SETTINGS_BATCH_MAX, /* placements in a transaction */
 };
 
@@ -43,14 +43,14 @@ struct sched_opts {
 	uint64_t seed;
 	struct pl_span config; /* profiles; empty: the default */
 	enum queue_sort sort;
-	uint32_t batch;         /* placements a transaction at most; 0: 256 */
+	uint32_t batch_size;    /* placements a transaction at most; 0: 256 */
 	uint32_t inflight;      /* transactions at most; 0: 4 */
 	size_t cache_bytes;     /* of the classes; 0: 256 MiB */
 	uint32_t ready_classes; /* of pods, prepared at once; 0: 4,096 */
-	uint32_t tells; /* pods that are told at once why they wait; 0: 64, at most so
+	uint32_t statuses; /* pods that are told at once why they wait; 0: 64, at most so
 	                   many */
 	uint32_t reads; /* nodes of a visited partition that are read at first; 0: 16 */
-	uint64_t call_timeout_ms; /* 0: 5,000 */
+	uint64_t txn_timeout_ms; /* 0: 5,000 */
 };
 
 struct sched;
@@ -110,7 +110,7 @@ void sched_progress(struct sched *sched, uint32_t partition, enum sched_part par
  * others say that they have, "/digests/"; GANGS the records of gangs that are too large
  * for one transaction, "/gangs/"; BUDGETS how many pods may be disturbed at once,
  * "/budgets/". */
-enum sched_view { SCHED_WHOLE, SCHED_DIGESTS, SCHED_GANGS, SCHED_BUDGETS, SCHED_VIEWS };
+enum sched_view { SCHED_FLEET, SCHED_DIGESTS, SCHED_GANGS, SCHED_BUDGETS, SCHED_VIEWS };
 
 bool sched_view_wanted(const struct sched *sched, enum sched_view view);
 /* As the notes of relist.h; revision: of the list, of the last event. */
@@ -127,13 +127,13 @@ void sched_view_closed(struct sched *sched, enum sched_view view);
 /* How many shards there are: the more, the less often each says what it has. */
 void sched_set_shards(struct sched *sched, uint32_t shards);
 
-/* After SCHED_VISIT: the partition's nodes and allocs as they stand at one revision. */
-void sched_visit_records(struct sched *sched, uint32_t partition,
-                         const struct kv_record *records, size_t count);
-void sched_visit_end(struct sched *sched, uint32_t partition, int64_t revision);
+/* After SCHED_REMOTE_LIST: the partition's nodes and allocs as they stand at one revision. */
+void sched_remote_list_records(struct sched *sched, uint32_t partition,
+                               const struct kv_record *records, size_t count);
+void sched_remote_list_end(struct sched *sched, uint32_t partition, int64_t revision);
 /* Or it failed, after whatever was told of it. */
-void sched_visit_failed(struct sched *sched, uint32_t partition,
-                        const struct pl_err *why);
+void sched_remote_list_failed(struct sched *sched, uint32_t partition,
+                              const struct pl_err *why);
 
 /* Revisions mean nothing any more (PL_REWOUND): everything will be listed again. */
 void sched_rewound(struct sched *sched);
@@ -145,18 +145,18 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 /* When to run again at the latest; 0: now. UINT64_MAX: when something comes in. */
 uint64_t sched_deadline_ms(const struct sched *sched);
 
-enum sched_what {
-	SCHED_CALL,    /* call: start req, and tell how it ended */
-	SCHED_GARBLED, /* key, err: what stands there makes no sense, and is set aside */
-	SCHED_TROUBLE, /* err: something failed here, and is tried again */
-	SCHED_RELIST,  /* partition, part: news could not be kept; list it anew */
-	SCHED_ANEW,    /* view: likewise */
-	SCHED_VISIT,   /* partition: to be listed once */
+enum sched_action_kind {
+	SCHED_TXN,       /* call: start req, and tell how it ended */
+	SCHED_MALFORMED, /* key, err: what stands there makes no sense, and is set aside */
+	SCHED_TROUBLE,   /* err: something failed here, and is tried again */
+	SCHED_RELIST,    /* partition, part: news could not be kept; list it anew */
+	SCHED_RELIST_VIEW, /* view: likewise */
+	SCHED_REMOTE_LIST, /* partition: to be listed once */
 };
 
 struct sched_action {
-	enum sched_what what;
-	uint32_t call;
+	enum sched_action_kind what;
+	uint32_t txn;
 	struct kv_req req; /* borrowed until the call is answered */
 	uint64_t timeout_ms;
 	uint32_t partition;
@@ -170,7 +170,7 @@ struct sched_action {
  * of any function. */
 bool sched_next(struct sched *sched, struct sched_action *out);
 /* How a call ended: result, or err. PL_BUSY and the like of the start count as well. */
-void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *result,
+void sched_answer(struct sched *sched, uint32_t txn, const struct kv_result *result,
                   const struct pl_err *err);
 
 /* -- questions --------------------------------------------------- */
@@ -180,19 +180,20 @@ struct sched_figures {
 	uint64_t txns, txns_failed, txns_unknown, txns_fenced;
 	uint64_t conflicts;  /* placements decided again: somebody changed pod or node */
 	uint64_t taken_back; /* likewise, since the node was handed over or lost */
-	uint64_t redone; /* likewise, since what they were decided with did not come true
+	uint64_t
+		decided_again; /* likewise, since what they were decided with did not come true
 	                  */
-	uint64_t bundles, bundles_failed; /* transactions of what is decided together */
+	uint64_t batches, batches_failed; /* transactions of what is decided together */
 	uint64_t terminated;              /* pods that were told to leave their nodes */
 	uint64_t ended;     /* pods that gave their places back, or went without one */
 	uint64_t echoes;    /* news of our own, not decoded */
 	uint64_t preempted; /* transactions that make room */
 	uint64_t renewed, lapsed; /* deadlines of room that is kept for a pod */
-	uint64_t garbled;
+	uint64_t malformed;
 	uint32_t nodes, pods, waiting; /* known now; decided and not yet in flight */
-	uint32_t abroad;   /* of the nodes, those of others on which pods can be put */
-	uint32_t inflight; /* transactions */
-	uint32_t batch;    /* as adapted */
+	uint32_t remote;     /* of the nodes, those of others on which pods can be put */
+	uint32_t inflight;   /* transactions */
+	uint32_t batch_size; /* as adapted */
 };
 
 void sched_figures(const struct sched *sched, struct sched_figures *out);

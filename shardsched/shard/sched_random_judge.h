@@ -21,7 +21,7 @@ static inline void check_node(uint32_t i, uint32_t *listed_on)
 		uint32_t pod = number_of(alloc.pod[n].name);
 
 		T_TRUE(has(spec_key(pod)));
-		T_EQ(alloc.pod[n].partition, home_of_pod(pod));
+		T_EQ(alloc.pod[n].partition, partition_of_pod_number(pod));
 		T_EQ(alloc.pod[n].leaving, phase_of(pod) == STATE_TERMINATING);
 		T_EQ(listed_on[pod], NODES);
 		listed_on[pod] = i;
@@ -33,7 +33,7 @@ static inline void check_node(uint32_t i, uint32_t *listed_on)
 		cpu += alloc.hold[n].used.cpu_milli;
 		held += alloc.hold[n].used.pods;
 		firm += alloc.hold[n].used.cpu_milli;
-		if (alloc.hold[n].kind == ALLOC_HOLD_GANG)
+		if (alloc.hold[n].kind == ALLOC_RESERVATION_GANG)
 			pods_cpu += alloc.hold[n].used.cpu_milli;
 	}
 	T_EQ(alloc.used.cpu_milli, cpu);
@@ -61,25 +61,26 @@ static inline void check_store(void)
 /* -- in the end --------------------------------------------------------------------- */
 
 /* Whoever still has a hold may not go there. */
-static inline void check_held(uint32_t pod, uint32_t node)
+static inline void check_reserved(uint32_t pod, uint32_t node)
 {
 	struct alloc alloc = {0};
 
 	if (has(alloc_key(node)))
 		alloc = alloc_of(node);
 	for (uint32_t i = 0; i < alloc.holds; i++) {
-		T_EQ(alloc.hold[i].kind, ALLOC_HOLD_NOMINATED);
+		T_EQ(alloc.hold[i].kind, ALLOC_RESERVATION_NOMINATED);
 		T_TRUE(number_of(alloc.hold[i].name) != pod || is_cordoned(node));
 		T_TRUE(phase_of(number_of(alloc.hold[i].name)) != STATE_BOUND);
 	}
 }
 
-static inline enum state_end end_of(uint32_t i)
+static inline enum state_transition end_of(uint32_t i)
 {
 	int phase;
-	struct pod_state state = rig_state(&rig, home_of_pod(i), name_of('p', i), &phase);
+	struct pod_state state =
+		rig_state(&rig, partition_of_pod_number(i), name_of('p', i), &phase);
 
-	return phase < 0 ? STATE_END_NONE : state_end(&state);
+	return phase < 0 ? STATE_TRANSITION_NONE : state_transition(&state);
 }
 
 static inline int64_t priority_of_pod(uint32_t i)
@@ -111,7 +112,7 @@ static inline void check_all_ended(void)
 	for (uint32_t i = 0; i < PODS; i++) {
 		int phase = phase_of(i);
 
-		if (end_of(i) != STATE_END_NONE)
+		if (end_of(i) != STATE_TRANSITION_NONE)
 			t_fail(__FILE__, __LINE__, "p-%u has not left: %.300s; %.200s", i,
 			       rig_value(&rig, state_key(i)),
 			       rig_value(&rig, spec_key(i)));
@@ -123,7 +124,7 @@ static inline void check_all_ended(void)
 		if (phase >= 0 && phase != STATE_PENDING)
 			continue;
 		for (uint32_t n = 0; n < NODES; n++)
-			check_held(i, n);
+			check_reserved(i, n);
 		for (uint32_t n = 0; n < NODES; n++)
 			if (fits(i, n) || fits_before(i, n))
 				t_fail(__FILE__, __LINE__, "p-%u fits on n-%u", i, n);

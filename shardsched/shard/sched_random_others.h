@@ -24,7 +24,7 @@ static inline void node_comes(uint32_t i)
 	if (!is_free(i))
 		return;
 	(void)snprintf(cpu, sizeof cpu, "%u", 4 + below(5));
-	rig_node(&rig, home_of_node(i), name_of('n', i), cpu);
+	rig_node(&rig, partition_of_name(i), name_of('n', i), cpu);
 }
 
 static inline void node_changes(uint32_t i)
@@ -75,7 +75,7 @@ static inline void put_spec(uint32_t i, const char *cpu)
 
 	rig_priority = i % 2 == 0 ? 10 : i % 5 == 0 ? 20 : 0;
 	if (below(2) == 0) {
-		rig_pod(&rig, home_of_pod(i), name_of('p', i), cpu, rule);
+		rig_pod(&rig, partition_of_pod_number(i), name_of('p', i), cpu, rule);
 		return;
 	}
 	(void)snprintf(more, sizeof more, "%s", rule);
@@ -88,7 +88,7 @@ static inline void put_spec(uint32_t i, const char *cpu)
 			"\"labelSelector\":{\"matchLabels\":{"
 			"\"statefulset.kubernetes.io/pod-name\":\"%s\"}}}}]}}",
 			name_of('p', below(PODS)));
-	rig_replica(&rig, home_of_pod(i), name_of('p', i), cpu, more);
+	rig_replica(&rig, partition_of_pod_number(i), name_of('p', i), cpu, more);
 }
 
 static inline void pod_comes(uint32_t i)
@@ -116,11 +116,12 @@ static inline void pod_is_edited(uint32_t i)
 }
 
 /* Somebody wants it gone, its member says that it has ended, or both. */
-static inline void pod_is_said(uint32_t i, enum state_ask ask, enum state_ended how)
+static inline void pod_is_reported(uint32_t i, enum state_ask ask, enum state_ended how)
 {
 	struct pl_buf buf = {.max = 4096};
 	int phase;
-	struct pod_state state = rig_state(&rig, home_of_pod(i), name_of('p', i), &phase);
+	struct pod_state state =
+		rig_state(&rig, partition_of_pod_number(i), name_of('p', i), &phase);
 
 	if (phase < 0)
 		return;
@@ -143,9 +144,9 @@ static inline void pod_is_told_of(uint32_t i)
 
 	for (uint32_t n = 0; n < PODS && node_of_pod(i) == NODES; n++)
 		i = (i + 1) % PODS;
-	pod_is_said(i, asks[below(4)],
-	            below(2) == 0 ? STATE_ENDED_NOT
-	                          : (enum state_ended)below(STATE_ENDEDS));
+	pod_is_reported(i, asks[below(4)],
+	                below(2) == 0 ? STATE_ENDED_NOT
+	                              : (enum state_ended)below(STATE_ENDEDS));
 }
 
 static inline void pod_goes(uint32_t i)
@@ -175,14 +176,14 @@ static inline void rival_binds_pod(uint32_t i, uint32_t node)
 }
 
 /* Room is held for that pod, or for a gang; or not any more. */
-static inline void put_hold(uint32_t node, enum alloc_hold_kind kind, uint32_t pod)
+static inline void put_hold(uint32_t node, enum alloc_reservation_kind kind, uint32_t pod)
 {
 	struct alloc alloc = alloc_of(node);
 	char name[NAME_SIZE];
-	struct alloc_hold holds[NODES + PODS],
+	struct alloc_reservation holds[NODES + PODS],
 		hold = {.kind = kind,
-	                .space = PL_SPAN_LIT("web"),
-	                .partition = home_of_pod(pod),
+	                .namespace = PL_SPAN_LIT("web"),
+	                .partition = partition_of_pod_number(pod),
 	                .used = {.cpu_milli = cpu_of_pod(pod),
 	                         .pods = 1,
 	                         .nonzero_cpu_milli = cpu_of_pod(pod),
@@ -192,10 +193,10 @@ static inline void put_hold(uint32_t node, enum alloc_hold_kind kind, uint32_t p
 
 	(void)snprintf(name, sizeof name, "p-%u", pod);
 	hold.name = pl_span_str(name);
-	if (kind == ALLOC_HOLD_GANG)
+	if (kind == ALLOC_RESERVATION_GANG)
 		hold.partition = 0;
 	for (uint32_t i = 0; i < alloc.holds; i++) {
-		if (alloc_hold_cmp(&alloc.hold[i], &hold) == 0)
+		if (alloc_reservation_cmp(&alloc.hold[i], &hold) == 0)
 			there = true;
 		else
 			holds[count++] = alloc.hold[i];
@@ -205,7 +206,7 @@ static inline void put_hold(uint32_t node, enum alloc_hold_kind kind, uint32_t p
 	if (!there) {
 		uint32_t at = count++;
 
-		for (; at > 0 && alloc_hold_cmp(&holds[at - 1], &hold) > 0; at--)
+		for (; at > 0 && alloc_reservation_cmp(&holds[at - 1], &hold) > 0; at--)
 			holds[at] = holds[at - 1];
 		holds[at] = hold;
 		rival_holds++;
@@ -223,9 +224,9 @@ static inline void rival_holds_room(uint32_t node, uint32_t pod)
 	if (!has(alloc_key(node)) || !has(spec_key(pod)))
 		return;
 	if (below(2) == 0)
-		put_hold(node, ALLOC_HOLD_GANG, pod);
+		put_hold(node, ALLOC_RESERVATION_GANG, pod);
 	else if (phase == -1 || phase == STATE_PENDING)
-		put_hold(node, ALLOC_HOLD_NOMINATED, pod);
+		put_hold(node, ALLOC_RESERVATION_NOMINATED, pod);
 }
 
 /* Nobody here is their owner. */
@@ -237,7 +238,7 @@ static inline void release_gangs(void)
 		if (!has(alloc_key(i)))
 			continue;
 		alloc = alloc_of(i);
-		while (alloc.holds > 0 && alloc.hold[0].kind == ALLOC_HOLD_GANG) {
+		while (alloc.holds > 0 && alloc.hold[0].kind == ALLOC_RESERVATION_GANG) {
 			alloc.hold++;
 			alloc.holds--;
 		}

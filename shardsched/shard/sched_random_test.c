@@ -22,7 +22,7 @@ static unsigned lates;
 static uint32_t churn; /* one step of so many, a partition comes or goes */
 static bool quieted[RIG_PARTITIONS];
 static unsigned unknowns, fences, configures, configured_on_the_way;
-static uint64_t preempted, bundles, bundles_failed, redone;
+static uint64_t preempted, batches, batches_failed, decided_again;
 
 /* -- calls ------------------------------------------------------------------- */
 
@@ -96,7 +96,7 @@ static void arrive_late(unsigned i)
 		(void)rig_exec(&rig.store, &it.req.txn);
 }
 
-static void end_call(unsigned i, uint32_t how)
+static void end_txn(unsigned i, uint32_t how)
 {
 	const struct kv_req *req = &rig.out[i].req;
 
@@ -173,13 +173,13 @@ static void configure(void)
 	struct sched_settings settings = {.sort = below(2) == 0 ? QUEUE_BY_SLA
 	                                                        : QUEUE_BY_PRIORITY,
 	                                  .fair = below(2) == 0,
-	                                  .batch = below(3),
+	                                  .batch_size = below(3),
 	                                  .inflight = below(3)};
 
 	if (below(2) == 0)
 		settings.profiles = pl_span_str(most);
-	configured_on_the_way += is_moving(rig.sched);
-	rig.sched->moves = below(2) == 0 ? 1024 : 1 + below(12);
+	configured_on_the_way += is_migrating(rig.sched);
+	rig.sched->migrate_max = below(2) == 0 ? 1024 : 1 + below(12);
 	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
 	configures++;
 	sched_check(rig.sched);
@@ -200,17 +200,17 @@ static void step(void)
 	if (below(4) == 0)
 		rig_views(&rig);
 	if (below(2) == 0)
-		(void)rig_view_deliver(&rig, SCHED_WHOLE, 1 + below(8));
+		(void)rig_view_deliver(&rig, SCHED_FLEET, 1 + below(8));
 	if (below(2) == 0) {
 		rig.now_ms += below(200);
 		rig_run(&rig);
 		note_epochs();
 	}
 	if (rig.out[i].used)
-		end_call(i, below(100));
+		end_txn(i, below(100));
 	for (i = 0; i < 4; i++)
 		if (rig.out[i].used && below(4) == 0)
-			end_call(i, below(100));
+			end_txn(i, below(100));
 	if (lates > 0 && below(8) == 0)
 		arrive_late(below(lates));
 	sched_check(rig.sched);
@@ -228,7 +228,7 @@ static void calm_down(void)
 		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
 			if (!rig.out[i].used)
 				continue;
-			end_call(i, 0);
+			end_txn(i, 0);
 			more = true;
 		}
 		rig_deliver_all(&rig);
@@ -240,7 +240,7 @@ static void members_confirm(void)
 {
 	for (uint32_t i = 0; i < PODS; i++)
 		if (phase_of(i) == STATE_TERMINATING && below(2) == 0)
-			pod_is_said(i, STATE_ASK_NONE, STATE_ENDED_GONE);
+			pod_is_reported(i, STATE_ASK_NONE, STATE_ENDED_GONE);
 }
 
 static void calm_round(void)
@@ -273,21 +273,21 @@ static void own_all(void)
 	}
 }
 
-static void count_bundles(void)
+static void count_batches(void)
 {
 	struct sched_figures figures;
 
 	sched_figures(rig.sched, &figures);
-	bundles += figures.bundles;
+	batches += figures.batches;
 	preempted += figures.preempted;
-	bundles_failed += figures.bundles_failed;
-	redone += figures.redone;
+	batches_failed += figures.batches_failed;
+	decided_again += figures.decided_again;
 }
 
 static void history(uint64_t seed, unsigned steps)
 {
 	pl_rng_init(&rng, seed);
-	rig_open(&rig, &(struct sched_opts){.batch = 1 + below(20),
+	rig_open(&rig, &(struct sched_opts){.batch_size = 1 + below(20),
 	                                    .seed = seed,
 	                                    .ready_classes = (uint32_t)(seed % 4)});
 	memset(epoch_of, 0, sizeof epoch_of);
@@ -307,9 +307,9 @@ static void history(uint64_t seed, unsigned steps)
 	}
 	while (lates > 0)
 		arrive_late(0);
-	if (rig.garbled > 0)
+	if (rig.malformed > 0)
 		(void)printf("# garbled on the way: %s\n", rig.said);
-	rig.garbled = 0; /* what is watched came very late */
+	rig.malformed = 0; /* what is watched came very late */
 	release_gangs();
 	own_all();
 	for (unsigned i = 0; i < 40; i++) {
@@ -317,10 +317,10 @@ static void history(uint64_t seed, unsigned steps)
 		check_store();
 	}
 	check_end();
-	if (rig.garbled > 0)
+	if (rig.malformed > 0)
 		(void)printf("# garbled: %s\n", rig.said);
-	T_EQ(rig.garbled, 0);
-	count_bundles();
+	T_EQ(rig.malformed, 0);
+	count_batches();
 	rig_close(&rig);
 }
 
@@ -337,11 +337,11 @@ T_CASE_SECONDS(random_histories_end_well, 120)
 		"# rivals %u, holds %u, unknown %u, fenced %u, bound %u, deleted %u\n",
 		rival_binds, rival_holds, unknowns, fences, bound_ever, deletes);
 	(void)printf("# bundles %llu, failed %llu, decided again with them %llu\n",
-	             (unsigned long long)bundles, (unsigned long long)bundles_failed,
-	             (unsigned long long)redone);
+	             (unsigned long long)batches, (unsigned long long)batches_failed,
+	             (unsigned long long)decided_again);
 	(void)printf("# made room %llu times\n", (unsigned long long)preempted);
 	T_REACHED(preempted > 20);
-	T_REACHED(bundles > 50 && bundles_failed > 10 && redone > 0);
+	T_REACHED(batches > 50 && batches_failed > 10 && decided_again > 0);
 	(void)printf("# asked %u, ended %u, nodes lost %u\n", asked, ended, nodes_lost);
 	T_REACHED(asked > 100 && ended > 100 && nodes_lost > 10);
 	T_REACHED(rival_holds > 10 && rival_binds > 10 && unknowns > 100 && fences > 10 &&

@@ -30,17 +30,17 @@ static inline const char *name_of(char kind, uint32_t i)
 	return out;
 }
 
-static inline uint32_t home_of_node(uint32_t i)
+static inline uint32_t partition_of_name(uint32_t i)
 {
-	uint32_t home = 0;
+	uint32_t local = 0;
 
 	T_OK(partition_of_node(PL_SPAN_LIT("east"), pl_span_str(name_of('n', i)),
-	                       RIG_PARTITIONS, &home, &rig.err),
+	                       RIG_PARTITIONS, &local, &rig.err),
 	     &rig.err);
-	return home;
+	return local;
 }
 
-static inline uint32_t home_of_pod(uint32_t i)
+static inline uint32_t partition_of_pod_number(uint32_t i)
 {
 	return i * 7 % RIG_PARTITIONS;
 }
@@ -58,22 +58,24 @@ static inline const char *key_of(const char *kind, uint32_t p, const char *of,
 
 static inline const char *spec_key(uint32_t i)
 {
-	return key_of("schedules", home_of_pod(i), "web", name_of('p', i), "/spec");
+	return key_of("schedules", partition_of_pod_number(i), "web", name_of('p', i),
+	              "/spec");
 }
 
 static inline const char *state_key(uint32_t i)
 {
-	return key_of("schedules", home_of_pod(i), "web", name_of('p', i), "/state");
+	return key_of("schedules", partition_of_pod_number(i), "web", name_of('p', i),
+	              "/state");
 }
 
 static inline const char *alloc_key(uint32_t i)
 {
-	return key_of("alloc", home_of_node(i), "east", name_of('n', i), "");
+	return key_of("alloc", partition_of_name(i), "east", name_of('n', i), "");
 }
 
 static inline const char *node_key(uint32_t i)
 {
-	return key_of("nodes", home_of_node(i), "east", name_of('n', i), "");
+	return key_of("nodes", partition_of_name(i), "east", name_of('n', i), "");
 }
 
 /* -- what is in the store -------------------------------------------------- */
@@ -108,14 +110,14 @@ static inline bool has(const char *key)
 
 static inline struct alloc alloc_of(uint32_t i)
 {
-	return rig_alloc(&rig, home_of_node(i), name_of('n', i));
+	return rig_alloc(&rig, partition_of_name(i), name_of('n', i));
 }
 
 static inline int phase_of(uint32_t i)
 {
 	int phase;
 
-	(void)rig_state(&rig, home_of_pod(i), name_of('p', i), &phase);
+	(void)rig_state(&rig, partition_of_pod_number(i), name_of('p', i), &phase);
 	return phase;
 }
 
@@ -157,9 +159,10 @@ static inline void put_alloc_as(struct alloc alloc, uint32_t node, uint32_t add,
 
 	(void)snprintf(name, sizeof name, "p-%u", add);
 	if (add < PODS)
-		pods[count++] = (struct alloc_pod){.partition = home_of_pod(add),
-		                                   .space = PL_SPAN_LIT("web"),
-		                                   .name = pl_span_str(name)};
+		pods[count++] =
+			(struct alloc_pod){.partition = partition_of_pod_number(add),
+		                           .namespace = PL_SPAN_LIT("web"),
+		                           .name = pl_span_str(name)};
 	for (uint32_t n = 0; n < alloc.pods; n++) {
 		uint32_t at = count;
 
@@ -203,7 +206,8 @@ static inline bool fits(uint32_t pod, uint32_t node)
 static inline uint32_t node_of_pod(uint32_t i)
 {
 	int phase;
-	struct pod_state state = rig_state(&rig, home_of_pod(i), name_of('p', i), &phase);
+	struct pod_state state =
+		rig_state(&rig, partition_of_pod_number(i), name_of('p', i), &phase);
 
 	return phase == STATE_BOUND || phase == STATE_TERMINATING ? number_of(state.node)
 	                                                          : NODES;

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "shardsched/ledger/alloc.h"
-#include "shardsched/ledger/state.h"
 #include "shardsched/model/parse.h"
+#include "shardsched/records/alloc.h"
+#include "shardsched/records/pod_state.h"
 #include "shardsched/shard/rig_store.h"
 #include "shardsched/shard/sched.h"
 #include "store/base/arena.h"
@@ -25,7 +25,7 @@ enum { RIG_PARTITIONS = 4, RIG_OUT_MAX = 32 };
 /* A call that was started and not answered. */
 struct rig_out {
 	bool used;
-	uint32_t call;
+	uint32_t txn;
 	struct kv_req req;
 	bool applied; /* its outcome is in the store, and untold */
 };
@@ -41,11 +41,11 @@ struct rig {
 	uint32_t cursor[RIG_PARTITIONS][SCHED_PARTS];
 	bool viewed[SCHED_VIEWS];
 	uint32_t view_cursor[SCHED_VIEWS];
-	bool visit[RIG_PARTITIONS];    /* asked for, and not answered */
-	bool unlisted[RIG_PARTITIONS]; /* every visit fails: so many did */
+	bool remote_list[RIG_PARTITIONS]; /* asked for, and not answered */
+	bool unlisted[RIG_PARTITIONS];    /* every visit fails: so many did */
 	unsigned unlistings;
 	struct rig_out out[RIG_OUT_MAX];
-	unsigned garbled, troubles, relists;
+	unsigned malformed, troubles, relists;
 	char said[512]; /* the last garbled or trouble */
 };
 
@@ -356,15 +356,15 @@ static inline bool rig_view_deliver(struct rig *rig, enum sched_view view, unsig
 static const struct pl_err rig_unlisted = {
 	.code = PL_TIMEOUT, .cause = PL_TIMEOUT, .msg = "the store did not answer"};
 
-static inline void rig_visit(struct rig *rig, uint32_t p)
+static inline void rig_remote_list(struct rig *rig, uint32_t p)
 {
 	char prefix[2][32];
 
-	T_TRUE(rig->visit[p]);
-	rig->visit[p] = false;
+	T_TRUE(rig->remote_list[p]);
+	rig->remote_list[p] = false;
 	if (rig->unlisted[p]) {
 		rig->unlistings++;
-		sched_visit_failed(rig->sched, p, &rig_unlisted);
+		sched_remote_list_failed(rig->sched, p, &rig_unlisted);
 		return;
 	}
 	for (unsigned part = 0; part < 2; part++)
@@ -375,18 +375,19 @@ static inline void rig_visit(struct rig *rig, uint32_t p)
 			if (rig->store.key[i].mod_revision != 0 &&
 			    pl_span_starts(rig->store.key[i].key,
 			                   pl_span_str(prefix[part])))
-				sched_visit_records(rig->sched, p, &rig->store.key[i], 1);
-	sched_visit_end(rig->sched, p, rig->store.revision);
+				sched_remote_list_records(rig->sched, p,
+				                          &rig->store.key[i], 1);
+	sched_remote_list_end(rig->sched, p, rig->store.revision);
 }
 
-static inline bool rig_visit_all(struct rig *rig)
+static inline bool rig_remote_list_all(struct rig *rig)
 {
 	bool any = false;
 
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
-		any = any || rig->visit[p];
-		if (rig->visit[p])
-			rig_visit(rig, p);
+		any = any || rig->remote_list[p];
+		if (rig->remote_list[p])
+			rig_remote_list(rig, p);
 	}
 	return any;
 }
@@ -410,12 +411,12 @@ static inline void rig_run(struct rig *rig)
 	while (sched_next(rig->sched, &action)) {
 		unsigned i = 0;
 
-		if (action.what == SCHED_CALL) {
+		if (action.what == SCHED_TXN) {
 			while (rig->out[i].used)
 				i++;
 			T_TRUE(i < RIG_OUT_MAX);
 			rig->out[i] = (struct rig_out){
-				.used = true, .call = action.call, .req = action.req};
+				.used = true, .txn = action.txn, .req = action.req};
 			continue;
 		}
 		if (action.what == SCHED_RELIST) {
@@ -424,18 +425,18 @@ static inline void rig_run(struct rig *rig)
 				rig_list(rig, action.partition, action.part);
 			continue;
 		}
-		if (action.what == SCHED_ANEW) {
+		if (action.what == SCHED_RELIST_VIEW) {
 			rig->relists++;
 			if (rig->viewed[action.view])
 				rig_view_list(rig, action.view);
 			continue;
 		}
-		if (action.what == SCHED_VISIT) {
-			T_TRUE(!rig->visit[action.partition]);
-			rig->visit[action.partition] = true;
+		if (action.what == SCHED_REMOTE_LIST) {
+			T_TRUE(!rig->remote_list[action.partition]);
+			rig->remote_list[action.partition] = true;
 			continue;
 		}
-		rig->garbled += action.what == SCHED_GARBLED;
+		rig->malformed += action.what == SCHED_MALFORMED;
 		rig->troubles += action.what == SCHED_TROUBLE;
 		(void)snprintf(rig->said, sizeof rig->said, "%.*s: %s",
 		               PL_SPAN_ARG(action.key), action.err->msg);
@@ -462,7 +463,7 @@ static inline void rig_fail(struct rig *rig, unsigned i, enum pl_code code)
 
 	pl_err_set(&err, code, "as the test wants it");
 	rig->out[i].used = false;
-	sched_answer(rig->sched, rig->out[i].call, NULL, &err);
+	sched_answer(rig->sched, rig->out[i].txn, NULL, &err);
 }
 
 static inline bool rig_answer(struct rig *rig, unsigned i)
@@ -470,7 +471,7 @@ static inline bool rig_answer(struct rig *rig, unsigned i)
 	struct kv_result result = rig_exec(&rig->store, &rig->out[i].req.txn);
 
 	rig->out[i].used = false;
-	sched_answer(rig->sched, rig->out[i].call, &result, NULL);
+	sched_answer(rig->sched, rig->out[i].txn, &result, NULL);
 	return result.txn.succeeded;
 }
 
@@ -490,7 +491,7 @@ static inline void rig_round(struct rig *rig, void (*answer)(unsigned out))
 {
 	rig_views(rig);
 	rig_run(rig);
-	(void)rig_visit_all(rig);
+	(void)rig_remote_list_all(rig);
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
 		if (rig->out[i].used && answer == NULL)
 			(void)rig_answer(rig, i);
@@ -501,7 +502,7 @@ static inline void rig_round(struct rig *rig, void (*answer)(unsigned out))
 }
 
 /* Until nothing more happens at this time; and there is an end of that. */
-static inline void rig_settle(struct rig *rig)
+static inline void rig_run_idle(struct rig *rig)
 {
 	enum { ROUNDS = 1 << 16 };
 	unsigned rounds = 0;
@@ -511,7 +512,7 @@ static inline void rig_settle(struct rig *rig)
 		T_TRUE(rounds++ < ROUNDS);
 		rig_views(rig);
 		rig_run(rig);
-		more = rig_visit_all(rig);
+		more = rig_remote_list_all(rig);
 		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
 			if (!rig->out[i].used)
 				continue;

@@ -14,7 +14,7 @@ static uint32_t pods_on(uint32_t node)
 {
 	const char *name = node_name(node);
 
-	return rig_alloc(&rig, home_of_node(name), name).pods;
+	return rig_alloc(&rig, partition_of_name(name), name).pods;
 }
 
 static void check_store(void)
@@ -26,7 +26,7 @@ static void check_store(void)
 		struct alloc alloc;
 
 		(void)snprintf(name, sizeof name, "%s", node_name(n));
-		alloc = rig_alloc(&rig, home_of_node(name), name);
+		alloc = rig_alloc(&rig, partition_of_name(name), name);
 		T_TRUE(alloc.used.cpu_milli <= (int64_t)CPUS * 1000);
 		T_EQ(alloc.used.cpu_milli, (int64_t)alloc.pods * 1000);
 		for (uint32_t i = 0; i < alloc.pods; i++) {
@@ -61,7 +61,7 @@ static void submit(uint32_t *pods)
 static void step(uint32_t *pods)
 {
 	if (below(16) == 0) {
-		be(below(SHARDS));
+		select_shard(below(SHARDS));
 		submit(pods);
 	} else {
 		shards_step();
@@ -80,14 +80,14 @@ static uint32_t bound(void)
 	return count;
 }
 
-static void count_abroad(void)
+static void count_remote(void)
 {
 	for (uint32_t n = 0; n < NODES; n++) {
-		uint32_t p = home_of_node(node_name(n));
+		uint32_t p = partition_of_name(node_name(n));
 		struct alloc alloc = rig_alloc(&rig, p, node_name(n));
 
 		for (uint32_t i = 0; i < alloc.pods; i++)
-			abroad_ever += owner[alloc.pod[i].partition] != owner[p];
+			remote_ever += owner[alloc.pod[i].partition] != owner[p];
 	}
 }
 
@@ -95,14 +95,14 @@ static void calm_down(void)
 {
 	for (unsigned i = 0; i < 2000 && bound() < PODS; i++) {
 		for (unsigned n = 0; n < SHARDS; n++) {
-			be(n);
-			rig_settle(&rig);
+			select_shard(n);
+			rig_run_idle(&rig);
 			check_store();
 		}
 		rig.now_ms += 250;
 	}
 	T_EQ(bound(), PODS);
-	count_abroad();
+	count_remote();
 }
 
 T_CASE_SECONDS(shards_fill_each_others_nodes, 200)
@@ -119,9 +119,9 @@ T_CASE_SECONDS(shards_fill_each_others_nodes, 200)
 		calm_down();
 		close_all();
 	}
-	printf("%" PRIu64 " abroad, %" PRIu64 " conflicts, %" PRIu64 " views, %" PRIu64
+	printf("%" PRIu64 " remote, %" PRIu64 " conflicts, %" PRIu64 " views, %" PRIu64
 	       " moves, %" PRIu64 " answers lost\n",
-	       abroad_ever, conflicts_ever, views_ever, moves_ever, lost_ever);
-	T_REACHED(abroad_ever > 24 && conflicts_ever > 24);
+	       remote_ever, conflicts_ever, views_ever, moves_ever, lost_ever);
+	T_REACHED(remote_ever > 24 && conflicts_ever > 24);
 	T_REACHED(views_ever > 24 && moves_ever > 24 && lost_ever > 24);
 }

@@ -8,7 +8,7 @@ static struct rig rig;
 static struct pl_buf story;
 static bool known[RIG_OUT_MAX];
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void print_line(const char *fmt, ...)
 {
 	char line[1024];
 	va_list args;
@@ -19,15 +19,15 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 	T_EQ(pl_buf_printf(&story, "%s\n", line), PL_OK);
 }
 
-#define TELL(...)                                                        \
-	do {                                                             \
-		char told[512];                                          \
-		(void)snprintf(told, sizeof told, __VA_ARGS__);          \
-		say("[%5llu] %s", (unsigned long long)rig.now_ms, told); \
+#define TELL(...)                                                               \
+	do {                                                                    \
+		char told[512];                                                 \
+		(void)snprintf(told, sizeof told, __VA_ARGS__);                 \
+		print_line("[%5llu] %s", (unsigned long long)rig.now_ms, told); \
 	} while (0)
 
 /* "n-1 takes 2 pods: a b" or "a is Bound to n-1". */
-static void say_value(const char *how, struct pl_span key, struct pl_span value)
+static void print_value(const char *how, struct pl_span key, struct pl_span value)
 {
 	struct keys_id id;
 	struct alloc alloc;
@@ -44,48 +44,50 @@ static void say_value(const char *how, struct pl_span key, struct pl_span value)
 			(void)snprintf(pods + len, sizeof pods - len, " %.*s",
 			               PL_SPAN_ARG(alloc.pod[i].name));
 		}
-		say("          %s alloc of %.*s: generation %llu, cpu %lldm, pods%s", how,
-		    PL_SPAN_ARG(id.name), (unsigned long long)alloc.generation,
-		    (long long)alloc.used.cpu_milli, alloc.pods == 0 ? " none" : pods);
+		print_line(
+			"          %s alloc of %.*s: generation %llu, cpu %lldm, pods%s",
+			how, PL_SPAN_ARG(id.name), (unsigned long long)alloc.generation,
+			(long long)alloc.used.cpu_milli,
+			alloc.pods == 0 ? " none" : pods);
 		return;
 	}
 	T_OK(state_parse(value, &rig.store.arena, &state, &rig.err), &rig.err);
-	say("          %s state of %.*s: %s%s%.*s%s%.*s%s%.*s", how, PL_SPAN_ARG(id.name),
-	    state_phase_word(state.phase), state.node.len > 0 ? " on " : "",
-	    PL_SPAN_ARG(state.node), state.reason.len > 0 ? ", " : "",
-	    PL_SPAN_ARG(state.reason), state.message.len > 0 ? ": " : "",
-	    PL_SPAN_ARG(state.message));
+	print_line("          %s state of %.*s: %s%s%.*s%s%.*s%s%.*s", how,
+	           PL_SPAN_ARG(id.name), state_phase_word(state.phase),
+	           state.node.len > 0 ? " on " : "", PL_SPAN_ARG(state.node),
+	           state.reason.len > 0 ? ", " : "", PL_SPAN_ARG(state.reason),
+	           state.message.len > 0 ? ": " : "", PL_SPAN_ARG(state.message));
 }
 
-static void say_call(const struct rig_out *out)
+static void print_txn(const struct rig_out *out)
 {
 	const struct kv_txn *txn = &out->req.txn;
 
-	say("          call %u", out->call);
+	print_line("          call %u", out->txn);
 	for (size_t i = 0; i < txn->compare_count; i++)
-		say("          if %.*s is of revision %lld",
-		    PL_SPAN_ARG(txn->compares[i].keys.from),
-		    (long long)txn->compares[i].number);
+		print_line("          if %.*s is of revision %lld",
+		           PL_SPAN_ARG(txn->compares[i].keys.from),
+		           (long long)txn->compares[i].number);
 	for (size_t i = 0; i < txn->then_count; i++)
 		if (txn->then[i].op == KV_PUT)
-			say_value("put", txn->then[i].put.key, txn->then[i].put.value);
+			print_value("put", txn->then[i].put.key, txn->then[i].put.value);
 		else
-			say("          read %.*s",
-			    PL_SPAN_ARG(txn->then[i].get.keys.from));
+			print_line("          read %.*s",
+			           PL_SPAN_ARG(txn->then[i].get.keys.from));
 }
 
 static void run(void)
 {
-	unsigned garbled = rig.garbled + rig.troubles;
+	unsigned malformed = rig.malformed + rig.troubles;
 
 	rig_run(&rig);
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
 		if (rig.out[i].used && !known[i])
-			say_call(&rig.out[i]);
+			print_txn(&rig.out[i]);
 		known[i] = rig.out[i].used;
 	}
-	if (rig.garbled + rig.troubles != garbled)
-		say("          told: %s", rig.said);
+	if (rig.malformed + rig.troubles != malformed)
+		print_line("          told: %s", rig.said);
 }
 
 static void show(void)
@@ -96,12 +98,14 @@ static void show(void)
 	sched_check(rig.sched);
 	sched_figures(rig.sched, &figures);
 	sched_queue_stats(rig.sched, &stats);
-	say("          nodes %u, queue: active %u backoff %u waiting %u gated %u flight "
-	    "%u; placed %llu, conflicts %llu, unknown %llu",
-	    figures.nodes, stats.pods[QUEUE_ACTIVE], stats.pods[QUEUE_BACKOFF],
-	    stats.pods[QUEUE_WAITING], stats.pods[QUEUE_GATED], stats.pods[QUEUE_FLIGHT],
-	    (unsigned long long)figures.placed, (unsigned long long)figures.conflicts,
-	    (unsigned long long)figures.txns_unknown);
+	print_line(
+		"          nodes %u, queue: active %u backoff %u waiting %u gated %u flight "
+		"%u; placed %llu, conflicts %llu, unknown %llu",
+		figures.nodes, stats.pods[QUEUE_ACTIVE], stats.pods[QUEUE_BACKOFF],
+		stats.pods[QUEUE_WAITING], stats.pods[QUEUE_GATED],
+		stats.pods[QUEUE_IN_FLIGHT], (unsigned long long)figures.placed,
+		(unsigned long long)figures.conflicts,
+		(unsigned long long)figures.txns_unknown);
 }
 
 static void answer(void)

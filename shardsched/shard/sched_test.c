@@ -15,7 +15,7 @@ T_CASE(a_pod_flows_to_a_node)
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	T_TRUE(sched_is_open(rig.sched, 0));
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	alloc = rig_alloc(&rig, 0, "n-1");
 	T_EQ(alloc.generation, 2);
@@ -36,7 +36,7 @@ T_CASE(many_pods_flow_and_a_node_is_put_once_a_batch)
 	struct sched_figures figures;
 	char name[16];
 
-	rig_open(&rig, &(struct sched_opts){.batch = 16});
+	rig_open(&rig, &(struct sched_opts){.batch_size = 16});
 	for (int i = 0; i < 10; i++) {
 		(void)snprintf(name, sizeof name, "n-%d", i);
 		rig_node(&rig, (uint32_t)i % RIG_PARTITIONS, name, "10");
@@ -47,7 +47,7 @@ T_CASE(many_pods_flow_and_a_node_is_put_once_a_batch)
 	}
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
 		rig_own(&rig, p);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	sched_figures(rig.sched, &figures);
 	T_EQ(figures.placed, 100);
 	T_EQ(figures.txns_failed, 0);
@@ -57,12 +57,12 @@ T_CASE(many_pods_flow_and_a_node_is_put_once_a_batch)
 	}
 	/* Room comes: the five others follow. */
 	rig_node(&rig, 0, "n-big", "10");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	rig.now_ms += 20000;
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	sched_figures(rig.sched, &figures);
 	T_EQ(figures.placed, 105);
-	T_EQ(figures.garbled, 0);
+	T_EQ(figures.malformed, 0);
 	rig_close(&rig);
 }
 
@@ -74,19 +74,19 @@ T_CASE(room_that_comes_is_taken_at_once)
 	rig_pod(&rig, 1, "a", "4", "");
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	rig_pod(&rig, 1, "b", "4", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 1, "b"), "Pending");
 	rig.store.revision++;
 	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1"),
 	        PL_SPAN_LIT("{\"v\":1,\"generation\":3}"));
 	rig_unset(&rig.store, PL_SPAN_LIT("/schedules/0001/web/a/state"));
 	rig_unset(&rig.store, PL_SPAN_LIT("/schedules/0001/web/a/spec"));
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	for (int i = 0; i < 3; i++) { /* its class rests first */
 		rig.now_ms += 1000;
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 	}
 	T_STR(rig_where(&rig, 1, "b"), "n-1");
 	rig_close(&rig);
@@ -103,13 +103,13 @@ T_CASE(gated_pods_pointers_and_pods_with_a_node_are_passed_over)
 	rig_pod(&rig, 0, "others", "1", ",\"schedulerName\":\"another\"");
 	rig_put(&rig, "/schedules/0000/web/pointer/spec", "{\"v\":1,\"at\":3}");
 	rig_own(&rig, 0);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	sched_queue_stats(rig.sched, &stats);
 	T_EQ(stats.pods[QUEUE_GATED], 1);
 	T_EQ(stats.attempts, 0);
-	T_EQ(rig.garbled, 0);
+	T_EQ(rig.malformed, 0);
 	rig_pod(&rig, 0, "gated", "1", ""); /* the gate opens */
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 0, "gated"), "n-1");
 	T_STR(rig_where(&rig, 0, "named"), "");
 	rig_close(&rig);
@@ -125,7 +125,7 @@ T_CASE(what_stands_below_a_pods_name_keeps_it_from_nothing)
 	rig_put(&rig, "/schedules/0001/web/a/spec-old", "{}");
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	sched_figures(rig.sched, &figures);
 	T_EQ(figures.txns_failed, 1);
@@ -137,7 +137,7 @@ T_CASE(batches_follow_what_the_store_takes_and_who_conflicts)
 	struct sched_figures figures;
 	char name[16];
 
-	rig_open(&rig, &(struct sched_opts){.batch = 64, .inflight = 1});
+	rig_open(&rig, &(struct sched_opts){.batch_size = 64, .inflight = 1});
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 16});
 	for (int i = 0; i < 40; i++) {
 		(void)snprintf(name, sizeof name, "n-%d", i);
@@ -152,8 +152,8 @@ T_CASE(batches_follow_what_the_store_takes_and_who_conflicts)
 	T_TRUE(rig.out[0].req.txn.otherwise_count <= 16);
 	rig_fail(&rig, 0, PL_LIMIT);
 	sched_figures(rig.sched, &figures);
-	T_EQ(figures.batch, 32);
-	rig_settle(&rig);
+	T_EQ(figures.batch_size, 32);
+	rig_run_idle(&rig);
 	sched_figures(rig.sched, &figures);
 	T_EQ(figures.placed, 40);
 	rig_close(&rig);
@@ -165,7 +165,7 @@ T_CASE(batches_follow_what_the_store_takes_and_who_conflicts)
 	"\",\"labelSelector\":{}}]}}"
 
 /* Other shards' nodes are in zones, too; a host is one node's own business. */
-T_CASE(rules_that_reach_further_take_the_whole_view)
+T_CASE(rules_that_reach_further_take_the_fleet_view)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -174,9 +174,9 @@ T_CASE(rules_that_reach_further_take_the_whole_view)
 	for (uint32_t p = 0; p + 1 < RIG_PARTITIONS; p++)
 		rig_own(&rig, p);
 	rig_run(&rig);
-	T_TRUE(!rig.viewed[SCHED_WHOLE]);
-	rig_settle(&rig);
-	T_TRUE(rig.viewed[SCHED_WHOLE]);
+	T_TRUE(!rig.viewed[SCHED_FLEET]);
+	rig_run_idle(&rig);
+	T_TRUE(rig.viewed[SCHED_FLEET]);
 	T_STR(rig_where(&rig, 0, "host"), "n-1");
 	T_STR(rig_where(&rig, 0, "zone"), "n-1");
 	rig_close(&rig);
@@ -198,7 +198,7 @@ static void put_host(uint32_t p, const char *name, const char *host)
 }
 
 /* Whoever sees both decides as those who see one of them each. */
-T_CASE(nodes_that_are_called_alike_are_two_hosts)
+T_CASE(nodes_of_one_name_in_two_clusters_are_two_hosts)
 {
 	rig_open(&rig, NULL);
 	put_host(0, "n-1", "h");
@@ -208,7 +208,7 @@ T_CASE(nodes_that_are_called_alike_are_two_hosts)
 	rig_pod(&rig, 0, "c", "1", APART("kubernetes.io/hostname"));
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
 		rig_own(&rig, p);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ((rig_where(&rig, 0, "a")[0] == 'n') + (rig_where(&rig, 0, "b")[0] == 'n') +
 	             (rig_where(&rig, 0, "c")[0] == 'n'),
 	     2);
@@ -229,10 +229,10 @@ static void beside_which(const char *name, const char *replica)
 	rig_pod(&rig, 1, name, "1", more);
 }
 
-static void settle_for_a_while(void)
+static void run_for_a_while(void)
 {
 	for (int i = 0; i < 3; i++) {
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 		sched_check(rig.sched);
 		rig.now_ms += 10000;
 	}
@@ -252,14 +252,14 @@ T_CASE(replicas_share_a_class_until_somebody_asks_for_one)
 	}
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
 		rig_own(&rig, p);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	sched_queue_stats(rig.sched, &stats);
 	T_EQ(stats.classes, 1);
 	for (uint32_t i = 0; i < 4; i++) {
 		(void)snprintf(w, sizeof w, "w-%u", i);
 		(void)snprintf(db, sizeof db, "db-%u", i);
 		beside_which(w, db);
-		settle_for_a_while();
+		run_for_a_while();
 		(void)snprintf(node, sizeof node, "%s", rig_where(&rig, 1, w));
 		T_STR(rig_where(&rig, i, db), node);
 	}
@@ -286,14 +286,14 @@ T_CASE(a_replica_that_is_sent_is_queued_in_its_new_class)
 	sched_check(rig.sched);
 	rig_fail(&rig, 0, PL_FENCED);
 	sched_check(rig.sched);
-	settle_for_a_while();
+	run_for_a_while();
 	(void)snprintf(node, sizeof node, "%s", rig_where(&rig, 1, "w"));
 	T_STR(rig_where(&rig, 0, "db-1"), node);
 	rig_close(&rig);
 }
 
 /* Its call is on its way all the while. */
-T_CASE(a_partition_comes_and_goes_twice_under_a_call)
+T_CASE(a_partition_comes_and_goes_twice_under_a_txn)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -310,13 +310,13 @@ T_CASE(a_partition_comes_and_goes_twice_under_a_call)
 		rig_run(&rig);
 	}
 	rig_fail(&rig, 0, PL_FENCED);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	rig_close(&rig);
 }
 
 /* What was decided under an epoch that is over is not sent again under the next one. */
-T_CASE(a_call_of_an_old_epoch_is_only_asked_for)
+T_CASE(a_txn_of_an_old_epoch_is_only_read)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -331,13 +331,13 @@ T_CASE(a_call_of_an_old_epoch_is_only_asked_for)
 	rig_run(&rig);
 	T_TRUE(rig.out[0].used);
 	T_EQ(rig.out[0].req.txn.compare_count, 0);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	rig_close(&rig);
 }
 
 /* The same when it waits to be sent, and when the store went back. */
-T_CASE(a_call_of_an_old_epoch_that_waits_is_only_asked_for)
+T_CASE(a_txn_of_an_old_epoch_that_waits_is_only_read)
 {
 	for (int i = 0; i < 2; i++) {
 		rig_open(&rig, NULL);
@@ -362,7 +362,7 @@ T_CASE(a_call_of_an_old_epoch_that_waits_is_only_asked_for)
 }
 
 /* What the store does not take it has not taken before either. */
-T_CASE(a_call_in_doubt_that_is_too_large_is_only_asked_for)
+T_CASE(an_unknown_txn_that_is_too_large_is_only_read)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -378,13 +378,13 @@ T_CASE(a_call_in_doubt_that_is_too_large_is_only_asked_for)
 	rig_run(&rig);
 	T_TRUE(rig.out[0].used);
 	T_EQ(rig.out[0].req.txn.compare_count, 0);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 0, "a"), "n-1");
 	rig_close(&rig);
 }
 
 /* Two are told in one call; one of them is another by then, and the call fails. */
-T_CASE(who_was_not_told_because_of_another_is_told)
+T_CASE(a_pod_crowded_out_of_the_status_txn_gets_its_status)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -395,16 +395,16 @@ T_CASE(who_was_not_told_because_of_another_is_told)
 	rig_run(&rig);
 	T_TRUE(rig.out[0].used);
 	rig_pod(&rig, 1, "large", "16", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	rig.now_ms += 100;
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 1, "huge"), "Pending");
 	T_STR(rig_where(&rig, 1, "large"), "Pending");
 	rig_close(&rig);
 }
 
 /* More than are told in a call. */
-T_CASE(everybody_who_fits_nowhere_is_told)
+T_CASE(every_pod_that_fits_nowhere_gets_a_status)
 {
 	enum { HUGE_PODS = 150 };
 
@@ -419,7 +419,7 @@ T_CASE(everybody_who_fits_nowhere_is_told)
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	for (int i = 0; i < 40; i++) {
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 		rig.now_ms += 100;
 	}
 	for (int i = 0; i < HUGE_PODS; i++) {
@@ -443,7 +443,7 @@ static void conflicts_are(uint64_t conflicts, uint64_t taken_back)
 /* Three are decided, one is in a call; the call that is under way keeps the others. */
 T_CASE(a_node_that_is_handed_over_is_no_conflict)
 {
-	rig_open(&rig, &(struct sched_opts){.batch = 2, .inflight = 1});
+	rig_open(&rig, &(struct sched_opts){.batch_size = 2, .inflight = 1});
 	rig_node(&rig, 0, "n-1", "4");
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
@@ -457,10 +457,10 @@ T_CASE(a_node_that_is_handed_over_is_no_conflict)
 	}
 	sched_quiesce(rig.sched, 0);
 	conflicts_are(0, 2);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 1, "p-0"), "n-1");
 	rig_lost(&rig, 0);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	conflicts_are(0, 2);
 	rig_close(&rig);
 }
@@ -468,7 +468,7 @@ T_CASE(a_node_that_is_handed_over_is_no_conflict)
 /* In a call, and before it is in one. */
 T_CASE(somebody_else_on_the_node_is_a_conflict)
 {
-	rig_open(&rig, &(struct sched_opts){.batch = 1, .inflight = 1});
+	rig_open(&rig, &(struct sched_opts){.batch_size = 1, .inflight = 1});
 	rig_node(&rig, 0, "n-1", "4");
 	rig_node(&rig, 2, "n-2", "4");
 	rig_own(&rig, 0);
@@ -484,7 +484,7 @@ T_CASE(somebody_else_on_the_node_is_a_conflict)
 	rig_pod(&rig, 1, "c", "1", ",\"nodeName\":\"n-1\"");
 	T_TRUE(!rig_answer(&rig, 0));
 	conflicts_are(2, 0);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	conflicts_are(2, 0);
 	T_STR(rig_where(&rig, 1, "a"), "n-1");
 	T_STR(rig_where(&rig, 1, "b"), "n-1");
@@ -504,7 +504,7 @@ static enum pl_code live_through(void)
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	for (int i = 0; i < 4; i++) {
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 		rig.now_ms += 11000;
 	}
 	sched_free(sched);

@@ -21,7 +21,7 @@ static uint8_t part[SHARDS][PART_SIZE];
 static unsigned now_is;
 static unsigned owner[RIG_PARTITIONS];
 static unsigned wants[SHARDS]; /* of the view */
-static uint64_t abroad_ever, conflicts_ever, views_ever, moves_ever, lost_ever;
+static uint64_t remote_ever, conflicts_ever, views_ever, moves_ever, lost_ever;
 
 static inline uint32_t below(uint32_t n)
 {
@@ -30,7 +30,7 @@ static inline uint32_t below(uint32_t n)
 
 /* From here on rig is that shard's. Time and epochs are everybody's. Namespaces that it
  * does not need go at once. */
-static inline void be(unsigned shard)
+static inline void select_shard(unsigned shard)
 {
 	uint64_t now_ms = rig.now_ms;
 	int64_t epoch = rig.epoch;
@@ -39,18 +39,18 @@ static inline void be(unsigned shard)
 	memcpy((uint8_t *)&rig + PART_AT, part[shard], PART_SIZE);
 	rig.now_ms = now_ms;
 	rig.epoch = epoch;
-	rig.sched->groups.tidy_at = 0;
+	rig.sched->rules.tidy_at = 0;
 	now_is = shard;
 }
 
-static inline uint32_t home_of_node(const char *name)
+static inline uint32_t partition_of_name(const char *name)
 {
-	uint32_t home = 0;
+	uint32_t local = 0;
 
 	T_OK(partition_of_node(PL_SPAN_LIT("east"), pl_span_str(name), RIG_PARTITIONS,
-	                       &home, &rig.err),
+	                       &local, &rig.err),
 	     &rig.err);
-	return home;
+	return local;
 }
 
 static inline const char *node_name(uint32_t i)
@@ -67,7 +67,7 @@ static inline void open_all(uint64_t seed)
 
 	rig_open(&rig, &(struct sched_opts){.seed = seed,
 	                                    .inflight = 3,
-	                                    .batch = 8,
+	                                    .batch_size = 8,
 	                                    .ready_classes = (uint32_t)(seed % 3)});
 	sched_free(rig.sched);
 	for (unsigned i = 0; i < SHARDS; i++) {
@@ -76,7 +76,7 @@ static inline void open_all(uint64_t seed)
 		                                .seed = seed + i,
 		                                .inflight = 3,
 		                                .reads = (uint32_t)(seed >> 2) % 3,
-		                                .batch = 8};
+		                                .batch_size = 8};
 
 		rig.sched = NULL;
 		T_OK(sched_new(&opts, &rig.sched, &rig.err), &rig.err);
@@ -86,9 +86,9 @@ static inline void open_all(uint64_t seed)
 	}
 	now_is = SHARDS - 1;
 	for (uint32_t i = 0; i < NODES; i++)
-		rig_node(&rig, home_of_node(node_name(i)), node_name(i), "4");
+		rig_node(&rig, partition_of_name(node_name(i)), node_name(i), "4");
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
-		be(owner[p] = p % SHARDS);
+		select_shard(owner[p] = p % SHARDS);
 		rig_own(&rig, p);
 	}
 }
@@ -98,7 +98,7 @@ static inline void close_all(void)
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct sched_figures figures;
 
-		be(i);
+		select_shard(i);
 		sched_figures(rig.sched, &figures);
 		conflicts_ever += figures.conflicts;
 		sched_free(rig.sched);
@@ -136,11 +136,11 @@ static inline void step_move(void)
 	uint32_t p = below(RIG_PARTITIONS);
 	unsigned to = below(SHARDS);
 
-	be(owner[p]);
+	select_shard(owner[p]);
 	if (pl_rng_chance(&rng, 1, 2))
 		sched_quiesce(rig.sched, p);
 	rig_lost(&rig, p);
-	be(owner[p] = to);
+	select_shard(owner[p] = to);
 	rig_own(&rig, p);
 	moves_ever++;
 }
@@ -148,30 +148,30 @@ static inline void step_move(void)
 static inline void step_view(void)
 {
 	if (wants[now_is] > 0 && pl_rng_chance(&rng, 1, 2)) {
-		view_release(rig.sched);
+		fleet_view_release(rig.sched);
 		wants[now_is]--;
 	} else if (wants[now_is] < 2) {
-		view_want(rig.sched);
+		fleet_view_acquire(rig.sched);
 		wants[now_is]++;
 		views_ever++;
 	}
 }
 
-static inline void step_visit(void)
+static inline void step_remote_list(void)
 {
 	uint32_t p = below(RIG_PARTITIONS);
 
-	if (!rig.visit[p])
+	if (!rig.remote_list[p])
 		return;
 	if (pl_rng_chance(&rng, 4, 5)) {
-		rig_visit(&rig, p);
+		rig_remote_list(&rig, p);
 		return;
 	}
-	rig.visit[p] = false;
-	sched_visit_failed(rig.sched, p, &rig_unlisted);
+	rig.remote_list[p] = false;
+	sched_remote_list_failed(rig.sched, p, &rig_unlisted);
 }
 
-static inline void step_news(void)
+static inline void step_events(void)
 {
 	if (pl_rng_chance(&rng, 1, 3))
 		(void)rig_view_deliver(&rig, (enum sched_view)below(SCHED_VIEWS),
@@ -183,7 +183,7 @@ static inline void step_news(void)
 
 static inline void shards_step(void)
 {
-	be(below(SHARDS));
+	select_shard(below(SHARDS));
 	switch (below(16)) {
 	case 0:
 	case 1:
@@ -200,12 +200,12 @@ static inline void shards_step(void)
 	case 4:
 	case 5:
 		rig_views(&rig);
-		step_visit();
+		step_remote_list();
 		break;
 	case 6:
 	case 7:
 	case 8:
-		step_news();
+		step_events();
 		break;
 	case 9:
 	case 10:

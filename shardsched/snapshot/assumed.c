@@ -16,8 +16,8 @@ static struct pl_span key_span(const struct assumed *it)
 	return pl_span((const char *)&it->key, sizeof it->key);
 }
 
-static struct assumed *get(const struct catalog *catalog, struct assumed_pod pod,
-                           uint32_t ordinal)
+static struct assumed *assumed_find(const struct catalog *catalog, struct assumed_pod pod,
+                                    uint32_t ordinal)
 {
 	struct assumed want = {.key = {pod, ordinal}};
 	struct pl_map_node *node = pl_map_get(&catalog->inner->assumed, key_span(&want));
@@ -28,7 +28,7 @@ static struct assumed *get(const struct catalog *catalog, struct assumed_pod pod
 const struct assumed *assumed_get(const struct catalog *catalog, struct assumed_pod pod,
                                   uint32_t ordinal)
 {
-	return get(catalog, pod, ordinal);
+	return assumed_find(catalog, pod, ordinal);
 }
 
 /* -- objects as if it were so ---------------------------------------------------------
@@ -59,7 +59,7 @@ static struct catalog_entry *entry_of(const struct catalog *catalog,
 	return catalog_entry_find(catalog, CATALOG_CLAIM, it->claim);
 }
 
-static bool is_so(const struct assumed *it, const struct catalog_entry *entry)
+static bool is_already_so(const struct assumed *it, const struct catalog_entry *entry)
 {
 	const struct volume *volume = (const void *)(entry + 1);
 	const struct claim *claim = (const void *)(entry + 1);
@@ -79,8 +79,8 @@ static bool is_open(const struct assumed *it, const struct catalog_entry *entry)
 }
 
 /* Its class's group is kept for it: coming back can not fail. */
-static enum pl_code show_volume(struct catalog *catalog, struct catalog_entry *entry,
-                                struct catalog_key claim, struct pl_err *err)
+static enum pl_code apply_volume(struct catalog *catalog, struct catalog_entry *entry,
+                                 struct catalog_key claim, struct pl_err *err)
 {
 	struct volume *volume = catalog_object(entry);
 	const struct claim *owner = catalog_find_claim(catalog, claim);
@@ -98,8 +98,8 @@ static enum pl_code show_volume(struct catalog *catalog, struct catalog_entry *e
 	return PL_OK;
 }
 
-static void show_claim(struct catalog *catalog, struct catalog_entry *entry,
-                       uint32_t node)
+static void apply_claim(struct catalog *catalog, struct catalog_entry *entry,
+                        uint32_t node)
 {
 	struct claim *claim = catalog_object(entry);
 
@@ -107,13 +107,13 @@ static void show_claim(struct catalog *catalog, struct catalog_entry *entry,
 	catalog->epoch[CATALOG_CLAIM]++;
 }
 
-static enum pl_code show(struct catalog *catalog, struct assumed *it,
-                         struct catalog_entry *entry, struct pl_err *err)
+static enum pl_code apply_decision(struct catalog *catalog, struct assumed *it,
+                                   struct catalog_entry *entry, struct pl_err *err)
 {
 	if (entry->assumed == 0) {
 		if (it->volume == 0)
-			show_claim(catalog, entry, it->node);
-		else if (show_volume(catalog, entry, it->claim, err) != PL_OK)
+			apply_claim(catalog, entry, it->node);
+		else if (apply_volume(catalog, entry, it->claim, err) != PL_OK)
 			return PL_NOMEM;
 		entry->stamp = ++catalog->inner->stamps;
 	}
@@ -122,16 +122,16 @@ static enum pl_code show(struct catalog *catalog, struct assumed *it,
 	return PL_OK;
 }
 
-static void hide(struct catalog *catalog, const struct assumed *it,
-                 struct catalog_entry *entry)
+static void undo_decision(struct catalog *catalog, const struct assumed *it,
+                          struct catalog_entry *entry)
 {
 	if (it->volume == 0) {
-		show_claim(catalog, entry, 0);
+		apply_claim(catalog, entry, 0);
 		return;
 	}
 	set_claim(&catalog->model->strings, catalog_object(entry),
 	          (struct catalog_key){0}, 0);
-	catalog_group_move(catalog, entry, entry->home);
+	catalog_group_move(catalog, entry, entry->return_to);
 	catalog_group_keep(catalog, entry, NULL);
 	catalog->epoch[CATALOG_VOLUME]++;
 }
@@ -169,17 +169,17 @@ bool assumed_carry(struct catalog *catalog, enum catalog_kind kind,
 /* -- decisions -------------------------------------------------------------------------
  */
 
-static uint32_t decisions(const struct catalog *catalog, struct assumed_pod pod)
+static uint32_t count_decisions(const struct catalog *catalog, struct assumed_pod pod)
 {
 	uint32_t count = 0;
 
-	while (get(catalog, pod, count) != NULL)
+	while (assumed_find(catalog, pod, count) != NULL)
 		count++;
 	return count;
 }
 
 /* With references to all that it names, or back. */
-static void hold(struct strings *strings, const struct assumed *it, bool on)
+static void ref_names(struct strings *strings, const struct assumed *it, bool on)
 {
 	const uint32_t texts[] = {it->key.pod.namespace,
 	                          it->key.pod.name,
@@ -196,12 +196,13 @@ static void hold(struct strings *strings, const struct assumed *it, bool on)
 			strings_unref(strings, texts[i]);
 }
 
-static enum pl_code check(const struct catalog *catalog, const struct assumed *it,
-                          const struct catalog_entry *entry, struct pl_err *err)
+static enum pl_code check_decision(const struct catalog *catalog,
+                                   const struct assumed *it,
+                                   const struct catalog_entry *entry, struct pl_err *err)
 {
 	if (entry == NULL || catalog_find_claim(catalog, it->claim) == NULL)
 		return pl_err_set(err, PL_NOTFOUND, "no such claim or volume");
-	if (!is_so(it, entry) && !is_open(it, entry))
+	if (!is_already_so(it, entry) && !is_open(it, entry))
 		return pl_err_set(err, PL_CONFLICT, "it was decided otherwise");
 	if (catalog->inner->assumed.count >= ASSUMED_MAX)
 		return pl_err_set(err, PL_LIMIT, "more than %d decisions about claims",
@@ -213,26 +214,26 @@ enum pl_code assumed_add(struct catalog *catalog, struct assumed_pod pod,
                          const struct assumed *decision, struct pl_err *err)
 {
 	struct catalog_entry *entry = entry_of(catalog, decision);
-	enum pl_code code = check(catalog, decision, entry, err);
+	enum pl_code code = check_decision(catalog, decision, entry, err);
 	struct assumed *made;
 
 	PL_ASSERT((decision->volume == 0) != (decision->node == 0));
-	if (code != PL_OK || (entry->assumed == 0 && is_so(decision, entry)))
+	if (code != PL_OK || (entry->assumed == 0 && is_already_so(decision, entry)))
 		return code;
 	made = pl_calloc(1, sizeof *made);
 	if (made == NULL)
 		return pl_err_set(err, PL_NOMEM, "no memory for a decision");
 	made->key.pod = pod;
-	made->key.ordinal = decisions(catalog, pod);
+	made->key.ordinal = count_decisions(catalog, pod);
 	made->claim = decision->claim;
 	made->volume = decision->volume;
 	made->node = decision->node;
-	code = show(catalog, made, entry, err);
+	code = apply_decision(catalog, made, entry, err);
 	if (code != PL_OK) {
 		free(made);
 		return code;
 	}
-	hold(&catalog->model->strings, made, true);
+	ref_names(&catalog->model->strings, made, true);
 	PL_ASSERT(pl_map_add(&catalog->inner->assumed, &made->by_pod, key_span(made)) ==
 	          NULL);
 	return PL_OK;
@@ -241,13 +242,13 @@ enum pl_code assumed_add(struct catalog *catalog, struct assumed_pod pod,
 bool assumed_holds(const struct catalog *catalog, struct assumed_pod pod)
 {
 	for (uint32_t i = 0;; i++) {
-		const struct assumed *it = get(catalog, pod, i);
+		const struct assumed *it = assumed_find(catalog, pod, i);
 		const struct catalog_entry *entry;
 
 		if (it == NULL)
 			return true;
 		entry = entry_of(catalog, it);
-		if (entry == NULL || !is_so(it, entry) ||
+		if (entry == NULL || !is_already_so(it, entry) ||
 		    catalog_find_claim(catalog, it->claim) == NULL)
 			return false;
 	}
@@ -256,14 +257,14 @@ bool assumed_holds(const struct catalog *catalog, struct assumed_pod pod)
 static void decision_free(struct catalog *catalog, struct assumed *it)
 {
 	pl_map_del(&catalog->inner->assumed, &it->by_pod);
-	hold(&catalog->model->strings, it, false);
+	ref_names(&catalog->model->strings, it, false);
 	free(it);
 }
 
 void assumed_forget(struct catalog *catalog, struct assumed_pod pod)
 {
 	for (uint32_t i = 0;; i++) {
-		struct assumed *it = get(catalog, pod, i);
+		struct assumed *it = assumed_find(catalog, pod, i);
 		struct catalog_entry *entry;
 
 		if (it == NULL)
@@ -271,15 +272,15 @@ void assumed_forget(struct catalog *catalog, struct assumed_pod pod)
 		entry = entry_of(catalog, it);
 		if (entry != NULL && entry->assumed > 0 && entry->stamp == it->stamp &&
 		    --entry->assumed == 0)
-			hide(catalog, it, entry);
+			undo_decision(catalog, it, entry);
 		decision_free(catalog, it);
 	}
 }
 
-void assumed_settle(struct catalog *catalog, struct assumed_pod pod)
+void assumed_commit(struct catalog *catalog, struct assumed_pod pod)
 {
 	for (uint32_t i = 0;; i++) {
-		struct assumed *it = get(catalog, pod, i);
+		struct assumed *it = assumed_find(catalog, pod, i);
 
 		if (it == NULL)
 			return;

@@ -47,7 +47,7 @@ struct assumed {
 PL_NODISCARD enum pl_code assumed_add(struct catalog *catalog, struct assumed_pod pod,
                                       const struct assumed *decision, struct pl_err *err);
 void assumed_forget(struct catalog *catalog, struct assumed_pod pod);
-void assumed_settle(struct catalog *catalog, struct assumed_pod pod);
+void assumed_commit(struct catalog *catalog, struct assumed_pod pod);
 
 /* Whether all that the pod decided is still so. */
 bool assumed_holds(const struct catalog *catalog, struct assumed_pod pod);

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "shardsched/snapshot/views.h"
+#include "shardsched/snapshot/views_inner.h"
 #include "store/base/alloc.h"
 
 void carrier_show(struct carrier_inner *carrier)
@@ -26,19 +26,19 @@ void carrier_sub(struct carrier *carrier, uint32_t slot)
 
 /* -- whom it concerns ---------------------------------------- */
 
-static enum pl_code concern(struct carrier_inner *carrier, struct spec_view_inner *view,
-                            struct pl_err *err)
+static enum pl_code add_concern(struct carrier_inner *carrier,
+                                struct spec_view_inner *view, struct pl_err *err)
 {
 	struct spec_view *shown = &view->view;
-	enum pl_code code = views_room(&shown->concerns, shown->concerns_count,
-	                               &view->concerns_cap, err);
+	enum pl_code code = views_reserve(&shown->concerns, shown->concerns_count,
+	                                  &view->concerns_cap, err);
 
 	if (code == PL_OK)
 		shown->concerns[shown->concerns_count++] = &carrier->carrier;
 	return code;
 }
 
-static void unconcern(struct carrier_inner *carrier, struct spec_view *view)
+static void remove_concern(struct carrier_inner *carrier, struct spec_view *view)
 {
 	for (uint32_t i = 0; i < view->concerns_count; i++) {
 		if (view->concerns[i] != &carrier->carrier)
@@ -48,7 +48,7 @@ static void unconcern(struct carrier_inner *carrier, struct spec_view *view)
 	}
 }
 
-struct find {
+struct carrier_search {
 	struct snapshot *snapshot;
 	struct carrier_inner *carrier;
 	struct spec_view_inner *view;
@@ -57,52 +57,52 @@ struct find {
 
 static enum pl_code on_rule(void *ctx, struct rule *rule)
 {
-	struct find *find = ctx;
+	struct carrier_search *find = ctx;
 	struct carrier_inner *carrier = PL_CONTAINER_OF(rule, struct carrier_inner, rule);
 
 	if (!rule_finds(&find->snapshot->model->strings, rule, find->view->view.spec,
-	                view_space_labels(find->view)))
+	                view_namespace_labels(find->view)))
 		return PL_OK;
-	return concern(carrier, find->view, find->err);
+	return add_concern(carrier, find->view, find->err);
 }
 
 enum pl_code carriers_find(struct snapshot *snapshot, struct spec_view_inner *view,
                            struct pl_err *err)
 {
-	struct find find = {.snapshot = snapshot, .view = view, .err = err};
+	struct carrier_search find = {.snapshot = snapshot, .view = view, .err = err};
 
-	return shelves_each(&snapshot->inner->views->carrier_shelves, view->view.spec,
-	                    on_rule, &find);
+	return rule_index_each(&snapshot->inner->views->carrier_index, view->view.spec,
+	                       on_rule, &find);
 }
 
 static enum pl_code on_view(void *ctx, struct spec_view_inner *view)
 {
-	struct find *find = ctx;
+	struct carrier_search *find = ctx;
 
 	if (view->view.asked == 0 ||
 	    !rule_finds(&find->snapshot->model->strings, &find->carrier->rule,
-	                view->view.spec, view_space_labels(view)))
+	                view->view.spec, view_namespace_labels(view)))
 		return PL_OK;
-	return concern(find->carrier, view, find->err);
+	return add_concern(find->carrier, view, find->err);
 }
 
-static enum pl_code lose_one(void *ctx, struct spec_view_inner *view)
+static enum pl_code unlink_view(void *ctx, struct spec_view_inner *view)
 {
-	unconcern(ctx, &view->view);
+	remove_concern(ctx, &view->view);
 	return PL_OK;
 }
 
-enum pl_code carrier_find_again(struct snapshot *snapshot, struct carrier_inner *carrier,
-                                struct spec_view_inner *view, const struct labels *space,
-                                struct pl_err *err)
+enum pl_code carrier_rematch(struct snapshot *snapshot, struct carrier_inner *carrier,
+                             struct spec_view_inner *view, const struct labels *namespace,
+                             struct pl_err *err)
 {
 	if (view->view.asked == 0)
 		return PL_OK;
-	unconcern(carrier, &view->view);
+	remove_concern(carrier, &view->view);
 	if (!rule_finds(&snapshot->model->strings, &carrier->rule, view->view.spec,
-	                space))
+	                namespace))
 		return PL_OK;
-	return concern(carrier, view, err);
+	return add_concern(carrier, view, err);
 }
 
 /* -- its life ---------------------------------------- */
@@ -112,11 +112,11 @@ static void carrier_free(struct snapshot *snapshot, struct carrier_inner *carrie
 	struct views *views = snapshot->inner->views;
 
 	PL_ASSERT(carrier->users == 0 && carrier->carrier.pods == 0);
-	(void)views_each(views, &carrier->rule, lose_one, carrier);
-	shelves_del(&views->carrier_shelves, &carrier->rule);
+	(void)views_each(views, &carrier->rule, unlink_view, carrier);
+	rule_index_del(&views->carrier_index, &carrier->rule);
 	if (pl_map_has(&carrier->by_key))
 		pl_map_del(&views->carriers, &carrier->by_key);
-	pl_list_del(&carrier->reads_spaces);
+	pl_list_del(&carrier->reads_namespaces);
 	view_column_leave(snapshot, &carrier->counts);
 	model_unref(snapshot->model, MODEL_POD_TERMS, carrier->carrier.term);
 	free(carrier);
@@ -126,11 +126,11 @@ static enum pl_code carrier_begin(struct snapshot *snapshot, struct carrier_inne
                                   struct pl_err *err)
 {
 	struct views *views = snapshot->inner->views;
-	struct find find = {snapshot, made, NULL, err};
-	enum pl_code code = shelves_add(&views->carrier_shelves, &made->rule, err);
+	struct carrier_search find = {snapshot, made, NULL, err};
+	enum pl_code code = rule_index_add(&views->carrier_index, &made->rule, err);
 
-	if (code == PL_OK && rule_reads_spaces(&made->rule))
-		pl_list_add_tail(&views->carriers_of_spaces, &made->reads_spaces);
+	if (code == PL_OK && rule_reads_namespaces(&made->rule))
+		pl_list_add_tail(&views->carriers_of_namespaces, &made->reads_namespaces);
 	if (code == PL_OK)
 		code = views_each(views, &made->rule, on_view, &find);
 	return code;
@@ -159,7 +159,7 @@ static enum pl_code carrier_new(struct snapshot *snapshot, struct carrier shown,
 	made->rule = (struct rule){.term = &made->carrier.term, .count = 1};
 	for (unsigned i = 0; i < 3; i++)
 		made->key[i] = key[i];
-	pl_list_init(&made->reads_spaces);
+	pl_list_init(&made->reads_namespaces);
 	carrier_show(made);
 	code = carrier_begin(snapshot, made, err);
 	if (code != PL_OK) {
@@ -172,9 +172,8 @@ static enum pl_code carrier_new(struct snapshot *snapshot, struct carrier shown,
 	return PL_OK;
 }
 
-enum pl_code carrier_take(struct snapshot *snapshot, const struct spec_term *term,
-                          enum carrier_kind kind, struct carrier **out,
-                          struct pl_err *err)
+enum pl_code carrier_ref(struct snapshot *snapshot, const struct spec_term *term,
+                         enum carrier_kind kind, struct carrier **out, struct pl_err *err)
 {
 	uint64_t key[3] = {term->term->item.id, (uint64_t)kind, (uint64_t)term->weight};
 	struct pl_map_node *node =
@@ -198,16 +197,16 @@ enum pl_code carrier_take(struct snapshot *snapshot, const struct spec_term *ter
 	return PL_OK;
 }
 
-void carrier_give(struct snapshot *snapshot, struct carrier *carrier)
+void carrier_unref(struct snapshot *snapshot, struct carrier *carrier)
 {
 	PL_ASSERT(carrier->inner->users > 0);
 	if (--carrier->inner->users == 0)
 		carrier_free(snapshot, carrier->inner);
 }
 
-void carrier_settle(const struct snapshot *snapshot, const struct carrier *carrier)
+void carrier_refresh(const struct snapshot *snapshot, const struct carrier *carrier)
 {
-	domain_counts_settle(&carrier->inner->counts, snapshot->slots);
+	domain_counts_refresh(&carrier->inner->counts, snapshot->slots);
 }
 
 const uint64_t *carrier_nodes(const struct carrier *carrier)

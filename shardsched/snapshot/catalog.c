@@ -10,7 +10,7 @@
 /* -- what the kinds differ in ---------------------------------------------------------
  */
 
-static struct catalog_key key_of_space(const struct space *it)
+static struct catalog_key key_of_namespace(const struct namespace *it)
 {
 	return (struct catalog_key){0, it->name, 0};
 }
@@ -60,7 +60,7 @@ static struct catalog_key key_of_csi_capacity(const struct csi_capacity *it)
 	return (struct catalog_key){it->namespace, it->name, 0};
 }
 
-struct kind {
+struct catalog_kind_info {
 	const char *noun;
 	size_t size;
 	uint32_t most;
@@ -81,7 +81,7 @@ CATALOG_KIND_MAP(KIND_FUNCTIONS)
 
 #define KIND_ROW(kind, type, name, most) \
 	{#name, sizeof(type), most, name##_key_any, name##_drop_any},
-static const struct kind kinds[] = {CATALOG_KIND_MAP(KIND_ROW)};
+static const struct catalog_kind_info kinds[] = {CATALOG_KIND_MAP(KIND_ROW)};
 
 static struct catalog_group_key group_key(enum catalog_kind kind, const void *object)
 {
@@ -89,21 +89,21 @@ static struct catalog_group_key group_key(enum catalog_kind kind, const void *ob
 
 	switch (kind) {
 	case CATALOG_BUDGET:
-		return (struct catalog_group_key){CATALOG_BY_BUDGET_SPACE, key.namespace,
-		                                  0};
+		return (struct catalog_group_key){CATALOG_BY_BUDGET_NAMESPACE,
+		                                  key.namespace, 0};
 	case CATALOG_WORKLOAD:
-		return (struct catalog_group_key){CATALOG_BY_WORKLOAD_SPACE,
+		return (struct catalog_group_key){CATALOG_BY_WORKLOAD_NAMESPACE,
 		                                  key.namespace, 0};
 	case CATALOG_CLAIM:
-		return (struct catalog_group_key){CATALOG_BY_CLAIM_SPACE, key.namespace,
-		                                  0};
+		return (struct catalog_group_key){CATALOG_BY_CLAIM_NAMESPACE,
+		                                  key.namespace, 0};
 	case CATALOG_VOLUME:
 		return catalog_volume_group(object);
 	case CATALOG_CSI_CAPACITY:
 		return (struct catalog_group_key){
 			CATALOG_BY_CAPACITY_CLASS,
 			((const struct csi_capacity *)object)->class, 0};
-	case CATALOG_SPACE:
+	case CATALOG_NAMESPACE:
 	case CATALOG_PRIORITY_CLASS:
 	case CATALOG_STORAGE_CLASS:
 	case CATALOG_CSI_NODE:
@@ -176,7 +176,7 @@ struct catalog_entry *catalog_entry_find(const struct catalog *catalog,
 	return entry_at(pl_map_get(&catalog->inner->kind[kind], catalog_key_span(&key)));
 }
 
-static void changed(struct catalog *catalog, enum catalog_kind kind)
+static void bump_epoch(struct catalog *catalog, enum catalog_kind kind)
 {
 	catalog->epoch[kind]++;
 	catalog->count[kind] = (uint32_t)catalog->inner->kind[kind].count;
@@ -187,7 +187,7 @@ static enum pl_code entry_new(struct catalog *catalog, enum catalog_kind kind,
                               struct catalog_key key, struct catalog_entry **out,
                               struct pl_err *err)
 {
-	const struct kind *it = &kinds[kind];
+	const struct catalog_kind_info *it = &kinds[kind];
 	struct catalog_entry *entry;
 
 	if (catalog->inner->kind[kind].count >= it->most)
@@ -203,14 +203,14 @@ static enum pl_code entry_new(struct catalog *catalog, enum catalog_kind kind,
 }
 
 /* Where an object belongs, and where it will when nothing is assumed of it any more. */
-struct place {
+struct catalog_place {
 	struct catalog_group *group;
-	struct catalog_group *home;
+	struct catalog_group *return_to;
 	bool assumed;
 };
 
-static bool want_group(struct catalog *catalog, struct catalog_group_key key,
-                       struct catalog_group **out)
+static bool get_group(struct catalog *catalog, struct catalog_group_key key,
+                      struct catalog_group **out)
 {
 	if (key.by == CATALOG_BY_NOTHING)
 		return true;
@@ -220,22 +220,24 @@ static bool want_group(struct catalog *catalog, struct catalog_group_key key,
 
 /* false: no memory. Adds to the object what is assumed of the one that it replaces. */
 static bool find_place(struct catalog *catalog, enum catalog_kind kind,
-                       struct catalog_entry *entry, void *object, struct place *out)
+                       struct catalog_entry *entry, void *object,
+                       struct catalog_place *out)
 {
 	struct catalog_group_key open = group_key(kind, object);
 
 	out->assumed = assumed_carry(catalog, kind, entry, object);
-	if (!want_group(catalog, group_key(kind, object), &out->group))
+	if (!get_group(catalog, group_key(kind, object), &out->group))
 		return false;
 	if (!out->assumed || kind != CATALOG_VOLUME ||
-	    want_group(catalog, open, &out->home))
+	    get_group(catalog, open, &out->return_to))
 		return true;
 	catalog_group_drop_empty(catalog, out->group);
 	return false;
 }
 
-static void fill(struct catalog *catalog, enum catalog_kind kind,
-                 struct catalog_entry *entry, void *object, const struct place *place)
+static void link_entry(struct catalog *catalog, enum catalog_kind kind,
+                       struct catalog_entry *entry, void *object,
+                       const struct catalog_place *place)
 {
 	struct pl_map *map = &catalog->inner->kind[kind];
 
@@ -247,18 +249,18 @@ static void fill(struct catalog *catalog, enum catalog_kind kind,
 	memcpy(catalog_object(entry), object, kinds[kind].size);
 	memset(object, 0, kinds[kind].size);
 	catalog_group_move(catalog, entry, place->group);
-	catalog_group_keep(catalog, entry, place->home);
+	catalog_group_keep(catalog, entry, place->return_to);
 	if (!place->assumed)
 		entry->assumed = 0;
-	changed(catalog, kind);
+	bump_epoch(catalog, kind);
 }
 
-static enum pl_code put(struct catalog *catalog, enum catalog_kind kind, void *object,
-                        struct pl_err *err)
+static enum pl_code put_object(struct catalog *catalog, enum catalog_kind kind,
+                               void *object, struct pl_err *err)
 {
 	struct catalog_key key = kinds[kind].key(object);
 	struct catalog_entry *entry = catalog_entry_find(catalog, kind, key);
-	struct place place = {0};
+	struct catalog_place place = {0};
 	enum pl_code code = PL_OK;
 
 	PL_ASSERT(key.name != 0);
@@ -268,7 +270,7 @@ static enum pl_code put(struct catalog *catalog, enum catalog_kind kind, void *o
 		goto fail;
 	if (!find_place(catalog, kind, entry, object, &place))
 		goto fail_entry;
-	fill(catalog, kind, entry, object, &place);
+	link_entry(catalog, kind, entry, object, &place);
 	return PL_OK;
 fail_entry:
 	code = pl_err_set(err, PL_NOMEM, "no memory for a %s", kinds[kind].noun);
@@ -279,8 +281,8 @@ fail:
 	return code;
 }
 
-static const void *find(const struct catalog *catalog, enum catalog_kind kind,
-                        struct catalog_key key)
+static const void *find_object(const struct catalog *catalog, enum catalog_kind kind,
+                               struct catalog_key key)
 {
 	struct catalog_entry *entry = catalog_entry_find(catalog, kind, key);
 
@@ -294,11 +296,11 @@ static void drop(struct catalog *catalog, enum catalog_kind kind, struct catalog
 	if (entry == NULL)
 		return;
 	entry_free(catalog, kind, entry);
-	changed(catalog, kind);
+	bump_epoch(catalog, kind);
 }
 
-static const void *next(const struct catalog *catalog, enum catalog_kind kind,
-                        const void *previous)
+static const void *next_object(const struct catalog *catalog, enum catalog_kind kind,
+                               const void *previous)
 {
 	const struct pl_map *map = &catalog->inner->kind[kind];
 	const struct catalog_entry *entry = previous;
@@ -313,12 +315,12 @@ static const void *next(const struct catalog *catalog, enum catalog_kind kind,
 	enum pl_code catalog_put_##name(struct catalog *catalog, type *name,      \
 	                                struct pl_err *err)                       \
 	{                                                                         \
-		return put(catalog, CATALOG_##kind, name, err);                   \
+		return put_object(catalog, CATALOG_##kind, name, err);            \
 	}                                                                         \
 	const type *catalog_find_##name(const struct catalog *catalog,            \
 	                                struct catalog_key key)                   \
 	{                                                                         \
-		return find(catalog, CATALOG_##kind, key);                        \
+		return find_object(catalog, CATALOG_##kind, key);                 \
 	}                                                                         \
 	void catalog_drop_##name(struct catalog *catalog, struct catalog_key key) \
 	{                                                                         \
@@ -327,17 +329,18 @@ static const void *next(const struct catalog *catalog, enum catalog_kind kind,
 	const type *catalog_next_##name(const struct catalog *catalog,            \
 	                                const type *previous)                     \
 	{                                                                         \
-		return next(catalog, CATALOG_##kind, previous);                   \
+		return next_object(catalog, CATALOG_##kind, previous);            \
 	}
 CATALOG_KIND_MAP(KIND_API)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-const struct labels *catalog_space_labels(const struct catalog *catalog, uint32_t name)
+const struct labels *catalog_namespace_labels(const struct catalog *catalog,
+                                              uint32_t name)
 {
-	const struct space *space =
-		catalog_find_space(catalog, (struct catalog_key){0, name, 0});
+	const struct namespace *namespace =
+		catalog_find_namespace(catalog, (struct catalog_key){0, name, 0});
 
-	return space == NULL ? NULL : space->labels;
+	return namespace == NULL ? NULL : namespace->labels;
 }
 
 /* -- figures and checks -----------------------------------------------------------------

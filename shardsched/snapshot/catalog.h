@@ -10,13 +10,13 @@
 #ifndef SHARDSCHED_SNAPSHOT_CATALOG_H
 #define SHARDSCHED_SNAPSHOT_CATALOG_H
 
-#include "shardsched/model/cluster.h"
+#include "shardsched/model/cluster_objects.h"
 #include "shardsched/model/storage.h"
 #include "shardsched/model/volume.h"
 
 /* X(KIND, struct, name, most) */
 #define CATALOG_KIND_MAP(X)                                             \
-	X(SPACE, struct space, space, 1000000)                          \
+	X(NAMESPACE, struct namespace, namespace, 1000000)              \
 	X(PRIORITY_CLASS, struct priority_class, priority_class, 65536) \
 	X(BUDGET, struct budget, budget, 1000000)                       \
 	X(WORKLOAD, struct workload, workload, 4000000)                 \
@@ -88,7 +88,8 @@ const struct csi_capacity *catalog_next_capacity(const struct catalog *catalog,
                                                  const struct csi_capacity *previous);
 
 /* The labels of a namespace; NULL: it is not known. */
-const struct labels *catalog_space_labels(const struct catalog *catalog, uint32_t name);
+const struct labels *catalog_namespace_labels(const struct catalog *catalog,
+                                              uint32_t name);
 
 /* Bytes of heap, for figures. */
 size_t catalog_memory(const struct catalog *catalog);

@@ -61,13 +61,13 @@ void catalog_group_move(struct catalog *catalog, struct catalog_entry *entry,
 }
 
 void catalog_group_keep(struct catalog *catalog, struct catalog_entry *entry,
-                        struct catalog_group *home)
+                        struct catalog_group *return_to)
 {
-	struct catalog_group *was = entry->home;
+	struct catalog_group *was = entry->return_to;
 
-	if (home != NULL)
-		home->kept++;
-	entry->home = home;
+	if (return_to != NULL)
+		return_to->kept++;
+	entry->return_to = return_to;
 	if (was == NULL)
 		return;
 	PL_ASSERT(was->kept > 0);
@@ -115,9 +115,10 @@ const struct budget *catalog_next_in_budget(const struct catalog *catalog,
                                             uint32_t namespace,
                                             const struct budget *previous)
 {
-	return next_in(catalog,
-	               (struct catalog_group_key){CATALOG_BY_BUDGET_SPACE, namespace, 0},
-	               previous);
+	return next_in(
+		catalog,
+		(struct catalog_group_key){CATALOG_BY_BUDGET_NAMESPACE, namespace, 0},
+		previous);
 }
 
 const struct workload *catalog_next_in_workload(const struct catalog *catalog,
@@ -126,7 +127,7 @@ const struct workload *catalog_next_in_workload(const struct catalog *catalog,
 {
 	return next_in(
 		catalog,
-		(struct catalog_group_key){CATALOG_BY_WORKLOAD_SPACE, namespace, 0},
+		(struct catalog_group_key){CATALOG_BY_WORKLOAD_NAMESPACE, namespace, 0},
 		previous);
 }
 
@@ -134,9 +135,10 @@ const struct claim *catalog_next_in_claim(const struct catalog *catalog,
                                           uint32_t namespace,
                                           const struct claim *previous)
 {
-	return next_in(catalog,
-	               (struct catalog_group_key){CATALOG_BY_CLAIM_SPACE, namespace, 0},
-	               previous);
+	return next_in(
+		catalog,
+		(struct catalog_group_key){CATALOG_BY_CLAIM_NAMESPACE, namespace, 0},
+		previous);
 }
 
 const struct volume *catalog_next_open_volume(const struct catalog *catalog,

@@ -10,9 +10,9 @@
 
 enum catalog_by {
 	CATALOG_BY_NOTHING,
-	CATALOG_BY_BUDGET_SPACE,
-	CATALOG_BY_WORKLOAD_SPACE,
-	CATALOG_BY_CLAIM_SPACE,
+	CATALOG_BY_BUDGET_NAMESPACE,
+	CATALOG_BY_WORKLOAD_NAMESPACE,
+	CATALOG_BY_CLAIM_NAMESPACE,
 	CATALOG_BY_VOLUME_CLASS,
 	CATALOG_BY_VOLUME_CLAIM,
 	CATALOG_BY_CAPACITY_CLASS,
@@ -37,9 +37,9 @@ struct catalog_entry {
 	uint32_t assumed; /* pods that decided about it; see assumed.c */
 	uint64_t stamp;   /* of that */
 	struct pl_list in_group;
-	struct catalog_group *group; /* NULL: in none */
-	struct catalog_group *home;  /* kept: where it goes back to; NULL: nowhere */
-				     /* The object follows. */
+	struct catalog_group *group;     /* NULL: in none */
+	struct catalog_group *return_to; /* kept: where it goes back to; NULL: nowhere */
+					 /* The object follows. */
 };
 
 /* A claim that pods on nodes name. */
@@ -82,7 +82,7 @@ void catalog_group_move(struct catalog *catalog, struct catalog_entry *entry,
                         struct catalog_group *to);
 /* It is the entry's home from now on; NULL: none is. */
 void catalog_group_keep(struct catalog *catalog, struct catalog_entry *entry,
-                        struct catalog_group *home);
+                        struct catalog_group *return_to);
 /* If nobody joined and nobody keeps it. NULL does nothing. */
 void catalog_group_drop_empty(struct catalog *catalog, struct catalog_group *group);
 struct catalog_group_key catalog_volume_group(const struct volume *volume);

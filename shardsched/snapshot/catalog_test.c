@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "shardsched/snapshot/assumed.h"
-#include "shardsched/snapshot/claims.h"
+#include "shardsched/snapshot/claim_users.h"
 #include "store/base/rng.h"
 #include "tests/harness/t.h"
 #include "tests/harness/torture.h"
@@ -48,14 +48,16 @@ static struct catalog_key key(const char *namespace, const char *name)
 T_CASE(an_object_is_found_by_its_name)
 {
 	begin();
-	PUT(space, {"metadata" : {"name" : "a", "labels" : {"team" : "x"}}});
-	PUT(space, {"metadata" : {"name" : "b"}});
-	T_EQ(catalog.count[CATALOG_SPACE], 2);
-	T_EQ(labels_get(catalog_space_labels(&catalog, id("a")), id("team")), id("x"));
-	T_TRUE(catalog_space_labels(&catalog, id("x")) == NULL);
-	catalog_drop_space(&catalog, (struct catalog_key){0, id("a"), 0});
-	T_TRUE(catalog_find_space(&catalog, (struct catalog_key){0, id("a"), 0}) == NULL);
-	T_EQ(catalog.count[CATALOG_SPACE], 1);
+	PUT(namespace, {"metadata" : {"name" : "a", "labels" : {"team" : "x"}}});
+	PUT(namespace, {"metadata" : {"name" : "b"}});
+	T_EQ(catalog.count[CATALOG_NAMESPACE], 2);
+	T_EQ(labels_get(catalog_namespace_labels(&catalog, id("a")), id("team")),
+	     id("x"));
+	T_TRUE(catalog_namespace_labels(&catalog, id("x")) == NULL);
+	catalog_drop_namespace(&catalog, (struct catalog_key){0, id("a"), 0});
+	T_TRUE(catalog_find_namespace(&catalog, (struct catalog_key){0, id("a"), 0}) ==
+	       NULL);
+	T_EQ(catalog.count[CATALOG_NAMESPACE], 1);
 	end();
 }
 
@@ -314,7 +316,7 @@ T_CASE(what_is_settled_stays_until_the_object_comes)
 {
 	begin_taking();
 	T_OK(take(me), &err);
-	assumed_settle(&catalog, me);
+	assumed_commit(&catalog, me);
 	T_TRUE(assumed_get(&catalog, me, 0) == NULL);
 	volume_put(false);
 	T_TRUE(taken());
@@ -452,7 +454,7 @@ static enum pl_code random_step(void)
 		catalog_drop_claim(&catalog, key("n", text));
 		return PL_OK;
 	case 4:
-		(pick(2) == 0 ? assumed_settle : assumed_forget)(
+		(pick(2) == 0 ? assumed_commit : assumed_forget)(
 			&catalog, (struct assumed_pod){0, who[pick(4)], 0});
 		return PL_OK;
 	default:

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 #include "store/base/alloc.h"
 
 enum { DOMAINS_FIRST = 16 };
@@ -79,7 +79,7 @@ static void set_bit(struct domain_counts *counts, uint32_t slot, bool on)
 
 /* Twice is not at all (a probe that puts back what it took), unless nodes have moved in
  * between. */
-static void put_off(struct domain_counts *counts, uint32_t domain)
+static void defer_domain(struct domain_counts *counts, uint32_t domain)
 {
 	if (counts->pending_count > DOMAIN_COUNTS_PENDING)
 		return;
@@ -96,12 +96,13 @@ static void put_off(struct domain_counts *counts, uint32_t domain)
 }
 
 /* The domain has its first pod, or none any more. */
-static void flip(struct domain_counts *counts, uint32_t slot, uint32_t domain, bool on)
+static void flip_domain(struct domain_counts *counts, uint32_t slot, uint32_t domain,
+                        bool on)
 {
 	if (counts->column->domain[domain].nodes == 1)
 		set_bit(counts, slot, on);
 	else
-		put_off(counts, domain);
+		defer_domain(counts, domain);
 }
 
 void domain_counts_add(struct domain_counts *counts, uint32_t slot, uint32_t pods)
@@ -114,7 +115,7 @@ void domain_counts_add(struct domain_counts *counts, uint32_t slot, uint32_t pod
 	}
 	PL_ASSERT(domain < counts->cap);
 	if (counts->count[domain] == 0 && pods > 0)
-		flip(counts, slot, domain, true);
+		flip_domain(counts, slot, domain, true);
 	counts->count[domain] += pods;
 	counts->inside += pods;
 }
@@ -132,10 +133,10 @@ void domain_counts_sub(struct domain_counts *counts, uint32_t slot, uint32_t pod
 	counts->count[domain] -= pods;
 	counts->inside -= pods;
 	if (counts->count[domain] == 0 && pods > 0)
-		flip(counts, slot, domain, false);
+		flip_domain(counts, slot, domain, false);
 }
 
-static void leave(struct domain_counts *counts, uint32_t domain, uint32_t pods)
+static void leave_domain(struct domain_counts *counts, uint32_t domain, uint32_t pods)
 {
 	if (domain == 0) {
 		counts->others -= pods;
@@ -145,17 +146,17 @@ static void leave(struct domain_counts *counts, uint32_t domain, uint32_t pods)
 	counts->count[domain] -= pods;
 	counts->inside -= pods;
 	if (counts->count[domain] == 0)
-		put_off(counts, domain);
+		defer_domain(counts, domain);
 }
 
-static void enter(struct domain_counts *counts, uint32_t domain, uint32_t pods)
+static void enter_domain(struct domain_counts *counts, uint32_t domain, uint32_t pods)
 {
 	if (domain == 0) {
 		counts->others += pods;
 		return;
 	}
 	if (counts->count[domain] == 0)
-		put_off(counts, domain);
+		defer_domain(counts, domain);
 	counts->count[domain] += pods;
 	counts->inside += pods;
 }
@@ -167,14 +168,14 @@ void domain_counts_move(struct domain_counts *counts, uint32_t slot, uint32_t fr
 {
 	PL_ASSERT(from < counts->cap && to < counts->cap);
 	if (pods > 0) {
-		leave(counts, from, pods);
-		enter(counts, to, pods);
+		leave_domain(counts, from, pods);
+		enter_domain(counts, to, pods);
 	}
 	set_bit(counts, slot, counts->count[to] != 0);
 	counts->moved = counts->pending_count > 0;
 }
 
-static void mend_word(struct domain_counts *counts, uint32_t domain, uint32_t word)
+static void update_word(struct domain_counts *counts, uint32_t domain, uint32_t word)
 {
 	const uint32_t *value = counts->column->value + (size_t)word * 64;
 	uint64_t nodes = 0;
@@ -187,7 +188,7 @@ static void mend_word(struct domain_counts *counts, uint32_t domain, uint32_t wo
 		counts->bits[word] &= ~nodes;
 }
 
-static void mend(struct domain_counts *counts, uint32_t domain, uint32_t words)
+static void update_domain(struct domain_counts *counts, uint32_t domain, uint32_t words)
 {
 	for (uint32_t word = 0; word < words; word++) {
 		const uint32_t *value = counts->column->value + (size_t)word * 64;
@@ -196,11 +197,11 @@ static void mend(struct domain_counts *counts, uint32_t domain, uint32_t words)
 		for (unsigned i = 0; i < 64; i++)
 			any |= value[i] == domain;
 		if (any != 0)
-			mend_word(counts, domain, word);
+			update_word(counts, domain, word);
 	}
 }
 
-static void make_anew(struct domain_counts *counts, uint32_t words)
+static void rebuild_bits(struct domain_counts *counts, uint32_t words)
 {
 	for (uint32_t word = 0; word < words; word++) {
 		const uint32_t *value = counts->column->value + (size_t)word * 64;
@@ -212,15 +213,15 @@ static void make_anew(struct domain_counts *counts, uint32_t words)
 	}
 }
 
-void domain_counts_settle(struct domain_counts *counts, uint32_t slots)
+void domain_counts_refresh(struct domain_counts *counts, uint32_t slots)
 {
 	uint32_t words = slots / 64 + (slots % 64 != 0);
 
 	if (counts->pending_count > DOMAIN_COUNTS_PENDING)
-		make_anew(counts, words);
+		rebuild_bits(counts, words);
 	else
 		for (uint32_t i = 0; i < counts->pending_count; i++)
-			mend(counts, counts->pending[i], words);
+			update_domain(counts, counts->pending[i], words);
 	counts->pending_count = 0;
 	counts->moved = false;
 }

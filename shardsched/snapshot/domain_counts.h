@@ -3,7 +3,7 @@
  * there is any of them, as a set.
  *
  * The counts are always right. The set is mended when it is asked for: a domain that is
- * but one node (a hostname) is mended at once, others when domain_counts_settle is
+ * but one node (a hostname) is mended at once, others when domain_counts_refresh is
  * called; until then domain_counts_nodes gives NULL, and single nodes are asked by
  * their domain's number.
  */
@@ -50,7 +50,7 @@ void domain_counts_sub(struct domain_counts *counts, uint32_t slot, uint32_t pod
 void domain_counts_move(struct domain_counts *counts, uint32_t slot, uint32_t from,
                         uint32_t to, uint32_t pods);
 
-void domain_counts_settle(struct domain_counts *counts, uint32_t slots);
+void domain_counts_refresh(struct domain_counts *counts, uint32_t slots);
 
 /* A word for 64 slots; NULL: not settled. */
 static inline const uint64_t *domain_counts_nodes(const struct domain_counts *counts)

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 #include "store/base/alloc.h"
 
 enum {
@@ -82,7 +82,7 @@ static uint32_t take_number(struct label_column *column, uint32_t text)
 }
 
 /* One node more has it. */
-static uint32_t join(struct label_column *column, uint32_t text)
+static uint32_t value_ref(struct label_column *column, uint32_t text)
 {
 	uint32_t number = column->by_node ? 0 : label_column_find(column, text);
 
@@ -92,7 +92,7 @@ static uint32_t join(struct label_column *column, uint32_t text)
 	return number;
 }
 
-static void part(struct label_column *column, uint32_t number)
+static void value_unref(struct label_column *column, uint32_t number)
 {
 	struct label_column_inner *inner = column->inner;
 
@@ -139,11 +139,11 @@ void label_columns_move(struct snapshot *snapshot, uint32_t slot, const struct l
 
 		if (text == (was == 0 ? 0 : column->domain[was].text))
 			continue;
-		is = text == 0 ? 0 : join(column, text);
+		is = text == 0 ? 0 : value_ref(column, text);
 		views_node_moving(snapshot, slot, column, was, is);
 		column->value[slot] = is;
 		if (was != 0)
-			part(column, was);
+			value_unref(column, was);
 		column->epoch++;
 	}
 }
@@ -174,7 +174,8 @@ static void free_column(struct snapshot *snapshot, struct label_column *column)
 	free(column);
 }
 
-static struct label_column *make(struct snapshot *snapshot, uint32_t key, bool by_node)
+static struct label_column *column_new(struct snapshot *snapshot, uint32_t key,
+                                       bool by_node)
 {
 	struct label_column *column = pl_calloc(1, sizeof *column);
 
@@ -199,8 +200,8 @@ static struct label_column *make(struct snapshot *snapshot, uint32_t key, bool b
 	return column;
 }
 
-static enum pl_code fill(const struct snapshot *snapshot, struct label_column *column,
-                         struct pl_err *err)
+static enum pl_code column_fill(const struct snapshot *snapshot,
+                                struct label_column *column, struct pl_err *err)
 {
 	for (uint32_t slot = 0; slot < snapshot->slots; slot++) {
 		const struct labels *labels = snapshot->row[slot].node.labels;
@@ -212,12 +213,12 @@ static enum pl_code fill(const struct snapshot *snapshot, struct label_column *c
 		if (code != PL_OK)
 			return code;
 		if (text != 0)
-			column->value[slot] = join(column, text);
+			column->value[slot] = value_ref(column, text);
 	}
 	return PL_OK;
 }
 
-static void drop_at(struct snapshot *snapshot, uint32_t at)
+static void column_drop_at(struct snapshot *snapshot, uint32_t at)
 {
 	struct label_columns *columns = &snapshot->inner->columns;
 
@@ -237,11 +238,11 @@ static void drop_longest_idle(struct snapshot *snapshot)
 		    (oldest == SNAPSHOT_NONE ||
 		     columns->at[i]->inner->stamp < columns->at[oldest]->inner->stamp))
 			oldest = i;
-	drop_at(snapshot, oldest);
+	column_drop_at(snapshot, oldest);
 }
 
-static struct label_column *find(const struct snapshot *snapshot, uint32_t key,
-                                 bool by_node)
+static struct label_column *column_find(const struct snapshot *snapshot, uint32_t key,
+                                        bool by_node)
 {
 	const struct label_columns *columns = &snapshot->inner->columns;
 
@@ -251,8 +252,9 @@ static struct label_column *find(const struct snapshot *snapshot, uint32_t key,
 	return NULL;
 }
 
-static enum pl_code make_filled(struct snapshot *snapshot, uint32_t key, bool by_node,
-                                struct label_column **out, struct pl_err *err)
+static enum pl_code column_new_filled(struct snapshot *snapshot, uint32_t key,
+                                      bool by_node, struct label_column **out,
+                                      struct pl_err *err)
 {
 	struct label_columns *columns = &snapshot->inner->columns;
 	struct label_column *column;
@@ -261,10 +263,10 @@ static enum pl_code make_filled(struct snapshot *snapshot, uint32_t key, bool by
 	if (columns->count == LABEL_COLUMNS_MAX && columns->idle == 0)
 		return pl_err_set(err, PL_LIMIT, "want at most %d label keys in rules",
 		                  LABEL_COLUMNS_MAX);
-	column = make(snapshot, key, by_node);
+	column = column_new(snapshot, key, by_node);
 	if (column == NULL)
 		return pl_err_set(err, PL_NOMEM, "nodes by a label");
-	code = fill(snapshot, column, err);
+	code = column_fill(snapshot, column, err);
 	if (code != PL_OK) {
 		free_column(snapshot, column);
 		return code;
@@ -275,15 +277,15 @@ static enum pl_code make_filled(struct snapshot *snapshot, uint32_t key, bool by
 	return PL_OK;
 }
 
-static enum pl_code open_one(struct snapshot *snapshot, uint32_t key, bool by_node,
-                             struct label_column **out, struct pl_err *err)
+static enum pl_code column_open(struct snapshot *snapshot, uint32_t key, bool by_node,
+                                struct label_column **out, struct pl_err *err)
 {
-	struct label_column *column = find(snapshot, key, by_node);
+	struct label_column *column = column_find(snapshot, key, by_node);
 	enum pl_code code = PL_OK;
 
 	PL_ASSERT(key != 0);
 	if (column == NULL)
-		code = make_filled(snapshot, key, by_node, &column, err);
+		code = column_new_filled(snapshot, key, by_node, &column, err);
 	else if (column->users == 0)
 		snapshot->inner->columns.idle--;
 	if (code != PL_OK)
@@ -297,13 +299,13 @@ static enum pl_code open_one(struct snapshot *snapshot, uint32_t key, bool by_no
 enum pl_code label_column_open(struct snapshot *snapshot, uint32_t key,
                                struct label_column **out, struct pl_err *err)
 {
-	return open_one(snapshot, key, false, out, err);
+	return column_open(snapshot, key, false, out, err);
 }
 
 enum pl_code label_column_open_domains(struct snapshot *snapshot, uint32_t key,
                                        struct label_column **out, struct pl_err *err)
 {
-	return open_one(snapshot, key, node_is_domain(snapshot->model, key), out, err);
+	return column_open(snapshot, key, node_is_domain(snapshot->model, key), out, err);
 }
 
 void label_column_close(struct snapshot *snapshot, struct label_column *column)
@@ -325,7 +327,7 @@ void label_columns_done(struct snapshot *snapshot)
 	struct label_columns *columns = &snapshot->inner->columns;
 
 	while (columns->count > 0)
-		drop_at(snapshot, columns->count - 1);
+		column_drop_at(snapshot, columns->count - 1);
 }
 
 size_t label_columns_memory(const struct snapshot *snapshot)

@@ -1,5 +1,5 @@
 /* Columns of labels, counted from scratch. */
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 
 static void check_domains(const struct label_column *column)
 {

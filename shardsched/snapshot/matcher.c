@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "shardsched/snapshot/views.h"
+#include "shardsched/snapshot/views_inner.h"
 #include "store/base/alloc.h"
 
 /* -- its pods ------------------------------------------------------------------------ */
@@ -29,7 +29,7 @@ static void count_view(struct snapshot *snapshot, struct matcher_inner *matcher,
 {
 	for (uint32_t at = view->view.first_pod; at != SNAPSHOT_NONE;
 	     at = snapshot->placed[at].next_of_view) {
-		const struct placed *pod = &snapshot->placed[at];
+		const struct placed_pod *pod = &snapshot->placed[at];
 
 		if (!matcher_counts(matcher, pod->flags))
 			continue;
@@ -53,14 +53,14 @@ static enum pl_code find_view(struct matcher_inner *matcher, struct spec_view_in
                               struct pl_err *err)
 {
 	enum pl_code code =
-		views_room(&view->found_by, view->found_count, &view->found_cap, err);
+		views_reserve(&view->found_by, view->found_count, &view->found_cap, err);
 
 	if (code == PL_OK)
 		view->found_by[view->found_count++] = &matcher->matcher;
 	return code;
 }
 
-static bool lose_view(struct matcher_inner *matcher, struct spec_view_inner *view)
+static bool unlink_view(struct matcher_inner *matcher, struct spec_view_inner *view)
 {
 	for (uint32_t i = 0; i < view->found_count; i++) {
 		if (view->found_by[i] != &matcher->matcher)
@@ -71,7 +71,7 @@ static bool lose_view(struct matcher_inner *matcher, struct spec_view_inner *vie
 	return false;
 }
 
-struct find {
+struct matcher_search {
 	struct snapshot *snapshot;
 	struct matcher_inner *matcher;
 	struct spec_view_inner *view;
@@ -80,11 +80,11 @@ struct find {
 
 static enum pl_code on_rule(void *ctx, struct rule *rule)
 {
-	struct find *find = ctx;
+	struct matcher_search *find = ctx;
 	struct matcher_inner *matcher = PL_CONTAINER_OF(rule, struct matcher_inner, rule);
 
 	if (!rule_finds(&find->snapshot->model->strings, rule, find->view->view.spec,
-	                view_space_labels(find->view)))
+	                view_namespace_labels(find->view)))
 		return PL_OK;
 	return find_view(matcher, find->view, find->err);
 }
@@ -92,19 +92,19 @@ static enum pl_code on_rule(void *ctx, struct rule *rule)
 enum pl_code matchers_find(struct snapshot *snapshot, struct spec_view_inner *view,
                            struct pl_err *err)
 {
-	struct find find = {.snapshot = snapshot, .view = view, .err = err};
+	struct matcher_search find = {.snapshot = snapshot, .view = view, .err = err};
 
-	return shelves_each(&snapshot->inner->views->matcher_shelves, view->view.spec,
-	                    on_rule, &find);
+	return rule_index_each(&snapshot->inner->views->matcher_index, view->view.spec,
+	                       on_rule, &find);
 }
 
 static enum pl_code on_view(void *ctx, struct spec_view_inner *view)
 {
-	struct find *find = ctx;
+	struct matcher_search *find = ctx;
 	enum pl_code code;
 
 	if (!rule_finds(&find->snapshot->model->strings, &find->matcher->rule,
-	                view->view.spec, view_space_labels(view)))
+	                view->view.spec, view_namespace_labels(view)))
 		return PL_OK;
 	code = find_view(find->matcher, view, find->err);
 	if (code == PL_OK)
@@ -112,19 +112,19 @@ static enum pl_code on_view(void *ctx, struct spec_view_inner *view)
 	return code;
 }
 
-static enum pl_code lose_one(void *ctx, struct spec_view_inner *view)
+static enum pl_code unlink_matcher(void *ctx, struct spec_view_inner *view)
 {
-	(void)lose_view(ctx, view);
+	(void)unlink_view(ctx, view);
 	return PL_OK;
 }
 
-enum pl_code matcher_find_again(struct snapshot *snapshot, struct matcher_inner *matcher,
-                                struct spec_view_inner *view, const struct labels *space,
-                                struct pl_err *err)
+enum pl_code matcher_rematch(struct snapshot *snapshot, struct matcher_inner *matcher,
+                             struct spec_view_inner *view, const struct labels *namespace,
+                             struct pl_err *err)
 {
 	bool now = rule_finds(&snapshot->model->strings, &matcher->rule, view->view.spec,
-	                      space);
-	bool before = lose_view(matcher, view);
+	                      namespace);
+	bool before = unlink_view(matcher, view);
 	enum pl_code code = PL_OK;
 
 	/* What was lost leaves room for itself. */
@@ -170,7 +170,7 @@ static struct matcher_inner *matcher_make(struct snapshot *snapshot, struct rule
 	made->matcher.inner = made;
 	made->rule = rule;
 	made->spread = rule.count == 0;
-	pl_list_init(&made->reads_spaces);
+	pl_list_init(&made->reads_namespaces);
 	pl_list_init(&made->idle);
 	pl_list_init(&made->tallies);
 	for (uint32_t i = 0; i < rule.count; i++)
@@ -186,11 +186,11 @@ void matcher_free(struct snapshot *snapshot, struct matcher_inner *matcher)
 	struct model *model = snapshot->model;
 
 	PL_ASSERT(matcher->matcher.users == 0 && pl_list_empty(&matcher->tallies));
-	(void)views_each(views, &matcher->rule, lose_one, matcher);
-	shelves_del(&views->matcher_shelves, &matcher->rule);
+	(void)views_each(views, &matcher->rule, unlink_matcher, matcher);
+	rule_index_del(&views->matcher_index, &matcher->rule);
 	if (pl_map_has(&matcher->by_key))
 		pl_map_del(&views->matchers, &matcher->by_key);
-	pl_list_del(&matcher->reads_spaces);
+	pl_list_del(&matcher->reads_namespaces);
 	pl_list_del(&matcher->idle);
 	for (uint32_t i = 0; i < matcher->rule.count; i++)
 		model_unref(model, MODEL_POD_TERMS, matcher->rule.term[i]);
@@ -207,14 +207,14 @@ static enum pl_code matcher_begin(struct snapshot *snapshot, struct matcher_inne
                                   struct pl_err *err)
 {
 	struct views *views = snapshot->inner->views;
-	struct find find = {snapshot, made, NULL, err};
+	struct matcher_search find = {snapshot, made, NULL, err};
 	enum pl_code code;
 
 	code = matcher_grow(made, 0, snapshot->capacity, err);
 	if (code == PL_OK)
-		code = shelves_add(&views->matcher_shelves, &made->rule, err);
-	if (code == PL_OK && rule_reads_spaces(&made->rule))
-		pl_list_add_tail(&views->matchers_of_spaces, &made->reads_spaces);
+		code = rule_index_add(&views->matcher_index, &made->rule, err);
+	if (code == PL_OK && rule_reads_namespaces(&made->rule))
+		pl_list_add_tail(&views->matchers_of_namespaces, &made->reads_namespaces);
 	if (code == PL_OK)
 		code = views_each(views, &made->rule, on_view, &find);
 	return code;
@@ -304,7 +304,7 @@ enum pl_code matcher_open_terms(struct snapshot *snapshot,
 	PL_ASSERT(count > 0);
 	if (count > MATCHER_TERMS_MAX)
 		return pl_err_set(err, PL_LIMIT, "more than %d terms", MATCHER_TERMS_MAX);
-	code = view_settle(snapshot, err);
+	code = view_reconcile(snapshot, err);
 	if (code != PL_OK)
 		return code;
 	kept = pl_malloc(count * sizeof(void *));
@@ -349,5 +349,5 @@ bool matcher_finds(const struct snapshot *snapshot, const struct matcher *matche
                    const struct spec *spec)
 {
 	return rule_finds(&snapshot->model->strings, &matcher->inner->rule, spec,
-	                  catalog_space_labels(&snapshot->catalog, spec->namespace));
+	                  catalog_namespace_labels(&snapshot->catalog, spec->namespace));
 }

@@ -58,10 +58,10 @@ void tally_close(struct snapshot *snapshot, struct tally *tally);
 uint32_t tally_inside(const struct tally *tally);
 
 /* The nodes in domains with at least one such pod, a word for 64 slots. NULL: not known
- * since a domain of several nodes got its first one or lost its last; tally_settle finds
+ * since a domain of several nodes got its first one or lost its last; tally_refresh finds
  * out, in O(nodes), and until pods move again it stays known. */
 const uint64_t *tally_nodes(const struct tally *tally);
-void tally_settle(const struct snapshot *snapshot, const struct tally *tally);
+void tally_refresh(const struct snapshot *snapshot, const struct tally *tally);
 
 /* Whether it finds pods of this class. */
 bool matcher_finds(const struct snapshot *snapshot, const struct matcher *matcher,

@@ -1,7 +1,7 @@
 /* What matchers are told apart by: numbers of selectors and names, held by them. */
 #include <stdlib.h>
 
-#include "shardsched/snapshot/views.h"
+#include "shardsched/snapshot/views_inner.h"
 
 static int by_rule(const void *a, const void *b)
 {

@@ -1,4 +1,4 @@
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 
 static struct bucket_link *link_of(const void *owner, uint32_t id)
 {
@@ -70,7 +70,7 @@ static void show_taints(struct snapshot *snapshot, uint32_t slot)
 	              (effects & TAINT_BIT(TAINT_PREFER_NO_SCHEDULE)) != 0);
 }
 
-static void show(struct snapshot *snapshot, uint32_t slot)
+static void show_node(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node *node = &snapshot->row[slot].node;
 
@@ -86,12 +86,12 @@ static void row_clear(struct node_row *row)
 	*row = (struct node_row){.first_pod = SNAPSHOT_NONE,
 	                         .first_port = SNAPSHOT_NONE,
 	                         .first_nomination = SNAPSHOT_NONE,
-	                         .first_hold = SNAPSHOT_NONE};
+	                         .first_reservation = SNAPSHOT_NONE};
 }
 
 /* -- coming, changing, going ------------------------------------------------------ */
 
-static void hold(struct model *model, const struct node *node)
+static void ref_node(struct model *model, const struct node *node)
 {
 	strings_ref(&model->strings, node->name);
 	strings_ref(&model->strings, node->uid);
@@ -102,7 +102,7 @@ static void hold(struct model *model, const struct node *node)
 	model_ref(model, MODEL_IMAGES, node->images);
 }
 
-static enum pl_code make_room(struct snapshot *snapshot, struct pl_err *err)
+static enum pl_code reserve_slot(struct snapshot *snapshot, struct pl_err *err)
 {
 	struct snapshot_inner *inner = snapshot->inner;
 
@@ -113,8 +113,8 @@ static enum pl_code make_room(struct snapshot *snapshot, struct pl_err *err)
 	return snapshot_grow(snapshot, err);
 }
 
-static enum pl_code make_ready(struct snapshot *snapshot, const struct node *node,
-                               const struct node *old, struct pl_err *err)
+static enum pl_code reserve_all(struct snapshot *snapshot, const struct node *node,
+                                const struct node *old, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
@@ -141,7 +141,7 @@ static uint32_t take_slot(struct snapshot *snapshot)
 	return slot;
 }
 
-static void told(struct snapshot *snapshot, uint32_t slot)
+static void note_change(struct snapshot *snapshot, uint32_t slot)
 {
 	snapshot->nodes_epoch++;
 	snapshot_touch(snapshot, slot);
@@ -158,27 +158,27 @@ enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t cluster,
 	PL_ASSERT(node->name != 0 && !snapshot->inner->probing);
 	if (snapshot_node_find(snapshot, cluster, node->name) != SNAPSHOT_NONE)
 		return pl_err_set(err, PL_EXISTS, "a node of this name is there");
-	code = make_room(snapshot, err);
+	code = reserve_slot(snapshot, err);
 	if (code == PL_OK)
-		code = make_ready(snapshot, node, &nothing, err);
+		code = reserve_all(snapshot, node, &nothing, err);
 	if (code != PL_OK)
 		return code;
 	*slot = take_slot(snapshot);
 	row = &snapshot->row[*slot];
-	hold(snapshot->model, node);
+	ref_node(snapshot->model, node);
 	row->node = *node;
 	row->cluster = strings_ref(&snapshot->model->strings, cluster);
 	row->by_name = (struct bucket_link){.hash = number_hash(node->name)};
 	buckets_add(&snapshot->inner->by_name, *slot + 1);
-	show(snapshot, *slot);
-	pl_bitset_add(snapshot->home, *slot);
+	show_node(snapshot, *slot);
+	pl_bitset_add(snapshot->local, *slot);
 	pl_bitset_add(snapshot->open, *slot);
 	scalars_node_add(snapshot, *slot, node->allocatable);
 	images_add(&snapshot->inner->images, node->images);
 	label_columns_move(snapshot, *slot, node->labels);
 	snapshot->nodes++;
 	snapshot->images_epoch++;
-	told(snapshot, *slot);
+	note_change(snapshot, *slot);
 	return PL_OK;
 }
 
@@ -200,12 +200,12 @@ enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
 	PL_ASSERT(old.allocatable != NULL && node->allocatable != NULL);
 	if (is_same(node, &old))
 		return PL_OK;
-	code = make_ready(snapshot, node, &old, err);
+	code = reserve_all(snapshot, node, &old, err);
 	if (code != PL_OK)
 		return code;
-	hold(snapshot->model, node);
+	ref_node(snapshot->model, node);
 	row->node = *node;
-	show(snapshot, slot);
+	show_node(snapshot, slot);
 	if (node->allocatable != old.allocatable) {
 		scalars_node_add(snapshot, slot, node->allocatable);
 		scalars_node_remove(snapshot, slot, old.allocatable, node->allocatable);
@@ -218,20 +218,20 @@ enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
 	if (node->labels != old.labels)
 		label_columns_move(snapshot, slot, node->labels);
 	node_drop(snapshot->model, &old);
-	told(snapshot, slot);
+	note_change(snapshot, slot);
 	return PL_OK;
 }
 
 void snapshot_node_set_scope(struct snapshot *snapshot, uint32_t slot,
                              enum node_scope scope)
 {
-	bool home = scope == NODE_HOME, open = scope != NODE_ASIDE;
+	bool local = scope == NODE_LOCAL, open = scope != NODE_EXCLUDED;
 
 	PL_ASSERT(pl_bitset_has(snapshot->live, slot) && !snapshot->inner->probing);
-	if (pl_bitset_has(snapshot->home, slot) == home &&
+	if (pl_bitset_has(snapshot->local, slot) == local &&
 	    pl_bitset_has(snapshot->open, slot) == open)
 		return;
-	pl_bitset_put(snapshot->home, slot, home);
+	pl_bitset_put(snapshot->local, slot, local);
 	pl_bitset_put(snapshot->open, slot, open);
 	snapshot_touch(snapshot, slot);
 }
@@ -244,7 +244,7 @@ void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot)
 
 	PL_ASSERT(old.name != 0 && !snapshot->inner->probing);
 	PL_ASSERT(row->pods == 0 && row->first_nomination == SNAPSHOT_NONE);
-	PL_ASSERT(row->first_hold == SNAPSHOT_NONE);
+	PL_ASSERT(row->first_reservation == SNAPSHOT_NONE);
 	label_columns_move(snapshot, slot, NULL);
 	images_remove(&snapshot->inner->images, old.images);
 	scalars_node_remove(snapshot, slot, old.allocatable, NULL);
@@ -252,13 +252,13 @@ void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot)
 	strings_unref(&snapshot->model->strings, row->cluster);
 	row_clear(row);
 	row->generation = generation;
-	show(snapshot, slot);
-	pl_bitset_del(snapshot->home, slot);
+	show_node(snapshot, slot);
+	pl_bitset_del(snapshot->local, slot);
 	pl_bitset_del(snapshot->open, slot);
 	row->by_name.next = snapshot->inner->free_slot;
 	snapshot->inner->free_slot = slot;
 	snapshot->nodes--;
 	snapshot->images_epoch++;
 	node_drop(snapshot->model, &old);
-	told(snapshot, slot);
+	note_change(snapshot, slot);
 }

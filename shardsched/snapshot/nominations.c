@@ -1,18 +1,18 @@
 /* Pods for which room is being made on a node. They take none: they are only known. */
 #include <stdlib.h>
 
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 #include "store/base/alloc.h"
 
 enum { CAP_MIN = 64 };
 
-static enum pl_code make_room(struct snapshot *snapshot, struct pl_err *err)
+static enum pl_code reserve_number(struct snapshot *snapshot, struct pl_err *err)
 {
-	struct pool *pool = &snapshot->inner->nominations;
+	struct number_pool *pool = &snapshot->inner->nominations;
 	uint32_t cap = pool->cap == 0 ? CAP_MIN : pool->cap * 2;
 	struct nomination *grown;
 
-	if (pool_has(pool))
+	if (number_pool_has(pool))
 		return PL_OK;
 	if (cap > SNAPSHOT_PODS_MAX)
 		return pl_err_set(err, PL_LIMIT, "want at most %d nominated pods",
@@ -25,9 +25,9 @@ static enum pl_code make_room(struct snapshot *snapshot, struct pl_err *err)
 	return PL_OK;
 }
 
-static uint32_t take(struct snapshot *snapshot)
+static uint32_t take_number(struct snapshot *snapshot)
 {
-	struct pool *pool = &snapshot->inner->nominations;
+	struct number_pool *pool = &snapshot->inner->nominations;
 	uint32_t nomination = pool->free;
 
 	if (nomination == SNAPSHOT_NONE)
@@ -45,12 +45,12 @@ enum pl_code snapshot_nominate(struct snapshot *snapshot, uint32_t slot,
 	enum pl_code code;
 
 	PL_ASSERT(slot < snapshot->slots && snapshot->row[slot].node.name != 0);
-	code = make_room(snapshot, err);
+	code = reserve_number(snapshot, err);
 	if (code == PL_OK)
 		code = view_ref(snapshot, pod->spec, &view, err);
 	if (code != PL_OK)
 		return code;
-	*nomination = take(snapshot);
+	*nomination = take_number(snapshot);
 	snapshot->nomination[*nomination] =
 		(struct nomination){.view = view,
 	                            .name = strings_ref(strings, pod->name),

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "shardsched/snapshot/claims.h"
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/claim_users.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 #include "store/base/alloc.h"
 
 enum { CAP_MIN = 256 };
@@ -40,7 +40,7 @@ static void count_amounts(struct snapshot *snapshot, uint32_t slot,
 	row->nonzero_cpu_milli += sign * spec_nonzero_cpu_milli(spec);
 	row->nonzero_memory += sign * spec_nonzero_memory(spec);
 	hot_show_used(snapshot, slot);
-	scalars_use(snapshot, slot, asks, sign);
+	scalars_add_used(snapshot, slot, asks, sign);
 }
 
 static void count_volumes(struct snapshot *snapshot, uint32_t slot,
@@ -62,7 +62,7 @@ static void count_volumes(struct snapshot *snapshot, uint32_t slot,
 
 static void link_pod(struct snapshot *snapshot, uint32_t placed)
 {
-	struct placed *pod = &snapshot->placed[placed];
+	struct placed_pod *pod = &snapshot->placed[placed];
 	uint32_t *on_node = &snapshot->row[pod->node].first_pod,
 		 *of_view = &pod->view->first_pod;
 
@@ -79,7 +79,7 @@ static void link_pod(struct snapshot *snapshot, uint32_t placed)
 
 static void unlink_pod(struct snapshot *snapshot, uint32_t placed)
 {
-	struct placed *pod = &snapshot->placed[placed];
+	struct placed_pod *pod = &snapshot->placed[placed];
 
 	if (pod->prev_on_node != SNAPSHOT_NONE)
 		snapshot->placed[pod->prev_on_node].next_on_node = pod->next_on_node;
@@ -98,9 +98,9 @@ static void unlink_pod(struct snapshot *snapshot, uint32_t placed)
 
 /* -- coming and going ------------------------------------------------------------- */
 
-static void enter(struct snapshot *snapshot, uint32_t placed)
+static void count_pod(struct snapshot *snapshot, uint32_t placed)
 {
-	const struct placed *pod = &snapshot->placed[placed];
+	const struct placed_pod *pod = &snapshot->placed[placed];
 	const struct spec *spec = pod->view->spec;
 
 	link_pod(snapshot, placed);
@@ -111,9 +111,9 @@ static void enter(struct snapshot *snapshot, uint32_t placed)
 	snapshot_touch(snapshot, pod->node);
 }
 
-static void leave(struct snapshot *snapshot, uint32_t placed)
+static void uncount_pod(struct snapshot *snapshot, uint32_t placed)
 {
-	const struct placed *pod = &snapshot->placed[placed];
+	const struct placed_pod *pod = &snapshot->placed[placed];
 	const struct spec *spec = pod->view->spec;
 
 	unlink_pod(snapshot, placed);
@@ -124,13 +124,13 @@ static void leave(struct snapshot *snapshot, uint32_t placed)
 	snapshot_touch(snapshot, pod->node);
 }
 
-static enum pl_code make_room(struct snapshot *snapshot, struct pl_err *err)
+static enum pl_code reserve_number(struct snapshot *snapshot, struct pl_err *err)
 {
-	struct pool *pool = &snapshot->inner->placed;
+	struct number_pool *pool = &snapshot->inner->placed;
 	uint32_t cap = pool->cap == 0 ? CAP_MIN : pool->cap * 2;
-	struct placed *grown;
+	struct placed_pod *grown;
 
-	if (pool_has(pool))
+	if (number_pool_has(pool))
 		return PL_OK;
 	if (cap > SNAPSHOT_PODS_MAX)
 		return pl_err_set(err, PL_LIMIT, "want at most %d pods on nodes",
@@ -143,8 +143,8 @@ static enum pl_code make_room(struct snapshot *snapshot, struct pl_err *err)
 	return PL_OK;
 }
 
-static enum pl_code make_ready(struct snapshot *snapshot, uint32_t slot,
-                               const struct spec *spec, struct pl_err *err)
+static enum pl_code reserve_all(struct snapshot *snapshot, uint32_t slot,
+                                const struct spec *spec, struct pl_err *err)
 {
 	bool counted = row_is_counted(&snapshot->row[slot]);
 	enum pl_code code;
@@ -153,17 +153,17 @@ static enum pl_code make_ready(struct snapshot *snapshot, uint32_t slot,
 		return pl_err_set(
 			err, PL_LIMIT,
 			"the pods of the node ask for more than can be counted");
-	code = make_room(snapshot, err);
+	code = reserve_number(snapshot, err);
 	if (code == PL_OK && counted && spec->requests->count > 0)
 		code = scalars_ready(snapshot, spec->requests, err);
-	if (code == PL_OK && spec->form->ports.count > 0)
-		code = ports_ready(snapshot, spec->form->ports.count, err);
+	if (code == PL_OK && spec->template->ports.count > 0)
+		code = ports_ready(snapshot, spec->template->ports.count, err);
 	return code;
 }
 
-static uint32_t take(struct snapshot *snapshot)
+static uint32_t take_number(struct snapshot *snapshot)
 {
-	struct pool *pool = &snapshot->inner->placed;
+	struct number_pool *pool = &snapshot->inner->placed;
 	uint32_t placed = pool->free;
 
 	if (placed == SNAPSHOT_NONE)
@@ -195,13 +195,13 @@ enum pl_code snapshot_pod_add(struct snapshot *snapshot, uint32_t slot,
 
 	PL_ASSERT(slot < snapshot->slots && snapshot->row[slot].node.name != 0);
 	PL_ASSERT((pod->flags & (PLACED_IN_USE | PLACED_LIFTED)) == 0);
-	code = make_ready(snapshot, slot, pod->spec, err);
+	code = reserve_all(snapshot, slot, pod->spec, err);
 	if (code == PL_OK)
 		code = hold_class(snapshot, pod, &view, err);
 	if (code != PL_OK)
 		return code;
-	*placed = take(snapshot);
-	snapshot->placed[*placed] = (struct placed){
+	*placed = take_number(snapshot);
+	snapshot->placed[*placed] = (struct placed_pod){
 		.view = view,
 		.name = strings_ref(strings, pod->name),
 		.uid = strings_ref(strings, pod->uid),
@@ -211,15 +211,15 @@ enum pl_code snapshot_pod_add(struct snapshot *snapshot, uint32_t slot,
 		.user = pod->user,
 	};
 	if (row_is_counted(&snapshot->row[slot]))
-		scalars_hold(snapshot, pod->spec->requests);
-	enter(snapshot, *placed);
+		scalars_ref(snapshot, pod->spec->requests);
+	count_pod(snapshot, *placed);
 	snapshot->placed_count++;
 	snapshot->inner->probe_balance++;
 	return PL_OK;
 }
 
 /* One that is on its node. */
-static struct placed *get(const struct snapshot *snapshot, uint32_t placed)
+static struct placed_pod *get_placed(const struct snapshot *snapshot, uint32_t placed)
 {
 	PL_ASSERT(placed < snapshot->inner->placed.end);
 	PL_ASSERT((snapshot->placed[placed].flags & (PLACED_IN_USE | PLACED_LIFTED)) ==
@@ -230,14 +230,14 @@ static struct placed *get(const struct snapshot *snapshot, uint32_t placed)
 void snapshot_pod_remove(struct snapshot *snapshot, uint32_t placed)
 {
 	struct strings *strings = &snapshot->model->strings;
-	struct placed old = *get(snapshot, placed);
+	struct placed_pod old = *get_placed(snapshot, placed);
 
-	leave(snapshot, placed);
+	uncount_pod(snapshot, placed);
 	if (row_is_counted(&snapshot->row[old.node]))
-		scalars_release(snapshot, old.view->spec->requests);
+		scalars_unref(snapshot, old.view->spec->requests);
 	claims_pod_remove(&snapshot->catalog, old.view->spec, old.name);
 	snapshot->placed[placed] =
-		(struct placed){.next_on_node = snapshot->inner->placed.free};
+		(struct placed_pod){.next_on_node = snapshot->inner->placed.free};
 	snapshot->inner->placed.free = placed;
 	snapshot->placed_count--;
 	snapshot->inner->probe_balance--;
@@ -248,7 +248,7 @@ void snapshot_pod_remove(struct snapshot *snapshot, uint32_t placed)
 
 void snapshot_pod_terminate(struct snapshot *snapshot, uint32_t placed)
 {
-	struct placed *pod = get(snapshot, placed);
+	struct placed_pod *pod = get_placed(snapshot, placed);
 
 	PL_ASSERT(!snapshot->inner->probing);
 	if ((pod->flags & PLACED_TERMINATING) != 0)
@@ -260,25 +260,25 @@ void snapshot_pod_terminate(struct snapshot *snapshot, uint32_t placed)
 
 void snapshot_pod_lift(struct snapshot *snapshot, uint32_t placed)
 {
-	struct placed *pod = get(snapshot, placed);
+	struct placed_pod *pod = get_placed(snapshot, placed);
 
 	PL_ASSERT(snapshot->inner->probing);
-	leave(snapshot, placed);
+	uncount_pod(snapshot, placed);
 	ports_hide(snapshot, pod->node, pod->view->spec);
 	pod->flags |= PLACED_LIFTED;
-	snapshot->inner->ports_lifted += pod->view->spec->form->ports.count;
+	snapshot->inner->ports_lifted += pod->view->spec->template->ports.count;
 	snapshot->inner->lifted++;
 }
 
-void snapshot_pod_lower(struct snapshot *snapshot, uint32_t placed)
+void snapshot_pod_restore(struct snapshot *snapshot, uint32_t placed)
 {
-	struct placed *pod = &snapshot->placed[placed];
+	struct placed_pod *pod = &snapshot->placed[placed];
 
 	PL_ASSERT(placed < snapshot->inner->placed.end && snapshot->inner->probing);
 	PL_ASSERT((pod->flags & PLACED_LIFTED) != 0);
 	pod->flags &= ~(uint32_t)PLACED_LIFTED;
-	snapshot->inner->ports_lifted -= pod->view->spec->form->ports.count;
+	snapshot->inner->ports_lifted -= pod->view->spec->template->ports.count;
 	snapshot->inner->lifted--;
-	enter(snapshot, placed);
+	count_pod(snapshot, placed);
 	ports_show(snapshot, pod->node, pod->view->spec);
 }

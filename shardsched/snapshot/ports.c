@@ -1,14 +1,14 @@
 /* Host ports in use, a chain for each node; equal ones are counted in one element. */
 #include <stdlib.h>
 
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 #include "store/base/alloc.h"
 
 enum { CAP_MIN = 64, CAP_MOST = 1 << 28 };
 
 enum pl_code ports_ready(struct snapshot *snapshot, uint32_t count, struct pl_err *err)
 {
-	struct pool *pool = &snapshot->inner->ports;
+	struct number_pool *pool = &snapshot->inner->ports;
 	uint64_t need = (uint64_t)snapshot->inner->ports_used +
 	                snapshot->inner->ports_lifted + count;
 	uint32_t cap = pool->cap == 0 ? CAP_MIN : pool->cap;
@@ -27,17 +27,17 @@ enum pl_code ports_ready(struct snapshot *snapshot, uint32_t count, struct pl_er
 	return PL_OK;
 }
 
-static bool is_same(const struct spec_port *a, const struct spec_port *b)
+static bool is_same_port(const struct spec_port *a, const struct spec_port *b)
 {
 	return a->ip == b->ip && a->port == b->port && a->protocol == b->protocol;
 }
 
-static uint32_t take(struct snapshot *snapshot)
+static uint32_t take_number(struct snapshot *snapshot)
 {
-	struct pool *pool = &snapshot->inner->ports;
+	struct number_pool *pool = &snapshot->inner->ports;
 	uint32_t use = pool->free;
 
-	PL_ASSERT(pool_has(pool));
+	PL_ASSERT(number_pool_has(pool));
 	snapshot->inner->ports_used++;
 	if (use == SNAPSHOT_NONE)
 		return pool->end++;
@@ -46,37 +46,37 @@ static uint32_t take(struct snapshot *snapshot)
 }
 
 /* Where the number of its element stands, or the chain's end. */
-static uint32_t *find(struct snapshot *snapshot, uint32_t slot,
-                      const struct spec_port *port)
+static uint32_t *find_port(struct snapshot *snapshot, uint32_t slot,
+                           const struct spec_port *port)
 {
 	uint32_t *at = &snapshot->row[slot].first_port;
 
-	while (*at != SNAPSHOT_NONE && !is_same(&snapshot->port_use[*at].port, port))
+	while (*at != SNAPSHOT_NONE && !is_same_port(&snapshot->port_use[*at].port, port))
 		at = &snapshot->port_use[*at].next;
 	return at;
 }
 
 void ports_add(struct snapshot *snapshot, uint32_t slot, const struct spec *spec)
 {
-	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
+	for (uint32_t i = 0; i < spec->template->ports.count; i++) {
 		const struct spec_port *port = &spec_ports(spec)[i];
-		uint32_t *at = find(snapshot, slot, port);
+		uint32_t *at = find_port(snapshot, slot, port);
 
 		if (*at == SNAPSHOT_NONE) {
-			*at = take(snapshot);
+			*at = take_number(snapshot);
 			snapshot->port_use[*at] =
 				(struct port_use){.port = *port, .next = SNAPSHOT_NONE};
 		}
 		snapshot->port_use[*at].users++;
 	}
-	if (spec->form->ports.count > 0)
+	if (spec->template->ports.count > 0)
 		pl_bitset_add(snapshot->with_ports, slot);
 }
 
 void ports_remove(struct snapshot *snapshot, uint32_t slot, const struct spec *spec)
 {
-	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
-		uint32_t *at = find(snapshot, slot, &spec_ports(spec)[i]), use = *at;
+	for (uint32_t i = 0; i < spec->template->ports.count; i++) {
+		uint32_t *at = find_port(snapshot, slot, &spec_ports(spec)[i]), use = *at;
 
 		PL_ASSERT(use != SNAPSHOT_NONE);
 		if (--snapshot->port_use[use].users > 0)
@@ -93,8 +93,8 @@ void ports_remove(struct snapshot *snapshot, uint32_t slot, const struct spec *s
 static void set_hidden(struct snapshot *snapshot, uint32_t slot, const struct spec *spec,
                        bool hidden)
 {
-	for (uint32_t i = 0; i < spec->form->ports.count; i++) {
-		uint32_t at = *find(snapshot, slot, &spec_ports(spec)[i]);
+	for (uint32_t i = 0; i < spec->template->ports.count; i++) {
+		uint32_t at = *find_port(snapshot, slot, &spec_ports(spec)[i]);
 		struct port_use *use = &snapshot->port_use[at];
 
 		if (at != SNAPSHOT_NONE)

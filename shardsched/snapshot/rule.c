@@ -5,25 +5,25 @@
 #include "store/base/alloc.h"
 
 /* Rules that might find pods of that namespace with that label. */
-struct shelf {
+struct rule_bucket {
 	struct pl_map_node by_key;
 	uint32_t key[3]; /* namespace; label's key and value, 0 for whatever labels */
 	struct pl_list links;
 };
 
-struct shelf_link {
+struct rule_index_link {
 	struct pl_list in_shelf;
-	struct shelf *shelf;
+	struct rule_bucket *bucket;
 	struct rule *rule;
 };
 
 static bool term_sees(const struct strings *strings, const struct rule *rule,
                       const struct pod_term *term, uint32_t namespace,
-                      const struct labels *space)
+                      const struct labels *namespace_labels)
 {
-	if (space != NULL || !rule->strict ||
+	if (namespace_labels != NULL || !rule->strict ||
 	    selector_is_everything(term->namespace_selector))
-		return pod_term_sees(strings, term, namespace, space);
+		return pod_term_sees(strings, term, namespace, namespace_labels);
 	for (uint32_t i = 0; i < term->count; i++)
 		if (term->namespace[i] == namespace)
 			return true;
@@ -31,42 +31,43 @@ static bool term_sees(const struct strings *strings, const struct rule *rule,
 }
 
 bool rule_finds(const struct strings *strings, const struct rule *rule,
-                const struct spec *spec, const struct labels *space)
+                const struct spec *spec, const struct labels *namespace_labels)
 {
 	for (uint32_t i = 0; i < rule->count; i++)
 		if (!selector_matches(strings, rule->term[i]->selector, spec->labels) ||
-		    !term_sees(strings, rule, rule->term[i], spec->namespace, space))
+		    !term_sees(strings, rule, rule->term[i], spec->namespace,
+		               namespace_labels))
 			return false;
 	return rule->count > 0 ||
 	       (rule->namespace == spec->namespace &&
 	        selector_matches(strings, rule->selector, spec->labels));
 }
 
-static bool term_reads_spaces(const struct pod_term *term)
+static bool term_reads_namespaces(const struct pod_term *term)
 {
 	return term->namespace_selector->flags == 0;
 }
 
-bool rule_reads_spaces(const struct rule *rule)
+bool rule_reads_namespaces(const struct rule *rule)
 {
 	for (uint32_t i = 0; i < rule->count; i++)
-		if (term_reads_spaces(rule->term[i]))
+		if (term_reads_namespaces(rule->term[i]))
 			return true;
 	return false;
 }
 
 /* Of its terms the one that says most about where to look; NULL: it has none. */
-static const struct pod_term *narrowest(const struct rule *rule)
+static const struct pod_term *narrowest_term(const struct rule *rule)
 {
 	for (uint32_t i = 0; i < rule->count; i++)
-		if (!term_reads_spaces(rule->term[i]))
+		if (!term_reads_namespaces(rule->term[i]))
 			return rule->term[i];
 	return rule->count > 0 ? rule->term[0] : NULL;
 }
 
 bool rule_namespaces(const struct rule *rule, const uint32_t **first, uint32_t *count)
 {
-	const struct pod_term *term = narrowest(rule);
+	const struct pod_term *term = narrowest_term(rule);
 
 	if (term == NULL) {
 		*first = &rule->namespace;
@@ -75,7 +76,7 @@ bool rule_namespaces(const struct rule *rule, const uint32_t **first, uint32_t *
 	}
 	*first = term->namespace;
 	*count = term->count;
-	return !term_reads_spaces(term);
+	return !term_reads_namespaces(term);
 }
 
 /* A label without which the selector never matches. */
@@ -105,61 +106,63 @@ bool rule_label(const struct rule *rule, uint32_t *key, uint32_t *value)
 	return false;
 }
 
-void shelves_init(struct shelves *shelves)
+void rule_index_init(struct rule_index *index)
 {
-	pl_map_init(&shelves->by_key);
+	pl_map_init(&index->by_key);
 }
 
-void shelves_done(struct shelves *shelves)
+void rule_index_done(struct rule_index *index)
 {
-	PL_ASSERT(shelves->by_key.count == 0);
-	pl_map_done(&shelves->by_key);
+	PL_ASSERT(index->by_key.count == 0);
+	pl_map_done(&index->by_key);
 }
 
-static struct shelf *shelf_find(const struct shelves *shelves, const uint32_t key[3])
+static struct rule_bucket *bucket_find(const struct rule_index *index,
+                                       const uint32_t key[3])
 {
 	struct pl_map_node *node;
 
-	node = pl_map_get(&shelves->by_key, pl_span(key, 3 * sizeof key[0]));
-	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct shelf, by_key);
+	node = pl_map_get(&index->by_key, pl_span(key, 3 * sizeof key[0]));
+	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct rule_bucket, by_key);
 }
 
-static struct shelf *shelf_take(struct shelves *shelves, const uint32_t key[3])
+static struct rule_bucket *bucket_get(struct rule_index *index, const uint32_t key[3])
 {
-	struct shelf *shelf = shelf_find(shelves, key);
+	struct rule_bucket *bucket = bucket_find(index, key);
 	struct pl_map_node *twin;
 
-	if (shelf != NULL)
-		return shelf;
-	shelf = pl_calloc(1, sizeof *shelf);
-	if (shelf == NULL)
+	if (bucket != NULL)
+		return bucket;
+	bucket = pl_calloc(1, sizeof *bucket);
+	if (bucket == NULL)
 		return NULL;
 	for (unsigned i = 0; i < 3; i++)
-		shelf->key[i] = key[i];
-	pl_list_init(&shelf->links);
-	twin = pl_map_add(&shelves->by_key, &shelf->by_key,
-	                  pl_span(shelf->key, sizeof shelf->key));
+		bucket->key[i] = key[i];
+	pl_list_init(&bucket->links);
+	twin = pl_map_add(&index->by_key, &bucket->by_key,
+	                  pl_span(bucket->key, sizeof bucket->key));
 	PL_ASSERT(twin == NULL);
-	return shelf;
+	return bucket;
 }
 
-void shelves_del(struct shelves *shelves, struct rule *rule)
+void rule_index_del(struct rule_index *index, struct rule *rule)
 {
 	for (uint32_t i = 0; i < rule->links; i++) {
-		struct shelf *shelf = rule->link[i].shelf;
+		struct rule_bucket *bucket = rule->link[i].bucket;
 
 		pl_list_del(&rule->link[i].in_shelf);
-		if (!pl_list_empty(&shelf->links))
+		if (!pl_list_empty(&bucket->links))
 			continue;
-		pl_map_del(&shelves->by_key, &shelf->by_key);
-		free(shelf);
+		pl_map_del(&index->by_key, &bucket->by_key);
+		free(bucket);
 	}
 	free(rule->link);
 	rule->link = NULL;
 	rule->links = 0;
 }
 
-enum pl_code shelves_add(struct shelves *shelves, struct rule *rule, struct pl_err *err)
+enum pl_code rule_index_add(struct rule_index *index, struct rule *rule,
+                            struct pl_err *err)
 {
 	static const uint32_t any[1];
 	const uint32_t *namespace;
@@ -174,59 +177,60 @@ enum pl_code shelves_add(struct shelves *shelves, struct rule *rule, struct pl_e
 	if (rule->link == NULL)
 		return pl_err_set(err, PL_NOMEM, "a rule about pods");
 	for (uint32_t i = 0; i < count; i++) {
-		struct shelf *shelf;
+		struct rule_bucket *bucket;
 
 		key[0] = namespace[i];
-		shelf = shelf_take(shelves, key);
-		if (shelf == NULL) {
-			shelves_del(shelves, rule);
+		bucket = bucket_get(index, key);
+		if (bucket == NULL) {
+			rule_index_del(index, rule);
 			return pl_err_set(err, PL_NOMEM, "a rule about pods");
 		}
-		rule->link[i].shelf = shelf;
+		rule->link[i].bucket = bucket;
 		rule->link[i].rule = rule;
-		pl_list_add_tail(&shelf->links, &rule->link[i].in_shelf);
+		pl_list_add_tail(&bucket->links, &rule->link[i].in_shelf);
 		rule->links = i + 1;
 	}
 	return PL_OK;
 }
 
-static enum pl_code on_shelf(const struct shelves *shelves, const uint32_t key[3],
-                             shelves_fn *fn, void *ctx)
+static enum pl_code bucket_each(const struct rule_index *index, const uint32_t key[3],
+                                rule_index_fn *fn, void *ctx)
 {
-	struct shelf *shelf = shelf_find(shelves, key);
+	struct rule_bucket *bucket = bucket_find(index, key);
 	enum pl_code code;
 
-	if (shelf == NULL)
+	if (bucket == NULL)
 		return PL_OK;
-	PL_LIST_EACH (at, &shelf->links) {
-		code = fn(ctx, PL_LIST_ITEM(at, struct shelf_link, in_shelf)->rule);
+	PL_LIST_EACH (at, &bucket->links) {
+		code = fn(ctx, PL_LIST_ITEM(at, struct rule_index_link, in_shelf)->rule);
 		if (code != PL_OK)
 			return code;
 	}
 	return PL_OK;
 }
 
-static enum pl_code in_namespace(const struct shelves *shelves, uint32_t namespace,
-                                 const struct labels *labels, shelves_fn *fn, void *ctx)
+static enum pl_code in_namespace(const struct rule_index *index, uint32_t namespace,
+                                 const struct labels *labels, rule_index_fn *fn,
+                                 void *ctx)
 {
 	uint32_t key[3] = {namespace, 0, 0};
-	enum pl_code code = on_shelf(shelves, key, fn, ctx);
+	enum pl_code code = bucket_each(index, key, fn, ctx);
 
 	for (uint32_t i = 0; i < labels->count && code == PL_OK; i++) {
 		key[1] = labels->row[i].key;
 		key[2] = labels->row[i].value;
-		code = on_shelf(shelves, key, fn, ctx);
+		code = bucket_each(index, key, fn, ctx);
 	}
 	return code;
 }
 
-enum pl_code shelves_each(const struct shelves *shelves, const struct spec *spec,
-                          shelves_fn *fn, void *ctx)
+enum pl_code rule_index_each(const struct rule_index *index, const struct spec *spec,
+                             rule_index_fn *fn, void *ctx)
 {
 	enum pl_code code;
 
-	if (shelves->by_key.count == 0)
+	if (index->by_key.count == 0)
 		return PL_OK;
-	code = in_namespace(shelves, spec->namespace, spec->labels, fn, ctx);
-	return code == PL_OK ? in_namespace(shelves, 0, spec->labels, fn, ctx) : code;
+	code = in_namespace(index, spec->namespace, spec->labels, fn, ctx);
+	return code == PL_OK ? in_namespace(index, 0, spec->labels, fn, ctx) : code;
 }

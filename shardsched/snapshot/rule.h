@@ -11,7 +11,7 @@
 #include "store/base/list.h"
 #include "store/base/map.h"
 
-struct shelf_link;
+struct rule_index_link;
 
 /* All of the terms, or, when there is none, a selector in one namespace. Borrows
  * all of it. */
@@ -23,16 +23,16 @@ struct rule {
 	/* A namespace that is not known has no labels to be selected by; else it has
 	 * empty ones. */
 	bool strict;
-	struct shelf_link *link;
+	struct rule_index_link *link;
 	uint32_t links;
 };
 
 /* space: labels of the pod's namespace, NULL when it is not known. */
 bool rule_finds(const struct strings *strings, const struct rule *rule,
-                const struct spec *spec, const struct labels *space);
+                const struct spec *spec, const struct labels *namespace_labels);
 
 /* What it finds depends on labels of namespaces. */
-bool rule_reads_spaces(const struct rule *rule);
+bool rule_reads_namespaces(const struct rule *rule);
 
 /* The namespaces in which alone it may find something; false: in any. */
 bool rule_namespaces(const struct rule *rule, const uint32_t **first, uint32_t *count);
@@ -40,23 +40,23 @@ bool rule_namespaces(const struct rule *rule, const uint32_t **first, uint32_t *
 /* A label without which it finds no pod; false: it finds pods with whatever labels. */
 bool rule_label(const struct rule *rule, uint32_t *key, uint32_t *value);
 
-struct shelves {
+struct rule_index {
 	struct pl_map by_key;
 };
 
-void shelves_init(struct shelves *shelves);
+void rule_index_init(struct rule_index *index);
 /* No rule is on any. */
-void shelves_done(struct shelves *shelves);
+void rule_index_done(struct rule_index *index);
 
-PL_NODISCARD enum pl_code shelves_add(struct shelves *shelves, struct rule *rule,
-                                      struct pl_err *err);
+PL_NODISCARD enum pl_code rule_index_add(struct rule_index *index, struct rule *rule,
+                                         struct pl_err *err);
 /* It need not be there. */
-void shelves_del(struct shelves *shelves, struct rule *rule);
+void rule_index_del(struct rule_index *index, struct rule *rule);
 
 /* fn for each rule that might find pods of that spec, once; ends when it does not
  * give PL_OK. */
-typedef enum pl_code shelves_fn(void *ctx, struct rule *rule);
-enum pl_code shelves_each(const struct shelves *shelves, const struct spec *spec,
-                          shelves_fn *fn, void *ctx);
+typedef enum pl_code rule_index_fn(void *ctx, struct rule *rule);
+enum pl_code rule_index_each(const struct rule_index *index, const struct spec *spec,
+                             rule_index_fn *fn, void *ctx);
 
 #endif

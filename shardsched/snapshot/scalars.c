@@ -2,7 +2,7 @@
  * Columns of scalar resources, by name: there while a node has it or a pod uses it. The
  * memory of one that is free is all zero and kept for the next name.
  */
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 
 uint32_t snapshot_scalar(const struct snapshot *snapshot, uint32_t name)
 {
@@ -51,7 +51,7 @@ enum pl_code scalars_ready(struct snapshot *snapshot, const struct resources *re
 	return PL_OK;
 }
 
-static struct scalar_column *take(struct snapshot *snapshot, uint32_t name)
+static struct scalar_column *column_take(struct snapshot *snapshot, uint32_t name)
 {
 	uint32_t at = snapshot_scalar(snapshot, name);
 
@@ -70,14 +70,14 @@ static struct scalar_column *take(struct snapshot *snapshot, uint32_t name)
 	return &snapshot->scalar[at];
 }
 
-static void give(struct scalar_column *column)
+static void column_give(struct scalar_column *column)
 {
 	PL_ASSERT(column->users > 0);
 	if (--column->users == 0)
 		column->name = 0;
 }
 
-static bool has(const struct resources *resources, uint32_t name)
+static bool has_scalar(const struct resources *resources, uint32_t name)
 {
 	for (uint64_t i = 0; resources != NULL && i < resources->count; i++)
 		if (resources->row[i].name == name)
@@ -89,7 +89,7 @@ void scalars_node_add(struct snapshot *snapshot, uint32_t slot,
                       const struct resources *resources)
 {
 	for (uint64_t i = 0; resources != NULL && i < resources->count; i++)
-		take(snapshot, resources->row[i].name)->alloc[slot] =
+		column_take(snapshot, resources->row[i].name)->alloc[slot] =
 			resources->row[i].amount;
 }
 
@@ -100,9 +100,9 @@ void scalars_node_remove(struct snapshot *snapshot, uint32_t slot,
 		uint32_t name = resources->row[i].name;
 		struct scalar_column *column = column_of(snapshot, name);
 
-		if (!has(now, name))
+		if (!has_scalar(now, name))
 			column->alloc[slot] = 0;
-		give(column);
+		column_give(column);
 	}
 }
 
@@ -119,20 +119,20 @@ bool scalars_countable(const struct snapshot *snapshot, uint32_t slot,
 	return true;
 }
 
-void scalars_hold(struct snapshot *snapshot, const struct resources *resources)
+void scalars_ref(struct snapshot *snapshot, const struct resources *resources)
 {
 	for (uint64_t i = 0; i < resources->count; i++)
-		take(snapshot, resources->row[i].name);
+		column_take(snapshot, resources->row[i].name);
 }
 
-void scalars_release(struct snapshot *snapshot, const struct resources *resources)
+void scalars_unref(struct snapshot *snapshot, const struct resources *resources)
 {
 	for (uint64_t i = 0; i < resources->count; i++)
-		give(column_of(snapshot, resources->row[i].name));
+		column_give(column_of(snapshot, resources->row[i].name));
 }
 
-void scalars_use(struct snapshot *snapshot, uint32_t slot,
-                 const struct resources *resources, int sign)
+void scalars_add_used(struct snapshot *snapshot, uint32_t slot,
+                      const struct resources *resources, int sign)
 {
 	for (uint64_t i = 0; i < resources->count; i++)
 		column_of(snapshot, resources->row[i].name)->used[slot] +=

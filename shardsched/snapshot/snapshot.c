@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 #include "store/base/alloc.h"
 
 /* X(column) */
@@ -68,7 +68,7 @@ static enum pl_code make_inner(struct snapshot *snapshot, struct pl_err *err)
 	if (inner == NULL)
 		return pl_err_set(err, PL_NOMEM, "make a snapshot");
 	inner->free_slot = inner->placed.free = inner->nominations.free =
-		inner->holds.free = inner->ports.free = SNAPSHOT_NONE;
+		inner->reservations.free = inner->ports.free = SNAPSHOT_NONE;
 	inner->log = pl_calloc(SNAPSHOT_LOG, sizeof *inner->log);
 	if (inner->log == NULL) {
 		free(inner);
@@ -97,7 +97,7 @@ static void free_columns(struct snapshot *snapshot)
 	scalars_done(snapshot);
 	free(snapshot->placed);
 	free(snapshot->nomination);
-	free(snapshot->hold);
+	free(snapshot->reservation);
 	free(snapshot->port_use);
 }
 
@@ -137,8 +137,9 @@ static void remove_all(struct snapshot *snapshot)
 		while (snapshot->row[slot].first_nomination != SNAPSHOT_NONE)
 			snapshot_nominate_end(snapshot,
 			                      snapshot->row[slot].first_nomination);
-		while (snapshot->row[slot].first_hold != SNAPSHOT_NONE)
-			snapshot_hold_end(snapshot, snapshot->row[slot].first_hold);
+		while (snapshot->row[slot].first_reservation != SNAPSHOT_NONE)
+			snapshot_unreserve(snapshot,
+			                   snapshot->row[slot].first_reservation);
 		if (snapshot->row[slot].node.name != 0)
 			snapshot_node_remove(snapshot, slot);
 	}
@@ -156,26 +157,26 @@ void snapshot_done(struct snapshot *snapshot)
 	*snapshot = (struct snapshot){0};
 }
 
-enum pl_code snapshot_space_put(struct snapshot *snapshot, struct space *space,
-                                struct pl_err *err)
+enum pl_code snapshot_namespace_put(struct snapshot *snapshot,
+                                    struct namespace *namespace, struct pl_err *err)
 {
-	uint32_t name = strings_ref(&snapshot->model->strings, space->name);
-	enum pl_code code = catalog_put_space(&snapshot->catalog, space, err);
+	uint32_t name = strings_ref(&snapshot->model->strings, namespace->name);
+	enum pl_code code = catalog_put_namespace(&snapshot->catalog, namespace, err);
 
 	if (code == PL_OK)
-		code = views_space_changed(snapshot, name, err);
+		code = views_namespace_changed(snapshot, name, err);
 	strings_unref(&snapshot->model->strings, name);
 	return code;
 }
 
-enum pl_code snapshot_space_drop(struct snapshot *snapshot, uint32_t name,
-                                 struct pl_err *err)
+enum pl_code snapshot_namespace_drop(struct snapshot *snapshot, uint32_t name,
+                                     struct pl_err *err)
 {
 	enum pl_code code;
 
 	strings_ref(&snapshot->model->strings, name);
-	catalog_drop_space(&snapshot->catalog, (struct catalog_key){.name = name});
-	code = views_space_changed(snapshot, name, err);
+	catalog_drop_namespace(&snapshot->catalog, (struct catalog_key){.name = name});
+	code = views_namespace_changed(snapshot, name, err);
 	strings_unref(&snapshot->model->strings, name);
 	return code;
 }
@@ -198,9 +199,9 @@ size_t snapshot_memory(const struct snapshot *snapshot)
 	return columns_memory(snapshot) + sizeof *inner +
 	       SNAPSHOT_LOG * sizeof *inner->log + inner->by_name.cap * sizeof(uint32_t) +
 	       inner->images.cap * sizeof(struct image_count) +
-	       inner->placed.cap * sizeof(struct placed) +
+	       inner->placed.cap * sizeof(struct placed_pod) +
 	       inner->nominations.cap * sizeof(struct nomination) +
-	       inner->holds.cap * sizeof(struct hold) +
+	       inner->reservations.cap * sizeof(struct reservation) +
 	       inner->ports.cap * sizeof(struct port_use) + scalars_memory(snapshot) +
 	       label_columns_memory(snapshot) + views_memory(snapshot) +
 	       catalog_memory(&snapshot->catalog);

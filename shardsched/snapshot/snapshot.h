@@ -69,7 +69,7 @@ struct node_row {
 	uint32_t first_pod;
 	uint32_t first_port;       /* of the used host ports */
 	uint32_t first_nomination; /* pods for which room is being made here */
-	uint32_t first_hold;
+	uint32_t first_reservation;
 	uint32_t volume_pods; /* pods on it that have volumes */
 	struct node_amounts alloc;
 	struct node_amounts used;
@@ -81,7 +81,7 @@ struct node_row {
 };
 
 /* A pod on a node. */
-struct placed {
+struct placed_pod {
 	struct spec_view *view; /* its class; view->spec */
 	uint32_t name;
 	uint32_t uid;
@@ -98,8 +98,8 @@ enum {
 	PLACED_TERMINATING = 1 << 1, /* counts for everything but spreading */
 	PLACED_PREEMPTED = 1 << 2,   /* it terminates to make room for another pod */
 	PLACED_LIFTED = 1 << 3,      /* in a probe: in no chain, counted nowhere */
-	PLACED_DOOMED = 1 << 4, /* is to terminate: until it does spreading counts it */
-	PLACED_STAYS = 1 << 5,  /* can not be made to go */
+	PLACED_VICTIM = 1 << 4, /* is to terminate: until it does spreading counts it */
+	PLACED_EXEMPT = 1 << 5, /* can not be made to go */
 };
 
 /* A pod that waits for room to be made on a node (status.nominatedNodeName). */
@@ -113,13 +113,13 @@ struct nomination {
 };
 
 /* Amounts that are held on a node. */
-struct node_hold {
+struct node_reservation {
 	const struct resources *amounts; /* pods: for how many */
 	int64_t nonzero_cpu_milli, nonzero_memory;
 };
 
-struct hold {
-	struct node_hold is; /* amounts NULL: it is free */
+struct reservation {
+	struct node_reservation is; /* amounts NULL: it is free */
 	uint32_t node;
 	uint32_t next;
 	bool lifted;
@@ -163,7 +163,7 @@ struct scalar_column {
 /* Sets of slots, kept up with the nodes. X(name) */
 #define SNAPSHOT_SETS_MAP(X)                                             \
 	X(live)          /* a node is there */                           \
-	X(home)          /* of these, those at home */                   \
+	X(local)         /* of these, those at home */                   \
 	X(open)          /* those at home and abroad, not those aside */ \
 	X(unschedulable) /* cordoned */                                  \
 	X(hard_taints)   /* NoSchedule or NoExecute among its taints */  \
@@ -189,9 +189,9 @@ struct snapshot {
 #define SNAPSHOT_SET_FIELD(name) struct pl_bitset name;
 	SNAPSHOT_SETS_MAP(SNAPSHOT_SET_FIELD)
 	struct scalar_column scalar[SNAPSHOT_SCALARS_MAX];
-	struct placed *placed;
+	struct placed_pod *placed;
 	struct nomination *nomination;
-	struct hold *hold;
+	struct reservation *reservation;
 	struct port_use *port_use;
 	uint64_t changes;      /* of nodes and of what is on them */
 	uint64_t nodes_epoch;  /* a node came, went or is another: not its pods */
@@ -221,9 +221,9 @@ PL_NODISCARD enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32
 /* Who looks at a node when nodes are chosen. For all that is counted, pods in domains
  * above all, nodes are alike. */
 enum node_scope {
-	NODE_HOME,   /* everybody; so is one that is added */
-	NODE_ABROAD, /* classes that do not keep to home */
-	NODE_ASIDE,  /* nobody */
+	NODE_LOCAL,    /* everybody; so is one that is added */
+	NODE_REMOTE,   /* classes that do not keep to home */
+	NODE_EXCLUDED, /* nobody */
 };
 
 void snapshot_node_set_scope(struct snapshot *snapshot, uint32_t slot,
@@ -260,7 +260,7 @@ void snapshot_pod_terminate(struct snapshot *snapshot, uint32_t placed);
 
 /* The pod comes back on its node (only while probing): the number stays valid. */
 void snapshot_pod_lift(struct snapshot *snapshot, uint32_t placed);
-void snapshot_pod_lower(struct snapshot *snapshot, uint32_t placed);
+void snapshot_pod_restore(struct snapshot *snapshot, uint32_t placed);
 
 PL_NODISCARD enum pl_code snapshot_nominate(struct snapshot *snapshot, uint32_t slot,
                                             const struct pod_on_node *pod,
@@ -271,14 +271,14 @@ void snapshot_nominate_end(struct snapshot *snapshot, uint32_t nomination);
 
 /* Whether it is free or not. Takes a reference of its own. PL_LIMIT: more than can be
  * counted; PL_NOMEM: nothing changed. */
-PL_NODISCARD enum pl_code snapshot_hold(struct snapshot *snapshot, uint32_t slot,
-                                        const struct node_hold *is, uint32_t *hold,
-                                        struct pl_err *err);
-void snapshot_hold_end(struct snapshot *snapshot, uint32_t hold);
+PL_NODISCARD enum pl_code snapshot_reserve(struct snapshot *snapshot, uint32_t slot,
+                                           const struct node_reservation *is,
+                                           uint32_t *reservation, struct pl_err *err);
+void snapshot_unreserve(struct snapshot *snapshot, uint32_t reservation);
 /* It counts no more, until it is lowered: for the decision of whose room it is. Each is a
  * change of the node, but in a probe, which has to put it back. */
-void snapshot_hold_lift(struct snapshot *snapshot, uint32_t number);
-void snapshot_hold_lower(struct snapshot *snapshot, uint32_t number);
+void snapshot_reservation_lift(struct snapshot *snapshot, uint32_t number);
+void snapshot_reservation_restore(struct snapshot *snapshot, uint32_t number);
 
 /* -- what changed ----------------------------------------------------------------- */
 
@@ -302,16 +302,17 @@ uint32_t snapshot_image_nodes(const struct snapshot *snapshot, uint32_t image);
 
 /* -- namespaces ------------------------------------------------------------------- */
 
-/* As catalog_put_space and catalog_drop_space, which alone would not tell the rules that
+/* As catalog_put_namespace and catalog_drop_namespace, which alone would not tell the rules that
  * select namespaces by their labels. PL_NOMEM: the catalog may have changed and the
  * rules not; the same once more puts it right. */
-PL_NODISCARD enum pl_code snapshot_space_put(struct snapshot *snapshot,
-                                             struct space *space, struct pl_err *err);
-PL_NODISCARD enum pl_code snapshot_space_drop(struct snapshot *snapshot, uint32_t name,
-                                              struct pl_err *err);
+PL_NODISCARD enum pl_code snapshot_namespace_put(struct snapshot *snapshot,
+                                                 struct namespace *namespace,
+                                                 struct pl_err *err);
+PL_NODISCARD enum pl_code snapshot_namespace_drop(struct snapshot *snapshot,
+                                                  uint32_t name, struct pl_err *err);
 /* Pods of it are there, or are asked about: what its labels are may matter. Else dropping
  * it does not fail. */
-bool snapshot_space_is_used(const struct snapshot *snapshot, uint32_t name);
+bool snapshot_namespace_is_used(const struct snapshot *snapshot, uint32_t name);
 
 /* Bytes of heap, for figures. */
 size_t snapshot_memory(const struct snapshot *snapshot);

@@ -41,21 +41,21 @@ static void add_up(void)
 	}
 }
 
-static void add_holds(void)
+static void add_reservations(void)
 {
 	for (unsigned i = 0; i < HOLDS; i++) {
-		const struct one_hold *hold = &w.hold[i];
-		struct sums *sums = &sums_now[hold->node];
+		const struct one_reservation *reservation = &w.reservation[i];
+		struct sums *sums = &sums_now[reservation->node];
 
-		if (!hold->there || hold->lifted)
+		if (!reservation->there || reservation->lifted)
 			continue;
-		sums->cpu += hold->look->cpu;
-		sums->memory += hold->look->memory;
-		sums->storage += hold->look->storage;
-		sums->nonzero_cpu += hold->nonzero_cpu;
-		sums->nonzero_memory += hold->nonzero_memory;
-		sums->gpus += hold->look->gpus < 0 ? 0 : hold->look->gpus;
-		sums->held_for += hold->look->pods;
+		sums->cpu += reservation->look->cpu;
+		sums->memory += reservation->look->memory;
+		sums->storage += reservation->look->storage;
+		sums->nonzero_cpu += reservation->nonzero_cpu;
+		sums->nonzero_memory += reservation->nonzero_memory;
+		sums->gpus += reservation->look->gpus < 0 ? 0 : reservation->look->gpus;
+		sums->held_for += reservation->look->pods;
 	}
 }
 
@@ -154,7 +154,7 @@ static void check_naive(void)
 	unsigned nodes = 0, wide = 0;
 
 	add_up();
-	add_holds();
+	add_reservations();
 	for (unsigned i = 0; i < NODES; i++) {
 		const struct one_node *node = &w.node[i];
 		const struct sums *sums = &sums_now[i];
@@ -258,7 +258,7 @@ static void step_node(void)
 		object = node->look->node;
 		object.name = node->name;
 		T_OK(snapshot_node_change(&snapshot, node->slot, &object, &err), &err);
-	} else if (node->pods == 0 && node->waiting == 0 && node->holds == 0) {
+	} else if (node->pods == 0 && node->waiting == 0 && node->reservations == 0) {
 		snapshot_node_remove(&snapshot, node->slot);
 		node->there = false;
 	}
@@ -322,36 +322,38 @@ static void step_nomination(void)
 	waiting->there = true;
 }
 
-static void step_hold(void)
+static void step_reservation(void)
 {
-	struct one_hold *hold = &w.hold[any(HOLDS)];
-	struct one_node *node = &w.node[hold->node];
-	struct node_hold is;
+	struct one_reservation *reservation = &w.reservation[any(HOLDS)];
+	struct one_node *node = &w.node[reservation->node];
+	struct node_reservation is;
 
-	if (hold->there && chance(40)) {
-		if (hold->lifted)
-			snapshot_hold_lower(&snapshot, hold->number);
+	if (reservation->there && chance(40)) {
+		if (reservation->lifted)
+			snapshot_reservation_restore(&snapshot, reservation->number);
 		else
-			snapshot_hold_lift(&snapshot, hold->number);
-		hold->lifted = !hold->lifted;
-	} else if (hold->there) {
-		snapshot_hold_end(&snapshot, hold->number);
-		node->holds--;
-		hold->there = false;
-	} else if (!hold->there) {
-		*hold = (struct one_hold){.node = any(w.nodes_most),
-		                          .look = &w.look[any(LOOKS)],
-		                          .nonzero_cpu = any(1 << 30),
-		                          .nonzero_memory = any(1 << 30)};
-		node = &w.node[hold->node];
+			snapshot_reservation_lift(&snapshot, reservation->number);
+		reservation->lifted = !reservation->lifted;
+	} else if (reservation->there) {
+		snapshot_unreserve(&snapshot, reservation->number);
+		node->reservations--;
+		reservation->there = false;
+	} else if (!reservation->there) {
+		*reservation = (struct one_reservation){.node = any(w.nodes_most),
+		                                        .look = &w.look[any(LOOKS)],
+		                                        .nonzero_cpu = any(1 << 30),
+		                                        .nonzero_memory = any(1 << 30)};
+		node = &w.node[reservation->node];
 		if (!node->there)
 			return;
-		is = (struct node_hold){hold->look->node.allocatable, hold->nonzero_cpu,
-		                        hold->nonzero_memory};
-		T_OK(snapshot_hold(&snapshot, node->slot, &is, &hold->number, &err),
+		is = (struct node_reservation){reservation->look->node.allocatable,
+		                               reservation->nonzero_cpu,
+		                               reservation->nonzero_memory};
+		T_OK(snapshot_reserve(&snapshot, node->slot, &is, &reservation->number,
+		                      &err),
 		     &err);
-		node->holds++;
-		hold->there = true;
+		node->reservations++;
+		reservation->there = true;
 	}
 }
 
@@ -368,30 +370,30 @@ static void step_column(void)
 }
 
 /* NULL: it was lifted before, or is not there. */
-static struct one_hold *lift_hold(void)
+static struct one_reservation *lift_reservation(void)
 {
-	struct one_hold *hold = &w.hold[any(HOLDS)];
+	struct one_reservation *reservation = &w.reservation[any(HOLDS)];
 
-	if (!hold->there || hold->lifted)
+	if (!reservation->there || reservation->lifted)
 		return NULL;
-	snapshot_hold_lift(&snapshot, hold->number);
-	hold->lifted = true;
-	return hold;
+	snapshot_reservation_lift(&snapshot, reservation->number);
+	reservation->lifted = true;
+	return reservation;
 }
 
-static void lower_hold(struct one_hold *hold)
+static void restore_reservation(struct one_reservation *reservation)
 {
-	if (hold == NULL)
+	if (reservation == NULL)
 		return;
-	snapshot_hold_lower(&snapshot, hold->number);
-	hold->lifted = false;
+	snapshot_reservation_restore(&snapshot, reservation->number);
+	reservation->lifted = false;
 }
 
 /* Some are lifted, others come in their place; then, in any order, all is as it was. */
 static void step_probe(void)
 {
 	struct one_pod *touched[TOUCHED];
-	struct one_hold *hold;
+	struct one_reservation *reservation;
 	uint64_t changes = snapshot.changes;
 	unsigned count = 0;
 
@@ -411,19 +413,19 @@ static void step_probe(void)
 		}
 		touched[count++] = pod;
 	}
-	hold = lift_hold();
+	reservation = lift_reservation();
 	if (chance(3)) {
 		check_naive();
 		snapshot_check(&snapshot);
 	}
-	lower_hold(hold);
+	restore_reservation(reservation);
 	while (count > 0) {
 		unsigned i = any(count);
 		struct one_pod *pod = touched[i];
 
 		touched[i] = touched[--count];
 		if (pod->lifted)
-			snapshot_pod_lower(&snapshot, pod->placed);
+			snapshot_pod_restore(&snapshot, pod->placed);
 		else
 			take_away(pod);
 		pod->lifted = pod->of_probe = false;
@@ -443,7 +445,7 @@ static void step(void)
 	else if (what < 90)
 		step_nomination();
 	else if (what < 92)
-		step_hold();
+		step_reservation();
 	else if (what < 93)
 		step_column();
 	else

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "shardsched/model/parse.h"
-#include "shardsched/snapshot/inner.h"
+#include "shardsched/snapshot/snapshot_inner.h"
 #include "tests/harness/t.h"
 
 static struct model model;

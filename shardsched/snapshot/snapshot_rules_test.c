@@ -64,12 +64,12 @@ static char text[4096];
 
 static void add_term(void)
 {
-	static const char *const spaces[4] = {
+	static const char *const namespaces[4] = {
 		"", "'namespaces':['x','y'],", "'namespaceSelector':{},",
 		"'namespaceSelector':{'matchLabels':{'team':'red'}},"};
 
 	ADD("{%s'labelSelector':{'matchLabels':{'app':'a%u'}},'topologyKey':'%s'}",
-	    spaces[any(4)], any(4), keys[any(3)]);
+	    namespaces[any(4)], any(4), keys[any(3)]);
 }
 
 static void add_rules(const char *name)
@@ -214,7 +214,7 @@ static void step_probe(void)
 	if (added != NULL)
 		take_away(added);
 	while (count > 0) {
-		snapshot_pod_lower(&snapshot, lifted[--count]->placed);
+		snapshot_pod_restore(&snapshot, lifted[--count]->placed);
 		lifted[count]->lifted = false;
 	}
 	snapshot_probe_end(&snapshot);
@@ -241,7 +241,7 @@ static void step_open(void)
 		return;
 	}
 	T_OK(view_open(&snapshot, spec, &open->view, &err), &err);
-	if (spec->form->anti_affinity.count > 0 && chance(50)) {
+	if (spec->template->anti_affinity.count > 0 && chance(50)) {
 		key = term->term->topology_key;
 		T_OK(matcher_open_terms(&snapshot, &term->term, 1, &open->matcher, &err),
 		     &err);
@@ -254,22 +254,22 @@ static void step_open(void)
 	open->there = true;
 }
 
-static void step_space(void)
+static void step_namespace(void)
 {
 	struct parse parse = {.model = &model, .arena = &arena};
-	struct space space;
+	struct namespace namespace;
 	char name[2] = {"xyz"[any(3)], '\0'};
 
 	if (chance(30)) {
-		T_OK(snapshot_space_drop(&snapshot, id(name), &err), &err);
+		T_OK(snapshot_namespace_drop(&snapshot, id(name), &err), &err);
 		return;
 	}
 	text[0] = '\0';
 	ADD("{\"metadata\":{\"name\":\"%s\",\"labels\":{\"team\":\"%s\"}}}", name,
 	    chance(50) ? "red" : "blue");
-	T_OK(space_parse(&parse, pl_span_str(text), &space, &err), &err);
+	T_OK(namespace_parse(&parse, pl_span_str(text), &namespace, &err), &err);
 	pl_arena_reset(&arena);
-	T_OK(snapshot_space_put(&snapshot, &space, &err), &err);
+	T_OK(snapshot_namespace_put(&snapshot, &namespace, &err), &err);
 }
 
 static void step(void)
@@ -285,7 +285,7 @@ static void step(void)
 	else if (what < 980)
 		step_open();
 	else if (what < 985)
-		step_space();
+		step_namespace();
 }
 
 static void run(unsigned steps, unsigned nodes)

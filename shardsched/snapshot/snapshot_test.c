@@ -286,7 +286,7 @@ T_CASE(what_was_lifted_finds_its_place_again)
 	T_EQ(snapshot.row[slot].used.pods, 63);
 	other = ask_port(slot, 65);
 	snapshot_check(&snapshot);
-	snapshot_pod_lower(&snapshot, lifted);
+	snapshot_pod_restore(&snapshot, lifted);
 	T_EQ(snapshot.row[slot].used.pods, 65);
 	snapshot_check(&snapshot);
 	snapshot_pod_remove(&snapshot, other);
@@ -316,7 +316,7 @@ T_CASE(a_lift_takes_a_port_with_it_that_another_pod_has_too)
 	snapshot_pod_remove(&snapshot, added);
 	T_TRUE(!port_is_taken(&snapshot.port_use[use]));
 	snapshot_check(&snapshot);
-	snapshot_pod_lower(&snapshot, lifted);
+	snapshot_pod_restore(&snapshot, lifted);
 	T_TRUE(port_is_taken(&snapshot.port_use[use]));
 	snapshot_probe_end(&snapshot);
 	snapshot_pod_remove(&snapshot, lifted); /* for good: the other one still has it */

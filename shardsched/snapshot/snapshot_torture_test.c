@@ -64,8 +64,8 @@ static void play(void)
 {
 	struct label_column *column[2];
 	struct pod_on_node there = on_node(&pod[0]);
-	struct node_hold is = {.amounts = node[1].allocatable};
-	uint32_t slot[2], waiting, hold, placed[3];
+	struct node_reservation is = {.amounts = node[1].allocatable};
+	uint32_t slot[2], waiting, reservation, placed[3];
 
 	slot[0] = add_node(0, 0);
 	for (unsigned i = 0; i < 2; i++)
@@ -74,7 +74,7 @@ static void play(void)
 	for (unsigned i = 0; i < 3; i++)
 		placed[i] = add_pod(i, slot[1]);
 	TWICE(snapshot_nominate(&snapshot, slot[0], &there, &waiting, &err));
-	TWICE(snapshot_hold(&snapshot, slot[0], &is, &hold, &err));
+	TWICE(snapshot_reserve(&snapshot, slot[0], &is, &reservation, &err));
 	TWICE(snapshot_node_change(&snapshot, slot[1], &node[2], &err));
 	for (unsigned i = 0; i < MANY; i++)
 		add_node(0, cluster[i]);

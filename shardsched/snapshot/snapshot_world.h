@@ -43,7 +43,7 @@ struct one_node {
 	bool there;
 	uint32_t name, cluster, slot;
 	const struct look *look;
-	unsigned pods, waiting, holds;
+	unsigned pods, waiting, reservations;
 };
 
 struct one_pod {
@@ -60,7 +60,7 @@ struct one_waiting {
 };
 
 /* As much as such a node has. */
-struct one_hold {
+struct one_reservation {
 	bool there, lifted;
 	const struct look *look;
 	int64_t nonzero_cpu, nonzero_memory;
@@ -75,7 +75,7 @@ static struct {
 	struct one_node node[NODES];
 	struct one_pod pod[PODS];
 	struct one_waiting waiting[WAITING];
-	struct one_hold hold[HOLDS];
+	struct one_reservation reservation[HOLDS];
 	struct label_column *column[KEYS];
 	uint32_t key[KEYS], image[IMAGES], gpu, stick;
 	unsigned nodes_most, pods_most;

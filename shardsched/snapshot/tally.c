@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "shardsched/snapshot/views.h"
+#include "shardsched/snapshot/views_inner.h"
 #include "store/base/alloc.h"
 
 /* What others read of the counts. */
@@ -44,16 +44,16 @@ static struct tally_inner *tally_find(const struct matcher *matcher, uint32_t ke
 	return NULL;
 }
 
-struct count {
+struct tally_count {
 	const struct snapshot *snapshot;
 	struct tally_inner *tally;
 };
 
 static enum pl_code count_view(void *ctx, struct spec_view_inner *view)
 {
-	const struct count *count = ctx;
+	const struct tally_count *count = ctx;
 	const struct matcher_inner *matcher = matcher_inner(count->tally->tally.matcher);
-	const struct placed *placed = count->snapshot->placed;
+	const struct placed_pod *placed = count->snapshot->placed;
 
 	if (!matcher_has_view(matcher, view))
 		return PL_OK;
@@ -66,7 +66,7 @@ static enum pl_code count_view(void *ctx, struct spec_view_inner *view)
 
 static void count_all(const struct snapshot *snapshot, struct tally_inner *tally)
 {
-	struct count count = {snapshot, tally};
+	struct tally_count count = {snapshot, tally};
 
 	(void)views_each(snapshot->inner->views, &tally->tally.matcher->inner->rule,
 	                 count_view, &count);
@@ -151,9 +151,9 @@ uint32_t tally_inside(const struct tally *tally)
 	return tally->inner->counts.inside;
 }
 
-void tally_settle(const struct snapshot *snapshot, const struct tally *tally)
+void tally_refresh(const struct snapshot *snapshot, const struct tally *tally)
 {
-	domain_counts_settle(&tally->inner->counts, snapshot->slots);
+	domain_counts_refresh(&tally->inner->counts, snapshot->slots);
 }
 
 const uint64_t *tally_nodes(const struct tally *tally)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "shardsched/snapshot/views.h"
+#include "shardsched/snapshot/views_inner.h"
 #include "store/base/alloc.h"
 
 enum { ROOM_FIRST = 4, BY_SPEC_FIRST = 64 };
@@ -15,15 +15,15 @@ enum pl_code views_init(struct snapshot *snapshot, struct pl_err *err)
 
 	if (views == NULL)
 		return pl_err_set(err, PL_NOMEM, "the views of a snapshot");
-	pl_map_init(&views->spaces);
-	pl_map_init(&views->shelves);
+	pl_map_init(&views->namespaces);
+	pl_map_init(&views->by_label);
 	pl_map_init(&views->matchers);
 	pl_map_init(&views->carriers);
 	pl_map_init(&views->columns);
-	shelves_init(&views->matcher_shelves);
-	shelves_init(&views->carrier_shelves);
-	pl_list_init(&views->matchers_of_spaces);
-	pl_list_init(&views->carriers_of_spaces);
+	rule_index_init(&views->matcher_index);
+	rule_index_init(&views->carrier_index);
+	pl_list_init(&views->matchers_of_namespaces);
+	pl_list_init(&views->carriers_of_namespaces);
 	pl_list_init(&views->idle_matchers);
 	pl_list_init(&views->idle_tallies);
 	snapshot->inner->views = views;
@@ -51,17 +51,17 @@ void views_done(struct snapshot *snapshot)
 	if (views == NULL)
 		return;
 	drop_idle(snapshot);
-	PL_ASSERT(views->count == 0 && views->spaces.count == 0);
-	PL_ASSERT(views->shelves.count == 0);
+	PL_ASSERT(views->count == 0 && views->namespaces.count == 0);
+	PL_ASSERT(views->by_label.count == 0);
 	PL_ASSERT(views->matchers.count == 0 && views->carriers.count == 0);
 	PL_ASSERT(views->columns.count == 0);
-	pl_map_done(&views->spaces);
-	pl_map_done(&views->shelves);
+	pl_map_done(&views->namespaces);
+	pl_map_done(&views->by_label);
 	pl_map_done(&views->matchers);
 	pl_map_done(&views->carriers);
 	pl_map_done(&views->columns);
-	shelves_done(&views->matcher_shelves);
-	shelves_done(&views->carrier_shelves);
+	rule_index_done(&views->matcher_index);
+	rule_index_done(&views->carrier_index);
 	free(views->by_spec);
 	free(views);
 	snapshot->inner->views = NULL;
@@ -77,7 +77,7 @@ uint32_t views_idle_max(const struct snapshot *snapshot)
 	return most < VIEWS_IDLE_MOST ? most : VIEWS_IDLE_MOST;
 }
 
-enum pl_code views_room(void *array, uint32_t count, uint32_t *cap, struct pl_err *err)
+enum pl_code views_reserve(void *array, uint32_t count, uint32_t *cap, struct pl_err *err)
 {
 	uint32_t more = *cap == 0 ? ROOM_FIRST : *cap * 2;
 	void *at;
@@ -95,7 +95,7 @@ enum pl_code views_room(void *array, uint32_t count, uint32_t *cap, struct pl_er
 
 /* -- one ---------------------------------------- */
 
-static enum pl_code by_spec_room(struct views *views, uint32_t id, struct pl_err *err)
+static enum pl_code by_spec_reserve(struct views *views, uint32_t id, struct pl_err *err)
 {
 	uint32_t cap = views->by_spec_cap == 0 ? BY_SPEC_FIRST : views->by_spec_cap;
 	struct spec_view_inner **table;
@@ -114,16 +114,16 @@ static enum pl_code by_spec_room(struct views *views, uint32_t id, struct pl_err
 	return PL_OK;
 }
 
-static enum pl_code carry(struct snapshot *snapshot, struct spec_view_inner *view,
-                          enum carrier_kind kind, struct form_rows rows,
-                          const struct spec_term *term, struct pl_err *err)
+static enum pl_code carry_terms(struct snapshot *snapshot, struct spec_view_inner *view,
+                                enum carrier_kind kind, struct template_rows rows,
+                                const struct spec_term *term, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
 	for (uint32_t i = 0; i < rows.count && code == PL_OK; i++) {
 		struct carrier **to = &view->carries[view->carries_count];
 
-		code = carrier_take(snapshot, &term[i], kind, to, err);
+		code = carrier_ref(snapshot, &term[i], kind, to, err);
 		if (code == PL_OK)
 			view->carries_count++;
 	}
@@ -136,18 +136,19 @@ static enum pl_code carry_all(struct snapshot *snapshot, struct spec_view_inner 
 	const struct spec *spec = view->view.spec;
 	enum pl_code code;
 
-	code = carry(snapshot, view, CARRIER_ANTI, spec->form->anti_affinity,
-	             spec_anti_affinity(spec), err);
+	code = carry_terms(snapshot, view, CARRIER_ANTI, spec->template->anti_affinity,
+	                   spec_anti_affinity(spec), err);
 	if (code == PL_OK)
-		code = carry(snapshot, view, CARRIER_AFFINITY, spec->form->affinity,
-		             spec_affinity(spec), err);
+		code = carry_terms(snapshot, view, CARRIER_AFFINITY,
+		                   spec->template->affinity, spec_affinity(spec), err);
 	if (code == PL_OK)
-		code = carry(snapshot, view, CARRIER_SOFT, spec->form->soft_affinity,
-		             spec_soft_affinity(spec), err);
+		code = carry_terms(snapshot, view, CARRIER_SOFT,
+		                   spec->template->soft_affinity,
+		                   spec_soft_affinity(spec), err);
 	if (code == PL_OK)
-		code = carry(snapshot, view, CARRIER_SOFT_ANTI,
-		             spec->form->soft_anti_affinity,
-		             spec_soft_anti_affinity(spec), err);
+		code = carry_terms(snapshot, view, CARRIER_SOFT_ANTI,
+		                   spec->template->soft_anti_affinity,
+		                   spec_soft_anti_affinity(spec), err);
 	return code;
 }
 
@@ -161,9 +162,9 @@ static void view_free(struct snapshot *snapshot, struct spec_view_inner *view)
 		views->by_spec[id] = NULL;
 		views->count--;
 	}
-	view_space_leave(snapshot, view);
+	view_namespace_leave(snapshot, view);
 	while (view->carries_count > 0)
-		carrier_give(snapshot, view->carries[--view->carries_count]);
+		carrier_unref(snapshot, view->carries[--view->carries_count]);
 	free(view->found_by);
 	free(view->view.concerns);
 	model_unref(snapshot->model, MODEL_SPECS, view->view.spec);
@@ -173,9 +174,10 @@ static void view_free(struct snapshot *snapshot, struct spec_view_inner *view)
 static struct spec_view_inner *view_make(struct snapshot *snapshot,
                                          const struct spec *spec)
 {
-	size_t carries =
-		(size_t)spec->form->affinity.count + spec->form->anti_affinity.count +
-		spec->form->soft_affinity.count + spec->form->soft_anti_affinity.count;
+	size_t carries = (size_t)spec->template->affinity.count +
+	                 spec->template->anti_affinity.count +
+	                 spec->template->soft_affinity.count +
+	                 spec->template->soft_anti_affinity.count;
 	struct spec_view_inner *made =
 		pl_calloc(1, sizeof *made + carries * sizeof(void *));
 
@@ -184,7 +186,7 @@ static struct spec_view_inner *view_make(struct snapshot *snapshot,
 	made->view.spec = model_ref(snapshot->model, MODEL_SPECS, spec);
 	made->view.first_pod = SNAPSHOT_NONE;
 	made->view.inner = made;
-	pl_list_init(&made->in_space);
+	pl_list_init(&made->in_namespace);
 	return made;
 }
 
@@ -197,9 +199,9 @@ static enum pl_code view_new(struct snapshot *snapshot, const struct spec *spec,
 
 	if (made == NULL)
 		return pl_err_set(err, PL_NOMEM, "the view of a class");
-	code = by_spec_room(views, spec->item.id, err);
+	code = by_spec_reserve(views, spec->item.id, err);
 	if (code == PL_OK)
-		code = view_space_join(snapshot, made, err);
+		code = view_namespace_join(snapshot, made, err);
 	if (code == PL_OK)
 		code = carry_all(snapshot, made, err);
 	if (code == PL_OK)
@@ -220,7 +222,7 @@ enum pl_code view_ref(struct snapshot *snapshot, const struct spec *spec,
 	struct views *views = snapshot->inner->views;
 	uint32_t id = spec->item.id;
 	struct spec_view_inner *view = NULL;
-	enum pl_code code = view_settle(snapshot, err);
+	enum pl_code code = view_reconcile(snapshot, err);
 
 	if (code != PL_OK)
 		return code;

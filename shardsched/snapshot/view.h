@@ -50,11 +50,11 @@ void view_close(struct snapshot *snapshot, struct spec_view *view);
 /* Labels of namespaces may have changed in the catalog since: views, matchers and
  * carriers are put right. Whoever opens something or adds a pod does so on the way; a
  * cycle has to. PL_NOMEM: it is to be called again. */
-PL_NODISCARD enum pl_code view_settle(struct snapshot *snapshot, struct pl_err *err);
-bool view_is_settled(const struct snapshot *snapshot);
+PL_NODISCARD enum pl_code view_reconcile(struct snapshot *snapshot, struct pl_err *err);
+bool view_is_reconciled(const struct snapshot *snapshot);
 
-/* As tally_nodes and tally_settle. */
+/* As tally_nodes and tally_refresh. */
 const uint64_t *carrier_nodes(const struct carrier *carrier);
-void carrier_settle(const struct snapshot *snapshot, const struct carrier *carrier);
+void carrier_refresh(const struct snapshot *snapshot, const struct carrier *carrier);
 
 #endif

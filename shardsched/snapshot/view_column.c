@@ -1,7 +1,7 @@
 /* Who counts by which label: told when nodes move between its domains. */
 #include <stdlib.h>
 
-#include "shardsched/snapshot/views.h"
+#include "shardsched/snapshot/views_inner.h"
 #include "store/base/alloc.h"
 
 static struct view_column *column_find(const struct views *views,
@@ -153,13 +153,13 @@ enum pl_code views_grow(struct snapshot *snapshot, uint32_t capacity, struct pl_
 }
 
 /* A node between two values. */
-struct move {
+struct column_move {
 	const struct label_column *column;
 	uint32_t slot, from, to;
 };
 
 static void move_found(const struct spec_view_inner *view, uint32_t flags,
-                       const struct move *move)
+                       const struct column_move *move)
 {
 	for (uint32_t i = 0; i < view->found_count; i++) {
 		struct matcher_inner *matcher = matcher_inner(view->found_by[i]);
@@ -179,7 +179,8 @@ static void move_found(const struct spec_view_inner *view, uint32_t flags,
 	}
 }
 
-static void move_carried(const struct spec_view_inner *view, const struct move *move)
+static void move_carried(const struct spec_view_inner *view,
+                         const struct column_move *move)
 {
 	for (uint32_t i = 0; i < view->carries_count; i++) {
 		struct carrier_inner *carrier = view->carries[i]->inner;
@@ -192,7 +193,7 @@ static void move_carried(const struct spec_view_inner *view, const struct move *
 }
 
 /* In the sets of all that count by the column, also where none of its pods counts. */
-static void move_sets(const struct pl_list *counts, const struct move *move)
+static void move_sets(const struct pl_list *counts, const struct column_move *move)
 {
 	PL_LIST_EACH (at, counts)
 		domain_counts_move(PL_LIST_ITEM(at, struct domain_counts, of_column),
@@ -203,13 +204,13 @@ void views_node_moving(struct snapshot *snapshot, uint32_t slot,
                        struct label_column *column, uint32_t from, uint32_t to)
 {
 	struct view_column *users = column_find(snapshot->inner->views, column);
-	const struct move move = {column, slot, from, to};
+	const struct column_move move = {column, slot, from, to};
 	uint32_t at = snapshot->row[slot].first_pod;
 
 	if (users == NULL)
 		return;
 	for (; at != SNAPSHOT_NONE; at = snapshot->placed[at].next_on_node) {
-		const struct placed *pod = &snapshot->placed[at];
+		const struct placed_pod *pod = &snapshot->placed[at];
 
 		move_found(view_inner(pod->view), pod->flags, &move);
 		move_carried(view_inner(pod->view), &move);

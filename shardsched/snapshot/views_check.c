@@ -1,7 +1,7 @@
 /* Everything that views, matchers, tallies and carriers keep up, counted from scratch. */
-#include "shardsched/snapshot/views.h"
+#include "shardsched/snapshot/views_inner.h"
 
-static struct spec_view_inner *view_of(const struct placed *pod)
+static struct spec_view_inner *view_of(const struct placed_pod *pod)
 {
 	return view_inner(pod->view);
 }
@@ -30,7 +30,7 @@ static uint32_t matched_on(const struct snapshot *snapshot, uint32_t slot,
 	uint32_t count = 0, at = snapshot->row[slot].first_pod;
 
 	for (uint32_t i = 0; i < snapshot->row[slot].pods; i++) {
-		const struct placed *pod = &snapshot->placed[at];
+		const struct placed_pod *pod = &snapshot->placed[at];
 
 		at = pod->next_on_node;
 		if (matcher_counts(matcher, pod->flags) &&
@@ -98,7 +98,7 @@ static void check_counts(const struct snapshot *snapshot, struct domain_counts *
 
 static void check_set(const struct snapshot *snapshot, struct domain_counts *counts)
 {
-	domain_counts_settle(counts, snapshot->slots);
+	domain_counts_refresh(counts, snapshot->slots);
 	for (uint32_t slot = 0; slot < counts->words * 64; slot++) {
 		bool has = (counts->bits[slot / 64] >> slot % 64 & 1) != 0;
 		bool want = slot < snapshot->slots && domain_counts_at(counts, slot) != 0;
@@ -157,11 +157,11 @@ static void check_view(const struct snapshot *snapshot, const struct views *view
                        const struct spec_view_inner *view)
 {
 	const struct spec *spec = view->view.spec;
-	const struct labels *space =
-		catalog_space_labels(&snapshot->catalog, spec->namespace);
+	const struct labels *namespace =
+		catalog_namespace_labels(&snapshot->catalog, spec->namespace);
 
 	PL_ASSERT(views->by_spec[spec->item.id] == view);
-	PL_ASSERT(view->view.users > 0 && view->space->labels == space);
+	PL_ASSERT(view->view.users > 0 && view->namespace->labels == namespace);
 	check_chain(snapshot, &view->view);
 	PL_MAP_EACH (node, &views->matchers) {
 		struct matcher_inner *matcher =
@@ -173,9 +173,9 @@ static void check_view(const struct snapshot *snapshot, const struct views *view
 	PL_MAP_EACH (node, &views->carriers) {
 		struct carrier_inner *carrier =
 			PL_CONTAINER_OF(node, struct carrier_inner, by_key);
-		bool want =
-			view->view.asked > 0 && rule_finds(&snapshot->model->strings,
-		                                           &carrier->rule, spec, space);
+		bool want = view->view.asked > 0 &&
+		            rule_finds(&snapshot->model->strings, &carrier->rule, spec,
+		                       namespace);
 
 		PL_ASSERT(has_concern(view, &carrier->carrier) == want);
 	}
@@ -185,7 +185,7 @@ void views_check(const struct snapshot *snapshot)
 {
 	const struct views *views = snapshot->inner->views;
 
-	if (!view_is_settled(snapshot))
+	if (!view_is_reconciled(snapshot))
 		return;
 	PL_MAP_EACH (node, &views->matchers)
 		check_matcher(snapshot,
@@ -202,8 +202,8 @@ size_t views_memory(const struct snapshot *snapshot)
 {
 	const struct views *views = snapshot->inner->views;
 	size_t bytes = sizeof *views + views->by_spec_cap * sizeof(void *) +
-	               views->spaces.count * sizeof(struct view_space) +
-	               views->shelves.count * sizeof(struct view_shelf);
+	               views->namespaces.count * sizeof(struct view_namespace) +
+	               views->by_label.count * sizeof(struct view_label_index);
 
 	for (uint32_t id = 0; id < views->by_spec_cap; id++) {
 		const struct spec_view_inner *view = views->by_spec[id];

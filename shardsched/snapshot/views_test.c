@@ -49,14 +49,14 @@ T_CASE(pods_are_counted_by_node_and_domain)
 	T_EQ(in_value(tally, "1"), 2);
 	T_EQ(tally->others, 1);
 	T_EQ(tally_inside(tally), 2);
-	tally_settle(&snapshot, tally);
+	tally_refresh(&snapshot, tally);
 	T_EQ(tally_nodes(tally)[0], 3);
 	snapshot_pod_remove(&snapshot, first);
 	T_TRUE(tally_nodes(tally) != NULL);
 	snapshot_probe(&snapshot);
 	snapshot_pod_lift(&snapshot, second);
 	T_TRUE(tally_nodes(tally) == NULL);
-	snapshot_pod_lower(&snapshot, second);
+	snapshot_pod_restore(&snapshot, second);
 	T_EQ(tally_nodes(tally)[0], 3);
 	snapshot_probe_end(&snapshot);
 	snapshot_pod_remove(&snapshot, second);
@@ -64,7 +64,7 @@ T_CASE(pods_are_counted_by_node_and_domain)
 	change_node(c, "{'metadata':{'name':'c','labels':{'zone':'2'}}}");
 	T_EQ(in_value(tally, "2"), 1);
 	T_EQ(tally->others, 0);
-	tally_settle(&snapshot, tally);
+	tally_refresh(&snapshot, tally);
 	T_EQ(tally_nodes(tally)[0], 4);
 	tally_close(&snapshot, tally);
 	matcher_close(&snapshot, matcher);
@@ -96,7 +96,7 @@ T_CASE(many_domains_that_change_at_once_are_looked_through_once)
 		if (i != 7)
 			(void)put_pod(i, POD_OF("x", ""));
 	T_TRUE(tally_nodes(tally) == NULL);
-	tally_settle(&snapshot, tally);
+	tally_refresh(&snapshot, tally);
 	T_EQ(tally_nodes(tally)[0],
 	     UINT64_C(0xffffffffff) & ~(UINT64_C(1) << 7) & ~(UINT64_C(1) << 27));
 	tally_close(&snapshot, tally);
@@ -133,7 +133,7 @@ T_CASE(terminating_pods_count_for_terms_and_not_for_spreading)
 	snapshot_pod_lift(&snapshot, placed);
 	T_EQ(terms->pods, 0);
 	T_EQ(spread->pods, 0);
-	snapshot_pod_lower(&snapshot, placed);
+	snapshot_pod_restore(&snapshot, placed);
 	snapshot_probe_end(&snapshot);
 	T_EQ(terms->pods, 1);
 	snapshot_pod_remove(&snapshot, placed);
@@ -177,22 +177,22 @@ T_CASE(what_pods_carry_concerns_whom_it_finds)
 	"{'namespaceSelector':{'matchExpressions':[{'key':'env','operator':'NotIn','val" \
 	"ues':['prod']}]},'labelSelector':{},'topologyKey':'zone'}"
 
-static struct space space_from(const char *text)
+static struct namespace namespace_from(const char *text)
 {
 	struct parse parse = {.model = &model, .arena = &arena};
-	struct space space;
+	struct namespace namespace;
 	char room[4096];
 
-	T_OK(space_parse(&parse, json_of(room, text), &space, &err), &err);
+	T_OK(namespace_parse(&parse, json_of(room, text), &namespace, &err), &err);
 	pl_arena_reset(&arena);
-	return space;
+	return namespace;
 }
 
-static void put_space(const char *text)
+static void put_namespace(const char *text)
 {
-	struct space space = space_from(text);
+	struct namespace namespace = namespace_from(text);
 
-	T_OK(snapshot_space_put(&snapshot, &space, &err), &err);
+	T_OK(snapshot_namespace_put(&snapshot, &namespace, &err), &err);
 }
 
 T_CASE(labels_of_namespaces_are_followed)
@@ -213,15 +213,15 @@ T_CASE(labels_of_namespaces_are_followed)
 	 * one without labels. */
 	T_EQ(matcher->pods, 0);
 	T_EQ(view->concerns_count, 1);
-	put_space("{'metadata':{'name':'n'}}");
+	put_namespace("{'metadata':{'name':'n'}}");
 	T_EQ(matcher->pods, 1);
 	T_EQ(tally_inside(tally), 1);
-	put_space("{'metadata':{'name':'n','labels':{'env':'prod'}}}");
+	put_namespace("{'metadata':{'name':'n','labels':{'env':'prod'}}}");
 	T_EQ(matcher->pods, 0);
 	T_EQ(view->concerns_count, 0);
-	put_space("{'metadata':{'name':'n','labels':{'env':'test'}}}");
+	put_namespace("{'metadata':{'name':'n','labels':{'env':'test'}}}");
 	T_EQ(view->concerns_count, 1);
-	T_OK(snapshot_space_drop(&snapshot, id("n"), &err), &err);
+	T_OK(snapshot_namespace_drop(&snapshot, id("n"), &err), &err);
 	T_EQ(matcher->pods, 0);
 	T_EQ(view->concerns_count, 1);
 	view_close(&snapshot, view);
@@ -339,7 +339,7 @@ T_CASE(nodes_and_domains_may_find_no_room)
 static enum pl_code settle(void *ctx)
 {
 	(void)ctx;
-	return view_settle(&snapshot, &err);
+	return view_reconcile(&snapshot, &err);
 }
 
 T_CASE(a_namespace_that_could_not_be_followed_is_followed_later)
@@ -347,7 +347,7 @@ T_CASE(a_namespace_that_could_not_be_followed_is_followed_later)
 	static const char *const app[] = {"a", "b", "c", "d", "e", "f"};
 	struct matcher *matcher[6];
 	struct spec_view *view;
-	struct space space;
+	struct namespace namespace;
 	struct pod pod;
 	char text[1024];
 
@@ -376,11 +376,11 @@ T_CASE(a_namespace_that_could_not_be_followed_is_followed_later)
 	}
 	T_OK(view_open(&snapshot, pod.spec, &view, &err), &err);
 	T_EQ(view->concerns_count, 0);
-	space = space_from("{'metadata':{'name':'n','labels':{'env':'dev'}}}");
-	T_OK(catalog_put_space(&snapshot.catalog, &space, &err), &err);
-	T_TRUE(!view_is_settled(&snapshot));
+	namespace = namespace_from("{'metadata':{'name':'n','labels':{'env':'dev'}}}");
+	T_OK(catalog_put_namespace(&snapshot.catalog, &namespace, &err), &err);
+	T_TRUE(!view_is_reconciled(&snapshot));
 	each_may_fail(settle, NULL);
-	T_TRUE(view_is_settled(&snapshot));
+	T_TRUE(view_is_reconciled(&snapshot));
 	T_EQ(view->concerns_count, 7);
 	for (unsigned i = 0; i < 6; i++) {
 		T_EQ(matcher[i]->pods, 6);

@@ -41,7 +41,7 @@ static const struct unit *take_unit(struct pl_span *text)
 
 /* digits[.digits], one of them at least. What does not fit saturates; digits past
  * the eighteenth behind the point are ignored: they are less than a nanosecond. */
-struct decimal {
+struct duration_decimal {
 	uint64_t whole;
 	uint64_t part;
 	uint64_t scale; /* part is in units of 1/scale */
@@ -56,12 +56,12 @@ static bool take_digit(struct pl_span *text, unsigned *digit)
 	return true;
 }
 
-static bool take_decimal(struct pl_span *text, struct decimal *out)
+static bool take_decimal(struct pl_span *text, struct duration_decimal *out)
 {
 	unsigned digit;
 	bool some = false;
 
-	*out = (struct decimal){.scale = 1};
+	*out = (struct duration_decimal){.scale = 1};
 	while (take_digit(text, &digit)) {
 		some = true;
 		if (out->whole > (ns_most - digit) / 10)
@@ -82,7 +82,7 @@ static bool take_decimal(struct pl_span *text, struct decimal *out)
 	return some;
 }
 
-static enum pl_code parse(struct pl_span text, uint64_t *out)
+static enum pl_code parse_duration(struct pl_span text, uint64_t *out)
 {
 	wide sum = 0;
 
@@ -93,7 +93,7 @@ static enum pl_code parse(struct pl_span text, uint64_t *out)
 	if (text.len == 0)
 		return PL_INVALID;
 	while (text.len > 0) {
-		struct decimal number;
+		struct duration_decimal number;
 		const struct unit *unit;
 
 		if (!take_decimal(&text, &number))
@@ -122,7 +122,7 @@ enum pl_code pl_duration_ns(struct pl_span text, int64_t *out, struct pl_err *er
 	if (negative || (text.len > 0 && text.at[0] == '+'))
 		rest = pl_span(text.at + 1, text.len - 1);
 	if (text.len <= TEXT_LEN_MAX)
-		code = parse(rest, &ns);
+		code = parse_duration(rest, &ns);
 	if (code == PL_OK && !negative && ns == ns_most)
 		code = PL_LIMIT;
 	if (code == PL_INVALID)

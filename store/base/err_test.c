@@ -113,7 +113,7 @@ T_CASE(clocks_go_forward)
 	T_TRUE(pl_clock_wall_ms() > INT64_C(1700000000000));
 }
 
-struct item {
+struct err_item {
 	struct pl_list link;
 	int value;
 };
@@ -123,13 +123,13 @@ static int sum(const struct pl_list *head)
 	int all = 0;
 
 	PL_LIST_EACH (link, head)
-		all = all * 10 + PL_LIST_ITEM(link, struct item, link)->value;
+		all = all * 10 + PL_LIST_ITEM(link, struct err_item, link)->value;
 	return all;
 }
 
 T_CASE(lists)
 {
-	struct item items[3] = {{.value = 1}, {.value = 2}, {.value = 3}};
+	struct err_item items[3] = {{.value = 1}, {.value = 2}, {.value = 3}};
 	struct pl_list head;
 
 	pl_list_init(&head);
@@ -139,7 +139,7 @@ T_CASE(lists)
 	pl_list_add_head(&head, &items[0].link);
 	T_EQ(sum(&head), 123);
 	PL_LIST_EACH (link, &head)
-		if (PL_LIST_ITEM(link, struct item, link)->value == 2)
+		if (PL_LIST_ITEM(link, struct err_item, link)->value == 2)
 			pl_list_del(link);
 	T_EQ(sum(&head), 13);
 	pl_list_del(&items[1].link);

@@ -5,7 +5,7 @@
 #include "store/base/err.h"
 #include "store/base/rng.h"
 
-struct sip {
+struct sip_state {
 	uint64_t v0, v1, v2, v3;
 };
 
@@ -14,7 +14,7 @@ static uint64_t rotl(uint64_t x, unsigned by)
 	return (x << by) | (x >> (64 - by));
 }
 
-static inline void sip_round(struct sip *s)
+static inline void sip_round(struct sip_state *s)
 {
 	s->v0 += s->v1;
 	s->v2 += s->v3;
@@ -28,7 +28,7 @@ static inline void sip_round(struct sip *s)
 	s->v2 = rotl(s->v2, 32);
 }
 
-static inline void sip_word(struct sip *s, uint64_t word)
+static inline void sip_word(struct sip_state *s, uint64_t word)
 {
 	s->v3 ^= word;
 	sip_round(s);
@@ -37,7 +37,7 @@ static inline void sip_word(struct sip *s, uint64_t word)
 }
 
 /* Little-endian whatever the machine is; compilers make one load of it. */
-static inline uint64_t load(const uint8_t *at, size_t len)
+static inline uint64_t load_word(const uint8_t *at, size_t len)
 {
 	uint64_t word = 0;
 
@@ -48,7 +48,7 @@ static inline uint64_t load(const uint8_t *at, size_t len)
 
 uint64_t pl_hash_keyed(struct pl_span bytes, struct pl_hash_key key)
 {
-	struct sip s = {
+	struct sip_state s = {
 		.v0 = key.k0 ^ UINT64_C(0x736f6d6570736575),
 		.v1 = key.k1 ^ UINT64_C(0x646f72616e646f6d),
 		.v2 = key.k0 ^ UINT64_C(0x6c7967656e657261),
@@ -57,11 +57,11 @@ uint64_t pl_hash_keyed(struct pl_span bytes, struct pl_hash_key key)
 	size_t whole = bytes.len / 8 * 8;
 
 	for (size_t i = 0; i < whole; i += 8)
-		sip_word(&s, load(bytes.at + i, 8));
+		sip_word(&s, load_word(bytes.at + i, 8));
 	sip_word(&s, (uint64_t)bytes.len << 56 |
 	                     (whole == bytes.len
 	                              ? 0
-	                              : load(bytes.at + whole, bytes.len - whole)));
+	                              : load_word(bytes.at + whole, bytes.len - whole)));
 	s.v2 ^= 0xff;
 	for (int i = 0; i < 4; i++)
 		sip_round(&s);

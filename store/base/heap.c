@@ -18,7 +18,7 @@ void pl_heap_done(struct pl_heap *heap)
 	*heap = (struct pl_heap){.before = heap->before};
 }
 
-static void place(struct pl_heap *heap, size_t at, struct pl_heap_node *node)
+static void place_node(struct pl_heap *heap, size_t at, struct pl_heap_node *node)
 {
 	heap->node[at] = node;
 	node->slot = at + 1;
@@ -31,10 +31,10 @@ static void sift_up(struct pl_heap *heap, size_t at, struct pl_heap_node *node)
 
 		if (!heap->before(node, heap->node[parent]))
 			break;
-		place(heap, at, heap->node[parent]);
+		place_node(heap, at, heap->node[parent]);
 		at = parent;
 	}
-	place(heap, at, node);
+	place_node(heap, at, node);
 }
 
 static void sift_down(struct pl_heap *heap, size_t at, struct pl_heap_node *node)
@@ -49,10 +49,10 @@ static void sift_down(struct pl_heap *heap, size_t at, struct pl_heap_node *node
 			child++;
 		if (!heap->before(heap->node[child], node))
 			break;
-		place(heap, at, heap->node[child]);
+		place_node(heap, at, heap->node[child]);
 		at = child;
 	}
-	place(heap, at, node);
+	place_node(heap, at, node);
 }
 
 enum pl_code pl_heap_reserve(struct pl_heap *heap, size_t count)
@@ -86,7 +86,7 @@ enum pl_code pl_heap_add(struct pl_heap *heap, struct pl_heap_node *node)
 	return PL_OK;
 }
 
-void pl_heap_moved(struct pl_heap *heap, struct pl_heap_node *node)
+void pl_heap_fix(struct pl_heap *heap, struct pl_heap_node *node)
 {
 	size_t at = node->slot - 1;
 
@@ -107,6 +107,6 @@ void pl_heap_del(struct pl_heap *heap, struct pl_heap_node *node)
 	node->slot = PL_HEAP_OUT;
 	if (last == node)
 		return;
-	place(heap, at, last);
-	pl_heap_moved(heap, last);
+	place_node(heap, at, last);
+	pl_heap_fix(heap, last);
 }

@@ -37,7 +37,7 @@ PL_NODISCARD enum pl_code pl_heap_add(struct pl_heap *heap, struct pl_heap_node 
 void pl_heap_del(struct pl_heap *heap, struct pl_heap_node *node);
 
 /* The element's key changed in place. */
-void pl_heap_moved(struct pl_heap *heap, struct pl_heap_node *node);
+void pl_heap_fix(struct pl_heap *heap, struct pl_heap_node *node);
 
 static inline struct pl_heap_node *pl_heap_top(const struct pl_heap *heap)
 {

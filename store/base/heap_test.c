@@ -6,16 +6,16 @@
 
 enum { COUNT = 200 };
 
-struct item {
+struct heap_item {
 	struct pl_heap_node node;
 	uint64_t value;
 };
 
-static struct item items[COUNT];
+static struct heap_item items[COUNT];
 
-static const struct item *item_of(const struct pl_heap_node *node)
+static const struct heap_item *item_of(const struct pl_heap_node *node)
 {
-	return PL_CONTAINER_OF_CONST(node, struct item, node);
+	return PL_CONTAINER_OF_CONST(node, struct heap_item, node);
 }
 
 static bool before(const struct pl_heap_node *a, const struct pl_heap_node *b)
@@ -56,14 +56,14 @@ T_CASE(gives_them_in_order)
 
 static void step(struct pl_heap *heap, struct pl_rng *rng)
 {
-	struct item *item = &items[pl_rng_below(rng, COUNT)];
+	struct heap_item *item = &items[pl_rng_below(rng, COUNT)];
 
 	if (!pl_heap_has(&item->node)) {
 		item->value = pl_rng_below(rng, 50);
 		T_OK(pl_heap_add(heap, &item->node), NULL);
 	} else if (pl_rng_chance(rng, 1, 2)) {
 		item->value = pl_rng_below(rng, 50);
-		pl_heap_moved(heap, &item->node);
+		pl_heap_fix(heap, &item->node);
 	} else {
 		pl_heap_del(heap, &item->node);
 	}

@@ -56,7 +56,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*x)->string, (*y)->string);
 }
 
-static const struct cJSON *twin_pairwise(const struct cJSON *object)
+static const struct cJSON *duplicate_pairwise(const struct cJSON *object)
 {
 	for (const struct cJSON *a = object->child; a != NULL; a = a->next)
 		for (const struct cJSON *b = a->next; b != NULL; b = b->next)
@@ -67,7 +67,7 @@ static const struct cJSON *twin_pairwise(const struct cJSON *object)
 
 /* A member whose name came before. Sorting, not hashing: nobody can choose
  * names that make it slow. */
-static enum pl_code find_twin(const struct cJSON *object, const struct cJSON **out)
+static enum pl_code find_duplicate(const struct cJSON *object, const struct cJSON **out)
 {
 	PL_CLEANUP(pl_freep) const struct cJSON **member = NULL;
 	size_t count = 0, at = 0;
@@ -75,7 +75,7 @@ static enum pl_code find_twin(const struct cJSON *object, const struct cJSON **o
 	for (const struct cJSON *node = object->child; node != NULL; node = node->next)
 		count++;
 	if (count <= PAIRWISE_MAX) {
-		*out = twin_pairwise(object);
+		*out = duplicate_pairwise(object);
 		return PL_OK;
 	}
 	member = pl_malloc(count * sizeof(const struct cJSON *));
@@ -93,19 +93,19 @@ static enum pl_code find_twin(const struct cJSON *object, const struct cJSON **o
 
 static enum pl_code check_node(struct pl_json value, struct pl_err *err)
 {
-	const struct cJSON *twin = NULL;
+	const struct cJSON *duplicate = NULL;
 	enum pl_code code;
 
 	if (cJSON_IsNumber(value.node) && !isfinite(value.node->valuedouble))
 		return pl_json_fail(value, PL_INVALID, err, "too large for a number");
 	if (!cJSON_IsObject(value.node))
 		return PL_OK;
-	code = find_twin(value.node, &twin);
+	code = find_duplicate(value.node, &duplicate);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "JSON: no memory to compare names");
-	if (twin == NULL)
+	if (duplicate == NULL)
 		return PL_OK;
-	value.node = twin;
+	value.node = duplicate;
 	return pl_json_fail(value, PL_INVALID, err, "comes twice");
 }
 

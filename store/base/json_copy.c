@@ -1,6 +1,6 @@
 #include "store/base/json_out.h"
 
-static void scalar(struct pl_json_out *out, struct pl_json value)
+static void copy_scalar(struct pl_json_out *out, struct pl_json value)
 {
 	struct pl_json_range any = {INT64_MIN, INT64_MAX};
 	const char *text = NULL;
@@ -28,7 +28,7 @@ static bool is_container(struct pl_json value)
 }
 
 /* The value, or the opening of it. */
-static void begin(struct pl_json_out *out, struct pl_json value, bool named)
+static void begin_copy(struct pl_json_out *out, struct pl_json value, bool named)
 {
 	if (named)
 		pl_json_out_name(out, pl_json_key(value));
@@ -37,7 +37,7 @@ static void begin(struct pl_json_out *out, struct pl_json value, bool named)
 	else if (is_container(value))
 		pl_json_out_array(out);
 	else
-		scalar(out, value);
+		copy_scalar(out, value);
 }
 
 void pl_json_out_value(struct pl_json_out *out, struct pl_json value)
@@ -46,7 +46,7 @@ void pl_json_out_value(struct pl_json_out *out, struct pl_json value)
 	uint32_t start = out->depth;
 	struct pl_json at = value;
 
-	begin(out, at, false);
+	begin_copy(out, at, false);
 	if (!is_container(at))
 		return;
 	up[out->depth - 1] = at;
@@ -64,7 +64,7 @@ void pl_json_out_value(struct pl_json_out *out, struct pl_json value)
 			at = pl_json_next(at);
 			continue;
 		}
-		begin(out, at, pl_json_type(up[out->depth - 1]) == PL_JSON_OBJECT);
+		begin_copy(out, at, pl_json_type(up[out->depth - 1]) == PL_JSON_OBJECT);
 		if (is_container(at))
 			up[out->depth - 1] = at;
 		at = is_container(at) ? pl_json_first(at) : pl_json_next(at);

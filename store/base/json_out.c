@@ -14,7 +14,7 @@ void pl_json_out_init(struct pl_json_out *out, struct pl_buf *buf)
 	*out = (struct pl_json_out){.buf = buf};
 }
 
-static void add(struct pl_json_out *out, const void *at, size_t len)
+static void add_span(struct pl_json_out *out, const void *at, size_t len)
 {
 	if (out->code == PL_OK)
 		out->code = pl_buf_add(out->buf, pl_span(at, len));
@@ -22,7 +22,7 @@ static void add(struct pl_json_out *out, const void *at, size_t len)
 
 static void add_byte(struct pl_json_out *out, char byte)
 {
-	add(out, &byte, 1);
+	add_span(out, &byte, 1);
 }
 
 static bool in_object(const struct pl_json_out *out)
@@ -99,11 +99,11 @@ static void add_escape(struct pl_json_out *out, uint8_t byte)
 	if (found != NULL) {
 		text[0] = '\\';
 		text[1] = to[found - from];
-		add(out, text, 2);
+		add_span(out, text, 2);
 		return;
 	}
 	(void)snprintf(text, sizeof text, "\\u%04x", byte);
-	add(out, text, 6);
+	add_span(out, text, 6);
 }
 
 static void add_quoted(struct pl_json_out *out, struct pl_span text)
@@ -113,14 +113,15 @@ static void add_quoted(struct pl_json_out *out, struct pl_span text)
 		size_t take = plain_run(text.at, text.len);
 
 		if (take > 0) {
-			add(out, text.at, take);
+			add_span(out, text.at, take);
 		} else if (text.at[0] < 0x80) {
 			add_escape(out, text.at[0]);
 			take = 1;
 		} else {
 			take = pl_utf8_char(text.at, text.len);
-			add(out, take > 0 ? text.at : (const uint8_t *)"\xef\xbf\xbd",
-			    take > 0 ? take : 3);
+			add_span(out,
+			         take > 0 ? text.at : (const uint8_t *)"\xef\xbf\xbd",
+			         take > 0 ? take : 3);
 			take += take == 0;
 		}
 		text.at += take;
@@ -159,15 +160,15 @@ void pl_json_out_bool(struct pl_json_out *out, bool value)
 {
 	begin_value(out);
 	if (value)
-		add(out, "true", 4);
+		add_span(out, "true", 4);
 	else
-		add(out, "false", 5);
+		add_span(out, "false", 5);
 }
 
 void pl_json_out_null(struct pl_json_out *out)
 {
 	begin_value(out);
-	add(out, "null", 4);
+	add_span(out, "null", 4);
 }
 
 void pl_json_out_int(struct pl_json_out *out, int64_t value)
@@ -179,7 +180,7 @@ void pl_json_out_int(struct pl_json_out *out, int64_t value)
 		return;
 	}
 	begin_value(out);
-	add(out, text, pl_num_print_i64(text, value));
+	add_span(out, text, pl_num_print_i64(text, value));
 }
 
 void pl_json_out_int_string(struct pl_json_out *out, int64_t value)
@@ -190,7 +191,7 @@ void pl_json_out_int_string(struct pl_json_out *out, int64_t value)
 	begin_value(out);
 	text[0] = '"';
 	text[len + 1] = '"';
-	add(out, text, len + 2);
+	add_span(out, text, len + 2);
 }
 
 void pl_json_out_double(struct pl_json_out *out, double value)
@@ -205,12 +206,12 @@ void pl_json_out_double(struct pl_json_out *out, double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	add(out, text, (size_t)len);
+	add_span(out, text, (size_t)len);
 }
 
 void pl_json_out_raw(struct pl_json_out *out, struct pl_span json)
 {
 	PL_ASSERT(json.len > 0);
 	begin_value(out);
-	add(out, json.at, json.len);
+	add_span(out, json.at, json.len);
 }

@@ -30,13 +30,13 @@ void pl_json_walk_next(struct pl_json_walk *walk)
 	walk->node = walk->depth == 0 ? NULL : node->next;
 }
 
-struct path {
+struct json_path {
 	char *out;
 	size_t len;
 	bool cut;
 };
 
-static void path_add(struct path *path, const char *text)
+static void path_add(struct json_path *path, const char *text)
 {
 	static const char dots[] = "...";
 	size_t len = strlen(text), room = PL_JSON_PATH_SIZE - sizeof dots - path->len;
@@ -62,7 +62,7 @@ static bool is_plain(const char *name)
 	return *at == 0 && at != name && at - name < PL_QUOTE_SIZE;
 }
 
-static void path_add_name(struct path *path, const char *name)
+static void path_add_name(struct json_path *path, const char *name)
 {
 	char quoted[PL_QUOTE_SIZE], text[PL_QUOTE_SIZE + 4];
 
@@ -75,7 +75,7 @@ static void path_add_name(struct path *path, const char *name)
 	path_add(path, text);
 }
 
-static void path_add_step(struct path *path, const struct cJSON *parent,
+static void path_add_step(struct json_path *path, const struct cJSON *parent,
                           const struct cJSON *node)
 {
 	char text[32];
@@ -91,7 +91,7 @@ static void path_add_step(struct path *path, const struct cJSON *parent,
 	path_add(path, text);
 }
 
-static void path_to(struct path *path, struct pl_json value)
+static void path_to(struct json_path *path, struct pl_json value)
 {
 	struct pl_json_walk walk;
 
@@ -108,7 +108,7 @@ static void path_to(struct path *path, struct pl_json value)
 
 void pl_json_path(struct pl_json value, char out[PL_JSON_PATH_SIZE])
 {
-	struct path path = {.out = out};
+	struct json_path path = {.out = out};
 
 	out[0] = 0;
 	if (value.node != NULL)
@@ -135,7 +135,7 @@ enum pl_code pl_json_fail(struct pl_json value, enum pl_code code, struct pl_err
 enum pl_code pl_json_missing(struct pl_json object, const char *name, struct pl_err *err)
 {
 	char text[PL_JSON_PATH_SIZE];
-	struct path path = {.out = text};
+	struct json_path path = {.out = text};
 
 	if (err == NULL)
 		return PL_INVALID;

@@ -13,21 +13,22 @@
 /* cJSON copies a number into 64 bytes; longer ones help nobody anyway. */
 enum { NUMBER_SIZE_MAX = 60 };
 
-enum state { VALUE, VALUE_OR_END, NAME, NAME_OR_END, AFTER };
+enum scan_state { VALUE, VALUE_OR_END, NAME, NAME_OR_END, AFTER };
 
-struct scan {
+struct json_scanner {
 	struct pl_span text;
 	size_t at;
 	const struct pl_json_limits *limits;
 	struct pl_err *err;
 	uint32_t depth;
 	uint32_t values;
-	enum state state;
+	enum scan_state state;
 	bool in_object[PL_JSON_DEPTH_MAX + 1]; /* by depth */
 };
 
 /* Where people look: a line and a column, in bytes, from 1. */
-static enum pl_code fail(struct scan *scan, enum pl_code code, const char *what)
+static enum pl_code fail_scan(struct json_scanner *scan, enum pl_code code,
+                              const char *what)
 {
 	size_t line = 1, start = 0;
 
@@ -40,22 +41,22 @@ static enum pl_code fail(struct scan *scan, enum pl_code code, const char *what)
 	                  scan->at - start + 1, what);
 }
 
-static enum pl_code invalid(struct scan *scan, const char *what)
+static enum pl_code fail_invalid(struct json_scanner *scan, const char *what)
 {
-	return fail(scan, PL_INVALID,
-	            scan->at >= scan->text.len ? "ends too early" : what);
+	return fail_scan(scan, PL_INVALID,
+	                 scan->at >= scan->text.len ? "ends too early" : what);
 }
 
 /* The byte there, 0 at the end: a NUL is never valid, so it needs no other sign. */
-static uint8_t peek(const struct scan *scan)
+static uint8_t peek_byte(const struct json_scanner *scan)
 {
 	return scan->at < scan->text.len ? scan->text.at[scan->at] : 0;
 }
 
-static void skip_space(struct scan *scan)
+static void skip_space(struct json_scanner *scan)
 {
 	for (;; scan->at++) {
-		uint8_t byte = peek(scan);
+		uint8_t byte = peek_byte(scan);
 
 		if (byte != ' ' && byte != '\t' && byte != '\n' && byte != '\r')
 			return;
@@ -67,48 +68,48 @@ static bool is_digit(uint8_t byte)
 	return byte >= '0' && byte <= '9';
 }
 
-static enum pl_code skip_digits(struct scan *scan)
+static enum pl_code skip_digits(struct json_scanner *scan)
 {
-	if (!is_digit(peek(scan)))
-		return invalid(scan, "want a digit");
-	while (is_digit(peek(scan)))
+	if (!is_digit(peek_byte(scan)))
+		return fail_invalid(scan, "want a digit");
+	while (is_digit(peek_byte(scan)))
 		scan->at++;
 	return PL_OK;
 }
 
-static enum pl_code skip_number(struct scan *scan)
+static enum pl_code skip_number(struct json_scanner *scan)
 {
 	size_t start = scan->at;
 	enum pl_code code = PL_OK;
 
-	if (peek(scan) == '-')
+	if (peek_byte(scan) == '-')
 		scan->at++;
-	if (peek(scan) == '0')
+	if (peek_byte(scan) == '0')
 		scan->at++; /* nothing may follow a leading zero but . or e */
 	else
 		code = skip_digits(scan);
-	if (code == PL_OK && peek(scan) == '.') {
+	if (code == PL_OK && peek_byte(scan) == '.') {
 		scan->at++;
 		code = skip_digits(scan);
 	}
-	if (code == PL_OK && (peek(scan) == 'e' || peek(scan) == 'E')) {
+	if (code == PL_OK && (peek_byte(scan) == 'e' || peek_byte(scan) == 'E')) {
 		scan->at++;
-		if (peek(scan) == '+' || peek(scan) == '-')
+		if (peek_byte(scan) == '+' || peek_byte(scan) == '-')
 			scan->at++;
 		code = skip_digits(scan);
 	}
 	if (code == PL_OK && scan->at - start > NUMBER_SIZE_MAX)
-		return fail(scan, PL_LIMIT, "a number that long is not supported");
+		return fail_scan(scan, PL_LIMIT, "a number that long is not supported");
 	return code;
 }
 
 /* Four hexadecimal digits; -1 when they are not. */
-static int32_t hex4(struct scan *scan)
+static int32_t hex4(struct json_scanner *scan)
 {
 	int32_t value = 0;
 
 	for (int i = 0; i < 4; i++, scan->at++) {
-		uint8_t byte = peek(scan);
+		uint8_t byte = peek_byte(scan);
 		int32_t digit;
 
 		if (is_digit(byte))
@@ -123,46 +124,47 @@ static int32_t hex4(struct scan *scan)
 }
 
 /* Behind "\u". */
-static enum pl_code skip_unicode_escape(struct scan *scan)
+static enum pl_code skip_unicode_escape(struct json_scanner *scan)
 {
 	int32_t unit = hex4(scan);
 
 	if (unit < 0)
-		return invalid(scan, "want four hexadecimal digits");
+		return fail_invalid(scan, "want four hexadecimal digits");
 	if (unit == 0)
-		return fail(scan, PL_INVALID, "an escaped NUL is not supported");
+		return fail_scan(scan, PL_INVALID, "an escaped NUL is not supported");
 	if (unit >= 0xdc00 && unit <= 0xdfff)
-		return fail(scan, PL_INVALID,
-		            "the second half of a surrogate pair alone");
+		return fail_scan(scan, PL_INVALID,
+		                 "the second half of a surrogate pair alone");
 	if (unit < 0xd800 || unit > 0xdbff)
 		return PL_OK;
 	if (scan->text.len - scan->at < 6 || scan->text.at[scan->at] != '\\' ||
 	    scan->text.at[scan->at + 1] != 'u')
-		return invalid(scan, "the first half of a surrogate pair alone");
+		return fail_invalid(scan, "the first half of a surrogate pair alone");
 	scan->at += 2;
 	unit = hex4(scan);
 	if (unit < 0xdc00 || unit > 0xdfff)
-		return fail(scan, PL_INVALID, "a surrogate pair without a second half");
+		return fail_scan(scan, PL_INVALID,
+		                 "a surrogate pair without a second half");
 	return PL_OK;
 }
 
-static enum pl_code skip_escape(struct scan *scan)
+static enum pl_code skip_escape(struct json_scanner *scan)
 {
 	uint8_t byte;
 
 	scan->at++;
-	byte = peek(scan);
+	byte = peek_byte(scan);
 	if (byte == 0 || strchr("\"\\/bfnrtu", byte) == NULL)
-		return invalid(scan, "no such escape");
+		return fail_invalid(scan, "no such escape");
 	scan->at++;
 	return byte == 'u' ? skip_unicode_escape(scan) : PL_OK;
 }
 
-static enum pl_code skip_string(struct scan *scan)
+static enum pl_code skip_string(struct json_scanner *scan)
 {
 	scan->at++;
 	for (;;) {
-		uint8_t byte = peek(scan);
+		uint8_t byte = peek_byte(scan);
 		enum pl_code code = PL_OK;
 		size_t len;
 
@@ -171,14 +173,14 @@ static enum pl_code skip_string(struct scan *scan)
 			return PL_OK;
 		}
 		if (byte < 0x20)
-			return invalid(scan, "a control character in a string");
+			return fail_invalid(scan, "a control character in a string");
 		if (byte == '\\') {
 			code = skip_escape(scan);
 		} else {
 			len = pl_utf8_char(scan->text.at + scan->at,
 			                   scan->text.len - scan->at);
 			if (len == 0)
-				return fail(scan, PL_INVALID, "invalid UTF-8");
+				return fail_scan(scan, PL_INVALID, "invalid UTF-8");
 			scan->at += len;
 		}
 		if (code != PL_OK)
@@ -186,18 +188,18 @@ static enum pl_code skip_string(struct scan *scan)
 	}
 }
 
-static enum pl_code skip_word(struct scan *scan, const char *word)
+static enum pl_code skip_word(struct json_scanner *scan, const char *word)
 {
 	for (; *word != 0; word++, scan->at++)
-		if (peek(scan) != (uint8_t)*word)
-			return invalid(scan, "want a value");
+		if (peek_byte(scan) != (uint8_t)*word)
+			return fail_invalid(scan, "want a value");
 	return PL_OK;
 }
 
-static enum pl_code open_level(struct scan *scan, bool object)
+static enum pl_code open_level(struct json_scanner *scan, bool object)
 {
 	if (scan->depth == scan->limits->depth)
-		return fail(scan, PL_LIMIT, "nested too deep");
+		return fail_scan(scan, PL_LIMIT, "nested too deep");
 	scan->at++;
 	scan->depth++;
 	scan->in_object[scan->depth] = object;
@@ -205,19 +207,19 @@ static enum pl_code open_level(struct scan *scan, bool object)
 	return PL_OK;
 }
 
-static void close_level(struct scan *scan)
+static void close_level(struct json_scanner *scan)
 {
 	scan->at++;
 	scan->depth--;
 	scan->state = AFTER;
 }
 
-static enum pl_code scan_value(struct scan *scan)
+static enum pl_code scan_value(struct json_scanner *scan)
 {
-	uint8_t byte = peek(scan);
+	uint8_t byte = peek_byte(scan);
 
 	if (scan->values++ == scan->limits->values)
-		return fail(scan, PL_LIMIT, "too many values");
+		return fail_scan(scan, PL_LIMIT, "too many values");
 	scan->state = AFTER;
 	switch (byte) {
 	case '{':
@@ -235,48 +237,48 @@ static enum pl_code scan_value(struct scan *scan)
 	default:
 		if (byte == '-' || is_digit(byte))
 			return skip_number(scan);
-		return invalid(scan, "want a value");
+		return fail_invalid(scan, "want a value");
 	}
 }
 
-static enum pl_code scan_name(struct scan *scan)
+static enum pl_code scan_name(struct json_scanner *scan)
 {
 	enum pl_code code;
 
-	if (peek(scan) != '"')
-		return invalid(scan, "want a member name");
+	if (peek_byte(scan) != '"')
+		return fail_invalid(scan, "want a member name");
 	code = skip_string(scan);
 	if (code != PL_OK)
 		return code;
 	skip_space(scan);
-	if (peek(scan) != ':')
-		return invalid(scan, "want ':'");
+	if (peek_byte(scan) != ':')
+		return fail_invalid(scan, "want ':'");
 	scan->at++;
 	scan->state = VALUE;
 	return PL_OK;
 }
 
-static enum pl_code scan_after(struct scan *scan)
+static enum pl_code scan_after(struct json_scanner *scan)
 {
 	bool object = scan->in_object[scan->depth];
 
-	if (peek(scan) == (object ? '}' : ']')) {
+	if (peek_byte(scan) == (object ? '}' : ']')) {
 		close_level(scan);
 		return PL_OK;
 	}
-	if (peek(scan) != ',')
-		return invalid(scan, object ? "want ',' or '}'" : "want ',' or ']'");
+	if (peek_byte(scan) != ',')
+		return fail_invalid(scan, object ? "want ',' or '}'" : "want ',' or ']'");
 	scan->at++;
 	scan->state = object ? NAME : VALUE;
 	return PL_OK;
 }
 
-static enum pl_code scan_step(struct scan *scan)
+static enum pl_code scan_step(struct json_scanner *scan)
 {
 	switch (scan->state) {
 	case VALUE_OR_END:
 	case NAME_OR_END:
-		if (peek(scan) == (scan->state == NAME_OR_END ? '}' : ']')) {
+		if (peek_byte(scan) == (scan->state == NAME_OR_END ? '}' : ']')) {
 			close_level(scan);
 			return PL_OK;
 		}
@@ -294,7 +296,8 @@ static enum pl_code scan_step(struct scan *scan)
 enum pl_code pl_json_scan(struct pl_span text, const struct pl_json_limits *limits,
                           struct pl_err *err)
 {
-	struct scan scan = {.text = text, .limits = limits, .err = err, .state = VALUE};
+	struct json_scanner scan = {
+		.text = text, .limits = limits, .err = err, .state = VALUE};
 
 	PL_ASSERT(limits->depth >= 1 && limits->depth <= PL_JSON_DEPTH_MAX);
 	if (text.len > limits->bytes)
@@ -312,6 +315,6 @@ enum pl_code pl_json_scan(struct pl_span text, const struct pl_json_limits *limi
 			return code;
 	}
 	if (scan.at != text.len)
-		return fail(&scan, PL_INVALID, "something follows the value");
+		return fail_scan(&scan, PL_INVALID, "something follows the value");
 	return PL_OK;
 }

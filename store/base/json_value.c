@@ -45,7 +45,8 @@ const char *pl_json_type_name(enum pl_json_type type)
 	PL_UNREACHABLE("JSON type");
 }
 
-static enum pl_code want(struct pl_json value, enum pl_json_type type, struct pl_err *err)
+static enum pl_code want_type(struct pl_json value, enum pl_json_type type,
+                              struct pl_err *err)
 {
 	enum pl_json_type got = pl_json_type(value);
 
@@ -100,7 +101,7 @@ struct pl_json pl_json_member(struct pl_json object, const char *name)
 
 enum pl_code pl_json_as_string(struct pl_json value, const char **out, struct pl_err *err)
 {
-	enum pl_code code = want(value, PL_JSON_STRING, err);
+	enum pl_code code = want_type(value, PL_JSON_STRING, err);
 
 	if (code == PL_OK)
 		*out = value.node->valuestring;
@@ -109,7 +110,7 @@ enum pl_code pl_json_as_string(struct pl_json value, const char **out, struct pl
 
 enum pl_code pl_json_as_bool(struct pl_json value, bool *out, struct pl_err *err)
 {
-	enum pl_code code = want(value, PL_JSON_BOOL, err);
+	enum pl_code code = want_type(value, PL_JSON_BOOL, err);
 
 	if (code == PL_OK)
 		*out = cJSON_IsTrue(value.node);
@@ -118,7 +119,7 @@ enum pl_code pl_json_as_bool(struct pl_json value, bool *out, struct pl_err *err
 
 enum pl_code pl_json_as_double(struct pl_json value, double *out, struct pl_err *err)
 {
-	enum pl_code code = want(value, PL_JSON_NUMBER, err);
+	enum pl_code code = want_type(value, PL_JSON_NUMBER, err);
 
 	if (code == PL_OK)
 		*out = value.node->valuedouble;
@@ -173,10 +174,11 @@ enum pl_code pl_json_as_int(struct pl_json value, struct pl_json_range range,
 }
 
 /* Kubernetes writes null where it means nothing, and so may others. */
-static enum pl_code find(struct pl_json object, const char *name, enum pl_json_need need,
-                         struct pl_json *out, struct pl_err *err)
+static enum pl_code find_member(struct pl_json object, const char *name,
+                                enum pl_json_need need, struct pl_json *out,
+                                struct pl_err *err)
 {
-	enum pl_code code = want(object, PL_JSON_OBJECT, err);
+	enum pl_code code = want_type(object, PL_JSON_OBJECT, err);
 	struct pl_json item;
 
 	if (code != PL_OK)
@@ -190,11 +192,11 @@ static enum pl_code find(struct pl_json object, const char *name, enum pl_json_n
 	return PL_OK;
 }
 
-#define FIND_OR_RETURN(item)                                                 \
-	do {                                                                 \
-		enum pl_code code_ = find(object, name, need, &(item), err); \
-		if (code_ != PL_OK || (item).node == NULL)                   \
-			return code_;                                        \
+#define FIND_OR_RETURN(item)                                                        \
+	do {                                                                        \
+		enum pl_code code_ = find_member(object, name, need, &(item), err); \
+		if (code_ != PL_OK || (item).node == NULL)                          \
+			return code_;                                               \
 	} while (0)
 
 enum pl_code pl_json_string(struct pl_json object, const char *name,
@@ -242,10 +244,10 @@ enum pl_code pl_json_double(struct pl_json object, const char *name,
 	return pl_json_as_double(item, out, err);
 }
 
-static enum pl_code container(struct pl_json item, enum pl_json_type type,
-                              struct pl_json *out, struct pl_err *err)
+static enum pl_code want_container(struct pl_json item, enum pl_json_type type,
+                                   struct pl_json *out, struct pl_err *err)
 {
-	enum pl_code code = want(item, type, err);
+	enum pl_code code = want_type(item, type, err);
 
 	if (code == PL_OK)
 		*out = item;
@@ -259,7 +261,7 @@ enum pl_code pl_json_object(struct pl_json object, const char *name,
 	struct pl_json item = {0};
 
 	FIND_OR_RETURN(item);
-	return container(item, PL_JSON_OBJECT, out, err);
+	return want_container(item, PL_JSON_OBJECT, out, err);
 }
 
 enum pl_code pl_json_array(struct pl_json object, const char *name,
@@ -269,7 +271,7 @@ enum pl_code pl_json_array(struct pl_json object, const char *name,
 	struct pl_json item = {0};
 
 	FIND_OR_RETURN(item);
-	return container(item, PL_JSON_ARRAY, out, err);
+	return want_container(item, PL_JSON_ARRAY, out, err);
 }
 
 static bool is_known(const char *const *known, const char *name)
@@ -294,7 +296,7 @@ struct pl_json pl_json_unknown(struct pl_json object, const char *const *known,
 enum pl_code pl_json_only(struct pl_json object, const char *const *known,
                           struct pl_err *err)
 {
-	enum pl_code code = want(object, PL_JSON_OBJECT, err);
+	enum pl_code code = want_type(object, PL_JSON_OBJECT, err);
 	struct pl_json item;
 
 	if (code != PL_OK)

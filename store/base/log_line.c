@@ -34,7 +34,7 @@ static const char *print_time(int64_t wall_ms, char out[TIME_SIZE])
 }
 
 /* Not in the middle of a character. */
-static struct pl_span cut(struct pl_span text)
+static struct pl_span cut_text(struct pl_span text)
 {
 	if (text.len <= PL_LOG_VALUE_MAX)
 		return text;
@@ -89,7 +89,7 @@ static void json_field(struct pl_json_out *out, const struct pl_log_field *field
 		pl_json_out_bool(out, field->truth);
 		break;
 	case PL_LOG_KIND_TEXT:
-		pl_json_out_string(out, cut(field->text));
+		pl_json_out_string(out, cut_text(field->text));
 		break;
 	case PL_LOG_KIND_SECRET:
 		pl_json_out_string(out, secret_text(field->text));
@@ -155,7 +155,7 @@ static enum pl_code text_quoted(struct pl_buf *buf, struct pl_span text)
 
 static enum pl_code text_value(struct pl_buf *buf, struct pl_span text)
 {
-	text = cut(text);
+	text = cut_text(text);
 	return is_bare(text) ? pl_buf_add(buf, text) : text_quoted(buf, text);
 }
 

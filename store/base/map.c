@@ -35,8 +35,8 @@ static size_t bucket_of(const struct pl_map *map, uint64_t hash)
 	return at < map->buckets ? at : (size_t)hash & (map->base - 1);
 }
 
-static struct pl_map_node *find(const struct pl_map *map, struct pl_span key,
-                                uint64_t hash)
+static struct pl_map_node *find_node(const struct pl_map *map, struct pl_span key,
+                                     uint64_t hash)
 {
 	struct pl_map_node *node = map->bucket[bucket_of(map, hash)];
 
@@ -47,11 +47,11 @@ static struct pl_map_node *find(const struct pl_map *map, struct pl_span key,
 
 struct pl_map_node *pl_map_get(const struct pl_map *map, struct pl_span key)
 {
-	return find(map, key, pl_hash_keyed(key, map->key));
+	return find_node(map, key, pl_hash_keyed(key, map->key));
 }
 
 /* Room for one bucket more; false when there is no memory for it. */
-static bool make_room(struct pl_map *map)
+static bool reserve_bucket(struct pl_map *map)
 {
 	size_t size = sizeof(struct pl_map_node *);
 	bool few = map->bucket == map->few;
@@ -76,7 +76,7 @@ static bool split_next(struct pl_map *map)
 	struct pl_map_node **from, *node;
 	size_t fresh = map->buckets;
 
-	if (!make_room(map))
+	if (!reserve_bucket(map))
 		return false;
 	if (map->buckets == map->base * 2)
 		map->base *= 2;
@@ -99,7 +99,7 @@ struct pl_map_node *pl_map_add(struct pl_map *map, struct pl_map_node *node,
                                struct pl_span key)
 {
 	uint64_t hash = pl_hash_keyed(key, map->key);
-	struct pl_map_node *twin = find(map, key, hash), **bucket;
+	struct pl_map_node *twin = find_node(map, key, hash), **bucket;
 
 	PL_ASSERT(!pl_map_has(node));
 	if (twin != NULL)

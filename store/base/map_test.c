@@ -6,14 +6,14 @@
 #include "store/base/rng.h"
 #include "tests/harness/t.h"
 
-struct item {
+struct map_item {
 	struct pl_map_node node;
 	char name[24];
 };
 
-static struct item *items_new(size_t count)
+static struct map_item *items_new(size_t count)
 {
-	struct item *items = calloc(count, sizeof *items);
+	struct map_item *items = calloc(count, sizeof *items);
 
 	T_TRUE(items != NULL);
 	for (size_t i = 0; i < count; i++)
@@ -21,22 +21,22 @@ static struct item *items_new(size_t count)
 	return items;
 }
 
-static void add(struct pl_map *map, struct item *item)
+static void add(struct pl_map *map, struct map_item *item)
 {
 	T_TRUE(pl_map_add(map, &item->node, pl_span_str(item->name)) == NULL);
 }
 
-static struct item *get(const struct pl_map *map, const char *name)
+static struct map_item *get(const struct pl_map *map, const char *name)
 {
 	struct pl_map_node *node = pl_map_get(map, pl_span_str(name));
 
-	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct item, node);
+	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct map_item, node);
 }
 
 T_CASE(adds_finds_and_removes)
 {
-	struct item *items = items_new(3);
-	struct item twin = {.name = "n1"};
+	struct map_item *items = items_new(3);
+	struct map_item twin = {.name = "n1"};
 	struct pl_map map;
 
 	pl_map_init(&map);
@@ -58,7 +58,7 @@ T_CASE(adds_finds_and_removes)
 
 T_CASE(keys_are_bytes)
 {
-	struct item items[3] = {0};
+	struct map_item items[3] = {0};
 	struct pl_map map;
 
 	pl_map_init(&map);
@@ -74,7 +74,7 @@ T_CASE(keys_are_bytes)
 T_CASE(walks_in_the_order_of_adding_and_may_remove)
 {
 	enum { COUNT = 1000 };
-	struct item *items = items_new(COUNT);
+	struct map_item *items = items_new(COUNT);
 	struct pl_map map;
 	size_t at = 0;
 
@@ -116,7 +116,7 @@ static size_t longest_chain(const struct pl_map *map)
 T_CASE(grows_a_bucket_at_a_time)
 {
 	enum { COUNT = 100000 };
-	struct item *items = items_new(COUNT);
+	struct map_item *items = items_new(COUNT);
 	struct pl_map map;
 
 	pl_map_init(&map);
@@ -138,7 +138,7 @@ T_CASE(grows_a_bucket_at_a_time)
 T_CASE(works_without_memory_and_catches_up)
 {
 	enum { COUNT = 2000 };
-	struct item *items = items_new(COUNT);
+	struct map_item *items = items_new(COUNT);
 	struct pl_map map;
 
 	pl_map_init(&map);
@@ -160,7 +160,7 @@ T_CASE(works_without_memory_and_catches_up)
 T_CASE(agrees_with_a_model)
 {
 	enum { COUNT = 300 };
-	struct item *items = items_new(COUNT);
+	struct map_item *items = items_new(COUNT);
 	bool in[COUNT] = {false};
 	struct pl_rng rng;
 	struct pl_map map;

@@ -20,7 +20,7 @@ static enum pl_code out_of_range(struct pl_span text, struct pl_err *err)
 }
 
 /* PL_LIMIT only for what is a number, however long. */
-static enum pl_code digits(struct pl_span text, uint64_t *out)
+static enum pl_code parse_digits(struct pl_span text, uint64_t *out)
 {
 	uint64_t value = 0;
 	bool over = false;
@@ -47,7 +47,7 @@ enum pl_code pl_num_u64_in(struct pl_span text, uint64_t low, uint64_t high,
                            uint64_t *out, struct pl_err *err)
 {
 	uint64_t value = 0;
-	enum pl_code code = digits(text, &value);
+	enum pl_code code = parse_digits(text, &value);
 	char quoted[PL_QUOTE_SIZE];
 
 	if (code == PL_INVALID)
@@ -63,7 +63,7 @@ enum pl_code pl_num_u64_in(struct pl_span text, uint64_t low, uint64_t high,
 enum pl_code pl_num_u64(struct pl_span text, uint64_t *out, struct pl_err *err)
 {
 	uint64_t value = 0;
-	enum pl_code code = digits(text, &value);
+	enum pl_code code = parse_digits(text, &value);
 
 	if (code == PL_INVALID)
 		return not_a_number(text, err);
@@ -80,7 +80,7 @@ enum pl_code pl_num_i64(struct pl_span text, int64_t *out, struct pl_err *err)
 	uint64_t value = 0;
 	enum pl_code code;
 
-	code = digits(negative ? pl_span(text.at + 1, text.len - 1) : text, &value);
+	code = parse_digits(negative ? pl_span(text.at + 1, text.len - 1) : text, &value);
 	if (code == PL_INVALID || (code == PL_OK && negative && value == 0))
 		return not_a_number(text, err);
 	if (code == PL_LIMIT || value > most)

@@ -18,7 +18,7 @@ enum {
 static const wide nano_most = (wide)INT64_MAX * 1000000000;
 
 /* mantissa * 10^exponent * 2^shift, and a little more when there is a rest. */
-struct number {
+struct quantity_number {
 	wide mantissa;
 	unsigned digits; /* of the mantissa */
 	bool rest;
@@ -28,12 +28,12 @@ struct number {
 	enum pl_quantity_form form;
 };
 
-static uint8_t peek(struct pl_span text)
+static uint8_t peek_byte(struct pl_span text)
 {
 	return text.len == 0 ? 0 : text.at[0];
 }
 
-static struct pl_span behind(struct pl_span text, size_t count)
+static struct pl_span skip_bytes(struct pl_span text, size_t count)
 {
 	return pl_span(text.at + count, text.len - count);
 }
@@ -45,7 +45,7 @@ static bool is_digit(uint8_t byte)
 
 /* The first DIGITS_MAX significant digits. The last digit of all is not zero, so
  * there is a rest exactly when some are left over. */
-static void set_mantissa(struct number *out, const uint8_t *digit, size_t count)
+static void set_mantissa(struct quantity_number *out, const uint8_t *digit, size_t count)
 {
 	while (count > 0 && digit[0] == '0') {
 		digit++;
@@ -61,14 +61,14 @@ static void set_mantissa(struct number *out, const uint8_t *digit, size_t count)
 	out->exponent += out->rest ? (int)count - DIGITS_MAX : 0;
 }
 
-static bool take_decimal(struct pl_span *text, struct number *out)
+static bool take_decimal(struct pl_span *text, struct quantity_number *out)
 {
 	uint8_t digit[TEXT_LEN_MAX];
 	size_t count = 0;
 	bool point = false;
 
-	for (;; *text = behind(*text, 1)) {
-		uint8_t byte = peek(*text);
+	for (;; *text = skip_bytes(*text, 1)) {
+		uint8_t byte = peek_byte(*text);
 
 		if (byte == '.' && !point) {
 			point = true;
@@ -85,16 +85,16 @@ static bool take_decimal(struct pl_span *text, struct number *out)
 
 static bool take_exponent(struct pl_span text, int *out)
 {
-	bool negative = peek(text) == '-';
+	bool negative = peek_byte(text) == '-';
 	int value = 0;
 
-	if (negative || peek(text) == '+')
-		text = behind(text, 1);
+	if (negative || peek_byte(text) == '+')
+		text = skip_bytes(text, 1);
 	if (text.len == 0)
 		return false;
-	for (; is_digit(peek(text)); text = behind(text, 1))
+	for (; is_digit(peek_byte(text)); text = skip_bytes(text, 1))
 		if (value < EXPONENT_MAX)
-			value = value * 10 + (peek(text) - '0');
+			value = value * 10 + (peek_byte(text) - '0');
 	*out = negative ? -value : value;
 	return text.len == 0;
 }
@@ -112,7 +112,7 @@ static const struct suffix {
 
 enum { SUFFIX_N = 0, SUFFIX_NONE = 3, SUFFIX_E = 9, SUFFIX_BINARY = 10 };
 
-static bool take_suffix(struct pl_span text, struct number *out)
+static bool take_suffix(struct pl_span text, struct quantity_number *out)
 {
 	int exponent = 0;
 
@@ -124,7 +124,8 @@ static bool take_suffix(struct pl_span text, struct number *out)
 				out->shift > 0 ? PL_QUANTITY_BINARY : PL_QUANTITY_DECIMAL;
 			return true;
 		}
-	if ((peek(text) | 0x20) != 'e' || !take_exponent(behind(text, 1), &exponent))
+	if ((peek_byte(text) | 0x20) != 'e' ||
+	    !take_exponent(skip_bytes(text, 1), &exponent))
 		return false;
 	out->exponent += exponent;
 	out->form = PL_QUANTITY_EXPONENT;
@@ -132,7 +133,7 @@ static bool take_suffix(struct pl_span text, struct number *out)
 }
 
 /* False: beyond the largest. Away from zero. */
-static bool to_nano(struct number *number, wide *out)
+static bool to_nano(struct quantity_number *number, wide *out)
 {
 	wide nano = number->mantissa;
 	int exponent = number->exponent + NANO_EXPONENT;
@@ -154,24 +155,24 @@ static bool to_nano(struct number *number, wide *out)
 	return nano <= nano_most;
 }
 
-static bool parse(struct pl_span text, struct number *out)
+static bool parse_number(struct pl_span text, struct quantity_number *out)
 {
 	if (text.len == 0 || text.len > TEXT_LEN_MAX)
 		return false;
 	out->negative = text.at[0] == '-';
 	if (out->negative || text.at[0] == '+')
-		text = behind(text, 1);
+		text = skip_bytes(text, 1);
 	return take_decimal(&text, out) && take_suffix(text, out);
 }
 
 enum pl_code pl_quantity_parse(struct pl_span text, struct pl_quantity *out,
                                struct pl_err *err)
 {
-	struct number number = {0};
+	struct quantity_number number = {0};
 	char quoted[PL_QUOTE_SIZE];
 	wide nano = 0;
 
-	if (!parse(text, &number))
+	if (!parse_number(text, &number))
 		return pl_err_set(err, PL_INVALID,
 		                  "want a quantity like 250m or 1.5Gi, got %s",
 		                  pl_quote(text, quoted));

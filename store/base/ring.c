@@ -25,7 +25,7 @@ void pl_ring_done(struct pl_ring *ring)
 	*ring = (struct pl_ring){0};
 }
 
-static uint8_t *slot(const struct pl_ring *ring, size_t index)
+static uint8_t *slot_at(const struct pl_ring *ring, size_t index)
 {
 	size_t left = ring->cap - ring->head; /* head + index could overflow */
 
@@ -36,12 +36,12 @@ bool pl_ring_push(struct pl_ring *ring, const void *element)
 {
 	if (ring->count == ring->cap)
 		return false;
-	memcpy(slot(ring, ring->count), element, ring->size);
+	memcpy(slot_at(ring, ring->count), element, ring->size);
 	ring->count++;
 	return true;
 }
 
-bool pl_ring_push_over(struct pl_ring *ring, const void *element)
+bool pl_ring_push_overwrite(struct pl_ring *ring, const void *element)
 {
 	bool full = ring->count == ring->cap;
 
@@ -56,7 +56,7 @@ bool pl_ring_pop(struct pl_ring *ring, void *element)
 	if (ring->count == 0)
 		return false;
 	if (element != NULL)
-		memcpy(element, slot(ring, 0), ring->size);
+		memcpy(element, slot_at(ring, 0), ring->size);
 	ring->head = ring->head + 1 == ring->cap ? 0 : ring->head + 1;
 	ring->count--;
 	return true;
@@ -65,5 +65,5 @@ bool pl_ring_pop(struct pl_ring *ring, void *element)
 void *pl_ring_at(const struct pl_ring *ring, size_t index)
 {
 	PL_ASSERT(index < ring->count);
-	return slot(ring, index);
+	return slot_at(ring, index);
 }

@@ -26,7 +26,7 @@ void pl_ring_done(struct pl_ring *ring);
 PL_NODISCARD bool pl_ring_push(struct pl_ring *ring, const void *element);
 
 /* Copies the element in; true: it was full and the oldest made room. */
-bool pl_ring_push_over(struct pl_ring *ring, const void *element);
+bool pl_ring_push_overwrite(struct pl_ring *ring, const void *element);
 
 /* Copies the oldest out (element may be NULL); false when there is none. */
 PL_NODISCARD bool pl_ring_pop(struct pl_ring *ring, void *element);

@@ -16,8 +16,8 @@ T_CASE(first_in_first_out)
 	T_EQ(*(int *)pl_ring_at(&ring, 2), 3);
 	T_TRUE(pl_ring_pop(&ring, &got));
 	T_EQ(got, 1);
-	T_TRUE(!pl_ring_push_over(&ring, &(int){4}));
-	T_TRUE(pl_ring_push_over(&ring, &(int){5}));
+	T_TRUE(!pl_ring_push_overwrite(&ring, &(int){4}));
+	T_TRUE(pl_ring_push_overwrite(&ring, &(int){5}));
 	for (int want = 3; want <= 5; want++) {
 		T_TRUE(pl_ring_pop(&ring, &got));
 		T_EQ(got, want);

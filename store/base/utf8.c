@@ -2,32 +2,32 @@
 
 /* The second byte of some characters has a narrower range than 80..BF: that is
  * what keeps out overlong forms, surrogates and what lies above U+10FFFF. */
-struct lead {
+struct utf8_lead {
 	uint8_t len;
 	uint8_t low;
 	uint8_t high;
 };
 
-static struct lead lead_of(uint8_t byte)
+static struct utf8_lead lead_of(uint8_t byte)
 {
 	if (byte < 0x80)
-		return (struct lead){1, 0, 0};
+		return (struct utf8_lead){1, 0, 0};
 	if (byte < 0xc2)
-		return (struct lead){0, 0, 0};
+		return (struct utf8_lead){0, 0, 0};
 	if (byte < 0xe0)
-		return (struct lead){2, 0x80, 0xbf};
+		return (struct utf8_lead){2, 0x80, 0xbf};
 	if (byte < 0xf0)
-		return (struct lead){3, byte == 0xe0 ? 0xa0 : 0x80,
-		                     byte == 0xed ? 0x9f : 0xbf};
+		return (struct utf8_lead){3, byte == 0xe0 ? 0xa0 : 0x80,
+		                          byte == 0xed ? 0x9f : 0xbf};
 	if (byte < 0xf5)
-		return (struct lead){4, byte == 0xf0 ? 0x90 : 0x80,
-		                     byte == 0xf4 ? 0x8f : 0xbf};
-	return (struct lead){0, 0, 0};
+		return (struct utf8_lead){4, byte == 0xf0 ? 0x90 : 0x80,
+		                          byte == 0xf4 ? 0x8f : 0xbf};
+	return (struct utf8_lead){0, 0, 0};
 }
 
 size_t pl_utf8_char(const uint8_t *at, size_t len)
 {
-	struct lead lead;
+	struct utf8_lead lead;
 
 	if (len == 0)
 		return 0;

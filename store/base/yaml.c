@@ -19,18 +19,18 @@
 
 enum { DEPTH_MAX = PL_JSON_OUT_DEPTH_MAX };
 
-struct level {
+struct yaml_level {
 	bool object;
 	bool named; /* a name stands, and waits for its value */
 	struct pl_map names;
 };
 
-struct reader {
+struct yaml_reader {
 	yaml_parser_t parser;
 	const struct pl_json_limits *limits;
 	uint32_t depth_max;
 	uint32_t values;
-	struct level level[DEPTH_MAX];
+	struct yaml_level level[DEPTH_MAX];
 	uint32_t depth;
 	struct pl_arena arena; /* names of the document that is open */
 	struct pl_buf json;
@@ -41,19 +41,19 @@ struct reader {
 	struct pl_err *err;
 };
 
-static enum pl_code fail_at(struct reader *r, enum pl_code code, yaml_mark_t mark,
+static enum pl_code fail_at(struct yaml_reader *r, enum pl_code code, yaml_mark_t mark,
                             const char *what)
 {
 	return pl_err_set(r->err, code, "YAML, line %zu, column %zu: %s", mark.line + 1,
 	                  mark.column + 1, what);
 }
 
-static enum pl_code no_memory(struct reader *r)
+static enum pl_code no_memory(struct yaml_reader *r)
 {
 	return pl_err_set(r->err, PL_NOMEM, "YAML: no memory for it");
 }
 
-static enum pl_code parser_failed(struct reader *r)
+static enum pl_code parser_failed(struct yaml_reader *r)
 {
 	const yaml_parser_t *parser = &r->parser;
 	const char *what = parser->problem == NULL ? "not YAML" : parser->problem;
@@ -67,10 +67,10 @@ static enum pl_code parser_failed(struct reader *r)
 }
 
 /* Whatever comes next: a name, or a value that counts. */
-static enum pl_code begin_node(struct reader *r, const yaml_event_t *event,
+static enum pl_code begin_node(struct yaml_reader *r, const yaml_event_t *event,
                                const yaml_char_t *anchor)
 {
-	struct level *level = r->depth == 0 ? NULL : &r->level[r->depth - 1];
+	struct yaml_level *level = r->depth == 0 ? NULL : &r->level[r->depth - 1];
 
 	if (anchor != NULL)
 		return fail_at(r, PL_INVALID, event->start_mark,
@@ -84,15 +84,15 @@ static enum pl_code begin_node(struct reader *r, const yaml_event_t *event,
 	return PL_OK;
 }
 
-static void end_value(struct reader *r)
+static void end_value(struct yaml_reader *r)
 {
 	if (r->depth > 0)
 		r->level[r->depth - 1].named = false;
 }
 
-static enum pl_code take_name(struct reader *r, const yaml_event_t *event)
+static enum pl_code take_name(struct yaml_reader *r, const yaml_event_t *event)
 {
-	struct level *level = &r->level[r->depth - 1];
+	struct yaml_level *level = &r->level[r->depth - 1];
 	struct pl_span name = pl_arena_dup(
 		&r->arena, pl_span(event->data.scalar.value, event->data.scalar.length));
 	struct pl_map_node *node = pl_arena_zalloc(&r->arena, 1, sizeof *node);
@@ -114,7 +114,7 @@ static enum pl_code take_name(struct reader *r, const yaml_event_t *event)
 	return PL_OK;
 }
 
-static void write_int(struct reader *r, const struct pl_yaml_scalar *scalar)
+static void write_int(struct yaml_reader *r, const struct pl_yaml_scalar *scalar)
 {
 	char text[PL_NUM_TEXT_SIZE + 1] = "-";
 	size_t len = pl_num_print_u64(text + 1, scalar->whole);
@@ -123,7 +123,7 @@ static void write_int(struct reader *r, const struct pl_yaml_scalar *scalar)
 	pl_json_out_raw(&r->out, pl_span(text + skip, len + 1 - skip));
 }
 
-static enum pl_code take_plain(struct reader *r, const yaml_event_t *event,
+static enum pl_code take_plain(struct yaml_reader *r, const yaml_event_t *event,
                                struct pl_span text)
 {
 	struct pl_yaml_scalar scalar = pl_yaml_resolve(text);
@@ -145,7 +145,7 @@ static enum pl_code take_plain(struct reader *r, const yaml_event_t *event,
 	case PL_YAML_FLOAT:
 		pl_json_out_double(&r->out, scalar.number);
 		break;
-	case PL_YAML_WILD:
+	case PL_YAML_UNREPRESENTABLE:
 		return fail_at(r, PL_INVALID, event->start_mark,
 		               "no number that JSON could hold; quotes make it a string");
 	}
@@ -153,13 +153,13 @@ static enum pl_code take_plain(struct reader *r, const yaml_event_t *event,
 	return PL_OK;
 }
 
-static enum pl_code on_scalar(struct reader *r, const yaml_event_t *event)
+static enum pl_code on_scalar(struct yaml_reader *r, const yaml_event_t *event)
 {
 	const yaml_char_t *tag = event->data.scalar.tag;
 	struct pl_span text =
 		pl_span(event->data.scalar.value, event->data.scalar.length);
 	enum pl_code code = begin_node(r, event, event->data.scalar.anchor);
-	struct level *level = r->depth == 0 ? NULL : &r->level[r->depth - 1];
+	struct yaml_level *level = r->depth == 0 ? NULL : &r->level[r->depth - 1];
 
 	if (code != PL_OK)
 		return code;
@@ -178,7 +178,7 @@ static enum pl_code on_scalar(struct reader *r, const yaml_event_t *event)
 	return code;
 }
 
-static enum pl_code on_open(struct reader *r, const yaml_event_t *event, bool object)
+static enum pl_code on_open(struct yaml_reader *r, const yaml_event_t *event, bool object)
 {
 	const yaml_char_t *anchor = object ? event->data.mapping_start.anchor
 	                                   : event->data.sequence_start.anchor;
@@ -193,7 +193,7 @@ static enum pl_code on_open(struct reader *r, const yaml_event_t *event, bool ob
 	if (r->depth == r->depth_max)
 		return fail_at(r, PL_LIMIT, event->start_mark, "too deep");
 	end_value(r);
-	r->level[r->depth] = (struct level){.object = object};
+	r->level[r->depth] = (struct yaml_level){.object = object};
 	pl_map_init(&r->level[r->depth].names);
 	r->depth++;
 	if (object)
@@ -203,21 +203,21 @@ static enum pl_code on_open(struct reader *r, const yaml_event_t *event, bool ob
 	return PL_OK;
 }
 
-static void on_close(struct reader *r)
+static void on_close(struct yaml_reader *r)
 {
 	r->depth--;
 	pl_map_done(&r->level[r->depth].names);
 	pl_json_out_end(&r->out);
 }
 
-static void document_begin(struct reader *r)
+static void document_begin(struct yaml_reader *r)
 {
 	pl_buf_clear(&r->json, SIZE_MAX);
 	pl_json_out_init(&r->out, &r->json);
 	r->empty = false;
 }
 
-static enum pl_code document_end(struct reader *r)
+static enum pl_code document_end(struct yaml_reader *r)
 {
 	enum pl_code code = pl_json_out_done(&r->out);
 
@@ -230,7 +230,7 @@ static enum pl_code document_end(struct reader *r)
 	return r->empty ? PL_OK : r->fn(r->ctx, pl_buf_span(&r->json), r->err);
 }
 
-static enum pl_code on_event(struct reader *r, const yaml_event_t *event)
+static enum pl_code on_event(struct yaml_reader *r, const yaml_event_t *event)
 {
 	switch (event->type) {
 	case YAML_DOCUMENT_START_EVENT:
@@ -259,7 +259,7 @@ static enum pl_code on_event(struct reader *r, const yaml_event_t *event)
 	PL_UNREACHABLE("event of YAML");
 }
 
-static enum pl_code read_all(struct reader *r)
+static enum pl_code read_all(struct yaml_reader *r)
 {
 	enum pl_code code = PL_OK;
 	bool ended = false;
@@ -275,7 +275,7 @@ static enum pl_code read_all(struct reader *r)
 	return code;
 }
 
-static enum pl_code read_yaml(struct reader *r, struct pl_span yaml)
+static enum pl_code read_yaml(struct yaml_reader *r, struct pl_span yaml)
 {
 	enum pl_code code;
 
@@ -310,7 +310,7 @@ static bool looks_like_json(struct pl_span text, const struct pl_json_limits *li
 enum pl_code pl_yaml_to_json(struct pl_span yaml, const struct pl_json_limits *limits,
                              pl_yaml_fn *fn, void *ctx, struct pl_err *err)
 {
-	struct reader *r;
+	struct yaml_reader *r;
 	enum pl_code code;
 
 	if (limits == NULL)

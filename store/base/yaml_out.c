@@ -11,7 +11,7 @@
  * rules by which they are read.
  */
 
-struct writer {
+struct yaml_writer {
 	yaml_emitter_t emitter;
 	struct pl_buf *out;
 	struct pl_buf number;
@@ -20,7 +20,7 @@ struct writer {
 
 static int on_bytes(void *ctx, unsigned char *bytes, size_t len)
 {
-	struct writer *w = ctx;
+	struct yaml_writer *w = ctx;
 
 	if (w->code == PL_OK)
 		w->code = pl_buf_add(w->out, pl_span(bytes, len));
@@ -28,7 +28,7 @@ static int on_bytes(void *ctx, unsigned char *bytes, size_t len)
 }
 
 /* Takes the event; 0 from libyaml is want of memory, or our own no. */
-static void emit(struct writer *w, yaml_event_t *event, int made)
+static void emit_event(struct yaml_writer *w, yaml_event_t *event, int made)
 {
 	if (w->code != PL_OK) {
 		if (made != 0)
@@ -40,7 +40,7 @@ static void emit(struct writer *w, yaml_event_t *event, int made)
 }
 
 /* Line breaks other than LF and marks of order would not come back as they were. */
-static bool is_odd(struct pl_span text)
+static bool needs_escapes(struct pl_span text)
 {
 	while (text.len > 0) {
 		size_t len = pl_utf8_char(text.at, text.len);
@@ -61,7 +61,7 @@ static bool is_odd(struct pl_span text)
 
 static yaml_scalar_style_t style_of(struct pl_span text)
 {
-	if (pl_yaml_needs_quotes(text) || is_odd(text))
+	if (pl_yaml_needs_quotes(text) || needs_escapes(text))
 		return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
 	if (memchr(text.at, '\n', text.len) == NULL)
 		return YAML_ANY_SCALAR_STYLE;
@@ -69,22 +69,23 @@ static yaml_scalar_style_t style_of(struct pl_span text)
 	                                               : YAML_LITERAL_SCALAR_STYLE;
 }
 
-static void emit_scalar(struct writer *w, struct pl_span text, yaml_scalar_style_t style)
+static void emit_scalar(struct yaml_writer *w, struct pl_span text,
+                        yaml_scalar_style_t style)
 {
 	yaml_event_t event;
 	int made = yaml_scalar_event_initialize(&event, NULL, NULL, text.at,
 	                                        (int)text.len, 1, 1, style);
 
-	emit(w, &event, made);
+	emit_event(w, &event, made);
 }
 
-static void emit_string(struct writer *w, const char *text)
+static void emit_string(struct yaml_writer *w, const char *text)
 {
 	PL_ASSERT(text != NULL);
 	emit_scalar(w, pl_span_str(text), style_of(pl_span_str(text)));
 }
 
-static void emit_value(struct writer *w, struct pl_json value)
+static void emit_value(struct yaml_writer *w, struct pl_json value)
 {
 	const char *text = NULL;
 	struct pl_json_out out;
@@ -110,7 +111,7 @@ static bool is_container(struct pl_json value)
 	return type == PL_JSON_OBJECT || type == PL_JSON_ARRAY;
 }
 
-static void emit_open(struct writer *w, struct pl_json value)
+static void emit_open(struct yaml_writer *w, struct pl_json value)
 {
 	yaml_event_t event;
 	int made;
@@ -121,20 +122,20 @@ static void emit_open(struct writer *w, struct pl_json value)
 	else
 		made = yaml_sequence_start_event_initialize(&event, NULL, NULL, 1,
 		                                            YAML_BLOCK_SEQUENCE_STYLE);
-	emit(w, &event, made);
+	emit_event(w, &event, made);
 }
 
-static void emit_close(struct writer *w, struct pl_json value)
+static void emit_close(struct yaml_writer *w, struct pl_json value)
 {
 	yaml_event_t event;
 	int made = pl_json_type(value) == PL_JSON_OBJECT
 	                   ? yaml_mapping_end_event_initialize(&event)
 	                   : yaml_sequence_end_event_initialize(&event);
 
-	emit(w, &event, made);
+	emit_event(w, &event, made);
 }
 
-static void emit_tree(struct writer *w, struct pl_json root)
+static void emit_tree(struct yaml_writer *w, struct pl_json root)
 {
 	struct pl_json up[PL_JSON_DEPTH_MAX + 1];
 	struct pl_json at = root;
@@ -160,22 +161,23 @@ static void emit_tree(struct writer *w, struct pl_json root)
 	} while (depth > 0);
 }
 
-static void emit_all(struct writer *w, struct pl_json value)
+static void emit_all(struct yaml_writer *w, struct pl_json value)
 {
 	yaml_event_t event;
 
-	emit(w, &event, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
-	emit(w, &event,
-	     yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1));
+	emit_event(w, &event,
+	           yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
+	emit_event(w, &event,
+	           yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1));
 	emit_tree(w, value);
-	emit(w, &event, yaml_document_end_event_initialize(&event, 1));
-	emit(w, &event, yaml_stream_end_event_initialize(&event));
+	emit_event(w, &event, yaml_document_end_event_initialize(&event, 1));
+	emit_event(w, &event, yaml_stream_end_event_initialize(&event));
 }
 
 enum pl_code pl_yaml_from_json(struct pl_json value, struct pl_buf *out,
                                struct pl_err *err)
 {
-	struct writer w = {.out = out};
+	struct yaml_writer w = {.out = out};
 
 	PL_ASSERT(value.node != NULL);
 	if (yaml_emitter_initialize(&w.emitter) == 0)

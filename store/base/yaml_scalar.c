@@ -17,7 +17,7 @@
 
 enum { NUMBER_MAX = 400 }; /* longer ones are strings: no number needs so many digits */
 
-struct word {
+struct yaml_word {
 	const char *text;
 	enum pl_yaml_kind kind;
 	bool truth;
@@ -29,7 +29,7 @@ struct word {
 		yes, PL_YAML_BOOL, true \
 	}
 
-static const struct word words[] = {
+static const struct yaml_word words[] = {
 	{"", PL_YAML_NULL, false},
 	{"~", PL_YAML_NULL, false},
 	{"null", PL_YAML_NULL, false},
@@ -47,18 +47,18 @@ static const struct word words[] = {
 	BOTH("Off", "On"),
 	BOTH("OFF", "ON"),
 	{"<<", PL_YAML_MERGE, false},
-	{".nan", PL_YAML_WILD, false},
-	{".NaN", PL_YAML_WILD, false},
-	{".NAN", PL_YAML_WILD, false},
-	{".inf", PL_YAML_WILD, false},
-	{".Inf", PL_YAML_WILD, false},
-	{".INF", PL_YAML_WILD, false},
-	{"+.inf", PL_YAML_WILD, false},
-	{"+.Inf", PL_YAML_WILD, false},
-	{"+.INF", PL_YAML_WILD, false},
-	{"-.inf", PL_YAML_WILD, false},
-	{"-.Inf", PL_YAML_WILD, false},
-	{"-.INF", PL_YAML_WILD, false},
+	{".nan", PL_YAML_UNREPRESENTABLE, false},
+	{".NaN", PL_YAML_UNREPRESENTABLE, false},
+	{".NAN", PL_YAML_UNREPRESENTABLE, false},
+	{".inf", PL_YAML_UNREPRESENTABLE, false},
+	{".Inf", PL_YAML_UNREPRESENTABLE, false},
+	{".INF", PL_YAML_UNREPRESENTABLE, false},
+	{"+.inf", PL_YAML_UNREPRESENTABLE, false},
+	{"+.Inf", PL_YAML_UNREPRESENTABLE, false},
+	{"+.INF", PL_YAML_UNREPRESENTABLE, false},
+	{"-.inf", PL_YAML_UNREPRESENTABLE, false},
+	{"-.Inf", PL_YAML_UNREPRESENTABLE, false},
+	{"-.INF", PL_YAML_UNREPRESENTABLE, false},
 };
 
 static bool is_digit(char c)
@@ -164,7 +164,7 @@ static struct pl_yaml_scalar number_of(const char *text)
 		out.number = strtod(text, NULL);
 		out.kind = isfinite(out.number) ? PL_YAML_FLOAT : PL_YAML_STRING;
 	} else if (over) {
-		out.kind = PL_YAML_WILD;
+		out.kind = PL_YAML_UNREPRESENTABLE;
 	}
 	return out;
 }

@@ -12,10 +12,10 @@ enum pl_yaml_kind {
 	PL_YAML_STRING,
 	PL_YAML_NULL,
 	PL_YAML_BOOL,
-	PL_YAML_INT,   /* negative or not, and 64 bits of it */
-	PL_YAML_FLOAT, /* finite */
-	PL_YAML_MERGE, /* "<<" */
-	PL_YAML_WILD,  /* a number that JSON has no room for: infinite, not one, too large
+	PL_YAML_INT,             /* negative or not, and 64 bits of it */
+	PL_YAML_FLOAT,           /* finite */
+	PL_YAML_MERGE,           /* "<<" */
+	PL_YAML_UNREPRESENTABLE, /* a number that JSON has no room for: infinite, not one, too large
 	                */
 };
 

@@ -8,10 +8,10 @@
 
 enum { ANSWER_MAX = 8 * 1024 * 1024, URL_SIZE = 512, JSON_MAX = 64 * 1024 };
 
-enum what { HEALTH, VERSION, METRICS };
+enum admin_query { HEALTH, VERSION, METRICS };
 
 struct admin_call {
-	enum what what;
+	enum admin_query what;
 	union {
 		etcd_health_fn *health;
 		etcd_version_fn *version;
@@ -133,7 +133,8 @@ static enum pl_code check_status(const struct admin_call *call,
 	                  answer->status);
 }
 
-static void tell_health(struct admin_call *call, struct pl_span body, struct pl_err *err)
+static void report_health(struct admin_call *call, struct pl_span body,
+                          struct pl_err *err)
 {
 	struct etcd_health health;
 
@@ -143,7 +144,8 @@ static void tell_health(struct admin_call *call, struct pl_span body, struct pl_
 		call->done.health(call->ctx, NULL, err);
 }
 
-static void tell_version(struct admin_call *call, struct pl_span body, struct pl_err *err)
+static void report_version(struct admin_call *call, struct pl_span body,
+                           struct pl_err *err)
 {
 	struct etcd_version version;
 
@@ -153,7 +155,8 @@ static void tell_version(struct admin_call *call, struct pl_span body, struct pl
 		call->done.version(call->ctx, NULL, err);
 }
 
-static void tell_metrics(struct admin_call *call, struct pl_span body, struct pl_err *err)
+static void report_metrics(struct admin_call *call, struct pl_span body,
+                           struct pl_err *err)
 {
 	struct etcd_metrics metrics;
 
@@ -175,13 +178,13 @@ static void on_end(void *ctx, const struct http_end *end)
 		(void)check_status(&call, &end->answer, &err);
 	switch (call.what) {
 	case HEALTH:
-		tell_health(&call, end->answer.body, &err);
+		report_health(&call, end->answer.body, &err);
 		break;
 	case VERSION:
-		tell_version(&call, end->answer.body, &err);
+		report_version(&call, end->answer.body, &err);
 		break;
 	case METRICS:
-		tell_metrics(&call, end->answer.body, &err);
+		report_metrics(&call, end->answer.body, &err);
 		break;
 	}
 }

@@ -4,12 +4,12 @@
 #include "store/etcd/admin.h"
 #include "store/net/prom.h"
 
-enum kind { COUNT, REVISION, SECONDS, TRUTH };
+enum number_kind { COUNT, REVISION, SECONDS, BOOLEAN };
 
 /* Where a plain number goes. */
 static const struct {
 	const char *name;
-	enum kind kind;
+	enum number_kind kind;
 	size_t at;
 } numbers[] = {
 	{"process_cpu_seconds_total", SECONDS, offsetof(struct etcd_metrics, cpu_s)},
@@ -19,7 +19,7 @@ static const struct {
          offsetof(struct etcd_metrics, db_bytes)},
 	{"etcd_mvcc_db_total_size_in_use_in_bytes", COUNT,
          offsetof(struct etcd_metrics, db_bytes_in_use)},
-	{"etcd_server_has_leader", TRUTH, offsetof(struct etcd_metrics, has_leader)},
+	{"etcd_server_has_leader", BOOLEAN, offsetof(struct etcd_metrics, has_leader)},
 	{"etcd_debugging_mvcc_keys_total", COUNT, offsetof(struct etcd_metrics, keys)},
 	{"etcd_debugging_mvcc_current_revision", REVISION,
          offsetof(struct etcd_metrics, current_revision)},
@@ -48,7 +48,7 @@ static int64_t as_revision(double value)
 	return value >= -1 && value < 9223372036854774784.0 ? (int64_t)value : -1;
 }
 
-static void take_number(const struct prom_sample *sample, struct etcd_metrics *out)
+static void set_number(const struct prom_sample *sample, struct etcd_metrics *out)
 {
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
 		void *to = (char *)out + numbers[i].at;
@@ -65,7 +65,7 @@ static void take_number(const struct prom_sample *sample, struct etcd_metrics *o
 		case SECONDS:
 			*(double *)to = isfinite(sample->value) ? sample->value : 0;
 			break;
-		case TRUTH:
+		case BOOLEAN:
 			*(bool *)to = sample->value == 1;
 			break;
 		}
@@ -73,8 +73,8 @@ static void take_number(const struct prom_sample *sample, struct etcd_metrics *o
 	}
 }
 
-static enum pl_code take_bucket(const struct prom_sample *sample,
-                                struct etcd_histogram *out, struct pl_err *err)
+static enum pl_code add_bucket(const struct prom_sample *sample,
+                               struct etcd_histogram *out, struct pl_err *err)
 {
 	size_t count = out->bucket_count;
 	struct pl_span bound;
@@ -95,8 +95,8 @@ static enum pl_code take_bucket(const struct prom_sample *sample,
 	return PL_OK;
 }
 
-static enum pl_code take_histogram(const struct prom_sample *sample,
-                                   struct etcd_metrics *out, struct pl_err *err)
+static enum pl_code add_histogram_sample(const struct prom_sample *sample,
+                                         struct etcd_metrics *out, struct pl_err *err)
 {
 	for (size_t i = 0; i < sizeof histograms / sizeof histograms[0]; i++) {
 		struct pl_span base = pl_span_str(histograms[i].name), part;
@@ -106,7 +106,7 @@ static enum pl_code take_histogram(const struct prom_sample *sample,
 			continue;
 		part = pl_span(sample->name.at + base.len, sample->name.len - base.len);
 		if (pl_span_eq(part, PL_SPAN_LIT("_bucket")))
-			return take_bucket(sample, to, err);
+			return add_bucket(sample, to, err);
 		if (pl_span_eq(part, PL_SPAN_LIT("_sum")))
 			to->sum = isfinite(sample->value) ? sample->value : 0;
 		if (pl_span_eq(part, PL_SPAN_LIT("_count")))
@@ -129,8 +129,8 @@ enum pl_code etcd_metrics_parse(struct pl_span body, struct etcd_metrics *out,
 	while ((code = prom_next(&reader, &sample, &why)) == PL_OK) {
 		etcd = etcd ||
 		       pl_span_eq(sample.name, PL_SPAN_LIT("etcd_server_has_leader"));
-		take_number(&sample, &metrics);
-		code = take_histogram(&sample, &metrics, &why);
+		set_number(&sample, &metrics);
+		code = add_histogram_sample(&sample, &metrics, &why);
 		if (code != PL_OK)
 			break;
 	}

@@ -83,7 +83,7 @@ T_CASE(answers_that_are_not_etcds)
 	T_STR(h.reason, "ALARM");
 }
 
-struct told {
+struct admin_results {
 	uv_loop_t loop;
 	unsigned calls;
 	enum pl_code code;
@@ -94,73 +94,73 @@ struct told {
 	bool closed;
 };
 
-static void note(struct told *told, const struct pl_err *err)
+static void note_error(struct admin_results *results, const struct pl_err *err)
 {
-	uv_stop(&told->loop);
-	told->calls++;
-	told->code = err == NULL ? PL_OK : err->code;
+	uv_stop(&results->loop);
+	results->calls++;
+	results->code = err == NULL ? PL_OK : err->code;
 	if (err != NULL)
-		(void)snprintf(told->msg, sizeof told->msg, "%s", err->msg);
+		(void)snprintf(results->msg, sizeof results->msg, "%s", err->msg);
 }
 
 static void on_health(void *ctx, const struct etcd_health *health,
                       const struct pl_err *err)
 {
-	struct told *told = ctx;
+	struct admin_results *results = ctx;
 
 	T_TRUE((health == NULL) == (err != NULL));
 	if (health != NULL)
-		told->health = *health;
-	note(told, err);
+		results->health = *health;
+	note_error(results, err);
 }
 
 static void on_version(void *ctx, const struct etcd_version *version,
                        const struct pl_err *err)
 {
-	struct told *told = ctx;
+	struct admin_results *results = ctx;
 
 	T_TRUE((version == NULL) == (err != NULL));
 	if (version != NULL)
-		told->version = *version;
-	note(told, err);
+		results->version = *version;
+	note_error(results, err);
 }
 
 static void on_metrics(void *ctx, const struct etcd_metrics *metrics,
                        const struct pl_err *err)
 {
-	struct told *told = ctx;
+	struct admin_results *results = ctx;
 
 	T_TRUE((metrics == NULL) == (err != NULL));
 	if (metrics != NULL)
-		told->metrics = *metrics;
-	note(told, err);
+		results->metrics = *metrics;
+	note_error(results, err);
 }
 
 static void on_closed(void *ctx)
 {
-	struct told *told = ctx;
+	struct admin_results *results = ctx;
 
-	told->closed = true;
+	results->closed = true;
 }
 
-static void ask_all(struct told *told, struct http *http, const char *url)
+static void ask_all(struct admin_results *results, struct http *http, const char *url)
 {
-	told->calls = 0;
-	T_EQ(etcd_health_start(http, url, 5000, on_health, told, NULL), PL_OK);
-	T_EQ(etcd_version_start(http, url, 5000, on_version, told, NULL), PL_OK);
-	T_EQ(etcd_metrics_start(http, url, 5000, on_metrics, told, NULL), PL_OK);
-	T_EQ(told->calls, 0);
-	while (told->calls < 3)
-		(void)uv_run(&told->loop, UV_RUN_ONCE);
+	results->calls = 0;
+	T_EQ(etcd_health_start(http, url, 5000, on_health, results, NULL), PL_OK);
+	T_EQ(etcd_version_start(http, url, 5000, on_version, results, NULL), PL_OK);
+	T_EQ(etcd_metrics_start(http, url, 5000, on_metrics, results, NULL), PL_OK);
+	T_EQ(results->calls, 0);
+	while (results->calls < 3)
+		(void)uv_run(&results->loop, UV_RUN_ONCE);
 }
 
-static void end(struct told *told, struct http *http)
+static void on_all_done(struct admin_results *results, struct http *http)
 {
-	http_close(http, on_closed, told);
-	while (uv_run(&told->loop, UV_RUN_DEFAULT) != 0) {
+	http_close(http, on_closed, results);
+	while (uv_run(&results->loop, UV_RUN_DEFAULT) != 0) {
 	}
-	T_TRUE(told->closed);
-	T_EQ(uv_loop_close(&told->loop), 0);
+	T_TRUE(results->closed);
+	T_EQ(uv_loop_close(&results->loop), 0);
 }
 
 T_CASE(a_real_member_tells_everything)
@@ -169,30 +169,30 @@ T_CASE(a_real_member_tells_everything)
 	struct etcd_launch *launch;
 	struct http_opts http_opts = {0};
 	struct http *http;
-	struct told told = {0};
+	struct admin_results results = {0};
 	char url[128];
 
-	T_EQ(uv_loop_init(&told.loop), 0);
-	T_EQ(etcd_launch_start_wait(&told.loop, &opts, &launch, NULL), PL_OK);
+	T_EQ(uv_loop_init(&results.loop), 0);
+	T_EQ(etcd_launch_start_wait(&results.loop, &opts, &launch, NULL), PL_OK);
 	http_opts.tls.ca_file = etcd_launch_ca_file(launch);
 	http_opts.tls.cert_file = etcd_launch_cert_file(launch);
 	http_opts.tls.key_file = etcd_launch_key_file(launch);
-	T_EQ(http_open(&told.loop, &http_opts, &http, NULL), PL_OK);
+	T_EQ(http_open(&results.loop, &http_opts, &http, NULL), PL_OK);
 	(void)snprintf(url, sizeof url, "%s/", etcd_launch_endpoint(launch, 0));
-	ask_all(&told, http, url);
-	T_STR(told.msg, "");
-	T_TRUE(told.health.healthy);
-	T_TRUE(strncmp(told.version.server, "3.", 2) == 0);
-	T_TRUE(told.metrics.has_leader);
-	T_TRUE(told.metrics.cpu_s > 0);
-	T_TRUE(told.metrics.resident_bytes > 1 << 20);
-	T_TRUE(told.metrics.db_bytes > 0);
-	T_TRUE(told.metrics.db_bytes_in_use > 0);
-	T_EQ(told.metrics.current_revision, 1);
-	T_TRUE(told.metrics.wal_fsync_s.bucket_count > 5);
-	T_TRUE(told.metrics.backend_commit_s.count > 0);
+	ask_all(&results, http, url);
+	T_STR(results.msg, "");
+	T_TRUE(results.health.healthy);
+	T_TRUE(strncmp(results.version.server, "3.", 2) == 0);
+	T_TRUE(results.metrics.has_leader);
+	T_TRUE(results.metrics.cpu_s > 0);
+	T_TRUE(results.metrics.resident_bytes > 1 << 20);
+	T_TRUE(results.metrics.db_bytes > 0);
+	T_TRUE(results.metrics.db_bytes_in_use > 0);
+	T_EQ(results.metrics.current_revision, 1);
+	T_TRUE(results.metrics.wal_fsync_s.bucket_count > 5);
+	T_TRUE(results.metrics.backend_commit_s.count > 0);
 	etcd_launch_stop_wait(launch);
-	end(&told, http);
+	on_all_done(&results, http);
 }
 
 static void on_request(void *ctx, struct fake_conn *conn, const char *head,
@@ -209,14 +209,14 @@ T_CASE(a_server_that_is_not_etcd)
 	struct http_opts http_opts = {0};
 	struct fake_http *fake;
 	struct http *http;
-	struct told told = {0};
+	struct admin_results results = {0};
 
-	T_EQ(uv_loop_init(&told.loop), 0);
-	T_EQ(http_open(&told.loop, &http_opts, &http, NULL), PL_OK);
-	fake = fake_http_open(&told.loop, NULL, false, on_request, NULL);
-	ask_all(&told, http, fake_http_url(fake));
-	T_EQ(told.code, PL_PROTO);
-	T_STR(told.msg, "not etcd's answer: HTTP status 404");
+	T_EQ(uv_loop_init(&results.loop), 0);
+	T_EQ(http_open(&results.loop, &http_opts, &http, NULL), PL_OK);
+	fake = fake_http_open(&results.loop, NULL, false, on_request, NULL);
+	ask_all(&results, http, fake_http_url(fake));
+	T_EQ(results.code, PL_PROTO);
+	T_STR(results.msg, "not etcd's answer: HTTP status 404");
 	fake_http_close(fake);
-	end(&told, http);
+	on_all_done(&results, http);
 }

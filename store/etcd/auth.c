@@ -55,8 +55,8 @@ static void on_refused(struct client *client, const struct pl_err *err)
 	calls_fail_queued(client, err);
 }
 
-static enum pl_code token_take(struct client *client, struct pl_span answer,
-                               struct pl_err *err)
+static enum pl_code token_store(struct client *client, struct pl_span answer,
+                                struct pl_err *err)
 {
 	struct pl_arena arena;
 	const char *token = NULL;
@@ -95,7 +95,7 @@ static void on_answer(struct client *client, const struct grpc_end *end)
 		}
 		return;
 	}
-	if (token_take(client, end->message, &err) != PL_OK) {
+	if (token_store(client, end->message, &err) != PL_OK) {
 		ask_later(client, &err);
 		return;
 	}
@@ -108,7 +108,7 @@ static void on_answer(struct client *client, const struct grpc_end *end)
 	client_pump(client);
 }
 
-static void on_end(void *ctx, const struct link_conn *conn, const struct grpc_end *end)
+static void on_end(void *ctx, const struct channel_conn *conn, const struct grpc_end *end)
 {
 	struct client *client = ctx;
 
@@ -127,7 +127,7 @@ static void on_end(void *ctx, const struct link_conn *conn, const struct grpc_en
 static void auth_ask(struct client *client)
 {
 	struct auth *auth = &client->auth;
-	struct link_conn *conn = link_up(&client->calls_link);
+	struct channel_conn *conn = channel_up(&client->calls_channel);
 	struct pl_err err = {0};
 	struct frame frame;
 	enum pl_code code;

@@ -2,10 +2,10 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "store/etcd/rig.h"
+#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
 
-static struct rig rig;
+static struct etcd_rig rig;
 
 static void etcdctl(const char *what)
 {
@@ -16,7 +16,7 @@ static void etcdctl(const char *what)
 		line, sizeof line,
 		"export ETCDCTL_API=3 ETCDCTL_ENDPOINTS=%s; etcdctl %s 2>/dev/null",
 		etcd_launch_endpoint(rig.launch, 0), what);
-	rig_spawn(argv);
+	etcd_rig_spawn(argv);
 }
 
 /* root may do everything, ann may read and write below "ann/". */
@@ -25,7 +25,7 @@ static void auth_up(const char *token_ttl)
 	const char *args[] = {token_ttl, NULL};
 	struct etcd_launch_opts launch = {.members = 1, .extra_args = args};
 
-	rig_launch(&rig, &launch);
+	etcd_rig_launch(&rig, &launch);
 	etcdctl("user add root:secret");
 	etcdctl("user grant-role root root");
 	etcdctl("role add ann");
@@ -39,40 +39,40 @@ static struct kv *open_as(const char *user, const char *password)
 {
 	struct etcd_opts opts = {.user = user, .password = password};
 
-	return rig_open(&rig, &opts);
+	return etcd_rig_open(&rig, &opts);
 }
 
 T_CASE(the_right_password_reads_and_writes)
 {
-	struct rig_watch watch;
+	struct etcd_rig_watch watch;
 
 	auth_up("--auth-token-ttl=300");
 	rig.kv = open_as("ann", "pass");
-	rig_watch(&rig, &watch, "ann/", 0);
-	(void)rig_put(&rig, "ann/a", "x");
-	T_STR(rig_get(&rig, "ann/a"), "x");
-	rig_wait_events(&rig, &watch, 1);
-	rig_unwatch(&rig, &watch);
+	etcd_rig_watch(&rig, &watch, "ann/", 0);
+	(void)etcd_rig_put(&rig, "ann/a", "x");
+	T_STR(etcd_rig_get(&rig, "ann/a"), "x");
+	etcd_rig_wait_events(&rig, &watch, 1);
+	etcd_rig_unwatch(&rig, &watch);
 	T_EQ(etcd_stats(rig.kv).tokens, 1);
-	rig_down(&rig);
+	etcd_rig_down(&rig);
 }
 
 T_CASE(a_wrong_password_fails_at_once_and_for_the_reason)
 {
 	struct kv_req get = kv_op_get(kv_key(PL_SPAN_LIT("ann/a")));
-	struct rig_watch watch;
+	struct etcd_rig_watch watch;
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("ann/"))};
 
 	auth_up("--auth-token-ttl=300");
 	rig.kv = open_as("ann", "wrong");
-	T_CODE(rig_call(&rig, &get, RIG_TIMEOUT_MS, NULL), PL_AUTH, &rig.err);
-	T_CODE(rig_call(&rig, &get, RIG_TIMEOUT_MS, NULL), PL_AUTH, &rig.err);
-	watch = (struct rig_watch){0};
-	T_OK(kv_watch(rig.kv, &req, rig_on_note, &watch, &watch.watch, &rig.err),
+	T_CODE(etcd_rig_call(&rig, &get, ETCD_RIG_TIMEOUT_MS, NULL), PL_AUTH, &rig.err);
+	T_CODE(etcd_rig_call(&rig, &get, ETCD_RIG_TIMEOUT_MS, NULL), PL_AUTH, &rig.err);
+	watch = (struct etcd_rig_watch){0};
+	T_OK(kv_watch(rig.kv, &req, etcd_rig_on_note, &watch, &watch.watch, &rig.err),
 	     &rig.err);
-	rig_until(&rig, &watch.ended);
+	etcd_rig_until(&rig, &watch.ended);
 	T_CODE(watch.err.code, PL_AUTH, &watch.err);
-	rig_down(&rig);
+	etcd_rig_down(&rig);
 }
 
 T_CASE(no_user_where_one_is_needed_is_named)
@@ -81,8 +81,8 @@ T_CASE(no_user_where_one_is_needed_is_named)
 
 	auth_up("--auth-token-ttl=300");
 	rig.kv = open_as(NULL, NULL);
-	T_CODE(rig_call(&rig, &put, RIG_TIMEOUT_MS, NULL), PL_AUTH, &rig.err);
-	rig_down(&rig);
+	T_CODE(etcd_rig_call(&rig, &put, ETCD_RIG_TIMEOUT_MS, NULL), PL_AUTH, &rig.err);
+	etcd_rig_down(&rig);
 }
 
 T_CASE(a_missing_permission_is_its_own_error_for_calls_and_watches)
@@ -90,53 +90,53 @@ T_CASE(a_missing_permission_is_its_own_error_for_calls_and_watches)
 	struct kv_req put = kv_op_put(PL_SPAN_LIT("bob/a"), PL_SPAN_LIT("x"));
 	struct kv_req get = kv_op_get(kv_prefix(PL_SPAN_LIT("bob/")));
 	struct kv_watch_req denied = {.keys = kv_prefix(PL_SPAN_LIT("bob/"))};
-	struct rig_watch good, bad = {0};
+	struct etcd_rig_watch good, bad = {0};
 
 	auth_up("--auth-token-ttl=300");
 	rig.kv = open_as("ann", "pass");
-	T_CODE(rig_call(&rig, &put, RIG_TIMEOUT_MS, NULL), PL_DENIED, &rig.err);
-	T_CODE(rig_call(&rig, &get, RIG_TIMEOUT_MS, NULL), PL_DENIED, &rig.err);
+	T_CODE(etcd_rig_call(&rig, &put, ETCD_RIG_TIMEOUT_MS, NULL), PL_DENIED, &rig.err);
+	T_CODE(etcd_rig_call(&rig, &get, ETCD_RIG_TIMEOUT_MS, NULL), PL_DENIED, &rig.err);
 	/* The refused one shares its stream with one that is not. */
-	T_OK(kv_watch(rig.kv, &denied, rig_on_note, &bad, &bad.watch, &rig.err),
+	T_OK(kv_watch(rig.kv, &denied, etcd_rig_on_note, &bad, &bad.watch, &rig.err),
 	     &rig.err);
-	rig_watch(&rig, &good, "ann/", 0);
-	rig_until(&rig, &bad.ended);
+	etcd_rig_watch(&rig, &good, "ann/", 0);
+	etcd_rig_until(&rig, &bad.ended);
 	T_CODE(bad.err.code, PL_DENIED, &bad.err);
-	(void)rig_put(&rig, "ann/a", "x");
-	rig_wait_events(&rig, &good, 1);
-	rig_unwatch(&rig, &good);
-	rig_down(&rig);
+	(void)etcd_rig_put(&rig, "ann/a", "x");
+	etcd_rig_wait_events(&rig, &good, 1);
+	etcd_rig_unwatch(&rig, &good);
+	etcd_rig_down(&rig);
 }
 
 /* etcd's log brings most tokens back; whichever it forgot is replaced. */
 T_CASE(a_restart_of_the_server_is_not_noticed)
 {
-	struct rig_watch watch;
+	struct etcd_rig_watch watch;
 
 	auth_up("--auth-token-ttl=300");
 	rig.kv = open_as("ann", "pass");
-	rig_watch(&rig, &watch, "ann/", 0);
-	(void)rig_put(&rig, "ann/a", "x");
+	etcd_rig_watch(&rig, &watch, "ann/", 0);
+	(void)etcd_rig_put(&rig, "ann/a", "x");
 	T_OK(etcd_launch_signal(rig.launch, 0, SIGKILL, &rig.err), &rig.err);
-	T_OK(etcd_launch_revive(rig.launch, 0, &rig.err), &rig.err);
-	T_STR(rig_get(&rig, "ann/a"), "x");
-	(void)rig_put(&rig, "ann/a", "y");
-	rig_wait_events(&rig, &watch, 2);
-	rig_unwatch(&rig, &watch);
-	rig_down(&rig);
+	T_OK(etcd_launch_restart(rig.launch, 0, &rig.err), &rig.err);
+	T_STR(etcd_rig_get(&rig, "ann/a"), "x");
+	(void)etcd_rig_put(&rig, "ann/a", "y");
+	etcd_rig_wait_events(&rig, &watch, 2);
+	etcd_rig_unwatch(&rig, &watch);
+	etcd_rig_down(&rig);
 }
 
 T_CASE(an_expired_token_is_replaced_unseen)
 {
 	auth_up("--auth-token-ttl=1");
 	rig.kv = open_as("ann", "pass");
-	(void)rig_put(&rig, "ann/a", "x");
+	(void)etcd_rig_put(&rig, "ann/a", "x");
 	/* Expiry is looked at every few seconds: until another token was needed. */
 	while (etcd_stats(rig.kv).tokens < 2) {
-		rig_run_ms(&rig, 1500);
-		T_STR(rig_get(&rig, "ann/a"), "x");
+		etcd_rig_run_ms(&rig, 1500);
+		T_STR(etcd_rig_get(&rig, "ann/a"), "x");
 	}
-	rig_down(&rig);
+	etcd_rig_down(&rig);
 }
 
 T_CASE(the_client_recovers_once_the_password_is_right)
@@ -146,20 +146,20 @@ T_CASE(the_client_recovers_once_the_password_is_right)
 
 	auth_up("--auth-token-ttl=300");
 	rig.kv = open_as("ann", "new");
-	T_CODE(rig_call(&rig, &get, RIG_TIMEOUT_MS, NULL), PL_AUTH, &rig.err);
+	T_CODE(etcd_rig_call(&rig, &get, ETCD_RIG_TIMEOUT_MS, NULL), PL_AUTH, &rig.err);
 	etcdctl("--user=root:secret user passwd ann --interactive=false <<END\nnew\nEND\n");
 	do
-		code = rig_call(&rig, &get, RIG_TIMEOUT_MS, NULL);
+		code = etcd_rig_call(&rig, &get, ETCD_RIG_TIMEOUT_MS, NULL);
 	while (code == PL_AUTH);
 	T_CODE(code, PL_OK, &rig.err);
-	rig_down(&rig);
+	etcd_rig_down(&rig);
 }
 
 T_CASE(a_user_where_none_is_needed_does_no_harm)
 {
-	rig_launch(&rig, NULL);
+	etcd_rig_launch(&rig, NULL);
 	rig.kv = open_as("ann", "pass");
-	(void)rig_put(&rig, "a", "x");
-	T_STR(rig_get(&rig, "a"), "x");
-	rig_down(&rig);
+	(void)etcd_rig_put(&rig, "a", "x");
+	T_STR(etcd_rig_get(&rig, "a"), "x");
+	etcd_rig_down(&rig);
 }

@@ -33,7 +33,7 @@ enum {
 	RETRIES_MAX = 64,
 };
 
-struct call {
+struct etcd_call {
 	struct kv_call base;
 	struct pl_list at;
 	struct client *client;
@@ -49,7 +49,7 @@ struct call {
 	uint64_t token_generation;
 	int64_t seen_before;
 	struct grpc_call *inner;
-	struct link_conn *conn;
+	struct channel_conn *conn;
 	struct pl_timer timer; /* while not on a connection */
 	size_t bytes;
 	struct pl_buf body;
@@ -59,14 +59,14 @@ struct call {
 	struct pl_err err; /* why the last attempt failed, or why it ends */
 };
 
-static struct call *call_at(struct pl_list *at)
+static struct etcd_call *call_at(struct pl_list *at)
 {
-	return PL_LIST_ITEM(at, struct call, at);
+	return PL_LIST_ITEM(at, struct etcd_call, at);
 }
 
 /* -- the end -------------------------------------------------------------- */
 
-static void call_free(struct call *call)
+static void call_free(struct etcd_call *call)
 {
 	struct client *client = call->client;
 
@@ -78,7 +78,7 @@ static void call_free(struct call *call)
 	free(call);
 }
 
-static void call_finish(struct call *call, const struct kv_result *result,
+static void call_finish(struct etcd_call *call, const struct kv_result *result,
                         const struct pl_err *err)
 {
 	struct client *client = call->client;
@@ -94,11 +94,11 @@ static void call_finish(struct call *call, const struct kv_result *result,
 	call_free(call);
 	calls_wake_waiters(client);
 	done(ctx, result, err == NULL ? NULL : &copy);
-	client_maybe_closed(client);
+	client_maybe_close(client);
 }
 
 /* Ends a call that is on no connection, with what it knows. */
-static void call_give_up(struct call *call)
+static void call_give_up(struct etcd_call *call)
 {
 	struct client *client = call->client;
 	struct pl_err err = call->err;
@@ -117,7 +117,7 @@ static void call_give_up(struct call *call)
 	call_finish(call, NULL, &err);
 }
 
-static void call_fail(struct call *call, enum pl_code code, const char *why)
+static void call_fail(struct etcd_call *call, enum pl_code code, const char *why)
 {
 	struct pl_err err = {0};
 
@@ -127,7 +127,7 @@ static void call_fail(struct call *call, enum pl_code code, const char *why)
 
 /* -- between attempts ----------------------------------------------------- */
 
-static void call_queue(struct call *call)
+static void call_queue(struct etcd_call *call)
 {
 	pl_list_del(&call->at);
 	pl_list_add_tail(&call->client->calls.queued, &call->at);
@@ -135,7 +135,7 @@ static void call_queue(struct call *call)
 }
 
 /* err: why. pause: leave whoever failed it time to recover. */
-static void call_retry(struct call *call, const struct pl_err *err, bool pause)
+static void call_retry(struct etcd_call *call, const struct pl_err *err, bool pause)
 {
 	struct client *client = call->client;
 	uint64_t now = pl_clock_ms();
@@ -152,7 +152,7 @@ static void call_retry(struct call *call, const struct pl_err *err, bool pause)
 
 static void on_timer(void *ctx)
 {
-	struct call *call = ctx;
+	struct etcd_call *call = ctx;
 
 	if (call->canceled || pl_clock_ms() >= call->deadline_ms) {
 		call_give_up(call);
@@ -164,7 +164,7 @@ static void on_timer(void *ctx)
 
 /* -- an attempt ----------------------------------------------------------- */
 
-static void on_answer(struct call *call, const struct grpc_end *end)
+static void on_answer(struct etcd_call *call, const struct grpc_end *end)
 {
 	struct client *client = call->client;
 	struct kv_result result = {.op = call->op};
@@ -178,7 +178,8 @@ static void on_answer(struct call *call, const struct grpc_end *end)
 		result.sent_ms = end->sent_ms;
 		if (call->op == KV_LEASE_REVOKE)
 			result.lease.id = call->lease;
-		client_saw(client, &result.header, call->linear, call->seen_before);
+		client_note_header(client, &result.header, call->linear,
+		                   call->seen_before);
 		call_finish(call, &result, NULL);
 		return;
 	}
@@ -188,7 +189,7 @@ static void on_answer(struct call *call, const struct grpc_end *end)
 	call_finish(call, NULL, &err);
 }
 
-static void on_refusal(struct call *call, struct link_conn *conn,
+static void on_refusal(struct etcd_call *call, struct channel_conn *conn,
                        const struct grpc_end *end)
 {
 	struct client *client = call->client;
@@ -198,7 +199,7 @@ static void on_refusal(struct call *call, struct link_conn *conn,
 
 	status_err(&status, call->is_write, text, &err);
 	if (status.next == STATUS_ELSEWHERE)
-		link_move(conn, &err);
+		channel_move(conn, &err);
 	if (status.next == STATUS_TOKEN)
 		auth_stale(client, call->token_generation);
 	if (status.next == STATUS_GIVE_UP || (call->is_write && status.maybe_applied) ||
@@ -208,14 +209,14 @@ static void on_refusal(struct call *call, struct link_conn *conn,
 		call_retry(call, &err, status.next != STATUS_TOKEN || call->failures > 0);
 }
 
-static void on_broken(struct call *call, struct link_conn *conn,
+static void on_broken(struct etcd_call *call, struct channel_conn *conn,
                       const struct grpc_end *end)
 {
 	struct pl_err err = *end->err;
 
-	if (end->code == PL_TIMEOUT && link_silent(conn, end->sent_ms)) {
+	if (end->code == PL_TIMEOUT && channel_is_silent(conn, end->sent_ms)) {
 		grpc_conn_probe(conn->grpc);
-		link_move(conn, &err);
+		channel_move(conn, &err);
 	}
 	if (end->fate == GRPC_MAYBE && call->is_write) {
 		pl_err_wrap(&err, "%s: sent, no answer", kv_op_name(call->op));
@@ -235,8 +236,8 @@ static void on_broken(struct call *call, struct link_conn *conn,
 
 static void on_end(void *ctx, const struct grpc_end *end)
 {
-	struct call *call = ctx;
-	struct link_conn *conn = call->conn;
+	struct etcd_call *call = ctx;
+	struct channel_conn *conn = call->conn;
 
 	if (end->body != NULL) {
 		call->body = *end->body;
@@ -245,17 +246,17 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	call->inner = NULL;
 	call->conn = NULL;
 	if (end->code == PL_OK)
-		link_worked(conn);
+		channel_mark_ok(conn);
 	if (end->code != PL_OK)
 		on_broken(call, conn, end);
 	else if (end->status != GRPC_OK)
 		on_refusal(call, conn, end);
 	else
 		on_answer(call, end);
-	link_release(conn); /* last: a retired connection closes with it */
+	channel_release(conn); /* last: a retired connection closes with it */
 }
 
-static enum pl_code call_send(struct call *call, struct link_conn *conn,
+static enum pl_code call_send(struct etcd_call *call, struct channel_conn *conn,
                               struct pl_err *err)
 {
 	struct client *client = call->client;
@@ -274,12 +275,12 @@ static enum pl_code call_send(struct call *call, struct link_conn *conn,
 		call->conn = conn;
 		call->token_generation = client->auth.generation;
 		call->seen_before = client->seen_revision;
-		link_hold(conn);
+		channel_hold(conn);
 	}
 	return code;
 }
 
-static uint64_t attempt_until(const struct call *call)
+static uint64_t attempt_until(const struct etcd_call *call)
 {
 	uint64_t now = pl_clock_ms(), half;
 
@@ -292,7 +293,7 @@ static uint64_t attempt_until(const struct call *call)
 }
 
 /* Ends it soon, on a stack of its own: the caller may be inside kv_start. */
-static void call_end_soon(struct call *call, const struct pl_err *err)
+static void call_end_soon(struct etcd_call *call, const struct pl_err *err)
 {
 	struct calls *calls = &call->client->calls;
 
@@ -300,17 +301,17 @@ static void call_end_soon(struct call *call, const struct pl_err *err)
 		call->err = *err;
 	call->deadline_ms = 0;
 	pl_list_del(&call->at);
-	pl_list_add_tail(&calls->flying, &call->at);
+	pl_list_add_tail(&calls->inflight, &call->at);
 	pl_timer_set(&call->timer, 0);
 }
 
-static void call_dispatch(struct call *call, struct link_conn *conn)
+static void call_dispatch(struct etcd_call *call, struct channel_conn *conn)
 {
 	struct client *client = call->client;
 	struct pl_err err = {0};
 
 	pl_list_del(&call->at);
-	pl_list_add_tail(&client->calls.flying, &call->at);
+	pl_list_add_tail(&client->calls.inflight, &call->at);
 	pl_timer_stop(&call->timer);
 	call->attempt_ms = attempt_until(call);
 	if (limits_check(client, call->txn_ops, call->is_write ? call->body.len : 0,
@@ -323,7 +324,7 @@ void calls_pump(struct client *client)
 {
 	struct calls *calls = &client->calls;
 
-	if (pl_list_empty(&calls->queued) || link_up(&client->calls_link) == NULL)
+	if (pl_list_empty(&calls->queued) || channel_up(&client->calls_channel) == NULL)
 		return;
 	if (!auth_ready(client)) {
 		if (client->auth.state == AUTH_REFUSED)
@@ -333,7 +334,7 @@ void calls_pump(struct client *client)
 	if (!limits_ready(client))
 		return;
 	while (!pl_list_empty(&calls->queued)) {
-		struct link_conn *conn = link_up(&client->calls_link);
+		struct channel_conn *conn = channel_up(&client->calls_channel);
 
 		if (conn == NULL)
 			return;
@@ -376,7 +377,7 @@ static bool reads_linearly(const struct kv_req *reqs, size_t count)
 	return false;
 }
 
-static enum pl_code call_encode(struct call *call, const struct kv_req *req,
+static enum pl_code call_encode(struct etcd_call *call, const struct kv_req *req,
                                 struct pl_err *err)
 {
 	size_t start = 0;
@@ -400,7 +401,7 @@ static enum pl_code call_encode(struct call *call, const struct kv_req *req,
 	return PL_OK;
 }
 
-static enum pl_code call_admit(struct client *client, struct call *call,
+static enum pl_code call_admit(struct client *client, struct etcd_call *call,
                                struct pl_err *err)
 {
 	struct calls *calls = &client->calls;
@@ -416,10 +417,10 @@ static enum pl_code call_admit(struct client *client, struct call *call,
 	                    err);
 }
 
-static struct call *call_new(struct client *client, const struct kv_req *req,
-                             struct pl_err *err)
+static struct etcd_call *call_new(struct client *client, const struct kv_req *req,
+                                  struct pl_err *err)
 {
-	struct call *call = pl_calloc(1, sizeof *call);
+	struct etcd_call *call = pl_calloc(1, sizeof *call);
 
 	if (call == NULL) {
 		pl_err_set(err, PL_NOMEM, "%s", kv_op_name(req->op));
@@ -451,7 +452,7 @@ enum pl_code calls_start(struct client *client, const struct kv_req *req,
                          struct kv_call **out, struct pl_err *err)
 {
 	struct pl_err local = {0};
-	struct call *call = call_new(client, req, &local);
+	struct etcd_call *call = call_new(client, req, &local);
 
 	if (call == NULL) {
 		if (err != NULL)
@@ -472,7 +473,7 @@ enum pl_code calls_start(struct client *client, const struct kv_req *req,
 
 void calls_cancel(struct client *client, struct kv_call *base)
 {
-	struct call *call = PL_CONTAINER_OF(base, struct call, base);
+	struct etcd_call *call = PL_CONTAINER_OF(base, struct etcd_call, base);
 
 	PL_ASSERT(call->client == client);
 	if (call->canceled)
@@ -494,7 +495,7 @@ void calls_cancel_all(struct client *client)
 {
 	while (!pl_list_empty(&client->calls.queued))
 		calls_cancel(client, &call_at(client->calls.queued.next)->base);
-	PL_LIST_EACH (at, &client->calls.flying)
+	PL_LIST_EACH (at, &client->calls.inflight)
 		calls_cancel(client, &call_at(at)->base);
 }
 
@@ -548,7 +549,7 @@ enum pl_code calls_init(struct client *client, size_t bytes_max)
 	struct calls *calls = &client->calls;
 
 	pl_list_init(&calls->queued);
-	pl_list_init(&calls->flying);
+	pl_list_init(&calls->inflight);
 	pl_list_init(&calls->waiters);
 	calls->bytes_max = bytes_max;
 	pl_arena_init(&calls->arena, ANSWER_ARENA_CHUNK, ANSWER_ARENA_MAX);
@@ -558,7 +559,7 @@ enum pl_code calls_init(struct client *client, size_t bytes_max)
 void calls_done(struct client *client)
 {
 	PL_ASSERT(pl_list_empty(&client->calls.queued));
-	PL_ASSERT(pl_list_empty(&client->calls.flying));
+	PL_ASSERT(pl_list_empty(&client->calls.inflight));
 	/* They are their owners' memory, which may outlive ours. */
 	while (!pl_list_empty(&client->calls.waiters))
 		pl_list_del(client->calls.waiters.next);

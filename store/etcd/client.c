@@ -8,11 +8,11 @@ void client_pump(struct client *client)
 		return;
 	calls_pump(client);
 	watches_pump(client);
-	keeps_pump(client);
+	keepalives_pump(client);
 }
 
-void client_saw(struct client *client, const struct kv_header *header, bool linear,
-                int64_t seen_before)
+void client_note_header(struct client *client, const struct kv_header *header,
+                        bool linear, int64_t seen_before)
 {
 	struct pl_err err = {0};
 

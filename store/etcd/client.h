@@ -16,8 +16,8 @@
 
 #include "store/base/arena.h"
 #include "store/base/rng.h"
+#include "store/etcd/channel.h"
 #include "store/etcd/etcd.h"
-#include "store/etcd/link.h"
 #include "store/etcd/status.h"
 #include "store/net/loop_timers.h"
 
@@ -56,8 +56,8 @@ struct limits {
 };
 
 struct calls {
-	struct pl_list queued; /* waiting for a connection, a token or the limits */
-	struct pl_list flying; /* on a connection, before a retry, about to end */
+	struct pl_list queued;   /* waiting for a connection, a token or the limits */
+	struct pl_list inflight; /* on a connection, before a retry, about to end */
 	struct pl_list waiters;
 	struct pl_timer room_timer;
 	size_t bytes; /* of all requests not yet answered */
@@ -70,7 +70,7 @@ enum { WATCH_BUCKETS = 256 };
 
 struct watches {
 	struct grpc_call *stream;
-	struct link_conn *conn; /* that the stream is on */
+	struct channel_conn *conn; /* that the stream is on */
 	struct pl_list all;
 	struct pl_list waiting;  /* to be created */
 	struct pl_list creating; /* asked for, in the order of the answers */
@@ -91,9 +91,9 @@ struct watches {
 	bool checking;       /* whether the store has gone back in time */
 };
 
-struct keeps {
+struct keepalives {
 	struct grpc_call *stream;
-	struct link_conn *conn;
+	struct channel_conn *conn;
 	struct pl_list waiting;
 	struct pl_list sent;
 	struct pl_timer timer;
@@ -109,15 +109,15 @@ struct client {
 	struct endpoints endpoints;
 	struct tls *tls;
 	struct pl_rng rng;
-	struct link_env env;
-	struct link calls_link;
-	struct link watch_link;
-	struct link lease_link;
+	struct channel_env env;
+	struct channel calls_channel;
+	struct channel watch_channel;
+	struct channel lease_channel;
 	struct auth auth;
 	struct limits limits;
 	struct calls calls;
 	struct watches watches;
-	struct keeps keeps;
+	struct keepalives keepalives;
 	struct etcd_stats stats;
 	void (*on_down)(void *ctx, const struct pl_err *err); /* of the user, or NULL */
 	void *on_down_ctx;
@@ -126,14 +126,14 @@ struct client {
 	int64_t seen_revision; /* the highest in any answer of this cluster */
 	bool closing;
 	bool finished; /* everything has ended but the timers' handle */
-	unsigned links_open;
+	unsigned channels_open;
 	kv_closed_fn *closed;
 	void *closed_ctx;
 };
 
 /* Both kinds of call begin with this, so that cancelling finds out which. */
 struct kv_call {
-	bool is_keep;
+	bool is_keepalive;
 };
 
 static inline struct client *client_of(struct kv *kv)
@@ -145,13 +145,13 @@ static inline struct client *client_of(struct kv *kv)
 void client_pump(struct client *client);
 
 /* The last thing of a closing client may have ended. */
-void client_maybe_closed(struct client *client);
+void client_maybe_close(struct client *client);
 
 /* Every answer's header passes here. linear: it can not be older than what was
  * seen when the request left (seen_before). Ends the watches when the store is
  * no longer the one it was. */
-void client_saw(struct client *client, const struct kv_header *header, bool linear,
-                int64_t seen_before);
+void client_note_header(struct client *client, const struct kv_header *header,
+                        bool linear, int64_t seen_before);
 
 /* Waits longer after each failure: 25 ms doubling to 1 s, jittered. */
 uint64_t client_backoff_ms(struct client *client, unsigned failures);
@@ -159,11 +159,11 @@ uint64_t client_backoff_ms(struct client *client, unsigned failures);
 /* -- a bare unary call for the client's own needs ----------------------- */
 
 /* conn may be on its way out: to be compared, not to be used. */
-typedef void unary_end_fn(void *ctx, const struct link_conn *conn,
+typedef void unary_end_fn(void *ctx, const struct channel_conn *conn,
                           const struct grpc_end *end);
 
 /* body is taken. done fires once, never inside, also when the client closes. */
-PL_NODISCARD enum pl_code unary_start(struct client *client, struct link_conn *conn,
+PL_NODISCARD enum pl_code unary_start(struct client *client, struct channel_conn *conn,
                                       const char *path, struct pl_buf *body,
                                       unary_end_fn *done, void *ctx);
 
@@ -229,13 +229,14 @@ void watches_cancel_all(struct client *client);
 
 /* -- keep-alives ---------------------------------------------------------- */
 
-PL_NODISCARD enum pl_code keeps_init(struct client *client);
-void keeps_done(struct client *client);
-PL_NODISCARD enum pl_code keeps_start(struct client *client, int64_t lease,
-                                      uint64_t timeout_ms, kv_done_fn *done, void *ctx,
-                                      struct kv_call **out, struct pl_err *err);
-void keeps_cancel(struct client *client, struct kv_call *call);
-void keeps_pump(struct client *client);
-void keeps_cancel_all(struct client *client);
+PL_NODISCARD enum pl_code keepalives_init(struct client *client);
+void keepalives_done(struct client *client);
+PL_NODISCARD enum pl_code keepalives_start(struct client *client, int64_t lease,
+                                           uint64_t timeout_ms, kv_done_fn *done,
+                                           void *ctx, struct kv_call **out,
+                                           struct pl_err *err);
+void keepalives_cancel(struct client *client, struct kv_call *call);
+void keepalives_pump(struct client *client);
+void keepalives_cancel_all(struct client *client);
 
 #endif

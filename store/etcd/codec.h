@@ -83,17 +83,18 @@ PL_NODISCARD enum pl_code codec_watch_decode(struct pl_span bytes, struct pl_are
 
 /* -- keep-alive stream ------------------------------------------------- */
 
-PL_NODISCARD enum pl_code codec_keep_encode(int64_t lease, struct pl_buf *out,
-                                            struct pl_err *err);
+PL_NODISCARD enum pl_code codec_keepalive_encode(int64_t lease, struct pl_buf *out,
+                                                 struct pl_err *err);
 
-struct codec_keep {
+struct codec_keepalive {
 	struct kv_header header;
 	int64_t id;
 	int64_t ttl_s; /* 0: the lease is gone */
 };
 
-PL_NODISCARD enum pl_code codec_keep_decode(struct pl_span bytes, struct codec_keep *out,
-                                            struct pl_err *err);
+PL_NODISCARD enum pl_code codec_keepalive_decode(struct pl_span bytes,
+                                                 struct codec_keepalive *out,
+                                                 struct pl_err *err);
 
 /* -- authentication ---------------------------------------------------- */
 

@@ -1,36 +1,36 @@
 #include "store/base/fault.h"
 #include "store/etcd/codec_gen.h"
 #include "store/etcd/codec_ref.h"
-#include "store/etcd/codec_test.h"
+#include "store/etcd/codec_rig.h"
 #include "store/kv/check.h"
 #include "tests/harness/t.h"
 
-static enum pl_code decode(struct lab *lab, enum kv_op op, struct kv_result *out)
+static enum pl_code decode(struct codec_rig *rig, enum kv_op op, struct kv_result *out)
 {
-	return codec_decode(op, pl_buf_span(&lab->shape), pl_buf_span(&lab->bytes),
-	                    &lab->arena, out, &lab->err);
+	return codec_decode(op, pl_buf_span(&rig->shape), pl_buf_span(&rig->bytes),
+	                    &rig->arena, out, &rig->err);
 }
 
 T_CASE(answers_come_out_as_they_went_in)
 {
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 2);
+	codec_rig_init(&rig, 2);
 	for (unsigned i = 0; i < TEST_ROUNDS; i++) {
 		struct kv_result in, out;
 		struct kv_req req;
 
-		lab_reset(&lab);
-		req = codec_gen_request(&lab.rng, &lab.gen);
-		T_EQ(codec_encode(&req, &lab.again, &lab.shape, &lab.err), PL_OK);
-		lab.again.len = 0;
-		in = codec_gen_answer(&lab.rng, &lab.gen, &req);
-		codec_ref_answer(&in, &lab.bytes);
-		T_EQ(decode(&lab, req.op, &out), PL_OK);
-		codec_ref_answer(&out, &lab.again);
-		T_TRUE(lab_same(&lab));
+		codec_rig_reset(&rig);
+		req = codec_gen_request(&rig.rng, &rig.gen);
+		T_EQ(codec_encode(&req, &rig.again, &rig.shape, &rig.err), PL_OK);
+		rig.again.len = 0;
+		in = codec_gen_answer(&rig.rng, &rig.gen, &req);
+		codec_ref_answer(&in, &rig.bytes);
+		T_EQ(decode(&rig, req.op, &out), PL_OK);
+		codec_ref_answer(&out, &rig.again);
+		T_TRUE(codec_rig_same(&rig));
 	}
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 static bool inside(struct pl_span part, const struct pl_buf *buf)
@@ -42,11 +42,11 @@ T_CASE(records_of_a_real_etcd_are_read_in_place)
 {
 	const struct kv_record *record;
 	struct kv_result got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	lab_recorded(&lab, "etcd_answer/real-get", 2);
-	T_EQ(decode(&lab, KV_GET, &got), PL_OK);
+	codec_rig_init(&rig, 0);
+	codec_rig_recorded(&rig, "etcd_answer/real-get", 2);
+	T_EQ(decode(&rig, KV_GET, &got), PL_OK);
 	T_EQ(got.op, KV_GET);
 	T_EQ(got.header.cluster_id, 0xcdf818194e3a8c32);
 	T_EQ(got.header.member_id, 0x8e9e05c52164694d);
@@ -58,36 +58,36 @@ T_CASE(records_of_a_real_etcd_are_read_in_place)
 	record = &got.get.records[0];
 	T_TRUE(pl_span_eq(record->key, PL_SPAN_LIT("k/a")));
 	T_TRUE(pl_span_eq(record->value, PL_SPAN_LIT("two")));
-	T_TRUE(inside(record->key, &lab.bytes) && inside(record->value, &lab.bytes));
+	T_TRUE(inside(record->key, &rig.bytes) && inside(record->value, &rig.bytes));
 	T_EQ(record->create_revision, 2);
 	T_EQ(record->mod_revision, 3);
 	T_EQ(record->version, 2);
 	T_EQ(record->lease, 0);
-	lab_recorded(&lab, "etcd_answer/real-getlimit", 2);
-	T_EQ(decode(&lab, KV_GET, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-getlimit", 2);
+	T_EQ(decode(&rig, KV_GET, &got), PL_OK);
 	T_EQ(got.get.count, 1);
 	T_EQ(got.get.total, 2);
 	T_TRUE(got.get.more);
 	T_EQ(got.get.records[0].value.len, 0);
-	lab_recorded(&lab, "etcd_answer/real-getcount", 2);
-	T_EQ(decode(&lab, KV_GET, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-getcount", 2);
+	T_EQ(decode(&rig, KV_GET, &got), PL_OK);
 	T_EQ(got.get.count, 0);
 	T_EQ(got.get.total, 2);
-	lab_recorded(&lab, "etcd_answer/real-put2", 2);
-	T_EQ(decode(&lab, KV_PUT, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-put2", 2);
+	T_EQ(decode(&rig, KV_PUT, &got), PL_OK);
 	T_TRUE(pl_span_eq(got.put.prev->value, PL_SPAN_LIT("one")));
-	lab_recorded(&lab, "etcd_answer/real-put1", 2);
-	T_EQ(decode(&lab, KV_PUT, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-put1", 2);
+	T_EQ(decode(&rig, KV_PUT, &got), PL_OK);
 	T_TRUE(got.put.prev == NULL);
-	lab_recorded(&lab, "etcd_answer/real-delete", 2);
-	T_EQ(decode(&lab, KV_DELETE, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-delete", 2);
+	T_EQ(decode(&rig, KV_DELETE, &got), PL_OK);
 	T_EQ(got.del.deleted, 4);
 	T_EQ(got.del.prev_count, 4);
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 /* put, get, delete, and a transaction of put and get; otherwise a get. */
-static void real_txn(struct lab *lab, size_t then_count)
+static void real_txn(struct codec_rig *rig, size_t then_count)
 {
 	struct kv_keys key = {.kind = KV_ONE, .from = PL_SPAN_LIT("k")};
 	struct kv_req in[2] = {{.op = KV_PUT, .put = {.key = key.from}},
@@ -105,20 +105,20 @@ static void real_txn(struct lab *lab, size_t then_count)
 	                             .otherwise = in + 1,
 	                             .otherwise_count = 1}};
 
-	lab->again.len = 0;
-	lab->shape.len = 0;
-	T_EQ(codec_encode(&txn, &lab->again, &lab->shape, &lab->err), PL_OK);
+	rig->again.len = 0;
+	rig->shape.len = 0;
+	T_EQ(codec_encode(&txn, &rig->again, &rig->shape, &rig->err), PL_OK);
 }
 
 T_CASE(a_real_transaction_has_the_results_that_were_asked_for)
 {
 	struct kv_result got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	real_txn(&lab, 4);
-	lab_recorded(&lab, "etcd_answer/real-txn1", 2);
-	T_EQ(decode(&lab, KV_TXN, &got), PL_OK);
+	codec_rig_init(&rig, 0);
+	real_txn(&rig, 4);
+	codec_rig_recorded(&rig, "etcd_answer/real-txn1", 2);
+	T_EQ(decode(&rig, KV_TXN, &got), PL_OK);
 	T_TRUE(got.txn.succeeded);
 	T_EQ(got.txn.count, 4);
 	T_EQ(got.txn.results[1].op, KV_GET);
@@ -127,53 +127,53 @@ T_CASE(a_real_transaction_has_the_results_that_were_asked_for)
 	T_TRUE(pl_span_eq(got.txn.results[2].del.prev[0].value, PL_SPAN_LIT("three")));
 	T_EQ(got.txn.results[3].txn.count, 2);
 	T_TRUE(got.txn.results[3].txn.succeeded);
-	lab_recorded(&lab, "etcd_answer/real-txn2", 2);
-	T_EQ(decode(&lab, KV_TXN, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-txn2", 2);
+	T_EQ(decode(&rig, KV_TXN, &got), PL_OK);
 	T_TRUE(!got.txn.succeeded);
 	T_EQ(got.txn.count, 1);
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(results_that_were_not_asked_for_are_refused)
 {
 	struct kv_result got = {.op = KV_OP_COUNT};
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	lab_recorded(&lab, "etcd_answer/real-txn1", 2);
-	real_txn(&lab, 3);
-	T_EQ(decode(&lab, KV_TXN, &got), PL_PROTO);
-	T_STR(lab.err.msg, "txn answer: results are not those that were asked for");
-	real_txn(&lab, 5);
-	T_EQ(decode(&lab, KV_TXN, &got), PL_PROTO);
-	T_STR(lab.err.msg, "txn answer: fewer results than were asked for");
-	real_txn(&lab, 0);
-	T_EQ(decode(&lab, KV_TXN, &got), PL_PROTO);
+	codec_rig_init(&rig, 0);
+	codec_rig_recorded(&rig, "etcd_answer/real-txn1", 2);
+	real_txn(&rig, 3);
+	T_EQ(decode(&rig, KV_TXN, &got), PL_PROTO);
+	T_STR(rig.err.msg, "txn answer: results are not those that were asked for");
+	real_txn(&rig, 5);
+	T_EQ(decode(&rig, KV_TXN, &got), PL_PROTO);
+	T_STR(rig.err.msg, "txn answer: fewer results than were asked for");
+	real_txn(&rig, 0);
+	T_EQ(decode(&rig, KV_TXN, &got), PL_PROTO);
 	T_EQ(got.op, KV_OP_COUNT);
-	lab.shape.len = 0;
-	T_EQ(decode(&lab, KV_TXN, &got), PL_OK);
-	lab_done(&lab);
+	rig.shape.len = 0;
+	T_EQ(decode(&rig, KV_TXN, &got), PL_OK);
+	codec_rig_done(&rig);
 }
 
 T_CASE(every_answer_fits_its_own_request_only)
 {
-	struct lab lab;
+	struct codec_rig rig;
 	unsigned refused = 0;
 
-	lab_init(&lab, 5);
+	codec_rig_init(&rig, 5);
 	for (unsigned i = 0; i < TEST_ROUNDS; i++) {
 		struct kv_result in, out;
 		struct kv_req req = {0}, other = {0};
 
-		lab_reset(&lab);
+		codec_rig_reset(&rig);
 		while (req.op != KV_TXN)
-			req = codec_gen_request(&lab.rng, &lab.gen);
+			req = codec_gen_request(&rig.rng, &rig.gen);
 		while (other.op != KV_TXN)
-			other = codec_gen_request(&lab.rng, &lab.gen);
-		T_EQ(codec_encode(&other, &lab.again, &lab.shape, &lab.err), PL_OK);
-		in = codec_gen_answer(&lab.rng, &lab.gen, &req);
-		codec_ref_answer(&in, &lab.bytes);
-		if (decode(&lab, KV_TXN, &out) == PL_OK)
+			other = codec_gen_request(&rig.rng, &rig.gen);
+		T_EQ(codec_encode(&other, &rig.again, &rig.shape, &rig.err), PL_OK);
+		in = codec_gen_answer(&rig.rng, &rig.gen, &req);
+		codec_ref_answer(&in, &rig.bytes);
+		if (decode(&rig, KV_TXN, &out) == PL_OK)
 			T_EQ(out.txn.count, out.txn.succeeded
 			                            ? other.txn.then_count
 			                            : other.txn.otherwise_count);
@@ -181,7 +181,7 @@ T_CASE(every_answer_fits_its_own_request_only)
 			refused++;
 	}
 	T_TRUE(refused > TEST_ROUNDS / 2);
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 /* Transactions with nothing but a transaction in them, written inside out. */
@@ -209,16 +209,16 @@ static void nested_answer(struct pl_buf *out, unsigned depth)
 T_CASE(nesting_has_an_end)
 {
 	struct kv_result got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	nested_answer(&lab.bytes, KV_TXN_DEPTH_MAX);
-	T_EQ(decode(&lab, KV_TXN, &got), PL_OK);
-	lab.bytes.len = 0;
-	nested_answer(&lab.bytes, KV_TXN_DEPTH_MAX + 1);
-	T_EQ(decode(&lab, KV_TXN, &got), PL_PROTO);
-	T_STR(lab.err.msg, "txn answer: nested too deeply");
-	lab_done(&lab);
+	codec_rig_init(&rig, 0);
+	nested_answer(&rig.bytes, KV_TXN_DEPTH_MAX);
+	T_EQ(decode(&rig, KV_TXN, &got), PL_OK);
+	rig.bytes.len = 0;
+	nested_answer(&rig.bytes, KV_TXN_DEPTH_MAX + 1);
+	T_EQ(decode(&rig, KV_TXN, &got), PL_PROTO);
+	T_STR(rig.err.msg, "txn answer: nested too deeply");
+	codec_rig_done(&rig);
 }
 
 T_CASE(what_is_no_answer_is_malformed)
@@ -275,112 +275,113 @@ T_CASE(what_is_no_answer_is_malformed)
 	         "put answer: malformed message"},
 #undef BYTES
 	};
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
+	codec_rig_init(&rig, 0);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct kv_result got = {.op = KV_OP_COUNT};
 
-		lab_reset(&lab);
-		T_EQ(pl_buf_add(&lab.bytes, cases[i].bytes), PL_OK);
-		T_EQ(decode(&lab, cases[i].op, &got), PL_PROTO);
-		T_STR(lab.err.msg, cases[i].why);
+		codec_rig_reset(&rig);
+		T_EQ(pl_buf_add(&rig.bytes, cases[i].bytes), PL_OK);
+		T_EQ(decode(&rig, cases[i].op, &got), PL_PROTO);
+		T_STR(rig.err.msg, cases[i].why);
 		T_EQ(got.op, KV_OP_COUNT);
 	}
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(fields_of_a_newer_etcd_are_passed_over)
 {
 	struct kv_result got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	T_EQ(pl_buf_add(&lab.bytes, pl_span("\x0a\x00\x28\x01\x32\x01x\x39"
+	codec_rig_init(&rig, 0);
+	T_EQ(pl_buf_add(&rig.bytes, pl_span("\x0a\x00\x28\x01\x32\x01x\x39"
 	                                    "12345678\x45"
 	                                    "1234\x20\x03",
 	                                    23)),
 	     PL_OK);
-	T_EQ(decode(&lab, KV_GET, &got), PL_OK);
+	T_EQ(decode(&rig, KV_GET, &got), PL_OK);
 	T_EQ(got.get.total, 3);
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(leases_of_a_real_etcd)
 {
-	struct codec_keep keep;
+	struct codec_keepalive keepalive;
 	struct kv_result got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	lab_recorded(&lab, "etcd_answer/real-grant", 2);
-	T_EQ(decode(&lab, KV_LEASE_GRANT, &got), PL_OK);
+	codec_rig_init(&rig, 0);
+	codec_rig_recorded(&rig, "etcd_answer/real-grant", 2);
+	T_EQ(decode(&rig, KV_LEASE_GRANT, &got), PL_OK);
 	T_EQ(got.lease.id, 4711);
 	T_EQ(got.lease.ttl_s, 60);
-	lab_recorded(&lab, "etcd_answer/real-keep", 2);
-	T_EQ(decode(&lab, KV_LEASE_KEEP, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-keep", 2);
+	T_EQ(decode(&rig, KV_LEASE_KEEP, &got), PL_OK);
 	T_EQ(got.lease.id, 4711);
 	T_EQ(got.lease.ttl_s, 60);
 	T_EQ(got.header.revision, 5);
-	lab_recorded(&lab, "etcd_answer/real-keepgone", 2);
-	T_EQ(decode(&lab, KV_LEASE_KEEP, &got), PL_NOLEASE);
-	T_STR(lab.err.msg, "lease 1268 is gone");
-	T_EQ(codec_keep_decode(pl_buf_span(&lab.bytes), &keep, &lab.err), PL_OK);
-	T_EQ(keep.id, 4712);
-	T_EQ(keep.ttl_s, 0);
-	lab_recorded(&lab, "etcd_answer/real-ttl", 2);
-	T_EQ(decode(&lab, KV_LEASE_TTL, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-keepgone", 2);
+	T_EQ(decode(&rig, KV_LEASE_KEEP, &got), PL_NOLEASE);
+	T_STR(rig.err.msg, "lease 1268 is gone");
+	T_EQ(codec_keepalive_decode(pl_buf_span(&rig.bytes), &keepalive, &rig.err),
+	     PL_OK);
+	T_EQ(keepalive.id, 4712);
+	T_EQ(keepalive.ttl_s, 0);
+	codec_rig_recorded(&rig, "etcd_answer/real-ttl", 2);
+	T_EQ(decode(&rig, KV_LEASE_TTL, &got), PL_OK);
 	T_EQ(got.lease.granted_s, 60);
 	T_TRUE(got.lease.ttl_s <= 60 && got.lease.ttl_s > 50);
 	T_EQ(got.lease.key_count, 1);
 	T_TRUE(pl_span_eq(got.lease.keys[0], PL_SPAN_LIT("k/l")));
-	lab_recorded(&lab, "etcd_answer/real-ttlgone", 2);
-	T_EQ(decode(&lab, KV_LEASE_TTL, &got), PL_NOLEASE);
-	lab_recorded(&lab, "etcd_answer/real-revoke", 2);
-	T_EQ(decode(&lab, KV_LEASE_REVOKE, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-ttlgone", 2);
+	T_EQ(decode(&rig, KV_LEASE_TTL, &got), PL_NOLEASE);
+	codec_rig_recorded(&rig, "etcd_answer/real-revoke", 2);
+	T_EQ(decode(&rig, KV_LEASE_REVOKE, &got), PL_OK);
 	T_TRUE(got.header.revision > 5);
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(compaction_status_and_token_of_a_real_etcd)
 {
 	const char *token = NULL;
 	struct kv_result got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	lab_recorded(&lab, "etcd_answer/real-compact", 2);
-	T_EQ(decode(&lab, KV_COMPACT, &got), PL_OK);
-	lab_recorded(&lab, "etcd_answer/real-status", 2);
-	T_EQ(decode(&lab, KV_STATUS, &got), PL_OK);
+	codec_rig_init(&rig, 0);
+	codec_rig_recorded(&rig, "etcd_answer/real-compact", 2);
+	T_EQ(decode(&rig, KV_COMPACT, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_answer/real-status", 2);
+	T_EQ(decode(&rig, KV_STATUS, &got), PL_OK);
 	T_STR(got.status.version, "3.4.23");
 	T_TRUE(got.status.db_bytes >= got.status.db_bytes_in_use);
 	T_TRUE(got.status.db_bytes_in_use > 0);
 	T_EQ(got.status.leader, got.header.member_id);
 	T_TRUE(got.status.raft_index > 0);
 	T_TRUE(!got.status.alarm_nospace && !got.status.alarm_corrupt);
-	lab_recorded(&lab, "etcd_answer/real-auth", 2);
-	T_EQ(codec_auth_decode(pl_buf_span(&lab.bytes), &lab.arena, &token, &lab.err),
+	codec_rig_recorded(&rig, "etcd_answer/real-auth", 2);
+	T_EQ(codec_auth_decode(pl_buf_span(&rig.bytes), &rig.arena, &token, &rig.err),
 	     PL_OK);
 	T_STR(token, "YPfEZWRzfvhhXPOX.24");
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(alarms_are_seen_in_the_status)
 {
 	struct kv_result got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	T_EQ(pl_buf_add_str(&lab.bytes, "\x12\x03"
+	codec_rig_init(&rig, 0);
+	T_EQ(pl_buf_add_str(&rig.bytes, "\x12\x03"
 	                                "3.4\x42\x1d"
 	                                "memberID:17 alarm:NOSPACE xyz\x42\x0d"
 	                                "alarm:CORRUPT\x0a"),
 	     PL_OK);
-	T_EQ(pl_buf_add(&lab.bytes, pl_span("", 1)), PL_OK);
-	T_EQ(decode(&lab, KV_STATUS, &got), PL_OK);
+	T_EQ(pl_buf_add(&rig.bytes, pl_span("", 1)), PL_OK);
+	T_EQ(decode(&rig, KV_STATUS, &got), PL_OK);
 	T_TRUE(got.status.alarm_nospace && got.status.alarm_corrupt);
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 /* It goes into a header: a line break in it would be another header. */
@@ -400,13 +401,13 @@ T_CASE(a_token_is_fit_for_a_header_or_refused)
 	         4},
 	};
 	const char *token = NULL;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
+	codec_rig_init(&rig, 0);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-		T_EQ(codec_auth_decode(bad[i], &lab.arena, &token, &lab.err), PL_PROTO);
+		T_EQ(codec_auth_decode(bad[i], &rig.arena, &token, &rig.err), PL_PROTO);
 	T_TRUE(token == NULL);
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(decoding_survives_any_failing_allocation)
@@ -420,22 +421,22 @@ T_CASE(decoding_survives_any_failing_allocation)
 	             {"etcd_answer/real-delete", KV_DELETE},
 	             {"etcd_answer/real-ttl", KV_LEASE_TTL},
 	             {"etcd_answer/real-status", KV_STATUS}};
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
+	codec_rig_init(&rig, 0);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		bool failed = true;
 
-		lab_recorded(&lab, cases[i].file, 2);
+		codec_rig_recorded(&rig, cases[i].file, 2);
 		/* Small chunks: nearly every object needs one. */
 		for (uint64_t nth = 1; failed; nth++) {
 			struct kv_result got = {.op = KV_OP_COUNT};
 			enum pl_code code;
 
-			pl_arena_done(&lab.arena);
-			pl_arena_init(&lab.arena, 1, 0);
+			pl_arena_done(&rig.arena);
+			pl_arena_init(&rig.arena, 1, 0);
 			pl_fault_arm(PL_FAULT_ALLOC, nth);
-			code = decode(&lab, cases[i].op, &got);
+			code = decode(&rig, cases[i].op, &got);
 			pl_fault_arm(PL_FAULT_ALLOC, 0);
 			failed = code != PL_OK;
 			T_EQ(code, failed ? PL_NOMEM : PL_OK);
@@ -443,19 +444,19 @@ T_CASE(decoding_survives_any_failing_allocation)
 			T_TRUE(nth < 100);
 		}
 	}
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(an_answer_may_not_use_more_than_the_arena_allows)
 {
 	struct kv_result got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	T_EQ(pl_buf_add(&lab.bytes, pl_span("\x0a\x00", 2)), PL_OK);
+	codec_rig_init(&rig, 0);
+	T_EQ(pl_buf_add(&rig.bytes, pl_span("\x0a\x00", 2)), PL_OK);
 	/* Two bytes on the wire are a record of 64 in memory. */
 	for (unsigned i = 0; i < 20000; i++)
-		T_EQ(pl_buf_add(&lab.bytes, pl_span("\x12\x00", 2)), PL_OK);
-	T_EQ(decode(&lab, KV_GET, &got), PL_NOMEM);
-	lab_done(&lab);
+		T_EQ(pl_buf_add(&rig.bytes, pl_span("\x12\x00", 2)), PL_OK);
+	T_EQ(decode(&rig, KV_GET, &got), PL_NOMEM);
+	codec_rig_done(&rig);
 }

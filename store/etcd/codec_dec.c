@@ -34,7 +34,7 @@ enum {
 };
 
 /* One message: what it holds of every answer is read here, the rest by op. */
-struct answer {
+struct decoded_answer {
 	const struct codec_in *in;
 	struct pl_span bytes;
 	struct kv_header header; /* nobody looks at that of a nested answer */
@@ -65,8 +65,8 @@ static bool count_fields(struct pl_span bytes, uint32_t tag, size_t *count)
 }
 
 /* Fields that the operation does not know: the header, or nothing of ours. */
-static enum pl_code answer_other(struct answer *answer, const struct wire_field *field,
-                                 uint32_t known)
+static enum pl_code answer_other(struct decoded_answer *answer,
+                                 const struct wire_field *field, uint32_t known)
 {
 	if (field->tag == ANS_HEADER) {
 		if (answer->has_header)
@@ -79,7 +79,7 @@ static enum pl_code answer_other(struct answer *answer, const struct wire_field 
 	return PL_OK;
 }
 
-static enum pl_code get_read(struct answer *answer, struct kv_get_result *out)
+static enum pl_code get_read(struct decoded_answer *answer, struct kv_get_result *out)
 {
 	const struct codec_in *in = answer->in;
 	struct wire_reader reader = wire_reader(answer->bytes);
@@ -115,7 +115,7 @@ static enum pl_code get_read(struct answer *answer, struct kv_get_result *out)
 	return code;
 }
 
-static enum pl_code put_read(struct answer *answer, struct kv_put_result *out)
+static enum pl_code put_read(struct decoded_answer *answer, struct kv_put_result *out)
 {
 	const struct codec_in *in = answer->in;
 	struct wire_reader reader = wire_reader(answer->bytes);
@@ -143,7 +143,8 @@ static enum pl_code put_read(struct answer *answer, struct kv_put_result *out)
 	return code;
 }
 
-static enum pl_code delete_read(struct answer *answer, struct kv_delete_result *out)
+static enum pl_code delete_read(struct decoded_answer *answer,
+                                struct kv_delete_result *out)
 {
 	const struct codec_in *in = answer->in;
 	struct wire_reader reader = wire_reader(answer->bytes);
@@ -179,14 +180,14 @@ static enum pl_code delete_read(struct answer *answer, struct kv_delete_result *
 }
 
 /* NOLINTBEGIN(misc-no-recursion): depth bounds it, whatever a server sends. */
-static enum pl_code txn_read(struct answer *answer, struct wire_reader *shape,
+static enum pl_code txn_read(struct decoded_answer *answer, struct wire_reader *shape,
                              unsigned depth, struct kv_txn_result *out);
 
 static enum pl_code op_read(const struct codec_in *in, const struct wire_field *field,
                             struct wire_reader *shape, unsigned depth,
                             struct kv_result *out)
 {
-	struct answer answer = {.in = in, .bytes = field->bytes};
+	struct decoded_answer answer = {.in = in, .bytes = field->bytes};
 
 	switch (field->tag) {
 	case OP_GET:
@@ -227,7 +228,7 @@ static enum pl_code result_read(const struct codec_in *in, struct pl_span bytes,
 }
 
 /* The branch has to be known before its results can be judged. */
-static enum pl_code txn_branch(struct answer *answer, struct kv_txn_result *out)
+static enum pl_code txn_branch(struct decoded_answer *answer, struct kv_txn_result *out)
 {
 	struct wire_reader reader = wire_reader(answer->bytes);
 	struct wire_field field;
@@ -247,7 +248,7 @@ static enum pl_code txn_branch(struct answer *answer, struct kv_txn_result *out)
 	return code;
 }
 
-static enum pl_code txn_read(struct answer *answer, struct wire_reader *shape,
+static enum pl_code txn_read(struct decoded_answer *answer, struct wire_reader *shape,
                              unsigned depth, struct kv_txn_result *out)
 {
 	const struct codec_in *in = answer->in;
@@ -282,8 +283,8 @@ static enum pl_code txn_read(struct answer *answer, struct wire_reader *shape,
 
 /* NOLINTEND(misc-no-recursion) */
 
-static enum pl_code decode(struct answer *answer, struct wire_reader *shape,
-                           struct kv_result *result)
+static enum pl_code decode_answer(struct decoded_answer *answer,
+                                  struct wire_reader *shape, struct kv_result *result)
 {
 	switch (result->op) {
 	case KV_GET:
@@ -313,12 +314,12 @@ enum pl_code codec_decode(enum kv_op op, struct pl_span shape, struct pl_span by
 	struct codec_in in = {.arena = arena, .what = kv_op_name(op), .err = err};
 	struct wire_reader shape_reader = wire_reader(shape);
 	struct kv_result decoded = {.op = op};
-	struct answer answer = {.in = &in, .bytes = bytes};
+	struct decoded_answer answer = {.in = &in, .bytes = bytes};
 	enum pl_code code;
 
 	if (op > KV_TXN)
 		return codec_pb_decode(&in, op, bytes, result);
-	code = decode(&answer, shape.len == 0 ? NULL : &shape_reader, &decoded);
+	code = decode_answer(&answer, shape.len == 0 ? NULL : &shape_reader, &decoded);
 	if (code != PL_OK)
 		return code;
 	if (!answer.has_header)

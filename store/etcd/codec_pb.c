@@ -9,8 +9,8 @@
 
 enum { VERSION_LEN_MAX = 64, TOKEN_LEN_MAX = 16 * 1024 };
 
-static enum pl_code pack(const ProtobufCMessage *message, struct pl_buf *out,
-                         struct pl_err *err)
+static enum pl_code pack_message(const ProtobufCMessage *message, struct pl_buf *out,
+                                 struct pl_err *err)
 {
 	size_t size = protobuf_c_message_get_packed_size(message);
 	enum pl_code code = codec_reserve(out, size, err);
@@ -34,22 +34,22 @@ enum pl_code codec_pb_encode(const struct kv_req *req, struct pl_buf *out,
 	case KV_COMPACT:
 		compact.revision = req->compact.revision;
 		compact.physical = req->compact.physical;
-		return pack(&compact.base, out, err);
+		return pack_message(&compact.base, out, err);
 	case KV_LEASE_GRANT:
 		grant.id = req->lease.id;
 		grant.ttl = req->lease.ttl_s;
-		return pack(&grant.base, out, err);
+		return pack_message(&grant.base, out, err);
 	case KV_LEASE_REVOKE:
 		revoke.id = req->lease.id;
-		return pack(&revoke.base, out, err);
+		return pack_message(&revoke.base, out, err);
 	case KV_LEASE_KEEP:
-		return codec_keep_encode(req->lease.id, out, err);
+		return codec_keepalive_encode(req->lease.id, out, err);
 	case KV_LEASE_TTL:
 		ttl.id = req->lease.id;
 		ttl.keys = req->lease.want_keys;
-		return pack(&ttl.base, out, err);
+		return pack_message(&ttl.base, out, err);
 	case KV_STATUS:
-		return pack(&status.base, out, err);
+		return pack_message(&status.base, out, err);
 	case KV_GET:
 	case KV_PUT:
 	case KV_DELETE:
@@ -60,12 +60,12 @@ enum pl_code codec_pb_encode(const struct kv_req *req, struct pl_buf *out,
 	PL_UNREACHABLE("an operation on keys");
 }
 
-enum pl_code codec_keep_encode(int64_t lease, struct pl_buf *out, struct pl_err *err)
+enum pl_code codec_keepalive_encode(int64_t lease, struct pl_buf *out, struct pl_err *err)
 {
-	Epb__LeaseKeepAliveRequest keep = EPB__LEASE_KEEP_ALIVE_REQUEST__INIT;
+	Epb__LeaseKeepAliveRequest keepalive = EPB__LEASE_KEEP_ALIVE_REQUEST__INIT;
 
-	keep.id = lease;
-	return pack(&keep.base, out, err);
+	keepalive.id = lease;
+	return pack_message(&keepalive.base, out, err);
 }
 
 /* Written directly: protobuf-c wants a writable copy, and a password should not
@@ -115,9 +115,9 @@ static void arena_free(void *data, void *at)
 }
 
 /* Unpacks into the arena, where nothing is freed on its own. */
-static enum pl_code unpack(const struct codec_in *in,
-                           const ProtobufCMessageDescriptor *type, struct pl_span bytes,
-                           ProtobufCMessage **out)
+static enum pl_code unpack_message(const struct codec_in *in,
+                                   const ProtobufCMessageDescriptor *type,
+                                   struct pl_span bytes, ProtobufCMessage **out)
 {
 	struct arena_allocator from = {.arena = in->arena};
 	ProtobufCAllocator allocator = {
@@ -151,8 +151,8 @@ static enum pl_code empty_read(const struct codec_in *in, struct pl_span bytes,
                                struct kv_result *out)
 {
 	ProtobufCMessage *message;
-	enum pl_code code =
-		unpack(in, &epb__lease_revoke_response__descriptor, bytes, &message);
+	enum pl_code code = unpack_message(in, &epb__lease_revoke_response__descriptor,
+	                                   bytes, &message);
 
 	if (code != PL_OK)
 		return code;
@@ -163,8 +163,8 @@ static enum pl_code grant_read(const struct codec_in *in, struct pl_span bytes,
                                struct kv_result *out)
 {
 	ProtobufCMessage *message;
-	enum pl_code code =
-		unpack(in, &epb__lease_grant_response__descriptor, bytes, &message);
+	enum pl_code code = unpack_message(in, &epb__lease_grant_response__descriptor,
+	                                   bytes, &message);
 	const Epb__LeaseGrantResponse *got;
 
 	if (code != PL_OK)
@@ -201,8 +201,8 @@ static enum pl_code ttl_read(const struct codec_in *in, struct pl_span bytes,
                              struct kv_result *out)
 {
 	ProtobufCMessage *message;
-	enum pl_code code = unpack(in, &epb__lease_time_to_live_response__descriptor,
-	                           bytes, &message);
+	enum pl_code code = unpack_message(
+		in, &epb__lease_time_to_live_response__descriptor, bytes, &message);
 	const Epb__LeaseTimeToLiveResponse *got;
 
 	if (code != PL_OK)
@@ -223,19 +223,20 @@ static enum pl_code ttl_read(const struct codec_in *in, struct pl_span bytes,
 	return keys_read(in, got, &out->lease);
 }
 
-static enum pl_code keep_read(const struct codec_in *in, struct pl_span bytes,
-                              struct kv_result *out)
+static enum pl_code keepalive_read(const struct codec_in *in, struct pl_span bytes,
+                                   struct kv_result *out)
 {
-	struct codec_keep keep = {0};
-	enum pl_code code = codec_keep_decode(bytes, &keep, in->err);
+	struct codec_keepalive keepalive = {0};
+	enum pl_code code = codec_keepalive_decode(bytes, &keepalive, in->err);
 
 	if (code != PL_OK)
 		return code;
-	if (keep.ttl_s == 0)
+	if (keepalive.ttl_s == 0)
 		return pl_err_set(in->err, PL_NOLEASE, "lease %" PRIx64 " is gone",
-		                  (uint64_t)keep.id);
-	out->header = keep.header;
-	out->lease = (struct kv_lease_result){.id = keep.id, .ttl_s = keep.ttl_s};
+		                  (uint64_t)keepalive.id);
+	out->header = keepalive.header;
+	out->lease =
+		(struct kv_lease_result){.id = keepalive.id, .ttl_s = keepalive.ttl_s};
 	return PL_OK;
 }
 
@@ -273,7 +274,7 @@ static enum pl_code status_read(const struct codec_in *in, struct pl_span bytes,
 {
 	ProtobufCMessage *message;
 	enum pl_code code =
-		unpack(in, &epb__status_response__descriptor, bytes, &message);
+		unpack_message(in, &epb__status_response__descriptor, bytes, &message);
 	const Epb__StatusResponse *got;
 
 	if (code != PL_OK)
@@ -293,8 +294,8 @@ static enum pl_code status_read(const struct codec_in *in, struct pl_span bytes,
 	return code != PL_OK ? code : header_of(in, got->header, &out->header);
 }
 
-static enum pl_code decode(const struct codec_in *in, struct pl_span bytes,
-                           struct kv_result *out)
+static enum pl_code decode_message(const struct codec_in *in, struct pl_span bytes,
+                                   struct kv_result *out)
 {
 	switch (out->op) {
 	case KV_COMPACT:
@@ -303,7 +304,7 @@ static enum pl_code decode(const struct codec_in *in, struct pl_span bytes,
 	case KV_LEASE_GRANT:
 		return grant_read(in, bytes, out);
 	case KV_LEASE_KEEP:
-		return keep_read(in, bytes, out);
+		return keepalive_read(in, bytes, out);
 	case KV_LEASE_TTL:
 		return ttl_read(in, bytes, out);
 	case KV_STATUS:
@@ -322,20 +323,20 @@ enum pl_code codec_pb_decode(const struct codec_in *in, enum kv_op op,
                              struct pl_span bytes, struct kv_result *result)
 {
 	struct kv_result decoded = {.op = op};
-	enum pl_code code = decode(in, bytes, &decoded);
+	enum pl_code code = decode_message(in, bytes, &decoded);
 
 	if (code == PL_OK)
 		*result = decoded;
 	return code;
 }
 
-enum pl_code codec_keep_decode(struct pl_span bytes, struct codec_keep *out,
-                               struct pl_err *err)
+enum pl_code codec_keepalive_decode(struct pl_span bytes, struct codec_keepalive *out,
+                                    struct pl_err *err)
 {
 	/* On the stream there is an answer a lease a second: no memory for it. */
 	struct codec_in in = {.what = kv_op_name(KV_LEASE_KEEP), .err = err};
 	struct wire_reader reader = wire_reader(bytes);
-	struct codec_keep keep = {0};
+	struct codec_keepalive keepalive = {0};
 	struct wire_field field;
 	bool has_header = false;
 	enum pl_code code = PL_OK;
@@ -345,13 +346,13 @@ enum pl_code codec_keep_decode(struct pl_span bytes, struct codec_keep *out,
 		case WIRE_TAG(1, WIRE_BYTES):
 			reader.bad |= has_header;
 			has_header = true;
-			code = codec_read_header(&in, field.bytes, &keep.header);
+			code = codec_read_header(&in, field.bytes, &keepalive.header);
 			break;
 		case WIRE_TAG(2, WIRE_VARINT):
-			keep.id = (int64_t)field.number;
+			keepalive.id = (int64_t)field.number;
 			break;
 		case WIRE_TAG(3, WIRE_VARINT):
-			keep.ttl_s = (int64_t)field.number;
+			keepalive.ttl_s = (int64_t)field.number;
 			break;
 		default:
 			reader.bad |= wire_tag_in(field.tag, 0xe);
@@ -359,9 +360,9 @@ enum pl_code codec_keep_decode(struct pl_span bytes, struct codec_keep *out,
 	}
 	if (code != PL_OK)
 		return code;
-	if (reader.bad || !has_header || keep.id == 0 || keep.ttl_s < 0)
+	if (reader.bad || !has_header || keepalive.id == 0 || keepalive.ttl_s < 0)
 		return codec_bad(&in, "malformed message");
-	*out = keep;
+	*out = keepalive;
 	return PL_OK;
 }
 
@@ -370,8 +371,8 @@ enum pl_code codec_auth_decode(struct pl_span bytes, struct pl_arena *arena,
 {
 	struct codec_in in = {.arena = arena, .what = "authenticate", .err = err};
 	ProtobufCMessage *message;
-	enum pl_code code =
-		unpack(&in, &epb__authenticate_response__descriptor, bytes, &message);
+	enum pl_code code = unpack_message(&in, &epb__authenticate_response__descriptor,
+	                                   bytes, &message);
 
 	if (code != PL_OK)
 		return code;

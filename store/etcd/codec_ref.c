@@ -14,7 +14,7 @@ enum { MEMORY_CHUNK = 65536 };
 /* A test's own arena: given back at the end of each call. */
 static struct pl_arena memory;
 
-static void *take(size_t count, size_t size)
+static void *ref_alloc(size_t count, size_t size)
 {
 	void *at;
 
@@ -25,13 +25,13 @@ static void *take(size_t count, size_t size)
 	return at;
 }
 
-#define TAKE(variable, init_fn)                           \
-	do {                                              \
-		(variable) = take(1, sizeof *(variable)); \
-		init_fn(variable);                        \
+#define REF_NEW(variable, init_fn)                             \
+	do {                                                   \
+		(variable) = ref_alloc(1, sizeof *(variable)); \
+		init_fn(variable);                             \
 	} while (0)
 
-static void pack(const void *message, struct pl_buf *out)
+static void pack_message(const void *message, struct pl_buf *out)
 {
 	size_t size = protobuf_c_message_get_packed_size(message);
 	enum pl_code code = pl_buf_reserve(out, size);
@@ -73,7 +73,7 @@ static void keys_of(const struct kv_keys *keys, ProtobufCBinaryData *key,
 		to = least;
 		break;
 	case KV_PREFIX:
-		to = kv_prefix_end(keys->from, take(1, keys->from.len + 1));
+		to = kv_prefix_end(keys->from, ref_alloc(1, keys->from.len + 1));
 		if (to.len == 0)
 			to = least;
 		break;
@@ -86,7 +86,7 @@ static Epb__RangeRequest *get_of(const struct kv_get *get)
 {
 	Epb__RangeRequest *pb;
 
-	TAKE(pb, epb__range_request__init);
+	REF_NEW(pb, epb__range_request__init);
 	keys_of(&get->keys, &pb->key, &pb->range_end);
 	pb->limit = get->limit;
 	pb->revision = get->revision;
@@ -100,7 +100,7 @@ static Epb__PutRequest *put_of(const struct kv_put *put)
 {
 	Epb__PutRequest *pb;
 
-	TAKE(pb, epb__put_request__init);
+	REF_NEW(pb, epb__put_request__init);
 	pb->key = bytes_of(put->key);
 	pb->value = bytes_of(put->value);
 	pb->lease = put->lease;
@@ -114,7 +114,7 @@ static Epb__DeleteRangeRequest *delete_of(const struct kv_delete *del)
 {
 	Epb__DeleteRangeRequest *pb;
 
-	TAKE(pb, epb__delete_range_request__init);
+	REF_NEW(pb, epb__delete_range_request__init);
 	keys_of(&del->keys, &pb->key, &pb->range_end);
 	pb->prev_kv = del->want_prev;
 	return pb;
@@ -124,7 +124,7 @@ static Epb__Compare *compare_of(const struct kv_compare *compare)
 {
 	Epb__Compare *pb;
 
-	TAKE(pb, epb__compare__init);
+	REF_NEW(pb, epb__compare__init);
 	keys_of(&compare->keys, &pb->key, &pb->range_end);
 	switch (compare->relation) {
 	case KV_EQ:
@@ -174,10 +174,10 @@ static Epb__TxnRequest *txn_of(const struct kv_txn *txn);
 
 static Epb__RequestOp **list_of(const struct kv_req *ops, size_t count)
 {
-	Epb__RequestOp **list = take(count, sizeof *list);
+	Epb__RequestOp **list = ref_alloc(count, sizeof *list);
 
 	for (size_t i = 0; i < count; i++) {
-		TAKE(list[i], epb__request_op__init);
+		REF_NEW(list[i], epb__request_op__init);
 		if (ops[i].op == KV_GET) {
 			list[i]->request_case = EPB__REQUEST_OP__REQUEST_RANGE;
 			list[i]->range = get_of(&ops[i].get);
@@ -199,9 +199,9 @@ static Epb__TxnRequest *txn_of(const struct kv_txn *txn)
 {
 	Epb__TxnRequest *pb;
 
-	TAKE(pb, epb__txn_request__init);
+	REF_NEW(pb, epb__txn_request__init);
 	pb->n_compare = txn->compare_count;
-	pb->compare = take(txn->compare_count, sizeof *pb->compare);
+	pb->compare = ref_alloc(txn->compare_count, sizeof *pb->compare);
 	for (size_t i = 0; i < txn->compare_count; i++)
 		pb->compare[i] = compare_of(&txn->compares[i]);
 	pb->n_success = txn->then_count;
@@ -215,16 +215,16 @@ void codec_ref_request(const struct kv_req *req, struct pl_buf *out)
 {
 	switch ((int)req->op) {
 	case KV_GET:
-		pack(get_of(&req->get), out);
+		pack_message(get_of(&req->get), out);
 		return;
 	case KV_PUT:
-		pack(put_of(&req->put), out);
+		pack_message(put_of(&req->put), out);
 		return;
 	case KV_DELETE:
-		pack(delete_of(&req->del), out);
+		pack_message(delete_of(&req->del), out);
 		return;
 	case KV_TXN:
-		pack(txn_of(&req->txn), out);
+		pack_message(txn_of(&req->txn), out);
 		return;
 	}
 	PL_UNREACHABLE("not an operation on keys");
@@ -235,23 +235,23 @@ void codec_ref_watch_create(const struct codec_watch_create *create, struct pl_b
 	const struct kv_watch_req *req = create->req;
 	Epb__WatchRequest *pb;
 
-	TAKE(pb, epb__watch_request__init);
+	REF_NEW(pb, epb__watch_request__init);
 	pb->request_case = EPB__WATCH_REQUEST__REQUEST_CREATE;
-	TAKE(pb->create, epb__watch_create_request__init);
+	REF_NEW(pb->create, epb__watch_create_request__init);
 	keys_of(&req->keys, &pb->create->key, &pb->create->range_end);
 	pb->create->start_revision = create->from_revision;
 	pb->create->progress_notify = create->progress_notify;
 	pb->create->fragment = create->fragment;
 	pb->create->watch_id = create->watch_id;
 	pb->create->prev_kv = req->want_prev;
-	pb->create->filters = take(2, sizeof *pb->create->filters);
+	pb->create->filters = ref_alloc(2, sizeof *pb->create->filters);
 	if (req->no_puts)
 		pb->create->filters[pb->create->n_filters++] =
 			EPB__WATCH_CREATE_REQUEST__FILTER__NOPUT;
 	if (req->no_deletes)
 		pb->create->filters[pb->create->n_filters++] =
 			EPB__WATCH_CREATE_REQUEST__FILTER__NODELETE;
-	pack(pb, out);
+	pack_message(pb, out);
 }
 
 /* -- answers ----------------------------------------------------------- */
@@ -260,7 +260,7 @@ static Epb__ResponseHeader *header_of(const struct kv_header *header)
 {
 	Epb__ResponseHeader *pb;
 
-	TAKE(pb, epb__response_header__init);
+	REF_NEW(pb, epb__response_header__init);
 	pb->cluster_id = header->cluster_id;
 	pb->member_id = header->member_id;
 	pb->revision = header->revision;
@@ -274,7 +274,7 @@ static Epb__KeyValue *record_of(const struct kv_record *record)
 
 	if (record == NULL)
 		return NULL;
-	TAKE(pb, epb__key_value__init);
+	REF_NEW(pb, epb__key_value__init);
 	pb->key = bytes_of(record->key);
 	pb->value = bytes_of(record->value);
 	pb->create_revision = record->create_revision;
@@ -286,7 +286,7 @@ static Epb__KeyValue *record_of(const struct kv_record *record)
 
 static Epb__KeyValue **records_of(const struct kv_record *records, size_t count)
 {
-	Epb__KeyValue **list = take(count, sizeof *list);
+	Epb__KeyValue **list = ref_alloc(count, sizeof *list);
 
 	for (size_t i = 0; i < count; i++)
 		list[i] = record_of(&records[i]);
@@ -297,7 +297,7 @@ static Epb__RangeResponse *get_done_of(const struct kv_result *result)
 {
 	Epb__RangeResponse *pb;
 
-	TAKE(pb, epb__range_response__init);
+	REF_NEW(pb, epb__range_response__init);
 	pb->header = header_of(&result->header);
 	pb->n_kvs = result->get.count;
 	pb->kvs = records_of(result->get.records, result->get.count);
@@ -310,7 +310,7 @@ static Epb__PutResponse *put_done_of(const struct kv_result *result)
 {
 	Epb__PutResponse *pb;
 
-	TAKE(pb, epb__put_response__init);
+	REF_NEW(pb, epb__put_response__init);
 	pb->header = header_of(&result->header);
 	pb->prev_kv = record_of(result->put.prev);
 	return pb;
@@ -320,7 +320,7 @@ static Epb__DeleteRangeResponse *delete_done_of(const struct kv_result *result)
 {
 	Epb__DeleteRangeResponse *pb;
 
-	TAKE(pb, epb__delete_range_response__init);
+	REF_NEW(pb, epb__delete_range_response__init);
 	pb->header = header_of(&result->header);
 	pb->deleted = result->del.deleted;
 	pb->n_prev_kvs = result->del.prev_count;
@@ -332,16 +332,16 @@ static Epb__TxnResponse *txn_done_of(const struct kv_result *result)
 {
 	Epb__TxnResponse *pb;
 
-	TAKE(pb, epb__txn_response__init);
+	REF_NEW(pb, epb__txn_response__init);
 	pb->header = header_of(&result->header);
 	pb->succeeded = result->txn.succeeded;
 	pb->n_responses = result->txn.count;
-	pb->responses = take(result->txn.count, sizeof *pb->responses);
+	pb->responses = ref_alloc(result->txn.count, sizeof *pb->responses);
 	for (size_t i = 0; i < result->txn.count; i++) {
 		const struct kv_result *one = &result->txn.results[i];
 		Epb__ResponseOp *op;
 
-		TAKE(op, epb__response_op__init);
+		REF_NEW(op, epb__response_op__init);
 		pb->responses[i] = op;
 		if (one->op == KV_GET) {
 			op->response_case = EPB__RESPONSE_OP__RESPONSE_RANGE;
@@ -364,16 +364,16 @@ void codec_ref_answer(const struct kv_result *result, struct pl_buf *out)
 {
 	switch ((int)result->op) {
 	case KV_GET:
-		pack(get_done_of(result), out);
+		pack_message(get_done_of(result), out);
 		return;
 	case KV_PUT:
-		pack(put_done_of(result), out);
+		pack_message(put_done_of(result), out);
 		return;
 	case KV_DELETE:
-		pack(delete_done_of(result), out);
+		pack_message(delete_done_of(result), out);
 		return;
 	case KV_TXN:
-		pack(txn_done_of(result), out);
+		pack_message(txn_done_of(result), out);
 		return;
 	}
 	PL_UNREACHABLE("not an operation on keys");
@@ -383,7 +383,7 @@ void codec_ref_watch(const struct codec_watch *watch, struct pl_buf *out)
 {
 	Epb__WatchResponse *pb;
 
-	TAKE(pb, epb__watch_response__init);
+	REF_NEW(pb, epb__watch_response__init);
 	pb->header = header_of(&watch->header);
 	pb->watch_id = watch->watch_id;
 	pb->created = watch->created;
@@ -392,35 +392,35 @@ void codec_ref_watch(const struct codec_watch *watch, struct pl_buf *out)
 	pb->compact_revision = watch->compact_revision;
 	pb->cancel_reason = bytes_of(watch->cancel_reason);
 	pb->n_events = watch->count;
-	pb->events = take(watch->count, sizeof *pb->events);
+	pb->events = ref_alloc(watch->count, sizeof *pb->events);
 	for (size_t i = 0; i < watch->count; i++) {
 		const struct kv_event *event = &watch->events[i];
 
-		TAKE(pb->events[i], epb__event__init);
+		REF_NEW(pb->events[i], epb__event__init);
 		pb->events[i]->type = event->is_delete ? EPB__EVENT__TYPE__DELETE
 		                                       : EPB__EVENT__TYPE__PUT;
 		pb->events[i]->kv = record_of(&event->record);
 		pb->events[i]->prev_kv = record_of(event->prev);
 	}
-	pack(pb, out);
+	pack_message(pb, out);
 }
 
 /* -- reading and writing again ------------------------------------------ */
 
-static bool again(const ProtobufCMessageDescriptor *type, struct pl_span bytes,
-                  struct pl_buf *out)
+static bool reencode(const ProtobufCMessageDescriptor *type, struct pl_span bytes,
+                     struct pl_buf *out)
 {
 	const uint8_t *at = bytes.len == 0 ? (const uint8_t *)"" : bytes.at;
 	ProtobufCMessage *message = protobuf_c_message_unpack(type, NULL, bytes.len, at);
 
 	if (message == NULL)
 		return false;
-	pack(message, out);
+	pack_message(message, out);
 	protobuf_c_message_free_unpacked(message, NULL);
 	return true;
 }
 
-bool codec_ref_answer_again(enum kv_op op, struct pl_span bytes, struct pl_buf *out)
+bool codec_ref_answer_reencode(enum kv_op op, struct pl_span bytes, struct pl_buf *out)
 {
 	static const ProtobufCMessageDescriptor *const types[] = {
 		[KV_GET] = &epb__range_response__descriptor,
@@ -430,12 +430,12 @@ bool codec_ref_answer_again(enum kv_op op, struct pl_span bytes, struct pl_buf *
 	};
 
 	PL_ASSERT((unsigned)op <= KV_TXN);
-	return again(types[op], bytes, out);
+	return reencode(types[op], bytes, out);
 }
 
-bool codec_ref_watch_again(struct pl_span bytes, struct pl_buf *out)
+bool codec_ref_watch_reencode(struct pl_span bytes, struct pl_buf *out)
 {
-	return again(&epb__watch_response__descriptor, bytes, out);
+	return reencode(&epb__watch_response__descriptor, bytes, out);
 }
 
 /* NOLINTEND(misc-no-recursion,bugprone-sizeof-expression) */

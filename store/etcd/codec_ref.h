@@ -15,7 +15,7 @@ void codec_ref_watch_create(const struct codec_watch_create *create, struct pl_b
 void codec_ref_watch(const struct codec_watch *watch, struct pl_buf *out);
 
 /* Reads the bytes and writes them again. False: they can not be read. */
-bool codec_ref_answer_again(enum kv_op op, struct pl_span bytes, struct pl_buf *out);
-bool codec_ref_watch_again(struct pl_span bytes, struct pl_buf *out);
+bool codec_ref_answer_reencode(enum kv_op op, struct pl_span bytes, struct pl_buf *out);
+bool codec_ref_watch_reencode(struct pl_span bytes, struct pl_buf *out);
 
 #endif

@@ -1,88 +1,88 @@
 #include "store/base/fault.h"
 #include "store/etcd/codec_gen.h"
 #include "store/etcd/codec_ref.h"
-#include "store/etcd/codec_test.h"
+#include "store/etcd/codec_rig.h"
 #include "tests/harness/t.h"
 
 T_CASE(requests_are_written_byte_for_byte_as_protobuf_c_writes_them)
 {
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 1);
+	codec_rig_init(&rig, 1);
 	for (unsigned i = 0; i < TEST_ROUNDS; i++) {
 		struct kv_req req;
 
-		lab_reset(&lab);
-		req = codec_gen_request(&lab.rng, &lab.gen);
-		codec_ref_request(&req, &lab.again);
-		T_EQ(codec_encode(&req, &lab.bytes, &lab.shape, &lab.err), PL_OK);
-		T_TRUE(lab_same(&lab));
-		T_EQ(lab.shape.len != 0, req.op == KV_TXN);
+		codec_rig_reset(&rig);
+		req = codec_gen_request(&rig.rng, &rig.gen);
+		codec_ref_request(&req, &rig.again);
+		T_EQ(codec_encode(&req, &rig.bytes, &rig.shape, &rig.err), PL_OK);
+		T_TRUE(codec_rig_same(&rig));
+		T_EQ(rig.shape.len != 0, req.op == KV_TXN);
 	}
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(watches_are_asked_for_as_protobuf_c_writes_it)
 {
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 2);
+	codec_rig_init(&rig, 2);
 	for (unsigned i = 0; i < TEST_ROUNDS; i++) {
 		struct codec_watch_create create = {0};
 		struct kv_watch_req req;
 
-		lab_reset(&lab);
-		req = codec_gen_watch_req(&lab.rng, &lab.gen);
+		codec_rig_reset(&rig);
+		req = codec_gen_watch_req(&rig.rng, &rig.gen);
 		create.req = &req;
-		create.watch_id = (int64_t)pl_rng_below(&lab.rng, 1000);
-		create.from_revision = (int64_t)pl_rng_below(&lab.rng, 1u << 20);
-		create.fragment = pl_rng_chance(&lab.rng, 1, 2);
-		create.progress_notify = pl_rng_chance(&lab.rng, 1, 2);
-		codec_ref_watch_create(&create, &lab.again);
-		T_EQ(codec_watch_create(&create, &lab.bytes, &lab.err), PL_OK);
-		T_TRUE(lab_same(&lab));
+		create.watch_id = (int64_t)pl_rng_below(&rig.rng, 1000);
+		create.from_revision = (int64_t)pl_rng_below(&rig.rng, 1u << 20);
+		create.fragment = pl_rng_chance(&rig.rng, 1, 2);
+		create.progress_notify = pl_rng_chance(&rig.rng, 1, 2);
+		codec_ref_watch_create(&create, &rig.again);
+		T_EQ(codec_watch_create(&create, &rig.bytes, &rig.err), PL_OK);
+		T_TRUE(codec_rig_same(&rig));
 	}
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
-static void expect_bytes(const struct lab *lab, struct pl_span want)
+static void expect_bytes(const struct codec_rig *rig, struct pl_span want)
 {
-	T_TRUE(pl_span_eq(pl_buf_span(&lab->bytes), want));
+	T_TRUE(pl_span_eq(pl_buf_span(&rig->bytes), want));
 }
 
 T_CASE(small_requests_are_these_bytes)
 {
 	struct kv_req req = {.op = KV_GET};
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
+	codec_rig_init(&rig, 0);
 	req.get.keys = (struct kv_keys){.kind = KV_PREFIX, .from = PL_SPAN_LIT("a\xff")};
-	T_EQ(codec_encode(&req, &lab.bytes, NULL, NULL), PL_OK);
-	expect_bytes(&lab, PL_SPAN_LIT("\x0a\x02"
+	T_EQ(codec_encode(&req, &rig.bytes, NULL, NULL), PL_OK);
+	expect_bytes(&rig, PL_SPAN_LIT("\x0a\x02"
 	                               "a\xff\x12\x01"
 	                               "b"));
-	lab_reset(&lab);
+	codec_rig_reset(&rig);
 	req.get.keys = (struct kv_keys){.kind = KV_PREFIX};
-	T_EQ(codec_encode(&req, &lab.bytes, NULL, NULL), PL_OK);
-	expect_bytes(&lab, PL_SPAN_LIT("\x0a\x01\x00\x12\x01\x00"));
-	lab_reset(&lab);
+	T_EQ(codec_encode(&req, &rig.bytes, NULL, NULL), PL_OK);
+	expect_bytes(&rig, PL_SPAN_LIT("\x0a\x01\x00\x12\x01\x00"));
+	codec_rig_reset(&rig);
 	req.get.keys =
 		(struct kv_keys){.kind = KV_PREFIX, .from = PL_SPAN_LIT("\xff\xff")};
-	T_EQ(codec_encode(&req, &lab.bytes, NULL, NULL), PL_OK);
-	expect_bytes(&lab, PL_SPAN_LIT("\x0a\x02\xff\xff\x12\x01\x00"));
-	lab_reset(&lab);
-	T_EQ(codec_keep_encode(300, &lab.bytes, NULL), PL_OK);
-	expect_bytes(&lab, PL_SPAN_LIT("\x08\xac\x02"));
-	lab_reset(&lab);
-	T_EQ(codec_watch_cancel(5, &lab.bytes, NULL), PL_OK);
-	expect_bytes(&lab, PL_SPAN_LIT("\x12\x02\x08\x05"));
-	lab_reset(&lab);
-	T_EQ(codec_watch_progress(&lab.bytes, NULL), PL_OK);
-	expect_bytes(&lab, PL_SPAN_LIT("\x1a\x00"));
-	lab_reset(&lab);
-	T_EQ(codec_auth_encode("root", "pw", &lab.bytes, NULL), PL_OK);
-	expect_bytes(&lab, PL_SPAN_LIT("\x0a\x04root\x12\x02pw"));
-	lab_done(&lab);
+	T_EQ(codec_encode(&req, &rig.bytes, NULL, NULL), PL_OK);
+	expect_bytes(&rig, PL_SPAN_LIT("\x0a\x02\xff\xff\x12\x01\x00"));
+	codec_rig_reset(&rig);
+	T_EQ(codec_keepalive_encode(300, &rig.bytes, NULL), PL_OK);
+	expect_bytes(&rig, PL_SPAN_LIT("\x08\xac\x02"));
+	codec_rig_reset(&rig);
+	T_EQ(codec_watch_cancel(5, &rig.bytes, NULL), PL_OK);
+	expect_bytes(&rig, PL_SPAN_LIT("\x12\x02\x08\x05"));
+	codec_rig_reset(&rig);
+	T_EQ(codec_watch_progress(&rig.bytes, NULL), PL_OK);
+	expect_bytes(&rig, PL_SPAN_LIT("\x1a\x00"));
+	codec_rig_reset(&rig);
+	T_EQ(codec_auth_encode("root", "pw", &rig.bytes, NULL), PL_OK);
+	expect_bytes(&rig, PL_SPAN_LIT("\x0a\x04root\x12\x02pw"));
+	codec_rig_done(&rig);
 }
 
 T_CASE(the_rest_goes_through_protobuf_c)
@@ -105,16 +105,16 @@ T_CASE(the_rest_goes_through_protobuf_c)
 	         {(const uint8_t *)"\x08\x09\x10\x01", 4}},
 		{{.op = KV_STATUS}, {NULL, 0}},
 	};
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
+	codec_rig_init(&rig, 0);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		lab_reset(&lab);
-		T_EQ(codec_encode(&cases[i].req, &lab.bytes, &lab.shape, NULL), PL_OK);
-		expect_bytes(&lab, cases[i].want);
-		T_EQ(lab.shape.len, 0);
+		codec_rig_reset(&rig);
+		T_EQ(codec_encode(&cases[i].req, &rig.bytes, &rig.shape, NULL), PL_OK);
+		expect_bytes(&rig, cases[i].want);
+		T_EQ(rig.shape.len, 0);
 	}
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 /* A prefix for gRPC is in the buffer already: it stays, whatever happens. */
@@ -124,51 +124,51 @@ T_CASE(a_request_that_is_refused_leaves_nothing_behind)
 	struct kv_req txn = {.op = KV_TXN, .txn = {.then = &put, .then_count = 1}};
 	struct kv_watch_req watch_req = {.keys = {.kind = KV_ONE}};
 	struct codec_watch_create create = {.req = &watch_req};
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	T_EQ(pl_buf_add_str(&lab.bytes, "12345"), PL_OK);
-	T_EQ(codec_encode(&txn, &lab.bytes, &lab.shape, &lab.err), PL_INVALID);
-	T_STR(lab.err.msg, "txn.then[0].put: empty key");
-	T_EQ(codec_watch_create(&create, &lab.bytes, &lab.err), PL_INVALID);
-	T_STR(lab.err.msg, "watch: empty key");
-	T_EQ(codec_auth_encode("", "x", &lab.bytes, &lab.err), PL_INVALID);
-	lab.bytes.max = 64;
+	codec_rig_init(&rig, 0);
+	T_EQ(pl_buf_add_str(&rig.bytes, "12345"), PL_OK);
+	T_EQ(codec_encode(&txn, &rig.bytes, &rig.shape, &rig.err), PL_INVALID);
+	T_STR(rig.err.msg, "txn.then[0].put: empty key");
+	T_EQ(codec_watch_create(&create, &rig.bytes, &rig.err), PL_INVALID);
+	T_STR(rig.err.msg, "watch: empty key");
+	T_EQ(codec_auth_encode("", "x", &rig.bytes, &rig.err), PL_INVALID);
+	rig.bytes.max = 64;
 	put.put.key = PL_SPAN_LIT("key");
 	put.put.value = PL_SPAN_LIT("a value that does not fit into what is left of 64 "
 	                            "bytes, however it is written");
-	T_EQ(codec_encode(&txn, &lab.bytes, &lab.shape, &lab.err), PL_LIMIT);
-	T_STR(lab.err.msg, "request of 94 bytes is over the limit of 64");
-	T_EQ(lab.shape.len, 0);
-	T_TRUE(pl_span_eq(pl_buf_span(&lab.bytes), PL_SPAN_LIT("12345")));
-	lab_done(&lab);
+	T_EQ(codec_encode(&txn, &rig.bytes, &rig.shape, &rig.err), PL_LIMIT);
+	T_STR(rig.err.msg, "request of 94 bytes is over the limit of 64");
+	T_EQ(rig.shape.len, 0);
+	T_TRUE(pl_span_eq(pl_buf_span(&rig.bytes), PL_SPAN_LIT("12345")));
+	codec_rig_done(&rig);
 }
 
 T_CASE(encoding_survives_any_failing_allocation)
 {
 	for (uint64_t nth = 1;; nth++) {
-		struct lab lab;
+		struct codec_rig rig;
 		bool failed = false;
 
-		lab_init(&lab, 3);
+		codec_rig_init(&rig, 3);
 		for (unsigned i = 0; i < 20; i++) {
 			struct kv_req req;
 			enum pl_code code;
 
-			lab_reset(&lab);
-			req = codec_gen_request(&lab.rng, &lab.gen);
-			pl_buf_done(&lab.bytes);
-			pl_buf_done(&lab.shape);
+			codec_rig_reset(&rig);
+			req = codec_gen_request(&rig.rng, &rig.gen);
+			pl_buf_done(&rig.bytes);
+			pl_buf_done(&rig.shape);
 			if (!failed)
 				pl_fault_arm(PL_FAULT_ALLOC, nth);
-			code = codec_encode(&req, &lab.bytes, &lab.shape, &lab.err);
+			code = codec_encode(&req, &rig.bytes, &rig.shape, &rig.err);
 			pl_fault_arm(PL_FAULT_ALLOC, 0);
 			T_TRUE(code == PL_OK || code == PL_NOMEM);
 			if (code == PL_NOMEM)
-				T_TRUE(lab.bytes.len == 0 && lab.shape.len == 0);
+				T_TRUE(rig.bytes.len == 0 && rig.shape.len == 0);
 			failed |= code == PL_NOMEM;
 		}
-		lab_done(&lab);
+		codec_rig_done(&rig);
 		if (!failed)
 			break;
 	}
@@ -177,16 +177,16 @@ T_CASE(encoding_survives_any_failing_allocation)
 T_CASE(an_empty_message_needs_no_bytes)
 {
 	struct kv_req reqs[] = {{.op = KV_TXN}, {.op = KV_STATUS}};
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
+	codec_rig_init(&rig, 0);
 	for (unsigned i = 0; i < 2; i++) {
-		T_EQ(codec_encode(&reqs[i], &lab.bytes, &lab.shape, NULL), PL_OK);
-		T_EQ(lab.bytes.len, 0);
-		pl_buf_done(&lab.bytes);
+		T_EQ(codec_encode(&reqs[i], &rig.bytes, &rig.shape, NULL), PL_OK);
+		T_EQ(rig.bytes.len, 0);
+		pl_buf_done(&rig.bytes);
 	}
-	T_EQ(lab.shape.len, 2);
-	lab_done(&lab);
+	T_EQ(rig.shape.len, 2);
+	codec_rig_done(&rig);
 }
 
 T_CASE(operations_are_counted_as_etcd_counts_them)

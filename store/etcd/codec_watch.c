@@ -117,7 +117,7 @@ enum pl_code codec_watch_progress(struct pl_buf *out, struct pl_err *err)
 }
 
 /* An event under way; prevs is allocated when the first one comes. */
-struct events {
+struct event_list {
 	const struct codec_in *in;
 	struct kv_event *at;
 	size_t count;
@@ -126,7 +126,7 @@ struct events {
 	int64_t revision; /* of the event before */
 };
 
-static enum pl_code prev_read(struct events *events, struct pl_span bytes,
+static enum pl_code prev_read(struct event_list *events, struct pl_span bytes,
                               struct kv_event *event)
 {
 	struct kv_record *prev;
@@ -155,7 +155,7 @@ static bool event_ok(const struct kv_event *event, uint64_t type, int64_t after)
 	return type == TYPE_PUT && codec_record_ok(&event->record);
 }
 
-static enum pl_code event_read(struct events *events, struct pl_span bytes)
+static enum pl_code event_read(struct event_list *events, struct pl_span bytes)
 {
 	struct kv_event *event;
 	struct wire_reader reader = wire_reader(bytes);
@@ -195,7 +195,7 @@ static enum pl_code event_read(struct events *events, struct pl_span bytes)
 	return PL_OK;
 }
 
-static enum pl_code events_room(struct pl_span bytes, struct events *events)
+static enum pl_code events_room(struct pl_span bytes, struct event_list *events)
 {
 	struct wire_reader reader = wire_reader(bytes);
 	struct wire_field field;
@@ -210,7 +210,7 @@ static enum pl_code events_room(struct pl_span bytes, struct events *events)
 	return events->at == NULL ? codec_nomem(events->in) : PL_OK;
 }
 
-static enum pl_code field_read(struct events *events, const struct wire_field *field,
+static enum pl_code field_read(struct event_list *events, const struct wire_field *field,
                                struct codec_watch *out, bool *has_header)
 {
 	switch (field->tag) {
@@ -250,7 +250,7 @@ enum pl_code codec_watch_decode(struct pl_span bytes, struct pl_arena *arena,
                                 struct codec_watch *out, struct pl_err *err)
 {
 	struct codec_in in = {.arena = arena, .what = "watch", .err = err};
-	struct events events = {.in = &in};
+	struct event_list events = {.in = &in};
 	struct wire_reader reader = wire_reader(bytes);
 	struct codec_watch decoded = {0};
 	struct wire_field field;

@@ -1,45 +1,45 @@
 #include "store/base/fault.h"
 #include "store/etcd/codec_gen.h"
 #include "store/etcd/codec_ref.h"
-#include "store/etcd/codec_test.h"
+#include "store/etcd/codec_rig.h"
 #include "tests/harness/t.h"
 
-static enum pl_code decode(struct lab *lab, struct codec_watch *out)
+static enum pl_code decode(struct codec_rig *rig, struct codec_watch *out)
 {
-	return codec_watch_decode(pl_buf_span(&lab->bytes), &lab->arena, out, &lab->err);
+	return codec_watch_decode(pl_buf_span(&rig->bytes), &rig->arena, out, &rig->err);
 }
 
 T_CASE(messages_come_out_as_they_went_in)
 {
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 1);
+	codec_rig_init(&rig, 1);
 	for (unsigned i = 0; i < TEST_ROUNDS; i++) {
 		struct codec_watch in, out;
 
-		lab_reset(&lab);
-		in = codec_gen_watch(&lab.rng, &lab.gen);
-		codec_ref_watch(&in, &lab.bytes);
-		T_EQ(decode(&lab, &out), PL_OK);
-		codec_ref_watch(&out, &lab.again);
-		T_TRUE(lab_same(&lab));
+		codec_rig_reset(&rig);
+		in = codec_gen_watch(&rig.rng, &rig.gen);
+		codec_ref_watch(&in, &rig.bytes);
+		T_EQ(decode(&rig, &out), PL_OK);
+		codec_ref_watch(&out, &rig.again);
+		T_TRUE(codec_rig_same(&rig));
 	}
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(a_real_etcd_tells_what_happened)
 {
 	struct codec_watch got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	lab_recorded(&lab, "etcd_watch/real-watchprev-0", 0);
-	T_EQ(decode(&lab, &got), PL_OK);
+	codec_rig_init(&rig, 0);
+	codec_rig_recorded(&rig, "etcd_watch/real-watchprev-0", 0);
+	T_EQ(decode(&rig, &got), PL_OK);
 	T_TRUE(got.created && !got.canceled && !got.fragment);
 	T_EQ(got.watch_id, 11);
 	T_EQ(got.count, 0);
-	lab_recorded(&lab, "etcd_watch/real-watchprev-1", 0);
-	T_EQ(decode(&lab, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_watch/real-watchprev-1", 0);
+	T_EQ(decode(&rig, &got), PL_OK);
 	T_EQ(got.watch_id, 11);
 	T_EQ(got.header.revision, 6);
 	T_EQ(got.count, 9);
@@ -52,33 +52,33 @@ T_CASE(a_real_etcd_tells_what_happened)
 	T_EQ(got.events[4].record.mod_revision, 5);
 	T_EQ(got.events[4].record.version, 0);
 	T_TRUE(pl_span_eq(got.events[4].prev->value, PL_SPAN_LIT("three")));
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 T_CASE(a_real_etcd_cancels)
 {
 	struct codec_watch got;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	lab_recorded(&lab, "etcd_watch/real-watchcompacted-1", 0);
-	T_EQ(decode(&lab, &got), PL_OK);
+	codec_rig_init(&rig, 0);
+	codec_rig_recorded(&rig, "etcd_watch/real-watchcompacted-1", 0);
+	T_EQ(decode(&rig, &got), PL_OK);
 	T_TRUE(got.canceled && !got.created);
 	T_EQ(got.compact_revision, 3);
 	T_EQ(got.header.revision, 0);
 	T_EQ(got.cancel_reason.len, 0);
-	lab_recorded(&lab, "etcd_watch/real-watchbad-0", 0);
-	T_EQ(decode(&lab, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_watch/real-watchbad-0", 0);
+	T_EQ(decode(&rig, &got), PL_OK);
 	T_TRUE(got.canceled && got.created);
 	T_EQ(got.watch_id, -1);
 	T_TRUE(pl_span_eq(got.cancel_reason,
 	                  PL_SPAN_LIT("rpc error: code = Unauthenticated desc = "
 	                              "etcdserver: invalid auth token")));
-	lab_recorded(&lab, "etcd_watch/real-watch-1", 0);
-	T_EQ(decode(&lab, &got), PL_OK);
+	codec_rig_recorded(&rig, "etcd_watch/real-watch-1", 0);
+	T_EQ(decode(&rig, &got), PL_OK);
 	T_EQ(got.watch_id, -1);
 	T_TRUE(!got.canceled && !got.created);
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 static struct kv_event event_at(int64_t revision)
@@ -94,34 +94,34 @@ T_CASE(impossible_messages_are_refused)
 	struct kv_event events[2] = {event_at(5), event_at(5)};
 	struct codec_watch in = {.events = events, .count = 2};
 	struct codec_watch got = {.watch_id = 77};
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	T_EQ(decode(&lab, &got), PL_PROTO);
-	T_STR(lab.err.msg, "watch answer: no header");
-	codec_ref_watch(&in, &lab.bytes);
-	T_EQ(decode(&lab, &got), PL_OK);
+	codec_rig_init(&rig, 0);
+	T_EQ(decode(&rig, &got), PL_PROTO);
+	T_STR(rig.err.msg, "watch answer: no header");
+	codec_ref_watch(&in, &rig.bytes);
+	T_EQ(decode(&rig, &got), PL_OK);
 	got.watch_id = 77;
-	lab.bytes.len = 0;
+	rig.bytes.len = 0;
 	events[1] = event_at(4);
-	codec_ref_watch(&in, &lab.bytes);
-	T_EQ(decode(&lab, &got), PL_PROTO);
-	T_STR(lab.err.msg, "watch answer: malformed event, or one out of order");
-	lab.bytes.len = 0;
+	codec_ref_watch(&in, &rig.bytes);
+	T_EQ(decode(&rig, &got), PL_PROTO);
+	T_STR(rig.err.msg, "watch answer: malformed event, or one out of order");
+	rig.bytes.len = 0;
 	events[1] = event_at(5);
 	events[1].record.key.len = 0;
-	codec_ref_watch(&in, &lab.bytes);
-	T_EQ(decode(&lab, &got), PL_PROTO);
-	lab.bytes.len = 0;
+	codec_ref_watch(&in, &rig.bytes);
+	T_EQ(decode(&rig, &got), PL_PROTO);
+	rig.bytes.len = 0;
 	in = (struct codec_watch){.watch_id = -2};
-	codec_ref_watch(&in, &lab.bytes);
-	T_EQ(decode(&lab, &got), PL_PROTO);
-	lab.bytes.len = 0;
+	codec_ref_watch(&in, &rig.bytes);
+	T_EQ(decode(&rig, &got), PL_PROTO);
+	rig.bytes.len = 0;
 	in = (struct codec_watch){.compact_revision = -1};
-	codec_ref_watch(&in, &lab.bytes);
-	T_EQ(decode(&lab, &got), PL_PROTO);
+	codec_ref_watch(&in, &rig.bytes);
+	T_EQ(decode(&rig, &got), PL_PROTO);
 	T_EQ(got.watch_id, 77);
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }
 
 /* Sixteen values of 4 MB: nothing of it is copied, the arena holds the events only. */
@@ -161,23 +161,23 @@ T_CASE(a_message_of_64_megabytes_needs_no_second_64)
 T_CASE(decoding_survives_any_failing_allocation)
 {
 	bool failed = true;
-	struct lab lab;
+	struct codec_rig rig;
 
-	lab_init(&lab, 0);
-	lab_recorded(&lab, "etcd_watch/real-watchprev-1", 0);
+	codec_rig_init(&rig, 0);
+	codec_rig_recorded(&rig, "etcd_watch/real-watchprev-1", 0);
 	for (uint64_t nth = 1; failed; nth++) {
 		struct codec_watch got = {.watch_id = 77};
 		enum pl_code code;
 
-		pl_arena_done(&lab.arena);
-		pl_arena_init(&lab.arena, 1, 0);
+		pl_arena_done(&rig.arena);
+		pl_arena_init(&rig.arena, 1, 0);
 		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		code = decode(&lab, &got);
+		code = decode(&rig, &got);
 		pl_fault_arm(PL_FAULT_ALLOC, 0);
 		failed = code != PL_OK;
 		T_EQ(code, failed ? PL_NOMEM : PL_OK);
 		T_EQ(got.watch_id, failed ? 77 : 11);
 		T_TRUE(nth < 10);
 	}
-	lab_done(&lab);
+	codec_rig_done(&rig);
 }

@@ -156,7 +156,7 @@ void endpoints_worked(struct endpoints *list, unsigned which)
 	list->at[which].err.code = PL_OK;
 }
 
-bool endpoints_hopeless(const struct endpoints *list, struct pl_err *err)
+bool endpoints_failed_for_good(const struct endpoints *list, struct pl_err *err)
 {
 	for (unsigned i = 0; i < list->count; i++) {
 		enum pl_code code = list->at[i].err.code;

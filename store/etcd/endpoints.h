@@ -52,6 +52,6 @@ void endpoints_worked(struct endpoints *list, unsigned which);
 
 /* True when every member's last word was a failure that waiting will not cure
  * (a certificate that does not fit, a server that is not etcd); *err is one. */
-bool endpoints_hopeless(const struct endpoints *list, struct pl_err *err);
+bool endpoints_failed_for_good(const struct endpoints *list, struct pl_err *err);
 
 #endif

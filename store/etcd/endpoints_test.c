@@ -85,7 +85,7 @@ T_CASE(waits_longer_each_time_up_to_a_bound)
 	T_TRUE(at >= ENDPOINT_AVOID_MAX_MS / 2);
 }
 
-T_CASE(is_hopeless_only_when_no_member_can_recover)
+T_CASE(fails_for_good_only_when_no_member_can_recover)
 {
 	struct pl_err tls = {.code = PL_TLS}, down = {.code = PL_UNAVAIL};
 	struct pl_rng rng;
@@ -93,10 +93,10 @@ T_CASE(is_hopeless_only_when_no_member_can_recover)
 	pl_rng_init(&rng, 3);
 	T_EQ(endpoints_parse(&list, "https://a,https://b", &err), PL_OK);
 	endpoints_failed(&list, 0, &tls, 0, &rng);
-	T_TRUE(!endpoints_hopeless(&list, &err));
+	T_TRUE(!endpoints_failed_for_good(&list, &err));
 	endpoints_failed(&list, 1, &down, 0, &rng);
-	T_TRUE(!endpoints_hopeless(&list, &err));
+	T_TRUE(!endpoints_failed_for_good(&list, &err));
 	endpoints_failed(&list, 1, &tls, 0, &rng);
-	T_TRUE(endpoints_hopeless(&list, &err));
+	T_TRUE(endpoints_failed_for_good(&list, &err));
 	T_EQ(err.code, PL_TLS);
 }

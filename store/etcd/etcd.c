@@ -33,7 +33,7 @@ static void on_calls_down(void *ctx, const struct pl_err *err)
 	limits_interrupted(client);
 	if (client->on_down != NULL)
 		client->on_down(client->on_down_ctx, err);
-	if (endpoints_hopeless(&client->endpoints, &hopeless))
+	if (endpoints_failed_for_good(&client->endpoints, &hopeless))
 		calls_fail_queued(client, &hopeless);
 }
 
@@ -44,24 +44,24 @@ static void on_watch_up(void *ctx)
 
 static void on_lease_up(void *ctx)
 {
-	keeps_pump(ctx);
+	keepalives_pump(ctx);
 }
 
 static void on_other_down(void *ctx, const struct pl_err *err)
 {
 	struct client *client = ctx;
 
-	if (client->down.code == PL_OK && link_up(&client->calls_link) == NULL)
+	if (client->down.code == PL_OK && channel_up(&client->calls_channel) == NULL)
 		client->down = *err;
 }
 
-static void on_link_closed(void *ctx)
+static void on_channel_closed(void *ctx)
 {
 	struct client *client = ctx;
 
-	PL_ASSERT(client->links_open > 0);
-	client->links_open--;
-	client_maybe_closed(client);
+	PL_ASSERT(client->channels_open > 0);
+	client->channels_open--;
+	client_maybe_close(client);
 }
 
 /* -- closing --------------------------------------------------------------- */
@@ -83,9 +83,9 @@ static void on_timers_closed(void *ctx)
 		closed(closed_ctx);
 }
 
-static void parts_done(struct client *client)
+static void client_parts_done(struct client *client)
 {
-	keeps_done(client);
+	keepalives_done(client);
 	watches_done(client);
 	calls_done(client);
 	limits_done(client);
@@ -93,16 +93,17 @@ static void parts_done(struct client *client)
 	loop_timers_close(&client->timers, on_timers_closed, client);
 }
 
-void client_maybe_closed(struct client *client)
+void client_maybe_close(struct client *client)
 {
-	if (!client->closing || client->links_open > 0 || client->finished ||
+	if (!client->closing || client->channels_open > 0 || client->finished ||
 	    !pl_list_empty(&client->calls.queued) ||
-	    !pl_list_empty(&client->calls.flying) ||
+	    !pl_list_empty(&client->calls.inflight) ||
 	    !pl_list_empty(&client->watches.all) ||
-	    !pl_list_empty(&client->keeps.waiting) || !pl_list_empty(&client->keeps.sent))
+	    !pl_list_empty(&client->keepalives.waiting) ||
+	    !pl_list_empty(&client->keepalives.sent))
 		return;
 	client->finished = true;
-	parts_done(client);
+	client_parts_done(client);
 }
 
 static void etcd_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
@@ -115,10 +116,10 @@ static void etcd_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 	client->closing = true;
 	calls_cancel_all(client);
 	watches_cancel_all(client);
-	keeps_cancel_all(client);
-	link_close(&client->calls_link);
-	link_close(&client->watch_link);
-	link_close(&client->lease_link);
+	keepalives_cancel_all(client);
+	channel_close(&client->calls_channel);
+	channel_close(&client->watch_channel);
+	channel_close(&client->lease_channel);
 }
 
 /* -- the interface --------------------------------------------------------- */
@@ -136,16 +137,16 @@ static enum pl_code etcd_start(struct kv *kv, const struct kv_req *req,
 		enum pl_code code = kv_check_req(req, err);
 
 		return code != PL_OK ? code
-		                     : keeps_start(client, req->lease.id, timeout_ms,
-		                                   done, ctx, out, err);
+		                     : keepalives_start(client, req->lease.id, timeout_ms,
+		                                        done, ctx, out, err);
 	}
 	return calls_start(client, req, timeout_ms, done, ctx, out, err);
 }
 
 static void etcd_cancel(struct kv *kv, struct kv_call *call)
 {
-	if (call->is_keep)
-		keeps_cancel(client_of(kv), call);
+	if (call->is_keepalive)
+		keepalives_cancel(client_of(kv), call);
 	else
 		calls_cancel(client_of(kv), call);
 }
@@ -235,10 +236,10 @@ static void client_abandon(struct client *client)
 {
 	client->closing = true;
 	client->finished = true;
-	pl_timer_done(&client->calls_link.timer);
-	pl_timer_done(&client->watch_link.timer);
-	pl_timer_done(&client->lease_link.timer);
-	parts_done(client);
+	pl_timer_done(&client->calls_channel.timer);
+	pl_timer_done(&client->watch_channel.timer);
+	pl_timer_done(&client->lease_channel.timer);
+	client_parts_done(client);
 }
 
 /* -- opening --------------------------------------------------------------- */
@@ -248,13 +249,13 @@ static enum pl_code client_parts_init(struct client *client, const struct etcd_o
 {
 	size_t bytes = opts->inflight_bytes_max;
 
-	/* All of them, whatever one says: parts_done() wants them whole. */
+	/* All of them, whatever one says: client_parts_done() wants them whole. */
 	enum pl_code code[] = {
 		auth_init(client, opts->user, opts->password, err),
 		limits_init(client),
 		calls_init(client, bytes == 0 ? INFLIGHT_BYTES_MAX : bytes),
 		watches_init(client),
-		keeps_init(client),
+		keepalives_init(client),
 	};
 
 	for (size_t i = 0; i < sizeof code / sizeof code[0]; i++)
@@ -263,30 +264,31 @@ static enum pl_code client_parts_init(struct client *client, const struct etcd_o
 	return PL_OK;
 }
 
-static void link_callbacks(struct client *client)
+static void channel_callbacks(struct client *client)
 {
-	client->calls_link = (struct link){
+	client->calls_channel = (struct channel){
 		.name = "calls", .on_up = on_calls_up, .on_down = on_calls_down};
-	client->watch_link = (struct link){
+	client->watch_channel = (struct channel){
 		.name = "watches", .on_up = on_watch_up, .on_down = on_other_down};
-	client->lease_link = (struct link){
+	client->lease_channel = (struct channel){
 		.name = "leases", .on_up = on_lease_up, .on_down = on_other_down};
-	client->calls_link.on_closed = on_link_closed;
-	client->watch_link.on_closed = on_link_closed;
-	client->lease_link.on_closed = on_link_closed;
-	client->calls_link.ctx = client;
-	client->watch_link.ctx = client;
-	client->lease_link.ctx = client;
+	client->calls_channel.on_closed = on_channel_closed;
+	client->watch_channel.on_closed = on_channel_closed;
+	client->lease_channel.on_closed = on_channel_closed;
+	client->calls_channel.ctx = client;
+	client->watch_channel.ctx = client;
+	client->lease_channel.ctx = client;
 }
 
-static enum pl_code client_links_open(struct client *client, const struct etcd_opts *opts)
+static enum pl_code client_channels_open(struct client *client,
+                                         const struct etcd_opts *opts)
 {
-	struct link *links[LINKS] = {&client->calls_link, &client->watch_link,
-	                             &client->lease_link};
+	struct channel *links[LINKS] = {&client->calls_channel, &client->watch_channel,
+	                                &client->lease_channel};
 	/* All three begin at one member, and clients spread over the members. */
 	int before = (int)pl_rng_below(&client->rng, client->endpoints.count) - 1;
 
-	client->env = (struct link_env){
+	client->env = (struct channel_env){
 		.loop = client->loop,
 		.timers = &client->timers.timers,
 		.endpoints = &client->endpoints,
@@ -298,11 +300,11 @@ static enum pl_code client_links_open(struct client *client, const struct etcd_o
 		.message_max = opts->watch_message_max == 0 ? WATCH_MESSAGE_MAX
 	                                                    : opts->watch_message_max,
 	};
-	link_callbacks(client);
+	channel_callbacks(client);
 	for (unsigned i = 0; i < LINKS; i++) {
-		if (link_open(links[i], &client->env, before) != PL_OK)
+		if (channel_open(links[i], &client->env, before) != PL_OK)
 			return PL_NOMEM;
-		client->links_open++;
+		client->channels_open++;
 	}
 	return PL_OK;
 }
@@ -345,7 +347,7 @@ enum pl_code etcd_open(uv_loop_t *loop, const struct etcd_opts *opts, struct kv 
 	}
 	loop_timers_open(&client->timers, loop);
 	if (client_parts_init(client, opts, &local) != PL_OK ||
-	    client_links_open(client, opts) != PL_OK) {
+	    client_channels_open(client, opts) != PL_OK) {
 		/* What was opened ends on the loop, as everything does. */
 		client_abandon(client);
 		if (local.code == PL_OK)
@@ -365,9 +367,9 @@ struct etcd_stats etcd_stats(const struct kv *kv)
 
 	stats.reconnects = client->env.reconnects;
 	stats.failovers = client->env.failovers;
-	link_traffic(&client->calls_link, &stats.bytes_in, &stats.bytes_out);
-	link_traffic(&client->watch_link, &stats.bytes_in, &stats.bytes_out);
-	link_traffic(&client->lease_link, &stats.bytes_in, &stats.bytes_out);
+	channel_traffic(&client->calls_channel, &stats.bytes_in, &stats.bytes_out);
+	channel_traffic(&client->watch_channel, &stats.bytes_in, &stats.bytes_out);
+	channel_traffic(&client->lease_channel, &stats.bytes_in, &stats.bytes_out);
 	stats.bytes_in += client->env.bytes_in;
 	stats.bytes_out += client->env.bytes_out;
 	return stats;

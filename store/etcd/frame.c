@@ -28,8 +28,9 @@ enum pl_code frame_send(struct frame *frame, struct grpc_call *stream, struct pl
 	return frame->code;
 }
 
-enum pl_code frame_ask(struct frame *frame, struct client *client, struct link_conn *conn,
-                       const char *path, unary_end_fn *done, void *ctx)
+enum pl_code frame_ask(struct frame *frame, struct client *client,
+                       struct channel_conn *conn, const char *path, unary_end_fn *done,
+                       void *ctx)
 {
 	if (frame->code == PL_OK) {
 		grpc_frame_end(&frame->body, frame->start);

@@ -27,7 +27,7 @@ PL_NODISCARD enum pl_code frame_send(struct frame *frame, struct grpc_call *stre
 
 /* As a call of the client's own. */
 PL_NODISCARD enum pl_code frame_ask(struct frame *frame, struct client *client,
-                                    struct link_conn *conn, const char *path,
+                                    struct channel_conn *conn, const char *path,
                                     unary_end_fn *done, void *ctx);
 
 #endif

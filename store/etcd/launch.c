@@ -33,7 +33,7 @@ static bool any_running(const struct etcd_launch *launch)
 	return false;
 }
 
-static void kill_all(struct etcd_launch *launch, int signum)
+static void kill_members(struct etcd_launch *launch, int signum)
 {
 	for (unsigned i = 0; i < launch->count; i++)
 		launch_kill(&launch->members[i], signum);
@@ -83,10 +83,11 @@ static void launch_close(struct etcd_launch *launch)
 
 /* The guard is at work, or was never there, or something killed it: then another
  * one, which does not wait, takes its place. */
-static void launch_sweep(struct etcd_launch *launch)
+static void launch_remove_dir(struct etcd_launch *launch)
 {
 	while (!launch->guard_open) {
-		if (launch->swept || launch->keep_dir || launch->guards == GUARDS_MAX) {
+		if (launch->dir_removed || launch->keep_dir ||
+		    launch->guards == GUARDS_MAX) {
 			launch_close(launch);
 			return;
 		}
@@ -193,7 +194,7 @@ static void launch_up(struct etcd_launch *launch)
 	ready(launch->ready_ctx, NULL);
 }
 
-static void launch_look(struct etcd_launch *launch)
+static void launch_check_members(struct etcd_launch *launch)
 {
 	unsigned waiting = launch->count;
 	char why[PL_ERR_MSG_SIZE];
@@ -224,15 +225,15 @@ void launch_on_timer(uv_timer_t *timer)
 		launch_begin(launch);
 		break;
 	case LAUNCH_PROBING:
-		launch_look(launch);
+		launch_check_members(launch);
 		break;
 	case LAUNCH_ENDING: /* a failed start, or SIGTERM was not enough */
-		kill_all(launch, SIGKILL);
+		kill_members(launch, SIGKILL);
 		launch_advance(launch);
 		break;
-	case LAUNCH_RESTART:
+	case LAUNCH_RETRY:
 	case LAUNCH_UP:
-	case LAUNCH_SWEEP:
+	case LAUNCH_REMOVING:
 	case LAUNCH_CLOSING:
 		break;
 	}
@@ -241,19 +242,19 @@ void launch_on_timer(uv_timer_t *timer)
 void launch_advance(struct etcd_launch *launch)
 {
 	switch (launch->state) {
-	case LAUNCH_RESTART:
+	case LAUNCH_RETRY:
 		if (!any_running(launch))
 			launch_attempt(launch);
 		break;
 	case LAUNCH_ENDING:
 		if (any_running(launch))
 			break;
-		launch->state = LAUNCH_SWEEP;
+		launch->state = LAUNCH_REMOVING;
 		launch_guard_release(launch);
-		launch_sweep(launch);
+		launch_remove_dir(launch);
 		break;
-	case LAUNCH_SWEEP:
-		launch_sweep(launch);
+	case LAUNCH_REMOVING:
+		launch_remove_dir(launch);
 		break;
 	case LAUNCH_CLOSING:
 		if (launch->handles == 0)
@@ -266,7 +267,7 @@ void launch_advance(struct etcd_launch *launch)
 	}
 }
 
-static void ended_early(struct launch_member *member, int64_t status, int signum)
+static void member_ended_early(struct launch_member *member, int64_t status, int signum)
 {
 	struct etcd_launch *launch = member->launch;
 	char why[PL_ERR_MSG_SIZE];
@@ -274,8 +275,8 @@ static void ended_early(struct launch_member *member, int64_t status, int signum
 	(void)launch_log_reason(member, why, sizeof why);
 	if (strstr(why, "address already in use") != NULL &&
 	    launch->attempt < ATTEMPTS_MAX) {
-		launch->state = LAUNCH_RESTART;
-		kill_all(launch, SIGKILL);
+		launch->state = LAUNCH_RETRY;
+		kill_members(launch, SIGKILL);
 		launch_advance(launch);
 		return;
 	}
@@ -285,30 +286,30 @@ static void ended_early(struct launch_member *member, int64_t status, int signum
 	launch_fail(launch);
 }
 
-static void ended_up(struct launch_member *member, int64_t status, int signum)
+static void member_ended_up(struct launch_member *member, int64_t status, int signum)
 {
 	struct etcd_launch *launch = member->launch;
-	bool asked = member->asked;
+	bool stop_sent = member->stop_sent;
 
 	launch_port_hold(member, &member->client);
 	launch_port_hold(member, &member->peer);
-	if (member->revive) {
-		member->revive = false;
+	if (member->restart) {
+		member->restart = false;
 		if (launch_spawn(member, NULL) == PL_OK)
 			return;
 		status = -1;
-		asked = false;
+		stop_sent = false;
 	}
-	if (!asked && launch->on_exit != NULL)
+	if (!stop_sent && launch->on_exit != NULL)
 		launch->on_exit(launch->exit_ctx, member->index, (int)status, signum);
 }
 
 void launch_member_ended(struct launch_member *member, int64_t status, int signum)
 {
 	if (member->launch->state == LAUNCH_PROBING)
-		ended_early(member, status, signum);
+		member_ended_early(member, status, signum);
 	else if (member->launch->state == LAUNCH_UP)
-		ended_up(member, status, signum);
+		member_ended_up(member, status, signum);
 	else
 		launch_advance(member->launch);
 }
@@ -327,7 +328,7 @@ void etcd_launch_stop(struct etcd_launch *launch, etcd_launch_done_fn *done, voi
 		(void)pl_err_set(&launch->err, PL_CANCELED, "etcd was to be started");
 	launch->state = LAUNCH_ENDING;
 	launch_probe_close(launch);
-	kill_all(launch, SIGTERM);
+	kill_members(launch, SIGTERM);
 	/* Even when nothing runs: done must not fire inside this call. */
 	if (any_running(launch))
 		term_ms = launch->keep_dir ? TERM_KEPT_MS : TERM_MS;

@@ -86,8 +86,8 @@ PL_NODISCARD enum pl_code etcd_launch_signal(struct etcd_launch *launch, unsigne
 
 /* Starts a member that is down again, with its data and its ports; it needs a
  * moment until it serves. May follow a SIGKILL at once. */
-PL_NODISCARD enum pl_code etcd_launch_revive(struct etcd_launch *launch, unsigned member,
-                                             struct pl_err *err);
+PL_NODISCARD enum pl_code etcd_launch_restart(struct etcd_launch *launch, unsigned member,
+                                              struct pl_err *err);
 
 /* The end of a member's log, for error messages. Returns text. */
 const char *etcd_launch_log_tail(const struct etcd_launch *launch, unsigned member,

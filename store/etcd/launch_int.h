@@ -32,12 +32,12 @@ struct launch_member {
 	struct etcd_launch *launch;
 	unsigned index;
 	struct launch_proc *proc; /* NULL: not running */
-	bool asked;               /* somebody sent what ends it */
-	bool revive;              /* start it again as soon as it has ended */
+	bool stop_sent;           /* somebody sent what ends it */
+	bool restart;             /* start it again as soon as it has ended */
 	bool stopped;             /* SIGSTOP */
 	bool healthy;
-	bool asking; /* a look at its health is on its way */
-	unsigned asked_attempt;
+	bool probing; /* a look at its health is on its way */
+	unsigned probed_attempt;
 	char why[PL_ERR_MSG_SIZE]; /* what the last look at it gave */
 	struct launch_port client, peer;
 	char host[LAUNCH_HOST_SIZE];
@@ -51,11 +51,11 @@ struct launch_member {
 enum launch_state {
 	LAUNCH_BEGIN,   /* nothing was done yet */
 	LAUNCH_PROBING, /* members run, not all of them serve */
-	LAUNCH_RESTART, /* a port was taken: waiting for all to end, then again */
+	LAUNCH_RETRY,   /* a port was taken: waiting for all to end, then again */
 	LAUNCH_UP,
-	LAUNCH_ENDING,  /* waiting for members to end */
-	LAUNCH_SWEEP,   /* waiting for the guard to remove the directory */
-	LAUNCH_CLOSING, /* waiting for libuv */
+	LAUNCH_ENDING,   /* waiting for members to end */
+	LAUNCH_REMOVING, /* waiting for the guard to remove the directory */
+	LAUNCH_CLOSING,  /* waiting for libuv */
 };
 
 struct etcd_launch {
@@ -85,8 +85,8 @@ struct etcd_launch {
 	uv_process_t guard;
 	uv_pipe_t guard_pipe; /* closed: the guard goes to work */
 	bool guard_open, guard_pipe_open;
-	bool swept;      /* the directory is gone */
-	unsigned guards; /* started so far */
+	bool dir_removed; /* the directory is gone */
+	unsigned guards;  /* started so far */
 
 	void (*on_exit)(void *ctx, unsigned member, int exit_status, int signal);
 	void *exit_ctx;

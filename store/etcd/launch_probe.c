@@ -41,9 +41,9 @@ static void on_health(void *ctx, const struct etcd_health *health,
 {
 	struct launch_member *member = ctx;
 
-	member->asking = false;
+	member->probing = false;
 	/* An answer from before a restart speaks of a process that is gone. */
-	if (member->launch->attempt != member->asked_attempt)
+	if (member->launch->attempt != member->probed_attempt)
 		return;
 	member->healthy = health != NULL && health->healthy;
 	(void)snprintf(member->why, sizeof member->why, "%s",
@@ -52,10 +52,10 @@ static void on_health(void *ctx, const struct etcd_health *health,
 
 bool launch_probe_serves(struct launch_member *member)
 {
-	if (member->healthy || member->asking)
+	if (member->healthy || member->probing)
 		return member->healthy;
-	member->asked_attempt = member->launch->attempt;
-	member->asking =
+	member->probed_attempt = member->launch->attempt;
+	member->probing =
 		etcd_health_start(member->launch->http, member->url, ASK_TIMEOUT_MS,
 	                          on_health, member, NULL) == PL_OK;
 	return false;

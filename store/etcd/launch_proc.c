@@ -53,14 +53,14 @@ enum pl_code launch_find(const char *name, char *path, const char *package,
 }
 
 /* A list of strings under construction; full or out of memory shows at the end. */
-struct args {
+struct launch_args {
 	struct pl_arena *arena;
 	char *at[ARGS_MAX];
 	size_t count;
 	bool failed;
 };
 
-static void args_put(struct args *args, char *text)
+static void args_put(struct launch_args *args, char *text)
 {
 	if (text == NULL || args->count + 1 >= ARGS_MAX) {
 		args->failed = true;
@@ -72,7 +72,7 @@ static void args_put(struct args *args, char *text)
 
 #define args_add(args, ...) args_put((args), pl_arena_printf((args)->arena, __VA_ARGS__))
 
-static void add_cluster(struct args *args, const struct etcd_launch *launch)
+static void add_cluster(struct launch_args *args, const struct etcd_launch *launch)
 {
 	char list[ETCD_MEMBERS_MAX * (LAUNCH_URL_SIZE + 8)];
 	size_t len = 0;
@@ -87,7 +87,7 @@ static void add_cluster(struct args *args, const struct etcd_launch *launch)
 	args_add(args, "--initial-cluster-token=%s.%u", launch->dir, launch->attempt);
 }
 
-static void add_tls(struct args *args, const struct etcd_launch *launch)
+static void add_tls(struct launch_args *args, const struct etcd_launch *launch)
 {
 	static const char *const sides[] = {"", "peer-"};
 
@@ -102,7 +102,7 @@ static void add_tls(struct args *args, const struct etcd_launch *launch)
 /* The values are those that were measured to matter: room for a batch of
  * placements in a transaction, a quota that a flood does not fill in a minute,
  * reads that stay fast after bulk writes, compaction faster than the writers. */
-static void add_flags(struct args *args, const struct launch_member *member)
+static void add_flags(struct launch_args *args, const struct launch_member *member)
 {
 	const struct etcd_launch *launch = member->launch;
 
@@ -133,7 +133,7 @@ static void add_flags(struct args *args, const struct launch_member *member)
 		args_put(args, launch->extra[i]);
 }
 
-static void add_command(struct args *args, struct etcd_launch *launch)
+static void add_command(struct launch_args *args, struct etcd_launch *launch)
 {
 	args_put(args, launch->setpriv_path);
 	args_add(args, "--pdeathsig=KILL");
@@ -146,7 +146,7 @@ static void add_command(struct args *args, struct etcd_launch *launch)
 }
 
 /* The machine's, or what a container is given of it. 0: not known. */
-static uint64_t memory_of_ours(void)
+static uint64_t memory_limit(void)
 {
 	uint64_t room = uv_get_total_memory(), given = uv_get_constrained_memory();
 	FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
@@ -169,7 +169,7 @@ static uint64_t memory_of_ours(void)
  */
 static enum pl_code add_collector(struct pl_arena *arena, unsigned members, char **env)
 {
-	uint64_t room = memory_of_ours();
+	uint64_t room = memory_limit();
 
 	if (getenv("GOGC") != NULL || getenv("GOMEMLIMIT") != NULL || room == 0)
 		return PL_OK;
@@ -221,8 +221,8 @@ static void on_proc_exit(uv_process_t *handle, int64_t status, int signum)
 }
 
 /* The ports must be free, and the thread in the member's namespace. */
-static enum pl_code spawn_there(struct launch_member *member, uv_process_options_t *how,
-                                struct pl_err *err)
+static enum pl_code spawn_in_netns(struct launch_member *member,
+                                   uv_process_options_t *how, struct pl_err *err)
 {
 	struct etcd_launch *launch = member->launch;
 	struct launch_proc *proc = pl_calloc(1, sizeof *proc);
@@ -247,12 +247,12 @@ static enum pl_code spawn_there(struct launch_member *member, uv_process_options
 		return pl_err_set(err, PL_IO, "start %s: %s", how->file, uv_strerror(rc));
 	}
 	member->proc = proc;
-	member->asked = false;
+	member->stop_sent = false;
 	member->healthy = false;
 	return PL_OK;
 }
 
-static enum pl_code spawn_logged(struct launch_member *member, struct args *args,
+static enum pl_code spawn_logged(struct launch_member *member, struct launch_args *args,
                                  char **env, struct pl_err *err)
 {
 	uv_stdio_container_t stdio[3] = {
@@ -274,7 +274,7 @@ static enum pl_code spawn_logged(struct launch_member *member, struct args *args
 	member->log_from = (long)lseek(log, 0, SEEK_END);
 	stdio[1].data.fd = log;
 	stdio[2].data.fd = log;
-	code = spawn_there(member, &how, err);
+	code = spawn_in_netns(member, &how, err);
 	(void)close(log);
 	return code;
 }
@@ -282,7 +282,7 @@ static enum pl_code spawn_logged(struct launch_member *member, struct args *args
 enum pl_code launch_spawn(struct launch_member *member, struct pl_err *err)
 {
 	struct pl_arena arena;
-	struct args args = {.arena = &arena};
+	struct launch_args args = {.arena = &arena};
 	char **env = NULL;
 	enum pl_code code;
 
@@ -308,7 +308,7 @@ void launch_kill(struct launch_member *member, int signum)
 	if (member->stopped && signum != SIGKILL && signum != SIGSTOP)
 		(void)uv_process_kill(&member->proc->handle, SIGCONT);
 	member->stopped = signum == SIGSTOP;
-	member->asked = member->asked || signum == SIGKILL || signum == SIGTERM;
+	member->stop_sent = member->stop_sent || signum == SIGKILL || signum == SIGTERM;
 	(void)uv_process_kill(&member->proc->handle, signum);
 }
 
@@ -333,7 +333,7 @@ static void on_guard_exit(uv_process_t *handle, int64_t status, int signum)
 {
 	struct etcd_launch *launch = handle->data;
 
-	launch->swept = status == 0 && signum == 0;
+	launch->dir_removed = status == 0 && signum == 0;
 	launch_guard_release(launch);
 	uv_close((uv_handle_t *)handle, on_guard_closed);
 }

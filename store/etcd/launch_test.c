@@ -156,7 +156,7 @@ static bool found_its_data(const struct etcd_launch *launch)
 	              "restarting member ") != NULL;
 }
 
-T_CASE(killed_and_revived_stopped_and_continued)
+T_CASE(killed_and_restarted_stopped_and_continued)
 {
 	struct etcd_launch_opts opts = quick(1);
 	struct etcd_launch *launch;
@@ -173,7 +173,7 @@ T_CASE(killed_and_revived_stopped_and_continued)
 	(void)snprintf(url, sizeof url, "%s", etcd_launch_endpoint(launch, 0));
 	T_EQ(etcd_launch_signal(launch, 0, SIGSTOP, NULL), PL_OK);
 	wait_health(&loop, url, false);
-	T_EQ(etcd_launch_revive(launch, 0, NULL), PL_EXISTS);
+	T_EQ(etcd_launch_restart(launch, 0, NULL), PL_EXISTS);
 	T_EQ(etcd_launch_signal(launch, 0, SIGCONT, NULL), PL_OK);
 	wait_health(&loop, url, true);
 
@@ -181,7 +181,7 @@ T_CASE(killed_and_revived_stopped_and_continued)
 	T_EQ(etcd_launch_signal(launch, 0, SIGKILL, NULL), PL_OK);
 	T_EQ(etcd_launch_pid(launch, 0), 0);
 	T_EQ(etcd_launch_signal(launch, 0, SIGSTOP, NULL), PL_NOTFOUND);
-	T_EQ(etcd_launch_revive(launch, 0, NULL), PL_OK);
+	T_EQ(etcd_launch_restart(launch, 0, NULL), PL_OK);
 	wait_health(&loop, url, true);
 	T_TRUE(etcd_launch_pid(launch, 0) != pid);
 	T_TRUE(found_its_data(launch));
@@ -193,7 +193,7 @@ T_CASE(killed_and_revived_stopped_and_continued)
 	run_until(&loop, &exits.any);
 	T_EQ(exits.signum, SIGKILL);
 	T_EQ(etcd_launch_pid(launch, 0), 0);
-	T_EQ(etcd_launch_revive(launch, 0, NULL), PL_OK);
+	T_EQ(etcd_launch_restart(launch, 0, NULL), PL_OK);
 	wait_health(&loop, url, true);
 	T_EQ(etcd_launch_signal(launch, 0, SIGSTOP, NULL), PL_OK);
 	etcd_launch_stop_wait(launch); /* stopped, and ended all the same */
@@ -211,7 +211,7 @@ T_CASE(three_members_survive_one)
 	T_EQ(etcd_launch_signal(launch, 1, SIGKILL, NULL), PL_OK);
 	wait_health(&loop, etcd_launch_endpoint(launch, 1), false);
 	wait_health(&loop, etcd_launch_endpoint(launch, 0), true);
-	T_EQ(etcd_launch_revive(launch, 1, NULL), PL_OK);
+	T_EQ(etcd_launch_restart(launch, 1, NULL), PL_OK);
 	wait_health(&loop, etcd_launch_endpoint(launch, 1), true);
 	etcd_launch_stop_wait(launch);
 	loop_end(&loop);

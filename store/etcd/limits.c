@@ -36,9 +36,9 @@ enum {
 	AGAIN_DOUBLED_MAX = 7,
 };
 
-static void ask_ops(struct client *client, struct link_conn *conn);
+static void ask_ops(struct client *client, struct channel_conn *conn);
 
-static void limits_settle(struct client *client)
+static void limits_learned(struct client *client)
 {
 	struct limits *limits = &client->limits;
 
@@ -87,17 +87,17 @@ static uint32_t ops_next(const struct limits *limits)
 }
 
 /* Nobody is refused for being somebody before the length has been looked at. */
-static bool says_fits(const struct grpc_end *end, enum pl_code code)
+static bool answer_fits(const struct grpc_end *end, enum pl_code code)
 {
 	return end->status == GRPC_OK || code == PL_AUTH || code == PL_DENIED;
 }
 
-static void on_ops_end(void *ctx, const struct link_conn *asked,
+static void on_ops_end(void *ctx, const struct channel_conn *asked,
                        const struct grpc_end *end)
 {
 	struct client *client = ctx;
 	struct limits *limits = &client->limits;
-	struct link_conn *conn = link_up(&client->calls_link);
+	struct channel_conn *conn = channel_up(&client->calls_channel);
 	struct status status;
 
 	(void)asked;
@@ -106,7 +106,7 @@ static void on_ops_end(void *ctx, const struct link_conn *asked,
 	status = status_of(end->status, pl_span_str(end->text));
 	if (end->code == PL_OK && end->status != GRPC_OK && status.code == PL_LIMIT)
 		limits->refused = limits->asked;
-	else if (end->code == PL_OK && says_fits(end, status.code))
+	else if (end->code == PL_OK && answer_fits(end, status.code))
 		limits->fits = limits->asked;
 	else
 		conn = NULL; /* says nothing */
@@ -115,7 +115,7 @@ static void on_ops_end(void *ctx, const struct link_conn *asked,
 		client_pump(client);
 	} else if (limits->fits >= OPS_MAX ||
 	           (limits->refused != 0 && limits->refused <= limits->fits + 1)) {
-		limits_settle(client);
+		limits_learned(client);
 	} else {
 		ask_ops(client, conn);
 	}
@@ -141,7 +141,7 @@ static enum pl_code ops_encode(uint32_t count, struct pl_buf *body)
 	return code;
 }
 
-static void ask_ops(struct client *client, struct link_conn *conn)
+static void ask_ops(struct client *client, struct channel_conn *conn)
 {
 	struct limits *limits = &client->limits;
 	struct frame frame;
@@ -157,12 +157,12 @@ static void ask_ops(struct client *client, struct link_conn *conn)
 	}
 }
 
-static void on_bytes_end(void *ctx, const struct link_conn *asked,
+static void on_bytes_end(void *ctx, const struct channel_conn *asked,
                          const struct grpc_end *end)
 {
 	struct client *client = ctx;
 	struct limits *limits = &client->limits;
-	struct link_conn *conn = link_up(&client->calls_link);
+	struct channel_conn *conn = channel_up(&client->calls_channel);
 
 	(void)asked;
 	if (client->closing || limits->state != LIMITS_ASKING)
@@ -184,7 +184,7 @@ static void on_bytes_end(void *ctx, const struct link_conn *asked,
 	client_pump(client);
 }
 
-static void ask_bytes(struct client *client, struct link_conn *conn)
+static void ask_bytes(struct client *client, struct channel_conn *conn)
 {
 	static const uint8_t prefix[5] = {0, 0x7f, 0xff, 0xff, 0xff};
 	struct pl_buf body;
@@ -205,7 +205,7 @@ static void ask_bytes(struct client *client, struct link_conn *conn)
 
 bool limits_ready(struct client *client)
 {
-	struct link_conn *conn = link_up(&client->calls_link);
+	struct channel_conn *conn = channel_up(&client->calls_channel);
 
 	if (client->limits.state == LIMITS_KNOWN)
 		return true;

@@ -12,7 +12,7 @@
 
 #include "store/base/alloc.h"
 #include "store/base/rng.h"
-#include "store/etcd/rig.h"
+#include "store/etcd/etcd_rig.h"
 #include "store/kv/relist.h"
 #include "tests/harness/t.h"
 
@@ -27,29 +27,29 @@ enum {
 };
 
 /* What stood at a revision: the last change of each key; 0: it was not there. */
-struct listed {
+struct listed_key {
 	int64_t revision;
 	int64_t changed[KEYS];
 };
 
 struct follower {
 	struct relist *relist;
-	struct listed list;
+	struct listed_key list;
 	int64_t told;
 	unsigned events, life;
 	bool listing, over;
 };
 
-struct writer {
+struct list_writer {
 	bool busy;
 	bool deletes;
 	unsigned key;
 };
 
-static struct rig rig;
+static struct etcd_rig rig;
 static struct pl_rng rng;
 static struct follower follower[FOLLOWERS];
-static struct writer writer[WRITERS];
+static struct list_writer writer[WRITERS];
 static unsigned written, losts, followers;
 static int64_t newest, compacted;
 /* The truth: by revision which key, and whether it went. */
@@ -58,7 +58,7 @@ static bool went[REVISIONS];
 static struct kv_watch *truth;
 static int64_t truth_revision;
 static bool truth_over;
-static struct listed *lists;
+static struct listed_key *lists;
 static unsigned list_count;
 
 static unsigned key_of(struct pl_span key)
@@ -67,7 +67,7 @@ static unsigned key_of(struct pl_span key)
 	return (unsigned)(key.at[2] - '0') * 10 + (unsigned)(key.at[3] - '0');
 }
 
-static void on_truth(void *ctx, const struct kv_watch_note *note)
+static void on_reference_read(void *ctx, const struct kv_watch_note *note)
 {
 	(void)ctx;
 	if (note->what == KV_WATCH_END)
@@ -135,7 +135,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 
 	switch (note->what) {
 	case RELIST_BEGIN:
-		f->list = (struct listed){.revision = note->revision};
+		f->list = (struct listed_key){.revision = note->revision};
 		f->listing = true;
 		f->told = 0;
 		break;
@@ -170,7 +170,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 static void on_written(void *ctx, const struct kv_result *result,
                        const struct pl_err *err)
 {
-	struct writer *w = ctx;
+	struct list_writer *w = ctx;
 
 	w->busy = false;
 	if (err != NULL) {
@@ -182,7 +182,7 @@ static void on_written(void *ctx, const struct kv_result *result,
 		newest = result->header.revision;
 }
 
-static void write_one(struct writer *w)
+static void write_one(struct list_writer *w)
 {
 	char key[16];
 	struct kv_req req;
@@ -194,7 +194,7 @@ static void write_one(struct writer *w)
 	req = w->deletes ? kv_op_delete(kv_key(pl_span_str(key)))
 	                 : kv_op_put(pl_span_str(key), PL_SPAN_LIT("value"));
 	w->busy = true;
-	T_OK(kv_start(rig.kv, &req, RIG_TIMEOUT_MS, on_written, w, NULL, &rig.err),
+	T_OK(kv_start(rig.kv, &req, ETCD_RIG_TIMEOUT_MS, on_written, w, NULL, &rig.err),
 	     &rig.err);
 }
 
@@ -216,33 +216,34 @@ static void compact(void)
 		return;
 	busy = true;
 	compacted = truth_revision;
-	T_OK(kv_start(rig.kv, &req, RIG_TIMEOUT_MS, on_compacted, &busy, NULL, &rig.err),
+	T_OK(kv_start(rig.kv, &req, ETCD_RIG_TIMEOUT_MS, on_compacted, &busy, NULL,
+	              &rig.err),
 	     &rig.err);
 }
 
 /* -- the case ------------------------------------------------------------------------ */
 
-static void follow_again(void)
+static void follow_ended(void)
 {
 	for (unsigned i = 0; i < FOLLOWERS; i++)
 		if (follower[i].over)
 			follow(&follower[i]);
 }
 
-static void turn(void)
+static void run_turn(void)
 {
 	for (unsigned i = 0; i < WRITERS && written < WRITES; i++)
 		if (!writer[i].busy)
 			write_one(&writer[i]);
-	follow_again();
+	follow_ended();
 	compact();
 	(void)uv_run(&rig.loop, UV_RUN_ONCE);
 }
 
-static void kill_and_revive(void)
+static void kill_and_restart(void)
 {
 	T_OK(etcd_launch_signal(rig.launch, 0, SIGKILL, &rig.err), &rig.err);
-	T_OK(etcd_launch_revive(rig.launch, 0, &rig.err), &rig.err);
+	T_OK(etcd_launch_restart(rig.launch, 0, &rig.err), &rig.err);
 }
 
 static bool all_are_there(void)
@@ -258,12 +259,12 @@ static bool all_are_there(void)
 
 static int by_revision(const void *a, const void *b)
 {
-	const struct listed *x = a, *y = b;
+	const struct listed_key *x = a, *y = b;
 
 	return (x->revision > y->revision) - (x->revision < y->revision);
 }
 
-static void lists_are_true(void)
+static void check_lists(void)
 {
 	int64_t stood[KEYS] = {0}, revision = 1;
 
@@ -282,10 +283,10 @@ static void stop_all(void)
 	for (unsigned i = 0; i < FOLLOWERS; i++) {
 		if (!follower[i].over)
 			relist_stop(follower[i].relist);
-		rig_until(&rig, &follower[i].over);
+		etcd_rig_until(&rig, &follower[i].over);
 	}
 	kv_unwatch(rig.kv, truth);
-	rig_until(&rig, &truth_over);
+	etcd_rig_until(&rig, &truth_over);
 }
 
 T_CASE_SECONDS(each_revision_is_told_once_whatever_happens, 120)
@@ -297,26 +298,26 @@ T_CASE_SECONDS(each_revision_is_told_once_whatever_happens, 120)
 	lists = pl_calloc(LISTS_MAX, sizeof *lists);
 	T_TRUE(lists != NULL);
 	truth_revision = 1;
-	rig_up(&rig, NULL, NULL);
-	T_OK(kv_watch(rig.kv, &all, on_truth, NULL, &truth, &rig.err), &rig.err);
+	etcd_rig_up(&rig, NULL, NULL);
+	T_OK(kv_watch(rig.kv, &all, on_reference_read, NULL, &truth, &rig.err), &rig.err);
 	for (unsigned i = 0; i < FOLLOWERS; i++)
 		follow(&follower[i]);
 	while (written < WRITES) {
-		turn();
+		run_turn();
 		if (written > WRITES / 4 * (kills + 1) && kills < 2) {
-			kill_and_revive();
+			kill_and_restart();
 			kills++;
 		}
 	}
 	/* Who was told to stop by the last writes may only now have done so. */
 	while (!all_are_there()) {
-		follow_again();
+		follow_ended();
 		(void)uv_run(&rig.loop, UV_RUN_ONCE);
 	}
 	T_EQ(kills, 2);
 	stop_all();
-	lists_are_true();
+	check_lists();
 	T_REACHED(followers > 200 && losts > 20);
 	free(lists);
-	rig_down(&rig);
+	etcd_rig_down(&rig);
 }

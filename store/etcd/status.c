@@ -12,7 +12,7 @@
 enum { NO = false, MAYBE = true };
 
 /* A text's final '*' stands for whatever follows. */
-static const struct row {
+static const struct status_row {
 	const char *text;
 	enum pl_code code;
 	enum status_next next;
@@ -108,7 +108,7 @@ const char *status_grpc_name(uint32_t grpc_status)
 	return grpc_status < STATUS_COUNT ? by_status[grpc_status].name : NULL;
 }
 
-static bool skip(struct pl_span *text, const char *prefix)
+static bool skip_prefix(struct pl_span *text, const char *prefix)
 {
 	struct pl_span start = pl_span_str(prefix);
 
@@ -120,15 +120,15 @@ static bool skip(struct pl_span *text, const char *prefix)
 }
 
 /* "etcdserver: mvcc: words" and "mvcc: words" are the same to us. */
-static struct pl_span bare(struct pl_span text)
+static struct pl_span strip_prefixes(struct pl_span text)
 {
-	while (skip(&text, "etcdserver: ") || skip(&text, "mvcc: ") ||
-	       skip(&text, "auth: "))
+	while (skip_prefix(&text, "etcdserver: ") || skip_prefix(&text, "mvcc: ") ||
+	       skip_prefix(&text, "auth: "))
 		;
 	return text;
 }
 
-static bool row_matches(const struct row *row, struct pl_span text)
+static bool row_matches(const struct status_row *row, struct pl_span text)
 {
 	struct pl_span want = pl_span_str(row->text);
 
@@ -138,7 +138,7 @@ static bool row_matches(const struct row *row, struct pl_span text)
 	return pl_span_starts(text, want);
 }
 
-static const struct row *row_of(struct pl_span text)
+static const struct status_row *row_of(struct pl_span text)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (row_matches(&rows[i], text))
@@ -147,13 +147,13 @@ static const struct row *row_of(struct pl_span text)
 }
 
 /* "grpc: received message larger than max (1572961 vs. 1572864)": the latter. */
-static uint64_t limit_in(struct pl_span text)
+static uint64_t find_limit(struct pl_span text)
 {
 	uint64_t limit = 0;
 
-	if (!skip(&text, "grpc: received message larger than max ("))
+	if (!skip_prefix(&text, "grpc: received message larger than max ("))
 		return 0;
-	while (text.len > 0 && !skip(&text, " vs. "))
+	while (text.len > 0 && !skip_prefix(&text, " vs. "))
 		text = pl_span(text.at + 1, text.len - 1);
 	for (; text.len > 0 && *text.at >= '0' && *text.at <= '9';
 	     text.at++, text.len--) {
@@ -170,19 +170,19 @@ struct status status_of(uint32_t grpc_status, struct pl_span text)
 	                        .next = STATUS_GIVE_UP,
 	                        .maybe_applied = true,
 	                        .grpc = grpc_status};
-	const struct row *row;
+	const struct status_row *row;
 
 	if (grpc_status == GRPC_OK) {
 		status.code = PL_OK;
 		return status;
 	}
-	text = bare(text);
+	text = strip_prefixes(text);
 	row = row_of(text);
 	if (row != NULL) {
 		status.code = row->code;
 		status.next = row->next;
 		status.maybe_applied = row->maybe_applied;
-		status.limit_bytes = limit_in(text);
+		status.limit_bytes = find_limit(text);
 	} else if (grpc_status < STATUS_COUNT) {
 		status.code = by_status[grpc_status].code;
 		status.next = by_status[grpc_status].next;
@@ -199,7 +199,7 @@ static uint32_t reason_status(struct pl_span *text)
 	uint32_t number = GRPC_UNKNOWN;
 	size_t len = 0;
 
-	if (!skip(&rest, "rpc error: code = "))
+	if (!skip_prefix(&rest, "rpc error: code = "))
 		return GRPC_UNKNOWN;
 	while (len < rest.len && rest.at[len] != ' ')
 		len++;
@@ -207,7 +207,7 @@ static uint32_t reason_status(struct pl_span *text)
 		if (pl_span_eq(pl_span(rest.at, len), pl_span_str(by_status[i].name)))
 			number = i;
 	rest = pl_span(rest.at + len, rest.len - len);
-	if (!skip(&rest, " desc = "))
+	if (!skip_prefix(&rest, " desc = "))
 		return GRPC_UNKNOWN;
 	*text = rest;
 	return number;
@@ -224,7 +224,7 @@ struct status status_of_reason(struct pl_span reason)
 }
 
 /* For people: what can not be seen becomes '?', and there is not too much of it. */
-static const char *visible(struct pl_span text, char *out, size_t size)
+static const char *print_visible(struct pl_span text, char *out, size_t size)
 {
 	size_t len = text.len < size - 1 ? text.len : size - 1;
 
@@ -249,7 +249,7 @@ enum pl_code status_err(const struct status *status, bool is_write, struct pl_sp
 		(void)snprintf(number, sizeof number, "%u", (unsigned)status->grpc);
 		name = number;
 	}
-	(void)visible(text, words, sizeof words);
+	(void)print_visible(text, words, sizeof words);
 	if (is_write && status->maybe_applied) {
 		pl_err_set(err, PL_UNKNOWN,
 		           "%s (%s), and it may have been applied: %s; %s", words, name,

@@ -123,7 +123,7 @@ static struct status reason(const char *text)
 	return status_of_reason(pl_span_str(text));
 }
 
-T_CASE(a_watch_is_told_in_words_of_go)
+T_CASE(a_watch_is_told_in_go_terms)
 {
 	struct status status = reason("rpc error: code = PermissionDenied desc = "
 	                              "etcdserver: permission denied");

@@ -1,15 +1,16 @@
 /* Whatever fails on our side, an allocation, a read, a write, a connection: each
  * call ends once, a write says what became of it, and the client works on. */
 #include "store/base/fault.h"
-#include "store/etcd/liar_rig.h"
+#include "store/etcd/faulty_etcd_rig.h"
 
 static unsigned puts_seen;
 
-static bool counts_puts(struct liar *it, struct liar_call *call, struct pl_span message)
+static bool counts_puts(struct faulty_etcd *it, struct faulty_etcd_call *call,
+                        struct pl_span message)
 {
 	(void)it;
 	(void)message;
-	puts_seen += liar_is(call, "Put");
+	puts_seen += faulty_etcd_is(call, "Put");
 	return false;
 }
 
@@ -23,43 +24,45 @@ static void put_check(enum pl_code code)
 		T_EQ(puts_seen, 0);
 }
 
-static void start_all(struct rig_watch *watch)
+static void start_all(struct etcd_rig_watch *watch)
 {
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
 
-	*watch = (struct rig_watch){.ended = true};
-	if (kv_watch(rig.kv, &req, rig_on_note, watch, &watch->watch, NULL) == PL_OK)
+	*watch = (struct etcd_rig_watch){.ended = true};
+	if (kv_watch(rig.kv, &req, etcd_rig_on_note, watch, &watch->watch, NULL) == PL_OK)
 		watch->ended = false;
 	puts_seen = 0;
-	put_check(put(RIG_TIMEOUT_MS));
-	(void)get(RIG_TIMEOUT_MS);
-	(void)keep(RIG_TIMEOUT_MS);
+	put_check(put(ETCD_RIG_TIMEOUT_MS));
+	(void)get(ETCD_RIG_TIMEOUT_MS);
+	(void)keep(ETCD_RIG_TIMEOUT_MS);
 }
 
-static void progress_all(struct rig_watch *watch)
+static void progress_all(struct etcd_rig_watch *watch)
 {
 	if (watch->ended)
 		return;
-	rig_until(&rig, &watch->is_ready);
+	etcd_rig_until(&rig, &watch->is_ready);
 	if (!watch->ended && kv_progress(rig.kv, watch->watch, 0, NULL) == PL_OK)
-		rig_until(&rig, &watch->has_progress);
-	(void)get(RIG_TIMEOUT_MS);
-	(void)keep(RIG_TIMEOUT_MS);
+		etcd_rig_until(&rig, &watch->has_progress);
+	(void)get(ETCD_RIG_TIMEOUT_MS);
+	(void)keep(ETCD_RIG_TIMEOUT_MS);
 }
 
 static void still_works(void)
 {
-	T_OK(put(RIG_TIMEOUT_MS), &rig.err);
-	T_OK(get(RIG_TIMEOUT_MS), &rig.err);
-	T_OK(keep(RIG_TIMEOUT_MS), &rig.err);
+	T_OK(put(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(keep(ETCD_RIG_TIMEOUT_MS), &rig.err);
 }
 
 /* False: the fault has not been reached any more. */
 static bool round_of(enum pl_fault point, uint64_t nth, const char *user)
 {
-	struct etcd_opts opts = {
-		.endpoints = liar.endpoint, .seed = nth, .user = user, .password = user};
-	struct rig_watch watch = {0};
+	struct etcd_opts opts = {.endpoints = faulty.endpoint,
+	                         .seed = nth,
+	                         .user = user,
+	                         .password = user};
+	struct etcd_rig_watch watch = {0};
 	bool fired = true;
 
 	pl_fault_arm(point, nth);
@@ -69,7 +72,7 @@ static bool round_of(enum pl_fault point, uint64_t nth, const char *user)
 		fired = pl_fault_fired(point);
 		pl_fault_reset();
 		still_works();
-		rig_close(&rig, rig.kv);
+		etcd_rig_close(&rig, rig.kv);
 		T_TRUE(watch.ended);
 		rig.kv = NULL;
 	} else {
@@ -84,13 +87,13 @@ static void torture(enum pl_fault point, const char *user, uint64_t least)
 {
 	uint64_t nth = 1;
 
-	up(counts_puts);
-	rig_close(&rig, rig.kv);
+	rig_up(counts_puts);
+	etcd_rig_close(&rig, rig.kv);
 	rig.kv = NULL;
 	while (round_of(point, nth, user))
 		nth++;
 	T_TRUE(nth > least);
-	down();
+	rig_down();
 }
 
 T_CASE_SECONDS(each_allocation_fails, 120)

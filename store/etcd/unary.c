@@ -6,30 +6,31 @@
 
 enum { UNARY_TIMEOUT_MS = 5000 };
 
-struct unary {
-	struct link_conn *conn;
+struct unary_call {
+	struct channel_conn *conn;
 	unary_end_fn *done;
 	void *ctx;
 };
 
 static void on_end(void *ctx, const struct grpc_end *end)
 {
-	struct unary *unary = ctx;
-	struct unary copy = *unary;
+	struct unary_call *unary = ctx;
+	struct unary_call copy = *unary;
 
 	free(unary);
 	if (end->fate == GRPC_ANSWERED)
-		link_worked(copy.conn);
-	else if (end->code == PL_TIMEOUT && link_silent(copy.conn, end->sent_ms))
-		link_move(copy.conn, end->err);
-	link_release(copy.conn);
+		channel_mark_ok(copy.conn);
+	else if (end->code == PL_TIMEOUT && channel_is_silent(copy.conn, end->sent_ms))
+		channel_move(copy.conn, end->err);
+	channel_release(copy.conn);
 	copy.done(copy.ctx, copy.conn, end);
 }
 
-enum pl_code unary_start(struct client *client, struct link_conn *conn, const char *path,
-                         struct pl_buf *body, unary_end_fn *done, void *ctx)
+enum pl_code unary_start(struct client *client, struct channel_conn *conn,
+                         const char *path, struct pl_buf *body, unary_end_fn *done,
+                         void *ctx)
 {
-	struct unary *unary = pl_malloc(sizeof *unary);
+	struct unary_call *unary = pl_malloc(sizeof *unary);
 	struct grpc_call_opts opts = {
 		.path = path,
 		.token = client->auth.token,
@@ -44,11 +45,11 @@ enum pl_code unary_start(struct client *client, struct link_conn *conn, const ch
 
 	if (unary == NULL)
 		return PL_NOMEM;
-	*unary = (struct unary){.conn = conn, .done = done, .ctx = ctx};
-	link_hold(conn);
+	*unary = (struct unary_call){.conn = conn, .done = done, .ctx = ctx};
+	channel_hold(conn);
 	code = grpc_call_start(conn->grpc, &opts, &call, NULL);
 	if (code != PL_OK) {
-		link_release(conn);
+		channel_release(conn);
 		free(unary);
 	}
 	return code;

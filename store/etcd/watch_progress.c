@@ -22,7 +22,7 @@ enum { PROGRESS_AGAIN_MS = 100, CHECK_TIMEOUT_MS = 10000 };
 /* -- what the member is ---------------------------------------------------- */
 
 /* The next number of "3.4.23"; what follows it is not looked at. */
-static bool part_take(const char **version, uint64_t *part)
+static bool version_part_parse(const char **version, uint64_t *part)
 {
 	size_t len = strspn(*version, "0123456789");
 
@@ -38,15 +38,16 @@ static bool version_is_sound(const char *version)
 {
 	uint64_t major, minor, patch;
 
-	if (!part_take(&version, &major) || !part_take(&version, &minor) ||
-	    !part_take(&version, &patch))
+	if (!version_part_parse(&version, &major) ||
+	    !version_part_parse(&version, &minor) ||
+	    !version_part_parse(&version, &patch))
 		return false;
 	if (major != 3)
 		return major > 3;
 	return minor > 5 || (minor == 5 && patch >= 8) || (minor == 4 && patch >= 25);
 }
 
-static void on_version(void *ctx, const struct link_conn *conn,
+static void on_version(void *ctx, const struct channel_conn *conn,
                        const struct grpc_end *end)
 {
 	struct client *client = ctx;
@@ -69,7 +70,7 @@ static void on_version(void *ctx, const struct link_conn *conn,
 	pl_arena_done(&arena);
 }
 
-void watches_ask_version(struct client *client, struct link_conn *conn)
+void watches_ask_version(struct client *client, struct channel_conn *conn)
 {
 	struct watches *watches = &client->watches;
 	struct kv_req req = {.op = KV_STATUS};
@@ -222,7 +223,7 @@ void watches_rewound(struct client *client, const struct pl_err *err)
 	watches_end_all(client, err);
 }
 
-/* client_saw() does the judging; an answer that fails is asked for again. */
+/* client_note_header() does the judging; an answer that fails is asked for again. */
 static void on_check(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
 	struct client *client = ctx;

@@ -38,12 +38,12 @@ static struct kv_watch *watch_find(struct watches *watches, int64_t id)
 
 /* What came on the stream is not what etcd says. On another one, of another member
  * if there is one, it may be: nothing is lost by trying, a few times. */
-static void stream_bad(struct client *client, struct link_conn *conn,
-                       const struct pl_err *err)
+static void stream_malformed(struct client *client, struct channel_conn *conn,
+                             const struct pl_err *err)
 {
 	struct watches *watches = &client->watches;
 
-	link_move(conn, err);
+	channel_move(conn, err);
 	watches_drop_stream(watches);
 	if (++watches->bad < BAD_MAX)
 		return;
@@ -141,7 +141,7 @@ static void on_created(struct client *client, const struct codec_watch *msg)
 	     (msg->watch_id < 0 || watch_find(watches, msg->watch_id) != NULL))) {
 		pl_err_set(&err, PL_PROTO,
 		           "watch: an answer to a creation that was not asked for");
-		stream_bad(client, watches->conn, &err);
+		stream_malformed(client, watches->conn, &err);
 		return;
 	}
 	watch = watch_at(watches->creating.next);
@@ -204,7 +204,7 @@ static void on_decoded(struct client *client, const struct codec_watch *msg)
 
 	/* Some answers that cancel carry no revision. */
 	if (msg->header.revision != 0)
-		client_saw(client, &msg->header, false, 0);
+		client_note_header(client, &msg->header, false, 0);
 	if (msg->created) {
 		on_created(client, msg);
 		watches_pump(client);
@@ -235,10 +235,10 @@ static void on_message(void *ctx, struct pl_span bytes)
 
 	pl_arena_reset(&watches->arena);
 	if (codec_watch_decode(bytes, &watches->arena, &msg, &err) != PL_OK) {
-		stream_bad(client, watches->conn, &err);
+		stream_malformed(client, watches->conn, &err);
 		return;
 	}
-	link_worked(watches->conn);
+	channel_mark_ok(watches->conn);
 	on_decoded(client, &msg);
 }
 
@@ -270,7 +270,7 @@ static void stream_lost(struct client *client)
 	}
 }
 
-static void on_stream_refused(struct client *client, struct link_conn *conn,
+static void on_stream_refused(struct client *client, struct channel_conn *conn,
                               const struct grpc_end *end)
 {
 	struct pl_span text = pl_span_str(end->text);
@@ -283,14 +283,14 @@ static void on_stream_refused(struct client *client, struct link_conn *conn,
 	else if (status.next == STATUS_TOKEN || status.next == STATUS_GIVE_UP)
 		watches_end_all(client, &err);
 	else
-		link_move(conn, &err);
+		channel_move(conn, &err);
 }
 
 static void on_end(void *ctx, const struct grpc_end *end)
 {
 	struct client *client = ctx;
 	struct watches *watches = &client->watches;
-	struct link_conn *conn = watches->conn;
+	struct channel_conn *conn = watches->conn;
 	bool replace = watches->replace;
 
 	watches->replace = false;
@@ -300,17 +300,17 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	if (end->code == PL_LIMIT)
 		watches_end_all(client, end->err); /* it would come again, as large */
 	else if (end->code == PL_PROTO)
-		stream_bad(client, conn, end->err);
+		stream_malformed(client, conn, end->err);
 	else if (end->code == PL_OK && end->status != GRPC_OK)
 		on_stream_refused(client, conn, end);
-	link_release(conn);
+	channel_release(conn);
 	if (replace)
 		watches_pump(client);
 	else
 		pump_later(client);
 }
 
-static enum pl_code open_stream(struct client *client, struct link_conn *conn)
+static enum pl_code open_stream(struct client *client, struct channel_conn *conn)
 {
 	struct watches *watches = &client->watches;
 	struct pl_buf nothing = {.max = 1};
@@ -330,7 +330,7 @@ static enum pl_code open_stream(struct client *client, struct link_conn *conn)
 	watches->conn = conn;
 	watches->opened_ms = pl_clock_ms();
 	watches->token_generation = client->auth.generation;
-	link_hold(conn);
+	channel_hold(conn);
 	watches_ask_version(client, conn);
 	return PL_OK;
 }
@@ -338,7 +338,7 @@ static enum pl_code open_stream(struct client *client, struct link_conn *conn)
 void watches_pump(struct client *client)
 {
 	struct watches *watches = &client->watches;
-	struct link_conn *conn = link_up(&client->watch_link);
+	struct channel_conn *conn = channel_up(&client->watch_channel);
 	struct pl_err err = {0};
 
 	if (client->closing || pl_list_empty(&watches->waiting) ||

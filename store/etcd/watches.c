@@ -61,7 +61,7 @@ static void watch_deliver_end(struct kv_watch *watch)
 	fn(ctx, &(struct kv_watch_note){.what = KV_WATCH_END,
 	                                .err = &err,
 	                                .compact_revision = compact_revision});
-	client_maybe_closed(client);
+	client_maybe_close(client);
 }
 
 /* The last note comes later, on a stack of its own. Nothing comes before it. */

@@ -58,7 +58,7 @@ void watch_advanced(struct kv_watch *watch, int64_t revision);
 void watches_on_progress(struct client *client, int64_t revision);
 void watches_on_progress_timer(void *ctx);
 void watches_check_rewound(struct client *client, const struct kv_watch *watch);
-void watches_ask_version(struct client *client, struct link_conn *conn);
+void watches_ask_version(struct client *client, struct channel_conn *conn);
 
 /* -- watch_stream.c --------------------------------------------------------------- */
 

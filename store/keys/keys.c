@@ -9,10 +9,10 @@
 
 enum { STEPS_MAX = 5, PARTITION_DIGITS = 4, VERSION_DIGITS = 10 };
 
-enum field { END, WORD, PARTITION, VERSION, SCOPE, NAME };
+enum key_field { END, WORD, PARTITION, VERSION, SCOPE, NAME };
 
-struct step {
-	enum field field;
+struct key_step {
+	enum key_field field;
 	enum names_kind names; /* SCOPE and NAME */
 	const char *word;      /* WORD */
 };
@@ -38,10 +38,10 @@ struct step {
 		.field = NAME, .names = NAMES_##kind \
 	}
 
-static const struct shape {
+static const struct key_layout {
 	const char *name;
-	struct step step[STEPS_MAX + 1];
-} shapes[KEYS_KIND_COUNT] = {
+	struct key_step step[STEPS_MAX + 1];
+} layouts[KEYS_KIND_COUNT] = {
 	[KEYS_META] = {"meta", {W("placet"), W("meta")}},
 	[KEYS_CLUSTER] = {"cluster", {W("clusters"), N(CLUSTER)}},
 	[KEYS_NODE] = {"node", {W("nodes"), P, S(CLUSTER), N(NODE)}},
@@ -51,7 +51,7 @@ static const struct shape {
 	[KEYS_REGISTRY_GLOBAL] = {"global registry", {W("groups"), W("registry")}},
 	[KEYS_REGISTRY] = {"registry", {W("groups"), S(NAMESPACE), W("registry")}},
 	[KEYS_GROUP] = {"group", {W("groups"), S(NAMESPACE), N(TERM)}},
-	[KEYS_SHAPE] = {"shape of the nodes", {W("groups"), W("nodes")}},
+	[KEYS_TOPOLOGY] = {"topology", {W("groups"), W("nodes")}},
 	[KEYS_GANG] = {"gang", {W("gangs"), S(NAMESPACE), N(GANG)}},
 	[KEYS_BUDGETS_LOCK] = {"lock of the budgets", {W("budgets"), W("lock")}},
 	[KEYS_BUDGET] = {"budget", {W("budgets"), S(NAMESPACE), N(BUDGET)}},
@@ -68,10 +68,10 @@ static const struct shape {
 const char *keys_kind_name(enum keys_kind kind)
 {
 	PL_ASSERT((unsigned)kind < KEYS_KIND_COUNT);
-	return shapes[kind].name;
+	return layouts[kind].name;
 }
 
-static void add(struct keys_text *out, struct pl_span text)
+static void add_text(struct keys_text *out, struct pl_span text)
 {
 	PL_ASSERT(text.len < sizeof out->at - out->len); /* names were checked */
 	memcpy(out->at + out->len, text.at, text.len);
@@ -85,7 +85,7 @@ static void add_number(struct keys_text *out, uint64_t value, unsigned digits)
 
 	for (unsigned i = digits; i-- > 0; value /= 10)
 		text[i] = (uint8_t)('0' + value % 10);
-	add(out, pl_span(text, digits));
+	add_text(out, pl_span(text, digits));
 }
 
 static enum pl_code check_partition(uint64_t partition, struct pl_err *err)
@@ -96,7 +96,7 @@ static enum pl_code check_partition(uint64_t partition, struct pl_err *err)
 	                  (unsigned long long)partition, KEYS_PARTITIONS_MAX - 1);
 }
 
-static enum pl_code add_step(struct keys_text *out, const struct step *step,
+static enum pl_code add_step(struct keys_text *out, const struct key_step *step,
                              const struct keys_id *id, struct pl_err *err)
 {
 	struct pl_span name = step->field == SCOPE ? id->scope : id->name;
@@ -104,7 +104,7 @@ static enum pl_code add_step(struct keys_text *out, const struct step *step,
 
 	switch (step->field) {
 	case WORD:
-		add(out, pl_span_str(step->word));
+		add_text(out, pl_span_str(step->word));
 		return PL_OK;
 	case PARTITION:
 		code = check_partition(id->partition, err);
@@ -121,7 +121,7 @@ static enum pl_code add_step(struct keys_text *out, const struct step *step,
 	case NAME:
 		code = names_check(step->names, name, err);
 		if (code == PL_OK)
-			add(out, name);
+			add_text(out, name);
 		return code;
 	case END:
 		break;
@@ -129,10 +129,10 @@ static enum pl_code add_step(struct keys_text *out, const struct step *step,
 	PL_UNREACHABLE("key step");
 }
 
-static enum pl_code build(const struct keys_id *id, unsigned levels,
-                          struct keys_text *out, struct pl_err *err)
+static enum pl_code build_levels(const struct keys_id *id, unsigned levels,
+                                 struct keys_text *out, struct pl_err *err)
 {
-	const struct step *step = shapes[id->kind].step;
+	const struct key_step *step = layouts[id->kind].step;
 
 	out->len = 0;
 	out->at[0] = 0;
@@ -140,7 +140,7 @@ static enum pl_code build(const struct keys_id *id, unsigned levels,
 		enum pl_code code;
 
 		PL_ASSERT(step[i].field != END);
-		add(out, PL_SPAN_LIT("/"));
+		add_text(out, PL_SPAN_LIT("/"));
 		code = add_step(out, &step[i], id, err);
 		if (code != PL_OK)
 			return code;
@@ -152,7 +152,7 @@ static unsigned levels_of(enum keys_kind kind)
 {
 	unsigned levels = 0;
 
-	while (shapes[kind].step[levels].field != END)
+	while (layouts[kind].step[levels].field != END)
 		levels++;
 	return levels;
 }
@@ -161,7 +161,7 @@ enum pl_code keys_build(const struct keys_id *id, struct keys_text *out,
                         struct pl_err *err)
 {
 	PL_ASSERT((unsigned)id->kind < KEYS_KIND_COUNT);
-	return build(id, levels_of(id->kind), out, err);
+	return build_levels(id, levels_of(id->kind), out, err);
 }
 
 enum pl_code keys_prefix(const struct keys_id *id, unsigned levels, struct keys_text *out,
@@ -171,19 +171,19 @@ enum pl_code keys_prefix(const struct keys_id *id, unsigned levels, struct keys_
 
 	PL_ASSERT((unsigned)id->kind < KEYS_KIND_COUNT);
 	PL_ASSERT(levels > 0 && levels < levels_of(id->kind));
-	code = build(id, levels, out, err);
+	code = build_levels(id, levels, out, err);
 	if (code == PL_OK)
-		add(out, PL_SPAN_LIT("/"));
+		add_text(out, PL_SPAN_LIT("/"));
 	return code;
 }
 
 /* A key cut at its slashes. */
-struct pieces {
+struct key_pieces {
 	struct pl_span at[STEPS_MAX];
 	unsigned count;
 };
 
-static bool split(struct pl_span key, struct pieces *out)
+static bool split_key(struct pl_span key, struct key_pieces *out)
 {
 	const uint8_t *end = key.at + key.len;
 
@@ -202,10 +202,11 @@ static bool split(struct pl_span key, struct pieces *out)
 	return true;
 }
 
-static bool fits(const struct shape *shape, const struct pieces *pieces)
+static bool matches_layout(const struct key_layout *layout,
+                           const struct key_pieces *pieces)
 {
 	for (unsigned i = 0; i < pieces->count; i++) {
-		const struct step *step = &shape->step[i];
+		const struct key_step *step = &layout->step[i];
 
 		if (step->field == END)
 			return false;
@@ -213,7 +214,7 @@ static bool fits(const struct shape *shape, const struct pieces *pieces)
 		    !pl_span_eq(pieces->at[i], pl_span_str(step->word)))
 			return false;
 	}
-	return shape->step[pieces->count].field == END;
+	return layout->step[pieces->count].field == END;
 }
 
 /* Exactly that many digits. */
@@ -247,7 +248,7 @@ static enum pl_code parse_partition(struct pl_span text, struct keys_id *out,
 	return code;
 }
 
-static enum pl_code parse_step(const struct step *step, struct pl_span text,
+static enum pl_code parse_step(const struct key_step *step, struct pl_span text,
                                struct keys_id *out, struct pl_err *err)
 {
 	char quoted[PL_QUOTE_SIZE];
@@ -274,17 +275,17 @@ static enum pl_code parse_step(const struct step *step, struct pl_span text,
 	PL_UNREACHABLE("key step");
 }
 
-static enum pl_code parse_pieces(const struct pieces *pieces, struct keys_id *out,
+static enum pl_code parse_pieces(const struct key_pieces *pieces, struct keys_id *out,
                                  struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
 	for (unsigned i = 0; i < pieces->count && code == PL_OK; i++)
-		code = parse_step(&shapes[out->kind].step[i], pieces->at[i], out, err);
+		code = parse_step(&layouts[out->kind].step[i], pieces->at[i], out, err);
 	return code;
 }
 
-static enum pl_code not_ours(struct pl_span key, struct pl_err *err)
+static enum pl_code fail_unknown_key(struct pl_span key, struct pl_err *err)
 {
 	char quoted[PL_QUOTE_SIZE];
 
@@ -294,16 +295,16 @@ static enum pl_code not_ours(struct pl_span key, struct pl_err *err)
 
 enum pl_code keys_parse(struct pl_span key, struct keys_id *out, struct pl_err *err)
 {
-	struct pieces pieces;
+	struct key_pieces pieces;
 	char quoted[PL_QUOTE_SIZE];
 	struct pl_err why = {0};
 
-	if (!split(key, &pieces))
-		return not_ours(key, err);
+	if (!split_key(key, &pieces))
+		return fail_unknown_key(key, err);
 	for (unsigned i = 0; i < KEYS_KIND_COUNT; i++) {
 		struct keys_id id = {.kind = (enum keys_kind)i};
 
-		if (!fits(&shapes[id.kind], &pieces))
+		if (!matches_layout(&layouts[id.kind], &pieces))
 			continue;
 		if (parse_pieces(&pieces, &id, &why) != PL_OK)
 			return pl_err_set(err, PL_INVALID, "key %s: %s",
@@ -311,5 +312,5 @@ enum pl_code keys_parse(struct pl_span key, struct keys_id *out, struct pl_err *
 		*out = id;
 		return PL_OK;
 	}
-	return not_ours(key, err);
+	return fail_unknown_key(key, err);
 }

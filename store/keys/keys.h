@@ -10,7 +10,7 @@
  *	/groups/registry                           KEYS_REGISTRY_GLOBAL
  *	/groups/<namespace>/registry               KEYS_REGISTRY
  *	/groups/<namespace>/<term>                 KEYS_GROUP (no term is called registry)
- *	/groups/nodes                              KEYS_SHAPE
+ *	/groups/nodes                              KEYS_TOPOLOGY
  *	/gangs/<namespace>/<gang>                  KEYS_GANG
  *	/budgets/lock                              KEYS_BUDGETS_LOCK
  *	/budgets/<namespace>/<budget>              KEYS_BUDGET
@@ -53,7 +53,7 @@ enum keys_kind {
 	KEYS_REGISTRY_GLOBAL,
 	KEYS_REGISTRY,
 	KEYS_GROUP,
-	KEYS_SHAPE,
+	KEYS_TOPOLOGY,
 	KEYS_GANG,
 	KEYS_BUDGETS_LOCK,
 	KEYS_BUDGET,

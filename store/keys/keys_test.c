@@ -50,7 +50,7 @@ T_CASE(every_kind)
 	                        .scope = L("nodes"),
 	                        .name = L("nodes")},
 	       "/groups/nodes/nodes");
-	builds((struct keys_id){.kind = KEYS_SHAPE}, "/groups/nodes");
+	builds((struct keys_id){.kind = KEYS_TOPOLOGY}, "/groups/nodes");
 	builds((struct keys_id){.kind = KEYS_GANG,
 	                        .scope = L("ml"),
 	                        .name = L("train.1")},

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /* The way from the request to the operation that is looked at. */
-struct where {
-	const struct where *up;
+struct check_path {
+	const struct check_path *up;
 	const char *list; /* "then", "otherwise", "compares"; NULL: the request itself */
 	size_t at;
 	enum kv_op op;
@@ -21,7 +21,7 @@ static size_t path_add(char *path, size_t size, size_t len, const char *text)
 
 /* "txn.then[3].put": outermost first. As deep as the operation lies. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
-static size_t path_print(const struct where *where, char *path, size_t size)
+static size_t path_print(const struct check_path *where, char *path, size_t size)
 {
 	char step[48];
 	size_t len = 0;
@@ -34,8 +34,9 @@ static size_t path_print(const struct where *where, char *path, size_t size)
 	return path_add(path, size, len, kv_op_name(where->op));
 }
 
-PL_NODISCARD static enum pl_code fail(const struct where *where, const char *field,
-                                      const char *why, struct pl_err *err)
+PL_NODISCARD static enum pl_code fail_at(const struct check_path *where,
+                                         const char *field, const char *why,
+                                         struct pl_err *err)
 {
 	char path[160];
 
@@ -101,17 +102,17 @@ static const char *lease_fault(enum kv_op op, const struct kv_lease_req *lease)
 
 /* NOLINTBEGIN(misc-no-recursion): check_txn ends it at KV_TXN_DEPTH_MAX. */
 
-static enum pl_code check_list(const struct where *up, const char *list,
+static enum pl_code check_list(const struct check_path *up, const char *list,
                                const struct kv_req *ops, size_t count, unsigned depth,
                                struct pl_err *err);
 
-static enum pl_code check_txn(const struct where *where, const struct kv_txn *txn,
+static enum pl_code check_txn(const struct check_path *where, const struct kv_txn *txn,
                               unsigned depth, struct pl_err *err)
 {
 	enum pl_code code;
 
 	if (depth > KV_TXN_DEPTH_MAX)
-		return fail(where, "", "nested too deeply", err);
+		return fail_at(where, "", "nested too deeply", err);
 	for (size_t i = 0; i < txn->compare_count; i++) {
 		const char *fault = compare_fault(&txn->compares[i]);
 
@@ -119,7 +120,7 @@ static enum pl_code check_txn(const struct where *where, const struct kv_txn *tx
 			char field[32];
 
 			(void)snprintf(field, sizeof field, ".compares[%zu]", i);
-			return fail(where, field, fault, err);
+			return fail_at(where, field, fault, err);
 		}
 	}
 	code = check_list(where, "then", txn->then, txn->then_count, depth, err);
@@ -129,7 +130,7 @@ static enum pl_code check_txn(const struct where *where, const struct kv_txn *tx
 	                  err);
 }
 
-static enum pl_code check_op(const struct where *where, const struct kv_req *req,
+static enum pl_code check_op(const struct check_path *where, const struct kv_req *req,
                              unsigned depth, struct pl_err *err)
 {
 	const char *fault = NULL;
@@ -160,22 +161,23 @@ static enum pl_code check_op(const struct where *where, const struct kv_req *req
 	case KV_OP_COUNT:
 		break;
 	}
-	return fault == NULL ? PL_OK : fail(where, "", fault, err);
+	return fault == NULL ? PL_OK : fail_at(where, "", fault, err);
 }
 
-static enum pl_code check_list(const struct where *up, const char *list,
+static enum pl_code check_list(const struct check_path *up, const char *list,
                                const struct kv_req *ops, size_t count, unsigned depth,
                                struct pl_err *err)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct where where = {.up = up, .list = list, .at = i, .op = ops[i].op};
+		struct check_path where = {
+			.up = up, .list = list, .at = i, .op = ops[i].op};
 		enum pl_code code;
 
 		if ((unsigned)ops[i].op > KV_TXN) {
 			char field[64];
 
 			(void)snprintf(field, sizeof field, ".%s[%zu]", list, i);
-			return fail(up, field, "no operation of a transaction", err);
+			return fail_at(up, field, "no operation of a transaction", err);
 		}
 		code = check_op(&where, &ops[i], depth, err);
 		if (code != PL_OK)
@@ -188,7 +190,7 @@ static enum pl_code check_list(const struct where *up, const char *list,
 
 enum pl_code kv_check_req(const struct kv_req *req, struct pl_err *err)
 {
-	struct where where = {.op = req->op};
+	struct check_path where = {.op = req->op};
 
 	if ((unsigned)req->op >= KV_OP_COUNT)
 		return pl_err_set(err, PL_INVALID, "unknown operation %d", (int)req->op);

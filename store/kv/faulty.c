@@ -5,7 +5,7 @@
 #include "store/base/alloc.h"
 #include "store/kv/faulty_impl.h"
 
-static struct faulty *of(struct kv *kv)
+static struct faulty *faulty_of(struct kv *kv)
 {
 	return PL_CONTAINER_OF(kv, struct faulty, kv);
 }
@@ -14,7 +14,7 @@ bool faulty_fires(struct faulty *f, size_t rule)
 {
 	const struct faulty_rule *r = &f->rules[rule];
 
-	if (f->calm || f->closing || (r->count != 0 && f->fired[rule] >= r->count))
+	if (f->paused || f->closing || (r->count != 0 && f->fired[rule] >= r->count))
 		return false;
 	if (!pl_rng_chance(&f->rng, r->per_mille, 1000))
 		return false;
@@ -39,10 +39,10 @@ static void on_closed(void *ctx)
 	closed(closed_ctx);
 }
 
-void faulty_told(struct faulty *f)
+void faulty_reported(struct faulty *f)
 {
-	PL_ASSERT(f->untold > 0);
-	if (--f->untold == 0 && f->closing)
+	PL_ASSERT(f->unreported > 0);
+	if (--f->unreported == 0 && f->closing)
 		kv_close(f->inner, on_closed, f);
 }
 
@@ -50,7 +50,7 @@ void faulty_told(struct faulty *f)
  * first, and then the wrapped kv, which ends what it still has of ours. */
 static void faulty_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
-	struct faulty *f = of(kv);
+	struct faulty *f = faulty_of(kv);
 
 	PL_ASSERT(!f->closing);
 	f->closing = true;
@@ -58,33 +58,33 @@ static void faulty_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 	f->closed_ctx = ctx;
 	faulty_calls_close(f);
 	faulty_watches_close(f);
-	if (f->untold == 0)
+	if (f->unreported == 0)
 		kv_close(f->inner, on_closed, f);
 }
 
 static struct kv_limits faulty_limits(struct kv *kv)
 {
-	return kv_limits(of(kv)->inner);
+	return kv_limits(faulty_of(kv)->inner);
 }
 
 static size_t faulty_room(struct kv *kv)
 {
-	return kv_room(of(kv)->inner);
+	return kv_room(faulty_of(kv)->inner);
 }
 
 static void faulty_when_room(struct kv *kv, struct kv_waiter *waiter)
 {
-	kv_when_room(of(kv)->inner, waiter);
+	kv_when_room(faulty_of(kv)->inner, waiter);
 }
 
 static uint64_t faulty_now_ms(struct kv *kv)
 {
-	return kv_now_ms(of(kv)->inner);
+	return kv_now_ms(faulty_of(kv)->inner);
 }
 
 static struct pl_timers *faulty_timers(struct kv *kv)
 {
-	return kv_timers(of(kv)->inner);
+	return kv_timers(faulty_of(kv)->inner);
 }
 
 static const struct kv_ops faulty_ops = {
@@ -144,14 +144,14 @@ enum pl_code faulty_open(struct kv *kv, uint64_t seed, const struct faulty_rule 
 	return PL_OK;
 }
 
-void faulty_calm(struct kv *kv, bool calm)
+void faulty_pause(struct kv *kv, bool paused)
 {
-	struct faulty *f = of(kv);
+	struct faulty *f = faulty_of(kv);
 
 	PL_ASSERT(kv->ops == &faulty_ops);
-	f->calm = calm;
-	if (calm)
-		faulty_watches_calm(f);
+	f->paused = paused;
+	if (paused)
+		faulty_watches_pause(f);
 }
 
 uint64_t faulty_count(const struct kv *kv, enum faulty_what what)

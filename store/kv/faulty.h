@@ -26,7 +26,7 @@ enum faulty_what {
 	/* of watches, asked at each note */
 	FAULTY_SLOW_NOTE,   /* this note and what follows wait for the delay */
 	FAULTY_STALL_WATCH, /* the same, and a delay of 0 is for ever */
-	FAULTY_JOIN_NOTES,  /* events that were held up and are let go at once come as one
+	FAULTY_MERGE_NOTES, /* events that were held up and are let go at once come as one
 	                     * note of many revisions, as from an etcd to catch up with */
 	FAULTY_END_WATCH, /* the watch ends with code instead: PL_COMPACTED, PL_REWOUND */
 	FAULTY_WHAT_COUNT,
@@ -51,7 +51,7 @@ PL_NODISCARD enum pl_code faulty_open(struct kv *kv, uint64_t seed,
 
 /* No new faults while calm; what was delayed before still comes when it is due,
  * except that a watch that stands still goes on at once. */
-void faulty_calm(struct kv *kv, bool calm);
+void faulty_pause(struct kv *kv, bool paused);
 
 /* How often a fault of this kind was injected. */
 uint64_t faulty_count(const struct kv *kv, enum faulty_what what);

@@ -4,20 +4,20 @@
 #include "store/kv/check.h"
 #include "store/kv/faulty_impl.h"
 #include "store/kv/keys.h"
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 
 /*
  * A call has up to three moments to wait for, on one timer:
  *
  *	forward_ms   the request reaches the wrapped kv
- *	tell_ms      the outcome is told
+ *	report_ms      the outcome is told
  *	deadline_ms  the outcome is told although there is none
  *
  * Once told it lives on, unseen, until the wrapped kv is through with it: a
  * write that its caller has given up on may well be applied.
  */
 
-struct plan {
+struct faulty_plan {
 	uint64_t request_ms, answer_ms;
 	uint64_t late_ms; /* 0: not late */
 	enum pl_code refuse;
@@ -26,21 +26,21 @@ struct plan {
 	bool any;
 };
 
-struct call {
+struct faulty_call {
 	struct pl_list link;
 	struct faulty *owner;
 	struct pl_timer timer;
 	struct pl_arena arena;
 	struct kv_req req; /* only while it waits to be forwarded */
-	struct plan plan;
+	struct faulty_plan plan;
 	struct kv_call *inner;
 	kv_done_fn *done;
 	void *ctx;
 	uint64_t started_ms, timeout_ms;
-	uint64_t forward_ms, tell_ms, deadline_ms;
+	uint64_t forward_ms, report_ms, deadline_ms;
 	bool writes;
 	bool pending; /* the wrapped kv has it */
-	bool told;
+	bool reported;
 	bool has_result;
 	struct kv_result result;
 	struct pl_err err;
@@ -91,7 +91,8 @@ static bool ops_match(const struct kv_req *ops, /* NOLINT(misc-no-recursion) */
 	return false;
 }
 
-static void plan_add(struct faulty *f, const struct faulty_rule *rule, struct plan *plan)
+static void plan_add(struct faulty *f, const struct faulty_rule *rule,
+                     struct faulty_plan *plan)
 {
 	plan->any = true;
 	switch (rule->what) {
@@ -118,16 +119,16 @@ static void plan_add(struct faulty *f, const struct faulty_rule *rule, struct pl
 		break;
 	case FAULTY_SLOW_NOTE:
 	case FAULTY_STALL_WATCH:
-	case FAULTY_JOIN_NOTES:
+	case FAULTY_MERGE_NOTES:
 	case FAULTY_END_WATCH:
 	case FAULTY_WHAT_COUNT:
 		PL_UNREACHABLE("a rule for watches");
 	}
 }
 
-static struct plan plan_make(struct faulty *f, const struct kv_req *req)
+static struct faulty_plan plan_make(struct faulty *f, const struct kv_req *req)
 {
-	struct plan plan = {0};
+	struct faulty_plan plan = {0};
 
 	for (size_t i = 0; i < f->rule_count; i++) {
 		const struct faulty_rule *rule = &f->rules[i];
@@ -149,10 +150,10 @@ static uint64_t min_ms(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static void call_arm(struct call *call)
+static void call_arm(struct faulty_call *call)
 {
 	uint64_t next =
-		min_ms(call->forward_ms, min_ms(call->tell_ms, call->deadline_ms));
+		min_ms(call->forward_ms, min_ms(call->report_ms, call->deadline_ms));
 
 	if (next == FAULTY_NEVER)
 		pl_timer_stop(&call->timer);
@@ -160,36 +161,36 @@ static void call_arm(struct call *call)
 		pl_timer_set(&call->timer, next);
 }
 
-static void call_detach(struct call *call)
+static void call_detach(struct faulty_call *call)
 {
 	pl_list_del(&call->link);
 	pl_timer_done(&call->timer);
 }
 
-static void call_free(struct call *call)
+static void call_free(struct faulty_call *call)
 {
 	pl_arena_done(&call->arena);
 	free(call);
 }
 
-static void call_fail(struct call *call, enum pl_code code, const char *why)
+static void call_fail(struct faulty_call *call, enum pl_code code, const char *why)
 {
 	call->has_result = false;
 	pl_err_set(&call->err, code, "%s: injected: %s", kv_op_name(call->req.op), why);
 }
 
-static void call_no_answer(struct call *call, const char *why)
+static void call_no_answer(struct faulty_call *call, const char *why)
 {
 	call_fail(call, call->writes ? PL_UNKNOWN : PL_TIMEOUT, why);
 }
 
 /* The last thing to be done with a call by whoever calls this. */
-static void call_tell(struct call *call)
+static void call_report(struct faulty_call *call)
 {
 	bool over;
 
-	call->told = true;
-	call->tell_ms = FAULTY_NEVER;
+	call->reported = true;
+	call->report_ms = FAULTY_NEVER;
 	call->deadline_ms = FAULTY_NEVER;
 	if (call->owner->closing || !call->writes)
 		call->forward_ms = FAULTY_NEVER;
@@ -198,15 +199,15 @@ static void call_tell(struct call *call)
 		call_detach(call);
 	else
 		call_arm(call);
-	faulty_told(call->owner);
+	faulty_reported(call->owner);
 	call->done(call->ctx, call->has_result ? &call->result : NULL,
 	           call->has_result ? NULL : &call->err);
 	if (over)
 		call_free(call);
 }
 
-static void call_hold(struct call *call, const struct kv_result *result,
-                      const struct pl_err *err)
+static void call_defer(struct faulty_call *call, const struct kv_result *result,
+                       const struct pl_err *err)
 {
 	call->has_result = false;
 	if (err != NULL)
@@ -216,11 +217,11 @@ static void call_hold(struct call *call, const struct kv_result *result,
 	else
 		call_no_answer(call, "no memory for the answer");
 	call->result.sent_ms = call->started_ms;
-	call->tell_ms = kv_now_ms(call->owner->inner) + call->plan.answer_ms;
+	call->report_ms = kv_now_ms(call->owner->inner) + call->plan.answer_ms;
 	call_arm(call);
 }
 
-static void call_pass(struct call *call, const struct kv_result *result,
+static void call_pass(struct faulty_call *call, const struct kv_result *result,
                       const struct pl_err *err)
 {
 	kv_done_fn *done = call->done;
@@ -232,7 +233,7 @@ static void call_pass(struct call *call, const struct kv_result *result,
 		answer.sent_ms = min_ms(result->sent_ms, call->started_ms);
 		result = &answer;
 	}
-	faulty_told(call->owner);
+	faulty_reported(call->owner);
 	call_detach(call);
 	call_free(call);
 	done(ctx, result, err);
@@ -240,25 +241,25 @@ static void call_pass(struct call *call, const struct kv_result *result,
 
 static void on_inner(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct call *call = ctx;
+	struct faulty_call *call = ctx;
 
 	call->pending = false;
-	if (call->told) {
+	if (call->reported) {
 		call_detach(call);
 		call_free(call);
-	} else if (call->tell_ms != FAULTY_NEVER) {
+	} else if (call->report_ms != FAULTY_NEVER) {
 		return; /* canceled meanwhile: the timer tells */
 	} else if (call->plan.lose) {
 		call_no_answer(call, "answer lost");
-		call_tell(call);
+		call_report(call);
 	} else if (call->plan.answer_ms != 0) {
-		call_hold(call, result, err);
+		call_defer(call, result, err);
 	} else {
 		call_pass(call, result, err);
 	}
 }
 
-static enum pl_code call_forward(struct call *call, const struct kv_req *req,
+static enum pl_code call_forward(struct faulty_call *call, const struct kv_req *req,
                                  struct pl_err *err)
 {
 	enum pl_code code;
@@ -272,18 +273,18 @@ static enum pl_code call_forward(struct call *call, const struct kv_req *req,
 
 static void on_timer(void *ctx)
 {
-	struct call *call = ctx;
+	struct faulty_call *call = ctx;
 	uint64_t now = kv_now_ms(call->owner->inner);
 
 	if (call->forward_ms <= now &&
-	    call_forward(call, &call->req, &call->err) != PL_OK && !call->told)
-		call->tell_ms = now;
-	if (call->tell_ms <= now) {
-		call_tell(call);
+	    call_forward(call, &call->req, &call->err) != PL_OK && !call->reported)
+		call->report_ms = now;
+	if (call->report_ms <= now) {
+		call_report(call);
 	} else if (call->deadline_ms <= now) {
 		call_no_answer(call, "deadline passed");
-		call_tell(call);
-	} else if (call->told && !call->pending && call->forward_ms == FAULTY_NEVER) {
+		call_report(call);
+	} else if (call->reported && !call->pending && call->forward_ms == FAULTY_NEVER) {
 		call_detach(call);
 		call_free(call);
 	} else {
@@ -292,18 +293,18 @@ static void on_timer(void *ctx)
 }
 
 /* What the plan makes of a request that is not simply forwarded. */
-static void call_schedule(struct call *call)
+static void call_schedule(struct faulty_call *call)
 {
 	struct faulty *f = call->owner;
 	uint64_t now = call->started_ms;
 
 	if (call->plan.refuse != PL_OK) {
 		call_fail(call, call->plan.refuse, "refused");
-		call->tell_ms = now + call->plan.answer_ms;
+		call->report_ms = now + call->plan.answer_ms;
 	} else if (call->plan.late_ms != 0) {
 		call_no_answer(call, "to be applied late");
 		call->forward_ms = now + call->plan.late_ms;
-		call->tell_ms = now + pl_rng_below(&f->rng, call->plan.late_ms);
+		call->report_ms = now + pl_rng_below(&f->rng, call->plan.late_ms);
 	} else {
 		call->forward_ms = now + call->plan.request_ms;
 	}
@@ -311,9 +312,9 @@ static void call_schedule(struct call *call)
 }
 
 static enum pl_code call_new(struct faulty *f, const struct kv_req *req,
-                             struct call **out)
+                             struct faulty_call **out)
 {
-	struct call *call = pl_calloc(1, sizeof *call);
+	struct faulty_call *call = pl_calloc(1, sizeof *call);
 
 	if (call == NULL)
 		return PL_NOMEM;
@@ -328,16 +329,16 @@ static enum pl_code call_new(struct faulty *f, const struct kv_req *req,
 	call->writes = kv_req_writes(req);
 	call->started_ms = kv_now_ms(f->inner);
 	call->forward_ms = FAULTY_NEVER;
-	call->tell_ms = FAULTY_NEVER;
+	call->report_ms = FAULTY_NEVER;
 	call->deadline_ms = FAULTY_NEVER;
 	*out = call;
 	return PL_OK;
 }
 
-static enum pl_code call_go(struct call *call, const struct kv_req *req,
+static enum pl_code call_go(struct faulty_call *call, const struct kv_req *req,
                             struct pl_err *err)
 {
-	const struct plan *plan = &call->plan;
+	const struct faulty_plan *plan = &call->plan;
 
 	if (plan->any)
 		call->deadline_ms = call->started_ms + call->timeout_ms;
@@ -359,8 +360,8 @@ enum pl_code faulty_start(struct kv *kv, const struct kv_req *req, uint64_t time
                           struct pl_err *err)
 {
 	struct faulty *f = PL_CONTAINER_OF(kv, struct faulty, kv);
-	struct plan plan;
-	struct call *call;
+	struct faulty_plan plan;
+	struct faulty_call *call;
 	enum pl_code code = kv_check_req(req, err); /* before it can be delayed */
 
 	if (code != PL_OK)
@@ -384,17 +385,17 @@ enum pl_code faulty_start(struct kv *kv, const struct kv_req *req, uint64_t time
 		return code;
 	}
 	pl_list_add_tail(&f->calls, &call->link);
-	f->untold++;
+	f->unreported++;
 	if (out != NULL)
 		*out = (struct kv_call *)(void *)call;
 	return PL_OK;
 }
 
 /* A write that waits to be forwarded has left already, as its caller sees it. */
-static void call_cut(struct call *call)
+static void call_cut(struct faulty_call *call)
 {
 	call_fail(call, call->writes ? PL_UNKNOWN : PL_CANCELED, "canceled");
-	call->tell_ms = kv_now_ms(call->owner->inner);
+	call->report_ms = kv_now_ms(call->owner->inner);
 	if (!call->writes)
 		call->forward_ms = FAULTY_NEVER;
 	call_arm(call);
@@ -402,23 +403,23 @@ static void call_cut(struct call *call)
 
 void faulty_cancel(struct kv *kv, struct kv_call *handle)
 {
-	struct call *call = (struct call *)(void *)handle;
+	struct faulty_call *call = (struct faulty_call *)(void *)handle;
 
-	PL_ASSERT(!call->told);
+	PL_ASSERT(!call->reported);
 	if (call->pending && !call->plan.any)
 		kv_cancel(PL_CONTAINER_OF(kv, struct faulty, kv)->inner, call->inner);
 	else
 		call_cut(call);
 }
 
-void faulty_calls_noted(struct faulty *f)
+void faulty_calls_on_note(struct faulty *f)
 {
 	PL_LIST_EACH (link, &f->calls) {
-		struct call *call = PL_LIST_ITEM(link, struct call, link);
+		struct faulty_call *call = PL_LIST_ITEM(link, struct faulty_call, link);
 
-		if (call->plan.after_note && !call->told &&
-		    call->tell_ms != FAULTY_NEVER) {
-			call->tell_ms = kv_now_ms(f->inner);
+		if (call->plan.after_note && !call->reported &&
+		    call->report_ms != FAULTY_NEVER) {
+			call->report_ms = kv_now_ms(f->inner);
 			call_arm(call);
 		}
 	}
@@ -427,9 +428,9 @@ void faulty_calls_noted(struct faulty *f)
 void faulty_calls_close(struct faulty *f)
 {
 	PL_LIST_EACH (link, &f->calls) {
-		struct call *call = PL_LIST_ITEM(link, struct call, link);
+		struct faulty_call *call = PL_LIST_ITEM(link, struct faulty_call, link);
 
-		if (!call->told) {
+		if (!call->reported) {
 			call_cut(call);
 		} else if (!call->pending) {
 			call_detach(call);

@@ -14,8 +14,8 @@ struct faulty {
 	struct pl_rng rng;
 	struct pl_list calls;   /* told ones too, until the store is through with them */
 	struct pl_list watches; /* as well */
-	size_t untold;          /* calls and watches whose user waits for the end */
-	bool calm;
+	size_t unreported;      /* calls and watches whose user waits for the end */
+	bool paused;
 	bool closing;
 	kv_closed_fn *closed;
 	void *closed_ctx;
@@ -32,14 +32,14 @@ uint64_t faulty_delay(struct faulty *f, const struct faulty_rule *rule);
 
 /* One user less waits. Call it before calling out: it may start to close the
  * wrapped kv, once the last one has been told. */
-void faulty_told(struct faulty *f);
+void faulty_reported(struct faulty *f);
 
 /* faulty_call.c */
 enum pl_code faulty_start(struct kv *kv, const struct kv_req *req, uint64_t timeout_ms,
                           kv_done_fn *done, void *ctx, struct kv_call **out,
                           struct pl_err *err);
 void faulty_cancel(struct kv *kv, struct kv_call *handle);
-void faulty_calls_noted(struct faulty *f); /* a note was delivered */
+void faulty_calls_on_note(struct faulty *f); /* a note was delivered */
 void faulty_calls_close(struct faulty *f);
 
 /* faulty_watch.c */
@@ -48,7 +48,7 @@ enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watc
 void faulty_unwatch(struct kv *kv, struct kv_watch *handle);
 enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, int64_t revision,
                              struct pl_err *err);
-void faulty_watches_calm(struct faulty *f);
+void faulty_watches_pause(struct faulty *f);
 void faulty_watches_close(struct faulty *f);
 
 #endif

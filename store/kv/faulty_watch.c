@@ -3,7 +3,7 @@
 
 #include "store/base/alloc.h"
 #include "store/kv/faulty_impl.h"
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 
 /*
  * A note goes straight on unless something holds the watch up; then it and all
@@ -14,60 +14,60 @@
 
 enum { NOTES_MAX = 100000 };
 
-struct held {
+struct faulty_deferred {
 	struct pl_list link;
 	struct pl_arena arena;
 	uint64_t due_ms;
 	struct kv_watch_note note;
 };
 
-struct watch {
+struct faulty_watcher {
 	struct pl_list link;
 	struct faulty *owner;
 	struct pl_timer timer;
-	struct pl_list held;
-	size_t held_count;
-	uint64_t hold_until_ms;
+	struct pl_list deferred;
+	size_t deferred_count;
+	uint64_t defer_until_ms;
 	uint64_t rules; /* a bit for each rule that may hit it */
 	struct kv_watch *inner;
-	bool live;   /* the wrapped watch has not ended */
-	bool ending; /* our own end is set */
-	bool told;   /* the user has had the end */
+	bool live;     /* the wrapped watch has not ended */
+	bool ending;   /* our own end is set */
+	bool reported; /* the user has had the end */
 	struct kv_watch_note end;
 	struct pl_err err;
 	kv_watch_fn *fn;
 	void *ctx;
 };
 
-static void held_free(struct held *held)
+static void deferred_free(struct faulty_deferred *deferred)
 {
-	pl_list_del(&held->link);
-	pl_arena_done(&held->arena);
-	free(held);
+	pl_list_del(&deferred->link);
+	pl_arena_done(&deferred->arena);
+	free(deferred);
 }
 
-static void held_drop_all(struct watch *watch)
+static void deferred_drop_all(struct faulty_watcher *watch)
 {
-	PL_LIST_EACH (link, &watch->held)
-		held_free(PL_LIST_ITEM(link, struct held, link));
-	watch->held_count = 0;
+	PL_LIST_EACH (link, &watch->deferred)
+		deferred_free(PL_LIST_ITEM(link, struct faulty_deferred, link));
+	watch->deferred_count = 0;
 }
 
-static void watch_free(struct watch *watch)
+static void watch_free(struct faulty_watcher *watch)
 {
-	held_drop_all(watch);
+	deferred_drop_all(watch);
 	pl_list_del(&watch->link);
 	pl_timer_done(&watch->timer);
 	free(watch);
 }
 
-static void watch_finish(struct watch *watch, enum pl_code code, const char *why,
+static void watch_finish(struct faulty_watcher *watch, enum pl_code code, const char *why,
                          const struct kv_watch_note *note)
 {
 	struct faulty *f = watch->owner;
 
 	watch->ending = true;
-	held_drop_all(watch);
+	deferred_drop_all(watch);
 	pl_err_set(&watch->err, code, "watch: %s", why);
 	watch->end = (struct kv_watch_note){.what = KV_WATCH_END};
 	if (note != NULL) {
@@ -81,7 +81,7 @@ static void watch_finish(struct watch *watch, enum pl_code code, const char *why
 	pl_timer_set(&watch->timer, kv_now_ms(f->inner));
 }
 
-static void watch_tell_end(struct watch *watch)
+static void watch_report_end(struct faulty_watcher *watch)
 {
 	struct pl_err err = watch->err;
 	struct kv_watch_note end = watch->end;
@@ -90,39 +90,41 @@ static void watch_tell_end(struct watch *watch)
 	struct faulty *f = watch->owner;
 
 	end.err = &err;
-	watch->told = true;
+	watch->reported = true;
 	if (!watch->live)
 		watch_free(watch);
-	faulty_told(f);
+	faulty_reported(f);
 	fn(ctx, &end);
 }
 
-static void watch_arm(struct watch *watch)
+static void watch_arm(struct faulty_watcher *watch)
 {
-	const struct held *first;
+	const struct faulty_deferred *first;
 
-	if (pl_list_empty(&watch->held)) {
+	if (pl_list_empty(&watch->deferred)) {
 		pl_timer_stop(&watch->timer);
 		return;
 	}
-	first = PL_LIST_ITEM(watch->held.next, struct held, link);
+	first = PL_LIST_ITEM(watch->deferred.next, struct faulty_deferred, link);
 	if (first->due_ms == FAULTY_NEVER)
 		pl_timer_stop(&watch->timer);
 	else
 		pl_timer_set(&watch->timer, first->due_ms);
 }
 
-static struct held *held_take(struct watch *watch)
+static struct faulty_deferred *deferred_take(struct faulty_watcher *watch)
 {
-	struct held *held = PL_LIST_ITEM(watch->held.next, struct held, link);
+	struct faulty_deferred *deferred =
+		PL_LIST_ITEM(watch->deferred.next, struct faulty_deferred, link);
 
-	pl_list_del(&held->link);
-	watch->held_count--;
-	return held;
+	pl_list_del(&deferred->link);
+	watch->deferred_count--;
+	return deferred;
 }
 
 /* False: they stay two notes, for want of memory. */
-static bool held_join(struct held *first, const struct held *next)
+static bool deferred_merge(struct faulty_deferred *first,
+                           const struct faulty_deferred *next)
 {
 	size_t count = first->note.count + next->note.count;
 	struct kv_event *events = pl_arena_alloc(&first->arena, count * sizeof *events);
@@ -139,89 +141,91 @@ static bool held_join(struct held *first, const struct held *next)
 	return true;
 }
 
-static bool roll_join(const struct watch *watch)
+static bool roll_merge(const struct faulty_watcher *watch)
 {
 	struct faulty *f = watch->owner;
-	bool join = false;
+	bool merge = false;
 
 	for (size_t i = 0; i < f->rule_count; i++)
-		if (f->rules[i].what == FAULTY_JOIN_NOTES &&
+		if (f->rules[i].what == FAULTY_MERGE_NOTES &&
 		    (watch->rules & UINT64_C(1) << i) != 0 && faulty_fires(f, i))
-			join = true;
-	return join;
+			merge = true;
+	return merge;
 }
 
 /* What is due with it goes into the same note; joined keeps what that points to. */
-static void held_join_due(struct watch *watch, struct held *first, struct pl_list *joined)
+static void deferred_merge_due(struct faulty_watcher *watch,
+                               struct faulty_deferred *first, struct pl_list *merged)
 {
 	uint64_t now = kv_now_ms(watch->owner->inner);
 
-	if (first->note.what != KV_WATCH_EVENTS || !roll_join(watch))
+	if (first->note.what != KV_WATCH_EVENTS || !roll_merge(watch))
 		return;
-	while (!pl_list_empty(&watch->held)) {
-		struct held *next = PL_LIST_ITEM(watch->held.next, struct held, link);
+	while (!pl_list_empty(&watch->deferred)) {
+		struct faulty_deferred *next =
+			PL_LIST_ITEM(watch->deferred.next, struct faulty_deferred, link);
 
 		if (next->note.what != KV_WATCH_EVENTS || next->due_ms > now ||
-		    !held_join(first, next))
+		    !deferred_merge(first, next))
 			return;
-		pl_list_add_tail(joined, &held_take(watch)->link);
+		pl_list_add_tail(merged, &deferred_take(watch)->link);
 	}
 }
 
 static void on_timer(void *ctx)
 {
-	struct watch *watch = ctx;
+	struct faulty_watcher *watch = ctx;
 	struct faulty *f = watch->owner;
 	kv_watch_fn *fn = watch->fn;
 	void *fn_ctx = watch->ctx;
-	struct pl_list joined;
-	struct held *held;
+	struct pl_list merged;
+	struct faulty_deferred *deferred;
 
 	if (watch->ending) {
-		watch_tell_end(watch);
+		watch_report_end(watch);
 		return;
 	}
-	pl_list_init(&joined);
-	held = held_take(watch);
-	held_join_due(watch, held, &joined);
-	if (held->note.what == KV_WATCH_END) {
+	pl_list_init(&merged);
+	deferred = deferred_take(watch);
+	deferred_merge_due(watch, deferred, &merged);
+	if (deferred->note.what == KV_WATCH_END) {
 		watch_free(watch);
-		faulty_told(f);
+		faulty_reported(f);
 	} else {
 		watch_arm(watch);
-		faulty_calls_noted(f);
+		faulty_calls_on_note(f);
 	}
-	fn(fn_ctx, &held->note);
-	held_free(held);
-	PL_LIST_EACH (link, &joined)
-		held_free(PL_LIST_ITEM(link, struct held, link));
+	fn(fn_ctx, &deferred->note);
+	deferred_free(deferred);
+	PL_LIST_EACH (link, &merged)
+		deferred_free(PL_LIST_ITEM(link, struct faulty_deferred, link));
 }
 
-static void watch_hold(struct watch *watch, const struct kv_watch_note *note)
+static void watch_defer(struct faulty_watcher *watch, const struct kv_watch_note *note)
 {
-	struct held *held = pl_calloc(1, sizeof *held);
+	struct faulty_deferred *deferred = pl_calloc(1, sizeof *deferred);
 
-	if (held == NULL) {
+	if (deferred == NULL) {
 		watch_finish(watch, PL_NOMEM, "injected delay", note);
 		return;
 	}
-	pl_arena_init(&held->arena, 1024, 0);
-	pl_list_init(&held->link);
-	held->due_ms = watch->hold_until_ms;
-	if (kv_note_copy(&held->arena, note, &held->note) != PL_OK) {
-		held_free(held);
+	pl_arena_init(&deferred->arena, 1024, 0);
+	pl_list_init(&deferred->link);
+	deferred->due_ms = watch->defer_until_ms;
+	if (kv_note_copy(&deferred->arena, note, &deferred->note) != PL_OK) {
+		deferred_free(deferred);
 		watch_finish(watch, PL_NOMEM, "injected delay", note);
 		return;
 	}
-	pl_list_add_tail(&watch->held, &held->link);
-	if (++watch->held_count > NOTES_MAX)
+	pl_list_add_tail(&watch->deferred, &deferred->link);
+	if (++watch->deferred_count > NOTES_MAX)
 		watch_finish(watch, PL_COMPACTED, "injected: too far behind", note);
 	else
 		watch_arm(watch);
 }
 
 /* The code to end with, or PL_OK. */
-static enum pl_code watch_roll(struct watch *watch, uint64_t now)
+static enum pl_code watch_roll(struct faulty_watcher *watch, uint64_t now)
 {
 	struct faulty *f = watch->owner;
 	enum pl_code code = PL_OK;
@@ -231,7 +235,7 @@ static enum pl_code watch_roll(struct watch *watch, uint64_t now)
 		uint64_t until;
 
 		if ((watch->rules & UINT64_C(1) << i) == 0 ||
-		    rule->what == FAULTY_JOIN_NOTES || !faulty_fires(f, i))
+		    rule->what == FAULTY_MERGE_NOTES || !faulty_fires(f, i))
 			continue;
 		if (rule->what == FAULTY_END_WATCH) {
 			code = rule->code;
@@ -240,13 +244,13 @@ static enum pl_code watch_roll(struct watch *watch, uint64_t now)
 		until = now + faulty_delay(f, rule);
 		if (rule->what == FAULTY_STALL_WATCH && until == now)
 			until = FAULTY_NEVER;
-		if (until > watch->hold_until_ms)
-			watch->hold_until_ms = until;
+		if (until > watch->defer_until_ms)
+			watch->defer_until_ms = until;
 	}
 	return code;
 }
 
-static void watch_pass(struct watch *watch, const struct kv_watch_note *note)
+static void watch_pass(struct faulty_watcher *watch, const struct kv_watch_note *note)
 {
 	struct faulty *f = watch->owner;
 	kv_watch_fn *fn = watch->fn;
@@ -254,31 +258,31 @@ static void watch_pass(struct watch *watch, const struct kv_watch_note *note)
 
 	if (note->what == KV_WATCH_END) {
 		watch_free(watch);
-		faulty_told(f);
+		faulty_reported(f);
 	} else {
-		faulty_calls_noted(f);
+		faulty_calls_on_note(f);
 	}
 	fn(ctx, note);
 }
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
-	struct watch *watch = ctx;
+	struct faulty_watcher *watch = ctx;
 	uint64_t now = kv_now_ms(watch->owner->inner);
 	enum pl_code code;
 
 	if (note->what == KV_WATCH_END)
 		watch->live = false;
 	if (watch->ending) {
-		if (watch->told && !watch->live)
+		if (watch->reported && !watch->live)
 			watch_free(watch);
 		return;
 	}
 	code = note->what == KV_WATCH_END ? PL_OK : watch_roll(watch, now);
 	if (code != PL_OK)
 		watch_finish(watch, code, "injected", note);
-	else if (!pl_list_empty(&watch->held) || watch->hold_until_ms > now)
-		watch_hold(watch, note);
+	else if (!pl_list_empty(&watch->deferred) || watch->defer_until_ms > now)
+		watch_defer(watch, note);
 	else
 		watch_pass(watch, note);
 }
@@ -298,7 +302,7 @@ enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watc
                           void *ctx, struct kv_watch **out, struct pl_err *err)
 {
 	struct faulty *f = PL_CONTAINER_OF(kv, struct faulty, kv);
-	struct watch *watch;
+	struct faulty_watcher *watch;
 	enum pl_code code;
 
 	if (f->closing)
@@ -311,7 +315,7 @@ enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watc
 		free(watch);
 		return pl_err_set(err, code, "watch");
 	}
-	pl_list_init(&watch->held);
+	pl_list_init(&watch->deferred);
 	watch->owner = f;
 	watch->rules = rules_for(f, req->keys);
 	watch->live = true;
@@ -324,7 +328,7 @@ enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watc
 		return code;
 	}
 	pl_list_add_tail(&f->watches, &watch->link);
-	f->untold++;
+	f->unreported++;
 	if (out != NULL)
 		*out = (struct kv_watch *)(void *)watch;
 	return PL_OK;
@@ -332,10 +336,10 @@ enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watc
 
 void faulty_unwatch(struct kv *kv, struct kv_watch *handle)
 {
-	struct watch *watch = (struct watch *)(void *)handle;
+	struct faulty_watcher *watch = (struct faulty_watcher *)(void *)handle;
 
 	(void)kv;
-	PL_ASSERT(!watch->told);
+	PL_ASSERT(!watch->reported);
 	if (watch->ending) /* its end is on its way, for another reason */
 		pl_err_set(&watch->err, PL_CANCELED, "watch: canceled");
 	else
@@ -345,7 +349,7 @@ void faulty_unwatch(struct kv *kv, struct kv_watch *handle)
 enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, int64_t revision,
                              struct pl_err *err)
 {
-	struct watch *watch = (struct watch *)(void *)handle;
+	struct faulty_watcher *watch = (struct faulty_watcher *)(void *)handle;
 
 	if (watch->ending || !watch->live)
 		return pl_err_set(err, PL_CANCELED, "watch: its end is on its way");
@@ -353,16 +357,17 @@ enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, int64_t rev
 	                   revision, err);
 }
 
-void faulty_watches_calm(struct faulty *f)
+void faulty_watches_pause(struct faulty *f)
 {
 	uint64_t now = kv_now_ms(f->inner);
 
 	PL_LIST_EACH (link, &f->watches) {
-		struct watch *watch = PL_LIST_ITEM(link, struct watch, link);
+		struct faulty_watcher *watch =
+			PL_LIST_ITEM(link, struct faulty_watcher, link);
 
-		watch->hold_until_ms = 0;
-		PL_LIST_EACH (at, &watch->held)
-			PL_LIST_ITEM(at, struct held, link)->due_ms = now;
+		watch->defer_until_ms = 0;
+		PL_LIST_EACH (at, &watch->deferred)
+			PL_LIST_ITEM(at, struct faulty_deferred, link)->due_ms = now;
 		if (!watch->ending)
 			watch_arm(watch);
 	}
@@ -371,7 +376,8 @@ void faulty_watches_calm(struct faulty *f)
 void faulty_watches_close(struct faulty *f)
 {
 	PL_LIST_EACH (link, &f->watches) {
-		struct watch *watch = PL_LIST_ITEM(link, struct watch, link);
+		struct faulty_watcher *watch =
+			PL_LIST_ITEM(link, struct faulty_watcher, link);
 
 		if (!watch->ending)
 			watch_finish(watch, PL_CANCELED, "closed", NULL);

@@ -32,7 +32,7 @@ struct guarded {
 	void *closed_ctx;
 };
 
-struct call {
+struct guarded_call {
 	struct guarded *owner;
 	struct kv_call *inner;
 	kv_done_fn *done;
@@ -43,7 +43,7 @@ struct call {
 	struct guard_fence fence[];
 };
 
-struct fences {
+struct guard_fences {
 	struct guarded *owner;
 	bool anchored;            /* one is needed, any */
 	struct guard_fence spare; /* if there is no other; create_revision 0: none */
@@ -51,7 +51,7 @@ struct fences {
 	struct guard_fence at[GUARD_FENCES_MAX];
 };
 
-static struct guarded *of(struct kv *kv)
+static struct guarded *guarded_of(struct kv *kv)
 {
 	return PL_CONTAINER_OF(kv, struct guarded, kv);
 }
@@ -62,8 +62,8 @@ static bool same_fence(const struct guard_fence *a, const struct guard_fence *b)
 	       pl_span_eq(keys_span(&a->key), keys_span(&b->key));
 }
 
-static enum pl_code fences_add(struct fences *fences, const struct guard_fence *fence,
-                               struct pl_err *err)
+static enum pl_code fences_add(struct guard_fences *fences,
+                               const struct guard_fence *fence, struct pl_err *err)
 {
 	/* Writes of one partition stand together: the last is the likeliest. */
 	for (size_t i = fences->count; i-- > 0;)
@@ -76,7 +76,8 @@ static enum pl_code fences_add(struct fences *fences, const struct guard_fence *
 	return PL_OK;
 }
 
-static enum pl_code refuse(struct fences *fences, struct pl_span key, struct pl_err *err)
+static enum pl_code refuse_write(struct guard_fences *fences, struct pl_span key,
+                                 struct pl_err *err)
 {
 	int len = key.len < 64 ? (int)key.len : 64;
 
@@ -85,8 +86,8 @@ static enum pl_code refuse(struct fences *fences, struct pl_span key, struct pl_
 	                  (const char *)key.at);
 }
 
-static enum pl_code need_of(struct fences *fences, const struct kv_keys *written,
-                            struct pl_err *err)
+static enum pl_code add_need(struct guard_fences *fences, const struct kv_keys *written,
+                             struct pl_err *err)
 {
 	struct guarded *g = fences->owner;
 	struct guard_fence fence = {0};
@@ -102,16 +103,16 @@ static enum pl_code need_of(struct fences *fences, const struct kv_keys *written
 			fences->spare = fence;
 		return PL_OK;
 	case GUARD_REFUSE:
-		return refuse(fences, written->from, err);
+		return refuse_write(fences, written->from, err);
 	}
 	PL_UNREACHABLE("need of a fence");
 }
 
-static enum pl_code list_needs(struct fences *fences, const struct kv_req *ops,
+static enum pl_code list_needs(struct guard_fences *fences, const struct kv_req *ops,
                                size_t count, struct pl_err *err);
 
 /* The request has passed kv_check_req, which bounds its depth. */
-static enum pl_code req_needs(struct fences *fences, /* NOLINT(misc-no-recursion) */
+static enum pl_code req_needs(struct guard_fences *fences, /* NOLINT(misc-no-recursion) */
                               const struct kv_req *req, struct pl_err *err)
 {
 	struct kv_keys written;
@@ -120,9 +121,9 @@ static enum pl_code req_needs(struct fences *fences, /* NOLINT(misc-no-recursion
 	switch (req->op) {
 	case KV_PUT:
 		written = kv_key(req->put.key);
-		return need_of(fences, &written, err);
+		return add_need(fences, &written, err);
 	case KV_DELETE:
-		return need_of(fences, &req->del.keys, err);
+		return add_need(fences, &req->del.keys, err);
 	case KV_TXN:
 		code = list_needs(fences, req->txn.then, req->txn.then_count, err);
 		if (code != PL_OK)
@@ -142,8 +143,9 @@ static enum pl_code req_needs(struct fences *fences, /* NOLINT(misc-no-recursion
 	return PL_OK;
 }
 
-static enum pl_code list_needs(struct fences *fences, /* NOLINT(misc-no-recursion) */
-                               const struct kv_req *ops, size_t count, struct pl_err *err)
+static enum pl_code
+list_needs(struct guard_fences *fences, /* NOLINT(misc-no-recursion) */
+           const struct kv_req *ops, size_t count, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
@@ -152,7 +154,7 @@ static enum pl_code list_needs(struct fences *fences, /* NOLINT(misc-no-recursio
 	return code;
 }
 
-static bool holds(const struct guard_fence *fence, const struct kv_result *got)
+static bool fence_holds(const struct guard_fence *fence, const struct kv_result *got)
 {
 	const struct kv_record *record = got->get.records;
 
@@ -163,19 +165,20 @@ static bool holds(const struct guard_fence *fence, const struct kv_result *got)
 
 /* Some fence did not hold. Where the answer does not show which one, all of them
  * are taken for broken: to give up too much is harmless. */
-static void tell_fenced(const struct call *call, const struct kv_txn_result *txn)
+static void report_fenced(const struct guarded_call *call,
+                          const struct kv_txn_result *txn)
 {
 	const struct guard *guard = &call->owner->guard;
 	bool shown = false;
 
 	for (size_t i = 0; i < call->fence_count && txn->count == call->fence_count; i++)
-		shown = shown || !holds(&call->fence[i], &txn->results[i]);
+		shown = shown || !fence_holds(&call->fence[i], &txn->results[i]);
 	for (size_t i = 0; i < call->fence_count; i++)
-		if (!shown || !holds(&call->fence[i], &txn->results[i]))
+		if (!shown || !fence_holds(&call->fence[i], &txn->results[i]))
 			guard->fenced(guard->ctx, &call->fence[i]);
 }
 
-static void finish_fenced(struct call *call, const struct kv_txn_result *txn)
+static void finish_fenced(struct guarded_call *call, const struct kv_txn_result *txn)
 {
 	struct pl_err err;
 
@@ -186,11 +189,11 @@ static void finish_fenced(struct call *call, const struct kv_txn_result *txn)
 	if (call->fence_count > 1)
 		(void)pl_err_set(&err, PL_FENCED, "%s: one of %zu owners changed",
 		                 kv_op_name(call->op), call->fence_count);
-	tell_fenced(call, txn);
+	report_fenced(call, txn);
 	call->done(call->ctx, NULL, &err);
 }
 
-static void finish_good(struct call *call, const struct kv_result *result)
+static void finish_applied(struct guarded_call *call, const struct kv_result *result)
 {
 	const struct kv_txn_result *txn = &result->txn;
 	struct kv_result inner;
@@ -211,18 +214,18 @@ static void finish_good(struct call *call, const struct kv_result *result)
 
 static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct call *call = ctx;
+	struct guarded_call *call = ctx;
 
 	if (result == NULL || call->fence_count == 0)
 		call->done(call->ctx, result, err);
 	else if (!result->txn.succeeded)
 		finish_fenced(call, &result->txn);
 	else
-		finish_good(call, result);
+		finish_applied(call, result);
 	free(call);
 }
 
-static enum pl_code start_fenced(struct call *call, const struct kv_req *req,
+static enum pl_code start_fenced(struct guarded_call *call, const struct kv_req *req,
                                  uint64_t timeout_ms, struct pl_err *err)
 {
 	struct kv_compare compares[FENCE_COMPARES * GUARD_FENCES_MAX];
@@ -250,14 +253,15 @@ static enum pl_code start_fenced(struct call *call, const struct kv_req *req,
 	                &call->inner, err);
 }
 
-static struct call *call_new(const struct fences *fences)
+static struct guarded_call *call_new(const struct guard_fences *fences)
 {
 	size_t bytes = fences->count * sizeof fences->at[0];
-	struct call *call = pl_malloc(sizeof *call + bytes);
+	struct guarded_call *call = pl_malloc(sizeof *call + bytes);
 
 	if (call == NULL)
 		return NULL;
-	*call = (struct call){.owner = fences->owner, .fence_count = fences->count};
+	*call = (struct guarded_call){.owner = fences->owner,
+	                              .fence_count = fences->count};
 	if (bytes != 0)
 		memcpy(call->fence, fences->at, bytes);
 	return call;
@@ -267,9 +271,9 @@ static enum pl_code guarded_start(struct kv *kv, const struct kv_req *req,
                                   uint64_t timeout_ms, kv_done_fn *done, void *ctx,
                                   struct kv_call **out, struct pl_err *err)
 {
-	struct guarded *g = of(kv);
-	struct fences fences;
-	struct call *call;
+	struct guarded *g = guarded_of(kv);
+	struct guard_fences fences;
+	struct guarded_call *call;
 	enum pl_code code = kv_check_req(req, err);
 
 	fences.owner = g;
@@ -280,7 +284,7 @@ static enum pl_code guarded_start(struct kv *kv, const struct kv_req *req,
 		code = req_needs(&fences, req, err);
 	if (code == PL_OK && fences.anchored && fences.count == 0)
 		code = fences.spare.create_revision == 0
-		               ? refuse(&fences, PL_SPAN_LIT("all of it"), err)
+		               ? refuse_write(&fences, PL_SPAN_LIT("all of it"), err)
 		               : fences_add(&fences, &fences.spare, err);
 	if (code != PL_OK)
 		return code;
@@ -307,31 +311,31 @@ static enum pl_code guarded_start(struct kv *kv, const struct kv_req *req,
 
 static void guarded_cancel(struct kv *kv, struct kv_call *call)
 {
-	struct call *own = (struct call *)(void *)call;
+	struct guarded_call *own = (struct guarded_call *)(void *)call;
 
 	if (!own->ended)
-		kv_cancel(of(kv)->inner, own->inner);
+		kv_cancel(guarded_of(kv)->inner, own->inner);
 }
 
 static enum pl_code guarded_watch(struct kv *kv, const struct kv_watch_req *req,
                                   kv_watch_fn *fn, void *ctx, struct kv_watch **out,
                                   struct pl_err *err)
 {
-	return kv_watch(of(kv)->inner, req, fn, ctx, out, err);
+	return kv_watch(guarded_of(kv)->inner, req, fn, ctx, out, err);
 }
 
 static void guarded_unwatch(struct kv *kv, struct kv_watch *watch)
 {
-	kv_unwatch(of(kv)->inner, watch);
+	kv_unwatch(guarded_of(kv)->inner, watch);
 }
 
 static enum pl_code guarded_progress(struct kv *kv, struct kv_watch *watch,
                                      int64_t revision, struct pl_err *err)
 {
-	return kv_progress(of(kv)->inner, watch, revision, err);
+	return kv_progress(guarded_of(kv)->inner, watch, revision, err);
 }
 
-static uint32_t less_room(uint32_t limit, uint32_t room)
+static uint32_t less_reserve(uint32_t limit, uint32_t room)
 {
 	return limit - (room < limit / ROOM_PART ? room : limit / ROOM_PART);
 }
@@ -339,35 +343,35 @@ static uint32_t less_room(uint32_t limit, uint32_t room)
 /* 0 is "not known" and stays so. */
 static struct kv_limits guarded_limits(struct kv *kv)
 {
-	struct kv_limits limits = kv_limits(of(kv)->inner);
+	struct kv_limits limits = kv_limits(guarded_of(kv)->inner);
 
 	uint32_t most = limits.txn_ops;
 
-	limits.txn_ops = less_room(most, FENCE_COMPARES * GUARD_FENCES_MAX);
+	limits.txn_ops = less_reserve(most, FENCE_COMPARES * GUARD_FENCES_MAX);
 	limits.fences = (most - limits.txn_ops) / FENCE_COMPARES;
 	limits.request_bytes =
-		less_room(limits.request_bytes, FENCE_BYTES * GUARD_FENCES_MAX);
+		less_reserve(limits.request_bytes, FENCE_BYTES * GUARD_FENCES_MAX);
 	return limits;
 }
 
 static size_t guarded_room(struct kv *kv)
 {
-	return kv_room(of(kv)->inner);
+	return kv_room(guarded_of(kv)->inner);
 }
 
 static void guarded_when_room(struct kv *kv, struct kv_waiter *waiter)
 {
-	kv_when_room(of(kv)->inner, waiter);
+	kv_when_room(guarded_of(kv)->inner, waiter);
 }
 
 static uint64_t guarded_now_ms(struct kv *kv)
 {
-	return kv_now_ms(of(kv)->inner);
+	return kv_now_ms(guarded_of(kv)->inner);
 }
 
 static struct pl_timers *guarded_timers(struct kv *kv)
 {
-	return kv_timers(of(kv)->inner);
+	return kv_timers(guarded_of(kv)->inner);
 }
 
 static void on_closed(void *ctx)
@@ -382,7 +386,7 @@ static void on_closed(void *ctx)
 
 static void guarded_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
-	struct guarded *g = of(kv);
+	struct guarded *g = guarded_of(kv);
 
 	g->closed = closed;
 	g->closed_ctx = ctx;

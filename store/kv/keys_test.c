@@ -1,6 +1,6 @@
 #include "store/base/fault.h"
 #include "store/kv/calls.h"
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 #include "tests/harness/t.h"
 
 static struct pl_span span(const char *text)

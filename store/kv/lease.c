@@ -14,7 +14,7 @@
 
 enum { TTL_MAX_S = 1 << 30 };
 
-struct call {
+struct lease_call {
 	struct pl_list link;
 	struct lease *owner;
 	struct kv_call *handle;
@@ -29,7 +29,7 @@ struct lease {
 	struct pl_list calls;
 	lease_fn *fn;
 	void *ctx;
-	bool wants_start, wants_again, wants_give_up, wants_release;
+	bool wants_start, wants_regrant, wants_give_up, wants_release;
 	bool start_failed; /* a request could not even be started */
 	struct lease_event failure;
 	bool ending; /* only the calls in flight are waited for */
@@ -41,9 +41,9 @@ static uint64_t now_of(const struct lease *lease)
 	return kv_now_ms(lease->kv);
 }
 
-static void rearm(struct lease *lease)
+static void lease_rearm(struct lease *lease)
 {
-	bool due = lease->wants_start || lease->wants_again || lease->wants_give_up ||
+	bool due = lease->wants_start || lease->wants_regrant || lease->wants_give_up ||
 	           lease->wants_release || lease->start_failed;
 	uint64_t at = due ? now_of(lease) : lease_deadline_ms(&lease->core);
 
@@ -55,7 +55,7 @@ static void rearm(struct lease *lease)
 		pl_timer_set(&lease->timer, at);
 }
 
-static void finish(struct lease *lease)
+static void lease_finish(struct lease *lease)
 {
 	struct lease_note last = lease->last;
 	lease_fn *fn = lease->fn;
@@ -66,22 +66,22 @@ static void finish(struct lease *lease)
 	fn(ctx, &last);
 }
 
-static void begin_end(struct lease *lease, enum pl_code code)
+static void lease_begin_end(struct lease *lease, enum pl_code code)
 {
 	lease->ending = true;
 	lease->last = (struct lease_note){
 		.state = LEASE_RELEASED, .id = lease->core.id, .code = code};
 	PL_LIST_EACH (link, &lease->calls)
-		kv_cancel(lease->kv, PL_LIST_ITEM(link, struct call, link)->handle);
+		kv_cancel(lease->kv, PL_LIST_ITEM(link, struct lease_call, link)->handle);
 	if (pl_list_empty(&lease->calls))
 		pl_timer_set(&lease->timer, now_of(lease));
 	else
 		pl_timer_stop(&lease->timer);
 }
 
-static void feed(struct lease *lease, struct lease_event event);
+static void feed_event(struct lease *lease, struct lease_event event);
 
-static struct lease_event event_of(const struct call *call,
+static struct lease_event event_of(const struct lease_call *call,
                                    const struct kv_result *result,
                                    const struct pl_err *err, uint64_t now_ms)
 {
@@ -108,21 +108,21 @@ static struct lease_event event_of(const struct call *call,
 
 static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct call *call = ctx;
+	struct lease_call *call = ctx;
 	struct lease *lease = call->owner;
 	struct lease_event event = event_of(call, result, err, now_of(lease));
 
 	pl_list_del(&call->link);
 	free(call);
 	if (!lease->ending) {
-		feed(lease, event);
-		rearm(lease);
+		feed_event(lease, event);
+		lease_rearm(lease);
 	} else if (pl_list_empty(&lease->calls)) {
-		finish(lease);
+		lease_finish(lease);
 	}
 }
 
-static void ask(struct lease *lease, const struct lease_action *action)
+static void send_request(struct lease *lease, const struct lease_action *action)
 {
 	static const enum kv_op ops[] = {
 		[LEASE_DO_GRANT] = KV_LEASE_GRANT,
@@ -131,11 +131,11 @@ static void ask(struct lease *lease, const struct lease_action *action)
 	};
 	struct kv_req req = {.op = ops[action->type],
 	                     .lease = {.id = action->id, .ttl_s = lease->core.ttl_s}};
-	struct call *call = pl_malloc(sizeof *call);
+	struct lease_call *call = pl_malloc(sizeof *call);
 	enum pl_code code = PL_NOMEM;
 
 	if (call != NULL) {
-		*call = (struct call){
+		*call = (struct lease_call){
 			.owner = lease, .type = action->type, .seq = action->seq};
 		code = kv_start(lease->kv, &req, action->timeout_ms, on_done, call,
 		                &call->handle, NULL);
@@ -150,8 +150,8 @@ static void ask(struct lease *lease, const struct lease_action *action)
 		.type = LEASE_EV_FAILED, .seq = action->seq, .code = code};
 }
 
-static void tell(struct lease *lease, const struct lease_action *action,
-                 enum lease_state state)
+static void report_state(struct lease *lease, const struct lease_action *action,
+                         enum lease_state state)
 {
 	struct lease_note note = {.state = state,
 	                          .id = action->id,
@@ -161,60 +161,60 @@ static void tell(struct lease *lease, const struct lease_action *action,
 	lease->fn(lease->ctx, &note);
 }
 
-static void perform(struct lease *lease, const struct lease_action *action)
+static void perform_action(struct lease *lease, const struct lease_action *action)
 {
 	switch (action->type) {
 	case LEASE_DO_GRANT:
 	case LEASE_DO_KEEP:
 	case LEASE_DO_REVOKE:
-		ask(lease, action);
+		send_request(lease, action);
 		break;
-	case LEASE_TELL_HELD:
-		tell(lease, action, LEASE_HELD);
+	case LEASE_REPORT_HELD:
+		report_state(lease, action, LEASE_HELD);
 		break;
-	case LEASE_TELL_DOUBT:
-		tell(lease, action, LEASE_DOUBT);
+	case LEASE_REPORT_DOUBT:
+		report_state(lease, action, LEASE_DOUBT);
 		break;
-	case LEASE_TELL_EXPIRED:
-		tell(lease, action, LEASE_EXPIRED);
+	case LEASE_REPORT_EXPIRED:
+		report_state(lease, action, LEASE_EXPIRED);
 		break;
-	case LEASE_TELL_LOST:
-		tell(lease, action, LEASE_LOST);
+	case LEASE_REPORT_LOST:
+		report_state(lease, action, LEASE_LOST);
 		break;
-	case LEASE_TELL_TROUBLE:
-		tell(lease, action, LEASE_GRANTING);
+	case LEASE_REPORT_TROUBLE:
+		report_state(lease, action, LEASE_GRANTING);
 		break;
-	case LEASE_TELL_RELEASED:
-		begin_end(lease, action->code);
+	case LEASE_REPORT_RELEASED:
+		lease_begin_end(lease, action->code);
 		break;
 	}
 }
 
-static void step(struct lease *lease, const struct lease_event *event)
+static void step_core(struct lease *lease, const struct lease_event *event)
 {
 	struct lease_actions actions;
 
 	lease_step(&lease->core, event, &actions);
 	/* Abandoned in the middle of its notes, it sends nothing more. */
 	for (unsigned i = 0; i < actions.count && !lease->ending; i++)
-		perform(lease, &actions.item[i]);
+		perform_action(lease, &actions.item[i]);
 }
 
 /* The clock is heard before anything else. */
-static void feed(struct lease *lease, struct lease_event event)
+static void feed_event(struct lease *lease, struct lease_event event)
 {
 	uint64_t now = now_of(lease);
 
 	while (!lease->ending && lease_deadline_ms(&lease->core) <= now)
-		step(lease,
-		     &(struct lease_event){.type = LEASE_EV_TIMEOUT, .now_ms = now});
+		step_core(lease,
+		          &(struct lease_event){.type = LEASE_EV_TIMEOUT, .now_ms = now});
 	if (lease->ending || event.type == LEASE_EV_TIMEOUT)
 		return;
 	event.now_ms = now;
-	step(lease, &event);
+	step_core(lease, &event);
 }
 
-static bool take(bool *flag)
+static bool take_flag(bool *flag)
 {
 	bool was = *flag;
 
@@ -228,21 +228,21 @@ static void on_timer(void *ctx)
 	struct lease_event event = {.type = LEASE_EV_TIMEOUT};
 
 	if (lease->ending) {
-		finish(lease);
+		lease_finish(lease);
 		return;
 	}
-	if (take(&lease->start_failed))
+	if (take_flag(&lease->start_failed))
 		event = lease->failure;
-	else if (take(&lease->wants_start))
+	else if (take_flag(&lease->wants_start))
 		event.type = LEASE_EV_START;
-	else if (take(&lease->wants_release))
+	else if (take_flag(&lease->wants_release))
 		event.type = LEASE_EV_RELEASE;
-	else if (take(&lease->wants_give_up))
+	else if (take_flag(&lease->wants_give_up))
 		event.type = LEASE_EV_GIVE_UP;
-	else if (take(&lease->wants_again))
-		event.type = LEASE_EV_AGAIN;
-	feed(lease, event);
-	rearm(lease);
+	else if (take_flag(&lease->wants_regrant))
+		event.type = LEASE_EV_REGRANT;
+	feed_event(lease, event);
+	lease_rearm(lease);
 }
 
 enum pl_code lease_open(struct kv *kv, const struct lease_opts *opts, lease_fn *fn,
@@ -271,33 +271,33 @@ enum pl_code lease_open(struct kv *kv, const struct lease_opts *opts, lease_fn *
 	lease->fn = fn;
 	lease->ctx = ctx;
 	lease->wants_start = true;
-	rearm(lease);
+	lease_rearm(lease);
 	*out = lease;
 	return PL_OK;
 }
 
-void lease_again(struct lease *lease)
+void lease_regrant(struct lease *lease)
 {
-	lease->wants_again = true;
-	rearm(lease);
+	lease->wants_regrant = true;
+	lease_rearm(lease);
 }
 
 void lease_give_up(struct lease *lease)
 {
 	lease->wants_give_up = true;
-	rearm(lease);
+	lease_rearm(lease);
 }
 
 void lease_release(struct lease *lease)
 {
 	lease->wants_release = true;
-	rearm(lease);
+	lease_rearm(lease);
 }
 
 void lease_abandon(struct lease *lease)
 {
 	if (!lease->ending)
-		begin_end(lease, PL_CANCELED);
+		lease_begin_end(lease, PL_CANCELED);
 }
 
 int64_t lease_id(const struct lease *lease)

@@ -2,7 +2,7 @@
  * A lease on a kv, granted and kept alive until it is released: lease_core with
  * its requests sent and its deadlines kept. See there for the states.
  *
- * After LOST or EXPIRED nothing happens until lease_again() or lease_release().
+ * After LOST or EXPIRED nothing happens until lease_regrant() or lease_release().
  */
 #ifndef STORE_KV_LEASE_H
 #define STORE_KV_LEASE_H
@@ -38,7 +38,7 @@ PL_NODISCARD enum pl_code lease_open(struct kv *kv, const struct lease_opts *opt
                                      struct pl_err *err);
 
 /* After LOST or EXPIRED: tries for another lease, with another id. */
-void lease_again(struct lease *lease);
+void lease_regrant(struct lease *lease);
 
 /* While it is held: EXPIRED follows, and it is revoked, once: where that does not
  * arrive it runs out by itself. */

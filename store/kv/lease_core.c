@@ -23,21 +23,21 @@ const char *lease_state_name(enum lease_state state)
 	return state_names[state];
 }
 
-static bool holds(const struct lease_core *core)
+static bool is_held(const struct lease_core *core)
 {
 	return core->state == LEASE_HELD || core->state == LEASE_DOUBT;
 }
 
-static void lease_check(const struct lease_core *core)
+static void core_check(const struct lease_core *core)
 {
-	PL_ASSERT(!holds(core) || (core->id > 0 && core->safe_until_ms > 0));
+	PL_ASSERT(!is_held(core) || (core->id > 0 && core->safe_until_ms > 0));
 	PL_ASSERT(core->state != LEASE_GRANTING || core->id > 0);
 	PL_ASSERT(!core->confirming || core->state == LEASE_GRANTING);
 }
 
-static struct lease_action *emit(struct lease_actions *actions,
-                                 enum lease_action_type type,
-                                 const struct lease_core *core)
+static struct lease_action *add_action(struct lease_actions *actions,
+                                       enum lease_action_type type,
+                                       const struct lease_core *core)
 {
 	struct lease_action *action = &actions->item[actions->count];
 
@@ -69,10 +69,10 @@ static uint64_t retry_ms(struct lease_core *core)
 	return ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
 }
 
-static void ask(struct lease_core *core, enum lease_action_type type, uint64_t now_ms,
-                struct lease_actions *actions)
+static void add_request(struct lease_core *core, enum lease_action_type type,
+                        uint64_t now_ms, struct lease_actions *actions)
 {
-	struct lease_action *action = emit(actions, type, core);
+	struct lease_action *action = add_action(actions, type, core);
 
 	action->seq = ++core->seq;
 	action->timeout_ms = lease_watchdog_ms(core);
@@ -93,16 +93,16 @@ static void pick_id(struct lease_core *core)
 	core->ttl_ms = (uint64_t)core->ttl_s * 1000;
 }
 
-static void grant_anew(struct lease_core *core, uint64_t now_ms,
-                       struct lease_actions *actions)
+static void grant_again(struct lease_core *core, uint64_t now_ms,
+                        struct lease_actions *actions)
 {
 	core->state = LEASE_GRANTING;
 	pick_id(core);
-	ask(core, LEASE_DO_GRANT, now_ms, actions);
+	add_request(core, LEASE_DO_GRANT, now_ms, actions);
 }
 
 /* Never shortens what an earlier answer promised. */
-static bool extend(struct lease_core *core, const struct lease_event *event)
+static bool extend_safe_time(struct lease_core *core, const struct lease_event *event)
 {
 	uint64_t until;
 
@@ -116,10 +116,10 @@ static bool extend(struct lease_core *core, const struct lease_event *event)
 	return true;
 }
 
-static void on_good(struct lease_core *core, const struct lease_event *event,
-                    struct lease_actions *actions)
+static void on_confirmed(struct lease_core *core, const struct lease_event *event,
+                         struct lease_actions *actions)
 {
-	if (!extend(core, event) && holds(core))
+	if (!extend_safe_time(core, event) && is_held(core))
 		return; /* overtaken by a later one */
 	core->asked = false;
 	core->failures = 0;
@@ -127,7 +127,7 @@ static void on_good(struct lease_core *core, const struct lease_event *event,
 		/* Answered, but so late that it says nothing about now. */
 		PL_ASSERT(core->state == LEASE_GRANTING);
 		core->confirming = true;
-		ask(core, LEASE_DO_KEEP, event->now_ms, actions);
+		add_request(core, LEASE_DO_KEEP, event->now_ms, actions);
 		return;
 	}
 	core->confirming = false;
@@ -135,7 +135,7 @@ static void on_good(struct lease_core *core, const struct lease_event *event,
 	core->ask_ms = event->sent_ms + core->ttl_ms / PACE;
 	if (core->ask_ms <= event->now_ms)
 		core->ask_ms = event->now_ms + RETRY_MIN_MS;
-	emit(actions, LEASE_TELL_HELD, core);
+	add_action(actions, LEASE_REPORT_HELD, core);
 }
 
 static void on_grant_failed(struct lease_core *core, const struct lease_event *event,
@@ -145,18 +145,18 @@ static void on_grant_failed(struct lease_core *core, const struct lease_event *e
 
 	if (event->code == PL_EXISTS && ours) {
 		core->confirming = true;
-		ask(core, LEASE_DO_KEEP, event->now_ms, actions);
+		add_request(core, LEASE_DO_KEEP, event->now_ms, actions);
 		return;
 	}
 	if (event->code == PL_EXISTS) {
-		grant_anew(core, event->now_ms, actions);
+		grant_again(core, event->now_ms, actions);
 		return;
 	}
 	if (event->code == PL_UNKNOWN || event->code == PL_TIMEOUT)
 		core->doubtful_grant = true;
 	core->failures++;
 	core->ask_ms = event->now_ms + retry_ms(core);
-	emit(actions, LEASE_TELL_TROUBLE, core)->code = event->code;
+	add_action(actions, LEASE_REPORT_TROUBLE, core)->code = event->code;
 }
 
 static void on_keep_failed(struct lease_core *core, const struct lease_event *event,
@@ -164,7 +164,7 @@ static void on_keep_failed(struct lease_core *core, const struct lease_event *ev
 {
 	if (event->code == PL_NOLEASE) {
 		core->state = LEASE_LOST;
-		emit(actions, LEASE_TELL_LOST, core);
+		add_action(actions, LEASE_REPORT_LOST, core);
 		return;
 	}
 	core->failures++;
@@ -172,7 +172,7 @@ static void on_keep_failed(struct lease_core *core, const struct lease_event *ev
 	if (core->state == LEASE_DOUBT)
 		return;
 	core->state = LEASE_DOUBT;
-	emit(actions, LEASE_TELL_DOUBT, core)->code = event->code;
+	add_action(actions, LEASE_REPORT_DOUBT, core)->code = event->code;
 }
 
 /* The grant ran out before we learnt of it; nobody has used that lease. */
@@ -180,20 +180,20 @@ static void on_confirm_failed(struct lease_core *core, const struct lease_event 
                               struct lease_actions *actions)
 {
 	if (event->code == PL_NOLEASE) {
-		grant_anew(core, event->now_ms, actions);
+		grant_again(core, event->now_ms, actions);
 		return;
 	}
 	core->failures++;
 	core->ask_ms = event->now_ms + retry_ms(core);
-	emit(actions, LEASE_TELL_TROUBLE, core)->code = event->code;
+	add_action(actions, LEASE_REPORT_TROUBLE, core)->code = event->code;
 }
 
-static void released(struct lease_core *core, enum pl_code code,
-                     struct lease_actions *actions)
+static void finish_release(struct lease_core *core, enum pl_code code,
+                           struct lease_actions *actions)
 {
 	core->state = LEASE_RELEASED;
 	core->asked = false;
-	emit(actions, LEASE_TELL_RELEASED, core)->code = code;
+	add_action(actions, LEASE_REPORT_RELEASED, core)->code = code;
 }
 
 static void on_revoke_failed(struct lease_core *core, const struct lease_event *event,
@@ -202,13 +202,13 @@ static void on_revoke_failed(struct lease_core *core, const struct lease_event *
 	if (core->state != LEASE_RELEASING)
 		return; /* of an expired lease: the store will find it itself */
 	if (event->code == PL_NOLEASE) {
-		released(core, PL_OK, actions);
+		finish_release(core, PL_OK, actions);
 		return;
 	}
 	core->failures++;
 	core->ask_ms = event->now_ms + retry_ms(core);
 	if (core->ask_ms >= core->give_up_ms)
-		released(core, event->code, actions);
+		finish_release(core, event->code, actions);
 }
 
 static void on_failed(struct lease_core *core, const struct lease_event *event,
@@ -238,7 +238,7 @@ static void on_failed(struct lease_core *core, const struct lease_event *event,
 }
 
 /* An older keep-alive than the last is as good: what counts is when it left. */
-static bool answers(const struct lease_core *core, const struct lease_event *event)
+static bool is_answer(const struct lease_core *core, const struct lease_event *event)
 {
 	if (event->seq <= core->stale_seq)
 		return false; /* about a lease that we have given up */
@@ -247,16 +247,16 @@ static bool answers(const struct lease_core *core, const struct lease_event *eve
 		return core->state == LEASE_GRANTING && !core->confirming &&
 		       event->seq == core->seq;
 	case LEASE_EV_KEPT:
-		return holds(core) || core->confirming;
+		return is_held(core) || core->confirming;
 	case LEASE_EV_REVOKED:
 		return core->state == LEASE_RELEASING && event->seq == core->seq;
 	case LEASE_EV_FAILED:
 		/* That the lease is gone is true whoever asked. */
 		return (core->asked && event->seq == core->seq) ||
-		       (holds(core) && event->code == PL_NOLEASE);
+		       (is_held(core) && event->code == PL_NOLEASE);
 	case LEASE_EV_START:
 	case LEASE_EV_TIMEOUT:
-	case LEASE_EV_AGAIN:
+	case LEASE_EV_REGRANT:
 	case LEASE_EV_GIVE_UP:
 	case LEASE_EV_RELEASE:
 		break;
@@ -268,9 +268,9 @@ static void on_expired(struct lease_core *core, uint64_t now_ms,
                        struct lease_actions *actions)
 {
 	core->state = LEASE_EXPIRED;
-	emit(actions, LEASE_TELL_EXPIRED, core);
+	add_action(actions, LEASE_REPORT_EXPIRED, core);
 	/* The store may go on keeping it for us; our successor must not wait. */
-	ask(core, LEASE_DO_REVOKE, now_ms, actions);
+	add_request(core, LEASE_DO_REVOKE, now_ms, actions);
 	core->asked = false;
 }
 
@@ -279,15 +279,15 @@ static void ask_next(struct lease_core *core, uint64_t now_ms,
 {
 	switch (core->state) {
 	case LEASE_GRANTING:
-		ask(core, core->confirming ? LEASE_DO_KEEP : LEASE_DO_GRANT, now_ms,
-		    actions);
+		add_request(core, core->confirming ? LEASE_DO_KEEP : LEASE_DO_GRANT,
+		            now_ms, actions);
 		break;
 	case LEASE_HELD:
 	case LEASE_DOUBT:
-		ask(core, LEASE_DO_KEEP, now_ms, actions);
+		add_request(core, LEASE_DO_KEEP, now_ms, actions);
 		break;
 	case LEASE_RELEASING:
-		ask(core, LEASE_DO_REVOKE, now_ms, actions);
+		add_request(core, LEASE_DO_REVOKE, now_ms, actions);
 		break;
 	case LEASE_IDLE:
 	case LEASE_EXPIRED:
@@ -300,12 +300,12 @@ static void ask_next(struct lease_core *core, uint64_t now_ms,
 static void on_timeout(struct lease_core *core, uint64_t now_ms,
                        struct lease_actions *actions)
 {
-	if (holds(core) && now_ms >= core->safe_until_ms) {
+	if (is_held(core) && now_ms >= core->safe_until_ms) {
 		on_expired(core, now_ms, actions);
 		return;
 	}
 	if (core->state == LEASE_RELEASING && now_ms >= core->give_up_ms) {
-		released(core, PL_TIMEOUT, actions);
+		finish_release(core, PL_TIMEOUT, actions);
 		return;
 	}
 	if (now_ms < core->ask_ms)
@@ -330,7 +330,7 @@ static void on_release(struct lease_core *core, uint64_t now_ms,
 	if (core->state == LEASE_RELEASING || core->state == LEASE_RELEASED)
 		return;
 	if (none || (core->state == LEASE_GRANTING && core->seq == 0)) {
-		released(core, PL_OK, actions);
+		finish_release(core, PL_OK, actions);
 		return;
 	}
 	core->state = LEASE_RELEASING;
@@ -338,7 +338,7 @@ static void on_release(struct lease_core *core, uint64_t now_ms,
 	core->failures = 0;
 	core->give_up_ms =
 		now_ms + (core->ttl_ms < RELEASE_MAX_MS ? core->ttl_ms : RELEASE_MAX_MS);
-	ask(core, LEASE_DO_REVOKE, now_ms, actions);
+	add_request(core, LEASE_DO_REVOKE, now_ms, actions);
 }
 
 void lease_core_init(struct lease_core *core, int64_t ttl_s, uint64_t margin_ms,
@@ -356,15 +356,15 @@ void lease_core_init(struct lease_core *core, int64_t ttl_s, uint64_t margin_ms,
 static void on_answer(struct lease_core *core, const struct lease_event *event,
                       struct lease_actions *actions)
 {
-	if (!answers(core, event))
+	if (!is_answer(core, event))
 		return; /* to a question that we have given up */
 	switch (event->type) {
 	case LEASE_EV_GRANTED:
 	case LEASE_EV_KEPT:
-		on_good(core, event, actions);
+		on_confirmed(core, event, actions);
 		break;
 	case LEASE_EV_REVOKED:
-		released(core, PL_OK, actions);
+		finish_release(core, PL_OK, actions);
 		break;
 	default:
 		on_failed(core, event, actions);
@@ -376,20 +376,20 @@ void lease_step(struct lease_core *core, const struct lease_event *event,
                 struct lease_actions *actions)
 {
 	actions->count = 0;
-	lease_check(core);
+	core_check(core);
 	PL_ASSERT(event->type == LEASE_EV_TIMEOUT || event->type == LEASE_EV_START ||
 	          event->now_ms < lease_deadline_ms(core));
 	switch (event->type) {
 	case LEASE_EV_START:
 		PL_ASSERT(core->state == LEASE_IDLE);
-		grant_anew(core, event->now_ms, actions);
+		grant_again(core, event->now_ms, actions);
 		break;
-	case LEASE_EV_AGAIN:
+	case LEASE_EV_REGRANT:
 		if (core->state == LEASE_LOST || core->state == LEASE_EXPIRED)
-			grant_anew(core, event->now_ms, actions);
+			grant_again(core, event->now_ms, actions);
 		break;
 	case LEASE_EV_GIVE_UP:
-		if (holds(core))
+		if (is_held(core))
 			on_expired(core, event->now_ms, actions);
 		break;
 	case LEASE_EV_TIMEOUT:
@@ -405,7 +405,7 @@ void lease_step(struct lease_core *core, const struct lease_event *event,
 		on_answer(core, event, actions);
 		break;
 	}
-	lease_check(core);
+	core_check(core);
 }
 
 uint64_t lease_deadline_ms(const struct lease_core *core)

@@ -35,7 +35,7 @@ enum lease_event_type {
 	LEASE_EV_REVOKED, /* seq */
 	LEASE_EV_FAILED,  /* seq, code: whatever was asked under this number */
 	LEASE_EV_TIMEOUT, /* lease_deadline_ms() was reached */
-	LEASE_EV_AGAIN,   /* after LOST or EXPIRED: another lease */
+	LEASE_EV_REGRANT, /* after LOST or EXPIRED: another lease */
 	LEASE_EV_GIVE_UP, /* as if it had EXPIRED: the user can not use it any more */
 	LEASE_EV_RELEASE,
 };
@@ -54,12 +54,12 @@ enum lease_action_type {
 	LEASE_DO_KEEP,   /* seq, id, timeout_ms */
 	LEASE_DO_REVOKE, /* seq, id, timeout_ms */
 	/* To be told to the user, who must have stopped acting before it returns: */
-	LEASE_TELL_HELD,     /* id, safe_until_ms; at each renewal */
-	LEASE_TELL_DOUBT,    /* id, safe_until_ms, code */
-	LEASE_TELL_EXPIRED,  /* id */
-	LEASE_TELL_LOST,     /* id */
-	LEASE_TELL_TROUBLE,  /* code: no lease yet; goes on trying */
-	LEASE_TELL_RELEASED, /* id; code: PL_OK, it is gone; else it runs out by itself */
+	LEASE_REPORT_HELD,    /* id, safe_until_ms; at each renewal */
+	LEASE_REPORT_DOUBT,   /* id, safe_until_ms, code */
+	LEASE_REPORT_EXPIRED, /* id */
+	LEASE_REPORT_LOST,    /* id */
+	LEASE_REPORT_TROUBLE, /* code: no lease yet; goes on trying */
+	LEASE_REPORT_RELEASED, /* id; code: PL_OK, it is gone; else it runs out by itself */
 };
 
 struct lease_action {

@@ -4,11 +4,11 @@
 #include "tests/harness/t.h"
 
 static const char *const action_names[] = {
-	[LEASE_DO_GRANT] = "grant",         [LEASE_DO_KEEP] = "keep alive",
-	[LEASE_DO_REVOKE] = "revoke",       [LEASE_TELL_HELD] = "HELD",
-	[LEASE_TELL_DOUBT] = "DOUBT",       [LEASE_TELL_EXPIRED] = "EXPIRED",
-	[LEASE_TELL_LOST] = "LOST",         [LEASE_TELL_TROUBLE] = "trouble",
-	[LEASE_TELL_RELEASED] = "RELEASED",
+	[LEASE_DO_GRANT] = "grant",           [LEASE_DO_KEEP] = "keep alive",
+	[LEASE_DO_REVOKE] = "revoke",         [LEASE_REPORT_HELD] = "HELD",
+	[LEASE_REPORT_DOUBT] = "DOUBT",       [LEASE_REPORT_EXPIRED] = "EXPIRED",
+	[LEASE_REPORT_LOST] = "LOST",         [LEASE_REPORT_TROUBLE] = "trouble",
+	[LEASE_REPORT_RELEASED] = "RELEASED",
 };
 
 static char story[16384];
@@ -16,76 +16,78 @@ static size_t story_len;
 static struct lease_core core;
 static int64_t first_id;
 
-#define SAY(...)      \
+#define PRINT(...)    \
 	(story_len += \
 	 (size_t)snprintf(story + story_len, sizeof story - story_len, __VA_ARGS__))
 
-static void say_action(const struct lease_action *a)
+static void print_action(const struct lease_action *a)
 {
-	SAY("          -> %s", action_names[a->type]);
+	PRINT("          -> %s", action_names[a->type]);
 	if (a->type <= LEASE_DO_REVOKE)
-		SAY(" #%u of %s id, within %" PRIu64 " ms", a->seq,
-		    a->id == first_id ? "the first" : "another", a->timeout_ms);
-	if (a->type == LEASE_TELL_HELD || a->type == LEASE_TELL_DOUBT)
-		SAY(" until %" PRIu64, a->safe_until_ms);
-	if (a->type == LEASE_TELL_DOUBT || a->type >= LEASE_TELL_TROUBLE)
-		SAY(" (%s)", pl_code_name(a->code));
-	SAY("\n");
+		PRINT(" #%u of %s id, within %" PRIu64 " ms", a->seq,
+		      a->id == first_id ? "the first" : "another", a->timeout_ms);
+	if (a->type == LEASE_REPORT_HELD || a->type == LEASE_REPORT_DOUBT)
+		PRINT(" until %" PRIu64, a->safe_until_ms);
+	if (a->type == LEASE_REPORT_DOUBT || a->type >= LEASE_REPORT_TROUBLE)
+		PRINT(" (%s)", pl_code_name(a->code));
+	PRINT("\n");
 }
 
-static void tell(const char *what, struct lease_event event)
+static void print_step(const char *what, struct lease_event event)
 {
 	struct lease_actions actions;
 
 	lease_step(&core, &event, &actions);
 	if (first_id == 0)
 		first_id = core.id;
-	SAY("[%6" PRIu64 "] %s\n", event.now_ms, what);
+	PRINT("[%6" PRIu64 "] %s\n", event.now_ms, what);
 	for (unsigned i = 0; i < actions.count; i++)
-		say_action(&actions.item[i]);
+		print_action(&actions.item[i]);
 	if (lease_deadline_ms(&core) == UINT64_MAX)
-		SAY("          %s\n", lease_state_name(core.state));
+		PRINT("          %s\n", lease_state_name(core.state));
 	else
-		SAY("          %s, next at %" PRIu64 "\n", lease_state_name(core.state),
-		    lease_deadline_ms(&core));
+		PRINT("          %s, next at %" PRIu64 "\n", lease_state_name(core.state),
+		      lease_deadline_ms(&core));
 }
 
 static void due(const char *what)
 {
-	tell(what, (struct lease_event){.type = LEASE_EV_TIMEOUT,
-	                                .now_ms = lease_deadline_ms(&core)});
+	print_step(what, (struct lease_event){.type = LEASE_EV_TIMEOUT,
+	                                      .now_ms = lease_deadline_ms(&core)});
 }
 
 /* A first lease of 6 s, asked for at 1000 and granted at 1040. */
 static void begin(void)
 {
 	lease_core_init(&core, 6, 500, 7);
-	tell("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
-	tell("granted", (struct lease_event){.type = LEASE_EV_GRANTED,
-	                                     .now_ms = 1040,
-	                                     .sent_ms = 1000,
-	                                     .seq = 1,
-	                                     .ttl_s = 6});
+	print_step("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
+	print_step("granted", (struct lease_event){.type = LEASE_EV_GRANTED,
+	                                           .now_ms = 1040,
+	                                           .sent_ms = 1000,
+	                                           .seq = 1,
+	                                           .ttl_s = 6});
 }
 
 T_CASE(normal_life)
 {
 	begin();
 	due("a third of the TTL is over");
-	tell("kept", (struct lease_event){.type = LEASE_EV_KEPT,
-	                                  .now_ms = 3010,
-	                                  .sent_ms = 3001,
-	                                  .seq = 2,
-	                                  .ttl_s = 6});
+	print_step("kept", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                        .now_ms = 3010,
+	                                        .sent_ms = 3001,
+	                                        .seq = 2,
+	                                        .ttl_s = 6});
 	due("another third");
-	tell("kept", (struct lease_event){.type = LEASE_EV_KEPT,
-	                                  .now_ms = 5020,
-	                                  .sent_ms = 5002,
-	                                  .seq = 3,
-	                                  .ttl_s = 6});
-	tell("release", (struct lease_event){.type = LEASE_EV_RELEASE, .now_ms = 6000});
-	tell("revoked",
-	     (struct lease_event){.type = LEASE_EV_REVOKED, .now_ms = 6015, .seq = 4});
+	print_step("kept", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                        .now_ms = 5020,
+	                                        .sent_ms = 5002,
+	                                        .seq = 3,
+	                                        .ttl_s = 6});
+	print_step("release",
+	           (struct lease_event){.type = LEASE_EV_RELEASE, .now_ms = 6000});
+	print_step(
+		"revoked",
+		(struct lease_event){.type = LEASE_EV_REVOKED, .now_ms = 6015, .seq = 4});
 	t_golden("lease/normal_life.txt", story);
 }
 
@@ -97,41 +99,44 @@ T_CASE(store_silent)
 	while (core.state != LEASE_EXPIRED)
 		due("silence");
 	T_TRUE(core.safe_until_ms == 6500);
-	tell("a keep-alive answered after all",
-	     (struct lease_event){.type = LEASE_EV_KEPT,
-	                          .now_ms = 6600,
-	                          .sent_ms = 5900,
-	                          .seq = core.seq - 1,
-	                          .ttl_s = 6});
+	print_step("a keep-alive answered after all",
+	           (struct lease_event){.type = LEASE_EV_KEPT,
+	                                .now_ms = 6600,
+	                                .sent_ms = 5900,
+	                                .seq = core.seq - 1,
+	                                .ttl_s = 6});
 	T_EQ(core.state, LEASE_EXPIRED);
-	tell("again", (struct lease_event){.type = LEASE_EV_AGAIN, .now_ms = 7000});
-	tell("an old keep-alive answered", (struct lease_event){.type = LEASE_EV_KEPT,
-	                                                        .now_ms = 7010,
-	                                                        .sent_ms = 6400,
-	                                                        .seq = 3,
-	                                                        .ttl_s = 6});
+	print_step("again",
+	           (struct lease_event){.type = LEASE_EV_REGRANT, .now_ms = 7000});
+	print_step("an old keep-alive answered",
+	           (struct lease_event){.type = LEASE_EV_KEPT,
+	                                .now_ms = 7010,
+	                                .sent_ms = 6400,
+	                                .seq = 3,
+	                                .ttl_s = 6});
 	T_EQ(core.state, LEASE_GRANTING);
-	tell("an old keep-alive found no lease",
-	     (struct lease_event){.type = LEASE_EV_FAILED,
-	                          .now_ms = 7020,
-	                          .seq = 3,
-	                          .code = PL_NOLEASE});
-	tell("granted", (struct lease_event){.type = LEASE_EV_GRANTED,
-	                                     .now_ms = 7030,
-	                                     .sent_ms = 7001,
-	                                     .seq = core.seq,
-	                                     .ttl_s = 6});
-	tell("an old keep-alive found no lease",
-	     (struct lease_event){.type = LEASE_EV_FAILED,
-	                          .now_ms = 7040,
-	                          .seq = 4,
-	                          .code = PL_NOLEASE});
+	print_step("an old keep-alive found no lease",
+	           (struct lease_event){.type = LEASE_EV_FAILED,
+	                                .now_ms = 7020,
+	                                .seq = 3,
+	                                .code = PL_NOLEASE});
+	print_step("granted", (struct lease_event){.type = LEASE_EV_GRANTED,
+	                                           .now_ms = 7030,
+	                                           .sent_ms = 7001,
+	                                           .seq = core.seq,
+	                                           .ttl_s = 6});
+	print_step("an old keep-alive found no lease",
+	           (struct lease_event){.type = LEASE_EV_FAILED,
+	                                .now_ms = 7040,
+	                                .seq = 4,
+	                                .code = PL_NOLEASE});
 	T_EQ(core.state, LEASE_HELD);
-	tell("an old keep-alive answered", (struct lease_event){.type = LEASE_EV_KEPT,
-	                                                        .now_ms = 7050,
-	                                                        .sent_ms = 7035,
-	                                                        .seq = 4,
-	                                                        .ttl_s = 6});
+	print_step("an old keep-alive answered",
+	           (struct lease_event){.type = LEASE_EV_KEPT,
+	                                .now_ms = 7050,
+	                                .sent_ms = 7035,
+	                                .seq = 4,
+	                                .ttl_s = 6});
 	T_EQ(core.safe_until_ms, 7001 + 6000 - 500);
 	t_golden("lease/store_silent.txt", story);
 }
@@ -143,25 +148,25 @@ T_CASE(doubt_comes_and_goes)
 	begin();
 	due("a third of the TTL is over");
 	due("not answered in time");
-	tell("the second answered", (struct lease_event){.type = LEASE_EV_KEPT,
-	                                                 .now_ms = 4600,
-	                                                 .sent_ms = 4500,
-	                                                 .seq = 3,
-	                                                 .ttl_s = 6});
+	print_step("the second answered", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                                       .now_ms = 4600,
+	                                                       .sent_ms = 4500,
+	                                                       .seq = 3,
+	                                                       .ttl_s = 6});
 	T_EQ(core.state, LEASE_HELD);
 	T_EQ(core.safe_until_ms, 4500 + 6000 - 500);
-	tell("the first answered too", (struct lease_event){.type = LEASE_EV_KEPT,
-	                                                    .now_ms = 4700,
-	                                                    .sent_ms = 3000,
-	                                                    .seq = 2,
-	                                                    .ttl_s = 6});
+	print_step("the first answered too", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                                          .now_ms = 4700,
+	                                                          .sent_ms = 3000,
+	                                                          .seq = 2,
+	                                                          .ttl_s = 6});
 	T_EQ(core.safe_until_ms, 4500 + 6000 - 500);
 	due("time to keep it");
-	tell("connection refused",
-	     (struct lease_event){.type = LEASE_EV_FAILED,
-	                          .now_ms = lease_deadline_ms(&core) - 1490,
-	                          .seq = core.seq,
-	                          .code = PL_UNAVAIL});
+	print_step("connection refused",
+	           (struct lease_event){.type = LEASE_EV_FAILED,
+	                                .now_ms = lease_deadline_ms(&core) - 1490,
+	                                .seq = core.seq,
+	                                .code = PL_UNAVAIL});
 	due("quick retry");
 	t_golden("lease/doubt.txt", story);
 }
@@ -170,17 +175,18 @@ T_CASE(store_says_gone)
 {
 	begin();
 	due("a third of the TTL is over");
-	tell("no such lease", (struct lease_event){.type = LEASE_EV_FAILED,
-	                                           .now_ms = 3020,
-	                                           .seq = 2,
-	                                           .code = PL_NOLEASE});
-	tell("again", (struct lease_event){.type = LEASE_EV_AGAIN, .now_ms = 3020});
-	tell("release before it is granted",
-	     (struct lease_event){.type = LEASE_EV_RELEASE, .now_ms = 3030});
-	tell("nothing to revoke", (struct lease_event){.type = LEASE_EV_FAILED,
-	                                               .now_ms = 3040,
-	                                               .seq = core.seq,
-	                                               .code = PL_NOLEASE});
+	print_step("no such lease", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                                 .now_ms = 3020,
+	                                                 .seq = 2,
+	                                                 .code = PL_NOLEASE});
+	print_step("again",
+	           (struct lease_event){.type = LEASE_EV_REGRANT, .now_ms = 3020});
+	print_step("release before it is granted",
+	           (struct lease_event){.type = LEASE_EV_RELEASE, .now_ms = 3030});
+	print_step("nothing to revoke", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                                     .now_ms = 3040,
+	                                                     .seq = core.seq,
+	                                                     .code = PL_NOLEASE});
 	t_golden("lease/gone.txt", story);
 }
 
@@ -189,13 +195,14 @@ T_CASE(pause_beyond_the_ttl)
 {
 	begin();
 	due("a third of the TTL is over");
-	tell("wakes up", (struct lease_event){.type = LEASE_EV_TIMEOUT, .now_ms = 60000});
+	print_step("wakes up",
+	           (struct lease_event){.type = LEASE_EV_TIMEOUT, .now_ms = 60000});
 	T_EQ(core.state, LEASE_EXPIRED);
-	tell("an answer that waited", (struct lease_event){.type = LEASE_EV_KEPT,
-	                                                   .now_ms = 60000,
-	                                                   .sent_ms = 3000,
-	                                                   .seq = 2,
-	                                                   .ttl_s = 6});
+	print_step("an answer that waited", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                                         .now_ms = 60000,
+	                                                         .sent_ms = 3000,
+	                                                         .seq = 2,
+	                                                         .ttl_s = 6});
 	T_EQ(core.state, LEASE_EXPIRED);
 	t_golden("lease/pause.txt", story);
 }
@@ -204,22 +211,22 @@ T_CASE(pause_beyond_the_ttl)
 T_CASE(grant_unknown)
 {
 	lease_core_init(&core, 6, 500, 7);
-	tell("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
-	tell("unknown", (struct lease_event){.type = LEASE_EV_FAILED,
-	                                     .now_ms = 1500,
-	                                     .seq = 1,
-	                                     .code = PL_UNKNOWN});
+	print_step("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
+	print_step("unknown", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                           .now_ms = 1500,
+	                                           .seq = 1,
+	                                           .code = PL_UNKNOWN});
 	due("once more");
-	tell("exists", (struct lease_event){.type = LEASE_EV_FAILED,
-	                                    .now_ms = 1540,
-	                                    .seq = 2,
-	                                    .code = PL_EXISTS});
+	print_step("exists", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                          .now_ms = 1540,
+	                                          .seq = 2,
+	                                          .code = PL_EXISTS});
 	T_EQ(core.state, LEASE_GRANTING);
-	tell("kept", (struct lease_event){.type = LEASE_EV_KEPT,
-	                                  .now_ms = 1560,
-	                                  .sent_ms = 1545,
-	                                  .seq = 3,
-	                                  .ttl_s = 6});
+	print_step("kept", (struct lease_event){.type = LEASE_EV_KEPT,
+	                                        .now_ms = 1560,
+	                                        .sent_ms = 1545,
+	                                        .seq = 3,
+	                                        .ttl_s = 6});
 	T_EQ(core.state, LEASE_HELD);
 	T_EQ(core.id, first_id);
 	t_golden("lease/grant_unknown.txt", story);
@@ -229,11 +236,11 @@ T_CASE(grant_unknown)
 T_CASE(grant_collides)
 {
 	lease_core_init(&core, 6, 500, 7);
-	tell("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
-	tell("exists", (struct lease_event){.type = LEASE_EV_FAILED,
-	                                    .now_ms = 1010,
-	                                    .seq = 1,
-	                                    .code = PL_EXISTS});
+	print_step("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
+	print_step("exists", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                          .now_ms = 1010,
+	                                          .seq = 1,
+	                                          .code = PL_EXISTS});
 	T_TRUE(core.id != first_id);
 	T_EQ(core.state, LEASE_GRANTING);
 }
@@ -242,17 +249,17 @@ T_CASE(grant_collides)
 T_CASE(grant_answered_too_late)
 {
 	lease_core_init(&core, 6, 500, 7);
-	tell("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
-	tell("granted, long ago", (struct lease_event){.type = LEASE_EV_GRANTED,
-	                                               .now_ms = 2400,
-	                                               .sent_ms = 1000,
-	                                               .seq = 1,
-	                                               .ttl_s = 1});
+	print_step("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
+	print_step("granted, long ago", (struct lease_event){.type = LEASE_EV_GRANTED,
+	                                                     .now_ms = 2400,
+	                                                     .sent_ms = 1000,
+	                                                     .seq = 1,
+	                                                     .ttl_s = 1});
 	T_EQ(core.state, LEASE_GRANTING);
-	tell("gone", (struct lease_event){.type = LEASE_EV_FAILED,
-	                                  .now_ms = 2410,
-	                                  .seq = 2,
-	                                  .code = PL_NOLEASE});
+	print_step("gone", (struct lease_event){.type = LEASE_EV_FAILED,
+	                                        .now_ms = 2410,
+	                                        .seq = 2,
+	                                        .code = PL_NOLEASE});
 	T_EQ(core.state, LEASE_GRANTING);
 	T_TRUE(core.id != first_id);
 }
@@ -260,7 +267,8 @@ T_CASE(grant_answered_too_late)
 T_CASE(release_gives_up)
 {
 	begin();
-	tell("release", (struct lease_event){.type = LEASE_EV_RELEASE, .now_ms = 1100});
+	print_step("release",
+	           (struct lease_event){.type = LEASE_EV_RELEASE, .now_ms = 1100});
 	while (core.state != LEASE_RELEASED)
 		due("silence");
 	T_TRUE(lease_deadline_ms(&core) == UINT64_MAX);
@@ -303,7 +311,7 @@ T_CASE(random_life)
 			lease_step(&core, &event, &actions);
 			if (before == LEASE_EXPIRED || before == LEASE_LOST)
 				T_TRUE(core.state == before ||
-				       event.type == LEASE_EV_AGAIN);
+				       event.type == LEASE_EV_REGRANT);
 			if (before == LEASE_HELD && core.state == LEASE_HELD)
 				T_TRUE(core.safe_until_ms >= safe);
 			if (core.state == LEASE_HELD || core.state == LEASE_DOUBT)

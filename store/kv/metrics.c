@@ -5,7 +5,7 @@
 #include "store/base/alloc.h"
 #include "store/kv/keys.h"
 
-struct decorator {
+struct metered {
 	struct kv kv;
 	struct kv *inner;
 	struct kv_metrics_opts opts;
@@ -14,8 +14,8 @@ struct decorator {
 	void *closed_ctx;
 };
 
-struct call {
-	struct decorator *owner;
+struct metered_call {
+	struct metered *owner;
 	struct kv_call *inner;
 	enum kv_op op;
 	uint64_t since_us;
@@ -23,20 +23,20 @@ struct call {
 	void *ctx;
 };
 
-struct watch {
-	struct decorator *owner;
+struct metered_watcher {
+	struct metered *owner;
 	struct kv_watch *inner;
 	bool was_ready;
 	kv_watch_fn *fn;
 	void *ctx;
 };
 
-static struct decorator *of(struct kv *kv)
+static struct metered *metered_of(struct kv *kv)
 {
-	return PL_CONTAINER_OF(kv, struct decorator, kv);
+	return PL_CONTAINER_OF(kv, struct metered, kv);
 }
 
-static uint64_t now_us(const struct decorator *d)
+static uint64_t now_us(const struct metered *d)
 {
 	return d->opts.now_us != NULL ? d->opts.now_us(d->opts.ctx)
 	                              : kv_now_ms(d->inner) * 1000;
@@ -44,8 +44,8 @@ static uint64_t now_us(const struct decorator *d)
 
 static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct call *call = ctx;
-	struct call was = *call;
+	struct metered_call *call = ctx;
+	struct metered_call was = *call;
 	struct kv_op_metrics *op = &was.owner->metrics.op[was.op];
 	uint64_t now = now_us(was.owner);
 
@@ -65,20 +65,20 @@ static enum pl_code metrics_start(struct kv *kv, const struct kv_req *req,
                                   uint64_t timeout_ms, kv_done_fn *done, void *ctx,
                                   struct kv_call **out, struct pl_err *err)
 {
-	struct decorator *d = of(kv);
+	struct metered *d = metered_of(kv);
 	struct kv_op_metrics *op = &d->metrics.op[req->op];
-	struct call *call = pl_malloc(sizeof *call);
+	struct metered_call *call = pl_malloc(sizeof *call);
 	enum pl_code code;
 
 	if (call == NULL) {
 		op->refused++;
 		return pl_err_set(err, PL_NOMEM, "%s", kv_op_name(req->op));
 	}
-	*call = (struct call){.owner = d,
-	                      .op = req->op,
-	                      .since_us = now_us(d),
-	                      .done = done,
-	                      .ctx = ctx};
+	*call = (struct metered_call){.owner = d,
+	                              .op = req->op,
+	                              .since_us = now_us(d),
+	                              .done = done,
+	                              .ctx = ctx};
 	code = kv_start(d->inner, req, timeout_ms, on_done, call, &call->inner, err);
 	if (code != PL_OK) {
 		op->refused++;
@@ -95,10 +95,10 @@ static enum pl_code metrics_start(struct kv *kv, const struct kv_req *req,
 
 static void metrics_cancel(struct kv *kv, struct kv_call *call)
 {
-	kv_cancel(of(kv)->inner, ((struct call *)(void *)call)->inner);
+	kv_cancel(metered_of(kv)->inner, ((struct metered_call *)(void *)call)->inner);
 }
 
-static void note_count(struct kv_watch_metrics *metrics, struct watch *watch,
+static void count_note(struct kv_watch_metrics *metrics, struct metered_watcher *watch,
                        const struct kv_watch_note *note)
 {
 	metrics->notes++;
@@ -123,11 +123,11 @@ static void note_count(struct kv_watch_metrics *metrics, struct watch *watch,
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
-	struct watch *watch = ctx;
+	struct metered_watcher *watch = ctx;
 	kv_watch_fn *fn = watch->fn;
 	void *fn_ctx = watch->ctx;
 
-	note_count(&watch->owner->metrics.watch, watch, note);
+	count_note(&watch->owner->metrics.watch, watch, note);
 	if (note->what == KV_WATCH_END)
 		free(watch);
 	fn(fn_ctx, note);
@@ -137,13 +137,13 @@ static enum pl_code metrics_watch(struct kv *kv, const struct kv_watch_req *req,
                                   kv_watch_fn *fn, void *ctx, struct kv_watch **out,
                                   struct pl_err *err)
 {
-	struct decorator *d = of(kv);
-	struct watch *watch = pl_malloc(sizeof *watch);
+	struct metered *d = metered_of(kv);
+	struct metered_watcher *watch = pl_malloc(sizeof *watch);
 	enum pl_code code;
 
 	if (watch == NULL)
 		return pl_err_set(err, PL_NOMEM, "watch");
-	*watch = (struct watch){.owner = d, .fn = fn, .ctx = ctx};
+	*watch = (struct metered_watcher){.owner = d, .fn = fn, .ctx = ctx};
 	code = kv_watch(d->inner, req, on_note, watch, &watch->inner, err);
 	if (code != PL_OK) {
 		free(watch);
@@ -158,44 +158,46 @@ static enum pl_code metrics_watch(struct kv *kv, const struct kv_watch_req *req,
 
 static void metrics_unwatch(struct kv *kv, struct kv_watch *watch)
 {
-	kv_unwatch(of(kv)->inner, ((struct watch *)(void *)watch)->inner);
+	kv_unwatch(metered_of(kv)->inner,
+	           ((struct metered_watcher *)(void *)watch)->inner);
 }
 
 static enum pl_code metrics_progress(struct kv *kv, struct kv_watch *watch,
                                      int64_t revision, struct pl_err *err)
 {
-	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner,
-	                   revision, err);
+	return kv_progress(metered_of(kv)->inner,
+	                   ((struct metered_watcher *)(void *)watch)->inner, revision,
+	                   err);
 }
 
 static struct kv_limits metrics_limits(struct kv *kv)
 {
-	return kv_limits(of(kv)->inner);
+	return kv_limits(metered_of(kv)->inner);
 }
 
 static size_t metrics_room(struct kv *kv)
 {
-	return kv_room(of(kv)->inner);
+	return kv_room(metered_of(kv)->inner);
 }
 
 static void metrics_when_room(struct kv *kv, struct kv_waiter *waiter)
 {
-	kv_when_room(of(kv)->inner, waiter);
+	kv_when_room(metered_of(kv)->inner, waiter);
 }
 
 static uint64_t metrics_now_ms(struct kv *kv)
 {
-	return kv_now_ms(of(kv)->inner);
+	return kv_now_ms(metered_of(kv)->inner);
 }
 
 static struct pl_timers *metrics_timers(struct kv *kv)
 {
-	return kv_timers(of(kv)->inner);
+	return kv_timers(metered_of(kv)->inner);
 }
 
 static void on_closed(void *ctx)
 {
-	struct decorator *d = ctx;
+	struct metered *d = ctx;
 	kv_closed_fn *closed = d->closed;
 	void *closed_ctx = d->closed_ctx;
 
@@ -205,7 +207,7 @@ static void on_closed(void *ctx)
 
 static void metrics_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
-	struct decorator *d = of(kv);
+	struct metered *d = metered_of(kv);
 
 	d->closed = closed;
 	d->closed_ctx = ctx;
@@ -230,7 +232,7 @@ static const struct kv_ops metrics_ops = {
 enum pl_code kv_metrics_open(struct kv *kv, const struct kv_metrics_opts *opts,
                              struct kv **out, struct pl_err *err)
 {
-	struct decorator *d = pl_calloc(1, sizeof *d);
+	struct metered *d = pl_calloc(1, sizeof *d);
 
 	if (d == NULL)
 		return pl_err_set(err, PL_NOMEM, "metrics");
@@ -244,7 +246,7 @@ enum pl_code kv_metrics_open(struct kv *kv, const struct kv_metrics_opts *opts,
 
 const struct kv_metrics *kv_metrics_of(const struct kv *kv)
 {
-	const struct decorator *d = (const void *)kv; /* its first member */
+	const struct metered *d = (const void *)kv; /* its first member */
 
 	PL_ASSERT(kv->ops == &metrics_ops);
 	return &d->metrics;

@@ -6,7 +6,7 @@
 #include "store/kv/metrics.h"
 
 /* Keeps the first failure, so that a page of output needs one check. */
-struct text {
+struct metrics_text {
 	struct pl_buf *out;
 	const char *labels;
 	enum pl_code code;
@@ -33,13 +33,13 @@ static const char *word(const char *name, char *at, size_t size)
 
 enum { WORD_SIZE = 48 };
 
-static bool used(const struct kv_op_metrics *op)
+static bool op_used(const struct kv_op_metrics *op)
 {
 	return op->started + op->refused != 0;
 }
 
-static void sample(struct text *text, const char *name, const char *labels,
-                   uint64_t value)
+static void add_sample(struct metrics_text *text, const char *name, const char *labels,
+                       uint64_t value)
 {
 	const char *comma = text->labels[0] != 0 && labels[0] != 0 ? "," : "";
 
@@ -50,13 +50,14 @@ static void sample(struct text *text, const char *name, const char *labels,
 		    labels, U64(value));
 }
 
-static void head(struct text *text, const char *name, const char *type, const char *help)
+static void add_head(struct metrics_text *text, const char *name, const char *type,
+                     const char *help)
 {
 	ADD(text, "# HELP placet_kv_%s %s\n# TYPE placet_kv_%s %s\n", name, help, name,
 	    type);
 }
 
-struct column {
+struct metrics_column {
 	const char *name;
 	const char *type;
 	const char *help;
@@ -75,7 +76,7 @@ static uint64_t value_at(const void *base, size_t at)
 	{                                                                    \
 		text_name, type, help, offsetof(struct kv_op_metrics, field) \
 	}
-static const struct column op_columns[] = {
+static const struct metrics_column op_columns[] = {
 	OP_COLUMN(started, "calls_started_total", "counter", "Calls started."),
 	OP_COLUMN(refused, "calls_refused_total", "counter",
                   "Calls that could not be started."),
@@ -90,7 +91,7 @@ static const struct column op_columns[] = {
 	{                                                                       \
 		text_name, type, help, offsetof(struct kv_watch_metrics, field) \
 	}
-static const struct column watch_columns[] = {
+static const struct metrics_column watch_columns[] = {
 	WATCH_COLUMN(started, "watches_started_total", "counter", "Watches started."),
 	WATCH_COLUMN(open, "watches_open", "gauge", "Watches not yet ended."),
 	WATCH_COLUMN(notes, "watch_notes_total", "counter", "Notes of watches."),
@@ -105,26 +106,27 @@ static const struct column watch_columns[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static void op_column_text(struct text *text, const struct kv_metrics *metrics,
-                           const struct column *column)
+static void op_column_text(struct metrics_text *text, const struct kv_metrics *metrics,
+                           const struct metrics_column *column)
 {
 	char name[WORD_SIZE], labels[2 * WORD_SIZE];
 
-	head(text, column->name, column->type, column->help);
+	add_head(text, column->name, column->type, column->help);
 	for (unsigned i = 0; i < KV_OP_COUNT; i++) {
-		if (!used(&metrics->op[i]))
+		if (!op_used(&metrics->op[i]))
 			continue;
 		(void)snprintf(labels, sizeof labels, "op=\"%s\"",
 		               word(kv_op_name((enum kv_op)i), name, sizeof name));
-		sample(text, column->name, labels, value_at(&metrics->op[i], column->at));
+		add_sample(text, column->name, labels,
+		           value_at(&metrics->op[i], column->at));
 	}
 }
 
-static void outcomes_text(struct text *text, const struct kv_metrics *metrics)
+static void outcomes_text(struct metrics_text *text, const struct kv_metrics *metrics)
 {
 	char name[WORD_SIZE], code[WORD_SIZE], labels[3 * WORD_SIZE];
 
-	head(text, "calls_total", "counter", "Calls ended, by outcome.");
+	add_head(text, "calls_total", "counter", "Calls ended, by outcome.");
 	for (unsigned i = 0; i < KV_OP_COUNT; i++)
 		for (unsigned k = 0; k < PL_CODE_COUNT; k++) {
 			if (metrics->op[i].ended[k] == 0)
@@ -133,12 +135,13 @@ static void outcomes_text(struct text *text, const struct kv_metrics *metrics)
 				labels, sizeof labels, "op=\"%s\",code=\"%s\"",
 				word(kv_op_name((enum kv_op)i), name, sizeof name),
 				word(pl_code_name((enum pl_code)k), code, sizeof code));
-			sample(text, "calls_total", labels, metrics->op[i].ended[k]);
+			add_sample(text, "calls_total", labels, metrics->op[i].ended[k]);
 		}
 }
 
 /* 2^k - 1 microseconds are bounds of our buckets, so these counts are exact. */
-static void latency_of_op(struct text *text, const char *op, const struct histogram *took)
+static void latency_of_op(struct metrics_text *text, const char *op,
+                          const struct histogram *took)
 {
 	static const uint8_t powers[] = {7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 22, 24};
 	char labels[3 * WORD_SIZE];
@@ -149,65 +152,66 @@ static void latency_of_op(struct text *text, const char *op, const struct histog
 
 		(void)snprintf(labels, sizeof labels, "op=\"%s\",le=\"%llu.%06llu\"", op,
 		               U64(le / 1000000), U64(le % 1000000));
-		sample(text, "call_seconds_bucket", labels, histogram_at_most(took, le));
+		add_sample(text, "call_seconds_bucket", labels,
+		           histogram_at_most(took, le));
 	}
 	(void)snprintf(labels, sizeof labels, "op=\"%s\",le=\"+Inf\"", op);
-	sample(text, "call_seconds_bucket", labels, took->count);
+	add_sample(text, "call_seconds_bucket", labels, took->count);
 	ADD(text, "placet_kv_call_seconds_sum{%s%sop=\"%s\"} %llu.%06llu\n", text->labels,
 	    comma, op, U64(took->sum_us / 1000000), U64(took->sum_us % 1000000));
 	(void)snprintf(labels, sizeof labels, "op=\"%s\"", op);
-	sample(text, "call_seconds_count", labels, took->count);
+	add_sample(text, "call_seconds_count", labels, took->count);
 }
 
-static void latency_text(struct text *text, const struct kv_metrics *metrics)
+static void latency_text(struct metrics_text *text, const struct kv_metrics *metrics)
 {
 	char name[WORD_SIZE];
 
-	head(text, "call_seconds", "histogram", "Time from start to answer.");
+	add_head(text, "call_seconds", "histogram", "Time from start to answer.");
 	for (unsigned i = 0; i < KV_OP_COUNT; i++)
-		if (used(&metrics->op[i]))
+		if (op_used(&metrics->op[i]))
 			latency_of_op(text,
 			              word(kv_op_name((enum kv_op)i), name, sizeof name),
 			              &metrics->op[i].took);
 }
 
-static void watch_text(struct text *text, const struct kv_watch_metrics *watch)
+static void watch_text(struct metrics_text *text, const struct kv_watch_metrics *watch)
 {
 	char code[WORD_SIZE], labels[2 * WORD_SIZE];
 
 	for (size_t i = 0; i < COUNT(watch_columns); i++) {
-		const struct column *column = &watch_columns[i];
+		const struct metrics_column *column = &watch_columns[i];
 
-		head(text, column->name, column->type, column->help);
-		sample(text, column->name, "", value_at(watch, column->at));
+		add_head(text, column->name, column->type, column->help);
+		add_sample(text, column->name, "", value_at(watch, column->at));
 	}
-	head(text, "watches_ended_total", "counter", "Watches ended, by reason.");
+	add_head(text, "watches_ended_total", "counter", "Watches ended, by reason.");
 	for (unsigned k = 0; k < PL_CODE_COUNT; k++) {
 		if (watch->ended[k] == 0)
 			continue;
 		(void)snprintf(labels, sizeof labels, "code=\"%s\"",
 		               word(pl_code_name((enum pl_code)k), code, sizeof code));
-		sample(text, "watches_ended_total", labels, watch->ended[k]);
+		add_sample(text, "watches_ended_total", labels, watch->ended[k]);
 	}
 }
 
 enum pl_code kv_metrics_prometheus(const struct kv_metrics *metrics, const char *labels,
                                    struct pl_buf *out)
 {
-	struct text text = {.out = out, .labels = labels == NULL ? "" : labels};
+	struct metrics_text text = {.out = out, .labels = labels == NULL ? "" : labels};
 
 	for (size_t i = 0; i < COUNT(op_columns); i++)
 		op_column_text(&text, metrics, &op_columns[i]);
 	outcomes_text(&text, metrics);
 	latency_text(&text, metrics);
-	head(&text, "compares_failed_total", "counter",
-	     "Transactions whose compares did not hold.");
-	sample(&text, "compares_failed_total", "", metrics->compares_failed);
+	add_head(&text, "compares_failed_total", "counter",
+	         "Transactions whose compares did not hold.");
+	add_sample(&text, "compares_failed_total", "", metrics->compares_failed);
 	watch_text(&text, &metrics->watch);
 	return text.code;
 }
 
-static void codes_json(struct text *text, const char *key, const uint64_t *counts)
+static void codes_json(struct metrics_text *text, const char *key, const uint64_t *counts)
 {
 	char code[WORD_SIZE];
 	const char *comma = "";
@@ -224,7 +228,7 @@ static void codes_json(struct text *text, const char *key, const uint64_t *count
 	ADD(text, "}");
 }
 
-static void op_json(struct text *text, const struct kv_op_metrics *op)
+static void op_json(struct metrics_text *text, const struct kv_op_metrics *op)
 {
 	ADD(text,
 	    "\"started\":%llu,\"refused\":%llu,\"in_flight\":%llu,"
@@ -243,14 +247,14 @@ static void op_json(struct text *text, const struct kv_op_metrics *op)
 
 enum pl_code kv_metrics_json(const struct kv_metrics *metrics, struct pl_buf *out)
 {
-	struct text text = {.out = out};
+	struct metrics_text text = {.out = out};
 	const struct kv_watch_metrics *watch = &metrics->watch;
 	char name[WORD_SIZE];
 	const char *comma = "";
 
 	ADD(&text, "{\"ops\":{");
 	for (unsigned i = 0; i < KV_OP_COUNT; i++) {
-		if (!used(&metrics->op[i]))
+		if (!op_used(&metrics->op[i]))
 			continue;
 		ADD(&text, "%s\"%s\":{", comma,
 		    word(kv_op_name((enum kv_op)i), name, sizeof name));

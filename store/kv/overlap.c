@@ -8,7 +8,7 @@
 /* All puts and deletes of one of the outermost lists, in the order of the walk.
  * What a list holds is a run at the end; its puts are sorted and each is there
  * once when the list is through. */
-struct walk {
+struct overlap_walk {
 	struct pl_span *puts;
 	const struct kv_keys **dels;
 	size_t put_count;
@@ -21,13 +21,13 @@ static int by_key(const void *a, const void *b)
 	return pl_span_cmp(*(const struct pl_span *)a, *(const struct pl_span *)b);
 }
 
-static void sort(struct pl_span *puts, size_t count)
+static void sort_puts(struct pl_span *puts, size_t count)
 {
 	if (count > 1)
 		qsort(puts, count, sizeof *puts, by_key);
 }
 
-static enum pl_code refuse(struct walk *walk, struct pl_span key)
+static enum pl_code refuse_key(struct overlap_walk *walk, struct pl_span key)
 {
 	int len = key.len < 64 ? (int)key.len : 64;
 
@@ -36,41 +36,42 @@ static enum pl_code refuse(struct walk *walk, struct pl_span key)
 	                  (const char *)key.at, key.len > 64 ? "..." : "");
 }
 
-static enum pl_code refuse_twice(struct walk *walk, size_t first)
+static enum pl_code refuse_twice(struct overlap_walk *walk, size_t first)
 {
-	sort(walk->puts + first, walk->put_count - first);
+	sort_puts(walk->puts + first, walk->put_count - first);
 	for (size_t i = first; i + 1 < walk->put_count; i++)
 		if (pl_span_eq(walk->puts[i], walk->puts[i + 1]))
-			return refuse(walk, walk->puts[i]);
+			return refuse_key(walk, walk->puts[i]);
 	return PL_OK;
 }
 
 /* The run's doubles come from lists that exclude each other. */
-static void drop_doubles(struct walk *walk, size_t first)
+static void drop_duplicates(struct overlap_walk *walk, size_t first)
 {
 	size_t kept = first;
 
-	sort(walk->puts + first, walk->put_count - first);
+	sort_puts(walk->puts + first, walk->put_count - first);
 	for (size_t i = first; i < walk->put_count; i++)
 		if (kept == first || !pl_span_eq(walk->puts[kept - 1], walk->puts[i]))
 			walk->puts[kept++] = walk->puts[i];
 	walk->put_count = kept;
 }
 
-static enum pl_code refuse_deleted(struct walk *walk, size_t first_put, size_t first_del,
-                                   size_t end_del)
+static enum pl_code refuse_deleted(struct overlap_walk *walk, size_t first_put,
+                                   size_t first_del, size_t end_del)
 {
 	for (size_t d = first_del; d < end_del; d++)
 		for (size_t p = first_put; p < walk->put_count; p++)
 			if (kv_key_in(*walk->dels[d], walk->puts[p]))
-				return refuse(walk, walk->puts[p]);
+				return refuse_key(walk, walk->puts[p]);
 	return PL_OK;
 }
 
-static enum pl_code walk_list(struct walk *walk, const struct kv_req *ops, size_t count);
+static enum pl_code walk_list(struct overlap_walk *walk, const struct kv_req *ops,
+                              size_t count);
 
 /* A transaction in a list whose deletes so far begin at first_del. */
-static enum pl_code walk_inner(struct walk *walk, /* NOLINT(misc-no-recursion) */
+static enum pl_code walk_inner(struct overlap_walk *walk, /* NOLINT(misc-no-recursion) */
                                const struct kv_txn *txn, size_t first_del)
 {
 	size_t first_put = walk->put_count, end_del = walk->del_count;
@@ -80,11 +81,11 @@ static enum pl_code walk_inner(struct walk *walk, /* NOLINT(misc-no-recursion) *
 		code = walk_list(walk, txn->otherwise, txn->otherwise_count);
 	if (code != PL_OK)
 		return code;
-	drop_doubles(walk, first_put);
+	drop_duplicates(walk, first_put);
 	return refuse_deleted(walk, first_put, first_del, end_del);
 }
 
-static enum pl_code walk_list(struct walk *walk, /* NOLINT(misc-no-recursion) */
+static enum pl_code walk_list(struct overlap_walk *walk, /* NOLINT(misc-no-recursion) */
                               const struct kv_req *ops, size_t count)
 {
 	size_t first_put = walk->put_count, first_del = walk->del_count, own;
@@ -106,7 +107,7 @@ static enum pl_code walk_list(struct walk *walk, /* NOLINT(misc-no-recursion) */
 	return code != PL_OK ? code : refuse_twice(walk, first_put);
 }
 
-struct tally {
+struct overlap_tally {
 	size_t puts, dels;
 	bool endless;
 };
@@ -121,7 +122,7 @@ static bool is_endless(const struct kv_keys *keys)
 	return true;
 }
 
-static void tally_list(struct tally *tally, /* NOLINT(misc-no-recursion) */
+static void tally_list(struct overlap_tally *tally, /* NOLINT(misc-no-recursion) */
                        const struct kv_req *ops, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -141,8 +142,8 @@ static void tally_list(struct tally *tally, /* NOLINT(misc-no-recursion) */
 static enum pl_code check_list(const struct kv_req *ops, size_t count, struct pl_err *err)
 {
 	PL_CLEANUP(pl_freep) void *memory = NULL;
-	struct walk walk = {.err = err};
-	struct tally tally = {0};
+	struct overlap_walk walk = {.err = err};
+	struct overlap_tally tally = {0};
 
 	tally_list(&tally, ops, count);
 	if (tally.puts == 0 || tally.puts + tally.dels < 2)
@@ -167,7 +168,7 @@ enum pl_code kv_overlap_check(const struct kv_txn *txn, struct pl_err *err)
 
 bool kv_overlap_blind(const struct kv_txn *txn)
 {
-	struct tally tally = {0};
+	struct overlap_tally tally = {0};
 
 	tally_list(&tally, txn->then, txn->then_count);
 	tally_list(&tally, txn->otherwise, txn->otherwise_count);

@@ -5,7 +5,7 @@
 #include "store/base/alloc.h"
 #include "store/kv/check.h"
 #include "store/kv/keys.h"
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 
 /*
  * In: an arena for the time of a call holds the request with longer keys, which
@@ -27,7 +27,7 @@ struct prefixed {
 	uint8_t root[];
 };
 
-struct call {
+struct prefixed_call {
 	struct prefixed *owner;
 	struct kv_call *inner;
 	kv_done_fn *done;
@@ -35,14 +35,14 @@ struct call {
 	bool writes;
 };
 
-struct watch {
+struct prefixed_watcher {
 	struct prefixed *owner;
 	struct kv_watch *inner;
 	kv_watch_fn *fn; /* NULL: the user has had its last note */
 	void *ctx;
 };
 
-static struct prefixed *of(struct kv *kv)
+static struct prefixed *prefixed_of(struct kv *kv)
 {
 	return PL_CONTAINER_OF(kv, struct prefixed, kv);
 }
@@ -52,10 +52,10 @@ static struct pl_span root_of(const struct prefixed *p)
 	return pl_span(p->root, p->root_len);
 }
 
-static enum pl_code put_root(const struct kv_map *map, struct pl_span *key)
+static enum pl_code add_root(const struct kv_rewrite *rewrite, struct pl_span *key)
 {
-	const struct prefixed *p = map->ctx;
-	uint8_t *at = pl_arena_alloc(map->arena, p->root_len + key->len + 1);
+	const struct prefixed *p = rewrite->ctx;
+	uint8_t *at = pl_arena_alloc(rewrite->arena, p->root_len + key->len + 1);
 
 	if (at == NULL)
 		return PL_NOMEM;
@@ -67,37 +67,37 @@ static enum pl_code put_root(const struct kv_map *map, struct pl_span *key)
 }
 
 /* The root itself is no key of ours: etcd has no empty key either. */
-static enum pl_code put_root_key(const struct kv_map *map, struct pl_span *key)
+static enum pl_code add_root_key(const struct kv_rewrite *rewrite, struct pl_span *key)
 {
-	return key->len == 0 ? PL_INVALID : put_root(map, key);
+	return key->len == 0 ? PL_INVALID : add_root(rewrite, key);
 }
 
-static enum pl_code put_root_keys(const struct kv_map *map, struct kv_keys *keys)
+static enum pl_code add_root_keys(const struct kv_rewrite *rewrite, struct kv_keys *keys)
 {
-	const struct prefixed *p = map->ctx;
+	const struct prefixed *p = rewrite->ctx;
 	enum pl_code code;
 
 	switch (keys->kind) {
 	case KV_ONE:
-		return put_root_key(map, &keys->from);
+		return add_root_key(rewrite, &keys->from);
 	case KV_PREFIX:
-		return put_root(map, &keys->from);
+		return add_root(rewrite, &keys->from);
 	case KV_RANGE:
-		code = put_root(map, &keys->from);
-		return code != PL_OK ? code : put_root(map, &keys->to);
+		code = add_root(rewrite, &keys->from);
+		return code != PL_OK ? code : add_root(rewrite, &keys->to);
 	case KV_FROM:
 		if (p->end_len != 0) {
 			keys->kind = KV_RANGE;
 			keys->to = pl_span(p->end, p->end_len);
 		} /* else: every key from the root on has the root */
-		return put_root(map, &keys->from);
+		return add_root(rewrite, &keys->from);
 	}
 	PL_UNREACHABLE("kind of keys");
 }
 
-static enum pl_code take_root(const struct kv_map *map, struct pl_span *key)
+static enum pl_code strip_root(const struct kv_rewrite *rewrite, struct pl_span *key)
 {
-	const struct prefixed *p = map->ctx;
+	const struct prefixed *p = rewrite->ctx;
 
 	if (!pl_span_starts(*key, root_of(p)))
 		return PL_PROTO; /* the store answered what it was not asked */
@@ -105,38 +105,39 @@ static enum pl_code take_root(const struct kv_map *map, struct pl_span *key)
 	return PL_OK;
 }
 
-static bool under_root(const struct kv_map *map, struct pl_span key)
+static bool under_root(const struct kv_rewrite *rewrite, struct pl_span key)
 {
-	return pl_span_starts(key, root_of(map->ctx));
+	return pl_span_starts(key, root_of(rewrite->ctx));
 }
 
-static enum pl_code keep_value(const struct kv_map *map, struct pl_span *value)
+static enum pl_code keep_value(const struct kv_rewrite *rewrite, struct pl_span *value)
 {
-	(void)map;
+	(void)rewrite;
 	(void)value;
 	return PL_OK;
 }
 
-static struct kv_map map_in(struct prefixed *p)
+static struct kv_rewrite rewrite_in(struct prefixed *p)
 {
 	pl_arena_reset(&p->arena);
-	return (struct kv_map){.arena = &p->arena,
-	                       .key = put_root_key,
-	                       .keys = put_root_keys,
-	                       .value = keep_value,
-	                       .ctx = p};
+	return (struct kv_rewrite){.arena = &p->arena,
+	                           .key = add_root_key,
+	                           .keys = add_root_keys,
+	                           .value = keep_value,
+	                           .ctx = p};
 }
 
-static struct kv_map map_out(struct prefixed *p, struct pl_arena *arena)
+static struct kv_rewrite rewrite_out(struct prefixed *p, struct pl_arena *arena)
 {
-	return (struct kv_map){.arena = arena,
-	                       .key = take_root,
-	                       .value = keep_value,
-	                       .lease_key = under_root,
-	                       .ctx = p};
+	return (struct kv_rewrite){.arena = arena,
+	                           .key = strip_root,
+	                           .value = keep_value,
+	                           .lease_key = under_root,
+	                           .ctx = p};
 }
 
-static enum pl_code map_failed(struct pl_err *err, enum pl_code code, const char *what)
+static enum pl_code rewrite_failed(struct pl_err *err, enum pl_code code,
+                                   const char *what)
 {
 	return pl_err_set(err, code, "%s: %s", what,
 	                  code == PL_INVALID ? "empty key" : pl_code_name(code));
@@ -144,11 +145,11 @@ static enum pl_code map_failed(struct pl_err *err, enum pl_code code, const char
 
 static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct call *call = ctx;
-	struct call was = *call;
+	struct prefixed_call *call = ctx;
+	struct prefixed_call was = *call;
 	struct kv_result mapped;
 	struct pl_arena arena; /* its own: done may start the next call */
-	struct kv_map map;
+	struct kv_rewrite rewrite;
 	struct pl_err failed;
 	enum pl_code code;
 
@@ -158,13 +159,13 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 		return;
 	}
 	pl_arena_init(&arena, 0, 0);
-	map = map_out(was.owner, &arena);
-	code = kv_map_result(&map, result, &mapped);
+	rewrite = rewrite_out(was.owner, &arena);
+	code = kv_rewrite_result(&rewrite, result, &mapped);
 	if (code != PL_OK && was.writes) {
 		pl_err_set(&failed, PL_UNKNOWN, "applied, but the answer is lost: %s",
 		           pl_code_name(code));
 	} else if (code != PL_OK) {
-		(void)map_failed(&failed, code, "answer");
+		(void)rewrite_failed(&failed, code, "answer");
 	}
 	was.done(was.ctx, code == PL_OK ? &mapped : NULL, code == PL_OK ? NULL : &failed);
 	pl_arena_done(&arena);
@@ -174,21 +175,21 @@ static enum pl_code prefixed_start(struct kv *kv, const struct kv_req *req,
                                    uint64_t timeout_ms, kv_done_fn *done, void *ctx,
                                    struct kv_call **out, struct pl_err *err)
 {
-	struct prefixed *p = of(kv);
-	struct kv_map map = map_in(p);
+	struct prefixed *p = prefixed_of(kv);
+	struct kv_rewrite rewrite = rewrite_in(p);
 	struct kv_req mapped;
-	struct call *call;
+	struct prefixed_call *call;
 	enum pl_code code = kv_check_req(req, err); /* as if there were no root */
 
 	if (code != PL_OK)
 		return code;
-	code = kv_map_req(&map, req, &mapped);
+	code = kv_rewrite_req(&rewrite, req, &mapped);
 	if (code != PL_OK)
-		return map_failed(err, code, kv_op_name(req->op));
+		return rewrite_failed(err, code, kv_op_name(req->op));
 	call = pl_malloc(sizeof *call);
 	if (call == NULL)
-		return map_failed(err, PL_NOMEM, kv_op_name(req->op));
-	*call = (struct call){
+		return rewrite_failed(err, PL_NOMEM, kv_op_name(req->op));
+	*call = (struct prefixed_call){
 		.owner = p, .done = done, .ctx = ctx, .writes = kv_req_writes(req)};
 	code = kv_start(p->inner, &mapped, timeout_ms, on_done, call, &call->inner, err);
 	if (code != PL_OK) {
@@ -202,11 +203,11 @@ static enum pl_code prefixed_start(struct kv *kv, const struct kv_req *req,
 
 static void prefixed_cancel(struct kv *kv, struct kv_call *call)
 {
-	kv_cancel(of(kv)->inner, ((struct call *)(void *)call)->inner);
+	kv_cancel(prefixed_of(kv)->inner, ((struct prefixed_call *)(void *)call)->inner);
 }
 
 /* A note that can not be told ends the watch: a gap would go unseen. */
-static void watch_break(struct watch *watch, const struct kv_watch_note *note,
+static void watch_break(struct prefixed_watcher *watch, const struct kv_watch_note *note,
                         enum pl_code code)
 {
 	kv_watch_fn *fn = PL_STEAL(watch->fn);
@@ -214,18 +215,18 @@ static void watch_break(struct watch *watch, const struct kv_watch_note *note,
 	struct kv_watch_note end = {
 		.what = KV_WATCH_END, .header = note->header, .err = &err};
 
-	(void)map_failed(&err, code, "watch");
+	(void)rewrite_failed(&err, code, "watch");
 	kv_unwatch(watch->owner->inner, watch->inner);
 	fn(watch->ctx, &end);
 }
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
-	struct watch *watch = ctx;
-	struct watch was = *watch;
+	struct prefixed_watcher *watch = ctx;
+	struct prefixed_watcher was = *watch;
 	struct kv_watch_note mapped;
 	struct pl_arena arena;
-	struct kv_map map;
+	struct kv_rewrite rewrite;
 	enum pl_code code;
 
 	if (note->what == KV_WATCH_END || note->count == 0) {
@@ -238,8 +239,8 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	if (was.fn == NULL)
 		return; /* broken; its end is on its way */
 	pl_arena_init(&arena, 0, 0);
-	map = map_out(was.owner, &arena);
-	code = kv_map_note(&map, note, &mapped);
+	rewrite = rewrite_out(was.owner, &arena);
+	code = kv_rewrite_note(&rewrite, note, &mapped);
 	if (code == PL_OK)
 		was.fn(was.ctx, &mapped);
 	else
@@ -251,21 +252,21 @@ static enum pl_code prefixed_watch(struct kv *kv, const struct kv_watch_req *req
                                    kv_watch_fn *fn, void *ctx, struct kv_watch **out,
                                    struct pl_err *err)
 {
-	struct prefixed *p = of(kv);
-	struct kv_map map = map_in(p);
+	struct prefixed *p = prefixed_of(kv);
+	struct kv_rewrite rewrite = rewrite_in(p);
 	struct kv_watch_req mapped = *req;
 	enum pl_code code = kv_check_watch(req, err);
-	struct watch *watch;
+	struct prefixed_watcher *watch;
 
 	if (code != PL_OK)
 		return code;
-	code = put_root_keys(&map, &mapped.keys);
+	code = add_root_keys(&rewrite, &mapped.keys);
 	if (code != PL_OK)
-		return map_failed(err, code, "watch");
+		return rewrite_failed(err, code, "watch");
 	watch = pl_malloc(sizeof *watch);
 	if (watch == NULL)
-		return map_failed(err, PL_NOMEM, "watch");
-	*watch = (struct watch){.owner = p, .fn = fn, .ctx = ctx};
+		return rewrite_failed(err, PL_NOMEM, "watch");
+	*watch = (struct prefixed_watcher){.owner = p, .fn = fn, .ctx = ctx};
 	code = kv_watch(p->inner, &mapped, on_note, watch, &watch->inner, err);
 	if (code != PL_OK) {
 		free(watch);
@@ -278,14 +279,16 @@ static enum pl_code prefixed_watch(struct kv *kv, const struct kv_watch_req *req
 
 static void prefixed_unwatch(struct kv *kv, struct kv_watch *watch)
 {
-	kv_unwatch(of(kv)->inner, ((struct watch *)(void *)watch)->inner);
+	kv_unwatch(prefixed_of(kv)->inner,
+	           ((struct prefixed_watcher *)(void *)watch)->inner);
 }
 
 static enum pl_code prefixed_progress(struct kv *kv, struct kv_watch *watch,
                                       int64_t revision, struct pl_err *err)
 {
-	return kv_progress(of(kv)->inner, ((struct watch *)(void *)watch)->inner,
-	                   revision, err);
+	return kv_progress(prefixed_of(kv)->inner,
+	                   ((struct prefixed_watcher *)(void *)watch)->inner, revision,
+	                   err);
 }
 
 /* The root is in each key that a transaction names: three lists of these, with two ends
@@ -293,8 +296,8 @@ static enum pl_code prefixed_progress(struct kv *kv, struct kv_watch *watch,
 static struct kv_limits prefixed_limits(struct kv *kv)
 {
 	enum { KEYS = 6, PART = 4 };
-	struct kv_limits limits = kv_limits(of(kv)->inner);
-	size_t roots = KEYS * of(kv)->root_len * limits.txn_ops;
+	struct kv_limits limits = kv_limits(prefixed_of(kv)->inner);
+	size_t roots = KEYS * prefixed_of(kv)->root_len * limits.txn_ops;
 
 	if (roots > limits.request_bytes / PART)
 		roots = limits.request_bytes / PART;
@@ -304,22 +307,22 @@ static struct kv_limits prefixed_limits(struct kv *kv)
 
 static size_t prefixed_room(struct kv *kv)
 {
-	return kv_room(of(kv)->inner);
+	return kv_room(prefixed_of(kv)->inner);
 }
 
 static void prefixed_when_room(struct kv *kv, struct kv_waiter *waiter)
 {
-	kv_when_room(of(kv)->inner, waiter);
+	kv_when_room(prefixed_of(kv)->inner, waiter);
 }
 
 static uint64_t prefixed_now_ms(struct kv *kv)
 {
-	return kv_now_ms(of(kv)->inner);
+	return kv_now_ms(prefixed_of(kv)->inner);
 }
 
 static struct pl_timers *prefixed_timers(struct kv *kv)
 {
-	return kv_timers(of(kv)->inner);
+	return kv_timers(prefixed_of(kv)->inner);
 }
 
 static void on_closed(void *ctx)
@@ -335,7 +338,7 @@ static void on_closed(void *ctx)
 
 static void prefixed_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
-	struct prefixed *p = of(kv);
+	struct prefixed *p = prefixed_of(kv);
 
 	p->closed = closed;
 	p->closed_ctx = ctx;

@@ -2,8 +2,8 @@
 
 #include "store/base/alloc.h"
 #include "store/kv/calls.h"
-#include "store/kv/map.h"
 #include "store/kv/relist_int.h"
+#include "store/kv/rewrite.h"
 
 enum { CALL_TIMEOUT_DEFAULT_MS = 10000, KEY_MAX = 1 << 20 };
 
@@ -36,11 +36,11 @@ void relist_rearm(struct relist *r)
 		pl_timer_set(&r->timer, at);
 }
 
-void relist_held_drop(struct relist *r)
+void relist_drop_deferred(struct relist *r)
 {
-	pl_list_init(&r->held);
-	pl_arena_done(&r->held_arena);
-	pl_arena_init(&r->held_arena, RELIST_HELD_CHUNK, RELIST_HELD_MAX);
+	pl_list_init(&r->deferred);
+	pl_arena_done(&r->deferred_arena);
+	pl_arena_init(&r->deferred_arena, RELIST_DEFERRED_CHUNK, RELIST_DEFERRED_MAX);
 }
 
 void relist_finish(struct relist *r)
@@ -51,7 +51,7 @@ void relist_finish(struct relist *r)
 
 	pl_timer_done(&r->timer);
 	pl_buf_done(&r->next);
-	relist_held_drop(r);
+	relist_drop_deferred(r);
 	free(r);
 	fn(ctx, &stopped);
 }
@@ -67,7 +67,7 @@ void relist_skip_listed(struct relist *r)
 }
 
 /* What the core found out by itself. */
-static void why(const struct relist *r, enum pl_code code, struct pl_err *err)
+static void explain_code(const struct relist *r, enum pl_code code, struct pl_err *err)
 {
 	if (code == PL_TIMEOUT && r->core.want_revision > 0)
 		pl_err_set(err, code,
@@ -79,8 +79,8 @@ static void why(const struct relist *r, enum pl_code code, struct pl_err *err)
 		pl_err_set(err, code, "list and watch: %s", pl_code_name(code));
 }
 
-static void tell(struct relist *r, enum relist_what what,
-                 const struct relist_action *action)
+static void report_note(struct relist *r, enum relist_what what,
+                        const struct relist_action *action)
 {
 	struct relist_note note = {.what = what,
 	                           .revision = action->revision,
@@ -97,14 +97,14 @@ static void tell(struct relist *r, enum relist_what what,
 	if (what == RELIST_LOST || what == RELIST_TROUBLE) {
 		note.err = r->err;
 		if (r->err == NULL || r->err->code != action->code) {
-			why(r, action->code, &own);
+			explain_code(r, action->code, &own);
 			note.err = &own;
 		}
 	}
 	r->fn(r->ctx, &note);
 }
 
-static void perform(struct relist *r, const struct relist_action *action)
+static void perform_action(struct relist *r, const struct relist_action *action)
 {
 	switch (action->type) {
 	case RELIST_DO_FETCH:
@@ -115,8 +115,8 @@ static void perform(struct relist *r, const struct relist_action *action)
 		break;
 	case RELIST_DO_UNWATCH:
 		for (unsigned i = 0; i < TASK_KINDS; i++)
-			relist_drop(r, (enum task_kind)i);
-		relist_held_drop(r);
+			relist_drop(r, (enum relist_task_kind)i);
+		relist_drop_deferred(r);
 		break;
 	case RELIST_DO_CHECK:
 		relist_do_check(r);
@@ -127,69 +127,70 @@ static void perform(struct relist *r, const struct relist_action *action)
 	case RELIST_DO_RELEASE:
 		r->releasing = true;
 		break;
-	case RELIST_TELL_BEGIN:
-		tell(r, RELIST_BEGIN, action);
+	case RELIST_REPORT_BEGIN:
+		report_note(r, RELIST_BEGIN, action);
 		break;
-	case RELIST_TELL_PAGE:
-		tell(r, RELIST_PAGE, action);
+	case RELIST_REPORT_PAGE:
+		report_note(r, RELIST_PAGE, action);
 		break;
-	case RELIST_TELL_END:
-		tell(r, RELIST_END, action);
+	case RELIST_REPORT_END:
+		report_note(r, RELIST_END, action);
 		break;
-	case RELIST_TELL_EVENTS:
-		tell(r, RELIST_EVENTS, action);
+	case RELIST_REPORT_EVENTS:
+		report_note(r, RELIST_EVENTS, action);
 		break;
-	case RELIST_TELL_PROGRESS:
-		tell(r, RELIST_PROGRESS, action);
+	case RELIST_REPORT_PROGRESS:
+		report_note(r, RELIST_PROGRESS, action);
 		break;
-	case RELIST_TELL_LOST:
-		tell(r, RELIST_LOST, action);
+	case RELIST_REPORT_LOST:
+		report_note(r, RELIST_LOST, action);
 		break;
-	case RELIST_TELL_TROUBLE:
-		tell(r, RELIST_TROUBLE, action);
+	case RELIST_REPORT_TROUBLE:
+		report_note(r, RELIST_TROUBLE, action);
 		break;
 	}
 }
 
 /* A user that stops in the middle of its notes hears no more of them. */
-static void act(struct relist *r, struct relist_event event)
+static void step_core(struct relist *r, struct relist_event event)
 {
 	struct relist_actions actions;
 
 	event.now_ms = kv_now_ms(r->kv);
 	relist_step(&r->core, &event, &actions);
 	for (unsigned i = 0; i < actions.count && !r->stopping; i++)
-		perform(r, &actions.item[i]);
+		perform_action(r, &actions.item[i]);
 }
 
-static void release(struct relist *r)
+static void release_deferred(struct relist *r)
 {
 	r->releasing = false;
-	while (!pl_list_empty(&r->held) && !r->stopping) {
-		struct held *held = PL_LIST_ITEM(r->held.next, struct held, link);
+	while (!pl_list_empty(&r->deferred) && !r->stopping) {
+		struct relist_deferred *deferred =
+			PL_LIST_ITEM(r->deferred.next, struct relist_deferred, link);
 
-		pl_list_del(&held->link);
-		r->events = held->note.events;
-		r->count = held->note.count;
-		r->note_revision = held->note.revision;
+		pl_list_del(&deferred->link);
+		r->events = deferred->note.events;
+		r->count = deferred->note.count;
+		r->note_revision = deferred->note.revision;
 		relist_skip_listed(r);
-		act(r, (struct relist_event){.type = RELIST_EV_HELD,
-		                             .revision = held->note.revision});
+		step_core(r, (struct relist_event){.type = RELIST_EV_DEFERRED,
+		                                   .revision = deferred->note.revision});
 	}
-	relist_held_drop(r);
+	relist_drop_deferred(r);
 }
 
 void relist_feed(struct relist *r, struct relist_event event)
 {
-	act(r, event);
+	step_core(r, event);
 	if (r->releasing)
-		release(r);
+		release_deferred(r);
 	r->records = NULL;
 	r->events = NULL;
 	r->err = NULL;
 }
 
-static bool failure_take(struct relist *r, struct relist_event *event,
+static bool take_failure(struct relist *r, struct relist_event *event,
                          struct pl_err *failure)
 {
 	static const enum relist_event_type types[] = {
@@ -221,14 +222,14 @@ static void on_timer(void *ctx)
 	}
 	if (r->wants_start)
 		event.type = RELIST_EV_START;
-	else if (failure_take(r, &event, &failure))
+	else if (take_failure(r, &event, &failure))
 		r->err = &failure;
 	r->wants_start = false;
 	relist_feed(r, event);
 	relist_rearm(r);
 }
 
-static void keys_own(struct relist *r)
+static void copy_keys(struct relist *r)
 {
 	struct kv_keys *keys = &r->opts.keys;
 	struct pl_span from = keys->from;
@@ -259,7 +260,7 @@ enum pl_code relist_open(struct kv *kv, const struct relist_opts *opts, relist_f
 		return pl_err_set(err, PL_NOMEM, "list and watch");
 	pl_buf_init(&r->next, (size_t)KEY_MAX * 2);
 	if (pl_timer_init(&r->timer, kv_timers(kv), on_timer, r) != PL_OK ||
-	    pl_buf_reserve(&r->next, RELIST_PIECE_MAX) != PL_OK) {
+	    pl_buf_reserve(&r->next, RELIST_PREFIX_MAX) != PL_OK) {
 		pl_timer_done(&r->timer);
 		pl_buf_done(&r->next);
 		free(r);
@@ -268,12 +269,12 @@ enum pl_code relist_open(struct kv *kv, const struct relist_opts *opts, relist_f
 	r->opts = *opts;
 	if (r->opts.call_timeout_ms == 0)
 		r->opts.call_timeout_ms = CALL_TIMEOUT_DEFAULT_MS;
-	keys_own(r);
+	copy_keys(r);
 	relist_core_init(&r->core, opts->check_ms, opts->stall_ms,
 	                 opts->seed != 0 ? opts->seed : pl_rng_seed_random());
 	pl_list_init(&r->tasks);
-	pl_list_init(&r->held);
-	pl_arena_init(&r->held_arena, RELIST_HELD_CHUNK, RELIST_HELD_MAX);
+	pl_list_init(&r->deferred);
+	pl_arena_init(&r->deferred_arena, RELIST_DEFERRED_CHUNK, RELIST_DEFERRED_MAX);
 	r->kv = kv;
 	r->fn = fn;
 	r->ctx = ctx;
@@ -289,7 +290,7 @@ void relist_stop(struct relist *r)
 		return;
 	r->stopping = true;
 	for (unsigned i = 0; i < TASK_KINDS; i++)
-		relist_drop(r, (enum task_kind)i);
+		relist_drop(r, (enum relist_task_kind)i);
 	if (pl_list_empty(&r->tasks))
 		pl_timer_set(&r->timer, kv_now_ms(r->kv));
 	else

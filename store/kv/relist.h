@@ -20,8 +20,8 @@
 #ifndef STORE_KV_RELIST_H
 #define STORE_KV_RELIST_H
 
-#include "store/kv/heads.h"
-#include "store/kv/relist_pages.h"
+#include "store/kv/progress_reads.h"
+#include "store/kv/relist_page_size.h"
 
 struct relist;
 
@@ -53,25 +53,26 @@ typedef void relist_fn(void *ctx, const struct relist_note *note);
  * Where only some of the keys are of interest: they are listed prefix by prefix, in
  * order, all at the list's revision; the watch is over all keys all the same. Called for
  * the first prefix of each list (first; again, if that could not be read), and then for
- * the next one. Gives a prefix of at most RELIST_PIECE_MAX bytes that lies within keys,
+ * the next one. Gives a prefix of at most RELIST_PREFIX_MAX bytes that lies within keys,
  * borrowed until the next call; false: that was all.
  */
-enum { RELIST_PIECE_MAX = 512 };
+enum { RELIST_PREFIX_MAX = 512 };
 
-typedef bool relist_piece_fn(void *ctx, bool first, struct pl_span *prefix);
+typedef bool relist_prefix_fn(void *ctx, bool first, struct pl_span *prefix);
 
 struct relist_opts {
-	struct kv_keys keys;    /* copied */
-	relist_piece_fn *piece; /* NULL: all keys are listed */
-	void *piece_ctx;
+	struct kv_keys keys;           /* copied */
+	relist_prefix_fn *next_prefix; /* NULL: all keys are listed */
+	void *prefix_ctx;
 	bool want_prev;
-	uint32_t page_keys;         /* at most; 0: 10,000 */
-	struct relist_pages *pages; /* NULL, or says how many; outlives the relist */
-	struct heads *heads;        /* NULL, or looks at the store; outlives the relist */
-	uint32_t call_timeout_ms;   /* 0: 10 s; of pages, and of looks of its own */
-	uint32_t check_ms;          /* 0: 10 s; how often the store is looked at */
-	uint32_t stall_ms;          /* 0: 10 s; so long may a watch owe what a read saw */
-	uint64_t seed;              /* of jitter; 0: from the operating system */
+	uint32_t page_keys;             /* at most; 0: 10,000 */
+	struct relist_page_size *pages; /* NULL, or says how many; outlives the relist */
+	struct progress_reads
+		*progress_reads;  /* NULL, or looks at the store; outlives the relist */
+	uint32_t call_timeout_ms; /* 0: 10 s; of pages, and of looks of its own */
+	uint32_t check_ms;        /* 0: 10 s; how often the store is looked at */
+	uint32_t stall_ms;        /* 0: 10 s; so long may a watch owe what a read saw */
+	uint64_t seed;            /* of jitter; 0: from the operating system */
 };
 
 /* Notes come later, never from inside a call of ours. Must have stopped before kv

@@ -10,11 +10,11 @@ enum {
 	BACKOFF_MIN_MS = 50,
 	BACKOFF_MAX_MS = 5000,
 	/* So long a list waits for the watch: it would cost the store more without. */
-	OPEN_PATIENCE_MS = 1000,
+	OPEN_TIMEOUT_MS = 1000,
 };
 
-static struct relist_action *emit(struct relist_actions *actions,
-                                  enum relist_action_type type)
+static struct relist_action *add_action(struct relist_actions *actions,
+                                        enum relist_action_type type)
 {
 	struct relist_action *action = &actions->item[actions->count];
 
@@ -45,55 +45,56 @@ static uint64_t backoff_ms(struct relist_core *core)
 	return ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
 }
 
-static void fetch(struct relist_core *core, struct relist_actions *actions)
+static void start_fetch(struct relist_core *core, struct relist_actions *actions)
 {
 	core->state = RELIST_LISTING;
 	core->fetch_at_ms = NEVER;
 	core->asked_revision = core->seen_revision;
-	emit(actions, RELIST_DO_FETCH)->revision = core->list_revision;
+	add_action(actions, RELIST_DO_FETCH)->revision = core->list_revision;
 }
 
-static void watch(struct relist_core *core, int64_t from, struct relist_actions *actions)
+static void start_watch(struct relist_core *core, int64_t from,
+                        struct relist_actions *actions)
 {
 	core->has_watch = true;
 	core->was_ready = false;
 	core->resumed = false;
-	emit(actions, RELIST_DO_WATCH)->revision = from;
+	add_action(actions, RELIST_DO_WATCH)->revision = from;
 }
 
-static void unwatch(struct relist_core *core, struct relist_actions *actions)
+static void stop_watch(struct relist_core *core, struct relist_actions *actions)
 {
 	if (core->has_watch)
-		emit(actions, RELIST_DO_UNWATCH);
+		add_action(actions, RELIST_DO_UNWATCH);
 	core->has_watch = false;
 }
 
-static void open_first(struct relist_core *core, uint64_t now_ms,
+static void open_watch(struct relist_core *core, uint64_t now_ms,
                        struct relist_actions *actions)
 {
 	core->state = RELIST_OPENING;
-	core->fetch_at_ms = now_ms + OPEN_PATIENCE_MS;
+	core->fetch_at_ms = now_ms + OPEN_TIMEOUT_MS;
 	core->heard_revision = 0;
-	watch(core, 0, actions);
+	start_watch(core, 0, actions);
 }
 
 /* From the start again: at once, unless it is the second time in a row. */
-static void lose(struct relist_core *core, enum pl_code code, uint64_t now_ms,
-                 struct relist_actions *actions)
+static void restart_list(struct relist_core *core, enum pl_code code, uint64_t now_ms,
+                         struct relist_actions *actions)
 {
-	unwatch(core, actions);
+	stop_watch(core, actions);
 	core->list_revision = 0;
 	if (code == PL_REWOUND) {
 		core->seen_revision = 0;
 		core->cluster_id = 0;
 	}
 	if (core->failures++ == 0) {
-		open_first(core, now_ms, actions);
+		open_watch(core, now_ms, actions);
 	} else {
 		core->state = RELIST_OPENING;
 		core->fetch_at_ms = now_ms + backoff_ms(core);
 	}
-	emit(actions, RELIST_TELL_LOST)->code = code;
+	add_action(actions, RELIST_REPORT_LOST)->code = code;
 }
 
 /* Takes what a linearizable read says about the store; false: another store. */
@@ -125,48 +126,48 @@ static void watch_begin(struct relist_core *core, uint64_t now_ms,
 	/* Not from the next one: a compaction to just that revision would take deletions
 	 * of it away and still let us watch from there. */
 	core->heard_revision = core->list_revision - 1;
-	watch(core, core->list_revision, actions);
+	start_watch(core, core->list_revision, actions);
 }
 
 static void on_page(struct relist_core *core, const struct relist_event *event,
                     struct relist_actions *actions)
 {
 	bool first = core->list_revision == 0;
-	bool held = core->has_watch;
+	bool has_deferred = core->has_watch;
 
 	if (!same_store(core, event)) {
-		lose(core, PL_REWOUND, event->now_ms, actions);
+		restart_list(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
 	if (first)
 		core->list_revision = event->revision;
 	if (event->more)
-		fetch(core, actions);
+		start_fetch(core, actions);
 	else
 		watch_begin(core, event->now_ms, actions);
 	if (first)
-		emit(actions, RELIST_TELL_BEGIN)->revision = core->list_revision;
-	emit(actions, RELIST_TELL_PAGE);
+		add_action(actions, RELIST_REPORT_BEGIN)->revision = core->list_revision;
+	add_action(actions, RELIST_REPORT_PAGE);
 	if (!event->more)
-		emit(actions, RELIST_TELL_END)->revision = core->list_revision;
-	if (!event->more && held)
-		emit(actions, RELIST_DO_RELEASE);
+		add_action(actions, RELIST_REPORT_END)->revision = core->list_revision;
+	if (!event->more && has_deferred)
+		add_action(actions, RELIST_DO_RELEASE);
 }
 
 static void on_page_failed(struct relist_core *core, const struct relist_event *event,
                            struct relist_actions *actions)
 {
 	if (core->list_revision != 0 && event->code == PL_COMPACTED) {
-		lose(core, PL_COMPACTED, event->now_ms, actions);
+		restart_list(core, PL_COMPACTED, event->now_ms, actions);
 		return;
 	}
 	if (core->list_revision != 0 && event->code == PL_FUTURE) {
-		lose(core, PL_REWOUND, event->now_ms, actions);
+		restart_list(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
 	core->failures++;
 	core->fetch_at_ms = event->now_ms + backoff_ms(core);
-	emit(actions, RELIST_TELL_TROUBLE)->code = event->code;
+	add_action(actions, RELIST_REPORT_TROUBLE)->code = event->code;
 }
 
 static bool other_cluster(const struct relist_core *core,
@@ -177,7 +178,7 @@ static bool other_cluster(const struct relist_core *core,
 }
 
 /* What was seen in a watch is committed: reads may be held to it. */
-static void heard(struct relist_core *core, int64_t revision)
+static void raise_heard(struct relist_core *core, int64_t revision)
 {
 	if (revision > core->heard_revision)
 		core->heard_revision = revision;
@@ -185,7 +186,7 @@ static void heard(struct relist_core *core, int64_t revision)
 		core->seen_revision = revision;
 }
 
-static void caught_up(struct relist_core *core, const struct relist_event *event)
+static void raise_watched(struct relist_core *core, const struct relist_event *event)
 {
 	core->watch_revision = event->revision;
 	if (event->revision >= core->want_revision)
@@ -198,47 +199,47 @@ static void on_events(struct relist_core *core, const struct relist_event *event
                       struct relist_actions *actions)
 {
 	if (other_cluster(core, event) || event->revision <= core->heard_revision) {
-		lose(core, PL_REWOUND, event->now_ms, actions);
+		restart_list(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
-	heard(core, event->revision);
+	raise_heard(core, event->revision);
 	if (core->state != RELIST_WATCHING || event->revision <= core->list_revision)
 		return; /* held, or listed */
 	core->failures = 0;
-	caught_up(core, event);
-	emit(actions, RELIST_TELL_EVENTS);
+	raise_watched(core, event);
+	add_action(actions, RELIST_REPORT_EVENTS);
 }
 
-static void on_held(struct relist_core *core, const struct relist_event *event,
-                    struct relist_actions *actions)
+static void on_deferred(struct relist_core *core, const struct relist_event *event,
+                        struct relist_actions *actions)
 {
 	if (event->revision <= core->list_revision)
 		return;
 	PL_ASSERT(event->revision > core->watch_revision);
-	caught_up(core, event);
-	emit(actions, RELIST_TELL_EVENTS);
+	raise_watched(core, event);
+	add_action(actions, RELIST_REPORT_EVENTS);
 }
 
 static void on_progress(struct relist_core *core, const struct relist_event *event,
                         struct relist_actions *actions)
 {
 	if (other_cluster(core, event)) {
-		lose(core, PL_REWOUND, event->now_ms, actions);
+		restart_list(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
-	heard(core, event->revision);
+	raise_heard(core, event->revision);
 	if (core->state != RELIST_WATCHING || event->revision < core->watch_revision)
 		return; /* a member that lags; what we have was told in order */
 	core->failures = 0;
-	caught_up(core, event);
-	emit(actions, RELIST_TELL_PROGRESS)->revision = event->revision;
+	raise_watched(core, event);
+	add_action(actions, RELIST_REPORT_PROGRESS)->revision = event->revision;
 }
 
 static void on_ready(struct relist_core *core, const struct relist_event *event,
                      struct relist_actions *actions)
 {
 	if (other_cluster(core, event)) {
-		lose(core, PL_REWOUND, event->now_ms, actions);
+		restart_list(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
 	if (core->was_ready) {
@@ -251,8 +252,8 @@ static void on_ready(struct relist_core *core, const struct relist_event *event,
 		return;
 	if (event->cluster_id != 0)
 		core->cluster_id = event->cluster_id;
-	heard(core, event->revision);
-	fetch(core, actions); /* held to what the watch has seen */
+	raise_heard(core, event->revision);
+	start_fetch(core, actions); /* held to what the watch has seen */
 }
 
 /* Before the list's end it is done without, unless it says what the list may not. */
@@ -260,12 +261,12 @@ static void on_ended(struct relist_core *core, const struct relist_event *event,
                      struct relist_actions *actions)
 {
 	if (core->state == RELIST_WATCHING || event->code == PL_REWOUND) {
-		lose(core, event->code, event->now_ms, actions);
+		restart_list(core, event->code, event->now_ms, actions);
 		return;
 	}
 	core->has_watch = false;
 	if (core->state == RELIST_OPENING)
-		fetch(core, actions);
+		start_fetch(core, actions);
 }
 
 static void on_checked(struct relist_core *core, const struct relist_event *event,
@@ -273,7 +274,7 @@ static void on_checked(struct relist_core *core, const struct relist_event *even
 {
 	core->check_at_ms = event->now_ms + core->check_ms;
 	if (!same_store(core, event)) {
-		lose(core, PL_REWOUND, event->now_ms, actions);
+		restart_list(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
 	if (event->revision <= core->watch_revision) {
@@ -283,41 +284,41 @@ static void on_checked(struct relist_core *core, const struct relist_event *even
 	core->want_revision = event->revision;
 	if (core->stall_at_ms == NEVER)
 		core->stall_at_ms = event->now_ms + core->stall_ms;
-	emit(actions, RELIST_DO_PROGRESS)->revision = event->revision;
+	add_action(actions, RELIST_DO_PROGRESS)->revision = event->revision;
 }
 
-static void on_patience(struct relist_core *core, uint64_t now_ms,
-                        struct relist_actions *actions)
+static void on_open_timeout(struct relist_core *core, uint64_t now_ms,
+                            struct relist_actions *actions)
 {
 	if (!core->has_watch) {
-		open_first(core, now_ms, actions);
+		open_watch(core, now_ms, actions);
 		return;
 	}
-	unwatch(core, actions);
-	fetch(core, actions);
+	stop_watch(core, actions);
+	start_fetch(core, actions);
 }
 
 static void on_timeout(struct relist_core *core, uint64_t now_ms,
                        struct relist_actions *actions)
 {
 	if (core->state == RELIST_OPENING && now_ms >= core->fetch_at_ms) {
-		on_patience(core, now_ms, actions);
+		on_open_timeout(core, now_ms, actions);
 		return;
 	}
 	if (core->state == RELIST_LISTING && now_ms >= core->fetch_at_ms) {
-		fetch(core, actions);
+		start_fetch(core, actions);
 		return;
 	}
 	if (core->state != RELIST_WATCHING)
 		return;
 	if (now_ms >= core->stall_at_ms) {
-		lose(core, PL_TIMEOUT, now_ms, actions);
+		restart_list(core, PL_TIMEOUT, now_ms, actions);
 		return;
 	}
 	if (now_ms >= core->check_at_ms) {
 		core->check_at_ms = NEVER;
 		core->asked_revision = core->seen_revision;
-		emit(actions, RELIST_DO_CHECK);
+		add_action(actions, RELIST_DO_CHECK);
 	}
 }
 
@@ -350,7 +351,7 @@ static void on_check(struct relist_core *core, const struct relist_event *event,
 		return;
 	}
 	core->check_at_ms = event->now_ms + backoff_ms(core) + core->check_ms / 4;
-	emit(actions, RELIST_TELL_TROUBLE)->code = event->code;
+	add_action(actions, RELIST_REPORT_TROUBLE)->code = event->code;
 }
 
 void relist_core_init(struct relist_core *core, uint64_t check_ms, uint64_t stall_ms,
@@ -370,7 +371,7 @@ void relist_step(struct relist_core *core, const struct relist_event *event,
 	switch (event->type) {
 	case RELIST_EV_START:
 		PL_ASSERT(core->state == RELIST_IDLE);
-		open_first(core, event->now_ms, actions);
+		open_watch(core, event->now_ms, actions);
 		break;
 	case RELIST_EV_PAGE:
 		PL_ASSERT(core->state == RELIST_LISTING && core->fetch_at_ms == NEVER);
@@ -390,9 +391,9 @@ void relist_step(struct relist_core *core, const struct relist_event *event,
 		PL_ASSERT(core->has_watch);
 		on_watch(core, event, actions);
 		break;
-	case RELIST_EV_HELD:
+	case RELIST_EV_DEFERRED:
 		PL_ASSERT(core->state == RELIST_WATCHING);
-		on_held(core, event, actions);
+		on_deferred(core, event, actions);
 		break;
 	case RELIST_EV_CHECKED:
 	case RELIST_EV_CHECK_FAILED:

@@ -38,7 +38,7 @@ enum relist_event_type {
 	RELIST_EV_READY,    /* cluster_id */
 	RELIST_EV_EVENTS,   /* cluster_id, revision */
 	RELIST_EV_PROGRESS, /* cluster_id, revision */
-	RELIST_EV_HELD,     /* revision: EVENTS of before END, given back */
+	RELIST_EV_DEFERRED, /* revision: EVENTS of before END, given back */
 	RELIST_EV_ENDED,    /* code: the watch, or it could not be started, or held */
 	RELIST_EV_CHECKED,  /* cluster_id, revision */
 	RELIST_EV_CHECK_FAILED,
@@ -62,13 +62,13 @@ enum relist_action_type {
 	RELIST_DO_PROGRESS, /* revision: ask the watch whether it is that far */
 	RELIST_DO_RELEASE,  /* feed HELD for all that is held */
 	/* To be told to the user, with what the event brought: */
-	RELIST_TELL_BEGIN, /* revision */
-	RELIST_TELL_PAGE,
-	RELIST_TELL_END, /* revision */
-	RELIST_TELL_EVENTS,
-	RELIST_TELL_PROGRESS,
-	RELIST_TELL_LOST,    /* code */
-	RELIST_TELL_TROUBLE, /* code: an attempt failed and will be repeated */
+	RELIST_REPORT_BEGIN, /* revision */
+	RELIST_REPORT_PAGE,
+	RELIST_REPORT_END, /* revision */
+	RELIST_REPORT_EVENTS,
+	RELIST_REPORT_PROGRESS,
+	RELIST_REPORT_LOST,    /* code */
+	RELIST_REPORT_TROUBLE, /* code: an attempt failed and will be repeated */
 };
 
 struct relist_action {

@@ -4,119 +4,113 @@
 #include "tests/harness/t.h"
 
 static const char *const action_names[] = {
-	[RELIST_DO_FETCH] = "fetch a page at",
-	[RELIST_DO_WATCH] = "watch from",
-	[RELIST_DO_UNWATCH] = "unwatch",
-	[RELIST_DO_CHECK] = "check",
-	[RELIST_DO_PROGRESS] = "progress?",
-	[RELIST_DO_RELEASE] = "release",
-	[RELIST_TELL_BEGIN] = "BEGIN",
-	[RELIST_TELL_PAGE] = "PAGE",
-	[RELIST_TELL_END] = "END",
-	[RELIST_TELL_EVENTS] = "EVENTS",
-	[RELIST_TELL_PROGRESS] = "PROGRESS",
-	[RELIST_TELL_LOST] = "LOST",
-	[RELIST_TELL_TROUBLE] = "trouble",
+	[RELIST_DO_FETCH] = "fetch a page at", [RELIST_DO_WATCH] = "watch from",
+	[RELIST_DO_UNWATCH] = "unwatch",       [RELIST_DO_CHECK] = "check",
+	[RELIST_DO_PROGRESS] = "progress?",    [RELIST_DO_RELEASE] = "release",
+	[RELIST_REPORT_BEGIN] = "BEGIN",       [RELIST_REPORT_PAGE] = "PAGE",
+	[RELIST_REPORT_END] = "END",           [RELIST_REPORT_EVENTS] = "EVENTS",
+	[RELIST_REPORT_PROGRESS] = "PROGRESS", [RELIST_REPORT_LOST] = "LOST",
+	[RELIST_REPORT_TROUBLE] = "trouble",
 };
 
 static char story[16384];
 static size_t story_len;
 static struct relist_core core;
 
-#define SAY(...)      \
+#define PRINT(...)    \
 	(story_len += \
 	 (size_t)snprintf(story + story_len, sizeof story - story_len, __VA_ARGS__))
 
-static void tell(const char *what, struct relist_event event)
+static void print_step(const char *what, struct relist_event event)
 {
 	struct relist_actions actions;
 
 	if (event.cluster_id == 0 && event.code == PL_OK)
 		event.cluster_id = 7;
 	relist_step(&core, &event, &actions);
-	SAY("[%6" PRIu64 "] %s\n", event.now_ms, what);
+	PRINT("[%6" PRIu64 "] %s\n", event.now_ms, what);
 	for (unsigned i = 0; i < actions.count; i++) {
 		const struct relist_action *a = &actions.item[i];
 
-		SAY("          -> %s", action_names[a->type]);
+		PRINT("          -> %s", action_names[a->type]);
 		if (a->revision != 0)
-			SAY(" %" PRId64, a->revision);
+			PRINT(" %" PRId64, a->revision);
 		if (a->code != PL_OK)
-			SAY(" (%s)", pl_code_name(a->code));
-		SAY("\n");
+			PRINT(" (%s)", pl_code_name(a->code));
+		PRINT("\n");
 	}
 	if (relist_deadline_ms(&core) != UINT64_MAX)
-		SAY("          next at %" PRIu64 "\n", relist_deadline_ms(&core));
+		PRINT("          next at %" PRIu64 "\n", relist_deadline_ms(&core));
 }
 
-static void page(uint64_t now_ms, int64_t revision, bool more)
+static void step_page(uint64_t now_ms, int64_t revision, bool more)
 {
 	char what[64];
 
 	(void)snprintf(what, sizeof what, "a page, at %" PRId64 "%s", revision,
 	               more ? ", more to come" : "");
-	tell(what, (struct relist_event){.type = RELIST_EV_PAGE,
-	                                 .now_ms = now_ms,
-	                                 .revision = revision,
-	                                 .more = more});
+	print_step(what, (struct relist_event){.type = RELIST_EV_PAGE,
+	                                       .now_ms = now_ms,
+	                                       .revision = revision,
+	                                       .more = more});
 }
 
-static void failed(enum relist_event_type type, uint64_t now_ms, enum pl_code code)
+static void step_failed(enum relist_event_type type, uint64_t now_ms, enum pl_code code)
 {
-	tell(pl_code_name(code),
-	     (struct relist_event){.type = type, .now_ms = now_ms, .code = code});
+	print_step(pl_code_name(code),
+	           (struct relist_event){.type = type, .now_ms = now_ms, .code = code});
 }
 
-static void heard(const char *what, enum relist_event_type type, uint64_t now_ms,
-                  int64_t revision)
+static void step_heard(const char *what, enum relist_event_type type, uint64_t now_ms,
+                       int64_t revision)
 {
-	tell(what,
-	     (struct relist_event){.type = type, .now_ms = now_ms, .revision = revision});
+	print_step(what, (struct relist_event){
+				 .type = type, .now_ms = now_ms, .revision = revision});
 }
 
-static void due(void)
+static void step_due(void)
 {
-	tell("due", (struct relist_event){.type = RELIST_EV_TIMEOUT,
-	                                  .now_ms = relist_deadline_ms(&core)});
+	print_step("due", (struct relist_event){.type = RELIST_EV_TIMEOUT,
+	                                        .now_ms = relist_deadline_ms(&core)});
 }
 
 static void begin(void)
 {
 	relist_core_init(&core, 10000, 5000, 1);
-	tell("start", (struct relist_event){.type = RELIST_EV_START});
+	print_step("start", (struct relist_event){.type = RELIST_EV_START});
 }
 
 /* The watch stands before the list. */
 static void open_at(uint64_t now_ms, int64_t revision)
 {
 	begin();
-	heard("ready", RELIST_EV_READY, now_ms, revision);
+	step_heard("ready", RELIST_EV_READY, now_ms, revision);
 }
 
 /* It does not come to that. */
 static void open_without(void)
 {
 	begin();
-	failed(RELIST_EV_ENDED, 1, PL_COMPACTED);
+	step_failed(RELIST_EV_ENDED, 1, PL_COMPACTED);
 }
 
 T_CASE(list_and_watch)
 {
 	open_without();
-	failed(RELIST_EV_PAGE_FAILED, 10, PL_UNAVAIL);
-	due();
-	page(60, 100, true);
-	failed(RELIST_EV_PAGE_FAILED, 70, PL_TIMEOUT);
-	due();
-	page(200, 104, false);
-	heard("ready", RELIST_EV_READY, 210, 104);
-	heard("events", RELIST_EV_EVENTS, 220, 103);
-	due();
-	heard("checked", RELIST_EV_CHECKED, 10250, 120);
-	heard("progress", RELIST_EV_PROGRESS, 10260, 120);
-	failed(RELIST_EV_ENDED, 11000, PL_COMPACTED);
-	heard("ready", RELIST_EV_READY, 11005, 129);
-	page(11010, 130, false);
+	step_failed(RELIST_EV_PAGE_FAILED, 10, PL_UNAVAIL);
+	step_due();
+	step_page(60, 100, true);
+	step_failed(RELIST_EV_PAGE_FAILED, 70, PL_TIMEOUT);
+	step_due();
+	step_page(200, 104, false);
+	step_heard("ready", RELIST_EV_READY, 210, 104);
+	step_heard("events", RELIST_EV_EVENTS, 220, 103);
+	step_due();
+	step_heard("checked", RELIST_EV_CHECKED, 10250, 120);
+	step_heard("progress", RELIST_EV_PROGRESS, 10260, 120);
+	step_failed(RELIST_EV_ENDED, 11000, PL_COMPACTED);
+	step_heard("ready", RELIST_EV_READY, 11005, 129);
+	step_page(11010, 130, false);
 	t_golden("relist/list_and_watch.txt", story);
 }
 
@@ -124,18 +118,18 @@ T_CASE(list_and_watch)
 T_CASE(watch_and_list)
 {
 	open_at(10, 99);
-	heard("events", RELIST_EV_EVENTS, 20, 100);
-	failed(RELIST_EV_PAGE_FAILED, 30, PL_UNAVAIL);
-	due();
-	page(70, 101, true);
-	heard("events", RELIST_EV_EVENTS, 80, 101);
-	heard("progress", RELIST_EV_PROGRESS, 85, 102);
-	heard("events", RELIST_EV_EVENTS, 90, 103);
-	page(100, 104, false);
-	heard("held", RELIST_EV_HELD, 100, 100);
-	heard("held", RELIST_EV_HELD, 100, 101);
-	heard("held", RELIST_EV_HELD, 100, 103);
-	heard("events", RELIST_EV_EVENTS, 110, 104);
+	step_heard("events", RELIST_EV_EVENTS, 20, 100);
+	step_failed(RELIST_EV_PAGE_FAILED, 30, PL_UNAVAIL);
+	step_due();
+	step_page(70, 101, true);
+	step_heard("events", RELIST_EV_EVENTS, 80, 101);
+	step_heard("progress", RELIST_EV_PROGRESS, 85, 102);
+	step_heard("events", RELIST_EV_EVENTS, 90, 103);
+	step_page(100, 104, false);
+	step_heard("held", RELIST_EV_DEFERRED, 100, 100);
+	step_heard("held", RELIST_EV_DEFERRED, 100, 101);
+	step_heard("held", RELIST_EV_DEFERRED, 100, 103);
+	step_heard("events", RELIST_EV_EVENTS, 110, 104);
 	t_golden("relist/watch_and_list.txt", story);
 }
 
@@ -143,12 +137,12 @@ T_CASE(watch_and_list)
 T_CASE(list_is_ahead_of_the_watch)
 {
 	open_at(10, 99);
-	page(20, 110, false);
-	heard("progress", RELIST_EV_PROGRESS, 30, 101);
-	heard("events", RELIST_EV_EVENTS, 40, 105);
-	heard("events", RELIST_EV_EVENTS, 50, 110);
-	heard("events", RELIST_EV_EVENTS, 60, 111);
-	heard("an old one", RELIST_EV_EVENTS, 70, 111);
+	step_page(20, 110, false);
+	step_heard("progress", RELIST_EV_PROGRESS, 30, 101);
+	step_heard("events", RELIST_EV_EVENTS, 40, 105);
+	step_heard("events", RELIST_EV_EVENTS, 50, 110);
+	step_heard("events", RELIST_EV_EVENTS, 60, 111);
+	step_heard("an old one", RELIST_EV_EVENTS, 70, 111);
 	t_golden("relist/list_is_ahead.txt", story);
 }
 
@@ -156,16 +150,16 @@ T_CASE(list_is_ahead_of_the_watch)
 T_CASE(lists_without_the_watch)
 {
 	begin();
-	due();
-	page(1100, 100, true);
-	page(1200, 101, false);
-	heard("ready", RELIST_EV_READY, 1210, 100);
-	failed(RELIST_EV_ENDED, 2000, PL_COMPACTED);
-	heard("ready", RELIST_EV_READY, 2010, 120);
-	heard("events", RELIST_EV_EVENTS, 2020, 121);
-	page(2030, 121, true);
-	failed(RELIST_EV_ENDED, 2040, PL_LIMIT);
-	page(2050, 122, false);
+	step_due();
+	step_page(1100, 100, true);
+	step_page(1200, 101, false);
+	step_heard("ready", RELIST_EV_READY, 1210, 100);
+	step_failed(RELIST_EV_ENDED, 2000, PL_COMPACTED);
+	step_heard("ready", RELIST_EV_READY, 2010, 120);
+	step_heard("events", RELIST_EV_EVENTS, 2020, 121);
+	step_page(2030, 121, true);
+	step_failed(RELIST_EV_ENDED, 2040, PL_LIMIT);
+	step_page(2050, 122, false);
 	t_golden("relist/lists_without.txt", story);
 }
 
@@ -173,11 +167,11 @@ T_CASE(lists_without_the_watch)
 T_CASE(resumed_while_listing)
 {
 	open_at(10, 99);
-	page(20, 100, true);
-	heard("ready again", RELIST_EV_READY, 30, 100);
-	page(40, 101, false);
-	due();
-	heard("checked", RELIST_EV_CHECKED, 50, 101);
+	step_page(20, 100, true);
+	step_heard("ready again", RELIST_EV_READY, 30, 100);
+	step_page(40, 101, false);
+	step_due();
+	step_heard("checked", RELIST_EV_CHECKED, 50, 101);
 	t_golden("relist/resumed_while_listing.txt", story);
 }
 
@@ -185,26 +179,27 @@ T_CASE(resumed_while_listing)
 T_CASE(rewound_while_listing)
 {
 	open_at(10, 99);
-	heard("events", RELIST_EV_EVENTS, 20, 110);
-	heard("events", RELIST_EV_EVENTS, 30, 110);
-	heard("ready", RELIST_EV_READY, 40, 90);
-	page(50, 89, false); /* less than the watch had */
-	due();
-	failed(RELIST_EV_ENDED, 120, PL_REWOUND);
-	due();
-	tell("ready, in another cluster", (struct relist_event){.type = RELIST_EV_READY,
-	                                                        .now_ms = 200,
-	                                                        .cluster_id = 8,
-	                                                        .revision = 5});
-	page(210, 6, false); /* of the first one */
-	due();
-	heard("ready", RELIST_EV_READY, 500, 90);
-	page(510, 90, true);
-	tell("progress, in another cluster",
-	     (struct relist_event){.type = RELIST_EV_PROGRESS,
-	                           .now_ms = 520,
-	                           .cluster_id = 8,
-	                           .revision = 95});
+	step_heard("events", RELIST_EV_EVENTS, 20, 110);
+	step_heard("events", RELIST_EV_EVENTS, 30, 110);
+	step_heard("ready", RELIST_EV_READY, 40, 90);
+	step_page(50, 89, false); /* less than the watch had */
+	step_due();
+	step_failed(RELIST_EV_ENDED, 120, PL_REWOUND);
+	step_due();
+	print_step("ready, in another cluster",
+	           (struct relist_event){.type = RELIST_EV_READY,
+	                                 .now_ms = 200,
+	                                 .cluster_id = 8,
+	                                 .revision = 5});
+	step_page(210, 6, false); /* of the first one */
+	step_due();
+	step_heard("ready", RELIST_EV_READY, 500, 90);
+	step_page(510, 90, true);
+	print_step("progress, in another cluster",
+	           (struct relist_event){.type = RELIST_EV_PROGRESS,
+	                                 .now_ms = 520,
+	                                 .cluster_id = 8,
+	                                 .revision = 95});
 	t_golden("relist/rewound_while_listing.txt", story);
 }
 
@@ -212,25 +207,25 @@ T_CASE(rewound_while_listing)
 T_CASE(listed_revision_again)
 {
 	open_without();
-	page(10, 100, false);
-	heard("ready", RELIST_EV_READY, 20, 99);
-	heard("events", RELIST_EV_EVENTS, 30, 100);
-	heard("events", RELIST_EV_EVENTS, 40, 101);
-	heard("events", RELIST_EV_EVENTS, 50, 101);
+	step_page(10, 100, false);
+	step_heard("ready", RELIST_EV_READY, 20, 99);
+	step_heard("events", RELIST_EV_EVENTS, 30, 100);
+	step_heard("events", RELIST_EV_EVENTS, 40, 101);
+	step_heard("events", RELIST_EV_EVENTS, 50, 101);
 	t_golden("relist/listed_again.txt", story);
 }
 
 T_CASE(compacted_while_paging)
 {
 	open_at(5, 100);
-	page(10, 100, true);
-	failed(RELIST_EV_PAGE_FAILED, 20, PL_COMPACTED);
-	heard("ready", RELIST_EV_READY, 25, 150);
-	page(30, 150, true);
-	failed(RELIST_EV_PAGE_FAILED, 40, PL_COMPACTED);
-	due();
-	heard("ready", RELIST_EV_READY, 140, 155);
-	page(150, 160, false);
+	step_page(10, 100, true);
+	step_failed(RELIST_EV_PAGE_FAILED, 20, PL_COMPACTED);
+	step_heard("ready", RELIST_EV_READY, 25, 150);
+	step_page(30, 150, true);
+	step_failed(RELIST_EV_PAGE_FAILED, 40, PL_COMPACTED);
+	step_due();
+	step_heard("ready", RELIST_EV_READY, 140, 155);
+	step_page(150, 160, false);
 	t_golden("relist/compacted.txt", story);
 }
 
@@ -238,26 +233,29 @@ T_CASE(compacted_while_paging)
 T_CASE(rewound)
 {
 	open_at(5, 99);
-	page(10, 100, false);
-	heard("events", RELIST_EV_EVENTS, 30, 110);
-	heard("ready again", RELIST_EV_READY, 4000, 110);
-	due();
-	heard("checked", RELIST_EV_CHECKED, 4010, 90);
-	heard("ready", RELIST_EV_READY, 4015, 90);
-	page(4020, 90, false);
-	tell("ready, in another cluster", (struct relist_event){.type = RELIST_EV_READY,
-	                                                        .now_ms = 5000,
-	                                                        .cluster_id = 8,
-	                                                        .revision = 95});
-	due();
-	tell("ready, in another cluster", (struct relist_event){.type = RELIST_EV_READY,
-	                                                        .now_ms = 5090,
-	                                                        .cluster_id = 8,
-	                                                        .revision = 19});
-	tell("a page of the other cluster", (struct relist_event){.type = RELIST_EV_PAGE,
-	                                                          .now_ms = 5100,
-	                                                          .cluster_id = 8,
-	                                                          .revision = 20});
+	step_page(10, 100, false);
+	step_heard("events", RELIST_EV_EVENTS, 30, 110);
+	step_heard("ready again", RELIST_EV_READY, 4000, 110);
+	step_due();
+	step_heard("checked", RELIST_EV_CHECKED, 4010, 90);
+	step_heard("ready", RELIST_EV_READY, 4015, 90);
+	step_page(4020, 90, false);
+	print_step("ready, in another cluster",
+	           (struct relist_event){.type = RELIST_EV_READY,
+	                                 .now_ms = 5000,
+	                                 .cluster_id = 8,
+	                                 .revision = 95});
+	step_due();
+	print_step("ready, in another cluster",
+	           (struct relist_event){.type = RELIST_EV_READY,
+	                                 .now_ms = 5090,
+	                                 .cluster_id = 8,
+	                                 .revision = 19});
+	print_step("a page of the other cluster",
+	           (struct relist_event){.type = RELIST_EV_PAGE,
+	                                 .now_ms = 5100,
+	                                 .cluster_id = 8,
+	                                 .revision = 20});
 	t_golden("relist/rewound.txt", story);
 }
 
@@ -265,11 +263,11 @@ T_CASE(rewound)
 T_CASE(silent_watch)
 {
 	open_at(5, 99);
-	page(10, 100, false);
-	due();
-	heard("checked", RELIST_EV_CHECKED, 10020, 140);
-	heard("events", RELIST_EV_EVENTS, 14000, 120);
-	due();
+	step_page(10, 100, false);
+	step_due();
+	step_heard("checked", RELIST_EV_CHECKED, 10020, 140);
+	step_heard("events", RELIST_EV_EVENTS, 14000, 120);
+	step_due();
 	t_golden("relist/silent.txt", story);
 }
 
@@ -277,13 +275,13 @@ T_CASE(silent_watch)
 T_CASE(check_is_overtaken)
 {
 	open_at(5, 99);
-	page(10, 100, false);
-	due();
-	heard("events", RELIST_EV_EVENTS, 10020, 110);
-	heard("checked", RELIST_EV_CHECKED, 10030, 105);
-	heard("events", RELIST_EV_EVENTS, 10040, 111);
-	due();
-	heard("checked", RELIST_EV_CHECKED, 20040, 110);
+	step_page(10, 100, false);
+	step_due();
+	step_heard("events", RELIST_EV_EVENTS, 10020, 110);
+	step_heard("checked", RELIST_EV_CHECKED, 10030, 105);
+	step_heard("events", RELIST_EV_EVENTS, 10040, 111);
+	step_due();
+	step_heard("checked", RELIST_EV_CHECKED, 20040, 110);
 	t_golden("relist/check_is_overtaken.txt", story);
 }
 
@@ -291,12 +289,12 @@ T_CASE(check_is_overtaken)
 T_CASE(page_of_the_past)
 {
 	open_at(5, 98);
-	page(10, 100, true);
-	page(20, 99, true);
+	step_page(10, 100, true);
+	step_page(20, 99, true);
 	T_EQ(core.state, RELIST_OPENING);
 	T_EQ(core.list_revision, 0);
-	heard("ready", RELIST_EV_READY, 25, 98);
-	page(30, 99, false);
+	step_heard("ready", RELIST_EV_READY, 25, 98);
+	step_page(30, 99, false);
 	T_EQ(core.state, RELIST_WATCHING);
 	T_EQ(core.list_revision, 99);
 }

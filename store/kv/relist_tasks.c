@@ -7,14 +7,14 @@
 
 #include "store/base/alloc.h"
 #include "store/kv/calls.h"
-#include "store/kv/map.h"
 #include "store/kv/relist_int.h"
+#include "store/kv/rewrite.h"
 
 enum { PAGE_KEYS_DEFAULT = 10000 };
 
-static struct task *task_new(struct relist *r, enum task_kind kind)
+static struct relist_task *task_new(struct relist *r, enum relist_task_kind kind)
 {
-	struct task *task = pl_calloc(1, sizeof *task);
+	struct relist_task *task = pl_calloc(1, sizeof *task);
 
 	PL_ASSERT(r->live[kind] == NULL);
 	if (task == NULL)
@@ -27,7 +27,7 @@ static struct task *task_new(struct relist *r, enum task_kind kind)
 }
 
 /* True: the core should hear of it. Otherwise r may be gone afterwards. */
-static bool task_end(struct task *task)
+static bool task_end(struct relist_task *task)
 {
 	struct relist *r = task->owner;
 	bool heard = !task->dropped;
@@ -43,8 +43,8 @@ static bool task_end(struct task *task)
 	return heard;
 }
 
-static void task_failed(struct relist *r, enum task_kind kind, struct task *task,
-                        const struct pl_err *err)
+static void task_failed(struct relist *r, enum relist_task_kind kind,
+                        struct relist_task *task, const struct pl_err *err)
 {
 	if (task != NULL) {
 		pl_list_del(&task->link);
@@ -55,9 +55,9 @@ static void task_failed(struct relist *r, enum task_kind kind, struct task *task
 	r->failure[kind] = *err;
 }
 
-void relist_drop(struct relist *r, enum task_kind kind)
+void relist_drop(struct relist *r, enum relist_task_kind kind)
 {
-	struct task *task = PL_STEAL(r->live[kind]);
+	struct relist_task *task = PL_STEAL(r->live[kind]);
 
 	r->failed[kind] = false;
 	if (task == NULL)
@@ -68,7 +68,7 @@ void relist_drop(struct relist *r, enum task_kind kind)
 	} else if (task->call != NULL) {
 		kv_cancel(r->kv, task->call);
 	} else { /* ends here */
-		heads_forget(&task->ask);
+		progress_read_cancel(&task->ask);
 		pl_list_del(&task->link);
 		free(task);
 	}
@@ -104,13 +104,13 @@ static const struct pl_err *rewound(const struct relist *r,
 }
 
 /* What is to be listed next. There is room for it since the beginning. */
-static bool piece_take(struct relist *r, bool first)
+static bool take_prefix(struct relist *r, bool first)
 {
 	struct pl_span prefix;
 
-	if (!r->opts.piece(r->opts.piece_ctx, first, &prefix))
+	if (!r->opts.next_prefix(r->opts.prefix_ctx, first, &prefix))
 		return false;
-	PL_ASSERT(prefix.len > 0 && prefix.len <= RELIST_PIECE_MAX);
+	PL_ASSERT(prefix.len > 0 && prefix.len <= RELIST_PREFIX_MAX);
 	pl_buf_clear(&r->next, SIZE_MAX);
 	if (pl_buf_add(&r->next, prefix) != PL_OK)
 		PL_UNREACHABLE("room that was there");
@@ -128,7 +128,7 @@ static bool next_after(struct relist *r, struct pl_span key)
 	       pl_buf_add(&r->next, pl_span("", 1)) == PL_OK;
 }
 
-static bool page_take(struct relist *r, const struct kv_result *result)
+static bool take_page(struct relist *r, const struct kv_result *result)
 {
 	const struct kv_get_result *get = &result->get;
 
@@ -139,22 +139,22 @@ static bool page_take(struct relist *r, const struct kv_result *result)
 		return false;
 	if (r->more)
 		return next_after(r, get->records[get->count - 1].key);
-	r->more = r->opts.piece != NULL && !r->nothing && piece_take(r, false);
+	r->more = r->opts.next_prefix != NULL && !r->nothing && take_prefix(r, false);
 	return true;
 }
 
 static void on_page(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct task *task = ctx;
+	struct relist_task *task = ctx;
 	struct relist *r = task->owner;
 	struct relist_event event = {.type = RELIST_EV_PAGE_FAILED};
 	struct pl_err wrong;
 
 	if (!task_end(task))
 		return;
-	if (result != NULL && page_take(r, result)) {
+	if (result != NULL && take_page(r, result)) {
 		if (r->opts.pages != NULL)
-			relist_pages_seen(r->opts.pages, r->records, r->count);
+			relist_page_size_observe(r->opts.pages, r->records, r->count);
 		event = event_from(RELIST_EV_PAGE, &result->header);
 		event.more = r->more;
 		err = rewound(r, &result->header, true, &wrong);
@@ -166,15 +166,15 @@ static void on_page(void *ctx, const struct kv_result *result, const struct pl_e
 	if (event.type == RELIST_EV_PAGE_FAILED)
 		event.code = err->code;
 	if ((event.code == PL_TIMEOUT || event.code == PL_LIMIT) && r->opts.pages != NULL)
-		relist_pages_late(r->opts.pages);
+		relist_page_size_halve(r->opts.pages);
 	r->err = err;
 	relist_feed(r, event);
 	relist_rearm(r);
 }
 
-static void on_head(void *ctx, const struct kv_header *header, const struct pl_err *err)
+static void on_header(void *ctx, const struct kv_header *header, const struct pl_err *err)
 {
-	struct task *task = ctx;
+	struct relist_task *task = ctx;
 	struct relist *r = task->owner;
 	struct relist_event event = {.type = RELIST_EV_CHECK_FAILED};
 	struct pl_err wrong;
@@ -194,32 +194,34 @@ static void on_head(void *ctx, const struct kv_header *header, const struct pl_e
 
 static void on_check(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	on_head(ctx, result == NULL ? NULL : &result->header, err);
+	on_header(ctx, result == NULL ? NULL : &result->header, err);
 }
 
 /* False: there is no more room. */
-static bool hold(struct relist *r, const struct kv_watch_note *note)
+static bool defer_note(struct relist *r, const struct kv_watch_note *note)
 {
-	struct held *held = pl_arena_alloc(&r->held_arena, sizeof *held);
+	struct relist_deferred *deferred =
+		pl_arena_alloc(&r->deferred_arena, sizeof *deferred);
 	struct kv_watch_note rest = *note;
 
 	rest.events = r->events;
 	rest.count = r->count;
-	if (held == NULL || kv_note_copy(&r->held_arena, &rest, &held->note) != PL_OK)
+	if (deferred == NULL ||
+	    kv_note_copy(&r->deferred_arena, &rest, &deferred->note) != PL_OK)
 		return false;
-	pl_list_add_tail(&r->held, &held->link);
+	pl_list_add_tail(&r->deferred, &deferred->link);
 	return true;
 }
 
 /* The watch is given up if it brings more than can be held. */
-static void hold_events(struct relist *r, const struct kv_watch_note *note,
-                        struct relist_event *event)
+static void defer_events(struct relist *r, const struct kv_watch_note *note,
+                         struct relist_event *event)
 {
 	relist_skip_listed(r);
-	if (r->core.state == RELIST_WATCHING || r->count == 0 || hold(r, note))
+	if (r->core.state == RELIST_WATCHING || r->count == 0 || defer_note(r, note))
 		return;
 	relist_drop(r, TASK_WATCH);
-	relist_held_drop(r);
+	relist_drop_deferred(r);
 	event->type = RELIST_EV_ENDED;
 	event->code = PL_LIMIT;
 }
@@ -232,7 +234,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 		[KV_WATCH_PROGRESS] = RELIST_EV_PROGRESS,
 		[KV_WATCH_END] = RELIST_EV_ENDED,
 	};
-	struct task *task = ctx;
+	struct relist_task *task = ctx;
 	struct relist *r = task->owner;
 	struct relist_event event = event_from(types[note->what], &note->header);
 	struct pl_err wrong;
@@ -246,9 +248,9 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	r->count = note->count;
 	r->note_revision = note->revision;
 	if (note->what == KV_WATCH_EVENTS)
-		hold_events(r, note, &event);
+		defer_events(r, note, &event);
 	if (note->what == KV_WATCH_END)
-		relist_held_drop(r);
+		relist_drop_deferred(r);
 	relist_feed(r, event);
 	relist_rearm(r);
 }
@@ -270,7 +272,8 @@ static struct kv_keys keys_from(const struct relist *r, struct pl_span from)
 static uint32_t page_keys(const struct relist *r)
 {
 	uint32_t most = r->opts.page_keys == 0 ? PAGE_KEYS_DEFAULT : r->opts.page_keys;
-	uint32_t keys = r->opts.pages == NULL ? most : relist_pages_keys(r->opts.pages);
+	uint32_t keys =
+		r->opts.pages == NULL ? most : relist_page_size_keys(r->opts.pages);
 
 	return keys < most ? keys : most;
 }
@@ -280,9 +283,9 @@ static struct kv_get first_page(struct relist *r)
 {
 	struct kv_get get = {.keys = r->opts.keys, .limit = page_keys(r)};
 
-	if (r->opts.piece == NULL)
+	if (r->opts.next_prefix == NULL)
 		return get;
-	r->nothing = !piece_take(r, true);
+	r->nothing = !take_prefix(r, true);
 	get.keys_only = r->nothing;
 	get.limit = r->nothing ? 1 : get.limit;
 	if (!r->nothing)
@@ -293,7 +296,7 @@ static struct kv_get first_page(struct relist *r)
 void relist_do_fetch(struct relist *r, int64_t revision)
 {
 	struct kv_get get = {.limit = page_keys(r), .revision = revision};
-	struct task *task = task_new(r, TASK_FETCH);
+	struct relist_task *task = task_new(r, TASK_FETCH);
 	struct pl_err err = {.code = PL_NOMEM, .msg = "page"};
 
 	if (revision != 0)
@@ -306,23 +309,24 @@ void relist_do_fetch(struct relist *r, int64_t revision)
 }
 
 /* One key of those we may read, without its value: all that counts is the header. */
-static enum pl_code check_start(struct relist *r, struct task *task, struct pl_err *err)
+static enum pl_code check_start(struct relist *r, struct relist_task *task,
+                                struct pl_err *err)
 {
 	struct pl_span from = r->opts.keys.from;
 	struct pl_span key = from.len == 0 ? pl_span("", 1) : from;
 	struct kv_get get = {.keys = kv_key(key), .keys_only = true};
 
-	if (r->opts.heads == NULL)
+	if (r->opts.progress_reads == NULL)
 		return kv_get(r->kv, &get, r->opts.call_timeout_ms, on_check, task,
 		              &task->call, err);
-	task->ask = (struct heads_ask){.key = key, .fn = on_head, .ctx = task};
-	heads_ask(r->opts.heads, &task->ask);
+	task->ask = (struct progress_read){.key = key, .fn = on_header, .ctx = task};
+	progress_reads_start(r->opts.progress_reads, &task->ask);
 	return PL_OK;
 }
 
 void relist_do_check(struct relist *r)
 {
-	struct task *task = task_new(r, TASK_CHECK);
+	struct relist_task *task = task_new(r, TASK_CHECK);
 	struct pl_err err = {.code = PL_NOMEM, .msg = "check"};
 
 	if (task == NULL || check_start(r, task, &err) != PL_OK)
@@ -334,7 +338,7 @@ void relist_do_watch(struct relist *r, int64_t from_revision)
 	struct kv_watch_req req = {.keys = r->opts.keys,
 	                           .from_revision = from_revision,
 	                           .want_prev = r->opts.want_prev};
-	struct task *task = task_new(r, TASK_WATCH);
+	struct relist_task *task = task_new(r, TASK_WATCH);
 	struct pl_err err = {.code = PL_NOMEM, .msg = "watch"};
 
 	if (task == NULL ||
@@ -344,7 +348,7 @@ void relist_do_watch(struct relist *r, int64_t from_revision)
 
 void relist_do_progress(struct relist *r, int64_t revision)
 {
-	struct task *task = r->live[TASK_WATCH];
+	struct relist_task *task = r->live[TASK_WATCH];
 
 	if (task != NULL && kv_progress(r->kv, task->watch, revision, NULL) != PL_OK)
 		return; /* the stall deadline stands all the same */

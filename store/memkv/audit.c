@@ -40,7 +40,7 @@ static void audit_lease(const struct mvcc *mvcc, struct mem_key *key)
 	PL_ASSERT((key->lease == NULL) == (newest->lease == 0));
 	if (key->lease == NULL)
 		return;
-	PL_ASSERT(key->lease == lease_find(mvcc, newest->lease));
+	PL_ASSERT(key->lease == mem_lease_find(mvcc, newest->lease));
 }
 
 static void audit_log(const struct mvcc *mvcc)
@@ -69,14 +69,14 @@ static void audit_log(const struct mvcc *mvcc)
 
 void mvcc_audit(const struct mvcc *mvcc)
 {
-	struct omap_cursor cursor = omap_seek(&mvcc->keys, pl_span(NULL, 0));
-	struct omap_node *node;
+	struct pl_btree_cursor cursor = pl_btree_seek(&mvcc->keys, pl_span(NULL, 0));
+	struct pl_btree_node *node;
 	uint64_t bytes = 0;
 	size_t keys = 0, leased = 0;
 
-	omap_check(&mvcc->keys);
+	pl_btree_check(&mvcc->keys);
 	PL_ASSERT(mvcc->change_count == 0);
-	while ((node = omap_next(&cursor)) != NULL) {
+	while ((node = pl_btree_next(&cursor)) != NULL) {
 		struct mem_key *key = PL_CONTAINER_OF(node, struct mem_key, node);
 
 		PL_ASSERT(mvcc_find(mvcc, key->node.key) == key);
@@ -87,8 +87,8 @@ void mvcc_audit(const struct mvcc *mvcc)
 	}
 	PL_ASSERT(keys == mvcc->by_key.count && bytes == mvcc->bytes);
 	for (size_t i = 0; i < mvcc->due.count; i++)
-		leased -=
-			PL_CONTAINER_OF(mvcc->due.node[i], struct lease, due)->key_count;
+		leased -= PL_CONTAINER_OF(mvcc->due.node[i], struct mem_lease, due)
+		                  ->key_count;
 	PL_ASSERT(leased == 0 && mvcc->due.count == mvcc->leases.count);
 	audit_log(mvcc);
 }

@@ -10,7 +10,7 @@
 /* Of a message around the keys and values of one operation or compare. */
 enum { OP_OVERHEAD = 16, REQUEST_OVERHEAD = 24 };
 
-static size_t overhead(const struct kv_req *req) /* NOLINT(misc-no-recursion) */
+static size_t request_overhead(const struct kv_req *req) /* NOLINT(misc-no-recursion) */
 {
 	size_t bytes = OP_OVERHEAD;
 
@@ -18,9 +18,9 @@ static size_t overhead(const struct kv_req *req) /* NOLINT(misc-no-recursion) */
 		return bytes;
 	bytes += req->txn.compare_count * OP_OVERHEAD;
 	for (size_t i = 0; i < req->txn.then_count; i++)
-		bytes += overhead(&req->txn.then[i]);
+		bytes += request_overhead(&req->txn.then[i]);
 	for (size_t i = 0; i < req->txn.otherwise_count; i++)
-		bytes += overhead(&req->txn.otherwise[i]);
+		bytes += request_overhead(&req->txn.otherwise[i]);
 	return bytes;
 }
 
@@ -42,7 +42,7 @@ enum pl_code check_limits(const struct memkv *mem, const struct kv_req *req,
 	}
 	if (!kv_req_writes(req))
 		return PL_OK;
-	bytes = kv_req_bytes(req) + overhead(req) + REQUEST_OVERHEAD;
+	bytes = kv_req_bytes(req) + request_overhead(req) + REQUEST_OVERHEAD;
 	if (bytes > mem->opts.request_bytes_max)
 		return pl_err_set(err, PL_LIMIT, "request of %zu bytes, %u are allowed",
 		                  bytes, mem->opts.request_bytes_max);

@@ -8,7 +8,7 @@ static struct kit_watch watch[1];
 
 static void on_timer(void *ctx)
 {
-	tell(ctx);
+	story_add(ctx);
 }
 
 T_CASE(notes_come_before_the_answer_of_their_write)
@@ -128,7 +128,7 @@ static void on_room(void *ctx)
 
 	T_EQ(woken++, which);
 	if (kv_put(kit.kv, &put, 1000, on_named, named("late"), NULL, &kit.err) != PL_OK)
-		tell("refused");
+		story_add("refused");
 }
 
 T_CASE(room_is_bounded_and_waiters_come_in_order)
@@ -321,7 +321,7 @@ static void on_loop_closed(void *ctx)
 
 static void on_loop_timer(void *ctx)
 {
-	tell("timer");
+	story_add("timer");
 	kv_close(kit.kv, on_loop_closed, ctx);
 }
 

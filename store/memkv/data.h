@@ -5,17 +5,17 @@
 #ifndef STORE_MEMKV_DATA_H
 #define STORE_MEMKV_DATA_H
 
+#include "store/base/btree.h"
 #include "store/base/list.h"
 #include "store/kv/types.h"
-#include "store/memkv/omap.h"
-#include "store/memkv/table.h"
+#include "store/memkv/hash_table.h"
 
-struct lease;
+struct mem_lease;
 struct mem_version;
 
 struct mem_key {
-	struct omap_node node; /* its span is bytes */
-	struct table_node hash;
+	struct pl_btree_node node; /* its span is bytes */
+	struct hash_table_node hash;
 	uint32_t refs;
 	/* Oldest first, one per write, deletions included. Most keys have one. */
 	uint32_t count;
@@ -24,7 +24,7 @@ struct mem_key {
 		struct mem_version *one;
 		struct mem_version **many;
 	} versions;
-	struct lease *lease; /* of the newest version; NULL: none */
+	struct mem_lease *lease; /* of the newest version; NULL: none */
 	struct pl_list of_lease;
 	uint8_t bytes[];
 };

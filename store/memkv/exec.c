@@ -21,7 +21,7 @@ enum pl_code exec_hold(struct exec *exec, struct mem_version *const *versions,
                        size_t count)
 {
 	struct mem_call *call = exec->call;
-	struct hold *hold = pl_arena_alloc(
+	struct mem_hold *hold = pl_arena_alloc(
 		&call->arena, sizeof *hold + count * sizeof(struct mem_version *));
 
 	if (hold == NULL)
@@ -34,8 +34,9 @@ enum pl_code exec_hold(struct exec *exec, struct mem_version *const *versions,
 	return PL_OK;
 }
 
-static enum pl_code show(struct exec *exec, struct mem_version *const *versions,
-                         size_t count, bool keys_only, const struct kv_record **out)
+static enum pl_code show_versions(struct exec *exec, struct mem_version *const *versions,
+                                  size_t count, bool keys_only,
+                                  const struct kv_record **out)
 {
 	struct kv_record *records;
 
@@ -66,7 +67,8 @@ enum pl_code exec_get(struct exec *exec, const struct kv_get *get,
 	out->count = mvcc->hit_count;
 	out->total = total;
 	out->more = !get->count_only && (int64_t)mvcc->hit_count < total;
-	return show(exec, mvcc->hits, mvcc->hit_count, get->keys_only, &out->records);
+	return show_versions(exec, mvcc->hits, mvcc->hit_count, get->keys_only,
+	                     &out->records);
 }
 
 enum pl_code exec_put(struct exec *exec, const struct kv_put *put,
@@ -88,7 +90,7 @@ enum pl_code exec_put(struct exec *exec, const struct kv_put *put,
 	if (put->keep_lease)
 		lease = before->lease;
 	if (put->want_prev && before != NULL &&
-	    show(exec, &before, 1, false, &out->prev) != PL_OK)
+	    show_versions(exec, &before, 1, false, &out->prev) != PL_OK)
 		return PL_NOMEM;
 	return mvcc_put(exec->mvcc, put->key, value, lease);
 }
@@ -102,7 +104,8 @@ enum pl_code exec_delete(struct exec *exec, const struct kv_delete *del,
 
 	if (code == PL_OK && del->want_prev) {
 		out->prev_count = mvcc->hit_count;
-		code = show(exec, mvcc->hits, mvcc->hit_count, false, &out->prev);
+		code = show_versions(exec, mvcc->hits, mvcc->hit_count, false,
+		                     &out->prev);
 	}
 	for (size_t i = 0; i < mvcc->hit_count && code == PL_OK; i++)
 		code = mvcc_delete(mvcc, mvcc->hits[i]->key);
@@ -125,7 +128,7 @@ enum pl_code exec_check_get(struct exec *exec, const struct kv_get *get)
 
 enum pl_code exec_commit(struct memkv *mem)
 {
-	struct note *notes = NULL;
+	struct mem_note *notes = NULL;
 	enum pl_code code;
 
 	if (mem->mvcc->change_count == 0)
@@ -210,7 +213,8 @@ static enum pl_code run_req(struct exec *exec, const struct kv_req *req)
 		code = exec_check_get(exec, &req->get);
 		return code != PL_OK ? code : exec_get(exec, &req->get, &out->get);
 	case KV_PUT:
-		if (req->put.lease != 0 && lease_find(exec->mvcc, req->put.lease) == NULL)
+		if (req->put.lease != 0 &&
+		    mem_lease_find(exec->mvcc, req->put.lease) == NULL)
 			return exec_refuse(exec, PL_NOLEASE,
 			                   "put: requested lease not found");
 		return exec_put(exec, &req->put, &out->put);

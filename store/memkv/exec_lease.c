@@ -3,11 +3,11 @@
 
 #define TTL_MAX_S INT64_C(9000000000)
 
-static void lease_renew(struct memkv *mem, struct lease *lease)
+static void lease_renew(struct memkv *mem, struct mem_lease *lease)
 {
 	uint64_t expiry = mem_now(mem) + (uint64_t)lease->ttl_s * 1000;
 
-	lease_set_due(mem->mvcc, lease, expiry, expiry + mem->opts.expiry_delay_ms);
+	mem_lease_set_due(mem->mvcc, lease, expiry, expiry + mem->opts.expiry_delay_ms);
 }
 
 static int64_t lease_new_id(struct memkv *mem)
@@ -15,7 +15,7 @@ static int64_t lease_new_id(struct memkv *mem)
 	for (;;) {
 		int64_t id = (int64_t)(pl_rng_next(&mem->rng) >> 1);
 
-		if (id != 0 && lease_find(mem->mvcc, id) == NULL)
+		if (id != 0 && mem_lease_find(mem->mvcc, id) == NULL)
 			return id;
 	}
 }
@@ -24,15 +24,15 @@ enum pl_code exec_grant(struct exec *exec, const struct kv_lease_req *req)
 {
 	struct memkv *mem = exec->mem;
 	int64_t ttl = req->ttl_s < mem->opts.min_ttl_s ? mem->opts.min_ttl_s : req->ttl_s;
-	struct lease *lease;
+	struct mem_lease *lease;
 	enum pl_code code;
 
 	if (req->ttl_s > TTL_MAX_S)
 		return exec_refuse(exec, PL_INVALID, "lease grant: TTL is too large");
-	if (req->id != 0 && lease_find(exec->mvcc, req->id) != NULL)
+	if (req->id != 0 && mem_lease_find(exec->mvcc, req->id) != NULL)
 		return exec_refuse(exec, PL_EXISTS, "lease grant: lease already exists");
-	code = lease_add(exec->mvcc, req->id == 0 ? lease_new_id(mem) : req->id, ttl,
-	                 &lease);
+	code = mem_lease_add(exec->mvcc, req->id == 0 ? lease_new_id(mem) : req->id, ttl,
+	                     &lease);
 	if (code != PL_OK)
 		return code;
 	lease_renew(mem, lease);
@@ -41,7 +41,7 @@ enum pl_code exec_grant(struct exec *exec, const struct kv_lease_req *req)
 	return PL_OK;
 }
 
-static enum pl_code lease_names(struct exec *exec, const struct lease *lease,
+static enum pl_code lease_names(struct exec *exec, const struct mem_lease *lease,
                                 struct kv_lease_result *out)
 {
 	struct mem_version **newest;
@@ -57,7 +57,7 @@ static enum pl_code lease_names(struct exec *exec, const struct lease *lease,
 	names = pl_arena_alloc(&exec->call->arena, count * sizeof *names);
 	if (keys == NULL || newest == NULL || names == NULL)
 		return PL_NOMEM;
-	lease_keys(lease, keys);
+	mem_lease_keys(lease, keys);
 	for (size_t i = 0; i < count; i++) {
 		newest[i] = mem_newest(keys[i]);
 		names[i] = keys[i]->node.key;
@@ -70,7 +70,7 @@ static enum pl_code lease_names(struct exec *exec, const struct lease *lease,
 enum pl_code exec_lease(struct exec *exec, const struct kv_req *req)
 {
 	struct kv_lease_result *out = &exec->call->result.lease;
-	struct lease *lease = lease_find(exec->mvcc, req->lease.id);
+	struct mem_lease *lease = mem_lease_find(exec->mvcc, req->lease.id);
 	uint64_t now = mem_now(exec->mem);
 
 	/* One that has run out can not be kept, although its keys may still stand. */
@@ -90,7 +90,7 @@ enum pl_code exec_lease(struct exec *exec, const struct kv_req *req)
 	return req->lease.want_keys ? lease_names(exec, lease, out) : PL_OK;
 }
 
-enum pl_code exec_revoke(struct memkv *mem, struct lease *lease)
+enum pl_code exec_revoke(struct memkv *mem, struct mem_lease *lease)
 {
 	enum pl_code code = PL_OK;
 	struct mem_key **keys;
@@ -101,7 +101,7 @@ enum pl_code exec_revoke(struct memkv *mem, struct lease *lease)
 		                      lease->key_count * sizeof(struct mem_key *));
 		if (keys == NULL)
 			return PL_NOMEM;
-		lease_keys(lease, keys);
+		mem_lease_keys(lease, keys);
 		for (size_t i = 0; i < lease->key_count && code == PL_OK; i++)
 			code = mvcc_delete(mem->mvcc, keys[i]);
 	}
@@ -111,6 +111,6 @@ enum pl_code exec_revoke(struct memkv *mem, struct lease *lease)
 		mvcc_undo(mem->mvcc);
 		return code;
 	}
-	lease_del(mem->mvcc, lease);
+	mem_lease_del(mem->mvcc, lease);
 	return PL_OK;
 }

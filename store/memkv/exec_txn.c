@@ -1,7 +1,7 @@
 /* Transactions: judged along the way they take, checked along it, then run. */
 #include "store/memkv/exec.h"
 
-static bool holds(enum kv_relation relation, int order)
+static bool relation_holds(enum kv_relation relation, int order)
 {
 	switch (relation) {
 	case KV_EQ:
@@ -43,15 +43,15 @@ static bool compare_one(const struct kv_compare *compare,
 
 	if (compare->target == KV_VALUE)
 		return version != NULL &&
-		       holds(compare->relation,
-		             pl_span_cmp(pl_span(version->bytes, version->len),
-		                         compare->value));
+		       relation_holds(compare->relation,
+		                      pl_span_cmp(pl_span(version->bytes, version->len),
+		                                  compare->value));
 	number = number_of(version, compare->target);
-	return holds(compare->relation,
-	             number < compare->number ? -1 : number > compare->number);
+	return relation_holds(compare->relation,
+	                      number < compare->number ? -1 : number > compare->number);
 }
 
-static enum pl_code compare_judge(struct exec *exec, const struct kv_compare *compare,
+static enum pl_code judge_compare(struct exec *exec, const struct kv_compare *compare,
                                   bool *out)
 {
 	struct mvcc *mvcc = exec->mvcc;
@@ -81,20 +81,20 @@ static const struct kv_req *txn_list(const struct kv_txn *txn, bool succeeded,
 }
 
 /* All compares on the way that the transaction takes, before anything is written. */
-static enum pl_code judge(struct exec *exec, /* NOLINT(misc-no-recursion) */
-                          const struct kv_txn *txn)
+static enum pl_code judge_txn(struct exec *exec, /* NOLINT(misc-no-recursion) */
+                              const struct kv_txn *txn)
 {
 	bool succeeded = true;
 	const struct kv_req *ops;
 	size_t count;
 
 	for (size_t i = 0; i < txn->compare_count && succeeded; i++)
-		if (compare_judge(exec, &txn->compares[i], &succeeded) != PL_OK)
+		if (judge_compare(exec, &txn->compares[i], &succeeded) != PL_OK)
 			return PL_NOMEM;
 	exec->path[exec->path_at++] = succeeded;
 	ops = txn_list(txn, succeeded, &count);
 	for (size_t i = 0; i < count; i++)
-		if (ops[i].op == KV_TXN && judge(exec, &ops[i].txn) != PL_OK)
+		if (ops[i].op == KV_TXN && judge_txn(exec, &ops[i].txn) != PL_OK)
 			return PL_NOMEM;
 	return PL_OK;
 }
@@ -107,7 +107,7 @@ static enum pl_code check_put(struct exec *exec, const struct kv_put *put)
 		if (key == NULL || mem_at(key, INT64_MAX) == NULL)
 			return exec_refuse(exec, PL_NOTFOUND, "put: key not found");
 	}
-	if (put->lease != 0 && lease_find(exec->mvcc, put->lease) == NULL)
+	if (put->lease != 0 && mem_lease_find(exec->mvcc, put->lease) == NULL)
 		return exec_refuse(exec, PL_NOLEASE, "put: requested lease not found");
 	return PL_OK;
 }
@@ -205,7 +205,7 @@ enum pl_code exec_txn(struct exec *exec, const struct kv_txn *txn)
 	exec->path = pl_arena_alloc(&exec->mem->scratch, txn_count(txn));
 	if (exec->path == NULL)
 		return PL_NOMEM;
-	code = judge(exec, txn);
+	code = judge_txn(exec, txn);
 	exec->path_at = 0;
 	if (code == PL_OK)
 		code = check_ops(exec, txn, KV_PUT);

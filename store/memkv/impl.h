@@ -4,25 +4,25 @@
 
 #include "store/base/arena.h"
 #include "store/base/rng.h"
+#include "store/memkv/interval_tree.h"
 #include "store/memkv/memkv.h"
 #include "store/memkv/mvcc.h"
-#include "store/memkv/stab.h"
 
 enum { MEM_CALLS_KEPT = 64 };
 
 /* One delivery, in the order of the queue. Embedded in what is delivered. */
-enum item_kind {
-	ITEM_CALL,
-	ITEM_NOTE,   /* a watch's events of one revision, or its progress */
-	ITEM_READY,  /* a watch's, and then its past */
-	ITEM_END,    /* a watch's */
-	ITEM_ROOM,   /* a session's waiters */
-	ITEM_CLOSED, /* a session's last */
+enum mem_delivery_kind {
+	DELIVERY_CALL,
+	DELIVERY_NOTE,   /* a watch's events of one revision, or its progress */
+	DELIVERY_READY,  /* a watch's, and then its past */
+	DELIVERY_END,    /* a watch's */
+	DELIVERY_ROOM,   /* a session's waiters */
+	DELIVERY_CLOSED, /* a session's last */
 };
 
-struct item {
+struct mem_delivery {
 	struct pl_list link; /* in memkv.queue, or empty */
-	enum item_kind kind;
+	enum mem_delivery_kind kind;
 };
 
 struct memkv {
@@ -33,7 +33,7 @@ struct memkv {
 	struct pl_rng rng;
 	struct pl_list queue;
 	struct pl_list sessions;
-	struct stab watches;
+	struct interval_tree watches;
 	uint64_t watch_seq;
 	struct pl_arena scratch; /* for the time of one start */
 	struct mem_call *idle[MEM_CALLS_KEPT];
@@ -47,7 +47,7 @@ struct memkv {
 	void *wake_ctx;
 };
 
-struct session {
+struct mem_session {
 	struct kv kv;
 	struct memkv *mem;
 	struct pl_list link;
@@ -55,55 +55,55 @@ struct session {
 	struct pl_list watches;
 	struct pl_list waiters;
 	size_t bytes; /* of requests whose answers wait */
-	struct item room;
-	struct item closed;
+	struct mem_delivery room;
+	struct mem_delivery closed;
 	bool closing;
 	kv_closed_fn *on_closed;
 	void *ctx;
 };
 
 /* Versions that an answer shows, held until it has been delivered. */
-struct hold {
-	struct hold *next;
+struct mem_hold {
+	struct mem_hold *next;
 	size_t count;
 	struct mem_version *version[];
 };
 
 struct mem_call {
-	struct item item;
-	struct session *session;
+	struct mem_delivery delivery;
+	struct mem_session *session;
 	struct pl_list link;
 	kv_done_fn *done;
 	void *ctx;
 	bool writes;
 	size_t bytes;
 	struct pl_arena arena;
-	struct hold *holds;
+	struct mem_hold *holds;
 	struct kv_result result;
 	struct pl_err err; /* code PL_OK: result counts */
 };
 
-struct note_hold {
+struct mem_note_hold {
 	struct mem_version *version, *prev;
 	struct kv_record prev_record;
 };
 
 /* count 0: progress */
-struct note {
-	struct item item;
+struct mem_note {
+	struct mem_delivery delivery;
 	struct mem_watch *watch;
-	struct note *next; /* of the write that is going on */
-	int64_t revision;  /* of the events */
-	size_t count, cap; /* cap 0: the one is inside */
+	struct mem_note *next; /* of the write that is going on */
+	int64_t revision;      /* of the events */
+	size_t count, cap;     /* cap 0: the one is inside */
 	struct kv_event *events;
-	struct note_hold *holds;
+	struct mem_note_hold *holds;
 	struct kv_event one_event;
-	struct note_hold one_hold;
+	struct mem_note_hold one_hold;
 };
 
 struct mem_watch {
-	struct stab_node node;
-	struct session *session;
+	struct interval_tree_node node;
+	struct mem_session *session;
 	struct pl_list link;
 	kv_watch_fn *fn;
 	void *ctx;
@@ -114,20 +114,20 @@ struct mem_watch {
 	int64_t min_rev;        /* events below have been queued or were not wanted */
 	int64_t past, past_end; /* revisions still to be read from the log */
 	int64_t seen_rev;       /* the newest revision it was told of */
-	struct note *open;      /* of the write that is going on */
-	struct item ready;
+	struct mem_note *open;  /* of the write that is going on */
+	struct mem_delivery ready;
 	int64_t ready_rev; /* it sees everything after this one */
 	int64_t ready_now; /* the store's revision when it was queued */
 	bool announced;    /* READY has been delivered since it was queued */
-	struct item end;
+	struct mem_delivery end;
 	struct pl_err end_err;
 	int64_t compact_revision;
 	uint8_t bytes[]; /* begin and end of the range */
 };
 
 /* -- queue (memkv.c) */
-void mem_queue_add(struct memkv *mem, struct item *item);
-void queue_add_first(struct memkv *mem, struct item *item);
+void mem_queue_add(struct memkv *mem, struct mem_delivery *delivery);
+void mem_queue_add_first(struct memkv *mem, struct mem_delivery *delivery);
 struct kv_header mem_header(const struct memkv *mem);
 uint64_t mem_now(struct memkv *mem);
 
@@ -140,16 +140,16 @@ PL_NODISCARD enum pl_code check_limits(const struct memkv *mem, const struct kv_
 PL_NODISCARD enum pl_code exec_req(struct memkv *mem, struct mem_call *call,
                                    const struct kv_req *req);
 /* The keys go in one revision, then the lease. */
-PL_NODISCARD enum pl_code exec_revoke(struct memkv *mem, struct lease *lease);
+PL_NODISCARD enum pl_code exec_revoke(struct memkv *mem, struct mem_lease *lease);
 
 /* -- calls and sessions (session.c) */
 void call_free(struct memkv *mem, struct mem_call *call);
 void call_deliver(struct mem_call *call);
-void session_deliver_room(struct session *session);
-void session_deliver_closed(struct session *session);
+void session_deliver_room(struct mem_session *session);
+void session_deliver_closed(struct mem_session *session);
 
 /* -- watches (watch.c, note.c) */
-PL_NODISCARD enum pl_code watch_start(struct session *session,
+PL_NODISCARD enum pl_code watch_start(struct mem_session *session,
                                       const struct kv_watch_req *req, kv_watch_fn *fn,
                                       void *ctx, struct mem_watch **out,
                                       struct pl_err *err);
@@ -160,15 +160,15 @@ void watch_unref(struct mem_watch *watch);
 void watch_deliver_ready(struct mem_watch *watch);
 void watch_deliver_end(struct mem_watch *watch);
 
-struct note *note_new(struct mem_watch *watch, int64_t revision);
-void note_free(struct note *note);
-PL_NODISCARD enum pl_code note_add(struct mvcc *mvcc, struct note *note,
+struct mem_note *note_new(struct mem_watch *watch, int64_t revision);
+void note_free(struct mem_note *note);
+PL_NODISCARD enum pl_code note_add(struct mvcc *mvcc, struct mem_note *note,
                                    struct mem_version *version);
-void note_deliver(struct note *note);
+void note_deliver(struct mem_note *note);
 
 /* The notes of the changes that are about to be committed; then either of: */
-PL_NODISCARD enum pl_code notes_prepare(struct memkv *mem, struct note **notes);
-void notes_queue(struct memkv *mem, struct note *notes);
-void notes_forget(struct note *notes);
+PL_NODISCARD enum pl_code notes_prepare(struct memkv *mem, struct mem_note **notes);
+void notes_queue(struct memkv *mem, struct mem_note *notes);
+void notes_forget(struct mem_note *notes);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "store/base/arena.h"
 #include "store/kv/calls.h"
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 #include "store/memkv/memkv.h"
 #include "tests/harness/t.h"
 

@@ -19,7 +19,7 @@ struct memkv_loop {
 
 static void on_timer(uv_timer_t *timer);
 
-static void arm(struct memkv_loop *loop)
+static void arm_timer(struct memkv_loop *loop)
 {
 	uint64_t next = memkv_next_ms(loop->mem);
 	uint64_t now = pl_clock_ms();
@@ -37,7 +37,7 @@ static void on_wake(void *ctx)
 	struct memkv_loop *loop = ctx;
 
 	if (!loop->in_turn)
-		arm(loop);
+		arm_timer(loop);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -48,7 +48,7 @@ static void on_timer(uv_timer_t *timer)
 	(void)memkv_step(loop->mem, pl_clock_ms(), DELIVERIES_A_TURN);
 	loop->in_turn = false;
 	if (!loop->detached)
-		arm(loop);
+		arm_timer(loop);
 }
 
 enum pl_code memkv_attach(struct memkv *mem, uv_loop_t *uv, struct memkv_loop **out,
@@ -67,7 +67,7 @@ enum pl_code memkv_attach(struct memkv *mem, uv_loop_t *uv, struct memkv_loop **
 	mem->wake = on_wake;
 	mem->wake_ctx = loop;
 	(void)mem_now(mem);
-	arm(loop);
+	arm_timer(loop);
 	*out = loop;
 	return PL_OK;
 }

@@ -55,7 +55,7 @@ enum pl_code memkv_new(const struct memkv_opts *opts, struct memkv **out,
 	mem->now_ms = mem->opts.now_ms;
 	pl_timers_init(&mem->timers, on_timers_change, mem);
 	pl_rng_init(&mem->rng, mem->opts.seed);
-	stab_init(&mem->watches, pl_rng_next(&mem->rng));
+	interval_tree_init(&mem->watches, pl_rng_next(&mem->rng));
 	mem->cluster_id = pl_rng_next(&mem->rng) | 1;
 	mem->member_id = pl_rng_next(&mem->rng) | 1;
 	mem->raft_term = 2;
@@ -100,55 +100,56 @@ struct kv_header mem_header(const struct memkv *mem)
 	                          .revision = mem->mvcc->revision};
 }
 
-void mem_queue_add(struct memkv *mem, struct item *item)
+void mem_queue_add(struct memkv *mem, struct mem_delivery *delivery)
 {
 	bool first = pl_list_empty(&mem->queue);
 
-	pl_list_add_tail(&mem->queue, &item->link);
+	pl_list_add_tail(&mem->queue, &delivery->link);
 	if (first && mem->wake != NULL && !mem->running)
 		mem->wake(mem->wake_ctx);
 }
 
-void queue_add_first(struct memkv *mem, struct item *item)
+void mem_queue_add_first(struct memkv *mem, struct mem_delivery *delivery)
 {
-	pl_list_add_head(&mem->queue, &item->link);
+	pl_list_add_head(&mem->queue, &delivery->link);
 }
 
-static void deliver(struct item *item)
+static void deliver_one(struct mem_delivery *delivery)
 {
-	switch (item->kind) {
-	case ITEM_CALL:
-		call_deliver(PL_CONTAINER_OF(item, struct mem_call, item));
+	switch (delivery->kind) {
+	case DELIVERY_CALL:
+		call_deliver(PL_CONTAINER_OF(delivery, struct mem_call, delivery));
 		return;
-	case ITEM_NOTE:
-		note_deliver(PL_CONTAINER_OF(item, struct note, item));
+	case DELIVERY_NOTE:
+		note_deliver(PL_CONTAINER_OF(delivery, struct mem_note, delivery));
 		return;
-	case ITEM_READY:
-		watch_deliver_ready(PL_CONTAINER_OF(item, struct mem_watch, ready));
+	case DELIVERY_READY:
+		watch_deliver_ready(PL_CONTAINER_OF(delivery, struct mem_watch, ready));
 		return;
-	case ITEM_END:
-		watch_deliver_end(PL_CONTAINER_OF(item, struct mem_watch, end));
+	case DELIVERY_END:
+		watch_deliver_end(PL_CONTAINER_OF(delivery, struct mem_watch, end));
 		return;
-	case ITEM_ROOM:
-		session_deliver_room(PL_CONTAINER_OF(item, struct session, room));
+	case DELIVERY_ROOM:
+		session_deliver_room(PL_CONTAINER_OF(delivery, struct mem_session, room));
 		return;
-	case ITEM_CLOSED:
-		session_deliver_closed(PL_CONTAINER_OF(item, struct session, closed));
+	case DELIVERY_CLOSED:
+		session_deliver_closed(
+			PL_CONTAINER_OF(delivery, struct mem_session, closed));
 		return;
 	}
 	PL_UNREACHABLE("kind of delivery");
 }
 
 /* Without memory the keys stay a little longer, as a busy server's would. */
-static void expire(struct memkv *mem)
+static void expire_leases(struct memkv *mem)
 {
-	struct lease *lease = lease_next_due(mem->mvcc);
+	struct mem_lease *lease = mem_lease_next_due(mem->mvcc);
 
 	while (lease != NULL && lease->due_ms <= mem->now_ms) {
 		if (exec_revoke(mem, lease) != PL_OK)
-			lease_set_due(mem->mvcc, lease, lease->expiry_ms,
-			              mem->now_ms + REVOKE_AGAIN_MS);
-		lease = lease_next_due(mem->mvcc);
+			mem_lease_set_due(mem->mvcc, lease, lease->expiry_ms,
+			                  mem->now_ms + REVOKE_AGAIN_MS);
+		lease = mem_lease_next_due(mem->mvcc);
 	}
 }
 
@@ -166,11 +167,11 @@ enum pl_code memkv_renew_leases(struct memkv *mem, uint64_t grace_ms, struct pl_
 	for (size_t i = 0; i < count; i++)
 		node[i] = due->node[i];
 	for (size_t i = 0; i < count; i++) {
-		struct lease *lease = PL_CONTAINER_OF(node[i], struct lease, due);
+		struct mem_lease *lease = PL_CONTAINER_OF(node[i], struct mem_lease, due);
 		uint64_t expiry = from + (uint64_t)lease->ttl_s * 1000;
 
-		lease_set_due(mem->mvcc, lease, expiry,
-		              expiry + mem->opts.expiry_delay_ms);
+		mem_lease_set_due(mem->mvcc, lease, expiry,
+		                  expiry + mem->opts.expiry_delay_ms);
 	}
 	free((void *)node);
 	if (mem->wake != NULL)
@@ -190,7 +191,7 @@ int64_t memkv_revision(const struct memkv *mem)
 
 static uint64_t next_due_ms(const struct memkv *mem)
 {
-	const struct lease *lease = lease_next_due(mem->mvcc);
+	const struct mem_lease *lease = mem_lease_next_due(mem->mvcc);
 	uint64_t due = pl_timers_next_ms(&mem->timers);
 
 	return lease != NULL && lease->due_ms < due ? lease->due_ms : due;
@@ -201,26 +202,26 @@ uint64_t memkv_next_ms(const struct memkv *mem)
 	return pl_list_empty(&mem->queue) ? next_due_ms(mem) : mem->now_ms;
 }
 
-static bool step(struct memkv *mem, uint64_t now_ms, size_t count)
+static bool step_queue(struct memkv *mem, uint64_t now_ms, size_t count)
 {
 	for (;;) {
 		uint64_t due;
 
 		while (!pl_list_empty(&mem->queue)) {
-			struct item *item =
-				PL_LIST_ITEM(mem->queue.next, struct item, link);
+			struct mem_delivery *delivery =
+				PL_LIST_ITEM(mem->queue.next, struct mem_delivery, link);
 
 			if (count-- == 0)
 				return true;
-			pl_list_del(&item->link);
-			deliver(item);
+			pl_list_del(&delivery->link);
+			deliver_one(delivery);
 		}
 		due = next_due_ms(mem);
 		if (due == UINT64_MAX || (due > now_ms && due > mem->now_ms))
 			break;
 		if (due > mem->now_ms)
 			mem->now_ms = due;
-		expire(mem);
+		expire_leases(mem);
 		if (count-- == 0)
 			return true;
 		pl_timers_run(&mem->timers, mem->now_ms);
@@ -236,7 +237,7 @@ bool memkv_step(struct memkv *mem, uint64_t now_ms, size_t count)
 
 	PL_ASSERT(!mem->running);
 	mem->running = true;
-	more = step(mem, now_ms, count);
+	more = step_queue(mem, now_ms, count);
 	mem->running = false;
 	return more;
 }

@@ -22,7 +22,7 @@ const struct pl_span model_key[MODEL_KEYS] = {
 };
 
 /* One request on its way: the state before it, and what it has become. */
-struct work {
+struct model_work {
 	struct model *model;
 	const struct model_state *before;
 	struct model_state now;
@@ -55,7 +55,8 @@ static void record_check(unsigned key, const struct model_record *want, bool key
 
 /* -- what is expected of each operation, and what it does -------------- */
 
-static void change(struct work *work, unsigned key, const struct model_record *after)
+static void add_change(struct model_work *work, unsigned key,
+                       const struct model_record *after)
 {
 	struct model_event *event = &work->event[work->events++];
 
@@ -66,7 +67,7 @@ static void change(struct work *work, unsigned key, const struct model_record *a
 	work->now.record[key] = event->after;
 }
 
-static unsigned find(struct pl_span name)
+static unsigned key_index(struct pl_span name)
 {
 	for (unsigned key = 0; key < MODEL_KEYS; key++)
 		if (pl_span_eq(model_key[key], name))
@@ -74,7 +75,7 @@ static unsigned find(struct pl_span name)
 	t_fail(__FILE__, __LINE__, "a key that the model does not have");
 }
 
-static void get_check(struct work *work, const struct kv_get *get,
+static void get_check(struct model_work *work, const struct kv_get *get,
                       const struct kv_get_result *result)
 {
 	const struct model_state *state =
@@ -98,10 +99,10 @@ static void get_check(struct work *work, const struct kv_get *get,
 	T_EQ(result->more, !get->count_only && (int64_t)shown < total);
 }
 
-static void put_check(struct work *work, const struct kv_put *put,
+static void put_check(struct model_work *work, const struct kv_put *put,
                       const struct kv_put_result *result)
 {
-	unsigned key = find(put->key);
+	unsigned key = key_index(put->key);
 	struct model_record before = work->now.record[key];
 	struct model_record after = {
 		.version = before.version + 1,
@@ -117,10 +118,10 @@ static void put_check(struct work *work, const struct kv_put *put,
 		memcpy(after.value, before.value, sizeof after.value);
 	else
 		memcpy(after.value, put->value.at, put->value.len);
-	change(work, key, &after);
+	add_change(work, key, &after);
 }
 
-static void delete_check(struct work *work, const struct kv_delete *del,
+static void delete_check(struct model_work *work, const struct kv_delete *del,
                          const struct kv_delete_result *result)
 {
 	struct model_record gone = {0};
@@ -136,7 +137,7 @@ static void delete_check(struct work *work, const struct kv_delete *del,
 			record_check(key, &before, false, &result->prev[count]);
 		}
 		count++;
-		change(work, key, &gone);
+		add_change(work, key, &gone);
 	}
 	T_EQ(result->deleted, count);
 	T_EQ(result->prev_count, del->want_prev ? count : 0);
@@ -215,7 +216,7 @@ static enum pl_code put_code(const struct model *model, const struct model_state
 {
 	bool lost = put->lease != 0 && !has_lease(model, put->lease);
 	bool missing = (put->keep_value || put->keep_lease) &&
-	               state->record[find(put->key)].version == 0;
+	               state->record[key_index(put->key)].version == 0;
 
 	if (in_txn && missing)
 		return PL_NOTFOUND;
@@ -253,7 +254,7 @@ static enum pl_code txn_code(const struct model *model, const struct model_state
 	return code;
 }
 
-static void op_check(struct work *work, const struct kv_req *req,
+static void op_check(struct model_work *work, const struct kv_req *req,
                      const struct kv_result *result)
 {
 	size_t count;
@@ -279,7 +280,7 @@ static void op_check(struct work *work, const struct kv_req *req,
 
 /* NOLINTEND(misc-no-recursion) */
 
-static void commit(struct model *model, const struct work *work)
+static void commit_work(struct model *model, const struct model_work *work)
 {
 	if (work->events == 0)
 		return;
@@ -290,7 +291,7 @@ static void commit(struct model *model, const struct work *work)
 	model->events[model->revision] = work->events;
 }
 
-static void begin(struct model *model, struct work *work)
+static void begin_work(struct model *model, struct model_work *work)
 {
 	work->model = model;
 	work->before = &model->state[model->revision];
@@ -303,13 +304,13 @@ static void begin(struct model *model, struct work *work)
 static void lease_gone(struct model *model, int64_t id)
 {
 	struct model_record gone = {0};
-	struct work work;
+	struct model_work work;
 
-	begin(model, &work);
+	begin_work(model, &work);
 	for (unsigned key = 0; key < MODEL_KEYS; key++)
 		if (work.now.record[key].version != 0 && work.now.record[key].lease == id)
-			change(&work, key, &gone);
-	commit(model, &work);
+			add_change(&work, key, &gone);
+	commit_work(model, &work);
 	model->lease[id - 1].there = false;
 }
 
@@ -408,7 +409,7 @@ static enum pl_code expected_code(const struct model *model, const struct kv_req
 void model_check(struct model *model, const struct kv_req *req, enum pl_code code,
                  const struct kv_result *result)
 {
-	struct work work;
+	struct model_work work;
 
 	if (req->op >= KV_LEASE_GRANT && req->op <= KV_LEASE_TTL) {
 		lease_check(model, req, code, result);
@@ -417,9 +418,9 @@ void model_check(struct model *model, const struct kv_req *req, enum pl_code cod
 		if (code == PL_OK && req->op == KV_COMPACT) {
 			model->compacted = req->compact.revision;
 		} else if (code == PL_OK) {
-			begin(model, &work);
+			begin_work(model, &work);
 			op_check(&work, req, result);
-			commit(model, &work);
+			commit_work(model, &work);
 		}
 	}
 	if (code == PL_OK)
@@ -428,15 +429,15 @@ void model_check(struct model *model, const struct kv_req *req, enum pl_code cod
 
 /* -- watches ----------------------------------------------------------- */
 
-static bool wants(const struct kv_watch_req *req, const struct model_event *event)
+static bool watch_wants(const struct kv_watch_req *req, const struct model_event *event)
 {
 	return kv_key_in(req->keys, model_key[event->key]) &&
 	       !(event->is_delete ? req->no_deletes : req->no_puts);
 }
 
 /* Compaction forgets deletions at the compacted revision itself. */
-static bool forgotten(const struct model_event *event, int64_t revision,
-                      int64_t compacted)
+static bool was_compacted(const struct model_event *event, int64_t revision,
+                          int64_t compacted)
 {
 	return revision == compacted && event->is_delete;
 }
@@ -445,7 +446,7 @@ bool model_note_wanted(const struct model *model, const struct kv_watch_req *req
                        int64_t revision)
 {
 	for (unsigned i = 0; i < model->events[revision]; i++)
-		if (wants(req, &model->event[revision][i]))
+		if (watch_wants(req, &model->event[revision][i]))
 			return true;
 	return false;
 }
@@ -464,7 +465,7 @@ void model_note_check(const struct model *model, const struct kv_watch_req *req,
 			&model->state[revision - 1].record[want->key];
 		const struct kv_event *event;
 
-		if (!wants(req, want) || forgotten(want, revision, compacted))
+		if (!watch_wants(req, want) || was_compacted(want, revision, compacted))
 			continue;
 		T_TRUE(at < note->count);
 		event = &note->events[at++];

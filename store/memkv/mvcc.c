@@ -7,16 +7,16 @@
 
 enum { HITS_KEPT = 65536, VECTOR_MIN = 64 };
 
-static const struct lease *lease_of(const struct pl_heap_node *due)
+static const struct mem_lease *lease_of(const struct pl_heap_node *due)
 {
-	const char *at = (const char *)due - offsetof(struct lease, due);
+	const char *at = (const char *)due - offsetof(struct mem_lease, due);
 
-	return (const struct lease *)(const void *)at;
+	return (const struct mem_lease *)(const void *)at;
 }
 
 static bool due_before(const struct pl_heap_node *a, const struct pl_heap_node *b)
 {
-	const struct lease *x = lease_of(a), *y = lease_of(b);
+	const struct mem_lease *x = lease_of(a), *y = lease_of(b);
 
 	return x->due_ms != y->due_ms ? x->due_ms < y->due_ms : x->seq < y->seq;
 }
@@ -28,7 +28,7 @@ void mvcc_init(struct mvcc *mvcc)
 	pl_heap_init(&mvcc->due, due_before);
 }
 
-static struct mem_key *key_of(struct omap_node *node)
+static struct mem_key *key_of(struct pl_btree_node *node)
 {
 	return PL_CONTAINER_OF(node, struct mem_key, node);
 }
@@ -42,8 +42,8 @@ static void version_drop(struct mvcc *mvcc, struct mem_version *version)
 static void key_remove(struct mvcc *mvcc, struct mem_key *key)
 {
 	PL_ASSERT(key->count == 0);
-	omap_del(&mvcc->keys, &key->node);
-	table_del(&mvcc->by_key, &key->hash);
+	pl_btree_del(&mvcc->keys, &key->node);
+	hash_table_del(&mvcc->by_key, &key->hash);
 	mem_key_unref(key);
 }
 
@@ -60,26 +60,26 @@ static void key_drop_oldest(struct mvcc *mvcc, struct mem_key *key, uint32_t cou
 
 void mvcc_done(struct mvcc *mvcc)
 {
-	struct omap_cursor cursor = omap_seek(&mvcc->keys, pl_span(NULL, 0));
-	struct omap_node *node;
-	struct lease *lease;
+	struct pl_btree_cursor cursor = pl_btree_seek(&mvcc->keys, pl_span(NULL, 0));
+	struct pl_btree_node *node;
+	struct mem_lease *lease;
 
 	mvcc_undo(mvcc);
-	while ((node = omap_next(&cursor)) != NULL) {
+	while ((node = pl_btree_next(&cursor)) != NULL) {
 		struct mem_key *key = key_of(node);
 
-		lease_attach(key, NULL);
+		mem_lease_attach(key, NULL);
 		for (uint32_t i = 0; i < key->count; i++)
 			version_drop(mvcc, mem_versions(key)[i]);
 		mem_drop_oldest(key, key->count);
-		table_del(&mvcc->by_key, &key->hash);
+		hash_table_del(&mvcc->by_key, &key->hash);
 		mem_key_unref(key);
 	}
-	while ((lease = lease_next_due(mvcc)) != NULL)
-		lease_del(mvcc, lease);
-	omap_done(&mvcc->keys);
-	table_done(&mvcc->by_key);
-	table_done(&mvcc->leases);
+	while ((lease = mem_lease_next_due(mvcc)) != NULL)
+		mem_lease_del(mvcc, lease);
+	pl_btree_done(&mvcc->keys);
+	hash_table_done(&mvcc->by_key);
+	hash_table_done(&mvcc->leases);
 	pl_heap_done(&mvcc->due);
 	revlog_done(&mvcc->log);
 	free((void *)mvcc->changes);
@@ -88,9 +88,10 @@ void mvcc_done(struct mvcc *mvcc)
 
 struct mem_key *mvcc_find(const struct mvcc *mvcc, struct pl_span key)
 {
-	struct table_node *node = table_first(&mvcc->by_key, table_hash(key));
+	struct hash_table_node *node =
+		hash_table_first(&mvcc->by_key, hash_table_hash(key));
 
-	for (; node != NULL; node = table_next(node)) {
+	for (; node != NULL; node = hash_table_next(node)) {
 		struct mem_key *found = PL_CONTAINER_OF(node, struct mem_key, hash);
 
 		if (pl_span_eq(found->node.key, key))
@@ -129,8 +130,8 @@ static void hits_reset(struct mvcc *mvcc)
 enum pl_code mvcc_range(struct mvcc *mvcc, const struct kv_keys *keys, int64_t revision,
                         int64_t limit, int64_t *total)
 {
-	struct omap_cursor cursor;
-	struct omap_node *node;
+	struct pl_btree_cursor cursor;
+	struct pl_btree_node *node;
 	int64_t found = 0;
 
 	hits_reset(mvcc);
@@ -141,8 +142,8 @@ enum pl_code mvcc_range(struct mvcc *mvcc, const struct kv_keys *keys, int64_t r
 		*total = version != NULL;
 		return version == NULL || limit < 0 ? PL_OK : hit_add(mvcc, version);
 	}
-	cursor = omap_seek(&mvcc->keys, keys->from);
-	while ((node = omap_next(&cursor)) != NULL && kv_key_in(*keys, node->key)) {
+	cursor = pl_btree_seek(&mvcc->keys, keys->from);
+	while ((node = pl_btree_next(&cursor)) != NULL && kv_key_in(*keys, node->key)) {
 		struct mem_version *version = mem_at(key_of(node), revision);
 
 		if (version == NULL)
@@ -200,14 +201,14 @@ static struct mem_key *key_create(struct mvcc *mvcc, struct pl_span name)
 {
 	struct mem_key *key;
 
-	if (omap_reserve(&mvcc->keys) != PL_OK ||
-	    table_reserve(&mvcc->by_key, mvcc->by_key.count + 1) != PL_OK)
+	if (pl_btree_reserve(&mvcc->keys) != PL_OK ||
+	    hash_table_reserve(&mvcc->by_key, mvcc->by_key.count + 1) != PL_OK)
 		return NULL;
 	key = mem_key_new(name);
 	if (key == NULL)
 		return NULL;
-	omap_add(&mvcc->keys, &key->node);
-	table_add(&mvcc->by_key, &key->hash, table_hash(name));
+	pl_btree_add(&mvcc->keys, &key->node);
+	hash_table_add(&mvcc->by_key, &key->hash, hash_table_hash(name));
 	return key;
 }
 
@@ -272,7 +273,8 @@ enum pl_code mvcc_load(struct mvcc *mvcc, const struct mem_version *from,
 		return code;
 	}
 	mvcc->bytes += mem_version_cost(version);
-	lease_attach(key, version->lease == 0 ? NULL : lease_find(mvcc, version->lease));
+	mem_lease_attach(key, version->lease == 0 ? NULL
+	                                          : mem_lease_find(mvcc, version->lease));
 	*out = version;
 	return PL_OK;
 }
@@ -288,9 +290,10 @@ void mvcc_commit(struct mvcc *mvcc)
 	for (uint32_t i = 0; i < mvcc->change_count; i++) {
 		struct mem_version *version = mvcc->changes[i];
 
-		lease_attach(version->key, version->lease == 0
-		                                   ? NULL
-		                                   : lease_find(mvcc, version->lease));
+		mem_lease_attach(version->key,
+		                 version->lease == 0
+		                         ? NULL
+		                         : mem_lease_find(mvcc, version->lease));
 	}
 	revlog_add(&mvcc->log);
 	mvcc->revision++;
@@ -309,7 +312,7 @@ void mvcc_undo(struct mvcc *mvcc)
 	revlog_forget(&mvcc->log);
 }
 
-struct compaction {
+struct mvcc_compaction {
 	struct mvcc *mvcc;
 	int64_t revision;
 };
@@ -321,7 +324,7 @@ struct compaction {
  */
 static bool change_compact(struct mem_version *version, void *ctx)
 {
-	const struct compaction *compaction = ctx;
+	const struct mvcc_compaction *compaction = ctx;
 	struct mem_key *key = version->key;
 	uint32_t rank = mem_rank(key, compaction->revision);
 	bool gone = mem_is_delete(version);
@@ -335,7 +338,7 @@ static bool change_compact(struct mem_version *version, void *ctx)
 
 void mvcc_compact(struct mvcc *mvcc, int64_t revision)
 {
-	struct compaction compaction = {.mvcc = mvcc, .revision = revision};
+	struct mvcc_compaction compaction = {.mvcc = mvcc, .revision = revision};
 
 	PL_ASSERT(revision > mvcc->compacted && revision <= mvcc->revision);
 	PL_ASSERT(mvcc->change_count == 0);

@@ -14,8 +14,8 @@
 #include "store/base/heap.h"
 #include "store/memkv/revlog.h"
 
-struct lease {
-	struct table_node node;
+struct mem_lease {
+	struct hash_table_node node;
 	struct pl_heap_node due;
 	int64_t id;
 	int64_t ttl_s;
@@ -27,13 +27,13 @@ struct lease {
 };
 
 struct mvcc {
-	struct omap keys;
-	struct table by_key;
+	struct pl_btree keys;
+	struct hash_table by_key;
 	struct revlog log;
 	int64_t revision;
 	int64_t compacted; /* -1: never */
 	uint64_t bytes;    /* of all versions, as the quota counts */
-	struct table leases;
+	struct hash_table leases;
 	struct pl_heap due;
 	uint64_t lease_seq;
 	struct mem_version **changes; /* of the write that is going on */
@@ -85,22 +85,22 @@ void mvcc_audit(const struct mvcc *mvcc);
 
 /* -- leases (lease.c) -------------------------------------------------- */
 
-struct lease *lease_find(const struct mvcc *mvcc, int64_t id);
-PL_NODISCARD enum pl_code lease_add(struct mvcc *mvcc, int64_t id, int64_t ttl_s,
-                                    struct lease **out);
+struct mem_lease *mem_lease_find(const struct mvcc *mvcc, int64_t id);
+PL_NODISCARD enum pl_code mem_lease_add(struct mvcc *mvcc, int64_t id, int64_t ttl_s,
+                                        struct mem_lease **out);
 /* Its keys must be gone. */
-void lease_del(struct mvcc *mvcc, struct lease *lease);
+void mem_lease_del(struct mvcc *mvcc, struct mem_lease *lease);
 
-void lease_set_due(struct mvcc *mvcc, struct lease *lease, uint64_t expiry_ms,
-                   uint64_t due_ms);
+void mem_lease_set_due(struct mvcc *mvcc, struct mem_lease *lease, uint64_t expiry_ms,
+                       uint64_t due_ms);
 
 /* The next to go; NULL: there is none. */
-struct lease *lease_next_due(const struct mvcc *mvcc);
+struct mem_lease *mem_lease_next_due(const struct mvcc *mvcc);
 
 /* lease NULL: the key leaves the one it has. */
-void lease_attach(struct mem_key *key, struct lease *lease);
+void mem_lease_attach(struct mem_key *key, struct mem_lease *lease);
 
 /* Its keys in order, in the caller's array of lease->key_count. */
-void lease_keys(const struct lease *lease, struct mem_key **out);
+void mem_lease_keys(const struct mem_lease *lease, struct mem_key **out);
 
 #endif

@@ -9,22 +9,23 @@
 
 enum { EVENTS_MIN = 8 };
 
-struct note *note_new(struct mem_watch *watch, int64_t revision)
+struct mem_note *note_new(struct mem_watch *watch, int64_t revision)
 {
-	struct note *note = pl_malloc(sizeof *note);
+	struct mem_note *note = pl_malloc(sizeof *note);
 
 	if (note == NULL)
 		return NULL;
-	*note = (struct note){
-		.item = {.kind = ITEM_NOTE}, .watch = watch, .revision = revision};
-	pl_list_init(&note->item.link);
+	*note = (struct mem_note){.delivery = {.kind = DELIVERY_NOTE},
+	                          .watch = watch,
+	                          .revision = revision};
+	pl_list_init(&note->delivery.link);
 	note->events = &note->one_event;
 	note->holds = &note->one_hold;
 	watch->refs++;
 	return note;
 }
 
-void note_free(struct note *note)
+void note_free(struct mem_note *note)
 {
 	for (size_t i = 0; i < note->count; i++) {
 		mem_version_unref(note->holds[i].version);
@@ -38,11 +39,11 @@ void note_free(struct note *note)
 	free(note);
 }
 
-static enum pl_code note_grow(struct note *note)
+static enum pl_code note_grow(struct mem_note *note)
 {
 	size_t cap = note->cap == 0 ? EVENTS_MIN : note->cap * 2;
 	struct kv_event *events = pl_malloc(cap * sizeof *events);
-	struct note_hold *holds = pl_malloc(cap * sizeof *holds);
+	struct mem_note_hold *holds = pl_malloc(cap * sizeof *holds);
 
 	if (events == NULL || holds == NULL) {
 		free(events);
@@ -74,17 +75,18 @@ static struct mem_version *prev_of(const struct mvcc *mvcc,
 	return mem_at(version->key, before);
 }
 
-enum pl_code note_add(struct mvcc *mvcc, struct note *note, struct mem_version *version)
+enum pl_code note_add(struct mvcc *mvcc, struct mem_note *note,
+                      struct mem_version *version)
 {
 	struct kv_event *event;
-	struct note_hold *hold;
+	struct mem_note_hold *hold;
 
 	if (note->count >= (note->cap == 0 ? 1 : note->cap) && note_grow(note) != PL_OK)
 		return PL_NOMEM;
 	event = &note->events[note->count];
 	hold = &note->holds[note->count++];
 	*event = (struct kv_event){.is_delete = mem_is_delete(version)};
-	*hold = (struct note_hold){.version = mem_version_ref(version)};
+	*hold = (struct mem_note_hold){.version = mem_version_ref(version)};
 	mem_record(version, false, &event->record);
 	if (note->watch->want_prev)
 		hold->prev = prev_of(mvcc, version);
@@ -95,7 +97,7 @@ enum pl_code note_add(struct mvcc *mvcc, struct note *note, struct mem_version *
 	return PL_OK;
 }
 
-void note_deliver(struct note *note)
+void note_deliver(struct mem_note *note)
 {
 	struct mem_watch *watch = note->watch;
 	struct kv_watch_note out = {
@@ -118,15 +120,15 @@ void note_deliver(struct note *note)
 	note_free(note);
 }
 
-struct match {
+struct note_match {
 	struct memkv *mem;
 	struct mem_version *version;
-	struct note **last;
+	struct mem_note **last;
 };
 
-static enum pl_code on_match(void *ctx, struct stab_node *node)
+static enum pl_code on_match(void *ctx, struct interval_tree_node *node)
 {
-	struct match *match = ctx;
+	struct note_match *match = ctx;
 	struct mem_watch *watch = PL_CONTAINER_OF(node, struct mem_watch, node);
 	struct mem_version *version = match->version;
 
@@ -143,26 +145,26 @@ static enum pl_code on_match(void *ctx, struct stab_node *node)
 	return note_add(match->mem->mvcc, watch->open, version);
 }
 
-enum pl_code notes_prepare(struct memkv *mem, struct note **notes)
+enum pl_code notes_prepare(struct memkv *mem, struct mem_note **notes)
 {
-	struct match match = {.mem = mem, .last = notes};
+	struct note_match match = {.mem = mem, .last = notes};
 	enum pl_code code = PL_OK;
 
 	*notes = NULL;
 	for (uint32_t i = 0; i < mem->mvcc->change_count && code == PL_OK; i++) {
 		match.version = mem->mvcc->changes[i];
-		code = stab_each(&mem->watches, match.version->key->node.key, on_match,
-		                 &match);
+		code = interval_tree_each(&mem->watches, match.version->key->node.key,
+		                          on_match, &match);
 	}
 	if (code != PL_OK)
 		notes_forget(*notes);
 	return code;
 }
 
-void notes_forget(struct note *notes)
+void notes_forget(struct mem_note *notes)
 {
 	while (notes != NULL) {
-		struct note *note = notes;
+		struct mem_note *note = notes;
 
 		notes = note->next;
 		note->watch->open = NULL;
@@ -170,14 +172,14 @@ void notes_forget(struct note *notes)
 	}
 }
 
-void notes_queue(struct memkv *mem, struct note *notes)
+void notes_queue(struct memkv *mem, struct mem_note *notes)
 {
 	while (notes != NULL) {
-		struct note *note = notes;
+		struct mem_note *note = notes;
 
 		notes = note->next;
 		note->watch->open = NULL;
 		note->watch->min_rev = note->revision + 1;
-		mem_queue_add(mem, &note->item);
+		mem_queue_add(mem, &note->delivery);
 	}
 }

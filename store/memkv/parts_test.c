@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "store/base/fault.h"
+#include "store/memkv/interval_tree.h"
 #include "store/memkv/mvcc.h"
-#include "store/memkv/stab.h"
 #include "tests/harness/t.h"
 
 enum { NODES = 3000, RANGES = 200 };
@@ -11,8 +11,8 @@ enum { NODES = 3000, RANGES = 200 };
 static struct pl_rng rng;
 
 struct named {
-	struct omap_node node;
-	struct table_node hash;
+	struct pl_btree_node node;
+	struct hash_table_node hash;
 	bool in;
 	uint8_t name[8];
 };
@@ -31,116 +31,117 @@ static void name_nodes(bool in_order)
 	}
 }
 
-static void map_toggle(struct omap *map, struct named *named)
+static void map_toggle(struct pl_btree *map, struct named *named)
 {
 	if (named->in) {
-		omap_del(map, &named->node);
+		pl_btree_del(map, &named->node);
 	} else {
-		T_EQ(omap_reserve(map), PL_OK);
-		omap_add(map, &named->node);
+		T_EQ(pl_btree_reserve(map), PL_OK);
+		pl_btree_add(map, &named->node);
 	}
 	named->in = !named->in;
 }
 
-static void map_drain(struct omap *map)
+static void map_drain(struct pl_btree *map)
 {
 	for (unsigned i = 0; i < NODES; i++)
 		if (nodes[i].in)
 			map_toggle(map, &nodes[i]);
-	omap_check(map);
+	pl_btree_check(map);
 	T_EQ(map->count, 0);
 	T_TRUE(map->root == NULL);
 }
 
 T_CASE(map_keeps_its_order_while_keys_come_and_go)
 {
-	struct omap map = {0};
+	struct pl_btree map = {0};
 
 	pl_rng_init(&rng, 1);
 	name_nodes(false);
 	for (unsigned round = 0; round < 20000; round++) {
 		map_toggle(&map, &nodes[pl_rng_below(&rng, NODES)]);
 		if (round % 500 == 0)
-			omap_check(&map);
+			pl_btree_check(&map);
 	}
-	omap_check(&map);
+	pl_btree_check(&map);
 	map_drain(&map);
-	omap_done(&map);
+	pl_btree_done(&map);
 }
 
 T_CASE(map_takes_keys_in_order_and_gives_them_back_from_either_end)
 {
-	struct omap map = {0};
+	struct pl_btree map = {0};
 
 	name_nodes(true);
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < NODES; i++)
 			map_toggle(&map, &nodes[round == 1 ? NODES - 1 - i : i]);
-		omap_check(&map);
+		pl_btree_check(&map);
 		for (unsigned i = 0; i + 10 < NODES; i++)
 			map_toggle(&map, &nodes[round == 2 ? NODES - 1 - i : i]);
-		omap_check(&map);
+		pl_btree_check(&map);
 		T_EQ(map.count, 10);
 		map_drain(&map);
 	}
-	omap_done(&map);
+	pl_btree_done(&map);
 }
 
 T_CASE(map_seeks_the_first_key_that_is_not_less)
 {
-	struct omap map = {0};
-	struct omap_cursor cursor;
+	struct pl_btree map = {0};
+	struct pl_btree_cursor cursor;
 
 	name_nodes(true);
 	for (unsigned i = 0; i < NODES; i += 2)
 		map_toggle(&map, &nodes[i]);
 	for (unsigned i = 0; i + 2 < NODES; i++) {
-		cursor = omap_seek(&map, nodes[i].node.key);
-		T_TRUE(omap_next(&cursor) == &nodes[i + i % 2].node);
+		cursor = pl_btree_seek(&map, nodes[i].node.key);
+		T_TRUE(pl_btree_next(&cursor) == &nodes[i + i % 2].node);
 	}
-	cursor = omap_seek(&map, nodes[NODES - 1].node.key);
-	T_TRUE(omap_next(&cursor) == NULL);
+	cursor = pl_btree_seek(&map, nodes[NODES - 1].node.key);
+	T_TRUE(pl_btree_next(&cursor) == NULL);
 	map_drain(&map);
-	omap_done(&map);
+	pl_btree_done(&map);
 }
 
-T_CASE(table_finds_what_is_in_it)
+T_CASE(hash_table_finds_what_is_in_it)
 {
-	struct table table = {0};
+	struct hash_table table = {0};
 
 	pl_rng_init(&rng, 2);
 	name_nodes(false);
 	for (unsigned i = 0; i < NODES; i++) {
-		T_EQ(table_reserve(&table, table.count + 1), PL_OK);
-		table_add(&table, &nodes[i].hash, table_hash(nodes[i].node.key) % 512);
+		T_EQ(hash_table_reserve(&table, table.count + 1), PL_OK);
+		hash_table_add(&table, &nodes[i].hash,
+		               hash_table_hash(nodes[i].node.key) % 512);
 	}
 	for (unsigned i = 0; i < NODES; i += 2)
-		table_del(&table, &nodes[i].hash);
+		hash_table_del(&table, &nodes[i].hash);
 	for (unsigned i = 0; i < NODES; i++) {
-		struct table_node *node =
-			table_first(&table, table_hash(nodes[i].node.key) % 512);
+		struct hash_table_node *node = hash_table_first(
+			&table, hash_table_hash(nodes[i].node.key) % 512);
 
 		while (node != NULL && node != &nodes[i].hash)
-			node = table_next(node);
+			node = hash_table_next(node);
 		T_EQ(node != NULL, i % 2 == 1);
 	}
 	for (unsigned i = 1; i < NODES; i += 2)
-		table_del(&table, &nodes[i].hash);
-	table_done(&table);
+		hash_table_del(&table, &nodes[i].hash);
+	hash_table_done(&table);
 }
 
-T_CASE(table_stays_as_it_is_without_memory)
+T_CASE(hash_table_stays_as_it_is_without_memory)
 {
-	struct table table = {0};
+	struct hash_table table = {0};
 
 	pl_fault_arm(PL_FAULT_ALLOC, 1);
-	T_EQ(table_reserve(&table, 1), PL_NOMEM);
-	T_EQ(table_reserve(&table, 1), PL_OK);
-	table_done(&table);
+	T_EQ(hash_table_reserve(&table, 1), PL_NOMEM);
+	T_EQ(hash_table_reserve(&table, 1), PL_OK);
+	hash_table_done(&table);
 }
 
 struct ranged {
-	struct stab_node node;
+	struct interval_tree_node node;
 	bool in, found;
 	uint8_t begin, end;
 };
@@ -148,7 +149,7 @@ struct ranged {
 static struct ranged ranges[RANGES];
 static const struct ranged *last;
 
-static enum pl_code on_range(void *ctx, struct stab_node *node)
+static enum pl_code on_range(void *ctx, struct interval_tree_node *node)
 {
 	struct ranged *range = PL_CONTAINER_OF(node, struct ranged, node);
 
@@ -165,43 +166,43 @@ static void range_make(struct ranged *range, uint64_t seq)
 {
 	range->begin = (uint8_t)pl_rng_below(&rng, 250);
 	range->end = (uint8_t)pl_rng_between(&rng, range->begin, 255);
-	range->node = (struct stab_node){.begin = pl_span(&range->begin, 1),
-	                                 .end = pl_span(&range->end, 1),
-	                                 .endless = pl_rng_chance(&rng, 1, 20),
-	                                 .seq = seq};
+	range->node = (struct interval_tree_node){.begin = pl_span(&range->begin, 1),
+	                                          .end = pl_span(&range->end, 1),
+	                                          .endless = pl_rng_chance(&rng, 1, 20),
+	                                          .seq = seq};
 }
 
-static void stab_compare(const struct stab *stab)
+static void interval_tree_compare(const struct interval_tree *stab)
 {
 	uint8_t key = (uint8_t)pl_rng_below(&rng, 256);
 
 	for (unsigned i = 0; i < RANGES; i++)
 		ranges[i].found = false;
 	last = NULL;
-	T_EQ(stab_each(stab, pl_span(&key, 1), on_range, NULL), PL_OK);
+	T_EQ(interval_tree_each(stab, pl_span(&key, 1), on_range, NULL), PL_OK);
 	for (unsigned i = 0; i < RANGES; i++)
 		T_EQ(ranges[i].found,
 		     ranges[i].in && ranges[i].begin <= key &&
 		             (ranges[i].node.endless || key < ranges[i].end));
 }
 
-T_CASE(stab_finds_each_range_that_has_the_key)
+T_CASE(interval_tree_finds_each_range_that_has_the_key)
 {
-	struct stab stab;
+	struct interval_tree stab;
 
 	pl_rng_init(&rng, 3);
-	stab_init(&stab, 4);
+	interval_tree_init(&stab, 4);
 	for (uint64_t round = 0; round < 4000; round++) {
 		struct ranged *range = &ranges[pl_rng_below(&rng, RANGES)];
 
 		if (range->in) {
-			stab_del(&stab, &range->node);
+			interval_tree_del(&stab, &range->node);
 		} else {
 			range_make(range, round);
-			stab_add(&stab, &range->node);
+			interval_tree_add(&stab, &range->node);
 		}
 		range->in = !range->in;
-		stab_compare(&stab);
+		interval_tree_compare(&stab);
 	}
 }
 

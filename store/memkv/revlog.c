@@ -32,7 +32,7 @@ void revlog_done(struct revlog *log)
 	*log = (struct revlog){0};
 }
 
-static enum pl_code resize(struct revlog *log, size_t cap)
+static enum pl_code resize_ring(struct revlog *log, size_t cap)
 {
 	struct revlog_slot *slot;
 
@@ -57,7 +57,8 @@ enum pl_code revlog_prepare(struct revlog *log, struct mem_version **changes,
 
 	PL_ASSERT(log->next.count == 0 && count > 0);
 	if (log->count == log->cap) {
-		enum pl_code code = resize(log, log->cap == 0 ? SLOTS_MIN : log->cap * 2);
+		enum pl_code code =
+			resize_ring(log, log->cap == 0 ? SLOTS_MIN : log->cap * 2);
 
 		if (code != PL_OK)
 			return code;
@@ -116,7 +117,7 @@ void revlog_drop_below(struct revlog *log, int64_t revision)
 	}
 	/* Only a wish: without memory the ring stays as large as it is. */
 	if (log->cap > SLOTS_MIN && log->count < log->cap / 8)
-		(void)resize(log, log->cap / 4);
+		(void)resize_ring(log, log->cap / 4);
 }
 
 void revlog_filter(struct revlog *log, int64_t revision,

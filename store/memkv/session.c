@@ -8,9 +8,9 @@
 
 enum { CALL_ARENA_CHUNK = 1024, CALL_BYTES = 64 };
 
-static struct session *session_of(struct kv *kv)
+static struct mem_session *session_of(struct kv *kv)
 {
-	return PL_CONTAINER_OF(kv, struct session, kv);
+	return PL_CONTAINER_OF(kv, struct mem_session, kv);
 }
 
 static struct mem_call *call_new(struct memkv *mem)
@@ -22,8 +22,8 @@ static struct mem_call *call_new(struct memkv *mem)
 	call = pl_malloc(sizeof *call);
 	if (call == NULL)
 		return NULL;
-	*call = (struct mem_call){.item = {.kind = ITEM_CALL}};
-	pl_list_init(&call->item.link);
+	*call = (struct mem_call){.delivery = {.kind = DELIVERY_CALL}};
+	pl_list_init(&call->delivery.link);
 	pl_list_init(&call->link);
 	pl_arena_init(&call->arena, CALL_ARENA_CHUNK, 0);
 	return call;
@@ -32,7 +32,7 @@ static struct mem_call *call_new(struct memkv *mem)
 /* A few wait for the next call, with the first chunk of their arena. */
 static void call_recycle(struct memkv *mem, struct mem_call *call)
 {
-	for (struct hold *hold = call->holds; hold != NULL; hold = hold->next)
+	for (struct mem_hold *hold = call->holds; hold != NULL; hold = hold->next)
 		for (size_t i = 0; i < hold->count; i++)
 			mem_version_unref(hold->version[i]);
 	call->holds = NULL;
@@ -56,7 +56,7 @@ static enum pl_code session_start(struct kv *kv, const struct kv_req *req,
                                   uint64_t timeout_ms, kv_done_fn *done, void *ctx,
                                   struct kv_call **out, struct pl_err *err)
 {
-	struct session *session = session_of(kv);
+	struct mem_session *session = session_of(kv);
 	struct memkv *mem = session->mem;
 	size_t bytes;
 	struct mem_call *call;
@@ -90,7 +90,7 @@ static enum pl_code session_start(struct kv *kv, const struct kv_req *req,
 	call->result.sent_ms = mem_now(mem);
 	session->bytes += bytes;
 	pl_list_add_tail(&session->calls, &call->link);
-	mem_queue_add(mem, &call->item);
+	mem_queue_add(mem, &call->delivery);
 	if (out != NULL)
 		*out = (struct kv_call *)(void *)call;
 	return PL_OK;
@@ -98,7 +98,7 @@ static enum pl_code session_start(struct kv *kv, const struct kv_req *req,
 
 void call_deliver(struct mem_call *call)
 {
-	struct session *session = call->session;
+	struct mem_session *session = call->session;
 	struct memkv *mem = session->mem;
 	bool failed = call->err.code != PL_OK;
 
@@ -128,7 +128,7 @@ static enum pl_code session_watch(struct kv *kv, const struct kv_watch_req *req,
                                   kv_watch_fn *fn, void *ctx, struct kv_watch **out,
                                   struct pl_err *err)
 {
-	struct session *session = session_of(kv);
+	struct mem_session *session = session_of(kv);
 	struct mem_watch *watch;
 	enum pl_code code;
 
@@ -167,21 +167,21 @@ static struct kv_limits session_limits(struct kv *kv)
 
 static size_t session_room(struct kv *kv)
 {
-	const struct session *session = session_of(kv);
+	const struct mem_session *session = session_of(kv);
 	size_t room = session->mem->opts.room_bytes;
 
 	return session->bytes < room ? room - session->bytes : 0;
 }
 
 /* Half of it free: waiters do not wake up for every answer. */
-static bool has_room(const struct session *session)
+static bool has_room(const struct mem_session *session)
 {
 	return session->bytes <= session->mem->opts.room_bytes / 2;
 }
 
 static void session_when_room(struct kv *kv, struct kv_waiter *waiter)
 {
-	struct session *session = session_of(kv);
+	struct mem_session *session = session_of(kv);
 
 	pl_list_del(&waiter->link);
 	pl_list_add_tail(&session->waiters, &waiter->link);
@@ -190,7 +190,7 @@ static void session_when_room(struct kv *kv, struct kv_waiter *waiter)
 }
 
 /* One waiter a delivery: what it starts may use the room up again. */
-void session_deliver_room(struct session *session)
+void session_deliver_room(struct mem_session *session)
 {
 	struct kv_waiter *waiter;
 
@@ -199,7 +199,7 @@ void session_deliver_room(struct session *session)
 	waiter = PL_LIST_ITEM(session->waiters.next, struct kv_waiter, link);
 	pl_list_del(&waiter->link);
 	if (!pl_list_empty(&session->waiters))
-		queue_add_first(session->mem, &session->room);
+		mem_queue_add_first(session->mem, &session->room);
 	waiter->fn(waiter->ctx);
 }
 
@@ -216,7 +216,7 @@ static struct pl_timers *session_timers(struct kv *kv)
 /* Waiters are called too, so that they learn of it: starting fails from now on. */
 static void session_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
-	struct session *session = session_of(kv);
+	struct mem_session *session = session_of(kv);
 
 	PL_ASSERT(!session->closing);
 	session->closing = true;
@@ -233,7 +233,7 @@ static void session_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 	mem_queue_add(session->mem, &session->closed);
 }
 
-void session_deliver_closed(struct session *session)
+void session_deliver_closed(struct mem_session *session)
 {
 	kv_closed_fn *closed = session->on_closed;
 	void *ctx = session->ctx;
@@ -252,7 +252,7 @@ void session_deliver_closed(struct session *session)
 
 void memkv_reconnect(struct kv *kv)
 {
-	struct session *session = session_of(kv);
+	struct mem_session *session = session_of(kv);
 
 	if (session->closing)
 		return;
@@ -280,14 +280,14 @@ static const struct kv_ops session_ops = {
 
 enum pl_code memkv_session(struct memkv *mem, struct kv **out, struct pl_err *err)
 {
-	struct session *session = pl_malloc(sizeof *session);
+	struct mem_session *session = pl_malloc(sizeof *session);
 
 	if (session == NULL)
 		return pl_err_set(err, PL_NOMEM, "session");
-	*session = (struct session){.kv = {.ops = &session_ops},
-	                            .mem = mem,
-	                            .room = {.kind = ITEM_ROOM},
-	                            .closed = {.kind = ITEM_CLOSED}};
+	*session = (struct mem_session){.kv = {.ops = &session_ops},
+	                                .mem = mem,
+	                                .room = {.kind = DELIVERY_ROOM},
+	                                .closed = {.kind = DELIVERY_CLOSED}};
 	pl_list_init(&session->room.link);
 	pl_list_init(&session->closed.link);
 	pl_list_init(&session->calls);

@@ -29,16 +29,16 @@ void memkv_snapshot_free(struct memkv_snapshot *snapshot)
 	free(snapshot);
 }
 
-static struct mem_key *next_key(struct omap_cursor *cursor)
+static struct mem_key *next_key(struct pl_btree_cursor *cursor)
 {
-	struct omap_node *node = omap_next(cursor);
+	struct pl_btree_node *node = pl_btree_next(cursor);
 
 	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct mem_key, node);
 }
 
 static size_t count_versions(const struct mvcc *mvcc)
 {
-	struct omap_cursor cursor = omap_seek(&mvcc->keys, pl_span(NULL, 0));
+	struct pl_btree_cursor cursor = pl_btree_seek(&mvcc->keys, pl_span(NULL, 0));
 	const struct mem_key *key;
 	size_t count = 0;
 
@@ -49,7 +49,7 @@ static size_t count_versions(const struct mvcc *mvcc)
 
 static void copy_versions(const struct mvcc *mvcc, struct memkv_snapshot *to)
 {
-	struct omap_cursor cursor = omap_seek(&mvcc->keys, pl_span(NULL, 0));
+	struct pl_btree_cursor cursor = pl_btree_seek(&mvcc->keys, pl_span(NULL, 0));
 	struct mem_key *key;
 
 	while ((key = next_key(&cursor)) != NULL)
@@ -60,20 +60,20 @@ static void copy_versions(const struct mvcc *mvcc, struct memkv_snapshot *to)
 
 static int lease_order(const void *a, const void *b)
 {
-	const struct lease *const *x = a, *const *y = b;
+	const struct mem_lease *const *x = a, *const *y = b;
 
 	return (*x)->seq < (*y)->seq ? -1 : (*x)->seq > (*y)->seq;
 }
 
-static void copy_leases(const struct mvcc *mvcc, const struct lease **sorted,
+static void copy_leases(const struct mvcc *mvcc, const struct mem_lease **sorted,
                         struct memkv_snapshot *to)
 {
 	size_t count = mvcc->due.count;
 
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = PL_CONTAINER_OF(mvcc->due.node[i], struct lease, due);
+		sorted[i] = PL_CONTAINER_OF(mvcc->due.node[i], struct mem_lease, due);
 	if (count > 1)
-		qsort((void *)sorted, count, sizeof(struct lease *), lease_order);
+		qsort((void *)sorted, count, sizeof(struct mem_lease *), lease_order);
 	for (size_t i = 0; i < count; i++)
 		to->lease[to->lease_count++] = (struct lease_copy){
 			.id = sorted[i]->id, .ttl_s = sorted[i]->ttl_s};
@@ -85,7 +85,8 @@ enum pl_code memkv_save(const struct memkv *mem, struct memkv_snapshot **out,
 	const struct mvcc *mvcc = mem->mvcc;
 	size_t versions = count_versions(mvcc), leases = mvcc->due.count;
 	struct memkv_snapshot *to = pl_calloc(1, sizeof *to);
-	const struct lease **sorted = pl_malloc((leases + 1) * sizeof(struct lease *));
+	const struct mem_lease **sorted =
+		pl_malloc((leases + 1) * sizeof(struct mem_lease *));
 
 	if (to != NULL) {
 		to->version = pl_malloc((versions + 1) * sizeof(struct mem_version *));
@@ -109,15 +110,16 @@ static enum pl_code restore_leases(struct memkv *mem, struct mvcc *mvcc,
                                    const struct memkv_snapshot *from)
 {
 	for (size_t i = 0; i < from->lease_count; i++) {
-		struct lease *lease;
+		struct mem_lease *lease;
 		uint64_t expiry;
-		enum pl_code code =
-			lease_add(mvcc, from->lease[i].id, from->lease[i].ttl_s, &lease);
+		enum pl_code code = mem_lease_add(mvcc, from->lease[i].id,
+		                                  from->lease[i].ttl_s, &lease);
 
 		if (code != PL_OK)
 			return code;
 		expiry = mem_now(mem) + (uint64_t)lease->ttl_s * 1000;
-		lease_set_due(mvcc, lease, expiry, expiry + mem->opts.expiry_delay_ms);
+		mem_lease_set_due(mvcc, lease, expiry,
+		                  expiry + mem->opts.expiry_delay_ms);
 	}
 	return PL_OK;
 }

@@ -21,7 +21,7 @@ static inline char *named(const char *text)
 	return names[count++];
 }
 
-static inline void tell(const char *what)
+static inline void story_add(const char *what)
 {
 	size_t len = strlen(story);
 
@@ -37,7 +37,7 @@ static inline void on_named(void *ctx, const struct kv_result *result,
 	(void)snprintf(text, sizeof text, "%s:%s", (const char *)ctx,
 	               err == NULL ? "ok" : pl_code_name(err->code));
 	T_TRUE((result == NULL) == (err != NULL));
-	tell(text);
+	story_add(text);
 }
 
 static inline void on_named_note(void *ctx, const struct kv_watch_note *note)
@@ -47,7 +47,7 @@ static inline void on_named_note(void *ctx, const struct kv_watch_note *note)
 
 	(void)snprintf(text, sizeof text, "%s:%s@%d", (const char *)ctx, what[note->what],
 	               (int)note->revision);
-	tell(text);
+	story_add(text);
 }
 
 static inline void start_put(struct kv *kv, const char *key, char *name,

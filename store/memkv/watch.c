@@ -21,7 +21,7 @@ void watch_unref(struct mem_watch *watch)
 /* begin and end, written behind the watch, which has room for both. */
 static void set_range(struct mem_watch *watch, const struct kv_keys *keys)
 {
-	struct stab_node *node = &watch->node;
+	struct interval_tree_node *node = &watch->node;
 	uint8_t *at = watch->bytes;
 	struct pl_span end = pl_span(NULL, 0);
 
@@ -61,7 +61,7 @@ static void queue_ready(struct mem_watch *watch)
 	mem_queue_add(watch->session->mem, &watch->ready);
 }
 
-enum pl_code watch_start(struct session *session, const struct kv_watch_req *req,
+enum pl_code watch_start(struct mem_session *session, const struct kv_watch_req *req,
                          kv_watch_fn *fn, void *ctx, struct mem_watch **out,
                          struct pl_err *err)
 {
@@ -85,14 +85,14 @@ enum pl_code watch_start(struct session *session, const struct kv_watch_req *req
 		.min_rev = from > now ? from : now + 1,
 		.past = from,
 		.past_end = now,
-		.ready = {.kind = ITEM_READY},
-		.end = {.kind = ITEM_END},
+		.ready = {.kind = DELIVERY_READY},
+		.end = {.kind = DELIVERY_END},
 	};
 	pl_list_init(&watch->ready.link);
 	pl_list_init(&watch->end.link);
 	set_range(watch, &req->keys);
 	watch->node.seq = mem->watch_seq++;
-	stab_add(&mem->watches, &watch->node);
+	interval_tree_add(&mem->watches, &watch->node);
 	pl_list_add_tail(&session->watches, &watch->link);
 	queue_ready(watch);
 	*out = watch;
@@ -102,7 +102,7 @@ enum pl_code watch_start(struct session *session, const struct kv_watch_req *req
 static void watch_unindex(struct mem_watch *watch)
 {
 	if (watch->indexed)
-		stab_del(&watch->session->mem->watches, &watch->node);
+		interval_tree_del(&watch->session->mem->watches, &watch->node);
 	watch->indexed = false;
 }
 
@@ -137,14 +137,14 @@ void watch_deliver_end(struct mem_watch *watch)
 enum pl_code watch_progress(struct mem_watch *watch, struct pl_err *err)
 {
 	struct memkv *mem = watch->session->mem;
-	struct note *note;
+	struct mem_note *note;
 
 	if (watch->ended)
 		return pl_err_set(err, PL_CANCELED, "watch has ended");
 	note = note_new(watch, mem->mvcc->revision);
 	if (note == NULL)
 		return pl_err_set(err, PL_NOMEM, "watch progress");
-	mem_queue_add(mem, &note->item);
+	mem_queue_add(mem, &note->delivery);
 	return PL_OK;
 }
 
@@ -164,7 +164,7 @@ void watch_reconnect(struct mem_watch *watch)
 
 /* The next of its past's revisions that has something for it. NULL with PL_OK:
  * there is none left. */
-static enum pl_code past_next(struct mem_watch *watch, struct note **out)
+static enum pl_code past_next(struct mem_watch *watch, struct mem_note **out)
 {
 	struct memkv *mem = watch->session->mem;
 	struct pl_span begin = watch->node.begin, end = watch->node.end;
@@ -213,14 +213,14 @@ static void deliver_announcement(struct mem_watch *watch)
 void watch_deliver_ready(struct mem_watch *watch)
 {
 	struct memkv *mem = watch->session->mem;
-	struct note *note = NULL;
+	struct mem_note *note = NULL;
 	enum pl_code code;
 
 	if (watch->past_end > mem->mvcc->revision)
 		watch->past_end = mem->mvcc->revision; /* it was restored meanwhile */
 	if (!watch->announced) {
 		if (watch->past <= watch->past_end)
-			queue_add_first(mem, &watch->ready);
+			mem_queue_add_first(mem, &watch->ready);
 		deliver_announcement(watch);
 		return;
 	}
@@ -239,6 +239,6 @@ void watch_deliver_ready(struct mem_watch *watch)
 	if (note == NULL)
 		return;
 	if (watch->past <= watch->past_end)
-		queue_add_first(mem, &watch->ready);
+		mem_queue_add_first(mem, &watch->ready);
 	note_deliver(note);
 }

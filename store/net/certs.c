@@ -50,8 +50,8 @@ static bool add_usage(X509 *cert, X509 *issuer, bool is_ca, const char *san)
 	       (san == NULL || add_extension(cert, issuer, NID_subject_alt_name, san));
 }
 
-static bool fill(X509 *cert, EVP_PKEY *key, const char *common_name, X509 *issuer,
-                 long until_s)
+static bool cert_fill(X509 *cert, EVP_PKEY *key, const char *common_name, X509 *issuer,
+                      long until_s)
 {
 	X509_NAME *name = X509_get_subject_name(cert);
 	uint64_t serial = 0;
@@ -74,7 +74,7 @@ static X509 *make_cert(EVP_PKEY *key, const char *common_name,
 	bool is_ca = signer->cert == NULL;
 	X509 *cert = X509_new(), *issuer = is_ca ? cert : signer->cert;
 
-	if (cert != NULL && fill(cert, key, common_name, issuer, signer->until_s) &&
+	if (cert != NULL && cert_fill(cert, key, common_name, issuer, signer->until_s) &&
 	    add_usage(cert, issuer, is_ca, san) &&
 	    X509_sign(cert, signer->key, EVP_sha256()) != 0)
 		return cert;
@@ -83,7 +83,7 @@ static X509 *make_cert(EVP_PKEY *key, const char *common_name,
 }
 
 /* For our eyes only: the key is in it. */
-static FILE *create(const char *dir, const char *name)
+static FILE *create_file(const char *dir, const char *name)
 {
 	char path[PATH_SIZE];
 	FILE *file;
@@ -101,7 +101,7 @@ static FILE *create(const char *dir, const char *name)
 
 static bool write_pem(const char *dir, const char *name, X509 *cert, EVP_PKEY *key)
 {
-	FILE *file = create(dir, name);
+	FILE *file = create_file(dir, name);
 	bool ok;
 
 	if (file == NULL)
@@ -132,8 +132,8 @@ static bool make_leaf(const char *dir, const struct signer *ca, const char *name
 	return ok;
 }
 
-static enum pl_code make_all(const char *dir, const char *names, long until_s,
-                             struct pl_err *err)
+static enum pl_code make_all_certs(const char *dir, const char *names, long until_s,
+                                   struct pl_err *err)
 {
 	struct signer ca = {NULL, NULL, until_s};
 	bool ok = false;
@@ -156,10 +156,10 @@ static enum pl_code make_all(const char *dir, const char *names, long until_s,
 
 enum pl_code certs_make(const char *dir, const char *names, struct pl_err *err)
 {
-	return make_all(dir, names, (long)VALID_DAYS * DAY_S, err);
+	return make_all_certs(dir, names, (long)VALID_DAYS * DAY_S, err);
 }
 
 enum pl_code certs_make_expired(const char *dir, const char *names, struct pl_err *err)
 {
-	return make_all(dir, names, -(long)DAY_S, err);
+	return make_all_certs(dir, names, -(long)DAY_S, err);
 }

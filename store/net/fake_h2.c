@@ -15,7 +15,7 @@ const char *fake_act_name(enum fake_act act)
 	return act_names[act];
 }
 
-static void path_take(struct stream *stream, const char *path)
+static void path_take(struct fake_stream *stream, const char *path)
 {
 	const char *slash = strchr(path + 1, '/');
 	size_t len = slash == NULL ? strlen(path + 1) : (size_t)(slash - path - 1);
@@ -34,7 +34,7 @@ static void path_take(struct stream *stream, const char *path)
 static int on_begin_headers(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 {
 	struct fake_h2 *fake = ctx;
-	struct stream *stream = calloc(1, sizeof *stream);
+	struct fake_stream *stream = calloc(1, sizeof *stream);
 
 	PL_ASSERT(stream != NULL);
 	stream->fake = fake;
@@ -48,7 +48,7 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
                      size_t name_len, const uint8_t *value, size_t value_len,
                      uint8_t flags, void *ctx)
 {
-	struct stream *stream =
+	struct fake_stream *stream =
 		nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
 	const char *key = (const char *)name, *text = (const char *)value;
 
@@ -67,7 +67,7 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
 	return 0;
 }
 
-static void headers_came(struct stream *stream)
+static void headers_came(struct fake_stream *stream)
 {
 	if (stream->act == FAKE_refuse)
 		fake_reset_send(stream, NGHTTP2_REFUSED_STREAM);
@@ -78,7 +78,7 @@ static void headers_came(struct stream *stream)
 	}
 }
 
-static void request_came(struct stream *stream)
+static void request_came(struct fake_stream *stream)
 {
 	fake_call_of(stream)->wholes++;
 	switch (stream->act) {
@@ -103,7 +103,7 @@ static void request_came(struct stream *stream)
 static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t *data,
                    size_t len, void *ctx)
 {
-	struct stream *stream = nghttp2_session_get_stream_user_data(h2, id);
+	struct fake_stream *stream = nghttp2_session_get_stream_user_data(h2, id);
 
 	(void)flags;
 	(void)ctx;
@@ -127,7 +127,7 @@ static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t
 static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 {
 	struct fake_h2 *fake = ctx;
-	struct stream *stream = NULL;
+	struct fake_stream *stream = NULL;
 
 	if (frame->hd.stream_id != 0)
 		stream = nghttp2_session_get_stream_user_data(h2, frame->hd.stream_id);
@@ -149,7 +149,7 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 	return 0;
 }
 
-static void stream_free(struct stream *stream)
+static void stream_free(struct fake_stream *stream)
 {
 	free(stream->in.at);
 	free(stream->out.at);
@@ -162,8 +162,8 @@ static int on_stream_close(nghttp2_session *h2, int32_t id, uint32_t error, void
 
 	(void)error;
 	(void)nghttp2_session_set_stream_user_data(h2, id, NULL);
-	for (struct stream **at = &fake->streams; *at != NULL; at = &(*at)->next) {
-		struct stream *stream = *at;
+	for (struct fake_stream **at = &fake->streams; *at != NULL; at = &(*at)->next) {
+		struct fake_stream *stream = *at;
 
 		if (stream->id == id) {
 			*at = stream->next;
@@ -217,7 +217,7 @@ void fake_h2_free(struct fake_h2 *fake)
 		return;
 	nghttp2_session_del(fake->h2);
 	while (fake->streams != NULL) {
-		struct stream *stream = fake->streams;
+		struct fake_stream *stream = fake->streams;
 
 		fake->streams = stream->next;
 		stream_free(stream);
@@ -246,7 +246,7 @@ static void out_collect(struct fake_h2 *fake)
 
 size_t fake_h2_take(struct fake_h2 *fake, uint8_t *to, size_t size)
 {
-	struct bytes *out = &fake->out;
+	struct fake_bytes *out = &fake->out;
 	size_t count;
 
 	if (out->from == out->len) {

@@ -33,13 +33,13 @@ struct fake_conn {
 	unsigned writes;
 };
 
-struct write {
+struct fake_http_write {
 	uv_write_t req;
 	struct fake_conn *conn;
 	char bytes[];
 };
 
-static void fake_let_go(struct fake_http *fake)
+static void fake_handle_closed(struct fake_http *fake)
 {
 	if (--fake->handles > 0)
 		return;
@@ -56,7 +56,7 @@ static void on_conn_closed(uv_handle_t *handle)
 	SSL_free(conn->ssl);
 	pl_buf_done(&conn->request);
 	free(conn);
-	fake_let_go(fake);
+	fake_handle_closed(fake);
 }
 
 static void conn_close(struct fake_conn *conn)
@@ -79,7 +79,7 @@ static void conn_close(struct fake_conn *conn)
 
 static void on_written(uv_write_t *req, int status)
 {
-	struct write *write = PL_CONTAINER_OF(req, struct write, req);
+	struct fake_http_write *write = PL_CONTAINER_OF(req, struct fake_http_write, req);
 	struct fake_conn *conn = write->conn;
 
 	(void)status;
@@ -90,7 +90,7 @@ static void on_written(uv_write_t *req, int status)
 
 static void raw_send(struct fake_conn *conn, const void *bytes, size_t len)
 {
-	struct write *write = malloc(sizeof *write + len);
+	struct fake_http_write *write = malloc(sizeof *write + len);
 	uv_buf_t buf;
 
 	T_TRUE(write != NULL);
@@ -148,7 +148,7 @@ static size_t body_length(const char *head)
 }
 
 /* One whole request at the front: hand it on. */
-static bool take_request(struct fake_conn *conn)
+static bool parse_request(struct fake_conn *conn)
 {
 	struct pl_buf *in = &conn->request;
 	uint8_t *end = in->len == 0 ? NULL : memmem(in->at, in->len, "\r\n\r\n", 4);
@@ -181,7 +181,7 @@ static bool take_request(struct fake_conn *conn)
 static void on_plain(struct fake_conn *conn, const char *bytes, size_t len)
 {
 	T_EQ(pl_buf_add(&conn->request, pl_span(bytes, len)), PL_OK);
-	while (take_request(conn)) {
+	while (parse_request(conn)) {
 	}
 }
 
@@ -307,7 +307,8 @@ struct fake_http *fake_http_open(uv_loop_t *loop, const char *cert_dir, bool wan
 
 static void on_listener_closed(uv_handle_t *handle)
 {
-	fake_let_go(PL_CONTAINER_OF((uv_tcp_t *)handle, struct fake_http, listener));
+	fake_handle_closed(
+		PL_CONTAINER_OF((uv_tcp_t *)handle, struct fake_http, listener));
 }
 
 void fake_http_close(struct fake_http *fake)

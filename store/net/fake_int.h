@@ -6,18 +6,18 @@
 
 #include "store/net/fake_h2.h"
 
-struct bytes {
+struct fake_bytes {
 	uint8_t *at;
 	size_t len, from, cap;
 };
 
-struct stream {
-	struct stream *next;
+struct fake_stream {
+	struct fake_stream *next;
 	struct fake_h2 *fake;
 	int32_t id;
 	enum fake_act act;
 	unsigned number;
-	struct bytes in, out;
+	struct fake_bytes in, out;
 	bool ended;    /* the answer's last byte is in out */
 	bool trailers; /* grpc-status follows */
 	bool answered;
@@ -26,26 +26,27 @@ struct stream {
 struct fake_h2 {
 	nghttp2_session *h2;
 	struct fake_opts opts;
-	struct stream *streams;
-	struct bytes out;
+	struct fake_stream *streams;
+	struct fake_bytes out;
 	struct fake_call calls[FAKE_CALLS_MAX];
 	unsigned pings;
 	bool pings_answered;
 };
 
-static inline struct fake_call *fake_call_of(const struct stream *stream)
+static inline struct fake_call *fake_call_of(const struct fake_stream *stream)
 {
 	return &stream->fake->calls[stream->number];
 }
 
-void fake_bytes_add(struct bytes *bytes, const void *at, size_t len);
-void fake_message_add(struct bytes *bytes, uint8_t flags, const void *at, size_t len);
+void fake_bytes_add(struct fake_bytes *bytes, const void *at, size_t len);
+void fake_message_add(struct fake_bytes *bytes, uint8_t flags, const void *at,
+                      size_t len);
 
 /* The beginning of an answer; what is in stream->out follows. */
-void fake_head_send(struct stream *stream, const char *status, const char *type);
-void fake_error_send(struct stream *stream);
-void fake_reset_send(struct stream *stream, uint32_t error);
+void fake_head_send(struct fake_stream *stream, const char *status, const char *type);
+void fake_error_send(struct fake_stream *stream);
+void fake_reset_send(struct fake_stream *stream, uint32_t error);
 /* The whole answer to a whole request, as the call's act has it. */
-void fake_answer(struct stream *stream);
+void fake_answer(struct fake_stream *stream);
 
 #endif

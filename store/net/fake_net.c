@@ -11,7 +11,7 @@
 
 enum { CONNS_MAX = 64, PIECE = 64 * 1024 };
 
-struct conn {
+struct fake_net_conn {
 	uv_tcp_t tcp;
 	struct fake_net *fake;
 	struct fake_h2 *h2;
@@ -26,24 +26,24 @@ struct fake_net {
 	uv_tcp_t listener;
 	struct fake_net_opts opts;
 	SSL_CTX *ctx;
-	struct conn *conns[CONNS_MAX];
+	struct fake_net_conn *conns[CONNS_MAX];
 	unsigned count;
 	uint16_t port;
 };
 
-struct write {
+struct fake_net_write {
 	uv_write_t req;
-	struct conn *conn;
+	struct fake_net_conn *conn;
 	bool last;
 	char bytes[];
 };
 
 static void on_closed(uv_handle_t *handle)
 {
-	((struct conn *)handle->data)->open = false;
+	((struct fake_net_conn *)handle->data)->open = false;
 }
 
-static void conn_cut(struct conn *conn)
+static void conn_cut(struct fake_net_conn *conn)
 {
 	if (conn->open && !uv_is_closing((uv_handle_t *)&conn->tcp))
 		uv_close((uv_handle_t *)&conn->tcp, on_closed);
@@ -51,7 +51,7 @@ static void conn_cut(struct conn *conn)
 
 static void on_written(uv_write_t *req, int status)
 {
-	struct write *write = PL_CONTAINER_OF(req, struct write, req);
+	struct fake_net_write *write = PL_CONTAINER_OF(req, struct fake_net_write, req);
 
 	if (status == 0 && write->last)
 		conn_cut(write->conn);
@@ -59,10 +59,10 @@ static void on_written(uv_write_t *req, int status)
 }
 
 /* To the wire; past cut_after nothing more leaves, and the connection ends. */
-static void wire_send(struct conn *conn, const void *at, size_t len)
+static void wire_send(struct fake_net_conn *conn, const void *at, size_t len)
 {
 	uint64_t cut = conn->fake->opts.cut_after;
-	struct write *write;
+	struct fake_net_write *write;
 	uv_buf_t buf;
 	int rc;
 
@@ -82,7 +82,7 @@ static void wire_send(struct conn *conn, const void *at, size_t len)
 		free(write);
 }
 
-static void tls_flush(struct conn *conn)
+static void tls_flush(struct fake_net_conn *conn)
 {
 	static char piece[PIECE];
 	int len;
@@ -95,7 +95,7 @@ static void tls_flush(struct conn *conn)
 	}
 }
 
-static void plain_send(struct conn *conn, const void *at, size_t len)
+static void plain_send(struct fake_net_conn *conn, const void *at, size_t len)
 {
 	if (len == 0)
 		return;
@@ -107,7 +107,7 @@ static void plain_send(struct conn *conn, const void *at, size_t len)
 	tls_flush(conn);
 }
 
-static void h2_flush(struct conn *conn)
+static void h2_flush(struct fake_net_conn *conn)
 {
 	static uint8_t piece[PIECE];
 	size_t len;
@@ -118,7 +118,7 @@ static void h2_flush(struct conn *conn)
 	} while (len > 0);
 }
 
-static void conn_data(struct conn *conn, const void *at, size_t len)
+static void conn_data(struct fake_net_conn *conn, const void *at, size_t len)
 {
 	const struct fake_net_opts *opts = &conn->fake->opts;
 
@@ -140,7 +140,7 @@ static void conn_data(struct conn *conn, const void *at, size_t len)
 	}
 }
 
-static void tls_data(struct conn *conn, const void *at, size_t len)
+static void tls_data(struct fake_net_conn *conn, const void *at, size_t len)
 {
 	static char piece[PIECE];
 	int got;
@@ -171,7 +171,7 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 
 static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 {
-	struct conn *conn = stream->data;
+	struct fake_net_conn *conn = stream->data;
 
 	if (len < 0)
 		conn_cut(conn);
@@ -184,7 +184,7 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 static void on_connection(uv_stream_t *listener, int status)
 {
 	struct fake_net *fake = listener->data;
-	struct conn *conn = calloc(1, sizeof *conn);
+	struct fake_net_conn *conn = calloc(1, sizeof *conn);
 	int rc = uv_tcp_init(fake->loop, &conn->tcp);
 
 	PL_ASSERT(status == 0 && rc == 0 && fake->count < CONNS_MAX);

@@ -20,7 +20,7 @@ static void on_deadline(void *ctx)
 }
 
 /* What may stand in a header field's value. */
-static bool value_valid(const char *text)
+static bool header_value_valid(const char *text)
 {
 	for (; text != NULL && *text != 0; text++) {
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
@@ -38,7 +38,7 @@ static enum pl_code opts_check(const struct grpc_session *session,
 	PL_ASSERT(!opts->unary || opts->deadline_ms != 0);
 	if (session->dead || session->away)
 		return pl_err_set(err, PL_UNAVAIL, "connection is going away");
-	if (!value_valid(opts->token))
+	if (!header_value_valid(opts->token))
 		return pl_err_set(err, PL_INVALID, "control characters in the token");
 	return PL_OK;
 }
@@ -72,7 +72,7 @@ static struct grpc_call *call_new(struct grpc_session *session,
 		return NULL;
 	}
 	pl_list_init(&call->link);
-	pl_list_init(&call->loose);
+	pl_list_init(&call->borrowing);
 	pl_list_init(&call->sending);
 	grpc_decoder_init(&call->decoder, session->message_max);
 	return call;
@@ -188,7 +188,7 @@ void grpc_call_end(struct grpc_call *call, enum grpc_fate fate, const struct pl_
 	if (err != NULL)
 		call->err = *err;
 	pl_timer_done(&call->deadline);
-	pl_list_del(&call->loose);
+	pl_list_del(&call->borrowing);
 	pl_list_del(&call->sending);
 	session->body_bytes -= call->body.len - call->body_at;
 	call->body_at = call->body.len;
@@ -203,7 +203,7 @@ void grpc_call_free(struct grpc_call *call)
 {
 	grpc_decoder_done(&call->decoder);
 	grpc_reply_done(&call->reply);
-	pl_buf_done(&call->kept);
+	pl_buf_done(&call->message_copy);
 	pl_buf_done(&call->body);
 	free(call);
 }
@@ -224,7 +224,7 @@ static enum pl_code unary_message(struct grpc_call *call, struct pl_span message
 	call->has_message = true;
 	call->message = message;
 	if (!call->decoder.handed)
-		pl_list_add_tail(&call->session->loose, &call->loose);
+		pl_list_add_tail(&call->session->borrowing, &call->borrowing);
 	return PL_OK;
 }
 
@@ -295,14 +295,14 @@ void grpc_call_reset(struct grpc_call *call, uint32_t error_code)
 	grpc_call_end(call, fate, &err);
 }
 
-void grpc_call_settle(struct grpc_call *call)
+void grpc_call_keep_message(struct grpc_call *call)
 {
 	struct pl_err err;
 
-	pl_list_del(&call->loose);
-	call->kept.max = call->message.len + 1;
-	if (pl_buf_add(&call->kept, call->message) == PL_OK) {
-		call->message = pl_buf_span(&call->kept);
+	pl_list_del(&call->borrowing);
+	call->message_copy.max = call->message.len + 1;
+	if (pl_buf_add(&call->message_copy, call->message) == PL_OK) {
+		call->message = pl_buf_span(&call->message_copy);
 		return;
 	}
 	pl_err_set(&err, PL_NOMEM, "message of %zu bytes", call->message.len);

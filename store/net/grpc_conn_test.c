@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "store/base/fault.h"
-#include "store/net/fake_peer.h"
+#include "store/net/conn_rig.h"
 #include "tests/harness/t.h"
 
-static struct peer peer;
+static struct conn_rig rig;
 
 static const struct fake_net_opts good = {.h2 = {.window = 65535, .big_size = 30 << 20}};
 
@@ -18,23 +18,23 @@ static void holds(const char *text, const char *words)
 
 T_CASE(calls_started_before_it_is_up_leave_when_it_is)
 {
-	peer_init(&peer, &good);
-	T_OK(peer_open(&peer, NULL), &peer.why);
-	T_TRUE(grpc_conn_usable(peer.conn));
-	peer.close_when_idle = true;
+	conn_rig_init(&rig, &good);
+	T_OK(conn_rig_open(&rig, NULL), &rig.why);
+	T_TRUE(grpc_conn_usable(rig.conn));
+	rig.close_when_idle = true;
 	for (unsigned i = 0; i < 200; i++)
-		T_TRUE(peer_call(&peer, i % 2 ? FAKE_ok : FAKE_error, i) != NULL);
-	T_TRUE(grpc_conn_unsent(peer.conn) > 1000);
-	T_EQ(peer.ups, 0);
-	peer_run(&peer);
-	T_EQ(peer.ups, 1);
-	T_EQ(peer.why.code, PL_CANCELED);
+		T_TRUE(conn_rig_call(&rig, i % 2 ? FAKE_ok : FAKE_error, i) != NULL);
+	T_TRUE(grpc_conn_unsent(rig.conn) > 1000);
+	T_EQ(rig.ups, 0);
+	conn_rig_run(&rig);
+	T_EQ(rig.ups, 1);
+	T_EQ(rig.why.code, PL_CANCELED);
 	for (unsigned i = 0; i < 200; i++) {
-		T_EQ(peer.calls[i].fate, GRPC_ANSWERED);
-		T_EQ(peer.calls[i].status, i % 2 ? 0 : 3);
-		T_TRUE(peer.calls[i].sent_ms != 0);
+		T_EQ(rig.calls[i].fate, GRPC_ANSWERED);
+		T_EQ(rig.calls[i].status, i % 2 ? 0 : 3);
+		T_TRUE(rig.calls[i].sent_ms != 0);
 	}
-	peer_done(&peer);
+	conn_rig_done(&rig);
 }
 
 T_CASE(names_are_looked_up)
@@ -46,12 +46,12 @@ T_CASE(names_are_looked_up)
 	if (getaddrinfo(opts.host, NULL, NULL, &known) != 0)
 		return;
 	freeaddrinfo(known);
-	peer_init(&peer, &good);
-	T_OK(peer_open(&peer, &opts), &peer.why);
-	peer.close_at_up = true;
-	peer_run(&peer);
-	T_EQ(peer.ups, 1);
-	peer_done(&peer);
+	conn_rig_init(&rig, &good);
+	T_OK(conn_rig_open(&rig, &opts), &rig.why);
+	rig.close_at_up = true;
+	conn_rig_run(&rig);
+	T_EQ(rig.ups, 1);
+	conn_rig_done(&rig);
 }
 
 T_CASE(a_name_that_can_not_be_is_said_so)
@@ -61,56 +61,56 @@ T_CASE(a_name_that_can_not_be_is_said_so)
 
 	memset(host, 'a', sizeof host - 1);
 	host[sizeof host - 1] = 0;
-	peer_init(&peer, &good);
-	T_OK(peer_open(&peer, &opts), &peer.why);
-	peer_run(&peer);
-	T_TRUE(peer.why.code == PL_INVALID || peer.why.code == PL_UNAVAIL);
-	peer_done(&peer);
+	conn_rig_init(&rig, &good);
+	T_OK(conn_rig_open(&rig, &opts), &rig.why);
+	conn_rig_run(&rig);
+	T_TRUE(rig.why.code == PL_INVALID || rig.why.code == PL_UNAVAIL);
+	conn_rig_done(&rig);
 }
 
 T_CASE(closing_during_the_lookup)
 {
 	struct grpc_conn_opts opts = {.host = "localhost"};
 
-	peer_init(&peer, &good);
-	T_OK(peer_open(&peer, &opts), &peer.why);
-	T_TRUE(peer_call(&peer, FAKE_ok, 1) != NULL);
-	peer_close(&peer);
-	T_TRUE(!grpc_conn_usable(peer.conn));
-	T_TRUE(peer_call(&peer, FAKE_ok, 1) == NULL);
-	peer_run(&peer);
-	T_EQ(peer.why.code, PL_CANCELED);
-	T_EQ(peer.calls[0].fate, GRPC_UNSENT);
-	peer_done(&peer);
+	conn_rig_init(&rig, &good);
+	T_OK(conn_rig_open(&rig, &opts), &rig.why);
+	T_TRUE(conn_rig_call(&rig, FAKE_ok, 1) != NULL);
+	conn_rig_close(&rig);
+	T_TRUE(!grpc_conn_usable(rig.conn));
+	T_TRUE(conn_rig_call(&rig, FAKE_ok, 1) == NULL);
+	conn_rig_run(&rig);
+	T_EQ(rig.why.code, PL_CANCELED);
+	T_EQ(rig.calls[0].fate, GRPC_UNSENT);
+	conn_rig_done(&rig);
 }
 
 T_CASE(closing_while_connecting)
 {
-	peer_init(&peer, &good);
-	T_OK(peer_open(&peer, NULL), &peer.why);
-	peer_close(&peer);
-	peer_run(&peer);
-	T_EQ(peer.why.code, PL_CANCELED);
-	peer_done(&peer);
+	conn_rig_init(&rig, &good);
+	T_OK(conn_rig_open(&rig, NULL), &rig.why);
+	conn_rig_close(&rig);
+	conn_rig_run(&rig);
+	T_EQ(rig.why.code, PL_CANCELED);
+	conn_rig_done(&rig);
 }
 
 T_CASE(closing_and_starting_from_an_end)
 {
-	peer_init(&peer, &good);
-	T_OK(peer_open(&peer, NULL), &peer.why);
-	T_TRUE(peer_call(&peer, FAKE_ok, 1) != NULL);
-	T_TRUE(peer_call(&peer, FAKE_silent, 1) != NULL);
-	T_TRUE(peer_call(&peer, FAKE_stream, 1) != NULL);
-	peer.calls[0].then_start = true;
-	while (peer.call_count < 4)
-		(void)uv_run(&peer.loop, UV_RUN_ONCE);
-	peer.calls[3].then_close = true;
-	peer_run(&peer);
-	T_EQ(peer.calls[3].fate, GRPC_ANSWERED);
-	T_EQ(peer.calls[1].fate, GRPC_MAYBE);
-	T_EQ(peer.calls[1].code, PL_CANCELED);
-	T_EQ(peer.calls[2].code, PL_CANCELED);
-	peer_done(&peer);
+	conn_rig_init(&rig, &good);
+	T_OK(conn_rig_open(&rig, NULL), &rig.why);
+	T_TRUE(conn_rig_call(&rig, FAKE_ok, 1) != NULL);
+	T_TRUE(conn_rig_call(&rig, FAKE_silent, 1) != NULL);
+	T_TRUE(conn_rig_call(&rig, FAKE_stream, 1) != NULL);
+	rig.calls[0].then_start = true;
+	while (rig.call_count < 4)
+		(void)uv_run(&rig.loop, UV_RUN_ONCE);
+	rig.calls[3].then_close = true;
+	conn_rig_run(&rig);
+	T_EQ(rig.calls[3].fate, GRPC_ANSWERED);
+	T_EQ(rig.calls[1].fate, GRPC_MAYBE);
+	T_EQ(rig.calls[1].code, PL_CANCELED);
+	T_EQ(rig.calls[2].code, PL_CANCELED);
+	conn_rig_done(&rig);
 }
 
 /* --- servers that are not there, or something else ------------------------- */
@@ -120,36 +120,36 @@ static void wrong_server(const struct fake_net_opts *net, uint32_t timeout_ms,
 {
 	struct grpc_conn_opts opts = {.connect_timeout_ms = timeout_ms};
 
-	peer_init(&peer, net);
-	T_OK(peer_open(&peer, &opts), &peer.why);
-	T_TRUE(peer_call(&peer, FAKE_ok, 100) != NULL);
-	peer_run(&peer);
-	T_STR(pl_code_name(peer.why.code), pl_code_name(code));
-	holds(peer.why.msg, words);
-	holds(peer.why.msg, "127.0.0.1:");
-	T_EQ(peer.ups, 0);
-	T_EQ(peer.calls[0].fate, GRPC_UNSENT);
-	T_EQ(peer.calls[0].code, code);
-	peer_done(&peer);
+	conn_rig_init(&rig, net);
+	T_OK(conn_rig_open(&rig, &opts), &rig.why);
+	T_TRUE(conn_rig_call(&rig, FAKE_ok, 100) != NULL);
+	conn_rig_run(&rig);
+	T_STR(pl_code_name(rig.why.code), pl_code_name(code));
+	holds(rig.why.msg, words);
+	holds(rig.why.msg, "127.0.0.1:");
+	T_EQ(rig.ups, 0);
+	T_EQ(rig.calls[0].fate, GRPC_UNSENT);
+	T_EQ(rig.calls[0].code, code);
+	conn_rig_done(&rig);
 }
 
-T_CASE(nobody_listens)
+T_CASE(a_refused_connection_is_an_error)
 {
 	struct grpc_conn_opts opts = {0};
 
-	peer_init(&peer, &good);
-	opts.port = fake_net_port(peer.net);
-	fake_net_close(peer.net);
-	(void)uv_run(&peer.loop, UV_RUN_DEFAULT);
-	T_OK(peer_open(&peer, &opts), &peer.why);
-	T_TRUE(peer_call(&peer, FAKE_ok, 1) != NULL);
-	peer_run(&peer);
-	T_EQ(peer.why.code, PL_UNAVAIL);
-	holds(peer.why.msg, "connect: connection refused");
-	T_EQ(peer.calls[0].fate, GRPC_UNSENT);
-	(void)uv_run(&peer.loop, UV_RUN_DEFAULT);
-	T_EQ(uv_loop_close(&peer.loop), 0);
-	fake_net_free(peer.net);
+	conn_rig_init(&rig, &good);
+	opts.port = fake_net_port(rig.net);
+	fake_net_close(rig.net);
+	(void)uv_run(&rig.loop, UV_RUN_DEFAULT);
+	T_OK(conn_rig_open(&rig, &opts), &rig.why);
+	T_TRUE(conn_rig_call(&rig, FAKE_ok, 1) != NULL);
+	conn_rig_run(&rig);
+	T_EQ(rig.why.code, PL_UNAVAIL);
+	holds(rig.why.msg, "connect: connection refused");
+	T_EQ(rig.calls[0].fate, GRPC_UNSENT);
+	(void)uv_run(&rig.loop, UV_RUN_DEFAULT);
+	T_EQ(uv_loop_close(&rig.loop), 0);
+	fake_net_free(rig.net);
 }
 
 T_CASE(a_server_that_never_answers)
@@ -182,31 +182,31 @@ T_CASE(servers_of_other_protocols)
 
 T_CASE(a_cut_ends_every_call)
 {
-	peer_init(&peer, &good);
-	T_OK(peer_open(&peer, NULL), &peer.why);
-	T_TRUE(peer_call(&peer, FAKE_ok, 1) != NULL);
-	T_TRUE(peer_call(&peer, FAKE_silent, 1) != NULL);
-	T_TRUE(peer_call(&peer, FAKE_stream, 1) != NULL);
-	while (peer.calls[0].ended == 0 || peer.calls[2].messages == 0)
-		(void)uv_run(&peer.loop, UV_RUN_ONCE);
-	fake_net_cut(peer.net);
-	peer_run(&peer);
-	T_EQ(peer.why.code, PL_UNAVAIL);
-	T_EQ(peer.calls[1].fate, GRPC_MAYBE);
-	T_EQ(peer.calls[1].code, PL_UNAVAIL);
-	peer_done(&peer);
+	conn_rig_init(&rig, &good);
+	T_OK(conn_rig_open(&rig, NULL), &rig.why);
+	T_TRUE(conn_rig_call(&rig, FAKE_ok, 1) != NULL);
+	T_TRUE(conn_rig_call(&rig, FAKE_silent, 1) != NULL);
+	T_TRUE(conn_rig_call(&rig, FAKE_stream, 1) != NULL);
+	while (rig.calls[0].ended == 0 || rig.calls[2].messages == 0)
+		(void)uv_run(&rig.loop, UV_RUN_ONCE);
+	fake_net_cut(rig.net);
+	conn_rig_run(&rig);
+	T_EQ(rig.why.code, PL_UNAVAIL);
+	T_EQ(rig.calls[1].fate, GRPC_MAYBE);
+	T_EQ(rig.calls[1].code, PL_UNAVAIL);
+	conn_rig_done(&rig);
 }
 
 T_CASE(goaway_makes_it_unusable_and_it_ends_after_its_calls)
 {
-	peer_init(&peer, &good);
-	T_OK(peer_open(&peer, NULL), &peer.why);
-	T_TRUE(peer_call(&peer, FAKE_away, 1) != NULL);
-	peer_run(&peer);
-	T_EQ(peer.calls[0].fate, GRPC_ANSWERED);
-	T_EQ(peer.why.code, PL_UNAVAIL);
-	holds(peer.why.msg, "server is going away");
-	peer_done(&peer);
+	conn_rig_init(&rig, &good);
+	T_OK(conn_rig_open(&rig, NULL), &rig.why);
+	T_TRUE(conn_rig_call(&rig, FAKE_away, 1) != NULL);
+	conn_rig_run(&rig);
+	T_EQ(rig.calls[0].fate, GRPC_ANSWERED);
+	T_EQ(rig.why.code, PL_UNAVAIL);
+	holds(rig.why.msg, "server is going away");
+	conn_rig_done(&rig);
 }
 
 /* --- volume -------------------------------------------------------------------- */
@@ -216,26 +216,26 @@ T_CASE(a_slow_reader_holds_back_the_bytes_and_nothing_is_lost)
 	struct fake_net_opts net = {.h2 = {.window = 1 << 30}};
 	enum { LEN = 8 << 20 };
 
-	peer_init(&peer, &net);
-	T_OK(peer_open(&peer, NULL), &peer.why);
-	while (peer.ups == 0)
-		(void)uv_run(&peer.loop, UV_RUN_ONCE);
-	fake_net_reading(peer.net, false);
+	conn_rig_init(&rig, &net);
+	T_OK(conn_rig_open(&rig, NULL), &rig.why);
+	while (rig.ups == 0)
+		(void)uv_run(&rig.loop, UV_RUN_ONCE);
+	fake_net_reading(rig.net, false);
 	for (unsigned i = 0; i < 3; i++)
-		T_TRUE(peer_call(&peer, FAKE_silent, LEN) != NULL);
+		T_TRUE(conn_rig_call(&rig, FAKE_silent, LEN) != NULL);
 	for (unsigned i = 0; i < 50; i++)
-		(void)uv_run(&peer.loop, UV_RUN_NOWAIT);
-	T_TRUE(grpc_conn_unsent(peer.conn) > LEN);
-	T_TRUE(grpc_conn_unsent(peer.conn) < (size_t)3 * LEN + 1000);
-	T_TRUE(grpc_conn_traffic(peer.conn).bytes_out < (uint64_t)2 * LEN);
-	fake_net_reading(peer.net, true);
-	while (fake_h2_call(fake_net_h2(peer.net, 0), 2)->wholes == 0)
-		(void)uv_run(&peer.loop, UV_RUN_ONCE);
-	T_EQ(grpc_conn_unsent(peer.conn), 0);
-	T_TRUE(grpc_conn_traffic(peer.conn).bytes_out > (uint64_t)3 * LEN);
-	peer_close(&peer);
-	peer_run(&peer);
-	peer_done(&peer);
+		(void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+	T_TRUE(grpc_conn_unsent(rig.conn) > LEN);
+	T_TRUE(grpc_conn_unsent(rig.conn) < (size_t)3 * LEN + 1000);
+	T_TRUE(grpc_conn_traffic(rig.conn).bytes_out < (uint64_t)2 * LEN);
+	fake_net_reading(rig.net, true);
+	while (fake_h2_call(fake_net_h2(rig.net, 0), 2)->wholes == 0)
+		(void)uv_run(&rig.loop, UV_RUN_ONCE);
+	T_EQ(grpc_conn_unsent(rig.conn), 0);
+	T_TRUE(grpc_conn_traffic(rig.conn).bytes_out > (uint64_t)3 * LEN);
+	conn_rig_close(&rig);
+	conn_rig_run(&rig);
+	conn_rig_done(&rig);
 }
 
 /* The kernel takes no more: its buffers grow a few times before that. */
@@ -244,45 +244,45 @@ static void run_until_stuck(void)
 	uint64_t before;
 
 	do {
-		before = grpc_conn_traffic(peer.conn).bytes_out;
+		before = grpc_conn_traffic(rig.conn).bytes_out;
 		for (unsigned i = 0; i < 50; i++)
-			(void)uv_run(&peer.loop, UV_RUN_NOWAIT);
-	} while (grpc_conn_traffic(peer.conn).bytes_out != before);
+			(void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+	} while (grpc_conn_traffic(rig.conn).bytes_out != before);
 }
 
 T_CASE(calls_behind_a_full_socket_are_unsent_when_it_is_cut)
 {
 	struct fake_net_opts net = {.h2 = {.window = 1 << 30}};
 
-	peer_init(&peer, &net);
-	T_OK(peer_open(&peer, NULL), &peer.why);
-	while (peer.ups == 0)
-		(void)uv_run(&peer.loop, UV_RUN_ONCE);
-	fake_net_reading(peer.net, false);
-	T_TRUE(peer_call(&peer, FAKE_silent, 32 << 20) != NULL);
+	conn_rig_init(&rig, &net);
+	T_OK(conn_rig_open(&rig, NULL), &rig.why);
+	while (rig.ups == 0)
+		(void)uv_run(&rig.loop, UV_RUN_ONCE);
+	fake_net_reading(rig.net, false);
+	T_TRUE(conn_rig_call(&rig, FAKE_silent, 32 << 20) != NULL);
 	run_until_stuck();
-	T_TRUE(peer_call(&peer, FAKE_silent, 10) != NULL);
+	T_TRUE(conn_rig_call(&rig, FAKE_silent, 10) != NULL);
 	for (unsigned i = 0; i < 20; i++)
-		(void)uv_run(&peer.loop, UV_RUN_NOWAIT);
-	fake_net_cut(peer.net);
-	peer_run(&peer);
-	T_EQ(peer.calls[0].fate, GRPC_MAYBE);
-	T_EQ(peer.calls[0].sent_ms, 0);
-	T_EQ(peer.calls[1].fate, GRPC_UNSENT);
-	peer_done(&peer);
+		(void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+	fake_net_cut(rig.net);
+	conn_rig_run(&rig);
+	T_EQ(rig.calls[0].fate, GRPC_MAYBE);
+	T_EQ(rig.calls[0].sent_ms, 0);
+	T_EQ(rig.calls[1].fate, GRPC_UNSENT);
+	conn_rig_done(&rig);
 }
 
 T_CASE(large_answers)
 {
-	peer_init(&peer, &good);
-	T_OK(peer_open(&peer, NULL), &peer.why);
-	peer.close_when_idle = true;
+	conn_rig_init(&rig, &good);
+	T_OK(conn_rig_open(&rig, NULL), &rig.why);
+	rig.close_when_idle = true;
 	for (unsigned i = 0; i < 3; i++)
-		T_TRUE(peer_call(&peer, FAKE_big, 1) != NULL);
-	peer_run(&peer);
+		T_TRUE(conn_rig_call(&rig, FAKE_big, 1) != NULL);
+	conn_rig_run(&rig);
 	for (unsigned i = 0; i < 3; i++)
-		T_EQ(peer.calls[i].message_len, 30 << 20);
-	peer_done(&peer);
+		T_EQ(rig.calls[i].message_len, 30 << 20);
+	conn_rig_done(&rig);
 }
 
 /* --- torture --------------------------------------------------------------------- */
@@ -291,19 +291,19 @@ static void scenario(void)
 {
 	struct fake_net_opts net = {.h2 = {.window = 65535, .big_size = 200000}};
 
-	peer_init(&peer, &net);
-	if (peer_open(&peer, NULL) == PL_OK) {
-		(void)peer_call(&peer, FAKE_ok, 300);
-		(void)peer_call(&peer, FAKE_big, 3);
-		(void)peer_call(&peer, FAKE_ok, 100000);
-		(void)peer_call(&peer, FAKE_error, 3);
-		peer_run_calls(&peer);
-		peer_close(&peer);
-		peer_run(&peer);
+	conn_rig_init(&rig, &net);
+	if (conn_rig_open(&rig, NULL) == PL_OK) {
+		(void)conn_rig_call(&rig, FAKE_ok, 300);
+		(void)conn_rig_call(&rig, FAKE_big, 3);
+		(void)conn_rig_call(&rig, FAKE_ok, 100000);
+		(void)conn_rig_call(&rig, FAKE_error, 3);
+		conn_rig_run_calls(&rig);
+		conn_rig_close(&rig);
+		conn_rig_run(&rig);
 	}
-	for (unsigned i = 0; i < peer.call_count; i++)
-		T_TRUE(peer.calls[i].code != PL_TIMEOUT);
-	peer_done(&peer);
+	for (unsigned i = 0; i < rig.call_count; i++)
+		T_TRUE(rig.calls[i].code != PL_TIMEOUT);
+	conn_rig_done(&rig);
 }
 
 static void torture(enum pl_fault point, uint64_t hits_min)

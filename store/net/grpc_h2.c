@@ -238,23 +238,23 @@ enum pl_code grpc_h2_new(struct grpc_session *session, struct pl_err *err)
 	return rc == 0 ? PL_OK : pl_err_set(err, PL_NOMEM, "HTTP/2 session");
 }
 
-enum pl_code grpc_h2_sniff(const uint8_t *first, size_t len, struct pl_err *err)
+enum pl_code grpc_h2_check_preface(const uint8_t *preface, size_t len, struct pl_err *err)
 {
 	/* SETTINGS: length up to 16384, type 4, no ACK, stream 0. */
-	bool fits = (len < 1 || first[0] == 0) && (len < 2 || first[1] <= 0x40) &&
-	            (len < 4 || first[3] == NGHTTP2_SETTINGS) &&
-	            (len < 5 || (first[4] & NGHTTP2_FLAG_ACK) == 0) &&
-	            (len < 9 || memcmp(first + 5, "\0\0\0", 4) == 0);
+	bool fits = (len < 1 || preface[0] == 0) && (len < 2 || preface[1] <= 0x40) &&
+	            (len < 4 || preface[3] == NGHTTP2_SETTINGS) &&
+	            (len < 5 || (preface[4] & NGHTTP2_FLAG_ACK) == 0) &&
+	            (len < 9 || memcmp(preface + 5, "\0\0\0", 4) == 0);
 	char text[40];
 
 	if (fits)
 		return PL_OK;
-	if (len >= 2 && (first[0] == 0x15 || first[0] == 0x16) && first[1] == 3)
+	if (len >= 2 && (preface[0] == 0x15 || preface[0] == 0x16) && preface[1] == 3)
 		return pl_err_set(err, PL_TLS, "server speaks TLS: use https");
-	if (len >= 5 && memcmp(first, "HTTP/", 5) == 0)
+	if (len >= 5 && memcmp(preface, "HTTP/", 5) == 0)
 		return pl_err_set(err, PL_PROTO,
 		                  "not a gRPC server: it answers in HTTP/1");
-	(void)grpc_text_decode(pl_span(first, len < 32 ? len : 32), text, sizeof text);
+	(void)grpc_text_decode(pl_span(preface, len < 32 ? len : 32), text, sizeof text);
 	return pl_err_set(err, PL_PROTO, "not an HTTP/2 server: it begins with '%s'",
 	                  text);
 }

@@ -24,7 +24,7 @@ void server_conn_fail(struct server_conn *conn)
 }
 /* -- what goes ----------------------------------------------------------------- */
 
-struct chunk {
+struct server_chunk {
 	uv_write_t write;
 	struct server_conn *conn;
 	size_t len;
@@ -33,13 +33,14 @@ struct chunk {
 
 static void on_written(uv_write_t *write, int status)
 {
-	struct chunk *chunk = PL_CONTAINER_OF(write, struct chunk, write);
+	struct server_chunk *server_chunk =
+		PL_CONTAINER_OF(write, struct server_chunk, write);
 
-	chunk->conn->unread -= chunk->len;
-	chunk->conn->waiting--;
+	server_chunk->conn->unread -= server_chunk->len;
+	server_chunk->conn->waiting--;
 	if (status < 0)
-		server_conn_fail(chunk->conn);
-	free(chunk);
+		server_conn_fail(server_chunk->conn);
+	free(server_chunk);
 }
 
 /* What the kernel does not take at once waits in a copy. */
@@ -48,26 +49,26 @@ static bool chunk_write(struct server_conn *conn, struct pl_span data)
 	uv_buf_t buf = uv_buf_init(unconst(data.at), (unsigned)data.len);
 	int taken =
 		conn->waiting > 0 ? 0 : uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
-	struct chunk *chunk;
+	struct server_chunk *server_chunk;
 
 	if (taken < 0 && taken != UV_EAGAIN)
 		return false;
 	taken = taken < 0 ? 0 : taken;
 	if ((size_t)taken == data.len)
 		return true;
-	chunk = pl_malloc(sizeof *chunk + data.len - (size_t)taken);
-	if (chunk == NULL)
+	server_chunk = pl_malloc(sizeof *server_chunk + data.len - (size_t)taken);
+	if (server_chunk == NULL)
 		return false;
-	chunk->conn = conn;
-	chunk->len = data.len - (size_t)taken;
-	memcpy(chunk->bytes, data.at + taken, chunk->len);
-	buf = uv_buf_init((char *)chunk->bytes, (unsigned)chunk->len);
-	if (uv_write(&chunk->write, (uv_stream_t *)&conn->tcp, &buf, 1, on_written) !=
-	    0) {
-		free(chunk);
+	server_chunk->conn = conn;
+	server_chunk->len = data.len - (size_t)taken;
+	memcpy(server_chunk->bytes, data.at + taken, server_chunk->len);
+	buf = uv_buf_init((char *)server_chunk->bytes, (unsigned)server_chunk->len);
+	if (uv_write(&server_chunk->write, (uv_stream_t *)&conn->tcp, &buf, 1,
+	             on_written) != 0) {
+		free(server_chunk);
 		return false;
 	}
-	conn->unread += chunk->len;
+	conn->unread += server_chunk->len;
 	conn->waiting++;
 	return true;
 }
@@ -103,7 +104,7 @@ static void conn_flush(struct server_conn *conn)
 		conn_close(conn);
 }
 
-static void flush_all(struct grpc_server *server)
+static void flush_conns(struct grpc_server *server)
 {
 	while (!pl_list_empty(&server->dirty))
 		conn_flush(PL_LIST_ITEM(server->dirty.next, struct server_conn, dirty));
@@ -111,17 +112,17 @@ static void flush_all(struct grpc_server *server)
 
 static void on_before(uv_prepare_t *handle)
 {
-	flush_all(handle->data);
+	flush_conns(handle->data);
 }
 
 static void on_after(uv_check_t *handle)
 {
-	flush_all(handle->data);
+	flush_conns(handle->data);
 }
 
 /* -- connections --------------------------------------------------------------- */
 
-static void handle_gone(struct grpc_server *server)
+static void handle_closed(struct grpc_server *server)
 {
 	if (--server->handles > 0)
 		return;
@@ -140,7 +141,7 @@ static void on_conn_closed(uv_handle_t *handle)
 	server->conn_count--;
 	nghttp2_session_del(conn->h2);
 	free(conn);
-	handle_gone(server);
+	handle_closed(server);
 }
 
 static void conn_close(struct server_conn *conn)
@@ -233,7 +234,7 @@ static enum pl_code listen_at(struct grpc_server *server, struct pl_err *err)
 	                  (unsigned)server->opts.port, uv_strerror(rc));
 }
 
-static void nobody(void *ctx)
+static void on_unopened_closed(void *ctx)
 {
 	(void)ctx;
 }
@@ -263,7 +264,7 @@ enum pl_code grpc_server_open(uv_loop_t *loop, const struct grpc_server_opts *op
 	server->handles = 3;
 	code = listen_at(server, err);
 	if (code != PL_OK) {
-		grpc_server_close(server, nobody, NULL);
+		grpc_server_close(server, on_unopened_closed, NULL);
 		return code;
 	}
 	(void)uv_prepare_start(&server->before, on_before);
@@ -286,7 +287,7 @@ uint16_t grpc_server_port(const struct grpc_server *server)
 
 static void on_handle_closed(uv_handle_t *handle)
 {
-	handle_gone(handle->data);
+	handle_closed(handle->data);
 }
 
 void grpc_server_close(struct grpc_server *server, void (*closed)(void *ctx), void *ctx)

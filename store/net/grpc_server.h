@@ -1,7 +1,7 @@
 /*
  * The other end of grpc.h: calls that come in, on a port, in clear text.
  *
- *	on_conn --> on_call --> on_message... on_half --> on_gone --> on_conn_gone
+ *	on_conn --> on_call --> on_message... on_half_close --> on_gone --> on_conn_gone
  *
  * Whoever answers sends framed messages and an end, at once or later; what is sent
  * leaves when the loop comes round. Nothing that a client does is trusted: its messages
@@ -37,8 +37,8 @@ struct grpc_server_fns {
 	void (*on_message)(void *call, struct pl_span message);
 	/* A message of that many bytes is too large: end the call. */
 	void (*on_large)(void *call, uint64_t bytes);
-	void (*on_half)(void *call); /* no more messages come */
-	void (*on_gone)(void *call); /* the stream may not be used any more */
+	void (*on_half_close)(void *call); /* no more messages come */
+	void (*on_gone)(void *call);       /* the stream may not be used any more */
 };
 
 struct grpc_server_opts {

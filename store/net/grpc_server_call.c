@@ -22,7 +22,7 @@ void server_stream_free(struct grpc_stream *stream)
 	free(stream);
 }
 
-static nghttp2_nv field(const char *name, const char *value)
+static nghttp2_nv header_field(const char *name, const char *value)
 {
 	return (nghttp2_nv){unconst(name), unconst(value), strlen(name), strlen(value),
 	                    NGHTTP2_NV_FLAG_NONE};
@@ -34,8 +34,8 @@ static int trailers_send(struct grpc_stream *stream)
 	nghttp2_nv nv[2];
 
 	(void)snprintf(status, sizeof status, "%u", (unsigned)stream->status);
-	nv[0] = field("grpc-status", status);
-	nv[1] = field("grpc-message", stream->text);
+	nv[0] = header_field("grpc-status", status);
+	nv[1] = header_field("grpc-message", stream->text);
 	return nghttp2_submit_trailer(stream->conn->h2, stream->id, nv, 2);
 }
 
@@ -68,13 +68,13 @@ static ssize_t on_body(nghttp2_session *h2, int32_t id, uint8_t *to, size_t size
 	return (ssize_t)count;
 }
 
-static void stream_go(struct grpc_stream *stream)
+static void stream_resume(struct grpc_stream *stream)
 {
 	struct server_conn *conn = stream->conn;
 	nghttp2_data_provider provider = {.source = {.ptr = stream},
 	                                  .read_callback = on_body};
-	nghttp2_nv nv[] = {field(":status", "200"),
-	                   field("content-type", "application/grpc")};
+	nghttp2_nv nv[] = {header_field(":status", "200"),
+	                   header_field("content-type", "application/grpc")};
 	int rc = 0;
 
 	if (!stream->headed)
@@ -99,12 +99,12 @@ void grpc_stream_send(struct grpc_stream *stream, struct pl_span framed)
 		return;
 	}
 	conn->unread += framed.len;
-	stream_go(stream);
+	stream_resume(stream);
 }
 
 /* As gRPC wants it: visible ASCII, everything else as %XX; and no field may begin or end
  * with a space. */
-static void text_put(char out[TEXT_SIZE], const char *text)
+static void text_encode(char out[TEXT_SIZE], const char *text)
 {
 	static const char hex[] = "0123456789ABCDEF";
 	size_t len = 0;
@@ -132,8 +132,8 @@ void grpc_stream_end(struct grpc_stream *stream, enum grpc_status status,
 		return;
 	stream->ended = true;
 	stream->status = status;
-	text_put(stream->text, text);
-	stream_go(stream);
+	text_encode(stream->text, text);
+	stream_resume(stream);
 }
 
 /* -- what comes ---------------------------------------------------------------- */
@@ -180,7 +180,7 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
 }
 
 /* The length that a message claims, which is too much. */
-static uint64_t claimed(const struct grpc_decoder *decoder)
+static uint64_t claimed_size(const struct grpc_decoder *decoder)
 {
 	uint64_t bytes = 0;
 
@@ -189,9 +189,9 @@ static uint64_t claimed(const struct grpc_decoder *decoder)
 	return bytes;
 }
 
-static void too_large(struct grpc_stream *stream)
+static void refuse_large(struct grpc_stream *stream)
 {
-	stream->conn->server->fns.on_large(stream->call, claimed(&stream->decoder));
+	stream->conn->server->fns.on_large(stream->call, claimed_size(&stream->decoder));
 	if (!stream->ended)
 		grpc_stream_end(stream, GRPC_RESOURCE_EXHAUSTED, "message too large");
 }
@@ -211,7 +211,7 @@ static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t
 			grpc_decoder_next(&stream->decoder, &in, &got, &message, &err);
 
 		if (code == PL_LIMIT)
-			too_large(stream);
+			refuse_large(stream);
 		else if (code != PL_OK)
 			grpc_stream_end(stream, GRPC_INTERNAL, err.msg);
 		if (code != PL_OK || !got)
@@ -233,7 +233,7 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 	if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
 	    (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 && stream->call != NULL &&
 	    !stream->ended)
-		conn->server->fns.on_half(stream->call);
+		conn->server->fns.on_half_close(stream->call);
 	return 0;
 }
 

@@ -67,7 +67,7 @@ enum pl_code grpc_session_init(struct grpc_session *session,
 	pl_list_init(&session->waiting);
 	pl_list_init(&session->open);
 	pl_list_init(&session->ended);
-	pl_list_init(&session->loose);
+	pl_list_init(&session->borrowing);
 	pl_list_init(&session->sending);
 	pl_buf_init(&session->out, OUT_MAX);
 	session->authority = pl_strdup(opts->authority);
@@ -111,33 +111,33 @@ static enum pl_code h2_failed(const struct grpc_session *session, ssize_t rc,
 
 /* Whether this is HTTP/2 at all shows in its first nine bytes; told from them,
  * the error can name what it is instead. */
-static enum pl_code sniff(struct grpc_session *session, struct pl_span data,
-                          struct pl_err *err)
+static enum pl_code check_preface(struct grpc_session *session, struct pl_span data,
+                                  struct pl_err *err)
 {
-	size_t room = sizeof session->first - session->first_len;
+	size_t room = sizeof session->preface - session->preface_len;
 	size_t count = data.len < room ? data.len : room;
 
 	if (count == 0)
 		return PL_OK;
-	if (session->first_len == 0)
-		return grpc_h2_sniff(data.at, data.len, err);
-	memcpy(session->first + session->first_len, data.at, count);
-	return grpc_h2_sniff(session->first, session->first_len + count, err);
+	if (session->preface_len == 0)
+		return grpc_h2_check_preface(data.at, data.len, err);
+	memcpy(session->preface + session->preface_len, data.at, count);
+	return grpc_h2_check_preface(session->preface, session->preface_len + count, err);
 }
 
 enum pl_code grpc_session_feed(struct grpc_session *session, struct pl_span data,
                                struct pl_err *err)
 {
-	size_t room = sizeof session->first - session->first_len;
+	size_t room = sizeof session->preface - session->preface_len;
 	size_t count = data.len < room ? data.len : room;
-	enum pl_code code = sniff(session, data, err);
+	enum pl_code code = check_preface(session, data, err);
 	ssize_t rc;
 
 	PL_ASSERT(!session->dead);
 	if (code != PL_OK)
 		return code;
-	memcpy(session->first + session->first_len, data.at, count);
-	session->first_len = (uint8_t)(session->first_len + count);
+	memcpy(session->preface + session->preface_len, data.at, count);
+	session->preface_len = (uint8_t)(session->preface_len + count);
 	session->received += data.len;
 	grpc_ping_heard(&session->ping, session->fns.now_ms(session->ctx));
 	rc = nghttp2_session_mem_recv(session->h2, data.at, data.len);
@@ -204,7 +204,7 @@ void grpc_session_written(struct grpc_session *session, uint64_t total)
 	}
 }
 
-static void end_all(struct pl_list *list, const struct pl_err *why)
+static void end_calls(struct pl_list *list, const struct pl_err *why)
 {
 	while (!pl_list_empty(list)) {
 		struct grpc_call *call = first_call(list);
@@ -216,8 +216,8 @@ static void end_all(struct pl_list *list, const struct pl_err *why)
 void grpc_session_fail(struct grpc_session *session, const struct pl_err *why)
 {
 	session->dead = true;
-	end_all(&session->open, why);
-	end_all(&session->waiting, why);
+	end_calls(&session->open, why);
+	end_calls(&session->waiting, why);
 	pl_buf_done(&session->out);
 	pl_timer_stop(&session->ping_timer);
 }
@@ -245,15 +245,15 @@ static void call_deliver(struct grpc_call *call)
 
 void grpc_session_deliver(struct grpc_session *session)
 {
-	if (session->up && !session->told_up) {
-		session->told_up = true;
+	if (session->up && !session->up_delivered) {
+		session->up_delivered = true;
 		session->fns.up(session->ctx);
 	}
 	while (!pl_list_empty(&session->ended))
 		call_deliver(first_call(&session->ended));
-	while (!pl_list_empty(&session->loose))
-		grpc_call_settle(
-			PL_LIST_ITEM(session->loose.next, struct grpc_call, loose));
+	while (!pl_list_empty(&session->borrowing))
+		grpc_call_keep_message(PL_LIST_ITEM(session->borrowing.next,
+		                                    struct grpc_call, borrowing));
 }
 
 void grpc_session_retire(struct grpc_session *session)

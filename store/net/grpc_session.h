@@ -59,10 +59,10 @@ struct grpc_session {
 	size_t message_max;
 
 	struct pl_list waiting, open, ended; /* each call is in one of them */
-	struct pl_list loose;   /* calls whose message lies in the read buffer */
-	struct pl_list sending; /* calls serialised whole, not yet written */
-	uint32_t streams;       /* HTTP/2 streams not closed */
-	size_t body_bytes;      /* of requests not yet serialised */
+	struct pl_list borrowing; /* calls whose message lies in the read buffer */
+	struct pl_list sending;   /* calls serialised whole, not yet written */
+	uint32_t streams;         /* HTTP/2 streams not closed */
+	size_t body_bytes;        /* of requests not yet serialised */
 
 	struct pl_buf out;   /* serialised; the driver takes from here */
 	uint64_t serialised; /* all bytes that ever went into out */
@@ -76,10 +76,10 @@ struct grpc_session {
 	struct grpc_ping ping;
 	struct pl_timer ping_timer;
 
-	uint8_t first[9]; /* the first bytes received */
-	uint8_t first_len;
+	uint8_t preface[9]; /* the first bytes received */
+	uint8_t preface_len;
 	bool up;           /* SETTINGS received */
-	bool told_up;      /* and said so */
+	bool up_delivered; /* and said so */
 	bool away;         /* GOAWAY: no new calls */
 	bool lost;         /* a PING was not answered */
 	bool dead;         /* every call is ended, nghttp2 is not called again */
@@ -92,7 +92,7 @@ enum grpc_call_state { GRPC_CALL_WAITING, GRPC_CALL_OPEN, GRPC_CALL_ENDED };
 
 struct grpc_call {
 	struct pl_list link;
-	struct pl_list loose;
+	struct pl_list borrowing;
 	struct pl_list sending;
 	struct grpc_session *session;
 	struct pl_timer deadline;
@@ -115,8 +115,8 @@ struct grpc_call {
 	uint64_t sent_ms;     /* the same, once that byte was written */
 
 	struct grpc_decoder decoder;
-	struct pl_buf kept;     /* a loose message that had to be moved */
-	struct pl_span message; /* unary */
+	struct pl_buf message_copy; /* a loose message that had to be moved */
+	struct pl_span message;     /* unary */
 	struct grpc_reply reply;
 
 	enum grpc_fate fate;
@@ -174,8 +174,8 @@ PL_NODISCARD enum pl_code grpc_h2_submit(struct grpc_session *session,
 /* Resets the stream unless it is closed, and forgets the call. */
 void grpc_h2_detach(struct grpc_call *call, uint32_t error_code);
 /* PL_PROTO unless first, as far as it is there, is an HTTP/2 server's. */
-PL_NODISCARD enum pl_code grpc_h2_sniff(const uint8_t *first, size_t len,
-                                        struct pl_err *err);
+PL_NODISCARD enum pl_code grpc_h2_check_preface(const uint8_t *preface, size_t len,
+                                                struct pl_err *err);
 
 /* A call's life: grpc_call.c. All of these may be called inside nghttp2. */
 void grpc_call_end(struct grpc_call *call, enum grpc_fate fate, const struct pl_err *err);
@@ -184,7 +184,7 @@ void grpc_call_headers(struct grpc_call *call, bool last);
 void grpc_call_reset(struct grpc_call *call, uint32_t error_code);
 void grpc_call_finish(struct grpc_call *call);
 /* The read buffer is about to be used again. */
-void grpc_call_settle(struct grpc_call *call);
+void grpc_call_keep_message(struct grpc_call *call);
 /* As far as is known now; dying: what is not written never will be. */
 enum grpc_fate grpc_call_fate(const struct grpc_call *call, bool dying);
 enum grpc_fate grpc_call_refused(const struct grpc_call *call);

@@ -1,15 +1,15 @@
 /* How calls end with their connection: cut, called off, starved, gone silent. */
 #include "store/base/fault.h"
-#include "store/net/fake_rig.h"
+#include "store/net/grpc_rig.h"
 #include "tests/harness/t.h"
 
-static struct rig rig;
+static struct grpc_rig rig;
 
-#define expect(call, fate, code, words) T_TRUE(rig_ended(call, fate, code, words))
+#define expect(call, fate, code, words) T_TRUE(grpc_rig_ended(call, fate, code, words))
 
 static void open_rig(void)
 {
-	T_OK(rig_init(&rig, NULL, NULL), NULL);
+	T_OK(grpc_rig_init(&rig, NULL, NULL), NULL);
 }
 
 /* --- the end of the connection ------------------------------------------- */
@@ -17,84 +17,84 @@ static void open_rig(void)
 T_CASE(goaway_lets_earlier_calls_end_and_refuses_later_ones)
 {
 	open_rig();
-	rig_run(&rig);
-	T_TRUE(rig_call(&rig, FAKE_away, 10) != NULL);
-	T_TRUE(rig_call(&rig, FAKE_ok, 10) != NULL);
-	T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
-	rig_run(&rig);
+	grpc_rig_run(&rig);
+	T_TRUE(grpc_rig_call(&rig, FAKE_away, 10) != NULL);
+	T_TRUE(grpc_rig_call(&rig, FAKE_ok, 10) != NULL);
+	T_TRUE(grpc_rig_call(&rig, FAKE_silent, 10) != NULL);
+	grpc_rig_run(&rig);
 	T_TRUE(rig.session.away && rig.dead);
 	expect(&rig.calls[0], GRPC_ANSWERED, PL_OK, "");
 	expect(&rig.calls[1], GRPC_UNSENT, PL_UNAVAIL, "going away");
 	expect(&rig.calls[2], GRPC_UNSENT, PL_UNAVAIL, "going away");
-	T_TRUE(rig_call(&rig, FAKE_ok, 10) == NULL);
-	rig_done(&rig);
+	T_TRUE(grpc_rig_call(&rig, FAKE_ok, 10) == NULL);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(goaway_waits_for_the_calls_before_it)
 {
 	open_rig();
-	T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
-	rig_run(&rig);
+	T_TRUE(grpc_rig_call(&rig, FAKE_silent, 10) != NULL);
+	grpc_rig_run(&rig);
 	fake_h2_goaway(rig.server, INT32_MAX, NGHTTP2_NO_ERROR, "");
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	T_TRUE(rig.session.away && !rig.dead);
 	T_EQ(rig.calls[0].ended, 0);
-	rig_tick(&rig, 6000);
-	rig_run(&rig);
+	grpc_rig_tick(&rig, 6000);
+	grpc_rig_run(&rig);
 	T_TRUE(rig.dead);
 	T_STR(rig.why.msg, "server is going away");
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(goaway_says_why)
 {
 	open_rig();
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	fake_h2_goaway(rig.server, 0, NGHTTP2_ENHANCE_YOUR_CALM, "too_many_pings");
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	T_TRUE(rig.dead);
 	T_STR(rig.why.msg,
 	      "server closes the connection: ENHANCE_YOUR_CALM, too_many_pings");
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(stream_numbers_run_out_and_nothing_is_lost)
 {
 	open_rig();
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	T_EQ(nghttp2_session_set_next_stream_id(rig.session.h2, INT32_MAX - 2), 0);
-	T_TRUE(rig_call(&rig, FAKE_silent, 1) != NULL);
-	T_TRUE(rig_call(&rig, FAKE_ok, 1) != NULL);
-	T_TRUE(rig_call(&rig, FAKE_ok, 1) != NULL);
-	T_TRUE(rig_call(&rig, FAKE_ok, 1) != NULL);
-	rig_run(&rig);
+	T_TRUE(grpc_rig_call(&rig, FAKE_silent, 1) != NULL);
+	T_TRUE(grpc_rig_call(&rig, FAKE_ok, 1) != NULL);
+	T_TRUE(grpc_rig_call(&rig, FAKE_ok, 1) != NULL);
+	T_TRUE(grpc_rig_call(&rig, FAKE_ok, 1) != NULL);
+	grpc_rig_run(&rig);
 	T_TRUE(rig.session.away && !rig.dead);
 	T_EQ(rig.calls[0].ended, 0);
 	expect(&rig.calls[1], GRPC_ANSWERED, PL_OK, "");
 	expect(&rig.calls[2], GRPC_UNSENT, PL_UNAVAIL, "no numbers left");
 	expect(&rig.calls[3], GRPC_UNSENT, PL_UNAVAIL, "no numbers left");
 	grpc_call_cancel(rig.calls[0].call);
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	T_TRUE(rig.dead);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 /* Everything that can be under way at once, for the cuts below. */
 static void mix_start(void)
 {
-	struct rig_call *stream;
+	struct grpc_rig_call *stream;
 
-	(void)rig_call(&rig, FAKE_ok, 20);
-	(void)rig_call(&rig, FAKE_error, 20);
-	(void)rig_call(&rig, FAKE_frag, 5);
-	(void)rig_call(&rig, FAKE_refuse, 5);
-	(void)rig_call(&rig, FAKE_reset, 5);
-	(void)rig_call(&rig, FAKE_silent, 5);
-	(void)rig_call(&rig, FAKE_ok, 40);
-	stream = rig_call(&rig, FAKE_stream, 5);
+	(void)grpc_rig_call(&rig, FAKE_ok, 20);
+	(void)grpc_rig_call(&rig, FAKE_error, 20);
+	(void)grpc_rig_call(&rig, FAKE_frag, 5);
+	(void)grpc_rig_call(&rig, FAKE_refuse, 5);
+	(void)grpc_rig_call(&rig, FAKE_reset, 5);
+	(void)grpc_rig_call(&rig, FAKE_silent, 5);
+	(void)grpc_rig_call(&rig, FAKE_ok, 40);
+	stream = grpc_rig_call(&rig, FAKE_stream, 5);
 	if (stream != NULL)
-		(void)rig_send(stream, 9);
-	(void)rig_call(&rig, FAKE_early, 20);
+		(void)grpc_rig_send(stream, 9);
+	(void)grpc_rig_call(&rig, FAKE_early, 20);
 }
 
 static void cut_check(bool up, uint64_t at)
@@ -106,11 +106,11 @@ static void cut_check(bool up, uint64_t at)
 	else
 		rig.cut_down = at;
 	mix_start();
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	if (up && at <= 24) /* the client's preface holds no call */
 		for (unsigned i = 0; i < rig.call_count; i++)
 			T_EQ(rig.calls[i].fate, GRPC_UNSENT);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE_SECONDS(cut_after_every_byte_each_call_ends_once_with_the_right_fate, 60)
@@ -119,10 +119,10 @@ T_CASE_SECONDS(cut_after_every_byte_each_call_ends_once_with_the_right_fate, 60)
 
 	open_rig();
 	mix_start();
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	up = rig.up;
 	down = rig.down;
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 	T_TRUE(up > 300 && down > 300);
 	for (uint64_t at = 0; at <= up; at++)
 		cut_check(true, at);
@@ -138,23 +138,23 @@ T_CASE(unsent_turns_into_maybe_with_the_first_byte_of_the_headers)
 	uint64_t head;
 
 	open_rig();
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	head = rig.up;
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 	for (uint64_t at = head; at < head + 60; at++) {
 		bool maybe;
 
 		open_rig();
-		rig_run(&rig);
+		grpc_rig_run(&rig);
 		rig.cut_up = at;
-		(void)rig_call(&rig, FAKE_silent, 20);
-		rig_run(&rig);
-		rig_die(&rig);
+		(void)grpc_rig_call(&rig, FAKE_silent, 20);
+		grpc_rig_run(&rig);
+		grpc_rig_die(&rig);
 		maybe = rig.calls[0].fate == GRPC_MAYBE;
 		T_TRUE(maybe || !maybe_before);
 		T_EQ(maybe, at > head);
 		maybe_before = maybe;
-		rig_done(&rig);
+		grpc_rig_done(&rig);
 	}
 }
 
@@ -169,7 +169,7 @@ T_CASE_SECONDS(cancelled_at_every_point_each_call_ends_once, 60)
 			open_rig();
 			rig.chunk = 29;
 			mix_start();
-			while (left > 0 && rig_step(&rig))
+			while (left > 0 && grpc_rig_step(&rig))
 				left--;
 			/* Nothing moves any more: all points were tried. */
 			ended = left > 0;
@@ -178,9 +178,9 @@ T_CASE_SECONDS(cancelled_at_every_point_each_call_ends_once, 60)
 				grpc_call_cancel(rig.calls[which].call);
 				T_EQ(rig.calls[which].ended, 0);
 			}
-			rig_run(&rig);
+			grpc_rig_run(&rig);
 			T_EQ(rig.calls[which].ended, 1);
-			rig_done(&rig);
+			grpc_rig_done(&rig);
 		}
 	}
 }
@@ -191,12 +191,12 @@ T_CASE_SECONDS(torture_every_allocation_fails_once, 60)
 		bool fired;
 
 		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		if (rig_init(&rig, NULL, NULL) == PL_OK) {
+		if (grpc_rig_init(&rig, NULL, NULL) == PL_OK) {
 			rig.chunk = 97;
 			mix_start();
-			(void)rig_call(&rig, FAKE_big, 5);
-			rig_run(&rig);
-			rig_done(&rig);
+			(void)grpc_rig_call(&rig, FAKE_big, 5);
+			grpc_rig_run(&rig);
+			grpc_rig_done(&rig);
 		}
 		fired = pl_fault_fired(PL_FAULT_ALLOC);
 		pl_fault_reset();
@@ -218,62 +218,62 @@ static void open_pinging(void)
 	                                 .ping_gap_ms = 700,
 	                                 .ping_timeout_ms = 300};
 
-	T_OK(rig_init(&rig, NULL, &opts), NULL);
-	rig_run(&rig);
+	T_OK(grpc_rig_init(&rig, NULL, &opts), NULL);
+	grpc_rig_run(&rig);
 }
 
 T_CASE(a_silent_server_is_pinged_while_calls_wait)
 {
 	open_pinging();
-	rig_tick(&rig, 5000);
-	rig_run(&rig);
+	grpc_rig_tick(&rig, 5000);
+	grpc_rig_run(&rig);
 	T_EQ(fake_h2_pings(rig.server), 0); /* nobody waits for anything */
-	(void)rig_call(&rig, FAKE_stream, 3);
-	rig_run(&rig);
+	(void)grpc_rig_call(&rig, FAKE_stream, 3);
+	grpc_rig_run(&rig);
 	for (unsigned i = 1; i <= 4; i++) {
-		rig_tick(&rig, 5000 + i * 1000);
-		rig_run(&rig);
+		grpc_rig_tick(&rig, 5000 + i * 1000);
+		grpc_rig_run(&rig);
 		T_EQ(fake_h2_pings(rig.server), i);
 	}
 	T_TRUE(!rig.dead);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(a_ping_without_answer_ends_the_connection)
 {
 	open_pinging();
-	(void)rig_call(&rig, FAKE_stream, 3);
-	rig_run(&rig);
+	(void)grpc_rig_call(&rig, FAKE_stream, 3);
+	grpc_rig_run(&rig);
 	fake_h2_ping_answers(rig.server, false);
-	rig_tick(&rig, 2000);
-	rig_run(&rig);
+	grpc_rig_tick(&rig, 2000);
+	grpc_rig_run(&rig);
 	T_EQ(fake_h2_pings(rig.server), 1);
-	rig_tick(&rig, 2299);
-	rig_tick(&rig, 2300); /* looks once more at the socket */
-	rig_run(&rig);
+	grpc_rig_tick(&rig, 2299);
+	grpc_rig_tick(&rig, 2300); /* looks once more at the socket */
+	grpc_rig_run(&rig);
 	T_TRUE(!rig.dead);
-	rig_tick(&rig, 2301);
-	rig_run(&rig);
+	grpc_rig_tick(&rig, 2301);
+	grpc_rig_run(&rig);
 	T_TRUE(rig.dead);
 	expect(&rig.calls[0], GRPC_MAYBE, PL_TIMEOUT, "server has gone silent");
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(probes_keep_their_distance)
 {
 	open_pinging();
 	grpc_session_probe(&rig.session);
-	rig_tick(&rig, 1000);
-	rig_run(&rig);
+	grpc_rig_tick(&rig, 1000);
+	grpc_rig_run(&rig);
 	T_EQ(fake_h2_pings(rig.server), 1);
 	grpc_session_probe(&rig.session);
-	rig_tick(&rig, 1699);
-	rig_run(&rig);
+	grpc_rig_tick(&rig, 1699);
+	grpc_rig_run(&rig);
 	T_EQ(fake_h2_pings(rig.server), 1);
-	rig_tick(&rig, 1700);
-	rig_run(&rig);
+	grpc_rig_tick(&rig, 1700);
+	grpc_rig_run(&rig);
 	T_EQ(fake_h2_pings(rig.server), 2);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 /* --- when a request left ------------------------------------------------- */
@@ -282,16 +282,16 @@ T_CASE(probes_keep_their_distance)
  * does, however long we were held up between writing and noticing. */
 T_CASE(a_request_left_before_it_was_written)
 {
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 
-	T_EQ(rig_init(&rig, NULL, NULL), PL_OK);
-	rig_run(&rig);
+	T_EQ(grpc_rig_init(&rig, NULL, NULL), PL_OK);
+	grpc_rig_run(&rig);
 	rig.now_ms = 2000;
-	call = rig_call(&rig, FAKE_ok, 10);
+	call = grpc_rig_call(&rig, FAKE_ok, 10);
 	T_EQ(grpc_session_fill(&rig.session, &rig.why), PL_OK);
 	rig.now_ms = 9000; /* the bytes are with the server, and we were asleep */
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	T_EQ(call->fate, GRPC_ANSWERED);
 	T_EQ(call->sent_ms, 2000);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }

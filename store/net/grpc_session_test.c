@@ -1,28 +1,28 @@
 /* Calls over a session joined to the fake server by memory: see fake_rig.h. */
-#include "store/net/fake_rig.h"
+#include "store/net/grpc_rig.h"
 #include "tests/harness/t.h"
 
-static struct rig rig;
+static struct grpc_rig rig;
 
-#define expect(call, fate, code, words) T_TRUE(rig_ended(call, fate, code, words))
+#define expect(call, fate, code, words) T_TRUE(grpc_rig_ended(call, fate, code, words))
 
-static struct rig_call *call_run(enum fake_act act, size_t len)
+static struct grpc_rig_call *call_run(enum fake_act act, size_t len)
 {
-	struct rig_call *call = rig_call(&rig, act, len);
+	struct grpc_rig_call *call = grpc_rig_call(&rig, act, len);
 
 	T_TRUE(call != NULL);
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	return call;
 }
 
 static void open_rig(void)
 {
-	T_OK(rig_init(&rig, NULL, NULL), NULL);
+	T_OK(grpc_rig_init(&rig, NULL, NULL), NULL);
 }
 
 T_CASE(a_unary_call_brings_its_answer)
 {
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 
 	open_rig();
 	call = call_run(FAKE_ok, 300);
@@ -36,19 +36,19 @@ T_CASE(a_unary_call_brings_its_answer)
 	call = call_run(FAKE_ok, 0);
 	T_EQ(call->message_len, 0);
 	T_EQ(call->status, GRPC_OK);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(metadata_goes_along)
 {
 	open_rig();
-	T_TRUE(rig_call_at(&rig, FAKE_ok, 1, 1000 + 123456, "secret.7") != NULL);
-	rig_run(&rig);
+	T_TRUE(grpc_rig_call_at(&rig, FAKE_ok, 1, 1000 + 123456, "secret.7") != NULL);
+	grpc_rig_run(&rig);
 	T_STR(fake_h2_call(rig.server, 0)->timeout, "124000m");
 	T_STR(fake_h2_call(rig.server, 0)->token, "secret.7");
 	T_TRUE(fake_h2_call(rig.server, 0)->leader);
-	T_TRUE(rig_call_at(&rig, FAKE_ok, 1, 5000, "evil\r\nx: y") == NULL);
-	rig_done(&rig);
+	T_TRUE(grpc_rig_call_at(&rig, FAKE_ok, 1, 5000, "evil\r\nx: y") == NULL);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(each_kind_of_answer_ends_as_it_should)
@@ -88,7 +88,7 @@ T_CASE(each_kind_of_answer_ends_as_it_should)
 		/* And the connection is as good as before. */
 		T_TRUE(!rig.dead && rig.session.streams == 0);
 		expect(call_run(FAKE_ok, 10), GRPC_ANSWERED, PL_OK, "");
-		rig_done(&rig);
+		grpc_rig_done(&rig);
 	}
 }
 
@@ -98,7 +98,7 @@ T_CASE(a_large_answer_arrives_whole_in_pieces_of_any_size)
 	uint32_t first = 0;
 
 	for (unsigned i = 0; i < sizeof chunks / sizeof *chunks; i++) {
-		struct rig_call *call;
+		struct grpc_rig_call *call;
 
 		open_rig();
 		rig.chunk = chunks[i];
@@ -106,7 +106,7 @@ T_CASE(a_large_answer_arrives_whole_in_pieces_of_any_size)
 		T_EQ(call->message_len, 100000);
 		T_TRUE(i == 0 || call->message_sum == first);
 		first = call->message_sum;
-		rig_done(&rig);
+		grpc_rig_done(&rig);
 	}
 }
 
@@ -115,13 +115,13 @@ T_CASE_SECONDS(a_huge_message_costs_its_size_and_is_given_back, 60)
 	struct fake_opts fake = {.window = 65535, .big_size = 96 << 20};
 	struct grpc_session_opts opts = {
 		.scheme = "http", .authority = "x", .message_max = 100 << 20};
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 
-	T_OK(rig_init(&rig, &fake, &opts), NULL);
+	T_OK(grpc_rig_init(&rig, &fake, &opts), NULL);
 	call = call_run(FAKE_big, 1);
 	T_EQ(call->message_len, 96 << 20);
 	T_EQ(call->status, GRPC_OK);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(a_claimed_length_allocates_nothing)
@@ -129,150 +129,150 @@ T_CASE(a_claimed_length_allocates_nothing)
 	struct fake_opts fake = {.window = 65535, .big_size = 900 << 20};
 	struct grpc_session_opts opts = {
 		.scheme = "http", .authority = "x", .message_max = 1 << 30};
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 
-	T_OK(rig_init(&rig, &fake, &opts), NULL);
+	T_OK(grpc_rig_init(&rig, &fake, &opts), NULL);
 	call = call_run(FAKE_claim, 1);
 	T_EQ(call->ended, 0);
 	T_TRUE(call->call->decoder.body.cap < 4096);
-	rig_tick(&rig, 6000);
+	grpc_rig_tick(&rig, 6000);
 	expect(call, GRPC_MAYBE, PL_TIMEOUT, "no answer in time");
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(streams_send_and_receive_while_open)
 {
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 
 	open_rig();
 	call = call_run(FAKE_stream, 10);
 	T_EQ(call->messages, 1);
 	for (size_t i = 1; i <= 5; i++) {
-		T_TRUE(rig_send(call, i * 1000));
-		T_TRUE(rig_send(call, 7)); /* behind one that waits */
-		rig_run(&rig);
+		T_TRUE(grpc_rig_send(call, i * 1000));
+		T_TRUE(grpc_rig_send(call, 7)); /* behind one that waits */
+		grpc_rig_run(&rig);
 		T_EQ(call->messages, 1 + 2 * i);
 		T_EQ(call->message_len, 7);
 	}
 	T_EQ(grpc_session_unsent(&rig.session), 0);
 	grpc_call_cancel(call->call);
 	T_EQ(call->ended, 0); /* not inside cancel */
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	expect(call, GRPC_MAYBE, PL_CANCELED, "/stream/0");
 	T_EQ(fake_h2_call(rig.server, 0)->resets, 1);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(a_stream_that_the_server_ends_frees_its_place)
 {
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 
 	open_rig();
 	call = call_run(FAKE_stream_end, 10);
 	expect(call, GRPC_ANSWERED, PL_OK, "");
 	T_EQ(call->messages, 1);
 	T_EQ(rig.session.streams, 0);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(a_stream_may_be_cancelled_from_its_own_message)
 {
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 
 	open_rig();
-	call = rig_call(&rig, FAKE_stream, 10);
+	call = grpc_rig_call(&rig, FAKE_stream, 10);
 	call->cancel_at_message = true;
-	T_TRUE(rig_send(call, 10));
-	rig_run(&rig);
+	T_TRUE(grpc_rig_send(call, 10));
+	grpc_rig_run(&rig);
 	expect(call, GRPC_MAYBE, PL_CANCELED, "");
 	T_EQ(call->messages, 1);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(a_stream_refuses_more_than_it_may_hold_back)
 {
 	struct fake_opts fake = {.window = 0};
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 	unsigned sent = 0;
 
-	T_OK(rig_init(&rig, &fake, NULL), NULL);
+	T_OK(grpc_rig_init(&rig, &fake, NULL), NULL);
 	call = call_run(FAKE_stream, 10);
-	while (rig_send(call, 1 << 20))
+	while (grpc_rig_send(call, 1 << 20))
 		sent++;
 	T_EQ(sent, 4);
 	T_TRUE(grpc_session_unsent(&rig.session) > 4 << 20);
 	fake_h2_window(rig.server, 1 << 20);
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	T_EQ(grpc_session_unsent(&rig.session), 0);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(a_closed_window_holds_a_request_back_until_its_deadline)
 {
 	struct fake_opts fake = {.window = 0};
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 
-	T_OK(rig_init(&rig, &fake, NULL), NULL);
+	T_OK(grpc_rig_init(&rig, &fake, NULL), NULL);
 	call = call_run(FAKE_ok, 1000);
 	T_EQ(call->ended, 0);
-	rig_tick(&rig, 5999);
+	grpc_rig_tick(&rig, 5999);
 	T_EQ(call->ended, 0);
-	rig_tick(&rig, 6000);
+	grpc_rig_tick(&rig, 6000);
 	expect(call, GRPC_MAYBE, PL_TIMEOUT, "no answer in time");
 	T_EQ(call->sent_ms, 0);
 	T_EQ(grpc_session_unsent(&rig.session), 0);
 	fake_h2_window(rig.server, 1000);
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	T_EQ(fake_h2_call(rig.server, 0)->wholes, 0);
 	T_EQ(fake_h2_call(rig.server, 0)->resets, 1);
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(more_calls_than_the_server_takes_wait_their_turn)
 {
 	struct fake_opts fake = {.window = 65535, .max_streams = 3};
 
-	T_OK(rig_init(&rig, &fake, NULL), NULL);
+	T_OK(grpc_rig_init(&rig, &fake, NULL), NULL);
 	for (unsigned i = 0; i < 3; i++)
-		T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
+		T_TRUE(grpc_rig_call(&rig, FAKE_silent, 10) != NULL);
 	for (unsigned i = 0; i < 10; i++)
-		T_TRUE(rig_call(&rig, FAKE_ok, 10) != NULL);
-	rig_run(&rig);
+		T_TRUE(grpc_rig_call(&rig, FAKE_ok, 10) != NULL);
+	grpc_rig_run(&rig);
 	T_EQ(fake_h2_call(rig.server, 2)->heads, 1);
 	T_EQ(fake_h2_call(rig.server, 3)->heads, 0);
 	grpc_call_cancel(rig.calls[12].call);
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	expect(&rig.calls[12], GRPC_UNSENT, PL_CANCELED, "");
 	grpc_call_cancel(rig.calls[1].call);
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	for (unsigned i = 3; i < 12; i++)
 		expect(&rig.calls[i], GRPC_ANSWERED, PL_OK, "");
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(what_waits_when_the_connection_dies_is_unsent)
 {
 	struct fake_opts fake = {.window = 65535, .max_streams = 1};
 
-	T_OK(rig_init(&rig, &fake, NULL), NULL);
-	T_TRUE(rig_call(&rig, FAKE_silent, 10) != NULL);
-	T_TRUE(rig_call(&rig, FAKE_ok, 10) != NULL);
-	rig_run(&rig);
-	rig_die(&rig);
+	T_OK(grpc_rig_init(&rig, &fake, NULL), NULL);
+	T_TRUE(grpc_rig_call(&rig, FAKE_silent, 10) != NULL);
+	T_TRUE(grpc_rig_call(&rig, FAKE_ok, 10) != NULL);
+	grpc_rig_run(&rig);
+	grpc_rig_die(&rig);
 	expect(&rig.calls[0], GRPC_MAYBE, PL_UNAVAIL, "cut");
 	expect(&rig.calls[1], GRPC_UNSENT, PL_UNAVAIL, "cut");
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(a_deadline_before_the_server_speaks_is_unsent)
 {
-	struct rig_call *call;
+	struct grpc_rig_call *call;
 
 	open_rig();
-	call = rig_call(&rig, FAKE_ok, 10);
-	rig_tick(&rig, 6000);
+	call = grpc_rig_call(&rig, FAKE_ok, 10);
+	grpc_rig_tick(&rig, 6000);
 	expect(call, GRPC_UNSENT, PL_TIMEOUT, "could not be sent");
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 /* --- servers that are something else -------------------------------------- */
@@ -292,7 +292,7 @@ static void feed_refused(const char *bytes, size_t len, enum pl_code code,
 		T_EQ(got, code);
 		if (piece == len && strstr(err.msg, words) == NULL)
 			T_STR(err.msg, words);
-		rig_done(&rig);
+		grpc_rig_done(&rig);
 	}
 }
 
@@ -313,7 +313,7 @@ T_CASE(a_server_of_TLS_is_recognised)
 	                         &err),
 	       PL_TLS, NULL);
 	T_STR(err.msg, "server speaks TLS: use https");
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }
 
 T_CASE(broken_http2_ends_the_connection)
@@ -323,12 +323,12 @@ T_CASE(broken_http2_ends_the_connection)
 	struct pl_err err;
 
 	open_rig();
-	(void)rig_call(&rig, FAKE_silent, 3);
-	rig_run(&rig);
+	(void)grpc_rig_call(&rig, FAKE_silent, 3);
+	grpc_rig_run(&rig);
 	(void)!grpc_session_feed(&rig.session, pl_span(evil, sizeof evil), &err);
-	rig_run(&rig);
+	grpc_rig_run(&rig);
 	T_TRUE(rig.dead);
 	T_EQ(rig.why.code, PL_PROTO);
 	expect(&rig.calls[0], GRPC_MAYBE, PL_PROTO, "HTTP/2");
-	rig_done(&rig);
+	grpc_rig_done(&rig);
 }

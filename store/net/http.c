@@ -22,7 +22,7 @@ static void http_free(struct http *http)
 	free(http);
 }
 
-static void http_let_go(struct http *http)
+static void http_handle_closed(struct http *http)
 {
 	void (*closed)(void *ctx) = http->closed;
 	void *ctx = http->ctx;
@@ -36,12 +36,12 @@ static void http_let_go(struct http *http)
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-	http_let_go(handle->data);
+	http_handle_closed(handle->data);
 }
 
 static void on_deadlines_closed(void *ctx)
 {
-	http_let_go(ctx);
+	http_handle_closed(ctx);
 }
 
 static void on_poll_closed(uv_handle_t *handle)
@@ -51,7 +51,7 @@ static void on_poll_closed(uv_handle_t *handle)
 	struct http *http = poll->http;
 
 	free(poll);
-	http_let_go(http);
+	http_handle_closed(http);
 }
 
 static void poll_close(struct http_poll *poll)
@@ -73,7 +73,7 @@ static void http_shut(struct http *http)
 	PL_LIST_EACH (link, &http->polls)
 		poll_close(PL_LIST_ITEM(link, struct http_poll, link));
 	uv_close((uv_handle_t *)&http->curl_timer, on_timer_closed);
-	uv_close((uv_handle_t *)&http->kick, on_timer_closed);
+	uv_close((uv_handle_t *)&http->ready_timer, on_timer_closed);
 	loop_timers_close(&http->deadlines, on_deadlines_closed, http);
 }
 
@@ -91,18 +91,18 @@ static void http_serve(struct http *http)
 	http_shut(http);
 }
 
-static void on_kick(uv_timer_t *timer)
+static void on_ready_timer(uv_timer_t *timer)
 {
 	http_serve(timer->data);
 }
 
-static void http_kick(struct http *http)
+static void http_schedule(struct http *http)
 {
 	int rc;
 
 	if (http->serving || http->shut)
 		return;
-	rc = uv_timer_start(&http->kick, on_kick, 0, 0);
+	rc = uv_timer_start(&http->ready_timer, on_ready_timer, 0, 0);
 	PL_ASSERT(rc == 0);
 }
 
@@ -111,11 +111,11 @@ void http_wake(struct http_call *call)
 	if (!pl_list_empty(&call->ready))
 		return;
 	pl_list_add_tail(&call->http->ready, &call->ready);
-	http_kick(call->http);
+	http_schedule(call->http);
 }
 
 /* libcurl does not say whose socket it could not keep; that call would hang. */
-static void out_of_memory(struct http *http)
+static void fail_out_of_memory(struct http *http)
 {
 	PL_LIST_EACH (link, &http->calls) {
 		struct http_call *call = PL_LIST_ITEM(link, struct http_call, link);
@@ -126,7 +126,7 @@ static void out_of_memory(struct http *http)
 	}
 }
 
-static void http_act(struct http *http, curl_socket_t fd, int events)
+static void http_socket_action(struct http *http, curl_socket_t fd, int events)
 {
 	int running, left;
 	CURLMcode rc = curl_multi_socket_action(http->multi, fd, events, &running);
@@ -134,7 +134,7 @@ static void http_act(struct http *http, curl_socket_t fd, int events)
 
 	PL_ASSERT(rc == CURLM_OK || rc == CURLM_OUT_OF_MEMORY);
 	if (rc == CURLM_OUT_OF_MEMORY)
-		out_of_memory(http);
+		fail_out_of_memory(http);
 	while ((msg = curl_multi_info_read(http->multi, &left)) != NULL) {
 		struct http_call *call = NULL;
 
@@ -149,7 +149,7 @@ static void http_act(struct http *http, curl_socket_t fd, int events)
 
 static void on_curl_timer(uv_timer_t *timer)
 {
-	http_act(timer->data, CURL_SOCKET_TIMEOUT, 0);
+	http_socket_action(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int on_curl_deadline(CURLM *multi, long timeout_ms, void *ctx)
@@ -180,7 +180,7 @@ static void on_poll(uv_poll_t *uv, int status, int events)
 		flags |= CURL_CSELECT_IN;
 	if (events & UV_WRITABLE)
 		flags |= CURL_CSELECT_OUT;
-	http_act(poll->http, poll->fd, flags);
+	http_socket_action(poll->http, poll->fd, flags);
 }
 
 static struct http_poll *poll_open(struct http *http, curl_socket_t fd)
@@ -298,10 +298,10 @@ enum pl_code http_open(uv_loop_t *loop, const struct http_opts *opts, struct htt
 	pl_list_init(&http->polls);
 	rc = uv_timer_init(loop, &http->curl_timer);
 	PL_ASSERT(rc == 0);
-	rc = uv_timer_init(loop, &http->kick);
+	rc = uv_timer_init(loop, &http->ready_timer);
 	PL_ASSERT(rc == 0);
 	http->curl_timer.data = http;
-	http->kick.data = http;
+	http->ready_timer.data = http;
 	loop_timers_open(&http->deadlines, loop);
 	http->handles = 3;
 	*out = http;
@@ -316,5 +316,5 @@ void http_close(struct http *http, void (*closed)(void *ctx), void *ctx)
 	http->ctx = ctx;
 	PL_LIST_EACH (link, &http->calls)
 		http_call_cancel(PL_LIST_ITEM(link, struct http_call, link));
-	http_kick(http); /* also when there was no call */
+	http_schedule(http); /* also when there was no call */
 }

@@ -54,7 +54,7 @@ static void call_finish(struct http_call *call)
 	struct http_end end;
 
 	(void)curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
-	end.code = http_explain(call, &err);
+	end.code = http_call_error(call, &err);
 	end.err = end.code == PL_OK ? NULL : &err;
 	end.unsent = request_bytes == 0;
 	end.answer = call_answer(call);
@@ -79,7 +79,7 @@ static void apply_pause(struct http_call *call)
 	http_wake(call);
 }
 
-static void give_data(struct http_call *call)
+static void deliver_data(struct http_call *call)
 {
 	struct pl_buf full = call->in;
 
@@ -99,10 +99,10 @@ void http_call_serve(struct http_call *call)
 		call_finish(call);
 		return;
 	}
-	if (call->streams && call->head_whole && !call->head_told) {
+	if (call->streams && call->head_whole && !call->head_delivered) {
 		struct http_answer answer = call_answer(call);
 
-		call->head_told = true;
+		call->head_delivered = true;
 		http_wake(call); /* to see what comes next */
 		if (call->on_head != NULL)
 			call->on_head(call->ctx, &answer);
@@ -110,7 +110,7 @@ void http_call_serve(struct http_call *call)
 		if (call->paused)
 			return;
 		http_wake(call);
-		give_data(call);
+		deliver_data(call);
 	} else if (call->want_room && call->out.len <= ROOM_AGAIN && !call->over) {
 		call->want_room = false;
 		http_wake(call);
@@ -208,7 +208,7 @@ static enum pl_code check_opts(const struct http_call_opts *opts, struct pl_err 
 }
 
 /* Without the query: it may hold what is nobody's business. */
-static char *describe(const struct http_call_opts *opts)
+static char *describe_request(const struct http_call_opts *opts)
 {
 	char text[WHAT_SIZE];
 
@@ -244,7 +244,7 @@ static enum pl_code call_begin(struct http_call *call, const struct http_call_op
 {
 	struct http *http = call->http;
 
-	call->what = describe(opts);
+	call->what = describe_request(opts);
 	if (call->what == NULL ||
 	    pl_timer_init(&call->deadline, &http->deadlines.timers, on_deadline, call) !=
 	            PL_OK ||
@@ -312,7 +312,7 @@ void http_call_resume(struct http_call *call)
 	http_wake(call);
 }
 
-static void go_on_sending(struct http_call *call)
+static void resume_sending(struct http_call *call)
 {
 	if (!call->out_paused)
 		return;
@@ -336,14 +336,14 @@ enum pl_code http_call_send(struct http_call *call, struct pl_span data,
 	if (code != PL_OK)
 		return pl_err_set(err, code, "%s: %zu bytes to send", call->what,
 		                  data.len);
-	go_on_sending(call);
+	resume_sending(call);
 	return PL_OK;
 }
 
 void http_call_send_end(struct http_call *call)
 {
 	call->out_last = true;
-	go_on_sending(call);
+	resume_sending(call);
 }
 
 const char *http_answer_header(const struct http_answer *answer, const char *name)

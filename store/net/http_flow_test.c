@@ -13,58 +13,59 @@ static void chunk(struct fake_conn *conn, const char *data, size_t len)
 
 T_CASE(deadlines)
 {
-	struct probe p = {0};
-	struct bench b;
+	struct http_probe p = {0};
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
-	begin(&b, "/never", (struct http_call_opts){.timeout_ms = 50}, &p);
-	finish(&b, &p);
+	http_rig_open(&b, NULL, NULL);
+	probe_begin(&b, "/never", (struct http_call_opts){.timeout_ms = 50}, &p);
+	probe_finish(&b, &p);
 	T_EQ(p.code, PL_TIMEOUT);
 	T_TRUE(!p.unsent);
 	pl_buf_done(&p.got);
-	p = (struct probe){0};
-	begin(&b, "/stream",
-	      (struct http_call_opts){
-		      .idle_timeout_ms = 50, .on_head = on_head, .on_data = on_data},
-	      &p);
-	finish(&b, &p);
+	p = (struct http_probe){0};
+	probe_begin(&b, "/stream",
+	            (struct http_call_opts){.idle_timeout_ms = 50,
+	                                    .on_head = on_head,
+	                                    .on_data = on_data},
+	            &p);
+	probe_finish(&b, &p);
 	T_EQ(p.code, PL_TIMEOUT);
 	T_EQ(p.heads, 1);
 	pl_buf_done(&p.got);
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
 T_CASE(cancel_at_any_time)
 {
-	struct bench b;
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	for (int steps = 0; steps < 12; steps++) {
-		struct probe p = {0};
+		struct http_probe p = {0};
 
-		begin(&b, "/never", (struct http_call_opts){0}, &p);
+		probe_begin(&b, "/never", (struct http_call_opts){0}, &p);
 		for (int i = 0; i < steps; i++)
 			(void)uv_run(&b.loop, UV_RUN_NOWAIT);
 		http_call_cancel(p.call);
 		T_EQ(p.ends, 0);
-		finish(&b, &p);
+		probe_finish(&b, &p);
 		T_EQ(p.code, PL_CANCELED);
 		pl_buf_done(&p.got);
 	}
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
 T_CASE(closing_cancels_what_runs)
 {
-	struct probe p[3] = {0};
-	struct bench b;
+	struct http_probe p[3] = {0};
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	for (int i = 0; i < 3; i++)
-		begin(&b, "/never", (struct http_call_opts){0}, &p[i]);
+		probe_begin(&b, "/never", (struct http_call_opts){0}, &p[i]);
 	while (b.requests < 3)
 		(void)uv_run(&b.loop, UV_RUN_ONCE);
-	bench_close(&b);
+	http_rig_close(&b);
 	for (int i = 0; i < 3; i++) {
 		T_EQ(p[i].ends, 1);
 		T_EQ(p[i].code, PL_CANCELED);
@@ -76,14 +77,14 @@ T_CASE(closing_cancels_what_runs)
  * server. Everything arrives all the same, once it goes on. */
 T_CASE(a_paused_caller_stops_the_server)
 {
-	struct probe p = {0};
-	struct bench b;
+	struct http_probe p = {0};
+	struct http_rig b;
 	size_t held, before;
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	p.pause_each = true;
-	begin(&b, "/big_length",
-	      (struct http_call_opts){.on_head = on_head, .on_data = on_data}, &p);
+	probe_begin(&b, "/big_length",
+	            (struct http_call_opts){.on_head = on_head, .on_data = on_data}, &p);
 	while (p.chunks == 0)
 		(void)uv_run(&b.loop, UV_RUN_ONCE);
 	do { /* until nothing moves any more */
@@ -107,10 +108,10 @@ T_CASE(a_paused_caller_stops_the_server)
 			t_fail(__FILE__, __LINE__, "byte %zu", i);
 	}
 	pl_buf_done(&p.got);
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
-static void push(struct probe *p)
+static void push(struct http_probe *p)
 {
 	char data[10000];
 
@@ -129,7 +130,7 @@ static void push(struct probe *p)
 
 static void on_room(void *ctx)
 {
-	struct probe *p = ctx;
+	struct http_probe *p = ctx;
 
 	p->rooms++;
 	push(p);
@@ -137,21 +138,21 @@ static void on_room(void *ctx)
 
 T_CASE(a_request_that_is_streamed)
 {
-	struct bench b;
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	for (int known = 0; known < 2; known++) {
-		struct probe p = {.to_send = BIG};
+		struct http_probe p = {.to_send = BIG};
 
-		begin(&b, "/hello",
-		      (struct http_call_opts){.method = "PUT",
-		                              .send_stream = true,
-		                              .body_len = known ? BIG : -1,
-		                              .on_room = on_room},
-		      &p);
+		probe_begin(&b, "/hello",
+		            (struct http_call_opts){.method = "PUT",
+		                                    .send_stream = true,
+		                                    .body_len = known ? BIG : -1,
+		                                    .on_room = on_room},
+		            &p);
 		push(&p);
 		T_TRUE(p.to_send > 0);
-		finish(&b, &p);
+		probe_finish(&b, &p);
 		T_EQ(p.code, PL_OK);
 		T_TRUE(p.rooms > 0);
 		if (known)
@@ -163,24 +164,24 @@ T_CASE(a_request_that_is_streamed)
 		T_TRUE(strcasestr(b.head, "\r\nExpect:") == NULL);
 		pl_buf_done(&p.got);
 	}
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
 T_CASE(hundreds_of_streams_at_once)
 {
 	enum { STREAMS = 300, ROUNDS = 5 };
-	static struct probe p[STREAMS];
+	static struct http_probe p[STREAMS];
 	static struct fake_conn *conns[STREAMS];
-	struct bench b;
+	struct http_rig b;
 	size_t want = strlen("{\"type\":\"ADDED\"}\n");
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	for (unsigned i = 0; i < STREAMS; i++) {
-		begin(&b, "/stream",
-		      (struct http_call_opts){.idle_timeout_ms = 15000,
-		                              .on_head = on_head,
-		                              .on_data = on_data},
-		      &p[i]);
+		probe_begin(&b, "/stream",
+		            (struct http_call_opts){.idle_timeout_ms = 15000,
+		                                    .on_head = on_head,
+		                                    .on_data = on_data},
+		            &p[i]);
 		while (b.requests == i)
 			(void)uv_run(&b.loop, UV_RUN_ONCE);
 		conns[i] = b.last;
@@ -197,8 +198,8 @@ T_CASE(hundreds_of_streams_at_once)
 	for (unsigned i = 0; i < STREAMS; i += 2)
 		fake_conn_text(conns[i], "0\r\n\r\n");
 	for (unsigned i = 0; i < STREAMS; i += 2)
-		finish(&b, &p[i]);
-	bench_close(&b);
+		probe_finish(&b, &p[i]);
+	http_rig_close(&b);
 	for (unsigned i = 0; i < STREAMS; i++) {
 		T_EQ(p[i].code, i % 2 == 0 ? PL_OK : PL_CANCELED);
 		T_EQ(p[i].heads, 1);

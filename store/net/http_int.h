@@ -15,8 +15,8 @@
 struct http {
 	uv_loop_t *loop;
 	CURLM *multi;
-	uv_timer_t curl_timer; /* libcurl's own deadline */
-	uv_timer_t kick;       /* somebody is on the ready list */
+	uv_timer_t curl_timer;  /* libcurl's own deadline */
+	uv_timer_t ready_timer; /* somebody is on the ready list */
 	struct loop_timers deadlines;
 	struct pl_list calls;
 	struct pl_list ready;
@@ -52,7 +52,7 @@ struct http_call {
 	size_t header_count;
 	size_t head_bytes; /* of every header line so far, trailers included */
 	int status;
-	bool head_whole, head_told;
+	bool head_whole, head_delivered;
 
 	bool streams; /* the body is handed on, not collected */
 	struct pl_buf in;
@@ -88,6 +88,6 @@ PL_NODISCARD enum pl_code http_setup(struct http_call *call,
                                      struct pl_err *err);
 
 /* http_err.c */
-enum pl_code http_explain(const struct http_call *call, struct pl_err *err);
+enum pl_code http_call_error(const struct http_call *call, struct pl_err *err);
 
 #endif

@@ -4,10 +4,10 @@
 #ifndef STORE_NET_HTTP_PROBE_H
 #define STORE_NET_HTTP_PROBE_H
 
-#include "store/net/http_bench.h"
+#include "store/net/http_rig.h"
 
-struct probe {
-	struct bench *bench;
+struct http_probe {
+	struct http_rig *rig;
 	struct http_call *call;
 	int status;
 	enum pl_code code;
@@ -22,10 +22,10 @@ struct probe {
 
 static inline void on_end(void *ctx, const struct http_end *end)
 {
-	struct probe *p = ctx;
+	struct http_probe *p = ctx;
 	const char *type = http_answer_header(&end->answer, "CONTENT-TYPE");
 
-	uv_stop(&p->bench->loop); /* else uv_run() may go on to wait for other things */
+	uv_stop(&p->rig->loop); /* else uv_run() may go on to wait for other things */
 	p->ends++;
 	p->call = NULL;
 	p->code = end->code;
@@ -40,7 +40,7 @@ static inline void on_end(void *ctx, const struct http_end *end)
 
 static inline void on_head(void *ctx, const struct http_answer *answer)
 {
-	struct probe *p = ctx;
+	struct http_probe *p = ctx;
 
 	T_EQ(p->chunks, 0);
 	p->heads++;
@@ -49,7 +49,7 @@ static inline void on_head(void *ctx, const struct http_answer *answer)
 
 static inline void on_data(void *ctx, struct pl_span data)
 {
-	struct probe *p = ctx;
+	struct http_probe *p = ctx;
 
 	T_EQ(p->heads, 1);
 	T_EQ(p->ends, 0);
@@ -60,13 +60,13 @@ static inline void on_data(void *ctx, struct pl_span data)
 }
 
 /* Starts with what opts asks for and waits for nothing. */
-static inline void begin(struct bench *b, const char *path, struct http_call_opts opts,
-                         struct probe *p)
+static inline void probe_begin(struct http_rig *b, const char *path,
+                               struct http_call_opts opts, struct http_probe *p)
 {
 	char url[HTTP_URL_MAX];
 	struct pl_err err = {0};
 
-	p->bench = b;
+	p->rig = b;
 	sink_init(&p->got);
 	(void)snprintf(url, sizeof url, "%s%s", fake_http_url(b->fake), path);
 	opts.url = url;
@@ -79,26 +79,26 @@ static inline void begin(struct bench *b, const char *path, struct http_call_opt
 	T_EQ(p->ends, 0);
 }
 
-static inline void finish(struct bench *b, struct probe *p)
+static inline void probe_finish(struct http_rig *b, struct http_probe *p)
 {
 	while (p->ends == 0)
 		(void)uv_run(&b->loop, UV_RUN_ONCE);
 	T_EQ(p->ends, 1);
 }
 
-static inline void get(struct bench *b, const char *path, struct probe *p)
+static inline void probe_get(struct http_rig *b, const char *path, struct http_probe *p)
 {
-	*p = (struct probe){0};
-	begin(b, path, (struct http_call_opts){0}, p);
-	finish(b, p);
+	*p = (struct http_probe){0};
+	probe_begin(b, path, (struct http_call_opts){0}, p);
+	probe_finish(b, p);
 }
 
-static inline void expect(struct bench *b, const char *path, enum pl_code code,
-                          int status, const char *body)
+static inline void expect_answer(struct http_rig *b, const char *path, enum pl_code code,
+                                 int status, const char *body)
 {
-	struct probe p;
+	struct http_probe p;
 
-	get(b, path, &p);
+	probe_get(b, path, &p);
 	if (p.code != code)
 		t_fail(__FILE__, __LINE__, "%s: %s (%s)", path, pl_code_name(p.code),
 		       p.msg);

@@ -3,71 +3,71 @@
 
 T_CASE(answers_of_every_shape)
 {
-	struct bench b;
-	struct probe p;
+	struct http_rig b;
+	struct http_probe p;
 
-	bench_open(&b, NULL, NULL);
-	expect(&b, "/hello?secret", PL_OK, 200, "hello");
-	expect(&b, "/chunked", PL_OK, 201, "abcdefg");
-	expect(&b, "/until_close", PL_OK, 200, "all of it");
-	expect(&b, "/moved", PL_OK, 302, "");
-	expect(&b, "/continue", PL_OK, 200, "ok");
-	expect(&b, "/empty", PL_OK, 204, "");
-	get(&b, "/hello", &p);
+	http_rig_open(&b, NULL, NULL);
+	expect_answer(&b, "/hello?secret", PL_OK, 200, "hello");
+	expect_answer(&b, "/chunked", PL_OK, 201, "abcdefg");
+	expect_answer(&b, "/until_close", PL_OK, 200, "all of it");
+	expect_answer(&b, "/moved", PL_OK, 302, "");
+	expect_answer(&b, "/continue", PL_OK, 200, "ok");
+	expect_answer(&b, "/empty", PL_OK, 204, "");
+	probe_get(&b, "/hello", &p);
 	T_STR(p.type, "text/x");
 	T_TRUE(!p.unsent);
 	pl_buf_done(&p.got);
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
 T_CASE(broken_servers_are_typed_errors)
 {
-	struct bench b;
-	struct probe p;
+	struct http_rig b;
+	struct http_probe p;
 
-	bench_open(&b, NULL, NULL);
-	expect(&b, "/cut", PL_UNAVAIL, 200, NULL);
-	expect(&b, "/cut_chunk", PL_UNAVAIL, 200, NULL);
-	expect(&b, "/bad_chunk", PL_PROTO, 200, NULL);
-	expect(&b, "/nothing", PL_UNAVAIL, 0, "");
-	expect(&b, "/not_http", PL_PROTO, 0, "");
-	expect(&b, "/bad_status", PL_PROTO, 0, "");
-	expect(&b, "/hello", PL_OK, 200, "hello");
-	get(&b, "/nothing?token=secret", &p);
+	http_rig_open(&b, NULL, NULL);
+	expect_answer(&b, "/cut", PL_UNAVAIL, 200, NULL);
+	expect_answer(&b, "/cut_chunk", PL_UNAVAIL, 200, NULL);
+	expect_answer(&b, "/bad_chunk", PL_PROTO, 200, NULL);
+	expect_answer(&b, "/nothing", PL_UNAVAIL, 0, "");
+	expect_answer(&b, "/not_http", PL_PROTO, 0, "");
+	expect_answer(&b, "/bad_status", PL_PROTO, 0, "");
+	expect_answer(&b, "/hello", PL_OK, 200, "hello");
+	probe_get(&b, "/nothing?token=secret", &p);
 	T_TRUE(strstr(p.msg, "GET http://127.0.0.1") != NULL);
 	T_TRUE(strstr(p.msg, "secret") == NULL);
 	pl_buf_done(&p.got);
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
 T_CASE(one_connection_for_calls_in_a_row)
 {
-	struct bench b;
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	for (int i = 0; i < 20; i++)
-		expect(&b, "/hello", PL_OK, 200, "hello");
+		expect_answer(&b, "/hello", PL_OK, 200, "hello");
 	T_EQ(fake_http_connections(b.fake), 1);
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
 T_CASE(a_body_over_the_bound_ends_the_call)
 {
-	struct probe p = {0};
-	struct bench b;
+	struct http_probe p = {0};
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
-	begin(&b, "/big_length", (struct http_call_opts){.body_max = BIG - 1}, &p);
-	finish(&b, &p);
+	http_rig_open(&b, NULL, NULL);
+	probe_begin(&b, "/big_length", (struct http_call_opts){.body_max = BIG - 1}, &p);
+	probe_finish(&b, &p);
 	T_EQ(p.code, PL_LIMIT);
 	pl_buf_done(&p.got);
-	p = (struct probe){0};
-	begin(&b, "/big_length", (struct http_call_opts){.body_max = BIG}, &p);
-	finish(&b, &p);
+	p = (struct http_probe){0};
+	probe_begin(&b, "/big_length", (struct http_call_opts){.body_max = BIG}, &p);
+	probe_finish(&b, &p);
 	T_EQ(p.code, PL_OK);
 	T_EQ(p.got.len, BIG);
 	pl_buf_done(&p.got);
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
 static void on_endless_head(void *ctx, struct fake_conn *conn, const char *head,
@@ -83,32 +83,32 @@ static void on_endless_head(void *ctx, struct fake_conn *conn, const char *head,
 
 T_CASE(headers_without_end_are_refused)
 {
-	struct probe p = {0};
-	struct bench b;
+	struct http_probe p = {0};
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	fake_http_close(b.fake);
 	b.fake = fake_http_open(&b.loop, NULL, false, on_endless_head, &b);
-	get(&b, "/", &p);
+	probe_get(&b, "/", &p);
 	T_EQ(p.code, PL_LIMIT);
 	pl_buf_done(&p.got);
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
 T_CASE(what_leaves_is_what_was_asked_for)
 {
 	static const struct http_header headers[] = {{"X-One", "1"}, {"X-None", ""}};
-	struct probe p = {0};
-	struct bench b;
+	struct http_probe p = {0};
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
-	begin(&b, "/hello",
-	      (struct http_call_opts){.method = "PATCH",
-	                              .headers = headers,
-	                              .header_count = 2,
-	                              .body = PL_SPAN_LIT("{\"a\":1}")},
-	      &p);
-	finish(&b, &p);
+	http_rig_open(&b, NULL, NULL);
+	probe_begin(&b, "/hello",
+	            (struct http_call_opts){.method = "PATCH",
+	                                    .headers = headers,
+	                                    .header_count = 2,
+	                                    .body = PL_SPAN_LIT("{\"a\":1}")},
+	            &p);
+	probe_finish(&b, &p);
 	T_EQ(p.code, PL_OK);
 	T_TRUE(strncmp(b.head, "PATCH /hello HTTP/1.1\r\n", 23) == 0);
 	T_TRUE(strstr(b.head, "\r\nX-One: 1\r\n") != NULL);
@@ -118,18 +118,18 @@ T_CASE(what_leaves_is_what_was_asked_for)
 	T_TRUE(strcasestr(b.head, "Content-Type") == NULL);
 	T_TRUE(pl_span_eq(pl_buf_span(&b.body), PL_SPAN_LIT("{\"a\":1}")));
 	pl_buf_done(&p.got);
-	p = (struct probe){0};
-	begin(&b, "/hello", (struct http_call_opts){.method = "DELETE"}, &p);
-	finish(&b, &p);
+	p = (struct http_probe){0};
+	probe_begin(&b, "/hello", (struct http_call_opts){.method = "DELETE"}, &p);
+	probe_finish(&b, &p);
 	T_TRUE(strncmp(b.head, "DELETE /hello HTTP/1.1\r\n", 24) == 0);
 	pl_buf_done(&p.got);
-	p = (struct probe){0};
-	begin(&b, "/big_length", (struct http_call_opts){.method = "HEAD"}, &p);
-	finish(&b, &p);
+	p = (struct http_probe){0};
+	probe_begin(&b, "/big_length", (struct http_call_opts){.method = "HEAD"}, &p);
+	probe_finish(&b, &p);
 	T_EQ(p.code, PL_OK);
 	T_EQ(p.got.len, 0);
 	pl_buf_done(&p.got);
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
 T_CASE(bad_requests_never_start)
@@ -145,9 +145,9 @@ T_CASE(bad_requests_never_start)
 	                                   "http://h/\r\nX: y"};
 	struct http_call_opts opts = {.timeout_ms = 1000, .on_end = on_end};
 	struct http_call *call;
-	struct bench b;
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
 		opts.url = urls[i];
 		T_EQ(http_call_start(b.http, &opts, &call, NULL), PL_INVALID);
@@ -162,25 +162,25 @@ T_CASE(bad_requests_never_start)
 	opts.method = NULL;
 	opts.timeout_ms = 0;
 	T_EQ(http_call_start(b.http, &opts, &call, NULL), PL_INVALID);
-	bench_close(&b);
+	http_rig_close(&b);
 }
 
-T_CASE(nobody_listens)
+T_CASE(a_refused_connection_is_an_error)
 {
-	struct probe p = {0};
-	struct bench b;
+	struct http_probe p = {0};
+	struct http_rig b;
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	fake_http_close(b.fake);
 	while (uv_run(&b.loop, UV_RUN_NOWAIT) != 0) {
 	}
 	b.fake = fake_http_open(&b.loop, NULL, false, on_request, &b);
-	begin(&b, "/hello", (struct http_call_opts){0}, &p);
+	probe_begin(&b, "/hello", (struct http_call_opts){0}, &p);
 	fake_http_close(b.fake); /* before the client's first step */
-	finish(&b, &p);
+	probe_finish(&b, &p);
 	T_EQ(p.code, PL_UNAVAIL);
 	T_TRUE(p.unsent);
 	pl_buf_done(&p.got);
 	b.fake = fake_http_open(&b.loop, NULL, false, on_request, &b);
-	bench_close(&b);
+	http_rig_close(&b);
 }

@@ -38,15 +38,15 @@ static struct http_opts certs_setup(struct tls_paths *paths, const char *names)
 
 static enum pl_code tls_code(const struct http_opts *opts)
 {
-	struct probe p;
-	struct bench b;
+	struct http_probe p;
+	struct http_rig b;
 
-	bench_open(&b, dir, opts);
-	get(&b, "/hello", &p);
+	http_rig_open(&b, dir, opts);
+	probe_get(&b, "/hello", &p);
 	if (p.code == PL_OK)
-		expect(&b, "/big_length", PL_OK, 200, NULL);
+		expect_answer(&b, "/big_length", PL_OK, 200, NULL);
 	pl_buf_done(&p.got);
-	bench_close(&b);
+	http_rig_close(&b);
 	return p.code;
 }
 

@@ -8,16 +8,16 @@ static bool torture_once(enum pl_fault point, uint64_t nth, const char *path)
 {
 	struct http_opts plain = {0};
 	struct http_call_opts opts = {.timeout_ms = 5000, .on_end = on_end};
-	struct probe p = {0};
+	struct http_probe p = {0};
 	struct http_call *call;
 	struct http *http = NULL;
-	struct bench b;
+	struct http_rig b;
 	char url[128];
 	bool fired;
 
-	bench_open(&b, NULL, NULL);
+	http_rig_open(&b, NULL, NULL);
 	sink_init(&p.got);
-	p.bench = &b;
+	p.rig = &b;
 	opts.ctx = &p;
 	(void)snprintf(url, sizeof url, "%s%s", fake_http_url(b.fake), path);
 	opts.url = url;
@@ -35,9 +35,9 @@ static bool torture_once(enum pl_fault point, uint64_t nth, const char *path)
 	}
 	fired = pl_fault_fired(point);
 	pl_fault_reset();
-	expect(&b, "/hello", PL_OK, 200, "hello");
+	expect_answer(&b, "/hello", PL_OK, 200, "hello");
 	pl_buf_done(&p.got);
-	bench_close(&b);
+	http_rig_close(&b);
 	return fired;
 }
 

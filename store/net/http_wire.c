@@ -16,7 +16,7 @@
 
 enum { CONNECT_TIMEOUT_MS = 5000, KEEPALIVE_IDLE_S = 30, KEEPALIVE_EVERY_S = 10 };
 
-static size_t refuse(struct http_call *call, enum pl_code code, const char *why)
+static size_t refuse_response(struct http_call *call, enum pl_code code, const char *why)
 {
 	if (call->err.code == PL_OK)
 		(void)pl_err_set(&call->err, code, "%s: %s", call->what, why);
@@ -49,7 +49,7 @@ static void split_head(struct http_call *call)
 	}
 }
 
-static void end_of_head(struct http_call *call)
+static void on_head_end(struct http_call *call)
 {
 	long status = 0;
 
@@ -74,19 +74,19 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
 	call->last_ms = pl_clock_ms();
 	call->head_bytes += len;
 	if (call->head_bytes > HTTP_HEAD_BYTES_MAX)
-		return refuse(call, PL_LIMIT, "headers too large");
+		return refuse_response(call, PL_LIMIT, "headers too large");
 	if (memchr(line, 0, len) != NULL)
-		return refuse(call, PL_PROTO, "a NUL byte in a header");
+		return refuse_response(call, PL_PROTO, "a NUL byte in a header");
 	if (call->head_whole)
 		return len; /* nobody asked for trailers */
 	if (len <= 2 && (*line == '\r' || *line == '\n')) {
 		code = pl_buf_add(&call->head, pl_span("", 1));
 		if (code == PL_OK)
-			end_of_head(call);
+			on_head_end(call);
 	} else {
 		code = pl_buf_add(&call->head, pl_span(line, len));
 	}
-	return code == PL_OK ? len : refuse(call, code, "headers");
+	return code == PL_OK ? len : refuse_response(call, code, "headers");
 }
 
 static size_t on_body(char *data, size_t size, size_t count, void *ctx)
@@ -97,16 +97,16 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx)
 
 	call->last_ms = pl_clock_ms();
 	if (pl_fault_hit(PL_FAULT_NET_READ))
-		return refuse(call, PL_UNAVAIL, "read: fault");
+		return refuse_response(call, PL_UNAVAIL, "read: fault");
 	if (call->streams && call->in.len >= HTTP_STREAM_BUFFER) {
 		call->in_paused = true;
 		return CURL_WRITEFUNC_PAUSE;
 	}
 	code = pl_buf_add(&call->in, pl_span(data, len));
 	if (code == PL_LIMIT)
-		return refuse(call, code, "answer too large");
+		return refuse_response(call, code, "answer too large");
 	if (code != PL_OK)
-		return refuse(call, code, "answer");
+		return refuse_response(call, code, "answer");
 	if (call->streams)
 		http_wake(call);
 	return len;
@@ -125,7 +125,7 @@ static size_t on_want_body(char *room, size_t size, size_t count, void *ctx)
 		return CURL_READFUNC_PAUSE;
 	}
 	if (pl_fault_hit(PL_FAULT_NET_WRITE)) {
-		(void)refuse(call, PL_UNAVAIL, "write: fault");
+		(void)refuse_response(call, PL_UNAVAIL, "write: fault");
 		return CURL_READFUNC_ABORT;
 	}
 	if (len > call->out.len)
@@ -287,7 +287,7 @@ static bool add_header(struct http_call *call, const char *name, const char *val
 }
 
 /* Takes away a header that libcurl would add on its own. */
-static bool drop_header(struct http_call *call, const char *line)
+static bool suppress_header(struct http_call *call, const char *line)
 {
 	struct curl_slist *list = curl_slist_append(call->request_headers, line);
 
@@ -298,7 +298,7 @@ static bool drop_header(struct http_call *call, const char *line)
 
 static bool setup_headers(struct http_call *call, const struct http_call_opts *opts)
 {
-	bool typed = false, ok = drop_header(call, "Expect:");
+	bool typed = false, ok = suppress_header(call, "Expect:");
 
 	for (size_t i = 0; ok && i < opts->header_count; i++) {
 		const struct http_header *header = &opts->headers[i];
@@ -307,7 +307,7 @@ static bool setup_headers(struct http_call *call, const struct http_call_opts *o
 		ok = add_header(call, header->name, header->value);
 	}
 	if (ok && !typed)
-		ok = drop_header(call, "Content-Type:");
+		ok = suppress_header(call, "Content-Type:");
 	if (ok && opts->send_stream && opts->body_len < 0)
 		ok = add_header(call, "Transfer-Encoding", "chunked");
 	return ok && curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER,

@@ -10,7 +10,7 @@ static void on_at_once(uv_idle_t *idle);
  * at once goes when the loop has looked at its descriptors: a timer of no time, begun in
  * a timer's callback, would be run in the same pass again and again, and nothing else.
  */
-static void arm(struct loop_timers *lt)
+static void arm_timer(struct loop_timers *lt)
 {
 	uint64_t next = pl_timers_next_ms(&lt->timers), now;
 	int rc;
@@ -33,24 +33,24 @@ static void arm(struct loop_timers *lt)
 
 static void on_change(void *ctx)
 {
-	arm(ctx);
+	arm_timer(ctx);
 }
 
 /* lt outlives this: closing it ends in on_closed, later. */
-static void run(struct loop_timers *lt)
+static void run_timers(struct loop_timers *lt)
 {
 	pl_timers_run(&lt->timers, pl_clock_ms());
-	arm(lt);
+	arm_timer(lt);
 }
 
 static void on_uv_timer(uv_timer_t *uv)
 {
-	run(PL_CONTAINER_OF(uv, struct loop_timers, uv));
+	run_timers(PL_CONTAINER_OF(uv, struct loop_timers, uv));
 }
 
 static void on_at_once(uv_idle_t *idle)
 {
-	run(PL_CONTAINER_OF(idle, struct loop_timers, at_once));
+	run_timers(PL_CONTAINER_OF(idle, struct loop_timers, at_once));
 }
 
 void loop_timers_open(struct loop_timers *lt, uv_loop_t *loop)

@@ -9,27 +9,27 @@
 enum { NUMBER_MAX = 63 };
 
 /* A line being read, from left to right. */
-struct cursor {
+struct prom_cursor {
 	const uint8_t *at;
 	const uint8_t *end;
 };
 
-static int peek(const struct cursor *c)
+static int cursor_peek(const struct prom_cursor *c)
 {
 	return c->at < c->end ? *c->at : -1;
 }
 
-static bool eat(struct cursor *c, int byte)
+static bool cursor_eat(struct prom_cursor *c, int byte)
 {
-	if (peek(c) != byte)
+	if (cursor_peek(c) != byte)
 		return false;
 	c->at++;
 	return true;
 }
 
-static void skip_blanks(struct cursor *c)
+static void skip_blanks(struct prom_cursor *c)
 {
-	while (peek(c) == ' ' || peek(c) == '\t')
+	while (cursor_peek(c) == ' ' || cursor_peek(c) == '\t')
 		c->at++;
 }
 
@@ -45,34 +45,34 @@ static bool is_digit(int byte)
 }
 
 /* Metrics may have colons in their names, labels not. */
-static struct pl_span take_name(struct cursor *c, bool colons)
+static struct pl_span take_name(struct prom_cursor *c, bool colons)
 {
 	const uint8_t *from = c->at;
 
-	while (is_letter(peek(c)) || (colons && peek(c) == ':') ||
-	       (c->at > from && is_digit(peek(c))))
+	while (is_letter(cursor_peek(c)) || (colons && cursor_peek(c) == ':') ||
+	       (c->at > from && is_digit(cursor_peek(c))))
 		c->at++;
 	return pl_span(from, (size_t)(c->at - from));
 }
 
-static struct pl_span take_word(struct cursor *c)
+static struct pl_span take_word(struct prom_cursor *c)
 {
 	const uint8_t *from = c->at;
 
-	while (peek(c) > ' ')
+	while (cursor_peek(c) > ' ')
 		c->at++;
 	return pl_span(from, (size_t)(c->at - from));
 }
 
 /* The quoted value, its quotes taken off and its escapes left in. */
-static bool take_quoted(struct cursor *c, struct pl_span *value)
+static bool take_quoted(struct prom_cursor *c, struct pl_span *value)
 {
 	const uint8_t *from;
 
-	if (!eat(c, '"'))
+	if (!cursor_eat(c, '"'))
 		return false;
 	from = c->at;
-	while (peek(c) != '"') {
+	while (cursor_peek(c) != '"') {
 		size_t len = pl_utf8_char(c->at, (size_t)(c->end - c->at));
 
 		if (c->at == c->end || len == 0)
@@ -80,38 +80,39 @@ static bool take_quoted(struct cursor *c, struct pl_span *value)
 		c->at += len;
 		if (c->at[-1] != '\\')
 			continue;
-		if (peek(c) != '\\' && peek(c) != '"' && peek(c) != 'n')
+		if (cursor_peek(c) != '\\' && cursor_peek(c) != '"' &&
+		    cursor_peek(c) != 'n')
 			return false;
 		c->at++;
 	}
 	*value = pl_span(from, (size_t)(c->at - from));
-	return eat(c, '"');
+	return cursor_eat(c, '"');
 }
 
-static bool take_label(struct cursor *c, struct prom_label *label)
+static bool take_label(struct prom_cursor *c, struct prom_label *label)
 {
 	label->name = take_name(c, false);
 	skip_blanks(c);
-	if (label->name.len == 0 || !eat(c, '='))
+	if (label->name.len == 0 || !cursor_eat(c, '='))
 		return false;
 	skip_blanks(c);
 	return take_quoted(c, &label->value);
 }
 
-static bool take_labels(struct cursor *c, struct prom_sample *sample)
+static bool take_labels(struct prom_cursor *c, struct prom_sample *sample)
 {
-	if (!eat(c, '{'))
+	if (!cursor_eat(c, '{'))
 		return true;
 	for (;;) {
 		skip_blanks(c);
-		if (eat(c, '}')) /* also behind a last comma */
+		if (cursor_eat(c, '}')) /* also behind a last comma */
 			return true;
 		if (sample->label_count == PROM_LABELS_MAX ||
 		    !take_label(c, &sample->labels[sample->label_count]))
 			return false;
 		sample->label_count++;
 		skip_blanks(c);
-		if (!eat(c, ',') && peek(c) != '}')
+		if (!cursor_eat(c, ',') && cursor_peek(c) != '}')
 			return false;
 	}
 }
@@ -149,7 +150,7 @@ enum pl_code prom_number(struct pl_span text, double *out)
 	return PL_OK;
 }
 
-static const char *read_sample(struct cursor *c, struct prom_sample *sample)
+static const char *read_sample(struct prom_cursor *c, struct prom_sample *sample)
 {
 	struct pl_span word;
 
@@ -196,7 +197,7 @@ enum pl_code prom_next(struct prom_reader *reader, struct prom_sample *sample,
 {
 	while (reader->rest.len > 0) {
 		struct pl_span line = take_line(reader);
-		struct cursor c = {line.at, line.at + line.len};
+		struct prom_cursor c = {line.at, line.at + line.len};
 		const char *wrong;
 
 		if (line.len > PROM_LINE_MAX)

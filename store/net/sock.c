@@ -120,7 +120,7 @@ static void tls_data(struct sock *sock, struct pl_span data)
 	bool done = sock->open, opened;
 
 	tls_session_feed(sock->tls, data);
-	code = sock->open ? PL_OK : tls_session_shake(sock->tls, &done, &err);
+	code = sock->open ? PL_OK : tls_session_handshake(sock->tls, &done, &err);
 	if (sock_tls_flush(sock, code == PL_OK ? &err : NULL) != PL_OK && code == PL_OK)
 		code = err.code; /* else: an alert that could not be sent */
 	opened = done && !sock->open;

@@ -277,8 +277,8 @@ static enum pl_code alpn_check(struct tls_session *session, struct pl_err *err)
 	return pl_err_set(err, PL_TLS, "server does not offer HTTP/2");
 }
 
-enum pl_code tls_session_shake(struct tls_session *session, bool *done,
-                               struct pl_err *err)
+enum pl_code tls_session_handshake(struct tls_session *session, bool *done,
+                                   struct pl_err *err)
 {
 	int rc;
 

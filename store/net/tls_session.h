@@ -27,8 +27,8 @@ void tls_session_free(struct tls_session *session);
 void tls_session_feed(struct tls_session *session, struct pl_span data);
 
 /* Goes on with the handshake. True in *done from when it is complete. */
-PL_NODISCARD enum pl_code tls_session_shake(struct tls_session *session, bool *done,
-                                            struct pl_err *err);
+PL_NODISCARD enum pl_code tls_session_handshake(struct tls_session *session, bool *done,
+                                                struct pl_err *err);
 
 /* *got 0: nothing more for now. PL_UNAVAIL: the server has closed properly. */
 PL_NODISCARD enum pl_code tls_session_read(struct tls_session *session, uint8_t *to,

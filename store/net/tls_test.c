@@ -9,7 +9,7 @@
 
 #include "store/base/fault.h"
 #include "store/net/certs.h"
-#include "store/net/fake_peer.h"
+#include "store/net/conn_rig.h"
 
 enum { PATH_SIZE = 128 };
 
@@ -19,7 +19,7 @@ struct cert_dir {
 	char ca[PATH_SIZE], cert[PATH_SIZE], key[PATH_SIZE];
 };
 
-static struct peer peer;
+static struct conn_rig rig;
 static struct cert_dir dir, other;
 
 static void holds(const char *text, const char *words)
@@ -76,22 +76,22 @@ static enum pl_code call_over(struct tls *tls, const struct fake_net_opts *net)
 	struct grpc_conn_opts opts = {.tls = tls};
 	enum pl_code code;
 
-	peer_init(&peer, net);
-	T_OK(peer_open(&peer, &opts), &peer.why);
-	T_TRUE(peer_call(&peer, FAKE_ok, 1000) != NULL);
-	peer.close_when_idle = true;
-	peer_run(&peer);
-	code = peer.calls[0].code;
-	T_EQ(peer.ups, code == PL_OK);
-	T_TRUE(code == PL_OK || peer.calls[0].fate == GRPC_UNSENT);
-	peer_done(&peer);
+	conn_rig_init(&rig, net);
+	T_OK(conn_rig_open(&rig, &opts), &rig.why);
+	T_TRUE(conn_rig_call(&rig, FAKE_ok, 1000) != NULL);
+	rig.close_when_idle = true;
+	conn_rig_run(&rig);
+	code = rig.calls[0].code;
+	T_EQ(rig.ups, code == PL_OK);
+	T_TRUE(code == PL_OK || rig.calls[0].fate == GRPC_UNSENT);
+	conn_rig_done(&rig);
 	return code;
 }
 
 static void refused(struct tls *tls, const struct fake_net_opts *net, const char *words)
 {
 	T_STR(pl_code_name(call_over(tls, net)), pl_code_name(PL_TLS));
-	holds(peer.calls[0].text, words);
+	holds(rig.calls[0].text, words);
 }
 
 static struct fake_net_opts server_of(const struct cert_dir *certs)
@@ -218,12 +218,12 @@ T_CASE(a_server_that_stops_within_the_handshake)
 	net = server_of(&dir);
 	net.mode = FAKE_NET_SILENT;
 	opts.tls = tls = tls_of(&dir, false, NULL);
-	peer_init(&peer, &net);
-	T_OK(peer_open(&peer, &opts), &peer.why);
-	peer_run(&peer);
-	T_EQ(peer.why.code, PL_TIMEOUT);
-	holds(peer.why.msg, "no end of the TLS handshake within 40 ms");
-	peer_done(&peer);
+	conn_rig_init(&rig, &net);
+	T_OK(conn_rig_open(&rig, &opts), &rig.why);
+	conn_rig_run(&rig);
+	T_EQ(rig.why.code, PL_TIMEOUT);
+	holds(rig.why.msg, "no end of the TLS handshake within 40 ms");
+	conn_rig_done(&rig);
 	tls_free(tls);
 	dir_remove(&dir);
 }
@@ -289,22 +289,22 @@ T_CASE(much_goes_both_ways_and_a_full_socket_holds_it_back)
 	net = server_of(&dir);
 	net.h2.window = 1 << 30;
 	opts.tls = tls_of(&dir, false, NULL);
-	peer_init(&peer, &net);
-	T_OK(peer_open(&peer, &opts), &peer.why);
-	while (peer.ups == 0)
-		(void)uv_run(&peer.loop, UV_RUN_ONCE);
-	fake_net_reading(peer.net, false);
-	T_TRUE(peer_call(&peer, FAKE_ok, 20 << 20) != NULL);
-	T_TRUE(peer_call(&peer, FAKE_big, 100) != NULL);
+	conn_rig_init(&rig, &net);
+	T_OK(conn_rig_open(&rig, &opts), &rig.why);
+	while (rig.ups == 0)
+		(void)uv_run(&rig.loop, UV_RUN_ONCE);
+	fake_net_reading(rig.net, false);
+	T_TRUE(conn_rig_call(&rig, FAKE_ok, 20 << 20) != NULL);
+	T_TRUE(conn_rig_call(&rig, FAKE_big, 100) != NULL);
 	for (unsigned i = 0; i < 50; i++)
-		(void)uv_run(&peer.loop, UV_RUN_NOWAIT);
-	T_TRUE(grpc_conn_unsent(peer.conn) > 10 << 20);
-	fake_net_reading(peer.net, true);
-	peer.close_when_idle = true;
-	peer_run(&peer);
-	T_EQ(peer.calls[0].message_len, 20 << 20);
-	T_EQ(peer.calls[1].message_len, 20 << 20);
-	peer_done(&peer);
+		(void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+	T_TRUE(grpc_conn_unsent(rig.conn) > 10 << 20);
+	fake_net_reading(rig.net, true);
+	rig.close_when_idle = true;
+	conn_rig_run(&rig);
+	T_EQ(rig.calls[0].message_len, 20 << 20);
+	T_EQ(rig.calls[1].message_len, 20 << 20);
+	conn_rig_done(&rig);
 	tls_free(opts.tls);
 	dir_remove(&dir);
 }
@@ -319,16 +319,16 @@ T_CASE_SECONDS(cut_anywhere_each_call_ends_once, 60)
 	net = server_of(&dir);
 	opts.tls = tls_of(&dir, false, NULL);
 	for (net.cut_after = 1; !whole; net.cut_after += 37) {
-		peer_init(&peer, &net);
-		T_OK(peer_open(&peer, &opts), &peer.why);
-		T_TRUE(peer_call(&peer, FAKE_ok, 500) != NULL);
-		T_TRUE(peer_call(&peer, FAKE_error, 10) != NULL);
-		peer_run_calls(&peer);
-		whole = peer.calls[0].code == PL_OK && peer.calls[1].code == PL_OK;
-		peer_close(&peer);
-		peer_run(&peer);
-		T_TRUE(whole || peer.why.code == PL_UNAVAIL || peer.why.code == PL_TLS);
-		peer_done(&peer);
+		conn_rig_init(&rig, &net);
+		T_OK(conn_rig_open(&rig, &opts), &rig.why);
+		T_TRUE(conn_rig_call(&rig, FAKE_ok, 500) != NULL);
+		T_TRUE(conn_rig_call(&rig, FAKE_error, 10) != NULL);
+		conn_rig_run_calls(&rig);
+		whole = rig.calls[0].code == PL_OK && rig.calls[1].code == PL_OK;
+		conn_rig_close(&rig);
+		conn_rig_run(&rig);
+		T_TRUE(whole || rig.why.code == PL_UNAVAIL || rig.why.code == PL_TLS);
+		conn_rig_done(&rig);
 	}
 	T_TRUE(net.cut_after > 1000);
 	tls_free(opts.tls);
@@ -347,15 +347,15 @@ static void scenario(void)
 	net.want_client = true;
 	if (tls_new(&files, &opts.tls, NULL) != PL_OK)
 		return;
-	peer_init(&peer, &net);
-	if (peer_open(&peer, &opts) == PL_OK) {
-		(void)peer_call(&peer, FAKE_ok, 300);
-		(void)peer_call(&peer, FAKE_ok, 50000);
-		peer_run_calls(&peer);
-		peer_close(&peer);
-		peer_run(&peer);
+	conn_rig_init(&rig, &net);
+	if (conn_rig_open(&rig, &opts) == PL_OK) {
+		(void)conn_rig_call(&rig, FAKE_ok, 300);
+		(void)conn_rig_call(&rig, FAKE_ok, 50000);
+		conn_rig_run_calls(&rig);
+		conn_rig_close(&rig);
+		conn_rig_run(&rig);
 	}
-	peer_done(&peer);
+	conn_rig_done(&rig);
 	tls_free(opts.tls);
 }
 

@@ -27,19 +27,19 @@ PL_NODISCARD enum pl_code message_answer(const struct kv_result *result,
 
 /* -- watches ------------------------------------------------------------- */
 
-enum message_asks { MESSAGE_CREATE, MESSAGE_CANCEL, MESSAGE_PROGRESS };
+enum message_watch_kind { MESSAGE_CREATE, MESSAGE_CANCEL, MESSAGE_PROGRESS };
 
 struct message_watch {
-	enum message_asks asks;
-	int64_t id;   /* create: 0, the server chooses */
-	bool reports; /* create: of progress, from time to time */
+	enum message_watch_kind kind;
+	int64_t id;           /* create: 0, the server chooses */
+	bool progress_notify; /* create: of progress, from time to time */
 	struct kv_watch_req create;
 };
 
 PL_NODISCARD enum pl_code message_watch(struct pl_span bytes, struct pl_arena *arena,
                                         struct message_watch *out, struct pl_err *err);
 
-struct message_told {
+struct message_watch_answer {
 	struct kv_header header;
 	int64_t id;
 	bool created, canceled;
@@ -49,15 +49,17 @@ struct message_told {
 	size_t count;
 };
 
-PL_NODISCARD enum pl_code message_told(const struct message_told *told,
-                                       struct pl_arena *arena, struct pl_buf *out);
+PL_NODISCARD enum pl_code message_watch_answer(const struct message_watch_answer *answer,
+                                               struct pl_arena *arena,
+                                               struct pl_buf *out);
 
 /* -- keep-alives --------------------------------------------------------- */
 
 PL_NODISCARD enum pl_code message_keep(struct pl_span bytes, struct pl_arena *arena,
                                        int64_t *lease, struct pl_err *err);
 /* ttl_s 0: it is gone. */
-PL_NODISCARD enum pl_code message_kept(const struct kv_header *header, int64_t lease,
-                                       int64_t ttl_s, struct pl_buf *out);
+PL_NODISCARD enum pl_code message_keep_answer(const struct kv_header *header,
+                                              int64_t lease, int64_t ttl_s,
+                                              struct pl_buf *out);
 
 #endif

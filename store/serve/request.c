@@ -29,12 +29,12 @@ enum kv_op message_op(struct pl_span path)
 
 /* -- protobuf-c on an arena ------------------------------------------------------- */
 
-static void *take(void *arena, size_t size)
+static void *arena_take(void *arena, size_t size)
 {
 	return pl_arena_alloc(arena, size);
 }
 
-static void give(void *arena, void *at)
+static void arena_give(void *arena, void *at)
 {
 	(void)arena;
 	(void)at;
@@ -45,7 +45,7 @@ static const void *unpack(const ProtobufCMessageDescriptor *type, struct pl_span
                           struct pl_arena *arena, struct pl_err *err)
 {
 	ProtobufCAllocator allocator = {
-		.alloc = take, .free = give, .allocator_data = arena};
+		.alloc = arena_take, .free = arena_give, .allocator_data = arena};
 	const uint8_t *at = bytes.len == 0 ? (const uint8_t *)"" : bytes.at;
 	const void *message = protobuf_c_message_unpack(type, &allocator, bytes.len, at);
 
@@ -368,17 +368,17 @@ enum pl_code message_watch(struct pl_span bytes, struct pl_arena *arena,
 	*out = (struct message_watch){0};
 	switch ((int)watch->request_case) {
 	case EPB__WATCH_REQUEST__REQUEST_CREATE:
-		out->asks = MESSAGE_CREATE;
+		out->kind = MESSAGE_CREATE;
 		out->id = watch->create->watch_id;
-		out->reports = watch->create->progress_notify;
+		out->progress_notify = watch->create->progress_notify;
 		out->create = create_of(watch->create);
 		return PL_OK;
 	case EPB__WATCH_REQUEST__REQUEST_CANCEL:
-		out->asks = MESSAGE_CANCEL;
+		out->kind = MESSAGE_CANCEL;
 		out->id = watch->cancel->watch_id;
 		return PL_OK;
 	case EPB__WATCH_REQUEST__REQUEST_PROGRESS:
-		out->asks = MESSAGE_PROGRESS;
+		out->kind = MESSAGE_PROGRESS;
 		return PL_OK;
 	default:
 		return pl_err_set(err, PL_INVALID, "a watch request that asks nothing");

@@ -50,7 +50,7 @@ static void *on_call(void *ctx, struct grpc_stream *stream, struct pl_span path)
 	return call;
 }
 
-void call_tidy(struct serve_call *call)
+void call_free_when_done(struct serve_call *call)
 {
 	if (call->stream == NULL && call->pending == 0)
 		free(call);
@@ -98,7 +98,7 @@ static void on_large(void *ctx, uint64_t bytes)
 	grpc_stream_end(call->stream, GRPC_RESOURCE_EXHAUSTED, words);
 }
 
-static void on_half(void *ctx)
+static void on_half_close(void *ctx)
 {
 	struct serve_call *call = ctx;
 
@@ -114,7 +114,7 @@ static void on_gone(void *ctx)
 
 	call->stream = NULL;
 	watch_drop(call);
-	call_tidy(call);
+	call_free_when_done(call);
 }
 
 /* -- connections ------------------------------------------------------------------ */
@@ -148,7 +148,7 @@ static void *on_conn(void *ctx)
 	return conn;
 }
 
-static void tidy(struct serve *serve)
+static void free_when_closed(struct serve *serve)
 {
 	if (!serve->closing || !serve->server_gone || serve->sessions > 0)
 		return;
@@ -165,7 +165,7 @@ static void on_session_closed(void *ctx)
 
 	free(conn);
 	serve->sessions--;
-	tidy(serve);
+	free_when_closed(serve);
 }
 
 static void on_conn_gone(void *ctx)
@@ -191,7 +191,7 @@ enum pl_code serve_open(uv_loop_t *loop, const struct serve_opts *opts,
 		.on_call = on_call,
 		.on_message = on_message,
 		.on_large = on_large,
-		.on_half = on_half,
+		.on_half_close = on_half_close,
 		.on_gone = on_gone,
 	};
 	struct serve *serve = pl_calloc(1, sizeof *serve);
@@ -222,7 +222,7 @@ static void on_server_gone(void *ctx)
 	struct serve *serve = ctx;
 
 	serve->server_gone = true;
-	tidy(serve);
+	free_when_closed(serve);
 }
 
 void serve_close(struct serve *serve, void (*closed)(void *ctx), void *ctx)

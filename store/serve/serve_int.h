@@ -43,7 +43,7 @@ struct serve_call {
 	unsigned pending;           /* what the kv owes: answers, ends of watches */
 	bool asked, half;
 	struct pl_list watches;
-	struct pl_timer reports; /* of progress, for those that want them */
+	struct pl_timer progress_notify; /* of progress, for those that want them */
 	uint32_t watch_count;
 	int64_t last_id;
 };
@@ -64,7 +64,7 @@ void watch_drop(struct serve_call *call);
 void keep_message(struct serve_call *call, struct pl_span message);
 
 /* Freed when nothing is owed and its stream has gone. */
-void call_tidy(struct serve_call *call);
+void call_free_when_done(struct serve_call *call);
 /* What stands in serve->out. */
 void call_send(struct serve_call *call, enum pl_code code);
 

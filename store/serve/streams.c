@@ -5,7 +5,7 @@
 #include "store/base/alloc.h"
 #include "store/serve/serve_int.h"
 
-enum { REPORT_MS = 5000 };
+enum { PROGRESS_NOTIFY_MS = 5000 };
 
 /* -- watches -------------------------------------------------------------------- */
 
@@ -14,21 +14,22 @@ struct serve_watch {
 	struct serve_call *call;
 	struct kv_watch *watch;
 	int64_t id;
-	bool created; /* and told so */
-	bool reports; /* of progress are wanted */
-	bool timed;   /* one is on its way */
-	bool dropped; /* its end was asked for */
+	bool created;         /* and told so */
+	bool progress_notify; /* of progress are wanted */
+	bool timed;           /* one is on its way */
+	bool dropped;         /* its end was asked for */
 };
 
-static void tell(struct serve_call *call, const struct message_told *told)
+static void send_watch_answer(struct serve_call *call,
+                              const struct message_watch_answer *answer)
 {
 	struct serve *serve = call->conn->serve;
 
 	if (call->stream != NULL)
-		call_send(call, message_told(told, &serve->arena, &serve->out));
+		call_send(call, message_watch_answer(answer, &serve->arena, &serve->out));
 }
 
-static struct serve_watch *find(struct serve_call *call, int64_t id)
+static struct serve_watch *find_watch(struct serve_call *call, int64_t id)
 {
 	PL_LIST_EACH (link, &call->watches) {
 		struct serve_watch *watch = PL_LIST_ITEM(link, struct serve_watch, link);
@@ -53,47 +54,47 @@ static void on_end(struct serve_watch *watch, const struct kv_watch_note *note)
 {
 	struct serve_call *call = watch->call;
 	char reason[300] = "";
-	struct message_told told = {.header = note->header,
-	                            .id = watch->id,
-	                            .created = !watch->created,
-	                            .canceled = true,
-	                            .compact_revision = note->compact_revision,
-	                            .reason = reason};
+	struct message_watch_answer answer = {.header = note->header,
+	                                      .id = watch->id,
+	                                      .created = !watch->created,
+	                                      .canceled = true,
+	                                      .compact_revision = note->compact_revision,
+	                                      .reason = reason};
 
 	if (note->err != NULL && !watch->dropped)
 		reason_of(note->err, reason, sizeof reason);
-	tell(call, &told);
+	send_watch_answer(call, &answer);
 	pl_list_del(&watch->link);
 	call->watch_count--;
 	call->pending--;
 	free(watch);
-	call_tidy(call);
+	call_free_when_done(call);
 }
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
 	struct serve_watch *watch = ctx;
-	struct message_told told = {.header = note->header, .id = watch->id};
+	struct message_watch_answer answer = {.header = note->header, .id = watch->id};
 
 	switch (note->what) {
 	case KV_WATCH_READY:
 		watch->call->conn->last = note->header;
-		told.created = true;
+		answer.created = true;
 		watch->created = true;
-		tell(watch->call, &told);
+		send_watch_answer(watch->call, &answer);
 		return;
 	case KV_WATCH_EVENTS:
-		told.header.revision = note->revision;
-		told.events = note->events;
-		told.count = note->count;
-		tell(watch->call, &told);
+		answer.header.revision = note->revision;
+		answer.events = note->events;
+		answer.count = note->count;
+		send_watch_answer(watch->call, &answer);
 		return;
 	case KV_WATCH_PROGRESS:
-		told.header.revision = note->revision;
+		answer.header.revision = note->revision;
 		if (!watch->timed)
-			told.id = -1;
+			answer.id = -1;
 		watch->timed = false;
-		tell(watch->call, &told);
+		send_watch_answer(watch->call, &answer);
 		return;
 	case KV_WATCH_END:
 		on_end(watch, note);
@@ -102,18 +103,18 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	PL_UNREACHABLE("note of a watch");
 }
 
-static void refuse(struct serve_call *call, int64_t id, const char *reason)
+static void refuse_watch(struct serve_call *call, int64_t id, const char *reason)
 {
-	const struct message_told told = {.header = call->conn->last,
-	                                  .id = id,
-	                                  .created = true,
-	                                  .canceled = true,
-	                                  .reason = reason};
+	const struct message_watch_answer answer = {.header = call->conn->last,
+	                                            .id = id,
+	                                            .created = true,
+	                                            .canceled = true,
+	                                            .reason = reason};
 
-	tell(call, &told);
+	send_watch_answer(call, &answer);
 }
 
-static void create(struct serve_call *call, const struct message_watch *asked)
+static void create_watch(struct serve_call *call, const struct message_watch *asked)
 {
 	int64_t id = asked->id != 0 ? asked->id : ++call->last_id;
 	struct serve_watch *watch;
@@ -122,24 +123,24 @@ static void create(struct serve_call *call, const struct message_watch *asked)
 
 	if (id > call->last_id)
 		call->last_id = id;
-	if (find(call, id) != NULL) {
-		refuse(call, -1, "duplicate watch ID provided on the WatchStream");
+	if (find_watch(call, id) != NULL) {
+		refuse_watch(call, -1, "duplicate watch ID provided on the WatchStream");
 		return;
 	}
 	watch = call->watch_count == SERVE_WATCHES_MAX ? NULL
 	                                               : pl_calloc(1, sizeof *watch);
 	if (watch == NULL) {
-		refuse(call, -1, "etcdserver: too many requests");
+		refuse_watch(call, -1, "etcdserver: too many requests");
 		return;
 	}
 	watch->call = call;
 	watch->id = id;
-	watch->reports = asked->reports;
+	watch->progress_notify = asked->progress_notify;
 	if (kv_watch(call->conn->kv, &asked->create, on_note, watch, &watch->watch,
 	             &err) != PL_OK) {
 		reason_of(&err, reason, sizeof reason);
 		free(watch);
-		refuse(call, -1, reason);
+		refuse_watch(call, -1, reason);
 		return;
 	}
 	pl_list_add_tail(&call->watches, &watch->link);
@@ -147,7 +148,7 @@ static void create(struct serve_call *call, const struct message_watch *asked)
 	call->pending++;
 }
 
-static void drop(struct serve_watch *watch)
+static void drop_watch(struct serve_watch *watch)
 {
 	if (watch->dropped)
 		return;
@@ -157,13 +158,13 @@ static void drop(struct serve_watch *watch)
 
 void watch_drop(struct serve_call *call)
 {
-	pl_timer_done(&call->reports);
+	pl_timer_done(&call->progress_notify);
 	PL_LIST_EACH (link, &call->watches)
-		drop(PL_LIST_ITEM(link, struct serve_watch, link));
+		drop_watch(PL_LIST_ITEM(link, struct serve_watch, link));
 }
 
 /* Of quiet watches too: from there they go on when the connection is lost. */
-static void report(void *ctx)
+static void on_progress_timer(void *ctx)
 {
 	struct serve_call *call = ctx;
 	struct kv *kv = call->conn->kv;
@@ -172,24 +173,26 @@ static void report(void *ctx)
 		struct serve_watch *watch = PL_LIST_ITEM(link, struct serve_watch, link);
 		struct pl_err err = {0};
 
-		if (watch->created && watch->reports && !watch->dropped && !watch->timed)
+		if (watch->created && watch->progress_notify && !watch->dropped &&
+		    !watch->timed)
 			watch->timed = kv_progress(kv, watch->watch, 0, &err) == PL_OK;
 	}
-	pl_timer_set(&call->reports, kv_now_ms(kv) + REPORT_MS);
+	pl_timer_set(&call->progress_notify, kv_now_ms(kv) + PROGRESS_NOTIFY_MS);
 }
 
 enum pl_code watch_begin(struct serve_call *call)
 {
 	struct kv *kv = call->conn->kv;
-	enum pl_code code = pl_timer_init(&call->reports, kv_timers(kv), report, call);
+	enum pl_code code = pl_timer_init(&call->progress_notify, kv_timers(kv),
+	                                  on_progress_timer, call);
 
 	if (code == PL_OK)
-		pl_timer_set(&call->reports, kv_now_ms(kv) + REPORT_MS);
+		pl_timer_set(&call->progress_notify, kv_now_ms(kv) + PROGRESS_NOTIFY_MS);
 	return code;
 }
 
 /* One of them answers for all. */
-static void progress(struct serve_call *call)
+static void ask_progress(struct serve_call *call)
 {
 	PL_LIST_EACH (link, &call->watches) {
 		struct serve_watch *watch = PL_LIST_ITEM(link, struct serve_watch, link);
@@ -213,17 +216,17 @@ void watch_message(struct serve_call *call, struct pl_span message)
 		grpc_stream_end(call->stream, GRPC_INVALID_ARGUMENT, err.msg);
 		return;
 	}
-	switch (asked.asks) {
+	switch (asked.kind) {
 	case MESSAGE_CREATE:
-		create(call, &asked);
+		create_watch(call, &asked);
 		return;
 	case MESSAGE_CANCEL:
-		watch = find(call, asked.id);
+		watch = find_watch(call, asked.id);
 		if (watch != NULL)
-			drop(watch);
+			drop_watch(watch);
 		return;
 	case MESSAGE_PROGRESS:
-		progress(call);
+		ask_progress(call);
 		return;
 	}
 	PL_UNREACHABLE("what a watch request asks");
@@ -231,32 +234,32 @@ void watch_message(struct serve_call *call, struct pl_span message)
 
 /* -- keep-alives ------------------------------------------------------------------ */
 
-struct keep {
+struct serve_keep {
 	struct serve_call *call;
 	int64_t lease;
 };
 
-static void kept(struct serve_call *call, const struct kv_header *header, int64_t lease,
-                 int64_t ttl_s)
+static void send_keep_answer(struct serve_call *call, const struct kv_header *header,
+                             int64_t lease, int64_t ttl_s)
 {
 	struct serve *serve = call->conn->serve;
 
 	if (call->stream != NULL)
-		call_send(call, message_kept(header, lease, ttl_s, &serve->out));
+		call_send(call, message_keep_answer(header, lease, ttl_s, &serve->out));
 }
 
 static void on_kept(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct keep *keep = ctx;
+	struct serve_keep *keep = ctx;
 	struct serve_call *call = keep->call;
 
 	if (result != NULL)
-		kept(call, &result->header, keep->lease, result->lease.ttl_s);
+		send_keep_answer(call, &result->header, keep->lease, result->lease.ttl_s);
 	else if (err->code == PL_NOLEASE && call->conn->last.revision != 0)
-		kept(call, &call->conn->last, keep->lease, 0);
+		send_keep_answer(call, &call->conn->last, keep->lease, 0);
 	free(keep);
 	call->pending--;
-	call_tidy(call);
+	call_free_when_done(call);
 }
 
 void keep_message(struct serve_call *call, struct pl_span message)
@@ -264,7 +267,7 @@ void keep_message(struct serve_call *call, struct pl_span message)
 	struct serve *serve = call->conn->serve;
 	struct kv_req req = {.op = KV_LEASE_KEEP};
 	struct pl_err err = {0};
-	struct keep *keep;
+	struct serve_keep *keep;
 
 	pl_arena_reset(&serve->arena);
 	if (message_keep(message, &serve->arena, &req.lease.id, &err) != PL_OK) {
@@ -274,7 +277,7 @@ void keep_message(struct serve_call *call, struct pl_span message)
 	keep = pl_malloc(sizeof *keep);
 	if (keep == NULL)
 		return; /* it is asked again */
-	*keep = (struct keep){call, req.lease.id};
+	*keep = (struct serve_keep){call, req.lease.id};
 	if (kv_start(call->conn->kv, &req, SERVE_TIMEOUT_MS, on_kept, keep, NULL, &err) !=
 	    PL_OK) {
 		free(keep);

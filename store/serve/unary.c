@@ -9,7 +9,7 @@ static const struct {
 	enum pl_code code;
 	enum grpc_status status;
 	const char *words; /* NULL: the error's own */
-} said[] = {
+} status_map[] = {
 	{PL_INVALID, GRPC_INVALID_ARGUMENT, NULL},
 	{PL_LIMIT, GRPC_INVALID_ARGUMENT, "etcdserver: request is too large"},
 	{PL_COMPACTED, GRPC_OUT_OF_RANGE,
@@ -27,17 +27,17 @@ static const struct {
 
 enum grpc_status unary_status(const struct pl_err *err, const char **words)
 {
-	for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
-		if (said[i].code != err->code)
+	for (size_t i = 0; i < sizeof status_map / sizeof status_map[0]; i++) {
+		if (status_map[i].code != err->code)
 			continue;
-		*words = said[i].words == NULL ? err->msg : said[i].words;
-		return said[i].status;
+		*words = status_map[i].words == NULL ? err->msg : status_map[i].words;
+		return status_map[i].status;
 	}
 	*words = "etcdserver: server stopped";
 	return GRPC_UNAVAILABLE;
 }
 
-static void refuse(struct serve_call *call, const struct pl_err *err)
+static void refuse_call(struct serve_call *call, const struct pl_err *err)
 {
 	const char *words;
 	enum grpc_status status = unary_status(err, &words);
@@ -55,13 +55,13 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	if (result != NULL)
 		call->conn->last = result->header;
 	if (call->stream != NULL && result == NULL)
-		refuse(call, err);
+		refuse_call(call, err);
 	if (call->stream != NULL && result != NULL) {
 		call_send(call, message_answer(result, &serve->arena, &serve->out));
 		if (call->stream != NULL)
 			grpc_stream_end(call->stream, GRPC_OK, "");
 	}
-	call_tidy(call);
+	call_free_when_done(call);
 }
 
 /* By etcd's count, before anything else is looked at. */
@@ -73,8 +73,8 @@ static bool has_too_many(const struct kv_txn *txn, uint32_t most)
 	return most != 0 && many;
 }
 
-static enum pl_code start(struct serve_call *call, const struct kv_req *req,
-                          struct pl_err *err)
+static enum pl_code start_call(struct serve_call *call, const struct kv_req *req,
+                               struct pl_err *err)
 {
 	struct kv *kv = call->conn->kv;
 	enum pl_code code = kv_start(kv, req, SERVE_TIMEOUT_MS, on_done, call, NULL, err);
@@ -94,7 +94,7 @@ void unary_message(struct serve_call *call, struct pl_span message)
 	call->asked = true;
 	pl_arena_reset(&serve->arena);
 	if (message_request(call->op, message, &serve->arena, &req, &err) != PL_OK) {
-		refuse(call, &err);
+		refuse_call(call, &err);
 		return;
 	}
 	if (req.op == KV_TXN &&
@@ -103,6 +103,6 @@ void unary_message(struct serve_call *call, struct pl_span message)
 		                "etcdserver: too many operations in txn request");
 		return;
 	}
-	if (start(call, &req, &err) != PL_OK)
-		refuse(call, &err);
+	if (start_call(call, &req, &err) != PL_OK)
+		refuse_call(call, &err);
 }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 
 struct mutant {
 	struct kv kv;

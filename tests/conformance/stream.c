@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "store/kv/keys.h"
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 #include "tests/conformance/show.h"
 
 enum { LINE_MAX = 1 << 16 };

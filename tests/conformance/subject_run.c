@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 #include "tests/conformance/show.h"
 #include "tests/conformance/subject_int.h"
 

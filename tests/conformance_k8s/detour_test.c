@@ -19,7 +19,7 @@ enum { OBJECTS_MAX = 4096, TEXT_MAX = 4 << 20 };
 
 struct object {
 	struct pl_span json;
-	const char *space; /* "" */
+	const char *namespace; /* "" */
 	const char *name;
 	enum engine_kind kind;
 };
@@ -63,10 +63,10 @@ static void list_objects(void)
 			T_TRUE(count <= OBJECTS_MAX);
 			*object = (struct object){.kind = (enum engine_kind)kind,
 			                          .json = print_value(item),
-			                          .space = "",
+			                          .namespace = "",
 			                          .name = ""};
 			T_OK(pl_json_string(meta, "namespace", PL_JSON_OPTIONAL,
-			                    &object->space, &err),
+			                    &object->namespace, &err),
 			     &err);
 			T_OK(pl_json_string(meta, "name", PL_JSON_REQUIRED, &object->name,
 			                    &err),
@@ -92,7 +92,7 @@ static void put(const struct object *object, struct pl_span json)
 
 static void drop(const struct object *object, const char *name)
 {
-	T_OK(engine_drop(engine, object->kind, pl_span_str(object->space),
+	T_OK(engine_drop(engine, object->kind, pl_span_str(object->namespace),
 	                 pl_span_str(name), &err),
 	     &err);
 }
@@ -112,7 +112,7 @@ static void put_other(const struct object *object, const char *name)
 	if (other->kind != object->kind)
 		other = object;
 	(void)snprintf(quoted[0], sizeof quoted[0], "\"%s\"", name);
-	(void)snprintf(quoted[1], sizeof quoted[1], "\"%s\"", object->space);
+	(void)snprintf(quoted[1], sizeof quoted[1], "\"%s\"", object->namespace);
 	pl_buf_init(&buf, TEXT_MAX);
 	T_OK(object_print(other->json, changes, 3, &buf, &err), &err);
 	put(object, pl_buf_span(&buf));

@@ -1,7 +1,7 @@
 /* Every object of every case is read, kept, given back and printed again. */
 #include <stdio.h>
 
-#include "shardsched/model/cluster.h"
+#include "shardsched/model/cluster_objects.h"
 #include "shardsched/model/object.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/model/storage.h"
@@ -70,7 +70,7 @@ static void check_object(const char *list, struct pl_span json)
 	KIND("nodes", node)
 	KIND("pods", pod)
 	KIND("pod", pod)
-	KIND("namespaces", space)
+	KIND("namespaces", namespace)
 	KIND("pvs", volume)
 	KIND("pvcs", claim)
 	KIND("storageClasses", storage_class)

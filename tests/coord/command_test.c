@@ -4,10 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "coord/daemon/crew.h"
+#include "coord/daemon/daemon_fixture.h"
 #include "tests/harness/t.h"
 
-static struct crew_process process;
+static struct daemon_fixture_process process;
 static char log_path[64];
 
 static int run(const char *const args[])
@@ -18,8 +18,8 @@ static int run(const char *const args[])
 	(void)snprintf(log_path, sizeof log_path, "/tmp/placetd-command-%d",
 	               (int)getpid());
 	(void)unlink(log_path);
-	T_OK(crew_start(&process, log_path, args, &err), &err);
-	status = crew_wait(&process);
+	T_OK(daemon_fixture_start(&process, log_path, args, &err), &err);
+	status = daemon_fixture_wait(&process);
 	return status;
 }
 
@@ -27,7 +27,7 @@ static int run(const char *const args[])
 
 static void says(const char *words)
 {
-	if (!crew_log_has(&process, words))
+	if (!daemon_fixture_log_has(&process, words))
 		t_fail(__FILE__, __LINE__, "'%s' is not in %s", words, log_path);
 }
 

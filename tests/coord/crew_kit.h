@@ -7,52 +7,52 @@
 #include <stdlib.h>
 
 #include "coord/config/config_edit.h"
-#include "coord/daemon/crew.h"
+#include "coord/daemon/daemon_fixture.h"
 #include "store/base/clock.h"
-#include "store/etcd/rig.h"
+#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
 
-#define CREW_TTL "3s"
-enum { CREW_TTL_MS = 3000, CREW_PROCESSES_MAX = 4 };
+#define DAEMON_FIXTURE_TTL "3s"
+enum { DAEMON_FIXTURE_TTL_MS = 3000, DAEMON_FIXTURE_PROCESSES_MAX = 4 };
 
 struct crew {
-	struct rig rig;
-	struct crew_view view;
-	struct crew_process process[CREW_PROCESSES_MAX];
+	struct etcd_rig rig;
+	struct daemon_fixture_view view;
+	struct daemon_fixture_process process[DAEMON_FIXTURE_PROCESSES_MAX];
 	uint32_t partitions;
 };
 
 static struct crew crew;
 
-static void crew_up(unsigned members, uint32_t partitions)
+static void daemon_fixture_up(unsigned members, uint32_t partitions)
 {
 	struct etcd_launch_opts launch = {.members = members, .no_fsync = true};
 
-	rig_up(&crew.rig, &launch, NULL);
+	etcd_rig_up(&crew.rig, &launch, NULL);
 	crew.partitions = partitions;
-	T_OK(crew_view_open(&crew.view, crew.rig.kv, partitions, &crew.rig.err),
+	T_OK(daemon_fixture_view_open(&crew.view, crew.rig.kv, partitions, &crew.rig.err),
 	     &crew.rig.err);
 }
 
-static void crew_down(void)
+static void daemon_fixture_down(void)
 {
 	T_STR(crew.view.wrong, "");
-	for (unsigned i = 0; i < CREW_PROCESSES_MAX; i++) {
+	for (unsigned i = 0; i < DAEMON_FIXTURE_PROCESSES_MAX; i++) {
 		if (crew.process[i].pid == 0)
 			continue;
-		crew_signal(&crew.process[i], SIGKILL);
-		(void)crew_wait(&crew.process[i]);
+		daemon_fixture_signal(&crew.process[i], SIGKILL);
+		(void)daemon_fixture_wait(&crew.process[i]);
 	}
 	kv_unwatch(crew.rig.kv, crew.view.watch);
-	rig_until(&crew.rig, &crew.view.ended);
-	rig_down(&crew.rig);
+	etcd_rig_until(&crew.rig, &crew.view.ended);
+	etcd_rig_down(&crew.rig);
 }
 
 /* The process with that number, called by that name. */
-static void crew_run(unsigned number, const char *name, const char *shards)
+static void daemon_fixture_run(unsigned number, const char *name, const char *shards)
 {
 	const char *dir = etcd_launch_dir(crew.rig.launch);
-	char log[CREW_PATH_SIZE], partitions[16];
+	char log[DAEMON_FIXTURE_PATH_SIZE], partitions[16];
 	const char *const args[] = {"--etcd",
 	                            etcd_launch_endpoints(crew.rig.launch),
 	                            "--name",
@@ -60,7 +60,7 @@ static void crew_run(unsigned number, const char *name, const char *shards)
 	                            "--shards",
 	                            shards,
 	                            "--ttl",
-	                            CREW_TTL,
+	                            DAEMON_FIXTURE_TTL,
 	                            "--partitions",
 	                            partitions,
 	                            "--log-format",
@@ -71,11 +71,12 @@ static void crew_run(unsigned number, const char *name, const char *shards)
 
 	(void)snprintf(log, sizeof log, "%s/placetd-%u.log", dir, number);
 	(void)snprintf(partitions, sizeof partitions, "%u", crew.partitions);
-	T_OK(crew_start(&crew.process[number], log, args, &crew.rig.err), &crew.rig.err);
+	T_OK(daemon_fixture_start(&crew.process[number], log, args, &crew.rig.err),
+	     &crew.rig.err);
 }
 
 /* Runs the loop until it holds; the case's own limit ends it otherwise. */
-#define CREW_UNTIL(holds)                                  \
+#define DAEMON_FIXTURE_UNTIL(holds)                        \
 	do {                                               \
 		T_STR(crew.view.wrong, "");                \
 		if (holds)                                 \
@@ -83,32 +84,33 @@ static void crew_run(unsigned number, const char *name, const char *shards)
 		(void)uv_run(&crew.rig.loop, UV_RUN_ONCE); \
 	} while (true)
 
-static inline bool crew_all_owned(void)
+static inline bool daemon_fixture_all_owned(void)
 {
 	return crew.view.owned == crew.partitions;
 }
 
-static inline bool crew_says(const char *id, const char *words)
+static inline bool daemon_fixture_says(const char *id, const char *words)
 {
-	const char *record = crew_record(&crew.view, id);
+	const char *record = daemon_fixture_record(&crew.view, id);
 
 	return record != NULL && strstr(record, words) != NULL;
 }
 
-static inline bool crew_active(const char *id)
+static inline bool daemon_fixture_active(const char *id)
 {
-	return crew_says(id, "\"state\":\"active\"");
+	return daemon_fixture_says(id, "\"state\":\"active\"");
 }
 
-struct crew_edit {
+struct daemon_fixture_edit {
 	bool done;
 	uint64_t version;
 	struct pl_err err;
 };
 
-static inline void crew_on_edited(void *ctx, uint64_t version, const struct pl_err *err)
+static inline void daemon_fixture_on_edited(void *ctx, uint64_t version,
+                                            const struct pl_err *err)
 {
-	struct crew_edit *edit = ctx;
+	struct daemon_fixture_edit *edit = ctx;
 
 	edit->done = true;
 	edit->version = version;
@@ -116,8 +118,8 @@ static inline void crew_on_edited(void *ctx, uint64_t version, const struct pl_e
 		edit->err = *err;
 }
 
-static inline struct config_edit_opts crew_edit_opts(enum config_name name,
-                                                     const char *json)
+static inline struct config_edit_opts daemon_fixture_edit_opts(enum config_name name,
+                                                               const char *json)
 {
 	return (struct config_edit_opts){.name = name,
 	                                 .config = pl_span_str(json),
@@ -127,29 +129,29 @@ static inline struct config_edit_opts crew_edit_opts(enum config_name name,
 	                                 .expect_version = -1};
 }
 
-static inline uint64_t crew_configure(enum config_name name, const char *json)
+static inline uint64_t daemon_fixture_configure(enum config_name name, const char *json)
 {
-	struct config_edit_opts opts = crew_edit_opts(name, json);
-	struct crew_edit edit = {0};
+	struct config_edit_opts opts = daemon_fixture_edit_opts(name, json);
+	struct daemon_fixture_edit edit = {0};
 
-	T_OK(config_edit_start(crew.rig.kv, &opts, crew_on_edited, &edit, NULL,
+	T_OK(config_edit_start(crew.rig.kv, &opts, daemon_fixture_on_edited, &edit, NULL,
 	                       &crew.rig.err),
 	     &crew.rig.err);
-	rig_until(&crew.rig, &edit.done);
+	etcd_rig_until(&crew.rig, &edit.done);
 	T_CODE(edit.err.code, PL_OK, &edit.err);
 	return edit.version;
 }
 
-static inline uint64_t crew_roll_back(enum config_name name, uint64_t to)
+static inline uint64_t daemon_fixture_roll_back(enum config_name name, uint64_t to)
 {
-	struct config_edit_opts opts = crew_edit_opts(name, "");
-	struct crew_edit edit = {0};
+	struct config_edit_opts opts = daemon_fixture_edit_opts(name, "");
+	struct daemon_fixture_edit edit = {0};
 
 	opts.to_version = to;
-	T_OK(config_rollback_start(crew.rig.kv, &opts, crew_on_edited, &edit, NULL,
-	                           &crew.rig.err),
+	T_OK(config_rollback_start(crew.rig.kv, &opts, daemon_fixture_on_edited, &edit,
+	                           NULL, &crew.rig.err),
 	     &crew.rig.err);
-	rig_until(&crew.rig, &edit.done);
+	etcd_rig_until(&crew.rig, &edit.done);
 	T_CODE(edit.err.code, PL_OK, &edit.err);
 	return edit.version;
 }

@@ -1,13 +1,13 @@
 /* Processes of placetd that place pods, over a real etcd: one dies under load. */
-#include "coord/work/crowd.h"
+#include "coord/work/workload.h"
 #include "tests/coord/crew_kit.h"
 
 enum { PARTITIONS = 32, NODES = 50, PODS = 500, PIECE = 50 };
 
-static const struct crowd crowd = {
+static const struct workload_spec workload = {
 	.partitions = PARTITIONS, .nodes = NODES, .pods = PODS};
 static const char *const ids[] = {"a-0", "b-0", "c-0"};
-static struct crowd_found found;
+static struct workload_found found;
 
 static void on_written(void *ctx, const struct pl_err *err)
 {
@@ -15,17 +15,19 @@ static void on_written(void *ctx, const struct pl_err *err)
 	*(bool *)ctx = true;
 }
 
-static void put(enum crowd_part part, uint32_t first, uint32_t count)
+static void put(enum workload_part part, uint32_t first, uint32_t count)
 {
-	struct crowd_range range = {.part = part, .first = first, .count = count};
+	struct workload_range range = {.part = part, .first = first, .count = count};
 	bool done = false;
 
-	T_OK(crowd_write(crew.rig.kv, &crowd, &range, on_written, &done, &crew.rig.err),
+	T_OK(workload_write(crew.rig.kv, &workload, &range, on_written, &done,
+	                    &crew.rig.err),
 	     &crew.rig.err);
-	rig_until(&crew.rig, &done);
+	etcd_rig_until(&crew.rig, &done);
 }
 
-static void on_found(void *ctx, const struct crowd_found *got, const struct pl_err *err)
+static void on_found(void *ctx, const struct workload_found *got,
+                     const struct pl_err *err)
 {
 	T_TRUE(err == NULL);
 	found = *got;
@@ -37,16 +39,16 @@ static void look(void)
 {
 	bool done = false;
 
-	T_OK(crowd_check(crew.rig.kv, &crowd, on_found, &done, &crew.rig.err),
+	T_OK(workload_check(crew.rig.kv, &workload, on_found, &done, &crew.rig.err),
 	     &crew.rig.err);
-	rig_until(&crew.rig, &done);
+	etcd_rig_until(&crew.rig, &done);
 	T_STR(found.wrong, "");
 }
 
 static void until_bound(uint32_t count)
 {
 	do {
-		rig_run_ms(&crew.rig, 50);
+		etcd_rig_run_ms(&crew.rig, 50);
 		T_STR(crew.view.wrong, "");
 		look();
 	} while (found.bound < count);
@@ -55,15 +57,16 @@ static void until_bound(uint32_t count)
 
 static void three_processes(void)
 {
-	crew_up(1, PARTITIONS);
-	put(CROWD_PART_NODES, 0, NODES);
-	put(CROWD_PART_PODS, 0, PODS / 5);
-	crew_run(0, "a", "1");
-	crew_run(1, "b", "1");
-	crew_run(2, "c", "1");
+	daemon_fixture_up(1, PARTITIONS);
+	put(WORKLOAD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_PODS, 0, PODS / 5);
+	daemon_fixture_run(0, "a", "1");
+	daemon_fixture_run(1, "b", "1");
+	daemon_fixture_run(2, "c", "1");
 	until_bound(PODS / 5);
 	for (unsigned i = 0; i < 3; i++)
-		CREW_UNTIL(crew_all_owned() && crew_owns(&crew.view, ids[i]) > 2);
+		DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() &&
+		                     daemon_fixture_owns(&crew.view, ids[i]) > 2);
 }
 
 T_CASE_SECONDS(pods_flow_again_when_one_is_killed_under_load, 90)
@@ -71,59 +74,59 @@ T_CASE_SECONDS(pods_flow_again_when_one_is_killed_under_load, 90)
 	three_processes();
 	for (uint32_t first = PODS / 5; first < PODS; first += PIECE) {
 		if (first == PODS / 2)
-			crew_signal(&crew.process[1], SIGKILL);
-		put(CROWD_PART_PODS, first, PIECE);
+			daemon_fixture_signal(&crew.process[1], SIGKILL);
+		put(WORKLOAD_PART_PODS, first, PIECE);
 		look();
 	}
-	T_EQ(crew_wait(&crew.process[1]), 128 + SIGKILL);
+	T_EQ(daemon_fixture_wait(&crew.process[1]), 128 + SIGKILL);
 	until_bound(PODS);
-	T_EQ(crew_owns_with(&crew.view, "b-"), 0);
+	T_EQ(daemon_fixture_owns_with(&crew.view, "b-"), 0);
 	T_EQ(found.specs, PODS);
-	crew_down();
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(stopped_gracefully_they_leave_nothing_half_done, 90)
 {
 	three_processes();
-	put(CROWD_PART_PODS, PODS / 5, PODS - PODS / 5);
+	put(WORKLOAD_PART_PODS, PODS / 5, PODS - PODS / 5);
 	for (unsigned i = 0; i < 3; i++)
-		crew_signal(&crew.process[i], SIGTERM);
+		daemon_fixture_signal(&crew.process[i], SIGTERM);
 	for (unsigned i = 0; i < 3; i++) {
-		T_EQ(crew_wait(&crew.process[i]), 0);
-		T_TRUE(crew_log_has(&crew.process[i], "work.figures"));
-		T_TRUE(crew_log_has(&crew.process[i], "partition.open"));
+		T_EQ(daemon_fixture_wait(&crew.process[i]), 0);
+		T_TRUE(daemon_fixture_log_has(&crew.process[i], "work.figures"));
+		T_TRUE(daemon_fixture_log_has(&crew.process[i], "partition.open"));
 	}
 	look();
-	crew_run(0, "a", "2");
+	daemon_fixture_run(0, "a", "2");
 	until_bound(PODS);
-	crew_down();
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(with_scheduling_off_nothing_is_placed, 60)
 {
 	const char *dir = NULL;
-	char log[CREW_PATH_SIZE];
-	struct crew_process *process = &crew.process[0];
+	char log[DAEMON_FIXTURE_PATH_SIZE];
+	struct daemon_fixture_process *process = &crew.process[0];
 
-	crew_up(1, PARTITIONS);
-	put(CROWD_PART_NODES, 0, NODES);
-	put(CROWD_PART_PODS, 0, PODS / 5);
+	daemon_fixture_up(1, PARTITIONS);
+	put(WORKLOAD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_PODS, 0, PODS / 5);
 	dir = etcd_launch_dir(crew.rig.launch);
 	(void)snprintf(log, sizeof log, "%s/placetd-off.log", dir);
-	T_OK(crew_start(process, log,
-	                (const char *const[]){"--etcd",
-	                                      etcd_launch_endpoints(crew.rig.launch),
-	                                      "--name", "a", "--partitions", "32",
-	                                      "--scheduling", "off", NULL},
-	                &crew.rig.err),
+	T_OK(daemon_fixture_start(
+		     process, log,
+		     (const char *const[]){
+			     "--etcd", etcd_launch_endpoints(crew.rig.launch), "--name",
+			     "a", "--partitions", "32", "--scheduling", "off", NULL},
+		     &crew.rig.err),
 	     &crew.rig.err);
-	CREW_UNTIL(crew_all_owned());
-	rig_run_ms(&crew.rig, 500);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned());
+	etcd_rig_run_ms(&crew.rig, 500);
 	look();
 	T_EQ(found.bound + found.pending, 0);
-	crew_signal(process, SIGTERM);
-	T_EQ(crew_wait(process), 0);
-	crew_down();
+	daemon_fixture_signal(process, SIGTERM);
+	T_EQ(daemon_fixture_wait(process), 0);
+	daemon_fixture_down();
 }
 
 /* -- other settings -------------------------------------------------------------------
@@ -162,47 +165,49 @@ static unsigned nodes_used(void)
 
 	T_OK(kv_start(crew.rig.kv, &req, 5000, on_allocs, &nodes, &call, &crew.rig.err),
 	     &crew.rig.err);
-	rig_until(&crew.rig, &nodes.done);
+	etcd_rig_until(&crew.rig, &nodes.done);
 	return nodes.used;
 }
 
 static bool all_say(const char *words)
 {
-	return crew_says(ids[0], words) && crew_says(ids[1], words);
+	return daemon_fixture_says(ids[0], words) && daemon_fixture_says(ids[1], words);
 }
 
 /* A profile that packs, live; a version that nobody can run; and back. */
 T_CASE_SECONDS(the_scheduler_is_configured_while_it_runs, 120)
 {
-	crew_up(1, PARTITIONS);
-	put(CROWD_PART_NODES, 0, NODES);
-	crew_run(0, "a", "1");
-	crew_run(1, "b", "1");
-	put(CROWD_PART_PODS, 0, 1);
+	daemon_fixture_up(1, PARTITIONS);
+	put(WORKLOAD_PART_NODES, 0, NODES);
+	daemon_fixture_run(0, "a", "1");
+	daemon_fixture_run(1, "b", "1");
+	put(WORKLOAD_PART_PODS, 0, 1);
 	until_bound(1);
-	CREW_UNTIL(crew_all_owned() && crew_owns(&crew.view, ids[0]) > 2 &&
-	           crew_owns(&crew.view, ids[1]) > 2);
-	T_EQ(crew_configure(CONFIG_SCHEDULER, most), 1);
-	CREW_UNTIL(all_say("\"scheduler\":1"));
-	put(CROWD_PART_PODS, 1, PODS / 10 - 1);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() &&
+	                     daemon_fixture_owns(&crew.view, ids[0]) > 2 &&
+	                     daemon_fixture_owns(&crew.view, ids[1]) > 2);
+	T_EQ(daemon_fixture_configure(CONFIG_SCHEDULER, most), 1);
+	DAEMON_FIXTURE_UNTIL(all_say("\"scheduler\":1"));
+	put(WORKLOAD_PART_PODS, 1, PODS / 10 - 1);
 	until_bound(PODS / 10);
 	T_TRUE(nodes_used() <= NODES / 3);
-	rig_put(&crew.rig, "/config/scheduler/0000000002",
-	        "{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"hand\",\"why\":"
-	        "\"\",\"nonce\":\"0123456789abcdef\",\"config\":{\"profiles\":3}}");
-	rig_put(&crew.rig, "/config/scheduler/current", "{\"v\":1,\"version\":2}");
-	CREW_UNTIL(all_say("\"refused\":{\"scheduler\":\"version 2: "));
+	etcd_rig_put(
+		&crew.rig, "/config/scheduler/0000000002",
+		"{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"hand\",\"why\":"
+		"\"\",\"nonce\":\"0123456789abcdef\",\"config\":{\"profiles\":3}}");
+	etcd_rig_put(&crew.rig, "/config/scheduler/current", "{\"v\":1,\"version\":2}");
+	DAEMON_FIXTURE_UNTIL(all_say("\"refused\":{\"scheduler\":\"version 2: "));
 	T_TRUE(all_say("\"scheduler\":1"));
-	put(CROWD_PART_PODS, PODS / 10, PODS / 10);
+	put(WORKLOAD_PART_PODS, PODS / 10, PODS / 10);
 	until_bound(PODS / 5);
 	T_TRUE(nodes_used() <= NODES / 2);
-	T_EQ(crew_configure(CONFIG_SCHEDULER, "{}"), 3);
-	CREW_UNTIL(all_say("\"scheduler\":3"));
-	put(CROWD_PART_PODS, PODS / 5, PODS / 5);
+	T_EQ(daemon_fixture_configure(CONFIG_SCHEDULER, "{}"), 3);
+	DAEMON_FIXTURE_UNTIL(all_say("\"scheduler\":3"));
+	put(WORKLOAD_PART_PODS, PODS / 5, PODS / 5);
 	until_bound(PODS / 5 * 2);
 	T_TRUE(nodes_used() >= NODES / 5 * 4);
-	CREW_UNTIL(all_say("\"placed_per_s\""));
-	crew_down();
+	DAEMON_FIXTURE_UNTIL(all_say("\"placed_per_s\""));
+	daemon_fixture_down();
 }
 
 /* -- a store with users ----------------------------------------------------------- */
@@ -218,24 +223,24 @@ static void etcdctl(const char *what)
 		line, sizeof line,
 		"export ETCDCTL_API=3 ETCDCTL_ENDPOINTS=%s; etcdctl %s 2>/dev/null",
 		etcd_launch_endpoint(crew.rig.launch, 0), what);
-	rig_spawn(argv);
+	etcd_rig_spawn(argv);
 }
 
 /* A crew whose store lets nobody in without a user, and one process with eight shards. */
-static void crew_up_with_users(void)
+static void daemon_fixture_up_with_users(void)
 {
 	const struct etcd_launch_opts launch = {.members = 1, .no_fsync = true};
 	const struct etcd_opts as_root = {.user = "root", .password = "secret"};
-	char file[CREW_PATH_SIZE], log[CREW_PATH_SIZE];
+	char file[DAEMON_FIXTURE_PATH_SIZE], log[DAEMON_FIXTURE_PATH_SIZE];
 	FILE *out;
 
-	rig_launch(&crew.rig, &launch);
+	etcd_rig_launch(&crew.rig, &launch);
 	etcdctl("user add root:secret");
 	etcdctl("user grant-role root root");
 	etcdctl("auth enable");
-	crew.rig.kv = rig_open(&crew.rig, &as_root);
+	crew.rig.kv = etcd_rig_open(&crew.rig, &as_root);
 	crew.partitions = PARTITIONS;
-	T_OK(crew_view_open(&crew.view, crew.rig.kv, PARTITIONS, &crew.rig.err),
+	T_OK(daemon_fixture_view_open(&crew.view, crew.rig.kv, PARTITIONS, &crew.rig.err),
 	     &crew.rig.err);
 	(void)snprintf(file, sizeof file, "%s/password",
 	               etcd_launch_dir(crew.rig.launch));
@@ -243,13 +248,13 @@ static void crew_up_with_users(void)
 	               etcd_launch_dir(crew.rig.launch));
 	out = fopen(file, "w");
 	T_TRUE(out != NULL && fputs("secret\n", out) >= 0 && fclose(out) == 0);
-	T_OK(crew_start(&crew.process[0], log,
-	                (const char *const[]){"--etcd",
-	                                      etcd_launch_endpoints(crew.rig.launch),
-	                                      "--user", "root", "--password-file", file,
-	                                      "--name", "a", "--shards", "8", "--ttl",
-	                                      "10s", "--partitions", "32", NULL},
-	                &crew.rig.err),
+	T_OK(daemon_fixture_start(
+		     &crew.process[0], log,
+		     (const char *const[]){
+			     "--etcd", etcd_launch_endpoints(crew.rig.launch), "--user",
+			     "root", "--password-file", file, "--name", "a", "--shards",
+			     "8", "--ttl", "10s", "--partitions", "32", NULL},
+		     &crew.rig.err),
 	     &crew.rig.err);
 }
 
@@ -260,21 +265,21 @@ T_CASE_SECONDS(pods_are_bound_soon_after_a_store_with_users_restarts, 120)
 	const char *slow = getenv("T_SLOW");
 	uint64_t within_ms = BOUND_MS * (slow == NULL ? 1 : strtoull(slow, NULL, 10));
 
-	crew_up_with_users();
-	put(CROWD_PART_NODES, 0, NODES);
-	put(CROWD_PART_PODS, 0, BURST);
+	daemon_fixture_up_with_users();
+	put(WORKLOAD_PART_NODES, 0, NODES);
+	put(WORKLOAD_PART_PODS, 0, BURST);
 	until_bound(BURST);
 	for (uint32_t i = 1; i <= RESTARTS; i++) {
 		uint64_t from_ms;
 
 		T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGKILL, &crew.rig.err),
 		     &crew.rig.err);
-		T_OK(etcd_launch_revive(crew.rig.launch, 0, &crew.rig.err),
+		T_OK(etcd_launch_restart(crew.rig.launch, 0, &crew.rig.err),
 		     &crew.rig.err);
-		put(CROWD_PART_PODS, i * BURST, BURST);
+		put(WORKLOAD_PART_PODS, i * BURST, BURST);
 		from_ms = pl_clock_ms();
 		until_bound((i + 1) * BURST);
 		T_TRUE(pl_clock_ms() - from_ms < within_ms);
 	}
-	crew_down();
+	daemon_fixture_down();
 }

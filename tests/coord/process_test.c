@@ -9,7 +9,7 @@ static bool is_fair(unsigned shards, const char *const ids[])
 	uint32_t fair = PARTITIONS / shards;
 
 	for (unsigned i = 0; i < shards; i++) {
-		uint32_t owns = crew_owns(&crew.view, ids[i]);
+		uint32_t owns = daemon_fixture_owns(&crew.view, ids[i]);
 
 		if (owns < fair / 2 || owns > fair * 2)
 			return false;
@@ -21,103 +21,105 @@ static const char *const four[] = {"a-0", "a-1", "b-0", "b-1"};
 
 static void two_processes(void)
 {
-	crew_up(1, PARTITIONS);
-	crew_run(0, "a", "2");
-	crew_run(1, "b", "2");
+	daemon_fixture_up(1, PARTITIONS);
+	daemon_fixture_run(0, "a", "2");
+	daemon_fixture_run(1, "b", "2");
 	for (unsigned i = 0; i < 4; i++)
-		CREW_UNTIL(crew_active(four[i]));
-	CREW_UNTIL(crew_all_owned() && is_fair(4, four));
+		DAEMON_FIXTURE_UNTIL(daemon_fixture_active(four[i]));
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() && is_fair(4, four));
 }
 
 T_CASE_SECONDS(two_processes_share_all_partitions, 60)
 {
 	two_processes();
-	crew_down();
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(what_a_killed_process_owned_is_owned_again, 60)
 {
 	two_processes();
-	crew_signal(&crew.process[0], SIGKILL);
-	T_EQ(crew_wait(&crew.process[0]), 128 + SIGKILL);
-	CREW_UNTIL(crew_owns_with(&crew.view, "b-") == PARTITIONS);
-	T_TRUE(crew_record(&crew.view, "a-0") == NULL);
-	crew_down();
+	daemon_fixture_signal(&crew.process[0], SIGKILL);
+	T_EQ(daemon_fixture_wait(&crew.process[0]), 128 + SIGKILL);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
+	T_TRUE(daemon_fixture_record(&crew.view, "a-0") == NULL);
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(one_that_was_killed_comes_back_under_its_name_at_once, 60)
 {
 	two_processes();
-	crew_signal(&crew.process[0], SIGKILL);
-	T_EQ(crew_wait(&crew.process[0]), 128 + SIGKILL);
-	crew_run(0, "a", "2");
-	CREW_UNTIL(crew_log_has(&crew.process[0], "shard.active"));
-	CREW_UNTIL(crew_active("a-0") && crew_active("a-1") && crew_all_owned() &&
-	           is_fair(4, four));
-	crew_down();
+	daemon_fixture_signal(&crew.process[0], SIGKILL);
+	T_EQ(daemon_fixture_wait(&crew.process[0]), 128 + SIGKILL);
+	daemon_fixture_run(0, "a", "2");
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_log_has(&crew.process[0], "shard.active"));
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_active("a-0") &&
+	                     daemon_fixture_active("a-1") && daemon_fixture_all_owned() &&
+	                     is_fair(4, four));
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(one_that_was_stopped_for_longer_than_its_lease_comes_back, 90)
 {
 	two_processes();
-	crew_signal(&crew.process[0], SIGSTOP);
-	CREW_UNTIL(crew_owns_with(&crew.view, "b-") == PARTITIONS);
-	crew_signal(&crew.process[0], SIGCONT);
-	CREW_UNTIL(crew_active("a-0") && crew_active("a-1") && crew_all_owned() &&
-	           is_fair(4, four));
-	T_TRUE(crew_log_has(&crew.process[0], "shard.down"));
-	crew_down();
+	daemon_fixture_signal(&crew.process[0], SIGSTOP);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
+	daemon_fixture_signal(&crew.process[0], SIGCONT);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_active("a-0") &&
+	                     daemon_fixture_active("a-1") && daemon_fixture_all_owned() &&
+	                     is_fair(4, four));
+	T_TRUE(daemon_fixture_log_has(&crew.process[0], "shard.down"));
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(a_second_process_of_the_same_name_is_refused, 60)
 {
 	two_processes();
-	crew_run(2, "a", "1");
-	T_EQ(crew_wait(&crew.process[2]), 1);
-	T_TRUE(crew_log_has(&crew.process[2], "shard.refused"));
-	T_TRUE(crew_log_has(&crew.process[2], "a-0"));
-	T_TRUE(crew_active("a-0"));
-	CREW_UNTIL(crew_all_owned());
-	crew_down();
+	daemon_fixture_run(2, "a", "1");
+	T_EQ(daemon_fixture_wait(&crew.process[2]), 1);
+	T_TRUE(daemon_fixture_log_has(&crew.process[2], "shard.refused"));
+	T_TRUE(daemon_fixture_log_has(&crew.process[2], "a-0"));
+	T_TRUE(daemon_fixture_active("a-0"));
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned());
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(a_store_with_other_partitions_is_refused, 60)
 {
 	two_processes();
 	crew.partitions = PARTITIONS + 1;
-	crew_run(2, "c", "1");
+	daemon_fixture_run(2, "c", "1");
 	crew.partitions = PARTITIONS;
-	T_EQ(crew_wait(&crew.process[2]), 1);
-	T_TRUE(crew_log_has(&crew.process[2], "shard.refused"));
-	crew_down();
+	T_EQ(daemon_fixture_wait(&crew.process[2]), 1);
+	T_TRUE(daemon_fixture_log_has(&crew.process[2], "shard.refused"));
+	daemon_fixture_down();
 }
 
 static void graceful(int signum)
 {
 	two_processes();
-	crew_view_reset(&crew.view);
-	crew_signal(&crew.process[0], signum);
-	T_EQ(crew_wait(&crew.process[0]), 0);
-	CREW_UNTIL(crew_owns_with(&crew.view, "b-") == PARTITIONS);
-	CREW_UNTIL(crew_record(&crew.view, "a-0") == NULL &&
-	           crew_record(&crew.view, "a-1") == NULL);
-	T_TRUE(crew_log_has(&crew.process[0], "process.stopping"));
-	T_TRUE(crew_log_has(&crew.process[0], "shard.drained"));
-	T_TRUE(crew_log_has(&crew.process[0], "shard.owns"));
-	T_TRUE(!crew_log_has(&crew.process[0], "shard.unrevoked"));
-	T_TRUE(crew_log_has(&crew.process[0], "process.stopped"));
+	daemon_fixture_view_reset(&crew.view);
+	daemon_fixture_signal(&crew.process[0], signum);
+	T_EQ(daemon_fixture_wait(&crew.process[0]), 0);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_record(&crew.view, "a-0") == NULL &&
+	                     daemon_fixture_record(&crew.view, "a-1") == NULL);
+	T_TRUE(daemon_fixture_log_has(&crew.process[0], "process.stopping"));
+	T_TRUE(daemon_fixture_log_has(&crew.process[0], "shard.drained"));
+	T_TRUE(daemon_fixture_log_has(&crew.process[0], "shard.owns"));
+	T_TRUE(!daemon_fixture_log_has(&crew.process[0], "shard.unrevoked"));
+	T_TRUE(daemon_fixture_log_has(&crew.process[0], "process.stopped"));
 }
 
 T_CASE_SECONDS(a_graceful_stop_hands_over_and_leaves_nothing, 60)
 {
 	graceful(SIGTERM);
 	/* The last one has nobody to hand over to. */
-	crew_signal(&crew.process[1], SIGINT);
-	T_EQ(crew_wait(&crew.process[1]), 0);
-	CREW_UNTIL(crew.view.owned == 0);
-	CREW_UNTIL(crew_record(&crew.view, "b-0") == NULL &&
-	           crew_record(&crew.view, "b-1") == NULL);
-	crew_down();
+	daemon_fixture_signal(&crew.process[1], SIGINT);
+	T_EQ(daemon_fixture_wait(&crew.process[1]), 0);
+	DAEMON_FIXTURE_UNTIL(crew.view.owned == 0);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_record(&crew.view, "b-0") == NULL &&
+	                     daemon_fixture_record(&crew.view, "b-1") == NULL);
+	daemon_fixture_down();
 }
 
 /* No leader, no graceful end; a second signal does not wait for one. */
@@ -126,15 +128,15 @@ T_CASE_SECONDS(a_second_signal_stops_at_once, 60)
 	two_processes();
 	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGSTOP, &crew.rig.err),
 	     &crew.rig.err);
-	crew_signal(&crew.process[0], SIGTERM);
-	while (!crew_log_has(&crew.process[0], "process.stopping"))
-		rig_run_ms(&crew.rig, 10);
-	crew_signal(&crew.process[0], SIGTERM);
-	T_EQ(crew_wait(&crew.process[0]), 3);
+	daemon_fixture_signal(&crew.process[0], SIGTERM);
+	while (!daemon_fixture_log_has(&crew.process[0], "process.stopping"))
+		etcd_rig_run_ms(&crew.rig, 10);
+	daemon_fixture_signal(&crew.process[0], SIGTERM);
+	T_EQ(daemon_fixture_wait(&crew.process[0]), 3);
 	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGCONT, &crew.rig.err),
 	     &crew.rig.err);
-	CREW_UNTIL(crew_owns_with(&crew.view, "b-") == PARTITIONS);
-	crew_down();
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
+	daemon_fixture_down();
 }
 
 /* Everything is lost by then, so there is nothing to hand over. */
@@ -143,75 +145,82 @@ T_CASE_SECONDS(a_graceful_stop_ends_without_a_store, 90)
 	two_processes();
 	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGSTOP, &crew.rig.err),
 	     &crew.rig.err);
-	while (!crew_log_has(&crew.process[0], "shard.down"))
-		rig_run_ms(&crew.rig, 10);
-	crew_signal(&crew.process[0], SIGTERM);
-	T_EQ(crew_wait(&crew.process[0]), 0);
-	T_TRUE(crew_log_has(&crew.process[0], "shard.unrevoked"));
-	T_TRUE(crew_log_has(&crew.process[0], "process.stopped"));
+	while (!daemon_fixture_log_has(&crew.process[0], "shard.down"))
+		etcd_rig_run_ms(&crew.rig, 10);
+	daemon_fixture_signal(&crew.process[0], SIGTERM);
+	T_EQ(daemon_fixture_wait(&crew.process[0]), 0);
+	T_TRUE(daemon_fixture_log_has(&crew.process[0], "shard.unrevoked"));
+	T_TRUE(daemon_fixture_log_has(&crew.process[0], "process.stopped"));
 	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGCONT, &crew.rig.err),
 	     &crew.rig.err);
-	CREW_UNTIL(crew_owns_with(&crew.view, "b-") == PARTITIONS);
-	crew_down();
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(a_hangup_changes_nothing, 60)
 {
 	two_processes();
-	crew_signal(&crew.process[0], SIGHUP);
-	while (!crew_log_has(&crew.process[0], "SIGHUP"))
-		rig_run_ms(&crew.rig, 10);
-	T_TRUE(crew_active("a-0") && crew_all_owned());
-	crew_down();
+	daemon_fixture_signal(&crew.process[0], SIGHUP);
+	while (!daemon_fixture_log_has(&crew.process[0], "SIGHUP"))
+		etcd_rig_run_ms(&crew.rig, 10);
+	T_TRUE(daemon_fixture_active("a-0") && daemon_fixture_all_owned());
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(a_shard_is_drained_by_configuration_and_taken_back, 60)
 {
 	two_processes();
-	T_EQ(crew_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}"), 1);
-	CREW_UNTIL(crew_says("a-0", "\"state\":\"draining\"") &&
-	           crew_owns(&crew.view, "a-0") == 0 && crew_all_owned());
-	while (!crew_log_has(&crew.process[0], "shard.drained"))
-		rig_run_ms(&crew.rig, 10);
-	T_EQ(crew_configure(CONFIG_SHARDS, "{\"drain\":[]}"), 2);
-	CREW_UNTIL(crew_active("a-0") && crew_all_owned() && is_fair(4, four));
-	crew_down();
+	T_EQ(daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}"), 1);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_says("a-0", "\"state\":\"draining\"") &&
+	                     daemon_fixture_owns(&crew.view, "a-0") == 0 &&
+	                     daemon_fixture_all_owned());
+	while (!daemon_fixture_log_has(&crew.process[0], "shard.drained"))
+		etcd_rig_run_ms(&crew.rig, 10);
+	T_EQ(daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[]}"), 2);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_active("a-0") && daemon_fixture_all_owned() &&
+	                     is_fair(4, four));
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(a_bad_configuration_is_reported_and_rolled_back, 60)
 {
 	two_processes();
-	T_EQ(crew_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}"), 1);
-	CREW_UNTIL(crew_says("a-0", "\"config\":{\"shards\":1}"));
-	(void)rig_put(&crew.rig, "/config/shards/0000000002",
-	              "{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"x\","
-	              "\"why\":\"\",\"config\":{\"drain\":7}}");
-	(void)rig_put(&crew.rig, "/config/shards/current", "{\"v\":1,\"version\":2}");
+	T_EQ(daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}"), 1);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_says("a-0", "\"config\":{\"shards\":1}"));
+	(void)etcd_rig_put(&crew.rig, "/config/shards/0000000002",
+	                   "{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"x\","
+	                   "\"why\":\"\",\"config\":{\"drain\":7}}");
+	(void)etcd_rig_put(&crew.rig, "/config/shards/current",
+	                   "{\"v\":1,\"version\":2}");
 	for (unsigned i = 0; i < 4; i++)
-		CREW_UNTIL(crew_says(four[i], "\"refused\":{\"shards\":\"version 2: "));
-	while (!crew_log_has(&crew.process[1], "config.refused"))
-		rig_run_ms(&crew.rig, 10);
-	T_TRUE(crew_says("a-0", "\"state\":\"draining\"")); /* as version 1 says */
-	T_EQ(crew_roll_back(CONFIG_SHARDS, 1), 3);
+		DAEMON_FIXTURE_UNTIL(daemon_fixture_says(
+			four[i], "\"refused\":{\"shards\":\"version 2: "));
+	while (!daemon_fixture_log_has(&crew.process[1], "config.refused"))
+		etcd_rig_run_ms(&crew.rig, 10);
+	T_TRUE(daemon_fixture_says("a-0",
+	                           "\"state\":\"draining\"")); /* as version 1 says */
+	T_EQ(daemon_fixture_roll_back(CONFIG_SHARDS, 1), 3);
 	for (unsigned i = 0; i < 4; i++)
-		CREW_UNTIL(!crew_says(four[i], "refused") &&
-		           crew_says(four[i], "\"config\":{\"shards\":3}"));
-	T_TRUE(crew_says("a-0", "\"state\":\"draining\""));
-	crew_down();
+		DAEMON_FIXTURE_UNTIL(
+			!daemon_fixture_says(four[i], "refused") &&
+			daemon_fixture_says(four[i], "\"config\":{\"shards\":3}"));
+	T_TRUE(daemon_fixture_says("a-0", "\"state\":\"draining\""));
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(two_shards_of_a_process_come_and_go_on_their_threads, 60)
 {
-	crew_up(1, PARTITIONS);
-	crew_run(0, "a", "4");
-	CREW_UNTIL(crew_all_owned() && crew_active("a-3") &&
-	           crew_owns(&crew.view, "a-3") > 0);
-	(void)crew_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}");
-	CREW_UNTIL(crew_owns(&crew.view, "a-0") == 0 && crew_all_owned());
-	crew_signal(&crew.process[0], SIGTERM);
-	T_EQ(crew_wait(&crew.process[0]), 0);
-	CREW_UNTIL(crew.view.owned == 0);
-	crew_down();
+	daemon_fixture_up(1, PARTITIONS);
+	daemon_fixture_run(0, "a", "4");
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() && daemon_fixture_active("a-3") &&
+	                     daemon_fixture_owns(&crew.view, "a-3") > 0);
+	(void)daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}");
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns(&crew.view, "a-0") == 0 &&
+	                     daemon_fixture_all_owned());
+	daemon_fixture_signal(&crew.process[0], SIGTERM);
+	T_EQ(daemon_fixture_wait(&crew.process[0]), 0);
+	DAEMON_FIXTURE_UNTIL(crew.view.owned == 0);
+	daemon_fixture_down();
 }
 
 /* -- three members ---------------------------------------------------------------- */
@@ -227,13 +236,13 @@ static unsigned leader_member(void)
 		struct kv *all = crew.rig.kv;
 		enum pl_code code;
 
-		crew.rig.kv = rig_open(&crew.rig, &opts);
-		code = rig_call(&crew.rig, &req, RIG_TIMEOUT_MS, &result);
-		rig_close(&crew.rig, crew.rig.kv);
+		crew.rig.kv = etcd_rig_open(&crew.rig, &opts);
+		code = etcd_rig_call(&crew.rig, &req, ETCD_RIG_TIMEOUT_MS, &result);
+		etcd_rig_close(&crew.rig, crew.rig.kv);
 		crew.rig.kv = all;
 		if (code == PL_OK && result.status.leader == result.header.member_id)
 			return i;
-		rig_run_ms(&crew.rig, 20);
+		etcd_rig_run_ms(&crew.rig, 20);
 	}
 }
 
@@ -242,26 +251,28 @@ static void without_leader(int signum)
 {
 	unsigned leader;
 
-	crew_up(3, PARTITIONS);
-	crew_run(0, "a", "2");
-	crew_run(1, "b", "2");
+	daemon_fixture_up(3, PARTITIONS);
+	daemon_fixture_run(0, "a", "2");
+	daemon_fixture_run(1, "b", "2");
 	for (unsigned i = 0; i < 4; i++)
-		CREW_UNTIL(crew_active(four[i]));
-	CREW_UNTIL(crew_all_owned() && is_fair(4, four));
+		DAEMON_FIXTURE_UNTIL(daemon_fixture_active(four[i]));
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() && is_fair(4, four));
 	leader = leader_member();
 	T_OK(etcd_launch_signal(crew.rig.launch, leader, signum, &crew.rig.err),
 	     &crew.rig.err);
-	(void)crew_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}");
-	CREW_UNTIL(crew_owns(&crew.view, "a-0") == 0 && crew_all_owned());
+	(void)daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}");
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns(&crew.view, "a-0") == 0 &&
+	                     daemon_fixture_all_owned());
 	if (signum == SIGKILL)
-		T_OK(etcd_launch_revive(crew.rig.launch, leader, &crew.rig.err),
+		T_OK(etcd_launch_restart(crew.rig.launch, leader, &crew.rig.err),
 		     &crew.rig.err);
 	else
 		T_OK(etcd_launch_signal(crew.rig.launch, leader, SIGCONT, &crew.rig.err),
 		     &crew.rig.err);
-	(void)crew_configure(CONFIG_SHARDS, "{\"drain\":[]}");
-	CREW_UNTIL(crew_active("a-0") && crew_all_owned() && is_fair(4, four));
-	crew_down();
+	(void)daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[]}");
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_active("a-0") && daemon_fixture_all_owned() &&
+	                     is_fair(4, four));
+	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(the_leader_of_the_store_is_killed, 120)

@@ -6,7 +6,7 @@
 #include "store/base/arena.h"
 #include "store/base/rng.h"
 #include "store/kv/calls.h"
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 
 enum { PERCENT = 3, PAST = 12, SETTLED = 24, RETRY_MS = 2000 };
 

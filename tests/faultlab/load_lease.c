@@ -96,7 +96,7 @@ static void on_lease(void *ctx, const struct lease_note *note)
 	case LEASE_LOST:
 		drop_record(worker);
 		if (worker->load->phase == LOAD_RUN)
-			lease_again(worker->lessee.lease);
+			lease_regrant(worker->lessee.lease);
 		else
 			lease_release(worker->lessee.lease);
 		break;

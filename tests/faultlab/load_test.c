@@ -110,7 +110,7 @@ static void calm(struct lab *lab)
 {
 	for (unsigned i = 0; i < lab->client_count; i++)
 		if (lab->faulty[i] != NULL)
-			faulty_calm(lab->faulty[i], true);
+			faulty_pause(lab->faulty[i], true);
 }
 
 static void run(struct lab *lab, uint64_t seed)

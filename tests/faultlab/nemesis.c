@@ -78,7 +78,7 @@ static void signal_member(struct nemesis *nemesis, int member, int signum)
 	struct etcd_launch *launch = cluster_launch(nemesis->opts.cluster);
 	struct pl_err err = {0};
 	enum pl_code code =
-		signum == 0 ? etcd_launch_revive(launch, (unsigned)member, &err)
+		signum == 0 ? etcd_launch_restart(launch, (unsigned)member, &err)
 			    : etcd_launch_signal(launch, (unsigned)member, signum, &err);
 
 	if (code != PL_OK)

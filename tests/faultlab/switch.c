@@ -204,7 +204,7 @@ static void let_go(struct net_switch *sw, struct link *link, uint64_t due_ns)
 	packet->held = false;
 	packet->due_ns = due_ns;
 	packet->seq = sw->seq++;
-	pl_heap_moved(&sw->waiting, &packet->node);
+	pl_heap_fix(&sw->waiting, &packet->node);
 }
 
 static void forward(struct net_switch *sw, uint8_t *at, size_t len)

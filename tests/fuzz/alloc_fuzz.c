@@ -1,5 +1,5 @@
 /* What is taken on a node. */
-#include "shardsched/ledger/alloc.h"
+#include "shardsched/records/alloc.h"
 #include "tests/fuzz/value.h"
 
 FUZZ_VALUE(struct alloc, alloc, ALLOC_BYTES_MAX + 1, false)

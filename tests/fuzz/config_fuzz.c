@@ -1,7 +1,7 @@
 /* The first byte chooses the name. What is accepted, printed, is accepted again and
  * prints the same; as a record it is read as the same value. */
 #include "coord/config/config.h"
-#include "coord/config/record.h"
+#include "coord/config/config_record.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_value(enum config_name name, struct pl_json json,

@@ -1,5 +1,5 @@
 /* What a shard tells the others of its nodes. */
-#include "shardsched/ledger/digest.h"
+#include "shardsched/records/digest.h"
 #include "tests/fuzz/value.h"
 
 FUZZ_VALUE(struct digest, digest, DIGEST_BYTES_MAX, true)

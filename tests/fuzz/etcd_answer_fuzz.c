@@ -58,7 +58,7 @@ static void check_again(const struct kv_result *result, struct pl_span bytes,
 	pl_buf_init(&packed, BUF_MAX);
 	pl_buf_init(&one, BUF_MAX);
 	pl_buf_init(&two, BUF_MAX);
-	PL_ASSERT(codec_ref_answer_again(result->op, bytes, &packed));
+	PL_ASSERT(codec_ref_answer_reencode(result->op, bytes, &packed));
 	PL_ASSERT(codec_decode(result->op, pl_span(NULL, 0), pl_buf_span(&packed), arena,
 	                       &again, NULL) == PL_OK);
 	codec_ref_answer(result, &one);

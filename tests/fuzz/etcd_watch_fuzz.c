@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		pl_buf_init(&packed, BUF_MAX);
 		pl_buf_init(&one, BUF_MAX);
 		pl_buf_init(&two, BUF_MAX);
-		PL_ASSERT(codec_ref_watch_again(pl_span(data, size), &packed));
+		PL_ASSERT(codec_ref_watch_reencode(pl_span(data, size), &packed));
 		code = codec_watch_decode(pl_buf_span(&packed), &arena, &again, &err);
 		PL_ASSERT(code == PL_OK);
 		codec_ref_watch(&watch, &one);

@@ -21,8 +21,8 @@ static void check(struct expand *expand)
 			return;
 		PL_ASSERT(pl_json_scan(pod.json, &pl_json_limits_default, NULL) == PL_OK);
 		PL_ASSERT(expand_source_of(pod.json) == EXPAND_POD);
-		PL_ASSERT(partition_of_pod(pod.space, pod.name, 8, &partition, &err) ==
-		          PL_OK);
+		PL_ASSERT(partition_of_pod(pod.namespace, pod.name, 8, &partition,
+		                           &err) == PL_OK);
 	}
 }
 

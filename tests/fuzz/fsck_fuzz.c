@@ -32,16 +32,16 @@ static size_t split(const uint8_t *data, size_t size, struct line *line)
 	size_t count = 0;
 
 	while (size > 0 && count < LINES_MAX) {
-		const uint8_t *end = memchr(data, '\n', size), *space;
+		const uint8_t *end = memchr(data, '\n', size), *namespace;
 		size_t len = end == NULL ? size : (size_t)(end - data);
 
-		space = memchr(data, ' ', len);
+		namespace = memchr(data, ' ', len);
 		line[count] = (struct line){.key = pl_span(data, len),
 		                            .revision = (int64_t)count + 1};
-		if (space != NULL) {
-			line[count].key.len = (size_t)(space - data);
+		if (namespace != NULL) {
+			line[count].key.len = (size_t)(namespace - data);
 			line[count].value =
-				pl_span(space + 1, len - line[count].key.len - 1);
+				pl_span(namespace + 1, len - line[count].key.len - 1);
 		}
 		count++;
 		data += end == NULL ? len : len + 1;
@@ -72,21 +72,21 @@ static void feed(struct fsck_core *core, const struct line *line, size_t count)
 
 static void look_at_mends(const struct fsck_core *core)
 {
-	struct fsck_mend what;
+	struct fsck_repair what;
 	uint64_t cursor = 0;
 
-	while (fsck_core_mend(core, &cursor, &what)) {
+	while (fsck_core_repair(core, &cursor, &what)) {
 		struct fsck_pod pod;
 		struct fsck_term term;
 		uint32_t at = 0;
 
-		if (what.what == FSCK_MEND_ALLOC)
+		if (what.what == FSCK_REPAIR_ALLOC)
 			while (fsck_core_unlisted(core, what.number, &at, &pod))
-				PL_ASSERT(pod.space.len > 0 && pod.name.len > 0);
+				PL_ASSERT(pod.namespace.len > 0 && pod.name.len > 0);
 		at = 0;
-		if (what.what == FSCK_MEND_REGISTRY)
+		if (what.what == FSCK_REPAIR_REGISTRY)
 			while (fsck_core_term(core, what.number, &at, &term))
-				PL_ASSERT(term.space.len > 0 && term.id.len > 0);
+				PL_ASSERT(term.namespace.len > 0 && term.id.len > 0);
 	}
 }
 

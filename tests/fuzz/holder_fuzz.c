@@ -1,5 +1,5 @@
 /* What is accepted is printed and read back as the same. */
-#include "coord/member/holder.h"
+#include "coord/membership/holder.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /* A record that is accepted is written and read again as the same record. */
-#include "coord/member/member.h"
+#include "coord/membership/membership.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char name[] = "east-0";
@@ -10,21 +10,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct pl_arena arena;
 	struct pl_buf one, two;
 	struct pl_err err = {0};
-	struct member member;
+	struct membership member;
 	enum pl_code code;
 
 	pl_arena_init(&arena, 0, 0);
-	pl_buf_init(&one, MEMBER_BYTES_MAX);
-	pl_buf_init(&two, MEMBER_BYTES_MAX);
-	code = member_parse(id, pl_span(data, size), &arena, &member, &err);
+	pl_buf_init(&one, MEMBERSHIP_BYTES_MAX);
+	pl_buf_init(&two, MEMBERSHIP_BYTES_MAX);
+	code = membership_parse(id, pl_span(data, size), &arena, &member, &err);
 	PL_ASSERT(code == err.code && code != PL_NOMEM);
 	if (code == PL_OK) {
 		PL_ASSERT(pl_span_eq(member.id, id) && member.loads != NULL);
-		code = member_print(&member, &one, &err);
+		code = membership_print(&member, &one, &err);
 		PL_ASSERT(code == PL_OK);
-		code = member_parse(id, pl_buf_span(&one), &arena, &member, &err);
+		code = membership_parse(id, pl_buf_span(&one), &arena, &member, &err);
 		PL_ASSERT(code == PL_OK);
-		code = member_print(&member, &two, &err);
+		code = membership_print(&member, &two, &err);
 		PL_ASSERT(code == PL_OK);
 		PL_ASSERT(pl_span_eq(pl_buf_span(&one), pl_buf_span(&two)));
 	}

@@ -1,5 +1,5 @@
 /* A pointer leads to a partition that there can be, and is printed as one. */
-#include "shardsched/ledger/home.h"
+#include "shardsched/records/pod_location.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

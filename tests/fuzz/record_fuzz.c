@@ -1,5 +1,5 @@
 /* A log of decisions from anywhere: replayed, or refused with a reason. */
-#include "shardsched/record/record.h"
+#include "shardsched/decision_log/decision_log.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /* Which terms there are. */
-#include "shardsched/ledger/registry.h"
+#include "shardsched/records/rule_registry.h"
 #include "tests/fuzz/value.h"
 
-FUZZ_VALUE(struct registry, registry, 2 * (size_t)REGISTRY_BYTES_MAX, true)
+FUZZ_VALUE(struct rule_registry, rule_registry, 2 * (size_t)RULE_REGISTRY_BYTES_MAX, true)

@@ -1,5 +1,5 @@
 /* What has become of a pod. */
-#include "shardsched/ledger/state.h"
+#include "shardsched/records/pod_state.h"
 #include "tests/fuzz/value.h"
 
 FUZZ_VALUE(struct pod_state, state, STATE_BYTES_MAX, false)

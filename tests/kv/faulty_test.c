@@ -121,7 +121,7 @@ T_CASE(refuse)
 	T_EQ(kit.code, PL_OK);
 	T_EQ(kit_call(&kit, &busy), PL_BUSY);
 	T_EQ(faulty_count(kit.kv, FAULTY_REFUSE), 2);
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	T_EQ(kit_call(&kit, &busy), PL_OK);
 	close_all();
 }
@@ -201,7 +201,7 @@ T_CASE(stalled_and_released)
 		run(UINT64_C(1000) * i);
 	}
 	T_EQ(watch.count, 0);
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	put("k", "w"); /* its event comes before the timer that lets the others go */
 	run(5000);
 	T_STR(kit_told(&watch), "ready@1 put k=v@2 put k=v@3 put k=v@4 put k=v@5 "
@@ -268,7 +268,7 @@ static unsigned long storm(uint64_t seed, unsigned rounds)
 	                                         FAULTY_REFUSE,       FAULTY_LOSE_ANSWER,
 	                                         FAULTY_APPLY_LATE,   FAULTY_AFTER_NOTE,
 	                                         FAULTY_SLOW_NOTE,    FAULTY_STALL_WATCH,
-	                                         FAULTY_JOIN_NOTES,   FAULTY_END_WATCH};
+	                                         FAULTY_MERGE_NOTES,  FAULTY_END_WATCH};
 	struct faulty_rule rules[10];
 	static struct kit_watch watch;
 	struct kv_watch_req req = {.keys = kv_all_keys()};

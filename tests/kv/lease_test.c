@@ -86,7 +86,7 @@ T_CASE(lost_and_again)
 	T_EQ(lease_id(lease), 0);
 	run(10000);
 	T_EQ(last.state, LEASE_LOST);
-	lease_again(lease);
+	lease_regrant(lease);
 	run(10000);
 	T_EQ(last.state, LEASE_HELD);
 	T_TRUE(last.id != id);
@@ -106,7 +106,7 @@ T_CASE(given_up)
 	T_EQ(lease_id(lease), 0);
 	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_NOLEASE);
 	lease_give_up(lease); /* of nothing */
-	lease_again(lease);
+	lease_regrant(lease);
 	run(10000);
 	T_EQ(last.state, LEASE_HELD);
 	T_TRUE(last.id != id);
@@ -129,8 +129,8 @@ T_CASE(silence)
 	T_EQ(last.state, LEASE_EXPIRED);
 	T_EQ(notes[LEASE_HELD], 1);
 	T_EQ(notes[LEASE_DOUBT], 1);
-	faulty_calm(kit.kv, true);
-	lease_again(lease);
+	faulty_pause(kit.kv, true);
+	lease_regrant(lease);
 	run(5500);
 	T_EQ(last.state, LEASE_HELD);
 	end();
@@ -320,12 +320,12 @@ static void random_life(uint64_t seed)
 			kit.kv = faulty;
 		}
 		if (last.state == LEASE_LOST || last.state == LEASE_EXPIRED)
-			lease_again(lease);
+			lease_regrant(lease);
 	}
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	run(kit.now_ms + 15000);
 	if (last.state != LEASE_HELD) {
-		lease_again(lease);
+		lease_regrant(lease);
 		run(kit.now_ms + 10000);
 	}
 	T_EQ(last.state, LEASE_HELD);

@@ -35,7 +35,8 @@ struct mirror {
 static struct kit kit;
 static struct kv *plain, *session; /* without faults; that which has them */
 static struct mirror m;
-static struct heads *heads; /* NULL: each looks at the store on its own */
+static struct progress_reads
+	*progress_reads; /* NULL: each looks at the store on its own */
 /* The truth, written down as it is made. */
 static int64_t history[4096][2]; /* by revision: key or -1, value */
 
@@ -171,13 +172,13 @@ static void open_with(uint64_t seed, const struct faulty_rule *rules, size_t cou
 
 static void share_heads(void)
 {
-	T_EQ(heads_open(kit.kv, 1000, &heads, NULL), PL_OK);
+	T_EQ(progress_reads_open(kit.kv, 1000, &progress_reads, NULL), PL_OK);
 }
 
 static void follow(struct kv_keys keys, uint32_t page_keys)
 {
 	struct relist_opts opts = {.keys = keys,
-	                           .heads = heads,
+	                           .progress_reads = progress_reads,
 	                           .page_keys = page_keys,
 	                           .call_timeout_ms = 1000,
 	                           .check_ms = 2000,
@@ -205,7 +206,7 @@ static bool on_piece(void *ctx, bool first, struct pl_span *prefix)
 static void follow_pieces(const char *const *prefixes, uint32_t page_keys)
 {
 	struct relist_opts opts = {.keys = kv_prefix(kit_key("p/")),
-	                           .piece = on_piece,
+	                           .next_prefix = on_piece,
 	                           .page_keys = page_keys,
 	                           .call_timeout_ms = 1000,
 	                           .check_ms = 2000,
@@ -223,7 +224,7 @@ static void close_all(void)
 		run(kit.now_ms + 5000);
 		T_TRUE(m.stopped);
 	}
-	heads_close(PL_STEAL(heads));
+	progress_reads_close(PL_STEAL(progress_reads));
 	kit_close_session(&kit, plain);
 	kit_close(&kit);
 }
@@ -548,11 +549,11 @@ T_CASE(stalled_watch)
 		.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1};
 
 	open_with(1, &stall, 1);
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	(void)set(1, 1);
 	follow(kv_prefix(kit_key("p/")), 4);
 	run(100);
-	faulty_calm(kit.kv, false);
+	faulty_pause(kit.kv, false);
 	(void)set(1, 2);
 	run(4000);
 	T_EQ(m.losts, 1);
@@ -631,13 +632,13 @@ T_CASE(a_shared_look_at_the_store)
 
 	for (unsigned i = 0; i < 2; i++) {
 		open_with(1, &bad[i], 1);
-		faulty_calm(kit.kv, true);
+		faulty_pause(kit.kv, true);
 		share_heads();
 		(void)set(1, 1);
 		follow(kv_prefix(kit_key("p/")), 4);
 		run(1900);
 		T_STR(m.story, "begin@2 page@2 end@2 ");
-		faulty_calm(kit.kv, false);
+		faulty_pause(kit.kv, false);
 		run(2300);
 		T_STR(m.story, i == 0 ? "begin@2 page@2 end@2 trouble@0 "
 		                      : "begin@2 page@2 end@2 ");
@@ -745,7 +746,7 @@ static unsigned random_life(uint64_t seed)
 		{.what = FAULTY_REFUSE, .per_mille = 100, .code = PL_UNAVAIL},
 		{.what = FAULTY_REFUSE, .per_mille = 50, .code = PL_BUSY},
 		{.what = FAULTY_SLOW_NOTE, .per_mille = 100, .delay_max_ms = 800},
-		{.what = FAULTY_JOIN_NOTES, .per_mille = 700},
+		{.what = FAULTY_MERGE_NOTES, .per_mille = 700},
 		{.what = FAULTY_STALL_WATCH, .per_mille = 10},
 		{.what = FAULTY_END_WATCH, .per_mille = 10, .code = PL_COMPACTED},
 		{.what = FAULTY_END_WATCH, .per_mille = 10, .code = PL_REWOUND}};
@@ -768,7 +769,7 @@ static unsigned random_life(uint64_t seed)
 		if (pl_rng_below(&rng, 3) == 0)
 			run(kit.now_ms + pl_rng_below(&rng, 300));
 	}
-	faulty_calm(kit.kv, true);
+	faulty_pause(kit.kv, true);
 	run(kit.now_ms + 30000);
 	mirror_is_true();
 	close_all();

@@ -16,7 +16,7 @@ static void signal_etcd(struct campaign *c, int signum)
 {
 	struct pl_err err = {0};
 	enum pl_code code = signum == 0
-	                            ? etcd_launch_revive(c->site.launch, 0, &err)
+	                            ? etcd_launch_restart(c->site.launch, 0, &err)
 	                            : etcd_launch_signal(c->site.launch, 0, signum, &err);
 
 	if (code != PL_OK)

@@ -13,7 +13,7 @@ enum {
 	/* Beside the TTL: lists, backoffs of pods that waited long (10 s), preemption;
 	 * under sanitizers, on a machine that others share. */
 	BOUND_MS = 60000,
-	MEND_MAX = 20,
+	REPAIR_MAX = 20,
 	COMMAND_MS = 60000,
 	WHY_SIZE = 300,
 };
@@ -134,7 +134,7 @@ static void mend(struct campaign *c)
 		hands_put_right(c);
 		if (command(c, repair, &job) == 0)
 			return;
-		if (tries >= MEND_MAX)
+		if (tries >= REPAIR_MAX)
 			fail(c, "fsck", "--repair leaves violations: %s",
 			     job_tail(&job, text));
 		site_run_ms(&c->site, 500);
@@ -158,7 +158,7 @@ static void wish_all(struct campaign *c)
 /* What the commands say of it, and all that stands in the store, into their logs. */
 static void keep_state(struct campaign *c)
 {
-	char why[WHY_SIZE], name[2 * SCENE_NAME_SIZE], space[SCENE_NAME_SIZE];
+	char why[WHY_SIZE], name[2 * SCENE_NAME_SIZE], namespace[SCENE_NAME_SIZE];
 	char text[JOB_TEXT_SIZE];
 	const char *const explain[] = {"explain", "pod", name, NULL};
 	const char *const dump[] = {"etcdctl", "--endpoints", site_url(&c->site),
@@ -171,8 +171,8 @@ static void keep_state(struct campaign *c)
 	if (strncmp(why, "p-", 2) == 0)
 		pod = (uint32_t)strtoul(why + 2, NULL, 10);
 	if (pod < c->scene.pods) {
-		scene_pod_space(pod, space);
-		(void)snprintf(name, sizeof name, "%s/p-%u", space, pod);
+		scene_pod_space(pod, namespace);
+		(void)snprintf(name, sizeof name, "%s/p-%u", namespace, pod);
 		(void)command(c, explain, &job);
 		campaign_say(c, "%s says of it: %s", job.log, job_tail(&job, text));
 	}

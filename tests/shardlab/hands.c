@@ -28,13 +28,13 @@ static struct pl_span node_key(const struct campaign *c, uint32_t node,
 static struct pl_span pod_key(const struct campaign *c, uint32_t pod, enum keys_kind kind,
                               struct keys_text *out)
 {
-	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 	struct keys_id id = {.kind = kind,
 	                     .partition = c->witness.world.stock->pod[pod].partition};
 
-	scene_pod_space(pod, space);
+	scene_pod_space(pod, namespace);
 	scene_pod_name(pod, name);
-	id.scope = pl_span_str(space);
+	id.scope = pl_span_str(namespace);
 	id.name = pl_span_str(name);
 	if (keys_build(&id, out, NULL) != PL_OK)
 		PL_UNREACHABLE("key");
@@ -155,7 +155,7 @@ void hands_spoil_gang(struct campaign *c)
 	const struct stock *stock = c->witness.world.stock;
 	uint32_t from = (uint32_t)campaign_below(c, stock->gangs), gang = from, k = 0;
 	struct keys_id id = {.kind = KEYS_GANG};
-	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 	struct keys_text key;
 
 	for (; k < stock->gangs; k++) {
@@ -165,9 +165,9 @@ void hands_spoil_gang(struct campaign *c)
 	}
 	if (k == stock->gangs)
 		gang = from;
-	scene_gang_space(gang, space);
+	scene_gang_space(gang, namespace);
 	scene_gang_name(gang, name);
-	id.scope = pl_span_str(space);
+	id.scope = pl_span_str(namespace);
 	id.name = pl_span_str(name);
 	if (keys_build(&id, &key, NULL) != PL_OK)
 		PL_UNREACHABLE("key");
@@ -183,7 +183,7 @@ void hands_spoil_budget(struct campaign *c)
 {
 	unsigned budget = 0;
 	struct keys_id id = {.kind = KEYS_BUDGET};
-	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 	struct keys_text key;
 
 	for (unsigned tries = 0; tries < TRIES; tries++) {
@@ -191,9 +191,9 @@ void hands_spoil_budget(struct campaign *c)
 		if (pdb_judge_stands(c->witness.budgets, budget))
 			break;
 	}
-	pdb_space(budget, space);
+	pdb_space(budget, namespace);
 	pdb_name(budget, name);
-	id.scope = pl_span_str(space);
+	id.scope = pl_span_str(namespace);
 	id.name = pl_span_str(name);
 	if (keys_build(&id, &key, NULL) != PL_OK)
 		PL_UNREACHABLE("key");

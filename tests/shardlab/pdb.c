@@ -42,7 +42,7 @@ void pdb_space(unsigned budget, char out[SCENE_NAME_SIZE])
 	scene_pod_space(pod_of_group(first_group(budget)), out);
 }
 
-unsigned pdb_of(struct pl_span space, struct pl_span name)
+unsigned pdb_of(struct pl_span namespace, struct pl_span name)
 {
 	char want[SCENE_NAME_SIZE];
 
@@ -51,7 +51,7 @@ unsigned pdb_of(struct pl_span space, struct pl_span name)
 		if (!pl_span_eq(name, pl_span_str(want)))
 			continue;
 		pdb_space(budget, want);
-		return pl_span_eq(space, pl_span_str(want)) ? budget : PDB_COUNT;
+		return pl_span_eq(namespace, pl_span_str(want)) ? budget : PDB_COUNT;
 	}
 	return PDB_COUNT;
 }
@@ -60,11 +60,11 @@ bool pdb_covers(unsigned budget, uint32_t pod)
 {
 	uint32_t first = pod_of_group(first_group(budget));
 	uint32_t second = pod_of_group(second_group(budget));
-	char space[SCENE_NAME_SIZE], other[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], other[SCENE_NAME_SIZE];
 
-	scene_pod_space(pod, space);
+	scene_pod_space(pod, namespace);
 	scene_pod_space(first, other);
-	if (strcmp(space, other) != 0)
+	if (strcmp(namespace, other) != 0)
 		return false;
 	return is_whole(budget) || scene_group(pod) == scene_group(first) ||
 	       scene_group(pod) == scene_group(second);
@@ -93,14 +93,14 @@ void pdb_json(unsigned budget, unsigned rule, char out[PDB_JSON_SIZE])
 		"\"minAvailable\":\"60%\"", "\"maxUnavailable\":\"30%\"",
 		"\"maxUnavailable\":2",     "\"minAvailable\":\"100%\"",
 		"\"maxUnavailable\":0"};
-	char name[SCENE_NAME_SIZE], space[SCENE_NAME_SIZE], select[128];
+	char name[SCENE_NAME_SIZE], namespace[SCENE_NAME_SIZE], select[128];
 
 	pdb_name(budget, name);
-	pdb_space(budget, space);
+	pdb_space(budget, namespace);
 	selector(budget, select, sizeof select);
 	(void)snprintf(out, PDB_JSON_SIZE,
 	               "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\","
 	               "\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\"},\"spec\":{%s,"
 	               "\"selector\":%s}}",
-	               name, space, rules[rule], select);
+	               name, namespace, rules[rule], select);
 }

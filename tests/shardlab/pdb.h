@@ -17,7 +17,7 @@ enum { PDB_COUNT = 18, PDB_RULES = 7, PDB_JSON_SIZE = 512 };
 void pdb_name(unsigned budget, char out[SCENE_NAME_SIZE]);
 void pdb_space(unsigned budget, char out[SCENE_NAME_SIZE]);
 /* PDB_COUNT: none of ours. */
-unsigned pdb_of(struct pl_span space, struct pl_span name);
+unsigned pdb_of(struct pl_span namespace, struct pl_span name);
 bool pdb_covers(unsigned budget, uint32_t pod);
 /* As it is submitted with one of the rules. */
 void pdb_json(unsigned budget, unsigned rule, char out[PDB_JSON_SIZE]);

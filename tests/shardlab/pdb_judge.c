@@ -159,7 +159,7 @@ static bool read_rule(struct pl_json spec, struct value *out)
 	return false;
 }
 
-static bool read_notes(struct pl_json notes, struct pl_span space, uint32_t pods,
+static bool read_notes(struct pl_json notes, struct pl_span namespace, uint32_t pods,
                        struct value *out)
 {
 	const struct scene scene = {.pods = pods};
@@ -171,7 +171,8 @@ static bool read_notes(struct pl_json notes, struct pl_span space, uint32_t pods
 		if (out->notes++ == NOTES_MAX ||
 		    pl_json_as_string(note, &rev, NULL) != PL_OK)
 			return false;
-		next->pod = scene_pod_of(&scene, space, pl_span_str(pl_json_key(note)));
+		next->pod =
+			scene_pod_of(&scene, namespace, pl_span_str(pl_json_key(note)));
 		next->state_rev = strtoll(rev, NULL, 10);
 		if (next->pod == UINT32_MAX)
 			return false;
@@ -179,8 +180,8 @@ static bool read_notes(struct pl_json notes, struct pl_span space, uint32_t pods
 	return true;
 }
 
-static bool read_value(struct pdb_judge *judge, struct pl_span space, struct pl_span text,
-                       struct value *out)
+static bool read_value(struct pdb_judge *judge, struct pl_span namespace,
+                       struct pl_span text, struct value *out)
 {
 	struct pl_json root, object, spec, status;
 
@@ -202,7 +203,7 @@ static bool read_value(struct pdb_judge *judge, struct pl_span space, struct pl_
 	                                 &out->allowed, NULL) != PL_OK))
 		return false;
 	return read_rule(spec, out) &&
-	       read_notes(pl_json_member(root, "disrupted"), space, judge->pods, out);
+	       read_notes(pl_json_member(root, "disrupted"), namespace, judge->pods, out);
 }
 
 /* As by the rule's own words; percentages are rounded up. */

@@ -259,7 +259,7 @@ static unsigned pick(struct campaign *c, uint32_t pods[FEW])
 static bool ask(struct campaign *c, struct job *job, const char *const words[],
                 const uint32_t *pods, unsigned count)
 {
-	char name[FEW][2 * SCENE_NAME_SIZE], space[SCENE_NAME_SIZE];
+	char name[FEW][2 * SCENE_NAME_SIZE], namespace[SCENE_NAME_SIZE];
 	const char *args[FEW + 10];
 	unsigned n = 0;
 
@@ -267,8 +267,8 @@ static bool ask(struct campaign *c, struct job *job, const char *const words[],
 		args[n++] = *words;
 
 	for (unsigned k = 0; k < count; k++) {
-		scene_pod_space(pods[k], space);
-		(void)snprintf(name[k], sizeof name[k], "%s/p-%u", space, pods[k]);
+		scene_pod_space(pods[k], namespace);
+		(void)snprintf(name[k], sizeof name[k], "%s/p-%u", namespace, pods[k]);
 		args[n++] = name[k];
 	}
 	args[n++] = "--yes";
@@ -385,13 +385,13 @@ bool wants_first_budgets(struct campaign *c)
 
 static bool delete_budget(struct campaign *c, struct job *job, unsigned budget)
 {
-	char full[2 * SCENE_NAME_SIZE], name[SCENE_NAME_SIZE], space[SCENE_NAME_SIZE];
+	char full[2 * SCENE_NAME_SIZE], name[SCENE_NAME_SIZE], namespace[SCENE_NAME_SIZE];
 	const char *const args[] = {
 		"delete", "budget", full, "--yes", "--ignore-not-found", NULL};
 
 	pdb_name(budget, name);
-	pdb_space(budget, space);
-	(void)snprintf(full, sizeof full, "%s/%s", space, name);
+	pdb_space(budget, namespace);
+	(void)snprintf(full, sizeof full, "%s/%s", namespace, name);
 	return site_command(&c->site, job, args, COMMAND_MS);
 }
 

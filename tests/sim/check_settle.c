@@ -57,12 +57,12 @@ static bool members_good(struct world *world, struct state *state, struct assign
 			return BAD(state, "%s has not ended", proc->name);
 		living++;
 		if (world->drained == proc->id + 1 && !world->calm) {
-			if (proc->state != MEMBER_DRAINING)
+			if (proc->state != MEMBERSHIP_DRAINING)
 				return BAD(state, "%s does not drain", proc->name);
 			continue;
 		}
 		if (!member->exists || !member->active || member->lease != proc->lease ||
-		    proc->state != MEMBER_ACTIVE)
+		    proc->state != MEMBERSHIP_ACTIVE)
 			return BAD(state, "%s is not an active member", proc->name);
 		if (assign_put_salted(assign, pl_span_str(proc->id_text),
 		                      weight_of(world, member), member->salt,

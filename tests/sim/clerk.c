@@ -39,8 +39,8 @@ static void go(struct clerk *clerk)
 
 static void cancel_all(struct clerk *clerk)
 {
-	struct wishes *const wishes[] = {clerk->removal.wishes, clerk->members.wishes,
-	                                 clerk->moves.wishes};
+	struct pod_requests *const wishes[] = {
+		clerk->removal.wishes, clerk->members.wishes, clerk->moves.wishes};
 
 	if (clerk->submit != NULL)
 		submit_cancel(clerk->submit);
@@ -48,7 +48,7 @@ static void cancel_all(struct clerk *clerk)
 		nodes_cancel(clerk->change);
 	for (unsigned i = 0; i < sizeof wishes / sizeof wishes[0]; i++)
 		if (wishes[i] != NULL)
-			wishes_cancel(wishes[i]);
+			pod_requests_cancel(wishes[i]);
 }
 
 /* -- it dies, and comes back ---------------------------------------------------- */
@@ -89,7 +89,7 @@ void clerk_crash(struct clerk *clerk)
 	if (clerk->fsck != NULL && clerk->mend == NULL)
 		fsck_cancel(clerk->fsck);
 	if (clerk->mend != NULL)
-		mend_cancel(clerk->mend);
+		repair_cancel(clerk->mend);
 	simkv_crash(clerk->sim);
 }
 

@@ -107,16 +107,16 @@ void clerk_budget(struct clerk *clerk)
 	struct world *world = clerk->world;
 	const struct stock_budget *seen;
 	struct keys_id id = {.kind = KEYS_BUDGET};
-	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 	struct kv_compare compare;
 	struct kv_req then;
 	struct keys_text key;
 
 	clerk->budget = (uint32_t)world_below(world, SCENE_BUDGETS);
 	seen = &world->stock->budget[clerk->budget];
-	scene_budget_space(clerk->budget, space);
+	scene_budget_space(clerk->budget, namespace);
 	scene_budget_name(clerk->budget, name);
-	id.scope = pl_span_str(space);
+	id.scope = pl_span_str(namespace);
 	id.name = pl_span_str(name);
 	if (keys_build(&id, &key, NULL) != PL_OK)
 		PL_UNREACHABLE("key");

@@ -20,7 +20,8 @@ static void ask_all(struct clerk *clerk, const struct stock_node *node)
 	for (uint32_t k = 0; k < node->listed; k++) {
 		if (node->list[k].pod == STOCK_NONE || node->list[k].leaving)
 			continue;
-		clerk_errand_add(errand, node->list[k].pod, WISH_EVICT, STATE_ENDED_NOT);
+		clerk_errand_add(errand, node->list[k].pod, POD_REQUEST_EVICT,
+		                 STATE_ENDED_NOT);
 		if (errand->count > 0)
 			errand->word[errand->count - 1].node = clerk->drain.node;
 	}

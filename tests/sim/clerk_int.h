@@ -3,10 +3,10 @@
 #define TESTS_SIM_CLERK_INT_H
 
 #include "coord/fsck/fsck.h"
-#include "coord/fsck/mend.h"
+#include "coord/fsck/repair.h"
 #include "coord/nodes/nodes.h"
+#include "coord/submit/pod_request.h"
 #include "coord/submit/submit.h"
-#include "coord/submit/wish.h"
 #include "tests/sim/clerk.h"
 
 enum {
@@ -29,7 +29,7 @@ struct clerk_pod {
 /* Something that is said of a pod, by who runs it or who wants it gone. */
 struct clerk_word {
 	uint32_t pod;
-	enum wish_verb verb;
+	enum pod_request_verb verb;
 	enum state_ended ended;
 	uint32_t node; /* only while it is there; STOCK_NONE: wherever */
 };
@@ -37,10 +37,10 @@ struct clerk_word {
 /* Some of these at once. */
 struct clerk_errand {
 	struct clerk *clerk;
-	struct wishes *wishes; /* NULL: not at it */
+	struct pod_requests *wishes; /* NULL: not at it */
 	struct clerk_word word[CLERK_WORDS];
 	uint32_t count, next;
-	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 	char cluster[SCENE_NAME_SIZE], node[SCENE_NAME_SIZE];
 };
 
@@ -89,7 +89,7 @@ struct clerk {
 	struct clerk_list submits, changes;
 	char json[SCENE_JSON_SIZE], node_json[SCENE_JSON_SIZE];
 	char cluster[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
-	char space[SCENE_NAME_SIZE], pod_name[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], pod_name[SCENE_NAME_SIZE];
 	struct model model;
 	struct pl_arena arena;
 	bool editing;
@@ -111,7 +111,7 @@ struct clerk {
 	uint64_t rest_ms; /* until then */
 	char why[CLERK_WHY_SIZE];
 	struct fsck *fsck;
-	struct mend *mend;
+	struct repair *mend;
 	unsigned findings;
 	bool leaving, closing, closed;
 };
@@ -146,8 +146,8 @@ void clerk_wish(struct clerk *clerk);
 /* clerk_member.c */
 void clerk_members(struct clerk *clerk);
 /* What does not fit is left out. */
-void clerk_errand_add(struct clerk_errand *errand, uint32_t pod, enum wish_verb verb,
-                      enum state_ended ended);
+void clerk_errand_add(struct clerk_errand *errand, uint32_t pod,
+                      enum pod_request_verb verb, enum state_ended ended);
 void clerk_errand_go(struct clerk_errand *errand);
 
 /* clerk_mend.c: the next step; called when the last one has ended */

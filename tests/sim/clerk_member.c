@@ -1,11 +1,11 @@
 /*
- * What is said of pods that stand there (coord/submit/wish.h): people want some gone or
+ * What is said of pods that stand there (coord/submit/pod_request.h): people want some gone or
  * moved; the members that run them stop what terminates and say so, and now and then one
  * ends by itself.
  */
 #include "tests/sim/clerk_int.h"
 
-static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
+static enum pl_code on_next(void *ctx, struct pod_request *out, struct pl_err *err)
 {
 	struct clerk_errand *errand = ctx;
 	const struct clerk_word *word;
@@ -13,13 +13,13 @@ static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
 	if (errand->next == errand->count)
 		return pl_err_set(err, PL_NOTFOUND, "that was all");
 	word = &errand->word[errand->next++];
-	scene_pod_space(word->pod, errand->space);
+	scene_pod_space(word->pod, errand->namespace);
 	scene_pod_name(word->pod, errand->name);
-	*out = (struct wish){.verb = word->verb,
-	                     .space = pl_span_str(errand->space),
-	                     .name = pl_span_str(errand->name),
-	                     .at = WISH_BY_NAME,
-	                     .ended = word->ended};
+	*out = (struct pod_request){.verb = word->verb,
+	                            .namespace = pl_span_str(errand->namespace),
+	                            .name = pl_span_str(errand->name),
+	                            .at = POD_REQUEST_BY_NAME,
+	                            .ended = word->ended};
 	if (word->node == STOCK_NONE)
 		return PL_OK;
 	scene_node_cluster(&errand->clerk->world->plan.scene, word->node,
@@ -31,24 +31,24 @@ static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
 	return PL_OK;
 }
 
-static void on_told(void *ctx, const struct wish *wish, enum wish_outcome outcome,
-                    const char *why)
+static void on_told(void *ctx, const struct pod_request *wish,
+                    enum pod_request_outcome outcome, const char *why)
 {
 	struct clerk_errand *errand = ctx;
 	struct world *world = errand->clerk->world;
 
 	(void)why;
-	if (outcome == WISH_WITHHELD)
+	if (outcome == POD_REQUEST_WITHHELD)
 		world_hit(world, COVER_BUDGET_WITHHELD);
-	if (outcome == WISH_GONE)
+	if (outcome == POD_REQUEST_GONE)
 		world_hit(world, COVER_REMOVED);
-	if (outcome != WISH_SAID)
+	if (outcome != POD_REQUEST_ACCEPTED)
 		return;
-	if (wish->verb == WISH_DELETE)
+	if (wish->verb == POD_REQUEST_DELETE)
 		world_hit(world, COVER_TERMINATING);
 	else
-		world_hit(world, wish->verb == WISH_EVICT ? COVER_ASKED_EVICT
-		                                          : COVER_SAID_ENDED);
+		world_hit(world, wish->verb == POD_REQUEST_EVICT ? COVER_ASKED_EVICT
+		                                                 : COVER_SAID_ENDED);
 }
 
 static void on_done(void *ctx, const struct pl_err *err)
@@ -59,15 +59,15 @@ static void on_done(void *ctx, const struct pl_err *err)
 	errand->wishes = NULL;
 }
 
-void clerk_errand_add(struct clerk_errand *errand, uint32_t pod, enum wish_verb verb,
-                      enum state_ended ended)
+void clerk_errand_add(struct clerk_errand *errand, uint32_t pod,
+                      enum pod_request_verb verb, enum state_ended ended)
 {
 	struct clerk_pod *of = &errand->clerk->pod[pod];
 
 	if (errand->count == CLERK_WORDS)
 		return;
 	errand->word[errand->count++] = (struct clerk_word){pod, verb, ended, STOCK_NONE};
-	if (verb == WISH_DELETE)
+	if (verb == POD_REQUEST_DELETE)
 		of->removed_ms = errand->clerk->world->agenda.now_ms;
 	if (ended == STATE_ENDED_FAILED || ended == STATE_ENDED_SUCCEEDED)
 		of->ended_ms = errand->clerk->world->agenda.now_ms;
@@ -76,20 +76,21 @@ void clerk_errand_add(struct clerk_errand *errand, uint32_t pod, enum wish_verb 
 void clerk_errand_go(struct clerk_errand *errand)
 {
 	struct clerk *clerk = errand->clerk;
-	struct wish_opts opts = {.partitions = clerk->world->plan.partitions,
-	                         .slots = 1 + (unsigned)world_below(clerk->world, 4),
-	                         .timeout_ms = CLERK_CALL_MS,
-	                         .patience_ms = CLERK_PATIENCE_MS,
-	                         .past_budgets = clerk->calm != CALM_NOT,
-	                         .who = "the clerk",
-	                         .next = on_next,
-	                         .told = on_told,
-	                         .done = on_done,
-	                         .ctx = errand};
+	struct pod_request_opts opts = {.partitions = clerk->world->plan.partitions,
+	                                .slots = 1 +
+	                                         (unsigned)world_below(clerk->world, 4),
+	                                .timeout_ms = CLERK_CALL_MS,
+	                                .patience_ms = CLERK_PATIENCE_MS,
+	                                .past_budgets = clerk->calm != CALM_NOT,
+	                                .who = "the clerk",
+	                                .next = on_next,
+	                                .told = on_told,
+	                                .done = on_done,
+	                                .ctx = errand};
 
 	errand->next = 0;
 	if (errand->count > 0 &&
-	    wishes_open(clerk->kv, &opts, &errand->wishes, NULL) != PL_OK)
+	    pod_requests_open(clerk->kv, &opts, &errand->wishes, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
 }
 
@@ -126,7 +127,7 @@ static void confirm(struct clerk *clerk, struct clerk_errand *errand)
 		failed = world_chance(clerk->world, 1, 4);
 		if (failed)
 			is_over(clerk, i);
-		clerk_errand_add(errand, i, WISH_ENDED,
+		clerk_errand_add(errand, i, POD_REQUEST_ENDED,
 		                 failed ? STATE_ENDED_FAILED : STATE_ENDED_GONE);
 	}
 }
@@ -143,12 +144,12 @@ static void disturb(struct clerk *clerk, struct clerk_errand *errand)
 	if (pod->phase != STOCK_BOUND || pod->spoilt)
 		return;
 	if (world_chance(clerk->world, 1, 2)) {
-		clerk_errand_add(errand, i, WISH_EVICT, STATE_ENDED_NOT);
+		clerk_errand_add(errand, i, POD_REQUEST_EVICT, STATE_ENDED_NOT);
 		return;
 	}
 	if (ended != STATE_ENDED_GONE)
 		is_over(clerk, i);
-	clerk_errand_add(errand, i, WISH_ENDED, ended);
+	clerk_errand_add(errand, i, POD_REQUEST_ENDED, ended);
 }
 
 void clerk_members(struct clerk *clerk)

@@ -32,7 +32,7 @@ static void move_away(struct clerk *clerk, struct pl_span key)
 		pod = scene_pod_of(&stock->scene, id.scope, id.name);
 	if (clerk->calm != CALM_NOT && clerk->moves.wishes == NULL && pod != STOCK_NONE &&
 	    (stock->pod[pod].spoilt || stock->pod[pod].blurred))
-		clerk_errand_add(&clerk->moves, pod, WISH_EVICT, STATE_ENDED_NOT);
+		clerk_errand_add(&clerk->moves, pod, POD_REQUEST_EVICT, STATE_ENDED_NOT);
 }
 
 static void on_finding(void *ctx, const struct fsck_finding *finding)
@@ -51,16 +51,16 @@ static void on_finding(void *ctx, const struct fsck_finding *finding)
 	           PL_SPAN_ARG(finding->key), finding->what);
 }
 
-static void on_mended(void *ctx, const struct mend_told *told)
+static void on_mended(void *ctx, const struct repair_result *told)
 {
 	struct clerk *clerk = ctx;
 
-	if (told->outcome == MEND_DONE)
+	if (told->outcome == REPAIR_DONE)
 		world_hit(clerk->world,
 		          clerk->calm == CALM_NOT ? COVER_MENDED_EARLY : COVER_MENDED);
 	STORY(&clerk->world->story, "fsck", "repairs " PL_SPAN_FMT "%s%s",
-	      PL_SPAN_ARG(told->key), told->outcome == MEND_REFUSED ? ": not, " : "",
-	      told->outcome == MEND_REFUSED ? told->why : "");
+	      PL_SPAN_ARG(told->key), told->outcome == REPAIR_REFUSED ? ": not, " : "",
+	      told->outcome == REPAIR_REFUSED ? told->why : "");
 }
 
 static void on_mend_done(void *ctx, const struct pl_err *err)
@@ -78,16 +78,16 @@ static void on_mend_done(void *ctx, const struct pl_err *err)
 
 static void mend(struct clerk *clerk, int64_t revision)
 {
-	struct mend_opts opts = {.core = fsck_core(clerk->fsck),
-	                         .partitions = clerk->world->plan.partitions,
-	                         .revision = revision,
-	                         .timeout_ms = CLERK_CALL_MS,
-	                         .patience_ms = CLERK_PATIENCE_MS,
-	                         .told = on_mended,
-	                         .done = on_mend_done,
-	                         .ctx = clerk};
+	struct repair_opts opts = {.core = fsck_core(clerk->fsck),
+	                           .partitions = clerk->world->plan.partitions,
+	                           .revision = revision,
+	                           .timeout_ms = CLERK_CALL_MS,
+	                           .patience_ms = CLERK_PATIENCE_MS,
+	                           .told = on_mended,
+	                           .done = on_mend_done,
+	                           .ctx = clerk};
 
-	if (mend_open(clerk->kv, &opts, &clerk->mend, NULL) != PL_OK)
+	if (repair_open(clerk->kv, &opts, &clerk->mend, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
 }
 

@@ -36,7 +36,7 @@ static bool remove_row(struct clerk *clerk, uint32_t first)
 		    (!all && world_chance(world, 1, 2)))
 			continue;
 		clerk->pod[i].removed = true;
-		clerk_errand_add(errand, i, WISH_DELETE,
+		clerk_errand_add(errand, i, POD_REQUEST_DELETE,
 		                 waits ? STATE_ENDED_NOT : STATE_ENDED_GONE);
 	}
 	STORY(&world->story, "clerk", "replaces %u pods of the row of p-%u",

@@ -16,20 +16,20 @@ static struct pl_span text(const char *at)
 /* -- pods: into the store --------------------------------------------------- */
 
 /* Where it falls, as who submits it says. */
-static struct home home_in(struct clerk *clerk, struct pl_span json)
+static struct pod_location location_in(struct clerk *clerk, struct pl_span json)
 {
 	struct parse parse = {.model = &clerk->model, .arena = &clerk->arena};
 	struct pl_err err = {0};
-	struct home home;
+	struct pod_location location;
 	struct pod pod;
 
 	pl_arena_reset(&clerk->arena);
 	if (pod_parse(&parse, json, &pod, &err) != PL_OK ||
-	    home_of(&clerk->model, &pod, clerk->world->plan.partitions, &home, &err) !=
-	            PL_OK)
+	    pod_location_of(&clerk->model, &pod, clerk->world->plan.partitions, &location,
+	                    &err) != PL_OK)
 		PL_UNREACHABLE(err.msg);
 	pod_drop(&clerk->model, &pod);
-	return home;
+	return location;
 }
 
 static enum pl_code next_pod(void *ctx, struct submit_pod *out, struct pl_err *err)
@@ -42,12 +42,12 @@ static enum pl_code next_pod(void *ctx, struct submit_pod *out, struct pl_err *e
 		return pl_err_set(err, PL_NOTFOUND, "that was all");
 	pod = list->at[list->next++];
 	scene_pod_json(pod, &clerk->pod[pod].what, clerk->json);
-	scene_pod_space(pod, clerk->space);
+	scene_pod_space(pod, clerk->namespace);
 	scene_pod_name(pod, clerk->pod_name);
-	*out = (struct submit_pod){.space = text(clerk->space),
+	*out = (struct submit_pod){.namespace = text(clerk->namespace),
 	                           .name = text(clerk->pod_name),
 	                           .spec = text(clerk->json),
-	                           .home = home_in(clerk, text(clerk->json))};
+	                           .location = location_in(clerk, text(clerk->json))};
 	return PL_OK;
 }
 
@@ -146,7 +146,7 @@ static void remove_gang(struct clerk *clerk, const uint32_t *pod, uint32_t count
 		if (!clerk->pod[pod[i]].wanted || clerk->pod[pod[i]].removed)
 			continue;
 		clerk->pod[pod[i]].removed = true;
-		clerk_errand_add(errand, pod[i], WISH_DELETE,
+		clerk_errand_add(errand, pod[i], POD_REQUEST_DELETE,
 		                 waits ? STATE_ENDED_NOT : STATE_ENDED_GONE);
 	}
 	STORY(&clerk->world->story, "clerk", "removes g-%u, %u pods", scene_gang(pod[0]),
@@ -194,7 +194,7 @@ static void wish_fewer(struct clerk *clerk)
 		if (!clerk->pod[pod].wanted)
 			continue;
 		clerk->pod[pod].removed = true;
-		clerk_errand_add(errand, pod, WISH_DELETE,
+		clerk_errand_add(errand, pod, POD_REQUEST_DELETE,
 		                 world_chance(world, 1, 8) ? STATE_ENDED_GONE
 		                                           : STATE_ENDED_NOT);
 	}
@@ -223,11 +223,11 @@ static struct pl_span edited_key(struct clerk *clerk, enum keys_kind kind,
 	struct keys_id id = {.kind = kind,
 	                     .partition =
 	                             clerk->world->stock->pod[clerk->edited].partition};
-	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 
-	scene_pod_space(clerk->edited, space);
+	scene_pod_space(clerk->edited, namespace);
 	scene_pod_name(clerk->edited, name);
-	id.scope = text(space);
+	id.scope = text(namespace);
 	id.name = text(name);
 	if (keys_build(&id, out, NULL) != PL_OK)
 		PL_UNREACHABLE("key");

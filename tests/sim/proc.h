@@ -38,7 +38,7 @@ struct proc {
 	uint32_t partitions; /* of hold; 0: not known yet */
 	struct tenure *hold;
 	int64_t lease;
-	enum member_state state;
+	enum membership_state state;
 	bool ghost, leaving, refused, twin;
 	/* What explains that it acts for longer than it may: a clock that ran slower
 	 * than any margin allows; a lease that an operator revoked. */

@@ -11,7 +11,7 @@ static int64_t wall_ms(void *ctx)
 	return proc_wall_ms(proc);
 }
 
-static void on_work(void *ctx, const struct work_told *told)
+static void on_work(void *ctx, const struct work_note *told)
 {
 	struct proc *proc = ctx;
 	struct world *world = proc->world;
@@ -25,7 +25,7 @@ static void on_work(void *ctx, const struct work_told *told)
 		      "places pods of %u, after %" PRIu64 " ms", told->partition,
 		      told->took_ms);
 		return;
-	case WORK_GARBLED:
+	case WORK_MALFORMED:
 		world_hit(world, COVER_SET_ASIDE);
 		STORY(&world->story, proc->name, "sets aside " PL_SPAN_FMT ": %s",
 		      PL_SPAN_ARG(told->key), told->err->msg);
@@ -45,8 +45,8 @@ void proc_real_open(struct proc *proc)
 	uint64_t seed = pl_rng_next(&world->rng) | 1;
 	struct work_opts opts = {.sched = {.shard = proc->id_text,
 	                                   .seed = seed,
-	                                   .batch = world->plan.batch,
-	                                   .tells = (uint32_t)(seed >> 8) % 5,
+	                                   .batch_size = world->plan.batch,
+	                                   .statuses = (uint32_t)(seed >> 8) % 5,
 	                                   .reads = (uint32_t)(seed >> 16) % 4},
 	                         .turn_pods = world->plan.turn_pods,
 	                         .wall_ms = wall_ms};

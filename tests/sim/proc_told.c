@@ -188,7 +188,7 @@ static void told_end(struct proc *proc, const struct shard_note *note)
 	agenda_set(&proc->world->agenda, &proc->reap, proc->world->agenda.now_ms);
 }
 
-static void told_state(struct proc *proc, enum member_state state, const char *words)
+static void told_state(struct proc *proc, enum membership_state state, const char *words)
 {
 	proc->state = state;
 	say(proc, COVER_COUNT, words, NULL);
@@ -251,15 +251,15 @@ static void told(struct proc *proc, const struct shard_note *note)
 		told_session(proc, note);
 		break;
 	case SHARD_ACTIVE:
-		told_state(proc, MEMBER_ACTIVE, "is active");
+		told_state(proc, MEMBERSHIP_ACTIVE, "is active");
 		break;
 	case SHARD_DRAINING:
-		told_state(proc, MEMBER_DRAINING, "drains");
+		told_state(proc, MEMBERSHIP_DRAINING, "drains");
 		break;
 	case SHARD_DRAINED:
 		say(proc, COVER_COUNT, "is drained", NULL);
 		break;
-	case SHARD_GARBLED:
+	case SHARD_MALFORMED:
 		say(proc, COVER_GARBLED, "reports a garbled key", note->err);
 		break;
 	case SHARD_CONFIG:
@@ -298,7 +298,7 @@ void proc_on_note(void *ctx, const struct shard_note *note)
 	struct proc *proc = ctx;
 
 	if (proc->work != NULL)
-		work_note(proc->work, note);
+		work_on_note(proc->work, note);
 	if (note->what == SHARD_CLOSED)
 		told_closed(proc);
 	else if (!proc->ghost && !told_work(proc, note))

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/base/stamp.h"
+#include "store/base/timestamp.h"
 
 enum {
 	MORE_SIZE = 900,
@@ -313,7 +313,7 @@ uint32_t scene_node_of(const struct scene *scene, struct pl_span cluster,
 	return pl_span_eq(cluster, pl_span_str(want)) ? node : UINT32_MAX;
 }
 
-uint32_t scene_pod_of(const struct scene *scene, struct pl_span space,
+uint32_t scene_pod_of(const struct scene *scene, struct pl_span namespace,
                       struct pl_span name)
 {
 	uint32_t pod = number_of(name, 'p', scene->pods);
@@ -322,10 +322,10 @@ uint32_t scene_pod_of(const struct scene *scene, struct pl_span space,
 	if (pod == UINT32_MAX)
 		return pod;
 	scene_pod_space(pod, want);
-	return pl_span_eq(space, pl_span_str(want)) ? pod : UINT32_MAX;
+	return pl_span_eq(namespace, pl_span_str(want)) ? pod : UINT32_MAX;
 }
 
-uint32_t scene_gang_of(struct pl_span space, struct pl_span name, uint32_t pods)
+uint32_t scene_gang_of(struct pl_span namespace, struct pl_span name, uint32_t pods)
 {
 	uint32_t gang = number_of(name, 'g', pods / SCENE_GROUP + 1);
 	char want[SCENE_NAME_SIZE];
@@ -334,7 +334,7 @@ uint32_t scene_gang_of(struct pl_span space, struct pl_span name, uint32_t pods)
 	    scene_gang(gang * SCENE_GROUP) != gang)
 		return UINT32_MAX;
 	scene_gang_space(gang, want);
-	return pl_span_eq(space, pl_span_str(want)) ? gang : UINT32_MAX;
+	return pl_span_eq(namespace, pl_span_str(want)) ? gang : UINT32_MAX;
 }
 
 /* -- JSON -------------------------------------------------------------------- */
@@ -343,11 +343,11 @@ static void taints_json(const struct scene_node *what, char out[TAINTS_SIZE])
 {
 	static const char batch[] = "{\"key\":\"dedicated\",\"value\":\"batch\","
 				    "\"effect\":\"NoSchedule\"}";
-	char closed[TAINTS_SIZE / 2] = "", stamp[PL_STAMP_SIZE], since[64] = "";
+	char closed[TAINTS_SIZE / 2] = "", stamp[PL_TIMESTAMP_SIZE], since[64] = "";
 
 	if (what->closed && what->closed_ms != 0)
 		(void)snprintf(since, sizeof since, ",\"timeAdded\":\"%s\"",
-		               pl_stamp_print(what->closed_ms, stamp));
+		               pl_timestamp_print(what->closed_ms, stamp));
 	if (what->closed)
 		(void)snprintf(closed, sizeof closed,
 		               "{\"key\":\"maintenance\",\"effect\":\"NoExecute\"%s}",
@@ -498,10 +498,10 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 {
 	enum scene_kind kind = scene_kind(pod);
 	uint32_t group = scene_group(pod), owner = is_apart(kind) ? pod : group;
-	char more[MORE_SIZE] = "", space[SCENE_NAME_SIZE];
+	char more[MORE_SIZE] = "", namespace[SCENE_NAME_SIZE];
 	char gang[160] = "", port[96] = "", found[32] = "";
 
-	scene_pod_space(pod, space);
+	scene_pod_space(pod, namespace);
 	if (scene_is_carrier(pod, what->life))
 		rule_json(pod, more);
 	else
@@ -531,7 +531,7 @@ void scene_pod_json(uint32_t pod, const struct scene_pod *what, char out[SCENE_J
 		"\"spec\":{%s\"priority\":%d,\"containers\":[{\"name\":\"main\",\"image\":"
 		"\"i\",%s\"resources\":{\"requests\":{\"cpu\":\"%" PRId64
 		"m\",\"memory\":\"%" PRId64 "Mi\"}}}]}}",
-		pod, space, pod, what->life, group, (unsigned)kind,
+		pod, namespace, pod, what->life, group, (unsigned)kind,
 		scene_half(pod, what->life), found, what->life, what->version,
 		what->cpu_milli, what->memory_mib, gang,
 		kind == SCENE_STATEFUL ? "StatefulSet" : "ReplicaSet", owner, owner, more,

@@ -116,7 +116,7 @@ bool scene_gang_has_domain(uint32_t gang);
 /* The gang whose rule finds it, too, though it is no member; UINT32_MAX: none. */
 uint32_t scene_found_by(uint32_t pod);
 /* UINT32_MAX: none of ours. */
-uint32_t scene_gang_of(struct pl_span space, struct pl_span name, uint32_t pods);
+uint32_t scene_gang_of(struct pl_span namespace, struct pl_span name, uint32_t pods);
 void scene_gang_name(uint32_t gang, char out[SCENE_NAME_SIZE]);
 void scene_gang_space(uint32_t gang, char out[SCENE_NAME_SIZE]);
 /* It must be bound once there is room. */
@@ -148,7 +148,7 @@ void scene_pod_name(uint32_t pod, char out[SCENE_NAME_SIZE]);
 /* UINT32_MAX: none of ours. */
 uint32_t scene_node_of(const struct scene *scene, struct pl_span cluster,
                        struct pl_span name);
-uint32_t scene_pod_of(const struct scene *scene, struct pl_span space,
+uint32_t scene_pod_of(const struct scene *scene, struct pl_span namespace,
                       struct pl_span name);
 
 void scene_node_json(const struct scene *scene, uint32_t node,

@@ -83,14 +83,14 @@ void scene_budget_name(uint32_t budget, char out[SCENE_NAME_SIZE])
 	(void)snprintf(out, SCENE_NAME_SIZE, "b-%u", budget);
 }
 
-uint32_t scene_budget_of(struct pl_span space, struct pl_span name)
+uint32_t scene_budget_of(struct pl_span namespace, struct pl_span name)
 {
 	char want[2][SCENE_NAME_SIZE];
 
 	for (uint32_t i = 0; i < SCENE_BUDGETS; i++) {
 		scene_budget_space(i, want[0]);
 		scene_budget_name(i, want[1]);
-		if (pl_span_eq(space, pl_span_str(want[0])) &&
+		if (pl_span_eq(namespace, pl_span_str(want[0])) &&
 		    pl_span_eq(name, pl_span_str(want[1])))
 			return i;
 	}

@@ -27,7 +27,7 @@ uint32_t scene_budget_desired(const struct scene_budget *what, uint32_t expected
 void scene_budget_space(uint32_t budget, char out[SCENE_NAME_SIZE]);
 void scene_budget_name(uint32_t budget, char out[SCENE_NAME_SIZE]);
 /* UINT32_MAX: none of ours. */
-uint32_t scene_budget_of(struct pl_span space, struct pl_span name);
+uint32_t scene_budget_of(struct pl_span namespace, struct pl_span name);
 
 void scene_budget_json(uint32_t budget, const struct scene_budget *what,
                        char out[SCENE_JSON_SIZE]);

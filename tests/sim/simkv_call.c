@@ -3,7 +3,7 @@
 #include "store/base/alloc.h"
 #include "store/kv/check.h"
 #include "store/kv/keys.h"
-#include "store/kv/map.h"
+#include "store/kv/rewrite.h"
 #include "tests/sim/simkv_int.h"
 
 /*

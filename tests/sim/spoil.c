@@ -45,12 +45,12 @@ static struct pl_span node_key(struct world *world, uint32_t node, enum keys_kin
 static struct pl_span pod_key(struct world *world, uint32_t pod, enum keys_kind kind,
                               struct keys_text *out)
 {
-	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 	struct keys_id id = {.kind = kind, .partition = world->stock->pod[pod].partition};
 
-	scene_pod_space(pod, space);
+	scene_pod_space(pod, namespace);
 	scene_pod_name(pod, name);
-	id.scope = pl_span_str(space);
+	id.scope = pl_span_str(namespace);
 	id.name = pl_span_str(name);
 	if (keys_build(&id, out, NULL) != PL_OK)
 		PL_UNREACHABLE("key");
@@ -200,7 +200,7 @@ void spoil_gang(struct world *world)
 	struct stock *stock = world->stock;
 	uint32_t from = (uint32_t)world_below(world, stock->gangs);
 	struct keys_id id = {.kind = KEYS_GANG};
-	char space[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
+	char namespace[SCENE_NAME_SIZE], name[SCENE_NAME_SIZE];
 	struct keys_text key;
 	uint32_t k = 0, gang = from;
 
@@ -211,9 +211,9 @@ void spoil_gang(struct world *world)
 	}
 	if (k == stock->gangs)
 		return;
-	scene_gang_space(gang, space);
+	scene_gang_space(gang, namespace);
 	scene_gang_name(gang, name);
-	id.scope = pl_span_str(space);
+	id.scope = pl_span_str(namespace);
 	id.name = pl_span_str(name);
 	if (keys_build(&id, &key, NULL) != PL_OK)
 		PL_UNREACHABLE("key");

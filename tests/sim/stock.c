@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shardsched/ledger/home.h"
+#include "shardsched/records/pod_location.h"
 #include "store/base/alloc.h"
 #include "tests/sim/world.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "store/base/json.h"
-#include "store/base/stamp.h"
+#include "store/base/timestamp.h"
 #include "tests/sim/world.h"
 
 /* -- a gang's record ---------------------------------------------------------- */
@@ -25,8 +25,8 @@ const struct stock_planned *stock_planned_of(const struct stock_gang *gang, uint
 	return NULL;
 }
 
-static bool read_planned(struct stock *stock, struct pl_json pods, struct pl_span space,
-                         uint32_t node, struct stock_gang *out)
+static bool read_planned(struct stock *stock, struct pl_json pods,
+                         struct pl_span namespace, uint32_t node, struct stock_gang *out)
 {
 	PL_JSON_EACH (pod, pods) {
 		struct stock_planned *to = &out->plan[out->count];
@@ -36,7 +36,7 @@ static bool read_planned(struct stock *stock, struct pl_json pods, struct pl_spa
 		    pl_json_as_string(pod, &rev, NULL) != PL_OK)
 			return false;
 		*to = (struct stock_planned){
-			.pod = scene_pod_of(&stock->scene, space,
+			.pod = scene_pod_of(&stock->scene, namespace,
 		                            pl_span_str(pl_json_key(pod))),
 			.node = node,
 			.spec_rev = strtoll(rev, NULL, 10)};
@@ -47,7 +47,7 @@ static bool read_planned(struct stock *stock, struct pl_json pods, struct pl_spa
 	return true;
 }
 
-static bool read_plan(struct stock *stock, struct pl_json nodes, struct pl_span space,
+static bool read_plan(struct stock *stock, struct pl_json nodes, struct pl_span namespace,
                       struct stock_gang *out)
 {
 	PL_JSON_EACH (node, nodes) {
@@ -60,7 +60,7 @@ static bool read_plan(struct stock *stock, struct pl_json nodes, struct pl_span 
 			return false;
 		i = scene_node_of(&stock->scene, pl_span_str(cluster), pl_span_str(name));
 		if (i == STOCK_NONE ||
-		    !read_planned(stock, pl_json_member(node, "pods"), space, i, out))
+		    !read_planned(stock, pl_json_member(node, "pods"), namespace, i, out))
 			return false;
 	}
 	return out->count > 0;
@@ -78,8 +78,8 @@ static enum stock_gang_phase gang_phase_of(const char *word)
 	return STOCK_GANG_BAD;
 }
 
-static bool read_record(struct stock *stock, struct pl_span value, struct pl_span space,
-                        struct stock_gang *out)
+static bool read_record(struct stock *stock, struct pl_span value,
+                        struct pl_span namespace, struct stock_gang *out)
 {
 	const char *phase = "", *shard = "", *until = "";
 	struct pl_json root;
@@ -91,8 +91,8 @@ static bool read_record(struct stock *stock, struct pl_span value, struct pl_spa
 	    pl_json_string(root, "phase", PL_JSON_REQUIRED, &phase, NULL) != PL_OK ||
 	    pl_json_string(root, "shard", PL_JSON_REQUIRED, &shard, NULL) != PL_OK ||
 	    pl_json_string(root, "until", PL_JSON_REQUIRED, &until, NULL) != PL_OK ||
-	    pl_stamp_parse(pl_span_str(until), &out->until_ms, NULL) != PL_OK ||
-	    !read_plan(stock, pl_json_member(root, "nodes"), space, out))
+	    pl_timestamp_parse(pl_span_str(until), &out->until_ms, NULL) != PL_OK ||
+	    !read_plan(stock, pl_json_member(root, "nodes"), namespace, out))
 		return false;
 	out->phase = gang_phase_of(phase);
 	out->shard = truth_shard_of(pl_span_str(shard), UINT16_MAX);
@@ -162,8 +162,8 @@ void stock_gang_event(struct stock *stock, const struct keys_id *id,
 
 /* -- a budget ---------------------------------------------------------------- */
 
-static bool read_notes(struct stock *stock, struct pl_json notes, struct pl_span space,
-                       struct stock_budget *out)
+static bool read_notes(struct stock *stock, struct pl_json notes,
+                       struct pl_span namespace, struct stock_budget *out)
 {
 	PL_JSON_EACH (note, notes) {
 		const char *rev = "";
@@ -172,7 +172,7 @@ static bool read_notes(struct stock *stock, struct pl_json notes, struct pl_span
 		    pl_json_as_string(note, &rev, NULL) != PL_OK)
 			return false;
 		out->note[out->notes++] = (struct stock_note){
-			.pod = scene_pod_of(&stock->scene, space,
+			.pod = scene_pod_of(&stock->scene, namespace,
 		                            pl_span_str(pl_json_key(note))),
 			.state_rev = strtoll(rev, NULL, 10)};
 	}
@@ -190,8 +190,8 @@ static bool read_count(struct pl_json status, const char *name, uint32_t *out)
 	return true;
 }
 
-static bool read_budget(struct stock *stock, struct pl_span value, struct pl_span space,
-                        struct stock_budget *out)
+static bool read_budget(struct stock *stock, struct pl_span value,
+                        struct pl_span namespace, struct stock_budget *out)
 {
 	struct pl_json root, status;
 	int64_t v = 0;
@@ -207,7 +207,7 @@ static bool read_budget(struct stock *stock, struct pl_span value, struct pl_spa
 	                          read_count(status, "desired", &out->desired) &&
 	                          read_count(status, "healthy", &out->healthy) &&
 	                          read_count(status, "allowed", &out->allowed))) &&
-	       read_notes(stock, pl_json_member(root, "disrupted"), space, out);
+	       read_notes(stock, pl_json_member(root, "disrupted"), namespace, out);
 }
 
 void stock_budget_event(struct stock *stock, const struct keys_id *id,

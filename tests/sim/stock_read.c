@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "store/base/json.h"
-#include "store/base/stamp.h"
+#include "store/base/timestamp.h"
 #include "tests/sim/world.h"
 
 /* "250m", "1500", as whole units of one thousandth when milli. */
@@ -55,12 +55,14 @@ static void sum_add(struct stock_sum *to, const struct stock_sum *sum)
 
 static int32_t priority_of(const struct stock *stock, struct pl_json hold)
 {
-	const char *space = "", *name = "";
+	const char *namespace = "", *name = "";
 	uint32_t pod = STOCK_NONE;
 
-	if (pl_json_string(hold, "namespace", PL_JSON_OPTIONAL, &space, NULL) == PL_OK &&
+	if (pl_json_string(hold, "namespace", PL_JSON_OPTIONAL, &namespace, NULL) ==
+	            PL_OK &&
 	    pl_json_string(hold, "name", PL_JSON_OPTIONAL, &name, NULL) == PL_OK)
-		pod = scene_pod_of(&stock->scene, pl_span_str(space), pl_span_str(name));
+		pod = scene_pod_of(&stock->scene, pl_span_str(namespace),
+		                   pl_span_str(name));
 	return pod == STOCK_NONE ? STOCK_NO_PRIORITY : scene_priority(scene_kind(pod));
 }
 
@@ -68,17 +70,18 @@ static int32_t priority_of(const struct stock *stock, struct pl_json hold)
 static bool read_gang_hold(const struct stock *stock, struct pl_json hold,
                            const struct stock_sum *sum, struct stock_node *out)
 {
-	const char *space = "", *name = "";
+	const char *namespace = "", *name = "";
 	struct stock_hold *to = &out->gang_hold[out->gang_holds];
 
 	if (out->gang_holds == STOCK_GANG_HOLDS ||
-	    pl_json_string(hold, "namespace", PL_JSON_REQUIRED, &space, NULL) != PL_OK ||
+	    pl_json_string(hold, "namespace", PL_JSON_REQUIRED, &namespace, NULL) !=
+	            PL_OK ||
 	    pl_json_string(hold, "name", PL_JSON_REQUIRED, &name, NULL) != PL_OK)
 		return false;
 	out->gang_holds++;
-	*to = (struct stock_hold){
-		.gang = scene_gang_of(pl_span_str(space), pl_span_str(name), stock->pods),
-		.sum = *sum};
+	*to = (struct stock_hold){.gang = scene_gang_of(pl_span_str(namespace),
+	                                                pl_span_str(name), stock->pods),
+	                          .sum = *sum};
 	return to->gang != STOCK_NONE;
 }
 
@@ -107,10 +110,11 @@ static bool read_holds(const struct stock *stock, struct pl_json holds,
 }
 
 /* False: one that is not listed. */
-static bool mark_leaving(struct stock *stock, struct stock_node *out, const char *space,
-                         const char *name)
+static bool mark_leaving(struct stock *stock, struct stock_node *out,
+                         const char *namespace, const char *name)
 {
-	uint32_t pod = scene_pod_of(&stock->scene, pl_span_str(space), pl_span_str(name));
+	uint32_t pod =
+		scene_pod_of(&stock->scene, pl_span_str(namespace), pl_span_str(name));
 
 	for (uint32_t i = 0; i < out->listed; i++)
 		if (out->list[i].pod == pod) {
@@ -126,13 +130,14 @@ static bool read_leaving(struct stock *stock, struct pl_json leaving,
 	bool good = true;
 
 	PL_JSON_EACH (partition, leaving) {
-		PL_JSON_EACH (space, partition) {
-			PL_JSON_EACH (name, space) {
+		PL_JSON_EACH (namespace, partition) {
+			PL_JSON_EACH (name, namespace) {
 				const char *text = "";
 
 				good = good &&
 				       pl_json_as_string(name, &text, NULL) == PL_OK &&
-				       mark_leaving(stock, out, pl_json_key(space), text);
+				       mark_leaving(stock, out, pl_json_key(namespace),
+				                    text);
 			}
 		}
 	}
@@ -155,9 +160,9 @@ bool stock_read_alloc(struct stock *stock, struct pl_span value, struct stock_no
 	out->generation = (uint64_t)generation;
 	out->used = sum_of(pl_json_member(root, "used"));
 	PL_JSON_EACH (partition, pl_json_member(root, "pods")) {
-		PL_JSON_EACH (space, partition)
+		PL_JSON_EACH (namespace, partition)
 			if (!read_space(
-				    stock, space,
+				    stock, namespace,
 				    (uint32_t)strtoul(pl_json_key(partition), NULL, 10),
 				    out))
 				return false;
@@ -219,7 +224,7 @@ bool stock_read_state(struct stock *stock, struct pl_span value, struct stock_po
 	    pl_json_string(root, "reason", PL_JSON_OPTIONAL, &reason, NULL) != PL_OK ||
 	    pl_json_string(root, "message", PL_JSON_OPTIONAL, &message, NULL) != PL_OK ||
 	    pl_json_int(root, "epoch", PL_JSON_OPTIONAL, &out->epoch, NULL) != PL_OK ||
-	    pl_stamp_parse(pl_span_str(since), &out->said_ms, NULL) != PL_OK)
+	    pl_timestamp_parse(pl_span_str(since), &out->said_ms, NULL) != PL_OK)
 		return false;
 	out->phase = phase_of(phase);
 	out->asked = *ask != 0;

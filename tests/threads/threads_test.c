@@ -8,8 +8,8 @@
 #include <pthread.h>
 
 #include "store/etcd/etcd.h"
+#include "store/etcd/faulty_etcd.h"
 #include "store/etcd/launch.h"
-#include "store/etcd/liar.h"
 #include "store/kv/calls.h"
 #include "store/memkv/memkv.h"
 
@@ -19,7 +19,7 @@ struct worker {
 	pthread_t thread;
 	const struct etcd_opts *opts; /* NULL: a liar of its own */
 	uv_loop_t loop;
-	struct liar liar;
+	struct faulty_etcd faulty;
 	struct kv *kv[2]; /* etcd's and memkv's */
 	unsigned ends, events, closed;
 	bool detached;
@@ -92,8 +92,8 @@ static void *work(void *ctx)
 	if (worker->opts != NULL) {
 		opts = *worker->opts;
 	} else {
-		liar_up(&worker->liar, &worker->loop);
-		opts.endpoints = worker->liar.endpoint;
+		faulty_etcd_start(&worker->faulty, &worker->loop);
+		opts.endpoints = worker->faulty.endpoint;
 	}
 	T_OK(etcd_open(&worker->loop, &opts, &worker->kv[0], &err), &err);
 	T_OK(memkv_new(NULL, &mem, &err), &err);
@@ -110,7 +110,7 @@ static void *work(void *ctx)
 		(void)uv_run(&worker->loop, UV_RUN_DEFAULT);
 	memkv_free(mem);
 	if (worker->opts == NULL)
-		liar_down(&worker->liar);
+		faulty_etcd_stop(&worker->faulty);
 	(void)uv_run(&worker->loop, UV_RUN_DEFAULT);
 	T_EQ(uv_loop_close(&worker->loop), 0);
 	return NULL;

@@ -6,19 +6,19 @@
 #ifndef COORD_CLI_BUDGET_EDIT_H
 #define COORD_CLI_BUDGET_EDIT_H
 
-#include "coord/cli/input/budget_given.h"
-#include "coord/cli/reach/store_session.h"
+#include "coord/cli/input/budget_object.h"
+#include "coord/cli/session/store_session.h"
 
 enum budget_outcome { BUDGET_CREATED, BUDGET_CHANGED, BUDGET_UNCHANGED };
 
 /* PL_EXISTS: there is one with another selector; PL_INVALID: what stands there makes no
  * sense. */
 PL_NODISCARD enum pl_code budget_put(struct store_session *session,
-                                     const struct budget_given *given,
+                                     const struct budget_object *given,
                                      enum budget_outcome *outcome, struct pl_err *err);
 /* PL_NOTFOUND: there is none. */
 PL_NODISCARD enum pl_code budget_delete(struct store_session *session,
-                                        struct pl_span space, struct pl_span name,
+                                        struct pl_span namespace, struct pl_span name,
                                         struct pl_err *err);
 
 #endif

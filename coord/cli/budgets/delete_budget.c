@@ -3,61 +3,64 @@
 #include <stdio.h>
 
 #include "coord/cli/budgets/budget_edit.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/pods/pods_given.h"
-#include "coord/cli/reach/ask.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/confirm.h"
 #include "store/keys/names.h"
 
 enum { OPT_IGNORE = OPTIONS_OWN_FIRST, BUDGETS_MAX = 10000 };
 
-struct job {
-	const char *space;
+struct delete_budget_job {
+	const char *namespace;
 	bool ignore_absent;
 };
 
-static enum pl_code name_of(const struct job *job, const char *arg, struct pl_span *space,
-                            struct pl_span *name, struct pl_err *err)
+static enum pl_code parse_name(const struct delete_budget_job *job, const char *arg,
+                               struct pl_span *namespace, struct pl_span *name,
+                               struct pl_err *err)
 {
 	const char *slash = strchr(arg, '/');
 	enum pl_code code;
 
-	*space = pl_span_str(job->space == NULL ? "default" : job->space);
+	*namespace = pl_span_str(job->namespace == NULL ? "default" : job->namespace);
 	*name = pl_span_str(slash == NULL ? arg : slash + 1);
 	if (slash != NULL)
-		*space = pl_span(arg, (size_t)(slash - arg));
-	code = names_check(NAMES_NAMESPACE, *space, err);
+		*namespace = pl_span(arg, (size_t)(slash - arg));
+	code = names_check(NAMES_NAMESPACE, *namespace, err);
 	return code == PL_OK ? names_check(NAMES_BUDGET, *name, err) : code;
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct job *job = ctx;
+	struct delete_budget_job *job = ctx;
 
 	if (opt == OPT_IGNORE) {
 		job->ignore_absent = true;
 		return PL_OK;
 	}
-	job->space = arg;
+	job->namespace = arg;
 	if (names_check(NAMES_NAMESPACE, pl_span_str(arg), err) == PL_OK)
 		return PL_OK;
 	return pl_err_wrap(err, "--namespace");
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct pl_span space, name;
+	struct pl_span namespace, name;
 
 	for (unsigned i = 0; i < options->arg_count; i++)
-		if (name_of(ctx, options->args[i], &space, &name, err) != PL_OK)
+		if (parse_name(ctx, options->args[i], &namespace, &name, err) != PL_OK)
 			return err->code;
 	return PL_OK;
 }
 
-static enum pl_code delete_all(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code delete_all(void *ctx, const struct cli_session *cli,
+                               struct pl_err *err)
 {
-	const struct options *options = reach->options;
-	const struct job *job = ctx;
+	const struct options *options = cli->options;
+	const struct delete_budget_job *job = ctx;
 	uint64_t absent = 0;
 	char question[64];
 	enum pl_code code;
@@ -66,21 +69,21 @@ static enum pl_code delete_all(void *ctx, const struct reach *reach, struct pl_e
 	               options->arg_count, options->arg_count == 1 ? "" : "s");
 	code = ask(options, question, err);
 	for (unsigned i = 0; i < options->arg_count && code == PL_OK; i++) {
-		struct pl_span space, name;
+		struct pl_span namespace, name;
 
-		code = name_of(job, options->args[i], &space, &name, err);
+		code = parse_name(job, options->args[i], &namespace, &name, err);
 		if (code == PL_OK)
-			code = budget_delete(reach->session, space, name, err);
+			code = budget_delete(cli->session, namespace, name, err);
 		if (code == PL_OK)
 			(void)printf(PL_SPAN_FMT "/" PL_SPAN_FMT " deleted\n",
-			             PL_SPAN_ARG(space), PL_SPAN_ARG(name));
+			             PL_SPAN_ARG(namespace), PL_SPAN_ARG(name));
 		if (code != PL_NOTFOUND)
 			continue;
 		code = PL_OK;
 		absent++;
 		if (!job->ignore_absent)
-			say(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such budget",
-			    PL_SPAN_ARG(space), PL_SPAN_ARG(name));
+			print_message(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such budget",
+			              PL_SPAN_ARG(namespace), PL_SPAN_ARG(name));
 	}
 	if (code == PL_OK && absent > 0 && !job->ignore_absent)
 		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not there", absent);
@@ -106,18 +109,20 @@ static const struct options_spec spec = {
 	.args_min = 1,
 	.args_max = BUDGETS_MAX,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct job job = {.space = NULL};
+	struct delete_budget_job job = {.namespace = NULL};
 
-	return reach_run(&spec, argc, argv, delete_all, &job);
+	return cli_session_run(&spec, argc, argv, delete_all, &job);
 }
 
-const struct command delete_budget_command = {
-	.words = "delete budget", .summary = "delete disruption budgets", .run = run};
-const struct command delete_pdb_command = {
-	.words = "delete pdb", .summary = "the same as delete budget", .run = run};
+const struct command delete_budget_command = {.words = "delete budget",
+                                              .summary = "delete disruption budgets",
+                                              .run = run_command};
+const struct command delete_pdb_command = {.words = "delete pdb",
+                                           .summary = "the same as delete budget",
+                                           .run = run_command};

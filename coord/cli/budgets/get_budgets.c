@@ -3,17 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/listing.h"
-#include "coord/cli/reach/reach.h"
-#include "shardsched/ledger/budget.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/listing.h"
+#include "shardsched/records/budget_record.h"
 #include "store/base/alloc.h"
 #include "store/keys/keys.h"
 #include "store/keys/names.h"
 
 enum { BUDGETS_MAX = 1000000, PRINT_MAX = 256 << 20, TEXT_SIZE = 32, CHUNK = 1 << 20 };
 
-enum column {
+enum budget_column {
 	SPACE,
 	NAME,
 	MIN_AVAILABLE,
@@ -42,25 +42,25 @@ static const struct output_column columns[] = {
 
 static const struct output_schema schema = {"Budget", columns, COLUMN_COUNT, 2};
 
-struct found {
-	struct pl_span space, name, note;
+struct budget_found {
+	struct pl_span namespace, name, note;
 	struct budget_rule rule;
 	struct budget_record record; /* its counts */
 	char amount[TEXT_SIZE];
 };
 
-struct get {
-	const char *space; /* NULL: all */
+struct get_budgets {
+	const char *namespace; /* NULL: all */
 	struct pl_arena arena, scratch;
 	struct model model;
-	struct found *found;
+	struct budget_found *found;
 	size_t count, cap;
 };
 
-static bool grow(struct get *get)
+static bool grow_rows(struct get_budgets *get)
 {
 	size_t cap = get->cap == 0 ? 64 : get->cap * 2;
-	struct found *grown = NULL;
+	struct budget_found *grown = NULL;
 
 	if (get->count < get->cap)
 		return true;
@@ -73,8 +73,9 @@ static bool grow(struct get *get)
 	return true;
 }
 
-static enum pl_code read_one(struct get *get, const struct keys_id *id,
-                             struct pl_span value, struct found *out, struct pl_err *err)
+static enum pl_code read_budget(struct get_budgets *get, const struct keys_id *id,
+                                struct pl_span value, struct budget_found *out,
+                                struct pl_err *err)
 {
 	struct parse parse = {.model = &get->model, .arena = &get->scratch};
 	struct budget budget = {0};
@@ -93,35 +94,35 @@ static enum pl_code read_one(struct get *get, const struct keys_id *id,
 static enum pl_code on_budget(void *ctx, const struct kv_record *record,
                               struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct get_budgets *get = ctx;
 	struct pl_err why = {0};
-	struct found *out;
+	struct budget_found *out;
 	struct keys_id id;
 	enum pl_code code;
 
 	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_BUDGET)
 		return PL_OK;
-	if (!grow(get))
+	if (!grow_rows(get))
 		return pl_err_set(err, PL_NOMEM, "keep the budgets");
 	out = &get->found[get->count];
-	*out = (struct found){.space = pl_arena_dup(&get->arena, id.scope),
-	                      .name = pl_arena_dup(&get->arena, id.name)};
-	code = read_one(get, &id, record->value, out, &why);
+	*out = (struct budget_found){.namespace = pl_arena_dup(&get->arena, id.scope),
+	                             .name = pl_arena_dup(&get->arena, id.name)};
+	code = read_budget(get, &id, record->value, out, &why);
 	if (code != PL_OK && code != PL_NOMEM)
 		out->note = pl_arena_dup(&get->arena, pl_span_str(why.msg));
-	if (code == PL_NOMEM || out->space.at == NULL || out->name.at == NULL)
+	if (code == PL_NOMEM || out->namespace.at == NULL || out->name.at == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep the budgets");
 	get->count++;
 	return PL_OK;
 }
 
-static void fill(struct found *it, struct output_row *row)
+static void fill_row(struct budget_found *it, struct output_row *row)
 {
 	const struct budget_status *status = &it->record.status;
 	unsigned column =
 		it->rule.kind == BUDGET_MIN_AVAILABLE ? MIN_AVAILABLE : MAX_UNAVAILABLE;
 
-	output_text(row, SPACE, it->space);
+	output_text(row, SPACE, it->namespace);
 	output_text(row, NAME, it->name);
 	output_text(row, NOTE, it->note);
 	if (it->note.len > 0)
@@ -141,7 +142,8 @@ static void fill(struct found *it, struct output_row *row)
 	output_int(row, ALLOWED, status->allowed);
 }
 
-static enum pl_code print(struct get *get, const struct reach *reach, struct pl_err *err)
+static enum pl_code print_budgets(struct get_budgets *get, const struct cli_session *cli,
+                                  struct pl_err *err)
 {
 	struct output_row *rows = pl_calloc(get->count + 1, sizeof *rows);
 	struct output output;
@@ -151,35 +153,37 @@ static enum pl_code print(struct get *get, const struct reach *reach, struct pl_
 	if (rows == NULL)
 		return pl_err_set(err, PL_NOMEM, "print the budgets");
 	if (get->count == 0)
-		say("no budgets");
+		print_message("no budgets");
 	for (size_t i = 0; i < get->count; i++)
-		fill(&get->found[i], &rows[i]);
-	output_init(&output, &schema, reach->options->format, false);
+		fill_row(&get->found[i], &rows[i]);
+	output_init(&output, &schema, cli->options->format, false);
 	pl_buf_init(&out, PRINT_MAX);
 	code = output_list(&output, rows, get->count, &out, err);
 	if (code == PL_OK)
-		code = say_result(&out, err);
+		code = print_result(&out, err);
 	pl_buf_done(&out);
 	free(rows);
 	return code;
 }
 
-static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code get_budgets_run(void *ctx, const struct cli_session *cli,
+                                    struct pl_err *err)
 {
-	struct get *get = ctx;
-	struct keys_id id = {.kind = KEYS_BUDGET, .scope = pl_span_str(get->space)};
+	struct get_budgets *get = ctx;
+	struct keys_id id = {.kind = KEYS_BUDGET, .scope = pl_span_str(get->namespace)};
 	struct keys_text prefix;
 	int64_t revision = 0;
-	enum pl_code code = keys_prefix(&id, get->space == NULL ? 1 : 2, &prefix, err);
+	enum pl_code code =
+		keys_prefix(&id, get->namespace == NULL ? 1 : 2, &prefix, err);
 
 	model_init(&get->model);
 	pl_arena_init(&get->arena, CHUNK, 0);
 	pl_arena_init(&get->scratch, CHUNK, READER_ARENA_MAX);
 	if (code == PL_OK)
-		code = listing_read(reach->session, keys_span(&prefix), &revision,
+		code = session_list(cli->session, keys_span(&prefix), &revision,
 		                    on_budget, get, err);
 	if (code == PL_OK)
-		code = print(get, reach, err);
+		code = print_budgets(get, cli, err);
 	pl_arena_done(&get->scratch);
 	pl_arena_done(&get->arena);
 	model_done(&get->model);
@@ -187,12 +191,12 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 	return code;
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct get_budgets *get = ctx;
 
 	(void)opt;
-	get->space = arg;
+	get->namespace = arg;
 	if (names_check(NAMES_NAMESPACE, pl_span_str(arg), err) == PL_OK)
 		return PL_OK;
 	return pl_err_wrap(err, "--namespace");
@@ -215,17 +219,17 @@ static const struct options_spec spec = {
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES,
 	.args_max = 0,
 	.own = own,
-	.take = take,
+	.take = set_option,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct get get = {.space = NULL};
+	struct get_budgets get = {.namespace = NULL};
 
-	return reach_run(&spec, argc, argv, look, &get);
+	return cli_session_run(&spec, argc, argv, get_budgets_run, &get);
 }
 
 const struct command get_budgets_command = {
-	.words = "get budgets", .summary = "show disruption budgets", .run = run};
+	.words = "get budgets", .summary = "show disruption budgets", .run = run_command};
 const struct command get_pdb_command = {
-	.words = "get pdb", .summary = "the same as get budgets", .run = run};
+	.words = "get pdb", .summary = "the same as get budgets", .run = run_command};

@@ -1,21 +1,22 @@
 /* placet config diff: what is different between two versions of a configuration. */
 #include <inttypes.h>
 
-#include "coord/cli/config/config_ops.h"
-#include "coord/cli/config/config_past.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/config/config_session.h"
+#include "coord/cli/config/config_versions.h"
+#include "coord/cli/session/cli_session.h"
 #include "store/base/num.h"
 #include "store/keys/keys.h"
 
-struct diff {
+struct config_diff_cmd {
 	enum config_name name;
 	uint64_t version[2];
 	unsigned given;
 };
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct diff *diff = ctx;
+	struct config_diff_cmd *diff = ctx;
 
 	for (unsigned i = 1; i < options->arg_count; i++, diff->given++)
 		if (pl_num_u64_in(pl_span_str(options->args[i]), 0, KEYS_VERSION_MAX,
@@ -24,12 +25,12 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	return config_name_parse(pl_span_str(options->args[0]), &diff->name, err);
 }
 
-static enum pl_code diff_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code diff_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
 {
-	struct diff *diff = ctx;
+	struct config_diff_cmd *diff = ctx;
 	struct pl_json before, after;
-	struct config_past past;
-	enum pl_code code = config_past_find(reach->session, diff->name, &past, err);
+	struct config_versions past;
+	enum pl_code code = config_versions_find(cli->session, diff->name, &past, err);
 
 	if (code != PL_OK)
 		return code;
@@ -37,13 +38,13 @@ static enum pl_code diff_run(void *ctx, const struct reach *reach, struct pl_err
 		diff->version[0] = past.before;
 	if (diff->given < 2)
 		diff->version[1] = past.current;
-	code = config_past_content(reach->session, diff->name, diff->version[0], &before,
-	                           err);
+	code = config_versions_content(cli->session, diff->name, diff->version[0],
+	                               &before, err);
 	if (code == PL_OK)
-		code = config_past_content(reach->session, diff->name, diff->version[1],
-		                           &after, err);
-	return code == PL_OK ? config_ops_say_diff(reach->session, diff->name, before,
-	                                           after, err)
+		code = config_versions_content(cli->session, diff->name, diff->version[1],
+		                               &after, err);
+	return code == PL_OK ? config_session_print_diff(cli->session, diff->name, before,
+	                                                 after, err)
 	                     : code;
 }
 
@@ -57,17 +58,17 @@ static const struct options_spec spec = {
 	.example = "  placet config diff coord 3\n",
 	.args_min = 1,
 	.args_max = 3,
-	.check = check,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct diff diff = {0};
+	struct config_diff_cmd diff = {0};
 
-	return reach_run(&spec, argc, argv, diff_run, &diff);
+	return cli_session_run(&spec, argc, argv, diff_run, &diff);
 }
 
 const struct command config_diff_command = {
 	.words = "config diff",
 	.summary = "show what differs between two versions",
-	.run = run};
+	.run = run_command};

@@ -5,24 +5,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/config/config_ops.h"
 #include "coord/cli/config/config_rows.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/reach.h"
-#include "coord/cli/shards/scene.h"
+#include "coord/cli/config/config_session.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/cli_session.h"
+#include "coord/cli/shards/shards_watch.h"
 #include "store/base/num.h"
-#include "store/base/stamp.h"
+#include "store/base/timestamp.h"
 #include "store/base/yaml.h"
 #include "store/keys/keys.h"
 
 enum { OPT_VERSION = OPTIONS_OWN_FIRST, OUT_MAX = 16 << 20 };
 
-struct get {
+struct config_get_cmd {
 	enum config_name name; /* when one is named */
 	bool named;
 	uint64_t version; /* 0: current */
-	const struct reach *reach;
-	struct scene scene;
+	const struct cli_session *cli;
+	struct shards_watch shards_watch;
 };
 
 static const struct option own[] = {
@@ -30,9 +30,9 @@ static const struct option own[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct config_get_cmd *get = ctx;
 
 	PL_ASSERT(opt == OPT_VERSION);
 	if (pl_num_u64_in(pl_span_str(arg), 1, KEYS_VERSION_MAX, &get->version, err) !=
@@ -41,9 +41,10 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	return PL_OK;
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct config_get_cmd *get = ctx;
 
 	get->named = options->arg_count > 0;
 	if (get->named)
@@ -56,48 +57,48 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 /* -- what the shards say ----------------------------------------------------------- */
 
 /* A record names only what is not as by default. */
-static void hear_one(const struct member *member, enum config_name name, uint64_t version,
-                     struct config_heard *heard)
+static void count_acceptance(const struct membership *member, enum config_name name,
+                             uint64_t version, struct config_acceptance *acceptance)
 {
 	struct pl_span text = pl_span_str(config_name_text(name));
-	struct member_config is = {0};
+	struct membership_config is = {0};
 
 	for (uint32_t i = 0; i < member->config_count; i++)
 		if (pl_span_eq(member->config[i].name, text))
 			is = member->config[i];
-	heard->applied += is.version == version;
-	heard->refused += is.refused.len > 0;
+	acceptance->applied += is.version == version;
+	acceptance->refused += is.refused.len > 0;
 }
 
-static struct config_heard hear(const struct get *get, enum config_name name,
-                                uint64_t version)
+static struct config_acceptance read_acceptance(const struct config_get_cmd *get,
+                                                enum config_name name, uint64_t version)
 {
-	struct config_heard heard = {0};
+	struct config_acceptance acceptance = {0};
 
-	for (const struct roster_entry *entry = roster_first(get->scene.roster);
-	     entry != NULL; entry = roster_next(get->scene.roster, entry)) {
-		heard.shards++;
-		if (!entry->garbled)
-			hear_one(&entry->member, name, version, &heard);
+	for (const struct roster_entry *entry = roster_first(get->shards_watch.roster);
+	     entry != NULL; entry = roster_next(get->shards_watch.roster, entry)) {
+		acceptance.shards++;
+		if (!entry->malformed)
+			count_acceptance(&entry->member, name, version, &acceptance);
 	}
-	return heard;
+	return acceptance;
 }
 
 /* -- printing -------------------------------------------------------------------------
  */
 
-struct got {
+struct config_got {
 	struct config_found found;
-	struct config_heard heard;
+	struct config_acceptance acceptance;
 	struct config_row row;
 };
 
 /* A current that can not be read is something to show, not to fail at. */
-static enum pl_code read_one(struct get *get, enum config_name name, struct got *got,
-                             struct pl_err *err)
+static enum pl_code read_config(struct config_get_cmd *get, enum config_name name,
+                                struct config_got *got, struct pl_err *err)
 {
-	enum pl_code code = config_ops_read(get->reach->session, name, get->version,
-	                                    &got->found, err);
+	enum pl_code code = config_session_read(get->cli->session, name, get->version,
+	                                        &got->found, err);
 	const struct config_version *version;
 
 	if ((code == PL_INVALID || code == PL_NOTFOUND) && get->version == 0) {
@@ -108,36 +109,38 @@ static enum pl_code read_one(struct get *get, enum config_name name, struct got 
 	if (code != PL_OK)
 		return code;
 	version = got->found.count > 0 ? &got->found.versions[0] : NULL;
-	got->heard = hear(get, name, version == NULL ? 0 : version->version);
+	got->acceptance =
+		read_acceptance(get, name, version == NULL ? 0 : version->version);
 	got->row = (struct config_row){.name = name,
 	                               .version = version,
 	                               .current_err = &got->found.current_err,
-	                               .heard = &got->heard};
+	                               .acceptance = &got->acceptance};
 	return PL_OK;
 }
 
-static enum pl_code add_row(struct get *get, enum config_name name,
+static enum pl_code add_row(struct config_get_cmd *get, enum config_name name,
                             struct output_row *row, struct pl_err *err)
 {
-	struct pl_arena *arena = &get->reach->session->arena;
-	struct got *got = pl_arena_zalloc(arena, 1, sizeof *got);
+	struct pl_arena *arena = &get->cli->session->arena;
+	struct config_got *got = pl_arena_zalloc(arena, 1, sizeof *got);
 	enum pl_code code;
 
 	if (got == NULL)
 		return pl_err_set(err, PL_NOMEM, "a configuration's row");
-	code = read_one(get, name, got, err);
+	code = read_config(get, name, got, err);
 	if (code == PL_OK && config_row(&got->row, arena, row) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "a configuration's row");
 	return code;
 }
 
-static enum pl_code show_all(struct get *get, struct pl_buf *out, struct pl_err *err)
+static enum pl_code show_all(struct config_get_cmd *get, struct pl_buf *out,
+                             struct pl_err *err)
 {
 	struct output_row rows[CONFIG_NAME_COUNT];
 	struct output output;
 	enum pl_code code = PL_OK;
 
-	output_init(&output, &config_schema, get->reach->options->format, false);
+	output_init(&output, &config_schema, get->cli->options->format, false);
 	for (unsigned i = 0; i < CONFIG_NAME_COUNT && code == PL_OK; i++)
 		code = add_row(get, (enum config_name)i, &rows[i], err);
 	if (code == PL_OK)
@@ -147,32 +150,33 @@ static enum pl_code show_all(struct get *get, struct pl_buf *out, struct pl_err 
 
 /* Said beside the content, which alone goes to stdout: so that it can be edited and
  * given to config set. */
-static void say_about(const struct got *got)
+static void print_note(const struct config_got *got)
 {
 	const char *name = config_name_text(got->row.name);
 	const struct config_version *version = got->row.version;
-	char stamp[PL_STAMP_SIZE];
+	char stamp[PL_TIMESTAMP_SIZE];
 
 	if (version == NULL || version->version == 0) {
-		say("# %s: no version yet, this is the default", name);
+		print_message("# %s: no version yet, this is the default", name);
 		return;
 	}
-	say("# %s, version %" PRIu64 "%s of %s by " PL_SPAN_FMT "%s" PL_SPAN_FMT, name,
-	    version->version, version->current ? " (current)" : "",
-	    version->at_ms == 0 ? "?" : pl_stamp_print(version->at_ms, stamp),
-	    PL_SPAN_ARG(version->by), version->why.len > 0 ? ": " : "",
-	    PL_SPAN_ARG(version->why));
+	print_message(
+		"# %s, version %" PRIu64 "%s of %s by " PL_SPAN_FMT "%s" PL_SPAN_FMT,
+		name, version->version, version->current ? " (current)" : "",
+		version->at_ms == 0 ? "?" : pl_timestamp_print(version->at_ms, stamp),
+		PL_SPAN_ARG(version->by), version->why.len > 0 ? ": " : "",
+		PL_SPAN_ARG(version->why));
 	if (version->refused.code != PL_OK)
-		say("# REFUSED: %s; shards keep the last good version",
-		    version->refused.msg);
-	say("# %" PRIu32 " of %" PRIu32 " shards apply it", got->heard.applied,
-	    got->heard.shards);
+		print_message("# REFUSED: %s; shards keep the last good version",
+		              version->refused.msg);
+	print_message("# %" PRIu32 " of %" PRIu32 " shards apply it",
+	              got->acceptance.applied, got->acceptance.shards);
 }
 
-static enum pl_code show_content(struct get *get, struct got *got, struct pl_buf *out,
-                                 struct pl_err *err)
+static enum pl_code show_content(struct config_get_cmd *get, struct config_got *got,
+                                 struct pl_buf *out, struct pl_err *err)
 {
-	struct store_session *session = get->reach->session;
+	struct store_session *session = get->cli->session;
 	struct pl_json content;
 	enum pl_code code;
 
@@ -181,54 +185,56 @@ static enum pl_code show_content(struct get *get, struct got *got, struct pl_buf
 		                  "%s; shards keep the last good version, see placet "
 		                  "config history and rollback",
 		                  got->found.current_err.msg);
-	say_about(got);
-	code = config_ops_content(session, got->row.name, &got->found, &content, err);
+	print_note(got);
+	code = config_session_content(session, got->row.name, &got->found, &content, err);
 	return code == PL_OK ? pl_yaml_from_json(content, out, err) : code;
 }
 
-static enum pl_code show_row(struct get *get, struct got *got, struct pl_buf *out,
-                             struct pl_err *err)
+static enum pl_code show_row(struct config_get_cmd *get, struct config_got *got,
+                             struct pl_buf *out, struct pl_err *err)
 {
-	const struct options *options = get->reach->options;
+	const struct options *options = get->cli->options;
 	struct output_row row;
 	struct output output;
 
 	output_init(&output, &config_schema, options->format, false);
 	if (got->row.version != NULL)
 		got->row.content = got->row.version->config;
-	if (config_row(&got->row, &get->reach->session->arena, &row) != PL_OK)
+	if (config_row(&got->row, &get->cli->session->arena, &row) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "a configuration's row");
 	if (options->format == OUTPUT_TABLE || options->format == OUTPUT_WIDE)
 		return output_list(&output, &row, 1, out, err);
 	return output_object(&output, &row, out, err);
 }
 
-static enum pl_code show_one(struct get *get, struct pl_buf *out, struct pl_err *err)
+static enum pl_code show_one(struct config_get_cmd *get, struct pl_buf *out,
+                             struct pl_err *err)
 {
-	struct got got;
-	enum pl_code code = read_one(get, get->name, &got, err);
+	struct config_got got;
+	enum pl_code code = read_config(get, get->name, &got, err);
 
 	if (code != PL_OK)
 		return code;
-	return get->reach->options->format_given ? show_row(get, &got, out, err)
-	                                         : show_content(get, &got, out, err);
+	return get->cli->options->format_given ? show_row(get, &got, out, err)
+	                                       : show_content(get, &got, out, err);
 }
 
-static enum pl_code get_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code get_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct config_get_cmd *get = ctx;
 	struct pl_buf out;
-	enum pl_code code = scene_open(&get->scene, reach->session, SCENE_ROSTER, err);
+	enum pl_code code = shards_watch_open(&get->shards_watch, cli->session,
+	                                      SHARDS_WATCH_ROSTER, err);
 
 	if (code != PL_OK)
 		return code;
-	get->reach = reach;
+	get->cli = cli;
 	pl_buf_init(&out, OUT_MAX);
 	code = get->named ? show_one(get, &out, err) : show_all(get, &out, err);
 	if (code == PL_OK)
-		code = say_result(&out, err);
+		code = print_result(&out, err);
 	pl_buf_done(&out);
-	scene_close(&get->scene);
+	shards_watch_close(&get->shards_watch);
 	return code;
 }
 
@@ -246,16 +252,16 @@ static const struct options_spec spec = {
 	.common = OPTIONS_OUTPUT,
 	.args_max = 1,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct get get = {0};
+	struct config_get_cmd get = {0};
 
-	return reach_run(&spec, argc, argv, get_run, &get);
+	return cli_session_run(&spec, argc, argv, get_run, &get);
 }
 
 const struct command config_get_command = {
-	.words = "config get", .summary = "show what is configured", .run = run};
+	.words = "config get", .summary = "show what is configured", .run = run_command};

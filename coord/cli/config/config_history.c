@@ -1,27 +1,29 @@
 /* placet config history: the versions of a configuration, the newest first. */
-#include "coord/cli/config/config_ops.h"
 #include "coord/cli/config/config_rows.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/config/config_session.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/cli_session.h"
 #include "store/base/clock.h"
 
 enum { OUT_MAX = 16 << 20 };
 
-struct history {
+struct config_history_cmd {
 	enum config_name name;
 };
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct history *history = ctx;
+	struct config_history_cmd *history = ctx;
 
 	return config_name_parse(pl_span_str(options->args[0]), &history->name, err);
 }
 
-static enum pl_code print(const struct reach *reach, const struct config_found *found,
-                          struct pl_buf *out, struct pl_err *err)
+static enum pl_code print_history(const struct cli_session *cli,
+                                  const struct config_found *found, struct pl_buf *out,
+                                  struct pl_err *err)
 {
-	struct pl_arena *arena = &reach->session->arena;
+	struct pl_arena *arena = &cli->session->arena;
 	struct output_row *rows = pl_arena_zalloc(arena, found->count + 1, sizeof *rows);
 	int64_t now_ms = pl_clock_wall_ms();
 	struct output output;
@@ -31,32 +33,33 @@ static enum pl_code print(const struct reach *reach, const struct config_found *
 		code = config_version_row(&found->versions[i], now_ms, arena, &rows[i]);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "rows of a history");
-	output_init(&output, &config_version_schema, reach->options->format, false);
+	output_init(&output, &config_version_schema, cli->options->format, false);
 	return output_list(&output, rows, found->count, out, err);
 }
 
-static enum pl_code history_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code history_run(void *ctx, const struct cli_session *cli,
+                                struct pl_err *err)
 {
-	const struct history *history = ctx;
+	const struct config_history_cmd *history = ctx;
 	const char *name = config_name_text(history->name);
 	struct config_found found;
 	struct pl_buf out;
 	enum pl_code code =
-		config_ops_history(reach->session, history->name, 0, &found, err);
+		config_session_history(cli->session, history->name, 0, &found, err);
 
 	if (code != PL_OK)
 		return code;
 	if (found.count == 0)
-		say("%s: no version yet, the default holds", name);
+		print_message("%s: no version yet, the default holds", name);
 	if (found.current_err.code != PL_OK)
-		say("%s: which is current can not be told: %s", name,
-		    found.current_err.msg);
+		print_message("%s: which is current can not be told: %s", name,
+		              found.current_err.msg);
 	if (found.more)
-		say("%s: there are older ones", name);
+		print_message("%s: there are older ones", name);
 	pl_buf_init(&out, OUT_MAX);
-	code = print(reach, &found, &out, err);
+	code = print_history(cli, &found, &out, err);
 	if (code == PL_OK)
-		code = say_result(&out, err);
+		code = print_result(&out, err);
 	pl_buf_done(&out);
 	return code;
 }
@@ -71,17 +74,17 @@ static const struct options_spec spec = {
 	.common = OPTIONS_OUTPUT,
 	.args_min = 1,
 	.args_max = 1,
-	.check = check,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct history history = {0};
+	struct config_history_cmd history = {0};
 
-	return reach_run(&spec, argc, argv, history_run, &history);
+	return cli_session_run(&spec, argc, argv, history_run, &history);
 }
 
 const struct command config_history_command = {
 	.words = "config history",
 	.summary = "show the versions of a configuration",
-	.run = run};
+	.run = run_command};

@@ -2,15 +2,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/config/config_ops.h"
-#include "coord/cli/config/config_past.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/config/config_session.h"
+#include "coord/cli/config/config_versions.h"
+#include "coord/cli/session/cli_session.h"
 #include "store/base/num.h"
 #include "store/keys/keys.h"
 
 enum { OPT_TO = OPTIONS_OWN_FIRST };
 
-struct rollback {
+struct config_rollback_cmd {
 	enum config_name name;
 	uint64_t to; /* 0: the one before the current one */
 };
@@ -20,9 +20,9 @@ static const struct option own[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct rollback *rollback = ctx;
+	struct config_rollback_cmd *rollback = ctx;
 
 	PL_ASSERT(opt == OPT_TO);
 	if (pl_num_u64_in(pl_span_str(arg), 1, KEYS_VERSION_MAX, &rollback->to, err) !=
@@ -31,36 +31,41 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	return PL_OK;
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct rollback *rollback = ctx;
+	struct config_rollback_cmd *rollback = ctx;
 
 	return config_name_parse(pl_span_str(options->args[0]), &rollback->name, err);
 }
 
 /* Where the current one can not be told there is nothing to compare with. */
-static enum pl_code say_diff(const struct rollback *rollback, const struct reach *reach,
-                             uint64_t current, struct pl_err *err)
+static enum pl_code print_diff(const struct config_rollback_cmd *rollback,
+                               const struct cli_session *cli, uint64_t current,
+                               struct pl_err *err)
 {
 	struct pl_json before, after;
 	struct pl_err why = {0};
-	enum pl_code code = config_past_content(reach->session, rollback->name,
-	                                        rollback->to, &after, err);
+	enum pl_code code = config_versions_content(cli->session, rollback->name,
+	                                            rollback->to, &after, err);
 
 	if (code != PL_OK)
 		return code;
-	if (current == 0 || config_past_content(reach->session, rollback->name, current,
-	                                        &before, &why) != PL_OK)
+	if (current == 0 || config_versions_content(cli->session, rollback->name, current,
+	                                            &before, &why) != PL_OK)
 		return PL_OK;
-	return config_ops_say_diff(reach->session, rollback->name, before, after, err);
+	return config_session_print_diff(cli->session, rollback->name, before, after,
+	                                 err);
 }
 
 /* *current 0: can not be told. */
-static enum pl_code choose(struct rollback *rollback, const struct reach *reach,
-                           uint64_t *current, struct pl_err *err)
+static enum pl_code choose_version(struct config_rollback_cmd *rollback,
+                                   const struct cli_session *cli, uint64_t *current,
+                                   struct pl_err *err)
 {
-	struct config_past past = {0};
-	enum pl_code code = config_past_find(reach->session, rollback->name, &past, err);
+	struct config_versions past = {0};
+	enum pl_code code =
+		config_versions_find(cli->session, rollback->name, &past, err);
 
 	*current = past.current;
 	if (code == PL_INVALID && rollback->to != 0) {
@@ -82,22 +87,23 @@ static enum pl_code choose(struct rollback *rollback, const struct reach *reach,
 	return PL_OK;
 }
 
-static enum pl_code rollback_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code rollback_run(void *ctx, const struct cli_session *cli,
+                                 struct pl_err *err)
 {
-	struct rollback *rollback = ctx;
-	struct config_ops_edit edit = {
-		.name = rollback->name, .expect_version = -1, .why = reach->options->why};
+	struct config_rollback_cmd *rollback = ctx;
+	struct config_session_edit edit = {
+		.name = rollback->name, .expect_version = -1, .why = cli->options->why};
 	uint64_t current = 0, version = 0;
-	enum pl_code code = choose(rollback, reach, &current, err);
+	enum pl_code code = choose_version(rollback, cli, &current, err);
 
 	if (code == PL_OK)
-		code = say_diff(rollback, reach, current, err);
-	if (code != PL_OK || reach->options->dry_run)
+		code = print_diff(rollback, cli, current, err);
+	if (code != PL_OK || cli->options->dry_run)
 		return code;
 	edit.to_version = rollback->to;
 	if (current > 0)
 		edit.expect_version = (int64_t)current;
-	code = config_ops_edit(reach->session, &edit, &version, err);
+	code = config_session_edit(cli->session, &edit, &version, err);
 	if (code != PL_OK)
 		return code;
 	(void)printf("%s: version %" PRIu64 " is current, with the content of %" PRIu64
@@ -118,16 +124,17 @@ static const struct options_spec spec = {
 	.args_min = 1,
 	.args_max = 1,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct rollback rollback = {0};
+	struct config_rollback_cmd rollback = {0};
 
-	return reach_run(&spec, argc, argv, rollback_run, &rollback);
+	return cli_session_run(&spec, argc, argv, rollback_run, &rollback);
 }
 
-const struct command config_rollback_command = {
-	.words = "config rollback", .summary = "go back to an older version", .run = run};
+const struct command config_rollback_command = {.words = "config rollback",
+                                                .summary = "go back to an older version",
+                                                .run = run_command};

@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/out/age.h"
-#include "store/base/stamp.h"
+#include "coord/cli/output/age.h"
+#include "store/base/timestamp.h"
 
-static bool keep(struct pl_arena *arena, struct output_row *row, unsigned column,
-                 const char *text)
+static bool put_text(struct pl_arena *arena, struct output_row *row, unsigned column,
+                     const char *text)
 {
 	struct pl_span kept = pl_arena_dup(arena, pl_span_str(text));
 
@@ -15,17 +15,18 @@ static bool keep(struct pl_arena *arena, struct output_row *row, unsigned column
 	return kept.at != NULL || *text == 0;
 }
 
-static bool keep_stamp(struct pl_arena *arena, struct output_row *row, unsigned column,
-                       int64_t at_ms)
+static bool put_stamp(struct pl_arena *arena, struct output_row *row, unsigned column,
+                      int64_t at_ms)
 {
-	char stamp[PL_STAMP_SIZE];
+	char stamp[PL_TIMESTAMP_SIZE];
 
-	return at_ms == 0 || keep(arena, row, column, pl_stamp_print(at_ms, stamp));
+	return at_ms == 0 ||
+	       put_text(arena, row, column, pl_timestamp_print(at_ms, stamp));
 }
 
 /* -- as it is now ------------------------------------------------------------------ */
 
-enum column {
+enum config_column {
 	NAME,
 	VERSION,
 	STATE,
@@ -58,29 +59,29 @@ const struct output_schema config_schema = {
 };
 
 /* "7/8" in a table: so many apply it, of so many. */
-static bool put_heard(const struct config_heard *heard, struct pl_arena *arena,
-                      struct output_row *row)
+static bool put_acceptance(const struct config_acceptance *acceptance,
+                           struct pl_arena *arena, struct output_row *row)
 {
 	char text[40], json[96];
 	struct pl_span kept;
 
-	if (heard == NULL)
+	if (acceptance == NULL)
 		return true;
-	(void)snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu32, heard->applied,
-	               heard->shards);
+	(void)snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu32, acceptance->applied,
+	               acceptance->shards);
 	(void)snprintf(json, sizeof json,
 	               "{\"count\":%" PRIu32 ",\"applied\":%" PRIu32
 	               ",\"refused\":%" PRIu32 "}",
-	               heard->shards, heard->applied, heard->refused);
+	               acceptance->shards, acceptance->applied, acceptance->refused);
 	kept = pl_arena_dup(arena, pl_span_str(json));
 	output_raw(row, HEARD, (struct pl_span){0}, kept);
-	return kept.at != NULL && keep(arena, row, SHARDS, text);
+	return kept.at != NULL && put_text(arena, row, SHARDS, text);
 }
 
 static const char *state_of(const struct config_row *is)
 {
 	if (is->current_err->code != PL_OK)
-		return "garbled";
+		return "malformed";
 	if (is->version == NULL || is->version->version == 0)
 		return "default";
 	if (is->version->refused.code != PL_OK)
@@ -95,9 +96,9 @@ static bool put_version(const struct config_version *version, struct pl_arena *a
 	output_text(row, BY, version->by);
 	output_text(row, WHY, version->why);
 	if (version->refused.code != PL_OK &&
-	    !keep(arena, row, NOTE, version->refused.msg))
+	    !put_text(arena, row, NOTE, version->refused.msg))
 		return false;
-	return keep_stamp(arena, row, AT, version->at_ms);
+	return put_stamp(arena, row, AT, version->at_ms);
 }
 
 enum pl_code config_row(const struct config_row *is, struct pl_arena *arena,
@@ -112,9 +113,9 @@ enum pl_code config_row(const struct config_row *is, struct pl_arena *arena,
 	if (is->version != NULL && !put_version(is->version, arena, row))
 		return PL_NOMEM;
 	if (is->current_err->code != PL_OK &&
-	    !keep(arena, row, NOTE, is->current_err->msg))
+	    !put_text(arena, row, NOTE, is->current_err->msg))
 		return PL_NOMEM;
-	return put_heard(is->heard, arena, row) ? PL_OK : PL_NOMEM;
+	return put_acceptance(is->acceptance, arena, row) ? PL_OK : PL_NOMEM;
 }
 
 /* -- in a history -------------------------------------------------------------------- */
@@ -152,10 +153,10 @@ enum pl_code config_version_row(const struct config_version *version, int64_t no
 	                               : PL_SPAN_LIT("old"));
 	output_text(row, V_BY, version->by);
 	output_text(row, V_WHY, version->why);
-	if (refused && !keep(arena, row, V_NOTE, version->refused.msg))
+	if (refused && !put_text(arena, row, V_NOTE, version->refused.msg))
 		return PL_NOMEM;
 	if (version->at_ms != 0 &&
-	    !keep(arena, row, V_AGE, age_text(now_ms - version->at_ms, age)))
+	    !put_text(arena, row, V_AGE, age_text(now_ms - version->at_ms, age)))
 		return PL_NOMEM;
-	return keep_stamp(arena, row, V_AT, version->at_ms) ? PL_OK : PL_NOMEM;
+	return put_stamp(arena, row, V_AT, version->at_ms) ? PL_OK : PL_NOMEM;
 }

@@ -2,11 +2,11 @@
 #ifndef COORD_CLI_CONFIG_ROWS_H
 #define COORD_CLI_CONFIG_ROWS_H
 
-#include "coord/cli/out/output.h"
+#include "coord/cli/output/output.h"
 #include "coord/config/config_read.h"
 
 /* What the shards that are there say of a configuration. */
-struct config_heard {
+struct config_acceptance {
 	uint32_t shards;  /* how many there are */
 	uint32_t applied; /* apply the version */
 	uint32_t refused; /* say that they refuse the current one */
@@ -18,8 +18,8 @@ struct config_row {
 	enum config_name name;
 	const struct config_version *version; /* NULL: the default */
 	const struct pl_err *current_err; /* PL_OK: what says which is current is well */
-	const struct config_heard *heard; /* NULL: not asked */
-	struct pl_span content;           /* JSON; empty: left out */
+	const struct config_acceptance *acceptance; /* NULL: not asked */
+	struct pl_span content;                     /* JSON; empty: left out */
 };
 
 PL_NODISCARD enum pl_code config_row(const struct config_row *is, struct pl_arena *arena,

@@ -6,14 +6,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/config/config_ops.h"
+#include "coord/cli/config/config_session.h"
 #include "coord/cli/config/config_text.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/session/cli_session.h"
 
-struct set {
+struct config_set_cmd {
 	enum config_name name;
 	const char *file; /* NULL: none */
-	const struct reach *reach;
+	const struct cli_session *cli;
 };
 
 static const struct option own[] = {
@@ -21,9 +21,9 @@ static const struct option own[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct set *set = ctx;
+	struct config_set_cmd *set = ctx;
 
 	(void)err;
 	PL_ASSERT(opt == 'f');
@@ -31,9 +31,10 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	return PL_OK;
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct set *set = ctx;
+	struct config_set_cmd *set = ctx;
 
 	if (set->file == NULL && options->arg_count < 2)
 		return pl_err_set(err, PL_INVALID, "want --filename, or path=value");
@@ -43,19 +44,19 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	return config_name_parse(pl_span_str(options->args[0]), &set->name, err);
 }
 
-struct versions {
+struct config_set_versions {
 	int64_t expect; /* -1: what is current can not be read, and is replaced */
 	struct pl_json before;
 	struct pl_json after;
 };
 
 /* A whole file may also replace what nobody can read any more. */
-static enum pl_code read_before(const struct set *set, struct versions *out,
-                                struct pl_err *err)
+static enum pl_code read_before(const struct config_set_cmd *set,
+                                struct config_set_versions *out, struct pl_err *err)
 {
 	struct config_found found = {0};
 	enum pl_code code =
-		config_ops_read(set->reach->session, set->name, 0, &found, err);
+		config_session_read(set->cli->session, set->name, 0, &found, err);
 
 	out->expect = (int64_t)found.current;
 	if (code == PL_INVALID && set->file != NULL) {
@@ -65,15 +66,15 @@ static enum pl_code read_before(const struct set *set, struct versions *out,
 	}
 	if (code != PL_OK)
 		return code;
-	return config_ops_content(set->reach->session, set->name, &found, &out->before,
-	                          err);
+	return config_session_content(set->cli->session, set->name, &found, &out->before,
+	                              err);
 }
 
-static enum pl_code read_after(const struct set *set, struct versions *versions,
-                               struct pl_err *err)
+static enum pl_code read_after(const struct config_set_cmd *set,
+                               struct config_set_versions *versions, struct pl_err *err)
 {
-	struct pl_arena *arena = &set->reach->session->arena;
-	const struct options *options = set->reach->options;
+	struct pl_arena *arena = &set->cli->session->arena;
+	const struct options *options = set->cli->options;
 	enum pl_code code = PL_OK;
 
 	if (set->file != NULL)
@@ -85,30 +86,32 @@ static enum pl_code read_after(const struct set *set, struct versions *versions,
 	return code;
 }
 
-static enum pl_code validate(const struct set *set, const struct versions *versions,
+static enum pl_code validate(const struct config_set_cmd *set,
+                             const struct config_set_versions *versions,
                              struct pl_err *err)
 {
 	struct config_value value;
 	enum pl_code code = config_parse(set->name, versions->after,
-	                                 &set->reach->session->arena, &value, err);
+	                                 &set->cli->session->arena, &value, err);
 
 	return code == PL_OK ? PL_OK
 	                     : pl_err_wrap(err, "refused, nothing was written: %s",
 	                                   config_name_text(set->name));
 }
 
-static enum pl_code write_version(const struct set *set, const struct versions *versions,
+static enum pl_code write_version(const struct config_set_cmd *set,
+                                  const struct config_set_versions *versions,
                                   struct pl_err *err)
 {
-	struct config_ops_edit edit = {.name = set->name,
-	                               .expect_version = versions->expect,
-	                               .why = set->reach->options->why};
+	struct config_session_edit edit = {.name = set->name,
+	                                   .expect_version = versions->expect,
+	                                   .why = set->cli->options->why};
 	uint64_t version = 0;
-	enum pl_code code = config_text_print(
-		versions->after, &set->reach->session->arena, &edit.config, err);
+	enum pl_code code = config_text_print(versions->after, &set->cli->session->arena,
+	                                      &edit.config, err);
 
 	if (code == PL_OK)
-		code = config_ops_edit(set->reach->session, &edit, &version, err);
+		code = config_session_edit(set->cli->session, &edit, &version, err);
 	if (code == PL_CONFLICT)
 		return pl_err_set(err, code,
 		                  "somebody else changed %s meanwhile and nothing was "
@@ -131,28 +134,28 @@ static void print_unchanged(enum config_name name, int64_t version)
 		             config_name_text(name), version);
 }
 
-static enum pl_code set_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code set_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
 {
-	struct set *set = ctx;
-	struct versions versions;
+	struct config_set_cmd *set = ctx;
+	struct config_set_versions versions;
 	bool same = false;
 	enum pl_code code;
 
-	set->reach = reach;
+	set->cli = cli;
 	code = read_before(set, &versions, err);
 	if (code == PL_OK)
 		code = read_after(set, &versions, err);
 	if (code == PL_OK)
 		code = validate(set, &versions, err);
 	if (code == PL_OK)
-		code = config_ops_say_diff(reach->session, set->name, versions.before,
-		                           versions.after, err);
+		code = config_session_print_diff(cli->session, set->name, versions.before,
+		                                 versions.after, err);
 	if (code == PL_OK && versions.expect >= 0)
-		code = config_ops_same(reach->session, set->name, versions.before,
-		                       versions.after, &same, err);
+		code = config_session_same(cli->session, set->name, versions.before,
+		                           versions.after, &same, err);
 	if (code == PL_OK && same)
 		print_unchanged(set->name, versions.expect);
-	if (code != PL_OK || same || reach->options->dry_run)
+	if (code != PL_OK || same || cli->options->dry_run)
 		return code;
 	return write_version(set, &versions, err);
 }
@@ -177,16 +180,17 @@ static const struct options_spec spec = {
 	.args_min = 1,
 	.args_max = 64,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct set set = {0};
+	struct config_set_cmd set = {0};
 
-	return reach_run(&spec, argc, argv, set_run, &set);
+	return cli_session_run(&spec, argc, argv, set_run, &set);
 }
 
-const struct command config_set_command = {
-	.words = "config set", .summary = "change what is configured", .run = run};
+const struct command config_set_command = {.words = "config set",
+                                           .summary = "change what is configured",
+                                           .run = run_command};

@@ -59,7 +59,7 @@ enum pl_code config_text_read(const char *path, struct pl_arena *arena,
 
 /* -- text ---------------------------------------------------------------------------- */
 
-struct parsing {
+struct config_parse {
 	struct pl_arena *arena;
 	struct pl_json *out;
 	unsigned documents;
@@ -67,7 +67,7 @@ struct parsing {
 
 static enum pl_code on_document(void *ctx, struct pl_span json, struct pl_err *err)
 {
-	struct parsing *parsing = ctx;
+	struct config_parse *parsing = ctx;
 
 	if (parsing->documents++ > 0)
 		return pl_err_set(err, PL_INVALID, "more than one document");
@@ -78,7 +78,7 @@ enum pl_code config_text_parse(struct pl_span yaml, struct pl_arena *arena,
                                struct pl_json *out, struct pl_err *err)
 {
 	struct pl_json value = {0};
-	struct parsing parsing = {.arena = arena, .out = &value};
+	struct config_parse parsing = {.arena = arena, .out = &value};
 	enum pl_code code = pl_yaml_to_json(yaml, NULL, on_document, &parsing, err);
 
 	if (code != PL_OK)
@@ -115,7 +115,7 @@ enum pl_code config_text_print(struct pl_json value, struct pl_arena *arena,
 /* -- one value -------------------------------------------------------------------------
  */
 
-struct setting {
+struct config_setting {
 	const char *path[PATH_DEPTH_MAX];
 	unsigned depth;
 	bool remove;
@@ -123,7 +123,8 @@ struct setting {
 };
 
 /* Splits a copy of it in place. */
-static enum pl_code split(char *path, struct setting *setting, struct pl_err *err)
+static enum pl_code split_assignment(char *path, struct config_setting *setting,
+                                     struct pl_err *err)
 {
 	char *to = path;
 
@@ -150,10 +151,10 @@ static enum pl_code split(char *path, struct setting *setting, struct pl_err *er
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as the path, which is bounded. */
 static void write_with(struct pl_json_out *out, struct pl_json is,
-                       const struct setting *setting, unsigned depth);
+                       const struct config_setting *setting, unsigned depth);
 
 static void write_member(struct pl_json_out *out, struct pl_json is,
-                         const struct setting *setting, unsigned depth)
+                         const struct config_setting *setting, unsigned depth)
 {
 	bool last = depth + 1 == setting->depth;
 
@@ -169,7 +170,7 @@ static void write_member(struct pl_json_out *out, struct pl_json is,
 /* What stands at this depth, with the new value somewhere in it: in the place of the
  * old one, or behind the others. */
 static void write_with(struct pl_json_out *out, struct pl_json is,
-                       const struct setting *setting, unsigned depth)
+                       const struct config_setting *setting, unsigned depth)
 {
 	struct pl_json none = {0};
 	bool met = false;
@@ -191,8 +192,8 @@ static void write_with(struct pl_json_out *out, struct pl_json is,
 /* NOLINTEND(misc-no-recursion) */
 
 /* A value that is no object has no members: it may not be passed through. */
-static enum pl_code check_way(struct pl_json base, const struct setting *setting,
-                              struct pl_err *err)
+static enum pl_code check_path(struct pl_json base, const struct config_setting *setting,
+                               struct pl_err *err)
 {
 	struct pl_json at = base;
 
@@ -207,13 +208,13 @@ static enum pl_code check_way(struct pl_json base, const struct setting *setting
 	return PL_OK;
 }
 
-static enum pl_code write_set(struct pl_json base, const struct setting *setting,
+static enum pl_code write_set(struct pl_json base, const struct config_setting *setting,
                               struct pl_arena *arena, struct pl_json *out,
                               struct pl_err *err)
 {
 	struct pl_json_out json;
 	struct pl_buf buf;
-	enum pl_code code = check_way(base, setting, err);
+	enum pl_code code = check_path(base, setting, err);
 
 	if (code != PL_OK)
 		return code;
@@ -234,7 +235,7 @@ enum pl_code config_text_set(struct pl_json base, const char *assignment,
                              struct pl_err *err)
 {
 	const char *equals = strchr(assignment, '=');
-	struct setting setting = {0};
+	struct config_setting setting = {0};
 	char quoted[PL_QUOTE_SIZE];
 	char *path;
 	enum pl_code code;
@@ -246,7 +247,7 @@ enum pl_code config_text_set(struct pl_json base, const char *assignment,
 	if (path == NULL)
 		return pl_err_set(err, PL_NOMEM, "set a value");
 	setting.remove = equals[1] == 0;
-	code = split(path, &setting, err);
+	code = split_assignment(path, &setting, err);
 	if (code == PL_OK && !setting.remove)
 		code = config_text_parse(pl_span_str(equals + 1), arena, &setting.value,
 		                         err);

@@ -49,7 +49,7 @@ T_CASE(single_values_are_set_by_their_path)
 	pl_arena_done(&arena);
 }
 
-T_CASE(what_makes_no_sense_is_refused)
+T_CASE(malformed_input_is_refused)
 {
 	pl_arena_init(&arena, 0, 0);
 	refused("{}", "a", "want path=value");

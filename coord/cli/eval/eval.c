@@ -10,8 +10,8 @@
 #include "coord/cli/eval/eval_case.h"
 #include "coord/cli/eval/eval_lines.h"
 #include "coord/cli/eval/eval_report.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/options.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/options.h"
 #include "store/base/clock.h"
 #include "store/base/json_out.h"
 #include "store/base/num.h"
@@ -38,44 +38,44 @@ struct eval {
 	struct pl_buf out;
 	uint64_t lines;
 	uint64_t unread;
-	bool tells_progress;
+	bool shows_progress;
 	uint64_t progress_ms; /* when to tell next */
-	bool told_progress;
+	bool progress_shown;
 };
 
-static void progress_wipe(struct eval *eval)
+static void wipe_progress(struct eval *eval)
 {
-	if (eval->told_progress)
+	if (eval->progress_shown)
 		(void)fprintf(stderr, "\r\033[K");
-	eval->told_progress = false;
+	eval->progress_shown = false;
 }
 
-static void progress(struct eval *eval, const char *where)
+static void print_progress(struct eval *eval, const char *where)
 {
-	if (!eval->tells_progress || pl_clock_ms() < eval->progress_ms)
+	if (!eval->shows_progress || pl_clock_ms() < eval->progress_ms)
 		return;
-	progress_wipe(eval);
+	wipe_progress(eval);
 	(void)fprintf(stderr, "%" PRIu64 " cases, at ", eval->lines);
 	for (const char *at = where; *at != 0; at++)
 		(void)fputc(*at > 0x1f && *at < 0x7f ? *at : '?', stderr);
 	(void)fflush(stderr);
-	eval->told_progress = true;
+	eval->progress_shown = true;
 	eval->progress_ms = pl_clock_ms() + PROGRESS_EVERY_MS;
 }
 
 static void unread(struct eval *eval, const char *where, const struct pl_err *err)
 {
-	progress_wipe(eval);
-	say("placet eval: %s: %s", where, err->msg);
+	wipe_progress(eval);
+	print_message("placet eval: %s: %s", where, err->msg);
 	eval->unread++;
 	if (eval->report != NULL)
 		eval_report_unread(eval->report);
 }
 
-static enum pl_code flush(struct eval *eval, struct pl_err *err)
+static enum pl_code flush_output(struct eval *eval, struct pl_err *err)
 {
-	progress_wipe(eval);
-	return say_result(&eval->out, err);
+	wipe_progress(eval);
+	return print_result(&eval->out, err);
 }
 
 /* {"id":...,"expect":{...}} */
@@ -97,7 +97,7 @@ static enum pl_code print_case(struct eval *eval, const struct eval_case *it,
 		code = pl_buf_add_str(&eval->out, "\n");
 	if (code != PL_OK)
 		return pl_err_set(err, code, "print verdicts");
-	return eval->out.len < FLUSH_BYTES ? PL_OK : flush(eval, err);
+	return eval->out.len < FLUSH_BYTES ? PL_OK : flush_output(eval, err);
 }
 
 static enum pl_code run_case(struct eval *eval, const struct eval_case *it,
@@ -126,7 +126,7 @@ static void run_line(struct eval *eval, struct pl_span line, const char *where)
 	if (line.len == 0)
 		return;
 	eval->lines++;
-	progress(eval, where);
+	print_progress(eval, where);
 	pl_arena_reset(&eval->arena);
 	code = eval_case_read(&eval->arena, line, &it, &err);
 	if (code == PL_OK)
@@ -162,7 +162,7 @@ static void run_file(struct eval *eval, const char *path)
 	eval_lines_close(lines);
 }
 
-static enum exit_code finish(struct eval *eval, bool json)
+static enum exit_code print_report(struct eval *eval, bool json)
 {
 	struct pl_err err = {0};
 	enum pl_code code = PL_OK;
@@ -170,31 +170,31 @@ static enum exit_code finish(struct eval *eval, bool json)
 	if (eval->report != NULL)
 		code = eval_report_print(eval->report, json, &eval->out, &err);
 	if (code == PL_OK && !eval->stopped)
-		code = flush(eval, &err);
+		code = flush_output(eval, &err);
 	if (code != PL_OK)
-		return say_error("eval", &err);
+		return print_error("eval", &err);
 	if (eval->unread > 0)
 		return EXIT_USAGE;
 	return eval->report == NULL || eval_report_agrees(eval->report) ? EXIT_OK
 	                                                                : EXIT_FAILED;
 }
 
-static enum exit_code run(struct eval *eval, const struct options *options)
+static enum exit_code run_files(struct eval *eval, const struct options *options)
 {
 	struct pl_err err = {0};
 	enum exit_code exit_code;
 
 	if (eval->check &&
 	    eval_report_new((uint64_t)eval->differences, &eval->report, &err) != PL_OK)
-		return say_error("eval", &err);
+		return print_error("eval", &err);
 	pl_arena_init(&eval->arena, ARENA_CHUNK, EVAL_ARENA_MAX);
 	pl_buf_init(&eval->ours, EVAL_OUT_MAX);
 	pl_buf_init(&eval->out, PRINT_MAX);
-	eval->tells_progress = isatty(STDERR_FILENO) == 1;
+	eval->shows_progress = isatty(STDERR_FILENO) == 1;
 	eval->progress_ms = pl_clock_ms() + PROGRESS_FIRST_MS;
 	for (unsigned i = 0; i < options->arg_count && !eval->stopped; i++)
 		run_file(eval, options->args[i]);
-	exit_code = finish(eval, options->format == OUTPUT_JSON);
+	exit_code = print_report(eval, options->format == OUTPUT_JSON);
 	eval_report_free(eval->report);
 	pl_buf_done(&eval->out);
 	pl_buf_done(&eval->ours);
@@ -202,7 +202,7 @@ static enum exit_code run(struct eval *eval, const struct options *options)
 	return exit_code;
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
 	struct eval *eval = ctx;
 
@@ -245,7 +245,7 @@ static enum exit_code eval(int argc, char **argv)
 		.args_min = 1,
 		.args_max = FILES_MAX,
 		.own = own,
-		.take = take,
+		.take = set_option,
 	};
 	struct eval it = {.differences = EVAL_DIFFERENCES_DEFAULT};
 	struct options options;
@@ -253,7 +253,7 @@ static enum exit_code eval(int argc, char **argv)
 
 	if (!options_parse(&spec, argc, argv, &it, &options, &exit_code))
 		return exit_code;
-	exit_code = run(&it, &options);
+	exit_code = run_files(&it, &options);
 	options_done(&options);
 	return exit_code;
 }

@@ -35,7 +35,7 @@ enum pl_code eval_case_read(struct pl_arena *arena, struct pl_span line,
 	return code;
 }
 
-bool eval_case_is_about_validity(const struct eval_case *it)
+bool eval_case_is_validity(const struct eval_case *it)
 {
 	return strcmp(it->category, "invalid") == 0;
 }
@@ -101,8 +101,9 @@ static enum pl_code put_cluster(struct engine *engine, const struct eval_case *i
 	return code == PL_OK ? put_list(engine, it, ENGINE_POD, text, err) : code;
 }
 
-static enum pl_code decide(struct engine *engine, struct pl_arena *arena,
-                           const struct pod *pod, struct pl_buf *out, struct pl_err *err)
+static enum pl_code decide_case(struct engine *engine, struct pl_arena *arena,
+                                const struct pod *pod, struct pl_buf *out,
+                                struct pl_err *err)
 {
 	struct engine_decision decision = {0};
 	enum pl_code code = engine_decide(engine, pod, &decision, err);
@@ -110,9 +111,9 @@ static enum pl_code decide(struct engine *engine, struct pl_arena *arena,
 	return code == PL_OK ? eval_verdicts(engine, arena, &decision, out, err) : code;
 }
 
-static enum pl_code run(struct engine *engine, struct pl_arena *arena,
-                        const struct eval_case *it, struct pl_buf *text,
-                        struct pl_buf *out, struct pl_err *err)
+static enum pl_code run_decision(struct engine *engine, struct pl_arena *arena,
+                                 const struct eval_case *it, struct pl_buf *text,
+                                 struct pl_buf *out, struct pl_err *err)
 {
 	struct parse parse = {.model = engine_model(engine), .arena = arena};
 	struct pod pod;
@@ -127,7 +128,7 @@ static enum pl_code run(struct engine *engine, struct pl_arena *arena,
 		pl_err_wrap(err, "pod");
 		return code;
 	}
-	code = decide(engine, arena, &pod, out, err);
+	code = decide_case(engine, arena, &pod, out, err);
 	pod_drop(engine_model(engine), &pod);
 	return code;
 }
@@ -141,21 +142,23 @@ struct engine_opts eval_engine_opts(void)
 	                            .no_cache = true};
 }
 
-static enum pl_code scheduled(struct pl_arena *arena, const struct eval_case *it,
-                              struct pl_buf *text, struct pl_buf *out, struct pl_err *err)
+static enum pl_code run_scheduled(struct pl_arena *arena, const struct eval_case *it,
+                                  struct pl_buf *text, struct pl_buf *out,
+                                  struct pl_err *err)
 {
 	const struct engine_opts opts = eval_engine_opts();
 	struct engine *engine = NULL;
 	enum pl_code code = engine_new(&opts, &engine, err);
 
 	if (code == PL_OK)
-		code = run(engine, arena, it, text, out, err);
+		code = run_decision(engine, arena, it, text, out, err);
 	engine_free(engine);
 	return code;
 }
 
-static enum pl_code validated(struct pl_arena *arena, const struct eval_case *it,
-                              struct pl_buf *text, struct pl_buf *out, struct pl_err *err)
+static enum pl_code run_validated(struct pl_arena *arena, const struct eval_case *it,
+                                  struct pl_buf *text, struct pl_buf *out,
+                                  struct pl_err *err)
 {
 	struct field_errors errors;
 	struct pod_draft draft;
@@ -180,8 +183,8 @@ enum pl_code eval_case_run(struct pl_arena *arena, const struct eval_case *it,
 	enum pl_code code;
 
 	pl_buf_init(&text, EVAL_LINE_MAX);
-	code = eval_case_is_about_validity(it) ? validated(arena, it, &text, out, &own)
-	                                       : scheduled(arena, it, &text, out, &own);
+	code = eval_case_is_validity(it) ? run_validated(arena, it, &text, out, &own)
+	                                 : run_scheduled(arena, it, &text, out, &own);
 	pl_buf_done(&text);
 	return code == PL_OK ? code : pl_err_set(err, code, "%s", own.msg);
 }

@@ -36,7 +36,7 @@ PL_NODISCARD enum pl_code eval_case_run(struct pl_arena *arena,
 struct engine_opts eval_engine_opts(void);
 
 /* In the category "invalid" it is asked whether the pod would be accepted at all. */
-bool eval_case_is_about_validity(const struct eval_case *it);
+bool eval_case_is_validity(const struct eval_case *it);
 /* The scheduler failed, which another one need not: only run, never compared. */
 bool eval_case_is_an_error(const struct eval_case *it);
 

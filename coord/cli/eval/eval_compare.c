@@ -11,12 +11,12 @@ static const struct pl_json_limits limits = {
 /* How a part is taken to pieces: by what, and then by what. */
 enum by { BY_NOTHING, BY_PLUGIN, BY_NODE, BY_MEMBER };
 
-struct part {
+struct eval_part {
 	const char *name;
 	enum by first, second;
 };
 
-static const struct part parts[] = {
+static const struct eval_part parts[] = {
 	{"preEnqueue", BY_NOTHING, BY_NOTHING},  {"preFilter", BY_MEMBER, BY_NOTHING},
 	{"filter", BY_NODE, BY_NOTHING},         {"allFilter", BY_PLUGIN, BY_NODE},
 	{"scores", BY_PLUGIN, BY_NODE},          {"weights", BY_PLUGIN, BY_NOTHING},
@@ -28,7 +28,7 @@ static const struct part parts[] = {
 
 enum { PART_COUNT = sizeof parts / sizeof *parts };
 
-struct comparison {
+struct eval_comparison {
 	struct pl_arena *arena;
 	eval_difference_fn *fn;
 	void *ctx;
@@ -37,13 +37,13 @@ struct comparison {
 	enum pl_code code;
 };
 
-static int by_text(const void *a, const void *b)
+static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* What an element of a list is known by; NULL: it is no text. */
-static const char *text_of(struct comparison *c, struct pl_json value)
+static const char *text_of(struct eval_comparison *c, struct pl_json value)
 {
 	const char *type = NULL, *field = NULL, *text = NULL;
 
@@ -61,7 +61,7 @@ static const char *text_of(struct comparison *c, struct pl_json value)
 	return text;
 }
 
-static const char **texts_of(struct comparison *c, struct pl_json list, size_t count)
+static const char **texts_of(struct eval_comparison *c, struct pl_json list, size_t count)
 {
 	const char **text = pl_arena_zalloc(c->arena, count + 1, sizeof *text);
 	size_t at = 0;
@@ -78,7 +78,7 @@ static const char **texts_of(struct comparison *c, struct pl_json list, size_t c
 	return text;
 }
 
-static bool equal_lists(struct comparison *c, struct pl_json a, struct pl_json b)
+static bool equal_lists(struct eval_comparison *c, struct pl_json a, struct pl_json b)
 {
 	size_t count = pl_json_count(a);
 	bool ordered = strcmp(pl_json_key(b), "victims") == 0;
@@ -91,8 +91,8 @@ static bool equal_lists(struct comparison *c, struct pl_json a, struct pl_json b
 	if (x == NULL || y == NULL)
 		return false;
 	if (!ordered) {
-		qsort(x, count, sizeof *x, by_text);
-		qsort(y, count, sizeof *y, by_text);
+		qsort(x, count, sizeof *x, compare_texts);
+		qsort(y, count, sizeof *y, compare_texts);
 	}
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(x[i], y[i]) != 0)
@@ -101,7 +101,7 @@ static bool equal_lists(struct comparison *c, struct pl_json a, struct pl_json b
 }
 
 /* What is not expected here at all: alike when it is written alike. */
-static bool equal_texts(struct comparison *c, struct pl_json a, struct pl_json b)
+static bool equal_texts(struct eval_comparison *c, struct pl_json a, struct pl_json b)
 {
 	struct pl_buf buf[2];
 	enum pl_code code = PL_OK;
@@ -122,7 +122,7 @@ static bool equal_texts(struct comparison *c, struct pl_json a, struct pl_json b
 	return same;
 }
 
-static bool equal_scalars(struct comparison *c, struct pl_json a, struct pl_json b)
+static bool equal_scalars(struct eval_comparison *c, struct pl_json a, struct pl_json b)
 {
 	double x = 0, y = 0;
 
@@ -133,7 +133,7 @@ static bool equal_scalars(struct comparison *c, struct pl_json a, struct pl_json
 }
 
 /* A list, or what has no members. */
-static bool equal_leaves(struct comparison *c, struct pl_json a, struct pl_json b)
+static bool equal_leaves(struct eval_comparison *c, struct pl_json a, struct pl_json b)
 {
 	if (pl_json_type(a) != pl_json_type(b))
 		return false;
@@ -142,7 +142,7 @@ static bool equal_leaves(struct comparison *c, struct pl_json a, struct pl_json 
 	                                          : equal_scalars(c, a, b);
 }
 
-static bool equal(struct comparison *c, struct pl_json a, struct pl_json b)
+static bool equal_values(struct eval_comparison *c, struct pl_json a, struct pl_json b)
 {
 	if (pl_json_type(a) != PL_JSON_OBJECT || pl_json_type(b) != PL_JSON_OBJECT)
 		return equal_leaves(c, a, b);
@@ -154,13 +154,13 @@ static bool equal(struct comparison *c, struct pl_json a, struct pl_json b)
 	return true;
 }
 
-static void compare_piece(struct comparison *c, struct pl_json ours,
+static void compare_piece(struct eval_comparison *c, struct pl_json ours,
                           struct pl_json expected)
 {
 	/* Why something cannot be read is said in everybody's own words. */
 	bool only_there = strcmp(c->at.part, "decodeError") == 0;
 	bool same = only_there ? pl_json_type(ours) == pl_json_type(expected)
-	                       : equal(c, ours, expected);
+	                       : equal_values(c, ours, expected);
 
 	if (same)
 		return;
@@ -170,7 +170,7 @@ static void compare_piece(struct comparison *c, struct pl_json ours,
 	c->fn(c->ctx, &c->at);
 }
 
-static void name_piece(struct comparison *c, enum by by, const char *name)
+static void name_piece(struct eval_comparison *c, enum by by, const char *name)
 {
 	switch (by) {
 	case BY_NOTHING:
@@ -188,11 +188,11 @@ static void name_piece(struct comparison *c, enum by by, const char *name)
 }
 
 /* Calls fn for each member of either of them. */
-typedef void member_fn(struct comparison *c, const struct part *part, struct pl_json ours,
-                       struct pl_json expected);
+typedef void member_fn(struct eval_comparison *c, const struct eval_part *part,
+                       struct pl_json ours, struct pl_json expected);
 
-static void each_member(struct comparison *c, const struct part *part, enum by by,
-                        const struct pl_json both[2], member_fn *fn)
+static void each_member(struct eval_comparison *c, const struct eval_part *part,
+                        enum by by, const struct pl_json both[2], member_fn *fn)
 {
 	PL_JSON_EACH (member, both[1]) {
 		name_piece(c, by, pl_json_key(member));
@@ -208,37 +208,37 @@ static void each_member(struct comparison *c, const struct part *part, enum by b
 	name_piece(c, by, "");
 }
 
-static bool has_members(enum by by, struct pl_json ours, struct pl_json expected)
+static bool is_object(enum by by, struct pl_json ours, struct pl_json expected)
 {
 	return by != BY_NOTHING && pl_json_type(ours) == PL_JSON_OBJECT &&
 	       pl_json_type(expected) == PL_JSON_OBJECT;
 }
 
-static void compare_last(struct comparison *c, const struct part *part,
+static void compare_last(struct eval_comparison *c, const struct eval_part *part,
                          struct pl_json ours, struct pl_json expected)
 {
 	(void)part;
 	compare_piece(c, ours, expected);
 }
 
-static void compare_second(struct comparison *c, const struct part *part,
+static void compare_second(struct eval_comparison *c, const struct eval_part *part,
                            struct pl_json ours, struct pl_json expected)
 {
 	const struct pl_json both[2] = {ours, expected};
 
-	if (has_members(part->second, ours, expected))
+	if (is_object(part->second, ours, expected))
 		each_member(c, part, part->second, both, compare_last);
 	else
 		compare_piece(c, ours, expected);
 }
 
-static void compare_part(struct comparison *c, const struct part *part,
+static void compare_part(struct eval_comparison *c, const struct eval_part *part,
                          struct pl_json ours, struct pl_json expected)
 {
 	const struct pl_json both[2] = {ours, expected};
 
 	c->at = (struct eval_difference){part->name, "", "", "", {0}, {0}};
-	if (has_members(part->first, ours, expected))
+	if (is_object(part->first, ours, expected))
 		each_member(c, part, part->first, both, compare_second);
 	else
 		compare_piece(c, ours, expected);
@@ -260,14 +260,14 @@ static void note_plugin(struct eval_difference *difference)
 	difference->plugin = plugin;
 }
 
-struct teller {
+struct difference_sink {
 	eval_difference_fn *fn;
 	void *ctx;
 };
 
-static void tell(void *ctx, const struct eval_difference *difference)
+static void report_difference(void *ctx, const struct eval_difference *difference)
 {
-	const struct teller *teller = ctx;
+	const struct difference_sink *teller = ctx;
 	struct eval_difference it = *difference;
 
 	note_plugin(&it);
@@ -275,7 +275,7 @@ static void tell(void *ctx, const struct eval_difference *difference)
 }
 
 /* Members that no part is named after: told, so that nothing is passed over. */
-static void compare_others(struct comparison *c, struct pl_json ours,
+static void compare_others(struct eval_comparison *c, struct pl_json ours,
                            struct pl_json expected)
 {
 	const char *known[PART_COUNT + 1] = {NULL};
@@ -294,8 +294,9 @@ enum pl_code eval_compare(struct pl_arena *arena, const struct eval_case *it,
                           struct pl_span ours, eval_difference_fn *fn, void *ctx,
                           size_t *count, struct pl_err *err)
 {
-	struct teller teller = {.fn = fn, .ctx = ctx};
-	struct comparison c = {.arena = arena, .fn = tell, .ctx = &teller};
+	struct difference_sink teller = {.fn = fn, .ctx = ctx};
+	struct eval_comparison c = {
+		.arena = arena, .fn = report_difference, .ctx = &teller};
 	struct pl_json root = {0};
 	enum pl_code code = pl_json_parse(arena, ours, &limits, &root, err);
 

@@ -67,7 +67,7 @@ size_t eval_lines_number(const struct eval_lines *lines)
 	return lines->number;
 }
 
-static enum pl_code fail(struct eval_lines *lines, struct pl_err *err)
+static enum pl_code fail_read(struct eval_lines *lines, struct pl_err *err)
 {
 	int number = Z_OK;
 	const char *why = gzerror(lines->file, &number);
@@ -78,7 +78,7 @@ static enum pl_code fail(struct eval_lines *lines, struct pl_err *err)
 	                  number == Z_ERRNO ? strerror(errno) : why);
 }
 
-static enum pl_code fill(struct eval_lines *lines, struct pl_err *err)
+static enum pl_code fill_buffer(struct eval_lines *lines, struct pl_err *err)
 {
 	enum pl_code code = pl_buf_reserve(&lines->buf, CHUNK);
 	int got, number = Z_OK;
@@ -87,12 +87,12 @@ static enum pl_code fill(struct eval_lines *lines, struct pl_err *err)
 		return pl_err_set(err, code, "read: %s", pl_code_name(code));
 	got = gzread(lines->file, lines->buf.at + lines->buf.len, CHUNK);
 	if (got < 0)
-		return fail(lines, err);
+		return fail_read(lines, err);
 	lines->buf.len += (size_t)got;
 	lines->end = got == 0;
 	/* A file that is cut off reads like one that ends. */
 	(void)gzerror(lines->file, &number);
-	return got == 0 && number != Z_OK ? fail(lines, err) : PL_OK;
+	return got == 0 && number != Z_OK ? fail_read(lines, err) : PL_OK;
 }
 
 /* What is left of a line that is too long. */
@@ -111,7 +111,7 @@ static enum pl_code skip_line(struct eval_lines *lines, struct pl_err *err)
 		pl_buf_clear(&lines->buf, SIZE_MAX);
 		if (lines->end)
 			break;
-		code = fill(lines, err);
+		code = fill_buffer(lines, err);
 		if (code != PL_OK)
 			return code;
 	}
@@ -119,7 +119,8 @@ static enum pl_code skip_line(struct eval_lines *lines, struct pl_err *err)
 	                  lines->line_max);
 }
 
-static void give(struct eval_lines *lines, size_t len, size_t used, struct pl_span *line)
+static void give_line(struct eval_lines *lines, size_t len, size_t used,
+                      struct pl_span *line)
 {
 	*line = pl_span(lines->buf.at, len);
 	lines->used = used;
@@ -145,14 +146,14 @@ enum pl_code eval_lines_next(struct eval_lines *lines, struct pl_span *line, boo
 		if (len > lines->line_max)
 			return skip_line(lines, err);
 		if (newline != NULL || (lines->end && len > 0)) {
-			give(lines, len, len + (newline != NULL), line);
+			give_line(lines, len, len + (newline != NULL), line);
 			return PL_OK;
 		}
 		*more = !lines->end;
 		if (lines->end)
 			return PL_OK;
 		from = lines->buf.len;
-		code = fill(lines, err);
+		code = fill_buffer(lines, err);
 		if (code != PL_OK)
 			return code;
 	}

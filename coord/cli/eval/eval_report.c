@@ -3,17 +3,17 @@
 #include <string.h>
 
 #include "coord/cli/eval/eval_report_int.h"
-#include "coord/cli/out/printable.h"
+#include "coord/cli/output/printable.h"
 #include "store/base/alloc.h"
 
 enum { ANSWER_MAX = 2000, TOLD_MAX = 32 << 20 };
 
 /* While one case is compared. */
-struct telling {
+struct difference_report {
 	struct eval_report *report;
 	const struct eval_case *it;
 	const char *where;
-	unsigned told;
+	unsigned reported;
 	enum pl_code code;
 };
 
@@ -24,7 +24,7 @@ enum pl_code eval_report_new(uint64_t differences, struct eval_report **out,
 
 	if (report == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep a report");
-	report->tell_max = differences;
+	report->report_max = differences;
 	pl_buf_init(&report->text, TOLD_MAX);
 	pl_buf_init(&report->json, TOLD_MAX);
 	*out = report;
@@ -40,7 +40,7 @@ void eval_report_free(struct eval_report *report)
 	free(report);
 }
 
-static void name_copy(char to[EVAL_NAME_SIZE], const char *from)
+static void copy_name(char to[EVAL_NAME_SIZE], const char *from)
 {
 	(void)snprintf(to, EVAL_NAME_SIZE, "%s", from);
 }
@@ -51,35 +51,36 @@ static struct eval_category *category_of(struct eval_report *report, const char 
 	char cut[EVAL_NAME_SIZE];
 	unsigned i = 0;
 
-	name_copy(cut, name[0] == 0 ? "-" : name);
+	copy_name(cut, name[0] == 0 ? "-" : name);
 	while (i < report->categories && strcmp(report->category[i].name, cut) != 0)
 		i++;
 	if (i == EVAL_CATEGORIES_MAX)
 		return &report->category[i - 1];
 	if (i == report->categories)
-		name_copy(report->category[report->categories++].name, cut);
+		copy_name(report->category[report->categories++].name, cut);
 	return &report->category[i];
 }
 
-static void count_sort(struct eval_report *report, const struct eval_difference *it)
+static void count_kind(struct eval_report *report, const struct eval_difference *it)
 {
-	struct eval_sort *sort = NULL;
+	struct eval_diff_kind *diff_kind = NULL;
 	unsigned i = 0;
 
-	while (i < report->sorts && (strcmp(report->sort[i].part, it->part) != 0 ||
-	                             strcmp(report->sort[i].plugin, it->plugin) != 0))
+	while (i < report->diff_kinds &&
+	       (strcmp(report->diff_kind[i].part, it->part) != 0 ||
+	        strcmp(report->diff_kind[i].plugin, it->plugin) != 0))
 		i++;
 	if (i == EVAL_KINDS_MAX)
 		return;
-	sort = &report->sort[i];
-	if (i == report->sorts) {
-		report->sorts++;
-		name_copy(sort->part, it->part);
-		name_copy(sort->plugin, it->plugin);
+	diff_kind = &report->diff_kind[i];
+	if (i == report->diff_kinds) {
+		report->diff_kinds++;
+		copy_name(diff_kind->part, it->part);
+		copy_name(diff_kind->plugin, it->plugin);
 	}
-	if (sort->last != report->cases)
-		sort->cases++;
-	sort->last = report->cases;
+	if (diff_kind->last != report->cases)
+		diff_kind->cases++;
+	diff_kind->last = report->cases;
 }
 
 /* -- differences in full ----------------------------------------------------------- */
@@ -121,7 +122,8 @@ enum pl_code report_word(struct pl_buf *text, const char *before, const char *wo
 	return code == PL_OK ? printable_add(text, pl_span_str(word), NULL) : code;
 }
 
-static enum pl_code tell_text(struct telling *telling, const struct eval_difference *it)
+static enum pl_code report_text(struct difference_report *telling,
+                                const struct eval_difference *it)
 {
 	struct pl_buf *text = &telling->report->text;
 	enum pl_code code = report_word(text, "", telling->it->id);
@@ -160,7 +162,8 @@ static void put_answer(struct pl_json_out *out, const char *name, struct pl_json
 		pl_json_out_value(out, value);
 }
 
-static enum pl_code tell_json(struct telling *telling, const struct eval_difference *it)
+static enum pl_code report_json(struct difference_report *telling,
+                                const struct eval_difference *it)
 {
 	struct pl_buf *json = &telling->report->json;
 	enum pl_code code = json->len > 0 ? pl_buf_add_str(json, ",") : PL_OK;
@@ -185,25 +188,25 @@ static enum pl_code tell_json(struct telling *telling, const struct eval_differe
 
 static void on_difference(void *ctx, const struct eval_difference *it)
 {
-	struct telling *telling = ctx;
+	struct difference_report *telling = ctx;
 	struct eval_report *report = telling->report;
 
-	count_sort(report, it);
-	if (report->told >= report->tell_max || telling->told >= EVAL_OF_ONE_CASE_MAX ||
-	    telling->code != PL_OK)
+	count_kind(report, it);
+	if (report->reported >= report->report_max ||
+	    telling->reported >= EVAL_OF_ONE_CASE_MAX || telling->code != PL_OK)
 		return;
-	telling->told++;
-	report->told++;
-	telling->code = tell_text(telling, it);
+	telling->reported++;
+	report->reported++;
+	telling->code = report_text(telling, it);
 	if (telling->code == PL_OK)
-		telling->code = tell_json(telling, it);
+		telling->code = report_json(telling, it);
 }
 
 enum pl_code eval_report_add(struct eval_report *report, struct pl_arena *arena,
                              const struct eval_case *it, struct pl_span ours,
                              const char *where, struct pl_err *err)
 {
-	struct telling telling = {.report = report, .it = it, .where = where};
+	struct difference_report telling = {.report = report, .it = it, .where = where};
 	struct eval_category *category = category_of(report, it->category);
 	enum pl_code code = PL_OK;
 	size_t count = 0;

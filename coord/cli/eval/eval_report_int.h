@@ -14,7 +14,7 @@ struct eval_category {
 };
 
 /* "filter by NodeResourcesFit": in how many cases. */
-struct eval_sort {
+struct eval_diff_kind {
 	char part[EVAL_NAME_SIZE];
 	char plugin[EVAL_NAME_SIZE];
 	uint64_t cases;
@@ -24,10 +24,10 @@ struct eval_sort {
 struct eval_report {
 	struct eval_category category[EVAL_CATEGORIES_MAX];
 	unsigned categories;
-	struct eval_sort sort[EVAL_KINDS_MAX];
-	unsigned sorts;
+	struct eval_diff_kind diff_kind[EVAL_KINDS_MAX];
+	unsigned diff_kinds;
 	uint64_t cases, differ, unread;
-	uint64_t told, tell_max;
+	uint64_t reported, report_max;
 	struct pl_buf text; /* differences for people */
 	struct pl_buf json; /* the same for machines, with commas between */
 };

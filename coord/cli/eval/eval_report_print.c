@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "coord/cli/eval/eval_report_int.h"
-#include "coord/cli/out/output.h"
+#include "coord/cli/output/output.h"
 #include "store/base/alloc.h"
 
 static struct eval_category total_of(const struct eval_report *report)
@@ -62,19 +62,20 @@ static enum pl_code print_table(const struct eval_report *report, struct pl_buf 
 	return code;
 }
 
-static enum pl_code print_sorts(const struct eval_report *report, struct pl_buf *out)
+static enum pl_code print_diff_kinds(const struct eval_report *report, struct pl_buf *out)
 {
 	enum pl_code code =
-		report->sorts == 0 ? PL_OK : pl_buf_add_str(out, "what differs:\n");
+		report->diff_kinds == 0 ? PL_OK : pl_buf_add_str(out, "what differs:\n");
 
-	for (unsigned i = 0; i < report->sorts && code == PL_OK; i++) {
-		const struct eval_sort *sort = &report->sort[i];
+	for (unsigned i = 0; i < report->diff_kinds && code == PL_OK; i++) {
+		const struct eval_diff_kind *diff_kind = &report->diff_kind[i];
 
-		code = report_word(out, "  ", sort->part);
+		code = report_word(out, "  ", diff_kind->part);
 		if (code == PL_OK)
-			code = report_word(out, " by ", sort->plugin);
+			code = report_word(out, " by ", diff_kind->plugin);
 		if (code == PL_OK)
-			code = pl_buf_printf(out, ": %" PRIu64 " cases\n", sort->cases);
+			code = pl_buf_printf(out, ": %" PRIu64 " cases\n",
+			                     diff_kind->cases);
 	}
 	return code;
 }
@@ -86,7 +87,7 @@ static enum pl_code print_text(const struct eval_report *report, struct pl_buf *
 	enum pl_code code = pl_buf_add(out, pl_buf_span(&report->text));
 
 	if (code == PL_OK)
-		code = print_sorts(report, out);
+		code = print_diff_kinds(report, out);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "print a report");
 	code = print_table(report, out, err);
@@ -130,15 +131,15 @@ static void put_categories(struct pl_json_out *out, const struct eval_report *re
 	pl_json_out_end(out);
 }
 
-static void put_sorts(struct pl_json_out *out, const struct eval_report *report)
+static void put_diff_kinds(struct pl_json_out *out, const struct eval_report *report)
 {
 	pl_json_out_name(out, "differing");
 	pl_json_out_array(out);
-	for (unsigned i = 0; i < report->sorts; i++) {
+	for (unsigned i = 0; i < report->diff_kinds; i++) {
 		pl_json_out_object(out);
-		report_name(out, "part", report->sort[i].part);
-		report_name(out, "plugin", report->sort[i].plugin);
-		put_count(out, "cases", report->sort[i].cases);
+		report_name(out, "part", report->diff_kind[i].part);
+		report_name(out, "plugin", report->diff_kind[i].plugin);
+		put_count(out, "cases", report->diff_kind[i].cases);
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
@@ -156,7 +157,7 @@ static enum pl_code print_json(const struct eval_report *report, struct pl_buf *
 	put_counts(&out, &total);
 	put_count(&out, "unread", report->unread);
 	put_categories(&out, report);
-	put_sorts(&out, report);
+	put_diff_kinds(&out, report);
 	pl_json_out_name(&out, "differences");
 	pl_json_out_array(&out);
 	if (report->json.len > 0)

@@ -4,52 +4,55 @@
  */
 #include <string.h>
 
-#include "coord/cli/eval/eval_teller.h"
+#include "coord/cli/eval/eval_writer.h"
 
 enum { GATES_MAX = 4096 };
 
-static void put_verdict(struct teller *t, const struct verdict *say, bool with_plugin)
+static void put_verdict(struct verdict_writer *t, const struct verdict *verdict,
+                        bool with_plugin)
 {
-	teller_put_text(t, "code", verdict_word(say->code));
-	if (say->code == VERDICT_SUCCESS)
+	writer_put_text(t, "code", verdict_word(verdict->code));
+	if (verdict->code == VERDICT_SUCCESS)
 		return;
-	if (with_plugin && say->plugin >= 0)
-		teller_put_text(t, "plugin", teller_plugin(t, (unsigned)say->plugin));
-	teller_put_reasons(t, say);
+	if (with_plugin && verdict->plugin >= 0)
+		writer_put_text(t, "plugin", writer_plugin(t, (unsigned)verdict->plugin));
+	writer_put_reasons(t, verdict);
 }
 
 /* -- filters ----------------------------------------------------------------------- */
 
-static void put_filter(struct teller *t)
+static void put_filter(struct verdict_writer *t)
 {
 	struct pl_bitset examined = cycle_examined(t->cycle);
 
-	teller_begin(t, "filter");
+	writer_begin(t, "filter");
 	for (uint32_t i = 0; i < t->nodes; i++) {
 		uint32_t slot = t->slot[i];
-		struct verdict say;
+		struct verdict verdict;
 
-		verdict_clear(&say);
-		cycle_why(t->cycle, slot, &say);
-		pl_json_out_name_span(&t->out, teller_node(t, slot));
+		verdict_clear(&verdict);
+		cycle_why(t->cycle, slot, &verdict);
+		pl_json_out_name_span(&t->out, writer_node(t, slot));
 		pl_json_out_object(&t->out);
-		teller_put_text(t, "code", verdict_word(say.code));
+		writer_put_text(t, "code", verdict_word(verdict.code));
 		if (!pl_bitset_has(examined, slot)) {
 			pl_json_out_name(&t->out, "examined");
 			pl_json_out_bool(&t->out, false);
 		}
-		if (say.code != VERDICT_SUCCESS) {
-			if (say.plugin >= 0)
-				teller_put_text(t, "plugin",
-				                teller_plugin(t, (unsigned)say.plugin));
-			teller_put_reasons(t, &say);
+		if (verdict.code != VERDICT_SUCCESS) {
+			if (verdict.plugin >= 0)
+				writer_put_text(
+					t, "plugin",
+					writer_plugin(t, (unsigned)verdict.plugin));
+			writer_put_reasons(t, &verdict);
 		}
-		teller_end(t);
+		writer_end(t);
 	}
-	teller_end(t);
+	writer_end(t);
 }
 
-static bool runs(const struct teller *t, unsigned plugin, enum point point)
+static bool runs_at_point(const struct verdict_writer *t, unsigned plugin,
+                          enum point point)
 {
 	const struct profile_point *at = &t->profile->at[point];
 
@@ -59,44 +62,44 @@ static bool runs(const struct teller *t, unsigned plugin, enum point point)
 	return false;
 }
 
-static void put_refusals(struct teller *t, unsigned plugin)
+static void put_refusals(struct verdict_writer *t, unsigned plugin)
 {
 	bool some = false;
 
 	for (uint32_t i = 0; i < t->nodes; i++) {
-		struct verdict say;
+		struct verdict verdict;
 
-		verdict_clear(&say);
-		cycle_why_plugin(t->cycle, plugin, t->slot[i], &say);
-		if (say.code == VERDICT_SUCCESS)
+		verdict_clear(&verdict);
+		cycle_why_plugin(t->cycle, plugin, t->slot[i], &verdict);
+		if (verdict.code == VERDICT_SUCCESS)
 			continue;
 		if (!some)
-			teller_begin(t, teller_plugin(t, plugin));
+			writer_begin(t, writer_plugin(t, plugin));
 		some = true;
-		pl_json_out_name_span(&t->out, teller_node(t, t->slot[i]));
+		pl_json_out_name_span(&t->out, writer_node(t, t->slot[i]));
 		pl_json_out_object(&t->out);
-		put_verdict(t, &say, false);
-		teller_end(t);
+		put_verdict(t, &verdict, false);
+		writer_end(t);
 	}
 	if (some)
-		teller_end(t);
+		writer_end(t);
 }
 
-static void put_all_filters(struct teller *t)
+static void put_all_filters(struct verdict_writer *t)
 {
-	teller_begin(t, "allFilter");
+	writer_begin(t, "allFilter");
 	for (unsigned i = 0; i < t->plugins; i++)
-		if (runs(t, t->plugin[i], POINT_FILTER) &&
+		if (runs_at_point(t, t->plugin[i], POINT_FILTER) &&
 		    !cycle_skipped(t->cycle, t->plugin[i], POINT_FILTER))
 			put_refusals(t, t->plugin[i]);
-	teller_end(t);
+	writer_end(t);
 }
 
-static void put_pre_filter(struct teller *t)
+static void put_pre_filter(struct verdict_writer *t)
 {
-	const struct outcome *outcome = &t->decision->outcome;
+	const struct cycle_outcome *outcome = &t->decision->outcome;
 
-	teller_begin(t, "preFilter");
+	writer_begin(t, "preFilter");
 	put_verdict(t, &outcome->pre, true);
 	if (outcome->pre.code == VERDICT_SUCCESS) {
 		struct pl_bitset examined = cycle_examined(t->cycle);
@@ -107,40 +110,40 @@ static void put_pre_filter(struct teller *t)
 			for (uint32_t i = 0; i < t->nodes; i++)
 				if (pl_bitset_has(examined, t->slot[i]))
 					pl_json_out_string(&t->out,
-					                   teller_node(t, t->slot[i]));
-			teller_end(t);
+					                   writer_node(t, t->slot[i]));
+			writer_end(t);
 		}
 		pl_json_out_name(&t->out, "skipped");
 		pl_json_out_array(&t->out);
 		for (unsigned i = 0; i < t->plugins; i++)
-			if (runs(t, t->plugin[i], POINT_PRE_FILTER) &&
+			if (runs_at_point(t, t->plugin[i], POINT_PRE_FILTER) &&
 			    cycle_skipped(t->cycle, t->plugin[i], POINT_FILTER))
-				pl_json_out_str(&t->out, teller_plugin(t, t->plugin[i]));
-		teller_end(t);
+				pl_json_out_str(&t->out, writer_plugin(t, t->plugin[i]));
+		writer_end(t);
 	}
-	teller_end(t);
+	writer_end(t);
 }
 
 /* -- scores ------------------------------------------------------------------------ */
 
-static bool feasible(const struct teller *t, uint32_t slot)
+static bool is_feasible(const struct verdict_writer *t, uint32_t slot)
 {
 	return pl_bitset_has(cycle_feasible(t->cycle), slot);
 }
 
-static void put_column(struct teller *t, const char *name, const int64_t *score)
+static void put_column(struct verdict_writer *t, const char *name, const int64_t *score)
 {
-	teller_begin(t, name);
+	writer_begin(t, name);
 	for (uint32_t i = 0; i < t->nodes; i++)
-		if (feasible(t, t->slot[i])) {
-			pl_json_out_name_span(&t->out, teller_node(t, t->slot[i]));
+		if (is_feasible(t, t->slot[i])) {
+			pl_json_out_name_span(&t->out, writer_node(t, t->slot[i]));
 			pl_json_out_int(&t->out, score[t->slot[i]]);
 		}
-	teller_end(t);
+	writer_end(t);
 }
 
 /* Kubernetes' scheduler asks these also when they have nothing to add. */
-static bool is_always_asked(const struct teller *t, unsigned plugin)
+static bool is_always_asked(const struct verdict_writer *t, unsigned plugin)
 {
 	static const char *const always[] = {"ImageLocality", "NodeAffinity",
 	                                     "VolumeBinding"};
@@ -148,59 +151,59 @@ static bool is_always_asked(const struct teller *t, unsigned plugin)
 	if ((t->profile->enabled >> plugin & 1) == 0)
 		return false;
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-		if (strcmp(teller_plugin(t, plugin), always[i]) == 0)
+		if (strcmp(writer_plugin(t, plugin), always[i]) == 0)
 			return true;
 	return false;
 }
 
 /* NULL: it is not asked. */
-static const int64_t *column_of(const struct teller *t, unsigned plugin)
+static const int64_t *column_of(const struct verdict_writer *t, unsigned plugin)
 {
 	const int64_t *score = cycle_scores(t->cycle, plugin);
 
 	return score == NULL && is_always_asked(t, plugin) ? t->zeros : score;
 }
 
-static void put_weight(struct teller *t, unsigned plugin)
+static void put_weight(struct verdict_writer *t, unsigned plugin)
 {
 	int32_t weight = t->profile->weight[plugin];
 
-	pl_json_out_name(&t->out, teller_plugin(t, plugin));
+	pl_json_out_name(&t->out, writer_plugin(t, plugin));
 	pl_json_out_int(&t->out, weight == 0 ? 1 : weight);
 }
 
-static void put_scores(struct teller *t)
+static void put_scores(struct verdict_writer *t)
 {
-	teller_begin(t, "scores");
+	writer_begin(t, "scores");
 	for (unsigned i = 0; i < t->plugins; i++)
 		if (column_of(t, t->plugin[i]) != NULL)
-			put_column(t, teller_plugin(t, t->plugin[i]),
+			put_column(t, writer_plugin(t, t->plugin[i]),
 			           column_of(t, t->plugin[i]));
-	teller_end(t);
+	writer_end(t);
 	put_column(t, "total", t->total);
-	teller_begin(t, "weights");
+	writer_begin(t, "weights");
 	for (unsigned i = 0; i < t->plugins; i++)
 		if (column_of(t, t->plugin[i]) != NULL)
 			put_weight(t, t->plugin[i]);
-	teller_end(t);
+	writer_end(t);
 }
 
-static void put_best(struct teller *t)
+static void put_best(struct verdict_writer *t)
 {
-	const struct outcome *outcome = &t->decision->outcome;
+	const struct cycle_outcome *outcome = &t->decision->outcome;
 
 	pl_json_out_name(&t->out, "best");
 	pl_json_out_array(&t->out);
 	for (uint32_t i = 0; t->total != NULL && i < t->nodes; i++)
-		if (feasible(t, t->slot[i]) && t->total[t->slot[i]] == outcome->total)
-			pl_json_out_string(&t->out, teller_node(t, t->slot[i]));
-	teller_end(t);
+		if (is_feasible(t, t->slot[i]) && t->total[t->slot[i]] == outcome->total)
+			pl_json_out_string(&t->out, writer_node(t, t->slot[i]));
+	writer_end(t);
 }
 
 /* -- all of it --------------------------------------------------------------------- */
 
 /* Kubernetes names all gates in one sentence. */
-static void put_gates(struct teller *t, const struct verdict *gate)
+static void put_gates(struct verdict_writer *t, const struct verdict *gate)
 {
 	struct pl_buf buf;
 	enum pl_code code;
@@ -208,7 +211,7 @@ static void put_gates(struct teller *t, const struct verdict *gate)
 	pl_buf_init(&buf, GATES_MAX);
 	code = pl_buf_add_str(&buf, "waiting for scheduling gates: [");
 	for (uint32_t i = 0; i < gate->count && code == PL_OK; i++) {
-		struct pl_span name = teller_text(t, gate->reason[i].subject);
+		struct pl_span name = writer_text(t, gate->reason[i].subject);
 
 		code = pl_buf_printf(&buf, "%s%.*s", i > 0 ? " " : "", PL_SPAN_ARG(name));
 	}
@@ -217,28 +220,28 @@ static void put_gates(struct teller *t, const struct verdict *gate)
 	pl_json_out_name(&t->out, "reasons");
 	pl_json_out_array(&t->out);
 	pl_json_out_string(&t->out, pl_buf_span(&buf));
-	teller_end(t);
+	writer_end(t);
 	pl_buf_done(&buf);
 	t->code = t->code == PL_OK ? code : t->code;
 }
 
-static void put_pre_enqueue(struct teller *t)
+static void put_pre_enqueue(struct verdict_writer *t)
 {
 	const struct verdict *gate = &t->decision->gate;
 
-	teller_begin(t, "preEnqueue");
-	teller_put_text(t, "code", verdict_word(gate->code));
-	teller_put_text(t, "plugin", teller_plugin(t, (unsigned)gate->plugin));
+	writer_begin(t, "preEnqueue");
+	writer_put_text(t, "code", verdict_word(gate->code));
+	writer_put_text(t, "plugin", writer_plugin(t, (unsigned)gate->plugin));
 	if (gate->count > 0 && gate->reason[0].code == REASON_GATED)
 		put_gates(t, gate);
 	else
-		teller_put_reasons(t, gate);
-	teller_end(t);
+		writer_put_reasons(t, gate);
+	writer_end(t);
 }
 
-static void put_cycle(struct teller *t)
+static void put_cycle(struct verdict_writer *t)
 {
-	const struct outcome *outcome = &t->decision->outcome;
+	const struct cycle_outcome *outcome = &t->decision->outcome;
 	bool filtered = outcome->pre.code == VERDICT_SUCCESS;
 
 	if (outcome->result == CYCLE_NODE) {
@@ -255,7 +258,7 @@ static void put_cycle(struct teller *t)
 	if (filtered)
 		put_filter(t);
 	if (t->decision->tried_preemption)
-		teller_put_post_filter(t);
+		writer_put_post_filter(t);
 	put_pre_filter(t);
 	if (t->total != NULL)
 		put_scores(t);
@@ -265,22 +268,22 @@ enum pl_code eval_verdicts(struct engine *engine, struct pl_arena *arena,
                            const struct engine_decision *decision, struct pl_buf *out,
                            struct pl_err *err)
 {
-	struct teller t = {.engine = engine,
-	                   .snapshot = engine_snapshot(engine),
-	                   .cycle = engine_cycle(engine),
-	                   .profile = decision->profile,
-	                   .decision = decision,
-	                   .arena = arena};
+	struct verdict_writer t = {.engine = engine,
+	                           .snapshot = engine_snapshot(engine),
+	                           .cycle = engine_cycle(engine),
+	                           .profile = decision->profile,
+	                           .decision = decision,
+	                           .arena = arena};
 
-	if (teller_list_nodes(&t) != PL_OK)
+	if (writer_list_nodes(&t) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "print verdicts");
-	teller_list_plugins(&t);
+	writer_list_plugins(&t);
 	pl_json_out_init(&t.out, out);
 	pl_json_out_object(&t.out);
 	if (decision->gated)
 		put_pre_enqueue(&t);
 	else
 		put_cycle(&t);
-	teller_end(&t);
-	return teller_finish(&t, err);
+	writer_end(&t);
+	return writer_finish(&t, err);
 }

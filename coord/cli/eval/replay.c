@@ -3,13 +3,13 @@
 #include <stdio.h>
 
 #include "coord/cli/eval/eval_lines.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/options.h"
-#include "shardsched/record/record.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/options.h"
+#include "shardsched/decision_log/decision_log.h"
 
 enum { SHOWN_MAX = 3 };
 
-static void show(size_t number, struct pl_span line, struct pl_span again)
+static void print_difference(size_t number, struct pl_span line, struct pl_span again)
 {
 	(void)printf("line %zu decided otherwise\n  then %.*s\n  now  %.*s\n", number,
 	             (int)line.len, (const char *)line.at, (int)again.len,
@@ -33,7 +33,7 @@ static enum pl_code replay_lines(struct replay *replay, struct eval_lines *lines
 			return pl_err_wrap(err, "line %zu", eval_lines_number(lines));
 		replay_figures(replay, &figures);
 		if (again.len > 0 && figures.differ <= SHOWN_MAX)
-			show(eval_lines_number(lines), line, again);
+			print_difference(eval_lines_number(lines), line, again);
 	}
 }
 
@@ -45,7 +45,7 @@ static enum pl_code replay_file(const char *path, struct replay_figures *figures
 	enum pl_code code = replay_new(&replay, err);
 
 	if (code == PL_OK)
-		code = eval_lines_open(path, RECORD_LINE_MAX, &lines, err);
+		code = eval_lines_open(path, DECISION_LOG_LINE_MAX, &lines, err);
 	if (code == PL_OK && replay_lines(replay, lines, err) != PL_OK)
 		code = pl_err_wrap(err, "%s", path);
 	if (code == PL_OK)
@@ -83,7 +83,7 @@ static enum exit_code replay_run(int argc, char **argv)
 		return exit_code;
 	if (replay_file(options.args[0], &figures, &err) != PL_OK) {
 		options_done(&options);
-		return say_error("replay", &err);
+		return print_error("replay", &err);
 	}
 	(void)printf("%" PRIu64 " decisions, %" PRIu64 " differ\n", figures.decisions,
 	             figures.differ);

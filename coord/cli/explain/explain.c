@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "coord/cli/explain/explain_job.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/options.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/options.h"
 #include "store/base/num.h"
 
 enum {
@@ -18,27 +18,29 @@ enum {
 	OPT_RECORD,
 };
 
-static void remark(const struct explain_job *job)
+static void print_remark(const struct explain_job *job)
 {
 	if (engine_snapshot(job->engine)->nodes == 0)
-		say("placet explain: there are no nodes: give some with --nodes");
+		print_message(
+			"placet explain: there are no nodes: give some with --nodes");
 	if (job->unread > 0)
-		say("placet explain: objects of kinds that scheduling does not read: %llu",
-		    (unsigned long long)job->unread);
+		print_message(
+			"placet explain: objects of kinds that scheduling does not read: %llu",
+			(unsigned long long)job->unread);
 }
 
-static enum exit_code run(struct explain_job *job)
+static enum exit_code run_job(struct explain_job *job)
 {
 	struct pl_err err = {0};
 	enum exit_code exit_code = EXIT_OK;
 	enum pl_code code = explain_job_run(job, &err);
 
 	if (code == PL_OK) {
-		remark(job);
-		code = say_result(&job->out, &err);
+		print_remark(job);
+		code = print_result(&job->out, &err);
 	}
 	if (code != PL_OK)
-		exit_code = say_error("explain", &err);
+		exit_code = print_error("explain", &err);
 	else if (job->nowhere > 0)
 		exit_code = EXIT_FAILED;
 	explain_job_done(job);
@@ -55,7 +57,7 @@ static enum pl_code add_file(const char **files, unsigned *count, const char *pa
 	return PL_OK;
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
 	struct explain_job *job = ctx;
 
@@ -80,7 +82,8 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	}
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
 	const struct explain_job *job = ctx;
 
@@ -138,8 +141,8 @@ static enum exit_code explain_run(int argc, char **argv)
 			 "not\nbe told, 2 wrong usage",
 		.common = OPTIONS_OFFLINE,
 		.own = own,
-		.take = take,
-		.check = check,
+		.take = set_option,
+		.check = check_args,
 	};
 	struct explain_job job = {0};
 	struct options options;
@@ -147,7 +150,7 @@ static enum exit_code explain_run(int argc, char **argv)
 
 	if (!options_parse(&spec, argc, argv, &job, &options, &exit_code))
 		return exit_code;
-	exit_code = run(&job);
+	exit_code = run_job(&job);
 	options_done(&options);
 	return exit_code;
 }

@@ -7,9 +7,9 @@
 
 #include "coord/cli/explain/explain_print.h"
 #include "coord/cli/input/objects.h"
-#include "coord/cli/out/output.h"
+#include "coord/cli/output/output.h"
+#include "shardsched/decision_log/decision_log.h"
 #include "shardsched/model/parse.h"
-#include "shardsched/record/record.h"
 
 enum { OUT_MAX = 256 << 20, CONFIG_MAX = 1 << 20, ARENA_CHUNK = 1 << 16 };
 
@@ -46,8 +46,8 @@ static bool kind_of(struct pl_span name, enum engine_kind *out)
 }
 
 /* As it stands in the log: without line ends. */
-static enum pl_code flatten(struct explain_job *job, struct pl_span json,
-                            struct pl_span *out, struct pl_err *err)
+static enum pl_code flatten_line(struct explain_job *job, struct pl_span json,
+                                 struct pl_span *out, struct pl_err *err)
 {
 	job->one_line.len = 0;
 	if (pl_buf_add(&job->one_line, json) != PL_OK)
@@ -73,9 +73,9 @@ static enum pl_code on_object(void *ctx, struct pl_span kind, struct pl_span jso
 	}
 	code = engine_put(job->engine, which, json, NULL, err);
 	if (code == PL_OK && job->record != NULL)
-		code = flatten(job, json, &json, err);
+		code = flatten_line(job, json, &json, err);
 	if (code == PL_OK && job->record != NULL &&
-	    record_put(&job->log, 0, which, PL_SPAN_LIT(""), json) != PL_OK)
+	    decision_log_put(&job->log, 0, which, PL_SPAN_LIT(""), json) != PL_OK)
 		code = pl_err_set(err, PL_LIMIT, "record: the log is too long");
 	return code;
 }
@@ -106,11 +106,11 @@ static enum pl_code print_text(const struct explain_job *job,
 
 	if (job->pods > 1)
 		code = pl_buf_add_str(out, "\n");
-	return code == PL_OK ? explain_printable(explain, out) : code;
+	return code == PL_OK ? explain_print(explain, out) : code;
 }
 
-static enum pl_code print(struct explain_job *job, const struct explain *explain,
-                          struct pl_err *err)
+static enum pl_code print_explanation(struct explain_job *job,
+                                      const struct explain *explain, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
@@ -131,10 +131,11 @@ static enum pl_code log_decision(struct explain_job *job, struct pl_span json,
                                  const struct engine_decision *decision, bool assumed,
                                  struct pl_err *err)
 {
-	struct record_decision decided = {.decision = decision, .assumed = assumed};
-	enum pl_code code = flatten(job, json, &decided.json, err);
+	struct logged_decision decided = {.decision = decision, .assumed = assumed};
+	enum pl_code code = flatten_line(job, json, &decided.json, err);
 
-	if (code == PL_OK && record_decided(&job->log, job->engine, &decided) != PL_OK)
+	if (code == PL_OK &&
+	    decision_log_decided(&job->log, job->engine, &decided) != PL_OK)
 		code = pl_err_set(err, PL_LIMIT, "record: the log is too long");
 	return code;
 }
@@ -153,7 +154,7 @@ static enum pl_code explain_pod(struct explain_job *job, const struct pod *pod,
 	placed = !decision.gated && decision.outcome.result == CYCLE_NODE;
 	job->nowhere += !placed;
 	explain_make(job->engine, pod, &decision, &explain);
-	code = print(job, &explain, err);
+	code = print_explanation(job, &explain, err);
 	if (code == PL_OK && job->record != NULL)
 		code = log_decision(job, json, &decision, placed, err);
 	if (code == PL_OK && placed)
@@ -220,7 +221,7 @@ static enum pl_code open_engine(struct explain_job *job, struct pl_err *err)
 	opts.config = pl_buf_span(&job->config_json);
 	code = engine_new(&opts, &job->engine, err);
 	if (code == PL_OK && job->record != NULL &&
-	    record_begin(&job->log, opts.seed, opts.config) != PL_OK)
+	    decision_log_begin(&job->log, opts.seed, opts.config) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "record");
 	return code;
 }

@@ -7,16 +7,16 @@
 #include <stdio.h>
 
 #include "coord/cli/explain/explain_print.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/pods/pods_given.h"
-#include "coord/cli/reach/listing.h"
-#include "coord/cli/reach/reach.h"
-#include "coord/config/record.h"
-#include "coord/member/holder.h"
-#include "coord/member/member.h"
-#include "shardsched/ledger/gang_record.h"
-#include "shardsched/ledger/home.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/listing.h"
+#include "coord/config/config_record.h"
+#include "coord/membership/holder.h"
+#include "coord/membership/membership.h"
 #include "shardsched/model/parse.h"
+#include "shardsched/records/gang_record.h"
+#include "shardsched/records/pod_location.h"
 #include "store/base/clock.h"
 #include "store/base/num.h"
 #include "store/keys/partition.h"
@@ -24,7 +24,7 @@
 
 enum { ARENA_CHUNK = 1 << 16, OPT_SEED = OPTIONS_OWN_FIRST };
 
-struct ask {
+struct explain_pod_cmd {
 	struct explain_pod pod;
 	struct store_session *session;
 	struct engine *engine;
@@ -35,7 +35,7 @@ struct ask {
 /* -- keys, at the revision ------------------------------------------------ */
 
 /* The value, in the pod's arena; at NULL: not there. The first one sets the revision. */
-static enum pl_code read_key(struct ask *ask, const struct keys_id *id,
+static enum pl_code read_key(struct explain_pod_cmd *ask, const struct keys_id *id,
                              struct pl_span *out, struct pl_err *err)
 {
 	struct kv_result result;
@@ -62,24 +62,25 @@ static enum pl_code read_key(struct ask *ask, const struct keys_id *id,
 
 /* -- the pod -------------------------------------------------------------- */
 
-static enum pl_code not_there(const struct ask *ask, struct pl_err *err)
+static enum pl_code pod_not_found(const struct explain_pod_cmd *ask, struct pl_err *err)
 {
 	const struct explain_pod *pod = &ask->pod;
 
 	return pl_err_set(err, PL_NOTFOUND,
 	                  "there is no pod " PL_SPAN_FMT "/" PL_SPAN_FMT
 	                  " (placet get pods -n " PL_SPAN_FMT ")",
-	                  PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name),
-	                  PL_SPAN_ARG(pod->space));
+	                  PL_SPAN_ARG(pod->namespace), PL_SPAN_ARG(pod->name),
+	                  PL_SPAN_ARG(pod->namespace));
 }
 
 /* Follows the pointer, if the pod stands with its group. */
-static enum pl_code read_spec(struct ask *ask, struct pl_err *err)
+static enum pl_code read_spec(struct explain_pod_cmd *ask, struct pl_err *err)
 {
 	struct explain_pod *pod = &ask->pod;
-	struct keys_id id = {.kind = KEYS_SPEC, .scope = pod->space, .name = pod->name};
+	struct keys_id id = {
+		.kind = KEYS_SPEC, .scope = pod->namespace, .name = pod->name};
 	bool is_pointer = false;
-	enum pl_code code = partition_of_pod(pod->space, pod->name, pod->partitions,
+	enum pl_code code = partition_of_pod(pod->namespace, pod->name, pod->partitions,
 	                                     &pod->named, err);
 
 	id.partition = pod->partition = pod->named;
@@ -88,7 +89,7 @@ static enum pl_code read_spec(struct ask *ask, struct pl_err *err)
 	if (code != PL_OK)
 		return code;
 	if (pod->spec.at == NULL)
-		return not_there(ask, err);
+		return pod_not_found(ask, err);
 	code = pointer_parse(pod->spec, &is_pointer, &pod->partition, err);
 	if (code != PL_OK || !is_pointer) {
 		pod->partition = pod->named;
@@ -108,12 +109,12 @@ static enum pl_code read_spec(struct ask *ask, struct pl_err *err)
 	return code;
 }
 
-static enum pl_code read_state(struct ask *ask, struct pl_err *err)
+static enum pl_code read_state(struct explain_pod_cmd *ask, struct pl_err *err)
 {
 	struct explain_pod *pod = &ask->pod;
 	const struct keys_id id = {.kind = KEYS_STATE,
 	                           .partition = pod->partition,
-	                           .scope = pod->space,
+	                           .scope = pod->namespace,
 	                           .name = pod->name};
 	struct pl_span value;
 	enum pl_code code = read_key(ask, &id, &value, err);
@@ -121,21 +122,21 @@ static enum pl_code read_state(struct ask *ask, struct pl_err *err)
 	if (code != PL_OK || value.at == NULL)
 		return code;
 	pod->has_state =
-		state_parse(value, &pod->arena, &pod->state, &pod->garbled) == PL_OK;
+		state_parse(value, &pod->arena, &pod->state, &pod->malformed) == PL_OK;
 	return PL_OK;
 }
 
 /* -- who judges it, and by what ------------------------------------------- */
 
-struct owner_list {
-	struct ask *ask;
+struct partition_owners {
+	struct explain_pod_cmd *ask;
 	struct pl_span *of; /* by partition */
 };
 
 static enum pl_code on_owner(void *ctx, const struct kv_record *record,
                              struct pl_err *err)
 {
-	struct owner_list *list = ctx;
+	struct partition_owners *list = ctx;
 	struct holder holder;
 	struct keys_id id;
 
@@ -150,10 +151,10 @@ static enum pl_code on_owner(void *ctx, const struct kv_record *record,
 	               : PL_OK;
 }
 
-static enum pl_code read_owners(struct ask *ask, struct pl_err *err)
+static enum pl_code read_owners(struct explain_pod_cmd *ask, struct pl_err *err)
 {
 	struct explain_pod *pod = &ask->pod;
-	struct owner_list list = {
+	struct partition_owners list = {
 		.ask = ask,
 		.of = pl_arena_zalloc(&pod->arena, pod->partitions, sizeof *list.of)};
 	int64_t revision = pod->revision;
@@ -162,7 +163,7 @@ static enum pl_code read_owners(struct ask *ask, struct pl_err *err)
 	pod->own = pl_arena_zalloc(&pod->arena, pod->partitions, sizeof *pod->own);
 	if (list.of == NULL || pod->own == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep the owners");
-	code = listing_read(ask->session, PL_SPAN_LIT("/partitions/"), &revision,
+	code = session_list(ask->session, PL_SPAN_LIT("/partitions/"), &revision,
 	                    on_owner, &list, err);
 	if (code != PL_OK)
 		return code;
@@ -173,16 +174,16 @@ static enum pl_code read_owners(struct ask *ask, struct pl_err *err)
 }
 
 /* The version that its shard runs; the current one where that is not known. */
-static enum pl_code read_running(struct ask *ask, struct pl_err *err)
+static enum pl_code read_running(struct explain_pod_cmd *ask, struct pl_err *err)
 {
 	struct explain_pod *pod = &ask->pod;
 	const struct keys_id id = {.kind = KEYS_SHARD, .name = pod->owner};
 	struct pl_span value = {0};
-	struct member member;
+	struct membership member;
 	enum pl_code code = pod->owner.len == 0 ? PL_OK : read_key(ask, &id, &value, err);
 
 	if (code != PL_OK || value.at == NULL ||
-	    member_parse(pod->owner, value, &pod->arena, &member, NULL) != PL_OK)
+	    membership_parse(pod->owner, value, &pod->arena, &member, NULL) != PL_OK)
 		return code;
 	pod->config = 0;
 	for (uint32_t i = 0; i < member.config_count; i++)
@@ -191,7 +192,7 @@ static enum pl_code read_running(struct ask *ask, struct pl_err *err)
 	return PL_OK;
 }
 
-static enum pl_code read_current(struct ask *ask, struct pl_err *err)
+static enum pl_code read_current(struct explain_pod_cmd *ask, struct pl_err *err)
 {
 	struct explain_pod *pod = &ask->pod;
 	const struct keys_id id = {.kind = KEYS_CONFIG_CURRENT,
@@ -206,13 +207,13 @@ static enum pl_code read_current(struct ask *ask, struct pl_err *err)
 	return code;
 }
 
-static void use(struct explain_pod *pod, const struct sched_settings *settings)
+static void use_settings(struct explain_pod *pod, const struct sched_settings *settings)
 {
 	pod->profiles = settings->profiles;
 	pod->sort = settings->sort;
 }
 
-static enum pl_code read_config(struct ask *ask, struct pl_err *err)
+static enum pl_code read_config(struct explain_pod_cmd *ask, struct pl_err *err)
 {
 	struct explain_pod *pod = &ask->pod;
 	struct keys_id id = {.kind = KEYS_CONFIG, .name = PL_SPAN_LIT("scheduler")};
@@ -233,7 +234,7 @@ static enum pl_code read_config(struct ask *ask, struct pl_err *err)
 		           (unsigned long long)pod->config);
 	else if (config_record_value(CONFIG_SCHEDULER, pod->config, json, &pod->arena,
 	                             &value, &pod->config_err) == PL_OK)
-		use(pod, &value.scheduler);
+		use_settings(pod, &value.scheduler);
 	if (pod->config_err.code != PL_OK)
 		pod->config = 0;
 	return PL_OK;
@@ -241,7 +242,8 @@ static enum pl_code read_config(struct ask *ask, struct pl_err *err)
 
 /* -- deciding ------------------------------------------------------------- */
 
-static void count_own(struct ask *ask, const struct engine_decision *decision)
+static void count_owned_nodes(struct explain_pod_cmd *ask,
+                              const struct engine_decision *decision)
 {
 	const struct snapshot *snapshot = engine_snapshot(ask->engine);
 	struct explain_pod *pod = &ask->pod;
@@ -252,15 +254,15 @@ static void count_own(struct ask *ask, const struct engine_decision *decision)
 		feasible = cycle_feasible(engine_cycle(ask->engine));
 	for (uint32_t slot = 0; slot < snapshot->slots; slot++) {
 		if (!pl_bitset_has(snapshot->open, slot) ||
-		    !pod->own[store_cluster_partition(&pod->cluster, slot)])
+		    !pod->own[store_snapshot_partition(&pod->cluster, slot)])
 			continue;
 		pod->own_nodes++;
 		pod->own_feasible += fits && pl_bitset_has(feasible, slot);
 	}
 }
 
-static enum pl_code print(struct ask *ask, const struct explain *explain,
-                          struct pl_err *err)
+static enum pl_code print_answer(struct explain_pod_cmd *ask,
+                                 const struct explain *explain, struct pl_err *err)
 {
 	struct pl_buf out;
 	enum pl_code code = PL_OK;
@@ -281,18 +283,20 @@ static enum pl_code print(struct ask *ask, const struct explain *explain,
 	if (code != PL_OK && err->code == PL_OK)
 		pl_err_set(err, code, "print the explanation");
 	if (code == PL_OK)
-		code = say_result(&out, err);
+		code = print_result(&out, err);
 	pl_buf_done(&out);
 	return code;
 }
 
 /* How far it has come, if it is too large for one transaction and under way. */
-static enum pl_code read_gang(struct ask *ask, struct pl_span gang, struct pl_err *err)
+static enum pl_code read_gang(struct explain_pod_cmd *ask, struct pl_span gang,
+                              struct pl_err *err)
 {
 	struct explain_pod *pod = &ask->pod;
-	const struct keys_id id = {.kind = KEYS_GANG, .scope = pod->space, .name = gang};
+	const struct keys_id id = {
+		.kind = KEYS_GANG, .scope = pod->namespace, .name = gang};
 	struct gang_record record;
-	struct pl_err garbled = {0};
+	struct pl_err malformed = {0};
 	struct keys_text text;
 	struct pl_span value;
 	enum pl_code code;
@@ -303,13 +307,14 @@ static enum pl_code read_gang(struct ask *ask, struct pl_span gang, struct pl_er
 	code = read_key(ask, &id, &value, err);
 	if (code != PL_OK || value.at == NULL)
 		return code;
-	code = gang_record_parse(value, &pod->arena, &record, &garbled);
+	code = gang_record_parse(value, &pod->arena, &record, &malformed);
 	pod->gang_phase =
-		pl_span_str(code == PL_OK ? gang_phase_word(record.phase) : "garbled");
+		pl_span_str(code == PL_OK ? gang_phase_word(record.phase) : "malformed");
 	return PL_OK;
 }
 
-static enum pl_code decide(struct ask *ask, const struct pod *pod, struct pl_err *err)
+static enum pl_code decide_pod(struct explain_pod_cmd *ask, const struct pod *pod,
+                               struct pl_err *err)
 {
 	const struct model *model = engine_model(ask->engine);
 	struct engine_decision decision;
@@ -321,20 +326,20 @@ static enum pl_code decide(struct ask *ask, const struct pod *pod, struct pl_err
 			err, PL_INVALID,
 			"spec.schedulerName: nobody schedules for '" PL_SPAN_FMT
 			"': the configuration scheduler has no profile of that name",
-			PL_SPAN_ARG(model_text(model, pod->spec->form->scheduler)));
+			PL_SPAN_ARG(model_text(model, pod->spec->template->scheduler)));
 	if (code != PL_OK)
 		return code;
-	if (pod->spec->form->gang != 0)
-		code = read_gang(ask, model_text(model, pod->spec->form->gang), err);
+	if (pod->spec->template->gang != 0)
+		code = read_gang(ask, model_text(model, pod->spec->template->gang), err);
 	if (code != PL_OK)
 		return code;
 	ask->nowhere = decision.gated || decision.outcome.result != CYCLE_NODE;
-	count_own(ask, &decision);
+	count_owned_nodes(ask, &decision);
 	explain_make(ask->engine, pod, &decision, &explain);
-	return print(ask, &explain, err);
+	return print_answer(ask, &explain, err);
 }
 
-static enum pl_code judge(struct ask *ask, struct pl_err *err)
+static enum pl_code judge_pod(struct explain_pod_cmd *ask, struct pl_err *err)
 {
 	struct parse parse = {.model = engine_model(ask->engine),
 	                      .arena = &ask->pod.arena};
@@ -348,21 +353,22 @@ static enum pl_code judge(struct ask *ask, struct pl_err *err)
 		                  "spec.nodeName: somebody else has put it on a node; "
 		                  "there is nothing to decide");
 	else
-		code = decide(ask, &pod, err);
+		code = decide_pod(ask, &pod, err);
 	pod_drop(parse.model, &pod);
 	return code;
 }
 
-static void on_other(void *ctx, const struct keys_id *id, const struct kv_record *record)
+static void on_other_record(void *ctx, const struct keys_id *id,
+                            const struct kv_record *record)
 {
 	struct explain_pod *pod = ctx;
 
 	if (id->partition < pod->partitions)
-		explain_queue_see(&pod->queue, id, record);
+		explain_queue_add(&pod->queue, id, record);
 }
 
 /* Of the pods of its shard. */
-static void count_waiting(struct ask *ask)
+static void count_waiting(struct explain_pod_cmd *ask)
 {
 	struct explain_pod *pod = &ask->pod;
 	bool waits = !pod->has_state || pod->state.phase == STATE_PENDING;
@@ -374,14 +380,15 @@ static void count_waiting(struct ask *ask)
 	if (pod->owner.len == 0 || !waits || self == NULL)
 		return;
 	(void)snprintf(self, KEYS_SIZE_MAX, "%04u/" PL_SPAN_FMT "/" PL_SPAN_FMT,
-	               pod->partition, PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
+	               pod->partition, PL_SPAN_ARG(pod->namespace),
+	               PL_SPAN_ARG(pod->name));
 	pod->queue.self = pl_span_str(self);
-	explain_queue_of(&pod->queue, pod->spec);
-	pod->cluster.other = on_other;
+	explain_queue_set_pod(&pod->queue, pod->spec);
+	pod->cluster.other = on_other_record;
 	pod->cluster.other_ctx = pod;
 }
 
-static enum pl_code read_and_judge(struct ask *ask, struct pl_err *err)
+static enum pl_code read_and_judge(struct explain_pod_cmd *ask, struct pl_err *err)
 {
 	const struct engine_opts opts = {.config = ask->pod.profiles,
 	                                 .seed = (uint64_t)ask->pod.seed,
@@ -392,42 +399,43 @@ static enum pl_code read_and_judge(struct ask *ask, struct pl_err *err)
 
 	if (code != PL_OK)
 		return code;
-	pod->cluster = (struct store_cluster){.session = ask->session,
-	                                      .engine = ask->engine,
-	                                      .progress = &ask->progress,
-	                                      .revision = pod->revision,
-	                                      .partition = pod->partition,
-	                                      .space = pod->space,
-	                                      .name = pod->name};
+	pod->cluster = (struct store_snapshot){.session = ask->session,
+	                                       .engine = ask->engine,
+	                                       .progress = &ask->progress,
+	                                       .revision = pod->revision,
+	                                       .partition = pod->partition,
+	                                       .namespace = pod->namespace,
+	                                       .name = pod->name};
 	count_waiting(ask);
-	code = store_cluster_read(&pod->cluster, err);
+	code = store_snapshot_read(&pod->cluster, err);
 	if (code == PL_OK)
-		code = judge(ask, err);
-	store_cluster_done(&pod->cluster);
+		code = judge_pod(ask, err);
+	store_snapshot_done(&pod->cluster);
 	explain_queue_done(&pod->queue);
 	engine_free(ask->engine);
 	return code;
 }
 
-static bool has_run(const struct explain_pod *pod)
+static bool pod_has_run(const struct explain_pod *pod)
 {
 	return pod->has_state &&
 	       (pod->state.phase == STATE_SUCCEEDED || pod->state.phase == STATE_FAILED);
 }
 
-static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code explain_pod_run(void *ctx, const struct cli_session *cli,
+                                    struct pl_err *err)
 {
-	struct ask *ask = ctx;
-	const struct pods_given given = {.space = ask->pod.namespace};
+	struct explain_pod_cmd *ask = ctx;
+	const struct pods_args given = {.namespace = ask->pod.namespace_option};
 	enum pl_code code;
 
-	ask->session = reach->session;
-	ask->pod.partitions = reach->meta.partitions;
+	ask->session = cli->session;
+	ask->pod.partitions = cli->meta.partitions;
 	ask->pod.now_ms = pl_clock_wall_ms();
 	progress_init(&ask->progress, pl_clock_ms());
 	pl_arena_init(&ask->pod.arena, ARENA_CHUNK, 0);
-	code = pods_given_name(&given, reach->options->args[0], &ask->pod.space,
-	                       &ask->pod.name, err);
+	code = pods_args_name(&given, cli->options->args[0], &ask->pod.namespace,
+	                      &ask->pod.name, err);
 	if (code == PL_OK)
 		code = read_spec(ask, err);
 	if (code == PL_OK)
@@ -437,8 +445,8 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 	if (code == PL_OK)
 		code = read_config(ask, err);
 	if (code == PL_OK)
-		code = has_run(&ask->pod) ? print(ask, NULL, err)
-		                          : read_and_judge(ask, err);
+		code = pod_has_run(&ask->pod) ? print_answer(ask, NULL, err)
+		                              : read_and_judge(ask, err);
 	progress_end(&ask->progress);
 	pl_arena_done(&ask->pod.arena);
 	return code;
@@ -446,10 +454,10 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 
 /* -- the command line ----------------------------------------------------- */
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct ask *ask = ctx;
-	struct pods_given given = {0};
+	struct explain_pod_cmd *ask = ctx;
+	struct pods_args given = {0};
 	enum pl_code code = PL_OK;
 
 	switch (opt) {
@@ -461,19 +469,20 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 			return PL_OK;
 		return pl_err_set(err, PL_INVALID, "--seed %s: want a number", arg);
 	default:
-		code = pods_given_take(&given, PODS_GIVEN_SPACE, arg, err);
-		ask->pod.namespace = given.space;
+		code = pods_args_set(&given, PODS_ARGS_SPACE, arg, err);
+		ask->pod.namespace_option = given.namespace;
 		return code;
 	}
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	const struct ask *ask = ctx;
-	const struct pods_given given = {.space = ask->pod.namespace};
-	struct pl_span space, name;
+	const struct explain_pod_cmd *ask = ctx;
+	const struct pods_args given = {.namespace = ask->pod.namespace_option};
+	struct pl_span namespace, name;
 
-	return pods_given_name(&given, options->args[0], &space, &name, err);
+	return pods_args_name(&given, options->args[0], &namespace, &name, err);
 }
 
 static const struct option own[] = {
@@ -504,14 +513,14 @@ static const struct options_spec spec = {
 	.args_min = 1,
 	.args_max = 1,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct ask ask = {.nowhere = false};
-	enum exit_code code = reach_run(&spec, argc, argv, look, &ask);
+	struct explain_pod_cmd ask = {.nowhere = false};
+	enum exit_code code = cli_session_run(&spec, argc, argv, explain_pod_run, &ask);
 
 	if (code == EXIT_OK && ask.nowhere && !ask.pod.has_state)
 		return EXIT_FAILED;
@@ -523,4 +532,4 @@ static enum exit_code run(int argc, char **argv)
 const struct command explain_pod_command = {
 	.words = "explain pod",
 	.summary = "why a pod of the live system is where it is, or nowhere",
-	.run = run};
+	.run = run_command};

@@ -4,24 +4,24 @@
 
 #include "coord/cli/explain/explain_job.h"
 #include "coord/cli/explain/explain_queue.h"
-#include "coord/cli/explain/store_cluster.h"
+#include "coord/cli/explain/store_snapshot.h"
 #include "shardsched/explain/explain.h"
-#include "shardsched/ledger/state.h"
+#include "shardsched/records/pod_state.h"
 
 struct explain_pod {
 	enum explain_format format;
 	int64_t seed;
-	const char *namespace; /* -n */
+	const char *namespace_option; /* -n */
 
 	struct pl_arena arena; /* of everything that is read once */
-	struct pl_span space, name;
+	struct pl_span namespace, name;
 	uint32_t named, partition; /* where its name falls, and where it stands */
 	uint32_t partitions;
 	int64_t revision, now_ms;
 	struct pl_span spec; /* its value */
 	struct pod_state state;
 	bool has_state;
-	struct pl_err garbled; /* why its state can not be read; PL_OK: it can */
+	struct pl_err malformed; /* why its state can not be read; PL_OK: it can */
 
 	struct pl_span owner; /* of the partition; empty: nobody */
 	bool *own;            /* partitions of that shard */
@@ -31,7 +31,7 @@ struct explain_pod {
 	enum queue_sort sort;
 	struct pl_err config_err; /* why it is the default instead */
 
-	struct store_cluster cluster;
+	struct store_snapshot cluster;
 	struct explain_queue queue; /* if it waits */
 	uint32_t own_nodes, own_feasible;
 	struct pl_span gang;       /* empty: it is of none */

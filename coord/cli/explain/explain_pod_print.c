@@ -2,18 +2,18 @@
 
 #include "coord/cli/explain/explain_pod.h"
 #include "coord/cli/explain/explain_print.h"
-#include "coord/cli/out/age.h"
-#include "coord/cli/out/output.h"
-#include "coord/cli/out/printable.h"
-#include "store/base/stamp.h"
+#include "coord/cli/output/age.h"
+#include "coord/cli/output/output.h"
+#include "coord/cli/output/printable.h"
+#include "store/base/timestamp.h"
 
 /* The first failure stays. */
-struct text {
+struct explain_text {
 	struct pl_buf *out;
 	enum pl_code code;
 };
 
-PL_PRINTF(2, 3) static void add(struct text *text, const char *fmt, ...)
+PL_PRINTF(2, 3) static void add_text(struct explain_text *text, const char *fmt, ...)
 {
 	char line[2048];
 	va_list args;
@@ -27,7 +27,7 @@ PL_PRINTF(2, 3) static void add(struct text *text, const char *fmt, ...)
 	text->code = printable_add(text->out, pl_span_str(line), NULL);
 }
 
-static void end(struct text *text)
+static void end_line(struct explain_text *text)
 {
 	if (text->code == PL_OK)
 		text->code = pl_buf_add_str(text->out, "\n");
@@ -36,65 +36,65 @@ static void end(struct text *text)
 /* -- what its state says ---------------------------------------------------------------
  */
 
-static void add_since(struct text *text, const struct explain_pod *pod)
+static void add_since(struct explain_text *text, const struct explain_pod *pod)
 {
-	char stamp[PL_STAMP_SIZE], age[AGE_SIZE];
+	char stamp[PL_TIMESTAMP_SIZE], age[AGE_SIZE];
 
-	add(text, " since %s (%s)", pl_stamp_print(pod->state.since_ms, stamp),
-	    age_text(pod->now_ms - pod->state.since_ms, age));
+	add_text(text, " since %s (%s)", pl_timestamp_print(pod->state.since_ms, stamp),
+	         age_text(pod->now_ms - pod->state.since_ms, age));
 }
 
-static void add_place(struct text *text, const struct explain_pod *pod)
+static void add_node(struct explain_text *text, const struct explain_pod *pod)
 {
 	const struct pod_state *state = &pod->state;
 
-	add(text, " on " PL_SPAN_FMT "/" PL_SPAN_FMT, PL_SPAN_ARG(state->cluster),
-	    PL_SPAN_ARG(state->node));
+	add_text(text, " on " PL_SPAN_FMT "/" PL_SPAN_FMT, PL_SPAN_ARG(state->cluster),
+	         PL_SPAN_ARG(state->node));
 	add_since(text, pod);
-	add(text, ", placed by " PL_SPAN_FMT " under epoch %lld",
-	    PL_SPAN_ARG(state->shard), (long long)state->epoch);
-	end(text);
+	add_text(text, ", placed by " PL_SPAN_FMT " under epoch %lld",
+	         PL_SPAN_ARG(state->shard), (long long)state->epoch);
+	end_line(text);
 	if (state->attempts > 1)
-		add(text, "  at attempt %u", state->attempts), end(text);
+		add_text(text, "  at attempt %u", state->attempts), end_line(text);
 }
 
-static void add_waits(struct text *text, const struct explain_pod *pod)
+static void add_waits(struct explain_text *text, const struct explain_pod *pod)
 {
 	const struct pod_state *state = &pod->state;
 
 	add_since(text, pod);
-	end(text);
+	end_line(text);
 	if (state->reason.len > 0) {
-		add(text, "  " PL_SPAN_FMT ": " PL_SPAN_FMT, PL_SPAN_ARG(state->reason),
-		    PL_SPAN_ARG(state->message));
-		end(text);
+		add_text(text, "  " PL_SPAN_FMT ": " PL_SPAN_FMT,
+		         PL_SPAN_ARG(state->reason), PL_SPAN_ARG(state->message));
+		end_line(text);
 	}
 	if (state->nominated_node.len > 0) {
-		add(text, "  nominated for " PL_SPAN_FMT "/" PL_SPAN_FMT,
-		    PL_SPAN_ARG(state->nominated_cluster),
-		    PL_SPAN_ARG(state->nominated_node));
-		end(text);
+		add_text(text, "  nominated for " PL_SPAN_FMT "/" PL_SPAN_FMT,
+		         PL_SPAN_ARG(state->nominated_cluster),
+		         PL_SPAN_ARG(state->nominated_node));
+		end_line(text);
 	}
-	add(text, "  %u attempt%s, told by " PL_SPAN_FMT " under epoch %lld",
-	    state->attempts, state->attempts == 1 ? "" : "s", PL_SPAN_ARG(state->shard),
-	    (long long)state->epoch);
-	end(text);
+	add_text(text, "  %u attempt%s, told by " PL_SPAN_FMT " under epoch %lld",
+	         state->attempts, state->attempts == 1 ? "" : "s",
+	         PL_SPAN_ARG(state->shard), (long long)state->epoch);
+	end_line(text);
 }
 
-static void add_state(struct text *text, const struct explain_pod *pod)
+static void add_state(struct explain_text *text, const struct explain_pod *pod)
 {
-	add(text, PL_SPAN_FMT "/" PL_SPAN_FMT " is ", PL_SPAN_ARG(pod->space),
-	    PL_SPAN_ARG(pod->name));
-	if (pod->garbled.code != PL_OK) {
-		add(text, "garbled: %s", pod->garbled.msg);
-		end(text);
+	add_text(text, PL_SPAN_FMT "/" PL_SPAN_FMT " is ", PL_SPAN_ARG(pod->namespace),
+	         PL_SPAN_ARG(pod->name));
+	if (pod->malformed.code != PL_OK) {
+		add_text(text, "malformed: %s", pod->malformed.msg);
+		end_line(text);
 	} else if (!pod->has_state) {
-		add(text, "Pending, and nobody has decided about it yet");
-		end(text);
+		add_text(text, "Pending, and nobody has decided about it yet");
+		end_line(text);
 	} else {
-		add(text, "%s", state_phase_word(pod->state.phase));
+		add_text(text, "%s", state_phase_word(pod->state.phase));
 		if (state_has_place(&pod->state))
-			add_place(text, pod);
+			add_node(text, pod);
 		else
 			add_waits(text, pod);
 	}
@@ -102,115 +102,121 @@ static void add_state(struct text *text, const struct explain_pod *pod)
 
 /* -- where it is judged --------------------------------------------------- */
 
-static void add_home(struct text *text, const struct explain_pod *pod)
+static void add_owner(struct explain_text *text, const struct explain_pod *pod)
 {
-	add(text, "  partition %u", pod->partition);
+	add_text(text, "  partition %u", pod->partition);
 	if (pod->partition != pod->named)
-		add(text, " (its name falls in %u: it is judged together with others)",
-		    pod->named);
+		add_text(text,
+		         " (its name falls in %u: it is judged together with others)",
+		         pod->named);
 	if (pod->owner.len > 0)
-		add(text, ", of shard " PL_SPAN_FMT, PL_SPAN_ARG(pod->owner));
+		add_text(text, ", of shard " PL_SPAN_FMT, PL_SPAN_ARG(pod->owner));
 	else
-		add(text, ", which no shard owns at the moment");
-	end(text);
-	add(text, "  as of revision %lld%s, by %s", (long long)pod->revision,
-	    pod->cluster.compacted ? " and later ones (it was compacted meanwhile)" : "",
-	    pod->config == 0 ? "the default profile" : "version");
+		add_text(text, ", which no shard owns at the moment");
+	end_line(text);
+	add_text(text, "  as of revision %lld%s, by %s", (long long)pod->revision,
+	         pod->cluster.compacted ? " and later ones (it was compacted meanwhile)"
+	                                : "",
+	         pod->config == 0 ? "the default profile" : "version");
 	if (pod->config != 0)
-		add(text, " %llu of scheduler", (unsigned long long)pod->config);
-	end(text);
+		add_text(text, " %llu of scheduler", (unsigned long long)pod->config);
+	end_line(text);
 	if (pod->config_err.code != PL_OK)
-		add(text, "  the current scheduler configuration can not be used: %s",
-		    pod->config_err.msg),
-			end(text);
+		add_text(text,
+		         "  the current scheduler configuration can not be used: %s",
+		         pod->config_err.msg),
+			end_line(text);
 	else if (pod->config != pod->config_current)
-		add(text,
-		    "  version %llu is current; its shard has not told yet that it runs it",
-		    (unsigned long long)pod->config_current),
-			end(text);
+		add_text(
+			text,
+			"  version %llu is current; its shard has not told yet that it runs it",
+			(unsigned long long)pod->config_current),
+			end_line(text);
 }
 
-static void add_left_out(struct text *text, const struct explain_pod *pod)
+static void add_excluded(struct explain_text *text, const struct explain_pod *pod)
 {
 	for (unsigned i = 0; i < STORE_FLAWS; i++) {
-		const struct store_flawed *flaw = &pod->cluster.flaw[i];
+		const struct excluded_nodes *flaw = &pod->cluster.flaw[i];
 
 		if (flaw->nodes == 0)
 			continue;
-		add(text, "  left out: %llu node%s, %s (" PL_SPAN_FMT "%s%s)%s",
-		    (unsigned long long)flaw->nodes, flaw->nodes == 1 ? "" : "s",
-		    store_flaw_words((enum store_flaw)i),
-		    PL_SPAN_ARG(keys_span(&flaw->first)),
-		    flaw->err.code == PL_OK ? "" : ": ", flaw->err.msg,
-		    i == STORE_FLAW_CLOSED ? "" : "; see fsck");
-		end(text);
+		add_text(text, "  left out: %llu node%s, %s (" PL_SPAN_FMT "%s%s)%s",
+		         (unsigned long long)flaw->nodes, flaw->nodes == 1 ? "" : "s",
+		         store_flaw_words((enum store_flaw)i),
+		         PL_SPAN_ARG(keys_span(&flaw->first)),
+		         flaw->err.code == PL_OK ? "" : ": ", flaw->err.msg,
+		         i == STORE_FLAW_CLOSED ? "" : "; see fsck");
+		end_line(text);
 	}
 }
 
-static void add_queue(struct text *text, const struct explain_pod *pod)
+static void add_queue(struct explain_text *text, const struct explain_pod *pod)
 {
 	const struct explain_queue *queue = &pod->queue;
 
 	if (!queue->known)
 		return;
-	add(text,
-	    "  of the pods of " PL_SPAN_FMT
-	    " that wait %llu come%s before it by %s, %llu "
-	    "%s as important, %llu of these older",
-	    PL_SPAN_ARG(pod->owner), (unsigned long long)queue->before,
-	    queue->before == 1 ? "s" : "",
-	    queue->sort == QUEUE_BY_SLA ? "SLA and priority" : "priority",
-	    (unsigned long long)queue->alike, queue->alike == 1 ? "is" : "are",
-	    (unsigned long long)queue->older);
-	end(text);
+	add_text(text,
+	         "  of the pods of " PL_SPAN_FMT
+	         " that wait %llu come%s before it by %s, %llu "
+	         "%s as important, %llu of these older",
+	         PL_SPAN_ARG(pod->owner), (unsigned long long)queue->before,
+	         queue->before == 1 ? "s" : "",
+	         queue->sort == QUEUE_BY_SLA ? "SLA and priority" : "priority",
+	         (unsigned long long)queue->alike, queue->alike == 1 ? "is" : "are",
+	         (unsigned long long)queue->older);
+	end_line(text);
 }
 
-static void add_remarks(struct text *text, const struct explain_pod *pod,
+static void add_remarks(struct explain_text *text, const struct explain_pod *pod,
                         const struct explain *explain)
 {
 	if (pod->gang.len > 0) {
-		add(text,
-		    "  it is of the gang " PL_SPAN_FMT
-		    ", which is placed as a whole: here it is decided alone",
-		    PL_SPAN_ARG(pod->gang));
-		end(text);
+		add_text(text,
+		         "  it is of the gang " PL_SPAN_FMT
+		         ", which is placed as a whole: here it is decided alone",
+		         PL_SPAN_ARG(pod->gang));
+		end_line(text);
 	}
 	if (pod->gang_phase.len > 0) {
-		add(text, "  the gang's record says: " PL_SPAN_FMT,
-		    PL_SPAN_ARG(pod->gang_phase));
-		end(text);
+		add_text(text, "  the gang's record says: " PL_SPAN_FMT,
+		         PL_SPAN_ARG(pod->gang_phase));
+		end_line(text);
 	}
 	if (pod->cluster.kept_room) {
-		add(text, "  room is kept for it on a node: its victims terminate there");
-		end(text);
+		add_text(text,
+		         "  room is kept for it on a node: its victims terminate there");
+		end_line(text);
 	}
 	if (pod->owner.len > 0 && explain->decision->outcome.result == CYCLE_NODE &&
 	    !explain->decision->gated) {
-		add(text, "  of the %u nodes of its own shard, which come first, %u %s",
-		    pod->own_nodes, pod->own_feasible,
-		    pod->own_feasible == 1 ? "is feasible" : "are feasible");
-		end(text);
+		add_text(text,
+		         "  of the %u nodes of its own shard, which come first, %u %s",
+		         pod->own_nodes, pod->own_feasible,
+		         pod->own_feasible == 1 ? "is feasible" : "are feasible");
+		end_line(text);
 	}
 }
 
 enum pl_code explain_pod_text(const struct explain_pod *pod,
                               const struct explain *explain, struct pl_buf *out)
 {
-	struct text text = {.out = out};
+	struct explain_text text = {.out = out};
 
 	add_state(&text, pod);
-	add_home(&text, pod);
+	add_owner(&text, pod);
 	if (explain == NULL)
 		return text.code;
-	add_left_out(&text, pod);
+	add_excluded(&text, pod);
 	add_queue(&text, pod);
 	add_remarks(&text, pod, explain);
-	end(&text);
+	end_line(&text);
 	if (pod->has_state && state_has_place(&pod->state)) {
-		add(&text, "if it were decided now, as if it were nowhere:");
-		end(&text);
+		add_text(&text, "if it were decided now, as if it were nowhere:");
+		end_line(&text);
 	}
-	return text.code == PL_OK ? explain_printable(explain, out) : text.code;
+	return text.code == PL_OK ? explain_print(explain, out) : text.code;
 }
 
 /* -- for machines --------------------------------------------------------- */
@@ -232,7 +238,7 @@ static void put_int(struct pl_json_out *out, const char *name, int64_t value)
 static void put_state(const struct explain_pod *pod, struct pl_json_out *out)
 {
 	const struct pod_state *state = &pod->state;
-	char stamp[PL_STAMP_SIZE];
+	char stamp[PL_TIMESTAMP_SIZE];
 
 	put_text(out, "phase", pl_span_str(state_phase_word(state->phase)));
 	put_text(out, "cluster", state->cluster);
@@ -250,15 +256,15 @@ static void put_state(const struct explain_pod *pod, struct pl_json_out *out)
 	put_int(out, "attempts", state->attempts);
 	put_text(out, "reason", state->reason);
 	put_text(out, "message", state->message);
-	put_text(out, "since", pl_span_str(pl_stamp_print(state->since_ms, stamp)));
+	put_text(out, "since", pl_span_str(pl_timestamp_print(state->since_ms, stamp)));
 }
 
-static void put_left_out(const struct explain_pod *pod, struct pl_json_out *out)
+static void put_excluded(const struct explain_pod *pod, struct pl_json_out *out)
 {
 	pl_json_out_name(out, "leftOut");
 	pl_json_out_array(out);
 	for (unsigned i = 0; i < STORE_FLAWS; i++) {
-		const struct store_flawed *flaw = &pod->cluster.flaw[i];
+		const struct excluded_nodes *flaw = &pod->cluster.flaw[i];
 
 		if (flaw->nodes == 0)
 			continue;
@@ -286,9 +292,9 @@ static void put_config(const struct explain_pod *pod, struct pl_json_out *out)
 	pl_json_out_end(out);
 }
 
-static void put_home(const struct explain_pod *pod, struct pl_json_out *out)
+static void put_owner(const struct explain_pod *pod, struct pl_json_out *out)
 {
-	put_text(out, "namespace", pod->space);
+	put_text(out, "namespace", pod->namespace);
 	put_text(out, "name", pod->name);
 	pl_json_out_name(out, "revision");
 	pl_json_out_int_string(out, pod->revision);
@@ -324,7 +330,7 @@ static void put_queue(const struct explain_pod *pod, struct pl_json_out *out)
 static void put_decision(const struct explain_pod *pod, const struct explain *explain,
                          struct pl_json_out *out)
 {
-	put_left_out(pod, out);
+	put_excluded(pod, out);
 	put_queue(pod, out);
 	pl_json_out_name(out, "own");
 	pl_json_out_object(out);
@@ -347,15 +353,15 @@ enum pl_code explain_pod_json(const struct explain_pod *pod,
 	pl_json_out_init(&out, &text);
 	pl_json_out_object(&out);
 	put_text(&out, "kind", PL_SPAN_LIT("PodExplanation"));
-	put_home(pod, &out);
+	put_owner(pod, &out);
 	if (pod->has_state) {
 		pl_json_out_name(&out, "state");
 		pl_json_out_object(&out);
 		put_state(pod, &out);
 		pl_json_out_end(&out);
 	}
-	if (pod->garbled.code != PL_OK)
-		put_text(&out, "garbled", pl_span_str(pod->garbled.msg));
+	if (pod->malformed.code != PL_OK)
+		put_text(&out, "malformed", pl_span_str(pod->malformed.msg));
 	if (explain != NULL)
 		put_decision(pod, explain, &out);
 	pl_json_out_end(&out);

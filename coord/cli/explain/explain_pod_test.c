@@ -265,7 +265,7 @@ T_CASE(of_a_large_gang_it_is_told_how_far_it_has_come)
 	placet_prints("\"gangPhase\": \"reserving\"");
 	placet_put("/gangs/ml/train", "{}");
 	T_EQ(PLACET("explain", "pod", "ml/w-0"), 0);
-	placet_prints("the gang's record says: garbled");
+	placet_prints("the gang's record says: malformed");
 	placet_down();
 }
 

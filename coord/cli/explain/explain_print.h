@@ -6,7 +6,7 @@
 
 enum { EXPLAIN_OUT_MAX = 256 << 20 };
 
-PL_NODISCARD enum pl_code explain_printable(const struct explain *explain,
-                                            struct pl_buf *out);
+PL_NODISCARD enum pl_code explain_print(const struct explain *explain,
+                                        struct pl_buf *out);
 
 #endif

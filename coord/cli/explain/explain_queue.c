@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "shardsched/ledger/home.h"
-#include "shardsched/ledger/state.h"
 #include "shardsched/model/parse.h"
+#include "shardsched/records/pod_location.h"
+#include "shardsched/records/pod_state.h"
 
 enum { ARENA_CHUNK = 1 << 16 };
 
@@ -30,14 +30,14 @@ static bool read_pod(struct explain_queue *queue, struct pl_span json, struct po
 	if (pointer_parse(json, &is_pointer, &at, &err) != PL_OK || is_pointer ||
 	    pod_parse(&parse, json, out, &err) != PL_OK)
 		return false;
-	if (out->node == 0 && out->deleted_ms == 0 && !pod_is_over(out) &&
-	    out->spec->form->gates.count == 0)
+	if (out->node == 0 && out->deleted_ms == 0 && !pod_is_terminal(out) &&
+	    out->spec->template->gates.count == 0)
 		return true;
 	pod_drop(queue->model, out);
 	return false;
 }
 
-void explain_queue_of(struct explain_queue *queue, struct pl_span spec)
+void explain_queue_set_pod(struct explain_queue *queue, struct pl_span spec)
 {
 	struct pod pod;
 
@@ -51,7 +51,7 @@ void explain_queue_of(struct explain_queue *queue, struct pl_span spec)
 }
 
 /* Below 0: it comes before the one that is asked about, whatever their ages. */
-static int compare(const struct explain_queue *queue, const struct pod *pod)
+static int compare_pods(const struct explain_queue *queue, const struct pod *pod)
 {
 	if (queue->sort == QUEUE_BY_SLA && pod->spec->sla != queue->sla)
 		return pod->spec->sla > queue->sla ? -1 : 1;
@@ -67,23 +67,23 @@ static void count(uint64_t *last[2], unsigned at, uint64_t *of)
 }
 
 /* "0007/web/app-1" */
-static struct pl_span who(struct pl_span key, size_t leaf)
+static struct pl_span pod_of_key(struct pl_span key, size_t leaf)
 {
 	size_t prefix = strlen("/schedules/");
 
 	return pl_span(key.at + prefix, key.len - prefix - leaf);
 }
 
-static void see_spec(struct explain_queue *queue, const struct kv_record *record)
+static void add_spec(struct explain_queue *queue, const struct kv_record *record)
 {
-	struct pl_span key = who(record->key, strlen("/spec"));
+	struct pl_span key = pod_of_key(record->key, strlen("/spec"));
 	struct pod pod;
 	int order;
 
 	queue->last[0] = queue->last[1] = NULL;
 	if (pl_span_eq(key, queue->self) || !read_pod(queue, record->value, &pod))
 		return;
-	order = compare(queue, &pod);
+	order = compare_pods(queue, &pod);
 	if (order < 0)
 		count(queue->last, 0, &queue->before);
 	else if (order == 0)
@@ -96,12 +96,13 @@ static void see_spec(struct explain_queue *queue, const struct kv_record *record
 }
 
 /* Of the one that was counted last: whoever has a place, or had one, does not wait. */
-static void see_state(struct explain_queue *queue, const struct kv_record *record)
+static void add_state(struct explain_queue *queue, const struct kv_record *record)
 {
 	struct pod_state state;
 
 	if (queue->last[0] == NULL ||
-	    !pl_span_eq(who(record->key, strlen("/state")), keys_span(&queue->last_key)))
+	    !pl_span_eq(pod_of_key(record->key, strlen("/state")),
+	                keys_span(&queue->last_key)))
 		return;
 	pl_arena_reset(&queue->arena);
 	if (state_parse(record->value, &queue->arena, &state, NULL) == PL_OK &&
@@ -114,13 +115,13 @@ static void see_state(struct explain_queue *queue, const struct kv_record *recor
 	}
 }
 
-void explain_queue_see(struct explain_queue *queue, const struct keys_id *id,
+void explain_queue_add(struct explain_queue *queue, const struct keys_id *id,
                        const struct kv_record *record)
 {
 	if (!queue->known || !queue->own[id->partition])
 		return;
 	if (id->kind == KEYS_SPEC)
-		see_spec(queue, record);
+		add_spec(queue, record);
 	else
-		see_state(queue, record);
+		add_state(queue, record);
 }

@@ -34,9 +34,9 @@ struct explain_queue {
 void explain_queue_init(struct explain_queue *queue);
 void explain_queue_done(struct explain_queue *queue);
 /* Nothing is counted of a pod that can not be queued. */
-void explain_queue_of(struct explain_queue *queue, struct pl_span spec);
+void explain_queue_set_pod(struct explain_queue *queue, struct pl_span spec);
 /* A spec of a pod on no node, or the state of whoever came last; in the order of keys. */
-void explain_queue_see(struct explain_queue *queue, const struct keys_id *id,
+void explain_queue_add(struct explain_queue *queue, const struct keys_id *id,
                        const struct kv_record *record);
 
 #endif

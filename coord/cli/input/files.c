@@ -23,7 +23,7 @@ void files_done(struct files *files)
 	*files = (struct files){0};
 }
 
-static enum pl_code put(struct files *files, char *path, struct pl_err *err)
+static enum pl_code put_path(struct files *files, char *path, struct pl_err *err)
 {
 	char **at = NULL;
 
@@ -42,7 +42,7 @@ static enum pl_code put(struct files *files, char *path, struct pl_err *err)
 	return PL_OK;
 }
 
-static bool ends(const char *name, size_t len, const char *end)
+static bool has_suffix(const char *name, size_t len, const char *end)
 {
 	size_t size = strlen(end);
 
@@ -55,15 +55,15 @@ static bool has_objects(const char *name)
 	                                      ".yml"};
 	size_t len = strlen(name);
 
-	if (ends(name, len, ".gz"))
+	if (has_suffix(name, len, ".gz"))
 		len -= 3;
 	for (unsigned i = 0; i < sizeof endings / sizeof endings[0]; i++)
-		if (name[0] != '.' && ends(name, len, endings[i]))
+		if (name[0] != '.' && has_suffix(name, len, endings[i]))
 			return true;
 	return false;
 }
 
-static char *joined(const char *dir, const char *name)
+static char *join_path(const char *dir, const char *name)
 {
 	size_t size = strlen(dir) + strlen(name) + 2;
 	char *out = pl_malloc(size);
@@ -73,7 +73,7 @@ static char *joined(const char *dir, const char *name)
 	return out;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_paths(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -90,7 +90,7 @@ static enum pl_code put_dir(struct files *files, const char *path, struct pl_err
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a DIR of our own */
 	while (code == PL_OK && (entry = readdir(dir)) != NULL)
 		if (has_objects(entry->d_name))
-			code = put(files, joined(path, entry->d_name), err);
+			code = put_path(files, join_path(path, entry->d_name), err);
 	(void)closedir(dir);
 	if (code != PL_OK)
 		return code;
@@ -100,7 +100,7 @@ static enum pl_code put_dir(struct files *files, const char *path, struct pl_err
 		                  ".yaml or .yml",
 		                  path);
 	qsort(files->path + before, files->count - before, sizeof files->path[0],
-	      by_name);
+	      compare_paths);
 	return PL_OK;
 }
 
@@ -109,9 +109,9 @@ enum pl_code files_add(struct files *files, const char *path, struct pl_err *err
 	struct stat is;
 
 	if (strcmp(path, "-") == 0)
-		return put(files, pl_strdup(path), err);
+		return put_path(files, pl_strdup(path), err);
 	if (stat(path, &is) != 0)
 		return pl_err_set(err, PL_IO, "open %s: %s", path, strerror(errno));
 	return S_ISDIR(is.st_mode) ? put_dir(files, path, err)
-	                           : put(files, pl_strdup(path), err);
+	                           : put_path(files, pl_strdup(path), err);
 }

@@ -7,26 +7,26 @@
 
 /* -- read ----------------------------------------------------------------- */
 
-struct cursor {
+struct label_cursor {
 	struct pl_span text;
 	size_t at;
 	struct label_query *out;
 	struct pl_err *err;
 };
 
-static enum pl_code wrong(struct cursor *c, size_t at, const char *what)
+static enum pl_code refuse_at(struct label_cursor *c, size_t at, const char *what)
 {
 	return pl_err_set(c->err, PL_INVALID, "at '" PL_SPAN_FMT "': %s",
 	                  PL_SPAN_ARG(pl_span(c->text.at + at, c->text.len - at)), what);
 }
 
-static void skip_spaces(struct cursor *c)
+static void skip_spaces(struct label_cursor *c)
 {
 	while (c->at < c->text.len && c->text.at[c->at] == ' ')
 		c->at++;
 }
 
-static bool skip(struct cursor *c, const char *what)
+static bool skip_text(struct label_cursor *c, const char *what)
 {
 	size_t len = strlen(what);
 
@@ -37,7 +37,7 @@ static bool skip(struct cursor *c, const char *what)
 }
 
 /* Up to what can stand in neither a key nor a value. */
-static struct pl_span word(struct cursor *c)
+static struct pl_span read_word(struct label_cursor *c)
 {
 	size_t from = c->at;
 
@@ -48,19 +48,19 @@ static struct pl_span word(struct cursor *c)
 }
 
 /* A bit is a sentence; the first is told. */
-static enum pl_code check(struct cursor *c, size_t at, uint32_t faults)
+static enum pl_code check_label(struct label_cursor *c, size_t at, uint32_t faults)
 {
 	for (unsigned i = 0; i < TEXT_FAULT_COUNT; i++)
 		if ((faults & 1U << i) != 0)
-			return wrong(c, at, text_fault_says((enum text_fault)i));
+			return refuse_at(c, at, text_fault_says((enum text_fault)i));
 	return PL_OK;
 }
 
-static enum pl_code read_value(struct cursor *c, struct label_want *want)
+static enum pl_code read_value(struct label_cursor *c, struct label_requirement *want)
 {
 	size_t from = c->at;
-	struct pl_span value = word(c);
-	enum pl_code code = check(c, from, text_value(value));
+	struct pl_span value = read_word(c);
+	enum pl_code code = check_label(c, from, text_value(value));
 
 	if (code != PL_OK)
 		return code;
@@ -73,31 +73,31 @@ static enum pl_code read_value(struct cursor *c, struct label_want *want)
 }
 
 /* "(a, b)" */
-static enum pl_code read_set(struct cursor *c, struct label_want *want)
+static enum pl_code read_set(struct label_cursor *c, struct label_requirement *want)
 {
 	enum pl_code code;
 
 	skip_spaces(c);
-	if (!skip(c, "("))
-		return wrong(c, c->at, "want values in brackets: (a,b)");
+	if (!skip_text(c, "("))
+		return refuse_at(c, c->at, "want values in brackets: (a,b)");
 	do {
 		skip_spaces(c);
 		code = read_value(c, want);
 		skip_spaces(c);
-	} while (code == PL_OK && skip(c, ","));
-	if (code == PL_OK && !skip(c, ")"))
-		return wrong(c, c->at, "want , or ) behind a value");
+	} while (code == PL_OK && skip_text(c, ","));
+	if (code == PL_OK && !skip_text(c, ")"))
+		return refuse_at(c, c->at, "want , or ) behind a value");
 	return code;
 }
 
-static enum pl_code read_one_value(struct cursor *c, struct label_want *want)
+static enum pl_code read_one_value(struct label_cursor *c, struct label_requirement *want)
 {
 	skip_spaces(c);
 	return read_value(c, want);
 }
 
 /* Behind the key. */
-static enum pl_code read_op(struct cursor *c, struct label_want *want)
+static enum pl_code read_op(struct label_cursor *c, struct label_requirement *want)
 {
 	size_t from;
 	struct pl_span op;
@@ -105,44 +105,44 @@ static enum pl_code read_op(struct cursor *c, struct label_want *want)
 	skip_spaces(c);
 	from = c->at;
 	want->op = LABEL_IN;
-	if (skip(c, "==") || skip(c, "="))
+	if (skip_text(c, "==") || skip_text(c, "="))
 		return read_one_value(c, want);
 	want->op = LABEL_NOT_IN;
-	if (skip(c, "!="))
+	if (skip_text(c, "!="))
 		return read_one_value(c, want);
 	want->op = LABEL_EXISTS;
-	op = word(c);
+	op = read_word(c);
 	if (op.len == 0)
 		return PL_OK;
 	want->op = pl_span_eq(op, PL_SPAN_LIT("in")) ? LABEL_IN : LABEL_NOT_IN;
 	if (want->op == LABEL_NOT_IN && !pl_span_eq(op, PL_SPAN_LIT("notin")))
-		return wrong(c, from, "want =, ==, !=, in or notin");
+		return refuse_at(c, from, "want =, ==, !=, in or notin");
 	return read_set(c, want);
 }
 
-static enum pl_code read_want(struct cursor *c)
+static enum pl_code read_requirement(struct label_cursor *c)
 {
 	struct label_query *out = c->out;
-	struct label_want want = {.first = out->values};
+	struct label_requirement want = {.first = out->values};
 	enum pl_code code;
 	bool absent;
 	size_t from;
 
-	if (out->wants == LABEL_QUERY_WANTS_MAX)
+	if (out->requirements == LABEL_QUERY_REQUIREMENTS_MAX)
 		return pl_err_set(c->err, PL_LIMIT, "more than %d requirements",
-		                  LABEL_QUERY_WANTS_MAX);
+		                  LABEL_QUERY_REQUIREMENTS_MAX);
 	skip_spaces(c);
-	absent = skip(c, "!");
+	absent = skip_text(c, "!");
 	skip_spaces(c);
 	from = c->at;
-	want.key = word(c);
-	code = check(c, from, text_key(want.key));
+	want.key = read_word(c);
+	code = check_label(c, from, text_key(want.key));
 	if (absent)
 		want.op = LABEL_NOT_EXISTS;
 	else if (code == PL_OK)
 		code = read_op(c, &want);
 	if (code == PL_OK)
-		out->want[out->wants++] = want;
+		out->want[out->requirements++] = want;
 	skip_spaces(c);
 	return code;
 }
@@ -150,21 +150,21 @@ static enum pl_code read_want(struct cursor *c)
 enum pl_code label_query_parse(struct pl_span text, struct label_query *out,
                                struct pl_err *err)
 {
-	struct cursor c = {.text = text, .out = out, .err = err};
+	struct label_cursor c = {.text = text, .out = out, .err = err};
 	enum pl_code code;
 
 	do
-		code = read_want(&c);
-	while (code == PL_OK && skip(&c, ","));
+		code = read_requirement(&c);
+	while (code == PL_OK && skip_text(&c, ","));
 	if (code == PL_OK && c.at < text.len)
-		return wrong(&c, c.at, "want , between requirements");
+		return refuse_at(&c, c.at, "want , between requirements");
 	return code;
 }
 
 /* -- asked ---------------------------------------------------------------- */
 
-static bool is_one_of(const struct label_query *query, const struct label_want *want,
-                      struct pl_span value)
+static bool is_among(const struct label_query *query,
+                     const struct label_requirement *want, struct pl_span value)
 {
 	for (unsigned i = 0; i < want->count; i++)
 		if (pl_span_eq(query->value[want->first + i], value))
@@ -172,8 +172,9 @@ static bool is_one_of(const struct label_query *query, const struct label_want *
 	return false;
 }
 
-static bool want_holds(const struct label_query *query, const struct label_want *want,
-                       struct pl_json labels)
+static bool requirement_matches(const struct label_query *query,
+                                const struct label_requirement *want,
+                                struct pl_json labels)
 {
 	const char *value = NULL;
 
@@ -184,9 +185,9 @@ static bool want_holds(const struct label_query *query, const struct label_want 
 	}
 	switch (want->op) {
 	case LABEL_IN:
-		return value != NULL && is_one_of(query, want, pl_span_str(value));
+		return value != NULL && is_among(query, want, pl_span_str(value));
 	case LABEL_NOT_IN:
-		return value == NULL || !is_one_of(query, want, pl_span_str(value));
+		return value == NULL || !is_among(query, want, pl_span_str(value));
 	case LABEL_EXISTS:
 		return value != NULL;
 	case LABEL_NOT_EXISTS:
@@ -196,10 +197,10 @@ static bool want_holds(const struct label_query *query, const struct label_want 
 }
 
 /* Most objects need not be read: a key that must be there is not in their text. */
-static bool may_hold(const struct label_query *query, struct pl_span object)
+static bool may_match(const struct label_query *query, struct pl_span object)
 {
-	for (unsigned i = 0; i < query->wants; i++) {
-		const struct label_want *want = &query->want[i];
+	for (unsigned i = 0; i < query->requirements; i++) {
+		const struct label_requirement *want = &query->want[i];
 
 		if ((want->op == LABEL_IN || want->op == LABEL_EXISTS) &&
 		    (object.len == 0 || (memmem(object.at, object.len, want->key.at,
@@ -210,21 +211,21 @@ static bool may_hold(const struct label_query *query, struct pl_span object)
 	return true;
 }
 
-bool label_query_holds(const struct label_query *query, struct pl_span object)
+bool label_query_matches(const struct label_query *query, struct pl_span object)
 {
 	struct pl_json root = {0}, labels = {0};
 	struct pl_arena arena;
 	bool holds = true;
 
-	if (query->wants == 0)
+	if (query->requirements == 0)
 		return true;
-	if (!may_hold(query, object))
+	if (!may_match(query, object))
 		return false;
 	pl_arena_init(&arena, 0, 0);
 	if (pl_json_parse(&arena, object, NULL, &root, NULL) == PL_OK)
 		labels = pl_json_member(pl_json_member(root, "metadata"), "labels");
-	for (unsigned i = 0; i < query->wants && holds; i++)
-		holds = want_holds(query, &query->want[i], labels);
+	for (unsigned i = 0; i < query->requirements && holds; i++)
+		holds = requirement_matches(query, &query->want[i], labels);
 	pl_arena_done(&arena);
 	return holds;
 }

@@ -13,11 +13,11 @@
 #include "store/base/err.h"
 #include "store/base/span.h"
 
-enum { LABEL_QUERY_WANTS_MAX = 32, LABEL_QUERY_VALUES_MAX = 256 };
+enum { LABEL_QUERY_REQUIREMENTS_MAX = 32, LABEL_QUERY_VALUES_MAX = 256 };
 
 enum label_op { LABEL_IN, LABEL_NOT_IN, LABEL_EXISTS, LABEL_NOT_EXISTS };
 
-struct label_want {
+struct label_requirement {
 	enum label_op op;
 	struct pl_span key;
 	unsigned first, count; /* values */
@@ -25,9 +25,9 @@ struct label_want {
 
 /* Without wants it holds of everything. */
 struct label_query {
-	struct label_want want[LABEL_QUERY_WANTS_MAX];
+	struct label_requirement want[LABEL_QUERY_REQUIREMENTS_MAX];
 	struct pl_span value[LABEL_QUERY_VALUES_MAX];
-	unsigned wants, values;
+	unsigned requirements, values;
 };
 
 /* Borrows the text. PL_INVALID, PL_LIMIT: why, and where. Adds to what is there. */
@@ -35,6 +35,6 @@ PL_NODISCARD enum pl_code label_query_parse(struct pl_span text, struct label_qu
                                             struct pl_err *err);
 
 /* Of a Kubernetes object in JSON; one that cannot be read has no labels. */
-bool label_query_holds(const struct label_query *query, struct pl_span object);
+bool label_query_matches(const struct label_query *query, struct pl_span object);
 
 #endif

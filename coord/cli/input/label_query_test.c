@@ -12,11 +12,11 @@ static const char object[] =
 
 static bool holds(const char *text)
 {
-	struct label_query query = {.wants = 0};
+	struct label_query query = {.requirements = 0};
 	struct pl_err err = {0};
 
 	T_OK(label_query_parse(pl_span_str(text), &query, &err), &err);
-	return label_query_holds(&query, pl_span_str(object));
+	return label_query_matches(&query, pl_span_str(object));
 }
 
 T_CASE(what_is_wanted_is_there)
@@ -63,19 +63,20 @@ T_CASE(what_is_wanted_is_not_there)
 
 T_CASE(an_object_that_cannot_be_read_has_no_labels)
 {
-	struct label_query query = {.wants = 0};
+	struct label_query query = {.requirements = 0};
 
 	T_OK(label_query_parse(PL_SPAN_LIT("!app,gpu!=1"), &query, NULL), NULL);
-	T_TRUE(label_query_holds(&query, PL_SPAN_LIT("{app")));
-	T_TRUE(label_query_holds(&query, (struct pl_span){0}));
-	T_TRUE(label_query_holds(&query, PL_SPAN_LIT("{\"metadata\":{\"labels\":[1]}}")));
-	query = (struct label_query){.wants = 0};
+	T_TRUE(label_query_matches(&query, PL_SPAN_LIT("{app")));
+	T_TRUE(label_query_matches(&query, (struct pl_span){0}));
+	T_TRUE(label_query_matches(&query,
+	                           PL_SPAN_LIT("{\"metadata\":{\"labels\":[1]}}")));
+	query = (struct label_query){.requirements = 0};
 	T_OK(label_query_parse(PL_SPAN_LIT("app"), &query, NULL), NULL);
-	T_TRUE(!label_query_holds(&query, PL_SPAN_LIT("{app")));
-	T_TRUE(label_query_holds(
+	T_TRUE(!label_query_matches(&query, PL_SPAN_LIT("{app")));
+	T_TRUE(label_query_matches(
 		&query, PL_SPAN_LIT("{\"metadata\":{\"labels\":{\"app\":\"\"}}}")));
-	T_TRUE(!label_query_holds(&query, (struct pl_span){0}));
-	T_TRUE(!label_query_holds(
+	T_TRUE(!label_query_matches(&query, (struct pl_span){0}));
+	T_TRUE(!label_query_matches(
 		&query, PL_SPAN_LIT("{\"metadata\":{\"labels\":{\"app\":1}}}")));
 }
 
@@ -99,7 +100,7 @@ T_CASE(what_makes_no_sense_is_refused_where_it_stands)
 	struct pl_err err = {0};
 
 	for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-		struct label_query query = {.wants = 0};
+		struct label_query query = {.requirements = 0};
 
 		T_EQ(label_query_parse(pl_span_str(wrong[i][0]), &query, &err),
 		     PL_INVALID);
@@ -109,17 +110,17 @@ T_CASE(what_makes_no_sense_is_refused_where_it_stands)
 
 T_CASE(it_is_bounded)
 {
-	struct label_query query = {.wants = 0};
+	struct label_query query = {.requirements = 0};
 	struct pl_err err = {0};
 	struct pl_buf text;
 
 	pl_buf_init(&text, 1 << 16);
-	for (unsigned i = 0; i <= LABEL_QUERY_WANTS_MAX; i++)
+	for (unsigned i = 0; i <= LABEL_QUERY_REQUIREMENTS_MAX; i++)
 		T_OK(pl_buf_printf(&text, "%sk%u", i == 0 ? "" : ",", i), NULL);
 	T_EQ(label_query_parse(pl_buf_span(&text), &query, &err), PL_LIMIT);
 	T_STR(err.msg, "more than 32 requirements");
 	pl_buf_clear(&text, SIZE_MAX);
-	query.wants = 0;
+	query.requirements = 0;
 	for (unsigned i = 0; i <= LABEL_QUERY_VALUES_MAX; i++)
 		T_OK(pl_buf_printf(&text, "%s%u", i == 0 ? "k in (" : ",", i), NULL);
 	T_EQ(label_query_parse(pl_buf_span(&text), &query, &err), PL_LIMIT);

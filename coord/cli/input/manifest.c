@@ -42,10 +42,10 @@ struct manifest {
 	bool ended; /* all of it is in the buffer */
 	unsigned long number;
 	struct pl_buf text;
-	size_t at;            /* what of it was taken */
-	struct pl_buf values; /* of a YAML document, as JSON */
-	struct pl_span rest;  /* of them */
-	struct pl_span items; /* of a list at hand */
+	size_t at;                    /* what of it was taken */
+	struct pl_buf values;         /* of a YAML document, as JSON */
+	struct pl_span session_pause; /* of them */
+	struct pl_span items;         /* of a list at hand */
 };
 
 /* -- files -----------------------------------------------------------------------------
@@ -56,7 +56,7 @@ static void close_file(struct manifest *m)
 	if (m->file != NULL)
 		(void)gzclose_r(m->file);
 	m->file = NULL;
-	m->items = m->rest = (struct pl_span){0};
+	m->items = m->session_pause = (struct pl_span){0};
 }
 
 static int open_spool(struct manifest *m)
@@ -130,7 +130,7 @@ static enum pl_code read_more(struct manifest *m, struct pl_err *err)
 	return read_chunk(m, want, err);
 }
 
-static struct pl_span left(const struct manifest *m)
+static struct pl_span unread_text(const struct manifest *m)
 {
 	return pl_span(m->text.at + m->at, m->text.len - m->at);
 }
@@ -143,12 +143,12 @@ static bool is_space(uint8_t byte)
 	return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-static enum pl_code find_form(struct manifest *m, struct pl_err *err)
+static enum pl_code detect_format(struct manifest *m, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
 	while (m->form == FORM_UNKNOWN && code == PL_OK) {
-		struct pl_span text = objects_unmarked(left(m));
+		struct pl_span text = objects_without_bom(unread_text(m));
 
 		m->at = m->text.len - text.len;
 		for (size_t i = 0; i < text.len && m->form == FORM_UNKNOWN; i++)
@@ -169,14 +169,14 @@ static enum pl_code find_form(struct manifest *m, struct pl_err *err)
 static enum pl_code next_json(struct manifest *m, struct pl_span *out, struct pl_err *err)
 {
 	for (;;) {
-		struct pl_span text = left(m), rest = text, value = {0};
+		struct pl_span text = unread_text(m), session_pause = text, value = {0};
 		enum pl_code code;
 
 		if (text.len > 0)
-			value = object_next(&rest);
+			value = object_next(&session_pause);
 		/* What goes on to the end may go on behind it. */
-		if (value.len > 0 && (rest.len > 0 || m->ended)) {
-			m->at += text.len - rest.len;
+		if (value.len > 0 && (session_pause.len > 0 || m->ended)) {
+			m->at += text.len - session_pause.len;
 			*out = value;
 			return PL_OK;
 		}
@@ -218,23 +218,24 @@ static enum pl_code on_document(void *ctx, struct pl_span json, struct pl_err *e
 
 static enum pl_code next_document(struct manifest *m, struct pl_err *err)
 {
-	size_t end = document_end(left(m));
+	size_t end = document_end(unread_text(m));
 	enum pl_code code = PL_OK;
 
 	while (end == 0 && !m->ended && code == PL_OK) {
 		code = read_more(m, err);
-		end = document_end(left(m));
+		end = document_end(unread_text(m));
 	}
 	if (code != PL_OK)
 		return code;
 	if (end == 0)
-		end = left(m).len;
+		end = unread_text(m).len;
 	if (end == 0)
 		return PL_NOTFOUND;
 	pl_buf_clear(&m->values, KEEP);
-	code = pl_yaml_to_json(pl_span(left(m).at, end), &limits, on_document, m, err);
+	code = pl_yaml_to_json(pl_span(unread_text(m).at, end), &limits, on_document, m,
+	                       err);
 	m->at += end;
-	m->rest = pl_buf_span(&m->values);
+	m->session_pause = pl_buf_span(&m->values);
 	return code;
 }
 
@@ -244,8 +245,8 @@ static enum pl_code next_yaml(struct manifest *m, struct pl_span *out, struct pl
 		struct pl_span value = {0};
 		enum pl_code code;
 
-		if (m->rest.len > 0)
-			value = object_next(&m->rest);
+		if (m->session_pause.len > 0)
+			value = object_next(&m->session_pause);
 		if (value.len > 0) {
 			*out = value;
 			return PL_OK;
@@ -259,7 +260,7 @@ static enum pl_code next_yaml(struct manifest *m, struct pl_span *out, struct pl
 static enum pl_code next_value(struct manifest *m, struct pl_span *out,
                                struct pl_err *err)
 {
-	enum pl_code code = find_form(m, err);
+	enum pl_code code = detect_format(m, err);
 
 	if (code == PL_OK)
 		code = m->form == FORM_JSON ? next_json(m, out, err)
@@ -293,8 +294,8 @@ static bool is_list(struct manifest *m, struct pl_span value)
 	return true;
 }
 
-static enum pl_code tell(struct manifest *m, struct pl_span json,
-                         struct manifest_object *out, struct pl_err *err)
+static enum pl_code give_object(struct manifest *m, struct pl_span json,
+                                struct manifest_object *out, struct pl_err *err)
 {
 	m->number++;
 	if (json.at[0] != '{')
@@ -314,13 +315,13 @@ static enum pl_code next_of_file(struct manifest *m, struct manifest_object *out
 		if (m->items.len > 0)
 			value = object_item(&m->items);
 		if (value.len > 0)
-			return tell(m, value, out, err);
+			return give_object(m, value, out, err);
 		m->items = (struct pl_span){0};
 		code = next_value(m, &value, err);
 		if (code != PL_OK)
 			return code;
 		if (!is_list(m, value))
-			return tell(m, value, out, err);
+			return give_object(m, value, out, err);
 	}
 }
 

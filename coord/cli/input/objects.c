@@ -19,7 +19,7 @@ static const struct pl_json_limits limits = {
 	.values = VALUES_MAX,
 };
 
-struct reading {
+struct objects_reading {
 	objects_fn *fn;
 	void *ctx;
 	unsigned long number; /* of objects told */
@@ -32,7 +32,7 @@ static bool ends_with(struct pl_span text, const char *end)
 	return text.len >= len && memcmp(text.at + text.len - len, end, len) == 0;
 }
 
-struct pl_span objects_word(struct pl_span json, const char *name)
+struct pl_span objects_string(struct pl_span json, const char *name)
 {
 	struct pl_span quoted = object_member(json, name);
 
@@ -42,9 +42,10 @@ struct pl_span objects_word(struct pl_span json, const char *name)
 	return pl_span(quoted.at + 1, quoted.len - 2);
 }
 
-static enum pl_code tell(struct reading *reading, struct pl_span json, struct pl_err *err)
+static enum pl_code give_object(struct objects_reading *reading, struct pl_span json,
+                                struct pl_err *err)
 {
-	struct pl_span kind = objects_word(json, "kind");
+	struct pl_span kind = objects_string(json, "kind");
 
 	reading->number++;
 	if (reading->fn(reading->ctx, kind, json, err) == PL_OK)
@@ -52,7 +53,7 @@ static enum pl_code tell(struct reading *reading, struct pl_span json, struct pl
 	return pl_err_wrap(err, "object %lu", reading->number);
 }
 
-static enum pl_code tell_items(struct reading *reading, struct pl_span items,
+static enum pl_code give_items(struct objects_reading *reading, struct pl_span items,
                                struct pl_err *err)
 {
 	for (;;) {
@@ -66,37 +67,37 @@ static enum pl_code tell_items(struct reading *reading, struct pl_span items,
 			                  "object %lu: it is no object, but begins with "
 			                  "%c",
 			                  reading->number + 1, item.at[0]);
-		code = tell(reading, item, err);
+		code = give_object(reading, item, err);
 		if (code != PL_OK)
 			return code;
 	}
 }
 
 /* json is one value, scanned. */
-static enum pl_code tell_value(struct reading *reading, struct pl_span json,
+static enum pl_code give_value(struct objects_reading *reading, struct pl_span json,
                                struct pl_err *err)
 {
 	struct pl_span items;
 
 	if (json.at[0] == '[')
-		return tell_items(reading, json, err);
+		return give_items(reading, json, err);
 	if (json.at[0] != '{')
 		return pl_err_set(err, PL_INVALID, "it is no object, but begins with %c",
 		                  json.at[0]);
 	items = object_member(json, "items");
 	if (items.len > 0 && items.at[0] == '[' &&
-	    ends_with(objects_word(json, "kind"), "List"))
-		return tell_items(reading, items, err);
-	return tell(reading, json, err);
+	    ends_with(objects_string(json, "kind"), "List"))
+		return give_items(reading, items, err);
+	return give_object(reading, json, err);
 }
 
 static enum pl_code on_document(void *ctx, struct pl_span json, struct pl_err *err)
 {
-	return tell_value(ctx, json, err);
+	return give_value(ctx, json, err);
 }
 
 /* Values one behind the other. */
-static enum pl_code parse_json(struct reading *reading, struct pl_span text,
+static enum pl_code parse_json(struct objects_reading *reading, struct pl_span text,
                                struct pl_err *err)
 {
 	for (;;) {
@@ -108,7 +109,7 @@ static enum pl_code parse_json(struct reading *reading, struct pl_span text,
 		code = pl_json_scan(value, &limits, err);
 		if (code != PL_OK)
 			return pl_err_wrap(err, "object %lu", reading->number + 1);
-		code = tell_value(reading, value, err);
+		code = give_value(reading, value, err);
 		if (code != PL_OK)
 			return code;
 	}
@@ -119,7 +120,7 @@ static bool is_space(uint8_t byte)
 	return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-struct pl_span objects_unmarked(struct pl_span text)
+struct pl_span objects_without_bom(struct pl_span text)
 {
 	struct pl_span mark = PL_SPAN_LIT("\xEF\xBB\xBF");
 
@@ -131,10 +132,10 @@ struct pl_span objects_unmarked(struct pl_span text)
 enum pl_code objects_parse(struct pl_span text, objects_fn *fn, void *ctx,
                            struct pl_err *err)
 {
-	struct reading reading = {.fn = fn, .ctx = ctx};
+	struct objects_reading reading = {.fn = fn, .ctx = ctx};
 	size_t at = 0;
 
-	text = objects_unmarked(text);
+	text = objects_without_bom(text);
 	while (at < text.len && is_space(text.at[at]))
 		at++;
 	if (at < text.len && (text.at[at] == '{' || text.at[at] == '['))

@@ -18,9 +18,9 @@ typedef enum pl_code objects_fn(void *ctx, struct pl_span kind, struct pl_span j
 
 /* A member that is a word in quotes, as kinds are; empty when it is none. json was
  * scanned, and is an object. */
-struct pl_span objects_word(struct pl_span json, const char *name);
+struct pl_span objects_string(struct pl_span json, const char *name);
 /* Without the mark of byte order that some editors put in front of UTF-8. */
-struct pl_span objects_unmarked(struct pl_span text);
+struct pl_span objects_without_bom(struct pl_span text);
 
 /* err says which file and which of its objects. */
 PL_NODISCARD enum pl_code objects_read(const char *path, objects_fn *fn, void *ctx,

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/rest.h"
-#include "shardsched/ledger/alloc.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/session_pause.h"
+#include "shardsched/records/alloc.h"
 #include "store/base/alloc.h"
 #include "store/keys/partition.h"
 #include "store/kv/calls.h"
@@ -26,16 +26,16 @@ static enum pl_code alloc_key(const struct drain *drain, const struct drain_node
 	struct keys_id id = {
 		.kind = KEYS_ALLOC, .scope = node->cluster, .name = node->name};
 	enum pl_code code =
-		partition_of_node(node->cluster, node->name,
-	                          drain->reach->meta.partitions, &id.partition, err);
+		partition_of_node(node->cluster, node->name, drain->cli->meta.partitions,
+	                          &id.partition, err);
 
 	return code == PL_OK ? keys_build(&id, out, err) : code;
 }
 
-static enum pl_code want(struct drain *drain, const struct drain_node *node,
-                         const struct alloc_pod *pod, struct pl_err *err)
+static enum pl_code add_request(struct drain *drain, const struct drain_node *node,
+                                const struct alloc_pod *pod, struct pl_err *err)
 {
-	struct wish *grown = drain->wish;
+	struct pod_request *grown = drain->wish;
 	uint32_t cap = drain->wishes_cap == 0 ? 256 : drain->wishes_cap * 2;
 
 	if (drain->wishes == drain->wishes_cap) {
@@ -46,20 +46,20 @@ static enum pl_code want(struct drain *drain, const struct drain_node *node,
 		drain->wish = grown;
 		drain->wishes_cap = cap;
 	}
-	drain->wish[drain->wishes++] =
-		(struct wish){.verb = WISH_EVICT,
-	                      .space = pod->space,
-	                      .name = pod->name,
-	                      .at = pod->partition,
-	                      .ended = drain->force ? STATE_ENDED_GONE : STATE_ENDED_NOT,
-	                      .reason = PL_SPAN_LIT("drained"),
-	                      .cluster = node->cluster,
-	                      .node = node->name};
+	drain->wish[drain->wishes++] = (struct pod_request){
+		.verb = POD_REQUEST_EVICT,
+		.namespace = pod->namespace,
+		.name = pod->name,
+		.at = pod->partition,
+		.ended = drain->force ? STATE_ENDED_GONE : STATE_ENDED_NOT,
+		.reason = PL_SPAN_LIT("drained"),
+		.cluster = node->cluster,
+		.node = node->name};
 	return PL_OK;
 }
 
-static enum pl_code take(struct drain *drain, struct drain_node *node,
-                         const struct kv_get_result *got, struct pl_err *err)
+static enum pl_code apply_alloc(struct drain *drain, struct drain_node *node,
+                                const struct kv_get_result *got, struct pl_err *err)
 {
 	struct alloc alloc = {0};
 	enum pl_code code = PL_OK;
@@ -75,12 +75,12 @@ static enum pl_code take(struct drain *drain, struct drain_node *node,
 	node->counted = true;
 	for (uint32_t i = 0; i < alloc.pods && code == PL_OK; i++)
 		if (drain->force || !alloc.pod[i].leaving)
-			code = want(drain, node, &alloc.pod[i], err);
+			code = add_request(drain, node, &alloc.pod[i], err);
 	return code;
 }
 
-static enum pl_code look_at(struct drain *drain, unsigned first, unsigned count,
-                            struct pl_err *err)
+static enum pl_code read_allocs(struct drain *drain, unsigned first, unsigned count,
+                                struct pl_err *err)
 {
 	struct keys_text key[NODES_AT_ONCE];
 	struct kv_req op[NODES_AT_ONCE];
@@ -94,25 +94,25 @@ static enum pl_code look_at(struct drain *drain, unsigned first, unsigned count,
 			op[i] = kv_op_get(kv_key(keys_span(&key[i])));
 	}
 	if (code == PL_OK)
-		code = store_session_call(drain->reach->session, &req, &result, err);
+		code = store_session_call(drain->cli->session, &req, &result, err);
 	for (unsigned i = 0; i < count && code == PL_OK; i++)
-		code = take(drain, &drain->node[first + i], &result.txn.results[i].get,
-		            err);
+		code = apply_alloc(drain, &drain->node[first + i],
+		                   &result.txn.results[i].get, err);
 	return code;
 }
 
-static enum pl_code look(struct drain *drain, struct pl_err *err)
+static enum pl_code read_nodes(struct drain *drain, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
 	pl_arena_reset(&drain->arena);
-	pl_arena_reset(&drain->reach->session->arena);
+	pl_arena_reset(&drain->cli->session->arena);
 	drain->wishes = drain->next = 0;
 	for (unsigned i = 0; i < drain->nodes && code == PL_OK; i += NODES_AT_ONCE) {
 		unsigned left = drain->nodes - i;
 
-		code = look_at(drain, i, left < NODES_AT_ONCE ? left : NODES_AT_ONCE,
-		               err);
+		code = read_allocs(drain, i, left < NODES_AT_ONCE ? left : NODES_AT_ONCE,
+		                   err);
 	}
 	return code;
 }
@@ -120,7 +120,7 @@ static enum pl_code look(struct drain *drain, struct pl_err *err)
 /* -- to go -----------------------------------------------------------------------------
  */
 
-static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
+static enum pl_code on_next(void *ctx, struct pod_request *out, struct pl_err *err)
 {
 	struct drain *drain = ctx;
 
@@ -131,18 +131,18 @@ static enum pl_code on_next(void *ctx, struct wish *out, struct pl_err *err)
 	return PL_OK;
 }
 
-static void on_told(void *ctx, const struct wish *wish, enum wish_outcome outcome,
-                    const char *why)
+static void on_outcome(void *ctx, const struct pod_request *wish,
+                       enum pod_request_outcome outcome, const char *why)
 {
 	struct drain *drain = ctx;
 
-	if (outcome == WISH_WITHHELD && drain->withheld++ == 0)
+	if (outcome == POD_REQUEST_WITHHELD && drain->withheld++ == 0)
 		(void)snprintf(drain->budget, sizeof drain->budget, "%s", why);
-	if (outcome != WISH_GARBLED || drain->garbled++ > 0)
+	if (outcome != POD_REQUEST_MALFORMED || drain->malformed++ > 0)
 		return;
 	progress_end(&drain->progress);
-	say(PL_SPAN_FMT "/" PL_SPAN_FMT " can not be asked: %s", PL_SPAN_ARG(wish->space),
-	    PL_SPAN_ARG(wish->name), why);
+	print_message(PL_SPAN_FMT "/" PL_SPAN_FMT " can not be asked: %s",
+	              PL_SPAN_ARG(wish->namespace), PL_SPAN_ARG(wish->name), why);
 }
 
 static void on_done(void *ctx, const struct pl_err *err)
@@ -154,23 +154,23 @@ static void on_done(void *ctx, const struct pl_err *err)
 		drain->err = *err;
 }
 
-static enum pl_code ask_all(struct drain *drain, struct pl_err *err)
+static enum pl_code request_evictions(struct drain *drain, struct pl_err *err)
 {
-	struct store_session *session = drain->reach->session;
-	char who[REACH_WHO_SIZE];
-	struct wish_opts opts = {.partitions = drain->reach->meta.partitions,
-	                         .slots = 1,
-	                         .past_budgets = drain->past_budgets,
-	                         .timeout_ms = session->timeout_ms,
-	                         .who = reach_who(who),
-	                         .next = on_next,
-	                         .told = on_told,
-	                         .done = on_done,
-	                         .ctx = drain};
+	struct store_session *session = drain->cli->session;
+	char who[CLI_USER_SIZE];
+	struct pod_request_opts opts = {.partitions = drain->cli->meta.partitions,
+	                                .slots = 1,
+	                                .past_budgets = drain->past_budgets,
+	                                .timeout_ms = session->timeout_ms,
+	                                .who = cli_session_user(who),
+	                                .next = on_next,
+	                                .told = on_outcome,
+	                                .done = on_done,
+	                                .ctx = drain};
 	enum pl_code code;
 
 	drain->withheld = 0;
-	code = wishes_open(session->kv, &opts, &drain->asking, err);
+	code = pod_requests_open(session->kv, &opts, &drain->asking, err);
 
 	while (code == PL_OK && drain->asking != NULL)
 		(void)uv_run(&session->loop, UV_RUN_ONCE);
@@ -184,12 +184,12 @@ static enum pl_code ask_all(struct drain *drain, struct pl_err *err)
 /* -- until they have -------------------------------------------------------------------
  */
 
-static uint64_t now_of(const struct drain *drain)
+static uint64_t now_ms(const struct drain *drain)
 {
-	return kv_now_ms(drain->reach->session->kv);
+	return kv_now_ms(drain->cli->session->kv);
 }
 
-static uint64_t tell(struct drain *drain)
+static uint64_t print_drained(struct drain *drain)
 {
 	unsigned drained = 0;
 	uint64_t left = 0;
@@ -210,20 +210,21 @@ static uint64_t tell(struct drain *drain)
 	if (left > drain->total)
 		drain->total = left;
 	if (drain->withheld > 0)
-		progress_say(&drain->progress, now_of(drain),
-		             "%u of %u nodes drained, %" PRIu64 " of %" PRIu64
-		             " pods have left, %" PRIu64 " wait for budget %s",
-		             drained, drain->nodes, drain->total - left, drain->total,
-		             drain->withheld, drain->budget);
+		progress_print(&drain->progress, now_ms(drain),
+		               "%u of %u nodes drained, %" PRIu64 " of %" PRIu64
+		               " pods have left, %" PRIu64 " wait for budget %s",
+		               drained, drain->nodes, drain->total - left, drain->total,
+		               drain->withheld, drain->budget);
 	else
-		progress_say(&drain->progress, now_of(drain),
-		             "%u of %u nodes drained, %" PRIu64 " of %" PRIu64
-		             " pods have left",
-		             drained, drain->nodes, drain->total - left, drain->total);
+		progress_print(&drain->progress, now_ms(drain),
+		               "%u of %u nodes drained, %" PRIu64 " of %" PRIu64
+		               " pods have left",
+		               drained, drain->nodes, drain->total - left, drain->total);
 	return left;
 }
 
-static enum pl_code time_up(const struct drain *drain, uint64_t left, struct pl_err *err)
+static enum pl_code timeout_error(const struct drain *drain, uint64_t left,
+                                  struct pl_err *err)
 {
 	if (drain->withheld > 0)
 		return pl_err_set(err, PL_TIMEOUT,
@@ -238,49 +239,49 @@ static enum pl_code time_up(const struct drain *drain, uint64_t left, struct pl_
 	                                 "they have ended, or --force");
 }
 
-static enum pl_code rounds(struct drain *drain, struct pl_err *err)
+static enum pl_code run_rounds(struct drain *drain, struct pl_err *err)
 {
 	for (;;) {
-		enum pl_code code = look(drain, err);
+		enum pl_code code = read_nodes(drain, err);
 		uint64_t left;
 
 		if (code != PL_OK)
 			return code;
-		left = tell(drain);
+		left = print_drained(drain);
 		if (left == 0)
 			return PL_OK;
-		if (drain->end_ms != 0 && now_of(drain) >= drain->end_ms)
-			return time_up(drain, left, err);
-		code = ask_all(drain, err);
+		if (drain->end_ms != 0 && now_ms(drain) >= drain->end_ms)
+			return timeout_error(drain, left, err);
+		code = request_evictions(drain, err);
 		if (code == PL_OK)
-			code = rest(drain->reach->session, ROUND_MS, err);
+			code = session_pause(drain->cli->session, ROUND_MS, err);
 		if (code != PL_OK)
 			return code;
 	}
 }
 
-static void print_wishes(const struct drain *drain)
+static void print_requests(const struct drain *drain)
 {
 	for (uint32_t i = 0; i < drain->wishes && i < SHOWN_MAX; i++) {
-		const struct wish *wish = &drain->wish[i];
+		const struct pod_request *wish = &drain->wish[i];
 
 		(void)printf(PL_SPAN_FMT "/" PL_SPAN_FMT " would go from " PL_SPAN_FMT
 		                         "/" PL_SPAN_FMT "\n",
-		             PL_SPAN_ARG(wish->space), PL_SPAN_ARG(wish->name),
+		             PL_SPAN_ARG(wish->namespace), PL_SPAN_ARG(wish->name),
 		             PL_SPAN_ARG(wish->cluster), PL_SPAN_ARG(wish->node));
 	}
 	if (drain->wishes > SHOWN_MAX)
 		(void)printf("and %" PRIu32 " more\n", drain->wishes - SHOWN_MAX);
 }
 
-enum pl_code drain_show(struct drain *drain, struct pl_err *err)
+enum pl_code drain_print_plan(struct drain *drain, struct pl_err *err)
 {
 	enum pl_code code;
 
 	pl_arena_init(&drain->arena, 0, 0);
-	code = look(drain, err);
+	code = read_nodes(drain, err);
 	if (code == PL_OK)
-		print_wishes(drain);
+		print_requests(drain);
 	free(drain->wish);
 	pl_arena_done(&drain->arena);
 	return code;
@@ -291,10 +292,10 @@ enum pl_code drain_run(struct drain *drain, struct pl_err *err)
 	enum pl_code code;
 
 	pl_arena_init(&drain->arena, 0, 0);
-	progress_init(&drain->progress, now_of(drain));
+	progress_init(&drain->progress, now_ms(drain));
 	if (drain->timeout_ms > 0)
-		drain->end_ms = now_of(drain) + drain->timeout_ms;
-	code = rounds(drain, err);
+		drain->end_ms = now_ms(drain) + drain->timeout_ms;
+	code = run_rounds(drain, err);
 	progress_end(&drain->progress);
 	free(drain->wish);
 	pl_arena_done(&drain->arena);

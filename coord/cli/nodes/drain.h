@@ -7,10 +7,10 @@
 #ifndef COORD_CLI_DRAIN_H
 #define COORD_CLI_DRAIN_H
 
-#include "coord/cli/out/progress.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/output/progress.h"
+#include "coord/cli/session/cli_session.h"
 #include "coord/nodes/nodes.h"
-#include "coord/submit/wish.h"
+#include "coord/submit/pod_request.h"
 
 enum { DRAIN_BUDGET_SIZE = 330 };
 
@@ -22,7 +22,7 @@ struct drain_node {
 
 struct drain {
 	const char *words; /* of the command, for what is said */
-	const struct reach *reach;
+	const struct cli_session *cli;
 	struct drain_node *node;
 	unsigned nodes;
 	bool force;          /* does not wait for the members */
@@ -31,10 +31,10 @@ struct drain {
 	/* While it goes on. */
 	uint64_t total; /* pods that were there when it began */
 	struct pl_arena arena;
-	struct wish *wish;
+	struct pod_request *wish;
 	uint32_t wishes, wishes_cap, next;
-	struct wishes *asking;
-	uint64_t garbled;
+	struct pod_requests *asking;
+	uint64_t malformed;
 	uint64_t withheld;              /* by budgets, in this round */
 	char budget[DRAIN_BUDGET_SIZE]; /* one of them */
 	struct pl_err err;
@@ -43,7 +43,7 @@ struct drain {
 };
 
 /* Nothing is asked: prints who would be. */
-PL_NODISCARD enum pl_code drain_show(struct drain *drain, struct pl_err *err);
+PL_NODISCARD enum pl_code drain_print_plan(struct drain *drain, struct pl_err *err);
 
 /* Nodes that are there, and cordoned. PL_TIMEOUT: some pods are still on them. */
 PL_NODISCARD enum pl_code drain_run(struct drain *drain, struct pl_err *err);

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "coord/cli/nodes/node_row.h"
-#include "coord/cli/nodes/nodes_live.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/listing.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/nodes/watch_nodes.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/listing.h"
 #include "store/base/alloc.h"
 #include "store/keys/keys.h"
 #include "store/keys/names.h"
@@ -24,9 +24,9 @@ enum {
 	ARGS_MAX = 1000,
 };
 
-struct get {
+struct get_nodes {
 	struct node_pick pick;
-	const struct reach *reach;
+	const struct cli_session *cli;
 	struct node_reader reader;
 	struct pl_arena arena; /* of what was found */
 	struct node_found *found;
@@ -36,8 +36,8 @@ struct get {
 
 /* -- what stands there ---------------------------------------------------- */
 
-static struct node_found *add(struct get *get, const struct keys_id *id,
-                              struct pl_err *err)
+static struct node_found *add_node(struct get_nodes *get, const struct keys_id *id,
+                                   struct pl_err *err)
 {
 	struct node_found *found;
 
@@ -66,8 +66,9 @@ static struct node_found *add(struct get *get, const struct keys_id *id,
 }
 
 /* Why it makes no sense, to be shown. */
-static enum pl_code note(struct get *get, enum pl_code code, const struct pl_err *why,
-                         struct pl_span *out, struct pl_err *err)
+static enum pl_code keep_note(struct get_nodes *get, enum pl_code code,
+                              const struct pl_err *why, struct pl_span *out,
+                              struct pl_err *err)
 {
 	if (code == PL_OK)
 		return PL_OK;
@@ -78,7 +79,7 @@ static enum pl_code note(struct get *get, enum pl_code code, const struct pl_err
 
 static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct get_nodes *get = ctx;
 	struct node_found *found;
 	struct pl_err why = {0};
 	struct keys_id id;
@@ -87,15 +88,15 @@ static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl
 	if (keys_parse(record->key, &id, NULL) != PL_OK ||
 	    !node_pick_wants(&get->pick, &id))
 		return PL_OK;
-	found = add(get, &id, err);
+	found = add_node(get, &id, err);
 	if (found == NULL)
 		return err->code;
 	code = node_reader_node(&get->reader, record->value, found, &why);
-	return note(get, code, &why, &found->node_note, err);
+	return keep_note(get, code, &why, &found->node_note, err);
 }
 
 /* As their keys are: a slash stands behind the cluster. */
-static int order(const struct node_found *found, const struct keys_id *id)
+static int sort_nodes(const struct node_found *found, const struct keys_id *id)
 {
 	char a[KEYS_SIZE_MAX], b[KEYS_SIZE_MAX];
 
@@ -108,25 +109,26 @@ static int order(const struct node_found *found, const struct keys_id *id)
 	return strcmp(a, b);
 }
 
-static struct node_found *find(struct get *get, const struct keys_id *id, size_t nodes)
+static struct node_found *find_node(struct get_nodes *get, const struct keys_id *id,
+                                    size_t nodes)
 {
-	while (get->at < nodes && order(&get->found[get->at], id) < 0)
+	while (get->at < nodes && sort_nodes(&get->found[get->at], id) < 0)
 		get->at++;
-	return get->at < nodes && order(&get->found[get->at], id) == 0
+	return get->at < nodes && sort_nodes(&get->found[get->at], id) == 0
 	               ? &get->found[get->at]
 	               : NULL;
 }
 
-struct allocs {
-	struct get *get;
+struct allocs_walk {
+	struct get_nodes *get;
 	size_t nodes; /* what was found before the first alloc */
 };
 
 static enum pl_code on_alloc(void *ctx, const struct kv_record *record,
                              struct pl_err *err)
 {
-	struct allocs *allocs = ctx;
-	struct get *get = allocs->get;
+	struct allocs_walk *allocs = ctx;
+	struct get_nodes *get = allocs->get;
 	struct node_found *found;
 	struct pl_err why = {0};
 	struct keys_id id;
@@ -135,17 +137,17 @@ static enum pl_code on_alloc(void *ctx, const struct kv_record *record,
 	if (keys_parse(record->key, &id, NULL) != PL_OK ||
 	    !node_pick_wants(&get->pick, &id))
 		return PL_OK;
-	found = find(get, &id, allocs->nodes);
+	found = find_node(get, &id, allocs->nodes);
 	if (found == NULL)
-		found = add(get, &id, err);
+		found = add_node(get, &id, err);
 	if (found == NULL)
 		return err->code;
 	code = node_reader_alloc(&get->reader, record->value, found, &why);
-	return note(get, code, &why, &found->alloc_note, err);
+	return keep_note(get, code, &why, &found->alloc_note, err);
 }
 
 /* Without labels there is nothing that could be those asked for. */
-static void keep_selected(struct get *get)
+static void keep_selected(struct get_nodes *get)
 {
 	size_t count = 0;
 
@@ -157,7 +159,7 @@ static void keep_selected(struct get *get)
 
 /* -- shown ---------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int compare_nodes(const void *a, const void *b)
 {
 	const struct node_found *x = a, *y = b;
 	int by = pl_span_cmp(x->cluster, y->cluster);
@@ -165,9 +167,9 @@ static int by_name(const void *a, const void *b)
 	return by != 0 ? by : pl_span_cmp(x->name, y->name);
 }
 
-static enum pl_code print_part(struct get *get, struct output *output, size_t at,
-                               struct output_row *rows, struct pl_buf *out,
-                               struct pl_err *err)
+static enum pl_code print_chunk(struct get_nodes *get, struct output *output, size_t at,
+                                struct output_row *rows, struct pl_buf *out,
+                                struct pl_err *err)
 {
 	size_t left = get->count - at, count = left < PART ? left : PART;
 	enum pl_code code = PL_OK;
@@ -180,10 +182,10 @@ static enum pl_code print_part(struct get *get, struct output *output, size_t at
 	code = get->count <= PART
 	               ? output_list(output, rows, count, out, err)
 	               : output_part(output, rows, count, count == left, out, err);
-	return code == PL_OK ? say_result(out, err) : code;
+	return code == PL_OK ? print_result(out, err) : code;
 }
 
-static enum pl_code print(struct get *get, struct pl_err *err)
+static enum pl_code print_nodes(struct get_nodes *get, struct pl_err *err)
 {
 	struct output_row *rows = pl_calloc(PART, sizeof *rows);
 	enum pl_code code = PL_OK;
@@ -194,13 +196,13 @@ static enum pl_code print(struct get *get, struct pl_err *err)
 	if (rows == NULL)
 		return pl_err_set(err, PL_NOMEM, "print the nodes");
 	if (get->count > 1)
-		qsort(get->found, get->count, sizeof *get->found, by_name);
+		qsort(get->found, get->count, sizeof *get->found, compare_nodes);
 	if (get->count == 0)
-		say("no nodes");
-	output_init(&output, &node_schema, get->reach->options->format, false);
+		print_message("no nodes");
+	output_init(&output, &node_schema, get->cli->options->format, false);
 	pl_buf_init(&out, PRINT_MAX);
 	do {
-		code = print_part(get, &output, at, rows, &out, err);
+		code = print_chunk(get, &output, at, rows, &out, err);
 		at += PART;
 	} while (at < get->count && code == PL_OK);
 	pl_buf_done(&out);
@@ -210,12 +212,13 @@ static enum pl_code print(struct get *get, struct pl_err *err)
 
 /* -- all of it ------------------------------------------------------------ */
 
-static enum pl_code read_kind(struct get *get, enum keys_kind kind, int64_t *revision,
-                              listing_fn *fn, void *ctx, struct pl_err *err)
+static enum pl_code read_kind(struct get_nodes *get, enum keys_kind kind,
+                              int64_t *revision, session_list_fn *fn, void *ctx,
+                              struct pl_err *err)
 {
 	const char *cluster = get->pick.arg_count > 0 ? NULL : get->pick.cluster;
 	struct keys_id id = {.kind = kind, .scope = pl_span_str(cluster)};
-	uint32_t prefixes = cluster == NULL ? 1 : get->reach->meta.partitions;
+	uint32_t prefixes = cluster == NULL ? 1 : get->cli->meta.partitions;
 	enum pl_code code = PL_OK;
 
 	for (uint32_t p = 0; p < prefixes && code == PL_OK; p++) {
@@ -224,15 +227,15 @@ static enum pl_code read_kind(struct get *get, enum keys_kind kind, int64_t *rev
 		id.partition = p;
 		code = keys_prefix(&id, cluster == NULL ? 1 : 3, &prefix, err);
 		if (code == PL_OK)
-			code = listing_read(get->reach->session, keys_span(&prefix),
+			code = session_list(get->cli->session, keys_span(&prefix),
 			                    revision, fn, ctx, err);
 	}
 	return code;
 }
 
-static enum pl_code read_all(struct get *get, struct pl_err *err)
+static enum pl_code read_all(struct get_nodes *get, struct pl_err *err)
 {
-	struct allocs allocs = {.get = get};
+	struct allocs_walk allocs = {.get = get};
 	int64_t revision = 0;
 	enum pl_code code;
 
@@ -247,33 +250,33 @@ static enum pl_code read_all(struct get *get, struct pl_err *err)
 /* -- those that are named ------------------------------------------------- */
 
 /* The key, as a prefix: longer names are not asked for. */
-static enum pl_code read_named(struct get *get, struct keys_id *id, int64_t *revision,
-                               struct pl_err *err)
+static enum pl_code read_named(struct get_nodes *get, struct keys_id *id,
+                               int64_t *revision, struct pl_err *err)
 {
-	struct store_session *session = get->reach->session;
-	struct allocs allocs = {.get = get};
+	struct store_session *session = get->cli->session;
+	struct allocs_walk allocs = {.get = get};
 	struct keys_text key;
 	enum pl_code code = partition_of_node(
-		id->scope, id->name, get->reach->meta.partitions, &id->partition, err);
+		id->scope, id->name, get->cli->meta.partitions, &id->partition, err);
 
 	get->at = get->count;
 	if (code == PL_OK)
 		code = keys_build(id, &key, err);
 	if (code == PL_OK)
-		code = listing_read(session, keys_span(&key), revision, on_node, get,
+		code = session_list(session, keys_span(&key), revision, on_node, get,
 		                    err);
 	allocs.nodes = get->count;
 	id->kind = KEYS_ALLOC;
 	if (code == PL_OK)
 		code = keys_build(id, &key, err);
 	if (code == PL_OK)
-		code = listing_read(session, keys_span(&key), revision, on_alloc, &allocs,
+		code = session_list(session, keys_span(&key), revision, on_alloc, &allocs,
 		                    err);
 	return code;
 }
 
 /* One in a partition that is not its own may still be there: all are looked through. */
-static enum pl_code read_names(struct get *get, struct pl_err *err)
+static enum pl_code read_names(struct get_nodes *get, struct pl_err *err)
 {
 	int64_t revision = 0;
 
@@ -295,16 +298,16 @@ static enum pl_code read_names(struct get *get, struct pl_err *err)
 	return PL_OK;
 }
 
-static bool is_found(const struct get *get, const struct keys_id *id)
+static bool is_found(const struct get_nodes *get, const struct keys_id *id)
 {
 	struct node_found wanted = {.cluster = id->scope, .name = id->name};
 
 	return get->count > 0 && bsearch(&wanted, get->found, get->count,
-	                                 sizeof *get->found, by_name) != NULL;
+	                                 sizeof *get->found, compare_nodes) != NULL;
 }
 
 /* After they were printed, sorted. PL_NOTFOUND: some are not there. */
-static enum pl_code say_absent(const struct get *get, struct pl_err *err)
+static enum pl_code print_missing(const struct get_nodes *get, struct pl_err *err)
 {
 	unsigned absent = 0;
 
@@ -315,44 +318,45 @@ static enum pl_code say_absent(const struct get *get, struct pl_err *err)
 		    node_pick_is_among(&get->pick, i, &id) || is_found(get, &id))
 			continue;
 		absent++;
-		say(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such node", PL_SPAN_ARG(id.scope),
-		    PL_SPAN_ARG(id.name));
+		print_message(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such node",
+		              PL_SPAN_ARG(id.scope), PL_SPAN_ARG(id.name));
 	}
 	return absent == 0 ? PL_OK : pl_err_set(err, PL_NOTFOUND, "%u not there", absent);
 }
 
-static enum pl_code show(struct get *get, struct pl_err *err)
+static enum pl_code print_found(struct get_nodes *get, struct pl_err *err)
 {
 	bool names = get->pick.arg_count > 0;
 	enum pl_code code = names ? read_names(get, err) : read_all(get, err);
 
-	if (code == PL_OK && get->pick.query.wants > 0)
+	if (code == PL_OK && get->pick.query.requirements > 0)
 		keep_selected(get);
 	if (code == PL_OK && (get->count > 0 || !names))
-		code = print(get, err);
-	return code == PL_OK ? say_absent(get, err) : code;
+		code = print_nodes(get, err);
+	return code == PL_OK ? print_missing(get, err) : code;
 }
 
-static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code get_nodes_run(void *ctx, const struct cli_session *cli,
+                                  struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct get_nodes *get = ctx;
 	enum pl_code code;
 
-	get->reach = reach;
-	if (reach->options->watch)
-		return nodes_live(reach, &get->pick, err);
+	get->cli = cli;
+	if (cli->options->watch)
+		return watch_nodes(cli, &get->pick, err);
 	node_reader_init(&get->reader, &get->pick.query);
 	pl_arena_init(&get->arena, ARENA_CHUNK, 0);
-	code = show(get, err);
+	code = print_found(get, err);
 	pl_arena_done(&get->arena);
 	node_reader_done(&get->reader);
 	free(get->found);
 	return code;
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct get_nodes *get = ctx;
 
 	if (opt == 'l')
 		return label_query_parse(pl_span_str(arg), &get->pick.query, err) == PL_OK
@@ -364,14 +368,15 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	return pl_err_wrap(err, "--cluster");
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct node_pick *pick = &((struct get *)ctx)->pick;
+	struct node_pick *pick = &((struct get_nodes *)ctx)->pick;
 	struct keys_id id;
 
 	pick->args = options->args;
 	pick->arg_count = options->arg_count;
-	if (pick->arg_count > 0 && pick->query.wants > 0)
+	if (pick->arg_count > 0 && pick->query.requirements > 0)
 		return pl_err_set(err, PL_INVALID, "--selector: does not go with names");
 	for (unsigned i = 0; i < pick->arg_count; i++)
 		if (node_pick_named(pick, pick->args[i], &id, err) != PL_OK)
@@ -390,7 +395,7 @@ static const struct options_spec spec = {
 	.usage = "[CLUSTER/NODE...] [options]",
 	.about =
 		"Shows nodes by cluster and name, with what is taken on each of what can\n"
-		"be taken: pods, cpu, memory. What makes no sense is shown as garbled,\n"
+		"be taken: pods, cpu, memory. What makes no sense is shown as malformed,\n"
 		"with the reason.\n",
 	.help = "  -c, --cluster NAME     only those of a cluster; of names without one\n"
 		"  -l, --selector LABELS  only those with labels, as zone=a,disk!=hdd,\n"
@@ -404,16 +409,17 @@ static const struct options_spec spec = {
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
 	.args_max = ARGS_MAX,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct get get = {.count = 0};
+	struct get_nodes get = {.count = 0};
 
-	return reach_run(&spec, argc, argv, look, &get);
+	return cli_session_run(&spec, argc, argv, get_nodes_run, &get);
 }
 
-const struct command get_nodes_command = {
-	.words = "get nodes", .summary = "show the nodes and what is taken", .run = run};
+const struct command get_nodes_command = {.words = "get nodes",
+                                          .summary = "show the nodes and what is taken",
+                                          .run = run_command};

@@ -139,7 +139,7 @@ T_CASE(changes_of_nodes_are_printed_as_they_come)
 	T_TRUE(strstr(running.line, "n-2") != NULL);
 	T_TRUE(strstr(running.line, "0.5/4   1.0Gi/8.0Gi") != NULL);
 	placet_put("/alloc/0001/east/n-2", "}");
-	placet_await(&running, "garbled");
+	placet_await(&running, "malformed");
 	placet_put("/nodes/0002/west/n-9", NODE("n-9", "", "4")); /* not asked for */
 	placet_delete("/alloc/0001/east/n-2");
 	placet_await(&running, "n-");

@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "shardsched/ledger/alloc.h"
 #include "shardsched/model/parse.h"
+#include "shardsched/records/alloc.h"
 
 enum { ARENA_CHUNK = 1 << 20, SCRATCH_MAX = 64 << 20, AMOUNT_SIZE = 32 };
 
-enum column {
+enum node_column {
 	CLUSTER,
 	NAME,
 	STATE = NODE_ROW_STATE,
@@ -61,14 +61,14 @@ void node_reader_done(struct node_reader *reader)
 	model_done(&reader->model);
 }
 
-void node_found_forget_node(struct node_found *found)
+void node_found_clear_node(struct node_found *found)
 {
 	found->has_node = found->cordoned = found->selected = false;
 	found->taints = 0;
 	found->most = (struct node_amounts){0};
 }
 
-void node_found_forget_alloc(struct node_found *found)
+void node_found_clear_alloc(struct node_found *found)
 {
 	found->has_alloc = false;
 	found->generation = 0;
@@ -83,9 +83,9 @@ enum pl_code node_reader_node(struct node_reader *reader, struct pl_span value,
 	struct node node;
 	enum pl_code code;
 
-	node_found_forget_node(out);
+	node_found_clear_node(out);
 	out->has_node = true;
-	out->selected = label_query_holds(reader->query, value);
+	out->selected = label_query_matches(reader->query, value);
 	pl_arena_reset(&reader->scratch);
 	code = node_parse(&parse, value, &node, why);
 	if (code != PL_OK)
@@ -105,7 +105,7 @@ enum pl_code node_reader_alloc(struct node_reader *reader, struct pl_span value,
 	struct alloc alloc;
 	enum pl_code code;
 
-	node_found_forget_alloc(out);
+	node_found_clear_alloc(out);
 	out->has_alloc = true;
 	pl_arena_reset(&reader->scratch);
 	code = alloc_parse(value, &reader->scratch, &alloc, why);
@@ -175,15 +175,15 @@ static enum pl_code put_amounts(struct output_row *row, const struct node_found 
 	return code;
 }
 
-static bool is_garbled(const struct node_found *found)
+static bool is_malformed(const struct node_found *found)
 {
 	return found->node_note.len > 0 || found->alloc_note.len > 0;
 }
 
 static const char *state_of(const struct node_found *found)
 {
-	if (is_garbled(found))
-		return "garbled";
+	if (is_malformed(found))
+		return "malformed";
 	if (!found->has_node)
 		return "no-node";
 	if (!found->has_alloc)
@@ -217,7 +217,7 @@ enum pl_code node_row(const struct node_found *found, struct pl_arena *arena,
 	output_text(&row, CLUSTER, found->cluster);
 	output_text(&row, NAME, found->name);
 	output_text(&row, STATE, pl_span_str(state_of(found)));
-	if (found->has_node && found->has_alloc && !is_garbled(found) && code == PL_OK)
+	if (found->has_node && found->has_alloc && !is_malformed(found) && code == PL_OK)
 		code = put_amounts(&row, found, arena);
 	output_int(&row, TAINTS, found->taints);
 	output_int(&row, HOLDS, found->holds);

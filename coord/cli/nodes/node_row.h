@@ -3,7 +3,7 @@
 #define COORD_CLI_NODE_ROW_H
 
 #include "coord/cli/input/label_query.h"
-#include "coord/cli/out/output.h"
+#include "coord/cli/output/output.h"
 #include "shardsched/model/model.h"
 #include "store/keys/keys.h"
 
@@ -36,8 +36,8 @@ void node_reader_init(struct node_reader *reader, const struct label_query *quer
 void node_reader_done(struct node_reader *reader);
 
 /* It stands no more, or is another. */
-void node_found_forget_node(struct node_found *found);
-void node_found_forget_alloc(struct node_found *found);
+void node_found_clear_node(struct node_found *found);
+void node_found_clear_alloc(struct node_found *found);
 
 /* All but the notes. PL_NOMEM, or why it makes no sense; has_node and has_alloc are set
  * all the same. */

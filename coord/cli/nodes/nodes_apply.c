@@ -9,13 +9,13 @@
 #include "coord/cli/input/files.h"
 #include "coord/cli/input/objects.h"
 #include "coord/cli/nodes/nodes_run.h"
-#include "coord/cli/out/say.h"
-#include "coord/nodes/input.h"
+#include "coord/cli/output/message.h"
+#include "coord/nodes/nodes_input.h"
 #include "store/keys/names.h"
 
 enum { OPT_CLUSTER = OPTIONS_OWN_FIRST, OUT_MAX = 512 << 20 };
 
-struct apply {
+struct nodes_apply {
 	struct files files;
 	struct pl_span cluster;
 	struct nodes_input input;
@@ -23,9 +23,9 @@ struct apply {
 	struct nodes_run run;
 };
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct apply *apply = ctx;
+	struct nodes_apply *apply = ctx;
 
 	if (opt == OPT_CLUSTER) {
 		apply->cluster = pl_span_str(arg);
@@ -35,9 +35,10 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	return files_add(&apply->files, arg, err);
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct apply *apply = ctx;
+	struct nodes_apply *apply = ctx;
 	enum pl_code code;
 
 	(void)options;
@@ -55,7 +56,7 @@ static enum pl_code on_object(void *ctx, struct pl_span kind, struct pl_span jso
 	return nodes_input_add(ctx, kind, json, err);
 }
 
-static enum pl_code read_files(struct apply *apply, struct pl_err *err)
+static enum pl_code read_files(struct nodes_apply *apply, struct pl_err *err)
 {
 	for (unsigned i = 0; i < apply->files.count; i++) {
 		enum pl_code code =
@@ -72,7 +73,7 @@ static enum pl_code read_files(struct apply *apply, struct pl_err *err)
 static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
                             struct pl_err *err)
 {
-	struct apply *apply = ctx;
+	struct nodes_apply *apply = ctx;
 	struct nodes_input_node *node;
 
 	(void)err;
@@ -89,19 +90,20 @@ static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
 }
 
 /* Kept, so that they are printed in the order of the files. */
-static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
-                    const struct pl_err *err)
+static void on_outcome(void *ctx, const struct nodes_item *item,
+                       enum nodes_outcome outcome, const struct pl_err *err)
 {
-	struct apply *apply = ctx;
+	struct nodes_apply *apply = ctx;
 	struct pl_map_node *link = pl_map_get(&apply->input.names, item->name);
 
 	nodes_input_of(link)->tag = 1 + (unsigned)outcome;
 	if (err != NULL)
-		say("placet nodes apply: " PL_SPAN_FMT "/" PL_SPAN_FMT ": %s",
-		    PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name), err->msg);
+		print_message("placet nodes apply: " PL_SPAN_FMT "/" PL_SPAN_FMT ": %s",
+		              PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name),
+		              err->msg);
 }
 
-static enum pl_code print(const struct apply *apply, struct pl_err *err)
+static enum pl_code print_counts(const struct nodes_apply *apply, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 	struct pl_buf out;
@@ -118,16 +120,17 @@ static enum pl_code print(const struct apply *apply, struct pl_err *err)
 			nodes_run_word(&apply->run, (enum nodes_outcome)(tag - 1)));
 	}
 	if (code == PL_OK)
-		code = say_result(&out, err);
+		code = print_result(&out, err);
 	else
 		(void)pl_err_set(err, code, "print");
 	pl_buf_done(&out);
 	return code;
 }
 
-static enum pl_code apply_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code apply_run(void *ctx, const struct cli_session *cli,
+                              struct pl_err *err)
 {
-	struct apply *apply = ctx;
+	struct nodes_apply *apply = ctx;
 	struct pl_err print_err = {0};
 	enum pl_code code = read_files(apply, err);
 
@@ -135,8 +138,8 @@ static enum pl_code apply_run(void *ctx, const struct reach *reach, struct pl_er
 		return code;
 	apply->next = pl_map_first(&apply->input.names);
 	apply->run.total = apply->input.names.count;
-	code = nodes_run(&apply->run, reach, err);
-	if (print(apply, &print_err) != PL_OK && code == PL_OK) {
+	code = nodes_run(&apply->run, cli, err);
+	if (print_counts(apply, &print_err) != PL_OK && code == PL_OK) {
 		*err = print_err;
 		return err->code;
 	}
@@ -164,19 +167,19 @@ static const struct options_spec spec = {
 		"  placet nodes apply --cluster east -f nodes.yaml --dry-run\n",
 	.common = OPTIONS_DRY_RUN,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct apply apply = {
-		.run = {.verb = NODES_APPLY, .next = on_next, .told = on_told}};
+	struct nodes_apply apply = {
+		.run = {.verb = NODES_APPLY, .next = on_next, .told = on_outcome}};
 	enum exit_code exit_code;
 
 	apply.run.ctx = &apply;
 	nodes_input_init(&apply.input);
-	exit_code = reach_run(&spec, argc, argv, apply_run, &apply);
+	exit_code = cli_session_run(&spec, argc, argv, apply_run, &apply);
 	nodes_input_done(&apply.input);
 	files_done(&apply.files);
 	return exit_code;
@@ -185,4 +188,4 @@ static enum exit_code run(int argc, char **argv)
 const struct command nodes_apply_command = {.words = "nodes apply",
                                             .summary =
                                                     "register machines, or change them",
-                                            .run = run};
+                                            .run = run_command};

@@ -8,15 +8,15 @@
 static void progress(struct nodes_run *run)
 {
 	uint64_t now_ms = pl_clock_ms();
-	double rate = progress_rate(&run->progress, now_ms, run->told_count);
+	double rate = progress_rate(&run->progress, now_ms, run->outcome_count);
 	char total[32] = "", per_s[32] = "";
 
 	if (run->total > 0)
 		(void)snprintf(total, sizeof total, " of %" PRIu64, run->total);
 	if (rate >= 1) /* it is known from the first second on */
 		(void)snprintf(per_s, sizeof per_s, ", %.0f/s", rate);
-	progress_say(&run->progress, now_ms, "%" PRIu64 "%s nodes%s", run->told_count,
-	             total, per_s);
+	progress_print(&run->progress, now_ms, "%" PRIu64 "%s nodes%s",
+	               run->outcome_count, total, per_s);
 }
 
 static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
@@ -27,13 +27,13 @@ static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
 	return run->next(run->ctx, out, more, err);
 }
 
-static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
-                    const struct pl_err *err)
+static void on_outcome(void *ctx, const struct nodes_item *item,
+                       enum nodes_outcome outcome, const struct pl_err *err)
 {
 	struct nodes_run *run = ctx;
 
 	run->count[outcome]++;
-	run->told_count++;
+	run->outcome_count++;
 	if (err != NULL)
 		progress_end(&run->progress); /* it is told of */
 	else
@@ -50,26 +50,26 @@ static void on_done(void *ctx, const struct pl_err *err)
 		run->err = *err;
 }
 
-enum pl_code nodes_run(struct nodes_run *run, const struct reach *reach,
+enum pl_code nodes_run(struct nodes_run *run, const struct cli_session *cli,
                        struct pl_err *err)
 {
 	struct nodes_opts opts = {.verb = run->verb,
-	                          .partitions = reach->meta.partitions,
-	                          .dry_run = reach->options->dry_run,
-	                          .timeout_ms = reach->session->timeout_ms,
+	                          .partitions = cli->meta.partitions,
+	                          .dry_run = cli->options->dry_run,
+	                          .timeout_ms = cli->session->timeout_ms,
 	                          .next = on_next,
-	                          .told = on_told,
+	                          .told = on_outcome,
 	                          .done = on_done,
 	                          .ctx = run};
 	struct nodes *nodes;
-	enum pl_code code = nodes_open(reach->session->kv, &opts, &nodes, err);
+	enum pl_code code = nodes_open(cli->session->kv, &opts, &nodes, err);
 
 	if (code != PL_OK)
 		return code;
-	run->reach = reach;
+	run->cli = cli;
 	progress_init(&run->progress, pl_clock_ms());
 	while (!run->over)
-		(void)uv_run(&reach->session->loop, UV_RUN_ONCE);
+		(void)uv_run(&cli->session->loop, UV_RUN_ONCE);
 	progress_end(&run->progress);
 	if (run->err.code != PL_OK)
 		*err = run->err;
@@ -91,7 +91,7 @@ const char *nodes_run_word(const struct nodes_run *run, enum nodes_outcome outco
 		[NODES_REFUSED] = "would be refused",
 	};
 
-	if (run->reach->options->dry_run)
+	if (run->cli->options->dry_run)
 		return would[outcome];
 	if (outcome == NODES_CHANGED && run->verb == NODES_CORDON)
 		return "cordoned";
@@ -108,7 +108,7 @@ enum pl_code nodes_run_verdict(const struct nodes_run *run, struct pl_err *err)
 		return PL_OK;
 	return pl_err_set(err, PL_CONFLICT,
 	                  "%" PRIu64 " of %" PRIu64 " node%s %s; why is said above",
-	                  refused, run->told_count, run->told_count == 1 ? "" : "s",
+	                  refused, run->outcome_count, run->outcome_count == 1 ? "" : "s",
 	                  refused == 1 ? nodes_run_word(run, NODES_REFUSED)
 	                               : "were refused");
 }

@@ -3,8 +3,8 @@
 #ifndef COORD_CLI_NODES_RUN_H
 #define COORD_CLI_NODES_RUN_H
 
-#include "coord/cli/out/progress.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/output/progress.h"
+#include "coord/cli/session/cli_session.h"
 #include "coord/nodes/nodes.h"
 
 enum { NODES_OUTCOMES = NODES_REFUSED + 1 };
@@ -19,15 +19,15 @@ struct nodes_run {
 	             const struct pl_err *err);
 	void *ctx;
 	/* While it goes on, and what became of them. */
-	const struct reach *reach;
-	uint64_t count[NODES_OUTCOMES], told_count;
+	const struct cli_session *cli;
+	uint64_t count[NODES_OUTCOMES], outcome_count;
 	struct progress progress;
 	bool over;
 	struct pl_err err;
 };
 
 /* PL_OK: each was told; some may have been refused. */
-PL_NODISCARD enum pl_code nodes_run(struct nodes_run *run, const struct reach *reach,
+PL_NODISCARD enum pl_code nodes_run(struct nodes_run *run, const struct cli_session *cli,
                                     struct pl_err *err);
 
 /* "created"; "would be created" of a dry run. */

@@ -5,8 +5,8 @@
 
 #include "coord/cli/nodes/drain.h"
 #include "coord/cli/nodes/nodes_run.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/ask.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/confirm.h"
 #include "store/base/alloc.h"
 #include "store/base/duration.h"
 #include "store/keys/names.h"
@@ -21,7 +21,7 @@ enum {
 	FORCED_MS = 60000, /* to take pods off nodes that are deleted */
 };
 
-struct set {
+struct nodes_set {
 	const char *words;
 	char **args;
 	unsigned count, at;
@@ -31,7 +31,8 @@ struct set {
 	struct nodes_run run;
 };
 
-static enum pl_code split(const char *arg, struct nodes_item *out, struct pl_err *err)
+static enum pl_code split_name(const char *arg, struct nodes_item *out,
+                               struct pl_err *err)
 {
 	const char *slash = strchr(arg, '/');
 	enum pl_code code;
@@ -47,7 +48,7 @@ static enum pl_code split(const char *arg, struct nodes_item *out, struct pl_err
 }
 
 /* Twice the same is one wish. */
-static bool came_before(const struct set *set, unsigned at)
+static bool is_duplicate(const struct nodes_set *set, unsigned at)
 {
 	for (unsigned i = 0; i < at; i++)
 		if (strcmp(set->args[i], set->args[at]) == 0)
@@ -55,15 +56,16 @@ static bool came_before(const struct set *set, unsigned at)
 	return false;
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct set *set = ctx;
+	struct nodes_set *set = ctx;
 	struct nodes_item item;
 
 	set->args = options->args;
 	set->count = options->arg_count;
 	for (unsigned i = 0; i < set->count; i++) {
-		enum pl_code code = split(set->args[i], &item, err);
+		enum pl_code code = split_name(set->args[i], &item, err);
 
 		if (code != PL_OK)
 			return code;
@@ -74,36 +76,37 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
                             struct pl_err *err)
 {
-	struct set *set = ctx;
+	struct nodes_set *set = ctx;
 
-	while (set->at < set->count && came_before(set, set->at))
+	while (set->at < set->count && is_duplicate(set, set->at))
 		set->at++;
 	*more = set->at < set->count;
-	return *more ? split(set->args[set->at++], out, err) : PL_OK;
+	return *more ? split_name(set->args[set->at++], out, err) : PL_OK;
 }
 
-static void mark_refused(struct set *set, const struct nodes_item *item)
+static void mark_refused(struct nodes_set *set, const struct nodes_item *item)
 {
 	for (unsigned i = 0; i < set->count && set->refused != NULL; i++) {
 		struct nodes_item one = {0};
 
-		if (split(set->args[i], &one, NULL) == PL_OK &&
+		if (split_name(set->args[i], &one, NULL) == PL_OK &&
 		    pl_span_eq(one.cluster, item->cluster) &&
 		    pl_span_eq(one.name, item->name))
 			set->refused[i] = true;
 	}
 }
 
-static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
-                    const struct pl_err *err)
+static void on_outcome(void *ctx, const struct nodes_item *item,
+                       enum nodes_outcome outcome, const struct pl_err *err)
 {
-	struct set *set = ctx;
+	struct nodes_set *set = ctx;
 
 	if (outcome == NODES_REFUSED)
 		mark_refused(set, item);
 	if (outcome == NODES_REFUSED)
-		say("placet %s: " PL_SPAN_FMT "/" PL_SPAN_FMT ": %s", set->words,
-		    PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name), err->msg);
+		print_message("placet %s: " PL_SPAN_FMT "/" PL_SPAN_FMT ": %s",
+		              set->words, PL_SPAN_ARG(item->cluster),
+		              PL_SPAN_ARG(item->name), err->msg);
 	else
 		(void)printf(PL_SPAN_FMT "/" PL_SPAN_FMT " %s\n",
 		             PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name),
@@ -113,11 +116,11 @@ static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome
 /* -- off them --------------------------------------------------------------------------
  */
 
-static enum pl_code drain_all(struct set *set, const struct reach *reach,
-                              struct pl_err *err)
+static enum pl_code drain_nodes(struct nodes_set *set, const struct cli_session *cli,
+                                struct pl_err *err)
 {
 	struct drain drain = {.words = set->words,
-	                      .reach = reach,
+	                      .cli = cli,
 	                      .force = set->force,
 	                      .past_budgets = set->past_budgets || !set->drain,
 	                      .timeout_ms = set->timeout_ms};
@@ -129,36 +132,37 @@ static enum pl_code drain_all(struct set *set, const struct reach *reach,
 	for (unsigned i = 0; i < set->count && code == PL_OK; i++) {
 		struct nodes_item item = {0};
 
-		if (came_before(set, i) || (set->refused != NULL && set->refused[i]))
+		if (is_duplicate(set, i) || (set->refused != NULL && set->refused[i]))
 			continue;
-		code = split(set->args[i], &item, err);
+		code = split_name(set->args[i], &item, err);
 		drain.node[drain.nodes++] =
 			(struct drain_node){.cluster = item.cluster, .name = item.name};
 	}
 	if (code == PL_OK)
-		code = reach->options->dry_run ? drain_show(&drain, err)
-		                               : drain_run(&drain, err);
+		code = cli->options->dry_run ? drain_print_plan(&drain, err)
+		                             : drain_run(&drain, err);
 	free(drain.node);
 	return code;
 }
 
 /* No new pods come, those that are there go. */
-static enum pl_code empty(struct set *set, const struct reach *reach, struct pl_err *err)
+static enum pl_code empty_nodes(struct nodes_set *set, const struct cli_session *cli,
+                                struct pl_err *err)
 {
 	enum pl_code code;
 
 	set->run.verb = NODES_CORDON;
-	code = nodes_run(&set->run, reach, err);
+	code = nodes_run(&set->run, cli, err);
 	if (code == PL_OK)
 		code = nodes_run_verdict(&set->run, err);
-	if (code == PL_OK && !reach->options->dry_run)
-		code = drain_all(set, reach, err);
+	if (code == PL_OK && !cli->options->dry_run)
+		code = drain_nodes(set, cli, err);
 	return code;
 }
 
 /* Nodes that can not be cordoned keep nobody from draining the others. */
-static enum pl_code drain_those(struct set *set, const struct reach *reach,
-                                struct pl_err *err)
+static enum pl_code drain_cordoned(struct nodes_set *set, const struct cli_session *cli,
+                                   struct pl_err *err)
 {
 	enum pl_code code;
 
@@ -166,16 +170,16 @@ static enum pl_code drain_those(struct set *set, const struct reach *reach,
 	if (set->refused == NULL)
 		return pl_err_set(err, PL_NOMEM, "drain");
 	set->run.verb = NODES_CORDON;
-	code = nodes_run(&set->run, reach, err);
-	if (code == PL_OK && set->run.count[NODES_REFUSED] < set->run.told_count)
-		code = drain_all(set, reach, err);
+	code = nodes_run(&set->run, cli, err);
+	if (code == PL_OK && set->run.count[NODES_REFUSED] < set->run.outcome_count)
+		code = drain_nodes(set, cli, err);
 	free(set->refused);
 	set->refused = NULL;
 	return code == PL_OK ? nodes_run_verdict(&set->run, err) : code;
 }
 
-static enum pl_code confirm(const struct set *set, const struct reach *reach,
-                            struct pl_err *err)
+static enum pl_code confirm_delete(const struct nodes_set *set,
+                                   const struct cli_session *cli, struct pl_err *err)
 {
 	const char *pods = set->force ? " and move their pods" : "";
 	char question[QUESTION_SIZE];
@@ -186,21 +190,21 @@ static enum pl_code confirm(const struct set *set, const struct reach *reach,
 	else
 		(void)snprintf(question, sizeof question, "Delete %u nodes%s?",
 		               set->count, pods);
-	return ask(reach->options, question, err);
+	return ask(cli->options, question, err);
 }
 
-static enum pl_code set_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code set_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
 {
-	struct set *set = ctx;
+	struct nodes_set *set = ctx;
 	bool deletes = set->run.verb == NODES_DELETE;
 	enum pl_code code = PL_OK;
 
-	if (deletes && !reach->options->dry_run)
-		code = confirm(set, reach, err);
+	if (deletes && !cli->options->dry_run)
+		code = confirm_delete(set, cli, err);
 	if (code == PL_OK && set->drain)
-		return drain_those(set, reach, err);
-	if (code == PL_OK && deletes && set->force && !reach->options->dry_run) {
-		code = empty(set, reach, err);
+		return drain_cordoned(set, cli, err);
+	if (code == PL_OK && deletes && set->force && !cli->options->dry_run) {
+		code = empty_nodes(set, cli, err);
 		set->at = 0;
 		set->run = (struct nodes_run){.verb = NODES_DELETE,
 		                              .next = set->run.next,
@@ -208,13 +212,13 @@ static enum pl_code set_run(void *ctx, const struct reach *reach, struct pl_err 
 		                              .ctx = set};
 	}
 	if (code == PL_OK)
-		code = nodes_run(&set->run, reach, err);
+		code = nodes_run(&set->run, cli, err);
 	return code == PL_OK ? nodes_run_verdict(&set->run, err) : code;
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct set *set = ctx;
+	struct nodes_set *set = ctx;
 
 	if (opt == OPT_FORCE || opt == OPT_PAST) {
 		set->force = set->force || opt == OPT_FORCE;
@@ -240,11 +244,12 @@ static const struct option drain_own[] = {
 static enum exit_code run_verb(const struct options_spec *spec, enum nodes_verb verb,
                                int argc, char **argv)
 {
-	struct set set = {.words = spec->words,
-	                  .run = {.verb = verb, .next = on_next, .told = on_told}};
+	struct nodes_set set = {
+		.words = spec->words,
+		.run = {.verb = verb, .next = on_next, .told = on_outcome}};
 
 	set.run.ctx = &set;
-	return reach_run(spec, argc, argv, set_run, &set);
+	return cli_session_run(spec, argc, argv, set_run, &set);
 }
 
 static const struct options_spec cordon_spec = {
@@ -256,16 +261,17 @@ static const struct options_spec cordon_spec = {
 	.common = OPTIONS_DRY_RUN,
 	.args_min = 1,
 	.args_max = NODES_MAX,
-	.check = check,
+	.check = check_args,
 };
 
-static enum exit_code cordon(int argc, char **argv)
+static enum exit_code run_cordon(int argc, char **argv)
 {
 	return run_verb(&cordon_spec, NODES_CORDON, argc, argv);
 }
 
-const struct command nodes_cordon_command = {
-	.words = "nodes cordon", .summary = "let no new pods onto nodes", .run = cordon};
+const struct command nodes_cordon_command = {.words = "nodes cordon",
+                                             .summary = "let no new pods onto nodes",
+                                             .run = run_cordon};
 
 static const struct options_spec uncordon_spec = {
 	.words = "nodes uncordon",
@@ -275,17 +281,17 @@ static const struct options_spec uncordon_spec = {
 	.common = OPTIONS_DRY_RUN,
 	.args_min = 1,
 	.args_max = NODES_MAX,
-	.check = check,
+	.check = check_args,
 };
 
-static enum exit_code uncordon(int argc, char **argv)
+static enum exit_code run_uncordon(int argc, char **argv)
 {
 	return run_verb(&uncordon_spec, NODES_UNCORDON, argc, argv);
 }
 
 const struct command nodes_uncordon_command = {.words = "nodes uncordon",
                                                .summary = "let pods onto nodes again",
-                                               .run = uncordon};
+                                               .run = run_uncordon};
 
 static const struct options_spec delete_spec = {
 	.words = "nodes delete",
@@ -300,21 +306,21 @@ static const struct options_spec delete_spec = {
 		   "  placet nodes delete east/n-7 --force --yes\n",
 	.common = OPTIONS_DRY_RUN | OPTIONS_YES,
 	.own = own,
-	.take = take,
+	.take = set_option,
 	.args_min = 1,
 	.args_max = NODES_MAX,
-	.check = check,
+	.check = check_args,
 };
 
-static enum exit_code delete_nodes(int argc, char **argv)
+static enum exit_code run_delete(int argc, char **argv)
 {
-	struct set set = {
+	struct nodes_set set = {
 		.words = delete_spec.words,
 		.timeout_ms = FORCED_MS,
-		.run = {.verb = NODES_DELETE, .next = on_next, .told = on_told}};
+		.run = {.verb = NODES_DELETE, .next = on_next, .told = on_outcome}};
 
 	set.run.ctx = &set;
-	return reach_run(&delete_spec, argc, argv, set_run, &set);
+	return cli_session_run(&delete_spec, argc, argv, set_run, &set);
 }
 
 static const struct options_spec drain_spec = {
@@ -336,23 +342,23 @@ static const struct options_spec drain_spec = {
 	.args_min = 1,
 	.args_max = NODES_MAX,
 	.own = drain_own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code drain_nodes(int argc, char **argv)
+static enum exit_code run_drain(int argc, char **argv)
 {
-	struct set set = {
+	struct nodes_set set = {
 		.words = drain_spec.words,
 		.drain = true,
-		.run = {.verb = NODES_CORDON, .next = on_next, .told = on_told}};
+		.run = {.verb = NODES_CORDON, .next = on_next, .told = on_outcome}};
 
 	set.run.ctx = &set;
-	return reach_run(&drain_spec, argc, argv, set_run, &set);
+	return cli_session_run(&drain_spec, argc, argv, set_run, &set);
 }
 
 const struct command nodes_drain_command = {
-	.words = "nodes drain", .summary = "take all pods off nodes", .run = drain_nodes};
+	.words = "nodes drain", .summary = "take all pods off nodes", .run = run_drain};
 
 const struct command nodes_delete_command = {
-	.words = "nodes delete", .summary = "take nodes away", .run = delete_nodes};
+	.words = "nodes delete", .summary = "take nodes away", .run = run_delete};

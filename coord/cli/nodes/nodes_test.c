@@ -19,7 +19,7 @@ static const char *key_of(enum keys_kind kind, const char *cluster, const char *
 static void stands(enum keys_kind kind, const char *cluster, const char *name,
                    const char *value)
 {
-	T_STR(rig_get(&placet_rig.rig, key_of(kind, cluster, name)), value);
+	T_STR(etcd_rig_get(&placet_rig.rig, key_of(kind, cluster, name)), value);
 }
 
 static size_t count(const char *prefix)
@@ -27,7 +27,7 @@ static size_t count(const char *prefix)
 	struct kv_req req = kv_op_get(kv_prefix(pl_span_str(prefix)));
 	struct kv_result result;
 
-	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, &result), PL_OK);
+	T_EQ(etcd_rig_call(&placet_rig.rig, &req, ETCD_RIG_TIMEOUT_MS, &result), PL_OK);
 	return result.get.count;
 }
 

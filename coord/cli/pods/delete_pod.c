@@ -1,9 +1,9 @@
 /* placet delete pod: at once where nobody has placed it, else its shard ends it. */
-#include "coord/cli/pods/pods_ask.h"
+#include "coord/cli/pods/pods_request.h"
 
 static const struct option own[] = {
-	PODS_ASK_OPTIONS,
-	{"wait", optional_argument, NULL, PODS_ASK_WAIT},
+	PODS_REQUEST_OPTIONS,
+	{"wait", optional_argument, NULL, PODS_REQUEST_WAIT},
 	{NULL, 0, NULL, 0},
 };
 
@@ -17,7 +17,7 @@ static const struct options_spec spec = {
 		"terminates: the shard that owns it gives the place back when its member says\n"
 		"that it has ended, and removes it then. With -f, the pods that placet submit\n"
 		"would make of those files.\n",
-	.help = PODS_ASK_HELP
+	.help = PODS_REQUEST_HELP
 	"  --wait[=false]         until they are gone (default)\n"
 	"  --timeout DURATION     how long to wait (default 0: until then)\n"
 	"  --force                does not wait for the member: what runs there may "
@@ -31,23 +31,24 @@ static const struct options_spec spec = {
 		"0 all are gone, or will be, 1 some is not there, is still there or could "
 		"not be, 2 wrong usage",
 	.common = OPTIONS_YES,
-	.args_max = PODS_ASK_ARGS_MAX,
+	.args_max = PODS_REQUEST_ARGS_MAX,
 	.own = own,
-	.take = pods_ask_take,
-	.check = pods_ask_check,
+	.take = pods_request_take,
+	.check = pods_request_check,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct pods_ask job = {.verb = WISH_DELETE,
-	                       .words = {[WISH_GONE] = "deleted",
-	                                 [WISH_SAID] = "is terminating",
-	                                 [WISH_ALREADY] = "is terminating already"},
-	                       .question = "Delete",
-	                       .wait = true};
+	struct pods_request job = {
+		.verb = POD_REQUEST_DELETE,
+		.words = {[POD_REQUEST_GONE] = "deleted",
+	                  [POD_REQUEST_ACCEPTED] = "is terminating",
+	                  [POD_REQUEST_ALREADY] = "is terminating already"},
+		.question = "Delete",
+		.wait = true};
 
-	return pods_ask_run(&job, &spec, argc, argv);
+	return pods_request_run(&job, &spec, argc, argv);
 }
 
 const struct command delete_pod_command = {
-	.words = "delete pod", .summary = "delete pods", .run = run};
+	.words = "delete pod", .summary = "delete pods", .run = run_command};

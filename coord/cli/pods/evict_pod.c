@@ -1,10 +1,10 @@
 /* placet evict pod: from its node, to be placed again. */
-#include "coord/cli/pods/pods_ask.h"
+#include "coord/cli/pods/pods_request.h"
 
 /* They do not go, so there is nothing to wait for but their budgets. */
 static const struct option own[] = {
-	PODS_ASK_OPTIONS,
-	{"ignore-budgets", no_argument, NULL, PODS_ASK_PAST},
+	PODS_REQUEST_OPTIONS,
+	{"ignore-budgets", no_argument, NULL, PODS_REQUEST_PAST},
 	{NULL, 0, NULL, 0},
 };
 
@@ -17,7 +17,7 @@ static const struct options_spec spec = {
 		"terminates first and keeps its place until its member says that it has\n"
 		"ended. One that has no place is left as it is. One that a\n"
 		"PodDisruptionBudget protects waits until that allows it to go.\n",
-	.help = PODS_ASK_HELP
+	.help = PODS_REQUEST_HELP
 	"  --force                does not wait for the member: what runs there may "
 	"go\n"
 	"                         on running beside the one that is placed again\n"
@@ -31,22 +31,22 @@ static const struct options_spec spec = {
 		"0 all are asked to move, or have no place, 1 some is not there or could "
 		"not be, 2 wrong usage",
 	.common = OPTIONS_YES,
-	.args_max = PODS_ASK_ARGS_MAX,
+	.args_max = PODS_REQUEST_ARGS_MAX,
 	.own = own,
-	.take = pods_ask_take,
-	.check = pods_ask_check,
+	.take = pods_request_take,
+	.check = pods_request_check,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct pods_ask job = {.verb = WISH_EVICT,
-	                       .words = {[WISH_SAID] = "is evicted",
-	                                 [WISH_ALREADY] = "is leaving already",
-	                                 [WISH_PASSED] = "has no place"},
-	                       .question = "Evict"};
+	struct pods_request job = {.verb = POD_REQUEST_EVICT,
+	                           .words = {[POD_REQUEST_ACCEPTED] = "is evicted",
+	                                     [POD_REQUEST_ALREADY] = "is leaving already",
+	                                     [POD_REQUEST_SKIPPED] = "has no place"},
+	                           .question = "Evict"};
 
-	return pods_ask_run(&job, &spec, argc, argv);
+	return pods_request_run(&job, &spec, argc, argv);
 }
 
 const struct command evict_pod_command = {
-	.words = "evict pod", .summary = "move pods off their nodes", .run = run};
+	.words = "evict pod", .summary = "move pods off their nodes", .run = run_command};

@@ -6,15 +6,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "coord/cli/out/say.h"
-#include "coord/cli/pods/gates.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/pods/pod_gates.h"
 #include "coord/cli/pods/pod_row.h"
-#include "coord/cli/pods/pods_live.h"
-#include "coord/cli/reach/listing.h"
-#include "coord/cli/reach/reach.h"
-#include "coord/cli/shards/nobody.h"
-#include "shardsched/ledger/home.h"
-#include "shardsched/ledger/state.h"
+#include "coord/cli/pods/watch_pods.h"
+#include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/listing.h"
+#include "coord/cli/shards/idle_warning.h"
+#include "shardsched/records/pod_location.h"
+#include "shardsched/records/pod_state.h"
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/keys/names.h"
@@ -29,18 +29,18 @@ enum {
 	NAME_LEVELS = 4, /* /schedules/<partition>/<namespace>/<name>/ */
 };
 
-struct found {
-	struct pl_span space, name, state; /* the state's value; at NULL: none */
+struct pod_found {
+	struct pl_span namespace, name, state; /* the state's value; at NULL: none */
 	uint32_t partition;
 	bool has_spec, gated;
 	bool selected; /* it has the labels that are asked for */
 };
 
-struct get {
+struct get_pods {
 	struct pod_pick pick;
-	const struct reach *reach;
+	const struct cli_session *cli;
 	struct pl_arena arena; /* of what was found */
-	struct found *found;
+	struct pod_found *found;
 	size_t count, cap;
 	bool some_wait;  /* of those that were printed */
 	struct pointer { /* what was read last of a name */
@@ -51,9 +51,10 @@ struct get {
 
 /* -- all there is --------------------------------------------------------- */
 
-static struct found *add(struct get *get, const struct keys_id *id, struct pl_err *err)
+static struct pod_found *add_pod(struct get_pods *get, const struct keys_id *id,
+                                 struct pl_err *err)
 {
-	struct found *found;
+	struct pod_found *found;
 
 	if (get->count == get->cap) {
 		size_t cap = get->cap == 0 ? 1024 : get->cap * 2;
@@ -71,10 +72,10 @@ static struct found *add(struct get *get, const struct keys_id *id, struct pl_er
 	}
 	PL_ASSERT(get->found != NULL);
 	found = &get->found[get->count];
-	*found = (struct found){.space = pl_arena_dup(&get->arena, id->scope),
-	                        .name = pl_arena_dup(&get->arena, id->name),
-	                        .partition = id->partition};
-	if (found->space.at == NULL || found->name.at == NULL) {
+	*found = (struct pod_found){.namespace = pl_arena_dup(&get->arena, id->scope),
+	                            .name = pl_arena_dup(&get->arena, id->name),
+	                            .partition = id->partition};
+	if (found->namespace.at == NULL || found->name.at == NULL) {
 		(void)pl_err_set(err, PL_NOMEM, "keep the pods");
 		return NULL;
 	}
@@ -83,23 +84,23 @@ static struct found *add(struct get *get, const struct keys_id *id, struct pl_er
 }
 
 /* The one that the last record was about, or a new one. */
-static struct found *found_of(struct get *get, const struct keys_id *id,
-                              struct pl_err *err)
+static struct pod_found *found_for(struct get_pods *get, const struct keys_id *id,
+                                   struct pl_err *err)
 {
-	struct found *last = get->count == 0 ? NULL : &get->found[get->count - 1];
+	struct pod_found *last = get->count == 0 ? NULL : &get->found[get->count - 1];
 
 	if (last != NULL && last->partition == id->partition &&
-	    pl_span_eq(last->name, id->name) && pl_span_eq(last->space, id->scope))
+	    pl_span_eq(last->name, id->name) && pl_span_eq(last->namespace, id->scope))
 		return last;
-	return add(get, id, err);
+	return add_pod(get, id, err);
 }
 
 static enum pl_code on_record(void *ctx, const struct kv_record *record,
                               struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct get_pods *get = ctx;
 	bool is_pointer = false;
-	struct found *found;
+	struct pod_found *found;
 	struct keys_id id;
 	uint32_t at = 0;
 
@@ -112,38 +113,38 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 		get->pointer = (struct pointer){is_pointer, at};
 		return PL_OK;
 	}
-	found = found_of(get, &id, err);
+	found = found_for(get, &id, err);
 	if (found == NULL)
 		return err->code;
 	if (id.kind == KEYS_SPEC) {
 		found->has_spec = true;
-		found->gated = gates_stand(record->value);
-		found->selected = label_query_holds(&get->pick.query, record->value);
+		found->gated = pod_has_gates(record->value);
+		found->selected = label_query_matches(&get->pick.query, record->value);
 		return PL_OK;
 	}
-	if (get->pick.query.wants > 0 && !found->selected)
+	if (get->pick.query.requirements > 0 && !found->selected)
 		return PL_OK;
 	found->state = pl_arena_dup(&get->arena, record->value);
 	return found->state.at == NULL ? pl_err_set(err, PL_NOMEM, "keep the pods")
 	                               : PL_OK;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_pods(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
-	int order = pl_span_cmp(x->space, y->space);
+	const struct pod_found *x = a, *y = b;
+	int order = pl_span_cmp(x->namespace, y->namespace);
 
 	return order != 0 ? order : pl_span_cmp(x->name, y->name);
 }
 
-static enum pl_code rows_of(struct get *get, size_t first, size_t count,
+static enum pl_code rows_of(struct get_pods *get, size_t first, size_t count,
                             struct pl_arena *arena, struct output_row *rows)
 {
 	enum pl_code code = PL_OK;
 
 	for (size_t i = 0; i < count && code == PL_OK; i++) {
-		const struct found *found = &get->found[first + i];
-		struct pod_row_about about = {.space = found->space,
+		const struct pod_found *found = &get->found[first + i];
+		struct pod_row_about about = {.namespace = found->namespace,
 		                              .name = found->name,
 		                              .partition = found->partition,
 		                              .has_spec = found->has_spec,
@@ -157,8 +158,8 @@ static enum pl_code rows_of(struct get *get, size_t first, size_t count,
 	return code;
 }
 
-static void see_waiting(struct get *get, size_t first, size_t count,
-                        const struct output_row *rows)
+static void note_unserved(struct get_pods *get, size_t first, size_t count,
+                          const struct output_row *rows)
 {
 	for (size_t i = 0; i < count && !get->some_wait; i++)
 		get->some_wait = !get->found[first + i].gated &&
@@ -166,8 +167,8 @@ static void see_waiting(struct get *get, size_t first, size_t count,
 		                            pl_span_str(state_phase_word(STATE_PENDING)));
 }
 
-static enum pl_code print_parts(struct get *get, struct output_row *rows,
-                                struct pl_err *err)
+static enum pl_code print_chunks(struct get_pods *get, struct output_row *rows,
+                                 struct pl_err *err)
 {
 	struct output output;
 	struct pl_arena arena;
@@ -175,7 +176,7 @@ static enum pl_code print_parts(struct get *get, struct output_row *rows,
 	struct pl_buf out;
 	size_t at = 0;
 
-	output_init(&output, &pod_schema, get->reach->options->format, false);
+	output_init(&output, &pod_schema, get->cli->options->format, false);
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
 	pl_buf_init(&out, PRINT_MAX);
 	do {
@@ -184,7 +185,7 @@ static enum pl_code print_parts(struct get *get, struct output_row *rows,
 		pl_arena_reset(&arena);
 		code = rows_of(get, at, count, &arena, rows);
 		if (code == PL_OK)
-			see_waiting(get, at, count, rows);
+			note_unserved(get, at, count, rows);
 		if (code != PL_OK)
 			(void)pl_err_set(err, code, "print the pods");
 		else if (get->count <= PART)
@@ -194,36 +195,36 @@ static enum pl_code print_parts(struct get *get, struct output_row *rows,
 			                   err);
 		at += count;
 		if (code == PL_OK)
-			code = say_result(&out, err);
+			code = print_result(&out, err);
 	} while (at < get->count && code == PL_OK);
 	pl_buf_done(&out);
 	pl_arena_done(&arena);
 	return code;
 }
 
-static enum pl_code read_prefix(struct get *get, const struct keys_id *id,
+static enum pl_code read_prefix(struct get_pods *get, const struct keys_id *id,
                                 unsigned levels, int64_t *revision, struct pl_err *err)
 {
 	struct keys_text prefix;
 	enum pl_code code = keys_prefix(id, levels, &prefix, err);
 
-	return code == PL_OK ? listing_read(get->reach->session, keys_span(&prefix),
+	return code == PL_OK ? session_list(get->cli->session, keys_span(&prefix),
 	                                    revision, on_record, get, err)
 	                     : code;
 }
 
 /* Of one namespace there is a prefix in each partition. */
-static enum pl_code read_all(struct get *get, struct pl_err *err)
+static enum pl_code read_all(struct get_pods *get, struct pl_err *err)
 {
 	struct keys_id id = {.kind = KEYS_SPEC};
-	unsigned levels = get->pick.given.space == NULL ? 1 : 3;
-	uint32_t prefixes = levels == 1 ? 1 : get->reach->meta.partitions;
+	unsigned levels = get->pick.given.namespace == NULL ? 1 : 3;
+	uint32_t prefixes = levels == 1 ? 1 : get->cli->meta.partitions;
 	enum pl_code code = PL_OK;
 	int64_t revision = 0;
 
 	if (get->pick.arg_count > 0)
 		prefixes = levels = 1;
-	id.scope = pl_span_str(get->pick.given.space);
+	id.scope = pl_span_str(get->pick.given.namespace);
 	for (uint32_t p = 0; p < prefixes && code == PL_OK; p++) {
 		id.partition = p;
 		code = read_prefix(get, &id, levels, &revision, err);
@@ -233,20 +234,21 @@ static enum pl_code read_all(struct get *get, struct pl_err *err)
 
 /* -- those that are named ------------------------------------------------- */
 
-static void named(const struct get *get, unsigned arg, struct keys_id *out)
+static void locate_name(const struct get_pods *get, unsigned arg, struct keys_id *out)
 {
 	*out = (struct keys_id){.kind = KEYS_SPEC};
-	if (pods_given_name(&get->pick.given, get->pick.args[arg], &out->scope,
-	                    &out->name, NULL) != PL_OK)
+	if (pods_args_name(&get->pick.given, get->pick.args[arg], &out->scope, &out->name,
+	                   NULL) != PL_OK)
 		PL_UNREACHABLE("a name that was checked");
 }
 
-static bool is_named_before(const struct get *get, unsigned arg, const struct keys_id *id)
+static bool is_duplicate(const struct get_pods *get, unsigned arg,
+                         const struct keys_id *id)
 {
 	for (unsigned i = 0; i < arg; i++) {
 		struct keys_id other;
 
-		named(get, i, &other);
+		locate_name(get, i, &other);
 		if (pl_span_eq(other.scope, id->scope) &&
 		    pl_span_eq(other.name, id->name))
 			return true;
@@ -255,10 +257,10 @@ static bool is_named_before(const struct get *get, unsigned arg, const struct ke
 }
 
 /* Where its name falls, or where the pointer there leads. */
-static enum pl_code read_named(struct get *get, struct keys_id *id, int64_t *revision,
-                               struct pl_err *err)
+static enum pl_code read_named(struct get_pods *get, struct keys_id *id,
+                               int64_t *revision, struct pl_err *err)
 {
-	uint32_t partitions = get->reach->meta.partitions;
+	uint32_t partitions = get->cli->meta.partitions;
 	enum pl_code code =
 		partition_of_pod(id->scope, id->name, partitions, &id->partition, err);
 
@@ -272,7 +274,7 @@ static enum pl_code read_named(struct get *get, struct keys_id *id, int64_t *rev
 }
 
 /* One that its name does not lead to may still be there: then all are looked through. */
-static enum pl_code read_names(struct get *get, struct pl_err *err)
+static enum pl_code read_names(struct get_pods *get, struct pl_err *err)
 {
 	int64_t revision = 0;
 
@@ -281,8 +283,8 @@ static enum pl_code read_names(struct get *get, struct pl_err *err)
 		enum pl_code code;
 		struct keys_id id;
 
-		named(get, i, &id);
-		if (is_named_before(get, i, &id))
+		locate_name(get, i, &id);
+		if (is_duplicate(get, i, &id))
 			continue;
 		code = read_named(get, &id, &revision, err);
 		if (code != PL_OK)
@@ -295,28 +297,28 @@ static enum pl_code read_names(struct get *get, struct pl_err *err)
 	return PL_OK;
 }
 
-static bool is_found(const struct get *get, const struct keys_id *id)
+static bool is_found(const struct get_pods *get, const struct keys_id *id)
 {
-	struct found wanted = {.space = id->scope, .name = id->name};
+	struct pod_found wanted = {.namespace = id->scope, .name = id->name};
 
 	return get->count > 0 && bsearch(&wanted, get->found, get->count,
-	                                 sizeof *get->found, by_name) != NULL;
+	                                 sizeof *get->found, compare_pods) != NULL;
 }
 
 /* PL_NOTFOUND: some are not there. */
-static enum pl_code say_absent(const struct get *get, struct pl_err *err)
+static enum pl_code print_missing(const struct get_pods *get, struct pl_err *err)
 {
 	uint64_t absent = 0;
 
 	for (unsigned i = 0; i < get->pick.arg_count; i++) {
 		struct keys_id id;
 
-		named(get, i, &id);
-		if (is_found(get, &id) || is_named_before(get, i, &id))
+		locate_name(get, i, &id);
+		if (is_found(get, &id) || is_duplicate(get, i, &id))
 			continue;
 		absent++;
-		say(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such pod", PL_SPAN_ARG(id.scope),
-		    PL_SPAN_ARG(id.name));
+		print_message(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such pod",
+		              PL_SPAN_ARG(id.scope), PL_SPAN_ARG(id.name));
 	}
 	return absent == 0
 	               ? PL_OK
@@ -326,7 +328,7 @@ static enum pl_code say_absent(const struct get *get, struct pl_err *err)
 /* -- shown ---------------------------------------------------------------- */
 
 /* By labels, and by the state as it is shown. */
-static enum pl_code keep_picked(struct get *get)
+static enum pl_code keep_selected(struct get_pods *get)
 {
 	const struct pod_pick *pick = &get->pick;
 	enum pl_code code = PL_OK;
@@ -336,7 +338,7 @@ static enum pl_code keep_picked(struct get *get)
 
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
 	for (size_t i = 0; i < get->count && code == PL_OK; i++) {
-		bool keep = pick->query.wants == 0 || get->found[i].selected;
+		bool keep = pick->query.requirements == 0 || get->found[i].selected;
 
 		if (keep && pod_pick_by_state(pick)) {
 			pl_arena_reset(&arena);
@@ -351,7 +353,7 @@ static enum pl_code keep_picked(struct get *get)
 	return code;
 }
 
-static enum pl_code show(struct get *get, struct pl_err *err)
+static enum pl_code print_found(struct get_pods *get, struct pl_err *err)
 {
 	bool names = get->pick.arg_count > 0;
 	struct output_row *rows;
@@ -359,33 +361,34 @@ static enum pl_code show(struct get *get, struct pl_err *err)
 
 	if (code != PL_OK)
 		return code;
-	if (keep_picked(get) != PL_OK)
+	if (keep_selected(get) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "keep the pods");
 	if (get->count == 0 && !names)
-		say("no pods");
+		print_message("no pods");
 	if (get->count > 1)
-		qsort(get->found, get->count, sizeof *get->found, by_name);
+		qsort(get->found, get->count, sizeof *get->found, compare_pods);
 	rows = pl_calloc(PART, sizeof *rows);
 	if (rows == NULL)
 		return pl_err_set(err, PL_NOMEM, "print the pods");
 	if (get->count > 0 || !names)
-		code = print_parts(get, rows, err);
+		code = print_chunks(get, rows, err);
 	free(rows);
 	if (code == PL_OK && get->some_wait)
-		nobody_note(get->reach, "places pods");
-	return code == PL_OK ? say_absent(get, err) : code;
+		idle_warning_note(get->cli, "places pods");
+	return code == PL_OK ? print_missing(get, err) : code;
 }
 
-static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code get_pods_run(void *ctx, const struct cli_session *cli,
+                                 struct pl_err *err)
 {
-	struct get *get = ctx;
+	struct get_pods *get = ctx;
 	enum pl_code code;
 
-	get->reach = reach;
-	if (reach->options->watch)
-		return pods_live(reach, &get->pick, err);
+	get->cli = cli;
+	if (cli->options->watch)
+		return watch_pods(cli, &get->pick, err);
 	pl_arena_init(&get->arena, ARENA_CHUNK, 0);
-	code = show(get, err);
+	code = print_found(get, err);
 	pl_arena_done(&get->arena);
 	free(get->found);
 	return code;
@@ -393,18 +396,19 @@ static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *er
 
 /* -- the command line ----------------------------------------------------- */
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	return pod_pick_take(&((struct get *)ctx)->pick, opt, arg, err);
+	return pod_pick_take(&((struct get_pods *)ctx)->pick, opt, arg, err);
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	return pod_pick_check(&((struct get *)ctx)->pick, options, err);
+	return pod_pick_check(&((struct get_pods *)ctx)->pick, options, err);
 }
 
 static const struct option own[] = {
-	{"namespace", required_argument, NULL, PODS_GIVEN_SPACE},
+	{"namespace", required_argument, NULL, PODS_ARGS_SPACE},
 	{"all-namespaces", no_argument, NULL, POD_PICK_ALL},
 	{"selector", required_argument, NULL, POD_PICK_SELECTOR},
 	{"phase", required_argument, NULL, POD_PICK_PHASE},
@@ -418,14 +422,14 @@ static const struct options_spec spec = {
 	.about =
 		"Shows pods by namespace and name: their phase, and where they are. One\n"
 		"that nobody has decided about yet is Pending without a reason. What\n"
-		"makes no sense is shown as garbled, with the reason.\n",
+		"makes no sense is shown as malformed, with the reason.\n",
 	.help = "  -n, --namespace NAME   only those of a namespace; of names without one\n"
 		"                         (default all, and default of those)\n"
 		"  -A, --all-namespaces   those of all of them, as without -n\n"
 		"  -l, --selector LABELS  only those with labels, as app=web,tier!=db,\n"
 		"                         'track in (a,b)', canary or '!canary'\n"
 		"  --phase PHASE          only Pending, Bound, Terminating, Succeeded,\n"
-		"                         Failed or garbled ones\n"
+		"                         Failed or malformed ones\n"
 		"  --node CLUSTER/NODE    only those that are on a node\n",
 	.example =
 		"  placet get pods -n shop -o wide\n"
@@ -437,16 +441,17 @@ static const struct options_spec spec = {
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
 	.args_max = ARGS_MAX,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct get get = {.count = 0};
+	struct get_pods get = {.count = 0};
 
-	return reach_run(&spec, argc, argv, look, &get);
+	return cli_session_run(&spec, argc, argv, get_pods_run, &get);
 }
 
-const struct command get_pods_command = {
-	.words = "get pods", .summary = "show the pods and where they are", .run = run};
+const struct command get_pods_command = {.words = "get pods",
+                                         .summary = "show the pods and where they are",
+                                         .run = run_command};

@@ -1,5 +1,5 @@
 /* placet get pods over a real etcd: what is shown, of which pods. */
-#include "coord/cli/pods/pods_kit.h"
+#include "coord/cli/pods/pods_fixture.h"
 
 T_CASE(pods_are_shown_as_they_are)
 {
@@ -188,7 +188,7 @@ T_CASE(pods_are_chosen_by_labels_and_phase)
 	T_STR(placet_rig.out, "default/b\ndefault/c\nshop/d\n");
 	T_EQ(PLACET("get", "pods", "--phase", "Bound", "-l", "app", "-o", "name"), 0);
 	T_STR(placet_rig.out, "default/a\n");
-	T_EQ(PLACET("get", "pods", "--phase", "garbled", "-o", "name"), 0);
+	T_EQ(PLACET("get", "pods", "--phase", "malformed", "-o", "name"), 0);
 	T_STR(placet_rig.out, "default/lost\n");
 	T_EQ(PLACET("get", "pods", "--phase", "Failed", "-o", "json"), 0);
 	placet_prints("\"items\": []");

@@ -1,6 +1,6 @@
 /* Pods that are being deleted, and still there: what commands say of them that want them
  * to be there. */
-#include "coord/cli/pods/pods_kit.h"
+#include "coord/cli/pods/pods_fixture.h"
 
 static void submit_bound(const char *name, const char *pod)
 {

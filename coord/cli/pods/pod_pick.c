@@ -6,7 +6,7 @@
 #include "coord/cli/pods/pod_row.h"
 #include "store/keys/names.h"
 
-static enum pl_code take_node(struct pod_pick *pick, const char *arg, struct pl_err *err)
+static enum pl_code set_node(struct pod_pick *pick, const char *arg, struct pl_err *err)
 {
 	const char *slash = strchr(arg, '/');
 	enum pl_code code;
@@ -22,11 +22,11 @@ static enum pl_code take_node(struct pod_pick *pick, const char *arg, struct pl_
 }
 
 /* As it is shown; what makes no sense is one of them. */
-static enum pl_code take_phase(struct pod_pick *pick, const char *arg, struct pl_err *err)
+static enum pl_code set_phase(struct pod_pick *pick, const char *arg, struct pl_err *err)
 {
 	static const char *const words[] = {
 #define PHASE_WORD(name, word) word,
-		STATE_PHASE_MAP(PHASE_WORD) POD_ROW_GARBLED};
+		STATE_PHASE_MAP(PHASE_WORD) POD_ROW_MALFORMED};
 
 	for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (strcasecmp(arg, words[i]) == 0) {
@@ -35,7 +35,7 @@ static enum pl_code take_phase(struct pod_pick *pick, const char *arg, struct pl
 		}
 	return pl_err_set(err, PL_INVALID,
 	                  "--phase %s: want Pending, Bound, Terminating, Succeeded, "
-	                  "Failed or garbled",
+	                  "Failed or malformed",
 	                  arg);
 }
 
@@ -44,9 +44,9 @@ enum pl_code pod_pick_take(struct pod_pick *pick, int opt, const char *arg,
 {
 	switch (opt) {
 	case POD_PICK_NODE:
-		return take_node(pick, arg, err);
+		return set_node(pick, arg, err);
 	case POD_PICK_PHASE:
-		return take_phase(pick, arg, err);
+		return set_phase(pick, arg, err);
 	case POD_PICK_ALL:
 		pick->all = true;
 		return PL_OK;
@@ -55,52 +55,53 @@ enum pl_code pod_pick_take(struct pod_pick *pick, int opt, const char *arg,
 			return PL_OK;
 		return pl_err_wrap(err, "--selector");
 	default:
-		return pods_given_take(&pick->given, opt, arg, err);
+		return pods_args_set(&pick->given, opt, arg, err);
 	}
 }
 
 enum pl_code pod_pick_check(struct pod_pick *pick, const struct options *options,
                             struct pl_err *err)
 {
-	struct pl_span space, name;
+	struct pl_span namespace, name;
 
 	pick->args = options->args;
 	pick->arg_count = options->arg_count;
-	if (pick->all && (pick->given.space != NULL || pick->arg_count > 0))
+	if (pick->all && (pick->given.namespace != NULL || pick->arg_count > 0))
 		return pl_err_set(err, PL_INVALID,
 		                  "--all-namespaces: goes with neither names nor "
 		                  "--namespace");
-	if (pick->arg_count > 0 && (pod_pick_by_state(pick) || pick->query.wants > 0))
+	if (pick->arg_count > 0 &&
+	    (pod_pick_by_state(pick) || pick->query.requirements > 0))
 		return pl_err_set(err, PL_INVALID, "%s: does not go with names",
 		                  pick->node.len > 0    ? "--node"
 		                  : pick->phase != NULL ? "--phase"
 		                                        : "--selector");
 	for (unsigned i = 0; i < pick->arg_count; i++) {
-		if (pods_given_name(&pick->given, pick->args[i], &space, &name, err) !=
+		if (pods_args_name(&pick->given, pick->args[i], &namespace, &name, err) !=
 		    PL_OK)
 			return err->code;
-		if (pick->given.space != NULL &&
-		    !pl_span_eq(space, pl_span_str(pick->given.space)))
+		if (pick->given.namespace != NULL &&
+		    !pl_span_eq(namespace, pl_span_str(pick->given.namespace)))
 			return pl_err_set(err, PL_INVALID,
 			                  "%s: is not of namespace %s, which "
 			                  "--namespace says",
-			                  pick->args[i], pick->given.space);
+			                  pick->args[i], pick->given.namespace);
 	}
 	return PL_OK;
 }
 
-bool pod_pick_wants(const struct pod_pick *pick, struct pl_span space,
+bool pod_pick_wants(const struct pod_pick *pick, struct pl_span namespace,
                     struct pl_span name)
 {
 	struct pl_span one_space, one_name;
 
 	if (pick->arg_count == 0)
-		return pick->given.space == NULL ||
-		       pl_span_eq(space, pl_span_str(pick->given.space));
+		return pick->given.namespace == NULL ||
+		       pl_span_eq(namespace, pl_span_str(pick->given.namespace));
 	for (unsigned i = 0; i < pick->arg_count; i++)
-		if (pods_given_name(&pick->given, pick->args[i], &one_space, &one_name,
-		                    NULL) == PL_OK &&
-		    pl_span_eq(space, one_space) && pl_span_eq(name, one_name))
+		if (pods_args_name(&pick->given, pick->args[i], &one_space, &one_name,
+		                   NULL) == PL_OK &&
+		    pl_span_eq(namespace, one_space) && pl_span_eq(name, one_name))
 			return true;
 	return false;
 }

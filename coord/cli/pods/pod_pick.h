@@ -3,7 +3,7 @@
 #define COORD_CLI_POD_PICK_H
 
 #include "coord/cli/input/label_query.h"
-#include "coord/cli/pods/pods_given.h"
+#include "coord/cli/pods/pods_args.h"
 
 enum {
 	POD_PICK_SELECTOR = 'l',
@@ -13,8 +13,8 @@ enum {
 };
 
 struct pod_pick {
-	struct pods_given given; /* the namespace */
-	char **args;             /* names; none: all */
+	struct pods_args given; /* the namespace */
+	char **args;            /* names; none: all */
 	unsigned arg_count;
 	struct pl_span cluster, node; /* empty: wherever they are */
 	const char *phase;            /* NULL: any */
@@ -30,7 +30,7 @@ PL_NODISCARD enum pl_code pod_pick_check(struct pod_pick *pick,
                                          struct pl_err *err);
 
 /* By name and namespace. */
-bool pod_pick_wants(const struct pod_pick *pick, struct pl_span space,
+bool pod_pick_wants(const struct pod_pick *pick, struct pl_span namespace,
                     struct pl_span name);
 
 /* Whether it depends on what the pods' states say. */

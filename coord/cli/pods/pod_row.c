@@ -1,9 +1,9 @@
 #include "coord/cli/pods/pod_row.h"
 
-#include "coord/cli/out/age.h"
-#include "store/base/stamp.h"
+#include "coord/cli/output/age.h"
+#include "store/base/timestamp.h"
 
-enum column {
+enum pod_column {
 	NAMESPACE,
 	NAME,
 	PHASE = POD_ROW_PHASE,
@@ -54,14 +54,14 @@ bool pod_row_is_on(const struct output_row *row, struct pl_span cluster,
 	       pl_span_eq(row->cells[NODE].text, node);
 }
 
-static enum pl_code garbled(struct output_row *row, struct pl_arena *arena,
-                            const char *why)
+static enum pl_code put_malformed(struct output_row *row, struct pl_arena *arena,
+                                  const char *why)
 {
 	struct pl_span text = pl_arena_dup(arena, pl_span_str(why));
 
 	if (text.at == NULL)
 		return PL_NOMEM;
-	output_text(row, PHASE, PL_SPAN_LIT(POD_ROW_GARBLED));
+	output_text(row, PHASE, PL_SPAN_LIT(POD_ROW_MALFORMED));
 	output_text(row, REASON, text);
 	return PL_OK;
 }
@@ -70,12 +70,12 @@ static enum pl_code put_since(struct output_row *row, struct pl_arena *arena,
                               int64_t since_ms, int64_t now_ms)
 {
 	char *age = pl_arena_alloc(arena, AGE_SIZE);
-	char *since = pl_arena_alloc(arena, PL_STAMP_SIZE);
+	char *since = pl_arena_alloc(arena, PL_TIMESTAMP_SIZE);
 
 	if (age == NULL || since == NULL)
 		return PL_NOMEM;
 	output_text(row, AGE, pl_span_str(age_text(now_ms - since_ms, age)));
-	output_text(row, SINCE, pl_span_str(pl_stamp_print(since_ms, since)));
+	output_text(row, SINCE, pl_span_str(pl_timestamp_print(since_ms, since)));
 	return PL_OK;
 }
 
@@ -113,7 +113,7 @@ static enum pl_code put_state(struct output_row *row, struct pl_arena *arena,
 	if (code == PL_NOMEM)
 		return code;
 	if (code != PL_OK)
-		return garbled(row, arena, err.msg);
+		return put_malformed(row, arena, err.msg);
 	output_text(row, PHASE, pl_span_str(state_phase_word(state.phase)));
 	output_text(row, CLUSTER, state.cluster);
 	output_text(row, NODE, state.node);
@@ -138,11 +138,11 @@ enum pl_code pod_row(const struct pod_row_about *about, struct pl_arena *arena,
 	struct output_row row = {0};
 	enum pl_code code = PL_OK;
 
-	output_text(&row, NAMESPACE, about->space);
+	output_text(&row, NAMESPACE, about->namespace);
 	output_text(&row, NAME, about->name);
 	output_int(&row, PARTITION, about->partition);
 	if (!about->has_spec)
-		code = garbled(&row, arena, "a state without a spec");
+		code = put_malformed(&row, arena, "a state without a spec");
 	else if (about->has_state)
 		code = put_state(&row, arena, about);
 	else /* nobody has decided yet */

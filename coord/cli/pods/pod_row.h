@@ -2,19 +2,19 @@
 #ifndef COORD_CLI_POD_ROW_H
 #define COORD_CLI_POD_ROW_H
 
-#include "coord/cli/out/output.h"
-#include "shardsched/ledger/state.h"
+#include "coord/cli/output/output.h"
+#include "shardsched/records/pod_state.h"
 #include "store/keys/keys.h"
 
 enum { POD_ROW_PHASE = 2 }; /* the column that says "gone" */
 
 /* The phase of what makes no sense. */
-#define POD_ROW_GARBLED "garbled"
+#define POD_ROW_MALFORMED "malformed"
 
 extern const struct output_schema pod_schema;
 
 struct pod_row_about {
-	struct pl_span space, name;
+	struct pl_span namespace, name;
 	uint32_t partition;
 	bool has_spec, has_state, gated;
 	struct pl_span state; /* its value */

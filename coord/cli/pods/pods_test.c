@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "coord/cli/pods/pods_kit.h"
+#include "coord/cli/pods/pods_fixture.h"
 
 static const char deployment[] =
 	"{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":"
@@ -16,7 +16,7 @@ static size_t keys(void)
 	struct kv_req req = kv_op_get(kv_prefix(PL_SPAN_LIT("/schedules/")));
 	struct kv_result result;
 
-	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, &result), PL_OK);
+	T_EQ(etcd_rig_call(&placet_rig.rig, &req, ETCD_RIG_TIMEOUT_MS, &result), PL_OK);
 	return result.get.count;
 }
 
@@ -411,7 +411,7 @@ static int64_t rev_of(const char *key)
 	struct kv_req req = kv_op_get(kv_key(pl_span_str(key)));
 	struct kv_result result;
 
-	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, &result), PL_OK);
+	T_EQ(etcd_rig_call(&placet_rig.rig, &req, ETCD_RIG_TIMEOUT_MS, &result), PL_OK);
 	return result.get.count == 0 ? 0 : result.get.records[0].mod_revision;
 }
 

@@ -9,19 +9,19 @@
 #include <stdio.h>
 
 #include "coord/cli/budgets/budget_edit.h"
-#include "coord/cli/out/progress.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/pods/pods_given.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/output/progress.h"
+#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/session/cli_session.h"
 #include "coord/submit/submit.h"
 
-enum { OPT_KEEP_GOING = OPTIONS_OWN_FIRST, OPT_STRICT, SAID_MAX = 20 };
+enum { OPT_KEEP_GOING = OPTIONS_OWN_FIRST, OPT_STRICT, SHOWN_ERRORS_MAX = 20 };
 
-struct job {
-	struct pods_given given;
+struct submit_job {
+	struct pods_args given;
 	bool keep_going;
-	const struct reach *reach;
-	struct intake intake;
+	const struct cli_session *cli;
+	struct pod_input pod_input;
 	struct submit *submit; /* NULL: over */
 	struct submit_counts counts;
 	uint64_t budgets[BUDGET_UNCHANGED + 1];
@@ -31,25 +31,26 @@ struct job {
 	unsigned said;
 };
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct job *job = ctx;
+	struct submit_job *job = ctx;
 
 	switch (opt) {
 	case OPT_KEEP_GOING:
 		job->keep_going = true;
 		return PL_OK;
 	case OPT_STRICT:
-		job->given.fields = INTAKE_FIELDS_REFUSE;
+		job->given.fields = POD_INPUT_FIELDS_REFUSE;
 		return PL_OK;
 	default:
-		return pods_given_take(&job->given, opt, arg, err);
+		return pods_args_set(&job->given, opt, arg, err);
 	}
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct job *job = ctx;
+	struct submit_job *job = ctx;
 
 	(void)options;
 	return job->given.files.count > 0 ? PL_OK
@@ -60,44 +61,46 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 
 static enum pl_code on_next(void *ctx, struct submit_pod *out, struct pl_err *err)
 {
-	struct job *job = ctx;
-	struct intake_pod pod;
-	enum pl_code code = intake_next(&job->intake, &pod, err);
+	struct submit_job *job = ctx;
+	struct pod_input_pod pod;
+	enum pl_code code = pod_input_next(&job->pod_input, &pod, err);
 
 	if (code == PL_OK)
-		*out = (struct submit_pod){.space = pod.pod.space,
+		*out = (struct submit_pod){.namespace = pod.pod.namespace,
 		                           .name = pod.pod.name,
 		                           .spec = pod.pod.json,
-		                           .home = pod.home};
+		                           .location = pod.location};
 	return code;
 }
 
 static void on_exists(void *ctx, const struct submit_pod *pod)
 {
-	struct job *job = ctx;
+	struct submit_job *job = ctx;
 
-	if (++job->said > SAID_MAX)
+	if (++job->said > SHOWN_ERRORS_MAX)
 		return;
 	progress_end(&job->progress);
-	say(PL_SPAN_FMT "/" PL_SPAN_FMT " is there with another spec, and stays as it is",
-	    PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
+	print_message(PL_SPAN_FMT "/" PL_SPAN_FMT
+	                          " is there with another spec, and stays as it is",
+	              PL_SPAN_ARG(pod->namespace), PL_SPAN_ARG(pod->name));
 }
 
 static void on_leaving(void *ctx, const struct submit_pod *pod)
 {
-	struct job *job = ctx;
+	struct submit_job *job = ctx;
 
-	if (++job->said > SAID_MAX)
+	if (++job->said > SHOWN_ERRORS_MAX)
 		return;
 	progress_end(&job->progress);
-	say(PL_SPAN_FMT "/" PL_SPAN_FMT " is being deleted, and is not submitted",
-	    PL_SPAN_ARG(pod->space), PL_SPAN_ARG(pod->name));
+	print_message(PL_SPAN_FMT "/" PL_SPAN_FMT
+	                          " is being deleted, and is not submitted",
+	              PL_SPAN_ARG(pod->namespace), PL_SPAN_ARG(pod->name));
 }
 
 static void on_done(void *ctx, const struct submit_counts *counts,
                     const struct pl_err *err)
 {
-	struct job *job = ctx;
+	struct submit_job *job = ctx;
 
 	job->submit = NULL;
 	job->counts = *counts;
@@ -105,34 +108,35 @@ static void on_done(void *ctx, const struct submit_counts *counts,
 		job->err = *err;
 }
 
-static uint64_t settled(const struct submit_counts *counts)
+static uint64_t submitted_count(const struct submit_counts *counts)
 {
 	return counts->submitted + counts->unchanged + counts->others + counts->leaving;
 }
 
 static void on_tick(void *ctx)
 {
-	struct job *job = ctx;
-	uint64_t now_ms = kv_now_ms(job->reach->session->kv);
+	struct submit_job *job = ctx;
+	uint64_t now_ms = kv_now_ms(job->cli->session->kv);
 	uint64_t count;
 
 	if (job->submit == NULL)
 		return;
-	count = settled(submit_counts(job->submit));
-	progress_say(&job->progress, now_ms,
-	             "%" PRIu64 " of %" PRIu64 " pods %s, %.0f/s, %" PRIu64 " left",
-	             count, job->intake.pods,
-	             job->reach->options->dry_run ? "looked at" : "submitted",
-	             progress_rate(&job->progress, now_ms, count),
-	             job->intake.pods -
-	                     (count < job->intake.pods ? count : job->intake.pods));
+	count = submitted_count(submit_counts(job->submit));
+	progress_print(&job->progress, now_ms,
+	               "%" PRIu64 " of %" PRIu64 " pods %s, %.0f/s, %" PRIu64 " left",
+	               count, job->pod_input.pods,
+	               job->cli->options->dry_run ? "looked at" : "submitted",
+	               progress_rate(&job->progress, now_ms, count),
+	               job->pod_input.pods - (count < job->pod_input.pods
+	                                              ? count
+	                                              : job->pod_input.pods));
 	pl_timer_set(&job->timer, now_ms + PROGRESS_EACH_MS);
 }
 
-static enum pl_code run_submit(struct job *job, struct pl_err *err)
+static enum pl_code submit_pods(struct submit_job *job, struct pl_err *err)
 {
-	struct store_session *session = job->reach->session;
-	struct submit_opts opts = {.dry_run = job->reach->options->dry_run,
+	struct store_session *session = job->cli->session;
+	struct submit_opts opts = {.dry_run = job->cli->options->dry_run,
 	                           .timeout_ms = session->timeout_ms,
 	                           .next = on_next,
 	                           .exists = on_exists,
@@ -161,27 +165,28 @@ static enum pl_code run_submit(struct job *job, struct pl_err *err)
 
 /* -- and afterwards ------------------------------------------------------- */
 
-static void print_words(const struct job *job)
+static void print_words(const struct submit_job *job)
 {
 	const struct submit_counts *counts = &job->counts;
 
 	(void)printf("%" PRIu64 " %ssubmitted, %" PRIu64 " unchanged", counts->submitted,
-	             job->reach->options->dry_run ? "would be " : "", counts->unchanged);
+	             job->cli->options->dry_run ? "would be " : "", counts->unchanged);
 	if (counts->leaving > 0)
 		(void)printf(", %" PRIu64 " being deleted", counts->leaving);
 	(void)printf("%s\n", counts->others > 0 ? ", and others are there" : "");
 }
 
-static void print_json(const struct job *job)
+static void print_json(const struct submit_job *job)
 {
 	const struct submit_counts *counts = &job->counts;
-	bool dry_run = job->reach->options->dry_run;
+	bool dry_run = job->cli->options->dry_run;
 
-	(void)printf(
-		"{\"kind\":\"%s\",\"submitted\":%" PRIu64 ",\"unchanged\":%" PRIu64
-		",\"others\":%" PRIu64 ",\"leaving\":%" PRIu64 ",\"refused\":%" PRIu64,
-		dry_run ? "SubmitCheck" : "SubmitResult", counts->submitted,
-		counts->unchanged, counts->others, counts->leaving, job->intake.refused);
+	(void)printf("{\"kind\":\"%s\",\"submitted\":%" PRIu64 ",\"unchanged\":%" PRIu64
+	             ",\"others\":%" PRIu64 ",\"leaving\":%" PRIu64
+	             ",\"refused\":%" PRIu64,
+	             dry_run ? "SubmitCheck" : "SubmitResult", counts->submitted,
+	             counts->unchanged, counts->others, counts->leaving,
+	             job->pod_input.refused);
 	if (dry_run)
 		(void)printf("}\n");
 	else
@@ -191,9 +196,9 @@ static void print_json(const struct job *job)
 		             job->budgets[BUDGET_UNCHANGED]);
 }
 
-static void print_counts(const struct job *job)
+static void print_counts(const struct submit_job *job)
 {
-	if (job->reach->options->format == OUTPUT_JSON)
+	if (job->cli->options->format == OUTPUT_JSON)
 		print_json(job);
 	else
 		print_words(job);
@@ -201,7 +206,7 @@ static void print_counts(const struct job *job)
 }
 
 /* With what became of the others, where both are so. */
-static enum pl_code say_leaving(uint64_t leaving, uint64_t others, struct pl_err *err)
+static enum pl_code print_leaving(uint64_t leaving, uint64_t others, struct pl_err *err)
 {
 	bool one = leaving == 1;
 
@@ -218,16 +223,16 @@ static enum pl_code say_leaving(uint64_t leaving, uint64_t others, struct pl_err
 	                   others, others == 1 ? " is" : "s are");
 }
 
-static enum pl_code verdict(const struct job *job, struct pl_err *err)
+static enum pl_code final_error(const struct submit_job *job, struct pl_err *err)
 {
-	uint64_t left = job->intake.pods - settled(&job->counts);
+	uint64_t left = job->pod_input.pods - submitted_count(&job->counts);
 
 	if (job->err.code != PL_OK) {
 		*err = job->err;
 		return pl_err_wrap(err, "%" PRIu64 " pods left", left);
 	}
 	if (job->counts.leaving > 0)
-		return say_leaving(job->counts.leaving, job->counts.others, err);
+		return print_leaving(job->counts.leaving, job->counts.others, err);
 	if (job->counts.others == 1)
 		return pl_err_set(err, PL_EXISTS,
 		                  "1 pod is there with another spec, and nothing was "
@@ -239,61 +244,62 @@ static enum pl_code verdict(const struct job *job, struct pl_err *err)
 		                  "nothing was changed in them; delete them first, or "
 		                  "give the new ones other names",
 		                  job->counts.others);
-	if (job->intake.refused > 0)
+	if (job->pod_input.refused > 0)
 		return pl_err_set(err, PL_INVALID, "%" PRIu64 " refused",
-		                  job->intake.refused);
+		                  job->pod_input.refused);
 	return PL_OK;
 }
 
 /* Before the pods: who is placed is protected at once. */
-static enum pl_code put_budgets(struct job *job, struct pl_err *err)
+static enum pl_code put_budgets(struct submit_job *job, struct pl_err *err)
 {
 	static const char *const words[] = {[BUDGET_CREATED] = "created",
 	                                    [BUDGET_CHANGED] = "changed",
 	                                    [BUDGET_UNCHANGED] = "unchanged"};
-	bool table = job->reach->options->format != OUTPUT_JSON;
+	bool table = job->cli->options->format != OUTPUT_JSON;
 
-	for (uint32_t i = 0; i < job->intake.budgets; i++) {
-		const struct budget_given *given = &job->intake.budget[i];
+	for (uint32_t i = 0; i < job->pod_input.budgets; i++) {
+		const struct budget_object *given = &job->pod_input.budget[i];
 		enum budget_outcome outcome;
 
-		if (budget_put(job->reach->session, given, &outcome, err) != PL_OK)
+		if (budget_put(job->cli->session, given, &outcome, err) != PL_OK)
 			return pl_err_wrap(err, "budget " PL_SPAN_FMT "/" PL_SPAN_FMT,
-			                   PL_SPAN_ARG(given->space),
+			                   PL_SPAN_ARG(given->namespace),
 			                   PL_SPAN_ARG(given->name));
 		job->budgets[outcome]++;
 		if (table)
 			(void)printf("budget " PL_SPAN_FMT "/" PL_SPAN_FMT " %s\n",
-			             PL_SPAN_ARG(given->space), PL_SPAN_ARG(given->name),
-			             words[outcome]);
+			             PL_SPAN_ARG(given->namespace),
+			             PL_SPAN_ARG(given->name), words[outcome]);
 	}
 	return PL_OK;
 }
 
-static enum pl_code submit_all(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code submit_all(void *ctx, const struct cli_session *cli,
+                               struct pl_err *err)
 {
-	struct job *job = ctx;
+	struct submit_job *job = ctx;
 	enum pl_code code;
 
-	job->reach = reach;
-	code = pods_given_intake(&job->given, reach->meta.partitions, job->keep_going,
-	                         &job->intake, err);
+	job->cli = cli;
+	code = pods_args_intake(&job->given, cli->meta.partitions, job->keep_going,
+	                        &job->pod_input, err);
 	if (code != PL_OK)
 		return code;
-	if (!reach->options->dry_run)
+	if (!cli->options->dry_run)
 		code = put_budgets(job, err);
 	if (code == PL_OK)
-		code = run_submit(job, err);
+		code = submit_pods(job, err);
 	if (code == PL_OK || job->err.code != PL_OK) {
 		print_counts(job);
-		code = verdict(job, err);
+		code = final_error(job, err);
 	}
-	intake_close(&job->intake);
+	pod_input_close(&job->pod_input);
 	return code;
 }
 
 static const struct option own[] = {
-	PODS_GIVEN_OPTIONS,
+	PODS_ARGS_OPTIONS,
 	{"keep-going", no_argument, NULL, OPT_KEEP_GOING},
 	{"strict", no_argument, NULL, OPT_STRICT},
 	{NULL, 0, NULL, 0},
@@ -329,14 +335,15 @@ static const struct options_spec spec = {
 	.common = OPTIONS_DRY_RUN | OPTIONS_FORMAT,
 	.args_max = 0,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct job job = {.given = {.fields = INTAKE_FIELDS_TELL, .once = true}};
-	enum exit_code exit_code = reach_run(&spec, argc, argv, submit_all, &job);
+	struct submit_job job = {
+		.given = {.fields = POD_INPUT_FIELDS_TELL, .once = true}};
+	enum exit_code exit_code = cli_session_run(&spec, argc, argv, submit_all, &job);
 
 	files_done(&job.given.files);
 	return exit_code;
@@ -345,4 +352,4 @@ static enum exit_code run(int argc, char **argv)
 const struct command submit_command = {.words = "submit",
                                        .summary =
                                                "submit pods, and what pods are made of",
-                                       .run = run};
+                                       .run = run_command};

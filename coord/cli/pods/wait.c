@@ -17,31 +17,31 @@ enum {
 	ARGS_MAX = 10000,
 };
 
-struct job {
-	struct pods_given given;
+struct wait_job {
+	struct pods_args given;
 	struct label_query query;
 	struct wait_bound bound;
-	bool bound_asked, gone_asked;
+	bool bound_asked, gone_args;
 };
 
-static enum pl_code wait_any(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code wait_any(void *ctx, const struct cli_session *cli, struct pl_err *err)
 {
-	struct job *job = ctx;
+	struct wait_job *job = ctx;
 
-	if (job->gone_asked)
-		return wait_gone(reach, &job->given, job->bound.timeout_ms, err);
-	return wait_bound(reach, &job->bound, err);
+	if (job->gone_args)
+		return wait_gone(cli, &job->given, job->bound.timeout_ms, err);
+	return wait_bound(cli, &job->bound, err);
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct job *job = ctx;
+	struct wait_job *job = ctx;
 
 	switch (opt) {
 	case OPT_FOR:
 		job->bound_asked = strcmp(arg, "bound") == 0;
-		job->gone_asked = strcmp(arg, "delete") == 0;
-		if (job->bound_asked || job->gone_asked)
+		job->gone_args = strcmp(arg, "delete") == 0;
+		if (job->bound_asked || job->gone_args)
 			return PL_OK;
 		return pl_err_set(err, PL_INVALID, "--for=%s: want bound or delete", arg);
 	case OPT_ALL:
@@ -60,23 +60,24 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 			return PL_OK;
 		return pl_err_wrap(err, "--timeout");
 	default:
-		return pods_given_take(&job->given, opt, arg, err);
+		return pods_args_set(&job->given, opt, arg, err);
 	}
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct job *job = ctx;
-	unsigned ways = (unsigned)job->bound.all + (job->query.wants > 0) +
+	struct wait_job *job = ctx;
+	unsigned ways = (unsigned)job->bound.all + (job->query.requirements > 0) +
 	                (options->arg_count > 0) + (job->given.files.count > 0);
 
-	if (!job->bound_asked && !job->gone_asked)
+	if (!job->bound_asked && !job->gone_args)
 		return pl_err_set(err, PL_INVALID, "want --for=bound or --for=delete");
 	if (ways != 1)
 		return pl_err_set(err, PL_INVALID,
 		                  "want names, -f FILE, --selector or --all");
-	job->bound.all = job->bound.all || job->query.wants > 0;
-	if (job->gone_asked && (job->bound.all || job->bound.summary))
+	job->bound.all = job->bound.all || job->query.requirements > 0;
+	if (job->gone_args && (job->bound.all || job->bound.summary))
 		return pl_err_set(
 			err, PL_INVALID,
 			"--for=delete: want names or -f FILE, and no --summary");
@@ -84,7 +85,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 }
 
 static const struct option own[] = {
-	PODS_GIVEN_OPTIONS,
+	PODS_ARGS_OPTIONS,
 	{"for", required_argument, NULL, OPT_FOR},
 	{"all", no_argument, NULL, OPT_ALL},
 	{"selector", required_argument, NULL, OPT_SELECTOR},
@@ -122,18 +123,18 @@ static const struct options_spec spec = {
 	.common = 0,
 	.args_max = ARGS_MAX,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct job job = {.bound = {.timeout_ms = TIMEOUT_DEFAULT_MS}};
+	struct wait_job job = {.bound = {.timeout_ms = TIMEOUT_DEFAULT_MS}};
 	enum exit_code exit_code;
 
 	job.bound.given = &job.given;
 	job.bound.query = &job.query;
-	exit_code = reach_run(&spec, argc, argv, wait_any, &job);
+	exit_code = cli_session_run(&spec, argc, argv, wait_any, &job);
 	files_done(&job.given.files);
 	return exit_code;
 }
@@ -141,4 +142,4 @@ static enum exit_code run(int argc, char **argv)
 const struct command wait_command = {.words = "wait",
                                      .summary =
                                              "wait until pods have a place, or are gone",
-                                     .run = run};
+                                     .run = run_command};

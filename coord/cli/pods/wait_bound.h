@@ -2,18 +2,18 @@
 #ifndef COORD_CLI_WAIT_BOUND_H
 #define COORD_CLI_WAIT_BOUND_H
 
-#include "coord/cli/pods/pods_given.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/session/cli_session.h"
 
 struct wait_bound {
-	const struct pods_given *given;
+	const struct pods_args *given;
 	const struct label_query *query; /* with all; none: whatever their labels */
 	bool all;                        /* else those that are named, and of the files */
 	bool summary;
 	uint64_t timeout_ms;
 };
 
-PL_NODISCARD enum pl_code wait_bound(const struct reach *reach,
+PL_NODISCARD enum pl_code wait_bound(const struct cli_session *cli,
                                      const struct wait_bound *asked, struct pl_err *err);
 
 #endif

@@ -3,17 +3,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/pods/pods_gone.h"
-#include "coord/cli/pods/pods_named.h"
+#include "coord/cli/pods/pods_by_name.h"
+#include "coord/cli/pods/pods_gone_wait.h"
 #include "store/base/duration.h"
 
-static enum pl_code add(void *ctx, uint32_t partition, struct pl_span space,
-                        struct pl_span name, struct pl_err *err)
+static enum pl_code add_pod(void *ctx, uint32_t partition, struct pl_span namespace,
+                            struct pl_span name, struct pl_err *err)
 {
-	return pods_gone_add(ctx, partition, space, name, err);
+	return pods_gone_add(ctx, partition, namespace, name, err);
 }
 
-enum pl_code wait_gone(const struct reach *reach, const struct pods_given *given,
+enum pl_code wait_gone(const struct cli_session *cli, const struct pods_args *given,
                        uint64_t timeout_ms, struct pl_err *err)
 {
 	struct pods_gone gone;
@@ -22,9 +22,9 @@ enum pl_code wait_gone(const struct reach *reach, const struct pods_given *given
 	enum pl_code code;
 
 	pods_gone_init(&gone);
-	code = pods_named_each(reach, given, add, &gone, &absent, err);
+	code = pods_by_name_each(cli, given, add_pod, &gone, &absent, err);
 	if (code == PL_OK)
-		code = pods_gone_wait(&gone, reach, timeout_ms, err);
+		code = pods_gone_wait(&gone, cli, timeout_ms, err);
 	if (code == PL_TIMEOUT && gone.left.count > 0)
 		(void)pl_err_set(err, code,
 		                 "%zu of %" PRIu64 " pods are still there after %s",

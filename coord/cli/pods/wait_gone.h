@@ -2,12 +2,12 @@
 #ifndef COORD_CLI_WAIT_GONE_H
 #define COORD_CLI_WAIT_GONE_H
 
-#include "coord/cli/pods/pods_given.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/session/cli_session.h"
 
 /* Those that are named, and those of the files. One that is not there is gone. */
-PL_NODISCARD enum pl_code wait_gone(const struct reach *reach,
-                                    const struct pods_given *given, uint64_t timeout_ms,
+PL_NODISCARD enum pl_code wait_gone(const struct cli_session *cli,
+                                    const struct pods_args *given, uint64_t timeout_ms,
                                     struct pl_err *err);
 
 #endif

@@ -2,13 +2,13 @@
 #ifndef COORD_CLI_WAIT_NAMES_H
 #define COORD_CLI_WAIT_NAMES_H
 
-#include "coord/cli/pods/pods_given.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/session/cli_session.h"
 #include "store/base/map.h"
 #include "store/keys/keys.h"
 
 /* By "namespace/name". */
-struct wanted {
+struct awaited_pod {
 	struct pl_map_node node;
 	uint64_t seen_us; /* there, and without a place; 0: never */
 	uint32_t partition;
@@ -27,11 +27,11 @@ void wait_names_done(struct wait_names *names);
 
 /* All of them; PL_NOTFOUND: one of the arguments is nowhere. */
 PL_NODISCARD enum pl_code wait_names_read(struct wait_names *names,
-                                          const struct reach *reach,
-                                          const struct pods_given *given,
+                                          const struct cli_session *cli,
+                                          const struct pods_args *given,
                                           struct pl_err *err);
 
 /* NULL: it is none of them. */
-struct wanted *wait_names_get(const struct wait_names *names, struct pl_span key);
+struct awaited_pod *wait_names_find(const struct wait_names *names, struct pl_span key);
 
 #endif

@@ -2,13 +2,13 @@
  * hint. */
 #include <stdlib.h>
 
-#include "coord/cli/pods/pods_kit.h"
+#include "coord/cli/pods/pods_fixture.h"
 
-static uint32_t partition_of(const char *space, const char *name)
+static uint32_t partition_of(const char *namespace, const char *name)
 {
 	uint32_t partition;
 
-	T_EQ(partition_of_pod(pl_span_str(space), pl_span_str(name), PARTITIONS,
+	T_EQ(partition_of_pod(pl_span_str(namespace), pl_span_str(name), PARTITIONS,
 	                      &partition, NULL),
 	     PL_OK);
 	return partition;
@@ -140,7 +140,7 @@ T_CASE(a_wait_that_does_not_end_names_who_is_left_and_why)
 	            "placet wait: 3 of 4 pods are not bound after 200ms");
 	put_state("default", "p-02", "\x1b[2J");
 	T_EQ(PLACET("wait", "--for=bound", "p-02", "--timeout=200ms"), 1);
-	placet_says("not bound: default/p-02 (its state is garbled: ");
+	placet_says("not bound: default/p-02 (its state is malformed: ");
 	placet_down();
 }
 
@@ -149,7 +149,7 @@ T_CASE(a_wait_that_does_not_end_names_who_is_left_and_why)
 	"\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}],\"schedulerName\":" \
 	"\"" scheduler "\"}}\n"
 
-T_CASE(a_wait_for_a_scheduler_that_nobody_runs_says_so)
+T_CASE(a_wait_for_an_unknown_scheduler_warns)
 {
 	static const char pods[] =
 		OF("a", "nobodys") OF("b", "theirs") OF("c", "default-scheduler");

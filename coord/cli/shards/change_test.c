@@ -8,13 +8,13 @@ static int64_t revision(void)
 	struct kv_req req = {.op = KV_STATUS};
 	struct kv_result result;
 
-	T_EQ(rig_call(&placet_rig.rig, &req, RIG_TIMEOUT_MS, &result), PL_OK);
+	T_EQ(etcd_rig_call(&placet_rig.rig, &req, ETCD_RIG_TIMEOUT_MS, &result), PL_OK);
 	return result.header.revision;
 }
 
 static bool stands(const char *key, const char *words)
 {
-	const char *value = rig_get(&placet_rig.rig, key);
+	const char *value = etcd_rig_get(&placet_rig.rig, key);
 
 	return value != NULL && strstr(value, words) != NULL;
 }
@@ -35,7 +35,7 @@ T_CASE(a_drain_is_a_version_of_the_configuration)
 	T_TRUE(stands("/config/shards/0000000002", "[\"east-0\",\"east-1\"]"));
 	T_EQ(PLACET("shard", "drain", "east-0"), 0);
 	placet_prints("as before");
-	T_TRUE(rig_get(&placet_rig.rig, "/config/shards/0000000003") == NULL);
+	T_TRUE(etcd_rig_get(&placet_rig.rig, "/config/shards/0000000003") == NULL);
 	T_EQ(PLACET("shard", "undrain", "east-1"), 0);
 	T_TRUE(stands("/config/shards/0000000003", "\"drain\":[\"east-0\"]"));
 	T_EQ(PLACET("shard", "undrain", "east-0"), 0);
@@ -148,13 +148,13 @@ T_CASE(an_eviction_takes_the_lease_and_all_that_hangs_on_it)
 	placet_says("  2 partitions: 0-1\n");
 	placet_says("  /leader/balancer\n");
 	placet_says("give --yes");
-	T_TRUE(rig_get(&placet_rig.rig, "/shards/east-0") != NULL);
+	T_TRUE(etcd_rig_get(&placet_rig.rig, "/shards/east-0") != NULL);
 	T_EQ(PLACET("shard", "evict", "east-0", "--yes"), 0);
 	placet_prints("east-0 evicted: 2 partitions and 1 role are free");
-	T_TRUE(rig_get(&placet_rig.rig, "/shards/east-0") == NULL);
-	T_TRUE(rig_get(&placet_rig.rig, "/partitions/0000/owner") == NULL);
-	T_TRUE(rig_get(&placet_rig.rig, "/leader/balancer") == NULL);
-	T_TRUE(rig_get(&placet_rig.rig, "/partitions/0002/owner") != NULL);
+	T_TRUE(etcd_rig_get(&placet_rig.rig, "/shards/east-0") == NULL);
+	T_TRUE(etcd_rig_get(&placet_rig.rig, "/partitions/0000/owner") == NULL);
+	T_TRUE(etcd_rig_get(&placet_rig.rig, "/leader/balancer") == NULL);
+	T_TRUE(etcd_rig_get(&placet_rig.rig, "/partitions/0002/owner") != NULL);
 	T_EQ(PLACET("shard", "evict", "east-0", "--yes"), 1);
 	placet_says("no shard 'east-0'; there are none at all");
 	placet_down();
@@ -170,9 +170,9 @@ T_CASE(at_a_terminal_one_is_asked)
 	placet_says("Evict east-0? [y/N] ");
 	placet_says("nothing was done; that was no yes");
 	T_EQ(placet_run_typed("\x04", evict), 1);
-	T_TRUE(rig_get(&placet_rig.rig, "/shards/east-0") != NULL);
+	T_TRUE(etcd_rig_get(&placet_rig.rig, "/shards/east-0") != NULL);
 	T_EQ(placet_run_typed("yes\n", evict), 0);
-	T_TRUE(rig_get(&placet_rig.rig, "/shards/east-0") == NULL);
+	T_TRUE(etcd_rig_get(&placet_rig.rig, "/shards/east-0") == NULL);
 	placet_down();
 }
 
@@ -183,7 +183,7 @@ T_CASE(a_record_without_a_lease_is_removed)
 	T_EQ(PLACET("shard", "evict", "by-hand", "-y"), 0);
 	placet_says("makes no sense");
 	placet_says("has no lease");
-	T_TRUE(rig_get(&placet_rig.rig, "/shards/by-hand") == NULL);
+	T_TRUE(etcd_rig_get(&placet_rig.rig, "/shards/by-hand") == NULL);
 	placet_down();
 }
 
@@ -352,7 +352,7 @@ T_CASE(what_was_written_past_the_check_is_reported)
 	placet_prints("current,refused");
 	placet_put("/config/coord/current", "{\"v\":1,\"version\":77}");
 	T_EQ(PLACET("config", "get"), 0);
-	placet_prints("garbled");
+	placet_prints("malformed");
 	T_EQ(PLACET("config", "get", "coord"), 1);
 	placet_says("version 77");
 	T_EQ(PLACET("config", "rollback", "coord", "--to", "1"), 0);

@@ -2,13 +2,13 @@
 
 #include <inttypes.h>
 
-#include "coord/cli/out/say.h"
-#include "coord/cli/shards/scene.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/shards/shards_watch.h"
 
 enum { SAY_MS = 500 };
 
-struct waiting {
-	struct scene scene;
+struct drain_waiting {
+	struct shards_watch shards_watch;
 	struct pl_span id;
 	uint32_t owned;
 	uint64_t said_ms;
@@ -17,55 +17,56 @@ struct waiting {
 };
 
 /* Nobody hands over to nobody: without another one that takes part it never ends. */
-static bool others_take_part(const struct waiting *w)
+static bool other_shards_active(const struct drain_waiting *w)
 {
 	const struct config_shards *wishes =
-		&config_watch_value(w->scene.config, CONFIG_SHARDS)->shards;
+		&config_watch_value(w->shards_watch.config, CONFIG_SHARDS)->shards;
 
-	for (const struct roster_entry *entry = roster_first(w->scene.roster);
-	     entry != NULL; entry = roster_next(w->scene.roster, entry))
-		if (!entry->garbled && entry->member.state == MEMBER_ACTIVE &&
+	for (const struct roster_entry *entry = roster_first(w->shards_watch.roster);
+	     entry != NULL; entry = roster_next(w->shards_watch.roster, entry))
+		if (!entry->malformed && entry->member.state == MEMBERSHIP_ACTIVE &&
 		    !config_drains(wishes, entry->member.id))
 			return true;
 	return false;
 }
 
-static void look(struct waiting *w)
+static void check_owned(struct drain_waiting *w)
 {
-	uint32_t owned = owners_owned(w->scene.owners, w->id);
-	uint64_t now_ms = kv_now_ms(w->scene.session->kv);
+	uint32_t owned = owners_watch_owned(w->shards_watch.owners, w->id);
+	uint64_t now_ms = kv_now_ms(w->shards_watch.session->kv);
 	bool due = now_ms - w->said_ms >= SAY_MS || owned == 0;
 
 	if (owned != w->owned && due) {
-		say(PL_SPAN_FMT " owns %" PRIu32 " partition%s", PL_SPAN_ARG(w->id),
-		    owned, owned == 1 ? "" : "s");
+		print_message(PL_SPAN_FMT " owns %" PRIu32 " partition%s",
+		              PL_SPAN_ARG(w->id), owned, owned == 1 ? "" : "s");
 		w->owned = owned;
 		w->said_ms = now_ms;
 	}
 	w->over = w->over || owned == 0;
 }
 
-static void on_note(void *ctx, const struct scene_note *note)
+static void on_note(void *ctx, const struct shards_watch_note *note)
 {
-	struct waiting *w = ctx;
+	struct drain_waiting *w = ctx;
 
-	if (note->what == SCENE_TROUBLE)
-		say("%s; going on", note->err->msg);
+	if (note->what == SHARDS_WATCH_TROUBLE)
+		print_message("%s; going on", note->err->msg);
 	else
-		look(w);
+		check_owned(w);
 }
 
 static void on_time_up(void *ctx)
 {
-	struct waiting *w = ctx;
+	struct drain_waiting *w = ctx;
 
 	w->time_up = true;
 	w->over = true;
 }
 
-static enum pl_code wait_until(struct waiting *w, uint64_t wait_ms, struct pl_err *err)
+static enum pl_code run_wait(struct drain_waiting *w, uint64_t wait_ms,
+                             struct pl_err *err)
 {
-	struct kv *kv = w->scene.session->kv;
+	struct kv *kv = w->shards_watch.session->kv;
 	struct pl_timer timer = {0};
 	enum pl_code code = pl_timer_init(&timer, kv_timers(kv), on_time_up, w);
 
@@ -73,12 +74,13 @@ static enum pl_code wait_until(struct waiting *w, uint64_t wait_ms, struct pl_er
 		return pl_err_set(err, code, "wait");
 	pl_timer_set(&timer, kv_now_ms(kv) + wait_ms);
 	w->owned = UINT32_MAX;
-	look(w);
-	if (!w->over && !others_take_part(w))
-		say("no other shard takes part: its partitions stay where they are until "
-		    "one does");
+	check_owned(w);
+	if (!w->over && !other_shards_active(w))
+		print_message(
+			"no other shard takes part: its partitions stay where they are until "
+			"one does");
 	while (!w->over)
-		(void)uv_run(&w->scene.session->loop, UV_RUN_ONCE);
+		(void)uv_run(&w->shards_watch.session->loop, UV_RUN_ONCE);
 	pl_timer_done(&timer);
 	if (!w->time_up)
 		return PL_OK;
@@ -86,20 +88,22 @@ static enum pl_code wait_until(struct waiting *w, uint64_t wait_ms, struct pl_er
 	                  PL_SPAN_FMT " still owns %" PRIu32
 	                              " partitions; it goes on handing over, see placet "
 	                              "partitions --summary",
-	                  PL_SPAN_ARG(w->id), owners_owned(w->scene.owners, w->id));
+	                  PL_SPAN_ARG(w->id),
+	                  owners_watch_owned(w->shards_watch.owners, w->id));
 }
 
 enum pl_code drain_wait(struct store_session *session, struct pl_span id,
                         uint64_t wait_ms, struct pl_err *err)
 {
-	struct waiting waiting = {.id = id};
-	enum pl_code code = scene_open(&waiting.scene, session,
-	                               SCENE_ROSTER | SCENE_OWNERS | SCENE_CONFIG, err);
+	struct drain_waiting waiting = {.id = id};
+	enum pl_code code = shards_watch_open(
+		&waiting.shards_watch, session,
+		SHARDS_WATCH_ROSTER | SHARDS_WATCH_OWNERS | SHARDS_WATCH_CONFIG, err);
 
 	if (code != PL_OK)
 		return code;
-	scene_follow(&waiting.scene, on_note, &waiting);
-	code = wait_until(&waiting, wait_ms, err);
-	scene_close(&waiting.scene);
+	shards_watch_follow(&waiting.shards_watch, on_note, &waiting);
+	code = run_wait(&waiting, wait_ms, err);
+	shards_watch_close(&waiting.shards_watch);
 	return code;
 }

@@ -2,7 +2,7 @@
 #ifndef COORD_CLI_DRAIN_WAIT_H
 #define COORD_CLI_DRAIN_WAIT_H
 
-#include "coord/cli/reach/store_session.h"
+#include "coord/cli/session/store_session.h"
 
 /* PL_TIMEOUT: it still owns some. */
 PL_NODISCARD enum pl_code drain_wait(struct store_session *session, struct pl_span id,

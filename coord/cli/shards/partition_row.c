@@ -3,7 +3,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum column { PARTITION, STATE, OWNER, EPOCH, LEASE, TARGET, NOTE, COLUMN_COUNT };
+enum partition_column {
+	PARTITION,
+	STATE,
+	OWNER,
+	EPOCH,
+	LEASE,
+	TARGET,
+	NOTE,
+	COLUMN_COUNT
+};
 
 static const struct output_column columns[] = {
 	[PARTITION] = {"PARTITION", "partition", OUTPUT_ALWAYS},
@@ -33,14 +42,14 @@ static bool put_lease(struct pl_arena *arena, struct output_row *row, int64_t le
 	return kept.at != NULL;
 }
 
-static bool put_entry(const struct owners_entry *entry, struct pl_arena *arena,
+static bool put_entry(const struct owners_watch_entry *entry, struct pl_arena *arena,
                       struct output_row *row)
 {
 	output_text(row, STATE,
-	            entry->garbled ? PL_SPAN_LIT("garbled") : PL_SPAN_LIT("owned"));
+	            entry->malformed ? PL_SPAN_LIT("malformed") : PL_SPAN_LIT("owned"));
 	output_text(row, OWNER, pl_span_str(entry->owner.shard));
 	output_int_string(row, EPOCH, entry->owner.epoch);
-	if (entry->garbled)
+	if (entry->malformed)
 		output_text(row, NOTE, pl_span_str(entry->why.msg));
 	else if (entry->owner.lease == 0)
 		output_text(row, NOTE, PL_SPAN_LIT("has no lease: no shard wrote it"));
@@ -62,7 +71,7 @@ static bool put_partition(uint32_t partition, struct pl_arena *arena,
 	return kept_text.at != NULL && kept.at != NULL;
 }
 
-enum pl_code partition_row(uint32_t partition, const struct owners_entry *entry,
+enum pl_code partition_row(uint32_t partition, const struct owners_watch_entry *entry,
                            struct pl_span target, struct pl_arena *arena,
                            struct output_row *row)
 {
@@ -77,15 +86,15 @@ enum pl_code partition_row(uint32_t partition, const struct owners_entry *entry,
 	return PL_OK;
 }
 
-enum pl_code partition_stray_row(const struct owners_entry *entry, struct pl_arena *arena,
-                                 struct output_row *row)
+enum pl_code partition_stray_row(const struct owners_watch_entry *entry,
+                                 struct pl_arena *arena, struct output_row *row)
 {
 	*row = (struct output_row){0};
 	if (!put_entry(entry, arena, row))
 		return PL_NOMEM;
 	output_text(row, PARTITION, entry->key);
-	output_text(row, STATE, PL_SPAN_LIT("garbled"));
-	if (!entry->garbled)
+	output_text(row, STATE, PL_SPAN_LIT("malformed"));
+	if (!entry->malformed)
 		output_text(row, NOTE,
 		            PL_SPAN_LIT("there are fewer partitions than that"));
 	return PL_OK;
@@ -102,14 +111,14 @@ static const struct output_column share_columns[] = {
 	[SHARE_TARGET] = {"TARGET", "target", OUTPUT_ALWAYS},
 };
 
-const struct output_schema share_schema = {
+const struct output_schema shard_share_schema = {
 	.kind = "PartitionShare",
 	.columns = share_columns,
 	.count = sizeof share_columns / sizeof share_columns[0],
 	.name_columns = 1,
 };
 
-void share_row(const struct share *share, struct output_row *row)
+void shard_share_row(const struct shard_share *share, struct output_row *row)
 {
 	*row = (struct output_row){0};
 	output_text(row, SHARE_SHARD, share->shard);

@@ -2,31 +2,31 @@
 #ifndef COORD_CLI_PARTITION_ROW_H
 #define COORD_CLI_PARTITION_ROW_H
 
-#include "coord/cli/out/output.h"
-#include "coord/cli/shards/owners.h"
+#include "coord/cli/output/output.h"
+#include "coord/cli/shards/owners_watch.h"
 
 extern const struct output_schema partition_schema;
 
 /* entry NULL: nobody has it. target empty: not known, or there is none. PL_NOMEM. */
 PL_NODISCARD enum pl_code partition_row(uint32_t partition,
-                                        const struct owners_entry *entry,
+                                        const struct owners_watch_entry *entry,
                                         struct pl_span target, struct pl_arena *arena,
                                         struct output_row *row);
 
 /* A key below /partitions/ that is none of those. */
-PL_NODISCARD enum pl_code partition_stray_row(const struct owners_entry *entry,
+PL_NODISCARD enum pl_code partition_stray_row(const struct owners_watch_entry *entry,
                                               struct pl_arena *arena,
                                               struct output_row *row);
 
-extern const struct output_schema share_schema;
+extern const struct output_schema shard_share_schema;
 
-struct share {
+struct shard_share {
 	struct pl_span shard; /* empty: of no shard, state says why */
-	const char *state;    /* "owned", "free", "garbled" */
+	const char *state;    /* "owned", "free", "malformed" */
 	uint32_t partitions;
 	uint32_t target;
 };
 
-void share_row(const struct share *share, struct output_row *row);
+void shard_share_row(const struct shard_share *share, struct output_row *row);
 
 #endif

@@ -1,20 +1,20 @@
 /* placet partitions: who owns what, and who should. */
-#include "coord/cli/out/live.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/output/row_watch.h"
+#include "coord/cli/session/cli_session.h"
 #include "coord/cli/shards/partition_row.h"
-#include "coord/cli/shards/shares.h"
-#include "coord/cli/shards/targets.h"
+#include "coord/cli/shards/partition_targets.h"
+#include "coord/cli/shards/shard_shares.h"
 #include "store/keys/keys.h"
 
 enum { OPT_SUMMARY = OPTIONS_OWN_FIRST };
 
-struct partitions {
+struct partitions_cmd {
 	bool summary;
 	uint32_t count;
-	struct scene scene;
-	struct live live;
-	struct targets targets;
+	struct shards_watch shards_watch;
+	struct row_watch row_watch;
+	struct partition_targets targets;
 	bool with_targets; /* what is shown tells them */
 };
 
@@ -23,9 +23,9 @@ static const struct option own[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct partitions *partitions = ctx;
+	struct partitions_cmd *partitions = ctx;
 
 	(void)arg, (void)err;
 	PL_ASSERT(opt == OPT_SUMMARY);
@@ -45,178 +45,188 @@ static const struct options_spec spec = {
 		   "  placet partitions --summary --watch\n",
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
 	.own = own,
-	.take = take,
+	.take = set_option,
 };
 
 /* -- one by one ------------------------------------------------------------------ */
 
-static void put(struct partitions *ps, uint32_t partition)
+static void put_partition(struct partitions_cmd *ps, uint32_t partition)
 {
-	const struct owners_entry *entry = owners_of(ps->scene.owners, partition);
+	const struct owners_watch_entry *entry =
+		owners_watch_of(ps->shards_watch.owners, partition);
 	struct keys_id id = {.kind = KEYS_OWNER, .partition = partition};
 	struct keys_text key;
 	struct output_row row;
 
-	if (keys_build(&id, &key, &ps->live.err) != PL_OK)
+	if (keys_build(&id, &key, &ps->row_watch.err) != PL_OK)
 		return;
 	if (partition_row(partition, entry, assign_of(ps->targets.assign, partition),
-	                  &ps->live.arena, &row) == PL_OK)
-		live_put(&ps->live, keys_span(&key), &row);
+	                  &ps->row_watch.arena, &row) == PL_OK)
+		row_watch_put(&ps->row_watch, keys_span(&key), &row);
 	else
-		live_fail(&ps->live, PL_NOMEM, "a partition's row");
+		row_watch_fail(&ps->row_watch, PL_NOMEM, "a partition's row");
 }
 
-static void put_stray(struct partitions *ps, const struct owners_entry *entry)
+static void put_stray(struct partitions_cmd *ps, const struct owners_watch_entry *entry)
 {
 	struct output_row row;
 
-	if (partition_stray_row(entry, &ps->live.arena, &row) == PL_OK)
-		live_put(&ps->live, entry->key, &row);
+	if (partition_stray_row(entry, &ps->row_watch.arena, &row) == PL_OK)
+		row_watch_put(&ps->row_watch, entry->key, &row);
 	else
-		live_fail(&ps->live, PL_NOMEM, "a partition's row");
+		row_watch_fail(&ps->row_watch, PL_NOMEM, "a partition's row");
 }
 
-static bool is_stray(const struct partitions *ps, const struct owners_entry *entry)
+static bool is_stray(const struct partitions_cmd *ps,
+                     const struct owners_watch_entry *entry)
 {
 	return !entry->is_partition || entry->partition >= ps->count;
 }
 
-static void put_each(struct partitions *ps)
+static void put_partitions(struct partitions_cmd *ps)
 {
 	for (uint32_t p = 0; p < ps->count; p++)
-		put(ps, p);
-	for (size_t i = 0; i < owners_count(ps->scene.owners); i++) {
-		const struct owners_entry *entry = owners_at(ps->scene.owners, i);
+		put_partition(ps, p);
+	for (size_t i = 0; i < owners_watch_count(ps->shards_watch.owners); i++) {
+		const struct owners_watch_entry *entry =
+			owners_watch_at(ps->shards_watch.owners, i);
 
 		if (is_stray(ps, entry))
 			put_stray(ps, entry);
 	}
 }
 
-static void on_owner(struct partitions *ps, struct pl_span key)
+static void on_owner(struct partitions_cmd *ps, struct pl_span key)
 {
-	const struct owners_entry *entry = owners_get(ps->scene.owners, key);
+	const struct owners_watch_entry *entry =
+		owners_watch_get(ps->shards_watch.owners, key);
 	struct keys_id id;
 
 	if (entry != NULL && is_stray(ps, entry))
 		put_stray(ps, entry);
 	else if (keys_parse(key, &id, NULL) == PL_OK && id.partition < ps->count)
-		put(ps, id.partition);
+		put_partition(ps, id.partition);
 	else
-		live_gone(&ps->live, key);
+		row_watch_gone(&ps->row_watch, key);
 }
 
 /* -- by shard --------------------------------------------------------------------- */
 
-static void on_share(void *ctx, const struct share *share)
+static void on_share(void *ctx, const struct shard_share *share)
 {
-	struct partitions *ps = ctx;
+	struct partitions_cmd *ps = ctx;
 	struct output_row row;
 
-	share_row(share, &row);
-	live_put(&ps->live,
-	         share->shard.len > 0 ? share->shard : pl_span_str(share->state), &row);
+	shard_share_row(share, &row);
+	row_watch_put(&ps->row_watch,
+	              share->shard.len > 0 ? share->shard : pl_span_str(share->state),
+	              &row);
 }
 
-static void put_shares(struct partitions *ps)
+static void put_shares(struct partitions_cmd *ps)
 {
-	if (shares_count(&ps->scene, ps->targets.assign, ps->count, on_share, ps) !=
-	    PL_OK)
-		live_fail(&ps->live, PL_NOMEM, "count by shard");
+	if (shard_shares_count(&ps->shards_watch, ps->targets.assign, ps->count, on_share,
+	                       ps) != PL_OK)
+		row_watch_fail(&ps->row_watch, PL_NOMEM, "count by shard");
 }
 
 /* -- all ---------------------------------------------------------------------------- */
 
-static void put_all(struct partitions *ps)
+static void put_all(struct partitions_cmd *ps)
 {
-	live_begin(&ps->live);
+	row_watch_begin(&ps->row_watch);
 	if (ps->summary)
 		put_shares(ps);
 	else
-		put_each(ps);
-	live_end(&ps->live);
+		put_partitions(ps);
+	row_watch_end(&ps->row_watch);
 }
 
-static bool refresh(struct partitions *ps)
+static bool refresh(struct partitions_cmd *ps)
 {
 	bool changed = false;
 
-	if (ps->with_targets && ps->live.err.code == PL_OK)
-		(void)!targets_refresh(&ps->targets, &ps->scene, &changed, &ps->live.err);
+	if (ps->with_targets && ps->row_watch.err.code == PL_OK)
+		(void)!partition_targets_refresh(&ps->targets, &ps->shards_watch,
+		                                 &changed, &ps->row_watch.err);
 	return changed;
 }
 
-static void on_note(void *ctx, const struct scene_note *note)
+static void on_note(void *ctx, const struct shards_watch_note *note)
 {
-	struct partitions *ps = ctx;
+	struct partitions_cmd *ps = ctx;
 
 	switch (note->what) {
-	case SCENE_ALL:
+	case SHARDS_WATCH_ALL:
 		(void)refresh(ps);
 		put_all(ps);
 		break;
-	case SCENE_SHARD:
+	case SHARDS_WATCH_SHARD:
 		if (refresh(ps))
 			put_all(ps);
 		break;
-	case SCENE_OWNER:
+	case SHARDS_WATCH_OWNER:
 		if (ps->summary)
 			put_all(ps);
 		else
 			on_owner(ps, note->name);
 		break;
-	case SCENE_TROUBLE:
-		say("placet partitions: %s; going on", note->err->msg);
+	case SHARDS_WATCH_TROUBLE:
+		print_message("placet partitions: %s; going on", note->err->msg);
 		break;
 	}
 }
 
-static enum pl_code show(struct partitions *ps, const struct options *options,
-                         struct pl_err *err)
+static enum pl_code show_partitions(struct partitions_cmd *ps,
+                                    const struct options *options, struct pl_err *err)
 {
-	live_init(&ps->live, ps->summary ? &share_schema : &partition_schema,
-	          options->format, options->watch);
+	row_watch_init(&ps->row_watch,
+	               ps->summary ? &shard_share_schema : &partition_schema,
+	               options->format, options->watch);
 	(void)refresh(ps);
 	put_all(ps);
-	scene_follow(&ps->scene, on_note, ps);
-	while (options->watch && ps->live.err.code == PL_OK)
-		(void)uv_run(&ps->scene.session->loop, UV_RUN_ONCE);
-	if (ps->live.err.code != PL_OK)
-		*err = ps->live.err;
-	live_done(&ps->live);
+	shards_watch_follow(&ps->shards_watch, on_note, ps);
+	while (options->watch && ps->row_watch.err.code == PL_OK)
+		(void)uv_run(&ps->shards_watch.session->loop, UV_RUN_ONCE);
+	if (ps->row_watch.err.code != PL_OK)
+		*err = ps->row_watch.err;
+	row_watch_done(&ps->row_watch);
 	return err->code;
 }
 
-static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code partitions_run(void *ctx, const struct cli_session *cli,
+                                   struct pl_err *err)
 {
-	struct partitions *ps = ctx;
+	struct partitions_cmd *ps = ctx;
 	enum pl_code code;
 
-	ps->count = reach->meta.partitions;
-	ps->with_targets = ps->summary || reach->options->format != OUTPUT_TABLE;
-	code = targets_init(&ps->targets, ps->count, err);
+	ps->count = cli->meta.partitions;
+	ps->with_targets = ps->summary || cli->options->format != OUTPUT_TABLE;
+	code = partition_targets_init(&ps->targets, ps->count, err);
 	if (code != PL_OK)
 		return code;
-	code = scene_open(&ps->scene, reach->session,
-	                  ps->with_targets ? SCENE_ROSTER | SCENE_OWNERS | SCENE_CONFIG
-	                                   : SCENE_OWNERS,
-	                  err);
+	code = shards_watch_open(&ps->shards_watch, cli->session,
+	                         ps->with_targets
+	                                 ? SHARDS_WATCH_ROSTER | SHARDS_WATCH_OWNERS |
+	                                           SHARDS_WATCH_CONFIG
+	                                 : SHARDS_WATCH_OWNERS,
+	                         err);
 	if (code == PL_OK) {
-		code = show(ps, reach->options, err);
-		scene_close(&ps->scene);
+		code = show_partitions(ps, cli->options, err);
+		shards_watch_close(&ps->shards_watch);
 	}
-	targets_done(&ps->targets);
+	partition_targets_done(&ps->targets);
 	return code;
 }
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct partitions partitions = {0};
+	struct partitions_cmd partitions = {0};
 
-	return reach_run(&spec, argc, argv, look, &partitions);
+	return cli_session_run(&spec, argc, argv, partitions_run, &partitions);
 }
 
 const struct command partitions_command = {
 	.words = "partitions",
 	.summary = "show the partitions and who owns them",
-	.run = run};
+	.run = run_command};

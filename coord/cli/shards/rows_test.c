@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "coord/cli/config/config_rows.h"
-#include "coord/cli/reach/store_opts.h"
+#include "coord/cli/session/store_opts.h"
 #include "coord/cli/shards/partition_row.h"
 #include "coord/cli/shards/shard_row.h"
 #include "tests/harness/t.h"
@@ -46,7 +46,7 @@ static void golden(const char *name)
 static const uint16_t partitions[] = {3, 17};
 static const uint32_t loads[] = {120, 95};
 
-static struct roster_entry member(const char *id, enum member_state state)
+static struct roster_entry member(const char *id, enum membership_state state)
 {
 	return (struct roster_entry){
 		.member = {.id = pl_span_str(id),
@@ -72,21 +72,21 @@ static struct roster_entry member(const char *id, enum member_state state)
 
 static void shard_rows(struct output_row rows[5], struct roster_entry entries[5])
 {
-	entries[0] = member("east-0", MEMBER_ACTIVE);
-	entries[0].member.work = (struct member_work){.known = true,
-	                                              .pending = 7,
-	                                              .placed_per_s = 31.5,
-	                                              .conflicts_per_s = 0.1,
-	                                              .lag_ms = 4};
-	entries[1] = member("east-1", MEMBER_ACTIVE);
-	entries[2] = member("east-2", MEMBER_DRAINING);
-	entries[3] = member("east-3", MEMBER_JOINING);
+	entries[0] = member("east-0", MEMBERSHIP_ACTIVE);
+	entries[0].member.work = (struct membership_work){.known = true,
+	                                                  .pending = 7,
+	                                                  .placed_per_s = 31.5,
+	                                                  .conflicts_per_s = 0.1,
+	                                                  .lag_ms = 4};
+	entries[1] = member("east-1", MEMBERSHIP_ACTIVE);
+	entries[2] = member("east-2", MEMBERSHIP_DRAINING);
+	entries[3] = member("east-3", MEMBERSHIP_JOINING);
 	entries[3].member.partition_count = 0;
 	entries[3].member.zone = (struct pl_span){0};
 	entries[3].member.config[0].refused =
 		PL_SPAN_LIT("version 4: .handover_ms: must be 1 to 60000");
 	entries[4] = (struct roster_entry){.member = {.id = PL_SPAN_LIT("west-0")},
-	                                   .garbled = true};
+	                                   .malformed = true};
 	(void)pl_err_set(&entries[4].why, PL_INVALID, ".pid: want an integer\x1b[2J");
 	for (unsigned i = 0; i < 5; i++)
 		T_EQ(shard_row(&entries[i],
@@ -134,21 +134,22 @@ T_CASE(shards_as_json)
 
 /* -- partitions -------------------------------------------------------------------- */
 
-static struct owners_entry owned(const char *shard)
+static struct owners_watch_entry owned(const char *shard)
 {
-	struct owners_entry entry = {.is_partition = true,
-	                             .owner = {.epoch = 42, .lease = 0x77}};
+	struct owners_watch_entry entry = {.is_partition = true,
+	                                   .owner = {.epoch = 42, .lease = 0x77}};
 
 	memcpy(entry.owner.shard, shard, strlen(shard) + 1);
 	return entry;
 }
 
-static void partition_rows(struct output_row rows[5], struct owners_entry entries[5])
+static void partition_rows(struct output_row rows[5],
+                           struct owners_watch_entry entries[5])
 {
 	for (unsigned i = 0; i < 5; i++)
 		entries[i] = owned("east-0");
 	entries[1].owner.lease = 0;
-	entries[3] = (struct owners_entry){.is_partition = true, .garbled = true};
+	entries[3] = (struct owners_watch_entry){.is_partition = true, .malformed = true};
 	(void)pl_err_set(&entries[3].why, PL_INVALID, "want an object");
 	entries[4].key = PL_SPAN_LIT("/partitions/4000/owner");
 	T_EQ(partition_row(0, &entries[0], PL_SPAN_LIT("east-1"), &arena, &rows[0]),
@@ -162,7 +163,7 @@ static void partition_rows(struct output_row rows[5], struct owners_entry entrie
 
 T_CASE(partitions_in_a_table)
 {
-	struct owners_entry entries[5];
+	struct owners_watch_entry entries[5];
 	struct output_row rows[5];
 
 	up();
@@ -174,7 +175,7 @@ T_CASE(partitions_in_a_table)
 
 T_CASE(partitions_in_a_wide_table)
 {
-	struct owners_entry entries[5];
+	struct owners_watch_entry entries[5];
 	struct output_row rows[5];
 
 	up();
@@ -186,7 +187,7 @@ T_CASE(partitions_in_a_wide_table)
 
 T_CASE(partitions_as_json)
 {
-	struct owners_entry entries[5];
+	struct owners_watch_entry entries[5];
 	struct output_row rows[5];
 
 	up();
@@ -227,17 +228,17 @@ T_CASE(configurations_in_a_table)
 	                              .at_ms = now_ms,
 	                              .by = PL_SPAN_LIT("ann@h1")};
 	struct config_version bad = good;
-	struct config_heard heard = {.shards = 8, .applied = 7, .refused = 1};
-	struct pl_err none = {0}, garbled = {0};
+	struct config_acceptance acceptance = {.shards = 8, .applied = 7, .refused = 1};
+	struct pl_err none = {0}, malformed = {0};
 	struct output_row rows[4];
 	struct config_row is = {.name = CONFIG_COORD,
 	                        .version = &good,
 	                        .current_err = &none,
-	                        .heard = &heard};
+	                        .acceptance = &acceptance};
 
 	up();
 	(void)pl_err_set(&bad.refused, PL_INVALID, ".drain: want an array");
-	(void)pl_err_set(&garbled, PL_INVALID, "no JSON");
+	(void)pl_err_set(&malformed, PL_INVALID, "no JSON");
 	T_EQ(config_row(&is, &arena, &rows[0]), PL_OK);
 	is.name = CONFIG_SHARDS;
 	is.version = &bad;
@@ -245,14 +246,14 @@ T_CASE(configurations_in_a_table)
 	is.name = CONFIG_WEIGHTS;
 	is.version = NULL;
 	T_EQ(config_row(&is, &arena, &rows[2]), PL_OK);
-	is.current_err = &garbled;
+	is.current_err = &malformed;
 	T_EQ(config_row(&is, &arena, &rows[3]), PL_OK);
 	print(&config_schema, OUTPUT_TABLE, rows, 4);
 	golden("cli/configs.txt");
 	down();
 }
 
-T_CASE(a_store_that_nobody_named_can_be_named)
+T_CASE(a_store_not_named_can_be_named)
 {
 	struct store_opts opts;
 	struct pl_err err;
@@ -260,19 +261,18 @@ T_CASE(a_store_that_nobody_named_can_be_named)
 	T_EQ(unsetenv("PLACET_ENDPOINTS"), 0);
 	T_OK(store_opts_init(&opts, &err), &err);
 	(void)pl_err_set(&err, PL_UNAVAIL, "refused");
-	store_opts_advise(&opts, &err);
+	store_opts_add_advice(&opts, &err);
 	T_STR(err.msg, "refused; start a store there, or name it with --endpoints or "
 	               "PLACET_ENDPOINTS");
 	(void)pl_err_set(&err, PL_DENIED, "refused");
-	store_opts_advise(&opts, &err);
+	store_opts_add_advice(&opts, &err);
 	T_STR(err.msg, "refused");
-	T_OK(store_opts_take(&opts, STORE_OPT_FIRST, "http://127.0.0.1:2379", &err),
-	     &err);
+	T_OK(store_opts_set(&opts, STORE_OPT_FIRST, "http://127.0.0.1:2379", &err), &err);
 	(void)pl_err_set(&err, PL_UNAVAIL, "refused");
-	store_opts_advise(&opts, &err);
+	store_opts_add_advice(&opts, &err);
 	T_STR(err.msg, "refused");
 	T_EQ(setenv("PLACET_ENDPOINTS", "http://127.0.0.1:2379", 1), 0);
 	T_OK(store_opts_init(&opts, &err), &err);
-	store_opts_advise(&opts, &err);
+	store_opts_add_advice(&opts, &err);
 	T_STR(err.msg, "refused");
 }

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/config/config_ops.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/config/config_session.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/cli_session.h"
 #include "coord/cli/shards/drain_wait.h"
 #include "coord/cli/shards/shard_find.h"
 #include "store/base/duration.h"
@@ -23,7 +23,7 @@ enum {
 	WHY_SIZE = 400,
 };
 
-struct drain {
+struct shard_drain {
 	bool undrain;
 	bool force;
 	uint64_t wait_ms; /* 0: do not */
@@ -32,9 +32,9 @@ struct drain {
 	const struct options *options;
 };
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct drain *drain = ctx;
+	struct shard_drain *drain = ctx;
 
 	if (opt == OPT_FORCE) {
 		drain->force = true;
@@ -48,9 +48,10 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	return PL_OK;
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct drain *drain = ctx;
+	struct shard_drain *drain = ctx;
 
 	drain->id = pl_span_str(options->args[0]);
 	return shard_id_check(drain->id, err);
@@ -58,7 +59,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 
 /* -- the configuration ------------------------------------------------------------- */
 
-struct wishes {
+struct drain_requests {
 	uint64_t version;
 	struct pl_json before;
 	struct pl_json after;
@@ -66,8 +67,8 @@ struct wishes {
 	bool changed;
 };
 
-static size_t rewrite(const struct drain *drain, const struct config_shards *is,
-                      struct pl_span *out)
+static size_t rewrite_config(const struct shard_drain *drain,
+                             const struct config_shards *is, struct pl_span *out)
 {
 	size_t count = 0;
 	bool placed = drain->undrain;
@@ -88,9 +89,9 @@ static size_t rewrite(const struct drain *drain, const struct config_shards *is,
 }
 
 /* In the session's arena: the new content, and as a document. */
-static enum pl_code print_after(const struct drain *drain,
-                                const struct config_value *value, struct wishes *out,
-                                struct pl_err *err)
+static enum pl_code print_after(const struct shard_drain *drain,
+                                const struct config_value *value,
+                                struct drain_requests *out, struct pl_err *err)
 {
 	struct pl_arena *arena = &drain->session->arena;
 	struct pl_buf buf;
@@ -110,7 +111,7 @@ static enum pl_code print_after(const struct drain *drain,
 }
 
 /* One that somebody wrote past the check: what it should be is not ours to guess. */
-static enum pl_code broken(struct pl_err *err)
+static enum pl_code malformed_config(struct pl_err *err)
 {
 	struct pl_err why = *err;
 
@@ -119,23 +120,23 @@ static enum pl_code broken(struct pl_err *err)
 	                  why.msg);
 }
 
-static enum pl_code read_wishes(const struct drain *drain, struct wishes *out,
-                                struct pl_err *err)
+static enum pl_code read_requests(const struct shard_drain *drain,
+                                  struct drain_requests *out, struct pl_err *err)
 {
 	struct pl_arena *arena = &drain->session->arena;
 	struct config_value value;
 	struct config_found found;
 	struct pl_span *ids;
 	enum pl_code code =
-		config_ops_read(drain->session, CONFIG_SHARDS, 0, &found, err);
+		config_session_read(drain->session, CONFIG_SHARDS, 0, &found, err);
 
 	if (code == PL_OK)
-		code = config_ops_content(drain->session, CONFIG_SHARDS, &found,
-		                          &out->before, err);
+		code = config_session_content(drain->session, CONFIG_SHARDS, &found,
+		                              &out->before, err);
 	if (code == PL_OK)
 		code = config_parse(CONFIG_SHARDS, out->before, arena, &value, err);
 	if (code == PL_INVALID || code == PL_NOTFOUND)
-		return broken(err);
+		return malformed_config(err);
 	if (code != PL_OK)
 		return code;
 	out->version = found.current;
@@ -143,17 +144,17 @@ static enum pl_code read_wishes(const struct drain *drain, struct wishes *out,
 	ids = pl_arena_zalloc(arena, (size_t)value.shards.drain_count + 1, sizeof *ids);
 	if (ids == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep the drains");
-	value.shards.drain_count = (uint32_t)rewrite(drain, &value.shards, ids);
+	value.shards.drain_count = (uint32_t)rewrite_config(drain, &value.shards, ids);
 	value.shards.drain = ids;
 	return print_after(drain, &value, out, err);
 }
 
-static enum pl_code try_edit(const struct drain *drain, struct wishes *wishes,
-                             struct pl_err *err)
+static enum pl_code try_edit(const struct shard_drain *drain,
+                             struct drain_requests *wishes, struct pl_err *err)
 {
-	struct config_ops_edit edit = {.name = CONFIG_SHARDS};
+	struct config_session_edit edit = {.name = CONFIG_SHARDS};
 	char why[WHY_SIZE];
-	enum pl_code code = read_wishes(drain, wishes, err);
+	enum pl_code code = read_requests(drain, wishes, err);
 
 	if (code != PL_OK || !wishes->changed || drain->options->dry_run)
 		return code;
@@ -163,11 +164,11 @@ static enum pl_code try_edit(const struct drain *drain, struct wishes *wishes,
 	edit.config = wishes->text;
 	edit.expect_version = (int64_t)wishes->version;
 	edit.why = why;
-	return config_ops_edit(drain->session, &edit, &wishes->version, err);
+	return config_session_edit(drain->session, &edit, &wishes->version, err);
 }
 
-static enum pl_code edit_wishes(const struct drain *drain, struct wishes *wishes,
-                                struct pl_err *err)
+static enum pl_code edit_requests(const struct shard_drain *drain,
+                                  struct drain_requests *wishes, struct pl_err *err)
 {
 	enum pl_code code = PL_CONFLICT;
 
@@ -183,14 +184,14 @@ static enum pl_code edit_wishes(const struct drain *drain, struct wishes *wishes
 
 /* -- the commands ------------------------------------------------------------------- */
 
-static enum pl_code say_done(const struct drain *drain, const struct wishes *wishes,
-                             struct pl_err *err)
+static enum pl_code print_done(const struct shard_drain *drain,
+                               const struct drain_requests *wishes, struct pl_err *err)
 {
 	const char *what = drain->undrain ? "is not to drain" : "is to drain";
 
 	if (drain->options->dry_run)
-		return config_ops_say_diff(drain->session, CONFIG_SHARDS, wishes->before,
-		                           wishes->after, err);
+		return config_session_print_diff(drain->session, CONFIG_SHARDS,
+		                                 wishes->before, wishes->after, err);
 	(void)printf(PL_SPAN_FMT " %s%s (configuration shards, version %" PRIu64 ")\n",
 	             PL_SPAN_ARG(drain->id), what, wishes->changed ? "" : ", as before",
 	             wishes->version);
@@ -198,22 +199,23 @@ static enum pl_code say_done(const struct drain *drain, const struct wishes *wis
 	return PL_OK;
 }
 
-static enum pl_code drain_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code drain_run(void *ctx, const struct cli_session *cli,
+                              struct pl_err *err)
 {
-	struct drain *drain = ctx;
-	struct wishes wishes = {0};
+	struct shard_drain *drain = ctx;
+	struct drain_requests wishes = {0};
 	enum pl_code code = PL_OK;
 
-	drain->session = reach->session;
-	drain->options = reach->options;
+	drain->session = cli->session;
+	drain->options = cli->options;
 	if (!drain->force && !drain->undrain)
-		code = shard_must_exist(reach->session, drain->id, err);
+		code = shard_must_exist(cli->session, drain->id, err);
 	if (code == PL_OK)
-		code = edit_wishes(drain, &wishes, err);
+		code = edit_requests(drain, &wishes, err);
 	if (code == PL_OK)
-		code = say_done(drain, &wishes, err);
+		code = print_done(drain, &wishes, err);
 	if (code == PL_OK && drain->wait_ms > 0 && !drain->options->dry_run)
-		code = drain_wait(reach->session, drain->id, drain->wait_ms, err);
+		code = drain_wait(cli->session, drain->id, drain->wait_ms, err);
 	return code;
 }
 
@@ -237,8 +239,8 @@ static const struct options_spec drain_spec = {
 	.args_min = 1,
 	.args_max = 1,
 	.own = drain_own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
 static const struct options_spec undrain_spec = {
@@ -249,22 +251,22 @@ static const struct options_spec undrain_spec = {
 	.common = OPTIONS_DRY_RUN | OPTIONS_WHY,
 	.args_min = 1,
 	.args_max = 1,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
 static enum exit_code run_drain(int argc, char **argv)
 {
-	struct drain drain = {0};
+	struct shard_drain drain = {0};
 
-	return reach_run(&drain_spec, argc, argv, drain_run, &drain);
+	return cli_session_run(&drain_spec, argc, argv, drain_run, &drain);
 }
 
 static enum exit_code run_undrain(int argc, char **argv)
 {
-	struct drain drain = {.undrain = true};
+	struct shard_drain drain = {.undrain = true};
 
-	return reach_run(&undrain_spec, argc, argv, drain_run, &drain);
+	return cli_session_run(&undrain_spec, argc, argv, drain_run, &drain);
 }
 
 const struct command shard_drain_command = {

@@ -6,16 +6,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/ask.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/confirm.h"
 #include "coord/cli/shards/shard_find.h"
 #include "store/keys/keys.h"
 #include "store/kv/calls.h"
 
 enum { LINE_SIZE = 600 };
 
-struct evict {
+struct shard_evict {
 	struct pl_span id;
 	struct store_session *session;
 	struct shard_found shard;
@@ -24,16 +24,17 @@ struct evict {
 	bool owned[KEYS_PARTITIONS_MAX];
 };
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct evict *evict = ctx;
+	struct shard_evict *evict = ctx;
 
 	evict->id = pl_span_str(options->args[0]);
 	return shard_id_check(evict->id, err);
 }
 
 /* Partitions are counted, what else there is is named. */
-static void take_key(struct evict *evict, struct pl_span key)
+static void keep_key(struct shard_evict *evict, struct pl_span key)
 {
 	struct keys_id id = {0};
 
@@ -43,10 +44,10 @@ static void take_key(struct evict *evict, struct pl_span key)
 		return;
 	}
 	evict->roles += id.kind == KEYS_LEADER;
-	say("  " PL_SPAN_FMT, PL_SPAN_ARG(key));
+	print_message("  " PL_SPAN_FMT, PL_SPAN_ARG(key));
 }
 
-static uint32_t run_end(const struct evict *evict, uint32_t at)
+static uint32_t run_end(const struct shard_evict *evict, uint32_t at)
 {
 	while (at + 1 < KEYS_PARTITIONS_MAX && evict->owned[at + 1])
 		at++;
@@ -54,7 +55,7 @@ static uint32_t run_end(const struct evict *evict, uint32_t at)
 }
 
 /* "  7 partitions: 0-3 9 12 40": as many as go into a line. */
-static void say_partitions(const struct evict *evict)
+static void print_partitions(const struct shard_evict *evict)
 {
 	char text[LINE_SIZE] = "";
 	size_t len = 0;
@@ -71,12 +72,12 @@ static void say_partitions(const struct evict *evict)
 		p = end;
 	}
 	if (evict->partitions > 0)
-		say("  %u partition%s:%s%s", evict->partitions,
-		    evict->partitions == 1 ? "" : "s", text,
-		    len < LINE_SIZE - 40 ? "" : " ...");
+		print_message("  %u partition%s:%s%s", evict->partitions,
+		              evict->partitions == 1 ? "" : "s", text,
+		              len < LINE_SIZE - 40 ? "" : " ...");
 }
 
-static enum pl_code look_at_lease(struct evict *evict, struct pl_err *err)
+static enum pl_code read_lease(struct shard_evict *evict, struct pl_err *err)
 {
 	struct kv_req req = {.op = KV_LEASE_TTL,
 	                     .lease = {.id = evict->shard.lease, .want_keys = true}};
@@ -85,37 +86,41 @@ static enum pl_code look_at_lease(struct evict *evict, struct pl_err *err)
 
 	if (code != PL_OK)
 		return code;
-	say("its lease %016" PRIx64 " runs for %" PRId64 " s more unless it is renewed; "
-	    "with it go:",
-	    (uint64_t)evict->shard.lease, result.lease.ttl_s);
+	print_message("its lease %016" PRIx64 " runs for %" PRId64
+	              " s more unless it is renewed; "
+	              "with it go:",
+	              (uint64_t)evict->shard.lease, result.lease.ttl_s);
 	for (size_t i = 0; i < result.lease.key_count; i++)
-		take_key(evict, result.lease.keys[i]);
-	say_partitions(evict);
+		keep_key(evict, result.lease.keys[i]);
+	print_partitions(evict);
 	return PL_OK;
 }
 
-static void say_shard(const struct evict *evict)
+static void print_shard(const struct shard_evict *evict)
 {
-	const struct member *member = &evict->shard.member;
+	const struct membership *member = &evict->shard.member;
 
-	if (evict->shard.garbled)
-		say(PL_SPAN_FMT ": its record makes no sense: %s", PL_SPAN_ARG(evict->id),
-		    evict->shard.why.msg);
+	if (evict->shard.malformed)
+		print_message(PL_SPAN_FMT ": its record makes no sense: %s",
+		              PL_SPAN_ARG(evict->id), evict->shard.why.msg);
 	else
-		say(PL_SPAN_FMT " is %s, process %" PRId64 " on " PL_SPAN_FMT,
-		    PL_SPAN_ARG(evict->id), member_state_name(member->state), member->pid,
-		    PL_SPAN_ARG(member->host));
+		print_message(PL_SPAN_FMT " is %s, process %" PRId64 " on " PL_SPAN_FMT,
+		              PL_SPAN_ARG(evict->id),
+		              membership_state_name(member->state), member->pid,
+		              PL_SPAN_ARG(member->host));
 }
 
-static void say_what_then(void)
+static void print_consequence(void)
 {
-	say("Its process is not stopped: when it learns that its lease is gone it gives up");
-	say("what it had and joins anew. What it still sends under old epochs is refused.");
-	say("To keep it out, stop the process, or drain the shard.");
+	print_message(
+		"Its process is not stopped: when it learns that its lease is gone it gives up");
+	print_message(
+		"what it had and joins anew. What it still sends under old epochs is refused.");
+	print_message("To keep it out, stop the process, or drain the shard.");
 }
 
 /* What became of a revocation that nobody answered. */
-static enum pl_code settle(struct evict *evict, struct pl_err *err)
+static enum pl_code settle_unknown(struct shard_evict *evict, struct pl_err *err)
 {
 	struct kv_req req = {.op = KV_LEASE_TTL, .lease = {.id = evict->shard.lease}};
 	struct pl_err seen = {0};
@@ -128,7 +133,7 @@ static enum pl_code settle(struct evict *evict, struct pl_err *err)
 	return pl_err_wrap(err, "whether its lease is gone could not be read");
 }
 
-static enum pl_code revoke_lease(struct evict *evict, struct pl_err *err)
+static enum pl_code revoke_lease(struct shard_evict *evict, struct pl_err *err)
 {
 	struct kv_req req = {.op = KV_LEASE_REVOKE, .lease = {.id = evict->shard.lease}};
 	enum pl_code code = store_session_call(evict->session, &req, NULL, err);
@@ -136,12 +141,12 @@ static enum pl_code revoke_lease(struct evict *evict, struct pl_err *err)
 	if (code == PL_NOLEASE)
 		code = PL_OK; /* it went while we asked */
 	if (code == PL_UNKNOWN)
-		code = settle(evict, err);
+		code = settle_unknown(evict, err);
 	return code;
 }
 
 /* Nobody's process wrote this; only the record itself can go. */
-static enum pl_code remove_unleased(struct evict *evict, struct pl_err *err)
+static enum pl_code remove_unleased(struct shard_evict *evict, struct pl_err *err)
 {
 	struct keys_id id = {.kind = KEYS_SHARD, .name = evict->id};
 	struct kv_compare fresh;
@@ -165,27 +170,29 @@ static enum pl_code remove_unleased(struct evict *evict, struct pl_err *err)
 	return code;
 }
 
-static enum pl_code evict_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code evict_run(void *ctx, const struct cli_session *cli,
+                              struct pl_err *err)
 {
-	struct evict *evict = ctx;
+	struct shard_evict *evict = ctx;
 	char question[320];
 	enum pl_code code;
 
-	evict->session = reach->session;
-	code = shard_find(reach->session, evict->id, &evict->shard, err);
+	evict->session = cli->session;
+	code = shard_find(cli->session, evict->id, &evict->shard, err);
 	if (code != PL_OK)
 		return code;
-	say_shard(evict);
+	print_shard(evict);
 	if (evict->shard.lease == 0)
-		say("its record has no lease: no shard wrote it, and only it is removed");
+		print_message(
+			"its record has no lease: no shard wrote it, and only it is removed");
 	else
-		code = look_at_lease(evict, err);
+		code = read_lease(evict, err);
 	if (code == PL_OK && evict->shard.lease != 0)
-		say_what_then();
+		print_consequence();
 	(void)snprintf(question, sizeof question, "Evict " PL_SPAN_FMT "?",
 	               PL_SPAN_ARG(evict->id));
 	if (code == PL_OK)
-		code = ask(reach->options, question, err);
+		code = ask(cli->options, question, err);
 	if (code == PL_OK)
 		code = evict->shard.lease == 0 ? remove_unleased(evict, err)
 		                               : revoke_lease(evict, err);
@@ -209,17 +216,17 @@ static const struct options_spec spec = {
 	.common = OPTIONS_YES,
 	.args_min = 1,
 	.args_max = 1,
-	.check = check,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct evict evict = {0};
+	struct shard_evict evict = {0};
 
-	return reach_run(&spec, argc, argv, evict_run, &evict);
+	return cli_session_run(&spec, argc, argv, evict_run, &evict);
 }
 
 const struct command shard_evict_command = {
 	.words = "shard evict",
 	.summary = "take its lease from a shard that hangs",
-	.run = run};
+	.run = run_command};

@@ -15,8 +15,8 @@ enum pl_code shard_id_check(struct pl_span id, struct pl_err *err)
 }
 
 /* A few of those that are there: most often the name is a slip. */
-static enum pl_code not_there(struct store_session *session, struct pl_span id,
-                              struct pl_err *err)
+static enum pl_code shard_not_found(struct store_session *session, struct pl_span id,
+                                    struct pl_err *err)
 {
 	struct keys_id shards = {.kind = KEYS_SHARD};
 	char quoted[PL_QUOTE_SIZE], names[160] = "";
@@ -65,14 +65,15 @@ enum pl_code shard_find(struct store_session *session, struct pl_span id,
 	if (code != PL_OK)
 		return code;
 	if (result.get.count == 0)
-		return not_there(session, id, err);
+		return shard_not_found(session, id, err);
 	record = &result.get.records[0];
 	*out = (struct shard_found){.mod_revision = record->mod_revision,
 	                            .lease = record->lease};
-	code = member_parse(id, record->value, &session->arena, &out->member, &out->why);
-	out->garbled = code != PL_OK;
-	if (out->garbled)
-		out->member = (struct member){.id = id};
+	code = membership_parse(id, record->value, &session->arena, &out->member,
+	                        &out->why);
+	out->malformed = code != PL_OK;
+	if (out->malformed)
+		out->member = (struct membership){.id = id};
 	return PL_OK;
 }
 

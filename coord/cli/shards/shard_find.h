@@ -2,12 +2,12 @@
 #ifndef COORD_CLI_SHARD_FIND_H
 #define COORD_CLI_SHARD_FIND_H
 
-#include "coord/cli/reach/store_session.h"
-#include "coord/member/member.h"
+#include "coord/cli/session/store_session.h"
+#include "coord/membership/membership.h"
 
 struct shard_found {
-	struct member member; /* id only, when garbled */
-	bool garbled;
+	struct membership member; /* id only, when malformed */
+	bool malformed;
 	struct pl_err why;
 	int64_t mod_revision;
 	int64_t lease;

@@ -3,13 +3,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/out/age.h"
+#include "coord/cli/output/age.h"
 #include "store/base/json_out.h"
-#include "store/base/stamp.h"
+#include "store/base/timestamp.h"
 
 enum { RAW_MAX = 1 << 20, INSTANCE_SHORT = 8 };
 
-enum column {
+enum shard_column {
 	NAME,
 	STATE,
 	DRAIN,
@@ -88,7 +88,7 @@ static enum pl_code put_raw(struct pl_arena *arena, struct output_row *row,
 	return PL_OK;
 }
 
-static void print_partitions(const struct member *member, struct pl_json_out *out)
+static void print_partitions(const struct membership *member, struct pl_json_out *out)
 {
 	pl_json_out_array(out);
 	for (uint32_t i = 0; i < member->partition_count; i++)
@@ -96,14 +96,14 @@ static void print_partitions(const struct member *member, struct pl_json_out *ou
 	pl_json_out_end(out);
 }
 
-static enum pl_code print_configs(const struct member *member, struct pl_buf *text,
+static enum pl_code print_configs(const struct membership *member, struct pl_buf *text,
                                   struct pl_json_out *out)
 {
 	enum pl_code code = PL_OK;
 
 	pl_json_out_object(out);
 	for (uint32_t i = 0; i < member->config_count && code == PL_OK; i++) {
-		const struct member_config *config = &member->config[i];
+		const struct membership_config *config = &member->config[i];
 
 		pl_json_out_name_span(out, config->name);
 		pl_json_out_int(out, (int64_t)config->version);
@@ -115,14 +115,14 @@ static enum pl_code print_configs(const struct member *member, struct pl_buf *te
 	return code;
 }
 
-static enum pl_code print_refused(const struct member *member, struct pl_buf *text,
+static enum pl_code print_refused(const struct membership *member, struct pl_buf *text,
                                   struct pl_json_out *out)
 {
 	enum pl_code code = PL_OK;
 
 	pl_json_out_object(out);
 	for (uint32_t i = 0; i < member->config_count && code == PL_OK; i++) {
-		const struct member_config *config = &member->config[i];
+		const struct membership_config *config = &member->config[i];
 
 		if (config->refused.len == 0)
 			continue;
@@ -137,8 +137,9 @@ static enum pl_code print_refused(const struct member *member, struct pl_buf *te
 	return code;
 }
 
-static enum pl_code put_structured(const struct member *member, enum column column,
-                                   struct pl_arena *arena, struct output_row *row)
+static enum pl_code put_structured(const struct membership *member,
+                                   enum shard_column column, struct pl_arena *arena,
+                                   struct output_row *row)
 {
 	enum pl_code code = PL_OK, json_code;
 	struct pl_buf text, json;
@@ -167,8 +168,8 @@ static enum pl_code put_structured(const struct member *member, enum column colu
 
 /* -- the row -------------------------------------------------------------------- */
 
-static bool put_text(struct pl_arena *arena, struct output_row *row, enum column column,
-                     const char *text)
+static bool put_text(struct pl_arena *arena, struct output_row *row,
+                     enum shard_column column, const char *text)
 {
 	struct pl_span kept = pl_arena_dup(arena, pl_span_str(text));
 
@@ -187,14 +188,14 @@ static bool put_lease(struct pl_arena *arena, struct output_row *row, int64_t le
 }
 
 /* "active" in JSON, whatever is wanted of it: that has a field of its own. */
-static void put_state(const struct member *member, bool drain, struct output_row *row)
+static void put_state(const struct membership *member, bool drain, struct output_row *row)
 {
 	static const struct {
 		const char *json, *text, *unheard;
 	} states[] = {
-		[MEMBER_JOINING] = {"\"joining\"", "joining", "joining,drain-wanted"},
-		[MEMBER_ACTIVE] = {"\"active\"", "active", "active,drain-wanted"},
-		[MEMBER_DRAINING] = {"\"draining\"", "draining", "draining"},
+		[MEMBERSHIP_JOINING] = {"\"joining\"", "joining", "joining,drain-wanted"},
+		[MEMBERSHIP_ACTIVE] = {"\"active\"", "active", "active,drain-wanted"},
+		[MEMBERSHIP_DRAINING] = {"\"draining\"", "draining", "draining"},
 	};
 
 	output_raw(row, STATE,
@@ -204,7 +205,7 @@ static void put_state(const struct member *member, bool drain, struct output_row
 	output_bool(row, DRAIN, drain);
 }
 
-static uint64_t load_of(const struct member *member)
+static uint64_t load_of(const struct membership *member)
 {
 	uint64_t load = 0;
 
@@ -213,7 +214,7 @@ static uint64_t load_of(const struct member *member)
 	return load;
 }
 
-static const char *refuses(const struct member *member)
+static const char *refuses(const struct membership *member)
 {
 	for (uint32_t i = 0; i < member->config_count; i++)
 		if (member->config[i].refused.len > 0)
@@ -224,16 +225,16 @@ static const char *refuses(const struct member *member)
 static enum pl_code put_times(const struct roster_entry *entry, int64_t now_ms,
                               struct pl_arena *arena, struct output_row *row)
 {
-	char stamp[PL_STAMP_SIZE], age[AGE_SIZE];
+	char stamp[PL_TIMESTAMP_SIZE], age[AGE_SIZE];
 	int64_t started_ms = entry->member.started_ms;
 
 	if (!put_text(arena, row, AGE, age_text(now_ms - started_ms, age)) ||
-	    !put_text(arena, row, STARTED, pl_stamp_print(started_ms, stamp)))
+	    !put_text(arena, row, STARTED, pl_timestamp_print(started_ms, stamp)))
 		return PL_NOMEM;
 	return PL_OK;
 }
 
-static void put_member(const struct member *member, struct output_row *row)
+static void put_member(const struct membership *member, struct output_row *row)
 {
 	output_int(row, WEIGHT, member->weight);
 	output_int(row, SALT, member->salt);
@@ -261,16 +262,16 @@ enum pl_code shard_row(const struct roster_entry *entry,
                        const struct shard_row_about *about, struct pl_arena *arena,
                        struct output_row *row)
 {
-	static const enum column structured[] = {PARTITIONS, CONFIG, REFUSED};
-	const struct member *member = &entry->member;
+	static const enum shard_column structured[] = {PARTITIONS, CONFIG, REFUSED};
+	const struct membership *member = &entry->member;
 	enum pl_code code;
 
 	*row = (struct output_row){0};
 	output_text(row, NAME, member->id);
 	if (!put_lease(arena, row, entry->lease))
 		return PL_NOMEM;
-	if (entry->garbled) {
-		output_text(row, STATE, PL_SPAN_LIT("garbled"));
+	if (entry->malformed) {
+		output_text(row, STATE, PL_SPAN_LIT("malformed"));
 		output_bool(row, DRAIN, about->drain);
 		output_text(row, NOTE, pl_span_str(entry->why.msg));
 		return PL_OK;

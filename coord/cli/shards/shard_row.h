@@ -2,8 +2,8 @@
 #ifndef COORD_CLI_SHARD_ROW_H
 #define COORD_CLI_SHARD_ROW_H
 
-#include "coord/cli/out/output.h"
-#include "coord/member/roster.h"
+#include "coord/cli/output/output.h"
+#include "coord/membership/roster.h"
 
 extern const struct output_schema shard_schema;
 

@@ -1,9 +1,9 @@
 /* placet shards: who is there, and how they are. */
-#include "coord/cli/out/live.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/reach.h"
-#include "coord/cli/shards/scene.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/output/row_watch.h"
+#include "coord/cli/session/cli_session.h"
 #include "coord/cli/shards/shard_row.h"
+#include "coord/cli/shards/shards_watch.h"
 #include "store/base/clock.h"
 
 static const struct options_spec spec = {
@@ -13,118 +13,126 @@ static const struct options_spec spec = {
 		"Shows every shard: its state, how many partitions it says it owns, where\n"
 		"it runs and since when. A shard that the configuration wants drained and\n"
 		"that has not taken that up yet is active,drain-wanted. A record that\n"
-		"makes no sense is shown as garbled, with the reason.\n",
+		"makes no sense is shown as malformed, with the reason.\n",
 	.example = "  placet shards -o wide\n"
 		   "  placet shards -o json | jq '.items[] | select(.drain) | .name'\n",
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
 	.args_max = 0,
 };
 
-struct shards {
-	struct scene scene;
-	struct live live;
+struct shards_cmd {
+	struct shards_watch shards_watch;
+	struct row_watch row_watch;
 };
 
-static bool wanted_drained(const struct shards *shards, struct pl_span id)
+static bool is_drained(const struct shards_cmd *shards, struct pl_span id)
 {
 	return config_drains(
-		&config_watch_value(shards->scene.config, CONFIG_SHARDS)->shards, id);
+		&config_watch_value(shards->shards_watch.config, CONFIG_SHARDS)->shards,
+		id);
 }
 
-static void put(struct shards *shards, const struct roster_entry *entry)
+static void put_shard(struct shards_cmd *shards, const struct roster_entry *entry)
 {
-	struct shard_row_about about = {.drain = wanted_drained(shards, entry->member.id),
+	struct shard_row_about about = {.drain = is_drained(shards, entry->member.id),
 	                                .now_ms = pl_clock_wall_ms()};
 	struct output_row row;
 
-	if (shard_row(entry, &about, &shards->live.arena, &row) == PL_OK)
-		live_put(&shards->live, entry->member.id, &row);
+	if (shard_row(entry, &about, &shards->row_watch.arena, &row) == PL_OK)
+		row_watch_put(&shards->row_watch, entry->member.id, &row);
 	else
-		live_fail(&shards->live, PL_NOMEM, "a shard's row");
+		row_watch_fail(&shards->row_watch, PL_NOMEM, "a shard's row");
 }
 
-static void put_all(struct shards *shards)
+static void put_shards(struct shards_cmd *shards)
 {
-	live_begin(&shards->live);
-	for (const struct roster_entry *entry = roster_first(shards->scene.roster);
-	     entry != NULL; entry = roster_next(shards->scene.roster, entry))
-		put(shards, entry);
-	live_end(&shards->live);
+	row_watch_begin(&shards->row_watch);
+	for (const struct roster_entry *entry = roster_first(shards->shards_watch.roster);
+	     entry != NULL; entry = roster_next(shards->shards_watch.roster, entry))
+		put_shard(shards, entry);
+	row_watch_end(&shards->row_watch);
 }
 
-static void on_note(void *ctx, const struct scene_note *note)
+static void on_note(void *ctx, const struct shards_watch_note *note)
 {
-	struct shards *shards = ctx;
+	struct shards_cmd *shards = ctx;
 	const struct roster_entry *entry;
 
 	switch (note->what) {
-	case SCENE_ALL:
-		put_all(shards);
+	case SHARDS_WATCH_ALL:
+		put_shards(shards);
 		break;
-	case SCENE_SHARD:
-		entry = roster_get(shards->scene.roster, note->name);
+	case SHARDS_WATCH_SHARD:
+		entry = roster_get(shards->shards_watch.roster, note->name);
 		if (entry == NULL)
-			live_gone(&shards->live, note->name);
+			row_watch_gone(&shards->row_watch, note->name);
 		else
-			put(shards, entry);
+			put_shard(shards, entry);
 		break;
-	case SCENE_OWNER:
+	case SHARDS_WATCH_OWNER:
 		break;
-	case SCENE_TROUBLE:
-		say("placet shards: %s; going on", note->err->msg);
+	case SHARDS_WATCH_TROUBLE:
+		print_message("placet shards: %s; going on", note->err->msg);
 		break;
 	}
 }
 
 /* Wishes that nobody hears are forgotten easily, until a shard of that name comes
  * back and drains at once. */
-static void say_absent(const struct shards *shards)
+static void print_missing(const struct shards_cmd *shards)
 {
 	const struct config_shards *wishes =
-		&config_watch_value(shards->scene.config, CONFIG_SHARDS)->shards;
+		&config_watch_value(shards->shards_watch.config, CONFIG_SHARDS)->shards;
 
 	for (uint32_t i = 0; i < wishes->drain_count; i++)
-		if (roster_get(shards->scene.roster, wishes->drain[i]) == NULL)
-			say("note: " PL_SPAN_FMT " is not there, and is to be drained "
-			    "when it comes (placet shard undrain " PL_SPAN_FMT ")",
-			    PL_SPAN_ARG(wishes->drain[i]), PL_SPAN_ARG(wishes->drain[i]));
+		if (roster_get(shards->shards_watch.roster, wishes->drain[i]) == NULL)
+			print_message("note: " PL_SPAN_FMT
+			              " is not there, and is to be drained "
+			              "when it comes (placet shard undrain " PL_SPAN_FMT
+			              ")",
+			              PL_SPAN_ARG(wishes->drain[i]),
+			              PL_SPAN_ARG(wishes->drain[i]));
 }
 
-static enum pl_code show(struct shards *shards, const struct options *options,
-                         struct pl_err *err)
+static enum pl_code show_shards(struct shards_cmd *shards, const struct options *options,
+                                struct pl_err *err)
 {
-	live_init(&shards->live, &shard_schema, options->format, options->watch);
-	put_all(shards);
-	if (roster_count(shards->scene.roster) == 0)
-		say("no shards");
-	say_absent(shards);
-	scene_follow(&shards->scene, on_note, shards);
-	while (options->watch && shards->live.err.code == PL_OK)
-		(void)uv_run(&shards->scene.session->loop, UV_RUN_ONCE);
-	if (shards->live.err.code != PL_OK)
-		*err = shards->live.err;
-	live_done(&shards->live);
+	row_watch_init(&shards->row_watch, &shard_schema, options->format,
+	               options->watch);
+	put_shards(shards);
+	if (roster_count(shards->shards_watch.roster) == 0)
+		print_message("no shards");
+	print_missing(shards);
+	shards_watch_follow(&shards->shards_watch, on_note, shards);
+	while (options->watch && shards->row_watch.err.code == PL_OK)
+		(void)uv_run(&shards->shards_watch.session->loop, UV_RUN_ONCE);
+	if (shards->row_watch.err.code != PL_OK)
+		*err = shards->row_watch.err;
+	row_watch_done(&shards->row_watch);
 	return err->code;
 }
 
-static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code shards_run(void *ctx, const struct cli_session *cli,
+                               struct pl_err *err)
 {
-	struct shards shards;
-	enum pl_code code = scene_open(&shards.scene, reach->session,
-	                               SCENE_ROSTER | SCENE_CONFIG, err);
+	struct shards_cmd shards;
+	enum pl_code code =
+		shards_watch_open(&shards.shards_watch, cli->session,
+	                          SHARDS_WATCH_ROSTER | SHARDS_WATCH_CONFIG, err);
 
 	(void)ctx;
 	if (code != PL_OK)
 		return code;
-	code = show(&shards, reach->options, err);
-	scene_close(&shards.scene);
+	code = show_shards(&shards, cli->options, err);
+	shards_watch_close(&shards.shards_watch);
 	return code;
 }
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	return reach_run(&spec, argc, argv, look, NULL);
+	return cli_session_run(&spec, argc, argv, shards_run, NULL);
 }
 
-const struct command shards_command = {
-	.words = "shards", .summary = "show the shards and how they are", .run = run};
+const struct command shards_command = {.words = "shards",
+                                       .summary = "show the shards and how they are",
+                                       .run = run_command};

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/ask.h"
-#include "coord/cli/reach/reach.h"
-#include "coord/fsck/mend.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/confirm.h"
+#include "coord/fsck/repair.h"
 #include "store/base/clock.h"
 #include "store/base/rng.h"
 
@@ -23,7 +23,7 @@ enum {
 	QUESTION_SIZE = 80,
 };
 
-enum column { CODE, KIND, KEY, OTHER, WHAT, COLUMNS };
+enum problem_column { CODE, KIND, KEY, OTHER, WHAT, COLUMNS };
 
 static const struct output_column columns[COLUMNS] = {
 	[CODE] = {"CODE", "code", OUTPUT_ALWAYS},
@@ -35,8 +35,8 @@ static const struct output_column columns[COLUMNS] = {
 static const struct output_schema schema = {
 	.kind = "Finding", .columns = columns, .count = COLUMNS};
 
-struct checking {
-	const struct reach *reach;
+struct fsck_cmd {
+	const struct cli_session *cli;
 	bool repair;
 	struct fsck *fsck;
 	struct output_row *row; /* the first so many, in the arena */
@@ -49,9 +49,9 @@ struct checking {
 	struct pl_err err;
 };
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct checking *c = ctx;
+	struct fsck_cmd *c = ctx;
 
 	(void)arg;
 	(void)err;
@@ -60,9 +60,10 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	return PL_OK;
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	const struct checking *c = ctx;
+	const struct fsck_cmd *c = ctx;
 
 	if (!c->repair && (options->dry_run || options->yes))
 		return pl_err_set(err, PL_INVALID, "%s goes with --repair",
@@ -72,7 +73,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 
 /* -- the check --------------------------------------------------------------------- */
 
-static void progress_wipe(struct checking *c)
+static void wipe_progress(struct fsck_cmd *c)
 {
 	if (c->told_progress)
 		(void)fprintf(stderr, "\r\033[K");
@@ -81,12 +82,12 @@ static void progress_wipe(struct checking *c)
 
 static void on_progress(void *ctx, const struct fsck_counts *counts)
 {
-	struct checking *c = ctx;
+	struct fsck_cmd *c = ctx;
 	uint64_t now_ms = pl_clock_ms();
 
 	if (now_ms < c->progress_ms || isatty(STDERR_FILENO) != 1)
 		return;
-	progress_wipe(c);
+	wipe_progress(c);
 	(void)fprintf(stderr, "%" PRIu64 " keys, %" PRIu64 " violations", counts->records,
 	              counts->violations);
 	(void)fflush(stderr);
@@ -94,7 +95,7 @@ static void on_progress(void *ctx, const struct fsck_counts *counts)
 	c->progress_ms = now_ms + PROGRESS_EVERY_MS;
 }
 
-static struct pl_span keep(struct checking *c, struct pl_span text)
+static struct pl_span keep_text(struct fsck_cmd *c, struct pl_span text)
 {
 	struct pl_span kept = pl_arena_dup(&c->arena, text);
 
@@ -105,7 +106,7 @@ static struct pl_span keep(struct checking *c, struct pl_span text)
 
 static void on_found(void *ctx, const struct fsck_finding *finding)
 {
-	struct checking *c = ctx;
+	struct fsck_cmd *c = ctx;
 	struct output_row *row;
 
 	if (c->shown == SHOWN_MAX || c->no_memory)
@@ -116,16 +117,16 @@ static void on_found(void *ctx, const struct fsck_finding *finding)
 	output_text(row, KIND,
 	            fsck_is_condition(finding->code) ? PL_SPAN_LIT("condition")
 	                                             : PL_SPAN_LIT("violation"));
-	output_text(row, KEY, keep(c, finding->key));
+	output_text(row, KEY, keep_text(c, finding->key));
 	if (finding->other.len > 0)
-		output_text(row, OTHER, keep(c, finding->other));
-	output_text(row, WHAT, keep(c, pl_span_str(finding->what)));
+		output_text(row, OTHER, keep_text(c, finding->other));
+	output_text(row, WHAT, keep_text(c, pl_span_str(finding->what)));
 	c->shown++;
 }
 
 static void on_done(void *ctx, int64_t revision, const struct pl_err *err)
 {
-	struct checking *c = ctx;
+	struct fsck_cmd *c = ctx;
 
 	c->over = true;
 	c->revision = revision;
@@ -133,11 +134,11 @@ static void on_done(void *ctx, int64_t revision, const struct pl_err *err)
 		c->err = *err;
 }
 
-static enum pl_code run_loop(struct checking *c, struct pl_err *err)
+static enum pl_code run_loop(struct fsck_cmd *c, struct pl_err *err)
 {
 	while (!c->over)
-		(void)uv_run(&c->reach->session->loop, UV_RUN_ONCE);
-	progress_wipe(c);
+		(void)uv_run(&c->cli->session->loop, UV_RUN_ONCE);
+	wipe_progress(c);
 	if (c->err.code != PL_OK)
 		*err = c->err;
 	else if (c->no_memory)
@@ -145,14 +146,14 @@ static enum pl_code run_loop(struct checking *c, struct pl_err *err)
 	return c->err.code;
 }
 
-static enum pl_code look(struct checking *c, struct pl_err *err)
+static enum pl_code find_problems(struct fsck_cmd *c, struct pl_err *err)
 {
-	char who[REACH_WHO_SIZE];
-	struct fsck_opts opts = {.partitions = c->reach->meta.partitions,
-	                         .by = pl_span_str(reach_who(who)),
+	char who[CLI_USER_SIZE];
+	struct fsck_opts opts = {.partitions = c->cli->meta.partitions,
+	                         .by = pl_span_str(cli_session_user(who)),
 	                         .wall_ms = pl_clock_wall_ms(),
 	                         .seed = pl_rng_seed_random(),
-	                         .timeout_ms = c->reach->session->timeout_ms,
+	                         .timeout_ms = c->cli->session->timeout_ms,
 	                         .found = on_found,
 	                         .progress = on_progress,
 	                         .done = on_done,
@@ -167,150 +168,157 @@ static enum pl_code look(struct checking *c, struct pl_err *err)
 	c->row = pl_arena_alloc(&c->arena, SHOWN_MAX * sizeof *c->row);
 	if (c->row == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep what is found");
-	code = fsck_open(c->reach->session->kv, &opts, &c->fsck, err);
+	code = fsck_open(c->cli->session->kv, &opts, &c->fsck, err);
 	return code == PL_OK ? run_loop(c, err) : code;
 }
 
-static const struct fsck_counts *counts_of(const struct checking *c)
+static const struct fsck_counts *counts_of(const struct fsck_cmd *c)
 {
 	return fsck_core_counts(fsck_core(c->fsck));
 }
 
-static void say_summary(const struct checking *c)
+static void print_summary(const struct fsck_cmd *c)
 {
 	const struct fsck_counts *n = counts_of(c);
 
-	say("at revision %" PRId64 ": %" PRIu64 " nodes, %" PRIu64 " pods, %" PRIu64
-	    " of them on a node; %" PRIu64 " violation%s, %" PRIu64 " condition%s",
-	    c->revision, n->nodes, n->pods, n->bound, n->violations,
-	    n->violations == 1 ? "" : "s", n->conditions, n->conditions == 1 ? "" : "s");
+	print_message("at revision %" PRId64 ": %" PRIu64 " nodes, %" PRIu64
+	              " pods, %" PRIu64 " of them on a node; %" PRIu64
+	              " violation%s, %" PRIu64 " condition%s",
+	              c->revision, n->nodes, n->pods, n->bound, n->violations,
+	              n->violations == 1 ? "" : "s", n->conditions,
+	              n->conditions == 1 ? "" : "s");
 	if (n->violations + n->conditions > c->shown)
-		say("only the first %d are shown", SHOWN_MAX);
+		print_message("only the first %d are shown", SHOWN_MAX);
 }
 
-static enum pl_code print(struct checking *c, struct pl_err *err)
+static enum pl_code print_problems(struct fsck_cmd *c, struct pl_err *err)
 {
 	struct output output;
 	struct pl_buf out;
 	enum pl_code code = PL_OK;
 
 	pl_buf_init(&out, OUT_MAX);
-	output_init(&output, &schema, c->reach->options->format, false);
+	output_init(&output, &schema, c->cli->options->format, false);
 	/* A table of nothing is nothing. */
-	if (c->shown > 0 || c->reach->options->format >= OUTPUT_JSON)
+	if (c->shown > 0 || c->cli->options->format >= OUTPUT_JSON)
 		code = output_list(&output, c->row, c->shown, &out, err);
 	if (code == PL_OK)
-		code = say_result(&out, err);
+		code = print_result(&out, err);
 	pl_buf_done(&out);
 	return code;
 }
 
 /* -- the repair -------------------------------------------------------------------- */
 
-static void on_mended(void *ctx, const struct mend_told *told)
+static void on_repaired(void *ctx, const struct repair_result *told)
 {
-	struct checking *c = ctx;
+	struct fsck_cmd *c = ctx;
 
 	switch (told->outcome) {
-	case MEND_DONE:
-	case MEND_WOULD:
+	case REPAIR_DONE:
+	case REPAIR_WOULD:
 		c->mended++;
 		if (told->value.len == 0)
-			say("%s " PL_SPAN_FMT,
-			    told->outcome == MEND_DONE ? "deleted" : "would delete",
-			    PL_SPAN_ARG(told->key));
+			print_message("%s " PL_SPAN_FMT,
+			              told->outcome == REPAIR_DONE ? "deleted"
+			                                           : "would delete",
+			              PL_SPAN_ARG(told->key));
 		else
-			say("%s " PL_SPAN_FMT " " PL_SPAN_FMT,
-			    told->outcome == MEND_DONE ? "mended" : "would write",
-			    PL_SPAN_ARG(told->key), PL_SPAN_ARG(told->value));
+			print_message("%s " PL_SPAN_FMT " " PL_SPAN_FMT,
+			              told->outcome == REPAIR_DONE ? "mended"
+			                                           : "would write",
+			              PL_SPAN_ARG(told->key), PL_SPAN_ARG(told->value));
 		return;
-	case MEND_RIGHT:
-		say("right by now " PL_SPAN_FMT, PL_SPAN_ARG(told->key));
+	case REPAIR_RIGHT:
+		print_message("right by now " PL_SPAN_FMT, PL_SPAN_ARG(told->key));
 		return;
-	case MEND_REFUSED:
+	case REPAIR_REFUSED:
 		c->refused++;
-		say("not mended " PL_SPAN_FMT ": %s", PL_SPAN_ARG(told->key), told->why);
+		print_message("not mended " PL_SPAN_FMT ": %s", PL_SPAN_ARG(told->key),
+		              told->why);
 		return;
 	}
 	PL_UNREACHABLE("outcome of a repair");
 }
 
-static void on_mend_done(void *ctx, const struct pl_err *err)
+static void on_repair_done(void *ctx, const struct pl_err *err)
 {
-	struct checking *c = ctx;
+	struct fsck_cmd *c = ctx;
 
 	c->over = true;
 	if (err != NULL)
 		c->err = *err;
 }
 
-static enum pl_code mend(struct checking *c, struct pl_err *err)
+static enum pl_code mend(struct fsck_cmd *c, struct pl_err *err)
 {
-	struct mend_opts opts = {.core = fsck_core(c->fsck),
-	                         .partitions = c->reach->meta.partitions,
-	                         .revision = c->revision,
-	                         .dry_run = c->reach->options->dry_run,
-	                         .timeout_ms = c->reach->session->timeout_ms,
-	                         .told = on_mended,
-	                         .done = on_mend_done,
-	                         .ctx = c};
-	struct mend *mending;
+	struct repair_opts opts = {.core = fsck_core(c->fsck),
+	                           .partitions = c->cli->meta.partitions,
+	                           .revision = c->revision,
+	                           .dry_run = c->cli->options->dry_run,
+	                           .timeout_ms = c->cli->session->timeout_ms,
+	                           .told = on_repaired,
+	                           .done = on_repair_done,
+	                           .ctx = c};
+	struct repair *mending;
 	enum pl_code code;
 
 	c->over = false;
-	code = mend_open(c->reach->session->kv, &opts, &mending, err);
+	code = repair_open(c->cli->session->kv, &opts, &mending, err);
 	return code == PL_OK ? run_loop(c, err) : code;
 }
 
-static uint64_t count_mends(const struct checking *c)
+static uint64_t count_repairs(const struct fsck_cmd *c)
 {
-	struct fsck_mend what;
+	struct fsck_repair what;
 	uint64_t cursor = 0, count = 0;
 
-	while (fsck_core_mend(fsck_core(c->fsck), &cursor, &what))
+	while (fsck_core_repair(fsck_core(c->fsck), &cursor, &what))
 		count++;
 	return count;
 }
 
-static enum pl_code repair(struct checking *c, struct pl_err *err)
+static enum pl_code repair(struct fsck_cmd *c, struct pl_err *err)
 {
-	uint64_t count = count_mends(c);
+	uint64_t count = count_repairs(c);
 	char question[QUESTION_SIZE];
 	enum pl_code code = PL_OK;
 
 	if (count == 0) {
-		say("nothing can be mended");
+		print_message("nothing can be mended");
 		return PL_OK;
 	}
 	(void)snprintf(question, sizeof question, "Mend %" PRIu64 " key%s?", count,
 	               count == 1 ? "" : "s");
-	if (!c->reach->options->dry_run)
-		code = ask(c->reach->options, question, err);
+	if (!c->cli->options->dry_run)
+		code = ask(c->cli->options, question, err);
 	if (code == PL_OK)
 		code = mend(c, err);
-	if (code != PL_OK || c->reach->options->dry_run)
+	if (code != PL_OK || c->cli->options->dry_run)
 		return code;
-	say("%" PRIu64 " mended, %" PRIu64 " not; once more:", c->mended, c->refused);
-	code = look(c, err);
+	print_message("%" PRIu64 " mended, %" PRIu64 " not; once more:", c->mended,
+	              c->refused);
+	code = find_problems(c, err);
 	if (code == PL_OK)
-		say_summary(c);
+		print_summary(c);
 	return code;
 }
 
 /* -- the command ------------------------------------------------------------------- */
 
-static enum pl_code check_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code check_run(void *ctx, const struct cli_session *cli,
+                              struct pl_err *err)
 {
-	struct checking *c = ctx;
+	struct fsck_cmd *c = ctx;
 	enum pl_code code;
 
-	c->reach = reach;
+	c->cli = cli;
 	c->progress_ms = pl_clock_ms() + PROGRESS_EVERY_MS;
-	code = look(c, err);
+	code = find_problems(c, err);
 	if (code == PL_OK)
-		code = print(c, err);
+		code = print_problems(c, err);
 	if (code == PL_OK) {
-		say_summary(c);
+		print_summary(c);
 		if (c->repair)
 			code = repair(c, err);
 	}
@@ -338,17 +346,17 @@ static const struct options_spec spec = {
 		 "2 wrong usage",
 	.common = OPTIONS_OUTPUT | OPTIONS_DRY_RUN | OPTIONS_YES,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct checking c = {0};
+	struct fsck_cmd c = {0};
 	enum exit_code exit_code;
 
 	pl_arena_init(&c.arena, 0, 0);
-	exit_code = reach_run(&spec, argc, argv, check_run, &c);
+	exit_code = cli_session_run(&spec, argc, argv, check_run, &c);
 	if (exit_code == EXIT_OK && c.fsck != NULL && counts_of(&c)->violations > 0)
 		exit_code = EXIT_FAILED;
 	fsck_free(c.fsck);
@@ -356,5 +364,6 @@ static enum exit_code run(int argc, char **argv)
 	return exit_code;
 }
 
-const struct command fsck_command = {
-	.words = "fsck", .summary = "prove what must hold; mend what can be", .run = run};
+const struct command fsck_command = {.words = "fsck",
+                                     .summary = "prove what must hold; mend what can be",
+                                     .run = run_command};

@@ -47,15 +47,16 @@ T_CASE(one_that_is_broken_is_mended)
 	placet_delete(key_of(KEYS_ALLOC, "sim", "node-000008"));
 	placet_put("/nodes/what", "{}");
 	T_EQ(PLACET("fsck"), 1);
-	placet_prints("alloc.garbled");
+	placet_prints("alloc.malformed");
 	placet_prints("node.no_alloc");
-	placet_prints("key.garbled");
+	placet_prints("key.malformed");
 	placet_says("3 violations");
 	T_EQ(PLACET("fsck", "--repair", "--dry-run"), 1);
 	placet_says("would write /alloc/");
 	T_EQ(PLACET("fsck", "--repair"), 1);
 	placet_says("--yes");
-	T_STR(rig_get(&placet_rig.rig, key_of(KEYS_ALLOC, "sim", "node-000007")), "{");
+	T_STR(etcd_rig_get(&placet_rig.rig, key_of(KEYS_ALLOC, "sim", "node-000007")),
+	      "{");
 	T_EQ(PLACET("fsck", "--repair", "--yes"), 1);
 	placet_says("2 mended, 0 not");
 	placet_says("1 violation,");
@@ -107,7 +108,7 @@ static void is_bound(const char *pod)
 	T_EQ(PLACET("get", "pods", "-o", "wide"), 0);
 	placet_prints(pod);
 	placet_prints("node-000001");
-	T_STR(rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"), alloc_text);
+	T_STR(etcd_rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"), alloc_text);
 }
 
 T_CASE(a_bound_pods_state_follows_from_the_alloc)
@@ -115,7 +116,7 @@ T_CASE(a_bound_pods_state_follows_from_the_alloc)
 	up_pods();
 	placet_put(STATE("a"), "xx");
 	T_EQ(PLACET("fsck"), 1);
-	placet_prints("state.garbled");
+	placet_prints("state.malformed");
 	T_EQ(PLACET("fsck", "--repair", "--yes"), 0);
 	placet_says("mended /schedules/0000/web/a/state {");
 	is_bound("a");
@@ -127,7 +128,7 @@ T_CASE(a_bound_pods_state_follows_from_the_alloc)
 	placet_put(STATE("b"), "xx");
 	T_EQ(PLACET("fsck", "--repair", "--yes"), 0);
 	placet_says("deleted /schedules/0000/web/b/state");
-	T_STR(rig_get(&placet_rig.rig, STATE("b")), NULL);
+	T_STR(etcd_rig_get(&placet_rig.rig, STATE("b")), NULL);
 	placet_down();
 }
 
@@ -137,15 +138,15 @@ T_CASE(a_node_that_was_taken_away_comes_back_or_goes)
 	char json[8192];
 
 	up_pods();
-	(void)snprintf(json, sizeof json, "%s", rig_get(&placet_rig.rig, node));
+	(void)snprintf(json, sizeof json, "%s", etcd_rig_get(&placet_rig.rig, node));
 	placet_delete(node);
 	T_EQ(PLACET("fsck", "--repair", "--yes"), 1);
 	placet_prints("alloc.no_node");
 	placet_prints("placet nodes apply");
 	T_EQ(PLACET("sim-cluster", "--cluster", "sim", "--nodes", "2"), 0);
-	T_STR(rig_get(&placet_rig.rig, node), json);
+	T_STR(etcd_rig_get(&placet_rig.rig, node), json);
 	T_EQ(PLACET("fsck"), 0);
-	T_STR(rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"),
+	T_STR(etcd_rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"),
 	      "{\"v\":1,\"generation\":4" ALLOC_REST);
 	placet_delete(node);
 	placet_put("/alloc/0000/sim/node-000001", "{\"v\":1,\"generation\":9}");
@@ -160,7 +161,7 @@ T_CASE(a_node_that_was_taken_away_comes_back_or_goes)
 }
 
 /* What one pod asks for is not known any more: the others are mended nevertheless. */
-T_CASE(a_pod_that_makes_no_sense_holds_up_nobody)
+T_CASE(a_malformed_pod_holds_up_no_other)
 {
 	up_pods();
 	placet_put(SPEC("a"), "xx");
@@ -172,7 +173,7 @@ T_CASE(a_pod_that_makes_no_sense_holds_up_nobody)
 	T_EQ(PLACET("fsck", "--repair", "--yes"), 1);
 	placet_prints("alloc.pod_unknown");
 	placet_says("1 mended, 0 not");
-	T_STR(rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"),
+	T_STR(etcd_rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"),
 	      "{\"v\":1,\"generation\":4,\"left\":1,\"used\":{\"cpu\":\"1100m\",\"pods\":\"1\"},"
 	      "\"nonzero\":{\"memory\":\"419430400\"},\"pods\":{"
 	      "\"0000\":{\"web\":[\"a\"]}}}");

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "coord/cli/command.h"
-#include "coord/cli/reach/options.h"
+#include "coord/cli/session/options.h"
 #include "coord/cli/store/store_steps.h"
 #include "store/base/clock.h"
 #include "store/base/json_out.h"
@@ -19,7 +19,7 @@
 
 enum { ENDPOINT_TEXT_MAX = 300, JSON_LINE_MAX = 1 << 16 };
 
-struct check {
+struct store_check {
 	struct store_opts store;
 	const char *prefix;
 	bool launch;
@@ -75,7 +75,7 @@ static void report_json(const char *name, const struct pl_err *err, const char *
 	pl_buf_done(&buf);
 }
 
-static void report(struct check *check, const char *name, const struct pl_err *err,
+static void report(struct store_check *check, const char *name, const struct pl_err *err,
                    const char *note, uint64_t start_ns)
 {
 	double ms = (double)(pl_clock_ns() - start_ns) / 1e6;
@@ -101,7 +101,7 @@ static void report(struct check *check, const char *name, const struct pl_err *e
 }
 
 /* One member alone: says which one of several is not well. */
-static void check_endpoint(struct check *check, const char *endpoint)
+static void check_endpoint(struct store_check *check, const char *endpoint)
 {
 	struct etcd_opts opts = store_opts_etcd(&check->store);
 	struct kv_req req = {.op = KV_STATUS};
@@ -127,7 +127,7 @@ static void check_endpoint(struct check *check, const char *endpoint)
 	report(check, "member", err.code == PL_OK ? NULL : &err, note, start);
 }
 
-static void check_endpoints(struct check *check)
+static void check_endpoints(struct store_check *check)
 {
 	const char *text = check->store.endpoints;
 
@@ -143,7 +143,8 @@ static void check_endpoints(struct check *check)
 	}
 }
 
-static bool run_step(struct check *check, struct steps *steps, const struct step *step)
+static bool run_step(struct store_check *check, struct store_steps *steps,
+                     const struct store_step *step)
 {
 	struct pl_err err = {0};
 	uint64_t start = pl_clock_ns();
@@ -156,11 +157,11 @@ static bool run_step(struct check *check, struct steps *steps, const struct step
 	return ok;
 }
 
-static void check_store(struct check *check)
+static void check_store(struct store_check *check)
 {
 	struct etcd_opts opts = store_opts_etcd(&check->store);
 	struct store_session session;
-	struct steps steps = {.session = &session};
+	struct store_steps steps = {.session = &session};
 	struct pl_err err = {0};
 	uint64_t start = pl_clock_ns();
 
@@ -179,7 +180,7 @@ static void check_store(struct check *check)
 	store_session_close(&session);
 }
 
-static enum exit_code check_run(struct check *check)
+static enum exit_code check_run(struct store_check *check)
 {
 	uint64_t start = pl_clock_ns();
 
@@ -195,7 +196,7 @@ static enum exit_code check_run(struct check *check)
 
 /* The launch has a loop of its own, which must not be starved for its child to
  * be watched: only start and stop matter here, and both run it. */
-static enum exit_code check_launched(struct check *check)
+static enum exit_code check_launched(struct store_check *check)
 {
 	/* Nobody wants to wait for a word of a quiet watch. */
 	const char *const args[] = {"--experimental-watch-progress-notify-interval=500ms",
@@ -235,7 +236,7 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static enum pl_code take_option(struct check *check, int opt, struct pl_err *err)
+static enum pl_code set_option(struct store_check *check, int opt, struct pl_err *err)
 {
 	switch (opt) {
 	case OPT_PREFIX:
@@ -254,7 +255,7 @@ static enum pl_code take_option(struct check *check, int opt, struct pl_err *err
 			                  "--output %s: want text or json", optarg);
 		return PL_OK;
 	default:
-		return store_opts_take(&check->store, opt, optarg, err);
+		return store_opts_set(&check->store, opt, optarg, err);
 	}
 }
 
@@ -267,8 +268,8 @@ static enum exit_code usage_error(const char *why)
 
 static enum exit_code store_check(int argc, char **argv)
 {
-	struct check check = {.prefix = "/placet-check/",
-	                      .colour = isatty(STDOUT_FILENO) == 1};
+	struct store_check check = {.prefix = "/placet-check/",
+	                            .colour = isatty(STDOUT_FILENO) == 1};
 	struct pl_err err = {0};
 	enum exit_code exit_code;
 	int opt;
@@ -286,7 +287,7 @@ static enum exit_code store_check(int argc, char **argv)
 			           opt == ':' ? "a value is missing after" : "no option",
 			           argv[optind - 1]);
 		options_pass_equals(argv[optind - 1]);
-		if (err.code != PL_OK || take_option(&check, opt, &err) != PL_OK)
+		if (err.code != PL_OK || set_option(&check, opt, &err) != PL_OK)
 			return usage_error(err.msg);
 	}
 	if (optind < argc)

@@ -277,7 +277,7 @@ T_CASE(an_endpoint_that_accepts_and_never_answers_ends_in_time)
 	server_down(&server);
 }
 
-T_CASE(a_port_where_nobody_listens)
+T_CASE(a_port_without_a_listener)
 {
 	T_EQ(PLACET("--endpoints", "http://127.0.0.1:1", "--timeout", "300ms"), 1);
 	says("connection refused");

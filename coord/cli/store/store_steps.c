@@ -6,14 +6,14 @@
 
 enum { LEASE_TTL_S = 5, CONTENDERS = 8 };
 
-struct pl_span steps_key(const struct steps *steps, const char *name, char *at)
+struct pl_span steps_key(const struct store_steps *steps, const char *name, char *at)
 {
 	int len = snprintf(at, STEPS_KEY_SIZE, "%s%s", steps->prefix, name);
 
 	return pl_span(at, (size_t)len);
 }
 
-void steps_say(struct steps *steps, const char *fmt, ...)
+void steps_note(struct store_steps *steps, const char *fmt, ...)
 {
 	va_list args;
 
@@ -22,7 +22,7 @@ void steps_say(struct steps *steps, const char *fmt, ...)
 	va_end(args);
 }
 
-static enum pl_code get_one(struct steps *steps, struct pl_span key,
+static enum pl_code get_one(struct store_steps *steps, struct pl_span key,
                             struct kv_result *result, struct pl_err *err)
 {
 	struct kv_req req = {.op = KV_GET, .get = {.keys = kv_key(key)}};
@@ -30,7 +30,7 @@ static enum pl_code get_one(struct steps *steps, struct pl_span key,
 	return store_session_call(steps->session, &req, result, err);
 }
 
-static enum pl_code step_reach(struct steps *steps, struct pl_err *err)
+static enum pl_code step_reach(struct store_steps *steps, struct pl_err *err)
 {
 	struct kv_req req = {.op = KV_STATUS};
 	struct kv_result result;
@@ -41,15 +41,15 @@ static enum pl_code step_reach(struct steps *steps, struct pl_err *err)
 	if (result.status.leader == 0)
 		return pl_err_set(err, PL_NOLEADER,
 		                  "the member that answers has no leader");
-	steps_say(steps,
-	          "etcd %s, cluster %" PRIx64 ", revision %" PRId64 ", database %" PRId64
-	          " kB",
-	          result.status.version, result.header.cluster_id, result.header.revision,
-	          result.status.db_bytes / 1024);
+	steps_note(steps,
+	           "etcd %s, cluster %" PRIx64 ", revision %" PRId64 ", database %" PRId64
+	           " kB",
+	           result.status.version, result.header.cluster_id,
+	           result.header.revision, result.status.db_bytes / 1024);
 	return PL_OK;
 }
 
-static enum pl_code step_put(struct steps *steps, struct pl_err *err)
+static enum pl_code step_put(struct store_steps *steps, struct pl_err *err)
 {
 	char at[STEPS_KEY_SIZE];
 	struct pl_span key = steps_key(steps, "a", at);
@@ -67,24 +67,24 @@ static enum pl_code step_put(struct steps *steps, struct pl_err *err)
 	    result.get.records[0].mod_revision != steps->revision ||
 	    !pl_span_eq(result.get.records[0].value, PL_SPAN_LIT("one")))
 		return pl_err_set(err, PL_CORRUPT, "what was put is not what is read");
-	steps_say(steps, "a key put at revision %" PRId64 " and read back",
-	          steps->revision);
+	steps_note(steps, "a key put at revision %" PRId64 " and read back",
+	           steps->revision);
 	return PL_OK;
 }
 
 /* Runs after the first call: by then the client has asked. */
-static enum pl_code step_limits(struct steps *steps, struct pl_err *err)
+static enum pl_code step_limits(struct store_steps *steps, struct pl_err *err)
 {
 	struct kv_limits limits = kv_limits(steps->session->kv);
 
 	(void)err;
-	steps_say(steps, "%u operations in a transaction, %.1f MiB a request",
-	          limits.txn_ops, (double)limits.request_bytes / (1 << 20));
+	steps_note(steps, "%u operations in a transaction, %.1f MiB a request",
+	           limits.txn_ops, (double)limits.request_bytes / (1 << 20));
 	return PL_OK;
 }
 
-static enum pl_code swap(struct steps *steps, int64_t revision, struct kv_result *result,
-                         struct pl_err *err)
+static enum pl_code compare_and_put(struct store_steps *steps, int64_t revision,
+                                    struct kv_result *result, struct pl_err *err)
 {
 	char at[STEPS_KEY_SIZE];
 	struct pl_span key = steps_key(steps, "a", at);
@@ -102,11 +102,11 @@ static enum pl_code swap(struct steps *steps, int64_t revision, struct kv_result
 	return store_session_call(steps->session, &req, result, err);
 }
 
-static enum pl_code step_swap(struct steps *steps, struct pl_err *err)
+static enum pl_code step_swap(struct store_steps *steps, struct pl_err *err)
 {
 	int64_t stale = steps->revision;
 	struct kv_result result;
-	enum pl_code code = swap(steps, stale, &result, err);
+	enum pl_code code = compare_and_put(steps, stale, &result, err);
 
 	if (code != PL_OK)
 		return code;
@@ -114,7 +114,7 @@ static enum pl_code step_swap(struct steps *steps, struct pl_err *err)
 		return pl_err_set(err, PL_CORRUPT,
 		                  "a transaction with the right revision was refused");
 	steps->revision = result.header.revision;
-	code = swap(steps, stale, &result, err);
+	code = compare_and_put(steps, stale, &result, err);
 	if (code != PL_OK)
 		return code;
 	if (result.txn.succeeded)
@@ -122,21 +122,21 @@ static enum pl_code step_swap(struct steps *steps, struct pl_err *err)
 		                  "a transaction with a stale revision went through");
 	if (result.txn.count != 1 || result.txn.results[0].get.count != 1)
 		return pl_err_set(err, PL_CORRUPT, "a refusal without the fresh value");
-	steps_say(
+	steps_note(
 		steps,
 		"the right revision wins, the stale one is refused and told revision %" PRId64,
 		result.txn.results[0].get.records[0].mod_revision);
 	return PL_OK;
 }
 
-struct race {
+struct step_race_state {
 	unsigned open, won, lost, failed;
 	bool over;
 };
 
 static void on_race(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct race *race = ctx;
+	struct step_race_state *race = ctx;
 
 	if (err != NULL)
 		race->failed++;
@@ -147,7 +147,8 @@ static void on_race(void *ctx, const struct kv_result *result, const struct pl_e
 	race->over = --race->open == 0;
 }
 
-static enum pl_code race_start(struct steps *steps, struct race *race, struct pl_err *err)
+static enum pl_code race_start(struct store_steps *steps, struct step_race_state *race,
+                               struct pl_err *err)
 {
 	char at[STEPS_KEY_SIZE];
 	struct pl_span key = steps_key(steps, "race", at);
@@ -169,9 +170,9 @@ static enum pl_code race_start(struct steps *steps, struct race *race, struct pl
 }
 
 /* All at once, and exactly one may win. */
-static enum pl_code step_race(struct steps *steps, struct pl_err *err)
+static enum pl_code step_race(struct store_steps *steps, struct pl_err *err)
 {
-	struct race race = {0};
+	struct step_race_state race = {0};
 	enum pl_code code = race_start(steps, &race, err);
 
 	while (race.open > 0)
@@ -182,11 +183,12 @@ static enum pl_code step_race(struct steps *steps, struct pl_err *err)
 		return pl_err_set(err, PL_CORRUPT,
 		                  "of %d who raced for a key %u won, %u failed",
 		                  CONTENDERS, race.won, race.failed);
-	steps_say(steps, "of %d transactions that raced for a key one won", CONTENDERS);
+	steps_note(steps, "of %d transactions that raced for a key one won", CONTENDERS);
 	return PL_OK;
 }
 
-static enum pl_code lease_put(struct steps *steps, int64_t lease, struct pl_err *err)
+static enum pl_code lease_put(struct store_steps *steps, int64_t lease,
+                              struct pl_err *err)
 {
 	char at[STEPS_KEY_SIZE];
 	struct pl_span key = steps_key(steps, "leased", at);
@@ -206,7 +208,7 @@ static enum pl_code lease_put(struct steps *steps, int64_t lease, struct pl_err 
 	return PL_OK;
 }
 
-static enum pl_code step_lease(struct steps *steps, struct pl_err *err)
+static enum pl_code step_lease(struct store_steps *steps, struct pl_err *err)
 {
 	struct kv_req grant = {.op = KV_LEASE_GRANT, .lease = {.ttl_s = LEASE_TTL_S}};
 	struct kv_result result;
@@ -219,13 +221,13 @@ static enum pl_code step_lease(struct steps *steps, struct pl_err *err)
 	code = lease_put(steps, result.lease.id, err);
 	if (code != PL_OK)
 		return code;
-	steps_say(steps,
-	          "%" PRId64 " s granted, kept alive, revoked; its key went with it",
-	          ttl_s);
+	steps_note(steps,
+	           "%" PRId64 " s granted, kept alive, revoked; its key went with it",
+	           ttl_s);
 	return PL_OK;
 }
 
-static enum pl_code step_cleanup(struct steps *steps, struct pl_err *err)
+static enum pl_code step_cleanup(struct store_steps *steps, struct pl_err *err)
 {
 	struct kv_req req = kv_op_delete(kv_prefix(pl_span_str(steps->prefix)));
 	struct kv_result result;
@@ -233,14 +235,15 @@ static enum pl_code step_cleanup(struct steps *steps, struct pl_err *err)
 
 	if (code != PL_OK)
 		return code;
-	steps_say(steps, "%" PRId64 " keys removed", result.del.deleted);
+	steps_note(steps, "%" PRId64 " keys removed", result.del.deleted);
 	return PL_OK;
 }
 
-const struct step store_steps[] = {
-	{"reach", step_reach},  {"put", step_put},     {"limits", step_limits},
-	{"compare", step_swap}, {"race", step_race},   {"watch", step_watch},
-	{"lease", step_lease},  {"quiet", step_quiet},
+const struct store_step store_steps[] = {
+	{"reach", step_reach},   {"put", step_put},
+	{"limits", step_limits}, {"compare", step_swap},
+	{"race", step_race},     {"watch", step_watch},
+	{"lease", step_lease},   {"quiet", step_watch_silent},
 };
 const unsigned store_step_count = sizeof store_steps / sizeof store_steps[0];
-const struct step store_cleanup_step = {"clean up", step_cleanup};
+const struct store_step store_cleanup_step = {"clean up", step_cleanup};

@@ -2,27 +2,27 @@
 #ifndef COORD_CLI_STORE_STEPS_H
 #define COORD_CLI_STORE_STEPS_H
 
-#include "coord/cli/reach/store_session.h"
+#include "coord/cli/session/store_session.h"
 
 enum { STEP_NOTE_SIZE = 240, STEP_PREFIX_SIZE = 64 };
 
-struct steps {
+struct store_steps {
 	struct store_session *session;
 	char prefix[STEP_PREFIX_SIZE]; /* of all keys that are touched */
 	char note[STEP_NOTE_SIZE];     /* what the last step found out */
 	int64_t revision;              /* of the key "a" */
 };
 
-struct step {
+struct store_step {
 	const char *name;
 	/* An error, or PL_OK and a sentence in note. */
-	enum pl_code (*run)(struct steps *steps, struct pl_err *err);
+	enum pl_code (*run)(struct store_steps *steps, struct pl_err *err);
 };
 
-extern const struct step store_steps[];
+extern const struct store_step store_steps[];
 extern const unsigned store_step_count;
 
 /* The one that removes every key that the others made: always run, last. */
-extern const struct step store_cleanup_step;
+extern const struct store_step store_cleanup_step;
 
 #endif

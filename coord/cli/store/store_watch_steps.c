@@ -10,7 +10,7 @@ enum {
 	QUIET_MS = 7000,
 };
 
-struct watching {
+struct step_watching {
 	int64_t first, last; /* revisions seen */
 	unsigned events;
 	bool ready, enough, told, ended, wrong;
@@ -19,7 +19,7 @@ struct watching {
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
-	struct watching *watching = ctx;
+	struct step_watching *watching = ctx;
 
 	switch (note->what) {
 	case KV_WATCH_READY:
@@ -45,7 +45,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	}
 }
 
-static enum pl_code watch_puts(struct steps *steps, struct watching *watching,
+static enum pl_code watch_puts(struct store_steps *steps, struct step_watching *watching,
                                struct pl_err *err)
 {
 	char at[STEPS_KEY_SIZE];
@@ -63,8 +63,8 @@ static enum pl_code watch_puts(struct steps *steps, struct watching *watching,
 }
 
 /* False: it had ended by itself. */
-static bool watch_over(struct steps *steps, struct kv_watch *watch,
-                       struct watching *watching, struct pl_err *err)
+static bool watch_over(struct store_steps *steps, struct kv_watch *watch,
+                       struct step_watching *watching, struct pl_err *err)
 {
 	if (watching->ended) {
 		*err = watching->err;
@@ -76,9 +76,9 @@ static bool watch_over(struct steps *steps, struct kv_watch *watch,
 	return true;
 }
 
-enum pl_code step_watch(struct steps *steps, struct pl_err *err)
+enum pl_code step_watch(struct store_steps *steps, struct pl_err *err)
 {
-	struct watching watching = {0};
+	struct step_watching watching = {0};
 	struct kv_watch *watch = NULL;
 	char at[STEPS_KEY_SIZE];
 	struct kv_watch_req req = {.keys = kv_prefix(steps_key(steps, "w", at))};
@@ -96,16 +96,16 @@ enum pl_code step_watch(struct steps *steps, struct pl_err *err)
 		return pl_err_set(err, PL_CORRUPT,
 		                  "%u events for %d puts, or out of order",
 		                  watching.events, WATCHED);
-	steps_say(steps,
-	          "%d puts seen, revisions %" PRId64 " to %" PRId64
-	          ", each once and in order",
-	          WATCHED, watching.first, watching.last);
+	steps_note(steps,
+	           "%d puts seen, revisions %" PRId64 " to %" PRId64
+	           ", each once and in order",
+	           WATCHED, watching.first, watching.last);
 	return PL_OK;
 }
 
 /* What is put besides it makes the watch owe a word that it is as far as that. */
-static enum pl_code be_quiet(struct steps *steps, struct kv_watch *watch,
-                             struct watching *watching, struct pl_err *err)
+static enum pl_code wait_silently(struct store_steps *steps, struct kv_watch *watch,
+                                  struct step_watching *watching, struct pl_err *err)
 {
 	uint64_t timeout_ms = steps->session->timeout_ms;
 	char at[STEPS_KEY_SIZE];
@@ -133,9 +133,9 @@ static enum pl_code be_quiet(struct steps *steps, struct kv_watch *watch,
 	return code;
 }
 
-enum pl_code step_quiet(struct steps *steps, struct pl_err *err)
+enum pl_code step_watch_silent(struct store_steps *steps, struct pl_err *err)
 {
-	struct watching watching = {0};
+	struct step_watching watching = {0};
 	struct kv_watch *watch = NULL;
 	char at[STEPS_KEY_SIZE];
 	struct kv_watch_req req = {.keys = kv_prefix(steps_key(steps, "quiet", at))};
@@ -145,12 +145,12 @@ enum pl_code step_quiet(struct steps *steps, struct pl_err *err)
 
 	if (code != PL_OK)
 		return code;
-	code = be_quiet(steps, watch, &watching, err);
+	code = wait_silently(steps, watch, &watching, err);
 	if (!watch_over(steps, watch, &watching, err))
 		return err->code;
 	if (code != PL_OK)
 		return code;
-	steps_say(steps, "a watch without events said within %.1f s how far it is",
-	          (double)(kv_now_ms(steps->session->kv) - begin_ms) / 1000);
+	steps_note(steps, "a watch without events said within %.1f s how far it is",
+	           (double)(kv_now_ms(steps->session->kv) - begin_ms) / 1000);
 	return PL_OK;
 }

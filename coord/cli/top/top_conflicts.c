@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "coord/cli/out/say.h"
-#include "coord/cli/reach/reach.h"
-#include "coord/cli/shards/scene.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/session/cli_session.h"
+#include "coord/cli/shards/shards_watch.h"
 #include "coord/cli/top/top.h"
 #include "store/base/clock.h"
 #include "store/base/num.h"
@@ -24,10 +24,10 @@ enum {
 	ARENA_CHUNK = 1 << 16,
 };
 
-struct job {
+struct top_job {
 	bool once;
 	int64_t limit, every_s;
-	struct scene scene;
+	struct shards_watch shards_watch;
 	const struct options *options;
 	struct pl_arena arena;
 	bool due;
@@ -35,16 +35,17 @@ struct job {
 
 static const char clear[] = "\033[H\033[2J";
 
-static enum pl_code show(struct job *job, bool again, struct pl_err *err)
+static enum pl_code print_top(struct top_job *job, bool again, struct pl_err *err)
 {
-	struct top top = {.now_ms = pl_clock_wall_ms(), .limit = (uint32_t)job->limit};
+	struct top_conflicts top = {.now_ms = pl_clock_wall_ms(),
+	                            .limit = (uint32_t)job->limit};
 	bool json = job->options->format == OUTPUT_JSON;
 	struct pl_buf out;
 	enum pl_code code;
 
 	pl_arena_reset(&job->arena);
 	pl_buf_init(&out, OUT_MAX);
-	code = top_gather(job->scene.roster, &job->arena, &top, err);
+	code = top_collect(job->shards_watch.roster, &job->arena, &top, err);
 	if (code == PL_OK && !json && again)
 		code = pl_buf_add_str(&out, isatty(STDOUT_FILENO) ? clear : "\n");
 	if (code == PL_OK)
@@ -54,7 +55,7 @@ static enum pl_code show(struct job *job, bool again, struct pl_err *err)
 	if (code != PL_OK && err->code == PL_OK)
 		pl_err_set(err, code, "print the conflicts");
 	if (code == PL_OK)
-		code = say_result(&out, err);
+		code = print_result(&out, err);
 	pl_buf_done(&out);
 	return code;
 }
@@ -69,22 +70,22 @@ static void on_timer_closed(uv_handle_t *handle)
 	*(bool *)handle->data = true;
 }
 
-static void on_note(void *ctx, const struct scene_note *note)
+static void on_note(void *ctx, const struct shards_watch_note *note)
 {
 	(void)ctx;
-	if (note->what == SCENE_TROUBLE)
-		say("placet top conflicts: %s; going on", note->err->msg);
+	if (note->what == SHARDS_WATCH_TROUBLE)
+		print_message("placet top conflicts: %s; going on", note->err->msg);
 }
 
 /* Until it can not be printed any more. */
-static enum pl_code follow(struct job *job, struct pl_err *err)
+static enum pl_code follow_shards(struct top_job *job, struct pl_err *err)
 {
-	uv_loop_t *loop = &job->scene.session->loop;
+	uv_loop_t *loop = &job->shards_watch.session->loop;
 	uint64_t every_ms = (uint64_t)job->every_s * 1000;
 	enum pl_code code = PL_OK;
 	uv_timer_t timer;
 
-	scene_follow(&job->scene, on_note, job);
+	shards_watch_follow(&job->shards_watch, on_note, job);
 	(void)uv_timer_init(loop, &timer);
 	timer.data = &job->due;
 	(void)uv_timer_start(&timer, on_due, every_ms, every_ms);
@@ -92,7 +93,7 @@ static enum pl_code follow(struct job *job, struct pl_err *err)
 		job->due = false;
 		while (!job->due)
 			(void)uv_run(loop, UV_RUN_ONCE);
-		code = show(job, true, err);
+		code = print_top(job, true, err);
 	}
 	job->due = false;
 	uv_close((uv_handle_t *)&timer, on_timer_closed);
@@ -101,31 +102,32 @@ static enum pl_code follow(struct job *job, struct pl_err *err)
 	return code;
 }
 
-static enum pl_code look(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code top_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
 {
-	struct job *job = ctx;
-	bool watch = reach->options->watch || (!job->once && isatty(STDOUT_FILENO) &&
-	                                       reach->options->format != OUTPUT_JSON);
-	enum pl_code code = scene_open(&job->scene, reach->session, SCENE_ROSTER, err);
+	struct top_job *job = ctx;
+	bool watch = cli->options->watch || (!job->once && isatty(STDOUT_FILENO) &&
+	                                     cli->options->format != OUTPUT_JSON);
+	enum pl_code code = shards_watch_open(&job->shards_watch, cli->session,
+	                                      SHARDS_WATCH_ROSTER, err);
 
 	if (code != PL_OK)
 		return code;
-	job->options = reach->options;
+	job->options = cli->options;
 	pl_arena_init(&job->arena, ARENA_CHUNK, 0);
-	if (roster_count(job->scene.roster) == 0)
-		say("no shards");
-	code = show(job, false, err);
+	if (roster_count(job->shards_watch.roster) == 0)
+		print_message("no shards");
+	code = print_top(job, false, err);
 	if (code == PL_OK && watch)
-		code = follow(job, err);
+		code = follow_shards(job, err);
 	pl_arena_done(&job->arena);
-	scene_close(&job->scene);
+	shards_watch_close(&job->shards_watch);
 	return code;
 }
 
 /* -- the command line ----------------------------------------------------- */
 
-static enum pl_code take_int(const char *name, const char *arg, int64_t most,
-                             int64_t *out, struct pl_err *err)
+static enum pl_code parse_count(const char *name, const char *arg, int64_t most,
+                                int64_t *out, struct pl_err *err)
 {
 	if (pl_num_i64_in(pl_span_str(arg), 1, most, out, NULL) == PL_OK)
 		return PL_OK;
@@ -133,24 +135,25 @@ static enum pl_code take_int(const char *name, const char *arg, int64_t most,
 	                  (long long)most);
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct job *job = ctx;
+	struct top_job *job = ctx;
 
 	switch (opt) {
 	case OPT_LIMIT:
-		return take_int("limit", arg, TOP_LIMIT_MAX, &job->limit, err);
+		return parse_count("limit", arg, TOP_LIMIT_MAX, &job->limit, err);
 	case OPT_EVERY:
-		return take_int("every", arg, EVERY_MAX_S, &job->every_s, err);
+		return parse_count("every", arg, EVERY_MAX_S, &job->every_s, err);
 	default:
 		job->once = true;
 		return PL_OK;
 	}
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	const struct job *job = ctx;
+	const struct top_job *job = ctx;
 
 	if (job->once && options->watch)
 		return pl_err_set(err, PL_INVALID, "want --once or --watch, not both");
@@ -180,18 +183,18 @@ static const struct options_spec spec = {
 		   "  placet top conflicts --once -o json | jq .causes\n",
 	.common = OPTIONS_FORMAT | OPTIONS_WATCH,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct job job = {.limit = LIMIT, .every_s = EVERY_S};
+	struct top_job job = {.limit = LIMIT, .every_s = EVERY_S};
 
-	return reach_run(&spec, argc, argv, look, &job);
+	return cli_session_run(&spec, argc, argv, top_run, &job);
 }
 
 const struct command top_conflicts_command = {
 	.words = "top conflicts",
 	.summary = "what placements conflict with, and where",
-	.run = run};
+	.run = run_command};

@@ -2,7 +2,7 @@
 
 #include "coord/cli/top/top.h"
 
-static int by_conflicts(const void *a, const void *b)
+static int compare_conflicts(const void *a, const void *b)
 {
 	const struct top_shard *x = a, *y = b;
 
@@ -11,16 +11,16 @@ static int by_conflicts(const void *a, const void *b)
 	return pl_span_cmp(x->id, y->id);
 }
 
-static int by_placements(const void *a, const void *b)
+static int compare_placements(const void *a, const void *b)
 {
-	const struct member_cause *x = a, *y = b;
+	const struct membership_cause *x = a, *y = b;
 
 	if (x->placements != y->placements)
 		return x->placements > y->placements ? -1 : 1;
 	return pl_span_cmp(x->word, y->word);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	const struct top_node *x = a, *y = b;
 	int order = pl_span_cmp(x->cluster, y->cluster);
@@ -28,7 +28,7 @@ static int by_name(const void *a, const void *b)
 	return order != 0 ? order : pl_span_cmp(x->name, y->name);
 }
 
-static int by_count(const void *a, const void *b)
+static int compare_counts(const void *a, const void *b)
 {
 	const struct top_node *x = a, *y = b;
 
@@ -36,13 +36,13 @@ static int by_count(const void *a, const void *b)
 		return x->count > y->count ? -1 : 1;
 	if (x->at_ms != y->at_ms)
 		return x->at_ms > y->at_ms ? -1 : 1;
-	return by_name(a, b);
+	return compare_names(a, b);
 }
 
-static void add_causes(struct top *top, const struct member_work *work)
+static void add_causes(struct top_conflicts *top, const struct membership_work *work)
 {
 	for (uint32_t i = 0; i < work->cause_count; i++) {
-		const struct member_cause *from = &work->causes[i];
+		const struct membership_cause *from = &work->causes[i];
 		uint32_t at = 0;
 
 		while (at < top->causes && !pl_span_eq(top->cause[at].word, from->word))
@@ -51,14 +51,14 @@ static void add_causes(struct top *top, const struct member_work *work)
 			continue;
 		if (at == top->causes)
 			top->cause[top->causes++] =
-				(struct member_cause){.word = from->word};
+				(struct membership_cause){.word = from->word};
 		top->cause[at].placements += from->placements;
 		top->cause[at].txns += from->txns;
 	}
 }
 
 static void add_nodes(struct top_node *to, uint32_t *count, struct pl_span shard,
-                      const struct member_node *from, uint32_t nodes)
+                      const struct membership_node *from, uint32_t nodes)
 {
 	for (uint32_t i = 0; i < nodes; i++)
 		to[(*count)++] = (struct top_node){.cluster = from[i].cluster,
@@ -72,7 +72,7 @@ static void add_nodes(struct top_node *to, uint32_t *count, struct pl_span shard
 		                                   .at_ms = from[i].at_ms};
 }
 
-static void add_sum(struct member_work *sum, const struct member_work *work)
+static void add_sum(struct membership_work *sum, const struct membership_work *work)
 {
 	sum->placed += work->placed;
 	sum->conflicts += work->conflicts;
@@ -86,17 +86,17 @@ static void add_sum(struct member_work *sum, const struct member_work *work)
 }
 
 /* What several shards tell of one node. */
-static void merge(struct top_node *node, uint32_t *count)
+static void merge_nodes(struct top_node *node, uint32_t *count)
 {
 	uint32_t kept = 0;
 
 	if (*count < 2)
 		return;
-	qsort(node, *count, sizeof *node, by_name);
+	qsort(node, *count, sizeof *node, compare_names);
 	for (uint32_t i = 1; i < *count; i++) {
 		struct top_node *last = &node[kept], *next = &node[i];
 
-		if (by_name(last, next) != 0) {
+		if (compare_names(last, next) != 0) {
 			node[++kept] = *next;
 			continue;
 		}
@@ -112,28 +112,29 @@ static void merge(struct top_node *node, uint32_t *count)
 		}
 	}
 	*count = kept + 1;
-	qsort(node, *count, sizeof *node, by_count);
+	qsort(node, *count, sizeof *node, compare_counts);
 }
 
-static enum pl_code make_room(const struct roster *roster, struct pl_arena *arena,
-                              struct top *top)
+static enum pl_code reserve_rows(const struct roster *roster, struct pl_arena *arena,
+                                 struct top_conflicts *top)
 {
 	size_t members = roster_count(roster) + 1;
 
 	top->shard = pl_arena_zalloc(arena, members, sizeof *top->shard);
-	top->node = pl_arena_zalloc(arena, members * MEMBER_NODES_MAX, sizeof *top->node);
-	top->aside =
-		pl_arena_zalloc(arena, members * MEMBER_NODES_MAX, sizeof *top->aside);
+	top->node =
+		pl_arena_zalloc(arena, members * MEMBERSHIP_NODES_MAX, sizeof *top->node);
+	top->aside = pl_arena_zalloc(arena, members * MEMBERSHIP_NODES_MAX,
+	                             sizeof *top->aside);
 	return top->shard == NULL || top->node == NULL || top->aside == NULL ? PL_NOMEM
 	                                                                     : PL_OK;
 }
 
-static void add(struct top *top, const struct roster_entry *entry)
+static void add_shard(struct top_conflicts *top, const struct roster_entry *entry)
 {
-	const struct member_work *work = &entry->member.work;
+	const struct membership_work *work = &entry->member.work;
 	uint32_t asides = top->asides;
 
-	if (entry->garbled || !work->known) {
+	if (entry->malformed || !work->known) {
 		top->silent++;
 		return;
 	}
@@ -151,22 +152,22 @@ static void add(struct top *top, const struct roster_entry *entry)
 			top->aside[i] = top->aside[--top->asides];
 }
 
-enum pl_code top_gather(const struct roster *roster, struct pl_arena *arena,
-                        struct top *out, struct pl_err *err)
+enum pl_code top_collect(const struct roster *roster, struct pl_arena *arena,
+                         struct top_conflicts *out, struct pl_err *err)
 {
-	struct top top = {.now_ms = out->now_ms, .limit = out->limit};
+	struct top_conflicts top = {.now_ms = out->now_ms, .limit = out->limit};
 
-	if (make_room(roster, arena, &top) != PL_OK)
+	if (reserve_rows(roster, arena, &top) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "gather what the shards tell");
 	for (const struct roster_entry *entry = roster_first(roster); entry != NULL;
 	     entry = roster_next(roster, entry))
-		add(&top, entry);
-	merge(top.node, &top.nodes);
-	merge(top.aside, &top.asides);
+		add_shard(&top, entry);
+	merge_nodes(top.node, &top.nodes);
+	merge_nodes(top.aside, &top.asides);
 	if (top.shards > 1)
-		qsort(top.shard, top.shards, sizeof *top.shard, by_conflicts);
+		qsort(top.shard, top.shards, sizeof *top.shard, compare_conflicts);
 	if (top.causes > 1)
-		qsort(top.cause, top.causes, sizeof top.cause[0], by_placements);
+		qsort(top.cause, top.causes, sizeof top.cause[0], compare_placements);
 	*out = top;
 	return PL_OK;
 }

@@ -1,20 +1,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/out/age.h"
-#include "coord/cli/out/printable.h"
+#include "coord/cli/output/age.h"
+#include "coord/cli/output/printable.h"
 #include "coord/cli/top/top.h"
 #include "store/base/json_out.h"
-#include "store/base/stamp.h"
+#include "store/base/timestamp.h"
 
 /* The first failure stays. */
-struct text {
+struct top_text_out {
 	struct pl_buf *out;
 	enum pl_code code;
 };
 
 /* A line. */
-PL_PRINTF(2, 3) static void add(struct text *text, const char *fmt, ...)
+PL_PRINTF(2, 3) static void add(struct top_text_out *text, const char *fmt, ...)
 {
 	char line[1024];
 	va_list args;
@@ -30,14 +30,14 @@ PL_PRINTF(2, 3) static void add(struct text *text, const char *fmt, ...)
 		text->code = pl_buf_add_str(text->out, "\n");
 }
 
-static double ratio(uint64_t part, uint64_t whole)
+static double share_of(uint64_t part, uint64_t whole)
 {
 	return whole == 0 ? 0 : (double)part / (double)whole;
 }
 
-static void add_sum(struct text *text, const struct top *top)
+static void add_sum(struct top_text_out *text, const struct top_conflicts *top)
 {
-	const struct member_work *sum = &top->sum;
+	const struct membership_work *sum = &top->sum;
 
 	add(text,
 	    "%" PRIu32 " shards: %.1f placements/s, %.1f conflicts/s, %" PRIu64
@@ -50,11 +50,11 @@ static void add_sum(struct text *text, const struct top *top)
 	    "since they started: %" PRIu64 " placed, %" PRIu64
 	    " conflicts (%.4f a placement); %" PRIu64 " transactions, %" PRIu64
 	    " failed (%.4f)",
-	    sum->placed, sum->conflicts, ratio(sum->conflicts, sum->placed), sum->txns,
-	    sum->txns_failed, ratio(sum->txns_failed, sum->txns));
+	    sum->placed, sum->conflicts, share_of(sum->conflicts, sum->placed), sum->txns,
+	    sum->txns_failed, share_of(sum->txns_failed, sum->txns));
 }
 
-static void add_causes(struct text *text, const struct top *top)
+static void add_causes(struct top_text_out *text, const struct top_conflicts *top)
 {
 	if (top->causes == 0)
 		return;
@@ -66,20 +66,20 @@ static void add_causes(struct text *text, const struct top *top)
 		    top->cause[i].txns);
 }
 
-static void add_shards(struct text *text, const struct top *top)
+static void add_shards(struct top_text_out *text, const struct top_conflicts *top)
 {
 	add(text, "%s", "");
 	add(text, "%-24s %10s %10s %9s %8s %8s %8s", "SHARD", "PLACED", "CONFLICTS",
 	    "RATIO", "TXNS", "FAILED", "RATIO");
 	for (uint32_t i = 0; i < top->shards; i++) {
-		const struct member_work *work = top->shard[i].work;
+		const struct membership_work *work = top->shard[i].work;
 
 		add(text,
 		    "%-24.*s %10" PRIu64 " %10" PRIu64 " %9.4f %8" PRIu64 " %8" PRIu64
 		    " %8.4f",
 		    PL_SPAN_ARG(top->shard[i].id), work->placed, work->conflicts,
-		    ratio(work->conflicts, work->placed), work->txns, work->txns_failed,
-		    ratio(work->txns_failed, work->txns));
+		    share_of(work->conflicts, work->placed), work->txns,
+		    work->txns_failed, share_of(work->txns_failed, work->txns));
 	}
 }
 
@@ -101,7 +101,7 @@ static const char *shard_text(const struct top_node *node, char out[512])
 	return out;
 }
 
-static void add_nodes(struct text *text, const struct top *top)
+static void add_nodes(struct top_text_out *text, const struct top_conflicts *top)
 {
 	char name[512], shard[512], age[AGE_SIZE];
 
@@ -122,7 +122,7 @@ static void add_nodes(struct text *text, const struct top *top)
 	}
 }
 
-static void add_asides(struct text *text, const struct top *top)
+static void add_excluded(struct top_text_out *text, const struct top_conflicts *top)
 {
 	char name[512], shard[512], age[AGE_SIZE];
 
@@ -139,9 +139,9 @@ static void add_asides(struct text *text, const struct top *top)
 	}
 }
 
-enum pl_code top_text(const struct top *top, struct pl_buf *out)
+enum pl_code top_text(const struct top_conflicts *top, struct pl_buf *out)
 {
-	struct text text = {.out = out};
+	struct top_text_out text = {.out = out};
 
 	add_sum(&text, top);
 	if (top->sum.conflicts == 0 && top->causes == 0 && top->asides == 0) {
@@ -151,7 +151,7 @@ enum pl_code top_text(const struct top *top, struct pl_buf *out)
 	add_causes(&text, top);
 	add_shards(&text, top);
 	add_nodes(&text, top);
-	add_asides(&text, top);
+	add_excluded(&text, top);
 	return text.code;
 }
 
@@ -176,21 +176,22 @@ static void put_text(struct pl_json_out *out, const char *name, struct pl_span v
 	pl_json_out_string(out, value);
 }
 
-static void put_work(struct pl_json_out *out, const struct member_work *work)
+static void put_work(struct pl_json_out *out, const struct membership_work *work)
 {
 	put_uint(out, "placed", work->placed);
 	put_uint(out, "conflicts", work->conflicts);
-	put_double(out, "conflicts_per_placement", ratio(work->conflicts, work->placed));
+	put_double(out, "conflicts_per_placement",
+	           share_of(work->conflicts, work->placed));
 	put_uint(out, "txns", work->txns);
 	put_uint(out, "txns_failed", work->txns_failed);
-	put_double(out, "failed_per_txn", ratio(work->txns_failed, work->txns));
+	put_double(out, "failed_per_txn", share_of(work->txns_failed, work->txns));
 	put_double(out, "placed_per_s", work->placed_per_s);
 	put_double(out, "conflicts_per_s", work->conflicts_per_s);
 	put_uint(out, "pending", work->pending);
 	put_uint(out, "lag_ms", work->lag_ms);
 }
 
-static void put_causes(const struct top *top, struct pl_json_out *out)
+static void put_causes(const struct top_conflicts *top, struct pl_json_out *out)
 {
 	pl_json_out_name(out, "causes");
 	pl_json_out_object(out);
@@ -204,11 +205,11 @@ static void put_causes(const struct top *top, struct pl_json_out *out)
 	pl_json_out_end(out);
 }
 
-static void put_nodes(const struct top *top, const char *name, const char *at,
+static void put_nodes(const struct top_conflicts *top, const char *name, const char *at,
                       const struct top_node *nodes, uint32_t count,
                       struct pl_json_out *out)
 {
-	char stamp[PL_STAMP_SIZE];
+	char stamp[PL_TIMESTAMP_SIZE];
 
 	pl_json_out_name(out, name);
 	pl_json_out_array(out);
@@ -225,21 +226,21 @@ static void put_nodes(const struct top *top, const char *name, const char *at,
 			put_uint(out, "conflicts", node->count);
 		if (node->over > 0)
 			put_uint(out, "at_most_too_high_by", node->over);
-		put_text(out, at, pl_span_str(pl_stamp_print(node->at_ms, stamp)));
+		put_text(out, at, pl_span_str(pl_timestamp_print(node->at_ms, stamp)));
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
 }
 
-enum pl_code top_json(const struct top *top, struct pl_buf *to)
+enum pl_code top_json(const struct top_conflicts *top, struct pl_buf *to)
 {
 	struct pl_json_out out;
-	char stamp[PL_STAMP_SIZE];
+	char stamp[PL_TIMESTAMP_SIZE];
 
 	pl_json_out_init(&out, to);
 	pl_json_out_object(&out);
 	put_text(&out, "kind", PL_SPAN_LIT("Conflicts"));
-	put_text(&out, "at", pl_span_str(pl_stamp_print(top->now_ms, stamp)));
+	put_text(&out, "at", pl_span_str(pl_timestamp_print(top->now_ms, stamp)));
 	put_work(&out, &top->sum);
 	put_uint(&out, "silent", top->silent);
 	put_causes(top, &out);

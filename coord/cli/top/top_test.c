@@ -88,7 +88,7 @@ T_CASE(it_goes_on_when_it_is_asked_to)
 	placet_down();
 }
 
-T_CASE(what_makes_no_sense_is_told)
+T_CASE(malformed_input_is_reported)
 {
 	placet_up(4);
 	T_EQ(PLACET("top", "conflicts", "--limit", "0"), 2);

@@ -7,7 +7,7 @@
 
 #include "coord/cli/config/config_text.h"
 #include "coord/cli/nodes/nodes_run.h"
-#include "coord/cli/out/say.h"
+#include "coord/cli/output/message.h"
 #include "coord/cli/up/sim_opts.h"
 #include "coord/cli/up/sim_run.h"
 #include "coord/nodes/sim_profile.h"
@@ -26,10 +26,10 @@ enum {
 	OPT_RUNS, /* the first of enum sim_opt's */
 	RUN_MAX_MS = 86400000,
 	NODE_MAX = 1 << 20,
-	SAID_MAX = 5, /* refused nodes that are told one by one */
+	SHOWN_ERRORS_MAX = 5, /* refused nodes that are told one by one */
 };
 
-struct sim {
+struct sim_cluster {
 	struct pl_span cluster;
 	uint64_t nodes, seed, at;
 	const char *file; /* NULL: the default */
@@ -44,26 +44,26 @@ struct sim {
 };
 
 /* Of what runs there. */
-static enum pl_code take_run(struct sim *sim, int opt, const char *arg,
-                             struct pl_err *err)
+static enum pl_code set_lifetime(struct sim_cluster *sim, int opt, const char *arg,
+                                 struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
 	if (opt != OPT_RUN)
-		return sim_opt_take((enum sim_opt)(opt - OPT_RUNS), arg, &sim->runs, err);
+		return sim_opt_set((enum sim_opt)(opt - OPT_RUNS), arg, &sim->runs, err);
 	sim->member = true;
 	if (arg != NULL)
 		code = pl_duration_ms(pl_span_str(arg), 0, RUN_MAX_MS, &sim->for_ms, err);
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "--run");
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct sim *sim = ctx;
+	struct sim_cluster *sim = ctx;
 	enum pl_code code = PL_OK;
 
 	if (opt >= OPT_RUN)
-		return take_run(sim, opt, arg, err);
+		return set_lifetime(sim, opt, arg, err);
 	if (opt == OPT_CLUSTER)
 		sim->cluster = pl_span_str(arg);
 	else if (opt == OPT_PROFILE)
@@ -79,9 +79,10 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	                     : pl_err_wrap(err, opt == OPT_SEED ? "--seed" : "--nodes");
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
-	struct sim *sim = ctx;
+	struct sim_cluster *sim = ctx;
 	enum pl_code code;
 
 	(void)options;
@@ -95,7 +96,7 @@ static enum pl_code check(void *ctx, const struct options *options, struct pl_er
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "--cluster");
 }
 
-static enum pl_code read_profile(struct sim *sim, struct pl_err *err)
+static enum pl_code read_profile(struct sim_cluster *sim, struct pl_err *err)
 {
 	struct pl_json json;
 	enum pl_code code;
@@ -110,7 +111,7 @@ static enum pl_code read_profile(struct sim *sim, struct pl_err *err)
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "the profile");
 }
 
-static enum pl_code make(struct sim *sim, struct pl_err *err)
+static enum pl_code make_nodes(struct sim_cluster *sim, struct pl_err *err)
 {
 	enum pl_code code;
 
@@ -122,13 +123,13 @@ static enum pl_code make(struct sim *sim, struct pl_err *err)
 static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
                             struct pl_err *err)
 {
-	struct sim *sim = ctx;
+	struct sim_cluster *sim = ctx;
 	enum pl_code code;
 
 	*more = sim->at < sim->nodes;
 	if (!*more)
 		return PL_OK;
-	code = make(sim, err);
+	code = make_nodes(sim, err);
 	out->cluster = sim->cluster;
 	out->name = pl_span(sim->name, sim_node_name(&sim->profile, sim->at, sim->name));
 	out->json = pl_buf_span(&sim->json);
@@ -136,24 +137,26 @@ static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
 	return code;
 }
 
-static void on_told(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
-                    const struct pl_err *err)
+static void on_outcome(void *ctx, const struct nodes_item *item,
+                       enum nodes_outcome outcome, const struct pl_err *err)
 {
-	struct sim *sim = ctx;
+	struct sim_cluster *sim = ctx;
 
-	if (outcome == NODES_REFUSED && sim->run.count[outcome] <= SAID_MAX)
-		say("placet sim-cluster: " PL_SPAN_FMT "/" PL_SPAN_FMT ": %s",
-		    PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name), err->msg);
+	if (outcome == NODES_REFUSED && sim->run.count[outcome] <= SHOWN_ERRORS_MAX)
+		print_message("placet sim-cluster: " PL_SPAN_FMT "/" PL_SPAN_FMT ": %s",
+		              PL_SPAN_ARG(item->cluster), PL_SPAN_ARG(item->name),
+		              err->msg);
 }
 
-static enum pl_code apply(struct sim *sim, const struct reach *reach, struct pl_err *err)
+static enum pl_code apply_nodes(struct sim_cluster *sim, const struct cli_session *cli,
+                                struct pl_err *err)
 {
 	uint64_t begin_ms = pl_clock_ms(), took_ms;
 	const uint64_t *count = sim->run.count;
 	enum pl_code code;
 
 	sim->run.total = sim->nodes;
-	code = nodes_run(&sim->run, reach, err);
+	code = nodes_run(&sim->run, cli, err);
 	took_ms = pl_clock_ms() - begin_ms;
 	(void)printf("cluster " PL_SPAN_FMT ": %" PRIu64 " nodes %s, %" PRIu64
 	             " changed, %" PRIu64 " unchanged, in %" PRIu64 ".%" PRIu64
@@ -161,29 +164,29 @@ static enum pl_code apply(struct sim *sim, const struct reach *reach, struct pl_
 	             PL_SPAN_ARG(sim->cluster), count[NODES_CREATED],
 	             nodes_run_word(&sim->run, NODES_CREATED), count[NODES_CHANGED],
 	             count[NODES_UNCHANGED], took_ms / 1000, took_ms % 1000 / 100,
-	             sim->run.told_count * 1000 / (took_ms == 0 ? 1 : took_ms));
+	             sim->run.outcome_count * 1000 / (took_ms == 0 ? 1 : took_ms));
 	(void)fflush(stdout);
 	return code == PL_OK ? nodes_run_verdict(&sim->run, err) : code;
 }
 
-static enum pl_code sim_run(void *ctx, const struct reach *reach, struct pl_err *err)
+static enum pl_code sim_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
 {
-	struct sim *sim = ctx;
-	enum pl_code code = sim->nodes == 0 ? PL_OK : apply(sim, reach, err);
+	struct sim_cluster *sim = ctx;
+	enum pl_code code = sim->nodes == 0 ? PL_OK : apply_nodes(sim, cli, err);
 
-	if (code != PL_OK || !sim->member || reach->options->dry_run)
+	if (code != PL_OK || !sim->member || cli->options->dry_run)
 		return code;
 	sim->runs.cluster = sim->cluster;
 	sim->runs.seed = sim->seed;
-	return sim_run_member(reach, &sim->runs, sim->for_ms, err);
+	return sim_run_member(cli, &sim->runs, sim->for_ms, err);
 }
 
-static enum pl_code print_all(struct sim *sim, struct pl_err *err)
+static enum pl_code print_all(struct sim_cluster *sim, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
 	while (code == PL_OK && sim->at < sim->nodes) {
-		code = make(sim, err);
+		code = make_nodes(sim, err);
 		sim->at++;
 		if (code == PL_OK && pl_buf_add_str(&sim->json, "\n") != PL_OK)
 			code = pl_err_set(err, PL_NOMEM, "make a node");
@@ -229,12 +232,12 @@ static const struct options_spec spec = {
 		   "  placet sim-cluster --nodes 3 --print | jq .metadata.labels\n",
 	.common = OPTIONS_DRY_RUN,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
 /* The command line is read once to know whether a store is wanted, then by reach. */
-static enum exit_code run_parsed(struct sim *sim, int argc, char **argv)
+static enum exit_code run_parsed(struct sim_cluster *sim, int argc, char **argv)
 {
 	struct pl_err err = {0};
 	enum exit_code exit_code;
@@ -248,17 +251,18 @@ static enum exit_code run_parsed(struct sim *sim, int argc, char **argv)
 	if (code == PL_OK && sim->print)
 		code = print_all(sim, &err);
 	if (code != PL_OK)
-		return say_error(spec.words, &err);
+		return print_error(spec.words, &err);
 	if (sim->print)
 		return EXIT_OK;
 	optind = 0;
-	return reach_run(&spec, argc, argv, sim_run, sim);
+	return cli_session_run(&spec, argc, argv, sim_run, sim);
 }
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
-	struct sim sim = {.runs = {.grace_ms = SIM_GRACE_MS},
-	                  .run = {.verb = NODES_APPLY, .next = on_next, .told = on_told}};
+	struct sim_cluster sim = {
+		.runs = {.grace_ms = SIM_GRACE_MS},
+		.run = {.verb = NODES_APPLY, .next = on_next, .told = on_outcome}};
 	enum exit_code exit_code;
 
 	sim.run.ctx = &sim;
@@ -273,4 +277,4 @@ static enum exit_code run(int argc, char **argv)
 const struct command sim_cluster_command = {
 	.words = "sim-cluster",
 	.summary = "register and run machines that do not exist",
-	.run = run};
+	.run = run_command};

@@ -18,8 +18,8 @@ static inline const char *sim_opt_word(enum sim_opt opt)
 }
 
 /* PL_INVALID, PL_LIMIT: with the option's name. */
-PL_NODISCARD enum pl_code sim_opt_take(enum sim_opt opt, const char *arg,
-                                       struct sim_member_opts *out, struct pl_err *err);
+PL_NODISCARD enum pl_code sim_opt_set(enum sim_opt opt, const char *arg,
+                                      struct sim_member_opts *out, struct pl_err *err);
 
 /* Rows of getopt_long's table; first is what SIM_LIFETIME is there. */
 #define SIM_OPTS_OWN(first)                                            \

@@ -2,12 +2,12 @@
 #ifndef COORD_CLI_SIM_RUN_H
 #define COORD_CLI_SIM_RUN_H
 
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/session/cli_session.h"
 #include "coord/nodes/sim_member.h"
 
 /* Says every while, on stderr, how many run and have ended. PL_OK: it was interrupted, or
  * for_ms (0: no end) is over. */
-PL_NODISCARD enum pl_code sim_run_member(const struct reach *reach,
+PL_NODISCARD enum pl_code sim_run_member(const struct cli_session *cli,
                                          const struct sim_member_opts *opts,
                                          uint64_t for_ms, struct pl_err *err);
 

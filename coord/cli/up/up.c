@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "coord/cli/out/progress.h"
-#include "coord/cli/out/say.h"
-#include "coord/cli/out/sums.h"
-#include "coord/cli/reach/reach.h"
+#include "coord/cli/output/message.h"
+#include "coord/cli/output/placing_stats.h"
+#include "coord/cli/output/progress.h"
+#include "coord/cli/session/cli_session.h"
 #include "coord/cli/up/sim_opts.h"
 #include "coord/up/children.h"
 #include "coord/up/memstore.h"
@@ -62,8 +62,8 @@ struct up {
 
 /* -- the command line ------------------------------------------------------------- */
 
-static enum pl_code take_number(const char *name, const char *arg, uint64_t most,
-                                uint64_t *out, struct pl_err *err)
+static enum pl_code parse_number(const char *name, const char *arg, uint64_t most,
+                                 uint64_t *out, struct pl_err *err)
 {
 	enum pl_code code = pl_num_u64_in(pl_span_str(arg), 1, most, out, err);
 
@@ -71,21 +71,21 @@ static enum pl_code take_number(const char *name, const char *arg, uint64_t most
 }
 
 /* What is wrong with it is said here, and not by each member. */
-static enum pl_code take_run(struct up *up, enum sim_opt opt, const char *arg,
-                             struct pl_err *err)
+static enum pl_code set_run_option(struct up *up, enum sim_opt opt, const char *arg,
+                                   struct pl_err *err)
 {
 	struct sim_member_opts opts = {0};
 
 	up->runs[opt] = arg;
-	return sim_opt_take(opt, arg, &opts, err);
+	return sim_opt_set(opt, arg, &opts, err);
 }
 
-static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err)
+static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
 	struct up *up = ctx;
 
 	if (opt >= OPT_RUNS && opt < OPT_RUNS + SIM_OPT_COUNT)
-		return take_run(up, (enum sim_opt)(opt - OPT_RUNS), arg, err);
+		return set_run_option(up, (enum sim_opt)(opt - OPT_RUNS), arg, err);
 	switch (opt) {
 	case OPT_STORE:
 		up->in_memory = strcmp(arg, "memory") == 0;
@@ -94,14 +94,14 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 		return pl_err_set(err, PL_INVALID, "--store %s: want etcd or memory",
 		                  arg);
 	case OPT_SHARDS:
-		return take_number("--shards", arg, SHARDS_MAX, &up->shards, err);
+		return parse_number("--shards", arg, SHARDS_MAX, &up->shards, err);
 	case OPT_PROCESSES:
-		return take_number("--processes", arg, PROCESSES_MAX, &up->processes,
-		                   err);
+		return parse_number("--processes", arg, PROCESSES_MAX, &up->processes,
+		                    err);
 	case OPT_CLUSTERS:
-		return take_number("--clusters", arg, CLUSTERS_MAX, &up->clusters, err);
+		return parse_number("--clusters", arg, CLUSTERS_MAX, &up->clusters, err);
 	case OPT_NODES:
-		return take_number("--nodes", arg, UINT32_MAX, &up->nodes, err);
+		return parse_number("--nodes", arg, UINT32_MAX, &up->nodes, err);
 	case OPT_PROFILE:
 		up->profile = arg;
 		return PL_OK;
@@ -113,7 +113,8 @@ static enum pl_code take(void *ctx, int opt, const char *arg, struct pl_err *err
 	}
 }
 
-static enum pl_code check(void *ctx, const struct options *options, struct pl_err *err)
+static enum pl_code check_args(void *ctx, const struct options *options,
+                               struct pl_err *err)
 {
 	const struct up *up = ctx;
 
@@ -166,8 +167,8 @@ static enum pl_code launch_etcd(struct up *up, struct pl_err *err)
 		return pl_err_wrap(err, "an etcd of our own (--store memory needs none)");
 	}
 	up->endpoint = etcd_launch_endpoint(up->etcd, 0);
-	say("store     %s  etcd, its data in %s", up->endpoint,
-	    etcd_launch_dir(up->etcd));
+	print_message("store     %s  etcd, its data in %s", up->endpoint,
+	              etcd_launch_dir(up->etcd));
 	return PL_OK;
 }
 
@@ -181,7 +182,7 @@ static enum pl_code open_store(struct up *up, struct pl_err *err)
 	if (code != PL_OK)
 		return code;
 	up->endpoint = memstore_endpoint(up->memory);
-	say("store     %s  in the memory of this process", up->endpoint);
+	print_message("store     %s  in the memory of this process", up->endpoint);
 	return PL_OK;
 }
 
@@ -245,7 +246,7 @@ static enum pl_code count_keys(struct up *up, const char *prefix, uint64_t *out,
 	return code;
 }
 
-static enum pl_code tell_ended(struct up *up, struct pl_err *err)
+static enum pl_code end_programs(struct up *up, struct pl_err *err)
 {
 	const struct child *child = children_ended(&up->children);
 
@@ -265,7 +266,7 @@ static enum pl_code await_shards(struct up *up, struct pl_err *err)
 		if (code == PL_OK)
 			code = count_keys(up, "/partitions/", &owned, err);
 		if (code == PL_OK)
-			code = tell_ended(up, err);
+			code = end_programs(up, err);
 		if (code == PL_OK && shards == up->shards &&
 		    owned >= META_PARTITIONS_DEFAULT)
 			break;
@@ -276,10 +277,10 @@ static enum pl_code await_shards(struct up *up, struct pl_err *err)
 			                  shards, up->shards, owned);
 	}
 	if (code == PL_OK && !up->stopped)
-		say("shards    %" PRIu64 " in %" PRIu64 " process%s own %" PRIu64
-		    " partitions, after %.1f s",
-		    shards, up->processes, up->processes == 1 ? "" : "es", owned,
-		    (double)(pl_clock_ms() - begin_ms) / 1e3);
+		print_message("shards    %" PRIu64 " in %" PRIu64
+		              " process%s own %" PRIu64 " partitions, after %.1f s",
+		              shards, up->processes, up->processes == 1 ? "" : "es",
+		              owned, (double)(pl_clock_ms() - begin_ms) / 1e3);
 	return code;
 }
 
@@ -327,47 +328,50 @@ static enum pl_code add_cluster(struct up *up, uint64_t number, struct pl_err *e
 		                  "cluster %s: placet sim-cluster ended "
 		                  "with status %d",
 		                  name, child->status);
-	say("cluster   %s: %" PRIu64 " made-up nodes", name, up->nodes);
+	print_message("cluster   %s: %" PRIu64 " made-up nodes", name, up->nodes);
 	return run_cluster(up, name, err);
 }
 
 /* -- while it is up ------------------------------------------------------- */
 
-static enum pl_code add_up(struct up *up, struct sums *out, struct pl_err *err)
+static enum pl_code add_stats(struct up *up, struct placing_stats *out,
+                              struct pl_err *err)
 {
-	struct kv_req req = sums_request();
+	struct kv_req req = placing_stats_request();
 	struct kv_result result;
 	enum pl_code code;
 
 	pl_arena_reset(&up->session.arena);
 	code = store_session_call(&up->session, &req, &result, err);
 	if (code == PL_OK)
-		sums_add(out, &result);
+		placing_stats_add(out, &result);
 	return code;
 }
 
-static void say_sums(const struct sums *sums, struct progress *progress)
+static void print_stats(const struct placing_stats *stats, struct progress *progress)
 {
 	char text[PROGRESS_TEXT_MAX];
 
-	sums_text(sums, text);
-	progress_say(progress, pl_clock_ms(), "%s", text);
+	placing_stats_text(stats, text);
+	progress_print(progress, pl_clock_ms(), "%s", text);
 }
 
-static void say_how_to(const struct up *up)
+static void print_usage(const struct up *up)
 {
 	int dir = (int)(strrchr(up->placet, '/') - up->placet);
 
-	say("%s", "");
-	say("In another terminal:");
-	say("  export PLACET_ENDPOINTS=%s PATH=%.*s:$PATH", up->endpoint, dir,
-	    up->placet);
-	say("  placet submit -f FILE.yaml      pods, Deployments, StatefulSets, Jobs");
-	say("  placet get pods; placet get nodes; placet shards --watch");
-	say("  placet explain pod NAMESPACE/NAME");
-	say("  placet delete pod NAMESPACE/NAME; placet nodes drain sim-1/node-000000");
-	say("  placet shard drain up-0-0; placet fsck");
-	say("Ctrl-C ends it, and everything in it.");
+	print_message("%s", "");
+	print_message("In another terminal:");
+	print_message("  export PLACET_ENDPOINTS=%s PATH=%.*s:$PATH", up->endpoint, dir,
+	              up->placet);
+	print_message(
+		"  placet submit -f FILE.yaml      pods, Deployments, StatefulSets, Jobs");
+	print_message("  placet get pods; placet get nodes; placet shards --watch");
+	print_message("  placet explain pod NAMESPACE/NAME");
+	print_message(
+		"  placet delete pod NAMESPACE/NAME; placet nodes drain sim-1/node-000000");
+	print_message("  placet shard drain up-0-0; placet fsck");
+	print_message("Ctrl-C ends it, and everything in it.");
 }
 
 /* Of those that were started first. */
@@ -381,48 +385,50 @@ static unsigned daemons_running(const struct up *up)
 }
 
 /* Members go on without them, so what counts for a user is told. */
-static void say_ended(const struct up *up, const struct child *child)
+static void print_ended(const struct up *up, const struct child *child)
 {
 	bool is_daemon = child < up->children.child + up->processes;
 	unsigned left = daemons_running(up);
 
-	say("%s ended with status %d", child->name, child->status);
+	print_message("%s ended with status %d", child->name, child->status);
 	if (!is_daemon)
-		say("what is bound to its machines does not begin or end any more");
+		print_message(
+			"what is bound to its machines does not begin or end any more");
 	else if (left > 0)
-		say("%u of %" PRIu64 " processes of placetd go%s on", left, up->processes,
-		    left == 1 ? "es" : "");
+		print_message("%u of %" PRIu64 " processes of placetd go%s on", left,
+		              up->processes, left == 1 ? "es" : "");
 	else
-		say("no placetd is left: nobody places pods (start one: placetd --etcd "
-		    "%s)",
-		    up->endpoint);
+		print_message(
+			"no placetd is left: nobody places pods (start one: placetd --etcd "
+			"%s)",
+			up->endpoint);
 }
 
 /* Until a signal; PL_IO: no process is left. */
-static enum pl_code stay(struct up *up, struct pl_err *err)
+static enum pl_code wait_for_signal(struct up *up, struct pl_err *err)
 {
 	struct progress progress;
 
 	progress_init(&progress, pl_clock_ms());
 	while (!is_stopped(up, 1000)) {
 		const struct child *child = children_ended(&up->children);
-		struct sums sums = {0};
+		struct placing_stats stats = {0};
 		struct pl_err trouble = {0};
 
 		if (child != NULL) {
 			progress_end(&progress);
-			say_ended(up, child);
+			print_ended(up, child);
 		}
 		if (children_running(&up->children) == 0)
 			return pl_err_set(err, PL_IO, "every process has ended");
-		if (progress.terminal && add_up(up, &sums, &trouble) == PL_OK)
-			say_sums(&sums, &progress);
+		if (progress.terminal && add_stats(up, &stats, &trouble) == PL_OK)
+			print_stats(&stats, &progress);
 	}
 	progress_end(&progress);
 	return PL_OK;
 }
 
-static enum pl_code fill(struct up *up, struct pl_err *err)
+static enum pl_code fill_cluster(struct up *up, struct pl_err *err)
 {
 	enum pl_code code = start_daemons(up, err);
 
@@ -432,8 +438,8 @@ static enum pl_code fill(struct up *up, struct pl_err *err)
 		code = add_cluster(up, i, err);
 	if (code != PL_OK || up->stopped)
 		return code;
-	say_how_to(up);
-	return stay(up, err);
+	print_usage(up);
+	return wait_for_signal(up, err);
 }
 
 static enum pl_code run_up(struct up *up, struct pl_err *err)
@@ -446,8 +452,8 @@ static enum pl_code run_up(struct up *up, struct pl_err *err)
 	etcd.endpoints = up->endpoint;
 	code = store_session_open(&up->session, &etcd, CALL_MS, err);
 	if (code == PL_OK) {
-		code = fill(up, err);
-		say("stopping %u processes", children_running(&up->children));
+		code = fill_cluster(up, err);
+		print_message("stopping %u processes", children_running(&up->children));
 		children_stop(&up->children, STOP_MS);
 		store_session_close(&up->session);
 	}
@@ -485,12 +491,12 @@ static const struct options_spec spec = {
 		   "  placet up --store memory --shards 1 --processes 1 --nodes 100\n",
 	.common = OPTIONS_OFFLINE,
 	.own = own,
-	.take = take,
-	.check = check,
+	.take = set_option,
+	.check = check_args,
 };
 
 /* What is set for stores elsewhere is not for this one. */
-static void forget_environment(void)
+static void clear_environment(void)
 {
 	static const char *const names[] = {"PLACET_PREFIX",   "PLACET_USER",
 	                                    "PLACET_PASSWORD", "PLACET_CACERT",
@@ -500,7 +506,7 @@ static void forget_environment(void)
 		(void)unsetenv(names[i]);
 }
 
-static enum exit_code run(int argc, char **argv)
+static enum exit_code run_command(int argc, char **argv)
 {
 	struct up up = {
 		.shards = 4, .processes = 2, .clusters = 2, .nodes = 1000, .ttl = "3s"};
@@ -511,7 +517,7 @@ static enum exit_code run(int argc, char **argv)
 
 	if (!options_parse(&spec, argc, argv, &up, &options, &exit_code))
 		return exit_code;
-	forget_environment();
+	clear_environment();
 	(void)sigemptyset(&up.signals);
 	(void)sigaddset(&up.signals, SIGINT);
 	(void)sigaddset(&up.signals, SIGTERM);
@@ -522,8 +528,9 @@ static enum exit_code run(int argc, char **argv)
 	if (code == PL_OK)
 		code = run_up(&up, &err);
 	options_done(&options);
-	return code == PL_OK ? EXIT_OK : say_error(spec.words, &err);
+	return code == PL_OK ? EXIT_OK : print_error(spec.words, &err);
 }
 
-const struct command up_command = {
-	.words = "up", .summary = "a whole Placet in the foreground, to try", .run = run};
+const struct command up_command = {.words = "up",
+                                   .summary = "a whole Placet in the foreground, to try",
+                                   .run = run_command};

@@ -80,7 +80,7 @@ T_CASE_SECONDS(it_says_when_no_placetd_is_left, 120)
 	T_EQ(placet_end(&it), 0);
 }
 
-T_CASE(what_makes_no_sense_is_refused)
+T_CASE(malformed_input_is_refused)
 {
 	T_EQ(PLACET("up", "--store", "paper"), 2);
 	placet_says("want etcd or memory");

@@ -1,48 +1,48 @@
 /* A large gang is decided here: its plan, with the holds that it wants, and its work. */
 #include "shardsched/shard/gangs/gang_large.h"
-#include "shardsched/shard/gangs/records.h"
-#include "shardsched/shard/room/holds.h"
-#include "shardsched/shard/tell.h"
+#include "shardsched/shard/gangs/gang_records.h"
+#include "shardsched/shard/report.h"
+#include "shardsched/shard/reservations/reservation.h"
 
 enum { RESERVE_MS = 10000 };
 
-bool large_is_full(const struct sched *sched)
+bool large_gangs_are_full(const struct sched *sched)
 {
-	return sched->gangs.ours >= LARGE_OURS_MAX;
+	return sched->gangs.ours >= LARGE_GANGS_OURS_MAX;
 }
 
 static const char too_long[] = "nor into a gang's record";
 
 /* Who is bound by one record compares all that its members were decided by; and nobody is
  * bound who could not be listed afterwards. */
-static const char *refusal(struct sched *sched, const struct gang_outcome *out)
+static const char *refusal_text(struct sched *sched, const struct gang_outcome *out)
 {
-	struct large_locks locks = {0};
+	struct gang_locks locks = {0};
 	bool fit;
 
 	if (out->placed > sched->gangs.record_pods)
 		return too_long;
-	groups_gather_begin(sched);
+	rules_gather_begin(sched);
 	for (uint32_t i = 0; i < out->placed; i++) {
-		const struct sched_pod *pod = sched->gangs.pod[out->stand[i].member];
+		const struct sched_pod *pod = sched->gangs.pod[out->placement[i].member];
 
-		large_locks_add(sched, &locks, pool_class_of(pod->queue.class));
+		gang_locks_add(sched, &locks, pool_class_of(pod->queue.class));
 	}
-	fit = large_locks_fit(sched, &locks);
-	groups_gather_begin(sched);
+	fit = gang_locks_fit(sched, &locks);
+	rules_gather_begin(sched);
 	return fit ? NULL : "nor do the locks of the rules that concern them";
 }
 
-static enum pl_code plan_holds(struct sched *sched, struct gang_work *work,
-                               struct pl_err *err)
+static enum pl_code plan_reservations(struct sched *sched, struct gang_work *work,
+                                      struct pl_err *err)
 {
 	for (uint32_t i = 0; i < work->plan.nodes; i++) {
 		const struct gang_plan_node *is = &work->plan.node[i];
-		struct sched_node *node = plan_node(sched, is);
+		struct sched_node *node = gang_plan_find_node(sched, is);
 		enum pl_code code = PL_BUSY;
 
-		if (node != NULL && hold_of_gang(node, work->known->key) == NULL)
-			code = large_plan_hold(sched, work, is, node, err);
+		if (node != NULL && reservation_of_gang(node, work->known->key) == NULL)
+			code = large_gang_plan_reservation(sched, work, is, node, err);
 		if (code != PL_OK)
 			return pl_err_set(err, code, "hold room for a gang");
 	}
@@ -53,7 +53,7 @@ static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
                               const struct gang_outcome *out, uint32_t count,
                               struct pl_err *err)
 {
-	enum pl_code code = plan_decided(sched, &work->plan, out, count, err);
+	enum pl_code code = gang_plan_from_decision(sched, &work->plan, out, count, err);
 
 	if (code != PL_OK)
 		return code;
@@ -62,9 +62,9 @@ static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
 	work->over_ms = sched->now_ms + RESERVE_MS;
 	work->ours = work->planned = true;
 	sched->gangs.ours++;
-	code = plan_print(sched, &work->plan, GANG_PHASE_RESERVING, work->until_ms,
-	                  &work->plan.arena, &work->value, err);
-	return code == PL_OK ? plan_holds(sched, work, err) : code;
+	code = gang_plan_print(sched, &work->plan, GANG_PHASE_RESERVING, work->until_ms,
+	                       &work->plan.arena, &work->value, err);
+	return code == PL_OK ? plan_reservations(sched, work, err) : code;
 }
 
 /* PL_LIMIT: these do not go; why says so. */
@@ -72,21 +72,21 @@ static enum pl_code begin_with(struct sched *sched, struct sched_gang *gang,
                                const struct gang_outcome *out, uint32_t count,
                                const char **why, struct pl_err *err)
 {
-	struct gang_known *known = records_get(sched, &gang->key[1]);
+	struct gang_record_entry *known = gang_records_get(sched, &gang->key[1]);
 	struct gang_work *work;
 	enum pl_code code;
 
-	*why = refusal(sched, out);
+	*why = refusal_text(sched, out);
 	if (*why != NULL)
 		return PL_LIMIT;
 	if (known == NULL || known->work != NULL || known->rev != 0)
 		return PL_BUSY;
-	work = large_work(sched, gang, known);
+	work = gang_work_get(sched, gang, known);
 	if (work == NULL)
 		return PL_BUSY;
 	code = work_plan(sched, work, out, count, err);
 	if (code != PL_OK)
-		large_drop(sched, work);
+		large_gang_drop(sched, work);
 	if (code == PL_LIMIT)
 		*why = too_long;
 	return code;
@@ -94,8 +94,8 @@ static enum pl_code begin_with(struct sched *sched, struct sched_gang *gang,
 
 /* The first of those that stand, each of which saw those before it; the others join them
  * later. False: then the minimum would not be there. */
-static bool cut(const struct sched *sched, const struct sched_gang *gang,
-                struct gang_outcome *out)
+static bool cut_to_record(const struct sched *sched, const struct sched_gang *gang,
+                          struct gang_outcome *out)
 {
 	uint32_t most = sched->gangs.record_pods, less = out->placed - out->placed / 4;
 	uint32_t need = gang->minimum > gang->present ? gang->minimum - gang->present : 1;
@@ -110,8 +110,8 @@ static bool cut(const struct sched *sched, const struct sched_gang *gang,
 	return true;
 }
 
-bool large_begin(struct sched *sched, struct sched_gang *gang,
-                 const struct gang_outcome *out, uint32_t count, const char **why)
+bool large_gang_begin(struct sched *sched, struct sched_gang *gang,
+                      const struct gang_outcome *out, uint32_t count, const char **why)
 {
 	struct gang_outcome some = *out;
 	struct pl_err err = {0};
@@ -120,16 +120,16 @@ bool large_begin(struct sched *sched, struct sched_gang *gang,
 	do {
 		err = (struct pl_err){0};
 		code = begin_with(sched, gang, &some, count, why, &err);
-	} while (code == PL_LIMIT && cut(sched, gang, &some));
+	} while (code == PL_LIMIT && cut_to_record(sched, gang, &some));
 	if (code == PL_OK) {
 		queue_placed(sched->queue, &gang->queue, sched->now_ms);
-		large_due(sched);
+		large_gangs_set_due(sched);
 		return true;
 	}
 	if (code == PL_LIMIT)
 		return false;
 	if (err.code != PL_OK)
-		tell_trouble(sched, &err);
+		report_trouble(sched, &err);
 	queue_retry(sched->queue, &gang->queue, QUEUE_FAULT, true, REASON_NONE,
 	            sched->now_ms);
 	return true;

@@ -1,35 +1,35 @@
 /*
  * A gang that is bound: what is held for it on each node becomes its pods there.
  */
-#include "shardsched/shard/ends/ends.h"
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
-#include "shardsched/shard/gangs/records.h"
-#include "shardsched/shard/room/holds.h"
-#include "shardsched/shard/tables/tables.h"
-#include "shardsched/shard/tell.h"
+#include "shardsched/shard/gangs/gang_records.h"
+#include "shardsched/shard/report.h"
+#include "shardsched/shard/reservations/reservation.h"
+#include "shardsched/shard/termination/termination.h"
 
 enum { ARENA_CHUNK = 4 << 10, TELL_MS = 1000 };
 
 /* It is not what was decided for any more: deleted, or another, or run already. */
-static bool is_over(const struct sched *sched, const struct sched_pod *pod,
-                    const struct gang_plan_pod *is)
+static bool is_pod_over(const struct sched *sched, const struct sched_pod *pod,
+                        const struct gang_plan_pod *is)
 {
-	const unsigned not_meant =
-		POD_NAMED | POD_OVER | POD_BAD_SPEC | POD_BAD_STATE | POD_REMOVED;
+	const unsigned not_meant = POD_HAS_NODE_NAME | POD_ENDED | POD_BAD_SPEC |
+	                           POD_BAD_STATE | POD_DELETED;
 
 	if (pod == NULL || pod->rev[FACT_SPEC] != is->spec_rev || pod->listed > 0)
 		return true;
 	if (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING)
 		return true;
-	return (pod->flags & not_meant) != 0 || ends_pod(sched, pod);
+	return (pod->flags & not_meant) != 0 || termination_is_wanted(sched, pod);
 }
 
 /* It was decided before its gang was bound: that it could not be now, for want of its
  * scheduler's profile or of memory, and so is in no queue, does not matter. */
-static bool may_go(const struct sched_pod *pod)
+static bool pod_may_go(const struct sched_pod *pod)
 {
-	return pod->place == POD_QUEUED ||
-	       (pod->place == POD_IDLE && (pod->flags & POD_REFUSED) != 0 &&
+	return pod->stage == POD_QUEUED ||
+	       (pod->stage == POD_IDLE && (pod->flags & POD_REFUSED) != 0 &&
 	        pod->spec != NULL);
 }
 
@@ -37,21 +37,21 @@ static bool may_go(const struct sched_pod *pod)
  * call, news of it is kept until that is answered: it may be one whose partition was lost
  * and came back since, and of whom nothing is known yet. Nor is whoever could not be kept
  * known, until all are listed anew. */
-static bool gather(struct sched *sched, const struct gang_work *work,
-                   const struct gang_plan_node *is, struct sched_pod **pod,
-                   uint32_t *count)
+static bool gather_pods(struct sched *sched, const struct gang_work *work,
+                        const struct gang_plan_node *is, struct sched_pod **pod,
+                        uint32_t *count)
 {
 	*count = 0;
 	if (sched->partition[work->gang->key[0]].missed[SCHED_SCHEDULES])
 		return false;
 	for (uint32_t i = 0; i < is->pods; i++) {
-		struct sched_pod *it = plan_pod(sched, work->gang, &is->pod[i]);
+		struct sched_pod *it = gang_plan_find_pod(sched, work->gang, &is->pod[i]);
 
-		if (it != NULL && it->call != 0)
+		if (it != NULL && it->txn != 0)
 			return false;
-		if (is_over(sched, it, &is->pod[i]))
+		if (is_pod_over(sched, it, &is->pod[i]))
 			continue;
-		if (!may_go(it))
+		if (!pod_may_go(it))
 			return false;
 		pod[(*count)++] = it;
 	}
@@ -60,44 +60,45 @@ static bool gather(struct sched *sched, const struct gang_work *work,
 
 /* Not even a pod alone: rules that find it were registered since it was bound. What goes
  * along on that node, pods that leave, takes room only for a while. */
-static void tell_stuck(struct sched *sched, struct gang_work *work)
+static void report_stuck(struct sched *sched, struct gang_work *work)
 {
-	const struct gang_known *known = work->known;
+	const struct gang_record_entry *known = work->known;
 	struct pl_err err = {0};
 
-	if (work->told || sched->now_ms < work->since_ms + TELL_MS)
+	if (work->reported || sched->now_ms < work->since_ms + TELL_MS)
 		return;
-	work->told = true;
+	work->reported = true;
 	pl_err_set(&err, PL_LIMIT,
 	           "gang %.*s/%.*s is bound, and a member of it does not go into a "
 	           "transaction",
 	           PL_SPAN_ARG(sched_text(sched, known->key[0])),
 	           PL_SPAN_ARG(sched_text(sched, known->key[1])));
-	tell_trouble(sched, &err);
-	gang_say(sched, work->gang, REASON_GANG_LARGE,
-	         "it is bound, and does not go into a transaction with the locks of "
-	         "the rules that concern it");
+	report_trouble(sched, &err);
+	gang_set_reason(
+		sched, work->gang, REASON_GANG_LARGE,
+		"it is bound, and does not go into a transaction with the locks of "
+		"the rules that concern it");
 }
 
-bool large_bind_on(struct sched *sched, struct gang_work *work, struct gang_step *step,
-                   const struct gang_plan_node *is)
+bool large_gang_bind_on(struct sched *sched, struct gang_work *work,
+                        struct gang_step *step, const struct gang_plan_node *is)
 {
-	struct sched_node *node = plan_node(sched, is);
-	const struct sched_hold *hold =
-		node == NULL ? NULL : hold_of_gang(node, work->known->key);
+	struct sched_node *node = gang_plan_find_node(sched, is);
+	const struct sched_reservation *hold =
+		node == NULL ? NULL : reservation_of_gang(node, work->known->key);
 	struct pl_arena arena;
 	struct sched_pod **pod;
 	uint32_t count;
 
 	if (hold == NULL)
 		return false;
-	if (node->call != 0 || hold->planned || step->full)
+	if (node->txn != 0 || hold->planned || step->full)
 		return true;
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
 	pod = pl_arena_zalloc(&arena, is->pods, sizeof(struct sched_pod *));
-	if (pod != NULL && gather(sched, work, is, pod, &count) &&
-	    step_bind(sched, step, node, pod, count) == STEP_NEVER)
-		tell_stuck(sched, work);
+	if (pod != NULL && gather_pods(sched, work, is, pod, &count) &&
+	    gang_step_bind(sched, step, node, pod, count) == GANG_STEP_NEVER)
+		report_stuck(sched, work);
 	pl_arena_done(&arena);
 	return true;
 }

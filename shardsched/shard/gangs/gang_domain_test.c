@@ -13,7 +13,7 @@ static const char held_text[] =
 /* Whose node they are on; nobody's here. */
 static uint32_t away(void)
 {
-	return (home() + 1) % RIG_PARTITIONS;
+	return (local() + 1) % RIG_PARTITIONS;
 }
 
 /* Of that partition. */
@@ -50,7 +50,7 @@ static void put_member(uint32_t i)
 {
 	char key[64], json[512];
 
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", home(), i);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", local(), i);
 	(void)snprintf(
 		json, sizeof json,
 		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-%u\","
@@ -66,7 +66,7 @@ static void put_bound(uint32_t i)
 {
 	char key[64], json[256];
 
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/state", home(), i);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/state", local(), i);
 	(void)snprintf(
 		json, sizeof json,
 		"{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"%s\","
@@ -83,7 +83,7 @@ static void put_alloc(void)
 	(void)snprintf(json, sizeof json,
 	               "{\"v\":1,\"generation\":2,%s,\"pods\":{\"%04u\":{\"web\":["
 	               "\"a-0\",\"a-1\"]}}}",
-	               held_text, home());
+	               held_text, local());
 	rig_put(&rig, key, json);
 }
 
@@ -110,9 +110,9 @@ static void begin_with_two(void)
 static void joins_them(void)
 {
 	settle_for(60000);
-	T_STR(rig_where(&rig, home(), "a-2"), node_name(away()));
+	T_STR(rig_where(&rig, local(), "a-2"), node_name(away()));
 	T_EQ(rig.troubles, 0);
-	T_EQ(rig.garbled, 0);
+	T_EQ(rig.malformed, 0);
 	rig_close(&rig);
 }
 
@@ -121,7 +121,7 @@ T_CASE(who_comes_later_looks_for_those_that_are_bound)
 	begin_with_two();
 	own_but_away();
 	settle_for(1000);
-	T_TRUE(!sched_view_wanted(rig.sched, SCHED_WHOLE));
+	T_TRUE(!sched_view_wanted(rig.sched, SCHED_FLEET));
 	put_member(2);
 	rig_deliver_all(&rig);
 	joins_them();
@@ -134,7 +134,7 @@ static void says_that_they_are_not_known(void)
 	int phase_is;
 
 	settle_for(60000);
-	state = rig_state(&rig, home(), "a-2", &phase_is);
+	state = rig_state(&rig, local(), "a-2", &phase_is);
 	T_EQ(phase_is, STATE_PENDING);
 	T_SPAN(state.reason, PL_SPAN_LIT("gang.room"));
 	T_TRUE(state.message.len > 0 &&
@@ -183,7 +183,7 @@ T_CASE(it_waits_for_those_whose_node_is_gone)
 		int phase_is;
 
 		(void)snprintf(name, sizeof name, "a-%u", i);
-		(void)rig_state(&rig, home(), name, &phase_is);
+		(void)rig_state(&rig, local(), name, &phase_is);
 		T_EQ(phase_is, STATE_BOUND);
 	}
 	T_EQ(rig.troubles, 0);

@@ -6,7 +6,7 @@ static void put_members(uint32_t min, const char *(*spec)(uint32_t i))
 	for (uint32_t i = 0; i < MEMBERS; i++) {
 		char key[64], json[640];
 
-		(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", home(),
+		(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", local(),
 		               i);
 		(void)snprintf(
 			json, sizeof json,
@@ -43,7 +43,7 @@ static const char *apart(uint32_t i)
 static bool are_refused(const char *message)
 {
 	int phase_is;
-	struct pod_state state = rig_state(&rig, home(), "a-0", &phase_is);
+	struct pod_state state = rig_state(&rig, local(), "a-0", &phase_is);
 
 	return phase_is == STATE_PENDING &&
 	       pl_span_eq(state.reason, PL_SPAN_LIT("gang.large")) &&

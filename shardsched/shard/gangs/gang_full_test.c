@@ -8,7 +8,7 @@ enum { MEMBERS = 100, PORTS = 40 };
 
 static struct rig rig;
 
-static uint32_t home(void)
+static uint32_t local(void)
 {
 	const struct partition_group group = {.namespace = PL_SPAN_LIT("web"),
 	                                      .gang = PL_SPAN_LIT("a")};
@@ -21,7 +21,7 @@ static uint32_t home(void)
 static void settle_for(uint64_t ms)
 {
 	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 }
 
 static void others_go(unsigned members)
@@ -41,7 +41,7 @@ static void others_go(unsigned members)
 	for (unsigned i = 0; i < members; i++) {
 		(void)snprintf(name, sizeof name, "a-%u", i);
 		(void)snprintf(meta, sizeof meta, "%u", members);
-		(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/spec", home(),
+		(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s/spec", local(),
 		               name);
 		(void)snprintf(
 			json, sizeof json,
@@ -81,7 +81,7 @@ static void member(unsigned n, int address)
 
 	memset(ip, 'x', sizeof ip);
 	ip[address] = 0;
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", home(), n);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", local(), n);
 	len = (size_t)snprintf(
 		json, sizeof json,
 		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-%u\",\"uid\":\"u-%u\","
@@ -119,7 +119,7 @@ static void is_bound(int address)
 		char name[16];
 
 		(void)snprintf(name, sizeof name, "a-%u", i);
-		count += rig_where(&rig, home(), name)[0] == 'n';
+		count += rig_where(&rig, local(), name)[0] == 'n';
 	}
 	/* All of it, or it is not bound. */
 	T_TRUE(count == MEMBERS ||

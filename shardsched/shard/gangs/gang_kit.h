@@ -5,7 +5,7 @@
 #ifndef SHARDSCHED_SHARD_GANGS_GANG_KIT_H
 #define SHARDSCHED_SHARD_GANGS_GANG_KIT_H
 
-#include "shardsched/ledger/gang_record.h"
+#include "shardsched/records/gang_record.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
@@ -16,7 +16,7 @@ enum { OPS = 24, NODES = 12, MEMBERS = 24, MORE_SIZE = 600 };
 
 static int64_t node_cpus = 2;
 
-static inline uint32_t home(void)
+static inline uint32_t local(void)
 {
 	const struct partition_group group = {.namespace = PL_SPAN_LIT("web"),
 	                                      .gang = PL_SPAN_LIT("a")};
@@ -54,7 +54,7 @@ static inline void member_with(uint32_t i, const char *more)
 {
 	char key[128], json[512 + MORE_SIZE];
 
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", home(), i);
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec", local(), i);
 	(void)snprintf(json, sizeof json,
 	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-%u\",\"uid\":"
 	               "\"u-%u\",\"labels\":{\"app\":\"a\"},\"annotations\":{"
@@ -81,7 +81,7 @@ static inline uint32_t bound(void)
 		int phase;
 
 		(void)snprintf(name, sizeof name, "a-%u", i);
-		(void)rig_state(&rig, home(), name, &phase);
+		(void)rig_state(&rig, local(), name, &phase);
 		count += phase == STATE_BOUND;
 	}
 	return count;
@@ -148,7 +148,7 @@ static inline void settle_for(uint64_t ms)
 {
 	for (uint64_t i = 0; i < ms; i += 100) {
 		rig.now_ms += 100;
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 	}
 }
 
@@ -158,7 +158,7 @@ static inline void all_is_well(void)
 	T_EQ(bound(), MEMBERS);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
-	T_EQ(rig.garbled, 0);
+	T_EQ(rig.malformed, 0);
 }
 
 static inline void close_well(void)
@@ -177,7 +177,7 @@ static inline void another_shard(void)
 	memset(rig.out, 0, sizeof rig.out);
 	memset(rig.viewed, 0, sizeof rig.viewed);
 	memset(rig.owned, 0, sizeof rig.owned);
-	memset(rig.visit, 0, sizeof rig.visit);
+	memset(rig.remote_list, 0, sizeof rig.remote_list);
 	T_OK(sched_new(&opts, &rig.sched, &rig.err), &rig.err);
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = OPS});
 }

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "shardsched/shard/gangs/records.h"
-#include "shardsched/shard/room/holds.h"
-#include "shardsched/shard/tables/tables.h"
-#include "shardsched/shard/tell.h"
+#include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/gangs/gang_records.h"
+#include "shardsched/shard/report.h"
+#include "shardsched/shard/reservations/reservation.h"
 #include "store/base/alloc.h"
 
 enum {
@@ -16,36 +16,36 @@ enum {
 	ARENA_CHUNK = 16 << 10,
 };
 
-void large_init(struct sched *sched)
+void large_gangs_init(struct sched *sched)
 {
 	pl_list_init(&sched->gangs.works);
 	sched->gangs.record_pods = GANG_RECORD_PODS_MAX;
 	pl_arena_init(&sched->gangs.arena, ARENA_CHUNK, 0);
 }
 
-void large_done(struct sched *sched)
+void large_gangs_done(struct sched *sched)
 {
-	large_drop_all(sched);
+	large_gangs_drop_all(sched);
 	pl_arena_done(&sched->gangs.arena);
 }
 
-void large_due(struct sched *sched)
+void large_gangs_set_due(struct sched *sched)
 {
 	sched->gangs.due = true;
 }
 
-bool large_uses(const struct sched *sched, const struct gang_known *known)
+bool gang_record_is_used(const struct sched *sched, const struct gang_record_entry *known)
 {
 	(void)sched;
 	return known->work != NULL;
 }
 
-bool large_shuts(const struct sched *sched)
+bool large_gangs_shut_rules(const struct sched *sched)
 {
-	return sched->records.bound > 0 || sched->records.missed;
+	return sched->gang_records.bound > 0 || sched->gang_records.missed;
 }
 
-bool large_wants_turn(const struct sched *sched)
+bool large_gangs_want_turn(const struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->gangs.works) {
 		const struct gang_work *work = PL_LIST_ITEM(link, struct gang_work, link);
@@ -58,8 +58,8 @@ bool large_wants_turn(const struct sched *sched)
 
 /* -- works ------------------------------------------------------- */
 
-struct gang_work *large_work(struct sched *sched, struct sched_gang *gang,
-                             struct gang_known *known)
+struct gang_work *gang_work_get(struct sched *sched, struct sched_gang *gang,
+                                struct gang_record_entry *known)
 {
 	struct gang_work *work = pl_calloc(1, sizeof *work);
 
@@ -72,42 +72,42 @@ struct gang_work *large_work(struct sched *sched, struct sched_gang *gang,
 	known->work = work;
 	pl_list_add_tail(&sched->gangs.works, &work->link);
 	if (!gang->viewing) /* who goes on has to know when no hold is left */
-		view_want(sched);
+		fleet_view_acquire(sched);
 	gang->viewing = true;
 	return work;
 }
 
 /* What is in a call stays until that ends. */
-static void unplan(struct sched *sched, struct gang_work *work)
+static void unplan_reservations(struct sched *sched, struct gang_work *work)
 {
 	for (uint32_t i = 0; i < work->plan.nodes; i++) {
-		struct sched_node *node = plan_node(sched, &work->plan.node[i]);
+		struct sched_node *node = gang_plan_find_node(sched, &work->plan.node[i]);
 
-		if (node == NULL || hold_of_gang(node, work->known->key) == NULL)
+		if (node == NULL || reservation_of_gang(node, work->known->key) == NULL)
 			continue;
-		hold_unplan_gang(sched, node, work->known->key);
-		node_settle(sched, node);
+		reservation_unplan_gang(sched, node, work->known->key);
+		node_reconcile(sched, node);
 		node_tidy(sched, node);
 	}
 }
 
-void large_drop(struct sched *sched, struct gang_work *work)
+void large_gang_drop(struct sched *sched, struct gang_work *work)
 {
 	if (work->ours)
-		unplan(sched, work);
+		unplan_reservations(sched, work);
 	sched->gangs.ours -= work->ours;
-	plan_done(sched, &work->plan);
+	gang_plan_done(sched, &work->plan);
 	pl_list_del(&work->link);
 	work->gang->work = NULL;
 	work->known->work = NULL;
-	gang_touch(sched, work->gang);
+	gang_set_dirty(sched, work->gang);
 	free(work);
 }
 
-void large_drop_all(struct sched *sched)
+void large_gangs_drop_all(struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->gangs.works)
-		large_drop(sched, PL_LIST_ITEM(link, struct gang_work, link));
+		large_gang_drop(sched, PL_LIST_ITEM(link, struct gang_work, link));
 }
 
 /* Members that still wait are tried again. */
@@ -115,8 +115,8 @@ static void work_end(struct sched *sched, struct gang_work *work, bool pause)
 {
 	struct sched_gang *gang = work->gang;
 
-	large_drop(sched, work);
-	if (gang->open && gang->queue.place == QUEUE_FLIGHT)
+	large_gang_drop(sched, work);
+	if (gang->open && gang->queue.place == QUEUE_IN_FLIGHT)
 		queue_retry(sched->queue, &gang->queue,
 		            pause ? QUEUE_FAULT : QUEUE_CONFLICT, pause, REASON_NONE,
 		            sched->now_ms);
@@ -124,39 +124,43 @@ static void work_end(struct sched *sched, struct gang_work *work, bool pause)
 
 /* -- found ------------------------------------------------------- */
 
-static bool is_here(const struct sched *sched, uint32_t partition)
+static bool is_partition_owned(const struct sched *sched, uint32_t partition)
 {
 	const struct sched_partition *part = &sched->partition[partition];
 
 	return part->owned && part->open && !part->quiet;
 }
 
-static void adopt(struct sched *sched)
+static void adopt_records(struct sched *sched)
 {
-	PL_LIST_EACH (link, &sched->records.standing) {
-		struct gang_known *known = PL_LIST_ITEM(link, struct gang_known, link);
+	PL_LIST_EACH (link, &sched->gang_records.standing) {
+		struct gang_record_entry *known =
+			PL_LIST_ITEM(link, struct gang_record_entry, link);
 		const uint32_t key[3] = {known->partition, known->key[0], known->key[1]};
 		struct sched_gang *gang;
 
-		if (known->work != NULL || !is_here(sched, known->partition))
+		if (known->work != NULL || !is_partition_owned(sched, known->partition))
 			continue;
 		if (gang_get(sched, key, &gang) == PL_OK)
-			(void)!large_work(sched, gang, known);
+			(void)!gang_work_get(sched, gang, known);
 	}
 }
 
 /* -- the record -------------------------------------------------- */
 
-static void put_phase(struct sched *sched, struct gang_work *work, enum gang_phase phase)
+static void put_record_phase(struct sched *sched, struct gang_work *work,
+                             enum gang_phase phase)
 {
 	struct pl_arena arena;
 	struct pl_span value = {0};
 	struct pl_err err = {0};
 
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
-	if (plan_print_known(sched, work->known, phase, &arena, &value, &err) != PL_OK)
-		tell_trouble(sched, &err);
-	if (value.len == 0 || !step_record(sched, work, value, phase == GANG_PHASE_BOUND))
+	if (gang_plan_print_phase(sched, work->known, phase, &arena, &value, &err) !=
+	    PL_OK)
+		report_trouble(sched, &err);
+	if (value.len == 0 ||
+	    !gang_step_record(sched, work, value, phase == GANG_PHASE_BOUND))
 		work->retry_ms = sched->now_ms + AGAIN_MS;
 	pl_arena_done(&arena);
 }
@@ -168,117 +172,119 @@ static bool is_overdue(const struct sched *sched, const struct gang_work *work)
 	return sched->wall_ms >= work->until_ms || sched->now_ms >= work->over_ms;
 }
 
-static void create(struct sched *sched, struct gang_work *work)
+static void create_record(struct sched *sched, struct gang_work *work)
 {
-	if (is_overdue(sched, work) || !large_members_wait(sched, work)) {
+	if (is_overdue(sched, work) || !large_gang_members_wait(sched, work)) {
 		work_end(sched, work, true);
 		return;
 	}
-	if (!step_record(sched, work, work->value, false))
+	if (!gang_step_record(sched, work, work->value, false))
 		work->retry_ms = sched->now_ms + AGAIN_MS;
 }
 
-static void give_up(struct sched *sched, struct gang_work *work)
+static void abort_attempt(struct sched *sched, struct gang_work *work)
 {
 	work->failed = true;
 	if (work->ours)
-		unplan(sched, work);
-	put_phase(sched, work, GANG_PHASE_ABORTING);
+		unplan_reservations(sched, work);
+	put_record_phase(sched, work, GANG_PHASE_ABORTING);
 }
 
 /* All room is held. */
-static void bind(struct sched *sched, struct gang_work *work)
+static void bind_attempt(struct sched *sched, struct gang_work *work)
 {
-	switch (large_may_bind(sched, work)) {
-	case LARGE_NOW:
-		put_phase(sched, work, GANG_PHASE_BOUND);
+	switch (large_gang_may_bind(sched, work)) {
+	case GANG_RULING_NOW:
+		put_record_phase(sched, work, GANG_PHASE_BOUND);
 		work->waits = work->waits && work->putting;
 		return;
-	case LARGE_LATER:
+	case GANG_RULING_LATER:
 		return;
-	case LARGE_NEVER:
-		give_up(sched, work);
+	case GANG_RULING_NEVER:
+		abort_attempt(sched, work);
 		return;
 	}
 	PL_UNREACHABLE("whether a gang may be bound");
 }
 
-static void go_on_reserving(struct sched *sched, struct gang_work *work)
+static void continue_reserving(struct sched *sched, struct gang_work *work)
 {
 	bool goes_on = work->ours && !work->failed && !is_overdue(sched, work) &&
-	               large_members_wait(sched, work);
+	               large_gang_members_wait(sched, work);
 
 	if (!goes_on) {
-		give_up(sched, work);
+		abort_attempt(sched, work);
 		return;
 	}
-	if (large_reserve(sched, work))
-		bind(sched, work);
+	if (large_gang_reserve(sched, work))
+		bind_attempt(sched, work);
 	else if (work->failed)
-		give_up(sched, work);
+		abort_attempt(sched, work);
 }
 
-static bool is_left(const struct sched *sched, const uint32_t key[2])
+static bool has_reservations_left(const struct sched *sched, const uint32_t key[2])
 {
-	PL_LIST_EACH (link, &sched->holding)
-		if (hold_of_gang(PL_LIST_ITEM(link, struct sched_node, holding), key) !=
-		    NULL)
+	PL_LIST_EACH (link, &sched->reserving)
+		if (reservation_of_gang(PL_LIST_ITEM(link, struct sched_node, reserving),
+		                        key) != NULL)
 			return true;
 	return false;
 }
 
 /* No hold is left anywhere: all that were put are older than this phase. */
-static void finish(struct sched *sched, struct gang_work *work)
+static void delete_record(struct sched *sched, struct gang_work *work)
 {
-	if (view_clear(sched) < work->known->rev)
+	if (fleet_view_applied_rev(sched) < work->known->rev)
 		return;
-	if (!step_record(sched, work, (struct pl_span){0}, false))
+	if (!gang_step_record(sched, work, (struct pl_span){0}, false))
 		work->retry_ms = sched->now_ms + AGAIN_MS;
 }
 
-static void go_on_binding(struct sched *sched, struct gang_work *work)
+static void continue_binding(struct sched *sched, struct gang_work *work)
 {
 	struct gang_step step = {.known = work->known};
 	struct pl_err err = {0};
 	bool left = false;
 
-	if (!work->planned && plan_read(sched, &work->plan, work->known, &err) != PL_OK) {
-		tell_trouble(sched, &err);
+	if (!work->planned &&
+	    gang_plan_from_record(sched, &work->plan, work->known, &err) != PL_OK) {
+		report_trouble(sched, &err);
 		work->retry_ms = sched->now_ms + IDLE_TICK_MS;
 		return;
 	}
 	work->planned = true;
 	for (uint32_t i = 0; i < work->plan.nodes; i++)
-		left = large_bind_on(sched, work, &step, &work->plan.node[i]) || left;
-	step_end(sched, &step);
+		left = large_gang_bind_on(sched, work, &step, &work->plan.node[i]) ||
+		       left;
+	gang_step_end(sched, &step);
 	if (!left)
-		finish(sched, work);
+		delete_record(sched, work);
 }
 
 /* -- what is next ------------------------------------------------ */
 
-static void say(struct sched *sched, struct gang_work *work)
+static void report_progress(struct sched *sched, struct gang_work *work)
 {
-	const struct gang_known *known = work->known;
+	const struct gang_record_entry *known = work->known;
 
 	if (known->phase != work->phase) {
 		work->phase = known->phase;
 		work->since_ms = sched->now_ms;
-		work->told = false;
+		work->reported = false;
 	}
-	if (work->told || known->garbled || known->phase == GANG_PHASE_BOUND ||
+	if (work->reported || known->malformed || known->phase == GANG_PHASE_BOUND ||
 	    sched->now_ms < work->since_ms + SAY_MS)
 		return;
-	work->told = true;
+	work->reported = true;
 	switch (known->phase) {
 	case GANG_PHASE_RESERVING:
-		gang_say(sched, work->gang, REASON_GANG_RESERVING,
-		         "room is held on %u of %u nodes", work->standing,
-		         work->plan.nodes);
+		gang_set_reason(sched, work->gang, REASON_GANG_RESERVING,
+		                "room is held on %u of %u nodes", work->standing,
+		                work->plan.nodes);
 		return;
 	case GANG_PHASE_ABORTING:
-		gang_say(sched, work->gang, REASON_GANG_ABORTING,
-		         "the room that was held is given back");
+		gang_set_reason(sched, work->gang, REASON_GANG_ABORTING,
+		                "the room that was held is given back");
 		return;
 	case GANG_PHASE_BOUND: /* each has a node soon, or else gang_bind.c tells */
 	case GANG_PHASES:
@@ -288,20 +294,20 @@ static void say(struct sched *sched, struct gang_work *work)
 
 /* The record is past reserving, or somebody else's, or garbled: nothing more is put, and
  * what is only planned is not there to be bound or released. */
-static void disown(struct sched *sched, struct gang_work *work)
+static void drop_ownership(struct sched *sched, struct gang_work *work)
 {
-	const struct gang_known *known = work->known;
+	const struct gang_record_entry *known = work->known;
 
 	if (!work->ours || pl_span_eq(pl_span(known->value, known->len), work->value))
 		return;
-	unplan(sched, work);
+	unplan_reservations(sched, work);
 	work->ours = false;
 	sched->gangs.ours--;
 }
 
-static void go_on(struct sched *sched, struct gang_work *work)
+static void continue_attempt(struct sched *sched, struct gang_work *work)
 {
-	const struct gang_known *known = work->known;
+	const struct gang_record_entry *known = work->known;
 
 	work->waits = false;
 	if (known->rev == 0 && (work->seen || !work->ours)) {
@@ -309,7 +315,7 @@ static void go_on(struct sched *sched, struct gang_work *work)
 		return;
 	}
 	if (known->rev == 0) {
-		create(sched, work);
+		create_record(sched, work);
 		return;
 	}
 	if (!work->seen && work->ours &&
@@ -318,54 +324,54 @@ static void go_on(struct sched *sched, struct gang_work *work)
 		return;
 	}
 	work->seen = true;
-	disown(sched, work);
-	say(sched, work);
-	if (known->garbled || known->phase == GANG_PHASE_ABORTING) {
-		if (!is_left(sched, known->key))
-			finish(sched, work);
+	drop_ownership(sched, work);
+	report_progress(sched, work);
+	if (known->malformed || known->phase == GANG_PHASE_ABORTING) {
+		if (!has_reservations_left(sched, known->key))
+			delete_record(sched, work);
 	} else if (known->phase == GANG_PHASE_BOUND) {
-		go_on_binding(sched, work);
+		continue_binding(sched, work);
 	} else {
-		go_on_reserving(sched, work);
+		continue_reserving(sched, work);
 	}
 }
 
 /* -- time -------------------------------------------------------- */
 
-void large_run(struct sched *sched)
+void large_gangs_run(struct sched *sched)
 {
 	struct gangs *gangs = &sched->gangs;
 
 	if (!gangs->due && sched->now_ms < gangs->tick_ms)
 		return;
 	gangs->due = false;
-	adopt(sched);
+	adopt_records(sched);
 	PL_LIST_EACH (link, &gangs->works) {
 		struct gang_work *work = PL_LIST_ITEM(link, struct gang_work, link);
 
-		if (!is_here(sched, work->gang->key[0]))
-			large_drop(sched, work);
+		if (!is_partition_owned(sched, work->gang->key[0]))
+			large_gang_drop(sched, work);
 		else if (!work->putting && sched->now_ms >= work->retry_ms)
-			go_on(sched, work);
+			continue_attempt(sched, work);
 	}
-	if (gangs->holds > 0 && !rests_now(sched))
-		large_release(sched);
-	records_tidy(sched);
+	if (gangs->holds > 0 && !cooldown_is_on(sched))
+		large_gangs_release(sched);
+	gang_records_tidy(sched);
 	gangs->tick_ms = UINT64_MAX;
-	if (gangs->holds > 0 || sched->records.by_name.count > 0)
+	if (gangs->holds > 0 || sched->gang_records.by_name.count > 0)
 		gangs->tick_ms = sched->now_ms + IDLE_TICK_MS;
 	if (!pl_list_empty(&gangs->works))
 		gangs->tick_ms = sched->now_ms + TICK_MS;
 }
 
-uint64_t large_deadline_ms(const struct sched *sched)
+uint64_t large_gangs_deadline_ms(const struct sched *sched)
 {
-	if (sched->unjoined) /* until the repair */
+	if (sched->promotion_failed) /* until the repair */
 		return UINT64_MAX;
 	return sched->gangs.due ? 0 : sched->gangs.tick_ms;
 }
 
-void large_check(const struct sched *sched)
+void large_gangs_check(const struct sched *sched)
 {
 	uint32_t ours = 0;
 
@@ -378,5 +384,5 @@ void large_check(const struct sched *sched)
 		          work->known->key[1] == work->gang->key[2]);
 		ours += work->ours;
 	}
-	PL_ASSERT(ours == sched->gangs.ours && ours <= LARGE_OURS_MAX);
+	PL_ASSERT(ours == sched->gangs.ours && ours <= LARGE_GANGS_OURS_MAX);
 }

@@ -24,7 +24,7 @@
 #ifndef SHARDSCHED_SHARD_GANGS_GANG_LARGE_H
 #define SHARDSCHED_SHARD_GANGS_GANG_LARGE_H
 
-#include "shardsched/ledger/gang_record.h"
+#include "shardsched/records/gang_record.h"
 #include "shardsched/shard/inner.h"
 
 struct gang_plan_pod {
@@ -57,7 +57,7 @@ struct gang_plan {
 struct gang_work {
 	struct pl_list link;
 	struct sched_gang *gang;
-	struct gang_known *known;
+	struct gang_record_entry *known;
 	struct gang_plan plan;
 	struct pl_span value; /* of the record that it began with, if it is ours */
 	bool ours;            /* it was decided here: its holds may be put */
@@ -70,7 +70,7 @@ struct gang_work {
 	uint64_t retry_ms;    /* of the record */
 	uint64_t since_ms;    /* of the phase */
 	enum gang_phase phase;
-	bool told;
+	bool reported;
 	bool ruled; /* gang_rules.c: rules concern its members, when it was last looked */
 	bool waits; /* nothing is decided under rules until its record is put */
 	uint32_t standing; /* nodes on which room is held, when it was last looked */
@@ -78,150 +78,160 @@ struct gang_work {
 
 /* -- gang_large.c ------------------------------------------------------------ */
 
-void large_init(struct sched *sched);
-void large_done(struct sched *sched);
-void large_run(struct sched *sched);
-uint64_t large_deadline_ms(const struct sched *sched);
+void large_gangs_init(struct sched *sched);
+void large_gangs_done(struct sched *sched);
+void large_gangs_run(struct sched *sched);
+uint64_t large_gangs_deadline_ms(const struct sched *sched);
 /* Something has changed that may matter. */
-void large_due(struct sched *sched);
-bool large_uses(const struct sched *sched, const struct gang_known *known);
+void large_gangs_set_due(struct sched *sched);
+bool gang_record_is_used(const struct sched *sched,
+                         const struct gang_record_entry *known);
 /* Its partition is lost; all is. */
-void large_drop(struct sched *sched, struct gang_work *work);
-void large_drop_all(struct sched *sched);
+void large_gang_drop(struct sched *sched, struct gang_work *work);
+void large_gangs_drop_all(struct sched *sched);
 /* NULL: no memory. */
-struct gang_work *large_work(struct sched *sched, struct sched_gang *gang,
-                             struct gang_known *known);
+struct gang_work *gang_work_get(struct sched *sched, struct sched_gang *gang,
+                                struct gang_record_entry *known);
 /* No pod is decided under a rule while pods that count may be about to come. */
-bool large_shuts(const struct sched *sched);
+bool large_gangs_shut_rules(const struct sched *sched);
 /* Likewise: one is about to be bound, by what is known now. */
-bool large_wants_turn(const struct sched *sched);
-void large_check(const struct sched *sched);
+bool large_gangs_want_turn(const struct sched *sched);
+void large_gangs_check(const struct sched *sched);
 
 /* -- gang_begin.c ------------------------------------------------------------ */
 
 /* At once: what few calls bring to an end in time. */
-enum { LARGE_OURS_MAX = 32 };
+enum { LARGE_GANGS_OURS_MAX = 32 };
 
 /* That many members, as gangs.pod, were placed so: all of them, or, of those beyond the
  * minimum, as many as go. False: not even that; why says so. */
-bool large_begin(struct sched *sched, struct sched_gang *gang,
-                 const struct gang_outcome *out, uint32_t count, const char **why);
+bool large_gang_begin(struct sched *sched, struct sched_gang *gang,
+                      const struct gang_outcome *out, uint32_t count, const char **why);
 /* As many are under way as may be: who turns out to be large waits for its turn. */
-bool large_is_full(const struct sched *sched);
+bool large_gangs_are_full(const struct sched *sched);
 
 /* -- gang_ended.c ------------------------------------------------------------ */
 
 /* A call of gang_steps.c has ended, stood or not, and what it brought was taken. */
-void large_ended(struct sched *sched, const struct call *call);
+void large_gang_txn_done(struct sched *sched, const struct shard_txn *txn);
 /* Its entry for the record: it stands; or it does not, and that was read. */
-void large_stands(struct sched *sched, const struct call_item *item, int64_t revision);
-void large_failed(struct sched *sched, const struct call_item *item,
-                  const struct book_found *found, int64_t revision);
+void large_gang_record_applied(struct sched *sched, const struct txn_entry *entry,
+                               int64_t revision);
+void large_gang_record_failed(struct sched *sched, const struct txn_entry *entry,
+                              const struct builder_found *found, int64_t revision);
 
 /* -- gang_reserve.c, gang_bind.c, gang_release.c ----------------------------- */
 
 struct gang_step;
 
 /* All members are as they were decided for. */
-bool large_members_wait(const struct sched *sched, const struct gang_work *work);
+bool large_gang_members_wait(const struct sched *sched, const struct gang_work *work);
 /* That node's share is planned there. */
-PL_NODISCARD enum pl_code large_plan_hold(struct sched *sched,
-                                          const struct gang_work *work,
-                                          const struct gang_plan_node *is,
-                                          struct sched_node *node, struct pl_err *err);
+PL_NODISCARD enum pl_code large_gang_plan_reservation(struct sched *sched,
+                                                      const struct gang_work *work,
+                                                      const struct gang_plan_node *is,
+                                                      struct sched_node *node,
+                                                      struct pl_err *err);
 /* Puts what is planned; true: all of it stands. */
-bool large_reserve(struct sched *sched, struct gang_work *work);
+bool large_gang_reserve(struct sched *sched, struct gang_work *work);
 /* False: nothing is held there (any more). */
-bool large_bind_on(struct sched *sched, struct gang_work *work, struct gang_step *step,
-                   const struct gang_plan_node *is);
-void large_release(struct sched *sched);
+bool large_gang_bind_on(struct sched *sched, struct gang_work *work,
+                        struct gang_step *step, const struct gang_plan_node *is);
+void large_gangs_release(struct sched *sched);
 
 /* -- gang_rules.c: of one that was decided here, all of whose members wait -------- */
 
-enum large_ruling {
-	LARGE_NOW,
-	LARGE_LATER, /* that can not be told yet */
-	LARGE_NEVER, /* not where its room is held */
+enum gang_ruling {
+	GANG_RULING_NOW,
+	GANG_RULING_LATER, /* that can not be told yet */
+	GANG_RULING_NEVER, /* not where its room is held */
 };
 
 /* Rules about pods on other nodes concern a member. */
-bool large_is_ruled(const struct sched *sched, const struct gang_work *work);
+bool large_gang_is_ruled(const struct sched *sched, const struct gang_work *work);
 
 /* What rules ask of the transactions that bind some pods: of those that were added. */
-struct large_locks {
+struct gang_locks {
 	bool ruled;    /* they concern one: the flip has the locks of all */
 	uint32_t most; /* of one pod: go along when it is listed */
 };
 
 /* Gathers them. */
-void large_locks_add(struct sched *sched, struct large_locks *locks,
-                     struct pool_class *open);
+void gang_locks_add(struct sched *sched, struct gang_locks *locks,
+                    struct registered_class *open);
 /* With all else that goes into the same transaction. */
-bool large_locks_fit(const struct sched *sched, const struct large_locks *locks);
+bool gang_locks_fit(const struct sched *sched, const struct gang_locks *locks);
 /* All members, one after the other, where they are meant to go: would they still? */
-enum large_ruling large_fits(struct sched *sched, const struct gang_work *work);
-/* The same in the moment of binding it. LARGE_NOW: the locks are gathered. */
-enum large_ruling large_may_bind(struct sched *sched, struct gang_work *work);
+enum gang_ruling large_gang_fits(struct sched *sched, const struct gang_work *work);
+/* The same in the moment of binding it. GANG_RULING_NOW: the locks are gathered. */
+enum gang_ruling large_gang_may_bind(struct sched *sched, struct gang_work *work);
 
 /* -- gang_plan.c ---------------------------------------------------------------- */
 
-PL_NODISCARD enum pl_code plan_decided(struct sched *sched, struct gang_plan *plan,
-                                       const struct gang_outcome *out, uint32_t count,
-                                       struct pl_err *err);
-PL_NODISCARD enum pl_code plan_read(struct sched *sched, struct gang_plan *plan,
-                                    const struct gang_known *known, struct pl_err *err);
-void plan_done(struct sched *sched, struct gang_plan *plan);
+PL_NODISCARD enum pl_code gang_plan_from_decision(struct sched *sched,
+                                                  struct gang_plan *plan,
+                                                  const struct gang_outcome *out,
+                                                  uint32_t count, struct pl_err *err);
+PL_NODISCARD enum pl_code gang_plan_from_record(struct sched *sched,
+                                                struct gang_plan *plan,
+                                                const struct gang_record_entry *known,
+                                                struct pl_err *err);
+void gang_plan_done(struct sched *sched, struct gang_plan *plan);
 /* The record's value, in the arena. */
-PL_NODISCARD enum pl_code plan_print(struct sched *sched, const struct gang_plan *plan,
-                                     enum gang_phase phase, int64_t until_ms,
-                                     struct pl_arena *arena, struct pl_span *out,
-                                     struct pl_err *err);
+PL_NODISCARD enum pl_code gang_plan_print(struct sched *sched,
+                                          const struct gang_plan *plan,
+                                          enum gang_phase phase, int64_t until_ms,
+                                          struct pl_arena *arena, struct pl_span *out,
+                                          struct pl_err *err);
 /* The same in another phase. */
-PL_NODISCARD enum pl_code plan_print_known(struct sched *sched,
-                                           const struct gang_known *known,
-                                           enum gang_phase phase, struct pl_arena *arena,
-                                           struct pl_span *out, struct pl_err *err);
+PL_NODISCARD enum pl_code gang_plan_print_phase(struct sched *sched,
+                                                const struct gang_record_entry *known,
+                                                enum gang_phase phase,
+                                                struct pl_arena *arena,
+                                                struct pl_span *out, struct pl_err *err);
 
-struct sched_node *plan_node(const struct sched *sched,
-                             const struct gang_plan_node *node);
-struct sched_pod *plan_pod(const struct sched *sched, const struct sched_gang *gang,
-                           const struct gang_plan_pod *pod);
+struct sched_node *gang_plan_find_node(const struct sched *sched,
+                                       const struct gang_plan_node *node);
+struct sched_pod *gang_plan_find_pod(const struct sched *sched,
+                                     const struct sched_gang *gang,
+                                     const struct gang_plan_pod *pod);
 /* It waits as it was decided for. */
-bool plan_pod_waits(const struct sched_pod *pod, const struct gang_plan_pod *is);
+bool gang_plan_pod_waits(const struct sched_pod *pod, const struct gang_plan_pod *is);
 
 /* -- gang_steps.c ------------------------------------------------------------------- */
 
 /* Into the record: value, or nothing any more when that is empty. bind: and the rules
  * that are registered are what they were, and so is what was gathered. False: not now. */
-bool step_record(struct sched *sched, struct gang_work *work, struct pl_span value,
-                 bool bind);
+bool gang_step_record(struct sched *sched, struct gang_work *work, struct pl_span value,
+                      bool bind);
 
 /* Several nodes, as many as go into a transaction. */
 struct gang_step {
-	const struct gang_known *known; /* to be compared */
-	struct call *call;              /* being made; NULL: none */
-	bool full;                      /* there is no room for another call */
+	const struct gang_record_entry *known; /* to be compared */
+	struct shard_txn *txn;                 /* being made; NULL: none */
+	bool full;                             /* there is no room for another call */
 };
 
-enum step_result {
-	STEP_DONE,
-	STEP_LATER,
-	STEP_NEVER, /* it does not go into a transaction alone */
+enum gang_step_result {
+	GANG_STEP_DONE,
+	GANG_STEP_LATER,
+	GANG_STEP_NEVER, /* it does not go into a transaction alone */
 };
 
 /* What those that it is for take of the alloc when they are listed. */
-struct step_need {
+struct gang_step_need {
 	uint32_t bytes, ports;
 };
 
 /* The hold that is planned there, into its alloc, if there is room for these, too. */
-enum step_result step_hold(struct sched *sched, struct gang_step *step,
-                           struct sched_node *node, const struct step_need *need);
+enum gang_step_result gang_step_reserve(struct sched *sched, struct gang_step *step,
+                                        struct sched_node *node,
+                                        const struct gang_step_need *need);
 /* The hold out of it, and these members in. */
-enum step_result step_bind(struct sched *sched, struct gang_step *step,
-                           struct sched_node *node, struct sched_pod *const *pod,
-                           uint32_t pods);
+enum gang_step_result gang_step_bind(struct sched *sched, struct gang_step *step,
+                                     struct sched_node *node,
+                                     struct sched_pod *const *pod, uint32_t pods);
 /* What has been gathered goes. */
-void step_end(struct sched *sched, struct gang_step *step);
+void gang_step_end(struct sched *sched, struct gang_step *step);
 
 #endif

@@ -47,13 +47,13 @@ static uint32_t check_gang(uint32_t gang)
 	return count;
 }
 
-static void check_hold(const struct alloc_hold *hold, const char *node)
+static void check_hold(const struct alloc_reservation *hold, const char *node)
 {
 	uint32_t gang = (uint32_t)strtoul((const char *)hold->name.at + 2, NULL, 10);
 	struct gang_record record;
 	const struct gang_record_node *is;
 
-	T_TRUE(hold->kind == ALLOC_HOLD_GANG && gang < GANGS);
+	T_TRUE(hold->kind == ALLOC_RESERVATION_GANG && gang < GANGS);
 	T_TRUE(record_of(gang, &record));
 	is = node_of(&record, node);
 	T_TRUE(is != NULL && hold->used.pods <= (int64_t)is->pods);
@@ -67,7 +67,7 @@ static void check_node(uint32_t n, uint32_t *listed)
 	int64_t held = 0;
 
 	(void)snprintf(name, sizeof name, "%s", node_name(n));
-	alloc = rig_alloc(&rig, home_of_node(name), name);
+	alloc = rig_alloc(&rig, partition_of_name(name), name);
 	for (uint32_t i = 0; i < alloc.holds; i++) {
 		check_hold(&alloc.hold[i], name);
 		held += alloc.hold[i].used.pods;
@@ -97,11 +97,11 @@ static void check_node(uint32_t n, uint32_t *listed)
 static void count_abroad(void)
 {
 	for (uint32_t n = 0; n < NODES; n++) {
-		uint32_t p = home_of_node(node_name(n));
+		uint32_t p = partition_of_name(node_name(n));
 		struct alloc alloc = rig_alloc(&rig, p, node_name(n));
 
 		for (uint32_t i = 0; i < alloc.pods; i++)
-			abroad_ever += owner[alloc.pod[i].partition] != owner[p];
+			remote_ever += owner[alloc.pod[i].partition] != owner[p];
 	}
 }
 
@@ -140,7 +140,7 @@ static void take_back(uint32_t gang, uint32_t i)
 static void touch(uint32_t n)
 {
 	char key[64], json[1024], *rest;
-	uint32_t p = home_of_node(node_name(n));
+	uint32_t p = partition_of_name(node_name(n));
 	const char *value, *at;
 	unsigned long generation;
 
@@ -162,7 +162,7 @@ static void step(void)
 {
 	uint32_t gang = below(GANGS), i = below(MEMBERS);
 
-	be(below(SHARDS));
+	select_shard(below(SHARDS));
 	switch (below(24)) {
 	case 0:
 	case 1:
@@ -218,7 +218,7 @@ static void calm_down(void)
 				put_member(gang, i);
 	for (unsigned i = 0; i < 20000 && (check_all() < PODS || left() > 0); i++) {
 		for (unsigned n = 0; n < SHARDS; n++) {
-			be(n);
+			select_shard(n);
 			rig_round(&rig, answer);
 		}
 		rig.now_ms += 50;
@@ -241,7 +241,7 @@ static void end(void)
 	close_all();
 }
 
-T_CASE_SECONDS(whole_or_not_at_all, 200)
+T_CASE_SECONDS(a_batch_is_committed_whole_or_not_at_all, 200)
 {
 	pl_rng_init(&rng, t_seed());
 	for (unsigned i = 0; i < 12; i++) {
@@ -262,5 +262,5 @@ T_CASE_SECONDS(whole_or_not_at_all, 200)
 	       lost_ever, dead_ever, late_txns, touched_ever);
 	T_REACHED(rounds[0] > 24 && rounds[1] > 24 && rounds[2] > 8);
 	T_REACHED(gone_ever > 8 && moves_ever > 24 && lost_ever > 12 && dead_ever > 24);
-	T_REACHED(abroad_ever > 24 && late_txns > 4 && touched_ever > 24);
+	T_REACHED(remote_ever > 24 && late_txns > 4 && touched_ever > 24);
 }

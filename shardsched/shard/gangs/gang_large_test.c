@@ -51,7 +51,7 @@ T_CASE(a_member_that_goes_first_lets_it_go)
 	rig_run(&rig);
 	(void)answer_all();
 	T_TRUE(held() > 0);
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-3/spec", home());
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-3/spec", local());
 	rig_del(&rig, key);
 	rig_deliver_all(&rig);
 	settle_for(1000);
@@ -97,7 +97,7 @@ T_CASE(a_member_that_goes_later_is_left_out)
 	begin();
 	members("");
 	until("bound");
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-3/spec", home());
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-3/spec", local());
 	rig_del(&rig, key);
 	rig_deliver_all(&rig);
 	settle_for(1000);
@@ -116,7 +116,7 @@ static void put_bound(void)
 		"\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"}";
 	char spec[64], json[512];
 
-	(void)snprintf(spec, sizeof spec, "/schedules/%04u/web/a-0/spec", home());
+	(void)snprintf(spec, sizeof spec, "/schedules/%04u/web/a-0/spec", local());
 	(void)snprintf(
 		json, sizeof json,
 		"{\"v\":1,\"phase\":\"bound\",\"shard\":\"east-7\",\"epoch\":\"1\","
@@ -164,9 +164,9 @@ T_CASE(a_member_that_is_in_a_call_keeps_its_room)
 	for (unsigned n = 0; n < 200 && told == RIG_OUT_MAX; n++)
 		told = run_but(RIG_OUT_MAX);
 	T_TRUE(told < RIG_OUT_MAX); /* that it waits for the others */
-	rig_lost(&rig, home());
+	rig_lost(&rig, local());
 	put_bound();
-	rig_own(&rig, home());
+	rig_own(&rig, local());
 	rig_deliver_all(&rig);
 	for (unsigned n = 0; n < 20; n++) {
 		T_EQ(run_but(told), told);
@@ -177,7 +177,7 @@ T_CASE(a_member_that_is_in_a_call_keeps_its_room)
 	T_EQ(bound(), 1);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
-	T_EQ(rig.garbled, 0);
+	T_EQ(rig.malformed, 0);
 	rig_close(&rig);
 }
 
@@ -209,15 +209,15 @@ static bool takes_over_without(uint64_t nth)
 	bool fired;
 
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
-		if (p != home())
+		if (p != local())
 			rig_own(&rig, p);
-	rig.owned[home()] = true;
-	T_OK(sched_own(rig.sched, home(), ++rig.epoch, &rig.err), &rig.err);
-	rig_list(&rig, home(), SCHED_NODES);
-	rig_list(&rig, home(), SCHED_ALLOCS);
+	rig.owned[local()] = true;
+	T_OK(sched_own(rig.sched, local(), ++rig.epoch, &rig.err), &rig.err);
+	rig_list(&rig, local(), SCHED_NODES);
+	rig_list(&rig, local(), SCHED_ALLOCS);
 	pl_fault_reset();
 	pl_fault_arm(PL_FAULT_ALLOC, nth);
-	rig_list(&rig, home(), SCHED_SCHEDULES);
+	rig_list(&rig, local(), SCHED_SCHEDULES);
 	fired = pl_fault_fired(PL_FAULT_ALLOC);
 	pl_fault_reset();
 	return fired;
@@ -240,13 +240,13 @@ T_CASE(whoever_takes_over_binds_also_whom_it_could_not_keep)
 		rig_views(&rig);
 		rig_run(&rig);
 		(void)answer_all();
-		rig_pod(&rig, home(), "x", "1", "");
+		rig_pod(&rig, local(), "x", "1", "");
 		rig_deliver_all(&rig);
 		for (int i = 0; i < 3; i++) {
-			rig_settle(&rig);
+			rig_run_idle(&rig);
 			rig.now_ms += 11000;
 		}
-		T_STR(rig_where(&rig, home(), "x"), "Pending");
+		T_STR(rig_where(&rig, local(), "x"), "Pending");
 		close_well();
 	}
 	T_TRUE(nth > 50);
@@ -310,25 +310,25 @@ static void put_aborting(void)
  * what is known of n-0 is from before. */
 T_CASE(a_record_outlives_a_hold_that_waits_for_an_answer)
 {
-	unsigned call;
+	unsigned txn;
 
 	begin();
-	call = until_q_is_sent();
-	T_TRUE(!rig.viewed[SCHED_WHOLE]);
+	txn = until_q_is_sent();
+	T_TRUE(!rig.viewed[SCHED_FLEET]);
 	put_aborting();
 	for (unsigned n = 0; n < 30; n++) {
 		(void)rig_view_deliver(&rig, SCHED_GANGS, UINT32_MAX);
 		rig_views(&rig);
 		rig_run(&rig);
 		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
-			if (i != call && rig.out[i].used)
+			if (i != txn && rig.out[i].used)
 				(void)rig_answer(&rig, i);
 		rig.now_ms += 100;
 		T_STR(phase(), "aborting");
 	}
-	T_TRUE(rig.viewed[SCHED_WHOLE]);
+	T_TRUE(rig.viewed[SCHED_FLEET]);
 	T_EQ(held(), 1);
-	T_TRUE(!rig_answer(&rig, call));
+	T_TRUE(!rig_answer(&rig, txn));
 	settle_for(5000);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
@@ -370,11 +370,11 @@ T_CASE(a_node_may_take_more_than_a_transaction)
 		               i % RIG_PARTITIONS, i);
 		rig_put(&rig, key, rig_node_json(key + 17, "1", ""));
 	}
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	members("");
 	settle_for(3000);
 	T_EQ(bound(), MEMBERS);
-	T_EQ(rig.garbled, 0);
+	T_EQ(rig.malformed, 0);
 	T_TRUE(rig_alloc(&rig, 0, "n-100").pods >= MEMBERS - NODES);
 	close_well();
 }
@@ -391,8 +391,8 @@ T_CASE(a_garbled_record_goes_with_its_holds)
 	rig_put(&rig, "/gangs/web/a", "{\"v\":1,\"phase\":\"resting\"}");
 	rig_deliver_all(&rig);
 	settle_for(30000);
-	T_TRUE(rig.garbled > 0);
-	rig.garbled = 0;
+	T_TRUE(rig.malformed > 0);
+	rig.malformed = 0;
 	close_well();
 }
 
@@ -409,7 +409,7 @@ static void becomes(const char *record)
 			T_TRUE(!rig_answer(&rig, i));
 	rig_deliver_all(&rig);
 	settle_for(30000);
-	rig.garbled = 0;
+	rig.malformed = 0;
 	close_well();
 }
 
@@ -476,7 +476,7 @@ T_CASE(thousands_that_are_gone_are_in_nobodys_way)
 {
 	begin();
 	rig_node(&rig, 0, "n-100", "1");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_TRUE(rig.viewed[SCHED_GANGS]);
 	for (uint32_t i = 0; i < 70000; i++) {
 		tell_record(i, false);
@@ -491,7 +491,7 @@ T_CASE(thousands_that_are_gone_are_in_nobodys_way)
 	members("");
 	settle_for(5000);
 	T_TRUE(strncmp(rig_where(&rig, 1, "w"), "n-", 2) == 0);
-	T_TRUE(rig.sched->records.by_name.count < 70000);
+	T_TRUE(rig.sched->gang_records.by_name.count < 70000);
 	T_EQ(rig.troubles, 0);
 	close_well();
 }
@@ -500,12 +500,12 @@ static int64_t rev_of(uint32_t number)
 {
 	char name[16];
 	uint32_t key[2];
-	const struct gang_known *known;
+	const struct gang_record_entry *known;
 
 	(void)snprintf(name, sizeof name, "x-%u", number);
 	key[0] = strings_find(&rig.sched->model.strings, PL_SPAN_LIT("web"));
 	key[1] = strings_find(&rig.sched->model.strings, pl_span_str(name));
-	known = records_find(rig.sched, key);
+	known = gang_records_find(rig.sched, key);
 	return known == NULL ? 0 : known->rev;
 }
 
@@ -517,23 +517,23 @@ T_CASE(what_is_known_goes_on_when_there_are_too_many)
 	rig_run(&rig);
 	for (uint32_t i = 0; i < 65536; i++)
 		tell_record(i, false);
-	T_TRUE(!rig.sched->records.missed);
+	T_TRUE(!rig.sched->gang_records.missed);
 	tell_record(65536, false);
-	T_TRUE(rig.sched->records.missed && rev_of(65536) == 0);
+	T_TRUE(rig.sched->gang_records.missed && rev_of(65536) == 0);
 	tell_record(5, false);
 	T_EQ(rev_of(5), rig.store.revision);
 	until("bound");
 	until("none");
 	T_EQ(bound(), MEMBERS);
 	settle_for(11000); /* they are listed again, and are not there */
-	T_TRUE(!rig.sched->records.missed);
-	T_EQ(rig.sched->records.count, 0);
+	T_TRUE(!rig.sched->gang_records.missed);
+	T_EQ(rig.sched->gang_records.count, 0);
 	close_well();
 }
 
 enum { MANY = 48, OF_MANY = 6 };
 
-static uint32_t home_of(uint32_t gang)
+static uint32_t pod_location_of(uint32_t gang)
 {
 	char name[16];
 	struct partition_group group = {.namespace = PL_SPAN_LIT("web")};
@@ -552,7 +552,7 @@ static void one_of_many(uint32_t gang)
 
 	for (uint32_t i = 0; i < OF_MANY; i++) {
 		(void)snprintf(key, sizeof key, "/schedules/%04u/web/b-%u-%u/spec",
-		               home_of(gang), gang, i);
+		               pod_location_of(gang), gang, i);
 		(void)snprintf(
 			json, sizeof json,
 			"{\"metadata\":{\"namespace\":\"web\",\"name\":\"b-%u-%u\","
@@ -585,7 +585,7 @@ static uint32_t bound_of_many(void)
 			int phase_is;
 
 			(void)snprintf(name, sizeof name, "b-%u-%u", gang, i);
-			(void)rig_state(&rig, home_of(gang), name, &phase_is);
+			(void)rig_state(&rig, pod_location_of(gang), name, &phase_is);
 			count += phase_is == STATE_BOUND;
 		}
 	return count;
@@ -616,7 +616,7 @@ T_CASE(many_at_once_go_one_after_the_other)
 	T_TRUE(rig.now_ms < 6000);
 	T_EQ(most, 32);
 	settle_for(1000);
-	T_EQ(rig.sched->records.count, 0);
+	T_EQ(rig.sched->gang_records.count, 0);
 	rig_close(&rig);
 }
 
@@ -632,7 +632,7 @@ static enum pl_code live_through(void)
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = OPS});
 	own_all();
 	for (int i = 0; i < 5; i++) {
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 		rig.now_ms += 11000;
 	}
 	return PL_OK;

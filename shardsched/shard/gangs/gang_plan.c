@@ -1,13 +1,13 @@
 #include <stdlib.h>
 
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
-#include "shardsched/shard/gangs/records.h"
-#include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/gangs/gang_records.h"
 
 enum { CHUNK = 16 << 10 };
 
 /* A member and where it goes, with the names by which they are ordered. */
-struct pair {
+struct planned_member {
 	struct pl_span cluster, name, pod;
 	const struct sched_node *node;
 	const struct sched_pod *member;
@@ -16,7 +16,7 @@ struct pair {
 
 static int by_names(const void *a, const void *b)
 {
-	const struct pair *x = a, *y = b;
+	const struct planned_member *x = a, *y = b;
 	int order = pl_span_cmp(x->cluster, y->cluster);
 
 	if (order == 0)
@@ -24,40 +24,42 @@ static int by_names(const void *a, const void *b)
 	return order != 0 ? order : pl_span_cmp(x->pod, y->pod);
 }
 
-static void gather(const struct sched *sched, const struct gang_outcome *out,
-                   struct pair *pair)
+static void gather_members(const struct sched *sched, const struct gang_outcome *out,
+                           struct planned_member *pair)
 {
 	for (uint32_t i = 0; i < out->placed; i++) {
-		uint32_t number = out->stand[i].member;
+		uint32_t number = out->placement[i].member;
 		const struct sched_pod *pod = sched->gangs.pod[number];
 		const struct sched_node *node = sched->by_slot[out->slot[number]];
 
-		pair[i] = (struct pair){.cluster = sched_text(sched, node->key[0]),
-		                        .name = sched_text(sched, node->key[1]),
-		                        .pod = sched_text(sched, pod->key[2]),
-		                        .node = node,
-		                        .member = pod,
-		                        .number = number};
+		pair[i] = (struct planned_member){.cluster =
+		                                          sched_text(sched, node->key[0]),
+		                                  .name = sched_text(sched, node->key[1]),
+		                                  .pod = sched_text(sched, pod->key[2]),
+		                                  .node = node,
+		                                  .member = pod,
+		                                  .number = number};
 	}
 	qsort(pair, out->placed, sizeof *pair, by_names);
 }
 
-static void begin(struct gang_plan *plan)
+static void plan_begin(struct gang_plan *plan)
 {
 	*plan = (struct gang_plan){0};
 	pl_arena_init(&plan->arena, CHUNK, 0);
 }
 
-static enum pl_code room(struct gang_plan *plan, uint32_t nodes, uint32_t pods,
-                         struct gang_plan_pod **pod)
+static enum pl_code plan_alloc(struct gang_plan *plan, uint32_t nodes, uint32_t pods,
+                               struct gang_plan_pod **pod)
 {
 	plan->node = pl_arena_zalloc(&plan->arena, nodes, sizeof *plan->node);
 	*pod = pl_arena_zalloc(&plan->arena, pods, sizeof **pod);
 	return plan->node == NULL || *pod == NULL ? PL_NOMEM : PL_OK;
 }
 
-static void fill(struct sched *sched, struct gang_plan *plan, const struct pair *pair,
-                 uint32_t pairs, struct gang_plan_pod *pod)
+static void plan_fill(struct sched *sched, struct gang_plan *plan,
+                      const struct planned_member *pair, uint32_t pairs,
+                      struct gang_plan_pod *pod)
 {
 	struct strings *strings = &sched->model.strings;
 	struct gang_plan_node *node = NULL;
@@ -82,8 +84,8 @@ static void fill(struct sched *sched, struct gang_plan *plan, const struct pair 
 }
 
 /* Where each member stands in the plan, by its number; then in the order of placing. */
-static void take_turns(struct gang_plan *plan, const struct gang_outcome *out,
-                       const struct pair *pair, struct gang_plan_turn *at)
+static void plan_set_turns(struct gang_plan *plan, const struct gang_outcome *out,
+                           const struct planned_member *pair, struct gang_plan_turn *at)
 {
 	uint32_t pod = 0;
 
@@ -92,35 +94,35 @@ static void take_turns(struct gang_plan *plan, const struct gang_outcome *out,
 			at[pair[pod++].number] = (struct gang_plan_turn){i, n};
 	PL_ASSERT(pod == plan->pods && pod == out->placed);
 	for (uint32_t i = 0; i < plan->pods; i++)
-		plan->turn[i] = at[out->stand[i].member];
+		plan->turn[i] = at[out->placement[i].member];
 }
 
-enum pl_code plan_decided(struct sched *sched, struct gang_plan *plan,
-                          const struct gang_outcome *out, uint32_t count,
-                          struct pl_err *err)
+enum pl_code gang_plan_from_decision(struct sched *sched, struct gang_plan *plan,
+                                     const struct gang_outcome *out, uint32_t count,
+                                     struct pl_err *err)
 {
 	struct gang_plan_pod *pod = NULL;
 	struct gang_plan_turn *at;
-	struct pair *pair;
+	struct planned_member *pair;
 
-	begin(plan);
+	plan_begin(plan);
 	pair = pl_arena_zalloc(&plan->arena, out->placed, sizeof *pair);
 	at = pl_arena_zalloc(&plan->arena, count, sizeof *at);
 	plan->turn = pl_arena_zalloc(&plan->arena, out->placed, sizeof *plan->turn);
 	if (pair == NULL || at == NULL || plan->turn == NULL ||
-	    room(plan, out->placed, out->placed, &pod) != PL_OK) {
-		plan_done(sched, plan);
+	    plan_alloc(plan, out->placed, out->placed, &pod) != PL_OK) {
+		gang_plan_done(sched, plan);
 		return pl_err_set(err, PL_NOMEM, "plan a gang");
 	}
-	gather(sched, out, pair);
-	fill(sched, plan, pair, out->placed, pod);
-	take_turns(plan, out, pair, at);
+	gather_members(sched, out, pair);
+	plan_fill(sched, plan, pair, out->placed, pod);
+	plan_set_turns(plan, out, pair, at);
 	return PL_OK;
 }
 
-static enum pl_code take_node(struct sched *sched, struct gang_plan *plan,
-                              const struct gang_record_node *from,
-                              struct gang_plan_pod *pod)
+static enum pl_code plan_read_node(struct sched *sched, struct gang_plan *plan,
+                                   const struct gang_record_node *from,
+                                   struct gang_plan_pod *pod)
 {
 	struct strings *strings = &sched->model.strings;
 	struct gang_plan_node *node = &plan->node[plan->nodes++];
@@ -140,33 +142,34 @@ static enum pl_code take_node(struct sched *sched, struct gang_plan *plan,
 	return PL_OK;
 }
 
-enum pl_code plan_read(struct sched *sched, struct gang_plan *plan,
-                       const struct gang_known *known, struct pl_err *err)
+enum pl_code gang_plan_from_record(struct sched *sched, struct gang_plan *plan,
+                                   const struct gang_record_entry *known,
+                                   struct pl_err *err)
 {
 	struct gang_record record = {0};
 	struct gang_plan_pod *pod = NULL;
 	uint32_t pods = 0;
 	enum pl_code code;
 
-	begin(plan);
+	plan_begin(plan);
 	pl_arena_reset(&sched->gangs.arena);
 	code = gang_record_parse(pl_span(known->value, known->len), &sched->gangs.arena,
 	                         &record, err);
 	for (uint32_t i = 0; code == PL_OK && i < record.nodes; i++)
 		pods += record.node[i].pods;
 	if (code == PL_OK)
-		code = room(plan, record.nodes, pods, &pod);
+		code = plan_alloc(plan, record.nodes, pods, &pod);
 	for (uint32_t i = 0; code == PL_OK && i < record.nodes; i++) {
-		code = take_node(sched, plan, &record.node[i], pod);
+		code = plan_read_node(sched, plan, &record.node[i], pod);
 		pod += record.node[i].pods;
 	}
 	if (code == PL_OK)
 		return PL_OK;
-	plan_done(sched, plan);
+	gang_plan_done(sched, plan);
 	return pl_err_set(err, code, "read a gang's record");
 }
 
-void plan_done(struct sched *sched, struct gang_plan *plan)
+void gang_plan_done(struct sched *sched, struct gang_plan *plan)
 {
 	struct strings *strings = &sched->model.strings;
 
@@ -184,8 +187,9 @@ void plan_done(struct sched *sched, struct gang_plan *plan)
 
 /* -- as a record ---------------------------------------------------------------- */
 
-static enum pl_code print(struct sched *sched, const struct gang_record *record,
-                          struct pl_arena *arena, struct pl_span *out, struct pl_err *err)
+static enum pl_code print_record(struct sched *sched, const struct gang_record *record,
+                                 struct pl_arena *arena, struct pl_span *out,
+                                 struct pl_err *err)
 {
 	enum pl_code code;
 
@@ -198,9 +202,10 @@ static enum pl_code print(struct sched *sched, const struct gang_record *record,
 	                       : PL_OK;
 }
 
-enum pl_code plan_print(struct sched *sched, const struct gang_plan *plan,
-                        enum gang_phase phase, int64_t until_ms, struct pl_arena *arena,
-                        struct pl_span *out, struct pl_err *err)
+enum pl_code gang_plan_print(struct sched *sched, const struct gang_plan *plan,
+                             enum gang_phase phase, int64_t until_ms,
+                             struct pl_arena *arena, struct pl_span *out,
+                             struct pl_err *err)
 {
 	struct gang_record record = {.phase = phase,
 	                             .shard = pl_span_str(sched->shard),
@@ -230,12 +235,13 @@ enum pl_code plan_print(struct sched *sched, const struct gang_plan *plan,
 				.name = sched_text(sched, from->pod[n].name),
 				.spec_rev = from->pod[n].spec_rev};
 	}
-	return print(sched, &record, arena, out, err);
+	return print_record(sched, &record, arena, out, err);
 }
 
-enum pl_code plan_print_known(struct sched *sched, const struct gang_known *known,
-                              enum gang_phase phase, struct pl_arena *arena,
-                              struct pl_span *out, struct pl_err *err)
+enum pl_code gang_plan_print_phase(struct sched *sched,
+                                   const struct gang_record_entry *known,
+                                   enum gang_phase phase, struct pl_arena *arena,
+                                   struct pl_span *out, struct pl_err *err)
 {
 	struct gang_record record = {0};
 	enum pl_code code;
@@ -248,25 +254,27 @@ enum pl_code plan_print_known(struct sched *sched, const struct gang_known *know
 	record.phase = phase;
 	record.shard = pl_span_str(sched->shard);
 	record.epoch = sched->partition[known->partition].epoch;
-	return print(sched, &record, arena, out, err);
+	return print_record(sched, &record, arena, out, err);
 }
 
 /* -- who is meant ------------------------------------------------------------------ */
 
-struct sched_node *plan_node(const struct sched *sched, const struct gang_plan_node *node)
+struct sched_node *gang_plan_find_node(const struct sched *sched,
+                                       const struct gang_plan_node *node)
 {
-	return node_at(sched, node->key);
+	return node_by_key(sched, node->key);
 }
 
-struct sched_pod *plan_pod(const struct sched *sched, const struct sched_gang *gang,
-                           const struct gang_plan_pod *pod)
+struct sched_pod *gang_plan_find_pod(const struct sched *sched,
+                                     const struct sched_gang *gang,
+                                     const struct gang_plan_pod *pod)
 {
 	return pod_find(sched, gang->key[0], sched_text(sched, gang->key[1]),
 	                sched_text(sched, pod->name));
 }
 
-bool plan_pod_waits(const struct sched_pod *pod, const struct gang_plan_pod *is)
+bool gang_plan_pod_waits(const struct sched_pod *pod, const struct gang_plan_pod *is)
 {
 	return pod != NULL && pod->rev[FACT_SPEC] == is->spec_rev &&
-	       pod->place == POD_QUEUED;
+	       pod->stage == POD_QUEUED;
 }

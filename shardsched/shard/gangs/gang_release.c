@@ -1,37 +1,40 @@
 /* Gangs' holds that are given back, by the owners of their nodes. */
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
-#include "shardsched/shard/gangs/records.h"
-#include "shardsched/shard/room/holds.h"
-#include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/gangs/gang_records.h"
+#include "shardsched/shard/reservations/reservation.h"
 
 enum { LONE_MS = 2000 };
 
 /* By the nodes' owner; what has no record, only if it has none for a while. */
-static void release_of(struct sched *sched, const struct gang_known *known)
+static void release_reservations(struct sched *sched,
+                                 const struct gang_record_entry *known)
 {
 	struct gang_step step = {.known = known};
 
-	PL_LIST_EACH (link, &sched->holding) {
-		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, holding);
-		const struct sched_hold *hold = hold_of_gang(node, known->key);
+	PL_LIST_EACH (link, &sched->reserving) {
+		struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, reserving);
+		const struct sched_reservation *hold =
+			reservation_of_gang(node, known->key);
 
-		if (hold == NULL || hold->planned || node->call != 0 ||
-		    !node_is_home(sched, node) ||
+		if (hold == NULL || hold->planned || node->txn != 0 ||
+		    !node_is_local(sched, node) ||
 		    (known->rev == 0 &&
 		     (hold->lone_ms == 0 || sched->now_ms < hold->lone_ms)))
 			continue;
-		(void)step_bind(sched, &step, node, NULL, 0);
+		(void)gang_step_bind(sched, &step, node, NULL, 0);
 		if (step.full)
 			break;
 	}
-	step_end(sched, &step);
+	gang_step_end(sched, &step);
 }
 
 /* Nobody has had it for a while. */
-static bool is_lone(const struct sched *sched, struct sched_hold *hold)
+static bool is_orphaned(const struct sched *sched, struct sched_reservation *hold)
 {
-	if (hold->kind != ALLOC_HOLD_GANG || hold->planned ||
-	    records_has(sched, hold->key)) {
+	if (hold->kind != ALLOC_RESERVATION_GANG || hold->planned ||
+	    gang_records_has(sched, hold->key)) {
 		hold->lone_ms = 0;
 		return false;
 	}
@@ -40,18 +43,19 @@ static bool is_lone(const struct sched *sched, struct sched_hold *hold)
 	return sched->now_ms >= hold->lone_ms;
 }
 
-static struct gang_known *lone_one(struct sched *sched)
+static struct gang_record_entry *next_orphaned(struct sched *sched)
 {
-	struct gang_known *known;
+	struct gang_record_entry *known;
 
-	PL_LIST_EACH (link, &sched->holding) {
-		struct sched_node *node = PL_LIST_ITEM(link, struct sched_node, holding);
+	PL_LIST_EACH (link, &sched->reserving) {
+		struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, reserving);
 
 		for (uint32_t i = 0; i < node->holds; i++) {
-			if (!is_lone(sched, &node->hold[i]) || node->call != 0 ||
-			    !node_is_home(sched, node))
+			if (!is_orphaned(sched, &node->hold[i]) || node->txn != 0 ||
+			    !node_is_local(sched, node))
 				continue;
-			known = records_get(sched, node->hold[i].key);
+			known = gang_records_get(sched, node->hold[i].key);
 			if (known != NULL) /* else no gang has such a name */
 				return known;
 		}
@@ -59,16 +63,16 @@ static struct gang_known *lone_one(struct sched *sched)
 	return NULL;
 }
 
-void large_release(struct sched *sched)
+void large_gangs_release(struct sched *sched)
 {
-	struct gang_known *known;
+	struct gang_record_entry *known;
 
-	PL_LIST_EACH (link, &sched->records.standing) {
-		known = PL_LIST_ITEM(link, struct gang_known, link);
-		if (known->garbled || known->phase == GANG_PHASE_ABORTING)
-			release_of(sched, known);
+	PL_LIST_EACH (link, &sched->gang_records.standing) {
+		known = PL_LIST_ITEM(link, struct gang_record_entry, link);
+		if (known->malformed || known->phase == GANG_PHASE_ABORTING)
+			release_reservations(sched, known);
 	}
-	known = sched->records.listed ? lone_one(sched) : NULL;
+	known = sched->gang_records.listed ? next_orphaned(sched) : NULL;
 	if (known != NULL)
-		release_of(sched, known);
+		release_reservations(sched, known);
 }

@@ -2,10 +2,10 @@
  * Room for a gang that was decided here: what is planned on each node goes into its
  * alloc.
  */
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
-#include "shardsched/shard/gangs/records.h"
-#include "shardsched/shard/room/holds.h"
-#include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/gangs/gang_records.h"
+#include "shardsched/shard/reservations/reservation.h"
 
 /* Of an alloc, at most. */
 enum {
@@ -14,12 +14,13 @@ enum {
 	PORT_BYTES = 24,   /* besides the address */
 };
 
-enum pl_code large_plan_hold(struct sched *sched, const struct gang_work *work,
-                             const struct gang_plan_node *is, struct sched_node *node,
-                             struct pl_err *err)
+enum pl_code large_gang_plan_reservation(struct sched *sched,
+                                         const struct gang_work *work,
+                                         const struct gang_plan_node *is,
+                                         struct sched_node *node, struct pl_err *err)
 {
 	const struct spec **spec;
-	struct node_hold hold;
+	struct node_reservation hold;
 	enum pl_code code;
 
 	pl_arena_reset(&sched->gangs.arena);
@@ -27,30 +28,32 @@ enum pl_code large_plan_hold(struct sched *sched, const struct gang_work *work,
 	if (spec == NULL)
 		return pl_err_set(err, PL_NOMEM, "hold room for a gang");
 	for (uint32_t i = 0; i < is->pods; i++)
-		spec[i] = plan_pod(sched, work->gang, &is->pod[i])->spec;
-	code = hold_amounts(sched, spec, is->pods, &hold);
+		spec[i] = gang_plan_find_pod(sched, work->gang, &is->pod[i])->spec;
+	code = reservation_amounts(sched, spec, is->pods, &hold);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "hold room for a gang");
-	return hold_plan_gang(sched, node, work->known->key, &hold, work->until_ms, err);
+	return reservation_plan_gang(sched, node, work->known->key, &hold, work->until_ms,
+	                             err);
 }
 
 /* It waits, and its rules are, or will be, registered. */
 static bool may_be_decided(const struct sched_pod *pod)
 {
-	return !pod->gated && !bonds_of(pool_class_of(pod->queue.class))->refused;
+	return !pod->gated && !class_rules_of(pool_class_of(pod->queue.class))->refused;
 }
 
 /* All as they were decided for. */
-bool large_members_wait(const struct sched *sched, const struct gang_work *work)
+bool large_gang_members_wait(const struct sched *sched, const struct gang_work *work)
 {
 	for (uint32_t i = 0; i < work->plan.nodes; i++) {
 		const struct gang_plan_node *node = &work->plan.node[i];
 
 		for (uint32_t n = 0; n < node->pods; n++) {
 			const struct sched_pod *pod =
-				plan_pod(sched, work->gang, &node->pod[n]);
+				gang_plan_find_pod(sched, work->gang, &node->pod[n]);
 
-			if (!plan_pod_waits(pod, &node->pod[n]) || !may_be_decided(pod))
+			if (!gang_plan_pod_waits(pod, &node->pod[n]) ||
+			    !may_be_decided(pod))
 				return false;
 		}
 	}
@@ -58,14 +61,14 @@ bool large_members_wait(const struct sched *sched, const struct gang_work *work)
 }
 
 /* Whoever is later in the order of names gives way. */
-static bool gives_way(const struct sched *sched, const struct sched_node *node,
-                      const uint32_t key[2])
+static bool gang_yields(const struct sched *sched, const struct sched_node *node,
+                        const uint32_t key[2])
 {
 	for (uint32_t i = 0; i < node->holds; i++) {
-		const struct sched_hold *hold = &node->hold[i];
+		const struct sched_reservation *hold = &node->hold[i];
 		int order;
 
-		if (hold->kind != ALLOC_HOLD_GANG)
+		if (hold->kind != ALLOC_RESERVATION_GANG)
 			continue;
 		order = pl_span_cmp(sched_text(sched, hold->key[0]),
 		                    sched_text(sched, key[0]));
@@ -79,14 +82,15 @@ static bool gives_way(const struct sched *sched, const struct sched_node *node,
 }
 
 /* One after the other, since each sees those before it. */
-static bool fit_all(struct sched *sched, const struct gang_work *work,
-                    const struct gang_plan_node *is, const struct sched_node *node)
+static bool fit_members(struct sched *sched, const struct gang_work *work,
+                        const struct gang_plan_node *is, const struct sched_node *node)
 {
 	struct pl_err err = {0};
 	uint32_t placed[ALLOC_PODS_MAX], count = 0;
 
 	for (; count < is->pods && count < ALLOC_PODS_MAX; count++) {
-		struct sched_pod *pod = plan_pod(sched, work->gang, &is->pod[count]);
+		struct sched_pod *pod =
+			gang_plan_find_pod(sched, work->gang, &is->pod[count]);
 		const struct pod_self self = {.name = pod->key[2],
 		                              .uid = pod_uid(sched, pod),
 		                              .nominated = SNAPSHOT_NONE,
@@ -95,10 +99,11 @@ static bool fit_all(struct sched *sched, const struct gang_work *work,
 		                               .name = pod->key[2],
 		                               .uid = pod_uid(sched, pod)};
 		struct fw_class *class;
-		struct outcome outcome;
+		struct cycle_outcome outcome;
 
-		if (pool_all(sched->pool, pool_class_of(pod->queue.class), &class,
-		             &err) != PL_OK)
+		if (class_registry_all(sched->class_registry,
+		                       pool_class_of(pod->queue.class), &class,
+		                       &err) != PL_OK)
 			break;
 		cycle_run(sched->cycle, class, &self, 0, &outcome);
 		if (outcome.result != CYCLE_NODE ||
@@ -111,8 +116,9 @@ static bool fit_all(struct sched *sched, const struct gang_work *work,
 	return count == is->pods;
 }
 
-static bool fits_alone(struct sched *sched, const struct gang_work *work,
-                       const struct gang_plan_node *is, const struct sched_node *node)
+static bool fits_empty_node(struct sched *sched, const struct gang_work *work,
+                            const struct gang_plan_node *is,
+                            const struct sched_node *node)
 {
 	struct pl_bitset only;
 	bool fits;
@@ -121,121 +127,128 @@ static bool fits_alone(struct sched *sched, const struct gang_work *work,
 	if (pl_bitset_make(&sched->gangs.arena, sched->snapshot.capacity, &only) != PL_OK)
 		return false;
 	pl_bitset_add(only, node->slot);
-	cycle_only(sched->cycle, only);
-	fits = fit_all(sched, work, is, node);
-	cycle_only(sched->cycle, (struct pl_bitset){0});
+	cycle_restrict_nodes(sched->cycle, only);
+	fits = fit_members(sched, work, is, node);
+	cycle_restrict_nodes(sched->cycle, (struct pl_bitset){0});
 	return fits;
 }
 
 /* What is asked about all of the gang, when it first matters: once for all nodes, since
  * many may have been written. What is planned from there on is its own, and in nobody's
  * way; and it is asked again when it is to be bound. */
-struct asked {
+struct reserve_query {
 	bool done, ruled;
-	enum large_ruling fits; /* ruled */
+	enum gang_ruling fits; /* ruled */
 };
 
-static void ask(struct sched *sched, const struct gang_work *work, struct asked *all)
+static void query_prepare(struct sched *sched, const struct gang_work *work,
+                          struct reserve_query *all)
 {
 	if (all->done)
 		return;
 	all->done = true;
-	all->ruled = large_is_ruled(sched, work);
+	all->ruled = large_gang_is_ruled(sched, work);
 	if (all->ruled)
-		all->fits = large_fits(sched, work);
+		all->fits = large_gang_fits(sched, work);
 }
 
 /* Somebody else was there: does it still do? Rules about pods on other nodes are asked
  * about all of the gang. */
-static enum large_ruling still_fits(struct sched *sched, const struct gang_work *work,
-                                    const struct gang_plan_node *is,
-                                    const struct sched_node *node, struct asked *all)
+static enum gang_ruling check_still_fits(struct sched *sched,
+                                         const struct gang_work *work,
+                                         const struct gang_plan_node *is,
+                                         const struct sched_node *node,
+                                         struct reserve_query *all)
 {
-	ask(sched, work, all);
+	query_prepare(sched, work, all);
 	if (all->ruled)
 		return all->fits;
-	return fits_alone(sched, work, is, node) ? LARGE_NOW : LARGE_NEVER;
+	return fits_empty_node(sched, work, is, node) ? GANG_RULING_NOW
+	                                              : GANG_RULING_NEVER;
 }
 
 /* There is no hold there (any more). */
-static void plan_again(struct sched *sched, struct gang_work *work,
-                       const struct gang_plan_node *is, struct sched_node *node,
-                       struct asked *all)
+static void plan_reservation_again(struct sched *sched, struct gang_work *work,
+                                   const struct gang_plan_node *is,
+                                   struct sched_node *node, struct reserve_query *all)
 {
-	enum large_ruling fits;
+	enum gang_ruling fits;
 	struct pl_err err = {0};
 
-	if (node->call != 0 || node->bundled > 0)
+	if (node->txn != 0 || node->batched > 0)
 		return;
-	if (node->scope == NODE_ASIDE) {
-		work->failed = gives_way(sched, node, work->known->key);
+	if (node->scope == NODE_EXCLUDED) {
+		work->failed = gang_yields(sched, node, work->known->key);
 		return;
 	}
-	fits = still_fits(sched, work, is, node, all);
-	if (fits == LARGE_LATER)
+	fits = check_still_fits(sched, work, is, node, all);
+	if (fits == GANG_RULING_LATER)
 		return;
-	if (fits == LARGE_NEVER || large_plan_hold(sched, work, is, node, &err) != PL_OK)
+	if (fits == GANG_RULING_NEVER ||
+	    large_gang_plan_reservation(sched, work, is, node, &err) != PL_OK)
 		work->failed = true;
 }
 
-static void add_ports(const struct sched *sched, const struct spec *spec,
-                      struct step_need *need)
+static void need_add_ports(const struct sched *sched, const struct spec *spec,
+                           struct gang_step_need *need)
 {
 	const struct spec_port *port = spec_ports(spec);
 
-	for (uint32_t i = 0; i < spec->form->ports.count; i++)
+	for (uint32_t i = 0; i < spec->template->ports.count; i++)
 		need->bytes += PORT_BYTES + (uint32_t)sched_text(sched, port[i].ip).len;
-	need->ports += spec->form->ports.count;
+	need->ports += spec->template->ports.count;
 }
 
 /* With its pods in place of its hold. */
-static struct step_need need_of(const struct sched *sched, const struct gang_work *work,
-                                const struct gang_plan_node *is)
+static struct gang_step_need need_of_node(const struct sched *sched,
+                                          const struct gang_work *work,
+                                          const struct gang_plan_node *is)
 {
-	struct step_need need = {.bytes = ALLOC_LEAVE_BYTES + NAMED_BYTES};
+	struct gang_step_need need = {.bytes = ALLOC_LEAVE_BYTES + NAMED_BYTES};
 
 	for (uint32_t i = 0; i < is->pods; i++) {
-		const struct sched_pod *pod = plan_pod(sched, work->gang, &is->pod[i]);
+		const struct sched_pod *pod =
+			gang_plan_find_pod(sched, work->gang, &is->pod[i]);
 
 		need.bytes += NAME_BYTES + (uint32_t)sched_text(sched, pod->key[2]).len;
-		add_ports(sched, pod->spec, &need);
+		need_add_ports(sched, pod->spec, &need);
 	}
 	return need;
 }
 
 /* Puts what is planned; true: all of it stands. */
-bool large_reserve(struct sched *sched, struct gang_work *work)
+bool large_gang_reserve(struct sched *sched, struct gang_work *work)
 {
 	struct gang_step step = {.known = work->known};
-	struct asked all = {0};
+	struct reserve_query all = {0};
 
 	work->standing = 0;
-	if (rests_now(sched))
+	if (cooldown_is_on(sched))
 		return false;
 	for (uint32_t i = 0; i < work->plan.nodes && !work->failed; i++) {
 		const struct gang_plan_node *is = &work->plan.node[i];
-		struct sched_node *node = plan_node(sched, is);
-		const struct sched_hold *hold;
-		struct step_need need;
+		struct sched_node *node = gang_plan_find_node(sched, is);
+		const struct sched_reservation *hold;
+		struct gang_step_need need;
 
 		if (node == NULL || node->slot == SNAPSHOT_NONE ||
 		    node->rev[FACT_NODE] != is->node_rev) {
-			work->failed = node == NULL || node->call == 0;
+			work->failed = node == NULL || node->txn == 0;
 			continue;
 		}
-		hold = hold_of_gang(node, work->known->key);
+		hold = reservation_of_gang(node, work->known->key);
 		if (hold == NULL) {
-			plan_again(sched, work, is, node, &all);
-			hold = hold_of_gang(node, work->known->key);
+			plan_reservation_again(sched, work, is, node, &all);
+			hold = reservation_of_gang(node, work->known->key);
 		}
 		work->standing += hold != NULL && !hold->planned;
 		if (hold == NULL || !hold->planned || hold->sent || step.full ||
 		    work->failed)
 			continue;
-		need = need_of(sched, work, is);
-		if (step_hold(sched, &step, node, &need) == STEP_NEVER)
+		need = need_of_node(sched, work, is);
+		if (gang_step_reserve(sched, &step, node, &need) == GANG_STEP_NEVER)
 			work->failed = true;
 	}
-	step_end(sched, &step);
+	gang_step_end(sched, &step);
 	return !work->failed && work->standing == work->plan.nodes;
 }

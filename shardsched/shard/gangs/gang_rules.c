@@ -8,11 +8,11 @@
  * bundle does it; so it is bound in that moment as if a scheduler had placed it pod after
  * pod. Nobody is decided under rules from there on until its pods are where they belong.
  */
-#include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
-#include "shardsched/shard/gangs/records.h"
-#include "shardsched/shard/room/holds.h"
-#include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/gangs/gang_records.h"
+#include "shardsched/shard/reservations/reservation.h"
+#include "shardsched/shard/txn/batch.h"
 
 enum {
 	ROUNDS = 8, /* in which whoever does not fit yet is asked again */
@@ -24,9 +24,9 @@ enum {
 	ARENA_CHUNK = 16 << 10,
 };
 
-static const struct bonds *bonds_of_pod(const struct sched_pod *pod)
+static const struct class_rules *bonds_of_pod(const struct sched_pod *pod)
 {
-	return bonds_of(pool_class_of(pod->queue.class));
+	return class_rules_of(pool_class_of(pod->queue.class));
 }
 
 /* -- who is concerned -------------------------------------------------------- */
@@ -37,10 +37,10 @@ static struct sched_pod *pod_of_turn(const struct sched *sched,
 {
 	const struct gang_plan_node *node = &work->plan.node[turn->node];
 
-	return plan_pod(sched, work->gang, &node->pod[turn->pod]);
+	return gang_plan_find_pod(sched, work->gang, &node->pod[turn->pod]);
 }
 
-bool large_is_ruled(const struct sched *sched, const struct gang_work *work)
+bool large_gang_is_ruled(const struct sched *sched, const struct gang_work *work)
 {
 	for (uint32_t i = 0; i < work->plan.pods; i++)
 		if (bonds_of_pod(pod_of_turn(sched, work, &work->plan.turn[i]))->wide)
@@ -48,33 +48,34 @@ bool large_is_ruled(const struct sched *sched, const struct gang_work *work)
 	return false;
 }
 
-void large_locks_add(struct sched *sched, struct large_locks *locks,
-                     struct pool_class *open)
+void gang_locks_add(struct sched *sched, struct gang_locks *locks,
+                    struct registered_class *open)
 {
-	const struct bonds *bonds = bonds_of(open);
+	const struct class_rules *class_rules = class_rules_of(open);
 
-	groups_gather(sched, open);
-	locks->ruled = locks->ruled || bonds->wide;
-	if (many_keys_of(sched, bonds) > locks->most)
-		locks->most = many_keys_of(sched, bonds);
+	rules_gather(sched, open);
+	locks->ruled = locks->ruled || class_rules->wide;
+	if (coarse_lock_keys_of(sched, class_rules) > locks->most)
+		locks->most = coarse_lock_keys_of(sched, class_rules);
 }
 
-bool large_locks_fit(const struct sched *sched, const struct large_locks *locks)
+bool gang_locks_fit(const struct sched *sched, const struct gang_locks *locks)
 {
 	uint32_t ops = sched->limits.txn_ops == 0 ? OPS_DEFAULT : sched->limits.txn_ops;
 
-	return locks->ruled ? groups_gathered(sched) + OPS_BESIDE <= ops
+	return locks->ruled ? rules_gathered(sched) + OPS_BESIDE <= ops
 	                    : locks->most + OPS_OF_POD <= ops;
 }
 
 /* Those of one class come one after the other. */
-static struct pool_class *next_class(struct sched *sched, const struct gang_work *work,
-                                     uint32_t *turn, const struct pool_class *last)
+static struct registered_class *next_class(struct sched *sched,
+                                           const struct gang_work *work, uint32_t *turn,
+                                           const struct registered_class *last)
 {
 	while (*turn < work->plan.pods) {
 		const struct sched_pod *pod =
 			pod_of_turn(sched, work, &work->plan.turn[(*turn)++]);
-		struct pool_class *open = pool_class_of(pod->queue.class);
+		struct registered_class *open = pool_class_of(pod->queue.class);
 
 		if (open != last)
 			return open;
@@ -83,84 +84,86 @@ static struct pool_class *next_class(struct sched *sched, const struct gang_work
 }
 
 /* Their locks, once each. */
-static struct large_locks gather(struct sched *sched, const struct gang_work *work)
+static struct gang_locks gather_locks(struct sched *sched, const struct gang_work *work)
 {
-	struct large_locks locks = {0};
-	struct pool_class *open = NULL;
+	struct gang_locks locks = {0};
+	struct registered_class *open = NULL;
 	uint32_t turn = 0;
 
-	groups_gather_begin(sched);
+	rules_gather_begin(sched);
 	while ((open = next_class(sched, work, &turn, open)) != NULL)
-		large_locks_add(sched, &locks, open);
+		gang_locks_add(sched, &locks, open);
 	return locks;
 }
 
 /* All of them, now. What they wait for is asked for of all. */
-static bool may_decide(struct sched *sched, const struct gang_work *work)
+static bool may_decide_all(struct sched *sched, const struct gang_work *work)
 {
-	struct pool_class *open = NULL;
+	struct registered_class *open = NULL;
 	uint32_t turn = 0;
 	bool now = true;
 
 	while ((open = next_class(sched, work, &turn, open)) != NULL)
-		now = groups_may_decide(sched, open) && now &&
-		      bonds_of(open)->lane != LANE_HELD;
+		now = rules_may_decide(sched, open) && now &&
+		      class_rules_of(open)->lane != LANE_UNREGISTERED;
 	return now;
 }
 
 /* -- its nodes, as they were without what is kept for it ------------------------ */
 
-static bool has_other_gang(const struct sched_node *node, const uint32_t key[2])
+static bool has_other_gang_reservation(const struct sched_node *node,
+                                       const uint32_t key[2])
 {
 	for (uint32_t i = 0; i < node->holds; i++)
-		if (node->hold[i].kind == ALLOC_HOLD_GANG &&
-		    &node->hold[i] != hold_of_gang(node, key))
+		if (node->hold[i].kind == ALLOC_RESERVATION_GANG &&
+		    &node->hold[i] != reservation_of_gang(node, key))
 			return true;
 	return false;
 }
 
 /* It is aside for no other reason, so it can be judged: what is not kept for the gang any
  * more may be so because it has refused too often. */
-static bool is_judged(const struct sched *sched, const struct gang_work *work,
-                      const struct gang_plan_node *is)
+static bool is_judgement_possible(const struct sched *sched, const struct gang_work *work,
+                                  const struct gang_plan_node *is)
 {
-	const struct sched_node *node = plan_node(sched, is);
+	const struct sched_node *node = gang_plan_find_node(sched, is);
 
 	return node != NULL && node->slot != SNAPSHOT_NONE &&
-	       node_may_write(sched, node) && !has_other_gang(node, work->known->key) &&
-	       (node->scope != NODE_ASIDE ||
-	        hold_of_gang(node, work->known->key) != NULL);
+	       node_may_write(sched, node) &&
+	       !has_other_gang_reservation(node, work->known->key) &&
+	       (node->scope != NODE_EXCLUDED ||
+	        reservation_of_gang(node, work->known->key) != NULL);
 }
 
-static void lift(struct sched *sched, const struct gang_work *work,
-                 const struct gang_plan_node *is)
+static void lift_reservations(struct sched *sched, const struct gang_work *work,
+                              const struct gang_plan_node *is)
 {
-	struct sched_node *node = plan_node(sched, is);
-	struct sched_hold *hold = hold_of_gang(node, work->known->key);
+	struct sched_node *node = gang_plan_find_node(sched, is);
+	struct sched_reservation *hold = reservation_of_gang(node, work->known->key);
 
 	if (hold == NULL)
 		return;
-	hold_hide(sched, hold);
+	reservation_hide(sched, hold);
 	snapshot_node_set_scope(&sched->snapshot, node->slot,
-	                        node_is_home(sched, node) ? NODE_HOME : NODE_ABROAD);
+	                        node_is_local(sched, node) ? NODE_LOCAL : NODE_REMOTE);
 }
 
-static void lower(struct sched *sched, const struct gang_work *work,
-                  const struct gang_plan_node *is)
+static void lower_reservations(struct sched *sched, const struct gang_work *work,
+                               const struct gang_plan_node *is)
 {
-	struct sched_node *node = plan_node(sched, is);
-	struct sched_hold *hold = hold_of_gang(node, work->known->key);
+	struct sched_node *node = gang_plan_find_node(sched, is);
+	struct sched_reservation *hold = reservation_of_gang(node, work->known->key);
 
 	if (hold == NULL)
 		return;
 	snapshot_node_set_scope(&sched->snapshot, node->slot,
 	                        (enum node_scope)node->scope);
-	hold_show(sched, node, hold); /* else it has left the snapshot */
+	reservation_show(sched, node, hold); /* else it has left the snapshot */
 }
 
 /* -- decided again -------------------------------------------------------------- */
 
-struct judging {
+struct gang_judgement {
 	struct sched *sched;
 	const struct gang_work *work;
 	struct pl_bitset only;
@@ -169,7 +172,7 @@ struct judging {
 	bool failed;
 };
 
-static bool can_stand(struct judging *on, const struct sched_pod *pod,
+static bool can_place(struct gang_judgement *on, const struct sched_pod *pod,
                       const struct sched_node *node)
 {
 	struct sched *sched = on->sched;
@@ -178,34 +181,34 @@ static bool can_stand(struct judging *on, const struct sched_pod *pod,
 	                              .nominated = SNAPSHOT_NONE,
 	                              .created_ms = pod->created_ms};
 	struct fw_class *class;
-	struct outcome outcome;
+	struct cycle_outcome outcome;
 	struct pl_err err = {0};
 
-	if (pool_all(sched->pool, pool_class_of(pod->queue.class), &class, &err) !=
-	    PL_OK) {
+	if (class_registry_all(sched->class_registry, pool_class_of(pod->queue.class),
+	                       &class, &err) != PL_OK) {
 		on->failed = true;
 		return false;
 	}
 	pl_bitset_add(on->only, node->slot);
-	cycle_only(sched->cycle, on->only);
+	cycle_restrict_nodes(sched->cycle, on->only);
 	cycle_run(sched->cycle, class, &self, 0, &outcome);
-	cycle_only(sched->cycle, (struct pl_bitset){0});
+	cycle_restrict_nodes(sched->cycle, (struct pl_bitset){0});
 	pl_bitset_del(on->only, node->slot);
 	on->failed = on->failed || outcome.result == CYCLE_ERROR;
 	return outcome.result == CYCLE_NODE;
 }
 
-static void try_turn(struct judging *on, uint32_t i)
+static void judge_turn(struct gang_judgement *on, uint32_t i)
 {
 	const struct gang_plan_turn *turn = &on->work->plan.turn[i];
 	const struct sched_pod *pod = pod_of_turn(on->sched, on->work, turn);
 	const struct sched_node *node =
-		plan_node(on->sched, &on->work->plan.node[turn->node]);
+		gang_plan_find_node(on->sched, &on->work->plan.node[turn->node]);
 	const struct pod_on_node is = {
 		.spec = pod->spec, .name = pod->key[2], .uid = pod_uid(on->sched, pod)};
 	struct pl_err err = {0};
 
-	if (!can_stand(on, pod, node))
+	if (!can_place(on, pod, node))
 		return;
 	if (snapshot_pod_add(&on->sched->snapshot, node->slot, &is, &on->placed[i],
 	                     &err) == PL_OK) {
@@ -217,7 +220,7 @@ static void try_turn(struct judging *on, uint32_t i)
 }
 
 /* Any order will do in which each fits when it comes. */
-static void judge(struct judging *on)
+static void judge_members(struct gang_judgement *on)
 {
 	uint32_t pods = on->work->plan.pods, before = 0;
 
@@ -226,70 +229,71 @@ static void judge(struct judging *on)
 		before = on->left;
 		for (uint32_t i = 0; i < pods && !on->failed; i++)
 			if (on->placed[i] == SNAPSHOT_NONE)
-				try_turn(on, i);
+				judge_turn(on, i);
 	}
 	for (uint32_t i = pods; i > 0; i--)
 		if (on->placed[i - 1] != SNAPSHOT_NONE)
 			snapshot_pod_remove(&on->sched->snapshot, on->placed[i - 1]);
 }
 
-static enum large_ruling ruling(struct judging *on, struct pl_arena *arena)
+static enum gang_ruling make_ruling(struct gang_judgement *on, struct pl_arena *arena)
 {
 	const struct gang_plan *plan = &on->work->plan;
 
 	on->placed = pl_arena_zalloc(arena, plan->pods, sizeof *on->placed);
 	if (on->placed == NULL ||
 	    pl_bitset_make(arena, on->sched->snapshot.capacity, &on->only) != PL_OK)
-		return LARGE_LATER;
+		return GANG_RULING_LATER;
 	for (uint32_t i = 0; i < plan->pods; i++)
 		on->placed[i] = SNAPSHOT_NONE;
 	for (uint32_t i = 0; i < plan->nodes; i++)
-		lift(on->sched, on->work, &plan->node[i]);
-	judge(on);
+		lift_reservations(on->sched, on->work, &plan->node[i]);
+	judge_members(on);
 	for (uint32_t i = 0; i < plan->nodes; i++)
-		lower(on->sched, on->work, &plan->node[i]);
+		lower_reservations(on->sched, on->work, &plan->node[i]);
 	if (on->failed)
-		return LARGE_LATER;
-	return on->left == 0 ? LARGE_NOW : LARGE_NEVER;
+		return GANG_RULING_LATER;
+	return on->left == 0 ? GANG_RULING_NOW : GANG_RULING_NEVER;
 }
 
-enum large_ruling large_fits(struct sched *sched, const struct gang_work *work)
+enum gang_ruling large_gang_fits(struct sched *sched, const struct gang_work *work)
 {
-	struct judging on = {.sched = sched, .work = work};
-	enum large_ruling is;
+	struct gang_judgement on = {.sched = sched, .work = work};
+	enum gang_ruling is;
 	struct pl_arena arena;
 
 	for (uint32_t i = 0; i < work->plan.nodes; i++)
-		if (!is_judged(sched, work, &work->plan.node[i]))
-			return LARGE_LATER;
+		if (!is_judgement_possible(sched, work, &work->plan.node[i]))
+			return GANG_RULING_LATER;
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
-	pool_hold(sched->pool); /* a round may ask for many classes, again and again */
-	is = ruling(&on, &arena);
-	pool_release(sched->pool);
+	class_registry_hold(
+		sched->class_registry); /* a round may ask for many classes, again and again */
+	is = make_ruling(&on, &arena);
+	class_registry_release(sched->class_registry);
 	pl_arena_done(&arena);
 	return is;
 }
 
-enum large_ruling large_may_bind(struct sched *sched, struct gang_work *work)
+enum gang_ruling large_gang_may_bind(struct sched *sched, struct gang_work *work)
 {
-	const struct large_locks locks = gather(sched, work);
-	enum large_ruling is;
+	const struct gang_locks locks = gather_locks(sched, work);
+	enum gang_ruling is;
 
 	work->waits = false;
 	work->ruled = locks.ruled;
-	if (locks.ruled && (groups_shut(sched) || !may_decide(sched, work)))
-		return LARGE_LATER;
-	if (!large_locks_fit(sched, &locks))
-		return LARGE_NEVER;
+	if (locks.ruled && (rules_are_shut(sched) || !may_decide_all(sched, work)))
+		return GANG_RULING_LATER;
+	if (!gang_locks_fit(sched, &locks))
+		return GANG_RULING_NEVER;
 	if (!locks.ruled) {
-		groups_gather_begin(sched); /* they go along with the pods */
-		return LARGE_NOW;
+		rules_gather_begin(sched); /* they go along with the pods */
+		return GANG_RULING_NOW;
 	}
 	/* What was decided and may not come true is none to go by. */
-	work->waits = sched->bundle.state != BUNDLE_NONE;
+	work->waits = sched->batch.state != BATCH_NONE;
 	if (work->waits)
-		return LARGE_LATER;
-	is = large_fits(sched, work);
-	work->waits = is == LARGE_NOW; /* until the flip has gone */
+		return GANG_RULING_LATER;
+	is = large_gang_fits(sched, work);
+	work->waits = is == GANG_RULING_NOW; /* until the flip has gone */
 	return is;
 }

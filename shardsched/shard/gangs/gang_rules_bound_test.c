@@ -1,7 +1,7 @@
 /* Large gangs whose members rules concern: when they are bound, whoever comes then, dies
  * where, or has no room for it. */
 #include "shardsched/shard/gangs/gang_rules_kit.h"
-#include "shardsched/shard/groups/rivals.h"
+#include "shardsched/shard/rules/lock_backoff.h"
 
 /* -- who comes after it is bound ------------------------------------------ */
 
@@ -57,7 +57,7 @@ T_CASE(neither_of_two_who_look_at_each_other_is_missed)
 	until_other_binds();
 	for (uint32_t i = 1; i < MEMBERS; i++)
 		member_with(i, members_rule);
-	rig_put(&rig, text("/schedules/%04u/web/a-0/spec", home()),
+	rig_put(&rig, text("/schedules/%04u/web/a-0/spec", local()),
 	        text("{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-0\",\"labels\":{"
 	             "\"app\":\"a\",\"two\":\"y\"},\"annotations\":{"
 	             "\"placet.io/gang\":\"a\",\"placet.io/gang-min\":\"%d\"}},"
@@ -174,10 +174,10 @@ T_CASE(a_flip_of_an_old_epoch_is_only_asked_for)
 		flip = until_flip();
 		if (waits)
 			rig_fail(&rig, flip, PL_UNKNOWN);
-		rig_lost(&rig, home());
+		rig_lost(&rig, local());
 		for (uint32_t i = 4; i < MEMBERS; i++)
-			rig_del(&rig, text("/schedules/%04u/web/a-%u/spec", home(), i));
-		rig_own(&rig, home());
+			rig_del(&rig, text("/schedules/%04u/web/a-%u/spec", local(), i));
+		rig_own(&rig, local());
 		if (!waits)
 			rig_fail(&rig, flip, PL_UNKNOWN);
 		rig.now_ms += 20;
@@ -209,7 +209,7 @@ T_CASE(more_locks_than_a_transaction_takes)
 	T_EQ(bound(), 0);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
-	state = rig_state(&rig, home(), "a-0", &phase_is);
+	state = rig_state(&rig, local(), "a-0", &phase_is);
 	T_SPAN(state.reason, PL_SPAN_LIT("gang.large"));
 	T_TRUE(memmem(state.message.at, state.message.len, "the locks of the rules",
 	              22) != NULL);
@@ -228,7 +228,7 @@ static enum pl_code live_through(void)
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = OPS});
 	own_all();
 	for (int i = 0; i < 5; i++) {
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 		rig.now_ms += 11000;
 	}
 	return PL_OK;
@@ -266,9 +266,9 @@ T_CASE_SECONDS(any_allocation_may_fail, 200)
 /* -- who decides under the same lock -------------------------------------- */
 
 /* Somebody has put each lock that it compares, and decides under it. */
-static void put_locks_of(unsigned call)
+static void put_locks_of(unsigned slot)
 {
-	const struct kv_txn *txn = &rig.out[call].req.txn;
+	const struct kv_txn *txn = &rig.out[slot].req.txn;
 	char key[4][KEYS_SIZE_MAX];
 	unsigned count = 0;
 
@@ -295,17 +295,17 @@ T_CASE(a_gang_that_has_lost_keeps_no_pod_waiting)
 	flip = until_flip();
 	put_locks_of(flip);
 	T_TRUE(!rig_answer(&rig, flip));
-	rig_put(&rig, text("/schedules/%04u/web/q/spec", home()),
+	rig_put(&rig, text("/schedules/%04u/web/q/spec", local()),
 	        text("{\"metadata\":{\"namespace\":\"web\",\"name\":\"q\",\"labels\":{"
 	             "\"app\":\"q\"}},\"spec\":{%s\"containers\":[{\"name\":\"c\","
 	             "\"resources\":{\"requests\":{\"cpu\":\"100m\"}}}]}}",
 	             apart("nobody")));
 	rig_deliver_all(&rig);
-	for (; node_of("q", home()) == NOWHERE && runs < 500; runs++) {
+	for (; node_of("q", local()) == NOWHERE && runs < 500; runs++) {
 		(void)answer_all();
 		rig.now_ms++;
 		rig_run(&rig);
-		T_TRUE(!rivals_wait(rig.sched));
+		T_TRUE(!lock_backoff_waits(rig.sched));
 	}
 	T_TRUE(runs < 500);
 	both_for(20000);

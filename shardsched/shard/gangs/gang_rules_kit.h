@@ -9,9 +9,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_kit.h"
-#include "shardsched/shard/room/holds.h"
-#include "shardsched/shard/tables/tables.h"
+#include "shardsched/shard/reservations/reservation.h"
 #include "tests/harness/torture.h"
 
 enum { ZONES = 3, GANGS_SHARD = 0, OTHER_SHARD = 1, NOWHERE = NODES };
@@ -90,7 +90,7 @@ static inline void put_zone(uint32_t n, uint32_t zone, const char *cpu)
 	put_node(n, zone, cpu, "");
 }
 
-static inline void be(unsigned shard)
+static inline void select_shard(unsigned shard)
 {
 	uint64_t now_ms = rig.now_ms;
 	int64_t epoch = rig.epoch;
@@ -104,7 +104,7 @@ static inline void be(unsigned shard)
 
 static inline uint32_t others(void)
 {
-	return (home() + 1) % RIG_PARTITIONS;
+	return (local() + 1) % RIG_PARTITIONS;
 }
 
 /* Twelve nodes of four cpus in three zones. */
@@ -122,14 +122,14 @@ static inline void two_shards(void)
 	another_shard();
 	rig_own(&rig, others());
 	now_is = OTHER_SHARD;
-	be(GANGS_SHARD);
+	select_shard(GANGS_SHARD);
 }
 
 static inline void close_both(void)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		be(i);
-		T_EQ(rig.garbled, 0);
+		select_shard(i);
+		T_EQ(rig.malformed, 0);
 		sched_free(rig.sched);
 	}
 	free(rig.store.log);
@@ -141,19 +141,19 @@ static inline void both_for(uint64_t ms)
 	for (uint64_t i = 0; i < ms; i += 100) {
 		rig.now_ms += 100;
 		for (unsigned n = 0; n < 2; n++) {
-			be(n);
-			rig_settle(&rig);
+			select_shard(n);
+			rig_run_idle(&rig);
 		}
 	}
-	be(GANGS_SHARD);
+	select_shard(GANGS_SHARD);
 }
 
 /* Only the other shard goes on. */
 static inline void other_for(uint64_t ms)
 {
-	be(OTHER_SHARD);
+	select_shard(OTHER_SHARD);
 	settle_for(ms);
-	be(GANGS_SHARD);
+	select_shard(GANGS_SHARD);
 }
 
 /* A pod of the other shard's, of that app. */
@@ -181,7 +181,7 @@ static inline uint32_t members_in(uint32_t zone)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < MEMBERS; i++) {
-		uint32_t node = node_of(text("a-%u", i), home());
+		uint32_t node = node_of(text("a-%u", i), local());
 
 		count += node != NOWHERE && node % ZONES == zone;
 	}
@@ -231,7 +231,7 @@ static inline void until_other_binds(void)
 {
 	bool binds = false;
 
-	be(OTHER_SHARD);
+	select_shard(OTHER_SHARD);
 	for (unsigned i = 0; i < 100 && !binds; i++) {
 		(void)answer_all();
 		rig.now_ms += 20;
@@ -240,17 +240,17 @@ static inline void until_other_binds(void)
 			binds = binds || is_bind(&rig.out[n]);
 	}
 	T_TRUE(binds);
-	be(GANGS_SHARD);
+	select_shard(GANGS_SHARD);
 }
 
 /* What it has sent is applied only now. */
 static inline void other_hears(void)
 {
-	be(OTHER_SHARD);
+	select_shard(OTHER_SHARD);
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
 		if (rig.out[i].used)
 			(void)rig_answer(&rig, i);
-	be(GANGS_SHARD);
+	select_shard(GANGS_SHARD);
 }
 
 #endif

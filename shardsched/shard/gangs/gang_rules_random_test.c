@@ -26,17 +26,17 @@ enum {
 /* -- what there is ------------------------------------------------------------------ */
 
 /* Rules are about pods of one app, in a zone; 0: none. */
-struct kind {
+struct gang_pod_kind {
 	char app, apart, near, spread;
 };
 
-static const struct kind gang_kinds[GANGS] = {
+static const struct gang_pod_kind gang_kinds[GANGS] = {
 	{.app = 's', .spread = 's'},
 	{.app = 'x', .apart = 'n'},
 	{.app = 'n', .near = 'y', .apart = 'z'},
 };
 
-static const struct kind single_kinds[] = {
+static const struct gang_pod_kind single_kinds[] = {
 	{.app = 's', .spread = 's'},
 	{.app = 's', .spread = 's'},
 	{.app = 's'},
@@ -48,7 +48,7 @@ static const struct kind single_kinds[] = {
 
 enum { YARD = 6 }; /* one of that kind */
 
-static const struct kind *kind_of(uint32_t pod)
+static const struct gang_pod_kind *kind_of(uint32_t pod)
 {
 	const uint32_t kinds = sizeof single_kinds / sizeof single_kinds[0];
 
@@ -84,7 +84,7 @@ static const char *term(const char *name, char app)
 }
 
 /* Members of the spec. */
-static const char *rules_of(const struct kind *kind)
+static const char *rules_of(const struct gang_pod_kind *kind)
 {
 	const char *apart = term("podAntiAffinity", kind->apart);
 	const char *near = term("podAffinity", kind->near);
@@ -140,7 +140,7 @@ static uint32_t number_of(struct pl_span node)
 
 static void put_pod(uint32_t pod)
 {
-	const struct kind *kind = kind_of(pod);
+	const struct gang_pod_kind *kind = kind_of(pod);
 	const char *labels = text("\"app\":\"%c\"", kind->app);
 
 	if (rig_value(&rig, text("%sspec", key_of(pod)))[0] != 0)
@@ -160,7 +160,7 @@ static void put_pod(uint32_t pod)
 /* -- the judge ------------------------------------------------------------------------
  */
 
-struct bind {
+struct gang_judge_bind {
 	uint32_t pod, node;
 };
 
@@ -171,7 +171,7 @@ static struct {
 	bool promised[ALL];
 	int64_t spec_rev[ALL];
 	int phase[GANGS]; /* -1: no record */
-	struct bind bind[2 * ALL];
+	struct gang_judge_bind bind[2 * ALL];
 	uint32_t binds;
 } truth;
 
@@ -185,7 +185,7 @@ static uint32_t count_in(char app, uint32_t zone)
 	return count;
 }
 
-static bool skews(const struct kind *kind, uint32_t zone)
+static bool skews(const struct gang_pod_kind *kind, uint32_t zone)
 {
 	uint32_t least = UINT32_MAX;
 	uint32_t own = count_in(kind->spread, zone) + (kind->app == kind->spread);
@@ -197,9 +197,9 @@ static bool skews(const struct kind *kind, uint32_t zone)
 }
 
 /* NULL: one scheduler could put it there now. */
-static const char *complaint(const struct bind *bind)
+static const char *complaint(const struct gang_judge_bind *bind)
 {
-	const struct kind *kind = kind_of(bind->pod);
+	const struct gang_pod_kind *kind = kind_of(bind->pod);
 	uint32_t zone = truth.zone[bind->node];
 
 	for (uint32_t i = 0; i < ALL; i++)
@@ -224,7 +224,7 @@ static void judge(int64_t revision)
 	while (left != before) {
 		before = left;
 		for (uint32_t i = 0; i < truth.binds; i++) {
-			const struct bind *bind = &truth.bind[i];
+			const struct gang_judge_bind *bind = &truth.bind[i];
 
 			if (truth.at[bind->pod] == bind->node || complaint(bind) != NULL)
 				continue;
@@ -233,7 +233,7 @@ static void judge(int64_t revision)
 		}
 	}
 	for (uint32_t i = 0; left > 0 && i < truth.binds; i++) {
-		const struct bind *bind = &truth.bind[i];
+		const struct gang_judge_bind *bind = &truth.bind[i];
 
 		if (truth.at[bind->pod] != bind->node)
 			t_fail(__FILE__, __LINE__, "%s on n-%u at %lld: %s",
@@ -256,14 +256,14 @@ static void see_state(const struct kv_event *event, const struct keys_id *id)
 		return;
 	node = number_of(state.node);
 	binds++;
-	abroad_ever += owner[id->partition] != owner[home_of_node(node_name(node))];
+	remote_ever += owner[id->partition] != owner[partition_of_name(node_name(node))];
 	if (truth.at[pod] != NOWHERE) {
 		T_EQ(truth.at[pod], node);
 		T_TRUE(truth.promised[pod]);
 		truth.promised[pod] = false;
 		return;
 	}
-	truth.bind[truth.binds++] = (struct bind){pod, node};
+	truth.bind[truth.binds++] = (struct gang_judge_bind){pod, node};
 }
 
 static void see_spec(const struct kv_event *event, const struct keys_id *id)
@@ -311,8 +311,8 @@ static void see_gang(const struct kv_event *event, const struct keys_id *id)
 			uint32_t pod = pod_of(record.node[n].pod[i].name);
 
 			T_EQ(truth.at[pod], NOWHERE);
-			truth.bind[truth.binds++] =
-				(struct bind){pod, number_of(record.node[n].name)};
+			truth.bind[truth.binds++] = (struct gang_judge_bind){
+				pod, number_of(record.node[n].name)};
 			truth.promised[pod] = true;
 		}
 }
@@ -386,7 +386,7 @@ static void put_alloc(uint32_t n, uint32_t drop)
 	int64_t all;
 
 	(void)snprintf(name, sizeof name, "n-%u", n);
-	alloc = rig_alloc(&rig, home_of_node(name), name);
+	alloc = rig_alloc(&rig, partition_of_name(name), name);
 	for (uint32_t i = 0; i < alloc.pods; i++)
 		if (pod_of(alloc.pod[i].name) != drop)
 			pods[count++] = alloc.pod[i];
@@ -400,7 +400,7 @@ static void put_alloc(uint32_t n, uint32_t drop)
 	alloc.pods = count;
 	T_OK(alloc_print(&alloc, &buf, &rig.err), &rig.err);
 	rig_set(&rig.store,
-	        pl_span_str(text("/alloc/%04u/east/%s", home_of_node(name), name)),
+	        pl_span_str(text("/alloc/%04u/east/%s", partition_of_name(name), name)),
 	        pl_buf_span(&buf));
 	pl_buf_done(&buf);
 }
@@ -412,7 +412,7 @@ static void put_zone(uint32_t n, uint32_t zone, int cpus)
 	(void)snprintf(name, sizeof name, "n-%u", n);
 	rig.store.revision++;
 	rig_set(&rig.store,
-	        pl_span_str(text("/nodes/%04u/east/%s", home_of_node(name), name)),
+	        pl_span_str(text("/nodes/%04u/east/%s", partition_of_name(name), name)),
 	        pl_span_str(text("{\"metadata\":{\"name\":\"%s\",\"labels\":{\"zone\":"
 	                         "\"z%u\"}},\"status\":{\"allocatable\":{\"cpu\":\"%d\","
 	                         "\"memory\":\"64Gi\",\"pods\":\"110\"}}}",
@@ -532,8 +532,8 @@ static void answer_some(void)
 static void hear_some(void)
 {
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
-		if (rig.visit[p] && below(2) == 0)
-			rig_visit(&rig, p);
+		if (rig.remote_list[p] && below(2) == 0)
+			rig_remote_list(&rig, p);
 		for (unsigned i = 0; i < SCHED_PARTS; i++)
 			if (below(2) == 0)
 				(void)rig_deliver(&rig, p, (enum sched_part)i, below(8));
@@ -565,7 +565,7 @@ static unsigned a_shard(void)
 
 static void step(void)
 {
-	be(a_shard());
+	select_shard(a_shard());
 	if (below(calm) == 0)
 		others_step();
 	else if (below(12) == 0)
@@ -594,7 +594,7 @@ static void until_done(uint32_t gang)
 	all_come_of(gang);
 	for (unsigned i = 0; i < 4000 && !is_done(gang); i++) {
 		for (unsigned n = 0; n < SHARDS; n++) {
-			be(n);
+			select_shard(n);
 			rig_round(&rig, answer);
 		}
 		rig.now_ms += 50;
@@ -651,9 +651,9 @@ T_CASE_SECONDS(rules_hold_for_gangs_that_go_in_steps, 200)
 	       " went as their gang was bound, %" PRIu64 " nodes relabelled, %" PRIu64
 	       " abroad, %" PRIu64 " moves, %" PRIu64 " answers lost, %" PRIu64
 	       " dead, %" PRIu64 " of theirs late\n",
-	       flips, aborts, binds, ends, promised_gone, relabels, abroad_ever,
+	       flips, aborts, binds, ends, promised_gone, relabels, remote_ever,
 	       moves_ever, lost_ever, dead_ever, late_txns);
 	T_REACHED(flips > 100 && aborts > 16 && binds > 1000 && ends > 1000);
-	T_REACHED(relabels > 100 && abroad_ever > 100 && lost_ever > 50 &&
+	T_REACHED(relabels > 100 && remote_ever > 100 && lost_ever > 50 &&
 	          dead_ever > 50);
 }

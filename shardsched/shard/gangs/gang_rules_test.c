@@ -113,11 +113,11 @@ T_CASE(a_node_that_is_relabelled_meanwhile_is_seen)
 
 static uint64_t cycles(void)
 {
-	struct plugin_figures figures;
+	struct plugin_metrics figures;
 	uint64_t most = 0;
 
 	for (unsigned i = 0; i < PLUGINS_MAX; i++) {
-		cycle_figures(rig.sched->cycle, i, &figures);
+		cycle_plugin_metrics(rig.sched->cycle, i, &figures);
 		most = figures.runs > most ? figures.runs : most;
 	}
 	return most;
@@ -159,13 +159,14 @@ T_CASE(a_node_that_is_aside_is_waited_for)
 	until("reserving");
 	node = node_find(rig.sched, PL_SPAN_LIT("east"),
 	                 pl_span_str(text("n-%u", other)));
-	T_TRUE(node != NULL && !node_is_home(rig.sched, node) && holds_close(node));
+	T_TRUE(node != NULL && !node_is_local(rig.sched, node) &&
+	       reservations_close_node(node));
 	for (unsigned i = 0; i < 5; i++)
-		abroad_refused(rig.sched, node, CONFLICT_ALLOC);
+		remote_commit_refused(rig.sched, node, CONFLICT_ALLOC);
 	put_alloc(other);
 	put_alloc((other + 1) % RIG_PARTITIONS);
 	rig_deliver_all(&rig);
-	T_TRUE(node->scope == NODE_ASIDE && !holds_close(node));
+	T_TRUE(node->scope == NODE_EXCLUDED && !reservations_close_node(node));
 	rig_run(&rig);
 	(void)answer_all();
 	T_STR(phase(), "reserving");
@@ -216,7 +217,7 @@ T_CASE(it_does_not_go_by_what_may_not_come_true)
 	members(by_app("podAffinity", "b"));
 	flip = until_flip();
 	/* The one that they were to be near goes, and another is about to come. */
-	rig_put(&rig, text("/schedules/%04u/web/b-1/spec", home()),
+	rig_put(&rig, text("/schedules/%04u/web/b-1/spec", local()),
 	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"b-1\",\"labels\":{"
 	        "\"app\":\"b\"}},\"spec\":{\"nodeSelector\":{\"zone\":\"z1\"},"
 	        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
@@ -236,7 +237,7 @@ T_CASE(it_does_not_go_by_what_may_not_come_true)
 		for (unsigned n = 0; n < RIG_OUT_MAX; n++) {
 			if (!rig.out[n].used)
 				continue;
-			T_TRUE(node_of("b-1", home()) != NOWHERE || n != flip_out());
+			T_TRUE(node_of("b-1", local()) != NOWHERE || n != flip_out());
 			(void)rig_fail(&rig, n, PL_BUSY);
 		}
 	}

@@ -2,171 +2,173 @@
  * The transactions of large gangs. Each compares the gang's record, so whatever is not
  * known to have happened, in some phase, can not happen any more in the next.
  */
-#include "shardsched/shard/commit/calls.h"
-#include "shardsched/shard/commit/commit.h"
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
-#include "shardsched/shard/gangs/records.h"
-#include "shardsched/shard/room/holds.h"
-#include "shardsched/shard/tables/tables.h"
-#include "shardsched/shard/tell.h"
+#include "shardsched/shard/gangs/gang_records.h"
+#include "shardsched/shard/report.h"
+#include "shardsched/shard/reservations/reservation.h"
+#include "shardsched/shard/txn/commit.h"
+#include "shardsched/shard/txn/inflight.h"
 
 enum { OPS_DEFAULT = 128, MORE_ITEMS = 8 };
 
 /* No entry is without a compare. */
-static struct call *begin(struct sched *sched)
+static struct shard_txn *step_txn_begin(struct sched *sched)
 {
 	uint32_t ops = sched->limits.txn_ops == 0 ? OPS_DEFAULT : sched->limits.txn_ops;
-	struct call *call = call_begin(sched, CALL_GANG);
+	struct shard_txn *txn = txn_begin(sched, TXN_GANG);
 
-	if (call == NULL)
+	if (txn == NULL)
 		return NULL;
-	if (call_room(call, ops + MORE_ITEMS) == PL_OK)
-		return call;
-	call_end(sched, call);
+	if (txn_reserve(txn, ops + MORE_ITEMS) == PL_OK)
+		return txn;
+	txn_end(sched, txn);
 	return NULL;
 }
 
 /* -- the record ------------------------------------------------------------ */
 
-static enum pl_code put_record(struct call *call, const struct gang_known *known,
-                               struct pl_span key, struct pl_span value)
+static enum pl_code put_record_entry(struct shard_txn *txn,
+                                     const struct gang_record_entry *known,
+                                     struct pl_span key, struct pl_span value)
 {
-	struct call_item item = {.compared = true, .deletes = value.len == 0};
+	struct txn_entry entry = {.compared = true, .deletes = value.len == 0};
 	bool fits;
 
-	if (item.deletes) {
-		fits = book_delete(&call->book, key, known->rev);
+	if (entry.deletes) {
+		fits = builder_delete(&txn->builder, key, known->rev);
 	} else {
-		item.value = pl_arena_dup(&call->arena, value);
-		if (item.value.at == NULL)
+		entry.value = pl_arena_dup(&txn->arena, value);
+		if (entry.value.at == NULL)
 			return PL_NOMEM;
-		fits = book_put(&call->book, key, known->rev, item.value);
+		fits = builder_put(&txn->builder, key, known->rev, entry.value);
 	}
 	if (!fits)
-		return call->book.code == PL_OK ? PL_BUSY : call->book.code;
-	return call_item_of(call, &item, key);
+		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
+	return txn_add_key(txn, &entry, key);
 }
 
-bool step_record(struct sched *sched, struct gang_work *work, struct pl_span value,
-                 bool bind)
+bool gang_step_record(struct sched *sched, struct gang_work *work, struct pl_span value,
+                      bool bind)
 {
-	struct call *call = begin(sched);
+	struct shard_txn *txn = step_txn_begin(sched);
 	struct keys_text text;
 	struct pl_err err = {0};
 	enum pl_code code;
 
-	if (call == NULL)
+	if (txn == NULL)
 		return false;
-	code = put_record(call, work->known, records_key(sched, work->known->key, &text),
-	                  value);
+	code = put_record_entry(txn, work->known,
+	                        gang_records_key(sched, work->known->key, &text), value);
 	if (code == PL_OK && bind)
-		code = groups_expect(sched, call, work->known->key[0]);
+		code = rules_expect_registries(sched, txn, work->known->key[0]);
 	if (code == PL_OK && bind)
-		code = groups_gathered_put(sched, call);
+		code = rules_gathered_put(sched, txn);
 	if (code == PL_OK) {
-		call_post(sched, call);
+		txn_post(sched, txn);
 		work->putting = true;
 		return true;
 	}
-	call_end(sched, call);
+	txn_end(sched, txn);
 	pl_err_set(&err, code, "write a gang's record");
-	tell_trouble(sched, &err);
+	report_trouble(sched, &err);
 	return false;
 }
 
 /* -- steps --------------------------------------------------------------------- */
 
 /* With what all of them have. */
-static bool ready(struct sched *sched, struct gang_step *step)
+static bool step_ready(struct sched *sched, struct gang_step *step)
 {
-	const struct gang_known *known = step->known;
+	const struct gang_record_entry *known = step->known;
 	struct keys_text text;
 	struct pl_span key;
 
-	if (step->call != NULL)
+	if (step->txn != NULL)
 		return true;
-	step->call = begin(sched);
-	if (step->call == NULL) {
+	step->txn = step_txn_begin(sched);
+	if (step->txn == NULL) {
 		step->full = true;
 		return false;
 	}
-	key = records_key(sched, known->key, &text);
-	if (book_expect(&step->call->book, key, known->rev) &&
-	    call_item_of(step->call, &(struct call_item){.compared = true}, key) == PL_OK)
+	key = gang_records_key(sched, known->key, &text);
+	if (builder_expect(&step->txn->builder, key, known->rev) &&
+	    txn_add_key(step->txn, &(struct txn_entry){.compared = true}, key) == PL_OK)
 		return true;
-	call_end(sched, step->call);
-	step->call = NULL;
+	txn_end(sched, step->txn);
+	step->txn = NULL;
 	step->full = true;
 	return false;
 }
 
-void step_end(struct sched *sched, struct gang_step *step)
+void gang_step_end(struct sched *sched, struct gang_step *step)
 {
-	if (step->call == NULL)
+	if (step->txn == NULL)
 		return;
-	if (step->call->items > 1)
-		call_post(sched, step->call);
+	if (step->txn->entries > 1)
+		txn_post(sched, step->txn);
 	else
-		call_end(sched, step->call);
-	step->call = NULL;
+		txn_end(sched, step->txn);
+	step->txn = NULL;
 }
 
-static bool is_alone(const struct gang_step *step)
+static bool is_alone_in_txn(const struct gang_step *step)
 {
-	return step->call->items == 1;
+	return step->txn->entries == 1;
 }
 
 /* To make room for what does not fit any more. */
-static bool another(struct sched *sched, struct gang_step *step)
+static bool step_next_txn(struct sched *sched, struct gang_step *step)
 {
-	step_end(sched, step);
-	return ready(sched, step);
+	gang_step_end(sched, step);
+	return step_ready(sched, step);
 }
 
-static bool is_free(const struct sched *sched, const struct sched_node *node)
+static bool is_node_free(const struct sched *sched, const struct sched_node *node)
 {
-	return node->call == 0 && node->bundled == 0 && node->waiting_count == 0 &&
+	return node->txn == 0 && node->batched == 0 && node->waiting_count == 0 &&
 	       node->slot != SNAPSHOT_NONE && node_may_write(sched, node);
 }
 
-static enum step_result failed(struct sched *sched, enum pl_code code)
+static enum gang_step_result step_failed(struct sched *sched, enum pl_code code)
 {
 	struct pl_err err = {0};
 
 	if (code == PL_BUSY || code == PL_LIMIT)
-		return STEP_NEVER;
+		return GANG_STEP_NEVER;
 	pl_err_set(&err, code, "a step of a gang");
-	tell_trouble(sched, &err);
-	return STEP_LATER;
+	report_trouble(sched, &err);
+	return GANG_STEP_LATER;
 }
 
 /* Everything for the node, or nothing. */
-static enum pl_code put(struct sched *sched, struct call *call, struct sched_node *node,
-                        struct sched_pod *const *pod, uint32_t pods)
+static enum pl_code put_node(struct sched *sched, struct shard_txn *txn,
+                             struct sched_node *node, struct sched_pod *const *pod,
+                             uint32_t pods)
 {
-	struct book was = call->book;
-	uint32_t items = call->items;
+	struct txn_builder was = txn->builder;
+	uint32_t entries = txn->entries;
 	struct pl_err err = {0};
-	enum pl_code code = commit_put(sched, call, node, COMMIT_ALL, &err);
+	enum pl_code code = commit_put(sched, txn, node, COMMIT_ALL, &err);
 
 	for (uint32_t i = 0; i < pods && code == PL_OK; i++)
-		code = groups_put(sched, call, pod[i]->spec, false);
+		code = rules_put_locks(sched, txn, pod[i]->spec, false);
 	if (code == PL_OK) {
-		commit_seal(sched, call, items);
+		commit_seal(sched, txn, entries);
 		return PL_OK;
 	}
-	commit_undo(sched, call, items);
-	call->book = was;
+	commit_undo(sched, txn, entries);
+	txn->builder = was;
 	return code;
 }
 
-static uint32_t ports_on(const struct sched_node *node)
+static uint32_t count_ports(const struct sched_node *node)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < node->count; i++)
-		if (listed_is_known(&node->listed[i]))
-			count += node->listed[i].pod->spec->form->ports.count;
+		if (alloc_entry_is_known(&node->listed[i]))
+			count += node->listed[i].pod->spec->template->ports.count;
 	return count;
 }
 
@@ -174,45 +176,48 @@ static uint32_t ports_on(const struct sched_node *node)
  * and it comes back first: so every other time only. */
 static void close_for_a_while(struct sched *sched, struct sched_node *node)
 {
-	node->shunned = !node->shunned;
-	node->full = node->shunned;
+	node->gang_full = !node->gang_full;
+	node->full = node->gang_full;
 	if (node->full)
-		repair_later(sched);
+		schedule_repair(sched);
 }
 
-enum step_result step_hold(struct sched *sched, struct gang_step *step,
-                           struct sched_node *node, const struct step_need *need)
+enum gang_step_result gang_step_reserve(struct sched *sched, struct gang_step *step,
+                                        struct sched_node *node,
+                                        const struct gang_step_need *need)
 {
 	enum pl_code code;
 
-	if (!is_free(sched, node) || !ready(sched, step))
-		return STEP_LATER;
+	if (!is_node_free(sched, node) || !step_ready(sched, step))
+		return GANG_STEP_LATER;
 	for (;;) {
-		if (rests_full(sched, step->call) && !another(sched, step))
-			return STEP_LATER;
-		hold_send_gang(sched, node, hold_of_gang(node, step->known->key));
+		if (cooldown_is_full(sched, step->txn) && !step_next_txn(sched, step))
+			return GANG_STEP_LATER;
+		reservation_send_gang(sched, node,
+		                      reservation_of_gang(node, step->known->key));
 		/* All of them are to be pods in the end. */
-		step->call->beside = need->bytes;
+		step->txn->spare_bytes = need->bytes;
 		code = node->used.pods > ALLOC_PODS_MAX ||
-		                       ports_on(node) + need->ports > ALLOC_PORTS_MAX
+		                       count_ports(node) + need->ports > ALLOC_PORTS_MAX
 		               ? PL_LIMIT
-		               : put(sched, step->call, node, NULL, 0);
-		step->call->beside = 0;
+		               : put_node(sched, step->txn, node, NULL, 0);
+		step->txn->spare_bytes = 0;
 		if (code == PL_OK)
-			return STEP_DONE;
-		holds_unsend(sched, node);
+			return GANG_STEP_DONE;
+		reservations_unsend(sched, node);
 		if (code == PL_LIMIT)
 			close_for_a_while(sched, node);
-		if (code != PL_BUSY || is_alone(step))
-			return failed(sched, code);
-		if (!another(sched, step))
-			return STEP_LATER;
+		if (code != PL_BUSY || is_alone_in_txn(step))
+			return step_failed(sched, code);
+		if (!step_next_txn(sched, step))
+			return GANG_STEP_LATER;
 	}
 }
 
 /* -- from a hold to pods ----------------------------------------------------------- */
 
-static bool assume(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
+static bool assume_member(struct sched *sched, struct sched_node *node,
+                          struct sched_pod *pod)
 {
 	const struct pod_on_node on = {
 		.spec = pod->spec, .name = pod->key[2], .uid = pod_uid(sched, pod)};
@@ -221,26 +226,27 @@ static bool assume(struct sched *sched, struct sched_node *node, struct sched_po
 	if (snapshot_pod_add(&sched->snapshot, node->slot, &on, &pod->placed, &err) !=
 	    PL_OK) {
 		pod->placed = SNAPSHOT_NONE;
-		tell_trouble(sched, &err);
+		report_trouble(sched, &err);
 		return false;
 	}
 	sched->figures.decided++;
-	tell_event(sched, QUEUE_EV_POD_ADDED, node->slot);
+	emit_queue_event(sched, QUEUE_EV_POD_ADDED, node->slot);
 	pod_unlink(sched, pod);
-	node_wait(sched, node, pod);
+	node_add_waiting(sched, node, pod);
 	return true;
 }
 
 /* What is still to be held, when only the first so many go. */
-static enum pl_code hold_rest(struct sched *sched, struct sched_hold *hold,
-                              struct sched_pod *const *pod, uint32_t pods, uint32_t first)
+static enum pl_code shrink_to_rest(struct sched *sched, struct sched_reservation *hold,
+                                   struct sched_pod *const *pod, uint32_t pods,
+                                   uint32_t first)
 {
 	const struct spec **spec;
-	struct node_hold rest;
+	struct node_reservation rest;
 	enum pl_code code;
 
 	if (first == pods) {
-		hold_take_gang(sched, hold);
+		reservation_take_gang(sched, hold);
 		return PL_OK;
 	}
 	pl_arena_reset(&sched->gangs.arena);
@@ -249,61 +255,61 @@ static enum pl_code hold_rest(struct sched *sched, struct sched_hold *hold,
 		return PL_NOMEM;
 	for (uint32_t i = first; i < pods; i++)
 		spec[i - first] = pod[i]->spec;
-	code = hold_amounts(sched, spec, pods - first, &rest);
+	code = reservation_amounts(sched, spec, pods - first, &rest);
 	if (code == PL_OK)
-		hold_shrink_gang(hold, &rest);
+		reservation_shrink_gang(hold, &rest);
 	return code;
 }
 
-static enum pl_code bind_first(struct sched *sched, struct gang_step *step,
-                               struct sched_node *node, struct sched_pod *const *pod,
-                               uint32_t pods, uint32_t first)
+static enum pl_code bind_first_pods(struct sched *sched, struct gang_step *step,
+                                    struct sched_node *node, struct sched_pod *const *pod,
+                                    uint32_t pods, uint32_t first)
 {
-	struct sched_hold *hold = hold_of_gang(node, step->known->key);
-	enum pl_code code = hold_rest(sched, hold, pod, pods, first);
+	struct sched_reservation *hold = reservation_of_gang(node, step->known->key);
+	enum pl_code code = shrink_to_rest(sched, hold, pod, pods, first);
 
 	for (uint32_t i = 0; i < first && code == PL_OK; i++)
-		if (!assume(sched, node, pod[i]))
+		if (!assume_member(sched, node, pod[i]))
 			code = PL_NOMEM;
 	if (code == PL_OK)
-		code = put(sched, step->call, node, pod, first);
+		code = put_node(sched, step->txn, node, pod, first);
 	/* Should it fail, whoever has no class may have one by then. */
 	for (uint32_t i = 0; i < first && code == PL_OK; i++)
 		pod[i]->flags &= (uint16_t)~POD_REFUSED;
 	if (code == PL_OK)
 		return PL_OK;
 	for (uint32_t i = 0; i < first; i++)
-		if (pod[i]->place == POD_WAITS)
+		if (pod[i]->stage == POD_ASSUMED)
 			pod_unassume(sched, pod[i]);
-	hold_untake_gang(sched, node, hold_of_gang(node, step->known->key));
+	reservation_untake_gang(sched, node, reservation_of_gang(node, step->known->key));
 	return code;
 }
 
-enum step_result step_bind(struct sched *sched, struct gang_step *step,
-                           struct sched_node *node, struct sched_pod *const *pod,
-                           uint32_t pods)
+enum gang_step_result gang_step_bind(struct sched *sched, struct gang_step *step,
+                                     struct sched_node *node,
+                                     struct sched_pod *const *pod, uint32_t pods)
 {
-	uint32_t first = pods < sched->batch ? pods : sched->batch;
+	uint32_t first = pods < sched->batch_size ? pods : sched->batch_size;
 	enum pl_code code;
 
-	if (!is_free(sched, node) || !ready(sched, step))
-		return STEP_LATER;
+	if (!is_node_free(sched, node) || !step_ready(sched, step))
+		return GANG_STEP_LATER;
 	for (;;) {
-		if (rests_full(sched, step->call) && !another(sched, step))
-			return STEP_LATER;
-		if (step->call->placements > 0 &&
-		    step->call->placements + first > sched->batch &&
-		    !another(sched, step))
-			return STEP_LATER;
-		code = bind_first(sched, step, node, pod, pods, first);
+		if (cooldown_is_full(sched, step->txn) && !step_next_txn(sched, step))
+			return GANG_STEP_LATER;
+		if (step->txn->placements > 0 &&
+		    step->txn->placements + first > sched->batch_size &&
+		    !step_next_txn(sched, step))
+			return GANG_STEP_LATER;
+		code = bind_first_pods(sched, step, node, pod, pods, first);
 		if (code == PL_OK)
-			return STEP_DONE;
+			return GANG_STEP_DONE;
 		if ((code != PL_BUSY && code != PL_LIMIT) ||
-		    (is_alone(step) && first <= 1))
-			return failed(sched, code);
-		if (is_alone(step))
+		    (is_alone_in_txn(step) && first <= 1))
+			return step_failed(sched, code);
+		if (is_alone_in_txn(step))
 			first /= 2;
-		else if (!another(sched, step))
-			return STEP_LATER;
+		else if (!step_next_txn(sched, step))
+			return GANG_STEP_LATER;
 	}
 }

@@ -5,14 +5,14 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/shard/commit/bundle.h"
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
+#include "shardsched/shard/gangs/gang_records.h"
 #include "shardsched/shard/gangs/gangs.h"
-#include "shardsched/shard/gangs/records.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/tables/tables.h"
-#include "shardsched/shard/tell.h"
-#include "shardsched/shard/unsched.h"
+#include "shardsched/shard/pending_status.h"
+#include "shardsched/shard/report.h"
+#include "shardsched/shard/txn/batch.h"
 #include "shardsched/snapshot/label_column.h"
 #include "store/base/alloc.h"
 #include "store/base/hash.h"
@@ -24,7 +24,7 @@ enum { WORK_PER_MEMBER = 64, WORK_LEAST = 4096 };
 
 /* -- who is to be placed --------------------------------------------------- */
 
-static int by_age(const void *a, const void *b)
+static int cmp_by_age(const void *a, const void *b)
 {
 	const struct sched_pod *x = *(struct sched_pod *const *)a;
 	const struct sched_pod *y = *(struct sched_pod *const *)b;
@@ -34,7 +34,7 @@ static int by_age(const void *a, const void *b)
 	return x->rev[FACT_SPEC] < y->rev[FACT_SPEC] ? -1 : 1;
 }
 
-static enum pl_code room(struct gangs *gangs, uint32_t count)
+static enum pl_code members_reserve(struct gangs *gangs, uint32_t count)
 {
 	void *grown;
 
@@ -53,32 +53,32 @@ static enum pl_code room(struct gangs *gangs, uint32_t count)
 }
 
 /* Those that wait, the oldest first. */
-static enum pl_code gather(struct sched *sched, const struct sched_gang *gang,
-                           uint32_t *count)
+static enum pl_code gather_members(struct sched *sched, const struct sched_gang *gang,
+                                   uint32_t *count)
 {
 	struct gangs *gangs = &sched->gangs;
 
-	if (room(gangs, gang->count) != PL_OK)
+	if (members_reserve(gangs, gang->count) != PL_OK)
 		return PL_NOMEM;
 	*count = 0;
 	PL_LIST_EACH (link, &gang->members) {
 		struct sched_pod *pod = member_of(link);
 
-		if (pod->place == POD_QUEUED && !pod->gated)
+		if (pod->stage == POD_QUEUED && !pod->gated)
 			gangs->pod[(*count)++] = pod;
 	}
-	qsort(gangs->pod, *count, sizeof(struct sched_pod *), by_age);
+	qsort(gangs->pod, *count, sizeof(struct sched_pod *), cmp_by_age);
 	return PL_OK;
 }
 
-static enum pl_code fill(struct sched *sched, uint32_t count, bool all,
-                         struct pl_err *err)
+static enum pl_code fill_members(struct sched *sched, uint32_t count, bool all,
+                                 struct pl_err *err)
 {
 	struct gangs *gangs = &sched->gangs;
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct sched_pod *pod = gangs->pod[i];
-		struct pool_class *open = pool_class_of(pod->queue.class);
+		struct registered_class *open = pool_class_of(pod->queue.class);
 		struct gang_member *member = &gangs->member[i];
 		enum pl_code code;
 
@@ -86,8 +86,10 @@ static enum pl_code fill(struct sched *sched, uint32_t count, bool all,
 		                                        .uid = pod_uid(sched, pod),
 		                                        .nominated = SNAPSHOT_NONE,
 		                                        .created_ms = pod->created_ms}};
-		code = all ? pool_all(sched->pool, open, &member->class, err)
-		           : pool_fw(sched->pool, open, &member->class, err);
+		code = all ? class_registry_all(sched->class_registry, open,
+		                                &member->class, err)
+		           : class_registry_fw(sched->class_registry, open,
+		                               &member->class, err);
 		if (code != PL_OK)
 			return code;
 	}
@@ -96,8 +98,8 @@ static enum pl_code fill(struct sched *sched, uint32_t count, bool all,
 
 /* A node on which one is that is bound, in a domain which the others have to share.
  * PL_BUSY: that is not known. */
-static enum pl_code beside_whom(struct sched *sched, const struct sched_gang *gang,
-                                uint32_t key, uint32_t *out, struct pl_err *err)
+static enum pl_code find_bound_domain(struct sched *sched, const struct sched_gang *gang,
+                                      uint32_t key, uint32_t *out, struct pl_err *err)
 {
 	struct label_column *column;
 	bool known = true;
@@ -113,9 +115,9 @@ static enum pl_code beside_whom(struct sched *sched, const struct sched_gang *ga
 		const struct sched_pod *pod = member_of(link);
 		const struct sched_node *node;
 
-		if (pod->place != POD_IDLE || pod->phase != STATE_BOUND || *out != 0)
+		if (pod->stage != POD_IDLE || pod->phase != STATE_BOUND || *out != 0)
 			continue;
-		node = node_at(sched, pod->at);
+		node = node_by_key(sched, pod->at);
 		known = known && node != NULL && node->slot != SNAPSHOT_NONE;
 		if (node != NULL && node->slot != SNAPSHOT_NONE)
 			*out = column->value[node->slot] == 0 ? 0 : node->slot + 1;
@@ -126,62 +128,64 @@ static enum pl_code beside_whom(struct sched *sched, const struct sched_gang *ga
 
 /* -- refused ------------------------------------------------------------------ */
 
-static void refuse(struct sched *sched, struct sched_gang *gang, uint64_t by,
-                   uint32_t reason)
+static void gang_refuse(struct sched *sched, struct sched_gang *gang, uint64_t by,
+                        uint32_t reason)
 {
 	gang_tried(gang);
 	queue_refuse(sched->queue, &gang->queue, by, reason, sched->now_ms);
 }
 
-static void fault(struct sched *sched, struct sched_gang *gang, const struct pl_err *err)
+static void gang_fault(struct sched *sched, struct sched_gang *gang,
+                       const struct pl_err *err)
 {
-	tell_trouble(sched, err);
+	report_trouble(sched, err);
 	queue_retry(sched->queue, &gang->queue, QUEUE_FAULT, true, REASON_FAILED,
 	            sched->now_ms);
 }
 
-static void no_room(struct sched *sched, struct sched_gang *gang,
-                    const struct gang_outcome *out)
+static void report_no_room(struct sched *sched, struct sched_gang *gang,
+                           const struct gang_outcome *out)
 {
 	char why[GANG_MESSAGE_SIZE / 2] = "no node is in such a domain";
 	struct pl_span who = PL_SPAN_LIT("");
 
 	if (out->blocked != SNAPSHOT_NONE) {
 		who = sched_text(sched, sched->gangs.pod[out->blocked]->key[2]);
-		unsched_why(sched, &out->why, why, sizeof why);
+		pending_status_explain(sched, &out->why, why, sizeof why);
 	}
-	gang_say(sched, gang, REASON_GANG_ROOM, "%s for %u of %u members: %.*s%s%s",
-	         gang_result_word(out->result), out->placed + 1, gang->ready,
-	         PL_SPAN_ARG(who), who.len > 0 ? ": " : "", why);
-	refuse(sched, gang, out->refused_by, REASON_GANG_ROOM);
+	gang_set_reason(sched, gang, REASON_GANG_ROOM,
+	                "%s for %u of %u members: %.*s%s%s",
+	                gang_result_word(out->result), out->placed + 1, gang->ready,
+	                PL_SPAN_ARG(who), who.len > 0 ? ": " : "", why);
+	gang_refuse(sched, gang, out->refused_by, REASON_GANG_ROOM);
 }
 
-static void disagrees(struct sched *sched, struct sched_gang *gang,
-                      const struct gang_outcome *out)
+static void report_disagrees(struct sched *sched, struct sched_gang *gang,
+                             const struct gang_outcome *out)
 {
 	struct pl_span who = sched_text(sched, sched->gangs.pod[out->member]->key[2]);
 	struct pl_span other = sched_text(sched, sched->gangs.pod[out->other]->key[2]);
 
-	gang_say(sched, gang, REASON_GANG_DISAGREES,
-	         "%.*s does not agree with %.*s: %s %s", PL_SPAN_ARG(who),
-	         PL_SPAN_ARG(other), gang_fault_field(out->fault),
-	         gang_fault_says(out->fault));
+	gang_set_reason(sched, gang, REASON_GANG_DISAGREES,
+	                "%.*s does not agree with %.*s: %s %s", PL_SPAN_ARG(who),
+	                PL_SPAN_ARG(other), gang_fault_field(out->fault),
+	                gang_fault_sentence(out->fault));
 	/* Until a member is another: then it is looked at anew. */
-	refuse(sched, gang, NOBODY, REASON_GANG_DISAGREES);
+	gang_refuse(sched, gang, NOBODY, REASON_GANG_DISAGREES);
 }
 
 /* -- placed -------------------------------------------------------------------- */
 
 /* Some stand, and are taken back. */
-static void unassume(struct sched *sched, uint32_t count)
+static void unassume_members(struct sched *sched, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (sched->gangs.pod[i]->place == POD_WAITS)
+		if (sched->gangs.pod[i]->stage == POD_ASSUMED)
 			pod_unassume(sched, sched->gangs.pod[i]);
 }
 
-static bool stand(struct sched *sched, struct sched_pod *pod, struct sched_node *node,
-                  struct pl_err *err)
+static bool place_member(struct sched *sched, struct sched_pod *pod,
+                         struct sched_node *node, struct pl_err *err)
 {
 	const struct pod_on_node on = {
 		.spec = pod->spec, .name = pod->key[2], .uid = pod_uid(sched, pod)};
@@ -193,21 +197,22 @@ static bool stand(struct sched *sched, struct sched_pod *pod, struct sched_node 
 		return false;
 	}
 	sched->figures.decided++;
-	tell_event(sched, QUEUE_EV_POD_ADDED, node->slot);
+	emit_queue_event(sched, QUEUE_EV_POD_ADDED, node->slot);
 	pod_unlink(sched, pod);
-	node_wait(sched, node, pod);
-	bundle_add(sched, pod);
-	if (bonds_of(pool_class_of(pod->queue.class))->lane != LANE_PLAIN)
-		groups_bundle(sched, pool_class_of(pod->queue.class));
+	node_add_waiting(sched, node, pod);
+	batch_add(sched, pod);
+	if (class_rules_of(pool_class_of(pod->queue.class))->lane != LANE_PLAIN)
+		rules_batch_class(sched, pool_class_of(pod->queue.class));
 	return true;
 }
 
-static bool assume(struct sched *sched, const uint32_t *slot, uint32_t count,
-                   struct pl_err *err)
+static bool assume_members(struct sched *sched, const uint32_t *slot, uint32_t count,
+                           struct pl_err *err)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (slot[i] != SNAPSHOT_NONE &&
-		    !stand(sched, sched->gangs.pod[i], sched->by_slot[slot[i]], err))
+		    !place_member(sched, sched->gangs.pod[i], sched->by_slot[slot[i]],
+		                  err))
 			return false;
 	return true;
 }
@@ -217,30 +222,30 @@ static void expect_no_record(struct sched *sched, const struct sched_gang *gang)
 {
 	struct keys_text text;
 
-	(void)bundle_extra(
-		sched,
-		&(struct bundle_extra){.how = BUNDLE_EXPECT,
-	                               .key = records_key(sched, &gang->key[1], &text)});
+	(void)batch_add_condition(
+		sched, &(struct batch_condition){
+			       .how = BATCH_EXPECT,
+			       .key = gang_records_key(sched, &gang->key[1], &text)});
 }
 
 /* In one transaction. */
-static void send_whole(struct sched *sched, struct sched_gang *gang, const uint32_t *slot,
-                       uint32_t count)
+static void batch_add_members(struct sched *sched, struct sched_gang *gang,
+                              const uint32_t *slot, uint32_t count)
 {
 	struct pl_err err = {0};
 
 	queue_placed(sched->queue, &gang->queue, sched->now_ms);
-	bundle_add_gang(sched, gang);
+	batch_add_gang(sched, gang);
 	expect_no_record(sched, gang);
-	if (!assume(sched, slot, count, &err)) {
-		tell_trouble(sched, &err);
-		unassume(sched, count);
+	if (!assume_members(sched, slot, count, &err)) {
+		report_trouble(sched, &err);
+		unassume_members(sched, count);
 		gang->pause = true;
-		bundle_break(sched);
+		batch_break(sched);
 	}
 }
 
-static uint32_t nodes_of(const uint32_t *slot, uint32_t count)
+static uint32_t count_nodes(const uint32_t *slot, uint32_t count)
 {
 	uint32_t nodes = 0;
 
@@ -257,39 +262,40 @@ static void wait_for_turn(struct sched *sched, struct sched_gang *gang)
 	if (queue_class_move(sched->queue, &gang->class, LANE_LARGE, &err) == PL_OK)
 		queue_put_back(sched->queue, &gang->queue, sched->now_ms);
 	else
-		fault(sched, gang, &err);
+		gang_fault(sched, gang, &err);
 }
 
-static void placed(struct sched *sched, struct sched_gang *gang,
-                   const struct gang_outcome *out, uint32_t count)
+static void on_placed(struct sched *sched, struct sched_gang *gang,
+                      const struct gang_outcome *out, uint32_t count)
 {
-	bool fits = bundle_holds(sched, out->placed, nodes_of(out->slot, count));
+	bool fits = batch_fits(sched, out->placed, count_nodes(out->slot, count));
 	const char *why = NULL;
 
 	if (fits && !gang->large) {
-		send_whole(sched, gang, out->slot, count);
+		batch_add_members(sched, gang, out->slot, count);
 		return;
 	}
-	if (sched->bundle.state ==
-	    BUNDLE_GATHERS) { /* others are in it: in the next one */
+	if (sched->batch.state ==
+	    BATCH_GATHERING) { /* others are in it: in the next one */
 		queue_put_back(sched->queue, &gang->queue, sched->now_ms);
-		bundle_close(sched);
+		batch_close(sched);
 		return;
 	}
-	if (large_is_full(sched)) {
+	if (large_gangs_are_full(sched)) {
 		wait_for_turn(sched, gang);
 		return;
 	}
-	if (large_begin(sched, gang, out, count, &why))
+	if (large_gang_begin(sched, gang, out, count, &why))
 		return;
-	gang_say(sched, gang, REASON_GANG_LARGE,
-	         "%u members do not go into one transaction, %s", out->placed, why);
-	refuse(sched, gang, NOBODY, REASON_GANG_LARGE);
+	gang_set_reason(sched, gang, REASON_GANG_LARGE,
+	                "%u members do not go into one transaction, %s", out->placed,
+	                why);
+	gang_refuse(sched, gang, NOBODY, REASON_GANG_LARGE);
 }
 
 /* -- tried ------------------------------------------------------------------------ */
 
-static bool has_all(const struct sched *sched)
+static bool has_fleet_view(const struct sched *sched)
 {
 	for (uint32_t i = 0; i < sched->opts.partitions; i++)
 		if (!sched->partition[i].owned)
@@ -297,42 +303,44 @@ static bool has_all(const struct sched *sched)
 	return true;
 }
 
-static void look_at_all(struct sched *sched, struct sched_gang *gang)
+static void want_fleet_view(struct sched *sched, struct sched_gang *gang)
 {
 	if (!gang->viewing)
-		view_want(sched);
+		fleet_view_acquire(sched);
 	gang->viewing = true;
 }
 
 /* Rules about pods on other nodes: what is registered, and what the view has brought. */
-static bool may(struct sched *sched, struct sched_gang *gang, uint32_t count,
-                enum reason_code *refused)
+static bool may_decide(struct sched *sched, struct sched_gang *gang, uint32_t count,
+                       enum reason_code *refused)
 {
-	unsigned shut = groups_lanes_shut(sched);
+	unsigned shut = rules_lanes_shut(sched);
 	bool now = true;
 
 	*refused = REASON_NONE;
 	for (uint32_t i = 0; i < count; i++) {
-		struct pool_class *open = pool_class_of(sched->gangs.pod[i]->queue.class);
-		const struct bonds *bonds = bonds_of(open);
+		struct registered_class *open =
+			pool_class_of(sched->gangs.pod[i]->queue.class);
+		const struct class_rules *class_rules = class_rules_of(open);
 
-		if (bonds->refused)
+		if (class_rules->refused)
 			*refused = REASON_RULES_FULL;
-		else if (bonds->many)
+		else if (class_rules->coarse)
 			*refused = REASON_RULES_MANY;
-		if (bonds->wide)
-			look_at_all(sched, gang);
-		if (bonds->lane == LANE_PLAIN)
+		if (class_rules->wide)
+			want_fleet_view(sched, gang);
+		if (class_rules->lane == LANE_PLAIN)
 			continue;
 		/* What it waits for is asked for of all of them. */
-		now = groups_may_decide(sched, open) && now &&
-		      (shut >> bonds->lane & 1) == 0;
+		now = rules_may_decide(sched, open) && now &&
+		      (shut >> class_rules->lane & 1) == 0;
 	}
 	return now && *refused == REASON_NONE;
 }
 
-static enum pl_code ask(struct sched *sched, struct sched_gang *gang, uint32_t count,
-                        bool all, struct gang_outcome *out, struct pl_err *err)
+static enum pl_code run_cycle(struct sched *sched, struct sched_gang *gang,
+                              uint32_t count, bool all, struct gang_outcome *out,
+                              struct pl_err *err)
 {
 	const struct pl_hash_key key = {sched->opts.seed,
 	                                gang->attempts + gang->queue.attempts};
@@ -340,76 +348,77 @@ static enum pl_code ask(struct sched *sched, struct sched_gang *gang, uint32_t c
 		.draw = pl_hash_keyed(sched_text(sched, gang->key[2]), key),
 		.work_max = (uint64_t)WORK_PER_MEMBER * count + WORK_LEAST,
 		.present = gang->present};
-	enum pl_code code = fill(sched, count, all, err);
+	enum pl_code code = fill_members(sched, count, all, err);
 
 	if (code == PL_OK)
-		code = beside_whom(sched, gang,
-		                   sched->gangs.pod[0]->spec->form->gang_domain,
-		                   &opts.beside, err);
+		code = find_bound_domain(sched, gang,
+		                         sched->gangs.pod[0]->spec->template->gang_domain,
+		                         &opts.present_node, err);
 	if (code != PL_OK)
 		return code;
 	return gang_decide(sched->gangs.tool, sched->cycle, sched->gangs.member, count,
 	                   &opts, out, err);
 }
 
-static bool is_refused(enum gang_result result)
+static bool is_refusal(enum gang_result result)
 {
 	return result == GANG_NO_ROOM || result == GANG_TOO_MUCH;
 }
 
 /* Nothing at home: others' nodes are looked at, now or when they are known. */
-static enum pl_code ask_all(struct sched *sched, struct sched_gang *gang, uint32_t count,
-                            struct gang_outcome *out, struct pl_err *err)
+static enum pl_code run_cycle_all(struct sched *sched, struct sched_gang *gang,
+                                  uint32_t count, struct gang_outcome *out,
+                                  struct pl_err *err)
 {
-	if (has_all(sched))
+	if (has_fleet_view(sched))
 		return PL_OK;
-	look_at_all(sched, gang);
-	if (!sched->whole.known && sched->visits.known == 0)
+	want_fleet_view(sched, gang);
+	if (!sched->fleet_view.known && sched->remote_lists.known == 0)
 		return PL_OK;
-	return ask(sched, gang, count, true, out, err);
+	return run_cycle(sched, gang, count, true, out, err);
 }
 
 /* Where its bound members are is not known here: on others' nodes, which are looked at;
  * or on none. */
-static void find_others(struct sched *sched, struct sched_gang *gang)
+static void find_bound_members(struct sched *sched, struct sched_gang *gang)
 {
-	if (!has_all(sched))
-		look_at_all(sched, gang);
-	if (!has_all(sched) && !sched->whole.known) {
+	if (!has_fleet_view(sched))
+		want_fleet_view(sched, gang);
+	if (!has_fleet_view(sched) && !sched->fleet_view.known) {
 		queue_retry(sched->queue, &gang->queue, QUEUE_CONFLICT, true, REASON_NONE,
 		            sched->now_ms);
 		return;
 	}
-	gang_say(sched, gang, REASON_GANG_ROOM,
-	         "where its bound members are is not known");
-	refuse(sched, gang, 0, REASON_GANG_ROOM);
+	gang_set_reason(sched, gang, REASON_GANG_ROOM,
+	                "where its bound members are is not known");
+	gang_refuse(sched, gang, 0, REASON_GANG_ROOM);
 }
 
-static void follow(struct sched *sched, struct sched_gang *gang,
-                   const struct gang_outcome *out, uint32_t count)
+static void place_late_members(struct sched *sched, struct sched_gang *gang,
+                               const struct gang_outcome *out, uint32_t count)
 {
 	struct pl_err err = {0};
 
 	switch (out->result) {
 	case GANG_PLACED:
-		placed(sched, gang, out, count);
+		on_placed(sched, gang, out, count);
 		return;
 	case GANG_INCOMPLETE: /* somebody has gone just now */
-		refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
-		gang_touch(sched, gang);
+		gang_refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
+		gang_set_dirty(sched, gang);
 		return;
 	case GANG_NO_ROOM:
 	case GANG_TOO_MUCH:
-		no_room(sched, gang, out);
+		report_no_room(sched, gang, out);
 		return;
 	case GANG_DISAGREES:
-		disagrees(sched, gang, out);
+		report_disagrees(sched, gang, out);
 		return;
 	case GANG_FAILED:
 		pl_err_set(&err, PL_NOMEM, "gang %.*s/%.*s: a plugin failed",
 		           PL_SPAN_ARG(sched_text(sched, gang->key[1])),
 		           PL_SPAN_ARG(sched_text(sched, gang->key[2])));
-		fault(sched, gang, &err);
+		gang_fault(sched, gang, &err);
 		return;
 	case GANG_RESULTS:
 		break;
@@ -417,30 +426,30 @@ static void follow(struct sched *sched, struct sched_gang *gang,
 	PL_UNREACHABLE("result of a gang");
 }
 
-static void try_it(struct sched *sched, struct sched_gang *gang)
+static void try_gang(struct sched *sched, struct sched_gang *gang)
 {
 	struct gang_outcome out = {0};
 	struct pl_err err = {0};
 	enum reason_code not_at_all = REASON_NONE;
 	uint32_t count = 0;
-	enum pl_code code = gather(sched, gang, &count);
+	enum pl_code code = gather_members(sched, gang, &count);
 
-	PL_ASSERT(bundle_takes_gang(sched));
-	if (gang->work != NULL || records_has(sched, &gang->key[1])) {
+	PL_ASSERT(batch_accepts_gang(sched));
+	if (gang->work != NULL || gang_records_has(sched, &gang->key[1])) {
 		queue_retry(sched->queue, &gang->queue, QUEUE_CONFLICT, true, REASON_NONE,
 		            sched->now_ms);
 		return;
 	}
 	if (code == PL_OK && count == 0) {
-		refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
-		gang_touch(sched, gang);
+		gang_refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
+		gang_set_dirty(sched, gang);
 		return;
 	}
-	if (code == PL_OK && !may(sched, gang, count, &not_at_all)) {
+	if (code == PL_OK && !may_decide(sched, gang, count, &not_at_all)) {
 		if (not_at_all != REASON_NONE) {
-			gang_say(sched, gang, not_at_all,
-			         "as many rules are registered as can be");
-			refuse(sched, gang, 0, not_at_all);
+			gang_set_reason(sched, gang, not_at_all,
+			                "as many rules are registered as can be");
+			gang_refuse(sched, gang, 0, not_at_all);
 		} else {
 			queue_retry(sched->queue, &gang->queue, QUEUE_CONFLICT, true,
 			            REASON_NONE, sched->now_ms);
@@ -448,42 +457,42 @@ static void try_it(struct sched *sched, struct sched_gang *gang)
 		return;
 	}
 	if (code == PL_OK)
-		code = ask(sched, gang, count, false, &out, &err);
-	if (code == PL_OK && is_refused(out.result))
-		code = ask_all(sched, gang, count, &out, &err);
+		code = run_cycle(sched, gang, count, false, &out, &err);
+	if (code == PL_OK && is_refusal(out.result))
+		code = run_cycle_all(sched, gang, count, &out, &err);
 	if (code == PL_OK) {
-		follow(sched, gang, &out, count);
+		place_late_members(sched, gang, &out, count);
 		return;
 	}
 	if (code == PL_BUSY) {
-		find_others(sched, gang);
+		find_bound_members(sched, gang);
 		return;
 	}
 	if (err.code == PL_OK)
 		pl_err_set(&err, code, "decide a gang");
-	fault(sched, gang, &err);
+	gang_fault(sched, gang, &err);
 }
 
 /* What is prepared for its members is there until it is decided, however many classes
  * they are of. */
-void gang_try_it(struct sched *sched, struct sched_gang *gang)
+void gang_try_now(struct sched *sched, struct sched_gang *gang)
 {
-	struct pool *pool = sched->pool;
+	struct class_registry *class_registry = sched->class_registry;
 
-	pool_hold(pool);
-	try_it(sched, gang);
-	pool_release(pool);
+	class_registry_hold(class_registry);
+	try_gang(sched, gang);
+	class_registry_release(class_registry);
 }
 
 /* -- and then ---------------------------------------------------------------------- */
 
-void gang_bundle_ended(struct sched *sched, struct sched_gang *gang, bool stood)
+void gang_batch_done(struct sched *sched, struct sched_gang *gang, bool stood)
 {
 	bool pause = gang->pause;
 
 	gang->pause = false;
-	gang_touch(sched, gang);
-	if (!gang->open || gang->queue.place != QUEUE_FLIGHT)
+	gang_set_dirty(sched, gang);
+	if (!gang->open || gang->queue.place != QUEUE_IN_FLIGHT)
 		return;
 	if (stood) /* whoever found no room beyond the minimum goes on */
 		queue_retry(sched->queue, &gang->queue, QUEUE_NEW, false, REASON_NONE,

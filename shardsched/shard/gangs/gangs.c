@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/tables/tables.h"
-#include "shardsched/shard/tell.h"
+#include "shardsched/shard/report.h"
 #include "store/base/alloc.h"
 
 enum {
@@ -25,7 +25,7 @@ static struct pl_span key_of(const uint32_t key[3])
 	return pl_span(key, 3 * sizeof key[0]);
 }
 
-static struct sched_gang *find(const struct sched *sched, const uint32_t key[3])
+static struct sched_gang *table_find(const struct sched *sched, const uint32_t key[3])
 {
 	struct pl_map_node *at = pl_map_get(&sched->gangs.by_name, key_of(key));
 
@@ -45,7 +45,7 @@ static bool has_key(const struct sched *sched, const uint32_t key[3])
 
 enum pl_code gang_get(struct sched *sched, const uint32_t key[3], struct sched_gang **out)
 {
-	struct sched_gang *gang = find(sched, key);
+	struct sched_gang *gang = table_find(sched, key);
 
 	if (gang == NULL) {
 		if (!has_key(sched, key))
@@ -58,8 +58,8 @@ enum pl_code gang_get(struct sched *sched, const uint32_t key[3], struct sched_g
 		gang->key[2] = strings_ref(&sched->model.strings, key[2]);
 		pl_list_init(&gang->members);
 		pl_list_init(&gang->dirty);
-		pl_list_init(&gang->bundled);
-		pl_list_init(&gang->telling);
+		pl_list_init(&gang->batched);
+		pl_list_init(&gang->reporting);
 		(void)!pl_map_add(&sched->gangs.by_name, &gang->by_name,
 		                  key_of(gang->key));
 	}
@@ -67,7 +67,7 @@ enum pl_code gang_get(struct sched *sched, const uint32_t key[3], struct sched_g
 	return PL_OK;
 }
 
-static void leave_queue(struct sched *sched, struct sched_gang *gang)
+static void queue_leave(struct sched *sched, struct sched_gang *gang)
 {
 	if (!gang->open)
 		return;
@@ -81,19 +81,19 @@ static void leave_queue(struct sched *sched, struct sched_gang *gang)
 static void release_view(struct sched *sched, struct sched_gang *gang)
 {
 	if (gang->viewing)
-		view_release(sched);
+		fleet_view_release(sched);
 	gang->viewing = false;
 }
 
-static void gang_free_it(struct sched *sched, struct sched_gang *gang)
+static void sched_gang_free(struct sched *sched, struct sched_gang *gang)
 {
 	PL_ASSERT(gang->count == 0 && pl_list_empty(&gang->members));
 	PL_ASSERT(gang->work == NULL);
-	leave_queue(sched, gang);
+	queue_leave(sched, gang);
 	release_view(sched, gang);
 	pl_list_del(&gang->dirty);
-	pl_list_del(&gang->telling);
-	pl_list_del(&gang->bundled);
+	pl_list_del(&gang->reporting);
+	pl_list_del(&gang->batched);
 	pl_map_del(&sched->gangs.by_name, &gang->by_name);
 	strings_unref(&sched->model.strings, gang->key[1]);
 	strings_unref(&sched->model.strings, gang->key[2]);
@@ -105,7 +105,7 @@ void gangs_done(struct sched *sched)
 	struct gangs *gangs = &sched->gangs;
 
 	PL_MAP_EACH (at, &gangs->by_name)
-		gang_free_it(sched, PL_CONTAINER_OF(at, struct sched_gang, by_name));
+		sched_gang_free(sched, PL_CONTAINER_OF(at, struct sched_gang, by_name));
 	pl_map_done(&gangs->by_name);
 	gang_free(gangs->tool);
 	free(gangs->member);
@@ -117,14 +117,14 @@ void gangs_close(struct sched *sched)
 	PL_MAP_EACH (at, &sched->gangs.by_name) {
 		struct sched_gang *gang = PL_CONTAINER_OF(at, struct sched_gang, by_name);
 
-		leave_queue(sched, gang);
-		gang_touch(sched, gang);
+		queue_leave(sched, gang);
+		gang_set_dirty(sched, gang);
 	}
 }
 
 /* -- who belongs to it ------------------------------------------------------ */
 
-void gang_touch(struct sched *sched, struct sched_gang *gang)
+void gang_set_dirty(struct sched *sched, struct sched_gang *gang)
 {
 	if (pl_list_empty(&gang->dirty))
 		pl_list_add_tail(&sched->gangs.dirty, &gang->dirty);
@@ -141,20 +141,20 @@ void gangs_leave(struct sched *sched, struct sched_pod *pod)
 	free(pod->member);
 	pod->member = NULL;
 	pod->tried = false;
-	gang_touch(sched, gang);
+	gang_set_dirty(sched, gang);
 }
 
 static bool is_member(const struct sched *sched, const struct sched_pod *pod)
 {
-	return pod->spec != NULL && pod->spec->form->gang != 0 &&
+	return pod->spec != NULL && pod->spec->template->gang != 0 &&
 	       pod_is_owned(sched, pod) && pod->rev[FACT_SPEC] != 0;
 }
 
 /* It is counted by the caller. */
-static enum pl_code enter(struct sched *sched, struct sched_pod *pod)
+static enum pl_code gang_enter(struct sched *sched, struct sched_pod *pod)
 {
-	const uint32_t key[3] = {pod->key[0], pod->key[1], pod->spec->form->gang};
-	struct sched_member *member = pl_calloc(1, sizeof *member);
+	const uint32_t key[3] = {pod->key[0], pod->key[1], pod->spec->template->gang};
+	struct gang_member_pod *member = pl_calloc(1, sizeof *member);
 	enum pl_code code =
 		member == NULL ? PL_NOMEM : gang_get(sched, key, &member->gang);
 
@@ -169,45 +169,45 @@ static enum pl_code enter(struct sched *sched, struct sched_pod *pod)
 	return PL_OK;
 }
 
-void gangs_settle_pod(struct sched *sched, struct sched_pod *pod)
+void gangs_reconcile_pod(struct sched *sched, struct sched_pod *pod)
 {
 	struct pl_err err = {0};
 	enum pl_code code;
 
-	if (pod->rev[FACT_STATE] == 0 && pod->call == 0) /* what it was told is gone */
-		pod->gang_said = 0;
+	if (pod->rev[FACT_STATE] == 0 && pod->txn == 0) /* what it was told is gone */
+		pod->gang_reported = 0;
 	if (pod_gang(pod) != NULL && is_member(sched, pod)) {
-		gang_touch(sched, pod_gang(pod));
+		gang_set_dirty(sched, pod_gang(pod));
 		return;
 	}
 	gangs_leave(sched, pod);
 	if (!is_member(sched, pod))
 		return;
-	code = enter(sched, pod);
+	code = gang_enter(sched, pod);
 	if (code != PL_OK) { /* it is not to be placed alone */
 		pod->flags |= POD_REFUSED;
 		pl_err_set(&err, code, "keep a gang");
-		tell_repair(sched, &err);
+		report_repair(sched, &err);
 		return;
 	}
 	pod_gang(pod)->count++;
-	gang_touch(sched, pod_gang(pod));
+	gang_set_dirty(sched, pod_gang(pod));
 }
 
 /* -- which may be tried ------------------------------------------------------- */
 
-static bool is_ready(const struct sched_pod *pod)
+static bool is_member_ready(const struct sched_pod *pod)
 {
-	return pod->place == POD_QUEUED && !pod->gated;
+	return pod->stage == POD_QUEUED && !pod->gated;
 }
 
-static bool comes_before(const struct sched_pod *a, const struct sched_pod *b)
+static bool is_older(const struct sched_pod *a, const struct sched_pod *b)
 {
 	return b == NULL || a->created_ms < b->created_ms;
 }
 
 /* Counts them; the oldest of those that wait. */
-static struct sched_pod *count(struct sched_gang *gang, bool *busy)
+static struct sched_pod *count_members(struct sched_gang *gang, bool *busy)
 {
 	struct sched_pod *first = NULL;
 
@@ -216,11 +216,11 @@ static struct sched_pod *count(struct sched_gang *gang, bool *busy)
 	PL_LIST_EACH (link, &gang->members) {
 		struct sched_pod *pod = member_of(link);
 
-		if (is_ready(pod)) {
+		if (is_member_ready(pod)) {
 			gang->ready++;
-			if (comes_before(pod, first))
+			if (is_older(pod, first))
 				first = pod;
-		} else if (pod->place == POD_WAITS || pod->place == POD_SENT) {
+		} else if (pod->stage == POD_ASSUMED || pod->stage == POD_COMMITTING) {
 			*busy = true;
 		} else if (pod->phase == STATE_BOUND) {
 			gang->present++;
@@ -229,7 +229,7 @@ static struct sched_pod *count(struct sched_gang *gang, bool *busy)
 	return first;
 }
 
-static void enter_queue(struct sched *sched, struct sched_gang *gang,
+static void queue_enter(struct sched *sched, struct sched_gang *gang,
                         const struct sched_pod *first)
 {
 	const struct queue_class *like = first->queue.class;
@@ -237,12 +237,13 @@ static void enter_queue(struct sched *sched, struct sched_gang *gang,
 		.namespace_id = gang->key[1],
 		.priority = first->spec->priority,
 		.level = (enum queue_level)like->level,
-		.weight = regime_weight(&sched->reign->regime, gang->key[1]),
+		.weight = sched_config_weight(&sched->config_gen->sched_config,
+	                                      gang->key[1]),
 		.lane = LANE_GANG};
 	struct pl_err err = {0};
 
 	if (queue_class_open(sched->queue, &gang->class, &opts, &err) != PL_OK) {
-		tell_repair(sched, &err);
+		report_repair(sched, &err);
 		return;
 	}
 	gang->open = true;
@@ -258,67 +259,68 @@ void gang_tried(struct sched_gang *gang)
 	PL_LIST_EACH (link, &gang->members) {
 		struct sched_pod *pod = member_of(link);
 
-		pod->tried = is_ready(pod);
+		pod->tried = is_member_ready(pod);
 		gang->tried += pod->tried;
 	}
 }
 
 /* As many may be others: one was edited, or came back from a call when another went. */
-static bool are_others(const struct sched_gang *gang)
+static bool has_new_waiting(const struct sched_gang *gang)
 {
 	if (gang->tried != gang->ready || gang->tried_present != gang->present)
 		return true;
 	PL_LIST_EACH (link, &gang->members) {
 		const struct sched_pod *pod = member_of(link);
 
-		if (is_ready(pod) && !pod->tried)
+		if (is_member_ready(pod) && !pod->tried)
 			return true;
 	}
 	return false;
 }
 
 /* What it was refused for may be different with those who wait now. */
-static void try_more(struct sched *sched, struct sched_gang *gang)
+static void retry_now(struct sched *sched, struct sched_gang *gang)
 {
-	if (gang->queue.place != QUEUE_WAITING || !are_others(gang))
+	if (gang->queue.place != QUEUE_WAITING || !has_new_waiting(gang))
 		return;
 	gang->large = false;
 	queue_activate(sched->queue, &gang->queue, sched->now_ms);
 }
 
-static void look(struct sched *sched, struct sched_gang *gang)
+static void look_at_gang(struct sched *sched, struct sched_gang *gang)
 {
 	bool busy;
-	struct sched_pod *first = count(gang, &busy);
-	bool here = !pl_list_empty(&gang->bundled) || busy;
+	struct sched_pod *first = count_members(gang, &busy);
+	bool here = !pl_list_empty(&gang->batched) || busy;
 	uint32_t least;
 
 	gang->look_ms = sched->now_ms + gang->count / LOOK_EVERY;
 	if (gang->work != NULL) /* then it is looked at again */
 		return;
 	if (gang->count == 0 && !here) {
-		gang_free_it(sched, gang);
+		sched_gang_free(sched, gang);
 		return;
 	}
 	if (here)
 		return;
 	if (first == NULL) {
-		leave_queue(sched, gang);
+		queue_leave(sched, gang);
 		release_view(sched, gang);
 		return;
 	}
-	least = first->spec->form->gang_min > 0 ? (uint32_t)first->spec->form->gang_min
-	                                        : 1;
+	least = first->spec->template->gang_min > 0
+	                ? (uint32_t)first->spec->template->gang_min
+	                : 1;
 	gang->minimum = least;
 	if (gang->ready + gang->present < least) {
-		leave_queue(sched, gang);
-		gang_say(sched, gang, REASON_GANG_INCOMPLETE,
-		         "%u of %u members are there", gang->ready + gang->present,
-		         least);
+		queue_leave(sched, gang);
+		gang_set_reason(sched, gang, REASON_GANG_INCOMPLETE,
+		                "%u of %u members are there", gang->ready + gang->present,
+		                least);
 	} else if (!gang->open) {
-		enter_queue(sched, gang, first);
+		queue_enter(sched, gang, first);
 	} else {
-		try_more(sched, gang);
+		retry_now(sched, gang);
 	}
 }
 
@@ -330,9 +332,9 @@ void gangs_run(struct sched *sched)
 		if (gang->look_ms > sched->now_ms)
 			continue;
 		pl_list_del(&gang->dirty);
-		look(sched, gang);
+		look_at_gang(sched, gang);
 	}
-	gangs_say(sched);
+	gangs_report(sched);
 }
 
 uint64_t gangs_deadline_ms(const struct sched *sched)
@@ -345,10 +347,11 @@ uint64_t gangs_deadline_ms(const struct sched *sched)
 
 		at_ms = look_ms < at_ms ? look_ms : at_ms;
 	}
-	PL_LIST_EACH (link, &gangs->telling) {
-		uint64_t say_ms = PL_LIST_ITEM(link, struct sched_gang, telling)->say_ms;
+	PL_LIST_EACH (link, &gangs->reporting) {
+		uint64_t report_ms =
+			PL_LIST_ITEM(link, struct sched_gang, reporting)->report_ms;
 
-		at_ms = say_ms < at_ms ? say_ms : at_ms;
+		at_ms = report_ms < at_ms ? report_ms : at_ms;
 	}
 	return at_ms;
 }
@@ -377,7 +380,7 @@ bool gang_hint(struct sched *sched, const struct queue_class *class, unsigned pl
 	PL_LIST_EACH (link, &gang->members) {
 		const struct sched_pod *pod = member_of(link);
 
-		if (!is_ready(pod) || pod->queue.class == last)
+		if (!is_member_ready(pod) || pod->queue.class == last)
 			continue;
 		last = pod->queue.class;
 		if (asked++ == HINTS_MAX || sched_hint(sched, plugin, last, event))
@@ -395,8 +398,8 @@ void gangs_lost(struct sched *sched, uint32_t partition)
 
 		if (gang->key[0] != partition)
 			continue;
-		leave_queue(sched, gang);
-		gang_touch(sched, gang);
+		queue_leave(sched, gang);
+		gang_set_dirty(sched, gang);
 	}
 }
 
@@ -412,7 +415,7 @@ void gangs_check(const struct sched *sched)
 
 			PL_ASSERT(pod_gang(pod) == gang && pod->key[0] == gang->key[0] &&
 			          pod->key[1] == gang->key[1] &&
-			          pod->spec->form->gang == gang->key[2]);
+			          pod->spec->template->gang == gang->key[2]);
 			members++;
 		}
 		PL_ASSERT(members == gang->count);

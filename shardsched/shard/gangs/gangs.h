@@ -4,7 +4,7 @@
  *	gangs.c         who belongs to which, and which may be tried
  *	gang_try.c      whole gangs to nodes, and into one bundle
  *	gang_large.h    those that do not fit into one: a record, holds, then pods
- *	gang_say.c      why members wait
+ *	gang_set_reason.c      why members wait
  *
  * All members stand in one partition (home.h), so its owner sees them all. In the queue
  * there is one entry for all of them, since what is refused, waits and is tried again is
@@ -30,8 +30,8 @@ struct sched_gang {
 	uint32_t key[3];        /* partition, namespace, name; held */
 	struct pl_list members; /* pods of that partition whose spec says so */
 	struct pl_list dirty;
-	struct pl_list bundled; /* in the bundle */
-	struct pl_list telling;
+	struct pl_list batched; /* in the bundle */
+	struct pl_list reporting;
 	uint32_t count;                   /* members */
 	uint32_t ready, present, minimum; /* when it was looked at: wait, are bound */
 	uint32_t tried, tried_present;    /* likewise, when it was refused */
@@ -45,15 +45,15 @@ struct sched_gang {
 	uint32_t attempts;      /* before it left the queue */
 	struct gang_work *work; /* gang_large.h; NULL: none is under way */
 	/* What members are told: who was not told this number has to be. */
-	uint32_t said;
-	uint64_t say_ms;
+	uint32_t reason_number;
+	uint64_t report_ms;
 	uint32_t reason;
 	char message[GANG_MESSAGE_SIZE];
 };
 
 struct gangs {
 	struct pl_map by_name;
-	struct pl_list dirty, telling;
+	struct pl_list dirty, reporting;
 	struct gang *tool;
 	struct gang_member *member;
 	struct sched_pod **pod;
@@ -77,10 +77,10 @@ void gangs_close(struct sched *sched);
 PL_NODISCARD enum pl_code gang_get(struct sched *sched, const uint32_t key[3],
                                    struct sched_gang **out);
 /* Does it belong to a gang, now that something about it changed? */
-void gangs_settle_pod(struct sched *sched, struct sched_pod *pod);
+void gangs_reconcile_pod(struct sched *sched, struct sched_pod *pod);
 void gangs_leave(struct sched *sched, struct sched_pod *pod);
 /* To be looked at. */
-void gang_touch(struct sched *sched, struct sched_gang *gang);
+void gang_set_dirty(struct sched *sched, struct sched_gang *gang);
 void gangs_run(struct sched *sched);
 uint64_t gangs_deadline_ms(const struct sched *sched);
 struct sched_gang *gang_of_queue(struct queue_pod *pod);
@@ -97,17 +97,17 @@ void gangs_check(const struct sched *sched);
 /* -- gang_try.c ---------------------------------------------------------- */
 
 /* It was popped. */
-void gang_try_it(struct sched *sched, struct sched_gang *gang);
+void gang_try_now(struct sched *sched, struct sched_gang *gang);
 /* Its bundle is over: it stands or not. */
-void gang_bundle_ended(struct sched *sched, struct sched_gang *gang, bool stood);
+void gang_batch_done(struct sched *sched, struct sched_gang *gang, bool stood);
 /* It does not go into one transaction. */
 void gang_too_large(struct sched_gang *gang);
 
-/* -- gang_say.c -------------------------------------------------------------- */
+/* -- gang_set_reason.c -------------------------------------------------------------- */
 
 PL_PRINTF(4, 5)
-void gang_say(struct sched *sched, struct sched_gang *gang, uint32_t reason,
-              const char *fmt, ...);
-void gangs_say(struct sched *sched);
+void gang_set_reason(struct sched *sched, struct sched_gang *gang, uint32_t reason,
+                     const char *fmt, ...);
+void gangs_report(struct sched *sched);
 
 #endif

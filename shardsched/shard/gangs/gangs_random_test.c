@@ -38,7 +38,7 @@ static void check_node(uint32_t n, uint32_t *listed)
 	struct alloc alloc;
 
 	(void)snprintf(name, sizeof name, "%s", node_name(n));
-	alloc = rig_alloc(&rig, home_of_node(name), name);
+	alloc = rig_alloc(&rig, partition_of_name(name), name);
 	T_TRUE(alloc.used.cpu_milli <= INT64_C(1000) * CPUS);
 	T_EQ(alloc.used.cpu_milli, (int64_t)alloc.pods * 1000);
 	for (uint32_t i = 0; i < alloc.pods; i++) {
@@ -85,7 +85,7 @@ static void step(void)
 {
 	uint32_t gang = below(GANGS), i = below(MEMBERS);
 
-	be(below(SHARDS));
+	select_shard(below(SHARDS));
 	switch (below(24)) {
 	case 0:
 	case 1:
@@ -111,8 +111,8 @@ static void calm_down(void)
 				put_member(gang, i);
 	for (unsigned i = 0; i < 2000 && check_all() < PODS; i++) {
 		for (unsigned n = 0; n < SHARDS; n++) {
-			be(n);
-			rig_settle(&rig);
+			select_shard(n);
+			rig_run_idle(&rig);
 			(void)check_all();
 		}
 		rig.now_ms += 250;
@@ -123,22 +123,22 @@ static void calm_down(void)
 static void count(void)
 {
 	for (uint32_t n = 0; n < NODES; n++) {
-		uint32_t p = home_of_node(node_name(n));
+		uint32_t p = partition_of_name(node_name(n));
 		struct alloc alloc = rig_alloc(&rig, p, node_name(n));
 
 		for (uint32_t i = 0; i < alloc.pods; i++)
-			abroad_ever += owner[alloc.pod[i].partition] != owner[p];
+			remote_ever += owner[alloc.pod[i].partition] != owner[p];
 	}
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct sched_figures figures;
 
-		be(i);
+		select_shard(i);
 		sched_figures(rig.sched, &figures);
-		failed_ever += figures.bundles_failed;
+		failed_ever += figures.batches_failed;
 	}
 }
 
-T_CASE_SECONDS(whole_or_not_at_all, 200)
+T_CASE_SECONDS(a_batch_is_committed_whole_or_not_at_all, 200)
 {
 	pl_rng_init(&rng, t_seed());
 	for (unsigned i = 0; i < 16; i++) {
@@ -152,7 +152,7 @@ T_CASE_SECONDS(whole_or_not_at_all, 200)
 	}
 	printf("%" PRIu64 " late, %" PRIu64 " gone, %" PRIu64 " abroad, %" PRIu64
 	       " bundles failed, %" PRIu64 " moves, %" PRIu64 " answers lost\n",
-	       late_ever, gone_ever, abroad_ever, failed_ever, moves_ever, lost_ever);
-	T_REACHED(gone_ever > 24 && abroad_ever > 24 && failed_ever > 12);
+	       late_ever, gone_ever, remote_ever, failed_ever, moves_ever, lost_ever);
+	T_REACHED(gone_ever > 24 && remote_ever > 24 && failed_ever > 12);
 	T_REACHED(moves_ever > 24 && lost_ever > 12);
 }

@@ -5,18 +5,18 @@
 #ifndef SHARDSCHED_SHARD_GANGS_GANGS_RIG_H
 #define SHARDSCHED_SHARD_GANGS_GANGS_RIG_H
 
-#include "shardsched/ledger/gang_record.h"
+#include "shardsched/records/gang_record.h"
 #include "shardsched/shard/shards_rig.h"
 
 enum { DEAD = 64 };
 
 /* A shard that is no more, and what it had sent. */
-struct dead {
+struct dead_shard {
 	struct sched *sched;
 	struct rig_out out[RIG_OUT_MAX];
 };
 
-static struct dead dead[DEAD];
+static struct dead_shard dead[DEAD];
 static uint32_t deads;
 static uint32_t ops; /* in a transaction */
 static uint64_t dead_ever, late_txns;
@@ -115,7 +115,7 @@ static inline bool is_planned(const struct gang_record_node *node, uint32_t gang
 static inline void set_ops(void)
 {
 	for (unsigned i = 0; i < SHARDS; i++) {
-		be(i);
+		select_shard(i);
 		sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = ops});
 	}
 }
@@ -128,8 +128,8 @@ static inline void die(void)
 	                                .partitions = RIG_PARTITIONS,
 	                                .seed = deads,
 	                                .inflight = 3,
-	                                .batch = 8};
-	struct dead *it = &dead[deads++];
+	                                .batch_size = 8};
+	struct dead_shard *it = &dead[deads++];
 	unsigned was = now_is;
 
 	it->sched = rig.sched;
@@ -156,7 +156,7 @@ static inline void shard_dies(void)
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
 		if (owner[p] != was)
 			continue;
-		be(owner[p] = below(SHARDS));
+		select_shard(owner[p] = below(SHARDS));
 		rig_own(&rig, p);
 	}
 }

@@ -4,7 +4,7 @@
 
 static struct rig rig;
 
-static uint32_t home(const char *gang)
+static uint32_t local(const char *gang)
 {
 	const struct partition_group group = {.namespace = PL_SPAN_LIT("web"),
 	                                      .gang = pl_span_str(gang)};
@@ -31,7 +31,7 @@ static void member(const char *gang, uint32_t i, uint32_t min, const char *cpu)
 {
 	char key[128], json[512];
 
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s-%u/spec", home(gang),
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/%s-%u/spec", local(gang),
 	               gang, i);
 	(void)snprintf(json, sizeof json,
 	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s-%u\",\"uid\":"
@@ -59,7 +59,7 @@ static uint32_t bound(const char *gang)
 		int phase;
 
 		(void)snprintf(name, sizeof name, "%s-%u", gang, i);
-		(void)rig_state(&rig, home(gang), name, &phase);
+		(void)rig_state(&rig, local(gang), name, &phase);
 		count += phase == STATE_BOUND;
 	}
 	return count;
@@ -76,7 +76,7 @@ static struct sched_figures figures(void)
 static void wait_ms(uint64_t ms)
 {
 	rig.now_ms += ms;
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 }
 
 static void says(const char *gang, uint32_t i, const char *reason, const char *message)
@@ -86,7 +86,7 @@ static void says(const char *gang, uint32_t i, const char *reason, const char *m
 	int phase;
 
 	(void)snprintf(name, sizeof name, "%s-%u", gang, i);
-	state = rig_state(&rig, home(gang), name, &phase);
+	state = rig_state(&rig, local(gang), name, &phase);
 	T_EQ(phase, STATE_PENDING);
 	T_SPAN(state.reason, pl_span_str(reason));
 	T_TRUE(memmem(state.message.at, state.message.len, message, strlen(message)) !=
@@ -98,12 +98,12 @@ T_CASE(a_gang_is_bound_in_one_transaction)
 	begin(NULL, 4, "4");
 	members("a", 0, 3, 3, "4");
 	rig_run(&rig);
-	T_EQ(figures().bundles, 1);
+	T_EQ(figures().batches, 1);
 	T_EQ(figures().inflight, 1);
 	T_EQ(bound("a"), 0);
 	T_TRUE(rig_answer(&rig, 0));
 	T_EQ(bound("a"), 3);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(figures().placed, 3);
 	T_EQ(figures().txns, 1);
 	rig_close(&rig);
@@ -113,13 +113,13 @@ T_CASE(it_waits_until_enough_are_there)
 {
 	begin(NULL, 4, "4");
 	members("a", 0, 3, 5, "1");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	wait_ms(1000);
 	T_EQ(bound("a"), 0);
 	says("a", 0, "gang.incomplete", "3 of 5");
 	says("a", 2, "gang.incomplete", "3 of 5");
 	members("a", 3, 5, 5, "1");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 5);
 	rig_close(&rig);
 }
@@ -132,10 +132,10 @@ T_CASE(several_share_one_if_there_is_room)
 	members("b", 0, 4, 4, "1");
 	members("c", 0, 4, 4, "1");
 	members("d", 0, 12, 12, "1");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a") + bound("b") + bound("c"), 12);
 	T_EQ(bound("d"), 12);
-	T_EQ(figures().bundles, 2);
+	T_EQ(figures().batches, 2);
 	rig_close(&rig);
 }
 
@@ -146,7 +146,7 @@ T_CASE(what_the_store_does_not_take_goes_in_steps)
 	members("a", 0, 4, 4, "4");
 	rig_run(&rig);
 	rig_fail(&rig, 0, PL_LIMIT);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 4);
 	T_STR(rig_value(&rig, "/gangs/web/a"), "");
 	rig_close(&rig);
@@ -159,25 +159,25 @@ T_CASE(who_is_gated_or_over_does_not_count)
 
 	begin(NULL, 4, "4");
 	members("a", 0, 2, 3, "1");
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-2/spec", home("a"));
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-2/spec", local("a"));
 	rig_put(&rig, key,
 	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-2\",\"annotations\":"
 	        "{\"placet.io/gang\":\"a\",\"placet.io/gang-min\":\"3\"}},\"spec\":{"
 	        "\"schedulingGates\":[{\"name\":\"later\"}],\"containers\":[{\"name\":"
 	        "\"c\"}]}}");
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-3/state", home("a"));
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-3/state", local("a"));
 	rig_put(&rig, key,
 	        "{\"v\":1,\"phase\":\"Succeeded\",\"cluster\":\"east\",\"node\":\"n-1\","
 	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
 	member("a", 3, 3, "1");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	wait_ms(1000);
 	T_EQ(bound("a"), 0);
 	says("a", 0, "gang.incomplete", "2 of 3");
 	member("a", 2, 3, "1"); /* no gate any more */
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 3);
 	rig_close(&rig);
 }
@@ -189,14 +189,14 @@ T_CASE(a_member_that_is_edited_is_told_again)
 
 	begin(NULL, 4, "4");
 	members("a", 0, 2, 3, "1");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	wait_ms(1000);
 	says("a", 1, "gang.incomplete", "2 of 3");
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-1/state", home("a"));
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-1/state", local("a"));
 	rig_del(&rig, key);
 	member("a", 1, 3, "2");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	wait_ms(1000);
 	says("a", 1, "gang.incomplete", "2 of 3");
 	rig_close(&rig);
@@ -208,14 +208,14 @@ T_CASE(what_is_too_large_for_a_transaction_goes_in_steps)
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 32});
 	members("a", 0, 16, 16, "1");
 	members("b", 0, 4, 4, "1");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 16);
 	T_STR(rig_value(&rig, "/gangs/web/a"), "");
 	wait_ms(2000);
 	T_EQ(bound("b"), 4);
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 1024});
 	members("a", 16, 17, 16, "1");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 17);
 	rig_close(&rig);
 }
@@ -224,13 +224,13 @@ T_CASE(those_that_come_later_join)
 {
 	begin(NULL, 4, "4");
 	members("a", 0, 3, 3, "4");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 3);
 	members("a", 3, 4, 3, "4");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 4);
 	members("a", 4, 5, 3, "4");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 4);
 	says("a", 4, "gang.room", "Insufficient cpu");
 	rig_close(&rig);
@@ -244,7 +244,7 @@ T_CASE(of_two_that_do_not_fit_together_one_waits)
 	begin(NULL, 4, "4");
 	members("a", 0, 3, 3, "4");
 	members("b", 0, 3, 3, "4");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a") + bound("b"), 3);
 	T_TRUE(bound("a") == 0 || bound("b") == 0);
 	says(bound("a") == 0 ? "a" : "b", 0, "gang.room", "no room");
@@ -254,7 +254,7 @@ T_CASE(of_two_that_do_not_fit_together_one_waits)
 		rig_node(&rig, i % RIG_PARTITIONS, key, "4");
 	}
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	wait_ms(20000);
 	T_EQ(bound("a"), 3);
 	T_EQ(bound("b"), 3);
@@ -277,9 +277,9 @@ T_CASE(a_conflict_on_one_node_is_one_of_all)
 	touch(2);
 	T_TRUE(!rig_answer(&rig, 0));
 	T_EQ(bound("a"), 0);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 4);
-	T_EQ(figures().bundles_failed, 1);
+	T_EQ(figures().batches_failed, 1);
 	rig_close(&rig);
 }
 
@@ -312,11 +312,11 @@ T_CASE(a_member_that_goes_on_the_way_takes_all_back)
 	begin(NULL, 4, "4");
 	members("a", 0, 4, 4, "4");
 	rig_run(&rig);
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-1/spec", home("a"));
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-1/spec", local("a"));
 	rig_del(&rig, key);
 	T_TRUE(!rig_answer(&rig, 0));
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	wait_ms(1000);
 	T_EQ(bound("a"), 0);
 	says("a", 0, "gang.incomplete", "3 of 4");
@@ -327,17 +327,17 @@ T_CASE(members_that_contradict_each_other_wait)
 {
 	begin(NULL, 4, "4");
 	members("a", 0, 2, 2, "1");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 2);
 	member("b", 0, 2, "1");
 	member("b", 1, 1, "1");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("b"), 0);
 	says("b", 0, "gang.disagrees", "gang-min");
 	member("b", 1, 2, "1");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("b"), 2);
 	rig_close(&rig);
 }
@@ -355,24 +355,24 @@ T_CASE(a_member_that_is_another_is_tried)
 	says("a", 0, "gang.room", "Insufficient cpu");
 	member("a", 2, 3, "4");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 3);
 	members("b", 0, 2, 2, "1");
 	members("b", 2, 3, 2, "8");
 	for (uint32_t i = 0; i < 60; i++)
 		wait_ms(1000);
 	T_EQ(bound("b"), 2);
-	(void)snprintf(key, sizeof key, "/schedules/%04u/web/b-2/spec", home("b"));
+	(void)snprintf(key, sizeof key, "/schedules/%04u/web/b-2/spec", local("b"));
 	rig_del(&rig, key);
 	member("b", 3, 2, "1");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("b"), 3);
 	rig_close(&rig);
 }
 
 /* The call that compares or puts a lock of a rule; RIG_OUT_MAX: there is none. */
-static unsigned call_with_lock(char *key, size_t size)
+static unsigned txn_with_lock(char *key, size_t size)
 {
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
 		const struct kv_txn *txn = &rig.out[i].req.txn;
@@ -399,7 +399,7 @@ T_CASE(members_with_rules_join_the_locks)
 	begin(NULL, 4, "4");
 	for (uint32_t i = 0; i < 4; i++) {
 		(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-%u/spec",
-		               home("a"), i);
+		               local("a"), i);
 		(void)snprintf(json, sizeof json,
 		               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a-%u\","
 		               "\"labels\":{\"app\":\"a\"},\"annotations\":{"
@@ -415,7 +415,7 @@ T_CASE(members_with_rules_join_the_locks)
 	for (unsigned n = 0; n < 200 && with == RIG_OUT_MAX; n++) {
 		rig_views(&rig);
 		rig_run(&rig);
-		with = call_with_lock(lock, sizeof lock);
+		with = txn_with_lock(lock, sizeof lock);
 		for (unsigned i = 0; i < RIG_OUT_MAX && with == RIG_OUT_MAX; i++)
 			if (rig.out[i].used)
 				(void)rig_answer(&rig, i);
@@ -427,7 +427,7 @@ T_CASE(members_with_rules_join_the_locks)
 	rig_put(&rig, lock, "{\"v\":1,\"shard\":\"west-0\"}");
 	T_TRUE(!rig_answer(&rig, with));
 	T_EQ(bound("a"), 0);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	wait_ms(2000);
 	T_EQ(bound("a"), 4);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -443,12 +443,12 @@ T_CASE(a_lost_partition_forgets_its_gangs)
 	members("a", 0, 4, 4, "4");
 	members("b", 0, 3, 4, "4");
 	rig_run(&rig);
-	rig_lost(&rig, home("a"));
+	rig_lost(&rig, local("a"));
 	rig_run(&rig);
 	(void)rig_answer(&rig, 0);
 	rig_run(&rig);
-	rig_own(&rig, home("a"));
-	rig_settle(&rig);
+	rig_own(&rig, local("a"));
+	rig_run_idle(&rig);
 	T_TRUE(bound("a") == 4);
 	rig_close(&rig);
 }
@@ -464,10 +464,10 @@ T_CASE(other_settings_keep_gangs)
 	rig_run(&rig);
 	T_OK(sched_configure(rig.sched, &other, &rig.err), &rig.err);
 	T_TRUE(rig_answer(&rig, 0));
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("a"), 4);
 	members("b", 3, 4, 4, "1");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(bound("b"), 0);
 	rig_close(&rig);
 }

@@ -6,7 +6,7 @@
  * queue and classes of its own, and the pods go over to it one by one, so many a turn,
  * each with its turn in the queue. Nothing is decided and nothing new is sent before all
  * have. What may fail comes first; a pod for which there is no memory on its way is tried
- * again like any other that could not be queued (tell_repair).
+ * again like any other that could not be queued (report_repair).
  *
  *	in the queue        taken out, and into the other, to be tried at once
  *	waits at its node   likewise: it was decided by the old profiles, and is in no
@@ -18,43 +18,44 @@
 #include <stdlib.h>
 
 #include "shardsched/plugins/plugins.h"
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/tables/tables.h"
 #include "store/base/alloc.h"
 
-enum { CACHE_BYTES = 256 << 20, REGIME_TEXT_MAX = 2 << 20 };
+enum { CACHE_BYTES = 256 << 20, CONFIG_TEXT_MAX = 2 << 20 };
 
 /* -- what is to be ----------------------------------------------------------------------
  */
 
-static void regime_done(struct sched *sched, struct regime *regime)
+static void config_done(struct sched *sched, struct sched_config *sched_config)
 {
-	for (uint32_t i = 0; i < regime->weights; i++)
-		strings_unref(&sched->model.strings, regime->weight[i].space);
-	free(regime->weight);
-	pl_buf_done(&regime->profiles);
-	*regime = (struct regime){0};
+	for (uint32_t i = 0; i < sched_config->weights; i++)
+		strings_unref(&sched->model.strings, sched_config->weight[i].namespace);
+	free(sched_config->weight);
+	pl_buf_done(&sched_config->profiles);
+	*sched_config = (struct sched_config){0};
 }
 
-static int by_space(const void *a, const void *b)
+static int compare_weights(const void *a, const void *b)
 {
-	const struct regime_weight *x = a, *y = b;
+	const struct sched_config_weight *x = a, *y = b;
 
-	return x->space < y->space ? -1 : x->space > y->space;
+	return x->namespace < y->namespace ? -1 : x->namespace > y->namespace;
 }
 
-uint32_t regime_weight(const struct regime *regime, uint32_t space)
+uint32_t sched_config_weight(const struct sched_config *sched_config, uint32_t namespace)
 {
-	const struct regime_weight key = {.space = space}, *at = NULL;
+	const struct sched_config_weight key = {.namespace = namespace}, *at = NULL;
 
-	if (regime->weights > 0)
-		at = bsearch(&key, regime->weight, regime->weights, sizeof key, by_space);
+	if (sched_config->weights > 0)
+		at = bsearch(&key, sched_config->weight, sched_config->weights,
+		             sizeof key, compare_weights);
 	return at == NULL ? 0 : at->weight;
 }
 
 static enum pl_code make_weights(struct sched *sched,
                                  const struct sched_settings *settings,
-                                 struct regime *out)
+                                 struct sched_config *out)
 {
 	if (settings->weights == 0)
 		return PL_OK;
@@ -62,22 +63,23 @@ static enum pl_code make_weights(struct sched *sched,
 	if (out->weight == NULL)
 		return PL_NOMEM;
 	for (uint32_t i = 0; i < settings->weights; i++) {
-		struct regime_weight *weight = &out->weight[i];
-		enum pl_code code = strings_add(
-			&sched->model.strings, settings->weight[i].space, &weight->space);
+		struct sched_config_weight *weight = &out->weight[i];
+		enum pl_code code =
+			strings_add(&sched->model.strings, settings->weight[i].namespace,
+		                    &weight->namespace);
 
 		if (code != PL_OK)
 			return code;
 		weight->weight = settings->weight[i].weight;
 		out->weights++;
 	}
-	qsort(out->weight, out->weights, sizeof *out->weight, by_space);
+	qsort(out->weight, out->weights, sizeof *out->weight, compare_weights);
 	return PL_OK;
 }
 
-static enum pl_code make_regime(struct sched *sched,
-                                const struct sched_settings *settings, struct regime *out,
-                                struct pl_err *err)
+static enum pl_code make_config(struct sched *sched,
+                                const struct sched_settings *settings,
+                                struct sched_config *out, struct pl_err *err)
 {
 	enum pl_code code;
 
@@ -91,14 +93,14 @@ static enum pl_code make_regime(struct sched *sched,
 	return code == PL_OK ? code : pl_err_set(err, code, "keep the settings");
 }
 
-static bool is_same(const struct regime *a, const struct regime *b)
+static bool is_same_config(const struct sched_config *a, const struct sched_config *b)
 {
 	if (a->sort != b->sort || a->fair != b->fair || a->weights != b->weights ||
 	    a->backoff_first_ms != b->backoff_first_ms ||
 	    a->backoff_max_ms != b->backoff_max_ms)
 		return false;
 	for (uint32_t i = 0; i < a->weights; i++)
-		if (a->weight[i].space != b->weight[i].space ||
+		if (a->weight[i].namespace != b->weight[i].namespace ||
 		    a->weight[i].weight != b->weight[i].weight)
 			return false;
 	return pl_span_eq(pl_buf_span(&a->profiles), pl_buf_span(&b->profiles));
@@ -110,148 +112,153 @@ static uint32_t ready_max(const struct sched *sched)
 	                                      : sched->opts.ready_classes;
 }
 
-struct reign *reign_new(struct sched *sched)
+struct config_gen *config_gen_new(struct sched *sched)
 {
-	struct reign *reign = pl_calloc(1, sizeof *reign);
-	struct pool_opts pool = {.snapshot = &sched->snapshot,
-	                         .classes = sched->classes,
-	                         .ready_max = ready_max(sched),
-	                         .extra_size = sizeof(struct class_more),
-	                         .home = true,
-	                         .opened = class_opened,
-	                         .closing = class_closing};
+	struct config_gen *config_gen = pl_calloc(1, sizeof *config_gen);
+	struct class_registry_opts class_registry = {.snapshot = &sched->snapshot,
+	                                             .classes = sched->classes,
+	                                             .ready_max = ready_max(sched),
+	                                             .extra_size =
+	                                                     sizeof(struct class_more),
+	                                             .local = true,
+	                                             .opened = class_opened,
+	                                             .closing = class_closing};
 
-	if (reign == NULL)
+	if (config_gen == NULL)
 		return NULL;
-	reign->sched = sched;
-	reign->profiles.model = &sched->model;
-	pl_list_init(&reign->link);
-	pl_buf_init(&reign->regime.profiles, REGIME_TEXT_MAX);
-	pool.profiles = &reign->profiles;
-	pool.ctx = reign;
-	pool_init(&reign->pool, &pool);
-	return reign;
+	config_gen->sched = sched;
+	config_gen->profiles.model = &sched->model;
+	pl_list_init(&config_gen->link);
+	pl_buf_init(&config_gen->sched_config.profiles, CONFIG_TEXT_MAX);
+	class_registry.profiles = &config_gen->profiles;
+	class_registry.ctx = config_gen;
+	class_registry_init(&config_gen->class_registry, &class_registry);
+	return config_gen;
 }
 
-void reign_free(struct reign *reign)
+void config_gen_free(struct config_gen *config_gen)
 {
-	if (reign == NULL)
+	if (config_gen == NULL)
 		return;
-	pl_list_del(&reign->link);
-	pool_done(&reign->pool);
-	if (reign->queue != NULL)
-		queue_free(reign->queue);
-	profiles_drop(&reign->profiles);
-	regime_done(reign->sched, &reign->regime);
-	free(reign);
+	pl_list_del(&config_gen->link);
+	class_registry_done(&config_gen->class_registry);
+	if (config_gen->queue != NULL)
+		queue_free(config_gen->queue);
+	profiles_drop(&config_gen->profiles);
+	config_done(config_gen->sched, &config_gen->sched_config);
+	free(config_gen);
 }
 
-enum pl_code reign_fill(struct reign *reign, struct pl_err *err)
+enum pl_code config_gen_fill(struct config_gen *config_gen, struct pl_err *err)
 {
-	struct sched *sched = reign->sched;
-	enum pl_code code = profiles_parse(&sched->model, &plugins,
-	                                   pl_buf_span(&reign->regime.profiles),
-	                                   &reign->profiles, err);
+	struct sched *sched = config_gen->sched;
+	enum pl_code code = profiles_parse(
+		&sched->model, &plugins, pl_buf_span(&config_gen->sched_config.profiles),
+		&config_gen->profiles, err);
 
-	return code == PL_OK ? sched_queue_make(sched, reign, &reign->queue, err) : code;
+	return code == PL_OK
+	               ? config_gen_queue(sched, config_gen, &config_gen->queue, err)
+	               : code;
 }
 
 /* -- from what is ------------------------------------------------------------------ */
 
-static void begin(struct sched *sched, struct reign *next)
+static void begin_migration(struct sched *sched, struct config_gen *next)
 {
 	gangs_close(sched);
-	queue_follow(next->queue, sched->queue);
-	pl_list_add_tail(&sched->past, &sched->reign->link);
-	sched->reign = next;
+	queue_continue(next->queue, sched->queue);
+	pl_list_add_tail(&sched->old_gens, &sched->config_gen->link);
+	sched->config_gen = next;
 	sched->queue = next->queue;
-	sched->pool = &next->pool;
-	sched->moving = pods_all(sched);
+	sched->class_registry = &next->class_registry;
+	sched->migrating = pods_all(sched);
 }
 
 /* One that was refused for want of a profile is in no queue, like most. */
-static void move_unqueued(struct sched *sched, struct sched_pod *pod)
+static void migrate_unqueued(struct sched *sched, struct sched_pod *pod)
 {
-	if ((pod->flags & POD_REFUSED) == 0 || pod->place != POD_IDLE)
+	if ((pod->flags & POD_REFUSED) == 0 || pod->stage != POD_IDLE)
 		return;
 	pod->flags &= (uint16_t)~POD_REFUSED;
-	pod_settle(sched, pod);
+	pod_reconcile(sched, pod);
 }
 
-static void move(struct sched *sched, struct sched_pod *pod)
+static void migrate_pod(struct sched *sched, struct sched_pod *pod)
 {
-	struct queue_turn turn = queue_turn_of(&pod->queue);
+	struct queue_order turn = queue_order_of(&pod->queue);
 
 	if (pod->queue.class == NULL) {
-		move_unqueued(sched, pod);
+		migrate_unqueued(sched, pod);
 		return;
 	}
-	if (reign_of(pool_class_of(pod->queue.class)) == sched->reign)
+	if (config_gen_of(pool_class_of(pod->queue.class)) == sched->config_gen)
 		return;
-	if (pod->place == POD_SENT) {
+	if (pod->stage == POD_COMMITTING) {
 		pod_dequeue(sched, pod);
 		return;
 	}
 	pod->attempts += pod->queue.attempts;
 	pod_withdraw(sched, pod);
 	sched->turn = &turn;
-	pod_settle(sched, pod);
+	pod_reconcile(sched, pod);
 	sched->turn = NULL;
 }
 
-void configure_run(struct sched *sched)
+void config_migrate_run(struct sched *sched)
 {
-	for (uint32_t i = 0; i < sched->moves && sched->moving != NULL; i++) {
-		struct sched_pod *pod = sched->moving;
+	for (uint32_t i = 0; i < sched->migrate_max && sched->migrating != NULL; i++) {
+		struct sched_pod *pod = sched->migrating;
 
-		sched->moving = pods_after(sched, pod);
-		move(sched, pod);
+		sched->migrating = pods_after(sched, pod);
+		migrate_pod(sched, pod);
 	}
-	if (sched->moving != NULL)
+	if (sched->migrating != NULL)
 		return;
-	PL_LIST_EACH (link, &sched->past)
-		reign_free(PL_LIST_ITEM(link, struct reign, link));
+	PL_LIST_EACH (link, &sched->old_gens)
+		config_gen_free(PL_LIST_ITEM(link, struct config_gen, link));
 }
 
-void configure_forget(struct sched *sched, const struct sched_pod *pod)
+void config_migrate_forget(struct sched *sched, const struct sched_pod *pod)
 {
-	if (sched->moving == pod)
-		sched->moving = pods_after(sched, pod);
+	if (sched->migrating == pod)
+		sched->migrating = pods_after(sched, pod);
 }
 
-static void tune(struct sched *sched, const struct sched_settings *settings)
+static void apply_tunables(struct sched *sched, const struct sched_settings *settings)
 {
-	const struct sched_opts *first = &sched->first;
+	const struct sched_opts *first_opts = &sched->first_opts;
 	size_t bytes = settings->cache_bytes != 0 ? (size_t)settings->cache_bytes
-	                                          : first->cache_bytes;
+	                                          : first_opts->cache_bytes;
 
-	sched->opts.batch = settings->batch != 0 ? settings->batch : first->batch;
+	sched->opts.batch_size =
+		settings->batch_size != 0 ? settings->batch_size : first_opts->batch_size;
 	sched->opts.inflight =
-		settings->inflight != 0 ? settings->inflight : first->inflight;
-	PL_ASSERT(sched->opts.batch <= SCHED_BATCH_MAX);
+		settings->inflight != 0 ? settings->inflight : first_opts->inflight;
+	PL_ASSERT(sched->opts.batch_size <= SCHED_BATCH_MAX);
 	PL_ASSERT(sched->opts.inflight <= SCHED_INFLIGHT_MAX);
-	sched->batch = sched->opts.batch;
-	classes_bound(sched->classes, bytes == 0 ? CACHE_BYTES : bytes);
+	sched->batch_size = sched->opts.batch_size;
+	class_cache_bound(sched->classes, bytes == 0 ? CACHE_BYTES : bytes);
 }
 
 enum pl_code sched_configure(struct sched *sched, const struct sched_settings *settings,
                              struct pl_err *err)
 {
-	struct reign *next = reign_new(sched);
+	struct config_gen *next = config_gen_new(sched);
 	enum pl_code code = PL_NOMEM;
 	bool same;
 
 	if (next == NULL)
 		return pl_err_set(err, code, "keep the settings");
-	code = make_regime(sched, settings, &next->regime, err);
-	same = code == PL_OK && is_same(&next->regime, &sched->reign->regime);
+	code = make_config(sched, settings, &next->sched_config, err);
+	same = code == PL_OK &&
+	       is_same_config(&next->sched_config, &sched->config_gen->sched_config);
 	if (code == PL_OK && !same)
-		code = reign_fill(next, err);
+		code = config_gen_fill(next, err);
 	if (code == PL_OK)
-		tune(sched, settings);
+		apply_tunables(sched, settings);
 	if (code == PL_OK && !same)
-		begin(sched, next);
+		begin_migration(sched, next);
 	else
-		reign_free(next);
+		config_gen_free(next);
 	return code;
 }

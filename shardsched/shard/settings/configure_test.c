@@ -1,7 +1,7 @@
 /* Settings that change while pods are decided, wait and are under way. */
+#include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
-#include "shardsched/shard/tables/tables.h"
 #include "store/base/fault.h"
 
 static struct rig rig;
@@ -34,8 +34,8 @@ static void configure(struct sched_settings settings)
 {
 	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
 	sched_check(rig.sched);
-	while (is_moving(rig.sched))
-		configure_run(rig.sched);
+	while (is_migrating(rig.sched))
+		config_migrate_run(rig.sched);
 	sched_check(rig.sched);
 }
 
@@ -44,24 +44,25 @@ static void profiles_are(const char *text)
 	configure((struct sched_settings){.profiles = pl_span_str(text)});
 }
 
-static uint32_t queued(enum queue_place place)
+static uint32_t queued(enum queue_place in_place)
 {
 	struct queue_stats stats;
 
 	sched_queue_stats(rig.sched, &stats);
-	return stats.pods[place];
+	return stats.pods[in_place];
 }
 
 /* One of the nodes has something on it; so the two profiles do not agree. */
-static void up(uint32_t batch, uint32_t inflight)
+static void up(uint32_t batch_size, uint32_t inflight)
 {
-	rig_open(&rig, &(struct sched_opts){.batch = batch, .inflight = inflight});
+	rig_open(&rig,
+	         &(struct sched_opts){.batch_size = batch_size, .inflight = inflight});
 	rig_node(&rig, 0, "n-1", "16");
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	rig_pod(&rig, 1, "first", "4", "");
 	rig_deliver_all(&rig);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("first"), "n-1");
 	rig_node(&rig, 0, "n-2", "16");
 	rig_deliver_all(&rig);
@@ -71,15 +72,15 @@ T_CASE(what_comes_next_is_decided_by_the_new_profile)
 {
 	up(0, 0);
 	rig_pod(&rig, 1, "a", "1", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "n-2");
 	profiles_are(most);
 	rig_pod(&rig, 1, "b", "1", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("b"), "n-1");
 	profiles_are("");
 	rig_pod(&rig, 1, "c", "1", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("c"), "n-2");
 	rig_close(&rig);
 }
@@ -98,19 +99,19 @@ T_CASE(what_waits_at_its_node_is_given_back)
 	rig_run(&rig);
 	rig_run(&rig);
 	T_EQ(rig.sched->waiting, 2);
-	T_EQ(queued(QUEUE_FLIGHT), 3);
+	T_EQ(queued(QUEUE_IN_FLIGHT), 3);
 	profiles_are(most);
 	T_EQ(rig.sched->waiting, 0);
-	T_EQ(queued(QUEUE_FLIGHT), 0);
+	T_EQ(queued(QUEUE_IN_FLIGHT), 0);
 	T_EQ(queued(QUEUE_ACTIVE), 2);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("p-0"), "n-2");
 	T_STR(where("p-1"), "n-1");
 	T_STR(where("p-2"), "n-1");
 	rig_close(&rig);
 }
 
-T_CASE(what_is_in_a_call_and_fails_starts_anew)
+T_CASE(a_pod_in_a_failed_txn_starts_anew)
 {
 	struct conflict_summary told;
 
@@ -122,7 +123,7 @@ T_CASE(what_is_in_a_call_and_fails_starts_anew)
 	profiles_are(most);
 	T_TRUE(!rig_answer(&rig, 0));
 	sched_check(rig.sched);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "n-1");
 	sched_conflicts(rig.sched, &told);
 	T_EQ(told.placements[CONFLICT_ALLOC], 1);
@@ -149,13 +150,13 @@ T_CASE(a_node_that_changed_is_counted_once)
 	     told.node[0].count);
 	T_EQ(told.placements[CONFLICT_NODE], 2); /* both pods went there */
 	T_EQ(told.txns[CONFLICT_NODE], 1);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("b"), "n-1");
 	rig_close(&rig);
 }
 
 /* Sent again as it was: the call does not know of profiles. */
-T_CASE(what_nobody_knows_is_settled_all_the_same)
+T_CASE(a_txn_of_unknown_outcome_is_settled)
 {
 	up(1, 1);
 	rig_pod(&rig, 1, "a", "1", "");
@@ -166,13 +167,13 @@ T_CASE(what_nobody_knows_is_settled_all_the_same)
 	profiles_are("");
 	sched_check(rig.sched);
 	rig.now_ms += 5000;
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "n-2");
 	T_EQ(sched_load(rig.sched, 1), 0);
 	rig_close(&rig);
 }
 
-T_CASE(a_call_whose_partition_is_lost_after_that)
+T_CASE(a_txn_whose_partition_is_lost_after_that)
 {
 	up(1, 1);
 	rig_pod(&rig, 1, "a", "1", "");
@@ -185,7 +186,7 @@ T_CASE(a_call_whose_partition_is_lost_after_that)
 	rig_fail(&rig, 0, PL_FENCED);
 	sched_check(rig.sched);
 	rig_own(&rig, 1);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "n-1");
 	rig_close(&rig);
 }
@@ -194,10 +195,10 @@ T_CASE(a_profile_comes_for_pods_that_had_none)
 {
 	up(0, 0);
 	rig_pod(&rig, 1, "a", "1", ",\"schedulerName\":\"night\"");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "");
 	profiles_are(two_names);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "n-2");
 	rig_close(&rig);
 }
@@ -207,34 +208,34 @@ T_CASE(a_profile_goes_and_its_pods_wait_for_another)
 	up(0, 0);
 	profiles_are(two_names);
 	rig_pod(&rig, 1, "a", "100", ",\"schedulerName\":\"night\"");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "Pending");
 	T_EQ(queued(QUEUE_WAITING), 1);
 	profiles_are("");
 	T_EQ(queued(QUEUE_WAITING), 0);
 	T_EQ(sched_load(rig.sched, 1), 0);
 	rig_node(&rig, 0, "n-3", "200");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "Pending");
 	profiles_are(two_names);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "n-3");
 	rig_close(&rig);
 }
 
-T_CASE(who_waits_is_tried_again_and_keeps_its_attempts)
+T_CASE(a_waiting_pod_is_tried_again_and_keeps_its_attempts)
 {
 	int phase;
 
 	up(0, 0);
 	rig_pod(&rig, 1, "a", "100", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(rig_state(&rig, 1, "a", &phase).attempts, 1);
 	T_EQ(queued(QUEUE_WAITING), 1);
 	profiles_are(most);
 	T_EQ(queued(QUEUE_ACTIVE), 1);
 	rig.now_ms += 31000;
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(rig_state(&rig, 1, "a", &phase).attempts, 2);
 	rig_close(&rig);
 }
@@ -243,7 +244,7 @@ T_CASE(who_waits_is_tried_again_and_keeps_its_attempts)
 T_CASE(the_queue_is_sorted_anew)
 {
 	up(1, 1);
-	configure((struct sched_settings){.batch = 1, .inflight = 1});
+	configure((struct sched_settings){.batch_size = 1, .inflight = 1});
 	rig_pod(&rig, 1, "x", "1", "");
 	rig_deliver_all(&rig);
 	rig_run(&rig); /* from here on nothing is popped but what fits the call */
@@ -256,19 +257,19 @@ T_CASE(the_queue_is_sorted_anew)
 	        "\"spec\":{\"priority\":0,\"containers\":[{\"name\":\"c\"}]}}");
 	rig_deliver_all(&rig);
 	T_EQ(queued(QUEUE_ACTIVE), 2);
-	configure(
-		(struct sched_settings){.sort = QUEUE_BY_SLA, .batch = 1, .inflight = 1});
+	configure((struct sched_settings){
+		.sort = QUEUE_BY_SLA, .batch_size = 1, .inflight = 1});
 	T_SPAN(sched_text(rig.sched, pod_of_queue(queue_peek(rig.sched->queue))->key[2]),
 	       PL_SPAN_LIT("g"));
-	configure((struct sched_settings){.sort = QUEUE_BY_PRIORITY, .batch = 1});
+	configure((struct sched_settings){.sort = QUEUE_BY_PRIORITY, .batch_size = 1});
 	T_SPAN(sched_text(rig.sched, pod_of_queue(queue_peek(rig.sched->queue))->key[2]),
 	       PL_SPAN_LIT("b"));
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("g"), "n-2");
 	rig_close(&rig);
 }
 
-T_CASE(who_waits_keeps_its_turn)
+T_CASE(a_waiting_pod_keeps_its_turn)
 {
 	uint64_t last = 0;
 	char name[8];
@@ -314,10 +315,10 @@ static struct sched_pod *the(int i)
 }
 
 /* That wait; the first is in a call, two more are at their node. */
-static void many_wait(uint32_t moves)
+static void many_wait(uint32_t migrate_max)
 {
 	up(1, 1);
-	rig.sched->moves = moves;
+	rig.sched->migrate_max = migrate_max;
 	for (int i = 0; i < MANY; i++) {
 		rig_pod(&rig, 1, many(i), "1", "");
 		rig_deliver_all(&rig);
@@ -325,13 +326,13 @@ static void many_wait(uint32_t moves)
 	}
 	rig_run(&rig);
 	rig_run(&rig);
-	T_EQ(queued(QUEUE_FLIGHT), 3);
+	T_EQ(queued(QUEUE_IN_FLIGHT), 3);
 }
 
 static void begin_most(void)
 {
 	const struct sched_settings settings = {
-		.profiles = pl_span_str(most), .batch = 1, .inflight = 1};
+		.profiles = pl_span_str(most), .batch_size = 1, .inflight = 1};
 
 	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
 	sched_check(rig.sched);
@@ -346,19 +347,19 @@ T_CASE(nothing_is_decided_before_all_have_gone_over)
 	many_wait(4);
 	decided = rig.sched->figures.decided;
 	begin_most();
-	T_TRUE(is_moving(rig.sched));
+	T_TRUE(is_migrating(rig.sched));
 	T_EQ(sched_deadline_ms(rig.sched), 0);
 	for (;; turns++) {
 		rig_run(&rig);
-		if (!is_moving(rig.sched))
+		if (!is_migrating(rig.sched))
 			break;
 		T_EQ(rig.sched->figures.decided, decided);
 		T_EQ(sched_deadline_ms(rig.sched), 0);
-		tries = queued(QUEUE_ACTIVE) + queued(QUEUE_FLIGHT);
+		tries = queued(QUEUE_ACTIVE) + queued(QUEUE_IN_FLIGHT);
 		T_TRUE(tries == MANY || tries == MANY - 1);
 	}
 	T_EQ(turns, MANY / 4);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("p-0"), "n-2"); /* it was in the call */
 	T_STR(where("p-1"), "n-1");
 	T_STR(where("p-2"), "n-1");
@@ -372,7 +373,7 @@ T_CASE(they_come_go_and_change_on_the_way)
 	begin_most();
 	for (int i = 0; i < 6; i++)
 		rig_run(&rig);
-	T_TRUE(is_moving(rig.sched));
+	T_TRUE(is_migrating(rig.sched));
 	rig_pod(&rig, 1, "late", "1", "");
 	rig_del(&rig, "/schedules/0001/web/p-2/spec");
 	for (int i = 5; i < 12; i++) { /* the next one among them */
@@ -386,38 +387,39 @@ T_CASE(they_come_go_and_change_on_the_way)
 	sched_check(rig.sched);
 	(void)rig_answer(&rig, 0);
 	sched_check(rig.sched);
-	while (is_moving(rig.sched))
+	while (is_migrating(rig.sched))
 		rig_run(&rig);
 	T_TRUE(the(3)->queue.seq < the(4)->queue.seq);
 	T_TRUE(the(4)->queue.seq < the(12)->queue.seq);
 	T_TRUE(the(23)->queue.seq <
 	       pod_find(rig.sched, 1, PL_SPAN_LIT("web"), PL_SPAN_LIT("late"))
 	               ->queue.seq);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("p-3"), "n-1");
 	T_STR(where("late"), "n-2");
 	rig_close(&rig);
 }
 
-T_CASE(other_settings_come_while_they_go_over)
+T_CASE(settings_change_again_during_a_migration)
 {
 	many_wait(3);
 	begin_most();
 	rig_run(&rig);
-	T_OK(sched_configure(rig.sched,
-	                     &(struct sched_settings){.sort = QUEUE_BY_SLA, .batch = 1},
-	                     &rig.err),
+	T_OK(sched_configure(
+		     rig.sched,
+		     &(struct sched_settings){.sort = QUEUE_BY_SLA, .batch_size = 1},
+		     &rig.err),
 	     &rig.err);
 	sched_check(rig.sched);
 	rig_run(&rig);
 	begin_most();
-	while (is_moving(rig.sched))
+	while (is_migrating(rig.sched))
 		rig_run(&rig);
 	for (int i = 3; i + 1 < MANY; i++) {
 		T_TRUE(the(i)->queue.seq < the(i + 1)->queue.seq);
 		T_TRUE(the(i)->queue.order_ms <= the(i + 1)->queue.order_ms);
 	}
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("p-1"), "n-1");
 	rig_close(&rig);
 }
@@ -433,17 +435,17 @@ T_CASE(a_partition_is_lost_and_a_shard_ends_on_the_way)
 	rig_run(&rig);
 	begin_most();
 	profiles_are(two_names);
-	rig.sched->moves = 1;
+	rig.sched->migrate_max = 1;
 	begin_most();
 	rig_run(&rig);
-	T_TRUE(is_moving(rig.sched));
+	T_TRUE(is_migrating(rig.sched));
 	rig_close(&rig);
 }
 
-static uint32_t weight_now(struct pl_span space)
+static uint32_t weight_now(struct pl_span namespace)
 {
-	return regime_weight(&rig.sched->reign->regime,
-	                     strings_find(&rig.sched->model.strings, space));
+	return sched_config_weight(&rig.sched->config_gen->sched_config,
+	                           strings_find(&rig.sched->model.strings, namespace));
 }
 
 T_CASE(namespaces_take_turns_by_their_weights)
@@ -455,18 +457,18 @@ T_CASE(namespaces_take_turns_by_their_weights)
 	up(0, 0);
 	configure((struct sched_settings){.fair = true, .weight = weight, .weights = 3});
 	rig_pod(&rig, 1, "a", "100", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	for (unsigned i = 0; i < 3; i++)
-		T_EQ(weight_now(weight[i].space), weight[i].weight);
+		T_EQ(weight_now(weight[i].namespace), weight[i].weight);
 	weight[1].weight = 8;
 	configure((struct sched_settings){.fair = true, .weight = weight, .weights = 3});
 	T_EQ(weight_now(PL_SPAN_LIT("b")), 8);
-	weight[1].space = PL_SPAN_LIT("c");
+	weight[1].namespace = PL_SPAN_LIT("c");
 	configure((struct sched_settings){.fair = true, .weight = weight, .weights = 3});
 	T_EQ(weight_now(PL_SPAN_LIT("b")), 0);
 	T_EQ(weight_now(PL_SPAN_LIT("c")), 8);
 	configure((struct sched_settings){.fair = false});
-	T_EQ(rig.sched->reign->regime.weights, 0);
+	T_EQ(rig.sched->config_gen->sched_config.weights, 0);
 	rig_close(&rig);
 }
 
@@ -495,7 +497,7 @@ T_CASE(whether_namespaces_take_turns_may_change)
 		        "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}");
 		rig_deliver_all(&rig);
 		configure((struct sched_settings){
-			.fair = fair == 1, .batch = 1, .inflight = 1});
+			.fair = fair == 1, .batch_size = 1, .inflight = 1});
 		next_is("p-0");
 		T_TRUE(rig_answer(&rig, 0));
 		rig_run(&rig);
@@ -508,16 +510,16 @@ T_CASE(whether_namespaces_take_turns_may_change)
 static void waits_for(uint64_t backoff_ms)
 {
 	rig_pod(&rig, 1, "a", "100", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(queued(QUEUE_WAITING), 1);
 	rig_node(&rig, 0, "n-9", "200");
 	rig_deliver_all(&rig);
 	rig_run(&rig);
 	rig.now_ms += backoff_ms / 2;
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(queued(QUEUE_BACKOFF), 1);
 	rig.now_ms += backoff_ms;
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("a"), "n-9");
 }
 
@@ -538,7 +540,7 @@ T_CASE(a_backoff_may_change_alone)
 		(struct sched_settings){.backoff_first_ms = 500, .backoff_max_ms = 500});
 	configure(
 		(struct sched_settings){.backoff_first_ms = 500, .backoff_max_ms = 900});
-	T_EQ(rig.sched->reign->regime.backoff_max_ms, 900);
+	T_EQ(rig.sched->config_gen->sched_config.backoff_max_ms, 900);
 	waits_for(500);
 	rig_close(&rig);
 }
@@ -550,17 +552,17 @@ T_CASE(bounds_of_the_shard_disturb_nothing)
 
 	up(8, 2);
 	rig_pod(&rig, 1, "a", "100", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	queue = rig.sched->queue;
 	configure((struct sched_settings){
-		.batch = 3, .inflight = 1, .cache_bytes = 1 << 20});
+		.batch_size = 3, .inflight = 1, .cache_bytes = 1 << 20});
 	T_TRUE(rig.sched->queue == queue);
-	T_EQ(rig.sched->opts.batch, 3);
-	T_EQ(rig.sched->batch, 3);
+	T_EQ(rig.sched->opts.batch_size, 3);
+	T_EQ(rig.sched->batch_size, 3);
 	T_EQ(rig.sched->opts.inflight, 1);
 	T_EQ(queued(QUEUE_WAITING), 1);
 	configure((struct sched_settings){0});
-	T_EQ(rig.sched->opts.batch, 8);
+	T_EQ(rig.sched->opts.batch_size, 8);
 	T_EQ(rig.sched->opts.inflight, 2);
 	T_TRUE(rig.sched->queue == queue);
 	rig_close(&rig);
@@ -569,20 +571,20 @@ T_CASE(bounds_of_the_shard_disturb_nothing)
 T_CASE(what_is_wrong_changes_nothing)
 {
 	struct sched_settings settings = {.profiles = PL_SPAN_LIT("{\"profiles\":3}"),
-	                                  .batch = 5};
+	                                  .batch_size = 5};
 	struct queue *queue;
 
 	up(8, 2);
 	queue = rig.sched->queue;
 	T_CODE(sched_configure(rig.sched, &settings, &rig.err), PL_INVALID, &rig.err);
 	T_TRUE(rig.sched->queue == queue);
-	T_EQ(rig.sched->opts.batch, 8);
+	T_EQ(rig.sched->opts.batch_size, 8);
 	sched_check(rig.sched);
 	rig_close(&rig);
 }
 
 /* Nobody would ever place it, or give it up. */
-T_CASE(room_is_not_kept_for_who_has_no_profile_any_more)
+T_CASE(a_pod_without_a_profile_loses_its_reservation)
 {
 	rig_open(&rig, NULL);
 	profiles_are(two_names);
@@ -590,15 +592,15 @@ T_CASE(room_is_not_kept_for_who_has_no_profile_any_more)
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	rig_pod(&rig, 1, "low", "4", "");
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_STR(where("low"), "n-1");
 	rig_priority = 10;
 	rig_pod(&rig, 1, "high", "4", ",\"schedulerName\":\"night\"");
 	rig_priority = 0;
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 1);
 	profiles_are(most);
-	rig_settle(&rig);
+	rig_run_idle(&rig);
 	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
 	rig_close(&rig);
 }
@@ -631,7 +633,7 @@ T_CASE_SECONDS(any_allocation_may_fail, 60)
 		pl_fault_reset();
 		pl_fault_arm(PL_FAULT_ALLOC, nth);
 		code = sched_configure(rig.sched, &settings, &rig.err);
-		configure_run(rig.sched);
+		config_migrate_run(rig.sched);
 		fired = pl_fault_fired(PL_FAULT_ALLOC);
 		pl_fault_reset();
 		T_TRUE((code == PL_OK) == (rig.sched->queue != queue));
@@ -639,9 +641,9 @@ T_CASE_SECONDS(any_allocation_may_fail, 60)
 		failed = failed || code != PL_OK;
 		passed = passed || (fired && code == PL_OK);
 		sched_check(rig.sched);
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 		rig.now_ms += 20000;
-		rig_settle(&rig);
+		rig_run_idle(&rig);
 		T_STR(where("p-0"), "n-2");
 		T_STR(where("p-2"), code == PL_OK ? "n-1" : "n-2");
 		rig_close(&rig);

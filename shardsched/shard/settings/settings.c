@@ -26,7 +26,7 @@ static const char *const of_kubernetes[] = {"apiVersion", "kind", "profiles", NU
  */
 
 /* These alone, as a document of their own: the paths in it are the same. */
-static enum pl_code take_profiles(struct pl_json json, struct pl_arena *arena,
+static enum pl_code read_profiles(struct pl_json json, struct pl_arena *arena,
                                   struct sched_settings *out, struct pl_err *err)
 {
 	struct pl_json_out text;
@@ -84,33 +84,33 @@ static enum pl_code check_profiles(struct pl_span text, enum queue_sort *sort,
 
 /* -- what is our own ------------------------------------------------------ */
 
-static int by_space(const void *a, const void *b)
+static int compare_weights(const void *a, const void *b)
 {
 	const struct settings_weight *left = a, *right = b;
 
-	return pl_span_cmp(left->space, right->space);
+	return pl_span_cmp(left->namespace, right->namespace);
 }
 
-static enum pl_code take_weight(struct pl_json list, struct pl_json item,
+static enum pl_code read_weight(struct pl_json list, struct pl_json entry,
                                 struct pl_arena *arena, struct settings_weight *out,
                                 struct pl_err *err)
 {
-	struct pl_span space = pl_span_str(pl_json_key(item));
+	struct pl_span namespace = pl_span_str(pl_json_key(entry));
 	struct pl_err why = {0};
 	int64_t weight = 0;
 	enum pl_code code;
 
-	if (names_check(NAMES_NAMESPACE, space, &why) != PL_OK)
+	if (names_check(NAMES_NAMESPACE, namespace, &why) != PL_OK)
 		return pl_json_fail(list, PL_INVALID, err, "%s", why.msg);
-	code = pl_json_as_int(item, weight_range, &weight, err);
+	code = pl_json_as_int(entry, weight_range, &weight, err);
 	if (code != PL_OK)
 		return code;
-	*out = (struct settings_weight){pl_arena_dup(arena, space), (uint32_t)weight};
-	return out->space.at == NULL ? pl_json_fail(item, PL_NOMEM, err, "no room")
-	                             : PL_OK;
+	*out = (struct settings_weight){pl_arena_dup(arena, namespace), (uint32_t)weight};
+	return out->namespace.at == NULL ? pl_json_fail(entry, PL_NOMEM, err, "no room")
+	                                 : PL_OK;
 }
 
-static enum pl_code take_weights(struct pl_json queue, struct pl_arena *arena,
+static enum pl_code read_weights(struct pl_json queue, struct pl_arena *arena,
                                  struct sched_settings *out, struct pl_err *err)
 {
 	struct pl_json list = {0};
@@ -128,19 +128,19 @@ static enum pl_code take_weights(struct pl_json queue, struct pl_arena *arena,
 	weight = pl_arena_zalloc(arena, count, sizeof *weight);
 	if (weight == NULL)
 		return pl_json_fail(list, PL_NOMEM, err, "no room");
-	PL_JSON_EACH (item, list) {
-		code = take_weight(list, item, arena, &weight[i++], err);
+	PL_JSON_EACH (entry, list) {
+		code = read_weight(list, entry, arena, &weight[i++], err);
 		if (code != PL_OK)
 			return code;
 	}
-	qsort(weight, count, sizeof *weight, by_space);
+	qsort(weight, count, sizeof *weight, compare_weights);
 	out->weight = weight;
 	out->weights = (uint32_t)count;
 	return PL_OK;
 }
 
 /* What contradicts the profiles would leave one of the two unheard. */
-static enum pl_code take_sort(struct pl_json queue, struct sched_settings *out,
+static enum pl_code read_sort(struct pl_json queue, struct sched_settings *out,
                               struct pl_err *err)
 {
 	enum queue_sort of_profiles = out->sort;
@@ -161,7 +161,7 @@ static enum pl_code take_sort(struct pl_json queue, struct sched_settings *out,
 	return PL_OK;
 }
 
-static enum pl_code take_backoff(struct pl_json queue, struct sched_settings *out,
+static enum pl_code read_backoff(struct pl_json queue, struct sched_settings *out,
                                  struct pl_err *err)
 {
 	int64_t first = 0, max = 0;
@@ -182,7 +182,7 @@ static enum pl_code take_backoff(struct pl_json queue, struct sched_settings *ou
 	return PL_OK;
 }
 
-static enum pl_code take_queue(struct pl_json json, struct pl_arena *arena,
+static enum pl_code read_queue(struct pl_json json, struct pl_arena *arena,
                                struct sched_settings *out, struct pl_err *err)
 {
 	static const char *const known[] = {
@@ -194,25 +194,25 @@ static enum pl_code take_queue(struct pl_json json, struct pl_arena *arena,
 		return code;
 	code = pl_json_only(queue, known, err);
 	if (code == PL_OK)
-		code = take_sort(queue, out, err);
+		code = read_sort(queue, out, err);
 	if (code == PL_OK)
 		code = pl_json_bool(queue, "fair", PL_JSON_OPTIONAL, &out->fair, err);
 	if (code == PL_OK)
-		code = take_weights(queue, arena, out, err);
+		code = read_weights(queue, arena, out, err);
 	if (code == PL_OK)
-		code = take_backoff(queue, out, err);
+		code = read_backoff(queue, out, err);
 	if (code == PL_OK && out->weights > 0 && !out->fair)
 		code = pl_json_fail(pl_json_member(queue, "weights"), PL_INVALID, err,
 		                    "mean nothing without fair: true");
 	return code;
 }
 
-static enum pl_code take_shard(struct pl_json json, struct sched_settings *out,
+static enum pl_code read_shard(struct pl_json json, struct sched_settings *out,
                                struct pl_err *err)
 {
 	static const char *const known[] = {"batch", "inflight", "cache_bytes", NULL};
 	struct pl_json shard = {0};
-	int64_t batch = 0, inflight = 0, cache = 0;
+	int64_t batch_size = 0, inflight = 0, cache = 0;
 	enum pl_code code = pl_json_object(json, "shard", PL_JSON_OPTIONAL, &shard, err);
 
 	if (code != PL_OK || shard.node == NULL)
@@ -220,14 +220,14 @@ static enum pl_code take_shard(struct pl_json json, struct sched_settings *out,
 	code = pl_json_only(shard, known, err);
 	if (code == PL_OK)
 		code = pl_json_int_in(shard, "batch", PL_JSON_OPTIONAL, batch_range,
-		                      &batch, err);
+		                      &batch_size, err);
 	if (code == PL_OK)
 		code = pl_json_int_in(shard, "inflight", PL_JSON_OPTIONAL, inflight_range,
 		                      &inflight, err);
 	if (code == PL_OK)
 		code = pl_json_int_in(shard, "cache_bytes", PL_JSON_OPTIONAL, cache_range,
 		                      &cache, err);
-	out->batch = (uint32_t)batch;
+	out->batch_size = (uint32_t)batch_size;
 	out->inflight = (uint32_t)inflight;
 	out->cache_bytes = (uint64_t)cache;
 	return code;
@@ -242,15 +242,15 @@ enum pl_code settings_read(struct pl_json json, struct pl_arena *arena,
 	enum pl_code code = pl_json_only(json, known, err);
 
 	if (code == PL_OK)
-		code = take_profiles(json, arena, &settings, err);
+		code = read_profiles(json, arena, &settings, err);
 	if (code == PL_OK)
 		code = check_profiles(settings.profiles, &settings.sort, err);
 	if (settings.list.len == 0) /* the default, however it is written */
 		settings.profiles = (struct pl_span){0};
 	if (code == PL_OK)
-		code = take_queue(json, arena, &settings, err);
+		code = read_queue(json, arena, &settings, err);
 	if (code == PL_OK)
-		code = take_shard(json, &settings, err);
+		code = read_shard(json, &settings, err);
 	if (code == PL_OK)
 		*out = settings;
 	return code;
@@ -291,7 +291,7 @@ static void print_queue(const struct sched_settings *settings, struct pl_json_ou
 		pl_json_out_name(out, "weights");
 		pl_json_out_object(out);
 		for (uint32_t i = 0; i < settings->weights; i++) {
-			pl_json_out_name_span(out, settings->weight[i].space);
+			pl_json_out_name_span(out, settings->weight[i].namespace);
 			pl_json_out_int(out, settings->weight[i].weight);
 		}
 		pl_json_out_end(out);
@@ -311,7 +311,7 @@ void settings_print(const struct sched_settings *settings, struct pl_json_out *o
 	print_queue(settings, out);
 	pl_json_out_name(out, "shard");
 	pl_json_out_object(out);
-	put_int(out, "batch", settings->batch);
+	put_int(out, "batch", settings->batch_size);
 	put_int(out, "inflight", settings->inflight);
 	put_int(out, "cache_bytes", settings->cache_bytes);
 	pl_json_out_end(out);

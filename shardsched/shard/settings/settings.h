@@ -10,8 +10,8 @@
  *
  * A plain value. What is absent is 0, and as it was when the shard was started.
  */
-#ifndef SHARDSCHED_SHARD_SETTINGS_H
-#define SHARDSCHED_SHARD_SETTINGS_H
+#ifndef SHARDSCHED_SHARD_SETTINGS_SETTINGS_H
+#define SHARDSCHED_SHARD_SETTINGS_SETTINGS_H
 
 #include "shardsched/queue/queue.h"
 #include "store/base/json_out.h"
@@ -23,7 +23,7 @@ enum {
 };
 
 struct settings_weight {
-	struct pl_span space;
+	struct pl_span namespace;
 	uint32_t weight;
 };
 
@@ -37,7 +37,7 @@ struct sched_settings {
 	const struct settings_weight *weight; /* turns of a namespace; by name */
 	uint32_t weights;
 	uint64_t backoff_first_ms, backoff_max_ms;
-	uint32_t batch, inflight;
+	uint32_t batch_size, inflight;
 	uint64_t cache_bytes;
 };
 

@@ -48,7 +48,7 @@ T_CASE(nothing_is_the_default)
 {
 	accept("{}");
 	T_EQ(settings.sort, QUEUE_BY_PRIORITY);
-	T_TRUE(!settings.fair && settings.batch == 0 && settings.cache_bytes == 0);
+	T_TRUE(!settings.fair && settings.batch_size == 0 && settings.cache_bytes == 0);
 	T_TRUE(!settings.sort_given && settings.profiles.len == 0);
 	prints("{\"profiles\":[{\"schedulerName\":\"default-scheduler\"}],"
 	       "\"queue\":{\"sort\":\"priority\",\"fair\":false,"
@@ -75,7 +75,7 @@ T_CASE(everything_is_read_and_printed)
 	T_EQ(settings.sort, QUEUE_BY_SLA);
 	T_TRUE(settings.sort_given);
 	T_EQ(settings.weights, 2);
-	T_SPAN(settings.weight[0].space, PL_SPAN_LIT("shop"));
+	T_SPAN(settings.weight[0].namespace, PL_SPAN_LIT("shop"));
 	T_EQ(settings.weight[1].weight, 3);
 	prints("{\"profiles\":[{\"schedulerName\":\"a\"},{\"schedulerName\":\"b\"}],"
 	       "\"queue\":{\"sort\":\"sla\",\"fair\":true,"
@@ -103,7 +103,7 @@ T_CASE(the_profiles_say_how_to_sort_unless_the_queue_does)
 	pl_arena_done(&arena);
 }
 
-T_CASE(what_is_wrong_is_told_with_its_path)
+T_CASE(errors_carry_the_path_of_their_field)
 {
 	refuse("{\"profile\":[]}", "profile: unknown field");
 	refuse("{\"queue\":{\"sort\":\"age\"}}", "queue.sort: want priority or sla");

@@ -1,0 +1,54 @@
+/* Configurations for commands that do one thing after the other: each call runs the
+ * loop until its answer is there. */
+#ifndef COORD_CLI_CONFIG_CONFIG_SESSION_H
+#define COORD_CLI_CONFIG_CONFIG_SESSION_H
+
+#include "coord/cli/session/options.h"
+#include "coord/cli/session/store_session.h"
+#include "coord/config/config_edit.h"
+#include "coord/config/config_read.h"
+
+/* What they give lives in the session's arena. version 0: the current one. */
+PL_NODISCARD enum pl_code config_session_read(struct store_session *session,
+                                              enum config_name name, uint64_t version,
+                                              struct config_found *out,
+                                              struct pl_err *err);
+PL_NODISCARD enum pl_code config_session_history(struct store_session *session,
+                                                 enum config_name name, uint32_t limit,
+                                                 struct config_found *out,
+                                                 struct pl_err *err);
+
+struct config_session_edit {
+	enum config_name name;
+	struct pl_span config;  /* JSON; empty: a roll-back */
+	uint64_t to_version;    /* of a roll-back; 0: the one before current */
+	int64_t expect_version; /* -1: whatever is current */
+	const char *why;
+};
+
+/* *version is what is current then. */
+PL_NODISCARD enum pl_code config_session_edit(struct store_session *session,
+                                              const struct config_session_edit *edit,
+                                              uint64_t *version, struct pl_err *err);
+
+/* The content of a version as a document: the default, where there is none. */
+PL_NODISCARD enum pl_code config_session_content(struct store_session *session,
+                                                 enum config_name name,
+                                                 const struct config_found *found,
+                                                 struct pl_json *out, struct pl_err *err);
+
+/* Whether two contents say the same: fields that are left out count as their defaults. */
+PL_NODISCARD enum pl_code config_session_same(struct store_session *session,
+                                              enum config_name name,
+                                              struct pl_json before, struct pl_json after,
+                                              bool *out, struct pl_err *err);
+
+/* "- .drain: ..." lines between two contents to stdout: of what holds, so fields that
+ * are left out count as their defaults. One that is refused is taken as it is. */
+PL_NODISCARD enum pl_code config_session_print_diff(struct store_session *session,
+                                                    enum config_name name,
+                                                    struct pl_json before,
+                                                    struct pl_json after,
+                                                    struct pl_err *err);
+
+#endif

@@ -1,0 +1,466 @@
+#include "coord/cli/explain/store_snapshot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coord/cli/session/listing.h"
+#include "shardsched/model/parse.h"
+#include "shardsched/records/pod_state.h"
+#include "store/base/alloc.h"
+#include "store/base/clock.h"
+
+enum { ARENA_CHUNK = 1 << 16, PODS_CHUNK = 1 << 20, PODS_MAX = 1 << 30 };
+
+struct store_slot {
+	uint32_t partition;
+	bool alloc; /* was seen */
+};
+
+struct expected_pod {
+	struct pl_map_node by_key;
+	uint32_t slot;
+	uint8_t key[];
+};
+
+static const struct {
+	const char *code, *words;
+} flaws[] = {
+#define FLAW_ROW(flaw, code, words) {code, words},
+	STORE_FLAW_MAP(FLAW_ROW)};
+
+const char *store_flaw_code(enum store_flaw flaw)
+{
+	return flaws[flaw].code;
+}
+
+const char *store_flaw_words(enum store_flaw flaw)
+{
+	return flaws[flaw].words;
+}
+
+uint32_t store_snapshot_partition(const struct store_snapshot *cluster, uint32_t slot)
+{
+	PL_ASSERT(slot < cluster->slots);
+	return cluster->slot[slot].partition;
+}
+
+/* What the caller is to hear of; all else concerns a node. */
+static bool is_subject(enum pl_code code)
+{
+	return code == PL_NOMEM;
+}
+
+static void count_excluded(struct store_snapshot *cluster, enum store_flaw what,
+                           const struct keys_id *id, const struct pl_err *err)
+{
+	struct excluded_nodes *flaw = &cluster->flaw[what];
+	struct keys_id node = *id;
+
+	if (flaw->nodes++ > 0)
+		return;
+	node.kind = KEYS_NODE;
+	(void)!keys_build(&node, &flaw->first, NULL);
+	if (err != NULL)
+		flaw->err = *err;
+}
+
+static void print_progress(struct store_snapshot *cluster, const char *what,
+                           uint64_t count)
+{
+	if (cluster->progress != NULL && count % 1000 == 0)
+		progress_print(cluster->progress, pl_clock_ms(),
+		               "reading at revision %lld: %llu %s",
+		               (long long)cluster->revision, (unsigned long long)count,
+		               what);
+}
+
+/* -- nodes ----------------------------------------------------------------------------
+ */
+
+static uint32_t slot_of(struct store_snapshot *cluster, struct pl_span of,
+                        struct pl_span name)
+{
+	const struct strings *strings = &engine_model(cluster->engine)->strings;
+	uint32_t key[2] = {strings_find(strings, of), strings_find(strings, name)};
+
+	if (key[0] == 0 || key[1] == 0)
+		return SNAPSHOT_NONE;
+	return snapshot_node_find(engine_snapshot(cluster->engine), key[0], key[1]);
+}
+
+static bool slot_reserve(struct store_snapshot *cluster, uint32_t slot)
+{
+	uint32_t slots = engine_snapshot(cluster->engine)->capacity;
+	struct store_slot *grown;
+
+	if (slot < cluster->slots)
+		return true;
+	grown = pl_realloc(cluster->slot, slots * sizeof *grown);
+	if (grown == NULL)
+		return false;
+	memset(grown + cluster->slots, 0, (slots - cluster->slots) * sizeof *grown);
+	cluster->slot = grown;
+	cluster->slots = slots;
+	return true;
+}
+
+static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl_err *err)
+{
+	struct store_snapshot *cluster = ctx;
+	struct keys_id id;
+	uint32_t slot;
+	enum pl_code code;
+
+	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_NODE)
+		return PL_OK;
+	print_progress(cluster, "nodes", ++cluster->nodes);
+	code = engine_put_in(cluster->engine, ENGINE_NODE, id.scope, record->value, NULL,
+	                     err);
+	if (is_subject(code))
+		return code;
+	slot = code == PL_OK ? slot_of(cluster, id.scope, id.name) : SNAPSHOT_NONE;
+	if (slot == SNAPSHOT_NONE) {
+		count_excluded(cluster, STORE_FLAW_NODE, &id, code == PL_OK ? NULL : err);
+		*err = (struct pl_err){0};
+		return PL_OK;
+	}
+	if (!slot_reserve(cluster, slot))
+		return pl_err_set(err, PL_NOMEM, "keep the nodes");
+	cluster->slot[slot].partition = id.partition;
+	return PL_OK;
+}
+
+static enum pl_code exclude_node(struct store_snapshot *cluster, uint32_t slot,
+                                 enum store_flaw what, const struct pl_err *why,
+                                 struct pl_err *err)
+{
+	const struct model *model = engine_model(cluster->engine);
+	const struct node_row *row = &engine_snapshot(cluster->engine)->row[slot];
+	const struct keys_id id = {.partition = cluster->slot[slot].partition,
+	                           .scope = model_text(model, row->cluster),
+	                           .name = model_text(model, row->node.name)};
+
+	count_excluded(cluster, what, &id, why);
+	return engine_drop(cluster->engine, ENGINE_NODE, id.scope, id.name, err);
+}
+
+/* -- allocs ---------------------------------------------------------------------------
+ */
+
+static bool is_subject_pod(const struct store_snapshot *cluster, uint32_t partition,
+                           struct pl_span namespace, struct pl_span name)
+{
+	return partition == cluster->partition &&
+	       pl_span_eq(namespace, cluster->namespace) &&
+	       pl_span_eq(name, cluster->name);
+}
+
+static enum pl_code keep_pod(struct store_snapshot *cluster, const struct alloc_pod *pod,
+                             uint32_t slot, struct pl_err *err)
+{
+	char key[KEYS_SIZE_MAX];
+	int len = snprintf(key, sizeof key, "%04u/" PL_SPAN_FMT "/" PL_SPAN_FMT,
+	                   pod->partition, PL_SPAN_ARG(pod->namespace),
+	                   PL_SPAN_ARG(pod->name));
+	struct expected_pod *on;
+
+	if (len < 0 || (size_t)len >= sizeof key ||
+	    is_subject_pod(cluster, pod->partition, pod->namespace, pod->name))
+		return PL_OK;
+	on = pl_arena_zalloc(&cluster->pods_arena, 1, sizeof *on + (size_t)len);
+	if (on == NULL)
+		return pl_err_set(err, PL_NOMEM, "keep who is on which node");
+	on->slot = slot;
+	memcpy(on->key, key, (size_t)len);
+	(void)!pl_map_add(&cluster->pods, &on->by_key, pl_span(on->key, (size_t)len));
+	return PL_OK;
+}
+
+static const struct resources *resources_of(struct model *model, struct pl_arena *arena,
+                                            const struct alloc_amounts *used)
+{
+	struct resource_sums stats = {
+		.at = pl_arena_zalloc(arena, RESOURCE_NAMES_MAX, sizeof *stats.at)};
+	struct maker maker;
+	const struct resources *made;
+	bool fits;
+
+	if (stats.at == NULL)
+		return NULL;
+	fits = resource_sums_add(&stats, PL_SPAN_LIT("cpu"),
+	                         (pl_int128)used->cpu_milli * 1000000) &&
+	       resource_sums_add(&stats, PL_SPAN_LIT("memory"),
+	                         (pl_int128)used->memory * 1000000000) &&
+	       resource_sums_add(&stats, PL_SPAN_LIT("ephemeral-storage"),
+	                         (pl_int128)used->storage * 1000000000) &&
+	       resource_sums_add(&stats, PL_SPAN_LIT("pods"),
+	                         (pl_int128)used->pods * 1000000000);
+	for (uint32_t i = 0; i < used->scalars && fits; i++)
+		fits = resource_sums_add(&stats, used->scalar[i].name,
+		                         (pl_int128)used->scalar[i].amount * 1000000000);
+	if (!fits)
+		return NULL;
+	maker_init(&maker, model, arena);
+	made = resources_make(&maker, &stats, false);
+	return maker.code == PL_OK ? made : NULL;
+}
+
+static enum pl_code add_hold(struct store_snapshot *cluster,
+                             const struct alloc_reservation *hold, uint32_t slot,
+                             struct pl_err *err)
+{
+	struct model *model = engine_model(cluster->engine);
+	struct node_reservation is = {.nonzero_cpu_milli = hold->used.nonzero_cpu_milli,
+	                              .nonzero_memory = hold->used.nonzero_memory};
+	uint32_t number;
+	enum pl_code code;
+
+	if (hold->kind == ALLOC_RESERVATION_NOMINATED &&
+	    pl_span_eq(hold->namespace, cluster->namespace) &&
+	    pl_span_eq(hold->name, cluster->name)) {
+		cluster->kept_room = true;
+		return PL_OK;
+	}
+	is.amounts = resources_of(model, &cluster->arena, &hold->used);
+	if (is.amounts == NULL)
+		return pl_err_set(err, PL_NOMEM, "keep a hold");
+	code = snapshot_reserve(engine_snapshot(cluster->engine), slot, &is, &number,
+	                        err);
+	model_unref(model, MODEL_RESOURCES, is.amounts);
+	cluster->holds += code == PL_OK;
+	return code;
+}
+
+/* As a shard does. */
+static void exclude_closed(struct store_snapshot *cluster, const struct alloc *alloc,
+                           const struct keys_id *id, uint32_t slot)
+{
+	for (uint32_t i = 0; i < alloc->holds; i++) {
+		struct pl_err why;
+
+		if (alloc->hold[i].kind != ALLOC_RESERVATION_GANG)
+			continue;
+		pl_err_set(&why, PL_BUSY, PL_SPAN_FMT "/" PL_SPAN_FMT,
+		           PL_SPAN_ARG(alloc->hold[i].namespace),
+		           PL_SPAN_ARG(alloc->hold[i].name));
+		count_excluded(cluster, STORE_FLAW_CLOSED, id, &why);
+		snapshot_node_set_scope(engine_snapshot(cluster->engine), slot,
+		                        NODE_EXCLUDED);
+		return;
+	}
+}
+
+static enum pl_code apply_alloc(struct store_snapshot *cluster, const struct alloc *alloc,
+                                uint32_t slot, struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	cluster->slot[slot].alloc = true;
+	for (uint32_t i = 0; i < alloc->pods && code == PL_OK; i++)
+		code = keep_pod(cluster, &alloc->pod[i], slot, err);
+	for (uint32_t i = 0; i < alloc->holds && code == PL_OK; i++)
+		code = add_hold(cluster, &alloc->hold[i], slot, err);
+	return code;
+}
+
+static enum pl_code on_alloc(void *ctx, const struct kv_record *record,
+                             struct pl_err *err)
+{
+	struct store_snapshot *cluster = ctx;
+	struct alloc alloc;
+	struct keys_id id;
+	struct pl_err why = {0};
+	uint32_t slot;
+	enum pl_code code;
+
+	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_ALLOC)
+		return PL_OK;
+	slot = slot_of(cluster, id.scope, id.name);
+	if (slot == SNAPSHOT_NONE)
+		return PL_OK; /* of a node that is gone, or was left out */
+	pl_arena_reset(&cluster->arena);
+	code = alloc_parse(record->value, &cluster->arena, &alloc, &why);
+	if (code == PL_OK) {
+		exclude_closed(cluster, &alloc, &id, slot);
+		return apply_alloc(cluster, &alloc, slot, err);
+	}
+	if (is_subject(code)) {
+		*err = why;
+		return code;
+	}
+	return exclude_node(cluster, slot, STORE_FLAW_ALLOC, &why, err);
+}
+
+static enum pl_code drop_nodes_without_alloc(struct store_snapshot *cluster,
+                                             struct pl_err *err)
+{
+	const struct snapshot *snapshot = engine_snapshot(cluster->engine);
+	enum pl_code code = PL_OK;
+
+	for (uint32_t slot = 0; slot < cluster->slots && code == PL_OK; slot++)
+		if (slot < snapshot->slots && snapshot->row[slot].node.name != 0 &&
+		    !cluster->slot[slot].alloc)
+			code = exclude_node(cluster, slot, STORE_FLAW_NO_ALLOC, NULL,
+			                    err);
+	return code;
+}
+
+/* -- pods -----------------------------------------------------------------------------
+ */
+
+/* "0007/web/app-1" of its keys. */
+static struct pl_span key_of(struct pl_span key, size_t leaf)
+{
+	size_t prefix = strlen("/schedules/");
+
+	return pl_span(key.at + prefix, key.len - prefix - leaf);
+}
+
+static enum pl_code place_pod(struct store_snapshot *cluster, struct expected_pod *on,
+                              struct pl_span json, struct pl_err *err)
+{
+	struct model *model = engine_model(cluster->engine);
+	struct parse parse = {.model = model, .arena = &cluster->arena};
+	struct pod pod;
+	enum pl_code code;
+
+	pl_arena_reset(&cluster->arena);
+	code = pod_parse(&parse, json, &pod, err);
+	if (code != PL_OK)
+		return code;
+	code = engine_assume(cluster->engine, &pod, on->slot, &cluster->last_placed, err);
+	pod_drop(model, &pod);
+	return code;
+}
+
+static bool is_in_snapshot(const struct store_snapshot *cluster, uint32_t slot)
+{
+	return engine_snapshot(cluster->engine)->row[slot].node.name != 0;
+}
+
+static bool is_on_node(const struct store_snapshot *cluster, struct pl_span key)
+{
+	return pl_map_get(&cluster->pods, key_of(key, strlen("/spec"))) != NULL;
+}
+
+static enum pl_code on_spec(struct store_snapshot *cluster,
+                            const struct kv_record *record, struct pl_err *err)
+{
+	struct pl_span key = key_of(record->key, strlen("/spec"));
+	struct pl_map_node *at = pl_map_get(&cluster->pods, key);
+	struct expected_pod *on = PL_CONTAINER_OF(at, struct expected_pod, by_key);
+	struct pl_err why = {0};
+	enum pl_code code;
+
+	cluster->last.len = 0;
+	if (!is_in_snapshot(cluster, on->slot)) {
+		pl_map_del(&cluster->pods, at);
+		return PL_OK;
+	}
+	code = place_pod(cluster, on, record->value, &why);
+	if (is_subject(code)) {
+		*err = why;
+		return code;
+	}
+	if (code != PL_OK) /* it stays in the map: lost */
+		return exclude_node(cluster, on->slot, STORE_FLAW_POD, &why, err);
+	pl_map_del(&cluster->pods, at);
+	memcpy(cluster->last_key, key.at, key.len);
+	cluster->last = pl_span(cluster->last_key, key.len);
+	print_progress(cluster, "pods on nodes", ++cluster->placed);
+	return PL_OK;
+}
+
+/* Of the one that was placed just now: one that terminates counts less. */
+static void on_state(struct store_snapshot *cluster, const struct kv_record *record)
+{
+	struct pod_state state;
+
+	if (cluster->last.len == 0 ||
+	    !pl_span_eq(key_of(record->key, strlen("/state")), cluster->last))
+		return;
+	pl_arena_reset(&cluster->arena);
+	if (state_parse(record->value, &cluster->arena, &state, NULL) == PL_OK &&
+	    state.phase == STATE_TERMINATING)
+		snapshot_pod_terminate(engine_snapshot(cluster->engine),
+		                       cluster->last_placed);
+}
+
+static enum pl_code on_schedule(void *ctx, const struct kv_record *record,
+                                struct pl_err *err)
+{
+	struct store_snapshot *cluster = ctx;
+	struct keys_id id;
+
+	if (keys_parse(record->key, &id, NULL) != PL_OK)
+		return PL_OK;
+	if (id.kind == KEYS_SPEC && is_on_node(cluster, record->key))
+		return on_spec(cluster, record, err);
+	cluster->last.len = id.kind == KEYS_SPEC ? 0 : cluster->last.len;
+	if (id.kind == KEYS_STATE)
+		on_state(cluster, record);
+	if ((id.kind == KEYS_SPEC || id.kind == KEYS_STATE) && cluster->other != NULL)
+		cluster->other(cluster->other_ctx, &id, record);
+	return PL_OK;
+}
+
+static enum pl_code drop_nodes_with_lost_pods(struct store_snapshot *cluster,
+                                              struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	PL_MAP_EACH (at, &cluster->pods) {
+		const struct expected_pod *on =
+			PL_CONTAINER_OF(at, struct expected_pod, by_key);
+		struct pl_err why = {0};
+
+		if (code != PL_OK || !is_in_snapshot(cluster, on->slot))
+			continue;
+		pl_err_set(&why, PL_NOTFOUND, PL_SPAN_FMT, PL_SPAN_ARG(at->key));
+		code = exclude_node(cluster, on->slot, STORE_FLAW_POD, &why, err);
+	}
+	return code;
+}
+
+/* -- all of it -------------------------------------------------------------------------
+ */
+
+static enum pl_code list_prefix(struct store_snapshot *cluster, const char *prefix,
+                                session_list_fn *fn, struct pl_err *err)
+{
+	int64_t revision = cluster->revision;
+	enum pl_code code = session_list(cluster->session, pl_span_str(prefix), &revision,
+	                                 fn, cluster, err);
+
+	cluster->compacted = cluster->compacted || revision != cluster->revision;
+	cluster->revision = revision;
+	return code;
+}
+
+enum pl_code store_snapshot_read(struct store_snapshot *cluster, struct pl_err *err)
+{
+	enum pl_code code;
+
+	PL_ASSERT(cluster->revision > 0);
+	pl_arena_init(&cluster->arena, ARENA_CHUNK, 0);
+	pl_arena_init(&cluster->pods_arena, PODS_CHUNK, PODS_MAX);
+	pl_map_init(&cluster->pods);
+	code = list_prefix(cluster, "/nodes/", on_node, err);
+	if (code == PL_OK)
+		code = list_prefix(cluster, "/alloc/", on_alloc, err);
+	if (code == PL_OK)
+		code = drop_nodes_without_alloc(cluster, err);
+	if (code == PL_OK)
+		code = list_prefix(cluster, "/schedules/", on_schedule, err);
+	if (code == PL_OK)
+		code = drop_nodes_with_lost_pods(cluster, err);
+	return code;
+}
+
+void store_snapshot_done(struct store_snapshot *cluster)
+{
+	pl_map_done(&cluster->pods);
+	pl_arena_done(&cluster->pods_arena);
+	pl_arena_done(&cluster->arena);
+	free(cluster->slot);
+}

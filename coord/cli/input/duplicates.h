@@ -1,0 +1,49 @@
+/*
+ * Whether a name comes twice in an input, with another content, and where it came first.
+ *
+ * A million pods are in a file now and then: a name takes 24 bytes, at most three
+ * quarters of them in use, and is told by 96 bits of two keyed hashes. A content that is
+ * taken for the same by mistake (32 bits) is found when it is written.
+ */
+#ifndef COORD_CLI_INPUT_DUPLICATES_H
+#define COORD_CLI_INPUT_DUPLICATES_H
+
+#include "coord/cli/input/manifest.h"
+#include "store/base/err.h"
+#include "store/base/hash.h"
+
+struct duplicates_row;
+
+struct duplicates {
+	struct pl_hash_key key;
+	struct duplicates_row *row;
+	size_t cap, count;
+	const char **file; /* their names, for people; borrowed */
+	uint32_t files;
+};
+
+struct duplicates_name {
+	struct pl_span name; /* with its namespace, and kind */
+	uint64_t content;    /* a hash of it */
+};
+
+struct duplicates_place {
+	const char *file;
+	unsigned long number;
+};
+
+void duplicates_init(struct duplicates *duplicates);
+void duplicates_done(struct duplicates *duplicates);
+void duplicates_clear(struct duplicates *duplicates);
+
+/* PL_EXISTS: it came with another content, *first is where; err is not touched. */
+PL_NODISCARD enum pl_code duplicates_look(const struct duplicates *duplicates,
+                                          const struct duplicates_name *name,
+                                          struct duplicates_place *first);
+/* One that duplicates_look let pass; if it came before, it stays there. PL_NOMEM. */
+PL_NODISCARD enum pl_code duplicates_add(struct duplicates *duplicates,
+                                         const struct duplicates_name *name,
+                                         const struct manifest_object *at,
+                                         struct pl_err *err);
+
+#endif

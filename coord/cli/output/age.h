@@ -1,0 +1,12 @@
+/* How long ago, for people: "45s", "12m", "3h20m", "5d". */
+#ifndef COORD_CLI_OUTPUT_AGE_H
+#define COORD_CLI_OUTPUT_AGE_H
+
+#include <stdint.h>
+
+enum { AGE_SIZE = 24 };
+
+/* What lies ahead of us is "0s": clocks differ. Gives out. */
+const char *age_text(int64_t ms, char out[AGE_SIZE]);
+
+#endif

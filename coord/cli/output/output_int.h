@@ -1,0 +1,41 @@
+/* How output.c prints: tables here, JSON and YAML there. */
+#ifndef COORD_CLI_OUTPUT_OUTPUT_INT_H
+#define COORD_CLI_OUTPUT_OUTPUT_INT_H
+
+#include "coord/cli/output/output.h"
+
+/* Titles first, once. */
+PL_NODISCARD enum pl_code output_table_rows(struct output *output,
+                                            const struct output_row *rows, size_t count,
+                                            struct pl_buf *to);
+
+/* A line each. */
+PL_NODISCARD enum pl_code output_names(const struct output *output,
+                                       const struct output_row *rows, size_t count,
+                                       struct pl_buf *to);
+
+PL_NODISCARD enum pl_code output_json_list(const struct output *output,
+                                           const struct output_row *rows, size_t count,
+                                           struct pl_buf *to);
+PL_NODISCARD enum pl_code output_json_part(struct output *output,
+                                           const struct output_row *rows, size_t count,
+                                           bool last, struct pl_buf *to);
+PL_NODISCARD enum pl_code output_json_one(const struct output *output,
+                                          const struct output_row *row,
+                                          struct pl_buf *to);
+PL_NODISCARD enum pl_code output_json_change(struct output *output,
+                                             const struct output_row *row,
+                                             enum output_change change,
+                                             struct pl_buf *to);
+
+/* What tells whether a row looks different now: in a table the columns that are
+ * shown, else the fields. Never what grows by itself, like an age: a column without
+ * a field. */
+PL_NODISCARD enum pl_code output_table_look(const struct output *output,
+                                            const struct output_row *row,
+                                            struct pl_buf *to);
+PL_NODISCARD enum pl_code output_json_look(const struct output_schema *schema,
+                                           const struct output_row *row,
+                                           struct pl_buf *to);
+
+#endif

@@ -1,0 +1,18 @@
+/* Text from the store or the command line, made fit for a terminal: what moves a
+ * cursor, breaks a line, hides or reorders text stands there as \xNN. */
+#ifndef COORD_CLI_OUTPUT_PRINTABLE_H
+#define COORD_CLI_OUTPUT_PRINTABLE_H
+
+#include "store/base/buf.h"
+
+/* Adds the text; *width, if wanted, grows by the code points added. */
+PL_NODISCARD enum pl_code printable_add(struct pl_buf *out, struct pl_span text,
+                                        size_t *width);
+
+/* The code points that printable_add would add. */
+size_t printable_width(struct pl_span text);
+
+/* The same for JSON, which stays the same JSON: there they become \uNNNN. */
+PL_NODISCARD enum pl_code printable_add_json(struct pl_buf *out, struct pl_span json);
+
+#endif

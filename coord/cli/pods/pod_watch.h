@@ -1,0 +1,82 @@
+/*
+ * Pods as they are and as they change, wherever their schedules stand: several lists and
+ * watches, put together by name.
+ *
+ * Notes: POD for each that is there, then WHOLE once all of it was told; then POD for
+ * each change, GONE, and WHOLE again whenever a list had to be made anew.
+ */
+#ifndef COORD_CLI_PODS_POD_WATCH_H
+#define COORD_CLI_PODS_POD_WATCH_H
+
+#include "coord/cli/input/label_query.h"
+#include "store/base/map.h"
+#include "store/keys/keys.h"
+#include "store/kv/kv.h"
+
+struct pod_watch;
+
+enum { POD_WATCH_LISTS_MAX = 64, POD_WATCH_PODS_MAX = 4000000 };
+
+struct pod_watch_pod {
+	struct pl_map_node node; /* "namespace/name" */
+	struct pl_span namespace, name;
+	uint32_t partition;
+	bool has_spec, has_state;
+	bool gated;    /* by its spec */
+	bool selected; /* its spec has the labels that are asked for */
+	bool marked;   /* the user's own */
+	bool counted;  /* the user's own */
+	uint16_t list; /* that shows it */
+	uint64_t round;
+	uint8_t *state; /* its value, kept when labels are asked for */
+	size_t state_len;
+	uint8_t key[];
+};
+
+enum pod_watch_what {
+	POD_WATCH_POD,  /* pod; state: its state's value, empty when there is none */
+	POD_WATCH_GONE, /* pod: neither spec nor state */
+	POD_WATCH_WHOLE,
+	POD_WATCH_TROUBLE, /* err; it goes on */
+	POD_WATCH_STOPPED, /* err NULL: as asked, else what it can not go on after */
+};
+
+struct pod_watch_note {
+	enum pod_watch_what what;
+	struct pod_watch_pod *pod;
+	struct pl_span state;
+	const struct pl_err *err;
+};
+
+struct pod_watch_opts {
+	/* "/schedules/", or parts of it that do not overlap; copied. */
+	const struct pl_span *prefix;
+	unsigned count;
+	/* Which are of interest; NULL: all. */
+	bool (*wanted)(void *ctx, struct pl_span key);
+	/* NULL: nobody asks for labels. All are told, and whether they have them. */
+	const struct label_query *query;
+	void (*fn)(void *ctx, const struct pod_watch_note *note);
+	void *ctx;
+};
+
+/* Of some partitions what is in "/schedules/"; all of it, if they are none, or too many
+ * for a list each. */
+struct pod_watch_parts {
+	struct keys_text text[POD_WATCH_LISTS_MAX];
+	struct pl_span prefix[POD_WATCH_LISTS_MAX]; /* into text */
+	unsigned count;
+};
+
+void pod_watch_parts(const bool in_partition[KEYS_PARTITIONS_MAX],
+                     struct pod_watch_parts *out);
+
+PL_NODISCARD enum pl_code pod_watch_open(struct kv *kv, const struct pod_watch_opts *opts,
+                                         struct pod_watch **out, struct pl_err *err);
+/* Those that it knows, until fn says false. */
+void pod_watch_each(const struct pod_watch *watch,
+                    bool (*fn)(void *ctx, const struct pod_watch_pod *pod), void *ctx);
+/* STOPPED follows; then it is gone. */
+void pod_watch_stop(struct pod_watch *watch);
+
+#endif

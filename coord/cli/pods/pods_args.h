@@ -1,0 +1,43 @@
+/* Pods that a command line means: names, or whatever files speak of. */
+#ifndef COORD_CLI_PODS_PODS_ARGS_H
+#define COORD_CLI_PODS_PODS_ARGS_H
+
+#include "coord/cli/input/pod_input.h"
+#include "coord/cli/session/options.h"
+
+enum { PODS_ARGS_FILE = 'f', PODS_ARGS_SPACE = 'n' };
+
+#define PODS_ARGS_OPTIONS                                             \
+	{"filename", required_argument, NULL, PODS_ARGS_FILE},        \
+	{                                                             \
+		"namespace", required_argument, NULL, PODS_ARGS_SPACE \
+	}
+
+struct pods_args {
+	struct files files;
+	const char *namespace; /* NULL: not said */
+	enum pod_input_fields fields;
+	bool once; /* as of intake.h */
+};
+
+/* Of one of those options. */
+PL_NODISCARD enum pl_code pods_args_set(struct pods_args *given, int opt, const char *arg,
+                                        struct pl_err *err);
+
+/* "shop/web-0", or "web-0" in the namespace that was said, or "default". */
+PL_NODISCARD enum pl_code pods_args_name(const struct pods_args *given, const char *arg,
+                                         struct pl_span *namespace, struct pl_span *name,
+                                         struct pl_err *err);
+
+/* Whether "shop/web-0" is of the namespace that was said; of any, if none was. */
+bool pods_args_is_of(const struct pods_args *given, struct pl_span key);
+
+/* Opens an intake of the files and checks it all, saying what is refused (the first ones)
+ * what is passed over, and which fields are not known. PL_INVALID: something is refused,
+ * and keep_going is not set; or there is no object at all. On PL_OK the intake is to be
+ * closed. */
+PL_NODISCARD enum pl_code pods_args_intake(const struct pods_args *given,
+                                           uint32_t partitions, bool keep_going,
+                                           struct pod_input *out, struct pl_err *err);
+
+#endif

@@ -1,0 +1,20 @@
+/* Pods that are named on a command line, and those that its files speak of. */
+#ifndef COORD_CLI_PODS_PODS_BY_NAME_H
+#define COORD_CLI_PODS_PODS_BY_NAME_H
+
+#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/session/cli_session.h"
+
+typedef enum pl_code pods_by_name_fn(void *ctx, uint32_t partition,
+                                     struct pl_span namespace, struct pl_span name,
+                                     struct pl_err *err);
+
+/* Each with the partition that it stands in, until fn fails: those of the files, where
+ * they will be, then the names, where they are. absent counts names that are nowhere;
+ * NULL: such a one is PL_NOTFOUND. */
+PL_NODISCARD enum pl_code pods_by_name_each(const struct cli_session *cli,
+                                            const struct pods_args *given,
+                                            pods_by_name_fn *fn, void *ctx,
+                                            uint64_t *absent, struct pl_err *err);
+
+#endif

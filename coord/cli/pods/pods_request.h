@@ -1,0 +1,85 @@
+/* For commands that ask pods to go or to move: those that are named, that files speak
+ * of, all of a namespace or those with some labels. */
+#ifndef COORD_CLI_PODS_PODS_REQUEST_H
+#define COORD_CLI_PODS_PODS_REQUEST_H
+
+#include "coord/cli/input/label_query.h"
+#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/pods/pods_gone_wait.h"
+#include "coord/submit/pod_request.h"
+
+enum {
+	PODS_REQUEST_FORCE = OPTIONS_OWN_FIRST,
+	PODS_REQUEST_WAIT,
+	PODS_REQUEST_TIMEOUT,
+	PODS_REQUEST_ALL,
+	PODS_REQUEST_IGNORE,
+	PODS_REQUEST_PAST,
+	PODS_REQUEST_SELECTOR = 'l',
+	PODS_REQUEST_EVERYWHERE = 'A',
+	PODS_REQUEST_ARGS_MAX = 10000,
+};
+
+/* In the table of an options_spec: which pods. */
+#define PODS_REQUEST_OPTIONS                                                    \
+	PODS_ARGS_OPTIONS, {"all", no_argument, NULL, PODS_REQUEST_ALL},        \
+		{"selector", required_argument, NULL, PODS_REQUEST_SELECTOR},   \
+		{"all-namespaces", no_argument, NULL, PODS_REQUEST_EVERYWHERE}, \
+		{"force", no_argument, NULL, PODS_REQUEST_FORCE},               \
+		{"timeout", required_argument, NULL, PODS_REQUEST_TIMEOUT},     \
+	{                                                                       \
+		"ignore-not-found", no_argument, NULL, PODS_REQUEST_IGNORE      \
+	}
+
+#define PODS_REQUEST_HELP                                                             \
+	"  -f, --filename PATH    as of placet submit\n"                              \
+	"  -n, --namespace NAME   of names without one (default default)\n"           \
+	"  --all                  every pod of that namespace\n"                      \
+	"  -l, --selector LABELS  those of that namespace with labels, as app=web,\n" \
+	"                         tier!=db or 'track in (a,b)'\n"                     \
+	"  -A, --all-namespaces   with -l: whatever their namespace\n"
+
+/* Names. */
+struct pods_withheld {
+	struct pl_arena arena;
+	struct pods_withheld_pod {
+		struct pl_span namespace, name;
+	} * at;
+	size_t count, cap;
+};
+
+struct pods_request {
+	enum pod_request_verb verb;
+	const char *words[POD_REQUEST_MALFORMED +
+	                  1]; /* what became of one; NULL: it is a failure */
+	const char *question; /* "Delete" */
+	bool wait;
+	/* As of the options. */
+	struct pods_args given;
+	struct label_query query; /* none: not by labels */
+	bool ignore_absent, force, all, everywhere, past_budgets;
+	uint64_t timeout_ms;
+	/* While it goes on. */
+	const struct cli_session *cli;
+	struct pod_input pod_input;
+	unsigned arg;
+	struct pl_map named; /* of --all and labels: in the order of partitions */
+	struct pl_map_node *next;
+	struct pod_requests *wishes;
+	struct pods_gone gone;
+	uint64_t absent, left;
+	struct pods_withheld held[2]; /* by budgets: in the round before, in this one */
+	unsigned round;
+	size_t again; /* the next of the round before */
+	struct pl_err err;
+};
+
+PL_NODISCARD enum pl_code pods_request_take(void *ctx, int opt, const char *arg,
+                                            struct pl_err *err);
+PL_NODISCARD enum pl_code pods_request_check(void *ctx, const struct options *options,
+                                             struct pl_err *err);
+/* All of such a command. */
+enum exit_code pods_request_run(struct pods_request *job, const struct options_spec *spec,
+                                int argc, char **argv);
+
+#endif

@@ -1,0 +1,203 @@
+/* What the watch tells is kept as rows by name; one that does not fit any more is gone.
+ */
+#include "coord/cli/pods/watch_pods.h"
+
+#include "coord/cli/output/message.h"
+#include "coord/cli/output/row_watch.h"
+#include "coord/cli/pods/pod_row.h"
+#include "coord/cli/pods/pod_watch.h"
+#include "store/base/clock.h"
+
+enum { LIVE_MAX = 60000 };
+
+struct pods_watch {
+	const struct cli_session *cli;
+	const struct pod_pick *pick;
+	struct row_watch row_watch;
+	struct pod_watch *watch;
+	struct pl_arena scratch;
+	struct pl_err err;
+	bool stopped;
+};
+
+struct pods_missing {
+	struct pl_span namespace, name;
+	bool there;
+};
+
+static bool is_wanted(void *ctx, struct pl_span key)
+{
+	struct pods_watch *follow = ctx;
+	const uint8_t *slash = memchr(key.at, '/', key.len);
+	size_t len = (size_t)(slash - key.at);
+
+	return pod_pick_wants(follow->pick, pl_span(key.at, len),
+	                      pl_span(slash + 1, key.len - len - 1));
+}
+
+static struct pod_row_about row_about(const struct pod_watch_note *note)
+{
+	const struct pod_watch_pod *pod = note->pod;
+
+	return (struct pod_row_about){.namespace = pod->namespace,
+	                              .name = pod->name,
+	                              .partition = pod->partition,
+	                              .has_spec = pod->has_spec,
+	                              .gated = pod->gated,
+	                              .has_state = pod->has_state,
+	                              .state = note->state,
+	                              .now_ms = pl_clock_wall_ms()};
+}
+
+/* By labels and state; with memory of its own, since most may not. */
+static bool is_shown(struct pods_watch *follow, const struct pod_watch_note *note)
+{
+	struct pod_row_about about = row_about(note);
+	struct output_row row;
+
+	if (follow->pick->query.requirements > 0 &&
+	    !(note->pod->has_spec && note->pod->selected))
+		return false;
+	if (!pod_pick_by_state(follow->pick))
+		return true;
+	pl_arena_reset(&follow->scratch);
+	if (pod_row(&about, &follow->scratch, &row) == PL_OK)
+		return pod_pick_fits(follow->pick, &row);
+	row_watch_fail(&follow->row_watch, PL_NOMEM, "a pod's row");
+	return false;
+}
+
+static void put_row(struct pods_watch *follow, const struct pod_watch_note *note)
+{
+	struct pod_row_about about = row_about(note);
+	struct pl_arena *arena = &follow->row_watch.arena;
+	struct output_row row;
+
+	/* In the first picture rows stay until all are there. */
+	about.namespace = pl_arena_dup(arena, about.namespace);
+	about.name = pl_arena_dup(arena, about.name);
+	about.state = pl_arena_dup(arena, about.state);
+	if (!follow->row_watch.whole && follow->row_watch.first_count == LIVE_MAX)
+		row_watch_fail(&follow->row_watch, PL_LIMIT,
+		               "more than 60000 pods at once; ask for less with "
+		               "--namespace, --selector or --phase");
+	else if (about.namespace.at == NULL || about.name.at == NULL ||
+	         pod_row(&about, arena, &row) != PL_OK)
+		row_watch_fail(&follow->row_watch, PL_NOMEM, "a pod's row");
+	else
+		row_watch_put(&follow->row_watch, note->pod->node.key, &row);
+}
+
+static bool is_named(void *ctx, const struct pod_watch_pod *pod)
+{
+	struct pods_missing *absent = ctx;
+
+	absent->there = pl_span_eq(pod->namespace, absent->namespace) &&
+	                pl_span_eq(pod->name, absent->name);
+	return !absent->there;
+}
+
+/* Whoever waits for one that has another name would wait for ever. */
+static void print_missing(const struct pods_watch *follow)
+{
+	const struct pod_pick *pick = follow->pick;
+
+	for (unsigned i = 0; i < pick->arg_count; i++) {
+		struct pods_missing absent = {.there = false};
+
+		if (pods_args_name(&pick->given, pick->args[i], &absent.namespace,
+		                   &absent.name, NULL) != PL_OK)
+			PL_UNREACHABLE("a name that was checked");
+		pod_watch_each(follow->watch, is_named, &absent);
+		if (!absent.there)
+			print_message(PL_SPAN_FMT "/" PL_SPAN_FMT ": is not there (yet)",
+			              PL_SPAN_ARG(absent.namespace),
+			              PL_SPAN_ARG(absent.name));
+	}
+}
+
+static void on_pod(void *ctx, const struct pod_watch_note *note)
+{
+	struct pods_watch *follow = ctx;
+
+	switch (note->what) {
+	case POD_WATCH_POD:
+		if (is_shown(follow, note))
+			put_row(follow, note);
+		else
+			row_watch_gone(&follow->row_watch, note->pod->node.key);
+		break;
+	case POD_WATCH_GONE:
+		row_watch_gone(&follow->row_watch, note->pod->node.key);
+		break;
+	case POD_WATCH_WHOLE:
+		if (!follow->row_watch.whole) {
+			row_watch_end(&follow->row_watch);
+			print_missing(follow);
+		}
+		break;
+	case POD_WATCH_TROUBLE:
+		print_message("placet get pods: %s; going on", note->err->msg);
+		break;
+	case POD_WATCH_STOPPED:
+		follow->stopped = true;
+		if (note->err != NULL)
+			follow->err = *note->err;
+		break;
+	}
+}
+
+/* Lists of a namespace by partition, as long as they are not too many. */
+static unsigned prefixes_of(const struct pods_watch *follow,
+                            struct keys_text text[POD_WATCH_LISTS_MAX],
+                            struct pl_span prefix[POD_WATCH_LISTS_MAX])
+{
+	uint32_t partitions = follow->cli->meta.partitions;
+	bool parts = follow->pick->given.namespace != NULL &&
+	             follow->pick->arg_count == 0 && partitions <= POD_WATCH_LISTS_MAX;
+	unsigned count = parts ? partitions : 1;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct keys_id id = {.kind = KEYS_SPEC,
+		                     .partition = i,
+		                     .scope = pl_span_str(follow->pick->given.namespace)};
+
+		if (keys_prefix(&id, parts ? 3 : 1, &text[i], NULL) != PL_OK)
+			PL_UNREACHABLE("a namespace that was checked");
+		prefix[i] = keys_span(&text[i]);
+	}
+	return count;
+}
+
+enum pl_code watch_pods(const struct cli_session *cli, const struct pod_pick *pick,
+                        struct pl_err *err)
+{
+	struct pods_watch follow = {.cli = cli, .pick = pick};
+	struct keys_text text[POD_WATCH_LISTS_MAX];
+	struct pl_span prefix[POD_WATCH_LISTS_MAX];
+	struct pod_watch_opts opts = {
+		.prefix = prefix, .wanted = is_wanted, .fn = on_pod, .ctx = &follow};
+	enum pl_code code;
+
+	opts.count = prefixes_of(&follow, text, prefix);
+	if (pick->query.requirements > 0)
+		opts.query = &pick->query;
+	pl_arena_init(&follow.scratch, 0, 0);
+	row_watch_init(&follow.row_watch, &pod_schema, cli->options->format, true);
+	follow.row_watch.state_column = POD_ROW_PHASE;
+	row_watch_begin(&follow.row_watch);
+	code = pod_watch_open(cli->session->kv, &opts, &follow.watch, err);
+	while (code == PL_OK && !follow.stopped) {
+		(void)uv_run(&cli->session->loop, UV_RUN_ONCE);
+		if (follow.row_watch.err.code != PL_OK && !follow.stopped)
+			pod_watch_stop(follow.watch);
+	}
+	if (code == PL_OK) {
+		*err = follow.row_watch.err.code != PL_OK ? follow.row_watch.err
+		                                          : follow.err;
+		code = err->code;
+	}
+	row_watch_done(&follow.row_watch);
+	pl_arena_done(&follow.scratch);
+	return code;
+}

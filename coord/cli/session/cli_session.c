@@ -1,0 +1,104 @@
+#include "coord/cli/session/cli_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "coord/cli/output/message.h"
+#include "store/keys/keys.h"
+#include "store/kv/calls.h"
+#include "store/kv/prefixed.h"
+
+static enum pl_code open_prefixed(const struct options *options,
+                                  struct store_session *session, struct pl_err *err)
+{
+	struct etcd_opts etcd = store_opts_etcd(&options->store);
+	enum pl_code code =
+		store_session_open(session, &etcd, options->store.timeout_ms, err);
+	struct kv *kv;
+
+	if (code != PL_OK || *options->prefix == 0)
+		return code;
+	code = prefixed_open(session->kv, pl_span_str(options->prefix), &kv, err);
+	if (code == PL_OK)
+		session->kv = kv;
+	else
+		store_session_close(session);
+	return code;
+}
+
+static enum pl_code meta_not_found(const struct options *options, struct pl_err *err)
+{
+	if (*options->prefix == 0)
+		return pl_err_set(err, PL_NOTFOUND,
+		                  "%s holds nothing of Placet's (no /placet/meta); "
+		                  "start placetd once, or give the --prefix it runs "
+		                  "under",
+		                  options->store.endpoints);
+	return pl_err_set(err, PL_NOTFOUND,
+	                  "%s holds nothing of Placet's under %s (no %s/placet/meta); "
+	                  "check --prefix, or start placetd once with it",
+	                  options->store.endpoints, options->prefix, options->prefix);
+}
+
+/* The first call of every command, so that a store that can not be reached, or is
+ * none of Placet's, is told as that. */
+static enum pl_code read_meta(struct cli_session *cli, struct pl_err *err)
+{
+	struct keys_id id = {.kind = KEYS_META};
+	struct kv_result result;
+	struct keys_text key;
+	enum pl_code code = keys_build(&id, &key, err);
+	struct kv_req req;
+
+	if (code != PL_OK)
+		return code;
+	req = kv_op_get(kv_key(keys_span(&key)));
+	code = store_session_call(cli->session, &req, &result, err);
+	if (code != PL_OK)
+		return code;
+	if (result.get.count == 0)
+		return meta_not_found(cli->options, err);
+	cli->meta_text = result.get.records[0].value;
+	cli->meta_mod_revision = result.get.records[0].mod_revision;
+	code = meta_parse(cli->meta_text, &cli->meta, err);
+	return code == PL_OK ? PL_OK : pl_err_wrap(err, "/placet/meta");
+}
+
+enum exit_code cli_session_run(const struct options_spec *spec, int argc, char **argv,
+                               cli_session_fn *fn, void *ctx)
+{
+	struct options options;
+	struct store_session session;
+	struct cli_session cli = {.session = &session, .options = &options};
+	struct pl_err err = {0};
+	enum exit_code exit_code;
+	enum pl_code code;
+
+	if (!options_parse(spec, argc, argv, ctx, &options, &exit_code))
+		return exit_code;
+	code = open_prefixed(&options, &session, &err);
+	if (code == PL_OK) {
+		code = read_meta(&cli, &err);
+		if (code != PL_OK)
+			store_opts_add_advice(&options.store, &err);
+		if (code == PL_OK)
+			code = fn(ctx, &cli, &err);
+		store_session_close(&session);
+	}
+	options_done(&options);
+	return code == PL_OK ? EXIT_OK : print_error(spec->words, &err);
+}
+
+const char *cli_session_user(char out[CLI_USER_SIZE])
+{
+	const char *user = getenv("USER");
+	char host[64] = "", uid[24];
+
+	if (gethostname(host, sizeof host - 1) != 0)
+		host[0] = 0;
+	(void)snprintf(uid, sizeof uid, "uid%u", (unsigned)geteuid());
+	(void)snprintf(out, CLI_USER_SIZE, "%.50s@%.63s",
+	               user == NULL || *user == 0 ? uid : user, host);
+	return out;
+}

@@ -1,0 +1,30 @@
+/* The store as the command line names it, and whether it is one of Placet's. */
+#ifndef COORD_CLI_SESSION_CLI_SESSION_H
+#define COORD_CLI_SESSION_CLI_SESSION_H
+
+#include "coord/cli/session/options.h"
+#include "coord/cli/session/store_session.h"
+#include "coord/meta/meta.h"
+
+struct cli_session {
+	struct store_session *session; /* every key below the root prefix */
+	const struct options *options;
+	struct meta meta;
+	struct pl_span meta_text; /* as it stands there, in the session's arena */
+	int64_t meta_mod_revision;
+};
+
+/* What a command does there. An error is said by cli_session_run. */
+typedef enum pl_code cli_session_fn(void *ctx, const struct cli_session *cli,
+                                    struct pl_err *err);
+
+/* All of a command: its options, the store, what it does, what went wrong. */
+enum exit_code cli_session_run(const struct options_spec *spec, int argc, char **argv,
+                               cli_session_fn *fn, void *ctx);
+
+enum { CLI_USER_SIZE = 128 };
+
+/* "ann@host", for what is kept with a version. */
+const char *cli_session_user(char out[CLI_USER_SIZE]);
+
+#endif

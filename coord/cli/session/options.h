@@ -1,0 +1,72 @@
+/*
+ * The command line of a command: what it takes, its help, and what was given.
+ *
+ * A command describes itself once (struct options_spec); the options that many
+ * have in common are known here: where the store is, --prefix, --output, --watch,
+ * --yes, --dry-run, --why.
+ */
+#ifndef COORD_CLI_SESSION_OPTIONS_H
+#define COORD_CLI_SESSION_OPTIONS_H
+
+#include "coord/cli/command.h"
+#include "coord/cli/output/output.h"
+#include "coord/cli/session/store_opts.h"
+
+/* What a command has besides the store and --help. */
+enum {
+	OPTIONS_OUTPUT = 1,
+	OPTIONS_WATCH = 2,
+	OPTIONS_YES = 4,
+	OPTIONS_DRY_RUN = 8,
+	OPTIONS_WHY = 16,
+	OPTIONS_OFFLINE = 32, /* it talks to no store */
+	OPTIONS_FORMAT = 64,  /* -o text or json: OUTPUT_TABLE or OUTPUT_JSON */
+	OPTIONS_NAMES = 128,  /* with OPTIONS_OUTPUT: -o name too */
+};
+
+/* Of a command's own options: the val in struct option, or the letter that is short for
+ * it. */
+enum { OPTIONS_OWN_FIRST = 1, OPTIONS_OWN_MAX = 12, OPTIONS_PREFIX_MAX = 128 };
+
+struct options {
+	struct store_opts store;
+	const char *prefix; /* "": none */
+	enum output_format format;
+	bool format_given;
+	bool watch;
+	bool yes;
+	bool dry_run;
+	const char *why; /* "" */
+	char **args;     /* behind the options */
+	unsigned arg_count;
+};
+
+struct options_spec {
+	const char *words;   /* "shard drain" */
+	const char *usage;   /* "<id> [options]" */
+	const char *about;   /* sentences, each line ended */
+	const char *help;    /* of its own options, a line each; NULL: none */
+	const char *example; /* lines that may be typed, indented by two */
+	const char *exits;   /* what its exit status says; NULL: as of most commands */
+	unsigned common;     /* OPTIONS_OUTPUT, ... */
+	unsigned args_min, args_max;
+	const struct option *own; /* ends with a NULL name; NULL: none */
+	/* PL_INVALID: not a value for it. arg is NULL for one without. */
+	enum pl_code (*take)(void *ctx, int opt, const char *arg, struct pl_err *err);
+	/* What was given, looked at before anything is done; may be NULL. */
+	enum pl_code (*check)(void *ctx, const struct options *options,
+	                      struct pl_err *err);
+};
+
+/* False: there is nothing to run (help was asked for, or what was given makes no
+ * sense and that was said), and the status is in *exit_code. */
+bool options_parse(const struct options_spec *spec, int argc, char **argv, void *ctx,
+                   struct options *out, enum exit_code *exit_code);
+void options_done(struct options *options);
+
+/* After getopt_long: "-o=json" is "-o json", as for kubectl, and not "=json". given: the
+ * word that it has just read. Of a long option, or in a word of its own, = is part of the
+ * value. */
+void options_pass_equals(const char *given);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * For commands that wait for what shards do: says once, on stderr, that nobody is there
+ * to do it, after nothing has moved for a while.
+ *
+ *	idle_warning_init; idle_warning_look each time that the loop ticks; idle_warning_cancel, and the
+ *	loop has to run until it asks no more.
+ */
+#ifndef COORD_CLI_SHARDS_IDLE_WARNING_H
+#define COORD_CLI_SHARDS_IDLE_WARNING_H
+
+#include "coord/cli/output/progress.h"
+#include "coord/cli/session/cli_session.h"
+#include "store/keys/keys.h"
+
+enum { IDLE_WARNING_AFTER_MS = 3000 };
+
+struct idle_owners {
+	bool has[KEYS_PARTITIONS_MAX];
+	uint32_t without; /* KEYS_PARTITIONS_MAX: none was found */
+};
+
+bool idle_owner_is_known(struct idle_owners *owners, uint32_t partition);
+
+struct idle_warning_opts {
+	const struct cli_session *cli;
+	struct progress *progress; /* its line is ended before something is said */
+	const char *what;          /* "places pods": nobody does */
+	/* Calls idle_owner_is_known with each partition that something is waited for in,
+	 * until it says false. */
+	void (*each)(void *ctx, struct idle_owners *owners);
+	void *ctx;
+};
+
+struct idle_warning {
+	struct idle_warning_opts opts;
+	uint64_t moved, since_ms; /* when it was that much for the first time */
+	struct kv_call *call;
+	bool asks, said;
+};
+
+void idle_warning_init(struct idle_warning *idle_warning,
+                       const struct idle_warning_opts *opts, uint64_t now_ms);
+/* moved: is another number when something of it has come about. */
+void idle_warning_look(struct idle_warning *idle_warning, uint64_t now_ms,
+                       uint64_t moved);
+void idle_warning_cancel(struct idle_warning *idle_warning);
+
+/* Now, without waiting: a note when there is no shard at all. */
+void idle_warning_note(const struct cli_session *cli, const char *what);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * Which classes may share what is kept.
+ *
+ * Local plugins read a node and, of the pod, what it asks of one node. Its namespace,
+ * labels, controller, gang, priority, and rules about other pods matter to global ones
+ * only, and nobody keeps what these say. So the classes of fifty applications that ask
+ * for the same are kept once.
+ *
+ * Claims are found by namespace, so a class with volumes is like itself only.
+ */
+#ifndef SHARDSCHED_CLASSES_CLASS_SIGNATURE_H
+#define SHARDSCHED_CLASSES_CLASS_SIGNATURE_H
+
+#include "shardsched/framework/cycle.h"
+
+enum { SIGNATURE_ROWS = 16 }; /* ports and images; with more it is like itself only */
+
+/* Compared as bytes: no gaps, and zero where nothing stands. */
+struct class_signature {
+	const void *profile;
+	const void *node_selector, *required, *preferred, *tolerations, *requests;
+	int64_t nonzero_cpu_milli, nonzero_memory;
+	const void *itself; /* the class; NULL: it may be shared */
+	uint32_t flags;
+	uint16_t ports, images;
+	uint64_t local;
+	struct spec_port port[SIGNATURE_ROWS];
+	uint32_t image[SIGNATURE_ROWS];
+};
+
+_Static_assert(sizeof(struct class_signature) ==
+                       7 * sizeof(void *) + 4 * sizeof(int64_t) +
+                               SIGNATURE_ROWS *
+                                       (sizeof(struct spec_port) + sizeof(uint32_t)),
+               "no gaps");
+
+void class_signature_of(const struct fw_class *class, struct class_signature *out);
+
+#endif

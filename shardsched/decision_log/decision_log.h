@@ -1,0 +1,65 @@
+/*
+ * Decisions as a log that can be replayed: what an engine was told, in order, and what
+ * it decided, a JSON object a line.
+ *
+ *	{"kind":"Record","v":1,"seed":"7","config":{...}}
+ *	{"kind":"Put","revision":"12","object":"Node","cluster":"","value":{...}}
+ *	{"kind":"Drop","revision":"13","object":"Node","space":"","name":"node-7"}
+ *	{"kind":"Decision","revision":"14","pod":{...},"draw":"...","assumed":true,
+ *	 "verdict":"placed","node":"node-3","total":512,"feasible":40,"best":2,
+ *	 "runnersUp":[{"node":"node-5","total":512},...],"refused":{"NodeResourcesFit":9}}
+ *
+ * A revision is the store's at which that was known; it is kept, and means nothing here.
+ * Numbers that may pass 2^53 are strings. A decision is written by the same function when
+ * it is made and when it is replayed, so that the lines are equal byte for byte or the
+ * decisions are not the same.
+ */
+#ifndef SHARDSCHED_DECISION_LOG_DECISION_LOG_H
+#define SHARDSCHED_DECISION_LOG_DECISION_LOG_H
+
+#include "shardsched/engine/engine.h"
+
+enum { DECISION_LOG_RUNNERS = 3, DECISION_LOG_LINE_MAX = 8 << 20 };
+
+/* Each adds one whole line, or nothing on failure. config: empty for the default. */
+PL_NODISCARD enum pl_code decision_log_begin(struct pl_buf *out, uint64_t seed,
+                                             struct pl_span config);
+/* json on one line. */
+PL_NODISCARD enum pl_code decision_log_put(struct pl_buf *out, uint64_t revision,
+                                           enum engine_kind kind, struct pl_span cluster,
+                                           struct pl_span json);
+PL_NODISCARD enum pl_code decision_log_drop(struct pl_buf *out, uint64_t revision,
+                                            enum engine_kind kind,
+                                            struct pl_span namespace,
+                                            struct pl_span name);
+
+struct logged_decision {
+	uint64_t revision;
+	struct pl_span json; /* of the pod */
+	const struct engine_decision *decision;
+	bool assumed; /* the pod is on that node from now on */
+};
+
+/* Before the pod is assumed: the engine's cycle must still be that decision's. */
+PL_NODISCARD enum pl_code decision_log_decided(struct pl_buf *out, struct engine *engine,
+                                               const struct logged_decision *decided);
+
+/* -- and again --------------------------------------------------------------------- */
+
+struct replay;
+
+struct replay_figures {
+	uint64_t lines, decisions, differ;
+};
+
+PL_NODISCARD enum pl_code replay_new(struct replay **out, struct pl_err *err);
+void replay_free(struct replay *replay);
+
+/* The next line, without its end. PL_INVALID, PL_LIMIT: it is no such line, with the
+ * field's path. *again: empty, or of a decision that came out otherwise the line as it
+ * would be now; valid until the next call. */
+PL_NODISCARD enum pl_code replay_line(struct replay *replay, struct pl_span line,
+                                      struct pl_span *again, struct pl_err *err);
+void replay_figures(const struct replay *replay, struct replay_figures *out);
+
+#endif

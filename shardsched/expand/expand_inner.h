@@ -1,0 +1,50 @@
+/* Shared by the parts of expand.c; nobody else includes it. */
+#ifndef SHARDSCHED_EXPAND_EXPAND_INNER_H
+#define SHARDSCHED_EXPAND_EXPAND_INNER_H
+
+#include "shardsched/expand/expand.h"
+#include "shardsched/model/object.h"
+#include "shardsched/model/parse.h"
+
+/* What a workload object says about its pods. */
+struct workload_fields {
+	struct draft_meta meta; /* with a namespace */
+	uint32_t count;
+	uint32_t first;      /* ordinal */
+	bool indexed;        /* Job */
+	struct pl_span text; /* of its template, {} when there is none */
+};
+
+/* Read and checked, but for what the pod's own validation sees. */
+PL_NODISCARD enum pl_code workload_read(struct expand *expand, enum expand_source source,
+                                        struct pl_span json, struct workload_fields *out,
+                                        struct pl_err *err);
+
+/* expand->raw: a pod of it, with open places. Sets base. */
+PL_NODISCARD enum pl_code workload_pod(struct expand *expand, enum expand_source source,
+                                       const struct workload_fields *fields,
+                                       struct pl_err *err);
+
+/* expand->raw: a Pod's, with open places. Sets base, in_namespace, count. */
+PL_NODISCARD enum pl_code bare_pod(struct expand *expand, struct pl_span json,
+                                   struct pl_err *err);
+
+/* The Pod differs from the last object, a good one, in its name alone; so it is good, and
+ * nothing of it has to be read: everything is set for its pods. Whatever is in doubt is
+ * not like it. */
+bool bare_is_like_last(struct expand *expand, struct pl_span json);
+
+/* -- what both need --------------------------------------------------------------------
+ */
+
+/* In quotes, in the arena: names, in which nothing is escaped. */
+PL_NODISCARD enum pl_code expand_quoted(struct expand *expand, struct pl_span text,
+                                        const char **out);
+/* Empty: it is no string. */
+struct pl_span expand_unquoted(struct pl_span text);
+/* What its class says, into expand->raw. */
+PL_NODISCARD enum pl_code expand_put_priority(struct expand *expand, struct pl_err *err);
+/* Of expand->mould. */
+PL_NODISCARD enum pl_code expand_keep_hash(struct expand *expand, struct pl_err *err);
+
+#endif

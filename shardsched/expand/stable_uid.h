@@ -1,0 +1,21 @@
+/*
+ * Identities that are the same whoever works them out, and however often: a UUID (as of
+ * version 5, RFC 9562, but with pl_hash) of what the parts say, and a short hash that may
+ * stand in a name.
+ */
+#ifndef SHARDSCHED_EXPAND_STABLE_UID_H
+#define SHARDSCHED_EXPAND_STABLE_UID_H
+
+#include <stdint.h>
+
+#include "store/base/span.h"
+
+enum { UID_SIZE = 37, STABLE_UID_PARTS_MAX = 4, STABLE_UID_WORD_SIZE = 11 };
+
+/* "6ba7b810-9dad-51d1-80b4-00c04fd430c8". The order counts, and where a part ends. */
+void stable_uid_print(const struct pl_span *parts, unsigned count, char out[UID_SIZE]);
+
+/* Ten letters and digits that make no words: "7d9f8c6b5x". */
+void stable_uid_word(uint64_t hash, char out[STABLE_UID_WORD_SIZE]);
+
+#endif

@@ -1,0 +1,346 @@
+#include "shardsched/explain/explain.h"
+#include "shardsched/explain/reason_text.h"
+
+enum { NAME_MAX_BYTES = 1 << 12 };
+
+static void put_text(const struct explain *explain, struct pl_json_out *out,
+                     const char *name, uint32_t id)
+{
+	pl_json_out_name(out, name);
+	pl_json_out_string(out, model_text(explain->model, id));
+}
+
+static void put_int(struct pl_json_out *out, const char *name, int64_t value)
+{
+	pl_json_out_name(out, name);
+	pl_json_out_int(out, value);
+}
+
+static void put_str(struct pl_json_out *out, const char *name, const char *value)
+{
+	pl_json_out_name(out, name);
+	pl_json_out_str(out, value);
+}
+
+static void put_node(const struct explain *explain, struct pl_json_out *out,
+                     uint32_t slot)
+{
+	const struct node_row *row = &explain->snapshot->row[slot];
+
+	if (row->cluster != 0)
+		put_text(explain, out, "cluster", row->cluster);
+	put_text(explain, out, "node", row->node.name);
+}
+
+static void put_plugin(const struct explain *explain, struct pl_json_out *out,
+                       unsigned plugin)
+{
+	put_str(out, "plugin", explain->profile->table->row[plugin]->name);
+}
+
+/* A piece of text that is printed first. */
+static void put_printed(struct pl_json_out *out, const char *name, struct pl_buf *buf,
+                        enum pl_code code)
+{
+	pl_json_out_name(out, name);
+	pl_json_out_string(out, code == PL_OK ? pl_buf_span(buf) : PL_SPAN_LIT(""));
+	pl_buf_done(buf);
+	if (code != PL_OK && out->code == PL_OK)
+		out->code = code;
+}
+
+static void put_amount(struct pl_json_out *out, const char *name,
+                       const struct reason *reason, int64_t amount)
+{
+	struct pl_buf buf;
+
+	pl_buf_init(&buf, NAME_MAX_BYTES);
+	put_printed(out, name, &buf, reason_amount(reason, amount, &buf));
+}
+
+static void put_reason(const struct explain *explain, struct pl_json_out *out,
+                       const struct reason *reason)
+{
+	struct pl_buf buf;
+
+	put_str(out, "reason", reason_word((enum reason_code)reason->code));
+	pl_buf_init(&buf, NAME_MAX_BYTES);
+	put_printed(out, "message", &buf,
+	            reason_print(&explain->model->strings, reason, &buf));
+	pl_buf_init(&buf, NAME_MAX_BYTES);
+	if (reason->subject != 0)
+		put_printed(out, "subject", &buf,
+		            reason_print_subject(&explain->model->strings, reason, &buf));
+	if (reason->value != 0 && !reason_is_of_own(reason))
+		put_text(explain, out, "value", reason->value);
+	if (reason->code == REASON_TAINT)
+		put_str(out, "effect",
+		        taint_effect_word((enum taint_effect)reason->detail));
+	if (reason_is_amount(reason))
+		put_amount(out, "lacks", reason, reason->lacks);
+}
+
+/* -- parts --------------------------------------------------------------------------- */
+
+static void put_filters(const struct explain *explain, struct pl_json_out *out)
+{
+	pl_json_out_name(out, "filters");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < explain->filters; i++) {
+		const struct explain_filter *filter = &explain->filter[i];
+
+		pl_json_out_object(out);
+		put_plugin(explain, out, filter->plugin);
+		if (filter->skipped) {
+			pl_json_out_name(out, "skipped");
+			pl_json_out_bool(out, true);
+		} else {
+			put_int(out, "refused", filter->alone);
+			put_int(out, "refusedFirst", filter->first);
+		}
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+}
+
+static void put_reasons(const struct explain *explain, struct pl_json_out *out)
+{
+	pl_json_out_name(out, "reasons");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < explain->reasons; i++) {
+		const struct explain_reason *row = &explain->reason[i];
+
+		pl_json_out_object(out);
+		if (row->plugin < explain->profile->table->count)
+			put_plugin(explain, out, row->plugin);
+		put_str(out, "code", verdict_word(row->code));
+		put_reason(explain, out, &row->reason);
+		if (reason_is_amount(&row->reason))
+			put_amount(out, "lacksMost", &row->reason, row->lacks_most);
+		put_int(out, "nodes", row->nodes);
+		put_int(out, "only", row->only);
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+	if (explain->unlisted > 0)
+		put_int(out, "unlistedReasons", explain->unlisted);
+}
+
+static void put_cluster(const struct explain *explain,
+                        const struct explain_cluster *cluster, struct pl_json_out *out)
+{
+	pl_json_out_object(out);
+	if (cluster->cluster != 0)
+		put_text(explain, out, "cluster", cluster->cluster);
+	if (cluster->others) {
+		pl_json_out_name(out, "others");
+		pl_json_out_bool(out, true);
+	}
+	put_int(out, "nodes", cluster->nodes);
+	put_int(out, "feasible", cluster->feasible);
+	pl_json_out_name(out, "filters");
+	pl_json_out_object(out);
+	for (uint32_t i = 0; i < explain->filters; i++)
+		if (cluster->alone[i] > 0)
+			put_int(out,
+			        explain->profile->table->row[explain->filter[i].plugin]
+			                ->name,
+			        cluster->alone[i]);
+	pl_json_out_end(out);
+	pl_json_out_name(out, "reasons");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < explain->reasons; i++) {
+		const struct explain_reason *row = &explain->reason[i];
+
+		if (cluster->reasons[row->row] == 0)
+			continue;
+		pl_json_out_object(out);
+		put_reason(explain, out, &row->reason);
+		put_int(out, "nodes", cluster->reasons[row->row]);
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+	pl_json_out_end(out);
+}
+
+/* Where nodes have clusters. */
+static void put_clusters(const struct explain *explain, struct pl_json_out *out)
+{
+	if (explain->clusters == 0 ||
+	    (explain->clusters == 1 && explain->cluster[0].cluster == 0))
+		return;
+	pl_json_out_name(out, "clusters");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < explain->clusters; i++)
+		put_cluster(explain, &explain->cluster[i], out);
+	pl_json_out_end(out);
+}
+
+static void put_near(const struct explain *explain, struct pl_json_out *out)
+{
+	pl_json_out_name(out, "nearest");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < explain->nears; i++) {
+		const struct explain_near *near = &explain->near[i];
+
+		pl_json_out_object(out);
+		put_node(explain, out, near->slot);
+		pl_json_out_name(out, "reasons");
+		pl_json_out_array(out);
+		for (uint32_t j = 0; j < near->count; j++) {
+			pl_json_out_object(out);
+			put_plugin(explain, out, near->reason[j].plugin);
+			put_reason(explain, out, &near->reason[j].reason);
+			pl_json_out_end(out);
+		}
+		pl_json_out_end(out);
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+}
+
+static void put_share(const struct explain *explain, struct pl_json_out *out,
+                      const struct explain_score *share)
+{
+	pl_json_out_object(out);
+	put_plugin(explain, out, share->plugin);
+	put_int(out, "score", share->score);
+	put_int(out, "weight", share->weight);
+	pl_json_out_end(out);
+}
+
+static void put_scores(const struct explain *explain, struct pl_json_out *out)
+{
+	pl_json_out_name(out, "scores");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < explain->bests; i++) {
+		const struct explain_best *best = &explain->best[i];
+
+		pl_json_out_object(out);
+		put_node(explain, out, best->slot);
+		put_int(out, "total", best->total);
+		pl_json_out_name(out, "shares");
+		pl_json_out_array(out);
+		for (uint32_t j = 0; j < best->count; j++)
+			put_share(explain, out, &best->share[j]);
+		pl_json_out_end(out);
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+}
+
+/* -- preemption ---------------------------------------------------------------------- */
+
+static void put_victims(const struct explain *explain, struct pl_json_out *out,
+                        const uint32_t *victim, uint32_t count)
+{
+	pl_json_out_name(out, "victims");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct placed_pod *placed = &explain->snapshot->placed[victim[i]];
+
+		pl_json_out_object(out);
+		put_text(explain, out, "namespace", placed->view->spec->namespace);
+		put_text(explain, out, "name", placed->name);
+		put_int(out, "priority", placed->view->spec->priority);
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+}
+
+static void put_preemption(const struct explain *explain, struct pl_json_out *out)
+{
+	const struct preempt_outcome *preempt = &explain->decision->preempt;
+
+	pl_json_out_name(out, "preemption");
+	pl_json_out_object(out);
+	put_str(out, "code", verdict_word(preempt->code));
+	put_int(out, "tried", preempt->tried);
+	if (preempt->code == VERDICT_SUCCESS) {
+		put_node(explain, out, preempt->node);
+		put_int(out, "budgetViolations", preempt->violations);
+		put_victims(explain, out, preempt->victim, preempt->victims);
+	}
+	pl_json_out_name(out, "candidates");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < preempt->candidates; i++) {
+		const struct preempt_candidate *each = &preempt->candidate[i];
+
+		pl_json_out_object(out);
+		put_node(explain, out, each->node);
+		put_int(out, "budgetViolations", each->violations);
+		put_victims(explain, out, &preempt->all_victims[each->first],
+		            each->count);
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+	pl_json_out_end(out);
+}
+
+static const char *verdict_of(const struct engine_decision *decision)
+{
+	if (decision->gated)
+		return "gated";
+	switch (decision->outcome.result) {
+	case CYCLE_NODE:
+		return "placed";
+	case CYCLE_NONE:
+		return "unschedulable";
+	case CYCLE_ERROR:
+		return "error";
+	}
+	PL_UNREACHABLE("a result of cycles");
+}
+
+static void put_pod(const struct explain *explain, struct pl_json_out *out)
+{
+	pl_json_out_name(out, "pod");
+	pl_json_out_object(out);
+	put_text(explain, out, "namespace", explain->pod->spec->namespace);
+	put_text(explain, out, "name", explain->pod->name);
+	put_int(out, "priority", explain->pod->spec->priority);
+	pl_json_out_end(out);
+}
+
+static void put_gates(const struct explain *explain, struct pl_json_out *out)
+{
+	const struct verdict *gate = &explain->decision->gate;
+
+	pl_json_out_name(out, "gates");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < gate->count; i++) {
+		pl_json_out_object(out);
+		put_reason(explain, out, &gate->reason[i]);
+		pl_json_out_end(out);
+	}
+	pl_json_out_end(out);
+}
+
+void explain_json(const struct explain *explain, struct pl_json_out *out)
+{
+	const struct engine_decision *decision = explain->decision;
+
+	pl_json_out_object(out);
+	put_str(out, "kind", "Explanation");
+	put_int(out, "v", 1);
+	put_pod(explain, out);
+	put_str(out, "verdict", verdict_of(decision));
+	if (decision->gated) {
+		put_gates(explain, out);
+		pl_json_out_end(out);
+		return;
+	}
+	if (decision->outcome.result == CYCLE_NODE)
+		put_node(explain, out, decision->outcome.node);
+	put_int(out, "nodes", explain->nodes);
+	put_int(out, "examined", explain->examined);
+	put_int(out, "feasible", explain->feasible);
+	put_filters(explain, out);
+	put_reasons(explain, out);
+	put_clusters(explain, out);
+	put_near(explain, out);
+	put_scores(explain, out);
+	if (decision->tried_preemption)
+		put_preemption(explain, out);
+	pl_json_out_end(out);
+}

@@ -1,0 +1,82 @@
+/*
+ * Objects beside pods and nodes: Namespace, PriorityClass, PodDisruptionBudget, and
+ * the workloads by whose selectors pods are spread by default.
+ */
+#ifndef SHARDSCHED_MODEL_CLUSTER_OBJECTS_H
+#define SHARDSCHED_MODEL_CLUSTER_OBJECTS_H
+
+#include "shardsched/model/budget_rule.h"
+#include "shardsched/model/parse.h"
+#include "shardsched/model/selector.h"
+
+struct namespace
+{
+	uint32_t name;
+	const struct labels *labels;
+	bool deleted;
+};
+
+struct priority_class {
+	uint32_t name;
+	int32_t value;
+	bool is_default;
+	bool never; /* preemptionPolicy */
+};
+
+struct budget {
+	uint32_t namespace;
+	uint32_t name;
+	const struct selector *selector; /* null and empty ones protect nobody */
+	struct budget_rule rule;
+	int32_t allowed; /* disruptions */
+	int32_t healthy;
+	int32_t desired;
+	int32_t expected;
+	uint32_t disrupted_count;
+	uint32_t *disrupted; /* owned: names of pods whose eviction was granted already */
+};
+
+enum workload_kind {
+	WORKLOAD_SERVICE,
+	WORKLOAD_REPLICATION_CONTROLLER,
+	WORKLOAD_REPLICA_SET,
+	WORKLOAD_STATEFUL_SET,
+};
+
+struct workload {
+	enum workload_kind kind;
+	uint32_t namespace;
+	uint32_t name;
+	uint32_t uid;                    /* 0: not said */
+	const struct selector *selector; /* SELECTOR_NOTHING when there is none */
+};
+
+/* Each holds references until it is dropped; a zeroed one may be dropped. */
+PL_NODISCARD enum pl_code namespace_parse(struct parse *parse, struct pl_span json,
+                                          struct namespace *out, struct pl_err *err);
+void namespace_drop(struct model *model, struct namespace *namespace);
+
+PL_NODISCARD enum pl_code priority_class_parse(struct parse *parse, struct pl_span json,
+                                               struct priority_class *out,
+                                               struct pl_err *err);
+void priority_class_drop(struct model *model, struct priority_class *priority);
+
+PL_NODISCARD enum pl_code budget_parse(struct parse *parse, struct pl_span json,
+                                       struct budget *out, struct pl_err *err);
+void budget_drop(struct model *model, struct budget *budget);
+/* A pod of that name, with those labels, in the budget's namespace: as kube-scheduler's
+ * preemption asks, to which an empty selector is none, and who was granted already does
+ * not count. */
+bool budget_protects(const struct strings *strings, const struct budget *budget,
+                     uint32_t pod, const struct labels *labels);
+/* Pods with these labels, in its namespace, are counted: as the eviction API has it, to
+ * which an empty selector is every pod. */
+bool budget_covers(const struct strings *strings, const struct budget *budget,
+                   const struct labels *labels);
+
+PL_NODISCARD enum pl_code workload_parse(struct parse *parse, enum workload_kind kind,
+                                         struct pl_span json, struct workload *out,
+                                         struct pl_err *err);
+void workload_drop(struct model *model, struct workload *workload);
+
+#endif

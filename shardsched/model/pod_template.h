@@ -1,0 +1,124 @@
+/*
+ * What pods of many classes have in common: all that scheduling reads of them but who
+ * they are, their labels, requests, and the volumes that they name. So a pod that is
+ * unlike all others in one of these is a class (spec.h) of a few words.
+ *
+ * Immutable and shared. One block of memory: fixed fields, then rows of several kinds.
+ */
+#ifndef SHARDSCHED_MODEL_POD_TEMPLATE_H
+#define SHARDSCHED_MODEL_POD_TEMPLATE_H
+
+#include "shardsched/model/node_selector.h"
+#include "shardsched/model/pod_draft.h"
+#include "shardsched/model/pod_term.h"
+#include "shardsched/model/taints.h"
+
+struct spec_port {
+	uint32_t ip; /* of "0.0.0.0" when none was given */
+	uint16_t port;
+	uint8_t protocol; /* enum spec_protocol */
+	uint8_t zero;
+};
+
+enum spec_protocol { SPEC_TCP, SPEC_UDP, SPEC_SCTP, SPEC_PROTOCOL_OTHER };
+
+struct spec_spread {
+	const struct selector *selector; /* with the pod's own matchLabelKeys */
+	uint32_t topology_key;
+	int32_t max_skew;
+	int32_t min_domains; /* 0: not said, which counts as 1 */
+	uint8_t hard;        /* DoNotSchedule */
+	uint8_t affinity;    /* nodes that node affinity refuses do not count */
+	uint8_t taints;      /* nodes with taints that are not tolerated do not count */
+	uint8_t zero;
+};
+
+struct spec_term {
+	const struct pod_term *term;
+	int64_t weight; /* 0: required */
+};
+
+/* X(name, type): rows behind the fixed fields, in the order of the pod; images by
+ * number, one for each container. */
+#define TEMPLATE_ROWS_MAP(X)                    \
+	X(affinity, struct spec_term)           \
+	X(anti_affinity, struct spec_term)      \
+	X(soft_affinity, struct spec_term)      \
+	X(soft_anti_affinity, struct spec_term) \
+	X(spreads, struct spec_spread)          \
+	X(ports, struct spec_port)              \
+	X(images, uint32_t)                     \
+	X(gates, uint32_t)
+
+struct template_rows {
+	uint16_t count;
+};
+
+struct pod_template {
+	struct intern_item item;
+	uint32_t scheduler;
+	const struct labels *node_selector;    /* empty when there is none */
+	const struct node_selector *required;  /* NULL: none */
+	const struct node_selector *preferred; /* NULL: none */
+	const struct tolerations *tolerations;
+	/* What LeastAllocated counts where it is not what is asked for; else both are 0.
+	 */
+	int64_t nonzero_cpu_milli;
+	int64_t nonzero_memory;
+	uint32_t owner_kind; /* the controller's; 0: there is none */
+	uint32_t owner_api;  /* "apps/v1" */
+	uint32_t gang;       /* the name; 0: none */
+	int32_t gang_min;
+	uint32_t gang_domain; /* topology key, of which all want one value; 0: none */
+	uint32_t zero;
+#define TEMPLATE_ROWS_FIELD(name, type) struct template_rows name;
+	TEMPLATE_ROWS_MAP(TEMPLATE_ROWS_FIELD)
+};
+
+_Static_assert(sizeof(struct pod_template) % 8 == 0,
+               "rows follow at once, the wide ones first");
+
+#define TEMPLATE_ROWS_ENUM(name, type) TEMPLATE_ROWS_##name,
+enum template_rows_kind { TEMPLATE_ROWS_MAP(TEMPLATE_ROWS_ENUM) TEMPLATE_ROWS_END };
+
+/* Where rows of that kind begin: behind all before. A sum of constants and counts. */
+static inline size_t template_rows_at(const struct pod_template *template,
+                                      enum template_rows_kind kind)
+{
+	size_t at = sizeof *template;
+
+#define TEMPLATE_ROWS_ADD(name, type)    \
+	if (TEMPLATE_ROWS_##name < kind) \
+		at += (size_t) template->name.count * sizeof(type);
+	TEMPLATE_ROWS_MAP(TEMPLATE_ROWS_ADD)
+	return at;
+}
+
+/* template_ports(form) is the first of form->ports.count rows, and so on. */
+#define TEMPLATE_ROWS_GET(name, type)                                                  \
+	static inline const type *template_##name(const struct pod_template *template) \
+	{                                                                              \
+		const char *start = (const char *)template;                            \
+		return (const type *)(const void *)(start +                            \
+		                                    template_rows_at(                  \
+							    template,                  \
+							    TEMPLATE_ROWS_##name));    \
+	}
+TEMPLATE_ROWS_MAP(TEMPLATE_ROWS_GET)
+
+/* Where a pod says that it belongs to a gang, of how many at least, and which label all
+ * their nodes are to have in common. */
+#define SPEC_GANG_ANNOTATION "placet.io/gang"
+#define SPEC_GANG_MIN_ANNOTATION "placet.io/gang-min"
+#define SPEC_GANG_DOMAIN_ANNOTATION "placet.io/gang-domain"
+enum { SPEC_GANG_MOST = 1000000 };
+
+struct spec_requests;
+
+/* nonzero: what LeastAllocated counts; NULL: what is asked for. NULL: the maker failed.
+ */
+const struct pod_template *pod_template_make(struct maker *maker,
+                                             const struct pod_draft *draft,
+                                             const struct spec_requests *nonzero);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * Pieces of memory close together: those of one size stand in pages of their own, without
+ * what an allocator adds to each. A large one has a page to itself; a page that is empty
+ * goes back to the heap.
+ *
+ * A piece is known by a number, below 2^31 and never 0, and stays where it is until it is
+ * given back: then its number may be given again. Aligned for uint32_t; for uint64_t
+ * where all sizes are multiples of 8.
+ */
+#ifndef SHARDSCHED_MODEL_SLAB_H
+#define SHARDSCHED_MODEL_SLAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/compiler.h"
+
+enum {
+	SLAB_STEP = 4,
+	SLAB_LARGE = 512, /* the largest that share a page */
+	SLAB_SIZES = SLAB_LARGE / SLAB_STEP,
+	SLAB_PLACE_BITS = 8, /* of a number; the rest is the page's */
+};
+
+struct slab_page {
+	uint8_t *at;   /* NULL: none has this number */
+	uint32_t size; /* of a piece */
+	uint32_t next,
+		prev; /* of those open of its size; of numbers that are free: next */
+	uint16_t used, places;
+	uint16_t fresh; /* places from here on were never used */
+	uint16_t free;  /* the first of the others */
+};
+
+/* Zeroed: empty. */
+struct slab {
+	struct slab_page *page;
+	uint32_t count;            /* numbers of pages that were ever given, from 1 */
+	uint32_t cap;              /* of page */
+	uint32_t unused;           /* the first of a chain of them; 0: none */
+	uint32_t open[SLAB_SIZES]; /* the first page with room; 0: none */
+	size_t bytes;              /* of pages */
+};
+
+/* All that was taken goes with it. */
+void slab_done(struct slab *slab);
+
+/* 0: no memory. */
+uint32_t slab_alloc(struct slab *slab, size_t size);
+void slab_free(struct slab *slab, uint32_t number);
+
+/* Heap bytes, without what the allocator adds to a page. */
+size_t slab_memory(const struct slab *slab);
+
+static inline void *slab_at(const struct slab *slab, uint32_t number)
+{
+	const struct slab_page *page = &slab->page[number >> SLAB_PLACE_BITS];
+	uint32_t place = number & ((1U << SLAB_PLACE_BITS) - 1);
+
+	PL_ASSERT(number >> SLAB_PLACE_BITS <= slab->count && place < page->fresh);
+	return page->at + (size_t)page->size * place;
+}
+
+#endif

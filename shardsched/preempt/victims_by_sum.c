@@ -1,0 +1,211 @@
+/*
+ * Victims on a node where only amounts stand in the way: one pod after the other comes
+ * back while the sum of those that are back leaves enough. Most do, so they are taken
+ * several at a time.
+ */
+#include "shardsched/preempt/preempt_int.h"
+
+enum { BLOCK = 8 };
+
+/* What pods that come back may take; INT64_MAX of what is not asked for, which is more
+ * than all pods of a node hold. */
+struct slack {
+	int64_t cpu_milli;
+	int64_t memory;
+	int64_t storage;
+	int64_t pods;
+};
+
+/* Pods in the order in which they come back: an index in the part each; NULL: all. */
+struct reprieve_order {
+	const uint32_t *index;
+	uint32_t count;
+};
+
+static int64_t slack_for(int64_t free, int64_t ask)
+{
+	return ask == INT64_MIN ? INT64_MAX : free - ask;
+}
+
+static inline bool slack_covers(const struct slack *slack, const struct slack *sum)
+{
+	return (sum->cpu_milli <= slack->cpu_milli) & (sum->memory <= slack->memory) &
+	       (sum->storage <= slack->storage) & (sum->pods <= slack->pods);
+}
+
+static inline void slack_take(struct slack *slack, const struct slack *sum)
+{
+	slack->cpu_milli -= sum->cpu_milli;
+	slack->memory -= sum->memory;
+	slack->storage -= sum->storage;
+	slack->pods -= sum->pods;
+}
+
+static inline uint32_t index_at(const uint32_t *index, uint32_t i)
+{
+	return index == NULL ? i : index[i];
+}
+
+/* Storage is a column that most runs need not read. */
+static inline int64_t storage_of(const struct ranking_part *part, uint32_t at,
+                                 bool stores)
+{
+	return stores ? part->storage[at] : 0;
+}
+
+/* How many at the front fit together, whole blocks of them. */
+static inline uint32_t reprieve_blocks(const struct ranking_part *part,
+                                       const uint32_t *index, uint32_t count, bool stores,
+                                       struct slack *slack)
+{
+	uint32_t done = 0;
+
+	for (; count - done >= BLOCK; done += BLOCK) {
+		struct slack sum = {.pods = BLOCK};
+
+		for (uint32_t i = done; i < done + BLOCK; i++) {
+			uint32_t at = index_at(index, i);
+
+			sum.cpu_milli += part->cpu_milli[at];
+			sum.memory += part->memory[at];
+			sum.storage += storage_of(part, at, stores);
+		}
+		if (!slack_covers(slack, &sum))
+			break;
+		slack_take(slack, &sum);
+	}
+	return done;
+}
+
+/* Without a branch on what fits, which is as good as chance. Indexes of those that stay
+ * away go to out, which has room for all. */
+static inline uint32_t reprieve_each(const struct ranking_part *part,
+                                     const struct reprieve_order *order,
+                                     const uint32_t *index, bool stores,
+                                     struct slack *slack, uint32_t *out)
+{
+	uint32_t away = 0;
+
+	for (uint32_t i = reprieve_blocks(part, index, order->count, stores, slack);
+	     i < order->count; i++) {
+		uint32_t at = index_at(index, i);
+		struct slack pod = {part->cpu_milli[at], part->memory[at],
+		                    storage_of(part, at, stores), 1};
+		bool back = slack_covers(slack, &pod);
+		int64_t mask = -(int64_t)back;
+
+		slack->cpu_milli -= pod.cpu_milli & mask;
+		slack->memory -= pod.memory & mask;
+		slack->storage -= pod.storage & mask;
+		slack->pods -= back;
+		out[away] = at;
+		away += !back;
+	}
+	return away;
+}
+
+/* Four times the same, but that the compiler knows which. */
+static uint32_t reprieve_pods(const struct ranking_part *part,
+                              const struct reprieve_order *order, struct slack *slack,
+                              uint32_t *out)
+{
+	bool stores = slack->storage != INT64_MAX; /* it is asked for */
+
+	if (order->index == NULL)
+		return stores ? reprieve_each(part, order, NULL, true, slack, out)
+		              : reprieve_each(part, order, NULL, false, slack, out);
+	return stores ? reprieve_each(part, order, order->index, true, slack, out)
+	              : reprieve_each(part, order, order->index, false, slack, out);
+}
+
+static int64_t start_ms_of(const struct preempt *preempt, uint32_t placed)
+{
+	int64_t ms = preempt->snapshot->placed[placed].started_ms;
+
+	return ms == 0 ? INT64_MAX : ms;
+}
+
+/* Victims in the order in which they were given up, the protected ones first: so the
+ * first of these or of the others is the oldest of the highest. */
+static int64_t oldest_start(const struct preempt *preempt,
+                            const struct ranking_part *part, const uint32_t *away,
+                            const struct candidate_rank *rank)
+{
+	uint32_t second = rank->violations;
+	int64_t first_ms = start_ms_of(preempt, part->placed[away[0]]), second_ms;
+
+	if (second == 0 || second == rank->count ||
+	    part->priority[away[second]] < part->priority[away[0]])
+		return first_ms;
+	second_ms = start_ms_of(preempt, part->placed[away[second]]);
+	if (part->priority[away[second]] > part->priority[away[0]])
+		return second_ms;
+	return second_ms < first_ms ? second_ms : first_ms;
+}
+
+static void add_candidate(struct preempt *preempt, uint32_t slot,
+                          const struct ranking_part *part, struct candidate_rank *rank)
+{
+	struct preempt_candidate candidate = {slot, rank->violations,
+	                                      preempt->given_up_count, rank->count};
+	uint32_t *away = (uint32_t *)preempt->given_up.at + candidate.first;
+
+	candidate_found(preempt, rank->violations);
+	rank->highest = part->priority[away[0]];
+	rank->oldest_ms = INT64_MAX;
+	if (candidate_loses(preempt, rank))
+		return;
+	for (uint32_t i = 0; i < rank->count; i++)
+		rank->priorities += priority_shifted(part->priority[away[i]]);
+	if (candidate_loses(preempt, rank))
+		return;
+	rank->oldest_ms = oldest_start(preempt, part, away, rank);
+	for (uint32_t i = 0; i < rank->count; i++)
+		away[i] = part->placed[away[i]];
+	preempt->given_up_count += rank->count;
+	if (!candidate_add(preempt, &candidate, rank))
+		preempt->no_memory = true;
+}
+
+static void find_victims(struct preempt *preempt, uint32_t slot,
+                         const struct ranking_part *part, const struct free_amounts *free,
+                         struct candidate_rank *rank)
+{
+	const struct resource_request *request = &preempt->request;
+	struct slack slack = {slack_for(free->cpu_milli, request->cpu_milli),
+	                      slack_for(free->memory, request->memory),
+	                      slack_for(free->storage, request->storage), free->pods - 1};
+	uint32_t *away = (uint32_t *)preempt->given_up.at + preempt->given_up_count;
+	struct reprieve_order others = {NULL, part->count};
+	uint32_t protected = split_protected(preempt, part);
+
+	if (protected > 0) {
+		struct reprieve_order first = {preempt->order.at, protected};
+
+		others = (struct reprieve_order){first.index + protected,
+		                                 part->count - protected};
+		rank->violations = reprieve_pods(part, &first, &slack, away);
+		/* As yet the best of those that overdraw so many. */
+		rank->highest = INT32_MIN;
+		rank->oldest_ms = INT64_MAX;
+		rank->count = rank->violations;
+		if (rank->violations > 0 && candidate_loses(preempt, rank)) {
+			candidate_found(preempt, rank->violations);
+			return;
+		}
+	}
+	rank->count = rank->violations +
+	              reprieve_pods(part, &others, &slack, away + rank->violations);
+	if (rank->count > 0)
+		add_candidate(preempt, slot, part, rank);
+}
+
+void victims_find_by_sum(struct preempt *preempt, uint32_t slot,
+                         const struct ranking_part *part, const struct free_amounts *free)
+{
+	struct candidate_rank rank = {0};
+
+	find_victims(preempt, slot, part, free, &rank);
+	if (rank.count > 0 && !preempt->no_memory)
+		candidate_cache_put(preempt, slot, &rank);
+}

@@ -1,0 +1,99 @@
+/*
+ * What a shard's partitions have to offer, roughly, for the others: the value of
+ * /digests/<shard>.
+ *
+ *	{"v":1,"partitions":{"0007":[
+ *	 {"nodes":78,"taints":["dedicated=gpu:NoSchedule"],
+ *	  "free":{"cpu":"41200m","memory":"8589934592","pods":"2100","nvidia.com/gpu":"3"},
+ *	  "most":{"cpu":"4000m","memory":"4294967296","pods":"110","nvidia.com/gpu":"1"},
+ *	  "labels":{"zone":["a","b"],"kubernetes.io/hostname":[]},"least":-10,
+ *	  "newest":4711}]}}
+ *
+ * Nodes of a partition that can be chosen stand in classes by the taints that keep pods
+ * away. free is what is free on all of them together, most the largest amount of each
+ * resource on one of them (not all on the same); what is kept for pods counts as taken.
+ * least is the lowest priority of a pod there, or of one that something is kept for: who
+ * is no more important makes no room there. labels are those of any of them; a list
+ * that is empty stands for more values than there is room for. "more": there are labels
+ * that are not listed; "other": there are nodes with other taints in it, too. newest is
+ * the revision of what changed last on any of them: where the rest says what it said
+ * before, it may have been otherwise meanwhile.
+ *
+ * All of it errs on one side: what a digest does not admit no node there has; what it
+ * admits may prove wrong, and a stale one only costs a look.
+ *
+ * A plain value; spans and arrays are borrowed. What is zero is left out.
+ */
+#ifndef SHARDSCHED_RECORDS_DIGEST_H
+#define SHARDSCHED_RECORDS_DIGEST_H
+
+#include "store/base/arena.h"
+#include "store/base/buf.h"
+
+enum {
+	DIGEST_CLASSES_MAX = 8, /* of a partition */
+	DIGEST_TAINTS_MAX = 16,
+	DIGEST_LABELS_MAX = 64,
+	DIGEST_VALUES_MAX = 16, /* of a label */
+	DIGEST_SCALARS_MAX = 64,
+	DIGEST_TEXT_MAX = 1024, /* of a name, a value or a taint */
+	DIGEST_BYTES_MAX = 1 << 20,
+};
+
+struct digest_scalar {
+	struct pl_span name;
+	int64_t amount;
+};
+
+struct digest_capacity {
+	int64_t cpu_milli, memory, storage, pods;
+	const struct digest_scalar *scalar;
+	uint32_t scalars;
+};
+
+struct digest_label {
+	struct pl_span key;
+	const struct pl_span *value;
+	uint32_t values; /* 0: any */
+};
+
+struct digest_class {
+	uint32_t nodes;
+	bool more, other;
+	const struct pl_span *taint; /* key=value:Effect */
+	uint32_t taints;
+	struct digest_capacity free, most;
+	const struct digest_label *label;
+	uint32_t labels;
+	int32_t least; /* DIGEST_NO_PODS: there are none */
+	int64_t newest;
+};
+
+#define DIGEST_NO_PODS INT32_MAX
+
+struct digest_partition {
+	uint32_t partition;
+	const struct digest_class *class;
+	uint32_t classes;
+};
+
+/* Partitions in their order, each once. */
+struct digest {
+	const struct digest_partition *part;
+	uint32_t parts;
+};
+
+/* Adds the value, or nothing. Asserts the order. PL_LIMIT: over a bound above, or of the
+ * buffer; PL_INVALID: an amount below 0; PL_NOMEM. */
+PL_NODISCARD enum pl_code digest_print(const struct digest *digest, struct pl_buf *out,
+                                       struct pl_err *err);
+/* PL_INVALID, PL_LIMIT with the path and the reason; PL_NOMEM. Unknown members are
+ * ignored. */
+PL_NODISCARD enum pl_code digest_parse(struct pl_span value, struct pl_arena *arena,
+                                       struct digest *out, struct pl_err *err);
+
+/* Of all that is in it; and of what pods are chosen by, not how much of it there is. */
+uint64_t digest_partition_hash(const struct digest_partition *part);
+uint64_t digest_class_kind(const struct digest_class *class);
+
+#endif

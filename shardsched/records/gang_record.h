@@ -1,0 +1,76 @@
+/*
+ * A gang that is too large for one transaction: the value of /gangs/<namespace>/<gang>.
+ *
+ *	{"v":1,"phase":"reserving","shard":"east-0","epoch":"12",
+ *	 "until":"2026-11-21T09:00:00.000Z",
+ *	 "nodes":[{"at":3,"cluster":"east","node":"n-1","pods":{"w-0":"4711","w-1":"4712"}}]}
+ *
+ *	(none) --> reserving --all holds stand--> bound --all its pods are--> (none)
+ *	               |
+ *	               +--something failed--> aborting --no hold stands--> (none)
+ *
+ * A gang is bound when its record says so; what then turns its holds into pods, or what
+ * releases them, is finished by whoever owns the gang's partition. The plan does not
+ * change: which pods go where, with the mod_revision of the spec that was decided for;
+ * they stand in the gang's namespace and partition. Nodes come in the order of cluster
+ * and name, pods of name; each once.
+ *
+ * A plain value: spans and arrays are borrowed.
+ */
+#ifndef SHARDSCHED_RECORDS_GANG_RECORD_H
+#define SHARDSCHED_RECORDS_GANG_RECORD_H
+
+#include "store/base/arena.h"
+#include "store/base/buf.h"
+
+enum {
+	GANG_RECORD_BYTES_MAX = 1 << 20,
+	GANG_RECORD_NODES_MAX = 8192,
+	GANG_RECORD_PODS_MAX = 16384, /* in all */
+};
+
+/* X(PHASE, word) */
+#define GANG_PHASE_MAP(X)         \
+	X(RESERVING, "reserving") \
+	X(BOUND, "bound")         \
+	X(ABORTING, "aborting")
+
+#define GANG_PHASE_ENUM(phase, word) GANG_PHASE_##phase,
+enum gang_phase { GANG_PHASE_MAP(GANG_PHASE_ENUM) GANG_PHASES };
+
+struct gang_record_pod {
+	struct pl_span name;
+	int64_t spec_rev;
+};
+
+struct gang_record_node {
+	uint32_t partition;
+	struct pl_span cluster, name;
+	const struct gang_record_pod *pod;
+	uint32_t pods; /* one at least */
+};
+
+struct gang_record {
+	enum gang_phase phase;
+	struct pl_span shard; /* who wrote it, under which epoch of the partition */
+	int64_t epoch;
+	int64_t until_ms; /* RESERVING: given up by then, on the wall's clock */
+	const struct gang_record_node *node;
+	uint32_t nodes; /* one at least */
+};
+
+/* Adds the value, or nothing. Asserts the order. PL_INVALID: a name or a time that no
+ * such value has; PL_LIMIT: over a bound above, or of the buffer; PL_NOMEM. */
+PL_NODISCARD enum pl_code gang_record_print(const struct gang_record *record,
+                                            struct pl_buf *out, struct pl_err *err);
+/* PL_INVALID, PL_LIMIT with the path and the reason. PL_NOMEM. */
+PL_NODISCARD enum pl_code gang_record_parse(struct pl_span value, struct pl_arena *arena,
+                                            struct gang_record *out, struct pl_err *err);
+
+/* By cluster and name, as of strcmp. */
+int gang_record_node_cmp(const struct gang_record_node *a,
+                         const struct gang_record_node *b);
+
+const char *gang_phase_word(enum gang_phase phase);
+
+#endif

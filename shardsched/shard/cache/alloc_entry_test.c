@@ -1,0 +1,67 @@
+/* Who is listed by several nodes. */
+#include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/rules/rules_stale_rig.h"
+
+static unsigned count_sharing(void)
+{
+	unsigned nodes = 0;
+
+	PL_LIST_EACH (link, &rig.sched->sharing)
+		nodes++;
+	return nodes;
+}
+
+static void count_node(struct sched *sched, struct sched_node *node, uint32_t i,
+                       void *ctx)
+{
+	unsigned *nodes = ctx;
+
+	(void)sched;
+	T_STR((const char *)sched_text(sched, node->listed[i].pod->key[2]).at, "b");
+	++*nodes;
+}
+
+/* So many nodes are looked at for it, beside its own. */
+static void b_is_listed_by(unsigned nodes, unsigned others)
+{
+	unsigned listed = 0;
+	struct sched_pod *b =
+		pod_find(rig.sched, local, PL_SPAN_LIT("web"), PL_SPAN_LIT("b"));
+
+	sched_check(rig.sched);
+	alloc_entry_each(rig.sched, b, count_node, &listed);
+	T_EQ(listed, nodes);
+	T_EQ(count_sharing(), others);
+}
+
+/* Of many nodes two list b, as while it moves and its news comes in any order, and then
+ * one does. */
+T_CASE(who_lists_a_pod_is_not_looked_for_everywhere)
+{
+	char name[16];
+
+	begin(1);
+	put_b("y");
+	for (unsigned i = 0; i < 200; i++) {
+		(void)snprintf(name, sizeof name, "m-%u", i);
+		put_node(1, name, "z");
+	}
+	bind_b(0, "n-3", 2, false);
+	wait_ms(1000);
+	b_is_listed_by(1, 0);
+	bind_b(1, "n-2", 2, false);
+	wait_ms(1000);
+	b_is_listed_by(2, 1);
+	bind_b(1, "m-199", 2, false);
+	wait_ms(1000);
+	b_is_listed_by(3, 2);
+	rig.store.revision++;
+	put_alloc(1, "m-199", 3, false); /* where it was seen last */
+	wait_ms(1000);
+	b_is_listed_by(2, 2);
+	rig.store.revision++;
+	put_alloc(0, "n-3", 3, false);
+	wait_ms(1000);
+	b_is_listed_by(1, 1);
+	rig_close(&rig);
+}

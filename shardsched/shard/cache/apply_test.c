@@ -1,0 +1,450 @@
+/* News: what is older, makes no sense, waits for an answer, or is of a store before. */
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/sched_rig.h"
+#include "store/base/fault.h"
+
+static struct rig rig;
+
+T_CASE(what_is_older_is_no_news)
+{
+	struct sched_figures figures;
+	struct kv_record record;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run_idle(&rig);
+	record = *rig_get(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1"));
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	sched_events(rig.sched, 0, SCHED_ALLOCS, &(struct kv_event){.record = record}, 1);
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "b"), "n-1");
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.txns_failed, 0);
+	rig_close(&rig);
+}
+
+T_CASE(what_makes_no_sense_is_told_and_left_alone)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_node(&rig, 0, "n-2", "4");
+	rig_node(&rig, 0, "n-3", "4");
+	rig_put(&rig, "/nodes/0000/east/n-1", "{\"metadata\":7}");
+	rig_put(&rig, "/alloc/0000/east/n-2", "[]");
+	rig_put(&rig, "/schedules/0000/web/bad/spec", "{");
+	rig_pod(&rig, 0, "odd", "1", "");
+	rig_put(&rig, "/schedules/0000/web/odd/state", "{\"v\":1}");
+	rig_put(&rig, "/schedules/0000/web/wrong/spec", rig_pod_json("right", "1", ""));
+	rig_put(&rig, "/schedules/0000/Web", "{}");
+	rig_pod(&rig, 0, "good", "1", "");
+	rig_own(&rig, 0);
+	rig_run_idle(&rig);
+	T_EQ(rig.malformed, 6);
+	T_STR(rig_where(&rig, 0, "good"), "n-3");
+	/* Put right, all of it is taken up. */
+	rig_node(&rig, 0, "n-1", "4");
+	rig_node(&rig, 0, "n-2", "4");
+	rig_pod(&rig, 0, "bad", "1", "");
+	rig_del(&rig, "/schedules/0000/web/odd/state");
+	rig_run_idle(&rig);
+	T_TRUE(strncmp(rig_where(&rig, 0, "bad"), "n-", 2) == 0);
+	T_TRUE(strncmp(rig_where(&rig, 0, "odd"), "n-", 2) == 0);
+	T_EQ(rig.malformed, 6);
+	rig_close(&rig);
+}
+
+/* A state without an alloc that knows of it, and the other way round. */
+T_CASE(what_does_not_agree_is_told_when_it_stays_so)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_node(&rig, 0, "n-2", "4");
+	rig_pod(&rig, 0, "a", "1", "");
+	rig_pod(&rig, 0, "b", "1", "");
+	rig_put(&rig, "/schedules/0000/web/a/state",
+	        "{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"east\",\"node\":\"n-1\","
+	        "\"since\":\"2026-11-21T09:00:00.000Z\"}");
+	rig_put(&rig, "/alloc/0000/east/n-2",
+	        "{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"9m\",\"pods\":\"1\"},"
+	        "\"pods\":{\"0000\":{\"web\":[\"b\"]}}}");
+	rig_own(&rig, 0);
+	rig_run_idle(&rig);
+	T_EQ(rig.malformed, 0);
+	for (int i = 0; i < 3; i++) {
+		rig.now_ms += 5000;
+		rig_run_idle(&rig);
+	}
+	T_EQ(rig.malformed, 3); /* a, b, and that n-2 does not add up */
+	T_STR(rig_where(&rig, 0, "b"), "");
+	rig_pod(&rig, 0, "c", "1", "");
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 0, "c"), "n-1");
+	rig_close(&rig);
+}
+
+#define ALLOC "/alloc/0000/east/n-1"
+#define LISTS(name)                                                                   \
+	"{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"      \
+	"\"nonzero\":{\"memory\":\"209715200\"},\"pods\":{\"0001\":{\"web\":[\"" name \
+	"\"]}}}"
+#define EMPTY "{\"v\":1,\"generation\":3}"
+
+static bool reads(unsigned out, const char *key)
+{
+	const struct kv_txn *txn = &rig.out[out].req.txn;
+
+	for (size_t i = 0; rig.out[out].used && i < txn->then_count; i++)
+		if (txn->then[i].op == KV_GET &&
+		    pl_span_eq(txn->then[i].get.keys.from, pl_span_str(key)))
+			return true;
+	return false;
+}
+
+/* The store is ahead of what has been heard of the alloc. */
+T_CASE(who_ends_while_its_spec_is_read_is_not_missed)
+{
+	unsigned read = 0;
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_put(&rig, ALLOC, LISTS("a"));
+	rig_own(&rig, 0);
+	rig_run(&rig);
+	while (!reads(read, "/schedules/0001/web/a/spec")) {
+		T_TRUE(read < RIG_OUT_MAX - 1);
+		read++;
+	}
+	rig_del(&rig, "/schedules/0001/web/a/spec");
+	rig_put(&rig, ALLOC, EMPTY);
+	(void)rig_answer(&rig, read);
+	T_EQ(rig.malformed, 0);
+	rig_run_idle(&rig);
+	T_EQ(rig.malformed, 0);
+	rig_close(&rig);
+}
+
+T_CASE(a_spec_that_is_missing_is_told_once)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_put(&rig, ALLOC, LISTS("a"));
+	rig_own(&rig, 0);
+	for (int i = 0; i < 5; i++) {
+		rig_run_idle(&rig);
+		T_EQ(rig.malformed, 1);
+		rig.now_ms += 5000;
+		rig_put(&rig, ALLOC, LISTS("a"));
+	}
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_put(&rig, ALLOC, LISTS("a"));
+	rig_run_idle(&rig);
+	rig_del(&rig, "/schedules/0001/web/a/spec");
+	rig_put(&rig, ALLOC, EMPTY);
+	rig_run_idle(&rig);
+	T_EQ(rig.malformed, 1);
+	rig_put(&rig, ALLOC, LISTS("a"));
+	rig_run_idle(&rig);
+	T_EQ(rig.malformed, 2);
+	rig_close(&rig);
+}
+
+/* Whoever takes away what says why a pod waits is told again. */
+T_CASE(a_state_that_is_deleted_is_told_again)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "huge", "64", "");
+	rig_deliver_all(&rig);
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "huge"), "Pending");
+	rig_del(&rig, "/schedules/0001/web/huge/state");
+	T_STR(rig_where(&rig, 1, "huge"), "");
+	rig_deliver_all(&rig);
+	rig.now_ms += 1000;
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "huge"), "Pending");
+	rig_close(&rig);
+}
+
+/* The store goes back while news of it waits for an answer. */
+T_CASE(what_was_held_of_a_store_that_is_no_more_is_forgotten)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run(&rig);
+	rig.store.revision += 100;
+	rig_put(&rig, "/alloc/0000/east/n-1", "{\"v\":1,\"generation\":9}");
+	rig_deliver_all(&rig);
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	rig.store.revision -= 80;
+	rig_put(&rig, "/alloc/0000/east/n-1", "{\"v\":1,\"generation\":2}");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_fail(&rig, 0, PL_FENCED);
+	for (int i = 0; i < 20; i++) {
+		rig_run_idle(&rig);
+		rig.now_ms += 1000;
+	}
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	rig_close(&rig);
+}
+
+/* It is known as long as a node of ours lists it; its state, only while it is ours. */
+T_CASE(a_state_that_made_no_sense_is_forgotten_with_the_partition)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run_idle(&rig);
+	rig_put(&rig, "/schedules/0001/web/a/state", "{");
+	rig_run_idle(&rig);
+	T_EQ(rig.malformed, 1);
+	rig_lost(&rig, 1);
+	rig_del(&rig, "/schedules/0001/web/a/state");
+	rig_own(&rig, 1);
+	rig_put(&rig, "/alloc/0000/east/n-1", "{\"v\":1,\"generation\":9}");
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	rig_close(&rig);
+}
+
+/* A pod on a node of ours was to come with the list of its partition, which is lost
+ * before that list has come. */
+T_CASE(a_spec_that_was_to_come_with_a_list_is_read_when_that_is_lost)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	T_OK(sched_own(rig.sched, 1, ++rig.epoch, &rig.err), &rig.err);
+	rig_own(&rig, 0);
+	rig_own(&rig, 2);
+	rig_run_idle(&rig);
+	rig_lost(&rig, 1);
+	rig_run_idle(&rig);
+	rig_pod(&rig, 2, "b", "2", "");
+	rig_deliver_all(&rig);
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 2, "b"), "n-1");
+	rig_close(&rig);
+}
+
+/* Nobody watches it here, and the alloc that lists it does not change. */
+T_CASE(a_spec_of_others_that_is_put_right_is_found)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "b"), "n-1");
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	rig_put(&rig, "/schedules/0001/web/a/spec", "{");
+	rig_del(&rig, "/schedules/0001/web/b/spec");
+	rig_own(&rig, 0);
+	rig_pod(&rig, 0, "c", "1", "");
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 0, "c"), "Pending");
+	T_EQ(rig.malformed, 2);
+	rig.now_ms += 20000;
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 0, "c"), "Pending");
+	T_EQ(rig.malformed, 2);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_pod(&rig, 1, "b", "1", "");
+	rig.now_ms += 20000;
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 0, "c"), "n-1");
+	rig_close(&rig);
+}
+
+/* Known because a node of ours lists it, and gone when its partition becomes ours: the
+ * alloc is the last to say so. */
+T_CASE(a_pod_that_was_known_and_is_gone_is_not_placed)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	rig_pod(&rig, 1, "a", "2", "");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	rig_lost(&rig, 0);
+	rig_lost(&rig, 1);
+	rig_own(&rig, 0);
+	rig_run_idle(&rig);
+	rig_del(&rig, "/schedules/0001/web/a/spec");
+	rig_del(&rig, "/schedules/0001/web/a/state");
+	rig_own(&rig, 1);
+	rig_put(&rig, "/alloc/0000/east/n-1", "{\"v\":1,\"generation\":9}");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+		T_TRUE(!rig.out[i].used);
+	rig_lost(&rig, 1);
+	rig_close(&rig);
+}
+
+/* The store is put back to before the node grew; its alloc is the same as then. */
+T_CASE(a_node_that_a_restored_store_has_not_grown_is_not_overfilled)
+{
+	struct kv_record *node, small;
+
+	rig_open(&rig, &(struct sched_opts){.batch_size = 1, .inflight = 1});
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	small = *rig_get(&rig.store, PL_SPAN_LIT("/nodes/0000/east/n-1"));
+	rig_put(&rig, "/nodes/0000/east/n-1", rig_node_json("n-1", "16", ""));
+	rig_pod(&rig, 1, "b", "8", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	node = rig_get(&rig.store, PL_SPAN_LIT("/nodes/0000/east/n-1"));
+	node->mod_revision = small.mod_revision;
+	node->value = small.value;
+	T_TRUE(!rig_answer(&rig, 0));
+	T_STR(rig_where(&rig, 1, "b"), "");
+	rig_close(&rig);
+}
+
+/* Node and alloc are deleted after a call was applied, and before that is heard. */
+T_CASE(a_node_that_a_list_has_not_got_goes_when_its_call_is_answered)
+{
+	struct kv_result late;
+
+	rig_open(&rig, &(struct sched_opts){.batch_size = 1, .inflight = 1});
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_deliver_all(&rig);
+	rig_run(&rig);
+	late = rig_exec(&rig.store, &rig.out[0].req.txn);
+	T_TRUE(late.txn.succeeded);
+	rig_del(&rig, "/nodes/0000/east/n-1");
+	rig_del(&rig, "/alloc/0000/east/n-1");
+	rig_list(&rig, 0, SCHED_NODES);
+	rig_list(&rig, 0, SCHED_ALLOCS);
+	rig.out[0].used = false;
+	sched_answer(rig.sched, rig.out[0].txn, &late, NULL);
+	rig_pod(&rig, 1, "b", "1", "");
+	rig_deliver_all(&rig);
+	for (unsigned n = 0; n < 20; n++) {
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
+			T_TRUE(!rig_out_puts(&rig.out[i], "/alloc/0000/east/n-1"));
+			if (rig.out[i].used)
+				(void)rig_answer(&rig, i);
+		}
+		rig.now_ms += 100;
+	}
+	rig_close(&rig);
+}
+
+static void put_and_miss(uint32_t p)
+{
+	rig_pod(&rig, p, "a", "1", "");
+	pl_fault_reset();
+	pl_fault_arm(PL_FAULT_ALLOC, 1);
+	(void)rig_deliver(&rig, p, SCHED_SCHEDULES, UINT32_MAX);
+	T_TRUE(pl_fault_fired(PL_FAULT_ALLOC));
+	pl_fault_reset();
+}
+
+/* Whatever else there is to be told: nobody asks for it again. */
+T_CASE(all_that_could_not_be_kept_is_listed_anew)
+{
+	char key[64];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "4");
+	for (uint32_t p = 0; p < 3; p++)
+		rig_own(&rig, p);
+	rig_run_idle(&rig);
+	rig.relists = 0;
+	for (unsigned i = 0; i < 70; i++) {
+		(void)snprintf(key, sizeof key, "/schedules/0000/W%u", i);
+		rig_put(&rig, key, "{}");
+	}
+	rig_deliver_all(&rig);
+	put_and_miss(1);
+	put_and_miss(2);
+	put_and_miss(2); /* once */
+	rig_run(&rig);
+	T_EQ(rig.relists, 2);
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 1, "a"), "n-1");
+	T_STR(rig_where(&rig, 2, "a"), "n-1");
+	rig_close(&rig);
+}
+
+/* -- what could not be kept ------------------------------------------------------ */
+
+static bool lists_without(uint64_t nth)
+{
+	bool fired;
+
+	rig.owned[0] = true;
+	T_OK(sched_own(rig.sched, 0, ++rig.epoch, &rig.err), &rig.err);
+	rig_list(&rig, 0, SCHED_NODES);
+	rig_list(&rig, 0, SCHED_ALLOCS);
+	pl_fault_reset();
+	pl_fault_arm(PL_FAULT_ALLOC, nth);
+	rig_list(&rig, 0, SCHED_SCHEDULES);
+	fired = pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_reset();
+	return fired;
+}
+
+/* Also when so much is told by then that no more goes in. */
+T_CASE(what_is_not_kept_of_a_list_is_listed_anew)
+{
+	uint64_t nth = 1;
+
+	for (bool fired = true; fired; nth += 3) {
+		rig_open(&rig, NULL);
+		rig_node(&rig, 0, "n-1", "4");
+		for (unsigned i = 0; i < 2 * SCHED_NOTES_MAX; i++) {
+			char key[64];
+
+			(void)snprintf(key, sizeof key, "/schedules/0000/web/b-%u/spec",
+			               i);
+			rig_put(&rig, key, "none");
+		}
+		rig_pod(&rig, 0, "z", "1", "");
+		fired = lists_without(nth);
+		for (unsigned i = 0; i < 3; i++) {
+			rig_run_idle(&rig);
+			rig.now_ms += 11000;
+		}
+		T_TRUE(sched_is_open(rig.sched, 0));
+		T_STR(rig_where(&rig, 0, "z"), "n-1");
+		rig_close(&rig);
+	}
+	T_TRUE(nth > 30);
+}

@@ -1,0 +1,214 @@
+/*
+ * The whole view: all allocs and nodes of the store, and the locks of rules between them,
+ * in one list and one watch, so that their changes come in one order. Nodes of others are
+ * in the tables and the snapshot by it like own ones. Keys of own partitions are taken
+ * too: what is news is known by its revision, from wherever it comes first.
+ *
+ * It is held while somebody wants it, since it costs what the whole store changes.
+ */
+#include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/pending_status.h"
+#include "shardsched/shard/report.h"
+
+enum { VIEW_KEPT_MS = 30000 };
+
+void fleet_view_acquire(struct sched *sched)
+{
+	sched->fleet_view.users++;
+}
+
+void fleet_view_release(struct sched *sched)
+{
+	PL_ASSERT(sched->fleet_view.users > 0);
+	if (--sched->fleet_view.users == 0)
+		sched->fleet_view.until_ms = sched->now_ms + VIEW_KEPT_MS;
+}
+
+void fleet_view_touch(struct sched *sched)
+{
+	sched->fleet_view.until_ms = sched->now_ms + VIEW_KEPT_MS;
+}
+
+bool fleet_view_is_wanted(const struct sched *sched)
+{
+	return sched->fleet_view.users > 0 || sched->now_ms < sched->fleet_view.until_ms;
+}
+
+uint64_t fleet_view_deadline_ms(const struct sched *sched)
+{
+	const struct fleet_view *fleet_view = &sched->fleet_view;
+
+	return fleet_view->begun && fleet_view->users == 0 ? fleet_view->until_ms
+	                                                   : UINT64_MAX;
+}
+
+/* -- how far it is ------------------------------------------------------ */
+
+static int64_t least_rev(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What came in and waits, for a call to be answered or for the spec of a pod. */
+static int64_t oldest_pending_rev(const struct shard_txn *txn)
+{
+	int64_t rev = INT64_MAX;
+
+	if (txn->state == TXN_FREE)
+		return rev;
+	rev = txn->unconfirmed;
+	for (const struct deferred_event *deferred = txn->deferred; deferred != NULL;
+	     deferred = deferred->next)
+		rev = least_rev(rev, deferred->since);
+	for (uint32_t i = 0; txn->kind == TXN_READ && i < txn->entries; i++)
+		rev = least_rev(rev, txn->entry[i].pod->unknown_rev);
+	return rev;
+}
+
+int64_t fleet_view_applied_rev(const struct sched *sched)
+{
+	int64_t rev = INT64_MAX;
+
+	/* Specs of pods of ours are not asked for by key: they come, sooner or later. */
+	if (sched->fleet_view.revision == 0 || load_is_running(sched))
+		return 0;
+	for (unsigned i = 0; i < SCHED_TXNS; i++)
+		rev = least_rev(rev, oldest_pending_rev(&sched->txn[i]));
+	PL_LIST_EACH (link, &sched->wanted)
+		rev = least_rev(rev,
+		                PL_LIST_ITEM(link, struct sched_pod, link)->unknown_rev);
+	return rev > sched->fleet_view.revision ? sched->fleet_view.revision
+	                                        : rev - (rev > 0);
+}
+
+/* -- what it says ------------------------------------------------------- */
+
+static void apply_node(struct sched *sched, const struct keys_id *id,
+                       const struct kv_record *record, bool gone)
+{
+	if (id->partition >= sched->opts.partitions)
+		return;
+	sched->applying_view = true;
+	if (!cache_apply(sched, id, record, gone))
+		fleet_view_incomplete(sched);
+	sched->applying_view = false;
+}
+
+/* What is garbled is told by who owns it. */
+static void apply_record(struct sched *sched, const struct kv_record *record, bool gone)
+{
+	struct keys_id id;
+
+	if (keys_parse(record->key, &id, NULL) != PL_OK)
+		return;
+	if (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC)
+		apply_node(sched, &id, record, gone);
+	else if (id.kind == KEYS_GANG)
+		(void)!gang_records_apply(sched, &id, record, gone); /* tried again */
+	else if (!rules_apply(sched, &id, record, gone))
+		fleet_view_incomplete(sched);
+}
+
+void fleet_view_begin(struct sched *sched)
+{
+	struct fleet_view *fleet_view = &sched->fleet_view;
+
+	fleet_view->begun = true;
+	fleet_view->missed = false;
+	fleet_view->revision = 0;
+	fleet_view->generation++;
+	rules_view_begun(sched);
+}
+
+void fleet_view_records(struct sched *sched, const struct kv_record *records,
+                        size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		apply_record(sched, &records[i], false);
+}
+
+/* It is known from before the list, which does not have it. */
+static bool is_fact_gone(const struct sched *sched, const struct sched_node *node,
+                         enum fact fact, int64_t revision)
+{
+	return node->rev[fact] != 0 && node->rev[fact] <= revision &&
+	       node->viewed[fact] != sched->fleet_view.generation;
+}
+
+/* The second sweep may be the end of it. */
+static void sweep_nodes(struct sched *sched, int64_t revision)
+{
+	PL_MAP_EACH (at, &sched->nodes) {
+		struct sched_node *node = PL_CONTAINER_OF(at, struct sched_node, by_name);
+		bool alloc = is_fact_gone(sched, node, FACT_ALLOC, revision);
+
+		if (is_fact_gone(sched, node, FACT_NODE, revision))
+			cache_sweep_node(sched, node, FACT_NODE, revision);
+		if (alloc)
+			cache_sweep_node(sched, node, FACT_ALLOC, revision);
+	}
+}
+
+void fleet_view_end(struct sched *sched, int64_t revision)
+{
+	sweep_nodes(sched, revision);
+	sched->fleet_view.known = true;
+	pending_status_recheck(sched);
+	if (!sched->fleet_view.missed)
+		sched->fleet_view.revision = revision;
+	PL_MAP_EACH (at, &sched->nodes)
+		node_reconcile(sched, PL_CONTAINER_OF(at, struct sched_node, by_name));
+	remote_wake_listed(sched);
+}
+
+void fleet_view_events(struct sched *sched, const struct kv_event *events, size_t count,
+                       int64_t revision)
+{
+	for (size_t i = 0; i < count; i++)
+		apply_record(sched, &events[i].record, events[i].is_delete);
+	if (sched->fleet_view.revision != 0 && revision > sched->fleet_view.revision)
+		sched->fleet_view.revision = revision;
+}
+
+/* Its nodes stay, as they were, until they are listed again. */
+void fleet_view_lost(struct sched *sched)
+{
+	sched->fleet_view.revision = 0;
+}
+
+void fleet_view_incomplete(struct sched *sched)
+{
+	struct fleet_view *fleet_view = &sched->fleet_view;
+	struct pl_err err = {0};
+
+	fleet_view->revision = 0;
+	report_relist_view(sched, SCHED_FLEET);
+	if (fleet_view->missed)
+		return;
+	fleet_view->missed = true;
+	pl_err_set(&err, PL_NOMEM, "keep what the view tells");
+	report_repair(sched, &err);
+}
+
+void fleet_view_repair(struct sched *sched)
+{
+	if (sched->fleet_view.missed)
+		report_relist_view(sched, SCHED_FLEET);
+}
+
+void fleet_view_forget(struct sched *sched)
+{
+	struct fleet_view *fleet_view = &sched->fleet_view;
+
+	fleet_view->begun = fleet_view->known = fleet_view->missed = false;
+	fleet_view->revision = 0;
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		struct sched_partition *part = &sched->partition[i];
+
+		if (part->owned)
+			remote_reconcile(sched, i);
+		else if (!part->remote_list.known)
+			remote_forget(sched, i);
+	}
+}

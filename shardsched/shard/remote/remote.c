@@ -1,0 +1,368 @@
+/*
+ * Pods that find no node at home.
+ *
+ *	all that is known is asked (home's verdict stands for home)
+ *	  a node is found     it is taken, if what is known of it is young enough and
+ *there is room in errands; else that is waited for none is             two partitions
+ *whose digests admit the pod, and which were not looked at since they said so, are
+ *visited none is left        it is refused, and waits for news, digests among them
+ *
+ * Partitions are drawn by the pod, so that shards in the same need do not all go to the
+ * same. Of a class one pod goes ahead and waits for visits and for room; the others of it
+ * follow: when it is placed, as many as there is room for; when it is refused, all.
+ */
+#include <stdlib.h>
+
+#include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/txn/commit.h"
+#include "store/base/alloc.h"
+
+enum {
+	LISTS_AT_ONCE = 2,
+	WAIT_MS = 2000,    /* in case that nobody wakes it */
+	DIGESTS_MS = 3000, /* they are written once a second */
+	FEW_PARTS = 16,    /* few nodes: of all */
+	LACKING_MAX = 256, /* nodes that are looked at */
+	SHARES_MAX = 16,
+};
+
+void remote_init(struct sched *sched)
+{
+	pl_list_init(&sched->remote.ready);
+	pl_list_init(&sched->remote.list_waiters);
+	pl_list_init(&sched->remote.room_waiters);
+	sched->remote.window = 2;
+	sched->remote.placements_max = 8;
+}
+
+void remote_search_free(struct remote_search *remote_search)
+{
+	if (remote_search == NULL)
+		return;
+	PL_ASSERT(remote_search->leader == NULL &&
+	          pl_list_empty(&remote_search->followers));
+	free(remote_search->tried);
+	free(remote_search);
+}
+
+/* That of its class, made when there is none. NULL: no memory. */
+static struct remote_search *search_of(struct sched_pod *pod)
+{
+	struct own_class *own = own_class_of(pod->queue.class);
+	struct class_rare *rare =
+		own != NULL
+			? NULL
+			: class_rare_get(class_more_of(pool_class_of(pod->queue.class)));
+	struct remote_search **at;
+
+	if (own == NULL && rare == NULL)
+		return NULL;
+	at = own != NULL ? &own->remote_search : &rare->remote_search;
+	if (*at == NULL) {
+		*at = pl_calloc(1, sizeof **at);
+		if (*at != NULL)
+			pl_list_init(&(*at)->followers);
+	}
+	return *at;
+}
+
+/* -- waiting ---------------------------------------------------------------- */
+
+static void wake_pods(struct sched *sched, struct pl_list *list, uint32_t most)
+{
+	while (most-- > 0 && !pl_list_empty(list)) {
+		struct sched_pod *pod = PL_LIST_ITEM(list->next, struct sched_pod, link);
+
+		pod_unlink(sched, pod);
+		PL_ASSERT(pod->stage == POD_QUEUED);
+		if (pod->queue.place == QUEUE_BACKOFF ||
+		    pod->queue.place == QUEUE_WAITING)
+			queue_activate(queue_of_class(sched, pod->queue.class),
+			               &pod->queue, sched->now_ms);
+	}
+}
+
+/* For a visit or for room, or behind the one of its class that does; or, without memory
+ * for that, for nothing but a while. */
+static void enqueue_waiter(struct sched *sched, struct sched_pod *pod,
+                           struct pl_list *list)
+{
+	struct remote_search *remote_search = search_of(pod);
+	bool follows;
+
+	pod_unlink(sched, pod);
+	if (remote_search != NULL) {
+		follows = remote_search->leader != NULL;
+		pl_list_add_tail(follows ? &remote_search->followers : list, &pod->link);
+		pod->linked = follows ? LINKED_FOLLOWER : LINKED_REMOTE_LIST;
+		if (!follows)
+			remote_search->leader = pod;
+	}
+	queue_defer(sched->queue, &pod->queue, WAIT_MS, sched->now_ms);
+}
+
+void remote_wake_followers(struct sched *sched, struct registered_class *open,
+                           uint32_t most)
+{
+	struct remote_search *remote_search =
+		remote_search_of_class(queue_class_of(open));
+
+	if (remote_search != NULL && remote_search->leader == NULL)
+		wake_pods(sched, &remote_search->followers, most);
+}
+
+void remote_wake_listed(struct sched *sched)
+{
+	wake_pods(sched, &sched->remote.list_waiters, UINT32_MAX);
+}
+
+void remote_wake_room(struct sched *sched, uint32_t room)
+{
+	wake_pods(sched, &sched->remote.room_waiters, room);
+}
+
+/* -- where to look -------------------------------------------------------- */
+
+/* Since its digest says what it does. */
+static bool is_untried(const struct sched *sched,
+                       const struct remote_search *remote_search, uint32_t partition)
+{
+	const struct sched_partition *part = &sched->partition[partition];
+
+	return !part->owned && part->digest_entry.is != NULL &&
+	       (remote_search == NULL || remote_search->tried == NULL ||
+	        remote_search->tried[partition] != part->digest_entry.number);
+}
+
+static bool is_candidate(const struct sched *sched,
+                         const struct remote_search *remote_search,
+                         const struct spec *spec, uint32_t partition)
+{
+	return is_untried(sched, remote_search, partition) &&
+	       !remote_list_keeps_failing(sched, partition) &&
+	       digest_admits(sched, partition, spec);
+}
+
+/* Seen since its digest was written. */
+static bool is_seen_since_digest(const struct sched *sched, uint32_t partition)
+{
+	const struct sched_partition *part = &sched->partition[partition];
+	int64_t published = digest_entry_revision(&part->digest_entry);
+
+	return (sched->fleet_view.revision != 0 &&
+	        sched->fleet_view.revision >= published) ||
+	       (part->remote_list.known && part->remote_list.revision >= published);
+}
+
+/* Those known have been asked. */
+static bool mark_tried(struct sched *sched, struct remote_search *remote_search)
+{
+	if (remote_search == NULL)
+		return false;
+	if (remote_search->tried == NULL)
+		remote_search->tried =
+			pl_calloc(sched->opts.partitions, sizeof *remote_search->tried);
+	for (uint32_t i = 0; remote_search->tried != NULL && i < sched->opts.partitions;
+	     i++)
+		if (is_seen_since_digest(sched, i))
+			remote_search->tried[i] = sched->partition[i].digest_entry.number;
+	return remote_search->tried != NULL;
+}
+
+/* Two of them, drawn. False: there is none. */
+static bool list_some(struct sched *sched, struct sched_pod *pod, uint64_t draw)
+{
+	const struct remote_search *remote_search =
+		remote_search_of_class(pod->queue.class);
+	uint32_t count = sched->opts.partitions, first = (uint32_t)(draw % count);
+	unsigned found = 0;
+
+	for (uint32_t i = 0; i < count && found < LISTS_AT_ONCE; i++) {
+		uint32_t partition = (first + i) % count;
+
+		if (!is_candidate(sched, remote_search, pod->spec, partition))
+			continue;
+		remote_list_request(sched, partition);
+		found++;
+	}
+	return found > 0;
+}
+
+static bool reads_specs(const struct sched *sched)
+{
+	for (unsigned i = 0; i < SCHED_TXNS; i++)
+		if (sched->txn[i].kind == TXN_READ && sched->txn[i].state != TXN_FREE)
+			return true;
+	return !pl_list_empty(&sched->wanted);
+}
+
+/* Nodes that were seen and may do, but for pods there whose specs are still being read.
+ * more: there may be, and are too many to look at them all. */
+static bool specs_are_due(const struct sched *sched, const struct spec *spec, bool *more)
+{
+	unsigned looked = 0;
+
+	*more = false;
+	PL_LIST_EACH (link, &sched->incomplete) {
+		const struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, incomplete);
+
+		if (++looked > LACKING_MAX) {
+			*more = reads_specs(sched);
+			return false;
+		}
+		if (node->slot != SNAPSHOT_NONE && !node_is_local(sched, node) &&
+		    spec_reads_are_pending(node) &&
+		    digest_admits(sched, node->partition, spec))
+			return true;
+	}
+	return false;
+}
+
+/* Some shards have not told yet what they have; who has just begun hears of it soon. */
+static bool digests_are_due(const struct sched *sched)
+{
+	return sched->digests.published + 1 < sched->digests.shards &&
+	       sched->now_ms < sched->digests.listed_ms + DIGESTS_MS;
+}
+
+bool remote_hint(const struct sched *sched, const struct queue_class *class,
+                 const struct queue_event *event)
+{
+	const struct spec *spec = pool_class_of_const(class)->spec;
+	uint32_t partition = (uint32_t)event->object;
+
+	return is_untried(sched, remote_search_of_class(class), partition) &&
+	       (digest_admits(sched, partition, spec) ||
+	        digest_least_priority(sched, partition, spec) != INT32_MAX);
+}
+
+/* -- deciding -------------------------------------------------------------- */
+
+static bool others_are_known(const struct sched *sched)
+{
+	return sched->fleet_view.known || sched->remote_lists.known > 0;
+}
+
+uint64_t remote_draw(const struct sched *sched, uint64_t draw)
+{
+	uint64_t shards = (uint64_t)sched->digests.published + 1;
+	uint64_t shares = shards < SHARES_MAX ? shards : SHARES_MAX;
+	uint64_t all = UINT64_C(1) << 32;
+
+	return ((sched->digests.rank % shares * all + (draw >> 32)) / shares) << 32;
+}
+
+bool remote_run_cycle(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                      struct cycle_outcome *out)
+{
+	const struct pod_self self = {.name = pod->key[2],
+	                              .uid = pod_uid(sched, pod),
+	                              .nominated = pod->nominated == NULL
+	                                                   ? SNAPSHOT_NONE
+	                                                   : pod->nominated->slot,
+	                              .created_ms = pod->created_ms};
+	struct fw_class *all;
+	struct pl_err err = {0};
+
+	if (class_registry_all(sched->class_registry, pool_class_of(pod->queue.class),
+	                       &all, &err) != PL_OK) {
+		decide_fault(sched, pod, &err);
+		return false;
+	}
+	cycle_run(sched->cycle, all, &self, remote_draw(sched, draw), out);
+	if (out->result != CYCLE_ERROR)
+		return true;
+	pl_err_set(&err, PL_NOMEM, "a plugin failed");
+	decide_fault(sched, pod, &err);
+	return false;
+}
+
+static void place_remote(struct sched *sched, struct sched_pod *pod, uint32_t slot)
+{
+	struct sched_node *node = sched->by_slot[slot];
+
+	if (node->scope == NODE_REMOTE && !remote_list_is_fresh(sched, node->partition))
+		enqueue_waiter(sched, pod, &sched->remote.list_waiters);
+	else if (remote_commit_room(sched) == 0) /* it would only grow old there */
+		enqueue_waiter(sched, pod, &sched->remote.room_waiters);
+	else
+		decide_assume(sched, pod, node);
+}
+
+/* Room is being made for it on a node that is known, so nobody else is looked for; and
+ * what is known of some node changes whenever such a pod gets there. */
+static bool is_room_coming(const struct sched_pod *pod)
+{
+	return pod->nominated != NULL && pl_list_empty(&pod->nominated->incomplete);
+}
+
+bool remote_decide(struct sched *sched, struct sched_pod *pod, uint64_t draw,
+                   struct cycle_outcome *outcome, bool *asked)
+{
+	struct cycle_outcome all;
+	bool more;
+
+	*asked = false;
+	if (!sched->digests.listed)
+		return false;
+	if (others_are_known(sched)) {
+		if (!remote_run_cycle(sched, pod, draw, &all))
+			return true;
+		if (all.result == CYCLE_NODE) {
+			place_remote(sched, pod, all.node);
+			return true;
+		}
+		*outcome = all;
+		*asked = true;
+	}
+	if (is_room_coming(pod))
+		return false;
+	if (!specs_are_due(sched, pod->spec, &more) &&
+	    !remote_read_nodes(sched, pod->spec, draw)) {
+		if (*asked && !mark_tried(sched, search_of(pod)))
+			return false;
+		if (!list_some(sched, pod, draw) && !more && !digests_are_due(sched))
+			return false;
+	}
+	enqueue_waiter(sched, pod, &sched->remote.list_waiters);
+	return true;
+}
+
+bool remote_sees_all(const struct sched *sched)
+{
+	uint32_t incomplete = 0;
+
+	if (sched->fleet_view.revision == 0)
+		return false;
+	PL_LIST_EACH (link, &sched->incomplete)
+		if (++incomplete > sched->snapshot.nodes / FEW_PARTS)
+			break;
+	return incomplete <= sched->snapshot.nodes / FEW_PARTS || !reads_specs(sched);
+}
+
+void remote_await(struct sched *sched, struct sched_pod *pod)
+{
+	enqueue_waiter(sched, pod, &sched->remote.list_waiters);
+}
+
+void remote_await_view(struct sched *sched, struct sched_pod *pod)
+{
+	fleet_view_touch(sched);
+	remote_await(sched, pod);
+}
+
+int32_t remote_least_priority(const struct sched *sched, const struct spec *spec)
+{
+	int32_t least = INT32_MAX;
+
+	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
+		int32_t there = sched->partition[i].owned
+		                        ? INT32_MAX
+		                        : digest_least_priority(sched, i, spec);
+
+		least = there < least ? there : least;
+	}
+	return least;
+}

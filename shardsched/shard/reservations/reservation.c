@@ -1,0 +1,348 @@
+/*
+ * Room that is kept on a node: the holds of its alloc.
+ *
+ * In the snapshot a hold for a pod whose spec is known is that pod's nomination, which
+ * pods of higher priority do not see; any other is amounts that count as used.
+ *
+ * A nomination of a pod of ours is kept while that pod waits. It *goes* when the pod is
+ * decided for this node (and comes back when that is undone), or for good, when it is not
+ * wanted any more: others may have taken the room by then. The node's alloc is written
+ * without it, at the latest with what is placed there next. Until that stands it is in
+ * the node's sums.
+ */
+#include "shardsched/shard/reservations/reservation.h"
+
+#include <stdlib.h>
+
+#include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/pending_status.h"
+#include "shardsched/shard/report.h"
+#include "store/base/alloc.h"
+
+/* -- amounts ---------------------------------------------------------- */
+
+/* Like those that a pod of that spec has on its node. */
+static bool is_of_spec(const struct node_reservation *is, const struct spec *spec)
+{
+	const struct resources *a = is->amounts, *b = spec->requests;
+
+	if (a->cpu_milli != b->cpu_milli || a->memory != b->memory ||
+	    a->storage != b->storage || a->pods != 1 || a->count != b->count ||
+	    is->nonzero_cpu_milli != spec_nonzero_cpu_milli(spec) ||
+	    is->nonzero_memory != spec_nonzero_memory(spec))
+		return false;
+	for (uint64_t i = 0; i < a->count; i++)
+		if (a->row[i].name != b->row[i].name ||
+		    a->row[i].amount != b->row[i].amount)
+			return false;
+	return true;
+}
+
+/* -- in the snapshot --------------------------------------------------- */
+
+void reservation_hide(struct sched *sched, struct sched_reservation *hold)
+{
+	if (hold->number == SNAPSHOT_NONE)
+		return;
+	if (hold->nominates)
+		snapshot_nominate_end(&sched->snapshot, hold->number);
+	else
+		snapshot_unreserve(&sched->snapshot, hold->number);
+	hold->number = SNAPSHOT_NONE;
+	hold->nominates = false;
+}
+
+static bool is_nomination(const struct sched_reservation *hold)
+{
+	return hold->pod != NULL && hold->pod->spec != NULL &&
+	       is_of_spec(&hold->is, hold->pod->spec);
+}
+
+static enum pl_code show_in_snapshot(struct sched *sched, const struct sched_node *node,
+                                     struct sched_reservation *hold, struct pl_err *err)
+{
+	struct pod_on_node on = {0};
+	enum pl_code code;
+
+	if (hold->number != SNAPSHOT_NONE || reservation_goes(hold) ||
+	    node->slot == SNAPSHOT_NONE || !node_is_counted(node))
+		return PL_OK;
+	hold->nominates = is_nomination(hold);
+	if (hold->nominates) {
+		on.spec = hold->pod->spec;
+		on.name = hold->pod->key[2];
+		code = rules_see_namespace(sched, hold->pod->key[1]);
+		if (code == PL_OK)
+			code = pod_uid_take(sched, hold->pod, &on.uid, err);
+		if (code == PL_OK)
+			code = snapshot_nominate(&sched->snapshot, node->slot, &on,
+			                         &hold->number, err);
+		strings_unref(&sched->model.strings, on.uid);
+	} else {
+		code = snapshot_reserve(&sched->snapshot, node->slot, &hold->is,
+		                        &hold->number, err);
+	}
+	if (code != PL_OK) {
+		hold->number = SNAPSHOT_NONE;
+		hold->nominates = false;
+	}
+	return code;
+}
+
+/* Without it the node would seem emptier than it is. */
+void reservation_show(struct sched *sched, struct sched_node *node,
+                      struct sched_reservation *hold)
+{
+	struct pl_err err = {0};
+
+	if (show_in_snapshot(sched, node, hold, &err) == PL_OK)
+		return;
+	node_snapshot_failed(sched, node, &err);
+}
+
+enum pl_code reservations_show(struct sched *sched, struct sched_node *node,
+                               struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	for (uint32_t i = 0; i < node->holds && code == PL_OK; i++)
+		code = show_in_snapshot(sched, node, &node->hold[i], err);
+	return code;
+}
+
+void reservations_hide(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->holds; i++)
+		reservation_hide(sched, &node->hold[i]);
+}
+
+/* -- what becomes of a pod's -------------------------------------------- */
+
+struct sched_reservation *reservation_of_pod(const struct sched_node *node,
+                                             const struct sched_pod *pod)
+{
+	for (uint32_t i = 0; i < node->holds; i++)
+		if (node->hold[i].pod == pod)
+			return &node->hold[i];
+	return NULL;
+}
+
+/* Of the nodes that hold something for it; NULL: it has no more. */
+static struct sched_node *holding_node(const struct sched *sched,
+                                       const struct sched_pod *pod, uint32_t nth)
+{
+	PL_LIST_EACH (link, &sched->reserving) {
+		struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, reserving);
+
+		if (reservation_of_pod(node, pod) != NULL && nth-- == 0)
+			return node;
+	}
+	return NULL;
+}
+
+/* For each node that holds something for it. */
+static void each_holding_node(struct sched *sched, struct sched_pod *pod,
+                              void (*fn)(struct sched *sched, struct sched_node *node,
+                                         struct sched_reservation *hold))
+{
+	struct sched_reservation *hold;
+
+	if (pod->reserved_by == 1 && pod->nominated != NULL) {
+		hold = reservation_of_pod(pod->nominated, pod);
+		PL_ASSERT(hold != NULL);
+		fn(sched, pod->nominated, hold);
+		return;
+	}
+	/* From the start each time: any hold may go by that. */
+	for (uint32_t i = 0; i < pod->reserved_by; i++) {
+		struct sched_node *node = holding_node(sched, pod, i);
+
+		if (node == NULL) /* one is not in a row yet, or not any more */
+			return;
+		fn(sched, node, reservation_of_pod(node, pod));
+	}
+}
+
+static bool is_decided_here(const struct sched_node *node, const struct sched_pod *pod)
+{
+	PL_ASSERT(pod != NULL); /* of a nomination */
+	return (pod->stage == POD_ASSUMED || pod->stage == POD_COMMITTING) &&
+	       pod->node == node;
+}
+
+/* As far as it is for us to say. */
+static bool is_not_wanted(const struct sched *sched, const struct sched_node *node,
+                          const struct sched_reservation *hold)
+{
+	const struct sched_pod *pod = hold->pod;
+	const struct sched_partition *part = &sched->partition[pod->key[0]];
+
+	if (!part->owned || !part->open || part->quiet ||
+	    (pod->flags & (POD_BAD_SPEC | POD_BAD_STATE)) != 0)
+		return false;
+	if (pod->rev[FACT_SPEC] == 0 && pod->txn != 0)
+		return false; /* news of it is kept until that is answered */
+	return pod->rev[FACT_SPEC] == 0 || pod->spec == NULL || pod->listed > 0 ||
+	       (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING) ||
+	       (pod->flags & (POD_HAS_NODE_NAME | POD_ENDED | POD_NO_PROFILE)) != 0 ||
+	       pod->nominated != node || !is_of_spec(&hold->is, pod->spec);
+}
+
+void reservation_reconcile(struct sched *sched, struct sched_node *node,
+                           struct sched_reservation *hold)
+{
+	bool gone = reservation_goes(hold);
+
+	if (hold->kind != ALLOC_RESERVATION_NOMINATED)
+		return;
+	reservation_watch(sched, node, hold);
+	hold->taken = is_decided_here(node, hold->pod);
+	hold->unwanted =
+		hold->unwanted || (!hold->taken && is_not_wanted(sched, node, hold));
+	if (!reservation_goes(hold))
+		reservation_show(sched, node, hold);
+	else if (!gone)
+		reservation_hide(sched, hold);
+	if (!gone && hold->unwanted && node->slot != SNAPSHOT_NONE)
+		emit_queue_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	node_set_ready(sched, node);
+}
+
+void reservation_leave(struct sched *sched, struct sched_node *node,
+                       struct sched_reservation *hold)
+{
+	reservation_hide(sched, hold);
+	if (node->slot != SNAPSHOT_NONE)
+		emit_queue_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	node_set_ready(sched, node);
+}
+
+void reservation_give_up(struct sched *sched, struct sched_node *node,
+                         const struct sched_pod *pod)
+{
+	struct sched_reservation *hold = reservation_of_pod(node, pod);
+
+	if (hold == NULL || hold->planned || reservation_goes(hold))
+		return;
+	hold->unwanted = true;
+	reservation_leave(sched, node, hold);
+}
+
+void reservations_reconcile_pod(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->reserved_by > 0)
+		each_holding_node(sched, pod, reservation_reconcile);
+}
+
+void reservations_reconcile_node(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->holds; i++) {
+		struct sched_reservation *hold = &node->hold[i];
+
+		if (hold->pod != NULL && hold->pod->spec == NULL &&
+		    !pod_is_owned(sched, hold->pod))
+			spec_reads_want(sched, hold->pod, node->rev[FACT_ALLOC]);
+		reservation_reconcile(sched, node, hold);
+	}
+}
+
+/* What follows shows it again. */
+static void on_forget_spec(struct sched *sched, struct sched_node *node,
+                           struct sched_reservation *hold)
+{
+	(void)node;
+	reservation_hide(sched, hold);
+}
+
+static void on_learn_spec(struct sched *sched, struct sched_node *node,
+                          struct sched_reservation *hold)
+{
+	reservation_hide(sched, hold);
+	reservation_show(sched, node, hold);
+}
+
+void reservations_forget_spec(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->reserved_by > 0 && pod->spec != NULL)
+		each_holding_node(sched, pod, on_forget_spec);
+}
+
+void reservations_learn_spec(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->reserved_by > 0 && pod->spec != NULL)
+		each_holding_node(sched, pod, on_learn_spec);
+}
+
+/* As far as amounts go there is room now. */
+static bool has_room_for(const struct sched *sched, const struct sched_node *node,
+                         const struct resources *asks)
+{
+	const struct node_row *row = &sched->snapshot.row[node->slot];
+
+	return asks->cpu_milli <= row->alloc.cpu_milli - row->used.cpu_milli &&
+	       asks->memory <= row->alloc.memory - row->used.memory &&
+	       asks->storage <= row->alloc.storage - row->used.storage &&
+	       row->used.pods < row->alloc.pods;
+}
+
+static void retry_pod(struct sched *sched, struct sched_pod *pod)
+{
+	if (pod->stage == POD_QUEUED &&
+	    (pod->queue.place == QUEUE_WAITING || pod->queue.place == QUEUE_BACKOFF))
+		queue_activate(queue_of_class(sched, pod->queue.class), &pod->queue,
+		               sched->now_ms);
+}
+
+void reservations_retry_nominated(struct sched *sched, struct sched_node *node)
+{
+	for (uint32_t i = 0; i < node->holds && node->slot != SNAPSHOT_NONE; i++) {
+		const struct sched_reservation *hold = &node->hold[i];
+
+		if (hold->pod != NULL && hold->nominates && !reservation_goes(hold) &&
+		    has_room_for(sched, node, hold->pod->spec->requests))
+			retry_pod(sched, hold->pod);
+	}
+}
+
+/* -- the row of a node --------------------------------------------------- */
+
+/* It is nominated elsewhere, or nowhere any more. */
+static void end_nomination(struct sched *sched, struct sched_node *node,
+                           struct sched_pod *pod)
+{
+	pod->reserved_by--;
+	if (pod->nominated != node || reservation_of_pod(node, pod) != NULL)
+		return;
+	pod->nominated = pod->reserved_by == 0 ? NULL : holding_node(sched, pod, 0);
+}
+
+void reservation_free(struct sched *sched, struct sched_reservation *hold)
+{
+	strings_unref(&sched->model.strings, hold->key[0]);
+	strings_unref(&sched->model.strings, hold->key[1]);
+	model_unref(&sched->model, MODEL_RESOURCES, hold->is.amounts);
+	if (hold->shrinks)
+		model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
+}
+
+/* It is in no row any more. */
+void reservation_end(struct sched *sched, struct sched_node *node,
+                     struct sched_reservation *hold)
+{
+	bool shown = hold->number != SNAPSHOT_NONE;
+	struct sched_pod *pod = hold->pod;
+
+	reservation_hide(sched, hold);
+	if (shown && node->slot != SNAPSHOT_NONE)
+		emit_queue_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
+	reservation_free(sched, hold);
+	if (pod == NULL)
+		return;
+	end_nomination(sched, node, pod);
+	if (pod->nominated == NULL)
+		retry_pod(sched, pod);
+	pending_status_owe(sched, pod);
+	if (!hold->planned) /* else its plan ends, maybe since the pod does */
+		pod_reconcile(sched, pod);
+}

@@ -1,0 +1,138 @@
+/*
+ * Deadlines of nominations.
+ *
+ * Who owns a nominated pod renews its hold in time, while the pod waits; who owns the
+ * node ends one that has not been renewed, so that no room is kept for ever for somebody
+ * whose owner does not see it, or makes no sense of it.
+ *
+ *	written       until: RESERVATION_MS from now
+ *	  |  RESERVATION_RENEW_MS before it, by the pod's owner: written anew
+ *	until
+ *	  |  RESERVATION_GRACE_MS later, by the node's owner: it goes
+ *
+ * The deadline is of another's clock. It is only asked how far off it is when it is first
+ * seen, at most RESERVATION_MS and at least nothing; from there on the monotonic clock counts.
+ * So however much the clocks disagree, a hold stands for RESERVATION_GRACE_MS after it was
+ * renewed, which is twice as long as it takes until it is again, and ends after the sum
+ * of both if it is not.
+ */
+#include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/reservations/reservation.h"
+
+/* Its pod waits, and is ours. */
+static bool is_ours_and_wanted(const struct sched *sched,
+                               const struct sched_reservation *hold)
+{
+	const struct sched_pod *pod = hold->pod;
+	const struct sched_partition *part;
+
+	if (pod == NULL || hold->planned || reservation_goes(hold))
+		return false;
+	part = &sched->partition[pod->key[0]];
+	return part->owned && part->open && !part->quiet &&
+	       (pod->flags & (POD_BAD_SPEC | POD_BAD_STATE)) == 0;
+}
+
+static uint64_t renew_ms(const struct sched_reservation *hold)
+{
+	const uint64_t before_ms = RESERVATION_GRACE_MS + RESERVATION_RENEW_MS;
+
+	return hold->over_ms > before_ms ? hold->over_ms - before_ms : 1;
+}
+
+/* When it is due for something, of us; UINT64_MAX: it is already, or never. */
+static uint64_t due_ms(const struct sched *sched, const struct sched_node *node,
+                       const struct sched_reservation *hold)
+{
+	if (hold->kind != ALLOC_RESERVATION_NOMINATED || hold->planned ||
+	    reservation_goes(hold))
+		return UINT64_MAX;
+	if (hold->over_ms == 0)
+		return 0;
+	if (is_ours_and_wanted(sched, hold))
+		return hold->due ? UINT64_MAX : renew_ms(hold);
+	return node_is_local(sched, node) ? hold->over_ms : UINT64_MAX;
+}
+
+void reservation_watch(struct sched *sched, const struct sched_node *node,
+                       const struct sched_reservation *hold)
+{
+	uint64_t at_ms = due_ms(sched, node, hold);
+
+	if (at_ms < sched->reservations_ms)
+		sched->reservations_ms = at_ms;
+}
+
+/* Only in a turn, when it is known what time it is. */
+static void set_deadline(const struct sched *sched, struct sched_reservation *hold)
+{
+	int64_t left_ms = hold->until_ms - sched->wall_ms;
+
+	if (left_ms < 0)
+		left_ms = 0;
+	else if (left_ms > RESERVATION_MS)
+		left_ms = RESERVATION_MS;
+	hold->over_ms = sched->now_ms + (uint64_t)left_ms + RESERVATION_GRACE_MS;
+}
+
+static void check_deadline(struct sched *sched, struct sched_node *node,
+                           struct sched_reservation *hold)
+{
+	uint64_t at_ms = due_ms(sched, node, hold);
+
+	if (at_ms == 0) {
+		set_deadline(sched, hold);
+		at_ms = due_ms(sched, node, hold);
+	}
+	if (at_ms > sched->now_ms) {
+		reservation_watch(sched, node, hold);
+		return;
+	}
+	if (is_ours_and_wanted(sched, hold)) {
+		hold->due = true;
+		node_set_ready(sched, node);
+		return;
+	}
+	hold->overdue = true;
+	sched->figures.lapsed++;
+	reservation_leave(sched, node, hold);
+}
+
+void reservations_run(struct sched *sched)
+{
+	if (sched->now_ms < sched->reservations_ms)
+		return;
+	sched->reservations_ms = UINT64_MAX;
+	PL_LIST_EACH (link, &sched->reserving) {
+		struct sched_node *node =
+			PL_LIST_ITEM(link, struct sched_node, reserving);
+
+		for (uint32_t i = 0; i < node->holds; i++)
+			check_deadline(sched, node, &node->hold[i]);
+	}
+}
+
+uint64_t reservations_deadline_ms(const struct sched *sched)
+{
+	return sched->reservations_ms;
+}
+
+bool reservation_renews(const struct sched *sched, const struct sched_reservation *hold)
+{
+	return hold->due && is_ours_and_wanted(sched, hold);
+}
+
+void reservation_renew(const struct sched *sched, struct sched_reservation *hold)
+{
+	hold->until_next = sched->wall_ms + RESERVATION_MS;
+}
+
+void reservation_renewed(struct sched *sched, struct sched_reservation *hold)
+{
+	hold->until_ms = hold->until_next;
+	hold->until_next = 0;
+	hold->over_ms = 0;
+	hold->due = false;
+	sched->reservations_ms = 0;
+	sched->figures.renewed++;
+}

@@ -1,0 +1,419 @@
+/*
+ * Pods that are looked at by more terms than a transaction has room for locks; and those
+ * that are decided under so many.
+ */
+#include "shardsched/shard/sched_rig.h"
+
+enum { OPS = 16, CARRIERS = 20, NODES = 3 };
+
+#define REGISTRY "/groups/web/registry"
+
+static struct rig rig;
+
+static void put_pod(const char *name, const char *labels, const char *cpu,
+                    const char *rules)
+{
+	static char json[1 << 19];
+	char key[64];
+
+	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/spec", name);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":"
+	               "\"u-%s\",\"labels\":{%s}},\"spec\":{%s\"containers\":[{\"name\":"
+	               "\"c\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]}}",
+	               name, name, labels, rules, cpu);
+	rig_put(&rig, key, json);
+}
+
+/* Each spreads over nodes, with all that are of app a. */
+static void carriers(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		char name[16], labels[32], rules[512];
+
+		(void)snprintf(name, sizeof name, "x-%u", i);
+		(void)snprintf(labels, sizeof labels, "\"app\":\"x-%u\"", i);
+		(void)snprintf(rules, sizeof rules,
+		               "\"topologySpreadConstraints\":[{\"maxSkew\":9,"
+		               "\"topologyKey\":\"host\",\"whenUnsatisfiable\":"
+		               "\"DoNotSchedule\",\"labelSelector\":{"
+		               "\"matchExpressions\":[{\"key\":\"app\",\"operator\":"
+		               "\"In\",\"values\":[\"a\",\"x-%u\"]}]}}],",
+		               i);
+		put_pod(name, labels, "1m", rules);
+	}
+}
+
+static void settle_for(uint64_t ms)
+{
+	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 100)
+		rig_run_idle(&rig);
+}
+
+/* n-0 is the only large one. */
+static void up(void)
+{
+	rig_open(&rig, NULL);
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = OPS});
+	for (uint32_t i = 0; i < NODES; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "n-%u", i);
+		rig_node(&rig, 0, name, i == 0 ? "64" : "1");
+	}
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		rig_own(&rig, p);
+}
+
+static void down(void)
+{
+	T_EQ(rig.malformed, 0);
+	T_EQ(rig.troubles, 0);
+	rig_close(&rig);
+}
+
+static const char *where(const char *name)
+{
+	return rig_where(&rig, 1, name);
+}
+
+static int64_t rev_of(const char *key)
+{
+	struct kv_record *record = rig_get(&rig.store, pl_span_str(key));
+
+	return record == NULL ? 0 : record->mod_revision;
+}
+
+static void says(const char *name, enum state_ask ask, enum state_ended ended)
+{
+	struct pl_buf buf = {.max = 4096};
+	int phase;
+	struct pod_state state = rig_state(&rig, 1, name, &phase);
+	char key[128];
+
+	state.ask = ask;
+	state.ended = ended;
+	T_OK(state_print(&state, &buf, &rig.err), &rig.err);
+	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/state", name);
+	rig.store.revision++;
+	rig_set(&rig.store, pl_span_str(key), pl_buf_span(&buf));
+	pl_buf_done(&buf);
+}
+
+static void are_bound(uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof name, "x-%u", i);
+		T_TRUE(where(name)[0] == 'n');
+	}
+}
+
+T_CASE(who_is_looked_at_by_so_many_comes_and_goes)
+{
+	up();
+	carriers(CARRIERS);
+	settle_for(5000);
+	are_bound(CARRIERS);
+	put_pod("a", "\"app\":\"a\"", "60", "");
+	settle_for(5000);
+	T_STR(where("a"), "n-0");
+	says("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
+	put_pod("b", "\"app\":\"b\"", "60", "");
+	settle_for(15000);
+	T_STR(where("a"), "");
+	T_STR(where("b"), "n-0");
+	down();
+}
+
+/* They come after it. */
+T_CASE(who_is_looked_at_by_so_many_since_goes)
+{
+	up();
+	put_pod("a", "\"app\":\"a\"", "60", "");
+	settle_for(5000);
+	T_STR(where("a"), "n-0");
+	carriers(CARRIERS);
+	settle_for(5000);
+	are_bound(CARRIERS);
+	says("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
+	put_pod("b", "\"app\":\"b\"", "60", "");
+	settle_for(15000);
+	T_STR(where("a"), "");
+	T_STR(where("b"), "n-0");
+	down();
+}
+
+T_CASE(who_is_looked_at_by_so_many_can_be_made_room_of)
+{
+	up();
+	put_pod("a", "\"app\":\"a\"", "60", "");
+	settle_for(5000);
+	carriers(CARRIERS);
+	settle_for(5000);
+	rig_priority = 10;
+	rig_pod(&rig, 1, "vip", "60", "");
+	rig_priority = 0;
+	settle_for(5000);
+	T_STR(where("a"), "Terminating");
+	says("a", STATE_ASK_NONE, STATE_ENDED_FAILED);
+	settle_for(15000);
+	T_STR(where("vip"), "n-0");
+	down();
+}
+
+/* Few locks are put one by one, and the registry stays. */
+T_CASE(the_registry_is_put_for_many_only)
+{
+	int64_t was;
+
+	up();
+	carriers(OPS / 4);
+	settle_for(5000);
+	was = rev_of(REGISTRY);
+	put_pod("a", "\"app\":\"a\"", "1", "");
+	settle_for(5000);
+	T_STR(where("a"), "n-0");
+	T_EQ(rev_of(REGISTRY), was);
+	carriers(OPS / 4 + 1);
+	settle_for(5000);
+	was = rev_of(REGISTRY);
+	put_pod("b", "\"app\":\"a\"", "1", "");
+	settle_for(5000);
+	T_STR(where("b"), "n-0");
+	T_TRUE(rev_of(REGISTRY) > was);
+	down();
+}
+
+/* Whoever keeps away from it can not be hurt by its end. */
+T_CASE(an_end_does_not_disturb_who_keeps_away)
+{
+	static const char away[] =
+		"\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnored"
+		"DuringExecution\":[{\"topologyKey\":\"host\",\"labelSelector\":{"
+		"\"matchLabels\":{\"app\":\"a\"}}}]}},";
+	struct kv_keys locks = kv_prefix(PL_SPAN_LIT("/groups/web/anti-affinity-"));
+	uint32_t at;
+	int64_t was;
+
+	up();
+	put_pod("a", "\"app\":\"a\"", "60", "");
+	put_pod("far", "\"app\":\"far\"", "100m", away);
+	settle_for(5000);
+	T_TRUE(where("a")[0] == 'n' && where("far")[0] == 'n');
+	at = rig_at(&rig.store, locks.from);
+	T_TRUE(kv_key_in(locks, rig.store.key[at].key));
+	was = rig.store.key[at].mod_revision;
+	says("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
+	settle_for(5000);
+	T_STR(where("a"), "");
+	at = rig_at(&rig.store, locks.from);
+	T_EQ(rig.store.key[at].mod_revision, was);
+	down();
+}
+
+/* So many terms of its own, each of which finds it. */
+static void put_ruled(const char *app, uint32_t terms)
+{
+	static char rules[1 << 18];
+	char labels[32];
+	size_t len = (size_t)snprintf(rules, sizeof rules,
+	                              "\"affinity\":{\"podAffinity\":{\"required"
+	                              "DuringSchedulingIgnoredDuringExecution\":[");
+
+	for (uint32_t i = 0; i < terms; i++)
+		len += (size_t)snprintf(
+			rules + len, sizeof rules - len,
+			"%s{\"topologyKey\":\"host\",\"labelSelector\":{\"matchExpressions"
+			"\":[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"%s\","
+			"\"y-%u\"]}]}}",
+			i == 0 ? "" : ",", app, i);
+	(void)snprintf(rules + len, sizeof rules - len, "]}},");
+	(void)snprintf(labels, sizeof labels, "\"app\":\"%s\"", app);
+	put_pod("c", labels, "1", rules);
+}
+
+/* Those that are only put are few enough, and yet too many beside the others. */
+T_CASE(what_is_only_put_makes_room_for_what_is_compared)
+{
+	up();
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 64});
+	carriers(16);
+	settle_for(5000);
+	are_bound(16);
+	put_ruled("a", 48);
+	settle_for(5000);
+	T_TRUE(where("c")[0] == 'n');
+	down();
+}
+
+/* What a transaction takes is the only bound. */
+T_CASE(who_is_decided_under_a_thousand_is_bound_where_they_fit)
+{
+	up();
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 8192});
+	put_ruled("c", 1100);
+	settle_for(20000);
+	T_TRUE(where("c")[0] == 'n');
+	down();
+}
+
+/* What it is decided under can only be compared term by term. */
+T_CASE(who_is_decided_under_too_many_is_told)
+{
+	struct pod_state state;
+	int phase;
+
+	up();
+	put_ruled("c", CARRIERS);
+	settle_for(20000);
+	state = rig_state(&rig, 1, "c", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_SPAN(state.reason, PL_SPAN_LIT("rules.many"));
+	put_pod("d", "\"app\":\"d\"", "60", ""); /* nobody waits for it */
+	settle_for(5000);
+	T_STR(where("d"), "n-0");
+	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 64});
+	settle_for(400000);
+	T_TRUE(where("c")[0] == 'n');
+	down();
+}
+
+/* As the driver does: the limits are told each turn, the same each time. How many turns.
+ */
+static unsigned departures_for(uint64_t ms, bool each)
+{
+	unsigned turns = 0;
+
+	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 10) {
+		bool more = true;
+
+		for (unsigned i = 0; more && i < 50; i++) {
+			if (each)
+				sched_set_limits(rig.sched,
+				                 (struct kv_limits){.txn_ops = OPS});
+			rig_views(&rig);
+			rig_run(&rig);
+			turns++;
+			more = rig_remote_list_all(&rig);
+			for (unsigned n = 0; n < RIG_OUT_MAX; n++)
+				if (rig.out[n].used) {
+					(void)rig_answer(&rig, n);
+					more = true;
+				}
+			rig_deliver_all(&rig);
+			more = more || sched_deadline_ms(rig.sched) <= rig.now_ms;
+		}
+	}
+	return turns;
+}
+
+static void too_many(bool each)
+{
+	struct pod_state state;
+	int phase;
+	unsigned turns;
+
+	up();
+	put_ruled("c", CARRIERS);
+	turns = departures_for(60000, each);
+	state = rig_state(&rig, 1, "c", &phase);
+	T_EQ(phase, STATE_PENDING);
+	T_SPAN(state.reason, PL_SPAN_LIT("rules.many"));
+	put_pod("d", "\"app\":\"d\"", "60", "");
+	(void)departures_for(5000, each);
+	T_STR(where("d"), "n-0");
+	T_TRUE(turns < 7000);
+	down();
+}
+
+T_CASE(who_has_too_many_is_told_once)
+{
+	too_many(false);
+}
+
+T_CASE(so_it_is_where_limits_are_told_each_turn)
+{
+	too_many(true);
+}
+
+/* Others under rules, meanwhile. */
+static void others(bool each)
+{
+	up();
+	put_ruled("c", CARRIERS);
+	(void)departures_for(3000, each);
+	put_pod("e", "\"app\":\"e\"", "1m",
+	        "\"topologySpreadConstraints\":[{\"maxSkew\":9,\"topologyKey\":\"host\","
+	        "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{\"matchLabels\":"
+	        "{\"app\":\"e\"}}}],");
+	(void)departures_for(20000, each);
+	T_TRUE(where("e")[0] == 'n');
+	down();
+}
+
+T_CASE(others_go_on)
+{
+	others(false);
+}
+
+T_CASE(others_go_on_where_limits_are_told_each_turn)
+{
+	others(true);
+}
+
+static bool puts_state(unsigned out, const char *name)
+{
+	char key[64];
+
+	(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/state", name);
+	return rig_out_puts(&rig.out[out], key);
+}
+
+static unsigned until_sent(const char *name)
+{
+	for (unsigned n = 0; n < 200; n++) {
+		rig_views(&rig);
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig.out[i].used && puts_state(i, name))
+				return i;
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig.out[i].used)
+				(void)rig_answer(&rig, i);
+		rig_deliver_all(&rig);
+		rig.now_ms += 20;
+	}
+	t_fail(__FILE__, __LINE__, "nothing is sent");
+	return 0;
+}
+
+/* Another shard has put it for all its locks. What came with it is not known yet. */
+T_CASE(who_hears_of_a_registry_that_was_put_waits_for_the_view)
+{
+	char value[1 << 14];
+	unsigned txn;
+
+	up();
+	carriers(2);
+	settle_for(5000);
+	carriers(3);
+	rig_deliver_all(&rig);
+	txn = until_sent("x-2");
+	(void)snprintf(value, sizeof value, "%s", rig_value(&rig, REGISTRY));
+	rig_put(&rig, REGISTRY, value);
+	T_TRUE(!rig_answer(&rig, txn));
+	for (unsigned n = 0; n < 50; n++) { /* nothing of what is watched comes in */
+		rig_run(&rig);
+		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
+			if (rig.out[i].used) {
+				T_TRUE(!puts_state(i, "x-2"));
+				(void)rig_answer(&rig, i);
+			}
+		rig.now_ms += 20;
+	}
+	settle_for(5000);
+	are_bound(3);
+	down();
+}

@@ -1,0 +1,113 @@
+/* Namespaces whose pods are known, or in which terms are registered. */
+#include <stdlib.h>
+
+#include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/inner.h"
+#include "store/base/alloc.h"
+
+enum { SPACES_FEW = 64 /* as many that nobody needs may stay */ };
+
+static struct pl_span namespace_key(const uint32_t *name)
+{
+	return pl_span(name, sizeof *name);
+}
+
+struct rule_namespace *rules_namespace_find(const struct sched *sched, uint32_t name)
+{
+	struct pl_map_node *at =
+		pl_map_get(&sched->rules.namespaces, namespace_key(&name));
+
+	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct rule_namespace, by_name);
+}
+
+struct rule_namespace *rules_namespace(struct sched *sched, uint32_t name)
+{
+	struct rule_namespace *namespace = rules_namespace_find(sched, name);
+
+	if (namespace != NULL)
+		return namespace;
+	namespace = pl_calloc(1, sizeof *namespace);
+	if (namespace == NULL)
+		return NULL;
+	namespace->name = strings_ref(&sched->model.strings, name);
+	pl_list_init(&namespace->rules);
+	pl_list_init(&namespace->classes);
+	pl_list_init(&namespace->wanting);
+	(void)!pl_map_add(&sched->rules.namespaces, &namespace->by_name,
+	                  namespace_key(&namespace->name));
+	return namespace;
+}
+
+/* Kubernetes gives every namespace this label; there are no Namespace objects here. */
+static enum pl_code read_namespace(struct sched *sched, uint32_t name,
+                                   struct namespace *out)
+{
+	struct draft_pair pair = {PL_SPAN_LIT("kubernetes.io/metadata.name"),
+	                          sched_text(sched, name)};
+	struct maker maker;
+
+	pl_arena_reset(&sched->rules.arena);
+	maker_init(&maker, &sched->model, &sched->rules.arena);
+	*out = (struct namespace){.name = strings_ref(&sched->model.strings, name)};
+	out->labels = labels_make(&maker, (struct draft_pairs){&pair, 1});
+	if (maker.code != PL_OK)
+		namespace_drop(&sched->model, out);
+	return maker.code;
+}
+
+enum pl_code rules_see_namespace(struct sched *sched, uint32_t name)
+{
+	struct rule_namespace *namespace = rules_namespace(sched, name);
+	struct namespace object;
+	struct pl_err err = {0};
+	enum pl_code code = namespace == NULL ? PL_NOMEM : PL_OK;
+
+	if (code != PL_OK || namespace->seen)
+		return code;
+	code = read_namespace(sched, name, &object);
+	if (code == PL_OK)
+		code = snapshot_namespace_put(&sched->snapshot, &object, &err);
+	namespace->seen = code == PL_OK;
+	return code;
+}
+
+/* One whose registry was heard of stays: nobody tells of it again. */
+static bool is_namespace_needed(const struct sched *sched,
+                                const struct rule_namespace *namespace)
+{
+	return namespace == sched->rules.global || namespace->rev != 0 ||
+	       namespace->heard != 0 || namespace->stale ||
+	       !pl_list_empty(&namespace->rules) || !pl_list_empty(&namespace->classes) ||
+	       !pl_list_empty(&namespace->wanting) ||
+	       snapshot_namespace_is_used(&sched->snapshot, namespace->name);
+}
+
+static void namespace_free(struct sched *sched, struct rule_namespace *namespace)
+{
+	struct pl_err err = {0};
+
+	if (namespace->seen &&
+	    snapshot_namespace_drop(&sched->snapshot, namespace->name, &err) != PL_OK)
+		PL_UNREACHABLE("a namespace that is needed");
+	pl_map_del(&sched->rules.namespaces, &namespace->by_name);
+	strings_unref(&sched->model.strings, namespace->name);
+	free(namespace);
+}
+
+/* Once there are twice as many as were needed, so that all are not looked at for each
+ * that comes. Calls that are out find theirs by name, and make them again. */
+void rules_tidy(struct sched *sched)
+{
+	struct sched_rules *rules = &sched->rules;
+
+	if (rules->namespaces.count < rules->tidy_at)
+		return;
+	PL_MAP_EACH (at, &rules->namespaces) {
+		struct rule_namespace *namespace =
+			PL_CONTAINER_OF(at, struct rule_namespace, by_name);
+
+		if (!is_namespace_needed(sched, namespace))
+			namespace_free(sched, namespace);
+	}
+	rules->tidy_at = 2 * rules->namespaces.count + SPACES_FEW;
+}

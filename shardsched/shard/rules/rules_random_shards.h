@@ -1,0 +1,182 @@
+/*
+ * Several shards over the one store: what each has heard, and its calls.
+ */
+#ifndef SHARDSCHED_SHARD_RULES_RULES_RANDOM_SHARDS_H
+#define SHARDSCHED_SHARD_RULES_RULES_RANDOM_SHARDS_H
+
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/rules/rules_random_world.h"
+
+enum { SHARDS = 3, OUT_MAX = 24 };
+
+struct rules_call_out {
+	bool used;
+	uint32_t txn;
+	struct kv_req req;
+	int64_t epoch[RIG_PARTITIONS]; /* of those that were owned; 0: not */
+};
+
+struct rules_shard {
+	struct sched *sched;
+	bool owned[RIG_PARTITIONS];
+	uint32_t cursor[RIG_PARTITIONS][SCHED_PARTS];
+	bool viewed;
+	uint32_t view_cursor;
+	struct rules_call_out out[OUT_MAX];
+};
+
+static struct rules_shard shards[SHARDS];
+static int64_t epoch_of[RIG_PARTITIONS];
+static uint64_t now_ms;
+
+static inline struct kv_keys keys_of(uint32_t p, unsigned part)
+{
+	return kv_prefix(pl_span_str(text("%s%04u/", rig_prefix[part], p)));
+}
+
+static inline void list(struct rules_shard *shard, uint32_t p, unsigned part)
+{
+	struct kv_keys keys = keys_of(p, part);
+
+	sched_list_begin(shard->sched, p, (enum sched_part)part);
+	for (uint32_t i = 0; i < store.keys; i++)
+		if (store.key[i].mod_revision != 0 && kv_key_in(keys, store.key[i].key))
+			sched_list_records(shard->sched, p, (enum sched_part)part,
+			                   &store.key[i], 1);
+	sched_list_end(shard->sched, p, (enum sched_part)part, store.revision);
+	shard->cursor[p][part] = store.logged;
+}
+
+static inline void own(struct rules_shard *shard, uint32_t p)
+{
+	shard->owned[p] = true;
+	epoch_of[p]++;
+	T_OK(sched_own(shard->sched, p, epoch_of[p], &err), &err);
+	for (unsigned part = 0; part < SCHED_PARTS; part++)
+		list(shard, p, part);
+}
+
+static inline void deliver(struct rules_shard *shard, uint32_t p, unsigned part,
+                           unsigned most)
+{
+	uint32_t *at = &shard->cursor[p][part];
+	struct kv_keys keys = keys_of(p, part);
+
+	while (shard->owned[p] && *at < store.logged && most > 0) {
+		const struct kv_event *event = &store.log[(*at)++];
+
+		if (!kv_key_in(keys, event->record.key))
+			continue;
+		sched_events(shard->sched, p, (enum sched_part)part, event, 1);
+		most--;
+	}
+	if (shard->owned[p] && *at == store.logged)
+		sched_progress(shard->sched, p, (enum sched_part)part, store.revision);
+}
+
+static inline struct kv_keys view_keys(void)
+{
+	return (struct kv_keys){.kind = KV_RANGE,
+	                        .from = PL_SPAN_LIT("/alloc/"),
+	                        .to = PL_SPAN_LIT("/nodes0")};
+}
+
+static inline void view_list(struct rules_shard *shard)
+{
+	shard->viewed = true;
+	sched_view_begin(shard->sched, SCHED_FLEET);
+	for (uint32_t i = 0; i < store.keys; i++)
+		if (store.key[i].mod_revision != 0 &&
+		    kv_key_in(view_keys(), store.key[i].key))
+			sched_view_records(shard->sched, SCHED_FLEET, &store.key[i], 1);
+	sched_view_end(shard->sched, SCHED_FLEET, store.revision);
+	shard->view_cursor = store.logged;
+}
+
+static inline void views(struct rules_shard *shard)
+{
+	bool wanted = sched_view_wanted(shard->sched, SCHED_FLEET);
+
+	if (wanted && !shard->viewed) {
+		view_list(shard);
+	} else if (!wanted && shard->viewed) {
+		shard->viewed = false;
+		sched_view_closed(shard->sched, SCHED_FLEET);
+	}
+}
+
+/* All of a revision comes at once, as a watch sends it. */
+static inline void view_deliver(struct rules_shard *shard, unsigned most)
+{
+	uint32_t *at = &shard->view_cursor;
+
+	while (shard->viewed && *at < store.logged && most > 0) {
+		int64_t revision = store.log[*at].record.mod_revision;
+
+		for (;
+		     *at < store.logged && store.log[*at].record.mod_revision == revision;
+		     (*at)++)
+			if (kv_key_in(view_keys(), store.log[*at].record.key))
+				sched_view_events(shard->sched, SCHED_FLEET,
+				                  &store.log[*at], 1, 0);
+		sched_view_events(shard->sched, SCHED_FLEET, NULL, 0, revision);
+		most--;
+	}
+}
+
+static inline void remote_list(struct rules_shard *shard, uint32_t p)
+{
+	for (unsigned part = 0; part < SCHED_SCHEDULES; part++)
+		for (uint32_t i = 0; i < store.keys; i++)
+			if (store.key[i].mod_revision != 0 &&
+			    kv_key_in(keys_of(p, part), store.key[i].key))
+				sched_remote_list_records(shard->sched, p, &store.key[i],
+				                          1);
+	sched_remote_list_end(shard->sched, p, store.revision);
+}
+
+static inline void txn(struct rules_shard *shard, const struct sched_action *action)
+{
+	unsigned i = 0;
+
+	while (shard->out[i].used)
+		i++;
+	T_TRUE(i < OUT_MAX);
+	shard->out[i] = (struct rules_call_out){
+		.used = true, .txn = action->txn, .req = action->req};
+	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
+		shard->out[i].epoch[p] = shard->owned[p] ? epoch_of[p] : 0;
+}
+
+static inline void run(struct rules_shard *shard)
+{
+	struct sched_action action;
+
+	views(shard);
+	shard->sched->rules.tidy_at = 0; /* what it does not need goes at once */
+	sched_run(shard->sched, now_ms, 1763715600000 + (int64_t)now_ms, 64);
+	while (sched_next(shard->sched, &action)) {
+		switch (action.what) {
+		case SCHED_TXN:
+			txn(shard, &action);
+			break;
+		case SCHED_RELIST:
+			if (shard->owned[action.partition])
+				list(shard, action.partition, (unsigned)action.part);
+			break;
+		case SCHED_RELIST_VIEW:
+			if (shard->viewed)
+				view_list(shard);
+			break;
+		case SCHED_REMOTE_LIST:
+			remote_list(shard, action.partition);
+			break;
+		case SCHED_MALFORMED:
+		case SCHED_TROUBLE:
+			break;
+		}
+	}
+	sched_check(shard->sched);
+}
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * Pods that leave one node, and belong to several shards. They do so together: who makes
+ * room asks them all at once. Each owner ends its own, by the node's one alloc; if all
+ * did it at once, all but one would fail, with everything else in their transactions.
+ *
+ * So they take turns, in the order in which the alloc lists those that leave, which all
+ * see alike. Who is behind others waits a moment for each of them, or until they are
+ * seen to have gone; and who has left by an alloc that has not been heard of, for that.
+ * Nothing depends on it: the alloc is compared as ever.
+ */
+#include "shardsched/shard/cache/cache.h"
+#include "shardsched/shard/inner.h"
+#include "shardsched/shard/termination/termination.h"
+
+enum {
+	DEPARTURE_MS =
+		500, /* for one of them; as a rule it is seen to have gone long before */
+	DEPARTURES_MAX = 3,
+};
+
+static bool is_to_end(const struct sched_node *node, const struct sched_pod *pod)
+{
+	return pod->linked == LINKED_TERMINATING && pod->node == node;
+}
+
+/* Its state was written with an alloc that is not known here yet. */
+static bool is_ahead(const struct alloc_entry *listed)
+{
+	return listed->pod->phase == STATE_TERMINATING && !listed->leaving;
+}
+
+/* Partitions of others from which pods leave, before the first one that ends here. */
+static uint32_t count_before(const struct sched *sched, const struct sched_node *node)
+{
+	uint32_t count = 0, last = UINT32_MAX;
+
+	for (uint32_t i = 0; i < node->count && count < DEPARTURES_MAX; i++) {
+		const struct sched_pod *pod = node->listed[i].pod;
+
+		if (is_to_end(node, pod) &&
+		    termination_of(sched, pod) == STATE_TRANSITION_TERMINATE)
+			return 0; /* it is asked to, and keeps its place */
+		if (is_to_end(node, pod))
+			return count + is_ahead(&node->listed[i]);
+		if (!node->listed[i].leaving || pod_is_owned(sched, pod) ||
+		    pod->key[0] == last)
+			continue;
+		last = pod->key[0];
+		count++;
+	}
+	return count;
+}
+
+/* Once for each time that somebody ends there: not for ever behind whoever stays. */
+static bool has_waited(const struct sched *sched, const struct sched_node *node)
+{
+	return node->departure_ms != 0 && node->departure_ms <= sched->now_ms;
+}
+
+void departure_enqueue(struct sched *sched, struct sched_node *node)
+{
+	if (pl_list_empty(&node->ending) || has_waited(sched, node))
+		return;
+	if (pl_list_empty(&node->departure)) {
+		if (count_before(sched, node) == 0)
+			return;
+		pl_list_add_tail(&sched->departures, &node->departure);
+	}
+	node->departure_rev = 0; /* it may be the first by now */
+	sched->departures_ms = 0;
+}
+
+/* Only in a turn of the loop it is known what time it is. */
+static void update_departure(struct sched *sched, struct sched_node *node)
+{
+	uint32_t others = 0;
+
+	if (node->departure_ms == 0 || node->departure_rev != node->rev[FACT_ALLOC]) {
+		others = count_before(sched, node);
+		if (node->departure_ms == 0)
+			node->departure_ms =
+				sched->now_ms + (uint64_t)others * DEPARTURE_MS;
+		else if (others == 0)
+			node->departure_ms = sched->now_ms;
+		node->departure_rev = node->rev[FACT_ALLOC];
+	}
+	if (!pl_list_empty(&node->ending) && node->departure_ms > sched->now_ms) {
+		if (node->departure_ms < sched->departures_ms)
+			sched->departures_ms = node->departure_ms;
+		return;
+	}
+	pl_list_del(&node->departure);
+	node_set_ready(sched, node);
+}
+
+void departures_run(struct sched *sched)
+{
+	if (pl_list_empty(&sched->departures))
+		return;
+	sched->departures_ms = UINT64_MAX;
+	PL_LIST_EACH (link, &sched->departures)
+		update_departure(sched, PL_LIST_ITEM(link, struct sched_node, departure));
+}
+
+uint64_t departures_deadline_ms(const struct sched *sched)
+{
+	return pl_list_empty(&sched->departures) ? UINT64_MAX : sched->departures_ms;
+}

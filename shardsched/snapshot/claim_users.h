@@ -1,0 +1,23 @@
+/*
+ * Which claims are in use: how many pods on nodes name each of them. Kept up with the
+ * pods by the snapshot, so that nobody ever looks for users of a claim.
+ *
+ * A claim counts when a pod names it as a volume, whether there is such a claim or not;
+ * claims of ephemeral volumes belong to one pod anyway and are not counted.
+ */
+#ifndef SHARDSCHED_SNAPSHOT_CLAIM_USERS_H
+#define SHARDSCHED_SNAPSHOT_CLAIM_USERS_H
+
+#include "shardsched/model/spec.h"
+#include "shardsched/snapshot/catalog.h"
+
+/* A pod of that spec and name is on a node from now on. PL_NOMEM, PL_LIMIT: nothing
+ * changed. Pods without claims cost nothing. */
+PL_NODISCARD enum pl_code claims_pod_add(struct catalog *catalog, const struct spec *spec,
+                                         uint32_t name, struct pl_err *err);
+void claims_pod_remove(struct catalog *catalog, const struct spec *spec, uint32_t name);
+
+/* Pods on nodes that name it. */
+uint32_t claims_users(const struct catalog *catalog, struct catalog_key claim);
+
+#endif

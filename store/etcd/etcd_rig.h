@@ -1,0 +1,76 @@
+/* For tests: an etcd of their own, a client of it, and calls one after the other. */
+#ifndef STORE_ETCD_ETCD_RIG_H
+#define STORE_ETCD_ETCD_RIG_H
+
+#include "store/base/arena.h"
+#include "store/etcd/etcd.h"
+#include "store/etcd/launch.h"
+#include "store/kv/calls.h"
+
+enum { ETCD_RIG_TIMEOUT_MS = 10000, ETCD_RIG_NOTES_MAX = 4096 };
+
+struct etcd_rig {
+	uv_loop_t loop;
+	struct etcd_launch *launch;
+	struct kv *kv;
+	struct pl_arena arena; /* of results */
+	struct pl_err err;     /* of the last call */
+};
+
+/* Everything that fails ends the case. NULL: one member, nothing special. */
+void etcd_rig_up(struct etcd_rig *rig, const struct etcd_launch_opts *launch,
+                 const struct etcd_opts *etcd);
+/* Only the servers. */
+void etcd_rig_launch(struct etcd_rig *rig, const struct etcd_launch_opts *launch);
+struct kv *etcd_rig_open(struct etcd_rig *rig, const struct etcd_opts *etcd);
+void etcd_rig_close(struct etcd_rig *rig, struct kv *kv);
+void etcd_rig_down(struct etcd_rig *rig);
+
+/* To its end. The result, if wanted, lives in the rig's arena. */
+enum pl_code etcd_rig_call(struct etcd_rig *rig, const struct kv_req *req,
+                           uint64_t timeout_ms, struct kv_result *result);
+int64_t etcd_rig_put(struct etcd_rig *rig, const char *key, const char *value);
+/* The value, or NULL. */
+const char *etcd_rig_get(struct etcd_rig *rig, const char *key);
+
+/* Runs the loop until the flag is up; the case's own limit ends it otherwise. */
+void etcd_rig_until(struct etcd_rig *rig, const bool *flag);
+void etcd_rig_run_ms(struct etcd_rig *rig, uint64_t ms);
+
+/* Runs a program and waits for it; its failure ends the case. */
+void etcd_rig_spawn(const char *const argv[]);
+
+/* A watch that remembers. */
+struct etcd_rig_watch {
+	struct kv_watch *watch;
+	unsigned ready, events, progress, messages;
+	int64_t revision[ETCD_RIG_NOTES_MAX]; /* of each event */
+	int64_t ready_revision, progress_revision;
+	int64_t compact_revision;
+	size_t bytes;
+	unsigned want; /* events; then enough is up */
+	bool enough, is_ready, has_progress, ended;
+	struct pl_err err;
+};
+
+void etcd_rig_on_note(void *ctx, const struct kv_watch_note *note);
+void etcd_rig_watch(struct etcd_rig *rig, struct etcd_rig_watch *watch,
+                    const char *prefix, int64_t from_revision);
+void etcd_rig_wait_events(struct etcd_rig *rig, struct etcd_rig_watch *watch,
+                          unsigned want);
+void etcd_rig_unwatch(struct etcd_rig *rig, struct etcd_rig_watch *watch);
+
+/* A call whose end is awaited later. */
+struct etcd_rig_pending {
+	struct kv_call *call;
+	bool done;
+	enum pl_code code;
+	struct pl_err err;
+};
+
+void etcd_rig_on_pending(void *ctx, const struct kv_result *result,
+                         const struct pl_err *err);
+void etcd_rig_start(struct etcd_rig *rig, struct etcd_rig_pending *pending,
+                    const struct kv_req *req, uint64_t timeout_ms);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Tests only: a client of a liar, one of each a case, and what most cases do.
+ */
+#ifndef STORE_ETCD_FAULTY_ETCD_RIG_H
+#define STORE_ETCD_FAULTY_ETCD_RIG_H
+
+#include "store/etcd/etcd_rig.h"
+#include "store/etcd/faulty_etcd.h"
+#include "tests/harness/t.h"
+
+extern struct etcd_rig rig;
+extern struct faulty_etcd faulty;
+
+void rig_up_with(faulty_etcd_fn *fn, const struct etcd_opts *opts);
+void rig_up(faulty_etcd_fn *fn);
+void rig_down(void);
+
+/* To their ends; rig.err is the error. */
+enum pl_code get(uint64_t timeout_ms);
+enum pl_code put(uint64_t timeout_ms);
+enum pl_code keep(uint64_t timeout_ms);
+
+/* The cause is gone: everything works. */
+void check_recovered(void);
+
+bool is_unary(const struct faulty_etcd_call *call);
+bool is_silent(struct faulty_etcd *it, struct faulty_etcd_call *call,
+               struct pl_span message);
+bool answers_404(struct faulty_etcd *it, struct faulty_etcd_call *call,
+                 struct pl_span message);
+
+#endif

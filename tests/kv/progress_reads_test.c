@@ -1,0 +1,193 @@
+#include "store/base/fault.h"
+#include "store/kv/faulty.h"
+#include "store/kv/metrics.h"
+#include "store/kv/progress_reads.h"
+#include "store/memkv/kit.h"
+
+enum { ASKERS = 300, READ_MS = 100 };
+
+struct asker {
+	struct progress_read ask;
+	struct asker *forgets, *asks; /* when it is told */
+	int64_t revision;             /* 0: an error */
+	unsigned told;
+	enum pl_code code;
+};
+
+static struct kit kit;
+static struct progress_reads *progress_reads;
+static struct asker asker[ASKERS];
+
+static void ask(struct asker *a);
+
+static void on_head(void *ctx, const struct kv_header *header, const struct pl_err *err)
+{
+	struct asker *a = ctx;
+
+	T_TRUE((header == NULL) == (err != NULL));
+	a->told++;
+	a->revision = header == NULL ? 0 : header->revision;
+	a->code = err == NULL ? PL_OK : err->code;
+	if (a->forgets != NULL)
+		progress_read_cancel(&a->forgets->ask);
+	if (a->asks != NULL)
+		ask(a->asks);
+}
+
+static void ask(struct asker *a)
+{
+	a->ask = (struct progress_read){.key = kit_key("k"), .fn = on_head, .ctx = a};
+	progress_reads_start(progress_reads, &a->ask);
+	T_EQ(a->told, 0);
+}
+
+static void begin(void)
+{
+	static const struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
+	                                        .ops = 1u << KV_GET,
+	                                        .per_mille = 1000,
+	                                        .delay_min_ms = READ_MS,
+	                                        .delay_max_ms = READ_MS};
+
+	memset(asker, 0, sizeof asker);
+	kit_open(&kit, NULL);
+	T_EQ(faulty_open(kit.kv, 1, &slow, 1, &kit.kv, NULL), PL_OK);
+	T_EQ(kv_metrics_open(kit.kv, NULL, &kit.kv, NULL), PL_OK);
+	T_EQ(progress_reads_open(kit.kv, 1000, &progress_reads, NULL), PL_OK);
+}
+
+static void finish(void)
+{
+	progress_reads_close(progress_reads);
+	kit_until(&kit, kit.now_ms + READ_MS);
+	kit_close(&kit);
+}
+
+static void run(uint64_t ms)
+{
+	kit_until(&kit, kit.now_ms + ms);
+}
+
+static uint64_t reads(void)
+{
+	return kv_metrics_of(kit.kv)->op[KV_GET].started;
+}
+
+T_CASE(many_who_ask_are_told_by_one_read)
+{
+	begin();
+	for (unsigned i = 0; i < ASKERS; i++) {
+		ask(&asker[i]);
+		kit_until(&kit, i / 2);
+	}
+	T_EQ(reads(), 0);
+	kit_until(&kit, PROGRESS_READS_GATHER_MS + READ_MS);
+	for (unsigned i = 0; i < ASKERS; i++) {
+		T_EQ(asker[i].told, 1);
+		T_EQ(asker[i].revision, 1);
+	}
+	T_EQ(reads(), 1);
+	finish();
+}
+
+/* Who asks behind a write must hear of it, though a read is under way. */
+T_CASE(what_is_told_is_not_older_than_the_question)
+{
+	begin();
+	ask(&asker[0]);
+	run(PROGRESS_READS_GATHER_MS);
+	T_EQ(reads(), 1);
+	T_EQ(kit_put(&kit, "a", "1"), 2);
+	ask(&asker[1]);
+	run(READ_MS);
+	T_EQ(asker[0].revision, 1);
+	T_EQ(asker[1].told, 0);
+	run(PROGRESS_READS_GATHER_MS + READ_MS);
+	T_EQ(asker[1].revision, 2);
+	T_EQ(reads(), 2);
+	finish();
+}
+
+T_CASE(who_is_told_makes_others_forget_and_asks_again)
+{
+	begin();
+	asker[1].forgets = &asker[2];
+	asker[1].asks = &asker[4];
+	for (unsigned i = 0; i < 4; i++)
+		ask(&asker[i]);
+	run(1000);
+	T_EQ(asker[1].told, 1);
+	T_EQ(asker[2].told, 0);
+	T_EQ(asker[3].told, 1);
+	T_EQ(asker[4].told, 1);
+	finish();
+}
+
+T_CASE(an_error_is_everybodys)
+{
+	struct kv *kv;
+
+	begin();
+	kv = kit.kv;
+	for (unsigned i = 0; i < 3; i++)
+		ask(&asker[i]);
+	run(PROGRESS_READS_GATHER_MS);
+	T_EQ(memkv_session(kit.mem, &kit.kv, NULL), PL_OK);
+	kit_close_session(&kit, kv);
+	for (unsigned i = 0; i < 3; i++) {
+		T_EQ(asker[i].told, 1);
+		T_EQ(asker[i].code, PL_CANCELED);
+	}
+	progress_reads_close(progress_reads);
+	kit_close(&kit);
+}
+
+T_CASE(what_nobody_waits_for_is_not_read)
+{
+	begin();
+	ask(&asker[0]);
+	progress_read_cancel(&asker[0].ask);
+	run(1000);
+	T_EQ(reads(), 0);
+	ask(&asker[0]);
+	run(1000);
+	T_EQ(asker[0].told, 1);
+	finish();
+}
+
+T_CASE(closed_while_it_reads)
+{
+	begin();
+	ask(&asker[0]);
+	run(PROGRESS_READS_GATHER_MS);
+	T_EQ(reads(), 1);
+	progress_read_cancel(&asker[0].ask);
+	finish();
+	T_EQ(asker[0].told, 0);
+}
+
+static bool survives(uint64_t nth)
+{
+	bool fired;
+
+	begin();
+	for (unsigned i = 0; i < 3; i++)
+		ask(&asker[i]);
+	pl_fault_arm(PL_FAULT_ALLOC, nth);
+	run(1000);
+	fired = pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_arm(PL_FAULT_ALLOC, 0);
+	for (unsigned i = 0; i < 3; i++)
+		T_EQ(asker[i].told, 1);
+	finish();
+	return !fired;
+}
+
+T_CASE(any_allocation_may_fail)
+{
+	uint64_t nth = 1;
+
+	while (!survives(nth))
+		nth++;
+	T_TRUE(nth > 2);
+}
