@@ -40,8 +40,8 @@ enum pl_code class_cache_new(struct snapshot *snapshot, size_t memory_max,
 		return pl_err_set(err, PL_NOMEM, "classes");
 	classes->snapshot = snapshot;
 	classes->memory_max = memory_max;
-	classes->cache =
-		(struct cycle_cache){.ctx = classes, .get_results = get_results, .best = best};
+	classes->cache = (struct cycle_cache){
+		.ctx = classes, .get_results = get_results, .best = best};
 	pl_list_init(&classes->order);
 	pl_map_init(&classes->by_signature);
 	*out = classes;

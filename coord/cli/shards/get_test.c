@@ -256,7 +256,7 @@ T_CASE(watched_partitions_are_a_line_a_change)
 	placet_shard("east-0", "1"); /* nothing that this table shows */
 	placet_owner(0, "west-0");
 	placet_await(&running, "0000");
-	T_TRUE(strstr(running.line, "owned     west-0") != NULL);
+	T_TRUE(strstr(running.line, "owned       west-0") != NULL);
 	placet_delete("/partitions/x");
 	placet_await(&running, "gone");
 	T_TRUE(strstr(running.line, "/partitions/x") != NULL);
@@ -273,7 +273,7 @@ T_CASE(a_watched_summary_counts)
 	placet_await(&running, "malformed");
 	placet_owner(6, "west-0");
 	placet_await(&running, "west-0");
-	T_TRUE(strstr(running.line, "owned     1") != NULL);
+	T_TRUE(strstr(running.line, "owned       1") != NULL);
 	placet_kill(&running);
 	placet_down();
 }
