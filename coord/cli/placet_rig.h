@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
 
 enum { PLACET_OUTPUT_MAX = 1 << 18, PLACET_LEASE = 0x1234 };
 

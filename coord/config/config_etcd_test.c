@@ -2,8 +2,8 @@
 #include "coord/config/config_edit.h"
 #include "coord/config/config_read.h"
 #include "coord/config/config_watch.h"
-#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
 
 static struct etcd_rig rig;
 static struct pl_err err;

@@ -4,9 +4,9 @@
  */
 #include "coord/fsck/fsck.h"
 #include "coord/janitor/janitor.h"
-#include "store/etcd/etcd_rig.h"
 #include "store/keys/partition.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
 
 enum {
 	PARTITIONS = 8,

@@ -2,8 +2,8 @@
  * judges the compares of an election as memkv does. */
 #include "coord/janitor/janitor.h"
 #include "coord/janitor/pin.h"
-#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
 
 enum { KEEP = 100, LEASE = 500 };
 

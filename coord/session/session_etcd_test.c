@@ -1,8 +1,8 @@
 #include <stdio.h>
 
 #include "coord/session/session.h"
-#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
 
 enum { TTL_S = 3 };
 

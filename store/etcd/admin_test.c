@@ -3,8 +3,8 @@
 
 #include "store/etcd/admin.h"
 #include "store/etcd/launch.h"
-#include "store/net/fake_http.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/net/fake_http.h"
 
 static struct etcd_histogram sample_histogram(void)
 {

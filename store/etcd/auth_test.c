@@ -2,8 +2,8 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
 
 static struct etcd_rig rig;
 

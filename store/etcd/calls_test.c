@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
 
 static struct etcd_rig rig;
 

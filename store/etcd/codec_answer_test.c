@@ -1,9 +1,9 @@
 #include "store/base/fault.h"
-#include "store/etcd/codec_gen.h"
-#include "store/etcd/codec_ref.h"
-#include "store/etcd/codec_rig.h"
 #include "store/kv/check.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/codec_gen.h"
+#include "tests/support/store/etcd/codec_ref.h"
+#include "tests/support/store/etcd/codec_rig.h"
 
 static enum pl_code decode(struct codec_rig *rig, enum kv_op op, struct kv_result *out)
 {

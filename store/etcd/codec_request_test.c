@@ -1,8 +1,8 @@
 #include "store/base/fault.h"
-#include "store/etcd/codec_gen.h"
-#include "store/etcd/codec_ref.h"
-#include "store/etcd/codec_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/codec_gen.h"
+#include "tests/support/store/etcd/codec_ref.h"
+#include "tests/support/store/etcd/codec_rig.h"
 
 T_CASE(requests_are_written_byte_for_byte_as_protobuf_c_writes_them)
 {

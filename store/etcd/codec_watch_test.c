@@ -1,8 +1,8 @@
 #include "store/base/fault.h"
-#include "store/etcd/codec_gen.h"
-#include "store/etcd/codec_ref.h"
-#include "store/etcd/codec_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/codec_gen.h"
+#include "tests/support/store/etcd/codec_ref.h"
+#include "tests/support/store/etcd/codec_rig.h"
 
 static enum pl_code decode(struct codec_rig *rig, struct codec_watch *out)
 {

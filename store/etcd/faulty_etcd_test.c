@@ -1,7 +1,7 @@
 /* Against servers that are not etcd, or an etcd that has gone mad: each call ends
  * in an error that says so, nobody spins, and all is well once the cause is gone. */
 #include "store/base/clock.h"
-#include "store/etcd/faulty_etcd_rig.h"
+#include "tests/support/store/etcd/faulty_etcd_rig.h"
 
 /* -- servers that are not etcd --------------------------------------------- */
 

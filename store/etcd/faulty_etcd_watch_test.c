@@ -1,5 +1,5 @@
 /* Watches and progress, of servers that lie. */
-#include "store/etcd/faulty_etcd_rig.h"
+#include "tests/support/store/etcd/faulty_etcd_rig.h"
 
 static bool ends_streams(struct faulty_etcd *it, struct faulty_etcd_call *call,
                          struct pl_span message)

@@ -12,9 +12,9 @@
 
 #include "store/base/alloc.h"
 #include "store/base/rng.h"
-#include "store/etcd/etcd_rig.h"
 #include "store/kv/relist.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
 
 enum {
 	KEYS = 40,

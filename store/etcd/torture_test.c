@@ -1,7 +1,7 @@
 /* Whatever fails on our side, an allocation, a read, a write, a connection: each
  * call ends once, a write says what became of it, and the client works on. */
 #include "store/base/fault.h"
-#include "store/etcd/faulty_etcd_rig.h"
+#include "tests/support/store/etcd/faulty_etcd_rig.h"
 
 static unsigned puts_seen;
 

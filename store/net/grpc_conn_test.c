@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "store/base/fault.h"
-#include "store/net/conn_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/net/conn_rig.h"
 
 static struct conn_rig rig;
 

@@ -1,7 +1,7 @@
 /* How calls end with their connection: cut, called off, starved, gone silent. */
 #include "store/base/fault.h"
-#include "store/net/grpc_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/net/grpc_rig.h"
 
 static struct grpc_rig rig;
 

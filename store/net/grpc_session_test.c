@@ -1,6 +1,6 @@
 /* Calls over a session joined to the fake server by memory: see fake_rig.h. */
-#include "store/net/grpc_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/net/grpc_rig.h"
 
 static struct grpc_rig rig;
 

@@ -1,5 +1,5 @@
 /* Calls that take their time: deadlines, cancels, pauses, streams. */
-#include "store/net/http_probe.h"
+#include "tests/support/store/net/http_probe.h"
 
 static void chunk(struct fake_conn *conn, const char *data, size_t len)
 {

@@ -1,5 +1,5 @@
 /* Requests as they leave, and answers of all kinds of servers. */
-#include "store/net/http_probe.h"
+#include "tests/support/store/net/http_probe.h"
 
 T_CASE(answers_of_every_shape)
 {

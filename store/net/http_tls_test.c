@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "store/net/certs.h"
-#include "store/net/http_probe.h"
+#include "tests/support/store/net/http_probe.h"
 
 static char dir[] = "/tmp/placet-http-test-XXXXXX";
 

@@ -1,6 +1,6 @@
 /* Whatever fails below a call. */
 #include "store/base/fault.h"
-#include "store/net/http_probe.h"
+#include "tests/support/store/net/http_probe.h"
 
 /* Whatever fails, at whichever place: the call ends once, nothing leaks, and the
  * next call works. */

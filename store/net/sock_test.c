@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
 #include "store/base/fault.h"
-#include "store/net/fake_net.h"
 #include "store/net/sock.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/net/fake_net.h"
 
 enum { MUCH = 64 << 20 };
 

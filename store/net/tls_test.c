@@ -9,7 +9,7 @@
 
 #include "store/base/fault.h"
 #include "store/net/certs.h"
-#include "store/net/conn_rig.h"
+#include "tests/support/store/net/conn_rig.h"
 
 enum { PATH_SIZE = 128 };
 

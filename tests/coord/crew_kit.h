@@ -9,8 +9,8 @@
 #include "coord/config/config_edit.h"
 #include "coord/daemon/daemon_fixture.h"
 #include "store/base/clock.h"
-#include "store/etcd/etcd_rig.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
 
 #define DAEMON_FIXTURE_TTL "3s"
 enum { DAEMON_FIXTURE_TTL_MS = 3000, DAEMON_FIXTURE_PROCESSES_MAX = 4 };

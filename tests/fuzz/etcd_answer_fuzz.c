@@ -5,9 +5,9 @@
  * What is accepted of an answer about keys, protobuf-c accepts too; written again
  * by it, the answer is still the same to us.
  */
-#include "store/etcd/codec_gen.h"
-#include "store/etcd/codec_ref.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/store/etcd/codec_gen.h"
+#include "tests/support/store/etcd/codec_ref.h"
 
 enum { ARENA_MAX = 16 << 20, BUF_MAX = 16 << 20 };
 

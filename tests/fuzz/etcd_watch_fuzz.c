@@ -1,7 +1,7 @@
 /* Watch messages: what is accepted, protobuf-c accepts too, and written again by it
  * the message is still the same to us. */
-#include "store/etcd/codec_ref.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/store/etcd/codec_ref.h"
 
 enum { ARENA_MAX = 16 << 20, BUF_MAX = 16 << 20 };
 

@@ -1,8 +1,8 @@
 /* Requests as a server gets them: the first byte says of which method. What is accepted,
  * and written again by protobuf-c, says the same. */
-#include "store/etcd/codec_ref.h"
 #include "store/serve/message.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/store/etcd/codec_ref.h"
 
 enum { ARENA_MAX = 16 << 20, BUF_MAX = 16 << 20 };
 

@@ -8,10 +8,10 @@
 #include <pthread.h>
 
 #include "store/etcd/etcd.h"
-#include "store/etcd/faulty_etcd.h"
 #include "store/etcd/launch.h"
 #include "store/kv/calls.h"
 #include "store/memkv/memkv.h"
+#include "tests/support/store/etcd/faulty_etcd.h"
 
 enum { THREADS = 4, ROUNDS = 200, TIMEOUT_MS = 20000 };
 

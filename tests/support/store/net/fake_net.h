@@ -2,14 +2,14 @@
  * Tests only: the fake gRPC server on a port of 127.0.0.1, over TCP or TLS, and
  * servers that are no such thing. On the test's own loop; its memory is its own.
  */
-#ifndef STORE_NET_FAKE_NET_H
-#define STORE_NET_FAKE_NET_H
+#ifndef TESTS_SUPPORT_STORE_NET_FAKE_NET_H
+#define TESTS_SUPPORT_STORE_NET_FAKE_NET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
-#include "store/net/fake_h2.h"
+#include "tests/support/store/net/fake_h2.h"
 
 enum fake_net_mode {
 	FAKE_NET_H2,     /* gRPC */

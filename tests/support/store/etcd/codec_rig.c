@@ -1,4 +1,4 @@
-#include "store/etcd/codec_rig.h"
+#include "tests/support/store/etcd/codec_rig.h"
 
 #include <stdio.h>
 #include <stdlib.h>

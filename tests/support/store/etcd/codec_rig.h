@@ -1,6 +1,6 @@
 /* What the codec's test cases share. */
-#ifndef STORE_ETCD_CODEC_RIG_H
-#define STORE_ETCD_CODEC_RIG_H
+#ifndef TESTS_SUPPORT_STORE_ETCD_CODEC_RIG_H
+#define TESTS_SUPPORT_STORE_ETCD_CODEC_RIG_H
 
 #include "store/base/rng.h"
 #include "store/etcd/codec.h"

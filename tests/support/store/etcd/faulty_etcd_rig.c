@@ -1,4 +1,4 @@
-#include "store/etcd/faulty_etcd_rig.h"
+#include "tests/support/store/etcd/faulty_etcd_rig.h"
 
 struct etcd_rig rig;
 struct faulty_etcd faulty;

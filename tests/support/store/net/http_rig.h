@@ -2,16 +2,16 @@
  * For tests of the HTTP client: a server with one answer a path, each a kind of server
  * that exists, and a client of it on the same loop.
  */
-#ifndef STORE_NET_HTTP_RIG_H
-#define STORE_NET_HTTP_RIG_H
+#ifndef TESTS_SUPPORT_STORE_NET_HTTP_RIG_H
+#define TESTS_SUPPORT_STORE_NET_HTTP_RIG_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "store/base/buf.h"
-#include "store/net/fake_http.h"
 #include "store/net/http.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/net/fake_http.h"
 
 enum { TEXT_MAX = 4096, BIG = 3 * 1024 * 1024, SINK_MAX = 64 * 1024 * 1024 };
 

@@ -1,4 +1,4 @@
-#include "store/net/fake_net.h"
+#include "tests/support/store/net/fake_net.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>

@@ -2,8 +2,8 @@
  * The codec's messages as protobuf-c writes and reads them: what the tests and the
  * fuzz targets hold ours against. Whatever goes wrong here ends the process.
  */
-#ifndef STORE_ETCD_CODEC_REF_H
-#define STORE_ETCD_CODEC_REF_H
+#ifndef TESTS_SUPPORT_STORE_ETCD_CODEC_REF_H
+#define TESTS_SUPPORT_STORE_ETCD_CODEC_REF_H
 
 #include "store/etcd/codec.h"
 

@@ -3,8 +3,8 @@
  * with a call is the first word of the call's path, the second is the call's
  * number: "/ok/17". Its memory is its own: injected faults do not reach it.
  */
-#ifndef STORE_NET_FAKE_H2_H
-#define STORE_NET_FAKE_H2_H
+#ifndef TESTS_SUPPORT_STORE_NET_FAKE_H2_H
+#define TESTS_SUPPORT_STORE_NET_FAKE_H2_H
 
 #include <stdbool.h>
 #include <stddef.h>

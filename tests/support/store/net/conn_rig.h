@@ -2,11 +2,11 @@
  * Tests only: a grpc_conn to a fake_net, what it said, and calls on it whose
  * ends are counted.
  */
-#ifndef STORE_NET_CONN_RIG_H
-#define STORE_NET_CONN_RIG_H
+#ifndef TESTS_SUPPORT_STORE_NET_CONN_RIG_H
+#define TESTS_SUPPORT_STORE_NET_CONN_RIG_H
 
-#include "store/net/fake_net.h"
 #include "store/net/grpc.h"
+#include "tests/support/store/net/fake_net.h"
 
 enum { CONN_RIG_CALLS_MAX = 300 };
 

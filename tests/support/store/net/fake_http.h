@@ -2,8 +2,8 @@
  * Tests only: an HTTP server on the test's own loop that answers whatever bytes
  * the test wants, over TCP or TLS, on a port of 127.0.0.1.
  */
-#ifndef STORE_NET_FAKE_HTTP_H
-#define STORE_NET_FAKE_HTTP_H
+#ifndef TESTS_SUPPORT_STORE_NET_FAKE_HTTP_H
+#define TESTS_SUPPORT_STORE_NET_FAKE_HTTP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "store/net/fake_http.h"
+#include "tests/support/store/net/fake_http.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>

@@ -1,11 +1,11 @@
-#include "store/net/fake_h2.h"
+#include "tests/support/store/net/fake_h2.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/base/err.h"
-#include "store/net/fake_int.h"
+#include "tests/support/store/net/fake_int.h"
 
 #define FAKE_NAME(name, words) #name,
 static const char *const act_names[FAKE_ACT_COUNT] = {FAKE_MAP(FAKE_NAME)};

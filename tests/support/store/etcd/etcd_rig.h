@@ -1,6 +1,6 @@
 /* For tests: an etcd of their own, a client of it, and calls one after the other. */
-#ifndef STORE_ETCD_ETCD_RIG_H
-#define STORE_ETCD_ETCD_RIG_H
+#ifndef TESTS_SUPPORT_STORE_ETCD_ETCD_RIG_H
+#define TESTS_SUPPORT_STORE_ETCD_ETCD_RIG_H
 
 #include "store/base/arena.h"
 #include "store/etcd/etcd.h"

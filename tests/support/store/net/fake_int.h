@@ -1,10 +1,10 @@
 /* Tests only: the fake server's insides, for its two files. */
-#ifndef STORE_NET_FAKE_INT_H
-#define STORE_NET_FAKE_INT_H
+#ifndef TESTS_SUPPORT_STORE_NET_FAKE_INT_H
+#define TESTS_SUPPORT_STORE_NET_FAKE_INT_H
 
 #include <nghttp2/nghttp2.h>
 
-#include "store/net/fake_h2.h"
+#include "tests/support/store/net/fake_h2.h"
 
 struct fake_bytes {
 	uint8_t *at;

@@ -1,10 +1,10 @@
 /*
  * For tests of the HTTP client: one call, and what comes of it.
  */
-#ifndef STORE_NET_HTTP_PROBE_H
-#define STORE_NET_HTTP_PROBE_H
+#ifndef TESTS_SUPPORT_STORE_NET_HTTP_PROBE_H
+#define TESTS_SUPPORT_STORE_NET_HTTP_PROBE_H
 
-#include "store/net/http_rig.h"
+#include "tests/support/store/net/http_rig.h"
 
 struct http_probe {
 	struct http_rig *rig;

@@ -1,4 +1,4 @@
-#include "store/etcd/codec_ref.h"
+#include "tests/support/store/etcd/codec_ref.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdlib.h>

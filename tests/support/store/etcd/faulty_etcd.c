@@ -1,4 +1,4 @@
-#include "store/etcd/faulty_etcd.h"
+#include "tests/support/store/etcd/faulty_etcd.h"
 
 #include <nghttp2/nghttp2.h>
 #include <stdio.h>

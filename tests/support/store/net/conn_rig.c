@@ -1,10 +1,10 @@
-#include "store/net/conn_rig.h"
+#include "tests/support/store/net/conn_rig.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "store/base/clock.h"
-#include "store/net/grpc_rig.h"
+#include "tests/support/store/net/grpc_rig.h"
 
 static void on_up(void *ctx)
 {

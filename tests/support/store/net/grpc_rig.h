@@ -3,11 +3,11 @@
  * time. Bytes move when the test says, in pieces of any size, and the connection
  * can be cut after any byte.
  */
-#ifndef STORE_NET_GRPC_RIG_H
-#define STORE_NET_GRPC_RIG_H
+#ifndef TESTS_SUPPORT_STORE_NET_GRPC_RIG_H
+#define TESTS_SUPPORT_STORE_NET_GRPC_RIG_H
 
-#include "store/net/fake_h2.h"
 #include "store/net/grpc_session.h"
+#include "tests/support/store/net/fake_h2.h"
 
 enum { GRPC_RIG_CALLS_MAX = FAKE_CALLS_MAX, GRPC_RIG_TEXT_SIZE = 240 };
 

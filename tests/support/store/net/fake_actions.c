@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "store/base/err.h"
-#include "store/net/fake_int.h"
 #include "store/net/unconst.h"
+#include "tests/support/store/net/fake_int.h"
 
 enum { PREFIX = 5 };
 

@@ -3,8 +3,8 @@
  * would, or as the test says. Its memory is its own: injected faults do not reach
  * it.
  */
-#ifndef STORE_ETCD_FAULTY_ETCD_H
-#define STORE_ETCD_FAULTY_ETCD_H
+#ifndef TESTS_SUPPORT_STORE_ETCD_FAULTY_ETCD_H
+#define TESTS_SUPPORT_STORE_ETCD_FAULTY_ETCD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 /*
  * Tests only: a client of a liar, one of each a case, and what most cases do.
  */
-#ifndef STORE_ETCD_FAULTY_ETCD_RIG_H
-#define STORE_ETCD_FAULTY_ETCD_RIG_H
+#ifndef TESTS_SUPPORT_STORE_ETCD_FAULTY_ETCD_RIG_H
+#define TESTS_SUPPORT_STORE_ETCD_FAULTY_ETCD_RIG_H
 
-#include "store/etcd/etcd_rig.h"
-#include "store/etcd/faulty_etcd.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/etcd/etcd_rig.h"
+#include "tests/support/store/etcd/faulty_etcd.h"
 
 extern struct etcd_rig rig;
 extern struct faulty_etcd faulty;

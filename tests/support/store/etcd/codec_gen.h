@@ -1,7 +1,7 @@
 /* Requests, answers and watch messages by chance from a seed, for tests and benches.
  * Everything lives in the arena, which has no maximum. */
-#ifndef STORE_ETCD_CODEC_GEN_H
-#define STORE_ETCD_CODEC_GEN_H
+#ifndef TESTS_SUPPORT_STORE_ETCD_CODEC_GEN_H
+#define TESTS_SUPPORT_STORE_ETCD_CODEC_GEN_H
 
 #include "store/base/rng.h"
 #include "store/etcd/codec.h"

@@ -1,4 +1,4 @@
-#include "store/net/grpc_rig.h"
+#include "tests/support/store/net/grpc_rig.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "store/etcd/codec_gen.h"
+#include "tests/support/store/etcd/codec_gen.h"
 
 #include "store/kv/check.h"
 
