@@ -16,9 +16,9 @@
 enum { DAY_S = 24 * 60 * 60, VALID_DAYS = 3650, PATH_SIZE = 1024 };
 
 struct signer {
-	X509 *cert; /* NULL: signs itself */
+	X509 *cert; /* NULL: the signer makes its own, self-signed */
 	EVP_PKEY *key;
-	long until_s; /* from now: what it signs is valid so long */
+	long until_s; /* validity of what it signs, in seconds from now; < 0: expired */
 };
 
 static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
@@ -35,7 +35,7 @@ static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
 	return ok;
 }
 
-/* san NULL: a client's certificate. */
+/* san: the subject alternative names of a server; NULL makes a client's certificate. */
 static bool add_usage(X509 *cert, X509 *issuer, bool is_ca, const char *san)
 {
 	if (is_ca)
@@ -82,7 +82,7 @@ static X509 *make_cert(EVP_PKEY *key, const char *common_name,
 	return NULL;
 }
 
-/* For our eyes only: the key is in it. */
+/* Only the owner may read the file, because it may hold a key. */
 static FILE *create_file(const char *dir, const char *name)
 {
 	char path[PATH_SIZE];

@@ -1,4 +1,4 @@
-/* The life of a call: started, waiting, open, ended. */
+/* The life of a call: started, waiting, open, ended. grpc_session.h has the diagram. */
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
@@ -19,7 +19,7 @@ static void on_deadline(void *ctx)
 	grpc_call_end(call, grpc_call_fate(call, false), &err);
 }
 
-/* What may stand in a header field's value. */
+/* Whether text is a valid header field value. */
 static bool header_value_valid(const char *text)
 {
 	for (; text != NULL && *text != 0; text++) {
@@ -78,7 +78,7 @@ static struct grpc_call *call_new(struct grpc_session *session,
 	return call;
 }
 
-/* The bytes change hands; the buffer is left empty and as good as before. */
+/* Moves the bytes of *body to the call; *body stays usable and is empty. */
 static void body_take(struct grpc_call *call, struct pl_buf *body)
 {
 	PL_ASSERT(call->body_at == call->body.len);
@@ -157,7 +157,7 @@ void grpc_call_cancel(struct grpc_call *call)
 	struct pl_err err;
 
 	if (call->state == GRPC_CALL_ENDED)
-		return; /* its end is on the way */
+		return; /* on_end is already due */
 	pl_err_set(&err, PL_CANCELED, "%s", call->path);
 	grpc_h2_detach(call, NGHTTP2_CANCEL);
 	grpc_call_end(call, grpc_call_fate(call, false), &err);
@@ -172,7 +172,8 @@ enum grpc_fate grpc_call_fate(const struct grpc_call *call, bool dying)
 	return GRPC_MAYBE;
 }
 
-/* The server says that it has not looked at it. It can not have, and have answered. */
+/* The server says that it did not process the call. That is wrong when it answered
+ * before. */
 enum grpc_fate grpc_call_refused(const struct grpc_call *call)
 {
 	return call->reply.http_status == 0 ? GRPC_UNSENT : GRPC_MAYBE;
@@ -208,7 +209,7 @@ void grpc_call_free(struct grpc_call *call)
 	free(call);
 }
 
-/* The answer is of no use: our side ends the call. */
+/* Our side ends the call, because the answer is not acceptable. */
 static void call_abort(struct grpc_call *call, struct pl_err *err)
 {
 	pl_err_wrap(err, "%s", call->path);

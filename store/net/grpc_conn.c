@@ -1,16 +1,17 @@
 /*
  * A gRPC connection: drives a session (grpc_session.h) over a socket.
  *
- * Happy path: resolve -> connect (TLS) -> the server's SETTINGS -> up, all
- * within connect_timeout_ms. From then on bytes read go into the session, and
- * once a turn of the loop everything that was started in it is serialised and
- * written in one piece. Ends are told from the loop, never inside a call.
- * Failures: whatever goes wrong lands in grpc_conn_fail(), which ends every call and
- * has the turn tell it; the object goes after on_down, when libuv owes nothing.
+ * Happy path: resolve -> connect (TLS) -> the server's SETTINGS -> up, all within
+ * connect_timeout_ms. From then on bytes that are read go into the session, and once a
+ * turn of the loop everything that was started is serialised and written in one piece.
+ * Ends are reported from the loop, never inside a call.
  *
- * The turn is a uv_idle_t, started when there is something to do: libuv does not
- * block while one is active, so that a wake-up can not be slept over, not even
- * one that comes from the turn of another connection.
+ * Failures: every failure goes to grpc_conn_fail(), which ends every call; the next turn
+ * reports the ends and then on_down. The object is freed when libuv owes no close
+ * callback.
+ *
+ * A turn is a uv_idle_t, started when there is work to do. libuv does not block while one
+ * is active, so a wake-up is never delayed, not even one from another connection's turn.
  */
 #include <stdlib.h>
 
@@ -33,8 +34,8 @@ void grpc_conn_wake(void *ctx)
 
 static void on_ctx_closed(void *ctx);
 
-/* At once, not at the end of the turn: libuv may have bytes in hand, and writing
- * on would send requests whose ends say that they were not sent. */
+/* The socket is closed at once, not at the end of the turn: libuv may hold bytes, and
+ * writing them would send requests that were reported as unsent. */
 static void sock_drop(struct grpc_conn *conn)
 {
 	if (conn->sock == NULL)
@@ -102,7 +103,8 @@ static void conn_finish(struct grpc_conn *conn)
 
 /* --- a turn -------------------------------------------------------------- */
 
-/* A server that throws us out says why before it closes; look for that first. */
+/* A server that closes the connection says why in a GOAWAY before; reading goes on for a
+ * millisecond to find it. */
 static void write_fail(struct grpc_conn *conn, const struct pl_err *err)
 {
 	conn->write_failed = true;
@@ -179,7 +181,8 @@ static void on_sock_data(void *ctx, struct pl_span data)
 
 	if (conn->down)
 		return;
-	if (sock_busy(conn->sock)) /* an answer may overtake the news of its request */
+	/* an answer may arrive before on_room for its request */
+	if (sock_busy(conn->sock))
 		grpc_session_written(&conn->session, sock_written(conn->sock));
 	if (grpc_session_feed(&conn->session, data, &err) != PL_OK)
 		grpc_conn_fail(conn, &err);

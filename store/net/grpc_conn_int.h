@@ -1,4 +1,9 @@
-/* A connection's insides, for its two files. */
+/*
+ * The inside of a gRPC connection, shared by grpc_conn.c and grpc_conn_open.c.
+ *
+ * Invariants: user callbacks come from on_turn() only; the object is freed when handles
+ * drops to 0, and that is after on_down.
+ */
 #ifndef STORE_NET_GRPC_CONN_INT_H
 #define STORE_NET_GRPC_CONN_INT_H
 
@@ -13,20 +18,21 @@ struct grpc_conn {
 	uv_loop_t *loop;
 	uv_idle_t turn;
 	struct loop_timers lt;
-	struct pl_timer timer; /* connecting; or a failed write's last look */
+	/* the connect timeout, or the last read after a failed write */
+	struct pl_timer timer;
 	struct grpc_session session;
-	struct resolve *resolve; /* while it runs */
+	struct resolve *resolve; /* the running name lookup, or NULL */
 	struct sock *sock;
-	struct tls *tls; /* borrowed until down */
+	struct tls *tls; /* NULL: clear text; borrowed until on_down */
 	struct grpc_conn_fns fns;
 	void *ctx;
 	struct pl_err why;
 	uint32_t connect_timeout_ms;
-	unsigned handles; /* close callbacks that libuv still owes */
+	unsigned handles; /* close callbacks that libuv owes */
 	uint16_t port;
 	bool sock_open;
-	bool closing; /* grpc_conn_close was called */
-	bool down;    /* why says why; on_down is on its way */
+	bool closing;
+	bool down;
 	bool in_turn;
 	bool woken;
 	bool write_failed;
@@ -34,14 +40,14 @@ struct grpc_conn {
 	char name[NAME_SIZE]; /* host:port */
 };
 
-/* There is something to do: a turn comes soon. */
+/* Makes a turn come soon. */
 void grpc_conn_wake(void *ctx);
 void grpc_conn_up(void *ctx);
 
-/* Ends every call and the connection; the next turn tells it. */
+/* Ends every call and the connection; the next turn reports it. */
 void grpc_conn_fail(struct grpc_conn *conn, const struct pl_err *err);
 
-/* Gives back everything that libuv does not hold; the rest follows by itself. */
+/* Frees everything that libuv does not hold; the rest is freed by the close callbacks. */
 void grpc_conn_release(struct grpc_conn *conn);
 
 void grpc_conn_connect(struct grpc_conn *conn, const struct addrinfo *addrs);

@@ -1,4 +1,4 @@
-/* Opening a connection, and what its user may ask it. */
+/* Opens a connection, and the functions that a user calls on it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,14 +18,15 @@ static void on_resolved(void *ctx, const struct addrinfo *addrs, const struct pl
 
 	conn->resolve = NULL;
 	if (conn->down)
-		grpc_conn_wake(conn); /* it was waited for */
+		grpc_conn_wake(conn); /* conn_finish() waited for the resolver */
 	else if (err != NULL)
 		grpc_conn_fail(conn, err);
 	else
 		grpc_conn_connect(conn, addrs);
 }
 
-/* An address needs no resolver, and no thread of its pool. */
+/* An address is connected to directly: it needs no resolver and no thread of libuv's
+ * pool. */
 static bool literal_connect(struct grpc_conn *conn)
 {
 	struct sockaddr_in6 v6;
@@ -106,7 +107,8 @@ enum pl_code grpc_conn_open(uv_loop_t *loop, const struct grpc_conn_opts *opts,
 	if (conn == NULL)
 		return pl_err_set(err, PL_NOMEM, "connection to %s", opts->host);
 	if (opts->tls != NULL && tls_refresh(opts->tls, NULL) != PL_OK)
-		PL_ASSERT(tls_stale(opts->tls) != NULL); /* for whoever reports it */
+		/* tls_stale() is reported by others */
+		PL_ASSERT(tls_stale(opts->tls) != NULL);
 	conn->loop = loop;
 	conn->tls = opts->tls;
 	conn->fns = *fns;
@@ -156,7 +158,8 @@ bool grpc_conn_usable(const struct grpc_conn *conn)
 	return !conn->down && !conn->write_failed && !conn->session.away;
 }
 
-/* Of what is with libuv the kernel takes more and more without telling us. */
+/* libuv hands queued bytes to the kernel without a callback, so the count is asked for.
+ */
 static uint64_t bytes_out(const struct grpc_conn *conn)
 {
 	return conn->sock_open && !conn->down ? sock_written(conn->sock)

@@ -2,8 +2,8 @@
 
 #include "store/net/grpc.h"
 
-/* What a decoder keeps from one message to the next: most are smaller, and a
- * watch that once saw 64 MB should not hold on to them. */
+/* Bytes of buffer that a decoder keeps between messages. Most messages are smaller, and a
+ * watch that once received 64 MB should not hold on to them. */
 enum { BODY_KEEP = 256 * 1024 };
 
 enum pl_code grpc_frame_begin(struct pl_buf *buf, size_t *start)
@@ -72,7 +72,7 @@ static enum pl_code prefix_check(struct grpc_decoder *decoder, struct pl_err *er
 	return PL_OK;
 }
 
-/* True once the prefix is whole. */
+/* True once the prefix is complete. */
 static bool prefix_take(struct grpc_decoder *decoder, struct pl_span *in)
 {
 	while (decoder->prefix_len < GRPC_PREFIX_SIZE && in->len > 0) {
@@ -89,7 +89,7 @@ static enum pl_code body_take(struct grpc_decoder *decoder, struct pl_span *in,
 	size_t count = in->len < missing ? in->len : missing;
 	enum pl_code code;
 
-	/* Doubles as it grows, but never past what the prefix claims. */
+	/* The buffer doubles as it grows, but never past what the prefix claims. */
 	decoder->body.max = decoder->want;
 	code = pl_buf_add(&decoder->body, pl_span(in->at, count));
 	if (code != PL_OK)

@@ -1,8 +1,8 @@
 /*
- * Between nghttp2 and the calls of a session: setting up, and what comes in.
+ * Between nghttp2 and the calls of a session: setup, and what is received.
  *
- * nghttp2 finds the call by its stream's user data, which is cleared as soon as
- * the call has ended: whatever still arrives for the stream is dropped here.
+ * nghttp2 finds a call by the user data of its stream. The user data is cleared when the
+ * call ends, so what still arrives for the stream is dropped here.
  */
 #include "store/net/grpc_h2.h"
 
@@ -11,8 +11,8 @@
 
 #include "store/base/alloc.h"
 
-/* etcd sends no faster than we grant: a slow grant would cost throughput, and
- * memory is bounded by message_max, not by the windows. */
+/* etcd sends no faster than the windows allow: small windows would cost throughput.
+ * Memory is bounded by message_max, not by the windows. */
 enum {
 	STREAM_WINDOW = 16 * 1024 * 1024,
 	CONN_WINDOW = 64 * 1024 * 1024,
@@ -95,12 +95,12 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 	case NGHTTP2_SETTINGS:
 		if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
 			session->up = true;
-		session->fns.wake(session->ctx); /* calls may go, or more of them */
+		session->fns.wake(session->ctx); /* waiting calls may be submitted now */
 		break;
 	case NGHTTP2_GOAWAY:
 		goaway_received(session, &frame->goaway);
 		break;
-	default: /* nghttp2 sees to the others */
+	default: /* nghttp2 handles the other frames */
 		break;
 	}
 	return 0;
@@ -120,7 +120,8 @@ static int on_stream_close(nghttp2_session *h2, int32_t stream_id, uint32_t erro
 	if (call == NULL)
 		return 0;
 	call->closed = true;
-	if (error_code == NGHTTP2_REFUSED_STREAM) { /* behind a GOAWAY's last */
+	/* beyond the last stream of a GOAWAY */
+	if (error_code == NGHTTP2_REFUSED_STREAM) {
 		pl_err_set(&err, PL_UNAVAIL, "%s: server is going away", call->path);
 		grpc_call_end(call, grpc_call_refused(call), &err);
 		return 0;
@@ -131,7 +132,7 @@ static int on_stream_close(nghttp2_session *h2, int32_t stream_id, uint32_t erro
 	return 0;
 }
 
-/* nghttp2's words for why it is about to give up; may hold bytes of the wire. */
+/* nghttp2 says why it is about to give up; the text may hold bytes of the wire. */
 static int on_error(nghttp2_session *h2, int code, const char *text, size_t len,
                     void *ctx)
 {
@@ -166,8 +167,8 @@ static void *h2_calloc(size_t count, size_t size, void *ctx)
 	return pl_calloc(count, size);
 }
 
-/* nghttp2 1.52 frees a request's body item twice when the queue for it can not
- * grow. So this one growth is served from a reserve, and the session ends. */
+/* nghttp2 1.52 frees a request's body item twice when the queue for it can not grow.
+ * Therefore this growth is served from a reserve, and the session ends. */
 static void *h2_realloc(void *at, size_t size, void *ctx)
 {
 	struct grpc_session *session = ctx;
@@ -216,8 +217,8 @@ static int h2_make(struct grpc_session *session)
 
 enum pl_code grpc_h2_new(struct grpc_session *session, struct pl_err *err)
 {
-	/* Without the old priorities nghttp2 sends bodies first come, first
-	 * served, and is spared a dependency tree. */
+	/* Without RFC 7540 priorities nghttp2 sends bodies in the order of their
+	 * requests, and keeps no dependency tree. */
 	static const nghttp2_settings_entry settings[] = {
 		{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
 		{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW},
@@ -240,7 +241,8 @@ enum pl_code grpc_h2_new(struct grpc_session *session, struct pl_err *err)
 
 enum pl_code grpc_h2_check_preface(const uint8_t *preface, size_t len, struct pl_err *err)
 {
-	/* SETTINGS: length up to 16384, type 4, no ACK, stream 0. */
+	/* A server's first frame is SETTINGS: length up to 16384, type 4, no ACK, stream
+	 * 0. */
 	bool fits = (len < 1 || preface[0] == 0) && (len < 2 || preface[1] <= 0x40) &&
 	            (len < 4 || preface[3] == NGHTTP2_SETTINGS) &&
 	            (len < 5 || (preface[4] & NGHTTP2_FLAG_ACK) == 0) &&

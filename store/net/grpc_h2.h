@@ -1,4 +1,5 @@
-/* Between the two halves of nghttp2's side of a session. */
+/* Glue between nghttp2 and a session, shared by grpc_h2.c (receiving) and grpc_h2_out.c
+ * (sending). */
 #ifndef STORE_NET_GRPC_H2_H
 #define STORE_NET_GRPC_H2_H
 
@@ -6,9 +7,9 @@
 
 void grpc_h2_out_callbacks(nghttp2_session_callbacks *cbs);
 
-/* NULL: the call has ended, or there never was one. A user who closes the connection
- * inside on_message ends its calls while nghttp2 is still at work on what came
- * behind: that is nobody's any more. */
+/* The call of a stream; NULL when the call has ended or there never was one. A user that
+ * closes the connection inside on_message ends its calls while nghttp2 still processes
+ * the bytes behind that message: these belong to no call any more. */
 static inline struct grpc_call *grpc_h2_call(nghttp2_session *h2, int32_t stream_id)
 {
 	struct grpc_call *call = nghttp2_session_get_stream_user_data(h2, stream_id);

@@ -1,4 +1,4 @@
-/* Between nghttp2 and the calls of a session: requests and bytes on their way out. */
+/* Between nghttp2 and the calls of a session: requests and bytes to send. */
 #include <stdio.h>
 
 #include "store/net/grpc_h2.h"
@@ -39,7 +39,7 @@ static int on_before_send(nghttp2_session *h2, const nghttp2_frame *frame, void 
 	return 0;
 }
 
-/* How much of the body goes into the next DATA frame. */
+/* Tells nghttp2 how much of the body goes into the next DATA frame. */
 static ssize_t on_body_read(nghttp2_session *h2, int32_t stream_id, uint8_t *to,
                             size_t size, uint32_t *flags, nghttp2_data_source *source,
                             void *ctx)
@@ -51,7 +51,7 @@ static ssize_t on_body_read(nghttp2_session *h2, int32_t stream_id, uint8_t *to,
 	(void)source;
 	(void)ctx;
 	if (call == NULL)
-		return NGHTTP2_ERR_DEFERRED; /* its RST_STREAM is on the way */
+		return NGHTTP2_ERR_DEFERRED; /* its RST_STREAM is queued */
 	left = call->body.len - call->body_at;
 	if (left == 0) {
 		call->deferred = true;
@@ -65,7 +65,7 @@ static ssize_t on_body_read(nghttp2_session *h2, int32_t stream_id, uint8_t *to,
 	return (ssize_t)left;
 }
 
-/* The frame that on_body_read announced: the one copy a body goes through. */
+/* Writes the frame that on_body_read() announced. This is the only copy of a body. */
 static int on_body_send(nghttp2_session *h2, nghttp2_frame *frame, const uint8_t *head,
                         size_t len, nghttp2_data_source *source, void *ctx)
 {
@@ -119,8 +119,9 @@ static void field_add(struct fields *fields, const char *name, const char *value
 	};
 }
 
-/* Rounded up to three digits: header compression then meets the same value
- * again and again, and so do we; a server that gives up after us does no harm. */
+/* The timeout is rounded up to three digits, so that header compression, and the cache
+ * here, meet the same value again. A server that gives up later than the client does no
+ * harm. */
 static void timeout_print(struct grpc_call *call)
 {
 	struct grpc_session *session = call->session;
@@ -129,7 +130,7 @@ static void timeout_print(struct grpc_call *call)
 	if (deadline_ms > session->now_ms)
 		left_ms = deadline_ms - session->now_ms;
 	if (left_ms > 99000000)
-		left_ms = 99000000; /* eight digits are allowed */
+		left_ms = 99000000; /* gRPC allows eight digits */
 	while (left_ms / unit >= 1000)
 		unit *= 10;
 	left_ms = (left_ms + unit - 1) / unit * unit;
@@ -174,7 +175,7 @@ enum pl_code grpc_h2_submit(struct grpc_session *session, struct grpc_call *call
 	                            call);
 	if (id == NGHTTP2_ERR_NOMEM)
 		return pl_err_set(err, PL_NOMEM, "%s", call->path);
-	if (id < 0) { /* 2^30 calls, some hours: time for another connection */
+	if (id < 0) { /* 2^30 calls have used up the stream numbers */
 		pl_err_set(&session->why, PL_UNAVAIL, "connection has no numbers left");
 		grpc_session_retire(session);
 		return PL_OK;
@@ -195,9 +196,9 @@ void grpc_h2_detach(struct grpc_call *call, uint32_t error_code)
 	if (call->stream_id == 0 || call->closed || session->dead)
 		return;
 	(void)nghttp2_session_set_stream_user_data(session->h2, call->stream_id, NULL);
-	/* NO_ERROR: the server has closed its side, so the stream is gone as soon
-	 * as ours is closed too. Without memory for the RST_STREAM the stream
-	 * stays, which costs a stream of this connection and nothing else. */
+	/* NO_ERROR: the server has closed its side, so the stream closes as soon as our
+	 * side is closed too. Without memory for the RST_STREAM the stream stays open,
+	 * which costs one stream of this connection and nothing else. */
 	if (error_code == NGHTTP2_NO_ERROR && sent_all)
 		return;
 	(void)nghttp2_submit_rst_stream(session->h2, NGHTTP2_FLAG_NONE, call->stream_id,

@@ -39,8 +39,8 @@ enum grpc_ping_act grpc_ping_step(struct grpc_ping *ping, uint64_t now_ms)
 	if (now_ms < grpc_ping_deadline_ms(ping))
 		return GRPC_PING_NOTHING;
 	if (ping->out && !ping->late) {
-		/* We may have been stopped ourselves, with the answer waiting in
-		 * the socket: read once more before the verdict. */
+		/* This process may have been stopped itself while the answer waits in the
+		 * socket: the socket is read once more before the server is given up. */
 		ping->late = true;
 		ping->give_up_ms = now_ms + 1;
 		return GRPC_PING_NOTHING;

@@ -1,10 +1,15 @@
 /*
- * When to ask a silent server whether it is there, and when to give it up.
+ * Decides when a silent server gets a PING and when it is given up. Pure: the time is
+ * passed in.
  *
- * Pure: time comes in. A PING goes out after idle_ms without a byte while calls
- * are in flight, or when somebody asks, but never within gap_ms of the last one;
- * any byte is a sign of life. Without calls in flight nobody waits for anything,
- * and servers count such PINGs as abuse: none is sent.
+ *   quiet --idle_ms without a byte, or wanted--> sent --timeout_ms--> last look --1 ms-->
+ *   dead
+ *     ^                                           |                      |
+ *     \----------------------any byte-------------+----------------------/
+ *
+ * Invariants: a PING goes out only while calls are in flight, or when somebody asked with
+ * grpc_ping_want(), because servers count other PINGs as abuse. Two PINGs are at least
+ * gap_ms apart. Any byte from the server is a sign of life.
  */
 #ifndef STORE_NET_GRPC_PING_H
 #define STORE_NET_GRPC_PING_H
@@ -13,14 +18,16 @@
 #include <stdint.h>
 
 struct grpc_ping {
-	uint64_t idle_ms, gap_ms, timeout_ms; /* idle_ms 0: only when asked */
-	uint64_t heard_ms;                    /* last byte, or begin of the calls */
-	uint64_t sent_ms;                     /* last PING; 0: none yet */
-	uint64_t give_up_ms;                  /* of the one that is out */
-	bool busy;                            /* calls are in flight */
-	bool wanted;                          /* somebody asked */
-	bool out;                             /* sent, nothing heard since */
-	bool late;                            /* overdue: one more look at the socket */
+	/* idle_ms 0: PINGs only on grpc_ping_want() */
+	uint64_t idle_ms, gap_ms, timeout_ms;
+	/* time of the last byte, or when calls began to be in flight */
+	uint64_t heard_ms;
+	uint64_t sent_ms;    /* time of the last PING; 0: none yet */
+	uint64_t give_up_ms; /* when the outstanding PING counts as unanswered */
+	bool busy;           /* calls are in flight */
+	bool wanted;         /* grpc_ping_want() was called */
+	bool out;
+	bool late;
 };
 
 enum grpc_ping_act { GRPC_PING_NOTHING, GRPC_PING_SEND, GRPC_PING_DEAD };
@@ -29,7 +36,7 @@ void grpc_ping_busy(struct grpc_ping *ping, bool busy, uint64_t now_ms);
 void grpc_ping_heard(struct grpc_ping *ping, uint64_t now_ms);
 void grpc_ping_want(struct grpc_ping *ping);
 
-/* When to call step next; UINT64_MAX: never. */
+/* When grpc_ping_step() is due; UINT64_MAX: never. */
 uint64_t grpc_ping_deadline_ms(const struct grpc_ping *ping);
 enum grpc_ping_act grpc_ping_step(struct grpc_ping *ping, uint64_t now_ms);
 

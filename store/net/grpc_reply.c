@@ -10,7 +10,7 @@ void grpc_reply_done(struct grpc_reply *reply)
 	reply->text = NULL;
 }
 
-/* Decimal digits and nothing else, at most max. */
+/* Parses decimal digits and nothing else, with a value of at most max. */
 static bool number_parse(struct pl_span text, uint32_t max, uint32_t *out)
 {
 	uint32_t value = 0;
@@ -39,7 +39,7 @@ static int hex_value(uint8_t byte)
 	return -1;
 }
 
-/* The byte at *at, decoded; *at moves past it. */
+/* Decodes the byte at *at and moves *at past it. */
 static uint8_t text_byte(struct pl_span in, size_t *at)
 {
 	uint8_t byte = in.at[(*at)++];
@@ -76,7 +76,7 @@ static void on_status(struct grpc_reply *reply, struct pl_span value)
 	reply->has_status = true;
 }
 
-/* Without memory for the words the status alone has to do. */
+/* Without memory for the text the status alone is reported. */
 static void on_text(struct grpc_reply *reply, struct pl_span value)
 {
 	size_t size = value.len < GRPC_TEXT_MAX ? value.len + 1 : GRPC_TEXT_MAX;
@@ -93,7 +93,7 @@ static void on_type(struct grpc_reply *reply, struct pl_span value)
 	static const char want[] = "application/grpc";
 	size_t len = sizeof want - 1;
 
-	/* "+proto" or parameters may follow; "application/grpc-web" is another. */
+	/* "+proto" or parameters may follow; "application/grpc-web" is another type. */
 	reply->grpc_type =
 		pl_span_starts(value, pl_span(want, len)) &&
 		(value.len == len || value.at[len] == '+' || value.at[len] == ';');
@@ -104,7 +104,7 @@ void grpc_reply_header(struct grpc_reply *reply, struct pl_span name,
 {
 	uint32_t status = 0;
 
-	switch (name.len) { /* of many names, few lengths: cheap to tell apart */
+	switch (name.len) { /* the length rules out most names cheaply */
 	case 7:
 		if (!pl_span_eq(name, PL_SPAN_LIT(":status")))
 			return;
@@ -121,7 +121,7 @@ void grpc_reply_header(struct grpc_reply *reply, struct pl_span name,
 		else if (pl_span_eq(name, PL_SPAN_LIT("content-type")))
 			on_type(reply, value);
 		return;
-	default: /* none of ours */
+	default: /* all other headers are ignored */
 		return;
 	}
 }
@@ -131,7 +131,7 @@ enum pl_code grpc_reply_check(const struct grpc_reply *reply, struct pl_err *err
 	unsigned status = reply->http_status;
 
 	if (status >= 100 && status < 200)
-		return PL_OK; /* informational: the answer is still to come */
+		return PL_OK; /* an informational block: the answer is still to come */
 	if (status == 429 || (status >= 502 && status <= 504))
 		return pl_err_set(err, PL_UNAVAIL, "HTTP status %u from a proxy", status);
 	if (status != 200)

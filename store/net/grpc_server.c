@@ -1,6 +1,8 @@
 /*
- * What was queued is handed to the kernel before the loop waits, and after it has
- * waited: so the answers of one turn leave together.
+ * Listening and connections.
+ *
+ * Queued bytes are handed to the kernel before the loop blocks and after it has blocked,
+ * so the answers of one turn leave together.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +45,7 @@ static void on_written(uv_write_t *write, int status)
 	free(server_chunk);
 }
 
-/* What the kernel does not take at once waits in a copy. */
+/* Bytes that the kernel does not accept at once wait in a copy. */
 static bool chunk_write(struct server_conn *conn, struct pl_span data)
 {
 	uv_buf_t buf = uv_buf_init(unconst(data.at), (unsigned)data.len);
@@ -73,7 +75,7 @@ static bool chunk_write(struct server_conn *conn, struct pl_span data)
 	return true;
 }
 
-/* As much as nghttp2 has, in large pieces. */
+/* Writes everything that nghttp2 has queued, in large pieces. */
 static bool conn_send(struct server_conn *conn)
 {
 	struct pl_buf *piece = &conn->server->piece;

@@ -1,4 +1,4 @@
-/* Calls: what comes on them, and what is said. */
+/* The streams of a server's connection: receiving messages, sending answers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +102,8 @@ void grpc_stream_send(struct grpc_stream *stream, struct pl_span framed)
 	stream_resume(stream);
 }
 
-/* As gRPC wants it: visible ASCII, everything else as %XX; and no field may begin or end
- * with a space. */
+/* Encodes grpc-message: visible ASCII stays, everything else becomes %XX, and so does a
+ * space at either end, where HTTP/2 allows none. */
 static void text_encode(char out[TEXT_SIZE], const char *text)
 {
 	static const char hex[] = "0123456789ABCDEF";
@@ -179,7 +179,7 @@ static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint
 	return 0;
 }
 
-/* The length that a message claims, which is too much. */
+/* The length that the message's prefix claims. */
 static uint64_t claimed_size(const struct grpc_decoder *decoder)
 {
 	uint64_t bytes = 0;

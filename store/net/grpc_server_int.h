@@ -1,7 +1,9 @@
 /*
- * Inside the server: a connection is a TCP handle, a session of nghttp2 and the calls on
- * it. Whatever goes wrong with it (memory, nonsense, a full backlog) ends it as a whole:
- * clients know how to come back.
+ * The inside of a gRPC server, shared by its files: a connection is a TCP handle, a
+ * session of nghttp2 and the streams on it.
+ *
+ * Invariant: any failure of a connection (memory, malformed HTTP/2, a full backlog) ends
+ * the whole connection; clients reconnect.
  */
 #ifndef STORE_NET_GRPC_SERVER_INT_H
 #define STORE_NET_GRPC_SERVER_INT_H
@@ -15,7 +17,7 @@
 enum {
 	BACKLOG = 128,
 	INPUT_SIZE = 64 << 10,
-	WINDOW = 8 << 20, /* of a stream; a connection has as much */
+	WINDOW = 8 << 20, /* bytes of a stream's window, and of a connection's */
 	TEXT_SIZE = 201,
 	CHUNK_SIZE = 256 << 10,
 };
@@ -27,8 +29,8 @@ struct server_conn {
 	uv_tcp_t tcp;
 	nghttp2_session *h2;
 	struct pl_list streams;
-	size_t unread;    /* bytes queued and not yet taken by the kernel */
-	unsigned waiting; /* writes */
+	size_t unread;    /* bytes queued and not yet accepted by the kernel */
+	unsigned waiting; /* writes that libuv has not completed */
 	bool failed, closing;
 	char input[INPUT_SIZE];
 };
@@ -36,7 +38,7 @@ struct server_conn {
 struct grpc_stream {
 	struct pl_list link;
 	struct server_conn *conn;
-	void *call; /* NULL: nobody's */
+	void *call; /* the user's object; NULL: none */
 	int32_t id;
 	struct grpc_decoder decoder;
 	struct pl_buf out;
@@ -62,12 +64,12 @@ struct grpc_server {
 	void *closed_ctx;
 };
 
-/* It has something to send, or is to be closed, when the loop comes round. */
+/* The connection has something to send, or is to be closed, when the loop comes round. */
 void server_conn_touch(struct server_conn *conn);
 void server_conn_fail(struct server_conn *conn);
-/* Its session of nghttp2; 0, or nghttp2's error. */
+/* Makes the connection's nghttp2 session. 0, or nghttp2's error. */
 int server_session_new(struct server_conn *conn);
-/* Its user hears of it. */
+/* Calls on_gone and frees the stream. */
 void server_stream_free(struct grpc_stream *stream);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "store/base/alloc.h"
 
-/* Room for a burst above GRPC_OUT_HIGH: frames that nghttp2 made on its own. */
+/* Bytes of frames that nghttp2 makes on its own may exceed GRPC_OUT_HIGH; this bounds
+ * them. */
 enum { OUT_MAX = 64 * 1024 * 1024 };
 
 static struct grpc_call *first_call(struct pl_list *list)
@@ -32,8 +33,8 @@ static void on_ping_timer(void *ctx)
 	case GRPC_PING_NOTHING:
 		break;
 	case GRPC_PING_SEND:
-		/* Without memory the PING does not go out, and by the time it is
-		 * missed nothing else will have come either. */
+		/* Without memory the PING is not sent, and the session ends when it
+		 * counts as unanswered. */
 		(void)nghttp2_submit_ping(session->h2, NGHTTP2_FLAG_NONE, NULL);
 		session->fns.wake(session->ctx);
 		break;
@@ -109,8 +110,8 @@ static enum pl_code h2_failed(const struct grpc_session *session, ssize_t rc,
 	return pl_err_set(err, PL_PROTO, "HTTP/2: %s", nghttp2_strerror((int)rc));
 }
 
-/* Whether this is HTTP/2 at all shows in its first nine bytes; told from them,
- * the error can name what it is instead. */
+/* The first nine bytes show whether the server speaks HTTP/2. Checking them lets the
+ * error name the protocol that it speaks instead. */
 static enum pl_code check_preface(struct grpc_session *session, struct pl_span data,
                                   struct pl_err *err)
 {
@@ -143,7 +144,7 @@ enum pl_code grpc_session_feed(struct grpc_session *session, struct pl_span data
 	rc = nghttp2_session_mem_recv(session->h2, data.at, data.len);
 	if (rc < 0)
 		return h2_failed(session, rc, err);
-	/* Windows are opened again without a word from any callback. */
+	/* nghttp2 opens windows again without any callback. */
 	if (nghttp2_session_want_write(session->h2) != 0)
 		session->fns.wake(session->ctx);
 	return PL_OK;
@@ -165,8 +166,8 @@ static int h2_send(struct grpc_session *session)
 	return rc == 0 && session->why.code == PL_NOMEM ? NGHTTP2_ERR_NOMEM : rc;
 }
 
-/* One request after the other, whole: the server can begin with the first while
- * the last is still being written here. */
+/* Requests are serialised one after the other, each completely, so that the server can
+ * begin with the first while the last is still being written here. */
 enum pl_code grpc_session_fill(struct grpc_session *session, struct pl_err *err)
 {
 	enum pl_code code;

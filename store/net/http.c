@@ -1,10 +1,10 @@
 /*
  * The client: libcurl's multi interface driven by libuv.
  *
- * libcurl says which sockets to poll (on_socket) and when to be called at the
- * latest (on_curl_deadline); we call curl_multi_socket_action() on either, read
- * what is finished, and serve the calls that have news. Nothing here calls out
- * from inside libcurl.
+ * libcurl says which sockets to poll (on_socket) and when to be called at the latest
+ * (on_curl_deadline). On either curl_multi_socket_action() is called, finished transfers
+ * are read, and the calls on the ready list are served. Nothing here calls out from
+ * inside libcurl.
  */
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ static void poll_close(struct http_poll *poll)
 	uv_close((uv_handle_t *)&poll->uv, on_poll_closed);
 }
 
-/* The last call has ended: connections, sockets and timers follow. */
+/* The last call has ended: closes connections, sockets and timers. */
 static void http_shut(struct http *http)
 {
 	CURLMcode rc;
@@ -114,7 +114,7 @@ void http_wake(struct http_call *call)
 	http_schedule(call->http);
 }
 
-/* libcurl does not say whose socket it could not keep; that call would hang. */
+/* libcurl does not say which call's socket it lost; that call would hang, so all fail. */
 static void fail_out_of_memory(struct http *http)
 {
 	PL_LIST_EACH (link, &http->calls) {
@@ -200,7 +200,7 @@ static struct http_poll *poll_open(struct http *http, curl_socket_t fd)
 	return poll;
 }
 
-/* Without a poll the transfer would hang: it fails instead. */
+/* Without a poll handle the transfer would hang, so it fails. */
 static int poll_missing(CURL *easy)
 {
 	struct http_call *call = NULL;
@@ -222,7 +222,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
 	if (what == CURL_POLL_REMOVE) {
 		if (poll != NULL)
 			poll_close(poll);
-		/* During cleanup there is no multi handle to tell any more. */
+		/* curl_multi_cleanup() is running: the multi handle takes no calls. */
 		if (poll != NULL && !http->shut)
 			(void)curl_multi_assign(http->multi, fd, NULL);
 		return 0;
@@ -245,7 +245,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
 
 static void init_curl(void)
 {
-	/* Through our allocator, so that tests reach libcurl's failures too. */
+	/* libcurl uses our allocator, so that tests reach its allocation failures too. */
 	CURLcode rc = curl_global_init_mem(CURL_GLOBAL_DEFAULT, pl_malloc, free,
 	                                   pl_realloc, pl_strdup, pl_calloc);
 
@@ -316,5 +316,5 @@ void http_close(struct http *http, void (*closed)(void *ctx), void *ctx)
 	http->ctx = ctx;
 	PL_LIST_EACH (link, &http->calls)
 		http_call_cancel(PL_LIST_ITEM(link, struct http_call, link));
-	http_schedule(http); /* also when there was no call */
+	http_schedule(http); /* closing goes on even when there was no call */
 }

@@ -1,10 +1,9 @@
 /*
- * One call: checked and started, then told to its caller piece by piece.
+ * One call: checked, started, then reported to its caller piece by piece.
  *
- * http_call_serve() runs outside of libcurl whenever there is news, and hands on
- * one thing at a time: the head, data, room, the end. What is on its way to a
- * paused caller comes before the end that follows it; a cancel or a deadline
- * comes before everything.
+ * http_call_serve() runs outside of libcurl whenever there is news and reports one thing
+ * at a time: the head, data, room, the end. Data for a paused caller comes before the end
+ * that follows it; a cancel or a deadline comes before everything.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -58,7 +57,7 @@ static void call_finish(struct http_call *call)
 	end.err = end.code == PL_OK ? NULL : &err;
 	end.unsent = request_bytes == 0;
 	end.answer = call_answer(call);
-	/* Out of everybody's reach before the caller hears of it. */
+	/* The call is removed from every list before the caller hears of its end. */
 	if (call->added)
 		(void)curl_multi_remove_handle(call->http->multi, call->easy);
 	call->added = false;
@@ -103,7 +102,7 @@ void http_call_serve(struct http_call *call)
 		struct http_answer answer = call_answer(call);
 
 		call->head_delivered = true;
-		http_wake(call); /* to see what comes next */
+		http_wake(call); /* the next thing is reported later */
 		if (call->on_head != NULL)
 			call->on_head(call->ctx, &answer);
 	} else if (call->streams && call->in.len > 0) {
@@ -138,7 +137,7 @@ static void on_idle(void *ctx)
 	struct http_call *call = ctx;
 	uint64_t now = pl_clock_ms();
 
-	/* Looked at once a period, so that a byte costs no timer. */
+	/* The time is checked once a period, so that a byte costs no timer. */
 	if (call->paused)
 		call->last_ms = now;
 	if (now - call->last_ms < call->idle_timeout_ms)
@@ -181,7 +180,7 @@ static enum pl_code check_url(const char *url, struct pl_err *err)
 	parsed = curl_url();
 	if (parsed == NULL)
 		return pl_err_set(err, PL_NOMEM, "URL");
-	/* Passwords do not belong into URLs: those end up in logs. */
+	/* Passwords are refused in URLs, because URLs end up in logs. */
 	rc = curl_url_set(parsed, CURLUPART_URL, url, CURLU_DISALLOW_USER);
 	curl_url_cleanup(parsed);
 	if (rc == CURLUE_OUT_OF_MEMORY)
@@ -207,7 +206,7 @@ static enum pl_code check_opts(const struct http_call_opts *opts, struct pl_err 
 	return check_url(opts->url, err);
 }
 
-/* Without the query: it may hold what is nobody's business. */
+/* The query is left out, because it may hold secrets. */
 static char *describe_request(const struct http_call_opts *opts)
 {
 	char text[WHAT_SIZE];
@@ -231,7 +230,7 @@ static void copy_opts(struct http_call *call, const struct http_call_opts *opts)
 	call->on_end = opts->on_end;
 	call->ctx = opts->ctx;
 	pl_buf_init(&call->head, HTTP_HEAD_BYTES_MAX + 1);
-	/* A stream's buffer takes one write of libcurl's more than it should hold. */
+	/* A stream's buffer takes one more write of libcurl after it is full. */
 	if (call->streams)
 		body_max = HTTP_STREAM_BUFFER + CURL_MAX_WRITE_SIZE;
 	pl_buf_init(&call->in, body_max);
@@ -251,7 +250,7 @@ static enum pl_code call_begin(struct http_call *call, const struct http_call_op
 	    pl_timer_init(&call->idle, &http->deadlines.timers, on_idle, call) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "HTTP call");
 	if (http_setup(call, opts, err) != PL_OK)
-		return PL_NOMEM; /* nothing else can fail there */
+		return PL_NOMEM; /* the only failure there */
 	if (curl_multi_add_handle(http->multi, call->easy) != CURLM_OK)
 		return pl_err_set(err, PL_NOMEM, "%s", call->what);
 	call->added = true;

@@ -1,11 +1,10 @@
-/* What went wrong with a transfer, in our words: libcurl's hundred codes fall
- * into few that a caller can act upon. */
+/* Maps libcurl's hundred result codes to the few that a caller can act on. */
 #include <string.h>
 
 #include "store/net/http_int.h"
 
-/* libcurl reports some failures of TLS and of the encoding as mere read errors;
- * only its words tell them apart. */
+/* libcurl reports some failures of TLS and of the encoding as plain read errors; only the
+ * text tells them apart. */
 static enum pl_code read_failure(const char *words)
 {
 	if (strstr(words, "alert") != NULL || strstr(words, "SSL routines") != NULL)
@@ -38,7 +37,7 @@ static enum pl_code classify_result(CURLcode result, const char *words)
 	case CURLE_SSL_CLIENTCERT:
 	case CURLE_SSL_ENGINE_INITFAILED:
 		return PL_TLS;
-	case CURLE_UNSUPPORTED_PROTOCOL: /* not HTTP/1: no such status line */
+	case CURLE_UNSUPPORTED_PROTOCOL: /* the status line is not HTTP/1 */
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_BAD_CONTENT_ENCODING:
 	case CURLE_HTTP2:

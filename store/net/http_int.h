@@ -1,4 +1,10 @@
-/* What the HTTP client's files share; nobody else includes it. */
+/*
+ * The inside of the HTTP client, shared by its files; nothing else includes it.
+ *
+ * Invariant: libcurl may not be called from inside its own callbacks, so user callbacks
+ * may not run there either. libcurl's callbacks only record what happened and put the
+ * call on the ready list; http_serve() works that list off, outside of libcurl.
+ */
 #ifndef STORE_NET_HTTP_INT_H
 #define STORE_NET_HTTP_INT_H
 
@@ -9,26 +15,24 @@
 #include "store/net/http.h"
 #include "store/net/loop_timers.h"
 
-/* libcurl may not be called from inside its own callbacks, nor may a caller be
- * called from there (he would call us). So they only note what happened; calls
- * with news are put on the ready list and are served from http_serve(). */
+/* One loop's client. */
 struct http {
 	uv_loop_t *loop;
 	CURLM *multi;
-	uv_timer_t curl_timer;  /* libcurl's own deadline */
-	uv_timer_t ready_timer; /* somebody is on the ready list */
+	uv_timer_t curl_timer;  /* when libcurl wants to be called again */
+	uv_timer_t ready_timer; /* active while the ready list is not empty */
 	struct loop_timers deadlines;
 	struct pl_list calls;
 	struct pl_list ready;
 	struct pl_list polls;
-	size_t handles; /* libuv owes us as many close callbacks */
+	size_t handles; /* close callbacks that libuv owes */
 	bool serving, closing, shut;
 	void (*closed)(void *ctx);
 	void *ctx;
 	char *ca_file, *cert_file, *key_file, *server_name;
 };
 
-/* A socket of libcurl's. Its memory outlives the socket until libuv lets go. */
+/* A socket of libcurl. Its memory outlives the socket until libuv's close callback. */
 struct http_poll {
 	uv_poll_t uv;
 	struct http *http;
@@ -39,33 +43,34 @@ struct http_poll {
 struct http_call {
 	struct http *http;
 	struct pl_list link;
-	struct pl_list ready; /* empty: no news */
+	struct pl_list ready; /* on the ready list; empty: nothing new */
 	CURL *easy;
 	struct curl_slist *request_headers;
-	char *what; /* "GET http://host/path", for errors */
+	char *what; /* "GET http://host/path", for error texts */
 	struct pl_timer deadline, idle;
 	uint32_t timeout_ms, idle_timeout_ms;
-	uint64_t last_ms; /* when a byte moved */
+	uint64_t last_ms; /* when a byte moved last */
 
-	struct pl_buf head; /* status line and headers as they came, then as strings */
+	/* status line and headers as they came, split in place at the end */
+	struct pl_buf head;
 	struct http_header headers[HTTP_HEADERS_MAX];
 	size_t header_count;
-	size_t head_bytes; /* of every header line so far, trailers included */
+	size_t head_bytes; /* bytes of all header lines so far, trailers included */
 	int status;
 	bool head_whole, head_delivered;
 
-	bool streams; /* the body is handed on, not collected */
+	bool streams; /* on_data gets the body; else it is collected */
 	struct pl_buf in;
-	struct pl_buf chunk; /* what on_data looks at, until the next one */
-	bool paused;         /* by the caller */
-	bool in_paused;      /* libcurl, by us: in is full */
+	struct pl_buf chunk; /* what the current on_data borrows */
+	bool paused;         /* the caller paused the call */
+	bool in_paused;      /* libcurl is paused, because in is full */
 
 	struct pl_buf out;
 	bool out_last, out_paused, want_room;
 
-	bool over;         /* libcurl is through; result is set */
-	bool added;        /* to the multi handle */
-	struct pl_err err; /* why we ended it; wins over result */
+	bool over;         /* libcurl has finished; result is set */
+	bool added;        /* it is in the multi handle */
+	struct pl_err err; /* why our side ended it; takes precedence over result */
 	CURLcode result;
 	char curl_words[CURL_ERROR_SIZE];
 
@@ -76,18 +81,18 @@ struct http_call {
 	void *ctx;
 };
 
-/* http.c */
-void http_wake(struct http_call *call); /* puts it on the ready list */
+/* http.c: puts the call on the ready list. */
+void http_wake(struct http_call *call);
 
-/* http_call.c: the next thing its caller is to hear. Calls out, last. */
+/* http_call.c: reports the next thing to the caller. Calls out last. */
 void http_call_serve(struct http_call *call);
 
-/* http_wire.c: libcurl's callbacks of one transfer, and its options. */
+/* http_wire.c: sets libcurl's callbacks and options of one transfer. */
 PL_NODISCARD enum pl_code http_setup(struct http_call *call,
                                      const struct http_call_opts *opts,
                                      struct pl_err *err);
 
-/* http_err.c */
+/* http_error.c: the code and the words of a finished call. */
 enum pl_code http_call_error(const struct http_call *call, struct pl_err *err);
 
 #endif

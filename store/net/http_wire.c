@@ -1,6 +1,6 @@
 /*
- * One transfer as libcurl sees it: its options and its callbacks. The callbacks
- * run inside libcurl: they take notes and wake the call, nothing else.
+ * One transfer as libcurl sees it: its options and its callbacks. The callbacks run
+ * inside libcurl: they record what happened and wake the call.
  */
 #include <ctype.h>
 #include <openssl/ssl.h>
@@ -24,8 +24,8 @@ static size_t refuse_response(struct http_call *call, enum pl_code code, const c
 	return 0;
 }
 
-/* Splits the lines in place. Lines that are no headers are passed over, as are
- * those past the maximum: the bytes are bounded anyway. */
+/* Splits the lines in place. Lines that are no headers are skipped, and so are headers
+ * past the maximum; the bytes are bounded already. */
 static void split_head(struct http_call *call)
 {
 	char *line = (char *)call->head.at, *end;
@@ -55,7 +55,7 @@ static void on_head_end(struct http_call *call)
 
 	(void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status >= 100 && status < 200) {
-		call->head.len = 0; /* the answer itself is still to come */
+		call->head.len = 0; /* the final answer is still to come */
 		return;
 	}
 	call->status = (int)status;
@@ -64,7 +64,7 @@ static void on_head_end(struct http_call *call)
 	http_wake(call);
 }
 
-/* Line by line, trailers included. */
+/* Called for each header line, trailers included. */
 static size_t on_header(char *line, size_t size, size_t count, void *ctx)
 {
 	struct http_call *call = ctx;
@@ -78,7 +78,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
 	if (memchr(line, 0, len) != NULL)
 		return refuse_response(call, PL_PROTO, "a NUL byte in a header");
 	if (call->head_whole)
-		return len; /* nobody asked for trailers */
+		return len; /* trailers are ignored */
 	if (len <= 2 && (*line == '\r' || *line == '\n')) {
 		code = pl_buf_add(&call->head, pl_span("", 1));
 		if (code == PL_OK)
@@ -137,7 +137,7 @@ static size_t on_want_body(char *room, size_t size, size_t count, void *ctx)
 	return len;
 }
 
-/* As libcurl would, but not for our child processes to inherit. */
+/* Opens a socket as libcurl would, but with close-on-exec. */
 static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose,
                                     struct curl_sockaddr *addr)
 {
@@ -148,7 +148,8 @@ static curl_socket_t on_open_socket(void *ctx, curlsocktype purpose,
 	return socket(addr->family, addr->socktype | SOCK_CLOEXEC, addr->protocol);
 }
 
-/* libcurl can check a certificate against the URL's host only. */
+/* libcurl can check a certificate against the URL's host only, so another name is set
+ * here. */
 static CURLcode on_ssl(CURL *easy, void *ssl_ctx, void *ctx)
 {
 	struct http *http = ctx;
@@ -172,8 +173,8 @@ static CURLcode setup_tls(struct http_call *call)
 	CURLcode rc = CURLE_OK;
 
 	(void)curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	/* Changed files count for the next connection; a resumed session or a
-	 * cached store would go on with the old ones. */
+	/* The next connection must use changed files; a resumed session or a cached
+	 * certificate store would use the old ones. */
 	(void)curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
 	(void)curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	(void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_ssl);
@@ -219,7 +220,7 @@ static void setup_plain(struct http_call *call, const struct http_call_opts *opt
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EVERY_S);
-	/* A call that is canceled during a name lookup must not wait for it. */
+	/* A call that is canceled must not wait for the name lookup. */
 	(void)curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 }
 
@@ -237,7 +238,7 @@ static CURLcode setup_strings(struct http_call *call, const struct http_call_opt
 	return rc;
 }
 
-/* The method is ours to choose, the body's kind follows from what there is. */
+/* Sets the method by name, and how the body is sent by what body there is. */
 static CURLcode setup_body(struct http_call *call, const struct http_call_opts *opts)
 {
 	const char *method = opts->method == NULL ? "GET" : opts->method;
@@ -248,7 +249,7 @@ static CURLcode setup_body(struct http_call *call, const struct http_call_opts *
 		(void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
 		(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
 		                       (curl_off_t)opts->body_len);
-		/* What was sent can not be sent again on another connection. */
+		/* A streamed body can not be sent again on another connection. */
 		(void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
 	} else if (opts->body.len > 0) {
 		(void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
@@ -273,7 +274,7 @@ static bool add_header(struct http_call *call, const char *name, const char *val
 	enum pl_code code;
 
 	pl_buf_init(&line, HTTP_HEAD_BYTES_MAX);
-	/* libcurl: "name;" sends it without a value, "name:" does not send it. */
+	/* For libcurl "name;" sends a header without a value, "name:" sends none. */
 	code = *value == 0 ? pl_buf_printf(&line, "%s;", name)
 	                   : pl_buf_printf(&line, "%s: %s", name, value);
 	if (code == PL_OK)
@@ -286,7 +287,7 @@ static bool add_header(struct http_call *call, const char *name, const char *val
 	return list != NULL;
 }
 
-/* Takes away a header that libcurl would add on its own. */
+/* Suppresses a header that libcurl would add on its own. */
 static bool suppress_header(struct http_call *call, const char *line)
 {
 	struct curl_slist *list = curl_slist_append(call->request_headers, line);

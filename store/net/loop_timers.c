@@ -5,11 +5,9 @@
 static void on_uv_timer(uv_timer_t *uv);
 static void on_at_once(uv_idle_t *idle);
 
-/*
- * libuv counts from its cached time, which lags behind: bring it up to date. What is due
- * at once goes when the loop has looked at its descriptors: a timer of no time, begun in
- * a timer's callback, would be run in the same pass again and again, and nothing else.
- */
+/* libuv counts from its cached time, which lags, so it is updated. A timer that is due
+ * now uses the idle handle: a uv_timer of 0 ms that is started in a timer's callback runs
+ * in the same pass again and again, and starves everything else. */
 static void arm_timer(struct loop_timers *lt)
 {
 	uint64_t next = pl_timers_next_ms(&lt->timers), now;
@@ -36,7 +34,8 @@ static void on_change(void *ctx)
 	arm_timer(ctx);
 }
 
-/* lt outlives this: closing it ends in on_closed, later. */
+/* lt is still valid after the timers ran, even when one of them closed it: on_closed()
+ * comes later. */
 static void run_timers(struct loop_timers *lt)
 {
 	pl_timers_run(&lt->timers, pl_clock_ms());
@@ -63,8 +62,7 @@ void loop_timers_open(struct loop_timers *lt, uv_loop_t *loop)
 	pl_timers_init(&lt->timers, on_change, lt);
 }
 
-/* Handles are closed in the order in which that was asked for, or the other way round:
- * the last counts. */
+/* The order of the close callbacks is not defined; the last one finishes. */
 static void on_closed(uv_handle_t *handle)
 {
 	struct loop_timers *lt = handle->data;

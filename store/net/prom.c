@@ -8,7 +8,7 @@
 
 enum { NUMBER_MAX = 63 };
 
-/* A line being read, from left to right. */
+/* The rest of a line that is being read. */
 struct prom_cursor {
 	const uint8_t *at;
 	const uint8_t *end;
@@ -44,7 +44,7 @@ static bool is_digit(int byte)
 	return byte >= '0' && byte <= '9';
 }
 
-/* Metrics may have colons in their names, labels not. */
+/* A metric's name may have colons, a label's may not. */
 static struct pl_span take_name(struct prom_cursor *c, bool colons)
 {
 	const uint8_t *from = c->at;
@@ -64,7 +64,7 @@ static struct pl_span take_word(struct prom_cursor *c)
 	return pl_span(from, (size_t)(c->at - from));
 }
 
-/* The quoted value, its quotes taken off and its escapes left in. */
+/* Reads a quoted value; the quotes are dropped, the escapes stay. */
 static bool take_quoted(struct prom_cursor *c, struct pl_span *value)
 {
 	const uint8_t *from;
@@ -105,7 +105,7 @@ static bool take_labels(struct prom_cursor *c, struct prom_sample *sample)
 		return true;
 	for (;;) {
 		skip_blanks(c);
-		if (cursor_eat(c, '}')) /* also behind a last comma */
+		if (cursor_eat(c, '}')) /* also after a trailing comma */
 			return true;
 		if (sample->label_count == PROM_LABELS_MAX ||
 		    !take_label(c, &sample->labels[sample->label_count]))
@@ -136,7 +136,7 @@ enum pl_code prom_number(struct pl_span text, double *out)
 	}
 	if (text.len == 0 || text.len > NUMBER_MAX)
 		return PL_INVALID;
-	/* strtod() knows more spellings than the format: hex, "infinity", blanks. */
+	/* strtod() accepts more than the format: hex, "infinity", blanks. */
 	for (size_t i = 0; i < text.len; i++) {
 		if (text.at[i] == 0 || strchr("+-.eE0123456789", text.at[i]) == NULL)
 			return PL_INVALID;
@@ -174,7 +174,7 @@ static const char *read_sample(struct prom_cursor *c, struct prom_sample *sample
 	return c->at == c->end ? NULL : "more behind the sample";
 }
 
-/* Up to the line's end, which is passed over. */
+/* Takes the text up to the line's end and skips the end. */
 static struct pl_span take_line(struct prom_reader *reader)
 {
 	struct pl_span rest = reader->rest;

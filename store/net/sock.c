@@ -1,10 +1,13 @@
 /*
- * Happy path: connect, (TLS handshake,) on_open; then reads go up as they come,
- * and writes go to the kernel at once or, for what it does not take, in one
- * uv_write that keeps the socket busy.
- * Failures: an address that refuses gives way to the next one; everything later
- * ends in on_fail. One uv_tcp_t lives at a time, and closing it drives both the
- * step to the next address and the end.
+ * A socket: connecting, reading, closing. sock_write.c writes.
+ *
+ * Happy path: connect, (TLS handshake,) on_open. Bytes that are read go to on_data as
+ * they come; bytes that are sent go to the kernel at once, or into one uv_write that
+ * keeps the socket busy.
+ *
+ * Failures: when an address refuses, the next one is tried; every later failure ends in
+ * on_fail. One uv_tcp_t is open at a time; its close callback leads either to the next
+ * address or to the end.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -15,7 +18,7 @@
 
 static void connect_next(struct sock *sock);
 
-/* A peer that has gone is an error value here, not the end of the process. */
+/* Writing to a closed connection must be an error value, not SIGPIPE. */
 static void sigpipe_ignore(void)
 {
 	struct sigaction now;
@@ -63,7 +66,7 @@ void sock_close(struct sock *sock, void (*closed)(void *ctx), void *ctx)
 	PL_ASSERT(sock->closed == NULL);
 	sock->closed = closed;
 	sock->closed_ctx = ctx;
-	if (!sock->tcp_open) { /* between addresses, or after the last one */
+	if (!sock->tcp_open) { /* between two addresses, or after the last one */
 		int rc = uv_tcp_init(sock->loop, &sock->tcp);
 
 		PL_ASSERT(rc == 0);
@@ -83,7 +86,7 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 	*buf = uv_buf_init((char *)sock->bytes, READ_SIZE);
 }
 
-/* Fills plain before it goes up: records are small, calls are not free. */
+/* Fills plain before on_data is called: records are small and calls cost time. */
 static enum pl_code plain_read(struct sock *sock, size_t *len, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
@@ -122,7 +125,7 @@ static void tls_data(struct sock *sock, struct pl_span data)
 	tls_session_feed(sock->tls, data);
 	code = sock->open ? PL_OK : tls_session_handshake(sock->tls, &done, &err);
 	if (sock_tls_flush(sock, code == PL_OK ? &err : NULL) != PL_OK && code == PL_OK)
-		code = err.code; /* else: an alert that could not be sent */
+		code = err.code; /* else: only an alert could not be sent */
 	opened = done && !sock->open;
 	if (code == PL_OK && opened) {
 		sock->open = true;
@@ -130,7 +133,7 @@ static void tls_data(struct sock *sock, struct pl_span data)
 	}
 	if (code == PL_OK && done && sock_live(sock)) {
 		code = plain_deliver(sock, &err);
-		/* Reading may have had something to say: a new key, an alert. */
+		/* Reading may have produced bytes to send: a key update, an alert. */
 		if (sock_live(sock) &&
 		    sock_tls_flush(sock, code == PL_OK ? &err : NULL) != PL_OK &&
 		    code == PL_OK)
@@ -187,7 +190,8 @@ const char *sock_phase(const struct sock *sock)
 static void addr_failed(struct sock *sock, int rc)
 {
 	pl_err_set(&sock->err, PL_UNAVAIL, "connect: %s", uv_strerror(rc));
-	uv_close((uv_handle_t *)&sock->tcp, on_tcp_closed); /* then the next one */
+	/* on_tcp_closed() tries the next one */
+	uv_close((uv_handle_t *)&sock->tcp, on_tcp_closed);
 }
 
 static void on_connected(struct sock *sock)
@@ -198,7 +202,7 @@ static void on_connected(struct sock *sock)
 	sock->connected = true;
 	(void)uv_tcp_nodelay(&sock->tcp, 1);
 	if (sock->tls != NULL) {
-		tls_data(sock, pl_span(NULL, 0)); /* says hello */
+		tls_data(sock, pl_span(NULL, 0)); /* sends the ClientHello */
 		return;
 	}
 	sock->open = true;

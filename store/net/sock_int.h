@@ -1,4 +1,12 @@
-/* A socket's insides, for its two files. */
+/*
+ * The inside of a socket, shared by sock.c and sock_write.c.
+ *
+ *   CONNECTING --connected--> HANDSHAKING --TLS agreed--> OPEN
+ *        |  \------------------clear text------------------^|
+ *        \-------------------> FAILED <--------------------/
+ *
+ * Closing (closed is set) may come in any state and is final.
+ */
 #ifndef STORE_NET_SOCK_INT_H
 #define STORE_NET_SOCK_INT_H
 
@@ -9,7 +17,7 @@ enum {
 	ADDRS_MAX = 8,
 	READ_SIZE = 128 * 1024,
 	PLAIN_SIZE = 64 * 1024,
-	WRITE_KEEP = 1024 * 1024, /* buffer kept between writes */
+	WRITE_KEEP = 1024 * 1024, /* bytes of buffer kept between writes */
 };
 
 struct sock {
@@ -19,36 +27,35 @@ struct sock {
 	uv_write_t write;
 	struct sock_fns fns;
 	void *ctx;
-	void (*closed)(void *ctx); /* set: sock_close was called */
+	void (*closed)(void *ctx); /* not NULL: sock_close() was called */
 	void *closed_ctx;
 
 	struct sockaddr_storage addrs[ADDRS_MAX];
 	unsigned addr_count, addr_at;
 
 	struct tls_session *tls; /* NULL: clear text */
-	uint8_t *plain;          /* decrypted bytes on their way up */
-	struct pl_buf inflight;  /* owned by libuv while writing */
-	uint64_t sent;           /* bytes taken by sock_send */
-	bool tcp_open;           /* libuv owes us a close callback */
+	uint8_t *plain;          /* buffer of decrypted bytes for on_data */
+	struct pl_buf inflight;  /* the bytes of the running write */
+	uint64_t sent;           /* bytes that sock_send() took */
+	bool tcp_open;           /* tcp is open: libuv owes a close callback */
 	bool connected;
-	bool open; /* and TLS is up */
+	bool open;
 	bool writing;
 	bool failed;
 	struct pl_err err;
 	uint8_t bytes[READ_SIZE];
 };
 
-/* Neither failed nor closed: its owner may still be called. */
+/* Neither failed nor closed: callbacks may still run. */
 static inline bool sock_live(const struct sock *sock)
 {
 	return !sock->failed && sock->closed == NULL;
 }
 
-/* Sends what TLS has to say, whoever made it say so: our data, the handshake, an
- * alert. */
+/* Sends the records that TLS has produced: data, handshake messages, alerts. */
 PL_NODISCARD enum pl_code sock_tls_flush(struct sock *sock, struct pl_err *err);
 
-/* Tells the owner, once. */
+/* Calls on_fail, once. */
 void sock_fail(struct sock *sock, const struct pl_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writing: to the kernel at once, and what it does not take through libuv. */
+/* Writing: to the kernel at once; what it does not accept goes through libuv. */
 #include "store/base/fault.h"
 #include "store/net/sock_int.h"
 
@@ -11,7 +11,7 @@ uint64_t sock_written(const struct sock *sock)
 {
 	size_t queued;
 
-	/* What is encrypted may be on its way: its records are not taken apart. */
+	/* Under TLS everything may have left: encrypted records are not counted apart. */
 	if (sock->tls != NULL || !sock->writing)
 		return sock->sent;
 	queued = uv_stream_get_write_queue_size((const uv_stream_t *)&sock->tcp);
@@ -59,7 +59,7 @@ static enum pl_code write_rest(struct sock *sock, struct pl_buf *data, size_t fr
 	return PL_OK;
 }
 
-/* Gives bytes to the kernel, the rest to libuv. *data is empty afterwards. */
+/* Gives the bytes to the kernel and the rest to libuv. *data is empty afterwards. */
 static enum pl_code wire_send(struct sock *sock, struct pl_buf *data, size_t *accepted,
                               struct pl_err *err)
 {
@@ -85,7 +85,7 @@ enum pl_code sock_tls_flush(struct sock *sock, struct pl_err *err)
 	size_t accepted;
 
 	if (sock->writing || out->len == 0)
-		return PL_OK; /* on_written comes back for it */
+		return PL_OK; /* on_written() flushes again */
 	return wire_send(sock, out, &accepted, err);
 }
 

@@ -10,18 +10,18 @@
 
 enum { FILE_COUNT = 3 };
 
-/* What tells two states of a file apart; all zero: not there. */
+/* Identifies a state of a file; all zero: there is no file. */
 struct stamp {
 	int64_t mtime_s, mtime_ns, size;
 	uint64_t device, inode;
 };
 
 struct tls {
-	char *file[FILE_COUNT]; /* ca, cert, key; each may be NULL */
+	char *file[FILE_COUNT]; /* CA, certificate, key; each may be NULL */
 	char *server_name;
-	struct stamp stamp[FILE_COUNT]; /* of what was looked at last */
-	SSL_CTX *ctx;                   /* the last good one */
-	struct pl_err stale;            /* of the last refresh; code PL_OK: none */
+	struct stamp stamp[FILE_COUNT]; /* state of the files at the last refresh */
+	SSL_CTX *ctx;                   /* the last one that loaded */
+	struct pl_err stale;            /* failure of the last refresh; PL_OK: none */
 };
 
 static void stamps_take(const struct tls *tls, struct stamp stamp[FILE_COUNT])
@@ -48,7 +48,7 @@ enum pl_code tls_lib_error(struct pl_err *err, const char *what)
 	const char *reason = last == 0 ? NULL : ERR_reason_error_string(last);
 	enum pl_code code;
 
-	/* Of a file that is missing OpenSSL says so in errno's words. */
+	/* OpenSSL reports a missing file as a system error. */
 	if (last != 0 && ERR_SYSTEM_ERROR(last))
 		reason = strerror(ERR_GET_REASON(last));
 	code = pl_err_set(err, PL_TLS, "%s: %s", what,
@@ -57,7 +57,8 @@ enum pl_code tls_lib_error(struct pl_err *err, const char *what)
 	return code;
 }
 
-/* A missing file is looked for first: OpenSSL's words for it name no file. */
+/* Missing files are found before OpenSSL is asked, because its error does not name them.
+ */
 static enum pl_code file_check(const char *path, struct pl_err *err)
 {
 	struct stat st;
@@ -82,7 +83,7 @@ static enum pl_code ctx_trust(SSL_CTX *ctx, const struct tls *tls, struct pl_err
 	return PL_OK;
 }
 
-/* A key with a passphrase must fail; OpenSSL would ask the terminal for it. */
+/* A key with a passphrase must fail; OpenSSL would ask on the terminal. */
 static int on_passphrase(char *buf, int size, int rwflag, void *ctx)
 {
 	(void)buf;
@@ -198,18 +199,18 @@ enum pl_code tls_refresh(struct tls *tls, struct pl_err *err)
 
 	stamps_take(tls, stamp);
 	if (memcmp(stamp, tls->stamp, sizeof stamp) == 0) {
-		tls->stale.code = PL_OK; /* the good ones are back */
+		tls->stale.code = PL_OK; /* the files are as they were loaded */
 		return PL_OK;
 	}
 	code = ctx_load(tls, &ctx, &tls->stale);
-	if (code != PL_OK) { /* told each time, until the files are good */
+	if (code != PL_OK) { /* reported at each refresh until the files load */
 		if (err != NULL)
 			*err = tls->stale;
 		return code;
 	}
 	tls->stale.code = PL_OK;
 	memcpy(tls->stamp, stamp, sizeof stamp);
-	SSL_CTX_free(tls->ctx); /* connections hold on to theirs */
+	SSL_CTX_free(tls->ctx); /* connections have their own references */
 	tls->ctx = ctx;
 	return PL_OK;
 }

@@ -1,4 +1,4 @@
-/* What a TLS connection takes from the set of files: internal to store/net. */
+/* What a TLS connection takes from struct tls. Internal to store/net. */
 #ifndef STORE_NET_TLS_CTX_H
 #define STORE_NET_TLS_CTX_H
 
@@ -6,11 +6,11 @@
 
 #include "store/net/tls.h"
 
-/* Borrowed; SSL_new() takes a reference of its own. */
+/* Borrowed; SSL_new() takes its own reference. */
 SSL_CTX *tls_ctx(const struct tls *tls);
-const char *tls_server_name(const struct tls *tls); /* NULL: what is dialled */
+const char *tls_server_name(const struct tls *tls); /* NULL: the dialled host */
 
-/* PL_TLS with OpenSSL's reason; clears its queue of errors. */
+/* Sets PL_TLS with OpenSSL's reason and clears OpenSSL's error queue. */
 enum pl_code tls_lib_error(struct pl_err *err, const char *what);
 
 #endif

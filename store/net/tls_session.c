@@ -1,6 +1,6 @@
 /*
- * OpenSSL between two spans of memory: a BIO of our own reads from the bytes
- * that were fed and writes into a buffer, so that nothing is copied twice.
+ * OpenSSL between two spans of memory: a BIO reads from the fed bytes and writes into a
+ * buffer, so nothing is copied twice.
  */
 #include "store/net/tls_session.h"
 
@@ -20,10 +20,10 @@ enum { OUT_MAX = 64 * 1024 * 1024 };
 
 struct tls_session {
 	SSL *ssl;
-	struct pl_span in; /* fed, not yet read */
+	struct pl_span in; /* fed and not read yet */
 	struct pl_buf out;
 	bool no_memory;
-	char host[256]; /* for the words of errors */
+	char host[256]; /* for error texts */
 };
 
 /* --- the BIO ------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static long bio_ctrl(BIO *bio, int cmd, long num, void *ptr)
 	return cmd == BIO_CTRL_FLUSH;
 }
 
-static BIO_METHOD *span_method; /* one a process, made by whoever is first */
+static BIO_METHOD *span_method; /* one a process, made on first use */
 
 static void method_make(void)
 {
@@ -145,7 +145,7 @@ static const char *reason_words(int reason)
 	}
 }
 
-/* A server that wants a certificate and got none says no more than "bad". */
+/* A server that wants a certificate and got none only says "bad certificate". */
 static const char *alert_words(const struct tls_session *session, int reason)
 {
 	bool anonymous = SSL_get_certificate(session->ssl) == NULL;
@@ -194,7 +194,7 @@ static bool name_set(SSL *ssl, const char *host)
 	if (inet_pton(AF_INET6, host, address) == 1)
 		return X509_VERIFY_PARAM_set1_ip(param, address, 16) == 1;
 	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	/* What SSL_set_tlsext_host_name() does, without its cast of const. */
+	/* This is SSL_set_tlsext_host_name() without its cast of const. */
 	return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
 	       SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
 	                unconst(host)) == 1;

@@ -1,5 +1,4 @@
-/* For libraries that take what they only read by a pointer to something else
- * than const. */
+/* Casts const away for libraries whose parameters lack const although they only read. */
 #ifndef STORE_NET_UNCONST_H
 #define STORE_NET_UNCONST_H
 
