@@ -36,7 +36,7 @@ static enum pl_code opts_check(const struct grpc_session *session,
 	PL_ASSERT(opts->unary == (opts->on_message == NULL));
 	PL_ASSERT(!opts->unary || opts->body->len >= GRPC_PREFIX_SIZE);
 	PL_ASSERT(!opts->unary || opts->deadline_ms != 0);
-	if (session->dead || session->away)
+	if (session->state >= GRPC_SESSION_AWAY)
 		return pl_err_set(err, PL_UNAVAIL, "connection is going away");
 	if (!header_value_valid(opts->token))
 		return pl_err_set(err, PL_INVALID, "control characters in the token");

@@ -46,13 +46,16 @@ static void sock_drop(struct grpc_conn *conn)
 
 void grpc_conn_fail(struct grpc_conn *conn, const struct pl_err *err)
 {
-	if (conn->down)
+	bool open =
+		conn->state == GRPC_CONN_OPEN || conn->state == GRPC_CONN_WRITE_FAILED;
+
+	if (conn->state == GRPC_CONN_DOWN)
 		return;
-	conn->down = true;
+	conn->state = GRPC_CONN_DOWN;
 	conn->why = *err;
 	if (err->code != PL_CANCELED)
 		(void)pl_err_wrap(&conn->why, "%s", conn->name);
-	if (conn->sock != NULL && conn->sock_open)
+	if (open)
 		grpc_session_written(&conn->session, sock_written(conn->sock));
 	sock_drop(conn);
 	grpc_session_fail(&conn->session, &conn->why);
@@ -107,7 +110,7 @@ static void conn_finish(struct grpc_conn *conn)
  * millisecond to find it. */
 static void write_fail(struct grpc_conn *conn, const struct pl_err *err)
 {
-	conn->write_failed = true;
+	conn->state = GRPC_CONN_WRITE_FAILED;
 	conn->why = *err;
 	pl_timer_set(&conn->timer, pl_clock_ms() + 1);
 }
@@ -118,9 +121,7 @@ static void conn_flush(struct grpc_conn *conn)
 	struct pl_err err;
 	bool more = true;
 
-	if (!conn->sock_open || conn->write_failed)
-		return;
-	while (more && !conn->down && !sock_busy(conn->sock)) {
+	while (more && conn->state == GRPC_CONN_OPEN && !sock_busy(conn->sock)) {
 		if (grpc_session_fill(session, &err) != PL_OK) {
 			grpc_conn_fail(conn, &err);
 			return;
@@ -144,13 +145,13 @@ static void on_turn(uv_idle_t *idle)
 	while (conn->woken) {
 		conn->woken = false;
 		grpc_session_deliver(&conn->session);
-		if (!conn->down)
-			conn_flush(conn);
-		if (!conn->down && grpc_session_finished(&conn->session, &err))
+		conn_flush(conn);
+		if (conn->state != GRPC_CONN_DOWN &&
+		    grpc_session_finished(&conn->session, &err))
 			grpc_conn_fail(conn, &err);
 	}
 	conn->in_turn = false;
-	if (conn->down && conn->resolve == NULL)
+	if (conn->state == GRPC_CONN_DOWN && conn->resolve == NULL)
 		conn_finish(conn);
 }
 
@@ -158,9 +159,9 @@ void grpc_conn_up(void *ctx)
 {
 	struct grpc_conn *conn = ctx;
 
-	if (!conn->write_failed)
+	if (conn->state != GRPC_CONN_WRITE_FAILED)
 		pl_timer_stop(&conn->timer);
-	if (!conn->down)
+	if (conn->state != GRPC_CONN_DOWN)
 		conn->fns.on_up(conn->ctx);
 }
 
@@ -170,7 +171,8 @@ static void on_sock_open(void *ctx)
 {
 	struct grpc_conn *conn = ctx;
 
-	conn->sock_open = true;
+	PL_ASSERT(conn->state == GRPC_CONN_OPENING);
+	conn->state = GRPC_CONN_OPEN;
 	grpc_conn_wake(conn);
 }
 
@@ -179,7 +181,7 @@ static void on_sock_data(void *ctx, struct pl_span data)
 	struct grpc_conn *conn = ctx;
 	struct pl_err err;
 
-	if (conn->down)
+	if (conn->state == GRPC_CONN_DOWN)
 		return;
 	/* an answer may arrive before on_room for its request */
 	if (sock_busy(conn->sock))
@@ -193,7 +195,7 @@ static void on_sock_room(void *ctx)
 {
 	struct grpc_conn *conn = ctx;
 
-	if (conn->down)
+	if (conn->state == GRPC_CONN_DOWN)
 		return;
 	grpc_session_written(&conn->session, sock_written(conn->sock));
 	grpc_conn_wake(conn);
@@ -205,11 +207,12 @@ static void on_sock_fail(void *ctx, const struct pl_err *err)
 	struct grpc_session *session = &conn->session;
 	struct pl_err why = *err;
 
-	if (session->away && session->why.code != PL_OK)
+	if (session->state == GRPC_SESSION_AWAY && session->why.code != PL_OK)
 		why = session->why;
-	else if (conn->write_failed && err->code != PL_TLS)
+	else if (conn->state == GRPC_CONN_WRITE_FAILED && err->code != PL_TLS)
 		why = conn->why;
-	else if (conn->sock_open && !session->up && err->code == PL_UNAVAIL)
+	else if (conn->state == GRPC_CONN_OPEN &&
+	         session->state == GRPC_SESSION_CONNECTING && err->code == PL_UNAVAIL)
 		(void)pl_err_wrap(&why, "before it spoke HTTP/2");
 	grpc_conn_fail(conn, &why);
 }

@@ -1,6 +1,9 @@
 /*
  * The inside of a gRPC connection, shared by grpc_conn.c and grpc_conn_open.c.
  *
+ *   OPENING --the socket is open--> OPEN --a write fails--> WRITE_FAILED --> DOWN
+ *      \------------------------------\----grpc_conn_fail()------------------^
+ *
  * Invariants: user callbacks come from on_turn() only; the object is freed when handles
  * drops to 0, and that is after on_down.
  */
@@ -14,7 +17,15 @@
 
 enum { HOST_MAX = 255, NAME_SIZE = HOST_MAX + 16 };
 
+enum grpc_conn_state {
+	GRPC_CONN_OPENING,      /* resolving, connecting, TLS */
+	GRPC_CONN_OPEN,         /* the socket is open */
+	GRPC_CONN_WRITE_FAILED, /* reads once more, for the server's reason */
+	GRPC_CONN_DOWN,         /* why says why; on_down is due */
+};
+
 struct grpc_conn {
+	enum grpc_conn_state state;
 	uv_loop_t *loop;
 	uv_idle_t turn;
 	struct loop_timers lt;
@@ -30,12 +41,9 @@ struct grpc_conn {
 	uint32_t connect_timeout_ms;
 	unsigned handles; /* close callbacks that libuv owes */
 	uint16_t port;
-	bool sock_open;
 	bool closing;
-	bool down;
 	bool in_turn;
 	bool woken;
-	bool write_failed;
 	char host[HOST_MAX + 1];
 	char name[NAME_SIZE]; /* host:port */
 };

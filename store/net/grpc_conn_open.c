@@ -17,7 +17,7 @@ static void on_resolved(void *ctx, const struct addrinfo *addrs, const struct pl
 	struct grpc_conn *conn = ctx;
 
 	conn->resolve = NULL;
-	if (conn->down)
+	if (conn->state == GRPC_CONN_DOWN)
 		grpc_conn_wake(conn); /* conn_finish() waited for the resolver */
 	else if (err != NULL)
 		grpc_conn_fail(conn, err);
@@ -51,7 +51,7 @@ static void on_timer(void *ctx)
 	struct grpc_conn *conn = ctx;
 	struct pl_err err;
 
-	if (conn->write_failed)
+	if (conn->state == GRPC_CONN_WRITE_FAILED)
 		err = conn->why;
 	else
 		pl_err_set(&err, PL_TIMEOUT, "%s within %u ms",
@@ -155,15 +155,16 @@ void grpc_conn_probe(struct grpc_conn *conn)
 
 bool grpc_conn_usable(const struct grpc_conn *conn)
 {
-	return !conn->down && !conn->write_failed && !conn->session.away;
+	return conn->state <= GRPC_CONN_OPEN && conn->session.state <= GRPC_SESSION_UP;
 }
 
 /* libuv hands queued bytes to the kernel without a callback, so the count is asked for.
  */
 static uint64_t bytes_out(const struct grpc_conn *conn)
 {
-	return conn->sock_open && !conn->down ? sock_written(conn->sock)
-	                                      : conn->session.written;
+	return conn->state == GRPC_CONN_OPEN || conn->state == GRPC_CONN_WRITE_FAILED
+	               ? sock_written(conn->sock)
+	               : conn->session.written;
 }
 
 size_t grpc_conn_unsent(const struct grpc_conn *conn)

@@ -94,7 +94,7 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 		break;
 	case NGHTTP2_SETTINGS:
 		if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
-			session->up = true;
+			grpc_session_up(session);
 		session->fns.wake(session->ctx); /* waiting calls may be submitted now */
 		break;
 	case NGHTTP2_GOAWAY:
@@ -140,7 +140,8 @@ static int on_error(nghttp2_session *h2, int code, const char *text, size_t len,
 	char clean[160];
 
 	(void)h2;
-	if (session->away || session->lost || code == NGHTTP2_ERR_HTTP_HEADER)
+	if (session->state >= GRPC_SESSION_AWAY ||
+	    session->ping.state == GRPC_PING_LOST || code == NGHTTP2_ERR_HTTP_HEADER)
 		return 0;
 	(void)grpc_text_decode(pl_span(text, len), clean, sizeof clean);
 	pl_err_set(&session->why, PL_PROTO, "HTTP/2: %s", clean);

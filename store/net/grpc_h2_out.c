@@ -193,7 +193,7 @@ void grpc_h2_detach(struct grpc_call *call, uint32_t error_code)
 	struct grpc_session *session = call->session;
 	bool sent_all = call->unary && call->body_at == call->body.len;
 
-	if (call->stream_id == 0 || call->closed || session->dead)
+	if (call->stream_id == 0 || call->closed || session->state == GRPC_SESSION_DEAD)
 		return;
 	(void)nghttp2_session_set_stream_user_data(session->h2, call->stream_id, NULL);
 	/* NO_ERROR: the server has closed its side, so the stream closes as soon as our

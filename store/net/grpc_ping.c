@@ -10,20 +10,22 @@ void grpc_ping_busy(struct grpc_ping *ping, bool busy, uint64_t now_ms)
 void grpc_ping_heard(struct grpc_ping *ping, uint64_t now_ms)
 {
 	ping->heard_ms = now_ms;
-	ping->out = false;
-	ping->late = false;
+	if (ping->state != GRPC_PING_LOST)
+		ping->state = GRPC_PING_QUIET;
 }
 
 void grpc_ping_want(struct grpc_ping *ping)
 {
-	ping->wanted = !ping->out;
+	ping->wanted = ping->state == GRPC_PING_QUIET;
 }
 
 uint64_t grpc_ping_deadline_ms(const struct grpc_ping *ping)
 {
 	uint64_t due = UINT64_MAX;
 
-	if (ping->out)
+	if (ping->state == GRPC_PING_LOST)
+		return UINT64_MAX;
+	if (ping->state != GRPC_PING_QUIET)
 		return ping->give_up_ms;
 	if (ping->wanted)
 		due = 0;
@@ -38,18 +40,19 @@ enum grpc_ping_act grpc_ping_step(struct grpc_ping *ping, uint64_t now_ms)
 {
 	if (now_ms < grpc_ping_deadline_ms(ping))
 		return GRPC_PING_NOTHING;
-	if (ping->out && !ping->late) {
+	if (ping->state == GRPC_PING_SENT) {
 		/* This process may have been stopped itself while the answer waits in the
 		 * socket: the socket is read once more before the server is given up. */
-		ping->late = true;
+		ping->state = GRPC_PING_LATE;
 		ping->give_up_ms = now_ms + 1;
 		return GRPC_PING_NOTHING;
 	}
-	if (ping->out)
+	if (ping->state == GRPC_PING_LATE) {
+		ping->state = GRPC_PING_LOST;
 		return GRPC_PING_DEAD;
+	}
 	ping->wanted = false;
-	ping->out = true;
-	ping->late = false;
+	ping->state = GRPC_PING_SENT;
 	ping->sent_ms = now_ms;
 	ping->give_up_ms = now_ms + ping->timeout_ms;
 	return GRPC_PING_SEND;

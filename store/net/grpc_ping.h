@@ -2,10 +2,9 @@
  * Decides when a silent server gets a PING and when it is given up. Pure: the time is
  * passed in.
  *
- *   quiet --idle_ms without a byte, or wanted--> sent --timeout_ms--> last look --1 ms-->
- *   dead
- *     ^                                           |                      |
- *     \----------------------any byte-------------+----------------------/
+ *   QUIET --idle_ms without a byte, or wanted--> SENT --timeout_ms--> LATE --1 ms--> LOST
+ *     ^                                           |                  |
+ *     \------------------any byte-----------------+------------------/
  *
  * Invariants: a PING goes out only while calls are in flight, or when somebody asked with
  * grpc_ping_want(), because servers count other PINGs as abuse. Two PINGs are at least
@@ -17,7 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum grpc_ping_state {
+	GRPC_PING_QUIET, /* no PING is outstanding */
+	GRPC_PING_SENT,
+	GRPC_PING_LATE, /* overdue: the socket is read once more */
+	GRPC_PING_LOST, /* given up; final */
+};
+
 struct grpc_ping {
+	enum grpc_ping_state state;
 	/* idle_ms 0: PINGs only on grpc_ping_want() */
 	uint64_t idle_ms, gap_ms, timeout_ms;
 	/* time of the last byte, or when calls began to be in flight */
@@ -26,8 +33,6 @@ struct grpc_ping {
 	uint64_t give_up_ms; /* when the outstanding PING counts as unanswered */
 	bool busy;           /* calls are in flight */
 	bool wanted;         /* grpc_ping_want() was called */
-	bool out;
-	bool late;
 };
 
 enum grpc_ping_act { GRPC_PING_NOTHING, GRPC_PING_SEND, GRPC_PING_DEAD };

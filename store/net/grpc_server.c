@@ -21,7 +21,8 @@ void server_conn_touch(struct server_conn *conn)
 
 void server_conn_fail(struct server_conn *conn)
 {
-	conn->failed = true;
+	if (conn->state == SERVER_CONN_OPEN)
+		conn->state = SERVER_CONN_FAILED;
 	server_conn_touch(conn);
 }
 /* -- what goes ----------------------------------------------------------------- */
@@ -35,14 +36,13 @@ struct server_chunk {
 
 static void on_written(uv_write_t *write, int status)
 {
-	struct server_chunk *server_chunk =
-		PL_CONTAINER_OF(write, struct server_chunk, write);
+	struct server_chunk *chunk = PL_CONTAINER_OF(write, struct server_chunk, write);
 
-	server_chunk->conn->unread -= server_chunk->len;
-	server_chunk->conn->waiting--;
+	chunk->conn->unread -= chunk->len;
+	chunk->conn->waiting--;
 	if (status < 0)
-		server_conn_fail(server_chunk->conn);
-	free(server_chunk);
+		server_conn_fail(chunk->conn);
+	free(chunk);
 }
 
 /* Bytes that the kernel does not accept at once wait in a copy. */
@@ -51,26 +51,26 @@ static bool chunk_write(struct server_conn *conn, struct pl_span data)
 	uv_buf_t buf = uv_buf_init(unconst(data.at), (unsigned)data.len);
 	int taken =
 		conn->waiting > 0 ? 0 : uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
-	struct server_chunk *server_chunk;
+	struct server_chunk *chunk;
 
 	if (taken < 0 && taken != UV_EAGAIN)
 		return false;
 	taken = taken < 0 ? 0 : taken;
 	if ((size_t)taken == data.len)
 		return true;
-	server_chunk = pl_malloc(sizeof *server_chunk + data.len - (size_t)taken);
-	if (server_chunk == NULL)
+	chunk = pl_malloc(sizeof *chunk + data.len - (size_t)taken);
+	if (chunk == NULL)
 		return false;
-	server_chunk->conn = conn;
-	server_chunk->len = data.len - (size_t)taken;
-	memcpy(server_chunk->bytes, data.at + taken, server_chunk->len);
-	buf = uv_buf_init((char *)server_chunk->bytes, (unsigned)server_chunk->len);
-	if (uv_write(&server_chunk->write, (uv_stream_t *)&conn->tcp, &buf, 1,
-	             on_written) != 0) {
-		free(server_chunk);
+	chunk->conn = conn;
+	chunk->len = data.len - (size_t)taken;
+	memcpy(chunk->bytes, data.at + taken, chunk->len);
+	buf = uv_buf_init((char *)chunk->bytes, (unsigned)chunk->len);
+	if (uv_write(&chunk->write, (uv_stream_t *)&conn->tcp, &buf, 1, on_written) !=
+	    0) {
+		free(chunk);
 		return false;
 	}
-	conn->unread += server_chunk->len;
+	conn->unread += chunk->len;
 	conn->waiting++;
 	return true;
 }
@@ -98,9 +98,9 @@ static bool conn_send(struct server_conn *conn)
 static void conn_flush(struct server_conn *conn)
 {
 	pl_list_del(&conn->dirty);
-	if (conn->closing)
+	if (conn->state == SERVER_CONN_CLOSING)
 		return;
-	if (conn->failed || !conn_send(conn) ||
+	if (conn->state == SERVER_CONN_FAILED || !conn_send(conn) ||
 	    (nghttp2_session_want_read(conn->h2) == 0 &&
 	     nghttp2_session_want_write(conn->h2) == 0))
 		conn_close(conn);
@@ -148,9 +148,9 @@ static void on_conn_closed(uv_handle_t *handle)
 
 static void conn_close(struct server_conn *conn)
 {
-	if (conn->closing)
+	if (conn->state == SERVER_CONN_CLOSING)
 		return;
-	conn->closing = conn->failed = true;
+	conn->state = SERVER_CONN_CLOSING;
 	PL_LIST_EACH (link, &conn->streams) {
 		struct grpc_stream *stream = PL_LIST_ITEM(link, struct grpc_stream, link);
 
@@ -175,7 +175,7 @@ static void on_read(uv_stream_t *tcp, ssize_t count, const uv_buf_t *buf)
 {
 	struct server_conn *conn = tcp->data;
 
-	if (conn->closing)
+	if (conn->state == SERVER_CONN_CLOSING)
 		return;
 	if (count > 0 && nghttp2_session_mem_recv(conn->h2, (const uint8_t *)buf->base,
 	                                          (size_t)count) == count)

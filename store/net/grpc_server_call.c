@@ -91,7 +91,7 @@ void grpc_stream_send(struct grpc_stream *stream, struct pl_span framed)
 {
 	struct server_conn *conn = stream->conn;
 
-	if (conn->failed || stream->ended)
+	if (conn->state != SERVER_CONN_OPEN || stream->ended)
 		return;
 	if (conn->unread + framed.len > GRPC_SERVER_UNREAD_MAX ||
 	    pl_buf_add(&stream->out, framed) != PL_OK) {
@@ -128,7 +128,7 @@ static void text_encode(char out[TEXT_SIZE], const char *text)
 void grpc_stream_end(struct grpc_stream *stream, enum grpc_status status,
                      const char *text)
 {
-	if (stream->conn->failed || stream->ended)
+	if (stream->conn->state != SERVER_CONN_OPEN || stream->ended)
 		return;
 	stream->ended = true;
 	stream->status = status;

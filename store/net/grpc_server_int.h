@@ -22,6 +22,9 @@ enum {
 	CHUNK_SIZE = 256 << 10,
 };
 
+/* OPEN --server_conn_fail()--> FAILED --the next flush, or grpc_server_close()--> CLOSING */
+enum server_conn_state { SERVER_CONN_OPEN, SERVER_CONN_FAILED, SERVER_CONN_CLOSING };
+
 struct server_conn {
 	struct pl_list link, dirty;
 	struct grpc_server *server;
@@ -31,7 +34,7 @@ struct server_conn {
 	struct pl_list streams;
 	size_t unread;    /* bytes queued and not yet accepted by the kernel */
 	unsigned waiting; /* writes that libuv has not completed */
-	bool failed, closing;
+	enum server_conn_state state;
 	char input[INPUT_SIZE];
 };
 

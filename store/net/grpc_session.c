@@ -27,7 +27,7 @@ static void on_ping_timer(void *ctx)
 {
 	struct grpc_session *session = ctx;
 
-	if (session->dead)
+	if (session->state == GRPC_SESSION_DEAD)
 		return;
 	switch (grpc_ping_step(&session->ping, session->fns.now_ms(session->ctx))) {
 	case GRPC_PING_NOTHING:
@@ -42,7 +42,6 @@ static void on_ping_timer(void *ctx)
 		pl_err_set(&session->why, PL_TIMEOUT,
 		           "server has gone silent: no answer to a PING within %u ms",
 		           (unsigned)session->ping.timeout_ms);
-		session->lost = true;
 		session->fns.wake(session->ctx);
 		return;
 	}
@@ -134,7 +133,7 @@ enum pl_code grpc_session_feed(struct grpc_session *session, struct pl_span data
 	enum pl_code code = check_preface(session, data, err);
 	ssize_t rc;
 
-	PL_ASSERT(!session->dead);
+	PL_ASSERT(session->state != GRPC_SESSION_DEAD);
 	if (code != PL_OK)
 		return code;
 	memcpy(session->preface + session->preface_len, data.at, count);
@@ -152,7 +151,7 @@ enum pl_code grpc_session_feed(struct grpc_session *session, struct pl_span data
 
 static bool can_submit(const struct grpc_session *session)
 {
-	return session->up && !session->away && session->out.len < GRPC_OUT_HIGH &&
+	return session->state == GRPC_SESSION_UP && session->out.len < GRPC_OUT_HIGH &&
 	       !pl_list_empty(&session->waiting) &&
 	       session->streams <
 	               nghttp2_session_get_remote_settings(
@@ -173,7 +172,7 @@ enum pl_code grpc_session_fill(struct grpc_session *session, struct pl_err *err)
 	enum pl_code code;
 	int rc;
 
-	PL_ASSERT(!session->dead);
+	PL_ASSERT(session->state != GRPC_SESSION_DEAD);
 	session->now_ms = session->fns.now_ms(session->ctx);
 	rc = h2_send(session);
 	while (rc == 0 && can_submit(session)) {
@@ -216,7 +215,7 @@ static void end_calls(struct pl_list *list, const struct pl_err *why)
 
 void grpc_session_fail(struct grpc_session *session, const struct pl_err *why)
 {
-	session->dead = true;
+	session->state = GRPC_SESSION_DEAD;
 	end_calls(&session->open, why);
 	end_calls(&session->waiting, why);
 	pl_buf_done(&session->out);
@@ -246,8 +245,8 @@ static void call_deliver(struct grpc_call *call)
 
 void grpc_session_deliver(struct grpc_session *session)
 {
-	if (session->up && !session->up_delivered) {
-		session->up_delivered = true;
+	if (session->up_due) {
+		session->up_due = false;
 		session->fns.up(session->ctx);
 	}
 	while (!pl_list_empty(&session->ended))
@@ -257,10 +256,19 @@ void grpc_session_deliver(struct grpc_session *session)
 		                                    struct grpc_call, borrowing));
 }
 
+void grpc_session_up(struct grpc_session *session)
+{
+	if (session->state != GRPC_SESSION_CONNECTING)
+		return;
+	session->state = GRPC_SESSION_UP;
+	session->up_due = true;
+}
+
 void grpc_session_retire(struct grpc_session *session)
 {
 	PL_ASSERT(session->why.code != PL_OK);
-	session->away = true;
+	if (session->state != GRPC_SESSION_DEAD)
+		session->state = GRPC_SESSION_AWAY;
 	while (!pl_list_empty(&session->waiting))
 		grpc_call_end(first_call(&session->waiting), GRPC_UNSENT, &session->why);
 	session->fns.wake(session->ctx);
@@ -268,7 +276,9 @@ void grpc_session_retire(struct grpc_session *session)
 
 bool grpc_session_finished(const struct grpc_session *session, struct pl_err *why)
 {
-	bool over = session->lost || (session->away && pl_list_empty(&session->open));
+	bool over =
+		session->ping.state == GRPC_PING_LOST ||
+		(session->state == GRPC_SESSION_AWAY && pl_list_empty(&session->open));
 
 	if (!over && nghttp2_session_want_read(session->h2) != 0)
 		return false;
@@ -281,7 +291,8 @@ bool grpc_session_finished(const struct grpc_session *session, struct pl_err *wh
 
 void grpc_session_probe(struct grpc_session *session)
 {
-	if (session->dead || !session->up)
+	if (session->state == GRPC_SESSION_CONNECTING ||
+	    session->state == GRPC_SESSION_DEAD)
 		return;
 	grpc_ping_want(&session->ping);
 	ping_arm(session);

@@ -7,6 +7,11 @@
  *
  *   waiting --submit--> open --answer, reset, deadline, cancel--> ended --> freed
  *
+ * The session (a lost PING takes it to DEAD, too; see grpc_ping.h):
+ *
+ *   CONNECTING --SETTINGS--> UP --GOAWAY, no stream numbers left--> AWAY --> DEAD
+ *        \-------------------\------------grpc_session_fail()-------------^
+ *
  * Invariants:
  *   - A call waits here, not in nghttp2, until the server's SETTINGS have come and a
  *     stream is free. A waiting call can be cancelled and has certainly not been sent.
@@ -48,6 +53,13 @@ struct grpc_session_fns {
 	uint64_t (*now_ms)(void *ctx);
 };
 
+enum grpc_session_state {
+	GRPC_SESSION_CONNECTING, /* no SETTINGS yet: calls wait */
+	GRPC_SESSION_UP,
+	GRPC_SESSION_AWAY, /* takes no new calls; those that are open end properly */
+	GRPC_SESSION_DEAD, /* every call has ended, nghttp2 is not called any more */
+};
+
 struct grpc_session {
 	nghttp2_session *h2;
 	void *reserve; /* memory for one growth inside nghttp2; see grpc_h2.c */
@@ -78,11 +90,8 @@ struct grpc_session {
 
 	uint8_t preface[9]; /* the first bytes received, to recognise other protocols */
 	uint8_t preface_len;
-	bool up;
-	bool up_delivered;
-	bool away;
-	bool lost;
-	bool dead;
+	enum grpc_session_state state;
+	bool up_due;       /* fns.up is to be called */
 	struct pl_err why; /* reason of the coming end; code PL_OK: not known yet */
 };
 
@@ -163,6 +172,9 @@ void grpc_session_probe(struct grpc_session *session);
 size_t grpc_session_unsent(const struct grpc_session *session);
 
 /* Shared by the files of the session. */
+
+/* The server's SETTINGS came. */
+void grpc_session_up(struct grpc_session *session);
 
 /* Takes no new calls, for the reason in session->why; waiting calls end as unsent. */
 void grpc_session_retire(struct grpc_session *session);

@@ -22,7 +22,9 @@ T_CASE(goaway_lets_earlier_calls_end_and_refuses_later_ones)
 	T_TRUE(grpc_rig_call(&rig, FAKE_ok, 10) != NULL);
 	T_TRUE(grpc_rig_call(&rig, FAKE_silent, 10) != NULL);
 	grpc_rig_run(&rig);
-	T_TRUE(rig.session.away && rig.dead);
+	T_EQ(rig.session.state, GRPC_SESSION_DEAD);
+	T_TRUE(rig.dead);
+	T_STR(rig.why.msg, "server is going away");
 	expect(&rig.calls[0], GRPC_ANSWERED, PL_OK, "");
 	expect(&rig.calls[1], GRPC_UNSENT, PL_UNAVAIL, "going away");
 	expect(&rig.calls[2], GRPC_UNSENT, PL_UNAVAIL, "going away");
@@ -37,7 +39,7 @@ T_CASE(goaway_waits_for_the_calls_before_it)
 	grpc_rig_run(&rig);
 	fake_h2_goaway(rig.server, INT32_MAX, NGHTTP2_NO_ERROR, "");
 	grpc_rig_run(&rig);
-	T_TRUE(rig.session.away && !rig.dead);
+	T_TRUE(rig.session.state == GRPC_SESSION_AWAY && !rig.dead);
 	T_EQ(rig.calls[0].ended, 0);
 	grpc_rig_tick(&rig, 6000);
 	grpc_rig_run(&rig);
@@ -68,7 +70,7 @@ T_CASE(stream_numbers_run_out_and_nothing_is_lost)
 	T_TRUE(grpc_rig_call(&rig, FAKE_ok, 1) != NULL);
 	T_TRUE(grpc_rig_call(&rig, FAKE_ok, 1) != NULL);
 	grpc_rig_run(&rig);
-	T_TRUE(rig.session.away && !rig.dead);
+	T_TRUE(rig.session.state == GRPC_SESSION_AWAY && !rig.dead);
 	T_EQ(rig.calls[0].ended, 0);
 	expect(&rig.calls[1], GRPC_ANSWERED, PL_OK, "");
 	expect(&rig.calls[2], GRPC_UNSENT, PL_UNAVAIL, "no numbers left");

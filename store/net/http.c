@@ -65,9 +65,9 @@ static void http_shut(struct http *http)
 {
 	CURLMcode rc;
 
-	if (http->shut || !http->closing || !pl_list_empty(&http->calls))
+	if (http->state != HTTP_CLOSING || !pl_list_empty(&http->calls))
 		return;
-	http->shut = true;
+	http->state = HTTP_SHUT;
 	rc = curl_multi_cleanup(http->multi);
 	PL_ASSERT(rc == CURLM_OK);
 	PL_LIST_EACH (link, &http->polls)
@@ -100,7 +100,7 @@ static void http_schedule(struct http *http)
 {
 	int rc;
 
-	if (http->serving || http->shut)
+	if (http->serving || http->state == HTTP_SHUT)
 		return;
 	rc = uv_timer_start(&http->ready_timer, on_ready_timer, 0, 0);
 	PL_ASSERT(rc == 0);
@@ -158,7 +158,7 @@ static int on_curl_deadline(CURLM *multi, long timeout_ms, void *ctx)
 	int rc = 0;
 
 	(void)multi;
-	if (http->shut)
+	if (http->state == HTTP_SHUT)
 		return 0;
 	if (timeout_ms < 0)
 		(void)uv_timer_stop(&http->curl_timer);
@@ -223,7 +223,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
 		if (poll != NULL)
 			poll_close(poll);
 		/* curl_multi_cleanup() is running: the multi handle takes no calls. */
-		if (poll != NULL && !http->shut)
+		if (poll != NULL && http->state != HTTP_SHUT)
 			(void)curl_multi_assign(http->multi, fd, NULL);
 		return 0;
 	}
@@ -310,8 +310,8 @@ enum pl_code http_open(uv_loop_t *loop, const struct http_opts *opts, struct htt
 
 void http_close(struct http *http, void (*closed)(void *ctx), void *ctx)
 {
-	PL_ASSERT(!http->closing && closed != NULL);
-	http->closing = true;
+	PL_ASSERT(http->state == HTTP_OPEN && closed != NULL);
+	http->state = HTTP_CLOSING;
 	http->closed = closed;
 	http->ctx = ctx;
 	PL_LIST_EACH (link, &http->calls)

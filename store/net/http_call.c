@@ -98,10 +98,10 @@ void http_call_serve(struct http_call *call)
 		call_finish(call);
 		return;
 	}
-	if (call->streams && call->head_whole && !call->head_delivered) {
+	if (call->streams && call->head_state == HTTP_HEAD_WHOLE) {
 		struct http_answer answer = call_answer(call);
 
-		call->head_delivered = true;
+		call->head_state = HTTP_HEAD_DELIVERED;
 		http_wake(call); /* the next thing is reported later */
 		if (call->on_head != NULL)
 			call->on_head(call->ctx, &answer);
@@ -267,7 +267,7 @@ enum pl_code http_call_start(struct http *http, const struct http_call_opts *opt
 	PL_ASSERT(!opts->send_stream || opts->body.len == 0);
 	if (code != PL_OK)
 		return code;
-	if (http->closing)
+	if (http->state != HTTP_OPEN)
 		return pl_err_set(err, PL_CANCELED, "the HTTP client is being closed");
 	call = pl_calloc(1, sizeof *call);
 	if (call == NULL)

@@ -15,6 +15,9 @@
 #include "store/net/http.h"
 #include "store/net/loop_timers.h"
 
+/* OPEN --http_close()--> CLOSING --the last call has ended--> SHUT --> freed */
+enum http_state { HTTP_OPEN, HTTP_CLOSING, HTTP_SHUT };
+
 /* One loop's client. */
 struct http {
 	uv_loop_t *loop;
@@ -26,7 +29,8 @@ struct http {
 	struct pl_list ready;
 	struct pl_list polls;
 	size_t handles; /* close callbacks that libuv owes */
-	bool serving, closing, shut;
+	bool serving;   /* http_serve() is running */
+	enum http_state state;
 	void (*closed)(void *ctx);
 	void *ctx;
 	char *ca_file, *cert_file, *key_file, *server_name;
@@ -39,6 +43,9 @@ struct http_poll {
 	struct pl_list link;
 	curl_socket_t fd;
 };
+
+/* PARTIAL --its empty line--> WHOLE --on_head, streamed calls only--> DELIVERED */
+enum http_head_state { HTTP_HEAD_PARTIAL, HTTP_HEAD_WHOLE, HTTP_HEAD_DELIVERED };
 
 struct http_call {
 	struct http *http;
@@ -57,7 +64,7 @@ struct http_call {
 	size_t header_count;
 	size_t head_bytes; /* bytes of all header lines so far, trailers included */
 	int status;
-	bool head_whole, head_delivered;
+	enum http_head_state head_state;
 
 	bool streams; /* on_data gets the body; else it is collected */
 	struct pl_buf in;

@@ -59,7 +59,7 @@ static void on_head_end(struct http_call *call)
 		return;
 	}
 	call->status = (int)status;
-	call->head_whole = true;
+	call->head_state = HTTP_HEAD_WHOLE;
 	split_head(call);
 	http_wake(call);
 }
@@ -77,7 +77,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
 		return refuse_response(call, PL_LIMIT, "headers too large");
 	if (memchr(line, 0, len) != NULL)
 		return refuse_response(call, PL_PROTO, "a NUL byte in a header");
-	if (call->head_whole)
+	if (call->head_state != HTTP_HEAD_PARTIAL)
 		return len; /* trailers are ignored */
 	if (len <= 2 && (*line == '\r' || *line == '\n')) {
 		code = pl_buf_add(&call->head, pl_span("", 1));

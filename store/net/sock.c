@@ -37,9 +37,9 @@ static void sock_free(struct sock *sock)
 
 void sock_fail(struct sock *sock, const struct pl_err *err)
 {
-	if (sock->failed || sock->closed != NULL)
+	if (!sock_live(sock))
 		return;
-	sock->failed = true;
+	sock->state = SOCK_FAILED;
 	sock->err = *err;
 	if (sock->tcp_open && !uv_is_closing((uv_handle_t *)&sock->tcp))
 		(void)uv_read_stop((uv_stream_t *)&sock->tcp);
@@ -120,15 +120,15 @@ static void tls_data(struct sock *sock, struct pl_span data)
 {
 	struct pl_err err;
 	enum pl_code code;
-	bool done = sock->open, opened;
+	bool done = sock->state == SOCK_OPEN, opened;
 
 	tls_session_feed(sock->tls, data);
-	code = sock->open ? PL_OK : tls_session_handshake(sock->tls, &done, &err);
+	code = done ? PL_OK : tls_session_handshake(sock->tls, &done, &err);
 	if (sock_tls_flush(sock, code == PL_OK ? &err : NULL) != PL_OK && code == PL_OK)
 		code = err.code; /* else: only an alert could not be sent */
-	opened = done && !sock->open;
+	opened = done && sock->state == SOCK_HANDSHAKING;
 	if (code == PL_OK && opened) {
-		sock->open = true;
+		sock->state = SOCK_OPEN;
 		sock->fns.on_open(sock->ctx);
 	}
 	if (code == PL_OK && done && sock_live(sock)) {
@@ -151,7 +151,7 @@ static void read_failed(struct sock *sock, ssize_t rc)
 		pl_err_set(&err, PL_UNAVAIL, "connection closed by the server");
 	else
 		pl_err_set(&err, PL_UNAVAIL, "read: %s", uv_strerror((int)rc));
-	if (sock->tls != NULL && !sock->open)
+	if (sock->tls != NULL && sock->state != SOCK_OPEN)
 		(void)pl_err_set(&err, PL_TLS,
 		                 "server closed the connection during the TLS handshake:"
 		                 " does it speak TLS, and accept our certificate?");
@@ -182,9 +182,10 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 
 const char *sock_phase(const struct sock *sock)
 {
-	if (!sock->connected)
+	if (sock->state == SOCK_CONNECTING)
 		return "no connection";
-	return sock->open ? "connected, but no answer" : "no end of the TLS handshake";
+	return sock->state == SOCK_OPEN ? "connected, but no answer"
+	                                : "no end of the TLS handshake";
 }
 
 static void addr_failed(struct sock *sock, int rc)
@@ -198,14 +199,13 @@ static void on_connected(struct sock *sock)
 {
 	int rc = uv_read_start((uv_stream_t *)&sock->tcp, on_alloc, on_read);
 
-	PL_ASSERT(rc == 0);
-	sock->connected = true;
+	PL_ASSERT(rc == 0 && sock->state == SOCK_CONNECTING);
+	sock->state = sock->tls != NULL ? SOCK_HANDSHAKING : SOCK_OPEN;
 	(void)uv_tcp_nodelay(&sock->tcp, 1);
 	if (sock->tls != NULL) {
 		tls_data(sock, pl_span(NULL, 0)); /* sends the ClientHello */
 		return;
 	}
-	sock->open = true;
 	sock->fns.on_open(sock->ctx);
 }
 

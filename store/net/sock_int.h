@@ -1,9 +1,10 @@
 /*
  * The inside of a socket, shared by sock.c and sock_write.c.
  *
- *   CONNECTING --connected--> HANDSHAKING --TLS agreed--> OPEN
- *        |  \------------------clear text------------------^|
- *        \-------------------> FAILED <--------------------/
+ *   CONNECTING --TLS: connected--> HANDSHAKING --TLS: agreed--> OPEN
+ *     |  |                             |                        ^ |
+ *     |  \-----------clear text: connected---------------------/ |
+ *     \------------------------------> FAILED <-----------------/
  *
  * Closing (closed is set) may come in any state and is final.
  */
@@ -19,6 +20,8 @@ enum {
 	PLAIN_SIZE = 64 * 1024,
 	WRITE_KEEP = 1024 * 1024, /* bytes of buffer kept between writes */
 };
+
+enum sock_state { SOCK_CONNECTING, SOCK_HANDSHAKING, SOCK_OPEN, SOCK_FAILED };
 
 struct sock {
 	uv_loop_t *loop;
@@ -38,10 +41,8 @@ struct sock {
 	struct pl_buf inflight;  /* the bytes of the running write */
 	uint64_t sent;           /* bytes that sock_send() took */
 	bool tcp_open;           /* tcp is open: libuv owes a close callback */
-	bool connected;
-	bool open;
 	bool writing;
-	bool failed;
+	enum sock_state state;
 	struct pl_err err;
 	uint8_t bytes[READ_SIZE];
 };
@@ -49,7 +50,7 @@ struct sock {
 /* Neither failed nor closed: callbacks may still run. */
 static inline bool sock_live(const struct sock *sock)
 {
-	return !sock->failed && sock->closed == NULL;
+	return sock->state != SOCK_FAILED && sock->closed == NULL;
 }
 
 /* Sends the records that TLS has produced: data, handshake messages, alerts. */

@@ -32,7 +32,7 @@ static void on_written(uv_write_t *write, int status)
 		return;
 	}
 	if (status == 0) {
-		if (!sock->writing && sock->open)
+		if (!sock->writing && sock->state == SOCK_OPEN)
 			sock->fns.on_room(sock->ctx);
 		return;
 	}
@@ -105,7 +105,7 @@ enum pl_code sock_send(struct sock *sock, struct pl_buf *data, struct pl_err *er
 	size_t len = data->len, accepted;
 	enum pl_code code;
 
-	PL_ASSERT(sock->open && !sock->writing);
+	PL_ASSERT(sock->state == SOCK_OPEN && !sock->writing);
 	if (len == 0)
 		return PL_OK;
 	if (sock->tls != NULL)
