@@ -276,6 +276,27 @@ void pl_btree_del(struct pl_btree *map, struct pl_btree_node *node)
 	}
 }
 
+void pl_btree_replace(struct pl_btree *map, struct pl_btree_node *old,
+                      struct pl_btree_node *node)
+{
+	struct pl_btree_page *page = map->root;
+
+	PL_ASSERT(page != NULL && pl_span_eq(old->key, node->key));
+	for (;;) {
+		unsigned at = page->is_leaf ? slot_rank(page, node->key, false)
+		                            : child_of(page, node->key);
+
+		PL_ASSERT(at < page->count);
+		if (page->least[at] == old)
+			page->least[at] = node;
+		if (page->is_leaf) {
+			PL_ASSERT(page->least[at] == node);
+			return;
+		}
+		page = page->child[at];
+	}
+}
+
 struct pl_btree_cursor pl_btree_seek(const struct pl_btree *map, struct pl_span key)
 {
 	const struct pl_btree_page *page = map->root;

@@ -45,6 +45,10 @@ void pl_btree_add(struct pl_btree *map, struct pl_btree_node *node);
 /* The node must be in the map. */
 void pl_btree_del(struct pl_btree *map, struct pl_btree_node *node);
 
+/* The node takes the place of another with an equal key. */
+void pl_btree_replace(struct pl_btree *map, struct pl_btree_node *old,
+                      struct pl_btree_node *node);
+
 /* Before the first element that is not less than key. */
 struct pl_btree_cursor pl_btree_seek(const struct pl_btree *map, struct pl_span key);
 

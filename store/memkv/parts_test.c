@@ -261,3 +261,28 @@ T_CASE(log_names_the_changes_of_each_revision)
 		for (unsigned i = 0; i <= r % 5; i++)
 			free(version[r][i]);
 }
+
+T_CASE(btree_replaces_an_element_in_place)
+{
+	static struct named others[NODES];
+	struct pl_btree map = {0};
+	struct pl_btree_cursor cursor;
+
+	name_nodes(true);
+	for (unsigned i = 0; i < NODES; i++)
+		map_toggle(&map, &nodes[i]);
+	for (unsigned i = 0; i < NODES; i++) {
+		others[i] = nodes[i];
+		others[i].node.key = pl_span(others[i].name, 8);
+		pl_btree_replace(&map, &nodes[i].node, &others[i].node);
+		/* The elements that left may go: nothing reads their keys. */
+		nodes[i].node.key = pl_span(NULL, 0);
+	}
+	pl_btree_check(&map);
+	cursor = pl_btree_seek(&map, pl_span(NULL, 0));
+	for (unsigned i = 0; i < NODES; i++)
+		T_TRUE(pl_btree_next(&cursor) == &others[i].node);
+	for (unsigned i = 0; i < NODES; i++)
+		pl_btree_del(&map, &others[i].node);
+	pl_btree_done(&map);
+}

@@ -1,0 +1,819 @@
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "tests/kv/cache_fixture.h"
+
+static char keeper[] = "", first[] = "first", second[] = "second";
+
+/* A put and a delete, or two puts, in one revision. */
+static int64_t set_two(const char *a, const char *b, bool delete_b)
+{
+	struct kv_req ops[] = {kv_op_put(pl_span_str(a), kit_key("x")),
+	                       delete_b ? kv_op_delete(kv_key(pl_span_str(b)))
+	                                : kv_op_put(pl_span_str(b), kit_key("y"))};
+	struct kv_req req = {.op = KV_TXN, .txn = {.then = ops, .then_count = 2}};
+
+	T_EQ(direct(&req), PL_OK);
+	return fix.kit.result.header.revision;
+}
+
+/* -- what a listener is told -------------------------------------------------------- */
+
+T_CASE(tells_the_list_and_then_each_change_with_before_and_after)
+{
+	struct cache_opts opts = cache_opts(100);
+	struct cache_listener listener;
+
+	open_store(1, NULL, 0);
+	(void)set("p/b", "1");
+	(void)set("p/a", "2");
+	(void)set("q/c", "not ours");
+	open_cache(&opts);
+	cache_listen(fix.cache, &listener, on_story, keeper);
+	T_STR(fix.story, "");
+	run(10);
+	(void)set("p/a", "3");
+	(void)set("p/b", NULL);
+	run(20);
+	(void)set("p/b", "4");
+	(void)set_two("p/a", "p/c", false);
+	(void)set_two("p/c", "p/b", true);
+	run(30);
+	cache_is_true();
+	run(20000);
+	cache_stop(fix.cache);
+	run_on(10);
+	T_TRUE(fix.cache == NULL);
+	t_golden("cache/list_and_watch.txt", fix.story);
+	close_store();
+}
+
+/* Whatever a list finds after a watch was lost comes as a difference, by revision. */
+T_CASE(tells_what_a_new_list_finds_as_a_difference)
+{
+	struct faulty_rule lost[] = {
+		{.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1}};
+	struct cache_opts opts = cache_opts(100);
+	struct cache_listener listener;
+
+	open_store(1, lost, 1);
+	for (unsigned i = 0; i < 8; i++)
+		(void)set((char[]){'p', '/', (char)('a' + i), 0}, "1");
+	faulty_pause(fix.kit.kv, true);
+	open_cache(&opts);
+	run(10);
+	cache_listen(fix.cache, &listener, on_story, keeper);
+	run(20);
+	story_add("-- the watch falls silent\n");
+	faulty_pause(fix.kit.kv, false);
+	(void)set("p/h", "2");
+	(void)set("p/g", NULL);
+	(void)set("p/c", "3");
+	(void)set("p/b", NULL);
+	(void)set("p/b", "again");
+	(void)set_two("p/a", "p/x", false);
+	(void)set("p/y", "gone before it was seen");
+	(void)set("p/y", NULL);
+	run(9000);
+	cache_is_true();
+	t_golden("cache/difference.txt", fix.story);
+	close_store();
+}
+
+T_CASE(tells_a_store_that_went_back)
+{
+	struct cache_opts opts = cache_opts(100);
+	struct memkv_snapshot *backup;
+	struct cache_listener listener;
+
+	open_store(1, NULL, 0);
+	(void)set("p/same", "1");
+	(void)set("p/changed", "1");
+	T_EQ(memkv_save(fix.kit.mem, &backup, NULL), PL_OK);
+	(void)set("p/changed", "2");
+	(void)set("p/new", "1");
+	open_cache(&opts);
+	run(10);
+	cache_listen(fix.cache, &listener, on_story, keeper);
+	run(20);
+	T_EQ(memkv_restore(fix.kit.mem, backup, NULL), PL_OK);
+	memkv_snapshot_free(backup);
+	run(9000);
+	cache_is_true();
+	t_golden("cache/rewound.txt", fix.story);
+	close_store();
+}
+
+static enum { LEAVE, LEAVE_OTHER, JOIN, STOP } act;
+static unsigned act_at, act_notes;
+static struct cache_listener actor, other, joining;
+
+static void on_act(void *ctx, const struct cache_note *note)
+{
+	story_note(ctx, note);
+	if (act_notes++ != act_at)
+		return;
+	if (act == LEAVE)
+		cache_unlisten(&actor);
+	else if (act == LEAVE_OTHER)
+		cache_unlisten(&other);
+	else if (act == JOIN)
+		cache_listen(fix.cache, &joining, on_story, keeper);
+	else
+		cache_stop(fix.cache);
+}
+
+/* Notes that the named listener was told. */
+static unsigned told_to(const char *name)
+{
+	char line[32];
+	unsigned count = 0;
+
+	(void)snprintf(line, sizeof line, "%s: ", name);
+	for (const char *at = fix.story; (at = strstr(at, line)) != NULL; at++)
+		count++;
+	return count;
+}
+
+static void act_in_notes(void)
+{
+	struct cache_opts opts = cache_opts(4);
+
+	act_notes = 0;
+	joining = (struct cache_listener){0};
+	open_store(1, NULL, 0);
+	(void)set("p/a", "1");
+	(void)set("p/b", "1");
+	open_cache(&opts);
+	cache_listen(fix.cache, &actor, on_act, first);
+	cache_listen(fix.cache, &other, on_story, second);
+	run(10);
+	if (fix.cache != NULL) {
+		(void)set("p/a", "2");
+		(void)set("p/b", NULL);
+	}
+	run(20);
+	cache_unlisten(&actor); /* twice does no harm, nor after STOPPED */
+	if (fix.cache != NULL)
+		cache_is_true();
+	close_store();
+}
+
+T_CASE(listener_that_leaves_in_a_note_is_told_nothing_more)
+{
+	act = LEAVE;
+	for (act_at = 0; act_at < 6; act_at++) {
+		act_in_notes();
+		T_EQ(told_to(first), act_at + 1);
+		/* 2 added, synced, updated, deleted, 2 progress, stopped */
+		T_EQ(told_to(second), 8);
+	}
+}
+
+T_CASE(listener_that_another_removes_in_a_note_is_told_nothing_more)
+{
+	act = LEAVE_OTHER;
+	for (act_at = 0; act_at < 6; act_at++) {
+		act_in_notes();
+		T_EQ(told_to(first), 7);
+		T_TRUE(told_to(second) <= act_at);
+	}
+}
+
+T_CASE(listener_that_joins_in_a_note_is_told_the_content_first)
+{
+	act = JOIN;
+	for (act_at = 0; act_at < 6; act_at++) {
+		act_in_notes();
+		T_TRUE(strstr(fix.story, "\nadded p/a ") != NULL);
+		T_TRUE(strstr(fix.story, "\nsynced ") != NULL);
+		T_EQ(told_to(first), 7);
+	}
+}
+
+T_CASE(nothing_but_stopped_follows_a_stop_in_a_note)
+{
+	act = STOP;
+	for (act_at = 0; act_at < 6; act_at++) {
+		act_in_notes();
+		T_EQ(told_to(first), act_at + 2);
+		T_TRUE(strstr(fix.story, "first: stopped") != NULL);
+		T_TRUE(strstr(fix.story, "second: stopped") != NULL);
+	}
+}
+
+T_CASE(late_listener_is_told_the_content_and_then_what_happens)
+{
+	struct cache_opts opts = cache_opts(0);
+	struct cache_listener late;
+
+	open_store(1, NULL, 0);
+	(void)set("p/a", "1");
+	(void)set("p/b", "2");
+	open_cache(&opts);
+	run(10);
+	cache_listen(fix.cache, &late, on_story, keeper);
+	T_STR(fix.story, "");
+	(void)set("p/a", "3"); /* before it was told anything */
+	run(10);
+	T_STR(fix.story,
+	      "added p/a - -> 3@4 listed\nadded p/b - -> 2@3 listed\nsynced 4\n");
+	close_store();
+}
+
+/* -- watches ------------------------------------------------------------------------ */
+
+struct watcher {
+	struct cache_watch watch;
+	struct kv_keys keys;
+	unsigned wakes;
+	enum pl_code code;
+	char name[16];
+};
+
+static void on_wake(void *ctx)
+{
+	struct watcher *w = ctx;
+	struct cache_note note;
+
+	w->wakes++;
+	while ((w->code = cache_watch_next(&w->watch, &note)) == PL_OK)
+		story_note(w->name, &note);
+	if (w->code != PL_NOTFOUND)
+		story_add("%s%s%s\n", w->name, w->name[0] == 0 ? "" : ": ",
+		          pl_code_name(w->code));
+}
+
+static enum pl_code begin_watch(struct watcher *w, struct kv_keys keys, int64_t revision)
+{
+	return cache_watch_begin(fix.cache, &w->watch, keys, revision, on_wake, w);
+}
+
+T_CASE(watch_from_inside_the_window_gets_every_change_after_its_revision)
+{
+	struct cache_opts opts = cache_opts(100);
+	struct watcher w = {0};
+	int64_t start;
+
+	open_store(1, NULL, 0);
+	(void)set("p/a", "1");
+	open_cache(&opts);
+	run(10);
+	start = cache_revision(fix.cache);
+	(void)set("p/a", "2");
+	(void)set("p/b", "1");
+	(void)set("p/a", NULL);
+	(void)set_two("p/a", "p/b", true);
+	run(20);
+	T_EQ(begin_watch(&w, kv_all_keys(), start), PL_OK);
+	T_EQ(cache_watch_revision(&w.watch), start);
+	T_EQ(w.wakes, 0); /* never inside the call */
+	run(20);
+	T_EQ(w.wakes, 1);
+	T_STR(fix.story, "updated p/a 1@2 -> 2@3\nadded p/b - -> 1@4\n"
+	                 "deleted p/a 2@3 -> - at 5\nadded p/a - -> x@6 more\n"
+	                 "deleted p/b 1@4 -> - at 6\n");
+	T_EQ(cache_watch_revision(&w.watch), 6);
+	story_clear();
+	run(10000);
+	T_EQ(w.wakes, 1);
+	(void)set("p/c", "1");
+	run(10010);
+	T_EQ(w.wakes, 2);
+	T_STR(fix.story, "added p/c - -> 1@7\n");
+	cache_watch_end(&w.watch);
+	cache_watch_end(&w.watch);
+	(void)set("p/c", "2");
+	run(10020);
+	T_EQ(w.wakes, 2);
+	close_store();
+}
+
+T_CASE(watch_of_some_keys_is_not_woken_by_others)
+{
+	struct cache_opts opts = cache_opts(100);
+	struct watcher one = {.name = "one"}, range = {.name = "range"};
+
+	open_store(1, NULL, 0);
+	open_cache(&opts);
+	run(10);
+	T_EQ(begin_watch(&one, kv_key(kit_key("p/b")), cache_revision(fix.cache)), PL_OK);
+	T_EQ(begin_watch(&range, kv_prefix(kit_key("p/a")), cache_revision(fix.cache)),
+	     PL_OK);
+	(void)set("p/c", "1");
+	(void)set("p/ab", "1");
+	run(20);
+	T_EQ(one.wakes, 0);
+	T_EQ(range.wakes, 1);
+	/* `more` counts what the watch will see. */
+	(void)set_two("p/b", "p/c", false);
+	(void)set_two("p/ab", "p/ac", false);
+	run(30);
+	T_STR(fix.story,
+	      "range: added p/ab - -> 1@3\none: added p/b - -> x@4\n"
+	      "range: updated p/ab 1@3 -> x@5 more\nrange: added p/ac - -> y@5\n");
+	T_EQ(cache_watch_revision(&one.watch), 5);
+	close_store();
+}
+
+T_CASE(watch_from_outside_the_window_is_compacted)
+{
+	struct cache_opts opts = cache_opts(4);
+	struct watcher w = {0};
+	int64_t last;
+
+	open_store(1, NULL, 0);
+	(void)set("p/a", "1");
+	open_cache(&opts);
+	T_EQ(begin_watch(&w, kv_all_keys(), 2), PL_FUTURE);
+	run(10);
+	T_EQ(begin_watch(&w, kv_all_keys(), 1), PL_COMPACTED); /* before the list */
+	T_EQ(begin_watch(&w, kv_all_keys(), 3), PL_FUTURE);
+	for (unsigned i = 0; i < 10; i++)
+		last = set("p/a", "2");
+	run(20);
+	T_EQ(begin_watch(&w, kv_all_keys(), last - 5), PL_COMPACTED);
+	T_EQ(begin_watch(&w, kv_all_keys(), last - 4), PL_OK);
+	run(30);
+	T_STR(fix.story, "updated p/a 2@8 -> 2@9\nupdated p/a 2@9 -> 2@10\n"
+	                 "updated p/a 2@10 -> 2@11\nupdated p/a 2@11 -> 2@12\n");
+	close_store();
+}
+
+static void on_wake_only(void *ctx)
+{
+	((struct watcher *)ctx)->wakes++;
+}
+
+T_CASE(slow_watch_falls_out_of_the_window_and_is_woken_once)
+{
+	struct cache_opts opts = cache_opts(4);
+	struct watcher w = {0};
+	struct cache_note note;
+
+	open_store(1, NULL, 0);
+	open_cache(&opts);
+	run(10);
+	T_EQ(cache_watch_begin(fix.cache, &w.watch, kv_all_keys(), 1, on_wake_only, &w),
+	     PL_OK);
+	for (unsigned i = 0; i < 5; i++) {
+		(void)set("p/a", "1");
+		run_on(10);
+	}
+	T_EQ(w.wakes, 1);
+	T_EQ(cache_watch_revision(&w.watch), 0);
+	T_EQ(cache_watch_next(&w.watch, &note), PL_COMPACTED);
+	T_EQ(cache_watch_next(&w.watch, &note), PL_COMPACTED);
+	cache_watch_end(&w.watch);
+	close_store();
+}
+
+T_CASE(watch_needs_a_window)
+{
+	struct cache_opts opts = cache_opts(0);
+	struct watcher w = {0};
+
+	open_store(1, NULL, 0);
+	open_cache(&opts);
+	run(10);
+	T_EQ(begin_watch(&w, kv_all_keys(), 1), PL_UNSUPPORTED);
+	close_store();
+}
+
+/* From a revision before the loss a watch sees the outcome of what it has missed. */
+T_CASE(watch_goes_on_over_a_lost_watch_of_the_store)
+{
+	struct faulty_rule lost[] = {
+		{.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1}};
+	struct cache_opts opts = cache_opts(100);
+	struct watcher idle = {.name = "idle"}, late = {.name = "late"},
+		       gap = {.name = "gap"};
+	struct cache_range range;
+
+	open_store(1, lost, 1);
+	(void)set("p/a", "1");
+	(void)set("p/b", "1");
+	faulty_pause(fix.kit.kv, true);
+	open_cache(&opts);
+	run(10);
+	T_EQ(begin_watch(&idle, kv_all_keys(), 3), PL_OK);
+	faulty_pause(fix.kit.kv, false);
+	(void)set("p/a", "2");
+	(void)set("p/b", NULL);
+	(void)set("p/a", "3");
+	run(9000);
+	T_STR(fix.story, "idle: updated p/a 1@2 -> 3@6 more listed\n"
+	                 "idle: deleted p/b 1@3 -> - at 6 listed\n");
+	story_clear();
+	T_EQ(begin_watch(&late, kv_all_keys(), 3), PL_OK);
+	run(9010);
+	T_STR(fix.story, "late: updated p/a 1@2 -> 3@6 more listed\n"
+	                 "late: deleted p/b 1@3 -> - at 6 listed\n");
+	T_EQ(cache_range_begin(fix.cache, kv_all_keys(), 3, &range), PL_OK);
+	/* What came and went in between is not known, however. */
+	T_EQ(begin_watch(&gap, kv_all_keys(), 4), PL_COMPACTED);
+	T_EQ(begin_watch(&gap, kv_all_keys(), 5), PL_COMPACTED);
+	T_EQ(cache_range_begin(fix.cache, kv_all_keys(), 4, &range), PL_COMPACTED);
+	T_EQ(cache_range_begin(fix.cache, kv_all_keys(), 6, &range), PL_OK);
+	T_EQ(begin_watch(&gap, kv_all_keys(), 6), PL_OK);
+	close_store();
+}
+
+T_CASE(watch_ends_when_the_store_is_another)
+{
+	struct cache_opts opts = cache_opts(100);
+	struct memkv_snapshot *backup;
+	struct watcher w = {0};
+
+	open_store(1, NULL, 0);
+	(void)set("p/a", "1");
+	T_EQ(memkv_save(fix.kit.mem, &backup, NULL), PL_OK);
+	(void)set("p/a", "2");
+	open_cache(&opts);
+	run(10);
+	T_EQ(begin_watch(&w, kv_all_keys(), 3), PL_OK);
+	T_EQ(memkv_restore(fix.kit.mem, backup, NULL), PL_OK);
+	memkv_snapshot_free(backup);
+	run(9000);
+	T_STR(fix.story, "store rewound or replaced\n");
+	cache_watch_end(&w.watch);
+	T_EQ(begin_watch(&w, kv_all_keys(), 3), PL_FUTURE);
+	T_EQ(begin_watch(&w, kv_all_keys(), 2), PL_OK);
+	close_store();
+}
+
+T_CASE(watch_ends_with_the_cache)
+{
+	struct cache_opts opts = cache_opts(100);
+	struct watcher idle = {.name = "idle"}, awake = {.name = "awake"};
+	struct cache_note note;
+
+	open_store(1, NULL, 0);
+	open_cache(&opts);
+	run(10);
+	T_EQ(begin_watch(&idle, kv_all_keys(), 1), PL_OK);
+	T_EQ(cache_watch_begin(fix.cache, &awake.watch, kv_all_keys(), 1, on_wake_only,
+	                       &awake),
+	     PL_OK);
+	(void)set("p/a", "1");
+	run(20);
+	story_clear();
+	cache_stop(fix.cache);
+	T_STR(fix.story, "");
+	run(30);
+	T_TRUE(fix.cache == NULL);
+	T_STR(fix.story, "idle: canceled\n");
+	T_EQ(cache_watch_next(&awake.watch, &note), PL_CANCELED);
+	T_EQ(awake.wakes, 1);
+	cache_watch_end(&awake.watch);
+	cache_watch_end(&idle.watch);
+	close_store();
+}
+
+/* -- reading ------------------------------------------------------------------------ */
+
+static const char *keys_at(struct kv_keys orders, int64_t revision)
+{
+	static char text[256];
+	const struct cache_entry *entry;
+	struct cache_range range;
+	size_t len = 0;
+	enum pl_code code = cache_range_begin(fix.cache, orders, revision, &range);
+
+	if (code != PL_OK)
+		return pl_code_name(code);
+	text[0] = 0;
+	while ((entry = cache_range_next(&range)) != NULL)
+		len += (size_t)snprintf(
+			text + len, sizeof text - len, PL_SPAN_FMT "=" PL_SPAN_FMT " ",
+			PL_SPAN_ARG(entry->key), PL_SPAN_ARG(entry->value));
+	T_TRUE(cache_range_next(&range) == NULL);
+	return text;
+}
+
+T_CASE(range_reads_in_order_now_and_at_a_past_revision)
+{
+	struct cache_opts opts = cache_opts(4);
+
+	open_store(1, NULL, 0);
+	(void)set("p/b", "1"); /* 2 */
+	(void)set("p/c", "1"); /* 3 */
+	open_cache(&opts);
+	T_STR(keys_at(kv_all_keys(), 0), "");
+	T_STR(keys_at(kv_all_keys(), 3), "revision in the future");
+	run(10);
+	(void)set("p/a", "1");  /* 4 */
+	(void)set("p/b", "2");  /* 5 */
+	(void)set("p/c", NULL); /* 6 */
+	(void)set("p/c", "3");  /* 7 */
+	run(20);
+	T_STR(keys_at(kv_all_keys(), 0), "p/a=1 p/b=2 p/c=3 ");
+	T_STR(keys_at(kv_all_keys(), 7), "p/a=1 p/b=2 p/c=3 ");
+	T_STR(keys_at(kv_all_keys(), 6), "p/a=1 p/b=2 ");
+	T_STR(keys_at(kv_all_keys(), 5), "p/a=1 p/b=2 p/c=1 ");
+	T_STR(keys_at(kv_all_keys(), 4), "p/a=1 p/b=1 p/c=1 ");
+	T_STR(keys_at(kv_all_keys(), 3), "p/b=1 p/c=1 ");
+	T_STR(keys_at(kv_all_keys(), 2), "revision compacted");
+	T_STR(keys_at(kv_all_keys(), 8), "revision in the future");
+	T_STR(keys_at(kv_prefix(kit_key("p/b")), 3), "p/b=1 ");
+	T_STR(keys_at(kv_from(kit_key("p/b\0")), 0), "p/b=2 p/c=3 ");
+	T_STR(keys_at(kv_range(kit_key("p/a"), kit_key("p/c")), 0), "p/a=1 p/b=2 ");
+	T_STR(keys_at(kv_key(kit_key("p/c")), 5), "p/c=1 ");
+	(void)set("p/c", NULL); /* 8: 4 leaves the window */
+	run(30);
+	T_STR(keys_at(kv_all_keys(), 3), "revision compacted");
+	T_STR(keys_at(kv_all_keys(), 4), "p/a=1 p/b=1 p/c=1 ");
+	T_STR(keys_at(kv_all_keys(), 8), "p/a=1 p/b=2 ");
+	T_EQ(cache_count(fix.cache), 2);
+	T_TRUE(cache_get(fix.cache, kit_key("p/c")) == NULL);
+	close_store();
+}
+
+static bool wants_odd(void *ctx, struct pl_span key)
+{
+	(void)ctx;
+	return (key.at[key.len - 1] & 1) != 0;
+}
+
+T_CASE(holds_only_what_is_wanted)
+{
+	struct cache_opts opts = cache_opts(10);
+	struct cache_listener listener;
+
+	opts.wants = wants_odd;
+	open_store(1, NULL, 0);
+	for (char c = 'a'; c < 'h'; c++)
+		(void)set((char[]){'p', '/', c, 0}, "1");
+	open_cache(&opts);
+	run(10);
+	T_STR(keys_at(kv_all_keys(), 0), "p/a=1 p/c=1 p/e=1 p/g=1 ");
+	cache_listen(fix.cache, &listener, on_story, keeper);
+	run(10);
+	story_clear();
+	(void)set_two("p/a", "p/b", false); /* nothing more of the revision */
+	(void)set("p/d", NULL);
+	run(20);
+	T_STR(fix.story, "updated p/a 1@2 -> x@9\nprogress 9\nprogress 10\n");
+	close_store();
+}
+
+/* "p/3/b" in the order "b/3" */
+static size_t by_name(void *ctx, struct pl_span key, uint8_t *out)
+{
+	(void)ctx;
+	T_EQ(key.len, 5);
+	out[0] = key.at[4];
+	out[1] = '/';
+	out[2] = key.at[2];
+	return 3;
+}
+
+T_CASE(orders_and_finds_by_other_bytes_than_the_key)
+{
+	struct cache_opts opts = cache_opts(10);
+	const struct cache_entry *entry;
+	struct watcher w = {0};
+
+	opts.order = by_name;
+	open_store(1, NULL, 0);
+	(void)set("p/1/c", "1");
+	(void)set("p/2/a", "2");
+	(void)set("p/3/b", "3");
+	(void)set("p/0/b", "4");
+	open_cache(&opts);
+	run(10);
+	T_STR(keys_at(kv_all_keys(), 0), "p/2/a=2 p/0/b=4 p/3/b=3 p/1/c=1 ");
+	T_STR(keys_at(kv_prefix(kit_key("b/")), 0), "p/0/b=4 p/3/b=3 ");
+	entry = cache_get(fix.cache, kit_key("b/3"));
+	T_SPAN(entry->value, kit_key("3"));
+	T_SPAN(cache_entry_order(entry), kit_key("b/3"));
+	T_EQ(begin_watch(&w, kv_prefix(kit_key("b/")), 5), PL_OK);
+	(void)set("p/1/c", NULL);
+	(void)set("p/0/b", NULL);
+	run(20);
+	T_STR(fix.story, "deleted p/0/b 4@5 -> - at 7\n");
+	T_STR(keys_at(kv_all_keys(), 5), "p/2/a=2 p/0/b=4 p/3/b=3 p/1/c=1 ");
+	close_store();
+}
+
+/* -- objects and memory --------------------------------------------------------------- */
+
+struct parsed {
+	struct pl_span value; /* in the entry */
+	int number;
+};
+
+static unsigned objects;
+
+static enum pl_code parse(void *ctx, const struct kv_record *record, void **object,
+                          size_t *bytes)
+{
+	struct parsed *parsed = pl_calloc(1, sizeof *parsed);
+
+	(void)ctx;
+	if (parsed == NULL)
+		return PL_NOMEM;
+	parsed->value = record->value;
+	parsed->number = atoi((const char[]){(char)record->value.at[0], 0});
+	objects++;
+	*object = parsed;
+	*bytes += sizeof *parsed;
+	return PL_OK;
+}
+
+static void free_object(void *object)
+{
+	objects--;
+	free(object);
+}
+
+T_CASE(entries_carry_a_parsed_object_and_outlive_the_cache)
+{
+	struct cache_opts opts = cache_opts(2);
+	const struct cache_entry *kept;
+	const struct parsed *parsed;
+
+	objects = 0;
+	opts.parse = parse;
+	opts.free_object = free_object;
+	open_store(1, NULL, 0);
+	(void)set("p/a", "1");
+	(void)set("p/b", "2");
+	open_cache(&opts);
+	run(10);
+	T_EQ(objects, 2);
+	kept = cache_entry_ref(cache_get(fix.cache, kit_key("p/b")));
+	for (unsigned i = 0; i < 5; i++)
+		(void)set("p/b", "7");
+	run(20);
+	T_EQ(objects, 1 + 1 + 3); /* a; the kept one; the newest and two in the window */
+	parsed = kept->object;
+	T_EQ(parsed->number, 2);
+	cache_stop(fix.cache);
+	run(30);
+	T_EQ(objects, 1);
+	T_SPAN(parsed->value, kit_key("2"));
+	T_SPAN(kept->value, kit_key("2"));
+	T_SPAN(kept->key, kit_key("p/b"));
+	cache_entry_unref(kept);
+	cache_entry_unref(NULL);
+	T_EQ(objects, 0);
+	close_store();
+}
+
+T_CASE(values_are_dropped_where_the_object_is_enough)
+{
+	struct cache_opts opts = cache_opts(2);
+	const struct cache_entry *entry;
+
+	objects = 0;
+	opts.parse = parse;
+	opts.free_object = free_object;
+	opts.drop_values = true;
+	open_store(1, NULL, 0);
+	(void)set("p/a", "3");
+	open_cache(&opts);
+	run(10);
+	entry = cache_get(fix.cache, kit_key("p/a"));
+	T_EQ(entry->value.len, 0);
+	T_EQ(((const struct parsed *)entry->object)->number, 3);
+	close_store();
+	T_EQ(objects, 0);
+}
+
+static char large[1001];
+
+T_CASE(window_gives_way_before_entries_do)
+{
+	struct cache_opts opts = cache_opts(1000);
+	struct watcher w = {0};
+	int64_t last = 0;
+
+	memset(large, 'x', 1000);
+	opts.bytes_max = 40000;
+	open_store(1, NULL, 0);
+	open_cache(&opts);
+	run(10);
+	for (unsigned i = 0; i < 100; i++) {
+		last = set((char[]){'p', '/', (char)('a' + i % 10), 0}, large);
+		run_on(1);
+		T_TRUE(cache_bytes(fix.cache) <= opts.bytes_max);
+	}
+	T_EQ(cache_count(fix.cache), 10);
+	T_EQ(begin_watch(&w, kv_all_keys(), last - 40), PL_COMPACTED);
+	T_EQ(begin_watch(&w, kv_all_keys(), last - 10), PL_OK);
+	T_STR(fix.story, "");
+	cache_is_true();
+	close_store();
+}
+
+T_CASE(content_that_is_too_large_is_lost_and_listed_again_later)
+{
+	struct cache_opts opts = cache_opts(1000);
+	struct cache_listener listener;
+	struct watcher w = {0};
+
+	memset(large, 'x', 1000);
+	opts.bytes_max = 20000;
+	open_store(1, NULL, 0);
+	for (unsigned i = 0; i < 10; i++)
+		(void)set((char[]){'p', '/', (char)('a' + i), 0}, large);
+	open_cache(&opts);
+	run(10);
+	cache_listen(fix.cache, &listener, on_story, keeper);
+	run(20);
+	T_EQ(begin_watch(&w, kv_all_keys(), cache_revision(fix.cache)), PL_OK);
+	story_clear();
+	for (unsigned i = 10; i < 25; i++)
+		(void)set((char[]){'p', '/', (char)('a' + i), 0}, large);
+	run(30);
+	T_TRUE(strstr(fix.story, "lost ") != NULL &&
+	       strstr(fix.story, "(over a limit)") != NULL);
+	T_EQ(w.code, PL_COMPACTED);
+	T_TRUE(!cache_synced(fix.cache));
+	T_TRUE(cache_count(fix.cache) >= 10); /* it stays as it was */
+	T_TRUE(cache_bytes(fix.cache) <= opts.bytes_max);
+	run(10000);
+	T_TRUE(!cache_synced(fix.cache));
+	for (unsigned i = 10; i < 25; i++)
+		(void)set((char[]){'p', '/', (char)('a' + i), 0}, NULL);
+	story_clear();
+	run(100000);
+	T_TRUE(strstr(fix.story, "deleted p/k ") != NULL);
+	T_TRUE(strstr(fix.story, "synced ") != NULL);
+	cache_is_true();
+	close_store();
+}
+
+static void on_written(void *ctx, const struct kv_result *result,
+                       const struct pl_err *err)
+{
+	(void)result;
+	(void)err;
+	*(bool *)ctx = true;
+}
+
+/* The store may be what has no memory: then once more. */
+static void set_at_last(const char *key, const char *value)
+{
+	struct kv_req req = value == NULL
+	                            ? kv_op_delete(kv_key(pl_span_str(key)))
+	                            : kv_op_put(pl_span_str(key), pl_span_str(value));
+	bool written = false;
+
+	if (kv_start(fix.plain, &req, 1000, on_written, &written, NULL, NULL) != PL_OK)
+		T_EQ(kv_start(fix.plain, &req, 1000, on_written, &written, NULL, NULL),
+		     PL_OK);
+	run_on(0);
+	T_TRUE(written);
+}
+
+/* Whichever allocation fails, in the end the cache equals the store. */
+static void life_without(uint64_t nth, bool *fired)
+{
+	struct cache_opts opts = cache_opts(8);
+	struct cache_listener listener;
+	struct watcher w = {0};
+
+	objects = 0;
+	opts.parse = parse;
+	opts.free_object = free_object;
+	open_store(1, NULL, 0);
+	for (char c = 'a'; c < 'f'; c++)
+		(void)set((char[]){'p', '/', c, 0}, "1");
+	pl_fault_reset();
+	pl_fault_arm(PL_FAULT_ALLOC, nth);
+	if (cache_open(fix.kit.kv, &opts, &fix.cache, NULL) == PL_OK) {
+		cache_listen(fix.cache, &fix.keeper, on_keeper, NULL);
+		cache_listen(fix.cache, &listener, on_story, keeper);
+		run(10);
+		if (cache_watch_begin(fix.cache, &w.watch, kv_all_keys(),
+		                      cache_revision(fix.cache), on_wake, &w) == PL_OK)
+			run(20);
+		for (unsigned i = 0; i < 3; i++) {
+			set_at_last("p/b", "2");
+			set_at_last("p/c", NULL);
+			set_at_last("p/x", "3");
+			run_on(10);
+		}
+		run(20000);
+	}
+	*fired = pl_fault_fired(PL_FAULT_ALLOC);
+	pl_fault_arm(PL_FAULT_ALLOC, 0);
+	if (fix.cache != NULL) {
+		run_on(100000);
+		cache_is_true();
+	}
+	close_store();
+	T_EQ(objects, 0);
+}
+
+T_CASE_SECONDS(cache_recovers_from_each_allocation_that_fails, 60)
+{
+	bool fired = true;
+	uint64_t nth;
+
+	for (nth = 1; fired; nth++)
+		life_without(nth, &fired);
+	T_TRUE(nth > 20);
+}
