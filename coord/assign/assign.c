@@ -18,7 +18,8 @@ static struct assign_member *find_member(const struct assign *assign, struct pl_
 	return node == NULL ? NULL : member_of(node);
 }
 
-/* The logarithm is dear, and most lose by a bound of it that is cheap. */
+/* The logarithm is expensive. Most candidates lose already by a cheap lower bound of
+ * it, so the exact value is computed only for the rest. */
 bool assign_wins(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
                  struct pl_span id, uint64_t *log)
 {
@@ -46,7 +47,7 @@ bool assign_takes(const struct assign_slot *slot, uint32_t weight, uint64_t hash
 		return false;
 	ours = weight * slot->log;
 	if (pl_span_cmp(id, slot->owner->node.key) >= 0)
-		ours--; /* who is equal loses */
+		ours--; /* of two equal scores the smaller id wins */
 	return assign_log2_at_most(hash, ours / slot->owner->weight);
 }
 
@@ -65,7 +66,7 @@ static void offer_slot(struct assign_slot *slot, uint32_t partition,
 	slot->log = log;
 }
 
-/* Whose owner is gone, or scores less than it did. */
+/* Gives the slot to the best member, after its owner has left or got a lower weight. */
 static void reassign_slot(struct assign *assign, uint32_t partition)
 {
 	struct assign_slot *slot = &assign->slot[partition];
@@ -185,7 +186,8 @@ void assign_del(struct assign *assign, struct pl_span id)
 	free(member);
 }
 
-/* Members are as in the other, so every slot has the same winner. */
+/* The copy has the same members with the same salts, so every slot has the same
+ * winner. */
 enum pl_code assign_copy(const struct assign *assign, struct assign **out,
                          struct pl_err *err)
 {

@@ -1,19 +1,24 @@
 /*
- * Which member each partition falls to: weighted rendezvous hashing.
+ * The assignment: which member each partition falls to, by weighted rendezvous
+ * hashing.
  *
- * A pure function of members, weights and salts, the same bits on every machine: the
- * order in which members were added or removed does not matter. Kept up to date
- * change by change: adding a member costs a hash a partition, removing one a hash a
- * member for each partition that it had. Who joins takes partitions only for itself,
- * who leaves gives up only its own.
+ * A member here is a shard that takes part in the assignment. The assignment is a pure
+ * function of the members, their weights and salts. It gives the same bits on every
+ * machine, and the order in which members were added or removed does not matter.
+ *
+ * The assignment is kept up to date change by change. Adding a member costs one hash a
+ * partition; removing one costs one hash a member for each partition that it had. A
+ * member that joins takes partitions only for itself, a member that leaves gives up
+ * only its own.
  *
  * The score of a member for a partition is -weight / log(hash(id, salt, partition)),
- * in integers; the highest wins, then the smaller id. docs/hash.md has it bit by bit.
+ * in integers. The highest score wins, then the smaller id. docs/hash.md defines it
+ * bit by bit.
  *
- * Left to the hash alone, 9 members of 256 partitions would have 28 each, give or take
- * 5. So a joiner *chooses* its salt: among many the one with which it takes its fair
- * share, and most from those that have most. It puts the salt into its record, and so
- * everybody knows it (docs/adr/0013-assignment.md).
+ * With the hash alone, 9 members of 256 partitions would have 28 each, give or take 5.
+ * So a member that joins *chooses* its salt: of many candidates it takes the one with
+ * which it gets its fair share, mostly from the members that have most. The salt
+ * stands in the shard's record, so every shard knows it (docs/adr/0013-assignment.md).
  */
 #ifndef COORD_ASSIGN_ASSIGN_H
 #define COORD_ASSIGN_ASSIGN_H
@@ -38,22 +43,25 @@ void assign_free(struct assign *assign);
 PL_NODISCARD enum pl_code assign_copy(const struct assign *assign, struct assign **out,
                                       struct pl_err *err);
 
-/* Adds the member (its id is copied) or changes its weight, 1 to the maximum. */
+/* Adds the member or changes its weight (1 to ASSIGN_WEIGHT_MAX). The id is copied.
+ * The salt is 0. */
 PL_NODISCARD enum pl_code assign_put(struct assign *assign, struct pl_span id,
                                      uint32_t weight, struct pl_err *err);
-/* The same for a member that chose a salt; without one it is 0. */
+/* The same for a member that chose a salt. */
 PL_NODISCARD enum pl_code assign_put_salted(struct assign *assign, struct pl_span id,
                                             uint32_t weight, uint32_t salt,
                                             struct pl_err *err);
 void assign_del(struct assign *assign, struct pl_span id);
 void assign_clear(struct assign *assign);
 
-/* The salt with which a member that is not in it had best join. Depends on nothing
- * but the assignment, id and weight; leaves the assignment as it was. Some ms at the
- * largest. */
+/* The best salt for a member that is not in the assignment yet. The result depends
+ * only on the assignment, the id and the weight. The assignment is changed while it
+ * computes and restored before it returns. At ASSIGN_MEMBERS_MAX it takes some
+ * milliseconds. */
 uint32_t assign_choose(struct assign *assign, struct pl_span id, uint32_t weight);
 
-/* What a member weighs: its record's weight times its factor, in thousandths. */
+/* The effective weight of a member: the weight of its record times its factor, in
+ * thousandths, at least 1. */
 static inline uint32_t assign_weight(uint32_t weight, uint32_t factor)
 {
 	uint64_t product = (uint64_t)weight * factor / ASSIGN_WEIGHT_ONE;
@@ -63,14 +71,16 @@ static inline uint32_t assign_weight(uint32_t weight, uint32_t factor)
 	return product == 0 ? 1 : (uint32_t)product;
 }
 
-/* A number of the user's on a member that is in it, and that of a partition's owner
- * (there has to be one): quicker than comparing ids. At first 0. */
+/* The caller can mark a member that is in the assignment with a number and get the
+ * mark of a partition's owner, which is quicker than comparing ids. A new member's
+ * mark is 0. assign_mark_of needs at least one member. */
 void assign_mark(struct assign *assign, struct pl_span id, uint32_t mark);
 uint32_t assign_mark_of(const struct assign *assign, uint32_t partition);
 
 uint32_t assign_partitions(const struct assign *assign);
 size_t assign_members(const struct assign *assign);
-/* Empty: there are no members. Valid until the assignment changes. */
+/* The id of the partition's owner, empty if there are no members. The span is valid
+ * until the assignment changes. */
 struct pl_span assign_of(const struct assign *assign, uint32_t partition);
 uint32_t assign_count(const struct assign *assign, struct pl_span id);
 

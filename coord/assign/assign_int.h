@@ -1,4 +1,4 @@
-/* Inside of an assignment: for assign.c and choose.c. */
+/* Internals of the assignment, shared by assign.c and choose.c. */
 #ifndef COORD_ASSIGN_ASSIGN_INT_H
 #define COORD_ASSIGN_ASSIGN_INT_H
 
@@ -11,16 +11,18 @@ struct assign_member {
 	uint64_t seed; /* hash of id and salt */
 	uint32_t weight;
 	uint32_t salt;
-	uint32_t count; /* of partitions */
+	uint32_t count; /* number of partitions that it owns */
 	uint32_t mark;
-	uint32_t taken; /* choose: by the candidate, in this try */
+	uint32_t taken; /* assign_choose: partitions that the candidate would take,
+	                 * valid for try_no */
 	uint32_t try_no;
 	uint8_t id[];
 };
 
 struct assign_slot {
-	struct assign_member *owner; /* NULL: there are no members */
-	uint64_t log;                /* of its hash: its score is its weight over this */
+	struct assign_member *owner; /* NULL: the assignment has no members */
+	uint64_t log;                /* logarithm of the winner's hash; its score is
+	                              * its weight over this */
 };
 
 struct assign {
@@ -29,7 +31,7 @@ struct assign {
 	struct assign_slot slot[];
 };
 
-/* David Stafford's thirteenth variant of the finalizer of MurmurHash3. */
+/* David Stafford's variant 13 of the finalizer of MurmurHash3. */
 static inline uint64_t assign_mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -47,7 +49,8 @@ static inline uint64_t assign_hash(uint64_t seed, uint32_t partition)
 	return assign_mix(seed + (partition + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Products stay below 2^64: weights are below 2^20, logarithms at most 2^44. */
+/* Whether this weight loses even with the lower bound of its logarithm. Products stay
+ * below 2^64: weights are below 2^20, logarithms at most 2^44. */
 static inline bool assign_loses(const struct assign_slot *slot, uint32_t weight,
                                 uint64_t log_least)
 {
@@ -55,10 +58,10 @@ static inline bool assign_loses(const struct assign_slot *slot, uint32_t weight,
 	       weight * slot->log < slot->owner->weight * log_least;
 }
 
-/* Whether somebody with this weight and hash takes the slot. */
+/* Whether a member with this weight and hash would win the slot. */
 bool assign_takes(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
                   struct pl_span id);
-/* The same, and *log is set when so. */
+/* The same; on success *log is the logarithm of the hash. */
 bool assign_wins(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
                  struct pl_span id, uint64_t *log);
 

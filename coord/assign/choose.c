@@ -1,7 +1,8 @@
 /*
- * Which salt to join with. Tries some, and counts for each how far the members would
- * be from their fair shares: the sum of (partitions - share)^2 / share. Only what the
- * candidate takes changes it, so a try costs a hash a partition.
+ * The choice of a salt. Some salts are tried; for each one the file computes how far
+ * the members would be from their fair shares: the sum of (partitions - share)^2 /
+ * share. Only what the candidate takes changes this sum, so one try costs one hash a
+ * partition.
  */
 #include "coord/assign/assign_int.h"
 #include "store/base/hash.h"
@@ -10,15 +11,15 @@ enum {
 	TRIES_MAX = 256,
 	TRIES_MIN = 32,
 	HASHES_MAX = 1 << 17,
-	OVER_COSTS = 16, /* a partition above its share costs the joiner so much more */
+	OVER_COSTS = 16, /* weight of each partition above the candidate's own share */
 };
 
 struct salt_choice {
 	struct assign *assign;
 	struct pl_span id;
 	uint32_t weight;
-	double per_weight; /* partitions that a unit of weight deserves */
-	double share;      /* of the joiner */
+	double per_weight; /* partitions that one unit of weight should get */
+	double share;      /* fair share of the candidate, in partitions */
 };
 
 static double unfairness(double count, double share)
@@ -26,7 +27,7 @@ static double unfairness(double count, double share)
 	return (count - share) * (count - share) / share;
 }
 
-/* How much fairer it gets when one more is taken from owner. */
+/* How much the sum falls when the candidate takes one more partition from owner. */
 static double fairness_gain(const struct salt_choice *choice, struct assign_member *owner,
                             uint32_t try_no)
 {

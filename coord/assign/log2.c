@@ -2,11 +2,12 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* -log2 of a number from 1 to 2, over 2^shift, digit by digit. */
+/* The state of the computation of -log2 of a number in [1, 2) over 2^shift, digit by
+ * digit. */
 struct log2_digits {
-	uint64_t mantissa; /* 1 is 2^63 */
+	uint64_t mantissa; /* the number, where 2^63 stands for 1 */
 	uint64_t shift;    /* at least 1 */
-	uint64_t digits;   /* so far */
+	uint64_t digits;   /* binary digits of the logarithm so far */
 };
 
 static struct log2_digits digits_begin(uint64_t hash)
@@ -17,9 +18,9 @@ static struct log2_digits digits_begin(uint64_t hash)
 	                            .shift = zeros + 1};
 }
 
-/* Squaring a number from 1 to 2 doubles its logarithm: where the square is 2 or more
- * the next binary digit is 1, and half of it goes on. What is cut off makes the digits
- * too small, if anything, by less than 2^-61 in all. */
+/* Squaring a number in [1, 2) doubles its logarithm: if the square is 2 or more, the
+ * next binary digit is 1 and the square is halved. Truncation makes the digits too
+ * small by less than 2^-61 in all. */
 static void digits_next(struct log2_digits *at)
 {
 	wide square = (wide)at->mantissa * at->mantissa;
@@ -41,7 +42,8 @@ uint64_t assign_log2(uint64_t hash)
 bool assign_log2_at_most(uint64_t hash, uint64_t most)
 {
 	struct log2_digits at = digits_begin(hash);
-	uint64_t highest = at.shift << ASSIGN_LOG_BITS; /* with digits still unknown: 0 */
+	uint64_t highest = at.shift << ASSIGN_LOG_BITS; /* all digits that are still
+	                                                 * unknown taken as 0 */
 
 	for (unsigned left = ASSIGN_LOG_BITS; highest > most; left--) {
 		uint64_t lowest = highest - ((UINT64_C(1) << left) - 1);

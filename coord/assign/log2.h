@@ -1,7 +1,7 @@
 /*
- * The logarithm of a hash, in integers only: what libm gives differs from machine
- * to machine in the last bits, and two shards that disagree on who wins a partition
- * would hand it to and fro.
+ * The logarithm of a hash, in integers only. The results of libm differ between
+ * machines in the last bits, and two shards that disagree on the winner of a partition
+ * would pass it to each other again and again.
  */
 #ifndef COORD_ASSIGN_LOG2_H
 #define COORD_ASSIGN_LOG2_H
@@ -11,15 +11,15 @@
 
 enum { ASSIGN_LOG_BITS = 38 };
 
-/* -log2(hash / 2^64) with ASSIGN_LOG_BITS bits of fraction; 0 counts as 1. From 1 to
- * 64 << ASSIGN_LOG_BITS, never below the true value, and never more than two units
- * above it. */
+/* -log2(hash / 2^64) with ASSIGN_LOG_BITS bits of fraction; a hash of 0 counts as 1.
+ * The result is between 1 and 64 << ASSIGN_LOG_BITS, never below the true value and at
+ * most two units above it. */
 uint64_t assign_log2(uint64_t hash);
 
-/* Whether assign_log2(hash) <= most; a few binary digits of it mostly tell. */
+/* Whether assign_log2(hash) <= most. A few binary digits usually decide it. */
 bool assign_log2_at_most(uint64_t hash, uint64_t most);
 
-/* At most assign_log2(hash), without computing it: 1 - x < -ln(x). */
+/* A lower bound of assign_log2(hash) that is cheap to compute: 1 - x < -ln(x). */
 static inline uint64_t assign_log2_least(uint64_t hash)
 {
 	uint64_t rest = (hash == 0 ? UINT64_MAX : 0 - hash) >> (64 - ASSIGN_LOG_BITS);

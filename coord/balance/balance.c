@@ -8,12 +8,15 @@
 #include "store/base/alloc.h"
 
 /*
- * From the timer: a look at the roster, rounds of the search, then one edit of the
- * configuration, which carries the leader's compares and the version that the search
- * began from. What it finds changed meanwhile fails it, and the core looks again.
+ * The driver of the balancer.
  *
- * What is called inside of a note or from outside only takes down what is wanted;
- * troubles are told from the timer, on a fresh stack.
+ * Happy path: the timer samples the roster, runs rounds of the search, then starts one
+ * edit of the configuration. The edit carries the leader's compares and the version
+ * that the search began from. If anything of that changed meanwhile the edit fails and
+ * the core samples again.
+ *
+ * Functions that are called from a note or from the user only record what is wanted.
+ * Troubles are reported from the timer, on a fresh stack.
  */
 
 enum { TABLE_BYTES_MAX = 1 << 20, WHY_SIZE = 96, EDIT_TIMEOUT_MS = 10000 };
@@ -30,13 +33,13 @@ struct balance {
 	struct pl_timer timer;
 	balance_fn *fn;
 	void *ctx;
-	struct balance_opts opts; /* id is ours */
+	struct balance_opts opts; /* id points to the end of this allocation */
 	struct pl_hash_key chance;
 	double *smoothed;
 	uint16_t *before;
 	struct balance_input input;
 	struct balance_settings settings;
-	uint64_t version; /* of the table that is applied */
+	uint64_t version; /* version of the applied table of weights */
 	struct config_edit *edit;
 	struct kv_compare guard[ELECT_COMPARES];
 	struct balance_action writing;
@@ -113,7 +116,7 @@ static int factor_cmp(const void *a, const void *b)
 	return pl_span_cmp(left->id, right->id);
 }
 
-/* A factor of one need not be named. */
+/* Writes the new table. A factor of one is left out. */
 static enum pl_code print_table(const struct balance_view *view, struct pl_buf *out,
                                 struct pl_err *err)
 {
@@ -186,7 +189,8 @@ static enum pl_code start_edit(struct balance *b, struct pl_span table,
 	return config_edit_start(b->kv, &opts, on_edited, b, &b->edit, err);
 }
 
-/* One that was given up, because we led no more, may be under way still. */
+/* Starts the edit. An edit that was abandoned because the leadership was lost may
+ * still be in flight; then PL_BUSY. */
 static enum pl_code try_write(struct balance *b, struct pl_err *err)
 {
 	struct pl_buf table;
@@ -202,7 +206,7 @@ static enum pl_code try_write(struct balance *b, struct pl_err *err)
 	return code;
 }
 
-/* True: there is an answer to it at once, in *event. */
+/* True: *event is the answer, to be fed at once. */
 static bool perform_action(struct balance *b, const struct balance_action *action,
                            struct balance_event *event)
 {
@@ -331,7 +335,8 @@ static bool copy_weights(struct balance_settings *to, const struct config_weight
 	return factors != NULL;
 }
 
-/* Without memory the old settings stay: nothing looks settled then that is not. */
+/* Keeps copies of the settings. Without memory the old ones stay: the members then do
+ * not look settled, so nothing is written by them. */
 static void apply_settings(struct balance *b, const struct config_shards *shards,
                            const struct config_weights *weights)
 {

@@ -6,7 +6,7 @@
 
 #define NEVER UINT64_MAX
 
-/* Of what a look brings; the rest is what was known before. */
+/* The weight of a new sample in the smoothed load; the rest is the old value. */
 static const double fresh_part = 0.25;
 
 static void core_check(const struct balance_core *core)
@@ -42,7 +42,7 @@ static void forget_samples(struct balance_core *core)
 	core->members_hash = 0;
 }
 
-/* A leader knows nothing of what was before it. */
+/* Starts afresh: a new leader has no samples from before. */
 static void begin_leading(struct balance_core *core, uint64_t now_ms)
 {
 	forget_samples(core);
@@ -104,7 +104,7 @@ static uint64_t hash_of_members(const struct balance_view *view)
 	return members_hash;
 }
 
-/* Everybody has what falls to it. */
+/* Whether each partition was reported by exactly the member that it falls to. */
 static bool is_settled(const struct balance_core *core, const struct balance_view *view)
 {
 	if (assign_members(view->assign) == 0)
@@ -115,7 +115,7 @@ static bool is_settled(const struct balance_core *core, const struct balance_vie
 	return true;
 }
 
-/* A load below one a partition is not worth moving anything for. */
+/* Whether there is load worth balancing: at least one unit a partition on average. */
 static bool is_loaded(const struct balance_core *core)
 {
 	double total = 0;
@@ -144,7 +144,7 @@ static void on_view(struct balance_core *core, const struct balance_event *event
 	}
 	core->state = BALANCE_SEARCHING;
 	core->view = event->view;
-	core->look_ms = event->now_ms; /* the next round is due */
+	core->look_ms = event->now_ms; /* the first round is due at once */
 	balance_search_begin(core);
 }
 
@@ -179,12 +179,13 @@ static void on_timeout(struct balance_core *core, uint64_t now_ms,
 	emit_action(actions, BALANCE_DO_LOOK);
 }
 
-/* What it was asked for may have been given up meanwhile. */
+/* Records the end of a write, unless the write was given up meanwhile. */
 static void on_written(struct balance_core *core, const struct balance_event *event)
 {
 	if (core->state != BALANCE_WRITING)
 		return;
-	core->table_ms = event->now_ms; /* who knows why it failed, it may do so again */
+	core->table_ms = event->now_ms; /* a failed write also waits a whole interval,
+	                                 * since it would probably fail again */
 	if (event->type == BALANCE_EV_WRITTEN)
 		forget_samples(core);
 	watch_members(core, event->now_ms);

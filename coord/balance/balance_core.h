@@ -7,15 +7,18 @@
  *	                   +--not worth it-- SEARCHING --worth it--> WRITING
  *	                   +----------------------- written, or not ----+
  *
- * Loads are smoothed over several looks. A table is written only when
- *   - the same members have counted, and each partition was reported by the member
- *     that it falls to and by nobody else, for some looks in a row;
- *   - an interval has passed since the last table, and since we lead;
- *   - the load of the fullest member, as predicted (the assignment is a pure function),
- *     falls by the threshold at least;
- *   - and no more partitions move than a table may move.
- * With loads that stay, each table takes the fullest member down by a fixed part of
- * what it was, and it can not fall below the mean: so there are finitely many.
+ * A look is one sample of all loads. Loads are smoothed over several looks. A table is
+ * written only when
+ *   - the same members took part for BALANCE_SETTLED_LOOKS looks in a row, and each
+ *     partition was reported only by the member that it falls to;
+ *   - an interval has passed since the last table and since this shard became the
+ *     leader;
+ *   - the predicted load of the fullest member falls by the threshold at least (the
+ *     assignment is a pure function, so it can be predicted);
+ *   - no more partitions move than a table may move.
+ *
+ * With constant loads each table lowers the fullest member's load by a fixed part, and
+ * that load can not fall below the mean, so the number of tables is finite.
  */
 #ifndef COORD_BALANCE_BALANCE_CORE_H
 #define COORD_BALANCE_BALANCE_CORE_H
@@ -27,34 +30,38 @@
 #include "store/base/rng.h"
 
 enum {
-	BALANCE_NOBODY = UINT16_MAX,   /* reports a partition */
-	BALANCE_MANY = UINT16_MAX - 1, /* do */
+	BALANCE_NOBODY = UINT16_MAX,   /* no member reports the partition */
+	BALANCE_MANY = UINT16_MAX - 1, /* more than one member reports the partition */
 	BALANCE_MEMBERS_MAX = ASSIGN_MEMBERS_MAX,
 	BALANCE_SETTLED_LOOKS = 3,
 	BALANCE_LOOKS_PER_INTERVAL = 4,
-	BALANCE_GONE_INTERVALS = 20, /* before a factor is forgotten */
+	BALANCE_GONE_INTERVALS = 20, /* intervals without the member before its factor
+	                              * is dropped */
 };
 
 struct balance_member {
 	struct pl_span id;
-	uint32_t weight; /* of its record */
+	uint32_t weight; /* weight in the shard's record */
 	uint32_t salt;
 	uint32_t factor;
-	bool counts;      /* has a part in the assignment */
-	uint64_t gone_ms; /* named by the table, and not there for so long */
-	/* The core's: */
-	uint32_t plan; /* the factor to be; 0: to be left out */
+	bool counts;      /* the member takes part in the assignment */
+	uint64_t gone_ms; /* for how long the table has named it while the roster does
+	                   * not have it */
+	/* Written by the core: */
+	uint32_t plan; /* the new factor; 0: the table leaves the member out */
 	double load;
 };
 
-/* What a look brings. Borrowed until the core asks for another one, or goes IDLE. */
+/* The result of a look. The core borrows it until it asks for another look or goes
+ * IDLE. */
 struct balance_view {
 	struct balance_member *members;
 	uint32_t member_count;
-	const uint16_t *reporter; /* of each partition: an index, or as above */
+	const uint16_t *reporter; /* reporting member of each partition: an index,
+	                           * BALANCE_NOBODY or BALANCE_MANY */
 	const uint32_t *load;
-	/* Those who count, with their factors and marked with their index. The search
-	 * tries others on it; a look finds it as it should be. */
+	/* The members that take part, with their factors, each marked with its index.
+	 * The search changes factors in it; the next look sets them again. */
 	struct assign *assign;
 };
 
@@ -66,13 +73,13 @@ struct balance_rules {
 };
 
 enum balance_event_type {
-	BALANCE_EV_LEAD,  /* leading */
-	BALANCE_EV_RULES, /* rules */
-	BALANCE_EV_TABLE, /* another table is applied: ours or somebody else's */
-	BALANCE_EV_VIEW,  /* view, as asked for */
-	BALANCE_EV_BLIND, /* there is no complete view now */
+	BALANCE_EV_LEAD,  /* carries leading */
+	BALANCE_EV_RULES, /* carries rules */
+	BALANCE_EV_TABLE, /* another table has been applied, whoever wrote it */
+	BALANCE_EV_VIEW,  /* carries view, the answer to DO_LOOK */
+	BALANCE_EV_BLIND, /* the answer to DO_LOOK while the roster is not complete */
 	BALANCE_EV_WRITTEN,
-	BALANCE_EV_FAILED, /* the write */
+	BALANCE_EV_FAILED, /* the write failed */
 	BALANCE_EV_TIMEOUT,
 };
 
@@ -85,13 +92,13 @@ struct balance_event {
 };
 
 enum balance_action_type {
-	BALANCE_DO_LOOK,  /* answer with VIEW or BLIND */
-	BALANCE_DO_WRITE, /* the plans of the view's members */
+	BALANCE_DO_LOOK,  /* to be answered with VIEW or BLIND */
+	BALANCE_DO_WRITE, /* write the factors that the view's members have in plan */
 };
 
 struct balance_action {
 	enum balance_action_type type;
-	double worst, planned; /* the fullest member's load over the mean */
+	double worst, planned; /* load of the fullest member over the mean */
 	uint32_t moves;
 };
 
@@ -103,7 +110,7 @@ struct balance_actions {
 };
 
 enum balance_state {
-	BALANCE_IDLE, /* does not lead, or is not enabled */
+	BALANCE_IDLE, /* does not lead, or is disabled */
 	BALANCE_WATCHING,
 	BALANCE_LOOKING,
 	BALANCE_SEARCHING,
@@ -111,8 +118,9 @@ enum balance_state {
 };
 
 struct balance_score {
-	double worst; /* the fullest member's load over the mean */
-	double cost;  /* what the search makes less: falls with the fullest ones */
+	double worst; /* load of the fullest member over the mean */
+	double cost;  /* the value that the search minimises; the fullest members
+	               * dominate it */
 	uint32_t moves;
 };
 
@@ -122,18 +130,19 @@ struct balance_core {
 	struct pl_rng rng;
 	bool leading;
 	uint32_t partitions;
-	double *smoothed;  /* load of each partition; negative: not known */
-	uint16_t *before;  /* who has it now, while searching */
-	uint64_t table_ms; /* the last table, or since when we lead */
+	double *smoothed;  /* smoothed load of each partition; negative: unknown */
+	uint16_t *before;  /* owner of each partition before the search began */
+	uint64_t table_ms; /* when the last table was applied, or when this shard
+	                    * became the leader */
 	uint64_t look_ms;
-	uint64_t members_hash; /* hash of who counted at the last look */
+	uint64_t members_hash; /* hash of the members that took part at the last look */
 	uint32_t settled_looks;
 	struct balance_view *view;
-	uint32_t rounds; /* of the search */
+	uint32_t rounds; /* rounds of the current search */
 	struct balance_score now, best;
 };
 
-/* Both arrays have room for the partitions, and outlive the core. */
+/* Both arrays have one element a partition and outlive the core. */
 void balance_core_init(struct balance_core *core, uint32_t partitions, double *smoothed,
                        uint16_t *before, uint64_t seed);
 
@@ -143,11 +152,11 @@ void balance_step(struct balance_core *core, const struct balance_event *event,
 /* When to feed BALANCE_EV_TIMEOUT. UINT64_MAX: never. */
 uint64_t balance_deadline_ms(const struct balance_core *core);
 
-/* The search, in steps of bounded work. */
+/* The search runs in rounds of bounded work. */
 void balance_search_begin(struct balance_core *core);
-/* False: it has ended, and the view's members have their plans. */
+/* False: the search has ended, and the view's members have their plans. */
 bool balance_search_round(struct balance_core *core);
-/* Whether the plan is worth a table; core->best is what it brings. */
+/* Whether the plan is worth a table; core->best is what the plan brings. */
 bool balance_search_end(struct balance_core *core);
 
 #endif

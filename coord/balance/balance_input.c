@@ -4,11 +4,12 @@
 
 #include "store/base/alloc.h"
 
-/* What stays known of an id between two looks. */
+/* What is kept of a member between two looks. */
 struct input_peer {
 	struct pl_map_node node;
-	uint64_t seen_ms; /* in the roster; or since when the table names it */
-	uint64_t look;    /* the last one that it was in */
+	uint64_t seen_ms; /* when the roster had it last; or when the table named it
+	                   * first */
+	uint64_t look;    /* number of the last look that had it */
 	bool assigned;
 	uint8_t id[];
 };
@@ -84,7 +85,7 @@ static bool grow_members(struct balance_input *input)
 	return true;
 }
 
-/* NULL: err. */
+/* NULL: it failed with *err. */
 static struct balance_member *add_member(struct balance_input *input, struct pl_span id,
                                          uint64_t now_ms, struct input_peer **peer,
                                          struct pl_err *err)
@@ -142,7 +143,8 @@ static enum pl_code set_assigned(struct balance_input *input,
 	return PL_OK;
 }
 
-/* A record that does not parse has a factor all the same, and no part in anything. */
+/* Adds a member of the roster. A record that does not parse keeps its factor but takes
+ * no part. */
 static enum pl_code apply_entry(struct balance_input *input,
                                 const struct roster_entry *entry,
                                 const struct config_shards *shards,
@@ -167,7 +169,7 @@ static enum pl_code apply_entry(struct balance_input *input,
 	return set_assigned(input, m, peer, err);
 }
 
-/* Whom the table names and nobody sees. */
+/* Adds the members that the table names and the roster does not have. */
 static enum pl_code apply_gone(struct balance_input *input,
                                const struct config_weights *weights, uint64_t now_ms,
                                struct pl_err *err)

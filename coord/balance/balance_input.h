@@ -1,6 +1,7 @@
 /*
- * What the balancer sees: members from the roster, their factors from the table, and
- * the assignment that follows from both, kept from look to look.
+ * The input of the balancer: the members of the roster, their factors from the table,
+ * and the assignment that follows from both. It is kept from look to look, so that a
+ * look costs only what has changed.
  */
 #ifndef COORD_BALANCE_BALANCE_INPUT_H
 #define COORD_BALANCE_BALANCE_INPUT_H
@@ -12,7 +13,7 @@
 
 struct balance_input {
 	uint32_t partitions;
-	struct pl_map peers; /* who is in the roster or in the table */
+	struct pl_map peers; /* members that the roster or the table has, by id */
 	struct assign *assign;
 	struct balance_member *members;
 	uint32_t cap, count;
@@ -26,7 +27,7 @@ PL_NODISCARD enum pl_code balance_input_init(struct balance_input *input,
                                              uint32_t partitions, struct pl_err *err);
 void balance_input_done(struct balance_input *input);
 
-/* *out is good until the next look. */
+/* *out is valid until the next look. */
 PL_NODISCARD enum pl_code balance_input_look(struct balance_input *input,
                                              const struct roster *roster,
                                              const struct config_shards *shards,

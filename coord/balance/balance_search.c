@@ -1,8 +1,9 @@
 /*
- * Better factors, by trying: each round lowers the fullest member's factor by some
- * steps, raises the emptiest one's, and changes some by chance; whatever helps most
- * stays. The assignment itself predicts what a factor does. It ends when nothing helps
- * any more. A round costs some 16 times a hash a partition.
+ * The search for better factors. Each round lowers the factor of the fullest member by
+ * some steps, raises the factor of the emptiest member, and changes some at random;
+ * the change that helps most is kept. The assignment itself predicts the effect of a
+ * factor. The search ends when no change helps. A round costs about 16 hashes a
+ * partition.
  */
 #include "coord/balance/balance_core.h"
 
@@ -14,7 +15,7 @@ enum { STEPS = sizeof steps / sizeof steps[0] };
 
 struct factor_try {
 	uint32_t member;
-	uint32_t factor; /* 0: none found yet */
+	uint32_t factor; /* 0: no improvement was found yet */
 	struct balance_score score;
 };
 
@@ -40,8 +41,9 @@ static void sum_loads(struct balance_core *core, struct balance_score *score)
 	}
 }
 
-/* The eighth power makes it nearly the fullest one alone that counts, and leaves
- * something to gain where that one can not be helped at once. */
+/* Rates the present factors. With the eighth power the fullest members dominate the
+ * sum, and there is still something to gain when the fullest one can not be helped at
+ * once. */
 static struct balance_score rate_plan(struct balance_core *core)
 {
 	const struct balance_view *view = core->view;
@@ -69,7 +71,8 @@ static struct balance_score rate_plan(struct balance_core *core)
 	return score;
 }
 
-/* Who is in it already needs no memory. */
+/* Can not fail: changing the weight of a member that is in the assignment takes no
+ * memory. */
 static void set_factor(struct balance_core *core, uint32_t member, uint32_t factor)
 {
 	const struct balance_member *m = &core->view->members[member];
@@ -169,7 +172,7 @@ bool balance_search_round(struct balance_core *core)
 {
 	struct factor_try best = {.score = core->best};
 
-	(void)rate_plan(core); /* loads as planned so far */
+	(void)rate_plan(core); /* computes the loads by the plan so far */
 	try_factors(core, &best);
 	if (best.factor != 0) {
 		core->best = best.score;
@@ -191,8 +194,8 @@ static void set_all(struct balance_core *core, bool planned)
 	}
 }
 
-/* So that they do not wander off, and a newcomer without one is worth as much as the
- * others are on average. */
+/* Scales the factors to a mean of one, so that they do not drift and a new member
+ * without a factor counts as an average one. */
 static void normalise_factors(struct balance_core *core)
 {
 	const struct balance_view *view = core->view;
@@ -222,7 +225,7 @@ static void drop_gone(struct balance_core *core)
 			core->view->members[i].plan = 0;
 }
 
-/* Rounding may have changed what it brings, so it is predicted once more. */
+/* Rounding may have changed the effect of the plan, so it is rated once more. */
 bool balance_search_end(struct balance_core *core)
 {
 	double most = core->now.worst * (1 - core->rules.threshold_percent / 100.0);

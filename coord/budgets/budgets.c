@@ -5,8 +5,8 @@
 #include "coord/budgets/budgets_int.h"
 #include "store/base/alloc.h"
 
-/* Notes of feeds, and answers, only take down what they say; what follows from it is done
- * from the timer. */
+/* Notes of feeds and answers of calls only record what they bring. Everything that
+ * follows from it is done from the timer, which this sets to now. */
 
 void budgets_kick(struct budgets *budgets)
 {
@@ -35,7 +35,7 @@ static void budgets_finish(struct budgets *budgets)
 	void *ctx = budgets->ctx;
 
 	if (!pl_list_empty(&budgets->feeds) || budgets->out > 0)
-		return; /* the last of them kicks */
+		return; /* the last feed or call to end kicks the timer again */
 	budgets_free(budgets);
 	fn(ctx, &stopped);
 }

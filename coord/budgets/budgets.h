@@ -1,12 +1,13 @@
 /*
- * Counts for disruption budgets, while it leads: follows /budgets/, and /schedules/ as
- * long as there are any, and writes what is counted (shardsched/budget/counter.h). Of
- * /schedules/ all changes are watched, but only namespaces that have budgets are listed,
- * partition by partition.
+ * The counter of disruption budgets, one of the elected roles. While it leads it
+ * follows /budgets/, and /schedules/ as long as there is a budget, and writes the
+ * counts (shardsched/budget/counter.h) into the budgets. The watch on /schedules/
+ * covers all namespaces; the list reads only namespaces that have budgets, partition
+ * by partition.
  *
- * Happy path: leads, lists both, puts each budget whose count is another, and so on with
- * each change. Its puts carry the election's guard and compare the budget that they were
- * made from; one that is lost on the way is made again.
+ * Happy path: become the leader, list both prefixes, put each budget whose count
+ * differs, and do so again with each change. Each put carries the election's guard and
+ * compares the budget that it was computed from; a put that fails is computed again.
  */
 #ifndef COORD_BUDGETS_BUDGETS_H
 #define COORD_BUDGETS_BUDGETS_H
@@ -16,9 +17,10 @@
 struct budgets;
 
 enum budgets_what {
-	BUDGETS_MALFORMED, /* key, err: it makes no sense, and is set aside */
-	BUDGETS_TROUBLE,   /* err; tries again */
-	BUDGETS_STOPPED,   /* last */
+	BUDGETS_MALFORMED, /* carries key and err: the budget or pod does not parse and
+	                    * is left out */
+	BUDGETS_TROUBLE,   /* carries err; what failed is tried again */
+	BUDGETS_STOPPED,   /* the last note */
 };
 
 struct budgets_note {
@@ -32,10 +34,10 @@ typedef void budgets_fn(void *ctx, const struct budgets_note *note);
 struct budgets_opts {
 	const struct elect *elect;
 	uint32_t partitions;
-	uint64_t seed; /* 0: from the operating system */
+	uint64_t seed; /* of the jitter; 0: from the operating system */
 };
 
-/* elect outlives it. Notes come later, never from inside a call of ours. */
+/* elect outlives the counter. Notes come later, never from inside a call of ours. */
 PL_NODISCARD enum pl_code budgets_open(struct kv *kv, const struct budgets_opts *opts,
                                        budgets_fn *fn, void *ctx, struct budgets **out,
                                        struct pl_err *err);

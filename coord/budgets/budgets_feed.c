@@ -4,7 +4,8 @@
 #include "store/base/alloc.h"
 #include "store/kv/keys.h"
 
-/* The two lists that are followed. What makes no sense, or has no room, is told. */
+/* The two lists that the counter follows. A record that does not parse, or for which
+ * there is no room, is reported. */
 
 static struct kv_keys keys_of(enum budgets_feed_kind what)
 {
@@ -42,7 +43,8 @@ static void feed_fail(struct budgets_feed *feed, const struct pl_err *err)
 	feed->is_stale = true;
 }
 
-/* PL_OK, or it is told: what was not kept for want of memory is listed anew. */
+/* Applies one record. A record that could not be kept for want of memory marks the
+ * feed as stale, so the prefix is listed again. */
 static void apply_record(struct budgets_feed *feed, const struct kv_record *record,
                          bool gone)
 {
@@ -92,7 +94,8 @@ static void list_end(struct budgets_feed *feed, int64_t revision)
 		counter_pods_end(counter, revision);
 }
 
-/* The others find out by themselves; what was counted is of another store. */
+/* The connection to the list is lost. After PL_REWOUND the counts belong to another
+ * store, so they are dropped; the other feed finds out by itself. */
 static void on_lost(struct budgets_feed *feed, const struct pl_err *err)
 {
 	struct budgets *budgets = feed->owner;
@@ -187,7 +190,8 @@ static bool piece_at(struct budgets_feed *feed, unsigned levels, struct pl_span 
 	return true;
 }
 
-/* The next namespace in the partition, or the first one in the next. */
+/* Moves to the next namespace of the partition, or to the first namespace of the next
+ * partition. */
 static bool next_namespace(struct budgets_feed *feed)
 {
 	const struct counter *counter = feed->owner->counter;
@@ -261,7 +265,8 @@ static bool is_wanted(const struct budgets *budgets, enum budgets_feed_kind what
 	return what == FEED_BUDGETS || counter_wants_pods(budgets->counter);
 }
 
-/* It does not tell what is needed, and will not. */
+/* Whether the feed has to be opened again: it is stale, or budgets have come in
+ * namespaces that it did not list. */
 static bool needs_relist(const struct budgets *budgets, const struct budgets_feed *feed)
 {
 	if (!feed->listed)

@@ -1,4 +1,4 @@
-/* What the files of the driver share. */
+/* Shared by the files of the budget counter's driver. */
 #ifndef COORD_BUDGETS_BUDGETS_INT_H
 #define COORD_BUDGETS_BUDGETS_INT_H
 
@@ -11,33 +11,35 @@
 enum {
 	BUDGETS_CALLS = 4,
 	BUDGETS_RETRY_MS = 1000,
-	BUDGETS_FULL_MS = 60000, /* there were more pods than can be counted */
+	BUDGETS_FULL_MS = 60000, /* retry after there were more pods than the counter
+	                          * can hold */
 	BUDGETS_CALL_MS = 5000,
-	/* With so many namespaces partitions are listed whole. */
+	/* From this number of namespaces on whole partitions are listed. */
 	BUDGETS_NAMESPACES_APART = 32,
 };
 
 enum budgets_feed_kind { FEED_BUDGETS, FEED_PODS, FEEDS };
 
-/* A relist; it outlives our interest in it until it has stopped. */
+/* One relist. A feed that is not followed any more lives until its relist has stopped. */
 struct budgets_feed {
 	struct pl_list link;
 	struct budgets *owner;
 	struct relist *relist;
 	enum budgets_feed_kind what;
-	bool is_followed; /* else nobody listens any more */
-	bool listed;      /* its list has ended */
-	bool is_stale;    /* something of it could not be kept: it is to be made anew */
-	/* Of pods: what is being listed. */
-	bool apart; /* only namespaces that have budgets */
+	bool is_followed; /* false: its notes are ignored */
+	bool listed;      /* its list is complete */
+	bool is_stale;    /* a record could not be kept, so it has to be opened again */
+	/* Of FEED_PODS: the piece that is being listed. */
+	bool apart; /* only namespaces that have budgets are listed */
 	uint32_t partition;
 	struct keys_text prefix;
-	size_t namespace_len; /* at the end of the prefix, before its slash; 0: none yet */
+	size_t namespace_len; /* length of the namespace at the end of the prefix,
+	                       * without the slash; 0: no namespace yet */
 };
 
 struct budgets_put {
 	struct budgets *owner;
-	struct counted_budget *budget; /* NULL: free */
+	struct counted_budget *budget; /* NULL: the slot is free */
 	struct pl_arena arena;
 	struct txn_builder builder;
 };
@@ -52,7 +54,7 @@ struct budgets {
 	struct counter *counter;
 	struct pl_timer timer;
 	struct pl_list feeds;
-	struct budgets_feed *feed[FEEDS]; /* that are listened to */
+	struct budgets_feed *feed[FEEDS]; /* the feeds that are followed; NULL: none */
 	struct relist_page_size pages[FEEDS];
 	uint64_t retry_ms[FEEDS];
 	struct budgets_put put[BUDGETS_CALLS];
@@ -65,7 +67,8 @@ void budgets_kick(struct budgets *budgets);
 void budgets_report(struct budgets *budgets, const struct budgets_note *note);
 
 /* budgets_feed.c */
-/* What is to be followed is, and nothing else. PL_OK, or why not: it is tried again. */
+/* Opens the feeds that are needed and stops the others. A feed that could not be
+ * opened is tried again; the error says why. */
 PL_NODISCARD enum pl_code feeds_follow(struct budgets *budgets, struct pl_err *err);
 void feeds_stop(struct budgets *budgets);
 uint64_t feeds_deadline_ms(const struct budgets *budgets);

@@ -2,8 +2,8 @@
 #include "store/kv/calls.h"
 
 /*
- * What was counted, written. The put of the book goes inside a transaction that compares
- * the election: so nothing is written by one who leads no more.
+ * Writes the counts. The builder's put stands inside a transaction that compares the
+ * election's key, so a former leader writes nothing.
  */
 
 static int64_t stands_since(const struct budgets_put *put, const struct kv_result *result)
@@ -26,7 +26,8 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	struct budgets_put *put = ctx;
 	struct budgets *budgets = put->owner;
 
-	(void)err; /* it is made again, from what stands there then */
+	(void)err; /* a put that failed is made again from the budget that stands there
+	            * then */
 	counter_answer(budgets->counter, put->budget, stands_since(put, result),
 	               kv_now_ms(budgets->kv));
 	put->budget = NULL;

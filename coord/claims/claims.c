@@ -7,14 +7,17 @@
 #include "store/base/alloc.h"
 
 /*
- * Happy path: list, then watch /partitions/ (claims_view.c); each key is a fact for
- * the core; its claims and releases go out (claims_calls.c) and their answers come
- * back as facts.
+ * The driver of claims_core.
  *
- * What the user calls is fed to the core without telling anything, so that it takes
- * effect at once (claims_epoch) and is told from the timer. Actions are taken from
- * the core one by one: whatever a note leads to, the next is decided after it.
- * Requests that can not even be started are failures like others: the core retries.
+ * Happy path: list and watch /partitions/ (claims_watch.c); each key is a fact for the
+ * core; claims and releases are sent (claims_requests.c), and their answers are facts
+ * again.
+ *
+ * Calls of the user are fed to the core without reporting anything, so they take
+ * effect at once (claims_epoch) and are reported from the timer. Actions are taken
+ * from the core one by one, so each is decided after everything that the note before
+ * led to. A request that could not even be started counts as a failed one, and the
+ * core retries it.
  */
 
 enum { TROUBLE_EVERY_MS = 1000, VALUE_MAX = 1024 };
@@ -32,7 +35,7 @@ static void report_note(struct claims *c, const struct claims_note *note)
 	c->fn(c->ctx, note);
 }
 
-/* As often as it helps. */
+/* Reports trouble, at most once every TROUBLE_EVERY_MS. */
 void claims_trouble(struct claims *c, const struct pl_err *err)
 {
 	uint64_t now = kv_now_ms(c->kv);
@@ -163,7 +166,8 @@ static void holder_set(struct claims *c, uint32_t partition, const struct owner 
 		holder->shard = pl_strdup(owner->shard);
 }
 
-/* What no shard can have written is nobody's, and not ours by its lease either. */
+/* Reads the value of an owner key. A value that no shard can have written belongs to
+ * no shard, and not to this one either, whatever its lease is. */
 static enum pl_code read_owner(const struct claims *c, const struct kv_record *record,
                                struct owner *out, struct pl_err *err)
 {
@@ -224,7 +228,7 @@ static enum pl_code claims_init(struct claims *c, const struct claims_opts *opts
 	if (words == NULL || c->slots == NULL || c->holders == NULL || c->shown == NULL)
 		return pl_err_set(err, PL_NOMEM, "%u partitions", count);
 	c->mentioned = pl_bitset_init(words, count);
-	/* The id lies in the key, behind the last slash. */
+	/* The id is the last part of the key. */
 	c->id = pl_span(c->shard_key.at + c->shard_key.len - opts->id.len, opts->id.len);
 	return owner_print(opts->id, &c->value, err);
 }
@@ -344,7 +348,7 @@ void claims_rewound(struct claims *c)
 		return;
 	claims_drop_calls(c);
 	claims_feed(c, (struct claims_event){.type = CLAIMS_EV_REWOUND});
-	claims_view_close(c); /* and opened again, once it has stopped */
+	claims_view_close(c); /* the watch opens again once it has stopped */
 	claims_rearm(c);
 }
 

@@ -4,7 +4,7 @@
 
 #include "coord/claims/claims_core_int.h"
 
-/* What is known, and how it comes to be known. What follows from it: claims_work.c */
+/* How the core learns facts. claims_work.c has what follows from them. */
 
 enum { RETRY_MIN_MS = 20, RETRY_MAX_MS = 2000, INFLIGHT_DEFAULT = 32 };
 
@@ -52,7 +52,7 @@ static void core_check(const struct claims_core *core)
 	PL_ASSERT(core->lease != 0 || core->owned == 0);
 }
 
-/* Something about it changed. */
+/* Puts the slot in line for claims_run(). */
 void claims_mark(struct claims_core *core, struct claims_slot *slot)
 {
 	bool busy = is_busy(core, slot);
@@ -87,7 +87,7 @@ void claims_lose(struct claims_core *core, struct claims_slot *slot, enum claims
 		slot->given_up = slot->lost_epoch;
 }
 
-/* What was asked is not waited for any more, and its answer not believed. */
+/* Drops the request in flight: its answer will not be believed. */
 static void forget_request(struct claims_slot *slot)
 {
 	slot->request = CLAIMS_REQUEST_NONE;
@@ -123,7 +123,7 @@ static void on_session(struct claims_core *core, const struct claims_event *even
 	mark_all(core);
 }
 
-/* Facts come in any order; the newest counts. */
+/* Takes a fact if it is newer than the one that is known; facts come in any order. */
 static void learn_fact(struct claims_core *core, struct claims_slot *slot,
                        int64_t revision, int64_t epoch, int64_t lease)
 {
@@ -166,7 +166,8 @@ static void on_quiet(struct claims_core *core, const struct claims_event *event)
 	claims_mark(core, slot);
 }
 
-/* The fact may still say that it is ours; the store knows better. */
+/* The fact may still say that the partition is ours, but the store refused a write
+ * under its epoch. */
 static void on_fenced(struct claims_core *core, const struct claims_event *event)
 {
 	struct claims_slot *slot = slot_of(core, event->partition);
@@ -210,10 +211,10 @@ static void retry_later(struct claims_core *core, struct claims_slot *slot,
 	slot->at_ms = now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
 }
 
-/* The compares did not hold, and yet the key is as they want it: what does not is
- * our record (the session's business), or the answer is nonsense. Or the answer is
- * older than what is known: overtaken by the watch, or from a store that went back in
- * time and will not be found out for a while. */
+/* Whether the answer of a transaction whose compares did not hold contradicts itself.
+ * If the key is as the compares want it, then our record is not (which is the
+ * session's business), or the answer makes no sense. Or the answer is older than the
+ * known fact: the watch was quicker, or the store has gone back in time. */
 static bool is_mismatch(const struct claims_core *core, const struct claims_slot *slot,
                         enum claims_request request, const struct claims_event *event)
 {
@@ -229,14 +230,14 @@ static void on_found(struct claims_core *core, struct claims_slot *slot,
                      enum claims_request request, const struct claims_event *event)
 {
 	learn_fact(core, slot, event->revision, event->epoch, event->lease);
-	slot->doubt = false; /* what was newer than the answer stands */
+	slot->doubt = false; /* a fact that is newer than the answer stays */
 	if (is_mismatch(core, slot, request, event))
 		retry_later(core, slot, event->now_ms);
 	else if (request != CLAIMS_REQUEST_READ)
 		slot->failures = 0;
 }
 
-/* It happened: epoch 0, the key is gone. */
+/* The request was applied; epoch 0: the key is deleted. */
 static void on_done(struct claims_core *core, struct claims_slot *slot,
                     const struct claims_event *event, int64_t epoch)
 {
@@ -252,7 +253,7 @@ static void on_answer(struct claims_core *core, const struct claims_event *event
 	enum claims_request request = slot->request;
 
 	if (request == CLAIMS_REQUEST_NONE || slot->seq != event->seq)
-		return; /* of another session, or another store */
+		return; /* the answer belongs to another session or another store */
 	PL_ASSERT(core->inflight > 0 && core->lease != 0);
 	slot->request = CLAIMS_REQUEST_NONE;
 	core->inflight--;

@@ -1,10 +1,10 @@
 /*
  * Which partitions a shard owns, decided without I/O.
  *
- * For each partition there is one fact: the newest that is known of its owner key,
- * with the revision of the store at which it was so. Lists, watch events and answers
- * all bring facts, in any order; one that is not newer changes nothing. What is done
- * follows from the fact, the session and the target:
+ * For each partition there is one fact: the newest known state of its owner key, with
+ * the revision of the store at which it held. Lists, watch events and answers bring
+ * facts in any order; a fact that is not newer changes nothing. The fact, the session
+ * and the target decide what is done:
  *
  *	            target is ours, key absent        created: epoch = revision
  *	  ABSENT/OTHER ------------------> CLAIMING ---------------------------> OWNED
@@ -18,11 +18,14 @@
  *	  key gone or another's, session down, fenced, rewound: LOST, from OWNED and
  *	  QUIESCING
  *
- * Acting (OWNED, QUIESCING) means: the newest fact is a key with our lease, and the
- * epoch is its create revision. LOST is told before the release leaves; an epoch of
- * which a release has left, or that was fenced, is never acted on again, because the
- * release may be applied at any time. A claim that was applied unknown to us shows
- * itself by our lease, however late.
+ * Invariants:
+ *   - The shard acts on a partition (OWNED, QUIESCING) only while the newest fact is a
+ *     key with its lease; the epoch is the key's create revision.
+ *   - LOST is reported before the release is sent.
+ *   - An epoch for which a release was sent, or that was fenced, is never acted on
+ *     again, because the release may be applied at any time.
+ *   - A claim whose outcome stayed unknown shows itself by our lease on the key,
+ *     however late.
  */
 #ifndef COORD_CLAIMS_CLAIMS_CORE_H
 #define COORD_CLAIMS_CLAIMS_CORE_H
@@ -34,33 +37,37 @@
 #include "store/base/rng.h"
 
 enum claims_target {
-	CLAIMS_UNTOLD, /* there has been no assignment yet */
+	CLAIMS_UNTOLD, /* no assignment is known yet */
 	CLAIMS_MINE,
 	CLAIMS_OTHERS,
-	CLAIMS_NOBODYS, /* kept by whoever has it, unless he leaves */
+	CLAIMS_NOBODYS, /* falls to no member: its owner keeps it unless it leaves */
 };
 
 enum claims_event_type {
-	CLAIMS_EV_SESSION,  /* lease, safe_until_ms; lease 0: down */
+	CLAIMS_EV_SESSION,  /* carries lease and safe_until_ms; lease 0: the session is
+	                     * down */
 	CLAIMS_EV_SYNCED,   /* every partition's key has been fed */
-	CLAIMS_EV_UNSYNCED, /* some change may not have been */
-	CLAIMS_EV_SEEN,     /* partition, revision, epoch, lease (0: not a shard's) */
-	CLAIMS_EV_GONE,     /* partition, revision */
-	CLAIMS_EV_TARGET,   /* partition, target */
-	CLAIMS_EV_LEAVING,  /* on */
-	CLAIMS_EV_QUIET,    /* partition, epoch: nothing is in flight any more */
-	CLAIMS_EV_FENCED,   /* partition, epoch */
-	CLAIMS_EV_REWOUND,  /* revisions start anew; requests in flight are forgotten */
-	CLAIMS_EV_TUNE,     /* handover_ms, settle_ms */
-	/* Answers: partition, seq of the action */
-	CLAIMS_EV_CLAIMED,  /* revision: created then */
-	CLAIMS_EV_RELEASED, /* revision: deleted then */
-	CLAIMS_EV_FOUND,    /* a read, or the compares did not hold: revision, epoch (0:
-	                     * no key), lease */
-	CLAIMS_EV_FAILED,   /* it did not happen */
-	CLAIMS_EV_UNKNOWN,  /* perhaps, perhaps later */
+	CLAIMS_EV_UNSYNCED, /* some changes may be missing from here on */
+	CLAIMS_EV_SEEN,     /* carries partition, revision, epoch and lease (0: no
+	                     * shard's lease) */
+	CLAIMS_EV_GONE,     /* carries partition and revision */
+	CLAIMS_EV_TARGET,   /* carries partition and target */
+	CLAIMS_EV_LEAVING,  /* carries on: the shard leaves */
+	CLAIMS_EV_QUIET,    /* carries partition and epoch: nothing is in flight any
+	                     * more */
+	CLAIMS_EV_FENCED,   /* carries partition and epoch */
+	CLAIMS_EV_REWOUND,  /* revisions start again; requests in flight are forgotten */
+	CLAIMS_EV_TUNE,     /* carries handover_ms and settle_ms */
+	/* Answers carry partition and the seq of the action. */
+	CLAIMS_EV_CLAIMED,  /* created at revision */
+	CLAIMS_EV_RELEASED, /* deleted at revision */
+	CLAIMS_EV_FOUND,    /* answer of a read, or the compares did not hold:
+	                     * revision, epoch (0: there is no key) and lease */
+	CLAIMS_EV_FAILED,   /* the request was not applied */
+	CLAIMS_EV_UNKNOWN,  /* the request may have been applied, or may be applied
+	                     * later */
 	CLAIMS_EV_TIMEOUT,
-	CLAIMS_EV_CLOSE, /* gives everything up, and does nothing any more */
+	CLAIMS_EV_CLOSE, /* gives up every partition and does nothing any more */
 };
 
 struct claims_event {
@@ -78,22 +85,23 @@ struct claims_event {
 };
 
 enum claims_why {
-	CLAIMS_HANDED_OVER, /* released by us */
-	CLAIMS_KEPT,        /* not, for want of somebody to take it: OWNED follows */
-	CLAIMS_GONE,        /* the key is gone, or another's */
+	CLAIMS_HANDED_OVER, /* released by this shard */
+	CLAIMS_KEPT,        /* not released, because no other member takes it: OWNED
+	                     * follows */
+	CLAIMS_GONE,        /* the key is deleted, or belongs to another shard */
 	CLAIMS_SESSION,     /* the session is down */
-	CLAIMS_FENCED,      /* a write of ours was */
+	CLAIMS_FENCED,      /* a write under the epoch was refused */
 	CLAIMS_REWOUND,     /* the store went back in time */
 	CLAIMS_CLOSED,
 };
 
 enum claims_action_type {
-	CLAIMS_DO_CLAIM,       /* partition, seq, lease */
-	CLAIMS_DO_RELEASE,     /* partition, seq, epoch, lease */
-	CLAIMS_DO_READ,        /* partition, seq: a linearizable one */
-	CLAIMS_REPORT_OWNED,   /* partition, epoch */
-	CLAIMS_REPORT_QUIESCE, /* partition, epoch, deadline_ms */
-	CLAIMS_REPORT_LOST,    /* partition, epoch, why */
+	CLAIMS_DO_CLAIM,       /* carries partition, seq and lease */
+	CLAIMS_DO_RELEASE,     /* carries partition, seq, epoch and lease */
+	CLAIMS_DO_READ,        /* carries partition and seq: a linearizable read */
+	CLAIMS_REPORT_OWNED,   /* carries partition and epoch */
+	CLAIMS_REPORT_QUIESCE, /* carries partition, epoch and deadline_ms */
+	CLAIMS_REPORT_LOST,    /* carries partition, epoch and why */
 };
 
 struct claims_action {
@@ -108,8 +116,8 @@ struct claims_action {
 
 enum { CLAIMS_ACTIONS_MAX = 8 };
 
-/* max: so many at most, 0 included; the rest stays due. Whoever performs them one by
- * one never tells what is not so any more. */
+/* At most max actions (0 is allowed) are put in; the rest stays due. A caller that
+ * performs them one by one never reports what has changed since. */
 struct claims_actions {
 	struct claims_action item[CLAIMS_ACTIONS_MAX];
 	unsigned max;
@@ -135,23 +143,26 @@ enum claims_request {
 };
 
 struct claims_slot {
-	struct pl_list link; /* in todo or hungry, or in none */
-	/* The fact. */
+	struct pl_list link; /* in core.todo, in core.blocked, or in neither */
+	/* The fact: */
 	int64_t revision;  /* 0: nothing is known */
-	int64_t key_epoch; /* 0: no key */
+	int64_t key_epoch; /* create revision of the key; 0: there is no key */
 	int64_t key_lease;
-	int64_t epoch;      /* acted under; 0: not ours */
-	int64_t given_up;   /* never to be acted under again */
-	int64_t lost_epoch; /* 0: no LOST is owed */
-	uint64_t at_ms; /* not acting: next try; OWNED: the move; QUIESCING: deadline */
-	uint32_t seq;   /* of the request in flight */
+	int64_t epoch;      /* the epoch that the shard acts under; 0: not owned */
+	int64_t given_up;   /* the last epoch that was given up, never to be acted
+	                     * under again */
+	int64_t lost_epoch; /* epoch of a LOST that is still to be reported; 0: none */
+	uint64_t at_ms;     /* time of the next try (not acting), of the handover (OWNED),
+	                 * or the deadline (QUIESCING) */
+	uint32_t seq;       /* seq of the request in flight */
 	uint8_t failures;
-	uint8_t request; /* enum claims_request, in flight */
+	uint8_t request; /* enum claims_request: the request in flight */
 	uint8_t target;  /* enum claims_target */
-	uint8_t why;     /* enum claims_why, of lost_epoch */
+	uint8_t why;     /* enum claims_why of lost_epoch */
 	bool quiescing;
 	bool quiet;
-	bool doubt; /* a claim or release may have been applied: to be read */
+	bool doubt; /* a claim or release may have been applied, so the key has to be
+	             * read */
 	bool busy;  /* counted in core.busy */
 };
 
@@ -160,30 +171,30 @@ struct claims_core {
 	uint32_t partitions;
 	struct pl_rng rng;
 	uint64_t handover_ms, settle_ms;
-	int64_t lease; /* 0: down */
+	int64_t lease; /* 0: the session is down */
 	uint64_t safe_until_ms;
 	bool synced, leaving, closed;
 	uint32_t inflight, inflight_max;
 	uint32_t seq;
-	uint32_t owned; /* acting */
-	uint32_t busy;  /* something is to be done, or under way */
+	uint32_t owned; /* slots that the shard acts on */
+	uint32_t busy;  /* slots with something to do or in flight */
 	struct pl_list todo;
-	struct pl_list blocked; /* wait for inflight to fall */
+	struct pl_list blocked; /* slots that wait until fewer requests are in flight */
 	uint64_t next_ms;       /* no slot's time is earlier */
 };
 
 struct claims_core_opts {
-	struct claims_slot *slots; /* borrowed, of so many */
+	struct claims_slot *slots; /* borrowed; one a partition */
 	uint32_t partitions;
 	uint32_t inflight;
 	uint64_t handover_ms, settle_ms;
 	uint64_t seed;
 };
 
-/* The core may not be moved afterwards. */
+/* The core must not move afterwards. */
 void claims_core_init(struct claims_core *core, const struct claims_core_opts *opts);
 
-/* The clock is heard before the event: from safe_until_ms on nothing is ours.
+/* The clock is checked before the event: from safe_until_ms on nothing is owned.
  * Actions must be performed in order. */
 void claims_step(struct claims_core *core, const struct claims_event *event,
                  struct claims_actions *actions);
@@ -199,7 +210,8 @@ int64_t claims_core_epoch(const struct claims_core *core, uint32_t partition,
                           uint64_t now_ms);
 bool claims_core_may_begin(const struct claims_core *core, uint32_t partition,
                            uint64_t now_ms);
-/* Up (or leaving), in sync, and nothing is to be done or under way. */
+/* Whether the session is up (or the shard is leaving), the keys are in sync, and
+ * nothing is to be done or in flight. */
 bool claims_core_settled(const struct claims_core *core);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the two files of the core share. */
+/* Shared by the two files of claims_core. */
 #ifndef COORD_CLAIMS_CLAIMS_CORE_INT_H
 #define COORD_CLAIMS_CLAIMS_CORE_INT_H
 
@@ -9,7 +9,7 @@ static inline bool claims_is_up(const struct claims_core *core)
 	return core->lease != 0 && !core->closed;
 }
 
-/* The newest fact is a key with our lease. */
+/* Whether the newest fact is a key with our lease. */
 static inline bool claims_is_ours(const struct claims_core *core,
                                   const struct claims_slot *slot)
 {
@@ -29,15 +29,15 @@ static inline bool claims_is_wanted(const struct claims_core *core,
 	       slot->key_epoch == 0;
 }
 
-/* Something about it changed: it is to be looked at. */
+/* Puts the slot in line for claims_run(), because something of it changed. */
 void claims_mark(struct claims_core *core, struct claims_slot *slot);
-/* It is not acted on from here; LOST is owed. */
+/* Stops acting on the slot; LOST is to be reported. */
 void claims_lose(struct claims_core *core, struct claims_slot *slot, enum claims_why why);
 void claims_slot_check(const struct claims_core *core, const struct claims_slot *slot);
 
-/* Slots whose time has come are marked. */
+/* Marks the slots whose time has come. */
 void claims_wake(struct claims_core *core, uint64_t now_ms);
-/* Does what is to be done, as far as there is room for actions. */
+/* Does what is due, as far as there is room for actions. */
 void claims_run(struct claims_core *core, uint64_t now_ms,
                 struct claims_actions *actions);
 

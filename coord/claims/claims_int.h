@@ -1,4 +1,4 @@
-/* What the files of the driver share. */
+/* Shared by the files of the driver. */
 #ifndef COORD_CLAIMS_CLAIMS_INT_H
 #define COORD_CLAIMS_CLAIMS_INT_H
 
@@ -8,10 +8,10 @@
 #include "store/keys/keys.h"
 #include "store/kv/relist.h"
 
-/* Who has a partition, as the newest fact says. */
+/* The owner of a partition by the newest fact. */
 struct claims_holder {
-	char *shard;   /* NULL: makes no sense, or no memory */
-	int64_t epoch; /* 0: nobody */
+	char *shard;   /* NULL: the value does not parse, or there was no memory for it */
+	int64_t epoch; /* 0: the partition has no owner */
 	int64_t lease;
 };
 
@@ -22,10 +22,10 @@ struct claims {
 	struct pl_list calls;
 	claims_fn *fn;
 	void *ctx;
-	struct relist *relist; /* NULL: none is open */
-	bool relist_ends;      /* STOPPED is on its way */
-	uint64_t reopen_ms;    /* with relist NULL: when to open it */
-	uint64_t trouble_ms;   /* no trouble is told before */
+	struct relist *relist; /* NULL: no watch is open */
+	bool relist_ends;      /* the relist was stopped and has not ended yet */
+	uint64_t reopen_ms;    /* when to open the watch again, while relist is NULL */
+	uint64_t trouble_ms;   /* no trouble is reported before this time */
 	uint64_t seed;
 	bool stopping;
 	bool told_synced;
@@ -34,30 +34,32 @@ struct claims {
 	struct pl_buf value;
 	struct claims_slot *slots;
 	struct claims_holder *holders;
-	struct pl_bitset mentioned; /* by the list under way */
-	struct owner *shown;        /* by claims_owner */
+	struct pl_bitset mentioned; /* partitions that the current list has shown */
+	struct owner *shown;        /* result of claims_owner() */
 };
 
-/* The core without telling anything: what it leads to is due at once. */
+/* Feeds the core without reporting anything; what follows is due at once. */
 void claims_feed(struct claims *claims, struct claims_event event);
-/* Everything due is done and told; then the timer is set. */
+/* Does and reports everything that is due, then sets the timer. */
 void claims_pump(struct claims *claims);
 void claims_rearm(struct claims *claims);
 void claims_trouble(struct claims *claims, const struct pl_err *err);
-/* STOPPED, once nothing is left. Nothing may follow it. */
+/* Ends with STOPPED once nothing is in flight. The caller must return at once: the
+ * memory is gone. */
 void claims_maybe_finish(struct claims *claims);
 
-/* A fact of a partition, to be fed as the event; record NULL: no key. Revisions are
- * positive. False: no memory to read it, nothing was fed. */
+/* Feeds the event as a fact of its partition; record NULL: there is no key. The
+ * revision is positive. False: there was no memory to read the record, and nothing was
+ * fed. */
 PL_NODISCARD bool claims_fact(struct claims *claims, struct claims_event event,
                               const struct kv_record *record);
 
-/* claims_calls.c */
+/* claims_requests.c */
 void claims_request(struct claims *claims, const struct claims_action *action);
-/* Those in flight end unheard. */
+/* Ignores the answers of the calls in flight. */
 void claims_drop_calls(struct claims *claims);
 
-/* claims_view.c */
+/* claims_watch.c */
 void claims_view_open(struct claims *claims);
 void claims_view_close(struct claims *claims);
 

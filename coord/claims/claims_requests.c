@@ -1,4 +1,4 @@
-/* Claims, releases and reads: what is sent, and what the answers say. */
+/* Claims, releases and reads: the requests, and what their answers say. */
 #include <stdlib.h>
 
 #include "coord/claims/claims_int.h"
@@ -26,7 +26,7 @@ static enum pl_code owner_key(uint32_t partition, struct keys_text *out,
 	return keys_build(&id, out, err);
 }
 
-/* The answer of a read, or of a transaction whose compares did not hold. */
+/* Feeds the answer of a read, or of a transaction whose compares did not hold. */
 static bool feed_found(struct claims *claims, struct claims_event event,
                        const struct kv_result *get)
 {
@@ -106,7 +106,8 @@ static enum pl_code start_claim(struct claims *claims, struct pl_span key,
 	int64_t lease = call->lease;
 	struct kv_compare compares[] = {
 		kv_if_create_rev(key, KV_EQ, 0),
-		/* Whoever was put out, or replaced, claims nothing any more. */
+		/* A shard whose record was removed or replaced can claim nothing any
+		 * more. */
 		kv_if_lease(keys_span(&claims->shard_key), KV_EQ, lease),
 	};
 	struct kv_req put = kv_op_put_leased(key, pl_buf_span(&claims->value), lease);

@@ -1,10 +1,10 @@
-/* /partitions/ as it is listed and watched, turned into facts. */
+/* Lists and watches /partitions/ and turns the keys into facts. */
 #include "coord/claims/claims_int.h"
 #include "store/kv/keys.h"
 
 enum { REOPEN_MS = 1000 };
 
-/* False: no key of a partition that there is. */
+/* False: the key belongs to no partition of this store. */
 static bool partition_of(struct claims *claims, struct pl_span key, uint32_t *out)
 {
 	struct keys_id id;
@@ -30,8 +30,8 @@ static void set_synced(struct claims *claims, bool on)
 	                                                     : CLAIMS_EV_UNSYNCED});
 }
 
-/* False: what else the list brings is void, because a fact could not be read, or
- * because of what the user did in a note. */
+/* False: the rest of the page is void, because a fact could not be read, or because
+ * the user stopped the claims in a note. */
 static bool feed_fact(struct claims *claims, struct claims_event event,
                       const struct kv_record *record)
 {
@@ -45,7 +45,7 @@ static bool feed_fact(struct claims *claims, struct claims_event event,
 	return !claims->relist_ends;
 }
 
-/* Of a key: a record, or none. False as above. */
+/* Feeds a key, or its deletion (record NULL). False: as feed_fact(). */
 static bool feed_key(struct claims *claims, enum claims_event_type type, int64_t revision,
                      const struct kv_record *record)
 {
@@ -53,7 +53,7 @@ static bool feed_key(struct claims *claims, enum claims_event_type type, int64_t
 	bool seen = type == CLAIMS_EV_SEEN;
 
 	if (revision <= 0 || (seen && record->create_revision <= 0))
-		return true; /* no store says so */
+		return true; /* a revision of 0 comes from no store: skipped */
 	if (!partition_of(claims, record->key, &event.partition))
 		return !claims->relist_ends;
 	pl_bitset_add(claims->mentioned, event.partition);

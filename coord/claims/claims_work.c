@@ -1,9 +1,9 @@
 /*
  * What is done about a slot.
  *
- * A slot in which something changed goes into todo; claims_run() takes one after the
- * other and looks at it afresh, so what is done depends on what is so now and not on
- * the way there. Each look emits one action at most.
+ * A changed slot goes into todo. claims_run() takes one slot after the other and
+ * decides from its present state, not from the change. Each step emits one action at
+ * most.
  */
 #include "coord/claims/claims_core_int.h"
 
@@ -72,7 +72,7 @@ static void send_request(struct claims_core *core, struct claims_slot *slot,
 		action->epoch = slot->given_up = slot->key_epoch;
 }
 
-/* True: its time has not come. */
+/* True: the slot's time has not come yet. */
 static bool is_early(struct claims_core *core, const struct claims_slot *slot,
                      uint64_t now_ms)
 {
@@ -107,9 +107,10 @@ static void work_owned(struct claims_core *core, struct claims_slot *slot,
 		slot->at_ms;
 }
 
-/* LOST goes first; the release follows when the slot is looked at again. When there
- * is nobody left to take it what follows is OWNED, under the same epoch: quiescing
- * can not be called off, and who only finishes what it has would serve it no more. */
+/* Reports LOST first; the release follows when the slot is looked at again. If no
+ * member takes the partition, OWNED follows instead, under the same epoch: quiescing
+ * can not be called off, and a shard that only finishes its work would not serve the
+ * partition any more. */
 static void work_quiescing(struct claims_core *core, struct claims_slot *slot,
                            uint64_t now_ms, struct claims_actions *actions)
 {
@@ -123,7 +124,8 @@ static void work_quiescing(struct claims_core *core, struct claims_slot *slot,
 	report_lost(core, slot, actions);
 }
 
-/* A key of ours that is not acted on: taken up, or to be rid of. */
+/* Handles a key of ours that the shard does not act on: it adopts the key or releases
+ * it. */
 static void work_found(struct claims_core *core, struct claims_slot *slot,
                        uint64_t now_ms, struct claims_actions *actions)
 {
@@ -191,7 +193,7 @@ void claims_run(struct claims_core *core, uint64_t now_ms, struct claims_actions
 	}
 }
 
-/* Slots whose time has come; and when the next one's does. */
+/* Marks the slots whose time has come and finds the time of the next one. */
 void claims_wake(struct claims_core *core, uint64_t now_ms)
 {
 	if (now_ms < core->next_ms)

@@ -1,6 +1,6 @@
 /*
- * What /partitions/<p>/owner says: {"v":1,"shard":"east-0"}.
- * Its lease and create revision (the epoch) are the key's own.
+ * The value of /partitions/<p>/owner: {"v":1,"shard":"east-0"}. Lease and create
+ * revision (the epoch) are those of the key.
  */
 #ifndef COORD_CLAIMS_OWNER_H
 #define COORD_CLAIMS_OWNER_H
@@ -14,7 +14,7 @@
 enum { OWNER_SHARD_SIZE = 254 };
 
 struct owner {
-	char shard[OWNER_SHARD_SIZE]; /* empty: garbled */
+	char shard[OWNER_SHARD_SIZE]; /* empty: the value does not parse */
 	int64_t epoch;
 	int64_t lease;
 };
