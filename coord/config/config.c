@@ -3,7 +3,7 @@
 #include "coord/config/config_schema.h"
 #include "store/base/quote.h"
 
-static const uint32_t factor_one = 1000; /* as a member's weight of one */
+static const uint32_t factor_one = 1000; /* the weight of one, in thousandths */
 
 static const struct config_schema *const schemas[CONFIG_NAME_COUNT] = {
 	[CONFIG_COORD] = &config_schema_coord,

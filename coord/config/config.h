@@ -1,7 +1,7 @@
 /*
- * Live configuration: what is known by name, what is applied now, and a watch that
- * tells of changes. Pure values here; config_watch.h has the driver, config_edit.h
- * the writers.
+ * Live configuration: the documents that are known by name, their defaults, checks and
+ * JSON. This header has plain values only; config_watch.h follows what is applied,
+ * config_edit.h writes new versions.
  */
 #ifndef COORD_CONFIG_CONFIG_H
 #define COORD_CONFIG_CONFIG_H
@@ -18,20 +18,24 @@
 
 /* "coord" */
 struct config_coord {
-	uint64_t handover_ms; /* an old owner may take so long to finish */
-	uint64_t settle_ms;   /* members are left alone so long before partitions move */
-	uint64_t refresh_ms;  /* of rates in /shards/<id> */
+	uint64_t handover_ms; /* time that the old owner of a partition gets to finish */
+	uint64_t settle_ms;   /* time that an owner keeps a partition after the members
+	                       * have changed */
+	uint64_t refresh_ms;  /* interval at which the rates in /shards/<id> are
+	                       * refreshed */
 	struct {
 		bool enabled;
 		uint64_t interval_ms;
-		uint32_t threshold_percent; /* the gain that makes a new table worth it */
-		uint32_t moves_percent;     /* of the partitions, in one table */
+		uint32_t threshold_percent; /* gain that makes a new table worth
+		                             * writing */
+		uint32_t moves_percent;     /* of the partitions, at most this part
+		                             * moves with one table */
 	} balancer;
 	struct {
 		bool enabled;
 		uint64_t interval_ms;
 		uint64_t keep_revisions;
-		uint64_t history_bytes; /* that may stay behind the newest */
+		uint64_t history_bytes; /* bytes of history that may stay in the store */
 		uint64_t pin_max_ms;
 		uint32_t config_history; /* versions kept of each configuration */
 	} janitor;
@@ -54,7 +58,7 @@ struct config_weights {
 	uint32_t factor_count;
 };
 
-/* "scheduler": what the shards schedule by, see settings.h */
+/* "scheduler": the profiles by which the shards schedule, see settings.h */
 
 enum config_name {
 	CONFIG_COORD,
@@ -75,23 +79,25 @@ struct config_value {
 };
 
 const char *config_name_text(enum config_name name);
-/* PL_NOTFOUND: not a configuration that we know, and which there are. */
+/* PL_NOTFOUND: there is no configuration of that name; the error lists the names that
+ * there are. */
 PL_NODISCARD enum pl_code config_name_parse(struct pl_span text, enum config_name *out,
                                             struct pl_err *err);
 
 void config_default(enum config_name name, struct config_value *out);
 
-/* Validates the whole of it: unknown fields are refused, absent ones are as in the
- * default. *out borrows from the arena. PL_INVALID with the field's path. */
+/* Validates the whole document: unknown fields are refused, absent fields get their
+ * defaults. *out borrows from the arena. PL_INVALID names the field's path. */
 PL_NODISCARD enum pl_code config_parse(enum config_name name, struct pl_json json,
                                        struct pl_arena *arena, struct config_value *out,
                                        struct pl_err *err);
 
-/* The whole value as JSON, every field named. */
+/* Writes the whole value as JSON with every field. */
 PL_NODISCARD enum pl_code config_print(const struct config_value *value,
                                        struct pl_buf *out, struct pl_err *err);
 
-/* Whether a shard is to drain; its factor, ASSIGN_WEIGHT_ONE when it has none. */
+/* Whether the shard is ordered to drain; and its factor, 1000 if the table does not
+ * name it. */
 bool config_drains(const struct config_shards *shards, struct pl_span id);
 uint32_t config_factor(const struct config_weights *weights, struct pl_span id);
 

@@ -110,7 +110,7 @@ static void on_body(struct config_core *core, const struct config_event *event,
 	track->settled = false;
 }
 
-/* What is read holds, whatever was heard before: nothing of it could be used. */
+/* A read is newer than all notes that came before it. */
 static void on_read(struct config_core *core, const struct config_event *event,
                     struct config_actions *actions)
 {
@@ -123,8 +123,9 @@ static void on_read(struct config_core *core, const struct config_event *event,
 	on_body(core, event, actions);
 }
 
-/* What the list does not mention is gone. A body that it does not mention may have
- * come on an earlier page than the current that made us want it: reading tells. */
+/* A key that the list does not have is gone. A body that it does not have may have
+ * stood on an earlier page, before current showed that the body is wanted; a read
+ * decides. */
 static void on_end(struct config_core *core, const struct config_event *event,
                    struct config_actions *actions)
 {

@@ -5,14 +5,14 @@
 #include "store/base/json_out.h"
 
 /*
- * Each document becomes a list of what stands in it, sorted by path; the two lists
- * are merged. Containers stand in the lists too, so that an empty one is told from
- * none; those with something in them are never told of themselves.
+ * Each document becomes a list of its values, sorted by path; then the two lists are
+ * merged. Containers are entries too, so that an empty container differs from a
+ * missing one; a container with elements is never reported itself.
  */
 
 struct diff_entry {
 	const char *path;
-	const char *element; /* of a set: the value as text; else "" */
+	const char *element; /* the element as text if it is one of a set; else "" */
 	struct pl_json value;
 };
 
@@ -55,7 +55,7 @@ static bool is_plain(const char *name)
 	return *name != 0 && strspn(name, plain) == strlen(name);
 }
 
-/* A value as JSON, or a name as a JSON string. */
+/* Prints a value as JSON, or a name as a JSON string. */
 static const char *text_of(struct pl_arena *arena, struct pl_json value, const char *name)
 {
 	struct pl_json_out out;
@@ -179,7 +179,7 @@ static bool holds_some(struct pl_json value)
 	return is_container(value) && pl_json_first(value).node != NULL;
 }
 
-/* Either may be NULL, not both. */
+/* One of the two entries may be NULL. */
 static enum pl_code report_change(const struct diff_entry *before,
                                   const struct diff_entry *after, config_change_fn *fn,
                                   void *ctx)

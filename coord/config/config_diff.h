@@ -1,10 +1,11 @@
 /*
- * What differs between two JSON documents, path by path: pure.
+ * The difference between two JSON documents, path by path. Pure.
  *
- * Members are compared by name. Arrays of strings, numbers and booleans are compared
- * as sets, because that is what ours are (the shards that drain): '+ .drain: "a"'.
- * Other arrays are compared element by element. What holds something is told by what
- * it holds, so that '- .factors: {}' stands only where nothing comes in its place.
+ * Object members are compared by name. Arrays of strings, numbers and booleans are
+ * compared as sets, because our documents use them as sets (the shards to drain): '+
+ * .drain: "a"'. Other arrays are compared element by element. A container that has
+ * elements is reported by its elements, so '- .factors: {}' stands only where nothing
+ * replaces it.
  */
 #ifndef COORD_CONFIG_CONFIG_DIFF_H
 #define COORD_CONFIG_CONFIG_DIFF_H
@@ -25,12 +26,12 @@ struct config_change {
 
 typedef enum pl_code config_change_fn(void *ctx, const struct config_change *change);
 
-/* In the order of their paths. Stops at what fn does not answer with PL_OK.
- * PL_NOMEM. */
+/* Reports the changes in the order of their paths. Stops at the first result of fn
+ * that is not PL_OK and returns it. PL_NOMEM. */
 PL_NODISCARD enum pl_code config_diff(struct pl_json before, struct pl_json after,
                                       config_change_fn *fn, void *ctx);
 
-/* "- .handover_ms: 2000\n+ .handover_ms: 500\n"; nothing when there is no change. */
+/* Prints "- .handover_ms: 2000\n+ .handover_ms: 500\n"; nothing if there is no change. */
 PL_NODISCARD enum pl_code config_diff_text(struct pl_json before, struct pl_json after,
                                            struct pl_buf *out, struct pl_err *err);
 

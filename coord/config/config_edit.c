@@ -10,8 +10,8 @@
 #include "store/kv/calls.h"
 
 /*
- *	scan: what is current, which versions are there
- *	  -> read: the current version (is it the same already?), and what is rolled
+ *	scan: which version is current, which versions are there
+ *	  -> read: the current version (is it the same already?), and the version to roll
  *	     back to
  *	    -> write: current unchanged and the new version absent: both are put;
  *	       otherwise both are read
@@ -20,16 +20,16 @@
  *	         current is not what we saw             PL_CONFLICT
  *	         somebody put the version by hand       scan again, a few times
  *	         neither                                PL_CONFLICT: a guard
- *	         nobody knows                           write again, after a moment
+ *	         outcome unknown                        write again, after a moment
  *
- * The write is its own settling read: sent again it either does what the first one
- * did not, and then that one never can any more (its compares are void), or it
- * brings what stands there.
+ * A write with an unknown outcome is settled by sending it again. The second write
+ * either does what the first one did not do, and then the first one never can, because
+ * its compares are void; or it brings what stands there.
  */
 
 enum {
 	TIMEOUT_DEFAULT_MS = 10000,
-	TRIES_PER_TIMEOUT = 4, /* so that an answer that was lost leaves time to ask */
+	TRIES_PER_TIMEOUT = 4, /* leaves time to ask again after an answer was lost */
 };
 
 static void edit_free(struct config_edit *edit)
@@ -61,7 +61,7 @@ void edit_fail(struct config_edit *edit, struct pl_err *err)
 	edit_finish(edit, 0, err);
 }
 
-/* An answer may have been under way when it was canceled. */
+/* The answer may have been on its way when the edit was canceled. */
 static bool was_canceled(struct config_edit *edit)
 {
 	struct pl_err err;
@@ -129,7 +129,7 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 		edit_fail(edit, &why);
 		return;
 	}
-	edit->target = 0; /* scanned again, it is not read again */
+	edit->target = 0; /* after another scan it is not read again */
 	if (edit->scan.current != 0 && is_same(edit, &result->txn.results[0].get))
 		edit_finish(edit, edit->scan.current, NULL);
 	else

@@ -6,12 +6,12 @@
 #include "store/kv/calls.h"
 
 /*
- * The transaction and its outcomes: see the head of config_edit.c.
+ * The transaction and its outcomes; the head of config_edit.c has the overview.
  */
 
 enum { PAUSE_MS = 50, SCANS_MAX = 4 };
 
-/* The write's own answer is not to be had: is there time to ask again? */
+/* Writes again after a moment, unless the deadline is too near. */
 static void retry_unknown(struct config_edit *edit, const struct pl_err *err)
 {
 	uint64_t now = kv_now_ms(edit->kv);
@@ -27,7 +27,7 @@ static void retry_unknown(struct config_edit *edit, const struct pl_err *err)
 	pl_timer_set(&edit->timer, now + PAUSE_MS);
 }
 
-/* The compares did not hold: what stands there instead? */
+/* The compares did not hold: decides from the keys that were read instead. */
 static void on_refused(struct config_edit *edit, const struct kv_txn_result *txn)
 {
 	const struct kv_get_result *current = &txn->results[0].get;
@@ -42,7 +42,7 @@ static void on_refused(struct config_edit *edit, const struct kv_txn_result *txn
 	}
 	if (current_rev == edit->scan.current_rev && mine->count == 1 &&
 	    edit->scans < SCANS_MAX && !edit->canceled) {
-		edit->unsettled = false; /* the version is another's for good */
+		edit->unsettled = false; /* the key belongs to another write for good */
 		edit_scan_again(edit);
 		return;
 	}
@@ -124,7 +124,8 @@ static enum pl_code write_start(struct config_edit *edit, struct pl_err *err)
 	return txn_start(edit, compares, err);
 }
 
-/* A moment after a write whose outcome nobody knows; or after a cancel meanwhile. */
+/* The pause after a write with an unknown outcome is over, or the edit was canceled
+ * during it. */
 void edit_on_timer(void *ctx)
 {
 	struct config_edit *edit = ctx;

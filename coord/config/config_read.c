@@ -9,8 +9,8 @@
 #include "store/kv/calls.h"
 
 /*
- * A scan says which versions there are; then those that are wanted are read by key,
- * some at a time, the newest first. What has gone meanwhile is left out.
+ * A scan finds the versions that there are; then the wanted ones are read by key, some
+ * at a time, the newest first. A version that has gone meanwhile is left out.
  */
 
 enum { TIMEOUT_DEFAULT_MS = 10000, BATCH = 16 };
@@ -25,10 +25,10 @@ struct config_read {
 	struct config_scan scan;
 	struct kv_call *call;
 	bool canceled;
-	struct pl_arena arena; /* what is found points into it */
+	struct pl_arena arena; /* everything that was found points into it */
 	struct config_version *versions;
 	size_t count;
-	uint64_t want; /* so many versions, from the newest */
+	uint64_t want; /* number of versions wanted, counted from the newest */
 	uint64_t asked;
 };
 
@@ -68,7 +68,7 @@ static void fail_no_memory(struct config_read *read)
 	read_finish(read, &err);
 }
 
-/* The version at so many places from the newest. */
+/* The version at this place, counted from the newest. */
 static uint64_t version_at(const struct config_read *read, uint64_t place)
 {
 	if (!read->history)
@@ -100,7 +100,7 @@ static enum pl_code keep_json(struct pl_arena *arena, struct pl_json json,
 	return code;
 }
 
-/* Whatever is wrong with the record is part of what was found. */
+/* Adds a version. Whatever is wrong with the record becomes part of the result. */
 static enum pl_code add_version(struct config_read *read, const struct kv_record *from,
                                 uint64_t version)
 {
@@ -185,7 +185,7 @@ static void next_batch(struct config_read *read)
 	read_finish(read, err.code == PL_OK ? NULL : &err);
 }
 
-/* Nothing is current: what holds then. */
+/* Nothing is current, so the default is the result. */
 static void found_default(struct config_read *read)
 {
 	struct config_version *out = &read->versions[read->count++];

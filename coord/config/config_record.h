@@ -1,12 +1,12 @@
 /*
- * What stands under /config/: a version, and which of them is current.
+ * The values under /config/: a version, and the pointer to the current one.
  *
  *	{"v":1,"at":"2026-11-21T05:00:00.000Z","by":"who","why":"...",
  *	 "nonce":"0123456789abcdef","config":{...}}
  *	{"v":1,"version":12}
  *
- * Members that we do not know are passed over. The nonce tells a writer that does
- * not know what became of its write whether a version is its own.
+ * Unknown fields are ignored. A writer that does not know the outcome of its write
+ * recognises its own version by the nonce.
  */
 #ifndef COORD_CONFIG_CONFIG_RECORD_H
 #define COORD_CONFIG_CONFIG_RECORD_H
@@ -23,18 +23,19 @@ struct config_record {
 	int64_t at_ms;
 	struct pl_span by;
 	struct pl_span why;
-	struct pl_json config; /* an object; not looked at by config_record_print */
+	struct pl_json config; /* an object; ignored by config_record_print */
 };
 
 PL_NODISCARD enum pl_code config_record_print(const struct config_record *record,
                                               uint64_t nonce, struct pl_json config,
                                               struct pl_buf *out, struct pl_err *err);
-/* *out borrows from the arena. The configuration's own check is config_parse. */
+/* *out borrows from the arena. The document itself is checked by config_parse. */
 PL_NODISCARD enum pl_code config_record_parse(struct pl_span json, struct pl_arena *arena,
                                               struct config_record *out,
                                               struct pl_err *err);
 
-/* The record and its configuration, as a shard applies it: "version 4: ..." */
+/* Parses the record and its document as a shard applies it. Errors begin with "version
+ * 4: ...". */
 PL_NODISCARD enum pl_code config_record_value(enum config_name name, uint64_t version,
                                               struct pl_span json, struct pl_arena *arena,
                                               struct config_value *out,
@@ -42,12 +43,13 @@ PL_NODISCARD enum pl_code config_record_value(enum config_name name, uint64_t ve
 
 PL_NODISCARD enum pl_code config_current_print(uint64_t version, struct pl_buf *out,
                                                struct pl_err *err);
-/* "current: ...". Takes at most CONFIG_CURRENT_ROOM from the arena. */
+/* Errors begin with "current: ...". Takes at most CONFIG_CURRENT_ROOM from the arena. */
 PL_NODISCARD enum pl_code config_current_parse(struct pl_span json,
                                                struct pl_arena *arena, uint64_t *version,
                                                struct pl_err *err);
 
-/* Their keys; a version that no key can have is our own fault. */
+/* The keys of a version and of current. A version above KEYS_VERSION_MAX is a fault of
+ * the caller. */
 void config_version_key(enum config_name name, uint64_t version, struct keys_text *out);
 void config_current_key(enum config_name name, struct keys_text *out);
 

@@ -3,8 +3,9 @@
 #include "store/kv/calls.h"
 
 /*
- * Keys of versions are ten digits and so come before "current": from the first one
- * to it. A page holds a whole history; more come only where somebody keeps more.
+ * The keys of versions have ten digits, so they come before "current", and the range
+ * goes from the first version to it. One page holds a whole history; more pages are
+ * needed only where more versions are kept.
  */
 
 enum { PAGE_KEYS = 2000 };
@@ -25,7 +26,7 @@ static void add_version(struct config_scan *scan, uint64_t version)
 	scan->ring[scan->count++ % CONFIG_HISTORY_MAX] = version;
 }
 
-/* Only lack of memory is an error: what is wrong with current is for the caller. */
+/* Fails only for want of memory; what is wrong with current is left to the caller. */
 static enum pl_code read_current(struct config_scan *scan,
                                  const struct kv_get_result *get)
 {

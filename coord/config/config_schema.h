@@ -1,19 +1,19 @@
-/* A configuration that is known by name: its default, its check, its JSON. One file
- * a schema; config.c has the table of them. */
+/* A schema: a configuration that is known by name, with its default, check and JSON.
+ * Each schema has a file; config.c has the table of them. */
 #ifndef COORD_CONFIG_CONFIG_SCHEMA_H
 #define COORD_CONFIG_CONFIG_SCHEMA_H
 
 #include "coord/config/config.h"
 #include "store/base/json_out.h"
 
-/* Shards named in one document: more than a federation has. */
+/* The most shards that a document may name: more than a federation has. */
 enum { CONFIG_IDS_MAX = 16384 };
 
 struct config_schema {
 	const char *name;
-	/* value->name is set already, everything else is 0. */
+	/* Sets the default. value->name is set already, everything else is 0. */
 	void (*fill)(struct config_value *value);
-	/* json is an object, and value the default. */
+	/* json is an object; value holds the default. */
 	enum pl_code (*parse)(struct pl_json json, struct pl_arena *arena,
 	                      struct config_value *value, struct pl_err *err);
 	void (*print)(const struct config_value *value, struct pl_json_out *out);

@@ -7,9 +7,13 @@
 #include "store/kv/keys.h"
 
 /*
- * Bodies are read into a second arena beside the one that is applied, and only those
- * that the core wants; what is applied is swapped in when the core says so. In each
- * page and note the currents are looked at first, so that it wants the right ones.
+ * The driver of config_core: list and watch /config/, feed the core, apply what it
+ * decides.
+ *
+ * Each configuration has two arenas: one with the applied value, one with the
+ * candidate. Only versions that the core wants are parsed, into the second one; when
+ * the core applies the candidate the arenas are swapped. Of each page and note the
+ * currents are fed first, so that the core wants the right versions.
  */
 
 static void watch_free(struct config_watch *w)
@@ -118,7 +122,7 @@ static void step_core(struct config_watch *w, const struct config_event *event)
 		            &w->slot[event->name].failure);
 }
 
-/* A user that stops in the middle of its notes hears no more of them. */
+/* After the user has stopped the watch in a note, no more actions are performed. */
 void watch_feed(struct config_watch *w, struct config_event event)
 {
 	struct config_event due = {.type = CONFIG_EV_TIMEOUT, .now_ms = kv_now_ms(w->kv)};
@@ -147,7 +151,7 @@ static void on_timer(void *ctx)
 	watch_rearm(w);
 }
 
-/* One key of a page or note; gone: it was deleted. */
+/* One key of a page or note. gone: the key was deleted. */
 struct seen_version {
 	enum keys_kind kind;
 	enum config_name name;

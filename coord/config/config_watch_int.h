@@ -1,5 +1,5 @@
-/* Inside the watch: config_watch.c follows the keys and tells, watch_read.c looks at
- * versions and reads those that did not come with current. */
+/* Internals of the watch: config_watch.c follows the keys and reports,
+ * config_watch_read.c parses versions and reads those that did not come with current. */
 #ifndef COORD_CONFIG_CONFIG_WATCH_INT_H
 #define COORD_CONFIG_CONFIG_WATCH_INT_H
 
@@ -19,12 +19,13 @@ struct config_body_read {
 
 struct config_slot {
 	struct pl_arena arena[2];
-	unsigned live; /* of them, what value is in; the other has the candidate */
+	unsigned live; /* index of the arena that holds value; the other one holds the
+	                * candidate */
 	struct config_value value, candidate;
-	struct pl_err why;     /* the candidate or current is no good */
-	struct pl_err refused; /* told; PL_OK: current is applied */
+	struct pl_err why;     /* why the candidate, or current, is not valid */
+	struct pl_err refused; /* as reported; PL_OK: the current version is applied */
 	struct config_body_read *read;
-	bool read_failed; /* could not even be started */
+	bool read_failed; /* the read could not even be started */
 	struct pl_err failure;
 };
 
@@ -34,8 +35,9 @@ struct config_watch {
 	struct relist *relist; /* NULL once it has stopped */
 	struct pl_timer timer;
 	struct pl_list reads;
-	struct pl_arena scratch; /* for current, with its room: reading it can not fail
-	                          * for want of memory, and be taken for garbage */
+	struct pl_arena scratch; /* for the value of current, with enough room: so a
+	                          * want of memory is never taken for a value that does
+	                          * not parse */
 	struct config_slot slot[CONFIG_NAME_COUNT];
 	const struct pl_err *lost;
 	bool stopping;
@@ -45,11 +47,12 @@ struct config_watch {
 
 void watch_feed(struct config_watch *w, struct config_event event);
 void watch_rearm(struct config_watch *w);
-/* Stopping, and nothing is in flight any more: finish is all that is left. */
+/* Whether the watch is stopping and nothing is in flight: watch_finish() is due. */
 bool watch_has_ended(const struct config_watch *w);
 void watch_finish(struct config_watch *w);
 
-/* Makes it the candidate, or says why not. UNSEEN: no memory to look at it. */
+/* Makes the body the candidate, or says why it is not valid. UNSEEN: there was no
+ * memory to check it. */
 enum config_body watch_body_look(struct config_watch *w, enum config_name name,
                                  uint64_t version, struct pl_span json);
 enum config_body watch_body_absent(struct config_watch *w, enum config_name name,

@@ -7,7 +7,7 @@
 
 enum { READ_TIMEOUT_MS = 10000 };
 
-/* Room for a candidate beside what is applied. */
+/* The arena that the applied value does not use, emptied. */
 static struct pl_arena *candidate_arena(struct config_slot *slot)
 {
 	struct pl_arena *arena = &slot->arena[1 - slot->live];

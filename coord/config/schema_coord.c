@@ -2,7 +2,7 @@
 
 #include "coord/config/config_schema.h"
 
-/* The fields of the document, each in its group; the document itself is the first. */
+/* The document has its fields in groups; GROUP_TOP is the document itself. */
 enum field_group { GROUP_TOP, GROUP_BALANCER, GROUP_JANITOR, GROUP_COUNT };
 
 static const char *const group_names[GROUP_COUNT] = {
@@ -18,7 +18,7 @@ struct coord_field {
 	const char *name;
 	size_t offset; /* in struct config_coord */
 	struct pl_json_range range;
-	uint64_t fallback; /* the default */
+	uint64_t fallback; /* default */
 };
 
 enum { SECOND = 1000, MINUTE = 60000, TEN_MINUTES = 600000, DAY = 86400000 };
@@ -109,7 +109,8 @@ static void coord_fill(struct config_value *value)
 		field_set(&value->coord, &fields[i], fields[i].fallback);
 }
 
-/* What may stand in the group, the names of other groups in the first one. */
+/* The names that a group may have; the top group has the names of the other groups
+ * too. */
 static enum pl_code known_only(struct pl_json object, enum field_group group,
                                struct pl_err *err)
 {

@@ -31,7 +31,7 @@ static enum pl_code parse_id(struct pl_json item, struct pl_arena *arena,
 	return out->at == NULL ? pl_json_fail(item, PL_NOMEM, err, "no room") : PL_OK;
 }
 
-/* So that everybody finds them in one order, and none twice. */
+/* Sorts the ids, so that every shard has them in one order, and refuses duplicates. */
 static enum pl_code sort_ids(struct pl_json drain, struct pl_span *ids, size_t count,
                              struct pl_err *err)
 {

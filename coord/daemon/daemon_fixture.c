@@ -109,7 +109,7 @@ static void owner_gone(struct daemon_fixture_view *view, uint32_t p, uint64_t no
 	view->owned--;
 }
 
-/* {"v":1,"shard":"east-0"}: read as a stranger would, not with the code under test. */
+/* Takes the shard's id out of {"v":1,"shard":"east-0"} without the code under test. */
 static bool shard_in(struct pl_span json, char out[DAEMON_FIXTURE_ID_SIZE])
 {
 	const char *name = "\"shard\":\"";

@@ -32,7 +32,7 @@ static void note_lost(struct event_log *event_log, enum claims_why why, uint64_t
 	event_log->lost_for[why]++;
 }
 
-/* Each reason that nobody wanted, then what it comes to. */
+/* Logs each reason for which partitions were lost unexpectedly, then the new total. */
 static void log_owned(struct event_log *event_log)
 {
 	if (event_log->gained + event_log->lost == 0)
@@ -62,7 +62,7 @@ static uint64_t hash_of(const struct shard_note *note)
 	return hash == 0 ? 1 : hash;
 }
 
-/* Its own place, or the one of what has not been said for longest. */
+/* The slot of this trouble; if it has none, the slot that was logged longest ago. */
 static struct event_log_trouble *trouble_slot(struct event_log *event_log, uint64_t hash)
 {
 	struct event_log_trouble *place = &event_log->trouble[0];
@@ -80,7 +80,7 @@ static struct event_log_trouble *trouble_slot(struct event_log *event_log, uint6
 	return place;
 }
 
-/* Errors of the store bring their advice along. */
+/* An error of the store is logged with its advice. */
 static void log_trouble(const struct event_log *event_log, const struct shard_note *note,
                         uint64_t repeated)
 {

@@ -1,7 +1,8 @@
 /*
- * What a shard tells, as events of the log; no more of them than somebody reads.
- * Partitions are events of their own at debug only: what has become of them all is said
- * once they have been quiet for a while. The same trouble again is said once a minute.
+ * The event log: turns the notes of one shard into events of the log, and limits their
+ * number. Events of single partitions are logged at debug only; their sum is logged
+ * once the partitions have been quiet for EVENT_LOG_QUIET_MS. The same trouble is
+ * logged once a minute.
  */
 #ifndef COORD_DAEMON_EVENT_LOG_H
 #define COORD_DAEMON_EVENT_LOG_H
@@ -10,24 +11,26 @@
 
 enum {
 	EVENT_LOG_QUIET_MS = 1000,
-	EVENT_LOG_LATEST_MS = 10000, /* it is said although they are not quiet */
+	EVENT_LOG_LATEST_MS = 10000, /* the sum is logged by then although partitions
+	                              * still change */
 	EVENT_LOG_AGAIN_MS = 60000,
-	EVENT_LOG_TROUBLES = 16, /* that are told apart; the oldest one makes room */
+	EVENT_LOG_TROUBLES = 16, /* troubles that are told apart; a new one replaces
+	                          * the oldest */
 	EVENT_LOG_WHYS = CLAIMS_CLOSED + 1,
 };
 
 struct event_log_trouble {
-	uint64_t hash; /* of part and error; 0: none */
+	uint64_t hash; /* of part and error; 0: the slot is free */
 	uint64_t logged_ms;
-	uint64_t repeated; /* since then, and not said */
+	uint64_t repeated; /* repetitions since it was logged */
 };
 
 struct event_log {
 	const char *id;
 	uint32_t owned;
-	uint32_t gained, lost; /* since it was said */
+	uint32_t gained, lost; /* since the sum was logged */
 	uint32_t lost_for[EVENT_LOG_WHYS];
-	uint64_t first_ms, last_ms; /* of these */
+	uint64_t first_ms, last_ms; /* first and last of these changes */
 	struct event_log_trouble trouble[EVENT_LOG_TROUBLES];
 };
 

@@ -20,8 +20,8 @@ static void append_file(const char *path, char *out, size_t size)
 		(void)close(fd);
 }
 
-/* Process numbers mean something within one start of the kernel and one namespace of
- * them: two containers of one machine do not see each other's. */
+/* A process number is meaningful only within one start of the kernel and one process
+ * namespace: two containers of one machine do not see each other's processes. */
 void host_read(struct host *host)
 {
 	struct stat ns;

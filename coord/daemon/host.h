@@ -1,4 +1,4 @@
-/* This machine, as a shard's record tells of it. */
+/* The machine that the process runs on, as a shard's record names it. */
 #ifndef COORD_DAEMON_HOST_H
 #define COORD_DAEMON_HOST_H
 
@@ -9,17 +9,18 @@ enum { HOST_NAME_SIZE = 257, HOST_BOOT_SIZE = 96 };
 
 struct host {
 	char name[HOST_NAME_SIZE];
-	/* Another after each start of the kernel, and in each namespace of process
-	 * numbers; or empty. */
+	/* Differs after each start of the kernel and in each process namespace; empty if
+	 * it can not be found. */
 	char boot[HOST_BOOT_SIZE];
 	int64_t pid;
 };
 
 void host_read(struct host *host);
 
-/* Whether another process with that number is there. It may be one that has got the
- * number since, so true says less than false. Our own is not another: ids are unique
- * within a process, so who had ours under our number is gone. */
+/* Whether another process with that number runs. True proves little, because the
+ * number may have been given to another process since; false proves that the old one
+ * is gone. Our own process does not count: ids are unique within a process, so a shard
+ * that had our id under our process number is gone. */
 bool host_pid_lives(int64_t pid);
 
 #endif

@@ -1,4 +1,4 @@
-/* placetd: what it was told, the log, and the process. */
+/* placetd: reads the options, opens the log and runs the process. */
 #include <unistd.h>
 
 #include "coord/cli/version.h"

@@ -4,8 +4,8 @@
 #include "coord/daemon/options_int.h"
 
 /*
- * Flags are looked through twice: at first for --config, --help and --version, so
- * that the files come before the environment; then for their values, which win.
+ * The flags are parsed twice: first for --config, --help and --version, so that files
+ * are read before the environment; then for the values, which win over both.
  */
 
 enum { FLAG_CONFIG = DAEMON_OPTION_COUNT, FLAG_HELP, FLAG_VERSION, FLAG_PRINT, FLAG_END };
@@ -137,7 +137,7 @@ static enum pl_code each_flag(struct daemon_opts *opts, int argc, char **argv,
 	int found;
 
 	long_options(options);
-	optind = 0; /* glibc: from the start again */
+	optind = 0; /* makes glibc start from the first argument */
 	opterr = 0;
 	while ((found = getopt_long(argc, argv, "+:h", options, NULL)) != -1) {
 		if (found == '?' || found == ':')

@@ -1,10 +1,11 @@
 /*
- * What placetd was told, by whom: flags win over the environment, that over files
- * (a later one over an earlier), those over the defaults.
+ * The options of placetd and where each value comes from. Flags win over the
+ * environment, the environment over files (a later file over an earlier one), files
+ * over the defaults.
  *
- * One table (options_table.c) says what there is; flags, variables and fields of a
- * file are spelled from the same name: --log-format, PLACET_LOG_FORMAT, "log_format".
- * Every value is checked where it is read, also one that another then wins over.
+ * One table (options_table.c) lists all options. Flag, variable and field of a file
+ * are spelled from one name: --log-format, PLACET_LOG_FORMAT, "log_format". Every
+ * value is checked where it is read, even if another source then wins.
  */
 #ifndef COORD_DAEMON_OPTIONS_H
 #define COORD_DAEMON_OPTIONS_H
@@ -53,7 +54,7 @@ enum daemon_action {
 	DAEMON_SHOW_CONFIG,
 };
 
-/* Strings live as long as it does. */
+/* The strings live as long as the options. */
 struct daemon_opts {
 	struct store_opts store;
 	uint32_t shards;
@@ -62,30 +63,31 @@ struct daemon_opts {
 	const char *zone;
 	const char *api;
 	int64_t ttl_s;
-	uint32_t partitions; /* 0: what there is, or the default */
-	const char *prefix;  /* "": none */
+	uint32_t partitions; /* 0: as many as the store has, or the default */
+	const char *prefix;  /* "": no prefix */
 	uint64_t drain_timeout_ms;
 	bool scheduling;
 	enum pl_log_format log_format;
 	enum pl_log_level log_level;
 	enum daemon_action action;
-	const char *text[DAEMON_OPTION_COUNT];   /* as it was written */
+	const char *text[DAEMON_OPTION_COUNT];   /* the value as it was written */
 	const char *source[DAEMON_OPTION_COUNT]; /* "default", "--ttl", a file, ... */
 	struct pl_arena arena;
 };
 
-/* environment: as environ. hostname: what the default name is made of. *out needs
- * daemon_opts_done() also after a failure, whose message says where it stands. */
+/* environment is an environ; the default name is made of hostname. *out needs
+ * daemon_opts_done() even after a failure. The error names the source of the value. */
 PL_NODISCARD enum pl_code daemon_opts_read(struct daemon_opts *out, int argc, char **argv,
                                            char **environment, const char *hostname,
                                            struct pl_err *err);
 void daemon_opts_done(struct daemon_opts *opts);
 
 void daemon_opts_help(FILE *to);
-/* A line an option: its value, and who said so. */
+/* Prints one line an option: its value and its source. */
 void daemon_opts_show(const struct daemon_opts *opts, FILE *to);
 
-/* A name for shards from that of a host: what may not be in one becomes '-'. */
+/* Makes a name for shards from a host name: characters that a name can not have become
+ * '-'. */
 void daemon_name_from(const char *hostname, char out[DAEMON_NAME_SIZE]);
 
 #endif

@@ -1,4 +1,5 @@
-/* Inside the options of placetd. */
+/* Internals of the options, shared by options.c, options_source.c, options_show.c and
+ * options_table.c. */
 #ifndef COORD_DAEMON_OPTIONS_INT_H
 #define COORD_DAEMON_OPTIONS_INT_H
 
@@ -7,23 +8,25 @@
 enum { OPTION_TEXT_MAX = 4096 };
 
 struct option_def {
-	const char *name;     /* of the flag */
+	const char *name;     /* name of the flag */
 	const char *variable; /* NULL: PLACET_ and the name */
-	const char *value;    /* what help calls it */
+	const char *value;    /* placeholder for the value in --help */
 	const char *normal;   /* the default as text; NULL: none */
-	const char *help;     /* lines, the first behind the flag */
-	/* text stays. PL_INVALID with what it must be. */
+	const char *help;     /* lines of --help; the first one stands behind the flag */
+	/* Checks and sets the value. text stays valid. PL_INVALID says what the value
+	 * must be. */
 	enum pl_code (*parse)(struct daemon_opts *opts, const char *text,
 	                      struct pl_err *err);
 };
 
 extern const struct option_def option_table[DAEMON_OPTION_COUNT];
 
-/* "PLACET_LOG_FORMAT", "log_format". Both give out. */
+/* "PLACET_LOG_FORMAT" and "log_format". Both return out. */
 const char *option_variable(enum daemon_option option, char out[64]);
 const char *option_field(enum daemon_option option, char out[64]);
 
-/* Copies text and source, checks, and remembers both. The error has no place yet. */
+/* Copies text and source, checks the value and sets it. The caller adds to the error
+ * where the value stands. */
 PL_NODISCARD enum pl_code option_apply(struct daemon_opts *opts,
                                        enum daemon_option option, struct pl_span text,
                                        const char *source, struct pl_err *err);

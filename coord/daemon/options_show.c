@@ -1,6 +1,6 @@
 #include "coord/daemon/options_int.h"
 
-/* What people are shown of the options. */
+/* What --help and --print-config show. */
 
 static void help_of(FILE *to, enum daemon_option option)
 {

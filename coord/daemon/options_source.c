@@ -51,7 +51,7 @@ static int option_of_field(const char *field)
 	return -1;
 }
 
-/* Strings as they are, whole numbers as their digits. */
+/* A string as it is, a whole number as its digits. */
 static enum pl_code text_of(struct pl_json value, char number[PL_NUM_TEXT_SIZE],
                             struct pl_span *out, struct pl_err *err)
 {
@@ -138,9 +138,8 @@ enum pl_code options_from_file(struct daemon_opts *opts, const char *path,
 
 /* -- the environment ----------------------------------------------------------- */
 
-/* Variables with our prefix that are not options of ours: the password, what tools
- * of the source tree read, and what Kubernetes puts there for a Service that is
- * called placet. */
+/* Variables with our prefix that are not options: the password, those of the tools in
+ * the source tree, and those that Kubernetes sets for a Service named placet. */
 static bool is_known_other(struct pl_span name)
 {
 	static const char *const whole[] = {"PLACET_PASSWORD", "PLACET_BUILDS",

@@ -7,7 +7,7 @@
 #include "store/keys/keys.h"
 #include "store/keys/names.h"
 
-/* What there is, and what each value must be. */
+/* The table of options, and the check of each value. */
 
 enum {
 	TTL_MIN_MS = 2000,
@@ -15,7 +15,7 @@ enum {
 	DRAIN_MAX_MS = 3600 * 1000,
 	WEIGHT_MAX = 1000 * 1000,
 	LABEL_MAX = 63,
-	SUFFIX_MAX = 4, /* "-255" */
+	SUFFIX_MAX = 4, /* "-255", the longest suffix of a shard's number */
 	API_MAX = 256,
 };
 
@@ -48,7 +48,7 @@ static enum pl_code parse_etcd(struct daemon_opts *opts, const char *text,
 	return PL_OK;
 }
 
-/* With the number of a shard behind it, it must still be a name. */
+/* The name must still be valid with the number of a shard behind it. */
 static enum pl_code parse_name(struct daemon_opts *opts, const char *text,
                                struct pl_err *err)
 {
@@ -72,7 +72,7 @@ static enum pl_code parse_weight(struct daemon_opts *opts, const char *text,
 	return parse_number(text, 1, WEIGHT_MAX, &opts->weight, err);
 }
 
-/* What is shown to people and programs as it is. */
+/* A text that is shown as it is. */
 static enum pl_code parse_plain(const char *text, const char **out, struct pl_err *err)
 {
 	if (strlen(text) > API_MAX)

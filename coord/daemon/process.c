@@ -20,7 +20,7 @@ struct process {
 	uv_async_t report;
 	uv_timer_t patience;
 	struct worker *worker;
-	unsigned count; /* of workers that run or have run */
+	unsigned count; /* workers that run or have run */
 	bool stopping;
 	bool failed;
 	bool closing;
@@ -59,8 +59,8 @@ static void stop_process(struct process *process, const char *why)
 	order_all(process, WORKER_LEAVE);
 }
 
-/* A shard may be in any state by now, and nothing of it is needed any more: its
- * lease runs out in etcd, and others take over. */
+/* A second signal ends the process without any clean-up: the leases run out in etcd
+ * and other shards take over. */
 static _Noreturn void stop_at_once(int number)
 {
 	PL_LOG(PL_LOG_WARN, "process.killed", pl_log_str("signal", signal_name(number)));
@@ -124,11 +124,12 @@ static enum pl_code handles_open(struct process *process, struct pl_err *err)
 		started = uv_signal_start(&process->signal[i], on_signal, signals[i]);
 		rc = rc != 0 ? rc : started;
 	}
-	/* What these need are descriptors; without them nothing else works either. */
+	/* these need descriptors only; without descriptors nothing else would work
+	 * either */
 	return rc == 0 ? PL_OK : pl_err_set(err, PL_IO, "signals: %s", uv_strerror(rc));
 }
 
-/* The threads leave signals to this one. */
+/* Starts the workers with all signals blocked, so that only this thread receives them. */
 static enum pl_code workers_start(struct process *process, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;

@@ -1,5 +1,6 @@
 /*
- * The process: starts the workers, takes the signals, and ends when they have.
+ * The process: starts the workers, handles the signals, and ends when all workers have
+ * ended.
  *
  *	RUNS -- first signal, or a shard failed --> STOPS -- all have ended --> its status
  *	STOPS -- second signal --> status 3, at once
@@ -17,7 +18,8 @@ enum process_status {
 	PROCESS_AT_ONCE = 3,
 };
 
-/* Comes back when all is over; except after a second signal, which ends it here. */
+/* Returns when all workers have ended. After a second signal it does not return: the
+ * process exits. */
 enum process_status process_run(const struct daemon_opts *opts);
 
 #endif

@@ -8,9 +8,10 @@
 #include "store/kv/prefixed.h"
 
 /*
- * Opened: client, root prefix, shard. Closed in the other direction: the shard says
- * CLOSED, then the client is closed, then the handles, and the loop runs dry.
- * What can not be opened is reported, and the thread ends at once.
+ * The life of a worker. Opened in this order: client, root prefix, shard. Closed in
+ * the other direction: the shard reports CLOSED, then the client is closed, then the
+ * handles, and the loop runs dry. If something can not be opened that is reported, and
+ * the thread ends at once.
  */
 
 enum { PACE_MS = 5000 };
@@ -68,7 +69,7 @@ static void on_wake(uv_async_t *wake)
 	obey_order(wake->data);
 }
 
-/* How busy the loop was, and how much the shard wrote, since last time. */
+/* Measures how busy the loop was and how much the shard wrote since the last call. */
 static void on_pace(uv_timer_t *pace)
 {
 	struct worker *worker = pace->data;
@@ -143,7 +144,7 @@ static void on_shard(void *ctx, const struct shard_note *note)
 		work_on_note(worker->work, note);
 	switch (note->what) {
 	case SHARD_QUIESCE:
-		if (worker->work == NULL) /* nothing is in flight */
+		if (worker->work == NULL) /* without work nothing is in flight */
 			shard_quiet(worker->shard, note->partition, note->epoch);
 		return;
 	case SHARD_REFUSED:
@@ -186,7 +187,8 @@ static int64_t wall_ms(void *ctx)
 	return pl_clock_wall_ms();
 }
 
-/* The first is told at once: parts of the shard only know it when their time is up. */
+/* Reports the first failure of the connection at once; the parts of the shard notice
+ * only when their calls time out. */
 static void on_store_down(void *ctx, const struct pl_err *err)
 {
 	struct worker *worker = ctx;
@@ -247,7 +249,8 @@ static void start_work(struct worker *worker)
 	       pl_log_err("err", &err));
 	worker_fail(worker);
 	if (worker->shard != NULL)
-		shard_abandon(worker->shard); /* its end leads to ours */
+		shard_abandon(worker->shard); /* the worker ends when the shard has
+		                               * closed */
 	else if (worker->kv != NULL)
 		kv_close(worker->kv, on_kv_closed, worker);
 	else

@@ -1,7 +1,7 @@
 /*
- * A shard on a thread of its own: loop, client of etcd and shard, sharing nothing
- * with the others. Told what to do, and asked how it went, through two atomics and
- * an async handle each way.
+ * A worker: one shard on a thread of its own, with its loop and its etcd client.
+ * Workers share nothing. Orders go in and states come out through two atomics, with an
+ * async handle each way.
  */
 #ifndef COORD_DAEMON_WORKER_H
 #define COORD_DAEMON_WORKER_H
@@ -20,12 +20,13 @@ enum worker_order { WORKER_RUN, WORKER_LEAVE, WORKER_ABANDON };
 
 enum worker_state {
 	WORKER_RUNS,
-	WORKER_FAILED, /* refused, or it could not be opened: it is to be told to leave */
+	WORKER_FAILED, /* the shard was refused or could not be opened; it waits for
+	                * the order to leave */
 	WORKER_ENDED,  /* the thread may be joined */
 };
 
 struct worker {
-	/* Of whoever starts it; read only while it runs. */
+	/* Set by the process before worker_start(); read only while the worker runs. */
 	const struct daemon_opts *opts;
 	const struct host *host;
 	uv_async_t *report; /* sent when state has changed */
@@ -33,44 +34,48 @@ struct worker {
 
 	_Atomic enum worker_order order;
 	_Atomic enum worker_state state;
-	_Atomic bool failed; /* at any time: the process's status is not 0 */
+	_Atomic bool failed; /* may be set at any time; the process then ends with a
+	                      * status that is not 0 */
 	pthread_t thread;
 	uv_loop_t loop;
-	uv_mutex_t lock; /* of the two below: nobody wakes a loop that is gone */
+	uv_mutex_t lock; /* protects wakeable and wake: a loop that has ended must not
+	                  * be woken */
 	bool wakeable;
 	uv_async_t wake;
 
-	/* Of its thread. */
+	/* Used by the worker's thread only. */
 	char id[DAEMON_NAME_SIZE + 8];
 	struct kv *kv;
 	struct shard *shard;
-	struct work *work;           /* NULL: none, or the shard has closed */
-	struct sched_figures logged; /* of work, as last logged */
+	struct work *work;           /* NULL: not opened, or the shard has closed */
+	struct sched_figures logged; /* figures of work at the last work.figures event */
 	uint64_t logged_ms;
 	struct event_log event_log;
-	uv_timer_t quiet; /* of the journal */
+	uv_timer_t quiet; /* when event_log_due() is to be called */
 	uv_timer_t pace;
 	uint64_t pace_ns, idle_ns;
 	uint64_t writes;
 	enum worker_order obeyed;
 };
 
-/* Before the call: opts, host, report, number. On failure nothing runs. */
+/* The caller sets opts, host, report and number first. After a failure nothing runs. */
 PL_NODISCARD enum pl_code worker_start(struct worker *worker, struct pl_err *err);
-/* From another thread. Orders only grow; ABANDON ends it soon, whatever goes on. */
+/* May be called from any other thread. An order never replaces a stronger one; ABANDON
+ * ends the worker soon, whatever is in flight. */
 void worker_order(struct worker *worker, enum worker_order order);
 void worker_join(struct worker *worker);
 
-void worker_quiet_rearm(struct worker *worker); /* the journal was told something */
+void worker_quiet_rearm(struct worker *worker); /* to be called after each note that
+                                                 * went to event_log */
 
-/* worker_log.c: a note of the shard as an event of the log. */
+/* worker_log.c: logs a note of the shard as an event. */
 void worker_log(const char *id, const struct shard_note *note);
-bool worker_log_wanted(enum claims_why why); /* nothing to be worried about */
+bool worker_log_wanted(enum claims_why why); /* whether the loss is an expected one */
 const char *worker_log_why(enum claims_why why);
 
-/* worker_work.c: opened once the shard is. */
+/* worker_work.c: opens the scheduling work; the shard must be open. */
 PL_NODISCARD enum pl_code worker_work_open(struct worker *worker, struct pl_err *err);
-/* What it has done since last time, now and then; last: whatever there is. */
+/* Logs work.figures if the interval has passed; last: in any case. */
 void worker_work_figures(struct worker *worker, bool last);
 
 #endif

@@ -159,7 +159,7 @@ void worker_log(const char *id, const struct shard_note *note)
 		log_state(PL_LOG_ERROR, "store.rewound", id);
 		return;
 	case SHARD_TROUBLE:
-		return; /* the journal's, which knows what has been said */
+		return; /* logged by event_log, which limits repetitions */
 	case SHARD_REFUSED:
 		log_failure(PL_LOG_ERROR, "shard.refused", id, note);
 		return;

@@ -3,8 +3,9 @@
 #include "store/base/rng.h"
 
 /*
- * The scheduling of a shard, and what the log says of it. What goes wrong is told as the
- * shard's own trouble, with part saying where; so it is rate-limited alike.
+ * The scheduling work of a worker, and its events. Troubles of the work are reported
+ * as troubles of the shard, with part naming the place, so they are limited like
+ * those.
  */
 
 enum { FIGURES_MS = 30000 };

@@ -8,12 +8,13 @@
 #include "store/base/hash.h"
 
 /*
- * A watch on one key, and three transactions. Each brings the key as it is when its
- * compares do not hold, so every answer says what the key was at its revision.
+ * The driver of elect_core: a watch on one key, and three transactions. Each
+ * transaction reads the key if its compares do not hold, so every answer says what the
+ * key was at the answer's revision.
  *
- * What the user wants is noted down and done from the timer, on a fresh stack; the
- * session alone goes straight to the core, because its end can not wait.
- * A call that the core has given up goes on unheard, and is waited for at the end.
+ * Wishes of the user are recorded and performed from the timer, on a fresh stack. The
+ * session alone goes straight to the core, because its end must take effect at once. A
+ * call that the core has given up is ignored and waited for at the end.
  */
 
 enum { VALUE_MAX = 512 };
@@ -84,7 +85,7 @@ static void report_trouble(struct elect *e, enum pl_code code)
 static void report_follow(struct elect *e)
 {
 	struct elect_note follow = {.what = ELECT_FOLLOW};
-	struct holder holder = e->incoming; /* a note may bring another */
+	struct holder holder = e->incoming; /* copied, because a note may replace it */
 	const struct pl_err *malformed = e->err;
 
 	follow.leader = pl_span_str(holder.shard);
@@ -135,7 +136,7 @@ static void step_core(struct elect *e, const struct elect_event *event)
 		perform_action(e, &actions.item[i]);
 }
 
-/* The clock is heard before anything else. */
+/* The clock is checked before anything else. */
 void elect_feed(struct elect *e, struct elect_event event)
 {
 	uint64_t now = kv_now_ms(e->kv);
@@ -246,7 +247,7 @@ enum pl_code elect_open(struct kv *kv, const struct elect_opts *opts, elect_fn *
 	return PL_OK;
 }
 
-/* Bad news at once; a lease that is not ours yet may wait for the timer. */
+/* The end of a session takes effect at once; a new lease waits for the timer. */
 void elect_session(struct elect *e, int64_t lease, uint64_t safe_until_ms)
 {
 	struct elect_event event = {.type = ELECT_EV_SESSION};
@@ -283,8 +284,8 @@ uint64_t elect_hash(const char *role, struct pl_span id)
 	char text[KEYS_SIZE_MAX + HOLDER_SHARD_SIZE];
 	int len;
 
-	/* What is too long for a name comes from a key that somebody made by hand, and
-	 * only has to have some rank. */
+	/* An id that is too long for a name comes from a key that was made by hand; any
+	 * rank will do. */
 	if (id.len >= HOLDER_SHARD_SIZE)
 		id.len = HOLDER_SHARD_SIZE - 1;
 	len = snprintf(text, sizeof text, "%s/" PL_SPAN_FMT, role, PL_SPAN_ARG(id));
@@ -297,7 +298,7 @@ int64_t elect_epoch(const struct elect *e)
 	bool leaving = e->ending || e->wants_stop || e->wants_rewound ||
 	               (e->wants_campaign && !e->campaign);
 
-	/* The timer may be late, the clock is not. */
+	/* the timer may be late, so the clock decides */
 	if (leaving || e->core.safe_until_ms <= kv_now_ms(e->kv))
 		return 0;
 	return e->core.epoch;

@@ -4,11 +4,12 @@
 
 enum {
 	TURN_MS = 50,        /* from one rank to the next */
-	TURNS_MAX_MS = 2000, /* who is further behind waits no longer, but spread out */
+	TURNS_MAX_MS = 2000, /* candidates further behind do not wait longer, but are
+	                      * spread out */
 	RETRY_MIN_MS = 50,
 	RETRY_MAX_MS = 1000,
-	RESIGN_MAX_MS = 2000, /* so long a stop waits for its delete */
-	STRAY_MS = 5000,      /* so long a key without a lease is left alone */
+	RESIGN_MAX_MS = 2000, /* a stop waits this long for its delete */
+	STRAY_MS = 5000,      /* a key without a lease is left alone this long */
 };
 
 static const char *const state_names[] = {
@@ -35,15 +36,16 @@ static bool is_ours(const struct elect_core *core)
 	       core->key.lease == core->lease;
 }
 
-/* Nobody has it, for all that we see, and we would. */
+/* Whether the shard is a candidate and the key is absent, as far as the watch shows. */
 static bool may_claim(const struct elect_core *core)
 {
 	return is_campaigning(core) && core->synced && core->known &&
 	       core->key.create_revision == 0;
 }
 
-/* A key without a lease is no candidate's, and goes by nobody's death. The janitor
- * clears such keys; but not the one that keeps it from being elected. */
+/* Whether the key has no lease. No candidate made such a key, and it does not end with
+ * any shard. The janitor clears such keys, but it can not clear the one that keeps the
+ * janitor from being elected. */
 static bool is_stray(const struct elect_core *core)
 {
 	return is_campaigning(core) && core->synced && core->known &&
@@ -84,7 +86,7 @@ static void back_off(struct elect_core *core, uint64_t now_ms)
 	core->retry_ms = now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
 }
 
-/* What is in flight is not heard any more; if it takes effect, it will be seen. */
+/* Ignores the request in flight. If it takes effect the watch will show it. */
 static void forget_requests(struct elect_core *core)
 {
 	core->op = ELECT_OP_NONE;
@@ -93,7 +95,7 @@ static void forget_requests(struct elect_core *core)
 	core->retry_ms = 0;
 }
 
-/* resign stays: the delete that was sent may find its key in the other store too. */
+/* Keeps resign: the delete in flight may find its key in the other store too. */
 static void forget_key(struct elect_core *core)
 {
 	core->known = false;
@@ -113,7 +115,7 @@ static void report_holder(struct elect_core *core, struct elect_actions *actions
 			core->told.create_revision;
 }
 
-/* Only what is newer than what we have. */
+/* Takes the key if it is newer than the one that is known. */
 static void learn_key(struct elect_core *core, const struct elect_key *key)
 {
 	if (core->known && key->revision <= core->key.revision)
@@ -129,7 +131,7 @@ static void on_session(struct elect_core *core, const struct elect_event *event)
 	if (lease != core->lease)
 		forget_requests(core);
 	if (lease != 0 && lease != core->resign_lease)
-		core->resign = 0; /* went with its lease */
+		core->resign = 0; /* the key went with its lease */
 	core->lease = lease;
 	core->safe_until_ms = lease == 0 ? 0 : event->safe_until_ms;
 }
@@ -146,11 +148,12 @@ static void on_blind(struct elect_core *core, const struct elect_event *event,
 static void on_answer(struct elect_core *core, const struct elect_event *event,
                       struct elect_actions *actions)
 {
-	bool refused; /* free, and yet not given: our record has another lease */
+	bool refused; /* the key is absent and the claim was refused: our record has
+	               * another lease */
 	uint32_t failures;
 
 	if (core->op == ELECT_OP_NONE || event->seq != core->seq)
-		return; /* to a question that we have given up */
+		return; /* the answer of a request that was given up */
 	if (event->key.revision < core->asked_revision) {
 		forget_key(core);
 		emit_action(actions, ELECT_REPORT_TROUBLE, core)->code = PL_REWOUND;
@@ -192,7 +195,7 @@ static void on_timeout(struct elect_core *core, uint64_t now_ms)
 		on_session(core, &down);
 }
 
-/* What we are follows from what we know. */
+/* Derives the role from the facts. */
 static void reconcile_role(struct elect_core *core, struct elect_actions *actions)
 {
 	bool mine = is_ours(core);
@@ -203,7 +206,7 @@ static void reconcile_role(struct elect_core *core, struct elect_actions *action
 		emit_action(actions, ELECT_REPORT_STEP_DOWN, core);
 		core->epoch = 0;
 	}
-	/* A session that is down may come back with the lease that it had. */
+	/* A session that was down may come back with the same lease. */
 	if (core->resign != 0 && core->known && core->lease != 0 &&
 	    (!mine || create != core->resign))
 		core->resign = 0;
@@ -241,7 +244,7 @@ static uint64_t turn_ms(const struct elect_core *core)
 	return core->since_ms + TURNS_MAX_MS + core->jitter % TURNS_MAX_MS;
 }
 
-/* UINT64_MAX: nothing is wanted. */
+/* UINT64_MAX: nothing is to be requested. */
 static uint64_t request_ms(const struct elect_core *core)
 {
 	enum elect_op op = wanted_op(core);
@@ -275,7 +278,8 @@ static void send_request(struct elect_core *core, struct elect_actions *actions)
 	}
 }
 
-/* A role that has become free is ours by rank, not by who is the quickest. */
+/* Waits for this candidate's turn: a free role goes to the lowest rank, not to the
+ * quickest shard. */
 static void take_turn(struct elect_core *core, uint64_t now_ms)
 {
 	bool before = core->waiting;

@@ -14,8 +14,8 @@ struct elect_call {
 	int64_t lease;
 };
 
-/* Who holds it, in incoming. One that says nothing sensible is somebody all the
- * same. False: err says why. */
+/* Reads the holder into e->incoming. A value that does not parse still means that the
+ * role is taken. False: err says why. */
 static bool read_holder(struct elect *e, struct pl_span value, struct pl_err *err)
 {
 	struct pl_err why = {0};
@@ -45,7 +45,7 @@ static const struct kv_record *first_record(const struct kv_get_result *get)
 	return get->count == 0 ? NULL : &get->records[0];
 }
 
-/* What the key is now that the request was served. */
+/* What the key was when the request was served. */
 static struct elect_key answer_key(struct elect *e, const struct elect_call *call,
                                    const struct kv_result *result, struct pl_err *err)
 {
@@ -125,7 +125,7 @@ static enum pl_code start_call(struct elect *e, const struct elect_action *actio
 	struct kv_req del = kv_op_delete(kv_key(key));
 	struct kv_compare compares[ELECT_COMPARES] = {
 		kv_if_create_rev(key, KV_EQ, 0),
-		/* Whoever was put out, or replaced, leads nothing any more. */
+		/* A shard whose record was removed or replaced can not lead any more. */
 		kv_if_lease(keys_span(&e->shard_key), KV_EQ, action->lease),
 	};
 
@@ -137,7 +137,7 @@ static enum pl_code start_call(struct elect *e, const struct elect_action *actio
 	return start_txn(e, compares, ELECT_COMPARES, &del, call, err);
 }
 
-/* A note before it may have ended the session that this was to be asked for. */
+/* A note before this request may have ended the session that it was to be sent for. */
 static bool still_wanted(const struct elect *e, const struct elect_action *action)
 {
 	return e->core.op != ELECT_OP_NONE && e->core.seq == action->seq;

@@ -16,7 +16,7 @@ static void feed_events(struct elect *e, const struct relist_note *n)
 	for (size_t i = 0; i < n->count && !e->ending; i++) {
 		const struct kv_event *event = &n->events[i];
 
-		/* Of its own revision: a note may bring many. */
+		/* the change's own revision: a note may bring many */
 		feed_record(e, event->is_delete ? NULL : &event->record,
 		            event->record.mod_revision);
 	}
