@@ -184,7 +184,7 @@ static int pod_cmp(const void *a, const void *b)
 	return alloc_pod_cmp(a, b);
 }
 
-/* NULL: the old alloc does not say so. */
+/* The pod as the old alloc lists it; NULL: not listed. */
 static const struct alloc_pod *find_listed(const struct derive *derive,
                                            const struct alloc_pod *pod)
 {
@@ -232,7 +232,7 @@ static struct pl_span text_of(const struct derive *derive, uint32_t id)
 	return model_text(derive->model, id);
 }
 
-/* It is old: what it has is not the rest. */
+/* Marks the port as one that a readable pod has, so it is not part of the rest. */
 static void mark_port_known(struct derive *derive, const struct alloc_port *port)
 {
 	for (uint32_t i = 0; i < derive->old.ports; i++)
@@ -287,7 +287,8 @@ static enum pl_code add_spec(struct derive *derive, const struct spec *spec, boo
 	return code == PL_OK ? add_ports(derive, spec, old, here, err) : code;
 }
 
-/* What stands there is that pod's, and no pointer or another's. */
+/* Whether the value under the pod's key is that pod's own, not a pointer and not
+ * another pod's. */
 static bool is_its_own(const struct derive *derive, const struct alloc_pod *pod,
                        const struct pod *parsed)
 {
@@ -346,7 +347,7 @@ static int scalar_cmp(const void *a, const void *b)
 	return pl_span_cmp(x->name, y->name);
 }
 
-/* What is 0 is left out. */
+/* Leaves out scalars whose sum is 0. */
 static void drop_zeros(struct derive *derive)
 {
 	uint32_t kept = 0;
@@ -392,7 +393,8 @@ enum pl_code derive_print(struct derive *derive, uint64_t generation, struct pl_
 	now->used.scalar = derive->scalar;
 	now->generation =
 		derive->old.generation == 0 ? generation : derive->old.generation + 1;
-	/* Who was listed wrongly, or not at all, may have been another. */
+	/* The old alloc may have listed other pods, so one more pod counts as having
+	 * left. */
 	now->left = derive->old.generation == 0 ? generation : derive->old.left + 1;
 	code = alloc_print(now, out, err);
 	if (code == PL_OK &&

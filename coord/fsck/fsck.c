@@ -2,7 +2,8 @@
  *	pin --held--> pages of all that the core wants (fsck_prefixes) at its revision
  *	    --> the core's end --> pin released --> done
  *
- * A pin that is lost, a page that can not be read: the pin is released, then done tells.
+ * If the pin is lost or a page can not be read, the pin is released, and done reports
+ * the error.
  */
 #include "coord/fsck/fsck.h"
 
@@ -18,7 +19,7 @@
 
 enum {
 	PAGE_DEFAULT = 10000,
-	PIECES_MAX = 32, /* of a prefix */
+	PIECES_MAX = 32, /* most pieces of one prefix */
 	PIECE_KEY_SIZE = 32,
 	TIMEOUT_DEFAULT_MS = 10000,
 	PATIENCE_DEFAULT_MS = 30000,
@@ -30,12 +31,14 @@ struct fsck {
 	struct kv *kv;
 	struct fsck_opts opts;
 	struct fsck_core *core;
-	struct pin *pin;            /* NULL: released */
-	struct bulk_writer *writer; /* of reads, one after the other; NULL: none */
+	struct pin *pin;            /* NULL: it has been released */
+	struct bulk_writer *writer; /* reads the pages one after the other; NULL: it
+	                             * has ended */
 	struct pl_timer patience;
 	int64_t revision;
 	unsigned prefix, piece;
-	struct pl_buf from; /* where the next page begins; empty: with the piece */
+	struct pl_buf from; /* first key of the next page; empty: the beginning of the
+	                     * piece */
 	bool releasing;
 	struct pl_err err;
 };
@@ -56,7 +59,7 @@ void fsck_free(struct fsck *fsck)
 	free(fsck);
 }
 
-/* Whatever else is still to come. */
+/* Ends with this error, or with success, once the reads and the pin have ended. */
 static void fsck_finish(struct fsck *fsck, const struct pl_err *err)
 {
 	pl_timer_stop(&fsck->patience);
@@ -74,9 +77,9 @@ static void fsck_finish(struct fsck *fsck, const struct pl_err *err)
 /* -- pages ------------------------------------------------------------------------- */
 
 /*
- * For each page etcd goes through all of the range that is left. So a prefix is read in
- * pieces, cut between partitions (where it has any); the first and the last reach to its
- * ends, whatever may stand there.
+ * For each page etcd goes through the whole rest of the range. So a prefix is read in
+ * pieces, cut at partitions if its keys have any. The first and the last piece reach
+ * to the ends of the prefix, so that keys of no partition are read too.
  */
 static unsigned pieces_of(const struct fsck *fsck)
 {
@@ -88,7 +91,7 @@ static unsigned pieces_of(const struct fsck *fsck)
 	return fsck->opts.partitions < PIECES_MAX ? fsck->opts.partitions : PIECES_MAX;
 }
 
-/* Where the piece begins. */
+/* The first key of the piece. */
 static struct pl_span piece_from(const struct fsck *fsck, unsigned piece,
                                  struct pl_arena *arena)
 {
@@ -158,7 +161,7 @@ static enum pl_code feed_page(struct fsck *fsck, const struct kv_get_result *get
 		piece_next(fsck);
 		return PL_OK;
 	}
-	/* The least key behind the last one. */
+	/* The next page begins with the least key after the last one. */
 	last = get->records[get->count - 1].key;
 	code = pl_buf_add(&fsck->from, last);
 	if (code == PL_OK)
@@ -230,7 +233,7 @@ static void on_pin(void *ctx, const struct pin_note *note)
 		fsck_finish(fsck, note->err);
 		return;
 	case PIN_TROUBLE:
-		return; /* until the patience is over */
+		return; /* tried again until the patience is over */
 	case PIN_RELEASED:
 		on_released(fsck);
 		return;

@@ -1,10 +1,10 @@
 /*
- * In the end: who keeps whom away, who wants to be near whom, and host ports.
+ * Judges anti-affinity, affinity and host ports at the end.
  *
- * Two pods that may not be together break the rule if it was already so when the later
- * one was bound: everything that the rule reads is older than that. For each domain two
- * pods of each of two kinds are remembered, and so the answer for a pod beside any others
- * is exact without comparing all pairs.
+ * Two pods that must not be together break the rule if they were together already when
+ * the later one was bound, that is if everything that the rule reads is older than
+ * that. For each domain four pods are kept, two of each of two kinds. This makes the
+ * answer for a pod beside any others exact without comparing all pairs.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static struct pl_span state_key(const struct fsck_core *core, uint32_t number,
 	                name_table_get(&core->pods, bound->entry));
 }
 
-/* The newest of what rules read of it, but for its place. */
+/* The newest revision among the inputs of the pod's rules, without its own placement. */
 static int64_t inputs_rev(const struct fsck_core *core, uint32_t number)
 {
 	const struct fsck_bound *bound = &core->rules.bound[number];
@@ -82,7 +82,7 @@ static void add_pod(struct fsck_core *core, uint32_t number, uint32_t key)
 	keep_least(core, domain, number);
 }
 
-/* Those that were found, by their values of a topology key. */
+/* Sorts the pods that were found into the domains of a topology key. */
 static bool make_domains(struct fsck_core *core, uint32_t key)
 {
 	const struct fsck_rules *rules = &core->rules;
@@ -105,7 +105,8 @@ static uint32_t other_than(const uint32_t two[2], uint32_t number)
 	return two[0] == number ? two[1] : two[0];
 }
 
-/* One with which it was together when the later of them was bound; FSCK_NONE. */
+/* A pod that this pod clashed with when the later of the two was bound; FSCK_NONE:
+ * none. */
 static uint32_t find_clash(const struct fsck_core *core, const struct fsck_domain *domain,
                            uint32_t number)
 {
@@ -183,7 +184,7 @@ static void judge_affinity_pod(struct fsck_core *core, const struct pod_term *te
 	            PL_SPAN_ARG(model_text(&core->model, term->topology_key)));
 }
 
-/* Who is wanted has all of the terms, each over its own key. */
+/* A pod that is wanted matches all of the terms, each over the key of its own. */
 static void judge_affinity(struct fsck_core *core, uint32_t number)
 {
 	const struct fsck_rule *rule = &core->rules.rule[number];

@@ -1,4 +1,4 @@
-/* Disruption budgets: whether what they allow is what the pods allow. */
+/* Judges disruption budgets: whether a budget allows more than its pods do. */
 #include <inttypes.h>
 
 #include "coord/fsck/fsck_int.h"

@@ -69,7 +69,7 @@ struct pl_span fsck_key(struct keys_text *out, enum keys_kind kind, uint32_t par
 
 	fsck_split(scope_name, &id.scope, &id.name);
 	code = keys_build(&id, out, NULL);
-	PL_ASSERT(code == PL_OK); /* it was parsed from one */
+	PL_ASSERT(code == PL_OK); /* the parts were parsed from a key */
 	return keys_span(out);
 }
 
@@ -230,7 +230,7 @@ static void take_record(struct fsck_core *core, const struct kv_record *record,
 		fsck_feed_node(core, record, id);
 		return;
 	case KEYS_META:
-	case KEYS_BUDGETS_LOCK: /* its revision is all that counts */
+	case KEYS_BUDGETS_LOCK: /* only its revision matters */
 	case KEYS_CLUSTER:
 	case KEYS_SHARD:
 	case KEYS_DIGEST:
@@ -244,7 +244,8 @@ static void take_record(struct fsck_core *core, const struct kv_record *record,
 	PL_UNREACHABLE("kind of key");
 }
 
-/* The last pod is complete when something else comes. */
+/* Moves on to the prefix of the key. The last pod is complete when another prefix
+ * begins. */
 static void follow_stage(struct fsck_core *core, struct pl_span key)
 {
 	unsigned stage = core->stage;

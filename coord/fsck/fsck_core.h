@@ -1,17 +1,19 @@
 /*
- * Proves what must hold between nodes, allocs, pods, owners, gangs and the rules between
- * pods, from all their records at one revision: pure.
+ * The check of what must hold between nodes, allocs, pods, owners, gangs and the rules
+ * between pods, judged from all their records at one revision. Pure.
  *
- * It is fed record by record, prefix after prefix (fsck_prefixes), and keeps tables of
- * names, sums and classes, not the JSON: about 200 bytes a node and 130 a pod that takes
- * room. What it finds it tells at once, or in the end.
+ * The core is fed record by record, prefix after prefix (fsck_prefixes). It keeps
+ * tables of names, sums and classes instead of the JSON: about 200 bytes a node and
+ * 130 bytes a pod that takes room. Findings are reported while records come, or at the
+ * end.
  *
- * A *violation* breaks an invariant; a *condition* is what came from outside, or may have
- * become so since, and is only shown.
+ * A *violation* breaks an invariant. A *condition* came from outside or may have
+ * become so since the commit, and is only shown.
  *
- * It counts for itself. Of the engine it shares what objects mean (the model: selectors,
- * tolerations, terms), which is compared with kube-scheduler's; not the snapshot and the
- * plugins, whose counts are kept up change by change: these are what it is to check.
+ * The core counts by itself. It shares with the engine what objects mean (the model:
+ * selectors, tolerations, terms), which is compared with kube-scheduler's. It does not
+ * share the snapshot and the plugins, whose counts are updated change by change: these
+ * are what it is to check.
  */
 #ifndef COORD_FSCK_FSCK_CORE_H
 #define COORD_FSCK_FSCK_CORE_H
@@ -21,7 +23,7 @@
 #include "store/keys/keys.h"
 #include "store/kv/types.h"
 
-/* X(NAME, code, what it means): codes stay the same. */
+/* X(NAME, code, meaning). The codes are an interface and stay the same. */
 #define FSCK_CODE_MAP(X)                                                                 \
 	X(KEY_MALFORMED, "key.malformed", "a key that is none of ours")                  \
 	X(NODE_MALFORMED, "node.malformed", "a Node that makes no sense")                \
@@ -97,7 +99,7 @@
 enum fsck_code { FSCK_CODE_MAP(FSCK_CODE_ENUM) FSCK_CODE_COUNT };
 
 const char *fsck_code_word(enum fsck_code code);
-/* Not a violation. */
+/* Whether the code stands for a condition, not for a violation. */
 bool fsck_is_condition(enum fsck_code code);
 
 enum { FSCK_WHAT_SIZE = 320 };
@@ -105,7 +107,7 @@ enum { FSCK_WHAT_SIZE = 320 };
 struct fsck_finding {
 	enum fsck_code code;
 	struct pl_span key;
-	struct pl_span other; /* a second key that has to do with it; or empty */
+	struct pl_span other; /* a second key that is involved; or empty */
 	const char *what;     /* a sentence */
 };
 
@@ -118,14 +120,14 @@ struct fsck_counts {
 
 struct fsck_core;
 
-/* What it reads: all keys of one prefix, in their order, then those of the next. Nodes
- * are the last: by then it is known what pods want to know about them. */
+/* The prefixes that are read, in this order, each in the order of its keys. Nodes are
+ * the last one, because what pods want to know of them must be known by then. */
 enum { FSCK_PREFIXES = 7 };
 extern const char *const fsck_prefixes[FSCK_PREFIXES];
 
 struct fsck_core_opts {
 	uint32_t partitions;
-	int64_t wall_ms; /* now, for deadlines; 0: they are not looked at */
+	int64_t wall_ms; /* present time for deadlines; 0: deadlines are not checked */
 	fsck_found_fn *found;
 	void *ctx;
 };
@@ -134,11 +136,11 @@ PL_NODISCARD enum pl_code fsck_core_new(const struct fsck_core_opts *opts,
                                         struct fsck_core **out, struct pl_err *err);
 void fsck_core_free(struct fsck_core *core);
 
-/* In the order of fsck_prefixes. PL_NOMEM. */
+/* The records come in the order of fsck_prefixes. PL_NOMEM. */
 PL_NODISCARD enum pl_code fsck_core_feed(struct fsck_core *core,
                                          const struct kv_record *record,
                                          struct pl_err *err);
-/* That was all. */
+/* Ends the input and judges the rest. */
 PL_NODISCARD enum pl_code fsck_core_end(struct fsck_core *core, struct pl_err *err);
 
 const struct fsck_counts *fsck_core_counts(const struct fsck_core *core);
@@ -147,17 +149,21 @@ const struct fsck_counts *fsck_core_counts(const struct fsck_core *core);
  */
 
 enum fsck_repair_what {
-	FSCK_REPAIR_ALLOC,   /* the alloc of node scope/name is to be what the pods say */
-	FSCK_REPAIR_POINTER, /* of pod scope/name: from partition to at */
-	/* The registry of namespace scope (empty: the global one): fsck_core_term. */
+	FSCK_REPAIR_ALLOC,   /* of node scope/name: write what the pods say */
+	FSCK_REPAIR_POINTER, /* of pod scope/name: write into partition that the pod
+	                      * stands in at */
+	/* The registry of namespace scope (empty: the global one); fsck_core_term has
+	 * its terms. */
 	FSCK_REPAIR_REGISTRY,
-	FSCK_REPAIR_LOCK, /* of term scope/name: there as long as the term is registered */
-	FSCK_REPAIR_SHAPE, /* /groups/nodes is to be newer than the Nodes */
-	/* The state of pod scope/name: it is nominated for nothing, unless its node at
-	 * holds room for it. */
+	FSCK_REPAIR_LOCK,  /* of term scope/name: exists as long as the term is
+	                   * registered */
+	FSCK_REPAIR_SHAPE, /* /groups/nodes has to be newer than the Nodes */
+	/* The state of pod scope/name: remove the nomination, unless the alloc of
+	 * cluster/node has room reserved for the pod. */
 	FSCK_REPAIR_STATE,
-	/* That of pod scope/name, which is lost or makes no sense: the pod is where the
-	 * alloc of its node at lists it; no node: nobody lists it, and it waits. */
+	/* The state of pod scope/name is lost or does not parse: the pod is where the
+	 * alloc of cluster/node lists it; without a node no alloc lists it, and it
+	 * waits. */
 	FSCK_REPAIR_PLACE,
 };
 
@@ -166,19 +172,22 @@ struct fsck_repair {
 	uint32_t partition, at;
 	struct pl_span scope, name;
 	struct pl_span cluster, node; /* STATE, PLACE */
-	int64_t revision;             /* SHAPE: that it is to be above */
-	/* PLACE: as they were checked, 0: there was none; whether there are allocs that
-	 * may list it, too, and can not be read; and when that was. */
+	int64_t revision;             /* SHAPE: the revision that /groups/nodes has to
+	                               * exceed */
+	/* PLACE: revisions as they were checked (0: no such key), and the time of the
+	 * check. blind: other allocs can not be read and may list the pod too. */
 	int64_t spec_rev, state_rev, wall_ms;
 	bool blind;
-	uint32_t number; /* of the node or registry, for fsck_core_unlisted, _term */
+	uint32_t number; /* of the node or registry, for fsck_core_unlisted and
+	                  * fsck_core_term */
 };
 
-/* The next; *cursor begins with 0. False: there is none. Spans are the core's. */
+/* The next repair; *cursor begins with 0. False: there is none. Spans belong to the
+ * core. */
 bool fsck_core_repair(const struct fsck_core *core, uint64_t *cursor,
                       struct fsck_repair *out);
 
-/* Pods that are bound to the node and not listed there; *cursor begins with 0. */
+/* Pods that are bound to the node and not listed in its alloc; *cursor begins with 0. */
 struct fsck_pod {
 	uint32_t partition;
 	struct pl_span namespace, name;
@@ -186,12 +195,15 @@ struct fsck_pod {
 bool fsck_core_unlisted(const struct fsck_core *core, uint32_t number, uint32_t *cursor,
                         struct fsck_pod *out);
 
-/* What a registry is to have, or not to have; *cursor begins with 0. */
+/* A term that a registry has to have or to lose; *cursor begins with 0. */
 struct fsck_term {
-	struct pl_span namespace, id; /* of the carriers */
+	struct pl_span namespace, id; /* namespace of the pods that carry the term; its
+	                               * id */
 	enum rule_kind kind;
-	struct pl_span pod; /* to be registered; empty: nobody carries it any more */
-	int64_t lock_rev;   /* of the lock, at the check's revision; 0: it has none */
+	struct pl_span pod; /* the smallest Pod that carries the term, to be
+	                     * registered; empty: no pod carries it any more */
+	int64_t lock_rev;   /* revision of the term's lock at the check; 0: there is no
+	                     * lock */
 };
 bool fsck_core_term(const struct fsck_core *core, uint32_t number, uint32_t *cursor,
                     struct fsck_term *out);

@@ -1,7 +1,7 @@
 /*
- * Who is found by a selector: looks by namespace, and by each of their labels, in one
- * sorted list. A selector that wants one value of a key is asked only about the looks
- * that have it.
+ * The finder: which pods a selector matches. It has one sorted list of looks, by
+ * namespace and by each of their labels. A selector that requires one value of a key
+ * is matched only against the looks with that value.
  */
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static void make_tags(struct fsck_rules *rules)
 		qsort(finder->tag, finder->tags, sizeof *finder->tag, tag_cmp);
 }
 
-/* Kubernetes gives every namespace this label; there are no Namespace objects here. */
+/* Kubernetes gives this label to every namespace. The store has no Namespace objects. */
 static const struct labels *namespace_labels(struct fsck_core *core, uint32_t namespace)
 {
 	struct draft_pair pair = {PL_SPAN_LIT("kubernetes.io/metadata.name"),
@@ -112,7 +112,7 @@ void fsck_finder_done(struct fsck_core *core)
 
 /* -- finding ------------------------------------------------------------------------ */
 
-/* What is sought: a rule's terms, all of which must find the pod, or a selector. */
+/* What is searched: the terms of a rule, which have to match all, or one selector. */
 struct fsck_seek {
 	struct fsck_core *core;
 	const struct spec_term *row;
@@ -133,7 +133,7 @@ static bool matches_pod(const struct fsck_seek *seek, const struct fsck_look *lo
 	return seek->count > 0 || selector_matches(strings, seek->selector, look->labels);
 }
 
-/* The first tag that is not before. */
+/* The first tag that is not less than this one. */
 static uint32_t tag_from(const struct fsck_finder *finder, const struct fsck_tag *tag)
 {
 	uint32_t low = 0, high = finder->tags;
@@ -149,7 +149,7 @@ static uint32_t tag_from(const struct fsck_finder *finder, const struct fsck_tag
 	return low;
 }
 
-/* A label that it wants; key 0: there is none. */
+/* A label that the selector requires; key 0: none. */
 static struct fsck_tag wanted_tag(const struct selector *selector, uint32_t namespace)
 {
 	struct fsck_tag tag = {.namespace = namespace};

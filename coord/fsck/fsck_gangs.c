@@ -1,4 +1,4 @@
-/* Gangs: their records, how many of each are bound; and room that is held. */
+/* Judges gangs (their records, and how many pods of each are bound), and reservations. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "shardsched/records/gang_record.h"
 #include "store/keys/partition.h"
 
-enum { GRACE_MS = 60 * 1000 }; /* clocks differ; the owner needs a moment */
+enum { GRACE_MS = 60 * 1000 }; /* for differing clocks, and for the owner to act */
 
 static const struct pl_span no_key;
 
@@ -110,7 +110,7 @@ static bool holds_for(const struct fsck_core *core, uint32_t node, uint32_t pod)
 	return false;
 }
 
-/* Allocs have come before. */
+/* The allocs have been fed before. */
 void fsck_nominated_pod(struct fsck_core *core)
 {
 	const struct fsck_current *at = &core->at;
@@ -188,7 +188,7 @@ void fsck_feed_gang(struct fsck_core *core, const struct kv_record *record,
 		if (parsed.phase == GANG_PHASE_BOUND)
 			gang->flags |= GANG_IS_BOUND;
 	}
-	/* Of a record that can not be read nobody knows what it holds. */
+	/* A record that does not parse may reserve anything. */
 	for (uint32_t i = gang->first_hold; i != FSCK_NONE; i = core->hold[i].next)
 		core->hold[i].right =
 			code != PL_OK ||
@@ -215,8 +215,8 @@ void fsck_gang_pod(struct fsck_core *core, bool placed)
 		core->gang[number].least = least;
 }
 
-/* One that holds room is reserving, or that room is being released; when it is bound its
- * pods are listed instead, at once. */
+/* Reservations exist only while the gang is reserving or is being given up. Once it is
+ * bound its pods are listed instead, in the same transaction. */
 static void end_record(struct fsck_core *core, const struct fsck_gang *gang,
                        struct pl_span key)
 {

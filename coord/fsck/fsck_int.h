@@ -1,4 +1,4 @@
-/* Inside the core of fsck. */
+/* Internals of the core of fsck. */
 #ifndef COORD_FSCK_FSCK_INT_H
 #define COORD_FSCK_FSCK_INT_H
 
@@ -12,7 +12,8 @@
 
 #define FSCK_NONE UINT32_MAX
 
-/* Scalars and ports by a sum over hashes of their names: what differs has another one. */
+/* The amounts of a node. Scalars are summed as hashes of name and amount, so a
+ * difference in any of them changes the sum. */
 struct fsck_sums {
 	int64_t cpu_milli, memory, storage, pods, nonzero_cpu_milli, nonzero_memory;
 	uint64_t scalars;
@@ -23,26 +24,27 @@ enum {
 	NODE_HAS_ALLOC = 2,
 	NODE_BAD_NODE = 4,
 	NODE_BAD_ALLOC = 8,
-	NODE_NO_SUM = 16, /* some pod's requests are not known */
+	NODE_NO_SUM = 16, /* the requests of some pod are unknown */
 	NODE_MEND = 32,
 	NODE_IS_OVER = 64,
 	NODE_HAS_PORTS = 128,
-	NODE_HOLDS_SOME = 256, /* the alloc lists pods, or holds room */
+	NODE_HOLDS_SOME = 256, /* the alloc lists pods or has reservations */
 };
 
 struct fsck_node {
 	struct fsck_sums said, sum;
 	uint64_t said_ports, sum_ports;
-	int64_t node_rev, bound_rev; /* the newest placement of a shard's */
-	uint32_t first_bound;        /* in rules.bound */
+	int64_t node_rev, bound_rev; /* revision of the Node; of the newest placement
+	                              * by a shard */
+	uint32_t first_bound;        /* index in rules.bound */
 	uint32_t flags, partition;
-	uint32_t first_scalar, scalars; /* in scalar */
-	uint32_t unlisted;              /* in row; FSCK_NONE: none */
-	uint32_t promise;               /* in promise, from 1; 0: none */
+	uint32_t first_scalar, scalars; /* range in scalar */
+	uint32_t unlisted;              /* index in row; FSCK_NONE: none */
+	uint32_t promise;               /* index in promise, plus one; 0: none */
 };
 
 struct fsck_scalar {
-	uint64_t name; /* its hash */
+	uint64_t name; /* hash of the name */
 	int64_t amount;
 };
 
@@ -55,52 +57,54 @@ enum {
 	POD_AWAY = 1,
 	POD_POINTER = 2,
 	POD_TWO = 4,
-	POD_HELD = 8, /* room is held for it */
+	POD_HELD = 8, /* room is reserved for it */
 	POD_HELD_RIGHTLY = 16,
 };
 
-/* Of a pod that an alloc lists, or that does not stand where its name falls. */
+/* A pod that an alloc lists, or that does not stand in the partition of its name. */
 struct fsck_entry {
-	uint32_t listed; /* the first row; FSCK_NONE */
+	uint32_t listed; /* its first row; FSCK_NONE */
 	uint16_t spec_at, pointer_in, pointer_to;
 	uint16_t flags;
 };
 
-/* A pod on a node: it is listed there, or not listed. */
+/* A pod on a node, whether the alloc lists it or not. */
 struct fsck_row {
 	uint32_t pod, node, next;
 	uint16_t partition;
-	uint8_t found; /* its pod came */
-	bool leaving;  /* marked so */
+	uint8_t found; /* the pod's own records came */
+	bool leaving;  /* marked as leaving in the alloc */
 };
 
-/* Room on a node, for a gang or a pod. */
+/* Room reserved on a node for a gang or a pod. */
 struct fsck_hold {
 	uint32_t node;
-	uint32_t who;       /* in gang, or in entry */
-	uint32_t next;      /* of the gang */
-	uint16_t partition; /* of the pod */
+	uint32_t who;       /* index in gang or in entry */
+	uint32_t next;      /* next reservation of the gang; FSCK_NONE */
+	uint16_t partition; /* partition of the pod */
 	bool gang;
 	bool right;
 };
 
-/* A pod whose state is to be mended. */
+/* A pod whose state has a nomination to be repaired. */
 struct fsck_nominated {
-	uint32_t pod, node; /* in entry, in node */
-	uint16_t partition; /* of the pod */
+	uint32_t pod, node; /* indexes in entry and in node */
+	uint16_t partition; /* partition of the pod */
 };
 
-/* A pod whose state can not be read, or is not there though an alloc lists the pod. */
+/* A pod whose state does not parse, or is missing although an alloc lists the pod. */
 struct fsck_lost {
-	uint32_t pod, node; /* in entry; in node, FSCK_NONE: no alloc lists it */
-	uint16_t partition; /* of the pod */
+	uint32_t pod, node; /* indexes in entry and in node; node FSCK_NONE: no alloc
+	                     * lists it */
+	uint16_t partition; /* partition of the pod */
 	int64_t spec_rev, state_rev;
 };
 
 enum { GANG_HAS_RECORD = 1, GANG_BAD_RECORD = 2, GANG_IS_BOUND = 4 };
 
 struct fsck_gang {
-	uint32_t bound, least; /* pods that have a place; the minimum that they say */
+	uint32_t bound, least; /* pods that have a place; the minimum that the pods
+	                        * name */
 	uint32_t first_hold;
 	uint32_t flags;
 	int64_t until_ms;
@@ -111,18 +115,18 @@ enum {
 	TERM_HAS_LOCK = 2,
 	TERM_BAD_LOCK = 4,
 	TERM_BOUND = 8,    /* pods that have a place carry it */
-	TERM_WAITING = 16, /* others */
+	TERM_WAITING = 16, /* other pods carry it */
 	TERM_GLOBAL = 32,
 };
 
-/* "namespace of its carriers/id" is its name. */
+/* A term of a rule. Its name is "namespace of its carriers/id". */
 struct fsck_term_state {
 	uint8_t flags, kind;
-	uint16_t partition; /* of a pod that carries it */
-	uint32_t pod;       /* in entry */
+	uint16_t partition; /* partition of a pod that carries it */
+	uint32_t pod;       /* index in entry of that pod */
 	uint32_t registry;
 	int64_t lock_rev;
-	struct pl_span carrier; /* in kept: where it is to be registered */
+	struct pl_span carrier; /* where it is to be registered; in kept */
 };
 
 enum { REGISTRY_THERE = 1, REGISTRY_MEND = 2 };
@@ -131,7 +135,7 @@ struct fsck_registry {
 	uint32_t flags;
 };
 
-/* The pod whose records come. */
+/* The pod whose records are being fed. */
 struct fsck_current {
 	bool some;
 	uint32_t partition;
@@ -143,7 +147,7 @@ struct fsck_current {
 	struct pod_location location;
 	struct pod_state state; /* in state_arena */
 	int64_t spec_rev, state_rev;
-	int64_t state_since_rev; /* the state was made */
+	int64_t state_since_rev; /* create revision of the state */
 	struct pl_arena state_arena;
 };
 
@@ -153,7 +157,7 @@ struct fsck_core {
 	void *ctx;
 	struct fsck_counts counts;
 	bool ended;
-	enum pl_code code; /* PL_NOMEM sticks */
+	enum pl_code code; /* PL_NOMEM stays until the end */
 	struct model model;
 	struct pl_arena scratch;
 	struct name_table nodes, pods;
@@ -161,12 +165,13 @@ struct fsck_core {
 	struct fsck_entry *entry;
 	struct fsck_row *row;
 	struct fsck_scalar *scalar;
-	struct fsck_sums *promise; /* room nominated on nodes that pods leave */
+	struct fsck_sums *promise; /* room nominated on nodes that other pods are
+	                            * leaving */
 	struct fsck_port *port;
 	uint32_t node_cap, entry_cap;
 	uint32_t rows, row_cap, scalars, scalar_cap, ports, port_cap;
 	uint32_t promises, promise_cap;
-	struct name_table gangs, groups, registries; /* "": the global one */
+	struct name_table gangs, groups, registries; /* "" is the global registry */
 	struct fsck_gang *gang;
 	struct fsck_term_state *group;
 	struct fsck_registry *registry;
@@ -175,22 +180,22 @@ struct fsck_core {
 	struct fsck_lost *lost;
 	uint32_t gang_cap, group_cap, registry_cap, holds, reservation_cap;
 	uint32_t nominations, nominated_cap, losses, lost_cap;
-	struct pl_arena kept; /* until the end */
+	struct pl_arena kept; /* lives until the end */
 	int64_t shape_rev, newest_node_rev;
 	struct fsck_rules rules;
-	unsigned stage; /* of fsck_prefixes */
+	unsigned stage; /* index in fsck_prefixes */
 	int64_t wall_ms;
-	bool blurred; /* some pod can not be read: nobody knows what it carries */
-	bool blind; /* some alloc is lost or can not be read: nobody knows who is there */
+	bool blurred; /* some pod does not parse, so it may carry any term */
+	bool blind; /* some alloc is missing or does not parse, so it may list any pod */
 	struct fsck_current at;
-	int64_t epoch[KEYS_PARTITIONS_MAX]; /* of the owner; 0: none */
+	int64_t epoch[KEYS_PARTITIONS_MAX]; /* epoch of the partition's owner; 0: none */
 };
 
-/* "scope/name" */
+/* Builds "scope/name". */
 struct pl_span fsck_name(struct keys_text *out, struct pl_span scope,
                          struct pl_span name);
 void fsck_split(struct pl_span text, struct pl_span *scope, struct pl_span *name);
-/* With keys of that kind for scope/name. */
+/* Builds the key of that kind for "scope/name". */
 struct pl_span fsck_key(struct keys_text *out, enum keys_kind kind, uint32_t partition,
                         struct pl_span scope_name);
 
@@ -202,7 +207,7 @@ void fsck_no_memory(struct fsck_core *core);
 uint32_t fsck_node_add(struct fsck_core *core, struct pl_span scope, struct pl_span name,
                        uint32_t partition);
 uint32_t fsck_entry_add(struct fsck_core *core, struct pl_span text);
-/* A row in front of *first. */
+/* Adds a row and links it before *first. */
 uint32_t fsck_row_add(struct fsck_core *core, uint32_t *first, struct fsck_row row);
 
 void fsck_sums_add(struct fsck_sums *sums, const struct alloc_amounts *amounts);
@@ -221,26 +226,26 @@ void fsck_feed_spec(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id);
 void fsck_feed_state(struct fsck_core *core, const struct kv_record *record,
                      const struct keys_id *id);
-/* Its last revision is that at which a shard bound it. */
+/* Whether the state's last write was the one by which a shard bound the pod. */
 bool fsck_is_as_bound(const struct pod_state *state);
-/* The current pod is complete. */
+/* Judges the current pod, whose records are complete. */
 void fsck_flush_pod(struct fsck_core *core);
 void fsck_end_pods(struct fsck_core *core);
 
-/* fsck_lost.c: something is left of it, and not just a pointer. */
+/* fsck_lost.c: whether any key of the pod is left, and not just a pointer. */
 bool fsck_is_there(const struct fsck_current *at);
-/* Keeps the current pod if its state is lost; entry: its own, NAME_TABLE_NONE: no alloc
- * lists it. */
+/* Keeps the current pod if its state is lost. entry is its number; NAME_TABLE_NONE: no
+ * alloc lists it. */
 void fsck_lost_pod(struct fsck_core *core, uint32_t entry);
 
-/* fsck_gangs.c: records, and holds of any kind. */
+/* fsck_gangs.c: records of gangs, and reservations of any kind. */
 void fsck_feed_gang(struct fsck_core *core, const struct kv_record *record,
                     const struct keys_id *id);
 void fsck_keep_hold(struct fsck_core *core, uint32_t node,
                     const struct alloc_reservation *hold);
-/* The current pod's state, as it waits: what it says of room that is held. */
+/* Checks the nomination in the current pod's state. */
 void fsck_nominated_pod(struct fsck_core *core);
-/* A pod of a gang; placed: it takes room. */
+/* Counts a pod of a gang; placed: it takes room. */
 void fsck_gang_pod(struct fsck_core *core, bool placed);
 void fsck_end_gangs(struct fsck_core *core);
 
@@ -248,10 +253,10 @@ void fsck_end_gangs(struct fsck_core *core);
 void fsck_feed_budget(struct fsck_core *core, const struct kv_record *record,
                       const struct keys_id *id);
 
-/* fsck_groups.c: registries, locks, and who carries what. */
+/* fsck_terms.c: registries, locks, and which pods carry which terms. */
 void fsck_feed_rules_key(struct fsck_core *core, const struct kv_record *record,
                          const struct keys_id *id);
-/* The current pod carries these. */
+/* The current pod carries the terms of this spec. */
 void fsck_carry(struct fsck_core *core, const struct spec *spec, bool placed);
 bool fsck_term_is_orphan(const struct fsck_core *core, uint32_t number);
 void fsck_end_terms(struct fsck_core *core);

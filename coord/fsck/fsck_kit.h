@@ -1,4 +1,4 @@
-/* For tests of fsck: checking and mending the store of fsck_store.h. */
+/* A fixture for tests of fsck: checks and repairs the store of fsck_store.h. */
 #ifndef COORD_FSCK_FSCK_KIT_H
 #define COORD_FSCK_FSCK_KIT_H
 
@@ -94,7 +94,7 @@ static inline void down(void)
 	fsck = NULL;
 }
 
-/* This was found, so often, and nothing else. */
+/* Checks, and wants this finding count times and no other finding. */
 static inline void finds(enum fsck_code code, unsigned count)
 {
 	check();
@@ -151,7 +151,7 @@ static inline void repair(bool dry)
 	T_CODE(m.err.code, PL_OK, &m.err);
 }
 
-/* So many are mended, first only in words, and it is clean then. */
+/* Repairs, first as a dry run. Wants count repairs, and a clean store afterwards. */
 static inline void mends(unsigned count)
 {
 	int64_t before = memkv_revision(kit.mem);

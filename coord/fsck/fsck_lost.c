@@ -1,14 +1,15 @@
-/* Pods whose state is lost or makes no sense: where the allocs say that they are. */
+/* Pods whose state is lost or does not parse. Their place is taken from the allocs
+ * that list them. */
 #include "coord/fsck/fsck_int.h"
 
-/* Not just a pointer, or nothing. */
+/* False if there is nothing but a pointer. */
 bool fsck_is_there(const struct fsck_current *at)
 {
 	return at->has_state || (at->has_spec && !at->is_pointer);
 }
 
-/* What is known of its place is what allocs say. Of several (an alloc.pod_twice) it is
- * one where it does not leave, the first in the order of keys: any is as good. */
+/* The node whose alloc lists the pod. If several do (alloc.pod_twice) the choice is
+ * free: the first in the order of keys that does not mark the pod as leaving. */
 static uint32_t place_of(const struct fsck_core *core, uint32_t first)
 {
 	const struct fsck_row *best = NULL;
@@ -16,7 +17,7 @@ static uint32_t place_of(const struct fsck_core *core, uint32_t first)
 	for (uint32_t i = first; i != FSCK_NONE; i = core->row[i].next) {
 		const struct fsck_row *row = &core->row[i];
 
-		/* The last one in front. */
+		/* The rows are linked last one first. */
 		if (row->partition == core->at.partition &&
 		    (best == NULL || best->leaving || !row->leaving))
 			best = row;
@@ -38,7 +39,7 @@ void fsck_lost_pod(struct fsck_core *core, uint32_t entry)
 	if (entry != NAME_TABLE_NONE)
 		new.node = place_of(core, core->entry[entry].listed);
 	if (!at->has_state && new.node == FSCK_NONE)
-		return; /* it waits for its first decision */
+		return; /* the pod waits for its first decision */
 	new.pod = fsck_entry_add(core, keys_span(&at->name));
 	if (new.pod == FSCK_NONE)
 		return;
@@ -49,7 +50,7 @@ void fsck_lost_pod(struct fsck_core *core, uint32_t entry)
 	}
 	core->lost[core->losses++] = new;
 	if (at->has_state)
-		return; /* it is told already */
+		return; /* reported already */
 	fsck_report(core, FSCK_STATE_MISSING,
 	            fsck_key(&state, KEYS_STATE, at->partition, keys_span(&at->name)),
 	            fsck_key(&alloc, KEYS_ALLOC, core->node[new.node].partition,

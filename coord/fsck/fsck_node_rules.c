@@ -1,12 +1,12 @@
-/* Nodes, as they come when all pods are known: what pods on them want of them, and the
- * values of the topology keys that rules ask for. */
+/* Judges what pods want of their nodes, and keeps the values of topology keys, as the
+ * Nodes are fed. All pods are known by then. */
 #include <inttypes.h>
 
 #include "coord/fsck/fsck_int.h"
 
 /* -- what is kept ------------------------------------------------------------------ */
 
-/* A row for each node up to this one. */
+/* Makes sure that there is a row for each node up to this one. */
 static bool rows_to(struct fsck_core *core, uint32_t number)
 {
 	struct fsck_rules *rules = &core->rules;
@@ -88,7 +88,7 @@ static void keep_values(struct fsck_core *core, uint32_t number, const struct no
 
 /* -- what pods want ---------------------------------------------------------------- */
 
-/* As kube-scheduler has it: a cordon is a taint that a pod may tolerate. */
+/* As in kube-scheduler a cordon counts as a taint that a pod may tolerate. */
 static bool tolerates_cordon(struct fsck_core *core,
                              const struct tolerations *tolerations)
 {
@@ -107,7 +107,8 @@ static bool tolerates_cordon(struct fsck_core *core,
 	return bears;
 }
 
-/* NULL: nothing. *late: it says nothing of pods that are there already. */
+/* Why the pod does not want the node; NULL: it does. *late: the reason does not apply
+ * to pods that are there already. */
 static const char *find_objection(struct fsck_core *core, const struct fsck_want *want,
                                   const struct node *node, bool *late)
 {
@@ -131,7 +132,7 @@ static struct pl_span state_key(const struct fsck_core *core,
 	                name_table_get(&core->pods, bound->entry));
 }
 
-/* It stands as it was when the pod was bound there. */
+/* Whether the node is unchanged since the pod was bound there. */
 static bool was_so(const struct fsck_core *core, const struct fsck_bound *bound)
 {
 	return !bound->of_gang && core->node[bound->node].node_rev < bound->lo &&
@@ -173,7 +174,7 @@ static void judge_node_rules(struct fsck_core *core, uint32_t number,
 		            since, since == 1 ? "" : "s", first_why);
 }
 
-/* Most pods want nothing, and most nodes keep nobody away. */
+/* A quick check: most pods want nothing of nodes, and most nodes have no taints. */
 static bool is_plain(const struct fsck_core *core, uint32_t number,
                      const struct node *node)
 {

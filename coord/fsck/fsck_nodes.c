@@ -1,4 +1,4 @@
-/* Allocs and Nodes: what they say, and in the end what became of it. */
+/* Allocs and Nodes: keeps what they say, and compares it with the pods at the end. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ static bool is_own_partition(const struct fsck_core *core, const struct keys_id 
 	       partition == id->partition;
 }
 
-/* Of what is not where it should be only that is told. */
+/* Reports a record in a wrong partition; nothing else of it is judged. */
 static bool check_partition(struct fsck_core *core, const struct kv_record *record,
                             const struct keys_id *id, enum fsck_code code)
 {
@@ -30,7 +30,7 @@ static bool check_partition(struct fsck_core *core, const struct kv_record *reco
 
 /* -- allocs ------------------------------------------------------------------------ */
 
-/* What pods that leave still take may be nominated already. */
+/* Room of pods that leave may be nominated for others already. */
 static bool may_exceed(const struct alloc *alloc)
 {
 	for (uint32_t i = 0; i < alloc->pods; i++)
@@ -249,7 +249,7 @@ static int port_cmp(const void *a, const void *b)
 	return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
-/* Of pods that share one it is taken once. */
+/* A port that several pods of a node share is counted once. */
 static void sum_ports(struct fsck_core *core)
 {
 	if (core->ports > 0)
@@ -259,7 +259,7 @@ static void sum_ports(struct fsck_core *core)
 			core->node[core->port[i].node].sum_ports += core->port[i].hash;
 }
 
-/* The first amount that is not the sum; NULL: all are. */
+/* The first amount that differs from the sum; NULL: none. */
 static const char *wrong_sum(const struct fsck_node *node, int64_t *said, int64_t *sum)
 {
 	const struct {
@@ -320,7 +320,7 @@ static void check_room(struct fsck_core *core, const struct fsck_node *node,
 		            "more is taken than the node has since it was changed");
 }
 
-/* Pods are bound there, and there is neither Node nor alloc. */
+/* Reports pods that are bound to a node of which there is neither Node nor alloc. */
 static void end_absent(struct fsck_core *core, const struct fsck_node *node,
                        struct pl_span name)
 {
@@ -336,7 +336,7 @@ static void end_absent(struct fsck_core *core, const struct fsck_node *node,
 	}
 }
 
-/* Whoever knows the node says so; one that holds nothing goes. */
+/* Reports an alloc without its Node. The repair deletes it if it holds nothing. */
 static void end_alone(struct fsck_core *core, struct fsck_node *node,
                       struct pl_span alloc, struct pl_span key)
 {

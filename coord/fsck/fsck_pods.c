@@ -1,4 +1,4 @@
-/* Pods: spec and state of one come one behind the other, and are judged together. */
+/* Pods: spec and state of one pod come one behind the other and are judged together. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static struct pl_span current_key(struct fsck_core *core, enum keys_kind kind,
 	return fsck_key(out, kind, core->at.partition, keys_span(&core->at.name));
 }
 
-/* A record of another pod ends the one that was current. */
+/* Begins with another pod; the pod before it is complete. */
 static void begin_pod(struct fsck_core *core, const struct keys_id *id)
 {
 	struct fsck_current *at = &core->at;
@@ -122,7 +122,7 @@ void fsck_feed_state(struct fsck_core *core, const struct kv_record *record,
 	at->has_state = true;
 	at->state_rev = record->mod_revision;
 	at->state_since_rev = record->create_revision;
-	/* The record goes before the pod is judged. */
+	/* The record does not outlive the call, but the pod is judged later. */
 	value = pl_arena_dup(&at->state_arena, record->value);
 	if (value.at == NULL && record->value.len > 0) {
 		fsck_no_memory(core);
@@ -168,8 +168,8 @@ static void add_requests(struct fsck_core *core, uint32_t number)
 	}
 }
 
-/* Where it says that it is; FSCK_NONE: it takes no room. Nodes come later: whether it is
- * there is known in the end. */
+/* The node that the state names; FSCK_NONE: the pod takes no room. Whether the node
+ * exists is known only at the end. */
 static uint32_t bound_node(struct fsck_core *core)
 {
 	const struct fsck_current *at = &core->at;
@@ -204,7 +204,7 @@ static void report_not_bound(struct fsck_core *core, uint32_t number)
 		            PL_SPAN_ARG(at->state.cluster), PL_SPAN_ARG(at->state.node));
 }
 
-/* Whoever sees the alloc is to know who terminates. */
+/* The alloc has to mark exactly the pods that terminate. */
 static void check_leaving(struct fsck_core *core, const struct fsck_row *row)
 {
 	const struct fsck_current *at = &core->at;
@@ -223,7 +223,7 @@ static void check_leaving(struct fsck_core *core, const struct fsck_row *row)
 	            row->leaving ? "marked" : "not marked");
 }
 
-/* Of those that list it. *there: the node where it is bound is among them. */
+/* Judges the allocs that list the pod. *there: the one of its own node is among them. */
 static void judge_rows(struct fsck_core *core, uint32_t first, uint32_t bound,
                        bool *there)
 {
@@ -248,7 +248,7 @@ static void judge_rows(struct fsck_core *core, uint32_t first, uint32_t bound,
 	}
 }
 
-/* What was asked, or has ended, was written by others since it was placed. */
+/* A request or an end is written by others, after the placement. */
 bool fsck_is_as_bound(const struct pod_state *state)
 {
 	return state->phase == STATE_BOUND && state->shard.len > 0 &&
@@ -267,7 +267,7 @@ static void keep_unlisted(struct fsck_core *core, uint32_t number)
 		return;
 	(void)fsck_row_add(core, &node->unlisted, row);
 	node->flags |= NODE_MEND;
-	/* Where there is nothing to be listed in, that is told. */
+	/* A node without a readable alloc is reported by itself. */
 	if ((node->flags & NODE_HAS_ALLOC) == 0 || (node->flags & NODE_BAD_ALLOC) != 0)
 		return;
 	fsck_report(core, FSCK_STATE_UNLISTED, current_key(core, KEYS_STATE, &state),
@@ -276,7 +276,7 @@ static void keep_unlisted(struct fsck_core *core, uint32_t number)
 	            "it is bound there, and the alloc does not list it");
 }
 
-/* What can not be read may wait, too. */
+/* A pod that does not parse may be waiting too. */
 static void judge_waiting(struct fsck_core *core, uint32_t entry)
 {
 	const struct fsck_current *at = &core->at;
@@ -310,7 +310,7 @@ static void judge_place(struct fsck_core *core)
 		return;
 	}
 	core->counts.bound++;
-	/* Of a gang the room may have been held before the node was changed. */
+	/* The room of a gang may have been reserved before the node changed. */
 	if (fsck_is_as_bound(&at->state) &&
 	    !(at->spec_ok && at->pod.spec->template->gang != 0) &&
 	    at->state_rev > core->node[bound].bound_rev)
@@ -343,7 +343,7 @@ static void keep_pointer(struct fsck_core *core)
 	entry->pointer_to = (uint16_t)core->at.points_to;
 }
 
-/* A pod that does not stand where its name falls. */
+/* Keeps a pod that does not stand in the partition of its name. */
 static void keep_away(struct fsck_core *core)
 {
 	uint32_t number = fsck_entry_add(core, keys_span(&core->at.name));

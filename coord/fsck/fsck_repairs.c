@@ -1,4 +1,4 @@
-/* What can be mended, one after the other. */
+/* Enumerates what can be repaired. */
 #include "coord/fsck/fsck_int.h"
 
 static bool repair_node(const struct fsck_core *core, uint32_t number,
@@ -41,8 +41,8 @@ static bool repair_registry(const struct fsck_core *core, uint32_t number,
 	return true;
 }
 
-/* What goes with a registry's term goes with it; what comes, too, and may have been there
- * before. */
+/* A lock goes together with its term, and comes with a term that is registered; it may
+ * also exist before that. */
 static bool repair_lock(const struct fsck_core *core, uint32_t number,
                         struct fsck_repair *out)
 {
@@ -52,7 +52,7 @@ static bool repair_lock(const struct fsck_core *core, uint32_t number,
 
 	if (registered == there && (!there || (flags & TERM_BAD_LOCK) == 0))
 		return false;
-	/* One that makes no sense is mended in any case: nobody else would. */
+	/* A lock that does not parse is repaired in any case, because no shard would. */
 	if ((flags & TERM_BAD_LOCK) == 0 &&
 	    ((there && fsck_term_is_orphan(core, number)) ||
 	     (!registered && (flags & (TERM_BOUND | TERM_WAITING)) != 0)))
@@ -105,7 +105,7 @@ static bool repair_place(const struct fsck_core *core, uint32_t number,
 	return true;
 }
 
-/* States before the allocs that list their pods. Registries before locks. */
+/* States come before the allocs that list their pods, and registries before locks. */
 bool fsck_core_repair(const struct fsck_core *core, uint64_t *cursor,
                       struct fsck_repair *out)
 {
@@ -145,7 +145,7 @@ bool fsck_core_unlisted(const struct fsck_core *core, uint32_t number, uint32_t 
 	out->partition = core->row[at].partition;
 	fsck_split(name_table_get(&core->pods, core->row[at].pod), &out->namespace,
 	           &out->name);
-	/* 1: the end; else the next row plus two. */
+	/* The cursor is 1 at the end, else the index of the next row plus two. */
 	*cursor = core->row[at].next == FSCK_NONE ? 1 : core->row[at].next + 2;
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
- * Pods that have a place, and who carries which rule. What is alike is kept once: labels,
- * what is wanted of nodes, rules; they are numbered by what they are, as bytes, since
+ * Pods that have a place, and which pods carry which rules. Equal things are kept
+ * once: labels, constraints on nodes, rules. They are numbered by their bytes, because
  * equal values of the model have equal addresses.
  */
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void *grow_array(struct fsck_core *core, void **at, uint32_t *cap, uint32
 #define ROOM(core, rows, cap, count) \
 	grow_array(core, (void **)&(rows), &(cap), count, sizeof *(rows))
 
-/* Its number among those; *fresh: it has just got it. */
+/* The number of these bytes in the table; *fresh: it was added just now. */
 static uint32_t number_of(struct fsck_core *core, struct name_table *table,
                           const void *bytes, size_t size, bool *fresh)
 {
@@ -84,7 +84,7 @@ static uint32_t want_of(struct fsck_core *core, const struct spec *spec)
 
 /* -- topology keys, and which nodes count ------------------------------------------- */
 
-/* RULES_KEYS_MAX: there are too many. */
+/* RULES_KEYS_MAX: the key is not known, or there are too many. */
 uint32_t fsck_key_number(const struct fsck_rules *rules, uint32_t key)
 {
 	uint32_t i = 0;
@@ -94,7 +94,7 @@ uint32_t fsck_key_number(const struct fsck_rules *rules, uint32_t key)
 	return i < rules->keys ? i : RULES_KEYS_MAX;
 }
 
-/* RULES_KEYS_MAX: there is no room for it. */
+/* RULES_KEYS_MAX: there is no room for the key. */
 static uint32_t key_add(struct fsck_core *core, uint32_t key)
 {
 	struct fsck_rules *rules = &core->rules;
@@ -133,7 +133,7 @@ static bool keys_of_terms(struct fsck_core *core, const struct spec_term *row,
 	return true;
 }
 
-/* A node counts for spreading if it has the keys of all of the pod's hard constraints. */
+/* A node counts for spreading if it has the keys of all hard constraints of the pod. */
 static bool scope_of(struct fsck_core *core, const struct spec *spec, uint32_t at,
                      uint32_t *out)
 {
@@ -156,7 +156,7 @@ static bool scope_of(struct fsck_core *core, const struct spec *spec, uint32_t a
 	return *out < RULES_SCOPES_MAX;
 }
 
-/* False: what it looks at can not be kept. */
+/* False: there is no room for what the rule looks at. */
 static bool rule_open(struct fsck_core *core, struct fsck_rule *rule)
 {
 	const struct spec *spec = rule->spec;
@@ -283,13 +283,15 @@ static void carry_spread(struct fsck_core *core, const struct spec *spec, uint32
 
 /* -- pods -------------------------------------------------------------------------- */
 
-/* At that revision or later it was placed. A member of a gang is when its gang's record
- * says so, which may be well before its state does; but never before it was there. */
+/* The pod was placed at this revision or later. A member of a gang is placed when the
+ * gang's record says so, which may be well before its own state does, but not before
+ * the state existed. */
 static int64_t bound_since(const struct fsck_current *at, const struct spec *spec)
 {
 	int64_t rev = fsck_is_as_bound(&at->state) ? at->state_rev : at->state_since_rev;
 
-	/* No shard wrote it: it was derived from an alloc, some time after. */
+	/* No shard wrote the state: a repair derived it from an alloc, some time after
+	 * the placement. */
 	if (at->state.shard.len == 0)
 		return 0;
 	return spec->template->gang != 0 && at->spec_rev < rev ? at->spec_rev + 1 : rev;
@@ -401,7 +403,8 @@ static const struct labels *make_promoted_labels(struct fsck_core *core,
 	return labels;
 }
 
-/* Labels that stand beside the class, and that some rule asks for by now. */
+/* Adds the labels of the replica itself (index and name) to those of its class, if a
+ * rule asks for them. */
 static void promote_labels(struct fsck_core *core, struct fsck_bound *bound)
 {
 	const struct identity beside = {bound->index, bound->beside};
@@ -436,7 +439,7 @@ static void promote_all_labels(struct fsck_core *core)
 	}
 }
 
-/* Pods by how they look, and by the rules that they carry. */
+/* Sorts pods by look, and carriers by rule. */
 static bool sort_pods(struct fsck_core *core)
 {
 	struct fsck_rules *rules = &core->rules;

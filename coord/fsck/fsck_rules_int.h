@@ -1,17 +1,17 @@
 /*
- * Inside the core of fsck: what pods want of each other and of nodes.
+ * Internals of the core of fsck: what pods want of each other and of nodes.
  *
- *	fsck_rules.c   pods that have a place, with what rules see of them; who carries
- *what fsck_wants.c   as Nodes come: labels, taints, and values of topology keys
- *	fsck_finder.c  in the end: who is found by a selector, and in which domains
- *	fsck_apart.c   in the end: anti-affinity, affinity, host ports
- *	fsck_spread.c  in the end: spreading
+ *	fsck_rules.c       pods that have a place, as rules see them; and their carriers
+ *	fsck_node_rules.c  as Nodes come: labels, taints, and values of topology keys
+ *	fsck_finder.c      at the end: which pods a selector matches, in which domains
+ *	fsck_affinity.c    at the end: anti-affinity, affinity, host ports
+ *	fsck_spread.c      at the end: spreading
  *
- * **What was so when.** A pod is *here* since some revision: at least `lo` (its state's
- * own while nobody has written it since; else when the state was made). If everything
- * that a rule reads, specs and Nodes, is older than the later of two pods' binds, then
- * it was so when the later one was bound, and whoever bound it broke the rule. Else it
- * may have become so since.
+ * **Violation or condition.** A pod is on its node since the revision `lo` or later:
+ * the state's own revision if it has not been written since, else the state's create
+ * revision. If everything that a rule reads (specs and Nodes) is older than the later
+ * one of two binds, then the rule was broken when the later pod was bound, and its
+ * shard broke it. Otherwise it may have become so since.
  */
 #ifndef COORD_FSCK_FSCK_RULES_INT_H
 #define COORD_FSCK_FSCK_RULES_INT_H
@@ -25,69 +25,72 @@ struct fsck_node;
 
 enum {
 	RULES_KEYS_MAX = 64,   /* topology keys */
-	RULES_SCOPES_MAX = 64, /* which nodes count for spreading; bits of a word */
+	RULES_SCOPES_MAX = 64, /* sets of nodes that count for spreading; each is a bit
+	                        * of a word */
 };
 
 /* A pod that has a place. */
 struct fsck_bound {
-	int64_t lo; /* it was placed at this revision or later */
+	int64_t lo; /* the pod was placed at this revision or later */
 	int64_t spec_rev;
 	uint32_t entry, node;
-	uint32_t next; /* on the node */
+	uint32_t next; /* next pod on the node */
 	uint32_t look, want;
-	uint32_t index; /* of the labels that stand beside its class: identity.h */
+	uint32_t index; /* of the replica's own labels: identity.h */
 	uint16_t partition;
 	uint8_t beside;
 	bool leaving;
-	bool healthy; /* as disruption budgets have it */
-	/* It is one of a gang, which may have held the room before it was bound: what
-	 * happened to the Node in between is as if it had happened after. */
+	bool healthy; /* by the rules of disruption budgets */
+	/* The pod is of a gang, whose room may have been reserved before the pod was
+	 * bound. Changes of the Node in between count as later ones. */
 	bool of_gang;
 };
 
-/* A disruption budget that allows something. */
+/* A disruption budget that allows some disruption. */
 struct fsck_budget {
-	uint32_t namespace; /* held */
+	uint32_t namespace; /* holds a reference */
 	uint32_t allowed, desired;
-	const struct selector *selector; /* held */
+	const struct selector *selector; /* holds a reference */
 	struct pl_span key;
 };
 
-/* What selectors see of pods: their namespace and labels. */
+/* A look: what selectors see of a pod, its namespace and labels. */
 struct fsck_look {
-	uint32_t namespace;          /* held */
-	const struct labels *labels; /* held */
-	uint32_t first, pods;        /* in by_look */
-	uint32_t stamp;              /* of the rule that has found it last, and one */
+	uint32_t namespace;          /* holds a reference */
+	const struct labels *labels; /* holds a reference */
+	uint32_t first, pods;        /* range in by_look */
+	uint32_t stamp;              /* one more than the last rule that matched it */
 };
 
-/* What pods want of nodes; number 0: nothing. Held, or NULL. */
+/* What a pod wants of nodes. Number 0 wants nothing. The pointers hold references, or
+ * are NULL. */
 struct fsck_want {
 	const struct labels *labels;
 	const struct node_selector *required;
 	const struct tolerations *tolerations;
-	bool plain; /* but for tolerations it wants nothing */
+	bool plain; /* it wants nothing but tolerations */
 };
 
 enum fsck_rule_kind { RULE_ANTI_AFFINITY, RULE_AFFINITY, RULE_SPREAD };
 
-/* A rule that pods of a namespace share. Of a spec that has it, at number at: the whole
- * list of affinity. */
+/* A rule that pods of a namespace share. at is its number in the spec; affinity is one
+ * rule with all of its terms. */
 struct fsck_rule {
 	enum fsck_rule_kind kind;
 	uint32_t at;
-	const struct spec *spec; /* held */
-	uint32_t scope;          /* SPREAD: in scope */
-	uint8_t carried;         /* by pods that have a place, by others: bits */
-	bool skipped;            /* there are too many of something */
-	uint32_t first, pods;    /* in by_rule */
+	const struct spec *spec; /* holds a reference */
+	uint32_t scope;          /* SPREAD: index in scope */
+	uint8_t carried;         /* bits: carried by pods that have a place, by others */
+	bool skipped;            /* some table was full, so it is not judged */
+	uint32_t first, pods;    /* range in by_rule */
 };
 
-/* The nodes that a rule of spreading counts. */
+/* A scope: the nodes that a spread constraint counts. */
 struct fsck_scope {
-	uint32_t want; /* asked for labels, affinity (if it says so), taints (likewise) */
+	uint32_t want; /* whose labels, affinity (if set) and tolerations (if set)
+	                * select the nodes */
 	bool affinity, taints;
-	uint64_t keys; /* that they must have, as bits */
+	uint64_t keys; /* topology keys that the nodes must have, as bits */
 };
 
 struct fsck_carry {
@@ -95,37 +98,40 @@ struct fsck_carry {
 };
 
 struct fsck_host_port {
-	uint32_t node, bound, ip; /* held */
+	uint32_t node, bound, ip; /* ip holds a reference */
 	uint16_t port;
 	uint8_t protocol;
 };
 
-/* Pods in a domain: two at most are remembered, so that one is left beside any. */
+/* The pods of a domain. Two of each kind are kept, so that one is left beside any
+ * given pod. */
 struct fsck_domain {
-	uint32_t number; /* fsck_domain_of; 0: the row is free */
+	uint32_t number; /* result of fsck_domain_of; 0: the row is free */
 	uint32_t pods;
-	uint32_t last[2];  /* those with the greatest lo that nothing is newer than */
-	uint32_t least[2]; /* those with the oldest inputs */
+	uint32_t last[2];  /* the pods with the greatest lo among those with nothing
+	                    * newer */
+	uint32_t least[2]; /* the pods with the oldest inputs */
 };
 
 struct fsck_namespace {
 	uint32_t namespace;
-	const struct labels *labels; /* held; of the namespace itself */
+	const struct labels *labels; /* labels of the namespace itself; holds a
+	                              * reference */
 };
 
-/* A label of a look; key 0: just that it is of that namespace. */
+/* A label of a look; key 0 is an entry for the namespace alone. */
 struct fsck_tag {
 	uint32_t namespace, key, value, look;
 };
 
-/* Who is found by a selector; made in the end. */
+/* The finder, made at the end. */
 struct fsck_finder {
 	struct fsck_namespace *in_namespace;
 	struct fsck_tag *tag;
-	uint32_t *found; /* room for all looks */
+	uint32_t *found; /* array for all looks */
 	struct fsck_domain *domain;
 	uint32_t namespaces, tags, founds;
-	uint32_t domain_cap, domains; /* powers of two; so many are in use */
+	uint32_t domain_cap, domains; /* size of the table, a power of two; rows in use */
 };
 
 struct fsck_rules {
@@ -136,56 +142,58 @@ struct fsck_rules {
 	struct fsck_carry *carry;
 	uint32_t bounds, bound_cap, looks, look_cap, wants, want_cap;
 	uint32_t rules, rule_cap, carries, carry_cap;
-	struct name_table look_at, want_at, rule_at; /* by what they are, as bytes */
-	uint32_t key[RULES_KEYS_MAX];                /* held */
+	struct name_table look_at, want_at, rule_at; /* numbers by bytes */
+	uint32_t key[RULES_KEYS_MAX];                /* holds references */
 	uint32_t keys;
 	struct fsck_scope scope[RULES_SCOPES_MAX];
 	uint32_t scopes, skipped;
-	uint32_t *value; /* by node, keys of each: of its labels; 0: it has none. Held */
-	uint64_t *counted; /* by node: a bit for each scope */
+	uint32_t *value;   /* one row a node with a value for each key; 0: the node has
+	                  * no such label. Holds references */
+	uint64_t *counted; /* by node, one bit for each scope */
 	uint32_t value_cap, valued, counted_cap;
-	uint32_t *by_look, *by_rule; /* in the end */
+	uint32_t *by_look, *by_rule; /* made at the end */
 	struct fsck_host_port *port;
 	uint32_t ports, port_cap;
 	struct fsck_budget *budget;
 	uint32_t budgets, budget_cap;
 	struct fsck_finder finder;
 	struct pl_buf key_text;
-	/* How many domains of a key its nodes have, and one; 0: not counted yet. */
+	/* Number of domains of a key among the nodes of a scope, plus one; 0: not
+	 * counted yet. */
 	uint32_t domains[RULES_SCOPES_MAX][RULES_KEYS_MAX];
 };
 
-/* fsck_rules.c. The current pod, which has that place; FSCK_NONE: it waits. */
+/* fsck_rules.c. Adds the current pod, which is on that node; FSCK_NONE: it waits. */
 void fsck_rules_pod(struct fsck_core *core, uint32_t node);
 void fsck_rules_done(struct fsck_core *core);
 void fsck_end_rules(struct fsck_core *core);
-/* RULES_KEYS_MAX: nobody asks for it, or there are too many. */
+/* RULES_KEYS_MAX: no rule asks for the key, or there are too many. */
 uint32_t fsck_key_number(const struct fsck_rules *rules, uint32_t key);
 
-/* fsck_wants.c */
+/* fsck_node_rules.c */
 void fsck_rules_node(struct fsck_core *core, uint32_t number, const struct node *node);
-/* The domain, by a number, of a topology key that is asked for; 0: the node is in none.
- * And what the label says. */
+/* The node's domain of a topology key that a rule asks for, as a number; 0: none. And
+ * the label's text. */
 uint32_t fsck_domain_of(const struct fsck_core *core, uint32_t node, uint32_t key);
 struct pl_span fsck_domain_text(const struct fsck_core *core, uint32_t node,
                                 uint32_t key);
 
-/* fsck_finder.c. False: no memory. The looks that are found are in finder.found, each
- * with the stamp. */
+/* fsck_finder.c. False: no memory. The looks that match are in finder.found, each with
+ * the stamp. */
 bool fsck_finder_open(struct fsck_core *core);
 void fsck_finder_done(struct fsck_core *core);
 void fsck_find_terms(struct fsck_core *core, const struct spec_term *row, uint32_t count,
                      uint32_t stamp);
 void fsck_find_spread(struct fsck_core *core, uint32_t namespace,
                       const struct selector *selector, uint32_t stamp);
-/* Pods of the looks that were found. */
+/* The number of pods of the looks in finder.found. */
 uint32_t fsck_found_pods(const struct fsck_core *core);
-/* Empties the table of domains, with room for so many. */
+/* Empties the table of domains and makes room for so many. */
 bool fsck_domains_clear(struct fsck_core *core, uint32_t most);
-/* The row of that one (not 0), or the free one where it would be. */
+/* The row of this number (not 0), or the free row for it. */
 struct fsck_domain *fsck_domain(struct fsck_core *core, uint32_t number);
 
-/* fsck_apart.c, fsck_spread.c, fsck_budgets.c */
+/* fsck_affinity.c, fsck_spread.c, fsck_budgets.c */
 void fsck_judge_rule(struct fsck_core *core, uint32_t number);
 void fsck_judge_spread(struct fsck_core *core, uint32_t number);
 void fsck_judge_ports(struct fsck_core *core);

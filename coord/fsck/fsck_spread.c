@@ -1,7 +1,8 @@
 /*
- * In the end: whether pods are spread as they want it now. Pods that ended since, or
- * nodes that came, may have made it so; what was so at the commit is not to be seen any
- * more. So one condition a rule, for the domain that is worst.
+ * Judges spreading at the end: whether pods are spread now as they want it. Pods that
+ * ended since the commit, or nodes that came, may have made it so, and what held at
+ * the commit can not be seen any more. So each rule gives at most one condition, for
+ * its worst domain.
  */
 #include <inttypes.h>
 
@@ -11,8 +12,8 @@ struct spread_tally {
 	struct fsck_core *core;
 	const struct fsck_rule *rule;
 	const struct spec_spread *row;
-	uint32_t most; /* are in one domain with carriers */
-	uint32_t pod;  /* such a carrier */
+	uint32_t most; /* most pods in a domain that has a carrier */
+	uint32_t pod;  /* a carrier in that domain */
 };
 
 static bool is_counted(const struct spread_tally *tally, uint32_t node)
@@ -69,7 +70,7 @@ static void find_worst(struct spread_tally *tally)
 	}
 }
 
-/* How many domains there are, with pods or without. */
+/* The number of domains, with or without pods. */
 static uint32_t domains_of(struct fsck_core *core, uint32_t scope, uint32_t key)
 {
 	struct fsck_rules *rules = &core->rules;
@@ -140,7 +141,7 @@ void fsck_judge_spread(struct fsck_core *core, uint32_t number)
 	add_pods(&tally);
 	find_worst(&tally);
 	least = least_of(&core->rules.finder, domains);
-	/* With fewer domains than it wants, the emptiest counts as one that has none. */
+	/* With fewer domains than minDomains the least count is taken as 0. */
 	if (tally.row->min_domains > 0 && domains < (uint32_t)tally.row->min_domains)
 		least = 0;
 	if (tally.most > 0 && (int64_t)tally.most - least > (int64_t)tally.row->max_skew)

@@ -1,6 +1,6 @@
 /*
- * For tests of fsck: a small store that is as it should be, and the keys and values that
- * it is made and spoilt with. A test program of its own each, so names are short.
+ * A fixture for tests of fsck: a small valid store, and the keys and values that it is
+ * made and damaged with. Each test program includes it for itself, so names are short.
  */
 #ifndef COORD_FSCK_FSCK_STORE_H
 #define COORD_FSCK_FSCK_STORE_H
@@ -67,7 +67,7 @@ static inline void drop(const char *key)
 	T_EQ(kit_delete(&kit, kv_key(pl_span_str(key))), 1);
 }
 
-/* Whoever writes a Node does that, too. */
+/* Each write of a Node also puts this key. */
 static inline void put_shape(void)
 {
 	(void)kit_put(&kit, "/groups/nodes", "{\"v\":1}");
@@ -150,7 +150,7 @@ static inline uint32_t gang_home(void)
 	return out;
 }
 
-/* A name whose own partition is another than the gang's. */
+/* A name that falls into another partition than the gang. */
 static inline const char *gang_pod(void)
 {
 	static char name[16];
@@ -174,7 +174,7 @@ static inline const char *listed(const char *namespace, const char *name,
 	return text[at];
 }
 
-/* In both: it terminates. */
+/* Lists the pods and marks them as leaving. */
 static inline const char *leaving(const char *pods)
 {
 	static char text[300];
@@ -228,7 +228,7 @@ static inline void put_pointer(void)
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "db", gang_pod()), text);
 }
 
-/* n-0 has web/a and web/b, n-1 the gang's pod, n-2 nothing; web/c waits. */
+/* n-0 has web/a and web/b, n-1 has the gang's pod, n-2 is empty; web/c waits. */
 static inline void up_over(const struct faulty_rule *rules, size_t count)
 {
 	kit_open(&kit, NULL);

@@ -1,4 +1,4 @@
-/* Registries, locks of terms, /groups/nodes; and who carries what. */
+/* Registries, locks of terms, and /groups/nodes; and which pods carry which terms. */
 #include <inttypes.h>
 
 #include "coord/fsck/fsck_int.h"
@@ -29,7 +29,7 @@ static uint32_t group_add(struct fsck_core *core, struct pl_span namespace,
 	return number;
 }
 
-/* space: empty for the global one. */
+/* namespace: empty for the global registry. */
 static uint32_t registry_add(struct fsck_core *core, struct pl_span namespace)
 {
 	uint32_t before = core->registries.count, number;
@@ -125,7 +125,7 @@ static void feed_registry(struct fsck_core *core, const struct kv_record *record
 
 /* -- locks ------------------------------------------------------------------------- */
 
-/* {"v":1,...}: of what else it says nobody takes notice. */
+/* Whether the value is {"v":1,...}; other fields are ignored. */
 static bool is_value(struct fsck_core *core, struct pl_span value)
 {
 	struct value_reader in;
@@ -166,8 +166,9 @@ void fsck_feed_rules_key(struct fsck_core *core, const struct kv_record *record,
 
 /* -- who carries what -------------------------------------------------------------- */
 
-/* Only who keeps others away is to be known while he is there: whoever spreads, or wants
- * to be near others, looks at them when he is placed, and registers before. */
+/* Only terms of anti-affinity have to stay registered while their pods are there. A
+ * pod that spreads or wants to be near others looks at them when it is placed, and
+ * registers its term before that. */
 static bool is_needed(const struct fsck_term_state *group)
 {
 	return (group->flags & (TERM_REGISTERED | TERM_BOUND)) == TERM_BOUND &&
@@ -219,7 +220,8 @@ void fsck_carry(struct fsck_core *core, const struct spec *spec, bool placed)
 	enum pl_code code =
 		rule_terms_of(&core->model, spec, &core->scratch, &terms, &err);
 
-	/* One that is too large for a registry is never placed: its state says so. */
+	/* A pod whose term is too large for a registry is never placed, and its state
+	 * says so. */
 	if (code == PL_NOMEM)
 		fsck_no_memory(core);
 	for (uint32_t i = 0; code == PL_OK && i < terms.count; i++)

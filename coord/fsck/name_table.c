@@ -42,13 +42,13 @@ struct pl_span name_table_get(const struct name_table *table, uint32_t number)
 
 	PL_ASSERT(number < table->count);
 	entry = &table->entry[number];
-	/* As long as it is the only one there are no texts at all. */
+	/* While the empty name is the only one there is no text at all. */
 	if (entry->len == 0)
 		return PL_SPAN_LIT("");
 	return pl_span(table->text + entry->at, entry->len);
 }
 
-/* Where it is, or would be. slots > count. */
+/* The slot of the name, or the free one for it. slots > count. */
 static uint32_t slot_of(const struct name_table *table, struct pl_span name,
                         uint32_t hash)
 {

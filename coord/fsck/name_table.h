@@ -1,4 +1,5 @@
-/* Names that are numbered as they come: a million of them in little room. */
+/* A table that numbers names in the order of their arrival, for a million of them in
+ * little memory. Numbers never change. */
 #ifndef COORD_FSCK_NAME_TABLE_H
 #define COORD_FSCK_NAME_TABLE_H
 
@@ -10,7 +11,7 @@
 #define NAME_TABLE_NONE UINT32_MAX
 
 struct name_entry {
-	uint64_t at; /* in text */
+	uint64_t at; /* offset in text */
 	uint32_t len, hash;
 };
 
@@ -19,22 +20,22 @@ struct name_table {
 	uint64_t text_len, text_cap;
 	struct name_entry *entry;
 	uint32_t count, cap;
-	uint32_t *slot; /* open addressing; a number plus one, 0: free */
+	uint32_t *slot; /* open addressing: number plus one; 0: free */
 	uint32_t slots; /* a power of two */
 };
 
-/* All zero is an empty one. */
+/* A table of zeros is empty. */
 void name_table_done(struct name_table *table);
 
-/* NAME_TABLE_NONE: it is not there. */
+/* NAME_TABLE_NONE: the table does not have the name. */
 uint32_t name_table_find(const struct name_table *table, struct pl_span name);
-/* Its number, which may be a new one: then the count has grown. NAME_TABLE_NONE: no
- * memory. */
+/* The number of the name, which is added if the table does not have it; count grows
+ * then. NAME_TABLE_NONE: no memory. */
 uint32_t name_table_add(struct name_table *table, struct pl_span name);
-/* Until the next is added. */
+/* Borrowed until the next name is added. */
 struct pl_span name_table_get(const struct name_table *table, uint32_t number);
 
-/* Room for one more element, zeroed; for tables beside. */
+/* Makes room for one more element, zeroed; for arrays that go along with a table. */
 bool name_table_room(void **at, uint32_t *cap, uint32_t count, size_t size);
 
 #endif

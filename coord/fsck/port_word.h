@@ -1,4 +1,4 @@
-/* The protocol of a host port as allocs spell it. */
+/* The protocol of a host port as it is spelled in allocs. */
 #ifndef COORD_FSCK_PORT_WORD_H
 #define COORD_FSCK_PORT_WORD_H
 

@@ -1,5 +1,5 @@
 /*
- * A slot of writes.h mends one thing after the other:
+ * Each slot of bulk_writer.h repairs one thing after the other:
  *
  *	alloc:    read Node and alloc --> read pods, so many at a time --> write
  *	pointer:  read pod and what stands where the pointer is to be --> write
@@ -8,7 +8,7 @@
  *	state:    read it and the alloc for which its pod is nominated --> write
  *	place:    read state, spec, and the alloc that lists the pod --> write the state
  *
- * A write whose compares did not hold begins anew, a few times.
+ * If the compares of a write do not hold, the repair begins again, a few times.
  */
 #include "coord/fsck/repair.h"
 

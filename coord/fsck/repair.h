@@ -1,9 +1,9 @@
 /*
- * Mends what a core of fsck found and what can be derived: the alloc of a node from the
- * pods that are bound there, a lost pointer from its pod, a registry from what pods
- * carry, a lock from the registries, a state from the alloc that it names, or that lists
- * its pod. Everything is read anew, and written with compares on all that it was derived
- * from, so that it is right whatever happens at the same time.
+ * Repairs what the core of fsck found and what can be derived: the alloc of a node
+ * from the pods that are bound there, a lost pointer from its pod, a registry from
+ * what pods carry, a lock from the registries, a state from the alloc that it names or
+ * that lists its pod. Everything is read again and written with compares on all that
+ * it was derived from, so a repair is correct whatever happens at the same time.
  */
 #ifndef COORD_FSCK_REPAIR_H
 #define COORD_FSCK_REPAIR_H
@@ -14,23 +14,24 @@
 enum repair_outcome {
 	REPAIR_DONE,
 	REPAIR_WOULD,  /* a dry run */
-	REPAIR_RIGHT,  /* it is right by now */
-	REPAIR_REFUSED /* why says it */
+	REPAIR_RIGHT,  /* no repair is needed any more */
+	REPAIR_REFUSED /* why has the reason */
 };
 
 struct repair_result {
 	enum repair_outcome outcome;
 	struct pl_span key;
-	struct pl_span value; /* DONE, WOULD: what is written; empty: it is deleted */
+	struct pl_span value; /* DONE, WOULD: the value that is written; empty: the key
+	                       * is deleted */
 	const char *why;      /* REFUSED */
 };
 
 struct repair_opts {
-	const struct fsck_core *core; /* ended; outlives the mending */
+	const struct fsck_core *core; /* ended; outlives the repair */
 	uint32_t partitions;
-	int64_t revision; /* of the check: no generation is greater */
+	int64_t revision; /* revision of the check: no generation is greater */
 	bool dry_run;
-	uint64_t timeout_ms, patience_ms; /* as of writes.h */
+	uint64_t timeout_ms, patience_ms; /* as in bulk_writer.h */
 	void (*told)(void *ctx, const struct repair_result *told);
 	void (*done)(void *ctx, const struct pl_err *err);
 	void *ctx;

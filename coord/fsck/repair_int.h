@@ -1,4 +1,4 @@
-/* Inside the mending of fsck. */
+/* Internals of the repair. */
 #ifndef COORD_FSCK_REPAIR_INT_H
 #define COORD_FSCK_REPAIR_INT_H
 
@@ -11,23 +11,23 @@ enum {
 	REPAIR_SLOTS = 4,
 	REPAIR_TRIES_MAX = 5,
 	REPAIR_PODS_MAX = 2 * ALLOC_PODS_MAX + ALLOC_RESERVATIONS_MAX,
-	REPAIR_TERMS_MAX = 32, /* of a registry in one transaction */
+	REPAIR_TERMS_MAX = 32, /* terms of a registry in one transaction */
 };
 
-/* What an alloc follows from: pods, and gangs that room is held for (their name, and
- * their record as a state). */
+/* One input of an alloc: a pod, or a gang with a reservation (its name, and its record
+ * as the state). */
 struct repair_pod {
 	struct alloc_pod pod;
 	bool gang;
 	struct pl_span spec, state;
-	int64_t spec_rev, state_rev; /* 0: it is not there */
+	int64_t spec_rev, state_rev; /* 0: there is no such key */
 };
 
-/* A term that is to come into a registry, or to go. */
+/* A term that is to be added to a registry or removed from it. */
 struct repair_term {
 	struct fsck_term is;
 	struct keys_text lock;
-	int64_t lock_rev; /* as it is now */
+	int64_t lock_rev; /* revision at present */
 };
 
 enum repair_step { STEP_IDLE, STEP_READ, STEP_READ_PODS, STEP_WRITE };
@@ -36,10 +36,11 @@ struct repair_job {
 	enum repair_step step;
 	struct fsck_repair what;
 	unsigned tries;
-	struct pl_arena arena; /* of a try */
+	struct pl_arena arena; /* emptied before each try */
 	struct keys_text key,
-		other; /* alloc and Node; pointer and pod; state and alloc */
-	struct kv_record target, source; /* as read; a revision of 0: not there */
+		other; /* second key: the Node of an alloc, the pod of a pointer, the
+		        * alloc of a state */
+	struct kv_record target, source; /* as read; revision 0: there is no such key */
 	struct kv_record third; /* of a lock: the global registry; of a place: the spec */
 	struct repair_pod *pod;
 	uint32_t pods, asked, read;
@@ -62,11 +63,11 @@ struct repair {
 void repair_no_memory(struct repair *repair);
 void repair_finish(struct repair *repair, struct repair_job *job,
                    enum repair_outcome outcome, const char *why);
-/* err says why; PL_NOMEM ends it all. */
+/* err has the reason; PL_NOMEM ends the whole repair. */
 void repair_refuse(struct repair *repair, struct repair_job *job,
                    const struct pl_err *err);
 
-/* What is to be written, kept for the try. */
+/* Keeps the value that is to be written until the end of the try. */
 PL_NODISCARD static inline enum pl_code repair_value(struct repair_job *job,
                                                      const struct pl_buf *text,
                                                      struct pl_err *err)
@@ -75,8 +76,8 @@ PL_NODISCARD static inline enum pl_code repair_value(struct repair_job *job,
 	return job->value.at == NULL ? pl_err_set(err, PL_NOMEM, "mend") : PL_OK;
 }
 
-/* repair_read.c: the first try of a job; another one; what is to be read next; an answer.
- */
+/* repair_read.c: begins a job; begins another try of it; requests the next read; takes
+ * an answer. */
 void repair_begin(struct repair *repair, struct repair_job *job);
 bool repair_begin_try(struct repair *repair, struct repair_job *job);
 bool repair_request(struct repair *repair, struct repair_job *job, struct pl_arena *arena,
@@ -88,8 +89,8 @@ void repair_apply_pods(struct repair *repair, struct repair_job *job,
 bool repair_keep(struct repair_job *job, const struct kv_result *got,
                  struct kv_record *out);
 
-/* repair_groups.c: the same for registries, locks and /groups/nodes. True: there is more
- * of that registry. */
+/* repair_rules.c: the same for registries, locks and /groups/nodes. True: the registry
+ * has more terms to be repaired. */
 bool repair_rules_more(struct repair *repair, struct repair_job *job);
 void repair_rules_begin(struct repair_job *job);
 bool repair_rules_begin_try(struct repair *repair, struct repair_job *job);
@@ -97,12 +98,12 @@ bool repair_rules_request(struct repair_job *job, struct pl_arena *arena,
                           struct kv_req *req);
 void repair_rules_apply(struct repair *repair, struct repair_job *job,
                         const struct kv_txn_result *txn);
-/* What is to stand there; empty: nothing. *same: it is so. */
+/* Derives the value; empty: the key is to be deleted. *same: nothing is to be written. */
 enum pl_code repair_rules_derive(struct repair *repair, struct repair_job *job,
                                  bool *same, struct pl_err *err);
 bool repair_rules_build(struct repair_job *job);
 
-/* repair_place.c: the same for a state that is lost or makes no sense. */
+/* repair_place.c: the same for a state that is lost or does not parse. */
 void repair_place_begin(struct repair_job *job);
 bool repair_place_request(struct repair_job *job, struct pl_arena *arena,
                           struct kv_req *req);

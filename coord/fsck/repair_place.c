@@ -1,13 +1,13 @@
 /*
- * A state that is lost or makes no sense: of a pod's place the allocs know as much.
+ * Derives a state that is lost or does not parse: the allocs know the pod's place.
  *
- * Whoever lets an alloc list a pod, or not any more, puts the pod's state in the same
- * transaction. So as long as state and spec are as they were when all allocs were read,
- * no other alloc has come to list the pod; and whoever decides it meanwhile, since to him
- * it waits, compares that there is no state.
+ * A transaction that adds a pod to an alloc, or removes it, puts the pod's state too.
+ * So as long as state and spec are as they were when all allocs were read, no other
+ * alloc has come to list the pod. A shard for which the pod waits, and which decides
+ * it meanwhile, compares that there is no state.
  *
- * What nobody knows any more: of one that terminates, whether it was to be placed again.
- * It is: who wanted it gone can say so once more, and no pod is lost.
+ * One thing is lost: whether a terminating pod was to be placed again. It is then
+ * placed again; a user can repeat a deletion, and no pod is lost.
  */
 #include "coord/fsck/repair_int.h"
 #include "shardsched/records/pod_state.h"
@@ -20,7 +20,7 @@ static void build_key(enum keys_kind kind, uint32_t partition, struct pl_span sc
 		.kind = kind, .partition = partition, .scope = scope, .name = name};
 	enum pl_code code = keys_build(&id, out, NULL);
 
-	PL_ASSERT(code == PL_OK); /* the core had it from a key */
+	PL_ASSERT(code == PL_OK); /* the key was parsed by the core */
 }
 
 static bool is_listed(const struct repair_job *job)
@@ -71,7 +71,7 @@ void repair_place_apply(struct repair *repair, struct repair_job *job,
 	job->step = STEP_WRITE;
 }
 
-/* *same: it can be read by now, or is gone and was to go. */
+/* *same: the state parses by now, or it is gone and was to go. */
 static enum pl_code check_state(struct repair_job *job, bool *same, struct pl_err *err)
 {
 	const struct fsck_repair *what = &job->what;
@@ -96,7 +96,7 @@ static enum pl_code check_state(struct repair_job *job, bool *same, struct pl_er
 	return PL_OK;
 }
 
-/* NULL: it is not listed there any more. */
+/* NULL: the alloc does not list the pod any more. */
 static const struct alloc_pod *find_listed(const struct repair_job *job,
                                            const struct alloc *alloc)
 {
@@ -128,7 +128,7 @@ static enum pl_code check_alloc(struct repair_job *job, bool *leaving, struct pl
 	return PL_OK;
 }
 
-/* Of a spec that makes no sense there is none to be had; its pod can be deleted, then. */
+/* A spec that does not parse has no uid; its pod can still be deleted then. */
 static enum pl_code read_uid(struct repair *repair, struct repair_job *job,
                              struct pl_span *out, struct pl_err *err)
 {

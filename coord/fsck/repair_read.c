@@ -1,4 +1,4 @@
-/* What a thing to be mended follows from, read anew. */
+/* Reads again what a repair is derived from. */
 #include "coord/fsck/repair_int.h"
 #include "store/keys/partition.h"
 #include "store/kv/calls.h"
@@ -14,7 +14,7 @@ static void key_of(enum keys_kind kind, uint32_t partition,
 	                     .name = what->name};
 	enum pl_code code = keys_build(&id, out, NULL);
 
-	PL_ASSERT(code == PL_OK); /* the core had it from a key */
+	PL_ASSERT(code == PL_OK); /* the key was parsed by the core */
 }
 
 static bool add_pod(struct repair_job *job, const struct repair_pod *pod)
@@ -98,7 +98,7 @@ static bool ask_both(struct repair_job *job, struct pl_arena *arena, struct kv_r
 	return true;
 }
 
-/* Of a gang its record, of a pod all of its keys. */
+/* Reads the record of a gang, or all keys of a pod. */
 static bool get_pod(const struct repair_pod *pod, struct pl_arena *arena,
                     struct kv_req *out)
 {
@@ -168,7 +168,7 @@ static bool add_listed(struct repair_job *job, const struct alloc *alloc)
 	return fits;
 }
 
-/* Those that the alloc lists now, or holds room for. */
+/* Collects the pods that the alloc lists at present, and those with reservations. */
 static bool list_pods(struct repair *repair, struct repair_job *job)
 {
 	struct pl_err err = {0};

@@ -1,10 +1,11 @@
 /*
- * Registries, locks and /groups/nodes.
+ * Repairs registries, locks and /groups/nodes.
  *
- * A term goes only with its lock as it was when nobody carried it: who is bound under a
- * term that keeps others away puts its lock, and everybody compares the registry. (Who
- * spreads, or wants to be near others, may be bound meanwhile without a trace; of these
- * nobody needs the term once they are there.)
+ * A term is removed only if its lock is as it was when no pod carried the term: a
+ * shard that binds a pod under a term of anti-affinity puts the lock, and every shard
+ * compares the registry. (A pod that spreads or wants to be near others may be bound
+ * meanwhile without a trace, but such terms are not needed once their pods are
+ * placed.)
  */
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@ static void build_key(const struct keys_id *id, struct keys_text *out)
 {
 	enum pl_code code = keys_build(id, out, NULL);
 
-	PL_ASSERT(code == PL_OK); /* the core had it from a key, or made it */
+	PL_ASSERT(code == PL_OK); /* the key was parsed or made by the core */
 }
 
 static void registry_key(struct pl_span scope, struct keys_text *out)
@@ -130,8 +131,8 @@ void repair_rules_apply(struct repair *repair, struct repair_job *job,
 
 /* -- registries -------------------------------------------------------------------- */
 
-/* The lock has not been put since nobody carried it. One that is not there may have been,
- * and deleted: it is made first, and the term goes the next time. */
+/* Whether the lock was not put since no pod carried the term. A missing lock may have
+ * been put and deleted, so it is made first, and the term goes at the next repair. */
 static bool may_go(const struct repair_term *term)
 {
 	return term->is.pod.len == 0 && term->lock_rev != 0 &&
@@ -149,7 +150,7 @@ static bool is_leaving_term(const struct repair_job *job,
 	return false;
 }
 
-/* Those that make sense and stay. */
+/* Takes over the terms that parse and stay. */
 static enum pl_code apply_known(struct repair *repair, struct repair_job *job,
                                 struct rule_registry *registry,
                                 struct rule_registry_term *term, struct pl_err *err)
@@ -202,7 +203,7 @@ static enum pl_code print_registry(struct repair_job *job,
 	return code;
 }
 
-/* One that makes no sense counts as empty, as it does for shards. */
+/* A registry that does not parse counts as empty, as it does for shards. */
 static enum pl_code derive_registry(struct repair *repair, struct repair_job *job,
                                     bool *same, struct pl_err *err)
 {
@@ -258,7 +259,7 @@ static bool build_registry(struct repair_job *job)
 
 /* -- locks ------------------------------------------------------------------------- */
 
-/* In one that makes no sense there is nothing. */
+/* A registry that does not parse has no terms. */
 static enum pl_code find_term(struct repair_job *job, const struct kv_record *record,
                               bool *found, struct pl_err *err)
 {

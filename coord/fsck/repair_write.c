@@ -1,4 +1,4 @@
-/* What is to stand there, with compares on all that it follows from. */
+/* Derives the value and writes it with compares on all that it was derived from. */
 #include <inttypes.h>
 
 #include "coord/fsck/repair_int.h"
@@ -39,7 +39,7 @@ static const struct repair_pod *holder_of(const struct repair_job *job,
 	return NULL;
 }
 
-/* It says that it is placed there; or nobody knows what it says. */
+/* Whether the gang's record reserves room on the node. True if it does not parse. */
 static bool gang_is_placed(struct repair_job *job, const struct repair_pod *gang)
 {
 	struct gang_record record;
@@ -70,7 +70,7 @@ static bool pod_waits(struct repair_job *job, const struct repair_pod *pod)
 	       state.phase == STATE_PENDING;
 }
 
-/* What can not be told is kept. */
+/* A reservation is kept if it can not be judged. */
 static bool is_reserved(void *ctx, const struct alloc_reservation *hold)
 {
 	struct repair_job *job = ctx;
@@ -81,12 +81,12 @@ static bool is_reserved(void *ctx, const struct alloc_reservation *hold)
 	return pod->gang ? gang_is_placed(job, pod) : pod_waits(job, pod);
 }
 
-/* What holds nothing is nobody's any more. */
+/* Deletes an alloc without its Node if it holds nothing. */
 static void settle_without_node(struct repair_job *job, const struct alloc *now,
                                 bool *same)
 {
 	if (job->target.mod_revision == 0) {
-		*same = true; /* it has gone, too */
+		*same = true; /* the alloc is gone too */
 	} else if (now->pods == 0 && now->holds == 0) {
 		job->value = (struct pl_span){0};
 		*same = false;
@@ -121,7 +121,7 @@ static enum pl_code derive_alloc(struct repair *repair, struct repair_job *job,
 	return code;
 }
 
-/* The pod is there, and its name leads to nothing else. */
+/* The pod is where it was, and its name does not lead to another one. */
 static enum pl_code derive_pointer(struct repair *repair, struct repair_job *job,
                                    bool *same, struct pl_err *err)
 {
@@ -167,7 +167,7 @@ static bool is_reserved_for(const struct repair_job *job, const struct alloc *al
 	return false;
 }
 
-/* It says so of that node, and that is not so. */
+/* The state names this node, and the alloc has no reservation for the pod. */
 static enum pl_code is_nominated_wrongly(struct repair_job *job,
                                          const struct pod_state *state, bool *out,
                                          struct pl_err *err)
@@ -227,7 +227,8 @@ static bool expect_pods(struct repair_job *job)
 	return true;
 }
 
-/* Whoever decides under rules now does so without that node, or without its pods. */
+/* Puts /groups/nodes, because decisions under rules were made with that node and its
+ * pods. */
 static bool bump_shape(struct txn_builder *builder)
 {
 	const struct keys_id id = {.kind = KEYS_TOPOLOGY};
@@ -252,7 +253,7 @@ static bool make_builder(struct repair *repair, struct repair_job *job,
 		return repair_rules_build(job);
 	if (job->what.what == FSCK_REPAIR_PLACE)
 		return repair_place_build(job);
-	if (job->value.len == 0) /* with an empty alloc goes the rest of its node */
+	if (job->value.len == 0) /* with an empty alloc the rest of its node goes too */
 		return builder_delete_node(builder, &node, 0, job->target.mod_revision) &&
 		       expect_pods(job);
 	if (alloc && job->target.mod_revision != 0)
