@@ -2,12 +2,14 @@
 
 enum {
 	LOOK_MAX_MS = 1000,
-	LOOK_MIN_MS = 250, /* so that 100,000 revisions a second are 25,000 a look */
+	LOOK_MIN_MS = 250, /* at 100,000 revisions a second this is 25,000 revisions a
+	                    * look */
 	RATE_MAX_MS = 60000,
-	STEPS = 10, /* of keep_revisions: what makes a compaction worth it */
+	STEPS = 10, /* a compaction is worth it after this part of keep_revisions */
 	BYTE_STEPS = 4,
-	SAMPLE_STEPS = 16, /* of history_bytes: what makes a look worth remembering */
-	LARGE_STEPS = 3,   /* of what is in use, and so half of what was */
+	SAMPLE_STEPS = 16, /* a look is worth remembering after this part of
+	                    * history_bytes */
+	LARGE_STEPS = 3,   /* part of what is in use: growth by half of what there was */
 	BEGIN_MS = 60000,
 };
 
@@ -24,7 +26,7 @@ void compaction_check(const struct janitor_core *core)
 	PL_ASSERT(compaction->pin_count <= JANITOR_PINS_MAX);
 	PL_ASSERT(compaction->seq <= core->seq &&
 	          (core->leading || compaction->seq == 0));
-	/* Nothing is compacted that a look has not seen from far enough. */
+	/* Only revisions that a look has seen are compacted. */
 	PL_ASSERT(compaction->target == 0 || compaction->target <= compaction->revision);
 }
 
@@ -35,7 +37,7 @@ static uint64_t step_of(const struct janitor_core *core)
 	return step == 0 ? 1 : step;
 }
 
-/* The sooner, the faster the revision grows. */
+/* When the next look is due: the faster the revision grows, the sooner. */
 static uint64_t look_after_ms(const struct janitor_core *core, int64_t revision,
                               uint64_t now_ms)
 {
@@ -46,7 +48,7 @@ static uint64_t look_after_ms(const struct janitor_core *core, int64_t revision,
 	uint64_t ms = now_ms - compaction->revision_ms, wait;
 
 	if (ms > RATE_MAX_MS)
-		ms = RATE_MAX_MS; /* long ago: may have been faster of late */
+		ms = RATE_MAX_MS; /* after a long time the rate may have risen recently */
 	if (compaction->revision == 0 || grown == 0 || ms == 0)
 		return most;
 	wait = step_of(core) / grown * ms + step_of(core) % grown * ms / grown;
@@ -96,7 +98,7 @@ static void note_pins(struct janitor_compaction *compaction,
 	}
 }
 
-/* NULL: none that is young enough. */
+/* NULL: no pin is young enough to be honoured. */
 static const struct janitor_pin *oldest_pin(const struct janitor_core *core,
                                             uint64_t now_ms)
 {
@@ -130,8 +132,8 @@ static void report_held(struct janitor_compaction *compaction, int64_t pin,
 
 /* -- bytes ---------------------------------------------------------------- */
 
-/* Those that are remembered reach back over several times what may stay, however slowly
- * that comes together. */
+/* Whether the look need not be remembered: the remembered ones must reach back over
+ * several times history_bytes, however slowly these come together. */
 static bool is_remembered(const struct janitor_core *core)
 {
 	const struct janitor_compaction *compaction = &core->compaction;
@@ -142,7 +144,8 @@ static bool is_remembered(const struct janitor_core *core)
 	               core->tune.history_bytes / SAMPLE_STEPS;
 }
 
-/* What is freed meanwhile is not known: so growth may be more than is seen. */
+/* Adds to the growth. What the store freed meanwhile is not known, so the real growth
+ * may be larger. */
 static void note_bytes(struct janitor_core *core, const struct janitor_event *event)
 {
 	struct janitor_compaction *compaction = &core->compaction;
@@ -160,7 +163,8 @@ static void note_bytes(struct janitor_core *core, const struct janitor_event *ev
 		compaction->sample_count++;
 }
 
-/* The newest look since which more has come than may stay; 0: none is old enough. */
+/* The newest look since which the store grew by more than history_bytes; 0: none is
+ * old enough. */
 static int64_t target_by_bytes(const struct janitor_core *core, uint64_t now_ms)
 {
 	const struct janitor_compaction *compaction = &core->compaction;
@@ -179,7 +183,7 @@ static int64_t target_by_bytes(const struct janitor_core *core, uint64_t now_ms)
 	return target;
 }
 
-/* As it was when that revision was looked at, or before. */
+/* The growth when that revision was looked at, or before. */
 static uint64_t grown_at(const struct janitor_compaction *compaction, int64_t revision)
 {
 	uint64_t grown = 0;
@@ -193,7 +197,7 @@ static uint64_t grown_at(const struct janitor_compaction *compaction, int64_t re
 	return grown;
 }
 
-/* 0: nothing. */
+/* 0: nothing is to be compacted. */
 static int64_t wanted_target(const struct janitor_core *core,
                              const struct janitor_event *event)
 {
@@ -207,7 +211,7 @@ static int64_t wanted_target(const struct janitor_core *core,
 
 /* -- how far -------------------------------------------------------------- */
 
-/* 0: nothing. */
+/* 0: nothing is to be compacted. */
 static int64_t target_of(struct janitor_core *core, const struct janitor_event *event,
                          struct janitor_actions *actions)
 {
@@ -224,17 +228,18 @@ static int64_t target_of(struct janitor_core *core, const struct janitor_event *
 	return target;
 }
 
-/* How much of what was there when we came is garbage nobody knows, so that is cleared
- * soon. Not at once: who comes when everything starts finds etcd at its busiest. */
+/* Whether the garbage from before this janitor's term is still there a minute after
+ * its first look. How much of the store that is can not be known. The minute spares
+ * etcd, which is busiest when everything starts. */
 static bool is_overdue(const struct janitor_compaction *compaction, uint64_t now_ms)
 {
 	return compaction->compacted < compaction->begun &&
 	       now_ms - compaction->begun_ms >= BEGIN_MS;
 }
 
-/* A compaction reads every key there is: so a store that is so many times as large is
- * compacted as many times less often, within what keep_revisions allows. Not one that has
- * no room. */
+/* By how much the compactions of a large store are delayed. A compaction reads every
+ * key, so a store that is n times as large is compacted n times less often, within
+ * keep_revisions. A full store is not delayed. */
 static uint64_t store_size_factor(const struct janitor_core *core, uint64_t now_ms)
 {
 	uint64_t history = core->tune.history_bytes, times;
@@ -246,7 +251,7 @@ static uint64_t store_size_factor(const struct janitor_core *core, uint64_t now_
 	return times < 1 ? 1 : times > STEPS ? STEPS : times;
 }
 
-/* For a large store growth by half, as a garbage collector would wait for. */
+/* A large store waits for growth by half, as a garbage collector does. */
 static uint64_t byte_step(const struct janitor_core *core, uint64_t times)
 {
 	uint64_t step = core->tune.history_bytes / BYTE_STEPS,
@@ -327,7 +332,8 @@ static void on_failed(struct janitor_core *core, const struct janitor_event *eve
 	bool compacting = compaction->target != 0;
 
 	if (compacting && event->code == PL_COMPACTED) {
-		on_compacted(core, event->now_ms); /* by somebody else */
+		on_compacted(core, event->now_ms); /* already compacted by another
+		                                    * client */
 		return;
 	}
 	if (event->code == PL_FUTURE) /* another store */

@@ -116,7 +116,7 @@ static void step_core(struct janitor *j, const struct janitor_event *event)
 		perform_action(j, &actions.item[i]);
 }
 
-/* The clock is heard before anything else. */
+/* The clock is checked before anything else. */
 void janitor_feed(struct janitor *j, struct janitor_event event)
 {
 	uint64_t now = kv_now_ms(j->kv);
@@ -181,7 +181,8 @@ enum pl_code janitor_open(struct kv *kv, const struct elect *elect, uint64_t see
 	return PL_OK;
 }
 
-/* These three tell nothing: what follows from them waits for the timer. */
+/* Feeds a change by the user. Nothing is reported from inside the call; what follows
+ * waits for the timer. */
 static void feed_change(struct janitor *j, struct janitor_event event)
 {
 	if (j->ending)

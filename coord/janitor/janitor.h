@@ -1,6 +1,6 @@
 /*
- * The janitor: while it leads, compacts behind the writers and clears garbage:
- * janitor_core with its requests sent.
+ * The janitor, one of the elected roles: while it leads it compacts behind the writers
+ * and removes garbage. The driver of janitor_core.
  */
 #ifndef COORD_JANITOR_JANITOR_H
 #define COORD_JANITOR_JANITOR_H
@@ -12,9 +12,10 @@ struct janitor;
 
 enum janitor_what {
 	JANITOR_COMPACTED, /* revision */
-	JANITOR_HELD,      /* revision, key: a pin keeps it from going further */
-	JANITOR_REMOVED,   /* key: it was garbage; err: why */
-	JANITOR_TROUBLE,   /* err; tries again */
+	JANITOR_HELD,      /* revision, key: this pin keeps the compaction from going
+	                    * further */
+	JANITOR_REMOVED,   /* key: removed as garbage; err: the reason */
+	JANITOR_TROUBLE,   /* err; what failed is tried again */
 	JANITOR_STOPPED,
 };
 
@@ -32,7 +33,7 @@ PL_NODISCARD enum pl_code janitor_open(struct kv *kv, const struct elect *elect,
                                        struct janitor **out, struct pl_err *err);
 void janitor_config(struct janitor *janitor, const struct config_coord *coord);
 void janitor_lead(struct janitor *janitor, bool leading);
-/* The store is another one: what was compacted means nothing any more. */
+/* The store is another one, so the compacted revision means nothing any more. */
 void janitor_rewound(struct janitor *janitor);
 void janitor_stop(struct janitor *janitor);
 

@@ -48,7 +48,7 @@ static void on_answer(struct janitor_core *core, const struct janitor_event *eve
 		compaction_event(core, event, actions);
 	else if (event->seq == core->sweep.seq)
 		sweep_event(core, event, actions);
-	/* else to a question that we have given up */
+	/* any other answer belongs to a request that was given up */
 }
 
 static void on_timeout(struct janitor_core *core, uint64_t now_ms,

@@ -1,36 +1,37 @@
 /*
- * What may be compacted, and what is garbage, decided without I/O.
+ * What may be compacted and what is garbage, decided without I/O.
  *
- * Compaction. A look is one linearizable read of /pins/ at the store's revision R:
+ * **Compaction.** A look is one linearizable read of /pins/ at the store's revision R:
  *
  *	target = min(R - keep, create revision of the oldest honoured pin - 1)
  *
- * A pin that is made after the look has a create revision above R, so whatever is
- * decided from it, however late, and by whoever leads no more, leaves that pin's
- * revision alone. A pin is honoured for pin_max_ms from when this janitor first saw
- * it on its own clock; nobody's wall clock is believed.
+ * A pin that is made after the look has a create revision above R. So a compaction
+ * that was decided from the look spares that pin's revision, however late it happens,
+ * and even if the janitor is not the leader any more. A pin is honoured for pin_max_ms
+ * from the moment when this janitor first saw it, by the janitor's own clock; wall
+ * clocks of other machines are not trusted.
  *
- * keep counts transactions, whatever their size. So the bytes that the store has in use
- * are looked at, too: what it grew by since some earlier look is at most what history
- * and new keys since then take. When that is more than history_bytes, that look's
- * revision will do as the target, unless it is younger than JANITOR_YOUNG_MS: watchers
- * are given that long to follow.
+ * keep counts transactions, whatever their size. So the bytes that the store has in
+ * use are looked at too: their growth since an earlier look is an upper bound of the
+ * history and the new keys since then. If it is more than history_bytes, that look's
+ * revision becomes the target, unless the look is younger than JANITOR_YOUNG_MS, the
+ * time that watchers get to follow.
  *
- * Looks are cheap and compactions are not, so there is a look a second, more when
- * writers are fast, and a compaction only when a tenth of keep (or a quarter of
- * history_bytes) has come together, or the interval has passed. So the history is at most
- * about 1.1 keep long, plus what is written between two looks. A compaction reads every
- * key, so in a store that has n times history_bytes in use (n to 10) it waits for n times
- * as much of keep and of the interval, or for growth by half of what is in use; but what
- * a janitor finds when it comes waits a minute at most, since nobody knows how much of it
- * is garbage. A store that has no room any more does not wait: what is older than
- * JANITOR_YOUNG_MS goes.
+ * A look is cheap and a compaction is not. So there is a look a second, more when
+ * writers are fast, and a compaction only after a tenth of keep (or a quarter of
+ * history_bytes), or after the interval. The history is thus at most about 1.1 keep
+ * long, plus what is written between two looks. A compaction reads every key, so in a
+ * store that has n times history_bytes in use (n up to 10) it waits for n times as
+ * much of keep and of the interval, or for growth by half of what is in use. Garbage
+ * from before the janitor's term waits a minute at most, because its size is not
+ * known. A full store does not wait: everything older than JANITOR_YOUNG_MS is
+ * compacted.
  *
- * Garbage. Once an interval a sweep goes over what may hold garbage, a page at a
- * time with a pause between them. What goes: owner and leader keys without a lease;
- * digests without their shard at two sweeps in a row; versions of configurations
- * beyond the history, the current one never. Each by itself, under the election's
- * guard and the revision at which it was seen.
+ * **Garbage.** Once an interval a sweep goes through the keys that may be garbage, a
+ * page at a time with pauses. It removes owner and leader keys without a lease;
+ * digests whose shard is missing at two sweeps in a row; versions of configurations
+ * beyond the history, but never the current one. Each key is removed by a transaction
+ * of its own, with the election's guard and the revision at which the key was seen.
  */
 #ifndef COORD_JANITOR_JANITOR_CORE_H
 #define COORD_JANITOR_JANITOR_CORE_H
@@ -45,17 +46,18 @@
 enum {
 	JANITOR_PINS_MAX = 256,
 	JANITOR_PAGE = 64,     /* items */
-	JANITOR_ORPHANS = 256, /* digests remembered from the last sweep */
+	JANITOR_ORPHANS = 256, /* digests without a shard that are remembered from the
+	                        * last sweep */
 	JANITOR_SAMPLES = 64,  /* looks that are remembered */
 	JANITOR_YOUNG_MS = 10000,
 };
 
-/* What a sweep goes through, in this order. */
+/* The stages of a sweep, in this order. */
 enum janitor_stage {
 	JANITOR_OWNERS,
 	JANITOR_LEADERS,
 	JANITOR_DIGESTS,
-	JANITOR_VERSIONS, /* of each configuration in turn */
+	JANITOR_VERSIONS, /* each configuration in turn */
 	JANITOR_STAGES,
 };
 
@@ -68,18 +70,18 @@ enum janitor_why {
 struct janitor_item {
 	int64_t mod_revision;
 	int64_t lease;
-	uint64_t hash;    /* DIGESTS: of the shard's name */
-	bool shard_lives; /* DIGESTS */
-	bool current;     /* VERSIONS: is the live one */
+	uint64_t hash;    /* DIGESTS: hash of the shard's name */
+	bool shard_lives; /* DIGESTS: the shard is registered */
+	bool current;     /* VERSIONS: it is the current version */
 };
 
-/* Keys that are not of the stage's kind are left out, and not counted. */
+/* One page of a stage. Keys of another kind are left out and not counted. */
 struct janitor_page {
 	const struct janitor_item *items;
 	size_t count;
 	bool more;       /* another page of this stage follows */
-	uint64_t total;  /* VERSIONS: there are, of this configuration */
-	bool no_current; /* VERSIONS: which one is live can not be told */
+	uint64_t total;  /* VERSIONS: number of versions of this configuration */
+	bool no_current; /* VERSIONS: the current version is not known */
 };
 
 enum janitor_event_type {
@@ -87,9 +89,9 @@ enum janitor_event_type {
 	JANITOR_EV_TUNE, /* tune */
 	JANITOR_EV_REWOUND,
 	JANITOR_EV_LOOKED,    /* seq, revision, bytes, full, pins, pin_count, too_many */
-	JANITOR_EV_COMPACTED, /* seq; or somebody else had */
+	JANITOR_EV_COMPACTED, /* seq; or another client has compacted */
 	JANITOR_EV_PAGE,      /* seq, page */
-	JANITOR_EV_REMOVED,   /* seq, removed, absent: there is none now */
+	JANITOR_EV_REMOVED,   /* seq, removed, absent: there is no such key now */
 	JANITOR_EV_FAILED,    /* seq, code */
 	JANITOR_EV_TIMEOUT,
 };
@@ -110,9 +112,9 @@ struct janitor_event {
 	bool leading;
 	bool removed;
 	bool absent;
-	bool too_many;  /* pins: not all of them were read */
-	uint64_t bytes; /* that the store has in use; 0: not known */
-	bool full;      /* it takes no writes */
+	bool too_many;  /* only some of the pins were read */
+	uint64_t bytes; /* bytes that the store has in use; 0: not known */
+	bool full;      /* the store refuses writes */
 	int64_t revision;
 	const int64_t *pins; /* create revisions */
 	size_t pin_count;
@@ -124,12 +126,13 @@ struct janitor_event {
 enum janitor_action_type {
 	JANITOR_DO_LOOK,    /* seq */
 	JANITOR_DO_COMPACT, /* seq, revision */
-	JANITOR_DO_PAGE,    /* seq, stage, config, next: the one behind the last */
+	JANITOR_DO_PAGE,    /* seq, stage, config, next: the page after the last one */
 	JANITOR_DO_REMOVE,  /* seq, item of the last page */
-	/* To be told to the user: */
+	/* Reported to the user: */
 	JANITOR_REPORT_COMPACTED,     /* revision */
-	JANITOR_REPORT_HELD,          /* revision; item: which of the pins */
-	JANITOR_REPORT_TOO_MANY_PINS, /* more pins than can be looked at: nothing compacted */
+	JANITOR_REPORT_HELD,          /* revision; item: index of the pin */
+	JANITOR_REPORT_TOO_MANY_PINS, /* there are more pins than can be read, so
+	                               * nothing is compacted */
 	JANITOR_REPORT_REMOVED,       /* item, why */
 	JANITOR_REPORT_TROUBLE,       /* code */
 };
@@ -155,8 +158,8 @@ struct janitor_actions {
 
 struct janitor_pin {
 	int64_t create_revision;
-	uint64_t since_ms; /* seen first */
-	bool seen;         /* at the last look */
+	uint64_t since_ms; /* when this janitor saw it first */
+	bool seen;         /* the last look had it */
 };
 
 struct janitor_orphan {
@@ -164,57 +167,59 @@ struct janitor_orphan {
 	int64_t mod_revision;
 };
 
-/* At a look. */
+/* What a look found. */
 struct janitor_sample {
 	int64_t revision;
-	uint64_t grown; /* bytes, since we began to look; what is freed does not count */
+	uint64_t grown; /* bytes of growth since the first look; freed bytes do not
+	                 * reduce it */
 	uint64_t at_ms;
 };
 
-/* Compaction. */
+/* The state of compaction. */
 struct janitor_compaction {
-	struct janitor_sample samples[JANITOR_SAMPLES]; /* a ring */
+	struct janitor_sample samples[JANITOR_SAMPLES]; /* a ring of looks */
 	size_t sample_count, sample_next;
 	uint64_t bytes, grown; /* at the last look */
 	uint64_t target_grown, compacted_grown;
 	struct janitor_pin pins[JANITOR_PINS_MAX];
 	size_t pin_count;
-	int64_t begun; /* at the first look; 0: none yet */
+	int64_t begun; /* revision of the first look; 0: no look yet */
 	uint64_t begun_ms;
-	int64_t revision; /* at the last look; 0: none yet */
+	int64_t revision; /* revision of the last look; 0: no look yet */
 	uint64_t revision_ms;
-	int64_t compacted; /* as far as we know */
+	int64_t compacted; /* as far as this janitor knows */
 	uint64_t compacted_ms;
-	int64_t target;       /* in flight */
-	int64_t held;         /* the pin that was told last */
-	bool pins_overflowed; /* that was told */
-	bool full;            /* at the last look: it takes no writes */
-	uint32_t seq;         /* in flight; 0: nothing */
+	int64_t target;       /* of the compaction in flight; 0: none */
+	int64_t held;         /* the pin that was reported last */
+	bool pins_overflowed; /* too many pins were reported */
+	bool full;            /* at the last look the store refused writes */
+	uint32_t seq;         /* of the request in flight; 0: none */
 	uint64_t look_ms;
 };
 
-/* Garbage. */
+/* The state of the sweep. */
 struct janitor_sweep {
 	enum janitor_stage stage;
 	uint32_t config;
-	bool next;        /* not the first page of the stage */
-	uint64_t at_ms;   /* the next request */
-	uint32_t seq;     /* in flight; 0: nothing */
-	bool paging;      /* what is in flight */
-	uint64_t garbage; /* a bit an item of the page: still to be removed */
-	size_t item;      /* being removed */
-	uint32_t tries;   /* of which nobody knows what became */
-	bool more;        /* behind this page */
+	bool next;        /* the next page is not the first of its stage */
+	uint64_t at_ms;   /* when the next request is due */
+	uint32_t seq;     /* of the request in flight; 0: none */
+	bool paging;      /* the request in flight reads a page */
+	uint64_t garbage; /* items of the page that are still to be removed, as bits */
+	size_t item;      /* the item that is being removed */
+	uint32_t tries;   /* attempts of this removal with an unknown outcome */
+	bool more;        /* the stage has another page */
 	struct janitor_orphan before[JANITOR_ORPHANS], now[JANITOR_ORPHANS];
 	size_t before_count, now_count;
 };
 
 struct janitor_core {
-	bool leading; /* and enabled: at work */
+	bool leading; /* elected and enabled: at work */
 	bool elected;
 	struct janitor_tune tune;
-	uint32_t configs;  /* there are */
-	struct pl_rng rng; /* so that federations on one store do not sweep in step */
+	uint32_t configs;  /* number of configurations */
+	struct pl_rng rng; /* keeps federations on one store from sweeping at the same
+	                    * time */
 	uint32_t seq;      /* of the last request */
 	struct janitor_compaction compaction;
 	struct janitor_sweep sweep;
@@ -223,7 +228,7 @@ struct janitor_core {
 void janitor_core_init(struct janitor_core *core, const struct janitor_tune *tune,
                        uint32_t configs, uint64_t seed);
 
-/* Once the deadline is reached JANITOR_EV_TIMEOUT goes first. Asserted. */
+/* Once the deadline is reached JANITOR_EV_TIMEOUT must be fed first (asserted). */
 void janitor_step(struct janitor_core *core, const struct janitor_event *event,
                   struct janitor_actions *actions);
 

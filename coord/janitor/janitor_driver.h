@@ -1,4 +1,4 @@
-/* What the files of the janitor's driver share. */
+/* Shared by the files of the janitor's driver. */
 #ifndef COORD_JANITOR_JANITOR_DRIVER_H
 #define COORD_JANITOR_JANITOR_DRIVER_H
 
@@ -15,27 +15,27 @@ struct janitor {
 	const struct elect *elect;
 	struct pl_timer timer;
 	struct pl_list calls;
-	struct pl_err failure[JANITOR_PARTS]; /* of what could not be started */
+	struct pl_err failure[JANITOR_PARTS]; /* of requests that could not be started */
 	uint32_t failed_seq[JANITOR_PARTS];
 	bool failed[JANITOR_PARTS];
 	bool ending;
-	uint64_t bytes; /* of the look that is under way */
+	uint64_t bytes; /* as the look in progress has found it */
 	bool full;
 	janitor_fn *fn;
 	void *ctx;
-	/* What the event brought that is being told. */
+	/* What came with the event that is being reported: */
 	const struct pl_err *err;
 	const struct kv_record *pins;
 };
 
-/* janitor.c. The clock is heard before the event. */
+/* janitor.c. The clock is checked before the event. */
 void janitor_feed(struct janitor *j, struct janitor_event event);
 void janitor_rearm(struct janitor *j);
 
-/* janitor_calls.c */
+/* janitor_requests.c */
 void janitor_request(struct janitor *j, const struct janitor_action *action);
 void janitor_cancel(struct janitor *j);
-/* Feeds what could not even be started; false: there is nothing. */
+/* Feeds the failure of a request that could not be started. False: there is none. */
 bool janitor_failure(struct janitor *j);
 
 #endif

@@ -5,8 +5,9 @@
 #include "store/kv/calls.h"
 
 /*
- * At most one request of the pace and one of the sweep that count. One that the core
- * has given up goes on unheard, and may not touch the page.
+ * The requests of the janitor: at most one of the compaction and one of the sweep are
+ * waited for. A request that the core has given up is ignored, and its answer may not
+ * touch the page.
  */
 
 enum { CALL_TIMEOUT_MS = 5000 };
@@ -16,8 +17,8 @@ struct janitor_call {
 	struct janitor *owner;
 	struct kv_call *handle;
 	enum janitor_action_type type;
-	bool shards; /* the second half of a page */
-	bool status; /* the first half of a look */
+	bool shards; /* this is the second request of a page, for the shards of digests */
+	bool status; /* this is the first request of a look, for the status */
 	uint32_t seq;
 };
 
@@ -56,7 +57,7 @@ static void feed_looked(struct janitor *j, const struct janitor_call *call,
 	janitor_feed(j, event);
 }
 
-/* A page is complete with its first answer, or with its second. */
+/* A page is complete with its first answer, or with its second one. */
 static void feed_page(struct janitor *j, const struct janitor_call *call,
                       const struct kv_result *result)
 {
@@ -130,7 +131,8 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	if (!j->ending && is_current(j, call)) {
 		if (result != NULL)
 			feed_answer(j, call, result);
-		else if (call->status) /* without it, by revisions alone */
+		else if (call->status) /* a look without the status goes by revisions
+		                        * alone */
 			request_pins(j, (struct janitor_call){.type = call->type,
 			                                      .seq = call->seq});
 		else
@@ -239,7 +241,7 @@ static void request_remove(struct janitor *j, size_t item, struct janitor_call l
 	start_request(j, &req, like);
 }
 
-/* A note before it may have ended what this was to be asked for. */
+/* A note before this request may have ended what it was to be sent for. */
 static bool is_wanted(const struct janitor *j, uint32_t seq)
 {
 	return !j->ending && (seq == j->core.compaction.seq || seq == j->core.sweep.seq);

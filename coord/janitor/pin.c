@@ -11,8 +11,9 @@
 #include "store/kv/lease.h"
 
 /*
- * A lease, and one key under it. The revoked lease takes the key along, so nothing
- * is deleted; and a put that arrives after that finds no lease and does nothing.
+ * The driver of pin_core: a lease, and one key under it. Revoking the lease deletes
+ * the key, so there is no other delete; a put that arrives later finds no lease and
+ * does nothing.
  */
 
 enum { TTL_S = 15, CALL_TIMEOUT_MS = 3000, VALUE_MAX = 2048 };
@@ -21,7 +22,7 @@ struct pin {
 	struct pin_core core;
 	struct kv *kv;
 	struct pl_timer timer;
-	struct lease *lease; /* NULL: it is gone */
+	struct lease *lease; /* NULL: it has ended */
 	struct kv_call *call;
 	struct pl_err failure; /* of a put that could not be started */
 	bool start_failed;
@@ -159,7 +160,7 @@ static void step_core(struct pin *pin, const struct pin_event *event)
 		perform_action(pin, &actions.item[i]);
 }
 
-/* The clock is heard before anything else. */
+/* The clock is checked before anything else. */
 static void feed_event(struct pin *pin, struct pin_event event)
 {
 	event.now_ms = kv_now_ms(pin->kv);
@@ -187,7 +188,7 @@ static void on_lease(void *ctx, const struct lease_note *note)
 			report_note(pin, PIN_TROUBLE, &trouble);
 		return;
 	} else if (note->state == LEASE_DOUBT) {
-		return; /* still safe */
+		return; /* the lease is still safe */
 	}
 	if (!pin->releasing)
 		feed_event(pin, event);

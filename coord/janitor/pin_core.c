@@ -84,7 +84,7 @@ void pin_step(struct pin_core *core, const struct pin_event *event,
 	switch (event->type) {
 	case PIN_EV_LEASE:
 		if (core->state != PIN_GRANTING)
-			break; /* renewed */
+			break; /* the lease was renewed */
 		core->lease = event->lease;
 		put_key(core, actions);
 		break;

@@ -1,11 +1,11 @@
 /*
- * A pin from its lease to its end, decided without I/O.
+ * The life of a pin, decided without I/O.
  *
  *	GRANTING --lease--> PUTTING --there, under our lease--> HOLDING
  *	    from any of them: another's key, lease gone -> LOST
  *
- * A put of which nobody knows what became of it is sent again: its compare does not
- * hold then, and what is read instead is ours.
+ * A put with an unknown outcome is sent again. If the first one was applied, the
+ * compare of the second does not hold, and the key that it reads is ours.
  */
 #ifndef COORD_JANITOR_PIN_CORE_H
 #define COORD_JANITOR_PIN_CORE_H
@@ -17,8 +17,8 @@
 #include "store/base/rng.h"
 
 enum pin_event_type {
-	PIN_EV_LEASE,  /* lease: it is held */
-	PIN_EV_GONE,   /* code: the lease */
+	PIN_EV_LEASE,  /* lease: granted or renewed */
+	PIN_EV_GONE,   /* code: the lease has ended */
 	PIN_EV_ANSWER, /* lease, create_revision: of the key as it is now */
 	PIN_EV_FAILED, /* code */
 	PIN_EV_TIMEOUT,
@@ -35,8 +35,8 @@ struct pin_event {
 enum pin_action_type {
 	PIN_DO_PUT, /* lease: create the key if it is absent, else read it */
 	PIN_REPORT_HELD,
-	PIN_REPORT_LOST,    /* code; PL_EXISTS: another has that name */
-	PIN_REPORT_TROUBLE, /* code; goes on trying */
+	PIN_REPORT_LOST,    /* code; PL_EXISTS: the name is in use */
+	PIN_REPORT_TROUBLE, /* code; what failed is tried again */
 };
 
 struct pin_action {
@@ -59,14 +59,14 @@ struct pin_core {
 	enum pin_state state;
 	struct pl_rng rng;
 	int64_t lease;
-	int64_t revision; /* HOLDING */
+	int64_t revision; /* HOLDING: the pinned revision */
 	bool asked;
 	uint32_t failures;
 	uint64_t retry_ms;
 };
 
 void pin_core_init(struct pin_core *core, uint64_t seed);
-/* An answer or a failure is fed only as that of the last put. */
+/* Only the answer or the failure of the last put is fed. */
 void pin_step(struct pin_core *core, const struct pin_event *event,
               struct pin_actions *actions);
 uint64_t pin_deadline_ms(const struct pin_core *core);

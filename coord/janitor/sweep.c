@@ -5,7 +5,7 @@
 enum {
 	FIRST_MS = 1000,
 	PAGE_PAUSE_MS = 50,
-	RETRY_MS = 500, /* a removal of which nobody knows what became */
+	RETRY_MS = 500, /* pause after a removal with an unknown outcome */
 	TRIES_MAX = 4,
 };
 
@@ -46,7 +46,7 @@ void sweep_tune(struct janitor_core *core, uint64_t now_ms)
 		core->sweep.at_ms = at;
 }
 
-/* From the top, an interval from now. */
+/* The next sweep begins from the first stage, an interval from now. */
 static void schedule_next(struct janitor_core *core, uint64_t now_ms)
 {
 	struct janitor_sweep *sweep = &core->sweep;
@@ -104,7 +104,7 @@ static void send_request(struct janitor_core *core, enum janitor_action_type typ
 	action->item = core->sweep.item;
 }
 
-/* What is garbage is removed one after the other, then the sweep goes on. */
+/* Removes the garbage of the page item by item, then goes on with the sweep. */
 static void continue_page(struct janitor_core *core, uint64_t now_ms,
                           struct janitor_actions *actions)
 {
@@ -121,7 +121,7 @@ static void continue_page(struct janitor_core *core, uint64_t now_ms,
 	send_request(core, JANITOR_DO_REMOVE, actions);
 }
 
-/* Remembers it, and whether it was remembered from the last sweep. */
+/* Remembers the digest, and says whether the last sweep has remembered it too. */
 static bool is_orphan_still(struct janitor_sweep *sweep, const struct janitor_item *item)
 {
 	struct janitor_orphan orphan = {item->hash, item->mod_revision};
@@ -136,7 +136,7 @@ static bool is_orphan_still(struct janitor_sweep *sweep, const struct janitor_it
 	return false;
 }
 
-/* Versions come in order, the oldest first. */
+/* The versions come in order, the oldest first. */
 static bool is_too_old(const struct janitor_core *core, const struct janitor_page *page,
                        size_t index)
 {

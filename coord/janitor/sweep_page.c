@@ -16,7 +16,7 @@ static const enum keys_kind kinds[JANITOR_STAGES] = {
 void sweep_page_init(struct sweep_page *page)
 {
 	page->count =
-		0; /* the rest is written by sweep_page_request; most shards never ask */
+		0; /* sweep_page_request fills in the rest; most shards never send one */
 	pl_buf_init(&page->cursor, KEY_MAX);
 }
 
@@ -27,7 +27,7 @@ void sweep_page_done(struct sweep_page *page)
 
 static void key_must(enum pl_code code)
 {
-	PL_ASSERT(code == PL_OK); /* only words and what was parsed goes in */
+	PL_ASSERT(code == PL_OK); /* the parts are constants or were parsed from keys */
 }
 
 static void request_range(struct sweep_page *page, bool next, struct sweep_page_req *out)
@@ -125,7 +125,8 @@ static enum pl_code read_current(struct pl_span json, uint64_t *version,
 	return code;
 }
 
-/* Which is live decides what may go, so nothing does while that can not be told. */
+/* Which version is current decides what may be removed, so nothing is removed while
+ * that is not known. */
 static enum pl_code apply_versions(struct sweep_page *page,
                                    const struct kv_txn_result *txn, struct pl_err *err)
 {
@@ -144,7 +145,7 @@ static enum pl_code apply_versions(struct sweep_page *page,
 	}
 	code = apply_range(page, range, version, err);
 	page->total = (uint64_t)range->total - (range->count - page->count);
-	page->more = false; /* the rest has time until the next sweep */
+	page->more = false; /* the rest waits for the next sweep */
 	return code;
 }
 

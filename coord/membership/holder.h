@@ -1,6 +1,7 @@
 /*
- * Who holds a role or a partition, as /leader/<role> and /partitions/<p>/owner say it:
- * {"v":1,"shard":"east-0"}. Lease and create revision (the epoch) are the key's own.
+ * The holder of a role or a partition, the value of /leader/<role> and
+ * /partitions/<p>/owner: {"v":1,"shard":"east-0"}. Lease and create revision (the
+ * epoch) are those of the key.
  */
 #ifndef COORD_MEMBERSHIP_HOLDER_H
 #define COORD_MEMBERSHIP_HOLDER_H

@@ -38,8 +38,9 @@ static struct pl_span cut_text(struct pl_span text, size_t max)
 	return text;
 }
 
-/* Left out when there is nothing to say. A byte that is no UTF-8 takes three when
- * it is written, so what is read may be three times as long. */
+/* Leaves the field out if the text is empty. An invalid byte of UTF-8 becomes three
+ * bytes when it is written, so a text that is read may be three times as long as what
+ * was given. */
 static void print_text(struct pl_json_out *out, const char *name, struct pl_span text)
 {
 	if (text.len == 0)

@@ -1,6 +1,6 @@
 /*
- * What a shard says of itself under /shards/<id>: a plain value, its JSON, and the
- * checks that a record from outside must pass.
+ * The membership of a shard, its record under /shards/<id>: a plain value, its JSON,
+ * and the checks of a record from outside.
  *
  *	{"v":1,"id":"east-0","instance":"<32 hex>","state":"active","host":"h1",
  *	 "pid":4711,"boot":"<boot id>","version":"0.1.0","api":"10.0.0.1:7400",
@@ -29,9 +29,9 @@
 #include "store/base/span.h"
 
 enum membership_state {
-	MEMBERSHIP_JOINING,  /* registered; its view of the others is not complete yet */
+	MEMBERSHIP_JOINING,  /* registered; does not know all other members yet */
 	MEMBERSHIP_ACTIVE,   /* takes part in the assignment */
-	MEMBERSHIP_DRAINING, /* hands everything over */
+	MEMBERSHIP_DRAINING, /* hands all its partitions over */
 };
 
 enum {
@@ -40,20 +40,22 @@ enum {
 	MEMBERSHIP_WEIGHT_ONE = 1000,
 	MEMBERSHIP_WEIGHT_MAX = 1000 * 1000,
 	MEMBERSHIP_PID_MAX = INT32_MAX,
-	MEMBERSHIP_TEXT_MAX = 768, /* bytes of each text when read; a third is written */
+	MEMBERSHIP_TEXT_MAX = 768, /* bytes of each text when read; at most a third of
+	                            * that is written */
 	MEMBERSHIP_REFUSED_MAX = 1536,
 	MEMBERSHIP_BYTES_MAX = 256 * 1024, /* of a record */
 	MEMBERSHIP_CAUSES_MAX = 16,
-	MEMBERSHIP_NODES_MAX = 16, /* that conflict, or are set aside */
+	MEMBERSHIP_NODES_MAX = 16, /* nodes that conflict, and nodes that are excluded */
 };
 
 struct membership_config {
 	struct pl_span name;
-	uint64_t version;       /* applied; 0: the default */
-	struct pl_span refused; /* why the current one is not; empty: it is */
+	uint64_t version;       /* applied version; 0: the default */
+	struct pl_span refused; /* why the current version is not applied; empty: it is
+	                         * applied */
 };
 
-/* What placements conflicted with: a word, and how often. */
+/* A cause of conflicts, and how often it occurred. */
 struct membership_cause {
 	struct pl_span word;
 	uint64_t placements, txns;
@@ -61,27 +63,28 @@ struct membership_cause {
 
 struct membership_node {
 	struct pl_span cluster, name, cause;
-	uint64_t count, over; /* of one that conflicts: at most so much too high */
-	int64_t at_ms;        /* the last one; or until when it is set aside */
+	uint64_t count, over; /* conflicts; count may be too high by at most over */
+	int64_t at_ms;        /* time of the last conflict; or until when the node is
+	                       * excluded */
 };
 
-/* The scheduling of a shard: counts since it was started, and rates lately. */
+/* The scheduling work of a shard: counts since its start, and recent rates. */
 struct membership_work {
-	bool known; /* it has some */
+	bool known; /* the shard does scheduling work */
 	uint64_t placed, conflicts, txns, txns_failed;
-	uint64_t pending; /* pods now */
+	uint64_t pending; /* pods that wait now */
 	double placed_per_s, conflicts_per_s;
-	uint64_t lag_ms; /* until a watch shows what was committed */
+	uint64_t lag_ms; /* from a commit until a watch shows it */
 	const struct membership_cause *causes;
 	const struct membership_node *nodes, *asides;
 	uint32_t cause_count, node_count, aside_count;
 };
 
-/* Borrows everything: from the caller when printed, from the arena when parsed. */
+/* All spans and arrays are borrowed: from the caller when printed, from the arena when
+ * parsed. */
 struct membership {
 	struct pl_span id;
-	char instance
-		[MEMBERSHIP_INSTANCE_SIZE]; /* of the process's start of this shard */
+	char instance[MEMBERSHIP_INSTANCE_SIZE]; /* of this start of the shard */
 	enum membership_state state;
 	struct pl_span host;
 	int64_t pid;
@@ -90,14 +93,15 @@ struct membership {
 	struct pl_span api;
 	struct pl_span zone;
 	uint32_t weight;    /* MEMBERSHIP_WEIGHT_ONE is one; 1 to MEMBERSHIP_WEIGHT_MAX */
-	uint32_t salt;      /* what it chose to be hashed with (assign.h); or 0 */
-	int64_t started_ms; /* wall clock, since 1970 */
+	uint32_t salt;      /* the salt that it chose for the assignment (assign.h); or
+	                     * 0 */
+	int64_t started_ms; /* wall clock, milliseconds since 1970 */
 	const uint16_t *partitions; /* ascending */
-	const uint32_t *loads;      /* of each, in any one unit. Printed unless NULL,
-	                             * parsed zeros when there were none */
+	const uint32_t *loads;      /* one a partition, in any one unit; not printed if
+	                             * NULL; parsed as zeros if absent */
 	uint32_t partition_count;
 	double writes_per_s;
-	double busy; /* 0 to 1: of the loop's time */
+	double busy; /* share of its time that the loop was busy, 0 to 1 */
 	uint64_t fenced;
 	struct membership_work work;
 	struct membership_config config[MEMBERSHIP_CONFIGS_MAX];
@@ -109,14 +113,14 @@ struct membership {
 PL_NODISCARD enum pl_code membership_print(const struct membership *member,
                                            struct pl_buf *out, struct pl_err *err);
 
-/* id is the key's: a record that names another is refused. *out borrows from the
- * arena. PL_INVALID with the field's path. */
+/* id is that of the key; a record with another id is refused. *out borrows from the
+ * arena. PL_INVALID names the field's path. */
 PL_NODISCARD enum pl_code membership_parse(struct pl_span id, struct pl_span json,
                                            struct pl_arena *arena, struct membership *out,
                                            struct pl_err *err);
 
 const char *membership_state_name(enum membership_state state);
-/* 32 hex digits, in lower case. */
+/* Whether the text is 32 hex digits in lower case. */
 bool membership_instance_ok(struct pl_span text);
 
 #endif

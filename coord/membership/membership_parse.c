@@ -5,11 +5,11 @@
 #include "store/keys/keys.h"
 #include "store/keys/names.h"
 
-/* Every partition with its load, and some room for fields that we do not know. */
+/* All partitions with their loads, and some room for unknown fields. */
 static const struct pl_json_limits limits = {
 	.bytes = MEMBERSHIP_BYTES_MAX, .depth = 16, .values = 20000};
 
-/* The text lives in the arena, as everything of the document does. */
+/* The text lives in the arena, as the whole document does. */
 static enum pl_code parse_text(struct pl_json object, const char *name,
                                enum pl_json_need need, struct pl_span *out,
                                struct pl_err *err)
@@ -161,7 +161,7 @@ static enum pl_code parse_partitions(struct pl_json root, struct pl_arena *arena
 		return no_memory(err);
 	count = 0;
 	PL_JSON_EACH (item, list) {
-		/* Ascending, so none comes twice. */
+		/* Ascending, so there are no duplicates. */
 		code = pl_json_as_int(
 			item, (struct pl_json_range){low, KEYS_PARTITIONS_MAX - 1},
 			&value, err);
@@ -234,7 +234,7 @@ static enum pl_code parse_rates(struct pl_json root, struct membership *m,
 	return code;
 }
 
-/* The entry of that name, or another one; NULL with PL_INVALID. */
+/* The element of that name, which may be a new one; NULL with PL_INVALID. */
 static struct membership_config *config_of(struct membership *m, struct pl_json item,
                                            struct pl_err *err)
 {

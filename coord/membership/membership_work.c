@@ -6,7 +6,7 @@
 static const double rate_max = 1e12;
 static const struct pl_json_range count_range = {0, INT64_MAX};
 
-/* Rates first, then counts; both with their names. */
+/* The fields: rates first, then counts. */
 static const struct {
 	const char *name;
 	size_t offset;

@@ -9,12 +9,12 @@
 #include "store/kv/relist.h"
 
 /*
- * Happy path: a list is read into a list of its own, which replaces what was known
- * when it is complete; then each event replaces one entry. What an entry was is
- * freed only after the note about it.
+ * Happy path: a list is collected apart, and replaces the known entries when it is
+ * complete; then each event replaces one entry. An entry that was replaced is freed
+ * only after the note about it.
  *
- * When there is no memory for an entry the picture would be wrong for good: then
- * everything is read again, a little later (LOST, and RETRY_MS).
+ * Without memory for an entry the roster would stay wrong, so everything is read again
+ * a little later (LOST, then RETRY_MS).
  */
 
 enum { ENTRIES_MAX = 16384, RETRY_MS = 1000, ARENA_CHUNK = 2048 };
@@ -26,7 +26,7 @@ struct roster_node {
 	char id[];
 };
 
-/* By id. */
+/* Sorted by id. */
 struct roster_list {
 	struct roster_node **at;
 	size_t count, cap;
@@ -34,13 +34,13 @@ struct roster_list {
 
 struct roster {
 	struct kv *kv;
-	struct relist *relist; /* NULL: waits for the timer */
+	struct relist *relist; /* NULL: the timer will open it */
 	struct pl_timer timer;
 	uint64_t seed;
 	struct roster_list live, next;
 	struct keys_text prefix;
 	bool synced, stopping;
-	struct pl_err failure; /* read again, because of this */
+	struct pl_err failure; /* why everything is read again */
 	roster_fn *fn;
 	void *ctx;
 };
@@ -60,7 +60,7 @@ static void node_free(struct roster_node *node)
 	free(node);
 }
 
-/* NULL: no memory. Garbage makes an entry all the same. */
+/* NULL: no memory. A record that does not parse makes an entry too. */
 static struct roster_node *node_new(struct pl_span id, const struct kv_record *record)
 {
 	struct roster_node *node = pl_calloc(1, sizeof *node + id.len + 1);
@@ -91,7 +91,7 @@ static struct roster_node *node_new(struct pl_span id, const struct kv_record *r
 	return node;
 }
 
-/* The place of the first entry that is not before id. */
+/* The index of the first entry that is not before id. */
 static size_t place_of(const struct roster_list *list, struct pl_span id)
 {
 	size_t low = 0, high = list->count;
@@ -159,7 +159,7 @@ static void list_done(struct roster_list *list)
 	*list = (struct roster_list){0};
 }
 
-/* PL_OK: it stands there now; *old is what stood there before, or NULL. */
+/* PL_OK: the record is in the list; *old is the entry that it replaced, or NULL. */
 static enum pl_code list_put(struct roster_list *list, struct pl_span id,
                              const struct kv_record *record, struct roster_node **old)
 {
@@ -193,7 +193,7 @@ static void report_err(struct roster *r, enum roster_what what, const struct pl_
 	report_note(r, &(struct roster_note){.what = what, .err = err});
 }
 
-/* The picture has a hole: it is drawn anew. */
+/* The roster misses something, so everything is read again. */
 static void relist_anew(struct roster *r, enum pl_code code)
 {
 	pl_err_set(&r->failure, code, "roster of %zu shards", r->live.count);
@@ -295,7 +295,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 		on_end(r, note->revision);
 		break;
 	case RELIST_EVENTS:
-		/* Given up or stopped in the middle: the rest is not wanted. */
+		/* After the roster was given up or stopped, the rest is ignored. */
 		for (size_t i = 0; i < note->count && r->synced && !r->stopping; i++)
 			on_event(r, &note->events[i]);
 		break;

@@ -10,13 +10,15 @@
 #include "store/kv/relist.h"
 
 /*
- * Happy path: the key is listed; when it is absent one transaction creates it; the
- * watch shows it. What the key held last is kept, so that it can be read again when
- * there was no memory to parse it.
+ * The driver of meta_core.
  *
- * A store that was restored may write past what the watch has seen before anybody
- * notices. Its new incarnation then stands at a revision that the watch takes for
- * old and never shows, so the key is looked at from time to time as well.
+ * Happy path: the key is listed; if it is absent one transaction creates it; the watch
+ * shows it. The value is kept so that it can be parsed again if there was no memory
+ * for that.
+ *
+ * A restored store may write past the revisions that the watch has seen before this is
+ * noticed. The new incarnation then stands at a revision that the watch takes for an
+ * old one and never shows. So the key is also read from time to time (a look).
  */
 
 enum {
@@ -30,22 +32,23 @@ enum {
 struct meta_watch {
 	struct meta_core core;
 	struct kv *kv;
-	struct relist *relist; /* NULL: it has stopped */
-	struct kv_call *call;  /* a create, in flight */
-	struct kv_call *look;  /* a read, in flight */
+	struct relist *relist; /* NULL: it has ended */
+	struct kv_call *call;  /* the create in flight */
+	struct kv_call *look;  /* the read in flight */
 	struct pl_timer timer;
 	struct keys_text key;
 	meta_fn *fn;
 	void *ctx;
 	bool stopping;
-	bool listed;       /* the list has it */
-	bool start_failed; /* a create could not even be started */
+	bool listed;       /* the list in progress has shown the key */
+	bool start_failed; /* the create could not even be started */
 	struct pl_err err; /* of the last create, or of the value */
 	uint64_t reread_at_ms;
 	uint64_t look_at_ms;
-	uint32_t shown;      /* how often the watch had something to say */
-	uint32_t look_shown; /* the same, when the look began */
-	size_t len; /* of the value; more than the maximum: too long to be read */
+	uint32_t shown;      /* number of notes of the watch */
+	uint32_t look_shown; /* the same number when the look was sent */
+	size_t len; /* length of the value; above the maximum it is too long to be
+	             * parsed */
 	uint8_t value[BYTES_MAX];
 };
 
@@ -189,7 +192,7 @@ static void step_core(struct meta_watch *w, const struct meta_event *event)
 		perform_action(w, &actions.item[i], event);
 }
 
-/* The clock is heard before anything else. */
+/* The clock is checked before anything else. */
 static void feed_event(struct meta_watch *w, struct meta_event event)
 {
 	uint64_t now = now_of(w);
@@ -264,13 +267,14 @@ static void on_look(void *ctx, const struct kv_result *result, const struct pl_e
 {
 	struct meta_watch *w = ctx;
 
-	(void)err; /* the next look will do */
+	(void)err; /* the next look will find it */
 	w->look = NULL;
 	if (w->stopping) {
 		meta_finish(w);
 		return;
 	}
-	/* What the watch showed meanwhile is newer, or will be corrected by it. */
+	/* If the watch has brought something meanwhile, it is newer than the look, or
+	 * will be corrected by the watch. */
 	if (result != NULL && w->shown == w->look_shown && w->core.state == META_STANDING)
 		apply_look(w, &result->get);
 	rearm_timer(w);
@@ -291,7 +295,7 @@ static void request_look(struct meta_watch *w)
 
 static void on_events(struct meta_watch *w, const struct relist_note *note)
 {
-	/* Of several changes only the last is true. */
+	/* Of several changes only the last one counts. */
 	const struct kv_event *event = &note->events[note->count - 1];
 
 	if (event->is_delete)

@@ -35,7 +35,7 @@ static uint64_t retry_at_ms(struct meta_core *core, uint64_t now_ms)
 	return now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
 }
 
-/* Each create has an incarnation of its own. */
+/* Each create has a new incarnation. */
 static void create_record(struct meta_core *core, struct meta_actions *actions)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -73,7 +73,7 @@ static void on_seen(struct meta_core *core, const struct meta *meta,
 	core->mine.partitions = meta->partitions;
 	core->meta = *meta;
 	if (!first && same && !core->refused)
-		return; /* told already */
+		return; /* reported already */
 	core->refused = false;
 	emit_action(actions, META_REPORT_KNOWN)->changed = !first && !same;
 }
@@ -89,7 +89,7 @@ static void on_absent(struct meta_core *core, uint64_t now_ms,
 		create_record(core, actions);
 }
 
-/* The watch has the word now; but should it show nothing, we ask again. */
+/* The watch will show the outcome. If it shows nothing, the create is sent again. */
 static void on_answer(struct meta_core *core, const struct meta_event *event,
                       struct meta_actions *actions)
 {

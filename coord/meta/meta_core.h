@@ -1,14 +1,14 @@
 /*
- * /placet/meta, created when there is none and compared with what it was, decided
+ * /placet/meta: created if it is absent, and compared with what it was; decided
  * without I/O.
  *
  *	LISTING --ABSENT--> CREATING --SEEN--> STANDING
  *	   ^  +----------------SEEN--------------^  |
  *	   +------- LOST, from anywhere -----------+
  *
- * Only what the watch shows is believed: the answer to a create says no more than
- * that something will be seen. A record that goes is created anew with another
- * incarnation: nobody can know what else went with it.
+ * Only the watch is believed: the answer to a create means no more than that the watch
+ * will show something. A record that is deleted is created again with another
+ * incarnation, because anything else may have been deleted with it.
  */
 #ifndef COORD_META_META_CORE_H
 #define COORD_META_META_CORE_H
@@ -21,12 +21,12 @@
 #include "store/base/rng.h"
 
 enum meta_event_type {
-	META_EV_LOST,      /* what is known may not be true any more: a list follows */
-	META_EV_ABSENT,    /* listed, or removed */
+	META_EV_LOST,      /* the known value may be outdated; a list follows */
+	META_EV_ABSENT,    /* the list does not have the key, or it was deleted */
 	META_EV_SEEN,      /* meta */
-	META_EV_MALFORMED, /* it is there and makes no sense */
-	META_EV_DONE,      /* the create is answered */
-	META_EV_FAILED,    /* the create; code */
+	META_EV_MALFORMED, /* the value does not parse */
+	META_EV_DONE,      /* the create was answered */
+	META_EV_FAILED,    /* code: the create failed */
 	META_EV_TIMEOUT,   /* meta_deadline_ms() was reached */
 };
 
@@ -38,10 +38,11 @@ struct meta_event {
 };
 
 enum meta_action_type {
-	META_DO_CREATE,      /* core->mine, when absent */
+	META_DO_CREATE,      /* create core->mine if the key is absent */
 	META_REPORT_KNOWN,   /* core->meta; changed */
 	META_REPORT_REFUSED, /* code: PL_INVALID, PL_CONFLICT */
-	META_REPORT_TROUBLE, /* code: PL_NOTFOUND, it was removed; else a create failed */
+	META_REPORT_TROUBLE, /* code: PL_NOTFOUND, the key was deleted; else a create
+	                      * failed */
 };
 
 struct meta_action {
@@ -62,16 +63,17 @@ enum meta_state { META_LISTING, META_CREATING, META_STANDING };
 struct meta_core {
 	enum meta_state state;
 	struct pl_rng rng;
-	uint32_t partitions; /* that it must have; 0: whatever it has at first */
-	struct meta mine;    /* what is created */
-	struct meta meta;    /* as it was told last; partitions 0: not yet */
-	bool refused;        /* told since */
+	uint32_t partitions; /* the number required; 0: accept the first one that is
+	                      * seen */
+	struct meta mine;    /* the value that is created */
+	struct meta meta;    /* as reported last; partitions is 0 before that */
+	bool refused;        /* refused since the last report */
 	bool asked;          /* a create is in flight */
 	uint32_t failures;   /* in a row */
 	uint64_t create_at_ms;
 };
 
-/* incarnation aside mine is what is created; its partitions must be set. */
+/* mine is what is created; its partitions must be set, its incarnation is chosen here. */
 void meta_core_init(struct meta_core *core, uint32_t partitions, const struct meta *mine,
                     uint64_t seed);
 void meta_step(struct meta_core *core, const struct meta_event *event,

@@ -4,7 +4,7 @@
 #include "store/base/timestamp.h"
 #include "store/keys/keys.h"
 
-/* Seven short fields, and some room for those that we do not know. */
+/* Seven short fields, and some room for unknown ones. */
 static const struct pl_json_limits limits = {.bytes = 8192, .depth = 8, .values = 200};
 
 static bool incarnation_ok(const char *text)

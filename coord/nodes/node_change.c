@@ -6,7 +6,8 @@
 #include "shardsched/records/alloc.h"
 #include "store/base/json_scan.h"
 
-/* Of a Node, which anybody may have put there; empty: it says nothing of it. */
+/* The value of spec.unschedulable in a Node that any client may have written; empty:
+ * absent. */
 static struct pl_span unschedulable_of(struct pl_span node)
 {
 	struct pl_span spec = object_member(node, "spec");
@@ -27,7 +28,7 @@ static bool is_object(struct pl_span node)
 	       node.at[0] == '{';
 }
 
-/* json NULL takes the word away. */
+/* json NULL removes the field. */
 static enum pl_code set_cordon(struct pl_span node, const char *json,
                                struct pl_arena *arena, struct pl_span *out,
                                struct pl_err *err)
@@ -128,7 +129,7 @@ static enum pl_code delete_node(const struct alloc *alloc, struct node_change *o
 	return PL_OK;
 }
 
-/* The alloc is there if the Node is, and can be read. */
+/* Parses the alloc, which must exist if the Node does. */
 static enum pl_code parse_alloc(const struct node_seen *seen, struct pl_arena *arena,
                                 struct alloc *alloc, struct pl_err *err)
 {
@@ -146,8 +147,8 @@ static enum pl_code parse_alloc(const struct node_seen *seen, struct pl_arena *a
 	return PL_CORRUPT;
 }
 
-/* Where the Node was taken away and its alloc was left, nobody is put: it is as if it
- * were cordoned. */
+/* The Node is missing and its alloc is still there. As in a cordoned node, nothing is
+ * placed there. */
 static enum pl_code without_node(enum nodes_verb verb, const struct node_seen *seen,
                                  const struct alloc *alloc, struct node_change *out,
                                  struct pl_err *err)

@@ -1,10 +1,10 @@
 /*
- * A slot of writes.h has so many nodes at a time, and goes on with them until each is
- * settled:
+ * Each slot of bulk_writer.h has a batch of nodes and works on it until every node has
+ * an outcome:
  *
  *	read (unless they are tried as new) --> change --> write
- *	                                          ^          | yes: told
- *	                                          +-- no ----+ what came back is news
+ *	                                          ^          | compares held: outcome
+ *	                                          +-- not ---+ the answer has the node
  */
 #include "coord/nodes/nodes.h"
 
@@ -16,9 +16,9 @@
 
 enum {
 	INFLIGHT_DEFAULT = 8,
-	BATCH_MAX = 256,   /* nodes of a slot */
-	OPS_DEFAULT = 128, /* etcd's own limit */
-	TRIES_MAX = 20,    /* somebody changes it again and again */
+	BATCH_MAX = 256,   /* nodes in a batch */
+	OPS_DEFAULT = 128, /* the limit of etcd */
+	TRIES_MAX = 20,    /* another client changes the node again and again */
 	ARENA_CHUNK = 64 << 10,
 	ARENA_MAX = 512 << 20,
 };
@@ -138,7 +138,8 @@ static void refuse_large(struct nodes *nodes, struct node_entry *entry)
 	finish_entry(nodes, entry, NODES_REFUSED, &err);
 }
 
-/* What becomes of it, into the book if it is to be written. False: the book is full. */
+/* Decides what is done with the node; a change goes into the builder. False: the
+ * builder is full. */
 static bool decide_entry(struct nodes *nodes, struct node_batch *batch,
                          struct pl_arena *arena, struct node_entry *entry)
 {
@@ -169,7 +170,7 @@ static bool decide_entry(struct nodes *nodes, struct node_batch *batch,
 	return true;
 }
 
-/* False: nothing is to be written. */
+/* False: there is nothing to write. */
 static bool write_batch(struct nodes *nodes, struct node_batch *batch,
                         struct pl_arena *arena, struct kv_req *req)
 {
@@ -221,8 +222,8 @@ static void apply_newer(struct nodes *nodes, struct node_batch *batch,
 	finish_entry(nodes, entry, NODES_REFUSED, &err);
 }
 
-/* ours: the request was applied, or may have been. Two who apply the same file write the
- * same bytes, so that what looks like ours is not always. */
+/* ours: the request was applied, or may have been. Two clients that apply the same
+ * file write the same bytes, so a value that looks like ours may be another's. */
 static void apply_found(struct nodes *nodes, struct node_batch *batch,
                         struct node_entry *entry, const struct builder_found *found,
                         bool ours)

@@ -1,10 +1,10 @@
 /*
- * Nodes put into the store, cordoned, and taken out of it: any number, many in a
- * transaction, several transactions in flight.
+ * Applies, cordons, uncordons and deletes nodes in the store: any number of them, many
+ * in a transaction, several transactions in flight.
  *
- * Each node is read and changed with compares on what was read; one that changed
- * meanwhile is looked at again. A node that is applied is tried as a new one first, since
- * the answer to that brings what stands there.
+ * Each node is read and then changed with compares on what was read; if it has changed
+ * meanwhile it is read again. A node that is applied is first tried as a new one,
+ * since the answer to that has the present node.
  */
 #ifndef COORD_NODES_NODES_H
 #define COORD_NODES_NODES_H
@@ -14,11 +14,11 @@
 
 struct nodes;
 
-/* Names that keys can have. */
+/* One node. The names are valid in keys. */
 struct nodes_item {
 	struct pl_span cluster, name;
 	struct pl_span json; /* NODES_APPLY: valid, and without white space */
-	uint64_t tag;        /* the caller's */
+	uint64_t tag;        /* free for the caller */
 };
 
 enum nodes_outcome {
@@ -26,23 +26,23 @@ enum nodes_outcome {
 	NODES_CHANGED,
 	NODES_DELETED,
 	NODES_UNCHANGED,
-	NODES_REFUSED, /* err says why; nothing was done */
+	NODES_REFUSED, /* err has the reason; nothing was changed */
 };
 
 struct nodes_opts {
 	enum nodes_verb verb;
 	uint32_t partitions;
-	bool dry_run; /* only told what would become of each */
+	bool dry_run; /* only finds out what would be done */
 	unsigned inflight;
-	uint64_t timeout_ms, patience_ms; /* as of writes.h */
-	/* The next one, borrowed until the call after; *more false: there is none. */
+	uint64_t timeout_ms, patience_ms; /* as in bulk_writer.h */
+	/* Gives the next node, borrowed until the next call; *more false: there is none. */
 	enum pl_code (*next)(void *ctx, struct nodes_item *out, bool *more,
 	                     struct pl_err *err);
-	/* Once for each, in any order. item borrowed. */
+	/* Called once for each node, in any order. item is borrowed. */
 	void (*told)(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
 	             const struct pl_err *err);
-	/* The last. err: it did not come to its end; what was not told may have been done
-	 * if it is PL_UNKNOWN, and was not otherwise. */
+	/* The last call. err: it ended early. With PL_UNKNOWN the nodes without an
+	 * outcome may have been changed; with any other error they were not. */
 	void (*done)(void *ctx, const struct pl_err *err);
 	void *ctx;
 };

@@ -8,7 +8,7 @@ enum { CHUNK = 1 << 20 };
 
 void nodes_input_init(struct nodes_input *input)
 {
-	pl_arena_init(&input->arena, CHUNK, 0); /* a file is bounded */
+	pl_arena_init(&input->arena, CHUNK, 0); /* the size of a file is bounded */
 	pl_arena_init(&input->scratch, CHUNK, READER_ARENA_MAX);
 	pl_map_init(&input->names);
 	model_init(&input->model);

@@ -1,6 +1,6 @@
 /*
- * Nodes that somebody wants in a store, out of files: all of them are looked at before
- * any is written.
+ * Nodes out of files that are to be written to the store. All of them are checked
+ * before any is written.
  */
 #ifndef COORD_NODES_NODES_INPUT_H
 #define COORD_NODES_NODES_INPUT_H
@@ -11,15 +11,15 @@
 enum { NODES_INPUT_MAX = 4 << 20 };
 
 struct nodes_input_node {
-	struct pl_map_node link; /* its key is the name */
+	struct pl_map_node link; /* keyed by the node's name */
 	struct pl_span json;     /* valid, and without white space */
-	unsigned tag;            /* the caller's; 0 first */
+	unsigned tag;            /* free for the caller; 0 at first */
 };
 
-/* In the order of adding: PL_MAP_EACH over names. May not be moved. */
+/* PL_MAP_EACH over names walks them in the order of adding. Must not move. */
 struct nodes_input {
-	struct pl_arena arena;   /* of names and JSON */
-	struct pl_arena scratch; /* of one */
+	struct pl_arena arena;   /* names and JSON of all nodes */
+	struct pl_arena scratch; /* for one node at a time */
 	struct pl_map names;
 	struct model model;
 	struct field_errors errors;
@@ -28,8 +28,8 @@ struct nodes_input {
 void nodes_input_init(struct nodes_input *input);
 void nodes_input_done(struct nodes_input *input);
 
-/* As objects.h tells it. PL_INVALID: it is no Node, not a valid one, or the second of its
- * name; PL_LIMIT, PL_NOMEM. */
+/* kind and json as objects.h gives them. PL_INVALID: not a Node, not a valid one, or a
+ * duplicate name; PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code nodes_input_add(struct nodes_input *input, struct pl_span kind,
                                           struct pl_span json, struct pl_err *err);
 

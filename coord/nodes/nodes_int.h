@@ -1,4 +1,4 @@
-/* Inside of nodes.h. */
+/* Shared by nodes.c and nodes_read.c. */
 #ifndef COORD_NODES_NODES_INT_H
 #define COORD_NODES_NODES_INT_H
 
@@ -6,24 +6,24 @@
 #include "coord/nodes/nodes.h"
 #include "shardsched/records/txn_builder.h"
 
-enum { OPS_OF_A_NODE = 2 }; /* in each list of a transaction */
+enum { OPS_OF_A_NODE = 2 }; /* operations of a node in each list of a transaction */
 
 struct node_entry {
 	struct nodes_item item;
 	struct builder_node node;
 	struct node_seen seen;
-	enum nodes_outcome wanted; /* once it is written */
-	uint32_t number;           /* in the book */
+	enum nodes_outcome wanted; /* the outcome once it is written */
+	uint32_t number;           /* in the builder */
 	unsigned tries;
 	bool known, settled, written;
 };
 
 struct node_batch {
-	struct pl_arena arena; /* of what the entries borrow */
+	struct pl_arena arena; /* for everything that the entries borrow */
 	struct node_entry *entry;
 	unsigned count;
-	bool reads;                 /* the request in flight does nothing else */
-	struct txn_builder builder; /* else */
+	bool reads;                 /* the request in flight only reads */
+	struct txn_builder builder; /* the request in flight, unless it only reads */
 	struct kv_req *gets;
 };
 
@@ -32,8 +32,8 @@ struct nodes {
 	struct nodes_opts opts;
 	struct bulk_writer *writer;
 	unsigned batch_max;
-	bool dry;    /* no next one */
-	bool failed; /* is being given up */
+	bool dry;    /* next has no more nodes */
+	bool failed; /* has failed and is ending */
 	unsigned inflight;
 	struct node_batch batch[];
 };
@@ -41,14 +41,14 @@ struct nodes {
 void nodes_fail(struct nodes *nodes, const struct pl_err *err);
 void nodes_no_memory(struct nodes *nodes);
 
-/* nodes_read.c. A copy for as long as the batch; false: no memory. */
+/* nodes_read.c. Copies the text into the batch's arena; false: no memory. */
 bool nodes_keep(struct node_batch *batch, struct pl_span *text);
-/* False: there is nothing to read. */
+/* False: no node of the batch needs to be read. */
 bool nodes_request(struct nodes *nodes, struct node_batch *batch, struct pl_arena *arena,
                    struct kv_req *req);
 void nodes_apply_reads(struct nodes *nodes, struct node_batch *batch,
                        const struct kv_txn_result *txn);
-/* What stands there; NULL: nothing. */
+/* Takes what stands in the store; NULL: there is no such key. */
 void nodes_apply_seen(struct nodes *nodes, struct node_batch *batch,
                       struct node_entry *entry, const struct kv_record *node,
                       const struct kv_record *alloc);

@@ -1,4 +1,4 @@
-/* What stands in the store of the nodes of a batch. */
+/* Reads the nodes of a batch and their allocs. */
 #include "coord/nodes/nodes_int.h"
 #include "store/kv/calls.h"
 
@@ -31,7 +31,7 @@ static bool get_of(const struct node_entry *entry, enum keys_kind kind,
 	return key.at != NULL;
 }
 
-/* False: there is nothing to read. */
+/* False: no node of the batch needs to be read. */
 bool nodes_request(struct nodes *nodes, struct node_batch *batch, struct pl_arena *arena,
                    struct kv_req *req)
 {

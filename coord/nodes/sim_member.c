@@ -79,7 +79,7 @@ static uint64_t draw_number(const struct sim_member *member, const struct sim_po
 	return pl_hash_keyed(pod->node.key, key);
 }
 
-/* UINT64_MAX: it does not end by itself. */
+/* UINT64_MAX: the pod does not end by itself. */
 static uint64_t lasts_ms(const struct sim_member *member, const struct sim_pod *pod)
 {
 	uint64_t mean = member->opts.lifetime_ms;
@@ -114,7 +114,7 @@ static void queue_pod(struct sim_member *member, struct sim_pod *pod, uint64_t n
 	pl_list_add_tail(&member->line, &pod->line);
 }
 
-/* Counted from when somebody came, so that no fraction of a turn is lost. */
+/* Counted from when the line became non-empty, so that no fraction of a turn is lost. */
 static uint64_t turn_ms(const struct sim_member *member)
 {
 	const struct sim_rate *ends = &member->opts.ends;
@@ -163,7 +163,7 @@ static struct sim_pod *add_pod(struct sim_member *member, struct pl_span key)
 	return pod;
 }
 
-/* It runs there, as far as anybody has said. */
+/* Whether the pod runs on this cluster, as far as its state says. */
 static bool is_here(const struct sim_member *member, const struct pod_state *state)
 {
 	return state != NULL && state_has_place(state) &&
@@ -186,7 +186,8 @@ enum pl_code sim_member_apply(struct sim_member *member, struct pl_span key,
 		if (pod == NULL)
 			return PL_NOMEM;
 	} else if (pod->phase == state->phase && pod->since_ms == state->since_ms) {
-		return PL_OK; /* somebody asked it to go: its shard will say so */
+		return PL_OK; /* its deletion was requested: its shard will change the
+		               * state */
 	}
 	count_pod(member, pod, -1);
 	pod->phase = state->phase;
@@ -198,7 +199,7 @@ enum pl_code sim_member_apply(struct sim_member *member, struct pl_span key,
 /* -- what is said ----------------------------------------------------------------------
  */
 
-/* NULL: nobody's time has come. */
+/* NULL: no pod's time has come. */
 static struct sim_pod *pop_due(struct sim_member *member, uint64_t now_ms)
 {
 	const struct pl_heap_node *top = pl_heap_top(&member->due);

@@ -20,7 +20,7 @@ static struct sim_place choose_place(const struct sim_profile *profile, uint64_t
 	struct pl_rng rng;
 	uint64_t left;
 
-	/* A sequence of its own for each, far from the others. */
+	/* Each node has a random sequence of its own, far from the others. */
 	pl_rng_init(&rng, seed ^ (number * UINT64_C(0x9e3779b97f4a7c15)));
 	left = pl_rng_below(&rng, profile->zone_weight);
 	while (left >= (uint64_t)place.zone->weight)

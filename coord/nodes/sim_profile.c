@@ -36,7 +36,7 @@ const char sim_profile_default[] =
 struct profile_reader {
 	struct pl_arena *arena;
 	struct pl_err *err;
-	enum pl_code code; /* the first failure sticks */
+	enum pl_code code; /* the first failure stays */
 };
 
 static bool is_fine(const struct profile_reader *r)
@@ -95,8 +95,8 @@ static int64_t read_number(struct profile_reader *r, struct pl_json object,
 	return otherwise;
 }
 
-/* People write cpu: 8 as well as cpu: "8" and 64Gi; whether it is an amount the nodes'
- * own check tells. */
+/* Both cpu: 8 and cpu: "8" are accepted, as well as 64Gi. Whether it is a valid amount
+ * is found out by the check of the nodes. */
 static const char *amount_of(struct profile_reader *r, struct pl_json value)
 {
 	const char *text = NULL;
@@ -139,7 +139,7 @@ static const char *required_amount(struct profile_reader *r, struct pl_json obje
 	return value;
 }
 
-/* Room for the elements of a list or map, which is bounded. */
+/* The number of elements of a list or map, which is bounded. */
 static uint32_t count_of(struct profile_reader *r, struct pl_json value, size_t most)
 {
 	size_t count = pl_json_count(value);
@@ -284,7 +284,7 @@ struct profile_check {
 	struct pl_buf text;
 };
 
-/* A profile of one zone and one shape, of which there is only one sort of node. */
+/* Checks a profile of one zone and one shape, so that there is only one kind of node. */
 static void check_node(struct profile_check *c, const struct sim_profile *profile)
 {
 	struct parse parse = {

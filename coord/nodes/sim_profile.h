@@ -1,5 +1,5 @@
 /*
- * What the machines of a made-up cluster are like: how many of which shape, in which
+ * The profile of a simulated cluster: how many nodes of which shape it has, in which
  * zones and racks.
  *
  *	prefix: node                      # names are node-000000, node-000001, ...
@@ -12,18 +12,19 @@
  *	    weight: 1
  *	    cpu: 64
  *	    memory: 512Gi
- *	    storage: 1Ti                  # ephemeral; none if it is not said
+ *	    storage: 1Ti                  # ephemeral; none if it is not given
  *	    pods: 110
  *	    resources: {nvidia.com/gpu: 8}
  *	    labels: {example.com/gpu: h100}
  *	    taints:
  *	      - {key: nvidia.com/gpu, value: "yes", effect: NoSchedule}
  *
- * zones and shapes must be there; weight is 1, racks 8, pods 110 when they are not said.
- * Validated whole: what the nodes would be refused for is told here.
+ * zones and shapes are required; the defaults are weight 1, racks 8, pods 110. The
+ * profile is validated as a whole: everything for which its nodes would be refused is
+ * found here.
  *
- * A node follows from profile, seed and number alone, so a larger cluster begins with the
- * nodes of a smaller one.
+ * A node is derived from profile, seed and number alone, so a larger cluster begins
+ * with the nodes of a smaller one.
  */
 #ifndef COORD_NODES_SIM_PROFILE_H
 #define COORD_NODES_SIM_PROFILE_H
@@ -34,7 +35,7 @@
 enum {
 	SIM_ZONES_MAX = 256,
 	SIM_SHAPES_MAX = 256,
-	SIM_PAIRS_MAX = 64, /* labels, resources, taints: of each */
+	SIM_PAIRS_MAX = 64, /* of labels, resources and taints, each */
 	SIM_RACKS_MAX = 100000,
 	SIM_WEIGHT_MAX = 1000000,
 	SIM_NODES_MAX = 4000000,
@@ -73,21 +74,21 @@ struct sim_profile {
 	struct sim_zone *zone;
 	struct sim_shape *shape;
 	uint32_t zones, shapes;
-	uint64_t zone_weight, shape_weight; /* in all */
+	uint64_t zone_weight, shape_weight; /* sums of all weights */
 };
 
-/* The one that is built in, as YAML. */
+/* The built-in profile, as YAML. */
 extern const char sim_profile_default[];
 
-/* Everything is kept in the arena, with json's own. PL_INVALID with the path. */
+/* *out lives in the arena, with json's own memory. PL_INVALID names the path. */
 PL_NODISCARD enum pl_code sim_profile_parse(struct pl_json json, struct pl_arena *arena,
                                             struct sim_profile *out, struct pl_err *err);
 
-/* Adds the Node, as JSON on one line. */
+/* Appends the Node as JSON on one line. */
 PL_NODISCARD enum pl_code sim_node_print(const struct sim_profile *profile, uint64_t seed,
                                          uint64_t number, struct pl_buf *out);
 enum { SIM_NAME_SIZE = 256 };
-/* Gives its length. */
+/* Returns the length of the name. */
 size_t sim_node_name(const struct sim_profile *profile, uint64_t number,
                      char out[SIM_NAME_SIZE]);
 
