@@ -4,8 +4,9 @@
  *	   unknown, away v  | after a while, the same request
  *	                WAITING
  *
- * Fails: an error that sending again does not mend, or the patience is over. Then nothing
- * new is begun, what flies is awaited, and done tells the first failure.
+ * Failure modes: an error that sending again can not cure, or the patience is over.
+ * Then no new request begins, those in flight are waited for, and done reports the
+ * first failure.
  */
 #include "coord/bulk/bulk_writer.h"
 
@@ -32,19 +33,19 @@ struct bulk_slot {
 	struct kv_req req;
 	struct pl_timer timer;
 	struct kv_call *call;
-	uint64_t since_ms; /* the first try */
+	uint64_t since_ms; /* time of the first attempt */
 	uint64_t pause_ms;
-	bool again; /* some try may have been applied */
+	bool again; /* an earlier attempt may have been applied */
 };
 
 struct bulk_writer {
 	struct kv *kv;
 	struct bulk_opts opts;
-	struct pl_timer end; /* done is called from here */
+	struct pl_timer end; /* the timer that calls done */
 	unsigned flying;
 	bool failed;
 	struct pl_err err;
-	unsigned slots; /* that are made */
+	unsigned slots; /* slots that were initialised */
 	struct bulk_slot slot[];
 };
 
@@ -71,7 +72,7 @@ static void on_end(void *ctx)
 	done(user, failed ? &err : NULL);
 }
 
-/* Nothing is in flight, and nothing will be. */
+/* Whether nothing is in flight, and nothing will be. */
 static bool is_over(const struct bulk_writer *writer)
 {
 	if (writer->flying > 0)
@@ -98,7 +99,7 @@ static void bulk_fail(struct bulk_writer *writer, const struct pl_err *err)
 	writer->failed = true;
 }
 
-/* Sending again may help. PL_TIMEOUT of a write comes as PL_UNKNOWN. */
+/* Whether sending again may help. A write that times out ends as PL_UNKNOWN. */
 static bool is_passing(enum pl_code code)
 {
 	return code == PL_UNKNOWN || code == PL_BUSY || code == PL_UNAVAIL ||
@@ -180,7 +181,7 @@ static void run_slot(struct bulk_slot *slot)
 	send_request(slot);
 }
 
-/* The first turn, or one more try. */
+/* The first turn of a slot, or another attempt. */
 static void on_timer(void *ctx)
 {
 	struct bulk_slot *slot = ctx;

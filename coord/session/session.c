@@ -6,14 +6,15 @@
 #include "store/base/alloc.h"
 
 /*
- * Happy path: the lease is granted, one transaction creates the record under it,
- * the user hears UP and, at each renewal, UP again; puts of the record follow, one
- * at a time.
+ * The driver of session_core.
  *
- * The core has at most one request that counts; one that it has given up goes on to
- * its end unheard. What the user says is noted down and done from the timer, so that
- * a note may call anything here. Closing listens to nothing more: it waits for the
- * lease's end and for what is in flight, whichever comes last.
+ * Happy path: the lease is granted; one transaction creates the record under it; UP is
+ * reported, and again at each renewal; puts of the record follow, one at a time.
+ *
+ * The core waits for one request at most; a request that it has given up is ignored.
+ * Wishes of the user are recorded and performed from the timer, so a note may call any
+ * function here. Closing listens to nothing more and waits for the end of the lease
+ * and of the requests in flight.
  */
 
 enum { CALL_MIN_MS = 500, CALL_MAX_MS = 5000, REFRESH_MS = 5000 };
@@ -91,7 +92,7 @@ static void step_core(struct session *s, const struct session_event *event)
 		perform_action(s, &actions.item[i]);
 }
 
-/* The clock is heard before anything else. */
+/* The clock is checked before anything else. */
 void session_feed(struct session *s, struct session_event event)
 {
 	uint64_t now = session_now(s);

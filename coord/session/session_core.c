@@ -8,7 +8,7 @@ enum {
 	RETRY_MIN_MS = 20,
 	PACE_MIN_MS = 250,
 	PACE_MAX_MS = 2000,
-	PACE = 8, /* looks to a TTL */
+	PACE = 8, /* looks in a TTL */
 };
 
 static const char *const state_names[] = {
@@ -81,7 +81,7 @@ uint64_t session_hold(struct session_core *core, uint64_t now_ms)
 	return core->hold_ms;
 }
 
-/* Put what is new, else look at the record from time to time. */
+/* Puts a record that has changed, else reads the record from time to time. */
 static void plan_standing(struct session_core *core, uint64_t now_ms)
 {
 	bool put = core->wanted != core->stored && !core->unsure;
@@ -120,8 +120,8 @@ static void send_next(struct session_core *core, uint64_t now_ms,
 
 /* -- the lease ------------------------------------------------------------ */
 
-/* The process stood still between the answer and this note of it. One that we had is
- * dropped by its deadline; one that is new has no end that we would hear of. */
+/* The process stood still between the answer and this note of it. A lease that was
+ * held is dropped by its deadline; of a new lease no end would be reported. */
 static void held_too_late(struct session_core *core, struct session_actions *actions)
 {
 	if (core->lease != 0 || core->state == SESSION_ENDED)
@@ -164,7 +164,7 @@ static void on_doubt(struct session_core *core, const struct session_event *even
 		session_trouble(core, SESSION_WHY_LEASE, event->code, actions);
 }
 
-/* Whatever is in flight was about this lease: nobody listens to it any more. */
+/* Drops the lease. The request in flight was about it and is ignored. */
 static void drop_lease(struct session_core *core, enum pl_code code,
                        struct session_actions *actions)
 {
@@ -212,7 +212,8 @@ static void on_failed(struct session_core *core, const struct session_event *eve
 		break;
 	case SESSION_REQUEST_READ:
 	case SESSION_REQUEST_TTL:
-	case SESSION_REQUEST_REVOKE: /* its lease may be gone: the record tells */
+	case SESSION_REQUEST_REVOKE: /* the other lease may be gone: reading the record
+	                              * tells */
 		session_plan(core, SESSION_REQUEST_READ, at);
 		break;
 	case SESSION_REQUEST_NOTHING:
@@ -226,7 +227,7 @@ static void on_answer(struct session_core *core, const struct session_event *eve
 	enum session_request_kind asked = core->asked;
 
 	if (asked == SESSION_REQUEST_NOTHING || event->seq != core->seq)
-		return; /* to a question that we have given up */
+		return; /* the answer of a request that was given up */
 	core->asked = SESSION_REQUEST_NOTHING;
 	switch (event->type) {
 	case SESSION_EV_PUT:

@@ -1,4 +1,4 @@
-/* Shared by the files of the session's driver, and by nobody else. */
+/* Shared by the files of the session's driver. */
 #ifndef COORD_SESSION_SESSION_IMPL_H
 #define COORD_SESSION_SESSION_IMPL_H
 
@@ -28,18 +28,18 @@ struct session {
 	void *ctx;
 	bool (*pid_lives)(void *ctx, int64_t pid);
 	uint64_t call_ms;
-	struct pl_arena arena;  /* of what is for good */
-	struct membership self; /* only that */
+	struct pl_arena arena;  /* for the session's whole life */
+	struct membership self; /* only the fields that never change */
 	struct keys_text key;
-	struct pl_buf record; /* as it should be */
-	struct pl_buf urgent; /* the part of it that does not wait */
-	/* Noted down for the timer. */
+	struct pl_buf record; /* the record to be put */
+	struct pl_buf urgent; /* its urgent part, to find out whether that has changed */
+	/* Recorded for the timer: */
 	bool said, said_urgent, look, retuned, start_failed, publish_failed;
 	uint64_t refresh_ms;
 	struct session_event failure;
 	struct pl_err err; /* of the last request that failed */
 	struct pl_err publish_err;
-	char other[SESSION_OTHER_SIZE]; /* who stands in our way */
+	char other[SESSION_OTHER_SIZE]; /* description of the shard that has the record */
 	bool closing;
 	enum pl_code end;
 };
@@ -52,10 +52,10 @@ static inline uint64_t session_now(const struct session *s)
 /* session.c */
 void session_feed(struct session *s, struct session_event event);
 void session_rearm(struct session *s);
-/* Ends it once nothing is owed any more: s may be gone afterwards. */
+/* Ends the session once nothing is in flight. The memory may be gone afterwards. */
 void session_finish(struct session *s);
 
-/* session_request_kind.c */
+/* session_requests.c */
 void session_send(struct session *s, const struct session_action *action);
 
 /* session_report.c */

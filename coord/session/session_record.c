@@ -1,10 +1,11 @@
-/* What the record turned out to be: ours, nobody's or somebody else's. */
+/* What is done about the record: it is ours, absent, or another shard's. */
 #include "coord/session/session_core_int.h"
 
 enum {
-	SLOW = 4,        /* paces between looks at what nobody but a person ends */
-	RENEWALS = 2,    /* that show that somebody lives */
-	CLOCKS_MS = 250, /* how far two clocks may part between two looks */
+	SLOW = 4,        /* paces between looks at a record that only an operator can
+	                  * remove */
+	RENEWALS = 2,    /* renewals that prove that the other shard lives */
+	CLOCKS_MS = 250, /* how far two clocks may drift apart between two looks */
 };
 
 /* -- our record ----------------------------------------------------------- */
@@ -39,7 +40,7 @@ void session_on_put(struct session_core *core, const struct session_event *event
 	enter_standing(core, created, actions);
 }
 
-/* On our lease. When it is not as we left it, nobody knows what it says. */
+/* The record is under our lease. If it is not as we left it, its value is unknown. */
 static void on_ours(struct session_core *core, const struct session_event *event,
                     enum session_request_kind asked, struct session_actions *actions)
 {
@@ -54,11 +55,12 @@ static void on_ours(struct session_core *core, const struct session_event *event
 	if (asked == SESSION_REQUEST_READ)
 		core->failures = 0;
 	else
-		(void)session_hold(core, event->now_ms); /* somebody puts against us */
+		(void)session_hold(core, event->now_ms); /* another client writes the
+		                                          * record too */
 	enter_standing(core, anew, actions);
 }
 
-/* Nobody else can have a say in it: ours is put over it. */
+/* No living shard has the record: ours replaces it. */
 static void take_over(struct session_core *core, const struct session_event *event)
 {
 	core->state = SESSION_JOINING;
@@ -82,7 +84,7 @@ void session_on_absent(struct session_core *core, uint64_t now_ms,
 
 /* -- somebody else's ------------------------------------------------------ */
 
-/* A store that finds no such lease may need a moment to take its keys away. */
+/* A store without the lease may need a moment to delete its keys. */
 static uint64_t retry_moment(struct session_core *core, const struct session_event *event,
                              enum session_request_kind asked)
 {
@@ -145,8 +147,8 @@ void session_on_found(struct session_core *core, const struct session_event *eve
 	}
 }
 
-/* The store cuts what is left to whole seconds, and looked at it between sending
- * and answer: from these, the latest moment at which it can still be there. */
+/* The store rounds the rest down to whole seconds and read it between the request and
+ * the answer. The result is the latest moment at which the lease can still exist. */
 void session_on_ttl(struct session_core *core, const struct session_event *event,
                     struct session_actions *actions)
 {

@@ -1,4 +1,4 @@
-/* What the session says, in sentences. */
+/* The reports of the session and their error texts. */
 #include "coord/session/session_impl.h"
 
 static void explain_trouble(const struct session *s, const struct session_action *action,

@@ -1,4 +1,4 @@
-/* The requests of a session, and what their answers mean to its core. */
+/* The requests of the session, and what their answers mean to the core. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static bool is_dead(const struct session *s, const struct membership *other)
 	       pl_span_eq(s->self.host, other->host) && !s->pid_lives(s->ctx, other->pid);
 }
 
-/* PL_NOMEM: nobody can say. */
+/* PL_NOMEM: the owner can not be found out. */
 static enum pl_code find_owner(struct session *s, const struct kv_record *record,
                                enum session_owner *out)
 {
@@ -120,7 +120,8 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	struct session_event event = {.type = SESSION_EV_FAILED, .seq = call->seq};
 	bool other = call->request == SESSION_REQUEST_TTL ||
 	             call->request == SESSION_REQUEST_REVOKE;
-	/* whose() compares with a lease that only then is the one of the question */
+	/* find_owner() compares with the present lease, which must still be that of the
+	 * request */
 	bool heard = !s->closing && call->seq == s->core.seq && s->core.lease != 0;
 
 	if (heard && result != NULL)

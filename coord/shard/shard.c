@@ -8,8 +8,9 @@
 #include "store/net/unconst.h"
 
 /*
- * The frame: what comes from outside is taken down here and done from the timer.
- * The end: phase STOP lets every part go in order; once all are gone, so are we.
+ * The frame of the shard. Everything from outside is recorded here and acted on from
+ * the timer. In phase STOP the parts are stopped in order; once all have ended, so
+ * does the shard.
  */
 
 enum { WORK_CHUNK = 4096 };
@@ -57,7 +58,7 @@ static void strings_free(struct shard_opts *opts)
 	}
 }
 
-/* NULL is as good as "". */
+/* A string may be NULL, which means "". */
 static enum pl_code strings_copy(struct shard_opts *opts)
 {
 	const char **const texts[] = {&opts->id,      &opts->host, &opts->boot,

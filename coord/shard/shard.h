@@ -1,11 +1,12 @@
 /*
- * One shard: session, roster, claims, elections, configuration, balancer and
- * janitor over one kv, and the guarded kv for whoever works in it.
+ * A shard: session, roster, claims, elections, configuration, balancer and janitor
+ * over one kv, and the guarded kv for the work on its partitions.
  *
- * Happy path: META, then the session goes UP as joining; once roster, claims and
- * configuration are in sync it is active, and OWN comes for what falls to it.
- * Notes come later, never from inside a call of ours, except where said. It never
- * gives up by itself but when REFUSED: everything else is retried.
+ * Happy path: META; then the session goes UP with the state joining; once roster,
+ * claims and configuration are in sync the shard is ACTIVE, and OWN comes for the
+ * partitions that fall to it. Notes come later, never from inside a call of ours,
+ * except where a comment says so. A shard gives up only after REFUSED; everything else
+ * is tried again.
  */
 #ifndef COORD_SHARD_SHARD_H
 #define COORD_SHARD_SHARD_H
@@ -21,26 +22,32 @@ struct shard;
 
 enum shard_what {
 	SHARD_META,      /* meta is known: shard_partitions() */
-	SHARD_UP,        /* the session stands: lease */
-	SHARD_ACTIVE,    /* takes part */
-	SHARD_DRAINING,  /* an operator wants it so; ACTIVE again when undrained */
-	SHARD_DRAINED,   /* and nothing is owned any more */
+	SHARD_UP,        /* lease: the record is registered */
+	SHARD_ACTIVE,    /* takes part in the assignment */
+	SHARD_DRAINING,  /* ordered by the configuration; ACTIVE again when that is
+	                  * undone */
+	SHARD_DRAINED,   /* draining, and no partition is owned any more */
 	SHARD_DOUBT,     /* err */
-	SHARD_DOWN,      /* err: the session is gone; every LOST has been told */
-	SHARD_OWN,       /* partition, epoch */
+	SHARD_DOWN,      /* err: the session is gone; every LOST has been reported
+	                  * before */
+	SHARD_OWN,       /* partition, epoch: work on it may begin */
 	SHARD_QUIESCE,   /* partition, epoch, deadline_ms: answer with shard_quiet() */
-	SHARD_LOST,      /* partition, epoch, why: stop before this returns */
-	SHARD_FENCED,    /* partition, epoch: a write was; LOST follows */
-	SHARD_MALFORMED, /* key, err: something in the store makes no sense */
-	SHARD_CONFIG,    /* config, version: applied; err set: refused */
+	SHARD_LOST,      /* partition, epoch, why: all work has to stop before this
+	                  * returns */
+	SHARD_FENCED,    /* partition, epoch: a write was refused; LOST follows */
+	SHARD_MALFORMED, /* key, err: a value in the store does not parse */
+	SHARD_CONFIG,    /* config, version: applied; with err set: refused */
 	SHARD_LEAD,      /* role, epoch; SHARD_FOLLOW: role */
 	SHARD_FOLLOW,
 	SHARD_BALANCED, /* version, moves */
 	SHARD_SWEPT,    /* revision: compacted; or key: removed as garbage */
-	SHARD_REWOUND,  /* the store is another one; LOST has been told for everything */
-	SHARD_TROUBLE,  /* err, part: something is retried */
-	SHARD_REFUSED,  /* err: the id is in use, or the store is not ours to use */
-	SHARD_CLOSED,   /* last; err: nothing was revoked, its lease has to run out */
+	SHARD_REWOUND,  /* the store is another one; LOST has been reported for every
+	                 * partition */
+	SHARD_TROUBLE,  /* err, part: something failed and is tried again */
+	SHARD_REFUSED,  /* err: the id is in use, or the store is not one that this
+	                 * shard can use */
+	SHARD_CLOSED,   /* the last note; err: the lease was not revoked and has to
+	                 * expire */
 };
 
 struct shard_note {
@@ -71,43 +78,46 @@ struct shard_opts {
 	const char *zone;
 	int64_t pid;
 	uint32_t weight;     /* 0: MEMBERSHIP_WEIGHT_ONE */
-	uint32_t partitions; /* wanted when the store is new; 0: the default */
-	/* So many shards of this process start at once: none takes a partition before
-	 * all take part, or 300 ms are over. 0: it is alone. */
+	uint32_t partitions; /* number of partitions of a new store; 0: the default */
+	/* So many shards of this process start together: none of them takes a partition
+	 * before all are active, or before 300 ms are over. 0: the shard is alone. */
 	uint32_t together;
 	int64_t ttl_s;
 	uint64_t margin_ms; /* 0: a tenth of the TTL */
 	uint64_t seed;      /* 0: from the operating system */
 	bool (*pid_lives)(void *ctx, int64_t pid);
 	int64_t (*wall_ms)(void *ctx);
-	void *ctx; /* of these two, and of fn */
+	void *ctx; /* of both functions, and of fn */
 };
 
 PL_NODISCARD enum pl_code shard_open(struct kv *kv, const struct shard_opts *opts,
                                      shard_fn *fn, struct shard **out,
                                      struct pl_err *err);
 
-/* For work on partitions: nothing below /schedules/<p>/ is written without the
- * epoch of p. Closed by nobody: it goes with the shard, and is NULL while that closes. */
+/* The kv for work on partitions: keys below /schedules/<p>/ can be written only with
+ * the epoch of p. It belongs to the shard and must not be closed; NULL while the shard
+ * closes. */
 struct kv *shard_kv(struct shard *shard);
 
-/* The epoch to act under at this moment; 0: not ours, or not safe. */
+/* The epoch to act under at this moment; 0: the partition is not owned, or the lease
+ * is not safe any more. */
 int64_t shard_epoch(const struct shard *shard, uint32_t partition);
 bool shard_may_begin(const struct shard *shard, uint32_t partition);
 void shard_quiet(struct shard *shard, uint32_t partition, int64_t epoch);
-/* How much work a partition is, in any one unit; busy: 0 to 1, of the loop. */
+/* The load of a partition, in any one unit; and the share of its time that the loop
+ * was busy, 0 to 1. */
 void shard_load(struct shard *shard, uint32_t partition, uint32_t load);
 void shard_busy(struct shard *shard, double busy, double writes_per_s);
 
-/* What is applied of a configuration, and which version; borrowed until the next
- * SHARD_CONFIG of it. NULL: not known at the moment. */
+/* The applied value of a configuration, and its version; borrowed until the next
+ * SHARD_CONFIG of that name. NULL: not known at present. */
 const struct config_value *shard_config(const struct shard *shard, enum config_name name,
                                         uint64_t *version);
-/* Of one that takes the work some time: which version it really runs, and, with err, why
- * not the one that is applied. For the record. */
+/* For the record, of a configuration that is applied with a delay: the version that
+ * the work really uses, and with err why it does not use the applied one. */
 void shard_runs(struct shard *shard, enum config_name name, uint64_t version,
                 const struct pl_err *err);
-/* How the work goes; copied, for the record. */
+/* The state of the scheduling work, for the record; copied. */
 void shard_work(struct shard *shard, const struct membership_work *work);
 
 uint32_t shard_partitions(const struct shard *shard); /* 0: not known yet */
@@ -117,10 +127,10 @@ const struct roster *shard_roster(const struct shard *shard);
 const struct claims *shard_claims(const struct shard *shard);
 uint64_t shard_fenced(const struct shard *shard);
 
-/* Drains, releases, revokes; CLOSED follows, in about handover_ms at most. */
+/* Drains, releases and revokes. CLOSED follows, in about handover_ms at most. */
 void shard_leave(struct shard *shard);
-/* At once, and nothing is sent: as if the process had died. CLOSED follows. May be
- * called while it leaves. */
+/* Ends at once and sends nothing, as if the process had died. CLOSED follows. May be
+ * called after shard_leave(). */
 void shard_abandon(struct shard *shard);
 
 #endif

@@ -4,27 +4,27 @@
 #include "store/kv/keys.h"
 
 /*
- * What the shard's own work writes through. Below /schedules/<p>/ a write needs the
- * fence of p, if p is ours. What is done for our pods on others' nodes, or with others'
- * pods and the locks between them, is protected by its compares: it needs a fence of
- * ours all the same, whichever, so that nobody does it who has lost everything. A range
- * that reaches into more than one partition can have no fence, and is refused. Everything
- * else is free. Keys are judged as ranges [low, high).
+ * The guarded kv of the shard's work. A write below /schedules/<p>/ needs the fence of
+ * p, which must be owned. Writes to other nodes, to pods of other partitions and to
+ * the locks between them are protected by their own compares; they still need some
+ * fence of this shard, so that a shard that has lost everything can not write them. A
+ * range over several partitions has no fence and is refused. All other keys are free.
+ * Keys are judged as ranges [low, high).
  */
 
 enum { SCHEDULE_DIGITS = 4 };
 
 #define SCHEDULES "/schedules/"
-#define SCHEDULES_END "/schedules0" /* '0' follows '/' */
+#define SCHEDULES_END "/schedules0" /* '0' is the character after '/' */
 
 struct key_span {
 	struct pl_span low;
-	struct pl_span high; /* at NULL: there is none */
-	bool one;            /* low alone; high is not set */
+	struct pl_span high; /* at NULL: there is no upper end */
+	bool one;            /* the range is the key low alone; high is not set */
 	uint8_t room[KEYS_SIZE_MAX];
 };
 
-/* False: longer than any key of ours, or nothing that can be judged. */
+/* False: longer than any key of ours, or it can not be judged. */
 static bool span_of(const struct kv_keys *keys, struct key_span *out)
 {
 	out->low = keys->from;
@@ -52,7 +52,7 @@ static bool is_apart(const struct key_span *span)
 	       pl_span_cmp(span->low, PL_SPAN_LIT(SCHEDULES_END)) >= 0;
 }
 
-/* The one partition that all of it lies in; false: there is none. */
+/* The partition that contains the whole range; false: there is none. */
 static bool partition_of(const struct key_span *span, uint32_t *out)
 {
 	size_t digits = sizeof SCHEDULES - 1, len = digits + SCHEDULE_DIGITS + 1;
@@ -88,9 +88,9 @@ static bool fence_of(const struct shard *shard, uint32_t partition,
 	return false;
 }
 
-/* Terms are registered, and locks that were deleted made again, before anything is done
- * for the pods that need them; room is held for a gang on others' nodes before anything
- * is done for its pods. */
+/* The fence of any owned partition. Terms are registered, missing locks are made, and
+ * room is reserved on nodes of other shards before anything is written for the pods
+ * that need them. */
 static void any_fence(const struct shard *shard, struct guard_fence *out)
 {
 	for (uint32_t p = 0; p < shard->partitions; p++)
@@ -98,7 +98,8 @@ static void any_fence(const struct shard *shard, struct guard_fence *out)
 			return;
 }
 
-/* Ours, as far as our user has heard or its key says, though we may not act. */
+/* Whether the user was told that the partition is owned, or its key says so, even if
+ * the shard may not act at present. */
 static bool is_ours(const struct shard *shard, uint32_t partition)
 {
 	const struct owner *owner;
@@ -109,7 +110,7 @@ static bool is_ours(const struct shard *shard, uint32_t partition)
 	return owner != NULL && pl_span_eq(pl_span_str(owner->shard), shard_id(shard));
 }
 
-/* One key of a kind that transactions of many shards meet on. */
+/* Whether it is one key of a kind that transactions of many shards write. */
 static bool is_shared(const struct kv_keys *written, struct keys_id *id)
 {
 	if (written->kind != KV_ONE || keys_parse(written->from, id, NULL) != PL_OK)
@@ -125,7 +126,7 @@ static bool is_gang(const struct kv_keys *written, struct keys_id *id)
 	       id->kind == KEYS_GANG;
 }
 
-/* How far a gang has come is for the owner of its partition to say. */
+/* Only the owner of a gang's partition may write how far the gang has come. */
 static enum guard_need need_of_gang(const struct shard *shard, const struct keys_id *id,
                                     struct guard_fence *out)
 {
@@ -169,7 +170,8 @@ static enum guard_need find_need(void *ctx, const struct kv_keys *written,
 	               : GUARD_REFUSE;
 }
 
-/* Told later: from here the kv may not be used, and whoever is told may want to. */
+/* Reported later: the guarded kv may not be used from inside this call, and the user
+ * may want to. */
 static void on_fenced(void *ctx, const struct guard_fence *fence)
 {
 	struct shard *shard = ctx;

@@ -1,9 +1,9 @@
 /*
- * A shard inside. Its parts are opened when what they need is there, stopped in the
- * other direction, and opened again when that failed: one table (shard_parts.c)
- * does all three. Notes of parts only take down what they say and kick the timer;
- * what follows from it is done from the timer (shard_review.c), so that no part is
- * called from inside its own note, and many notes of one moment cost one review.
+ * Internals of the shard. Its parts are opened when the parts that they need are
+ * there, stopped in reverse, and opened again after a failure; the table in
+ * shard_parts.c does all three. Notes of parts only record what they bring and kick
+ * the timer. What follows is done from the timer (shard_review.c), so no part is
+ * called from inside its own note, and many notes at one moment cost one review.
  */
 #ifndef COORD_SHARD_SHARD_INT_H
 #define COORD_SHARD_SHARD_INT_H
@@ -28,13 +28,13 @@ enum shard_part {
 	PART_ROSTER,
 	PART_CONFIG,
 	PART_CLAIMS,
-	PART_BALANCER, /* the elections */
+	PART_BALANCER, /* the three elections */
 	PART_SWEEPER,
 	PART_COUNTER,
-	PART_BALANCE, /* and what their leaders do */
+	PART_BALANCE, /* the work of their leaders */
 	PART_JANITOR,
 	PART_BUDGETS,
-	PART_GUARD, /* what the shard's own work writes through */
+	PART_GUARD, /* the guarded kv for the shard's own work */
 	PART_COUNT,
 };
 
@@ -42,31 +42,32 @@ enum part_state { PART_OFF, PART_ON, PART_STOPPING };
 
 enum shard_phase {
 	SHARD_PHASE_RUN,
-	SHARD_PHASE_LEAVE, /* hands over */
-	SHARD_PHASE_STOP,  /* everything is being closed */
+	SHARD_PHASE_LEAVE, /* hands its partitions over */
+	SHARD_PHASE_STOP,  /* all parts are being closed */
 };
 
 enum shard_role { ROLE_BALANCER, ROLE_JANITOR, ROLE_BUDGETS, ROLE_COUNT };
 
-/* Of an election's notes. */
+/* One election of the shard. */
 struct shard_elect {
 	struct shard *shard;
 	enum shard_role role;
 	struct elect *elect;
-	uint64_t hash; /* ours */
+	uint64_t hash; /* hash of this shard for the role */
 	bool leading;
-	bool campaign; /* as last told to elect */
+	bool campaign; /* as passed to elect last */
 	uint32_t rank;
 	bool told;
 };
 
-/* An entry of the roster, and what it was worth to the assignment. */
+/* An entry of the roster, with the weight that it has in the assignment. */
 struct shard_peer {
-	struct pl_map_node node; /* the key is id */
+	struct pl_map_node node; /* keyed by id */
 	char *id;
-	uint32_t weight; /* 0: has no part */
+	uint32_t weight; /* 0: not in the assignment */
 	uint32_t salt;
-	int64_t malformed_revision; /* as last reported */
+	int64_t malformed_revision; /* revision of the record that was reported as
+	                             * malformed */
 	bool seen;
 	uint64_t hash[ROLE_COUNT];
 };
@@ -77,10 +78,10 @@ struct shard {
 	struct pl_timer timer;
 	struct pl_rng rng;
 	shard_fn *fn;
-	struct shard_opts opts; /* its strings are ours */
+	struct shard_opts opts; /* the strings are copies */
 	int64_t started_ms;
 
-	/* The parts, and what is known of each. */
+	/* The parts, and the state of each: */
 	struct meta_watch *meta;
 	struct session *session;
 	struct roster *roster;
@@ -92,70 +93,72 @@ struct shard {
 	struct budgets *budgets;
 	uint64_t part_retry_ms[PART_COUNT];
 	enum part_state part[PART_COUNT];
-	bool again[PART_COUNT]; /* to be stopped and opened anew */
+	bool again[PART_COUNT]; /* to be stopped and opened again */
 
-	/* Members. */
+	/* The members: */
 	struct assign *assign;
 	struct pl_map peers;
 	uint64_t peers_retry_ms;
-	uint64_t
-		together_ms; /* so long are those of our process waited for; 0: not yet */
+	uint64_t together_ms; /* until when the other shards of our process are waited
+		              * for; 0: not set yet */
 
-	/* Of each partition. */
-	int64_t *epoch;        /* 0: not ours */
-	int64_t *fenced_epoch; /* to be told; 0: none */
+	/* One element a partition: */
+	int64_t *epoch;        /* 0: not owned */
+	int64_t *fenced_epoch; /* epoch of a FENCED to be reported; 0: none */
 	uint32_t *load;
-	uint16_t *published_partitions; /* room to print from */
+	uint16_t *published_partitions; /* the arrays that the record is printed from */
 	uint32_t *published_loads;
-	uint64_t config_told[CONFIG_NAME_COUNT]; /* applied, as the user knows */
+	uint64_t config_told[CONFIG_NAME_COUNT]; /* applied versions as reported to the
+	                                          * user */
 	uint32_t partitions;                     /* 0: not known yet */
 	uint32_t owned;
 
-	/* For the record. */
+	/* For the record: */
 	double busy, writes_per_s;
 	uint64_t fenced;
 	uint64_t published_ms;
-	uint64_t refresh_ms; /* as the session knows it */
+	uint64_t refresh_ms; /* as passed to the session */
 	char instance[MEMBERSHIP_INSTANCE_SIZE];
 	char refused_text[CONFIG_NAME_COUNT][SHARD_REASON_SIZE];
 	struct {
-		bool told; /* else it runs what is applied */
+		bool told; /* false: the work uses the applied version */
 		uint64_t version;
 		char why_not[SHARD_REASON_SIZE];
 	} runs[CONFIG_NAME_COUNT];
-	struct pl_arena work_arena; /* of what is in work */
+	struct pl_arena work_arena; /* memory of work */
 	struct membership_work work;
 
 	enum shard_phase phase;
 	enum membership_state state;
 	uint32_t salt;
-	uint32_t rewound_left;  /* epochs of before */
-	uint64_t rewound_ms;    /* the last time; 0: never */
-	uint64_t leave_wait_ms; /* for others to see that we drain */
+	uint32_t rewound_left;  /* partitions whose epoch is from before the rewind */
+	uint64_t rewound_ms;    /* time of the last rewind; 0: never */
+	uint64_t leave_wait_ms; /* until when others get to see that this shard drains */
 	uint64_t leave_end_ms;
 
-	struct pl_err left; /* CLOSED: why our lease is left behind */
+	struct pl_err left; /* CLOSED: why the lease was not revoked */
 	bool abandoned;
 	bool kicked;
-	bool refused; /* never acts again */
+	bool refused; /* the shard never acts again */
 	bool up, joined;
 	bool view_synced, config_synced;
-	bool rewound;        /* to be told, once every epoch of before is lost */
-	bool rewound_spread; /* those who lead know */
-	bool drain_ordered;  /* by the configuration */
+	bool rewound;        /* to be reported, once every epoch from before is lost */
+	bool rewound_spread; /* the leaders' parts have been told */
+	bool drain_ordered;  /* ordered by the configuration */
 	bool drained;
 	bool peers_known; /* roster and configuration have been complete once */
-	bool peers_stale; /* the peers are to be gone through again */
-	bool assign_due;  /* claims have not been told */
-	bool gathered;    /* nobody of our process is waited for any more */
+	bool peers_stale; /* all peers have to be gone through again */
+	bool assign_due;  /* the claims have to be told of the assignment */
+	bool gathered;    /* the other shards of our process are not waited for any
+	                   * more */
 	bool rank_due;
-	bool leaving; /* as claims have been told */
+	bool leaving; /* as passed to the claims */
 	bool fenced_due;
 	bool publish_now, publish_later;
 };
 
 /* shard.c */
-void shard_kick(struct shard *shard); /* a review follows, soon */
+void shard_kick(struct shard *shard); /* a review follows soon */
 void shard_report(struct shard *shard, const struct shard_note *note);
 void shard_trouble(struct shard *shard, const char *part, const struct pl_err *err);
 void shard_refuse(struct shard *shard, const struct pl_err *err);
@@ -166,13 +169,13 @@ static inline struct pl_span shard_id(const struct shard *shard)
 }
 
 /* shard_parts.c */
-void parts_step(struct shard *shard); /* opens and stops what can be */
+void parts_step(struct shard *shard); /* opens and stops what is due */
 bool parts_gone(const struct shard *shard);
 uint64_t parts_deadline_ms(const struct shard *shard);
-void part_off(struct shard *shard, enum shard_part part); /* it has stopped */
+void part_off(struct shard *shard, enum shard_part part); /* the part has ended */
 void part_again(struct shard *shard, enum shard_part part);
 
-/* shard_open.c: one opener a part, and one that begins its end. */
+/* shard_open.c: opens a part; begins the end of a part. */
 PL_NODISCARD enum pl_code part_open(struct shard *shard, enum shard_part part,
                                     struct pl_err *err);
 void part_stop(struct shard *shard, enum shard_part part);
@@ -185,7 +188,8 @@ void shard_on_meta(void *ctx, const struct meta_note *note);
 void shard_on_session(void *ctx, const struct session_note *note);
 void shard_on_roster(void *ctx, const struct roster_note *note);
 void shard_on_claims(void *ctx, const struct claims_note *note);
-void shard_spread(struct shard *shard); /* the lease as it is, to all who need it */
+void shard_spread(struct shard *shard); /* passes the lease on to all parts that need
+                                         * it */
 void shard_rewind(struct shard *shard);
 
 /* shard_leader.c */
@@ -196,13 +200,13 @@ void shard_on_janitor(void *ctx, const struct janitor_note *note);
 void shard_on_budgets(void *ctx, const struct budgets_note *note);
 void leaders_configure(struct shard *shard);
 
-/* shard_members.c */
+/* shard_peers.c */
 void peers_change(struct shard *shard, struct pl_span id,
                   const struct roster_entry *entry);
 void peers_review(struct shard *shard);
 uint64_t peers_deadline_ms(const struct shard *shard);
 uint32_t peers_rank(const struct shard *shard, enum shard_role role);
-/* With its factor; 0: it is to be drained. */
+/* The effective weight of a shard; 0: it is to be drained. */
 uint32_t peers_weight(const struct shard *shard, struct pl_span id, uint32_t own);
 void peers_done(struct shard *shard);
 
@@ -215,12 +219,13 @@ void shard_review(struct shard *shard);
 uint64_t shard_review_ms(const struct shard *shard);
 uint64_t shard_handover_ms(const struct shard *shard);
 
-/* shard_say.c */
+/* shard_publish.c */
 PL_NODISCARD enum pl_code publish_init(struct shard *shard, uint32_t partitions);
 void publish_done(struct shard *shard);
 void publish_self(struct shard *shard, struct membership *out);
 void publish_review(struct shard *shard);
-void publish_pace(struct shard *shard); /* how often the session may refresh it */
+void publish_pace(struct shard *shard); /* sets how often the session may refresh the
+                                         * record */
 uint64_t publish_deadline_ms(const struct shard *shard);
 
 /* shard_guard.c */

@@ -1,13 +1,13 @@
 #include "coord/shard/shard_int.h"
 
 /*
- * A joiner chooses how it is hashed, once it sees all the others: those who are
- * active with the salts of their records, then those who join just now and came
+ * The choice of a joining shard's salt, once it sees all the others: the active shards
+ * with the salts of their records, then the shards that join at the moment and came
  * before it, with the salts that they will choose by the same rule.
  */
 
-/* More who join at once than this, and each chooses as if it were alone: working out
- * what all the others will do would cost them all the square of it. */
+/* If more shards join at once, each chooses as if it were alone: computing the choices
+ * of all the others would take quadratic time in each of them. */
 enum { JOINERS_MAX = 16 };
 
 bool join_ready(const struct shard *shard)
@@ -18,7 +18,7 @@ bool join_ready(const struct shard *shard)
 	       roster_get(shard->roster, shard_id(shard)) != NULL;
 }
 
-/* Those before us, the first to come first; JOINERS_MAX + 1: too many. */
+/* The joining shards that came before us, in their order; JOINERS_MAX + 1: too many. */
 static unsigned list_joiners(const struct shard *shard, int64_t before,
                              const struct roster_entry *out[JOINERS_MAX])
 {
@@ -53,12 +53,12 @@ static void add_joiner(const struct shard *shard, struct assign *view,
 		return;
 	if (salt == 0)
 		salt = assign_choose(view, id, weight);
-	/* Without memory for it the view is a little worse. */
+	/* Without memory the view is a little less exact. */
 	if (assign_put_salted(view, id, weight, salt, NULL) != PL_OK)
 		return;
 }
 
-/* 0 where it can not be worked out: it only makes shares less even. */
+/* 0 if it can not be computed: the shares are then less even. */
 uint32_t join_salt(const struct shard *shard)
 {
 	const struct roster_entry *own = roster_get(shard->roster, shard_id(shard));
@@ -74,7 +74,7 @@ uint32_t join_salt(const struct shard *shard)
 	for (unsigned i = 0; i < count && count <= JOINERS_MAX; i++)
 		add_joiner(shard, view, others[i]);
 	weight = peers_weight(shard, shard_id(shard), shard->opts.weight);
-	/* A record of ours from before may still count in it. */
+	/* An earlier record of this shard may still be in the assignment. */
 	assign_del(view, shard_id(shard));
 	if (weight != 0)
 		salt = assign_choose(view, shard_id(shard), weight);

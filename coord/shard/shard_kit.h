@@ -1,6 +1,6 @@
 /*
- * For tests of shards: some of them over one store in memory, on virtual time. Every
- * OWN is checked: nobody else may act on that partition at that moment.
+ * A fixture for tests of shards: several shards over one store in memory, on virtual
+ * time. At every OWN it checks that no other shard may act on that partition.
  */
 #ifndef COORD_SHARD_SHARD_KIT_H
 #define COORD_SHARD_SHARD_KIT_H
@@ -17,25 +17,25 @@ enum {
 	PARTITIONS = 24,
 	TTL_S = 6,
 	STEP_MS = 20,
-	SETTLED_MS = 30000, /* more than any settling and expiry of these cases */
+	SETTLED_MS = 30000, /* longer than any handover and expiry in these cases */
 	TOLD_COUNT = SHARD_CLOSED + 1,
 };
 
 struct shard_node {
 	struct kv *kv;
-	struct shard *shard; /* NULL: not there */
+	struct shard *shard; /* NULL: it does not run */
 	int64_t lease;
-	uint64_t handover_ms; /* as last promised */
-	/* Hears everything too, before the kit; may be NULL. */
+	uint64_t handover_ms; /* of the last QUIESCE */
+	/* Called with every note, before the fixture; may be NULL. */
 	void (*also)(struct shard_node *node, const struct shard_note *note);
 	void *also_ctx;
 	int64_t epoch[PARTITIONS];
 	uint32_t fenced_partition;
 	unsigned told[TOLD_COUNT];
-	enum claims_why why[PARTITIONS]; /* of the last loss */
+	enum claims_why why[PARTITIONS]; /* of the last LOST */
 	struct pl_err refused, config_refused, malformed;
 	bool quiet;             /* answers QUIESCE at once */
-	bool epochs_may_return; /* the store goes back in time */
+	bool epochs_may_return; /* set where the store goes back in time */
 	char id[32];
 };
 
@@ -44,7 +44,7 @@ static struct shard_node nodes[NODES_MAX];
 static unsigned node_count;
 static int64_t last_epoch[PARTITIONS];
 static unsigned moves;
-/* Of the nodes that are opened from now on. */
+/* For the nodes that are opened from now on: */
 static const struct faulty_rule *fault_rules;
 static size_t fault_rule_count;
 static uint64_t fault_seed;
@@ -90,7 +90,7 @@ static inline void on_shard(void *ctx, const struct shard_note *note)
 	if (note->what == SHARD_QUIESCE)
 		node->handover_ms = note->deadline_ms - kit.now_ms;
 	for (uint32_t p = 0; note->what == SHARD_DOWN && p < PARTITIONS; p++)
-		T_EQ(node->epoch[p], 0); /* all of it has been told before */
+		T_EQ(node->epoch[p], 0); /* every LOST has been reported before */
 	if (note->what == SHARD_QUIESCE && node->quiet)
 		shard_quiet(node->shard, note->partition, note->epoch);
 	if (note->what == SHARD_UP)
@@ -152,7 +152,7 @@ static inline void run_ms(uint64_t ms)
 		kit_run(&kit, kit.now_ms + STEP_MS);
 }
 
-/* Runs until told so, at most so long. */
+/* Runs until the note has come, at most within_ms. */
 static inline void until(const struct shard_node *node, enum shard_what what,
                          uint64_t within_ms)
 {
@@ -258,7 +258,7 @@ static inline void configure(enum config_name name, const char *json)
 	T_TRUE(version > 0);
 }
 
-/* The leader of both roles when everything has settled, as they are ranked alike. */
+/* The leader, once everything has settled; both roles have the same ranking. */
 static inline struct shard_node *leader_of(const char *role)
 {
 	const char *value = NULL;
@@ -276,7 +276,7 @@ static inline struct shard_node *leader_of(const char *role)
 	t_fail(__FILE__, __LINE__, "nobody leads as %s", role);
 }
 
-/* As an operator does who has restored the store. */
+/* Does what an operator does after restoring the store. */
 static inline void another_life(const char *partitions)
 {
 	char text[256];

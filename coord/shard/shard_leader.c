@@ -1,6 +1,6 @@
 #include "coord/shard/shard_int.h"
 
-/* Configuration, elections, and what their leaders do. */
+/* Configuration, elections, and the work of the leaders. */
 
 static const struct config_value *value_of(const struct shard *shard,
                                            enum config_name name)
@@ -8,7 +8,7 @@ static const struct config_value *value_of(const struct shard *shard,
 	return config_watch_value(shard->config, name);
 }
 
-/* All that balancer and janitor go by: at first and at each change. */
+/* Passes the configuration to balancer and janitor, at first and at each change. */
 void leaders_configure(struct shard *shard)
 {
 	const struct config_value *coord;
@@ -69,8 +69,8 @@ static void on_refused(struct shard *shard, const struct config_note *note)
 	report_config(shard, note);
 }
 
-/* One that was opened anew, over a store that has less than before, says nothing of
- * what is as in the beginning. */
+/* After a new list over a store that has less than before, configurations without a
+ * key are back at their default, which no note has said. */
 static void on_synced(struct shard *shard)
 {
 	shard->config_synced = true;
@@ -218,7 +218,8 @@ void shard_on_janitor(void *ctx, const struct janitor_note *note)
 		                                         .err = note->err});
 		return;
 	case JANITOR_HELD:
-		return; /* it is what pins are for; the pin itself shows who */
+		return; /* that is the purpose of a pin; the pin itself names its
+		         * holder */
 	case JANITOR_TROUBLE:
 		shard_trouble(shard, part_name(PART_JANITOR), note->err);
 		return;

@@ -1,12 +1,12 @@
 #include "coord/shard/shard_int.h"
 
-/* All parts have found out by themselves within that time. */
+/* time within which all parts find out by themselves that the store went back */
 enum { REWIND_APART_MS = 15000 };
 
-/* What meta, session, roster and claims say. Telling the user is the last thing that
- * a handler does. */
+/* The notes of meta, session, roster and claims. Each handler reports to the user as
+ * its last step. */
 
-/* Every epoch of now will be lost. */
+/* From here on every present epoch will be lost. */
 static void rewind_begin(struct shard *shard)
 {
 	if (shard->rewound)
@@ -18,8 +18,8 @@ static void rewind_begin(struct shard *shard)
 	shard->publish_now = true;
 }
 
-/* Everything is read again. Each part finds out by itself, sooner or later; who is
- * the first to see it tells the claims, which have most to lose. */
+/* Reads everything again. Each part finds out by itself that the store went back,
+ * sooner or later; the first one to see it has the claims told. */
 void shard_rewind(struct shard *shard)
 {
 	if (shard->rewound_ms != 0 &&
@@ -30,7 +30,8 @@ void shard_rewind(struct shard *shard)
 		claims_rewound(shard->claims);
 }
 
-/* Another incarnation: not even what was read since the last rewind is certain. */
+/* The incarnation has changed, so even what was read since the last rewind may be
+ * outdated. */
 static void forget_store(struct shard *shard)
 {
 	part_again(shard, PART_ROSTER);
@@ -65,7 +66,8 @@ static void apply_meta(struct shard *shard, const struct meta *meta, bool change
 	}
 }
 
-/* What makes no sense may be put right again; another number of partitions not. */
+/* A value that does not parse may be repaired; a different number of partitions may
+ * not. */
 static void on_meta_refused(struct shard *shard, const struct pl_err *err)
 {
 	if (shard->partitions == 0 || err->code == PL_CONFLICT)
@@ -99,7 +101,7 @@ void shard_on_meta(void *ctx, const struct meta_note *note)
 	}
 }
 
-/* Everybody who acts under the lease hears of it at once. */
+/* Tells every part that acts under the lease at once. */
 void shard_spread(struct shard *shard)
 {
 	bool may = shard->session != NULL && !shard->refused && !shard->abandoned;
@@ -151,7 +153,8 @@ void shard_on_session(void *ctx, const struct session_note *note)
 		on_down(shard, note->err);
 		return;
 	case SESSION_TROUBLE:
-		shard->publish_later = true; /* what was said may not have been kept */
+		shard->publish_later = true; /* the last record may not have been
+		                              * stored */
 		shard_trouble(shard, "session", note->err);
 		return;
 	case SESSION_REFUSED:
@@ -169,7 +172,8 @@ void shard_on_session(void *ctx, const struct session_note *note)
 	}
 }
 
-/* What stands under our name is not what we put there. */
+/* Has the session read its record if the roster shows something else than what was
+ * put. */
 static void watch_own(struct shard *shard, const struct roster_note *note)
 {
 	if (shard->session == NULL || shard->part[PART_SESSION] != PART_ON ||

@@ -70,7 +70,7 @@ static enum pl_code open_session(struct shard *shard, struct pl_err *err)
 	                    err);
 }
 
-/* Who comes after the session was up has to hear that it is. */
+/* A part that is opened while the session is up has to be told so. */
 static enum pl_code spread_if_ok(struct shard *shard, enum pl_code code)
 {
 	if (code == PL_OK)
@@ -154,7 +154,7 @@ static enum pl_code open_budgets(struct shard *shard, struct pl_err *err)
 
 enum pl_code part_open(struct shard *shard, enum shard_part part, struct pl_err *err)
 {
-	shard_kick(shard); /* there may be something to tell it */
+	shard_kick(shard); /* it may need what is known already */
 	switch (part) {
 	case PART_META:
 		return open_meta(shard, err);
@@ -240,7 +240,7 @@ void part_stop(struct shard *shard, enum shard_part part)
 	PL_UNREACHABLE("a part that is not stopped here");
 }
 
-/* What is on its way out politely goes at once instead. */
+/* Parts that are ending in order are ended at once instead. */
 void parts_abandon(struct shard *shard)
 {
 	if (shard->part[PART_SESSION] == PART_STOPPING)

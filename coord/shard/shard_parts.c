@@ -1,9 +1,9 @@
 #include "coord/shard/shard_int.h"
 
 /*
- * What needs what. A part is opened once everything that it needs is on, and is
- * stopped once nothing that needs it is left. One that is to come anew takes those
- * that need it with it.
+ * The dependencies of the parts. A part is opened once all parts that it needs are on,
+ * and stopped once no part that needs it is left. A part that has to be opened again
+ * takes those that need it along.
  */
 
 #define NEEDS(part) (1u << (part))
@@ -22,7 +22,8 @@ static const unsigned needs[PART_COUNT] = {
 	[PART_BALANCE] = NEEDS(PART_BALANCER) | NEEDS(PART_ROSTER) | NEEDS(PART_CONFIG),
 	[PART_JANITOR] = NEEDS(PART_SWEEPER) | NEEDS(PART_CONFIG),
 	[PART_BUDGETS] = NEEDS(PART_COUNTER),
-	[PART_GUARD] = NEEDS(PART_CLAIMS), /* of its end only: it is on from the start */
+	[PART_GUARD] = NEEDS(PART_CLAIMS), /* matters at its end only: the guard is on
+	                                    * from the start */
 };
 
 static bool needs_are(const struct shard *shard, enum shard_part part,
@@ -47,7 +48,7 @@ static bool is_wanted(const struct shard *shard, enum shard_part part)
 {
 	if (shard->phase == SHARD_PHASE_STOP)
 		return false;
-	/* The rest needs to know what store this is. */
+	/* All other parts need to know the store. */
 	if (part != PART_META && part != PART_GUARD && shard->partitions == 0)
 		return false;
 	if (part == PART_GUARD)

@@ -4,9 +4,10 @@
 #include "store/base/alloc.h"
 
 /*
- * Who counts: an entry of the roster that is active, makes sense, and is not to be
- * drained. Its weight is that of its record times its factor. Only what differs from
- * last time is told to the assignment, which is what makes a refreshed record cheap.
+ * The peers: which shards take part in the assignment. An entry of the roster does if
+ * it parses, is active, and is not ordered to drain; its weight is that of its record
+ * times its factor. Only differences are passed to the assignment, so a refreshed
+ * record costs little.
  */
 
 enum { RETRY_MS = 1000 };
@@ -38,7 +39,7 @@ static void again_later(struct shard *shard)
 	shard->peers_retry_ms = kv_now_ms(shard->kv) + RETRY_MS;
 }
 
-/* weight 0: it has no part. */
+/* weight 0: the peer leaves the assignment. */
 static void set_weight(struct shard *shard, struct shard_peer *peer, uint32_t weight,
                        uint32_t salt)
 {
@@ -86,7 +87,7 @@ static uint32_t weight_of(const struct shard *shard, const struct roster_entry *
 	return peers_weight(shard, entry->member.id, entry->member.weight);
 }
 
-/* True: the record makes no sense, and that has not been reported yet. */
+/* True: the record does not parse, and that has not been reported yet. */
 static bool apply_entry(struct shard *shard, struct pl_span id,
                         const struct roster_entry *entry)
 {
@@ -157,7 +158,7 @@ static bool may_reload(const struct shard *shard)
 	       shard->config_synced && roster_synced(shard->roster);
 }
 
-/* Everything anew: after a list, another configuration, or a failure. */
+/* Goes through all entries: after a list, another configuration, or a failure. */
 void peers_review(struct shard *shard)
 {
 	if (!may_reload(shard) || kv_now_ms(shard->kv) < shard->peers_retry_ms)
@@ -182,7 +183,7 @@ uint64_t peers_deadline_ms(const struct shard *shard)
 	return may_reload(shard) ? shard->peers_retry_ms : UINT64_MAX;
 }
 
-/* How many of those who count stand before us. */
+/* The number of active peers that come before this shard. */
 uint32_t peers_rank(const struct shard *shard, enum shard_role role)
 {
 	uint32_t before = 0;

@@ -4,12 +4,13 @@
 #include "coord/shard/shard_int.h"
 #include "store/base/alloc.h"
 
-/* The record of this shard: built from what is so now, and given to the session,
- * which sends it when it is due. */
+/* The record of this shard: made from the present state and passed to the session,
+ * which puts it when it is due. */
 
 enum {
 	LATER_MS = 1000, /* loads and rates change all the time */
-	APART_MS = 50,   /* the refreshed records of all members together */
+	APART_MS = 50,   /* interval between the refreshed records of all members
+	                  * together */
 };
 
 enum pl_code publish_init(struct shard *shard, uint32_t partitions)
@@ -120,8 +121,8 @@ void publish_review(struct shard *shard)
 	session_publish(shard->session, &self);
 }
 
-/* Each refreshed record goes to every member: what all of them send together must not
- * grow with their number, or what each receives grows so too. */
+/* Each refreshed record reaches every member. So the interval grows with the number of
+ * members: otherwise what each member receives would grow with it. */
 void publish_pace(struct shard *shard)
 {
 	uint64_t least, ms;
@@ -217,7 +218,7 @@ static bool keep_causes(struct pl_arena *arena, struct membership_work *work)
 	return true;
 }
 
-/* Without memory it goes without its tables. */
+/* Without memory the record lacks the arrays. */
 void shard_work(struct shard *shard, const struct membership_work *work)
 {
 	struct membership_work kept = *work;

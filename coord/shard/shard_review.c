@@ -1,17 +1,18 @@
 #include "coord/shard/shard_int.h"
 
 /*
- * What follows from what has been heard, in one go:
+ * The review: everything that follows from what was recorded, in one go.
  *
  *	members -> joined -> state -> claims' targets, elections -> record -> leaving
  *
- * Joined once is joined for good: a shard whose session or view was lost for a while
- * comes back as what it was, so that its partitions do not move twice.
+ * A shard that has joined stays joined. If its session or its view was lost for a
+ * while it comes back in its old state, so that its partitions do not move twice.
  */
 
 enum {
-	LEAVE_SEEN_MS = 500,   /* so long may others take to see that we drain */
-	LEAVE_SLACK_MS = 1000, /* for the releases, behind the hand-over */
+	LEAVE_SEEN_MS = 500,   /* time for the other members to see that this shard
+	                        * drains */
+	LEAVE_SLACK_MS = 1000, /* for the releases, after the handover */
 	TOGETHER_MS = 300,
 };
 
@@ -71,8 +72,8 @@ static void review_drained(struct shard *shard)
 		shard_report(shard, &(struct shard_note){.what = SHARD_DRAINED});
 }
 
-/* Who releases before the others know that it drains leaves partitions that nobody
- * takes yet: so the record is seen first, by ourselves as by everybody. */
+/* Whether the roster shows this shard as draining. If it released partitions before
+ * the others know that it drains, no member would take them. */
 static bool seen_draining(const struct shard *shard)
 {
 	const struct roster_entry *entry =
@@ -98,7 +99,8 @@ static uint32_t active_here(const struct shard *shard)
 	return count;
 }
 
-/* Of those that start at once the first would take everything, begin to work on it, and
+/* Whether other shards of this process are still waited for. Of shards that start
+ * together the first one would otherwise take everything, begin to work on it, and
  * hand most of it over a moment later. */
 static bool is_gathering(struct shard *shard, bool leaving)
 {
@@ -177,7 +179,7 @@ static void review_leave_begin(struct shard *shard)
 	shard->leave_end_ms = now + shard_handover_ms(shard) + LEAVE_SLACK_MS;
 }
 
-/* Without a session nothing is ours that could be handed over. */
+/* Without a session no partition is owned, so nothing is to be handed over. */
 static void review_leave_end(struct shard *shard)
 {
 	if (shard->phase != SHARD_PHASE_LEAVE)

@@ -195,7 +195,8 @@ static bool budget_covers_pod(const struct evict_budgets *budgets,
 	       budget_covers(&budgets->model->strings, &ward->object, labels);
 }
 
-/* Who goes is noted until he is counted: that can not be done without. */
+/* Whether the budget can not note another disrupted pod. Each pod that goes is noted
+ * until the counter has counted it. */
 static bool is_full(const struct evict_budget *ward)
 {
 	return ward->taken.disrupted_count >= BUDGET_DISRUPTED_MAX;

@@ -1,12 +1,14 @@
 /*
- * The disruption budgets of some namespaces while their pods are asked to go: read
- * together with the pods, at one revision; what is taken of them is put in the
- * transaction that asks, which compares them, and /budgets/lock: none was made since, and
- * none is there that was not when they were read, as in a store that was put back to an
- * older snapshot.
+ * The disruption budgets of some namespaces during evictions of their pods. They are
+ * read together with the pods at one revision. What is used of them is put in the
+ * transaction that requests the evictions; that transaction compares the budgets and
+ * /budgets/lock, so no budget was made since they were read, and none is there that
+ * was not there then, as in a store that was restored from an older snapshot.
  *
- *	evict_budgets_namespace() for each, evict_budgets_ops(), the answer: evict_budgets_read() of each
- *	evict_budgets_release(); evict_budgets_disrupt() pod after pod, evict_budgets_build()
+ *	evict_budgets_namespace() for each, evict_budgets_ops(), the answer:
+ *	evict_budgets_read() of each
+ *	evict_budgets_release()
+ *	evict_budgets_disrupt() pod after pod, evict_budgets_build()
  */
 #ifndef COORD_SUBMIT_EVICT_BUDGETS_H
 #define COORD_SUBMIT_EVICT_BUDGETS_H
@@ -30,46 +32,50 @@ struct evict_budget {
 
 struct evict_budgets {
 	struct model *model;
-	struct pl_arena arena; /* what was read, and taken */
+	struct pl_arena arena; /* the budgets as read, and as used */
 	struct pl_span namespace[EVICT_BUDGETS_NAMESPACES_MAX];
 	uint32_t namespaces;
-	bool used; /* some pod goes */
+	bool used; /* some pod is to go */
 	struct evict_budget *ward;
 	uint32_t count, cap;
-	int64_t lock_rev; /* as it was read; 0: it was not there */
+	int64_t lock_rev; /* as read; 0: there is no such key */
 };
 
 void evict_budgets_init(struct evict_budgets *budgets, struct model *model);
 void evict_budgets_done(struct evict_budgets *budgets);
-/* No namespaces. */
+/* Forgets the namespaces. */
 void evict_budgets_clear(struct evict_budgets *budgets);
 
-/* Borrowed until evict_budgets_clear. False: there are too many. */
+/* The span is borrowed until evict_budgets_clear. False: there are too many
+ * namespaces. */
 bool evict_budgets_namespace(struct evict_budgets *budgets, struct pl_span namespace);
-/* How many operations read the budgets of each, and the lock; and these. PL_NOMEM. */
+/* The number of operations that read the budgets and the lock; and these operations.
+ * PL_NOMEM. */
 uint32_t evict_budgets_op_count(const struct evict_budgets *budgets);
 PL_NODISCARD enum pl_code evict_budgets_ops(struct evict_budgets *budgets,
                                             struct pl_arena *arena, struct kv_req *op);
-/* What was read is forgotten; and read anew. PL_NOMEM. */
+/* Forgets what was read; takes an answer. PL_NOMEM. */
 void evict_budgets_forget(struct evict_budgets *budgets);
 PL_NODISCARD enum pl_code evict_budgets_read(struct evict_budgets *budgets,
                                              const struct kv_get_result *found,
                                              struct pl_err *err);
 
-/* Nothing is taken. */
+/* Takes back what was used. */
 void evict_budgets_release(struct evict_budgets *budgets);
-/* One that covers such pods and allows no more to go now (past: whatever it allows, that
- * can not note one more); NULL: there is none. */
+/* A budget that covers pods with these labels and allows no disruption now (past: that
+ * can not note another pod, whatever it allows); NULL: none. */
 const struct evict_budget *evict_budgets_against(const struct evict_budgets *budgets,
                                                  struct pl_span namespace,
                                                  const struct labels *labels, bool past);
-/* The pod of that state goes, allowed or not. PL_NOMEM, PL_LIMIT. */
+/* Uses the budgets for the pod of that state, whether they allow it or not. PL_NOMEM,
+ * PL_LIMIT. */
 PL_NODISCARD enum pl_code evict_budgets_disrupt(struct evict_budgets *budgets,
                                                 struct pl_span namespace,
                                                 const struct labels *labels,
                                                 struct pl_span name, int64_t state_rev,
                                                 struct pl_err *err);
-/* What was taken, into the book. False: it does not fit, or book.code. */
+/* Adds what was used to the transaction. False: it does not fit, or builder.code is
+ * set. */
 bool evict_budgets_build(struct evict_budgets *budgets, struct txn_builder *builder);
 
 #endif

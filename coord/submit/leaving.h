@@ -1,5 +1,5 @@
-/* Whether a pod is being deleted: it goes, whatever else becomes of it, and its name is
- * free again only then. One that is evicted is placed again, and is none. */
+/* Whether a pod is being deleted: it will go in any case, and its name is free only
+ * then. An evicted pod is placed again, so it is not leaving. */
 #ifndef COORD_SUBMIT_LEAVING_H
 #define COORD_SUBMIT_LEAVING_H
 

@@ -1,13 +1,13 @@
 /*
- * A slot does some pods after the others:
+ * Each slot has some pods at a time:
  *
- *	LOOK --pointer--> LOOK where it leads --spec--> DELETE or SAY --> told
+ *	READ --pointer--> READ where it leads --spec--> DELETE or WRITE --> reported
  *	  |                                              |   ^
- *	  +--nothing--> told                             +---+ newer: LOOK again
+ *	  +--nothing--> reported                         +---+ newer: READ again
  *
- * First all of them are looked at that have to be, in one transaction, with the budgets
- * of their namespaces, then all are written, in another. A pod that went and came back
- *while we looked is looked at again from the start.
+ * First all pods that have to be read are read in one transaction, with the budgets of
+ * their namespaces; then all are written in another one. A pod that was deleted and
+ * created again meanwhile is read again from the start.
  */
 #include "coord/submit/pod_request.h"
 
@@ -28,23 +28,23 @@ enum request_stage { STAGE_READ, STAGE_DELETE, STAGE_WRITE, STAGE_REPORTED };
 
 struct request_entry {
 	enum request_stage stage;
-	bool asked;          /* it is in the transaction that is under way */
-	bool has_other_keys; /* something else stands below its name */
+	bool asked;          /* it is in the transaction in flight */
+	bool has_other_keys; /* other keys exist below its name */
 	struct pod_request request;
-	uint32_t named, at; /* partitions: of its name, where we look */
+	uint32_t named, at; /* partitions: of its name, and where it is read */
 	int64_t spec_rev, state_rev;
-	struct pl_span state; /* the new one */
+	struct pl_span state; /* the new state */
 	unsigned tries;
-	/* It runs, and nobody has asked it to go before: budgets are asked. */
+	/* The pod runs and nothing has asked it to go before: its budgets are used. */
 	bool disturbs;
-	const struct labels *labels; /* held */
+	const struct labels *labels; /* holds a reference */
 };
 
 struct request_slot {
 	struct request_entry entry[POD_REQUEST_BATCH_MAX];
 	unsigned count, left;
 	bool reading;
-	struct pl_arena arena; /* of its pods */
+	struct pl_arena arena; /* for the slot's pods */
 	struct txn_builder builder;
 	struct evict_budgets budgets;
 };
@@ -57,7 +57,7 @@ struct pod_requests {
 	bool has_carried, exhausted;
 	struct pl_err failed;
 	struct pl_buf buf;
-	struct model model; /* labels, budgets */
+	struct model model; /* for labels and budgets */
 	unsigned slots;
 	struct request_slot slot[];
 };
@@ -134,7 +134,7 @@ static bool look_ahead(struct pod_requests *requests)
 	return code == PL_OK;
 }
 
-/* A key may be in a transaction once. */
+/* A key may occur only once in a transaction. */
 static bool has_pod(const struct request_slot *slot, const struct pod_request *request)
 {
 	for (unsigned i = 0; i < slot->count; i++)
@@ -171,7 +171,7 @@ static enum pl_code add_entry(struct pod_requests *requests, struct request_slot
 	return PL_OK;
 }
 
-/* For the budgets of its namespace, beside those of the others. */
+/* Whether there is room for the budgets of its namespace. */
 static bool has_room(struct request_slot *slot, const struct pod_request *request)
 {
 	bool known = request->verb != POD_REQUEST_EVICT ||
@@ -217,7 +217,7 @@ static bool make_read(const struct request_entry *entry, struct pl_arena *arena,
 	return kept.at != NULL;
 }
 
-/* Those that have to be looked at; none: *count is 0. */
+/* Reads the pods that have to be read; *count is 0 if there are none. */
 static bool make_reads(struct pod_requests *requests, struct request_slot *slot,
                        struct pl_arena *arena, struct kv_req *req, unsigned *count)
 {
@@ -262,7 +262,7 @@ static bool add_to_txn(struct request_slot *slot, const struct request_entry *en
 	               : builder_delete_pod(&slot->builder, &decided, entry->named);
 }
 
-/* Whom a budget protects now is told, and not asked. */
+/* Reports the pods that a budget protects at present, and leaves them out. */
 static void withhold_protected(struct pod_requests *requests, struct request_slot *slot)
 {
 	struct pl_err err = {0};
@@ -292,7 +292,7 @@ static void withhold_protected(struct pod_requests *requests, struct request_slo
 		requests_fail(requests, &err);
 }
 
-/* At most so many, and what their budgets say then. */
+/* Adds at most this many pods, and their budgets. */
 static bool add_writes(struct pod_requests *requests, struct request_slot *slot,
                        struct pl_arena *arena, unsigned most)
 {
@@ -384,7 +384,7 @@ static const char *const done_by[] = {[POD_REQUEST_DELETE] = "deleted",
                                       [POD_REQUEST_EVICT] = "evicted",
                                       [POD_REQUEST_ENDED] = ""};
 
-/* What is said already; false: there is something to be said. */
+/* Whether the state has what is requested already. */
 static bool is_done_already(const struct pod_request *request,
                             const struct pod_state *state)
 {
@@ -473,8 +473,8 @@ static void judge_state(struct pod_requests *requests, struct request_slot *slot
 		report_outcome(requests, slot, entry, POD_REQUEST_MALFORMED, err.msg);
 }
 
-/* It is as this. A state that makes no sense may hold a place: it is left to those who
- * can tell (fsck). */
+/* Decides about a pod. A state that does not parse may hold a place, so it is left to
+ * fsck. */
 static void judge_pod(struct pod_requests *requests, struct request_slot *slot,
                       struct request_entry *entry, const struct kv_record *spec,
                       const struct kv_record *record)
@@ -511,8 +511,8 @@ static bool is_crowded(const struct kv_get_result *get)
 	return false;
 }
 
-/* Of an eviction: what budgets go by. A pod that makes no sense is covered by none, nor
- * is one whose spec somebody has overwritten with another's. */
+/* Reads the labels that budgets select by. A pod that does not parse is covered by no
+ * budget, nor is one whose spec was overwritten with another pod's. */
 static void read_labels(struct pod_requests *requests, struct request_slot *slot,
                         struct request_entry *entry, const struct kv_record *spec)
 {
@@ -555,14 +555,14 @@ static void apply_read(struct pod_requests *requests, struct request_slot *slot,
 	}
 	if (is_pointer && entry->at == entry->named && at != entry->at &&
 	    at < requests->opts.partitions)
-		entry->at = at; /* and look again */
+		entry->at = at; /* read again there */
 	else if (is_pointer)
 		report_outcome(requests, slot, entry, POD_REQUEST_MALFORMED,
 		               "its pointer leads nowhere");
 	else if (spec == NULL && state == NULL && entry->at == entry->named)
 		report_outcome(requests, slot, entry, POD_REQUEST_ABSENT, NULL);
 	else if (spec == NULL && state == NULL)
-		entry->at = entry->named; /* it went meanwhile */
+		entry->at = entry->named; /* deleted meanwhile */
 	else {
 		read_labels(requests, slot, entry, spec);
 		judge_pod(requests, slot, entry, spec, state);
@@ -595,7 +595,8 @@ static void retry_entry(struct pod_requests *requests, struct request_slot *slot
 		               "it changes again and again");
 }
 
-/* As they stood with the pods, or before them if not all could be read at once. */
+/* Takes the budgets that were read with the pods, or before them if not all could be
+ * read at once. */
 static void read_budgets(struct pod_requests *requests, struct request_slot *slot,
                          const struct kv_result *result)
 {
@@ -610,7 +611,7 @@ static void read_budgets(struct pod_requests *requests, struct request_slot *slo
 			requests_fail(requests, &err);
 }
 
-/* Pods and budgets that were not written are looked at again, together. */
+/* Pods that were not written are read again, together with their budgets. */
 static void reread_entries(struct request_slot *slot)
 {
 	for (unsigned i = 0; i < slot->count; i++)

@@ -1,11 +1,11 @@
 /*
- * A slot fills a book from the source until it is full, and keeps what is in it: after an
- * answer of "no" some pods are there already, and the others go again, alone. A pod that
- * did not fit any more waits for the next book that is begun.
+ * Each slot fills a transaction from the source until it is full, and keeps its pods.
+ * If the compares do not hold, some pods exist already, and the others are sent again
+ * without them. A pod that did not fit waits for the next transaction.
  *
- * Failure modes: a pod that fits into no transaction, a source that fails and a store
- * that says what sending again does not mend end it all; what was in flight is settled
- * first.
+ * Failure modes: a pod that fits into no transaction, a failing source, and an error
+ * of the store that sending again can not cure end everything; transactions in flight
+ * are settled first.
  */
 #include "coord/submit/submit.h"
 
@@ -20,22 +20,22 @@
 enum {
 	SLOTS_DEFAULT = 8,
 	CHUNK = 256 << 10,
-	ROOM_MAX = 16 << 20, /* of a slot: the bytes of a transaction, and then some */
+	ROOM_MAX = 16 << 20, /* of a slot: more than the bytes of a transaction */
 	TRIES_MAX = 16,
 };
 
 struct submit_entry {
-	struct pl_map_node node; /* by "namespace/name" */
+	struct pl_map_node node; /* keyed by "namespace/name" */
 	struct submit_pod pod;
 };
 
 struct submit_slot {
-	struct pl_arena arena; /* of its pods */
+	struct pl_arena arena; /* for the slot's pods */
 	struct txn_builder builder;
 	struct pl_map names;
 	struct submit_entry entry[SUBMIT_BATCH_MAX];
 	unsigned count;
-	unsigned tries; /* with these pods */
+	unsigned tries; /* with the present pods */
 };
 
 struct submit {
@@ -45,7 +45,7 @@ struct submit {
 	struct bulk_writer *writer;
 	struct submit_pod carried; /* borrowed from the source */
 	bool has_carried, exhausted;
-	struct pl_err failed; /* the source's */
+	struct pl_err failed; /* the first failure */
 	unsigned slots;
 	struct submit_slot slot[];
 };
@@ -78,7 +78,7 @@ static void fail_with(struct submit *submit, enum pl_code code, const char *what
 /* -- filling ---------------------------------------------------------------------------
  */
 
-/* The next one of the source, or the one that waits. */
+/* Gets the next pod of the source, unless one is waiting already. */
 static bool look_ahead(struct submit *submit)
 {
 	struct pl_err err = {0};
@@ -127,7 +127,7 @@ static bool add_to_txn(struct submit_slot *slot, const struct submit_pod *pod)
 	return builder_submit(&slot->builder, &named, pod->location.named, pod->spec);
 }
 
-/* False: the book is full, or has a pod of that name already. */
+/* False: the transaction is full, or has a pod of that name already. */
 static bool add_entry(struct submit *submit, struct submit_slot *slot)
 {
 	struct submit_entry *entry = &slot->entry[slot->count];
@@ -168,7 +168,7 @@ static void add_again(struct submit_slot *slot)
 {
 	for (unsigned i = 0; i < slot->count; i++)
 		if (!add_to_txn(slot, &slot->entry[i].pod))
-			return; /* book.code tells */
+			return; /* builder.code has the failure */
 }
 
 static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
@@ -207,7 +207,7 @@ static bool points_home(const struct submit_pod *pod, const struct kv_record *po
 	       pl_span_eq(pointer->value, pointer_text(pod->location.partition, text));
 }
 
-/* All that we would write is there. */
+/* Whether everything that would be written is there. */
 static bool is_there(const struct submit_pod *pod, const struct builder_found *found)
 {
 	return found->spec != NULL && pl_span_eq(found->spec->value, pod->spec) &&
@@ -215,7 +215,8 @@ static bool is_there(const struct submit_pod *pod, const struct builder_found *f
 	        points_home(pod, found->pointer));
 }
 
-/* As the state says that was read with the spec. One that makes no sense says nothing. */
+/* Whether the state that was read with the spec says so. A state that does not parse
+ * does not. */
 static bool is_leaving(struct submit_slot *slot, const struct builder_found *found)
 {
 	struct pod_state state;
@@ -233,7 +234,7 @@ static void report_pod(const struct submit *submit,
 		fn(submit->opts.ctx, pod);
 }
 
-/* Which of the slot's pods go again; true: all that it wrote is there. */
+/* Which of the slot's pods have to be sent again; and whether everything is there. */
 struct submit_verdict {
 	unsigned again, same;
 };
@@ -297,7 +298,7 @@ static void on_answer(void *ctx, unsigned number, const struct kv_result *result
 		return;
 	}
 	verdict = judge_answer(submit, slot, result, keep_it);
-	/* What was sent before, and stands there whole, was applied then. */
+	/* everything is there, so an earlier attempt was applied */
 	if (again && verdict.same == slot->count)
 		submit->counts.submitted += verdict.same;
 	else

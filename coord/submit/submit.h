@@ -1,12 +1,11 @@
 /*
- * Pods into the store, many in a transaction and several transactions in flight, from a
- * source that is asked for one pod after the other: what is held at once is bounded,
- * whatever there is to submit.
+ * Submits pods, many in a transaction and several transactions in flight. The pods
+ * come one by one from a source, so the memory is bounded whatever the number of pods.
  *
- * A pod that stands there already with the same bytes is *unchanged*, so submitting again
- * changes nothing; with others it is *there with another spec*, is told, and stays as it
- * is. One that is being deleted is neither, whatever its spec: it is told, and not
- * submitted, since it will not be there. Unknown outcomes are settled (writes.h).
+ * A pod that exists with the same bytes is *unchanged*, so submitting again changes
+ * nothing. A pod that exists with another spec is reported and stays as it is. A pod
+ * that is being deleted is reported and not submitted, whatever its spec. Unknown
+ * outcomes are settled (bulk_writer.h).
  */
 #ifndef COORD_SUBMIT_SUBMIT_H
 #define COORD_SUBMIT_SUBMIT_H
@@ -16,7 +15,7 @@
 
 struct submit;
 
-enum { SUBMIT_BATCH_MAX = 512 }; /* more in a transaction gains nothing */
+enum { SUBMIT_BATCH_MAX = 512 }; /* larger transactions are not faster */
 
 struct submit_pod {
 	struct pl_span namespace, name, spec;
@@ -25,24 +24,24 @@ struct submit_pod {
 
 struct submit_counts {
 	uint64_t submitted, unchanged;
-	uint64_t others;  /* there with another spec */
-	uint64_t leaving; /* there, and being deleted */
+	uint64_t others;  /* exist with another spec */
+	uint64_t leaving; /* exist and are being deleted */
 	uint64_t transactions;
 };
 
 struct submit_opts {
-	bool dry_run;   /* nothing is written: submitted are those that would be */
+	bool dry_run;   /* nothing is written; submitted counts the pods that would be */
 	unsigned slots; /* 0: 8; transactions in flight */
-	uint64_t timeout_ms, patience_ms; /* 0: as of writes.h */
-	/* PL_OK: *out, borrowed until the next call; PL_NOTFOUND: that was all; anything
-	 * else ends it all, with err. */
+	uint64_t timeout_ms, patience_ms; /* 0: the defaults of bulk_writer.h */
+	/* PL_OK: *out is the next pod, borrowed until the next call; PL_NOTFOUND: there
+	 * are no more; any other code ends everything with err. */
 	enum pl_code (*next)(void *ctx, struct submit_pod *out, struct pl_err *err);
-	/* One that is there with another spec. May be NULL. */
+	/* Called for a pod that exists with another spec. May be NULL. */
 	void (*exists)(void *ctx, const struct submit_pod *pod);
-	/* One that is being deleted. May be NULL. */
+	/* Called for a pod that is being deleted. May be NULL. */
 	void (*leaving)(void *ctx, const struct submit_pod *pod);
-	/* The last call: submit is gone. err NULL: every pod stands there now, but those
-	 * that are leaving. */
+	/* The last call; the operation is freed. err NULL: every pod exists now, except
+	 * those that are leaving. */
 	void (*done)(void *ctx, const struct submit_counts *counts,
 	             const struct pl_err *err);
 	void *ctx;
@@ -54,7 +53,7 @@ PL_NODISCARD enum pl_code submit_open(struct kv *kv, const struct submit_opts *o
 /* done follows, with PL_CANCELED. */
 void submit_cancel(struct submit *submit);
 
-/* So far. */
+/* The counts so far. */
 const struct submit_counts *submit_counts(const struct submit *submit);
 
 #endif

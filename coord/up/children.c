@@ -15,7 +15,7 @@
 
 enum { LOOK_MS = 20, SIGNALED = 128, CANNOT_RUN = 127 };
 
-/* In the child. Only calls that are safe there. */
+/* Runs in the child; only async-signal-safe calls are allowed. */
 static _Noreturn void exec_child(const char *const *args, enum child_says says,
                                  pid_t parent)
 {
@@ -24,7 +24,8 @@ static _Noreturn void exec_child(const char *const *args, enum child_says says,
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* A Ctrl-C at the terminal is for us; who we are to end is told by us. */
+	/* A Ctrl-C at the terminal goes to this process only, which ends the children
+	 * itself. */
 	(void)setsid();
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -65,7 +66,7 @@ enum pl_code children_start(struct children *all, const char *name,
 	return PL_OK;
 }
 
-/* Whether it has ended just now. */
+/* Whether the child has ended since the last call. */
 static bool reap_child(struct child *child)
 {
 	int status;

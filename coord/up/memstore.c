@@ -73,7 +73,7 @@ static enum pl_code serve_start(struct memstore *store, uint16_t port, struct pl
 	return PL_OK;
 }
 
-/* The loop is there. */
+/* The loop is open already. */
 static enum pl_code memstore_open(struct memstore *store, uint16_t port,
                                   struct pl_err *err)
 {
@@ -107,7 +107,7 @@ enum pl_code memstore_start(uint16_t port, struct memstore **out, struct pl_err 
 	}
 	if (uv_async_init(&store->loop, &store->stop, on_stop) != 0 ||
 	    pthread_create(&store->thread, NULL, loop_main, store) != 0)
-		abort(); /* nothing else of this process runs yet */
+		abort(); /* no other part of this process runs yet */
 	*out = store;
 	return PL_OK;
 }

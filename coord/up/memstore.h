@@ -1,4 +1,4 @@
-/* A store in memory on a thread and a port of its own, for as long as it is wanted. */
+/* A store in memory, served on a port from a thread of its own. */
 #ifndef COORD_UP_MEMSTORE_H
 #define COORD_UP_MEMSTORE_H
 
@@ -8,7 +8,7 @@
 
 struct memstore;
 
-/* Serves when this returns. */
+/* The port is served when this returns. */
 PL_NODISCARD enum pl_code memstore_start(uint16_t port, struct memstore **out,
                                          struct pl_err *err);
 /* "http://127.0.0.1:40123" */

@@ -158,7 +158,7 @@ static void learn_record(struct sched *sched, uint32_t partition,
 	               (const char *)record->key.at);
 	pod = pod_of(sched, partition, spec);
 	if (id.kind == KEYS_STATE && pod->is == POD_WAITS)
-		pod->is = POD_DONE; /* the answer tells of what is in flight */
+		pod->is = POD_DONE; /* the answer is still to come */
 }
 
 void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part part,
@@ -406,7 +406,7 @@ void sched_answer(struct sched *sched, uint32_t call, const struct kv_result *re
 		return;
 	}
 	if (err != NULL && err->code == PL_UNKNOWN) {
-		pod->is = POD_READY; /* the same once more */
+		pod->is = POD_READY; /* committed again */
 		return;
 	}
 	sched->sent--;

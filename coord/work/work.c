@@ -5,8 +5,8 @@
 #include "store/keys/keys.h"
 
 /*
- * The frame. What the shard says is taken down at once, as its LOST demands; everything
- * that follows from it is done from the timer of turns.
+ * The frame of the work. Notes of the shard are recorded at once, as LOST demands;
+ * everything that follows is done from the timer of turns.
  */
 
 void work_kick(struct work *work)
@@ -64,7 +64,7 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	pl_list_init(&work->waiter.link);
 	work->config_due = true;
 	work->rates.told_ms = kv_now_ms(kv);
-	/* Of as many partitions as there may be: what falls to us later needs no room. */
+	/* One for each possible partition, so that owning one later takes no memory. */
 	work->part = pl_calloc(KEYS_PARTITIONS_MAX, sizeof *work->part);
 	if (work->part == NULL ||
 	    progress_reads_open(kv, WORK_HEAD_MS, &work->progress_reads, err) != PL_OK ||
@@ -104,7 +104,7 @@ static void on_closed(struct work *work)
 	pl_timer_stop(&work->load);
 }
 
-/* One that is refused leaves things as they are. */
+/* A configuration that is refused changes nothing. */
 static void on_config(struct work *work, const struct shard_note *note)
 {
 	if (note->config != CONFIG_SCHEDULER || note->err != NULL)

@@ -1,10 +1,10 @@
 #include "coord/work/work_int.h"
 
 /*
- * The live configuration `scheduler`: each version that the shard applies is applied by
- * sched too, between two turns. Until it is the old one goes on; at first, when there is
- * none, nothing is decided. What fails (there is no memory) is tried again, and stands
- * in the shard's record meanwhile.
+ * The live configuration `scheduler`. sched applies each version that the shard
+ * applies, between two turns. Until then the old version stays in use; nothing is
+ * decided before there is one. A failure (no memory) is tried again and stands in the
+ * shard's record meanwhile.
  */
 
 static bool config_failed(struct work *work, uint64_t version, struct pl_err *err)
@@ -28,11 +28,12 @@ bool config_apply(struct work *work)
 	if (kv_now_ms(work->kv) < work->config_retry_ms)
 		return work->configured;
 	value = shard_config(work->shard, CONFIG_SCHEDULER, &version);
-	if (value == NULL) { /* it is read again: a note follows */
+	if (value == NULL) { /* the configuration is being read again, and a note will
+	                      * follow */
 		work->config_retry_ms = kv_now_ms(work->kv) + WORK_RETRY_MS;
 		return work->configured;
 	}
-	/* As it was made. */
+	/* The settings of version 0 are those that sched was made with. */
 	if ((version != 0 || work->configured) &&
 	    sched_configure(work->sched, &value->scheduler, &err) != PL_OK)
 		return config_failed(work, version, &err);

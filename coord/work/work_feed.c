@@ -5,7 +5,7 @@
 #include "store/keys/keys.h"
 #include "store/kv/keys.h"
 
-/* A part of a partition, listed and watched. */
+/* A feed: one part of a partition, listed and watched. */
 
 static const struct {
 	enum keys_kind kind;
@@ -21,7 +21,7 @@ const char *feed_name(enum sched_part what)
 	return feeds[what].name;
 }
 
-/* What it tells from here on is nothing to us; its memory goes when it has stopped. */
+/* The feed is ignored from here on, and freed when its relist has stopped. */
 void feed_stop(struct work_feed *feed)
 {
 	feed->part->feed[feed->what] = NULL;

@@ -1,6 +1,9 @@
 /*
- * Work inside. A partition is owned, then adopted (sched knows it, its feeds run), then
- * opened; what can not be had at once is tried again from the timer of turns.
+ * Internals of the work.
+ *
+ *	owned --> adopted: sched knows it, its feeds run --> opened: its lists are complete
+ *
+ * A step that fails is tried again from the timer of turns.
  */
 #ifndef COORD_WORK_WORK_INT_H
 #define COORD_WORK_WORK_INT_H
@@ -11,18 +14,20 @@
 enum {
 	WORK_TURN_PODS = 64,
 	WORK_LOAD_MS = 5000,
-	WORK_RETRY_MS = 1000,    /* what could not be opened */
-	WORK_PAUSE_MS = 20,      /* after a call that could not be started */
-	WORK_FLEET_KEYS = 2000,  /* of a page: Nodes come after allocs, and are large */
-	WORK_LISTED_AT_ONCE = 2, /* partitions that are not open yet */
-	WORK_LIST_PATIENCE_MS = 2000, /* one that takes longer holds up nobody */
-	WORK_ACTIONS = 64,            /* of a turn */
-	WORK_HEAD_MS = 10000,         /* a look at the store */
+	WORK_RETRY_MS = 1000,         /* after something could not be opened */
+	WORK_PAUSE_MS = 20,           /* after a call could not be started */
+	WORK_FLEET_KEYS = 2000,       /* page size of the fleet view: Nodes come after
+	                          * allocs, and are large */
+	WORK_LISTED_AT_ONCE = 2,      /* partitions that are listed at the same time */
+	WORK_LIST_PATIENCE_MS = 2000, /* a list that takes longer does not hold up
+	                               * others */
+	WORK_ACTIONS = 64,            /* actions of sched in one turn */
+	WORK_HEAD_MS = 10000,         /* interval of progress reads */
 	WORK_REMOTE_PREFIXES = 2,     /* nodes and allocs */
 };
 
-/* A relist of a part of a partition. It outlives its partition's loss until it has
- * stopped: part is NULL then. */
+/* A relist of one part of a partition. It outlives the loss of the partition until it
+ * has stopped; part is NULL then. */
 struct work_feed {
 	struct pl_list link;
 	struct work *work;
@@ -33,15 +38,15 @@ struct work_feed {
 };
 
 struct work_part {
-	int64_t epoch; /* 0: not ours */
+	int64_t epoch; /* 0: not owned */
 	uint64_t owned_ms;
 	uint64_t listed_ms; /* when its feeds were opened */
 	struct work_feed *feed[SCHED_PARTS];
-	bool known;   /* to sched */
-	bool adopted; /* and all its feeds run */
+	bool known;   /* sched knows it */
+	bool adopted; /* sched knows it, and all its feeds run */
 	bool opened;
-	bool quiescing; /* the shard waits to hear that it is quiet */
-	/* Of visits, while somebody else has it. */
+	bool quiescing; /* the shard waits for parts_quiet() */
+	/* Page sizes of remote lists, while another shard owns it. */
 	struct relist_page_size remote_pages[WORK_REMOTE_PREFIXES];
 };
 
@@ -52,44 +57,45 @@ struct work_call {
 	uint32_t number;
 };
 
-/* For the shard's record: what was counted when it was told last, and a commit that a
- * watch has to show. */
+/* For the shard's record: the counts that were reported last, and a commit that a
+ * watch has yet to show. */
 struct work_rates {
 	struct sched_figures told;
 	uint64_t told_ms;
-	int64_t seen_rev; /* the newest that a watch has shown */
-	int64_t sent_rev; /* 0: none is waited for */
+	int64_t seen_rev; /* newest revision that a watch has shown */
+	int64_t sent_rev; /* revision of that commit; 0: none */
 	uint64_t sent_ms;
-	uint64_t lag_ms; /* the longest since it was told */
+	uint64_t lag_ms; /* the longest lag since the last report */
 };
 
 struct work_view;
 
 struct work {
 	struct kv *kv;
-	struct shard *shard; /* NULL: closed */
+	struct shard *shard; /* NULL: it has closed */
 	struct work_opts opts;
 	work_fn *fn;
 	void *ctx;
-	struct sched *sched;    /* NULL: not yet */
-	struct work_part *part; /* of each partition */
+	struct sched *sched;    /* NULL: not made yet */
+	struct work_part *part; /* one a partition */
 	uint32_t parts;         /* 0: not known yet */
 	uint32_t unadopted, unopened, quiescing, opened;
 	struct pl_list feeds, calls, views, remote_lists;
-	struct work_view *view[SCHED_VIEWS]; /* that is listened to */
+	struct work_view *view[SCHED_VIEWS]; /* the views that sched wants; NULL: not
+	                                      * open */
 	struct relist_page_size feed_pages[SCHED_PARTS], view_pages[SCHED_VIEWS];
-	struct progress_reads *progress_reads; /* of all feeds and views */
+	struct progress_reads *progress_reads; /* shared by all feeds and views */
 	struct pl_timer turn, load;
-	uint32_t turn_pods; /* of the next, at most */
+	uint32_t turn_pods; /* most pods of the next turn */
 	uint64_t retry_ms, pause_ms, view_ms;
-	uint64_t adopt_ms; /* until then enough partitions are being listed */
-	/* Live configuration. */
+	uint64_t adopt_ms; /* enough partitions are being listed until then */
+	/* Live configuration: */
 	bool config_due;         /* other settings are to be applied */
-	bool configured;         /* some have been */
-	uint64_t config_version; /* of them */
+	bool configured;         /* some settings have been applied */
+	uint64_t config_version; /* version of these */
 	uint64_t config_retry_ms;
 	struct work_rates rates;
-	/* A call for which there was no room: the next one that is started. */
+	/* A transaction for which the client had no room; it is started next. */
 	struct sched_action deferred;
 	struct kv_waiter waiter;
 	bool is_deferred;
@@ -100,12 +106,12 @@ struct work {
 
 /* work.c */
 void work_free(struct work *work);
-void work_kick(struct work *work); /* a turn follows, soon */
-/* Everything is listed anew, but by who found out that revisions mean nothing any more.
- */
+void work_kick(struct work *work); /* a turn follows soon */
+/* Lists everything again, because revisions start again. The feed or view that found
+ * out does so by itself. */
 void work_rewound(struct work *work, const struct work_feed *feed,
                   const struct work_view *view);
-/* The last thing that a function does. */
+/* To be called as the last step of a function. */
 void work_report(struct work *work, const struct work_note *told);
 
 /* work_feed.c */
@@ -120,16 +126,18 @@ void parts_lost(struct work *work, uint32_t partition);
 void parts_quiesce(struct work *work, uint32_t partition);
 void parts_lose_all(struct work *work);
 void parts_rewound(struct work *work, const struct work_feed *but);
-/* That part is listed anew. */
+/* Lists this part of the partition again. */
 void parts_relist(struct work *work, uint32_t partition, enum sched_part what);
-/* What is owned and not adopted is tried. PL_OK, or why not: it will be tried again. */
+/* Adopts the owned partitions that are not adopted yet. An error says why one could
+ * not be; it is tried again. */
 PL_NODISCARD enum pl_code parts_adopt(struct work *work, struct pl_err *err);
-void parts_quiet(struct work *work); /* tells the shard which are */
-/* One that has become open since; false: none has. */
+void parts_quiet(struct work *work); /* tells the shard which partitions have become
+                                      * quiet */
+/* A partition that has become open since the last call; false: none. */
 bool parts_opened(struct work *work, uint32_t *partition);
 
 /* work_config.c */
-/* False: there are no settings yet by which to decide. */
+/* False: there are no settings yet, so nothing can be decided. */
 bool config_apply(struct work *work);
 
 /* work_rates.c */
@@ -138,13 +146,13 @@ void rates_answered(struct work *work, const struct kv_result *result);
 void rates_seen(struct work *work, int64_t revision);
 void rates_rewound(struct work *work);
 
-/* work_views.c: what sched wants to see is opened, what it does not want is stopped */
+/* work_views.c: opens the views that sched wants, stops the others */
 void views_follow(struct work *work);
-bool views_missing(const struct work *work); /* that could not be opened */
+bool views_missing(const struct work *work); /* whether some could not be opened */
 void views_anew(struct work *work, enum sched_view which);
 void views_stop(struct work *work, const struct work_view *but);
 
-/* work_visits.c */
+/* work_remote_lists.c */
 void remote_lists_begin(struct work *work, uint32_t partition);
 void remote_lists_cancel(struct work *work);
 
@@ -152,6 +160,6 @@ void remote_lists_cancel(struct work *work);
 void turn_run(void *ctx);
 void turn_on_room(void *ctx);
 void work_calls_cancel(struct work *work);
-void work_deferred_drop(struct work *work); /* as if it had been canceled */
+void work_deferred_drop(struct work *work); /* its transaction counts as canceled */
 
 #endif

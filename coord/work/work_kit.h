@@ -1,4 +1,5 @@
-/* For tests of work: two shards of shard_kit.h, each with the driver over it. */
+/* A fixture for tests of work: two shards of shard_kit.h, each with the driver over
+ * it. */
 #ifndef COORD_WORK_WORK_KIT_H
 #define COORD_WORK_WORK_KIT_H
 
@@ -11,7 +12,7 @@ struct work_fixture {
 	bool close_when_reported;
 };
 
-/* By which turns are measured, when it is set. */
+/* The clock of turns, if it is set. */
 static uint64_t (*turns_clock_ns)(void *ctx);
 
 static struct work_fixture fixtures[NODES_MAX];
@@ -82,7 +83,7 @@ static inline void worker_close(unsigned which)
 		return;
 	work_close(fixture->work, on_work_closed, fixture);
 	T_EQ(fixture->closed, 0);
-	run_ms(20000); /* slow calls and notes included */
+	run_ms(20000); /* long enough for slow calls and notes */
 	T_EQ(fixture->closed, 1);
 }
 

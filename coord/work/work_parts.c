@@ -1,6 +1,6 @@
 #include "coord/work/work_int.h"
 
-/* What is owned: taken up, given up, and handed over. */
+/* The owned partitions: taken up, lost, and handed over. */
 
 void parts_own(struct work *work, uint32_t partition, int64_t epoch)
 {
@@ -65,7 +65,7 @@ void parts_quiet(struct work *work)
 	}
 }
 
-/* One that the next owner waits for is not begun with. */
+/* A partition that is to be handed over is not begun. */
 static enum pl_code adopt_part(struct work *work, uint32_t partition, struct pl_err *err)
 {
 	struct work_part *part = &work->part[partition];
@@ -95,9 +95,10 @@ static enum pl_code sched_make(struct work *work, struct pl_err *err)
 }
 
 /*
- * A shard that starts may own hundreds. If all were listed at once, none would be open
- * before nearly all are, and a store with much in it would have no time left for leases.
- * What takes long is not waited for.
+ * Whether the partition's lists are still waited for. A shard may own hundreds of
+ * partitions when it starts. If all were listed at once none would be open before
+ * nearly all are, and a large store would have no time left for leases. A list that
+ * takes long is not waited for.
  */
 static bool is_listed_now(const struct work_part *part, uint64_t now)
 {
@@ -105,7 +106,8 @@ static bool is_listed_now(const struct work_part *part, uint64_t now)
 	       now < part->listed_ms + WORK_LIST_PATIENCE_MS;
 }
 
-/* May another one be begun with? Else adopt_ms says when, at the latest. */
+/* Whether another partition may be listed now; if not, adopt_ms is the latest time to
+ * try again. */
 static bool may_list(struct work *work)
 {
 	uint64_t now = kv_now_ms(work->kv), first_ms = UINT64_MAX;
@@ -126,7 +128,7 @@ static bool may_list(struct work *work)
 	return false;
 }
 
-/* One of its lists is made anew, or could not be begun with. */
+/* Whether some list was begun and others have to be begun again. */
 static bool has_feed(const struct work_part *part)
 {
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
@@ -175,7 +177,7 @@ bool parts_opened(struct work *work, uint32_t *partition)
 	return false;
 }
 
-/* The one that found out lists again by itself. */
+/* The feed that found out lists again by itself. */
 void parts_rewound(struct work *work, const struct work_feed *but)
 {
 	for (uint32_t p = 0; p < work->parts; p++) {

@@ -1,11 +1,11 @@
 #include "coord/work/work_int.h"
 
 /*
- * How the work goes, for the shard's record.
+ * The state of the work, for the shard's record.
  *
- * The lag of the watches is measured with our own commits: how long after its answer a
- * watch shows one. One commit at a time is waited for; that it was not shown yet counts
- * as well.
+ * The lag of the watches is measured with the shard's own commits: the time from the
+ * answer until a watch shows the commit. One commit at a time is waited for; a commit
+ * that has not been shown yet counts too.
  */
 
 void rates_answered(struct work *work, const struct kv_result *result)
@@ -40,7 +40,7 @@ void rates_seen(struct work *work, int64_t revision)
 	work->rates.sent_rev = 0;
 }
 
-/* Revisions mean nothing any more. */
+/* Revisions start again. */
 void rates_rewound(struct work *work)
 {
 	work->rates.seen_rev = work->rates.sent_rev = 0;
@@ -107,7 +107,7 @@ static uint64_t pending_pods(const struct work *work)
 	return pods;
 }
 
-/* Tenths will do. */
+/* Rounded to tenths. */
 static double rate_per_s(uint64_t now, uint64_t before, uint64_t took_ms)
 {
 	uint64_t tenths = took_ms == 0 ? 0 : (now - before) * 10000 / took_ms;

@@ -7,16 +7,17 @@
 #include "store/kv/keys.h"
 
 /*
- * A visit: the nodes and allocs of a partition, listed once, all at one revision. The
- * first page of both comes in one transaction, which for most partitions is all.
+ * A remote list: the nodes and allocs of another shard's partition, listed once at one
+ * revision. The first pages of both come in one transaction, which is all for most
+ * partitions.
  *
- * One that fails is not tried again here: sched knows whether it is still wanted, and
- * when. The next one has smaller pages, if it was these that took too long.
+ * A list that fails is not tried again here, since sched knows whether it is still
+ * wanted, and when. If its pages took too long, the next list has smaller ones.
  */
 
 enum {
 	VISIT_TIMEOUT_MS = 5000,
-	KEY_BYTES_MAX = 1 << 30, /* more than any store takes */
+	KEY_BYTES_MAX = 1 << 30, /* more than any store accepts */
 };
 
 struct remote_list {
@@ -25,12 +26,12 @@ struct remote_list {
 	struct kv_call *call;
 	struct kv_waiter waiter; /* while the client has no room */
 	uint32_t partition;
-	int64_t revision; /* 0: nothing was read yet */
-	unsigned left;    /* prefixes, as bits, of which there is more */
+	int64_t revision; /* 0: nothing has been read yet */
+	unsigned left;    /* prefixes that have more keys, as bits */
 	struct keys_text prefix[WORK_REMOTE_PREFIXES];
 	uint8_t end[WORK_REMOTE_PREFIXES][KEYS_SIZE_MAX];
-	struct pl_buf
-		from[WORK_REMOTE_PREFIXES]; /* whoever put that key: of any length */
+	struct pl_buf from[WORK_REMOTE_PREFIXES]; /* first key of the next page, which may
+		                             * have any length */
 };
 
 static void remote_list_close(struct remote_list *remote_list)
@@ -145,7 +146,7 @@ static enum pl_code request_pages(struct remote_list *remote_list, struct pl_err
 {
 	struct kv_req op[WORK_REMOTE_PREFIXES];
 	struct kv_req req = {.op = KV_TXN, .txn = {.then = op}};
-	/* What comes at once is one page. */
+	/* The two prefixes share one page when they are read at once. */
 	uint32_t shares = (remote_list->left & (remote_list->left - 1)) == 0 ? 1 : 2;
 
 	for (unsigned i = 0; i < WORK_REMOTE_PREFIXES; i++) {

@@ -5,13 +5,13 @@
 #include "store/base/alloc.h"
 
 /*
- * A turn: takes up what has come, decides some pods, starts what follows from it, and
- * leaves the loop to others.
+ * A turn: takes up what has come, decides some pods, starts the transactions that
+ * follow, and leaves the loop to others.
  *
- * A call for which the client has no room is kept, and nothing is decided meanwhile:
- * what piles up could only grow old. One that can not be started for another reason has
- * ended as far as sched is concerned; a moment passes before it may try again, as the
- * reason (our lease is in doubt, say) does not go away by trying.
+ * A transaction for which the client has no room is kept, and nothing is decided
+ * meanwhile, because decisions that pile up would only grow old. A transaction that
+ * can not be started for another reason has failed for sched. The next try waits for a
+ * moment, since the reason (such as a lease in doubt) does not go away by trying.
  */
 
 static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
@@ -93,7 +93,7 @@ void work_calls_cancel(struct work *work)
 
 	work_deferred_drop(work);
 	if (kv == NULL)
-		return; /* they were canceled with it */
+		return; /* canceled with it */
 	PL_LIST_EACH (link, &work->calls)
 		kv_cancel(kv, PL_LIST_ITEM(link, struct work_call, link)->kv_call);
 }
@@ -130,7 +130,7 @@ static void perform_action(struct work *work, const struct sched_action *action)
 	}
 }
 
-/* False: there may be more. */
+/* False: there may be more actions. */
 static bool perform_actions(struct work *work)
 {
 	struct sched_action action;
@@ -169,7 +169,7 @@ static void report_opened(struct work *work)
 		                                .took_ms = now - work->part[p].owned_ms});
 }
 
-/* When sched wants to go on, or has to be configured first. */
+/* When sched wants its next turn, or has to be configured. */
 static uint64_t sched_next_ms(const struct work *work)
 {
 	uint64_t at = UINT64_MAX;
@@ -207,12 +207,13 @@ static void rearm_timer(struct work *work, bool more)
 {
 	uint64_t now = kv_now_ms(work->kv), at = more ? now : next_ms(work);
 
-	/* Somebody may have kicked, from a note. */
+	/* A note may have kicked the timer already. */
 	if (at != UINT64_MAX && (!pl_timer_is_set(&work->turn) || at < work->turn.at_ms))
 		pl_timer_set(&work->turn, at < now ? now : at);
 }
 
-/* Known once the store has been asked, and then less what fences need. */
+/* The limits are known once the store was asked; the guard's compares are already
+ * subtracted. */
 static void set_limits(struct work *work)
 {
 	struct kv *kv = work->shard == NULL ? NULL : shard_kv(work->shard);

@@ -4,14 +4,15 @@
 #include "store/base/alloc.h"
 #include "store/kv/keys.h"
 
-/* What sched follows whatever is owned: opened when it is wanted, stopped when not. */
+/* A view: keys that sched follows whatever the shard owns. It is opened when sched
+ * wants it and stopped when it does not. */
 
 struct work_view {
 	struct pl_list link;
-	struct work *work; /* NULL: nobody listens any more */
+	struct work *work; /* NULL: its notes are ignored */
 	struct relist *relist;
 	enum sched_view which;
-	struct work *home; /* whose list it is in, until it has stopped */
+	struct work *home; /* the work whose list it is in, until it has stopped */
 };
 
 static const char *const names[SCHED_VIEWS] = {[SCHED_FLEET] = "view",
@@ -178,7 +179,7 @@ void views_anew(struct work *work, enum sched_view which)
 	work_kick(work);
 }
 
-/* What they had told is void; the one that found out goes on by itself. */
+/* What the views have brought is void. The one that found out goes on by itself. */
 void views_stop(struct work *work, const struct work_view *but)
 {
 	for (unsigned i = 0; i < SCHED_VIEWS; i++)

@@ -1,10 +1,10 @@
 /*
- * For tests and benches: nodes and pods in numbers, put into a store as anybody would put
- * them, and a check of what has become of them.
+ * A workload fixture for tests and benches: numbered nodes and pods, written to a
+ * store as a client would write them, and a check of the result.
  *
- * Node n is node-<n> of one of two clusters, pod n is pod-<n> of one of some namespaces;
- * what a pod requests follows from its number. So the check knows without the code under
- * test who takes how much.
+ * Node n is node-<n> of one of two clusters, pod n is pod-<n> of one of some
+ * namespaces. The requests of a pod follow from its number, so the check knows what
+ * each pod takes without the code under test.
  */
 #ifndef COORD_WORK_WORKLOAD_H
 #define COORD_WORK_WORKLOAD_H
@@ -20,7 +20,7 @@ enum {
 	WORKLOAD_WRONG_SIZE = 320,
 };
 
-/* X(NAME, name): what the pods ask for, besides their requests. */
+/* X(NAME, name): what the pods want besides their requests. */
 #define WORKLOAD_PROFILE_MAP(X) \
 	X(BASIC, "basic")       \
 	X(NODEAFFINITY, "nodeaffinity")
@@ -43,7 +43,7 @@ void workload_node_cluster(uint32_t node, char out[WORKLOAD_NAME_SIZE]);
 void workload_node_name(uint32_t node, char out[WORKLOAD_NAME_SIZE]);
 void workload_pod_namespace(uint32_t pod, char out[WORKLOAD_NAME_SIZE]);
 void workload_pod_name(uint32_t pod, char out[WORKLOAD_NAME_SIZE]);
-/* Their numbers; false: not one of ours. */
+/* The number of a node or pod; false: it is not one of the workload. */
 bool workload_node_of(struct pl_span name, uint32_t *out);
 bool workload_pod_of(struct pl_span name, uint32_t *out);
 
@@ -59,7 +59,7 @@ struct workload_range {
 
 typedef void workload_done_fn(void *ctx, const struct pl_err *err);
 
-/* New ones; done follows once. */
+/* Creates the objects; done follows once. */
 PL_NODISCARD enum pl_code workload_write(struct kv *kv,
                                          const struct workload_spec *workload,
                                          const struct workload_range *range,
@@ -72,15 +72,15 @@ struct workload_found {
 	int64_t revision;
 	uint32_t nodes, allocs, specs, bound, pending;
 	uint64_t alloc_bytes, state_bytes;
-	/* What may not be: a pod on two nodes, a node that is full beyond what it has, an
-	 * alloc that is not the sum of its pods, ... Empty: nothing. */
+	/* What is invalid: a pod on two nodes, a node with more than it has, an alloc
+	 * that is not the sum of its pods, ... Empty: nothing. */
 	char wrong[WORKLOAD_WRONG_SIZE];
 };
 
 typedef void workload_found_fn(void *ctx, const struct workload_found *found,
                                const struct pl_err *err);
 
-/* All keys at one revision. */
+/* Reads all keys at one revision. */
 PL_NODISCARD enum pl_code workload_check(struct kv *kv,
                                          const struct workload_spec *workload,
                                          workload_found_fn *done, void *ctx,

@@ -9,7 +9,7 @@
 #include "store/keys/keys.h"
 #include "store/kv/calls.h"
 
-/* Nodes, allocs, schedules, page by page at the revision of the first page. */
+/* Reads nodes, allocs and schedules page by page, at the revision of the first page. */
 
 enum { PAGE_KEYS = 2000, TIMEOUT_MS = 20000 };
 
@@ -19,7 +19,7 @@ enum { PREFIXES = sizeof prefixes / sizeof prefixes[0] };
 #define NOWHERE UINT32_MAX
 
 struct workload_pod {
-	uint32_t bound, listed; /* the node, by state and by alloc */
+	uint32_t bound, listed; /* its node, by its state and by the allocs */
 };
 
 struct workload_checker {
@@ -27,9 +27,9 @@ struct workload_checker {
 	struct workload_spec workload;
 	struct workload_found found;
 	struct workload_pod *pod;
-	struct pl_arena arena; /* of one record */
+	struct pl_arena arena; /* for one record */
 	unsigned prefix;
-	struct keys_text from; /* behind the last key of the page before */
+	struct keys_text from; /* first key of the next page */
 	workload_found_fn *done;
 	void *ctx;
 };
@@ -57,7 +57,7 @@ static void check_finish(struct workload_checker *c, const struct pl_err *err)
 	done(ctx, err == NULL ? &found : NULL, err);
 }
 
-/* Where a node of that name is known to be. */
+/* The number of a node of that name. */
 static bool place_of(const struct workload_checker *c, struct pl_span cluster,
                      struct pl_span name, uint32_t *node)
 {
@@ -191,7 +191,7 @@ static void on_page(void *ctx, const struct kv_result *result, const struct pl_e
 
 		PL_ASSERT(last.len < sizeof c->from.at);
 		memcpy(c->from.at, last.at, last.len);
-		c->from.at[last.len] = 0; /* the next key there may be */
+		c->from.at[last.len] = 0; /* the least key after the last one */
 		c->from.len = last.len + 1;
 	} else {
 		c->prefix++;

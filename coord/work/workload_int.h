@@ -1,4 +1,4 @@
-/* Inside the crowd: its objects as JSON, in the arena; NULL without memory. */
+/* Internals of the workload: its objects as JSON in the arena; NULL: no memory. */
 #ifndef COORD_WORK_WORKLOAD_INT_H
 #define COORD_WORK_WORKLOAD_INT_H
 

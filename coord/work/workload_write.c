@@ -15,7 +15,7 @@ struct workload_writer {
 	struct workload_range range;
 	struct bulk_writer *writes;
 	uint32_t next, end;
-	struct pl_err err; /* what went wrong before it was sent */
+	struct pl_err err; /* what failed before the request was sent */
 	workload_done_fn *done;
 	void *ctx;
 	struct txn_builder builder[BULK_SLOTS_MAX];
@@ -50,7 +50,7 @@ static bool add_node(struct workload_writer *w, struct txn_builder *builder,
 	                        pl_span_str(alloc));
 }
 
-/* Its name decides: it is in no gang and judged alone. */
+/* The pod is in no gang and has no rules, so its name decides its partition. */
 static bool add_pod(struct workload_writer *w, struct txn_builder *builder,
                     struct pl_arena *arena)
 {
