@@ -45,7 +45,7 @@ static void put(struct assign *assign, struct pl_span who, uint32_t weight, uint
 	T_OK(assign_put_salted(assign, who, weight, salt, &err), &err);
 }
 
-/* Slots, members and their counts say the same. */
+/* Slots, members and their counts agree. */
 static void check(const struct assign *assign)
 {
 	uint32_t total = 0;
@@ -64,7 +64,7 @@ static void same(const struct assign *a, const struct assign *b)
 		T_EQ(assign_count(a, id(i)), assign_count(b, id(i)));
 }
 
-T_CASE(nobody_then_one)
+T_CASE(without_members_there_is_no_owner)
 {
 	struct assign *assign = fresh_of(16);
 
@@ -84,7 +84,7 @@ T_CASE(nobody_then_one)
 }
 
 struct one {
-	uint32_t weight; /* 0: not there */
+	uint32_t weight; /* 0: not a member */
 	uint32_t salt;
 };
 
@@ -98,8 +98,9 @@ static struct assign *from_scratch(const struct one *crowd)
 	return assign;
 }
 
-/* However it came to be, it is what it would be from scratch; and so is a copy. */
-T_CASE(history_does_not_matter)
+/* Whatever the order of changes, the assignment equals one that is made from scratch;
+ * so does a copy. */
+T_CASE(the_order_of_changes_does_not_matter)
 {
 	struct one crowd[CROWD] = {0};
 	struct assign *assign = fresh_of(PARTITIONS), *fresh, *copy;
@@ -135,8 +136,9 @@ T_CASE(history_does_not_matter)
 	assign_free(assign);
 }
 
-/* Who joins takes for itself only, who leaves gives up its own only; a weight that
- * grows only brings, one that falls only takes away. */
+/* A member that joins takes partitions only for itself, a member that leaves gives up
+ * only its own. A weight that grows only brings partitions, one that falls only takes
+ * them away. */
 T_CASE(nothing_else_moves)
 {
 	struct assign *assign = fresh_of(PARTITIONS), *before;
@@ -167,9 +169,9 @@ T_CASE(nothing_else_moves)
 	assign_free(assign);
 }
 
-/* Without chosen salts shares are binomial around the weights': the sum of squares
- * over 200 sets of 8 members is chi-square with 1,400 degrees of freedom, which is
- * above 1,600 once in 10,000 times. */
+/* Without chosen salts the shares are binomial around those of the weights: the sum of
+ * squares over 200 sets of 8 members is chi-square with 1,400 degrees of freedom,
+ * which exceeds 1,600 once in 10,000 times. */
 T_CASE(shares_follow_weights)
 {
 	const uint32_t weights[8] = {1000, 1000, 500, 2000, 250, 4000, 1000, 250};
@@ -211,7 +213,7 @@ T_CASE(weights_and_marks)
 	assign_free(assign);
 }
 
-T_CASE(extremes)
+T_CASE(smallest_and_largest_weights)
 {
 	struct assign *assign = fresh_of(ASSIGN_PARTITIONS_MAX);
 

@@ -1,4 +1,4 @@
-/* What choosing a salt is worth, over many sets of ids. */
+/* The effect of choosing a salt, over many sets of ids. */
 #include <math.h>
 #include <stdio.h>
 
@@ -43,7 +43,7 @@ static void begin(struct crowd *crowd, unsigned set, uint32_t partitions)
 	T_OK(assign_new(partitions, &crowd->assign, &err), &err);
 }
 
-/* What it took. */
+/* Returns the partitions that the member took. */
 static uint32_t join(struct crowd *crowd, uint32_t weight)
 {
 	unsigned i = crowd->count++;
@@ -56,7 +56,7 @@ static uint32_t join(struct crowd *crowd, uint32_t weight)
 	return count_of(crowd, i);
 }
 
-/* Of the fullest member, over its share. */
+/* The load of the fullest member over its share. */
 static double worst(const struct crowd *crowd)
 {
 	double most = 0;
@@ -67,7 +67,7 @@ static double worst(const struct crowd *crowd)
 }
 
 /* The ninth of 256 partitions may move 256/9 of them and a tenth more: 31. */
-T_CASE(the_ninth_takes_its_share)
+T_CASE(a_ninth_member_takes_its_share)
 {
 	double sum = 0;
 
@@ -102,8 +102,9 @@ T_CASE(joins_of_all_sizes)
 	}
 }
 
-/* Members come and go for long, and it stays fair: a joiner takes from the fullest. */
-T_CASE(a_long_life)
+/* Members come and go for a long time, and the shares stay even: a joining member
+ * takes from the fullest. */
+T_CASE(shares_stay_even_while_members_come_and_go)
 {
 	struct crowd crowd;
 	double sum = 0;
@@ -141,8 +142,9 @@ T_CASE(weights)
 	}
 }
 
-/* Who comes back to the same crowd comes back as it was, and a choice is only that. */
-T_CASE(the_same_for_the_same)
+/* A member that comes back to the same members makes the same choice, and choosing
+ * changes nothing. */
+T_CASE(the_same_members_lead_to_the_same_salt)
 {
 	struct crowd crowd;
 	uint32_t salt;

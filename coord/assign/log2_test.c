@@ -11,7 +11,7 @@ static double real(uint64_t hash)
 
 static void check(uint64_t hash)
 {
-	double want = real(hash), unit = want * 0x1p-50; /* what a double can tell */
+	double want = real(hash), unit = want * 0x1p-50; /* the precision of a double */
 	uint64_t got = assign_log2(hash);
 
 	T_TRUE((double)got >= want - unit - 0x1p-13);
@@ -20,7 +20,7 @@ static void check(uint64_t hash)
 }
 
 /* libm is good to a few units in the last place of a double. */
-T_CASE(as_libm_has_it)
+T_CASE(agrees_with_libm)
 {
 	struct pl_rng rng;
 
@@ -29,7 +29,7 @@ T_CASE(as_libm_has_it)
 		check(pl_rng_next(&rng) >> pl_rng_below(&rng, 63) | 1);
 }
 
-/* Where 1 - x is small: -log2 is about x/ln(2), which no double can show. */
+/* Where 1 - x is small, -log2 is about x/ln(2), which a double can not represent. */
 T_CASE(near_one)
 {
 	for (unsigned shift = 0; shift < 64; shift++) {
@@ -42,7 +42,7 @@ T_CASE(near_one)
 	}
 }
 
-T_CASE(ends)
+T_CASE(smallest_and_largest_hash)
 {
 	T_EQ(assign_log2(0), INT64_C(64) << ASSIGN_LOG_BITS);
 	T_EQ(assign_log2(1), INT64_C(64) << ASSIGN_LOG_BITS);
@@ -52,7 +52,7 @@ T_CASE(ends)
 }
 
 /* A greater hash never has a greater logarithm. */
-T_CASE(falls)
+T_CASE(a_greater_hash_has_no_greater_logarithm)
 {
 	struct pl_rng rng;
 
@@ -67,7 +67,7 @@ T_CASE(falls)
 	}
 }
 
-/* Most of all close to it, where every digit counts. */
+/* Mainly close to the value, where every digit counts. */
 T_CASE(at_most_agrees)
 {
 	struct pl_rng rng;

@@ -1,4 +1,4 @@
-/* The tables of docs/hash.md: what every version has to compute. */
+/* The tables of docs/hash.md, which every version has to compute. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

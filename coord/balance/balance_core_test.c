@@ -8,17 +8,18 @@ enum { P = 256, MANY = 16 };
 
 #define INTERVAL_MS UINT64_C(30000)
 
-/* In so many intervals a world has to come to rest, and for so many it is watched. */
+/* Intervals until the weights have to be stable, and intervals of watching afterwards. */
 enum {
 	WORLDS = 12,
 	NOISY_WORLDS = 4,
 	RESTS_BY = 16,
 	WATCHED = 10,
-	NOISY_RESTS_BY = 40, /* what comes of noise comes seldom */
+	NOISY_RESTS_BY = 40, /* tables that are caused by noise are rare */
 	NOISY_WATCHED = 30,
 };
 
-/* Members, loads and factors; everything that falls to somebody is there at once. */
+/* Members, loads and factors. Every partition moves at once to the member that it
+ * falls to. */
 static struct {
 	struct balance_core core;
 	struct balance_member member[MANY];
@@ -36,7 +37,7 @@ static struct {
 	uint64_t now_ms;
 	uint32_t tables, looks;
 	struct balance_action last;
-	bool blind, fail, stray; /* the next looks and writes */
+	bool blind, fail, stray; /* for the next looks and writes */
 } w;
 
 static char story[32768];
@@ -108,7 +109,7 @@ static void look(void)
 	w.looks++;
 }
 
-/* What the world answers. */
+/* The answer to an action. */
 static struct balance_event answer(const struct balance_action *action, const char **what)
 {
 	if (action->type == BALANCE_DO_LOOK) {
@@ -193,7 +194,7 @@ static void end(void)
 	w.assign = NULL;
 }
 
-/* As it truly is now. */
+/* By the real loads at present. */
 static double worst(void)
 {
 	double load[MANY] = {0}, total = 0, weight = 0, most = 0;
@@ -262,7 +263,8 @@ T_CASE(a_hot_member_is_relieved)
 	end();
 }
 
-/* With loads that stay: finitely many tables, then silence, and it was worth it. */
+/* With constant loads there are finitely many tables, then silence, and the result is
+ * better. */
 T_CASE_SECONDS(fixed_loads_settle, 60)
 {
 	double before = 0, after = 0;
@@ -287,7 +289,7 @@ T_CASE_SECONDS(fixed_loads_settle, 60)
 	T_TRUE(after < 1.12 && after < before - 0.1);
 }
 
-/* Loads that waver by a tenth are as good as loads that stay. */
+/* Loads that vary by a tenth count as constant. */
 T_CASE_SECONDS(noise_is_not_acted_on, 60)
 {
 	for (uint64_t seed = 0; seed < NOISY_WORLDS; seed++) {
@@ -319,7 +321,7 @@ T_CASE(even_loads_are_left_alone)
 	end();
 }
 
-/* A member of twice the weight is to have twice the load. */
+/* A member of twice the weight gets twice the load. */
 T_CASE(weights_are_respected)
 {
 	begin(3, 3);
@@ -333,7 +335,7 @@ T_CASE(weights_are_respected)
 	end();
 }
 
-T_CASE(bounds_of_a_table)
+T_CASE(a_table_stays_within_its_bounds)
 {
 	begin(4, 9);
 	skew(0.2);
@@ -369,8 +371,8 @@ T_CASE(idle_partitions_do_not_move)
 	end();
 }
 
-/* Whoever comes or goes starts the count of settled looks anew. */
-T_CASE(a_crowd_that_changes_is_left_alone)
+/* A member that comes or goes restarts the count of settled looks. */
+T_CASE(changing_members_are_left_alone)
 {
 	begin(4, 9);
 	skew(0);
@@ -386,7 +388,7 @@ T_CASE(a_crowd_that_changes_is_left_alone)
 	end();
 }
 
-T_CASE(factors_of_the_gone_are_dropped)
+T_CASE(factors_of_missing_members_are_dropped)
 {
 	begin(4, 9);
 	skew(0);
@@ -407,8 +409,8 @@ T_CASE(factors_of_the_gone_are_dropped)
 	end();
 }
 
-/* Another table than ours is a table too, and one that is disabled writes none. */
-T_CASE(others_write_too)
+/* Another writer's table counts as a table, and a disabled balancer writes none. */
+T_CASE(tables_of_other_writers_count)
 {
 	begin(4, 9);
 	skew(0);

@@ -1,5 +1,5 @@
-/* The balancer over a store in memory: members are records that the test writes, with
- * what falls to each by the table that is applied. */
+/* The balancer over a store in memory. The members are records that the test writes,
+ * with the partitions that the applied table gives to each. */
 #include <math.h>
 
 #include "coord/assign/assign.h"
@@ -14,7 +14,7 @@ enum { P = 64, MEMBERS = 4, LEASE = 77 };
 #define INTERVAL_MS UINT64_C(30000)
 
 static struct kit kit;
-static struct kv *plain; /* past the faults */
+static struct kv *plain; /* without the faults */
 
 static struct {
 	struct roster *roster;
@@ -22,9 +22,9 @@ static struct {
 	struct config_watch *config;
 	struct balance *balance;
 	struct assign *assign;
-	uint32_t hot; /* a partition's load when it fell to the hot member */
+	uint32_t hot; /* load of each partition of the hot member */
 	uint32_t load[P];
-	bool gone[MEMBERS]; /* not there */
+	bool gone[MEMBERS]; /* not registered */
 	const char *state[MEMBERS];
 	unsigned wrote, troubles;
 	struct balance_note last;
@@ -63,7 +63,7 @@ static void direct_del(const char *key)
 	kit.kv = faulty;
 }
 
-/* What an assignment of who is active and not drained says now. */
+/* Makes the assignment of the members that are active and not drained. */
 static void assign_all(void)
 {
 	const struct config_weights *weights =
@@ -117,7 +117,7 @@ static void put_record(unsigned i)
 	pl_buf_done(&buf);
 }
 
-/* The members take what falls to them, and say so. */
+/* The members take the partitions that fall to them, and report them. */
 static void members_follow(void)
 {
 	assign_all();
@@ -200,7 +200,7 @@ static void open_balance(void)
 	configure();
 }
 
-/* Leads from the first second on; the third member is hot. */
+/* The balancer leads from the first second on; the third member is hot. */
 static void begin(const struct faulty_rule *rules, size_t count)
 {
 	struct elect_opts opts = {
@@ -269,7 +269,7 @@ static double worst(void)
 	return most / (total / members);
 }
 
-/* With members that follow each table, until nothing has come for long. */
+/* The members follow each table until there has been none for a long time. */
 static void settle(void)
 {
 	for (uint64_t last = UINT64_MAX, quiet = 0; quiet < 6; quiet++) {
@@ -310,7 +310,7 @@ T_CASE(a_hot_member_is_relieved)
 	end();
 }
 
-T_CASE(the_record_says_who_and_why)
+T_CASE(the_record_names_author_and_reason)
 {
 	begin(NULL, 0);
 	run(2 * INTERVAL_MS);
@@ -323,11 +323,11 @@ T_CASE(the_record_says_who_and_why)
 	end();
 }
 
-/* What is on its way, or reported by somebody else, holds it up. */
+/* A partition that is on its way, or is reported by another member, delays the table. */
 T_CASE(waits_until_everything_has_arrived)
 {
 	begin(NULL, 0);
-	w.state[1] = "draining"; /* does not count, and has its partitions still */
+	w.state[1] = "draining"; /* it does not take part, and still has its partitions */
 	put_record(1);
 	run(10 * INTERVAL_MS);
 	T_EQ(w.wrote, 0);
@@ -337,7 +337,7 @@ T_CASE(waits_until_everything_has_arrived)
 	end();
 }
 
-T_CASE(who_drains_does_not_count)
+T_CASE(a_draining_member_takes_no_part)
 {
 	begin(NULL, 0);
 	direct_put("/config/shards/0000000001",
@@ -354,12 +354,12 @@ T_CASE(who_drains_does_not_count)
 	end();
 }
 
-/* A record that nobody can read holds up nothing, and costs nobody its factor. */
-T_CASE(garbled_and_gone)
+/* A record that does not parse delays nothing, and no member loses its factor. */
+T_CASE(malformed_and_missing_members_keep_their_factors)
 {
 	begin(NULL, 0);
 	settle();
-	run(25 * INTERVAL_MS); /* there for long before it goes */
+	run(25 * INTERVAL_MS); /* registered for a long time before it goes */
 	T_TRUE(config_factor(&config_watch_value(w.config, CONFIG_WEIGHTS)->weights,
 	                     pl_span_str(ids[2])) < 1000);
 	direct_put("/shards/s-9", PL_SPAN_LIT("what?"));
@@ -390,7 +390,7 @@ T_CASE(garbled_and_gone)
 	end();
 }
 
-/* The leader's key is another's, and we have not heard: the guard keeps us out. */
+/* Another shard leads and this one has not heard of it: the guard refuses the write. */
 T_CASE(a_table_under_a_stale_epoch_is_refused)
 {
 	struct faulty_rule deaf = {.what = FAULTY_STALL_WATCH,
@@ -398,7 +398,7 @@ T_CASE(a_table_under_a_stale_epoch_is_refused)
 	                           .per_mille = 1000};
 
 	begin(&deaf, 1);
-	run(INTERVAL_MS - 2000); /* just before it would be written */
+	run(INTERVAL_MS - 2000); /* just before the table would be written */
 	T_TRUE(elect_epoch(w.elect) != 0);
 	direct_del("/leader/balancer");
 	direct_put("/leader/balancer", PL_SPAN_LIT("{\"v\":1,\"shard\":\"s-1\"}"));
@@ -410,7 +410,7 @@ T_CASE(a_table_under_a_stale_epoch_is_refused)
 	end();
 }
 
-T_CASE(who_does_not_lead_writes_nothing)
+T_CASE(without_leadership_nothing_is_written)
 {
 	begin(NULL, 0);
 	run(INTERVAL_MS / 2);
@@ -422,8 +422,8 @@ T_CASE(who_does_not_lead_writes_nothing)
 	end();
 }
 
-/* Answers that are lost, late, or never sent: every table is one of ours, and it
- * settles all the same. */
+/* Answers are lost, late, or never sent: every table is still one of ours, and the
+ * weights become stable. */
 T_CASE_SECONDS(through_faults, 60)
 {
 	struct faulty_rule rules[] = {
@@ -506,7 +506,7 @@ T_CASE(no_memory)
 	kit_close(&kit);
 }
 
-/* Any one allocation of its work fails; it says so, or does without. */
+/* Each allocation fails once; the failure is reported or has no effect. */
 T_CASE_SECONDS(memory_runs_out_at_work, 60)
 {
 	for (uint64_t nth = 1; nth < 400; nth += 7) {

@@ -10,7 +10,7 @@
 enum { LEASE = 500, PARTITIONS = 8 };
 
 static struct kit kit;
-static struct kv *faulty; /* the counter's */
+static struct kv *faulty; /* used by the counter */
 static struct elect *elect;
 static struct budgets *budgets; /* NULL: stopped */
 static bool elect_stopped;
@@ -168,7 +168,7 @@ static void says(const char *name, uint32_t expected, uint32_t healthy, uint32_t
 	says_in("web", name, expected, healthy, allowed);
 }
 
-T_CASE(budgets_are_counted_by_who_leads)
+T_CASE(the_leader_counts_budgets)
 {
 	begin(NULL, 0, 7);
 	for (unsigned i = 0; i < 5; i++)
@@ -180,7 +180,7 @@ T_CASE(budgets_are_counted_by_who_leads)
 	run(1000);
 	says("a", 5, 4, 1);
 	budget("b", "\"minAvailable\":\"100%\"");
-	run(3000); /* nothing happens to pods, so they are listed anew */
+	run(3000); /* nothing happens to pods, so they are listed again */
 	says("b", 5, 4, 0);
 	elect_session(elect, 0, 0);
 	pod(3, "Bound");
@@ -200,7 +200,7 @@ static void space_name(unsigned i, char out[16])
 	(void)snprintf(out, 16, "ns-%u", i);
 }
 
-/* Some of all namespaces that there are, and pods in all of their partitions. */
+/* Budgets in some of the namespaces, and pods in all partitions. */
 static void count_in_spaces(unsigned namespaces)
 {
 	char namespace[16];
@@ -242,7 +242,7 @@ T_CASE(pods_are_counted_by_namespace_or_all_together)
 	count_in_spaces(MANY);
 }
 
-T_CASE(one_who_was_put_out_writes_nothing)
+T_CASE(a_former_leader_writes_nothing)
 {
 	const struct faulty_rule late = {
 		FAULTY_SLOW_NOTE, 0, PL_SPAN_LIT("/leader/"), 1000, PL_OK, 0, 2000, 2000};
@@ -252,7 +252,7 @@ T_CASE(one_who_was_put_out_writes_nothing)
 	budget("a", "\"maxUnavailable\":1");
 	run(10000);
 	says("a", 1, 1, 1);
-	/* Its key is gone, and it has not heard of that: but the guard has. */
+	/* The key is gone and the counter has not heard of it, but the guard has. */
 	T_EQ(kit_delete(&kit, kv_key(PL_SPAN_LIT("/leader/budgets"))), 1);
 	pod(1, "Bound");
 	run(1500);
@@ -280,7 +280,7 @@ T_CASE(malformed_input_is_reported)
 	end();
 }
 
-/* As a shard would take one: the naive judge counts what is left. */
+/* Disrupts a pod as a shard would, and checks the budget by a simple count. */
 static void disturb(unsigned number)
 {
 	char state[128], value[512], text[512];
@@ -339,7 +339,7 @@ static const struct faulty_rule rules[] = {
 	{FAULTY_END_WATCH, 0, {0}, 5, PL_COMPACTED, 0, 0, 0},
 };
 
-T_CASE(whatever_is_late_or_lost_no_more_go_than_may)
+T_CASE(late_and_lost_answers_never_overdraw_a_budget)
 {
 	unsigned gone = 0;
 
@@ -368,5 +368,5 @@ T_CASE(whatever_is_late_or_lost_no_more_go_than_may)
 		T_EQ(record_of("a").disrupted_count, 0);
 		end();
 	}
-	T_TRUE(gone > 1000); /* it was put to the test */
+	T_TRUE(gone > 1000); /* enough disruptions were attempted */
 }

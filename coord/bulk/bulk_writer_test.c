@@ -1,5 +1,5 @@
-/* Transactions of several slots over the store in memory, which fails as told: each is
- * applied once, whatever becomes of its answers. */
+/* Transactions of several slots over the store in memory with faults: each is applied
+ * once, whatever happens to its answers. */
 #include "coord/bulk/bulk_writer.h"
 #include "store/kv/faulty.h"
 #include "store/memkv/kit.h"
@@ -10,7 +10,7 @@ enum { COUNT = 60, SLOTS = 4, KEY_SIZE = 16 };
 static struct kit kit;
 static struct job {
 	struct kv *kv;
-	struct bulk_writer *writer; /* NULL: over */
+	struct bulk_writer *writer; /* NULL: it has ended */
 	unsigned given, stop_at;
 	unsigned number[SLOTS];
 	struct kv_compare compare[SLOTS];
@@ -58,7 +58,7 @@ static void answer(void *ctx, unsigned slot, const struct kv_result *result, boo
 		me->applied[number]++;
 		return;
 	}
-	/* Nobody else writes here, so it must have been we. */
+	/* There is no other writer, so an earlier attempt was applied. */
 	T_TRUE(again);
 	T_EQ(result->txn.results[0].get.count, 1);
 	me->found[number]++;
@@ -131,7 +131,7 @@ T_CASE(slots_work_until_nothing_is_left)
 	kit_close(&kit);
 }
 
-T_CASE(whatever_becomes_of_the_answers_each_is_applied_once)
+T_CASE(each_is_applied_once_despite_lost_answers)
 {
 	static const struct faulty_rule rules[] = {
 		{.what = FAULTY_LOSE_ANSWER, .ops = 1u << KV_TXN, .per_mille = 200},
@@ -181,8 +181,9 @@ T_CASE(patience_ends)
 	kit_close(&kit);
 }
 
-/* Once unknown, an error that says "no" of a later try does not say it of the first. */
-T_CASE(what_was_unknown_stays_unknown)
+/* After an unknown outcome a definite failure of a later attempt says nothing about
+ * the first one. */
+T_CASE(an_unknown_outcome_stays_unknown)
 {
 	static const struct faulty_rule lose[] = {
 		{.what = FAULTY_LOSE_ANSWER, .ops = 1u << KV_TXN, .per_mille = 1000}};
@@ -205,7 +206,7 @@ T_CASE(what_was_unknown_stays_unknown)
 	kit_close(&kit);
 }
 
-T_CASE(what_sending_again_does_not_mend_ends_it)
+T_CASE(an_error_that_sending_again_does_not_cure_ends_it)
 {
 	static const struct faulty_rule rules[] = {{.what = FAULTY_REFUSE,
 	                                            .ops = 1u << KV_TXN,
@@ -222,7 +223,7 @@ T_CASE(what_sending_again_does_not_mend_ends_it)
 	T_OK(start(), &kit.err);
 	run();
 	T_EQ(job.err.code, PL_DENIED);
-	/* The other slots' transactions were awaited. */
+	/* The other slots' transactions were waited for. */
 	T_EQ(job.open, 1);
 	T_EQ(stands(), SLOTS - 1);
 	kit_close(&kit);

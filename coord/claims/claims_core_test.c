@@ -3,7 +3,7 @@
 #include "coord/claims/claims_core.h"
 #include "tests/harness/t.h"
 
-/* Stories of a shard with two partitions, its lease 71, hand-over within 500 ms and
+/* Stories of a shard with two partitions and lease 71, a handover within 500 ms, and
  * moves that wait for 200 ms. */
 
 enum { US = 71, THEM = 99, PARTITIONS = 2 };
@@ -46,8 +46,8 @@ static size_t story_len;
 static struct claims_core core;
 static struct claims_slot slots[PARTITIONS];
 static uint64_t now;
-static uint32_t asked[PARTITIONS]; /* number of the last request */
-static int64_t owned[PARTITIONS];  /* as told */
+static uint32_t asked[PARTITIONS]; /* seq of the last request */
+static int64_t owned[PARTITIONS];  /* as reported */
 
 #define SAY(...)      \
 	(story_len += \
@@ -131,8 +131,8 @@ static void at(uint64_t ms)
 	EV(TIMEOUT, .now_ms = ms);
 }
 
-/* To the next time at which something is done: that of a slot which has changed its
- * mind passes by in silence. */
+/* Runs to the next time at which something is done. A slot that has changed meanwhile
+ * passes in silence. */
 static void due(void)
 {
 	struct claims_event event = {.type = CLAIMS_EV_TIMEOUT};
@@ -147,7 +147,8 @@ static void due(void)
 	at(now);
 }
 
-/* Up and in sync at revision 10 with no keys; partition 0 ours, 1 another's. */
+/* Up and in sync at revision 10 with no keys. Partition 0 falls to us, 1 to another
+ * shard. */
 static void begin(void)
 {
 	struct claims_core_opts opts = {.slots = slots,
@@ -185,7 +186,8 @@ T_CASE(take_and_hand_over)
 	now += 1000;
 	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
 	now += 50;
-	EV(TARGET, .partition = 0, .target = CLAIMS_MINE); /* it did not settle */
+	EV(TARGET, .partition = 0, .target = CLAIMS_MINE); /* the assignment changed
+	                                                    * again */
 	now += 50;
 	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
 	due();
@@ -206,7 +208,8 @@ T_CASE(taken_by_another)
 	now += 5;
 	EV(FOUND, .partition = 0, .revision = 12, .epoch = 11, .lease = THEM);
 	now += 100;
-	EV(GONE, .partition = 0, .revision = 15); /* free again: at once */
+	EV(GONE, .partition = 0, .revision = 15); /* the key is absent again: claimed
+	                                           * at once */
 	now += 5;
 	EV(FOUND, .partition = 0, .revision = 16); /* our record has another lease */
 	due();
@@ -228,7 +231,8 @@ T_CASE(unknown_claim_that_was_applied)
 	t_golden("claims/unknown_claim_applied.txt", story);
 }
 
-/* After the read has found nothing, and after it fell to another. */
+/* Applied after the read has found nothing, and after the partition fell to another
+ * shard. */
 T_CASE(unknown_claim_applied_late)
 {
 	begin();
@@ -259,7 +263,8 @@ T_CASE(unknown_claim_applied_late)
 	t_golden("claims/unknown_claim_late.txt", story);
 }
 
-/* The release may be applied at any time from now on: never act on 11 again. */
+/* The release may be applied at any time from now on, so epoch 11 is never acted on
+ * again. */
 T_CASE(unknown_release)
 {
 	begin_owned();
@@ -267,7 +272,8 @@ T_CASE(unknown_release)
 	due();
 	EV(QUIET, .partition = 0, .epoch = 11);
 	T_EQ(owned[0], 0);
-	EV(TARGET, .partition = 0, .target = CLAIMS_MINE); /* wanted back meanwhile */
+	EV(TARGET, .partition = 0, .target = CLAIMS_MINE); /* falls to us again
+	                                                    * meanwhile */
 	now += 3000;
 	EV(UNKNOWN, .partition = 0);
 	due();
@@ -305,7 +311,8 @@ T_CASE(session_lost)
 	t_golden("claims/session_lost.txt", story);
 }
 
-/* Nobody said that it is down; our own clock does, before any good news. */
+/* The session has not reported its end, but the clock has reached it, before any
+ * answer that waited. */
 T_CASE(session_ran_out)
 {
 	begin_owned();
@@ -326,7 +333,7 @@ T_CASE(key_deleted_by_hand)
 	now += 5;
 	EV(CLAIMED, .partition = 0, .revision = 51);
 	T_EQ(owned[0], 51);
-	EV(SEEN, .partition = 0, .revision = 52, .epoch = 51); /* garbled by hand */
+	EV(SEEN, .partition = 0, .revision = 52, .epoch = 51); /* overwritten by hand */
 	T_EQ(owned[0], 0);
 	EV(GONE, .partition = 0, .revision = 53);
 	now += 5;
@@ -339,7 +346,7 @@ T_CASE(fenced)
 {
 	begin_owned();
 	now += 1000;
-	EV(FENCED, .partition = 0, .epoch = 9); /* an older one */
+	EV(FENCED, .partition = 0, .epoch = 9); /* of an older epoch */
 	T_EQ(owned[0], 11);
 	EV(FENCED, .partition = 0, .epoch = 11);
 	T_EQ(owned[0], 0);
@@ -350,7 +357,7 @@ T_CASE(fenced)
 	t_golden("claims/fenced.txt", story);
 }
 
-/* Revisions start anew; what hangs on our lease is ours again. */
+/* Revisions start again; a key under our lease is adopted again. */
 T_CASE(rewound)
 {
 	begin_owned();
@@ -359,7 +366,7 @@ T_CASE(rewound)
 	now += 10;
 	EV(REWOUND, .on = true);
 	T_EQ(owned[0], 0);
-	EV(CLAIMED, .partition = 1, .revision = 13); /* in the world before */
+	EV(CLAIMED, .partition = 1, .revision = 13); /* from before the rewind */
 	EV(SEEN, .partition = 0, .revision = 6, .epoch = 5, .lease = US);
 	EV(SEEN, .partition = 1, .revision = 6, .epoch = 4, .lease = THEM);
 	EV(SYNCED, .on = true);
@@ -375,7 +382,7 @@ T_CASE(slow_hand_over)
 	due();
 	now += 10;
 	EV(UNSYNCED, .on = false);
-	due(); /* the deadline; but nobody releases without a view */
+	due(); /* the deadline; but nothing is released without a complete view */
 	T_EQ(owned[0], 11);
 	now += 100;
 	EV(SYNCED, .on = true);
@@ -387,20 +394,20 @@ T_CASE(slow_hand_over)
 	t_golden("claims/slow_hand_over.txt", story);
 }
 
-/* To nobody as well, and without waiting for anything to settle. */
+/* The partition is released although it falls to no member, and without waiting. */
 T_CASE(leaving)
 {
 	begin_owned();
 	EV(TARGET, .partition = 0, .target = CLAIMS_NOBODYS);
 	at(now + 1000);
-	T_EQ(owned[0], 11); /* nobody would take it */
+	T_EQ(owned[0], 11); /* no other member would take it */
 	EV(GONE, .partition = 1, .revision = 12);
 	EV(TARGET, .partition = 1, .target = CLAIMS_MINE);
 	EV(LEAVING, .on = true);
 	EV(QUIET, .partition = 0, .epoch = 11);
 	now += 5;
 	EV(RELEASED, .partition = 0, .revision = 14);
-	EV(CLAIMED, .partition = 1, .revision = 13); /* it was on its way */
+	EV(CLAIMED, .partition = 1, .revision = 13); /* the claim was on its way */
 	T_EQ(owned[1], 0);
 	now += 5;
 	EV(RELEASED, .partition = 1, .revision = 15);
@@ -408,7 +415,7 @@ T_CASE(leaving)
 	t_golden("claims/leaving.txt", story);
 }
 
-/* Answers to what was asked under another lease say nothing about this one. */
+/* Answers to requests under another lease say nothing about this one. */
 T_CASE(answers_of_an_old_lease)
 {
 	uint32_t old;
@@ -429,7 +436,7 @@ T_CASE(answers_of_an_old_lease)
 	T_EQ(owned[0], 14);
 }
 
-/* A session that took another lease, without a word that it was down between. */
+/* The session has another lease and did not report its end in between. */
 T_CASE(another_lease_is_another_session)
 {
 	begin_owned();
@@ -440,7 +447,7 @@ T_CASE(another_lease_is_another_session)
 	T_EQ(owned[0], 13);
 }
 
-/* Of an epoch that is over: the work of this one has not ended. */
+/* QUIET of an earlier epoch: the work under the present one has not ended. */
 T_CASE(quiet_of_another_epoch_says_nothing)
 {
 	begin_owned();
@@ -453,8 +460,9 @@ T_CASE(quiet_of_another_epoch_says_nothing)
 	T_EQ(owned[0], 0);
 }
 
-/* The user has heard LOST; the release was not even sent when it is to be ours again. */
-T_CASE(what_was_handed_over_is_not_taken_up_again)
+/* The user has heard LOST, and the partition falls to us again before the release was
+ * sent. */
+T_CASE(an_epoch_that_was_handed_over_is_not_acted_on_again)
 {
 	struct claims_actions one = {.max = 1};
 	struct claims_event quiet = {
@@ -474,7 +482,7 @@ T_CASE(what_was_handed_over_is_not_taken_up_again)
 	T_EQ(owned[0], 21);
 }
 
-/* However often it failed before: now it is free. */
+/* However often the claim failed before, the key is absent now. */
 T_CASE(a_key_that_goes_is_claimed_at_once)
 {
 	begin();
@@ -489,7 +497,7 @@ T_CASE(a_key_that_goes_is_claimed_at_once)
 	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_CLAIMING);
 }
 
-/* What it knows of who is there may be old. */
+/* The known members may be outdated. */
 T_CASE(nothing_is_handed_over_or_claimed_out_of_sync)
 {
 	begin_owned();
@@ -505,8 +513,8 @@ T_CASE(nothing_is_handed_over_or_claimed_out_of_sync)
 	T_EQ(claims_core_state(&core, 1), CLAIMS_STATE_CLAIMING);
 }
 
-/* A claim that the store says was done long before what is known of the key. */
-T_CASE(a_claim_from_the_past_is_no_hurry)
+/* The store says that the claim was applied long before the known fact. */
+T_CASE(a_claim_from_the_past_is_not_repeated_at_once)
 {
 	uint32_t first;
 
@@ -529,8 +537,8 @@ T_CASE(leaving_waits_for_nothing_to_settle)
 	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_QUIESCING);
 }
 
-/* Who was to take it has gone as well: it is ours again, until somebody comes. */
-T_CASE(nobody_takes_it_any_more)
+/* The member that was to take it has gone too, so it is ours again. */
+T_CASE(without_a_successor_it_is_kept)
 {
 	begin_owned();
 	EV(TARGET, .partition = 0, .target = CLAIMS_OTHERS);
@@ -551,10 +559,9 @@ T_CASE(nobody_takes_it_any_more)
 	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_RELEASING);
 }
 
-/* A store that went back in time and has not been found out answers with revisions
- * that are older than what is known. Nothing is learnt from them, and nothing asked
- * again at once. */
-T_CASE(answers_from_the_past_are_no_hurry)
+/* A store that went back in time unnoticed answers with revisions that are older than
+ * the known ones. They teach nothing, and nothing is requested again at once. */
+T_CASE(answers_from_the_past_are_not_repeated_at_once)
 {
 	begin();
 	EV(FAILED, .partition = 0);
@@ -570,7 +577,7 @@ T_CASE(answers_from_the_past_are_no_hurry)
 	T_TRUE(claims_deadline_ms(&core) > now);
 }
 
-/* Not more than three in flight; the rest goes as they are answered. */
+/* At most three are in flight; the others follow as answers come. */
 T_CASE(bounded_in_flight)
 {
 	enum { MANY = 10 };

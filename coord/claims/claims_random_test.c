@@ -1,12 +1,13 @@
 /*
  * Three cores, a store in a few lines, and chance: requests that are slow, lost,
- * unknown, or applied long after; watch events late and before answers; lists anew;
- * leases that run out; long pauses; assignments that every shard hears of at another
- * time. At no moment do two shards act on one partition, epochs grow, and once all
- * is calm everything is where it belongs.
+ * unknown, or applied long after; watch events that are late or come before answers;
+ * new lists; leases that expire; long pauses; assignments that each shard hears of at
+ * another time. At no moment do two shards act on one partition; epochs grow; and once
+ * the faults stop every partition has the owner that it falls to.
  *
- * Where keys are deleted by hand or the store goes back in time, two may believe for
- * a while that they own a partition: then only what the store has passes the guard.
+ * Where keys are deleted by hand or the store goes back in time, two shards may
+ * believe for a while that they own a partition. Then only the shard that the store
+ * names passes the guard.
  */
 #include <stdio.h>
 
@@ -24,11 +25,11 @@ enum {
 };
 
 enum kind {
-	MSG_APPLY,   /* reaches the store */
-	MSG_EVENT,   /* reaches the core: an answer or an event of the watch */
-	MSG_LIST,    /* a list is made, and fed whole */
-	MSG_RENEW,   /* the session's business */
-	MSG_TARGETS, /* the assignment as it is now */
+	MSG_APPLY,   /* a request reaches the store */
+	MSG_EVENT,   /* an answer or a watch event reaches the core */
+	MSG_LIST,    /* a list is made and fed as a whole */
+	MSG_RENEW,   /* the session renews its lease */
+	MSG_TARGETS, /* the present assignment */
 	MSG_WRITE,   /* a write under each epoch that is acted on */
 	MSG_CHAOS,
 };
@@ -41,7 +42,7 @@ struct key {
 struct store {
 	int64_t revision;
 	struct key key[PARTITIONS];
-	int64_t record[SHARDS]; /* the lease of /shards/<id> */
+	int64_t record[SHARDS]; /* lease of /shards/<id> */
 	uint64_t ends_ms[SHARDS];
 };
 
@@ -50,7 +51,8 @@ struct msg {
 	uint64_t order;
 	enum kind kind;
 	unsigned shard;
-	uint32_t world; /* watch events of an older list, or store, are void */
+	uint32_t world; /* watch events of an older list, or of an older store, are
+	                 * void */
 	bool watch;
 	bool unheard; /* the outcome was given up as unknown */
 	struct claims_action req;
@@ -76,9 +78,9 @@ static struct sim {
 	size_t count;
 	uint64_t order;
 	int64_t leases;
-	unsigned target[PARTITIONS]; /* SHARDS: nobody */
-	int64_t newest[PARTITIONS];  /* epoch ever told */
-	bool by_hand, rewinds;       /* what may happen */
+	unsigned target[PARTITIONS]; /* SHARDS: no shard */
+	int64_t newest[PARTITIONS];  /* newest epoch reported */
+	bool by_hand, rewinds;       /* which events may happen */
 	bool calm;
 	unsigned owned, unknown, late, fenced, expired, rewound;
 } sim;
@@ -166,7 +168,7 @@ static bool lease_lives(int64_t lease)
 	return false;
 }
 
-/* What the core asked for, carried out. */
+/* Performs a request of the core. */
 static struct claims_event store_apply(const struct claims_action *req)
 {
 	struct key *key = &sim.store.key[req->partition];
@@ -199,7 +201,7 @@ static void send(unsigned shard, const struct claims_action *req)
 		post(MSG_EVENT, shard, soon(500))->event = failed;
 		return;
 	}
-	if (way < 25) { /* unknown: applied before, after, or never */
+	if (way < 25) { /* outcome unknown: applied before, later, or never */
 		failed.type = req->type == CLAIMS_DO_READ ? CLAIMS_EV_FAILED
 		                                          : CLAIMS_EV_UNKNOWN;
 		post(MSG_EVENT, shard, soon(1000))->event = failed;
@@ -213,7 +215,7 @@ static void send(unsigned shard, const struct claims_action *req)
 	sim.late += way >= 10 && way < 15;
 }
 
-/* Nobody else acts on it at this moment. */
+/* No other shard acts on the partition at this moment. */
 static void check_alone(unsigned shard, uint32_t partition)
 {
 	for (unsigned i = 0; i < SHARDS; i++) {
@@ -261,7 +263,7 @@ static void perform(unsigned shard, const struct claims_action *a)
 	}
 }
 
-/* One action at a time, or several, or none. */
+/* Takes one action at a time, several, or none. */
 static void feed(unsigned shard, struct claims_event event)
 {
 	struct shard *s = &sim.shard[shard];
@@ -309,7 +311,7 @@ static void list(unsigned shard)
 	feed(shard, (struct claims_event){.type = CLAIMS_EV_SYNCED});
 }
 
-/* Keeps the lease, or finds that it is gone and gets another. */
+/* Renews the lease, or finds that it is gone and gets another one. */
 static void renew(unsigned shard)
 {
 	struct shard *s = &sim.shard[shard];
@@ -319,7 +321,7 @@ static void renew(unsigned shard)
 
 	(void)post(MSG_RENEW, shard, sim.now + 1000);
 	if (chance(25))
-		return; /* lost on the way */
+		return; /* lost */
 	if (st->record[shard] != s->lease || !safe || chance(2)) {
 		s->lease = 0;
 		feed(shard, event);
@@ -351,7 +353,7 @@ static void targets(unsigned shard)
 	(void)post(MSG_TARGETS, shard, sim.now + pl_rng_between(&sim.rng, 1, 3000));
 }
 
-/* Passes for one alone, and tells the others. */
+/* A write passes for one shard at most; the others learn that they are fenced. */
 static void write_all(unsigned shard)
 {
 	struct shard *s = &sim.shard[shard];
@@ -458,7 +460,7 @@ static uint64_t due_of(const struct shard *s)
 	return at > s->paused_until ? at : s->paused_until;
 }
 
-/* The clock of a core goes before what waits with it. */
+/* The clock of a core is checked before anything that waits with it. */
 static bool run_clocks(uint64_t until)
 {
 	for (unsigned i = 0; i < SHARDS; i++) {
@@ -570,7 +572,7 @@ static void runs(unsigned count, bool by_hand, bool rewinds)
 	(void)printf(
 		"# owned %u, unknown %u, late %u, fenced %u, expired %u, rewound %u\n",
 		owned, unknown, late, fenced, expired, rewound);
-	/* That much has to happen, or it tests nothing. */
+	/* Less than this would test nothing. */
 	T_TRUE(owned > count * 20 && unknown > count * 5 && late > count);
 	T_TRUE(expired > count / 2);
 	T_TRUE(!by_hand || fenced > count);

@@ -4,8 +4,8 @@
 #include "store/memkv/kit.h"
 
 /*
- * Shards over one memkv. Each has a client of its own, behind a faulty kv, a lease
- * that is kept alive by nobody, and its record; who is a member is said to all.
+ * Shards over one memkv. Each has a client of its own behind a faulty kv, a lease that
+ * is not kept alive, and its record. The test tells every shard who the members are.
  */
 
 enum {
@@ -22,9 +22,9 @@ struct shard {
 	struct kv *kv;
 	struct claims *claims;
 	int64_t lease;
-	int64_t epoch[PARTITIONS]; /* as told */
+	int64_t epoch[PARTITIONS]; /* as reported */
 	unsigned owned, lost[CLAIMS_CLOSED + 1], malformed, troubles;
-	bool keeps; /* does not say quiet */
+	bool keeps; /* does not answer QUIESCE */
 	bool synced, stopped;
 };
 
@@ -85,7 +85,7 @@ static void run(uint64_t ms)
 	kit_run(&rig.kit, rig.kit.now_ms + ms);
 }
 
-/* Another lease, and the record under it. */
+/* Gets another lease, and puts the record under it. */
 static void up(struct shard *s)
 {
 	static int64_t leases = 100;
@@ -160,7 +160,7 @@ static void rig_close(void)
 	kit_close(&rig.kit);
 }
 
-/* Each partition is acted on by whom the assignment names, and by nobody else. */
+/* Each partition has exactly the owner that the assignment names. */
 static void all_in_place(void)
 {
 	for (uint32_t p = 0; p < PARTITIONS; p++)
@@ -198,7 +198,7 @@ T_CASE(join_and_share)
 	join(b);
 	say_assignment();
 	run(10);
-	T_EQ(b->owned, 0); /* a has it for settle_ms yet */
+	T_EQ(b->owned, 0); /* a keeps it until settle_ms is over */
 	run(SETTLE_MS);
 	T_TRUE(b->owned > 0);
 	T_EQ(a->lost[CLAIMS_HANDED_OVER], b->owned);
@@ -206,8 +206,8 @@ T_CASE(join_and_share)
 	rig_close();
 }
 
-/* LOST is told before claims_session returns; what comes of the old lease later is
- * not ours; with another lease all is claimed anew, once the old keys are gone. */
+/* LOST is reported before claims_session returns. An answer under the old lease brings
+ * nothing. With another lease everything is claimed again once the old keys are gone. */
 T_CASE(session_down_and_up)
 {
 	struct shard *a = &rig.shard[0];
@@ -229,11 +229,11 @@ T_CASE(session_down_and_up)
 	T_EQ(a->owned, 0);
 	up(a);
 	run(100);
-	T_EQ(a->owned, 0); /* the keys have the old lease */
+	T_EQ(a->owned, 0); /* the keys are under the old lease */
 	T_EQ(kit_lease(&rig.kit, KV_LEASE_REVOKE, old, 0), PL_OK);
 	run(100);
 	all_in_place();
-	/* Another lease without a word about the end of the first. */
+	/* Another lease without a report of the end of the first one. */
 	T_EQ(kit_lease(&rig.kit, KV_LEASE_REVOKE, a->lease, 0), PL_OK);
 	up(a);
 	T_EQ(a->owned, 0);
@@ -242,7 +242,7 @@ T_CASE(session_down_and_up)
 	rig_close();
 }
 
-/* Nobody renews it: our own clock ends it. */
+/* The lease is not renewed, so the clock ends it. */
 T_CASE(the_clock_ends_it)
 {
 	struct shard *a = &rig.shard[0];
@@ -264,7 +264,7 @@ T_CASE(the_clock_ends_it)
 	rig_close();
 }
 
-/* Shards come one after another over a store that fails in every way. */
+/* Shards come one after another over a store with all kinds of faults. */
 static void through_faults(const struct faulty_rule *rules, size_t count)
 {
 	rig_open();
@@ -337,8 +337,8 @@ T_CASE(watches_that_say_rewound)
 	through_faults(rules, 2);
 }
 
-/* An old snapshot comes back: what hangs on our lease there is ours again, under the
- * epoch that it has there. */
+/* An old snapshot is restored: the keys under our lease are ours again, under the
+ * epochs that they have there. */
 T_CASE(restored_from_a_snapshot)
 {
 	struct shard *a = &rig.shard[0], *b = &rig.shard[1];
@@ -371,7 +371,7 @@ T_CASE(restored_from_a_snapshot)
 	rig_close();
 }
 
-T_CASE(a_key_that_makes_no_sense)
+T_CASE(a_malformed_key_is_left_alone)
 {
 	struct shard *a = &rig.shard[0];
 
@@ -392,7 +392,7 @@ T_CASE(a_key_that_makes_no_sense)
 	T_EQ(kit_delete(&rig.kit, kv_prefix(kit_key("/partitions/0004/"))), 1);
 	run(10);
 	all_in_place();
-	/* Ours, written over by hand. */
+	/* Our key, overwritten by hand. */
 	(void)kit_put(&rig.kit, "/partitions/0005/owner", "{}");
 	run(10);
 	T_EQ(a->malformed, 3);
@@ -440,7 +440,7 @@ T_CASE(leaving)
 	assign_del(rig.assign, kit_key("a"));
 	claims_assign(a->claims, rig.assign, false);
 	run(1000);
-	T_EQ(a->owned, PARTITIONS); /* nobody would take them */
+	T_EQ(a->owned, PARTITIONS); /* no other member would take them */
 	T_TRUE(claims_settled(a->claims));
 	claims_assign(a->claims, rig.assign, true);
 	T_TRUE(!claims_settled(a->claims) && !claims_may_begin(a->claims, 0));
@@ -452,8 +452,8 @@ T_CASE(leaving)
 	rig_close();
 }
 
-/* Whose record is gone, or another's, claims nothing. */
-T_CASE(put_out)
+/* A shard whose record is gone or replaced claims nothing. */
+T_CASE(a_shard_without_its_record_claims_nothing)
 {
 	struct shard *a = &rig.shard[0];
 
@@ -493,7 +493,7 @@ T_CASE(fenced)
 	run(0);
 	T_EQ(a->lost[CLAIMS_FENCED], 1);
 	run(100);
-	T_TRUE(claims_epoch(a->claims, 2) > epoch); /* released, and claimed anew */
+	T_TRUE(claims_epoch(a->claims, 2) > epoch); /* released and claimed again */
 	all_in_place();
 	rig_close();
 }
@@ -545,7 +545,7 @@ T_CASE(wrong_options)
 	rig_close();
 }
 
-/* Each allocation fails once, wherever that is: it works out in the end. */
+/* Each allocation fails once; the result is right in the end. */
 T_CASE(no_memory)
 {
 	for (uint64_t nth = 1;; nth++) {
@@ -596,8 +596,8 @@ static void rewound_in_a_note(void *ctx, const struct claims_note *note)
 		claims_rewound(s->claims);
 }
 
-/* A list of the store as it was before: what it goes on to say is void as soon as the
- * user, in a note, says that the store is another one. */
+/* A list of the old store: its rest is void as soon as the user, in a note, says that
+ * the store is another one. */
 T_CASE(told_of_another_store_in_a_note)
 {
 	struct faulty_rule late = {.what = FAULTY_SLOW_ANSWER,

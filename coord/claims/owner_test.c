@@ -9,11 +9,11 @@ static struct pl_err err;
 static enum pl_code parse(const char *json)
 {
 	memset(&owner, 0, sizeof owner);
-	owner.epoch = 7; /* the key's own: not touched */
+	owner.epoch = 7; /* comes from the key, so it is not touched */
 	return owner_parse(pl_span_str(json), &owner, &err);
 }
 
-T_CASE(what_is_printed_is_read)
+T_CASE(what_is_printed_parses)
 {
 	struct pl_buf buf;
 

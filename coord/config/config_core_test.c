@@ -152,7 +152,7 @@ T_CASE(a_change)
 	t_golden("config/change.txt", story);
 }
 
-T_CASE(bad_by_hand)
+T_CASE(an_invalid_version_by_hand_is_refused)
 {
 	begin_applied();
 	SAY("--- garbage, then mended\n");
@@ -187,7 +187,7 @@ T_CASE(bad_by_hand)
 	t_golden("config/bad_by_hand.txt", story);
 }
 
-T_CASE(bad_from_the_start)
+T_CASE(an_invalid_version_at_the_start_is_refused)
 {
 	begin();
 	list_begin();
@@ -201,7 +201,7 @@ T_CASE(bad_from_the_start)
 	t_golden("config/bad_start.txt", story);
 }
 
-/* Current points back to what was written long ago. */
+/* Current names a version that was written long ago. */
 T_CASE(a_body_that_has_to_be_read)
 {
 	begin_applied();
@@ -270,9 +270,9 @@ T_CASE(rewound)
 	t_golden("config/rewound.txt", story);
 }
 
-/* Whatever comes, in any order: the assertions hold, and where current names a body
- * that is valid it is applied in the end. */
-T_CASE(anything_in_any_order)
+/* Events come in any order: the assertions hold, and a valid body that current names
+ * is applied in the end. */
+T_CASE(random_events_in_any_order)
 {
 	struct pl_rng rng;
 	struct config_actions actions;

@@ -5,7 +5,7 @@
 #include "tests/harness/torture.h"
 
 static struct kit kit;
-static struct kv *plain; /* past the faults */
+static struct kv *plain; /* without the faults */
 static struct pl_err err;
 
 struct outcome {
@@ -158,7 +158,7 @@ T_CASE(the_same_content_is_no_version)
 	end();
 }
 
-T_CASE(what_does_not_pass_is_never_sent)
+T_CASE(an_invalid_document_is_never_sent)
 {
 	struct config_edit_opts opts = opts_for("{\"handover_ms\":0}");
 	char why[CONFIG_WHY_MAX + 1];
@@ -186,7 +186,7 @@ T_CASE(a_number_is_never_used_again)
 	put("/config/coord/nonsense", "by hand");
 	put("/config/coord/0000000000", "by hand");
 	edited("{\"handover_ms\":500}", 8);
-	put(current, "{\"v\":1,\"version\":3}"); /* of which there is none */
+	put(current, "{\"v\":1,\"version\":3}"); /* there is no such version */
 	edited("{\"handover_ms\":501}", 9);
 	put(current, "{\"v\":1,\"version\":40}");
 	edited("{\"handover_ms\":502}", 41);
@@ -200,7 +200,7 @@ T_CASE(a_number_is_never_used_again)
 	end();
 }
 
-T_CASE(only_on_top_of_what_is_expected)
+T_CASE(only_the_expected_version_is_replaced)
 {
 	struct config_edit_opts opts = opts_for("{\"settle_ms\":5}");
 
@@ -237,7 +237,7 @@ T_CASE(of_two_writers_one_wins)
 	end();
 }
 
-/* Puts version 2 by hand if it is not there yet. */
+/* Puts version 2 by hand if it does not exist yet. */
 static bool put_by_hand(void)
 {
 	struct pl_span key = PL_SPAN_LIT("/config/coord/0000000002");
@@ -256,7 +256,8 @@ static bool put_by_hand(void)
 	return kit.result.txn.succeeded;
 }
 
-/* Whenever a hand puts the version that ours was to be, it stays, and ours is another. */
+/* Whenever the new version is put by hand, that one stays, and ours gets another
+ * number. */
 T_CASE(a_version_by_hand_at_every_moment)
 {
 	unsigned wins = 0;
@@ -283,7 +284,7 @@ T_CASE(a_version_by_hand_at_every_moment)
 	T_TRUE(wins >= 2 && wins < 8);
 }
 
-/* What the change was made on top of is not what is current any more. */
+/* The version that the change is based on is not current any more. */
 T_CASE(current_by_hand_at_every_moment)
 {
 	unsigned conflicts = 0;
@@ -336,7 +337,7 @@ T_CASE(back_to_an_old_version)
 	T_TRUE(strstr(stored("/config/coord/0000000004"),
 	              "\"why\":\"roll back to 2: because\"") != NULL);
 	T_TRUE(strstr(stored("/config/coord/0000000004"), "{\"settle_ms\":2}") != NULL);
-	rolled(2, 4); /* it is that already */
+	rolled(2, 4); /* the content is the same already */
 	rolled(1, 5);
 	T_TRUE(strstr(stored("/config/coord/0000000005"), "{\"settle_ms\":1}") != NULL);
 	opts.to_version = 9;
@@ -355,9 +356,9 @@ T_CASE(back_to_an_old_version)
 	end();
 }
 
-/* The answer is lost, the write is not; or neither reaches anybody; or the write comes
- * when it has long been asked about. Whatever happens it is written once. */
-T_CASE(what_nobody_knows_is_found_out)
+/* The answer is lost and the write is not; or both are lost; or the write arrives
+ * late. Whatever happens, it is written once. */
+T_CASE(an_unknown_outcome_is_found_out)
 {
 	const struct faulty_rule rules[] = {
 		{.what = FAULTY_LOSE_ANSWER,
@@ -395,7 +396,7 @@ T_CASE(what_nobody_knows_is_found_out)
 			run(kit.now_ms + 10);
 		T_TRUE(out.done);
 		unknown += out.err.code == PL_UNKNOWN;
-		T_TRUE(out.err.code != PL_CONFLICT); /* there is nobody else */
+		T_TRUE(out.err.code != PL_CONFLICT); /* there is no other writer */
 		if (out.err.code != PL_OK)
 			continue;
 		won++;
@@ -412,7 +413,7 @@ T_CASE(what_nobody_knows_is_found_out)
 	end();
 }
 
-T_CASE(unknown_is_said_when_time_is_over)
+T_CASE(unknown_is_reported_after_the_timeout)
 {
 	const struct faulty_rule rules[] = {
 		{.what = FAULTY_APPLY_LATE,

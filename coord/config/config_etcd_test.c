@@ -1,4 +1,4 @@
-/* The same against a real etcd: what is written is applied, listed and rolled back. */
+/* The same with a real etcd: what is written is applied, listed and rolled back. */
 #include "coord/config/config_edit.h"
 #include "coord/config/config_read.h"
 #include "coord/config/config_watch.h"

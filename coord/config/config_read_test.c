@@ -86,7 +86,7 @@ T_CASE(nothing_there_is_the_default)
 	kit_close(&kit);
 }
 
-T_CASE(versions_with_who_and_why)
+T_CASE(versions_have_author_and_reason)
 {
 	kit_open(&kit, NULL);
 	for (unsigned i = 1; i <= 3; i++)
@@ -100,7 +100,7 @@ T_CASE(versions_with_who_and_why)
 	kit_close(&kit);
 }
 
-T_CASE(what_is_wrong_is_told_beside_the_rest)
+T_CASE(errors_are_reported_beside_the_rest)
 {
 	kit_open(&kit, NULL);
 	edit(1);

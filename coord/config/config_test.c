@@ -53,7 +53,7 @@ static const char coord_default[] =
 	"\"history_bytes\":268435456,"
 	"\"pin_max_ms\":600000,\"config_history\":100}}";
 
-T_CASE(names_are_known_or_told)
+T_CASE(unknown_names_are_refused_with_the_known_ones)
 {
 	enum config_name name = CONFIG_COORD;
 
@@ -68,7 +68,7 @@ T_CASE(names_are_known_or_told)
 	      "configuration 'coords': there are coord, shards, weights and scheduler");
 }
 
-T_CASE(what_is_absent_is_as_in_the_default)
+T_CASE(absent_fields_have_their_defaults)
 {
 	config_default(CONFIG_COORD, &value);
 	T_STR(printed(), coord_default);
@@ -87,7 +87,7 @@ T_CASE(what_is_absent_is_as_in_the_default)
 	T_STR(printed(), "{\"factors\":{}}");
 }
 
-/* Every field of its own place: what was printed reads back the same. */
+/* Every field has its own place: what was printed parses to the same value. */
 T_CASE(every_field_is_read_and_printed)
 {
 	static const char text[] =

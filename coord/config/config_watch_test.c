@@ -6,7 +6,7 @@
 #include "tests/harness/torture.h"
 
 static struct kit kit;
-static struct kv *plain; /* past the faults */
+static struct kv *plain; /* without the faults */
 static struct pl_err err;
 static struct config_watch *watch;
 static bool stopped;
@@ -156,7 +156,8 @@ static void edit(enum config_name name, const char *json)
 	T_TRUE(done);
 }
 
-/* So long that it would write over what is applied, if it were read to there. */
+/* So long that it would overwrite the applied value if it were parsed into the same
+ * arena. */
 static void put_long_drain(void)
 {
 	char json[2048];
@@ -175,7 +176,7 @@ static const struct config_coord *coord(void)
 	return &config_watch_value(watch, CONFIG_COORD)->coord;
 }
 
-T_CASE(what_there_is_then_every_change)
+T_CASE(reports_what_there_is_then_every_change)
 {
 	begin_with(NULL, 0);
 	edit(CONFIG_COORD, "{\"settle_ms\":1}");
@@ -215,7 +216,7 @@ T_CASE(nothing_there)
 	end();
 }
 
-T_CASE(bad_by_hand_is_told_and_not_applied)
+T_CASE(an_invalid_version_is_reported_and_not_applied)
 {
 	begin_with(NULL, 0);
 	edit(CONFIG_COORD, "{\"settle_ms\":1}");
@@ -235,7 +236,7 @@ T_CASE(bad_by_hand_is_told_and_not_applied)
 	put_version(5, "{\"handover_ms\":7}");
 	said("applied:coord=5");
 	T_EQ(coord()->handover_ms, 7);
-	put_version(4, "{}"); /* nobody's business */
+	put_version(4, "{}"); /* not wanted */
 	said("");
 	put_current(4); /* written before current named it */
 	said("applied:coord=4");
@@ -267,7 +268,7 @@ T_CASE(a_store_restored_from_a_backup)
 	end();
 }
 
-/* Reads that fail, watches that end: in the end what is current is applied. */
+/* Reads fail and watches end: in the end the current version is applied. */
 T_CASE(through_faults)
 {
 	const struct faulty_rule rules[] = {
@@ -343,7 +344,7 @@ T_CASE(stopped_at_every_step)
 	}
 }
 
-/* The store may run out of memory as well, and say so. */
+/* The store may run out of memory too. */
 static void put_current_somehow(unsigned version)
 {
 	char json[64];

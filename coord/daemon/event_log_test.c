@@ -18,7 +18,7 @@ static void begin(void)
 	event_log_init(&event_log, "s-0");
 }
 
-/* What stands in the log since last time. */
+/* What was logged since the last call. */
 static const char *logged(void)
 {
 	static char text[65536];
@@ -79,7 +79,7 @@ T_CASE(partitions_are_summed_up_when_quiet)
 	T_TRUE(strstr(text, "shard.owns shard=s-0 partitions=70 gained=0 lost=30"));
 }
 
-T_CASE(what_is_never_quiet_is_summed_up_all_the_same)
+T_CASE(partitions_that_never_rest_are_summed_up_too)
 {
 	begin();
 	for (uint32_t i = 0; i < 25; i++) {
@@ -105,7 +105,7 @@ T_CASE(an_end_does_not_wait)
 	}
 }
 
-T_CASE(a_lease_that_was_not_revoked_is_said)
+T_CASE(a_lease_that_was_not_revoked_is_logged)
 {
 	struct pl_err err;
 	struct shard_note note = {.what = SHARD_CLOSED, .err = &err};
@@ -128,7 +128,7 @@ static void trouble(const char *part, enum pl_code code, const char *msg, uint64
 	event_log_note(&event_log, &note, now_ms);
 }
 
-T_CASE(the_same_trouble_is_said_once_a_minute)
+T_CASE(the_same_trouble_is_logged_once_a_minute)
 {
 	const char *text;
 
@@ -143,15 +143,15 @@ T_CASE(the_same_trouble_is_said_once_a_minute)
 	T_EQ(count(text, "grant the user a role"), 2);
 	T_EQ(count(text, "repeated=0"), 2);
 	T_EQ(count(text, "repeated=119"), 2);
-	/* Advice that came with it is not given twice. */
+	/* The advice that the error contains is not logged twice. */
 	trouble("meta", PL_AUTH, "wrong: check user and password", 121000);
 	T_EQ(count(logged(), "check user and password"), 1);
-	/* Another one is said at once. */
+	/* Another trouble is logged at once. */
 	trouble("meta", PL_UNAVAIL, "refused", 121000);
 	T_EQ(count(logged(), "shard.trouble"), 1);
 }
 
-/* More kinds than are told apart: nothing is left unsaid. */
+/* With more kinds than are told apart, none is left out. */
 T_CASE(many_kinds_of_trouble)
 {
 	begin();

@@ -1,6 +1,6 @@
 /*
- * Gangs through a real etcd, which takes 128 operations in a transaction: a large one
- * whose shards are killed half-way, and two that keep each other out.
+ * Gangs through a real etcd, which takes 128 operations in a transaction: a large gang
+ * whose shards are killed half-way, and two gangs that keep each other away.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void down(void)
 	placet_down();
 }
 
-/* A cpu each. more: members of the spec. */
+/* Each pod requests one cpu. more: further fields of the spec. */
 static const char *gang(const char *name, unsigned members, const char *more)
 {
 	size_t len = 0;
@@ -76,7 +76,7 @@ static const char *gang(const char *name, unsigned members, const char *more)
 	return text;
 }
 
-/* Of those that begin so. */
+/* Counts the pods whose names begin so. */
 static unsigned bound(const char *name)
 {
 	struct kv_req req = kv_op_get(kv_prefix(PL_SPAN_LIT("/schedules/")));
@@ -97,7 +97,7 @@ static unsigned bound(const char *name)
 	return count;
 }
 
-/* The record's value: "" when there is none. */
+/* The value of the gang's record; "" if there is none. */
 static const char *record(void)
 {
 	const char *value = etcd_rig_get(&placet_rig.rig, "/gangs/default/large");
@@ -105,8 +105,8 @@ static const char *record(void)
 	return value == NULL ? "" : value;
 }
 
-/* Killed when the record is put for the nth time, and begun anew by others. more: of the
- * members' spec. */
+/* The shards are killed when the record is put for the nth time, and others finish.
+ * more: further fields of the members' spec. */
 static void killed_at(unsigned nth, const char *more)
 {
 	struct etcd_rig_watch watch = {0};
@@ -116,7 +116,7 @@ static void killed_at(unsigned nth, const char *more)
 	start_shards("east");
 	etcd_rig_watch(&placet_rig.rig, &watch, "/gangs/", 0);
 	T_EQ(RUN(gang("large", LARGE, more), "submit", "-f", "-"), 0);
-	watch.want = nth; /* or more, when several come at once */
+	watch.want = nth; /* more if several puts come at once */
 	watch.enough = watch.events >= nth;
 	etcd_rig_until(&placet_rig.rig, &watch.enough);
 	placet_kill(&shards);
@@ -128,7 +128,8 @@ static void killed_at(unsigned nth, const char *more)
 	T_EQ(RUN(gang("large", LARGE, more), "wait", "--for=bound", "-f", "-",
 	         "--timeout=90s"),
 	     0);
-	/* All may have been bound before: then this is the lease's time, and some. */
+	/* All members may have been bound before; then this is the time of the lease,
+	 * and some. */
 	for (unsigned i = 0; i < 1200 && record()[0] != 0; i++)
 		etcd_rig_run_ms(&placet_rig.rig, 50);
 	T_STR(record(), "");
@@ -148,7 +149,7 @@ T_CASE_SECONDS(killed_when_it_has_just_been_bound, 180)
 	killed_at(2, "");
 }
 
-/* With a rule about all of them: fsck would see that zones are not even. */
+/* With a rule about all members: fsck would find zones that are not even. */
 T_CASE_SECONDS(spread_over_zones_in_steps, 180)
 {
 	killed_at(2, spread);
@@ -167,7 +168,7 @@ static const char *not_beside(const char *other)
 	return spec;
 }
 
-/* In the only zone there is. */
+/* In the only zone. */
 T_CASE_SECONDS(of_two_that_keep_each_other_out_one_is_bound, 180)
 {
 	const char *in, *out;
@@ -178,7 +179,8 @@ T_CASE_SECONDS(of_two_that_keep_each_other_out_one_is_bound, 180)
 	T_EQ(RUN(gang("two", SMALL, not_beside("one")), "submit", "-f", "-"), 0);
 	for (unsigned i = 0; i < 600 && bound("one") + bound("two") < SMALL; i++)
 		etcd_rig_run_ms(&placet_rig.rig, 50);
-	etcd_rig_run_ms(&placet_rig.rig, 500); /* for the other to come, if it could */
+	etcd_rig_run_ms(&placet_rig.rig, 500); /* time for the other one to come, if it
+	                                        * could */
 	in = bound("one") > 0 ? "one" : "two";
 	out = bound("one") > 0 ? "two" : "one";
 	T_EQ(bound(in), SMALL);

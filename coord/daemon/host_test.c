@@ -5,7 +5,7 @@
 #include "coord/daemon/host.h"
 #include "tests/harness/t.h"
 
-T_CASE(who_lives_and_who_does_not)
+T_CASE(processes_that_run_and_that_do_not)
 {
 	int status;
 	pid_t pid = fork();
@@ -16,7 +16,7 @@ T_CASE(who_lives_and_who_does_not)
 	}
 	T_TRUE(pid > 0);
 	T_TRUE(host_pid_lives(pid));
-	T_TRUE(!host_pid_lives(getpid())); /* no other has our number */
+	T_TRUE(!host_pid_lives(getpid())); /* no other process has our number */
 	T_TRUE(!host_pid_lives(0) && !host_pid_lives(-1));
 	T_TRUE(!host_pid_lives(INT64_MAX));
 	T_EQ(kill(pid, SIGKILL), 0);

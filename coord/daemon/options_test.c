@@ -14,7 +14,7 @@ static struct daemon_opts opts;
 static struct pl_err err;
 static char *no_environment[] = {NULL};
 
-/* Arguments as getopt wants them: it may move them about. */
+/* A copy of the arguments, since getopt may permute them. */
 static enum pl_code read_all(const char *const args[], char **environment)
 {
 	static char *argv[ARGS_MAX + 1], room[ARGS_MAX][ARG_SIZE] = {"placetd"};
@@ -36,7 +36,7 @@ static enum pl_code read_all(const char *const args[], char **environment)
 #define READ_ENV(environment, ...) \
 	read_all((const char *const[]){__VA_ARGS__, NULL}, environment)
 
-/* In memory, so that nothing is left behind, however a case ends. */
+/* In memory, so that nothing is left behind however a case ends. */
 static const char *file_with(const char *text)
 {
 	static char path[64];
@@ -56,7 +56,7 @@ static void refused(const char *words)
 }
 
 /* The last flag may be anything that changes nothing. */
-T_CASE(without_options_all_is_as_the_help_says)
+T_CASE(without_options_the_defaults_of_the_help_hold)
 {
 	T_OK(READ("--log-level", "info"), &err);
 	T_EQ(opts.shards, 1);
@@ -116,7 +116,7 @@ T_CASE(a_file_may_be_yaml)
 	daemon_opts_done(&opts);
 }
 
-T_CASE(what_is_wrong_is_told_with_its_place)
+T_CASE(errors_name_their_place)
 {
 	char *unknown[] = {(char[]){"PLACET_SHARD=2"}, NULL};
 	char *invalid[] = {(char[]){"PLACET_SHARDS=0"}, NULL};
@@ -193,7 +193,7 @@ T_CASE(variables_that_others_set_are_left_alone)
 	daemon_opts_done(&opts);
 }
 
-T_CASE(help_comes_even_where_other_things_are_wrong)
+T_CASE(help_comes_despite_other_errors)
 {
 	char *environment[] = {(char[]){"PLACET_SHARDS=0"}, NULL};
 
@@ -202,7 +202,7 @@ T_CASE(help_comes_even_where_other_things_are_wrong)
 	daemon_opts_done(&opts);
 }
 
-T_CASE(what_is_shown_names_sources_and_no_secrets)
+T_CASE(the_shown_options_have_sources_and_no_secrets)
 {
 	char *environment[] = {(char[]){"PLACET_PASSWORD=hunter2"},
 	                       (char[]){"PLACET_USER=ann"}, NULL};
@@ -223,7 +223,7 @@ T_CASE(what_is_shown_names_sources_and_no_secrets)
 	daemon_opts_done(&opts);
 }
 
-T_CASE(the_help_is_as_it_was)
+T_CASE(the_help_is_unchanged)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -264,7 +264,7 @@ static enum pl_code read_once(void)
 	return code;
 }
 
-T_CASE(without_memory_it_says_so)
+T_CASE(a_want_of_memory_is_reported)
 {
 	torture_file = file_with("{\"zone\":\"z\"}");
 	t_torture(read_once, false);

@@ -1,9 +1,9 @@
 /*
- * An etcd that is restored from an old snapshot, as its manual has it (etcdctl snapshot
- * save and restore), so that what comes back is another cluster: what was placed since is
- * not in it, who was deleted since is there; shards that were killed since live in it,
- * those that came since do not. What it has is kept, what it lacks is submitted again,
- * and everything flows.
+ * An etcd that is restored from an old snapshot as its manual says (etcdctl snapshot
+ * save and restore), so that it is another cluster afterwards. Pods that were placed
+ * since are missing, and pods that were deleted since are back. Shards that were
+ * killed since are alive in it, and shards that came since are not. What it has is
+ * kept, what it lacks is submitted again, and everything works.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static const char profile[] =
 	"prefix: m\nregion: r\nzones: [{name: a}]\n"
 	"shapes: [{name: s, weight: 1, cpu: 4, memory: 8Gi, storage: 10Gi}]\n";
 
-/* $1: the directory of the etcd that is down, in which snap.db lies. Who is its peer does
- * not matter: it is alone. */
+/* $1: the directory of the stopped etcd, which has snap.db. The peer address does not
+ * matter: it is the only member. */
 static const char restore_script[] =
 	"set -e; cd \"$1\"; d=$(echo m0.*/); rm -rf \"$d\"\n"
 	"ETCDCTL_API=3 etcdctl snapshot restore snap.db --name m0 --data-dir \"$d\" "
@@ -61,7 +61,7 @@ static void end(unsigned number, int signum)
 	     signum == SIGKILL ? 128 + SIGKILL : 0);
 }
 
-/* A cpu each. */
+/* Each pod requests one cpu. */
 static const char *pods(unsigned first, unsigned count)
 {
 	static char text[(BEFORE + SINCE + AFTER) * POD_SIZE];
@@ -101,7 +101,7 @@ static void save(void)
 	                                     etcd_launch_endpoints(etcd()), NULL});
 }
 
-/* At the same addresses, so that nobody has to be told where it is. */
+/* At the same addresses, so that clients need not be told. */
 static void restore(void)
 {
 	T_OK(etcd_launch_signal(etcd(), 0, SIGKILL, &placet_rig.rig.err),
@@ -161,7 +161,7 @@ T_CASE_SECONDS(what_was_restored_is_kept_and_what_it_lacks_is_placed_again, 180)
 	restore();
 	T_TRUE(cluster() != was);
 	T_EQ(bound(), BEFORE);
-	/* Who submitted them sees that they are gone, and submits what there is to be. */
+	/* The user sees that they are gone, and submits all of them. */
 	place(0, BEFORE + SINCE);
 	place(BEFORE + SINCE, AFTER);
 	T_EQ(bound(), BEFORE + SINCE + AFTER);

@@ -1,6 +1,6 @@
 /*
- * Pods' whole lives through a real etcd, a shard and a member that does not
- * exist: they come, run, move, end, and their room is used again.
+ * The whole life of pods through a real etcd, a shard and a simulated member: they
+ * come, run, move and end, and their room is used again.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void down(void)
 	placet_down();
 }
 
-/* A cpu each. */
+/* Each pod requests one cpu. */
 static const char *pods(unsigned first, unsigned count)
 {
 	static char text[PODS * 256];
@@ -95,7 +95,7 @@ T_CASE_SECONDS(room_is_given_to_others_when_pods_go, 120)
 	T_EQ(RUN(pods(8, 8), "submit", "-f", "-"), 0); /* no room */
 	T_EQ(RUN(pods(0, 8), "delete", "pod", "-f", "-", "--yes", "--timeout=30s"), 0);
 	are_bound(pods(8, 8));
-	/* Without their member, too. */
+	/* Without a running member too. */
 	placet_kill(&member);
 	T_EQ(RUN(pods(8, 8), "delete", "pod", "-f", "-", "--yes", "--timeout=300ms"), 1);
 	T_EQ(RUN(pods(8, 8), "delete", "pod", "-f", "-", "--yes", "--timeout=30s",
@@ -138,7 +138,7 @@ T_CASE_SECONDS(a_node_is_drained_and_taken_away, 120)
 	placet_prints("east/m-000000 drained\n");
 	are_bound(pods(0, 4));
 	T_EQ(PLACET("nodes", "uncordon", "east/m-000000"), 0);
-	/* Now the other one: its machine is gone, and its member says nothing. */
+	/* The other node: its machine is gone, and its member reports nothing. */
 	placet_kill(&member);
 	T_EQ(PLACET("nodes", "drain", "east/m-000001", "--timeout=300ms"), 1);
 	placet_says("still there");
@@ -152,8 +152,8 @@ T_CASE_SECONDS(a_node_is_drained_and_taken_away, 120)
 	down();
 }
 
-/* Long before anything that waits for an answer has waited for long enough. */
-T_CASE_SECONDS(a_store_that_is_not_there_is_told_at_once, 60)
+/* Long before the timeouts of calls. */
+T_CASE_SECONDS(a_store_that_does_not_answer_is_reported_at_once, 60)
 {
 	const char *const args[] = {"--etcd", "http://127.0.0.1:1", "--name", "east",
 	                            NULL};
@@ -196,7 +196,7 @@ static bool has(struct pl_span text, const char *words)
 	return memmem(text.at, text.len, words, strlen(words)) != NULL;
 }
 
-/* As the store says at one revision: bound, and nobody has asked them to go. */
+/* At one revision: pods that are bound and have not been asked to go. */
 static unsigned healthy_of(const char *name)
 {
 	struct kv_req req = kv_op_get(kv_prefix(PL_SPAN_LIT("/schedules/")));
@@ -219,7 +219,7 @@ static unsigned healthy(void)
 	return healthy_of("web-");
 }
 
-/* The fewest that there were while the command ran. */
+/* The fewest healthy pods at any time while the command ran. */
 static unsigned fewest_until_done(struct placet_running *running, int *status)
 {
 	unsigned fewest = UINT32_MAX;
@@ -262,7 +262,7 @@ T_CASE_SECONDS(no_more_pods_leave_a_node_at_once_than_their_budget_allows, 120)
 	T_EQ(PLACET("nodes", "drain", "east/m-000000", "--timeout=30s"), 0);
 	are_bound(web);
 	T_EQ(PLACET("nodes", "uncordon", "east/m-000000"), 0);
-	/* All of them are on the other one now. */
+	/* All of them are on the other node now. */
 	placet_start(&drain, (const char *const[]){"nodes", "drain", "east/m-000001",
 	                                           "--timeout=60s", NULL});
 	T_EQ(fewest_until_done(&drain, &status), 3);
@@ -274,9 +274,9 @@ T_CASE_SECONDS(no_more_pods_leave_a_node_at_once_than_their_budget_allows, 120)
 	down();
 }
 
-/* Two shards, each with a node full of pods of one budget, each with pods that are more
- * important: both want the last disruption. */
-T_CASE_SECONDS(two_shards_that_make_room_lower_one_budget, 120)
+/* Two shards, each with a node full of pods of one budget and each with more important
+ * pods to place: both want the last disruption. */
+T_CASE_SECONDS(two_preempting_shards_lower_one_budget, 120)
 {
 	static const char high[] =
 		"apiVersion: v1\nkind: List\nitems:\n"
@@ -298,7 +298,7 @@ T_CASE_SECONDS(two_shards_that_make_room_lower_one_budget, 120)
 	T_EQ(RUN(high, "submit", "-f", "-"), 0);
 	are_bound(high);
 	/* Four cpu had to be freed: as the last resort the budget was overdrawn, by as
-	 * many as were taken, and it says so. */
+	 * many pods as were evicted, and it says so. */
 	budget_says("\"expected\": 16,\n      \"desired\": 15,\n      \"healthy\": 8,\n "
 	            "     \"allowed\": 0,\n      \"disrupted\": 0");
 	T_EQ(healthy_of("web-"), 8);
@@ -330,7 +330,7 @@ T_CASE_SECONDS(what_a_budget_protects_stays_until_somebody_insists, 120)
 	     0);
 	are_bound(web);
 	budget_says("\"healthy\": 4,\n      \"allowed\": 0");
-	/* A budget that allows more is another budget of the same pods. */
+	/* A second budget of the same pods, which allows more. */
 	T_EQ(RUN(budget_of_one, "submit", "-f", "-"), 0);
 	placet_prints("budget default/web changed\n");
 	T_EQ(PLACET("delete", "pdb", "web", "--yes"), 0);

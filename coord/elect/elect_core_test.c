@@ -107,7 +107,7 @@ static void failed(const char *what, uint64_t now, enum pl_code code)
 	                                .code = code});
 }
 
-/* A free role, and the first in rank: leads at revision 12. */
+/* The role is free and this candidate is the first: it leads at revision 12. */
 static void lead(void)
 {
 	elect_core_init(&core, 5);
@@ -136,8 +136,8 @@ T_CASE(normal_life)
 	t_golden("elect/normal_life.txt", story);
 }
 
-/* The store falls silent under a leader: it stops when its lease is not safe any
- * more, and what comes later is not believed. */
+/* The store does not answer a leader any more: it stops when its lease is not safe,
+ * and does not believe what comes later. */
 T_CASE(cut_off)
 {
 	elect_core_init(&core, 5);
@@ -159,7 +159,7 @@ T_CASE(cut_off)
 	t_golden("elect/cut_off.txt", story);
 }
 
-/* A claim of which nobody knows what became of it is read, and comes true late. */
+/* A claim with an unknown outcome is read, and is applied late. */
 T_CASE(claim_unknown)
 {
 	elect_core_init(&core, 5);
@@ -181,8 +181,8 @@ T_CASE(claim_unknown)
 	t_golden("elect/claim_unknown.txt", story);
 }
 
-/* What was to be given up is not taken up again, although we stand again and the
- * key is still there: the delete may yet arrive. */
+/* A key that was to be deleted is never led under again, although the shard is a
+ * candidate again and the key is still there: the delete may still arrive. */
 T_CASE(resign_unknown)
 {
 	lead();
@@ -199,8 +199,8 @@ T_CASE(resign_unknown)
 	t_golden("elect/resign_unknown.txt", story);
 }
 
-/* The store comes back from a snapshot: revisions start lower. Our key is in it,
- * under our lease, which lives: it is adopted. */
+/* The store is restored from a snapshot: revisions start lower. Our key is in it,
+ * under our living lease: it is adopted. */
 T_CASE(rewound)
 {
 	lead();
@@ -220,7 +220,7 @@ T_CASE(rewound)
 	t_golden("elect/rewound.txt", story);
 }
 
-/* A leader whose watch is lost goes on, and nobody claims blind. */
+/* A leader whose watch is lost goes on, and nothing is claimed without a watch. */
 T_CASE(blind)
 {
 	lead();
@@ -239,7 +239,7 @@ T_CASE(blind)
 	T_TRUE(elect_deadline_ms(&core) == SAFE);
 }
 
-/* What was being given up goes with its lease, whatever is known of it. */
+/* A key that is being deleted goes with its lease, whatever is known of it. */
 T_CASE(resign_ends_with_the_session)
 {
 	lead();
@@ -252,7 +252,7 @@ T_CASE(resign_ends_with_the_session)
 	T_EQ(core.resign, 0);
 }
 
-/* By hand, with another lease: not ours any more, whatever its create revision. */
+/* Put by hand with another lease: not ours any more, whatever its create revision. */
 /* Down and up with the same lease: the delete that was sent may still arrive. */
 T_CASE(resign_outlives_a_session_that_comes_back)
 {
@@ -322,7 +322,7 @@ T_CASE(stops)
 	t_golden("elect/stops.txt", story);
 }
 
-/* Stopped while a claim is under way: what it brought is given back. */
+/* Stopped while a claim is in flight: the key is deleted again. */
 T_CASE(stops_in_a_claim)
 {
 	elect_core_init(&core, 5);
@@ -360,7 +360,7 @@ static struct elect_event any_event(struct pl_rng *rng, uint64_t now)
 	return event;
 }
 
-/* LEAD and STEP DOWN in turn, and one request at a time. */
+/* LEAD and STEP DOWN alternate, and there is one request at a time. */
 static void judge(bool *leading, bool in_flight, enum elect_event_type type)
 {
 	for (unsigned n = 0; n < actions.count; n++) {
@@ -398,7 +398,7 @@ static void random_run(uint64_t seed)
 	}
 }
 
-/* Anything at any time: nobody leads beyond what is safe. */
+/* Random events: no shard leads longer than its lease is safe. */
 T_CASE(random_life)
 {
 	for (uint64_t seed = 0; seed < 2000; seed++)

@@ -5,7 +5,7 @@
 #include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
 
-/* Several candidates for one role, each with a connection and a lease of its own. */
+/* Several candidates for one role, each with its own connection and lease. */
 enum { CANDIDATES = 5 };
 
 static const char *const ids[CANDIDATES] = {"s0", "s1", "s2", "s3", "s4"};
@@ -22,7 +22,8 @@ static struct candidate {
 
 static struct kit kit;
 static int64_t last_epoch;
-static bool untold; /* the store went back and nobody has seen it: only guards help */
+static bool untold; /* the store went back in time and no candidate has noticed: only
+                     * guards help */
 
 static unsigned acting(void)
 {
@@ -66,7 +67,7 @@ static void on_note(void *ctx, const struct elect_note *note)
 	}
 }
 
-/* One delivery at a time: at no moment two may act, and epochs only grow. */
+/* One delivery at a time: at no moment do two candidates act, and epochs only grow. */
 static void run(uint64_t ms)
 {
 	uint64_t until = kit.now_ms + ms;
@@ -172,8 +173,8 @@ T_CASE(first_in_rank_leads_and_all_follow)
 	close_all();
 }
 
-/* Such as one that was evicted, whose claim was on its way. */
-T_CASE(who_has_no_record_does_not_lead)
+/* Such as a shard that was evicted while its claim was on its way. */
+T_CASE(a_shard_without_a_record_does_not_lead)
 {
 	int64_t before;
 
@@ -200,7 +201,7 @@ T_CASE(a_leader_dies_with_its_lease)
 	candidate_close(0, false);
 	T_STR(stored(), "/leader/balancer={\"v\":1,\"shard\":\"s0\"}");
 	T_EQ(kit_lease(&kit, KV_LEASE_REVOKE, c[0].lease, 0), PL_OK);
-	run(49); /* s1 stands second: it leaves the first its turn */
+	run(49); /* s1 is the second candidate and leaves the first its turn */
 	T_EQ(acting(), 0);
 	run(150);
 	T_TRUE(c[1].leading);
@@ -208,7 +209,7 @@ T_CASE(a_leader_dies_with_its_lease)
 	close_all();
 }
 
-T_CASE(a_leader_stands_down)
+T_CASE(a_leader_resigns)
 {
 	open_all(NULL, 0);
 	run(5000);
@@ -230,13 +231,13 @@ T_CASE(a_session_ends)
 	open_all(NULL, 0);
 	run(5000);
 	elect_session(c[0].elect, 0, 0);
-	T_TRUE(!c[0].leading); /* told before that returned */
+	T_TRUE(!c[0].leading); /* reported before that returned */
 	run(5000);
 	T_EQ(acting(), 0); /* its lease lives on */
 	T_EQ(kit_lease(&kit, KV_LEASE_REVOKE, c[0].lease, 0), PL_OK);
 	run(300);
 	T_TRUE(c[1].leading);
-	/* Not renewed in time: its own clock ends it. */
+	/* Not renewed in time: the clock ends it. */
 	elect_session(c[1].elect, c[1].lease, kit.now_ms + 700);
 	T_EQ(elect_epoch(c[1].elect), c[1].epoch);
 	run(699);
@@ -246,7 +247,7 @@ T_CASE(a_session_ends)
 	close_all();
 }
 
-/* Another lease while leading: the old one's end is told at once. */
+/* Another lease while leading: the end of the old one is reported at once. */
 T_CASE(another_lease)
 {
 	int64_t old;
@@ -274,7 +275,7 @@ T_CASE(deleted_or_put_by_hand)
 	T_EQ(acting(), 0);
 	T_STR(c[1].leader, "?");
 	T_TRUE(c[1].troubles > 0);
-	run(20000); /* it has no lease: nobody's, and nothing else would ever end it */
+	run(20000); /* a key without a lease would not end by anything else */
 	T_EQ(acting(), 1);
 	close_all();
 }
@@ -300,8 +301,9 @@ T_CASE(rewound)
 	close_all();
 }
 
-/* Nobody says so: the list and watch finds out by itself. */
-T_CASE(rewound_and_untold)
+/* Answers are lost, writes are applied late or never, watches stall; leaders resign
+ * and lose their leases meanwhile. After the faults one candidate leads. */
+T_CASE(rewound_without_notice)
 {
 	struct memkv_snapshot *before;
 
@@ -323,8 +325,8 @@ T_CASE(rewound_and_untold)
 	close_all();
 }
 
-/* Answers lost, writes applied late or never, watches that stand still; leaders
- * that stand down and lose their leases meanwhile. Then calm, and one leads. */
+/* Several revisions of the key come in one note, as etcd sends them to a watch that
+ * has to catch up: the last one counts. */
 T_CASE_SECONDS(faults, 60)
 {
 	static const struct faulty_rule rules[] = {

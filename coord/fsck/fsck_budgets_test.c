@@ -1,4 +1,4 @@
-/* Disruption budgets that make no sense, or allow more than there is. */
+/* Disruption budgets that do not parse, or allow too much. */
 #include "coord/fsck/fsck_kit.h"
 
 /* Over all pods of web: a and b are healthy there. */
@@ -16,12 +16,12 @@ static void put_budget(unsigned desired, unsigned healthy, unsigned allowed)
 	(void)kit_put(&kit, "/budgets/web/b", json);
 }
 
-T_CASE(budget_garbled)
+T_CASE(budget_malformed)
 {
 	up();
 	(void)kit_put(&kit, "/budgets/web/b", "{\"v\":1}");
 	finds(FSCK_BUDGET_MALFORMED, 1);
-	/* More than follows from the rest. */
+	/* More than the rest of the budget allows. */
 	put_budget(1, 2, 2);
 	finds(FSCK_BUDGET_MALFORMED, 1);
 	mends_not();
@@ -32,7 +32,7 @@ T_CASE(a_budget_that_allows_more_than_its_pods)
 	up();
 	put_budget(1, 2, 1);
 	clean();
-	/* As if a third had been there. */
+	/* As if there had been a third pod. */
 	put_budget(1, 3, 2);
 	finds(FSCK_BUDGET_BEHIND, 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);

@@ -1,5 +1,5 @@
 /*
- * The check over a real etcd whose keys change all the time, and whose history is
+ * The check over a real etcd whose keys change all the time and whose history is
  * compacted right behind the writers: what it reads is of one revision, and clean.
  */
 #include "coord/fsck/fsck.h"
@@ -17,11 +17,11 @@ enum {
 	TEXT_SIZE = 512
 };
 
-/* Two nodes, and a pod that is moved between them: three keys in each transaction. */
+/* Two nodes, and a pod that moves between them: three keys in each transaction. */
 struct pair {
 	char node[2][16], pod[16];
 	struct keys_text alloc_key[2], state_key;
-	bool second; /* the pod is there */
+	bool second; /* the pod is on the second node */
 	uint64_t generation;
 };
 
@@ -245,10 +245,11 @@ T_CASE_SECONDS(a_store_that_changes_and_is_compacted_all_the_time, 100)
 		move();
 	check(1);
 	first = revision;
-	/* Until one was in the janitor's way, and what the first has read is gone. */
+	/* Until a check was in the janitor's way, and what the first one has read is
+	 * compacted. */
 	for (uint64_t seed = 2; held == 0 || compacted <= first; seed++)
 		check(seed);
-	T_TRUE(newest > revision); /* they went on meanwhile */
+	T_TRUE(newest > revision); /* the writers went on meanwhile */
 	writing = false;
 	while (in_flight > 0)
 		etcd_rig_run_ms(&rig, 1);

@@ -1,7 +1,7 @@
-/* Gangs' records, and room that is held: each code, and released where nobody waits. */
+/* Records of gangs, and reservations: each code, and its repair. */
 #include "coord/fsck/fsck_kit.h"
 
-/* More on n-2: room for web/c, which waits, or for gang ml/t. */
+/* Adds a reservation on n-2: for web/c, which waits, or for gang ml/t. */
 static void put_held(const char *kind, const char *namespace, const char *name)
 {
 	char json[TEXT_SIZE];
@@ -30,18 +30,18 @@ static bool shows(const char *key, const char *text)
 	return strstr(kit_show(&kit), text) != NULL;
 }
 
-T_CASE(gang_garbled)
+T_CASE(gang_malformed)
 {
 	up();
 	(void)kit_put(&kit, "/gangs/ml/t", "{\"v\":1,\"phase\":\"lost\"}");
 	finds(FSCK_GANG_MALFORMED, 1);
-	/* What it holds nobody knows. */
+	/* A record that does not parse may reserve anything. */
 	put_held("\"gang\"", "ml", "t");
 	finds(FSCK_GANG_MALFORMED, 1);
 	mends_not();
 }
 
-T_CASE(room_for_a_gang_that_is_not_placed_there)
+T_CASE(a_reservation_for_a_gang_that_is_not_placed_there)
 {
 	up();
 	put_held("\"gang\"", "ml", "t");
@@ -57,7 +57,7 @@ T_CASE(room_for_a_gang_that_is_not_placed_there)
 	down();
 }
 
-T_CASE(room_of_a_gang_without_a_record_is_released)
+T_CASE(the_reservation_of_a_gang_without_a_record_is_released)
 {
 	up();
 	put_held("\"gang\"", "ml", "t");
@@ -66,7 +66,7 @@ T_CASE(room_of_a_gang_without_a_record_is_released)
 }
 
 /* The record is written between the check and the repair. */
-T_CASE(a_gang_that_came_meanwhile_keeps_its_room)
+T_CASE(a_gang_that_came_meanwhile_keeps_its_reservation)
 {
 	up();
 	put_held("\"gang\"", "ml", "t");
@@ -83,7 +83,7 @@ T_CASE(a_record_that_holds_nothing_past_its_deadline)
 {
 	up();
 	put_gang("ml", "t", "n-2");
-	clean(); /* the kit's clock is long before */
+	clean(); /* the fixture's clock is long before that */
 	wall_ms = INT64_C(4102444800000);
 	finds(FSCK_GANG_OVERDUE, 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
@@ -116,13 +116,13 @@ T_CASE(fewer_than_the_minimum_are_bound)
 	              spec_of("db", gang_pod(), more));
 	finds(FSCK_GANG_PARTLY, 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
-	/* It is being placed. */
+	/* The gang is being placed. */
 	put_gang("db", "t", "n-2");
 	clean();
 	mends_not();
 }
 
-T_CASE(room_for_a_pod_that_does_not_wait)
+T_CASE(a_reservation_for_a_pod_that_does_not_wait)
 {
 	up();
 	put_held(nominated("c"), "web", "c");
@@ -130,7 +130,7 @@ T_CASE(room_for_a_pod_that_does_not_wait)
 	put_state("web", "c", state_of("Pending", NULL, "1"));
 	clean();
 	put_state("web", "c", "{");
-	finds(FSCK_STATE_MALFORMED, 1); /* it may wait */
+	finds(FSCK_STATE_MALFORMED, 1); /* it may be waiting */
 	put_state("web", "c", state_of("Failed", "n-0", "1"));
 	finds(FSCK_HOLD_NOBODY, 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
@@ -139,7 +139,7 @@ T_CASE(room_for_a_pod_that_does_not_wait)
 	put_held(nominated("x"), "web", "x");
 	finds(FSCK_HOLD_NOBODY, 1);
 	mends(1);
-	/* The right name in another partition is another pod. */
+	/* The same name in another partition is another pod. */
 	up();
 	put_held("\"nominated\",\"at\":1", "web", "a");
 	finds(FSCK_HOLD_NOBODY, 1);
@@ -159,7 +159,7 @@ static const char *nominated_for(const char *node)
 	return text;
 }
 
-T_CASE(a_pod_that_is_nominated_for_nothing)
+T_CASE(a_pod_that_is_nominated_without_a_reservation)
 {
 	up();
 	put_held(nominated("c"), "web", "c");
@@ -171,7 +171,7 @@ T_CASE(a_pod_that_is_nominated_for_nothing)
 	T_EQ(r.found[FSCK_HOLD_NOBODY], 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
 	mends(2);
-	/* Another node, or one that is not there. */
+	/* Another node, or one that does not exist. */
 	up();
 	put_held(nominated("c"), "web", "c");
 	put_state("web", "c", nominated_for("n-1"));
@@ -187,7 +187,7 @@ T_CASE(a_pod_that_is_nominated_for_nothing)
 	T_TRUE(shows(key_in(KEYS_STATE, pod_partition("web", "c"), "web", "c"),
 	             "preempting"));
 	down();
-	/* The room is there when the repair comes. */
+	/* The reservation exists when the repair comes. */
 	up();
 	put_state("web", "c", nominated_for("n-2"));
 	finds(FSCK_STATE_NOMINATED, 1);
@@ -198,8 +198,8 @@ T_CASE(a_pod_that_is_nominated_for_nothing)
 	down();
 }
 
-/* It waits again when the repair comes. */
-T_CASE(a_pod_that_waits_again_keeps_its_room)
+/* The pod waits again when the repair comes. */
+T_CASE(a_pod_that_waits_again_keeps_its_reservation)
 {
 	up();
 	put_state("web", "c", state_of("Failed", "n-0", "1"));

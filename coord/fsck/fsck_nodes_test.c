@@ -1,8 +1,8 @@
-/* Nodes and allocs that are broken: each code, and mended where it can be. */
+/* Nodes and allocs that are damaged: each code, and its repair. */
 #include "coord/fsck/fsck_kit.h"
 #include "shardsched/records/alloc.h"
 
-T_CASE(node_garbled)
+T_CASE(node_malformed)
 {
 	up();
 	(void)kit_put(&kit, node_key(KEYS_NODE, "n-0"), "{\"metadata\":7}");
@@ -44,7 +44,7 @@ T_CASE(nodes_without_alloc)
 	     PL_OK);
 	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
 	     &kit.err);
-	/* Above any that it may have had. */
+	/* Above any generation that it may have had. */
 	T_EQ(alloc.generation, r.revision);
 	clean();
 	down();
@@ -57,7 +57,7 @@ static int64_t newest(const char *key)
 	return kit.result.get.records[0].mod_revision;
 }
 
-/* Who decides under rules meanwhile, without that node or its pods, is to fail. */
+/* A decision under rules that was made without that node or its pods has to fail. */
 static void others_hear_of(const char *alloc)
 {
 	int64_t before;
@@ -76,14 +76,14 @@ static void others_hear_of(const char *alloc)
 	down();
 }
 
-T_CASE(others_hear_of_an_alloc_that_is_put_back)
+T_CASE(an_alloc_that_is_put_back_voids_decisions_under_rules)
 {
 	others_hear_of(NULL);
 	others_hear_of("{\"v\":1,\"pods\":[]}");
 	others_hear_of("{\"v\":1,\"generation\":5}");
 }
 
-T_CASE(alloc_garbled)
+T_CASE(alloc_malformed)
 {
 	up();
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-0"), "{\"v\":1,\"pods\":[]}");
@@ -104,8 +104,8 @@ T_CASE(alloc_without_node)
 	mends_not();
 }
 
-/* It is mended as others are, and goes if nobody is there. */
-T_CASE(alloc_that_makes_no_sense_without_node)
+/* It is repaired like others, and deleted if it holds nothing. */
+T_CASE(malformed_alloc_without_node)
 {
 	up();
 	drop(node_key(KEYS_NODE, "n-0"));
@@ -125,8 +125,9 @@ T_CASE(alloc_that_makes_no_sense_without_node)
 	mends_not();
 }
 
-/* A Node that is put back keeps the alloc that is to go; so does a pod that comes. */
-T_CASE(an_alloc_without_node_is_taken_meanwhile)
+/* A Node that is put back keeps the alloc that was to go; so does a pod that is
+ * placed. */
+T_CASE(an_alloc_without_node_is_used_meanwhile)
 {
 	static const struct faulty_rule slow[] = {{.what = FAULTY_SLOW_REQUEST,
 	                                           .ops = 1u << KV_TXN,
@@ -187,7 +188,7 @@ T_CASE(alloc_sum)
 	}
 }
 
-T_CASE(holds_count_and_stay)
+T_CASE(reservations_count_and_stay)
 {
 	struct alloc alloc;
 
@@ -249,7 +250,7 @@ T_CASE(a_pod_is_listed_twice)
 	mends(1);
 }
 
-T_CASE(who_terminates_is_marked_and_nobody_else)
+T_CASE(exactly_terminating_pods_are_marked)
 {
 	up();
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"),
@@ -271,14 +272,14 @@ T_CASE(a_node_became_smaller)
 	finds(FSCK_NODE_OVER, 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->conditions, 1);
-	/* One that is there is asked to move. */
+	/* One of the pods is asked to move. */
 	put_state(
 		"web", "b",
 		"{\"v\":1,\"uid\":\"u\",\"phase\":\"Bound\",\"ask\":\"evict\",\"cluster\":"
 		"\"east\",\"node\":\"n-0\",\"shard\":\"east-0\",\"epoch\":\"1\","
 		"\"since\":\"2026-11-21T09:00:00.000Z\"}");
 	finds(FSCK_NODE_OVER, 1);
-	/* And then a shard placed there. */
+	/* Then a shard places it there. */
 	put_state("web", "b", state_of("Bound", "n-0", "1"));
 	finds(FSCK_ALLOC_OVER, 1);
 	mends_not();
@@ -303,7 +304,7 @@ T_CASE(other_resources_are_not_over_either)
 	down();
 }
 
-/* On n-1: more than it has, together with who terminates there. */
+/* On n-1: more than the node has, together with the pod that terminates there. */
 static void put_hold(bool leaving, const char *kind)
 {
 	const char *pod = listed("db", gang_pod(), gang_home());
@@ -322,7 +323,7 @@ static void put_hold(bool leaving, const char *kind)
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"), json);
 }
 
-T_CASE(what_is_nominated_may_wait_for_pods_that_leave)
+T_CASE(a_nomination_may_wait_for_pods_that_leave)
 {
 	up();
 	put_hold(true, "\"nominated\",\"at\":1");
@@ -339,7 +340,7 @@ T_CASE(what_is_nominated_may_wait_for_pods_that_leave)
 }
 
 /* What can not be derived is not guessed. */
-T_CASE(an_alloc_of_a_pod_that_makes_no_sense_is_left)
+T_CASE(an_alloc_with_a_malformed_pod_is_left)
 {
 	up();
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "a"), "{\"metadata\":[]}");

@@ -1,4 +1,5 @@
-/* States that are lost or make no sense: where their pods are follows from the allocs. */
+/* States that are lost or do not parse: the place of their pods follows from the
+ * allocs. */
 #include "coord/fsck/fsck_kit.h"
 #include "shardsched/records/alloc.h"
 #include "store/base/fault.h"
@@ -22,7 +23,7 @@ static void stands(const char *key, const char *value)
 		T_SPAN(kit.result.get.records[0].value, pl_span_str(value));
 }
 
-/* Listed and bound by n-0, as web/b is. */
+/* Listed and bound on n-0, as web/b is. */
 static void up_with_uid(void)
 {
 	up();
@@ -45,7 +46,7 @@ static void mends_one(void)
 	clean();
 }
 
-T_CASE(a_bound_pods_state_is_garbled)
+T_CASE(a_bound_pods_state_is_malformed)
 {
 	static const char *const values[] = {BAD, "", "{", "null"};
 
@@ -73,12 +74,12 @@ T_CASE(a_bound_pods_state_is_lost)
 	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
 	     &kit.err);
 	T_EQ(alloc.pods, 2);
-	T_EQ(alloc.generation, 5); /* it was right */
+	T_EQ(alloc.generation, 5); /* it was right before */
 	down();
 }
 
-/* Nobody knows whether it was to be placed again, so it is. */
-T_CASE(one_that_leaves_goes_on_leaving)
+/* Whether the pod was to be placed again is not known, so it is. */
+T_CASE(a_leaving_pod_goes_on_leaving)
 {
 	const char *key;
 
@@ -98,14 +99,14 @@ T_CASE(one_that_leaves_goes_on_leaving)
 	}
 }
 
-T_CASE(one_that_nobody_lists_waits)
+T_CASE(a_pod_that_no_alloc_lists_waits)
 {
 	up();
 	put_state("web", "c", BAD);
 	finds(FSCK_STATE_MALFORMED, 1);
 	mends_one();
 	stands(pod_key(KEYS_STATE, "web", "c"), NULL);
-	/* Nothing else is left of that one. */
+	/* No other key of that pod is left. */
 	put_state("web", "x", BAD);
 	check();
 	T_EQ(r.found[FSCK_STATE_MALFORMED], 1);
@@ -137,7 +138,7 @@ T_CASE(an_alloc_that_can_not_be_read_may_list_it)
 }
 
 /* Then it can be deleted. */
-T_CASE(neither_state_nor_spec_makes_sense)
+T_CASE(neither_state_nor_spec_parses)
 {
 	up_with_uid();
 	put_state("web", "a", BAD);
@@ -170,7 +171,7 @@ T_CASE(the_spec_is_gone_too)
 	mends_one();
 	stands(pod_key(KEYS_STATE, "web", "a"), place);
 	down();
-	/* Of what is gone altogether the alloc is the last to know. */
+	/* The alloc is the last key that names a pod that is gone. */
 	up();
 	drop(pod_key(KEYS_STATE, "web", "a"));
 	drop(pod_key(KEYS_SPEC, "web", "a"));
@@ -178,8 +179,8 @@ T_CASE(the_spec_is_gone_too)
 	mends(1);
 }
 
-/* Where it does not leave; else the first. The other alloc follows. */
-T_CASE(two_list_it)
+/* Where it is not leaving; else the first one. The other alloc is repaired after it. */
+T_CASE(two_allocs_list_it)
 {
 	for (unsigned left = 0; left < 2; left++) {
 		const char *pod = listed("web", "a", pod_partition("web", "a"));
@@ -231,8 +232,8 @@ static void unlist(void)
 	              alloc_of(1, listed("web", "b", pod_partition("web", "b"))));
 }
 
-/* Before it is read, and between reading and writing: what others decide stands. */
-T_CASE(what_shards_decide_meanwhile_stands)
+/* Before it is read, and between reading and writing: what shards decide stays. */
+T_CASE(decisions_of_shards_meanwhile_stay)
 {
 	static const struct {
 		void (*act)(void);
@@ -265,8 +266,8 @@ T_CASE(what_shards_decide_meanwhile_stands)
 	}
 }
 
-/* One that waits, and is bound before its state is taken away. */
-T_CASE(one_that_was_bound_meanwhile_keeps_its_state)
+/* A pod that waits, and is bound before its state is deleted. */
+T_CASE(a_pod_that_was_bound_meanwhile_keeps_its_state)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		up_over(slow, 1);
@@ -285,8 +286,8 @@ T_CASE(one_that_was_bound_meanwhile_keeps_its_state)
 	}
 }
 
-/* Bound, and garbled once more: what the check has seen of it is old. */
-T_CASE(one_that_was_bound_and_garbled_meanwhile_is_left)
+/* Bound and damaged again: what the check has seen is outdated. */
+T_CASE(a_pod_that_was_bound_and_damaged_meanwhile_is_left)
 {
 	up_over(slow, 1);
 	put_state("web", "c", BAD);
@@ -331,8 +332,8 @@ static const char *both_pods(void)
 	return pods;
 }
 
-/* What it takes is what is left of the sums. */
-T_CASE(one_spec_that_can_not_be_read_holds_up_nobody)
+/* It takes the rest of the sums. */
+T_CASE(an_unreadable_spec_does_not_stop_other_repairs)
 {
 	struct alloc alloc;
 
@@ -364,7 +365,7 @@ T_CASE(one_spec_that_can_not_be_read_holds_up_nobody)
 		T_EQ(alloc.used.scalars, 1);
 		T_EQ(alloc.used.scalar[0].amount, 2);
 		T_EQ(alloc.ports, 1);
-		/* That is as much as can be known. */
+		/* More than that can not be known. */
 		check();
 		T_EQ(r.total, 1);
 		repair(false);
@@ -375,9 +376,9 @@ T_CASE(one_spec_that_can_not_be_read_holds_up_nobody)
 	}
 }
 
-/* Of whom nobody can say where he is, the alloc says it still, whatever else becomes of
- * it; and the port of one that goes is free. */
-T_CASE(one_without_a_state_stays_listed)
+/* A pod that may be anywhere stays listed by the alloc, whatever else happens to the
+ * alloc; and the port of a pod that goes is free. */
+T_CASE(a_pod_without_a_state_stays_listed)
 {
 	static const char with_port[] =
 		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"b\"},\"spec\":{"
@@ -406,8 +407,8 @@ T_CASE(one_without_a_state_stays_listed)
 	down();
 }
 
-/* What is held is not the pod's. */
-T_CASE(what_is_held_is_not_left)
+/* A reservation is not the pod's. */
+T_CASE(a_reservation_is_not_part_of_the_rest)
 {
 	struct alloc alloc;
 	char json[TEXT_SIZE];
@@ -432,12 +433,12 @@ T_CASE(what_is_held_is_not_left)
 	     &kit.err);
 	T_EQ(alloc.pods, 1);
 	T_EQ(alloc.holds, 1);
-	T_EQ(alloc.used.cpu_milli, 1500); /* 1200 of the pod, 300 held */
+	T_EQ(alloc.used.cpu_milli, 1500); /* 1200 of the pod, 300 reserved */
 	T_EQ(alloc.used.pods, 2);
 	down();
 }
 
-/* It is not more than nothing. */
+/* The rest is not below 0. */
 T_CASE(sums_that_are_too_small_leave_nothing)
 {
 	struct alloc alloc;

@@ -1,7 +1,8 @@
-/* Specs, states and pointers that are broken: each code, and mended where it can be. */
+/* Specs, states and pointers that are damaged: each code, and its repair. */
 #include "coord/fsck/fsck_kit.h"
 
-/* Host ports, other resources, requests that are none, an end that takes no room. */
+/* Host ports, other resources, requests of nothing, a pod that has ended and takes no
+ * room. */
 T_CASE(pods_of_other_kinds)
 {
 	static const char spec[] =
@@ -29,7 +30,7 @@ T_CASE(pods_of_other_kinds)
 	mends(1);
 }
 
-T_CASE(spec_garbled)
+T_CASE(spec_malformed)
 {
 	up();
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "a"), "{\"metadata\":[]}");
@@ -84,7 +85,7 @@ T_CASE(pointer_that_leads_nowhere)
 	mends_not();
 }
 
-T_CASE(pointer_that_is_lost_or_leads_astray)
+T_CASE(pointer_that_is_lost_or_wrong)
 {
 	uint32_t astray = 0;
 	char pointer[100];
@@ -141,7 +142,7 @@ T_CASE(state_that_no_alloc_lists)
 	mends(1);
 }
 
-T_CASE(epochs_that_nobody_had)
+T_CASE(epochs_that_no_owner_had)
 {
 	char key[100], epoch[32];
 	int64_t owner;

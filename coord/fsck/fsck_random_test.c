@@ -1,6 +1,6 @@
 /*
- * A store of every kind of key, spoilt at random: what is mended stays mended, and what
- * is not mended is told why. The same without memory, at each allocation.
+ * A store with every kind of key, damaged at random: what is repaired stays so, and
+ * what is not repaired has a reason. The same with each allocation failing in turn.
  */
 #include "coord/fsck/fsck_kit.h"
 #include "store/base/fault.h"
@@ -168,7 +168,7 @@ static void repairs(uint64_t seed)
 		       m.count[REPAIR_REFUSED], left(), r.said, m.why);
 }
 
-T_CASE(what_is_spoilt_is_mended_or_told)
+T_CASE(damage_is_repaired_or_reported)
 {
 	for (uint64_t seed = t_seed(); seed < t_seed() + ROUNDS; seed++) {
 		struct pl_rng rng;
@@ -216,8 +216,8 @@ T_CASE(without_memory_it_ends_whatever_there_is)
 	down();
 }
 
-/* Answers that are lost: what was applied is seen, and nothing is done twice. */
-T_CASE(lost_answers_do_not_harm)
+/* With lost answers what was applied is seen, and nothing is done twice. */
+T_CASE(lost_answers_do_no_harm)
 {
 	static const struct faulty_rule lose[] = {
 		{.what = FAULTY_LOSE_ANSWER, .ops = 1u << KV_TXN, .per_mille = 400},

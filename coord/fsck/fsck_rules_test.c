@@ -1,4 +1,4 @@
-/* Rules between pods and about nodes: who broke them, and what has become so since. */
+/* Rules between pods and about nodes: violations, and conditions that came later. */
 #include "coord/fsck/fsck_kit.h"
 
 static void put_hosted(const char *name, const char *host, const char *zone,
@@ -22,7 +22,7 @@ static void put_labeled(const char *name, const char *zone, const char *spec)
 	put_hosted(name, name, zone, spec);
 }
 
-/* A pod of app, with more in its spec, which was submitted and then bound. */
+/* A pod of app, with further fields in its spec, which is submitted and then bound. */
 static void put_spec(const char *name, const char *app, const char *more)
 {
 	char json[TEXT_SIZE];
@@ -46,8 +46,8 @@ static void put_pod(const char *name, const char *app, const char *more, const c
 	place(name, node);
 }
 
-/* It stands where its gang falls. relabels: a node that comes to zone a before it is
- * told to be bound; or NULL. */
+/* The pod stands in the partition of its gang. relabels: a node that is moved to zone
+ * a before the pod's state says Bound; or NULL. */
 static void place_gang_pod(const char *name, const char *json, const char *node,
                            const char *relabels)
 {
@@ -96,7 +96,8 @@ static void up_empty(void)
 	}
 }
 
-/* Allocs and registries follow from the pods; then this is found, and nothing else. */
+/* Derives allocs and registries from the pods; then there is this finding, and no
+ * other. */
 static void settles(enum fsck_code code, unsigned count)
 {
 	check();
@@ -113,13 +114,13 @@ static void violations(unsigned count)
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, count);
 }
 
-T_CASE(apart)
+T_CASE(anti_affinity)
 {
 	up_empty();
 	put_pod("a", "x", APART("x", "zone"), "n-0");
 	put_pod("b", "x", APART("x", "zone"), "n-2");
 	settles(FSCK_RULES_APART, 0);
-	/* In the same zone, on another node: each of them is told. */
+	/* In the same zone, on another node: both pods are reported. */
 	place("b", "n-1");
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-2"), "{\"v\":1,\"generation\":1}");
 	settles(FSCK_RULES_APART, 2);
@@ -127,8 +128,8 @@ T_CASE(apart)
 	down();
 }
 
-/* Whoever came first, the one who keeps away or the other. */
-T_CASE(apart_in_either_order)
+/* Whichever came first, the pod that keeps others away or the other one. */
+T_CASE(anti_affinity_in_either_order)
 {
 	for (unsigned order = 0; order < 2; order++) {
 		up_empty();
@@ -144,7 +145,7 @@ T_CASE(apart_in_either_order)
 	}
 }
 
-T_CASE(apart_on_one_host)
+T_CASE(anti_affinity_on_one_host)
 {
 	up_empty();
 	put_pod("a", "x", APART("x", HOST), "n-0");
@@ -169,7 +170,7 @@ T_CASE(nodes_of_one_name_in_two_clusters_are_two_hosts)
 	down();
 }
 
-T_CASE(spread_over_hosts_that_are_called_alike)
+T_CASE(spread_over_hosts_of_one_name)
 {
 	up_empty();
 	put_hosted("n-1", "n-0", "a", "");
@@ -180,8 +181,8 @@ T_CASE(spread_over_hosts_that_are_called_alike)
 	down();
 }
 
-/* Where a node has not the label, there is nobody. */
-T_CASE(apart_over_a_key_that_nodes_do_not_have)
+/* A node without the label is in no domain. */
+T_CASE(anti_affinity_over_a_key_that_nodes_do_not_have)
 {
 	up_empty();
 	put_pod("a", "x", APART("x", "rack"), "n-0");
@@ -190,8 +191,8 @@ T_CASE(apart_over_a_key_that_nodes_do_not_have)
 	down();
 }
 
-/* Nobody broke it: a node is in another zone since. */
-T_CASE(apart_no_more_since_a_node_was_relabelled)
+/* No shard broke the rule: a node has moved to another zone since. */
+T_CASE(anti_affinity_broken_since_a_node_was_relabelled)
 {
 	up_empty();
 	put_pod("a", "x", APART("x", "zone"), "n-0");
@@ -199,15 +200,15 @@ T_CASE(apart_no_more_since_a_node_was_relabelled)
 	put_labeled("n-2", "a", "");
 	settles(FSCK_RULES_APART_SINCE, 1);
 	violations(0);
-	/* One that came after that should not have. */
+	/* A pod that came after that should not have been placed there. */
 	put_pod("c", "x", "", "n-1");
 	settles(FSCK_RULES_APART, 1);
 	violations(1);
 	down();
 }
 
-/* When a pod was bound whose state was derived is not known any more. */
-T_CASE(apart_from_one_whose_state_was_lost)
+/* When a pod with a derived state was bound is not known. */
+T_CASE(anti_affinity_with_a_pod_whose_state_was_lost)
 {
 	up_empty();
 	put_pod("a", "x", APART("x", "zone"), "n-0");
@@ -220,7 +221,7 @@ T_CASE(apart_from_one_whose_state_was_lost)
 	down();
 }
 
-T_CASE(apart_no_more_since_a_pod_was_edited)
+T_CASE(anti_affinity_broken_since_a_pod_was_edited)
 {
 	up_empty();
 	put_pod("a", "x", APART("x", "zone"), "n-0");
@@ -232,9 +233,9 @@ T_CASE(apart_no_more_since_a_pod_was_edited)
 	down();
 }
 
-/* When it is asked to leave, nobody knows any more when it was bound: when its state was
- * made is the least. */
-T_CASE(apart_from_one_that_was_asked_to_leave)
+/* After a request to leave the time of the bind is not known any more; the creation of
+ * the state is the earliest. */
+T_CASE(anti_affinity_with_a_pod_that_was_asked_to_leave)
 {
 	static const char asked[] =
 		"{\"v\":1,\"phase\":\"Bound\",\"ask\":\"evict\",\"cluster\":\"east\","
@@ -256,13 +257,13 @@ T_CASE(apart_from_one_that_was_asked_to_leave)
 	put_pod("b", "x", APART("x", "zone"), "n-1");
 	put_labeled("n-0", "a", "");
 	place("a", "n-0");
-	settles(FSCK_RULES_APART, 1); /* it came to b */
+	settles(FSCK_RULES_APART, 1); /* it came after b */
 	put_state("web", "a", asked);
 	settles(FSCK_RULES_APART_SINCE, 1); /* it may have been there before */
 	down();
 }
 
-T_CASE(near)
+T_CASE(affinity)
 {
 	up_empty();
 	put_pod("a", "x", NEAR("y", "zone"), "n-0");
@@ -272,14 +273,14 @@ T_CASE(near)
 	(void)kit_put(&kit, node_key(KEYS_ALLOC, "n-1"), "{\"v\":1,\"generation\":1}");
 	settles(FSCK_RULES_AFFINITY, 1);
 	violations(0);
-	/* The first of its kind is near itself. */
+	/* The first pod of its kind is near itself. */
 	put_pod("a", "y", NEAR("y", "zone"), "n-0");
 	settles(FSCK_RULES_AFFINITY, 0);
 	down();
 }
 
-/* All terms are to find the same pods, each in its own domain. */
-T_CASE(near_by_two_terms)
+/* All terms have to match the same pods, each in its own domain. */
+T_CASE(affinity_by_two_terms)
 {
 	static const char both[] =
 		AFFINITY("podAffinity", TERM("y", "zone") "," TERM("y", HOST));
@@ -304,8 +305,8 @@ T_CASE(spread)
 	put_state("web", "b", state_of("Succeeded", "n-2", "1"));
 	settles(FSCK_RULES_SPREAD, 1);
 	violations(0);
-	/* A node with a taint that pods do not tolerate counts all the same; one that
-	 * they do not want does not. */
+	/* A node with a taint that pods do not tolerate counts; a node that they do not
+	 * want does not. */
 	put_labeled("n-2", "b", "\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]");
 	settles(FSCK_RULES_SPREAD, 1);
 	put_pod("a", "x", SPREAD("x", "zone") "\"nodeSelector\":{\"zone\":\"a\"},",
@@ -377,7 +378,7 @@ T_CASE(nodes_that_pods_do_not_want)
 	put_pod("b", "x", required, "n-2");
 	put_pod("c", "x", "", "n-2");
 	settles(FSCK_RULES_NODE, 0);
-	/* It is another node since: said once. */
+	/* The node has changed since: reported once. */
 	put_labeled("n-2", "c", "");
 	settles(FSCK_RULES_NODE_SINCE, 1);
 	T_TRUE(strstr(r.said, "2 pods") != NULL);
@@ -393,7 +394,7 @@ T_CASE(nodes_that_pods_do_not_want)
 	down();
 }
 
-/* The room may have been held before. */
+/* The room may have been reserved before. */
 T_CASE(pods_of_gangs_on_nodes_that_they_do_not_want)
 {
 	char json[TEXT_SIZE];
@@ -416,8 +417,8 @@ T_CASE(pods_of_gangs_on_nodes_that_they_do_not_want)
 	down();
 }
 
-/* What was changed since the gang was submitted may have been so since it was bound. */
-T_CASE(pods_of_gangs_with_others_whom_they_keep_away)
+/* A change after the gang was submitted may have come after it was bound. */
+T_CASE(pods_of_gangs_with_pods_that_they_keep_away)
 {
 	static const char json[] =
 		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"w-0\","
@@ -435,12 +436,12 @@ T_CASE(pods_of_gangs_with_others_whom_they_keep_away)
 	}
 }
 
-T_CASE(who_was_placed_on_a_cordoned_node)
+T_CASE(pods_on_a_cordoned_node)
 {
 	up_empty();
 	put_pod("a", "x", "", "n-0");
 	put_labeled("n-0", "a", "\"unschedulable\":true");
-	settles(FSCK_RULES_NODE, 0); /* who is there stays */
+	settles(FSCK_RULES_NODE, 0); /* pods that are there stay */
 	put_pod("b", "x", "", "n-0");
 	put_pod("c", "x",
 	        "\"tolerations\":[{\"key\":\"node.kubernetes.io/unschedulable\","
@@ -451,9 +452,8 @@ T_CASE(who_was_placed_on_a_cordoned_node)
 	down();
 }
 
-/* Labels that tell replicas apart stand beside the class until some rule asks for them.
- */
-T_CASE(labels_that_stand_beside_are_seen)
+/* The labels of a replica itself are left out of the class until a rule asks for them. */
+T_CASE(labels_of_replicas_are_seen)
 {
 	static const char label[] = "statefulset.kubernetes.io/pod-name";
 	char json[TEXT_SIZE], rule[TEXT_SIZE];

@@ -1,4 +1,4 @@
-/* Registries, locks of terms, /groups/nodes: each code, and mended where it can be. */
+/* Registries, locks of terms, and /groups/nodes: each code, and its repair. */
 #include "coord/fsck/fsck_kit.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/records/rule_term.h"
@@ -38,7 +38,7 @@ static const char *carrier(const char *name, unsigned kind)
 	return json;
 }
 
-/* The term that it carries, into id and pod_text. */
+/* Writes the pod's term into id and pod_text. */
 static void name_term(unsigned kind)
 {
 	struct parse parse = {.arena = &kit.arena};
@@ -84,7 +84,7 @@ static void put_registry(unsigned kind)
 	(void)kit_put(&kit, registry_key(kind), json);
 }
 
-/* web/c carries that; it has a place on n-2, or none. */
+/* web/c carries the term; it has a place on n-2, or none. */
 static void up_with(unsigned kind, bool placed)
 {
 	up();
@@ -113,7 +113,7 @@ T_CASE(what_is_registered_is_clean)
 		down();
 		up_with(kind, true);
 		check();
-		/* Nodes of the kit have no zones. */
+		/* The nodes of the fixture have no zones. */
 		T_EQ(r.total, r.found[FSCK_RULES_AFFINITY]);
 		down();
 	}
@@ -151,7 +151,7 @@ T_CASE(a_term_that_waiting_pods_carry_comes_later)
 	}
 }
 
-T_CASE(registry_garbled)
+T_CASE(registry_malformed)
 {
 	up_with(ANTI, true);
 	(void)kit_put(&kit, registry_key(ANTI), "{\"v\":1,\"terms\":[]}");
@@ -160,7 +160,7 @@ T_CASE(registry_garbled)
 	T_EQ(r.found[FSCK_TERM_UNREGISTERED], 1);
 	T_EQ(r.total, 2);
 	mends(1);
-	/* Nobody is in need of it: it is empty then. */
+	/* No pod needs the term, so the registry becomes empty. */
 	up_with(SPREAD, false);
 	(void)kit_put(&kit, registry_key(SPREAD), "{");
 	check();
@@ -192,7 +192,7 @@ T_CASE(a_term_in_the_wrong_registry)
 	mends(1);
 }
 
-T_CASE(a_term_that_nobody_carries_goes)
+T_CASE(a_term_that_no_pod_carries_goes)
 {
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		up_with(kind, false);
@@ -207,7 +207,7 @@ T_CASE(a_term_that_nobody_carries_goes)
 	}
 }
 
-/* By a lock's absence nobody can tell what has been since. */
+/* A missing lock does not show what was placed since. */
 T_CASE(a_lock_that_is_missing_is_made_before_its_term_goes)
 {
 	up_with(ANTI, false);
@@ -227,7 +227,7 @@ T_CASE(a_lock_that_is_missing_is_made_before_its_term_goes)
 	down();
 }
 
-/* A pod that came, and was bound under it, has put the lock; a registry that is another
+/* A pod was bound under the term and has put the lock; and a registry that has changed
  * is read again. */
 T_CASE(a_term_that_is_carried_again_stays)
 {
@@ -242,7 +242,7 @@ T_CASE(a_term_that_is_carried_again_stays)
 	down();
 }
 
-/* Nobody knows what a pod that can not be read carries. */
+/* A pod that does not parse may carry any term. */
 T_CASE(nothing_goes_while_a_pod_can_not_be_read)
 {
 	up_with(ANTI, false);
@@ -261,7 +261,7 @@ T_CASE(locks)
 	drop(lock_key());
 	finds(FSCK_LOCK_MISSING, 1);
 	mends(1);
-	up_with(ANTI, false); /* somebody waits to register it */
+	up_with(ANTI, false); /* a pod waits to register it */
 	drop(registry_key(ANTI));
 	(void)kit_put(&kit, lock_key(), "[]");
 	check();
@@ -278,7 +278,7 @@ T_CASE(locks)
 	mends(1);
 }
 
-/* Somebody registers it between the check and the repair. */
+/* The term is registered between the check and the repair. */
 T_CASE(the_lock_of_a_term_that_is_registered_meanwhile_stays)
 {
 	up_with(ANTI, false);
@@ -293,7 +293,7 @@ T_CASE(the_lock_of_a_term_that_is_registered_meanwhile_stays)
 	down();
 }
 
-T_CASE(nodes_that_are_newer_than_what_tells_of_them)
+T_CASE(nodes_that_are_newer_than_groups_nodes)
 {
 	up();
 	(void)kit_put(&kit, node_key(KEYS_NODE, "n-2"),

@@ -1,8 +1,8 @@
-/* The check and the mending as such: a store that is right, keys of any kind, faults. */
+/* The check and the repair in general: a valid store, keys of any kind, faults. */
 #include "coord/fsck/fsck_kit.h"
 #include "tests/harness/torture.h"
 
-T_CASE(a_store_that_is_right_is_clean)
+T_CASE(a_valid_store_is_clean)
 {
 	const struct fsck_counts *counts;
 
@@ -17,13 +17,13 @@ T_CASE(a_store_that_is_right_is_clean)
 	T_TRUE(r.pages > 4);
 	repair(false);
 	T_EQ(m.count[REPAIR_DONE] + m.count[REPAIR_RIGHT] + m.count[REPAIR_REFUSED], 0);
-	/* Nothing is left of the pin. */
+	/* Nothing of the pin is left. */
 	T_EQ(kit_get_at(&kit, kv_prefix(PL_SPAN_LIT("/pins/")), 0), PL_OK);
 	T_EQ(kit.result.get.count, 0);
 	down();
 }
 
-T_CASE(key_garbled)
+T_CASE(key_malformed)
 {
 	up();
 	(void)kit_put(&kit, "/nodes/7/east/n", "{}");
@@ -32,7 +32,7 @@ T_CASE(key_garbled)
 	mends_not();
 }
 
-/* Before, behind and between the partitions: each is read, and once. */
+/* Before, after and between the partitions: each is read once. */
 T_CASE(keys_that_are_in_no_partition)
 {
 	static const char *const keys[] = {
@@ -52,7 +52,7 @@ T_CASE(keys_that_are_in_no_partition)
 	mends_not();
 }
 
-T_CASE(owner_garbled)
+T_CASE(owner_malformed)
 {
 	up();
 	(void)kit_put(&kit, "/partitions/0004/owner", "east");
@@ -93,8 +93,8 @@ T_CASE(answers_that_are_lost_change_nothing)
 	down();
 }
 
-/* Somebody mends it, or makes it another thing, between reading and writing. */
-T_CASE(what_changed_meanwhile_is_read_again)
+/* Another client repairs it, or changes it, between reading and writing. */
+T_CASE(a_key_that_changed_meanwhile_is_read_again)
 {
 	static const struct faulty_rule rules[] = {{.what = FAULTY_SLOW_REQUEST,
 	                                            .ops = 1u << KV_TXN,
@@ -118,7 +118,7 @@ T_CASE(what_changed_meanwhile_is_read_again)
 			              "{\"v\":1,\"generation\":9}");
 		run_until(&m.over);
 		T_CODE(m.err.code, PL_OK, &m.err);
-		/* At 35 ms it was mended already. */
+		/* At 35 ms it was repaired already. */
 		if (both || at % 40 != 35)
 			clean();
 		down();

@@ -10,7 +10,7 @@ static struct pl_span name(unsigned number, char out[32])
 	return pl_span(out, (size_t)snprintf(out, 32, "web/%u", number));
 }
 
-T_CASE(names_have_the_numbers_in_which_they_came)
+T_CASE(names_are_numbered_in_their_order)
 {
 	struct name_table table = {0};
 	char text[32];
@@ -28,7 +28,7 @@ T_CASE(names_have_the_numbers_in_which_they_came)
 	name_table_done(&table);
 }
 
-T_CASE(the_empty_name_is_one)
+T_CASE(the_empty_name_is_a_name)
 {
 	struct name_table table = {0};
 

@@ -73,7 +73,7 @@ static void step(const char *what, const struct janitor_event *event)
 		SAY("          next at %" PRIu64 "\n", janitor_deadline_ms(&core));
 }
 
-/* The clock is heard first. */
+/* The clock is checked first. */
 static void tell(const char *what, struct janitor_event event)
 {
 	struct janitor_event timeout = {.type = JANITOR_EV_TIMEOUT, .now_ms = now};
@@ -135,7 +135,7 @@ static bool did(enum janitor_action_type type)
 	return false;
 }
 
-/* Lets everything be but looks. */
+/* Runs to the next look; all other actions are ignored. */
 static void to_look(void)
 {
 	do {
@@ -169,7 +169,8 @@ T_CASE(behind_the_writers)
 	looked_with(5110, NULL, 0);
 	t_golden("janitor/behind_the_writers.txt", story);
 	T_TRUE(!did(JANITOR_DO_COMPACT));
-	while (!did(JANITOR_DO_COMPACT)) { /* the interval makes little worth it too */
+	while (!did(JANITOR_DO_COMPACT)) { /* after the interval a small gain is worth
+	                                    * it too */
 		to_look();
 		looked_with(5110, NULL, 0);
 		T_TRUE(now < 35000);
@@ -187,7 +188,7 @@ static void looked_at(int64_t revision, uint64_t bytes)
 	                                      .bytes = bytes});
 }
 
-/* 20 kB a revision: fifty of them are what may stay, whatever keep says. */
+/* 20 kB a revision: fifty revisions may stay, whatever keep is. */
 T_CASE(few_revisions_may_be_many_bytes)
 {
 	int64_t revision = 10;
@@ -204,10 +205,10 @@ T_CASE(few_revisions_may_be_many_bytes)
 		looked_at(revision, bytes);
 		T_TRUE(now < begun + JANITOR_YOUNG_MS + 6000); /* a step is three looks */
 	}
-	/* Watchers had their time, and what is younger than that stays. */
+	/* Watchers had their time, and younger revisions stay. */
 	T_TRUE(now >= begun + JANITOR_YOUNG_MS);
 	T_TRUE(core.compaction.target >= 10 && core.compaction.target <= revision - 50);
-	/* What a compaction frees does not count as less growth. */
+	/* Freed bytes do not count as less growth. */
 	compacted();
 	bytes = 500000;
 	for (int i = 0; i < 60; i++) {
@@ -224,7 +225,7 @@ T_CASE(few_revisions_may_be_many_bytes)
 		compacted();
 		bytes = 600000;
 	}
-	/* What may stay are 50 revisions, a step 13; growth beside a compaction is not
+	/* 50 revisions may stay, a step is 13, and growth during a compaction is not
 	 * seen. */
 	T_TRUE(core.compaction.compacted > revision - 100);
 }
@@ -250,8 +251,8 @@ static unsigned compactions(uint64_t bytes)
 	return count;
 }
 
-/* It reads all keys: so it waits for half of what is there, at ten times history_bytes.
- */
+/* A compaction reads all keys, so at ten times history_bytes it waits for half of what
+ * is in use. */
 T_CASE(a_large_store_is_compacted_less_often)
 {
 	unsigned small = compactions(500000), large = compactions(80000000);
@@ -260,8 +261,8 @@ T_CASE(a_large_store_is_compacted_less_often)
 	T_TRUE(small >= 4);
 }
 
-/* What was there before may be garbage: that is cleared before a step is long, but not
- * while everything starts. */
+/* Garbage from before is cleared before a whole step has passed, but not while
+ * everything starts. */
 T_CASE(a_new_leader_waits_a_minute_for_a_large_store)
 {
 	int64_t revision = 10, begun;
@@ -285,7 +286,7 @@ T_CASE(a_new_leader_waits_a_minute_for_a_large_store)
 	}
 }
 
-/* Nothing grows there any more, and few large transactions were it. */
+/* Nothing grows any more, and few large transactions filled the store. */
 T_CASE(a_store_without_room_is_compacted_at_once)
 {
 	begin(0);
@@ -307,8 +308,8 @@ T_CASE(a_store_without_room_is_compacted_at_once)
 	T_TRUE(now < 30000);
 }
 
-/* 1 % of what may stay with each look: many more looks than are remembered. */
-T_CASE(slow_growth_comes_together_too)
+/* 1 % of history_bytes a look: many more looks than are remembered. */
+T_CASE(slow_growth_adds_up_too)
 {
 	int64_t revision = 10;
 	uint64_t bytes = 500000;
@@ -341,7 +342,7 @@ T_CASE(a_store_that_does_not_grow_keeps_its_history)
 	}
 }
 
-T_CASE(a_pin_holds_and_grows_old)
+T_CASE(a_pin_is_honoured_until_it_is_too_old)
 {
 	int64_t pins[] = {4500, 3200};
 
@@ -365,14 +366,14 @@ T_CASE(a_pin_holds_and_grows_old)
 	T_EQ(core.compaction.target, 4499); /* the second is younger */
 	compacted();
 	to_look();
-	looked_with(7000, pins, 1); /* and gone now is what was old */
+	looked_with(7000, pins, 1); /* the old pin is gone */
 	to_look();
 	looked_with(7000, NULL, 0);
 	T_EQ(core.compaction.target, 6000);
 	t_golden("janitor/pins.txt", story);
 }
 
-T_CASE(the_faster_the_sooner)
+T_CASE(fast_writers_have_more_looks)
 {
 	int64_t revision = 100000;
 
@@ -384,7 +385,7 @@ T_CASE(the_faster_the_sooner)
 	for (unsigned i = 0; i < 10; i++) {
 		to_look();
 		revision += (int64_t)(now - core.compaction.revision_ms) /
-		            5; /* 200 a second */
+		            5; /* 200 revisions a second */
 		looked_with(revision, NULL, 0);
 		if (core.compaction.seq != 0)
 			compacted();
@@ -424,7 +425,7 @@ T_CASE(trouble_and_other_stores)
 	compacted();
 	T_EQ(core.compaction.compacted, 899);
 	to_look();
-	looked_with(1500, NULL, 0); /* revisions ran back */
+	looked_with(1500, NULL, 0); /* revisions went back */
 	T_EQ(core.compaction.target, 500);
 	compacted();
 	to_look();
@@ -527,7 +528,7 @@ T_CASE(a_sweep)
 	due();
 	while (core.sweep.seq == 0)
 		due();
-	removed(false, true); /* by the first try */
+	removed(false, true); /* by the first attempt */
 	T_EQ(actions.item[0].type, JANITOR_REPORT_REMOVED);
 	to_page(JANITOR_OWNERS, 0);
 	T_TRUE(core.sweep.next);
@@ -535,7 +536,7 @@ T_CASE(a_sweep)
 	T_EQ(actions.count, 0);
 	to_page(JANITOR_LEADERS, 0);
 	page((struct janitor_page){.items = &leader, .count = 1});
-	removed(false, true); /* by somebody else */
+	removed(false, true); /* by another client */
 	T_TRUE(!did(JANITOR_REPORT_REMOVED));
 	to_page(JANITOR_DIGESTS, 0);
 	page((struct janitor_page){0});
@@ -557,13 +558,13 @@ T_CASE(digests_at_two_looks)
 	to_page(JANITOR_DIGESTS, 0);
 	page(both);
 	T_EQ(actions.count, 0);
-	items[1].mod_revision = 8; /* put meanwhile: somebody lives */
+	items[1].mod_revision = 8; /* put meanwhile: another shard leads */
 	to_page(JANITOR_DIGESTS, 0);
 	page(both);
 	T_EQ(core.sweep.garbage, 1);
 	removed(true, true);
 	T_EQ(core.sweep.garbage, 0);
-	/* A term in between: what was seen before does not count. */
+	/* A term in between: what was seen before it does not count. */
 	tell("leads no more", (struct janitor_event){.type = JANITOR_EV_LEAD});
 	tell("leads", (struct janitor_event){.type = JANITOR_EV_LEAD, .leading = true});
 	to_page(JANITOR_DIGESTS, 0);
@@ -572,7 +573,7 @@ T_CASE(digests_at_two_looks)
 	to_page(JANITOR_DIGESTS, 0);
 	page(both);
 	T_EQ(core.sweep.garbage, 3);
-	failed(PL_FENCED); /* not leading: nothing more is tried */
+	failed(PL_FENCED); /* not leading: no other removal is tried */
 	T_TRUE(core.sweep.at_ms == now + tune.interval_ms);
 	T_EQ(core.sweep.garbage, 0);
 }
@@ -586,7 +587,7 @@ T_CASE(versions_beyond_the_history)
 	page((struct janitor_page){.items = items, .count = 3, .total = 3});
 	T_EQ(actions.count, 0);
 	to_page(JANITOR_VERSIONS, 1);
-	items[1].current = true; /* set back by hand: never that one */
+	items[1].current = true; /* set back by hand: it is never removed */
 	page((struct janitor_page){.items = items, .count = 5, .total = 6});
 	T_EQ(core.sweep.garbage, 5); /* the first and the third of three */
 	removed(true, true);
@@ -598,8 +599,8 @@ T_CASE(versions_beyond_the_history)
 	T_EQ(actions.count, 0);
 }
 
-/* Whatever pins there are, and however the revision runs: never past a pin that is
- * young enough, never past what is to be kept. */
+/* Random pins and revisions: never past a pin that is young enough, never past what
+ * has to be kept. */
 T_CASE(random_pins)
 {
 	for (uint64_t seed = 0; seed < 300; seed++) {

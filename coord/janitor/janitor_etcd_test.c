@@ -1,5 +1,5 @@
-/* The same over a real etcd: what it lets one read after a compaction, and that it
- * judges the compares of an election as memkv does. */
+/* The same with a real etcd: what can be read after a compaction, and that etcd judges
+ * the compares of an election as memkv does. */
 #include "coord/janitor/janitor.h"
 #include "coord/janitor/pin.h"
 #include "tests/harness/t.h"

@@ -12,7 +12,7 @@ enum { LEASE = 500, KEEP = 1000, PIN_MAX = 60000 };
 #define INTERVAL UINT64_C(10000)
 
 static struct kit kit;
-static struct kv *faulty; /* the janitor's */
+static struct kv *faulty; /* used by the janitor */
 static struct elect *elect;
 static struct janitor *janitor; /* NULL: stopped */
 static bool elect_stopped;
@@ -139,7 +139,7 @@ T_CASE(compacts_behind_the_writers)
 	begin(NULL, 0);
 	revision = writes(3000);
 	run(2000);
-	T_EQ(compacted, revision + 1 - KEEP); /* the election wrote one */
+	T_EQ(compacted, revision + 1 - KEEP); /* the election wrote one revision */
 	T_TRUE(readable(compacted) && !readable(compacted - 1));
 	run(60000);
 	T_EQ(compactions, 1); /* nothing was written */
@@ -264,7 +264,7 @@ T_CASE(history_is_trimmed)
 	T_EQ(count_of("/config/coord/00"), 3);
 	T_STR(kit_show(&kit), "/config/coord/0000000198={} /config/coord/0000000199={} "
 	                      "/config/coord/0000000200={}");
-	/* By hand: an old one is current; it stays, however many come. */
+	/* An old version is made current by hand; it stays, however many versions come. */
 	(void)kit_put(&kit, "/config/coord/current", "{\"v\":1,\"version\":198}");
 	(void)kit_put(&kit, "/config/coord/0000000201", "{}");
 	(void)kit_put(&kit, "/config/coord/0000000202", "{}");
@@ -272,14 +272,14 @@ T_CASE(history_is_trimmed)
 	T_EQ(count_of("/config/coord/0000000198"), 1);
 	T_EQ(count_of("/config/coord/0000000199"), 0);
 	T_EQ(count_of("/config/coord/00"), 4);
-	/* Nobody can tell which is current: nothing goes. */
+	/* Which version is current is not known, so nothing is removed. */
 	(void)kit_put(&kit, "/config/coord/current", "?");
 	run(5 * INTERVAL);
 	T_EQ(count_of("/config/coord/00"), 4);
 	end();
 }
 
-/* Many owners, over several pages; those of the living stay. */
+/* Many owners, over several pages; those of living shards stay. */
 T_CASE(sweep_page_after_page)
 {
 	char key[64];
@@ -307,21 +307,21 @@ T_CASE(a_stale_leader_removes_nothing)
 	begin(deaf, 1);
 	run(50);
 	elect_session(elect, LEASE, UINT64_MAX);
-	run(2500); /* nobody waits for a deaf watch for ever */
+	run(2500); /* a stalled watch is not waited for for ever */
 	T_TRUE(elect_epoch(elect) != 0);
 	T_EQ(kit_delete(&kit, kv_key(kit_key("/leader/janitor"))), 1);
 	(void)kit_put(&kit, "/leader/janitor", "another");
 	(void)kit_put(&kit, "/partitions/0002/owner", "{}");
 	run(8000);
-	T_TRUE(elect_epoch(elect) != 0); /* still thinks so */
+	T_TRUE(elect_epoch(elect) != 0); /* it still believes so */
 	T_EQ(removals, 0);
 	T_EQ(count_of("/partitions/"), 1);
 	T_EQ(count_of("/leader/"), 1);
 	end();
 }
 
-/* Between the look and the removal somebody claims it: it lives. */
-T_CASE(what_came_to_life)
+/* The key is claimed between the look and the removal, so it stays. */
+T_CASE(a_key_that_is_claimed_meanwhile_stays)
 {
 	const struct faulty_rule slow[] = {{.what = FAULTY_SLOW_REQUEST,
 	                                    .prefix = PL_SPAN_LIT("/partitions/"),
@@ -366,8 +366,8 @@ T_CASE(rewound)
 	end();
 }
 
-/* Answers lost, requests refused or applied late: what is garbage goes, what lives
- * stays, and no pin is passed. */
+/* Answers are lost, requests refused or applied late: garbage goes, living keys stay,
+ * and no pin is passed. */
 T_CASE_SECONDS(faults, 60)
 {
 	static const struct faulty_rule rules[] = {

@@ -47,12 +47,12 @@ T_CASE(unknown_is_sent_again)
 	tell((struct pin_event){.type = PIN_EV_TIMEOUT,
 	                        .now_ms = pin_deadline_ms(&core)});
 	T_EQ(actions.item[0].type, PIN_DO_PUT);
-	answer(200, 7, 60); /* there from the first time */
+	answer(200, 7, 60); /* created by the first attempt */
 	T_EQ(core.revision, 60);
 	T_TRUE(pin_deadline_ms(&core) == UINT64_MAX);
 }
 
-T_CASE(anothers)
+T_CASE(a_name_of_another_client)
 {
 	begin();
 	answer(20, 8, 60);

@@ -104,7 +104,7 @@ T_CASE(the_lease_is_lost)
 	kit_close(&kit);
 }
 
-/* Released at any moment, with answers lost: it ends, and the pin with it. */
+/* Released at any moment, with lost answers: it ends, and the key is gone. */
 T_CASE(faults)
 {
 	static const struct faulty_rule rules[] = {

@@ -101,7 +101,7 @@ T_CASE(the_record_of_the_header_is_read_and_written)
 	done();
 }
 
-T_CASE(what_is_not_said_has_a_meaning)
+T_CASE(absent_fields_have_a_meaning)
 {
 	T_OK(parse(least), &err);
 	T_EQ(m.partition_count, 0);
@@ -204,7 +204,7 @@ T_CASE(bounds)
 	done();
 }
 
-/* The most that a record can say is read again. */
+/* The largest possible record can be read again. */
 T_CASE(the_largest_record_fits)
 {
 	static uint16_t partitions[KEYS_PARTITIONS_MAX];
@@ -252,7 +252,7 @@ T_CASE(the_largest_record_fits)
 	done();
 }
 
-T_CASE(what_no_record_can_say_is_not_written)
+T_CASE(an_invalid_record_is_not_written)
 {
 	struct membership good;
 

@@ -106,7 +106,7 @@ static void end(void)
 	kit_close(&kit);
 }
 
-/* Past the faults. */
+/* Without the faults. */
 static void direct(const struct kv_req *req)
 {
 	struct kv *faulty = kit.kv;
@@ -176,7 +176,7 @@ T_CASE(lists_then_follows)
 	end();
 }
 
-T_CASE(garbage_is_shown)
+T_CASE(malformed_records_are_shown)
 {
 	begin(NULL, 0);
 	put("a", "strange");
@@ -195,8 +195,8 @@ T_CASE(garbage_is_shown)
 	end();
 }
 
-/* While it is listed anew nothing moves; then all at once. */
-T_CASE(the_picture_stands_until_the_next_one_is_complete)
+/* While it is listed again nothing changes; then everything does at once. */
+T_CASE(entries_stay_until_the_next_list_is_complete)
 {
 	struct faulty_rule rules[] = {
 		{.what = FAULTY_END_WATCH,
@@ -218,13 +218,13 @@ T_CASE(the_picture_stands_until_the_next_one_is_complete)
 	run(40);
 	T_STR(told(), "synced(2); ");
 	faulty_pause(kit.kv, false);
-	del("a"); /* this note of the watch is its end */
+	del("a"); /* the watch ends with this note */
 	put("c", "active");
 	run(62);
 	T_STR(told(), "lost(store rewound or replaced); ");
 	T_STR(everyone(), "a active; b active; ");
 	run(2000);
-	T_STR(told(), "synced(1); c active; "); /* which came while it was listed */
+	T_STR(told(), "synced(1); c active; "); /* which came during the list */
 	T_STR(everyone(), "b active; c active; ");
 	end();
 }
@@ -245,7 +245,7 @@ T_CASE(stops_inside_a_note)
 	}
 }
 
-/* Whichever allocation fails on the way, the picture is right in the end. */
+/* Whichever allocation fails, the roster is right in the end. */
 T_CASE(without_memory)
 {
 	bool fired = true;
@@ -261,7 +261,7 @@ T_CASE(without_memory)
 		put("b", "active");
 		kit.now_ms = 20;
 		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		/* memkv's own notes may be what fails: then its watch ends. */
+		/* If a note of memkv itself fails, its watch ends. */
 		run(20);
 		fired = pl_fault_fired(PL_FAULT_ALLOC);
 		pl_fault_reset();

@@ -64,7 +64,7 @@ static void begin(uint32_t partitions)
 	meta_core_init(&core, partitions, &mine, 3);
 }
 
-T_CASE(first_comer)
+T_CASE(creates_the_record_if_it_is_absent)
 {
 	char first[META_INCARNATION_SIZE];
 
@@ -82,7 +82,7 @@ T_CASE(first_comer)
 	t_golden("meta/first_comer.txt", story);
 }
 
-T_CASE(another_life)
+T_CASE(another_incarnation_is_reported)
 {
 	begin(0);
 	seen("listed", 10, 16, 'a');

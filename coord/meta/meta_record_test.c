@@ -9,7 +9,7 @@ static const char whole[] = "{\"v\":1,\"partitions\":64,"
 			    "\"version\":\"0.1.0\","
 			    "\"incarnation\":\"0123456789abcdef0123456789abcdef\"}";
 
-T_CASE(what_is_printed_is_read_again)
+T_CASE(what_is_printed_parses_again)
 {
 	struct meta meta = {.partitions = 64,
 	                    .created_ms = INT64_C(1795237200000),
@@ -49,7 +49,7 @@ static void refused(const char *from, const char *to, const char *why)
 		t_fail(__FILE__, __LINE__, "no '%s' in '%s'", why, err.msg);
 }
 
-T_CASE(what_makes_no_sense_is_refused_with_its_path)
+T_CASE(malformed_values_are_refused_with_their_path)
 {
 	refused("\"v\":1", "\"v\":2", "v: want 1 to 1");
 	refused("\"v\":1,", "", "v: ");
@@ -100,7 +100,7 @@ static enum pl_code torture(void)
 	return code;
 }
 
-T_CASE(no_memory_is_told)
+T_CASE(a_want_of_memory_is_reported)
 {
 	t_torture(torture, false);
 }

@@ -171,7 +171,7 @@ T_CASE(partitions_that_do_not_match_are_refused)
 	end();
 }
 
-T_CASE(garbage_is_refused_until_it_is_mended)
+T_CASE(a_malformed_record_is_refused_until_it_is_repaired)
 {
 	static char big[20000];
 
@@ -194,7 +194,7 @@ T_CASE(garbage_is_refused_until_it_is_mended)
 	end();
 }
 
-T_CASE(removed_or_restored_it_is_another_life)
+T_CASE(a_removed_or_restored_record_is_another_incarnation)
 {
 	struct memkv_snapshot *snapshot = NULL;
 	char first[META_INCARNATION_SIZE];
@@ -216,9 +216,9 @@ T_CASE(removed_or_restored_it_is_another_life)
 	end();
 }
 
-/* As after a restore that nobody noticed: the watch takes the new record for old, and
- * never shows it. */
-T_CASE(a_new_life_that_the_watch_does_not_show)
+/* As after a restore that was not noticed: the watch takes the new record for an old
+ * one, and never shows it. */
+T_CASE(an_incarnation_that_the_watch_does_not_show)
 {
 	static const struct faulty_rule deaf[] = {
 		{.what = FAULTY_STALL_WATCH, .per_mille = 1000}};
@@ -237,7 +237,7 @@ T_CASE(a_new_life_that_the_watch_does_not_show)
 	end();
 }
 
-T_CASE(over_a_bad_store)
+T_CASE(over_a_faulty_store)
 {
 	struct faulty_rule rules[] = {
 		{.what = FAULTY_LOSE_ANSWER, .per_mille = 150},

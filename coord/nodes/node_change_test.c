@@ -1,4 +1,4 @@
-/* What a wish about a node becomes, case by case; and which Nodes are taken at all. */
+/* Requested changes of nodes, case by case; and which Nodes are accepted at all. */
 #include <stdio.h>
 
 #include "coord/nodes/node_change.h"
@@ -47,7 +47,7 @@ T_CASE(a_new_node_has_an_empty_alloc)
 	pl_arena_done(&arena);
 }
 
-T_CASE(a_changed_node_keeps_what_is_taken_on_it)
+T_CASE(a_changed_node_keeps_its_alloc)
 {
 	T_OK(wish(NODES_APPLY, "{\"a\":1}", "{\"a\":2}", FULL_ALLOC), &err);
 	puts_node("{\"a\":1}",
@@ -58,7 +58,7 @@ T_CASE(a_changed_node_keeps_what_is_taken_on_it)
 	pl_arena_done(&arena);
 }
 
-T_CASE(a_cordon_outlasts_a_file_that_does_not_speak_of_it)
+T_CASE(applying_a_file_without_the_field_keeps_the_cordon)
 {
 	static const char cordoned[] = "{\"a\":1,\"spec\":{\"unschedulable\":true}}";
 
@@ -93,7 +93,7 @@ T_CASE(a_cordon_changes_nothing_else)
 	pl_arena_done(&arena);
 }
 
-T_CASE(a_node_that_is_none_is_only_replaced)
+T_CASE(a_malformed_node_is_only_replaced)
 {
 	static const char *const nodes[] = {"[1]", "{\"spec\":7}", "", "{"};
 
@@ -106,7 +106,7 @@ T_CASE(a_node_that_is_none_is_only_replaced)
 	pl_arena_done(&arena);
 }
 
-T_CASE(only_an_empty_node_goes)
+T_CASE(only_an_empty_node_is_deleted)
 {
 	T_OK(wish(NODES_DELETE, NULL, "{}", FREE_ALLOC), &err);
 	T_EQ(change.what, NODE_DELETE);
@@ -117,7 +117,7 @@ T_CASE(only_an_empty_node_goes)
 	pl_arena_done(&arena);
 }
 
-T_CASE(a_node_that_was_taken_away_comes_back_to_its_alloc)
+T_CASE(a_node_that_was_removed_comes_back_to_its_alloc)
 {
 	T_OK(wish(NODES_APPLY, "{\"a\":1}", NULL, FULL_ALLOC), &err);
 	puts_node("{\"a\":1}",
@@ -127,7 +127,7 @@ T_CASE(a_node_that_was_taken_away_comes_back_to_its_alloc)
 	T_EQ(change.what, NODE_DELETE);
 	T_EQ(wish(NODES_DELETE, NULL, NULL, FULL_ALLOC), PL_CONFLICT);
 	T_EQ(wish(NODES_DELETE, NULL, NULL, HELD_ALLOC), PL_CONFLICT);
-	/* Nobody is put there anyway. */
+	/* Nothing is placed there anyway. */
 	T_OK(wish(NODES_CORDON, NULL, NULL, FULL_ALLOC), &err);
 	T_EQ(change.what, NODE_SAME);
 	T_EQ(wish(NODES_UNCORDON, NULL, NULL, FULL_ALLOC), PL_CORRUPT);
@@ -135,7 +135,7 @@ T_CASE(a_node_that_was_taken_away_comes_back_to_its_alloc)
 	pl_arena_done(&arena);
 }
 
-T_CASE(what_is_broken_is_left_to_fsck)
+T_CASE(damaged_nodes_are_left_to_fsck)
 {
 	static const enum nodes_verb verbs[] = {NODES_APPLY, NODES_CORDON, NODES_UNCORDON,
 	                                        NODES_DELETE};
@@ -179,7 +179,7 @@ static void refused(const char *kind, const char *json, const char *words)
 		t_fail(__FILE__, __LINE__, "'%s' has not '%s'", err.msg, words);
 }
 
-T_CASE(only_valid_nodes_are_taken)
+T_CASE(only_valid_nodes_are_accepted)
 {
 	nodes_input_init(&input);
 	refused("Pod", "{}", "kind: want Node, this is a Pod");
@@ -209,7 +209,7 @@ static enum pl_code input_tortured(void)
 	return code;
 }
 
-T_CASE(without_memory_no_node_is_taken)
+T_CASE(without_memory_no_node_is_accepted)
 {
 	t_torture(input_tortured, false);
 }

@@ -1,5 +1,5 @@
-/* Nodes written to the store in memory: what stands there then, whoever writes at the
- * same time, and whatever becomes of the answers. */
+/* Nodes written to the store in memory: the result, with other writers at the same
+ * time, and with lost answers. */
 #include "coord/nodes/nodes.h"
 #include "shardsched/records/alloc.h"
 #include "store/base/rng.h"
@@ -13,13 +13,13 @@ enum { PARTITIONS = 8, COUNT = 500, NAME_SIZE = 32, JSON_SIZE = 200 };
 static struct kit kit;
 static struct job {
 	struct kv *kv;
-	struct nodes *nodes; /* NULL: over */
+	struct nodes *nodes; /* NULL: it has ended */
 	struct nodes_opts opts;
 	unsigned at, count, first, step;
-	const char *mark; /* in each JSON */
+	const char *mark; /* contained in each JSON */
 	char name[NAME_SIZE], json[JSON_SIZE];
 	unsigned outcome[NODES_REFUSED + 1];
-	enum pl_code why; /* of the last refused */
+	enum pl_code why; /* code of the last refusal */
 	struct pl_err err;
 } jobs[2];
 
@@ -146,7 +146,7 @@ static size_t count_under(const char *prefix)
 	return kit.result.get.count;
 }
 
-T_CASE(nodes_are_created_changed_and_left)
+T_CASE(nodes_are_created_changed_and_unchanged)
 {
 	up(NULL, 0);
 	does(NODES_APPLY, COUNT, "one");
@@ -186,7 +186,7 @@ T_CASE(cordoned_uncordoned_deleted)
 	kit_close(&kit);
 }
 
-T_CASE(a_dry_run_tells_and_writes_nothing)
+T_CASE(a_dry_run_reports_and_writes_nothing)
 {
 	int64_t before;
 
@@ -204,7 +204,8 @@ T_CASE(a_dry_run_tells_and_writes_nothing)
 	kit_close(&kit);
 }
 
-/* Two that want the same nodes to be different: each change is whole, and counted. */
+/* Two writers want the same nodes to be different: each change is complete, and
+ * counted. */
 T_CASE(two_at_once)
 {
 	static const struct faulty_rule rules[] = {{.what = FAULTY_SLOW_REQUEST,
@@ -261,7 +262,7 @@ T_CASE(lost_answers_are_settled)
 	kit_close(&kit);
 }
 
-T_CASE(what_is_broken_is_refused_and_the_rest_done)
+T_CASE(damaged_nodes_are_refused_and_the_rest_done)
 {
 	up(NULL, 0);
 	does(NODES_APPLY, 20, "one");
@@ -277,7 +278,7 @@ T_CASE(what_is_broken_is_refused_and_the_rest_done)
 	kit_close(&kit);
 }
 
-T_CASE(one_that_is_too_large_is_refused)
+T_CASE(a_node_that_is_too_large_is_refused)
 {
 	static char large[JSON_SIZE];
 	struct memkv_opts opts = {.request_bytes_max = 600};
@@ -317,7 +318,7 @@ static enum pl_code scenario(void)
 	return jobs[0].err.code;
 }
 
-/* Faults of the store's own allocations end a call too, and are not ours. */
+/* A failing allocation of the store ends a call too, and is not one of ours. */
 T_CASE(without_memory_it_ends)
 {
 	up(NULL, 0);

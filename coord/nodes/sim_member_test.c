@@ -1,4 +1,4 @@
-/* Pods that run on machines that do not exist. */
+/* Pods on a simulated cluster. */
 #include <stdio.h>
 
 #include "coord/nodes/sim_member.h"
@@ -17,7 +17,7 @@ static void up(uint64_t lifetime_ms, uint32_t fail_percent)
 	sim_member_init(&member, &opts);
 }
 
-/* Turns only. */
+/* With turns only. */
 static void up_ending(const char *rate, uint32_t fail_percent)
 {
 	struct pl_err err = {0};
@@ -30,7 +30,7 @@ static void up_ending(const char *rate, uint32_t fail_percent)
 	sim_member_init(&member, &opts);
 }
 
-/* How many have ended by then, the first of which is first. */
+/* How many pods have ended by then; the first of them is first. */
 static unsigned end_by(uint64_t now_ms, const char *first)
 {
 	struct pl_span key;
@@ -53,7 +53,7 @@ static void is(const char *name, enum state_phase phase, uint64_t now_ms)
 	T_EQ(sim_member_apply(&member, pl_span_str(name), &state, now_ms), PL_OK);
 }
 
-T_CASE(what_is_bound_runs_for_its_time_and_ends_once)
+T_CASE(a_bound_pod_runs_for_its_lifetime_and_ends_once)
 {
 	struct pl_span key;
 	enum state_ended how;
@@ -78,7 +78,7 @@ T_CASE(what_is_bound_runs_for_its_time_and_ends_once)
 	sim_member_done(&member);
 }
 
-T_CASE(what_terminates_ends_after_its_grace)
+T_CASE(a_terminating_pod_ends_after_its_grace)
 {
 	struct pl_span key;
 	enum state_ended how;
@@ -92,7 +92,7 @@ T_CASE(what_terminates_ends_after_its_grace)
 	T_EQ(sim_member_deadline_ms(&member), 150);
 	T_TRUE(sim_member_next(&member, 150, &key, &how));
 	T_EQ(how, STATE_ENDED_GONE);
-	/* Somewhere else, it runs no more here. */
+	/* Bound on another cluster, it does not run here any more. */
 	T_EQ(sim_member_apply(&member, PL_SPAN_LIT("a/b"),
 	                      &(struct pod_state){.phase = STATE_BOUND,
 	                                          .cluster = PL_SPAN_LIT("west"),
@@ -100,13 +100,13 @@ T_CASE(what_terminates_ends_after_its_grace)
 	                      200),
 	     PL_OK);
 	T_EQ(member.leaving + member.running, 0);
-	/* And here again. */
+	/* Bound here again. */
 	is("a/b", STATE_BOUND, 300);
 	T_EQ(member.running, 1);
 	sim_member_done(&member);
 }
 
-T_CASE(so_many_fail_as_were_wanted)
+T_CASE(the_wanted_share_of_pods_fails)
 {
 	struct pl_span key;
 	enum state_ended how;
@@ -124,7 +124,7 @@ T_CASE(so_many_fail_as_were_wanted)
 	sim_member_done(&member);
 }
 
-T_CASE(so_many_end_a_second_and_who_runs_longest_first)
+T_CASE(turns_end_the_longest_running_pods_at_their_rate)
 {
 	up_ending("3/s", 0);
 	T_EQ(sim_member_deadline_ms(&member), UINT64_MAX);
@@ -134,18 +134,17 @@ T_CASE(so_many_end_a_second_and_who_runs_longest_first)
 		is((const char *[]){"a/0", "a/1", "a/2", "a/3", "a/4", "a/5", "a/6",
 		                    "a/7"}[i],
 		   STATE_BOUND, 1001);
-	is("a/0", STATE_TERMINATING,
-	   1002); /* it ends by its grace, and by nothing else */
+	is("a/0", STATE_TERMINATING, 1002); /* it ends by its grace only */
 	T_EQ(end_by(1101, ""), 0);
 	T_EQ(end_by(1102, "a/0"), 1);
 	T_EQ(end_by(1333, ""), 0);
 	T_EQ(end_by(1334, "a/b"), 1);
-	is("a/b", STATE_BOUND, 1000); /* an echo: it has ended */
+	is("a/b", STATE_BOUND, 1000); /* an echo: it has ended already */
 	T_EQ(end_by(2000, "a/1"), 2);
 	T_EQ(end_by(3000, "a/3"), 3);
 	T_EQ(sim_member_deadline_ms(&member), 3334);
 	T_EQ(end_by(9000, "a/6"), 2);
-	/* What nobody took is not there for who comes then. */
+	/* Turns without a pod are not kept for a pod that comes later. */
 	T_EQ(sim_member_deadline_ms(&member), UINT64_MAX);
 	is("a/c", STATE_BOUND, 9000);
 	T_EQ(sim_member_deadline_ms(&member), 9334);
@@ -169,7 +168,7 @@ T_CASE(turns_fail_by_the_same_chance)
 	sim_member_done(&member);
 }
 
-T_CASE(a_rate_that_is_none_is_refused)
+T_CASE(an_invalid_rate_is_refused)
 {
 	static const char *const bad[] = {"",      "5",    "/s",        "5/",   "5/d",
 	                                  "5/sec", "-1/s", "1000001/s", "5 /s", "0.5/s"};
@@ -199,7 +198,7 @@ static enum pl_code torture(void)
 	return code;
 }
 
-T_CASE(a_failed_allocation_anywhere_is_said)
+T_CASE(each_failed_allocation_is_reported)
 {
 	t_torture(torture, false);
 }

@@ -1,5 +1,5 @@
-/* Profiles of clusters that do not exist: the nodes follow from them, and what is wrong
- * is told with its path. */
+/* Profiles of simulated clusters: the nodes that follow from them, and refusals with
+ * their paths. */
 #include "coord/nodes/sim_profile.h"
 #include "store/base/yaml.h"
 #include "tests/harness/torture.h"
@@ -36,7 +36,7 @@ static void refused(const char *yaml, const char *words)
 #define ZONES "zones: [{name: a}]\n"
 #define SHAPES "shapes: [{name: s, cpu: 1, memory: 1Gi}]\n"
 
-T_CASE(the_default_is_one)
+T_CASE(the_default_profile_is_valid)
 {
 	pl_arena_init(&arena, 0, 0);
 	T_OK(parse(sim_profile_default), &err);
@@ -46,7 +46,7 @@ T_CASE(the_default_is_one)
 	pl_arena_done(&arena);
 }
 
-T_CASE(what_is_wrong_is_told)
+T_CASE(errors_name_their_path)
 {
 	pl_arena_init(&arena, 0, 0);
 	T_OK(parse(ZONES SHAPES), &err);
@@ -75,7 +75,7 @@ T_CASE(what_is_wrong_is_told)
 	refused(ZONES "shapes: [{name: s, cpu: 1, memory: 1Gi, resources: "
 	              "{example.com/x: 1.5}}]\n",
 	        "resources");
-	/* What every node has anyway. */
+	/* A label that every node has anyway. */
 	refused(ZONES SHAPES "labels: {kubernetes.io/os: plan9}\n", "labels");
 	pl_arena_done(&arena);
 }

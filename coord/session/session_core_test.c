@@ -210,7 +210,7 @@ T_CASE(same_id_is_refused)
 	t_golden("session/refused.txt", story);
 }
 
-/* Another host: nobody can tell but its lease. */
+/* Another host: only its lease can tell. */
 T_CASE(another_runs_out)
 {
 	start();
@@ -286,7 +286,7 @@ T_CASE(removed_by_hand)
 	put("created at revision 64", 1520, 64);
 	due("time to refresh");
 	found("put by hand, without a lease", 6530, SESSION_MALFORMED, 0, 70);
-	/* Not the creation that we know: it was removed, then put. */
+	/* Another creation than the known one: the record was removed and put again. */
 	T_TRUE(!core.up);
 	held("lease 8 is granted", 6600, 8);
 	found("still there", 6610, SESSION_MALFORMED, 0, 70);
@@ -338,7 +338,7 @@ T_CASE(lease_lost_and_back)
 	t_golden("session/lost_and_back.txt", story);
 }
 
-/* Stopped for longer than the lease, with good news waiting. */
+/* The process stands still for longer than the lease, and good news waits. */
 T_CASE(pause)
 {
 	start();
@@ -349,7 +349,7 @@ T_CASE(pause)
 	t_golden("session/pause.txt", story);
 }
 
-/* The clock goes on between the lease's answer and our hearing of it. */
+/* Time passes between the lease's answer and our note of it. */
 T_CASE(paused_in_the_middle_of_a_note)
 {
 	struct session_event held = {
@@ -371,9 +371,9 @@ T_CASE(paused_in_the_middle_of_a_note)
 	T_EQ(session_deadline_ms(&core), 18000);
 }
 
-/* Who is put out gives its lease up too: others wait for what hangs on it. It is not
- * refused before it is clear that the other lives. */
-T_CASE(usurped)
+/* A shard that was put out gives up its lease too, because keys under it are waited
+ * for. It is refused only when the other shard is known to live. */
+T_CASE(a_record_that_another_shard_replaced)
 {
 	begin();
 	say("urgent", 1020, true);
@@ -424,7 +424,7 @@ static enum session_event_type any_event(struct pl_rng *rng, uint64_t at, uint64
 	return SESSION_EV_PUBLISH;
 }
 
-/* *lease and *revision go up as the store's would. */
+/* *lease and *revision grow as in a store. */
 static struct session_event anything(struct pl_rng *rng, uint64_t at, int64_t *lease,
                                      int64_t *revision)
 {
@@ -451,7 +451,7 @@ static struct session_event anything(struct pl_rng *rng, uint64_t at, int64_t *l
 	return event;
 }
 
-/* Whatever comes: never up without a lease, always a deadline while there is
+/* Random events: never up without a lease, and always a deadline while there is
  * something to do. */
 T_CASE(random_life)
 {

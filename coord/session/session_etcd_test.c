@@ -80,7 +80,7 @@ T_CASE_SECONDS(the_second_of_an_id_is_refused_and_a_restart_need_not_wait, 60)
 	T_TRUE(strstr(second.why, "host h1, pid 1") != NULL);
 	end(&second);
 	T_TRUE(strstr(etcd_rig_get(&rig, "/shards/east-0"), "\"pid\":1,") != NULL);
-	/* As if killed. */
+	/* As if it had been killed. */
 	session_abandon(first.session);
 	etcd_rig_until(&rig, &first.closed);
 	etcd_rig_close(&rig, first.kv);
@@ -95,7 +95,7 @@ T_CASE_SECONDS(the_second_of_an_id_is_refused_and_a_restart_need_not_wait, 60)
 	etcd_rig_down(&rig);
 }
 
-/* Nobody can tell whether the owner lives: its lease runs out, and not before. */
+/* Whether the owner lives can not be found out: its lease expires, and not before. */
 T_CASE_SECONDS(a_lost_owner_keeps_the_id_for_its_ttl, 60)
 {
 	struct shard first, second;
@@ -113,7 +113,7 @@ T_CASE_SECONDS(a_lost_owner_keeps_the_id_for_its_ttl, 60)
 	etcd_rig_down(&rig);
 }
 
-/* An operator deletes or overwrites the record: it comes back, on the same lease. */
+/* An operator deletes or overwrites the record: it is put again, under the same lease. */
 T_CASE_SECONDS(a_record_removed_by_hand_comes_back, 60)
 {
 	struct kv_req del = kv_op_delete(kv_key(PL_SPAN_LIT("/shards/east-0")));

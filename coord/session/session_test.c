@@ -22,13 +22,13 @@ struct shard {
 	int64_t lease, revision;
 	char story[STORY_SIZE];
 	size_t story_len;
-	char why[PL_ERR_MSG_SIZE]; /* of the last note that had one */
-	enum session_what end_at;  /* closes (or abandons) itself in such a note */
+	char why[PL_ERR_MSG_SIZE]; /* of the last note with an error */
+	enum session_what end_at;  /* closes or abandons the session in such a note */
 	bool end_set, end_abandon;
 };
 
 static struct shard shards[SHARDS];
-static int64_t dead_pid; /* any other lives */
+static int64_t dead_pid; /* every other process runs */
 
 PL_PRINTF(2, 3) static void say(struct shard *shard, const char *fmt, ...)
 {
@@ -166,7 +166,7 @@ static void end(void)
 	kit_close(&kit);
 }
 
-/* The record as it stands; false: there is none. */
+/* The record in the store; false: there is none. */
 static bool record(struct membership *out)
 {
 	static struct pl_arena arena;
@@ -207,8 +207,8 @@ T_CASE(lives_and_closes)
 	end();
 }
 
-/* What matters goes at once, what does not waits, nothing new is no put. */
-T_CASE(says)
+/* Urgent changes are put at once, others wait, and an unchanged record is not put. */
+T_CASE(urgent_changes_are_put_at_once)
 {
 	static const uint16_t partitions[] = {3, 4};
 	struct membership m;
@@ -259,7 +259,7 @@ T_CASE(says)
 	end();
 }
 
-/* A put that reaches the store after the next one undoes nothing. */
+/* A put that reaches the store after the next one changes nothing. */
 T_CASE(a_late_put_is_void)
 {
 	struct faulty_rule late = {.what = FAULTY_APPLY_LATE,
@@ -305,7 +305,7 @@ T_CASE(same_id_is_refused_while_the_first_lives)
 	end();
 }
 
-T_CASE(the_dead_do_not_keep_their_id)
+T_CASE(a_dead_process_does_not_keep_its_id)
 {
 	begin();
 	start_plain(&shards[0], 1, 'a');
@@ -321,8 +321,8 @@ T_CASE(the_dead_do_not_keep_their_id)
 	end();
 }
 
-/* On another machine nobody can tell: its lease runs out. */
-T_CASE(the_lost_keep_it_for_their_ttl)
+/* On another machine the process can not be checked: its lease has to expire. */
+T_CASE(a_lost_owner_keeps_its_id_for_its_ttl)
 {
 	begin();
 	start_plain(&shards[0], 1, 'a');
@@ -337,8 +337,8 @@ T_CASE(the_lost_keep_it_for_their_ttl)
 	end();
 }
 
-/* The store away for longer than the lease: DOWN in time, and up again although
- * the store never ended the old lease. */
+/* The store is away for longer than the lease: DOWN in time, and up again although the
+ * store never ended the old lease. */
 T_CASE(own_older_lease)
 {
 	struct faulty_rule away = {.what = FAULTY_LOSE_ANSWER,
@@ -370,7 +370,7 @@ T_CASE(removed_by_hand)
 	session_look(shards[0].session);
 	run(3210);
 	T_STR(told(&shards[0]), "trouble(not found) up ");
-	/* Put by hand: the lease is lost by that, and the text. */
+	/* Put by hand: the key is not under the lease any more, and its text is lost. */
 	(void)kit_put(&kit, "/shards/east-0", "nonsense");
 	session_look(shards[0].session);
 	run(3220);
@@ -386,8 +386,8 @@ static size_t keys_of(const char *key)
 	return kit.result.get.count;
 }
 
-/* Put out although its lease lives: what hangs on that is others' at once. */
-T_CASE(usurped)
+/* Replaced although its lease lives: keys under the lease are free at once. */
+T_CASE(a_record_that_another_shard_replaced)
 {
 	begin();
 	start_plain(&shards[0], 1, 'a');
@@ -408,7 +408,7 @@ T_CASE(usurped)
 	end();
 }
 
-T_CASE(garbage_without_a_lease)
+T_CASE(a_malformed_record_without_a_lease)
 {
 	begin();
 	(void)kit_put(&kit, "/shards/east-0", "nonsense");
@@ -452,7 +452,8 @@ T_CASE(ends_inside_a_note)
 			         .code = PL_UNAVAIL,
 			         .per_mille = 1000,
 			         .count = 1},
-				/* What is sent in vain would still be under way. */
+				/* The revoke, which has no effect, would still be in
+				 * flight. */
 				{.what = FAULTY_SLOW_ANSWER,
 			         .ops = 1u << KV_LEASE_REVOKE,
 			         .per_mille = 1000,
@@ -473,8 +474,8 @@ T_CASE(ends_inside_a_note)
 	}
 }
 
-/* Two that want the same id over a store that loses, delays and repeats: never both
- * up, and once it is calm exactly one is, or both were told. */
+/* Two shards want the same id over a store that loses, delays and repeats: never both
+ * are up, and after the faults exactly one is, or both were refused. */
 static void chaos(uint64_t seed)
 {
 	struct faulty_rule rules[] = {

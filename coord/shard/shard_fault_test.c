@@ -1,11 +1,11 @@
-/* Shards over a store that fails by chance, and without memory. */
+/* Shards over a store with random faults, and without memory. */
 #include "coord/shard/shard_kit.h"
 #include "store/base/fault.h"
 #include "store/base/rng.h"
 
 enum { STORM_MS = 60000, CHANGE_MS = 4000, CALM_MS = 60000 };
 
-/* Whatever a store may do to one: answers lost, late, before and after the news. */
+/* Answers lost, late, before and after the watch events. */
 static const struct faulty_rule storm[] = {
 	{.what = FAULTY_LOSE_ANSWER, .per_mille = 100},
 	{.what = FAULTY_REFUSE, .per_mille = 80, .code = PL_UNAVAIL},
@@ -60,7 +60,7 @@ static void calm(void)
 	}
 }
 
-/* on_own() holds through all of it. */
+/* The checks of on_own() hold all the time. */
 static void weather(const struct faulty_rule *rules, size_t count, uint64_t seed)
 {
 	static const char *const drains[] = {"{\"drain\":[\"a\"]}",
@@ -105,7 +105,7 @@ static void one_faulty(const struct faulty_rule *rule)
 	settle();
 }
 
-T_CASE(who_went_while_nobody_looked_is_missed_by_the_next_list)
+T_CASE(a_member_that_went_unwatched_is_missed_by_the_next_list)
 {
 	const struct faulty_rule blind = {.what = FAULTY_END_WATCH,
 	                                  .prefix = PL_SPAN_LIT("/shards/"),
@@ -143,7 +143,7 @@ T_CASE(a_lease_that_can_not_be_renewed_is_given_up_before_the_store_does)
 	down();
 }
 
-/* Releases do not come through: the lease takes the keys at the end. */
+/* The releases do not get through: the keys go with the lease at the end. */
 T_CASE(leaving_ends_in_time_whatever_the_store_does)
 {
 	const struct faulty_rule stuck = {.what = FAULTY_SLOW_REQUEST,
@@ -165,7 +165,7 @@ T_CASE(leaving_ends_in_time_whatever_the_store_does)
 	down();
 }
 
-/* True: memory was asked for so often. */
+/* True: there were that many allocations. */
 static bool live_with_failure(uint64_t nth)
 {
 	struct shard_opts opts = {.id = "a",

@@ -1,4 +1,4 @@
-/* No write of a partition without its epoch; and a store that went back in time. */
+/* No write to a partition without its epoch; and a store that went back in time. */
 #include "coord/shard/shard_kit.h"
 #include "store/keys/partition.h"
 
@@ -36,7 +36,7 @@ static const char *key_in(uint32_t partition, const char *what)
 	return key;
 }
 
-T_CASE(writes_of_ones_own_partitions_pass_and_others_are_refused)
+T_CASE(writes_to_owned_partitions_pass_and_others_are_refused)
 {
 	struct ending ending;
 	uint32_t p;
@@ -71,8 +71,8 @@ static enum pl_code write_both(struct shard_node *node, const char *one, const c
 	return kv_start(shard_kv(node->shard), &txn, 1000, on_write, ending, NULL, NULL);
 }
 
-/* For the pods of one's own, on others' nodes and with others' pods. */
-T_CASE(what_is_shared_passes_with_a_fence_of_ones_own)
+/* For pods of owned partitions, on nodes and with pods of other partitions. */
+T_CASE(shared_keys_pass_with_any_own_fence)
 {
 	static const char *const shared[] = {"/budgets/ns/b", "/groups/ns/term",
 	                                     "/groups/nodes"};
@@ -86,7 +86,8 @@ T_CASE(what_is_shared_passes_with_a_fence_of_ones_own)
 	(void)snprintf(mine, sizeof mine, "%s", key_in(p, "state"));
 	(void)snprintf(other, sizeof other, "%s", key_in(q, "state"));
 	(void)snprintf(alloc, sizeof alloc, "/alloc/%04u/east/n", q);
-	for (unsigned i = 0; i < 2; i++) { /* room is held for gangs of one's own */
+	for (unsigned i = 0; i < 2; i++) { /* room is reserved for gangs of owned
+	                                    * partitions */
 		T_EQ(write_at(&nodes[i], alloc, &ending), PL_OK);
 		kit_run(&kit, kit.now_ms);
 		T_EQ(ending.code, PL_OK);
@@ -105,7 +106,7 @@ T_CASE(what_is_shared_passes_with_a_fence_of_ones_own)
 		kit_run(&kit, kit.now_ms);
 		T_EQ(ending.code, PL_OK);
 	}
-	/* Nothing else is written with a registry but locks; nor with a lock that is made
+	/* With a registry only locks are written, and nothing with a lock that is made
 	 * again. */
 	T_EQ(write_both(&nodes[0], "/groups/ns/registry", shared[0], &ending), PL_OK);
 	kit_run(&kit, kit.now_ms);
@@ -113,7 +114,7 @@ T_CASE(what_is_shared_passes_with_a_fence_of_ones_own)
 	down();
 }
 
-/* How far a gang has come is said by whoever has its partition. */
+/* Only the owner of a gang's partition writes how far the gang has come. */
 T_CASE(a_gangs_record_needs_the_fence_of_its_partition)
 {
 	unsigned written = 0;
@@ -149,7 +150,7 @@ T_CASE(a_gangs_record_needs_the_fence_of_its_partition)
 T_CASE(ranges_are_judged_whole)
 {
 	static const struct {
-		const char *from, *to; /* to NULL: a prefix; "": everything behind */
+		const char *from, *to; /* to NULL: a prefix; "": no upper end */
 		enum pl_code code;
 	} cases[] = {
 		{"/schedules/", NULL, PL_FENCED},
@@ -251,7 +252,8 @@ T_CASE(a_restored_store_costs_every_epoch_and_is_owned_again)
 	settle();
 	for (unsigned i = 0; i < node_count; i++)
 		T_EQ(nodes[i].told[SHARD_REWOUND], 1);
-	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_ACTIVE); /* nobody drained it here */
+	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_ACTIVE); /* it was not drained in
+	                                                       * this store */
 	T_TRUE(shard_owned(nodes[1].shard) > 0);
 	memkv_snapshot_free(snapshot);
 	down();
@@ -263,7 +265,7 @@ T_CASE(another_incarnation_costs_every_epoch_and_all_is_read_again)
 	unsigned had, lost;
 
 	open_three();
-	/* What hangs on its own lease is its own again. */
+	/* Keys under a shard's own lease are its own again. */
 	for (unsigned i = 0; i < node_count; i++)
 		nodes[i].epochs_may_return = true;
 	had = shard_owned(nodes[0].shard);
@@ -299,8 +301,8 @@ T_CASE(another_store_with_other_partitions_ends_all_work)
 	down();
 }
 
-/* Its watch says nothing; only the store knows that the key is another. */
-T_CASE(whoever_is_fenced_gives_up_before_it_hears_why)
+/* The watch shows nothing; only the store knows that the key has changed. */
+T_CASE(a_fenced_shard_gives_up_before_it_hears_why)
 {
 	const struct faulty_rule deaf = {.what = FAULTY_SLOW_NOTE,
 	                                 .prefix = PL_SPAN_LIT("/partitions/"),

@@ -1,4 +1,4 @@
-/* What operators do to shards, and what a shard says of itself. */
+/* What operators do to shards, and what a shard's record says. */
 #include "coord/shard/shard_kit.h"
 
 /* -- what operators do ------------------------------------------------------------ */
@@ -19,7 +19,7 @@ T_CASE(drained_by_configuration_and_back)
 	down();
 }
 
-T_CASE(a_leader_who_is_drained_steps_down)
+T_CASE(a_drained_leader_steps_down)
 {
 	struct shard_node *leader;
 	char json[64];
@@ -35,7 +35,7 @@ T_CASE(a_leader_who_is_drained_steps_down)
 	down();
 }
 
-T_CASE(a_hand_over_may_take_as_long_as_is_configured)
+T_CASE(a_handover_may_take_as_long_as_configured)
 {
 	open_three();
 	configure(CONFIG_COORD, "{\"handover_ms\":700}");
@@ -45,7 +45,7 @@ T_CASE(a_hand_over_may_take_as_long_as_is_configured)
 	down();
 }
 
-T_CASE(with_nobody_else_there_one_who_is_drained_keeps_what_it_has)
+T_CASE(the_only_shard_keeps_its_partitions_when_drained)
 {
 	up();
 	node_open(&nodes[0], "a", 100);
@@ -62,7 +62,7 @@ T_CASE(with_nobody_else_there_one_who_is_drained_keeps_what_it_has)
 	down();
 }
 
-T_CASE(one_who_is_put_out_loses_all_and_comes_back)
+T_CASE(a_shard_whose_record_is_deleted_loses_all_and_comes_back)
 {
 	open_three();
 	T_EQ(kit_lease(&kit, KV_LEASE_REVOKE, nodes[0].lease, 0), PL_OK);
@@ -106,7 +106,7 @@ T_CASE(a_bad_configuration_is_reported_and_the_last_good_one_stands)
 	down();
 }
 
-T_CASE(a_record_that_somebody_broke_is_reported_and_has_no_part)
+T_CASE(a_damaged_record_is_reported_and_takes_no_part)
 {
 	open_three();
 	(void)kit_put(&kit, "/shards/zz", "{\"v\":1}");
@@ -118,7 +118,7 @@ T_CASE(a_record_that_somebody_broke_is_reported_and_has_no_part)
 	down();
 }
 
-/* Longer than any name: an entry like any other that makes no sense. */
+/* Longer than any name: an entry that is malformed like any other. */
 T_CASE(a_key_that_is_too_long_to_be_a_shards_is_reported)
 {
 	char key[2000];
@@ -135,8 +135,8 @@ T_CASE(a_key_that_is_too_long_to_be_a_shards_is_reported)
 	down();
 }
 
-/* What a hand may leave behind where shards look: none of it stops one. */
-T_CASE(junk_below_every_prefix_stops_nobody)
+/* Invalid keys wherever shards read: none of them stops a shard. */
+T_CASE(invalid_keys_below_every_prefix_stop_no_shard)
 {
 	static const char *const keys[] = {
 		"/shards/",
@@ -183,7 +183,7 @@ T_CASE(junk_below_every_prefix_stops_nobody)
 	down();
 }
 
-T_CASE(a_record_that_somebody_removed_is_put_back_and_nothing_is_lost)
+T_CASE(a_removed_record_is_put_back_and_nothing_is_lost)
 {
 	up();
 	node_open(&nodes[0], "a", 100);
@@ -204,7 +204,8 @@ static int64_t version_of(const char *key)
 	return kit.result.get.records[0].version;
 }
 
-/* Everybody watches every record: the more there are, the rarer is each refreshed. */
+/* Every shard watches every record: the more there are, the less often each is
+ * refreshed. */
 T_CASE(refreshes_of_all_together_are_bounded)
 {
 	enum { OTHERS = 99, LOOKS = 40, LOOK_MS = 500 };

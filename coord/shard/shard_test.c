@@ -1,4 +1,4 @@
-/* Shards that come, go, die, and are refused. */
+/* Shards that join, leave, die, and are refused. */
 #include "coord/shard/shard_kit.h"
 
 /* -- coming and going --------------------------------------------------------- */
@@ -26,18 +26,19 @@ T_CASE(three_shards_share)
 	open_three();
 	before = moves;
 	T_TRUE(before <= 3 * PARTITIONS);
-	for (unsigned i = 0; i < 3; i++) /* each chose how it is hashed */
+	for (unsigned i = 0; i < 3; i++) /* each chose its salt */
 		T_NEAR(shard_owned(nodes[i].shard), PARTITIONS / 3.0, 1.01);
 	run_ms(SETTLED_MS);
-	T_EQ(moves, before); /* and then nothing moves any more */
+	T_EQ(moves, before); /* and no partition moves any more */
 	T_EQ(nodes[0].told[SHARD_LEAD] + nodes[1].told[SHARD_LEAD] +
 	             nodes[2].told[SHARD_LEAD],
 	     3);
 	down();
 }
 
-/* The second of a process comes a little later: the first has taken nothing by then. */
-T_CASE(those_of_a_process_begin_together)
+/* The second shard of a process comes a little later: the first has taken nothing by
+ * then. */
+T_CASE(shards_of_a_process_begin_together)
 {
 	up();
 	together = 2;
@@ -49,7 +50,7 @@ T_CASE(those_of_a_process_begin_together)
 	settle();
 	T_EQ(moves, PARTITIONS);
 	T_NEAR(shard_owned(nodes[1].shard), PARTITIONS / 2.0, 1.01);
-	/* Who comes later does not make them wait. */
+	/* A shard that comes later does not make them wait. */
 	shard_abandon(nodes[1].shard);
 	settle();
 	T_EQ(shard_owned(nodes[0].shard), PARTITIONS);
@@ -57,8 +58,9 @@ T_CASE(those_of_a_process_begin_together)
 	down();
 }
 
-/* One of another process is none of them, and one that never comes is not waited for. */
-T_CASE(who_is_missing_is_not_waited_for_long)
+/* A shard of another process does not count, and one that never comes is not waited
+ * for. */
+T_CASE(a_missing_shard_is_not_waited_for_long)
 {
 	uint64_t since;
 
@@ -75,7 +77,7 @@ T_CASE(who_is_missing_is_not_waited_for_long)
 	down();
 }
 
-T_CASE(one_who_comes_takes_only_for_itself)
+T_CASE(a_joining_shard_takes_only_for_itself)
 {
 	open_three();
 	moves = 0;
@@ -86,7 +88,7 @@ T_CASE(one_who_comes_takes_only_for_itself)
 	down();
 }
 
-T_CASE(one_who_leaves_hands_everything_over)
+T_CASE(a_leaving_shard_hands_everything_over)
 {
 	uint64_t since;
 
@@ -142,7 +144,7 @@ T_CASE(the_last_one_leaves_nothing_behind)
 	down();
 }
 
-T_CASE(the_partitions_of_the_dead_are_taken_once_its_lease_is_gone)
+T_CASE(partitions_of_a_dead_shard_are_taken_once_its_lease_is_gone)
 {
 	unsigned owned;
 	uint64_t since;

@@ -1,5 +1,5 @@
-/* Pods taken out of the store in memory: deleted where nobody has placed them, marked
- * where they have a place, whatever becomes of the answers. */
+/* Requests about pods in the store in memory: pods without a place are deleted, pods
+ * with a place are marked, whatever happens to the answers. */
 #include "coord/submit/pod_request.h"
 #include "shardsched/records/budget_record.h"
 #include "store/keys/partition.h"
@@ -11,7 +11,7 @@ enum { PARTITIONS = 8, TEXT = 96, WHATS = POD_REQUEST_MALFORMED + 1 };
 static struct kit kit;
 static struct job {
 	struct kv *kv;
-	struct pod_requests *requests; /* NULL: over */
+	struct pod_requests *requests; /* NULL: it has ended */
 	struct pod_request request;
 	unsigned pods, given;
 	bool past;
@@ -94,7 +94,7 @@ static void put_spec(const char *key, unsigned number)
 	(void)kit_put(&kit, key, spec);
 }
 
-/* further: how many partitions behind that of its name; 0: it stands there. */
+/* further: how many partitions after that of its name it stands; 0: in that one. */
 static void put(unsigned number, unsigned further, const char *state)
 {
 	char key[TEXT], pointer[TEXT];
@@ -149,7 +149,7 @@ static const char *all(void)
 	return kit_show(&kit);
 }
 
-T_CASE(what_nobody_placed_goes_at_once_with_its_pointer)
+T_CASE(a_pod_without_a_place_is_deleted_at_once_with_its_pointer)
 {
 	up(NULL, 0);
 	put(0, 0, NULL);
@@ -165,7 +165,7 @@ T_CASE(what_nobody_placed_goes_at_once_with_its_pointer)
 	kit_close(&kit);
 }
 
-T_CASE(what_somebody_put_below_its_name_goes_with_it)
+T_CASE(other_keys_below_its_name_are_deleted_with_it)
 {
 	char key[TEXT];
 
@@ -181,7 +181,7 @@ T_CASE(what_somebody_put_below_its_name_goes_with_it)
 	kit_close(&kit);
 }
 
-T_CASE(what_has_a_place_is_marked_and_keeps_it)
+T_CASE(a_pod_with_a_place_is_marked_and_keeps_it)
 {
 	char key[TEXT];
 
@@ -203,7 +203,7 @@ T_CASE(what_has_a_place_is_marked_and_keeps_it)
 	kit_close(&kit);
 }
 
-T_CASE(what_makes_no_sense_is_left_and_told)
+T_CASE(a_malformed_pod_is_left_and_reported)
 {
 	char key[TEXT];
 
@@ -223,7 +223,7 @@ T_CASE(what_makes_no_sense_is_left_and_told)
 	kit_close(&kit);
 }
 
-/* A shard places the pod between our look and our delete: it is judged again. */
+/* A shard places the pod between our read and our delete: it is read again. */
 T_CASE(a_pod_that_is_bound_meanwhile_is_marked)
 {
 	static const struct faulty_rule slow[] = {{.what = FAULTY_SLOW_REQUEST,
@@ -240,7 +240,7 @@ T_CASE(a_pod_that_is_bound_meanwhile_is_marked)
 	job.pods = 1;
 	faulty_pause(job.kv, false);
 	start();
-	kit_run(&kit, 10); /* it looked, and the deletion is on its way */
+	kit_run(&kit, 10); /* it was read, and the deletion is on its way */
 	faulty_pause(job.kv, true);
 	(void)kit_put(&kit, key, bound);
 	while (job.requests != NULL)
@@ -251,7 +251,7 @@ T_CASE(a_pod_that_is_bound_meanwhile_is_marked)
 	kit_close(&kit);
 }
 
-T_CASE(whatever_becomes_of_the_answers_each_goes_once)
+T_CASE(each_is_deleted_once_despite_lost_answers)
 {
 	static const struct faulty_rule rules[] = {
 		{.what = FAULTY_LOSE_ANSWER, .per_mille = 200},
@@ -278,7 +278,7 @@ T_CASE(whatever_becomes_of_the_answers_each_goes_once)
 	kit_close(&kit);
 }
 
-/* What stands there of the first pod's state. */
+/* The state of the first pod at present. */
 static struct pl_span state_now(void)
 {
 	char key[TEXT];
@@ -296,7 +296,7 @@ static bool says(const char *what)
 	return memmem(state.at, state.len, what, strlen(what)) != NULL;
 }
 
-T_CASE(what_is_evicted_keeps_its_keys)
+T_CASE(an_evicted_pod_keeps_its_keys)
 {
 	up(NULL, 0);
 	put(0, 0, bound);
@@ -313,12 +313,12 @@ T_CASE(what_is_evicted_keeps_its_keys)
 	T_TRUE(says("\"reason\":\"drained\",\"message\":\"evicted by ann@h1\""));
 	run();
 	T_EQ(job.told[POD_REQUEST_ALREADY], 1);
-	/* It is not waited for: that is more than was said. */
+	/* The member is not waited for: that is a new request. */
 	job.request.ended = STATE_ENDED_GONE;
 	run();
 	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
 	T_TRUE(says("\"ask\":\"evict\",\"ended\":\"Gone\""));
-	/* Nor does it come back, if somebody deletes it. */
+	/* A deletion does not make it come back. */
 	job.request = (struct pod_request){.verb = POD_REQUEST_DELETE};
 	job.pods = 1;
 	run();
@@ -327,7 +327,7 @@ T_CASE(what_is_evicted_keeps_its_keys)
 	kit_close(&kit);
 }
 
-T_CASE(what_has_ended_is_said_once_and_of_its_place)
+T_CASE(an_end_is_reported_once_and_only_for_its_place)
 {
 	up(NULL, 0);
 	put(0, 0, bound);
@@ -368,7 +368,7 @@ T_CASE(many_go_together)
 
 /* -- budgets ------------------------------------------------------------------------- */
 
-/* In one transaction with the lock, as whoever makes or deletes one (NULL) does it. */
+/* In one transaction with the lock, as clients make or delete (NULL) a budget. */
 static void put_budget(const char *key, const char *value)
 {
 	struct pl_span at = pl_span_str(key);
@@ -381,7 +381,7 @@ static void put_budget(const char *key, const char *value)
 	T_EQ(kit_call(&kit, &req), PL_OK);
 }
 
-/* Of all pods: so many allowed of so many. */
+/* A budget of all pods. */
 static void budget(const char *name, unsigned healthy, unsigned allowed)
 {
 	char key[TEXT], value[512];
@@ -410,7 +410,7 @@ static struct budget_record budget_now(struct pl_arena *arena, const char *name)
 	return record;
 }
 
-/* As many as may, each noted with the state that it gave up. */
+/* As many as the budget allows, each noted with the revision of its state. */
 static void lowered(const char *name, unsigned by, unsigned left)
 {
 	struct pl_arena arena;
@@ -423,7 +423,7 @@ static void lowered(const char *name, unsigned by, unsigned left)
 	pl_arena_done(&arena);
 }
 
-T_CASE(no_more_are_evicted_than_their_budgets_allow)
+T_CASE(budgets_limit_evictions)
 {
 	up(NULL, 0);
 	for (unsigned i = 0; i < 10; i++)
@@ -443,7 +443,7 @@ T_CASE(no_more_are_evicted_than_their_budgets_allow)
 	T_EQ(job.told[POD_REQUEST_ALREADY], 3);
 	T_EQ(job.told[POD_REQUEST_WITHHELD], 7);
 	lowered("five", 3, 2);
-	/* One that nobody has counted allows nothing. */
+	/* A budget that has not been counted allows nothing. */
 	(void)kit_put(
 		&kit, "/budgets/ns/three",
 		"{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"three\",\"namespace\":"
@@ -458,8 +458,8 @@ T_CASE(no_more_are_evicted_than_their_budgets_allow)
 	kit_close(&kit);
 }
 
-/* Nobody counts it as healthy either. */
-T_CASE(a_spec_that_is_another_s_is_covered_by_no_budget)
+/* The counter does not count it as healthy either. */
+T_CASE(a_spec_of_another_pod_is_covered_by_no_budget)
 {
 	char key[TEXT];
 
@@ -478,7 +478,8 @@ T_CASE(a_spec_that_is_another_s_is_covered_by_no_budget)
 	kit_close(&kit);
 }
 
-/* Of pods with a label, and so many were disturbed that none can be noted more. */
+/* A budget of the pods with a label, which has noted so many pods that it can note no
+ * more. */
 static void full_budget(void)
 {
 	struct pl_buf value = {.max = 1 << 20};
@@ -496,8 +497,8 @@ static void full_budget(void)
 	pl_buf_done(&value);
 }
 
-/* Whatever it allows: it would not be known that they went. */
-T_CASE(one_that_can_note_no_more_holds_back_its_own_only)
+/* Whatever it allows: it could not be known that the pod went. */
+T_CASE(a_full_budget_withholds_only_its_own_pods)
 {
 	char key[TEXT];
 
@@ -518,7 +519,7 @@ T_CASE(one_that_can_note_no_more_holds_back_its_own_only)
 	T_EQ(job.told[POD_REQUEST_WITHHELD], 1);
 	T_STR(job.why, "ns/full");
 	lowered("full", BUDGET_DISRUPTED_MAX, 0);
-	/* Somebody has counted. */
+	/* The counter has counted. */
 	budget("full", 3, 0);
 	run();
 	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
@@ -527,7 +528,7 @@ T_CASE(one_that_can_note_no_more_holds_back_its_own_only)
 	kit_close(&kit);
 }
 
-T_CASE(what_is_deleted_asks_no_budget)
+T_CASE(a_deletion_uses_no_budget)
 {
 	up(NULL, 0);
 	put(0, 0, bound);
@@ -542,8 +543,9 @@ T_CASE(what_is_deleted_asks_no_budget)
 	kit_close(&kit);
 }
 
-/* Whatever is lost, late, or changed by others in between: as many as may, no more. */
-T_CASE(whatever_becomes_of_the_answers_no_more_go_than_may)
+/* Lost and late answers, and other writers in between: never more than the budgets
+ * allow. */
+T_CASE(lost_answers_never_overdraw_a_budget)
 {
 	static const struct faulty_rule rules[] = {
 		{.what = FAULTY_LOSE_ANSWER, .per_mille = 200},
@@ -573,7 +575,7 @@ T_CASE(whatever_becomes_of_the_answers_no_more_go_than_may)
 			if (++steps != 3 + round)
 				continue;
 			faulty_pause(job.kv, true);
-			budget("b", 100, 90); /* one that was not there before */
+			budget("b", 100, 90); /* a budget that was not there before */
 			faulty_pause(job.kv, false);
 		}
 		faulty_pause(job.kv, true);
@@ -585,7 +587,7 @@ T_CASE(whatever_becomes_of_the_answers_no_more_go_than_may)
 	}
 }
 
-/* Both transactions take a while: it looks after 50 ms, and what it writes comes after
+/* Both transactions take a while: the read is applied after 50 ms, the write after
  * 100. */
 static const struct faulty_rule slow_txns[] = {{.what = FAULTY_SLOW_REQUEST,
                                                 .ops = 1u << KV_TXN,
@@ -600,7 +602,7 @@ static void begin_eviction(void)
 	job.request = (struct pod_request){.verb = POD_REQUEST_EVICT};
 	faulty_pause(job.kv, false);
 	start();
-	kit_until(&kit, kit.now_ms + 75); /* it has looked */
+	kit_until(&kit, kit.now_ms + 75); /* it has been read */
 	faulty_pause(job.kv, true);
 }
 
@@ -613,7 +615,7 @@ static void end_eviction(void)
 	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
 }
 
-T_CASE(one_that_is_made_meanwhile_is_lowered)
+T_CASE(a_budget_made_meanwhile_is_lowered)
 {
 	up(slow_txns, 1);
 	put(0, 0, bound);
@@ -624,9 +626,9 @@ T_CASE(one_that_is_made_meanwhile_is_lowered)
 	kit_close(&kit);
 }
 
-/* It was deleted before we looked; the store is put back to a snapshot that has it, and
- * the pod as we saw it. */
-T_CASE(one_that_a_restored_store_has_again_is_lowered)
+/* The budget was deleted before the read; the store is restored from a snapshot that
+ * has the budget, and the pod as it was read. */
+T_CASE(a_budget_that_a_restored_store_has_again_is_lowered)
 {
 	struct memkv_snapshot *snapshot;
 
@@ -643,8 +645,9 @@ T_CASE(one_that_a_restored_store_has_again_is_lowered)
 	kit_close(&kit);
 }
 
-/* Likewise, and it is made after that: at a revision that we believed to know. */
-T_CASE(one_that_is_made_in_a_restored_store_is_lowered)
+/* The same, and the budget is made after the restore, at a revision that was known
+ * before it. */
+T_CASE(a_budget_made_in_a_restored_store_is_lowered)
 {
 	struct memkv_snapshot *snapshot;
 

@@ -1,5 +1,5 @@
-/* Pods submitted to the store in memory, which fails as told: each stands there once,
- * with what was submitted or what was there before. */
+/* Pods submitted to the store in memory with faults: each exists once, with what was
+ * submitted or with what was there before. */
 #include "coord/submit/submit.h"
 #include "store/base/fault.h"
 #include "store/keys/partition.h"
@@ -12,11 +12,11 @@ enum { PODS_MAX = 2000, PARTITIONS = 8, TEXT = 64 };
 static struct kit kit;
 static struct job {
 	struct kv *kv;
-	struct submit *submit; /* NULL: over */
+	struct submit *submit; /* NULL: it has ended */
 	unsigned pods, given, told, leaving;
-	unsigned every_pointed; /* each so-manyth pod stands elsewhere */
-	unsigned repeat_at;     /* from there on the first ones come again */
-	unsigned fail_at;       /* the source does; 0: never */
+	unsigned every_pointed; /* every so many pods one stands in another partition */
+	unsigned repeat_at;     /* from this number on the first pods come again */
+	unsigned fail_at;       /* the source fails at this number; 0: never */
 	struct submit_counts counts;
 	struct pl_err err;
 	bool dry_run, failed;
@@ -127,7 +127,7 @@ static const char *value_at(const char *key)
 	return text;
 }
 
-/* What was submitted stands there, with its pointer; or what was there before. */
+/* The pod exists with its pointer, as it was submitted or as it was before. */
 static void stands(unsigned number, bool other)
 {
 	struct submit_pod pod;
@@ -176,7 +176,7 @@ T_CASE(submitting_again_changes_nothing)
 	kit_close(&kit);
 }
 
-T_CASE(a_pod_with_another_spec_stays_and_is_told)
+T_CASE(a_pod_with_another_spec_stays_and_is_reported)
 {
 	struct submit_pod pod;
 	char key[128];
@@ -198,7 +198,7 @@ T_CASE(a_pod_with_another_spec_stays_and_is_told)
 	kit_close(&kit);
 }
 
-T_CASE(a_dry_run_says_what_would_be_and_writes_nothing)
+T_CASE(a_dry_run_counts_and_writes_nothing)
 {
 	struct submit_pod pod;
 	char key[128];
@@ -206,7 +206,7 @@ T_CASE(a_dry_run_says_what_would_be_and_writes_nothing)
 
 	up(NULL, 0);
 	job.pods = 100;
-	run(); /* the first hundred are there */
+	run(); /* the first hundred exist already */
 	job.pods = 300;
 	for (unsigned i = 100; i < 120; i++) {
 		pod_of(i, &pod);
@@ -225,7 +225,7 @@ T_CASE(a_dry_run_says_what_would_be_and_writes_nothing)
 	kit_close(&kit);
 }
 
-/* What is there when it is asked again was not put there by a dry run. */
+/* A pod that exists when it is read again was not written by a dry run. */
 T_CASE(a_dry_run_whose_answers_are_lost_counts_what_is_there_as_unchanged)
 {
 	static const struct faulty_rule rule = {
@@ -243,8 +243,9 @@ T_CASE(a_dry_run_whose_answers_are_lost_counts_what_is_there_as_unchanged)
 	kit_close(&kit);
 }
 
-/* Its name leads elsewhere, or is taken: one that looks the same is not the same. */
-T_CASE(a_pod_whose_pointer_is_another_is_another)
+/* The name leads to another partition, or is taken: a pod that looks the same is not
+ * the same. */
+T_CASE(a_pod_with_another_pointer_is_another_pod)
 {
 	struct submit_pod pod;
 	char key[128];
@@ -266,7 +267,7 @@ T_CASE(a_pod_whose_pointer_is_another_is_another)
 	"{\"v\":1,\"uid\":\"u\",\"phase\":\"" phase "\",\"cluster\":\"east\",\"node\":" \
 	"\"n-1\"" more ",\"since\":\"2026-11-21T09:00:00.000Z\"}"
 
-/* What is there with the same spec, or with another, and is to go, will not be there. */
+/* A pod that is being deleted will not be there, whatever its spec. */
 T_CASE(a_pod_that_is_being_deleted_is_not_unchanged)
 {
 	static const char *const states[] = {
@@ -337,7 +338,7 @@ static const struct faulty_rule storm[] = {
          .delay_max_ms = 50},
 };
 
-T_CASE(whatever_becomes_of_the_answers_each_stands_there_once)
+T_CASE(each_exists_once_despite_lost_answers)
 {
 	struct submit_pod pod;
 	char key[128];
@@ -355,7 +356,7 @@ T_CASE(whatever_becomes_of_the_answers_each_stands_there_once)
 	run();
 	T_TRUE(!job.failed);
 	T_EQ(job.counts.others, 50);
-	/* Nobody else submits: what stands there is ours, however often it was sent. */
+	/* There is no other writer: what exists is ours, however often it was sent. */
 	T_EQ(job.counts.submitted + job.counts.unchanged, 1950);
 	T_EQ(job.counts.unchanged, 0);
 	T_REACHED(faulty_count(job.kv, FAULTY_LOSE_ANSWER) > 10);
@@ -365,7 +366,7 @@ T_CASE(whatever_becomes_of_the_answers_each_stands_there_once)
 	kit_close(&kit);
 }
 
-T_CASE(what_ends_it_is_told)
+T_CASE(what_ends_it_is_reported)
 {
 	static const struct faulty_rule deny[] = {{.what = FAULTY_REFUSE,
 	                                           .ops = 1u << KV_TXN,
@@ -417,7 +418,7 @@ static enum pl_code tortured(void)
 
 T_CASE(memory_may_run_out)
 {
-	/* Only what submit itself asks for: the kit has no way to fail. */
+	/* Only the allocations of submit itself fail: the fixture has no way to. */
 	pl_fault_reset();
 	T_OK(tortured(), &kit.err);
 	up(NULL, 0);

@@ -6,7 +6,7 @@ enum { MOST = 64 };
 
 #define US UINT64_C(1000)
 
-T_CASE(turns_of_cheap_decisions_are_as_long_as_they_may_be)
+T_CASE(turns_of_cheap_decisions_have_the_largest_size)
 {
 	uint32_t pods = MOST;
 
@@ -15,20 +15,20 @@ T_CASE(turns_of_cheap_decisions_are_as_long_as_they_may_be)
 	T_EQ(pods, MOST);
 }
 
-T_CASE(dear_ones_make_the_next_turn_shorter_at_once)
+T_CASE(expensive_decisions_shorten_the_next_turn_at_once)
 {
 	T_EQ(turn_size_next(MOST, MOST, MOST, 500 * US * MOST), 10);
 	T_EQ(turn_size_next(MOST, MOST, 1, 500 * US), 10);
 }
 
-T_CASE(one_is_decided_however_dear)
+T_CASE(one_pod_is_decided_however_expensive)
 {
 	T_EQ(turn_size_next(MOST, MOST, 1, 10000000 * US), 1);
 	T_EQ(turn_size_next(1, MOST, 1, UINT64_MAX), 1);
 	T_EQ(turn_size_next(1, 1, 1, 0), 1);
 }
 
-T_CASE(when_they_are_cheap_again_turns_grow_by_and_by)
+T_CASE(turns_grow_slowly_when_decisions_are_cheap_again)
 {
 	uint32_t pods = 1;
 	unsigned turns = 0;
@@ -43,7 +43,7 @@ T_CASE(when_they_are_cheap_again_turns_grow_by_and_by)
 	T_EQ(pods, MOST);
 }
 
-T_CASE(a_turn_without_a_decision_says_nothing)
+T_CASE(a_turn_without_a_decision_changes_nothing)
 {
 	T_EQ(turn_size_next(7, MOST, 0, 100000 * US), 7);
 }

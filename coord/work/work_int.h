@@ -1,7 +1,7 @@
 /*
  * Internals of the work.
  *
- *	owned --> adopted: sched knows it, its feeds run --> opened: its lists are complete
+ *	owned --> adopted: sched knows it, its feeds run --> opened: its lists end
  *
  * A step that fails is tried again from the timer of turns.
  */

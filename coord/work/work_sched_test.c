@@ -1,5 +1,5 @@
-/* The driver with what really decides: two shards over a store in memory, nodes and pods
- * as others put them, and all keys looked at in the end. */
+/* The driver with the real sched: two shards over a store in memory, nodes and pods
+ * written by the fixture, and all keys checked at the end. */
 #include "coord/work/work_kit.h"
 #include "coord/work/workload.h"
 
@@ -57,7 +57,7 @@ static void all_bound(void)
 	T_EQ(found.bound, PODS);
 }
 
-T_CASE(what_waits_is_placed_and_what_comes_later_too)
+T_CASE(waiting_and_later_pods_are_placed)
 {
 	workers_up();
 	put(WORKLOAD_PART_NODES, 0, NODES);
@@ -88,8 +88,8 @@ static long figure(const char *name)
 	return figure_in("/shards/a", name) + figure_in("/shards/b", name);
 }
 
-/* As the records tell it; also when nothing is written any more. */
-T_CASE(the_records_tell_how_the_work_goes)
+/* As the records say; and also when nothing is written any more. */
+T_CASE(the_records_show_the_state_of_the_work)
 {
 	workers_up();
 	put(WORKLOAD_PART_NODES, 0, NODES);
@@ -139,8 +139,9 @@ T_CASE_SECONDS(partitions_change_hands_while_pods_come, 60)
 	workers_down();
 }
 
-/* As when a process dies: its lease runs out, and the other has to find what it did. */
-T_CASE_SECONDS(what_one_leaves_behind_the_other_finishes, 60)
+/* As when a process dies: its lease expires, and the other shard has to find what it
+ * did. */
+T_CASE_SECONDS(a_shard_finishes_what_a_dead_one_left, 60)
 {
 	workers_up();
 	put(WORKLOAD_PART_NODES, 0, NODES);
@@ -228,7 +229,7 @@ T_CASE_SECONDS(in_a_store_that_went_back_pods_are_bound_again, 60)
 	memset(last_epoch, 0, sizeof last_epoch);
 	for (unsigned i = 0; i < 2; i++)
 		memkv_reconnect(nodes[i].kv);
-	/* The same again, as whoever had submitted it would do. */
+	/* Submitted again, as their user would do. */
 	put(WORKLOAD_PART_PODS, PODS / 2, PODS / 2);
 	run_ms(CALM_MS);
 	all_bound();

@@ -1,4 +1,4 @@
-/* The driver over real shards and a store in memory; what decides is fake_sched.h. */
+/* The driver over real shards and a store in memory, with fake_sched.h. */
 #include "coord/work/fake_sched.h"
 #include "coord/work/work_int.h"
 #include "coord/work/work_kit.h"
@@ -40,7 +40,7 @@ static unsigned with_state(void)
 	return found;
 }
 
-T_CASE(every_pod_comes_through_whether_it_was_there_or_comes)
+T_CASE(every_pod_is_decided_whether_it_was_there_or_comes)
 {
 	workers_up();
 	submit(PODS / 2);
@@ -49,7 +49,7 @@ T_CASE(every_pod_comes_through_whether_it_was_there_or_comes)
 	T_EQ(fixtures[0].opened + fixtures[1].opened, moves);
 	T_EQ(work_opened(fixtures[0].work) + work_opened(fixtures[1].work), PARTITIONS);
 	T_EQ(fake.runs_max, 7);
-	/* Less what the fences take. */
+	/* Less what the fences need. */
 	T_TRUE(fake.limits.txn_ops > 0 &&
 	       fake.limits.txn_ops < kv_limits(nodes[0].kv).txn_ops);
 	submit(PODS / 2);
@@ -59,14 +59,14 @@ T_CASE(every_pod_comes_through_whether_it_was_there_or_comes)
 	workers_down();
 }
 
-T_CASE(a_quiet_partition_hears_how_far_it_has_come)
+T_CASE(a_quiet_partition_gets_progress)
 {
 	int64_t revision;
 
 	workers_up();
 	settle();
 	revision = kit_put(&kit, "/elsewhere", "{}");
-	run_ms(30000); /* the store is looked at from time to time */
+	run_ms(30000); /* progress is read from time to time */
 	T_TRUE(fake.progress >= revision);
 	workers_down();
 }
@@ -77,8 +77,8 @@ static uint64_t fake_clock_ns(void *ctx)
 	return fake.clock_ns;
 }
 
-/* Of the seven that it may be: as many pods as five milliseconds are enough for. */
-T_CASE(turns_that_take_long_become_shorter)
+/* Of seven pods at most: as many as take five milliseconds. */
+T_CASE(long_turns_become_shorter)
 {
 	turns_clock_ns = fake_clock_ns;
 	fake.run_ns = 50 * UINT64_C(1000000);
@@ -149,8 +149,8 @@ T_CASE(a_few_partitions_are_listed_at_once)
 	workers_down();
 }
 
-/* None of them comes to its end before the next begins. */
-T_CASE(lists_that_take_long_hold_up_nobody_for_long)
+/* No list ends before the next one begins. */
+T_CASE(long_lists_do_not_hold_up_others_for_long)
 {
 	static struct faulty_rule slow;
 
@@ -163,7 +163,7 @@ T_CASE(lists_that_take_long_hold_up_nobody_for_long)
 	workers_down();
 }
 
-T_CASE(handed_over_under_load_nothing_is_lost_or_done_twice)
+T_CASE(a_handover_under_load_loses_and_repeats_nothing)
 {
 	workers_up();
 	settle();
@@ -185,7 +185,7 @@ T_CASE(handed_over_under_load_nothing_is_lost_or_done_twice)
 	workers_down();
 }
 
-T_CASE(who_never_becomes_quiet_is_not_told_to_be)
+T_CASE(a_partition_that_never_becomes_quiet_is_not_reported_quiet)
 {
 	workers_up();
 	settle();
@@ -257,18 +257,19 @@ static const char *record_of(unsigned which)
 	return text;
 }
 
-/* What does not apply at once is tried again; the record tells which version runs. */
+/* Settings that can not be applied at once are tried again; the record names the
+ * version in use. */
 T_CASE(settings_are_applied_while_it_works)
 {
 	workers_up();
 	settle();
 	T_EQ(fake.configured, 0);
 	configure(CONFIG_SCHEDULER, "{\"shard\":{\"batch\":33}}");
-	run_ms(12000); /* the record is refreshed by then */
+	run_ms(12000); /* the record has been refreshed by then */
 	T_EQ(fake.configured, 2);
 	T_EQ(fake.batch, 33);
 	T_TRUE(strstr(record_of(0), "\"config\":{\"scheduler\":1}") != NULL);
-	fake.news_fail = 30; /* tried once a second by each */
+	fake.news_fail = 30; /* each shard tries once a second */
 	configure(CONFIG_SCHEDULER, "{\"shard\":{\"batch\":44}}");
 	run_ms(11000);
 	T_EQ(fake.configured, 2);
@@ -285,7 +286,7 @@ T_CASE(settings_are_applied_while_it_works)
 	workers_down();
 }
 
-T_CASE(without_room_it_waits_for_it)
+T_CASE(without_room_in_the_client_it_waits)
 {
 	struct faulty_rule busy = {.what = FAULTY_REFUSE,
 	                           .ops = 1U << KV_TXN,
@@ -303,13 +304,13 @@ T_CASE(without_room_it_waits_for_it)
 	workers_down();
 }
 
-T_CASE(what_can_not_be_started_is_answered_and_not_tried_all_the_time)
+T_CASE(a_txn_that_can_not_be_started_fails_and_is_not_tried_all_the_time)
 {
 	unsigned runs;
 
 	workers_up();
 	settle();
-	fake.value_bytes = 1600 << 10; /* more than the store takes */
+	fake.value_bytes = 1600 << 10; /* more than the store accepts */
 	submit(PODS);
 	run_ms(1000);
 	runs = fake.runs;
@@ -322,7 +323,7 @@ T_CASE(what_can_not_be_started_is_answered_and_not_tried_all_the_time)
 	workers_down();
 }
 
-T_CASE(what_could_not_be_kept_is_listed_again)
+T_CASE(records_that_could_not_be_kept_are_listed_again)
 {
 	unsigned begun;
 
@@ -366,7 +367,7 @@ T_CASE(after_a_restored_store_everything_is_listed_again)
 	workers_down();
 }
 
-/* The longest that a record tells now. */
+/* The longest lag in the records. */
 static long lag_told(void)
 {
 	long most = -1;
@@ -393,8 +394,8 @@ static void answered(struct work *work)
 	T_EQ(work->rates.sent_rev, result.header.revision);
 }
 
-/* No watch shows that any more, and what is committed now has lower revisions than they
- * have shown. */
+/* No watch shows that commit any more, and new commits have lower revisions than the
+ * watches have shown. */
 T_CASE(in_a_restored_store_the_lag_is_measured_anew)
 {
 	struct memkv_snapshot *saved = NULL;
@@ -422,7 +423,7 @@ T_CASE(in_a_restored_store_the_lag_is_measured_anew)
 	workers_down();
 }
 
-T_CASE(what_can_not_be_had_at_once_is_tried_again)
+T_CASE(failed_opens_are_tried_again)
 {
 	fake.news_fail = 4;
 	workers_up();
@@ -434,7 +435,7 @@ T_CASE(what_can_not_be_had_at_once_is_tried_again)
 	workers_down();
 }
 
-T_CASE(what_is_garbled_is_told)
+T_CASE(malformed_keys_are_reported)
 {
 	fake.malformed = 3;
 	workers_up();
@@ -443,7 +444,7 @@ T_CASE(what_is_garbled_is_told)
 	workers_down();
 }
 
-T_CASE(the_load_is_told)
+T_CASE(the_load_is_reported)
 {
 	workers_up();
 	settle();
@@ -481,7 +482,7 @@ T_CASE_SECONDS(it_closes_from_any_state, 120)
 	}
 }
 
-T_CASE(it_may_be_closed_from_what_it_tells)
+T_CASE(it_may_be_closed_from_its_notes)
 {
 	workers_up();
 	fixtures[0].close_when_reported = true;

@@ -1,4 +1,5 @@
-/* What the driver lists and watches besides what is owned: the whole view, visits. */
+/* What the driver lists and watches besides owned partitions: the fleet view and
+ * remote lists. */
 #include "coord/work/fake_sched.h"
 #include "coord/work/work_kit.h"
 
@@ -16,7 +17,7 @@ static void put_nodes(uint32_t partition, unsigned count)
 	}
 }
 
-/* Any news makes a turn. */
+/* Any event makes a turn. */
 static void turns(uint64_t ms)
 {
 	static unsigned number;
@@ -112,7 +113,7 @@ T_CASE(it_begins_again_after_a_restored_store)
 	one_down();
 }
 
-T_CASE(a_visit_reads_all_pages_at_one_revision)
+T_CASE(a_remote_list_reads_all_pages_at_one_revision)
 {
 	one_up();
 	put_nodes(3, NODES);
@@ -130,7 +131,7 @@ T_CASE(a_visit_reads_all_pages_at_one_revision)
 	one_down();
 }
 
-T_CASE(a_visit_that_fails_says_so)
+T_CASE(a_failing_remote_list_is_reported)
 {
 	static struct faulty_rule rule;
 
@@ -150,9 +151,9 @@ T_CASE(a_visit_that_fails_says_so)
 	one_down();
 }
 
-/* Somebody has put what no key of ours is as long as, and wherever a page ends it ends
- * there. */
-T_CASE(a_visit_goes_past_keys_of_any_length)
+/* A client has put a key that is longer than any of ours, and a page ends there
+ * wherever it can. */
+T_CASE(a_remote_list_passes_keys_of_any_length)
 {
 	enum { JUNK = 1100, LONG = 400 };
 	char key[LONG + 1];
@@ -175,8 +176,8 @@ T_CASE(a_visit_goes_past_keys_of_any_length)
 	one_down();
 }
 
-/* What does not come in time is asked for in smaller pieces the next time. */
-T_CASE(pages_of_a_visit_that_was_late_are_smaller)
+/* After a timeout the next list has smaller pages. */
+T_CASE(pages_are_smaller_after_a_late_remote_list)
 {
 	static struct faulty_rule rule;
 	unsigned before;
@@ -209,7 +210,7 @@ T_CASE(pages_of_a_visit_that_was_late_are_smaller)
 	one_down();
 }
 
-T_CASE(a_visit_waits_for_room)
+T_CASE(a_remote_list_waits_for_room)
 {
 	static struct faulty_rule rule;
 
@@ -230,7 +231,7 @@ T_CASE(a_visit_waits_for_room)
 	one_down();
 }
 
-T_CASE(it_closes_while_there_are_views_and_visits)
+T_CASE(it_closes_while_there_are_views_and_remote_lists)
 {
 	static struct faulty_rule slow;
 

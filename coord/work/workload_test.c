@@ -1,4 +1,4 @@
-/* That the check sees what is wrong; the crowd itself is what others are tested with. */
+/* Whether the check finds what is wrong; other tests rely on the workload. */
 #include "coord/work/workload.h"
 #include "store/memkv/kit.h"
 
@@ -63,7 +63,7 @@ static char *first_key(const char *prefix, unsigned skip)
 	                       PL_SPAN_ARG(kit.result.get.records[skip].key));
 }
 
-/* The state of pod 3, which requests 50m: that it is on node 5. */
+/* The state of pod 3, which requests 50m: bound to node 5. */
 static const char bound[] =
 	"{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"west\",\"node\":\"node-5\","
 	"\"shard\":\"a\",\"epoch\":\"7\",\"since\":\"2026-11-21T09:00:00.000Z\"}";
@@ -90,7 +90,7 @@ static void refused(const char *words)
 		t_fail(__FILE__, __LINE__, "'%s' is not in '%s'", words, found.wrong);
 }
 
-T_CASE(all_of_it_is_there_and_nothing_bound)
+T_CASE(a_new_workload_is_complete_and_not_bound)
 {
 	up();
 	T_EQ(found.nodes, NODES);
@@ -100,7 +100,7 @@ T_CASE(all_of_it_is_there_and_nothing_bound)
 	kit_close(&kit);
 }
 
-T_CASE(a_pod_that_is_bound_and_listed_is_right)
+T_CASE(a_bound_and_listed_pod_is_valid)
 {
 	up();
 	(void)kit_put(&kit, "/schedules/0001/team-03/pod-3/state", bound);
@@ -111,7 +111,7 @@ T_CASE(a_pod_that_is_bound_and_listed_is_right)
 	kit_close(&kit);
 }
 
-T_CASE(what_may_not_be_is_told)
+T_CASE(invalid_states_are_reported)
 {
 	up();
 	(void)kit_put(&kit, "/schedules/0001/team-03/pod-3/state", bound);
