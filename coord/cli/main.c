@@ -8,7 +8,7 @@
 
 #include "coord/cli/command.h"
 #include "coord/cli/output/message.h"
-#include "coord/cli/version.h"
+#include "coord/connect/version.h"
 
 static const struct command *const commands[] = {
 	&up_command,

@@ -1,7 +1,7 @@
 /* placetd: reads the options, opens the log and runs the process. */
 #include <unistd.h>
 
-#include "coord/cli/version.h"
+#include "coord/connect/version.h"
 #include "coord/daemon/host.h"
 #include "coord/daemon/process.h"
 

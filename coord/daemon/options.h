@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "coord/cli/session/store_opts.h"
+#include "coord/connect/store_opts.h"
 #include "store/base/arena.h"
 #include "store/base/log.h"
 

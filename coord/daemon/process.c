@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "coord/cli/version.h"
+#include "coord/connect/version.h"
 #include "coord/daemon/worker.h"
 #include "store/base/alloc.h"
 

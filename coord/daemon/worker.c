@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "coord/cli/version.h"
+#include "coord/connect/version.h"
 #include "store/base/clock.h"
 #include "store/etcd/etcd.h"
 #include "store/kv/prefixed.h"

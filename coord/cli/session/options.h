@@ -10,7 +10,7 @@
 
 #include "coord/cli/command.h"
 #include "coord/cli/output/output.h"
-#include "coord/cli/session/store_opts.h"
+#include "coord/connect/store_opts.h"
 
 /* What a command has besides the store and --help. */
 enum {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "coord/cli/config/config_rows.h"
-#include "coord/cli/session/store_opts.h"
+#include "coord/connect/store_opts.h"
 #include "coord/cli/shards/partition_row.h"
 #include "coord/cli/shards/shard_row.h"
 #include "tests/harness/t.h"

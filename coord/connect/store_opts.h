@@ -1,9 +1,12 @@
 /*
- * Where the store is and who we are to it: the options that every command which
- * talks to etcd has in common. A flag wins over the environment.
+ * Store options: how a program reaches its etcd, from its environment and its command
+ * line (a flag wins over the environment). Commands of placet and placetd share them.
+ *
+ * Invariant: the strings are borrowed from the environment and the arguments, but the
+ * password, which is the struct's own and is wiped by store_opts_done.
  */
-#ifndef COORD_CLI_SESSION_STORE_OPTS_H
-#define COORD_CLI_SESSION_STORE_OPTS_H
+#ifndef COORD_CONNECT_STORE_OPTS_H
+#define COORD_CONNECT_STORE_OPTS_H
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -15,15 +18,15 @@
 enum { STORE_SECRET_MAX = 512 };
 
 struct store_opts {
-	const char *endpoints;
-	bool by_default; /* nobody named them */
+	const char *endpoints; /* URLs, separated by commas */
+	bool by_default;       /* neither a flag nor the environment names endpoints */
 	struct tls_files tls;
-	const char *user;
+	const char *user; /* NULL: no authentication by password */
 	char password[STORE_SECRET_MAX];
-	uint64_t timeout_ms; /* of each step */
+	uint64_t timeout_ms; /* of each request */
 };
 
-/* For getopt_long: the command's own options go behind these. */
+/* Values for getopt_long; a command numbers its own options outside of this range. */
 enum { STORE_OPT_FIRST = 1000, STORE_OPT_LAST = 1015 };
 #define STORE_OPTS_LONG                                                          \
 	{"endpoints", required_argument, NULL, STORE_OPT_FIRST},                 \
@@ -38,20 +41,22 @@ enum { STORE_OPT_FIRST = 1000, STORE_OPT_LAST = 1015 };
 	}
 
 extern const char store_opts_help[];
-/* Of the last one of them, for commands that have no --timeout of their own. */
+/* Help for --timeout, left out by commands that have a --timeout of their own. */
 extern const char store_opts_timeout_help[];
 
-/* From the environment: PLACET_ENDPOINTS, PLACET_CACERT, PLACET_CERT,
- * PLACET_KEY, PLACET_USER, PLACET_PASSWORD. */
+/* Reads PLACET_ENDPOINTS, PLACET_CACERT, PLACET_CERT, PLACET_KEY, PLACET_USER and
+ * PLACET_PASSWORD. */
 PL_NODISCARD enum pl_code store_opts_init(struct store_opts *opts, struct pl_err *err);
 
 /* opt is what getopt_long returned, STORE_OPT_FIRST to STORE_OPT_LAST. */
 PL_NODISCARD enum pl_code store_opts_set(struct store_opts *opts, int opt,
                                          const char *arg, struct pl_err *err);
 
+/* Borrows from opts. */
 struct etcd_opts store_opts_etcd(const struct store_opts *opts);
 
-/* To an error of a store that was not named: that it can be. Other errors stay. */
+/* When the default endpoint can not be reached, err also says how to name another one.
+ * Other errors stay as they are. */
 void store_opts_add_advice(const struct store_opts *opts, struct pl_err *err);
 
 /* Wipes the password. */

@@ -1,4 +1,4 @@
-#include "coord/cli/session/store_opts.h"
+#include "coord/connect/store_opts.h"
 
 #include <errno.h>
 #include <fcntl.h>
