@@ -20,7 +20,8 @@
 #include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "bench/live/pump.h"
-#include "coord/cli/input/pod_input.h"
+#include "coord/cli/input/manifest.h"
+#include "coord/service/input/pod_input.h"
 #include "shardsched/records/txn_builder.h"
 #include "store/base/clock.h"
 
@@ -79,15 +80,25 @@ static void write_input(struct run *run)
 		bench_check(PL_IO, NULL, run->path);
 }
 
+static void open_input(struct run *run)
+{
+	struct pod_input_opts opts = {.partitions = PARTITIONS};
+	struct manifest *manifest;
+	struct pl_err err = {0};
+
+	bench_check(manifest_open(&run->files, &manifest, &err), &err, "the input");
+	opts.source = manifest_source(manifest);
+	pod_input_open(&run->pod_input, &opts);
+}
+
 static void read_input(struct run *run)
 {
-	struct pod_input_opts opts = {.files = &run->files, .partitions = PARTITIONS};
 	uint64_t start = pl_clock_ns();
 	struct pod_input_pod pod;
 	struct pl_err err = {0};
 
 	bench_check(files_add(&run->files, run->path, &err), &err, "the input");
-	bench_check(pod_input_open(&run->pod_input, &opts, &err), &err, "the input");
+	open_input(run);
 	bench_check(pod_input_check(&run->pod_input, &err), &err, "check the input");
 	if (run->pod_input.pods != run->pods)
 		bench_check(PL_INVALID, NULL, "as many pods as wanted");
@@ -102,11 +113,8 @@ static void read_input(struct run *run)
 /* From the start again. */
 static void rewind_input(struct run *run)
 {
-	struct pod_input_opts opts = run->pod_input.opts;
-	struct pl_err err = {0};
-
 	pod_input_close(&run->pod_input);
-	bench_check(pod_input_open(&run->pod_input, &opts, &err), &err, "the input");
+	open_input(run);
 }
 
 /* -- the ceiling ----------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* Whatever a selector says, reading and asking it stays in bounds; what it borrows lies
  * in its text. */
-#include "coord/cli/input/label_query.h"
+#include "coord/service/input/label_query.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
  * its end; a path fits, and what may be meant is another word. */
 #include <string.h>
 
-#include "coord/cli/input/unknown_fields.h"
+#include "coord/service/input/unknown_fields.h"
 #include "store/base/json_scan.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,10 +3,10 @@
  * changed stays; its selector can not be changed, because who has read the old one would
  * not know that a pod is covered now.
  */
-#ifndef COORD_CLI_BUDGET_EDIT_H
-#define COORD_CLI_BUDGET_EDIT_H
+#ifndef COORD_CLI_BUDGETS_BUDGET_EDIT_H
+#define COORD_CLI_BUDGETS_BUDGET_EDIT_H
 
-#include "coord/cli/input/budget_object.h"
+#include "coord/service/input/budget_object.h"
 #include "coord/cli/session/store_session.h"
 
 enum budget_outcome { BUDGET_CREATED, BUDGET_CHANGED, BUDGET_UNCHANGED };

@@ -1,6 +1,6 @@
 /* Configurations and their versions as rows. */
-#ifndef COORD_CLI_CONFIG_ROWS_H
-#define COORD_CLI_CONFIG_ROWS_H
+#ifndef COORD_CLI_CONFIG_CONFIG_ROWS_H
+#define COORD_CLI_CONFIG_CONFIG_ROWS_H
 
 #include "coord/cli/output/output.h"
 #include "coord/config/config_read.h"

@@ -1,7 +1,7 @@
 /* Configuration as a person gives it: a file of JSON or YAML, or single values by
  * their path; all into one document. */
-#ifndef COORD_CLI_CONFIG_TEXT_H
-#define COORD_CLI_CONFIG_TEXT_H
+#ifndef COORD_CLI_CONFIG_CONFIG_TEXT_H
+#define COORD_CLI_CONFIG_CONFIG_TEXT_H
 
 #include "store/base/arena.h"
 #include "store/base/err.h"

@@ -4,8 +4,8 @@
  *
  * Nothing is written anywhere but into the buffers handed in.
  */
-#ifndef COORD_CLI_EVAL_CASE_H
-#define COORD_CLI_EVAL_CASE_H
+#ifndef COORD_CLI_EVAL_EVAL_CASE_H
+#define COORD_CLI_EVAL_EVAL_CASE_H
 
 #include "shardsched/engine/engine.h"
 #include "store/base/json.h"

@@ -5,8 +5,8 @@
  * what is wrong with a pod only the sort and the field are compared: sentences are each
  * one's own.
  */
-#ifndef COORD_CLI_EVAL_COMPARE_H
-#define COORD_CLI_EVAL_COMPARE_H
+#ifndef COORD_CLI_EVAL_EVAL_COMPARE_H
+#define COORD_CLI_EVAL_EVAL_COMPARE_H
 
 #include "coord/cli/eval/eval_case.h"
 

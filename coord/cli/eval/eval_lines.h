@@ -1,6 +1,6 @@
 /* The lines of a file of cases: plain, gzip, or what comes on stdin; bounded. */
-#ifndef COORD_CLI_EVAL_LINES_H
-#define COORD_CLI_EVAL_LINES_H
+#ifndef COORD_CLI_EVAL_EVAL_LINES_H
+#define COORD_CLI_EVAL_EVAL_LINES_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* What became of many cases: counted by category, by what differs, and the first
  * differences in full. */
-#ifndef COORD_CLI_EVAL_REPORT_H
-#define COORD_CLI_EVAL_REPORT_H
+#ifndef COORD_CLI_EVAL_EVAL_REPORT_H
+#define COORD_CLI_EVAL_EVAL_REPORT_H
 
 #include "coord/cli/eval/eval_compare.h"
 

@@ -1,6 +1,6 @@
 /* Inside eval_report.h. */
-#ifndef COORD_CLI_EVAL_REPORT_INT_H
-#define COORD_CLI_EVAL_REPORT_INT_H
+#ifndef COORD_CLI_EVAL_EVAL_REPORT_INT_H
+#define COORD_CLI_EVAL_EVAL_REPORT_INT_H
 
 #include "coord/cli/eval/eval_report.h"
 #include "store/base/json_out.h"

@@ -1,6 +1,6 @@
 /* What the engine decided, in the words of the cases: the object "expect". */
-#ifndef COORD_CLI_EVAL_VERDICTS_H
-#define COORD_CLI_EVAL_VERDICTS_H
+#ifndef COORD_CLI_EVAL_EVAL_VERDICTS_H
+#define COORD_CLI_EVAL_EVAL_VERDICTS_H
 
 #include "shardsched/engine/engine.h"
 #include "store/base/buf.h"

@@ -1,6 +1,6 @@
 /* What placet explain does with its files: reads, decides, explains, records. */
-#ifndef COORD_CLI_EXPLAIN_JOB_H
-#define COORD_CLI_EXPLAIN_JOB_H
+#ifndef COORD_CLI_EXPLAIN_EXPLAIN_JOB_H
+#define COORD_CLI_EXPLAIN_EXPLAIN_JOB_H
 
 #include "shardsched/engine/engine.h"
 

@@ -1,6 +1,6 @@
 /* What placet explain pod knows of its pod, and how that is printed. */
-#ifndef COORD_CLI_EXPLAIN_POD_H
-#define COORD_CLI_EXPLAIN_POD_H
+#ifndef COORD_CLI_EXPLAIN_EXPLAIN_POD_H
+#define COORD_CLI_EXPLAIN_EXPLAIN_POD_H
 
 #include "coord/cli/explain/explain_job.h"
 #include "coord/cli/explain/explain_queue.h"

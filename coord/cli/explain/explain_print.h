@@ -1,6 +1,6 @@
 /* An explanation for a terminal: names may hold what it would obey. */
-#ifndef COORD_CLI_EXPLAIN_PRINT_H
-#define COORD_CLI_EXPLAIN_PRINT_H
+#ifndef COORD_CLI_EXPLAIN_EXPLAIN_PRINT_H
+#define COORD_CLI_EXPLAIN_EXPLAIN_PRINT_H
 
 #include "shardsched/explain/explain.h"
 

@@ -3,8 +3,8 @@
  * everything else in the queue of its shard, and by age. When a shard first saw a pod,
  * who backs off, and what waits for an event, only the shard knows.
  */
-#ifndef COORD_CLI_EXPLAIN_QUEUE_H
-#define COORD_CLI_EXPLAIN_QUEUE_H
+#ifndef COORD_CLI_EXPLAIN_EXPLAIN_QUEUE_H
+#define COORD_CLI_EXPLAIN_EXPLAIN_QUEUE_H
 
 #include "shardsched/model/pod.h"
 #include "shardsched/queue/queue.h"

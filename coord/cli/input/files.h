@@ -1,8 +1,8 @@
 /* The files that a path means: itself, or what a directory holds of files with objects
  * (.json, .jsonl, .ndjson, .yaml, .yml, each also .gz), by name, and not those of
  * directories in it. */
-#ifndef COORD_CLI_FILES_H
-#define COORD_CLI_FILES_H
+#ifndef COORD_CLI_INPUT_FILES_H
+#define COORD_CLI_INPUT_FILES_H
 
 #include "store/base/err.h"
 

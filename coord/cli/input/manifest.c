@@ -295,17 +295,17 @@ static bool is_list(struct manifest *m, struct pl_span value)
 }
 
 static enum pl_code give_object(struct manifest *m, struct pl_span json,
-                                struct manifest_object *out, struct pl_err *err)
+                                struct input_object *out, struct pl_err *err)
 {
 	m->number++;
 	if (json.at[0] != '{')
 		return pl_err_set(err, PL_INVALID, "it is no object, but begins with %c",
 		                  json.at[0]);
-	*out = (struct manifest_object){m->name, m->number, json};
+	*out = (struct input_object){m->name, m->number, json};
 	return PL_OK;
 }
 
-static enum pl_code next_of_file(struct manifest *m, struct manifest_object *out,
+static enum pl_code next_of_file(struct manifest *m, struct input_object *out,
                                  struct pl_err *err)
 {
 	for (;;) {
@@ -325,7 +325,7 @@ static enum pl_code next_of_file(struct manifest *m, struct manifest_object *out
 	}
 }
 
-enum pl_code manifest_next(struct manifest *m, struct manifest_object *out,
+enum pl_code manifest_next(struct manifest *m, struct input_object *out,
                            struct pl_err *err)
 {
 	for (;;) {
@@ -404,4 +404,25 @@ void manifest_rewind(struct manifest *m)
 {
 	close_file(m);
 	m->next_file = 0;
+}
+
+static enum pl_code on_next(void *ctx, struct input_object *out, struct pl_err *err)
+{
+	return manifest_next(ctx, out, err);
+}
+
+static void on_rewind(void *ctx)
+{
+	manifest_rewind(ctx);
+}
+
+static void on_close(void *ctx)
+{
+	manifest_close(ctx);
+}
+
+struct object_source manifest_source(struct manifest *manifest)
+{
+	return (struct object_source){
+		.next = on_next, .rewind = on_rewind, .close = on_close, .ctx = manifest};
 }

@@ -3,19 +3,13 @@
  * for instead of told, and without more of a file in memory than a value of it (a List is
  * one), so that a million of them may be in one. It can be read again from the start.
  */
-#ifndef COORD_CLI_MANIFEST_H
-#define COORD_CLI_MANIFEST_H
+#ifndef COORD_CLI_INPUT_MANIFEST_H
+#define COORD_CLI_INPUT_MANIFEST_H
 
 #include "coord/cli/input/files.h"
-#include "store/base/span.h"
+#include "coord/service/input/object_source.h"
 
 struct manifest;
-
-struct manifest_object {
-	const char *file;     /* its name, for people */
-	unsigned long number; /* in its file, from 1 */
-	struct pl_span json;  /* strict, an object */
-};
 
 /* Borrows files. Standard input is copied into a file that nobody else sees. */
 PL_NODISCARD enum pl_code manifest_open(const struct files *files, struct manifest **out,
@@ -26,9 +20,12 @@ void manifest_close(struct manifest *manifest);
  * file and object in err, what is wrong with the text: the next call goes on with the
  * next file. */
 PL_NODISCARD enum pl_code manifest_next(struct manifest *manifest,
-                                        struct manifest_object *out, struct pl_err *err);
+                                        struct input_object *out, struct pl_err *err);
 
 /* From the start again. */
 void manifest_rewind(struct manifest *manifest);
+
+/* Closes the manifest when it is closed. */
+struct object_source manifest_source(struct manifest *manifest);
 
 #endif

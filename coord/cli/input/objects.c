@@ -6,12 +6,13 @@
 #include <zlib.h>
 
 #include "coord/cli/input/files.h"
+#include "coord/service/input/object_source.h"
 #include "shardsched/model/object.h"
 #include "store/base/buf.h"
 #include "store/base/json_scan.h"
 #include "store/base/yaml.h"
 
-enum { CHUNK = 1 << 20, VALUES_MAX = 100 << 20, WORD_MAX = 100 };
+enum { CHUNK = 1 << 20, VALUES_MAX = 100 << 20 };
 
 static const struct pl_json_limits limits = {
 	.bytes = OBJECTS_BYTES_MAX,
@@ -32,20 +33,10 @@ static bool ends_with(struct pl_span text, const char *end)
 	return text.len >= len && memcmp(text.at + text.len - len, end, len) == 0;
 }
 
-struct pl_span objects_string(struct pl_span json, const char *name)
-{
-	struct pl_span quoted = object_member(json, name);
-
-	if (quoted.len < 2 || quoted.len > WORD_MAX || quoted.at[0] != '"' ||
-	    memchr(quoted.at, '\\', quoted.len) != NULL)
-		return (struct pl_span){0};
-	return pl_span(quoted.at + 1, quoted.len - 2);
-}
-
 static enum pl_code give_object(struct objects_reading *reading, struct pl_span json,
                                 struct pl_err *err)
 {
-	struct pl_span kind = objects_string(json, "kind");
+	struct pl_span kind = input_object_string(json, "kind");
 
 	reading->number++;
 	if (reading->fn(reading->ctx, kind, json, err) == PL_OK)
@@ -86,7 +77,7 @@ static enum pl_code give_value(struct objects_reading *reading, struct pl_span j
 		                  json.at[0]);
 	items = object_member(json, "items");
 	if (items.len > 0 && items.at[0] == '[' &&
-	    ends_with(objects_string(json, "kind"), "List"))
+	    ends_with(input_object_string(json, "kind"), "List"))
 		return give_items(reading, items, err);
 	return give_object(reading, json, err);
 }

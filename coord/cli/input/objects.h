@@ -3,8 +3,8 @@
  * a List, an array, an object a line; plain or gzip; - is stdin, a directory all its
  * files with objects (files.h).
  */
-#ifndef COORD_CLI_OBJECTS_H
-#define COORD_CLI_OBJECTS_H
+#ifndef COORD_CLI_INPUT_OBJECTS_H
+#define COORD_CLI_INPUT_OBJECTS_H
 
 #include "store/base/err.h"
 #include "store/base/span.h"
@@ -16,9 +16,6 @@ enum { OBJECTS_BYTES_MAX = 1 << 30 };
 typedef enum pl_code objects_fn(void *ctx, struct pl_span kind, struct pl_span json,
                                 struct pl_err *err);
 
-/* A member that is a word in quotes, as kinds are; empty when it is none. json was
- * scanned, and is an object. */
-struct pl_span objects_string(struct pl_span json, const char *name);
 /* Without the mark of byte order that some editors put in front of UTF-8. */
 struct pl_span objects_without_bom(struct pl_span text);
 

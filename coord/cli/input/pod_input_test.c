@@ -5,7 +5,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "coord/cli/input/pod_input.h"
+#include "coord/cli/input/manifest.h"
+#include "coord/service/input/pod_input.h"
 #include "tests/harness/torture.h"
 
 enum { PATH = 200, MANY = 20000 };
@@ -81,14 +82,14 @@ static void on_refused(void *ctx, const struct pl_err *why)
 
 static void begin_with(struct pod_input *pod_input, enum pod_input_fields fields)
 {
-	struct pod_input_opts opts = {.files = &files,
-	                              .partitions = 8,
-	                              .fields = fields,
-	                              .once = true,
-	                              .refused = on_refused};
+	struct manifest *manifest;
+	struct pod_input_opts opts = {
+		.partitions = 8, .fields = fields, .once = true, .refused = on_refused};
 
 	refusals[0] = 0;
-	T_OK(pod_input_open(pod_input, &opts, &err), &err);
+	T_OK(manifest_open(&files, &manifest, &err), &err);
+	opts.source = manifest_source(manifest);
+	pod_input_open(pod_input, &opts);
 }
 
 static void begin(struct pod_input *pod_input)
@@ -375,13 +376,16 @@ T_CASE(paths_that_lead_nowhere_are_told)
 
 static enum pl_code tortured(void)
 {
-	struct pod_input_opts opts = {.files = &files, .partitions = 8, .once = true};
+	struct pod_input_opts opts = {.partitions = 8, .once = true};
 	struct pod_input pod_input;
 	struct pod_input_pod pod;
-	enum pl_code code = pod_input_open(&pod_input, &opts, &err);
+	struct manifest *manifest;
+	enum pl_code code = manifest_open(&files, &manifest, &err);
 
 	if (code != PL_OK)
 		return code;
+	opts.source = manifest_source(manifest);
+	pod_input_open(&pod_input, &opts);
 	code = pod_input_check(&pod_input, &err);
 	while (code == PL_OK)
 		code = pod_input_next(&pod_input, &pod, &err);

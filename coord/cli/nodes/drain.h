@@ -4,8 +4,8 @@
  * for that, and nothing kept: run again, it goes on. What a disruption budget protects is
  * asked again and again, until it may go.
  */
-#ifndef COORD_CLI_DRAIN_H
-#define COORD_CLI_DRAIN_H
+#ifndef COORD_CLI_NODES_DRAIN_H
+#define COORD_CLI_NODES_DRAIN_H
 
 #include "coord/cli/output/progress.h"
 #include "coord/cli/session/cli_session.h"

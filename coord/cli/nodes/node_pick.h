@@ -1,8 +1,8 @@
 /* Which nodes a command line asks for: by name, cluster, labels. */
-#ifndef COORD_CLI_NODE_PICK_H
-#define COORD_CLI_NODE_PICK_H
+#ifndef COORD_CLI_NODES_NODE_PICK_H
+#define COORD_CLI_NODES_NODE_PICK_H
 
-#include "coord/cli/input/label_query.h"
+#include "coord/service/input/label_query.h"
 #include "store/keys/keys.h"
 
 struct node_pick {

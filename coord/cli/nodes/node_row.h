@@ -1,8 +1,8 @@
 /* A node as a row: what its Node can take, and what its alloc says is taken. */
-#ifndef COORD_CLI_NODE_ROW_H
-#define COORD_CLI_NODE_ROW_H
+#ifndef COORD_CLI_NODES_NODE_ROW_H
+#define COORD_CLI_NODES_NODE_ROW_H
 
-#include "coord/cli/input/label_query.h"
+#include "coord/service/input/label_query.h"
 #include "coord/cli/output/output.h"
 #include "shardsched/model/model.h"
 #include "store/keys/keys.h"

@@ -1,7 +1,7 @@
 /* For commands about nodes: all of them are done, however many, with a line of progress
  * where somebody looks. */
-#ifndef COORD_CLI_NODES_RUN_H
-#define COORD_CLI_NODES_RUN_H
+#ifndef COORD_CLI_NODES_NODES_RUN_H
+#define COORD_CLI_NODES_NODES_RUN_H
 
 #include "coord/cli/output/progress.h"
 #include "coord/cli/session/cli_session.h"

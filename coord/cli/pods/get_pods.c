@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "coord/cli/output/message.h"
-#include "coord/cli/pods/pod_gates.h"
+#include "coord/service/pods/pod_gates.h"
 #include "coord/cli/pods/pod_row.h"
 #include "coord/cli/pods/watch_pods.h"
 #include "coord/cli/session/cli_session.h"

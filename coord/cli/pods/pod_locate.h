@@ -1,6 +1,6 @@
 /* Where the pod of a name stands, whether the name leads elsewhere or not. */
-#ifndef COORD_CLI_POD_LOCATE_H
-#define COORD_CLI_POD_LOCATE_H
+#ifndef COORD_CLI_PODS_POD_LOCATE_H
+#define COORD_CLI_PODS_POD_LOCATE_H
 
 #include "coord/cli/session/cli_session.h"
 

@@ -1,8 +1,8 @@
 /* Which pods a command line asks for: by name, namespace, node, phase, labels. */
-#ifndef COORD_CLI_POD_PICK_H
-#define COORD_CLI_POD_PICK_H
+#ifndef COORD_CLI_PODS_POD_PICK_H
+#define COORD_CLI_PODS_POD_PICK_H
 
-#include "coord/cli/input/label_query.h"
+#include "coord/service/input/label_query.h"
 #include "coord/cli/pods/pods_args.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* A pod as a row: who it is, and what its state says. */
-#ifndef COORD_CLI_POD_ROW_H
-#define COORD_CLI_POD_ROW_H
+#ifndef COORD_CLI_PODS_POD_ROW_H
+#define COORD_CLI_PODS_POD_ROW_H
 
 #include "coord/cli/output/output.h"
 #include "shardsched/records/pod_state.h"

@@ -83,7 +83,6 @@ enum pl_code pods_args_intake(const struct pods_args *given, uint32_t partitions
 {
 	unsigned said = 0;
 	struct pod_input_opts opts = {
-		.files = &given->files,
 		.namespace = pl_span_str(given->namespace),
 		.partitions = partitions,
 		.fields = given->fields,
@@ -91,10 +90,13 @@ enum pl_code pods_args_intake(const struct pods_args *given, uint32_t partitions
 		.refused = on_refused,
 		.ctx = &said,
 	};
-	enum pl_code code = pod_input_open(out, &opts, err);
+	struct manifest *manifest;
+	enum pl_code code = manifest_open(&given->files, &manifest, err);
 
 	if (code != PL_OK)
 		return code;
+	opts.source = manifest_source(manifest);
+	pod_input_open(out, &opts);
 	code = pod_input_check(out, err);
 	out->opts.ctx = NULL;
 	out->opts.refused = NULL;

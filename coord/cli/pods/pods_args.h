@@ -2,8 +2,9 @@
 #ifndef COORD_CLI_PODS_PODS_ARGS_H
 #define COORD_CLI_PODS_PODS_ARGS_H
 
-#include "coord/cli/input/pod_input.h"
+#include "coord/cli/input/manifest.h"
 #include "coord/cli/session/options.h"
+#include "coord/service/input/pod_input.h"
 
 enum { PODS_ARGS_FILE = 'f', PODS_ARGS_SPACE = 'n' };
 

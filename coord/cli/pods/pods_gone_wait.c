@@ -5,7 +5,7 @@
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/progress.h"
-#include "coord/cli/pods/pod_watch.h"
+#include "coord/service/pods/pod_watch.h"
 #include "coord/cli/shards/idle_warning.h"
 #include "store/base/alloc.h"
 

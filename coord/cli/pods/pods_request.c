@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "coord/cli/output/message.h"
-#include "coord/cli/pods/pod_watch.h"
+#include "coord/service/pods/pod_watch.h"
 #include "coord/cli/session/confirm.h"
 #include "coord/cli/session/session_pause.h"
 #include "store/base/alloc.h"

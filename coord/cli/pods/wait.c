@@ -1,7 +1,7 @@
 /* placet wait: until pods are bound (wait_bound.h), or gone (wait_gone.h). */
 #include <string.h>
 
-#include "coord/cli/input/label_query.h"
+#include "coord/service/input/label_query.h"
 #include "coord/cli/pods/wait_bound.h"
 #include "coord/cli/pods/wait_gone.h"
 #include "store/base/duration.h"

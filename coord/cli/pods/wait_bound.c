@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coord/cli/input/label_query.h"
+#include "coord/service/input/label_query.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/placing_stats.h"
 #include "coord/cli/output/progress.h"
-#include "coord/cli/pods/pod_watch.h"
+#include "coord/service/pods/pod_watch.h"
 #include "coord/cli/pods/wait_names.h"
 #include "coord/cli/pods/wait_summary.h"
 #include "coord/cli/pods/wait_unbound.h"

@@ -1,6 +1,6 @@
 /* placet wait --for=bound: until every pod that is meant has been given a place. */
-#ifndef COORD_CLI_WAIT_BOUND_H
-#define COORD_CLI_WAIT_BOUND_H
+#ifndef COORD_CLI_PODS_WAIT_BOUND_H
+#define COORD_CLI_PODS_WAIT_BOUND_H
 
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"

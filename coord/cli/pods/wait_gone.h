@@ -1,6 +1,6 @@
 /* placet wait --for=delete: until pods are there no more. */
-#ifndef COORD_CLI_WAIT_GONE_H
-#define COORD_CLI_WAIT_GONE_H
+#ifndef COORD_CLI_PODS_WAIT_GONE_H
+#define COORD_CLI_PODS_WAIT_GONE_H
 
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"

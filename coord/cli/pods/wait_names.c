@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "coord/cli/pods/pod_watch.h"
+#include "coord/service/pods/pod_watch.h"
 #include "coord/cli/pods/pods_by_name.h"
 #include "store/base/alloc.h"
 

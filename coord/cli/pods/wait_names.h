@@ -1,6 +1,6 @@
 /* The pods that a wait names, or that its files speak of. */
-#ifndef COORD_CLI_WAIT_NAMES_H
-#define COORD_CLI_WAIT_NAMES_H
+#ifndef COORD_CLI_PODS_WAIT_NAMES_H
+#define COORD_CLI_PODS_WAIT_NAMES_H
 
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"

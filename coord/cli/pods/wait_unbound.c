@@ -4,7 +4,7 @@
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/pods/known_schedulers.h"
-#include "coord/cli/pods/pod_gates.h"
+#include "coord/service/pods/pod_gates.h"
 #include "shardsched/records/pod_state.h"
 #include "store/kv/calls.h"
 

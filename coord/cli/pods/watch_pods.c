@@ -5,7 +5,7 @@
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/row_watch.h"
 #include "coord/cli/pods/pod_row.h"
-#include "coord/cli/pods/pod_watch.h"
+#include "coord/service/pods/pod_watch.h"
 #include "store/base/clock.h"
 
 enum { LIVE_MAX = 60000 };

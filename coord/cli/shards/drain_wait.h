@@ -1,6 +1,6 @@
 /* Waiting until a shard owns nothing, with a line now and then. */
-#ifndef COORD_CLI_DRAIN_WAIT_H
-#define COORD_CLI_DRAIN_WAIT_H
+#ifndef COORD_CLI_SHARDS_DRAIN_WAIT_H
+#define COORD_CLI_SHARDS_DRAIN_WAIT_H
 
 #include "coord/cli/session/store_session.h"
 

@@ -1,9 +1,9 @@
 /* A partition as a row, and a shard's share of them as one. */
-#ifndef COORD_CLI_PARTITION_ROW_H
-#define COORD_CLI_PARTITION_ROW_H
+#ifndef COORD_CLI_SHARDS_PARTITION_ROW_H
+#define COORD_CLI_SHARDS_PARTITION_ROW_H
 
 #include "coord/cli/output/output.h"
-#include "coord/cli/shards/owners_watch.h"
+#include "coord/service/shards/owners_watch.h"
 
 extern const struct output_schema partition_schema;
 

@@ -1,6 +1,6 @@
 /* One shard by its id. */
-#ifndef COORD_CLI_SHARD_FIND_H
-#define COORD_CLI_SHARD_FIND_H
+#ifndef COORD_CLI_SHARDS_SHARD_FIND_H
+#define COORD_CLI_SHARDS_SHARD_FIND_H
 
 #include "coord/cli/session/store_session.h"
 #include "coord/membership/membership.h"

@@ -1,6 +1,6 @@
 /* A shard as a row: what its record says, and what the configuration wants of it. */
-#ifndef COORD_CLI_SHARD_ROW_H
-#define COORD_CLI_SHARD_ROW_H
+#ifndef COORD_CLI_SHARDS_SHARD_ROW_H
+#define COORD_CLI_SHARDS_SHARD_ROW_H
 
 #include "coord/cli/output/output.h"
 #include "coord/membership/roster.h"

@@ -7,7 +7,7 @@
 #define COORD_CLI_SHARDS_SHARDS_WATCH_H
 
 #include "coord/cli/session/store_session.h"
-#include "coord/cli/shards/owners_watch.h"
+#include "coord/service/shards/owners_watch.h"
 #include "coord/config/config_watch.h"
 #include "coord/membership/roster.h"
 

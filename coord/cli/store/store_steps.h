@@ -1,6 +1,6 @@
 /* What `placet store check` does to a store, one promise at a time. */
-#ifndef COORD_CLI_STORE_STEPS_H
-#define COORD_CLI_STORE_STEPS_H
+#ifndef COORD_CLI_STORE_STORE_STEPS_H
+#define COORD_CLI_STORE_STORE_STEPS_H
 
 #include "coord/cli/session/store_session.h"
 

@@ -1,6 +1,6 @@
 /* What the steps have in common. */
-#ifndef COORD_CLI_STORE_STEPS_INT_H
-#define COORD_CLI_STORE_STEPS_INT_H
+#ifndef COORD_CLI_STORE_STORE_STEPS_INT_H
+#define COORD_CLI_STORE_STORE_STEPS_INT_H
 
 #include "coord/cli/store/store_steps.h"
 

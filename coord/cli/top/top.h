@@ -1,6 +1,6 @@
 /* What all shards tell of conflicts, put together: placet top conflicts. */
-#ifndef COORD_CLI_TOP_H
-#define COORD_CLI_TOP_H
+#ifndef COORD_CLI_TOP_TOP_H
+#define COORD_CLI_TOP_TOP_H
 
 #include "coord/membership/roster.h"
 #include "store/base/buf.h"

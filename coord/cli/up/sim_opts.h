@@ -1,7 +1,7 @@
 /* The options about what runs on machines that do not exist: placet sim-cluster's, and
  * placet up's, which hands them on. */
-#ifndef COORD_CLI_SIM_OPTS_H
-#define COORD_CLI_SIM_OPTS_H
+#ifndef COORD_CLI_UP_SIM_OPTS_H
+#define COORD_CLI_UP_SIM_OPTS_H
 
 #include "coord/nodes/sim_member.h"
 

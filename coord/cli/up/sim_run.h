@@ -1,6 +1,6 @@
 /* A member that does not exist, running in the foreground until it is interrupted. */
-#ifndef COORD_CLI_SIM_RUN_H
-#define COORD_CLI_SIM_RUN_H
+#ifndef COORD_CLI_UP_SIM_RUN_H
+#define COORD_CLI_UP_SIM_RUN_H
 
 #include "coord/cli/session/cli_session.h"
 #include "coord/nodes/sim_member.h"

@@ -2,11 +2,11 @@
  * A page brings a pod's spec and then its state: it is told when what comes next is
  * another's, so once. A pod that a new list does not mention any more is gone.
  */
-#include "coord/cli/pods/pod_watch.h"
+#include "coord/service/pods/pod_watch.h"
 
 #include <stdlib.h>
 
-#include "coord/cli/pods/pod_gates.h"
+#include "coord/service/pods/pod_gates.h"
 #include "shardsched/records/pod_location.h"
 #include "store/base/alloc.h"
 #include "store/kv/calls.h"

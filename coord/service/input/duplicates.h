@@ -5,10 +5,10 @@
  * quarters of them in use, and is told by 96 bits of two keyed hashes. A content that is
  * taken for the same by mistake (32 bits) is found when it is written.
  */
-#ifndef COORD_CLI_INPUT_DUPLICATES_H
-#define COORD_CLI_INPUT_DUPLICATES_H
+#ifndef COORD_SERVICE_INPUT_DUPLICATES_H
+#define COORD_SERVICE_INPUT_DUPLICATES_H
 
-#include "coord/cli/input/manifest.h"
+#include "coord/service/input/object_source.h"
 #include "store/base/err.h"
 #include "store/base/hash.h"
 
@@ -43,7 +43,7 @@ PL_NODISCARD enum pl_code duplicates_look(const struct duplicates *duplicates,
 /* One that duplicates_look let pass; if it came before, it stays there. PL_NOMEM. */
 PL_NODISCARD enum pl_code duplicates_add(struct duplicates *duplicates,
                                          const struct duplicates_name *name,
-                                         const struct manifest_object *at,
+                                         const struct input_object *at,
                                          struct pl_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "coord/cli/input/label_query.h"
+#include "coord/service/input/label_query.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "coord/cli/input/unknown_fields.h"
+#include "coord/service/input/unknown_fields.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * A key that makes no sense is an entry all the same (malformed, with the reason): it
  * is shown. Walks go by key.
  */
-#ifndef COORD_CLI_SHARDS_OWNERS_WATCH_H
-#define COORD_CLI_SHARDS_OWNERS_WATCH_H
+#ifndef COORD_SERVICE_SHARDS_OWNERS_WATCH_H
+#define COORD_SERVICE_SHARDS_OWNERS_WATCH_H
 
 #include "coord/claims/owner.h"
 #include "store/kv/kv.h"

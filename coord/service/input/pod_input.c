@@ -1,10 +1,10 @@
-#include "coord/cli/input/pod_input.h"
+#include "coord/service/input/pod_input.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coord/cli/input/similar_kinds.h"
+#include "coord/service/input/similar_kinds.h"
 #include "shardsched/model/model.h"
 #include "shardsched/model/object.h"
 #include "shardsched/records/rule_term.h"
@@ -12,22 +12,29 @@
 
 enum { ARENA_MAX = 1 << 30, RULES_CHUNK = 4 << 10, KEY_SIZE = 512 };
 
-enum pl_code pod_input_open(struct pod_input *pod_input,
-                            const struct pod_input_opts *opts, struct pl_err *err)
+static enum pl_code next_of_source(struct pod_input *pod_input, struct input_object *out,
+                                   struct pl_err *err)
+{
+	const struct object_source *source = &pod_input->opts.source;
+
+	return source->next(source->ctx, out, err);
+}
+
+static void rewind_source(struct pod_input *pod_input)
+{
+	pod_input->opts.source.rewind(pod_input->opts.source.ctx);
+}
+
+void pod_input_open(struct pod_input *pod_input, const struct pod_input_opts *opts)
 {
 	struct pl_span namespace =
 		opts->namespace.len == 0 ? PL_SPAN_LIT("default") : opts->namespace;
-	enum pl_code code;
 
 	*pod_input = (struct pod_input){.opts = *opts};
-	code = manifest_open(opts->files, &pod_input->manifest, err);
-	if (code != PL_OK)
-		return code;
 	pod_input->opts.namespace = namespace;
 	expand_init(&pod_input->expand, namespace);
 	duplicates_init(&pod_input->duplicates);
 	pl_arena_init(&pod_input->arena, 0, ARENA_MAX);
-	return PL_OK;
 }
 
 void pod_input_close(struct pod_input *pod_input)
@@ -36,7 +43,8 @@ void pod_input_close(struct pod_input *pod_input)
 	pl_arena_done(&pod_input->arena);
 	duplicates_done(&pod_input->duplicates);
 	expand_done(&pod_input->expand);
-	manifest_close(pod_input->manifest);
+	if (pod_input->opts.source.close != NULL)
+		pod_input->opts.source.close(pod_input->opts.source.ctx);
 }
 
 /* -- the check ------------------------------------------------------------ */
@@ -82,7 +90,7 @@ static enum pl_code report_duplicate(const char *name,
 /* The names of the pods of the object at hand: what they have in common is what they say.
  * at NULL: they are only looked for. */
 static enum pl_code check_names(struct pod_input *pod_input,
-                                const struct manifest_object *at, struct pl_err *err)
+                                const struct input_object *at, struct pl_err *err)
 {
 	const struct expand *expand = &pod_input->expand;
 	const uint64_t content = pl_hash(expand->hash);
@@ -110,8 +118,7 @@ static enum pl_code check_names(struct pod_input *pod_input,
 
 /* All or none of them. */
 static enum pl_code keep_pod_names(struct pod_input *pod_input,
-                                   const struct manifest_object *object,
-                                   struct pl_err *err)
+                                   const struct input_object *object, struct pl_err *err)
 {
 	enum pl_code code;
 
@@ -123,7 +130,7 @@ static enum pl_code keep_pod_names(struct pod_input *pod_input,
 }
 
 static enum pl_code keep_budgets_name(struct pod_input *pod_input,
-                                      const struct manifest_object *object,
+                                      const struct input_object *object,
                                       struct pl_err *err)
 {
 	const struct budget_object *given = &pod_input->budget[pod_input->budgets];
@@ -176,7 +183,7 @@ static enum pl_code check_rules(struct pod_input *pod_input, struct pl_err *err)
 }
 
 static enum pl_code add_budget(struct pod_input *pod_input,
-                               const struct manifest_object *object, struct pl_err *err)
+                               const struct input_object *object, struct pl_err *err)
 {
 	uint32_t cap = pod_input->budgets_cap == 0 ? 16 : pod_input->budgets_cap * 2;
 	struct budget_object *grown;
@@ -237,7 +244,7 @@ static void on_first_unknown(void *ctx, const char *path, const char *like)
 }
 
 static enum pl_code check_fields(struct pod_input *pod_input,
-                                 const struct manifest_object *object,
+                                 const struct input_object *object,
                                  enum expand_source source, struct pl_err *err)
 {
 	struct pl_err first = {0};
@@ -264,7 +271,7 @@ static enum pl_code check_fields(struct pod_input *pod_input,
 /* An object with pods. Typing errors are told first: what else is wrong with it may
  * follow from them. A pod that is like the one before has no others. */
 static enum pl_code begin_object(struct pod_input *pod_input,
-                                 const struct manifest_object *object,
+                                 const struct input_object *object,
                                  enum expand_source source, bool tells,
                                  struct pl_err *err)
 {
@@ -282,7 +289,7 @@ static enum pl_code begin_object(struct pod_input *pod_input,
 }
 
 static enum pl_code check_object(struct pod_input *pod_input,
-                                 const struct manifest_object *object,
+                                 const struct input_object *object,
                                  enum expand_source source, struct pl_err *err)
 {
 	enum pl_code code = similar_kinds_check(object->json, source, err);
@@ -318,9 +325,9 @@ static enum pl_code check_object(struct pod_input *pod_input,
 	               : pl_err_wrap(err, "%s: object %lu", object->file, object->number);
 }
 
-static void end_object(struct pod_input *pod_input)
+static void forget_check(struct pod_input *pod_input)
 {
-	manifest_rewind(pod_input->manifest);
+	rewind_source(pod_input);
 	pod_input->pods = pod_input->objects = pod_input->refused = 0;
 	pod_input->kinds = 0;
 	pod_input->budgets = 0;
@@ -335,8 +342,8 @@ static void end_object(struct pod_input *pod_input)
 static enum pl_code check_next(struct pod_input *pod_input, bool *pods, bool *late,
                                struct pl_err *err)
 {
-	struct manifest_object object;
-	enum pl_code code = manifest_next(pod_input->manifest, &object, err);
+	struct input_object object;
+	enum pl_code code = next_of_source(pod_input, &object, err);
 	enum expand_source source;
 
 	if (code != PL_OK)
@@ -352,7 +359,7 @@ static enum pl_code check_objects(struct pod_input *pod_input, bool tells, bool 
 {
 	bool pods = false;
 
-	end_object(pod_input);
+	forget_check(pod_input);
 	for (;;) {
 		struct pl_err why = {0};
 		enum pl_code code = check_next(pod_input, &pods, late, &why);
@@ -369,7 +376,7 @@ static enum pl_code check_objects(struct pod_input *pod_input, bool tells, bool 
 		if (tells && pod_input->opts.refused != NULL)
 			pod_input->opts.refused(pod_input->opts.ctx, &why);
 	}
-	manifest_rewind(pod_input->manifest);
+	rewind_source(pod_input);
 	return PL_OK;
 }
 
@@ -390,9 +397,9 @@ enum pl_code pod_input_check(struct pod_input *pod_input, struct pl_err *err)
 static enum pl_code next_object(struct pod_input *pod_input, struct pl_err *err)
 {
 	for (;;) {
-		struct manifest_object object;
+		struct input_object object;
 		struct pl_err why = {0};
-		enum pl_code code = manifest_next(pod_input->manifest, &object, &why);
+		enum pl_code code = next_of_source(pod_input, &object, &why);
 		enum expand_source source;
 
 		if (code == PL_NOTFOUND)

@@ -1,7 +1,7 @@
 /* Kinds that are written almost as one that is known: passed over, they would be missed
  * by whoever wrote them. */
-#ifndef COORD_CLI_INPUT_SIMILAR_KINDS_H
-#define COORD_CLI_INPUT_SIMILAR_KINDS_H
+#ifndef COORD_SERVICE_INPUT_SIMILAR_KINDS_H
+#define COORD_SERVICE_INPUT_SIMILAR_KINDS_H
 
 #include "shardsched/expand/expand.h"
 

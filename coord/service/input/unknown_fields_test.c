@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "coord/cli/input/unknown_fields.h"
+#include "coord/service/input/unknown_fields.h"
 #include "tests/harness/torture.h"
 
 static char told[2048];

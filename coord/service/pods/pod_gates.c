@@ -1,4 +1,4 @@
-#include "coord/cli/pods/pod_gates.h"
+#include "coord/service/pods/pod_gates.h"
 
 #include <string.h>
 

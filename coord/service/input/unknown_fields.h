@@ -5,8 +5,8 @@
  * objects that pods are made of; not what only containers' runtimes look into (volumes'
  * sources, probes, environments).
  */
-#ifndef COORD_CLI_INPUT_UNKNOWN_FIELDS_H
-#define COORD_CLI_INPUT_UNKNOWN_FIELDS_H
+#ifndef COORD_SERVICE_INPUT_UNKNOWN_FIELDS_H
+#define COORD_SERVICE_INPUT_UNKNOWN_FIELDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

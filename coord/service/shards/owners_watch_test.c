@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "coord/cli/shards/owners_watch.h"
+#include "coord/service/shards/owners_watch.h"
 #include "store/base/fault.h"
 #include "store/memkv/kit.h"
 

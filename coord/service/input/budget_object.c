@@ -1,4 +1,4 @@
-#include "coord/cli/input/budget_object.h"
+#include "coord/service/input/budget_object.h"
 
 #include "shardsched/model/object.h"
 

@@ -1,5 +1,5 @@
 /* As Kubernetes 1.35 has them, those that it had before included. In order, by bytes. */
-#include "coord/cli/input/unknown_fields.h"
+#include "coord/service/input/unknown_fields.h"
 #include "shardsched/model/pod_template.h"
 
 #define SHAPE(of, ...)                                                        \

@@ -1,9 +1,9 @@
-#include "coord/cli/input/similar_kinds.h"
+#include "coord/service/input/similar_kinds.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "coord/cli/input/objects.h"
+#include "coord/service/input/object_source.h"
 #include "shardsched/model/object.h"
 
 static const struct known {
@@ -66,7 +66,7 @@ static enum pl_code refuse_version(struct pl_span version, const struct known *i
 enum pl_code similar_kinds_check(struct pl_span json, enum expand_source source,
                                  struct pl_err *err)
 {
-	struct pl_span version = objects_string(json, "apiVersion"), kind, items;
+	struct pl_span version = input_object_string(json, "apiVersion"), kind, items;
 
 	if (source != EXPAND_NOTHING)
 		return is_known_version(version)
@@ -74,7 +74,7 @@ enum pl_code similar_kinds_check(struct pl_span json, enum expand_source source,
 		               : refuse_version(version, &known[source], err);
 	if (is_foreign_group(group_of(version)))
 		return PL_OK;
-	kind = objects_string(json, "kind");
+	kind = input_object_string(json, "kind");
 	for (unsigned i = 0; i < KNOWN_COUNT; i++) {
 		if (pl_span_eq(kind, pl_span_str(known[i].kind)))
 			return refuse_version(version, &known[i], err);

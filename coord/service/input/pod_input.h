@@ -9,14 +9,13 @@
  * that is asked for. A name may come twice with the same content; with another it is
  * refused where that is asked for, since only one of them could be there.
  */
-#ifndef COORD_CLI_INPUT_POD_INPUT_H
-#define COORD_CLI_INPUT_POD_INPUT_H
+#ifndef COORD_SERVICE_INPUT_POD_INPUT_H
+#define COORD_SERVICE_INPUT_POD_INPUT_H
 
-#include "coord/cli/input/budget_object.h"
-#include "coord/cli/input/duplicates.h"
-#include "coord/cli/input/files.h"
-#include "coord/cli/input/manifest.h"
-#include "coord/cli/input/unknown_fields.h"
+#include "coord/service/input/budget_object.h"
+#include "coord/service/input/duplicates.h"
+#include "coord/service/input/object_source.h"
+#include "coord/service/input/unknown_fields.h"
 #include "shardsched/expand/expand.h"
 #include "shardsched/records/pod_location.h"
 
@@ -35,8 +34,8 @@ enum pod_input_fields {
 };
 
 struct pod_input_opts {
-	const struct files *files; /* borrowed */
-	struct pl_span namespace;  /* of objects that name none; empty: "default" */
+	struct object_source source; /* closed by pod_input_close */
+	struct pl_span namespace;    /* of objects that name none; empty: "default" */
 	uint32_t partitions;
 	enum pod_input_fields fields;
 	bool once; /* an object with a name that came with another content is refused */
@@ -48,7 +47,6 @@ struct pod_input_opts {
 /* May not be moved. */
 struct pod_input {
 	struct pod_input_opts opts;
-	struct manifest *manifest;
 	struct expand expand;
 	bool expanding; /* an object is at hand */
 	/* What the check found. */
@@ -67,9 +65,9 @@ struct pod_input {
 	} unknown[POD_INPUT_UNKNOWN_MAX];
 	unsigned unknowns;
 	uint64_t unknown_more;
-	const struct manifest_object *object; /* that is looked at */
-	bool all_known; /* the last pods that were had nothing else */
-	bool rules_fit; /* of the pod before */
+	const struct input_object *object; /* that is looked at */
+	bool all_known;                    /* the last pods that were had nothing else */
+	bool rules_fit;                    /* of the pod before */
 	struct duplicates duplicates;
 	bool repeats;          /* something was refused for its name */
 	struct pl_arena arena; /* of the budgets */
@@ -77,9 +75,7 @@ struct pod_input {
 	uint32_t budgets, budgets_cap;
 };
 
-PL_NODISCARD enum pl_code pod_input_open(struct pod_input *pod_input,
-                                         const struct pod_input_opts *opts,
-                                         struct pl_err *err);
+void pod_input_open(struct pod_input *pod_input, const struct pod_input_opts *opts);
 void pod_input_close(struct pod_input *pod_input);
 
 /* Reads all, and tells what is refused. PL_OK also when something is; errors are those of

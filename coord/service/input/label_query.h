@@ -5,8 +5,8 @@
  *
  * As of kubectl: != and notin also hold of an object without the label.
  */
-#ifndef COORD_CLI_LABEL_QUERY_H
-#define COORD_CLI_LABEL_QUERY_H
+#ifndef COORD_SERVICE_INPUT_LABEL_QUERY_H
+#define COORD_SERVICE_INPUT_LABEL_QUERY_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "coord/cli/shards/owners_watch.h"
+#include "coord/service/shards/owners_watch.h"
 
 #include <stdlib.h>
 

@@ -5,10 +5,10 @@
  * Notes: POD for each that is there, then WHOLE once all of it was told; then POD for
  * each change, GONE, and WHOLE again whenever a list had to be made anew.
  */
-#ifndef COORD_CLI_PODS_POD_WATCH_H
-#define COORD_CLI_PODS_POD_WATCH_H
+#ifndef COORD_SERVICE_PODS_POD_WATCH_H
+#define COORD_SERVICE_PODS_POD_WATCH_H
 
-#include "coord/cli/input/label_query.h"
+#include "coord/service/input/label_query.h"
 #include "store/base/map.h"
 #include "store/keys/keys.h"
 #include "store/kv/kv.h"

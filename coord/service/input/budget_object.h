@@ -1,6 +1,6 @@
 /* A PodDisruptionBudget of a file, as it is to be stored. */
-#ifndef COORD_CLI_INPUT_BUDGET_OBJECT_H
-#define COORD_CLI_INPUT_BUDGET_OBJECT_H
+#ifndef COORD_SERVICE_INPUT_BUDGET_OBJECT_H
+#define COORD_SERVICE_INPUT_BUDGET_OBJECT_H
 
 #include "shardsched/records/budget_record.h"
 

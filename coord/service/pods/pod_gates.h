@@ -1,6 +1,6 @@
 /* Whether a pod's spec, as it stands in the store, has scheduling gates. */
-#ifndef COORD_CLI_PODS_POD_GATES_H
-#define COORD_CLI_PODS_POD_GATES_H
+#ifndef COORD_SERVICE_PODS_POD_GATES_H
+#define COORD_SERVICE_PODS_POD_GATES_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* A table with open addressing, the next row when one is taken. Nothing is taken out. */
-#include "coord/cli/input/duplicates.h"
+#include "coord/service/input/duplicates.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static enum pl_code file_index(struct duplicates *duplicates, const char *file,
 
 enum pl_code duplicates_add(struct duplicates *duplicates,
                             const struct duplicates_name *name,
-                            const struct manifest_object *at, struct pl_err *err)
+                            const struct input_object *at, struct pl_err *err)
 {
 	struct duplicates_row row = hash_name(duplicates, name), *to;
 	enum pl_code code = file_index(duplicates, at->file, &row.file);

@@ -1,7 +1,7 @@
 /* What a selector means, which labels it holds of, and what is said of a wrong one. */
 #include <string.h>
 
-#include "coord/cli/input/label_query.h"
+#include "coord/service/input/label_query.h"
 #include "store/base/buf.h"
 #include "tests/harness/t.h"
 
