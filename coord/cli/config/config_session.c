@@ -109,11 +109,10 @@ enum pl_code config_session_edit(struct store_session *session,
                                  const struct config_session_edit *edit,
                                  uint64_t *version, struct pl_err *err)
 {
-	char who[CLI_USER_SIZE];
 	struct config_edit_opts opts = {
 		.name = edit->name,
 		.config = edit->config,
-		.by = pl_span_str(cli_session_user(who)),
+		.by = pl_span_str(session->user),
 		.why = pl_span_str(edit->why),
 		.at_ms = pl_clock_wall_ms(),
 		.expect_version = edit->expect_version,

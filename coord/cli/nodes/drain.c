@@ -157,12 +157,11 @@ static void on_done(void *ctx, const struct pl_err *err)
 static enum pl_code request_evictions(struct drain *drain, struct pl_err *err)
 {
 	struct store_session *session = drain->cli->session;
-	char who[CLI_USER_SIZE];
 	struct pod_request_opts opts = {.partitions = drain->cli->meta.partitions,
 	                                .slots = 1,
 	                                .past_budgets = drain->past_budgets,
 	                                .timeout_ms = session->timeout_ms,
-	                                .who = cli_session_user(who),
+	                                .who = session->user,
 	                                .next = on_next,
 	                                .told = on_outcome,
 	                                .done = on_done,

@@ -13,11 +13,11 @@ static enum pl_code set_node(struct pod_pick *pick, const char *arg, struct pl_e
 
 	if (slash == NULL)
 		return pl_err_set(err, PL_INVALID, "--node %s: want CLUSTER/NODE", arg);
-	pick->cluster = pl_span(arg, (size_t)(slash - arg));
-	pick->node = pl_span_str(slash + 1);
-	code = names_check(NAMES_CLUSTER, pick->cluster, err);
+	pick->filter.cluster = pl_span(arg, (size_t)(slash - arg));
+	pick->filter.node = pl_span_str(slash + 1);
+	code = names_check(NAMES_CLUSTER, pick->filter.cluster, err);
 	if (code == PL_OK)
-		code = names_check(NAMES_NODE, pick->node, err);
+		code = names_check(NAMES_NODE, pick->filter.node, err);
 	return code == PL_OK ? code : pl_err_wrap(err, "--node");
 }
 
@@ -26,11 +26,11 @@ static enum pl_code set_phase(struct pod_pick *pick, const char *arg, struct pl_
 {
 	static const char *const words[] = {
 #define PHASE_WORD(name, word) word,
-		STATE_PHASE_MAP(PHASE_WORD) POD_ROW_MALFORMED};
+		STATE_PHASE_MAP(PHASE_WORD) POD_PHASE_MALFORMED};
 
 	for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (strcasecmp(arg, words[i]) == 0) {
-			pick->phase = words[i];
+			pick->filter.phase = words[i];
 			return PL_OK;
 		}
 	return pl_err_set(err, PL_INVALID,
@@ -62,59 +62,35 @@ enum pl_code pod_pick_take(struct pod_pick *pick, int opt, const char *arg,
 enum pl_code pod_pick_check(struct pod_pick *pick, const struct options *options,
                             struct pl_err *err)
 {
-	struct pl_span namespace, name;
+	struct pod_filter *filter = &pick->filter;
+	bool named = options->arg_count > 0;
 
-	pick->args = options->args;
-	pick->arg_count = options->arg_count;
-	if (pick->all && (pick->given.namespace != NULL || pick->arg_count > 0))
+	PL_ASSERT(options->arg_count <= POD_PICK_NAMES_MAX);
+	filter->namespace = pl_span_str(pick->given.namespace);
+	filter->query = &pick->query;
+	filter->names = pick->name;
+	filter->name_count = options->arg_count;
+	if (pick->all && (filter->namespace.len > 0 || named))
 		return pl_err_set(err, PL_INVALID,
 		                  "--all-namespaces: goes with neither names nor "
 		                  "--namespace");
-	if (pick->arg_count > 0 &&
-	    (pod_pick_by_state(pick) || pick->query.requirements > 0))
+	if (named && (pod_filter_has_state(filter) || pod_filter_has_labels(filter)))
 		return pl_err_set(err, PL_INVALID, "%s: does not go with names",
-		                  pick->node.len > 0    ? "--node"
-		                  : pick->phase != NULL ? "--phase"
-		                                        : "--selector");
-	for (unsigned i = 0; i < pick->arg_count; i++) {
-		if (pods_args_name(&pick->given, pick->args[i], &namespace, &name, err) !=
-		    PL_OK)
+		                  filter->node.len > 0    ? "--node"
+		                  : filter->phase != NULL ? "--phase"
+		                                          : "--selector");
+	for (unsigned i = 0; i < options->arg_count; i++) {
+		struct pod_name *name = &pick->name[i];
+
+		if (pods_args_name(&pick->given, options->args[i], &name->namespace,
+		                   &name->name, err) != PL_OK)
 			return err->code;
-		if (pick->given.namespace != NULL &&
-		    !pl_span_eq(namespace, pl_span_str(pick->given.namespace)))
+		if (filter->namespace.len > 0 &&
+		    !pl_span_eq(name->namespace, filter->namespace))
 			return pl_err_set(err, PL_INVALID,
 			                  "%s: is not of namespace %s, which "
 			                  "--namespace says",
-			                  pick->args[i], pick->given.namespace);
+			                  options->args[i], pick->given.namespace);
 	}
 	return PL_OK;
-}
-
-bool pod_pick_wants(const struct pod_pick *pick, struct pl_span namespace,
-                    struct pl_span name)
-{
-	struct pl_span one_space, one_name;
-
-	if (pick->arg_count == 0)
-		return pick->given.namespace == NULL ||
-		       pl_span_eq(namespace, pl_span_str(pick->given.namespace));
-	for (unsigned i = 0; i < pick->arg_count; i++)
-		if (pods_args_name(&pick->given, pick->args[i], &one_space, &one_name,
-		                   NULL) == PL_OK &&
-		    pl_span_eq(namespace, one_space) && pl_span_eq(name, one_name))
-			return true;
-	return false;
-}
-
-bool pod_pick_by_state(const struct pod_pick *pick)
-{
-	return pick->node.len > 0 || pick->phase != NULL;
-}
-
-bool pod_pick_fits(const struct pod_pick *pick, const struct output_row *row)
-{
-	if (pick->phase != NULL &&
-	    !pl_span_eq(pod_row_phase(row), pl_span_str(pick->phase)))
-		return false;
-	return pick->node.len == 0 || pod_row_is_on(row, pick->cluster, pick->node);
 }

@@ -47,13 +47,6 @@ struct pl_span pod_row_phase(const struct output_row *row)
 	return row->cells[PHASE].text;
 }
 
-bool pod_row_is_on(const struct output_row *row, struct pl_span cluster,
-                   struct pl_span node)
-{
-	return pl_span_eq(row->cells[CLUSTER].text, cluster) &&
-	       pl_span_eq(row->cells[NODE].text, node);
-}
-
 static enum pl_code put_malformed(struct output_row *row, struct pl_arena *arena,
                                   const char *why)
 {
@@ -61,7 +54,7 @@ static enum pl_code put_malformed(struct output_row *row, struct pl_arena *arena
 
 	if (text.at == NULL)
 		return PL_NOMEM;
-	output_text(row, PHASE, PL_SPAN_LIT(POD_ROW_MALFORMED));
+	output_text(row, PHASE, PL_SPAN_LIT(POD_PHASE_MALFORMED));
 	output_text(row, REASON, text);
 	return PL_OK;
 }
@@ -104,51 +97,45 @@ static void put_gated(struct output_row *row)
 }
 
 static enum pl_code put_state(struct output_row *row, struct pl_arena *arena,
-                              const struct pod_row_about *about)
+                              const struct pod_state *state)
 {
-	struct pl_err err = {0};
-	struct pod_state state;
-	enum pl_code code = state_parse(about->state, arena, &state, &err);
-
-	if (code == PL_NOMEM)
-		return code;
-	if (code != PL_OK)
-		return put_malformed(row, arena, err.msg);
-	output_text(row, PHASE, pl_span_str(state_phase_word(state.phase)));
-	output_text(row, CLUSTER, state.cluster);
-	output_text(row, NODE, state.node);
-	output_text(row, REASON, state.reason);
-	output_text(row, MESSAGE, state.message);
-	if (about->gated && state.phase == STATE_PENDING && state.reason.len == 0)
-		put_gated(row);
-	output_text(row, SHARD, state.shard);
-	output_text(row, POD_UID, state.uid);
-	if (state.attempts > 0)
-		output_int(row, ATTEMPTS, state.attempts);
-	if (state.epoch > 0)
-		output_int_string(row, EPOCH, state.epoch);
-	code = put_nominated(row, arena, &state);
-	return code != PL_OK ? code
-	                     : put_since(row, arena, state.since_ms, about->now_ms);
+	output_text(row, CLUSTER, state->cluster);
+	output_text(row, NODE, state->node);
+	output_text(row, REASON, state->reason);
+	output_text(row, MESSAGE, state->message);
+	output_text(row, SHARD, state->shard);
+	output_text(row, POD_UID, state->uid);
+	if (state->attempts > 0)
+		output_int(row, ATTEMPTS, state->attempts);
+	if (state->epoch > 0)
+		output_int_string(row, EPOCH, state->epoch);
+	return put_nominated(row, arena, state);
 }
 
-enum pl_code pod_row(const struct pod_row_about *about, struct pl_arena *arena,
+enum pl_code pod_row(const struct pod_info *info, int64_t now_ms, struct pl_arena *arena,
                      struct output_row *out)
 {
 	struct output_row row = {0};
-	enum pl_code code = PL_OK;
+	struct pod_state state;
+	struct pl_err err = {0};
+	const char *phase;
+	enum pl_code code = pod_info_state(info, arena, &state, &phase, &err);
 
-	output_text(&row, NAMESPACE, about->namespace);
-	output_text(&row, NAME, about->name);
-	output_int(&row, PARTITION, about->partition);
-	if (!about->has_spec)
-		code = put_malformed(&row, arena, "a state without a spec");
-	else if (about->has_state)
-		code = put_state(&row, arena, about);
-	else /* nobody has decided yet */
-		output_text(&row, PHASE, PL_SPAN_LIT("Pending"));
-	if (about->has_spec && !about->has_state && about->gated)
+	if (code == PL_NOMEM)
+		return code;
+	output_text(&row, NAMESPACE, info->namespace);
+	output_text(&row, NAME, info->name);
+	output_text(&row, PHASE, pl_span_str(phase));
+	output_int(&row, PARTITION, info->partition);
+	if (code != PL_OK)
+		code = put_malformed(&row, arena, err.msg);
+	else if (info->has_state)
+		code = put_state(&row, arena, &state);
+	if (err.code == PL_OK && info->gated && state.phase == STATE_PENDING &&
+	    state.reason.len == 0)
 		put_gated(&row);
+	if (code == PL_OK && err.code == PL_OK && info->has_state)
+		code = put_since(&row, arena, state.since_ms, now_ms);
 	if (code == PL_OK)
 		*out = row;
 	return code;

@@ -3,31 +3,18 @@
 #define COORD_CLI_PODS_POD_ROW_H
 
 #include "coord/cli/output/output.h"
-#include "shardsched/records/pod_state.h"
-#include "store/keys/keys.h"
+#include "coord/service/pods/pod_info.h"
 
 enum { POD_ROW_PHASE = 2 }; /* the column that says "gone" */
 
-/* The phase of what makes no sense. */
-#define POD_ROW_MALFORMED "malformed"
-
 extern const struct output_schema pod_schema;
 
-struct pod_row_about {
-	struct pl_span namespace, name;
-	uint32_t partition;
-	bool has_spec, has_state, gated;
-	struct pl_span state; /* its value */
-	int64_t now_ms;       /* of the wall's clock */
-};
-
-/* The row borrows from the arena and from about. PL_NOMEM. */
-PL_NODISCARD enum pl_code pod_row(const struct pod_row_about *about,
+/* now_ms: of the wall's clock. The row borrows from the arena and from the info.
+ * PL_NOMEM. */
+PL_NODISCARD enum pl_code pod_row(const struct pod_info *info, int64_t now_ms,
                                   struct pl_arena *arena, struct output_row *out);
 
-/* The word in its column. */
+/* The word in the column of the phase. */
 struct pl_span pod_row_phase(const struct output_row *row);
-bool pod_row_is_on(const struct output_row *row, struct pl_span cluster,
-                   struct pl_span node);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/progress.h"
-#include "coord/service/pods/pod_watch.h"
 #include "coord/cli/shards/idle_warning.h"
+#include "coord/service/pods/pod_watch.h"
 #include "store/base/alloc.h"
 
 enum { SHOWN = 3 };

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "coord/cli/output/message.h"
-#include "coord/service/pods/pod_watch.h"
 #include "coord/cli/session/confirm.h"
 #include "coord/cli/session/session_pause.h"
+#include "coord/service/pods/pod_watch.h"
 #include "store/base/alloc.h"
 #include "store/base/duration.h"
 
@@ -330,12 +330,11 @@ static void on_done(void *ctx, const struct pl_err *err)
 static enum pl_code request_all(struct pods_request *job, struct pl_err *err)
 {
 	struct store_session *session = job->cli->session;
-	char who[CLI_USER_SIZE];
 	struct pod_request_opts opts = {.partitions = job->cli->meta.partitions,
 	                                .slots = job->verb == POD_REQUEST_EVICT ? 1 : 0,
 	                                .past_budgets = job->past_budgets,
 	                                .timeout_ms = session->timeout_ms,
-	                                .who = cli_session_user(who),
+	                                .who = session->user,
 	                                .next = on_next,
 	                                .told = on_outcome,
 	                                .done = on_done,

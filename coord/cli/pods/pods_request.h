@@ -3,9 +3,9 @@
 #ifndef COORD_CLI_PODS_PODS_REQUEST_H
 #define COORD_CLI_PODS_PODS_REQUEST_H
 
-#include "coord/service/input/label_query.h"
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/pods/pods_gone_wait.h"
+#include "coord/service/input/label_query.h"
 #include "coord/submit/pod_request.h"
 
 enum {

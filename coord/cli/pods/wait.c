@@ -1,9 +1,9 @@
 /* placet wait: until pods are bound (wait_bound.h), or gone (wait_gone.h). */
 #include <string.h>
 
-#include "coord/service/input/label_query.h"
 #include "coord/cli/pods/wait_bound.h"
 #include "coord/cli/pods/wait_gone.h"
+#include "coord/service/input/label_query.h"
 #include "store/base/duration.h"
 
 enum {

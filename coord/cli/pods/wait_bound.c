@@ -9,15 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coord/service/input/label_query.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/placing_stats.h"
 #include "coord/cli/output/progress.h"
-#include "coord/service/pods/pod_watch.h"
 #include "coord/cli/pods/wait_names.h"
 #include "coord/cli/pods/wait_summary.h"
 #include "coord/cli/pods/wait_unbound.h"
 #include "coord/cli/shards/idle_warning.h"
+#include "coord/service/input/label_query.h"
+#include "coord/service/pods/pod_watch.h"
 #include "coord/submit/leaving.h"
 #include "shardsched/records/pod_state.h"
 #include "store/base/alloc.h"

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "coord/service/pods/pod_watch.h"
 #include "coord/cli/pods/pods_by_name.h"
+#include "coord/service/pods/pod_watch.h"
 #include "store/base/alloc.h"
 
 void wait_names_init(struct wait_names *names)

@@ -31,58 +31,53 @@ static bool is_wanted(void *ctx, struct pl_span key)
 	const uint8_t *slash = memchr(key.at, '/', key.len);
 	size_t len = (size_t)(slash - key.at);
 
-	return pod_pick_wants(follow->pick, pl_span(key.at, len),
-	                      pl_span(slash + 1, key.len - len - 1));
+	return pod_filter_names(&follow->pick->filter, pl_span(key.at, len),
+	                        pl_span(slash + 1, key.len - len - 1));
 }
 
-static struct pod_row_about row_about(const struct pod_watch_note *note)
+static struct pod_info info_of(const struct pod_watch_note *note)
 {
 	const struct pod_watch_pod *pod = note->pod;
 
-	return (struct pod_row_about){.namespace = pod->namespace,
-	                              .name = pod->name,
-	                              .partition = pod->partition,
-	                              .has_spec = pod->has_spec,
-	                              .gated = pod->gated,
-	                              .has_state = pod->has_state,
-	                              .state = note->state,
-	                              .now_ms = pl_clock_wall_ms()};
+	return (struct pod_info){.namespace = pod->namespace,
+	                         .name = pod->name,
+	                         .partition = pod->partition,
+	                         .has_spec = pod->has_spec,
+	                         .gated = pod->gated,
+	                         .selected = pod->selected,
+	                         .has_state = pod->has_state,
+	                         .state = note->state};
 }
 
 /* By labels and state; with memory of its own, since most may not. */
 static bool is_shown(struct pods_watch *follow, const struct pod_watch_note *note)
 {
-	struct pod_row_about about = row_about(note);
-	struct output_row row;
+	const struct pod_info info = info_of(note);
+	bool passes = false;
 
-	if (follow->pick->query.requirements > 0 &&
-	    !(note->pod->has_spec && note->pod->selected))
-		return false;
-	if (!pod_pick_by_state(follow->pick))
-		return true;
 	pl_arena_reset(&follow->scratch);
-	if (pod_row(&about, &follow->scratch, &row) == PL_OK)
-		return pod_pick_fits(follow->pick, &row);
-	row_watch_fail(&follow->row_watch, PL_NOMEM, "a pod's row");
-	return false;
+	if (pod_filter_passes(&follow->pick->filter, &info, &follow->scratch, &passes) !=
+	    PL_OK)
+		row_watch_fail(&follow->row_watch, PL_NOMEM, "a pod's row");
+	return passes;
 }
 
 static void put_row(struct pods_watch *follow, const struct pod_watch_note *note)
 {
-	struct pod_row_about about = row_about(note);
+	struct pod_info info = info_of(note);
 	struct pl_arena *arena = &follow->row_watch.arena;
 	struct output_row row;
 
 	/* In the first picture rows stay until all are there. */
-	about.namespace = pl_arena_dup(arena, about.namespace);
-	about.name = pl_arena_dup(arena, about.name);
-	about.state = pl_arena_dup(arena, about.state);
+	info.namespace = pl_arena_dup(arena, info.namespace);
+	info.name = pl_arena_dup(arena, info.name);
+	info.state = pl_arena_dup(arena, info.state);
 	if (!follow->row_watch.whole && follow->row_watch.first_count == LIVE_MAX)
 		row_watch_fail(&follow->row_watch, PL_LIMIT,
 		               "more than 60000 pods at once; ask for less with "
 		               "--namespace, --selector or --phase");
-	else if (about.namespace.at == NULL || about.name.at == NULL ||
-	         pod_row(&about, arena, &row) != PL_OK)
+	else if (info.namespace.at == NULL || info.name.at == NULL ||
+	         pod_row(&info, pl_clock_wall_ms(), arena, &row) != PL_OK)
 		row_watch_fail(&follow->row_watch, PL_NOMEM, "a pod's row");
 	else
 		row_watch_put(&follow->row_watch, note->pod->node.key, &row);
@@ -102,12 +97,10 @@ static void print_missing(const struct pods_watch *follow)
 {
 	const struct pod_pick *pick = follow->pick;
 
-	for (unsigned i = 0; i < pick->arg_count; i++) {
-		struct pods_missing absent = {.there = false};
+	for (size_t i = 0; i < pick->filter.name_count; i++) {
+		struct pods_missing absent = {.namespace = pick->name[i].namespace,
+		                              .name = pick->name[i].name};
 
-		if (pods_args_name(&pick->given, pick->args[i], &absent.namespace,
-		                   &absent.name, NULL) != PL_OK)
-			PL_UNREACHABLE("a name that was checked");
 		pod_watch_each(follow->watch, is_named, &absent);
 		if (!absent.there)
 			print_message(PL_SPAN_FMT "/" PL_SPAN_FMT ": is not there (yet)",
@@ -154,7 +147,8 @@ static unsigned prefixes_of(const struct pods_watch *follow,
 {
 	uint32_t partitions = follow->cli->meta.partitions;
 	bool parts = follow->pick->given.namespace != NULL &&
-	             follow->pick->arg_count == 0 && partitions <= POD_WATCH_LISTS_MAX;
+	             follow->pick->filter.name_count == 0 &&
+	             partitions <= POD_WATCH_LISTS_MAX;
 	unsigned count = parts ? partitions : 1;
 
 	for (unsigned i = 0; i < count; i++) {

@@ -1,8 +1,6 @@
 #include "coord/cli/session/cli_session.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "coord/cli/output/message.h"
 #include "store/keys/keys.h"
@@ -82,23 +80,14 @@ enum exit_code cli_session_run(const struct options_spec *spec, int argc, char *
 		code = read_meta(&cli, &err);
 		if (code != PL_OK)
 			store_opts_add_advice(&options.store, &err);
+		cli.service = (struct service){.kv = session.kv,
+		                               .partitions = cli.meta.partitions,
+		                               .timeout_ms = session.timeout_ms,
+		                               .user = session.user};
 		if (code == PL_OK)
 			code = fn(ctx, &cli, &err);
 		store_session_close(&session);
 	}
 	options_done(&options);
 	return code == PL_OK ? EXIT_OK : print_error(spec->words, &err);
-}
-
-const char *cli_session_user(char out[CLI_USER_SIZE])
-{
-	const char *user = getenv("USER");
-	char host[64] = "", uid[24];
-
-	if (gethostname(host, sizeof host - 1) != 0)
-		host[0] = 0;
-	(void)snprintf(uid, sizeof uid, "uid%u", (unsigned)geteuid());
-	(void)snprintf(out, CLI_USER_SIZE, "%.50s@%.63s",
-	               user == NULL || *user == 0 ? uid : user, host);
-	return out;
 }

@@ -5,10 +5,12 @@
 #include "coord/cli/session/options.h"
 #include "coord/cli/session/store_session.h"
 #include "coord/meta/meta.h"
+#include "coord/service/base/service.h"
 
 struct cli_session {
 	struct store_session *session; /* every key below the root prefix */
 	const struct options *options;
+	struct service service; /* for operations of coord/service */
 	struct meta meta;
 	struct pl_span meta_text; /* as it stands there, in the session's arena */
 	int64_t meta_mod_revision;
@@ -21,10 +23,5 @@ typedef enum pl_code cli_session_fn(void *ctx, const struct cli_session *cli,
 /* All of a command: its options, the store, what it does, what went wrong. */
 enum exit_code cli_session_run(const struct options_spec *spec, int argc, char **argv,
                                cli_session_fn *fn, void *ctx);
-
-enum { CLI_USER_SIZE = 128 };
-
-/* "ann@host", for what is kept with a version. */
-const char *cli_session_user(char out[CLI_USER_SIZE]);
 
 #endif

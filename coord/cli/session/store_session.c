@@ -1,5 +1,9 @@
 #include "coord/cli/session/store_session.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "store/base/clock.h"
 #include "store/kv/rewrite.h"
 
@@ -60,6 +64,19 @@ bool store_session_until(struct store_session *session, const bool *flag)
 	return *flag;
 }
 
+/* "ann@host", noted in what the command writes. */
+static void read_user(char out[STORE_USER_SIZE])
+{
+	const char *user = getenv("USER");
+	char host[64] = "", uid[24];
+
+	if (gethostname(host, sizeof host - 1) != 0)
+		host[0] = 0;
+	(void)snprintf(uid, sizeof uid, "uid%u", (unsigned)geteuid());
+	(void)snprintf(out, STORE_USER_SIZE, "%.50s@%.63s",
+	               user == NULL || *user == 0 ? uid : user, host);
+}
+
 enum pl_code store_session_open(struct store_session *session,
                                 const struct etcd_opts *opts, uint64_t timeout_ms,
                                 struct pl_err *err)
@@ -70,6 +87,7 @@ enum pl_code store_session_open(struct store_session *session,
 	if (rc != 0)
 		return pl_err_set(err, PL_IO, "loop: %s", uv_strerror(rc));
 	session->timeout_ms = timeout_ms;
+	read_user(session->user);
 	code = etcd_open(&session->loop, opts, &session->kv, err);
 	if (code != PL_OK) {
 		(void)uv_run(&session->loop, UV_RUN_DEFAULT);

@@ -9,11 +9,14 @@
 #include "store/base/arena.h"
 #include "store/etcd/etcd.h"
 
+enum { STORE_USER_SIZE = 128 };
+
 struct store_session {
 	uv_loop_t loop;
 	struct kv *kv;
-	struct pl_arena arena; /* of the answers; the caller resets it */
-	uint64_t timeout_ms;
+	struct pl_arena arena;      /* of the answers; the caller resets it */
+	uint64_t timeout_ms;        /* of each request */
+	char user[STORE_USER_SIZE]; /* "ann@host", noted in what is written */
 };
 
 PL_NODISCARD enum pl_code store_session_open(struct store_session *session,

@@ -148,9 +148,8 @@ static enum pl_code run_loop(struct fsck_cmd *c, struct pl_err *err)
 
 static enum pl_code find_problems(struct fsck_cmd *c, struct pl_err *err)
 {
-	char who[CLI_USER_SIZE];
 	struct fsck_opts opts = {.partitions = c->cli->meta.partitions,
-	                         .by = pl_span_str(cli_session_user(who)),
+	                         .by = pl_span_str(c->cli->session->user),
 	                         .wall_ms = pl_clock_wall_ms(),
 	                         .seed = pl_rng_seed_random(),
 	                         .timeout_ms = c->cli->session->timeout_ms,
