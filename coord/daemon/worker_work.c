@@ -77,6 +77,7 @@ static void log_figures(const struct worker *worker, const struct sched_figures 
 	       pl_log_uint("conflicts", now->conflicts),
 	       pl_log_uint("taken_back", now->taken_back),
 	       pl_log_uint("malformed", now->malformed),
+	       pl_log_uint("plugin_overruns", now->plugin_overruns),
 	       pl_log_uint("batch", now->batch_size));
 }
 

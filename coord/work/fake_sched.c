@@ -55,6 +55,7 @@ enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
 	T_TRUE(opts->partitions != 0 && opts->partitions <= PARTS_MAX);
 	if (fails_once(err) != PL_OK)
 		return PL_NOMEM;
+	fake.times_plugins = opts->clock != NULL;
 	memset(filler, 'x', sizeof filler);
 	sched = pl_calloc(1, sizeof *sched);
 	T_TRUE(sched != NULL);

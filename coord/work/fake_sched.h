@@ -22,6 +22,7 @@ struct fake_switches {
 	unsigned runs;        /* number of runs */
 	uint64_t run_ns;      /* duration of a run */
 	uint64_t clock_ns;    /* time after all runs */
+	bool times_plugins;   /* sched_new() was given a clock */
 	unsigned rewound;     /* number of sched_rewound() calls */
 	unsigned quiesced;    /* number of partitions that were quiesced */
 	unsigned configured;  /* number of sched_configure() calls */

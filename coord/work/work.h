@@ -50,7 +50,8 @@ struct work_opts {
 	uint32_t load_ms;        /* interval at which the shard is told the loads; 0:
 	                          * 5,000 */
 	int64_t (*wall_ms)(void *ctx); /* NULL: 0 */
-	/* The clock by which long turns are made shorter; NULL: their size is fixed. */
+	/* Measures turns, which become shorter when they take long, and plugins
+	 * (shard.plugin_budget_ms); NULL: neither is measured. */
 	uint64_t (*clock_ns)(void *ctx);
 };
 

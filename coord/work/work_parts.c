@@ -91,6 +91,8 @@ static enum pl_code sched_make(struct work *work, struct pl_err *err)
 	if (work->sched != NULL)
 		return PL_OK;
 	opts.partitions = work->parts;
+	opts.clock = work->opts.clock_ns;
+	opts.clock_ctx = work->ctx;
 	return sched_new(&opts, &work->sched, err);
 }
 

@@ -91,6 +91,20 @@ T_CASE(long_turns_become_shorter)
 	workers_down();
 }
 
+T_CASE(plugins_are_timed_by_the_clock_that_measures_turns)
+{
+	turns_clock_ns = fake_clock_ns;
+	workers_up();
+	settle();
+	T_TRUE(fake.times_plugins);
+	workers_down();
+	turns_clock_ns = NULL;
+	workers_up();
+	settle();
+	T_TRUE(!fake.times_plugins);
+	workers_down();
+}
+
 T_CASE(a_partition_is_open_without_waiting_for_others)
 {
 	static struct faulty_rule slow;

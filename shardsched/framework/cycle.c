@@ -16,6 +16,7 @@ enum pl_code cycle_new(const struct cycle_opts *opts, struct cycle **out,
 	if (cycle == NULL)
 		return pl_err_set(err, PL_NOMEM, "a cycle: out of memory");
 	cycle->opts = *opts;
+	cycle_set_plugin_budget(cycle, opts->plugin_budget_ns);
 	cycle->snapshot = opts->snapshot;
 	cycle->ops = column_ops();
 	cycle->out = &cycle->result;
@@ -38,6 +39,11 @@ void cycle_free(struct cycle *cycle)
 	free(cycle->state);
 	free(cycle->added);
 	free(cycle);
+}
+
+void cycle_set_plugin_budget(struct cycle *cycle, uint64_t budget_ns)
+{
+	cycle->opts.plugin_budget_ns = cycle->opts.clock == NULL ? 0 : budget_ns;
 }
 
 void cycle_fail(struct cycle *cycle, int plugin, const struct verdict *verdict)

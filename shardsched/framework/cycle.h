@@ -69,15 +69,18 @@ struct cycle_opts {
 	struct snapshot *snapshot;
 	cycle_clock_fn *clock; /* NULL: nothing is measured */
 	void *clock_ctx;
-	uint64_t plugin_budget_ns; /* a plugin that takes more in one cycle fails it; 0 */
-	bool keep_scores;          /* each plugin's normalised column, for explaining */
-	bool no_cache;             /* though there is one */
+	/* A plugin that takes longer in one run fails the run; 0: no bound. Only with a clock. */
+	uint64_t plugin_budget_ns;
+	bool keep_scores; /* each plugin's normalised column, for explaining */
+	bool no_cache;    /* though there is one */
 	const struct cycle_cache *cache; /* stages.h; borrowed. NULL: none */
 };
 
 PL_NODISCARD enum pl_code cycle_new(const struct cycle_opts *opts, struct cycle **out,
                                     struct pl_err *err);
 void cycle_free(struct cycle *cycle);
+/* Sets opts.plugin_budget_ns for the runs to come. */
+void cycle_set_plugin_budget(struct cycle *cycle, uint64_t budget_ns);
 
 enum cycle_result {
 	CYCLE_NODE,  /* outcome.node */

@@ -83,7 +83,13 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 {
 	size_t bytes =
 		sched->opts.cache_bytes == 0 ? CACHE_BYTES : sched->opts.cache_bytes;
-	struct cycle_opts cycle = {.snapshot = &sched->snapshot};
+	struct cycle_opts cycle = {
+		.snapshot = &sched->snapshot,
+		.clock = sched->opts.clock,
+		.clock_ctx = sched->opts.clock_ctx,
+		.plugin_budget_ns =
+			settings_plugin_budget_ns(sched->opts.plugin_budget_ms),
+	};
 	enum pl_code code =
 		class_cache_new(&sched->snapshot, bytes, &sched->classes, err);
 

@@ -51,6 +51,11 @@ struct sched_opts {
 	                   many */
 	uint32_t reads; /* nodes of a visited partition that are read at first; 0: 16 */
 	uint64_t txn_timeout_ms; /* 0: 5,000 */
+	/* Nanoseconds by which plugins are timed, for plugin_budget_ms and for metrics only;
+	 * NULL: plugins are not timed and may take as long as they need. */
+	cycle_clock_fn *clock;
+	void *clock_ctx;
+	uint32_t plugin_budget_ms; /* of one plugin in one decision; 0: 2,000 */
 };
 
 struct sched;
@@ -190,6 +195,7 @@ struct sched_figures {
 	uint64_t preempted; /* transactions that make room */
 	uint64_t renewed, lapsed; /* deadlines of room that is kept for a pod */
 	uint64_t malformed;
+	uint64_t plugin_overruns; /* decisions that failed since a plugin took too long */
 	uint32_t nodes, pods, waiting; /* known now; decided and not yet in flight */
 	uint32_t remote;     /* of the nodes, those of others on which pods can be put */
 	uint32_t inflight;   /* transactions */

@@ -13,6 +13,7 @@
 #include "shardsched/shard/pending_status.h"
 #include "shardsched/shard/report.h"
 #include "shardsched/shard/txn/batch.h"
+#include "shardsched/shard/txn/commit.h"
 #include "shardsched/snapshot/label_column.h"
 #include "store/base/alloc.h"
 #include "store/base/hash.h"
@@ -415,9 +416,7 @@ static void place_late_members(struct sched *sched, struct sched_gang *gang,
 		report_disagrees(sched, gang, out);
 		return;
 	case GANG_FAILED:
-		pl_err_set(&err, PL_NOMEM, "gang %.*s/%.*s: a plugin failed",
-		           PL_SPAN_ARG(sched_text(sched, gang->key[1])),
-		           PL_SPAN_ARG(sched_text(sched, gang->key[2])));
+		decide_cycle_error(sched, "gang ", &gang->key[1], &out->why, &err);
 		gang_fault(sched, gang, &err);
 		return;
 	case GANG_RESULTS:

@@ -274,7 +274,7 @@ bool remote_run_cycle(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	cycle_run(sched->cycle, all, &self, remote_draw(sched, draw), out);
 	if (out->result != CYCLE_ERROR)
 		return true;
-	pl_err_set(&err, PL_NOMEM, "a plugin failed");
+	decide_cycle_error(sched, "", &pod->key[1], out, &err);
 	decide_fault(sched, pod, &err);
 	return false;
 }

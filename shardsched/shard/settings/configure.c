@@ -237,6 +237,11 @@ static void apply_tunables(struct sched *sched, const struct sched_settings *set
 	PL_ASSERT(sched->opts.batch_size <= SCHED_BATCH_MAX);
 	PL_ASSERT(sched->opts.inflight <= SCHED_INFLIGHT_MAX);
 	sched->batch_size = sched->opts.batch_size;
+	sched->opts.plugin_budget_ms = settings->plugin_budget_ms != 0
+	                                       ? settings->plugin_budget_ms
+	                                       : first_opts->plugin_budget_ms;
+	cycle_set_plugin_budget(sched->cycle,
+	                        settings_plugin_budget_ns(sched->opts.plugin_budget_ms));
 	class_cache_bound(sched->classes, bytes == 0 ? CACHE_BYTES : bytes);
 }
 

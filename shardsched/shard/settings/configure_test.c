@@ -568,6 +568,74 @@ T_CASE(bounds_of_the_shard_disturb_nothing)
 	rig_close(&rig);
 }
 
+/* Every reading of this clock is as much later as step_ns says. */
+struct stepping_clock {
+	uint64_t now_ns, step_ns;
+};
+
+static uint64_t read_clock(void *ctx)
+{
+	struct stepping_clock *clock = ctx;
+
+	return clock->now_ns += clock->step_ns;
+}
+
+T_CASE(a_plugin_over_its_budget_fails_the_decision_and_is_reported)
+{
+	struct stepping_clock clock = {.step_ns = 1000};
+	struct sched_figures figures;
+
+	rig_open(&rig, &(struct sched_opts){.clock = read_clock, .clock_ctx = &clock});
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "quick", "1", "");
+	rig_run_idle(&rig);
+	T_STR(where("quick"), "n-1");
+	T_EQ(rig.troubles, 0);
+	/* Over the default of two seconds, and within a budget of an hour. */
+	clock.step_ns = 3000000000;
+	rig_pod(&rig, 1, "slow", "1", "");
+	rig_run_idle(&rig);
+	T_STR(where("slow"), "");
+	sched_figures(rig.sched, &figures);
+	T_TRUE(figures.plugin_overruns > 0);
+	T_EQ(rig.troubles, figures.plugin_overruns);
+	T_TRUE(strstr(rig.said, "web/slow: plugin ") != NULL);
+	T_TRUE(strstr(rig.said, " took longer than shard.plugin_budget_ms") != NULL);
+	T_EQ(queued(QUEUE_BACKOFF), 1);
+	configure((struct sched_settings){.plugin_budget_ms = 3600000});
+	rig.now_ms += 20000;
+	rig_run_idle(&rig);
+	T_STR(where("slow"), "n-1");
+	/* Absent again: the default, which was not given in sched_opts either. */
+	configure((struct sched_settings){0});
+	rig_pod(&rig, 1, "late", "1", "");
+	rig_run_idle(&rig);
+	T_STR(where("late"), "");
+	clock.step_ns = 1000;
+	rig.now_ms += 20000;
+	rig_run_idle(&rig);
+	T_STR(where("late"), "n-1");
+	rig_close(&rig);
+}
+
+T_CASE(without_a_clock_no_plugin_is_over_its_budget)
+{
+	struct sched_figures figures;
+
+	rig_open(&rig, &(struct sched_opts){.plugin_budget_ms = 1});
+	rig_node(&rig, 0, "n-1", "4");
+	rig_own(&rig, 0);
+	rig_own(&rig, 1);
+	rig_pod(&rig, 1, "a", "1", "");
+	rig_run_idle(&rig);
+	T_STR(where("a"), "n-1");
+	sched_figures(rig.sched, &figures);
+	T_EQ(figures.plugin_overruns, 0);
+	rig_close(&rig);
+}
+
 T_CASE(what_is_wrong_changes_nothing)
 {
 	struct sched_settings settings = {.profiles = PL_SPAN_LIT("{\"profiles\":3}"),

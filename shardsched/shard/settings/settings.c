@@ -14,6 +14,7 @@ static const struct pl_json_range weight_range = {1, QUEUE_WEIGHT_MAX};
 static const struct pl_json_range batch_range = {1, SETTINGS_BATCH_MAX};
 static const struct pl_json_range inflight_range = {1, SETTINGS_INFLIGHT_MAX};
 static const struct pl_json_range cache_range = {1 << 20, INT64_C(1) << 40};
+static const struct pl_json_range plugin_budget_range = {1, 3600000};
 
 static const char *const sort_words[] = {
 	[QUEUE_BY_PRIORITY] = "priority",
@@ -210,9 +211,10 @@ static enum pl_code read_queue(struct pl_json json, struct pl_arena *arena,
 static enum pl_code read_shard(struct pl_json json, struct sched_settings *out,
                                struct pl_err *err)
 {
-	static const char *const known[] = {"batch", "inflight", "cache_bytes", NULL};
+	static const char *const known[] = {"batch", "inflight", "cache_bytes",
+	                                    "plugin_budget_ms", NULL};
 	struct pl_json shard = {0};
-	int64_t batch_size = 0, inflight = 0, cache = 0;
+	int64_t batch_size = 0, inflight = 0, cache = 0, budget = 0;
 	enum pl_code code = pl_json_object(json, "shard", PL_JSON_OPTIONAL, &shard, err);
 
 	if (code != PL_OK || shard.node == NULL)
@@ -227,9 +229,13 @@ static enum pl_code read_shard(struct pl_json json, struct sched_settings *out,
 	if (code == PL_OK)
 		code = pl_json_int_in(shard, "cache_bytes", PL_JSON_OPTIONAL, cache_range,
 		                      &cache, err);
+	if (code == PL_OK)
+		code = pl_json_int_in(shard, "plugin_budget_ms", PL_JSON_OPTIONAL,
+		                      plugin_budget_range, &budget, err);
 	out->batch_size = (uint32_t)batch_size;
 	out->inflight = (uint32_t)inflight;
 	out->cache_bytes = (uint64_t)cache;
+	out->plugin_budget_ms = (uint32_t)budget;
 	return code;
 }
 
@@ -314,6 +320,7 @@ void settings_print(const struct sched_settings *settings, struct pl_json_out *o
 	put_int(out, "batch", settings->batch_size);
 	put_int(out, "inflight", settings->inflight);
 	put_int(out, "cache_bytes", settings->cache_bytes);
+	put_int(out, "plugin_budget_ms", settings->plugin_budget_ms);
 	pl_json_out_end(out);
 	pl_json_out_end(out);
 }

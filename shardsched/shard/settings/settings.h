@@ -20,6 +20,7 @@ enum {
 	SETTINGS_WEIGHTS_MAX = 4096,
 	SETTINGS_BATCH_MAX = 512,
 	SETTINGS_INFLIGHT_MAX = 16,
+	SETTINGS_PLUGIN_BUDGET_MS = 2000, /* by default */
 };
 
 struct settings_weight {
@@ -39,7 +40,15 @@ struct sched_settings {
 	uint64_t backoff_first_ms, backoff_max_ms;
 	uint32_t batch_size, inflight;
 	uint64_t cache_bytes;
+	uint32_t plugin_budget_ms;
 };
+
+/* plugin_budget_ms as the cycle takes it; 0 stands for the default. */
+static inline uint64_t settings_plugin_budget_ns(uint32_t budget_ms)
+{
+	return (budget_ms == 0 ? SETTINGS_PLUGIN_BUDGET_MS : budget_ms) *
+	       UINT64_C(1000000);
+}
 
 /* The whole of it, profiles too, is checked. *out borrows from the arena. PL_INVALID,
  * PL_LIMIT with the field's path; PL_NOMEM. */

@@ -71,9 +71,11 @@ T_CASE(everything_is_read_and_printed)
 	       "\"queue\":{\"sort\":\"sla\",\"fair\":true,"
 	       "\"weights\":{\"web\":3,\"shop\":2},\"backoff_first_ms\":10,"
 	       "\"backoff_max_ms\":20},"
-	       "\"shard\":{\"batch\":64,\"inflight\":2,\"cache_bytes\":1048576}}");
+	       "\"shard\":{\"batch\":64,\"inflight\":2,\"cache_bytes\":1048576,"
+	       "\"plugin_budget_ms\":250}}");
 	T_EQ(settings.sort, QUEUE_BY_SLA);
 	T_TRUE(settings.sort_given);
+	T_EQ(settings.plugin_budget_ms, 250);
 	T_EQ(settings.weights, 2);
 	T_SPAN(settings.weight[0].namespace, PL_SPAN_LIT("shop"));
 	T_EQ(settings.weight[1].weight, 3);
@@ -81,7 +83,8 @@ T_CASE(everything_is_read_and_printed)
 	       "\"queue\":{\"sort\":\"sla\",\"fair\":true,"
 	       "\"weights\":{\"shop\":2,\"web\":3},\"backoff_first_ms\":10,"
 	       "\"backoff_max_ms\":20},"
-	       "\"shard\":{\"batch\":64,\"inflight\":2,\"cache_bytes\":1048576}}");
+	       "\"shard\":{\"batch\":64,\"inflight\":2,\"cache_bytes\":1048576,"
+	       "\"plugin_budget_ms\":250}}");
 	pl_arena_done(&arena);
 }
 
@@ -126,6 +129,8 @@ T_CASE(errors_carry_the_path_of_their_field)
 	       "shard.cache_bytes: want 1048576 to 1099511627776, got 1048575");
 	refuse("{\"shard\":{\"batch\":513}}", "shard.batch: want 1 to 512, got 513");
 	refuse("{\"shard\":{\"inflight\":0}}", "shard.inflight: want 1 to 16, got 0");
+	refuse("{\"shard\":{\"plugin_budget_ms\":0}}",
+	       "shard.plugin_budget_ms: want 1 to 3600000, got 0");
 	refuse("{\"shard\":{\"threads\":3}}", "shard.threads: unknown field");
 	refuse("{\"profiles\":[{\"plugins\":{\"score\":{\"enabled\":[{\"name\":\"Nope\"}]"
 	       "}}}]}",

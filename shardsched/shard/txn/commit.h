@@ -15,6 +15,10 @@ PL_NODISCARD enum pl_code commit_add(struct sched *sched, struct shard_txn *txn,
                                      struct sched_node *node, uint32_t room);
 /* The attempt failed, not the pod. */
 void decide_fault(struct sched *sched, struct sched_pod *pod, const struct pl_err *err);
+/* Fills err after a cycle that ended with CYCLE_ERROR: which plugin failed or took too
+ * long, in the decision about that pod or gang. The overrun is counted. */
+void decide_cycle_error(struct sched *sched, const char *what, const uint32_t key[2],
+                        const struct cycle_outcome *outcome, struct pl_err *err);
 /* The pod, popped, is to run on that node. */
 void decide_assume(struct sched *sched, struct sched_pod *pod, struct sched_node *node);
 void commit_run(struct sched *sched);

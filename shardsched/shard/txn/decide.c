@@ -40,6 +40,27 @@ void decide_fault(struct sched *sched, struct sched_pod *pod, const struct pl_er
 	            sched->now_ms);
 }
 
+void decide_cycle_error(struct sched *sched, const char *what, const uint32_t key[2],
+                        const struct cycle_outcome *outcome, struct pl_err *err)
+{
+	const struct verdict *verdict = &outcome->pre;
+	const char *plugin = verdict->plugin < 0 ? "of the framework"
+	                                         : plugins.row[verdict->plugin]->name;
+	bool overran = verdict->count > 0 && verdict->reason[0].code == REASON_OVERRAN;
+	struct pl_span namespace = sched_text(sched, key[0]);
+	struct pl_span name = sched_text(sched, key[1]);
+
+	if (!overran) {
+		pl_err_set(err, PL_NOMEM, "%s%.*s/%.*s: plugin %s failed", what,
+		           PL_SPAN_ARG(namespace), PL_SPAN_ARG(name), plugin);
+		return;
+	}
+	sched->figures.plugin_overruns++;
+	pl_err_set(err, PL_TIMEOUT,
+	           "%s%.*s/%.*s: plugin %s took longer than shard.plugin_budget_ms", what,
+	           PL_SPAN_ARG(namespace), PL_SPAN_ARG(name), plugin);
+}
+
 void decide_assume(struct sched *sched, struct sched_pod *pod, struct sched_node *node)
 {
 	struct pl_err err = {0};
@@ -218,9 +239,7 @@ static void decide_pod_by(struct sched *sched, struct sched_pod *pod, uint32_t u
 		remote_wake_followers(sched, open, UINT32_MAX);
 		return;
 	case CYCLE_ERROR:
-		pl_err_set(&err, PL_NOMEM, "%.*s/%.*s: a plugin failed",
-		           PL_SPAN_ARG(sched_text(sched, pod->key[1])),
-		           PL_SPAN_ARG(sched_text(sched, pod->key[2])));
+		decide_cycle_error(sched, "", &pod->key[1], &outcome, &err);
 		decide_fault(sched, pod, &err);
 		return;
 	}
