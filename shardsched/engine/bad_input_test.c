@@ -2,8 +2,8 @@
  * case nothing else changes. */
 #include <stdlib.h>
 
-#include "shardsched/engine/engine_rig.h"
 #include "store/base/buf.h"
+#include "tests/support/shardsched/engine/engine_rig.h"
 
 static struct engine_rig rig;
 

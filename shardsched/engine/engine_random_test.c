@@ -2,8 +2,8 @@
  * says, and the snapshot's sums are what a count from scratch gives. */
 #include <stdlib.h>
 
-#include "shardsched/engine/engine_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/engine/engine_rig.h"
 
 enum { NODES = 6, PODS = 24, STEPS = 6000, CHECK_EVERY = 50 };
 

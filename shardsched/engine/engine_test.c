@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "shardsched/engine/engine_rig.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/engine/engine_rig.h"
 
 static struct engine_rig rig;
 

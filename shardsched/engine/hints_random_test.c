@@ -4,8 +4,8 @@
  * no event was good is judged anew all the same: there must be no node for it yet, and
  * none that preemption would make.
  */
-#include "shardsched/engine/hints_world.h"
 #include "shardsched/plugins/plugins.h"
+#include "tests/support/shardsched/engine/changing_cluster.h"
 
 enum { PENDING = 6, HISTORIES = 120, STEPS = 250 };
 

@@ -4,8 +4,8 @@
 #include <stdarg.h>
 
 #include "shardsched/engine/engine_int.h"
-#include "shardsched/engine/engine_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/engine/engine_rig.h"
 
 enum {
 	NODES = 6,

@@ -7,10 +7,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "shardsched/engine/engine_rig.h"
 #include "shardsched/framework/binding.h"
 #include "shardsched/snapshot/assumed.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/engine/engine_rig.h"
 
 enum {
 	NODES = 70,

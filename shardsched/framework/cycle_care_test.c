@@ -1,6 +1,6 @@
 /* What a cycle takes: memory, time; and what becomes of it when there is none. */
-#include "shardsched/framework/framework_rig.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/framework/framework_rig.h"
 
 static const char plain_pod[] = "{'metadata':{'name':'p','uid':'u'},'spec':{'priority':"
 				"5}}";

@@ -3,7 +3,7 @@
  * search: a cycle, with what is kept of a class and without, says what a loop over the
  * nodes says that judges them one by one.
  */
-#include "shardsched/framework/framework_rig.h"
+#include "tests/support/shardsched/framework/framework_rig.h"
 
 enum { NODES = 150, ROUNDS = 1500 };
 

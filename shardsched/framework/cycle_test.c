@@ -1,5 +1,5 @@
-#include "shardsched/framework/framework_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/framework/framework_rig.h"
 
 static const char plain_pod[] = "{'metadata':{'name':'p','namespace':'a'},'spec':{"
 				"'priority':5}}";

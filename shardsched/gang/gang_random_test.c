@@ -4,7 +4,7 @@
  * room must have none, of unequal ones a rare miss is allowed.
  */
 #include "shardsched/gang/gang.h"
-#include "shardsched/preempt/preempt_rig.h"
+#include "tests/support/shardsched/preempt/preempt_rig.h"
 
 enum { NODES = 5, MOST = 6, ROUNDS = 1200 };
 

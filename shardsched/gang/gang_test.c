@@ -1,8 +1,8 @@
 #include "shardsched/gang/gang.h"
 #include "shardsched/gang/gang_int.h"
-#include "shardsched/preempt/preempt_rig.h"
 #include "shardsched/snapshot/assumed.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/preempt/preempt_rig.h"
 
 enum { MOST = 64 };
 

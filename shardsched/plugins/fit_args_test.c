@@ -1,6 +1,6 @@
 /* Which arguments are taken, and at which field others are refused. */
-#include "shardsched/plugins/fit_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/plugins/fit_rig.h"
 
 static const struct {
 	const struct plugin *plugin;

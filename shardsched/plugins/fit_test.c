@@ -1,9 +1,9 @@
 /* NodeResourcesFit and NodeResourcesBalancedAllocation against sums made by hand. */
 #include <math.h>
 
-#include "shardsched/plugins/fit_rig.h"
 #include "store/base/buf.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/plugins/fit_rig.h"
 
 enum { NAMES = 6, WORDS = 4 };
 

@@ -1,5 +1,5 @@
-#include "shardsched/plugins/inter_pod_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/plugins/inter_pod_rig.h"
 
 T_CASE(scores_become_shares_of_what_lies_between)
 {

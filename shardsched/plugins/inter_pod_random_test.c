@@ -4,9 +4,9 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/plugins/inter_pod_rig.h"
 #include "store/base/buf.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/plugins/inter_pod_rig.h"
 
 /* -- the model ---------------------------------------- */
 

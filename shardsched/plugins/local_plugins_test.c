@@ -1,6 +1,6 @@
 /* Rows that look at one node at a time: what filter, why and score say of clusters that
  * chance makes and changes, against what the objects say. */
-#include "shardsched/plugins/plugin_rig.h"
+#include "tests/support/shardsched/plugins/plugin_rig.h"
 
 enum { NODES = 200, ROUNDS = 40, CHANGES = 30 };
 

@@ -1,5 +1,5 @@
 /* Stories of node affinity: names, configuration, numbers of values. */
-#include "shardsched/plugins/plugin_rig.h"
+#include "tests/support/shardsched/plugins/plugin_rig.h"
 
 T_CASE(numbers_of_values_are_given_again)
 {

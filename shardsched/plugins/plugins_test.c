@@ -1,5 +1,5 @@
 /* The table, and the rows that have nothing to do with nodes. */
-#include "shardsched/plugins/plugin_rig.h"
+#include "tests/support/shardsched/plugins/plugin_rig.h"
 
 T_CASE(each_row_has_its_index_and_name)
 {

@@ -1,7 +1,7 @@
 /* Configuration of spreading, the default selector, and each allocation failing. */
-#include "shardsched/plugins/plugin_rig.h"
 #include "shardsched/plugins/pod_topology_spread.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/plugins/plugin_rig.h"
 
 static struct spread_args args;
 

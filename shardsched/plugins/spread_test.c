@@ -1,8 +1,8 @@
 /* Spreading, against a model that counts all pods each time, as kube-scheduler does. */
 #include <math.h>
 
-#include "shardsched/plugins/plugin_rig.h"
 #include "shardsched/plugins/pod_topology_spread.h"
+#include "tests/support/shardsched/plugins/plugin_rig.h"
 
 enum {
 	NODES = 90,

@@ -1,8 +1,8 @@
 #include "shardsched/plugins/volume_binding.h"
 #include "shardsched/plugins/volume_plan.h"
-#include "shardsched/plugins/volume_rig.h"
 #include "shardsched/snapshot/assumed.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/plugins/volume_rig.h"
 
 static const struct plugin *const row = &plugin_volume_binding;
 

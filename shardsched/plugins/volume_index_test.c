@@ -1,6 +1,6 @@
 #include "shardsched/plugins/volume_index.h"
-#include "shardsched/plugins/volume_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/plugins/volume_rig.h"
 
 static struct volume_index of_index;
 static struct volume_walk walk;

@@ -1,4 +1,4 @@
-#include "shardsched/plugins/volume_rig.h"
+#include "tests/support/shardsched/plugins/volume_rig.h"
 
 static const char refusal[] = "node(s) exceed max volume count";
 

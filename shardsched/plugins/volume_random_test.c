@@ -3,8 +3,8 @@
  * objects one by one, without index, order or bound; and its filter against its why.
  */
 #include "shardsched/plugins/volume_plan.h"
-#include "shardsched/plugins/volume_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/plugins/volume_rig.h"
 
 enum { WORLDS = 60, NODES = 150, VOLUMES = 60, CLAIMS = 24, PODS = 120, ASKED = 20 };
 

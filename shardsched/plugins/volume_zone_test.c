@@ -1,4 +1,4 @@
-#include "shardsched/plugins/volume_rig.h"
+#include "tests/support/shardsched/plugins/volume_rig.h"
 
 static const struct plugin *const row = &plugin_volume_zone;
 

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "shardsched/preempt/preempt_rig.h"
+#include "tests/support/shardsched/preempt/preempt_rig.h"
 
 enum { NODES = 7, PODS = 320, SPARSE_PODS = 60, BUDGETS = 4, STEPS = 60 };
 

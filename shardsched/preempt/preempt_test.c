@@ -1,5 +1,5 @@
-#include "shardsched/preempt/preempt_rig.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/preempt/preempt_rig.h"
 
 #define NODE(name, cpu)                                                    \
 	"{'metadata':{'name':'" name "','labels':{'zone':'z'}},'status':{" \

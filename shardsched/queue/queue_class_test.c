@@ -1,5 +1,5 @@
 /* Classes wait and are woken as one, and nobody of them is forgotten. */
-#include "shardsched/queue/queue_rig.h"
+#include "tests/support/shardsched/queue/queue_rig.h"
 
 static unsigned in_place(unsigned from, unsigned to, enum queue_place place)
 {

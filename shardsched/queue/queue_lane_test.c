@@ -1,5 +1,5 @@
 /* Lanes that are shut are passed over, and nobody loses its place. */
-#include "shardsched/queue/queue_rig.h"
+#include "tests/support/shardsched/queue/queue_rig.h"
 
 static void to_lane(unsigned c, unsigned lane)
 {

@@ -1,5 +1,5 @@
-#include "shardsched/queue/queue_rig.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/queue/queue_rig.h"
 
 T_CASE(priority_then_time)
 {

@@ -4,8 +4,8 @@
  * FAKES rows; what each does stands in fake[i], by slot: what a real one would work out,
  * a fake one takes from the slot's number.
  */
-#ifndef SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
-#define SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
 
 #include "shardsched/framework/local_stage.h"
 #include "shardsched/snapshot/snapshot_rig.h"

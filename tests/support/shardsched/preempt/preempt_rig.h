@@ -1,6 +1,6 @@
 /* A cluster with the real plugins, for tests of what stands on a cycle. */
-#ifndef SHARDSCHED_PREEMPT_PREEMPT_RIG_H
-#define SHARDSCHED_PREEMPT_PREEMPT_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_PREEMPT_PREEMPT_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_PREEMPT_PREEMPT_RIG_H
 
 #include <stdarg.h>
 

@@ -1,6 +1,6 @@
 /* What the tests of the queue share: four plugins, a clock, and short words. */
-#ifndef SHARDSCHED_QUEUE_QUEUE_RIG_H
-#define SHARDSCHED_QUEUE_QUEUE_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_QUEUE_QUEUE_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_QUEUE_QUEUE_RIG_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* What the tests of plugins share: one row at work on a snapshot, as a cycle would have
  * it, and clusters by chance. */
-#ifndef SHARDSCHED_PLUGINS_PLUGIN_RIG_H
-#define SHARDSCHED_PLUGINS_PLUGIN_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_PLUGINS_PLUGIN_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_PLUGINS_PLUGIN_RIG_H
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* A small cluster that changes at random, and what is told of each change. */
-#ifndef SHARDSCHED_ENGINE_HINTS_WORLD_H
-#define SHARDSCHED_ENGINE_HINTS_WORLD_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_ENGINE_CHANGING_CLUSTER_H
+#define TESTS_SUPPORT_SHARDSCHED_ENGINE_CHANGING_CLUSTER_H
 
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "shardsched/engine/engine_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/engine/engine_rig.h"
 
 enum {
 	NODES = 5,

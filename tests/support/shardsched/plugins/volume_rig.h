@@ -1,6 +1,6 @@
 /* What the tests of volume plugins share: a cluster from JSON, and one row asked. */
-#ifndef SHARDSCHED_PLUGINS_VOLUME_RIG_H
-#define SHARDSCHED_PLUGINS_VOLUME_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_PLUGINS_VOLUME_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_PLUGINS_VOLUME_RIG_H
 
 #include <stdlib.h>
 

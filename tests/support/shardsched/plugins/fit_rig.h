@@ -1,6 +1,6 @@
 /* What the tests of fitting share: arguments of a plugin, and a call of it. */
-#ifndef SHARDSCHED_PLUGINS_FIT_RIG_H
-#define SHARDSCHED_PLUGINS_FIT_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_PLUGINS_FIT_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_PLUGINS_FIT_RIG_H
 
 #include "shardsched/plugins/fit.h"
 #include "shardsched/plugins/plugins.h"

@@ -1,6 +1,6 @@
 /* What the tests of InterPodAffinity share: a class that is asked about. */
-#ifndef SHARDSCHED_PLUGINS_INTER_POD_RIG_H
-#define SHARDSCHED_PLUGINS_INTER_POD_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_PLUGINS_INTER_POD_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_PLUGINS_INTER_POD_RIG_H
 
 #include "shardsched/plugins/inter_pod_affinity.h"
 #include "shardsched/snapshot/snapshot_rig.h"

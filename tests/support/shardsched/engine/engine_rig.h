@@ -1,6 +1,6 @@
 /* For tests of the engine: objects written short. */
-#ifndef SHARDSCHED_ENGINE_ENGINE_RIG_H
-#define SHARDSCHED_ENGINE_ENGINE_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_ENGINE_ENGINE_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_ENGINE_ENGINE_RIG_H
 
 #include <stdio.h>
 
