@@ -5,7 +5,7 @@
 #define BINDING_STATE_NAME(state, name) name,
 static const char *const names[] = {BINDING_STATE_MAP(BINDING_STATE_NAME)};
 
-/* From where one may get where. */
+/* Which state may follow which. */
 static const bool follows[BINDING_STATES][BINDING_STATES] = {
 	[BINDING_WAITING] = {[BINDING_ALLOWED] = true, [BINDING_UNDONE] = true},
 	[BINDING_ALLOWED] = {[BINDING_COMMITTING] = true, [BINDING_UNDONE] = true},
@@ -63,7 +63,7 @@ static enum binding_state binding_undo(struct binding *binding)
 	return binding_enter(binding, BINDING_UNDONE);
 }
 
-/* By that plugin, with what it said. */
+/* Undoes the binding, refused by that plugin with that code. */
 static enum binding_state binding_refuse(struct binding *binding, int plugin,
                                          enum verdict_code code)
 {
@@ -168,7 +168,7 @@ enum binding_state binding_deny(struct binding *binding, unsigned plugin,
 	return binding_refuse(binding, (int)plugin, VERDICT_UNSCHEDULABLE);
 }
 
-/* The one that is late first. */
+/* The plugin of those waited for whose deadline comes first; PLUGINS_MAX: none. */
 static unsigned first_deadline(const struct binding *binding)
 {
 	unsigned first = PLUGINS_MAX;

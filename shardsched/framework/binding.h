@@ -1,21 +1,31 @@
 /*
- * What follows a decision: the pod is on its way to a node.
+ * A binding is what follows a decision: the pod is on its way to the node that was
+ * chosen. No program drives one yet: the shard and the simulator commit placements
+ * without Reserve, Permit and the bind points, and only gangs call Reserve
+ * (gang/reserve.c).
  *
- *	start --Reserve, Permit--> WAITING --all allow--> ALLOWED --commit: PreBind,
- *Bind--+ |            |              | denied, late         | canceled v |            |
- *|                      |          COMMITTING --ok--> BOUND |refused     |denied        v
- *v              | not          PostBind
- *	  +------------+----------> UNDONE <-----------------+--------------+
- *	                            Unreserve, in reverse
+ *	start -- Reserve, Permit --+--> WAITING -- every plugin allows --> ALLOWED
+ *	   |                       |       |                                  |
+ *	   | refused               |       | denied, too late, canceled       | commit:
+ *	   |                       |       |                                  | PreBind, Bind
+ *	   v                       |       v                                  v
+ *	UNDONE <-------------------+-------+------- refused, canceled --------+
+ *	   ^                                                                  |
+ *	   |                                                                  v
+ *	   +----------------- not written ----------------------------- COMMITTING
+ *	                                                                      |
+ *	   Unreserve is called on the way                                     | written
+ *	   to UNDONE, in reverse order                                        v
+ *	                                                                PostBind, BOUND
  *
- * Without a Permit that waits, start leads to ALLOWED at once. Whoever drives it assumes
- * the pod in the snapshot before, forgets it when it is UNDONE, writes what is
- * COMMITTING, and keeps a table of those that are WAITING: a pod's binding is found by
- * whoever allows it, and expired at its deadline.
+ * Without a Permit plugin that waits, binding_start leads to ALLOWED at once. The driver
+ * assumes the pod in the snapshot before binding_start, forgets it at UNDONE, writes what
+ * is COMMITTING, and keeps a table of the WAITING ones, to find a pod's binding when a
+ * plugin allows it and to expire it at its deadline.
  *
- * Plugins are called inside these functions and nowhere else; of the cycle that chose the
- * node they see nothing any more (their state is NULL), the arena is theirs for the call.
- * Pure: time is a parameter, nothing is allocated.
+ * Plugins are called inside these functions and nowhere else. They no longer see the
+ * cycle that chose the node (call->state is NULL); the arena is theirs for the call.
+ * Pure: time is a parameter, and nothing is allocated.
  */
 #ifndef SHARDSCHED_FRAMEWORK_BINDING_H
 #define SHARDSCHED_FRAMEWORK_BINDING_H
@@ -39,38 +49,40 @@ enum { BINDING_WAIT_MAX_MS = 15 * 60 * 1000 };
 struct binding {
 	enum binding_state state;
 	uint32_t slot;
-	struct cycle *cycle; /* borrowed, until the end, as is the class */
+	struct cycle *cycle; /* borrowed until the end, as is the class */
 	struct fw_class *class;
 	struct pod_self pod;
-	uint64_t waiting;   /* mask of the Permit plugins that have not allowed it yet */
-	unsigned reserved;  /* of the Reserve point, these were asked */
-	struct verdict why; /* UNDONE: who, and what for */
-	uint64_t deadline_ms[PLUGINS_MAX]; /* of those in waiting */
+	/* mask of the Permit plugins that have not allowed the pod yet */
+	uint64_t waiting;
+	unsigned reserved;  /* how many plugins of the Reserve point were called */
+	struct verdict why; /* in UNDONE: which plugin refused, and why */
+	uint64_t deadline_ms[PLUGINS_MAX]; /* by plugin, for those in the mask waiting */
 };
 
 const char *binding_state_name(enum binding_state state);
 
-/* All of these give the state that follows. */
+/* Each of these functions returns the state that follows. */
 
-/* WAITING, ALLOWED or UNDONE. */
+/* Leads to WAITING, ALLOWED or UNDONE. */
 enum binding_state binding_start(struct binding *binding, struct cycle *cycle,
                                  struct fw_class *class, const struct pod_self *pod,
                                  uint32_t slot, uint64_t now_ms);
-/* A plugin that is not waited for changes nothing. */
+/* A plugin that the binding does not wait for changes nothing. */
 enum binding_state binding_allow(struct binding *binding, unsigned plugin);
-/* The same; say may be NULL. */
+/* Leads to UNDONE if the binding waits for the plugin. verdict may be NULL. */
 enum binding_state binding_deny(struct binding *binding, unsigned plugin,
                                 const struct verdict *verdict);
-/* When the first of those that are waited for is late; UINT64_MAX: nobody is. */
+/* The first deadline of the plugins that are waited for; UINT64_MAX: there is none. */
 uint64_t binding_deadline_ms(const struct binding *binding);
-/* Denied by whoever is late by then. */
+/* Denies the binding for the first plugin whose deadline has passed. */
 enum binding_state binding_expire(struct binding *binding, uint64_t now_ms);
-/* From ALLOWED to COMMITTING, or UNDONE. */
+/* Leads from ALLOWED to COMMITTING, or to UNDONE when a plugin refuses. */
 enum binding_state binding_commit(struct binding *binding);
-/* From COMMITTING: it was written, or will never be. */
+/* Leads from COMMITTING to BOUND when the pod was written, or to UNDONE when it was not
+ * and never will be. */
 enum binding_state binding_committed(struct binding *binding, bool written);
-/* The pod is not wanted any more: UNDONE, unless it is BOUND. Not while COMMITTING: what
- * became of that is to be found out first. */
+/* Leads to UNDONE, unless the pod is BOUND. Not allowed while COMMITTING: the driver has
+ * to find out first whether the pod was written. */
 enum binding_state binding_cancel(struct binding *binding);
 
 #endif

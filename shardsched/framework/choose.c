@@ -1,4 +1,4 @@
-/* The highest total, and which of those that have it. */
+/* Chooses the node: the highest total, and by the draw one of the nodes that have it. */
 #include "shardsched/framework/cycle_int.h"
 
 void choose_in_block(struct cycle *cycle, struct node_span span, uint32_t block)
@@ -27,8 +27,8 @@ static int32_t choose_highest(struct cycle *cycle)
 	return cycle->highest;
 }
 
-/* How many have it, in all and in each block. Those of blocks in which nobody has were
- * not all counted. */
+/* Counts the nodes with the highest total, in all and by block. Blocks whose own best is
+ * lower were not counted exactly. */
 static uint32_t choose_count(struct cycle *cycle, int32_t highest)
 {
 	struct cycle_memory *memory = &cycle->memory;
@@ -42,7 +42,7 @@ static uint32_t choose_count(struct cycle *cycle, int32_t highest)
 	return ties;
 }
 
-/* The one of that index among those of a block, in the order of slots. */
+/* The slot with that index among the nodes of the span that have the highest total. */
 static uint32_t choose_in_span(const struct cycle *cycle, struct node_span span,
                                int32_t highest, uint32_t index)
 {
@@ -56,7 +56,7 @@ static uint32_t choose_in_span(const struct cycle *cycle, struct node_span span,
 	PL_UNREACHABLE("there are so many");
 }
 
-/* The word in which it is: most have nothing to say about it. */
+/* Narrows the span to the word that has the node first: most words have none. */
 static uint32_t choose_word(const struct cycle *cycle, struct node_span span,
                             int32_t highest, uint32_t index)
 {

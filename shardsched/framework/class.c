@@ -1,4 +1,5 @@
-/* Pods of one spec under one profile: one block with what its plugins keep of them. */
+/* A class of pods under one profile: one block of memory with what its plugins keep for
+ * it. */
 #include <stdlib.h>
 
 #include "shardsched/framework/cycle.h"
@@ -31,7 +32,7 @@ void fw_class_call(const struct fw_class *class, const struct snapshot *snapshot
 	};
 }
 
-/* Those of the mask, last first. */
+/* Closes the plugins of the mask, the last one first. */
 static void plugins_close(struct snapshot *snapshot, struct fw_class *class,
                           uint64_t plugins)
 {

@@ -12,7 +12,7 @@
 #define NAME(name) wide_##name
 #include "shardsched/framework/column_body.h"
 
-/* gcc prefers half of what there is. */
+/* gcc prefers half of the vector width unless told otherwise. */
 #ifdef __clang__
 #define WIDEST "avx512f,avx512bw,avx512vl,avx512dq,popcnt"
 #else

@@ -1,6 +1,6 @@
 /*
- * The loops, to be compiled once a variant: KERNEL is what its functions are declared
- * with, NAME what they are called. Both are gone afterwards.
+ * The loops, compiled once for each variant: KERNEL is the attribute of the functions,
+ * NAME makes their names. Both are undefined at the end.
  */
 KERNEL static inline uint32_t NAME(drop)(uint64_t *gone, const uint64_t *before,
                                          const uint64_t *after, uint32_t words)
@@ -23,7 +23,7 @@ KERNEL static inline uint32_t NAME(count)(const uint64_t *bits, uint32_t words)
 	return count;
 }
 
-/* All ones where the bit is set. */
+/* mask[i] is all ones where bit i of the word is set, else 0. */
 KERNEL static inline void NAME(spread)(uint64_t word, uint32_t mask[64])
 {
 	for (uint32_t byte = 0; byte < 8; byte++) {
@@ -34,7 +34,8 @@ KERNEL static inline void NAME(spread)(uint64_t word, uint32_t mask[64])
 	}
 }
 
-/* In place or not is told apart because the compiler would fear the overlap. */
+/* In place and not in place are separate loops, since the compiler would not vectorise
+ * one loop whose arrays may overlap. */
 KERNEL static inline uint64_t NAME(sum_full)(int32_t *to, const int32_t *from,
                                              const int64_t *score, uint32_t count,
                                              int32_t weight)
@@ -76,7 +77,7 @@ KERNEL static inline uint64_t NAME(sum_word)(int32_t *to, const int32_t *from,
 	return found;
 }
 
-/* How many words in a row have all bits. */
+/* How many words in a row have all bits set. */
 static inline uint32_t NAME(full)(const uint64_t *bits, uint32_t words)
 {
 	uint32_t count = 0;

@@ -78,7 +78,7 @@ const uint64_t *cycle_candidates(const struct cycle *cycle)
 
 /* -- a run -------------------------------------------------------------------------- */
 
-/* May what is kept of the class be used? */
+/* Whether the cached results of the class may be used in this run. */
 static bool may_use_results(const struct cycle *cycle)
 {
 	const struct cycle_opts *opts = &cycle->opts;
@@ -88,7 +88,8 @@ static bool may_use_results(const struct cycle *cycle)
 	       (cycle->class->view->spec->flags & SPEC_BY_NAME) == 0;
 }
 
-/* Where others make room for the pod, it is tried first. */
+/* The node that the pod is nominated for is tried first: other pods are leaving it for
+ * this one. */
 static bool try_nominated_node(struct cycle *cycle)
 {
 	uint32_t slot = cycle->pod.nominated;
@@ -123,7 +124,7 @@ static bool filter_nodes(struct cycle *cycle)
 	return !cycle->failed && filter_candidates(cycle);
 }
 
-/* Who left nodes out is among them: these might be good. */
+/* Plugins that excluded nodes count as refusing: the excluded nodes might be good. */
 static void report_refusers(struct cycle *cycle)
 {
 	cycle->out->refused_by = cycle->narrowed_by;
@@ -169,7 +170,7 @@ struct pl_bitset cycle_feasible(const struct cycle *cycle)
 
 	if (cycle->whole && cycle->ready)
 		return (struct pl_bitset){cycle->results->feasible.word, set.bits};
-	/* What an earlier run left there is not meant. */
+	/* The set may hold the result of an earlier run. */
 	if (!cycle->ready && set.word != NULL)
 		pl_bitset_clear(set);
 	return set;

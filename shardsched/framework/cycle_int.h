@@ -1,4 +1,6 @@
-/* A cycle from inside; for this folder. */
+/* Internals of a cycle, for this folder. One run goes through prepare.c, filter.c,
+ * score.c, deferred_score.c and choose.c; every function that can fail returns false once
+ * the run has failed, and the outcome then says why. */
 #ifndef SHARDSCHED_FRAMEWORK_CYCLE_INT_H
 #define SHARDSCHED_FRAMEWORK_CYCLE_INT_H
 
@@ -7,41 +9,42 @@
 
 enum {
 	CYCLE_BLOCK_WORDS = CYCLE_BLOCK / 64,
-	CYCLE_SAMPLED = 16, /* one cycle in so many is timed, plugin by plugin */
+	CYCLE_SAMPLED = 16, /* one cycle of so many is timed plugin by plugin */
 };
 
-/* A node that was judged on its own, since pods are nominated for it. */
+/* A node for which pods are nominated: it is judged on its own, with and without them. */
 struct judged_node {
 	uint32_t slot;
-	int refused_by; /* the place in filter[]; -1: it is good */
+	int refused_by; /* index in filter[]; -1: the node is feasible */
 	struct judged_node *next;
 };
 
-/* What is measured of one plugin; figures.c. */
+/* What is measured of one plugin (measure.c). */
 struct plugin_measure {
 	uint64_t runs, skips, refused, failed, overran;
-	uint64_t ns[POINTS]; /* in cycles that were timed */
+	uint64_t ns[POINTS]; /* in the cycles that were timed */
 	uint64_t now_ns;     /* in this cycle */
 };
 
-/* Memory by slot. What a run needs of it is made when it is first needed, and again when
- * the snapshot has outgrown it. */
+/* Memory by slot. An array is allocated when a run first needs it, and anew when the
+ * snapshot has outgrown it. */
 struct cycle_memory {
 	uint32_t capacity;
 	uint64_t *feasible;
-	uint64_t *examined;          /* when narrowed */
-	uint64_t *judged;            /* nodes judged on their own */
-	uint64_t *gone[PLUGINS_MAX]; /* refused first by filter[i] */
-	uint8_t *filtered;           /* by block: how many of filter[] were asked */
-	uint32_t *left;              /* by block: feasible nodes */
+	uint64_t *examined;          /* when a PreFilter narrowed the search */
+	uint64_t *judged;            /* set of the nodes judged on their own */
+	uint64_t *gone[PLUGINS_MAX]; /* nodes that filter[i] was the first to refuse */
+	uint8_t *filtered;           /* by block: how many of filter[] were called */
+	uint32_t *left;              /* by block: number of feasible nodes */
 	int32_t *total;
 	int32_t *by_max[STAGE_BY_MAX_LIMIT];
-	uint8_t *raised; /* by block: a bit for each of maxed that is not all 0 there */
-	int64_t *wide;   /* scores of one plugin that sees all nodes */
-	int64_t *scores[PLUGINS_MAX]; /* when they are kept */
-	int64_t *totals;              /* totals, for who asks */
+	/* by block: a bit for each of by_max that is not 0 everywhere in it */
+	uint8_t *raised;
+	int64_t *wide; /* scores of one plugin that needs to see all feasible nodes */
+	int64_t *scores[PLUGINS_MAX]; /* when scores are kept */
+	int64_t *totals;              /* totals for cycle_totals */
 	int32_t *best;                /* by block: the highest total */
-	uint32_t *ties;               /* by block: nodes with the highest of all */
+	uint32_t *ties; /* by block: nodes that have the highest total of all blocks */
 };
 
 struct cycle {
@@ -52,55 +55,62 @@ struct cycle {
 	void *state;
 	size_t state_size;
 	void *post_filter_ctx;
-	struct pl_bitset only; /* word NULL: all */
+	struct pl_bitset only; /* word NULL: all nodes */
 
-	/* This run. */
+	/* The run. */
 	struct snapshot *snapshot;
 	struct fw_class *class;
 	const struct profile *profile;
 	struct pod_self pod;
-	struct cycle_outcome result; /* what is told; out points to it */
+	struct cycle_outcome result; /* the outcome of the run; out points to it */
 	struct cycle_outcome *out;
 	struct plugin_call call[PLUGINS_MAX];
 	bool ready;  /* PreFilters let the pod through, and nothing failed */
-	bool failed; /* out tells */
+	bool failed; /* the run failed; out says why */
 	uint64_t skipped[POINTS];
-	uint64_t narrowed_by; /* plugins whose PreFilter left out nodes */
-	uint32_t words;       /* of the slots in use */
+	uint64_t narrowed_by; /* plugins whose PreFilter excluded nodes */
+	uint32_t words;       /* words of the slots in use */
 	uint32_t blocks;
 	struct verdict pre;
-	struct verdict pre_score; /* a local plugin's failure, told if a node is left */
+	/* failure of a local plugin, reported only if a node is feasible */
+	struct verdict pre_score;
 
-	/* The plan. Filters that run, in order. */
+	/* The plan: the filters that run, in order. */
 	uint8_t filter[PLUGINS_MAX];
 	unsigned filters;
-	unsigned filters_local; /* that come before any global one */
-	bool in_order;          /* no local one comes after a global one */
+	unsigned filters_local; /* how many come before the first global one */
+	bool in_order;          /* no local filter comes after a global one */
 	struct stage_plan local;
 	uint8_t as_is[PLUGINS_MAX];
 	unsigned as_is_count;
-	uint8_t deferred[PLUGINS_MAX]; /* scores that need to see all that is feasible */
+	/* plugins whose scores need to see all feasible nodes */
+	uint8_t deferred[PLUGINS_MAX];
 	unsigned deferred_count;
 
-	const struct stage_results *results; /* NULL: done without */
-	bool whole;  /* what is kept is the whole answer; or so far, before late scores */
-	bool chosen; /* of each block the best is known, and how many they are */
-	struct judged_node *judged; /* in the order of slots */
-	const int32_t *base;        /* totals before late scores; in the end all of it */
-	int32_t bonus;              /* the same for all nodes, not in the column */
+	/* cached results of the class; NULL: none are used */
+	const struct stage_results *results;
+	/* the cached results are the whole answer, at least before deferred scores */
+	bool whole;
+	/* the highest total of each block is known, and how many nodes have it */
+	bool chosen;
+	struct judged_node *judged; /* nodes judged on their own, in the order of slots */
+	/* totals before deferred scores; in the end the final ones */
+	const int32_t *base;
+	int32_t bonus; /* what every node's total has besides its value in the column */
 	int32_t max[STAGE_BY_MAX_LIMIT];
-	int32_t highest; /* of the blocks chosen from so far */
+	int32_t highest; /* highest total of the blocks looked at so far */
 
-	/* Measured. */
+	/* Measurements. */
 	struct plugin_measure measure[PLUGINS_MAX];
 	uint64_t runs, timed_runs;
-	unsigned suspect; /* so many runs to be timed */
+	unsigned suspect; /* so many runs are timed, since a stage took too long */
 	bool timed;
-	bool slow; /* a stage took longer than a plugin may: again, and timed */
+	bool slow; /* a stage took longer than a plugin may: the run is repeated, timed */
 	uint64_t mark_ns, stage_ns;
 
-	uint32_t narrowed_text; /* a reference to what the last such refusal said */
-	uint32_t *added;        /* nominated pods that this run has put on a node */
+	/* a reference to the string of the last refusal by narrowing */
+	uint32_t narrowed_text;
+	uint32_t *added; /* nominated pods that this run has put on a node */
 	uint32_t added_count, added_cap;
 
 	int64_t block[CYCLE_BLOCK];
@@ -110,78 +120,84 @@ struct cycle {
 
 void memory_done(struct cycle_memory *memory);
 bool memory_begin(struct cycle *cycle);
-/* For what the plan says. */
+/* Allocates what the plan needs. */
 bool memory_for_plan(struct cycle *cycle);
-/* have, or, when that is NULL, a new zeroed column of so many bytes a slot. NULL: the run
- * has failed. */
+/* Returns have or, when that is NULL, a new zeroed column of so many bytes a slot. NULL:
+ * the run has failed. */
 void *memory_column(struct cycle *cycle, void *have, size_t size);
-/* The same of a set of slots. */
+/* The same for a set of slots. */
 uint64_t *memory_set(struct cycle *cycle, uint64_t *have);
-/* The run fails; say NULL: nothing more is known. */
+/* Fails the run. verdict NULL: nothing more is known. */
 void cycle_fail(struct cycle *cycle, int plugin, const struct verdict *verdict);
 
 /* -- prepare.c: up to the plan. false: the run is over. */
 bool cycle_prepare(struct cycle *cycle, struct fw_class *class,
                    const struct pod_self *pod);
 struct pl_bitset cycle_set(const struct cycle *cycle, uint64_t *word);
-/* Live and not left out by PreFilters. */
+/* The live nodes that PreFilters left. */
 const uint64_t *cycle_candidates(const struct cycle *cycle);
 
 /* -- filter.c --------------------------------------------------------------------- */
 
 /* The words of a block. */
 struct node_span cycle_block(const struct cycle *cycle, uint32_t block);
-/* Asks one plugin; false: the run has failed. */
+/* Calls the filter of one plugin. false: the run has failed. */
 bool filter_ask(struct cycle *cycle, unsigned plugin, struct node_span span);
-/* The first that refuses the slot as the snapshot is now; -1: none. */
+/* Index of the first filter that refuses the slot in the snapshot as it is now; -1:
+ * none. */
 int filter_one(struct cycle *cycle, uint32_t slot);
-/* Filters and local scores of all candidates. false: the run has failed. */
+/* Runs the filters and local scores over all candidates. false: the run has failed. */
 bool filter_all(struct cycle *cycle);
-/* The same with what is kept. */
+/* The same, starting from the cached results. */
 bool filter_results(struct cycle *cycle);
-/* To sets of its own, when what is kept is not the whole answer. */
+/* Copies the cached results to sets of the run's own, when they are not the whole
+ * answer. */
 bool filter_results_each(struct cycle *cycle);
-/* Only this node is feasible. */
+/* Makes this node the only feasible one. */
 void filter_only(struct cycle *cycle, uint32_t slot);
 
 /* -- nominated.c ------------------------------------------------------------------- */
 
-/* Plugins follow a pod that has come (1) or gone (-1). */
+/* Tells the plugins that a pod has come to its node (1) or left it (-1). */
 void cycle_pod_moved(struct cycle *cycle, const struct placed_pod *pod, int delta);
-/* Does anything that counts wait for this node? */
+/* Whether a pod that counts for this run is nominated for the node. */
 bool nominated_counts(const struct cycle *cycle, uint32_t slot);
-/* As filter_one, but as kube-scheduler: with nominated pods, and without. */
+/* As filter_one, but as kube-scheduler does: with the nominated pods, and without
+ * them. */
 int nominated_filter(struct cycle *cycle, uint32_t slot);
-/* Judges the candidates that have some. false: the run has failed. */
+/* Judges the candidates that have nominated pods. false: the run has failed. */
 bool nominated_judge_nodes(struct cycle *cycle);
-/* They are candidates like others again. */
+/* Makes them candidates like all others again. */
 void nominated_release(struct cycle *cycle);
-/* Puts those that count on their node; takes them off. false: out of memory, none is. */
+/* Adds the nominated pods that count to their node, or removes them again. false: out of
+ * memory, and none was added. */
 bool nominated_add(struct cycle *cycle, uint32_t slot);
 void nominated_remove(struct cycle *cycle);
 
 /* -- score.c ------------------------------------------------------------------------ */
 
-/* Room for PLUGIN_SCORE_MAX; totals stay in bounds with whatever else they hold. */
+/* Enough bits for PLUGIN_SCORE_MAX; totals stay in bounds whatever else they contain. */
 enum { SCORE_BITS = 127 };
 
-/* Asks one plugin. false: all are 0, and nothing was written; or the run has failed. */
+/* Calls the score of one plugin. false: all scores are 0 and nothing was written, or the
+ * run has failed. */
 bool score_call(struct cycle *cycle, unsigned plugin, struct node_span span,
                 int64_t *column);
-/* The run fails: added up, what the plugin gave would spoil the totals. */
+/* Fails the run: the score is out of range and would spoil the totals. */
 bool score_out_of_range(struct cycle *cycle, unsigned plugin);
-/* Scores of local plugins, fused with the filters of a block. false: has failed. */
+/* Runs the scores of local plugins over a block that was just filtered. false: the run
+ * has failed. */
 bool score_local_block(struct cycle *cycle, uint32_t block);
-/* The same into somewhere else. */
+/* The same, written to out. */
 bool score_local_span(struct cycle *cycle, struct node_span span,
                       const struct stage_out *out);
-/* All the rest, when some node is feasible. false: the run has failed. */
+/* Runs all other scores, when some node is feasible. false: the run has failed. */
 bool score_all(struct cycle *cycle);
 
 /* -- late.c ---------------------------------------------------------------------------
  */
 
-/* PreScores of global plugins, which tell whose scores have nothing to say. */
+/* Runs PreScore of the global plugins, which tells which of them have nothing to add. */
 bool deferred_pre_score(struct cycle *cycle);
 bool deferred_any(const struct cycle *cycle);
 bool deferred_score_all(struct cycle *cycle);
@@ -191,7 +207,8 @@ void score_normalize(struct cycle *cycle, unsigned plugin, int64_t *score);
  */
 
 void choose_node(struct cycle *cycle, uint64_t draw);
-/* Of a block; span may be part of it, with all that is left. */
+/* Updates best and ties of a block. span may be a part of it that has all feasible
+ * nodes. */
 void choose_in_block(struct cycle *cycle, struct node_span span, uint32_t block);
 
 /* -- figures.c ----------------------------------------------------------------------- */
@@ -199,13 +216,13 @@ void choose_in_block(struct cycle *cycle, struct node_span span, uint32_t block)
 bool measure_took(struct cycle *cycle, unsigned plugin, enum point point);
 bool measure_due(struct cycle *cycle);
 void measure_begin(struct cycle *cycle, bool timed);
-/* Within a stage, and at its end. false: somebody takes too long. */
+/* Within a stage, and at its end. false: a plugin takes too long. */
 bool measure_within(struct cycle *cycle);
 bool measure_stage(struct cycle *cycle);
 void measure_end(struct cycle *cycle);
 
-/* After each call of a plugin; nothing but in cycles that are timed. false: it is over
- * its budget, the run has failed. */
+/* Called after each call of a plugin; does nothing in cycles that are not timed. false:
+ * the plugin is over its budget, and the run has failed. */
 static inline bool measure_call(struct cycle *cycle, unsigned plugin, enum point point)
 {
 	return !cycle->timed || measure_took(cycle, plugin, point);

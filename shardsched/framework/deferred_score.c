@@ -1,5 +1,5 @@
-/* Scores that need to see all that is feasible: of global plugins, and of those that
- * normalise by themselves. */
+/* Deferred scores: those that need to see all feasible nodes, of global plugins and of
+ * plugins that normalise by themselves. */
 #include <string.h>
 
 #include "shardsched/framework/cycle_int.h"
@@ -83,7 +83,7 @@ static bool deferred_add(struct cycle *cycle, unsigned plugin, const int64_t *sc
 	return true;
 }
 
-/* Raw ones that are normalised by the highest have to leave room for that. */
+/* Raw scores that are normalised by the maximum must fit in 32 bits. */
 static bool deferred_in_range(struct cycle *cycle, unsigned plugin, const int64_t *score)
 {
 	enum plugin_normal normal = cycle->profile->table->row[plugin]->normal;

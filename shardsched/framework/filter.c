@@ -1,4 +1,5 @@
-/* Filters, block by block, and local scores with them while the block is near. */
+/* Filters, block by block, followed by the local scores while the block is in the
+ * processor's cache. */
 #include <string.h>
 
 #include "shardsched/framework/cycle_int.h"
@@ -13,7 +14,7 @@ struct node_span cycle_block(const struct cycle *cycle, uint32_t block)
 	return (struct node_span){word, words, cycle->memory.feasible + word};
 }
 
-/* A row that can only tell about one node. */
+/* For plugins that have no filter: calls why for each node. */
 static bool filter_by_why(struct cycle *cycle, unsigned plugin, struct node_span span)
 {
 	const struct plugin *row = cycle->profile->table->row[plugin];
@@ -56,7 +57,7 @@ int filter_one(struct cycle *cycle, uint32_t slot)
 	return -1;
 }
 
-/* filter[from] and those behind it, while any of the count bits are left. */
+/* Runs filter[from] and the ones behind it while any of the count bits are left. */
 static bool filter_block(struct cycle *cycle, unsigned from, uint32_t block,
                          uint32_t *count)
 {
@@ -82,8 +83,8 @@ static bool filter_block(struct cycle *cycle, unsigned from, uint32_t block,
 	return true;
 }
 
-/* Those of the block that were judged on their own join what is left; next is the
- * first that may be in it. */
+/* Adds the feasible nodes of the block that were judged on their own. Returns the first
+ * judged node behind the block. */
 static struct judged_node *judged_join(struct cycle *cycle, uint32_t block,
                                        struct judged_node *next, uint32_t *count)
 {
@@ -117,7 +118,7 @@ bool filter_all(struct cycle *cycle)
 	const uint64_t *candidates = cycle_candidates(cycle);
 	struct judged_node *judged = cycle->judged;
 
-	/* Who could not keep the class after all may have asked for scores. */
+	/* An attempt to make cached results that failed may have left maxima. */
 	memset(cycle->max, 0, sizeof cycle->max);
 	cycle->highest = 0;
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
@@ -151,7 +152,7 @@ void filter_only(struct cycle *cycle, uint32_t slot)
 
 /* -- with what is kept ------------------------------------------------------------- */
 
-/* Who refused the candidates that are not among what is kept. */
+/* Counts the refusals of candidates that the cached results do not have as feasible. */
 static void results_count_narrowed(struct cycle *cycle)
 {
 	const uint64_t *candidates = cycle_candidates(cycle);
@@ -180,7 +181,7 @@ static void results_count(struct cycle *cycle)
 	for (unsigned i = 0; i < cycle->filters_local; i++)
 		cycle->out->refused[cycle->filter[i]] +=
 			results->refused[cycle->filter[i]];
-	/* Those judged on their own have been counted by themselves. */
+	/* Nodes judged on their own have been counted already. */
 	for (struct judged_node *judged = cycle->judged; judged != NULL;
 	     judged = judged->next)
 		if (!pl_bitset_has(results->feasible, judged->slot))

@@ -1,10 +1,10 @@
 /*
- * What plugins take, and whether one takes too much.
+ * Measures how long plugins take, and whether one takes too long.
  *
- * Reading the clock around each call would cost as much as the smaller plugins do. So
- * one cycle in CYCLE_SAMPLED is timed call by call, and the others a few times in all.
- * When a stage of such a one takes longer than a plugin may, the cycle is run again,
- * timed: that tells which plugin it was, if it was one.
+ * Reading the clock around each call would cost as much as the smaller plugins do. So one
+ * cycle in CYCLE_SAMPLED is timed call by call, and the others read the clock a few times
+ * in all. When a stage of such a cycle takes longer than a plugin may, the cycle is run
+ * again, timed, to find out whether one plugin was the cause and which.
  */
 #include "shardsched/framework/cycle_int.h"
 

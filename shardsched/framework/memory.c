@@ -47,14 +47,15 @@ uint64_t *memory_set(struct cycle *cycle, uint64_t *have)
 	return memory_make(cycle, have, pl_bitset_words(cycle->memory.capacity) * 8);
 }
 
-/* Of rows that are as long as there are blocks. */
+/* An array with one element for each block. */
 static void *memory_blocks(struct cycle *cycle, void *have, size_t size)
 {
 	return memory_make(cycle, have,
 	                   (cycle->memory.capacity / CYCLE_BLOCK + 1) * size);
 }
 
-/* What one cycle took of the arena, the next one shall have at once. */
+/* The arena's next first chunk has room for what the last cycle used, so that the heap is
+ * not asked again. */
 static void arena_begin(struct cycle *cycle)
 {
 	size_t used = cycle->arena.used;

@@ -1,7 +1,7 @@
 /*
- * Pods that wait for room on a node count there, for pods of no higher priority: such a
- * node has to be good both with them and without them (an affinity may be satisfied by
- * a pod that never comes).
+ * Pods nominated for a node count there for pods of no higher priority. Such a node has
+ * to be feasible both with them and without them, since an affinity may be satisfied by a
+ * pod that never comes.
  */
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "shardsched/framework/resource_request.h"
 #include "store/base/alloc.h"
 
-/* What happens to pods on nodes. */
+/* Events about pods on nodes. */
 #define ON_PODS (QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(POD_LABELS))
 
 static bool is_same_pod(const struct cycle *cycle, const struct nomination *other)
@@ -102,7 +102,7 @@ void nominated_remove(struct cycle *cycle)
 		uint32_t placed = cycle->added[--cycle->added_count];
 		struct placed_pod pod = cycle->snapshot->placed[placed];
 
-		/* The nomination holds its view. */
+		/* The nomination holds the pod's view. */
 		snapshot_pod_remove(cycle->snapshot, placed);
 		cycle_pod_moved(cycle, &pod, -1);
 	}
@@ -131,13 +131,14 @@ int nominated_filter(struct cycle *cycle, uint32_t slot)
 /* -- those that have some, by what is kept of the class ---------------------------------
  */
 
-/* Most of them can be told without putting anybody there. */
+/* Decides most nodes that have nominated pods without adding these to the snapshot. */
 struct quick_judge {
-	const struct stage_results *results; /* NULL: none can */
-	/* Local filters that refuse a node first, whatever is nominated there: up to the
-	 * first that looks at pods. */
+	const struct stage_results *results; /* NULL: no node can be decided this way */
+	/* local filters whose refusal holds whatever is nominated: all before the first
+	 * one that looks at pods */
 	uint64_t unaffected;
-	int by_amounts; /* its place in filter[] when that is the one which adds up; -1 */
+	/* index in filter[] of the filter by free amounts; -1: there is none */
+	int by_amounts;
 	struct resource_request request;
 };
 
@@ -163,14 +164,15 @@ static void quick_init(struct cycle *cycle, struct quick_judge *quick)
 	}
 }
 
-/* It is counted with what is kept. */
+/* A refusal by an unaffected filter is counted with the cached results. */
 static bool is_refused_anyway(const struct quick_judge *quick, uint32_t slot)
 {
 	return quick->results != NULL && !pl_bitset_has(quick->results->feasible, slot) &&
 	       (quick->unaffected >> quick->results->refuser[slot] & 1) != 0;
 }
 
-/* Good without them, they leave no room. */
+/* The node is feasible without the nominated pods, and these leave too little for the
+ * pod. */
 static bool leaves_no_room(const struct cycle *cycle, const struct quick_judge *quick,
                            uint32_t slot)
 {

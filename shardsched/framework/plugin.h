@@ -1,25 +1,26 @@
 /*
- * A plugin: one file, one row.
+ * A plugin is one file with one row of functions: kube-scheduler's extension points, over
+ * columns. A function that is NULL is a point that the plugin does not have.
  *
- * What a row can do is kube-scheduler's extension points, over columns. Functions that
- * are NULL are points it does not have. A plugin sees what is in plugin_call, nothing
- * else: no clock, no chance, no other plugin. It keeps nothing between calls but
+ * A plugin sees what is in plugin_call and nothing else: no clock, no random numbers, no
+ * other plugin. Between calls it keeps only
  *
- *	args   of the profile, parsed once from configuration
- *	own    of a class of pods, from open to close: what depends on the spec alone, and
- *	       handles into the snapshot (columns, matchers) which are then kept up
- *	state  of one cycle: made in pre_filter or pre_score, gone at the end
+ *	args         of the profile, parsed once from configuration
+ *	class_state  of a class of pods, from open to close: what depends on the spec alone,
+ *	             and handles into the snapshot (columns, matchers), which the snapshot
+ *	             then keeps up to date
+ *	state        of one cycle: made in pre_filter or pre_score, gone at the end
  *
- * Only open, close and args_parse may allocate; what a cycle needs comes from
- * its arena.
+ * Only open, close, args_parse and what follows a changed epoch may allocate; what a
+ * cycle needs comes from its arena.
  *
  * **Local and global.** What a local plugin says about a node depends on the spec, that
- * node (its row, its columns, the pods on it) and whatever `epoch` covers, and on
- * nothing else: its results are kept by class and mended node by node. A node that its
- * filter refuses it refuses with more pods on it, too, and if it looks at pods it waits
- *for events about them; so what is kept also tells of nodes that others wait for. A
- *global one looks at other nodes too (spreading, other pods' domains) and is asked in
- *each cycle.
+ * node (its row, its columns, the pods on it) and what `epoch` covers, and on nothing
+ * else: its results are cached by class and updated node by node. A node that its filter
+ * refuses stays refused with more pods on it; and a local plugin that looks at pods waits
+ * for events about pods. So cached results also hold for nodes with nominated pods. A
+ * global plugin looks at other nodes too (spreading, domains of other pods) and is called
+ * in each cycle.
  */
 #ifndef SHARDSCHED_FRAMEWORK_PLUGIN_H
 #define SHARDSCHED_FRAMEWORK_PLUGIN_H
@@ -33,11 +34,11 @@ struct cycle;
 
 enum { PLUGIN_SCORE_MAX = 100 };
 
-/* The pod itself; its class has all else. */
+/* What identifies the pod; its class has everything else. */
 struct pod_self {
 	uint32_t name;
 	uint32_t uid;
-	uint32_t nominated; /* slot for which it has a nomination, or SNAPSHOT_NONE */
+	uint32_t nominated; /* slot that the pod is nominated for, or SNAPSHOT_NONE */
 	int64_t created_ms;
 };
 
@@ -48,19 +49,19 @@ struct plugin_call {
 	const struct pod_self *pod;
 	const void *args;
 	void *class_state;
-	void *state;             /* state_size bytes, zeroed at the begin of the cycle */
-	struct pl_arena *arena;  /* of the cycle */
-	struct snapshot *change; /* in reserve and unreserve only */
+	void *state; /* state_size bytes, zeroed at the beginning of the cycle */
+	struct pl_arena *arena;  /* the cycle's */
+	struct snapshot *change; /* only in reserve and unreserve */
 };
 
-/* Some words of a set of slots: bits[0] is of the slots from word * 64 on. */
+/* Some words of a set of slots: bits[0] has the slots from word * 64 on. */
 struct node_span {
 	uint32_t word;
 	uint32_t words;
 	uint64_t *bits;
 };
 
-/* Without its first words. */
+/* The span without its first words. */
 static inline struct node_span node_span_from(struct node_span span, uint32_t words)
 {
 	return (struct node_span){span.word + words, span.words - words,
@@ -69,23 +70,23 @@ static inline struct node_span node_span_from(struct node_span span, uint32_t wo
 
 #define SPAN_EACH_WORD(i, span) for (uint32_t i = 0; (i) < (span).words; (i)++)
 
-/* What pre_filter may narrow the search to. */
+/* The nodes that pre_filter may restrict the search to. */
 struct plugin_narrow {
 	struct pl_bitset only; /* from the cycle's arena; word NULL: all nodes */
 };
 
 enum plugin_normal {
-	PLUGIN_AS_IS, /* scores are 0..100 already */
-	/* By maximum: scores are 0..INT32_MAX. */
+	PLUGIN_AS_IS, /* scores are 0 to 100 already */
+	/* Normalised by the maximum: raw scores are 0 to INT32_MAX. */
 	PLUGIN_BY_MAX,      /* 100 * score / max; all 0 when max is 0 */
 	PLUGIN_BY_MAX_DOWN, /* 100 - 100 * score / max; all 100 when max is 0 */
-	PLUGIN_BY_ITSELF,   /* normalize */
+	PLUGIN_BY_ITSELF,   /* by the plugin's own normalize */
 };
 
 enum plugin_refusal {
-	PLUGIN_REFUSES_MIXED, /* ask why */
+	PLUGIN_REFUSES_MIXED, /* the verdict depends on the node: call why */
 	PLUGIN_REFUSES_UNSCHEDULABLE,
-	PLUGIN_REFUSES_UNRESOLVABLE, /* no victim would help */
+	PLUGIN_REFUSES_UNRESOLVABLE, /* removing pods would not help */
 };
 
 struct plugin {
@@ -93,81 +94,88 @@ struct plugin {
 	bool global;
 	enum plugin_refusal refusal;
 	enum plugin_normal normal;
-	uint32_t weight; /* of its scores, by default */
-	uint64_t events; /* QUEUE_ON(...): what can help a pod that it refused */
-	/* May this event help that class? Judged by the spec, without own and view, but
-	 * for those events for which hint_needs_class. NULL: each of them does. */
+	uint32_t weight; /* default weight of the plugin's scores */
+	/* QUEUE_ON(...): events that can help a pod that the plugin refused */
+	uint64_t events;
+	/* Whether this event may help that class. Judged by the spec alone: class_state
+	 * and view are there only for the events in hint_needs_class. NULL: each event in
+	 * events may help. */
 	bool (*hint)(const struct plugin_call *call, const struct queue_event *event);
 	uint64_t
-		hint_needs_class; /* QUEUE_ON(...): own and view are there, which costs */
+		/* QUEUE_ON(...): events for whose hint class_state and view are prepared,
+		 * which costs */
+		hint_needs_class;
 
-	/* Configuration: args_size bytes, to be filled with defaults; json at NULL: none
-	 * was given. Refuses with the field's path, unknown fields too. */
+	/* Configuration. args_parse fills args_size bytes, defaults included; json of
+	 * node NULL: no arguments were given. It refuses wrong and unknown fields with
+	 * their path. */
 	size_t args_size;
 	enum pl_code (*args_parse)(struct model *model, struct pl_json json, void *args,
 	                           struct pl_err *err);
 	void (*args_drop)(struct model *model, void *args);
 
-	/* A class: class_state_size bytes, zeroed. open that fails has closed what it opened. */
+	/* A class: class_state_size bytes, zeroed. An open that fails has closed what it
+	 * opened. */
 	size_t class_state_size;
 	enum pl_code (*open)(struct snapshot *snapshot, const struct plugin_call *call,
 	                     struct pl_err *err);
 	void (*close)(struct snapshot *snapshot, const struct plugin_call *call);
-	/* A local plugin's results hold while this number stays. NULL: for ever. */
+	/* Results of a local plugin stay valid while this number is the same. NULL:
+	 * always. */
 	uint64_t (*epoch)(const struct plugin_call *call);
 
-	/* Queue, without own and view. SUCCESS, or UNSCHEDULABLE, UNRESOLVABLE: the pod
-	 * stays gated. */
+	/* Called for the queue, without class_state and view. UNSCHEDULABLE or
+	 * UNRESOLVABLE: the pod stays gated. */
 	enum verdict_code (*pre_enqueue)(const struct plugin_call *call,
 	                                 struct verdict *verdict);
 	const enum queue_sort *sort;
 
-	/* Filter. SKIP: filter need not run for this pod. */
+	/* VERDICT_SKIP: the filter need not run for this pod. */
 	size_t state_size;
 	enum verdict_code (*pre_filter)(const struct plugin_call *call,
 	                                struct plugin_narrow *narrow,
 	                                struct verdict *verdict);
-	/* Clears the bits of nodes that it refuses; bits that are clear stay clear. */
+	/* Clears the bits of the nodes that it refuses; clear bits stay clear. */
 	void (*filter)(const struct plugin_call *call, struct node_span span);
-	/* The same about one node, with reasons: say stays a success, or tells. A row
-	 * without filter is asked node by node. */
+	/* The same about one node, with reasons: verdict stays a success, or says why. A
+	 * row without filter is called node by node. */
 	void (*why)(const struct plugin_call *call, uint32_t slot,
 	            struct verdict *verdict);
-	/* Of the one that filters by free amounts, NodeResourcesFit: whether it looks at
-	 * that scalar (it always looks at cpu, memory, storage and the number of pods).
-	 * Whoever looks for victims then adds up by itself. */
+	/* Only of the plugin that filters by free amounts (NodeResourcesFit): whether it
+	 * looks at that scalar. It always looks at cpu, memory, storage and the number of
+	 * pods. Preemption then adds amounts up itself. */
 	bool (*counts)(const struct model *model, const void *args, uint32_t scalar);
-	/* A probe: a pod has come to its node (delta 1) or left it (-1), in the snapshot
-	 * already; state is to follow. */
+	/* In a probe: a pod has come to its node (delta 1) or left it (-1), in the
+	 * snapshot already; the plugin updates its state. */
 	void (*moved)(const struct plugin_call *call, const struct placed_pod *pod,
 	              int delta);
-	/* No node was feasible. May make room: see preempt.h. */
+	/* No node was feasible. It may make room (preempt.h). */
 	enum verdict_code (*post_filter)(const struct plugin_call *call,
 	                                 struct cycle *cycle, struct verdict *verdict);
 
-	/* Score. SKIP: it adds nothing to any node. A local plugin is asked before the
-	 * filters are, and says the same whatever is feasible. */
+	/* VERDICT_SKIP: the plugin adds nothing to any node. A local plugin is called
+	 * before the filters are, and must answer the same whatever is feasible. */
 	enum verdict_code (*pre_score)(const struct plugin_call *call,
 	                               struct pl_bitset feasible,
 	                               struct verdict *verdict);
-	/* score[0] is of slot word * 64; written for bits that are set, others may be
-	 * written too. false: all of them are 0, and nothing was written. */
+	/* score[0] is slot word * 64; slots whose bit is clear may be written too. false:
+	 * all scores are 0, and nothing was written. */
 	bool (*score)(const struct plugin_call *call, struct node_span span,
 	              int64_t *score);
-	/* Over all feasible nodes, in place. */
+	/* Normalises the scores of all feasible nodes in place. */
 	void (*normalize)(const struct plugin_call *call, struct pl_bitset feasible,
 	                  int64_t *score);
 
-	/* A node was chosen. reserve that fails is undone with unreserve. */
+	/* A node was chosen. A reserve that fails is undone with unreserve. */
 	enum verdict_code (*reserve)(const struct plugin_call *call, uint32_t slot,
 	                             struct verdict *verdict);
 	void (*unreserve)(const struct plugin_call *call, uint32_t slot);
-	/* SUCCESS, UNSCHEDULABLE (denied), or WAIT, at most so long. */
+	/* VERDICT_SUCCESS, UNSCHEDULABLE (denied), or WAIT, at most wait_ms long. */
 	enum verdict_code (*permit)(const struct plugin_call *call, uint32_t slot,
 	                            uint64_t *wait_ms, struct verdict *verdict);
 	enum verdict_code (*pre_bind)(const struct plugin_call *call, uint32_t slot,
 	                              struct verdict *verdict);
-	/* SKIP: another plugin's business. */
+	/* VERDICT_SKIP: the next plugin of the point binds the pod. */
 	enum verdict_code (*bind)(const struct plugin_call *call, uint32_t slot,
 	                          struct verdict *verdict);
 	void (*post_bind)(const struct plugin_call *call, uint32_t slot);
@@ -175,12 +183,13 @@ struct plugin {
 
 enum { PLUGINS_MAX = 48 };
 
-/* A table of rows, in the default order of their points; a bit in a mask of plugins is
- * the index here. */
+/* All plugins, in the default order of their points. Bit i in a mask of plugins is row
+ * i. */
 struct plugin_table {
 	const struct plugin *const *row;
 	unsigned count;
-	uint64_t by_default; /* mask of those that are in a profile without being named */
+	/* mask of the plugins that a profile has without naming them */
+	uint64_t by_default;
 };
 
 #endif

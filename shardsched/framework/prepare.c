@@ -1,4 +1,4 @@
-/* From the pod to the plan: PreFilters, and which plugins run behind them. */
+/* Prepares a run: PreFilter, and the plan of which plugins run after it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +55,8 @@ static void calls_make(struct cycle *cycle)
 	}
 }
 
-/* "plugin A", "plugin(s) [A B] simultaneously", as a string that stays until the next
- * such refusal: 0 when there is no memory for it. */
+/* "plugin A" or "plugin(s) [A B] simultaneously", as a string that lives until the next
+ * such refusal; 0: out of memory. */
 static uint32_t describe_narrowing(struct cycle *cycle, uint64_t by)
 {
 	struct strings *strings = &cycle->snapshot->model->strings;
@@ -87,7 +87,7 @@ static void refuse_pod(struct cycle *cycle)
 		cycle->out->refused_by |= UINT64_C(1) << cycle->pre.plugin;
 }
 
-/* To examined and the set; false: no node is left. */
+/* Intersects the candidates with the set. false: no node is left. */
 static bool narrow_candidates(struct cycle *cycle, struct pl_bitset only)
 {
 	const uint64_t *with = cycle_candidates(cycle);
@@ -161,8 +161,8 @@ static bool run_pre_filters(struct cycle *cycle)
 	return true;
 }
 
-/* Those of local plugins, now: they are to say the same whatever is feasible. That one
- * failed is told only when some node is. */
+/* PreScore of local plugins must not depend on which nodes are feasible, so it runs
+ * before the filters. Its failure is reported only when a node is feasible. */
 static bool pre_score_local(struct cycle *cycle)
 {
 	const struct profile_point *at = &cycle->profile->at[POINT_PRE_SCORE];
@@ -192,7 +192,7 @@ static void plan_epoch(struct cycle *cycle, unsigned plugin)
 {
 	const struct plugin *row = cycle->profile->table->row[plugin];
 
-	/* Epochs only grow, so that equal sums are of equal ones. */
+	/* Epochs only grow, so equal sums have equal parts. */
 	if (row->epoch != NULL)
 		cycle->local.epoch += row->epoch(&cycle->call[plugin]);
 }
@@ -237,7 +237,7 @@ static void plan_score(struct cycle *cycle, unsigned plugin)
 		cycle->deferred[cycle->deferred_count++] = (uint8_t)plugin;
 		return;
 	}
-	/* One that filters has been counted. */
+	/* The epoch of a plugin that filters was added already. */
 	if ((local->filters >> plugin & 1) == 0)
 		plan_epoch(cycle, plugin);
 }
@@ -294,7 +294,7 @@ static void run_begin(struct cycle *cycle, struct fw_class *class,
 	cycle->base = NULL;
 }
 
-/* Only after a change of a namespace that could not be followed at once. */
+/* Views need it only after a change of a namespace that could not be followed at once. */
 static bool reconcile_views(struct cycle *cycle)
 {
 	if (view_reconcile(cycle->snapshot, NULL) == PL_OK)

@@ -1,4 +1,5 @@
-/* What if: pods leave their nodes and come back, and the plugins' states follow. */
+/* What-if questions: pods leave their nodes and come back, and the states of the plugins
+ * follow. */
 #include "shardsched/framework/cycle_int.h"
 
 void cycle_pod_moved(struct cycle *cycle, const struct placed_pod *pod, int delta)
@@ -29,7 +30,7 @@ int cycle_refuser(struct cycle *cycle, uint32_t slot, bool *fits)
 	int place = cycle->ready ? nominated_filter(cycle, slot) : -1;
 
 	*fits = cycle->ready && place < 0 && !cycle->failed;
-	/* Of the run it is not a failure. */
+	/* A failure while probing does not fail the run. */
 	cycle->failed = false;
 	return place < 0 ? -1 : cycle->filter[place];
 }

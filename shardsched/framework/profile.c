@@ -1,8 +1,10 @@
 /*
- * As kube-scheduler puts a profile together: the defaults are one list for all points;
- * what is said of all points changes that list in place, or adds to its end. At each
- * point come first the plugins of that list which the point names again, in the point's
- * order and with its weights; then the rest of the list; then what only the point names.
+ * Merges a profile with the defaults as kube-scheduler does.
+ *
+ * The defaults are one list for all points. The set "multiPoint" changes that list in
+ * place, or appends to it. At each point come first the plugins of that list which the
+ * point names again, in the point's order and with its weights; then the rest of the
+ * list; then the plugins that only the point names.
  */
 #include "shardsched/framework/profile.h"
 
@@ -40,7 +42,7 @@ static struct profile_entry set_entry(const struct profile_plugin_set *plugin_se
 	return plugin_set->enabled[i];
 }
 
-/* What is in it at all points. */
+/* The list that applies to all points. */
 static void list_multi_point(const struct plugin_table *table,
                              const struct profile_plugin_set *plugin_set,
                              struct plugin_list *out)
@@ -119,7 +121,7 @@ static enum pl_code profile_check(const struct profile *profile,
 	return PL_OK;
 }
 
-/* Those of plugins that do not run are read too: what is wrong is told. */
+/* Arguments of plugins that do not run are parsed too, so that errors are reported. */
 static enum pl_code profile_args(struct profile *profile, struct model *model,
                                  const struct profile_draft *draft, struct pl_err *err)
 {
@@ -176,7 +178,8 @@ static void profile_drop(struct profile *profile, struct model *model)
 	strings_unref(&model->strings, profile->scheduler);
 }
 
-/* One queue serves all profiles, and a pod has one of them. */
+/* One queue serves all profiles, so they must sort alike; and scheduler names are
+ * unique. */
 static enum pl_code profile_fits(const struct profiles *profiles, uint32_t with,
                                  const struct profile_draft *draft, struct pl_err *err)
 {

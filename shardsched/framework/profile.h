@@ -1,14 +1,15 @@
 /*
- * What a scheduler runs, by configuration: which plugins at which points, in which
- * order, with which weights and arguments. In the form of kube-scheduler's
+ * A profile is what one scheduler name runs: which plugins at which points, in which
+ * order, with which weights and arguments. It is read from kube-scheduler's
  * KubeSchedulerConfiguration:
  *
- *	{"profiles": [{"schedulerName": "default-scheduler",
- *	               "plugins": {"score": {"enabled": [{"name": "ImageLocality",
- *"weight": 5}], "disabled": [{"name": "*"}]}, "multiPoint": ...}, "pluginConfig":
- *[{"name": "NodeResourcesFit", "args": {...}}]}]}
+ *	{"profiles": [{
+ *	   "schedulerName": "default-scheduler",
+ *	   "plugins": {"score": {"enabled": [{"name": "ImageLocality", "weight": 5}],
+ *	                         "disabled": [{"name": "*"}]}, "multiPoint": ...},
+ *	   "pluginConfig": [{"name": "NodeResourcesFit", "args": {...}}]}]}
  *
- * Immutable once made.
+ * Profiles are immutable once made.
  */
 #ifndef SHARDSCHED_FRAMEWORK_PROFILE_H
 #define SHARDSCHED_FRAMEWORK_PROFILE_H
@@ -34,16 +35,17 @@
 enum point { POINT_MAP(POINT_ENUM) POINTS };
 
 struct profile_point {
-	uint8_t plugin[PLUGINS_MAX]; /* indexes in the table, in order */
+	/* indexes in the plugin table, in the order of calls */
+	uint8_t plugin[PLUGINS_MAX];
 	uint8_t count;
 };
 
 struct profile {
 	const struct plugin_table *table;
-	uint32_t scheduler; /* string: spec.schedulerName of its pods */
-	uint64_t enabled;   /* plugins that run anywhere */
+	uint32_t scheduler; /* string: spec.schedulerName of the profile's pods */
+	uint64_t enabled;   /* mask of the plugins that run at some point */
 	struct profile_point at[POINTS];
-	int32_t weight[PLUGINS_MAX]; /* of scores */
+	int32_t weight[PLUGINS_MAX]; /* of scores, by plugin */
 	void *args[PLUGINS_MAX];
 };
 
@@ -55,13 +57,13 @@ struct profiles {
 	uint32_t count;
 };
 
-/* json empty: kube-scheduler's default, one profile "default-scheduler". */
+/* json empty: kube-scheduler's default, one profile named "default-scheduler". */
 PL_NODISCARD enum pl_code profiles_parse(struct model *model,
                                          const struct plugin_table *table,
                                          struct pl_span json, struct profiles *out,
                                          struct pl_err *err);
 void profiles_drop(struct profiles *profiles);
-/* NULL: nobody schedules for that name. */
+/* NULL: no profile has that scheduler name. */
 const struct profile *profiles_find(const struct profiles *profiles, uint32_t scheduler);
 
 #endif

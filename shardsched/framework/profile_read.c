@@ -30,7 +30,7 @@ bool point_has(const struct plugin *row, enum point point)
 	PL_UNREACHABLE("no such point");
 }
 
-/* The index of the plugin that is named by the member "name". */
+/* Index of the plugin that the member "name" names. */
 static enum pl_code read_plugin(struct profile_reader *reader, struct pl_json object,
                                 unsigned *out)
 {

@@ -49,7 +49,7 @@ enum pl_code reason_print_subject(const struct strings *strings,
 	return pl_buf_add(out, len > 0 ? pl_span(name, len) : subject);
 }
 
-/* A place in a sentence, filled. */
+/* Appends the text of a placeholder. */
 static enum pl_code print_placeholder(const struct strings *strings,
                                       const struct reason *reason, char placeholder,
                                       struct pl_buf *out)

@@ -1,8 +1,9 @@
 /*
- * Why a pod can not be on a node: stable codes, with kube-scheduler's sentences.
+ * A reason says why a pod can not be on a node: a stable code, with kube-scheduler's
+ * sentence.
  *
- * A reason is made in a filter and read by a person, perhaps a million times less
- * often; so it is numbers, and its text is made when somebody asks.
+ * A reason is made in a filter, perhaps a million times more often than a person reads
+ * one; so it consists of numbers, and its text is made on demand.
  */
 #ifndef SHARDSCHED_FRAMEWORK_REASON_H
 #define SHARDSCHED_FRAMEWORK_REASON_H
@@ -10,9 +11,9 @@
 #include "shardsched/model/strings.h"
 #include "store/base/buf.h"
 
-/* X(NAME, code, sentence): {s} is the subject's text, {v} the value's,
- * {d} that of the detail where it is a string. Codes are for
- * machines and never change; new ones are added. */
+/* X(NAME, code, sentence): {s} is the text of subject, {v} that of value, {d} that of
+ * detail where it is a string. Codes are for machines and never change; new ones may be
+ * added. */
 #define REASON_MAP(X)                                                                      \
 	X(NONE, "none", "")                                                                \
 	X(FAILED, "failed", "the plugin failed: {s}")                                      \
@@ -93,38 +94,39 @@ enum reason_code { REASON_MAP(REASON_ENUM) REASON_CODES };
 
 struct reason {
 	uint32_t code;    /* enum reason_code */
-	uint32_t subject; /* string: a resource, a taint's key, a claim; or 0 */
-	uint32_t value;   /* string */
-	uint32_t detail;  /* of the plugin: an effect, which constraint it was */
+	uint32_t subject; /* string: a resource, the key of a taint, a claim; 0: none */
+	uint32_t value;   /* string; 0: none */
+	/* meaning is the plugin's: an effect, the index of a constraint, a string */
+	uint32_t detail;
 	int64_t lacks; /* how much is missing, in the resource's unit; 0: not an amount */
 };
 
-/* "fit.cpu" */
+/* The stable code, such as "fit.cpu". */
 const char *reason_word(enum reason_code code);
-/* The code of a word; REASON_CODES when it is none. */
+/* The reason with that code; REASON_CODES: there is none. */
 enum reason_code reason_of_word(struct pl_span word);
-/* It tells of a claim that is named after its pod: subject and value together are its
- * name (own_name.h). */
+/* Whether the reason is about a claim that is named after its pod: subject and value
+ * together are its name (own_name.h). */
 static inline bool reason_is_of_own(const struct reason *reason)
 {
 	return reason->code == REASON_CLAIM_MISSING && reason->value != 0;
 }
 
-/* Adds the subject. */
+/* Appends the subject. */
 PL_NODISCARD enum pl_code reason_print_subject(const struct strings *strings,
                                                const struct reason *reason,
                                                struct pl_buf *out);
-/* Adds the sentence. */
+/* Appends the sentence. */
 PL_NODISCARD enum pl_code reason_print(const struct strings *strings,
                                        const struct reason *reason, struct pl_buf *out);
 
-/* What a plugin says, as kube-scheduler's statuses. */
-#define VERDICT_MAP(X)                                          \
-	X(SUCCESS, "Success")                                   \
-	X(ERROR, "Error") /* the cycle fails, and is retried */ \
-	X(UNSCHEDULABLE, "Unschedulable")                       \
-	X(UNRESOLVABLE, "UnschedulableAndUnresolvable")         \
-	X(WAIT, "Wait")                                         \
+/* What a plugin answers, as kube-scheduler's statuses. */
+#define VERDICT_MAP(X)                                                      \
+	X(SUCCESS, "Success")                                               \
+	X(ERROR, "Error") /* the cycle fails, and the pod is tried again */ \
+	X(UNSCHEDULABLE, "Unschedulable")                                   \
+	X(UNRESOLVABLE, "UnschedulableAndUnresolvable")                     \
+	X(WAIT, "Wait")                                                     \
 	X(SKIP, "Skip")
 
 #define VERDICT_ENUM(name, word) VERDICT_##name,
@@ -136,13 +138,13 @@ enum { VERDICT_REASONS_MAX = 16 };
 
 struct verdict {
 	enum verdict_code code;
-	int plugin; /* index in the table of plugins; -1: the framework itself */
+	int plugin; /* index in the plugin table; -1: the framework itself */
 	uint32_t count;
 	struct reason reason[VERDICT_REASONS_MAX]; /* more are dropped */
 };
 
 void verdict_clear(struct verdict *verdict);
-/* The graver code stays (unresolvable above unschedulable, error above all). */
+/* Adds a reason. The graver code stays: ERROR above UNRESOLVABLE above UNSCHEDULABLE. */
 void verdict_add(struct verdict *verdict, enum verdict_code code,
                  const struct reason *reason);
 

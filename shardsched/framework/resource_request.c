@@ -10,7 +10,7 @@ int resource_request_plugin(const struct profile *profile)
 	return -1;
 }
 
-/* What is not asked for is not lacked, however little there is. */
+/* A resource that is not requested always fits, however little is free. */
 static int64_t lower_bound(int64_t amount)
 {
 	return amount > 0 ? amount : INT64_MIN;

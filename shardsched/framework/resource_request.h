@@ -1,6 +1,7 @@
 /*
- * What a pod asks for, and whether a node has that free: by adding up, exactly as the
- * plugin that filters by amounts judges it.
+ * A resource request is what a pod asks for, compared with what a node has free exactly
+ * as NodeResourcesFit compares it. Preemption, gangs and nominated pods use it to add up
+ * amounts without calling plugins.
  */
 #ifndef SHARDSCHED_FRAMEWORK_RESOURCE_REQUEST_H
 #define SHARDSCHED_FRAMEWORK_RESOURCE_REQUEST_H
@@ -14,15 +15,16 @@ struct scalar_request {
 };
 
 struct resource_request {
-	int64_t cpu_milli; /* INT64_MIN: none, as the two below */
+	/* INT64_MIN: not requested; the same holds for memory and storage */
+	int64_t cpu_milli;
 	int64_t memory;
 	int64_t storage;
-	bool impossible; /* no node has one of the scalars */
+	bool impossible; /* no node has one of the requested scalars */
 	uint32_t scalars;
 	struct scalar_request scalar[SNAPSHOT_SCALARS_MAX];
 };
 
-/* What is free on a node, of what is asked for. */
+/* What a node has free of the requested resources. */
 struct free_amounts {
 	int64_t pods;
 	int64_t cpu_milli;
@@ -31,7 +33,7 @@ struct free_amounts {
 	int64_t scalar[SNAPSHOT_SCALARS_MAX];
 };
 
-/* What some pods on a node hold. */
+/* Sum of the requests of some pods on a node. */
 struct request_sum {
 	int64_t cpu_milli;
 	int64_t memory;
@@ -40,25 +42,26 @@ struct request_sum {
 	uint32_t zero;
 };
 
-/* The plugin of the profile that filters by amounts; -1: there is none. */
+/* The plugin of the profile that filters by free amounts; -1: there is none. */
 int resource_request_plugin(const struct profile *profile);
 
-/* plugin -1: what scalars are asked for does not matter. */
+/* plugin -1: requested scalars do not matter. */
 void resource_request_init(struct resource_request *request,
                            const struct snapshot *snapshot, const struct fw_class *class,
                            int plugin);
 
-/* Without these pods, whose scalars are still to be given back. */
+/* What the node has free without the pods of that sum. The sum has no scalars: the caller
+ * returns these (resource_request_return_scalars). */
 void resource_request_available(const struct resource_request *request,
                                 const struct snapshot *snapshot, uint32_t slot,
                                 const struct request_sum *room, struct free_amounts *out);
 bool resource_request_fits(const struct resource_request *request,
                            const struct free_amounts *free);
-/* How many such pods have room, one after the other, up to most. */
+/* How many such pods fit, one after another, up to most. */
 int64_t resource_request_copies(const struct resource_request *request,
                                 const struct free_amounts *free, int64_t most);
 
-/* A pod goes, or comes back. */
+/* Adds to the free amounts what a removed pod held, or takes what an added one holds. */
 void resource_request_return(const struct resource_request *request,
                              const struct resources *resources,
                              struct free_amounts *free);

@@ -1,12 +1,13 @@
-/* Scores: of local plugins with the filters, of the others when it is known who is left.
- */
+/* Scores: local ones run right after the filters of a block, the others when all feasible
+ * nodes are known. */
 #include <string.h>
 
 #include "shardsched/framework/cycle_int.h"
 
 /* -- local, a block at a time ------------------------------------------------------- */
 
-/* Where a plugin writes: for good, or until it was added up. */
+/* Where a plugin writes its scores: to the column that is kept, or to one that is added
+ * up at once. */
 static int64_t *score_column(struct cycle *cycle, unsigned plugin, uint32_t word)
 {
 	int64_t *results = cycle->opts.keep_scores ? cycle->memory.scores[plugin] : NULL;
@@ -34,7 +35,7 @@ bool score_out_of_range(struct cycle *cycle, unsigned plugin)
 	return false;
 }
 
-/* As score_call, where a node may be asked about it later. */
+/* As score_call; a column that is kept is zeroed when the plugin wrote nothing. */
 static bool score_local(struct cycle *cycle, unsigned plugin, struct node_span span,
                         int64_t *column)
 {
@@ -69,8 +70,8 @@ static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *tot
 	return true;
 }
 
-/* to: where its words are. Most often there is nothing to tell nodes apart by: any is
- * false, and nothing was written. */
+/* Writes the raw scores of by_max[i] to to. Often they are all 0: any is false then, and
+ * nothing was written. */
 static bool score_by_max(struct cycle *cycle, struct node_span span, uint32_t i,
                          int32_t *to, bool *any)
 {
@@ -116,7 +117,7 @@ bool score_local_block(struct cycle *cycle, uint32_t block)
 	struct node_span span = cycle_block(cycle, block);
 	int32_t *total = NULL;
 
-	/* Few may be left of many. */
+	/* Few nodes of the block may be left. */
 	for (; span.bits[0] == 0; span.bits++, span.word++)
 		span.words--;
 	while (span.bits[span.words - 1] == 0)
@@ -134,14 +135,15 @@ bool score_local_block(struct cycle *cycle, uint32_t block)
 		if (any)
 			cycle->memory.raised[block] |= (uint8_t)(1U << i);
 	}
-	/* It may come to nothing, but now they are near. */
+	/* The block is in the processor's cache now; the result is used unless other
+	 * scores follow. */
 	choose_in_block(cycle, span, block);
 	return true;
 }
 
 /* -- by the highest ------------------------------------------------------------------ */
 
-/* Adds to the totals what raw scores are worth under that maximum. */
+/* Adds to the totals what the raw scores are worth under that maximum. */
 static void scale_add(struct cycle *cycle, const struct stage_by_max *by_max,
                       const int32_t *raw, int32_t max, int sign)
 {
@@ -162,7 +164,7 @@ static void scale_add(struct cycle *cycle, const struct stage_by_max *by_max,
 	}
 }
 
-/* Where all were 0, none was written. */
+/* Zeroes the blocks in which all raw scores were 0, since nothing was written there. */
 static void scale_fill(struct cycle *cycle, uint32_t i)
 {
 	for (uint32_t block = 0; block < cycle->blocks; block++) {
@@ -205,7 +207,8 @@ static int32_t max_of_feasible(struct cycle *cycle, const int32_t *raw)
 	return most;
 }
 
-/* What is kept holds as it is, unless the highest one is not among those left. */
+/* The cached totals stay valid, unless the node with the highest raw score is not among
+ * the feasible ones. */
 static void scale_results(struct cycle *cycle)
 {
 	const struct stage_results *results = cycle->results;
@@ -231,7 +234,7 @@ static void scale_results(struct cycle *cycle)
 
 /* -- all of it ---------------------------------------------------------------------- */
 
-/* Raw ones that were kept become what the totals have of them. */
+/* Turns kept raw scores into what the totals have of them. */
 static void normalize_kept(struct cycle *cycle)
 {
 	for (uint32_t i = 0; i < cycle->local.by_max_count; i++)
@@ -239,7 +242,7 @@ static void normalize_kept(struct cycle *cycle)
 		                cycle->memory.scores[cycle->local.by_max[i].plugin]);
 }
 
-/* false: nothing is late, or has anything to say, and what is kept is the answer. */
+/* false: no deferred score has anything to add, so the cached results are the answer. */
 static bool needs_deferred(struct cycle *cycle)
 {
 	if (!deferred_any(cycle))

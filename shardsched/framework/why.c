@@ -1,7 +1,8 @@
-/* Who refused, and why: asked afterwards, of the plugins' states as the run left them. */
+/* Which plugin refused a node, and why: asked after the run, of the states as the run
+ * left them. */
 #include "shardsched/framework/cycle_int.h"
 
-/* The place of a plugin in filter[]; filters: it did not filter. */
+/* Index of a plugin in filter[]; cycle->filters: it did not filter. */
 static unsigned filter_index(const struct cycle *cycle, unsigned plugin)
 {
 	unsigned i = 0;
@@ -35,7 +36,7 @@ static void ask_filters(struct cycle *cycle, uint32_t slot, struct verdict *verd
 		ask_plugin(cycle, cycle->filter[i], slot, verdict);
 }
 
-/* With those who wait for room there. */
+/* Asks the filters with the nominated pods on the node. */
 static void ask_nominated(struct cycle *cycle, uint32_t slot, struct verdict *verdict)
 {
 	bool probing = snapshot_probing(cycle->snapshot);
