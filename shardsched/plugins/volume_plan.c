@@ -241,11 +241,12 @@ static bool plan_provisioning(const struct plugin_call *call, struct plan_claim 
 		&call->snapshot->catalog,
 		(struct catalog_key){0, it->class->provisioner, 0});
 
-	it->provisions = provisioner.len > 0 &&
-	                 !pl_span_eq(provisioner, PL_SPAN_LIT(NO_PROVISIONER));
-	it->checks_capacity = it->provisions && driver != NULL && driver->has_capacity &&
-	                      it->claim->bytes > 0;
-	return !it->checks_capacity || find_capacities(call, it);
+	if (provisioner.len == 0 || pl_span_eq(provisioner, PL_SPAN_LIT(NO_PROVISIONER)))
+		return true;
+	it->provisioning = driver != NULL && driver->has_capacity && it->claim->bytes > 0
+	                           ? PLAN_BY_CAPACITY
+	                           : PLAN_PROVISIONED;
+	return it->provisioning != PLAN_BY_CAPACITY || find_capacities(call, it);
 }
 
 /* -- making a plan -------------------------------------------------------- */
@@ -309,8 +310,9 @@ static bool fits_anywhere(const struct volume_plan *plan)
 	for (uint32_t i = 0; i < plan->open_count; i++) {
 		const struct plan_claim *it = &plan->open[i];
 
-		anywhere &= it->bound_to_count == 0 && it->provisions &&
-		            !it->checks_capacity && plan_class_is_anywhere(it->class);
+		anywhere &= it->bound_to_count == 0 &&
+		            it->provisioning == PLAN_PROVISIONED &&
+		            plan_class_is_anywhere(it->class);
 	}
 	return anywhere;
 }

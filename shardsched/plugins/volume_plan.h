@@ -18,6 +18,13 @@ struct plan_volume {
 	const struct volume *volume;
 };
 
+/* Whether the class of a claim makes volumes. */
+enum plan_provisioning {
+	PLAN_NOT_PROVISIONED, /* it has no provisioner */
+	PLAN_PROVISIONED,     /* on every node of its topologies */
+	PLAN_BY_CAPACITY,     /* of these, where a CSIStorageCapacity has enough */
+};
+
 /* A claim that waits. */
 struct plan_claim {
 	const struct claim *claim;
@@ -32,8 +39,7 @@ struct plan_claim {
 	uint32_t loose_count;
 	struct volume_index pinned; /* of the first of open */
 	/* Where one can be made. */
-	bool provisions;      /* its class makes volumes */
-	bool checks_capacity; /* room is looked at: */
+	enum plan_provisioning provisioning;
 	const struct csi_capacity **capacities;
 	uint32_t capacity_count;
 	uint32_t capacity_pinned; /* the first of these, in: */

@@ -110,14 +110,16 @@ static unsigned judge_provisioning(const struct snapshot *snapshot,
                                    const struct plan_claim *it,
                                    const struct node_row *row)
 {
-	if (!it->provisions)
+	if (it->provisioning == PLAN_NOT_PROVISIONED)
 		return PLAN_NONE;
 	if (!plan_class_is_anywhere(it->class) &&
 	    !node_selector_matches(&snapshot->model->strings, it->class->topologies,
 	                           row->node.labels, 0))
 		return PLAN_NONE;
-	return it->checks_capacity && !capacity_reaches(snapshot, it, row) ? PLAN_SPACE
-	                                                                   : 0;
+	return it->provisioning == PLAN_BY_CAPACITY &&
+	                       !capacity_reaches(snapshot, it, row)
+	               ? PLAN_SPACE
+	               : 0;
 }
 
 static unsigned judge_waiting(const struct snapshot *snapshot,

@@ -28,14 +28,15 @@ static void scan_add(struct preempt *preempt, uint32_t slot)
 
 	*scan = (struct node_scan){.slot = slot,
 	                           .next = SNAPSHOT_NONE,
-	                           .hopeless = is_hopeless(preempt, slot)};
+	                           .state = is_hopeless(preempt, slot) ? SCAN_HOPELESS
+	                                                               : SCAN_RANKED};
 }
 
 static void scan_begin(const struct preempt *preempt, struct node_scan *scan)
 {
 	const struct snapshot *snapshot = preempt->snapshot;
 
-	scan->orders = true;
+	scan->state = SCAN_UNRANKED;
 	scan->next = snapshot->row[scan->slot].first_pod;
 	if (scan->next != SNAPSHOT_NONE)
 		__builtin_prefetch(&snapshot->placed[scan->next]);
@@ -52,7 +53,8 @@ static bool reserve_scans(struct preempt *preempt)
 		struct node_scan *scan = &preempt->scan[i];
 		uint32_t pods = preempt->snapshot->row[scan->slot].pods;
 
-		if (scan->hopeless || pod_ranking_known(&preempt->rankings, scan->slot))
+		if (scan->state == SCAN_HOPELESS ||
+		    pod_ranking_known(&preempt->rankings, scan->slot))
 			continue;
 		scan_begin(preempt, scan);
 		scan->first = (uint32_t)all;
@@ -121,7 +123,7 @@ size_t scan_ahead(struct preempt *preempt, size_t slot, uint32_t most)
 	}
 	walk_chains(preempt);
 	for (uint32_t i = 0; i < preempt->scans; i++)
-		if (preempt->scan[i].orders)
+		if (preempt->scan[i].state == SCAN_UNRANKED)
 			rank_pods(preempt, &preempt->scan[i]);
 	return slot;
 }

@@ -63,7 +63,8 @@ bool pod_ranking_known(const struct pod_rankings *rankings, uint32_t slot)
 
 static bool has_space(const struct preempt *preempt, const struct node_scan *scan)
 {
-	return scan->hopeless || pod_ranking_known(&preempt->rankings, scan->slot) ||
+	return scan->state == SCAN_HOPELESS ||
+	       pod_ranking_known(&preempt->rankings, scan->slot) ||
 	       preempt->snapshot->row[scan->slot].pods <=
 	               ranking_at(&preempt->rankings, scan->slot)->cap;
 }

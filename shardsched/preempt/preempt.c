@@ -151,7 +151,7 @@ static void prefetch_pods(const struct preempt *preempt, uint32_t i)
 {
 	const struct node_scan *scan = &preempt->scan[i];
 
-	if (i < preempt->scans && !scan->hopeless &&
+	if (i < preempt->scans && scan->state != SCAN_HOPELESS &&
 	    !candidate_cache_has(preempt, scan->slot))
 		pod_ranking_prefetch(&preempt->rankings, scan->slot);
 }
@@ -170,7 +170,7 @@ static uint32_t search_candidates(struct preempt *preempt,
 		for (uint32_t i = 0; i < preempt->scans && !preempt->no_memory; i++) {
 			tried++;
 			prefetch_pods(preempt, i + 1);
-			if (preempt->scan[i].hopeless)
+			if (preempt->scan[i].state == SCAN_HOPELESS)
 				note_refused_by_fit(preempt);
 			else if (!candidate_cache_loses(preempt, preempt->scan[i].slot))
 				victims_find(preempt, preempt->scan[i].slot);

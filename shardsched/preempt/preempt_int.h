@@ -93,13 +93,19 @@ struct candidate_cache {
 	struct scratch rank;  /* struct candidate_rank, by slot */
 };
 
+/* What is known of a node before it is tried. */
+enum scan_state {
+	SCAN_RANKED,   /* the order of its pods is known */
+	SCAN_UNRANKED, /* its pods are read, to be ranked */
+	SCAN_HOPELESS, /* no pod of it may go, or all of them would not be enough */
+};
+
 /* A node that is to be tried. */
 struct node_scan {
 	uint32_t slot;
 	uint32_t next;         /* pod of its chain */
 	uint32_t first, count; /* its pods, in victims: when they are put in order */
-	bool hopeless;         /* it has none that may go, or not enough of them */
-	bool orders;           /* its order is not known */
+	enum scan_state state;
 };
 
 enum { SCANS_MAX = 16 };

@@ -35,6 +35,14 @@ enum queue_cause {
 	QUEUE_CAUSES,
 };
 
+/* What a class waits for; wait.c has the transitions. */
+enum queue_class_state {
+	QUEUE_CLASS_EMPTY,  /* no pod of it waits */
+	QUEUE_CLASS_CLOSED, /* pods wait, in a bucket, for an event that can help */
+	QUEUE_CLASS_OPEN, /* pods wait, and probes are out to find out whether it fits */
+	QUEUE_CLASS_STATES,
+};
+
 /* Shared by the pods of a class. The caller's memory, from open to close. */
 struct queue_class {
 	struct queue_flow *flow;
@@ -54,8 +62,8 @@ struct queue_class {
 	uint8_t kind;            /* the caller's, as it was opened with */
 	unsigned char level : 2; /* enum queue_level */
 	unsigned char lane : 3;
-	bool open : 1; /* the verdict is in doubt */
-	bool fits : 1; /* a pod was placed since the last verdict */
+	unsigned char state : 2; /* enum queue_class_state */
+	bool fits : 1;           /* a pod was placed since the last verdict */
 };
 
 /* A pod. Zeroed: in no queue. */

@@ -297,7 +297,7 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 		           queue->now_ms + queue_backoff_ms(queue, pod->failures));
 	}
 	/* Still in doubt when its word did not count. */
-	if (pod->class->open)
+	if (pod->class->state == QUEUE_CLASS_OPEN)
 		wait_open(queue, pod->class);
 }
 

@@ -130,7 +130,7 @@ T_CASE(a_scout_with_old_news)
 	tell(QUEUE_EV_CSI_NODE, 0);
 	pop(2);
 	refuse(2, BIT(FIT));
-	T_TRUE(!classes[0].open);
+	T_TRUE(classes[0].state != QUEUE_CLASS_OPEN);
 	tell(QUEUE_EV_POD_REMOVED, 0);
 	T_EQ(in_place(0, 6, QUEUE_ACTIVE), 0);
 	refuse(1, BIT(NOTHING));

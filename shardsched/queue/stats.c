@@ -135,7 +135,7 @@ static void check_tree(const struct rank_kind *kind, const struct rank_tree *tre
 static void check_class(const struct queue *queue, const struct queue_class *class)
 {
 	check_tree(&queue->by_wait, &class->waiting, QUEUE_WAITING);
-	PL_ASSERT(class->waiting.root != NULL && !class->open);
+	PL_ASSERT(class->waiting.root != NULL && class->state == QUEUE_CLASS_CLOSED);
 	PL_ASSERT(class->judged_event <= queue->event);
 	PL_ASSERT(pl_list_empty(&class->flush) == queue_has_budget(queue, class));
 }
@@ -162,9 +162,9 @@ static void check_bucket(const struct queue *queue, const struct queue_bucket *b
 void queue_check_class(const struct queue *queue, const struct queue_class *class)
 {
 	PL_ASSERT(class->probes_max > 0 && class->probes <= class->pods);
-	PL_ASSERT(!class->open || class->probes > 0);
-	PL_ASSERT(!class->open || class->waiting.root != NULL);
-	PL_ASSERT((class->bucket != 0) == (class->waiting.root != NULL && !class->open));
+	PL_ASSERT(class->state != QUEUE_CLASS_OPEN || class->probes > 0);
+	PL_ASSERT((class->state == QUEUE_CLASS_EMPTY) == (class->waiting.root == NULL));
+	PL_ASSERT((class->state == QUEUE_CLASS_CLOSED) == (class->bucket != 0));
 	PL_ASSERT(rank_sum(&class->waiting) <= queue->waiting);
 }
 

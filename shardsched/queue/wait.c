@@ -37,6 +37,20 @@ static bool waits_before(const struct rank_node *a, const struct rank_node *b)
 	return x->order_ms != y->order_ms ? x->order_ms < y->order_ms : x->seq < y->seq;
 }
 
+static void enter_state(struct queue_class *class, enum queue_class_state state)
+{
+	static const bool follows[QUEUE_CLASS_STATES][QUEUE_CLASS_STATES] = {
+		[QUEUE_CLASS_EMPTY] = {[QUEUE_CLASS_CLOSED] = true},
+		[QUEUE_CLASS_CLOSED] =
+			{[QUEUE_CLASS_OPEN] = true, [QUEUE_CLASS_EMPTY] = true},
+		[QUEUE_CLASS_OPEN] =
+			{[QUEUE_CLASS_CLOSED] = true, [QUEUE_CLASS_EMPTY] = true},
+	};
+
+	PL_ASSERT(follows[class->state][state]);
+	class->state = state & 3;
+}
+
 void wait_init(struct queue *queue)
 {
 	queue->by_wait.before = waits_before;
@@ -174,6 +188,8 @@ static void enter_bucket(struct queue *queue, struct queue_class *class)
 		bucket->count++;
 		class->bucket = (uint8_t)(bucket - queue->buckets + 1);
 	}
+	if (class->state != QUEUE_CLASS_CLOSED)
+		enter_state(class, QUEUE_CLASS_CLOSED);
 	class->judged_event = queue->event;
 	pl_list_del(&class->link);
 	pl_list_add_tail(&bucket->classes, &class->link);
@@ -201,8 +217,8 @@ void wait_open(struct queue *queue, struct queue_class *class)
 {
 	if (class->waiting.root == NULL)
 		return;
-	if (!class->open) {
-		class->open = true;
+	if (class->state == QUEUE_CLASS_CLOSED) {
+		enter_state(class, QUEUE_CLASS_OPEN);
 		leave_bucket(queue, class);
 	}
 	wake_probes(queue, class);
@@ -225,7 +241,7 @@ bool wait_is_futile(const struct queue *queue, const struct queue_pod *pod)
 {
 	const struct queue_class *class = pod->class;
 
-	return pod->probe && class->bucket != 0 &&
+	return pod->probe && class->state == QUEUE_CLASS_CLOSED &&
 	       class->judged_event >= queue->buckets[class->bucket - 1].latest &&
 	       pod->seen <= class->verdict_seen;
 }
@@ -276,9 +292,8 @@ void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugi
 	class->refused_by = plugins;
 	class->verdict_seen = pod->seen;
 	mark_judged(queue, class);
-	if (class->open || (parks && !waiting))
+	if (class->state == QUEUE_CLASS_OPEN || (parks && !waiting))
 		record_failure(queue, class);
-	class->open = false;
 	class->fits = false;
 	class->probes_max = 1;
 	if (waiting)
@@ -293,7 +308,7 @@ void wait_add(struct queue *queue, struct queue_pod *pod)
 		queue->classes_waiting++;
 	rank_add(&queue->by_wait, &class->waiting, &pod->node, 1);
 	queue->waiting++;
-	if (class->bucket == 0 && !class->open)
+	if (class->state == QUEUE_CLASS_EMPTY)
 		enter_bucket(queue, class);
 }
 
@@ -307,7 +322,7 @@ void wait_del(struct queue *queue, struct queue_pod *pod)
 	if (class->waiting.root != NULL)
 		return;
 	queue->classes_waiting--;
-	class->open = false;
+	enter_state(class, QUEUE_CLASS_EMPTY);
 	leave_bucket(queue, class);
 }
 
