@@ -6,6 +6,7 @@
 
 #include "store/base/alloc.h"
 #include "store/kv/calls.h"
+#include "tests/support/store/etcd/etcd_users.h"
 
 /* Elections within a second, so that a run sees many of them. */
 enum { HEARTBEAT_MS = 50, ELECTION_MS = 500, ASK_MS = 400, FRESH_MS = 1200 };
@@ -66,13 +67,31 @@ static void ask(void *ctx)
 		ask_later(probe);
 }
 
+/* A ghost's address is in no certificate: the name that all have is checked. */
+static void let_in(const struct cluster *cluster, struct etcd_opts *opts)
+{
+	if (!cluster->opts.secure)
+		return;
+	opts->tls = (struct tls_files){
+		.ca_file = etcd_launch_ca_file(cluster->launch),
+		.cert_file = etcd_launch_cert_file(cluster->launch),
+		.key_file = etcd_launch_key_file(cluster->launch),
+		.server_name = "localhost",
+	};
+	opts->user = ETCD_USERS_NAME;
+	opts->password = ETCD_USERS_PASSWORD;
+}
+
 static enum pl_code probe_open(struct cluster *cluster, unsigned member,
                                struct pl_err *err)
 {
 	struct probe *probe = &cluster->probe[member];
 	struct etcd_opts opts = {.endpoints =
 	                                 etcd_launch_endpoint(cluster->launch, member)};
-	enum pl_code code = etcd_open(cluster->loop, &opts, &probe->kv, err);
+	enum pl_code code;
+
+	let_in(cluster, &opts);
+	code = etcd_open(cluster->loop, &opts, &probe->kv, err);
 
 	if (code != PL_OK)
 		return code;
@@ -94,6 +113,7 @@ enum pl_code cluster_open(uv_loop_t *loop, const struct cluster_opts *opts,
 	                                  .no_fsync = true,
 	                                  .heartbeat_ms = HEARTBEAT_MS,
 	                                  .election_ms = ELECTION_MS,
+	                                  .tls = opts->secure,
 	                                  .on_exit = opts->on_exit,
 	                                  .ctx = opts->ctx};
 	enum pl_code code;
@@ -109,6 +129,8 @@ enum pl_code cluster_open(uv_loop_t *loop, const struct cluster_opts *opts,
 		launch.host_netns_fd = netns;
 	}
 	code = etcd_launch_start_wait(loop, &launch, &cluster->launch, err);
+	if (code == PL_OK && opts->secure)
+		code = etcd_users_enable(cluster->launch, err);
 	for (unsigned i = 0; i < CLUSTER_MEMBERS && code == PL_OK; i++)
 		code = probe_open(cluster, i, err);
 	if (code != PL_OK) {
@@ -183,7 +205,8 @@ static int write_url(const struct cluster *cluster, bool ghost, unsigned member,
 	if (!ghost || cluster->opts.wire == NULL)
 		return snprintf(at, size, "%s", url);
 	wire_ghost_ip(cluster->opts.wire, 0, member, ip);
-	return snprintf(at, size, "http://%s%s", ip, strrchr(url, ':'));
+	return snprintf(at, size, "%s://%s%s", cluster->opts.secure ? "https" : "http",
+	                ip, strrchr(url, ':'));
 }
 
 enum pl_code cluster_client(struct cluster *cluster, bool ghost, unsigned index,
@@ -200,5 +223,6 @@ enum pl_code cluster_client(struct cluster *cluster, bool ghost, unsigned index,
 		                         urls + len, sizeof urls - len);
 		PL_ASSERT(len < sizeof urls - 1);
 	}
+	let_in(cluster, &opts);
 	return etcd_open(cluster->loop, &opts, out, err);
 }

@@ -17,6 +17,7 @@ struct cluster;
 
 struct cluster_opts {
 	struct wire *wire; /* hosts: the members, then the clients. NULL: loopback */
+	bool secure;       /* members want TLS with client certificates, and passwords */
 	/* A member ended that nobody asked to end. */
 	void (*on_exit)(void *ctx, unsigned member, int exit_status, int signal);
 	void *ctx;

@@ -139,13 +139,21 @@ static void print_totals(const struct round_totals *totals, struct wire *wire)
 	}
 }
 
+/* Every other round is secure; whether the first one is, is chance. */
+static uint64_t fresh_seed(uint64_t last)
+{
+	uint64_t seed = pl_rng_seed_random() >> 32 | 1;
+
+	return last == 0 ? seed : (seed & ~(uint64_t)2) | (~last & 2);
+}
+
 int main(int argc, char **argv)
 {
 	struct options opts = {
 		.seconds = SHORT_S, .round_s = ROUND_S, .only = NEMESIS_COUNT};
 	struct round_totals totals = {0};
 	unsigned passed = 0, failed = 0;
-	uint64_t left_ms;
+	uint64_t left_ms, last = 0;
 	struct wire *wire;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
@@ -160,21 +168,23 @@ int main(int argc, char **argv)
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	wire = open_wire(&opts);
 	for (left_ms = opts.seconds * SECOND_MS; left_ms > 0;) {
-		struct round_opts round = {
-			.seed = opts.seed == 0 ? pl_rng_seed_random() >> 32 | 1
-		                               : opts.seed + passed + failed,
-			.faults_ms = opts.round_s * SECOND_MS,
-			.wire = wire,
-			.only = opts.only,
-			.strict = opts.strict,
-			.keep = opts.keep};
+		struct round_opts round = {.seed = opts.seed == 0
+		                                           ? fresh_seed(last)
+		                                           : opts.seed + passed + failed,
+		                           .faults_ms = opts.round_s * SECOND_MS,
+		                           .wire = wire,
+		                           .only = opts.only,
+		                           .strict = opts.strict,
+		                           .keep = opts.keep};
 
+		last = round.seed;
+		round.secure = ROUND_IS_SECURE(round.seed);
 		if (round.faults_ms > left_ms)
 			round.faults_ms = left_ms;
 		left_ms -= round.faults_ms;
-		(void)printf("round %u: seed %" PRIu64 ", %" PRIu64 " s of faults\n",
-		             passed + failed + 1, round.seed,
-		             round.faults_ms / SECOND_MS);
+		(void)printf("round %u: seed %" PRIu64 ", %" PRIu64 " s of faults%s\n",
+		             passed + failed + 1, round.seed, round.faults_ms / SECOND_MS,
+		             round.secure ? ", TLS and users" : "");
 		if (round_run(&round, &totals))
 			passed++;
 		else

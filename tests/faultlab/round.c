@@ -234,8 +234,10 @@ static void print_actions(const struct round *round)
 bool round_run(const struct round_opts *opts, struct round_totals *totals)
 {
 	static struct round round; /* large: the history's streams */
-	struct cluster_opts cluster = {
-		.wire = opts->wire, .on_exit = on_exit_of_member, .ctx = &round};
+	struct cluster_opts cluster = {.wire = opts->wire,
+	                               .secure = opts->secure,
+	                               .on_exit = on_exit_of_member,
+	                               .ctx = &round};
 	struct pl_err err = {0};
 
 	memset(&round, 0, sizeof round);

@@ -4,13 +4,17 @@
 
 #include "tests/faultlab/nemesis.h"
 
+/* Half of all seeds, so that a seed repeats its round. */
+#define ROUND_IS_SECURE(seed) (((seed) >> 1 & 1) != 0)
+
 struct round_opts {
 	uint64_t seed;
 	uint64_t faults_ms;     /* how long things go wrong */
 	struct wire *wire;      /* NULL: loopback */
 	enum nemesis_what only; /* NEMESIS_COUNT: all */
 	bool strict;            /* no excuse for known faults of the server */
-	bool keep;              /* the evidence, also when nothing is found */
+	bool secure; /* TLS, a user and a password between clients and members */
+	bool keep;   /* the evidence, also when nothing is found */
 };
 
 /* How often each action was seen, over all rounds. */

@@ -31,6 +31,7 @@ struct cutter {
 	uv_tcp_t listener;
 	uv_loop_t *loop;
 	struct sockaddr_in to;
+	const char *scheme; /* of the store's URL, and so of ours */
 	struct pl_list pairs;
 	unsigned how;
 	unsigned open; /* pairs, and the listener */
@@ -206,8 +207,8 @@ static int listen_at(struct cutter *cutter)
 		rc = uv_listen((uv_stream_t *)&cutter->listener, BACKLOG, on_client);
 	if (rc == 0)
 		rc = uv_tcp_getsockname(&cutter->listener, (struct sockaddr *)&at, &len);
-	(void)snprintf(cutter->url, sizeof cutter->url, "http://127.0.0.1:%u",
-	               (unsigned)ntohs(at.sin_port));
+	(void)snprintf(cutter->url, sizeof cutter->url, "%s://127.0.0.1:%u",
+	               cutter->scheme, (unsigned)ntohs(at.sin_port));
 	return rc;
 }
 
@@ -216,17 +217,19 @@ static void on_listener_closed(uv_handle_t *handle)
 	let_go(handle->data);
 }
 
-enum pl_code cutter_open(uv_loop_t *loop, uint16_t to_port, struct cutter **out,
+enum pl_code cutter_open(uv_loop_t *loop, const char *store_url, struct cutter **out,
                          struct pl_err *err)
 {
 	struct cutter *cutter = pl_calloc(1, sizeof *cutter);
+	const char *port = strrchr(store_url, ':') + 1;
 	int rc;
 
 	if (cutter == NULL)
 		return pl_err_set(err, PL_NOMEM, "a wire");
 	cutter->loop = loop;
 	pl_list_init(&cutter->pairs);
-	rc = uv_ip4_addr("127.0.0.1", to_port, &cutter->to);
+	cutter->scheme = strncmp(store_url, "https:", 6) == 0 ? "https" : "http";
+	rc = uv_ip4_addr("127.0.0.1", (int)strtoul(port, NULL, 10), &cutter->to);
 	PL_ASSERT(rc == 0);
 	rc = uv_tcp_init(loop, &cutter->listener);
 	PL_ASSERT(rc == 0);

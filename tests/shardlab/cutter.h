@@ -21,8 +21,9 @@ enum {
 
 struct cutter;
 
-/* On a free port; to_port: of the store, on 127.0.0.1. */
-PL_NODISCARD enum pl_code cutter_open(uv_loop_t *loop, uint16_t to_port,
+/* Listens on a free port; store_url names the store, on 127.0.0.1. TLS passes through:
+ * the certificates are those of the store. */
+PL_NODISCARD enum pl_code cutter_open(uv_loop_t *loop, const char *store_url,
                                       struct cutter **out, struct pl_err *err);
 const char *cutter_url(const struct cutter *cutter);
 void cutter_set(struct cutter *cutter, unsigned how);

@@ -38,7 +38,8 @@ static void usage(FILE *out)
 		"       [--round SECONDS] [--only FAULT] [--nodes N] [--pods N] [--keep]\n\n"
 		"Processes of placetd place pods of every kind, over an etcd of their own,\n"
 		"while things happen to them, to it, and to the pods and nodes. Every\n"
-		"revision is judged. Then, when nothing happens any more, everything has\n"
+		"revision is judged. Every other pair of rounds runs with TLS, users and\n"
+		"passwords. Then, when nothing happens any more, everything has\n"
 		"to be well within a bound. Ends with \"N passed, N failed\", a round each.\n"
 		"Time counts while things happen. What happens:\n");
 	for (unsigned i = 0; i < ACT_COUNT; i++)
@@ -210,21 +211,23 @@ int main(int argc, char **argv)
 		opts.seed = pl_rng_seed_random() >> 40 | 1;
 	for (uint64_t left_s = opts.seconds; left_s > 0;) {
 		uint64_t round_s = opts.round_s < left_s ? opts.round_s : left_s;
-		struct round_opts round = {.seed = opts.seed + passed + failed,
-		                           .faults_ms = round_s * SECOND_MS,
-		                           .nodes = (unsigned)opts.nodes,
-		                           .pods = (unsigned)opts.pods,
-		                           .only = opts.only,
-		                           .keep = opts.keep,
-		                           .placet = program("PLACET", true),
-		                           .placetd = program("PLACETD", true),
-		                           .skew = program("SKEW", false)};
+		struct round_opts round = {
+			.seed = opts.seed + passed + failed,
+			.faults_ms = round_s * SECOND_MS,
+			.nodes = (unsigned)opts.nodes,
+			.pods = (unsigned)opts.pods,
+			.only = opts.only,
+			.keep = opts.keep,
+			.secure = ROUND_IS_SECURE(opts.seed + passed + failed),
+			.placet = program("PLACET", true),
+			.placetd = program("PLACETD", true),
+			.skew = program("SKEW", false)};
 
 		left_s -= round_s;
 		(void)printf("round %u of shards: seed %" PRIu64 ", %" PRIu64
-		             " s of faults, %u nodes, %u pods\n",
+		             " s of faults, %u nodes, %u pods%s\n",
 		             passed + failed + 1, round.seed, round_s, round.nodes,
-		             round.pods);
+		             round.pods, round.secure ? ", TLS and users" : "");
 		if (run(&round, totals))
 			passed++;
 		else

@@ -152,6 +152,7 @@ static void open_all(struct round *r)
 	struct site_opts site = {.seed = r->opts.seed,
 	                         .daemons = 2 + (unsigned)(r->opts.seed % 2),
 	                         .txn_ops = r->opts.seed % 4 == 0 ? USUAL_OPS : FEW_OPS,
+	                         .secure = r->opts.secure,
 	                         .placet = r->opts.placet,
 	                         .placetd = r->opts.placetd,
 	                         .skew = r->opts.skew,

@@ -5,11 +5,15 @@
 #include "tests/shardlab/act.h"
 #include "tests/shardlab/witness.h"
 
+/* Half of all seeds, so that a seed repeats its round. */
+#define ROUND_IS_SECURE(seed) (((seed) >> 1 & 1) != 0)
+
 struct round_opts {
 	uint64_t seed, faults_ms;
 	unsigned nodes, pods;
 	enum act_what only; /* ACT_COUNT: all */
 	bool keep;
+	bool secure; /* TLS, users and passwords between everything and the store */
 	const char *placet, *placetd, *skew;
 };
 

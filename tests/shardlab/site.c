@@ -10,6 +10,7 @@
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/kv/calls.h"
+#include "tests/support/store/etcd/etcd_users.h"
 
 enum {
 	LOOK_MS = 10,
@@ -169,13 +170,13 @@ static void daemon_look(struct site *site, struct site_daemon *daemon)
 static void daemons_open(struct site *site)
 {
 	struct pl_err err = {0};
-	uint16_t port = (uint16_t)strtoul(strrchr(site_url(site), ':') + 1, NULL, 10);
 
 	for (unsigned i = 0; i < site->opts.daemons; i++) {
 		struct site_daemon *daemon = &site->daemon[i];
 
 		(void)snprintf(daemon->name, sizeof daemon->name, "d%u", i);
-		if (cutter_open(&site->loop, port, &daemon->wire, &err) != PL_OK)
+		if (cutter_open(&site->loop, site_url(site), &daemon->wire, &err) !=
+		    PL_OK)
 			fail(site, "start", "%s", err.msg);
 		skew_open(site, daemon);
 		site_daemon_start(site, i);
@@ -300,6 +301,24 @@ static void on_etcd_exit(void *ctx, unsigned member, int exit_status, int signal
 	     signal);
 }
 
+/* From now on the store wants certificates and a password; the programs that a round
+ * starts find theirs in the environment. */
+static void let_in(struct site *site, struct etcd_opts *etcd)
+{
+	struct pl_err err = {0};
+
+	if (etcd_users_enable(site->launch, &err) != PL_OK)
+		fail(site, "start", "%s", err.msg);
+	etcd_users_setenv(site->launch);
+	etcd->tls = (struct tls_files){
+		.ca_file = etcd_launch_ca_file(site->launch),
+		.cert_file = etcd_launch_cert_file(site->launch),
+		.key_file = etcd_launch_key_file(site->launch),
+	};
+	etcd->user = ETCD_USERS_NAME;
+	etcd->password = ETCD_USERS_PASSWORD;
+}
+
 void site_open(struct site *site, const struct site_opts *opts)
 {
 	char quota[48], ops[48];
@@ -307,6 +326,7 @@ void site_open(struct site *site, const struct site_opts *opts)
 	struct etcd_launch_opts launch = {.members = 1,
 	                                  .no_fsync = true,
 	                                  .extra_args = args,
+	                                  .tls = opts->secure,
 	                                  .on_exit = on_etcd_exit,
 	                                  .ctx = site};
 	struct etcd_opts etcd = {0};
@@ -318,6 +338,8 @@ void site_open(struct site *site, const struct site_opts *opts)
 	(void)uv_loop_init(&site->loop);
 	if (etcd_launch_start_wait(&site->loop, &launch, &site->launch, &err) != PL_OK)
 		fail(site, "start", "%s", err.msg);
+	if (opts->secure)
+		let_in(site, &etcd);
 	etcd.endpoints = site_url(site);
 	if (etcd_open(&site->loop, &etcd, &site->kv, &err) != PL_OK)
 		fail(site, "start", "%s", err.msg);

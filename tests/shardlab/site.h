@@ -41,7 +41,8 @@ struct site_daemon {
 struct site_opts {
 	uint64_t seed;
 	unsigned daemons;
-	unsigned txn_ops;                    /* that the store takes */
+	unsigned txn_ops; /* that the store takes */
+	bool secure; /* the store wants TLS with client certificates, and passwords */
 	const char *placet, *placetd, *skew; /* paths; skew NULL: clocks agree */
 	/* Something is as it may not be; does not come back. */
 	void (*failed)(void *ctx, const char *check, const char *text);
