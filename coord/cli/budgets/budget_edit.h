@@ -6,8 +6,8 @@
 #ifndef COORD_CLI_BUDGETS_BUDGET_EDIT_H
 #define COORD_CLI_BUDGETS_BUDGET_EDIT_H
 
-#include "coord/service/input/budget_object.h"
 #include "coord/cli/session/store_session.h"
+#include "coord/service/input/budget_object.h"
 
 enum budget_outcome { BUDGET_CREATED, BUDGET_CHANGED, BUDGET_UNCHANGED };
 

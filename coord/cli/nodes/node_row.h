@@ -2,8 +2,8 @@
 #ifndef COORD_CLI_NODES_NODE_ROW_H
 #define COORD_CLI_NODES_NODE_ROW_H
 
-#include "coord/service/input/label_query.h"
 #include "coord/cli/output/output.h"
+#include "coord/service/input/label_query.h"
 #include "shardsched/model/model.h"
 #include "store/keys/keys.h"
 

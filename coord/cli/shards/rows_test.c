@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 #include "coord/cli/config/config_rows.h"
-#include "coord/connect/store_opts.h"
 #include "coord/cli/shards/partition_row.h"
 #include "coord/cli/shards/shard_row.h"
+#include "coord/connect/store_opts.h"
 #include "tests/harness/t.h"
 
 static const int64_t now_ms = INT64_C(1763704800000) + 3600000;

@@ -7,9 +7,9 @@
 #define COORD_CLI_SHARDS_SHARDS_WATCH_H
 
 #include "coord/cli/session/store_session.h"
-#include "coord/service/shards/owners_watch.h"
 #include "coord/config/config_watch.h"
 #include "coord/membership/roster.h"
+#include "coord/service/shards/owners_watch.h"
 
 enum { SHARDS_WATCH_ROSTER = 1, SHARDS_WATCH_OWNERS = 2, SHARDS_WATCH_CONFIG = 4 };
 
