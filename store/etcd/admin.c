@@ -22,7 +22,7 @@ struct admin_call {
 
 static enum pl_code not_etcd(struct pl_err *err)
 {
-	/* Whatever is wrong with the text, the remedy is another endpoint. */
+	/* A malformed text means another kind of server: the endpoint is wrong. */
 	if (err != NULL && err->code != PL_NOMEM)
 		err->code = PL_PROTO;
 	return err == NULL ? PL_PROTO : pl_err_wrap(err, "not etcd's answer");
@@ -123,7 +123,7 @@ enum pl_code etcd_version_parse(struct pl_span body, struct etcd_version *out,
 	return code;
 }
 
-/* 3.4 says 503 with a proper body when it is not healthy. */
+/* etcd 3.4 answers 503 with a valid body when it is not healthy. */
 static enum pl_code check_status(const struct admin_call *call,
                                  const struct http_answer *answer, struct pl_err *err)
 {

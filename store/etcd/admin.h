@@ -1,9 +1,9 @@
 /*
- * etcd's HTTP side: is it healthy, what is it, how is it doing.
+ * etcd's HTTP endpoints: /health, /version and /metrics of one member.
  *
- * Each call asks one member: endpoint is its client URL ("http://10.0.0.1:2379").
- * Contract as in store/net/http.h: done exactly once, never inside start. An
- * answer that is not etcd's is PL_PROTO.
+ * endpoint is a member's client URL ("http://10.0.0.1:2379"). Invariant: as in
+ * store/net/http.h, done fires exactly once, never inside start. An answer that is not
+ * etcd's is PL_PROTO.
  */
 #ifndef STORE_ETCD_ADMIN_H
 #define STORE_ETCD_ADMIN_H
@@ -17,30 +17,31 @@
 enum { ETCD_BUCKETS_MAX = 40, ETCD_TEXT_SIZE = 64 };
 
 struct etcd_health {
-	bool healthy;                /* it serves: there is a leader, and no alarm */
-	char reason[ETCD_TEXT_SIZE]; /* etcd 3.5's words, otherwise "" */
+	bool healthy; /* it serves requests: there is a leader and no alarm */
+	char reason[ETCD_TEXT_SIZE]; /* etcd 3.5's reason; "" with 3.4 or when healthy */
 };
 
 struct etcd_version {
-	char server[ETCD_TEXT_SIZE];  /* "3.4.23" */
-	char cluster[ETCD_TEXT_SIZE]; /* what all members can do; "not_decided" at first
-	                               */
+	char server[ETCD_TEXT_SIZE]; /* "3.4.23" */
+	/* the version that all members support; "not_decided" at first */
+	char cluster[ETCD_TEXT_SIZE];
 };
 
-/* Since the member's start. Take the difference of two for what happened between. */
+/* Counters since the member's start; etcd_histogram_since() gives the difference of two
+ * readings. */
 struct etcd_histogram {
 	uint64_t count;
 	double sum;
 	size_t bucket_count;
 	struct {
 		double upto;
-		uint64_t count; /* of everything up to there */
+		uint64_t count; /* observations up to this bound (cumulative) */
 	} buckets[ETCD_BUCKETS_MAX];
 };
 
-/* What a member does not report is 0 (revisions: -1). */
+/* A value that the member does not report is 0 (revisions: -1). */
 struct etcd_metrics {
-	double cpu_s; /* user and system */
+	double cpu_s; /* user and system time */
 	uint64_t resident_bytes;
 	uint64_t db_bytes;
 	uint64_t db_bytes_in_use;
@@ -52,7 +53,7 @@ struct etcd_metrics {
 	struct etcd_histogram backend_commit_s;
 };
 
-/* The first argument after ctx is NULL exactly when err is not. */
+/* The second argument is NULL exactly when err is not; both are borrowed. */
 typedef void etcd_health_fn(void *ctx, const struct etcd_health *health,
                             const struct pl_err *err);
 typedef void etcd_version_fn(void *ctx, const struct etcd_version *version,
@@ -70,7 +71,7 @@ PL_NODISCARD enum pl_code etcd_metrics_start(struct http *http, const char *endp
                                              uint32_t timeout_ms, etcd_metrics_fn *done,
                                              void *ctx, struct pl_err *err);
 
-/* What the three make of an answer's body. */
+/* The parsers of the three answers' bodies. */
 PL_NODISCARD enum pl_code etcd_health_parse(struct pl_span body, struct etcd_health *out,
                                             struct pl_err *err);
 PL_NODISCARD enum pl_code etcd_version_parse(struct pl_span body,
@@ -80,12 +81,12 @@ PL_NODISCARD enum pl_code etcd_metrics_parse(struct pl_span body,
                                              struct etcd_metrics *out,
                                              struct pl_err *err);
 
-/* The value below which share (0 to 1) of what was counted lies, estimated within
- * its bucket as Prometheus does; 0 when nothing was counted. */
+/* The value below which that share (0 to 1) of the observations is, estimated within its
+ * bucket as Prometheus does; 0 when there are no observations. */
 double etcd_histogram_quantile(const struct etcd_histogram *histogram, double share);
 
-/* What came between two readings of the same member; all of now when the member
- * was started anew in between. */
+/* The observations between two readings of the same member; all of now when the member
+ * was restarted in between. */
 struct etcd_histogram etcd_histogram_since(const struct etcd_histogram *now,
                                            const struct etcd_histogram *before);
 

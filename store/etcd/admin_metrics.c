@@ -37,7 +37,7 @@ static const struct {
          offsetof(struct etcd_metrics, backend_commit_s)},
 };
 
-/* From outside: anything that is no such number counts as 0. */
+/* The value comes from outside: anything that is no count is 0. */
 static uint64_t as_count(double value)
 {
 	return value >= 0 && value < 18446744073709549568.0 ? (uint64_t)value : 0;
@@ -153,7 +153,7 @@ double etcd_histogram_quantile(const struct etcd_histogram *histogram, double sh
 
 		if (count >= rank && count > below) {
 			if (isinf(upto))
-				return from; /* all that is known: it was more */
+				return from; /* the last bucket has no upper bound */
 			return from + (upto - from) * (rank - below) / (count - below);
 		}
 		from = isinf(upto) ? from : upto;

@@ -1,12 +1,12 @@
 /*
- * User and password become a token, which goes with every call.
+ * Authentication: exchanges user and password for a token, which every call carries.
  *
- *   WANTED --asked, answered--> HAVE --a timer, in the background--> HAVE
- *     ^  \--refused--> REFUSED --somebody calls, a second later--> WANTED
- *     \------- the server does not know the token ------------------/
+ *   WANTED --asked, answered--> HAVE --renewed by a timer--> HAVE
+ *     ^  \--refused--> REFUSED --a call, a second later--> WANTED
+ *     \------ the server does not accept the token ---------/
  *
- * etcd takes some 75 ms for an answer (bcrypt), so a token is renewed well
- * before it can expire, while calls go on with the old one.
+ * etcd takes some 75 ms for an answer (bcrypt), so a token is renewed well before it can
+ * expire, while calls go on with the old one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "store/etcd/frame.h"
 
 enum {
-	RENEW_MS = 120000, /* etcd's simple tokens live for 300 s unused */
+	RENEW_MS = 120000, /* etcd's simple tokens expire after 300 s unused */
 	ASK_AGAIN_MS = 1000,
 	TOKEN_ARENA_MAX = 1 << 20,
 };
@@ -47,7 +47,7 @@ static void on_refused(struct client *client, const struct pl_err *err)
 
 	auth->err = *err;
 	if (auth->state == AUTH_HAVE) {
-		/* A renewal: the token may still be good for a while. */
+		/* A failed renewal: the current token may be valid for some time. */
 		pl_timer_set(&auth->timer, pl_clock_ms() + RENEW_MS / 10);
 		return;
 	}
@@ -114,7 +114,7 @@ static void on_end(void *ctx, const struct channel_conn *conn, const struct grpc
 
 	(void)conn;
 	if (end->body != NULL && end->body->at != NULL)
-		explicit_bzero(end->body->at, end->body->cap); /* the password */
+		explicit_bzero(end->body->at, end->body->cap); /* it holds the password */
 	client->auth.asking = false;
 	if (client->closing)
 		return;
@@ -135,7 +135,7 @@ static void auth_ask(struct client *client)
 	if (!auth->asking && conn == NULL && auth->state == AUTH_HAVE)
 		pl_timer_set(&auth->timer, pl_clock_ms() + RENEW_MS / 10);
 	if (auth->asking || conn == NULL)
-		return; /* the link calls client_pump when it is up */
+		return; /* the channel calls client_pump() once it is up */
 	frame_begin(&frame);
 	if (frame.code == PL_OK)
 		frame.code =
@@ -212,7 +212,7 @@ void auth_stale(struct client *client, uint64_t generation)
 	struct auth *auth = &client->auth;
 
 	if (auth->user == NULL || auth->generation != generation)
-		return; /* nothing to ask with, or there is a newer one already */
+		return; /* no user, or a newer token is there already */
 	if (auth->state == AUTH_WANTED || auth->state == AUTH_REFUSED)
 		return;
 	secret_free(auth->token);

@@ -1,18 +1,17 @@
 /*
- * Unary calls.
+ * Unary calls: queue, deadline, retry by class of error.
  *
- *   start -> queued -> flying -> done
- *              ^         |
- *              \-retry --/
+ *   start -> queued -> in flight -> done
+ *              ^          |
+ *              \-- retry -/
  *
- * A call is queued while there is no connection, no token, or no knowledge of
- * the server's limits. What ends an attempt decides what follows: an answer that
- * is final, or a new attempt for a read, or for a write that certainly was not
- * applied. A write that may have been applied ends as PL_UNKNOWN. Everything
- * ends at the deadline at the latest.
+ * A call is queued while there is no connection, no token, or no knowledge of the
+ * server's limits. The end of an attempt decides what follows: a final answer ends the
+ * call; a read, and a write that certainly was not applied, is retried; a write that may
+ * have been applied ends as PL_UNKNOWN. Every call ends at its deadline at the latest.
  *
- * In the steady state a call costs one allocation here, one in the transport
- * and its body; the body comes back from the transport, so a retry copies nothing.
+ * In the steady state a call costs one allocation here, one in the transport, and its
+ * body. The body comes back from the transport, so a retry copies nothing.
  */
 #include <stdlib.h>
 
@@ -24,11 +23,12 @@
 #include "store/kv/overlap.h"
 
 enum {
-	BODY_MAX = 1 << 30, /* the server's own limit is far below */
-	CALL_BYTES = 512,   /* what a call costs beside its body */
+	BODY_MAX = 1 << 30, /* the server's limit is far below */
+	CALL_BYTES = 512,   /* bytes that a call costs beside its body */
 	ANSWER_ARENA_CHUNK = 64 << 10,
-	ANSWER_ARENA_MAX = 1 << 30, /* two bytes on the wire can become 64 */
-	/* A read that goes unanswered so long is asked elsewhere, if there is one. */
+	ANSWER_ARENA_MAX = 1 << 30, /* two bytes on the wire can decode to 64 */
+	/* A read that is unanswered for so long is sent to another member, if there is
+	 * one. */
 	READ_ATTEMPT_MIN_MS = 1000,
 	RETRIES_MAX = 64,
 };
@@ -39,24 +39,24 @@ struct etcd_call {
 	struct client *client;
 	enum kv_op op;
 	bool is_write;
-	bool linear; /* its answer shows how far the store had come */
+	bool linear; /* its answer is at least as new as everything seen before it */
 	bool canceled;
 	unsigned failures;
-	int64_t lease; /* to revoke: the answer does not name it */
+	int64_t lease; /* KV_LEASE_REVOKE only: the answer does not name the lease */
 	uint64_t txn_ops;
 	uint64_t deadline_ms;
-	uint64_t attempt_ms; /* when this attempt is given up */
+	uint64_t attempt_ms; /* deadline of the running attempt */
 	uint64_t token_generation;
 	int64_t seen_before;
 	struct grpc_call *inner;
 	struct channel_conn *conn;
-	struct pl_timer timer; /* while not on a connection */
+	struct pl_timer timer; /* runs while the call is on no connection */
 	size_t bytes;
 	struct pl_buf body;
 	struct pl_buf shape;
 	kv_done_fn *done;
 	void *ctx;
-	struct pl_err err; /* why the last attempt failed, or why it ends */
+	struct pl_err err; /* why the last attempt failed, or why the call ends */
 };
 
 static struct etcd_call *call_at(struct pl_list *at)
@@ -97,15 +97,15 @@ static void call_finish(struct etcd_call *call, const struct kv_result *result,
 	client_maybe_close(client);
 }
 
-/* A token that one member does not know, while a new one can not be had in time, is no
- * wrong password: that ends calls as soon as it is known. */
+/* A token that one member does not know, while no other can be had in time, does not mean
+ * a wrong password: that ends calls as soon as it is known. */
 static bool lacked_token(const struct client *client, const struct pl_err *err)
 {
 	return err->code == PL_AUTH && client->auth.user != NULL &&
 	       client->auth.state != AUTH_REFUSED;
 }
 
-/* Ends a call that is on no connection, with what it knows. */
+/* Ends a call that is on no connection, with the best known reason. */
 static void call_give_up(struct etcd_call *call)
 {
 	struct client *client = call->client;
@@ -145,7 +145,7 @@ static void call_queue(struct etcd_call *call)
 	pl_timer_set(&call->timer, call->deadline_ms);
 }
 
-/* err: why. pause: leave whoever failed it time to recover. */
+/* Retries the call after err. pause: waits before, so that the server can recover. */
 static void call_retry(struct etcd_call *call, const struct pl_err *err, bool pause)
 {
 	struct client *client = call->client;
@@ -194,7 +194,7 @@ static void on_answer(struct etcd_call *call, const struct grpc_end *end)
 		call_finish(call, &result, NULL);
 		return;
 	}
-	/* The server said yes, in words that can not be read. */
+	/* The server answered OK, but the answer is malformed. */
 	if (call->is_write)
 		pl_err_unknown(&err);
 	call_finish(call, NULL, &err);
@@ -240,7 +240,8 @@ static void on_broken(struct etcd_call *call, struct channel_conn *conn,
 	} else if (end->code == PL_TIMEOUT && pl_clock_ms() >= call->deadline_ms) {
 		call_fail(call, PL_TIMEOUT, "no answer in time");
 	} else {
-		/* What a server turns away at once it may turn away for long. */
+		/* A server may refuse streams for long: only the first retry is
+		 * immediate. */
 		call_retry(call, &err, end->fate != GRPC_UNSENT || call->failures > 0);
 	}
 }
@@ -264,7 +265,7 @@ static void on_end(void *ctx, const struct grpc_end *end)
 		on_refusal(call, conn, end);
 	else
 		on_answer(call, end);
-	channel_release(conn); /* last: a retired connection closes with it */
+	channel_release(conn); /* last, because a retiring connection closes with it */
 }
 
 static enum pl_code call_send(struct etcd_call *call, struct channel_conn *conn,
@@ -303,7 +304,7 @@ static uint64_t attempt_until(const struct etcd_call *call)
 	return now + half < call->deadline_ms ? now + half : call->deadline_ms;
 }
 
-/* Ends it soon, on a stack of its own: the caller may be inside kv_start. */
+/* Ends the call from the loop, because the caller may be inside kv_start(). */
 static void call_end_soon(struct etcd_call *call, const struct pl_err *err)
 {
 	struct calls *calls = &call->client->calls;
@@ -355,7 +356,7 @@ void calls_pump(struct client *client)
 
 /* -- the interface -------------------------------------------------------- */
 
-/* No deeper than KV_TXN_DEPTH_MAX: the codec has checked the request. */
+/* The depth is at most KV_TXN_DEPTH_MAX: the codec has checked the request. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static bool reads_linearly(const struct kv_req *reqs, size_t count)
 {
@@ -401,7 +402,8 @@ static enum pl_code call_encode(struct etcd_call *call, const struct kv_req *req
 		return pl_err_set(err, code, "%s", kv_op_name(call->op));
 	code = codec_encode(req, &call->body, &call->shape, err);
 	if (code == PL_OK && req->op == KV_TXN && kv_overlap_blind(&req->txn))
-		code = kv_overlap_check(&req->txn, err); /* it could end the server */
+		/* overlapping puts could crash the server */
+		code = kv_overlap_check(&req->txn, err);
 	if (code != PL_OK)
 		return code;
 	grpc_frame_end(&call->body, start);
@@ -417,7 +419,7 @@ static enum pl_code call_admit(struct client *client, struct etcd_call *call,
 {
 	struct calls *calls = &client->calls;
 
-	/* A lone request passes even if it is larger than the bound. */
+	/* A lone request is admitted even if it is larger than the bound. */
 	if (calls->bytes > 0 && calls->bytes + call->bytes > calls->bytes_max) {
 		if (call->bytes > calls->wanted)
 			calls->wanted = call->bytes;
@@ -538,8 +540,8 @@ static void on_room(void *ctx)
 	}
 }
 
-/* Half the bound is free again: waking for each call would be a call a wake. And
- * so much that whoever was refused is not refused again at once. */
+/* Waiters are woken when half the bound is free, not for each call, and when the largest
+ * refused request fits, so that it is not refused again at once. */
 static bool has_room(const struct calls *calls)
 {
 	return calls->bytes == 0 || (calls->bytes <= calls->bytes_max / 2 &&
@@ -571,7 +573,7 @@ void calls_done(struct client *client)
 {
 	PL_ASSERT(pl_list_empty(&client->calls.queued));
 	PL_ASSERT(pl_list_empty(&client->calls.inflight));
-	/* They are their owners' memory, which may outlive ours. */
+	/* The waiters are their owners' memory, which may outlive the client. */
 	while (!pl_list_empty(&client->calls.waiters))
 		pl_list_del(client->calls.waiters.next);
 	pl_timer_done(&client->calls.room_timer);

@@ -6,7 +6,8 @@
 #include "store/base/clock.h"
 
 enum {
-	/* etcd's own floor for clear text is 5 s; one more for its clock. */
+	/* etcd allows a PING every 5 s in clear text; one more second covers its clock.
+	 */
 	PING_GAP_MS = 6000,
 	PING_IDLE_MS = 6000,
 	PING_TIMEOUT_MS = 2000,
@@ -29,7 +30,7 @@ static void conn_close(struct channel_conn *conn)
 	grpc_conn_close(conn->grpc);
 }
 
-/* Only ever the next one when there is no other. */
+/* With a single endpoint this is the same one again. */
 static void channel_backoff(struct channel *channel)
 {
 	uint64_t at_ms = 0;
@@ -126,7 +127,8 @@ static void channel_connect(struct channel *channel)
 	if (channel->last_endpoint >= 0 && which != (unsigned)channel->last_endpoint)
 		channel->env->failovers++;
 	if (conn_open(channel, which, &err) == PL_OK) {
-		/* Picking starts behind the last one, so a lone failure moves on. */
+		/* Picking starts after the last endpoint, so a single failure moves on.
+		 */
 		channel->last_endpoint = (int)which;
 		return;
 	}
@@ -135,7 +137,7 @@ static void channel_connect(struct channel *channel)
 	channel->on_down(channel->ctx, &err);
 }
 
-/* The server said that it is going away: others take the new calls. */
+/* The server sent GOAWAY: other members get the new calls. */
 static void channel_retire_conn(struct channel_conn *conn)
 {
 	const struct endpoint *endpoint =
@@ -182,8 +184,8 @@ struct channel_conn *channel_up(struct channel *channel)
 	if (conn == NULL || !conn->up || conn->closing)
 		return NULL;
 	if (!grpc_conn_usable(conn->grpc)) {
-		/* Either it is down and says so in a moment, or it is going away
-		 * politely: looked at on a stack of its own. */
+		/* The connection is down or going away. on_timer() looks at it from the
+		 * loop. */
 		if (!pl_timer_is_set(&channel->timer))
 			pl_timer_set(&channel->timer, pl_clock_ms());
 		return NULL;
@@ -260,6 +262,6 @@ void channel_close(struct channel *channel)
 		conn_close(channel->current);
 	PL_LIST_EACH (at, &channel->retiring)
 		conn_close(PL_LIST_ITEM(at, struct channel_conn, at));
-	/* Even with nothing open, on_closed comes later. */
+	/* on_closed comes later even when nothing is open. */
 	pl_timer_set(&channel->timer, 0);
 }

@@ -1,15 +1,17 @@
 /*
- * The inside of an etcd client: what its parts share.
+ * The inside of an etcd client, shared by its parts:
  *
- *   etcd.c     the kv interface, opening and closing
- *   link       a connection that is kept up      (calls, watches, leases: one each)
- *   auth       the token, and its renewal
- *   limits     what the server allows, found out on the first connection
- *   calls      unary calls: queue, deadline, retry by class
- *   watches    all watches on one stream
- *   keeps      all keep-alives on one stream
+ *   etcd.c       the kv interface, opening and closing
+ *   channel      a connection that is re-made (one each for calls, watches, leases)
+ *   auth         the token, and its renewal
+ *   limits       the server's limits, probed on the first connection
+ *   calls        unary calls: queue, deadline, retry by class of error
+ *   watches      all watches on one stream
+ *   keepalives   all keep-alives on one stream
  *
- * A part reaches the others through this struct only.
+ * Invariants: the parts reach each other through struct client only. No user callback
+ * runs inside a kv function. After etcd_close() every call and watch ends, then the
+ * client is freed.
  */
 #ifndef STORE_ETCD_CLIENT_H
 #define STORE_ETCD_CLIENT_H
@@ -22,10 +24,10 @@
 #include "store/net/loop_timers.h"
 
 enum auth_state {
-	AUTH_OFF,    /* no user given, or the server wants none */
+	AUTH_OFF,    /* no user is configured, or the server wants none */
 	AUTH_WANTED, /* no token; asked for as soon as there is a connection */
 	AUTH_HAVE,
-	AUTH_REFUSED, /* wrong user or password; asked again when somebody calls */
+	AUTH_REFUSED, /* wrong user or password; asked again on the next call */
 };
 
 struct auth {
@@ -33,7 +35,7 @@ struct auth {
 	char *user;
 	char *password;
 	char *token;
-	uint64_t generation; /* of the token */
+	uint64_t generation; /* counts the tokens */
 	bool asking;
 	uint64_t asked_ms;
 	unsigned failures;
@@ -45,50 +47,53 @@ enum limits_state { LIMITS_UNKNOWN, LIMITS_ASKING, LIMITS_KNOWN };
 
 struct limits {
 	enum limits_state state;
-	bool open; /* calls go without: nobody could tell, or not soon enough */
+	/* calls are sent without known limits: the server could not be probed in time */
+	bool open;
 	unsigned failures;
-	uint64_t again_ms; /* not asked before */
+	uint64_t again_ms; /* the next probe is not before this time */
 	struct pl_timer timer;
 	struct kv_limits found;
-	uint32_t fits;    /* operations known to be allowed */
+	uint32_t fits;    /* operations in a transaction known to be allowed */
 	uint32_t refused; /* operations known to be too many; 0: none yet */
 	uint32_t asked;
 };
 
 struct calls {
-	struct pl_list queued;   /* waiting for a connection, a token or the limits */
-	struct pl_list inflight; /* on a connection, before a retry, about to end */
+	struct pl_list queued; /* waiting for a connection, a token or the limits */
+	/* on a connection, waiting for a retry, or about to end */
+	struct pl_list inflight;
 	struct pl_list waiters;
 	struct pl_timer room_timer;
-	size_t bytes; /* of all requests not yet answered */
+	size_t bytes; /* bytes of all requests that are not answered yet */
 	size_t bytes_max;
-	size_t wanted; /* the largest that was refused since the waiters were woken */
-	struct pl_arena arena; /* of the answer being delivered */
+	size_t wanted; /* the largest request refused since the waiters were woken */
+	struct pl_arena arena; /* holds the answer that is being delivered */
 };
 
 enum { WATCH_BUCKETS = 256 };
 
 struct watches {
 	struct grpc_call *stream;
-	struct channel_conn *conn; /* that the stream is on */
+	struct channel_conn *conn; /* the connection of the stream */
 	struct pl_list all;
-	struct pl_list waiting;  /* to be created */
-	struct pl_list creating; /* asked for, in the order of the answers */
+	struct pl_list waiting; /* watches to be created */
+	/* watches whose creation was sent, in the order of the answers */
+	struct pl_list creating;
 	unsigned creating_count;
-	struct pl_list bucket[WATCH_BUCKETS]; /* active, by the server's id */
+	struct pl_list bucket[WATCH_BUCKETS]; /* active watches, by the server's id */
 	struct pl_arena arena;
-	struct pl_timer timer; /* before the stream is opened again */
+	struct pl_timer timer; /* when the stream is opened again */
 	struct pl_timer progress_timer;
 	unsigned failures;
-	unsigned bad; /* streams in a row that brought nonsense */
+	unsigned bad; /* streams in a row that brought malformed messages */
 	uint64_t opened_ms;
 	uint64_t token_generation;
 	bool replace; /* the stream was dropped for its old token: the next opens at once
 	               */
-	bool version_asked;  /* of the stream's member; the answer is to come, or came */
-	bool progress_sound; /* the server's answers to progress requests can be relied on
-	                      */
-	bool checking;       /* whether the store has gone back in time */
+	/* the member's version was asked for; cleared when that failed */
+	bool version_asked;
+	bool progress_sound; /* the member's answers to progress requests are reliable */
+	bool checking;       /* a read that checks for a rewound store is running */
 };
 
 struct keepalives {
@@ -99,7 +104,7 @@ struct keepalives {
 	struct pl_timer timer;
 	unsigned failures;
 	uint64_t token_generation;
-	struct pl_err bad; /* what this stream brought is no answer; PL_OK: it is */
+	struct pl_err bad; /* malformed message of this stream; PL_OK: none */
 };
 
 struct client {
@@ -119,19 +124,21 @@ struct client {
 	struct watches watches;
 	struct keepalives keepalives;
 	struct etcd_stats stats;
-	void (*on_down)(void *ctx, const struct pl_err *err); /* of the user, or NULL */
+	/* the user's callback, or NULL */
+	void (*on_down)(void *ctx, const struct pl_err *err);
 	void *on_down_ctx;
-	struct pl_err down; /* why there is no connection for calls; PL_OK: there is */
+	/* why there is no connection for calls; PL_OK: there is one */
+	struct pl_err down;
 	uint64_t cluster_id;
-	int64_t seen_revision; /* the highest in any answer of this cluster */
+	int64_t seen_revision; /* the highest revision in any answer of this cluster */
 	bool closing;
-	bool finished; /* everything has ended but the timers' handle */
+	bool finished;
 	unsigned channels_open;
 	kv_closed_fn *closed;
 	void *closed_ctx;
 };
 
-/* Both kinds of call begin with this, so that cancelling finds out which. */
+/* Common head of both kinds of call, so that cancelling can tell them apart. */
 struct kv_call {
 	bool is_keepalive;
 };
@@ -141,28 +148,28 @@ static inline struct client *client_of(struct kv *kv)
 	return PL_CONTAINER_OF(kv, struct client, kv);
 }
 
-/* Something that calls wait for may have come: link, token, limits. */
+/* Sends what can be sent: called when a connection, a token or the limits have come. */
 void client_pump(struct client *client);
 
-/* The last thing of a closing client may have ended. */
+/* Frees a closing client once its last call, watch and channel have ended. */
 void client_maybe_close(struct client *client);
 
-/* Every answer's header passes here. linear: it can not be older than what was
- * seen when the request left (seen_before). Ends the watches when the store is
- * no longer the one it was. */
+/* Records the header of every answer. linear: the answer can not be older than
+ * seen_before, the revision that was seen when the request left. Ends the watches when
+ * the store was rewound or is another cluster. */
 void client_note_header(struct client *client, const struct kv_header *header,
                         bool linear, int64_t seen_before);
 
-/* Waits longer after each failure: 25 ms doubling to 1 s, jittered. */
+/* The pause after so many failures: 25 ms doubling to 1 s, jittered. */
 uint64_t client_backoff_ms(struct client *client, unsigned failures);
 
 /* -- a bare unary call for the client's own needs ----------------------- */
 
-/* conn may be on its way out: to be compared, not to be used. */
+/* conn may be retiring: only to be compared, not to be used. */
 typedef void unary_end_fn(void *ctx, const struct channel_conn *conn,
                           const struct grpc_end *end);
 
-/* body is taken. done fires once, never inside, also when the client closes. */
+/* Takes body. done fires once, never inside, also when the client closes. */
 PL_NODISCARD enum pl_code unary_start(struct client *client, struct channel_conn *conn,
                                       const char *path, struct pl_buf *body,
                                       unary_end_fn *done, void *ctx);
@@ -173,11 +180,11 @@ PL_NODISCARD enum pl_code auth_init(struct client *client, const char *user,
                                     const char *password, struct pl_err *err);
 void auth_done(struct client *client);
 
-/* True when calls can go: no token is wanted, or there is one. Otherwise asks
- * for one where that makes sense. */
+/* True when calls can be sent: no token is wanted, or there is one. Otherwise asks for a
+ * token where that makes sense. */
 bool auth_ready(struct client *client);
 
-/* The server does not take the token of that generation. */
+/* The server does not accept the token of that generation. */
 void auth_stale(struct client *client, uint64_t generation);
 
 /* -- limits -------------------------------------------------------------- */
@@ -185,13 +192,14 @@ void auth_stale(struct client *client, uint64_t generation);
 PL_NODISCARD enum pl_code limits_init(struct client *client);
 void limits_done(struct client *client);
 
-/* True when calls can go: the limits are known, or calls go without. */
+/* True when calls can be sent: the limits are known, or calls go without. */
 bool limits_ready(struct client *client);
 
-/* The connection that was asked is gone. */
+/* The connection of the running probe is gone. */
 void limits_interrupted(struct client *client);
 
-/* PL_LIMIT when the server would refuse it; PL_OK while nothing is known. */
+/* PL_LIMIT when the server would refuse the request; PL_OK while the limits are not
+ * known. */
 PL_NODISCARD enum pl_code limits_check(const struct client *client, uint64_t txn_ops,
                                        size_t bytes, struct pl_err *err);
 
@@ -205,7 +213,7 @@ PL_NODISCARD enum pl_code calls_start(struct client *client, const struct kv_req
 void calls_cancel(struct client *client, struct kv_call *base);
 void calls_pump(struct client *client);
 
-/* Ends what waits for a connection or a token. */
+/* Ends every call that waits for a connection or a token. */
 void calls_fail_queued(struct client *client, const struct pl_err *err);
 void calls_cancel_all(struct client *client);
 void calls_wake_waiters(struct client *client);
@@ -219,7 +227,7 @@ PL_NODISCARD enum pl_code watches_start(struct client *client,
                                         void *ctx, struct kv_watch **out,
                                         struct pl_err *err);
 void watches_cancel(struct client *client, struct kv_watch *watch);
-/* Told of once it is that far. */
+/* A progress note comes once the watch has reached the revision. */
 void watch_progress_to(struct kv_watch *watch, int64_t revision);
 PL_NODISCARD enum pl_code watches_progress(struct client *client, struct kv_watch *watch,
                                            struct pl_err *err);

@@ -1,4 +1,4 @@
-/* What the client asks about a request without its bytes. */
+/* Facts that the client must know about a request besides its bytes. */
 #include "store/etcd/codec.h"
 
 #include "store/kv/check.h"

@@ -1,9 +1,9 @@
 /*
- * The kv types to etcd's protobuf messages and back. No I/O, no state.
+ * Converts the kv types to etcd's protobuf messages and back. No I/O, no state.
  *
- * Everything that comes out of a decode is borrowed from the message and from
- * the arena: it lives as long as both. Nothing that a server sends is trusted:
- * what does not fit is PL_PROTO, and whatever is handed on has been checked.
+ * Invariants: what a decode returns is borrowed from the message and from the arena, and
+ * is valid as long as both. Nothing that a server sends is trusted: what does not fit is
+ * PL_PROTO, and what is returned has been checked.
  */
 #ifndef STORE_ETCD_CODEC_H
 #define STORE_ETCD_CODEC_H
@@ -22,29 +22,29 @@
 #define CODEC_PATH_KEEP "/etcdserverpb.Lease/LeaseKeepAlive"
 #define CODEC_PATH_AUTH "/etcdserverpb.Auth/Authenticate"
 
-/* "/etcdserverpb.KV/Range". KV_LEASE_KEEP's method is a stream. */
+/* The method's path, "/etcdserverpb.KV/Range". The method of KV_LEASE_KEEP is a stream.
+ */
 const char *codec_path(enum kv_op op);
 
-/* The smallest --max-txn-ops with which a server takes the request; 0 when it
- * is no transaction. The request must be one that codec_encode takes. */
+/* The smallest --max-txn-ops with which a server accepts the request; 0 when it is no
+ * transaction. The request must be one that codec_encode() accepts. */
 uint64_t codec_txn_ops(const struct kv_req *req);
 
 /*
- * Appends the message to out. The request is judged whole first: PL_INVALID
- * names the field ("txn.then[3].put: empty key"); PL_LIMIT when out may not
- * grow that far. Nothing is appended on failure.
- * shape (NULL: not wanted) gets what codec_decode must know of a transaction to
- * tell an answer to it from any other; it stays empty for all other requests.
+ * Appends the message to out. The whole request is checked first: PL_INVALID names the
+ * field ("txn.then[3].put: empty key"); PL_LIMIT: out may not grow that far. On failure
+ * nothing is appended.
+ *
+ * shape (may be NULL) gets what codec_decode() must know of a transaction to tell its
+ * answer from any other; it stays empty for all other requests.
  */
 PL_NODISCARD enum pl_code codec_encode(const struct kv_req *req, struct pl_buf *out,
                                        struct pl_buf *shape, struct pl_err *err);
 
-/*
- * shape: from codec_encode; when it is empty a transaction's results are taken
- * as they come. sent_ms is left 0. On failure result is untouched: PL_PROTO,
- * PL_NOMEM (the arena's maximum included), PL_NOLEASE for KV_LEASE_KEEP and
- * KV_LEASE_TTL of a lease that is gone.
- */
+/* shape comes from codec_encode(); with an empty shape a transaction's results are
+ * accepted as they come. sent_ms is left 0. On failure result is untouched: PL_PROTO,
+ * PL_NOMEM (the arena's maximum included), PL_NOLEASE for KV_LEASE_KEEP and KV_LEASE_TTL
+ * of a lease that does not exist. */
 PL_NODISCARD enum pl_code codec_decode(enum kv_op op, struct pl_span shape,
                                        struct pl_span bytes, struct pl_arena *arena,
                                        struct kv_result *result, struct pl_err *err);
@@ -54,7 +54,7 @@ PL_NODISCARD enum pl_code codec_decode(enum kv_op op, struct pl_span shape,
 struct codec_watch_create {
 	const struct kv_watch_req *req;
 	int64_t watch_id;      /* chosen by the client, > 0; 0: the server chooses */
-	int64_t from_revision; /* instead of the request's own */
+	int64_t from_revision; /* replaces the request's from_revision */
 	bool progress_notify;
 	bool fragment;
 };
@@ -65,15 +65,16 @@ PL_NODISCARD enum pl_code codec_watch_cancel(int64_t watch_id, struct pl_buf *ou
                                              struct pl_err *err);
 PL_NODISCARD enum pl_code codec_watch_progress(struct pl_buf *out, struct pl_err *err);
 
-/* One message of the stream. Events come in the order of their revisions. */
+/* One message of the watch stream. Events are ordered by revision. */
 struct codec_watch {
-	struct kv_header header; /* revision 0 in some answers that cancel */
-	int64_t watch_id;        /* -1: none of ours (progress, refused creation) */
+	struct kv_header header; /* revision is 0 in some messages that cancel */
+	int64_t watch_id;        /* -1: no watch (progress, a refused creation) */
 	bool created;
 	bool canceled;
-	bool fragment;                /* more events of the same revision follow */
-	int64_t compact_revision;     /* > 0: the watch was canceled for it */
-	struct pl_span cancel_reason; /* raw; for status_of_reason() */
+	bool fragment; /* more events of the same revision follow in the next message */
+	/* > 0: the watch was canceled because this revision is compacted */
+	int64_t compact_revision;
+	struct pl_span cancel_reason; /* raw text, for status_of_reason() */
 	const struct kv_event *events;
 	size_t count;
 };
@@ -89,7 +90,7 @@ PL_NODISCARD enum pl_code codec_keepalive_encode(int64_t lease, struct pl_buf *o
 struct codec_keepalive {
 	struct kv_header header;
 	int64_t id;
-	int64_t ttl_s; /* 0: the lease is gone */
+	int64_t ttl_s; /* 0: the lease does not exist any more */
 };
 
 PL_NODISCARD enum pl_code codec_keepalive_decode(struct pl_span bytes,
@@ -98,11 +99,11 @@ PL_NODISCARD enum pl_code codec_keepalive_decode(struct pl_span bytes,
 
 /* -- authentication ---------------------------------------------------- */
 
-/* out holds the password afterwards: the caller wipes it. */
+/* out holds the password afterwards; the caller wipes it. */
 PL_NODISCARD enum pl_code codec_auth_encode(const char *user, const char *password,
                                             struct pl_buf *out, struct pl_err *err);
 
-/* *token is in the arena, not empty, and fit for a header: visible ASCII only. */
+/* *token is in the arena, not empty, and valid in a header: visible ASCII only. */
 PL_NODISCARD enum pl_code codec_auth_decode(struct pl_span bytes, struct pl_arena *arena,
                                             const char **token, struct pl_err *err);
 

@@ -1,8 +1,8 @@
 /*
- * Answers about keys, read directly: every key and value that comes out points
- * into the message. protobuf-c would copy each of them, twice the memory for a
- * page or a watch message of many megabytes, and follow nested answers as deep
- * as a server cares to send them.
+ * Decodes answers about keys, directly: keys and values point into the message.
+ * protobuf-c would copy each of them, which is twice the memory for a page or a watch
+ * message of many megabytes, and it would follow nested answers as deep as a server sends
+ * them.
  */
 #include "store/etcd/codec_internal.h"
 
@@ -33,15 +33,16 @@ enum {
 	OP_FIELDS = 0x1e,
 };
 
-/* One message: what it holds of every answer is read here, the rest by op. */
+/* An answer being read: the fields common to all answers are read here, the others by
+ * operation. */
 struct decoded_answer {
 	const struct codec_in *in;
 	struct pl_span bytes;
-	struct kv_header header; /* nobody looks at that of a nested answer */
+	struct kv_header header; /* ignored in a nested answer */
 	bool has_header;
 };
 
-/* The next record, in an array that has room for it. */
+/* Reads the next record into an array that has room for it. */
 static enum pl_code record_add(const struct codec_in *in, struct pl_span bytes,
                                struct kv_record *record)
 {
@@ -51,8 +52,8 @@ static enum pl_code record_add(const struct codec_in *in, struct pl_span bytes,
 	return codec_record_ok(record) ? PL_OK : codec_bad(in, "impossible record");
 }
 
-/* How often a field comes, so that its array is allocated once. Also says
- * whether the whole message is well formed: later passes need not ask. */
+/* Counts a field, so that its array is allocated once. Also checks that the whole message
+ * is well formed, so later passes need not. */
 static bool count_fields(struct pl_span bytes, uint32_t tag, size_t *count)
 {
 	struct wire_reader reader = wire_reader(bytes);
@@ -64,7 +65,7 @@ static bool count_fields(struct pl_span bytes, uint32_t tag, size_t *count)
 	return !reader.bad;
 }
 
-/* Fields that the operation does not know: the header, or nothing of ours. */
+/* Handles fields that the operation does not know: the header, and unknown fields. */
 static enum pl_code answer_other(struct decoded_answer *answer,
                                  const struct wire_field *field, uint32_t known)
 {
@@ -201,7 +202,7 @@ static enum pl_code op_read(const struct codec_in *in, const struct wire_field *
 	}
 }
 
-/* A ResponseOp: exactly one of its fields, and the one that was asked for. */
+/* Reads a ResponseOp: exactly one of its fields, and the one that was requested. */
 static enum pl_code result_read(const struct codec_in *in, struct pl_span bytes,
                                 struct codec_expect *expect, unsigned depth,
                                 struct kv_result *out)
@@ -227,7 +228,7 @@ static enum pl_code result_read(const struct codec_in *in, struct pl_span bytes,
 	return op_read(in, &chosen, expect->known ? &expect->shape : NULL, depth, out);
 }
 
-/* The branch has to be known before its results can be judged. */
+/* Reads which branch was taken, which must be known before its results are checked. */
 static enum pl_code txn_branch(struct decoded_answer *answer, struct kv_txn_result *out)
 {
 	struct wire_reader reader = wire_reader(answer->bytes);

@@ -1,8 +1,8 @@
 /*
- * Requests on keys, written directly: a pass that sums up sizes, then one that
- * writes. A transaction of 512 compares and puts of 256 bytes costs 37 ns a pair;
- * filling protobuf-c's structures and packing them costs 183 ns, and it would be
- * the largest single cost of the client's hot path.
+ * Encodes requests on keys, directly: one pass sums up sizes, a second one writes. A
+ * transaction of 512 compares and puts of 256 bytes costs 37 ns a pair; filling
+ * protobuf-c's structures and packing them costs 183 ns and would be the largest single
+ * cost of the client's hot path.
  */
 #include "store/etcd/codec_internal.h"
 
@@ -46,7 +46,7 @@ static const uint32_t op_tags[] = {
 	[KV_TXN] = WIRE_TAG(4, WIRE_BYTES),
 };
 
-/* Compare: etcd's numbers for what we count in another order. */
+/* Compare: etcd's numbers for our enumerators, which have another order. */
 static const uint8_t relation_numbers[] = {
 	[KV_EQ] = 0, [KV_GT] = 1, [KV_LT] = 2, [KV_NE] = 3};
 static const uint8_t target_numbers[] = {[KV_VERSION] = 0,
@@ -155,7 +155,8 @@ static uint8_t *delete_write(uint8_t *at, const struct kv_delete *del)
 	return wire_int(at, DEL_PREV, del->want_prev);
 }
 
-/* What is compared with is a chosen branch: written even when it is 0 or empty. */
+/* The compared value is a chosen branch of a oneof: it is written even when 0 or empty.
+ */
 static size_t compare_size(const struct kv_compare *compare)
 {
 	struct codec_range range = codec_range(&compare->keys);
@@ -258,7 +259,7 @@ static uint8_t *list_write(uint8_t *at, uint32_t tag, const struct kv_req *ops,
 	return at;
 }
 
-/* The size of what is nested is summed up again on each level; levels are few. */
+/* The size of nested parts is summed up again on each level; there are few levels. */
 static size_t txn_size(const struct kv_txn *txn)
 {
 	size_t size = 0;
@@ -285,7 +286,8 @@ static uint8_t *txn_write(uint8_t *at, const struct kv_txn *txn)
 
 enum pl_code codec_reserve(struct pl_buf *out, size_t size, struct pl_err *err)
 {
-	/* Also for nothing: an empty message is written somewhere, not at NULL. */
+	/* At least one byte is reserved, so that an empty message is not written at NULL.
+	 */
 	enum pl_code code = pl_buf_reserve(out, size == 0 ? 1 : size);
 
 	if (code == PL_LIMIT)

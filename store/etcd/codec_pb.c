@@ -1,5 +1,5 @@
-/* The small messages, through protobuf-c: leases, compaction, status and
- * authentication. None of them is sent or received thousands of times a second. */
+/* Encodes and decodes the small messages through protobuf-c: leases, compaction, status
+ * and authentication. None of them is frequent. */
 #include <inttypes.h>
 #include <protobuf-c/protobuf-c.h>
 #include <string.h>
@@ -68,8 +68,8 @@ enum pl_code codec_keepalive_encode(int64_t lease, struct pl_buf *out, struct pl
 	return pack_message(&keepalive.base, out, err);
 }
 
-/* Written directly: protobuf-c wants a writable copy, and a password should not
- * lie about in more places than needed. */
+/* Written directly: protobuf-c needs a writable copy, and a password should not lie in
+ * more places than necessary. */
 enum pl_code codec_auth_encode(const char *user, const char *password, struct pl_buf *out,
                                struct pl_err *err)
 {
@@ -114,7 +114,7 @@ static void arena_free(void *data, void *at)
 	(void)at;
 }
 
-/* Unpacks into the arena, where nothing is freed on its own. */
+/* Unpacks into the arena, where nothing is freed separately. */
 static enum pl_code unpack_message(const struct codec_in *in,
                                    const ProtobufCMessageDescriptor *type,
                                    struct pl_span bytes, ProtobufCMessage **out)
@@ -146,7 +146,7 @@ static enum pl_code header_of(const struct codec_in *in,
 	return PL_OK;
 }
 
-/* Answers that say nothing but when: compaction and revocation. */
+/* Reads an answer that holds only a header: compaction and revocation. */
 static enum pl_code empty_read(const struct codec_in *in, struct pl_span bytes,
                                struct kv_result *out)
 {
@@ -211,8 +211,8 @@ static enum pl_code ttl_read(const struct codec_in *in, struct pl_span bytes,
 	code = header_of(in, got->header, &out->header);
 	if (code != PL_OK)
 		return code;
-	/* etcd says -1 of a lease that is gone, and less than that of one that has
-	 * run out but is still waiting for its revocation. */
+	/* etcd says -1 for a lease that does not exist, and less for one that has expired
+	 * but is not revoked yet. */
 	if (got->ttl < 0)
 		return pl_err_set(in->err, PL_NOLEASE, "lease %" PRIx64 " is gone",
 		                  (uint64_t)got->id);
@@ -240,8 +240,8 @@ static enum pl_code keepalive_read(const struct codec_in *in, struct pl_span byt
 	return PL_OK;
 }
 
-/* Into a C string, if every byte can be seen: it ends up on terminals, in logs
- * and in headers. */
+/* Copies text into a C string if every byte is visible ASCII, because it ends up on
+ * terminals, in logs and in headers. */
 static enum pl_code visible_text(const struct codec_in *in,
                                  const ProtobufCBinaryData *text, size_t len_max,
                                  const char **out)
@@ -333,7 +333,7 @@ enum pl_code codec_pb_decode(const struct codec_in *in, enum kv_op op,
 enum pl_code codec_keepalive_decode(struct pl_span bytes, struct codec_keepalive *out,
                                     struct pl_err *err)
 {
-	/* On the stream there is an answer a lease a second: no memory for it. */
+	/* The stream brings an answer a lease a second, so no memory is allocated. */
 	struct codec_in in = {.what = kv_op_name(KV_LEASE_KEEP), .err = err};
 	struct wire_reader reader = wire_reader(bytes);
 	struct codec_keepalive keepalive = {0};

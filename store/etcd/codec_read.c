@@ -1,4 +1,4 @@
-/* What answers and watch messages have in common: headers and records. */
+/* Reads the parts that answers and watch messages share: headers and records. */
 #include "store/etcd/codec_internal.h"
 
 enum {

@@ -6,7 +6,7 @@
  *   run         = varint(count << 2 | op), followed by the transaction when op is
  *                 KV_TXN; the count is 1 then
  *
- * So a batch of a thousand puts that gets as much when it fails takes six bytes.
+ * So a transaction of a thousand puts and as many reads on failure takes six bytes.
  */
 #include "store/etcd/codec_internal.h"
 
@@ -78,7 +78,8 @@ static uint64_t read_number(struct wire_reader *shape)
 
 static void skip_txn(struct wire_reader *shape)
 {
-	/* Two lists, each with the lists of what is nested before its end. */
+	/* Each transaction has two lists; a nested one adds its own before the list ends.
+	 */
 	unsigned open = 2;
 
 	while (open > 0) {
@@ -119,7 +120,7 @@ bool codec_expect_next(struct codec_expect *expect, enum kv_op op)
 		uint64_t run = read_number(&expect->shape);
 
 		if (run == 0)
-			return false; /* more results than operations */
+			return false; /* more results than operations were requested */
 		expect->run = run >> 2;
 		expect->op = (enum kv_op)(run & 3);
 	}

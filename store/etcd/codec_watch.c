@@ -1,8 +1,7 @@
 /*
- * The messages of the watch stream. What it brings is the hottest thing that the
- * client decodes: 51 ns an event with a value of 256 bytes, 71 ns with 4 KB, where
- * protobuf-c with the arena as its allocator costs 128 and 482 ns, because it copies; and
- * messages may have 64 MB.
+ * The messages of the watch stream, the hottest that the client decodes: 51 ns an event
+ * with a value of 256 bytes, 71 ns with 4 KB. protobuf-c with the arena as its allocator
+ * costs 128 and 482 ns, because it copies, and messages may have 64 MB.
  */
 #include "store/etcd/codec_internal.h"
 
@@ -116,14 +115,14 @@ enum pl_code codec_watch_progress(struct pl_buf *out, struct pl_err *err)
 	return PL_OK;
 }
 
-/* An event under way; prevs is allocated when the first one comes. */
+/* The events being read; prevs is allocated when the first one comes. */
 struct event_list {
 	const struct codec_in *in;
 	struct kv_event *at;
 	size_t count;
 	size_t room;
 	struct kv_record *prevs;
-	int64_t revision; /* of the event before */
+	int64_t revision; /* revision of the previous event */
 };
 
 static enum pl_code prev_read(struct event_list *events, struct pl_span bytes,
@@ -173,7 +172,7 @@ static enum pl_code event_read(struct event_list *events, struct pl_span bytes)
 			type = field.number;
 			break;
 		case EV_RECORD:
-			/* protobuf would merge a second one; etcd sends one. */
+			/* protobuf would merge a second record; etcd sends one */
 			reader.bad |= has_record ||
 			              !codec_read_record(field.bytes, &event->record);
 			has_record = true;

@@ -31,7 +31,7 @@ static bool host_char(uint8_t c, bool bracketed)
 	       (bracketed && (c == ':' || c == '%'));
 }
 
-/* Splits host and port; both stay untouched on failure. */
+/* Splits text into host and port; both stay untouched on failure. */
 static enum pl_code authority_parse(struct endpoint *endpoint, struct pl_span text)
 {
 	bool bracketed = text.len > 0 && text.at[0] == '[';
@@ -145,7 +145,7 @@ void endpoints_failed(struct endpoints *list, unsigned which, const struct pl_er
 		avoid = ENDPOINT_AVOID_MAX_MS;
 	endpoint->failures++;
 	endpoint->err = *err;
-	/* Half to all of it, so that a crowd does not come back in step. */
+	/* Half to all of it, so that many clients do not return at the same time. */
 	endpoint->avoid_until_ms = now_ms + pl_rng_between(rng, avoid / 2, avoid);
 }
 

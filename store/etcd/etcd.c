@@ -231,7 +231,7 @@ static const struct kv_ops etcd_ops = {
 	.close = etcd_close,
 };
 
-/* A client that never was handed out: no link has connected yet. */
+/* Frees a client whose opening failed: no channel has connected yet. */
 static void client_abandon(struct client *client)
 {
 	client->closing = true;
@@ -249,7 +249,8 @@ static enum pl_code client_parts_init(struct client *client, const struct etcd_o
 {
 	size_t bytes = opts->inflight_bytes_max;
 
-	/* All of them, whatever one says: client_parts_done() wants them whole. */
+	/* All parts are initialised even when one fails, because client_parts_done()
+	 * needs them all. */
 	enum pl_code code[] = {
 		auth_init(client, opts->user, opts->password, err),
 		limits_init(client),
@@ -285,7 +286,7 @@ static enum pl_code client_channels_open(struct client *client,
 {
 	struct channel *links[LINKS] = {&client->calls_channel, &client->watch_channel,
 	                                &client->lease_channel};
-	/* All three begin at one member, and clients spread over the members. */
+	/* All three channels begin at one member, and clients spread over the members. */
 	int before = (int)pl_rng_below(&client->rng, client->endpoints.count) - 1;
 
 	client->env = (struct channel_env){
@@ -348,7 +349,7 @@ enum pl_code etcd_open(uv_loop_t *loop, const struct etcd_opts *opts, struct kv 
 	loop_timers_open(&client->timers, loop);
 	if (client_parts_init(client, opts, &local) != PL_OK ||
 	    client_channels_open(client, opts) != PL_OK) {
-		/* What was opened ends on the loop, as everything does. */
+		/* The parts that were opened end on the loop. */
 		client_abandon(client);
 		if (local.code == PL_OK)
 			pl_err_set(&local, PL_NOMEM, "open etcd client");

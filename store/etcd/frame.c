@@ -10,7 +10,7 @@ void frame_begin(struct frame *frame)
 	frame->code = grpc_frame_begin(&frame->body, &frame->start);
 }
 
-/* What was not taken is wiped: it may hold a password. */
+/* Bytes that were not taken are wiped, because they may hold a password. */
 static void frame_done(struct frame *frame)
 {
 	if (frame->body.at != NULL)

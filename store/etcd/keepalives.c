@@ -1,11 +1,15 @@
 /*
- * Keep-alives: all leases share one stream, on a connection of its own.
+ * Keep-alives: all leases share one stream, on a channel of its own.
  *
- * Answers carry the lease's id and nothing else, so they are matched to the
- * oldest keep-alive sent for that lease. A stopped member, or one that has lost
- * its leader, swallows keep-alives without a word: one that stays unanswered for
- * half its time moves the stream to another member and is sent again there.
- * Sending one twice does no harm, so they may be retried like reads.
+ *   start -> waiting -> sent -> done
+ *              ^         |
+ *              \---------/   stream lost, or moved to another member
+ *
+ * Answers carry only the lease's id, so they are matched to the oldest keep-alive that
+ * was sent for that lease. A stopped member, or one without a leader, does not answer
+ * keep-alives at all: one that is unanswered for half its time moves the stream to
+ * another member and is sent again there. Sending one twice does no harm, so they are
+ * retried like reads.
  */
 #include <stdlib.h>
 
@@ -21,7 +25,7 @@ struct keepalive_call {
 	struct client *client;
 	int64_t lease;
 	uint64_t deadline_ms;
-	uint64_t move_ms; /* unanswered until then: try another member */
+	uint64_t move_ms; /* when to try another member */
 	uint64_t sent_ms;
 	bool canceled;
 	struct pl_err err;
@@ -53,7 +57,7 @@ static void keepalive_finish(struct keepalive_call *keepalive,
 	client_maybe_close(client);
 }
 
-/* What was sent on a stream that is gone is sent again on the next. */
+/* Keep-alives that were sent on a lost stream are sent again on the next one. */
 static void requeue_sent(struct keepalives *keepalives)
 {
 	while (!pl_list_empty(&keepalives->sent)) {
@@ -123,7 +127,7 @@ static void on_message(void *ctx, struct pl_span bytes)
 
 	if (codec_keepalive_decode(bytes, &answer, &err) != PL_OK) {
 		keepalives->bad = err;
-		grpc_call_cancel(keepalives->stream); /* on_end sees to the rest */
+		grpc_call_cancel(keepalives->stream); /* on_end() handles the failure */
 		return;
 	}
 	keepalives->failures = 0;
@@ -131,7 +135,7 @@ static void on_message(void *ctx, struct pl_span bytes)
 	client_note_header(client, &answer.header, false, 0);
 	keepalive = find_sent(keepalives, answer.id);
 	if (keepalive == NULL)
-		return; /* its time was up before the answer came */
+		return; /* it ended before the answer came */
 	if (answer.ttl_s <= 0) {
 		pl_err_set(&err, PL_NOLEASE, "keep lease %016llx alive: it is gone",
 		           (unsigned long long)answer.id);
@@ -144,7 +148,7 @@ static void on_message(void *ctx, struct pl_span bytes)
 	keepalive_finish(keepalive, &result, NULL);
 }
 
-/* An answer that no other stream will change: everybody hears it. */
+/* Fails every keep-alive, because no other stream would be answered differently. */
 static void fail_all_soon(struct keepalives *keepalives, const struct pl_err *err)
 {
 	PL_LIST_EACH (at, &keepalives->waiting) {
@@ -193,7 +197,7 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	requeue_sent(keepalives);
 	if (end->code == PL_PROTO || end->code == PL_LIMIT)
 		keepalives->bad = *end->err;
-	if (keepalives->bad.code != PL_OK) { /* this server is none of ours */
+	if (keepalives->bad.code != PL_OK) { /* the server is not etcd */
 		channel_move(conn, &keepalives->bad);
 		fail_all_soon(keepalives, &keepalives->bad);
 		keepalives->bad.code = PL_OK;
@@ -236,7 +240,8 @@ static enum pl_code keepalive_send(struct client *client,
 	frame_begin(&frame);
 	if (frame.code == PL_OK)
 		frame.code = codec_keepalive_encode(keepalive->lease, &frame.body, NULL);
-	/* Before it leaves: whatever follows counts against us. */
+	/* The time is taken before the message leaves, so that the lease is never thought
+	 * longer than it is. */
 	keepalive->sent_ms = pl_clock_ms();
 	code = frame_send(&frame, client->keepalives.stream, NULL);
 	if (code != PL_OK)
@@ -253,7 +258,7 @@ void keepalives_pump(struct client *client)
 	    pl_timer_is_set(&keepalives->timer) || !auth_ready(client))
 		return;
 	if (keepalives->stream == NULL && conn == NULL)
-		return; /* the link tries again when it is up */
+		return; /* the channel pumps again once it is up */
 	if (keepalives->stream == NULL && open_stream(client, conn) != PL_OK) {
 		pump_later(client);
 		return;
@@ -312,8 +317,9 @@ void keepalives_cancel(struct client *client, struct kv_call *call)
 
 	PL_ASSERT(keepalive->client == client);
 	keepalive->canceled = true;
-	/* Its answer must not pass for that of a later keep-alive of the lease,
-	 * which would make the lease look safe for too long: a new stream. */
+	/* The answer must not be taken for that of a later keep-alive of the same lease,
+	 * which would make the lease look valid for too long. Therefore a new stream is
+	 * opened. */
 	if (keepalive->sent_ms != 0 && client->keepalives.stream != NULL)
 		grpc_call_cancel(client->keepalives.stream);
 	pl_timer_set(&keepalive->timer, 0);

@@ -1,15 +1,15 @@
 /*
  * The life of a launch.
  *
- *   BEGIN -> PROBING -> UP -> ENDING -> SWEEP -> CLOSING
- *              |  ^     a failed or canceled start goes to ENDING as well
+ *   BEGIN -> PROBING -> UP -> ENDING -> REMOVING -> CLOSING
+ *              |  ^     a failed or cancelled start goes to ENDING as well
  *              v  |
- *            RESTART    a port was taken after all: others, a few times
+ *             RETRY     a port was taken after all: others are tried, a few times
  *
- * Happy path: directory and guard, certificates, ports, one etcd a member, then
- * a look at the members every LAUNCH_PROBE_MS until all of them serve requests. Every
- * failure takes the same way out as a stop, so that there is one to get right:
- * members end, the guard removes the directory, libuv lets go, the caller hears.
+ * Happy path: directory and guard, certificates, ports, one etcd a member, then a health
+ * request to each member every LAUNCH_PROBE_MS until all of them serve. Every failure
+ * takes the same way out as a stop: members end, the guard removes the directory, libuv
+ * closes the handles, the caller is told.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 #include "store/etcd/launch_int.h"
 #include "store/net/certs.h"
 
-/* Members that all get SIGTERM at once wait for each other to take over the lead;
- * worth it only for data that will be used again. */
+/* Members that all get SIGTERM at once wait for each other to take over the leadership;
+ * that is worth its time only for data that is kept. */
 enum { TERM_KEPT_MS = 5000, TERM_MS = 500, ATTEMPTS_MAX = 5, GUARDS_MAX = 3 };
 
 static bool any_running(const struct etcd_launch *launch)
@@ -52,7 +52,7 @@ void launch_free(struct etcd_launch *launch)
 	free(launch);
 }
 
-/* Everything is gone; the last act is to say so. */
+/* Everything is gone: frees the launch and calls out. */
 static void launch_finish(struct etcd_launch *launch)
 {
 	etcd_launch_ready_fn *ready = launch->ready;
@@ -81,8 +81,8 @@ static void launch_close(struct etcd_launch *launch)
 	uv_close((uv_handle_t *)&launch->timer, on_timer_closed);
 }
 
-/* The guard is at work, or was never there, or something killed it: then another
- * one, which does not wait, takes its place. */
+/* Waits for the guard. When it is gone without having removed the directory, a guard that
+ * does not wait takes its place. */
 static void launch_remove_dir(struct etcd_launch *launch)
 {
 	while (!launch->guard_open) {
@@ -96,7 +96,8 @@ static void launch_remove_dir(struct etcd_launch *launch)
 	}
 }
 
-/* err is set. The rest from the loop: whoever fails is in the midst of something. */
+/* err is set. The launch ends from the loop, because the caller is in the middle of
+ * something. */
 static void launch_fail(struct etcd_launch *launch)
 {
 	int rc;
@@ -108,7 +109,7 @@ static void launch_fail(struct etcd_launch *launch)
 	PL_ASSERT(rc == 0);
 }
 
-/* To memory of its own: the host stands in what the URL becomes a part of, too. */
+/* url may not overlap host. */
 static void url_print(char url[LAUNCH_URL_SIZE], bool tls, const char *host,
                       unsigned port)
 {
@@ -323,13 +324,14 @@ void etcd_launch_stop(struct etcd_launch *launch, etcd_launch_done_fn *done, voi
 	launch->done = done;
 	launch->done_ctx = ctx;
 	if (launch->state > LAUNCH_UP)
-		return; /* it failed, and is on its way out */
+		return; /* it failed and ends already */
 	if (launch->state != LAUNCH_UP)
 		(void)pl_err_set(&launch->err, PL_CANCELED, "etcd was to be started");
 	launch->state = LAUNCH_ENDING;
 	launch_probe_close(launch);
 	kill_members(launch, SIGTERM);
-	/* Even when nothing runs: done must not fire inside this call. */
+	/* The timer is used even when nothing runs, because done must not fire inside
+	 * this call. */
 	if (any_running(launch))
 		term_ms = launch->keep_dir ? TERM_KEPT_MS : TERM_MS;
 	rc = uv_timer_start(&launch->timer, launch_on_timer, term_ms, 0);

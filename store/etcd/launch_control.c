@@ -1,4 +1,5 @@
-/* What one does with a launch that stands: look at it, break it, mend it. */
+/* Operations on a running launch: queries, signals, restart, and the waiting variants of
+ * start and stop. */
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>
@@ -53,7 +54,7 @@ pid_t etcd_launch_pid(const struct etcd_launch *launch, unsigned member)
 	return m->proc == NULL || m->stop_sent ? 0 : m->proc->handle.pid;
 }
 
-/* The state of a thread as /proc tells it: 'T' is stopped; 0: it is gone. */
+/* The state of a thread in /proc: 'T' is stopped; 0: it is gone. */
 static char thread_state(pid_t pid, const char *thread)
 {
 	char path[64], text[512];
@@ -82,7 +83,7 @@ static bool all_stopped(pid_t pid)
 	(void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	if (dir == NULL)
-		return true; /* gone altogether */
+		return true; /* the process is gone */
 	while ((entry = readdir(dir)) != NULL)
 		if (entry->d_name[0] != '.') {
 			char state = thread_state(pid, entry->d_name);
@@ -93,7 +94,8 @@ static bool all_stopped(pid_t pid)
 	return stopped;
 }
 
-/* The signal only asks. Whoever stops a member wants it to answer no more. */
+/* The signal is only a request; a caller that stops a member needs it to have stopped, so
+ * this waits. */
 static void wait_until_stopped(pid_t pid)
 {
 	for (unsigned i = 0; i < STOP_LOOKS_MAX && !all_stopped(pid); i++)
@@ -127,7 +129,7 @@ enum pl_code etcd_launch_restart(struct etcd_launch *launch, unsigned member,
 		return launch_spawn(m, err);
 	if (!m->stop_sent)
 		return pl_err_set(err, PL_EXISTS, "etcd member %u is running", member);
-	m->restart = true; /* as soon as the kernel is through with the last one */
+	m->restart = true; /* once the kernel has ended the last run */
 	return PL_OK;
 }
 
@@ -142,7 +144,7 @@ static void on_ready(void *ctx, const struct pl_err *err)
 	struct launch_wait *wait = ctx;
 
 	wait->over = true;
-	uv_stop(wait->loop); /* or it would wait for something else to happen first */
+	uv_stop(wait->loop); /* else uv_run() would wait for another event */
 	if (err != NULL)
 		wait->err = *err;
 }

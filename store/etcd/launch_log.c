@@ -1,7 +1,7 @@
 /*
- * Reading a member's log, for people: the end of it, and the one line of it
- * that says why the member ended. etcd writes that line last when it gives up
- * (" C | "), but first, before pages of help, when it does not like a flag.
+ * Reads a member's log: its end, and the one line that says why the member ended. etcd
+ * writes that line last when it gives up (" C | "), but first, before pages of help, when
+ * it refuses a flag.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ const char *etcd_launch_log_tail(const struct etcd_launch *launch, unsigned memb
 		return text;
 	}
 	(void)read_at(path, end - want, SEEK_SET, text, size);
-	line = strchr(text, '\n'); /* what is before it is cut at the front */
+	line = strchr(text, '\n'); /* the text before it is cut off */
 	if (line != NULL && line[1] != 0)
 		memmove(text, line + 1, strlen(line + 1) + 1);
 	return text;
@@ -76,8 +76,8 @@ static int line_score(const char *line)
 	return 1;
 }
 
-/* The best line; of those that are equally plain the last, of those that name
- * an error the first. */
+/* Keeps the line with the best score; of equals the last, but of lines that name an error
+ * the first. */
 static void best_line(char *log, int *best, char *text, size_t size)
 {
 	char *save = NULL;

@@ -1,11 +1,11 @@
 /*
- * Ports of our own.
+ * Ports for members.
  *
- * Chosen at random below the range from which the kernel takes ports for
- * outgoing connections: a member that is killed and revived later must find its
- * port free, and with a port of that range any client of the machine may have
- * got it meanwhile. Between choosing a port and the member's listening, and
- * while a member is down, a bound socket that never listens keeps it ours.
+ * They are chosen at random below the range from which the kernel takes ports for
+ * outgoing connections: a member that is killed and restarted later must find its port
+ * free, and a port of that range may have been taken by any client of the machine.
+ * Between the choice of a port and the member's listening, and while a member is down, a
+ * bound socket that never listens reserves it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ void launch_netns_leave(int back)
 	(void)close(back);
 }
 
-/* A socket bound to host:port, or -1 with errno. */
+/* Returns a socket bound to host:port, or -1 with errno. */
 static int bind_to(const char *host, uint16_t port, bool reuse)
 {
 	struct sockaddr_storage addr = {0};
@@ -104,8 +104,8 @@ enum pl_code launch_port_pick(struct launch_member *member, struct launch_port *
 	pl_rng_init(&rng, pl_rng_seed_random());
 	for (unsigned tries = 0; fd < 0 && tries < TRIES_MAX; tries++) {
 		number = (uint16_t)pl_rng_between(&rng, PORT_MIN, PORT_MAX);
-		/* Without SO_REUSEADDR: nothing that still uses the port in
-		 * any way, such as another launch that holds it, is accepted. */
+		/* Without SO_REUSEADDR a port that is still used in any way, such as by
+		 * another launch that holds it, is not accepted. */
 		fd = bind_to(member->host, number, false);
 		error = errno;
 		if (fd < 0 && error != EADDRINUSE && error != EACCES)
@@ -125,8 +125,8 @@ void launch_port_hold(const struct launch_member *member, struct launch_port *po
 
 	if (port->fd >= 0 || launch_netns_enter(member->netns_fd, &back, NULL) != PL_OK)
 		return;
-	/* The dead member's connections linger: only reuse gets past them.
-	 * Without the port the member can be revived all the same, most likely. */
+	/* The dead member's connections linger: only SO_REUSEADDR gets past them. Without
+	 * the socket the member can most likely be restarted all the same. */
 	port->fd = bind_to(member->host, port->number, true);
 	launch_netns_leave(back);
 }

@@ -1,4 +1,4 @@
-/* Does a member serve? Its /health says so once there is a leader. */
+/* Asks a member's /health whether it serves, which it does once there is a leader. */
 #include "store/etcd/admin.h"
 #include "store/etcd/launch_int.h"
 
@@ -42,7 +42,7 @@ static void on_health(void *ctx, const struct etcd_health *health,
 	struct launch_member *member = ctx;
 
 	member->probing = false;
-	/* An answer from before a restart speaks of a process that is gone. */
+	/* An answer from before a retry is about a process that is gone. */
 	if (member->launch->attempt != member->probed_attempt)
 		return;
 	member->healthy = health != NULL && health->healthy;

@@ -1,10 +1,10 @@
 /*
- * The launcher's processes: members, and the guard.
+ * The launcher's processes: the members and the guard.
  *
- * setpriv has the kernel kill a member when the thread that started it ends;
- * the shell behind it closes the gap before that took effect (a parent that had
- * ended already would never be noticed), then becomes etcd. Both are sessions
- * of their own: a Ctrl-C at the terminal is for us, and we end them in order.
+ * setpriv makes the kernel kill a member when the thread that started it ends; the shell
+ * behind it closes the gap before that took effect (a parent that had ended already would
+ * not be noticed), then becomes etcd. Both are in sessions of their own, so a Ctrl-C at
+ * the terminal reaches this process only, which ends them in order.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@ enum { ARGS_MAX = 64 + LAUNCH_EXTRA_MAX, ARENA_MAX = 256 * 1024 };
 
 #define EXEC_UNLESS_ORPHAN "[ \"$PPID\" = \"$0\" ] && exec \"$@\""
 
-/* Waits until nobody holds the other end of stdin any more. The members are
- * dying at that moment and may still add a file behind rm's back. */
+/* Waits until no process holds the other end of stdin. The members are ending at that
+ * moment and may still add a file while rm runs. */
 #define REMOVE_WHEN_ALONE                                           \
 	"cat >/dev/null; n=0; until rm -rf -- \"$1\" 2>/dev/null; " \
 	"do n=$((n+1)); [ $n -lt 100 ] || exit 1; sleep 0.05; done"
@@ -52,7 +52,7 @@ enum pl_code launch_find(const char *name, char *path, const char *package,
 	                  name, package);
 }
 
-/* A list of strings under construction; full or out of memory shows at the end. */
+/* A list of strings being built; being full or out of memory shows at the end. */
 struct launch_args {
 	struct pl_arena *arena;
 	char *at[ARGS_MAX];
@@ -82,8 +82,8 @@ static void add_cluster(struct launch_args *args, const struct etcd_launch *laun
 		                        i == 0 ? "" : ",", i,
 		                        launch->members[i].peer_url);
 	args_add(args, "--initial-cluster=%s", list);
-	/* Unique, so that members that happen to get ports of an earlier launch
-	 * never talk to what is left of it. */
+	/* The token is unique, so that members that get ports of an earlier launch never
+	 * talk to its remains. */
 	args_add(args, "--initial-cluster-token=%s.%u", launch->dir, launch->attempt);
 }
 
@@ -99,9 +99,9 @@ static void add_tls(struct launch_args *args, const struct etcd_launch *launch)
 	}
 }
 
-/* The values are those that were measured to matter: room for a batch of
- * placements in a transaction, a quota that a flood does not fill in a minute,
- * reads that stay fast after bulk writes, compaction faster than the writers. */
+/* The values are the ones that matter by measurement: large transactions, a quota that
+ * heavy writing does not fill in a minute, reads that stay fast after bulk writes,
+ * compaction faster than the writers. */
 static void add_flags(struct launch_args *args, const struct launch_member *member)
 {
 	const struct etcd_launch *launch = member->launch;
@@ -145,7 +145,7 @@ static void add_command(struct launch_args *args, struct etcd_launch *launch)
 	args_put(args, launch->etcd_path);
 }
 
-/* The machine's, or what a container is given of it. 0: not known. */
+/* The memory of the machine or of the container in bytes; 0: not known. */
 static uint64_t memory_limit(void)
 {
 	uint64_t room = uv_get_total_memory(), given = uv_get_constrained_memory();
@@ -158,15 +158,13 @@ static uint64_t memory_limit(void)
 		return room;
 	given = fgets(line, sizeof line, file) == NULL ? 0 : strtoull(line, NULL, 10);
 	(void)fclose(file);
-	return given > 0 && given < room ? given : room; /* "max" is 0 */
+	return given > 0 && given < room ? given : room; /* "max" reads as 0 */
 }
 
-/*
- * etcd keeps every key and what was last read and written on a heap of Go, whose
- * collector walks all of it each time it has doubled: with a million keys that is over a
- * third of etcd's time. So the heap may grow to four times what is alive first, while the
- * machine has room. Whoever sets one of these is asked no more about either.
- */
+/* etcd keeps every key and recent reads and writes on Go's heap, whose collector walks
+ * all of it each time it has doubled: with a million keys that takes over a third of
+ * etcd's time. So the heap may grow to four times the live data while the machine has
+ * memory. An environment that sets one of these variables decides both. */
 static enum pl_code add_collector(struct pl_arena *arena, unsigned members, char **env)
 {
 	uint64_t room = memory_limit();
@@ -178,7 +176,8 @@ static enum pl_code add_collector(struct pl_arena *arena, unsigned members, char
 	return env[0] == NULL || env[1] == NULL ? PL_NOMEM : PL_OK;
 }
 
-/* etcd takes flags from its environment too; the user's are not meant for us. */
+/* etcd reads flags from its environment; the user's are removed, because they are not
+ * meant for these members. */
 static enum pl_code make_env(struct pl_arena *arena, unsigned members, char ***out)
 {
 	size_t count = 0, kept = 0;
@@ -220,7 +219,7 @@ static void on_proc_exit(uv_process_t *handle, int64_t status, int signum)
 	launch_member_ended(member, status, signum);
 }
 
-/* The ports must be free, and the thread in the member's namespace. */
+/* The ports are released and the thread is in the member's namespace. */
 static enum pl_code spawn_in_netns(struct launch_member *member,
                                    uv_process_options_t *how, struct pl_err *err)
 {
@@ -304,7 +303,7 @@ void launch_kill(struct launch_member *member, int signum)
 {
 	if (member->proc == NULL)
 		return;
-	/* A stopped process takes SIGTERM only when it goes on. */
+	/* A stopped process handles SIGTERM only after SIGCONT. */
 	if (member->stopped && signum != SIGKILL && signum != SIGSTOP)
 		(void)uv_process_kill(&member->proc->handle, SIGCONT);
 	member->stopped = signum == SIGSTOP;

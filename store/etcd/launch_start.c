@@ -1,5 +1,5 @@
-/* Starting: the options are checked and copied, a directory is made. Whatever
- * needs libuv happens from the loop. */
+/* Starting: checks and copies the options and makes the directory. Everything that needs
+ * libuv happens from the loop. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -90,7 +90,7 @@ static enum pl_code make_dir(struct etcd_launch *launch, const char *parent,
 		parent = getenv("TMPDIR");
 	if (parent == NULL || *parent == 0)
 		parent = "/tmp";
-	/* The members work in a directory of their own: no relative paths. */
+	/* The members run in another working directory, so paths must be absolute. */
 	if (realpath(parent, real) == NULL)
 		return pl_err_set(err, PL_IO, "%s: %s", parent, strerror(errno));
 	len = snprintf(launch->dir, sizeof launch->dir, "%s/placet-etcd-XXXXXX", real);
@@ -142,7 +142,7 @@ enum pl_code etcd_launch_start(uv_loop_t *loop, const struct etcd_launch_opts *o
 	rc = uv_timer_init(loop, &launch->timer);
 	PL_ASSERT(rc == 0);
 	launch->handles++;
-	/* The rest from the loop: what fails there is told through ready. */
+	/* The rest happens from the loop; its failures are reported by ready. */
 	rc = uv_timer_start(&launch->timer, launch_on_timer, 0, LAUNCH_PROBE_MS);
 	PL_ASSERT(rc == 0);
 	*out = launch;

@@ -1,18 +1,22 @@
 /*
- * What the server allows, asked without touching a key.
+ * Finds out the server's limits without touching a key.
  *
- * Bytes: a frame that claims to be 2 GiB long is refused on its five byte
- * prefix, with the limit in the text. The limit of gRPC is etcd's
- * --max-request-bytes and 512 KiB.
- * Operations: a transaction of n compares and nothing to do is answered from
- * memory, or refused for its length before anything else is looked at (before
- * permissions, too). n doubles until it is refused, then the gap is halved; the
- * usual limits are powers of two, so the first value above one is tried first.
+ *   UNKNOWN --a connection--> ASKING --answered--> KNOWN
+ *      ^                        |
+ *      \------ no answer -------/   calls go without (open), asked again later
  *
- * The first calls wait for the answers, so that none that is too large leaves. They
- * do not wait for long, and not at all once a server has answered with anything
- * else: then calls go without, and hear from the server itself what is wrong with
- * it, or with them; it is asked again later, beside them.
+ * Bytes: a frame that claims to be 2 GiB long is refused on its five byte prefix, with
+ * the limit in the text. gRPC's limit is etcd's --max-request-bytes plus 512 KiB.
+ *
+ * Operations: a transaction of n compares and no operations is answered from memory, or
+ * refused for its length before anything else is checked (permissions included). n
+ * doubles until it is refused, then the gap is halved. The usual limits are powers of
+ * two, so the first value above one is tried first.
+ *
+ * The first calls wait for the answers, so that no request that is too large leaves. They
+ * wait for WAIT_MS at most, and not at all once a server has answered with anything else:
+ * then calls are sent without known limits and report the server's own error, and the
+ * probe is repeated later.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +29,14 @@
 
 enum {
 	OPS_FIRST = 128,
-	OPS_MAX = 16384, /* beyond it nobody gains anything */
+	OPS_MAX = 16384, /* larger transactions gain nothing */
 	GRPC_OVERHEAD_BYTES = 512 * 1024,
 	BYTES_DEFAULT = 3 * 512 * 1024,
 	OPS_DEFAULT = 128,
-	/* What etcd wraps around a request before it measures it. */
+	/* Bytes that etcd adds to a request before it measures it. */
 	WRAP_BYTES = 128,
-	WAIT_MS = 1000, /* how long calls wait */
-	AGAIN_MS = 500, /* doubled with each failure */
+	WAIT_MS = 1000, /* time that calls wait for the probe */
+	AGAIN_MS = 500, /* pause before the next probe, doubled with each failure */
 	AGAIN_DOUBLED_MAX = 7,
 };
 
@@ -50,7 +54,7 @@ static void limits_learned(struct client *client)
 	client_pump(client);
 }
 
-/* Does not pump: it may be called by the pump. */
+/* This does not pump, because the pump may call it. */
 static void limits_failed(struct client *client)
 {
 	struct limits *limits = &client->limits;
@@ -86,7 +90,7 @@ static uint32_t ops_next(const struct limits *limits)
 	return limits->fits + (limits->refused - limits->fits) / 2;
 }
 
-/* Nobody is refused for being somebody before the length has been looked at. */
+/* The length is checked before the user, so these errors mean that it fits. */
 static bool answer_fits(const struct grpc_end *end, enum pl_code code)
 {
 	return end->status == GRPC_OK || code == PL_AUTH || code == PL_DENIED;
@@ -109,7 +113,7 @@ static void on_ops_end(void *ctx, const struct channel_conn *asked,
 	else if (end->code == PL_OK && answer_fits(end, status.code))
 		limits->fits = limits->asked;
 	else
-		conn = NULL; /* says nothing */
+		conn = NULL; /* its answer says nothing about the limits */
 	if (conn == NULL) {
 		limits_failed(client);
 		client_pump(client);

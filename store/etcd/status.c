@@ -1,9 +1,9 @@
 /*
- * etcd tells its errors apart by their words: many share a gRPC status, and it is
- * the words that say whether a request got as far as the log. "No" in the last
- * column means that 3.4 raises the error before the request is proposed, or while
- * it is applied but before anything of it has been written. Where that is not
- * certain, or the words are new to us, the answer is "maybe".
+ * etcd tells its errors apart by their texts: many share a gRPC status, and only the text
+ * says whether a request got as far as the log. "No" in the last column means that etcd
+ * 3.4 raises the error before the request is proposed, or while it is applied but before
+ * anything of it has been written. Where that is not certain, or the text is unknown, the
+ * answer is "maybe".
  */
 #include "store/etcd/status.h"
 
@@ -11,7 +11,7 @@
 
 enum { NO = false, MAYBE = true };
 
-/* A text's final '*' stands for whatever follows. */
+/* A final '*' in a text matches any rest. */
 static const struct status_row {
 	const char *text;
 	enum pl_code code;
@@ -19,7 +19,7 @@ static const struct status_row {
 	bool maybe_applied;
 } rows[] = {
 	/* the cluster's condition */
-	{"no leader", PL_NOLEADER, STATUS_ELSEWHERE, NO}, /* asked for with hasleader */
+	{"no leader", PL_NOLEADER, STATUS_ELSEWHERE, NO}, /* sent because of hasleader */
 	{"not leader", PL_NOLEADER, STATUS_ELSEWHERE, NO},
 	{"leader changed", PL_NOLEADER, STATUS_SAME, MAYBE}, /* 3.4: reads only */
 	{"raft proposal dropped", PL_NOLEADER, STATUS_SAME, NO},
@@ -55,11 +55,11 @@ static const struct status_row {
 	{"lease already exists", PL_EXISTS, STATUS_GIVE_UP, NO},
 	{"too large lease TTL", PL_INVALID, STATUS_GIVE_UP, NO},
 
-	/* who asks */
+	/* the user */
 	{"authentication failed*", PL_AUTH, STATUS_GIVE_UP, NO},
 	{"invalid auth token", PL_AUTH, STATUS_TOKEN, NO},
-	{"user name is empty", PL_AUTH, STATUS_TOKEN, NO}, /* no token came along */
-	/* Users or roles have changed since the token was given out. */
+	{"user name is empty", PL_AUTH, STATUS_TOKEN, NO}, /* the request had no token */
+	/* Users or roles have changed since the token was issued. */
 	{"revision of auth store is old", PL_AUTH, STATUS_TOKEN, NO},
 	{"revision in header is old", PL_AUTH, STATUS_TOKEN, NO},
 	{"authentication is not enabled", PL_AUTH, STATUS_NO_TOKEN, NO},
@@ -68,11 +68,11 @@ static const struct status_row {
 	/* watches */
 	{"watch canceled", PL_UNAVAIL, STATUS_SAME, NO},
 	{"watcher range is empty", PL_INVALID, STATUS_GIVE_UP, NO},
-	/* Two watches of ours at once: the next stream starts without either. */
+	/* Two of our watches at once: the next stream starts without either. */
 	{"duplicate watch ID provided on the WatchStream", PL_UNAVAIL, STATUS_SAME, NO},
 };
 
-/* For words that no row has. */
+/* Used for texts that match no row. */
 static const struct by_status {
 	const char *name;
 	enum pl_code code;
@@ -119,7 +119,7 @@ static bool skip_prefix(struct pl_span *text, const char *prefix)
 	return true;
 }
 
-/* "etcdserver: mvcc: words" and "mvcc: words" are the same to us. */
+/* "etcdserver: mvcc: text" and "mvcc: text" mean the same. */
 static struct pl_span strip_prefixes(struct pl_span text)
 {
 	while (skip_prefix(&text, "etcdserver: ") || skip_prefix(&text, "mvcc: ") ||
@@ -146,7 +146,8 @@ static const struct status_row *row_of(struct pl_span text)
 	return NULL;
 }
 
-/* "grpc: received message larger than max (1572961 vs. 1572864)": the latter. */
+/* Finds the limit, the last number, in "grpc: received message larger than max (1572961
+ * vs. 1572864)". */
 static uint64_t find_limit(struct pl_span text)
 {
 	uint64_t limit = 0;
@@ -191,8 +192,8 @@ struct status status_of(uint32_t grpc_status, struct pl_span text)
 	return status;
 }
 
-/* Go's words for a gRPC error. Leaves the description in text; a name that is not
- * known, and text that looks otherwise, count as GRPC_UNKNOWN. */
+/* Parses Go's text for a gRPC error and leaves the description in text. An unknown name,
+ * and any other text, count as GRPC_UNKNOWN. */
 static uint32_t reason_status(struct pl_span *text)
 {
 	struct pl_span rest = *text;
@@ -223,7 +224,7 @@ struct status status_of_reason(struct pl_span reason)
 	return status_of(number, reason);
 }
 
-/* For people: what can not be seen becomes '?', and there is not too much of it. */
+/* Makes text printable: other bytes become '?', and its length is bounded. */
 static const char *print_visible(struct pl_span text, char *out, size_t size)
 {
 	size_t len = text.len < size - 1 ? text.len : size - 1;

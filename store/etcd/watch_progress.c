@@ -1,13 +1,12 @@
 /*
- * How far a watch has come, and whether the store still is the one it was.
+ * How far a watch has come, and whether the store was rewound.
  *
- * Timed progress reports (progress_notify) are on for every watch: they move the
- * point from which a quiet watch would resume, so that a compaction does not
- * overtake it.
+ * Timed progress reports (progress_notify) are on for every watch. They move the revision
+ * from which a quiet watch resumes, so that a compaction does not overtake it.
  *
- * Progress asked for: etcd before 3.4.25 and 3.5.8 answers ahead of events that
- * it has yet to send. There the answer is not believed; an event or a timed
- * report, which come in order, has to show the same.
+ * Requested progress: etcd before 3.4.25 and 3.5.8 answers ahead of events that it has
+ * not sent yet. These members' answers are not believed; an event or a timed report,
+ * which come in order, has to show the same.
  */
 #include <string.h>
 
@@ -21,7 +20,7 @@ enum { PROGRESS_AGAIN_MS = 100, CHECK_TIMEOUT_MS = 10000 };
 
 /* -- what the member is ---------------------------------------------------- */
 
-/* The next number of "3.4.23"; what follows it is not looked at. */
+/* Parses the next number of "3.4.23" and the dot after it; the rest is ignored. */
 static bool version_part_parse(const char **version, uint64_t *part)
 {
 	size_t len = strspn(*version, "0123456789");
@@ -33,7 +32,8 @@ static bool version_part_parse(const char **version, uint64_t *part)
 	return true;
 }
 
-/* "3.4.25" or later, "3.5.8" or later, or anything newer. */
+/* Whether progress answers are reliable: "3.4.25" or later, "3.5.8" or later, or newer.
+ */
 static bool version_is_sound(const char *version)
 {
 	uint64_t major, minor, patch;
@@ -55,10 +55,10 @@ static void on_version(void *ctx, const struct channel_conn *conn,
 	struct kv_result result;
 	struct pl_arena arena;
 
-	/* Of another member than the stream's it says nothing. */
+	/* The version of another member than the stream's says nothing. */
 	if (client->closing || watches->stream == NULL || conn != watches->conn)
 		return;
-	watches->version_asked = false; /* not heard: again, when it matters */
+	watches->version_asked = false; /* not known: asked again when it is needed */
 	if (end->code != PL_OK || end->status != GRPC_OK)
 		return;
 	pl_arena_init(&arena, 0, 0);
@@ -79,7 +79,7 @@ void watches_ask_version(struct client *client, struct channel_conn *conn)
 	frame_begin(&frame);
 	if (frame.code == PL_OK)
 		frame.code = codec_encode(&req, &frame.body, NULL, NULL);
-	/* Without the answer progress is only believed when it is timed. */
+	/* Without the version only timed progress is believed. */
 	watches->version_asked = frame_ask(&frame, client, conn, codec_path(KV_STATUS),
 	                                   on_version, client) == PL_OK;
 }
@@ -99,7 +99,7 @@ void watch_advanced(struct kv_watch *watch, int64_t revision)
 	}
 }
 
-/* Does anybody wait? Whose read failed asks again. */
+/* Whether any watch waits for progress. Reads that failed are repeated. */
 static bool progress_wanted(struct client *client)
 {
 	bool wanted = false;
@@ -151,12 +151,12 @@ void watch_progress_to(struct kv_watch *watch, int64_t revision)
 		watch->progress_target = revision;
 	watch_advanced(watch, watch->next_revision - 1);
 	if (watch->progress_target == 0 || pl_timer_is_set(&watches->progress_timer))
-		return; /* the timer asks: of hundreds that want to know, once */
+		return; /* the timer requests progress once for all watches */
 	watches_send_progress(watches);
 	pl_timer_set(&watches->progress_timer, pl_clock_ms() + PROGRESS_AGAIN_MS);
 }
 
-/* A linearizable read says how far the watch must have come. */
+/* A linearizable read says how far the watch must come. */
 static void on_target(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
 	struct kv_watch *watch = ctx;
@@ -169,7 +169,7 @@ static void on_target(void *ctx, const struct kv_result *result, const struct pl
 		watch_free(watch);
 		return;
 	}
-	watch_free(watch); /* not the last: it has not ended */
+	watch_free(watch); /* not the last reference: the watch has not ended */
 	if (err == NULL) {
 		watch_progress_to(watch, result->header.revision);
 		watch->target_missed =
@@ -185,7 +185,7 @@ static void on_target(void *ctx, const struct kv_result *result, const struct pl
 		             pl_clock_ms() + PROGRESS_AGAIN_MS);
 }
 
-/* A read of one key at most, which whoever may watch may read. */
+/* A read of at most one key, which a user that may watch may read. */
 static struct kv_req probe_req(const struct kv_watch *watch)
 {
 	struct pl_span key = watch->req.keys.from;
@@ -204,7 +204,8 @@ enum pl_code watches_progress(struct client *client, struct kv_watch *watch,
 	struct kv_req req = probe_req(watch);
 	enum pl_code code;
 
-	/* The read under way may have been answered before this call. */
+	/* The read under way may have been answered before this call, so it is repeated.
+	 */
 	watch->target_again = watch->target_asked;
 	if (watch->target_asked)
 		return PL_OK;
@@ -223,7 +224,7 @@ void watches_rewound(struct client *client, const struct pl_err *err)
 	watches_end_all(client, err);
 }
 
-/* client_note_header() does the judging; an answer that fails is asked for again. */
+/* client_note_header() compares the revisions; a read that failed is repeated. */
 static void on_check(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
 	struct client *client = ctx;
@@ -232,11 +233,11 @@ static void on_check(void *ctx, const struct kv_result *result, const struct pl_
 	client->watches.checking = false;
 	if (err != NULL && !client->closing)
 		watches_drop_stream(
-			&client->watches); /* comes up, and is checked, again */
+			&client->watches); /* the next stream is checked again */
 }
 
-/* The member that creates the watch is behind what we have seen: it lags, or
- * the store has gone back in time. A linearizable read tells which. */
+/* The member that created the watch is behind what the client has seen: it lags, or the
+ * store was rewound. A linearizable read shows which. */
 void watches_check_rewound(struct client *client, const struct kv_watch *watch)
 {
 	struct kv_req req = probe_req(watch);

@@ -1,4 +1,4 @@
-/* What a client says on its watch stream. */
+/* Sends requests on a client's watch stream. */
 #include "store/etcd/codec.h"
 #include "store/etcd/frame.h"
 #include "store/etcd/watches.h"
@@ -16,7 +16,7 @@ void watch_send_cancel(struct watches *watches, int64_t id)
 	frame_begin(&frame);
 	if (frame.code == PL_OK)
 		frame.code = codec_watch_cancel(id, &frame.body, NULL);
-	/* Left alone it would go on sending: a new stream is the other way. */
+	/* The server would go on sending events, so the stream is replaced. */
 	if (frame_send(&frame, watches->stream, NULL) != PL_OK)
 		watches_drop_stream(watches);
 }
@@ -24,8 +24,9 @@ void watch_send_cancel(struct watches *watches, int64_t id)
 enum pl_code watch_send_create(struct watches *watches, const struct kv_watch *watch,
                                struct pl_err *err)
 {
-	/* One that goes on begins at what it has seen: a compaction to just the next
-	 * revision would take deletions of it away, and still let us begin there. */
+	/* A resumed watch begins at the last revision that it has seen: a compaction to
+	 * just the next revision would drop deletions of that revision and still allow to
+	 * begin there. */
 	bool goes_on = watch->next_revision != watch->req.from_revision;
 	struct codec_watch_create create = {
 		.req = &watch->req,
@@ -44,11 +45,12 @@ void watches_send_progress(struct watches *watches)
 {
 	struct frame frame;
 
-	/* An answer that would not be believed is not asked for. */
+	/* Progress is not requested when the answer would not be believed. */
 	if (watches->stream == NULL || !watches->progress_sound)
 		return;
 	frame_begin(&frame);
 	if (frame.code == PL_OK)
 		frame.code = codec_watch_progress(&frame.body, NULL);
-	(void)!frame_send(&frame, watches->stream, NULL); /* the timer asks again */
+	/* the timer requests it again */
+	(void)!frame_send(&frame, watches->stream, NULL);
 }

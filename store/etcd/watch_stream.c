@@ -1,7 +1,7 @@
 /*
- * The watch stream: what comes on it, and the next one when it is lost.
+ * The watch stream: its messages, and the next stream when it is lost.
  *
- * Calling out to a watch's user is the last thing that a message does.
+ * Calling a watch's user is the last thing that handling a message does.
  */
 #include "store/base/clock.h"
 #include "store/etcd/codec.h"
@@ -9,9 +9,9 @@
 
 enum {
 	CREATING_MAX = 64,
-	/* Streams in a row that bring nonsense: then the watches end. */
+	/* After so many malformed streams in a row the watches end. */
 	BAD_MAX = 6,
-	/* A stream that stood so long was none that fails at once. */
+	/* A stream that lasted so long does not count as a failure. */
 	STEADY_MS = 5000,
 };
 
@@ -36,8 +36,8 @@ static struct kv_watch *watch_find(struct watches *watches, int64_t id)
 	return NULL;
 }
 
-/* What came on the stream is not what etcd says. On another one, of another member
- * if there is one, it may be: nothing is lost by trying, a few times. */
+/* The stream brought a malformed message. Another stream, of another member if there is
+ * one, may be valid: trying a few times loses nothing. */
 static void stream_malformed(struct client *client, struct channel_conn *conn,
                              const struct pl_err *err)
 {
@@ -74,12 +74,10 @@ static void pump_later(struct client *client)
 		                     client_backoff_ms(client, watches->failures++));
 }
 
-/*
- * The server does not take the token that the stream was opened with, and leaves the
- * stream open: every creation on it would be refused. A stream whose token is older than
- * the one there is gets replaced at once; otherwise a new token is asked for, and the
- * next stream waits for it, longer after each refusal.
- */
+/* The server does not accept the token that the stream was opened with, and leaves the
+ * stream open: it would refuse every creation on it. A stream with an outdated token is
+ * replaced at once. Otherwise a new token is requested, and the next stream waits for it,
+ * longer after each refusal. */
 static void stream_refused_token(struct client *client)
 {
 	struct watches *watches = &client->watches;
@@ -102,7 +100,7 @@ static void on_refused(struct kv_watch *watch, const struct codec_watch *msg)
 	struct pl_err err = {0};
 
 	pl_list_del(&watch->in_bucket);
-	watch->state = WATCH_WAITING; /* there is nothing to cancel */
+	watch->state = WATCH_WAITING; /* there is nothing to cancel on the server */
 	if (msg->compact_revision > 0) {
 		pl_err_set(&err, PL_COMPACTED,
 		           "watch from revision %lld: compacted up to %lld",
@@ -149,7 +147,8 @@ static void on_created(struct client *client, const struct codec_watch *msg)
 	watches->creating_count--;
 	watch->state = WATCH_WAITING;
 	if (watch->ending) {
-		/* Called off meanwhile; what the list held may be the last of it. */
+		/* The watch was cancelled meanwhile; the list's reference may be the
+		 * last. */
 		watch_free(watch);
 		if (!msg->canceled)
 			watch_send_cancel(watches, msg->watch_id);
@@ -180,7 +179,8 @@ static void on_events(struct client *client, struct kv_watch *watch,
 	size_t skip = 0;
 	int64_t last = msg->events[msg->count - 1].record.mod_revision;
 
-	/* Seen before a reconnection, or before where the user wanted to begin. */
+	/* The first events were seen before a reconnection, or are older than what the
+	 * user asked for. */
 	while (skip < msg->count &&
 	       msg->events[skip].record.mod_revision < watch->next_revision)
 		skip++;
@@ -202,7 +202,7 @@ static void on_decoded(struct client *client, const struct codec_watch *msg)
 	struct watches *watches = &client->watches;
 	struct kv_watch *watch;
 
-	/* Some answers that cancel carry no revision. */
+	/* Some messages that cancel have no revision. */
 	if (msg->header.revision != 0)
 		client_note_header(client, &msg->header, false, 0);
 	if (msg->created) {
@@ -244,7 +244,7 @@ static void on_message(void *ctx, struct pl_span bytes)
 
 /* -- the stream ------------------------------------------------------------- */
 
-/* All watches on it wait for the next one, the older ones first. */
+/* All watches of the stream wait for the next one, the older ones first. */
 static void stream_lost(struct client *client)
 {
 	struct watches *watches = &client->watches;
@@ -298,7 +298,7 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	if (pl_clock_ms() - watches->opened_ms >= STEADY_MS)
 		watches->failures = 0;
 	if (end->code == PL_LIMIT)
-		watches_end_all(client, end->err); /* it would come again, as large */
+		watches_end_all(client, end->err); /* the message would come again */
 	else if (end->code == PL_PROTO)
 		stream_malformed(client, conn, end->err);
 	else if (end->code == PL_OK && end->status != GRPC_OK)
@@ -350,7 +350,7 @@ void watches_pump(struct client *client)
 		return;
 	}
 	if (watches->stream == NULL && conn == NULL)
-		return; /* comes again when the link is up */
+		return; /* the channel pumps again once it is up */
 	if (watches->stream == NULL && open_stream(client, conn) != PL_OK) {
 		pump_later(client);
 		return;

@@ -1,20 +1,16 @@
 /*
- * Watches: all of a client share one stream, on a connection of its own.
+ * Watches: all watches of a client share one stream, on a channel of its own.
  *
- *   start -> waiting -> creating -> active -> ended
- *              ^           |          |
- *              \-----------+----------/   stream lost: again, from the next revision
- *
- * etcd answers creations in the order in which they were asked for, and names a
- * refused one -1: so they are matched by order, and the id is learnt from the
- * answer. Each watch knows the next revision that it has not seen; it is created
- * again from there, and whatever lies before it is dropped, so that nothing is
- * missed and nothing comes twice.
+ * etcd answers creations in the order in which they were sent and gives a refused one the
+ * id -1, so answers are matched by order and the id is taken from the answer. Each watch
+ * knows the next revision that it has not seen. After a lost stream it is created again
+ * from there, and earlier events are dropped, so that nothing is missed and nothing comes
+ * twice.
  *
  *   watches.c          their lives, and the interface
  *   watch_stream.c     the stream: messages, creations, resumption
- *   watch_send.c       what is said on it
- *   watch_progress.c   how far they have come
+ *   watch_send.c       what is sent on it
+ *   watch_progress.c   progress, and whether the store was rewound
  */
 #include "store/etcd/watches.h"
 
@@ -26,7 +22,7 @@
 enum {
 	ARENA_CHUNK = 256 << 10,
 	ARENA_MAX = 1 << 30,
-	/* Of keys: a message that is too large would end the stream of all. */
+	/* A message that is too large would end the stream of all watches. */
 	KEYS_MAX = 1 << 20,
 };
 
@@ -64,7 +60,7 @@ static void watch_deliver_end(struct kv_watch *watch)
 	client_maybe_close(client);
 }
 
-/* The last note comes later, on a stack of its own. Nothing comes before it. */
+/* The last note comes from the loop, on a stack of its own; no note comes before it. */
 void watch_end_soon(struct kv_watch *watch, const struct pl_err *err)
 {
 	if (watch->ending)
@@ -102,7 +98,7 @@ static void on_watch_timer(void *ctx)
 				  .revision = watch->next_revision - 1});
 }
 
-/* The keys stand behind the struct, in the same block. */
+/* The keys are stored behind the struct, in the same block. */
 static struct kv_watch *watch_new(struct client *client, const struct kv_watch_req *req)
 {
 	size_t from = req->keys.from.len, to = req->keys.to.len;

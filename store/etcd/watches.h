@@ -1,4 +1,18 @@
-/* One watch, and what the files that keep watches have in common. */
+/*
+ * A watch, and what the files of the watches share.
+ *
+ * Its place on the stream, and its life:
+ *
+ *   WAITING --creation sent--> CREATING --answered--> ACTIVE
+ *      ^                          |                     |
+ *      \--------------------------+---------------------/  stream lost or refused
+ *
+ *   OPEN --watch_end_soon()--> ENDING --the last note--> ENDED --refs 0--> freed
+ *
+ * Invariants: next_revision only grows; events below it are dropped, so no event is
+ * delivered twice and none is missed. A watch on the creating list has a reference for
+ * the answer. After watch_end_soon() only the last note comes.
+ */
 #ifndef STORE_ETCD_WATCHES_H
 #define STORE_ETCD_WATCHES_H
 
@@ -9,35 +23,37 @@ enum watch_state { WATCH_WAITING, WATCH_CREATING, WATCH_ACTIVE };
 struct kv_watch {
 	struct client *client;
 	enum watch_state state;
-	unsigned refs; /* the user's until the end, a read's that asks for progress */
-	bool ending;   /* the last note is on its way */
-	bool ended;    /* delivered; kept for an answer that is still to come */
+	/* one of the user until the end, one for a creation or a progress read under way
+	 */
+	unsigned refs;
+	bool ending;
+	bool ended;
 	bool progress_due;
 	bool target_asked;
-	bool target_again; /* asked for anew while the read was under way */
+	bool target_again;
 	bool target_missed;
-	struct pl_list at; /* in watches.waiting or .creating */
+	struct pl_list at; /* in watches.waiting, in watches.creating, or in no list */
 	struct pl_list in_all;
 	struct pl_list in_bucket;
 	struct kv_watch_req req;
 	int64_t id;
-	int64_t next_revision;   /* the first not seen; 0: from now on */
-	int64_t progress_target; /* 0: nobody waits for progress */
+	int64_t next_revision;   /* the first revision not seen; 0: from now on */
+	int64_t progress_target; /* revision that progress was requested for; 0: none */
 	int64_t compact_revision;
 	struct pl_err err;
-	struct pl_timer timer; /* for notes that must not come inside a call */
+	struct pl_timer timer; /* delivers notes that must not come inside a call */
 	kv_watch_fn *fn;
 	void *ctx;
-	uint8_t bytes[]; /* the keys of req */
+	uint8_t bytes[]; /* holds the keys of req */
 };
 
 /* -- watches.c ---------------------------------------------------------------- */
 
-/* One reference less; the last one frees. */
+/* Drops a reference; the last one frees the watch. */
 void watch_free(struct kv_watch *watch);
 void watch_note(struct kv_watch *watch, struct kv_watch_note note);
 
-/* The last note comes later, on a stack of its own. Nothing comes before it. */
+/* Ends the watch: the last note comes from the loop, and no note comes before it. */
 void watch_end_soon(struct kv_watch *watch, const struct pl_err *err);
 void watches_end_all(struct client *client, const struct pl_err *err);
 
@@ -48,7 +64,7 @@ PL_NODISCARD enum pl_code watch_send_create(struct watches *watches,
                                             struct pl_err *err);
 void watch_send_cancel(struct watches *watches, int64_t id);
 void watches_send_progress(struct watches *watches);
-/* It ends; the next one resumes what was on it. */
+/* Ends the stream; the next one resumes its watches. */
 void watches_drop_stream(struct watches *watches);
 
 /* -- watch_progress.c ----------------------------------------------------------- */
@@ -62,7 +78,7 @@ void watches_ask_version(struct client *client, struct channel_conn *conn);
 
 /* -- watch_stream.c --------------------------------------------------------------- */
 
-/* Before the stream is opened again. */
+/* Opens the stream again after a pause. */
 void watches_on_timer(void *ctx);
 
 #endif

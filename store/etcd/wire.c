@@ -24,7 +24,7 @@ bool wire_skip_fixed(struct wire_reader *reader, struct wire_field *field)
 	uint32_t type = field->tag & 7;
 	ptrdiff_t size = type == WIRE_FIXED64 ? 8 : type == WIRE_FIXED32 ? 4 : 0;
 
-	/* Groups have been given up long ago; etcd has none. */
+	/* Groups are obsolete; etcd has none. */
 	if (size == 0 || reader->end - reader->at < size) {
 		reader->bad = true;
 		return false;

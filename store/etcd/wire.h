@@ -1,6 +1,9 @@
 /*
- * Protobuf's wire format, the part that etcd's hot messages need: varints and
- * runs of bytes. Writers write to memory that a size pass has found sufficient.
+ * Protobuf's wire format, the part that etcd's frequent messages need: varints and
+ * length-delimited fields.
+ *
+ * Invariants: a writer writes to memory whose size a size pass has computed. A reader
+ * never reads past its end; malformed bytes set bad, and stay bad.
  */
 #ifndef STORE_ETCD_WIRE_H
 #define STORE_ETCD_WIRE_H
@@ -20,7 +23,7 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32
 
 static inline size_t wire_varint_size(uint64_t value)
 {
-	/* 9/64 is close enough to 1/7 for every count of bits up to 64. */
+	/* 9/64 approximates 1/7 exactly enough for every count of bits up to 64. */
 	unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
 
 	return (bits * 9 + 64) / 64;
@@ -36,7 +39,7 @@ static inline uint8_t *wire_varint(uint8_t *at, uint64_t value)
 	return at;
 }
 
-/* A field whose value is protobuf's default is not written at all. */
+/* A field with protobuf's default value is not written. */
 static inline size_t wire_int_size(uint32_t tag, int64_t value)
 {
 	return value == 0 ? 0 : wire_varint_size(tag) + wire_varint_size((uint64_t)value);
@@ -47,7 +50,7 @@ static inline uint8_t *wire_int(uint8_t *at, uint32_t tag, int64_t value)
 	return value == 0 ? at : wire_varint(wire_varint(at, tag), (uint64_t)value);
 }
 
-/* A submessage or a chosen branch is written even when it is empty. */
+/* A submessage or a chosen branch of a oneof is written even when it is empty. */
 static inline size_t wire_sub_size(uint32_t tag, size_t len)
 {
 	return wire_varint_size(tag) + wire_varint_size(len) + len;
@@ -80,7 +83,7 @@ static inline uint8_t *wire_bytes(uint8_t *at, uint32_t tag, struct pl_span span
 struct wire_reader {
 	const uint8_t *at;
 	const uint8_t *end;
-	bool bad; /* what follows is not protobuf */
+	bool bad; /* the bytes are not protobuf */
 };
 
 /* One field: bytes for WIRE_BYTES, number for WIRE_VARINT. */
@@ -92,7 +95,7 @@ struct wire_field {
 
 static inline struct wire_reader wire_reader(struct pl_span span)
 {
-	/* Arithmetic on NULL is undefined even where nothing is read. */
+	/* Arithmetic on NULL is undefined even when nothing is read. */
 	const uint8_t *at = span.len == 0 ? (const uint8_t *)"" : span.at;
 
 	return (struct wire_reader){.at = at, .end = at + span.len};
@@ -112,7 +115,7 @@ static inline bool wire_read_varint(struct wire_reader *reader, uint64_t *out)
 	return wire_read_long_varint(reader, WIRE_VARINT_MAX, out);
 }
 
-/* A tag or a length. */
+/* Reads a tag or a length. */
 static inline bool wire_read_varint32(struct wire_reader *reader, uint64_t *out)
 {
 	if (reader->at != reader->end && *reader->at < 0x80) {
@@ -122,7 +125,7 @@ static inline bool wire_read_varint32(struct wire_reader *reader, uint64_t *out)
 	return wire_read_long_varint(reader, WIRE_VARINT32_MAX, out);
 }
 
-/* False at the end, and when bad is set. */
+/* Reads the next field. False at the end, and when bad is set. */
 static inline bool wire_next(struct wire_reader *reader, struct wire_field *field)
 {
 	uint64_t value;
@@ -149,9 +152,9 @@ static inline bool wire_next(struct wire_reader *reader, struct wire_field *fiel
 	return true;
 }
 
-/* Is the tag one of the fields in the mask (bit n: field n), whatever its type?
- * For the default of a switch over tags: a known field of the wrong type is no
- * unknown field to be skipped. */
+/* Whether the tag is one of the fields in the mask (bit n: field n), with any type. For
+ * the default of a switch over tags: a known field with a wrong type is not an unknown
+ * field to be skipped. */
 static inline bool wire_tag_in(uint32_t tag, uint64_t mask)
 {
 	uint32_t number = tag >> 3;

@@ -3,12 +3,12 @@
  * passed in.
  *
  *   QUIET --idle_ms without a byte, or wanted--> SENT --timeout_ms--> LATE --1 ms--> LOST
- *     ^                                           |                  |
- *     \------------------any byte-----------------+------------------/
+ *     ^                                           |                    |
+ *     \------------------any byte-----------------+--------------------/
  *
- * Invariants: a PING goes out only while calls are in flight, or when somebody asked with
- * grpc_ping_want(), because servers count other PINGs as abuse. Two PINGs are at least
- * gap_ms apart. Any byte from the server is a sign of life.
+ * Invariants: a PING goes out only while calls are in flight, or after grpc_ping_want(),
+ * because servers count other PINGs as abuse. Two PINGs are at least gap_ms apart. Any
+ * byte from the server is a sign of life.
  */
 #ifndef STORE_NET_GRPC_PING_H
 #define STORE_NET_GRPC_PING_H

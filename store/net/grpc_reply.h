@@ -1,6 +1,6 @@
 /*
- * What a server's header blocks say about a call: the HTTP status, the content type, and
- * at the end grpc-status with grpc-message.
+ * The contents of a server's header blocks for a call: the HTTP status, the content type,
+ * and at the end grpc-status with grpc-message.
  *
  * Pure, except that the message text is copied to the heap. Nothing that a server sends
  * is trusted: numbers are checked, texts are bounded.

@@ -56,7 +56,7 @@ struct grpc_session_fns {
 enum grpc_session_state {
 	GRPC_SESSION_CONNECTING, /* no SETTINGS yet: calls wait */
 	GRPC_SESSION_UP,
-	GRPC_SESSION_AWAY, /* takes no new calls; those that are open end properly */
+	GRPC_SESSION_AWAY, /* takes no new calls; open calls end properly */
 	GRPC_SESSION_DEAD, /* every call has ended, nghttp2 is not called any more */
 };
 

@@ -18,7 +18,7 @@
 /* OPEN --http_close()--> CLOSING --the last call has ended--> SHUT --> freed */
 enum http_state { HTTP_OPEN, HTTP_CLOSING, HTTP_SHUT };
 
-/* One loop's client. */
+/* The client of one loop. */
 struct http {
 	uv_loop_t *loop;
 	CURLM *multi;
@@ -99,7 +99,7 @@ PL_NODISCARD enum pl_code http_setup(struct http_call *call,
                                      const struct http_call_opts *opts,
                                      struct pl_err *err);
 
-/* http_error.c: the code and the words of a finished call. */
+/* http_error.c: the code and the error text of a finished call. */
 enum pl_code http_call_error(const struct http_call *call, struct pl_err *err);
 
 #endif

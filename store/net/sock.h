@@ -55,7 +55,7 @@ bool sock_busy(const struct sock *sock);
  * under TLS. */
 uint64_t sock_written(const struct sock *sock);
 
-/* What the socket is doing, as text for a timeout's error. */
+/* The socket's state as text, for a timeout's error. */
 const char *sock_phase(const struct sock *sock);
 
 #endif

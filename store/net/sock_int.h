@@ -47,7 +47,7 @@ struct sock {
 	uint8_t bytes[READ_SIZE];
 };
 
-/* Neither failed nor closed: callbacks may still run. */
+/* The socket has not failed and is not closed: callbacks may still run. */
 static inline bool sock_live(const struct sock *sock)
 {
 	return sock->state != SOCK_FAILED && sock->closed == NULL;

@@ -1,4 +1,4 @@
-/* What a TLS connection takes from struct tls. Internal to store/net. */
+/* The parts of struct tls that a TLS connection uses. Internal to store/net. */
 #ifndef STORE_NET_TLS_CTX_H
 #define STORE_NET_TLS_CTX_H
 

@@ -194,7 +194,7 @@ static bool name_set(SSL *ssl, const char *host)
 	if (inet_pton(AF_INET6, host, address) == 1)
 		return X509_VERIFY_PARAM_set1_ip(param, address, 16) == 1;
 	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	/* This is SSL_set_tlsext_host_name() without its cast of const. */
+	/* SSL_set_tlsext_host_name() without its cast of const */
 	return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
 	       SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
 	                unconst(host)) == 1;

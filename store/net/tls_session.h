@@ -1,6 +1,6 @@
 /*
- * One client's TLS connection as a filter of bytes: ciphertext in, plaintext out, and
- * back. No I/O. Internal to store/net.
+ * A client's TLS connection as a filter of bytes: ciphertext in, plaintext out, and back.
+ * No I/O. Internal to store/net.
  *
  * Invariant: a handshake completes only when the server's certificate is trusted and
  * names the host, the version is TLS 1.2 or newer, and the server chose HTTP/2.
