@@ -116,7 +116,7 @@ static void on_end(void *ctx, const struct channel_conn *conn, const struct grpc
 	if (end->body != NULL && end->body->at != NULL)
 		explicit_bzero(end->body->at, end->body->cap); /* it holds the password */
 	client->auth.asking = false;
-	if (client->closing)
+	if (client->state != CLIENT_OPEN)
 		return;
 	if (end->code == PL_OK)
 		on_answer(client, end);
@@ -154,7 +154,7 @@ static void on_timer(void *ctx)
 {
 	struct client *client = ctx;
 
-	if (!client->closing)
+	if (client->state == CLIENT_OPEN)
 		auth_ask(client);
 }
 

@@ -553,7 +553,7 @@ void calls_wake_waiters(struct client *client)
 	struct calls *calls = &client->calls;
 
 	if (!pl_list_empty(&calls->waiters) && !pl_timer_is_set(&calls->room_timer) &&
-	    has_room(calls) && !client->closing)
+	    has_room(calls) && client->state == CLIENT_OPEN)
 		pl_timer_set(&calls->room_timer, 0);
 }
 

@@ -24,9 +24,9 @@ static void channel_maybe_close(struct channel *channel)
 
 static void conn_close(struct channel_conn *conn)
 {
-	if (conn->closing)
+	if (conn->state == CHANNEL_CONN_CLOSING)
 		return;
-	conn->closing = true;
+	conn->state = CHANNEL_CONN_CLOSING;
 	grpc_conn_close(conn->grpc);
 }
 
@@ -47,7 +47,8 @@ static void on_conn_up(void *ctx)
 	struct channel_conn *conn = ctx;
 	struct channel *channel = conn->channel;
 
-	conn->up = true;
+	if (conn->state == CHANNEL_CONN_CONNECTING)
+		conn->state = CHANNEL_CONN_UP;
 	if (channel->current == conn && !channel->closing)
 		channel->on_up(channel->ctx);
 }
@@ -157,7 +158,8 @@ static void on_timer(void *ctx)
 		channel_maybe_close(channel);
 	else if (channel->current == NULL)
 		channel_connect(channel);
-	else if (channel->current->up && !grpc_conn_usable(channel->current->grpc))
+	else if (channel->current->state == CHANNEL_CONN_UP &&
+	         !grpc_conn_usable(channel->current->grpc))
 		channel_retire_conn(channel->current);
 }
 
@@ -181,7 +183,7 @@ struct channel_conn *channel_up(struct channel *channel)
 {
 	struct channel_conn *conn = channel->current;
 
-	if (conn == NULL || !conn->up || conn->closing)
+	if (conn == NULL || conn->state != CHANNEL_CONN_UP)
 		return NULL;
 	if (!grpc_conn_usable(conn->grpc)) {
 		/* The connection is down or going away. on_timer() looks at it from the
@@ -201,7 +203,7 @@ void channel_hold(struct channel_conn *conn)
 void channel_release(struct channel_conn *conn)
 {
 	PL_ASSERT(conn->calls > 0);
-	if (--conn->calls == 0 && conn->retiring)
+	if (--conn->calls == 0 && conn->state == CHANNEL_CONN_RETIRING)
 		conn_close(conn);
 }
 
@@ -223,11 +225,12 @@ void channel_move(struct channel_conn *conn, const struct pl_err *why)
 {
 	struct channel *channel = conn->channel;
 
-	if (channel->current != conn || channel->closing || conn->closing)
+	if (channel->current != conn || channel->closing)
 		return;
+	PL_ASSERT(conn->state <= CHANNEL_CONN_UP);
 	endpoints_failed(channel->env->endpoints, conn->endpoint, why, pl_clock_ms(),
 	                 channel->env->rng);
-	conn->retiring = true;
+	conn->state = CHANNEL_CONN_RETIRING;
 	channel->current = NULL;
 	pl_list_add_tail(&channel->retiring, &conn->at);
 	if (conn->calls == 0)

@@ -42,6 +42,13 @@ struct channel_env {
 
 struct channel;
 
+enum channel_conn_state {
+	CHANNEL_CONN_CONNECTING,
+	CHANNEL_CONN_UP,
+	CHANNEL_CONN_RETIRING, /* not current any more, its calls go on */
+	CHANNEL_CONN_CLOSING,
+};
+
 /* A connection of a channel; it lives while it is current or has calls. */
 struct channel_conn {
 	struct pl_list at; /* in channel.retiring, or in no list */
@@ -50,10 +57,8 @@ struct channel_conn {
 	unsigned endpoint;
 	unsigned calls;
 	uint64_t answered_ms; /* time of the last answer */
-	bool up;
-	bool worked;
-	bool retiring;
-	bool closing;
+	enum channel_conn_state state;
+	bool worked; /* an answer came */
 };
 
 struct channel {

@@ -4,7 +4,7 @@ enum { BACKOFF_FIRST_MS = 25, BACKOFF_MAX_MS = 1000 };
 
 void client_pump(struct client *client)
 {
-	if (client->closing)
+	if (client->state != CLIENT_OPEN)
 		return;
 	calls_pump(client);
 	watches_pump(client);

@@ -107,6 +107,13 @@ struct keepalives {
 	struct pl_err bad; /* malformed message of this stream; PL_OK: none */
 };
 
+/* OPEN --etcd_close()--> CLOSING --every call, watch and channel has ended--> FINISHED */
+enum client_state {
+	CLIENT_OPEN,
+	CLIENT_CLOSING,
+	CLIENT_FINISHED, /* only the timers' handle is left to close */
+};
+
 struct client {
 	struct kv kv;
 	uv_loop_t *loop;
@@ -131,8 +138,7 @@ struct client {
 	struct pl_err down;
 	uint64_t cluster_id;
 	int64_t seen_revision; /* the highest revision in any answer of this cluster */
-	bool closing;
-	bool finished;
+	enum client_state state;
 	unsigned channels_open;
 	kv_closed_fn *closed;
 	void *closed_ctx;

@@ -11,10 +11,10 @@ enum {
 	CONNECT_TIMEOUT_MS = 2000,
 	INFLIGHT_BYTES_MAX = 64 << 20,
 	WATCH_MESSAGE_MAX = 1 << 30,
-	LINKS = 3,
+	CHANNELS = 3,
 };
 
-/* -- links ---------------------------------------------------------------- */
+/* -- channels ---------------------------------------------------------------- */
 
 static void on_calls_up(void *ctx)
 {
@@ -95,14 +95,14 @@ static void client_parts_done(struct client *client)
 
 void client_maybe_close(struct client *client)
 {
-	if (!client->closing || client->channels_open > 0 || client->finished ||
+	if (client->state != CLIENT_CLOSING || client->channels_open > 0 ||
 	    !pl_list_empty(&client->calls.queued) ||
 	    !pl_list_empty(&client->calls.inflight) ||
 	    !pl_list_empty(&client->watches.all) ||
 	    !pl_list_empty(&client->keepalives.waiting) ||
 	    !pl_list_empty(&client->keepalives.sent))
 		return;
-	client->finished = true;
+	client->state = CLIENT_FINISHED;
 	client_parts_done(client);
 }
 
@@ -110,10 +110,10 @@ static void etcd_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
 	struct client *client = client_of(kv);
 
-	PL_ASSERT(!client->closing);
+	PL_ASSERT(client->state == CLIENT_OPEN);
 	client->closed = closed;
 	client->closed_ctx = ctx;
-	client->closing = true;
+	client->state = CLIENT_CLOSING;
 	calls_cancel_all(client);
 	watches_cancel_all(client);
 	keepalives_cancel_all(client);
@@ -130,7 +130,7 @@ static enum pl_code etcd_start(struct kv *kv, const struct kv_req *req,
 {
 	struct client *client = client_of(kv);
 
-	if (client->closing)
+	if (client->state != CLIENT_OPEN)
 		return pl_err_set(err, PL_CANCELED, "%s: the client closes",
 		                  kv_op_name(req->op));
 	if (req->op == KV_LEASE_KEEP) {
@@ -157,7 +157,7 @@ static enum pl_code etcd_watch(struct kv *kv, const struct kv_watch_req *req,
 {
 	struct client *client = client_of(kv);
 
-	if (client->closing)
+	if (client->state != CLIENT_OPEN)
 		return pl_err_set(err, PL_CANCELED, "watch: the client closes");
 	return watches_start(client, req, fn, ctx, out, err);
 }
@@ -172,7 +172,7 @@ static enum pl_code etcd_progress(struct kv *kv, struct kv_watch *watch, int64_t
 {
 	struct client *client = client_of(kv);
 
-	if (client->closing)
+	if (client->state != CLIENT_OPEN)
 		return pl_err_set(err, PL_CANCELED, "progress: the client closes");
 	if (revision == 0)
 		return watches_progress(client, watch, err);
@@ -234,8 +234,7 @@ static const struct kv_ops etcd_ops = {
 /* Frees a client whose opening failed: no channel has connected yet. */
 static void client_abandon(struct client *client)
 {
-	client->closing = true;
-	client->finished = true;
+	client->state = CLIENT_FINISHED;
 	pl_timer_done(&client->calls_channel.timer);
 	pl_timer_done(&client->watch_channel.timer);
 	pl_timer_done(&client->lease_channel.timer);
@@ -284,8 +283,8 @@ static void channel_callbacks(struct client *client)
 static enum pl_code client_channels_open(struct client *client,
                                          const struct etcd_opts *opts)
 {
-	struct channel *links[LINKS] = {&client->calls_channel, &client->watch_channel,
-	                                &client->lease_channel};
+	struct channel *channels[CHANNELS] = {
+		&client->calls_channel, &client->watch_channel, &client->lease_channel};
 	/* All three channels begin at one member, and clients spread over the members. */
 	int before = (int)pl_rng_below(&client->rng, client->endpoints.count) - 1;
 
@@ -302,8 +301,8 @@ static enum pl_code client_channels_open(struct client *client,
 	                                                    : opts->watch_message_max,
 	};
 	channel_callbacks(client);
-	for (unsigned i = 0; i < LINKS; i++) {
-		if (channel_open(links[i], &client->env, before) != PL_OK)
+	for (unsigned i = 0; i < CHANNELS; i++) {
+		if (channel_open(channels[i], &client->env, before) != PL_OK)
 			return PL_NOMEM;
 		client->channels_open++;
 	}

@@ -179,7 +179,7 @@ static void pump_later(struct client *client)
 {
 	struct keepalives *keepalives = &client->keepalives;
 
-	if (!client->closing)
+	if (client->state == CLIENT_OPEN)
 		pl_timer_set(&keepalives->timer,
 		             pl_clock_ms() +
 		                     client_backoff_ms(client, keepalives->failures++) /
@@ -254,7 +254,7 @@ void keepalives_pump(struct client *client)
 	struct keepalives *keepalives = &client->keepalives;
 	struct channel_conn *conn = channel_up(&client->lease_channel);
 
-	if (client->closing || pl_list_empty(&keepalives->waiting) ||
+	if (client->state != CLIENT_OPEN || pl_list_empty(&keepalives->waiting) ||
 	    pl_timer_is_set(&keepalives->timer) || !auth_ready(client))
 		return;
 	if (keepalives->stream == NULL && conn == NULL)

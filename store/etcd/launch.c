@@ -290,18 +290,18 @@ static void member_ended_early(struct launch_member *member, int64_t status, int
 static void member_ended_up(struct launch_member *member, int64_t status, int signum)
 {
 	struct etcd_launch *launch = member->launch;
-	bool stop_sent = member->stop_sent;
+	bool requested = member->state != MEMBER_RUNS;
 
 	launch_port_hold(member, &member->client);
 	launch_port_hold(member, &member->peer);
-	if (member->restart) {
-		member->restart = false;
+	if (member->state == MEMBER_RESTARTS) {
+		member->state = MEMBER_STOP_SENT;
 		if (launch_spawn(member, NULL) == PL_OK)
 			return;
 		status = -1;
-		stop_sent = false;
+		requested = false;
 	}
-	if (!stop_sent && launch->on_exit != NULL)
+	if (!requested && launch->on_exit != NULL)
 		launch->on_exit(launch->exit_ctx, member->index, (int)status, signum);
 }
 

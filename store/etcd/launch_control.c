@@ -51,7 +51,7 @@ pid_t etcd_launch_pid(const struct etcd_launch *launch, unsigned member)
 {
 	const struct launch_member *m = member_at(launch, member);
 
-	return m->proc == NULL || m->stop_sent ? 0 : m->proc->handle.pid;
+	return m->proc == NULL || m->state != MEMBER_RUNS ? 0 : m->proc->handle.pid;
 }
 
 /* The state of a thread in /proc: 'T' is stopped; 0: it is gone. */
@@ -127,9 +127,9 @@ enum pl_code etcd_launch_restart(struct etcd_launch *launch, unsigned member,
 		return pl_err_set(err, PL_INVALID, "the launch is not up");
 	if (m->proc == NULL)
 		return launch_spawn(m, err);
-	if (!m->stop_sent)
+	if (m->state == MEMBER_RUNS)
 		return pl_err_set(err, PL_EXISTS, "etcd member %u is running", member);
-	m->restart = true; /* once the kernel has ended the last run */
+	m->state = MEMBER_RESTARTS; /* once the kernel has ended the last run */
 	return PL_OK;
 }
 

@@ -34,12 +34,18 @@ struct launch_proc {
 	struct launch_member *member;
 };
 
+/* RUNS --SIGTERM or SIGKILL--> STOP_SENT --etcd_launch_restart()--> RESTARTS --> RUNS */
+enum launch_member_state {
+	MEMBER_RUNS, /* or it ended by itself */
+	MEMBER_STOP_SENT,
+	MEMBER_RESTARTS, /* starts again as soon as it has ended */
+};
+
 struct launch_member {
 	struct etcd_launch *launch;
 	unsigned index;
 	struct launch_proc *proc; /* NULL: not running */
-	bool stop_sent;
-	bool restart;
+	enum launch_member_state state;
 	bool stopped; /* SIGSTOP */
 	bool healthy;
 	bool probing; /* a health request is under way */

@@ -246,7 +246,7 @@ static enum pl_code spawn_in_netns(struct launch_member *member,
 		return pl_err_set(err, PL_IO, "start %s: %s", how->file, uv_strerror(rc));
 	}
 	member->proc = proc;
-	member->stop_sent = false;
+	member->state = MEMBER_RUNS;
 	member->healthy = false;
 	return PL_OK;
 }
@@ -307,7 +307,8 @@ void launch_kill(struct launch_member *member, int signum)
 	if (member->stopped && signum != SIGKILL && signum != SIGSTOP)
 		(void)uv_process_kill(&member->proc->handle, SIGCONT);
 	member->stopped = signum == SIGSTOP;
-	member->stop_sent = member->stop_sent || signum == SIGKILL || signum == SIGTERM;
+	if (member->state == MEMBER_RUNS && (signum == SIGKILL || signum == SIGTERM))
+		member->state = MEMBER_STOP_SENT;
 	(void)uv_process_kill(&member->proc->handle, signum);
 }
 

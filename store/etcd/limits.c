@@ -105,7 +105,7 @@ static void on_ops_end(void *ctx, const struct channel_conn *asked,
 	struct status status;
 
 	(void)asked;
-	if (client->closing || limits->state != LIMITS_ASKING)
+	if (client->state != CLIENT_OPEN || limits->state != LIMITS_ASKING)
 		return;
 	status = status_of(end->status, pl_span_str(end->text));
 	if (end->code == PL_OK && end->status != GRPC_OK && status.code == PL_LIMIT)
@@ -169,7 +169,7 @@ static void on_bytes_end(void *ctx, const struct channel_conn *asked,
 	struct channel_conn *conn = channel_up(&client->calls_channel);
 
 	(void)asked;
-	if (client->closing || limits->state != LIMITS_ASKING)
+	if (client->state != CLIENT_OPEN || limits->state != LIMITS_ASKING)
 		return;
 	if (end->code == PL_OK && end->status != GRPC_OK) {
 		uint64_t bytes =

@@ -56,7 +56,8 @@ static void on_version(void *ctx, const struct channel_conn *conn,
 	struct pl_arena arena;
 
 	/* The version of another member than the stream's says nothing. */
-	if (client->closing || watches->stream == NULL || conn != watches->conn)
+	if (client->state != CLIENT_OPEN || watches->stream == NULL ||
+	    conn != watches->conn)
 		return;
 	watches->version_asked = false; /* not known: asked again when it is needed */
 	if (end->code != PL_OK || end->status != GRPC_OK)
@@ -92,7 +93,7 @@ void watch_advanced(struct kv_watch *watch, int64_t revision)
 	if (watch->next_revision <= revision)
 		watch->next_revision = revision + 1;
 	if (watch->progress_target != 0 &&
-	    watch->next_revision > watch->progress_target && !watch->ending) {
+	    watch->next_revision > watch->progress_target && watch->life == WATCH_OPEN) {
 		watch->progress_target = 0;
 		watch->progress_due = true;
 		pl_timer_set(&watch->timer, 0);
@@ -108,7 +109,7 @@ static bool progress_wanted(struct client *client)
 		struct kv_watch *watch = PL_LIST_ITEM(link, struct kv_watch, in_all);
 
 		wanted |= watch->progress_target != 0;
-		if (!watch->target_missed || watch->ending)
+		if (!watch->target_missed || watch->life != WATCH_OPEN)
 			continue;
 		wanted = true;
 		watch->target_missed = watches_progress(client, watch, NULL) != PL_OK;
@@ -121,7 +122,7 @@ void watches_on_progress_timer(void *ctx)
 	struct client *client = ctx;
 	struct watches *watches = &client->watches;
 
-	if (client->closing || !progress_wanted(client))
+	if (client->state != CLIENT_OPEN || !progress_wanted(client))
 		return;
 	if (watches->stream != NULL && !watches->version_asked)
 		watches_ask_version(client, watches->conn);
@@ -138,7 +139,7 @@ void watches_on_progress(struct client *client, int64_t revision)
 	PL_LIST_EACH (link, &watches->all) {
 		struct kv_watch *watch = PL_LIST_ITEM(link, struct kv_watch, in_all);
 
-		if (watch->state == WATCH_ACTIVE && !watch->ending)
+		if (watch->state == WATCH_ACTIVE && watch->life == WATCH_OPEN)
 			watch_advanced(watch, revision);
 	}
 }
@@ -161,11 +162,11 @@ static void on_target(void *ctx, const struct kv_result *result, const struct pl
 {
 	struct kv_watch *watch = ctx;
 	struct client *client = watch->client;
-	bool again = watch->target_again;
+	bool again = watch->target == WATCH_TARGET_REPEAT;
 
-	watch->target_asked = false;
-	watch->target_again = false;
-	if (watch->ending || watch->ended || client->closing) {
+	PL_ASSERT(watch->target != WATCH_TARGET_NONE);
+	watch->target = WATCH_TARGET_NONE;
+	if (watch->life != WATCH_OPEN || client->state != CLIENT_OPEN) {
 		watch_free(watch);
 		return;
 	}
@@ -206,12 +207,13 @@ enum pl_code watches_progress(struct client *client, struct kv_watch *watch,
 
 	/* The read under way may have been answered before this call, so it is repeated.
 	 */
-	watch->target_again = watch->target_asked;
-	if (watch->target_asked)
+	if (watch->target != WATCH_TARGET_NONE) {
+		watch->target = WATCH_TARGET_REPEAT;
 		return PL_OK;
+	}
 	code = calls_start(client, &req, CHECK_TIMEOUT_MS, on_target, watch, NULL, err);
 	if (code == PL_OK) {
-		watch->target_asked = true;
+		watch->target = WATCH_TARGET_ASKED;
 		watch->refs++;
 	}
 	return code;
@@ -231,7 +233,7 @@ static void on_check(void *ctx, const struct kv_result *result, const struct pl_
 
 	(void)result;
 	client->watches.checking = false;
-	if (err != NULL && !client->closing)
+	if (err != NULL && client->state == CLIENT_OPEN)
 		watches_drop_stream(
 			&client->watches); /* the next stream is checked again */
 }

@@ -60,7 +60,7 @@ static void watch_requeue(struct kv_watch *watch)
 	pl_list_del(&watch->in_bucket);
 	pl_list_del(&watch->at);
 	watch->state = WATCH_WAITING;
-	if (!watch->ending)
+	if (watch->life == WATCH_OPEN)
 		pl_list_add_tail(&watches->waiting, &watch->at);
 }
 
@@ -68,7 +68,7 @@ static void pump_later(struct client *client)
 {
 	struct watches *watches = &client->watches;
 
-	if (!client->closing && !pl_timer_is_set(&watches->timer))
+	if (client->state == CLIENT_OPEN && !pl_timer_is_set(&watches->timer))
 		pl_timer_set(&watches->timer,
 		             pl_clock_ms() +
 		                     client_backoff_ms(client, watches->failures++));
@@ -146,7 +146,7 @@ static void on_created(struct client *client, const struct codec_watch *msg)
 	pl_list_del(&watch->at);
 	watches->creating_count--;
 	watch->state = WATCH_WAITING;
-	if (watch->ending) {
+	if (watch->life != WATCH_OPEN) {
 		/* The watch was cancelled meanwhile; the list's reference may be the
 		 * last. */
 		watch_free(watch);
@@ -216,7 +216,7 @@ static void on_decoded(struct client *client, const struct codec_watch *msg)
 		return;
 	}
 	watch = watch_find(watches, msg->watch_id);
-	if (watch == NULL || watch->ending)
+	if (watch == NULL || watch->life != WATCH_OPEN)
 		return;
 	if (msg->canceled)
 		on_refused(watch, msg);
@@ -341,7 +341,7 @@ void watches_pump(struct client *client)
 	struct channel_conn *conn = channel_up(&client->watch_channel);
 	struct pl_err err = {0};
 
-	if (client->closing || pl_list_empty(&watches->waiting) ||
+	if (client->state != CLIENT_OPEN || pl_list_empty(&watches->waiting) ||
 	    pl_timer_is_set(&watches->timer))
 		return;
 	if (!auth_ready(client)) {

@@ -52,7 +52,7 @@ static void watch_deliver_end(struct kv_watch *watch)
 	void *ctx = watch->ctx;
 
 	pl_list_del(&watch->in_all);
-	watch->ended = true;
+	watch->life = WATCH_ENDED;
 	watch_free(watch);
 	fn(ctx, &(struct kv_watch_note){.what = KV_WATCH_END,
 	                                .err = &err,
@@ -63,9 +63,9 @@ static void watch_deliver_end(struct kv_watch *watch)
 /* The last note comes from the loop, on a stack of its own; no note comes before it. */
 void watch_end_soon(struct kv_watch *watch, const struct pl_err *err)
 {
-	if (watch->ending)
+	if (watch->life != WATCH_OPEN)
 		return;
-	watch->ending = true;
+	watch->life = WATCH_ENDING;
 	watch->err = *err;
 	if (watch->state == WATCH_WAITING)
 		pl_list_del(&watch->at);
@@ -84,7 +84,7 @@ static void on_watch_timer(void *ctx)
 {
 	struct kv_watch *watch = ctx;
 
-	if (watch->ending) {
+	if (watch->life != WATCH_OPEN) {
 		watch_deliver_end(watch);
 		return;
 	}

@@ -1,13 +1,17 @@
 /*
  * A watch, and what the files of the watches share.
  *
- * Its place on the stream, and its life:
+ * Its place on the stream, its life, and the read for requested progress:
  *
  *   WAITING --creation sent--> CREATING --answered--> ACTIVE
  *      ^                          |                     |
  *      \--------------------------+---------------------/  stream lost or refused
  *
  *   OPEN --watch_end_soon()--> ENDING --the last note--> ENDED --refs 0--> freed
+ *
+ *   NONE --watches_progress()--> ASKED --watches_progress()--> REPEAT
+ *     ^-----answered---------------/                            |  asked again
+ *     \---------------------------------------------------------/
  *
  * Invariants: next_revision only grows; events below it are dropped, so no event is
  * delivered twice and none is missed. A watch on the creating list has a reference for
@@ -20,18 +24,23 @@
 
 enum watch_state { WATCH_WAITING, WATCH_CREATING, WATCH_ACTIVE };
 
+enum watch_life {
+	WATCH_OPEN,
+	WATCH_ENDING, /* the last note is due */
+	WATCH_ENDED,  /* the last note was delivered; an answer is still to come */
+};
+enum watch_target { WATCH_TARGET_NONE, WATCH_TARGET_ASKED, WATCH_TARGET_REPEAT };
+
 struct kv_watch {
 	struct client *client;
 	enum watch_state state;
 	/* one of the user until the end, one for a creation or a progress read under way
 	 */
 	unsigned refs;
-	bool ending;
-	bool ended;
+	enum watch_life life;
 	bool progress_due;
-	bool target_asked;
-	bool target_again;
-	bool target_missed;
+	enum watch_target target; /* the read that finds the progress to wait for */
+	bool target_missed;       /* the read failed: the timer repeats it */
 	struct pl_list at; /* in watches.waiting, in watches.creating, or in no list */
 	struct pl_list in_all;
 	struct pl_list in_bucket;
