@@ -25,7 +25,7 @@ T_CASE(what_is_printed_parses)
 	pl_buf_done(&buf);
 }
 
-T_CASE(what_is_refused)
+T_CASE(malformed_lines_are_refused)
 {
 	T_OK(parse("{\"v\":1,\"shard\":\"a\",\"later\":[1]}"), &err);
 	T_EQ(owner.epoch, 7);

@@ -36,7 +36,7 @@ T_CASE(quantiles_are_estimated_within_their_bucket)
 	T_EQ(etcd_histogram_quantile(&none, 0.99), 0);
 }
 
-T_CASE(between_two_readings)
+T_CASE(the_difference_of_two_readings)
 {
 	struct etcd_histogram before = sample_histogram(), now = before, between;
 
@@ -46,11 +46,11 @@ T_CASE(between_two_readings)
 	between = etcd_histogram_since(&now, &before);
 	T_EQ(between.count, 10);
 	T_EQ(etcd_histogram_quantile(&between, 0.5) * 1000, 1500);
-	between = etcd_histogram_since(&before, &now); /* a fresh member */
+	between = etcd_histogram_since(&before, &now); /* a restarted member */
 	T_EQ(between.count, 100);
 }
 
-T_CASE(answers_that_are_not_etcds)
+T_CASE(answers_of_other_servers_are_refused)
 {
 	static const char *const health[] = {
 		"", "{}", "[]", "{\"health\":true}", "{\"health\":\"yes\"}", "<html>"};
@@ -163,7 +163,7 @@ static void on_all_done(struct admin_results *results, struct http *http)
 	T_EQ(uv_loop_close(&results->loop), 0);
 }
 
-T_CASE(a_real_member_tells_everything)
+T_CASE(a_real_member_reports_health_version_and_metrics)
 {
 	struct etcd_launch_opts opts = {.members = 1, .no_fsync = true, .tls = true};
 	struct etcd_launch *launch;

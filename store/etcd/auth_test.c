@@ -19,7 +19,7 @@ static void etcdctl(const char *what)
 	etcd_rig_spawn(argv);
 }
 
-/* root may do everything, ann may read and write below "ann/". */
+/* root may do everything; ann may read and write below "ann/". */
 static void auth_up(const char *token_ttl)
 {
 	const char *args[] = {token_ttl, NULL};
@@ -75,7 +75,7 @@ T_CASE(a_wrong_password_fails_at_once_and_for_the_reason)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(no_user_where_one_is_needed_is_named)
+T_CASE(a_missing_user_is_named_in_the_error)
 {
 	struct kv_req put = kv_op_put(PL_SPAN_LIT("a"), PL_SPAN_LIT("x"));
 
@@ -96,7 +96,7 @@ T_CASE(a_missing_permission_is_its_own_error_for_calls_and_watches)
 	rig.kv = open_as("ann", "pass");
 	T_CODE(etcd_rig_call(&rig, &put, ETCD_RIG_TIMEOUT_MS, NULL), PL_DENIED, &rig.err);
 	T_CODE(etcd_rig_call(&rig, &get, ETCD_RIG_TIMEOUT_MS, NULL), PL_DENIED, &rig.err);
-	/* The refused one shares its stream with one that is not. */
+	/* The refused watch shares its stream with an accepted one. */
 	T_OK(kv_watch(rig.kv, &denied, etcd_rig_on_note, &bad, &bad.watch, &rig.err),
 	     &rig.err);
 	etcd_rig_watch(&rig, &good, "ann/", 0);
@@ -108,8 +108,8 @@ T_CASE(a_missing_permission_is_its_own_error_for_calls_and_watches)
 	etcd_rig_down(&rig);
 }
 
-/* etcd's log brings most tokens back; whichever it forgot is replaced. */
-T_CASE(a_restart_of_the_server_is_not_noticed)
+/* etcd restores most tokens from its log; a token that it lost is replaced. */
+T_CASE(a_restart_of_the_server_is_not_noticed_by_users)
 {
 	struct etcd_rig_watch watch;
 
@@ -126,12 +126,12 @@ T_CASE(a_restart_of_the_server_is_not_noticed)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(an_expired_token_is_replaced_unseen)
+T_CASE(an_expired_token_is_replaced)
 {
 	auth_up("--auth-token-ttl=1");
 	rig.kv = open_as("ann", "pass");
 	(void)etcd_rig_put(&rig, "ann/a", "x");
-	/* Expiry is looked at every few seconds: until another token was needed. */
+	/* etcd checks expiry every few seconds: runs until another token was needed. */
 	while (etcd_stats(rig.kv).tokens < 2) {
 		etcd_rig_run_ms(&rig, 1500);
 		T_STR(etcd_rig_get(&rig, "ann/a"), "x");
@@ -155,7 +155,7 @@ T_CASE(the_client_recovers_once_the_password_is_right)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(a_user_where_none_is_needed_does_no_harm)
+T_CASE(an_unneeded_user_does_no_harm)
 {
 	etcd_rig_launch(&rig, NULL);
 	rig.kv = open_as("ann", "pass");

@@ -512,7 +512,7 @@ void calls_cancel_all(struct client *client)
 		calls_cancel(client, &call_at(at)->base);
 }
 
-/* -- room ----------------------------------------------------------------- */
+/* -- the bound on bytes in flight ------------------------------------------ */
 
 static void on_room(void *ctx)
 {

@@ -31,7 +31,8 @@ T_CASE(a_write_to_a_stopped_server_ends_as_unknown)
 	T_CODE(etcd_rig_call(&rig, &put, 300, NULL), PL_UNKNOWN, &rig.err);
 	T_EQ(rig.err.cause, PL_TIMEOUT);
 	send_signal(0, SIGCONT);
-	(void)etcd_rig_get(&rig, "a"); /* it is there, or not: nobody could have known */
+	/* the key is there or not: the outcome was unknown */
+	(void)etcd_rig_get(&rig, "a");
 	etcd_rig_down(&rig);
 }
 
@@ -161,7 +162,7 @@ static void limits_case(const char *ops_flag, const char *bytes_flag, uint32_t o
 	etcd_rig_down(&rig);
 }
 
-T_CASE(finds_the_limits_of_the_server_as_they_are)
+T_CASE(finds_the_limits_of_the_server)
 {
 	limits_case("--max-txn-ops=128", "--max-request-bytes=1572864", 128, 1572864);
 	limits_case("--max-txn-ops=777", "--max-request-bytes=3000000", 777, 3000000);
@@ -176,7 +177,7 @@ T_CASE(a_call_is_held_to_the_limits_even_before_they_are_known)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(cancel_tells_what_was_not_sent_from_what_was)
+T_CASE(cancel_reports_whether_the_request_was_sent)
 {
 	struct kv_req put = put_of("a", 10), get = kv_op_get(kv_key(PL_SPAN_LIT("a")));
 	struct etcd_rig_pending queued, write, read;
@@ -191,7 +192,7 @@ T_CASE(cancel_tells_what_was_not_sent_from_what_was)
 	send_signal(0, SIGSTOP);
 	etcd_rig_start(&rig, &write, &put, ETCD_RIG_TIMEOUT_MS);
 	etcd_rig_start(&rig, &read, &get, ETCD_RIG_TIMEOUT_MS);
-	etcd_rig_run_ms(&rig, 20); /* they leave */
+	etcd_rig_run_ms(&rig, 20); /* they are sent */
 	kv_cancel(rig.kv, write.call);
 	kv_cancel(rig.kv, read.call);
 	etcd_rig_until(&rig, &write.done);
@@ -260,8 +261,8 @@ static void on_down(void *ctx, const struct pl_err *err)
 		*first = *err;
 }
 
-/* No call has to end for that. */
-T_CASE(a_connection_that_can_not_be_made_is_told_at_once)
+/* The limits are found without ending any call. */
+T_CASE(a_failed_connection_is_reported_at_once)
 {
 	struct pl_err first = {0};
 	struct etcd_opts nowhere = {
@@ -288,11 +289,11 @@ T_CASE(a_full_store_is_its_own_error)
 	etcd_rig_up(&rig, &launch, NULL);
 	for (unsigned i = 0; i < 50 && code == PL_OK; i++)
 		code = etcd_rig_call(&rig, &put, ETCD_RIG_TIMEOUT_MS, NULL);
-	/* etcd applies the write that fills it, and says the same as to those
-	 * that it refuses. */
+	/* etcd applies the write that fills it, and answers it like the ones that it
+	 * refuses. */
 	T_CODE(code, PL_UNKNOWN, &rig.err);
 	T_EQ(rig.err.cause, PL_NOSPACE);
 	T_TRUE(strstr(rig.err.msg, "defragment") != NULL);
-	T_TRUE(etcd_rig_get(&rig, "a") != NULL); /* reading goes on */
+	T_TRUE(etcd_rig_get(&rig, "a") != NULL); /* reading still works */
 	etcd_rig_down(&rig);
 }

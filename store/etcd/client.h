@@ -169,7 +169,7 @@ void client_note_header(struct client *client, const struct kv_header *header,
 /* The pause after so many failures: 25 ms doubling to 1 s, jittered. */
 uint64_t client_backoff_ms(struct client *client, unsigned failures);
 
-/* -- a bare unary call for the client's own needs ----------------------- */
+/* -- a unary call of the client's own -------------------------------------- */
 
 /* conn may be retiring: only to be compared, not to be used. */
 typedef void unary_end_fn(void *ctx, const struct channel_conn *conn,

@@ -11,7 +11,7 @@ static enum pl_code decode(struct codec_rig *rig, enum kv_op op, struct kv_resul
 	                    &rig->arena, out, &rig->err);
 }
 
-T_CASE(answers_come_out_as_they_went_in)
+T_CASE(answers_survive_encoding_and_decoding)
 {
 	struct codec_rig rig;
 
@@ -86,7 +86,7 @@ T_CASE(records_of_a_real_etcd_are_read_in_place)
 	codec_rig_done(&rig);
 }
 
-/* put, get, delete, and a transaction of put and get; otherwise a get. */
+/* A transaction with put, get, delete and a nested put and get; otherwise a get. */
 static void real_txn(struct codec_rig *rig, size_t then_count)
 {
 	struct kv_keys key = {.kind = KV_ONE, .from = PL_SPAN_LIT("k")};
@@ -110,7 +110,7 @@ static void real_txn(struct codec_rig *rig, size_t then_count)
 	T_EQ(codec_encode(&txn, &rig->again, &rig->shape, &rig->err), PL_OK);
 }
 
-T_CASE(a_real_transaction_has_the_results_that_were_asked_for)
+T_CASE(a_real_transaction_has_the_requested_results)
 {
 	struct kv_result got;
 	struct codec_rig rig;
@@ -134,7 +134,7 @@ T_CASE(a_real_transaction_has_the_results_that_were_asked_for)
 	codec_rig_done(&rig);
 }
 
-T_CASE(results_that_were_not_asked_for_are_refused)
+T_CASE(unrequested_results_are_refused)
 {
 	struct kv_result got = {.op = KV_OP_COUNT};
 	struct codec_rig rig;
@@ -155,7 +155,7 @@ T_CASE(results_that_were_not_asked_for_are_refused)
 	codec_rig_done(&rig);
 }
 
-T_CASE(every_answer_fits_its_own_request_only)
+T_CASE(an_answer_is_accepted_for_its_own_request_only)
 {
 	struct codec_rig rig;
 	unsigned refused = 0;
@@ -184,7 +184,7 @@ T_CASE(every_answer_fits_its_own_request_only)
 	codec_rig_done(&rig);
 }
 
-/* Transactions with nothing but a transaction in them, written inside out. */
+/* Writes transactions that hold only a transaction, from the inside out. */
 static void nested_answer(struct pl_buf *out, unsigned depth)
 {
 	uint8_t inner[512], outer[512];
@@ -206,7 +206,7 @@ static void nested_answer(struct pl_buf *out, unsigned depth)
 	T_EQ(pl_buf_add(out, pl_span(inner, len)), PL_OK);
 }
 
-T_CASE(nesting_has_an_end)
+T_CASE(nesting_is_bounded)
 {
 	struct kv_result got;
 	struct codec_rig rig;
@@ -221,7 +221,7 @@ T_CASE(nesting_has_an_end)
 	codec_rig_done(&rig);
 }
 
-T_CASE(what_is_no_answer_is_malformed)
+T_CASE(malformed_answers_are_refused)
 {
 	static const struct {
 		enum kv_op op;
@@ -290,7 +290,7 @@ T_CASE(what_is_no_answer_is_malformed)
 	codec_rig_done(&rig);
 }
 
-T_CASE(fields_of_a_newer_etcd_are_passed_over)
+T_CASE(unknown_fields_are_skipped)
 {
 	struct kv_result got;
 	struct codec_rig rig;
@@ -384,8 +384,8 @@ T_CASE(alarms_are_seen_in_the_status)
 	codec_rig_done(&rig);
 }
 
-/* It goes into a header: a line break in it would be another header. */
-T_CASE(a_token_is_fit_for_a_header_or_refused)
+/* The token goes into a header: a line break in it would begin another header. */
+T_CASE(a_token_must_be_valid_in_a_header)
 {
 	static const struct pl_span bad[] = {
 		{NULL, 0},
@@ -428,7 +428,7 @@ T_CASE(decoding_survives_any_failing_allocation)
 		bool failed = true;
 
 		codec_rig_recorded(&rig, cases[i].file, 2);
-		/* Small chunks: nearly every object needs one. */
+		/* Small chunks: nearly every object needs its own. */
 		for (uint64_t nth = 1; failed; nth++) {
 			struct kv_result got = {.op = KV_OP_COUNT};
 			enum pl_code code;
@@ -454,7 +454,7 @@ T_CASE(an_answer_may_not_use_more_than_the_arena_allows)
 
 	codec_rig_init(&rig, 0);
 	T_EQ(pl_buf_add(&rig.bytes, pl_span("\x0a\x00", 2)), PL_OK);
-	/* Two bytes on the wire are a record of 64 in memory. */
+	/* Two bytes on the wire become a record of 64 bytes in memory. */
 	for (unsigned i = 0; i < 20000; i++)
 		T_EQ(pl_buf_add(&rig.bytes, pl_span("\x12\x00", 2)), PL_OK);
 	T_EQ(decode(&rig, KV_GET, &got), PL_NOMEM);

@@ -56,7 +56,7 @@ static inline uint8_t *codec_range_end(uint8_t *at, uint32_t tag,
 	return at;
 }
 
-/* -- a decode under way ------------------------------------------------ */
+/* -- decoding -------------------------------------------------------------- */
 
 struct codec_in {
 	struct pl_arena *arena;

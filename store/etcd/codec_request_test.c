@@ -22,7 +22,7 @@ T_CASE(requests_are_written_byte_for_byte_as_protobuf_c_writes_them)
 	codec_rig_done(&rig);
 }
 
-T_CASE(watches_are_asked_for_as_protobuf_c_writes_it)
+T_CASE(watch_requests_are_written_as_protobuf_c_writes_them)
 {
 	struct codec_rig rig;
 
@@ -50,7 +50,7 @@ static void expect_bytes(const struct codec_rig *rig, struct pl_span want)
 	T_TRUE(pl_span_eq(pl_buf_span(&rig->bytes), want));
 }
 
-T_CASE(small_requests_are_these_bytes)
+T_CASE(small_requests_have_known_bytes)
 {
 	struct kv_req req = {.op = KV_GET};
 	struct codec_rig rig;
@@ -85,7 +85,7 @@ T_CASE(small_requests_are_these_bytes)
 	codec_rig_done(&rig);
 }
 
-T_CASE(the_rest_goes_through_protobuf_c)
+T_CASE(other_requests_go_through_protobuf_c)
 {
 	static const struct {
 		struct kv_req req;
@@ -117,7 +117,7 @@ T_CASE(the_rest_goes_through_protobuf_c)
 	codec_rig_done(&rig);
 }
 
-/* A prefix for gRPC is in the buffer already: it stays, whatever happens. */
+/* gRPC's prefix is in the buffer already and must stay, also on failure. */
 T_CASE(a_request_that_is_refused_leaves_nothing_behind)
 {
 	struct kv_req put = {.op = KV_PUT};

@@ -9,7 +9,7 @@ static enum pl_code decode(struct codec_rig *rig, struct codec_watch *out)
 	return codec_watch_decode(pl_buf_span(&rig->bytes), &rig->arena, out, &rig->err);
 }
 
-T_CASE(messages_come_out_as_they_went_in)
+T_CASE(watch_messages_survive_encoding_and_decoding)
 {
 	struct codec_rig rig;
 
@@ -27,7 +27,7 @@ T_CASE(messages_come_out_as_they_went_in)
 	codec_rig_done(&rig);
 }
 
-T_CASE(a_real_etcd_tells_what_happened)
+T_CASE(messages_of_a_real_etcd_are_decoded)
 {
 	struct codec_watch got;
 	struct codec_rig rig;
@@ -55,7 +55,7 @@ T_CASE(a_real_etcd_tells_what_happened)
 	codec_rig_done(&rig);
 }
 
-T_CASE(a_real_etcd_cancels)
+T_CASE(a_cancellation_of_a_real_etcd_is_decoded)
 {
 	struct codec_watch got;
 	struct codec_rig rig;
@@ -124,8 +124,8 @@ T_CASE(impossible_messages_are_refused)
 	codec_rig_done(&rig);
 }
 
-/* Sixteen values of 4 MB: nothing of it is copied, the arena holds the events only. */
-T_CASE(a_message_of_64_megabytes_needs_no_second_64)
+/* Sixteen values of 4 MB: no byte is copied, the arena holds the events only. */
+T_CASE(a_message_of_64_megabytes_is_not_copied)
 {
 	enum { COUNT = 16, VALUE = 4 << 20 };
 	static const uint8_t head[] = {0x0a, 0x00};

@@ -28,7 +28,7 @@ T_CASE(reads_names_addresses_and_ports)
 	T_TRUE(list.tls);
 }
 
-T_CASE(refuses_what_is_no_endpoint)
+T_CASE(refuses_malformed_endpoints)
 {
 	refused("", "none given");
 	refused("http://", "'http://'");

@@ -1,18 +1,20 @@
-/* Against servers that are not etcd, or an etcd that has gone mad: each call ends
- * in an error that says so, nobody spins, and all is well once the cause is gone. */
+/* Tests against servers that are not etcd, or a faulty etcd: each call ends in an error
+ * that names the fault, the client does not retry without pause, and everything works
+ * once the fault is gone. */
 #include "store/base/clock.h"
 #include "tests/support/store/etcd/faulty_etcd_rig.h"
 
 /* -- servers that are not etcd --------------------------------------------- */
 
-T_CASE(a_web_server_is_named_and_not_flooded)
+T_CASE(a_web_server_is_recognised_and_not_flooded)
 {
 	rig_up(answers_404);
-	T_CODE(get(3000), PL_PROTO, &rig.err);
+	T_CODE(read_key(3000), PL_PROTO, &rig.err);
 	T_TRUE(strstr(rig.err.msg, "404") != NULL);
-	T_CODE(put(3000), PL_UNKNOWN, &rig.err); /* who knows what it did with it */
+	/* the write may have been applied */
+	T_CODE(write_key(3000), PL_UNKNOWN, &rig.err);
 	T_EQ(rig.err.cause, PL_PROTO);
-	T_TRUE(keep(400) != PL_OK);
+	T_TRUE(keep_lease(400) != PL_OK);
 	T_TRUE(faulty.messages < 60);
 	check_recovered();
 	rig_down();
@@ -27,12 +29,12 @@ static bool says_unimplemented(struct faulty_etcd *it, struct faulty_etcd_call *
 	return true;
 }
 
-T_CASE(another_grpc_service_is_named_and_its_limits_are_not_believed)
+T_CASE(another_grpc_service_is_recognised_and_its_limits_ignored)
 {
 	rig_up(says_unimplemented);
-	T_CODE(get(3000), PL_UNSUPPORTED, &rig.err);
-	T_CODE(put(3000), PL_UNSUPPORTED, &rig.err);
-	T_CODE(keep(3000), PL_UNSUPPORTED, &rig.err);
+	T_CODE(read_key(3000), PL_UNSUPPORTED, &rig.err);
+	T_CODE(write_key(3000), PL_UNSUPPORTED, &rig.err);
+	T_CODE(keep_lease(3000), PL_UNSUPPORTED, &rig.err);
 	T_EQ(kv_limits(rig.kv).txn_ops, 0);
 	T_TRUE(faulty.messages < 60);
 	check_recovered();
@@ -50,11 +52,11 @@ static bool is_starting(struct faulty_etcd *it, struct faulty_etcd_call *call,
 	return true;
 }
 
-T_CASE(limits_are_not_learnt_from_a_server_that_is_still_starting)
+T_CASE(limits_are_not_taken_from_a_starting_server)
 {
 	rig_up(is_starting);
-	T_CODE(get(300), PL_UNAVAIL, &rig.err);
-	T_CODE(put(300), PL_UNAVAIL, &rig.err);
+	T_CODE(read_key(300), PL_UNAVAIL, &rig.err);
+	T_CODE(write_key(300), PL_UNAVAIL, &rig.err);
 	T_TRUE(faulty.messages < 60);
 	check_recovered();
 	rig_down();
@@ -65,27 +67,27 @@ T_CASE(limits_are_not_learnt_from_a_server_that_is_still_starting)
 T_CASE(a_server_that_answers_nothing)
 {
 	rig_up(is_silent);
-	T_CODE(get(200), PL_TIMEOUT, &rig.err);
-	T_TRUE(put(200) == PL_TIMEOUT || rig.err.code == PL_UNKNOWN);
-	T_CODE(keep(200), PL_TIMEOUT, &rig.err);
+	T_CODE(read_key(200), PL_TIMEOUT, &rig.err);
+	T_TRUE(write_key(200) == PL_TIMEOUT || rig.err.code == PL_UNKNOWN);
+	T_CODE(keep_lease(200), PL_TIMEOUT, &rig.err);
 	check_recovered();
 	rig_down();
 }
 
-T_CASE(a_server_that_accepts_and_says_nothing)
+T_CASE(a_server_that_accepts_and_sends_nothing)
 {
 	struct etcd_opts opts = {.connect_timeout_ms = 100};
 
 	rig_up_with(NULL, &opts);
 	faulty.mute = true;
-	T_CODE(get(250), PL_TIMEOUT, &rig.err);
-	T_CODE(put(250), PL_TIMEOUT, &rig.err);
-	T_CODE(keep(250), PL_TIMEOUT, &rig.err);
+	T_CODE(read_key(250), PL_TIMEOUT, &rig.err);
+	T_CODE(write_key(250), PL_TIMEOUT, &rig.err);
+	T_CODE(keep_lease(250), PL_TIMEOUT, &rig.err);
 	check_recovered();
 	rig_down();
 }
 
-/* -- answers that are none ------------------------------------------------- */
+/* -- malformed answers ----------------------------------------------------- */
 
 static struct pl_span lie;
 static bool lie_ends;
@@ -108,10 +110,10 @@ static void malformed_case(struct pl_span bytes, bool ends, enum pl_code code)
 	lie = bytes;
 	lie_ends = ends;
 	rig_up(NULL);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	faulty.fn = malformed_calls;
-	T_CODE(get(300), code, &rig.err);
-	T_CODE(put(300), PL_UNKNOWN, &rig.err);
+	T_CODE(read_key(300), code, &rig.err);
+	T_CODE(write_key(300), PL_UNKNOWN, &rig.err);
 	T_EQ(rig.err.cause, code);
 	check_recovered();
 	rig_down();
@@ -149,17 +151,18 @@ static bool refuses(struct faulty_etcd *it, struct faulty_etcd_call *call,
 	if (!faulty_etcd_is(call, "Put") && !faulty_etcd_is(call, "Range"))
 		return false;
 	puts_seen++;
-	faulty_etcd_reset(call, 7); /* REFUSED_STREAM: it says that it did nothing */
+	/* REFUSED_STREAM: the server says that it did nothing */
+	faulty_etcd_reset(call, 7);
 	return true;
 }
 
-T_CASE(refused_streams_are_not_retried_in_a_hurry)
+T_CASE(refused_streams_are_retried_with_pauses)
 {
 	uint64_t before = pl_clock_ms();
 
 	rig_up(refuses);
-	T_CODE(put(600), PL_UNAVAIL, &rig.err);
-	T_TRUE(pl_clock_ms() - before >= 300); /* it did go on trying */
+	T_CODE(write_key(600), PL_UNAVAIL, &rig.err);
+	T_TRUE(pl_clock_ms() - before >= 300); /* the client retried */
 	T_TRUE(puts_seen > 1 && puts_seen < 20);
 	check_recovered();
 	rig_down();
@@ -179,10 +182,10 @@ static bool answers_then_refuses(struct faulty_etcd *it, struct faulty_etcd_call
 	return true;
 }
 
-T_CASE(a_refusal_behind_the_head_of_an_answer_is_not_believed)
+T_CASE(a_refusal_after_an_answer_began_is_not_believed)
 {
 	rig_up(answers_then_refuses);
-	T_CODE(put(600), PL_UNKNOWN, &rig.err);
+	T_CODE(write_key(600), PL_UNKNOWN, &rig.err);
 	T_EQ(puts_seen, 1);
 	check_recovered();
 	rig_down();
@@ -204,15 +207,15 @@ T_CASE(a_storm_of_goaways)
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
 
 	rig_up(NULL);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	faulty.fn = sends_goaway;
 	faulty_etcd_goaway(&faulty, 0);
 	faulty_etcd_flush(&faulty);
 	T_OK(kv_watch(rig.kv, &req, etcd_rig_on_note, &watch, &watch.watch, &rig.err),
 	     &rig.err);
-	T_CODE(put(700), PL_UNAVAIL, &rig.err);
-	T_CODE(get(700), PL_UNAVAIL, &rig.err);
-	T_TRUE(keep(500) != PL_OK);
+	T_CODE(write_key(700), PL_UNAVAIL, &rig.err);
+	T_CODE(read_key(700), PL_UNAVAIL, &rig.err);
+	T_TRUE(keep_lease(500) != PL_OK);
 	T_TRUE(faulty.connections < 100);
 	faulty.fn = NULL;
 	etcd_rig_until(&rig, &watch.is_ready);
@@ -231,7 +234,8 @@ static bool malformed_keepalives(struct faulty_etcd *it, struct faulty_etcd_call
 	if (!faulty_etcd_is(call, "LeaseKeepAlive"))
 		return false;
 	faulty_etcd_send(
-		call, faulty_etcd_keepalive(it->revision, 8, 10)); /* of another lease */
+		/* an answer for another lease */
+		call, faulty_etcd_keepalive(it->revision, 8, 10));
 	faulty_etcd_send(call, PL_SPAN_LIT("\xff\xff\xff"));
 	return true;
 }
@@ -239,8 +243,8 @@ static bool malformed_keepalives(struct faulty_etcd *it, struct faulty_etcd_call
 T_CASE(keepalives_answered_with_malformed_messages)
 {
 	rig_up(malformed_keepalives);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
-	T_CODE(keep(700), PL_PROTO, &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_CODE(keep_lease(700), PL_PROTO, &rig.err);
 	check_recovered();
 	rig_down();
 }
@@ -268,7 +272,7 @@ static void on_room(void *ctx)
 		kv_when_room(rig.kv, &retry->waiter);
 }
 
-T_CASE(waiters_for_room_are_not_woken_in_vain)
+T_CASE(waiters_for_room_are_woken_when_there_is_enough)
 {
 	static char value[60 << 10];
 	struct etcd_opts opts = {.inflight_bytes_max = 64 << 10};
@@ -280,7 +284,7 @@ T_CASE(waiters_for_room_are_not_woken_in_vain)
 	retry.req = kv_op_put(PL_SPAN_LIT("b"), pl_span(value, 60 << 10));
 	pl_list_init(&retry.waiter.link);
 	rig_up_with(NULL, &opts);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	faulty.fn = is_silent;
 	etcd_rig_start(&rig, &first, &small, 300);
 	on_room(&retry);

@@ -1,4 +1,4 @@
-/* Watches and progress, of servers that lie. */
+/* Watches and progress against a faulty etcd. */
 #include "tests/support/store/etcd/faulty_etcd_rig.h"
 
 static bool ends_streams(struct faulty_etcd *it, struct faulty_etcd_call *call,
@@ -12,17 +12,17 @@ static bool ends_streams(struct faulty_etcd *it, struct faulty_etcd_call *call,
 	return true;
 }
 
-T_CASE(streams_that_end_at_once_are_opened_again_but_not_in_a_hurry)
+T_CASE(streams_that_end_at_once_are_reopened_with_pauses)
 {
 	struct etcd_rig_watch watch = {0};
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
 
 	rig_up(ends_streams);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	faulty.streams = 0;
 	T_OK(kv_watch(rig.kv, &req, etcd_rig_on_note, &watch, &watch.watch, &rig.err),
 	     &rig.err);
-	T_CODE(keep(1000), PL_TIMEOUT, &rig.err);
+	T_CODE(keep_lease(1000), PL_TIMEOUT, &rig.err);
 	T_TRUE(faulty.streams > 2 && faulty.streams < 60);
 	T_TRUE(!watch.ended && !watch.is_ready);
 	faulty.fn = NULL;
@@ -32,7 +32,7 @@ T_CASE(streams_that_end_at_once_are_opened_again_but_not_in_a_hurry)
 	rig_down();
 }
 
-static struct pl_span watch_lie;
+static struct pl_span malformed_bytes;
 static bool creates_first;
 
 static bool malformed_watches(struct faulty_etcd *it, struct faulty_etcd_call *call,
@@ -43,7 +43,7 @@ static bool malformed_watches(struct faulty_etcd *it, struct faulty_etcd_call *c
 		return false;
 	if (creates_first)
 		faulty_etcd_send(call, faulty_etcd_created(it->revision, ++it->watch_id));
-	faulty_etcd_raw(call, watch_lie);
+	faulty_etcd_raw(call, malformed_bytes);
 	return true;
 }
 
@@ -52,10 +52,10 @@ static void malformed_watch_case(struct pl_span bytes, bool created, enum pl_cod
 	struct etcd_rig_watch watch = {0};
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
 
-	watch_lie = bytes;
+	malformed_bytes = bytes;
 	creates_first = created;
 	rig_up(malformed_watches);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	faulty.streams = 0;
 	T_OK(kv_watch(rig.kv, &req, etcd_rig_on_note, &watch, &watch.watch, &rig.err),
 	     &rig.err);
@@ -73,7 +73,7 @@ T_CASE(watches_of_undecodable_messages_end)
 	malformed_watch_case(PL_SPAN_LIT("\0\0\0\0\3\xff\xff\xff"), true, PL_PROTO);
 }
 
-T_CASE(watches_of_what_is_no_message_end)
+T_CASE(watches_of_other_bytes_end)
 {
 	malformed_watch_case(PL_SPAN_LIT("Internal Server Error"), true, PL_PROTO);
 }
@@ -103,9 +103,9 @@ T_CASE(watches_of_a_web_server_end)
 	rig_down();
 }
 
-/* All get the same id, and more answers than questions. */
-static bool creates_wildly(struct faulty_etcd *it, struct faulty_etcd_call *call,
-                           struct pl_span message)
+/* All creations get the same id, and there are more answers than creations. */
+static bool creates_with_equal_ids(struct faulty_etcd *it, struct faulty_etcd_call *call,
+                                   struct pl_span message)
 {
 	(void)message;
 	if (!faulty_etcd_is(call, "Watch"))
@@ -116,14 +116,14 @@ static bool creates_wildly(struct faulty_etcd *it, struct faulty_etcd_call *call
 	return true;
 }
 
-T_CASE(answers_to_creations_out_of_turn)
+T_CASE(unrequested_creation_answers_are_refused)
 {
 	static struct etcd_rig_watch watch[3];
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
 
 	memset(watch, 0, sizeof watch);
-	rig_up(creates_wildly);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	rig_up(creates_with_equal_ids);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	faulty.streams = 0;
 	for (unsigned i = 0; i < 3; i++)
 		T_OK(kv_watch(rig.kv, &req, etcd_rig_on_note, &watch[i], &watch[i].watch,
@@ -139,8 +139,8 @@ T_CASE(answers_to_creations_out_of_turn)
 	rig_down();
 }
 
-/* Both answers lie in one read: what is behind the first must not matter to a
- * client that closes in the note of the first. */
+/* Both answers are in one read: the second must not matter to a client that is closed in
+ * the note of the first. */
 static bool creates_and_says_version(struct faulty_etcd *it,
                                      struct faulty_etcd_call *call,
                                      struct pl_span message)
@@ -179,7 +179,7 @@ static void closes_in_note(void *ctx, const struct kv_watch_note *note)
 		closer->ended = true;
 }
 
-T_CASE(a_client_closed_inside_a_note_closes)
+T_CASE(a_client_can_be_closed_inside_a_note)
 {
 	struct closer closer = {0};
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
@@ -204,15 +204,15 @@ static bool counts_cancels(struct faulty_etcd *it, struct faulty_etcd_call *call
 	return false;
 }
 
-T_CASE(a_watch_that_ends_on_our_side_ends_on_the_server_too)
+T_CASE(a_cancelled_watch_is_cancelled_on_the_server)
 {
 	struct etcd_rig_watch watch;
 
 	rig_up(counts_cancels);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	etcd_rig_watch(&rig, &watch, "w/", 0);
-	faulty.revision -= 50; /* back in time */
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	faulty.revision -= 50; /* the store is rewound */
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	etcd_rig_until(&rig, &watch.ended);
 	T_CODE(watch.err.code, PL_REWOUND, &watch.err);
 	etcd_rig_run_ms(&rig, 50);
@@ -235,18 +235,18 @@ static bool holds_the_first_read(struct faulty_etcd *it, struct faulty_etcd_call
 	return true;
 }
 
-T_CASE(progress_is_not_older_than_the_last_call_for_it)
+T_CASE(progress_is_not_older_than_its_request)
 {
 	struct etcd_rig_watch watch;
 
 	rig_up(NULL);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	etcd_rig_watch(&rig, &watch, "w/", 0);
 	faulty.fn = holds_the_first_read;
 	T_OK(kv_progress(rig.kv, watch.watch, 0, &rig.err), &rig.err);
 	while (held == NULL)
 		(void)uv_run(&rig.loop, UV_RUN_ONCE);
-	/* The first read's answer is on its way, and knows nothing of these. */
+	/* The first read's answer is on its way and does not cover these. */
 	faulty_etcd_send(held, faulty_etcd_header(faulty.revision));
 	faulty_etcd_end(held, 0, "");
 	faulty.revision += 5;
@@ -276,7 +276,7 @@ T_CASE(concurrent_progress_requests_ask_once)
 	static struct etcd_rig_watch watch[50];
 
 	rig_up(NULL);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	for (unsigned i = 0; i < 50; i++)
 		etcd_rig_watch(&rig, &watch[i], "w/", 0);
 	faulty.fn = counts_requests;
@@ -294,10 +294,8 @@ T_CASE(concurrent_progress_requests_ask_once)
 	rig_down();
 }
 
-/*
- * A server that was restarted and has forgotten the first token: what was opened with it
- * is refused, and the stream of the watches stays open, as etcd leaves it.
- */
+/* A server that was restarted and has lost the first token refuses what was opened with
+ * it, and leaves the stream of the watches open, as etcd does. */
 static bool knows_token(const struct faulty_etcd_call *call)
 {
 	return strcmp(faulty_etcd_token(call), "token.1") != 0;
@@ -331,9 +329,9 @@ static bool forgot_first_token(struct faulty_etcd *it, struct faulty_etcd_call *
 
 static const struct etcd_opts as_ann = {.user = "ann", .password = "pass"};
 
-/* The stream reconnects with the old token before a call learns that it is stale: the
- * call's renewal must reach the stream at once. */
-T_CASE(a_watch_stream_with_an_older_token_than_there_is_is_replaced_at_once)
+/* The stream reconnects with the old token before a call learns that it is invalid: the
+ * call's new token must reach the stream at once. */
+T_CASE(a_watch_stream_with_an_outdated_token_is_replaced_at_once)
 {
 	static struct etcd_rig_watch watch[3];
 	struct kv_watch_req late = {.keys = kv_prefix(PL_SPAN_LIT("v/"))};
@@ -344,9 +342,10 @@ T_CASE(a_watch_stream_with_an_older_token_than_there_is_is_replaced_at_once)
 	for (unsigned i = 0; i < 2; i++)
 		etcd_rig_watch(&rig, &watch[i], "w/", 0);
 	T_EQ(faulty.tokens, 1);
-	/* A call renews the token; the stream stands, opened under the first one. */
+	/* A call renews the token; the stream that was opened with the first one stays.
+	 */
 	faulty.fn = forgot_first_token;
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	T_EQ(faulty.tokens, 2);
 	T_OK(kv_watch(rig.kv, &late, etcd_rig_on_note, &watch[2], &watch[2].watch,
 	              &rig.err),
@@ -354,7 +353,7 @@ T_CASE(a_watch_stream_with_an_older_token_than_there_is_is_replaced_at_once)
 	etcd_rig_until(&rig, &watch[2].is_ready);
 	T_EQ(refused_creations, 1);
 	T_EQ(faulty.tokens, 2);
-	/* Those that stood on the old stream stand on the new one. */
+	/* The watches of the old stream are on the new one. */
 	T_EQ(etcd_stats(rig.kv).watch_resumes, 2);
 	for (unsigned i = 0; i < 3; i++)
 		etcd_rig_unwatch(&rig, &watch[i]);
@@ -362,15 +361,15 @@ T_CASE(a_watch_stream_with_an_older_token_than_there_is_is_replaced_at_once)
 	rig_down();
 }
 
-/* Nobody else has learnt of it: the refused creation asks for the new token itself. */
-T_CASE(a_watch_stream_whose_own_token_is_refused_goes_on_with_another)
+/* No call has found out: the refused creation itself requests the new token. */
+T_CASE(a_watch_stream_with_a_refused_token_gets_a_new_one)
 {
 	struct etcd_rig_watch watch = {0};
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
 
 	refused_creations = 0;
 	rig_up_with(NULL, &as_ann);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	T_EQ(faulty.tokens, 1);
 	faulty.fn = forgot_first_token;
 	T_OK(kv_watch(rig.kv, &req, etcd_rig_on_note, &watch, &watch.watch, &rig.err),
@@ -383,7 +382,7 @@ T_CASE(a_watch_stream_whose_own_token_is_refused_goes_on_with_another)
 	rig_down();
 }
 
-/* Every token is refused, new ones too: the client asks on, but not in a hurry. */
+/* Every token is refused, new ones too: the client keeps asking, with pauses. */
 static bool refuses_all_tokens(struct faulty_etcd *it, struct faulty_etcd_call *call,
                                struct pl_span message)
 {
@@ -398,7 +397,7 @@ static bool refuses_all_tokens(struct faulty_etcd *it, struct faulty_etcd_call *
 	return true;
 }
 
-T_CASE(tokens_that_are_all_refused_are_asked_for_with_pauses)
+T_CASE(refused_tokens_are_requested_again_with_pauses)
 {
 	struct etcd_rig_watch watch = {0};
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("w/"))};
@@ -418,16 +417,16 @@ T_CASE(tokens_that_are_all_refused_are_asked_for_with_pauses)
 	rig_down();
 }
 
-/* A keep-alive stream is refused by its end, so the next one has the token that there is
- * then. */
-T_CASE(keepalives_go_on_under_the_newer_token)
+/* A keep-alive stream is refused by ending it, so the next one has the token of that
+ * time. */
+T_CASE(keepalives_continue_with_the_newer_token)
 {
 	rig_up_with(NULL, &as_ann);
-	T_OK(keep(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(keep_lease(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	faulty.fn = forgot_first_token;
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	T_EQ(faulty.tokens, 2);
-	T_OK(keep(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(keep_lease(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	T_EQ(faulty.tokens, 2);
 	check_recovered();
 	rig_down();

@@ -1,4 +1,4 @@
-/* Leases against a real etcd: what an answer proves, and what silence costs. */
+/* Leases against a real etcd: what an answer proves, and what happens without one. */
 #include <signal.h>
 
 #include "store/base/clock.h"
@@ -52,7 +52,7 @@ T_CASE(keepalives_many_leases_alive_on_one_stream)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(says_when_a_request_left_and_what_was_granted)
+T_CASE(reports_when_a_request_left_and_the_granted_ttl)
 {
 	struct kv_result result = {0};
 	int64_t lease;
@@ -68,7 +68,7 @@ T_CASE(says_when_a_request_left_and_what_was_granted)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(a_lease_that_is_gone_is_told_from_one_that_is_silent)
+T_CASE(a_missing_lease_is_told_apart_from_a_silent_server)
 {
 	struct kv_req revoke = {.op = KV_LEASE_REVOKE};
 	int64_t lease;
@@ -87,7 +87,7 @@ T_CASE(a_lease_that_is_gone_is_told_from_one_that_is_silent)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(an_answer_to_one_that_was_called_off_is_not_taken_for_the_next)
+T_CASE(an_answer_to_a_cancelled_keep_alive_is_not_matched_to_the_next)
 {
 	struct kv_req req = {.op = KV_LEASE_KEEP};
 	struct kv_result result = {0};
@@ -127,7 +127,7 @@ T_CASE_SECONDS(a_silent_member_is_left_for_another_within_the_deadline, 60)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(an_expired_lease_takes_its_keys_along)
+T_CASE(an_expired_lease_removes_its_keys)
 {
 	struct kv_req put;
 	struct etcd_rig_watch watch;
@@ -139,7 +139,7 @@ T_CASE(an_expired_lease_takes_its_keys_along)
 	start = pl_clock_ms();
 	T_OK(etcd_rig_call(&rig, &put, ETCD_RIG_TIMEOUT_MS, NULL), &rig.err);
 	etcd_rig_wait_events(&rig, &watch, 2);
-	T_TRUE(pl_clock_ms() - start >= 1500); /* not before its time */
+	T_TRUE(pl_clock_ms() - start >= 1500); /* not before its deadline */
 	T_TRUE(etcd_rig_get(&rig, "l/a") == NULL);
 	etcd_rig_unwatch(&rig, &watch);
 	etcd_rig_down(&rig);

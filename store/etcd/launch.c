@@ -326,7 +326,7 @@ void etcd_launch_stop(struct etcd_launch *launch, etcd_launch_done_fn *done, voi
 	if (launch->state > LAUNCH_UP)
 		return; /* it failed and ends already */
 	if (launch->state != LAUNCH_UP)
-		(void)pl_err_set(&launch->err, PL_CANCELED, "etcd was to be started");
+		(void)pl_err_set(&launch->err, PL_CANCELED, "start etcd");
 	launch->state = LAUNCH_ENDING;
 	launch_probe_close(launch);
 	kill_members(launch, SIGTERM);

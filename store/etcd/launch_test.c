@@ -29,7 +29,7 @@ static struct etcd_launch *start(uv_loop_t *loop, const struct etcd_launch_opts 
 	return launch;
 }
 
-/* Runs the loop dry, so that a handle nobody closed fails the test. */
+/* Runs the loop until it is empty, so that a handle left open fails the test. */
 static void loop_end(uv_loop_t *loop)
 {
 	T_EQ(uv_run(loop, UV_RUN_DEFAULT), 0);
@@ -79,7 +79,7 @@ T_CASE(three_members_with_tls)
 	loop_end(&loop);
 }
 
-/* Waits for what happens on the loop; the case's time limit ends it otherwise. */
+/* Runs the loop until the flag is set; the case's time limit ends it otherwise. */
 static void run_until(uv_loop_t *loop, const bool *what)
 {
 	while (!*what)
@@ -110,7 +110,7 @@ static void on_closed(void *ctx)
 	look->over = true;
 }
 
-/* Asks until the answer is the one that must come. */
+/* Asks until the expected answer comes. */
 static void wait_health(uv_loop_t *loop, const char *url, bool want)
 {
 	struct look look = {.loop = loop, .healthy = !want};
@@ -147,7 +147,7 @@ static void on_exit_note(void *ctx, unsigned member, int status, int signum)
 	exits->signum = signum;
 }
 
-/* A member that finds its data says so; a fresh one never does. */
+/* A member that finds its data logs it; a fresh one never does. */
 static bool found_its_data(const struct etcd_launch *launch)
 {
 	static char log[64 * 1024];
@@ -186,7 +186,7 @@ T_CASE(killed_and_restarted_stopped_and_continued)
 	T_TRUE(etcd_launch_pid(launch, 0) != pid);
 	T_TRUE(found_its_data(launch));
 	T_STR(url, etcd_launch_endpoint(launch, 0));
-	T_TRUE(!exits.any); /* whoever asks for an end is not told of it */
+	T_TRUE(!exits.any); /* a requested end is not reported */
 
 	pid = etcd_launch_pid(launch, 0);
 	T_EQ(kill(pid, SIGKILL), 0);
@@ -196,7 +196,7 @@ T_CASE(killed_and_restarted_stopped_and_continued)
 	T_EQ(etcd_launch_restart(launch, 0, NULL), PL_OK);
 	wait_health(&loop, url, true);
 	T_EQ(etcd_launch_signal(launch, 0, SIGSTOP, NULL), PL_OK);
-	etcd_launch_stop_wait(launch); /* stopped, and ended all the same */
+	etcd_launch_stop_wait(launch); /* a stopped member is ended too */
 	loop_end(&loop);
 }
 
@@ -217,7 +217,7 @@ T_CASE(three_members_survive_one)
 	loop_end(&loop);
 }
 
-/* A place of the test's own for directories, which must be empty in the end. */
+/* A directory of the test's own, which must be empty in the end. */
 static char parent[] = "/tmp/placet-launch-test-XXXXXX";
 
 static void parent_make(void)
@@ -261,7 +261,7 @@ T_CASE(a_flag_that_etcd_refuses_is_in_the_error)
 	parent_empty_and_gone();
 }
 
-T_CASE(an_etcd_that_is_not_installed)
+T_CASE(a_missing_etcd_is_an_error)
 {
 	struct etcd_launch_opts opts = quick(1);
 	struct pl_err err;
@@ -274,7 +274,7 @@ T_CASE(an_etcd_that_is_not_installed)
 	parent_empty_and_gone();
 }
 
-/* An election that no member starts in time. */
+/* An election timeout that no member reaches in time. */
 T_CASE(not_ready_in_time)
 {
 	static const char *const slow[] = {"--election-timeout=40000",
@@ -305,7 +305,7 @@ T_CASE(a_taken_port_is_replaced)
 	parent_empty_and_gone();
 }
 
-T_CASE(the_environment_of_the_user_does_not_count)
+T_CASE(etcd_settings_of_the_environment_are_ignored)
 {
 	struct etcd_launch_opts opts = quick(1);
 	struct pl_err err;
@@ -314,7 +314,7 @@ T_CASE(the_environment_of_the_user_does_not_count)
 	T_EQ(start_code(&opts, &err), PL_OK);
 }
 
-/* What the member was started with, line by line. */
+/* Reads the member's command line, line by line. */
 static bool is_in_environment(struct etcd_launch *launch, const char *wanted)
 {
 	static char all[64 << 10];
@@ -336,7 +336,7 @@ static bool is_in_environment(struct etcd_launch *launch, const char *wanted)
 	return false;
 }
 
-T_CASE(the_collector_is_slowed_unless_the_user_says_how)
+T_CASE(gogc_is_set_unless_the_user_sets_it)
 {
 	static const char *const users[] = {NULL, "70"};
 
@@ -401,7 +401,7 @@ T_CASE(stopped_while_it_starts)
 	parent_empty_and_gone();
 }
 
-/* Each thing that can fail while starting, in turn. */
+/* Makes each step of the start fail in turn. */
 static void torture(enum pl_fault point)
 {
 	struct etcd_launch_opts opts = quick(1);
@@ -434,9 +434,9 @@ T_CASE(torture_tls)
 	torture(PL_FAULT_TLS_INIT);
 }
 
-/* Another process starts three members, tells us, and is killed the hard way.
- * Its orphans become ours, so that their ends can be waited for. */
-T_CASE(nothing_is_left_of_a_killed_owner)
+/* Another process starts three members, reports them, and is killed. Its orphans become
+ * children of the test, so that it can wait for their ends. */
+T_CASE(nothing_is_left_of_a_killed_process)
 {
 	struct {
 		pid_t pids[3];

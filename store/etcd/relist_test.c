@@ -1,9 +1,9 @@
 /*
  * List-and-watch against a real etcd that is written, compacted and killed all the time.
  *
- * Each write is a revision of its own, below "p/". So whoever follows must be told each
- * revision after its list's, and each once; and its list must be what a watch from the
- * first revision says that there was.
+ * Each write below "p/" is a revision of its own. So a follower must report each revision
+ * after its list's exactly once, and its list must agree with a reference: a watch from
+ * the first revision.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -20,13 +20,13 @@ enum {
 	KEYS = 40,
 	WRITERS = 4,
 	WRITES = 12000,
-	REVISIONS = WRITES + 1000, /* those whose outcome nobody knows come again */
+	REVISIONS = WRITES + 1000, /* writes with an unknown outcome are repeated */
 	FOLLOWERS = 12,
 	LISTS_MAX = 20000,
-	LIFE = 150, /* events, about; then it begins anew */
+	LIFE = 150, /* events of a follower, on average, before it is restarted */
 };
 
-/* What stood at a revision: the last change of each key; 0: it was not there. */
+/* The keys at a revision: the last change of each; 0: the key did not exist. */
 struct listed_key {
 	int64_t revision;
 	int64_t changed[KEYS];
@@ -35,7 +35,7 @@ struct listed_key {
 struct follower {
 	struct relist *relist;
 	struct listed_key list;
-	int64_t told;
+	int64_t seen;
 	unsigned events, life;
 	bool listing, over;
 };
@@ -50,14 +50,14 @@ static struct etcd_rig rig;
 static struct pl_rng rng;
 static struct follower follower[FOLLOWERS];
 static struct list_writer writer[WRITERS];
-static unsigned written, losts, followers;
+static unsigned written, lost_count, followers;
 static int64_t newest, compacted;
-/* The truth: by revision which key, and whether it went. */
+/* The reference: for each revision its key, and whether it was deleted. */
 static uint8_t changed_key[REVISIONS];
-static bool went[REVISIONS];
-static struct kv_watch *truth;
-static int64_t truth_revision;
-static bool truth_over;
+static bool is_deleted[REVISIONS];
+static struct kv_watch *history;
+static int64_t history_revision;
+static bool history_over;
 static struct listed_key *lists;
 static unsigned list_count;
 
@@ -67,25 +67,25 @@ static unsigned key_of(struct pl_span key)
 	return (unsigned)(key.at[2] - '0') * 10 + (unsigned)(key.at[3] - '0');
 }
 
-static void on_reference_read(void *ctx, const struct kv_watch_note *note)
+static void on_history(void *ctx, const struct kv_watch_note *note)
 {
 	(void)ctx;
 	if (note->what == KV_WATCH_END)
-		truth_over = true;
+		history_over = true;
 	for (size_t i = 0; i < note->count; i++) {
 		const struct kv_event *event = &note->events[i];
 
-		T_EQ(event->record.mod_revision, truth_revision + 1);
-		truth_revision++;
-		T_TRUE(truth_revision < REVISIONS);
-		changed_key[truth_revision] = (uint8_t)key_of(event->record.key);
-		went[truth_revision] = event->is_delete;
+		T_EQ(event->record.mod_revision, history_revision + 1);
+		history_revision++;
+		T_TRUE(history_revision < REVISIONS);
+		changed_key[history_revision] = (uint8_t)key_of(event->record.key);
+		is_deleted[history_revision] = event->is_delete;
 	}
 }
 
-/* -- who follows -------------------------------------------------------------------- */
+/* -- followers ------------------------------------------------------------- */
 
-static void take_page(struct follower *f, const struct relist_note *note)
+static void check_page(struct follower *f, const struct relist_note *note)
 {
 	T_TRUE(f->listing);
 	for (size_t i = 0; i < note->count; i++) {
@@ -96,20 +96,20 @@ static void take_page(struct follower *f, const struct relist_note *note)
 	}
 }
 
-static void take_events(struct follower *f, const struct relist_note *note)
+static void check_events(struct follower *f, const struct relist_note *note)
 {
-	T_TRUE(f->told != 0);
+	T_TRUE(f->seen != 0);
 	for (size_t i = 0; i < note->count; i++) {
-		T_EQ(note->events[i].record.mod_revision, f->told + 1);
-		f->told++;
+		T_EQ(note->events[i].record.mod_revision, f->seen + 1);
+		f->seen++;
 	}
-	T_EQ(note->revision, f->told);
+	T_EQ(note->revision, f->seen);
 	f->events += (unsigned)note->count;
 }
 
 static void on_note(void *ctx, const struct relist_note *note);
 
-static void follow(struct follower *f)
+static void start_follower(struct follower *f)
 {
 	struct relist_opts opts = {.keys = kv_prefix(PL_SPAN_LIT("p/")),
 	                           .page_keys = (uint32_t)pl_rng_between(&rng, 5, 60),
@@ -120,12 +120,12 @@ static void follow(struct follower *f)
 	T_OK(relist_open(rig.kv, &opts, on_note, f, &f->relist, &rig.err), &rig.err);
 }
 
-static void take_end(struct follower *f, const struct relist_note *note)
+static void check_list_end(struct follower *f, const struct relist_note *note)
 {
 	T_TRUE(f->listing && list_count < LISTS_MAX);
 	T_EQ(note->revision, f->list.revision);
 	lists[list_count++] = f->list;
-	f->told = note->revision;
+	f->seen = note->revision;
 	f->listing = false;
 }
 
@@ -137,21 +137,21 @@ static void on_note(void *ctx, const struct relist_note *note)
 	case RELIST_BEGIN:
 		f->list = (struct listed_key){.revision = note->revision};
 		f->listing = true;
-		f->told = 0;
+		f->seen = 0;
 		break;
 	case RELIST_PAGE:
-		take_page(f, note);
+		check_page(f, note);
 		break;
 	case RELIST_END:
-		take_end(f, note);
+		check_list_end(f, note);
 		break;
 	case RELIST_EVENTS:
-		take_events(f, note);
+		check_events(f, note);
 		break;
 	case RELIST_LOST:
 		T_EQ(note->err->code, PL_COMPACTED);
-		losts++;
-		f->told = 0;
+		lost_count++;
+		f->seen = 0;
 		f->listing = false;
 		break;
 	case RELIST_STOPPED:
@@ -165,7 +165,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 		relist_stop(f->relist);
 }
 
-/* -- who writes --------------------------------------------------------------------- */
+/* -- writers --------------------------------------------------------------- */
 
 static void on_written(void *ctx, const struct kv_result *result,
                        const struct pl_err *err)
@@ -175,19 +175,19 @@ static void on_written(void *ctx, const struct kv_result *result,
 	w->busy = false;
 	if (err != NULL) {
 		T_TRUE(err->code == PL_UNKNOWN || err->code == PL_UNAVAIL);
-		return; /* the truth tells */
+		return; /* the reference watch shows the outcome */
 	}
 	written++;
 	if (result->header.revision > newest)
 		newest = result->header.revision;
 }
 
-static void write_one(struct list_writer *w)
+static void start_write(struct list_writer *w)
 {
 	char key[16];
 	struct kv_req req;
 
-	/* Each has keys of its own, and knows which there are, unless it had bad luck. */
+	/* Each writer has its own keys; a delete may find none. */
 	w->key = (unsigned)(w - writer) + WRITERS * (unsigned)pl_rng_below(&rng, 10);
 	(void)snprintf(key, sizeof key, "p/%02u", w->key);
 	w->deletes = pl_rng_below(&rng, 5) == 0;
@@ -202,20 +202,20 @@ static void on_compacted(void *ctx, const struct kv_result *result,
                          const struct pl_err *err)
 {
 	(void)result;
-	(void)err; /* it is tried again */
+	(void)err; /* a later compaction covers it */
 	*(bool *)ctx = false;
 }
 
-/* Right behind what is written, as nobody would; the truth is seen before. */
+/* Compacts directly below the last write that the reference has seen. */
 static void compact(void)
 {
 	static bool busy;
-	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = truth_revision}};
+	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = history_revision}};
 
-	if (busy || truth_revision < compacted + 40)
+	if (busy || history_revision < compacted + 40)
 		return;
 	busy = true;
-	compacted = truth_revision;
+	compacted = history_revision;
 	T_OK(kv_start(rig.kv, &req, ETCD_RIG_TIMEOUT_MS, on_compacted, &busy, NULL,
 	              &rig.err),
 	     &rig.err);
@@ -223,19 +223,19 @@ static void compact(void)
 
 /* -- the case ------------------------------------------------------------------------ */
 
-static void follow_ended(void)
+static void restart_ended_followers(void)
 {
 	for (unsigned i = 0; i < FOLLOWERS; i++)
 		if (follower[i].over)
-			follow(&follower[i]);
+			start_follower(&follower[i]);
 }
 
 static void run_turn(void)
 {
 	for (unsigned i = 0; i < WRITERS && written < WRITES; i++)
 		if (!writer[i].busy)
-			write_one(&writer[i]);
-	follow_ended();
+			start_write(&writer[i]);
+	restart_ended_followers();
 	compact();
 	(void)uv_run(&rig.loop, UV_RUN_ONCE);
 }
@@ -246,15 +246,15 @@ static void kill_and_restart(void)
 	T_OK(etcd_launch_restart(rig.launch, 0, &rig.err), &rig.err);
 }
 
-static bool all_are_there(void)
+static bool all_have_caught_up(void)
 {
 	for (unsigned i = 0; i < WRITERS; i++)
 		if (writer[i].busy)
 			return false;
 	for (unsigned i = 0; i < FOLLOWERS; i++)
-		if (follower[i].told < newest)
+		if (follower[i].seen < newest)
 			return false;
-	return truth_revision >= newest;
+	return history_revision >= newest;
 }
 
 static int by_revision(const void *a, const void *b)
@@ -272,7 +272,8 @@ static void check_lists(void)
 	for (unsigned i = 0; i < list_count; i++) {
 		while (revision < lists[i].revision) {
 			revision++;
-			stood[changed_key[revision]] = went[revision] ? 0 : revision;
+			stood[changed_key[revision]] =
+				is_deleted[revision] ? 0 : revision;
 		}
 		T_MEM(lists[i].changed, stood, sizeof stood);
 	}
@@ -285,11 +286,11 @@ static void stop_all(void)
 			relist_stop(follower[i].relist);
 		etcd_rig_until(&rig, &follower[i].over);
 	}
-	kv_unwatch(rig.kv, truth);
-	etcd_rig_until(&rig, &truth_over);
+	kv_unwatch(rig.kv, history);
+	etcd_rig_until(&rig, &history_over);
 }
 
-T_CASE_SECONDS(each_revision_is_told_once_whatever_happens, 120)
+T_CASE_SECONDS(each_revision_is_reported_once, 120)
 {
 	struct kv_watch_req all = {.keys = kv_all_keys(), .from_revision = 2};
 	unsigned kills = 0;
@@ -297,11 +298,11 @@ T_CASE_SECONDS(each_revision_is_told_once_whatever_happens, 120)
 	pl_rng_init(&rng, t_seed());
 	lists = pl_calloc(LISTS_MAX, sizeof *lists);
 	T_TRUE(lists != NULL);
-	truth_revision = 1;
+	history_revision = 1;
 	etcd_rig_up(&rig, NULL, NULL);
-	T_OK(kv_watch(rig.kv, &all, on_reference_read, NULL, &truth, &rig.err), &rig.err);
+	T_OK(kv_watch(rig.kv, &all, on_history, NULL, &history, &rig.err), &rig.err);
 	for (unsigned i = 0; i < FOLLOWERS; i++)
-		follow(&follower[i]);
+		start_follower(&follower[i]);
 	while (written < WRITES) {
 		run_turn();
 		if (written > WRITES / 4 * (kills + 1) && kills < 2) {
@@ -309,15 +310,15 @@ T_CASE_SECONDS(each_revision_is_told_once_whatever_happens, 120)
 			kills++;
 		}
 	}
-	/* Who was told to stop by the last writes may only now have done so. */
-	while (!all_are_there()) {
-		follow_ended();
+	/* Followers that were stopped by the last writes may end only now. */
+	while (!all_have_caught_up()) {
+		restart_ended_followers();
 		(void)uv_run(&rig.loop, UV_RUN_ONCE);
 	}
 	T_EQ(kills, 2);
 	stop_all();
 	check_lists();
-	T_REACHED(followers > 200 && losts > 20);
+	T_REACHED(followers > 200 && lost_count > 20);
 	free(lists);
 	etcd_rig_down(&rig);
 }

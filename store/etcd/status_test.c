@@ -6,7 +6,7 @@ static struct status of(uint32_t grpc, const char *text)
 	return status_of(grpc, pl_span_str(text));
 }
 
-/* As etcd 3.4 sends them: status, words, and what they must mean to us. */
+/* etcd 3.4's errors: status, text, and their interpretation. */
 static const struct want {
 	const char *text;
 	uint32_t grpc;
@@ -70,7 +70,7 @@ static const struct want {
          false},
 	{"grpc: trying to send message larger than max (5 vs. 4)", 8, PL_LIMIT,
          STATUS_GIVE_UP, true},
-	/* words that we have never heard */
+	/* unknown texts */
 	{"upstream connect error", 14, PL_UNAVAIL, STATUS_ELSEWHERE, true},
 	{"slow down", 8, PL_THROTTLED, STATUS_SAME, true},
 	{"boom", 2, PL_UNAVAIL, STATUS_ELSEWHERE, true},
@@ -93,16 +93,16 @@ T_CASE(each_answer_of_etcd_has_its_meaning)
 	T_EQ(of(0, "etcdserver: no leader").code, PL_OK);
 }
 
-T_CASE(words_must_match_whole)
+T_CASE(texts_must_match_completely)
 {
-	/* Text around it may come from anybody: a key, a user's name. */
+	/* The text around it may come from outside: a key, a user's name. */
 	T_EQ(of(14, "no healthy upstream: etcdserver: no leader").maybe_applied, true);
 	T_EQ(of(14, "etcdserver: no leader yet").maybe_applied, true);
 	T_EQ(of(14, "etcdserver: ").code, PL_UNAVAIL);
 	T_EQ(of(14, "no lea").code, PL_UNAVAIL);
 }
 
-T_CASE(the_limit_is_read_out_of_the_words)
+T_CASE(the_limit_is_parsed_from_the_text)
 {
 	T_EQ(of(8, "grpc: received message larger than max (2097153 vs. 2097152)")
 	             .limit_bytes,
@@ -123,7 +123,7 @@ static struct status reason(const char *text)
 	return status_of_reason(pl_span_str(text));
 }
 
-T_CASE(a_watch_is_told_in_go_terms)
+T_CASE(a_watch_reason_in_gos_format_is_parsed)
 {
 	struct status status = reason("rpc error: code = PermissionDenied desc = "
 	                              "etcdserver: permission denied");
@@ -143,7 +143,7 @@ T_CASE(a_watch_is_told_in_go_terms)
 		"rpc error: code = InvalidArgument desc = etcdserver: user name is "
 		"empty");
 	T_EQ(status.next, STATUS_TOKEN);
-	/* The name alone decides where the words are new. */
+	/* For an unknown text the status name alone decides. */
 	T_EQ(reason("rpc error: code = PermissionDenied desc = no").code, PL_DENIED);
 	T_EQ(reason("rpc error: code = Unauthenticated desc = ").code, PL_AUTH);
 	T_EQ(reason("mvcc: watcher range is empty").code, PL_INVALID);
@@ -156,7 +156,7 @@ T_CASE(a_watch_is_told_in_go_terms)
 	T_EQ(reason("rpc error: code = OK desc = x").code, PL_UNAVAIL);
 }
 
-T_CASE(errors_say_what_to_do)
+T_CASE(errors_suggest_a_remedy)
 {
 	struct pl_span text = PL_SPAN_LIT("etcdserver: request timed out");
 	struct status status = status_of(GRPC_UNAVAILABLE, text);
@@ -179,7 +179,7 @@ T_CASE(errors_say_what_to_do)
 	T_EQ(status_err(&status, true, text, NULL), PL_DENIED);
 }
 
-T_CASE(what_a_server_says_is_bounded_and_printable)
+T_CASE(server_texts_are_bounded_and_printable)
 {
 	uint8_t text[5000];
 	struct status status;

@@ -1,5 +1,5 @@
-/* Whatever fails on our side, an allocation, a read, a write, a connection: each
- * call ends once, a write says what became of it, and the client works on. */
+/* Makes each allocation, read, write and connection fail in turn: each call ends once, a
+ * write reports its outcome, and the client keeps working. */
 #include "store/base/fault.h"
 #include "tests/support/store/etcd/faulty_etcd_rig.h"
 
@@ -14,7 +14,7 @@ static bool counts_puts(struct faulty_etcd *it, struct faulty_etcd_call *call,
 	return false;
 }
 
-/* What was said of the write agrees with what the server saw. */
+/* The reported outcome of the write agrees with what the server saw. */
 static void put_check(enum pl_code code)
 {
 	T_TRUE(puts_seen <= 1);
@@ -32,9 +32,9 @@ static void start_all(struct etcd_rig_watch *watch)
 	if (kv_watch(rig.kv, &req, etcd_rig_on_note, watch, &watch->watch, NULL) == PL_OK)
 		watch->ended = false;
 	puts_seen = 0;
-	put_check(put(ETCD_RIG_TIMEOUT_MS));
-	(void)get(ETCD_RIG_TIMEOUT_MS);
-	(void)keep(ETCD_RIG_TIMEOUT_MS);
+	put_check(write_key(ETCD_RIG_TIMEOUT_MS));
+	(void)read_key(ETCD_RIG_TIMEOUT_MS);
+	(void)keep_lease(ETCD_RIG_TIMEOUT_MS);
 }
 
 static void progress_all(struct etcd_rig_watch *watch)
@@ -44,18 +44,18 @@ static void progress_all(struct etcd_rig_watch *watch)
 	etcd_rig_until(&rig, &watch->is_ready);
 	if (!watch->ended && kv_progress(rig.kv, watch->watch, 0, NULL) == PL_OK)
 		etcd_rig_until(&rig, &watch->has_progress);
-	(void)get(ETCD_RIG_TIMEOUT_MS);
-	(void)keep(ETCD_RIG_TIMEOUT_MS);
+	(void)read_key(ETCD_RIG_TIMEOUT_MS);
+	(void)keep_lease(ETCD_RIG_TIMEOUT_MS);
 }
 
 static void still_works(void)
 {
-	T_OK(put(ETCD_RIG_TIMEOUT_MS), &rig.err);
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
-	T_OK(keep(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(write_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(keep_lease(ETCD_RIG_TIMEOUT_MS), &rig.err);
 }
 
-/* False: the fault has not been reached any more. */
+/* False: the fault was not reached any more. */
 static bool round_of(enum pl_fault point, uint64_t nth, const char *user)
 {
 	struct etcd_opts opts = {.endpoints = faulty.endpoint,

@@ -18,7 +18,7 @@
 
 enum { PROGRESS_AGAIN_MS = 100, CHECK_TIMEOUT_MS = 10000 };
 
-/* -- what the member is ---------------------------------------------------- */
+/* -- the member's version -------------------------------------------------- */
 
 /* Parses the next number of "3.4.23" and the dot after it; the rest is ignored. */
 static bool version_part_parse(const char **version, uint64_t *part)
@@ -219,7 +219,7 @@ enum pl_code watches_progress(struct client *client, struct kv_watch *watch,
 	return code;
 }
 
-/* -- is it still the same store? --------------------------------------------- */
+/* -- a rewound store ------------------------------------------------------- */
 
 void watches_rewound(struct client *client, const struct pl_err *err)
 {

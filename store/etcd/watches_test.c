@@ -1,4 +1,4 @@
-/* Watches against a real etcd: resumed, refused, overtaken, turned back in time. */
+/* Watches against a real etcd: resumed, refused, compacted, rewound. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +16,12 @@ static void send_signal(unsigned member, int signum)
 static void restart_member(unsigned member)
 {
 	T_OK(etcd_launch_restart(rig.launch, member, &rig.err), &rig.err);
-	/* A read is repeated until it is answered: the client is back by then. */
+	/* The read is retried until it is answered: the client has reconnected by then.
+	 */
 	(void)etcd_rig_get(&rig, "none");
 }
 
-/* Until a write is known to have been applied: the revision of that one. */
+/* Repeats a write until it is known to be applied; returns its revision. */
 static int64_t put_surely(const char *key)
 {
 	struct kv_req put = kv_op_put(pl_span_str(key), PL_SPAN_LIT("x"));
@@ -38,7 +39,7 @@ static void compact(int64_t revision)
 	T_OK(etcd_rig_call(&rig, &req, ETCD_RIG_TIMEOUT_MS, NULL), &rig.err);
 }
 
-T_CASE(goes_on_after_a_restart_without_gap_or_repetition)
+T_CASE(resumes_after_a_restart_without_gap_or_repetition)
 {
 	struct etcd_rig_watch watch;
 
@@ -56,7 +57,7 @@ T_CASE(goes_on_after_a_restart_without_gap_or_repetition)
 	}
 	for (unsigned i = 1; i < watch.events; i++)
 		T_EQ(watch.revision[i], watch.revision[i - 1] + 1);
-	T_TRUE(watch.ready >= 2); /* it said so */
+	T_TRUE(watch.ready >= 2); /* the resumption was reported */
 	etcd_rig_unwatch(&rig, &watch);
 	etcd_rig_down(&rig);
 }
@@ -85,7 +86,7 @@ T_CASE_SECONDS(moves_to_another_member_when_its_own_stops, 60)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(many_share_a_stream_and_come_and_go)
+T_CASE(many_watches_share_a_stream)
 {
 	enum { COUNT = 300 };
 	static struct etcd_rig_watch watch[COUNT];
@@ -101,7 +102,7 @@ T_CASE(many_share_a_stream_and_come_and_go)
 		              &rig.err),
 		     &rig.err);
 	}
-	/* A third is called off before it stands. */
+	/* A third is cancelled before it is active. */
 	for (unsigned i = 0; i < COUNT; i += 3)
 		kv_unwatch(rig.kv, watch[i].watch);
 	for (unsigned i = 0; i < COUNT; i++)
@@ -121,7 +122,7 @@ T_CASE(many_share_a_stream_and_come_and_go)
 	etcd_rig_down(&rig);
 }
 
-T_CASE(a_compacted_start_ends_it_with_the_revision_to_know)
+T_CASE(a_compacted_start_ends_the_watch_with_the_compact_revision)
 {
 	struct etcd_rig_watch watch;
 	int64_t last = 0;
@@ -162,7 +163,7 @@ T_CASE(progress_covers_everything_before_it)
 	etcd_rig_down(&rig);
 }
 
-/* Whoever knows how far the store is need not have it read again. */
+/* A caller that knows the store's revision saves a read. */
 T_CASE(progress_up_to_a_revision)
 {
 	const char *args[] = {"--experimental-watch-progress-notify-interval=500ms",
@@ -181,7 +182,7 @@ T_CASE(progress_up_to_a_revision)
 	etcd_rig_until(&rig, &quiet.has_progress);
 	T_TRUE(quiet.progress_revision >= last);
 	etcd_rig_wait_events(&rig, &watch, 2);
-	/* It is there already: told later, and without a word to the store. */
+	/* The watch is that far already: reported later, without asking the store. */
 	T_OK(kv_progress(rig.kv, watch.watch, last, &rig.err), &rig.err);
 	T_TRUE(!watch.has_progress);
 	etcd_rig_until(&rig, &watch.has_progress);
@@ -191,7 +192,7 @@ T_CASE(progress_up_to_a_revision)
 	etcd_rig_down(&rig);
 }
 
-/* Timed reports move the point from which a quiet watch resumes. */
+/* Timed reports move the revision from which a quiet watch resumes. */
 T_CASE(a_quiet_watch_survives_a_compaction_and_a_restart)
 {
 	const char *args[] = {"--experimental-watch-progress-notify-interval=500ms",
@@ -236,7 +237,7 @@ T_CASE_SECONDS(a_message_of_64_megabytes_survives, 60)
 	etcd_rig_watch(&rig, &watch, "w/", first);
 	etcd_rig_wait_events(&rig, &watch, COUNT);
 	T_EQ(watch.bytes, (int64_t)COUNT * SIZE);
-	T_TRUE(watch.bytes / watch.messages > 32 << 20); /* it did come in large ones */
+	T_TRUE(watch.bytes / watch.messages > 32 << 20); /* the messages were large */
 	etcd_rig_unwatch(&rig, &watch);
 	free(value);
 	etcd_rig_down(&rig);
@@ -252,8 +253,8 @@ static void in_data_dir(const char *what)
 	etcd_rig_spawn(argv);
 }
 
-/* A disk comes back from a backup: same cluster, earlier revision. */
-T_CASE(a_store_that_went_back_in_time_ends_the_watch)
+/* The disk is restored from a backup: same cluster, earlier revision. */
+T_CASE(a_rewound_store_ends_the_watch)
 {
 	struct etcd_rig_watch watch;
 

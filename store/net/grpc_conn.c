@@ -65,7 +65,7 @@ void grpc_conn_fail(struct grpc_conn *conn, const struct pl_err *err)
 	grpc_conn_wake(conn);
 }
 
-/* --- the end ------------------------------------------------------------- */
+/* --- closing -------------------------------------------------------------- */
 
 static void handle_closed(struct grpc_conn *conn)
 {
@@ -104,7 +104,7 @@ static void conn_finish(struct grpc_conn *conn)
 	on_down(ctx, &why);
 }
 
-/* --- a turn -------------------------------------------------------------- */
+/* --- a turn of the loop --------------------------------------------------- */
 
 /* A server that closes the connection says why in a GOAWAY before; reading goes on for a
  * millisecond to find it. */

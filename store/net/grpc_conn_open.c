@@ -137,7 +137,7 @@ enum pl_code grpc_conn_open(uv_loop_t *loop, const struct grpc_conn_opts *opts,
 	return PL_OK;
 }
 
-/* --- for the user -------------------------------------------------------- */
+/* --- the user's functions ------------------------------------------------- */
 
 void grpc_conn_close(struct grpc_conn *conn)
 {

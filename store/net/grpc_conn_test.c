@@ -1,4 +1,4 @@
-/* Connections over TCP, against the fake server and against what is none. */
+/* Connections over TCP, against the fake server and against other servers. */
 #include <netdb.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static void holds(const char *text, const char *words)
 		T_STR(text, words);
 }
 
-T_CASE(calls_started_before_it_is_up_leave_when_it_is)
+T_CASE(calls_started_while_connecting_are_sent_once_up)
 {
 	conn_rig_init(&rig, &good);
 	T_OK(conn_rig_open(&rig, NULL), &rig.why);
@@ -42,7 +42,7 @@ T_CASE(names_are_looked_up)
 	struct grpc_conn_opts opts = {.host = "localhost"};
 	struct addrinfo *known = NULL;
 
-	/* A machine without /etc/hosts knows no name at all. */
+	/* A machine without /etc/hosts resolves no name at all. */
 	if (getaddrinfo(opts.host, NULL, NULL, &known) != 0)
 		return;
 	freeaddrinfo(known);
@@ -54,7 +54,7 @@ T_CASE(names_are_looked_up)
 	conn_rig_done(&rig);
 }
 
-T_CASE(a_name_that_can_not_be_is_said_so)
+T_CASE(an_invalid_name_is_an_error)
 {
 	char host[200];
 	struct grpc_conn_opts opts = {.host = host};
@@ -68,7 +68,7 @@ T_CASE(a_name_that_can_not_be_is_said_so)
 	conn_rig_done(&rig);
 }
 
-T_CASE(closing_during_the_lookup)
+T_CASE(closing_during_the_name_lookup)
 {
 	struct grpc_conn_opts opts = {.host = "localhost"};
 
@@ -113,7 +113,7 @@ T_CASE(closing_and_starting_from_an_end)
 	conn_rig_done(&rig);
 }
 
-/* --- servers that are not there, or something else ------------------------- */
+/* --- missing servers, and other servers ----------------------------------- */
 
 static void wrong_server(const struct fake_net_opts *net, uint32_t timeout_ms,
                          enum pl_code code, const char *words)
@@ -238,7 +238,7 @@ T_CASE(a_slow_reader_holds_back_the_bytes_and_nothing_is_lost)
 	conn_rig_done(&rig);
 }
 
-/* The kernel takes no more: its buffers grow a few times before that. */
+/* Sends until the kernel accepts no more; its buffers grow a few times before that. */
 static void run_until_stuck(void)
 {
 	uint64_t before;
@@ -250,7 +250,7 @@ static void run_until_stuck(void)
 	} while (grpc_conn_traffic(rig.conn).bytes_out != before);
 }
 
-T_CASE(calls_behind_a_full_socket_are_unsent_when_it_is_cut)
+T_CASE(calls_behind_a_full_socket_are_unsent_after_a_cut)
 {
 	struct fake_net_opts net = {.h2 = {.window = 1 << 30}};
 

@@ -22,7 +22,7 @@ static void message_check(struct pl_span message, size_t len)
 		T_EQ(message.at[i], (uint8_t)(i + len));
 }
 
-/* The messages that come out when one more piece has gone in. */
+/* Feeds one more piece and checks the messages that come out. */
 static unsigned piece_take(struct grpc_decoder *decoder, struct pl_span in,
                            unsigned count)
 {
@@ -66,7 +66,7 @@ T_CASE(messages_come_back_from_pieces_of_any_size)
 	pl_buf_done(&wire);
 }
 
-T_CASE(a_message_whole_in_its_chunk_is_not_copied)
+T_CASE(a_message_in_one_chunk_is_not_copied)
 {
 	static const uint8_t wire[] = {0, 0, 0, 0, 2, 'h', 'i', 0, 0};
 	struct pl_span in = pl_span(wire, sizeof wire), message;
@@ -95,7 +95,7 @@ static enum pl_code decode(const char *bytes, size_t len, size_t max, struct pl_
 	return code;
 }
 
-T_CASE(what_is_not_acceptable_is_refused_by_its_prefix)
+T_CASE(unacceptable_messages_are_refused_by_their_prefix)
 {
 	struct pl_err err;
 
@@ -106,7 +106,7 @@ T_CASE(what_is_not_acceptable_is_refused_by_its_prefix)
 	T_CODE(decode("HTTP/", 5, 10, &err), PL_PROTO, &err);
 }
 
-T_CASE(memory_grows_with_what_came_and_goes_back)
+T_CASE(memory_grows_with_received_bytes_and_shrinks_again)
 {
 	static uint8_t piece[1 << 16];
 	struct grpc_decoder decoder;
@@ -127,7 +127,7 @@ T_CASE(memory_grows_with_what_came_and_goes_back)
 	grpc_decoder_done(&decoder);
 }
 
-T_CASE(no_memory_is_an_error)
+T_CASE(failed_allocations_are_errors)
 {
 	struct grpc_decoder decoder;
 	struct pl_span in = pl_span("\0\0\0\0\x09xyz", 8), message;

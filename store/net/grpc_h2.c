@@ -21,7 +21,7 @@ enum {
 	RESERVE_SIZE = 64 * 1024,
 };
 
-/* --- in ------------------------------------------------------------------ */
+/* --- receiving ------------------------------------------------------------ */
 
 static int on_header(nghttp2_session *h2, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_len, const uint8_t *value, size_t value_len,
@@ -148,7 +148,7 @@ static int on_error(nghttp2_session *h2, int code, const char *text, size_t len,
 	return 0;
 }
 
-/* --- set up -------------------------------------------------------------- */
+/* --- setup ---------------------------------------------------------------- */
 
 static void *h2_malloc(size_t size, void *ctx)
 {

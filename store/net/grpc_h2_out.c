@@ -176,7 +176,8 @@ enum pl_code grpc_h2_submit(struct grpc_session *session, struct grpc_call *call
 	if (id == NGHTTP2_ERR_NOMEM)
 		return pl_err_set(err, PL_NOMEM, "%s", call->path);
 	if (id < 0) { /* 2^30 calls have used up the stream numbers */
-		pl_err_set(&session->why, PL_UNAVAIL, "connection has no numbers left");
+		pl_err_set(&session->why, PL_UNAVAIL,
+		           "connection has no stream numbers left");
 		grpc_session_retire(session);
 		return PL_OK;
 	}

@@ -10,7 +10,7 @@ static void decoded(const char *in, const char *want)
 	T_STR(out, want);
 }
 
-T_CASE(percent_encoding_is_undone_where_it_is_one)
+T_CASE(valid_percent_encoding_is_decoded)
 {
 	decoded("", "");
 	decoded("plain words", "plain words");
@@ -62,7 +62,7 @@ static enum pl_code end_of(const struct pair *pairs)
 	}
 #define PAIRS(...) ((const struct pair[]){__VA_ARGS__, {NULL, NULL}})
 
-T_CASE(a_good_end)
+T_CASE(a_valid_end)
 {
 	struct grpc_reply reply = reply_of(PAIRS(
 		HEAD, {"date", "x"}, {"grpc-status", "16"}, {"grpc-message", "no%21"}));
@@ -73,7 +73,7 @@ T_CASE(a_good_end)
 	grpc_reply_done(&reply);
 }
 
-T_CASE(ends_that_are_none)
+T_CASE(invalid_ends)
 {
 	T_CODE(end_of(PAIRS(HEAD)), PL_PROTO, NULL);
 	T_CODE(end_of(PAIRS(HEAD, {"grpc-status", ""})), PL_PROTO, NULL);
@@ -103,7 +103,7 @@ T_CASE(content_types)
 		       PL_PROTO, NULL);
 }
 
-T_CASE(proxies_are_told_from_strangers)
+T_CASE(proxies_are_told_apart_from_other_servers)
 {
 	struct grpc_reply reply = {.http_status = 503};
 
@@ -114,7 +114,7 @@ T_CASE(proxies_are_told_from_strangers)
 	T_CODE(grpc_reply_check(&reply, NULL), PL_OK, NULL);
 }
 
-T_CASE(words_without_memory_are_left_out)
+T_CASE(the_text_is_left_out_without_memory)
 {
 	struct grpc_reply reply = {0};
 

@@ -25,7 +25,7 @@ void server_conn_fail(struct server_conn *conn)
 		conn->state = SERVER_CONN_FAILED;
 	server_conn_touch(conn);
 }
-/* -- what goes ----------------------------------------------------------------- */
+/* -- sending --------------------------------------------------------------- */
 
 struct server_chunk {
 	uv_write_t write;

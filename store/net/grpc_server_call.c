@@ -136,7 +136,7 @@ void grpc_stream_end(struct grpc_stream *stream, enum grpc_status status,
 	stream_resume(stream);
 }
 
-/* -- what comes ---------------------------------------------------------------- */
+/* -- receiving ------------------------------------------------------------- */
 
 static struct grpc_stream *stream_of(nghttp2_session *h2, int32_t id)
 {

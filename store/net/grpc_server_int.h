@@ -22,7 +22,8 @@ enum {
 	CHUNK_SIZE = 256 << 10,
 };
 
-/* OPEN --server_conn_fail()--> FAILED --the next flush, or grpc_server_close()--> CLOSING */
+/* OPEN --server_conn_fail()--> FAILED --the next flush--> CLOSING; grpc_server_close() closes
+ * in any state. */
 enum server_conn_state { SERVER_CONN_OPEN, SERVER_CONN_FAILED, SERVER_CONN_CLOSING };
 
 struct server_conn {

@@ -40,7 +40,7 @@ static void on_ping_timer(void *ctx)
 		break;
 	case GRPC_PING_DEAD:
 		pl_err_set(&session->why, PL_TIMEOUT,
-		           "server has gone silent: no answer to a PING within %u ms",
+		           "server is silent: no answer to a PING within %u ms",
 		           (unsigned)session->ping.timeout_ms);
 		session->fns.wake(session->ctx);
 		return;
@@ -285,7 +285,7 @@ bool grpc_session_finished(const struct grpc_session *session, struct pl_err *wh
 	if (session->why.code != PL_OK)
 		*why = session->why;
 	else
-		pl_err_set(why, PL_PROTO, "server broke the rules of HTTP/2");
+		pl_err_set(why, PL_PROTO, "server violated HTTP/2");
 	return true;
 }
 

@@ -1,4 +1,4 @@
-/* How calls end with their connection: cut, called off, starved, gone silent. */
+/* How calls end with their connection: cut, cancelled, out of memory, silent. */
 #include "store/base/fault.h"
 #include "tests/harness/t.h"
 #include "tests/support/store/net/grpc_rig.h"
@@ -60,7 +60,7 @@ T_CASE(goaway_says_why)
 	grpc_rig_done(&rig);
 }
 
-T_CASE(stream_numbers_run_out_and_nothing_is_lost)
+T_CASE(calls_beyond_the_last_stream_number_are_unsent)
 {
 	open_rig();
 	grpc_rig_run(&rig);
@@ -73,15 +73,15 @@ T_CASE(stream_numbers_run_out_and_nothing_is_lost)
 	T_TRUE(rig.session.state == GRPC_SESSION_AWAY && !rig.dead);
 	T_EQ(rig.calls[0].ended, 0);
 	expect(&rig.calls[1], GRPC_ANSWERED, PL_OK, "");
-	expect(&rig.calls[2], GRPC_UNSENT, PL_UNAVAIL, "no numbers left");
-	expect(&rig.calls[3], GRPC_UNSENT, PL_UNAVAIL, "no numbers left");
+	expect(&rig.calls[2], GRPC_UNSENT, PL_UNAVAIL, "no stream numbers left");
+	expect(&rig.calls[3], GRPC_UNSENT, PL_UNAVAIL, "no stream numbers left");
 	grpc_call_cancel(rig.calls[0].call);
 	grpc_rig_run(&rig);
 	T_TRUE(rig.dead);
 	grpc_rig_done(&rig);
 }
 
-/* Everything that can be under way at once, for the cuts below. */
+/* Starts every kind of call at once, for the cuts below. */
 static void mix_start(void)
 {
 	struct grpc_rig_call *stream;
@@ -132,8 +132,8 @@ T_CASE_SECONDS(cut_after_every_byte_each_call_ends_once_with_the_right_fate, 60)
 		cut_check(false, at);
 }
 
-/* A call whose first byte has not been handed over is unsent, one whose first
- * byte has is not: at each place where the bytes can stop. */
+/* At each place where the bytes can stop, a call whose first byte was not written is
+ * unsent, and one whose first byte was written is not. */
 T_CASE(unsent_turns_into_maybe_with_the_first_byte_of_the_headers)
 {
 	bool maybe_before = false;
@@ -173,7 +173,7 @@ T_CASE_SECONDS(cancelled_at_every_point_each_call_ends_once, 60)
 			mix_start();
 			while (left > 0 && grpc_rig_step(&rig))
 				left--;
-			/* Nothing moves any more: all points were tried. */
+			/* No byte moves any more: every point was tried. */
 			ended = left > 0;
 			if (rig.calls[which].call != NULL) {
 				grpc_call_cancel(rig.calls[which].call);
@@ -229,7 +229,7 @@ T_CASE(a_silent_server_is_pinged_while_calls_wait)
 	open_pinging();
 	grpc_rig_tick(&rig, 5000);
 	grpc_rig_run(&rig);
-	T_EQ(fake_h2_pings(rig.server), 0); /* nobody waits for anything */
+	T_EQ(fake_h2_pings(rig.server), 0); /* no call is in flight */
 	(void)grpc_rig_call(&rig, FAKE_stream, 3);
 	grpc_rig_run(&rig);
 	for (unsigned i = 1; i <= 4; i++) {
@@ -251,17 +251,17 @@ T_CASE(a_ping_without_answer_ends_the_connection)
 	grpc_rig_run(&rig);
 	T_EQ(fake_h2_pings(rig.server), 1);
 	grpc_rig_tick(&rig, 2299);
-	grpc_rig_tick(&rig, 2300); /* looks once more at the socket */
+	grpc_rig_tick(&rig, 2300); /* the socket is read once more */
 	grpc_rig_run(&rig);
 	T_TRUE(!rig.dead);
 	grpc_rig_tick(&rig, 2301);
 	grpc_rig_run(&rig);
 	T_TRUE(rig.dead);
-	expect(&rig.calls[0], GRPC_MAYBE, PL_TIMEOUT, "server has gone silent");
+	expect(&rig.calls[0], GRPC_MAYBE, PL_TIMEOUT, "server is silent");
 	grpc_rig_done(&rig);
 }
 
-T_CASE(probes_keep_their_distance)
+T_CASE(pings_keep_their_minimum_gap)
 {
 	open_pinging();
 	grpc_session_probe(&rig.session);
@@ -280,9 +280,9 @@ T_CASE(probes_keep_their_distance)
 
 /* --- when a request left ------------------------------------------------- */
 
-/* Whoever counts a lease from sent_ms must not count from later than the server
- * does, however long we were held up between writing and noticing. */
-T_CASE(a_request_left_before_it_was_written)
+/* A lease that is counted from sent_ms must not be counted from later than the server
+ * counts it, however long the process was stopped between writing and noticing. */
+T_CASE(sent_ms_is_before_the_write_was_noticed)
 {
 	struct grpc_rig_call *call;
 
@@ -291,7 +291,7 @@ T_CASE(a_request_left_before_it_was_written)
 	rig.now_ms = 2000;
 	call = grpc_rig_call(&rig, FAKE_ok, 10);
 	T_EQ(grpc_session_fill(&rig.session, &rig.why), PL_OK);
-	rig.now_ms = 9000; /* the bytes are with the server, and we were asleep */
+	rig.now_ms = 9000; /* the server has the bytes, and this process was stopped */
 	grpc_rig_run(&rig);
 	T_EQ(call->fate, GRPC_ANSWERED);
 	T_EQ(call->sent_ms, 2000);

@@ -1,4 +1,4 @@
-/* Calls over a session joined to the fake server by memory: see fake_rig.h. */
+/* Calls over a session joined to the fake server by memory: see grpc_rig.h. */
 #include "tests/harness/t.h"
 #include "tests/support/store/net/grpc_rig.h"
 
@@ -39,7 +39,7 @@ T_CASE(a_unary_call_brings_its_answer)
 	grpc_rig_done(&rig);
 }
 
-T_CASE(metadata_goes_along)
+T_CASE(metadata_is_sent)
 {
 	open_rig();
 	T_TRUE(grpc_rig_call_at(&rig, FAKE_ok, 1, 1000 + 123456, "secret.7") != NULL);
@@ -51,7 +51,7 @@ T_CASE(metadata_goes_along)
 	grpc_rig_done(&rig);
 }
 
-T_CASE(each_kind_of_answer_ends_as_it_should)
+T_CASE(each_kind_of_answer_has_its_end)
 {
 	static const struct {
 		enum fake_act act;
@@ -85,7 +85,7 @@ T_CASE(each_kind_of_answer_ends_as_it_should)
 		for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
 			expect(call_run(rows[i].act, 100), rows[i].fate, rows[i].code,
 			       rows[i].words);
-		/* And the connection is as good as before. */
+		/* The connection works as before. */
 		T_TRUE(!rig.dead && rig.session.streams == 0);
 		expect(call_run(FAKE_ok, 10), GRPC_ANSWERED, PL_OK, "");
 		grpc_rig_done(&rig);
@@ -124,7 +124,7 @@ T_CASE_SECONDS(a_huge_message_costs_its_size_and_is_given_back, 60)
 	grpc_rig_done(&rig);
 }
 
-T_CASE(a_claimed_length_allocates_nothing)
+T_CASE(a_claimed_length_alone_allocates_nothing)
 {
 	struct fake_opts fake = {.window = 65535, .big_size = 900 << 20};
 	struct grpc_session_opts opts = {
@@ -149,7 +149,7 @@ T_CASE(streams_send_and_receive_while_open)
 	T_EQ(call->messages, 1);
 	for (size_t i = 1; i <= 5; i++) {
 		T_TRUE(grpc_rig_send(call, i * 1000));
-		T_TRUE(grpc_rig_send(call, 7)); /* behind one that waits */
+		T_TRUE(grpc_rig_send(call, 7)); /* queued after a waiting one */
 		grpc_rig_run(&rig);
 		T_EQ(call->messages, 1 + 2 * i);
 		T_EQ(call->message_len, 7);
@@ -163,7 +163,7 @@ T_CASE(streams_send_and_receive_while_open)
 	grpc_rig_done(&rig);
 }
 
-T_CASE(a_stream_that_the_server_ends_frees_its_place)
+T_CASE(a_stream_ended_by_the_server_frees_its_slot)
 {
 	struct grpc_rig_call *call;
 
@@ -189,7 +189,7 @@ T_CASE(a_stream_may_be_cancelled_from_its_own_message)
 	grpc_rig_done(&rig);
 }
 
-T_CASE(a_stream_refuses_more_than_it_may_hold_back)
+T_CASE(a_stream_is_busy_past_its_unsent_maximum)
 {
 	struct fake_opts fake = {.window = 0};
 	struct grpc_rig_call *call;
@@ -228,7 +228,7 @@ T_CASE(a_closed_window_holds_a_request_back_until_its_deadline)
 	grpc_rig_done(&rig);
 }
 
-T_CASE(more_calls_than_the_server_takes_wait_their_turn)
+T_CASE(calls_past_max_concurrent_streams_wait)
 {
 	struct fake_opts fake = {.window = 65535, .max_streams = 3};
 
@@ -250,7 +250,7 @@ T_CASE(more_calls_than_the_server_takes_wait_their_turn)
 	grpc_rig_done(&rig);
 }
 
-T_CASE(what_waits_when_the_connection_dies_is_unsent)
+T_CASE(waiting_calls_are_unsent_when_the_connection_dies)
 {
 	struct fake_opts fake = {.window = 65535, .max_streams = 1};
 
@@ -275,7 +275,7 @@ T_CASE(a_deadline_before_the_server_speaks_is_unsent)
 	grpc_rig_done(&rig);
 }
 
-/* --- servers that are something else -------------------------------------- */
+/* --- other servers -------------------------------------------------------- */
 
 static void feed_refused(const char *bytes, size_t len, enum pl_code code,
                          const char *words)
@@ -296,7 +296,7 @@ static void feed_refused(const char *bytes, size_t len, enum pl_code code,
 	}
 }
 
-T_CASE(other_servers_are_recognised_by_their_first_bytes)
+T_CASE(other_protocols_are_recognised_by_their_first_bytes)
 {
 	feed_refused("HTTP/1.1 400 Bad Request\r\n", 26, PL_PROTO, "answers in HTTP/1");
 	feed_refused("SSH-2.0-OpenSSH_9.2\r\n", 21, PL_PROTO, "'SSH-2.0-OpenSSH_9.2");
@@ -318,7 +318,7 @@ T_CASE(a_server_of_TLS_is_recognised)
 
 T_CASE(broken_http2_ends_the_connection)
 {
-	/* A frame on a stream that nobody opened. */
+	/* A frame on a stream that was never opened. */
 	static const uint8_t evil[] = {0, 0, 1, 0, 1, 0, 0, 0, 9, 'x'};
 	struct pl_err err;
 

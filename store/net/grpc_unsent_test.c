@@ -1,5 +1,6 @@
-/* What is said to be unsent must never arrive: against a server that stops talking
- * while it goes on reading. It is a plain socket, served between turns of the loop. */
+/* A call that is reported as unsent must never arrive: tested against a server that stops
+ * sending while it goes on reading. It is a plain socket, served between turns of the
+ * loop. */
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -79,7 +80,7 @@ static uint16_t listen_up(void)
 	return ntohs(addr.sin_port);
 }
 
-/* SETTINGS with a large window, and the same for the connection. */
+/* Sends SETTINGS with a large window, and the same for the connection. */
 static void server_greet(void)
 {
 	static const uint8_t hello[] = {0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4,    0x3f, 0, 0,
@@ -92,7 +93,7 @@ static void server_greet(void)
 		(void)uv_run(&loop, UV_RUN_ONCE);
 }
 
-/* Small, so that the kernel takes the last bytes in small steps. */
+/* Buffers are small, so that the kernel accepts the last bytes in small steps. */
 static void shrink(uv_handle_t *handle, void *ctx)
 {
 	int size = 8192;
@@ -102,7 +103,7 @@ static void shrink(uv_handle_t *handle, void *ctx)
 		T_EQ(uv_send_buffer_size(handle, &size), 0);
 }
 
-/* False: there is nothing to read now. */
+/* False: no bytes to read now. */
 static bool server_read(size_t size)
 {
 	static char bytes[64 << 10];
@@ -113,7 +114,7 @@ static bool server_read(size_t size)
 	return count > 0;
 }
 
-T_CASE(what_is_unsent_never_arrives)
+T_CASE(unsent_calls_never_arrive)
 {
 	struct grpc_conn_opts opts = {
 		.host = "127.0.0.1", .connect_timeout_ms = 5000, .message_max = 1000};
@@ -128,7 +129,7 @@ T_CASE(what_is_unsent_never_arrives)
 	uv_walk(&loop, shrink, NULL);
 	call_start(&first, "FIRST", 1100 << 10);
 	call_start(&second, "SECOND", 100);
-	/* Until all that is left is in libuv's hands, the second call at its end. */
+	/* Runs until all remaining bytes are with libuv, the second call at their end. */
 	do {
 		(void)server_read(1 << 10);
 		(void)uv_run(&loop, UV_RUN_NOWAIT);

@@ -74,7 +74,8 @@ static void apply_pause(struct http_call *call)
 	if (call->over || curl_easy_pause(call->easy, bits) == CURLE_OK)
 		return;
 	if (call->err.code == PL_OK)
-		(void)pl_err_set(&call->err, PL_NOMEM, "%s: going on", call->what);
+		(void)pl_err_set(&call->err, PL_NOMEM, "%s: resume the transfer",
+		                 call->what);
 	http_wake(call);
 }
 
@@ -143,7 +144,7 @@ static void on_idle(void *ctx)
 	if (now - call->last_ms < call->idle_timeout_ms)
 		pl_timer_set(&call->idle, call->last_ms + call->idle_timeout_ms);
 	else
-		call_end(call, PL_TIMEOUT, "the server has gone silent");
+		call_end(call, PL_TIMEOUT, "the server is silent");
 }
 
 static bool is_token(const char *text)
@@ -330,7 +331,8 @@ enum pl_code http_call_send(struct http_call *call, struct pl_span data,
 	code = pl_buf_add(&call->out, data);
 	if (code == PL_LIMIT && data.len <= HTTP_SEND_BUFFER_MAX) {
 		call->want_room = true;
-		return pl_err_set(err, PL_BUSY, "%s: sending is slower", call->what);
+		return pl_err_set(err, PL_BUSY, "%s: the send buffer is full",
+		                  call->what);
 	}
 	if (code != PL_OK)
 		return pl_err_set(err, code, "%s: %zu bytes to send", call->what,

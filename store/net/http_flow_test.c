@@ -1,4 +1,4 @@
-/* Calls that take their time: deadlines, cancels, pauses, streams. */
+/* Calls over time: deadlines, cancels, pauses, streams. */
 #include "tests/support/store/net/http_probe.h"
 
 static void chunk(struct fake_conn *conn, const char *data, size_t len)
@@ -73,9 +73,9 @@ T_CASE(closing_cancels_what_runs)
 	}
 }
 
-/* The pipe between server and caller is finite: a caller that pauses stops the
- * server. Everything arrives all the same, once it goes on. */
-T_CASE(a_paused_caller_stops_the_server)
+/* The buffers between server and caller are bounded: a caller that pauses stops the
+ * server. Everything arrives once it resumes. */
+T_CASE(a_paused_caller_holds_back_the_server)
 {
 	struct http_probe p = {0};
 	struct http_rig b;
@@ -87,7 +87,7 @@ T_CASE(a_paused_caller_stops_the_server)
 	            (struct http_call_opts){.on_head = on_head, .on_data = on_data}, &p);
 	while (p.chunks == 0)
 		(void)uv_run(&b.loop, UV_RUN_ONCE);
-	do { /* until nothing moves any more */
+	do { /* until no byte moves any more */
 		before = fake_conn_unsent(b.last);
 		for (int i = 0; i < 20; i++)
 			(void)uv_run(&b.loop, UV_RUN_NOWAIT);
@@ -98,7 +98,8 @@ T_CASE(a_paused_caller_stops_the_server)
 	while (p.ends == 0) {
 		if (p.call != NULL)
 			http_call_resume(p.call);
-		/* Not ONCE: paused again, there may be nothing to wait for. */
+		/* UV_RUN_ONCE would block: a call that is paused again waits for no
+		 * event. */
 		(void)uv_run(&b.loop, UV_RUN_NOWAIT);
 	}
 	T_EQ(p.code, PL_OK);
@@ -136,7 +137,7 @@ static void on_room(void *ctx)
 	push(p);
 }
 
-T_CASE(a_request_that_is_streamed)
+T_CASE(a_streamed_request)
 {
 	struct http_rig b;
 
@@ -160,7 +161,8 @@ T_CASE(a_request_that_is_streamed)
 		else
 			T_TRUE(b.body.len > BIG);
 		T_TRUE(strncmp(b.head, "PUT ", 4) == 0);
-		/* It would cost a second with servers that do not know it. */
+		/* An Expect header would cost a second with servers that do not know it.
+		 */
 		T_TRUE(strcasestr(b.head, "\r\nExpect:") == NULL);
 		pl_buf_done(&p.got);
 	}

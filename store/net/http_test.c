@@ -1,7 +1,7 @@
-/* Requests as they leave, and answers of all kinds of servers. */
+/* Requests as they are sent, and answers of all kinds of servers. */
 #include "tests/support/store/net/http_probe.h"
 
-T_CASE(answers_of_every_shape)
+T_CASE(answers_of_every_kind)
 {
 	struct http_rig b;
 	struct http_probe p;
@@ -40,7 +40,7 @@ T_CASE(broken_servers_are_typed_errors)
 	http_rig_close(&b);
 }
 
-T_CASE(one_connection_for_calls_in_a_row)
+T_CASE(sequential_calls_share_one_connection)
 {
 	struct http_rig b;
 
@@ -95,7 +95,7 @@ T_CASE(headers_without_end_are_refused)
 	http_rig_close(&b);
 }
 
-T_CASE(what_leaves_is_what_was_asked_for)
+T_CASE(the_request_is_sent_as_given)
 {
 	static const struct http_header headers[] = {{"X-One", "1"}, {"X-None", ""}};
 	struct http_probe p = {0};

@@ -71,7 +71,7 @@ T_CASE(tls_with_certificates_on_both_sides)
 	T_EQ(tls_code(&bad), PL_TLS);
 }
 
-T_CASE(tls_checks_the_name_it_is_told)
+T_CASE(tls_checks_the_given_server_name)
 {
 	struct tls_paths paths;
 	struct http_opts opts = certs_setup(&paths, "DNS:api.example");

@@ -1,9 +1,9 @@
-/* Whatever fails below a call. */
+/* Every failure below a call: allocations, reads, writes, connections. */
 #include "store/base/fault.h"
 #include "tests/support/store/net/http_probe.h"
 
-/* Whatever fails, at whichever place: the call ends once, nothing leaks, and the
- * next call works. */
+/* For each failure at each place: the call ends once, no memory leaks, and the next call
+ * works. */
 static bool torture_once(enum pl_fault point, uint64_t nth, const char *path)
 {
 	struct http_opts plain = {0};

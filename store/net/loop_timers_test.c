@@ -1,4 +1,4 @@
-/* Timers that are due again at once leave the loop to others in between. */
+/* Timers that are due again at once do not starve the loop. */
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ static void end(void)
 	uv_close((uv_handle_t *)&poll, NULL);
 }
 
-/* There is always more to do, and not for ever. */
+/* The timer is due again each time, up to a bound. */
 static void on_turn(void *ctx)
 {
 	(void)ctx;
@@ -70,12 +70,12 @@ static void is_heard(uint64_t rest)
 	T_EQ(close(fd[1]), 0);
 }
 
-T_CASE(what_is_due_later_leaves_the_loop_to_others)
+T_CASE(timers_due_later_do_not_starve_the_loop)
 {
 	is_heard(1);
 }
 
-T_CASE(what_is_due_at_once_does_too)
+T_CASE(timers_due_at_once_do_not_starve_the_loop)
 {
 	is_heard(0);
 }

@@ -171,7 +171,7 @@ static const char *read_sample(struct prom_cursor *c, struct prom_sample *sample
 		sample->has_time = true;
 	}
 	skip_blanks(c);
-	return c->at == c->end ? NULL : "more behind the sample";
+	return c->at == c->end ? NULL : "text after the sample";
 }
 
 /* Takes the text up to the line's end and skips the end. */

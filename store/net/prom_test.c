@@ -4,7 +4,7 @@
 #include "store/net/prom.h"
 #include "tests/harness/t.h"
 
-/* The first sample of a text; its code. */
+/* Reads the first sample of a text; returns its code. */
 static enum pl_code first(const char *text, struct prom_sample *sample,
                           struct pl_err *err)
 {
@@ -14,7 +14,7 @@ static enum pl_code first(const char *text, struct prom_sample *sample,
 	return prom_next(&reader, sample, err);
 }
 
-T_CASE(samples_with_everything)
+T_CASE(samples_with_labels_and_timestamps)
 {
 	struct prom_sample s;
 	struct pl_span value;
@@ -38,7 +38,7 @@ T_CASE(samples_with_everything)
 	T_TRUE(isinf(s.value) && s.value > 0);
 }
 
-T_CASE(several_and_the_end)
+T_CASE(several_samples_and_the_end)
 {
 	struct prom_reader reader;
 	struct prom_sample s;
@@ -52,7 +52,7 @@ T_CASE(several_and_the_end)
 	T_EQ(prom_next(&reader, &s, NULL), PL_NOTFOUND);
 }
 
-T_CASE(what_is_refused)
+T_CASE(malformed_lines_are_refused)
 {
 	static const char *const bad[] = {"1a 2",
 	                                  "a",

@@ -185,7 +185,7 @@ const char *sock_phase(const struct sock *sock)
 	if (sock->state == SOCK_CONNECTING)
 		return "no connection";
 	return sock->state == SOCK_OPEN ? "connected, but no answer"
-	                                : "no end of the TLS handshake";
+	                                : "the TLS handshake did not complete";
 }
 
 static void addr_failed(struct sock *sock, int rc)

@@ -7,7 +7,7 @@
 
 enum { MUCH = 64 << 20 };
 
-/* A socket, a server that reads when told to, and a port where nobody listens. */
+/* A socket, a server that reads when the test says so, and a port without a listener. */
 static struct {
 	uv_loop_t loop;
 	struct fake_net *net;
@@ -49,7 +49,7 @@ static void on_closed(void *ctx)
 	b.closes++;
 }
 
-/* A port that was free a moment ago and is so again. */
+/* Returns a port that was free a moment ago and has no listener. */
 static uint16_t dead_port(void)
 {
 	struct fake_net_opts opts = {.mode = FAKE_NET_CLOSE};
@@ -114,7 +114,7 @@ T_CASE(the_next_address_is_tried_when_one_refuses)
 	done();
 }
 
-T_CASE(the_second_address_is_left_alone_when_the_first_answers)
+T_CASE(the_second_address_is_not_tried_when_the_first_answers)
 {
 	open_to(true, true);
 	run_to_open();
@@ -123,7 +123,7 @@ T_CASE(the_second_address_is_left_alone_when_the_first_answers)
 	done();
 }
 
-T_CASE(when_all_refuse_that_is_said_once)
+T_CASE(one_failure_is_reported_when_all_addresses_refuse)
 {
 	open_to(false, false);
 	run_to_open();
@@ -146,7 +146,7 @@ T_CASE(closing_is_possible_at_every_step_of_connecting)
 	}
 }
 
-T_CASE(what_the_kernel_has_not_taken_is_known)
+T_CASE(bytes_not_accepted_by_the_kernel_are_known)
 {
 	struct pl_buf data;
 

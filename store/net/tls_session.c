@@ -182,7 +182,7 @@ static enum pl_code ssl_failed(struct tls_session *session, struct pl_err *err)
 	return pl_err_set(err, PL_TLS, "%s", words);
 }
 
-/* --- life ---------------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 static bool name_set(SSL *ssl, const char *host)
 {

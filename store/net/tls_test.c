@@ -13,7 +13,7 @@
 
 enum { PATH_SIZE = 128 };
 
-/* What certs_make() wrote, and where. */
+/* The files that certs_make() wrote. */
 struct cert_dir {
 	char dir[64];
 	char ca[PATH_SIZE], cert[PATH_SIZE], key[PATH_SIZE];
@@ -70,7 +70,7 @@ static struct tls *tls_of(const struct cert_dir *certs, bool identity, const cha
 	return tls;
 }
 
-/* One call over a connection of its own. PL_OK: answered. */
+/* Makes one call over a connection of its own. PL_OK: answered. */
 static enum pl_code call_over(struct tls *tls, const struct fake_net_opts *net)
 {
 	struct grpc_conn_opts opts = {.tls = tls};
@@ -100,7 +100,7 @@ static struct fake_net_opts server_of(const struct cert_dir *certs)
 	                              .cert_dir = certs->dir};
 }
 
-T_CASE(a_server_that_is_who_it_says)
+T_CASE(a_valid_server_certificate_is_accepted)
 {
 	struct fake_net_opts net;
 	struct tls *tls;
@@ -118,7 +118,7 @@ T_CASE(a_server_that_is_who_it_says)
 	dir_remove(&dir);
 }
 
-T_CASE(a_client_that_is_who_it_says)
+T_CASE(a_valid_client_certificate_is_accepted)
 {
 	struct fake_net_opts net;
 	struct tls *with, *without, *wrong;
@@ -144,7 +144,7 @@ T_CASE(a_client_that_is_who_it_says)
 	dir_remove(&other);
 }
 
-T_CASE(servers_that_are_somebody_else)
+T_CASE(untrusted_or_misnamed_servers_are_refused)
 {
 	struct fake_net_opts net;
 	struct tls *tls;
@@ -168,7 +168,7 @@ T_CASE(servers_that_are_somebody_else)
 	dir_remove(&other);
 }
 
-T_CASE(a_server_whose_time_is_over)
+T_CASE(an_expired_server_certificate_is_refused)
 {
 	struct fake_net_opts net;
 	struct tls *tls;
@@ -182,7 +182,7 @@ T_CASE(a_server_whose_time_is_over)
 	dir_remove(&dir);
 }
 
-T_CASE(servers_that_speak_something_else)
+T_CASE(servers_of_other_protocols_are_recognised)
 {
 	struct fake_net_opts net;
 	struct fake_net_opts plain = {.h2 = {.window = 65535}};
@@ -203,7 +203,8 @@ T_CASE(servers_that_speak_something_else)
 	refused(tls, &web, "does not speak TLS");
 	refused(tls, &closes, "during the TLS handshake");
 	net.tls_version_max = 0;
-	T_CODE(call_over(NULL, &net), PL_UNAVAIL, NULL); /* it closes on our preface */
+	/* the server closes on HTTP/2's preface */
+	T_CODE(call_over(NULL, &net), PL_UNAVAIL, NULL);
 	tls_free(tls);
 	dir_remove(&dir);
 }
@@ -222,13 +223,13 @@ T_CASE(a_server_that_stops_within_the_handshake)
 	T_OK(conn_rig_open(&rig, &opts), &rig.why);
 	conn_rig_run(&rig);
 	T_EQ(rig.why.code, PL_TIMEOUT);
-	holds(rig.why.msg, "no end of the TLS handshake within 40 ms");
+	holds(rig.why.msg, "the TLS handshake did not complete within 40 ms");
 	conn_rig_done(&rig);
 	tls_free(tls);
 	dir_remove(&dir);
 }
 
-T_CASE(files_that_are_no_use_are_refused_by_name)
+T_CASE(unusable_files_are_refused_by_name)
 {
 	struct tls_files files = {.ca_file = "/nonexistent/ca.pem"};
 	struct tls *tls = NULL;
@@ -251,7 +252,7 @@ T_CASE(files_that_are_no_use_are_refused_by_name)
 	dir_remove(&other);
 }
 
-/* A second within which a file changes twice shows in its inode or size. */
+/* A file that changes twice within a second differs in its inode or size. */
 T_CASE(changed_files_are_loaded_and_bad_ones_are_not)
 {
 	struct fake_net_opts net;
@@ -273,14 +274,14 @@ T_CASE(changed_files_are_loaded_and_bad_ones_are_not)
 	T_CODE(tls_refresh(tls, &err), PL_IO, &err);
 
 	T_OK(certs_make(dir.dir, "IP:127.0.0.1", NULL), NULL);
-	/* Opening a connection looks at the files by itself. */
+	/* Opening a connection refreshes the files. */
 	T_OK(call_over(tls, &net), NULL);
 	T_TRUE(tls_stale(tls) == NULL);
 	tls_free(tls);
 	dir_remove(&dir);
 }
 
-T_CASE(much_goes_both_ways_and_a_full_socket_holds_it_back)
+T_CASE(large_traffic_both_ways_with_a_full_socket)
 {
 	struct grpc_conn_opts opts = {0};
 	struct fake_net_opts net;

@@ -303,7 +303,7 @@ T_CASE_SECONDS(a_stopped_server_is_noticed, 60)
 	put_start(1);
 	run_down();
 	T_EQ(b.err.code, PL_TIMEOUT);
-	T_TRUE(strstr(b.err.msg, "server has gone silent") != NULL);
+	T_TRUE(strstr(b.err.msg, "server is silent") != NULL);
 	T_EQ(b.fate, GRPC_MAYBE);
 	T_OK(etcd_launch_signal(b.launch, 0, SIGCONT, NULL), NULL);
 	done();

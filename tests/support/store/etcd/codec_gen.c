@@ -12,7 +12,7 @@ static void *gen_alloc(struct pl_arena *arena, size_t count, size_t size)
 	return at;
 }
 
-/* Numbers of every length that a varint can have, both signs where asked for. */
+/* Numbers of every length that a varint can have, of both signs where requested. */
 static int64_t random_number(struct pl_rng *rng)
 {
 	return (int64_t)(pl_rng_next(rng) >> pl_rng_between(rng, 1, 63));

@@ -1,12 +1,15 @@
-/* Requests, answers and watch messages by chance from a seed, for tests and benches.
- * Everything lives in the arena, which has no maximum. */
+/*
+ * Random requests, answers and watch messages from a seed, for tests and benches.
+ *
+ * Invariant: everything is allocated in the arena, which must have no maximum.
+ */
 #ifndef TESTS_SUPPORT_STORE_ETCD_CODEC_GEN_H
 #define TESTS_SUPPORT_STORE_ETCD_CODEC_GEN_H
 
 #include "store/base/rng.h"
 #include "store/etcd/codec.h"
 
-/* Of KV_GET, KV_PUT, KV_DELETE and KV_TXN; always one that can be encoded. */
+/* A request with KV_GET, KV_PUT, KV_DELETE or KV_TXN that can always be encoded. */
 struct kv_req codec_gen_request(struct pl_rng *rng, struct pl_arena *arena);
 
 /* An answer that the server could give to the request. */

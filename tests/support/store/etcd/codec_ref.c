@@ -11,7 +11,7 @@
 
 enum { MEMORY_CHUNK = 65536 };
 
-/* A test's own arena: given back at the end of each call. */
+/* The arena of the reference, freed at the end of each call. */
 static struct pl_arena memory;
 
 static void *ref_alloc(size_t count, size_t size)
@@ -405,7 +405,7 @@ void codec_ref_watch(const struct codec_watch *watch, struct pl_buf *out)
 	pack_message(pb, out);
 }
 
-/* -- reading and writing again ------------------------------------------ */
+/* -- decoding and encoding again ------------------------------------------- */
 
 static bool reencode(const ProtobufCMessageDescriptor *type, struct pl_span bytes,
                      struct pl_buf *out)

@@ -1,4 +1,4 @@
-/* What the codec's test cases share. */
+/* The state that the codec's test cases share. */
 #ifndef TESTS_SUPPORT_STORE_ETCD_CODEC_RIG_H
 #define TESTS_SUPPORT_STORE_ETCD_CODEC_RIG_H
 
@@ -7,11 +7,11 @@
 
 enum { TEST_ROUNDS = 1000, TEST_BUF_MAX = 64 << 20 };
 
-/* Everything that a case works with. */
+/* A case's random numbers, arenas and buffers. */
 struct codec_rig {
 	struct pl_rng rng;
-	struct pl_arena gen;   /* what is made up */
-	struct pl_arena arena; /* what is decoded */
+	struct pl_arena gen;   /* generated messages */
+	struct pl_arena arena; /* decoded messages */
 	struct pl_buf bytes, again, shape;
 	struct pl_err err;
 };
@@ -51,7 +51,7 @@ static inline bool codec_rig_same(const struct codec_rig *rig)
 	return pl_span_eq(pl_buf_span(&rig->bytes), pl_buf_span(&rig->again));
 }
 
-/* An answer that a real etcd 3.4.23 gave, from the fuzz corpus, into lab->bytes. */
+/* Loads a recorded answer of a real etcd 3.4.23 from the fuzz corpus into rig->bytes. */
 void codec_rig_recorded(struct codec_rig *rig, const char *file, size_t skip);
 
 #endif

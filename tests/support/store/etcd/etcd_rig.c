@@ -58,7 +58,7 @@ void etcd_rig_close(struct etcd_rig *rig, struct kv *kv)
 	etcd_rig_until(rig, &closed);
 }
 
-/* Runs the loop dry, so that a handle nobody closed fails the case. */
+/* Runs the loop until it is empty, so that a handle left open fails the case. */
 void etcd_rig_down(struct etcd_rig *rig)
 {
 	if (rig->kv != NULL)
@@ -91,7 +91,7 @@ void etcd_rig_run_ms(struct etcd_rig *rig, uint64_t ms)
 	timer.data = &over;
 	T_EQ(uv_timer_start(&timer, on_run_timer, ms, 0), 0);
 	etcd_rig_until(rig, &over);
-	(void)uv_run(&rig->loop, UV_RUN_NOWAIT); /* its close callback */
+	(void)uv_run(&rig->loop, UV_RUN_NOWAIT); /* runs its close callback */
 }
 
 void etcd_rig_spawn(const char *const argv[])
@@ -197,7 +197,7 @@ static void on_events(struct etcd_rig_watch *watch, const struct kv_watch_note *
 
 	T_TRUE(note->count > 0);
 	T_TRUE(note->events[0].record.mod_revision >
-	       last); /* each revision in one note */
+	       last); /* a revision is never split over notes */
 	watch->messages++;
 	for (size_t i = 0; i < note->count; i++) {
 		T_TRUE(note->events[i].record.mod_revision >= last);

@@ -1,4 +1,8 @@
-/* For tests: an etcd of their own, a client of it, and calls one after the other. */
+/*
+ * For tests: an etcd, a client of it, and blocking calls.
+ *
+ * Invariant: every failure that a function does not return ends the test case.
+ */
 #ifndef TESTS_SUPPORT_STORE_ETCD_ETCD_RIG_H
 #define TESTS_SUPPORT_STORE_ETCD_ETCD_RIG_H
 
@@ -13,42 +17,42 @@ struct etcd_rig {
 	uv_loop_t loop;
 	struct etcd_launch *launch;
 	struct kv *kv;
-	struct pl_arena arena; /* of results */
-	struct pl_err err;     /* of the last call */
+	struct pl_arena arena; /* holds the results */
+	struct pl_err err;     /* error of the last call */
 };
 
-/* Everything that fails ends the case. NULL: one member, nothing special. */
+/* Starts the servers and a client. NULL: one member, default options. */
 void etcd_rig_up(struct etcd_rig *rig, const struct etcd_launch_opts *launch,
                  const struct etcd_opts *etcd);
-/* Only the servers. */
+/* Starts the servers only. */
 void etcd_rig_launch(struct etcd_rig *rig, const struct etcd_launch_opts *launch);
 struct kv *etcd_rig_open(struct etcd_rig *rig, const struct etcd_opts *etcd);
 void etcd_rig_close(struct etcd_rig *rig, struct kv *kv);
 void etcd_rig_down(struct etcd_rig *rig);
 
-/* To its end. The result, if wanted, lives in the rig's arena. */
+/* Runs a call to its end. The result, if wanted, is allocated in the rig's arena. */
 enum pl_code etcd_rig_call(struct etcd_rig *rig, const struct kv_req *req,
                            uint64_t timeout_ms, struct kv_result *result);
 int64_t etcd_rig_put(struct etcd_rig *rig, const char *key, const char *value);
-/* The value, or NULL. */
+/* Returns the value, or NULL. */
 const char *etcd_rig_get(struct etcd_rig *rig, const char *key);
 
-/* Runs the loop until the flag is up; the case's own limit ends it otherwise. */
+/* Runs the loop until the flag is set; the case's time limit ends it otherwise. */
 void etcd_rig_until(struct etcd_rig *rig, const bool *flag);
 void etcd_rig_run_ms(struct etcd_rig *rig, uint64_t ms);
 
-/* Runs a program and waits for it; its failure ends the case. */
+/* Runs a program to its end; its failure ends the case. */
 void etcd_rig_spawn(const char *const argv[]);
 
-/* A watch that remembers. */
+/* A watch that records its notes. */
 struct etcd_rig_watch {
 	struct kv_watch *watch;
 	unsigned ready, events, progress, messages;
-	int64_t revision[ETCD_RIG_NOTES_MAX]; /* of each event */
+	int64_t revision[ETCD_RIG_NOTES_MAX]; /* revision of each event */
 	int64_t ready_revision, progress_revision;
 	int64_t compact_revision;
 	size_t bytes;
-	unsigned want; /* events; then enough is up */
+	unsigned want; /* number of events after which enough is set */
 	bool enough, is_ready, has_progress, ended;
 	struct pl_err err;
 };

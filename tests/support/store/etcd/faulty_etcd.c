@@ -29,10 +29,10 @@ struct faulty_etcd_call {
 	struct faulty_conn *conn;
 	int32_t id;
 	char path[PATH_SIZE];
-	char token[TOKEN_SIZE]; /* that came with it; "": none */
+	char token[TOKEN_SIZE]; /* token of the request; "": none */
 	struct faulty_bytes in, out;
 	bool headed, ended;
-	unsigned status; /* grpc-status, once ended */
+	unsigned status; /* grpc-status, once ended is set */
 	char text[128];
 };
 
@@ -61,7 +61,7 @@ static void call_free(struct faulty_etcd_call *call)
 	free(call);
 }
 
-/* -- out ------------------------------------------------------------------- */
+/* -- sending --------------------------------------------------------------- */
 
 struct faulty_chunk {
 	uv_write_t write;
@@ -198,7 +198,7 @@ int32_t faulty_etcd_stream(const struct faulty_etcd_call *call)
 	return call->id;
 }
 
-/* -- what etcd says -------------------------------------------------------- */
+/* -- etcd's messages ------------------------------------------------------- */
 
 static _Thread_local uint8_t answer_bytes[MESSAGE_MAX];
 
@@ -278,10 +278,11 @@ static struct pl_span progress_answer(int64_t revision)
 	uint8_t *end = header_put(answer_bytes, revision);
 
 	end = wire_varint(end, WIRE_TAG(2, WIRE_VARINT));
-	return answer_span(wire_varint(end, UINT64_MAX)); /* -1: of all watches */
+	/* -1: progress of all watches */
+	return answer_span(wire_varint(end, UINT64_MAX));
 }
 
-/* Each token is a new one. */
+/* Every answer has a new token. */
 static struct pl_span token_answer(struct faulty_etcd *faulty)
 {
 	char token[TOKEN_SIZE];
@@ -345,7 +346,7 @@ void faulty_etcd_answer(struct faulty_etcd_call *call, struct pl_span message)
 	}
 	if (faulty_etcd_is(call, "Put"))
 		faulty->revision++;
-	/* The version, and the token, are the second field of their messages. */
+	/* The version and the token are the second field of their messages. */
 	if (faulty_etcd_is(call, "Status"))
 		faulty_etcd_send(call, text_answer(faulty->revision, "3.5.9"));
 	else if (faulty_etcd_is(call, "Authenticate"))
@@ -355,7 +356,7 @@ void faulty_etcd_answer(struct faulty_etcd_call *call, struct pl_span message)
 	faulty_etcd_end(call, 0, "");
 }
 
-/* -- in -------------------------------------------------------------------- */
+/* -- receiving ------------------------------------------------------------- */
 
 static struct faulty_etcd_call *call_of(nghttp2_session *h2, int32_t id)
 {
@@ -425,7 +426,7 @@ static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t
 	return 0;
 }
 
-/* The probe for the limit on bytes claims more than it brings. */
+/* The client's probe for the limit on bytes claims more than it brings. */
 static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
 {
 	struct faulty_etcd_call *call = call_of(h2, frame->hd.stream_id);
@@ -543,7 +544,7 @@ static void on_connection(uv_stream_t *listener, int status)
 		conn_flush(conn);
 }
 
-/* -- life ------------------------------------------------------------------ */
+/* -- start and stop -------------------------------------------------------- */
 
 void faulty_etcd_start(struct faulty_etcd *faulty, uv_loop_t *loop)
 {

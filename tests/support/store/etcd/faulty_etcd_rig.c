@@ -32,21 +32,21 @@ void rig_down(void)
 	etcd_rig_down(&rig);
 }
 
-enum pl_code get(uint64_t timeout_ms)
+enum pl_code read_key(uint64_t timeout_ms)
 {
 	struct kv_req req = kv_op_get(kv_key(PL_SPAN_LIT("a")));
 
 	return etcd_rig_call(&rig, &req, timeout_ms, NULL);
 }
 
-enum pl_code put(uint64_t timeout_ms)
+enum pl_code write_key(uint64_t timeout_ms)
 {
 	struct kv_req req = kv_op_put(PL_SPAN_LIT("a"), PL_SPAN_LIT("x"));
 
 	return etcd_rig_call(&rig, &req, timeout_ms, NULL);
 }
 
-enum pl_code keep(uint64_t timeout_ms)
+enum pl_code keep_lease(uint64_t timeout_ms)
 {
 	struct kv_req req = {.op = KV_LEASE_KEEP, .lease = {.id = 7}};
 
@@ -59,14 +59,14 @@ void check_recovered(void)
 
 	faulty.fn = NULL;
 	faulty.mute = false;
-	T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
-	T_OK(put(ETCD_RIG_TIMEOUT_MS), &rig.err);
-	T_OK(keep(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(write_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
+	T_OK(keep_lease(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	etcd_rig_watch(&rig, &watch, "w/", 0);
 	etcd_rig_unwatch(&rig, &watch);
 	while (kv_limits(rig.kv).txn_ops == 0) {
 		etcd_rig_run_ms(&rig, 50);
-		T_OK(get(ETCD_RIG_TIMEOUT_MS), &rig.err);
+		T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	}
 	T_EQ(kv_limits(rig.kv).txn_ops, 128);
 	T_EQ(kv_limits(rig.kv).request_bytes, 1572864);

@@ -1,5 +1,5 @@
 /*
- * Tests only: a client of a liar, one of each a case, and what most cases do.
+ * Tests only: a faulty etcd and a client of it, one pair a case, and what most cases do.
  */
 #ifndef TESTS_SUPPORT_STORE_ETCD_FAULTY_ETCD_RIG_H
 #define TESTS_SUPPORT_STORE_ETCD_FAULTY_ETCD_RIG_H
@@ -15,12 +15,12 @@ void rig_up_with(faulty_etcd_fn *fn, const struct etcd_opts *opts);
 void rig_up(faulty_etcd_fn *fn);
 void rig_down(void);
 
-/* To their ends; rig.err is the error. */
-enum pl_code get(uint64_t timeout_ms);
-enum pl_code put(uint64_t timeout_ms);
-enum pl_code keep(uint64_t timeout_ms);
+/* Run a call to its end; rig.err is the error. */
+enum pl_code read_key(uint64_t timeout_ms);
+enum pl_code write_key(uint64_t timeout_ms);
+enum pl_code keep_lease(uint64_t timeout_ms);
 
-/* The cause is gone: everything works. */
+/* Removes the fault and checks that everything works. */
 void check_recovered(void);
 
 bool is_unary(const struct faulty_etcd_call *call);

@@ -1,6 +1,7 @@
 /*
- * Tests only: a grpc_conn to a fake_net, what it said, and calls on it whose
- * ends are counted.
+ * Tests only: a grpc_conn to a fake_net, and calls on it whose ends are counted.
+ *
+ * Invariant: conn_rig_done() checks that each call ended exactly once.
  */
 #ifndef TESTS_SUPPORT_STORE_NET_CONN_RIG_H
 #define TESTS_SUPPORT_STORE_NET_CONN_RIG_H
@@ -22,7 +23,7 @@ struct conn_rig_call {
 	uint64_t sent_ms;
 	size_t message_len;
 	char text[240];
-	/* From on_end: what to do next. */
+	/* The next step of on_end. */
 	bool then_close, then_start;
 };
 
@@ -33,12 +34,12 @@ struct conn_rig {
 	struct conn_rig_call calls[CONN_RIG_CALLS_MAX];
 	unsigned call_count, live;
 	unsigned ups, downs;
-	struct pl_err why; /* of on_down, or of opening */
+	struct pl_err why; /* reason of on_down, or why opening failed */
 	bool close_at_up, close_when_idle;
 };
 
-/* The server and the loop, and a connection when conn is not NULL: host, port
- * and limits are filled in where they are zero. */
+/* Starts the loop and the server; conn_rig_open() opens the connection and fills in host,
+ * port and limits where they are zero. */
 void conn_rig_init(struct conn_rig *rig, const struct fake_net_opts *net);
 PL_NODISCARD enum pl_code conn_rig_open(struct conn_rig *rig,
                                         const struct grpc_conn_opts *opts);
@@ -50,8 +51,8 @@ void conn_rig_run(struct conn_rig *rig);
 /* Runs until each call that was started has ended, or the connection is down. */
 void conn_rig_run_calls(struct conn_rig *rig);
 
-/* Closes the server, runs the loop dry, checks that nothing is left and that
- * each call ended once. */
+/* Closes the server, runs the loop until it is empty, checks that no handle is left and
+ * that each call ended once. */
 void conn_rig_done(struct conn_rig *rig);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the fake server answers. */
+/* The fake server's answers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,7 +131,7 @@ static void big_make(struct fake_stream *stream)
 	free(at);
 }
 
-/* What the answer's DATA frames hold. */
+/* Makes the content of the answer's DATA frames. */
 static void body_make(struct fake_stream *stream)
 {
 	uint32_t size = stream->fake->opts.big_size;
@@ -167,7 +167,7 @@ static void body_make(struct fake_stream *stream)
 		break;
 	case FAKE_none:
 		break;
-	default: /* the others give back what they got */
+	default: /* the other actions return the request */
 		echo_message(stream);
 		break;
 	}

@@ -94,7 +94,7 @@ static void request_came(struct fake_stream *stream)
 	case FAKE_error:
 		fake_error_send(stream);
 		break;
-	default: /* all the others answer with a body */
+	default: /* all other actions answer with a body */
 		fake_answer(stream);
 		break;
 	}
@@ -174,7 +174,7 @@ static int on_stream_close(nghttp2_session *h2, int32_t id, uint32_t error, void
 	return 0;
 }
 
-/* --- life ---------------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 struct fake_h2 *fake_h2_new(const struct fake_opts *opts)
 {

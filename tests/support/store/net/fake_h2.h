@@ -1,7 +1,8 @@
 /*
- * Tests only: a gRPC server in memory, on nghttp2's server side. What it does
- * with a call is the first word of the call's path, the second is the call's
- * number: "/ok/17". Its memory is its own: injected faults do not reach it.
+ * Tests only: a gRPC server in memory, on nghttp2's server side.
+ *
+ * The first part of a call's path is the server's action, the second is the call's
+ * number: "/ok/17". Invariant: its memory is its own, so injected faults do not reach it.
  */
 #ifndef TESTS_SUPPORT_STORE_NET_FAKE_H2_H
 #define TESTS_SUPPORT_STORE_NET_FAKE_H2_H
@@ -14,7 +15,7 @@
 
 enum { FAKE_CALLS_MAX = 512 };
 
-/* X(name, what it does with the call) */
+/* X(name, action) */
 #define FAKE_MAP(X)                                                 \
 	X(ok, "the request's message back, status 0")               \
 	X(frag, "the same in DATA frames of one byte")              \
@@ -47,16 +48,17 @@ const char *fake_act_name(enum fake_act act);
 
 struct fake_opts {
 	uint32_t max_streams; /* 0: no limit */
-	uint32_t window;      /* per stream; 0 is none at all. Large ones for all, too */
+	/* bytes per stream; 0: no window at all; large ones are the connection's, too */
+	uint32_t window;
 	uint32_t big_size;
 };
 
-/* What the server knows of a call. */
+/* The server's record of a call. */
 struct fake_call {
-	unsigned heads;   /* times that its HEADERS came */
-	unsigned wholes;  /* times that its request was complete */
-	unsigned answers; /* times that a grpc-status was queued */
-	unsigned resets;  /* RST_STREAM from the client */
+	unsigned heads;   /* HEADERS frames received */
+	unsigned wholes;  /* complete requests received */
+	unsigned answers; /* grpc-status trailers queued */
+	unsigned resets;  /* RST_STREAM frames received */
 	char timeout[16]; /* grpc-timeout */
 	char token[32];
 	bool leader;
@@ -67,10 +69,10 @@ struct fake_h2;
 struct fake_h2 *fake_h2_new(const struct fake_opts *opts);
 void fake_h2_free(struct fake_h2 *fake);
 
-/* False: what came is not HTTP/2. */
+/* False: the bytes are not HTTP/2. */
 bool fake_h2_feed(struct fake_h2 *fake, struct pl_span data);
 
-/* Moves up to size bytes for the client to to. */
+/* Moves up to size bytes for the client to *to. */
 size_t fake_h2_take(struct fake_h2 *fake, uint8_t *to, size_t size);
 
 const struct fake_call *fake_h2_call(const struct fake_h2 *fake, unsigned number);

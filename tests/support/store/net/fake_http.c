@@ -101,7 +101,7 @@ static void raw_send(struct fake_conn *conn, const void *bytes, size_t len)
 	conn->writes++;
 }
 
-/* What OpenSSL wants to tell the client. */
+/* Sends what OpenSSL has to send. */
 static void ssl_flush(struct fake_conn *conn)
 {
 	char bytes[READ_SIZE];
@@ -147,7 +147,7 @@ static size_t body_length(const char *head)
 	return at == NULL ? 0 : strtoul(at + 17, NULL, 10);
 }
 
-/* One whole request at the front: hand it on. */
+/* Hands on the first complete request. */
 static bool parse_request(struct fake_conn *conn)
 {
 	struct pl_buf *in = &conn->request;
@@ -248,7 +248,7 @@ static void on_connection(uv_stream_t *stream, int status)
 	fake->handles++;
 	fake->accepted++;
 	pl_buf_init(&conn->request, REQUEST_MAX);
-	/* Room for small requests past pl_malloc(): its faults are for the client. */
+	/* Small requests fit without pl_malloc(), whose faults are for the client. */
 	conn->request.at = malloc(REQUEST_ROOM);
 	conn->request.cap = REQUEST_ROOM;
 	T_TRUE(conn->request.at != NULL);

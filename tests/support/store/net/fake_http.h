@@ -1,6 +1,8 @@
 /*
- * Tests only: an HTTP server on the test's own loop that answers whatever bytes
- * the test wants, over TCP or TLS, on a port of 127.0.0.1.
+ * Tests only: an HTTP server on the test's own loop that sends the bytes that the test
+ * gives it, over TCP or TLS, on a port of 127.0.0.1.
+ *
+ * Invariant: a fake_conn is valid until it is cut or the client has left.
  */
 #ifndef TESTS_SUPPORT_STORE_NET_FAKE_HTTP_H
 #define TESTS_SUPPORT_STORE_NET_FAKE_HTTP_H
@@ -30,13 +32,13 @@ void fake_http_close(struct fake_http *fake);
 const char *fake_http_url(const struct fake_http *fake);
 unsigned fake_http_connections(const struct fake_http *fake); /* ever accepted */
 
-/* Only while the connection stands: until cut, or the client has left. */
+/* Only while the connection is valid. */
 void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t len);
 void fake_conn_text(struct fake_conn *conn, const char *text);
 void fake_conn_cut(struct fake_conn *conn); /* after what was sent */
 void fake_conn_read(struct fake_conn *conn, bool on);
 size_t fake_conn_unsent(const struct fake_conn *conn);
-/* The client has left: conn is not to be used any more. */
+/* fn is called when the client has left: conn is invalid afterwards. */
 void fake_http_on_left(struct fake_http *fake, void (*fn)(void *ctx, struct fake_conn *));
 
 #endif

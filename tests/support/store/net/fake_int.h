@@ -1,4 +1,4 @@
-/* Tests only: the fake server's insides, for its two files. */
+/* Tests only: the inside of the fake gRPC server, shared by its files. */
 #ifndef TESTS_SUPPORT_STORE_NET_FAKE_INT_H
 #define TESTS_SUPPORT_STORE_NET_FAKE_INT_H
 
@@ -42,11 +42,11 @@ void fake_bytes_add(struct fake_bytes *bytes, const void *at, size_t len);
 void fake_message_add(struct fake_bytes *bytes, uint8_t flags, const void *at,
                       size_t len);
 
-/* The beginning of an answer; what is in stream->out follows. */
+/* Sends the header of an answer; the bytes in stream->out follow. */
 void fake_head_send(struct fake_stream *stream, const char *status, const char *type);
 void fake_error_send(struct fake_stream *stream);
 void fake_reset_send(struct fake_stream *stream, uint32_t error);
-/* The whole answer to a whole request, as the call's act has it. */
+/* Answers a complete request as the call's action says. */
 void fake_answer(struct fake_stream *stream);
 
 #endif

@@ -18,7 +18,7 @@ struct fake_net_conn {
 	SSL *ssl; /* NULL: clear text */
 	uint64_t sent;
 	bool open;
-	bool said; /* opts.bytes */
+	bool said; /* opts.bytes were sent */
 };
 
 struct fake_net {
@@ -58,7 +58,7 @@ static void on_written(uv_write_t *req, int status)
 	free(write);
 }
 
-/* To the wire; past cut_after nothing more leaves, and the connection ends. */
+/* Sends bytes; past cut_after no more leaves and the connection ends. */
 static void wire_send(struct fake_net_conn *conn, const void *at, size_t len)
 {
 	uint64_t cut = conn->fake->opts.cut_after;
@@ -148,7 +148,8 @@ static void tls_data(struct fake_net_conn *conn, const void *at, size_t len)
 	(void)BIO_write(SSL_get_rbio(conn->ssl), at, (int)len);
 	for (;;) {
 		ERR_clear_error();
-		got = SSL_read(conn->ssl, piece, sizeof piece); /* shakes hands, too */
+		/* completes the handshake, too */
+		got = SSL_read(conn->ssl, piece, sizeof piece);
 		tls_flush(conn);
 		if (got <= 0)
 			break;
@@ -258,7 +259,7 @@ static SSL_CTX *ctx_make(const struct fake_net_opts *opts)
 	return ctx;
 }
 
-/* --- life ---------------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 struct fake_net *fake_net_open(uv_loop_t *loop, const struct fake_net_opts *opts)
 {

@@ -1,6 +1,8 @@
 /*
- * Tests only: the fake gRPC server on a port of 127.0.0.1, over TCP or TLS, and
- * servers that are no such thing. On the test's own loop; its memory is its own.
+ * Tests only: the fake gRPC server on a port of 127.0.0.1, over TCP or TLS, and servers
+ * of other kinds, on the test's own loop.
+ *
+ * Invariant: its memory is its own, so injected faults do not reach it.
  */
 #ifndef TESTS_SUPPORT_STORE_NET_FAKE_NET_H
 #define TESTS_SUPPORT_STORE_NET_FAKE_NET_H
@@ -24,7 +26,7 @@ struct fake_net_opts {
 	const char *bytes;
 	const char *cert_dir; /* what certs_make() wrote; NULL: no TLS */
 	bool want_client;     /* refuses clients without a certificate */
-	bool no_alpn;         /* knows nothing of HTTP/2 */
+	bool no_alpn;         /* does not offer HTTP/2 */
 	int tls_version_max;  /* 0: any */
 	uint64_t cut_after;   /* bytes sent on a connection; 0: never */
 };
@@ -32,8 +34,8 @@ struct fake_net_opts {
 struct fake_net;
 
 struct fake_net *fake_net_open(uv_loop_t *loop, const struct fake_net_opts *opts);
-/* Stops listening and cuts every connection. The memory goes when libuv is
- * through with it; what the server saw stays readable until fake_net_free(). */
+/* Stops listening and cuts every connection. The handles close later; the server's
+ * counters stay readable until fake_net_free(). */
 void fake_net_close(struct fake_net *fake);
 void fake_net_free(struct fake_net *fake);
 

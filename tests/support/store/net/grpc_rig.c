@@ -5,7 +5,7 @@
 
 static void on_wake(void *ctx)
 {
-	(void)ctx; /* a rig is stepped whether it wants or not */
+	(void)ctx; /* the test steps the rig in any case */
 }
 
 static void on_up(void *ctx)
@@ -119,7 +119,7 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	call->message_sum = sum(end->message);
 }
 
-/* The message of a request: len bytes that depend on the call's number. */
+/* Makes a request's message: len bytes that depend on the call's number. */
 static enum pl_code body_make(struct pl_buf *body, unsigned number, size_t len)
 {
 	size_t start;
@@ -215,8 +215,8 @@ static bool step_up(struct grpc_rig *rig)
 	return count > 0;
 }
 
-/* Fed from memory of exactly that size, gone right after: whoever reads past it
- * or keeps a pointer into it is caught by the sanitizer. */
+/* The bytes are fed from a block of exactly that size that is freed right after, so that
+ * the sanitizer finds reads past it and pointers kept into it. */
 static void feed_copy(struct grpc_rig *rig, const uint8_t *at, size_t len)
 {
 	uint8_t *copy = malloc(len);
@@ -273,14 +273,14 @@ void grpc_rig_tick(struct grpc_rig *rig, uint64_t now_ms)
 	grpc_session_deliver(&rig->session);
 }
 
-/* --- what must hold ------------------------------------------------------ */
+/* --- checks --------------------------------------------------------------- */
 
 static void call_check(const struct grpc_rig_call *call, const struct fake_call *seen)
 {
 	PL_ASSERT(seen->heads <= 1 && call->ended == 1);
 	switch (call->fate) {
 	case GRPC_UNSENT:
-		/* Not a byte came there, or the server said that it did nothing. */
+		/* No byte arrived, or the server said that it did nothing. */
 		PL_ASSERT(seen->heads == 0 || call->act == FAKE_refuse ||
 		          strstr(call->text, "going away") != NULL);
 		break;

@@ -1,5 +1,5 @@
 /*
- * For tests of the HTTP client: one call, and what comes of it.
+ * For tests of the HTTP client: one call, and its outcome.
  */
 #ifndef TESTS_SUPPORT_STORE_NET_HTTP_PROBE_H
 #define TESTS_SUPPORT_STORE_NET_HTTP_PROBE_H
@@ -25,7 +25,7 @@ static inline void on_end(void *ctx, const struct http_end *end)
 	struct http_probe *p = ctx;
 	const char *type = http_answer_header(&end->answer, "CONTENT-TYPE");
 
-	uv_stop(&p->rig->loop); /* else uv_run() may go on to wait for other things */
+	uv_stop(&p->rig->loop); /* else uv_run() may wait for other events */
 	p->ends++;
 	p->call = NULL;
 	p->code = end->code;
@@ -59,7 +59,7 @@ static inline void on_data(void *ctx, struct pl_span data)
 		http_call_pause(p->call);
 }
 
-/* Starts with what opts asks for and waits for nothing. */
+/* Starts a call and does not wait. */
 static inline void probe_begin(struct http_rig *b, const char *path,
                                struct http_call_opts opts, struct http_probe *p)
 {

@@ -1,6 +1,6 @@
 /*
- * For tests of the HTTP client: a server with one answer a path, each a kind of server
- * that exists, and a client of it on the same loop.
+ * For tests of the HTTP client: a server that gives each path its own answer, as real
+ * servers of some kind do, and a client of it on the same loop.
  */
 #ifndef TESTS_SUPPORT_STORE_NET_HTTP_RIG_H
 #define TESTS_SUPPORT_STORE_NET_HTTP_RIG_H
@@ -27,7 +27,7 @@ struct http_rig {
 	bool closed;
 };
 
-/* With room past pl_malloc(), whose faults are for the client. */
+/* Allocates without pl_malloc(), whose faults are for the client. */
 static inline void sink_init(struct pl_buf *buf)
 {
 	pl_buf_init(buf, SINK_MAX);
@@ -54,7 +54,7 @@ static inline bool path_is(const char *head, const char *path)
 	return at != NULL && strncmp(at + 1, path, strlen(path)) == 0;
 }
 
-/* One answer a path, each a kind of server that exists. */
+/* The answer of each path, as a kind of server gives it. */
 static const struct {
 	const char *path, *bytes;
 	bool cut;
@@ -130,7 +130,7 @@ static inline void http_rig_open(struct http_rig *b, const char *certs,
 	T_EQ(http_open(&b->loop, opts == NULL ? &plain : opts, &b->http, &err), PL_OK);
 }
 
-/* Runs the loop dry, so that a handle nobody closed fails the test. */
+/* Runs the loop until it is empty, so that a handle left open fails the test. */
 static inline void http_rig_close(struct http_rig *b)
 {
 	http_close(b->http, on_closed, b);
