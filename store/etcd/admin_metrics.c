@@ -1,4 +1,4 @@
-/* etcd's /metrics: the few numbers that are ours to know out of a thousand. */
+/* Reads the few values that are needed out of the thousand of etcd's /metrics. */
 #include <math.h>
 
 #include "store/etcd/admin.h"
@@ -6,7 +6,7 @@
 
 enum number_kind { COUNT, REVISION, SECONDS, BOOLEAN };
 
-/* Where a plain number goes. */
+/* Each plain metric and the field that gets its value. */
 static const struct {
 	const char *name;
 	enum number_kind kind;

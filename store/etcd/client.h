@@ -85,11 +85,12 @@ struct watches {
 	struct pl_timer timer; /* when the stream is opened again */
 	struct pl_timer progress_timer;
 	unsigned failures;
-	unsigned bad; /* streams in a row that brought malformed messages */
+	unsigned malformed; /* streams in a row that brought malformed messages */
 	uint64_t opened_ms;
 	uint64_t token_generation;
-	bool replace; /* the stream was dropped for its old token: the next opens at once
-	               */
+	/* the stream was dropped because of an outdated token: the next one opens at once
+	 */
+	bool replace;
 	/* the member's version was asked for; cleared when that failed */
 	bool version_asked;
 	bool progress_sound; /* the member's answers to progress requests are reliable */
@@ -104,7 +105,7 @@ struct keepalives {
 	struct pl_timer timer;
 	unsigned failures;
 	uint64_t token_generation;
-	struct pl_err bad; /* malformed message of this stream; PL_OK: none */
+	struct pl_err malformed; /* malformed message of this stream; PL_OK: none */
 };
 
 /* OPEN --etcd_close()--> CLOSING --every call, watch and channel has ended--> FINISHED */

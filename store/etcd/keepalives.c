@@ -126,7 +126,7 @@ static void on_message(void *ctx, struct pl_span bytes)
 	struct keepalive_call *keepalive;
 
 	if (codec_keepalive_decode(bytes, &answer, &err) != PL_OK) {
-		keepalives->bad = err;
+		keepalives->malformed = err;
 		grpc_call_cancel(keepalives->stream); /* on_end() handles the failure */
 		return;
 	}
@@ -196,11 +196,11 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	keepalives->conn = NULL;
 	requeue_sent(keepalives);
 	if (end->code == PL_PROTO || end->code == PL_LIMIT)
-		keepalives->bad = *end->err;
-	if (keepalives->bad.code != PL_OK) { /* the server is not etcd */
-		channel_move(conn, &keepalives->bad);
-		fail_all_soon(keepalives, &keepalives->bad);
-		keepalives->bad.code = PL_OK;
+		keepalives->malformed = *end->err;
+	if (keepalives->malformed.code != PL_OK) { /* the server is not etcd */
+		channel_move(conn, &keepalives->malformed);
+		fail_all_soon(keepalives, &keepalives->malformed);
+		keepalives->malformed.code = PL_OK;
 	} else if (end->code == PL_OK && end->status != GRPC_OK) {
 		on_refused(client, conn, end);
 	}

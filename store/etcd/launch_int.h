@@ -128,7 +128,7 @@ void launch_port_done(struct launch_port *port);
 PL_NODISCARD enum pl_code launch_netns_enter(int netns_fd, int *back, struct pl_err *err);
 void launch_netns_leave(int back);
 
-/* launch_proc.c */
+/* launch_proc.c: the processes of the members and the guard. */
 PL_NODISCARD enum pl_code launch_find(const char *name, char *path, const char *package,
                                       struct pl_err *err);
 PL_NODISCARD enum pl_code launch_spawn(struct launch_member *member, struct pl_err *err);

@@ -45,7 +45,7 @@ static const struct status_row {
 	{"too many operations in txn request", PL_LIMIT, STATUS_GIVE_UP, NO},
 	{"request is too large", PL_LIMIT, STATUS_GIVE_UP, NO},
 	{"grpc: received message larger than max*", PL_LIMIT, STATUS_GIVE_UP, NO},
-	/* The answer does not fit: the request has done its work. */
+	/* The answer is too large for the client: the request was applied. */
 	{"grpc: trying to send message larger than max*", PL_LIMIT, STATUS_GIVE_UP,
          MAYBE},
 	{"required revision has been compacted", PL_COMPACTED, STATUS_GIVE_UP, NO},

@@ -179,7 +179,7 @@ static void on_target(void *ctx, const struct kv_result *result, const struct pl
 		watch_end_soon(watch, err);
 		return;
 	} else {
-		watch->target_missed = true; /* the timer asks again */
+		watch->target_missed = true; /* the timer repeats the read */
 	}
 	if (!pl_timer_is_set(&client->watches.progress_timer))
 		pl_timer_set(&client->watches.progress_timer,

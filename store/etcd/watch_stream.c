@@ -10,7 +10,7 @@
 enum {
 	CREATING_MAX = 64,
 	/* After so many malformed streams in a row the watches end. */
-	BAD_MAX = 6,
+	MALFORMED_MAX = 6,
 	/* A stream that lasted so long does not count as a failure. */
 	STEADY_MS = 5000,
 };
@@ -45,9 +45,9 @@ static void stream_malformed(struct client *client, struct channel_conn *conn,
 
 	channel_move(conn, err);
 	watches_drop_stream(watches);
-	if (++watches->bad < BAD_MAX)
+	if (++watches->malformed < MALFORMED_MAX)
 		return;
-	watches->bad = 0;
+	watches->malformed = 0;
 	watches_end_all(client, err);
 }
 
@@ -186,7 +186,7 @@ static void on_events(struct client *client, struct kv_watch *watch,
 		skip++;
 	if (skip == msg->count)
 		return;
-	client->watches.bad = 0;
+	client->watches.malformed = 0;
 	client->stats.watch_events += msg->count - skip;
 	client->stats.watch_messages++;
 	watch_advanced(watch, last);

@@ -1,9 +1,9 @@
 /*
- * Answers to calls. The first byte chooses the operation, the second a request
- * that a transaction's answer is held against.
+ * Answers to calls. The first byte chooses the operation, the second a request that a
+ * transaction's answer is checked against.
  *
- * What is accepted of an answer about keys, protobuf-c accepts too; written again
- * by it, the answer is still the same to us.
+ * protobuf-c accepts every answer about keys that the codec accepts; encoded again by
+ * protobuf-c, the answer decodes to the same result.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/store/etcd/codec_gen.h"
@@ -25,7 +25,7 @@ static void check_ops(const struct kv_txn *txn, const struct kv_txn_result *resu
 	}
 }
 
-/* The shape only ever refuses, and what it lets through fits. */
+/* A shape can only refuse answers, and an answer that it accepts fits the request. */
 static void check_shape(uint8_t seed, struct pl_span bytes, bool accepted,
                         struct pl_arena *arena)
 {

@@ -1,5 +1,5 @@
-/* What a server says when it refuses: the first byte is gRPC's status, the rest its
- * words, which are also read as the reason of a canceled watch. */
+/* A server's refusal: the first byte is gRPC's status, the rest its text, which is also
+ * parsed as the reason of a canceled watch. */
 #include "store/etcd/status.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Watch messages: what is accepted, protobuf-c accepts too, and written again by it
- * the message is still the same to us. */
+/* Watch messages: protobuf-c accepts every message that the codec accepts, and encoded
+ * again by protobuf-c it decodes to the same message. */
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/store/etcd/codec_ref.h"
 

@@ -1,7 +1,6 @@
 /*
- * A client in the middle of its work, and a server that says anything. The first
- * byte chooses what the client has under way, the second the size of the pieces
- * in which the rest arrives.
+ * A client with calls in flight and a server that sends any bytes. The first byte chooses
+ * the client's calls, the second the size of the pieces in which the rest arrives.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +106,7 @@ static void turn(struct client *client)
 		grpc_session_deliver(session);
 }
 
-/* From memory of exactly that size, for the sanitizer. */
+/* Feeds from a block of exactly that size, for the sanitizer. */
 static void feed(struct client *client, const uint8_t *at, size_t len)
 {
 	uint8_t *copy = malloc(len);

@@ -1,6 +1,5 @@
-/* Messages come out the same whatever pieces the bytes arrive in, and nothing is
- * allocated for bytes that have not come. The first byte sets the size of the
- * pieces. */
+/* Messages come out the same for pieces of any size, and no memory is allocated for bytes
+ * that have not come. The first byte sets the size of the pieces. */
 #include "store/net/grpc_frame.h"
 #include "tests/fuzz/fuzz.h"
 

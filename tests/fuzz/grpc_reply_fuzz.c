@@ -1,4 +1,4 @@
-/* Header fields by chance, a line each: "name: value". */
+/* Random header fields, one a line: "name: value". */
 #include <string.h>
 
 #include "store/net/grpc_reply.h"

@@ -1,6 +1,6 @@
 /*
- * gRPC against a real etcd, below every codec: requests are written by hand, and
- * of the answers only what proves that they are answers is looked at.
+ * gRPC against a real etcd, without a codec: requests are written by hand, and only the
+ * parts of the answers are checked that prove them to be answers.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -20,10 +20,11 @@ struct bench {
 	struct grpc_conn *conn; /* NULL: down */
 	unsigned ups, started, ended, good, messages;
 	unsigned to_start;
-	size_t answer_len, message_len; /* of the last call, of the last of a stream */
+	/* bytes of the last call's answer, and of the last message of a stream */
+	size_t answer_len, message_len;
 	enum grpc_fate fate;
 	uint32_t status;
-	struct pl_err err; /* of the last call, or of the connection */
+	struct pl_err err; /* error of the last call or of the connection */
 	char text[200];
 	bool close_when_idle;
 };
@@ -54,7 +55,7 @@ static void varint_add(struct pl_buf *buf, uint64_t value)
 	T_OK(pl_buf_add(buf, pl_span(bytes, len)), NULL);
 }
 
-/* A field of bytes: its number, its length, and len times fill. */
+/* Writes a field of bytes: its number, its length, and len times fill. */
 static void bytes_add(struct pl_buf *buf, unsigned field, char fill, size_t len)
 {
 	varint_add(buf, field << 3 | 2);
@@ -254,7 +255,7 @@ T_CASE_SECONDS(calls_under_tls_with_a_client_certificate, 60)
 	done();
 }
 
-T_CASE_SECONDS(the_wrong_kind_of_security, 60)
+T_CASE_SECONDS(tls_and_clear_text_do_not_mix, 60)
 {
 	struct tls_files files = {0};
 
@@ -291,7 +292,7 @@ T_CASE_SECONDS(a_killed_server_ends_every_call, 60)
 	done();
 }
 
-T_CASE_SECONDS(a_stopped_server_is_noticed, 60)
+T_CASE_SECONDS(a_stopped_server_takes_the_connection_down, 60)
 {
 	launch(false);
 	connect_with((struct grpc_conn_opts){

@@ -25,17 +25,18 @@ typedef void fake_http_fn(void *ctx, struct fake_conn *conn, const char *head,
  * without a certificate. */
 struct fake_http *fake_http_open(uv_loop_t *loop, const char *cert_dir, bool want_client,
                                  fake_http_fn *fn, void *ctx);
-/* Cuts every connection; the memory goes with the handles. */
+/* Cuts every connection; the memory is freed when the handles are closed. */
 void fake_http_close(struct fake_http *fake);
 
 /* "http://127.0.0.1:40123", no slash at the end. */
 const char *fake_http_url(const struct fake_http *fake);
-unsigned fake_http_connections(const struct fake_http *fake); /* ever accepted */
+/* connections accepted so far */
+unsigned fake_http_connections(const struct fake_http *fake);
 
 /* Only while the connection is valid. */
 void fake_conn_send(struct fake_conn *conn, const void *bytes, size_t len);
 void fake_conn_text(struct fake_conn *conn, const char *text);
-void fake_conn_cut(struct fake_conn *conn); /* after what was sent */
+void fake_conn_cut(struct fake_conn *conn); /* cuts after everything that was sent */
 void fake_conn_read(struct fake_conn *conn, bool on);
 size_t fake_conn_unsent(const struct fake_conn *conn);
 /* fn is called when the client has left: conn is invalid afterwards. */

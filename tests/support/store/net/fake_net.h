@@ -24,7 +24,7 @@ struct fake_net_opts {
 	enum fake_net_mode mode;
 	struct fake_opts h2;
 	const char *bytes;
-	const char *cert_dir; /* what certs_make() wrote; NULL: no TLS */
+	const char *cert_dir; /* directory of certs_make(); NULL: no TLS */
 	bool want_client;     /* refuses clients without a certificate */
 	bool no_alpn;         /* does not offer HTTP/2 */
 	int tls_version_max;  /* 0: any */
@@ -40,11 +40,12 @@ void fake_net_close(struct fake_net *fake);
 void fake_net_free(struct fake_net *fake);
 
 uint16_t fake_net_port(const struct fake_net *fake);
-unsigned fake_net_connections(const struct fake_net *fake); /* ever accepted */
+/* connections accepted so far */
+unsigned fake_net_connections(const struct fake_net *fake);
 struct fake_h2 *fake_net_h2(struct fake_net *fake, unsigned connection);
 
 void fake_net_reading(struct fake_net *fake, bool on); /* all connections */
 void fake_net_cut(struct fake_net *fake);              /* all connections */
-void fake_net_flush(struct fake_net *fake);            /* after fake_h2_goaway() */
+void fake_net_flush(struct fake_net *fake); /* sends what fake_h2_goaway() queued */
 
 #endif
