@@ -1,6 +1,6 @@
 /* Pods that terminate are said to be gone, once, and nothing else is touched. */
 #include "bench/live/member.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 

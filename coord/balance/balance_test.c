@@ -5,9 +5,9 @@
 #include "coord/assign/assign.h"
 #include "coord/balance/balance.h"
 #include "coord/config/config_watch.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { P = 64, MEMBERS = 4, LEASE = 77 };
 

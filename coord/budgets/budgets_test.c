@@ -3,9 +3,9 @@
 #include "coord/budgets/budgets_int.h"
 #include "shardsched/records/budget_record.h"
 #include "store/base/rng.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { LEASE = 500, PARTITIONS = 8 };
 

@@ -1,9 +1,9 @@
 /* Transactions of several slots over the store in memory with faults: each is applied
  * once, whatever happens to its answers. */
 #include "coord/bulk/bulk_writer.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { COUNT = 60, SLOTS = 4, KEY_SIZE = 16 };
 

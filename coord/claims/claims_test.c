@@ -1,7 +1,7 @@
 #include "coord/claims/claims.h"
 #include "store/base/fault.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 /*
  * Shards over one memkv. Each has a client of its own behind a faulty kv, a lease that

@@ -1,6 +1,6 @@
 #include "coord/config/config_edit.h"
 #include "coord/config/config_read.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct pl_err err;

@@ -1,9 +1,9 @@
 #include "coord/config/config_edit.h"
 #include "coord/config/config_watch.h"
 #include "store/base/rng.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct kv *plain; /* without the faults */

@@ -1,9 +1,9 @@
 #include "coord/elect/elect.h"
 #include "coord/membership/holder.h"
 #include "store/base/rng.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 /* Several candidates for one role, each with its own connection and lease. */
 enum { CANDIDATES = 5 };

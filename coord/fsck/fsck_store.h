@@ -7,8 +7,8 @@
 
 #include "shardsched/records/pod_location.h"
 #include "store/keys/partition.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { PARTITIONS = 8, TEXT_SIZE = 4096 };
 

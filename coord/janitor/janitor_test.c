@@ -3,9 +3,9 @@
 #include "coord/janitor/janitor.h"
 #include "coord/janitor/pin.h"
 #include "store/keys/keys.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { LEASE = 500, KEEP = 1000, PIN_MAX = 60000 };
 

@@ -1,7 +1,7 @@
 #include "coord/janitor/pin.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct holder {

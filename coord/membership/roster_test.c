@@ -3,8 +3,8 @@
 
 #include "coord/membership/roster.h"
 #include "store/base/fault.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct kv *plain;

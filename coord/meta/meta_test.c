@@ -3,8 +3,8 @@
 
 #include "coord/meta/meta.h"
 #include "store/base/fault.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { STORY_SIZE = 4096 };
 

@@ -4,9 +4,9 @@
 #include "shardsched/records/alloc.h"
 #include "store/base/rng.h"
 #include "store/keys/partition.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { PARTITIONS = 8, COUNT = 500, NAME_SIZE = 32, JSON_SIZE = 200 };
 

@@ -5,8 +5,8 @@
 #include "coord/session/session.h"
 #include "store/base/fault.h"
 #include "store/base/rng.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { STORY_SIZE = 8192, SHARDS = 3 };
 

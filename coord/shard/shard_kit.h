@@ -9,8 +9,8 @@
 
 #include "coord/config/config_edit.h"
 #include "coord/shard/shard.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum {
 	NODES_MAX = 4,

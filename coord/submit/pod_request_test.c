@@ -3,8 +3,8 @@
 #include "coord/submit/pod_request.h"
 #include "shardsched/records/budget_record.h"
 #include "store/keys/partition.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { PARTITIONS = 8, TEXT = 96, WHATS = POD_REQUEST_MALFORMED + 1 };
 

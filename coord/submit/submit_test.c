@@ -3,9 +3,9 @@
 #include "coord/submit/submit.h"
 #include "store/base/fault.h"
 #include "store/keys/partition.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { PODS_MAX = 2000, PARTITIONS = 8, TEXT = 64 };
 

@@ -5,7 +5,7 @@
 #define SHARDSCHED_RECORDS_TXN_BUILDER_KIT_H
 
 #include "shardsched/records/txn_builder.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 #define L(text) PL_SPAN_LIT(text)
 

@@ -2,7 +2,8 @@
 #include "store/base/clock.h"
 #include "store/base/fault.h"
 #include "store/memkv/impl.h"
-#include "store/memkv/story.h"
+#include "tests/support/store/memkv/mvcc_audit.h"
+#include "tests/support/store/memkv/story.h"
 
 static struct kit_watch watch[1];
 

@@ -1,4 +1,4 @@
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct kit_watch watch[3];

@@ -7,8 +7,9 @@
 #include "store/base/fault.h"
 #include "store/base/rng.h"
 #include "store/memkv/impl.h"
-#include "store/memkv/kit.h"
-#include "store/memkv/model.h"
+#include "tests/support/store/memkv/kit.h"
+#include "tests/support/store/memkv/model.h"
+#include "tests/support/store/memkv/mvcc_audit.h"
 
 enum { WATCHES = 6, STEPS = 1500, OPS_MAX = 4 };
 

@@ -80,9 +80,6 @@ PL_NODISCARD enum pl_code mvcc_load(struct mvcc *mvcc, const struct mem_version 
 /* compacted < revision <= mvcc->revision. Never fails. */
 void mvcc_compact(struct mvcc *mvcc, int64_t revision);
 
-/* For tests (audit.c): aborts when an invariant does not hold. */
-void mvcc_audit(const struct mvcc *mvcc);
-
 /* -- leases (lease.c) -------------------------------------------------- */
 
 struct mem_lease *mem_lease_find(const struct mvcc *mvcc, int64_t id);

@@ -1,7 +1,8 @@
 /* Watches at their edges; stores that come back from a backup, or lose memory. */
 #include "store/base/fault.h"
 #include "store/memkv/impl.h"
-#include "store/memkv/story.h"
+#include "tests/support/store/memkv/mvcc_audit.h"
+#include "tests/support/store/memkv/story.h"
 
 static struct kit_watch watch[2];
 

@@ -2,12 +2,12 @@
  * and without faults around it; a client with a fault of its own is found out. */
 #include <stdio.h>
 
-#include "store/kv/faulty.h"
 #include "store/memkv/memkv.h"
 #include "tests/faultlab/check.h"
 #include "tests/faultlab/liar.h"
 #include "tests/faultlab/load.h"
 #include "tests/harness/t.h"
+#include "tests/support/store/kv/faulty.h"
 
 enum { RUN_MS = 20000, COMPACT_EVERY_MS = 1500, CLIENTS_MAX = 16 };
 

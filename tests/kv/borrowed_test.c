@@ -1,6 +1,6 @@
 #include "store/base/fault.h"
 #include "store/kv/borrowed.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 

@@ -7,9 +7,9 @@
 
 #include "store/base/fault.h"
 #include "store/kv/cache/cache.h"
-#include "store/kv/faulty.h"
 #include "store/kv/keys.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { STORY_SIZE = 32768 };
 

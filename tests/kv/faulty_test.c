@@ -1,7 +1,7 @@
 #include "store/base/fault.h"
 #include "store/base/rng.h"
-#include "store/kv/faulty.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct kv *plain; /* another session of the same store, without faults */

@@ -1,7 +1,7 @@
 #include "store/base/fault.h"
-#include "store/kv/faulty.h"
 #include "store/kv/guarded.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 /*
  * Writes below /s/<d>/ need the fence of /o/<d>; /s/9 is not ours; those below /m/<d>/

@@ -1,8 +1,8 @@
 #include "store/base/fault.h"
 #include "store/base/rng.h"
-#include "store/kv/faulty.h"
 #include "store/kv/lease.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct lease *lease;

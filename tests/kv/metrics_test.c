@@ -1,6 +1,6 @@
 #include "store/base/fault.h"
 #include "store/kv/metrics.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 T_CASE(quantiles_are_close)
 {

@@ -1,7 +1,7 @@
 #include "store/base/fault.h"
 #include "store/base/rng.h"
 #include "store/kv/prefixed.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 /* A plain kit, and one behind a root of a store that has other keys around it. */
 struct pair {

@@ -1,8 +1,8 @@
 #include "store/base/fault.h"
-#include "store/kv/faulty.h"
 #include "store/kv/metrics.h"
 #include "store/kv/progress_reads.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { ASKERS = 300, READ_MS = 100 };
 

@@ -1,9 +1,9 @@
 #include "store/base/fault.h"
 #include "store/base/rng.h"
-#include "store/kv/faulty.h"
 #include "store/kv/prefixed.h"
 #include "store/kv/relist.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/kv/faulty.h"
+#include "tests/support/store/memkv/kit.h"
 
 /* A mirror as a user keeps one: per key, by revision, swept at END. Keys are
  * "p/0" to "p/63", values numbers. */

@@ -4,7 +4,7 @@
 
 #include "coord/service/shards/owners_watch.h"
 #include "store/base/fault.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct owners_watch *owners;

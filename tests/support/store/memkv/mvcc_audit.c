@@ -1,5 +1,5 @@
-/* For tests: is the state what its invariants say? Aborts when it is not. */
-#include "store/memkv/mvcc.h"
+/* Whether the state is what its invariants say. */
+#include "tests/support/store/memkv/mvcc_audit.h"
 
 static void audit_versions(const struct mvcc *mvcc, struct mem_key *key, uint64_t *bytes)
 {

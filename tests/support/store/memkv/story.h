@@ -1,8 +1,8 @@
 /* For memkv's tests: callbacks that tell, by name, in one line, what came when. */
-#ifndef STORE_MEMKV_STORY_H
-#define STORE_MEMKV_STORY_H
+#ifndef TESTS_SUPPORT_STORE_MEMKV_STORY_H
+#define TESTS_SUPPORT_STORE_MEMKV_STORY_H
 
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 #define KEY(text) kv_key(PL_SPAN_LIT(text))
 #define S(text) PL_SPAN_LIT(text)

@@ -2,9 +2,9 @@
 
 #include "store/base/alloc.h"
 #include "store/kv/check.h"
-#include "store/kv/faulty_impl.h"
 #include "store/kv/keys.h"
 #include "store/kv/rewrite.h"
+#include "tests/support/store/kv/faulty_impl.h"
 
 /*
  * A call has up to three moments to wait for, on one timer:

@@ -1,7 +1,7 @@
 /* For memkv's tests: a store with a client, calls that are answered at once, and
  * watches that remember everything. Everything is copied, and goes at the end. */
-#ifndef STORE_MEMKV_KIT_H
-#define STORE_MEMKV_KIT_H
+#ifndef TESTS_SUPPORT_STORE_MEMKV_KIT_H
+#define TESTS_SUPPORT_STORE_MEMKV_KIT_H
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "store/memkv/model.h"
+#include "tests/support/store/memkv/model.h"
 
 #include "store/kv/keys.h"
 #include "store/kv/overlap.h"

@@ -1,10 +1,10 @@
 /* Shared by the parts of faulty.c; nobody else includes it. */
-#ifndef STORE_KV_FAULTY_IMPL_H
-#define STORE_KV_FAULTY_IMPL_H
+#ifndef TESTS_SUPPORT_STORE_KV_FAULTY_IMPL_H
+#define TESTS_SUPPORT_STORE_KV_FAULTY_IMPL_H
 
 #include "store/base/list.h"
 #include "store/base/rng.h"
-#include "store/kv/faulty.h"
+#include "tests/support/store/kv/faulty.h"
 
 #define FAULTY_NEVER UINT64_MAX
 

@@ -2,8 +2,8 @@
  * The store once more, as simply as can be, for tests to compare with: a fixed
  * handful of keys, and a full copy of all of them for each revision.
  */
-#ifndef STORE_MEMKV_MODEL_H
-#define STORE_MEMKV_MODEL_H
+#ifndef TESTS_SUPPORT_STORE_MEMKV_MODEL_H
+#define TESTS_SUPPORT_STORE_MEMKV_MODEL_H
 
 #include "store/kv/kv.h"
 

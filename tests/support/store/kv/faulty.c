@@ -1,9 +1,9 @@
-#include "store/kv/faulty.h"
+#include "tests/support/store/kv/faulty.h"
 
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
-#include "store/kv/faulty_impl.h"
+#include "tests/support/store/kv/faulty_impl.h"
 
 static struct faulty *faulty_of(struct kv *kv)
 {

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "store/base/alloc.h"
-#include "store/kv/faulty_impl.h"
 #include "store/kv/rewrite.h"
+#include "tests/support/store/kv/faulty_impl.h"
 
 /*
  * A note goes straight on unless something holds the watch up; then it and all

@@ -6,8 +6,8 @@
  * What the caller is told stays within the contract of kv.h: a deadline still
  * holds, a write that may have been applied ends with PL_UNKNOWN.
  */
-#ifndef STORE_KV_FAULTY_H
-#define STORE_KV_FAULTY_H
+#ifndef TESTS_SUPPORT_STORE_KV_FAULTY_H
+#define TESTS_SUPPORT_STORE_KV_FAULTY_H
 
 #include "store/kv/kv.h"
 
