@@ -1,4 +1,5 @@
-/* The heap behind one door, so that tests can make any allocation fail. */
+/* Heap allocation through one set of functions, so that a test can make any allocation
+ * fail. */
 #ifndef STORE_BASE_ALLOC_H
 #define STORE_BASE_ALLOC_H
 
@@ -6,7 +7,8 @@
 
 #include "store/base/compiler.h"
 
-/* As malloc and calloc, NULL on failure; the fault point is "alloc". Freed by free(). */
+/* Like malloc, calloc, realloc and strdup: NULL on failure, and the caller frees with
+ * free(). Each call is a hit of the fault point "alloc". */
 PL_NODISCARD void *pl_malloc(size_t size);
 PL_NODISCARD void *pl_calloc(size_t count, size_t size);
 PL_NODISCARD void *pl_realloc(void *at, size_t size);

@@ -49,7 +49,7 @@ void pl_arena_reset(struct pl_arena *arena)
 		struct pl_arena_chunk *chunk = arena->chunks;
 
 		arena->chunks = chunk->next;
-		/* One that was made for a single huge object is not kept. */
+		/* A chunk that was made for a single large object is not kept. */
 		if (keep == NULL && chunk->size == arena->chunk_size) {
 			keep = chunk;
 			keep->next = NULL;
@@ -63,8 +63,8 @@ void pl_arena_reset(struct pl_arena *arena)
 	arena->used = 0;
 }
 
-/* Gives a chunk with that much room. A larger one than usual is made for a single
- * object and goes behind the current one, which may still have room for others. */
+/* Gives a chunk with that much room. A larger chunk than usual serves a single object and
+ * goes behind the current chunk, which may still have room for others. */
 static struct pl_arena_chunk *chunk_add(struct pl_arena *arena, size_t size)
 {
 	bool large = size > arena->chunk_size;

@@ -64,8 +64,8 @@ T_CASE(zeroed_memory_is_zero_also_the_second_time)
 	pl_arena_done(&arena);
 }
 
-/* A cycle that fits in a chunk costs the heap nothing from the second on, also
- * when something large came between. */
+/* A cycle that fits in a chunk allocates nothing from the heap from the second on, also
+ * when a large object came between. */
 T_CASE(a_steady_state_allocates_nothing)
 {
 	uint64_t hits = 0;
@@ -86,7 +86,7 @@ T_CASE(a_steady_state_allocates_nothing)
 	pl_arena_done(&arena);
 }
 
-/* What is left of the current chunk is still used after a large object. */
+/* The rest of the current chunk is still used after a large object. */
 T_CASE(a_large_object_wastes_no_chunk)
 {
 	uint64_t hits;

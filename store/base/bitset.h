@@ -1,9 +1,9 @@
 /*
- * A set of small numbers as a row of bits: candidates among a shard's nodes.
+ * A set of small numbers as bits, such as the candidates among a shard's nodes.
  *
- * A view over words that somebody else owns (an arena, a column, a frame), so it
- * is copied freely and allocates nothing. Bits behind the last are always 0.
- * Operations on two sets want them to be of one size.
+ * A bitset is a view of words that the caller owns (an arena, a column, a frame): it is
+ * copied freely and allocates nothing. Invariant: bits behind the last one are 0. An
+ * operation on two sets needs sets of one size.
  */
 #ifndef STORE_BASE_BITSET_H
 #define STORE_BASE_BITSET_H
@@ -25,10 +25,10 @@ static inline size_t pl_bitset_words(size_t bits)
 	return bits / 64 + (bits % 64 != 0);
 }
 
-/* Empties the pl_bitset_words(bits) words at word. */
+/* Empties the set: clears the pl_bitset_words(bits) words at word. */
 struct pl_bitset pl_bitset_init(uint64_t *word, size_t bits);
 
-/* PL_NOMEM when the arena is full. */
+/* Takes the words from the arena. PL_NOMEM: the arena is full. */
 PL_NODISCARD enum pl_code pl_bitset_make(struct pl_arena *arena, size_t bits,
                                          struct pl_bitset *out);
 
@@ -65,13 +65,13 @@ size_t pl_bitset_count(struct pl_bitset set);
 bool pl_bitset_empty(struct pl_bitset set);
 bool pl_bitset_eq(struct pl_bitset a, struct pl_bitset b);
 
-/* The results go to the first set. */
+/* The first set receives the result. */
 void pl_bitset_copy(struct pl_bitset to, struct pl_bitset from);
 void pl_bitset_and(struct pl_bitset to, struct pl_bitset with);
 void pl_bitset_or(struct pl_bitset to, struct pl_bitset with);
 void pl_bitset_and_not(struct pl_bitset to, struct pl_bitset without);
 
-/* The first bit that is set from there on; bits when there is none. */
+/* Gives the first bit at or behind from that is set, or set.bits if no bit is. */
 size_t pl_bitset_next(struct pl_bitset set, size_t from);
 
 #define PL_BITSET_EACH(bit, set)                                      \

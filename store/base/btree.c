@@ -8,16 +8,17 @@
 enum { PAGE_MAX = 64, MERGE_MAX = PAGE_MAX * 3 / 4, HEIGHT_MAX = 16 };
 
 /*
- * least[i] is the first element of the leaf, or of the subtree below slot i of a
- * branch. A branch with one child only can come to be, an empty page can not.
+ * least[i] is the first element of a leaf's slot, or of the subtree below slot i of a
+ * branch. A branch can come to have a single child, but no page is ever empty.
  */
 struct pl_btree_page {
-	struct pl_btree_page *next; /* of a leaf; the next spare one */
+	/* the next leaf; of a spare page the next spare one */
+	struct pl_btree_page *next;
 	struct pl_btree_page *prev;
 	unsigned count;
 	bool is_leaf;
 	struct pl_btree_node *least[PAGE_MAX];
-	struct pl_btree_page *child[PAGE_MAX]; /* of a branch */
+	struct pl_btree_page *child[PAGE_MAX]; /* branches only */
 };
 
 static struct pl_btree_page *page_take(struct pl_btree *map, bool is_leaf)
@@ -68,7 +69,8 @@ enum pl_code pl_btree_reserve(struct pl_btree *map)
 	return PL_OK;
 }
 
-/* How many of the page's least keys are less than key; with equal: not greater. */
+/* The number of the page's keys that are less than key; with equal, that are not
+ * greater. */
 static unsigned slot_rank(const struct pl_btree_page *page, struct pl_span key,
                           bool equal)
 {
@@ -132,7 +134,7 @@ static void leaf_unlink(struct pl_btree_page *leaf)
 		leaf->next->prev = leaf->prev;
 }
 
-/* Keys that come in order leave full pages behind them. */
+/* Keys that arrive in order leave full pages behind. */
 static struct pl_btree_page *page_split(struct pl_btree *map, struct pl_btree_page *page,
                                         unsigned at)
 {
@@ -168,7 +170,7 @@ static struct pl_btree_page *slot_add(struct pl_btree *map, struct pl_btree_page
 	return right;
 }
 
-/* Returns the page that was split off to the right, if one was. */
+/* Returns the page that was split off to the right. NULL: there was no split. */
 static struct pl_btree_page *
 add_below(struct pl_btree *map, /* NOLINT(misc-no-recursion) */
           struct pl_btree_page *page, struct pl_btree_node *node)
@@ -212,7 +214,7 @@ void pl_btree_add(struct pl_btree *map, struct pl_btree_node *node)
 	PL_ASSERT(map->height <= HEIGHT_MAX);
 }
 
-/* The child at at + 1 goes into the child at at, when there is room. */
+/* Moves the child at at + 1 into the child at at, if there is room. */
 static bool children_merge(struct pl_btree_page *page, unsigned at)
 {
 	struct pl_btree_page *left, *right;

@@ -36,7 +36,7 @@ enum pl_code pl_buf_reserve(struct pl_buf *buf, size_t more)
 		cap = cap > buf->max / 2 ? buf->max : cap * 2;
 	if (cap > buf->max)
 		cap = buf->max;
-	at = pl_realloc(buf->at, cap + 1); /* see pl_buf_printf */
+	at = pl_realloc(buf->at, cap + 1); /* one byte more, see pl_buf_printf */
 	if (at == NULL)
 		return PL_NOMEM;
 	buf->at = at;
@@ -72,7 +72,7 @@ enum pl_code pl_buf_printf(struct pl_buf *buf, const char *fmt, ...)
 	va_end(args);
 	if (len < 0)
 		return PL_INVALID;
-	/* vsnprintf ends with a NUL, which goes to the byte behind cap if need be. */
+	/* vsnprintf ends its output with a NUL, which may go to the byte behind cap. */
 	code = pl_buf_reserve(buf, (size_t)len);
 	if (code != PL_OK || len == 0)
 		return code;

@@ -15,7 +15,7 @@ static const struct unit {
 	const char *name;
 	uint64_t ns;
 } units[] = {
-	/* A name that another one starts with stands behind it. */
+	/* Longer names come before their prefixes. */
 	{"ns", 1},
 	{"us", 1000},
 	{"\xc2\xb5s", 1000}, /* U+00B5, the micro sign */
@@ -39,12 +39,13 @@ static const struct unit *take_unit(struct pl_span *text)
 	return NULL;
 }
 
-/* digits[.digits], one of them at least. What does not fit saturates; digits past
- * the eighteenth behind the point are ignored: they are less than a nanosecond. */
+/* digits[.digits] with at least one digit. A value that does not fit saturates. Digits
+ * behind the eighteenth after the point are ignored, because they are less than a
+ * nanosecond. */
 struct duration_decimal {
 	uint64_t whole;
 	uint64_t part;
-	uint64_t scale; /* part is in units of 1/scale */
+	uint64_t scale; /* part counts units of 1/scale */
 };
 
 static bool take_digit(struct pl_span *text, unsigned *digit)
@@ -101,7 +102,8 @@ static enum pl_code parse_duration(struct pl_span text, uint64_t *out)
 		unit = take_unit(&text);
 		if (unit == NULL)
 			return PL_INVALID;
-		/* At most TEXT_LEN_MAX / 2 terms below 2^64 * 2^42: it fits. */
+		/* At most TEXT_LEN_MAX / 2 terms below 2^64 * 2^42 are added, so the sum
+		 * fits. */
 		sum += (wide)number.whole * unit->ns;
 		sum += (wide)number.part * unit->ns / number.scale;
 	}
@@ -159,7 +161,7 @@ enum pl_code pl_duration_ms(struct pl_span text, uint64_t low_ms, uint64_t high_
 	return PL_OK;
 }
 
-/* value / scale with as many digits behind the point as it needs. */
+/* Prints value / scale with as many digits behind the point as it needs. */
 static size_t print_decimal(char *out, uint64_t value, uint64_t scale)
 {
 	size_t len = pl_num_print_u64(out, value / scale);

@@ -50,8 +50,8 @@ enum pl_code pl_err_wrap(struct pl_err *err, const char *fmt, ...)
 	va_start(args, fmt);
 	len = vsnprintf(err->msg, sizeof err->msg, fmt, args);
 	va_end(args);
-	/* A context that fills the buffer wins over the cause: it is the
-	 * only part that names what the operator asked for. */
+	/* A context that fills the buffer wins over the cause: only the context names
+	 * what the operator asked for. */
 	if (len >= 0 && (size_t)len + 2 < sizeof err->msg) {
 		size_t at = (size_t)len;
 		size_t room = sizeof err->msg - at;

@@ -1,4 +1,4 @@
-/* An error that explains itself: a code for programs, a sentence for people. */
+/* An error: a code for programs and a sentence for people. */
 #ifndef STORE_BASE_ERR_H
 #define STORE_BASE_ERR_H
 
@@ -6,8 +6,8 @@
 
 #include "store/base/compiler.h"
 
-/* One list, so that a code can not exist without its name and its advice.
- * X(code, name, what to do about it) */
+/* All codes in one list, so that none lacks its name and its advice. X(code, name, what
+ * to do about it) */
 #define PL_ERR_MAP(X)                                                                    \
 	X(NOMEM, "out of memory", "give the process more memory")                        \
 	X(INVALID, "invalid argument", "correct the request")                            \
@@ -44,31 +44,32 @@ enum pl_code { PL_OK = 0, PL_ERR_MAP(PL_ERR_ENUM) PL_CODE_COUNT };
 
 enum { PL_ERR_MSG_SIZE = 240 };
 
-/* Lives in the caller's frame or inside the failed object, never on the heap:
+/* Lies in the caller's frame or inside the failed object, never on the heap, because
  * reporting "out of memory" must not need memory. */
 struct pl_err {
 	enum pl_code code;
-	/* What went wrong: code itself, or, when that is PL_UNKNOWN, what left the
-	 * outcome unknown (PL_TIMEOUT, PL_NOSPACE, ...). */
+	/* The same as code, or, when code is PL_UNKNOWN, what left the outcome unknown
+	 * (PL_TIMEOUT, PL_NOSPACE, ...). */
 	enum pl_code cause;
 	char msg[PL_ERR_MSG_SIZE];
 };
 
-/* Returns the code so that a failing function ends in a single line.
- * err may be NULL when the caller only branches on the code. */
+/* Returns code, so that a failing function ends in a single line. err may be NULL when
+ * the caller only branches on the code. */
 PL_PRINTF(3, 4)
 enum pl_code pl_err_set(struct pl_err *err, enum pl_code code, const char *fmt, ...);
 
-/* Prefix what was being attempted: "load pmap: key /s/p/7: not found". Returns the
- * code that is in err, so err may not be NULL: hand an own one to what may fail. */
+/* Puts what was attempted in front of the message: "load pmap: key /s/p/7: not found".
+ * Returns err->code. err must not be NULL. */
 PL_PRINTF(2, 3) enum pl_code pl_err_wrap(struct pl_err *err, const char *fmt, ...);
 
-/* The error stays what it is, but nobody knows what became of the request. */
+/* Makes code PL_UNKNOWN and keeps the old code as the cause: the request may or may not
+ * have taken effect. */
 enum pl_code pl_err_unknown(struct pl_err *err);
 
 const char *pl_code_name(enum pl_code code);
 
-/* What whoever meets this error can do about it, as half a sentence. */
+/* Advice for the reader of the error, as half a sentence. */
 const char *pl_code_advice(enum pl_code code);
 
 #endif

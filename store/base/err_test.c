@@ -30,7 +30,7 @@ T_CASE(set_and_wrap)
 	T_EQ(pl_err_set(NULL, PL_BUSY, "x"), PL_BUSY);
 }
 
-/* Whatever the lengths, it ends with a NUL, and what was attempted is kept. */
+/* For all lengths the message ends with a NUL, and the context is kept. */
 T_CASE(long_messages_are_cut)
 {
 	char text[PL_ERR_MSG_SIZE * 2] = {0};

@@ -36,7 +36,7 @@ static inline void sip_word(struct sip_state *s, uint64_t word)
 	s->v0 ^= word;
 }
 
-/* Little-endian whatever the machine is; compilers make one load of it. */
+/* Little-endian on every machine; compilers turn it into one load. */
 static inline uint64_t load_word(const uint8_t *at, size_t len)
 {
 	uint64_t word = 0;

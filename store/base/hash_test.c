@@ -1,8 +1,8 @@
 #include "store/base/hash.h"
 #include "tests/harness/t.h"
 
-/* From the paper's appendix and its reference vectors: key 00..0f, message
- * 00, 01, 02, ... of each length. */
+/* The vectors are from the paper's appendix and its reference: key 00..0f, message 00,
+ * 01, 02, ... of each length. */
 T_CASE(published_vectors)
 {
 	static const struct pl_hash_key key = {UINT64_C(0x0706050403020100),

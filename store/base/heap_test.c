@@ -69,8 +69,8 @@ static void step(struct pl_heap *heap, struct pl_rng *rng)
 	}
 }
 
-/* Adding, removing from anywhere and moving, by chance; the order holds always,
- * and the top is the least by a plain search. */
+/* Elements are added, removed from anywhere and moved at random. The order always holds,
+ * and the top is the least element by a plain search. */
 T_CASE(stays_a_heap)
 {
 	struct pl_heap heap;

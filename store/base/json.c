@@ -9,13 +9,13 @@
 #include "store/base/json_scan.h"
 #include "store/base/json_tree.h"
 
-/* Below this, comparing each name with each other is cheaper than sorting. */
+/* Up to this number of members, comparing all pairs of names is cheaper than sorting. */
 enum { PAIRWISE_MAX = 12 };
 
 const struct pl_json_limits pl_json_limits_default = {
 	.bytes = 3 << 19, .depth = 64, .values = 200000};
 
-/* Where cJSON's memory comes from while this thread parses; NULL: the heap. */
+/* The arena for cJSON's memory while this thread parses. NULL: the heap. */
 static _Thread_local struct pl_arena *parse_arena;
 
 static void *hook_malloc(size_t size)
@@ -65,8 +65,8 @@ static const struct cJSON *duplicate_pairwise(const struct cJSON *object)
 	return NULL;
 }
 
-/* A member whose name came before. Sorting, not hashing: nobody can choose
- * names that make it slow. */
+/* Finds a member whose name another member has, too. The search sorts instead of hashing,
+ * so that no choice of names makes it slow. */
 static enum pl_code find_duplicate(const struct cJSON *object, const struct cJSON **out)
 {
 	PL_CLEANUP(pl_freep) const struct cJSON **member = NULL;
@@ -135,7 +135,7 @@ enum pl_code pl_json_parse(struct pl_arena *arena, struct pl_span text,
 	doc = pl_arena_zalloc(arena, 1, sizeof *doc);
 	if (doc != NULL)
 		doc->root = build(arena, text);
-	/* The scan has vouched for the grammar: what fails now is memory. */
+	/* The scan has accepted the grammar, so only memory can be missing now. */
 	if (doc == NULL || doc->root == NULL)
 		return pl_err_set(err, PL_NOMEM, "JSON of %zu bytes: no memory for it",
 		                  text.len);

@@ -1,20 +1,20 @@
 /*
- * JSON from outside: bounded, strict, and with the path in every error.
+ * JSON from outside: bounded, strict, and with the path of the value in every error.
  *
- * A document is first checked whole, byte by byte (json_scan.h): size, depth,
- * number of values, grammar, UTF-8, no NUL even when escaped. Only then does
- * cJSON build its tree, in the caller's arena; member names that come twice and
- * numbers that are no finite double are refused after that. So nothing of
- * cJSON's leniency is reachable, and its recursion is bounded by our depth.
+ * A document is first checked as a whole, byte by byte (json_scan.h): size, depth, number
+ * of values, grammar, UTF-8, no NUL even when escaped. Only then does cJSON build its
+ * tree, in the caller's arena. Duplicate member names and numbers that are no finite
+ * double are refused after that. So none of cJSON's leniency is reachable, and its
+ * recursion is bounded by the depth limit.
  *
- * cJSON takes its memory through hooks that are global to the process. Ours are
- * set once, look at a thread-local arena, and fall back to the heap when no
- * parse is going on, so any number of threads may parse at once. (cJSON also
- * stores the place of its last error in a global, unguarded; nobody reads it.)
+ * cJSON takes its memory through hooks that are global to the process. The hooks are set
+ * once, look at a thread-local arena, and fall back to the heap outside of a parse, so
+ * that any number of threads may parse at once. (cJSON also stores the place of its last
+ * error in a global variable without a lock; no code reads it.)
  *
- * A value borrows from the arena and is a plain value: copy it freely.
- * Errors: PL_INVALID what was sent is wrong, PL_LIMIT it is too large,
- * PL_NOMEM the heap or the arena is used up.
+ * A value is a plain value that borrows from the arena, and can be copied freely. Errors:
+ * PL_INVALID, the document is wrong; PL_LIMIT, it is too large; PL_NOMEM, the heap or the
+ * arena is used up.
  */
 #ifndef STORE_BASE_JSON_H
 #define STORE_BASE_JSON_H
@@ -31,17 +31,17 @@ enum { PL_JSON_DEPTH_MAX = 128, PL_JSON_PATH_SIZE = 160 };
 
 struct pl_json_limits {
 	size_t bytes;
-	uint32_t depth;  /* arrays and objects in each other; 1 to PL_JSON_DEPTH_MAX */
-	uint32_t values; /* scalars, arrays and objects, in all */
+	uint32_t depth;  /* levels of arrays and objects; 1 to PL_JSON_DEPTH_MAX */
+	uint32_t values; /* number of scalars, arrays and objects in all */
 };
 
-/* 1.5 MiB (etcd's own limit of a request), 64 deep, 200,000 values. */
+/* 1.5 MiB (etcd's own limit of a request), a depth of 64, 200,000 values. */
 extern const struct pl_json_limits pl_json_limits_default;
 
 struct cJSON;
 struct pl_json_doc;
 
-/* A value in a document. node NULL: absent. */
+/* A value in a document. node NULL: the value is absent. */
 struct pl_json {
 	const struct cJSON *node;
 	const struct pl_json_doc *doc;
@@ -64,7 +64,7 @@ struct pl_json_range {
 	int64_t high;
 };
 
-/* limits NULL: the default. text is not needed afterwards. */
+/* limits NULL: the default. The text may go once the call has returned. */
 PL_NODISCARD enum pl_code pl_json_parse(struct pl_arena *arena, struct pl_span text,
                                         const struct pl_json_limits *limits,
                                         struct pl_json *out, struct pl_err *err);
@@ -72,36 +72,36 @@ PL_NODISCARD enum pl_code pl_json_parse(struct pl_arena *arena, struct pl_span t
 enum pl_json_type pl_json_type(struct pl_json value);
 const char *pl_json_type_name(enum pl_json_type type);
 
-/* Of an array or object; 0 for anything else. Counts, so it takes that long. */
+/* The number of elements or members; 0 for a scalar. Takes linear time. */
 size_t pl_json_count(struct pl_json value);
 
-/* The first element or member, and the one behind; absent at the end. */
+/* The first element or member, and the next one; absent at the end. */
 struct pl_json pl_json_first(struct pl_json value);
 struct pl_json pl_json_next(struct pl_json value);
 #define PL_JSON_EACH(item, value)                                             \
 	for (struct pl_json item = pl_json_first(value); (item).node != NULL; \
 	     (item) = pl_json_next(item))
 
-/* The name under which a value stands in an object; "" for any other. */
+/* The name of a member, or "" for a value that is no member. */
 const char *pl_json_key(struct pl_json value);
 
-/* The member of that name, absent when there is none or object is no object. */
+/* The member with that name. Absent: there is none, or object is no object. */
 struct pl_json pl_json_member(struct pl_json object, const char *name);
 
-/* A value as what it must be. */
+/* These convert a value to a type, or fail with its path and type. */
 PL_NODISCARD enum pl_code pl_json_as_string(struct pl_json value, const char **out,
                                             struct pl_err *err);
 PL_NODISCARD enum pl_code pl_json_as_bool(struct pl_json value, bool *out,
                                           struct pl_err *err);
-/* A number without a fraction and within +-(2^53 - 1), or a string of decimal
- * digits: what may pass 2^53 has to be written as a string. */
+/* Accepts a number without a fraction within +-(2^53 - 1), or a string of decimal digits:
+ * a number that may pass 2^53 must be written as a string. */
 PL_NODISCARD enum pl_code pl_json_as_int(struct pl_json value, struct pl_json_range range,
                                          int64_t *out, struct pl_err *err);
 PL_NODISCARD enum pl_code pl_json_as_double(struct pl_json value, double *out,
                                             struct pl_err *err);
 
-/* A member as what it must be. One that is optional and absent or null leaves
- * *out as it was; object must be an object. */
+/* These convert a member to a type. An optional member that is absent or null leaves *out
+ * unchanged. object must be an object. */
 PL_NODISCARD enum pl_code pl_json_string(struct pl_json object, const char *name,
                                          enum pl_json_need need, const char **out,
                                          struct pl_err *err);
@@ -125,20 +125,21 @@ PL_NODISCARD enum pl_code pl_json_array(struct pl_json object, const char *name,
                                         enum pl_json_need need, struct pl_json *out,
                                         struct pl_err *err);
 
-/* The first member behind after (absent: from the start) whose name is not in
- * known, which ends with NULL. */
+/* The first member behind after (absent: from the start) whose name is not in known, a
+ * list that ends with NULL. */
 struct pl_json pl_json_unknown(struct pl_json object, const char *const *known,
                                struct pl_json after);
 
-/* PL_INVALID when there is one. */
+/* PL_INVALID: the object has a member that is not in known. */
 PL_NODISCARD enum pl_code pl_json_only(struct pl_json object, const char *const *known,
                                        struct pl_err *err);
 
-/* "spec.containers[2].name"; the document itself is "document". Names that are
- * not plain are quoted and escaped. What does not fit is cut at the end. */
+/* The path of a value, such as "spec.containers[2].name", or "document" for the document
+ * itself. Names with special characters are quoted and escaped. A path that does not fit
+ * is cut at its end. */
 void pl_json_path(struct pl_json value, char out[PL_JSON_PATH_SIZE]);
 
-/* For checks of one's own: "path: what is wrong", and the code comes back. */
+/* For a caller's own checks: sets the error to "path: message" and returns code. */
 PL_PRINTF(4, 5)
 enum pl_code pl_json_fail(struct pl_json value, enum pl_code code, struct pl_err *err,
                           const char *fmt, ...);

@@ -27,7 +27,7 @@ static bool is_container(struct pl_json value)
 	return type == PL_JSON_OBJECT || type == PL_JSON_ARRAY;
 }
 
-/* The value, or the opening of it. */
+/* Writes a scalar, or the opening of an object or array. */
 static void begin_copy(struct pl_json_out *out, struct pl_json value, bool named)
 {
 	if (named)

@@ -30,7 +30,8 @@ static bool in_object(const struct pl_json_out *out)
 	return (out->objects >> out->depth & 1) != 0;
 }
 
-/* Before a value: a comma if it is not the first, and it must be its turn. */
+/* Runs before each value: writes a comma unless it is the first one, and asserts that a
+ * value is due. */
 static void begin_value(struct pl_json_out *out)
 {
 	if (out->depth == 0)
@@ -78,8 +79,8 @@ enum pl_code pl_json_out_done(struct pl_json_out *out)
 	return out->code;
 }
 
-/* Bytes that may stand in a string as they are, from the start. Most strings are
- * plain ASCII from end to end, so this loop is where the time goes. */
+/* The number of bytes from the start that may stand in a string unescaped. Most strings
+ * are plain ASCII from end to end, so most of the time goes into this loop. */
 static size_t plain_run(const uint8_t *at, size_t len)
 {
 	size_t run = 0;

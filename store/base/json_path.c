@@ -1,6 +1,6 @@
 /*
- * Paths in errors. A value does not know its parents; they are looked for from
- * the root when an error is written, which happens at most once a document.
+ * Paths for errors. A value does not know its parents. They are searched for from the
+ * root when an error is written, which happens at most once a document.
  */
 #include <cjson/cJSON.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void path_add(struct json_path *path, const char *text)
 
 	if (path->cut)
 		return;
-	if (len > room) { /* a segment stands there whole or not at all */
+	if (len > room) { /* a segment is printed whole or not at all */
 		text = dots;
 		len = sizeof dots - 1;
 		path->cut = true;

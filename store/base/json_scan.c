@@ -10,7 +10,7 @@
 
 #include "store/base/utf8.h"
 
-/* cJSON copies a number into 64 bytes; longer ones help nobody anyway. */
+/* cJSON copies a number into 64 bytes, and no number needs more. */
 enum { NUMBER_SIZE_MAX = 60 };
 
 enum scan_state { VALUE, VALUE_OR_END, NAME, NAME_OR_END, AFTER };
@@ -26,7 +26,7 @@ struct json_scanner {
 	bool in_object[PL_JSON_DEPTH_MAX + 1]; /* by depth */
 };
 
-/* Where people look: a line and a column, in bytes, from 1. */
+/* Reports line and column, counted in bytes from 1, as editors show them. */
 static enum pl_code fail_scan(struct json_scanner *scan, enum pl_code code,
                               const char *what)
 {
@@ -47,7 +47,8 @@ static enum pl_code fail_invalid(struct json_scanner *scan, const char *what)
 	                 scan->at >= scan->text.len ? "ends too early" : what);
 }
 
-/* The byte there, 0 at the end: a NUL is never valid, so it needs no other sign. */
+/* The byte at the position, 0 at the end. A NUL is never valid, so the end needs no other
+ * mark. */
 static uint8_t peek_byte(const struct json_scanner *scan)
 {
 	return scan->at < scan->text.len ? scan->text.at[scan->at] : 0;
@@ -85,7 +86,7 @@ static enum pl_code skip_number(struct json_scanner *scan)
 	if (peek_byte(scan) == '-')
 		scan->at++;
 	if (peek_byte(scan) == '0')
-		scan->at++; /* nothing may follow a leading zero but . or e */
+		scan->at++; /* only . or e may follow a leading zero */
 	else
 		code = skip_digits(scan);
 	if (code == PL_OK && peek_byte(scan) == '.') {
@@ -103,7 +104,7 @@ static enum pl_code skip_number(struct json_scanner *scan)
 	return code;
 }
 
-/* Four hexadecimal digits; -1 when they are not. */
+/* Reads four hexadecimal digits. -1: there are none. */
 static int32_t hex4(struct json_scanner *scan)
 {
 	int32_t value = 0;
@@ -123,7 +124,7 @@ static int32_t hex4(struct json_scanner *scan)
 	return value;
 }
 
-/* Behind "\u". */
+/* Skips the rest of an escape behind "\u". */
 static enum pl_code skip_unicode_escape(struct json_scanner *scan)
 {
 	int32_t unit = hex4(scan);

@@ -1,4 +1,5 @@
-/* Inside the JSON reader: a document, and a walk over it without recursion. */
+/* A parsed document, and a walk over it without recursion. Only the JSON reader includes
+ * this header. */
 #ifndef STORE_BASE_JSON_TREE_H
 #define STORE_BASE_JSON_TREE_H
 
@@ -8,9 +9,9 @@ struct pl_json_doc {
 	const struct cJSON *root;
 };
 
-/* Parents before their children. up[0..depth) are the ancestors of node. */
+/* Visits parents before their children. up[0..depth) are the ancestors of node. */
 struct pl_json_walk {
-	const struct cJSON *node; /* NULL: at the end */
+	const struct cJSON *node; /* NULL: the walk has ended */
 	const struct cJSON *up[PL_JSON_DEPTH_MAX + 1];
 	size_t depth;
 };
@@ -18,7 +19,7 @@ struct pl_json_walk {
 void pl_json_walk_init(struct pl_json_walk *walk, const struct cJSON *root);
 void pl_json_walk_next(struct pl_json_walk *walk);
 
-/* "path.name: missing", PL_INVALID. */
+/* Sets the error to "path.name: missing", PL_INVALID. */
 enum pl_code pl_json_missing(struct pl_json object, const char *name, struct pl_err *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include "store/base/json_tree.h"
 #include "store/base/num.h"
 
-/* Beyond it a double no longer says which whole number was written. */
+/* Beyond this number a double does not say any more which whole number was written. */
 static const double exact_max = 9007199254740991.0; /* 2^53 - 1 */
 
 enum pl_json_type pl_json_type(struct pl_json value)
@@ -173,7 +173,8 @@ enum pl_code pl_json_as_int(struct pl_json value, struct pl_json_range range,
 	return PL_OK;
 }
 
-/* Kubernetes writes null where it means nothing, and so may others. */
+/* Finds a member, and treats null like an absent member, because Kubernetes writes null
+ * for "nothing". */
 static enum pl_code find_member(struct pl_json object, const char *name,
                                 enum pl_json_need need, struct pl_json *out,
                                 struct pl_err *err)

@@ -1,4 +1,4 @@
-/* Intrusive doubly linked list: the link lives in the element, nothing allocates. */
+/* An intrusive doubly linked list: the link lies in the element, so nothing allocates. */
 #ifndef STORE_BASE_LIST_H
 #define STORE_BASE_LIST_H
 
@@ -6,7 +6,7 @@
 
 #include "store/base/compiler.h"
 
-/* A head points to itself when empty; so does a link that is in no list. */
+/* An empty head points to itself, and so does a link that is in no list. */
 struct pl_list {
 	struct pl_list *next;
 	struct pl_list *prev;
@@ -36,7 +36,7 @@ static inline void pl_list_add_head(struct pl_list *head, struct pl_list *link)
 	pl_list_add_tail(head->next, link);
 }
 
-/* Leaves the link empty, so that removing twice does no harm. */
+/* Leaves the link empty, so that a second removal does no harm. */
 static inline void pl_list_del(struct pl_list *link)
 {
 	link->next->prev = link->prev;
@@ -44,7 +44,7 @@ static inline void pl_list_del(struct pl_list *link)
 	pl_list_init(link);
 }
 
-/* All that is in from goes behind what is in to. */
+/* Moves all elements of from to the end of to. */
 static inline void pl_list_move(struct pl_list *to, struct pl_list *from)
 {
 	if (pl_list_empty(from))
@@ -58,7 +58,7 @@ static inline void pl_list_move(struct pl_list *to, struct pl_list *from)
 
 #define PL_LIST_ITEM(link, type, member) PL_CONTAINER_OF(link, type, member)
 
-/* The body may not remove other elements than the current one. */
+/* The body may remove the current element but no other. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): link is a name that is declared here. */
 #define PL_LIST_EACH(link, head)                                             \
 	for (struct pl_list *link = (head)->next, *link##_next = link->next; \

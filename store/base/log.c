@@ -80,8 +80,8 @@ static bool is_name(const char *text)
 	return *at == 0 && at != text;
 }
 
-/* A line that the reader is gone for, or that finds the disk full, is lost: there
- * is nowhere to say so. */
+/* A line is dropped if its reader is gone or the disk is full: there is no place to
+ * report it. */
 static void write_all(const uint8_t *at, size_t len)
 {
 	while (len > 0) {
@@ -107,8 +107,8 @@ static void write_line(struct pl_log_event event)
 {
 	static const struct pl_log_field too_long = {
 		"log_cut", PL_LOG_KIND_BOOL, {.truth = true}};
-	/* All of its memory is there from the start, so it never asks the heap. The
-	 * last byte is kept for the line end. */
+	/* The buffer has all of its memory from the start, so logging never asks the
+	 * heap. Its last byte is for the line end. */
 	struct pl_buf buf = {
 		.at = sink.line, .cap = PL_LOG_LINE_MAX - 1, .max = PL_LOG_LINE_MAX - 1};
 

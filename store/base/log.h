@@ -1,16 +1,16 @@
 /*
- * Structured events: a level, a stable name, keys with values.
+ * Structured log events: a level, a stable name, and keys with values.
  *
  *	PL_LOG(PL_LOG_WARN, "etcd.reconnect", pl_log_str("endpoint", text),
  *	       pl_log_int("delay_ms", delay), pl_log_err("err", &err));
  *
- * Text for people, or one JSON object a line for machines. Names of events and
- * keys are literals of ours (a-z, 0-9, _ and .); what comes from outside is only
- * ever a value, escaped and cut at PL_LOG_VALUE_MAX bytes. Secrets are given to
- * pl_log_secret, which says whether there is one.
+ * The output is text for people, or one JSON object a line for machines. Names of events
+ * and keys are literals of Placet's own (a-z, 0-9, _ and .). Input from outside is only
+ * ever a value, escaped and cut at PL_LOG_VALUE_MAX bytes. A secret goes through
+ * pl_log_secret, which only says whether there is one.
  *
- * Any thread may log: a line is written by one write(), under a lock, and takes
- * no memory from the heap. Setting up happens before there are threads.
+ * Any thread may log: one write() under a lock writes a line, and takes no memory from
+ * the heap. pl_log_setup must run before there are other threads.
  */
 #ifndef STORE_BASE_LOG_H
 #define STORE_BASE_LOG_H
@@ -30,13 +30,13 @@ enum pl_log_colour { PL_LOG_COLOUR_AUTO, PL_LOG_COLOUR_NEVER, PL_LOG_COLOUR_ALWA
 struct pl_log_options {
 	int fd;
 	enum pl_log_format format;
-	enum pl_log_level level; /* what is below is not written */
+	enum pl_log_level level; /* lower levels are not written */
 	enum pl_log_colour
-		colour; /* AUTO: when fd is a terminal and NO_COLOR is not set */
+		colour; /* AUTO: colours if fd is a terminal and NO_COLOR is not set */
 	int64_t (*wall_ms)(void); /* NULL: pl_clock_wall_ms */
 };
 
-/* Without it: text to stderr, from PL_LOG_INFO on. */
+/* Without a setup, text goes to stderr, from PL_LOG_INFO on. */
 void pl_log_setup(const struct pl_log_options *options);
 
 /* "debug", "info", "warn", "error", "off". */
@@ -93,7 +93,7 @@ static inline struct pl_log_field pl_log_span(const char *key, struct pl_span va
 	return (struct pl_log_field){key, PL_LOG_KIND_TEXT, {.text = value}};
 }
 
-/* NULL is as good as "". */
+/* NULL prints like "". */
 static inline struct pl_log_field pl_log_str(const char *key, const char *value)
 {
 	return pl_log_span(key, pl_span_str(value));
@@ -105,7 +105,7 @@ static inline struct pl_log_field pl_log_secret(const char *key, struct pl_span 
 	return (struct pl_log_field){key, PL_LOG_KIND_SECRET, {.text = value}};
 }
 
-/* "name of the code: message"; in JSON the name alone stands under <key>_code. */
+/* Prints "name of the code: message". In JSON the name stands alone under <key>_code. */
 static inline struct pl_log_field pl_log_err(const char *key, const struct pl_err *err)
 {
 	return (struct pl_log_field){key, PL_LOG_KIND_ERR, {.err = err}};
@@ -115,7 +115,7 @@ bool pl_log_on(enum pl_log_level level);
 void pl_log_write(enum pl_log_level level, const char *event,
                   const struct pl_log_field *fields, unsigned count);
 
-/* The fields are not evaluated when the level is off. */
+/* The fields are evaluated only if the level is on. */
 #define PL_LOG(level, event, ...)                                               \
 	do {                                                                    \
 		if (pl_log_on(level)) {                                         \
@@ -125,7 +125,7 @@ void pl_log_write(enum pl_log_level level, const char *event,
 		}                                                               \
 	} while (0)
 
-/* Without fields. */
+/* An event without fields. */
 #define PL_LOG_EVENT(level, event)                           \
 	do {                                                 \
 		if (pl_log_on(level))                        \

@@ -8,7 +8,8 @@
 #include "store/base/num.h"
 #include "store/base/utf8.h"
 
-enum { TIME_SIZE = 80, CLOCK_AT = 11, CLOCK_LEN = 12 }; /* where hh:mm:ss.mmm stands */
+/* CLOCK_AT: the position of hh:mm:ss.mmm */
+enum { TIME_SIZE = 80, CLOCK_AT = 11, CLOCK_LEN = 12 };
 
 static const char colour_off[] = "\x1b[0m";
 
@@ -33,7 +34,7 @@ static const char *print_time(int64_t wall_ms, char out[TIME_SIZE])
 	return out;
 }
 
-/* Not in the middle of a character. */
+/* Cuts between characters only. */
 static struct pl_span cut_text(struct pl_span text)
 {
 	if (text.len <= PL_LOG_VALUE_MAX)
@@ -49,7 +50,7 @@ static struct pl_span secret_text(struct pl_span secret)
 	return secret.len == 0 ? PL_SPAN_LIT("(none)") : PL_SPAN_LIT("(secret)");
 }
 
-/* "deadline exceeded: after 5 ms" */
+/* For example "deadline exceeded: after 5 ms". */
 static struct pl_span err_text(const struct pl_err *err, char *out, size_t size)
 {
 	int len = snprintf(out, size, "%s%s%s", pl_code_name(err->code),
@@ -131,7 +132,7 @@ static bool is_bare(struct pl_span text)
 	return text.len > 0;
 }
 
-/* What moves a terminal's cursor, or is no character, becomes \xNN. */
+/* Bytes that move a terminal's cursor, or are no character, become \xNN. */
 static enum pl_code text_quoted(struct pl_buf *buf, struct pl_span text)
 {
 	enum pl_code code = pl_buf_add_str(buf, "\"");

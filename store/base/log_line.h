@@ -1,4 +1,4 @@
-/* Inside the log: an event as a line of text or JSON. */
+/* A log event as one line of text or JSON. Only the log includes this header. */
 #ifndef STORE_BASE_LOG_LINE_H
 #define STORE_BASE_LOG_LINE_H
 
@@ -13,7 +13,7 @@ struct pl_log_event {
 	unsigned count;
 };
 
-/* Without a line end. PL_LIMIT: buf holds a part of it. */
+/* Appends the line without its end. PL_LIMIT: buf holds a part of the line. */
 enum pl_code pl_log_line_json(struct pl_buf *buf, const struct pl_log_event *event);
 enum pl_code pl_log_line_text(struct pl_buf *buf, const struct pl_log_event *event,
                               bool colour);

@@ -1,7 +1,7 @@
 /*
- * Linear hashing. With base = 8 and 11 buckets, 8 + 3 of 16: buckets 0, 1 and 2
- * have been split, their halves are 8, 9 and 10. A hash is looked up among 16;
- * what points behind the last bucket is looked up among 8.
+ * Linear hashing. With base = 8 and 11 buckets, the state is 3 splits on the way from 8
+ * to 16 buckets: buckets 0, 1 and 2 have been split, and their halves are 8, 9 and 10. A
+ * hash selects one of 16 buckets; a number behind the last bucket is reduced to one of 8.
  */
 #include "store/base/map.h"
 
@@ -50,7 +50,7 @@ struct pl_map_node *pl_map_get(const struct pl_map *map, struct pl_span key)
 	return find_node(map, key, pl_hash_keyed(key, map->key));
 }
 
-/* Room for one bucket more; false when there is no memory for it. */
+/* Makes room for one more bucket. False: there is no memory for it. */
 static bool reserve_bucket(struct pl_map *map)
 {
 	size_t size = sizeof(struct pl_map_node *);
@@ -109,7 +109,7 @@ struct pl_map_node *pl_map_add(struct pl_map *map, struct pl_map_node *node,
 	*bucket = node;
 	pl_list_add_tail(&map->order, &node->order);
 	map->count++;
-	/* Twice, so that a map that once was short of memory catches up. */
+	/* Two splits an addition, so that a map that was short of memory catches up. */
 	if (map->count > map->buckets && split_next(map) && map->count > map->buckets)
 		(void)split_next(map);
 	return NULL;
@@ -121,7 +121,7 @@ void pl_map_del(struct pl_map *map, struct pl_map_node *node)
 
 	PL_ASSERT(pl_map_has(node));
 	while (*from != node) {
-		PL_ASSERT(*from != NULL); /* it is in another map */
+		PL_ASSERT(*from != NULL); /* fails if the node is in another map */
 		from = &(*from)->chain;
 	}
 	*from = node->chain;

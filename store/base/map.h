@@ -1,17 +1,18 @@
 /*
- * A hash map keyed by bytes, for a handful of entries or a million.
+ * A hash map with byte strings as keys, for a handful of entries or for a million.
  *
- * Intrusive: the node lives in the element, which also owns the bytes of the key
- * (they may not change while it is in a map). Adding can not fail: when there is
- * no memory for more buckets, chains get longer instead. Nor does it ever stop
- * to rehash: buckets are split one at a time as entries come (linear hashing),
- * so the millionth entry costs what the tenth did.
+ * The map is intrusive: the node lies in the element, which also owns the key's bytes
+ * (they must not change while the element is in a map). Adding cannot fail: without
+ * memory for more buckets the chains get longer. Adding never stops to rehash either:
+ * buckets are split one at a time (linear hashing), so the millionth entry costs what the
+ * tenth did.
  *
- * Walks go in the order of adding, whatever the hash: the hash has a key of the
- * process, so that names from outside can not be chosen to collide, and what
- * depends on its order would not repeat.
+ * Walks go in the order of adding. The hash is keyed with a secret of the process, so
+ * that names from outside cannot be chosen to collide; an order that depended on it would
+ * not repeat.
  *
- * The map may not be moved or copied. 48 bytes an entry and 8 to 16 a bucket.
+ * A map must not be moved or copied. It takes 48 bytes an entry and 8 to 16 bytes a
+ * bucket.
  */
 #ifndef STORE_BASE_MAP_H
 #define STORE_BASE_MAP_H
@@ -25,7 +26,7 @@
 
 enum { PL_MAP_FEW = 8 };
 
-/* Zeroed: in no map. */
+/* A zeroed node is in no map. */
 struct pl_map_node {
 	struct pl_map_node *chain;
 	struct pl_list order;
@@ -34,7 +35,7 @@ struct pl_map_node {
 };
 
 struct pl_map {
-	struct pl_map_node **bucket; /* few, or on the heap */
+	struct pl_map_node **bucket; /* the array few, or on the heap */
 	size_t base;                 /* a power of two: base <= buckets <= 2 * base */
 	size_t buckets;
 	size_t cap;
@@ -46,13 +47,14 @@ struct pl_map {
 
 void pl_map_init(struct pl_map *map);
 
-/* Forgets its elements, which are the owner's business. */
+/* Does not touch the elements: they belong to the caller. */
 void pl_map_done(struct pl_map *map);
 
-/* NULL: there is none. */
+/* NULL: the map does not hold the key. */
 struct pl_map_node *pl_map_get(const struct pl_map *map, struct pl_span key);
 
-/* NULL: added. Otherwise the node that has this key already, and nothing changed. */
+/* NULL: the node was added. Otherwise the map is unchanged, and the result is the node
+ * that has this key. */
 PL_NODISCARD struct pl_map_node *pl_map_add(struct pl_map *map, struct pl_map_node *node,
                                             struct pl_span key);
 void pl_map_del(struct pl_map *map, struct pl_map_node *node);
@@ -62,12 +64,13 @@ static inline bool pl_map_has(const struct pl_map_node *node)
 	return node->order.next != NULL;
 }
 
-/* The oldest, NULL when empty; the one added after node, NULL at the end. */
+/* The oldest node, or NULL when the map is empty; and the node added after node, or NULL
+ * at the end. */
 struct pl_map_node *pl_map_first(const struct pl_map *map);
 struct pl_map_node *pl_map_next(const struct pl_map *map, const struct pl_map_node *node);
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): node is a name */
-/* The body may remove the current node, no other. */
+/* The body may remove the current node but no other. */
 #define PL_MAP_EACH(node, map)                                                        \
 	for (struct pl_map_node *node = pl_map_first(map),                            \
 	                        *node##_next = node == NULL ? NULL                    \

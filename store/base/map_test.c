@@ -156,7 +156,7 @@ T_CASE(works_without_memory_and_catches_up)
 	free(items);
 }
 
-/* Against a plain array, by chance. */
+/* A plain array is the model. */
 T_CASE(agrees_with_a_model)
 {
 	enum { COUNT = 300 };

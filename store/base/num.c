@@ -19,7 +19,7 @@ static enum pl_code out_of_range(struct pl_span text, struct pl_err *err)
 	return pl_err_set(err, PL_LIMIT, "%s is out of range", pl_quote(text, quoted));
 }
 
-/* PL_LIMIT only for what is a number, however long. */
+/* PL_LIMIT only for text that is a number, however long. PL_INVALID for other text. */
 static enum pl_code parse_digits(struct pl_span text, uint64_t *out)
 {
 	uint64_t value = 0;
@@ -85,7 +85,7 @@ enum pl_code pl_num_i64(struct pl_span text, int64_t *out, struct pl_err *err)
 		return not_a_number(text, err);
 	if (code == PL_LIMIT || value > most)
 		return out_of_range(text, err);
-	/* INT64_MIN has no positive twin to negate. */
+	/* INT64_MIN has no positive counterpart to negate. */
 	*out = negative ? -(int64_t)(value - 1) - 1 : (int64_t)value;
 	return PL_OK;
 }

@@ -9,18 +9,18 @@ __extension__ typedef unsigned __int128 wide;
 
 enum {
 	TEXT_LEN_MAX = 256,
-	DIGITS_MAX = 28, /* of the largest quantity in 10^-9 */
+	DIGITS_MAX = 28, /* digits of the largest quantity, in 10^-9 */
 	BINARY_DIGITS_MAX = 19,
-	EXPONENT_MAX = 100000, /* beyond, only the sign of it matters */
+	EXPONENT_MAX = 100000, /* beyond this only the sign of the exponent matters */
 	NANO_EXPONENT = 9,
 };
 
 static const wide nano_most = (wide)INT64_MAX * 1000000000;
 
-/* mantissa * 10^exponent * 2^shift, and a little more when there is a rest. */
+/* mantissa * 10^exponent * 2^shift, plus a little more when there is a rest. */
 struct quantity_number {
 	wide mantissa;
-	unsigned digits; /* of the mantissa */
+	unsigned digits; /* digits of the mantissa */
 	bool rest;
 	bool negative;
 	int exponent;
@@ -43,8 +43,8 @@ static bool is_digit(uint8_t byte)
 	return byte >= '0' && byte <= '9';
 }
 
-/* The first DIGITS_MAX significant digits. The last digit of all is not zero, so
- * there is a rest exactly when some are left over. */
+/* Keeps the first DIGITS_MAX significant digits. The last digit is not zero, so there is
+ * a rest exactly when digits are left over. */
 static void set_mantissa(struct quantity_number *out, const uint8_t *digit, size_t count)
 {
 	while (count > 0 && digit[0] == '0') {
@@ -132,7 +132,7 @@ static bool take_suffix(struct pl_span text, struct quantity_number *out)
 	return true;
 }
 
-/* False: beyond the largest. Away from zero. */
+/* Rounds away from zero. False: the quantity is beyond the largest one. */
 static bool to_nano(struct quantity_number *number, wide *out)
 {
 	wide nano = number->mantissa;
@@ -140,7 +140,7 @@ static bool to_nano(struct quantity_number *number, wide *out)
 
 	if (number->shift > 0 && number->digits > BINARY_DIGITS_MAX)
 		return false;
-	nano <<= number->shift; /* below 2^64 * 2^60 */
+	nano <<= number->shift; /* stays below 2^64 * 2^60 */
 	for (; exponent > 0 && nano != 0; exponent--) {
 		if (nano > nano_most / 10)
 			return false; /* so a rest is never multiplied */

@@ -11,7 +11,7 @@ static struct pl_quantity read_one(const char *text)
 	return out;
 }
 
-enum { BEYOND = -12345 }; /* for milli: 64 bits can not hold it */
+enum { BEYOND = -12345 }; /* for milli: 64 bits cannot hold it */
 
 struct row {
 	const char *text;

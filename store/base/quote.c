@@ -4,12 +4,12 @@
 
 static const char hex[] = "0123456789abcdef";
 
-/* One character of the text as it will stand there; gives how much was taken. */
+/* Prints one character of the text, and returns how many bytes of the text it was. */
 static size_t quote_char(struct pl_span text, char out[4], size_t *len)
 {
 	size_t take = pl_utf8_char(text.at, text.len);
 	uint8_t byte = text.at[0];
-	/* C1 controls (U+0080 to U+009F) move cursors just like C0 ones. */
+	/* C1 controls (U+0080 to U+009F) move cursors just like C0 controls. */
 	bool c1 = take == 2 && byte == 0xc2 && text.at[1] < 0xa0;
 
 	if (take > 0 && !c1 && byte >= 0x20 && byte != 0x7f && byte != '\'' &&
@@ -29,7 +29,7 @@ static size_t quote_char(struct pl_span text, char out[4], size_t *len)
 const char *pl_quote(struct pl_span text, char out[PL_QUOTE_SIZE])
 {
 	static const char cut[] = "...'";
-	size_t at = 0, end = 0; /* end: how far the text goes if it must be cut */
+	size_t at = 0, end = 0; /* end: where the output is cut if it does not fit */
 
 	out[at++] = '\'';
 	end = at;

@@ -1,4 +1,4 @@
-/* Text from outside, made fit to stand in a message. */
+/* Quoting: text from outside made fit for a message. */
 #ifndef STORE_BASE_QUOTE_H
 #define STORE_BASE_QUOTE_H
 
@@ -8,9 +8,9 @@
 
 enum { PL_QUOTE_SIZE = 72 };
 
-/* In single quotes: control characters, quotes, backslashes and what is not
- * UTF-8 as \xNN; longer text is cut and ends with "...'". Gives out, so that it
- * can stand among the arguments of a format. */
+/* Puts the text in single quotes. Control characters, quotes, backslashes and bytes that
+ * are not UTF-8 become \xNN. Longer text is cut and ends with "...'". Returns out, so
+ * that the call can stand among the arguments of a format. */
 const char *pl_quote(struct pl_span text, char out[PL_QUOTE_SIZE]);
 
 #endif

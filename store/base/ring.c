@@ -27,7 +27,8 @@ void pl_ring_done(struct pl_ring *ring)
 
 static uint8_t *slot_at(const struct pl_ring *ring, size_t index)
 {
-	size_t left = ring->cap - ring->head; /* head + index could overflow */
+	/* avoids head + index, which could overflow */
+	size_t left = ring->cap - ring->head;
 
 	return ring->at + ring->size * (index < left ? ring->head + index : index - left);
 }

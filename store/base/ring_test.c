@@ -37,7 +37,7 @@ T_CASE(memory_may_be_short)
 	pl_ring_done(&ring);
 }
 
-/* Elements are numbered as they come, so what must stand where is known. */
+/* Elements are numbered as they come, so the test knows which one must stand where. */
 T_CASE(agrees_with_counting)
 {
 	struct pl_ring ring;

@@ -10,7 +10,7 @@ static uint64_t rotl(uint64_t x, unsigned by)
 	return (x << by) | (x >> (64 - by));
 }
 
-/* splitmix64 spreads even the seeds 0, 1, 2 over the whole state. */
+/* splitmix64 spreads even the seeds 0, 1 and 2 over the whole state. */
 static uint64_t splitmix(uint64_t *x)
 {
 	uint64_t z = (*x += UINT64_C(0x9e3779b97f4a7c15));
@@ -46,7 +46,8 @@ uint64_t pl_rng_below(struct pl_rng *rng, uint64_t bound)
 	uint64_t floor, x;
 
 	PL_ASSERT(bound > 0);
-	floor = (0 - bound) % bound; /* 2^64 mod bound: below it lies the bias */
+	/* 2^64 mod bound; draws below it would be the bias */
+	floor = (0 - bound) % bound;
 	do
 		x = pl_rng_next(rng);
 	while (x < floor);
@@ -71,9 +72,9 @@ uint64_t pl_rng_seed_random(void)
 	uint64_t seed = 0;
 	ssize_t got;
 
-	do /* a signal may come while the system gathers its first entropy */
+	do /* a signal may interrupt while the system gathers its first entropy */
 		got = getrandom(&seed, sizeof seed, 0);
 	while (got < 0 && errno == EINTR);
-	PL_ASSERT(got == (ssize_t)sizeof seed); /* can not fail for 8 bytes */
+	PL_ASSERT(got == (ssize_t)sizeof seed); /* cannot fail for 8 bytes */
 	return seed;
 }

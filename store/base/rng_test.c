@@ -1,8 +1,8 @@
 #include "store/base/rng.h"
 #include "tests/harness/t.h"
 
-/* Seeds are written into bug reports: their sequences may never change. The
- * values are those of the published xoshiro256** and splitmix64. */
+/* Seeds are written into bug reports, so their sequences must never change. The values
+ * are those of the published xoshiro256** and splitmix64. */
 T_CASE(a_seed_gives_the_same_numbers_for_ever)
 {
 	struct pl_rng rng;

@@ -1,4 +1,5 @@
-/* A borrowed run of bytes: keys, values and messages are not C strings. */
+/* A span: borrowed bytes with their length, because keys, values and messages are not C
+ * strings. */
 #ifndef STORE_BASE_SPAN_H
 #define STORE_BASE_SPAN_H
 
@@ -35,7 +36,8 @@ static inline bool pl_span_eq(struct pl_span a, struct pl_span b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
 
-/* Bytewise, a shorter prefix first: the order of keys in etcd. */
+/* Compares bytewise, a prefix before its continuations, which is the order of keys in
+ * etcd. */
 static inline int pl_span_cmp(struct pl_span a, struct pl_span b)
 {
 	size_t len = a.len < b.len ? a.len : b.len;

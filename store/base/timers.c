@@ -33,7 +33,7 @@ uint64_t pl_timers_next_ms(const struct pl_timers *timers)
 	return top == NULL ? UINT64_MAX : timer_of(top)->at_ms;
 }
 
-/* Not what was set after the run began. */
+/* Skips timers that were set after the run began. */
 static struct pl_timer *next_due(const struct pl_timers *timers, uint64_t until)
 {
 	struct pl_heap_node *top = pl_heap_top(&timers->heap);
@@ -88,8 +88,8 @@ void pl_timer_set(struct pl_timer *timer, uint64_t at_ms)
 	PL_ASSERT(timers != NULL);
 	if (pl_heap_has(&timer->node))
 		pl_heap_del(&timers->heap, &timer->node);
-	/* Not before those that are due in the run that is going on: it would stop
-	 * there and leave them. */
+	/* A timer that is set during a run must not sort before those that are due in the
+	 * run: the run would stop there and leave them. */
 	timer->at_ms = at_ms < timers->running_ms ? timers->running_ms : at_ms;
 	timer->seq = timers->seq++;
 	code = pl_heap_add(&timers->heap, &timer->node);

@@ -9,7 +9,7 @@ static unsigned name[TIMERS] = {0, 1, 2, 3};
 static char fired[64]; /* "120" */
 static unsigned changes;
 
-/* What a timer does when it fires, besides saying so. */
+/* What a timer does when it fires, besides recording that it fired. */
 static struct {
 	unsigned of;
 	struct pl_timer *set, *stop;
@@ -111,8 +111,8 @@ T_CASE(a_timer_that_sets_itself_for_now_ends_the_run)
 	end();
 }
 
-/* What was due before the run is run, also when something is set meanwhile for a
- * time that is even earlier. */
+/* A timer that was due before the run is run, even if another is set meanwhile for an
+ * earlier time. */
 T_CASE(what_is_set_meanwhile_delays_nobody)
 {
 	begin();

@@ -4,8 +4,8 @@
 
 #include "store/base/quote.h"
 
-/* Days are counted from the first of March of the year 0, so that a leap day is
- * the last of its year: then months and years divide out. */
+/* Days are counted from the first of March of the year 0, so that a leap day is the last
+ * day of its year and months and years follow by division. */
 enum {
 	DAY_MS = 24 * 60 * 60 * 1000,
 	DAYS_TO_1970 = 719468,
@@ -76,7 +76,8 @@ const char *pl_timestamp_print(int64_t ms, char out[PL_TIMESTAMP_SIZE])
 	return out;
 }
 
-/* Digits where the pattern has a 0, else the byte itself. */
+/* Checks the text against a pattern: digits where the pattern has a 0, else the same
+ * byte. */
 static bool has_shape(struct pl_span text)
 {
 	if (text.len != sizeof shape - 1)
@@ -100,7 +101,7 @@ static int parse_digits(struct pl_span text, size_t at, size_t len)
 	return value;
 }
 
-/* A day that no month has comes back as another one. */
+/* A day that its month does not have comes back as another day. */
 static bool date_exists(struct date date)
 {
 	struct date back;

@@ -37,7 +37,7 @@ T_CASE(known_moments)
 	T_EQ(ms, PL_TIMESTAMP_MS_MAX);
 }
 
-/* The calendar of the C library is the judge. */
+/* The C library's calendar gives the expected values. */
 T_CASE(every_moment_is_what_the_library_says)
 {
 	struct pl_rng rng;

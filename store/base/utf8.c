@@ -1,7 +1,7 @@
 #include "store/base/utf8.h"
 
-/* The second byte of some characters has a narrower range than 80..BF: that is
- * what keeps out overlong forms, surrogates and what lies above U+10FFFF. */
+/* The second byte of some characters has a narrower range than 80..BF, which excludes
+ * overlong forms, surrogates and code points above U+10FFFF. */
 struct utf8_lead {
 	uint8_t len;
 	uint8_t low;

@@ -13,15 +13,15 @@
 #include "store/base/yaml_scalar.h"
 
 /*
- * Events of libyaml become calls of the JSON emitter, one after the other: no tree
- * is built, and nothing is read ahead of the bounds.
+ * Each event of libyaml becomes a call of the JSON writer. No tree is built, and nothing
+ * is read ahead of the bounds.
  */
 
 enum { DEPTH_MAX = PL_JSON_OUT_DEPTH_MAX };
 
 struct yaml_level {
 	bool object;
-	bool named; /* a name stands, and waits for its value */
+	bool named; /* a name has been written, and its value is due */
 	struct pl_map names;
 };
 
@@ -32,10 +32,10 @@ struct yaml_reader {
 	uint32_t values;
 	struct yaml_level level[DEPTH_MAX];
 	uint32_t depth;
-	struct pl_arena arena; /* names of the document that is open */
+	struct pl_arena arena; /* names of the open document */
 	struct pl_buf json;
 	struct pl_json_out out;
-	bool empty; /* the document: nothing but an absent value */
+	bool empty; /* the document holds nothing but an absent value */
 	pl_yaml_fn *fn;
 	void *ctx;
 	struct pl_err *err;
@@ -66,7 +66,7 @@ static enum pl_code parser_failed(struct yaml_reader *r)
 	return fail_at(r, PL_INVALID, parser->problem_mark, what);
 }
 
-/* Whatever comes next: a name, or a value that counts. */
+/* Prepares for the next node, which is a member's name or a value that counts. */
 static enum pl_code begin_node(struct yaml_reader *r, const yaml_event_t *event,
                                const yaml_char_t *anchor)
 {
@@ -284,7 +284,7 @@ static enum pl_code read_yaml(struct yaml_reader *r, struct pl_span yaml)
 	yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r->parser, yaml.at, yaml.len);
 	pl_arena_init(&r->arena, 0, 0);
-	/* Escapes and names in full: a byte becomes six at most. */
+	/* Room for escapes and names: one byte becomes six at most. */
 	pl_buf_init(&r->json, 6 * r->limits->bytes + 64);
 	code = read_all(r);
 	while (r->depth > 0)
@@ -295,7 +295,7 @@ static enum pl_code read_yaml(struct yaml_reader *r, struct pl_span yaml)
 	return code;
 }
 
-/* JSON is read by its own rules: its escapes and tabs are not quite YAML's. */
+/* JSON is read by its own rules, because its escapes and tabs are not quite YAML's. */
 static bool looks_like_json(struct pl_span text, const struct pl_json_limits *limits)
 {
 	size_t at = 0;

@@ -7,8 +7,8 @@
 #include "store/base/yaml_scalar.h"
 
 /*
- * libyaml's emitter lays it out; which strings need quotes is said here, by the same
- * rules by which they are read.
+ * libyaml's emitter does the layout. This file decides which strings need quotes, by the
+ * same rules by which strings are read.
  */
 
 struct yaml_writer {
@@ -27,7 +27,8 @@ static int on_bytes(void *ctx, unsigned char *bytes, size_t len)
 	return w->code == PL_OK;
 }
 
-/* Takes the event; 0 from libyaml is want of memory, or our own no. */
+/* Consumes the event. A result of 0 from libyaml means no memory, or that the output
+ * callback refused. */
 static void emit_event(struct yaml_writer *w, yaml_event_t *event, int made)
 {
 	if (w->code != PL_OK) {
@@ -39,7 +40,8 @@ static void emit_event(struct yaml_writer *w, yaml_event_t *event, int made)
 		w->code = PL_NOMEM;
 }
 
-/* Line breaks other than LF and marks of order would not come back as they were. */
+/* True for line breaks other than LF and for byte order marks, which would not read back
+ * as they were. */
 static bool needs_escapes(struct pl_span text)
 {
 	while (text.len > 0) {

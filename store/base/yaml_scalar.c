@@ -9,8 +9,8 @@
  *	null, Null, NULL, ~ and nothing
  *	true, yes, on, y and their opposites, in three spellings each
  *	whole numbers with a sign, underscores anywhere behind the first digit, and
- *	0x, 0o, 0b or (for octal) 0 in front; what has a 0 in front and an 8 or 9 in it
- *	is decimal after all
+ *	0x, 0o, 0b or (for octal) 0 in front; a number with a 0 in front and an 8 or 9
+ *	in it is decimal after all
  *	floats: digits, a point, an exponent; a string when it is out of range (such
  *	as a hash that happens to have one e among its digits)
  */
@@ -77,7 +77,7 @@ static unsigned digit_of(char c)
 	return 99;
 }
 
-/* What stands before the digits, and their base. */
+/* The prefix before the digits, and the base that it selects. */
 static const char *base_of(const char *at, unsigned *base)
 {
 	static const struct {
@@ -98,7 +98,7 @@ static const char *base_of(const char *at, unsigned *base)
 	return at + 1;
 }
 
-/* False: not a whole number of that form. Beyond 64 bits *over is set. */
+/* False: the text is no whole number of that form. *over is set beyond 64 bits. */
 static bool read_whole(const char *text, struct pl_yaml_scalar *out, bool *over)
 {
 	unsigned base = 10;
@@ -200,7 +200,7 @@ static bool is_date(struct pl_span text)
 	return text.len >= 6;
 }
 
-/* "1:30" and "-2:00:00.5" */
+/* Matches "1:30" and "-2:00:00.5". */
 static bool is_base_sixty(struct pl_span text)
 {
 	bool colon = false;

@@ -1,5 +1,5 @@
-/* What a plain scalar of YAML means: shared by reading and writing, so that whatever
- * is written as a string is read as one. */
+/* The meaning of plain scalars in YAML. Reading and writing share it, so that every
+ * string that is written is read as a string. */
 #ifndef STORE_BASE_YAML_SCALAR_H
 #define STORE_BASE_YAML_SCALAR_H
 
@@ -12,11 +12,11 @@ enum pl_yaml_kind {
 	PL_YAML_STRING,
 	PL_YAML_NULL,
 	PL_YAML_BOOL,
-	PL_YAML_INT,             /* negative or not, and 64 bits of it */
-	PL_YAML_FLOAT,           /* finite */
-	PL_YAML_MERGE,           /* "<<" */
-	PL_YAML_UNREPRESENTABLE, /* a number that JSON has no room for: infinite, not one, too large
-	                */
+	PL_YAML_INT,   /* any sign, up to 64 bits */
+	PL_YAML_FLOAT, /* finite */
+	PL_YAML_MERGE, /* "<<" */
+	/* a number that JSON cannot hold: infinite, NaN, too large */
+	PL_YAML_UNREPRESENTABLE,
 };
 
 struct pl_yaml_scalar {
@@ -29,8 +29,8 @@ struct pl_yaml_scalar {
 
 struct pl_yaml_scalar pl_yaml_resolve(struct pl_span plain);
 
-/* Whether some reader might take it for something else than a string: all that
- * resolves, dates, and numbers to base sixty. */
+/* Whether some reader might take the string for another type: everything that resolves,
+ * dates, and numbers to base sixty. */
 bool pl_yaml_needs_quotes(struct pl_span text);
 
 #endif

@@ -53,7 +53,7 @@ static const char *written(const char *json)
 	return text;
 }
 
-/* And what was written reads back as it was. */
+/* The written text reads back as the same value. */
 static void writes(const char *json, const char *yaml)
 {
 	T_STR(written(json), yaml);
@@ -136,7 +136,7 @@ T_CASE(documents)
 	reads("%YAML 1.1\n---\na: 1\n...\n", "{\"a\":1}");
 }
 
-/* What YAML alone would not take: tabs, surrogates, "\/". */
+/* JSON that YAML alone would refuse: tabs, surrogates, "\/". */
 T_CASE(json_is_yaml)
 {
 	reads("{\n\t\"a\": \"\\ud83d\\ude00\\/\"\n}",
@@ -166,7 +166,7 @@ T_CASE(refused_with_line_and_column)
 	        "YAML, line 1, column 5: mapping values are not allowed in this context");
 	T_CODE(read_with("a: \xff\n", NULL), PL_INVALID, &err);
 	T_TRUE(strncmp(err.msg, "YAML, byte 3: ", 14) == 0);
-	/* What stands before the fault has been told. */
+	/* Documents before the error have been passed on. */
 	T_STR((refuses("a: 1\n---\n*b\n",
 	               "YAML, line 3, column 1: aliases are not accepted"),
 	       text),
@@ -212,7 +212,7 @@ T_CASE(written_as_kubectl_does)
 	writes("9007199254740991", "9007199254740991\n");
 }
 
-/* As a value, as a name and in a list. */
+/* The string is written as a value, as a name and in a list. */
 static void comes_back(const char *escaped)
 {
 	struct pl_json before = {0}, after = {0}, list;

@@ -1,6 +1,6 @@
 /*
- * One table describes every key, and both directions read it: a key is a list of
- * steps, each a fixed word, a partition, a version or a name.
+ * One table describes every key, and both building and parsing read it: a key is a list
+ * of steps, each a fixed word, a partition, a version or a name.
  */
 #include "store/keys/keys.h"
 
@@ -13,8 +13,8 @@ enum key_field { END, WORD, PARTITION, VERSION, SCOPE, NAME };
 
 struct key_step {
 	enum key_field field;
-	enum names_kind names; /* SCOPE and NAME */
-	const char *word;      /* WORD */
+	enum names_kind names; /* of SCOPE and NAME */
+	const char *word;      /* of WORD */
 };
 
 #define W(text)                               \
@@ -217,7 +217,7 @@ static bool matches_layout(const struct key_layout *layout,
 	return layout->step[pieces->count].field == END;
 }
 
-/* Exactly that many digits. */
+/* Reads exactly that many digits. */
 static bool read_number(struct pl_span text, unsigned digits, uint64_t *out)
 {
 	uint64_t value = 0;
@@ -255,7 +255,7 @@ static enum pl_code parse_step(const struct key_step *step, struct pl_span text,
 
 	switch (step->field) {
 	case WORD:
-		return PL_OK; /* compared by fits() */
+		return PL_OK; /* matches_layout() compared it */
 	case PARTITION:
 		return parse_partition(text, out, err);
 	case VERSION:

@@ -1,5 +1,5 @@
 /*
- * Every key in the store: built here, parsed here, and nowhere else.
+ * Every key in the store. Keys are built and parsed here and nowhere else.
  *
  *	/placet/meta                               KEYS_META
  *	/clusters/<cluster>                        KEYS_CLUSTER
@@ -22,10 +22,10 @@
  *	/leader/<role>                             KEYS_LEADER
  *	/pins/<pin>                                KEYS_PIN
  *
- * <p> has four digits and <version> ten, so that ranges come in order. Names are
- * what Kubernetes allows: they hold no slash, so a key can be read in one way
- * only, and what was parsed builds the same bytes again. A root prefix is not
- * seen here: the prefix decorator of store/kv adds and removes it.
+ * <p> has four digits and <version> ten, so that ranges are sorted. Names are those that
+ * Kubernetes allows. They hold no slash, so a key can be parsed in one way only, and
+ * building what was parsed gives the same bytes. A root prefix does not occur here: the
+ * prefixed kv (store/kv/prefixed.h) adds and removes it.
  */
 #ifndef STORE_KEYS_KEYS_H
 #define STORE_KEYS_KEYS_H
@@ -36,13 +36,14 @@
 #include "store/base/span.h"
 
 enum {
-	KEYS_SIZE_MAX = 384, /* of any key, with a NUL */
+	KEYS_SIZE_MAX = 384, /* of any key, NUL included */
 	KEYS_PARTITIONS_MAX = 4096,
 };
 
 #define KEYS_VERSION_MAX UINT64_C(9999999999)
 
-/* Where kinds differ by a word against a name, the one with the word comes first. */
+/* Of two kinds of which one has a word where the other has a name, the word's kind comes
+ * first: parsing takes the first kind that matches. */
 enum keys_kind {
 	KEYS_META,
 	KEYS_CLUSTER,
@@ -67,18 +68,20 @@ enum keys_kind {
 	KEYS_KIND_COUNT,
 };
 
-/* What a key says; fields that its kind does not have are empty. Borrows. */
+/* The parts of a key. Fields that its kind does not have are empty. The spans are
+ * borrowed. */
 struct keys_id {
 	enum keys_kind kind;
 	uint32_t partition;
 	struct pl_span scope; /* the cluster of a node or alloc, else the namespace */
-	struct pl_span name;  /* the last name in the key: node, pod, term, shard, ... */
+	/* the last name in the key: of a node, a pod, a term, a shard, ... */
+	struct pl_span name;
 	uint64_t version;
 };
 
 struct keys_text {
 	size_t len;
-	char at[KEYS_SIZE_MAX]; /* ends with a NUL, which is not counted */
+	char at[KEYS_SIZE_MAX]; /* ends with a NUL that len does not count */
 };
 
 static inline struct pl_span keys_span(const struct keys_text *text)
@@ -86,16 +89,18 @@ static inline struct pl_span keys_span(const struct keys_text *text)
 	return pl_span(text->at, text->len);
 }
 
-/* PL_INVALID: a name or number that no key can have, with the reason. */
+/* PL_INVALID: a name or number that no key can have; the message says which. */
 PL_NODISCARD enum pl_code keys_build(const struct keys_id *id, struct keys_text *out,
                                      struct pl_err *err);
 
-/* The first levels names of the key and a slash, to range over: 1 is "/nodes/", 2
- * "/nodes/0007/", 3 "/nodes/0007/east/". Only those fields are looked at. */
+/* Builds a prefix to range over, from the first levels names of the key and a slash: 1 is
+ * "/nodes/", 2 "/nodes/0007/", 3 "/nodes/0007/east/". Only the fields of these levels are
+ * read. */
 PL_NODISCARD enum pl_code keys_prefix(const struct keys_id *id, unsigned levels,
                                       struct keys_text *out, struct pl_err *err);
 
-/* The spans of out borrow from key. PL_INVALID: not a key of ours, and why. */
+/* The spans of *out borrow from key. PL_INVALID: the key is not one of Placet's; the
+ * message says why. */
 PL_NODISCARD enum pl_code keys_parse(struct pl_span key, struct keys_id *out,
                                      struct pl_err *err);
 

@@ -227,7 +227,8 @@ static struct pl_span any_name(struct pl_rng *rng, char *at, size_t most, bool d
 	return pl_span(at, len);
 }
 
-/* Whatever can be built reads back the same, and keys of different things differ. */
+/* Every key that can be built reads back the same, and different things have different
+ * keys. */
 T_CASE(any_key_reads_back)
 {
 	struct pl_rng rng;

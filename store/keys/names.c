@@ -29,10 +29,10 @@ static bool is_alnum(uint8_t byte)
 	return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9');
 }
 
-/* NULL: the name is in order. */
+/* NULL: the name is valid. */
 static const char *complaint(const struct rule *rule, struct pl_span name)
 {
-	bool edge = true; /* only a letter or digit may stand here */
+	bool edge = true; /* the next byte must be a letter or digit */
 
 	for (size_t i = 0; i < name.len; i++) {
 		uint8_t byte = name.at[i];

@@ -1,5 +1,5 @@
 /*
- * The names that may stand in keys, as Kubernetes has them (RFC 1123).
+ * The names that may stand in keys, with Kubernetes' rules (RFC 1123).
  *
  * label:     a-z, 0-9 and -, begins and ends with a letter or digit, at most 63
  * subdomain: labels with dots between them, at most 253 in all (63 for a cluster
@@ -14,7 +14,7 @@
 enum names_kind {
 	NAMES_CLUSTER,
 	NAMES_NODE,
-	NAMES_NAMESPACE, /* a label; the others are subdomains */
+	NAMES_NAMESPACE, /* a label; all others are subdomains */
 	NAMES_POD,
 	NAMES_TERM, /* not "registry" */
 	NAMES_SHARD,
@@ -27,7 +27,7 @@ enum names_kind {
 	NAMES_KIND_COUNT,
 };
 
-/* PL_INVALID: "namespace 'a.b': want only a-z, 0-9 and -". */
+/* PL_INVALID with a message such as "namespace 'a.b': want only a-z, 0-9 and -". */
 PL_NODISCARD enum pl_code names_check(enum names_kind kind, struct pl_span name,
                                       struct pl_err *err);
 

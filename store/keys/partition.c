@@ -4,7 +4,7 @@
 #include "store/base/quote.h"
 #include "store/keys/names.h"
 
-/* Kinds and uids are other people's words; they need not be names. */
+/* Kinds and uids come from other programs and need not be names. */
 enum { WORD_LEN_MAX = 128, JOINED_SIZE = 1024 };
 
 static uint32_t partition_of(const struct pl_span *part, unsigned parts, uint32_t count)
@@ -14,7 +14,7 @@ static uint32_t partition_of(const struct pl_span *part, unsigned parts, uint32_
 
 	PL_ASSERT(count >= 1 && count <= KEYS_PARTITIONS_MAX);
 	for (unsigned i = 0; i < parts; i++) {
-		PL_ASSERT(part[i].len < sizeof joined - len); /* were checked */
+		PL_ASSERT(part[i].len < sizeof joined - len); /* the parts were checked */
 		if (i > 0)
 			joined[len++] = '/';
 		memcpy(joined + len, part[i].at, part[i].len);
@@ -49,7 +49,7 @@ enum pl_code partition_of_pod(struct pl_span namespace, struct pl_span pod,
 	return code;
 }
 
-/* Not empty, printable ASCII, no slash. */
+/* Accepts printable ASCII without slashes, but not an empty word. */
 static enum pl_code check_word(const char *what, struct pl_span word, struct pl_err *err)
 {
 	char quoted[PL_QUOTE_SIZE];

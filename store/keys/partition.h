@@ -1,13 +1,14 @@
 /*
- * Which partition a node, a pod or a group falls in: pl_hash of its name, modulo
- * the number of partitions. The same for ever; docs/hash.md has vectors.
+ * The partition of a node, a pod or a group: pl_hash of its name, modulo the number of
+ * partitions. It never changes; docs/hash.md has vectors.
  *
  *	node        "<cluster>/<node>"
  *	pod         "<namespace>/<pod>"
  *	gang        "<namespace>/<gang>"
  *	controller  "<namespace>/<kind>/<name>/<uid>"
  *
- * PL_INVALID for names that no key can have. count is 1 to KEYS_PARTITIONS_MAX.
+ * All functions give PL_INVALID for names that no key can have. count must be between 1
+ * and KEYS_PARTITIONS_MAX.
  */
 #ifndef STORE_KEYS_PARTITION_H
 #define STORE_KEYS_PARTITION_H
@@ -21,12 +22,12 @@ PL_NODISCARD enum pl_code partition_of_pod(struct pl_span namespace, struct pl_s
                                            uint32_t count, uint32_t *out,
                                            struct pl_err *err);
 
-/* What keeps pods together that must be decided by one shard: their gang, else
- * their controller. */
+/* The owner of pods that one shard must decide together: their gang, or their controller
+ * if they have no gang. */
 struct partition_group {
 	struct pl_span namespace;
 	struct pl_span gang; /* empty: the controller counts */
-	struct pl_span kind; /* "ReplicaSet" */
+	struct pl_span kind; /* for example "ReplicaSet" */
 	struct pl_span name;
 	struct pl_span uid;
 };

@@ -8,7 +8,7 @@
 
 #define L(text) PL_SPAN_LIT(text)
 
-/* What stands before the next slash; the rest stays. */
+/* Gives the text before the next slash, and keeps the rest. */
 static struct pl_span next_part(char **at)
 {
 	char *slash = strchr(*at, '/');
@@ -99,7 +99,7 @@ T_CASE(names_are_checked)
 	T_OK(partition_of_group(&group, 64, &got, &err), &err);
 }
 
-/* 64,000 names over 64 partitions: each within a tenth or so of its share. */
+/* 64,000 names over 64 partitions: each partition gets its share within about a tenth. */
 T_CASE(names_spread_evenly)
 {
 	unsigned count[64] = {0};
