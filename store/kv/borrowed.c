@@ -5,9 +5,9 @@
 #include "store/base/alloc.h"
 
 /*
- * Everything is passed on as it is, and written down until it has ended. Closing
- * cancels what is left; the last end, or a timer when nothing was left, leads to
- * closed, which so never comes from inside close.
+ * Calls and watches pass unchanged, and are recorded until they have ended. Closing
+ * cancels those that are left. The last end, or a timer if none was left, leads to
+ * closed, which therefore never comes from inside close.
  */
 
 struct borrowed {
@@ -15,7 +15,7 @@ struct borrowed {
 	struct kv *inner;
 	struct pl_list calls;
 	struct pl_list watches;
-	struct pl_timer timer; /* of the end */
+	struct pl_timer timer; /* ends the borrowed kv */
 	bool closing;
 	kv_closed_fn *closed;
 	void *closed_ctx;

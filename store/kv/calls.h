@@ -1,5 +1,5 @@
 /*
- * Calls as one writes them: a starter for each operation, and what goes into a
+ * Shorthands: a function to start each operation, and constructors for the lists of a
  * transaction.
  *
  *	kv_put(kv, &(struct kv_put){.key = key, .value = value}, 2000, on_put, me,
@@ -9,6 +9,8 @@
  *	struct kv_req ops[] = {kv_op_put(key, value)};
  *	kv_txn(kv, &(struct kv_txn){.compares = &fresh, .compare_count = 1,
  *	                            .then = ops, .then_count = 1}, ...);
+ *
+ * The functions have the contract of kv_start.
  */
 #ifndef STORE_KV_CALLS_H
 #define STORE_KV_CALLS_H
@@ -48,7 +50,7 @@ PL_NODISCARD static inline enum pl_code kv_status(struct kv *kv, uint64_t timeou
 	return kv_start(kv, &req, timeout_ms, done, ctx, out, err);
 }
 
-/* Operations, for the lists of a transaction. */
+/* Constructors of operations for the lists of a transaction. */
 static inline struct kv_req kv_op_get(struct kv_keys keys)
 {
 	return (struct kv_req){.op = KV_GET, .get = {.keys = keys}};
@@ -71,7 +73,7 @@ static inline struct kv_req kv_op_delete(struct kv_keys keys)
 	return (struct kv_req){.op = KV_DELETE, .del = {.keys = keys}};
 }
 
-/* Compares. A key that does not exist has zero for every number. */
+/* Constructors of compares. All numbers of a key that does not exist are 0. */
 static inline struct kv_compare kv_if_number(struct pl_span key, enum kv_target target,
                                              enum kv_relation relation, int64_t number)
 {

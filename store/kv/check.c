@@ -1,13 +1,14 @@
-/* What may be sent. The server would refuse most of it too, later and with fewer
- * words; an end of a range that means something else to etcd it would not. */
+/* Checks that the server would make later and with worse messages, and one that it would
+ * not make: an end of a range that means something else to etcd. */
 #include "store/kv/check.h"
 
 #include <stdio.h>
 
-/* The way from the request to the operation that is looked at. */
+/* The path from the request to the operation that is checked. */
 struct check_path {
 	const struct check_path *up;
-	const char *list; /* "then", "otherwise", "compares"; NULL: the request itself */
+	/* "then", "otherwise" or "compares"; NULL: the request itself */
+	const char *list;
 	size_t at;
 	enum kv_op op;
 };
@@ -19,7 +20,8 @@ static size_t path_add(char *path, size_t size, size_t len, const char *text)
 	return more < 0 || (size_t)more >= size - len ? size - 1 : len + (size_t)more;
 }
 
-/* "txn.then[3].put": outermost first. As deep as the operation lies. */
+/* Prints "txn.then[3].put", outermost first. The recursion is as deep as the
+ * operation. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static size_t path_print(const struct check_path *where, char *path, size_t size)
 {
@@ -44,7 +46,7 @@ PL_NODISCARD static enum pl_code fail_at(const struct check_path *where,
 	return pl_err_set(err, PL_INVALID, "%s%s: %s", path, field, why);
 }
 
-/* NULL: fine. */
+/* NULL: the keys are valid. */
 static const char *keys_fault(const struct kv_keys *keys)
 {
 	switch (keys->kind) {
@@ -53,7 +55,7 @@ static const char *keys_fault(const struct kv_keys *keys)
 	case KV_RANGE:
 		if (keys->to.len == 0)
 			return "range without an end";
-		/* No key is less than "\0", but to etcd it means "no end". */
+		/* No key is less than "\0", but to etcd this end means "no end". */
 		if (keys->to.len == 1 && keys->to.at[0] == 0)
 			return "range ends at the least key";
 		return NULL;
@@ -232,7 +234,7 @@ uint64_t kv_txn_ops(const struct kv_req *req) /* NOLINT(misc-no-recursion) */
 
 	if (req->op != KV_TXN)
 		return 0;
-	/* etcd takes the longest list of a level off what the next one may have. */
+	/* etcd takes the longest list of a level off the limit of the next level. */
 	return max_of(txn->compare_count, max_of(txn->then_count, txn->otherwise_count)) +
 	       max_of(nested_ops(txn->then, txn->then_count),
 	              nested_ops(txn->otherwise, txn->otherwise_count));

@@ -7,20 +7,20 @@
 #include "store/kv/check.h"
 
 /*
- * A write that needs fences goes inside a transaction of ours:
+ * A write that needs fences goes inside a transaction:
  *
  *	if every fence holds then [the write as it was] otherwise [get each fence]
  *
- * So a transaction that was fenced is told from one whose own compares failed, what
- * stands in its otherwise is fenced as well, and the answer to the write lies in
- * ours as the caller wants it. The price is one level of nesting (KV_TXN_DEPTH_MAX)
- * and two compares a fence.
+ * So a broken fence can be told from a failed compare of the write's own, the write's
+ * list otherwise is fenced as well, and the answer to the write is a part of the answer
+ * to the transaction. The price is one level of nesting (KV_TXN_DEPTH_MAX) and two
+ * compares a fence.
  */
 
 enum {
 	FENCE_COMPARES = 2,
-	FENCE_BYTES = 256, /* on the wire, about: its key three times */
-	ROOM_PART = 4,     /* of a limit at most so much is kept back: 1 / 4 */
+	FENCE_BYTES = 256, /* on the wire: about three times its key */
+	ROOM_PART = 4,     /* at most 1 / 4 of a limit is kept back */
 };
 
 struct guarded {
@@ -38,15 +38,15 @@ struct guarded_call {
 	kv_done_fn *done;
 	void *ctx;
 	enum kv_op op;
-	bool ended;         /* fenced() is being told, done is next */
-	size_t fence_count; /* 0: the request went as it was */
+	bool ended;         /* fenced() is being called, and done is next */
+	size_t fence_count; /* 0: the request was passed on unchanged */
 	struct guard_fence fence[];
 };
 
 struct guard_fences {
 	struct guarded *owner;
-	bool anchored;            /* one is needed, any */
-	struct guard_fence spare; /* if there is no other; create_revision 0: none */
+	bool anchored;            /* any one fence is needed */
+	struct guard_fence spare; /* used if there is no other; create_revision 0: none */
 	size_t count;
 	struct guard_fence at[GUARD_FENCES_MAX];
 };
@@ -65,7 +65,8 @@ static bool same_fence(const struct guard_fence *a, const struct guard_fence *b)
 static enum pl_code fences_add(struct guard_fences *fences,
                                const struct guard_fence *fence, struct pl_err *err)
 {
-	/* Writes of one partition stand together: the last is the likeliest. */
+	/* The search begins at the last fence, because writes of one partition stand
+	 * together. */
 	for (size_t i = fences->count; i-- > 0;)
 		if (same_fence(&fences->at[i], fence))
 			return PL_OK;
@@ -163,8 +164,8 @@ static bool fence_holds(const struct guard_fence *fence, const struct kv_result 
 	       record->lease == fence->lease;
 }
 
-/* Some fence did not hold. Where the answer does not show which one, all of them
- * are taken for broken: to give up too much is harmless. */
+/* Some fence did not hold. If the answer does not show which, all of them are taken for
+ * broken: giving up too much is harmless. */
 static void report_fenced(const struct guarded_call *call,
                           const struct kv_txn_result *txn)
 {
@@ -340,7 +341,7 @@ static uint32_t less_reserve(uint32_t limit, uint32_t room)
 	return limit - (room < limit / ROOM_PART ? room : limit / ROOM_PART);
 }
 
-/* 0 is "not known" and stays so. */
+/* A limit of 0 is "not known" and stays so. */
 static struct kv_limits guarded_limits(struct kv *kv)
 {
 	struct kv_limits limits = kv_limits(guarded_of(kv)->inner);

@@ -2,8 +2,8 @@
 
 #include "store/base/compiler.h"
 
-/* 0..7 have a bucket each; above, the three bits behind the leading one choose
- * among the eight buckets of its power. */
+/* 0 to 7 have a bucket each. Above, the three bits behind the leading one choose among
+ * the eight buckets of the power of two. */
 static unsigned bucket_of(uint64_t us)
 {
 	unsigned power, bucket;

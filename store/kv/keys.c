@@ -32,8 +32,8 @@ struct pl_span kv_prefix_end(struct pl_span prefix, uint8_t *at)
 
 static bool ops_write(const struct kv_req *ops, size_t count)
 {
-	/* A transaction inside a transaction passes for a write: nobody nests
-	 * them only to read. */
+	/* A nested transaction counts as a write: a transaction is not nested only to
+	 * read. */
 	for (size_t i = 0; i < count; i++)
 		if (ops[i].op != KV_GET)
 			return true;
@@ -98,7 +98,7 @@ size_t kv_req_bytes(const struct kv_req *req) /* NOLINT(misc-no-recursion) */
 	return bytes;
 }
 
-/* As deep as the caller nested its transaction. */
+/* The recursion is as deep as the caller nested its transaction. */
 static size_t ops_bytes(const struct kv_req *ops, /* NOLINT(misc-no-recursion) */
                         size_t count)
 {

@@ -37,7 +37,7 @@ T_CASE(key_in)
 	T_TRUE(!kv_key_in(kv_from(span("b")), span("a\xff")));
 }
 
-/* Every key with the prefix lies below its end, every other one does not. */
+/* Every key with the prefix is below its end, and every other key is not. */
 T_CASE(prefix_end_splits_the_keys)
 {
 	static const char bytes[] = {'a', 'b', (char)0xfe, (char)0xff};

@@ -1,16 +1,18 @@
 /*
- * The one interface to a store of keys with revisions: etcd over the network
- * (store/etcd), the same in memory (store/memkv), or a decorator around either.
+ * The one interface to a store of keys with revisions. Its implementations are etcd over
+ * the network (store/etcd), the memory store (store/memkv), and decorators around either.
  *
- * Asynchronous, single threaded: everything happens on the thread that drives
- * the implementation (a libuv loop, or a test that moves virtual time).
- * For every call:
- *   1. done fires exactly once, never inside the call that started it;
- *   2. if starting fails, done never fires and ctx stays the caller's;
+ * A kv is asynchronous and single threaded: everything happens on the thread that drives
+ * the implementation (a libuv loop, or a test with virtual time). For every call:
+ *
+ *   1. done fires exactly once, and never inside the call that started it;
+ *   2. if starting fails, done never fires, and ctx stays the caller's;
  *   3. cancel ends through done as well.
- * The outcome of a write is one of three: it happened (PL_OK), it did not (any
- * other code), or nobody knows (PL_UNKNOWN): it may have been applied, or may
- * be applied later. A compare that did not hold is PL_OK with succeeded false.
+ *
+ * A write has one of three outcomes: it has happened (PL_OK), it has not (any other
+ * code), or the outcome is unknown (PL_UNKNOWN): the write may have been applied already,
+ * or may be applied later. A transaction whose compares do not hold ends with PL_OK, with
+ * succeeded false.
  */
 #ifndef STORE_KV_KV_H
 #define STORE_KV_KV_H
@@ -32,7 +34,7 @@ typedef void kv_done_fn(void *ctx, const struct kv_result *result,
 typedef void kv_watch_fn(void *ctx, const struct kv_watch_note *note);
 typedef void kv_closed_fn(void *ctx);
 
-/* Waits for room; the owner's memory. fn is called once and may start calls. */
+/* Waits for room, in memory of the caller. fn is called once and may start calls. */
 struct kv_waiter {
 	struct pl_list link; /* pl_list_init before the first use */
 	void (*fn)(void *ctx);
@@ -42,9 +44,9 @@ struct kv_waiter {
 struct kv_ops {
 	const char *name;
 
-	/* out may be NULL; *out is valid until done. The request is not looked at
-	 * again after the return. PL_BUSY: no room, see when_room. PL_LIMIT: the
-	 * store would refuse a request of that size. */
+	/* out may be NULL; *out is valid until done fires. The request is not read any
+	 * more once start has returned. PL_BUSY: there is no room, see when_room.
+	 * PL_LIMIT: the store would refuse a request of that size. */
 	enum pl_code (*start)(struct kv *kv, const struct kv_req *req,
 	                      uint64_t timeout_ms, kv_done_fn *done, void *ctx,
 	                      struct kv_call **out, struct pl_err *err);
@@ -76,39 +78,39 @@ PL_NODISCARD enum pl_code kv_start(struct kv *kv, const struct kv_req *req,
                                    uint64_t timeout_ms, kv_done_fn *done, void *ctx,
                                    struct kv_call **out, struct pl_err *err);
 
-/* done fires: PL_CANCELED, or PL_UNKNOWN for a write that had left already. */
+/* done fires with PL_CANCELED, or with PL_UNKNOWN for a write that had been sent. */
 void kv_cancel(struct kv *kv, struct kv_call *call);
 
-/* The watch lives until the KV_WATCH_END note has been delivered. It survives
- * lost connections: it is resumed without a gap and without repetition. */
+/* The watch lives until KV_WATCH_END has been delivered. It survives a lost connection:
+ * it resumes without a gap and without repetition. */
 PL_NODISCARD enum pl_code kv_watch(struct kv *kv, const struct kv_watch_req *req,
                                    kv_watch_fn *fn, void *ctx, struct kv_watch **out,
                                    struct pl_err *err);
 
-/* KV_WATCH_END with PL_CANCELED follows, and nothing before it. */
+/* KV_WATCH_END with PL_CANCELED follows, and no other note before it. */
 void kv_unwatch(struct kv *kv, struct kv_watch *watch);
 
-/* A KV_WATCH_PROGRESS note follows, once the watch has seen everything up to that
- * revision, which the store has reached. 0: up to one that is not older than this call;
- * which one that is may cost a read. */
+/* KV_WATCH_PROGRESS follows once the watch has delivered everything up to that revision,
+ * which the store must have reached. revision 0: a revision that is not older than this
+ * call, which may cost a read. */
 PL_NODISCARD enum pl_code kv_progress(struct kv *kv, struct kv_watch *watch,
                                       int64_t revision, struct pl_err *err);
 
 struct kv_limits kv_limits(struct kv *kv);
 
-/* Bytes of requests that may be started before kv_start says PL_BUSY. */
+/* Bytes of requests that can be started before kv_start gives PL_BUSY. */
 size_t kv_room(struct kv *kv);
 
-/* waiter->fn is called once there is room again: later, if there is now.
- * pl_list_del(&waiter->link) calls the wait off. */
+/* Calls waiter->fn once there is room, later even if there is room now.
+ * pl_list_del(&waiter->link) cancels the wait. */
 void kv_when_room(struct kv *kv, struct kv_waiter *waiter);
 
-/* The store's own time: monotonic milliseconds, or a test's virtual ones. */
+/* The store's clock: monotonic milliseconds, or a test's virtual ones. */
 uint64_t kv_now_ms(struct kv *kv);
 struct pl_timers *kv_timers(struct kv *kv);
 
-/* Every call in flight ends through done, every watch with KV_WATCH_END; then
- * closed is called, later, and kv is gone. Decorators close what they wrap. */
+/* Every call in flight ends through done, every watch with KV_WATCH_END. Then closed is
+ * called, later, and kv is gone. A decorator closes the kv that it wraps. */
 void kv_close(struct kv *kv, kv_closed_fn *closed, void *ctx);
 
 #endif

@@ -6,10 +6,10 @@
 #include "store/kv/calls.h"
 
 /*
- * Whatever the user wants is noted down and done from the timer, so that a note
- * may call anything here without the core changing under the notes behind it.
- * A keep-alive that passes its deadline ends its call, which is what moves a
- * client of etcd to another member for the next one.
+ * What the user asks for is recorded and done from the timer, so that a note may call any
+ * function of the lease without the core changing under the notes behind it. A keep-alive
+ * that passes its deadline ends its call, which makes a client of etcd use another member
+ * for the next one.
  */
 
 enum { TTL_MAX_S = 1 << 30 };
@@ -195,12 +195,12 @@ static void step_core(struct lease *lease, const struct lease_event *event)
 	struct lease_actions actions;
 
 	lease_step(&lease->core, event, &actions);
-	/* Abandoned in the middle of its notes, it sends nothing more. */
+	/* A lease that is abandoned in one of its notes sends nothing more. */
 	for (unsigned i = 0; i < actions.count && !lease->ending; i++)
 		perform_action(lease, &actions.item[i]);
 }
 
-/* The clock is heard before anything else. */
+/* The core learns of the time before it learns of anything else. */
 static void feed_event(struct lease *lease, struct lease_event event)
 {
 	uint64_t now = now_of(lease);
@@ -311,6 +311,6 @@ uint64_t lease_safe_until_ms(const struct lease *lease)
 
 	if (lease->ending || (state != LEASE_HELD && state != LEASE_DOUBT))
 		return 0;
-	/* The timer may be late, the clock is not. */
+	/* The timer may be late, but the clock is not. */
 	return lease->core.safe_until_ms > now_of(lease) ? lease->core.safe_until_ms : 0;
 }

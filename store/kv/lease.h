@@ -1,6 +1,6 @@
 /*
- * A lease on a kv, granted and kept alive until it is released: lease_core with
- * its requests sent and its deadlines kept. See there for the states.
+ * A lease, granted and kept alive until it is released: the driver of lease_core, which
+ * sends its requests and keeps its deadlines. See lease_core.h for the states.
  *
  * After LOST or EXPIRED nothing happens until lease_regrant() or lease_release().
  */
@@ -13,13 +13,14 @@
 struct lease;
 
 struct lease_note {
-	/* GRANTING: trouble, see code, goes on trying. HELD: at each renewal.
-	 * DOUBT: keep-alives fail, see code; still safe. EXPIRED, LOST: stop acting
-	 * before this returns. RELEASED: the last note; code PL_OK when the store has
-	 * said that it is gone, otherwise it runs out by itself. */
+	/* GRANTING: an attempt has failed with code, and is repeated. HELD: at each
+	 * renewal. DOUBT: keep-alives fail with code, but the lease is still safe.
+	 * EXPIRED, LOST: the user must stop acting before the callback returns. RELEASED:
+	 * the last note; code is PL_OK if the store has confirmed that the lease is gone,
+	 * otherwise the lease runs out by itself. */
 	enum lease_state state;
 	int64_t id;
-	uint64_t safe_until_ms; /* HELD, DOUBT: on kv_now_ms()'s clock */
+	uint64_t safe_until_ms; /* in HELD and DOUBT, on the clock of kv_now_ms() */
 	enum pl_code code;
 };
 
@@ -28,30 +29,30 @@ typedef void lease_fn(void *ctx, const struct lease_note *note);
 struct lease_opts {
 	int64_t ttl_s;
 	uint64_t margin_ms; /* 0: a tenth of the TTL */
-	uint64_t seed;      /* 0: from the operating system. Of ids and jitter */
+	uint64_t seed;      /* of ids and jitter; 0: from the operating system */
 };
 
-/* Notes come later, never from inside a call of ours. Must have been released
+/* Notes come later, never from inside a call of the lease. The lease must be released
  * before kv is closed. */
 PL_NODISCARD enum pl_code lease_open(struct kv *kv, const struct lease_opts *opts,
                                      lease_fn *fn, void *ctx, struct lease **out,
                                      struct pl_err *err);
 
-/* After LOST or EXPIRED: tries for another lease, with another id. */
+/* After LOST or EXPIRED: gets another lease, with another id. */
 void lease_regrant(struct lease *lease);
 
-/* While it is held: EXPIRED follows, and it is revoked, once: where that does not
- * arrive it runs out by itself. */
+/* For a lease that is held: EXPIRED follows, and the lease is revoked once. If the
+ * request does not arrive, the lease runs out by itself. */
 void lease_give_up(struct lease *lease);
 
-/* Revokes it; RELEASED follows within a few seconds, and the lease is gone. */
+/* Revokes the lease. RELEASED follows within a few seconds, and the lease is gone. */
 void lease_release(struct lease *lease);
 
-/* As if the process had died: nothing is revoked, RELEASED follows with
+/* Behaves as if the process had died: nothing is revoked, and RELEASED follows with
  * PL_CANCELED. */
 void lease_abandon(struct lease *lease);
 
-/* What may be acted on at this moment; 0: nothing. */
+/* The id and the time until which its user may act now. 0: the user must not act. */
 int64_t lease_id(const struct lease *lease);
 uint64_t lease_safe_until_ms(const struct lease *lease);
 

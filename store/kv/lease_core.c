@@ -7,7 +7,7 @@ enum {
 	WATCHDOG_MIN_MS = 100,
 	RETRY_MIN_MS = 20,
 	RELEASE_MAX_MS = 5000,
-	PACE = 3, /* keep-alives to a TTL */
+	PACE = 3, /* keep-alives in a TTL */
 };
 
 static const char *const state_names[] = {
@@ -57,7 +57,7 @@ uint64_t lease_watchdog_ms(const struct lease_core *core)
 	return ms > WATCHDOG_MAX_MS ? WATCHDOG_MAX_MS : ms;
 }
 
-/* A request that failed is repeated soon, then less and less soon. */
+/* A failed request is repeated soon, and then at growing intervals. */
 static uint64_t retry_ms(struct lease_core *core)
 {
 	uint64_t top = lease_watchdog_ms(core), ms = RETRY_MIN_MS;
@@ -101,7 +101,7 @@ static void grant_again(struct lease_core *core, uint64_t now_ms,
 	add_request(core, LEASE_DO_GRANT, now_ms, actions);
 }
 
-/* Never shortens what an earlier answer promised. */
+/* Never shortens what an earlier answer has promised. */
 static bool extend_safe_time(struct lease_core *core, const struct lease_event *event)
 {
 	uint64_t until;
@@ -120,11 +120,11 @@ static void on_confirmed(struct lease_core *core, const struct lease_event *even
                          struct lease_actions *actions)
 {
 	if (!extend_safe_time(core, event) && is_held(core))
-		return; /* overtaken by a later one */
+		return; /* overtaken by a later answer */
 	core->asked = false;
 	core->failures = 0;
 	if (core->safe_until_ms <= event->now_ms) {
-		/* Answered, but so late that it says nothing about now. */
+		/* The answer came so late that it says nothing about now. */
 		PL_ASSERT(core->state == LEASE_GRANTING);
 		core->confirming = true;
 		add_request(core, LEASE_DO_KEEP, event->now_ms, actions);
@@ -175,7 +175,7 @@ static void on_keep_failed(struct lease_core *core, const struct lease_event *ev
 	add_action(actions, LEASE_REPORT_DOUBT, core)->code = event->code;
 }
 
-/* The grant ran out before we learnt of it; nobody has used that lease. */
+/* The grant ran out before the core learnt of it; the lease has not been used. */
 static void on_confirm_failed(struct lease_core *core, const struct lease_event *event,
                               struct lease_actions *actions)
 {
@@ -200,7 +200,7 @@ static void on_revoke_failed(struct lease_core *core, const struct lease_event *
                              struct lease_actions *actions)
 {
 	if (core->state != LEASE_RELEASING)
-		return; /* of an expired lease: the store will find it itself */
+		return; /* of an expired lease, which the store ends by itself */
 	if (event->code == PL_NOLEASE) {
 		finish_release(core, PL_OK, actions);
 		return;
@@ -237,11 +237,12 @@ static void on_failed(struct lease_core *core, const struct lease_event *event,
 	}
 }
 
-/* An older keep-alive than the last is as good: what counts is when it left. */
+/* An answer to an earlier keep-alive than the last counts, too, because only the time of
+ * its request matters. */
 static bool is_answer(const struct lease_core *core, const struct lease_event *event)
 {
 	if (event->seq <= core->stale_seq)
-		return false; /* about a lease that we have given up */
+		return false; /* about a lease that was given up */
 	switch (event->type) {
 	case LEASE_EV_GRANTED:
 		return core->state == LEASE_GRANTING && !core->confirming &&
@@ -251,7 +252,7 @@ static bool is_answer(const struct lease_core *core, const struct lease_event *e
 	case LEASE_EV_REVOKED:
 		return core->state == LEASE_RELEASING && event->seq == core->seq;
 	case LEASE_EV_FAILED:
-		/* That the lease is gone is true whoever asked. */
+		/* If the lease is gone, that is true whichever request found it out. */
 		return (core->asked && event->seq == core->seq) ||
 		       (is_held(core) && event->code == PL_NOLEASE);
 	case LEASE_EV_START:
@@ -269,7 +270,8 @@ static void on_expired(struct lease_core *core, uint64_t now_ms,
 {
 	core->state = LEASE_EXPIRED;
 	add_action(actions, LEASE_REPORT_EXPIRED, core);
-	/* The store may go on keeping it for us; our successor must not wait. */
+	/* The store may still keep the lease; it is revoked so that a successor need not
+	 * wait. */
 	add_request(core, LEASE_DO_REVOKE, now_ms, actions);
 	core->asked = false;
 }
@@ -310,18 +312,19 @@ static void on_timeout(struct lease_core *core, uint64_t now_ms,
 	}
 	if (now_ms < core->ask_ms)
 		return;
-	if (core->asked) { /* the watchdog: not answered at all */
+	if (core->asked) { /* the watchdog: there was no answer at all */
 		struct lease_event silence = {.now_ms = now_ms, .code = PL_TIMEOUT};
 
 		on_failed(core, &silence, actions);
 		if (core->state == LEASE_RELEASED)
 			return;
-		core->ask_ms = now_ms; /* it has waited long enough */
+		core->ask_ms = now_ms; /* the next request is due */
 	}
 	ask_next(core, now_ms, actions);
 }
 
-/* Wanted to be rid of whatever lease there may be. */
+/* The user wants to be rid of any lease, including one that the store may have granted
+ * unknown to the core. */
 static void on_release(struct lease_core *core, uint64_t now_ms,
                        struct lease_actions *actions)
 {
@@ -357,7 +360,7 @@ static void on_answer(struct lease_core *core, const struct lease_event *event,
                       struct lease_actions *actions)
 {
 	if (!is_answer(core, event))
-		return; /* to a question that we have given up */
+		return; /* to a request that was given up */
 	switch (event->type) {
 	case LEASE_EV_GRANTED:
 	case LEASE_EV_KEPT:

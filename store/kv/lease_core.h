@@ -1,23 +1,25 @@
 /*
- * One lease and how it is kept, decided without I/O.
+ * The states of one lease and of its keep-alives, decided without I/O.
  *
  *	            GRANTED                KEEP unanswered
  *	GRANTING ------------> HELD <----------------------> DOUBT
  *	   |  ^                 |         KEPT                 |
- *	   |  | AGAIN           +---- store: gone ----> LOST <-+
+ *	   |  | REGRANT         +---- store: gone ----> LOST <-+
  *	   |  |                 +---- our clock,            |
  *	   |  |                 |     GIVE_UP -----> EXPIRED <-+
  *	   |  +---------------- LOST, EXPIRED
  *	   +--- RELEASE (from anywhere) --> RELEASING --> RELEASED
  *
- * Safe until: the store counts the TTL from a moment between our sending and its
- * answer, so we count from the sending, less a margin for clocks that drift. Up
- * to then the lease exists for certain; from then on nobody may act on it,
- * although the store may still have it (a new leader starts the TTL afresh).
+ * The safe time: the store counts the TTL from a moment between the sending of the
+ * request and its answer. The core counts from the sending, less a margin for clocks that
+ * drift. Up to the safe time the lease certainly exists. After it the user must not act
+ * on the lease, although the store may still have it (a new leader starts the TTL
+ * afresh).
  *
- * A grant whose outcome is unknown is repeated with the id that we picked: either
- * it works, or the store has it already (PL_EXISTS), and then a keep-alive tells
- * how long it is good for. An id that exists at the first try is somebody else's.
+ * A grant whose outcome is unknown is repeated with the same id, which the core has
+ * chosen. Either the repetition succeeds, or the store has the lease already (PL_EXISTS),
+ * and then a keep-alive tells how long it is good for. An id that exists at the first
+ * attempt belongs to another lease.
  */
 #ifndef STORE_KV_LEASE_CORE_H
 #define STORE_KV_LEASE_CORE_H
@@ -33,18 +35,19 @@ enum lease_event_type {
 	LEASE_EV_GRANTED, /* seq, sent_ms, ttl_s */
 	LEASE_EV_KEPT,    /* seq, sent_ms, ttl_s */
 	LEASE_EV_REVOKED, /* seq */
-	LEASE_EV_FAILED,  /* seq, code: whatever was asked under this number */
-	LEASE_EV_TIMEOUT, /* lease_deadline_ms() was reached */
-	LEASE_EV_REGRANT, /* after LOST or EXPIRED: another lease */
-	LEASE_EV_GIVE_UP, /* as if it had EXPIRED: the user can not use it any more */
+	LEASE_EV_FAILED,  /* seq, code: of any request with this number */
+	LEASE_EV_TIMEOUT, /* lease_deadline_ms() has been reached */
+	LEASE_EV_REGRANT, /* after LOST or EXPIRED: get another lease */
+	/* end the lease as if it had EXPIRED: its user cannot use it any more */
+	LEASE_EV_GIVE_UP,
 	LEASE_EV_RELEASE,
 };
 
 struct lease_event {
 	enum lease_event_type type;
 	uint64_t now_ms;
-	uint32_t seq;     /* of the action that this answers */
-	uint64_t sent_ms; /* when the answered request left */
+	uint32_t seq;     /* number of the action that is answered */
+	uint64_t sent_ms; /* when the answered request was sent */
 	int64_t ttl_s;
 	enum pl_code code;
 };
@@ -53,13 +56,16 @@ enum lease_action_type {
 	LEASE_DO_GRANT,  /* seq, id, timeout_ms */
 	LEASE_DO_KEEP,   /* seq, id, timeout_ms */
 	LEASE_DO_REVOKE, /* seq, id, timeout_ms */
-	/* To be told to the user, who must have stopped acting before it returns: */
+	/* Reports to the user, who must have stopped acting before the callback
+	 * returns: */
 	LEASE_REPORT_HELD,    /* id, safe_until_ms; at each renewal */
 	LEASE_REPORT_DOUBT,   /* id, safe_until_ms, code */
 	LEASE_REPORT_EXPIRED, /* id */
 	LEASE_REPORT_LOST,    /* id */
-	LEASE_REPORT_TROUBLE, /* code: no lease yet; goes on trying */
-	LEASE_REPORT_RELEASED, /* id; code: PL_OK, it is gone; else it runs out by itself */
+	/* code: there is no lease yet, and the core goes on trying */
+	LEASE_REPORT_TROUBLE,
+	/* id; code PL_OK: the lease is gone; else it runs out by itself */
+	LEASE_REPORT_RELEASED,
 };
 
 struct lease_action {
@@ -91,29 +97,31 @@ enum lease_state {
 
 struct lease_core {
 	enum lease_state state;
-	struct pl_rng rng; /* ids and jitter */
-	int64_t ttl_s;     /* asked for; at least 1 */
-	uint64_t ttl_ms;   /* granted */
+	struct pl_rng rng; /* of ids and jitter */
+	int64_t ttl_s;     /* the TTL that is asked for; at least 1 */
+	uint64_t ttl_ms;   /* the TTL that the store has granted */
 	uint64_t margin_ms;
 	int64_t id;
 	bool doubtful_grant; /* an earlier grant of this id has an unknown outcome */
-	bool confirming;     /* the grant stands, a keep-alive has to say until when */
+	/* the grant stands, but only a keep-alive can say until when */
+	bool confirming;
 	uint64_t safe_until_ms;
-	uint32_t seq;        /* of the last request */
-	uint32_t stale_seq;  /* up to here requests were about an earlier id */
-	bool asked;          /* it has not been answered */
-	uint32_t failures;   /* in a row */
-	uint64_t ask_ms;     /* next request; or the watchdog, when asked */
-	uint64_t give_up_ms; /* RELEASING */
+	uint32_t seq;       /* number of the last request */
+	uint32_t stale_seq; /* requests up to this number were about an earlier id */
+	bool asked;         /* the last request has not been answered */
+	uint32_t failures;  /* failures in a row */
+	/* when the next request is due; when asked, when the answer is overdue */
+	uint64_t ask_ms;
+	uint64_t give_up_ms; /* in RELEASING: when to stop waiting for the store */
 };
 
-/* margin_ms 0: a tenth of the TTL. It must be less than half of the TTL. */
+/* margin_ms 0: a tenth of the TTL. The margin must be less than half of the TTL. */
 void lease_core_init(struct lease_core *core, int64_t ttl_s, uint64_t margin_ms,
                      uint64_t seed);
 
-/* Once the deadline is reached LEASE_EV_TIMEOUT goes first, before any answer
- * that waited with it: who wakes from a long pause must give the lease up before
- * reading good news about it. Asserted. Actions must be performed in order. */
+/* Once the deadline has been reached, LEASE_EV_TIMEOUT must come before any answer that
+ * waited with it: a process that wakes from a long pause must give the lease up before it
+ * reads good news about it. The core asserts this. Actions must be performed in order. */
 void lease_step(struct lease_core *core, const struct lease_event *event,
                 struct lease_actions *actions);
 

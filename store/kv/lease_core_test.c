@@ -56,7 +56,7 @@ static void due(const char *what)
 	                                      .now_ms = lease_deadline_ms(&core)});
 }
 
-/* A first lease of 6 s, asked for at 1000 and granted at 1040. */
+/* A first lease of 6 s is asked for at 1000 and granted at 1040. */
 static void begin(void)
 {
 	lease_core_init(&core, 6, 500, 7);
@@ -91,8 +91,8 @@ T_CASE(normal_life)
 	t_golden("lease/normal_life.txt", story);
 }
 
-/* The store falls silent: doubt, retries, and an end by our own clock. What
- * arrives afterwards is not believed, and another lease begins clean. */
+/* The store falls silent: doubt, retries, and an end by the core's own clock. Late
+ * answers are ignored, and another lease begins clean. */
 T_CASE(store_silent)
 {
 	begin();
@@ -141,8 +141,8 @@ T_CASE(store_silent)
 	t_golden("lease/store_silent.txt", story);
 }
 
-/* One member does not answer, the next one does: doubt comes and goes. An answer
- * counts from when its request left, however late it comes. */
+/* One member does not answer, and the next one does: doubt comes and goes. An answer
+ * counts from when its request was sent, however late it comes. */
 T_CASE(doubt_comes_and_goes)
 {
 	begin();
@@ -190,7 +190,8 @@ T_CASE(store_says_gone)
 	t_golden("lease/gone.txt", story);
 }
 
-/* Stopped for longer than the TTL, with good news waiting: the clock goes first. */
+/* The process is stopped for longer than the TTL with good news waiting: the clock goes
+ * first. */
 T_CASE(pause_beyond_the_ttl)
 {
 	begin();
@@ -207,7 +208,7 @@ T_CASE(pause_beyond_the_ttl)
 	t_golden("lease/pause.txt", story);
 }
 
-/* The grant's answer is lost. Asking again with the same id finds it there. */
+/* The answer to the grant is lost. Asking again with the same id finds the lease. */
 T_CASE(grant_unknown)
 {
 	lease_core_init(&core, 6, 500, 7);
@@ -232,7 +233,7 @@ T_CASE(grant_unknown)
 	t_golden("lease/grant_unknown.txt", story);
 }
 
-/* An id that exists at the first try belongs to somebody else. */
+/* An id that exists at the first attempt belongs to another lease. */
 T_CASE(grant_collides)
 {
 	lease_core_init(&core, 6, 500, 7);
@@ -245,7 +246,8 @@ T_CASE(grant_collides)
 	T_EQ(core.state, LEASE_GRANTING);
 }
 
-/* A grant that was answered after its own TTL says nothing: a keep-alive must. */
+/* A grant that is answered after its own TTL says nothing, so a keep-alive must confirm
+ * it. */
 T_CASE(grant_answered_too_late)
 {
 	lease_core_init(&core, 6, 500, 7);
@@ -275,8 +277,8 @@ T_CASE(release_gives_up)
 	t_golden("lease/release_gives_up.txt", story);
 }
 
-/* Random answers at random times: never two requests of a lease that is not
- * held any more, never good news after the end, always a deadline or an end. */
+/* Random answers at random times: never two requests of a lease that is not held any
+ * more, never good news after the end, always a deadline or an end. */
 T_CASE(random_life)
 {
 	for (uint64_t seed = 0; seed < 2000; seed++) {

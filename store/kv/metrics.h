@@ -1,9 +1,9 @@
 /*
- * Counts what goes through a kv: calls by operation and outcome, how long they
- * took, bytes, and what the watches brought.
+ * Counters around a kv: calls by operation and outcome, latencies, bytes, and what the
+ * watches delivered.
  *
- * The figures are a plain struct, changed in place by the thread that drives the
- * kv; another thread needs a copy made there.
+ * The counters are a plain struct that the thread which drives the kv changes in place.
+ * Another thread needs a copy that is made on that thread.
  */
 #ifndef STORE_KV_METRICS_H
 #define STORE_KV_METRICS_H
@@ -14,12 +14,14 @@
 
 struct kv_op_metrics {
 	uint64_t started;
-	uint64_t refused; /* starting failed: no room, over a limit */
+	uint64_t refused; /* starting failed: no room, or over a limit */
 	uint64_t
-		ended[PL_CODE_COUNT]; /* [PL_OK]: succeeded; [PL_UNKNOWN]: nobody knows */
+		/* by code; [PL_OK]: succeeded; [PL_UNKNOWN]: the outcome is unknown */
+		ended[PL_CODE_COUNT];
 	uint64_t in_flight;
-	uint64_t bytes_out, bytes_in; /* keys and values, without the wire's overhead */
-	struct histogram took;        /* every outcome */
+	/* of keys and values, without the wire's overhead */
+	uint64_t bytes_out, bytes_in;
+	struct histogram took; /* latency of all outcomes */
 };
 
 struct kv_watch_metrics {
@@ -27,7 +29,7 @@ struct kv_watch_metrics {
 	uint64_t open;
 	uint64_t notes;
 	uint64_t events;
-	uint64_t resumes; /* READY, after the first of a watch */
+	uint64_t resumes; /* READY notes after the first one of a watch */
 	uint64_t progress;
 	uint64_t ended[PL_CODE_COUNT];
 	uint64_t bytes_in;
@@ -35,7 +37,7 @@ struct kv_watch_metrics {
 
 struct kv_metrics {
 	struct kv_op_metrics op[KV_OP_COUNT];
-	uint64_t compares_failed; /* transactions that took their other branch */
+	uint64_t compares_failed; /* transactions whose compares did not hold */
 	struct kv_watch_metrics watch;
 };
 
@@ -50,15 +52,15 @@ PL_NODISCARD enum pl_code kv_metrics_open(struct kv *kv,
                                           const struct kv_metrics_opts *opts,
                                           struct kv **out, struct pl_err *err);
 
-/* Of a kv from kv_metrics_open; valid until it is closed. */
+/* kv must come from kv_metrics_open. The result is valid until kv is closed. */
 const struct kv_metrics *kv_metrics_of(const struct kv *kv);
 
-/* Prometheus' text format, every line with these labels, as 'shard="a"'; NULL or
- * "" for none. Operations that were never used are left out. */
+/* Appends Prometheus' text format. labels stand in every line, such as 'shard="a"'; NULL
+ * or "": no labels. Operations that were never used are left out. */
 PL_NODISCARD enum pl_code kv_metrics_prometheus(const struct kv_metrics *metrics,
                                                 const char *labels, struct pl_buf *out);
 
-/* One JSON object, without a newline. */
+/* Appends one JSON object, without a newline. */
 PL_NODISCARD enum pl_code kv_metrics_json(const struct kv_metrics *metrics,
                                           struct pl_buf *out);
 

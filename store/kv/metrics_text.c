@@ -1,11 +1,11 @@
-/* The figures as text: Prometheus' format and JSON. */
+/* The counters as text: Prometheus' format and JSON. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "store/kv/metrics.h"
 
-/* Keeps the first failure, so that a page of output needs one check. */
+/* A writer that keeps the first failure, so that a page of output needs one check. */
 struct metrics_text {
 	struct pl_buf *out;
 	const char *labels;
@@ -139,7 +139,8 @@ static void outcomes_text(struct metrics_text *text, const struct kv_metrics *me
 		}
 }
 
-/* 2^k - 1 microseconds are bounds of our buckets, so these counts are exact. */
+/* 2^k - 1 microseconds are bounds of the histogram's buckets, so these counts are
+ * exact. */
 static void latency_of_op(struct metrics_text *text, const char *op,
                           const struct histogram *took)
 {

@@ -5,9 +5,9 @@
 #include "store/base/alloc.h"
 #include "store/kv/keys.h"
 
-/* All puts and deletes of one of the outermost lists, in the order of the walk.
- * What a list holds is a run at the end; its puts are sorted and each is there
- * once when the list is through. */
+/* All puts and deletes of one of the outermost lists, in the order of the walk. The
+ * operations of the list in progress are a run at the end. When a list is done, its puts
+ * are sorted and unique. */
 struct overlap_walk {
 	struct pl_span *puts;
 	const struct kv_keys **dels;
@@ -45,7 +45,7 @@ static enum pl_code refuse_twice(struct overlap_walk *walk, size_t first)
 	return PL_OK;
 }
 
-/* The run's doubles come from lists that exclude each other. */
+/* Duplicates in the run come from lists that exclude each other. */
 static void drop_duplicates(struct overlap_walk *walk, size_t first)
 {
 	size_t kept = first;
@@ -70,7 +70,8 @@ static enum pl_code refuse_deleted(struct overlap_walk *walk, size_t first_put,
 static enum pl_code walk_list(struct overlap_walk *walk, const struct kv_req *ops,
                               size_t count);
 
-/* A transaction in a list whose deletes so far begin at first_del. */
+/* Judges a nested transaction. The deletes so far of the list that holds it begin at
+ * first_del. */
 static enum pl_code walk_inner(struct overlap_walk *walk, /* NOLINT(misc-no-recursion) */
                                const struct kv_txn *txn, size_t first_del)
 {

@@ -91,7 +91,8 @@ T_CASE(transactions_inside)
 	T_EQ(CHECK(THEN(either, put("b"))), PL_INVALID);
 	T_EQ(CHECK(THEN(mixed, put("a"))), PL_INVALID);
 	T_EQ(CHECK(THEN(put_a, del("a"))), PL_INVALID);
-	/* What one deletes meets the puts behind it, not those before. */
+	/* Deletes in a nested transaction meet the puts behind it, but not those
+	 * before. */
 	T_EQ(CHECK(THEN(put_a, del_a)), PL_OK);
 	T_EQ(CHECK(THEN(del_a, put_a)), PL_INVALID);
 	T_EQ(CHECK(THEN(del_a, put("a"))), PL_INVALID);

@@ -8,9 +8,9 @@
 #include "store/kv/rewrite.h"
 
 /*
- * In: an arena for the time of a call holds the request with longer keys, which
- * the wrapped kv does not look at again. Out: keys only move their start, so an
- * answer costs one copy of its arrays and none of its bytes.
+ * On the way in, an arena that lives as long as a call holds the request with longer
+ * keys; the wrapped kv does not read them again. On the way out, keys only move their
+ * start, so an answer costs a copy of its arrays and none of its bytes.
  */
 
 enum { REQUEST_CHUNK = 64 << 10 };
@@ -18,12 +18,12 @@ enum { REQUEST_CHUNK = 64 << 10 };
 struct prefixed {
 	struct kv kv;
 	struct kv *inner;
-	struct pl_arena arena; /* of the request or the answer at hand */
+	struct pl_arena arena; /* for the request or the answer in progress */
 	kv_closed_fn *closed;
 	void *closed_ctx;
 	size_t root_len;
-	size_t end_len; /* 0: the root has no end */
-	uint8_t *end;   /* behind the root */
+	size_t end_len; /* 0: the prefix has no end */
+	uint8_t *end;   /* the least key behind the root's keys */
 	uint8_t root[];
 };
 
@@ -66,7 +66,7 @@ static enum pl_code add_root(const struct kv_rewrite *rewrite, struct pl_span *k
 	return PL_OK;
 }
 
-/* The root itself is no key of ours: etcd has no empty key either. */
+/* The root itself is not a key of the prefixed kv: etcd has no empty key either. */
 static enum pl_code add_root_key(const struct kv_rewrite *rewrite, struct pl_span *key)
 {
 	return key->len == 0 ? PL_INVALID : add_root(rewrite, key);
@@ -89,7 +89,7 @@ static enum pl_code add_root_keys(const struct kv_rewrite *rewrite, struct kv_ke
 		if (p->end_len != 0) {
 			keys->kind = KV_RANGE;
 			keys->to = pl_span(p->end, p->end_len);
-		} /* else: every key from the root on has the root */
+		} /* else every key from the root on has the root */
 		return add_root(rewrite, &keys->from);
 	}
 	PL_UNREACHABLE("kind of keys");
@@ -100,7 +100,8 @@ static enum pl_code strip_root(const struct kv_rewrite *rewrite, struct pl_span 
 	const struct prefixed *p = rewrite->ctx;
 
 	if (!pl_span_starts(*key, root_of(p)))
-		return PL_PROTO; /* the store answered what it was not asked */
+		/* the store answered with a key that was not asked for */
+		return PL_PROTO;
 	*key = pl_span(key->at + p->root_len, key->len - p->root_len);
 	return PL_OK;
 }
@@ -148,7 +149,8 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	struct prefixed_call *call = ctx;
 	struct prefixed_call was = *call;
 	struct kv_result mapped;
-	struct pl_arena arena; /* its own: done may start the next call */
+	/* an arena of its own, because done may start the next call */
+	struct pl_arena arena;
 	struct kv_rewrite rewrite;
 	struct pl_err failed;
 	enum pl_code code;
@@ -179,7 +181,7 @@ static enum pl_code prefixed_start(struct kv *kv, const struct kv_req *req,
 	struct kv_rewrite rewrite = rewrite_in(p);
 	struct kv_req mapped;
 	struct prefixed_call *call;
-	enum pl_code code = kv_check_req(req, err); /* as if there were no root */
+	enum pl_code code = kv_check_req(req, err); /* checked as if there were no root */
 
 	if (code != PL_OK)
 		return code;
@@ -206,7 +208,7 @@ static void prefixed_cancel(struct kv *kv, struct kv_call *call)
 	kv_cancel(prefixed_of(kv)->inner, ((struct prefixed_call *)(void *)call)->inner);
 }
 
-/* A note that can not be told ends the watch: a gap would go unseen. */
+/* A note that cannot be delivered ends the watch, because a gap would go unseen. */
 static void watch_break(struct prefixed_watcher *watch, const struct kv_watch_note *note,
                         enum pl_code code)
 {
@@ -237,7 +239,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 		return;
 	}
 	if (was.fn == NULL)
-		return; /* broken; its end is on its way */
+		return; /* the watch is broken, and its end is on its way */
 	pl_arena_init(&arena, 0, 0);
 	rewrite = rewrite_out(was.owner, &arena);
 	code = kv_rewrite_note(&rewrite, note, &mapped);
@@ -291,8 +293,8 @@ static enum pl_code prefixed_progress(struct kv *kv, struct kv_watch *watch,
 	                   err);
 }
 
-/* The root is in each key that a transaction names: three lists of these, with two ends
- * where they are ranges. 0 is "not known" and stays so. */
+/* The root is in each key that a transaction names: three lists of keys, with two ends
+ * where they are ranges. A limit of 0 is "not known" and stays so. */
 static struct kv_limits prefixed_limits(struct kv *kv)
 {
 	enum { KEYS = 6, PART = 4 };

@@ -1,11 +1,11 @@
 /*
- * A kv whose keys all lie under a root of another kv.
+ * A prefixed kv: all of its keys lie under a root in another kv.
  *
- * The root goes in front of every key on the way in and is taken off in every
- * record, event and lease key list on the way out. No key outside the root can
- * be read, watched, compared or written through it. What has no key is the whole
- * store's all the same: revisions, compaction, leases (revoking one deletes its
- * keys wherever they are), status.
+ * The root is put in front of every key on the way in, and taken off in every record,
+ * event and lease key list on the way out. No key outside the root can be read, watched,
+ * compared or written through a prefixed kv. Things without a key belong to the whole
+ * store all the same: revisions, compaction, leases (revoking one deletes its keys
+ * wherever they are), status.
  */
 #ifndef STORE_KV_PREFIXED_H
 #define STORE_KV_PREFIXED_H

@@ -8,10 +8,10 @@
 struct progress_reads {
 	struct kv *kv;
 	uint64_t timeout_ms;
-	struct pl_timer timer;  /* the next read leaves */
-	struct pl_list waiting; /* for it */
-	struct pl_list asked;   /* before the read that is under way left */
-	struct kv_call *call;   /* while reading */
+	struct pl_timer timer;  /* sends the next read */
+	struct pl_list waiting; /* requests for the next read */
+	struct pl_list asked;   /* requests that the read in flight will answer */
+	struct kv_call *call;   /* set while a read is in flight */
 	bool reading, closed;
 };
 
@@ -21,7 +21,7 @@ static void progress_reads_free(struct progress_reads *progress_reads)
 	free(progress_reads);
 }
 
-/* Whoever is told may ask again, make others forget, and close us. */
+/* A callback may make new requests, cancel others, and close the progress reads. */
 static void answer_reads(struct pl_list *reads, const struct kv_header *header,
                          const struct pl_err *err)
 {
@@ -60,7 +60,7 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 	             err);
 }
 
-/* One key of those they may read, without its value: all that counts is the header. */
+/* Reads one key of those that may be read, without its value: only the header counts. */
 static void read_next(void *ctx)
 {
 	struct progress_reads *progress_reads = ctx;
@@ -70,7 +70,7 @@ static void read_next(void *ctx)
 	struct pl_err err;
 
 	if (pl_list_empty(&progress_reads->waiting))
-		return; /* all have forgotten it */
+		return; /* all requests were cancelled */
 	get.keys = kv_key(first->key);
 	if (kv_get(progress_reads->kv, &get, progress_reads->timeout_ms, on_read,
 	           progress_reads, &progress_reads->call, &err) == PL_OK) {

@@ -56,7 +56,7 @@ void relist_finish(struct relist *r)
 	fn(ctx, &stopped);
 }
 
-/* What the list has shown may stand in one note with what is new. */
+/* A note may hold both events that the list has shown and newer ones. */
 void relist_skip_listed(struct relist *r)
 {
 	while (r->count > 0 &&
@@ -66,7 +66,7 @@ void relist_skip_listed(struct relist *r)
 	}
 }
 
-/* What the core found out by itself. */
+/* The error for a reason that the core found by itself. */
 static void explain_code(const struct relist *r, enum pl_code code, struct pl_err *err)
 {
 	if (code == PL_TIMEOUT && r->core.want_revision > 0)
@@ -151,7 +151,7 @@ static void perform_action(struct relist *r, const struct relist_action *action)
 	}
 }
 
-/* A user that stops in the middle of its notes hears no more of them. */
+/* A user that stops the relist in a note gets no more of the notes behind it. */
 static void step_core(struct relist *r, struct relist_event event)
 {
 	struct relist_actions actions;

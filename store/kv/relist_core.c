@@ -9,7 +9,8 @@ enum {
 	STALL_DEFAULT_MS = 10000,
 	BACKOFF_MIN_MS = 50,
 	BACKOFF_MAX_MS = 5000,
-	/* So long a list waits for the watch: it would cost the store more without. */
+	/* How long a list waits for the watch, because listing without a watch costs the
+	 * store more. */
 	OPEN_TIMEOUT_MS = 1000,
 };
 
@@ -33,7 +34,7 @@ static void core_check(const struct relist_core *core)
 	PL_ASSERT(core->state != RELIST_WATCHING || core->has_watch);
 }
 
-/* Half fixed, half by chance, so that many clients do not come back as one. */
+/* Half of the delay is random, so that many clients do not come back at once. */
 static uint64_t backoff_ms(struct relist_core *core)
 {
 	uint64_t ms = BACKOFF_MIN_MS;
@@ -78,7 +79,7 @@ static void open_watch(struct relist_core *core, uint64_t now_ms,
 	start_watch(core, 0, actions);
 }
 
-/* From the start again: at once, unless it is the second time in a row. */
+/* Starts over: at once, unless it is the second time in a row. */
 static void restart_list(struct relist_core *core, enum pl_code code, uint64_t now_ms,
                          struct relist_actions *actions)
 {
@@ -97,7 +98,7 @@ static void restart_list(struct relist_core *core, enum pl_code code, uint64_t n
 	add_action(actions, RELIST_REPORT_LOST)->code = code;
 }
 
-/* Takes what a linearizable read says about the store; false: another store. */
+/* Learns what a linearizable read says about the store. False: it is another store. */
 static bool same_store(struct relist_core *core, const struct relist_event *event)
 {
 	if (core->cluster_id != 0 && event->cluster_id != core->cluster_id)
@@ -120,11 +121,13 @@ static void watch_begin(struct relist_core *core, uint64_t now_ms,
 	core->check_at_ms = now_ms + core->check_ms;
 	if (core->has_watch) {
 		if (core->resumed)
-			core->check_at_ms = now_ms; /* who knows on what */
+			/* it may have resumed on another store */
+			core->check_at_ms = now_ms;
 		return;
 	}
-	/* Not from the next one: a compaction to just that revision would take deletions
-	 * of it away and still let us watch from there. */
+	/* The watch does not begin at the next revision: a compaction to exactly the
+	 * list's revision would remove its deletions and still let a watch begin behind
+	 * it. */
 	core->heard_revision = core->list_revision - 1;
 	start_watch(core, core->list_revision, actions);
 }
@@ -177,7 +180,7 @@ static bool other_cluster(const struct relist_core *core,
 	       event->cluster_id != core->cluster_id;
 }
 
-/* What was seen in a watch is committed: reads may be held to it. */
+/* A revision that a watch has shown is committed, so later reads must not be below it. */
 static void raise_heard(struct relist_core *core, int64_t revision)
 {
 	if (revision > core->heard_revision)
@@ -204,7 +207,7 @@ static void on_events(struct relist_core *core, const struct relist_event *event
 	}
 	raise_heard(core, event->revision);
 	if (core->state != RELIST_WATCHING || event->revision <= core->list_revision)
-		return; /* held, or listed */
+		return; /* deferred by the driver, or shown by the list */
 	core->failures = 0;
 	raise_watched(core, event);
 	add_action(actions, RELIST_REPORT_EVENTS);
@@ -229,7 +232,7 @@ static void on_progress(struct relist_core *core, const struct relist_event *eve
 	}
 	raise_heard(core, event->revision);
 	if (core->state != RELIST_WATCHING || event->revision < core->watch_revision)
-		return; /* a member that lags; what we have was told in order */
+		return; /* from a member that lags; the events were told in order */
 	core->failures = 0;
 	raise_watched(core, event);
 	add_action(actions, RELIST_REPORT_PROGRESS)->revision = event->revision;
@@ -245,7 +248,8 @@ static void on_ready(struct relist_core *core, const struct relist_event *event,
 	if (core->was_ready) {
 		core->resumed = true;
 		if (core->state == RELIST_WATCHING && core->check_at_ms != NEVER)
-			core->check_at_ms = event->now_ms; /* who knows on what */
+			/* it may have resumed on another store */
+			core->check_at_ms = event->now_ms;
 	}
 	core->was_ready = true;
 	if (core->state != RELIST_OPENING)
@@ -253,10 +257,12 @@ static void on_ready(struct relist_core *core, const struct relist_event *event,
 	if (event->cluster_id != 0)
 		core->cluster_id = event->cluster_id;
 	raise_heard(core, event->revision);
-	start_fetch(core, actions); /* held to what the watch has seen */
+	/* the list must not be older than what the watch has seen */
+	start_fetch(core, actions);
 }
 
-/* Before the list's end it is done without, unless it says what the list may not. */
+/* Before the end of the list the core does without the watch, unless the reason concerns
+ * the list, too. */
 static void on_ended(struct relist_core *core, const struct relist_event *event,
                      struct relist_actions *actions)
 {

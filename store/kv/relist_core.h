@@ -1,5 +1,5 @@
 /*
- * List and watch without a gap, decided without I/O.
+ * The states of list and watch, decided without I/O, so that no change is missed.
  *
  *	OPENING --the watch stands--> LISTING --last page--> WATCHING
  *	   ^                             |                      |
@@ -8,19 +8,19 @@
  *	   +------ LOST(reason) --------------------------------+
  *	           the list's revision was compacted, the store rewound
  *
- * The watch is opened first, from now on: one that begins in the past costs etcd a
- * reading of all that has happened since, whatever the keys. What it brings while the
- * list is read is held by the driver, and told after END but for what the list has
- * shown. Nothing is missed: the list is asked for once the watch stands, by a
- * linearizable read, so it is no older than that. Nothing depends on it either: if it
- * does not stand in time, ends, or brings more than can be held, it is given up, and
- * another begins at the list's revision when that is there.
+ * The watch is opened first, from now on, because a watch that begins in the past makes
+ * etcd read everything that has happened since, whatever the keys are. The driver defers
+ * the watch's events while the list is read, and reports them after END, except for those
+ * that the list has shown. Nothing is missed: the list is read once the watch stands, by
+ * a linearizable read, so it is not older than the watch. The list does not depend on the
+ * watch either: a watch that does not stand in time, ends, or brings more than can be
+ * deferred is given up, and another one begins at the list's revision.
  *
- * A store that was restored from a snapshot gives itself away by another cluster
- * id, or by a linearizable read at a lower revision than was seen before. The
- * watch alone would not show it: etcd lets a watch from a revision to come wait
- * in silence. So a small read is made from time to time, and whenever the watch
- * had to be resumed; and the watch has to show that it is as far as that read.
+ * A store that was restored from a snapshot shows itself by another cluster id, or by a
+ * linearizable read at a lower revision than was seen before. The watch alone would not
+ * show it, because etcd lets a watch from a future revision wait silently. So the core
+ * asks for a small read from time to time, and whenever the watch was resumed, and the
+ * watch has to show that it is as far as that read.
  */
 #ifndef STORE_KV_RELIST_CORE_H
 #define STORE_KV_RELIST_CORE_H
@@ -38,9 +38,11 @@ enum relist_event_type {
 	RELIST_EV_READY,    /* cluster_id */
 	RELIST_EV_EVENTS,   /* cluster_id, revision */
 	RELIST_EV_PROGRESS, /* cluster_id, revision */
-	RELIST_EV_DEFERRED, /* revision: EVENTS of before END, given back */
-	RELIST_EV_ENDED,    /* code: the watch, or it could not be started, or held */
-	RELIST_EV_CHECKED,  /* cluster_id, revision */
+	/* revision: EVENTS from before END, given back by the driver */
+	RELIST_EV_DEFERRED,
+	/* code: the watch ended, could not be started, or could not be deferred */
+	RELIST_EV_ENDED,
+	RELIST_EV_CHECKED, /* cluster_id, revision */
 	RELIST_EV_CHECK_FAILED,
 	RELIST_EV_TIMEOUT,
 };
@@ -49,26 +51,28 @@ struct relist_event {
 	enum relist_event_type type;
 	uint64_t now_ms;
 	uint64_t cluster_id;
-	int64_t revision; /* of the header; of the note, for EVENTS and PROGRESS */
+	int64_t revision; /* of the header; in EVENTS and PROGRESS of the note */
 	bool more;
 	enum pl_code code;
 };
 
 enum relist_action_type {
-	RELIST_DO_FETCH,    /* revision 0: the first page; else the next one, at it */
-	RELIST_DO_WATCH,    /* revision: from there; 0: from now on */
-	RELIST_DO_UNWATCH,  /* hears nothing more of it, nor of a read in flight */
+	/* revision 0: the first page; else the next page at that revision */
+	RELIST_DO_FETCH,
+	RELIST_DO_WATCH, /* revision: the first one to be watched; 0: from now on */
+	/* the core hears nothing more of the watch, nor of a read in flight */
+	RELIST_DO_UNWATCH,
 	RELIST_DO_CHECK,    /* a small linearizable read */
 	RELIST_DO_PROGRESS, /* revision: ask the watch whether it is that far */
-	RELIST_DO_RELEASE,  /* feed HELD for all that is held */
-	/* To be told to the user, with what the event brought: */
+	RELIST_DO_RELEASE,  /* feed DEFERRED for all deferred events */
+	/* Notes to the user, with the content of the event: */
 	RELIST_REPORT_BEGIN, /* revision */
 	RELIST_REPORT_PAGE,
 	RELIST_REPORT_END, /* revision */
 	RELIST_REPORT_EVENTS,
 	RELIST_REPORT_PROGRESS,
 	RELIST_REPORT_LOST,    /* code */
-	RELIST_REPORT_TROUBLE, /* code: an attempt failed and will be repeated */
+	RELIST_REPORT_TROUBLE, /* code: an attempt has failed and will be repeated */
 };
 
 struct relist_action {
@@ -90,32 +94,34 @@ struct relist_core {
 	enum relist_state state;
 	struct pl_rng rng;
 	uint64_t check_ms, stall_ms;
-	uint64_t cluster_id;    /* 0: not known */
-	int64_t seen_revision;  /* the store was there */
-	int64_t asked_revision; /* and here when the read in flight left: it is no older.
-	                         * The watch may overtake its answer */
+	uint64_t cluster_id;   /* 0: not known */
+	int64_t seen_revision; /* the highest revision at which the store was seen */
+	/* the same when the read in flight was sent: the read is not older. The watch may
+	 * overtake the read's answer */
+	int64_t asked_revision;
 	int64_t list_revision;  /* 0: no page yet */
-	int64_t heard_revision; /* the watch has brought everything up to here */
-	int64_t watch_revision; /* told to the user up to here */
-	uint32_t failures;      /* in a row */
-	/* LISTING; UINT64_MAX: in flight. OPENING: when to do without the watch, or to
-	 * ask for one. */
+	int64_t heard_revision; /* the watch has delivered everything up to here */
+	int64_t watch_revision; /* the user has been told everything up to here */
+	uint32_t failures;      /* failures in a row */
+	/* In LISTING, when to send the next read; UINT64_MAX: it is in flight. In
+	 * OPENING, when to go on without a watch, or when to open one. */
 	uint64_t fetch_at_ms;
-	uint64_t check_at_ms;  /* WATCHING; UINT64_MAX: in flight */
-	uint64_t stall_at_ms;  /* UINT64_MAX: the watch owes nothing */
-	int64_t want_revision; /* the watch has to get there */
+	uint64_t check_at_ms; /* in WATCHING; UINT64_MAX: the check is in flight */
+	/* when a watch that lags is given up; UINT64_MAX: it does not lag */
+	uint64_t stall_at_ms;
+	int64_t want_revision; /* the watch has to get here */
 	bool has_watch;
 	bool was_ready;
-	bool resumed; /* while the list was read */
+	bool resumed; /* the watch was resumed while the list was read */
 };
 
 /* check_ms 0: 10 s. stall_ms 0: 10 s. */
 void relist_core_init(struct relist_core *core, uint64_t check_ms, uint64_t stall_ms,
                       uint64_t seed);
 
-/* The actions must be performed in order. A page, an end of the watch or a check
- * is fed only as the answer to the last request of its kind. EVENTS that are fed before
- * the watch's list has ended are held, until RELEASE or the end of the watch. */
+/* The actions must be performed in order. A page, an end of the watch or a check is fed
+ * only as the answer to the last request of its kind. EVENTS before the end of the list
+ * are deferred by the driver, until RELEASE or the end of the watch. */
 void relist_step(struct relist_core *core, const struct relist_event *event,
                  struct relist_actions *actions);
 

@@ -80,14 +80,14 @@ static void begin(void)
 	print_step("start", (struct relist_event){.type = RELIST_EV_START});
 }
 
-/* The watch stands before the list. */
+/* Opens, and the watch stands before the list. */
 static void open_at(uint64_t now_ms, int64_t revision)
 {
 	begin();
 	step_heard("ready", RELIST_EV_READY, now_ms, revision);
 }
 
-/* It does not come to that. */
+/* Opens, and the watch ends before it stands. */
 static void open_without(void)
 {
 	begin();
@@ -114,7 +114,7 @@ T_CASE(list_and_watch)
 	t_golden("relist/list_and_watch.txt", story);
 }
 
-/* What comes while the list is read is held, and told when that has ended. */
+/* Events that come while the list is read are deferred, and reported after its end. */
 T_CASE(watch_and_list)
 {
 	open_at(10, 99);
@@ -133,7 +133,7 @@ T_CASE(watch_and_list)
 	t_golden("relist/watch_and_list.txt", story);
 }
 
-/* The watch has some way to go until it is where the list was. */
+/* The watch has to catch up with the list. */
 T_CASE(list_is_ahead_of_the_watch)
 {
 	open_at(10, 99);
@@ -146,7 +146,7 @@ T_CASE(list_is_ahead_of_the_watch)
 	t_golden("relist/list_is_ahead.txt", story);
 }
 
-/* It does not stand in time; then it ends, while the list is read. */
+/* The first watch does not stand in time; the next one ends while the list is read. */
 T_CASE(lists_without_the_watch)
 {
 	begin();
@@ -175,14 +175,15 @@ T_CASE(resumed_while_listing)
 	t_golden("relist/resumed_while_listing.txt", story);
 }
 
-/* While the list is read; the read that is under way counts no more. */
+/* The store rewinds while the list is read; the read in flight does not count any
+ * more. */
 T_CASE(rewound_while_listing)
 {
 	open_at(10, 99);
 	step_heard("events", RELIST_EV_EVENTS, 20, 110);
 	step_heard("events", RELIST_EV_EVENTS, 30, 110);
 	step_heard("ready", RELIST_EV_READY, 40, 90);
-	step_page(50, 89, false); /* less than the watch had */
+	step_page(50, 89, false); /* below what the watch has shown */
 	step_due();
 	step_failed(RELIST_EV_ENDED, 120, PL_REWOUND);
 	step_due();
@@ -191,7 +192,7 @@ T_CASE(rewound_while_listing)
 	                                 .now_ms = 200,
 	                                 .cluster_id = 8,
 	                                 .revision = 5});
-	step_page(210, 6, false); /* of the first one */
+	step_page(210, 6, false); /* of the first cluster */
 	step_due();
 	step_heard("ready", RELIST_EV_READY, 500, 90);
 	step_page(510, 90, true);
@@ -229,7 +230,8 @@ T_CASE(compacted_while_paging)
 	t_golden("relist/compacted.txt", story);
 }
 
-/* The store comes back from a backup, unseen by the watch; then as another one. */
+/* The store comes back from a backup without the watch noticing, and then as another
+ * cluster. */
 T_CASE(rewound)
 {
 	open_at(5, 99);
@@ -259,7 +261,7 @@ T_CASE(rewound)
 	t_golden("relist/rewound.txt", story);
 }
 
-/* A watch that owes what a read has seen; it is given more time while it moves. */
+/* A watch that lags behind a check gets more time while it moves. */
 T_CASE(silent_watch)
 {
 	open_at(5, 99);
@@ -285,7 +287,7 @@ T_CASE(check_is_overtaken)
 	t_golden("relist/check_is_overtaken.txt", story);
 }
 
-/* A list below what its own earlier pages saw can not be of the same store. */
+/* A page below what earlier pages of the list saw cannot be from the same store. */
 T_CASE(page_of_the_past)
 {
 	open_at(5, 98);

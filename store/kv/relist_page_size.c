@@ -1,6 +1,6 @@
 #include "store/kv/relist_page_size.h"
 
-/* Of a key besides its name and value: revisions, lease, lengths. */
+/* Bytes of a key besides its name and value: revisions, lease, lengths. */
 enum { OVERHEAD = 32 };
 
 uint32_t relist_page_size_keys(const struct relist_page_size *pages)

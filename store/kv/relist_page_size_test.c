@@ -3,7 +3,7 @@
 
 static struct relist_page_size pages;
 
-/* A page of that many keys whose names and values have so many bytes. */
+/* A page of that many keys, with names and values of so many bytes. */
 static void see(size_t count, size_t bytes)
 {
 	static struct kv_record records[RELIST_PAGE_MAX];
@@ -45,7 +45,7 @@ T_CASE(neither_all_nor_next_to_none)
 	pages = (struct relist_page_size){0};
 	see(RELIST_PAGE_MIN, 10);
 	T_EQ(relist_page_size_keys(&pages), RELIST_PAGE_MAX);
-	/* Few, but large. */
+	/* Few keys, but large ones. */
 	see(5, 1 << 20);
 	T_EQ(relist_page_size_keys(&pages), RELIST_PAGE_MIN);
 }

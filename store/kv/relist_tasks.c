@@ -1,7 +1,7 @@
 /*
- * Each call and each watch is a task. The core only hears of the tasks that still
- * count: one that it has given up is dropped, and ends unheard. What fails inside
- * a start is fed to the core from the timer, on a fresh stack.
+ * Each call and each watch of a relist is a task. The core hears only of the tasks that
+ * still count: a task that the core has given up is dropped, and ends without being
+ * reported. A failure inside a start is fed to the core from the timer, on a fresh stack.
  */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static struct relist_task *task_new(struct relist *r, enum relist_task_kind kind
 	return task;
 }
 
-/* True: the core should hear of it. Otherwise r may be gone afterwards. */
+/* True: the core must hear of the end. False: r may be gone. */
 static bool task_end(struct relist_task *task)
 {
 	struct relist *r = task->owner;
@@ -67,7 +67,7 @@ void relist_drop(struct relist *r, enum relist_task_kind kind)
 		kv_unwatch(r->kv, task->watch);
 	} else if (task->call != NULL) {
 		kv_cancel(r->kv, task->call);
-	} else { /* ends here */
+	} else { /* a progress read that has not been sent ends here */
 		progress_read_cancel(&task->ask);
 		pl_list_del(&task->link);
 		free(task);
@@ -82,7 +82,8 @@ static struct relist_event event_from(enum relist_event_type type,
 	                             .revision = header->revision};
 }
 
-/* Why the core will say that the store is another, if it will. */
+/* The error with which the core will say that the store is another one. NULL: it is the
+ * same store. */
 static const struct pl_err *rewound(const struct relist *r,
                                     const struct kv_header *header, bool linear,
                                     struct pl_err *err)
@@ -103,7 +104,7 @@ static const struct pl_err *rewound(const struct relist *r,
 	return err;
 }
 
-/* What is to be listed next. There is room for it since the beginning. */
+/* Takes the next prefix. The buffer has had room for it since the start. */
 static bool take_prefix(struct relist *r, bool first)
 {
 	struct pl_span prefix;
@@ -118,11 +119,11 @@ static bool take_prefix(struct relist *r, bool first)
 	return true;
 }
 
-/* A page says where the next one begins; false: it makes no sense. */
+/* Notes where the next page begins. False: the page makes no sense. */
 static bool next_after(struct relist *r, struct pl_span key)
 {
 	if (pl_buf_reserve(&r->next, key.len + 1) != PL_OK)
-		return false; /* and the page is read once more */
+		return false; /* the page is read once more */
 	pl_buf_clear(&r->next, SIZE_MAX);
 	return pl_buf_add(&r->next, key) == PL_OK &&
 	       pl_buf_add(&r->next, pl_span("", 1)) == PL_OK;
@@ -213,7 +214,7 @@ static bool defer_note(struct relist *r, const struct kv_watch_note *note)
 	return true;
 }
 
-/* The watch is given up if it brings more than can be held. */
+/* A watch that brings more than can be deferred is given up. */
 static void defer_events(struct relist *r, const struct kv_watch_note *note,
                          struct relist_event *event)
 {
@@ -278,7 +279,7 @@ static uint32_t page_keys(const struct relist *r)
 	return keys < most ? keys : most;
 }
 
-/* Of all keys, or the first of those that are of interest. */
+/* The first page of all keys, or of the first prefix. */
 static struct kv_get first_page(struct relist *r)
 {
 	struct kv_get get = {.keys = r->opts.keys, .limit = page_keys(r)};
@@ -308,7 +309,7 @@ void relist_do_fetch(struct relist *r, int64_t revision)
 		task_failed(r, TASK_FETCH, task, &err);
 }
 
-/* One key of those we may read, without its value: all that counts is the header. */
+/* Reads one key of those that may be read, without its value: only the header counts. */
 static enum pl_code check_start(struct relist *r, struct relist_task *task,
                                 struct pl_err *err)
 {
@@ -351,5 +352,5 @@ void relist_do_progress(struct relist *r, int64_t revision)
 	struct relist_task *task = r->live[TASK_WATCH];
 
 	if (task != NULL && kv_progress(r->kv, task->watch, revision, NULL) != PL_OK)
-		return; /* the stall deadline stands all the same */
+		return; /* the stall deadline still holds */
 }

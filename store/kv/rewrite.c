@@ -1,8 +1,8 @@
 #include "store/kv/rewrite.h"
 
 /*
- * Each step copies an array flat into the arena and then mends what its
- * elements point to. Transactions nest as deep as the caller nested them.
+ * Each function copies an array flat into the arena and then replaces what its elements
+ * point to. The recursion is as deep as the caller nested its transaction.
  */
 
 static void *dup_array(struct pl_arena *arena, const void *at, size_t count, size_t size)
@@ -250,7 +250,7 @@ static enum pl_code copy_keys(const struct kv_rewrite *rewrite, struct kv_keys *
 
 	if (code != PL_OK || keys->kind == KV_RANGE)
 		return code != PL_OK ? code : copy_span(rewrite, &keys->to);
-	keys->to = pl_span(NULL, 0); /* means nothing here: may be anything */
+	keys->to = pl_span(NULL, 0); /* has no meaning here and may hold anything */
 	return PL_OK;
 }
 

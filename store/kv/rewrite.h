@@ -1,9 +1,9 @@
 /*
- * Requests, answers and notes rebuilt in an arena: as they are (a deep copy, for
- * whoever has to keep one), or with other keys (a decorator that renames).
+ * Copies of requests, answers and notes in an arena: as they are (a deep copy, to keep
+ * one), or with other keys (for a decorator that renames keys).
  *
- * All fail with PL_NOMEM, or with what the mapping says; the output is untouched
- * then, the arena is not.
+ * All functions fail with PL_NOMEM, or with what a callback gives. The output is then
+ * untouched, but the arena is not.
  */
 #ifndef STORE_KV_REWRITE_H
 #define STORE_KV_REWRITE_H
@@ -13,11 +13,11 @@
 
 struct kv_rewrite {
 	struct pl_arena *arena;
-	/* A key of a request or an answer: PL_OK, or why not. */
+	/* Replaces a key of a request or an answer: PL_OK, or why not. */
 	enum pl_code (*key)(const struct kv_rewrite *rewrite, struct pl_span *key);
 	enum pl_code (*keys)(const struct kv_rewrite *rewrite, struct kv_keys *keys);
 	enum pl_code (*value)(const struct kv_rewrite *rewrite, struct pl_span *value);
-	/* NULL: all. A key of a lease for which it is false is left out. */
+	/* False: the key is left out of a lease's keys. NULL: all keys are kept. */
 	bool (*lease_key)(const struct kv_rewrite *rewrite, struct pl_span key);
 	const void *ctx;
 };
@@ -32,7 +32,7 @@ PL_NODISCARD enum pl_code kv_rewrite_note(const struct kv_rewrite *rewrite,
                                           const struct kv_watch_note *note,
                                           struct kv_watch_note *out);
 
-/* Deep copies: nothing of the source is referred to. */
+/* Deep copies, which share nothing with the source. */
 PL_NODISCARD enum pl_code kv_req_copy(struct pl_arena *arena, const struct kv_req *req,
                                       struct kv_req *out);
 PL_NODISCARD enum pl_code kv_result_copy(struct pl_arena *arena,

@@ -1,9 +1,9 @@
 /*
- * What one asks of the store and what it answers: plain values, no behaviour.
+ * Requests to the store and their answers, as plain values without behaviour.
  *
- * A request borrows all its spans and arrays for the duration of the call that
- * takes it; a result and what it points to are borrowed by the callback that is
- * handed it. The meaning of every field is etcd's (API v3).
+ * A request borrows all its spans and arrays for the duration of the call that takes it.
+ * A result, and everything it points to, is borrowed by the callback that gets it. All
+ * fields have etcd's meaning (API v3).
  */
 #ifndef STORE_KV_TYPES_H
 #define STORE_KV_TYPES_H
@@ -16,7 +16,7 @@
 #include "store/base/span.h"
 
 enum kv_keys_kind {
-	KV_ONE,    /* exactly from */
+	KV_ONE,    /* exactly the key from */
 	KV_RANGE,  /* from <= key < to */
 	KV_PREFIX, /* every key that starts with from; an empty prefix is every key */
 	KV_FROM,   /* from <= key */
@@ -25,12 +25,12 @@ enum kv_keys_kind {
 struct kv_keys {
 	enum kv_keys_kind kind;
 	struct pl_span from;
-	struct pl_span to; /* KV_RANGE only */
+	struct pl_span to; /* in KV_RANGE */
 };
 
 struct kv_record {
 	struct pl_span key;
-	struct pl_span value; /* empty when only keys were asked for */
+	struct pl_span value; /* empty if only keys were asked for */
 	int64_t create_revision;
 	int64_t mod_revision;
 	int64_t version;
@@ -65,7 +65,7 @@ struct kv_get {
 	int64_t revision; /* 0: now */
 	bool keys_only;
 	bool count_only;
-	bool serializable; /* may be stale: answered by one member alone */
+	bool serializable; /* one member answers alone, so the answer may be stale */
 };
 
 struct kv_put {
@@ -85,22 +85,22 @@ struct kv_delete {
 enum kv_target { KV_VERSION, KV_CREATE_REV, KV_MOD_REV, KV_VALUE, KV_LEASE };
 enum kv_relation { KV_EQ, KV_NE, KV_LT, KV_GT };
 
-/* Over a range the compare must hold for each key in it. Where there is no key,
- * one or a range, all numbers count as 0, and KV_VALUE never holds, whatever the
- * relation. All compares, those of nested transactions included, are judged
- * before anything is written. */
+/* Over a range the compare must hold for each key in it. If there is no key, in a range
+ * or by name, all numbers count as 0, and KV_VALUE never holds, whatever the relation is.
+ * All compares, those of nested transactions included, are judged before anything is
+ * written. */
 struct kv_compare {
 	struct kv_keys keys;
 	enum kv_target target;
 	enum kv_relation relation;
-	int64_t number;       /* all targets but KV_VALUE */
-	struct pl_span value; /* KV_VALUE */
+	int64_t number;       /* for all targets but KV_VALUE */
+	struct pl_span value; /* for KV_VALUE */
 };
 
 struct kv_req;
 
-/* then runs when every compare holds, otherwise when one does not. Operations
- * may be KV_GET, KV_PUT, KV_DELETE and KV_TXN; no key may be put twice. */
+/* The list then runs if every compare holds, else the list otherwise. Operations may be
+ * KV_GET, KV_PUT, KV_DELETE and KV_TXN. No key may be put twice. */
 struct kv_txn {
 	const struct kv_compare *compares;
 	size_t compare_count;
@@ -112,13 +112,13 @@ struct kv_txn {
 
 struct kv_compact {
 	int64_t revision;
-	bool physical; /* answer only when the space is free */
+	bool physical; /* answer only when the space has been freed */
 };
 
 struct kv_lease_req {
-	int64_t id;     /* for a grant 0 lets the store choose */
-	int64_t ttl_s;  /* grant */
-	bool want_keys; /* ttl */
+	int64_t id;     /* in a grant 0 lets the store choose */
+	int64_t ttl_s;  /* in a grant */
+	bool want_keys; /* for KV_LEASE_TTL */
 };
 
 struct kv_req {
@@ -129,7 +129,7 @@ struct kv_req {
 		struct kv_delete del;
 		struct kv_txn txn;
 		struct kv_compact compact;
-		struct kv_lease_req lease; /* grant, revoke, keep, ttl */
+		struct kv_lease_req lease; /* for grant, revoke, keep and ttl */
 	};
 };
 
@@ -137,11 +137,11 @@ struct kv_get_result {
 	const struct kv_record *records;
 	size_t count;
 	int64_t total; /* keys in the range, whatever the limit */
-	bool more;     /* the limit cut something off */
+	bool more;     /* the limit cut keys off */
 };
 
 struct kv_put_result {
-	const struct kv_record *prev; /* NULL: not asked for, or there was none */
+	const struct kv_record *prev; /* NULL: not asked for, or the key did not exist */
 };
 
 struct kv_delete_result {
@@ -160,27 +160,28 @@ struct kv_txn_result {
 
 struct kv_lease_result {
 	int64_t id;
-	int64_t ttl_s;     /* remaining; keep and ttl: a lease that is gone is an error */
-	int64_t granted_s; /* ttl only */
+	/* remaining; in keep and ttl a lease that is gone is an error */
+	int64_t ttl_s;
+	int64_t granted_s; /* in KV_LEASE_TTL */
 	const struct pl_span *keys;
 	size_t key_count;
 };
 
 struct kv_status_result {
-	const char *version; /* "3.4.23" */
+	const char *version; /* for example "3.4.23" */
 	int64_t db_bytes;
 	int64_t db_bytes_in_use;
-	uint64_t leader; /* member id; 0: none */
+	uint64_t leader; /* member id; 0: there is none */
 	uint64_t raft_index;
-	bool alarm_nospace; /* raised on some member */
+	bool alarm_nospace; /* raised by some member */
 	bool alarm_corrupt;
 };
 
 struct kv_result {
 	enum kv_op op;
 	struct kv_header header; /* of the whole call; not set in nested results */
-	/* When the request that was answered left, on kv_now_ms()'s clock: what a
-	 * lease's safe time is counted from. */
+	/* When the answered request was sent, on the clock of kv_now_ms(). The safe time
+	 * of a lease counts from it. */
 	uint64_t sent_ms;
 	union {
 		struct kv_get_result get;
@@ -192,12 +193,13 @@ struct kv_result {
 	};
 };
 
-/* What the server allows. 0: not known yet. */
+/* Limits of the server. 0: not known yet. */
 struct kv_limits {
-	uint32_t txn_ops;       /* in each list of a transaction */
-	uint32_t request_bytes; /* of an encoded write */
-	/* Of a guarded kv: the partitions that may be written to in one transaction
-	 * beside that; each further one takes two of txn_ops. 0: none is guarded. */
+	uint32_t txn_ops;       /* operations in each list of a transaction */
+	uint32_t request_bytes; /* bytes of an encoded write */
+	/* Of a guarded kv: the number of partitions that one transaction may write to
+	 * within the limits above. Each further partition takes two of txn_ops. 0: the kv
+	 * is not guarded. */
 	uint32_t fences;
 };
 
@@ -210,23 +212,24 @@ struct kv_watch_req {
 };
 
 struct kv_event {
-	bool is_delete; /* record has the key and mod_revision only */
+	bool is_delete; /* the record has key and mod_revision only */
 	struct kv_record record;
-	const struct kv_record *prev; /* NULL: not asked for, or there was none */
+	const struct kv_record *prev; /* NULL: not asked for, or the key did not exist */
 };
 
 enum kv_watch_what {
-	/* The watch stands: from now on every change after revision is seen.
-	 * Comes again after each reconnection. */
+	/* The watch stands: from now on every change after revision is delivered. READY
+	 * comes again after each reconnection. */
 	KV_WATCH_READY,
-	/* Whole revisions only: all the events of a revision on watched keys
-	 * come in one note, in order, each revision once. */
+	/* All events of a revision on watched keys come in one note, in order, each
+	 * revision once. */
 	KV_WATCH_EVENTS,
 	/* Everything up to revision has been delivered. */
 	KV_WATCH_PROGRESS,
-	/* The last note. err says why: PL_CANCELED, PL_COMPACTED (compact_revision
-	 * is set: list again), PL_REWOUND (the store is not the one it was: list
-	 * again), PL_DENIED, PL_AUTH, PL_INVALID. A lost connection is no reason. */
+	/* The last note. err says why: PL_CANCELED, PL_COMPACTED (compact_revision is
+	 * set, and the user must list again), PL_REWOUND (the store is another one, and
+	 * the user must list again), PL_DENIED, PL_AUTH, PL_INVALID. A lost connection
+	 * does not end a watch. */
 	KV_WATCH_END,
 };
 

@@ -1,4 +1,4 @@
-/* What is over the limits, or contradicts itself. */
+/* Checks requests for limits and contradictions. */
 #include "store/kv/check.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include "store/kv/overlap.h"
 #include "store/memkv/impl.h"
 
-/* Of a message around the keys and values of one operation or compare. */
+/* Bytes of a message around the keys and values of one operation or compare. */
 enum { OP_OVERHEAD = 16, REQUEST_OVERHEAD = 24 };
 
 static size_t request_overhead(const struct kv_req *req) /* NOLINT(misc-no-recursion) */

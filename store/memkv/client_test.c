@@ -87,7 +87,7 @@ T_CASE(closing_ends_what_the_session_started_and_nothing_else)
 	kit_close(&kit);
 }
 
-/* Something new from each callback: nothing is called inside anything else. */
+/* Each callback starts something, and nothing is called inside anything else. */
 static unsigned depth, rounds;
 
 static void on_again(void *ctx, const struct kv_result *result, const struct pl_err *err)
@@ -110,7 +110,7 @@ T_CASE(steps_bound_a_client_that_never_rests)
 	     PL_OK);
 	T_TRUE(memkv_step(kit.mem, 7, 10));
 	T_EQ(rounds, 10);
-	T_EQ(kv_now_ms(kit.kv), 0); /* time waits */
+	T_EQ(kv_now_ms(kit.kv), 0); /* the clock waits */
 	T_TRUE(!memkv_step(kit.mem, 7, SIZE_MAX));
 	T_EQ(rounds, 1000);
 	T_EQ(kv_now_ms(kit.kv), 7);
@@ -153,7 +153,7 @@ T_CASE(room_is_bounded_and_waiters_come_in_order)
 		pl_list_init(&waiter[i].link);
 		kv_when_room(kit.kv, &waiter[i]);
 	}
-	pl_list_del(&waiter[2].link); /* called off */
+	pl_list_del(&waiter[2].link); /* cancels the wait */
 	T_EQ(woken, 0);
 	kit_run(&kit, 0);
 	T_EQ(woken, 2);
@@ -184,7 +184,7 @@ T_CASE(requests_over_the_limits_are_refused_at_once)
 	T_EQ(kit_call(&kit, &inner), PL_LIMIT);
 	inner.txn.then_count = 4;
 	T_EQ(kit_call(&kit, &inner), PL_OK);
-	/* What the outer one has, the inner one may not use again. */
+	/* What the outer transaction uses of the limit, the inner one cannot use. */
 	outer.txn.then = &inner;
 	outer.txn.then_count = 1;
 	T_EQ(kit_call(&kit, &outer), PL_LIMIT);
@@ -237,7 +237,7 @@ T_CASE(a_full_store_takes_writes_again_after_compaction)
 	while (code == PL_OK)
 		code = kit_call(&kit, &put);
 	T_EQ(code, PL_NOSPACE);
-	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 1, 5), PL_OK); /* small enough */
+	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 1, 5), PL_OK); /* within the limit */
 	T_EQ(kit_call(&kit, &status), PL_OK);
 	T_STR(kit.result.status.version, "3.4.23");
 	T_TRUE(kit.result.status.alarm_nospace);

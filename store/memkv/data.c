@@ -113,7 +113,7 @@ enum pl_code mem_push(struct mem_key *key, struct mem_version *version)
 	return PL_OK;
 }
 
-/* Back to the inside when one is left: compaction makes that the rule. */
+/* A single version that is left moves inside, which compaction makes the common case. */
 static void versions_shrink(struct mem_key *key)
 {
 	struct mem_version **many = key->versions.many;
@@ -151,7 +151,7 @@ uint32_t mem_rank(struct mem_key *key, int64_t revision)
 	struct mem_version **all = mem_versions(key);
 	uint32_t low = 0, high = key->count;
 
-	/* Nearly always the newest is asked for. */
+	/* The newest version is nearly always the one that is asked for. */
 	if (high != 0 && all[high - 1]->mod_revision <= revision)
 		return high;
 	while (low < high) {

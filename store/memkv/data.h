@@ -1,6 +1,6 @@
 /*
- * A key and what it was at each revision. Versions are never changed; whoever
- * still shows one (an answer, a watch note) holds it, and it holds its key.
+ * A key and its versions. A version never changes. It is held by its key, and by whatever
+ * still shows it (an answer, a watch note); and a version holds its key.
  */
 #ifndef STORE_MEMKV_DATA_H
 #define STORE_MEMKV_DATA_H
@@ -14,12 +14,13 @@ struct mem_lease;
 struct mem_version;
 
 struct mem_key {
-	struct pl_btree_node node; /* its span is bytes */
+	struct pl_btree_node node; /* its key is bytes */
 	struct hash_table_node hash;
 	uint32_t refs;
-	/* Oldest first, one per write, deletions included. Most keys have one. */
+	/* Oldest first, one for each write, deletions included. Most keys have one
+	 * version. */
 	uint32_t count;
-	uint32_t cap; /* 0: the one is inside */
+	uint32_t cap; /* 0: the single version is inside */
 	union {
 		struct mem_version *one;
 		struct mem_version **many;
@@ -30,9 +31,9 @@ struct mem_key {
 };
 
 struct mem_version {
-	struct mem_key *key; /* held */
+	struct mem_key *key; /* the version holds a reference */
 	uint32_t refs;
-	uint32_t sub; /* place within its revision */
+	uint32_t sub; /* position within its revision */
 	int64_t mod_revision;
 	int64_t create_revision;
 	int64_t version; /* 0: a deletion */
@@ -55,31 +56,32 @@ static inline bool mem_is_delete(const struct mem_version *version)
 	return version->version == 0;
 }
 
-/* Its share of the store's size, as the quota counts: 96 bytes, key and value. */
+/* The version's share of the store's size, as the quota counts it: 96 bytes, key and
+ * value. */
 static inline uint64_t mem_version_cost(const struct mem_version *version)
 {
 	return 96 + version->key->node.key.len + version->len;
 }
 
 struct mem_version **mem_versions(struct mem_key *key);
-struct mem_version *mem_newest(struct mem_key *key); /* NULL: none at all */
+struct mem_version *mem_newest(struct mem_key *key); /* NULL: no version at all */
 
-/* Takes the caller's hold on version. */
+/* Takes the caller's reference to version. */
 PL_NODISCARD enum pl_code mem_push(struct mem_key *key, struct mem_version *version);
 
-/* The newest leaves; the caller gets the hold. */
+/* Removes the newest version and gives its reference to the caller. */
 struct mem_version *mem_pop(struct mem_key *key);
 
-/* The oldest count leave; the caller has unreferenced them. */
+/* Removes the oldest count versions, whose references the caller has given back. */
 void mem_drop_oldest(struct mem_key *key, uint32_t count);
 
-/* How many versions are not newer than revision. */
+/* The number of versions that are not newer than revision. */
 uint32_t mem_rank(struct mem_key *key, int64_t revision);
 
-/* What the key was at revision. NULL: it did not exist. */
+/* The key's version at revision. NULL: the key did not exist. */
 struct mem_version *mem_at(struct mem_key *key, int64_t revision);
 
-/* Borrowed from the version. */
+/* The record borrows from the version. */
 void mem_record(const struct mem_version *version, bool keys_only, struct kv_record *out);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * Requests against the state, answered at once.
  *
- * Reads hold what they show. Writes run one after the other against the state
- * and are undone together when memory ends, or when one of them is refused.
+ * A read holds the versions that it shows. The writes of a request run one after the
+ * other, and are undone together if memory runs out or one of them is refused.
  */
 #include "store/memkv/exec.h"
 
 #include "store/kv/keys.h"
 
-enum { KV_COST = 256, LEASE_COST = 64 }; /* as etcd's quota guesses */
+enum { KV_COST = 256, LEASE_COST = 64 }; /* like the guesses of etcd's quota */
 
 enum pl_code exec_refuse(struct exec *exec, enum pl_code code, const char *why)
 {
@@ -150,7 +150,8 @@ static enum pl_code do_compact(struct exec *exec, const struct kv_compact *compa
 	if (compact->revision > exec->mvcc->revision)
 		return exec_refuse(exec, PL_FUTURE, "compact: revision is in the future");
 	mvcc_compact(exec->mvcc, compact->revision);
-	exec->mem->nospace = false; /* there is nobody to disarm it */
+	/* there is no alarm that somebody would have to disarm */
+	exec->mem->nospace = false;
 	return PL_OK;
 }
 
@@ -166,7 +167,7 @@ static uint64_t put_cost(const struct kv_req *ops, size_t count)
 	return cost;
 }
 
-/* Deletes and compactions are free: they are the way out. */
+/* Deletes and compactions are free, because they are the way out. */
 static bool has_space(const struct memkv *mem, const struct kv_req *req)
 {
 	uint64_t cost = 0, other;

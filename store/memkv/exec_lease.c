@@ -1,4 +1,4 @@
-/* Leases: granted, kept, shown, and gone with all their keys. */
+/* Requests on leases: grant, keep-alive, time to live, and revoke with all keys. */
 #include "store/memkv/exec.h"
 
 #define TTL_MAX_S INT64_C(9000000000)
@@ -73,7 +73,8 @@ enum pl_code exec_lease(struct exec *exec, const struct kv_req *req)
 	struct mem_lease *lease = mem_lease_find(exec->mvcc, req->lease.id);
 	uint64_t now = mem_now(exec->mem);
 
-	/* One that has run out can not be kept, although its keys may still stand. */
+	/* A lease that has run out cannot be kept alive, although its keys may still
+	 * exist. */
 	if (lease == NULL || (req->op == KV_LEASE_KEEP && lease->expiry_ms <= now))
 		return exec_refuse(exec, PL_NOLEASE, "requested lease not found");
 	out->id = lease->id;

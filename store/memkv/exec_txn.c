@@ -1,4 +1,5 @@
-/* Transactions: judged along the way they take, checked along it, then run. */
+/* Transactions: the compares on the path are judged, the operations on the path are
+ * checked, and then they run. */
 #include "store/memkv/exec.h"
 
 static bool relation_holds(enum kv_relation relation, int order)
@@ -35,7 +36,7 @@ static int64_t number_of(const struct mem_version *version, enum kv_target targe
 	PL_UNREACHABLE("target");
 }
 
-/* version NULL: there is no key. */
+/* version NULL: the key does not exist. */
 static bool compare_one(const struct kv_compare *compare,
                         const struct mem_version *version)
 {
@@ -80,7 +81,8 @@ static const struct kv_req *txn_list(const struct kv_txn *txn, bool succeeded,
 	return succeeded ? txn->then : txn->otherwise;
 }
 
-/* All compares on the way that the transaction takes, before anything is written. */
+/* Judges all compares on the path that the transaction takes, before anything is
+ * written. */
 static enum pl_code judge_txn(struct exec *exec, /* NOLINT(misc-no-recursion) */
                               const struct kv_txn *txn)
 {
@@ -112,7 +114,7 @@ static enum pl_code check_put(struct exec *exec, const struct kv_put *put)
 	return PL_OK;
 }
 
-/* Along the path again: the operations of one kind that will run. */
+/* Follows the path again and checks the operations of one kind that will run. */
 static enum pl_code check_ops(struct exec *exec, /* NOLINT(misc-no-recursion) */
                               const struct kv_txn *txn, enum kv_op kind)
 {

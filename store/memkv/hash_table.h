@@ -1,6 +1,6 @@
 /*
- * Intrusive hash table: finds in one step what the ordered map finds in twenty
- * comparisons. Adding can not fail once room has been reserved.
+ * An intrusive hash table, which finds in one step what the ordered map finds in twenty
+ * comparisons. Adding cannot fail once room has been reserved.
  */
 #ifndef STORE_MEMKV_HASH_TABLE_H
 #define STORE_MEMKV_HASH_TABLE_H
@@ -22,16 +22,16 @@ struct hash_table {
 	size_t count;
 };
 
-/* Frees the buckets, not the elements. A zeroed table is empty. */
+/* Frees the buckets but not the elements. A zeroed table is empty. */
 void hash_table_done(struct hash_table *table);
 
-/* Room for count elements in all. */
+/* Reserves room for count elements in all. */
 PL_NODISCARD enum pl_code hash_table_reserve(struct hash_table *table, size_t count);
 void hash_table_add(struct hash_table *table, struct hash_table_node *node,
                     uint64_t hash);
 void hash_table_del(struct hash_table *table, struct hash_table_node *node);
 
-/* The elements with this hash, one after the other; the caller compares. */
+/* These walk over the elements with a hash; the caller compares the keys. */
 struct hash_table_node *hash_table_first(const struct hash_table *table, uint64_t hash);
 struct hash_table_node *hash_table_next(const struct hash_table_node *node);
 

@@ -1,4 +1,4 @@
-/* What the parts of memkv know of each other. */
+/* The parts of the memory store, as they see each other. */
 #ifndef STORE_MEMKV_IMPL_H
 #define STORE_MEMKV_IMPL_H
 
@@ -10,14 +10,15 @@
 
 enum { MEM_CALLS_KEPT = 64 };
 
-/* One delivery, in the order of the queue. Embedded in what is delivered. */
+/* A delivery, embedded in what is delivered. Deliveries happen in the order of the
+ * queue. */
 enum mem_delivery_kind {
 	DELIVERY_CALL,
 	DELIVERY_NOTE,   /* a watch's events of one revision, or its progress */
-	DELIVERY_READY,  /* a watch's, and then its past */
-	DELIVERY_END,    /* a watch's */
-	DELIVERY_ROOM,   /* a session's waiters */
-	DELIVERY_CLOSED, /* a session's last */
+	DELIVERY_READY,  /* READY of a watch, followed by its past events */
+	DELIVERY_END,    /* END of a watch */
+	DELIVERY_ROOM,   /* room for a session's waiters */
+	DELIVERY_CLOSED, /* the last delivery of a session */
 };
 
 struct mem_delivery {
@@ -35,7 +36,7 @@ struct memkv {
 	struct pl_list sessions;
 	struct interval_tree watches;
 	uint64_t watch_seq;
-	struct pl_arena scratch; /* for the time of one start */
+	struct pl_arena scratch; /* used during one start */
 	struct mem_call *idle[MEM_CALLS_KEPT];
 	size_t idle_count;
 	uint64_t cluster_id, member_id, raft_term, raft_index;
@@ -54,7 +55,7 @@ struct mem_session {
 	struct pl_list calls;
 	struct pl_list watches;
 	struct pl_list waiters;
-	size_t bytes; /* of requests whose answers wait */
+	size_t bytes; /* bytes of requests whose answers wait */
 	struct mem_delivery room;
 	struct mem_delivery closed;
 	bool closing;
@@ -62,7 +63,7 @@ struct mem_session {
 	void *ctx;
 };
 
-/* Versions that an answer shows, held until it has been delivered. */
+/* The versions that an answer shows, held until it has been delivered. */
 struct mem_hold {
 	struct mem_hold *next;
 	size_t count;
@@ -80,7 +81,7 @@ struct mem_call {
 	struct pl_arena arena;
 	struct mem_hold *holds;
 	struct kv_result result;
-	struct pl_err err; /* code PL_OK: result counts */
+	struct pl_err err; /* code PL_OK: result is the answer */
 };
 
 struct mem_note_hold {
@@ -88,13 +89,13 @@ struct mem_note_hold {
 	struct kv_record prev_record;
 };
 
-/* count 0: progress */
+/* A note with count 0 is one of progress. */
 struct mem_note {
 	struct mem_delivery delivery;
 	struct mem_watch *watch;
-	struct mem_note *next; /* of the write that is going on */
+	struct mem_note *next; /* the next note of the write in progress */
 	int64_t revision;      /* of the events */
-	size_t count, cap;     /* cap 0: the one is inside */
+	size_t count, cap;     /* cap 0: the single event is inside */
 	struct kv_event *events;
 	struct mem_note_hold *holds;
 	struct kv_event one_event;
@@ -109,15 +110,15 @@ struct mem_watch {
 	void *ctx;
 	bool want_prev, no_puts, no_deletes;
 	bool indexed;
-	bool ended; /* END is on its way or delivered: nothing else comes */
+	bool ended; /* END is queued or delivered, and no other note comes */
 	unsigned refs;
 	int64_t min_rev;        /* events below have been queued or were not wanted */
-	int64_t past, past_end; /* revisions still to be read from the log */
-	int64_t seen_rev;       /* the newest revision it was told of */
-	struct mem_note *open;  /* of the write that is going on */
+	int64_t past, past_end; /* revisions that are still to be read from the log */
+	int64_t seen_rev;       /* the newest revision in a note that was delivered */
+	struct mem_note *open;  /* the note of the write in progress */
 	struct mem_delivery ready;
-	int64_t ready_rev; /* it sees everything after this one */
-	int64_t ready_now; /* the store's revision when it was queued */
+	int64_t ready_rev; /* the watch sees everything after this revision */
+	int64_t ready_now; /* the store's revision when READY was queued */
 	bool announced;    /* READY has been delivered since it was queued */
 	struct mem_delivery end;
 	struct pl_err end_err;
@@ -139,7 +140,7 @@ PL_NODISCARD enum pl_code check_limits(const struct memkv *mem, const struct kv_
  * happened; anything else is in the call. */
 PL_NODISCARD enum pl_code exec_req(struct memkv *mem, struct mem_call *call,
                                    const struct kv_req *req);
-/* The keys go in one revision, then the lease. */
+/* Deletes the lease's keys in one revision, and then the lease. */
 PL_NODISCARD enum pl_code exec_revoke(struct memkv *mem, struct mem_lease *lease);
 
 /* -- calls and sessions (session.c) */
@@ -166,7 +167,8 @@ PL_NODISCARD enum pl_code note_add(struct mvcc *mvcc, struct mem_note *note,
                                    struct mem_version *version);
 void note_deliver(struct mem_note *note);
 
-/* The notes of the changes that are about to be committed; then either of: */
+/* Makes the notes of the changes that are about to be committed. One of the other two
+ * functions must follow. */
 PL_NODISCARD enum pl_code notes_prepare(struct memkv *mem, struct mem_note **notes);
 void notes_queue(struct memkv *mem, struct mem_note *notes);
 void notes_forget(struct mem_note *notes);

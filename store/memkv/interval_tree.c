@@ -29,7 +29,7 @@ static void node_update(struct interval_tree_node *node)
 	node->furthest = furthest_of(furthest_of(node, node->left), node->right);
 }
 
-/* Depths here and below are logarithmic: weights are random. */
+/* Depths of recursion here and below are logarithmic, because weights are random. */
 static void split_at(struct interval_tree_node *root, /* NOLINT(misc-no-recursion) */
                      const struct interval_tree_node *by,
                      struct interval_tree_node **left, struct interval_tree_node **right)

@@ -1,8 +1,8 @@
 /*
- * Which ranges contain this key? A treap of ranges, ordered by where they begin,
- * that knows the furthest end of each subtree.
+ * An interval tree: finds the ranges that contain a key. The tree is a treap ordered by
+ * where the ranges begin, and knows the furthest end in each subtree.
  *
- * A query costs the ranges it finds plus a logarithm. Nothing allocates, nothing
+ * A query costs the ranges that it finds plus a logarithm. Nothing allocates, and nothing
  * fails. Ranges are found in the order of (begin, seq).
  */
 #ifndef STORE_MEMKV_INTERVAL_TREE_H
@@ -15,16 +15,16 @@
 #include "store/base/rng.h"
 #include "store/base/span.h"
 
-/* Embedded. begin, end, endless and seq are set before it is added, and must
- * not change while it is in. */
+/* Embedded in the element. begin, end, endless and seq are set before the node is added,
+ * and must not change while it is in the tree. */
 struct interval_tree_node {
 	struct interval_tree_node *left, *right;
 	const struct interval_tree_node
-		*furthest; /* whose end is the greatest, down from here */
+		*furthest; /* the node with the greatest end in this subtree */
 	struct pl_span begin;
 	struct pl_span end; /* the first key behind the range */
 	bool endless;
-	uint64_t seq; /* tells equal ranges apart */
+	uint64_t seq; /* distinguishes equal ranges */
 	uint64_t weight;
 };
 

@@ -42,7 +42,7 @@ enum pl_code mem_lease_add(struct mvcc *mvcc, int64_t id, int64_t ttl_s,
 	pl_list_init(&lease->keys);
 	hash_table_add(&mvcc->leases, &lease->node, hash_table_hash_int(id));
 	code = pl_heap_add(&mvcc->due, &lease->due);
-	PL_ASSERT(code == PL_OK); /* reserved */
+	PL_ASSERT(code == PL_OK); /* was reserved */
 	*out = lease;
 	return PL_OK;
 }

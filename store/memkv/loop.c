@@ -1,11 +1,11 @@
-/* A memkv on a libuv loop: one timer, which fires at once when answers wait. */
+/* A memory store on a libuv loop: one timer, which fires at once when answers wait. */
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/memkv/impl.h"
 
-/* Then others of the loop have their turn. */
+/* Deliveries in one turn; then other parts of the loop have theirs. */
 enum { DELIVERIES_A_TURN = 256 };
 
 struct memkv_loop {

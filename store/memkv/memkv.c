@@ -140,7 +140,7 @@ static void deliver_one(struct mem_delivery *delivery)
 	PL_UNREACHABLE("kind of delivery");
 }
 
-/* Without memory the keys stay a little longer, as a busy server's would. */
+/* Without memory the keys stay a little longer, as on a busy server. */
 static void expire_leases(struct memkv *mem)
 {
 	struct mem_lease *lease = mem_lease_next_due(mem->mvcc);
@@ -153,7 +153,7 @@ static void expire_leases(struct memkv *mem)
 	}
 }
 
-/* Their places in the heap change under way. */
+/* The leases are copied first, because their places in the heap change. */
 enum pl_code memkv_renew_leases(struct memkv *mem, uint64_t grace_ms, struct pl_err *err)
 {
 	struct pl_heap *due = &mem->mvcc->due;

@@ -1,17 +1,20 @@
 /*
- * The kv interface in memory, on a clock that the caller moves.
+ * The memory store: the kv interface in memory, on a clock that the caller moves.
  *
- * Behaves as etcd 3.4 does, answer for answer, revision for revision: one
- * conformance suite holds both to that. Deterministic: the same calls at the
- * same virtual times give the same answers in the same order.
+ * The store behaves like etcd 3.4, answer for answer and revision for revision; one
+ * conformance suite holds both to that. It is deterministic: the same calls at the same
+ * virtual times give the same answers in the same order.
  *
- * A call is judged and applied inside kv_start; its answer waits in one queue
- * with everybody's answers and watch notes, which memkv_run() delivers in order:
- *   - the notes of a write come before its answer, watch by watch in the order
- *     of where the watched ranges begin;
- *   - what happened at one time is delivered before the clock moves on; then
- *     leases run out (by time, then in the order they were granted), then timers.
- * So a canceled write was applied, and ends with PL_UNKNOWN; no call times out.
+ * A call is judged and applied inside kv_start. Its answer waits in one queue with all
+ * answers and watch notes, which memkv_run() delivers in order:
+ *
+ *   - the notes of a write come before its answer, watch by watch in the order in
+ *     which the watched ranges begin;
+ *   - everything that happened at one time is delivered before the clock moves on;
+ *     then leases run out (by time, then in the order in which they were granted),
+ *     then timers run.
+ *
+ * So a canceled write has been applied and ends with PL_UNKNOWN, and no call times out.
  */
 #ifndef STORE_MEMKV_MEMKV_H
 #define STORE_MEMKV_MEMKV_H
@@ -26,58 +29,60 @@ struct memkv;
 struct memkv_opts {
 	uint32_t txn_ops_max;       /* 0: 128 */
 	uint32_t request_bytes_max; /* 0: 1.5 MiB */
-	uint64_t quota_bytes;       /* 0: none; over it writes fail with PL_NOSPACE */
-	int64_t min_ttl_s;          /* 0: 2, as etcd's with default timing */
-	uint64_t expiry_delay_ms;   /* how long after its TTL a lease's keys go */
-	size_t room_bytes;          /* requests in flight, a session; 0: 8 MiB */
-	uint64_t now_ms;            /* the clock's first reading */
-	uint64_t seed;              /* of lease ids and the cluster's id */
+	/* 0: no quota; beyond it writes fail with PL_NOSPACE */
+	uint64_t quota_bytes;
+	int64_t min_ttl_s; /* 0: 2, like an etcd with default timing */
+	/* how long after its TTL a lease's keys are deleted */
+	uint64_t expiry_delay_ms;
+	/* bytes of requests in flight of a session; 0: 8 MiB */
+	size_t room_bytes;
+	uint64_t now_ms; /* the first time of the clock */
+	uint64_t seed;   /* of lease ids and of the cluster id */
 };
 
 /* opts may be NULL. */
 PL_NODISCARD enum pl_code memkv_new(const struct memkv_opts *opts, struct memkv **out,
                                     struct pl_err *err);
 
-/* Closes nothing: kv_close() every session first. */
+/* Every session must have been closed with kv_close(). */
 void memkv_free(struct memkv *mem);
 
-/* One client of the store: its own calls and watches. Several may be open at
- * once; closing one ends what it started and nothing else. */
+/* Opens a session: one client of the store, with its own calls and watches. Several may
+ * be open at once. Closing one ends what it started and nothing else. */
 PL_NODISCARD enum pl_code memkv_session(struct memkv *mem, struct kv **out,
                                         struct pl_err *err);
 
-/* Moves the clock (never back) and delivers everything due: answers, events,
- * timers, expired leases. Runs until nothing is due any more; so a client that
- * answers each answer with a call keeps it busy for ever: see memkv_step. */
+/* Moves the clock (never back) and delivers everything that is due: answers, events,
+ * timers, expired leases. Runs until nothing is due any more, so a client that answers
+ * each answer with a call keeps it busy for ever: see memkv_step. */
 void memkv_run(struct memkv *mem, uint64_t now_ms);
 
-/* The same, but delivers at most count answers and notes. False: nothing is due
- * any more. The clock stands still while something is left. */
+/* Like memkv_run, but delivers at most count answers and notes. False: nothing is due any
+ * more. The clock stands still while something is left. */
 bool memkv_step(struct memkv *mem, uint64_t now_ms, size_t count);
 
-/* When memkv_run() next has something to do; at most now when answers wait.
+/* When memkv_run() next has something to do; at most the current time if answers wait.
  * UINT64_MAX: never. */
 uint64_t memkv_next_ms(const struct memkv *mem);
 
-/* As if the session's connection broke and came back: calls whose answers were
- * still to be delivered end with PL_UNAVAIL, writes with PL_UNKNOWN; watches
- * resume, are READY again, or find out that they can not be resumed
- * (PL_COMPACTED, PL_REWOUND). */
+/* Behaves as if the session's connection broke and came back. Calls whose answers were
+ * still to be delivered end with PL_UNAVAIL, writes with PL_UNKNOWN. Watches resume and
+ * are READY again, or end because they cannot be resumed (PL_COMPACTED, PL_REWOUND). */
 void memkv_reconnect(struct kv *kv);
 
-/* As a new leader does: every lease begins its TTL anew, grace_ms from now. None
+/* Behaves like a new leader: every lease begins its TTL anew, grace_ms from now, and none
  * expires before that. */
 PL_NODISCARD enum pl_code memkv_renew_leases(struct memkv *mem, uint64_t grace_ms,
                                              struct pl_err *err);
 
-/* How many there are, expired ones whose keys still stand included. */
+/* The number of leases, expired ones whose keys still exist included. */
 size_t memkv_leases(const struct memkv *mem);
 
 int64_t memkv_revision(const struct memkv *mem);
 
-/* The whole state as it stands, for a store that comes back from a backup: the
- * revision goes back, later writes are forgotten, leases start anew. Watches are
- * not told: they see nothing until the revision passes what they saw, or until
+/* A copy of the whole state, for a store that comes back from a backup: restoring it
+ * moves the revision back, forgets later writes and starts leases anew. Watches are not
+ * told. They see nothing until the revision passes what they saw, or until
  * memkv_reconnect. */
 struct memkv_snapshot;
 PL_NODISCARD enum pl_code memkv_save(const struct memkv *mem, struct memkv_snapshot **out,
@@ -87,12 +92,12 @@ PL_NODISCARD enum pl_code memkv_restore(struct memkv *mem,
                                         struct pl_err *err);
 void memkv_snapshot_free(struct memkv_snapshot *snapshot);
 
-/* Runs a memkv by a libuv loop's real time (pl_clock_ms), until detached. The
- * clock jumps there first when it is behind. */
+/* Drives a memory store by the real time of a libuv loop (pl_clock_ms) until it is
+ * detached. The clock first jumps there if it is behind. */
 struct memkv_loop;
 PL_NODISCARD enum pl_code memkv_attach(struct memkv *mem, uv_loop_t *loop,
                                        struct memkv_loop **out, struct pl_err *err);
-/* The sessions are closed first, or driven by memkv_run from then on. */
+/* The sessions must have been closed, or memkv_run must drive them from then on. */
 void memkv_detach(struct memkv_loop *loop, void (*done)(void *ctx), void *ctx);
 
 #endif

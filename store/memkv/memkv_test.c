@@ -139,14 +139,14 @@ T_CASE(a_watch_below_the_compacted_revision_ends)
 	kit_run(&kit, 0);
 	T_EQ(watch[0].note[1].compact_revision, 3);
 	T_STR(kit_told(&watch[0]), "ready@1 end(revision compacted)");
-	/* What was before the compacted revision is not known any more. */
+	/* The value before the compacted revision is not known any more. */
 	T_STR(kit_told(&watch[1]), "ready@2 put a=2@3 del a(2)@4");
 	T_EQ(kit_compact(&kit, 4), PL_OK);
 	T_EQ(kit_watch(&kit, &watch[2],
 	               &(struct kv_watch_req){.keys = KEY("a"), .from_revision = 4}),
 	     PL_OK);
 	kit_run(&kit, 0);
-	T_STR(kit_told(&watch[2]), "ready@3"); /* nor that it was deleted then */
+	T_STR(kit_told(&watch[2]), "ready@3"); /* the deletion is gone, too */
 	kit_close(&kit);
 }
 

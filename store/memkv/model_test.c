@@ -1,6 +1,6 @@
 /*
- * Random histories, from a seed, against the simple model: every answer and
- * every note must be what the model says. MODEL_SEED=n runs one more seed.
+ * Random histories from a seed against the simple model: every answer and every note must
+ * be what the model says. MODEL_SEED=n runs one more seed.
  */
 #include <stdlib.h>
 
@@ -21,13 +21,13 @@ static struct pl_arena arena;
 struct watched {
 	struct kv_watch_req req;
 	struct kv_watch *watch;
-	int64_t next;      /* revision that may come next */
-	int64_t past_end;  /* up to there it reads the past, */
-	int64_t compacted; /* which was compacted so far */
-	int64_t ready;     /* what READY must say */
+	int64_t next;      /* the revision that may come next */
+	int64_t past_end;  /* the watch reads past events up to there, */
+	int64_t compacted; /* of which those up to here were compacted */
+	int64_t ready;     /* the revision that READY must say */
 	bool announced;
 	bool open;
-	enum pl_code end; /* expected */
+	enum pl_code end; /* the code that END must have */
 };
 
 static struct watched watched[WATCHES];
@@ -178,7 +178,7 @@ static struct kv_req any_req(void)
 	                                 .want_keys = true}};
 }
 
-/* The next revision of which it must be told, up to the present; 0: none. */
+/* The next revision up to now of which the watch must be told; 0: none. */
 static int64_t next_wanted(struct watched *w)
 {
 	for (; w->next <= model.revision; w->next++) {
@@ -186,7 +186,7 @@ static int64_t next_wanted(struct watched *w)
 
 		if (!model_note_wanted(&model, &w->req, w->next))
 			continue;
-		/* All that it wants there may have been compacted away. */
+		/* All events that the watch wants there may have been compacted away. */
 		for (unsigned i = 0; i < model.events[w->next]; i++)
 			live += !model.event[w->next][i].is_delete &&
 			        kv_key_in(w->req.keys,
@@ -198,8 +198,8 @@ static int64_t next_wanted(struct watched *w)
 	return 0;
 }
 
-/* Notes come before the answer of their write, but the model needs the answer:
- * so they wait. */
+/* Notes come before the answer to their write, but the model needs the answer first, so
+ * notes wait. */
 static struct {
 	struct watched *watched;
 	struct kv_watch_note note;
@@ -243,7 +243,7 @@ static void told_check(struct watched *w, const struct kv_watch_note *note,
 	}
 }
 
-/* What was told is right, and nothing is missing. */
+/* Checks that the notes are right and that none is missing. */
 static void watches_check(void)
 {
 	for (unsigned i = 0; i < told_count; i++)
@@ -279,7 +279,7 @@ static void open_watch(struct watched *w)
 	T_EQ(kv_watch(kit.kv, &w->req, on_note, w, &w->watch, &err), PL_OK);
 }
 
-/* Somewhere on the way memory ends. Nothing may have happened then. */
+/* Runs the request with an allocation that fails. Nothing may have happened then. */
 static bool call_without_memory(const struct kv_req *req, enum pl_code *code)
 {
 	uint64_t bytes = kit.mem->mvcc->bytes;

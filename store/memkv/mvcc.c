@@ -160,7 +160,7 @@ enum pl_code mvcc_range(struct mvcc *mvcc, const struct kv_keys *keys, int64_t r
 	return PL_OK;
 }
 
-/* Room for one more change. */
+/* Makes room for one more change. */
 static enum pl_code changes_reserve(struct mvcc *mvcc)
 {
 	uint32_t cap = mvcc->change_cap == 0 ? VECTOR_MIN : mvcc->change_cap * 2;
@@ -178,7 +178,7 @@ static enum pl_code changes_reserve(struct mvcc *mvcc)
 	return PL_OK;
 }
 
-/* Takes the caller's hold on version, also when it fails. */
+/* Takes the caller's reference to version, even if it fails. */
 static enum pl_code change_add(struct mvcc *mvcc, struct mem_version *version)
 {
 	enum pl_code code = changes_reserve(mvcc);
@@ -196,7 +196,7 @@ static enum pl_code change_add(struct mvcc *mvcc, struct mem_version *version)
 	return PL_OK;
 }
 
-/* A key without versions: only for the push that follows. */
+/* Makes a key without versions; a push must follow. */
 static struct mem_key *key_create(struct mvcc *mvcc, struct pl_span name)
 {
 	struct mem_key *key;
@@ -318,9 +318,9 @@ struct mvcc_compaction {
 };
 
 /*
- * Does this change stay? Called in the order of the log: when it comes to what a
- * key was at the revision, the key's older versions have had their turn, are not
- * looked at again, and go all at once; a deletion goes with them.
+ * Whether a change stays. Called in the order of the log: when it comes to what a key was
+ * at the revision, the key's older versions have had their turn and are not looked at
+ * again, so they all go at once. A deletion goes with them.
  */
 static bool change_compact(struct mem_version *version, void *ctx)
 {

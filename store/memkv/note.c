@@ -1,6 +1,6 @@
 /*
- * What a write tells the watches. A note is made whole before the write is
- * committed, so that delivering it needs no memory.
+ * The notes of a write for the watches. A note is complete before the write is committed,
+ * so that delivering it needs no memory.
  */
 #include <stdlib.h>
 
@@ -62,7 +62,7 @@ static enum pl_code note_grow(struct mem_note *note)
 	return PL_OK;
 }
 
-/* What the key was before the revision; not known when that is compacted. */
+/* The key's version before the revision; not known if that is compacted. */
 static struct mem_version *prev_of(const struct mvcc *mvcc,
                                    const struct mem_version *version)
 {

@@ -1,4 +1,4 @@
-/* The parts under the store, each against something simpler. */
+/* The parts of the store, each against something simpler. */
 #include <stdlib.h>
 
 #include "store/base/fault.h"
@@ -275,7 +275,7 @@ T_CASE(btree_replaces_an_element_in_place)
 		others[i] = nodes[i];
 		others[i].node.key = pl_span(others[i].name, 8);
 		pl_btree_replace(&map, &nodes[i].node, &others[i].node);
-		/* The elements that left may go: nothing reads their keys. */
+		/* The elements that were replaced may go: nothing reads their keys. */
 		nodes[i].node.key = pl_span(NULL, 0);
 	}
 	pl_btree_check(&map);

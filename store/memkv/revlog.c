@@ -115,7 +115,7 @@ void revlog_drop_below(struct revlog *log, int64_t revision)
 		log->first++;
 		log->count--;
 	}
-	/* Only a wish: without memory the ring stays as large as it is. */
+	/* Shrinking is optional: without memory the ring stays as large as it is. */
 	if (log->cap > SLOTS_MIN && log->count < log->cap / 8)
 		(void)resize_ring(log, log->cap / 4);
 }

@@ -1,8 +1,9 @@
 /*
- * What changed at each revision, in order: what watches read their past from.
+ * The log of revisions: the changes at each revision, in order, from which watches read
+ * past events.
  *
- * One slot a revision, found by its number. The versions are borrowed from the
- * chains of their keys.
+ * There is one slot for each revision, found by its number. The versions are borrowed
+ * from the chains of their keys.
  */
 #ifndef STORE_MEMKV_REVLOG_H
 #define STORE_MEMKV_REVLOG_H
@@ -12,7 +13,7 @@
 struct revlog_slot {
 	uint32_t count;
 	union {
-		struct mem_version *one; /* count is 1 */
+		struct mem_version *one; /* if count is 1 */
 		struct mem_version **many;
 	} changes;
 };
@@ -23,27 +24,27 @@ struct revlog {
 	size_t head;
 	size_t count;
 	int64_t first;           /* revision of the slot at head */
-	struct revlog_slot next; /* prepared, not yet added */
+	struct revlog_slot next; /* prepared, but not added yet */
 };
 
 /* first: the revision of the slot that is added first. */
 void revlog_init(struct revlog *log, int64_t first);
 void revlog_done(struct revlog *log);
 
-/* Copies the changes of one more revision; only add makes them visible. */
+/* Copies the changes of one more revision. Only revlog_add makes them visible. */
 PL_NODISCARD enum pl_code revlog_prepare(struct revlog *log, struct mem_version **changes,
                                          uint32_t count);
-void revlog_forget(struct revlog *log); /* what was prepared */
+void revlog_forget(struct revlog *log); /* drops what was prepared */
 void revlog_add(struct revlog *log);
 
-/* *count changes in order; 0 outside of what the log holds. */
+/* Gives *count changes in order; 0 outside of what the log holds. */
 struct mem_version **revlog_at(const struct revlog *log, int64_t revision,
                                uint32_t *count);
 
-/* Revisions below revision leave. */
+/* Removes the revisions below revision. */
 void revlog_drop_below(struct revlog *log, int64_t revision);
 
-/* Leaves only those changes of a revision for which keep is true. */
+/* Keeps only the changes of a revision for which keep is true. */
 void revlog_filter(struct revlog *log, int64_t revision,
                    bool (*keep)(struct mem_version *version, void *ctx), void *ctx);
 

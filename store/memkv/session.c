@@ -29,7 +29,7 @@ static struct mem_call *call_new(struct memkv *mem)
 	return call;
 }
 
-/* A few wait for the next call, with the first chunk of their arena. */
+/* Keeps a few calls for reuse, with the first chunk of their arena. */
 static void call_recycle(struct memkv *mem, struct mem_call *call)
 {
 	for (struct mem_hold *hold = call->holds; hold != NULL; hold = hold->next)
@@ -148,7 +148,7 @@ static void session_unwatch(struct kv *kv, struct kv_watch *watch)
 	watch_end((struct mem_watch *)(void *)watch, PL_CANCELED, "canceled");
 }
 
-/* By now the watch is further than any revision that somebody has seen. */
+/* The watch has passed any revision that a client can have seen by now. */
 static enum pl_code session_progress(struct kv *kv, struct kv_watch *watch,
                                      int64_t revision, struct pl_err *err)
 {
@@ -173,7 +173,7 @@ static size_t session_room(struct kv *kv)
 	return session->bytes < room ? room - session->bytes : 0;
 }
 
-/* Half of it free: waiters do not wake up for every answer. */
+/* Half of the room must be free, so that waiters do not wake up at every answer. */
 static bool has_room(const struct mem_session *session)
 {
 	return session->bytes <= session->mem->opts.room_bytes / 2;
@@ -189,7 +189,7 @@ static void session_when_room(struct kv *kv, struct kv_waiter *waiter)
 		mem_queue_add(session->mem, &session->room);
 }
 
-/* One waiter a delivery: what it starts may use the room up again. */
+/* Wakes one waiter in a delivery, because what it starts may use the room up again. */
 void session_deliver_room(struct mem_session *session)
 {
 	struct kv_waiter *waiter;
@@ -213,7 +213,7 @@ static struct pl_timers *session_timers(struct kv *kv)
 	return &session_of(kv)->mem->timers;
 }
 
-/* Waiters are called too, so that they learn of it: starting fails from now on. */
+/* Waiters are called, too, and learn of the close because starting fails from now on. */
 static void session_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
 	struct mem_session *session = session_of(kv);
@@ -238,7 +238,7 @@ void session_deliver_closed(struct mem_session *session)
 	kv_closed_fn *closed = session->on_closed;
 	void *ctx = session->ctx;
 
-	/* Whoever waits for room since the close was called. */
+	/* Waiters that came after the call of close. */
 	if (!pl_list_empty(&session->waiters)) {
 		mem_queue_add(session->mem, &session->closed);
 		return;

@@ -1,4 +1,4 @@
-/* A copy of the state: all versions there are, shared, and the leases. */
+/* A copy of the state: all versions, shared with the state, and the leases. */
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
@@ -133,8 +133,8 @@ static int version_order(const void *a, const void *b)
 	return (*x)->sub < (*y)->sub ? -1 : (*x)->sub > (*y)->sub;
 }
 
-/* version has all of the new state's versions; those that the log has to name
- * are sorted by revision. */
+/* version has all versions of the new state; those that the log needs are sorted by
+ * revision. */
 static enum pl_code restore_log(struct mvcc *mvcc, struct mem_version **version,
                                 size_t count)
 {

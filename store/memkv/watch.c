@@ -1,7 +1,7 @@
 /*
- * Watches: indexed by their ranges for what happens from now on; what happened
- * before is read from the log of revisions when READY has been delivered, a
- * revision at a time, so that a long past needs no memory.
+ * Watches. New events are found through an index of the watched ranges. Past events are
+ * read from the log of revisions after READY has been delivered, one revision at a time,
+ * so that a long past needs no memory.
  *
  * A watch is alive while it is open, and while the queue still refers to it.
  */
@@ -18,7 +18,7 @@ void watch_unref(struct mem_watch *watch)
 		free(watch);
 }
 
-/* begin and end, written behind the watch, which has room for both. */
+/* The range's begin and end are written behind the watch, which has room for both. */
 static void set_range(struct mem_watch *watch, const struct kv_keys *keys)
 {
 	struct interval_tree_node *node = &watch->node;
@@ -106,7 +106,7 @@ static void watch_unindex(struct mem_watch *watch)
 	watch->indexed = false;
 }
 
-/* The watch's own reference goes with the delivery of the end. */
+/* The delivery of the end gives the watch's own reference back. */
 void watch_end(struct mem_watch *watch, enum pl_code code, const char *why)
 {
 	watch_unindex(watch);
@@ -148,7 +148,7 @@ enum pl_code watch_progress(struct mem_watch *watch, struct pl_err *err)
 	return PL_OK;
 }
 
-/* A revision that it was told of and that the store does not have any more. */
+/* The store does not have a revision any more that the watch was told of. */
 void watch_reconnect(struct mem_watch *watch)
 {
 	struct memkv *mem = watch->session->mem;
@@ -162,8 +162,8 @@ void watch_reconnect(struct mem_watch *watch)
 	queue_ready(watch);
 }
 
-/* The next of its past's revisions that has something for it. NULL with PL_OK:
- * there is none left. */
+/* The next past revision with an event for the watch. NULL with PL_OK: there is none
+ * left. */
 static enum pl_code past_next(struct mem_watch *watch, struct mem_note **out)
 {
 	struct memkv *mem = watch->session->mem;
@@ -208,8 +208,8 @@ static void deliver_announcement(struct mem_watch *watch)
 	watch->fn(watch->ctx, &note);
 }
 
-/* READY, then its past: whatever comes next goes to the front of the queue
- * before the callback, which may end the watch. */
+/* READY comes before past events. The next delivery goes to the front of the queue before
+ * the callback, which may end the watch. */
 void watch_deliver_ready(struct mem_watch *watch)
 {
 	struct memkv *mem = watch->session->mem;
@@ -217,7 +217,8 @@ void watch_deliver_ready(struct mem_watch *watch)
 	enum pl_code code;
 
 	if (watch->past_end > mem->mvcc->revision)
-		watch->past_end = mem->mvcc->revision; /* it was restored meanwhile */
+		/* the store was restored meanwhile */
+		watch->past_end = mem->mvcc->revision;
 	if (!watch->announced) {
 		if (watch->past <= watch->past_end)
 			mem_queue_add_first(mem, &watch->ready);

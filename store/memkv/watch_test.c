@@ -1,4 +1,4 @@
-/* Watches at their edges; stores that come back from a backup, or lose memory. */
+/* Watches in edge cases, and stores that come back from a backup or lose memory. */
 #include "store/base/fault.h"
 #include "store/memkv/impl.h"
 #include "tests/support/store/memkv/mvcc_audit.h"
@@ -147,7 +147,7 @@ T_CASE(a_restored_store_is_what_it_was)
 	     PL_OK);
 	kit_run(&kit, 0);
 	T_STR(kit_told(&watch[1]), "ready@2 put b=1@3 put l=1@4 del b@5");
-	/* The old watch saw revision 9, and believes to have seen 6. */
+	/* The old watch saw revision 9, but was told up to 6. */
 	T_EQ(kit_put(&kit, "a", "3"), 6);
 	T_STR(kit_told(&watch[0]), "");
 	kit_run(&kit, 10000);

@@ -1,5 +1,5 @@
 /*
- * What they are answered. Structures of protobuf-c in an arena, which borrow keys and
+ * Answers to clients, as structures of protobuf-c in an arena. They borrow keys and
  * values from the result.
  */
 #include <protobuf-c/protobuf-c.h>
@@ -11,7 +11,7 @@
 
 /* NOLINTBEGIN(bugprone-sizeof-expression): rows of pointers, as protobuf-c has them. */
 
-/* Of one message; the first that fails fails all. */
+/* Builds one message. The first failure makes all later steps fail. */
 struct answer_builder {
 	struct pl_arena *arena;
 	bool failed;
@@ -254,7 +254,8 @@ static enum pl_code pack_status(struct answer_builder *builder,
 	Epb__StatusResponse pb = EPB__STATUS_RESPONSE__INIT;
 
 	pb.header = header_of(builder, &result->header);
-	/* A memkv behaves as etcd 3.4 does, without the faults of its early versions. */
+	/* The version that is reported: a memory store behaves like etcd 3.4, without the
+	 * faults of its early versions. */
 	pb.version = bytes_of(PL_SPAN_LIT("3.4.36"));
 	pb.db_size = status->db_bytes;
 	pb.db_size_in_use = status->db_bytes_in_use;

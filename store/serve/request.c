@@ -1,4 +1,4 @@
-/* What clients ask. */
+/* Requests of clients, decoded into the kv's. */
 #include <protobuf-c/protobuf-c.h>
 
 #include "rpc.pb-c.h"
@@ -153,7 +153,8 @@ static bool target_of(const Epb__Compare *pb, struct kv_compare *out)
 	}
 }
 
-/* The union's members share their room: another than the target's is no number. */
+/* The members of the union share their memory, so a member other than the target's must
+ * not be read. */
 static bool is_plain(const Epb__Compare *pb)
 {
 	static const int member[] = {

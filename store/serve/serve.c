@@ -119,7 +119,7 @@ static void on_gone(void *ctx)
 
 /* -- connections ------------------------------------------------------------------ */
 
-/* So that there is a header for answers that the kv gives none for. */
+/* Gets a header for those answers for which the kv gives none. */
 static void on_status(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
 	struct serve_conn *conn = ctx;

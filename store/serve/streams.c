@@ -1,4 +1,4 @@
-/* Watches and keep-alives: many of them on one stream. */
+/* Streams of watches and of keep-alives. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,9 +14,9 @@ struct serve_watch {
 	struct serve_call *call;
 	struct kv_watch *watch;
 	int64_t id;
-	bool created;         /* and told so */
-	bool progress_notify; /* of progress are wanted */
-	bool timed;           /* one is on its way */
+	bool created;         /* the client has been told so */
+	bool progress_notify; /* the client wants progress */
+	bool timed;           /* a progress note of the timer is on its way */
 	bool dropped;         /* its end was asked for */
 };
 
@@ -163,7 +163,8 @@ void watch_drop(struct serve_call *call)
 		drop_watch(PL_LIST_ITEM(link, struct serve_watch, link));
 }
 
-/* Of quiet watches too: from there they go on when the connection is lost. */
+/* Progress goes to quiet watches, too: clients resume from there after a lost
+ * connection. */
 static void on_progress_timer(void *ctx)
 {
 	struct serve_call *call = ctx;
@@ -191,7 +192,7 @@ enum pl_code watch_begin(struct serve_call *call)
 	return code;
 }
 
-/* One of them answers for all. */
+/* One watch answers for all of the stream. */
 static void ask_progress(struct serve_call *call)
 {
 	PL_LIST_EACH (link, &call->watches) {
@@ -276,7 +277,7 @@ void keep_message(struct serve_call *call, struct pl_span message)
 	}
 	keep = pl_malloc(sizeof *keep);
 	if (keep == NULL)
-		return; /* it is asked again */
+		return; /* the client asks again */
 	*keep = (struct serve_keep){call, req.lease.id};
 	if (kv_start(call->conn->kv, &req, SERVE_TIMEOUT_MS, on_kept, keep, NULL, &err) !=
 	    PL_OK) {

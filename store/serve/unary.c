@@ -1,14 +1,14 @@
-/* One request, one answer. */
+/* Unary calls: one request, one answer. */
 #include <stdio.h>
 #include <string.h>
 
 #include "store/serve/serve_int.h"
 
-/* The words are those by which clients tell etcd's errors apart. */
+/* The words by which clients tell etcd's errors apart. */
 static const struct {
 	enum pl_code code;
 	enum grpc_status status;
-	const char *words; /* NULL: the error's own */
+	const char *words; /* NULL: the error's own message */
 } status_map[] = {
 	{PL_INVALID, GRPC_INVALID_ARGUMENT, NULL},
 	{PL_LIMIT, GRPC_INVALID_ARGUMENT, "etcdserver: request is too large"},
@@ -64,7 +64,7 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	call_free_when_done(call);
 }
 
-/* By etcd's count, before anything else is looked at. */
+/* Counts like etcd, before anything else is checked. */
 static bool has_too_many(const struct kv_txn *txn, uint32_t most)
 {
 	bool many = txn->compare_count > most || txn->then_count > most ||

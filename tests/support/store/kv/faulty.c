@@ -46,8 +46,8 @@ void faulty_reported(struct faulty *f)
 		kv_close(f->inner, on_closed, f);
 }
 
-/* Users are told by our own timers, and those are the wrapped kv's: so they
- * first, and then the wrapped kv, which ends what it still has of ours. */
+/* Calls and watches end through timers of this kv, which are the wrapped kv's. So they
+ * end first, and then the wrapped kv closes, which ends what is left below. */
 static void faulty_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
 	struct faulty *f = faulty_of(kv);

@@ -7,14 +7,14 @@
 #include "tests/support/store/kv/faulty_impl.h"
 
 /*
- * A call has up to three moments to wait for, on one timer:
+ * A call has up to three deadlines, on one timer:
  *
  *	forward_ms   the request reaches the wrapped kv
- *	report_ms      the outcome is told
- *	deadline_ms  the outcome is told although there is none
+ *	report_ms    the outcome is reported
+ *	deadline_ms  the outcome is reported although there is none
  *
- * Once told it lives on, unseen, until the wrapped kv is through with it: a
- * write that its caller has given up on may well be applied.
+ * A call that has been reported lives on until the wrapped kv is done with it: a write
+ * that its caller has given up may still be applied.
  */
 
 struct faulty_plan {
@@ -31,7 +31,7 @@ struct faulty_call {
 	struct faulty *owner;
 	struct pl_timer timer;
 	struct pl_arena arena;
-	struct kv_req req; /* only while it waits to be forwarded */
+	struct kv_req req; /* only while the request waits to be forwarded */
 	struct faulty_plan plan;
 	struct kv_call *inner;
 	kv_done_fn *done;
@@ -39,7 +39,7 @@ struct faulty_call {
 	uint64_t started_ms, timeout_ms;
 	uint64_t forward_ms, report_ms, deadline_ms;
 	bool writes;
-	bool pending; /* the wrapped kv has it */
+	bool pending; /* the wrapped kv has the request */
 	bool reported;
 	bool has_result;
 	struct kv_result result;
@@ -81,7 +81,7 @@ static bool req_matches(const struct kv_req *req, /* NOLINT(misc-no-recursion) *
 	return false;
 }
 
-/* As deep as the caller nested its transaction. */
+/* The recursion is as deep as the caller nested its transaction. */
 static bool ops_match(const struct kv_req *ops, /* NOLINT(misc-no-recursion) */
                       size_t count, struct pl_span prefix)
 {
@@ -184,7 +184,7 @@ static void call_no_answer(struct faulty_call *call, const char *why)
 	call_fail(call, call->writes ? PL_UNKNOWN : PL_TIMEOUT, why);
 }
 
-/* The last thing to be done with a call by whoever calls this. */
+/* Reports the outcome. The caller must not touch the call afterwards. */
 static void call_report(struct faulty_call *call)
 {
 	bool over;
@@ -248,7 +248,7 @@ static void on_inner(void *ctx, const struct kv_result *result, const struct pl_
 		call_detach(call);
 		call_free(call);
 	} else if (call->report_ms != FAULTY_NEVER) {
-		return; /* canceled meanwhile: the timer tells */
+		return; /* canceled meanwhile; the timer reports it */
 	} else if (call->plan.lose) {
 		call_no_answer(call, "answer lost");
 		call_report(call);
@@ -292,7 +292,7 @@ static void on_timer(void *ctx)
 	}
 }
 
-/* What the plan makes of a request that is not simply forwarded. */
+/* Sets the deadlines of a request that is not simply forwarded. */
 static void call_schedule(struct faulty_call *call)
 {
 	struct faulty *f = call->owner;
@@ -362,7 +362,7 @@ enum pl_code faulty_start(struct kv *kv, const struct kv_req *req, uint64_t time
 	struct faulty *f = PL_CONTAINER_OF(kv, struct faulty, kv);
 	struct faulty_plan plan;
 	struct faulty_call *call;
-	enum pl_code code = kv_check_req(req, err); /* before it can be delayed */
+	enum pl_code code = kv_check_req(req, err); /* a bad request fails at once */
 
 	if (code != PL_OK)
 		return code;
@@ -391,7 +391,7 @@ enum pl_code faulty_start(struct kv *kv, const struct kv_req *req, uint64_t time
 	return PL_OK;
 }
 
-/* A write that waits to be forwarded has left already, as its caller sees it. */
+/* To its caller, a write that waits to be forwarded has been sent already. */
 static void call_cut(struct faulty_call *call)
 {
 	call_fail(call, call->writes ? PL_UNKNOWN : PL_CANCELED, "canceled");

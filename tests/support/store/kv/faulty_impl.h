@@ -1,4 +1,4 @@
-/* Shared by the parts of faulty.c; nobody else includes it. */
+/* The parts of the faulty kv, as they see each other. */
 #ifndef TESTS_SUPPORT_STORE_KV_FAULTY_IMPL_H
 #define TESTS_SUPPORT_STORE_KV_FAULTY_IMPL_H
 
@@ -12,8 +12,9 @@ struct faulty {
 	struct kv kv;
 	struct kv *inner;
 	struct pl_rng rng;
-	struct pl_list calls;   /* told ones too, until the store is through with them */
-	struct pl_list watches; /* as well */
+	/* reported ones included, until the store is done with them */
+	struct pl_list calls;
+	struct pl_list watches; /* the same */
 	size_t unreported;      /* calls and watches whose user waits for the end */
 	bool paused;
 	bool closing;
@@ -23,15 +24,15 @@ struct faulty {
 	size_t rule_count;
 	uint64_t fired[FAULTY_RULES_MAX];
 	struct faulty_rule rules[FAULTY_RULES_MAX];
-	uint8_t bytes[]; /* the prefixes */
+	uint8_t bytes[]; /* the prefixes of the rules */
 };
 
-/* Rolls the dice for one rule. */
+/* Draws whether one rule hits. */
 bool faulty_fires(struct faulty *f, size_t rule);
 uint64_t faulty_delay(struct faulty *f, const struct faulty_rule *rule);
 
-/* One user less waits. Call it before calling out: it may start to close the
- * wrapped kv, once the last one has been told. */
+/* One user less waits. Must be called before calling out, because it may start to close
+ * the wrapped kv once the last user has been told. */
 void faulty_reported(struct faulty *f);
 
 /* faulty_call.c */
@@ -39,7 +40,7 @@ enum pl_code faulty_start(struct kv *kv, const struct kv_req *req, uint64_t time
                           kv_done_fn *done, void *ctx, struct kv_call **out,
                           struct pl_err *err);
 void faulty_cancel(struct kv *kv, struct kv_call *handle);
-void faulty_calls_on_note(struct faulty *f); /* a note was delivered */
+void faulty_calls_on_note(struct faulty *f); /* after a note was delivered */
 void faulty_calls_close(struct faulty *f);
 
 /* faulty_watch.c */

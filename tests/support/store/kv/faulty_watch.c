@@ -6,10 +6,10 @@
 #include "tests/support/store/kv/faulty_impl.h"
 
 /*
- * A note goes straight on unless something holds the watch up; then it and all
- * that follow queue, so that their order stays. An end of our own making
- * (injected, canceled, closed) drops the queue and is told from the timer; the
- * watch lives on, deaf, until the wrapped one has ended too.
+ * A note is passed on at once unless the watch is being delayed; then it and all notes
+ * behind it are queued, so that their order stays. An end of this kv's own making
+ * (injected, canceled, closed) drops the queue and is reported from the timer. The watch
+ * lives on, unheard, until the wrapped watch has ended, too.
  */
 
 enum { NOTES_MAX = 100000 };
@@ -28,11 +28,11 @@ struct faulty_watcher {
 	struct pl_list deferred;
 	size_t deferred_count;
 	uint64_t defer_until_ms;
-	uint64_t rules; /* a bit for each rule that may hit it */
+	uint64_t rules; /* one bit for each rule that may hit the watch */
 	struct kv_watch *inner;
 	bool live;     /* the wrapped watch has not ended */
-	bool ending;   /* our own end is set */
-	bool reported; /* the user has had the end */
+	bool ending;   /* an end of this kv's own making is set */
+	bool reported; /* the user has been told the end */
 	struct kv_watch_note end;
 	struct pl_err err;
 	kv_watch_fn *fn;
@@ -122,7 +122,7 @@ static struct faulty_deferred *deferred_take(struct faulty_watcher *watch)
 	return deferred;
 }
 
-/* False: they stay two notes, for want of memory. */
+/* False: they stay two notes for want of memory. */
 static bool deferred_merge(struct faulty_deferred *first,
                            const struct faulty_deferred *next)
 {
@@ -153,7 +153,7 @@ static bool roll_merge(const struct faulty_watcher *watch)
 	return merge;
 }
 
-/* What is due with it goes into the same note; joined keeps what that points to. */
+/* Merges the notes that are due into the first; merged keeps what it points to. */
 static void deferred_merge_due(struct faulty_watcher *watch,
                                struct faulty_deferred *first, struct pl_list *merged)
 {
@@ -340,7 +340,7 @@ void faulty_unwatch(struct kv *kv, struct kv_watch *handle)
 
 	(void)kv;
 	PL_ASSERT(!watch->reported);
-	if (watch->ending) /* its end is on its way, for another reason */
+	if (watch->ending) /* its end is on its way for another reason */
 		pl_err_set(&watch->err, PL_CANCELED, "watch: canceled");
 	else
 		watch_finish(watch, PL_CANCELED, "canceled", NULL);

@@ -1,5 +1,6 @@
-/* For memkv's tests: a store with a client, calls that are answered at once, and
- * watches that remember everything. Everything is copied, and goes at the end. */
+/* A fixture for tests over the memory store: a store with one session, calls that are
+ * answered at once, and watches that record their notes. Everything is copied and freed
+ * at the end. */
 #ifndef TESTS_SUPPORT_STORE_MEMKV_KIT_H
 #define TESTS_SUPPORT_STORE_MEMKV_KIT_H
 
@@ -27,10 +28,10 @@ struct kit {
 
 struct kit_watch {
 	struct kit *kit;
-	struct kv_watch *watch; /* NULL once it has ended */
+	struct kv_watch *watch; /* NULL once the watch has ended */
 	unsigned count;
 	struct kv_watch_note note[KIT_NOTES_MAX];
-	enum pl_code end; /* PL_OK: not yet */
+	enum pl_code end; /* PL_OK: the watch has not ended */
 };
 
 static inline void kit_open(struct kit *kit, const struct memkv_opts *opts)
@@ -69,7 +70,7 @@ static inline void kit_run(struct kit *kit, uint64_t now_ms)
 	memkv_run(kit->mem, now_ms);
 }
 
-/* Whatever is due until then, each at its time. */
+/* Runs everything that is due until then, each at its time. */
 static inline void kit_until(struct kit *kit, uint64_t now_ms)
 {
 	while (memkv_next_ms(kit->mem) <= now_ms) {
@@ -93,7 +94,8 @@ static inline void kit_on_done(void *ctx, const struct kv_result *result,
 		T_EQ(kv_result_copy(&kit->arena, result, &kit->result), PL_OK);
 }
 
-/* Starts and delivers; PL_OK, or what it was refused or answered with. */
+/* Starts a call and delivers its answer. PL_OK, or the code of the start or of the
+ * answer. */
 static inline enum pl_code kit_call(struct kit *kit, const struct kv_req *req)
 {
 	unsigned before = kit->answers;
@@ -184,7 +186,7 @@ static inline enum pl_code kit_lease(struct kit *kit, enum kv_op op, int64_t id,
 	return kit_call(kit, &req);
 }
 
-/* "a=1 b=2": what the last get brought. */
+/* The records of the last get, as "a=1 b=2". */
 static inline const char *kit_show(struct kit *kit)
 {
 	static char text[4096];
@@ -201,7 +203,7 @@ static inline const char *kit_show(struct kit *kit)
 	return text;
 }
 
-/* "ready@1 put a=1@2 del a@3(a=1)": what a watch was told, and forgets it. */
+/* The notes of a watch, as "ready@1 put a=1@2 del a@3(a=1)". They are forgotten. */
 static inline const char *kit_told(struct kit_watch *watch)
 {
 	static char text[16384];

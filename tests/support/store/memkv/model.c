@@ -21,7 +21,7 @@ const struct pl_span model_key[MODEL_KEYS] = {
 	{(const uint8_t *)"\xff\xff", 2},
 };
 
-/* One request on its way: the state before it, and what it has become. */
+/* The execution of one request: the state before it, and the state that it makes. */
 struct model_work {
 	struct model *model;
 	const struct model_state *before;
@@ -235,7 +235,7 @@ static enum pl_code get_code(const struct model *model, const struct kv_get *get
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as the requests that the tests make. */
 
-/* Puts first, then gets, of what will run. */
+/* Checks the operations that will run, puts before gets. */
 static enum pl_code txn_code(const struct model *model, const struct model_state *state,
                              const struct kv_txn *txn, enum kv_op kind)
 {
@@ -435,7 +435,7 @@ static bool watch_wants(const struct kv_watch_req *req, const struct model_event
 	       !(event->is_delete ? req->no_deletes : req->no_puts);
 }
 
-/* Compaction forgets deletions at the compacted revision itself. */
+/* Compaction removes deletions at the compacted revision itself. */
 static bool was_compacted(const struct model_event *event, int64_t revision,
                           int64_t compacted)
 {

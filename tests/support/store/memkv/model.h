@@ -1,6 +1,6 @@
 /*
- * The store once more, as simply as can be, for tests to compare with: a fixed
- * handful of keys, and a full copy of all of them for each revision.
+ * A naive model of the store for tests: a fixed handful of keys, and a full copy of all
+ * of them for each revision.
  */
 #ifndef TESTS_SUPPORT_STORE_MEMKV_MODEL_H
 #define TESTS_SUPPORT_STORE_MEMKV_MODEL_H
@@ -15,11 +15,11 @@ enum {
 	MODEL_RESULTS = 256,
 };
 
-/* In order. */
+/* Sorted. */
 extern const struct pl_span model_key[MODEL_KEYS];
 
 struct model_record {
-	int64_t version; /* 0: no such key */
+	int64_t version; /* 0: the key does not exist */
 	int64_t create, mod, lease;
 	char value[8];
 };
@@ -44,7 +44,7 @@ struct model_lease {
 struct model {
 	int64_t revision, compacted;
 	uint64_t now_ms, lease_seq;
-	struct model_lease lease[MODEL_LEASES]; /* ids 1 and up */
+	struct model_lease lease[MODEL_LEASES]; /* ids from 1 on */
 	struct model_state state[MODEL_REVISIONS];
 	struct model_event event[MODEL_REVISIONS][MODEL_EVENTS];
 	unsigned events[MODEL_REVISIONS];
@@ -52,15 +52,15 @@ struct model {
 
 void model_init(struct model *model);
 
-/* What the request must be answered with; T_* failures when it was not. */
+/* Checks the answer to a request, and fails the test if it is wrong. */
 void model_check(struct model *model, const struct kv_req *req, enum pl_code code,
                  const struct kv_result *result);
 
-/* Leases run out on the way. */
+/* Moves the clock; leases run out on the way. */
 void model_advance(struct model *model, uint64_t now_ms);
 
-/* The note of a revision that a watch must get, or none. compacted: as it was
- * when the watch read the revision. */
+/* Whether a watch must get a note of a revision. compacted: the compacted revision when
+ * the watch read it. */
 bool model_note_wanted(const struct model *model, const struct kv_watch_req *req,
                        int64_t revision);
 void model_note_check(const struct model *model, const struct kv_watch_req *req,

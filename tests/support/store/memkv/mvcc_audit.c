@@ -1,4 +1,4 @@
-/* Whether the state is what its invariants say. */
+/* Checks the state against its invariants. */
 #include "tests/support/store/memkv/mvcc_audit.h"
 
 static void audit_versions(const struct mvcc *mvcc, struct mem_key *key, uint64_t *bytes)
@@ -13,7 +13,7 @@ static void audit_versions(const struct mvcc *mvcc, struct mem_key *key, uint64_
 		PL_ASSERT(version->key == key && version->refs > 0);
 		PL_ASSERT(version->mod_revision <= mvcc->revision);
 		if (before == NULL || mem_is_delete(before)) {
-			/* Its beginning may have been compacted away. */
+			/* The first revisions of a key may have been compacted away. */
 			PL_ASSERT(before == NULL || version->version == 1);
 		} else if (!mem_is_delete(version)) {
 			PL_ASSERT(version->version == before->version + 1);
@@ -26,7 +26,7 @@ static void audit_versions(const struct mvcc *mvcc, struct mem_key *key, uint64_
 		*bytes += mem_version_cost(version);
 		before = version;
 	}
-	/* Compaction leaves what the key was then, and nothing older. */
+	/* Compaction leaves the key's version at that revision, and nothing older. */
 	if (mem_rank(key, mvcc->compacted) > 0) {
 		PL_ASSERT(mem_rank(key, mvcc->compacted) == 1);
 		PL_ASSERT(!mem_is_delete(all[0]));

@@ -1,4 +1,4 @@
-/* The invariants of the memory store's state, checked whole. */
+/* A check of all invariants of the memory store's state. */
 #ifndef TESTS_SUPPORT_STORE_MEMKV_MVCC_AUDIT_H
 #define TESTS_SUPPORT_STORE_MEMKV_MVCC_AUDIT_H
 

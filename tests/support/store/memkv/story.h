@@ -1,4 +1,5 @@
-/* For memkv's tests: callbacks that tell, by name, in one line, what came when. */
+/* Callbacks that write a line with their name into a story, so that a test can check the
+ * order of calls. */
 #ifndef TESTS_SUPPORT_STORE_MEMKV_STORY_H
 #define TESTS_SUPPORT_STORE_MEMKV_STORY_H
 
@@ -10,7 +11,7 @@
 static struct kit kit;
 static char story[512];
 
-/* A name, as a context. */
+/* Gives a name as a context. */
 static inline char *named(const char *text)
 {
 	static char names[32][16];
