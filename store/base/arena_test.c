@@ -25,7 +25,7 @@ T_CASE(memory_is_aligned_and_does_not_overlap)
 	pl_arena_done(&arena);
 }
 
-T_CASE(the_maximum_holds)
+T_CASE(maximum_is_never_passed)
 {
 	pl_arena_init(&arena, 64, 1024);
 	T_TRUE(pl_arena_alloc(&arena, 1025) == NULL);

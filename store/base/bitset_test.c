@@ -3,7 +3,7 @@
 #include "store/base/rng.h"
 #include "tests/harness/t.h"
 
-T_CASE(the_edges_of_words)
+T_CASE(bits_at_word_edges_are_kept_apart)
 {
 	static const size_t sizes[] = {0, 1, 63, 64, 65, 127, 128, 200};
 	uint64_t words[4];
@@ -58,7 +58,7 @@ static void same(struct pl_bitset set, const bool *model)
 	T_EQ(set.word[BITS / 64] >> BITS % 64, 0);
 }
 
-T_CASE(agrees_with_a_model)
+T_CASE(bitset_agrees_with_a_model)
 {
 	uint64_t words[3][6];
 	bool a[BITS], b[BITS], want[BITS];
@@ -92,7 +92,7 @@ T_CASE(agrees_with_a_model)
 	}
 }
 
-T_CASE(from_an_arena)
+T_CASE(words_come_from_an_arena)
 {
 	struct pl_arena arena;
 	struct pl_bitset set = {0};

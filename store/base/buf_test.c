@@ -63,7 +63,7 @@ T_CASE(drops_from_the_front)
 	pl_buf_done(&buf);
 }
 
-T_CASE(clearing_keeps_a_little)
+T_CASE(clearing_keeps_memory_up_to_the_limit)
 {
 	pl_buf_init(&buf, 100000);
 	T_OK(pl_buf_reserve(&buf, 100), NULL);

@@ -120,7 +120,7 @@ T_CASE(prints_as_go_does)
 	prints(INT64_MIN, "-2562047h47m16.854775808s");
 }
 
-T_CASE(what_is_printed_reads_back)
+T_CASE(printed_durations_read_back)
 {
 	struct pl_rng rng;
 

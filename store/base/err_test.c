@@ -19,7 +19,7 @@ T_CASE(every_code_has_a_name_and_an_advice)
 	}
 }
 
-T_CASE(set_and_wrap)
+T_CASE(wrap_keeps_the_code_and_prefixes_the_message)
 {
 	struct pl_err err = {0};
 
@@ -127,7 +127,7 @@ static int sum(const struct pl_list *head)
 	return all;
 }
 
-T_CASE(lists)
+T_CASE(list_adds_moves_and_removes)
 {
 	struct err_item items[3] = {{.value = 1}, {.value = 2}, {.value = 3}};
 	struct pl_list head;
@@ -148,7 +148,7 @@ T_CASE(lists)
 	T_TRUE(pl_list_empty(&head));
 }
 
-T_CASE(spans)
+T_CASE(spans_compare_bytewise)
 {
 	struct pl_span a = PL_SPAN_LIT("ab"), none = pl_span_str(NULL);
 

@@ -3,7 +3,7 @@
 
 /* The vectors are from the paper's appendix and its reference: key 00..0f, message 00,
  * 01, 02, ... of each length. */
-T_CASE(published_vectors)
+T_CASE(hashes_match_the_published_vectors)
 {
 	static const struct pl_hash_key key = {UINT64_C(0x0706050403020100),
 	                                       UINT64_C(0x0f0e0d0c0b0a0908)};
@@ -29,7 +29,7 @@ T_CASE(alignment_does_not_matter)
 	}
 }
 
-T_CASE(the_process_key_stays)
+T_CASE(process_key_does_not_change)
 {
 	struct pl_hash_key one = pl_hash_process_key(), two = pl_hash_process_key();
 

@@ -31,7 +31,7 @@ static void check(const struct pl_heap *heap)
 	}
 }
 
-T_CASE(gives_them_in_order)
+T_CASE(elements_leave_in_order)
 {
 	struct pl_heap heap;
 	uint64_t last = 0;
@@ -71,7 +71,7 @@ static void step(struct pl_heap *heap, struct pl_rng *rng)
 
 /* Elements are added, removed from anywhere and moved at random. The order always holds,
  * and the top is the least element by a plain search. */
-T_CASE(stays_a_heap)
+T_CASE(order_holds_after_random_changes)
 {
 	struct pl_heap heap;
 	struct pl_rng rng;
@@ -98,7 +98,7 @@ T_CASE(stays_a_heap)
 	pl_heap_done(&heap);
 }
 
-T_CASE(adding_what_is_reserved_can_not_fail)
+T_CASE(adding_into_reserved_room_cannot_fail)
 {
 	struct pl_heap heap;
 

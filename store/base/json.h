@@ -88,7 +88,7 @@ const char *pl_json_key(struct pl_json value);
 /* The member with that name. Absent: there is none, or object is no object. */
 struct pl_json pl_json_member(struct pl_json object, const char *name);
 
-/* These convert a value to a type, or fail with its path and type. */
+/* Conversions of a value to a type. They fail with the value's path and type. */
 PL_NODISCARD enum pl_code pl_json_as_string(struct pl_json value, const char **out,
                                             struct pl_err *err);
 PL_NODISCARD enum pl_code pl_json_as_bool(struct pl_json value, bool *out,
@@ -100,8 +100,8 @@ PL_NODISCARD enum pl_code pl_json_as_int(struct pl_json value, struct pl_json_ra
 PL_NODISCARD enum pl_code pl_json_as_double(struct pl_json value, double *out,
                                             struct pl_err *err);
 
-/* These convert a member to a type. An optional member that is absent or null leaves *out
- * unchanged. object must be an object. */
+/* Conversions of a member to a type. An optional member that is absent or null leaves
+ * *out unchanged. object must be an object. */
 PL_NODISCARD enum pl_code pl_json_string(struct pl_json object, const char *name,
                                          enum pl_json_need need, const char **out,
                                          struct pl_err *err);

@@ -45,14 +45,14 @@ static void write_everything(void)
 	pl_json_out_end(&out);
 }
 
-T_CASE(commas_and_nesting)
+T_CASE(commas_follow_the_nesting)
 {
 	begin();
 	write_everything();
 	wrote("{\"v\":1,\"list\":[\"a\",[],{},true,false,null,[1,2]],\"q\\\"k\":\"-5\"}");
 }
 
-T_CASE(escapes)
+T_CASE(special_characters_are_escaped)
 {
 	begin();
 	pl_json_out_string(&out, PL_SPAN_LIT("\0\x01\x1f\x7f \"\\/\b\f\n\r\t é😀"));
@@ -67,7 +67,7 @@ T_CASE(bytes_that_are_not_utf8_are_replaced)
 	      "\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
-T_CASE(numbers)
+T_CASE(numbers_are_written_exactly)
 {
 	begin();
 	pl_json_out_array(&out);
@@ -128,7 +128,7 @@ static void copied(const char *text, enum pl_code want)
 	pl_arena_done(&arena);
 }
 
-T_CASE(what_was_read_is_written_as_it_was)
+T_CASE(values_that_were_read_are_written_unchanged)
 {
 	char deep[2 * PL_JSON_OUT_DEPTH_MAX + 1] = {0};
 

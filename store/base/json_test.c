@@ -49,7 +49,7 @@ static void refuses_str(const char *text, const char *msg)
 	refuses(pl_span_str(text), PL_INVALID, msg);
 }
 
-T_CASE(accepts_what_the_rfc_does)
+T_CASE(all_json_of_the_rfc_is_accepted)
 {
 	accepts("null");
 	accepts(" \t\r\n[ ] \n");
@@ -59,7 +59,7 @@ T_CASE(accepts_what_the_rfc_does)
 	accepts("{\"a\":{\"a\":{\"a\":[{},[],\"\",true,false,null]}}}");
 }
 
-T_CASE(refuses_what_cjson_would_take)
+T_CASE(leniencies_of_cjson_are_refused)
 {
 	refuses_str("", "JSON, line 1, column 1: ends too early");
 	refuses_str("[01]", "JSON, line 1, column 3: want ',' or ']'");
@@ -82,7 +82,7 @@ T_CASE(refuses_what_cjson_would_take)
 	        "JSON, line 1, column 3: something follows the value");
 }
 
-T_CASE(refuses_what_is_cut_or_crooked)
+T_CASE(truncated_and_malformed_text_is_refused)
 {
 	static const char *const broken[] = {
 		"[",
@@ -160,7 +160,7 @@ T_CASE(bounds_hold_exactly)
 	T_EQ(within(number, limits), PL_LIMIT);
 }
 
-T_CASE(deepest_document_stands_on_a_small_stack)
+T_CASE(deepest_document_needs_a_small_stack_only)
 {
 	struct pl_json_limits limits = {.bytes = 4096, .depth = 128, .values = 1000};
 	char text[257] = {0};
@@ -183,7 +183,7 @@ static char *object_of(unsigned count, unsigned twin)
 	return text;
 }
 
-T_CASE(twin_names_are_refused_in_small_and_large_objects)
+T_CASE(duplicate_names_are_refused_in_small_and_large_objects)
 {
 	static const unsigned counts[] = {1, 11, 12, 13, 5000};
 
@@ -222,7 +222,7 @@ static void wants_no_int(const char *text, const char *msg)
 	pl_arena_done(&arena);
 }
 
-T_CASE(whole_numbers)
+T_CASE(integers_must_be_whole_and_exact)
 {
 	wants_int("{\"n\":0}", 0);
 	wants_int("{\"n\":-0}", 0);
@@ -244,7 +244,7 @@ T_CASE(whole_numbers)
 	wants_no_int("{}", "n: missing");
 }
 
-T_CASE(ranges)
+T_CASE(integers_outside_the_range_are_refused)
 {
 	struct pl_json root = parsed("{\"port\":65536}");
 	int64_t port = 0;
@@ -340,7 +340,7 @@ T_CASE(long_paths_are_cut)
 	pl_arena_done(&arena);
 }
 
-T_CASE(unknown_fields)
+T_CASE(unknown_members_are_found)
 {
 	static const char *const known[] = {"name", "spec", NULL};
 	struct pl_json root = parsed("{\"name\":1,\"nmae\":2,\"spec\":3,\"x\":4}"), item;
@@ -358,7 +358,7 @@ T_CASE(unknown_fields)
 	pl_arena_done(&arena);
 }
 
-T_CASE(text_may_go_once_parsed)
+T_CASE(text_is_not_needed_once_parsed)
 {
 	char *copy = strdup("{\"name\":\"web\"}");
 	const char *name = NULL;

@@ -55,7 +55,7 @@ static void everything(void)
 	       pl_log_secret("token", PL_SPAN_LIT("")), pl_log_err("err", &err));
 }
 
-T_CASE(text_for_people)
+T_CASE(text_lines_are_readable)
 {
 	begin(PL_LOG_TEXT, PL_LOG_DEBUG);
 	everything();
@@ -67,7 +67,7 @@ T_CASE(text_for_people)
 	wrote("01:36:53.007 INFO  up\n");
 }
 
-T_CASE(json_for_machines)
+T_CASE(json_lines_carry_all_fields)
 {
 	begin(PL_LOG_JSON, PL_LOG_DEBUG);
 	everything();
@@ -89,7 +89,7 @@ static int64_t ask(void)
 	return ++asked;
 }
 
-T_CASE(levels_below_cost_nothing)
+T_CASE(fields_below_the_level_are_not_evaluated)
 {
 	begin(PL_LOG_TEXT, PL_LOG_WARN);
 	PL_LOG(PL_LOG_INFO, "quiet", pl_log_int("n", ask()));
@@ -103,7 +103,7 @@ T_CASE(levels_below_cost_nothing)
 	wrote("");
 }
 
-T_CASE(level_names)
+T_CASE(level_names_parse_and_print)
 {
 	enum pl_log_level level = PL_LOG_INFO;
 	struct pl_err err = {0};
@@ -159,7 +159,7 @@ T_CASE(long_values_and_lines_are_cut)
 	      "\"log_cut\":true}\n");
 }
 
-T_CASE(no_memory_is_needed)
+T_CASE(logging_takes_no_memory)
 {
 	begin(PL_LOG_JSON, PL_LOG_INFO);
 	pl_fault_arm(PL_FAULT_ALLOC, 1);

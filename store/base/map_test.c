@@ -33,7 +33,7 @@ static struct map_item *get(const struct pl_map *map, const char *name)
 	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct map_item, node);
 }
 
-T_CASE(adds_finds_and_removes)
+T_CASE(map_adds_finds_and_removes)
 {
 	struct map_item *items = items_new(3);
 	struct map_item twin = {.name = "n1"};
@@ -56,7 +56,7 @@ T_CASE(adds_finds_and_removes)
 	free(items);
 }
 
-T_CASE(keys_are_bytes)
+T_CASE(keys_may_hold_any_bytes)
 {
 	struct map_item items[3] = {0};
 	struct pl_map map;
@@ -135,7 +135,7 @@ T_CASE(grows_a_bucket_at_a_time)
 	free(items);
 }
 
-T_CASE(works_without_memory_and_catches_up)
+T_CASE(map_works_without_memory_and_catches_up)
 {
 	enum { COUNT = 2000 };
 	struct map_item *items = items_new(COUNT);
@@ -157,7 +157,7 @@ T_CASE(works_without_memory_and_catches_up)
 }
 
 /* A plain array is the model. */
-T_CASE(agrees_with_a_model)
+T_CASE(map_agrees_with_a_model)
 {
 	enum { COUNT = 300 };
 	struct map_item *items = items_new(COUNT);

@@ -24,7 +24,7 @@ static enum pl_code i64(const char *text, int64_t *out)
 	return code;
 }
 
-T_CASE(edges_are_read)
+T_CASE(limits_of_the_types_are_read)
 {
 	uint64_t u = 5;
 	int64_t i = 5;
@@ -43,7 +43,7 @@ T_CASE(edges_are_read)
 	T_EQ(i, 0);
 }
 
-T_CASE(past_the_edge_is_refused)
+T_CASE(numbers_past_the_limits_are_refused)
 {
 	uint64_t u = 5;
 	int64_t i = 5;
@@ -57,7 +57,7 @@ T_CASE(past_the_edge_is_refused)
 	T_EQ(i, 5);
 }
 
-T_CASE(only_a_number_is_a_number)
+T_CASE(text_with_more_than_a_number_is_refused)
 {
 	static const char *const bad[] = {"",
 	                                  "-",
@@ -89,7 +89,7 @@ T_CASE(only_a_number_is_a_number)
 	T_EQ(u64("-1", &(uint64_t){0}), PL_INVALID);
 }
 
-T_CASE(ranges_and_ports)
+T_CASE(ranges_and_ports_are_bounded)
 {
 	struct pl_err err = {0};
 	uint16_t port = 1;
@@ -184,7 +184,7 @@ T_CASE(quotes_are_cut_between_characters)
 	}
 }
 
-T_CASE(utf8_by_the_book)
+T_CASE(utf8_follows_the_rfc)
 {
 	static const struct {
 		const char *text;

@@ -115,7 +115,7 @@ static void refuses(const char *text, enum pl_code want)
 	T_TRUE(out.nano == -77);
 }
 
-T_CASE(what_is_no_quantity)
+T_CASE(text_that_is_no_quantity_is_refused)
 {
 	static const char *const bad[] = {
 		"",      "-",     "+",     ".",    "-.",    "1.1.M",    "1+1.0M",
@@ -128,7 +128,7 @@ T_CASE(what_is_no_quantity)
 		refuses(bad[i], PL_INVALID);
 }
 
-T_CASE(what_does_not_fit)
+T_CASE(quantities_that_do_not_fit_are_refused)
 {
 	char text[300];
 
@@ -149,7 +149,7 @@ T_CASE(what_does_not_fit)
 	refuses(text, PL_LIMIT);
 }
 
-T_CASE(errors_are_readable)
+T_CASE(errors_quote_the_text)
 {
 	struct pl_quantity out = read_one("1E");
 	struct pl_err err = {0};
@@ -162,7 +162,7 @@ T_CASE(errors_are_readable)
 	T_STR(err.msg, "want a quantity like 250m or 1.5Gi, got '4 GB'");
 }
 
-T_CASE(what_is_printed_reads_back)
+T_CASE(printed_quantities_read_back)
 {
 	struct pl_rng rng;
 

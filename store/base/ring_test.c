@@ -26,7 +26,7 @@ T_CASE(first_in_first_out)
 	pl_ring_done(&ring);
 }
 
-T_CASE(memory_may_be_short)
+T_CASE(init_fails_without_memory)
 {
 	struct pl_ring ring = {0};
 
@@ -38,7 +38,7 @@ T_CASE(memory_may_be_short)
 }
 
 /* Elements are numbered as they come, so the test knows which one must stand where. */
-T_CASE(agrees_with_counting)
+T_CASE(ring_agrees_with_a_counter)
 {
 	struct pl_ring ring;
 	struct pl_rng rng;

@@ -48,7 +48,7 @@ T_CASE(a_copy_forks_the_sequence)
 	T_TRUE(pl_rng_next(&one) == pl_rng_next(&two));
 }
 
-T_CASE(seeds_that_nobody_chose_differ)
+T_CASE(random_seeds_differ)
 {
 	T_TRUE(pl_rng_seed_random() != pl_rng_seed_random());
 }

@@ -9,7 +9,7 @@ static unsigned name[TIMERS] = {0, 1, 2, 3};
 static char fired[64]; /* "120" */
 static unsigned changes;
 
-/* What a timer does when it fires, besides recording that it fired. */
+/* The action of a timer when it fires, besides recording that it fired. */
 static struct {
 	unsigned of;
 	struct pl_timer *set, *stop;
@@ -59,7 +59,7 @@ static void end(void)
 	pl_timers_done(&timers);
 }
 
-T_CASE(run_in_order_of_time_then_of_setting)
+T_CASE(timers_run_by_time_then_in_the_order_of_setting)
 {
 	begin();
 	T_TRUE(pl_timers_next_ms(&timers) == UINT64_MAX);
@@ -86,7 +86,7 @@ T_CASE(setting_again_moves_and_stopping_stops)
 	end();
 }
 
-T_CASE(the_owner_hears_of_an_earlier_deadline)
+T_CASE(owner_is_told_of_an_earlier_deadline)
 {
 	begin();
 	pl_timer_set(&timer[0], 10);
@@ -113,7 +113,7 @@ T_CASE(a_timer_that_sets_itself_for_now_ends_the_run)
 
 /* A timer that was due before the run is run, even if another is set meanwhile for an
  * earlier time. */
-T_CASE(what_is_set_meanwhile_delays_nobody)
+T_CASE(timer_set_during_a_run_does_not_delay_others)
 {
 	begin();
 	then.of = 0;
@@ -151,7 +151,7 @@ T_CASE(a_timer_may_be_done_twice_and_never_started)
 	end();
 }
 
-T_CASE(setting_can_not_fail)
+T_CASE(setting_cannot_fail)
 {
 	begin();
 	pl_fault_arm(PL_FAULT_ALLOC, 1);

@@ -21,7 +21,7 @@ static enum pl_code parse(const char *text, int64_t *out)
 	return code;
 }
 
-T_CASE(known_moments)
+T_CASE(known_times_print_and_parse)
 {
 	int64_t ms = 0;
 
@@ -38,7 +38,7 @@ T_CASE(known_moments)
 }
 
 /* The C library's calendar gives the expected values. */
-T_CASE(every_moment_is_what_the_library_says)
+T_CASE(each_day_agrees_with_the_c_library)
 {
 	struct pl_rng rng;
 
@@ -59,7 +59,7 @@ T_CASE(every_moment_is_what_the_library_says)
 	}
 }
 
-T_CASE(everything_else_is_refused)
+T_CASE(other_spellings_are_refused)
 {
 	static const char *const wrong[] = {
 		"",

@@ -60,7 +60,7 @@ static void writes(const char *json, const char *yaml)
 	reads(yaml, json);
 }
 
-T_CASE(plain_scalars_are_what_kubernetes_takes_them_for)
+T_CASE(plain_scalars_have_the_types_of_kubernetes)
 {
 	static const char *const table[][2] = {
 		{"", "null"},
@@ -119,7 +119,7 @@ T_CASE(plain_scalars_are_what_kubernetes_takes_them_for)
 	}
 }
 
-T_CASE(documents)
+T_CASE(each_document_of_a_stream_is_passed_on)
 {
 	reads("handover_ms: 500\nbalancer:\n  enabled: off # for now\ndrain:\n- a\n- b: 1\n",
 	      "{\"handover_ms\":500,\"balancer\":{\"enabled\":false},"
@@ -144,7 +144,7 @@ T_CASE(json_is_yaml)
 	reads(" [1]", " [1]");
 }
 
-T_CASE(refused_with_line_and_column)
+T_CASE(unsupported_yaml_is_refused_with_line_and_column)
 {
 	refuses("a: 1\nb: &x 2\n", "YAML, line 2, column 4: anchors are not accepted");
 	refuses("a: &x {b: 1}\n", "YAML, line 1, column 4: anchors are not accepted");
@@ -173,7 +173,7 @@ T_CASE(refused_with_line_and_column)
 	      "{\"a\":1}");
 }
 
-T_CASE(bounded)
+T_CASE(limits_bound_the_stream)
 {
 	const struct pl_json_limits limits = {.bytes = 64, .depth = 3, .values = 10};
 	char deep[512];
@@ -193,7 +193,7 @@ T_CASE(bounded)
 	T_CODE(read_with(deep, NULL), PL_LIMIT, &err);
 }
 
-T_CASE(written_as_kubectl_does)
+T_CASE(output_looks_like_kubectls)
 {
 	writes("{\"a\":1,\"b\":{\"c\":[\"x\",{\"y z\":true,\"n\":null}],\"e\":[],\"f\":{}}}",
 	       "a: 1\nb:\n  c:\n  - x\n  - y z: true\n    \"n\": null\n  e: []\n  f: {}\n");
@@ -236,7 +236,7 @@ static void comes_back(const char *escaped)
 	pl_arena_done(&arena);
 }
 
-T_CASE(awkward_strings)
+T_CASE(strings_that_look_like_other_types_are_quoted)
 {
 	static const char *const strings[] = {
 		"\\n",
@@ -296,7 +296,7 @@ static enum pl_code on_stop(void *ctx, struct pl_span json, struct pl_err *why)
 	return pl_err_set(why, PL_CANCELED, "enough");
 }
 
-T_CASE(the_receiver_may_stop)
+T_CASE(receiver_may_stop_the_reading)
 {
 	int count = 0;
 
@@ -311,7 +311,7 @@ static enum pl_code tortured_read(void)
 	return read_with("a: 1\nb: [c, {d: e}]\nf: {g: {h: 1}}\n", NULL);
 }
 
-T_CASE(memory_may_run_out)
+T_CASE(every_allocation_may_fail)
 {
 	t_torture(tortured_read, false);
 }

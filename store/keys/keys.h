@@ -42,8 +42,8 @@ enum {
 
 #define KEYS_VERSION_MAX UINT64_C(9999999999)
 
-/* Of two kinds of which one has a word where the other has a name, the word's kind comes
- * first: parsing takes the first kind that matches. */
+/* A kind that has a word where another kind has a name comes before that kind: parsing
+ * takes the first kind that matches. */
 enum keys_kind {
 	KEYS_META,
 	KEYS_CLUSTER,

@@ -24,7 +24,7 @@ static void builds(struct keys_id id, const char *want)
 
 #define L(text) PL_SPAN_LIT(text)
 
-T_CASE(every_kind)
+T_CASE(each_kind_of_key_builds_and_parses)
 {
 	builds((struct keys_id){.kind = KEYS_META}, "/placet/meta");
 	builds((struct keys_id){.kind = KEYS_CLUSTER, .name = L("east")},
@@ -81,7 +81,7 @@ T_CASE(every_kind)
 	builds((struct keys_id){.kind = KEYS_PIN, .name = L("fsck.1")}, "/pins/fsck.1");
 }
 
-T_CASE(prefixes_to_range_over)
+T_CASE(prefixes_cover_their_keys)
 {
 	struct keys_id id = {KEYS_SPEC, 7, L("default"), L("web-0"), 0};
 	struct keys_text text;
@@ -109,7 +109,7 @@ static void refuses(struct pl_span key, const char *why)
 	T_EQ(id.kind, KEYS_KIND_COUNT);
 }
 
-T_CASE(what_is_no_key)
+T_CASE(text_that_is_no_key_is_refused)
 {
 	refuses(L(""), "key '': not one of Placet's");
 	refuses(L("/"), "key '/': not one of Placet's");
@@ -140,7 +140,7 @@ T_CASE(what_is_no_key)
 	        "key '/config/main/00000000012': version '00000000012': want ten digits");
 }
 
-T_CASE(what_can_not_be_built)
+T_CASE(invalid_ids_are_not_built)
 {
 	struct keys_id id = {KEYS_NODE, 4096, L("east"), L("n"), 0};
 	struct keys_text text;
@@ -165,7 +165,7 @@ static enum pl_code check(enum names_kind kind, const char *name)
 	return names_check(kind, pl_span_str(name), NULL);
 }
 
-T_CASE(names_as_kubernetes_has_them)
+T_CASE(names_follow_kubernetes)
 {
 	static const char *const good[] = {"a",   "0",   "a-b",    "a--b",
 	                                   "a.b", "0.0", "a-1.b-2"};
@@ -229,7 +229,7 @@ static struct pl_span any_name(struct pl_rng *rng, char *at, size_t most, bool d
 
 /* Every key that can be built reads back the same, and different things have different
  * keys. */
-T_CASE(any_key_reads_back)
+T_CASE(random_keys_read_back)
 {
 	struct pl_rng rng;
 	unsigned built = 0;

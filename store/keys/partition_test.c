@@ -49,7 +49,7 @@ static uint32_t partition(const char *what, char *text, uint32_t count)
 	return got;
 }
 
-T_CASE(vectors_of_the_documentation)
+T_CASE(partitions_match_the_documented_vectors)
 {
 	char path[512], line[1024], what[32], text[512];
 	unsigned rows = 0, small, large;
@@ -74,7 +74,7 @@ T_CASE(vectors_of_the_documentation)
 	T_EQ(rows, 11);
 }
 
-T_CASE(names_are_checked)
+T_CASE(invalid_names_are_refused)
 {
 	struct partition_group group = {.namespace = L("default"),
 	                                .kind = L("Job"),

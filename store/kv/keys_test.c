@@ -8,7 +8,7 @@ static struct pl_span span(const char *text)
 	return pl_span_str(text);
 }
 
-T_CASE(prefix_ends)
+T_CASE(prefix_end_is_the_next_greater_key)
 {
 	uint8_t at[8];
 
@@ -23,7 +23,7 @@ T_CASE(prefix_ends)
 	T_EQ(kv_prefix_end(span("\xff\xff"), at).len, 0);
 }
 
-T_CASE(key_in)
+T_CASE(key_in_matches_each_kind_of_set)
 {
 	T_TRUE(kv_key_in(kv_key(span("a")), span("a")));
 	T_TRUE(!kv_key_in(kv_key(span("a")), span("ab")));
@@ -162,7 +162,7 @@ T_CASE(result_copy_is_deep)
 	pl_arena_done(&arena);
 }
 
-T_CASE(copies_fail_cleanly)
+T_CASE(copies_fail_without_memory)
 {
 	struct kv_req req = txn_req(), copy = {.op = KV_STATUS};
 	struct pl_arena arena;

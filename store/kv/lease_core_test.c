@@ -68,7 +68,7 @@ static void begin(void)
 	                                           .ttl_s = 6});
 }
 
-T_CASE(normal_life)
+T_CASE(grant_keep_and_release)
 {
 	begin();
 	due("a third of the TTL is over");
@@ -93,7 +93,7 @@ T_CASE(normal_life)
 
 /* The store falls silent: doubt, retries, and an end by the core's own clock. Late
  * answers are ignored, and another lease begins clean. */
-T_CASE(store_silent)
+T_CASE(silent_store_leads_to_doubt_and_expiry)
 {
 	begin();
 	while (core.state != LEASE_EXPIRED)
@@ -143,7 +143,7 @@ T_CASE(store_silent)
 
 /* One member does not answer, and the next one does: doubt comes and goes. An answer
  * counts from when its request was sent, however late it comes. */
-T_CASE(doubt_comes_and_goes)
+T_CASE(doubt_ends_with_an_answer)
 {
 	begin();
 	due("a third of the TTL is over");
@@ -171,7 +171,7 @@ T_CASE(doubt_comes_and_goes)
 	t_golden("lease/doubt.txt", story);
 }
 
-T_CASE(store_says_gone)
+T_CASE(lease_that_the_store_lost_is_lost)
 {
 	begin();
 	due("a third of the TTL is over");
@@ -192,7 +192,7 @@ T_CASE(store_says_gone)
 
 /* The process is stopped for longer than the TTL with good news waiting: the clock goes
  * first. */
-T_CASE(pause_beyond_the_ttl)
+T_CASE(pause_beyond_the_ttl_expires_first)
 {
 	begin();
 	due("a third of the TTL is over");
@@ -209,7 +209,7 @@ T_CASE(pause_beyond_the_ttl)
 }
 
 /* The answer to the grant is lost. Asking again with the same id finds the lease. */
-T_CASE(grant_unknown)
+T_CASE(unknown_grant_is_repeated_with_its_id)
 {
 	lease_core_init(&core, 6, 500, 7);
 	print_step("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
@@ -234,7 +234,7 @@ T_CASE(grant_unknown)
 }
 
 /* An id that exists at the first attempt belongs to another lease. */
-T_CASE(grant_collides)
+T_CASE(id_of_another_lease_is_replaced)
 {
 	lease_core_init(&core, 6, 500, 7);
 	print_step("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
@@ -248,7 +248,7 @@ T_CASE(grant_collides)
 
 /* A grant that is answered after its own TTL says nothing, so a keep-alive must confirm
  * it. */
-T_CASE(grant_answered_too_late)
+T_CASE(late_grant_is_confirmed_by_a_keepalive)
 {
 	lease_core_init(&core, 6, 500, 7);
 	print_step("start", (struct lease_event){.type = LEASE_EV_START, .now_ms = 1000});
@@ -266,7 +266,7 @@ T_CASE(grant_answered_too_late)
 	T_TRUE(core.id != first_id);
 }
 
-T_CASE(release_gives_up)
+T_CASE(release_stops_waiting_after_a_while)
 {
 	begin();
 	print_step("release",
@@ -279,7 +279,7 @@ T_CASE(release_gives_up)
 
 /* Random answers at random times: never two requests of a lease that is not held any
  * more, never good news after the end, always a deadline or an end. */
-T_CASE(random_life)
+T_CASE(random_answers_keep_the_invariants)
 {
 	for (uint64_t seed = 0; seed < 2000; seed++) {
 		struct pl_rng rng;

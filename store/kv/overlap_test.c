@@ -33,7 +33,7 @@ static struct kv_req del_range(const char *from, const char *to)
 	}
 #define CHECK(...) kv_overlap_check(&(struct kv_txn){__VA_ARGS__}, NULL)
 
-T_CASE(puts_meet)
+T_CASE(two_puts_of_a_key_are_refused)
 {
 	T_EQ(CHECK(THEN(put("a"), put("b"))), PL_OK);
 	T_EQ(CHECK(THEN(put("a"), put("b"), put("a"))), PL_INVALID);
@@ -43,7 +43,7 @@ T_CASE(puts_meet)
 	T_EQ(kv_overlap_check(&(struct kv_txn){0}, NULL), PL_OK);
 }
 
-T_CASE(deletes_meet_puts)
+T_CASE(delete_and_put_of_a_key_are_refused)
 {
 	T_EQ(CHECK(THEN(del("a"), put("a"))), PL_INVALID);
 	T_EQ(CHECK(THEN(put("a"), del("a"))), PL_INVALID);
@@ -55,7 +55,7 @@ T_CASE(deletes_meet_puts)
 	T_EQ(CHECK(THEN(put("m"), del_range("z", "a"))), PL_OK);
 }
 
-T_CASE(deletes_without_an_end_meet_puts)
+T_CASE(endless_deletes_are_compared_with_puts)
 {
 	struct kv_req from[] = {kv_op_delete(kv_from(PL_SPAN_LIT("b"))), put("c")};
 	struct kv_req all[] = {put("c"), kv_op_delete(kv_all_keys())};
@@ -76,7 +76,7 @@ T_CASE(deletes_without_an_end_meet_puts)
 	T_TRUE(!kv_overlap_blind(&(struct kv_txn){.then = from, .then_count = 1}));
 }
 
-T_CASE(transactions_inside)
+T_CASE(nested_transactions_are_judged_with_their_neighbours)
 {
 	struct kv_req put_a = INNER(THEN(put("a")));
 	struct kv_req del_a = INNER(THEN(del("a")));

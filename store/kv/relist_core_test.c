@@ -94,7 +94,7 @@ static void open_without(void)
 	step_failed(RELIST_EV_ENDED, 1, PL_COMPACTED);
 }
 
-T_CASE(list_and_watch)
+T_CASE(list_then_watch_with_failures)
 {
 	open_without();
 	step_failed(RELIST_EV_PAGE_FAILED, 10, PL_UNAVAIL);
@@ -115,7 +115,7 @@ T_CASE(list_and_watch)
 }
 
 /* Events that come while the list is read are deferred, and reported after its end. */
-T_CASE(watch_and_list)
+T_CASE(events_before_the_list_are_deferred)
 {
 	open_at(10, 99);
 	step_heard("events", RELIST_EV_EVENTS, 20, 100);
@@ -147,7 +147,7 @@ T_CASE(list_is_ahead_of_the_watch)
 }
 
 /* The first watch does not stand in time; the next one ends while the list is read. */
-T_CASE(lists_without_the_watch)
+T_CASE(list_goes_on_without_a_watch)
 {
 	begin();
 	step_due();
@@ -164,7 +164,7 @@ T_CASE(lists_without_the_watch)
 }
 
 /* The store may have been another one in between. */
-T_CASE(resumed_while_listing)
+T_CASE(watch_resumed_while_listing_is_checked)
 {
 	open_at(10, 99);
 	step_page(20, 100, true);
@@ -177,7 +177,7 @@ T_CASE(resumed_while_listing)
 
 /* The store rewinds while the list is read; the read in flight does not count any
  * more. */
-T_CASE(rewound_while_listing)
+T_CASE(store_rewound_while_listing_is_noticed)
 {
 	open_at(10, 99);
 	step_heard("events", RELIST_EV_EVENTS, 20, 110);
@@ -205,7 +205,7 @@ T_CASE(rewound_while_listing)
 }
 
 /* The watch begins at the listed revision, which the list has shown already. */
-T_CASE(listed_revision_again)
+T_CASE(event_of_the_listed_revision_is_not_told_again)
 {
 	open_without();
 	step_page(10, 100, false);
@@ -216,7 +216,7 @@ T_CASE(listed_revision_again)
 	t_golden("relist/listed_again.txt", story);
 }
 
-T_CASE(compacted_while_paging)
+T_CASE(compaction_while_paging_starts_anew)
 {
 	open_at(5, 100);
 	step_page(10, 100, true);
@@ -232,7 +232,7 @@ T_CASE(compacted_while_paging)
 
 /* The store comes back from a backup without the watch noticing, and then as another
  * cluster. */
-T_CASE(rewound)
+T_CASE(rewound_store_is_noticed)
 {
 	open_at(5, 99);
 	step_page(10, 100, false);
@@ -262,7 +262,7 @@ T_CASE(rewound)
 }
 
 /* A watch that lags behind a check gets more time while it moves. */
-T_CASE(silent_watch)
+T_CASE(silent_watch_is_lost)
 {
 	open_at(5, 99);
 	step_page(10, 100, false);
@@ -274,7 +274,7 @@ T_CASE(silent_watch)
 }
 
 /* The answer to a check is slow, and the watch goes on meanwhile. */
-T_CASE(check_is_overtaken)
+T_CASE(watch_may_overtake_a_check)
 {
 	open_at(5, 99);
 	step_page(10, 100, false);
@@ -288,7 +288,7 @@ T_CASE(check_is_overtaken)
 }
 
 /* A page below what earlier pages of the list saw cannot be from the same store. */
-T_CASE(page_of_the_past)
+T_CASE(page_below_an_earlier_one_is_another_store)
 {
 	open_at(5, 98);
 	step_page(10, 100, true);

@@ -76,7 +76,7 @@ void relist_drop_deferred(struct relist *r);
  * ones. */
 void relist_skip_listed(struct relist *r);
 
-/* These start a task. If one cannot be started, the timer tells the core. */
+/* Functions that start a task. If one cannot be started, the timer tells the core. */
 void relist_do_fetch(struct relist *r, int64_t revision);
 void relist_do_check(struct relist *r);
 void relist_do_watch(struct relist *r, int64_t from_revision);

@@ -16,7 +16,7 @@ static void see(size_t count, size_t bytes)
 	relist_page_size_observe(&pages, records, count);
 }
 
-T_CASE(nothing_is_known)
+T_CASE(first_page_has_the_default_size)
 {
 	pages = (struct relist_page_size){0};
 	T_EQ(relist_page_size_keys(&pages), RELIST_PAGE_FIRST);
@@ -25,7 +25,7 @@ T_CASE(nothing_is_known)
 	T_EQ(relist_page_size_keys(&pages), RELIST_PAGE_FIRST);
 }
 
-T_CASE(as_many_as_come_to_a_page)
+T_CASE(page_size_follows_the_bytes_of_keys)
 {
 	static const size_t bytes[] = {500, 2000, 20000};
 
@@ -40,7 +40,7 @@ T_CASE(as_many_as_come_to_a_page)
 	}
 }
 
-T_CASE(neither_all_nor_next_to_none)
+T_CASE(page_size_stays_within_its_bounds)
 {
 	pages = (struct relist_page_size){0};
 	see(RELIST_PAGE_MIN, 10);
@@ -50,7 +50,7 @@ T_CASE(neither_all_nor_next_to_none)
 	T_EQ(relist_page_size_keys(&pages), RELIST_PAGE_MIN);
 }
 
-T_CASE(late_ones_are_halved)
+T_CASE(late_pages_are_halved)
 {
 	pages = (struct relist_page_size){0};
 	relist_page_size_halve(&pages);

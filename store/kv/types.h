@@ -197,7 +197,7 @@ struct kv_result {
 struct kv_limits {
 	uint32_t txn_ops;       /* operations in each list of a transaction */
 	uint32_t request_bytes; /* bytes of an encoded write */
-	/* Of a guarded kv: the number of partitions that one transaction may write to
+	/* In a guarded kv, the number of partitions that one transaction may write to
 	 * within the limits above. Each further partition takes two of txn_ops. 0: the kv
 	 * is not guarded. */
 	uint32_t fences;

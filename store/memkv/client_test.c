@@ -102,7 +102,7 @@ static void on_again(void *ctx, const struct kv_result *result, const struct pl_
 	depth--;
 }
 
-T_CASE(steps_bound_a_client_that_never_rests)
+T_CASE(steps_bound_a_client_that_never_stops)
 {
 	kit_open(&kit, NULL);
 	T_EQ(kv_put(kit.kv, &(struct kv_put){.key = S("k")}, 1000, on_again, NULL, NULL,
@@ -184,7 +184,7 @@ T_CASE(requests_over_the_limits_are_refused_at_once)
 	T_EQ(kit_call(&kit, &inner), PL_LIMIT);
 	inner.txn.then_count = 4;
 	T_EQ(kit_call(&kit, &inner), PL_OK);
-	/* What the outer transaction uses of the limit, the inner one cannot use. */
+	/* The outer transaction and the inner one share the limit. */
 	outer.txn.then = &inner;
 	outer.txn.then_count = 1;
 	T_EQ(kit_call(&kit, &outer), PL_LIMIT);
@@ -197,7 +197,7 @@ T_CASE(requests_over_the_limits_are_refused_at_once)
 	kit_close(&kit);
 }
 
-T_CASE(what_means_nothing_is_invalid)
+T_CASE(contradictory_requests_are_invalid)
 {
 	const struct kv_req bad[] = {
 		{.op = KV_GET},
@@ -227,7 +227,7 @@ T_CASE(what_means_nothing_is_invalid)
 	kit_close(&kit);
 }
 
-T_CASE(a_full_store_takes_writes_again_after_compaction)
+T_CASE(full_store_accepts_writes_after_compaction)
 {
 	struct kv_req put = kv_op_put(S("key"), S("value"));
 	struct kv_req status = {.op = KV_STATUS};
@@ -254,7 +254,7 @@ T_CASE(a_full_store_takes_writes_again_after_compaction)
 
 /* -- leases ------------------------------------------------------------ */
 
-T_CASE(keys_outlive_their_lease_by_the_delay_and_can_not_be_saved)
+T_CASE(keys_outlive_their_lease_by_the_delay)
 {
 	struct kv_req put = kv_op_put_leased(S("a"), S("1"), 1);
 
@@ -286,7 +286,7 @@ T_CASE(the_store_chooses_lease_ids)
 	kit_close(&kit);
 }
 
-T_CASE(leases_run_out_later_without_memory)
+T_CASE(leases_expire_later_without_memory)
 {
 	struct kv_req put = kv_op_put_leased(S("a"), S("1"), 1);
 

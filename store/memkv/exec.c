@@ -150,7 +150,7 @@ static enum pl_code do_compact(struct exec *exec, const struct kv_compact *compa
 	if (compact->revision > exec->mvcc->revision)
 		return exec_refuse(exec, PL_FUTURE, "compact: revision is in the future");
 	mvcc_compact(exec->mvcc, compact->revision);
-	/* there is no alarm that somebody would have to disarm */
+	/* no alarm needs to be disarmed */
 	exec->mem->nospace = false;
 	return PL_OK;
 }

@@ -31,7 +31,7 @@ void hash_table_add(struct hash_table *table, struct hash_table_node *node,
                     uint64_t hash);
 void hash_table_del(struct hash_table *table, struct hash_table_node *node);
 
-/* These walk over the elements with a hash; the caller compares the keys. */
+/* A walk over the elements with one hash; the caller compares the keys. */
 struct hash_table_node *hash_table_first(const struct hash_table *table, uint64_t hash);
 struct hash_table_node *hash_table_next(const struct hash_table_node *node);
 

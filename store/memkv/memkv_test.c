@@ -32,7 +32,7 @@ T_CASE(revisions_count_writes_that_change_something)
 	kit_close(&kit);
 }
 
-T_CASE(the_past_can_be_read_until_it_is_compacted)
+T_CASE(past_revisions_can_be_read_until_compaction)
 {
 	kit_open(&kit, NULL);
 	(void)kit_put(&kit, "a", "1");            /* 2 */
@@ -150,7 +150,7 @@ T_CASE(a_watch_below_the_compacted_revision_ends)
 	kit_close(&kit);
 }
 
-T_CASE(leases_run_out_by_the_clock)
+T_CASE(leases_expire_by_the_clock)
 {
 	struct kv_req put = kv_op_put_leased(S("b"), S("1"), 7);
 
@@ -182,7 +182,7 @@ T_CASE(leases_run_out_by_the_clock)
 	kit_close(&kit);
 }
 
-T_CASE(under_a_new_leader_leases_begin_anew)
+T_CASE(new_leader_renews_all_leases)
 {
 	kit_open(&kit, NULL);
 	T_EQ(kit_lease(&kit, KV_LEASE_GRANT, 7, 5), PL_OK);

@@ -6,7 +6,7 @@
 
 static struct kit_watch watch[2];
 
-T_CASE(progress_comes_behind_what_has_happened)
+T_CASE(progress_follows_all_earlier_events)
 {
 	kit_open(&kit, NULL);
 	T_EQ(kit_watch(&kit, &watch[0], &(struct kv_watch_req){.keys = KEY("a")}), PL_OK);
@@ -19,7 +19,7 @@ T_CASE(progress_comes_behind_what_has_happened)
 	kit_close(&kit);
 }
 
-T_CASE(a_watch_from_the_future_waits_for_it)
+T_CASE(watch_from_a_future_revision_waits)
 {
 	kit_open(&kit, NULL);
 	T_EQ(kit_watch(&kit, &watch[0],
@@ -119,7 +119,7 @@ static void fill(void)
 	T_EQ(kit_compact(&kit, 3), PL_OK);
 }
 
-T_CASE(a_restored_store_is_what_it_was)
+T_CASE(restored_store_equals_its_copy)
 {
 	struct memkv_snapshot *snapshot;
 

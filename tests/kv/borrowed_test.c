@@ -24,7 +24,7 @@ static struct kv_put put_of(const char *key)
 	return (struct kv_put){.key = pl_span_str(key), .value = PL_SPAN_LIT("x")};
 }
 
-T_CASE(what_was_started_through_it_ends_and_the_lender_stays)
+T_CASE(close_ends_what_was_started_and_leaves_the_kv_open)
 {
 	struct kv_watch_req req = {.keys = kv_all_keys()};
 	struct kv_put a = put_of("a");
@@ -89,7 +89,7 @@ T_CASE(calls_and_watches_pass_as_they_are)
 	kit_close(&kit);
 }
 
-T_CASE(without_memory_nothing_is_lent)
+T_CASE(open_fails_without_memory)
 {
 	struct kv_put a = put_of("a");
 	struct kv *lent = NULL;

@@ -1,6 +1,6 @@
 /*
- * A cache under faults, against a naive model: the whole content at each revision. What
- * listeners and watches are told must lead each of them from the content that it began
+ * A cache under faults, against a naive model, which is the whole content at each
+ * revision. The notes of each listener and watch must lead from the content that it began
  * with to the content of the store, and every read at a past revision must be exact.
  */
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct watcher {
 	struct kv_keys keys;
 	int64_t revision;
 	bool on;
-	bool dozes; /* does not read when it is woken */
+	bool dozes; /* the watch is not read when it is woken */
 };
 
 static struct content history[REVISIONS];
@@ -72,7 +72,7 @@ static bool same_slot(struct slot a, struct slot b)
 	return a.value == b.value && a.mod == b.mod;
 }
 
-/* The key of a change; its kind and entries fit together. */
+/* Checks that a change's type and entries fit together. Returns the key's number. */
 static unsigned check_change(const struct cache_note *note)
 {
 	const struct cache_entry *entry =
@@ -109,7 +109,7 @@ static void on_listen(void *ctx, const struct cache_note *note)
 		T_EQ(l->more, 0);
 		l->revision = note->revision;
 		l->unordered = false;
-		/* Just then it is what the store was at that revision. */
+		/* At this moment the content is the store's at that revision. */
 		T_MEM(&l->content, &history[note->revision], sizeof l->content);
 		break;
 	case CACHE_PROGRESS:
@@ -238,7 +238,7 @@ static unsigned any_key(char *name, size_t size)
 	return key;
 }
 
-/* One to three keys in one revision. */
+/* Changes one to three keys in one revision. */
 static int64_t change_store(int64_t value)
 {
 	unsigned count = pl_rng_below(&rng, 4) == 0 ? 3 : 1, keys[3];
@@ -259,7 +259,8 @@ static int64_t change_store(int64_t value)
 		                 ? kv_op_delete(kv_key(pl_span_str(name[i])))
 		                 : kv_op_put(pl_span_str(name[i]), pl_span_str(text));
 	}
-	/* Written down first: the watch brings it before the answer. */
+	/* The history comes first, because the watch brings the change before the
+	 * answer. */
 	revision = memkv_revision(fix.kit.mem) + 1;
 	T_TRUE(revision < REVISIONS);
 	for (unsigned i = 0; i < count; i++)
@@ -338,7 +339,7 @@ static void random_life(uint64_t seed)
 	opts = cache_opts((uint32_t)pl_rng_between(&rng, 1, 40));
 	opts.list.seed = seed + 1;
 	opts.list.page_keys = (uint32_t)pl_rng_between(&rng, 2, 30);
-	if (seed % 4 == 0) /* and so the window, or even the content, is too large */
+	if (seed % 4 == 0) /* then the window, or even the content, is too large */
 		opts.bytes_max = pl_rng_between(&rng, 6500, 14000);
 	open_cache(&opts);
 	for (unsigned i = 0; i < 400; i++)

@@ -5,7 +5,7 @@
 
 static char keeper[] = "", first[] = "first", second[] = "second";
 
-/* A put and a delete, or two puts, in one revision. */
+/* Puts one key and puts or deletes another in one revision. */
 static int64_t set_two(const char *a, const char *b, bool delete_b)
 {
 	struct kv_req ops[] = {kv_op_put(pl_span_str(a), kit_key("x")),
@@ -48,7 +48,7 @@ T_CASE(tells_the_list_and_then_each_change_with_before_and_after)
 	close_store();
 }
 
-/* Whatever a list finds after a watch was lost comes as a difference, by revision. */
+/* The changes that a new list finds come as a difference, by revision. */
 T_CASE(tells_what_a_new_list_finds_as_a_difference)
 {
 	struct faulty_rule lost[] = {
@@ -123,7 +123,7 @@ static void on_act(void *ctx, const struct cache_note *note)
 		cache_stop(fix.cache);
 }
 
-/* Notes that the named listener was told. */
+/* The number of notes that the named listener got. */
 static unsigned told_to(const char *name)
 {
 	char line[32];
@@ -153,7 +153,7 @@ static void act_in_notes(void)
 		(void)set("p/b", NULL);
 	}
 	run(20);
-	cache_unlisten(&actor); /* twice does no harm, nor after STOPPED */
+	cache_unlisten(&actor); /* a second time, or after STOPPED, does no harm */
 	if (fix.cache != NULL)
 		cache_is_true();
 	close_store();
@@ -305,7 +305,7 @@ T_CASE(watch_of_some_keys_is_not_woken_by_others)
 	run(20);
 	T_EQ(one.wakes, 0);
 	T_EQ(range.wakes, 1);
-	/* `more` counts what the watch will see. */
+	/* `more` counts only the changes that the watch will see. */
 	(void)set_two("p/b", "p/c", false);
 	(void)set_two("p/ab", "p/ac", false);
 	run(30);
@@ -380,7 +380,8 @@ T_CASE(watch_needs_a_window)
 	close_store();
 }
 
-/* From a revision before the loss a watch sees the outcome of what it has missed. */
+/* A watch from a revision before the loss sees the outcome of the changes that it has
+ * missed. */
 T_CASE(watch_goes_on_over_a_lost_watch_of_the_store)
 {
 	struct faulty_rule lost[] = {
@@ -410,7 +411,7 @@ T_CASE(watch_goes_on_over_a_lost_watch_of_the_store)
 	T_STR(fix.story, "late: updated p/a 1@2 -> 3@6 more listed\n"
 	                 "late: deleted p/b 1@3 -> - at 6 listed\n");
 	T_EQ(cache_range_begin(fix.cache, kv_all_keys(), 3, &range), PL_OK);
-	/* What came and went in between is not known, however. */
+	/* Changes that came and went in between are not known, however. */
 	T_EQ(begin_watch(&gap, kv_all_keys(), 4), PL_COMPACTED);
 	T_EQ(begin_watch(&gap, kv_all_keys(), 5), PL_COMPACTED);
 	T_EQ(cache_range_begin(fix.cache, kv_all_keys(), 4, &range), PL_COMPACTED);
@@ -557,7 +558,7 @@ T_CASE(holds_only_what_is_wanted)
 	close_store();
 }
 
-/* "p/3/b" in the order "b/3" */
+/* Orders "p/3/b" by "b/3". */
 static size_t by_name(void *ctx, struct pl_span key, uint8_t *out)
 {
 	(void)ctx;
@@ -599,7 +600,7 @@ T_CASE(orders_and_finds_by_other_bytes_than_the_key)
 /* -- objects and memory --------------------------------------------------------------- */
 
 struct parsed {
-	struct pl_span value; /* in the entry */
+	struct pl_span value; /* lies in the entry */
 	int number;
 };
 
@@ -731,7 +732,7 @@ T_CASE(content_that_is_too_large_is_lost_and_listed_again_later)
 	       strstr(fix.story, "(over a limit)") != NULL);
 	T_EQ(w.code, PL_COMPACTED);
 	T_TRUE(!cache_synced(fix.cache));
-	T_TRUE(cache_count(fix.cache) >= 10); /* it stays as it was */
+	T_TRUE(cache_count(fix.cache) >= 10); /* the content stays as it was */
 	T_TRUE(cache_bytes(fix.cache) <= opts.bytes_max);
 	run(10000);
 	T_TRUE(!cache_synced(fix.cache));
@@ -753,7 +754,7 @@ static void on_written(void *ctx, const struct kv_result *result,
 	*(bool *)ctx = true;
 }
 
-/* The store may be what has no memory: then once more. */
+/* Writes once more if the store had no memory. */
 static void set_at_last(const char *key, const char *value)
 {
 	struct kv_req req = value == NULL

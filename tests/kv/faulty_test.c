@@ -28,7 +28,7 @@ static void put(const char *key, const char *value)
 	T_EQ(kv_start(kit.kv, &req, 1000, kit_on_done, &kit, NULL, NULL), PL_OK);
 }
 
-/* What the store has under the key, asked past the faults. */
+/* The value in the store, read past the faults. */
 static const char *stored(const char *key)
 {
 	struct kv *faulty = kit.kv;
@@ -50,7 +50,7 @@ static void run(uint64_t now_ms)
 	kit_until(&kit, now_ms);
 }
 
-T_CASE(slow_request_and_answer)
+T_CASE(requests_and_answers_are_delayed)
 {
 	struct faulty_rule rules[] = {{.what = FAULTY_SLOW_REQUEST,
 	                               .per_mille = 1000,
@@ -77,8 +77,9 @@ T_CASE(slow_request_and_answer)
 	close_all();
 }
 
-/* Slower than the deadline allows: the caller does not know, the store does. */
-T_CASE(deadline_holds)
+/* The call is slower than its deadline: the caller does not know the outcome, but the
+ * store does. */
+T_CASE(deadline_holds_for_delayed_calls)
 {
 	struct faulty_rule rule = {.what = FAULTY_SLOW_REQUEST,
 	                           .per_mille = 1000,
@@ -97,7 +98,7 @@ T_CASE(deadline_holds)
 	close_all();
 }
 
-T_CASE(refuse)
+T_CASE(calls_are_refused_with_the_code)
 {
 	struct faulty_rule rules[] = {{.what = FAULTY_REFUSE,
 	                               .ops = 1u << KV_PUT,
@@ -126,7 +127,7 @@ T_CASE(refuse)
 	close_all();
 }
 
-T_CASE(lose_answer)
+T_CASE(lost_answer_is_unknown)
 {
 	struct faulty_rule rule = {.what = FAULTY_LOSE_ANSWER, .per_mille = 1000};
 
@@ -139,7 +140,7 @@ T_CASE(lose_answer)
 	close_all();
 }
 
-T_CASE(apply_late)
+T_CASE(late_write_is_applied_after_unknown)
 {
 	struct faulty_rule rule = {.what = FAULTY_APPLY_LATE,
 	                           .per_mille = 1000,
@@ -157,8 +158,8 @@ T_CASE(apply_late)
 	close_all();
 }
 
-/* The watch may tell of a commit before its answer does. */
-T_CASE(answer_after_note)
+/* The watch may show a commit before the answer does. */
+T_CASE(answer_waits_for_the_next_note)
 {
 	static struct kit_watch watch;
 	struct kv_watch_req req = {.keys = kv_all_keys()};
@@ -188,7 +189,7 @@ T_CASE(answer_after_note)
 	close_all();
 }
 
-T_CASE(stalled_and_released)
+T_CASE(stalled_watch_goes_on_when_paused)
 {
 	static struct kit_watch watch;
 	struct kv_watch_req req = {.keys = kv_all_keys()};
@@ -212,7 +213,7 @@ T_CASE(stalled_and_released)
 	close_all();
 }
 
-T_CASE(watch_ended)
+T_CASE(watch_ends_with_the_code)
 {
 	static struct kit_watch watch;
 	struct kv_watch_req req = {.keys = kv_prefix(kit_key("a"))};
@@ -231,11 +232,11 @@ T_CASE(watch_ended)
 	T_EQ(kit_watch(&kit, &watch, &req), PL_OK);
 	run(0);
 	T_STR(kit_told(&watch), "ready@2");
-	close_all(); /* ends the watch with it */
+	close_all(); /* ends the watch, too */
 	T_EQ(watch.end, PL_CANCELED);
 }
 
-T_CASE(cancel)
+T_CASE(cancel_and_close_end_each_call_once)
 {
 	struct faulty_rule rule = {.what = FAULTY_SLOW_REQUEST,
 	                           .per_mille = 1000,
@@ -260,8 +261,8 @@ T_CASE(cancel)
 	close_all();
 }
 
-/* Everything at once, closed at any moment: every call ends once, and nothing is
- * left behind; the same seed tells the same story. */
+/* All faults at once, with a close at any moment: every call ends once, nothing is left
+ * behind, and the same seed tells the same story. */
 static unsigned long storm(uint64_t seed, unsigned rounds)
 {
 	static const enum faulty_what whats[] = {FAULTY_SLOW_REQUEST, FAULTY_SLOW_ANSWER,
@@ -310,7 +311,7 @@ static unsigned long storm(uint64_t seed, unsigned rounds)
 	return hash;
 }
 
-T_CASE(storms)
+T_CASE(same_seed_tells_the_same_story_under_all_faults)
 {
 	for (uint64_t seed = 0; seed < 60; seed++)
 		T_TRUE(storm(seed, (unsigned)seed * 2) ==

@@ -4,16 +4,16 @@
 #include "tests/support/store/memkv/kit.h"
 
 /*
- * Writes below /s/<d>/ need the fence of /o/<d>; /s/9 is not ours; those below /m/<d>/
- * any fence, that of /o/<d> if there is no other, but for /m/9; the rest is free.
- * What is told of broken fences is written down.
+ * Writes below /s/<d>/ need the fence of /o/<d>, and /s/9 is refused. Writes below
+ * /m/<d>/ need any fence, that of /o/<d> if there is no other; /m/9 has none. Other
+ * writes are free. The test records which fences were reported broken.
  */
 
 enum { LEASE = 70 };
 
 struct rig {
 	struct kit kit;
-	struct kv *plain; /* for what others do */
+	struct kv *plain; /* for the writes of others */
 	struct guard_fence fence[10];
 	char told[256];
 };
@@ -81,7 +81,7 @@ static void rig_open(struct rig *rig)
 	T_EQ(rig_guard(rig), PL_OK);
 }
 
-/* Somebody else does it, past the guard. */
+/* Another client writes past the guard. */
 static void outside(struct rig *rig, const struct kv_req *req)
 {
 	struct kv *guarded = rig->kit.kv;
@@ -135,7 +135,7 @@ T_CASE(a_put_and_a_delete_keep_their_shape)
 	kit_close(&rig.kit);
 }
 
-T_CASE(nothing_is_written_without_its_fence)
+T_CASE(write_needs_its_fence)
 {
 	struct kv_req put = put_of("/s/1/a", "new"), other = put_of("/s/2/a", "fine");
 	struct kv_req del = kv_op_delete(kv_key(kit_key("/s/1/a")));
@@ -155,8 +155,9 @@ T_CASE(nothing_is_written_without_its_fence)
 	kit_close(&rig.kit);
 }
 
-/* Deleted and created again, under whatever lease: not the same owner. */
-T_CASE(both_numbers_count)
+/* A key that was deleted and created again is not the same owner, whatever its lease
+ * is. */
+T_CASE(create_revision_and_lease_are_both_compared)
 {
 	struct kv_req put = put_of("/s/1/a", "x");
 	struct guard_fence was;
@@ -174,7 +175,7 @@ T_CASE(both_numbers_count)
 	kit_close(&rig.kit);
 }
 
-T_CASE(what_is_not_ours_is_refused_at_once)
+T_CASE(keys_of_others_are_refused_at_once)
 {
 	struct kv_req put = put_of("/s/9/a", "x"), free_put = put_of("/t/9/a", "x");
 	struct kv_req range = kv_op_delete(kv_prefix(kit_key("/s/")));
@@ -193,7 +194,7 @@ T_CASE(what_is_not_ours_is_refused_at_once)
 	kit_close(&rig.kit);
 }
 
-T_CASE(what_is_shared_needs_some_fence)
+T_CASE(shared_keys_need_any_fence)
 {
 	struct kv_req shared = put_of("/m/9/a", "x"), mine = put_of("/m/1/a", "x");
 	struct kv_req both[] = {put_of("/m/9/b", "x"), put_of("/s/2/a", "x"),
@@ -207,7 +208,7 @@ T_CASE(what_is_shared_needs_some_fence)
 	T_EQ(guarded_metrics(rig.kit.kv)->writes, 1);
 	T_EQ(kit_call(&rig.kit, &txn), PL_OK);
 	T_EQ(guarded_metrics(rig.kit.kv)->writes, 2);
-	/* Its fence is that of the one write that needs its own: 1 may go. */
+	/* The fence is that of the one write that needs its own, so 1 may change. */
 	rig.fence[1].create_revision++;
 	T_EQ(kit_call(&rig.kit, &txn), PL_OK);
 	T_EQ(kit_call(&rig.kit, &mine), PL_FENCED);
@@ -217,8 +218,8 @@ T_CASE(what_is_shared_needs_some_fence)
 	kit_close(&rig.kit);
 }
 
-/* A plain conflict brings what the caller asked for in that case. */
-T_CASE(a_conflict_is_not_a_fence)
+/* A plain conflict returns what the caller asked for in that case. */
+T_CASE(failed_compare_is_not_a_broken_fence)
 {
 	struct kv_compare never = kv_if_mod_rev(kit_key("/s/1/a"), KV_GT, 1000);
 	struct kv_req then = put_of("/s/1/a", "x");
@@ -239,14 +240,14 @@ T_CASE(a_conflict_is_not_a_fence)
 	T_EQ(rig.kit.result.txn.count, 2);
 	T_EQ(rig.kit.result.txn.results[0].get.count, 1);
 	T_STR(value_of(&rig, "/s/2/b"), "/s/2/b=y");
-	/* What stands in otherwise is fenced as well. */
+	/* The list otherwise is fenced as well. */
 	lose(&rig, 2);
 	T_EQ(kit_call(&rig.kit, &txn), PL_FENCED);
 	T_STR(rig.told, "/o/2");
 	kit_close(&rig.kit);
 }
 
-T_CASE(several_owners_in_nested_transactions)
+T_CASE(nested_transactions_carry_the_fences_of_all_owners)
 {
 	struct kv_req deep[] = {put_of("/s/2/a", "x"), put_of("/t", "free")};
 	struct kv_req list[] = {put_of("/s/1/a", "x"),
@@ -268,7 +269,7 @@ T_CASE(several_owners_in_nested_transactions)
 
 static unsigned fences_made;
 
-/* A fence for each key. */
+/* Each key has its own fence. */
 static enum guard_need need_each(void *ctx, const struct kv_keys *written,
                                  struct guard_fence *out)
 {
@@ -281,7 +282,7 @@ static enum guard_need need_each(void *ctx, const struct kv_keys *written,
 	return GUARD_FENCE;
 }
 
-T_CASE(limits)
+T_CASE(limits_leave_room_for_fences)
 {
 	static char keys[GUARD_FENCES_MAX + 1][8];
 	struct kv_req puts[GUARD_FENCES_MAX + 1];
@@ -321,7 +322,7 @@ static void on_end(void *ctx, const struct kv_result *result, const struct pl_er
 	ends++;
 }
 
-T_CASE(canceled_and_unknown)
+T_CASE(cancel_ends_as_canceled_or_unknown)
 {
 	struct faulty_rule lose_answer = {
 		.what = FAULTY_LOSE_ANSWER, .ops = 1u << KV_TXN, .per_mille = 1000};
@@ -350,7 +351,7 @@ T_CASE(canceled_and_unknown)
 	kit_close(&rig.kit);
 }
 
-T_CASE(requests_that_no_store_takes)
+T_CASE(invalid_requests_are_refused)
 {
 	struct kv_req put = put_of("", "x");
 
@@ -359,7 +360,7 @@ T_CASE(requests_that_no_store_takes)
 	kit_close(&rig.kit);
 }
 
-/* Every way through, each allocation failing once; nothing leaks. */
+/* Every path with each allocation failing once: nothing leaks. */
 static enum pl_code scenario(void)
 {
 	struct kv_req put = put_of("/s/1/a", "x"), list[] = {put, put_of("/s/2/b", "y")};
@@ -380,7 +381,7 @@ static enum pl_code scenario(void)
 	return code;
 }
 
-T_CASE(no_memory)
+T_CASE(each_allocation_may_fail)
 {
 	for (uint64_t nth = 1;; nth++) {
 		enum pl_code code;

@@ -8,7 +8,7 @@ static struct kit kit;
 static struct lease *lease;
 static struct lease_note last;
 static unsigned notes[LEASE_RELEASED + 1];
-static bool abandons; /* when it expires, inside the note */
+static bool abandons; /* abandon the lease when it expires, inside the note */
 
 static void on_note(void *ctx, const struct lease_note *note)
 {
@@ -49,7 +49,7 @@ static void end(void)
 	kit_close(&kit);
 }
 
-T_CASE(kept_and_released)
+T_CASE(lease_is_kept_alive_and_released)
 {
 	int64_t id;
 
@@ -73,7 +73,7 @@ T_CASE(kept_and_released)
 	end();
 }
 
-T_CASE(lost_and_again)
+T_CASE(lost_lease_is_granted_anew)
 {
 	int64_t id;
 
@@ -93,7 +93,7 @@ T_CASE(lost_and_again)
 	end();
 }
 
-T_CASE(given_up)
+T_CASE(lease_that_is_given_up_expires_and_is_revoked)
 {
 	int64_t id;
 
@@ -105,7 +105,7 @@ T_CASE(given_up)
 	T_EQ(last.state, LEASE_EXPIRED);
 	T_EQ(lease_id(lease), 0);
 	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_NOLEASE);
-	lease_give_up(lease); /* of nothing */
+	lease_give_up(lease); /* without a lease */
 	lease_regrant(lease);
 	run(10000);
 	T_EQ(last.state, LEASE_HELD);
@@ -113,9 +113,9 @@ T_CASE(given_up)
 	end();
 }
 
-/* Keep-alives are not answered: doubt, then the end by our own clock, before the
- * store's. */
-T_CASE(silence)
+/* Keep-alives are not answered: doubt follows, and then the end by the lease's own clock,
+ * before the store's. */
+T_CASE(lease_expires_when_the_store_is_silent)
 {
 	struct faulty_rule rule = {.what = FAULTY_LOSE_ANSWER,
 	                           .ops = 1u << KV_LEASE_KEEP,
@@ -136,8 +136,8 @@ T_CASE(silence)
 	end();
 }
 
-/* The grant works but its answer is lost: the retry ends up with the same lease. */
-T_CASE(unknown_grant)
+/* The grant works but its answer is lost: the retry gets the same lease. */
+T_CASE(grant_with_a_lost_answer_is_found_again)
 {
 	struct faulty_rule rule = {.what = FAULTY_LOSE_ANSWER,
 	                           .ops = 1u << KV_LEASE_GRANT,
@@ -152,9 +152,9 @@ T_CASE(unknown_grant)
 	end();
 }
 
-/* A process that stood still wakes up with an answer waiting. */
-/* A kv of which the test holds every string: one call at a time, answered when and
- * how it likes, whatever the timers say. */
+/* A process that was suspended wakes up with an answer waiting. */
+/* A kv that the test controls entirely: one call at a time, answered when and how the
+ * test likes, whatever the timers say. */
 static struct fake {
 	struct kv kv;
 	struct pl_timers timers;
@@ -212,9 +212,9 @@ static void fake_answer(void)
 	fake.done(fake.ctx, &result, NULL);
 }
 
-/* A process that stood still wakes up, and its socket speaks before its timers:
- * the clock is heard first all the same. */
-T_CASE(paused)
+/* A process wakes up, and its socket is read before its timers run: the lease looks at
+ * the clock first all the same. */
+T_CASE(paused_process_expires_before_it_reads_answers)
 {
 	struct lease_opts opts = {.ttl_s = 6, .seed = 1};
 
@@ -228,7 +228,7 @@ T_CASE(paused)
 	fake.now_ms = 2000;
 	pl_timers_run(&fake.timers, 2000);
 	T_EQ(fake.req.op, KV_LEASE_KEEP);
-	fake.now_ms = 5400; /* the keep-alive left at 2000, and would be good news */
+	fake.now_ms = 5400; /* the keep-alive was sent at 2000, and would be good news */
 	T_EQ(lease_id(lease), 0);
 	fake_answer();
 	T_EQ(last.state, LEASE_EXPIRED);
@@ -243,7 +243,7 @@ T_CASE(paused)
 	pl_timers_done(&fake.timers);
 }
 
-T_CASE(abandoned)
+T_CASE(abandoned_lease_is_not_revoked)
 {
 	int64_t id;
 
@@ -258,8 +258,8 @@ T_CASE(abandoned)
 	end();
 }
 
-/* The revoke that would come behind that note is not sent. */
-T_CASE(abandoned_inside_a_note)
+/* The revoke that would follow that note is not sent. */
+T_CASE(lease_may_be_abandoned_in_a_note)
 {
 	struct faulty_rule rules[] = {
 		{.what = FAULTY_LOSE_ANSWER,
@@ -281,7 +281,7 @@ T_CASE(abandoned_inside_a_note)
 	end();
 }
 
-T_CASE(refused_options)
+T_CASE(invalid_options_are_refused)
 {
 	struct lease_opts opts = {.ttl_s = 0};
 
@@ -292,8 +292,8 @@ T_CASE(refused_options)
 	kit_close(&kit);
 }
 
-/* Whatever fails: while we believe in the lease, the store has it. Asked of the
- * store behind the faults, just before safe_until and at every step. */
+/* Whatever fails: while the lease is held, the store has it. The test asks the store past
+ * the faults, just before safe_until and at every step. */
 static void random_life(uint64_t seed)
 {
 	struct faulty_rule rules[] = {
@@ -333,14 +333,14 @@ static void random_life(uint64_t seed)
 	end();
 }
 
-T_CASE(random_lives)
+T_CASE(held_lease_exists_whatever_fails)
 {
 	for (uint64_t seed = 0; seed < 100; seed++)
 		random_life(seed);
 }
 
-/* Any allocation may fail once: it comes through all the same. */
-T_CASE(no_memory)
+/* Any allocation may fail once, and the lease survives it. */
+T_CASE(lease_survives_each_allocation_that_fails)
 {
 	for (uint64_t nth = 1; nth < 60; nth++) {
 		struct lease_opts opts = {.ttl_s = 6, .seed = 5};

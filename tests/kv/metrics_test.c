@@ -2,7 +2,7 @@
 #include "store/kv/metrics.h"
 #include "tests/support/store/memkv/kit.h"
 
-T_CASE(quantiles_are_close)
+T_CASE(quantiles_are_at_most_an_eighth_high)
 {
 	static struct histogram h;
 
@@ -19,7 +19,7 @@ T_CASE(quantiles_are_close)
 	T_EQ(histogram_quantile_us(&h, 1000), 100000);
 	T_EQ(histogram_at_most(&h, 1023), 1023);
 	T_EQ(histogram_at_most(&h, 65535), 65535);
-	histogram_add(&h, UINT64_MAX / 4); /* longer than anything lasts */
+	histogram_add(&h, UINT64_MAX / 4); /* longer than any call */
 	T_TRUE(histogram_quantile_us(&h, 1000) == UINT64_MAX / 4);
 }
 
@@ -40,7 +40,7 @@ static const struct kv_metrics *measured(struct kit *kit)
 	return kv_metrics_of(kit->kv);
 }
 
-T_CASE(counts_calls_and_watches)
+T_CASE(calls_and_watches_are_counted)
 {
 	static struct kit_watch watch;
 	struct kit kit;
@@ -81,7 +81,7 @@ static void check_text(const char *name, struct pl_buf *buf)
 	pl_buf_done(buf);
 }
 
-T_CASE(prints)
+T_CASE(metrics_print_as_prometheus_and_json)
 {
 	struct kit kit;
 	const struct kv_metrics *m = measured(&kit);
@@ -104,7 +104,7 @@ T_CASE(prints)
 	kit_close(&kit);
 }
 
-T_CASE(start_survives_no_memory)
+T_CASE(start_fails_without_memory)
 {
 	struct kit kit;
 	const struct kv_metrics *m = measured(&kit);

@@ -3,7 +3,7 @@
 #include "store/kv/prefixed.h"
 #include "tests/support/store/memkv/kit.h"
 
-/* A plain kit, and one behind a root of a store that has other keys around it. */
+/* A plain fixture, and one behind a root in a store that has other keys around it. */
 struct pair {
 	struct kit plain, rooted;
 };
@@ -64,7 +64,7 @@ static void same_result(const struct kv_result *a, const struct kv_result *b)
 static struct pl_rng rng;
 static struct pl_arena arena;
 
-/* Short keys over few bytes, so that they meet; 0xff among them. */
+/* Short keys over few bytes, 0xff among them, so that they meet. */
 static struct pl_span random_key(size_t len_min)
 {
 	static const uint8_t bytes[] = {'a', 'b', 0xff, 0};
@@ -162,7 +162,7 @@ static void random_run(struct pl_span root, uint64_t seed)
 }
 
 /* The same operations, answers, revisions and events, whatever the root. */
-T_CASE(same_as_without_root)
+T_CASE(answers_are_the_same_as_without_a_root)
 {
 	for (uint64_t seed = 0; seed < 40; seed++) {
 		random_run(pl_span_str("/root/"), seed);
@@ -173,8 +173,8 @@ T_CASE(same_as_without_root)
 	}
 }
 
-/* Neighbours of the root are neither seen nor touched, by any way of asking. */
-T_CASE(stays_inside)
+/* Keys next to the root are neither seen nor touched by any kind of request. */
+T_CASE(keys_outside_the_root_are_out_of_reach)
 {
 	static struct kit_watch watch;
 	struct kit outer, inner;
@@ -216,7 +216,7 @@ T_CASE(stays_inside)
 	kit_close(&outer);
 }
 
-T_CASE(lease_keys)
+T_CASE(lease_keys_outside_the_root_are_left_out)
 {
 	struct kit outer, inner;
 	struct kv_req put;
@@ -250,8 +250,8 @@ static void on_answered(void *ctx, const struct kv_result *result,
 	answered = err == NULL ? PL_OK : err->code;
 }
 
-/* Without memory for the answer a write is unknown, a read is not. */
-T_CASE(no_memory)
+/* Without memory for the answer a write ends as unknown, but a read does not. */
+T_CASE(each_allocation_may_fail)
 {
 	bool unknown = false;
 
@@ -279,8 +279,8 @@ T_CASE(no_memory)
 	T_TRUE(unknown);
 }
 
-/* Whoever counts the bytes of a request knows nothing of the root. */
-T_CASE(the_root_takes_its_part_of_a_request)
+/* A caller that counts the bytes of a request knows nothing of the root. */
+T_CASE(limits_leave_room_for_the_root)
 {
 	struct pair pair;
 	struct kv_limits plain, rooted;

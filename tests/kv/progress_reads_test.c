@@ -8,7 +8,7 @@ enum { ASKERS = 300, READ_MS = 100 };
 
 struct asker {
 	struct progress_read ask;
-	struct asker *forgets, *asks; /* when it is told */
+	struct asker *forgets, *asks; /* what the request does when it is answered */
 	int64_t revision;             /* 0: an error */
 	unsigned told;
 	enum pl_code code;
@@ -73,7 +73,7 @@ static uint64_t reads(void)
 	return kv_metrics_of(kit.kv)->op[KV_GET].started;
 }
 
-T_CASE(many_who_ask_are_told_by_one_read)
+T_CASE(one_read_answers_many_requests)
 {
 	begin();
 	for (unsigned i = 0; i < ASKERS; i++) {
@@ -90,8 +90,8 @@ T_CASE(many_who_ask_are_told_by_one_read)
 	finish();
 }
 
-/* Who asks behind a write must hear of it, though a read is under way. */
-T_CASE(what_is_told_is_not_older_than_the_question)
+/* A request that follows a write must hear of it, although a read is in flight. */
+T_CASE(answers_are_not_older_than_their_requests)
 {
 	begin();
 	ask(&asker[0]);
@@ -108,7 +108,7 @@ T_CASE(what_is_told_is_not_older_than_the_question)
 	finish();
 }
 
-T_CASE(who_is_told_makes_others_forget_and_asks_again)
+T_CASE(callback_may_cancel_others_and_ask_again)
 {
 	begin();
 	asker[1].forgets = &asker[2];
@@ -123,7 +123,7 @@ T_CASE(who_is_told_makes_others_forget_and_asks_again)
 	finish();
 }
 
-T_CASE(an_error_is_everybodys)
+T_CASE(all_requests_of_a_read_share_its_error)
 {
 	struct kv *kv;
 
@@ -142,7 +142,7 @@ T_CASE(an_error_is_everybodys)
 	kit_close(&kit);
 }
 
-T_CASE(what_nobody_waits_for_is_not_read)
+T_CASE(cancelled_requests_cause_no_read)
 {
 	begin();
 	ask(&asker[0]);
@@ -155,7 +155,7 @@ T_CASE(what_nobody_waits_for_is_not_read)
 	finish();
 }
 
-T_CASE(closed_while_it_reads)
+T_CASE(close_cancels_the_read_in_flight)
 {
 	begin();
 	ask(&asker[0]);

@@ -5,39 +5,39 @@
 #include "tests/support/store/kv/faulty.h"
 #include "tests/support/store/memkv/kit.h"
 
-/* A mirror as a user keeps one: per key, by revision, swept at END. Keys are
- * "p/0" to "p/63", values numbers. */
+/* A mirror of the content as a user keeps it: by key and revision, swept at END. Keys are
+ * "p/0" to "p/63", values are numbers. */
 enum { KEYS = 64, STORY_SIZE = 8192 };
 
 struct slot {
-	int64_t revision; /* of the last change; 0: never seen */
+	int64_t revision; /* of the last change; 0: the key was never seen */
 	int64_t value;    /* -1: absent */
 	bool swept;
 };
 
 struct mirror {
 	struct slot slot[KEYS];
-	struct slot next[KEYS]; /* the list under way */
+	struct slot next[KEYS]; /* the list in progress */
 	bool listing, complete, stopped;
 	unsigned lists, losts, pages;
 	enum pl_code lost;
 	char why[256];
 	int64_t told_revision;
 	uint64_t end_ms;   /* of the last list */
-	unsigned released; /* notes of events that came with its end */
+	unsigned released; /* notes of events that came with the list's end */
 	char story[STORY_SIZE];
 	size_t story_len;
 	struct relist *relist;
-	unsigned stop_at; /* stops itself at this note */
+	unsigned stop_at; /* the mirror stops itself at this note */
 	unsigned notes;
 };
 
 static struct kit kit;
-static struct kv *plain, *session; /* without faults; that which has them */
+static struct kv *plain, *session; /* plain has no faults; session is under the faults */
 static struct mirror m;
 static struct progress_reads
-	*progress_reads; /* NULL: each looks at the store on its own */
-/* The truth, written down as it is made. */
+	*progress_reads; /* NULL: each relist checks the store on its own */
+/* The changes of the store, recorded as they are made. */
 static int64_t history[4096][2]; /* by revision: key or -1, value */
 
 static int key_index(struct pl_span key)
@@ -63,7 +63,7 @@ static void take_page(const struct relist_note *note)
 		const struct kv_record *record = &note->records[i];
 		struct slot *slot = &m.next[key_index(record->key)];
 
-		T_EQ(slot->revision, 0); /* no key twice in a list */
+		T_EQ(slot->revision, 0); /* no key comes twice in a list */
 		T_TRUE(record->mod_revision <= note->revision);
 		slot->revision = record->mod_revision;
 		slot->value = value_of(record->value);
@@ -83,7 +83,7 @@ static void take_events(const struct relist_note *note)
 	T_TRUE(m.complete);
 	T_TRUE(note->revision > m.told_revision);
 	m.released += kit.now_ms == m.end_ms;
-	/* No revision of ours in between may be missing. */
+	/* Each revision of a watched key between the two must be in the note. */
 	for (int64_t r = m.told_revision + 1; r < note->revision && r < 4096; r++)
 		T_TRUE(history[r][0] < 0 || brings(note, r));
 	m.told_revision = note->revision;
@@ -188,7 +188,7 @@ static void follow(struct kv_keys keys, uint32_t page_keys)
 	T_EQ(relist_open(kit.kv, &opts, on_note, NULL, &m.relist, NULL), PL_OK);
 }
 
-/* Of these prefixes only. */
+/* The prefixes that are listed. */
 static const char *const *pieces;
 
 static bool on_piece(void *ctx, bool first, struct pl_span *prefix)
@@ -229,7 +229,7 @@ static void close_all(void)
 	kit_close(&kit);
 }
 
-/* Straight to the store, past the faults. */
+/* Calls the store directly, past the faults. */
 static enum pl_code direct(const struct kv_req *req)
 {
 	struct kv *faulty = kit.kv;
@@ -285,7 +285,7 @@ static void mirror_is_true(void)
 	T_EQ(live, kit.result.get.count);
 }
 
-T_CASE(lists_then_watches)
+T_CASE(list_is_followed_by_events)
 {
 	open_with(1, NULL, 0);
 	for (unsigned i = 0; i < 10; i++)
@@ -304,7 +304,7 @@ T_CASE(lists_then_watches)
 	close_all();
 }
 
-T_CASE(all_kinds_of_keys)
+T_CASE(every_kind_of_key_set_is_followed)
 {
 	struct kv_keys keys[] = {kv_all_keys(), kv_from(kit_key("p")),
 	                         kv_range(kit_key("p/"), kit_key("p0")),
@@ -328,16 +328,16 @@ T_CASE(all_kinds_of_keys)
 	follow(kv_key(kit_key("p/1")), 3);
 	run(10);
 	(void)set(2, 3);
-	memset(history, 0xff, sizeof history); /* of keys that nobody follows here */
+	memset(history, 0xff, sizeof history); /* of keys that are not watched here */
 	(void)set(1, 4);
 	run(20);
 	T_STR(m.story, "begin@3 page@3 end@3 events@5 ");
 	close_all();
 }
 
-/* Whether of all keys just these were listed: two and three of forty, and what follows
- * them. */
-static void pieces_were_listed(void)
+/* Of forty keys exactly those under p/2 and p/3 were listed, and the keys behind them
+ * were not. */
+static void prefixes_were_listed(void)
 {
 	for (int i = 0; i < 40; i++)
 		T_EQ(m.slot[i].revision != 0,
@@ -346,7 +346,7 @@ static void pieces_were_listed(void)
 
 static const char *const two_and_three[] = {"p/2", "p/3", "p/9/", NULL};
 
-T_CASE(of_some_keys_only_these_are_listed)
+T_CASE(only_the_given_prefixes_are_listed)
 {
 	static const char *const none[] = {NULL};
 
@@ -357,7 +357,7 @@ T_CASE(of_some_keys_only_these_are_listed)
 	run(10);
 	T_STR(m.story, "begin@41 page@41 page@41 page@41 page@41 page@41 page@41 page@41 "
 	               "end@41 ");
-	pieces_were_listed();
+	prefixes_were_listed();
 	(void)set(5, 55);
 	(void)set(25, 56);
 	run(20);
@@ -377,7 +377,7 @@ T_CASE(of_some_keys_only_these_are_listed)
 	close_all();
 }
 
-T_CASE(pieces_are_listed_whole_whatever_fails)
+T_CASE(prefixes_are_listed_whole_whatever_fails)
 {
 	static const struct faulty_rule bad[] = {
 		{FAULTY_REFUSE, 1u << KV_GET, {0}, 300, PL_UNAVAIL, 0, 0, 0},
@@ -396,15 +396,15 @@ T_CASE(pieces_are_listed_whole_whatever_fails)
 		run(120000);
 		T_TRUE(m.complete);
 		if (m.lists > 0)
-			pieces_were_listed();
+			prefixes_were_listed();
 		losts += m.losts;
 		close_all();
 	}
 	T_TRUE(losts > 5);
 }
 
-/* Compacted between two pages: the list is void and begins again. */
-T_CASE(compacted_between_pages)
+/* A compaction between two pages makes the list void, and it begins again. */
+T_CASE(compaction_between_pages_starts_the_list_anew)
 {
 	struct faulty_rule slow = {.what = FAULTY_SLOW_REQUEST,
 	                           .ops = 1u << KV_GET,
@@ -426,9 +426,9 @@ T_CASE(compacted_between_pages)
 	close_all();
 }
 
-/* What changes while the list is read is told once, after it: what came before the
- * first page is in there. */
-T_CASE(changes_while_listing)
+/* Changes while the list is read are told once, after its end, except for those before
+ * the first page, which are part of the list. */
+T_CASE(changes_while_listing_are_told_once_after_it)
 {
 	struct faulty_rule slow = {.what = FAULTY_SLOW_REQUEST,
 	                           .ops = 1u << KV_GET,
@@ -441,7 +441,7 @@ T_CASE(changes_while_listing)
 		(void)set(i, i);
 	follow(kv_prefix(kit_key("p/")), 4);
 	run(50);
-	(void)set(5, 55); /* 12: listed */
+	(void)set(5, 55); /* 12: in the list */
 	run(150);
 	(void)set(0, 100);
 	(void)set(5, -1);
@@ -457,8 +457,8 @@ T_CASE(changes_while_listing)
 	close_all();
 }
 
-/* Stopped while they are told. */
-T_CASE(stopped_in_what_was_held)
+/* The relist is stopped while they are told. */
+T_CASE(stop_while_deferred_events_are_told)
 {
 	struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
 	                           .ops = 1u << KV_GET,
@@ -480,7 +480,7 @@ T_CASE(stopped_in_what_was_held)
 		T_EQ(m.notes, at + 1);
 		close_all();
 	}
-	/* And while they are held. */
+	/* The relist is stopped while they are deferred. */
 	open_with(1, &slow, 1);
 	follow(kv_prefix(kit_key("p/")), 4);
 	run(50);
@@ -493,7 +493,7 @@ T_CASE(stopped_in_what_was_held)
 }
 
 /* The list goes on as if nothing had been watched, and another watch follows. */
-T_CASE(more_than_can_be_held)
+T_CASE(more_events_than_can_be_deferred_give_the_watch_up)
 {
 	static char value[1 << 20];
 	struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
@@ -522,8 +522,8 @@ T_CASE(more_than_can_be_held)
 	close_all();
 }
 
-/* For want of a watch nothing waits for ever. */
-T_CASE(watch_that_is_late)
+/* A missing watch delays nothing for ever. */
+T_CASE(list_does_not_wait_for_a_late_watch)
 {
 	struct faulty_rule late = {
 		.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1};
@@ -542,8 +542,8 @@ T_CASE(watch_that_is_late)
 	close_all();
 }
 
-/* A watch that stands still and lets its revisions be compacted away. */
-T_CASE(stalled_watch)
+/* A watch stalls and lets its revisions be compacted away. */
+T_CASE(stalled_watch_leads_to_a_new_list)
 {
 	struct faulty_rule stall = {
 		.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1};
@@ -564,7 +564,7 @@ T_CASE(stalled_watch)
 	close_all();
 }
 
-T_CASE(watch_ends)
+T_CASE(ended_watch_leads_to_a_new_list)
 {
 	struct faulty_rule end = {.what = FAULTY_END_WATCH,
 	                          .per_mille = 1000,
@@ -576,14 +576,15 @@ T_CASE(watch_ends)
 	follow(kv_prefix(kit_key("p/")), 4);
 	run(4000);
 	T_EQ(m.lists, 4);
-	T_EQ(m.losts, 3); /* those of before the lists are not missed */
+	T_EQ(m.losts, 3); /* watches lost before a list are not missed */
 	(void)set(1, 2);
 	run(4000);
 	mirror_is_true();
 	close_all();
 }
 
-/* Restored from a backup: the revision goes back, and the watch does not say so. */
+/* The store is restored from a backup: its revision goes back, and the watch does not
+ * show it. */
 static void is_restored(bool shares_heads)
 {
 	struct memkv_snapshot *backup;
@@ -611,14 +612,14 @@ static void is_restored(bool shares_heads)
 	close_all();
 }
 
-T_CASE(restored_store)
+T_CASE(restored_store_is_noticed)
 {
 	is_restored(false);
 	is_restored(true);
 }
 
-/* A read for all whose answer is lost, and one who stops while it waits. */
-T_CASE(a_shared_look_at_the_store)
+/* One read for all loses its answer, and a relist stops while it waits. */
+T_CASE(relists_share_progress_reads)
 {
 	struct faulty_rule bad[] = {{.what = FAULTY_LOSE_ANSWER,
 	                             .ops = 1u << KV_GET,
@@ -650,8 +651,9 @@ T_CASE(a_shared_look_at_the_store)
 	}
 }
 
-/* What was held is of a store that is no more; the watch finds that out, or a page. */
-T_CASE(restored_while_listing)
+/* The deferred events are those of a store that is gone. The watch finds that out, or a
+ * page does. */
+T_CASE(store_restored_while_listing_is_noticed)
 {
 	struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
 	                           .ops = 1u << KV_GET,
@@ -686,7 +688,7 @@ T_CASE(restored_while_listing)
 	}
 }
 
-T_CASE(errors_are_retried)
+T_CASE(errors_of_reads_are_retried)
 {
 	struct faulty_rule refuse[] = {
 		{.what = FAULTY_REFUSE,
@@ -705,8 +707,8 @@ T_CASE(errors_are_retried)
 	close_all();
 }
 
-/* Stopped in any of its notes: nothing but STOPPED follows. */
-T_CASE(stopped_in_a_note)
+/* A relist that is stopped in one of its notes tells nothing but STOPPED. */
+T_CASE(stop_in_a_note_leaves_only_stopped)
 {
 	for (unsigned at = 1; at < 8; at++) {
 		open_with(1, NULL, 0);
@@ -724,7 +726,7 @@ T_CASE(stopped_in_a_note)
 	}
 }
 
-T_CASE(stopped_at_once)
+T_CASE(stop_before_the_list_leaves_only_stopped)
 {
 	open_with(1, NULL, 0);
 	follow(kv_all_keys(), 0);
@@ -735,7 +737,7 @@ T_CASE(stopped_at_once)
 	close_all();
 }
 
-/* Whatever fails on the way, what is told is without a gap, and in the end the
+/* Whatever fails on the way, nothing is missing in what is told, and in the end the
  * mirror equals the store. */
 static unsigned random_life(uint64_t seed)
 {
@@ -776,7 +778,7 @@ static unsigned random_life(uint64_t seed)
 	return m.losts;
 }
 
-T_CASE(random_lives)
+T_CASE(mirror_equals_the_store_after_random_faults)
 {
 	unsigned losts = 0, released = 0;
 
@@ -784,11 +786,11 @@ T_CASE(random_lives)
 		losts += random_life(seed);
 		released += m.released;
 	}
-	T_TRUE(losts > 80); /* or the faults are too few to show anything */
+	T_TRUE(losts > 80); /* fewer would show that the faults are too few */
 	T_TRUE(released > 500);
 }
 
-T_CASE(no_memory)
+T_CASE(relist_recovers_from_each_allocation_that_fails)
 {
 	for (uint64_t nth = 1; nth < 120; nth++) {
 		struct relist_opts opts = {.keys = kv_prefix(kit_key("p/")),
@@ -813,8 +815,8 @@ T_CASE(no_memory)
 	}
 }
 
-/* Under a root everything works as without it. */
-T_CASE(under_a_root)
+/* A prefixed kv makes no difference. */
+T_CASE(prefixed_kv_makes_no_difference)
 {
 	struct kv_req other = kv_op_put(kit_key("p/0"), kit_key("outside"));
 	struct kv *all = NULL;

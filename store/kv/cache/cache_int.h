@@ -1,4 +1,4 @@
-/* The parts of a cache, as they see each other: entry.c (the content of a key), content.c
+/* The parts of a cache, as they see each other: entry.c (versions of a key), content.c
  * (all keys in order), difference.c (a list against the content), window.c (the latest
  * changes), readers.c (listeners and watches), cache.c (life, and the relist's notes). */
 #ifndef STORE_KV_CACHE_CACHE_INT_H
@@ -8,38 +8,41 @@
 
 /*
  * A key at one revision, deletions included. The content's tree holds the newest version
- * of a key, and each version holds the one before it for as long as the window has the
- * change between them. So a chain of versions says what its key was at any revision
- * inside the window. A deleted version stands in the tree only while the window has it.
+ * of each key, and each version holds the one before it as long as the window has the
+ * change between them. So a chain of versions tells what its key was at any revision
+ * inside the window. A deleted version is in the tree only while the window has its
+ * change.
  */
 struct cache_version {
-	struct cache_entry entry;    /* first, so that a reader's pointer is ours */
+	struct cache_entry entry;    /* first, so that a reader's pointer leads here */
 	struct pl_btree_node node;   /* its key is the order bytes */
 	struct cache_version *older; /* NULL: none, or not in the window */
 	void (*free_object)(void *object);
-	size_t bytes;     /* of memory, the object's included */
-	uint64_t list_no; /* the last list that has shown it */
+	size_t bytes;     /* bytes of memory, the object's included */
+	uint64_t list_no; /* number of the last list that has shown the version */
 	unsigned refs;
 	bool deleted;
-	uint8_t data[]; /* order bytes if they are not the key, key, value */
+	uint8_t data[]; /* order bytes if they are not the key, then key and value */
 };
 
-/* A change in the window. Its version is held by the content. */
+/* A change in the window. The content holds its version. */
 struct cache_change {
 	int64_t revision;
 	struct cache_version *version;
 	bool listed;
 };
 
-/* A ring of changes in the order of their revisions, numbered from 0 for ever. */
+/* A ring of changes in the order of their revisions. Changes are numbered from 0, for
+ * ever. */
 struct cache_window {
 	struct cache_change *at; /* NULL until the first change */
-	size_t cap;              /* a power of two */
-	uint64_t first, end;     /* numbers of the oldest change, and behind the newest */
-	int64_t floor;           /* all changes after this revision are in it */
+	size_t cap;              /* 0, or a power of two */
+	/* the number of the oldest change, and the one behind the newest */
+	uint64_t first, end;
+	int64_t floor; /* the window has all changes after this revision */
 };
 
-/* A change that a list has found and that waits for the list's end. */
+/* A change that a list has found, and that waits for the list's end. */
 struct cache_found {
 	int64_t revision;
 	struct cache_version *version; /* owned; of a deletion the content's, borrowed */
@@ -53,15 +56,15 @@ struct cache_difference {
 
 /*
  *	            END                  LOST
- *	LISTING ----------> SYNCED ----------> LISTING
+ *	LISTING ----------> INSYNC ----------> LISTING
  *	   |                  |
  *	   +--- no memory ----+--> BROKEN --relist stopped--> WAITING --timer--> LISTING
  *	   |                  |       |                          |
  *	   +--- cache_stop ---+-------+--------------------------+--> STOPPING
  */
 enum cache_state {
-	CACHE_LISTING, /* the relist runs, the content may be old */
-	CACHE_INSYNC,  /* the relist runs, the content is the store's */
+	CACHE_LISTING, /* the relist runs, but the content may be old */
+	CACHE_INSYNC,  /* the relist runs, and the content is the store's */
 	CACHE_BROKEN,  /* the relist is being stopped */
 	CACHE_WAITING, /* there is no relist; the timer opens the next one */
 	CACHE_STOPPING,
@@ -75,48 +78,50 @@ struct cache {
 	struct pl_timer timer; /* opens a relist, or ends the cache */
 	struct pl_timer kick;  /* tells listeners that are behind, wakes watches */
 
-	struct pl_btree content; /* newest versions by order bytes */
-	size_t count;            /* of them that are not deleted */
-	size_t bytes;            /* of content, window and difference */
+	struct pl_btree content; /* the newest version of each key, by order bytes */
+	size_t count;            /* entries: versions in the tree that are not deleted */
+	size_t bytes;            /* bytes of content, window and difference */
 	int64_t revision;
-	/* Between the revision that was known before the last list and the list's own lies
-	 * the gap, in which keys may have come and gone unseen. */
+	/* The gap lies between the revision that was known before the last list and the
+	 * list's own. Keys may have come and gone in it unseen. */
 	int64_t gap_revision, list_revision;
 	uint64_t cluster_id;
-	uint64_t changes;  /* how often the content has changed */
-	uint32_t failures; /* in a row, to open or keep a list */
+	/* changes of the tree, to detect a range that goes on too long */
+	uint64_t changes;
+	uint32_t failures; /* failures in a row to open or keep a list */
 	struct cache_window window;
 
 	struct cache_difference difference;
 	uint64_t list_no;
-	bool is_unrelated; /* revisions of this list say nothing about the content's */
+	bool is_unrelated; /* the list's revisions say nothing about the content's */
 
 	struct pl_list listeners;
-	struct pl_list *next_listener;      /* of the note that is being told */
-	struct cache_listener *catching_up; /* NULL: none, or it has left */
+	/* listener behind the one that is being told */
+	struct pl_list *next_listener;
+	struct cache_listener *catching_up; /* NULL: none, or it was removed */
 	struct pl_list idle;                /* watches with nothing to read */
 	struct pl_list awake;               /* watches whose fn has been called */
 	struct pl_list scanned; /* watches that a run of kick has still to look at */
-	uint8_t keys[];         /* of opts.list.keys */
+	uint8_t keys[];         /* bytes of opts.list.keys */
 };
 
 /* -- entry.c -------------------------------------------------------------------- */
 
-/* The cache holds so many bytes more, the window has made room for them. PL_LIMIT: the
+/* Adds to the bytes that the cache holds, after the window has made room. PL_LIMIT: the
  * content alone is too large. */
 PL_NODISCARD enum pl_code cache_charge(struct cache *cache, size_t bytes);
-/* Charged. PL_LIMIT, PL_NOMEM. The window may have lost changes, and with them deleted
- * versions that were found before. */
+/* Makes a version and charges the cache for it. PL_LIMIT, PL_NOMEM. The window may drop
+ * changes, and with them deleted versions that the caller has found before. */
 PL_NODISCARD enum pl_code cache_version_new(struct cache *cache,
                                             const struct kv_record *record,
                                             struct cache_version **out);
-/* What deletes the key of version at a revision. NULL: no memory. */
+/* Makes the version that says that the key is deleted at a revision. NULL: no memory. */
 struct cache_version *cache_version_deleted(struct cache *cache,
                                             const struct cache_version *version,
                                             int64_t revision);
-/* The cache lets go of it: readers may still hold it. Takes NULL. */
+/* Gives back the cache's reference; readers may still have theirs. Takes NULL. */
 void cache_version_release(struct cache *cache, struct cache_version *version);
-/* The order bytes of a key, in out or the key itself. */
+/* The order bytes of a key, which are in out or are the key itself. */
 struct pl_span cache_order(const struct cache *cache, struct pl_span key,
                            uint8_t out[CACHE_ORDER_MAX]);
 bool cache_wants(const struct cache *cache, struct pl_span key);
@@ -131,7 +136,7 @@ static inline bool cache_is_in_gap(const struct cache *cache, int64_t revision)
 	return revision > cache->gap_revision && revision < cache->list_revision;
 }
 
-/* What readers see of it: nothing of a deleted version. Takes NULL. */
+/* The entry that readers see. NULL for a deleted version and for NULL. */
 static inline const struct cache_entry *
 cache_version_entry(const struct cache_version *version)
 {
@@ -140,23 +145,23 @@ cache_version_entry(const struct cache_version *version)
 
 /* -- content.c ------------------------------------------------------------------ */
 
-/* The newest version, possibly deleted. NULL: none. */
+/* The newest version of a key, which may be deleted. NULL: none. */
 struct cache_version *cache_find(const struct cache *cache, struct pl_span order);
-/* Takes version, makes it the newest of its key, tells the listeners and puts the change
- * into the window. PL_NOMEM: version has been released, and nothing has happened. */
+/* Takes version, makes it the newest of its key, puts the change into the window and
+ * tells the listeners. PL_NOMEM: version has been released, and nothing has happened. */
 PL_NODISCARD enum pl_code cache_put(struct cache *cache, struct cache_version *version,
                                     const struct cache_note *change);
-/* The same for a deletion of what version is. Never fails: without memory for the deleted
- * version the window loses all changes. */
+/* Deletes the key of version, with the same effects. Never fails: without memory for a
+ * deleted version the window loses all changes. */
 void cache_remove(struct cache *cache, struct cache_version *version,
                   const struct cache_note *change);
-/* A deleted version that the window has lost leaves the tree. */
+/* Removes a deleted version from the tree, because the window has lost its change. */
 void cache_forget_deleted(struct cache *cache, struct cache_version *version);
 void cache_content_free(struct cache *cache);
 
 /* -- difference.c --------------------------------------------------------------- */
 
-/* PL_OK, or the list can not be kept. */
+/* Looks a record of the list up. PL_LIMIT, PL_NOMEM: the list cannot be kept. */
 PL_NODISCARD enum pl_code cache_list_record(struct cache *cache,
                                             const struct kv_record *record);
 PL_NODISCARD enum pl_code cache_list_apply(struct cache *cache, int64_t revision);
@@ -165,15 +170,16 @@ void cache_list_drop(struct cache *cache);
 /* -- window.c ------------------------------------------------------------------- */
 
 bool cache_window_is_on(const struct cache *cache);
-/* The version is the newest of its key, and linked to the one before. False: there is no
- * memory, and the window has lost all changes, this one included. */
+/* Adds a change whose version is the newest of its key and linked to the one before.
+ * False: there is no memory, and the window has lost all changes, this one included. */
 bool cache_window_add(struct cache *cache, const struct cache_change *change);
-/* The oldest change leaves. False: there is none. */
+/* Drops the oldest change. False: there is none. */
 bool cache_window_drop(struct cache *cache);
-/* All changes leave, changes up to revision that it never had included: no watch goes on. */
+/* Drops all changes, and with them those up to revision that the window never had, so
+ * that no watch goes on. */
 void cache_window_reset(struct cache *cache, int64_t revision);
 struct cache_change *cache_window_at(const struct cache *cache, uint64_t number);
-/* Changes up to that revision leave. */
+/* Drops the changes up to that revision. */
 void cache_window_trim(struct cache *cache, int64_t revision);
 /* The number of the first change after that revision. */
 uint64_t cache_window_after(const struct cache *cache, int64_t revision);
@@ -183,12 +189,12 @@ uint64_t cache_window_after(const struct cache *cache, int64_t revision);
 void cache_tell(struct cache *cache, const struct cache_note *note);
 void cache_tell_err(struct cache *cache, enum cache_note_type type,
                     const struct pl_err *err);
-/* There may be something to read. */
+/* Sets the kick timer, because there may be something to read. */
 void cache_kick(struct cache *cache);
 void cache_on_kick(void *ctx);
 /* All watches end with this code, and are woken. */
 void cache_watches_end(struct cache *cache, enum pl_code code);
-/* The end of all readers. */
+/* Ends all watches and tells all listeners STOPPED. */
 void cache_readers_stop(struct cache *cache);
 
 #endif

@@ -10,14 +10,14 @@ struct cache_version *cache_find(const struct cache *cache, struct pl_span order
 	                                                    : NULL;
 }
 
-/* Changes of an unrelated list are in no order, and nothing can be watched from before. */
+/* Changes of an unrelated list have no order, and no watch can begin before them. */
 static bool goes_into_window(const struct cache *cache)
 {
 	return cache_window_is_on(cache) && !cache->is_unrelated;
 }
 
-/* The version has taken the place of before in the tree. Gives whether the window keeps
- * both; otherwise they are no chain. */
+/* Puts the change into the window, after version has taken the place of before in the
+ * tree. False: the window does not keep it, and the two are not linked. */
 static bool enter_window(struct cache *cache, struct cache_version *version,
                          struct cache_version *before, const struct cache_note *note)
 {
@@ -31,7 +31,8 @@ static bool enter_window(struct cache *cache, struct cache_version *version,
 	return false;
 }
 
-/* Only whole revisions count, and of a list only the whole. */
+/* Tells the listeners. The cache's revision moves on at the last change of a revision,
+ * and after a list only when all of the list has been applied. */
 static void tell_change(struct cache *cache, const struct cache_note *note)
 {
 	cache->changes++;
@@ -98,7 +99,7 @@ void cache_remove(struct cache *cache, struct cache_version *version,
 
 void cache_forget_deleted(struct cache *cache, struct cache_version *version)
 {
-	/* A key that was created again has a newer version, which holds this one. */
+	/* If the key was created again, a newer version holds this one. */
 	if (cache_find(cache, version->node.key) != version)
 		return;
 	pl_btree_del(&cache->content, &version->node);
@@ -112,7 +113,8 @@ void cache_content_free(struct cache *cache)
 		pl_btree_seek(&cache->content, (struct pl_span){0});
 	struct pl_btree_node *node;
 
-	/* The tree reads the keys of its nodes, so it goes last; a walk does not. */
+	/* The tree is freed last. The walk reads its pages, but not the versions that are
+	 * gone. */
 	while ((node = pl_btree_next(&cursor)) != NULL)
 		cache_version_release(cache, cache_version_of(node));
 	pl_btree_done(&cache->content);

@@ -4,10 +4,10 @@
 #include "store/kv/cache/cache_int.h"
 
 /*
- * While a list is read, each record is looked up. The content's version is marked with the
- * list's number; a record that differs from it waits as a version of its own. At the
- * list's end the content's versions without the mark are gone from the store. So a list
- * costs memory only for what has changed.
+ * While a list is read, each record is looked up. If the content has the same version, it
+ * is marked with the list's number; otherwise the record waits as a new version. At the
+ * list's end the entries without the mark are gone from the store. So a list costs memory
+ * only for what has changed.
  */
 
 enum { FOUND_MIN = 64 };
@@ -45,7 +45,8 @@ static enum pl_code grow(struct cache *cache)
 	return PL_OK;
 }
 
-/* Revisions tell versions of a key apart, unless they are another store's. */
+/* The mod_revision tells versions of a key apart, unless the revisions are another
+ * store's. */
 static bool is_same(const struct cache *cache, const struct cache_entry *entry,
                     const struct kv_record *record)
 {
@@ -57,7 +58,7 @@ static bool is_same(const struct cache *cache, const struct cache_entry *entry,
 	        entry->lease == record->lease && pl_span_eq(entry->value, record->value));
 }
 
-/* The window's revisions must not go back, whatever a store says. */
+/* The revisions in the window must not go back, whatever a store says. */
 static int64_t revision_of(const struct cache *cache, const struct kv_record *record)
 {
 	if (!cache->is_unrelated && record->mod_revision < cache->revision)
@@ -89,7 +90,7 @@ enum pl_code cache_list_record(struct cache *cache, const struct kv_record *reco
 	return code;
 }
 
-/* What the list has not shown is gone. */
+/* Finds the entries that the list has not shown, which are gone. */
 static enum pl_code find_gone(struct cache *cache, int64_t revision)
 {
 	struct cache_difference *difference = &cache->difference;
@@ -111,7 +112,7 @@ static enum pl_code find_gone(struct cache *cache, int64_t revision)
 			return code;
 		difference->at[difference->count++] = (struct cache_found){
 			.revision = revision, .version = version, .gone = true};
-		/* To make room the window may have taken deleted versions away. */
+		/* Making room may have removed deleted versions from the tree. */
 		if (changes != cache->changes) {
 			cursor = pl_btree_seek(&cache->content, version->node.key);
 			(void)pl_btree_next(&cursor);
@@ -140,11 +141,12 @@ static enum pl_code apply_found(struct cache *cache, size_t i)
 		cache_remove(cache, found->version, &change);
 		return PL_OK;
 	}
-	found->gone = true; /* the content owns it, or nothing does */
+	found->gone = true; /* from here on the content owns the version, or it is gone */
 	return cache_put(cache, found->version, &change);
 }
 
-/* One gap is remembered. An earlier one leaves the window with all that is before it. */
+/* Remembers the gap before this list. The window drops an earlier gap with everything
+ * before it. */
 static void open_gap(struct cache *cache)
 {
 	if (cache->gap_revision < cache->list_revision)

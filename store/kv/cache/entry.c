@@ -3,7 +3,7 @@
 #include "store/base/alloc.h"
 #include "store/kv/cache/cache_int.h"
 
-/* About what the allocator and the tree need beside a version's own bytes. */
+/* Bytes that the allocator and the tree need for a version, approximately. */
 enum { VERSION_OVERHEAD = 32 };
 
 bool cache_wants(const struct cache *cache, struct pl_span key)
@@ -42,7 +42,7 @@ static struct pl_span place(uint8_t **at, struct pl_span from)
 	return to;
 }
 
-/* Without a value and an object. NULL: no memory. */
+/* Makes a version without object and revisions. NULL: no memory. */
 static struct cache_version *version_alloc(struct cache *cache, struct pl_span key,
                                            struct pl_span value)
 {
@@ -126,7 +126,7 @@ struct cache_version *cache_version_deleted(struct cache *cache,
 	deleted->deleted = true;
 	deleted->entry.mod_revision = revision;
 	/* A deletion must not fail, so the cache may be over its maximum until the next
-	 * entry makes the window shorter. */
+	 * entry shortens the window. */
 	cache->bytes += deleted->bytes;
 	return deleted;
 }
@@ -142,7 +142,7 @@ void cache_version_release(struct cache *cache, struct cache_version *version)
 		version_free(version);
 }
 
-/* Entries are immutable for their readers, and counted by them. */
+/* Entries are const for their readers, but count their references. */
 static struct cache_version *version_of(const struct cache_entry *entry)
 {
 	union {

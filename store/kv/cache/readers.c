@@ -2,9 +2,9 @@
 #include "store/kv/keys.h"
 
 /*
- * Whatever is told may make the user add and remove readers, and stop the cache. So a walk
- * over listeners keeps its place where a removal finds it, and a walk over watches takes
- * each one out of a list before it calls out.
+ * A callback may add and remove readers, and stop the cache. So a walk over listeners
+ * keeps its place where a removal finds it, and a walk over watches takes each watch out
+ * of a list before it calls out.
  */
 
 /* -- listeners -------------------------------------------------------------------- */
@@ -56,7 +56,8 @@ void cache_unlisten(struct cache_listener *listener)
 	listener->cache = NULL;
 }
 
-/* The content does not change meanwhile: that takes a note of the relist. */
+/* The content does not change during the walk, because only notes of the relist change
+ * it. */
 static void catch_up(struct cache *cache, struct cache_listener *listener)
 {
 	struct pl_btree_cursor cursor =
@@ -123,8 +124,8 @@ void cache_watch_end(struct cache_watch *watch)
 	watch->fn = NULL;
 }
 
-/* The number of the first change from there on that the watch is about; the window's end:
- * none. */
+/* The number of the first change, from number on, whose key the watch is about. The end
+ * of the window: there is none. */
 static uint64_t next_of(const struct cache_watch *watch, uint64_t number)
 {
 	const struct cache *cache = watch->cache;
@@ -136,7 +137,7 @@ static uint64_t next_of(const struct cache_watch *watch, uint64_t number)
 	return number;
 }
 
-/* True: there is something to read, be it an end. */
+/* True: there is something to read, which may be the end of the watch. */
 static bool find_next(struct cache_watch *watch)
 {
 	if (watch->ended == PL_OK && watch->next < watch->cache->window.first)
@@ -190,7 +191,7 @@ int64_t cache_watch_revision(const struct cache_watch *watch)
 	                                 : cache_window_at(cache, next)->revision - 1;
 }
 
-/* The first of the list, which it leaves. */
+/* Takes the first watch out of the list. */
 static struct cache_watch *take_watch(struct pl_list *list)
 {
 	struct cache_watch *watch;

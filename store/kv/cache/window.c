@@ -55,11 +55,11 @@ void cache_window_reset(struct cache *cache, int64_t revision)
 	cache->bytes -= window->cap * sizeof window->at[0];
 	free(PL_STEAL(window->at));
 	window->cap = 0;
-	/* A watch that had read everything has missed something too. */
+	/* A watch that had read everything has missed something, too. */
 	window->first = ++window->end;
 }
 
-/* False: no memory, or no room below the maximum. */
+/* False: there is no memory, or no room below the maximum. */
 static bool grow(struct cache *cache)
 {
 	struct cache_window *window = &cache->window;
