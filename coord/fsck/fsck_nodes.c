@@ -195,7 +195,11 @@ static void feed_capacity(struct fsck_core *core, uint32_t number,
                           const struct kv_record *record)
 {
 	struct fsck_node *node = &core->node[number];
-	struct parse parse = {.model = &core->model, .arena = &core->scratch};
+	struct field_errors errors;
+	struct parse parse = {.model = &core->model,
+	                      .arena = &core->scratch,
+	                      .errors = &errors,
+	                      .scope = VALIDATE_STORED};
 	struct pl_err err = {0};
 	struct node parsed = {0};
 	enum pl_code code = node_parse(&parse, record->value, &parsed, &err);

@@ -8,6 +8,13 @@ T_CASE(node_malformed)
 	(void)kit_put(&kit, node_key(KEYS_NODE, "n-0"), "{\"metadata\":7}");
 	put_shape();
 	finds(FSCK_NODE_MALFORMED, 1);
+	/* Readable, but refused at submission: no shard would use it. */
+	(void)kit_put(&kit, node_key(KEYS_NODE, "n-0"),
+	              "{\"metadata\":{\"name\":\"n-0\"},\"spec\":{\"taints\":[{\"key\":"
+	              "\"gpu\",\"effect\":\"noschedule\"}]},\"status\":{\"allocatable\":{"
+	              "\"cpu\":\"8\",\"memory\":\"32Gi\",\"pods\":\"110\"}}}");
+	put_shape();
+	finds(FSCK_NODE_MALFORMED, 1);
 	mends_not();
 }
 

@@ -45,7 +45,11 @@ static bool is_named(const struct fsck_core *core, const struct pod *pod)
 
 static void feed_pod(struct fsck_core *core, const struct kv_record *record)
 {
-	struct parse parse = {.model = &core->model, .arena = &core->scratch};
+	struct field_errors errors;
+	struct parse parse = {.model = &core->model,
+	                      .arena = &core->scratch,
+	                      .errors = &errors,
+	                      .scope = VALIDATE_STORED};
 	struct fsck_current *at = &core->at;
 	struct pl_err err = {0};
 	enum pl_code code = pod_parse(&parse, record->value, &at->pod, &err);

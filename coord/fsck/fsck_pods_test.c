@@ -37,6 +37,12 @@ T_CASE(spec_malformed)
 	finds(FSCK_SPEC_MALFORMED, 1);
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "a"), spec_of("web", "z", ""));
 	finds(FSCK_SPEC_MALFORMED, 1);
+	/* Readable, but refused at submission: no shard would place it. */
+	(void)kit_put(&kit, pod_key(KEYS_SPEC, "web", "a"),
+	              "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\"},\"spec\":{"
+	              "\"tolerations\":[{\"key\":\"gpu\",\"effect\":\"noschedule\"}],"
+	              "\"containers\":[{\"name\":\"c\"}]}}");
+	finds(FSCK_SPEC_MALFORMED, 1);
 	mends_not();
 }
 

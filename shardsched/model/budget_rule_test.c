@@ -16,7 +16,7 @@ static struct draft_budget_rule read(const char *spec, enum pl_code *code,
 
 	T_EQ(reader.code, PL_OK);
 	field_errors_init(&errors, &arena);
-	validate_init(&check, &errors);
+	validate_init(&check, VALIDATE_SUBMITTED, &errors);
 	validate_budget_rule(&check, &draft);
 	*code = field_errors_verdict(&errors, err);
 	return draft;

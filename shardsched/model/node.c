@@ -95,12 +95,13 @@ static void check_amounts(struct validate *v, const char *name,
 	validate_back(v, mark);
 }
 
-void node_validate(const struct node_draft *draft, struct field_errors *out)
+void node_validate(const struct node_draft *draft, enum validate_scope scope,
+                   struct field_errors *out)
 {
 	struct validate v;
 	size_t mark;
 
-	validate_init(&v, out);
+	validate_init(&v, scope, out);
 	validate_meta(&v, &draft->meta, VALIDATE_SUBDOMAIN, false);
 	mark = validate_into(&v, "spec");
 	check_taints(&v, draft->taints);

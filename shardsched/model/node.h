@@ -2,11 +2,11 @@
 #ifndef SHARDSCHED_MODEL_NODE_H
 #define SHARDSCHED_MODEL_NODE_H
 
-#include "shardsched/model/field_errors.h"
 #include "shardsched/model/images.h"
 #include "shardsched/model/labels.h"
 #include "shardsched/model/resources.h"
 #include "shardsched/model/taints.h"
+#include "shardsched/model/validate.h"
 
 struct node_draft {
 	struct draft_meta meta;
@@ -34,7 +34,8 @@ PL_NODISCARD enum pl_code node_draft_read(struct pl_arena *arena, struct pl_span
 
 /* What the API server would refuse of it, of what scheduling reads; paths in
  * Kubernetes' form, except that taints are found under spec. */
-void node_validate(const struct node_draft *draft, struct field_errors *out);
+void node_validate(const struct node_draft *draft, enum validate_scope scope,
+                   struct field_errors *out);
 
 /* Holds references until node_drop. PL_NOMEM, or PL_LIMIT with the field. Amounts
  * below zero count as zero. */

@@ -15,7 +15,7 @@ bool parse_checks(struct parse *parse, enum validate_name name, bool namespaced)
 {
 	if (parse->errors == NULL || parse->reader.code != PL_OK)
 		return false;
-	validate_init(&parse->check, parse->errors);
+	validate_init(&parse->check, parse->scope, parse->errors);
 	validate_meta(&parse->check, &parse->meta, name, namespaced);
 	return true;
 }
@@ -44,7 +44,7 @@ enum pl_code pod_parse(struct parse *parse, struct pl_span json, struct pod *out
 
 	if (code == PL_OK && parse->errors != NULL) {
 		field_errors_init(parse->errors, parse->arena);
-		pod_validate(&draft, parse->errors);
+		pod_validate(&draft, parse->scope, parse->errors);
 		code = field_errors_verdict(parse->errors, err);
 	}
 	return code == PL_OK ? pod_make(parse->model, parse->arena, &draft, out, err)
@@ -59,7 +59,7 @@ enum pl_code node_parse(struct parse *parse, struct pl_span json, struct node *o
 
 	if (code == PL_OK && parse->errors != NULL) {
 		field_errors_init(parse->errors, parse->arena);
-		node_validate(&draft, parse->errors);
+		node_validate(&draft, parse->scope, parse->errors);
 		code = field_errors_verdict(parse->errors, err);
 	}
 	return code == PL_OK ? node_make(parse->model, parse->arena, &draft, out, err)

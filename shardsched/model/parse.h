@@ -6,8 +6,8 @@
  *	code = claim_parse(&parse, json, &claim, &err);
  *
  * PL_INVALID and PL_LIMIT name the field in err; with errors, all that is wrong is
- * listed there. An object that came from a member's API server was validated there:
- * errors NULL takes it as it is, and what cannot be meant matches nothing.
+ * listed there. Without errors the object is taken as it is, and a word without a
+ * meaning matches nothing: right for a copy of what was validated before.
  * The arena may be reset afterwards.
  */
 #ifndef SHARDSCHED_MODEL_PARSE_H
@@ -23,6 +23,7 @@ struct parse {
 	struct model *model;
 	struct pl_arena *arena;
 	struct field_errors *errors; /* or NULL; initialised by the parse */
+	enum validate_scope scope;   /* of the validation; not read without errors */
 	/* While it goes on: */
 	struct reader reader;
 	struct maker maker;

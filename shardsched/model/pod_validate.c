@@ -124,12 +124,13 @@ static void check_gang(struct validate *v, const struct pod_draft *draft)
 	validate_back(v, mark);
 }
 
-void pod_validate(const struct pod_draft *draft, struct field_errors *out)
+void pod_validate(const struct pod_draft *draft, enum validate_scope scope,
+                  struct field_errors *out)
 {
 	struct validate v;
 	size_t mark;
 
-	validate_init(&v, out);
+	validate_init(&v, scope, out);
 	validate_meta(&v, &draft->meta, VALIDATE_SUBDOMAIN, true);
 	check_gang(&v, draft);
 	mark = validate_into(&v, "spec");

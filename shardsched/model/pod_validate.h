@@ -9,7 +9,8 @@
 #include "shardsched/model/pod_draft.h"
 #include "shardsched/model/validate.h"
 
-void pod_validate(const struct pod_draft *draft, struct field_errors *out);
+void pod_validate(const struct pod_draft *draft, enum validate_scope scope,
+                  struct field_errors *out);
 
 /* Parts of it, each with the path at spec. */
 void pod_validate_containers(struct validate *v, const struct pod_draft *draft);

@@ -30,10 +30,12 @@ static void check_port(struct validate *v, const struct draft_container *contain
 	static const char *const protocols[] = {"SCTP", "TCP", "UDP", NULL};
 	const struct draft_port *port = &container->ports[at];
 
-	check_port_name(v, container, at);
-	if (port->container_port == 0)
-		validate_add(v, "containerPort", FIELD_REQUIRED, "want a port");
-	else if (!is_port(port->container_port))
+	if (v->scope == VALIDATE_SUBMITTED) {
+		check_port_name(v, container, at);
+		if (port->container_port == 0)
+			validate_add(v, "containerPort", FIELD_REQUIRED, "want a port");
+	}
+	if (port->container_port != 0 && !is_port(port->container_port))
 		validate_add(v, "containerPort", FIELD_INVALID, "want 1 to 65535");
 	if (port->host_port != 0 && !is_port(port->host_port))
 		validate_add(v, "hostPort", FIELD_INVALID, "want 1 to 65535");
@@ -137,23 +139,31 @@ void pod_validate_resources(struct validate *v, const struct draft_amounts *limi
 	mark = validate_into(v, "requests");
 	check_amounts(v, requests);
 	validate_back(v, mark);
-	for (uint32_t i = 0; i < requests->count; i++)
+	/* Decisions read requests alone. */
+	for (uint32_t i = 0; v->scope == VALIDATE_SUBMITTED && i < requests->count; i++)
 		compare_limit(v, &requests->at[i], limits);
 	if ((has_huge_pages(limits) || has_huge_pages(requests)) && !has_base(limits) &&
 	    !has_base(requests))
 		validate_add(v, NULL, FIELD_FORBIDDEN, "huge pages want cpu or memory");
 }
 
-static void check_container(struct validate *v, const struct draft_container *container)
+static void check_name_and_image(struct validate *v,
+                                 const struct draft_container *container)
 {
-	size_t mark;
-
 	if (container->name.len == 0)
 		validate_add(v, "name", FIELD_REQUIRED, "want a name");
 	else
 		validate_text(v, "name", text_label(container->name));
 	if (container->image.len == 0)
 		validate_add(v, "image", FIELD_REQUIRED, "want an image");
+}
+
+static void check_container(struct validate *v, const struct draft_container *container)
+{
+	size_t mark;
+
+	if (v->scope == VALIDATE_SUBMITTED)
+		check_name_and_image(v, container);
 	for (uint32_t i = 0; i < container->port_count; i++) {
 		mark = validate_index(v, "ports", i);
 		check_port(v, container, i);
@@ -234,13 +244,13 @@ void pod_validate_containers(struct validate *v, const struct pod_draft *draft)
 {
 	const struct draft_containers *all = &draft->containers, *init = &draft->init;
 
-	if (all->count == 0)
+	if (all->count == 0 && v->scope == VALIDATE_SUBMITTED)
 		validate_add(v, "containers", FIELD_REQUIRED, "want a container");
 	for (uint32_t i = 0; i < all->count; i++) {
 		size_t mark = validate_index(v, "containers", i);
 
 		check_container(v, &all->at[i]);
-		if (has_name(all, i, all->at[i].name))
+		if (v->scope == VALIDATE_SUBMITTED && has_name(all, i, all->at[i].name))
 			validate_add(v, "name", FIELD_DUPLICATE, "comes twice");
 		validate_back(v, mark);
 	}
@@ -248,8 +258,9 @@ void pod_validate_containers(struct validate *v, const struct pod_draft *draft)
 		size_t mark = validate_index(v, "initContainers", i);
 
 		check_container(v, &init->at[i]);
-		if (has_name(init, i, init->at[i].name) ||
-		    has_name(all, all->count, init->at[i].name))
+		if (v->scope == VALIDATE_SUBMITTED &&
+		    (has_name(init, i, init->at[i].name) ||
+		     has_name(all, all->count, init->at[i].name)))
 			validate_add(v, "name", FIELD_DUPLICATE, "comes twice");
 		validate_back(v, mark);
 	}

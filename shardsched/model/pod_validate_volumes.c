@@ -103,6 +103,8 @@ static void check_volume(struct validate *v, const struct pod_draft *draft, uint
 	const struct draft_volume *volume = &draft->volumes[at];
 
 	check_source(v, volume);
+	if (v->scope == VALIDATE_STORED && volume->source != DRAFT_EPHEMERAL)
+		return;
 	if (volume->name.len == 0)
 		validate_add(v, "name", FIELD_REQUIRED, "want a name");
 	else
@@ -137,7 +139,8 @@ void pod_validate_volumes(struct validate *v, const struct pod_draft *draft)
 		size_t mark = validate_index(v, "volumes", i);
 
 		check_volume(v, draft, i);
-		if (volume->source == DRAFT_CLAIM && is_claim_template(draft, volume->id))
+		if (v->scope == VALIDATE_SUBMITTED && volume->source == DRAFT_CLAIM &&
+		    is_claim_template(draft, volume->id))
 			validate_add(v, "persistentVolumeClaim.claimName", FIELD_INVALID,
 			             "want no claim that an ephemeral volume makes");
 		validate_back(v, mark);

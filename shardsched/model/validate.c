@@ -6,9 +6,11 @@
 
 enum { ANNOTATIONS_BYTES_MAX = 256 << 10 };
 
-void validate_init(struct validate *v, struct field_errors *errors)
+void validate_init(struct validate *v, enum validate_scope scope,
+                   struct field_errors *errors)
 {
 	v->errors = errors;
+	v->scope = scope;
 	v->len = 0;
 	v->path[0] = 0;
 }
@@ -185,6 +187,11 @@ void validate_meta(struct validate *v, const struct draft_meta *meta,
 {
 	size_t mark = validate_into(v, "metadata");
 
+	if (v->scope == VALIDATE_STORED) {
+		validate_labels(v, "labels", meta->labels);
+		validate_back(v, mark);
+		return;
+	}
 	check_generated(v, meta, name);
 	if (meta->name.len == 0)
 		validate_add(v, "name", FIELD_REQUIRED, "want a name");

@@ -14,13 +14,25 @@
 
 enum { VALIDATE_PATH_SIZE = 512 };
 
+/* Which of the API server's checks are made. */
+enum validate_scope {
+	/* All of them: for an object that is about to be written to the store. */
+	VALIDATE_SUBMITTED,
+	/* Only those of fields that decisions read: for an object that already stands in
+	 * the store, whoever wrote it. A missing image harms no decision; a misspelt
+	 * effect of a taint would silently be no taint. */
+	VALIDATE_STORED,
+};
+
 struct validate {
 	struct field_errors *errors;
+	enum validate_scope scope;
 	size_t len;
 	char path[VALIDATE_PATH_SIZE];
 };
 
-void validate_init(struct validate *v, struct field_errors *errors);
+void validate_init(struct validate *v, enum validate_scope scope,
+                   struct field_errors *errors);
 
 /* Each gives what validate_back needs. */
 size_t validate_into(struct validate *v, const char *name);
@@ -44,6 +56,8 @@ void validate_word(struct validate *v, const char *name, struct pl_span word,
 
 enum validate_name { VALIDATE_SUBDOMAIN, VALIDATE_LABEL };
 
+/* The metadata of an object; in the scope VALIDATE_STORED its labels alone, since the key
+ * says the name and the namespace. */
 void validate_meta(struct validate *v, const struct draft_meta *meta,
                    enum validate_name name, bool namespaced);
 void validate_labels(struct validate *v, const char *name, struct draft_pairs labels);

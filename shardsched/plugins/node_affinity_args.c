@@ -144,7 +144,7 @@ static enum pl_code make_args(struct affinity_parse *parts, struct model *model,
 
 	if (code != PL_OK)
 		return code;
-	validate_init(&parts->check, &parts->errors);
+	validate_init(&parts->check, VALIDATE_SUBMITTED, &parts->errors);
 	validate_into(&parts->check, "addedAffinity");
 	if (required.set)
 		validate_node_selector(&parts->check, required_name, &required);

@@ -85,7 +85,7 @@ static void given(struct pl_arena *arena, struct pl_json pod, struct verdict *ou
 		return;
 	}
 	field_errors_init(&errors, arena);
-	pod_validate(&draft, &errors);
+	pod_validate(&draft, VALIDATE_SUBMITTED, &errors);
 	for (uint32_t i = 0; i < errors.count; i++)
 		line[i] = pl_arena_printf(arena, "%s %s",
 		                          field_fault_word(errors.at[i].fault),

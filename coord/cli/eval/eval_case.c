@@ -171,7 +171,7 @@ static enum pl_code run_validated(struct pl_arena *arena, const struct eval_case
 	if (code != PL_OK)
 		return eval_not_decoded(&why, out, err);
 	field_errors_init(&errors, arena);
-	pod_validate(&draft, &errors);
+	pod_validate(&draft, VALIDATE_SUBMITTED, &errors);
 	return eval_validity(&errors, out, err);
 }
 

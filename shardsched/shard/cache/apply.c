@@ -83,7 +83,11 @@ static bool apply_node(struct sched *sched, struct sched_node *node,
                        const struct keys_id *id, const struct kv_record *record,
                        bool gone)
 {
-	struct parse parse = {.model = &sched->model, .arena = &sched->arena};
+	struct field_errors errors;
+	struct parse parse = {.model = &sched->model,
+	                      .arena = &sched->arena,
+	                      .errors = &errors,
+	                      .scope = VALIDATE_STORED};
 	struct node is = {0};
 	struct pl_err err = {0};
 	enum pl_code code = PL_OK;
@@ -172,9 +176,15 @@ static enum pl_code report_bad_spec(struct sched *sched, struct pl_span value,
 static enum pl_code read_spec(struct sched *sched, struct sched_pod *pod,
                               struct pl_span value, struct pod *out, struct pl_err *err)
 {
-	struct parse parse = {.model = &sched->model, .arena = &sched->arena};
+	struct field_errors errors;
+	struct parse parse = {.model = &sched->model,
+	                      .arena = &sched->arena,
+	                      .errors = &errors,
+	                      .scope = VALIDATE_STORED};
 	enum pl_code code = PL_OK;
 
+	/* The spec cache holds valid specs only, and its gaps are in no field that the
+	 * validation reads: so a spec is validated once for all of its replicas. */
 	if (!spec_cache_find(&sched->spec_cache, &sched->model, value, out)) {
 		code = pod_parse(&parse, value, out, err);
 		if (code != PL_OK)

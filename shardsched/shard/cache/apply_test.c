@@ -58,6 +58,98 @@ T_CASE(what_makes_no_sense_is_told_and_left_alone)
 	rig_close(&rig);
 }
 
+static void put_pod_with(const char *name, const char *more)
+{
+	rig_pod(&rig, 0, name, "1", more);
+	rig_run_idle(&rig);
+}
+
+/* Each of these was silently without effect if nobody validated what was put by hand. */
+T_CASE(pod_that_submission_would_refuse_is_malformed)
+{
+	static const struct {
+		const char *more, *path;
+	} bad[] = {
+		{",\"tolerations\":[{\"key\":\"gpu\",\"effect\":\"noschedule\"}]",
+	         "spec.tolerations[0].effect: want NoSchedule or"},
+		{",\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"exists\"}]",
+	         "spec.tolerations[0].operator"},
+		{",\"nodeSelector\":{\"zone\":\"a b\"}", "spec.nodeSelector"},
+		{",\"preemptionPolicy\":\"never\"", "spec.preemptionPolicy"},
+		{",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"zone\","
+	         "\"whenUnsatisfiable\":\"doNotSchedule\"}]",
+	         "spec.topologySpreadConstraints[0].whenUnsatisfiable"},
+		{",\"affinity\":{\"nodeAffinity\":{"
+	         "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":"
+	         "[{\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"in\",\"values\":"
+	         "[\"a\"]}]}]}}}",
+	         "nodeSelectorTerms[0].matchExpressions[0].operator"},
+		{",\"overhead\":{\"cpu\":\"-1\"}", "spec.overhead"},
+	};
+
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		rig_open(&rig, NULL);
+		rig_node(&rig, 0, "n-1", "8");
+		rig_own(&rig, 0);
+		put_pod_with("bad", bad[i].more);
+		T_STR(rig_where(&rig, 0, "bad"), "");
+		T_EQ(rig.malformed, 1);
+		if (strstr(rig.said, bad[i].path) == NULL)
+			t_fail(__FILE__, __LINE__, "'%s' does not name %s", rig.said,
+			       bad[i].path);
+		/* A replica is no better, others are placed, and so is that one once it
+		 * is put right. */
+		put_pod_with("bad-2", bad[i].more);
+		T_EQ(rig.malformed, 2);
+		put_pod_with("good", "");
+		T_STR(rig_where(&rig, 0, "good"), "n-1");
+		put_pod_with("bad", "");
+		T_STR(rig_where(&rig, 0, "bad"), "n-1");
+		T_EQ(rig.malformed, 2);
+		T_EQ(rig.troubles, 0);
+		rig_close(&rig);
+	}
+}
+
+/* What only a kubelet reads is no reason to leave a pod unplaced. */
+T_CASE(fields_that_no_decision_reads_are_not_validated)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "8");
+	rig_own(&rig, 0);
+	rig_put(&rig, "/schedules/0000/web/a/spec",
+	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"u-a\","
+	        "\"generateName\":\"A_\",\"annotations\":{\"-\":\"\"}},\"spec\":{"
+	        "\"containers\":[{\"name\":\"C\",\"ports\":[{\"name\":\"HTTP\"}]},"
+	        "{\"name\":\"C\"}]}}");
+	rig_run_idle(&rig);
+	T_EQ(rig.malformed, 0);
+	T_STR(rig_where(&rig, 0, "a"), "n-1");
+	rig_close(&rig);
+}
+
+T_CASE(node_with_a_misspelt_effect_is_malformed_and_takes_no_pod)
+{
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "8");
+	rig_node(&rig, 0, "n-2", "1");
+	rig_put(&rig, "/nodes/0000/east/n-1",
+	        "{\"metadata\":{\"name\":\"n-1\"},\"spec\":{\"taints\":[{\"key\":\"gpu\","
+	        "\"effect\":\"noschedule\"}]},\"status\":{\"allocatable\":{\"cpu\":\"8\","
+	        "\"memory\":\"32Gi\",\"pods\":\"110\"}}}");
+	rig_own(&rig, 0);
+	put_pod_with("a", "");
+	put_pod_with("b", "");
+	T_EQ(rig.malformed, 1);
+	T_TRUE(strstr(rig.said, "spec.taints[0].effect: want NoSchedule or") != NULL);
+	T_STR(rig_where(&rig, 0, "a"), "n-2");
+	T_STR(rig_where(&rig, 0, "b"), "Pending");
+	rig_node(&rig, 0, "n-1", "8");
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 0, "b"), "n-1");
+	rig_close(&rig);
+}
+
 /* A state without an alloc that knows of it, and the other way round. */
 T_CASE(what_does_not_agree_is_told_when_it_stays_so)
 {

@@ -160,7 +160,8 @@ T_CASE(a_clock_that_runs_fast_evicts_no_pod_early)
 	seconds(2);
 	rig_pod(&rig, 1, "a", "1",
 	        ",\"tolerations\":[{\"key\":\"rented\",\"operator\":\"Exists\"},{\"key\":"
-	        "\"gone\",\"operator\":\"Exists\",\"tolerationSeconds\":100}]");
+	        "\"gone\",\"operator\":\"Exists\",\"effect\":\"NoExecute\","
+	        "\"tolerationSeconds\":100}]");
 	rig_run_idle(&rig);
 	T_STR(phase_of("a"), "Bound");
 	tainted_node(RENTED "}," GONE "}");
@@ -181,7 +182,8 @@ static void up_rented(void)
 	rig_node(&rig, 0, "n-1", "8");
 	rig_pod(&rig, 1, "a", "1",
 	        ",\"tolerations\":[{\"key\":\"rented\",\"operator\":\"Exists\"},{\"key\":"
-	        "\"gone\",\"operator\":\"Exists\",\"tolerationSeconds\":2}]");
+	        "\"gone\",\"operator\":\"Exists\",\"effect\":\"NoExecute\","
+	        "\"tolerationSeconds\":2}]");
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
 	rig_run_idle(&rig);

@@ -130,8 +130,7 @@ T_CASE(an_address_that_no_alloc_can_have_is_malformed)
 	an_address("localhost", false);
 }
 
-/* Names of resources, as far as they are counted, are like that by themselves. */
-T_CASE(a_resource_that_no_alloc_can_have_is_not_counted)
+T_CASE(a_resource_that_no_alloc_can_have_makes_its_pod_malformed)
 {
 	up_with(NULL);
 	rig_put(&rig, "/schedules/0001/web/a/spec",
@@ -140,9 +139,12 @@ T_CASE(a_resource_that_no_alloc_can_have_is_not_counted)
 	        "\"1\",\"a\\u0001b\":\"2\",\"cpu\":\"1\"}}}]}}");
 	rig_pod(&rig, 1, "b", "1", "");
 	rig_run_idle(&rig);
-	T_STR(phase_of("a"), "Bound");
+	T_STR(phase_of("a"), "");
 	T_STR(phase_of("b"), "Bound");
-	down();
+	T_EQ(rig.malformed, 1);
+	T_TRUE(strstr(rig.said, "spec.containers[0].resources.requests[x/y\"z]") != NULL);
+	T_EQ(rig.troubles, 0);
+	rig_close(&rig);
 }
 
 /* Nothing can be added to a counter that is at its end. */
