@@ -279,7 +279,7 @@ static void keep_best(struct explain *out, uint32_t slot, int64_t total)
 	out->best[at] = (struct explain_best){.slot = slot, .total = total};
 }
 
-static void share(const struct explain_work *work, struct explain_best *best)
+static void share_scores(const struct explain_work *work, struct explain_best *best)
 {
 	const struct profile *profile = work->out->profile;
 	const struct profile_point *point = &profile->at[POINT_SCORE];
@@ -311,7 +311,28 @@ static void report_scores(struct explain_work *work)
 		if (totals != NULL && slot != outcome->node)
 			keep_best(out, (uint32_t)slot, totals[slot]);
 	for (uint32_t i = 0; i < out->bests; i++)
-		share(work, &out->best[i]);
+		share_scores(work, &out->best[i]);
+}
+
+/* -- rules that mean nothing ----------------------------------------------------------- */
+
+static bool some_node_has_label(const struct snapshot *snapshot, uint32_t key)
+{
+	PL_BITSET_EACH (slot, snapshot->live)
+		if (labels_get(snapshot->row[slot].node.labels, key) != 0)
+			return true;
+	return false;
+}
+
+static void on_rule(void *ctx, const struct spec_rule *rule)
+{
+	struct explain *out = ctx;
+	bool no_node = rule->topology_key != 0 && out->snapshot->nodes > 0 &&
+	               !some_node_has_label(out->snapshot, rule->topology_key);
+
+	if ((rule->impossible || no_node) && out->warnings < EXPLAIN_WARNINGS_MAX)
+		out->warning[out->warnings++] =
+			(struct explain_warning){.rule = *rule, .no_node = no_node};
 }
 
 void explain_make(struct engine *engine, const struct pod *pod,
@@ -326,6 +347,7 @@ void explain_make(struct engine *engine, const struct pod *pod,
 	out->decision = decision;
 	out->profile = decision->profile;
 	out->nodes = (uint32_t)pl_bitset_count(out->snapshot->open);
+	spec_rules_each(out->model, pod->spec, on_rule, out);
 	if (decision->gated)
 		return;
 	out->feasible = decision->outcome.feasible;

@@ -14,6 +14,7 @@
 #define SHARDSCHED_EXPLAIN_EXPLAIN_H
 
 #include "shardsched/engine/engine.h"
+#include "shardsched/model/spec_rules.h"
 #include "store/base/json_out.h"
 
 enum {
@@ -23,6 +24,7 @@ enum {
 	EXPLAIN_NODE_REASONS_MAX = 12,
 	EXPLAIN_CANDIDATES_MAX = 8,
 	EXPLAIN_CLUSTERS_MAX = 32,
+	EXPLAIN_WARNINGS_MAX = 16,
 };
 
 /* One plugin's filter. */
@@ -76,6 +78,13 @@ struct explain_best {
 	struct explain_score share[PLUGINS_MAX];
 };
 
+/* A rule of the pod that is valid and yet means nothing: it is impossible (spec_rules.h),
+ * or no node has its topology key among its labels, or both. */
+struct explain_warning {
+	struct spec_rule rule;
+	bool no_node;
+};
+
 struct explain {
 	const struct model *model;
 	const struct snapshot *snapshot;
@@ -95,6 +104,9 @@ struct explain {
 	struct explain_best
 		best[EXPLAIN_BEST_MAX]; /* the chosen one, then the runners-up */
 	uint32_t bests;
+	struct explain_warning
+		warning[EXPLAIN_WARNINGS_MAX]; /* in the order of the spec */
+	uint32_t warnings;
 };
 
 /* After engine_decide answered for that pod, nothing changed since; the engine keeps

@@ -316,6 +316,40 @@ static void put_gates(const struct explain *explain, struct pl_json_out *out)
 	pl_json_out_end(out);
 }
 
+static void put_warning(struct pl_json_out *out, const char *rule, const char *message)
+{
+	pl_json_out_object(out);
+	put_str(out, "rule", rule);
+	put_str(out, "message", message);
+	pl_json_out_end(out);
+}
+
+/* Left out where there is nothing to warn of. */
+static void put_warnings(const struct explain *explain, struct pl_json_out *out)
+{
+	if (explain->warnings == 0)
+		return;
+	pl_json_out_name(out, "warnings");
+	pl_json_out_array(out);
+	for (uint32_t i = 0; i < explain->warnings; i++) {
+		const struct explain_warning *warning = &explain->warning[i];
+		char line[SPEC_RULE_TEXT_SIZE];
+
+		if (warning->rule.impossible) {
+			spec_rule_impossible_text(&warning->rule, line);
+			put_warning(out, warning->rule.path, line);
+		}
+		if (warning->no_node) {
+			spec_rule_topology_text(
+				warning->rule.path,
+				model_text(explain->model, warning->rule.topology_key),
+				line);
+			put_warning(out, warning->rule.path, line);
+		}
+	}
+	pl_json_out_end(out);
+}
+
 void explain_json(const struct explain *explain, struct pl_json_out *out)
 {
 	const struct engine_decision *decision = explain->decision;
@@ -325,6 +359,7 @@ void explain_json(const struct explain *explain, struct pl_json_out *out)
 	put_int(out, "v", 1);
 	put_pod(explain, out);
 	put_str(out, "verdict", verdict_of(decision));
+	put_warnings(explain, out);
 	if (decision->gated) {
 		put_gates(explain, out);
 		pl_json_out_end(out);

@@ -228,6 +228,41 @@ T_CASE(rules_about_other_pods_are_told)
 	                         "\"Exists\"}],\"nodeSelector\":{\"disk\":\"ssd\"}"));
 }
 
+T_CASE(rules_that_mean_nothing_are_warned_of)
+{
+	open_engine();
+	three_kinds_of_nodes();
+	check("explain/warnings.txt",
+	      pod_with(
+		      ASKS("1") ",\"affinity\":{\"podAntiAffinity\":{"
+				"\"requiredDuringSchedulingIgnoredDuringExecution\":["
+				"{\"topologyKey\":\"kubernetes.io/hostnam\","
+				"\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}}},"
+				"{\"topologyKey\":\"kubernetes.io/hostname\"},"
+				"{\"topologyKey\":\"kubernetes.io/hostname\","
+				"\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}}}"
+				"]}},\"topologySpreadConstraints\":[{\"maxSkew\":1,"
+				"\"whenUnsatisfiable\":\"ScheduleAnyway\","
+				"\"topologyKey\":\"zone\",\"labelSelector\":{"
+				"\"matchLabels\":{\"app\":\"web\"},\"matchExpressions\":["
+				"{\"key\":\"app\",\"operator\":\"NotIn\",\"values\":["
+				"\"web\"]}]}}]"));
+}
+
+/* No node carries the key, but there is no node to carry any. */
+T_CASE(without_nodes_no_topology_key_is_warned_of)
+{
+	open_engine();
+	T_OK(explain(pod_with(
+		     ASKS("1") ",\"topologySpreadConstraints\":[{\"maxSkew\":1,"
+			       "\"whenUnsatisfiable\":\"ScheduleAnyway\","
+			       "\"topologyKey\":\"zone\",\"labelSelector\":{}}]")),
+	     &err);
+	T_OK(pl_buf_add(&out, PL_SPAN_LIT("\0")), NULL);
+	T_TRUE(strstr((const char *)out.at, "warning") == NULL);
+	close_engine();
+}
+
 T_CASE(without_nodes_there_is_an_explanation_too)
 {
 	open_engine();

@@ -15,7 +15,7 @@ struct text_printer {
 
 PL_PRINTF(2, 3) static void add(struct text_printer *text, const char *fmt, ...)
 {
-	char line[512];
+	char line[SPEC_RULE_TEXT_SIZE + 64];
 	va_list args;
 
 	if (text->code != PL_OK)
@@ -57,7 +57,7 @@ static const char *plugin_name(const struct explain *explain, unsigned plugin)
 	return explain->profile->table->row[plugin]->name;
 }
 
-static const char *nodes(uint32_t count)
+static const char *node_noun(uint32_t count)
 {
 	return count == 1 ? "node" : "nodes";
 }
@@ -98,7 +98,7 @@ static void add_verdict(struct text_printer *text)
 		add_node(text, outcome->node, 0);
 		add(text, ", %s of %u feasible among %u %s (score %lld)\n",
 		    outcome->best > 1 ? "one of the best" : "the best", explain->feasible,
-		    explain->nodes, nodes(explain->nodes), (long long)outcome->total);
+		    explain->nodes, node_noun(explain->nodes), (long long)outcome->total);
 		return;
 	}
 	if (outcome->result == CYCLE_ERROR) {
@@ -109,7 +109,30 @@ static void add_verdict(struct text_printer *text)
 		add(text, "\n");
 		return;
 	}
-	add(text, " fits on none of %u %s\n", explain->nodes, nodes(explain->nodes));
+	add(text, " fits on none of %u %s\n", explain->nodes, node_noun(explain->nodes));
+}
+
+/* Each sentence is one line. */
+static void add_warnings(struct text_printer *text)
+{
+	const struct explain *explain = text->explain;
+
+	for (uint32_t i = 0; i < explain->warnings; i++) {
+		const struct explain_warning *warning = &explain->warning[i];
+		char line[SPEC_RULE_TEXT_SIZE];
+
+		if (warning->rule.impossible) {
+			spec_rule_impossible_text(&warning->rule, line);
+			add(text, "  warning: %s\n", line);
+		}
+		if (warning->no_node) {
+			spec_rule_topology_text(
+				warning->rule.path,
+				model_text(explain->model, warning->rule.topology_key),
+				line);
+			add(text, "  warning: %s\n", line);
+		}
+	}
 }
 
 /* -- why ----------------------------------------------------------------------------- */
@@ -124,7 +147,7 @@ static void add_summary(struct text_printer *text)
 
 		add(text, "%s%u ", i == 0 ? "  " : "; ", row->nodes);
 		if (i == 0)
-			add(text, "%s ", nodes(row->nodes));
+			add(text, "%s ", node_noun(row->nodes));
 		add_words(text, &row->reason, row->nodes != 1);
 		if (row->lacks_most > row->reason.lacks)
 			add(text, " or more");
@@ -205,7 +228,7 @@ static void add_cures(struct text_printer *text)
 		if (!headed)
 			add(text, "\nwhat would help\n");
 		headed = true;
-		add(text, "  %u %s would do, but ", row->only, nodes(row->only));
+		add(text, "  %u %s would do, but ", row->only, node_noun(row->only));
 		add_words(text, &row->reason, row->only != 1);
 		if (reason_is_amount(&row->reason) &&
 		    row->lacks_most > row->reason.lacks) {
@@ -313,10 +336,12 @@ enum pl_code explain_text(const struct explain *explain, struct pl_buf *out)
 	add_pod(&text);
 	if (explain->decision->gated) {
 		add_gates(&text);
+		add_warnings(&text);
 		return text.code;
 	}
 	add_verdict(&text);
 	add_summary(&text);
+	add_warnings(&text);
 	add_filters(&text);
 	add_clusters(&text);
 	if (explain->decision->outcome.result == CYCLE_NODE) {

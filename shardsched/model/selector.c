@@ -282,10 +282,10 @@ static bool has_value(const struct selector *selector, const struct selector_row
 	return false;
 }
 
-bool selector_row_matches(const struct strings *strings, const struct selector *selector,
-                          const struct selector_row *row, const struct labels *labels)
+/* value: that of the row's key; 0: the label is not there. */
+static bool row_accepts(const struct strings *strings, const struct selector *selector,
+                        const struct selector_row *row, uint32_t value)
 {
-	uint32_t value = labels_get(labels, row->key);
 	int64_t number = 0;
 
 	switch ((enum selector_op)row->op) {
@@ -309,6 +309,12 @@ bool selector_row_matches(const struct strings *strings, const struct selector *
 	PL_UNREACHABLE("selector operator");
 }
 
+bool selector_row_matches(const struct strings *strings, const struct selector *selector,
+                          const struct selector_row *row, const struct labels *labels)
+{
+	return row_accepts(strings, selector, row, labels_get(labels, row->key));
+}
+
 bool selector_row_matches_name(const struct selector *selector,
                                const struct selector_row *row, uint32_t name)
 {
@@ -327,4 +333,98 @@ bool selector_matches(const struct strings *strings, const struct selector *sele
 		if (!selector_row_matches(strings, selector, &selector->row[i], labels))
 			return false;
 	return true;
+}
+
+/* -- what can match nothing ------------------------------------------------ */
+
+/* All rows about the key of row accept the value. */
+static bool key_accepts(const struct strings *strings, const struct selector *selector,
+                        const struct selector_row *row, uint32_t value)
+{
+	for (uint32_t i = 0; i < selector->count; i++)
+		if (selector->row[i].key == row->key &&
+		    !row_accepts(strings, selector, &selector->row[i], value))
+			return false;
+	return true;
+}
+
+/* A number lies between what the Gt and Lt rows about the key of row allow. */
+static bool range_is_empty(const struct selector *selector,
+                           const struct selector_row *row)
+{
+	int64_t above = INT64_MIN, below = INT64_MAX;
+	bool bounded = false;
+
+	for (uint32_t i = 0; i < selector->count; i++) {
+		const struct selector_row *other = &selector->row[i];
+
+		if (other->key != row->key)
+			continue;
+		if (other->op == SELECTOR_GT && other->number > above)
+			above = other->number;
+		if (other->op == SELECTOR_LT && other->number < below)
+			below = other->number;
+		bounded = bounded || other->op == SELECTOR_GT || other->op == SELECTOR_LT;
+	}
+	return bounded && (above == INT64_MAX || above + 1 >= below);
+}
+
+/* Every value that row allows is refused by another row about the same key. A row that
+ * allows infinitely many values is refused by NotIn for none of them. */
+static bool row_is_contradicted(const struct strings *strings,
+                                const struct selector *selector,
+                                const struct selector_row *row)
+{
+	const uint32_t *values = selector_values(selector, row);
+
+	switch ((enum selector_op)row->op) {
+	case SELECTOR_IN:
+		for (uint32_t i = 0; i < row->count; i++)
+			if (key_accepts(strings, selector, row, values[i]))
+				return false;
+		return true;
+	case SELECTOR_NOT_EXISTS:
+		return !key_accepts(strings, selector, row, 0);
+	case SELECTOR_GT:
+	case SELECTOR_LT:
+		return range_is_empty(selector, row);
+	case SELECTOR_EXISTS: /* contradicted by DoesNotExist, which says so itself */
+	case SELECTOR_NOT_IN:
+		return false;
+	case SELECTOR_BAD:
+		return true;
+	}
+	PL_UNREACHABLE("selector operator");
+}
+
+bool selector_is_impossible(const struct strings *strings,
+                            const struct selector *selector)
+{
+	if (selector->flags != 0)
+		return true;
+	for (uint32_t i = 0; i < selector->count; i++)
+		if (row_is_contradicted(strings, selector, &selector->row[i]))
+			return true;
+	return false;
+}
+
+bool selector_fields_are_impossible(const struct selector *selector)
+{
+	if (selector->flags != 0)
+		return true;
+	for (uint32_t i = 0; i < selector->count; i++) {
+		const struct selector_row *row = &selector->row[i];
+		bool possible = row->op != SELECTOR_IN;
+
+		for (uint32_t v = 0; v < row->count && !possible; v++) {
+			possible = true;
+			for (uint32_t n = 0; n < selector->count && possible; n++)
+				possible = selector_row_matches_name(
+					selector, &selector->row[n],
+					selector_values(selector, row)[v]);
+		}
+		if (!possible)
+			return true;
+	}
+	return false;
 }

@@ -74,6 +74,14 @@ bool selector_row_matches(const struct strings *strings, const struct selector *
 bool selector_row_matches_name(const struct selector *selector,
                                const struct selector_row *row, uint32_t name);
 
+/* Whatever the labels are, the selector does not match them: it was null or can not be
+ * parsed, or its rows contradict each other. False where that is not found out: the
+ * spellings of numbers are not told apart from one another. */
+bool selector_is_impossible(const struct strings *strings,
+                            const struct selector *selector);
+/* The same of matchFields: no name of a node is accepted by all rows. */
+bool selector_fields_are_impossible(const struct selector *selector);
+
 /* Which operator a word is, SELECTOR_BAD for any other. */
 enum selector_op selector_op_of(struct pl_span word);
 
