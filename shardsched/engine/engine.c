@@ -136,8 +136,10 @@ enum pl_code engine_put_in(struct engine *engine, enum engine_kind kind,
                            struct pl_span cluster, struct pl_span json,
                            struct field_errors *errors, struct pl_err *err)
 {
-	struct parse parse = {
-		.model = &engine->model, .arena = &engine->arena, .errors = errors};
+	struct parse parse = {.model = &engine->model,
+	                      .arena = &engine->arena,
+	                      .errors = errors,
+	                      .scope = engine->opts.scope};
 	struct pl_err own = {0};
 	uint32_t name = 0;
 	enum pl_code code = PL_OK;

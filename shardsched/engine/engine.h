@@ -48,7 +48,8 @@ struct engine_opts {
 	bool keep_candidates; /* of preemption: each is told */
 	bool unique;          /* putting what is there is refused: PL_EXISTS */
 	bool no_cache;
-	size_t cache_bytes; /* 0: 256 MiB */
+	size_t cache_bytes;        /* 0: 256 MiB */
+	enum validate_scope scope; /* of what is put with errors */
 	cycle_clock_fn *clock;
 	void *clock_ctx;
 };

@@ -341,8 +341,11 @@ static enum pl_code decide_pod(struct explain_pod_cmd *ask, const struct pod *po
 
 static enum pl_code judge_pod(struct explain_pod_cmd *ask, struct pl_err *err)
 {
+	struct field_errors errors;
 	struct parse parse = {.model = engine_model(ask->engine),
-	                      .arena = &ask->pod.arena};
+	                      .arena = &ask->pod.arena,
+	                      .errors = &errors,
+	                      .scope = VALIDATE_STORED};
 	struct pod pod;
 	enum pl_code code = pod_parse(&parse, ask->pod.spec, &pod, err);
 
@@ -392,6 +395,7 @@ static enum pl_code read_and_judge(struct explain_pod_cmd *ask, struct pl_err *e
 {
 	const struct engine_opts opts = {.config = ask->pod.profiles,
 	                                 .seed = (uint64_t)ask->pod.seed,
+	                                 .scope = VALIDATE_STORED,
 	                                 .keep_scores = true,
 	                                 .keep_candidates = true};
 	struct explain_pod *pod = &ask->pod;

@@ -175,6 +175,32 @@ T_CASE(nodes_that_make_no_sense_are_left_out_and_named)
 	placet_down();
 }
 
+/* As a shard takes them: words without a meaning are no words. */
+T_CASE(malformed_objects_are_malformed_here_too)
+{
+	up();
+	pod("bad", "1", "\"tolerations\":[{\"key\":\"gpu\",\"effect\":\"noschedule\"}],",
+	    NULL);
+	pod("good", "1",
+	    "\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"zone\","
+	    "\"whenUnsatisfiable\":\"ScheduleAnyway\",\"labelSelector\":{}}],",
+	    NULL);
+	placet_put(
+		"/nodes/0000/west/n-2",
+		"{\"metadata\":{\"name\":\"n-2\"},\"spec\":{\"taints\":[{\"key\":\"gpu\","
+		"\"effect\":\"noschedule\"}]},\"status\":{\"allocatable\":{\"cpu\":\"2\","
+		"\"memory\":\"8Gi\",\"pods\":\"10\"}}}");
+	T_EQ(PLACET("explain", "pod", "web/bad"), 1);
+	placet_says("the pod's spec: spec.tolerations[0].effect: want NoSchedule");
+	T_EQ(PLACET("explain", "pod", "web/good"), 0);
+	placet_prints("left out: 1 node,");
+	placet_prints("spec.taints[0].effect: want NoSchedule");
+	placet_prints(
+		"  warning: spec.topologySpreadConstraints[0].topologyKey: no node has "
+		"the label zone\n");
+	placet_down();
+}
+
 T_CASE(it_is_told_for_which_node_it_is_nominated)
 {
 	up();

@@ -107,6 +107,7 @@ static bool slot_reserve(struct store_snapshot *cluster, uint32_t slot)
 static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl_err *err)
 {
 	struct store_snapshot *cluster = ctx;
+	struct field_errors errors;
 	struct keys_id id;
 	uint32_t slot;
 	enum pl_code code;
@@ -114,8 +115,8 @@ static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl
 	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_NODE)
 		return PL_OK;
 	print_progress(cluster, "nodes", ++cluster->nodes);
-	code = engine_put_in(cluster->engine, ENGINE_NODE, id.scope, record->value, NULL,
-	                     err);
+	code = engine_put_in(cluster->engine, ENGINE_NODE, id.scope, record->value,
+	                     &errors, err);
 	if (is_subject(code))
 		return code;
 	slot = code == PL_OK ? slot_of(cluster, id.scope, id.name) : SNAPSHOT_NONE;
@@ -320,7 +321,11 @@ static enum pl_code place_pod(struct store_snapshot *cluster, struct expected_po
                               struct pl_span json, struct pl_err *err)
 {
 	struct model *model = engine_model(cluster->engine);
-	struct parse parse = {.model = model, .arena = &cluster->arena};
+	struct field_errors errors;
+	struct parse parse = {.model = model,
+	                      .arena = &cluster->arena,
+	                      .errors = &errors,
+	                      .scope = VALIDATE_STORED};
 	struct pod pod;
 	enum pl_code code;
 

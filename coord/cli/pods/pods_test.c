@@ -83,6 +83,34 @@ T_CASE(nothing_is_written_when_something_is_refused)
 	placet_down();
 }
 
+#define SPREAD_OVER(key)                                                                  \
+	"\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"" key            \
+	"\",\"whenUnsatisfiable\":\"ScheduleAnyway\",\"labelSelector\":{\"matchLabels\":" \
+	"{\"app\":\"web\"},\"matchExpressions\":[{\"key\":\"app\",\"operator\":"          \
+	"\"NotIn\",\"values\":[\"web\"]}]}}],"
+
+T_CASE(rules_that_mean_nothing_are_warned_of_and_submitted)
+{
+	placet_up(PARTITIONS);
+	T_EQ(RUN(POD("a", SPREAD_OVER("zone")), "submit", "-f", "-"), 0);
+	placet_says(
+		"warning: standard input: object 1: spec.topologySpreadConstraints[0]: "
+		"it can match no pod");
+	T_TRUE(strstr(placet_rig.said, "no node has") == NULL);
+	T_EQ(RUN("{\"kind\":\"Node\",\"metadata\":{\"name\":\"n-1\",\"labels\":{\"rack\":"
+	         "\"1\"}},\"status\":{\"allocatable\":{\"cpu\":\"4\",\"pods\":\"10\"}}}",
+	         "nodes", "apply", "-f", "-", "--cluster", "east"),
+	     0);
+	T_EQ(RUN(POD("b", SPREAD_OVER("zone")), "submit", "-f", "-"), 0);
+	placet_says(
+		"warning: standard input: object 1: spec.topologySpreadConstraints[0]."
+		"topologyKey: no node has the label zone");
+	placet_prints("1 submitted");
+	T_EQ(RUN(POD("c", SPREAD_OVER("rack")), "submit", "-f", "-"), 0);
+	T_TRUE(strstr(placet_rig.said, "no node has") == NULL);
+	placet_down();
+}
+
 T_CASE(input_without_an_object_is_no_success)
 {
 	placet_up(PARTITIONS);

@@ -13,6 +13,7 @@
 #include "coord/cli/output/progress.h"
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/listing.h"
 #include "coord/submit/submit.h"
 
 enum { OPT_KEEP_GOING = OPTIONS_OWN_FIRST, OPT_STRICT, SHOWN_ERRORS_MAX = 20 };
@@ -275,6 +276,47 @@ static enum pl_code put_budgets(struct submit_job *job, struct pl_err *err)
 	return PL_OK;
 }
 
+/* -- rules that mean nothing ---------------------------------------------- */
+
+/* PL_CANCELED ends the list: nothing is left to find. */
+static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl_err *err)
+{
+	struct rule_warnings *warnings = ctx;
+
+	(void)err;
+	if (!rule_warnings_wants_nodes(warnings))
+		return PL_CANCELED;
+	rule_warnings_node(warnings, record->value);
+	return PL_OK;
+}
+
+static void print_rule_warning(void *ctx, const struct rule_warning *warning)
+{
+	(void)ctx;
+	print_message("warning: %s: object %lu: %s", warning->file, warning->number,
+	              warning->text);
+	if (warning->count > 1)
+		print_message("warning: and %" PRIu64 " times more", warning->count - 1);
+}
+
+/* Nodes are read only while some topology key was seen on none of them: mostly one page
+ * is enough. A list that fails is no reason not to submit. */
+static void warn_of_rules(struct submit_job *job)
+{
+	struct rule_warnings *warnings = &job->pod_input.rules;
+	int64_t revision = 0;
+	struct pl_err ignored = {0};
+	bool all = true;
+
+	if (rule_warnings_wants_nodes(warnings))
+		all = session_list(job->cli->session, PL_SPAN_LIT("/nodes/"), &revision,
+		                   on_node, warnings, &ignored) == PL_OK;
+	rule_warnings_each(warnings, all, print_rule_warning, NULL);
+	if (warnings->more > 0)
+		print_message("warning: and %" PRIu64 " rules more that match nothing",
+		              warnings->more);
+}
+
 static enum pl_code submit_all(void *ctx, const struct cli_session *cli,
                                struct pl_err *err)
 {
@@ -286,6 +328,7 @@ static enum pl_code submit_all(void *ctx, const struct cli_session *cli,
 	                        &job->pod_input, err);
 	if (code != PL_OK)
 		return code;
+	warn_of_rules(job);
 	if (!cli->options->dry_run)
 		code = put_budgets(job, err);
 	if (code == PL_OK)

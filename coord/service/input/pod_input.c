@@ -288,6 +288,16 @@ static enum pl_code begin_object(struct pod_input *pod_input,
 	return typo.code;
 }
 
+/* A pod that is like the one before has the same rules. */
+static void warn_of_rules(struct pod_input *pod_input, const struct input_object *object)
+{
+	const struct expand *expand = &pod_input->expand;
+
+	if (pod_input->opts.fields != POD_INPUT_FIELDS_PASS && !expand->same)
+		rule_warnings_add(&pod_input->rules, &expand->model, expand->pod.spec,
+		                  object, expand->source != EXPAND_POD);
+}
+
 static enum pl_code check_object(struct pod_input *pod_input,
                                  const struct input_object *object,
                                  enum expand_source source, struct pl_err *err)
@@ -318,6 +328,8 @@ static enum pl_code check_object(struct pod_input *pod_input,
 		if (code == PL_OK)
 			code = keep_pod_names(pod_input, object, err);
 		if (code == PL_OK)
+			warn_of_rules(pod_input, object);
+		if (code == PL_OK)
 			pod_input->pods += expand_count(&pod_input->expand);
 	}
 	return code == PL_OK
@@ -333,6 +345,7 @@ static void forget_check(struct pod_input *pod_input)
 	pod_input->budgets = 0;
 	pod_input->unknowns = 0;
 	pod_input->unknown_more = 0;
+	rule_warnings_clear(&pod_input->rules);
 	duplicates_clear(&pod_input->duplicates);
 	pod_input->repeats = false;
 	pl_arena_reset(&pod_input->arena);

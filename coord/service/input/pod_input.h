@@ -15,6 +15,7 @@
 #include "coord/service/input/budget_object.h"
 #include "coord/service/input/duplicates.h"
 #include "coord/service/input/object_source.h"
+#include "coord/service/input/rule_warnings.h"
 #include "coord/service/input/unknown_fields.h"
 #include "shardsched/expand/expand.h"
 #include "shardsched/records/pod_location.h"
@@ -68,6 +69,7 @@ struct pod_input {
 	const struct input_object *object; /* that is looked at */
 	bool all_known;                    /* the last pods that were had nothing else */
 	bool rules_fit;                    /* of the pod before */
+	struct rule_warnings rules;        /* where unknown fields are told, too */
 	struct duplicates duplicates;
 	bool repeats;          /* something was refused for its name */
 	struct pl_arena arena; /* of the budgets */
