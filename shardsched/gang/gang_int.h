@@ -13,7 +13,7 @@
 
 #include "shardsched/framework/resource_request.h"
 #include "shardsched/gang/gang.h"
-#include "shardsched/preempt/number_map.h"
+#include "shardsched/model/number_map.h"
 #include "shardsched/preempt/scratch.h"
 
 /* Members of one class. */

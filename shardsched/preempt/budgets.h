@@ -5,7 +5,7 @@
 #ifndef SHARDSCHED_PREEMPT_BUDGETS_H
 #define SHARDSCHED_PREEMPT_BUDGETS_H
 
-#include "shardsched/preempt/number_map.h"
+#include "shardsched/model/number_map.h"
 #include "shardsched/preempt/scratch.h"
 #include "shardsched/snapshot/snapshot.h"
 

@@ -82,7 +82,7 @@ static enum pl_code make_inner(struct snapshot *snapshot, struct pl_err *err)
 static void free_inner(struct snapshot *snapshot)
 {
 	buckets_done(&snapshot->inner->by_name);
-	free(snapshot->inner->images.at);
+	number_map_done(&snapshot->inner->images);
 	free(snapshot->inner->log);
 	free(snapshot->inner);
 	snapshot->inner = NULL;
@@ -198,7 +198,7 @@ size_t snapshot_memory(const struct snapshot *snapshot)
 
 	return columns_memory(snapshot) + sizeof *inner +
 	       SNAPSHOT_LOG * sizeof *inner->log + inner->by_name.cap * sizeof(uint32_t) +
-	       inner->images.cap * sizeof(struct image_count) +
+	       inner->images.cap * sizeof(struct number_entry) +
 	       inner->placed.cap * sizeof(struct placed_pod) +
 	       inner->nominations.cap * sizeof(struct nomination) +
 	       inner->reservations.cap * sizeof(struct reservation) +

@@ -345,7 +345,7 @@ static void check_ports(const struct snapshot *snapshot)
 
 static void check_images(const struct snapshot *snapshot)
 {
-	const struct image_counts *counts = &snapshot->inner->images;
+	const struct number_map *counts = &snapshot->inner->images;
 	uint64_t nodes = 0, counted = 0;
 
 	for (uint32_t slot = 0; slot < snapshot->slots; slot++) {
@@ -356,7 +356,7 @@ static void check_images(const struct snapshot *snapshot)
 			          0);
 	}
 	for (uint32_t i = 0; i < counts->cap; i++)
-		counted += counts->at[i].nodes;
+		counted += number_map_has(counts, i) ? counts->entry[i].value : 0;
 	PL_ASSERT(nodes == counted);
 }
 

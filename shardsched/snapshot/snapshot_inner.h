@@ -12,6 +12,7 @@
 #ifndef SHARDSCHED_SNAPSHOT_SNAPSHOT_INNER_H
 #define SHARDSCHED_SNAPSHOT_SNAPSHOT_INNER_H
 
+#include "shardsched/model/number_map.h"
 #include "shardsched/snapshot/view.h"
 
 /* Numbers of elements in a row that grows; free ones are chained. */
@@ -19,18 +20,6 @@ struct number_pool {
 	uint32_t end; /* numbers ever used are below */
 	uint32_t cap;
 	uint32_t free; /* the first of the chain */
-};
-
-/* How many nodes have an image, by the image's string; open addressing. */
-struct image_count {
-	uint32_t name; /* 0: free */
-	uint32_t nodes;
-};
-
-struct image_counts {
-	struct image_count *at;
-	uint32_t cap; /* a power of two, or 0 */
-	uint32_t count;
 };
 
 struct label_column_inner {
@@ -62,7 +51,7 @@ struct snapshot_inner {
 	bool probing;
 	int64_t probe_balance; /* pods, nominations and holds that a probe added */
 	uint32_t *log;         /* slots that changed, by number of change */
-	struct image_counts images;
+	struct number_map images; /* how many nodes have an image, by its string */
 	struct label_columns columns;
 	struct views *views; /* of view.c */
 };
@@ -143,10 +132,10 @@ void ports_remove(struct snapshot *snapshot, uint32_t slot, const struct spec *s
 void ports_hide(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
 void ports_show(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
 
-PL_NODISCARD enum pl_code images_ready(struct image_counts *counts, uint64_t more,
+PL_NODISCARD enum pl_code images_ready(struct number_map *counts, uint64_t more,
                                        struct pl_err *err);
-void images_add(struct image_counts *counts, const struct images *images);
-void images_remove(struct image_counts *counts, const struct images *images);
+void images_add(struct number_map *counts, const struct images *images);
+void images_remove(struct number_map *counts, const struct images *images);
 
 /* -- views: view.c ---------------------------------------------------------------- */
 
