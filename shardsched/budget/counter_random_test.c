@@ -7,9 +7,9 @@
  * themselves (*quiet*), no disruption that a budget allowed takes it below what it wants.
  * And whenever everything has been heard, what budgets say is what is so.
  */
-#include "shardsched/budget/counter_rig.h"
 #include "store/base/rng.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/budget/counter_rig.h"
 
 enum { PODS = 14, BUDGETS = 5, STEPS = 1200 };
 

@@ -1,5 +1,5 @@
-#include "shardsched/budget/counter_rig.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/budget/counter_rig.h"
 
 static struct rig rig;
 static struct pl_arena arena;

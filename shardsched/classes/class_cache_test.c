@@ -1,8 +1,8 @@
 /* What is kept of classes: how much of it, and what it costs. */
 #include "shardsched/classes/class_cache.h"
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 enum { CLASSES = 6 };
 

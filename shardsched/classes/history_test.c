@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "shardsched/classes/class_cache.h"
-#include "shardsched/classes/history_rig.h"
 #include "shardsched/plugins/plugins.h"
 #include "store/base/alloc.h"
+#include "tests/support/shardsched/classes/history_rig.h"
 
 enum { PLACED_MAX = 4096, NOMINATIONS_MAX = 8, HOLDS_MAX = 12 };
 

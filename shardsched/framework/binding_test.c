@@ -1,7 +1,7 @@
 /* Told as a story: what plugins are asked, in order, and what becomes of the binding. */
 #include "shardsched/framework/binding.h"
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 enum { SORT, QUOTA, DISK, GANG, BUDGET, MOUNT, PROXY, BINDER, AUDIT, ROWS };
 

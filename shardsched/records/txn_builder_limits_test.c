@@ -1,7 +1,7 @@
 /* How much a book takes. */
-#include "shardsched/records/txn_builder_kit.h"
 #include "store/base/fault.h"
 #include "store/etcd/codec.h"
+#include "tests/support/shardsched/records/txn_builder_kit.h"
 
 /* What etcd's encoder makes of it. */
 static size_t encoded(void)

@@ -1,5 +1,5 @@
 /* Books about nodes and their allocs, against memkv. */
-#include "shardsched/records/txn_builder_kit.h"
+#include "tests/support/shardsched/records/txn_builder_kit.h"
 
 static int64_t revision_at(const char *key)
 {

@@ -1,5 +1,5 @@
 /* Books about pods, against memkv. */
-#include "shardsched/records/txn_builder_kit.h"
+#include "tests/support/shardsched/records/txn_builder_kit.h"
 
 T_CASE(a_new_pod_is_submitted_once)
 {

@@ -1,5 +1,5 @@
 /* Books of many entries, and about other keys, against memkv. */
-#include "shardsched/records/txn_builder_kit.h"
+#include "tests/support/shardsched/records/txn_builder_kit.h"
 
 enum { MANY = 4 };
 

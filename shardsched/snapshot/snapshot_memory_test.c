@@ -1,5 +1,5 @@
 /* Bytes of heap a node and a placed pod, shown with T_VERBOSE=1. */
-#include "shardsched/snapshot/snapshot_rig.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 enum { NODES = 100000, PODS = 200000, NODE_MOST = 400, POD_MOST = 100 };
 

@@ -2,7 +2,7 @@
  * Random histories against a naive model: what is on each node is a list, every sum is
  * added up when it is asked for.
  */
-#include "shardsched/snapshot/snapshot_world.h"
+#include "tests/support/shardsched/snapshot/snapshot_world.h"
 
 enum { STEPS = 160000, TOUCHED = 18 /* by a probe */ };
 

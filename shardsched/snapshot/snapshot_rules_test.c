@@ -3,8 +3,8 @@
  * are lifted and put back, namespaces get other labels, and rules come into use and go.
  * snapshot_check counts everything from scratch.
  */
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 enum {
 	NODES = 1300, /* the columns grow twice */

@@ -1,4 +1,4 @@
-#include "shardsched/snapshot/snapshot_rig.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 #define NODE(name, labels, rest)                           \
 	"{'metadata':{'name':'" name "','labels':{" labels \

@@ -1,7 +1,7 @@
 /* Each allocation fails in turn: what was asked for did not happen, nothing else is
  * changed, and asked once more it happens. */
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 enum { MANY = SNAPSHOT_PAD + 40, SLOTS = MANY + 8 };
 

@@ -1,6 +1,6 @@
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "shardsched/snapshot/view.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 #define POD_OF(app, rest)                                                      \
 	"{'metadata':{'name':'p','namespace':'n','labels':{'app':'" app "'}}," \

@@ -8,8 +8,8 @@
 #define TESTS_SUPPORT_SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
 
 #include "shardsched/framework/local_stage.h"
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 enum {
 	FAKES = 6,

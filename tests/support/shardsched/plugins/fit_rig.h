@@ -4,7 +4,7 @@
 
 #include "shardsched/plugins/fit.h"
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/snapshot/snapshot_rig.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 static union {
 	struct fit_args fit;

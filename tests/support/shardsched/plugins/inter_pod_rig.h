@@ -3,7 +3,7 @@
 #define TESTS_SUPPORT_SHARDSCHED_PLUGINS_INTER_POD_RIG_H
 
 #include "shardsched/plugins/inter_pod_affinity.h"
-#include "shardsched/snapshot/snapshot_rig.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 static const struct plugin *const row = &plugin_inter_pod_affinity;
 static struct inter_pod_args args_now = {.hard_weight = 1};

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/fault.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 /* A class of pods, seen by one plugin. */
 struct plugin_rig {

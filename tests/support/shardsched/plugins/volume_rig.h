@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "shardsched/plugins/plugins.h"
-#include "shardsched/snapshot/snapshot_rig.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 static struct pl_arena cycle_arena;
 static struct pod pod;

@@ -7,8 +7,8 @@
 #include "shardsched/classes/class_cache.h"
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/preempt/preempt_int.h"
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 enum { RIG_CLASSES = 4096 };
 

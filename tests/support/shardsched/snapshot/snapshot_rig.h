@@ -1,6 +1,6 @@
 /* What the tests of the snapshot share: a model, a snapshot, objects from JSON. */
-#ifndef SHARDSCHED_SNAPSHOT_SNAPSHOT_RIG_H
-#define SHARDSCHED_SNAPSHOT_SNAPSHOT_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SNAPSHOT_SNAPSHOT_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SNAPSHOT_SNAPSHOT_RIG_H
 
 #include <stdio.h>
 

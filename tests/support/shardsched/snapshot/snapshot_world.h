@@ -1,10 +1,10 @@
 /* A world for random histories of the snapshot: what pods and nodes there may be, and
  * what there is of them, as lists. */
-#ifndef SHARDSCHED_SNAPSHOT_SNAPSHOT_WORLD_H
-#define SHARDSCHED_SNAPSHOT_SNAPSHOT_WORLD_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SNAPSHOT_SNAPSHOT_WORLD_H
+#define TESTS_SUPPORT_SHARDSCHED_SNAPSHOT_SNAPSHOT_WORLD_H
 
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 enum {
 	NODES = 2600, /* the columns grow three times */

@@ -1,11 +1,11 @@
 /* What random histories are made of: nodes, classes of pods and objects beside them. */
-#ifndef SHARDSCHED_CLASSES_HISTORY_RIG_H
-#define SHARDSCHED_CLASSES_HISTORY_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_CLASSES_HISTORY_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_CLASSES_HISTORY_RIG_H
 
 #include "shardsched/model/storage.h"
 #include "shardsched/model/volume.h"
-#include "shardsched/snapshot/snapshot_rig.h"
 #include "store/base/rng.h"
+#include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 #define HISTORY_POD(meta, containers, rest)                                             \
 	"{'metadata': {'name': 'p', 'namespace': 'a'" meta "}, 'spec': {'containers': " \

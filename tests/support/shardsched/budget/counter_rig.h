@@ -1,7 +1,7 @@
 /* A store of a few keys with a log, and a counter that follows it through two feeds, each
  * at its own pace. */
-#ifndef SHARDSCHED_BUDGET_COUNTER_RIG_H
-#define SHARDSCHED_BUDGET_COUNTER_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_BUDGET_COUNTER_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_BUDGET_COUNTER_RIG_H
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
  * For tests of books: one at a time, against memkv, which does as etcd does.
  */
-#ifndef SHARDSCHED_RECORDS_TXN_BUILDER_KIT_H
-#define SHARDSCHED_RECORDS_TXN_BUILDER_KIT_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_RECORDS_TXN_BUILDER_KIT_H
+#define TESTS_SUPPORT_SHARDSCHED_RECORDS_TXN_BUILDER_KIT_H
 
 #include "shardsched/records/txn_builder.h"
 #include "tests/support/store/memkv/kit.h"
