@@ -28,8 +28,8 @@ struct result_share {
 static const struct stage_results *get_results(void *ctx, struct cycle *cycle,
                                                struct fw_class *class,
                                                const struct stage_plan *plan);
-static void best(void *ctx, struct fw_class *class, uint64_t draw,
-                 struct stage_winner *out);
+static void pick_best(void *ctx, struct fw_class *class, uint64_t draw,
+                      struct stage_winner *out);
 
 enum pl_code class_cache_new(struct snapshot *snapshot, size_t memory_max,
                              struct class_cache **out, struct pl_err *err)
@@ -41,7 +41,7 @@ enum pl_code class_cache_new(struct snapshot *snapshot, size_t memory_max,
 	classes->snapshot = snapshot;
 	classes->memory_max = memory_max;
 	classes->cache = (struct cycle_cache){
-		.ctx = classes, .get_results = get_results, .best = best};
+		.ctx = classes, .get_results = get_results, .best = pick_best};
 	pl_list_init(&classes->order);
 	pl_map_init(&classes->by_signature);
 	*out = classes;
@@ -329,8 +329,8 @@ static const struct stage_results *get_results(void *ctx, struct cycle *cycle,
 	return &results->shown;
 }
 
-static void best(void *ctx, struct fw_class *class, uint64_t draw,
-                 struct stage_winner *out)
+static void pick_best(void *ctx, struct fw_class *class, uint64_t draw,
+                      struct stage_winner *out)
 {
 	const struct result_share *share = class->cache;
 	const struct class_results *results = share->results;

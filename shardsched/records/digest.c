@@ -134,7 +134,7 @@ enum pl_code digest_print(const struct digest *digest, struct pl_buf *out,
 
 /* -- reading ----------------------------------------------------------------------- */
 
-static void *room(struct value_reader *in, size_t count, size_t size)
+static void *alloc_array(struct value_reader *in, size_t count, size_t size)
 {
 	void *at;
 
@@ -204,7 +204,7 @@ static void read_capacity(struct value_reader *in, struct pl_json class, const c
 	struct pl_json object = value_reader_object(in, class, name);
 	uint32_t most = DIGEST_SCALARS_MAX + 4;
 	struct digest_scalar *scalar =
-		room(in, count_of(in, object, most), sizeof *scalar);
+		alloc_array(in, count_of(in, object, most), sizeof *scalar);
 
 	PL_JSON_EACH (value, object) {
 		struct pl_span key = pl_span_str(pl_json_key(value));
@@ -227,7 +227,7 @@ static uint32_t read_texts(struct value_reader *in, struct pl_json list, uint32_
                            const struct pl_span **out)
 {
 	uint32_t count = count_of(in, list, most), i = 0;
-	struct pl_span *text = room(in, count, sizeof *text);
+	struct pl_span *text = alloc_array(in, count, sizeof *text);
 
 	PL_JSON_EACH (value, list)
 		if (text != NULL && i < count)
@@ -241,7 +241,7 @@ static void read_labels(struct value_reader *in, struct pl_json class,
 {
 	struct pl_json object = value_reader_object(in, class, "labels");
 	uint32_t count = count_of(in, object, DIGEST_LABELS_MAX);
-	struct digest_label *label = room(in, count, sizeof *label);
+	struct digest_label *label = alloc_array(in, count, sizeof *label);
 
 	PL_JSON_EACH (value, object) {
 		struct digest_label *to;
@@ -316,7 +316,7 @@ static void read_part(struct value_reader *in, struct pl_json value,
 	if (name.len != DIGITS || partition >= KEYS_PARTITIONS_MAX)
 		value_reader_refuse(in, value, "no partition");
 	count = count_of(in, value, DIGEST_CLASSES_MAX);
-	class = room(in, count, sizeof *class);
+	class = alloc_array(in, count, sizeof *class);
 	out->partition = (uint32_t)partition;
 	PL_JSON_EACH (item, value)
 		if (class != NULL && out->classes < count)
@@ -332,7 +332,7 @@ enum pl_code digest_parse(struct pl_span value, struct pl_arena *arena,
 		value_reader_begin(&in, arena, value, DIGEST_BYTES_MAX, err);
 	struct pl_json list = value_reader_object(&in, root, "partitions");
 	uint32_t count = count_of(&in, list, KEYS_PARTITIONS_MAX);
-	struct digest_partition *part = room(&in, count, sizeof *part);
+	struct digest_partition *part = alloc_array(&in, count, sizeof *part);
 	uint32_t parts = 0;
 
 	PL_JSON_EACH (item, list) {

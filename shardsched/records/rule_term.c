@@ -256,7 +256,7 @@ static void put_spread(struct term_printer *to, const struct spec *spec,
 /* -- terms --------------------------------------------------------------------------- */
 
 /* Two keys of our own, for ever: 128 bits, so that nobody finds two rules of one name. */
-static void name(struct rule_term *term)
+static void name_term(struct rule_term *term)
 {
 	const struct pl_hash_key one = {1, 0}, two = {2, 0};
 
@@ -283,7 +283,7 @@ static void add_term(struct term_printer *to, struct rule_terms *terms,
 		to->code = PL_NOMEM;
 		return;
 	}
-	name(term);
+	name_term(term);
 	for (uint32_t i = 0; i < terms->count; i++)
 		if (strcmp(terms->term[i].id, term->id) == 0)
 			return;

@@ -282,7 +282,8 @@ static struct pl_span node_key(struct builder_draft *draft, enum keys_kind kind,
 }
 
 /* 0: it does not exist. */
-static void compare(struct builder_draft *draft, struct pl_span key, int64_t mod_revision)
+static void add_compare(struct builder_draft *draft, struct pl_span key,
+                        int64_t mod_revision)
 {
 	PL_ASSERT(draft->compares < BUILDER_PARTS_MAX && mod_revision >= 0);
 	draft->compare[draft->compares++] = kv_if_mod_rev(key, KV_EQ, mod_revision);
@@ -301,7 +302,7 @@ static void compare_all(struct builder_draft *draft, struct pl_span prefix,
 	draft->bytes += COMPARE_BYTES + 2 * prefix.len;
 }
 
-static void then(struct builder_draft *draft, struct kv_req op)
+static void add_write(struct builder_draft *draft, struct kv_req op)
 {
 	PL_ASSERT(draft->thens < BUILDER_PARTS_MAX);
 	draft->then[draft->thens++] = op;
@@ -337,15 +338,15 @@ bool builder_submit(struct txn_builder *builder, const struct builder_pod *pod,
 	struct pl_span key = pod_key(&draft, KEYS_SPEC, pod, pod->partition);
 	char pointer[POINTER_TEXT_SIZE];
 
-	compare(&draft, key, 0);
-	then(&draft, kv_op_put(key, spec));
+	add_compare(&draft, key, 0);
+	add_write(&draft, kv_op_put(key, spec));
 	add_read(&draft, kv_prefix(pod_prefix(&draft, pod)), false);
 	if (named == pod->partition)
 		return take_draft(&draft);
 	key = pod_key(&draft, KEYS_SPEC, pod, named);
-	compare(&draft, key, 0);
-	then(&draft,
-	     kv_op_put(key, keep_text(&draft, pointer_text(pod->partition, pointer))));
+	add_compare(&draft, key, 0);
+	add_write(&draft, kv_op_put(key, keep_text(&draft, pointer_text(pod->partition,
+	                                                                pointer))));
 	add_read(&draft, kv_key(key), false);
 	return take_draft(&draft);
 }
@@ -366,10 +367,10 @@ static void expect_pod(struct builder_draft *draft,
 	if (decided->state_rev == 0 && !decided->has_other_keys) {
 		compare_all(draft, prefix, decided->spec_rev);
 	} else {
-		compare(draft, state, decided->state_rev);
+		add_compare(draft, state, decided->state_rev);
 		if (decided->state_rev == 0)
-			compare(draft, pod_key(draft, KEYS_SPEC, pod, pod->partition),
-			        decided->spec_rev);
+			add_compare(draft, pod_key(draft, KEYS_SPEC, pod, pod->partition),
+			            decided->spec_rev);
 	}
 	add_read(draft, kv_prefix(prefix), false);
 }
@@ -384,7 +385,7 @@ bool builder_put_state(struct txn_builder *builder,
 	draft.marks = true;
 	add_fence(&draft, pod->partition);
 	expect_pod(&draft, decided, state);
-	then(&draft, kv_op_put(state, decided->state));
+	add_write(&draft, kv_op_put(state, decided->state));
 	return take_draft(&draft);
 }
 
@@ -406,11 +407,11 @@ static void then_unname(struct builder_draft *draft, const struct builder_pod *p
 	}
 	*is = kv_if_value(key, KV_EQ, value);
 	*goes = kv_op_delete(kv_key(key));
-	then(draft, (struct kv_req){.op = KV_TXN,
-	                            .txn = {.compares = is,
-	                                    .compare_count = 1,
-	                                    .then = goes,
-	                                    .then_count = 1}});
+	add_write(draft, (struct kv_req){.op = KV_TXN,
+	                                 .txn = {.compares = is,
+	                                         .compare_count = 1,
+	                                         .then = goes,
+	                                         .then_count = 1}});
 	draft->nests = true;
 	draft->bytes += COMPARE_BYTES + 2 * OP_BYTES + 2 * key.len + value.len;
 }
@@ -424,7 +425,7 @@ bool builder_delete_pod(struct txn_builder *builder,
 	add_fence(&draft, pod->partition);
 	add_fence(&draft, named);
 	expect_pod(&draft, decided, pod_key(&draft, KEYS_STATE, pod, pod->partition));
-	then(&draft, kv_op_delete(kv_prefix(pod_prefix(&draft, pod))));
+	add_write(&draft, kv_op_delete(kv_prefix(pod_prefix(&draft, pod))));
 	if (named != pod->partition)
 		then_unname(&draft, pod, named);
 	return take_draft(&draft);
@@ -441,8 +442,8 @@ bool builder_put_alloc(struct txn_builder *builder, const struct builder_node *n
 	PL_ASSERT(alloc_rev != 0);
 	draft.marks = true;
 	add_fence(&draft, node->partition);
-	compare(&draft, key, alloc_rev);
-	then(&draft, kv_op_put(key, alloc));
+	add_compare(&draft, key, alloc_rev);
+	add_write(&draft, kv_op_put(key, alloc));
 	add_read(&draft, kv_key(node_key(&draft, KEYS_NODE, node)), true);
 	add_read(&draft, kv_key(key), false);
 	return take_draft(&draft);
@@ -452,8 +453,8 @@ bool builder_put_alloc(struct txn_builder *builder, const struct builder_node *n
 static void expect_node(struct builder_draft *draft, const int64_t revs[2],
                         struct pl_span json, struct pl_span alloc)
 {
-	compare(draft, json, revs[0]);
-	compare(draft, alloc, revs[1]);
+	add_compare(draft, json, revs[0]);
+	add_compare(draft, alloc, revs[1]);
 	add_read(draft, kv_key(json), false);
 	add_read(draft, kv_key(alloc), false);
 }
@@ -466,7 +467,7 @@ static void bump_shape(struct builder_draft *draft)
 	if (draft->builder->shape_bumped)
 		return;
 	draft->bumps = true;
-	then(draft, kv_op_put(key_of(draft, &id), PL_SPAN_LIT("{\"v\":1}")));
+	add_write(draft, kv_op_put(key_of(draft, &id), PL_SPAN_LIT("{\"v\":1}")));
 }
 
 bool builder_put_node(struct txn_builder *builder, const struct builder_node *node,
@@ -481,8 +482,8 @@ bool builder_put_node(struct txn_builder *builder, const struct builder_node *no
 	draft.marks = true;
 	expect_node(&draft, (const int64_t[]){node_rev, alloc_rev}, node_by_key,
 	            alloc_at);
-	then(&draft, kv_op_put(node_by_key, json));
-	then(&draft, kv_op_put(alloc_at, alloc));
+	add_write(&draft, kv_op_put(node_by_key, json));
+	add_write(&draft, kv_op_put(alloc_at, alloc));
 	bump_shape(&draft);
 	return take_draft(&draft);
 }
@@ -498,8 +499,8 @@ bool builder_delete_node(struct txn_builder *builder, const struct builder_node 
 	expect_node(&draft, (const int64_t[]){node_rev, alloc_rev}, node_by_key,
 	            alloc_at);
 	if (node_rev != 0)
-		then(&draft, kv_op_delete(kv_key(node_by_key)));
-	then(&draft, kv_op_delete(kv_key(alloc_at)));
+		add_write(&draft, kv_op_delete(kv_key(node_by_key)));
+	add_write(&draft, kv_op_delete(kv_key(alloc_at)));
 	bump_shape(&draft);
 	return take_draft(&draft);
 }
@@ -511,7 +512,7 @@ bool builder_expect(struct txn_builder *builder, struct pl_span key, int64_t mod
 	struct builder_draft draft = draft_of(builder, BUILDER_KEY);
 	struct pl_span kept = keep_text(&draft, key);
 
-	compare(&draft, kept, mod_revision);
+	add_compare(&draft, kept, mod_revision);
 	add_read(&draft, kv_key(kept), false);
 	return take_draft(&draft);
 }
@@ -522,8 +523,8 @@ bool builder_put(struct txn_builder *builder, struct pl_span key, int64_t mod_re
 	struct builder_draft draft = draft_of(builder, BUILDER_KEY);
 	struct pl_span kept = keep_text(&draft, key);
 
-	compare(&draft, kept, mod_revision);
-	then(&draft, kv_op_put(kept, value));
+	add_compare(&draft, kept, mod_revision);
+	add_write(&draft, kv_op_put(kept, value));
 	add_read(&draft, kv_key(kept), false);
 	return take_draft(&draft);
 }
@@ -534,8 +535,8 @@ bool builder_delete(struct txn_builder *builder, struct pl_span key, int64_t mod
 	struct pl_span kept = keep_text(&draft, key);
 
 	PL_ASSERT(mod_revision != 0);
-	compare(&draft, kept, mod_revision);
-	then(&draft, kv_op_delete(kv_key(kept)));
+	add_compare(&draft, kept, mod_revision);
+	add_write(&draft, kv_op_delete(kv_key(kept)));
 	add_read(&draft, kv_key(kept), false);
 	return take_draft(&draft);
 }
@@ -545,6 +546,6 @@ bool builder_bump(struct txn_builder *builder, struct pl_span key, struct pl_spa
 	struct builder_draft draft = draft_of(builder, BUILDER_BUMP);
 
 	draft.bumps = true;
-	then(&draft, kv_op_put(keep_text(&draft, key), value));
+	add_write(&draft, kv_op_put(keep_text(&draft, key), value));
 	return take_draft(&draft);
 }

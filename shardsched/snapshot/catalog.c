@@ -289,7 +289,8 @@ static const void *find_object(const struct catalog *catalog, enum catalog_kind 
 	return entry == NULL ? NULL : catalog_object(entry);
 }
 
-static void drop(struct catalog *catalog, enum catalog_kind kind, struct catalog_key key)
+static void drop_object(struct catalog *catalog, enum catalog_kind kind,
+                        struct catalog_key key)
 {
 	struct catalog_entry *entry = catalog_entry_find(catalog, kind, key);
 
@@ -324,7 +325,7 @@ static const void *next_object(const struct catalog *catalog, enum catalog_kind 
 	}                                                                         \
 	void catalog_drop_##name(struct catalog *catalog, struct catalog_key key) \
 	{                                                                         \
-		drop(catalog, CATALOG_##kind, key);                               \
+		drop_object(catalog, CATALOG_##kind, key);                        \
 	}                                                                         \
 	const type *catalog_next_##name(const struct catalog *catalog,            \
 	                                const type *previous)                     \

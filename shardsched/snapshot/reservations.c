@@ -25,8 +25,8 @@ static bool is_countable(const struct snapshot *snapshot, uint32_t slot,
 	       scalars_countable(snapshot, slot, amounts);
 }
 
-static void count(struct snapshot *snapshot, const struct reservation *reservation,
-                  int sign)
+static void count_amounts(struct snapshot *snapshot,
+                          const struct reservation *reservation, int sign)
 {
 	struct node_row *row = &snapshot->row[reservation->node];
 	const struct resources *amounts = reservation->is.amounts;
@@ -95,7 +95,7 @@ enum pl_code snapshot_reserve(struct snapshot *snapshot, uint32_t slot,
 	snapshot->row[slot].first_reservation = *reservation;
 	model_ref(snapshot->model, MODEL_RESOURCES, is->amounts);
 	scalars_ref(snapshot, is->amounts);
-	count(snapshot, &snapshot->reservation[*reservation], 1);
+	count_amounts(snapshot, &snapshot->reservation[*reservation], 1);
 	return PL_OK;
 }
 
@@ -117,7 +117,7 @@ void snapshot_unreserve(struct snapshot *snapshot, uint32_t reservation)
 		at = &snapshot->reservation[*at].next;
 	*at = old.next;
 	if (!old.lifted)
-		count(snapshot, &old, -1);
+		count_amounts(snapshot, &old, -1);
 	scalars_unref(snapshot, old.is.amounts);
 	model_unref(snapshot->model, MODEL_RESOURCES, old.is.amounts);
 	snapshot->reservation[reservation] =
@@ -132,7 +132,7 @@ void snapshot_reservation_lift(struct snapshot *snapshot, uint32_t number)
 	PL_ASSERT(!reservation->lifted);
 	reservation->lifted = true;
 	snapshot->inner->probe_balance--;
-	count(snapshot, reservation, -1);
+	count_amounts(snapshot, reservation, -1);
 }
 
 /* What others took meanwhile is within half of what can be counted, and so is this. */
@@ -143,5 +143,5 @@ void snapshot_reservation_restore(struct snapshot *snapshot, uint32_t number)
 	PL_ASSERT(reservation->lifted);
 	reservation->lifted = false;
 	snapshot->inner->probe_balance++;
-	count(snapshot, reservation, 1);
+	count_amounts(snapshot, reservation, 1);
 }

@@ -14,7 +14,8 @@ static bool has_concern(const struct spec_view_inner *view, const struct carrier
 	return false;
 }
 
-static uint32_t carries(const struct spec_view_inner *view, const struct carrier *carrier)
+static uint32_t count_carried(const struct spec_view_inner *view,
+                              const struct carrier *carrier)
 {
 	uint32_t times = 0;
 
@@ -46,7 +47,7 @@ static uint32_t carried_on(const struct snapshot *snapshot, uint32_t slot,
 	uint32_t count = 0, at = snapshot->row[slot].first_pod;
 
 	for (uint32_t i = 0; i < snapshot->row[slot].pods; i++) {
-		count += carries(view_of(&snapshot->placed[at]), carrier);
+		count += count_carried(view_of(&snapshot->placed[at]), carrier);
 		at = snapshot->placed[at].next_on_node;
 	}
 	return count;
