@@ -1,15 +1,15 @@
 /*
- * What is to be tried, in order: bands by SLA and priority, in a band the flows of its
- * namespaces by their turns, in a flow the pods by age. A band that is not fair has one
- * flow, of namespace 0. Empty bands and flows stay in their tables while classes refer
- * to them, so that moving pods allocates nothing.
+ * Active pods in order: bands by SLA and priority, in a band the flows of its namespaces
+ * by turn, in a flow the pods by age. A band that is not fair has one flow, of namespace
+ * 0. Empty bands and flows stay in their tables while classes refer to them, so that
+ * moving pods allocates nothing.
  */
 #include <stdlib.h>
 
 #include "shardsched/queue/queue_int.h"
 #include "store/base/alloc.h"
 
-/* Virtual time of a turn at weight 1: 64 bits last for 2^44 turns. */
+/* Virtual time of a turn at weight 1. 64 bits last for 2^44 turns. */
 enum { TURN = 1u << 20 };
 
 static const struct queue_band *band_of(const struct rank_node *node)
@@ -187,7 +187,7 @@ static void flow_insert(struct queue_active *active, struct queue_flow *flow,
 	adjust_band(active, band, 1);
 	if (rank_has(&flow->turn_node))
 		return;
-	/* What was not used while there was nothing to try is not saved up. */
+	/* A namespace that had nothing to try does not save up turns. */
 	if (flow->turn < band->clock)
 		flow->turn = band->clock;
 	rank_add(&active->by_turn, &band->turns, &flow->turn_node, 1);
@@ -259,7 +259,8 @@ void active_take(struct queue_active *active, struct queue_pod *pod)
 	band->clock = flow->turn;
 	if (!active->fair)
 		return;
-	/* Its place among the turns depends on the turn, so out first. */
+	/* The flow's place among the turns depends on its turn, so the flow is taken out
+	 * first. */
 	if (rank_has(&flow->turn_node))
 		rank_del(turn_before, &band->turns, &flow->turn_node);
 	flow->turn += flow->cost;
@@ -267,7 +268,7 @@ void active_take(struct queue_active *active, struct queue_pod *pod)
 		rank_add(&active->by_turn, &band->turns, &flow->turn_node, 1);
 }
 
-/* Pods of other that are served before the one with that turn. */
+/* How many pods of the other flow are served before the one with that turn. */
 static uint64_t count_served_before(const struct queue_flow *other, uint64_t turn,
                                     uint32_t namespace_id)
 {

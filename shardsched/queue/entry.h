@@ -1,6 +1,6 @@
 /*
- * What is embedded in the caller's pods and classes. To be read by anybody, and written
- * by the queue only (queue.h).
+ * The queue's entries, embedded in the caller's pods and classes. Anybody may read them;
+ * only the queue (queue.h) writes them.
  */
 #ifndef SHARDSCHED_QUEUE_ENTRY_H
 #define SHARDSCHED_QUEUE_ENTRY_H
@@ -19,19 +19,21 @@ enum queue_place {
 	QUEUE_OUT,
 	QUEUE_ACTIVE,
 	QUEUE_BACKOFF,
-	QUEUE_WAITING, /* unschedulable, or parked when its budget is used up */
+	/* refused: waits for an event, parked once its budget is used up */
+	QUEUE_WAITING,
 	QUEUE_GATED,
-	QUEUE_IN_FLIGHT, /* popped; its attempt is the caller's */
+	QUEUE_IN_FLIGHT, /* popped: the caller is trying it */
 	QUEUE_PLACES,
 };
 
-/* Why a pod is where it is. */
+/* Why a pod is in its place. */
 enum queue_cause {
-	QUEUE_NEW, /* no attempt yet, or edited since */
+	QUEUE_NEW, /* not tried yet, or edited since */
 	QUEUE_REFUSED,
-	QUEUE_FAULT, /* the attempt failed, which says nothing about the pod */
+	QUEUE_FAULT, /* the attempt failed for a reason that is not the pod's */
 	QUEUE_CONFLICT,
-	QUEUE_NOMINATED, /* room is being made for this one, not for its class */
+	/* room is being made for this pod, which says nothing about its class */
+	QUEUE_NOMINATED,
 	QUEUE_CAUSES,
 };
 
@@ -43,39 +45,41 @@ enum queue_class_state {
 	QUEUE_CLASS_STATES,
 };
 
-/* Shared by the pods of a class. The caller's memory, from open to close. */
+/* State shared by the pods of a class. The caller's memory, from open to close. */
 struct queue_class {
 	struct queue_flow *flow;
-	struct rank_tree waiting; /* by age */
-	struct pl_list link;      /* of the bucket; by heard */
-	struct pl_list flush;     /* by judged_ms */
-	uint64_t judged_event;    /* events up to here can not help */
-	uint64_t refused_by;      /* the verdict */
-	uint64_t verdict_seen;    /* the event up to which it had seen the cluster */
+	struct rank_tree waiting; /* waiting pods, by age */
+	struct pl_list link;      /* in the list of its bucket, ordered by judged_event */
+	/* in the list of classes to be flushed, ordered by judged_ms */
+	struct pl_list flush;
+	uint64_t judged_event; /* events up to this number are known not to help */
+	uint64_t refused_by;   /* plugins of the last verdict */
+	/* number of the last event that the verdict took into account */
+	uint64_t verdict_seen;
 	uint64_t judged_ms;
-	uint32_t backoff_ms;     /* after that: no attempt of those waiting before */
-	uint32_t pods;           /* in any place */
-	uint16_t probes;         /* woken, and not heard from yet */
-	uint16_t probes_max;     /* how many scouts there may be */
-	uint8_t failures;        /* times in a row that it was woken for nothing */
-	uint8_t bucket;          /* waiting and closed: its number and one */
-	uint8_t kind;            /* the caller's, as it was opened with */
+	uint32_t backoff_ms;     /* after judged_ms: no waiting pod is tried before */
+	uint32_t pods;           /* number of pods, in any place */
+	uint16_t probes;         /* pods that were woken and have not been judged yet */
+	uint16_t probes_max;     /* how many probes there may be at once */
+	uint8_t failures;        /* how often in a row the class was woken for nothing */
+	uint8_t bucket;          /* while CLOSED: index of its bucket plus one; else 0 */
+	uint8_t kind;            /* given by the caller at open */
 	unsigned char level : 2; /* enum queue_level */
 	unsigned char lane : 3;
 	unsigned char state : 2; /* enum queue_class_state */
-	bool fits : 1;           /* a pod was placed since the last verdict */
+	bool fits : 1; /* a pod of the class was placed since the last verdict */
 };
 
-/* A pod. Zeroed: in no queue. */
+/* The queue's part of a pod. Zeroed: in no queue. */
 struct queue_pod {
 	struct rank_node node;
-	uint64_t order_ms; /* within its class: age, or time of queueing */
-	uint64_t seq;      /* of adding */
+	uint64_t order_ms; /* order within its class: by age, or by time of queueing */
+	uint64_t seq;      /* number in the order of adding */
 	struct queue_class *class;
-	uint64_t since_ms;   /* in this place */
-	uint64_t seen;       /* events up to here were before its last attempt */
-	uint32_t backoff_ms; /* BACKOFF: from then on */
-	uint32_t reason;     /* the caller's code, of the last attempt */
+	uint64_t since_ms;   /* since when it is in this place */
+	uint64_t seen;       /* number of the last event before its last attempt */
+	uint32_t backoff_ms; /* in BACKOFF: counts from since_ms */
+	uint32_t reason;     /* the caller's code for the last attempt */
 	uint32_t attempts;
 	uint16_t infeasible;     /* attempts that count against the budget */
 	uint8_t failures;        /* attempts that count for the backoff */
@@ -88,7 +92,7 @@ struct queue_pod {
 _Static_assert(sizeof(struct queue_class) == 96 && sizeof(struct queue_pod) == 80,
                "a million of them wait");
 
-/* BACKOFF: when it is over. */
+/* When its backoff is over; only in BACKOFF. */
 static inline uint64_t queue_pod_until_ms(const struct queue_pod *pod)
 {
 	return pod->since_ms + pod->backoff_ms;

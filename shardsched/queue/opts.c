@@ -1,4 +1,4 @@
-/* A queue's options, beginning and end, and its classes': all that allocates. */
+/* Options, and the life of queues and classes: everything that allocates. */
 #include <stdlib.h>
 
 #include "shardsched/queue/queue_int.h"

@@ -1,6 +1,6 @@
 /*
- * Pods between their places. A pod leaves its place, its counters change, and it is
- * sent to the next; what its class makes of that is wait.c's business.
+ * Moves pods between places: a pod leaves its place, its counters change, and it enters
+ * the next place. wait.c decides what that means for its class.
  */
 #include "shardsched/queue/queue.h"
 
@@ -22,7 +22,7 @@ static void enter_place(const struct queue *queue, struct queue_pod *pod,
 	pod->since_ms = queue->now_ms;
 }
 
-/* Nobody rests longer than some weeks. */
+/* A backoff fits in 32 bits of milliseconds, some weeks. */
 void queue_send(struct queue *queue, struct queue_pod *pod, uint64_t until_ms)
 {
 	if (until_ms > queue->now_ms) {
@@ -69,7 +69,7 @@ static void leave_place(struct queue *queue, struct queue_pod *pod)
 	pod->place = QUEUE_OUT;
 }
 
-/* Ends an attempt. */
+/* Ends the attempt of a pod that is in flight. */
 static void end_attempt(struct queue *queue, struct queue_pod *pod)
 {
 	PL_ASSERT(pod->place == QUEUE_IN_FLIGHT);
@@ -77,14 +77,15 @@ static void end_attempt(struct queue *queue, struct queue_pod *pod)
 	pod->placed = false;
 }
 
-/* A scout that will not report: the next one goes. */
+/* A probe that will not report passes its turn to the next pod. */
 static void release_probe(struct queue *queue, struct queue_pod *pod)
 {
 	if (wait_end_probe(pod))
 		wait_open(queue, pod->class);
 }
 
-/* Doubles with each failure, up to the longest; then up to so many percent less. */
+/* Doubles with each failure up to the maximum, and is then reduced by up to
+ * jitter_percent. */
 uint64_t queue_backoff_ms(struct queue *queue, uint32_t failures)
 {
 	uint64_t rest = queue->opts.backoff_first_ms, max = queue->opts.backoff_max_ms;
@@ -98,8 +99,8 @@ uint64_t queue_backoff_ms(struct queue *queue, uint32_t failures)
 
 /* -- the caller's business --------------------------------------------------------- */
 
-/* By priority whoever came first is first. Ages, by which SLA queues are ordered, come
- * before all that, so that pods from there keep their turns. */
+/* By priority, pods are served in the order in which they came. The offset keeps pods
+ * that were added under the SLA order (with their age) in front of them. */
 static uint64_t queueing_time(const struct queue *queue)
 {
 	return (UINT64_C(1) << 62) + queue->now_ms;
@@ -185,7 +186,7 @@ void queue_edit(struct queue *queue, struct queue_pod *pod, struct queue_class *
 		queue_send(queue, pod, 0);
 }
 
-/* Its class turned out not to fit while it was on its way: no need to try. */
+/* Takes back a probe whose class turned out not to fit: trying it would be in vain. */
 static void recall_pod(struct queue *queue, struct queue_pod *pod)
 {
 	leave_place(queue, pod);
@@ -261,8 +262,8 @@ static void record_attempt(struct queue *queue, struct queue_pod *pod,
 		pod->failures++;
 }
 
-/* What happened while it was in flight may help: again, once it has rested; and those
- * of its class who wait need not wait for that. */
+/* An event while the pod was in flight may help: the pod is tried again after its
+ * backoff, and its class is woken at once. */
 static void send_helped(struct queue *queue, struct queue_pod *pod)
 {
 	queue->helped_in_flight++;
@@ -296,7 +297,7 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 		queue_send(queue, pod,
 		           queue->now_ms + queue_backoff_ms(queue, pod->failures));
 	}
-	/* Still in doubt when its word did not count. */
+	/* The verdict may not have counted, and the class may still be open. */
 	if (pod->class->state == QUEUE_CLASS_OPEN)
 		wait_open(queue, pod->class);
 }

@@ -7,7 +7,7 @@ static uint32_t node_sum(const struct rank_node *node)
 	return node == NULL ? 0 : node->sum;
 }
 
-/* The finaliser of SplitMix64 over a counter: as good as chance, and repeats. */
+/* SplitMix64's finaliser over a counter: as good as random, and repeatable. */
 static uint32_t next_height(struct rank_kind *kind)
 {
 	uint64_t mix = (kind->heights += 0x9e3779b97f4a7c15ULL);
@@ -17,15 +17,15 @@ static uint32_t next_height(struct rank_kind *kind)
 	return (uint32_t)(mix >> 32) | 1;
 }
 
-/* Where the way from there to node goes on. */
+/* The child of from that leads to node. */
 static struct rank_node **child_towards(rank_before_fn *before, struct rank_node *from,
                                         const struct rank_node *node)
 {
 	return before(node, from) ? &from->left : &from->right;
 }
 
-/* What comes before node, and what after it, of the tree below at. Few levels deep: of
- * those below a new node most stay as they are. */
+/* Splits the tree below at into what comes before node and what after it. Only a few
+ * levels change: most of what is below a new node stays as it is. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a treap, logarithmic by its heights */
 static void split_tree(rank_before_fn *before, const struct rank_node *node,
                        struct rank_node *at, struct rank_node **left,
@@ -48,7 +48,7 @@ static void split_tree(rank_before_fn *before, const struct rank_node *node,
 	at->sum = weight + node_sum(at->left) + node_sum(at->right);
 }
 
-/* Of two trees, of which the left comes first, one. */
+/* Joins two trees; all of left comes before all of right. */
 static void join_trees(struct rank_node *left, struct rank_node *right,
                        struct rank_node **out)
 {
@@ -102,7 +102,7 @@ void rank_del(rank_before_fn *before, struct rank_tree *tree, struct rank_node *
 void rank_weigh(rank_before_fn *before, struct rank_tree *tree, struct rank_node *node,
                 uint32_t weight)
 {
-	uint32_t more = weight - rank_weight(node); /* or less: the sum wraps */
+	uint32_t more = weight - rank_weight(node); /* may be negative: the sum wraps */
 
 	PL_ASSERT(rank_has(node));
 	for (struct rank_node *at = tree->root; at != node;) {

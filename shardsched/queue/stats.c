@@ -1,4 +1,4 @@
-/* What the queue tells of itself, and its invariants. */
+/* Statistics, names and invariants of the queue. */
 #include "shardsched/queue/queue_int.h"
 
 #define NAME(kind, name) [QUEUE_EV_##kind] = (name),
@@ -131,7 +131,7 @@ static void check_tree(const struct rank_kind *kind, const struct rank_tree *tre
 	}
 }
 
-/* A waiting class is heard of by exactly one: its bucket, or its scouts. */
+/* A waiting class is either CLOSED in one bucket, or OPEN with probes out. */
 static void check_class(const struct queue *queue, const struct queue_class *class)
 {
 	check_tree(&queue->by_wait, &class->waiting, QUEUE_WAITING);

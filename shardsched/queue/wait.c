@@ -1,19 +1,21 @@
 /*
- * What waiting classes wait for.
+ * Waiting classes, and what they wait for.
  *
- *	                event that can help, flush, a pod of it placed
- *	  CLOSED  ------------------------------------------------------> OPEN
- *	in a bucket                                                   scouts are out
- *	  ^  |                                                         |   |   ^
- *	  |  +-- event that can not: heard moves on                    |   +---+ placed,
- *gone,
- *	  +------------ refused, and nothing helped since -------------+    failed: the
- *next
+ *	         first pod waits              an event that can help, flush,
+ *	         after a verdict              or a pod of it was placed
+ *	EMPTY ------------------> CLOSED ----------------------------------> OPEN --+
+ *	  ^                        | ^ ^                                    | |  ^  | probe placed,
+ *	  |     last pod leaves    | | |   probe refused, and no later      | |  |  | gone or failed:
+ *	  +------------------------+ | +-- event helps ---------------------+ |  +--+ the next ones
+ *	  |                          |                                        |       are woken
+ *	  |                          +-- an event that can not help           |
+ *	  +------------ last waiting pod leaves ------------------------------+
  *
- * Closed classes stand in buckets by the kinds of events that can help them, the one
- * that has heard least in front; so judging goes round, in pieces, and a bucket whose
- * front is up to date is done. An open class hears nothing: whatever happens is seen
- * by its scouts, or judged when they are refused.
+ * A CLOSED class is in the bucket of the kinds of events that can help it. In a bucket,
+ * the class that was judged against the fewest events is in front; so judging goes round,
+ * in pieces, and a bucket whose front is up to date is done. An OPEN class is judged
+ * against no event: its probes see what happened, or the events are judged when they are
+ * refused.
  */
 #include "shardsched/queue/queue_int.h"
 
@@ -140,7 +142,8 @@ void wait_event(struct queue *queue, const struct queue_event *event)
 
 /* -- buckets --------------------------------------------------------------------- */
 
-/* The last bucket is for the classes that find no other, and hears every event. */
+/* The last bucket is for the classes that find no other, and is judged against every
+ * event. */
 static struct queue_bucket *bucket_for(struct queue *queue, uint64_t helps)
 {
 	struct queue_bucket *unused = NULL, *last = &queue->buckets[QUEUE_BUCKETS - 1];
@@ -159,7 +162,7 @@ static struct queue_bucket *bucket_for(struct queue *queue, uint64_t helps)
 	return unused;
 }
 
-/* NULL: it is in none. */
+/* NULL: the class is in no bucket. */
 static struct queue_bucket *bucket_of(struct queue *queue,
                                       const struct queue_class *class)
 {
@@ -176,7 +179,7 @@ static void leave_bucket(struct queue *queue, struct queue_class *class)
 	pl_list_del(&class->flush);
 }
 
-/* Everything that happened so far is judged. */
+/* All events so far have been judged. */
 static void enter_bucket(struct queue *queue, struct queue_class *class)
 {
 	struct queue_bucket *bucket = bucket_of(queue, class);
@@ -236,7 +239,8 @@ bool wait_end_probe(struct queue_pod *pod)
 	return probe;
 }
 
-/* Closed on a word that had seen more than the pod itself, and up to date. */
+/* The class is closed by a verdict that knew more than this probe does, and is up to
+ * date. */
 bool wait_is_futile(const struct queue *queue, const struct queue_pod *pod)
 {
 	const struct queue_class *class = pod->class;
@@ -251,13 +255,15 @@ void wait_fits(struct queue *queue, struct queue_class *class, bool probe)
 	class->failures = 0;
 	class->backoff_ms = 0;
 	class->fits = true;
-	/* Two follow one, so a wave doubles each time it comes back. */
+	/* Two pods follow each one that was placed, so the number of probes doubles each
+	 * time. */
 	if (probe && class->probes_max < WAVE_MAX)
 		class->probes_max++;
 	wait_open(queue, class);
 }
 
-/* Woken for nothing, unless it has just been seen to fit: then it is only full. */
+/* A class that was woken for nothing backs off, unless it has just been seen to fit: then
+ * it is only full. */
 static void record_failure(struct queue *queue, struct queue_class *class)
 {
 	uint64_t waiting = rank_sum(&class->waiting) + 1, backoff_ms;
@@ -270,7 +276,7 @@ static void record_failure(struct queue *queue, struct queue_class *class)
 	class->backoff_ms = backoff_ms < UINT32_MAX ? (uint32_t)backoff_ms : UINT32_MAX;
 }
 
-/* What is left of its rest goes on. */
+/* The rest of a running backoff is kept. */
 static void mark_judged(const struct queue *queue, struct queue_class *class)
 {
 	uint64_t until_ms = class->judged_ms + class->backoff_ms;
@@ -286,7 +292,7 @@ void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugi
 	struct queue_class *class = pod->class;
 	bool waiting = class->waiting.root != NULL;
 
-	/* Those who wait do so on the word of one who had seen more. */
+	/* The waiting pods wait because of a verdict that knew more. */
 	if (waiting && pod->seen < class->verdict_seen)
 		return;
 	class->refused_by = plugins;
