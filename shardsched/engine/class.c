@@ -1,4 +1,4 @@
-/* Classes that are open, for whoever asks the engine for one. */
+/* Open classes, for users of the engine. */
 #include "shardsched/engine/engine_int.h"
 
 enum pl_code engine_class(struct engine *engine, const struct spec *spec,

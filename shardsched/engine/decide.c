@@ -11,7 +11,7 @@ uint64_t engine_draw(const struct engine *engine, const struct pod *pod, uint64_
 	return pl_hash_keyed(model_text(&engine->model, who), key);
 }
 
-/* The plugins that may make room, one after the other until one does. */
+/* Runs the PostFilter plugins of the profile, which may find room by preemption. */
 static void run_post_filters(struct engine *engine, const struct profile *profile,
                              struct engine_decision *out)
 {
@@ -34,7 +34,8 @@ static void run_post_filters(struct engine *engine, const struct profile *profil
 		out->preempt.code = code;
 }
 
-/* With a reference. The pod may have been read before somebody asked for its labels. */
+/* Returns a reference. The pod may have been read before a selector asked for its
+ * labels. */
 static enum pl_code spec_with_labels(struct engine *engine, const struct pod *pod,
                                      const struct spec **out, struct pl_err *err)
 {

@@ -1,15 +1,15 @@
 /*
- * The engine: objects in, decisions out. Model, snapshot, profiles, classes and cycle
- * together, for whoever has a cluster's objects as JSON: offline verdicts, explaining,
- * replaying, benches, tests, and the shard.
+ * An engine makes scheduling decisions for a cluster whose objects it is given as JSON.
+ * It joins model, snapshot, profiles, classes and cycle, for offline verdicts,
+ * explaining, replaying, benches and tests.
  *
- * Objects are named by kind, namespace (or cluster, of nodes) and name. Putting one that
- * is there replaces it. Pods that have a node are placed; on a node that is not there
- * they are set aside until it comes, and again when it goes. Pods that are nominated for
- * a node have that told to the snapshot; pods that are over take no room.
+ * Objects are named by kind, namespace (for nodes: cluster) and name. Putting an object
+ * that is there replaces it. A pod that has a node is placed; while the node is not there
+ * the pod waits for it, and it waits again when the node goes. A pod that is nominated
+ * for a node has a nomination in the snapshot. A pod that is over (Succeeded, Failed)
+ * takes no room.
  *
- * Classes of pods that were asked about stay open for a while: ENGINE_IDLE_CLASSES of
- * them, those used last.
+ * Classes of pods that were asked about stay open: the ENGINE_IDLE_CLASSES used last.
  */
 #ifndef SHARDSCHED_ENGINE_ENGINE_H
 #define SHARDSCHED_ENGINE_ENGINE_H
@@ -18,7 +18,7 @@
 #include "shardsched/model/field_errors.h"
 #include "shardsched/preempt/preempt.h"
 
-/* X(KIND, Kubernetes' kind, list in a case) */
+/* X(KIND, Kubernetes' kind, name of the list in a case) */
 #define ENGINE_KIND_MAP(X)                                               \
 	X(NODE, "Node", "nodes")                                         \
 	X(POD, "Pod", "pods")                                            \
@@ -45,8 +45,8 @@ struct engine_opts {
 	struct pl_span config; /* profiles; empty: the default */
 	uint64_t seed;         /* of the draws */
 	bool keep_scores;
-	bool keep_candidates; /* of preemption: each is told */
-	bool unique;          /* putting what is there is refused: PL_EXISTS */
+	bool keep_candidates; /* keep all candidates of preemption */
+	bool unique;          /* refuse to put an object that is there: PL_EXISTS */
 	bool no_cache;
 	size_t cache_bytes;        /* 0: 256 MiB */
 	enum validate_scope scope; /* of what is put with errors */
@@ -60,23 +60,23 @@ PL_NODISCARD enum pl_code engine_new(const struct engine_opts *opts, struct engi
                                      struct pl_err *err);
 void engine_free(struct engine *engine);
 
-/* errors NULL: not validated (field_errors.h); else it is told there what is wrong, in
- * text that holds until the next put. PL_INVALID, PL_LIMIT, PL_EXISTS: with the field;
- * nothing changed. */
+/* errors NULL: the object is not validated; else its errors are added there, in text that
+ * holds until the next put (field_errors.h). PL_INVALID, PL_LIMIT, PL_EXISTS: err names
+ * the field, and nothing has changed. */
 PL_NODISCARD enum pl_code engine_put(struct engine *engine, enum engine_kind kind,
                                      struct pl_span json, struct field_errors *errors,
                                      struct pl_err *err);
-/* The same of one of several clusters, for nodes and pods. */
+/* The same for nodes and pods of one of several clusters. */
 PL_NODISCARD enum pl_code engine_put_in(struct engine *engine, enum engine_kind kind,
                                         struct pl_span cluster, struct pl_span json,
                                         struct field_errors *errors, struct pl_err *err);
-/* By name; PL_NOTFOUND. space: the namespace, or a node's cluster; empty: none. */
+/* namespace: for a node its cluster; empty: none. PL_NOTFOUND. */
 PL_NODISCARD enum pl_code engine_drop(struct engine *engine, enum engine_kind kind,
                                       struct pl_span namespace, struct pl_span name,
                                       struct pl_err *err);
 
 struct engine_decision {
-	const struct profile *profile; /* by which it was decided */
+	const struct profile *profile; /* the profile that decided */
 	bool gated;
 	struct verdict gate;
 	struct cycle_outcome outcome;
@@ -85,35 +85,35 @@ struct engine_decision {
 	uint64_t draw;
 };
 
-/* Decides for a pod, put or not. Nothing changes. What the cycle tells about it, and what
- * preempt points to, holds until the next one; *out stays where it is for so long.
- * PL_NOTFOUND: nobody schedules for its schedulerName; PL_NOMEM, PL_LIMIT. */
+/* Decides for a pod, whether it was put or not; nothing changes. What the cycle says
+ * about it and what preempt points to hold until the next decision, and *out must stay in
+ * place until then. PL_NOTFOUND: no profile has its schedulerName; PL_NOMEM, PL_LIMIT. */
 PL_NODISCARD enum pl_code engine_decide(struct engine *engine, const struct pod *pod,
                                         struct engine_decision *out, struct pl_err *err);
-/* The same with a draw that was drawn before. */
+/* The same with a given draw. */
 PL_NODISCARD enum pl_code engine_decide_with(struct engine *engine, const struct pod *pod,
                                              uint64_t draw, struct engine_decision *out,
                                              struct pl_err *err);
-/* It is on that node from now on (assumed), under that name; placed may be NULL.
- * PL_EXISTS: one of that name is on a node already. */
+/* Puts the pod on that node (assumed) under its name; placed may be NULL. PL_EXISTS: a
+ * pod of that name is on a node already. */
 PL_NODISCARD enum pl_code engine_assume(struct engine *engine, const struct pod *pod,
                                         uint32_t slot, uint32_t *placed,
                                         struct pl_err *err);
 
-/* How many pods there are, and of these, how many wait for a node that is not there. */
+/* The number of pods, and how many of them wait for a node that is not there. */
 uint32_t engine_pods(const struct engine *engine);
 uint32_t engine_pods_without_node(const struct engine *engine);
 
 struct model *engine_model(struct engine *engine);
 struct snapshot *engine_snapshot(struct engine *engine);
 struct cycle *engine_cycle(struct engine *engine);
-/* The class of a spec, opened; engine_release when it is not needed. */
+/* Opens the class of a spec; engine_release when it is no longer needed. */
 PL_NODISCARD enum pl_code engine_class(struct engine *engine, const struct spec *spec,
                                        struct fw_class **out, struct pl_err *err);
 void engine_release(struct engine *engine, struct fw_class *class);
 
-/* The draw of the n-th decision about a pod: from the seed and the pod's uid or name,
- * so that decisions do not depend on each other's order. */
+/* The draw of the n-th attempt for a pod. It follows from the seed and the pod's uid or
+ * name, so decisions do not depend on each other's order. */
 uint64_t engine_draw(const struct engine *engine, const struct pod *pod,
                      uint64_t attempt);
 

@@ -19,7 +19,7 @@ struct waiting_class {
 static struct waiting_class waiting[PENDING];
 static unsigned woken, helped, helped_by[PLUGINS_COUNT];
 
-/* -- pods that wait ------------------------------------------------------- */
+/* -- pods that wait ---------------------------------------------------------------------- */
 
 static void add_affinity(struct json_text *text)
 {
@@ -131,7 +131,7 @@ static void renew(unsigned n)
 	judge(it);
 }
 
-/* -- what is told --------------------------------------------------------- */
+/* -- what is told ------------------------------------------------------------------------ */
 
 static bool helps(const struct waiting_class *it, unsigned plugin,
                   const struct queue_event *event)

@@ -51,7 +51,7 @@ __attribute__((format(printf, 1, 2))) static void add(const char *format, ...)
 	T_TRUE(len < TEXT);
 }
 
-/* -- objects, at random --------------------------------------------------- */
+/* -- objects, at random ------------------------------------------------------------------ */
 
 static const char *const keys[] = {"statefulset.kubernetes.io/pod-name",
                                    "apps.kubernetes.io/pod-index",
@@ -220,7 +220,7 @@ static enum engine_kind make_object(void)
 	return one_in(2) ? ENGINE_BUDGET : ENGINE_REPLICA_SET;
 }
 
-/* -- both of them ---------------------------------------------------------- */
+/* -- both of them ------------------------------------------------------------------------ */
 
 static void put(enum engine_kind kind)
 {

@@ -1,7 +1,7 @@
 /*
- * Labels that stand beside the class of a pod (identity.h), and that somebody asks for by
- * now. Done before anything is judged, for all pods at once: selectors that ask for them
- * are few.
+ * Promotes labels that stand beside a pod's class (identity.h) into the class, once a
+ * selector asks for them. This happens before any judgement, for all pods at once: such
+ * selectors are few.
  */
 #include "shardsched/engine/engine_int.h"
 
@@ -19,7 +19,7 @@ enum pl_code engine_pod_promote_labels(struct engine *engine, struct pod *pod,
 	return code;
 }
 
-/* It is where it was, as a pod of its new class. */
+/* The pod stays in its place, as a pod of its new class. */
 static enum pl_code move_to_class(struct engine *engine, struct engine_pod *entry,
                                   struct pl_err *err)
 {

@@ -1,4 +1,4 @@
-/* Nodes that are not there, by what waits for them. */
+/* Nodes that are not there, with the pods that wait for them. */
 #include <stdlib.h>
 
 #include "shardsched/engine/engine_int.h"

@@ -1,4 +1,5 @@
-/* The objects that stand in the catalog: all alike, but for what they are named by. */
+/* Objects of the catalog: the same functions for every noun, which differ in what the
+ * noun is named by. */
 #include "shardsched/engine/engine_int.h"
 
 static enum workload_kind workload_of(enum engine_kind kind)
@@ -16,7 +17,7 @@ static enum workload_kind workload_of(enum engine_kind kind)
 	}
 }
 
-/* X(noun, namespace, name, sort): how the catalog knows one. */
+/* X(noun, namespace, name, sort): the catalog's key of a noun. */
 #define NOUN_MAP(X)                               \
 	X(namespace, 0, it.name, 0)               \
 	X(priority_class, 0, it.name, 0)          \
@@ -33,7 +34,7 @@ typedef enum pl_code put_fn(struct engine *engine, enum engine_kind kind,
                             struct parse *parse, struct pl_span json, struct pl_err *err);
 typedef bool drop_fn(struct catalog *catalog, struct catalog_key key);
 
-/* Workloads are several kinds of one noun. */
+/* All workload kinds are one noun. */
 #define PARSE_workload(parse, kind, json, out, err) \
 	workload_parse(parse, workload_of(kind), json, out, err)
 #define PARSE_namespace(parse, kind, json, out, err) \

@@ -1,8 +1,9 @@
 /*
- * Pods: each has an entry by its name, and a place that follows from what it says of
- * itself and from which nodes are there.
+ * Pods: each has an entry by its name, and a place that follows from what the pod says of
+ * its node and from which nodes are there.
  *
- * What may fail comes first: a new place is taken before the old one is left.
+ * What may fail comes first: a pod takes its new place before it leaves the old one, so a
+ * failure changes nothing.
  */
 #include <stdlib.h>
 
@@ -106,7 +107,7 @@ static void entry_free(struct engine *engine, struct engine_pod *entry)
 	free(entry);
 }
 
-/* Takes the pod over, also when there is no memory: NULL. */
+/* Takes the pod over, also on failure. NULL: out of memory. */
 static struct engine_pod *entry_new(struct engine *engine, uint32_t cluster,
                                     struct pod *pod, struct pl_err *err)
 {
@@ -124,7 +125,7 @@ static struct engine_pod *entry_new(struct engine *engine, uint32_t cluster,
 	return entry;
 }
 
-/* The new one is where the old one was. */
+/* The new entry takes the place of the old one. */
 static void replace_pod(struct engine *engine, struct engine_pod *old,
                         struct engine_pod *new)
 {
@@ -133,7 +134,8 @@ static void replace_pod(struct engine *engine, struct engine_pod *old,
 	(void)!pl_map_add(&engine->pods, &new->by_name, engine_key(new->key));
 }
 
-/* Nothing that scheduling reads is another, or only that it terminates now. */
+/* Whether scheduling reads the same of both, but perhaps that the pod is terminating
+ * now. */
 static bool scheduling_equal(const struct engine_pod *old, uint32_t cluster,
                              const struct pod *pod)
 {
@@ -194,7 +196,7 @@ enum pl_code engine_pod_drop(struct engine *engine, uint32_t namespace, uint32_t
 	return PL_OK;
 }
 
-/* Of that pod, on that node. */
+/* A copy of the pod, bound to that node. */
 static struct pod copy_bound(struct engine *engine, const struct pod *pod, uint32_t node)
 {
 	struct strings *strings = &engine->model.strings;

@@ -93,8 +93,7 @@ static const char *claim_name(unsigned n)
 	return out;
 }
 
-/* -- what happens ---------------------------------------------------------------------
- */
+/* -- what happens ------------------------------------------------------------------------ */
 
 static void change_node(unsigned n)
 {
@@ -213,8 +212,7 @@ static void change_pod(unsigned n)
 	put(ENGINE_POD, pod_json("q", n, n % KINDS, node));
 }
 
-/* -- what is decided --------------------------------------------------------------------
- */
+/* -- what is decided --------------------------------------------------------------------- */
 
 struct answer {
 	struct cycle_outcome outcome;

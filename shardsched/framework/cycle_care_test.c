@@ -39,7 +39,7 @@ static void nominate(uint32_t slot, const char *text)
 	pod_drop(&model, &pod);
 }
 
-/* -- memory ------------------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------------------------ */
 
 T_CASE_SECONDS(after_the_first_ones_nothing_is_allocated, 60)
 {
@@ -132,7 +132,7 @@ T_CASE(a_class_may_fail_to_open)
 	rig_end();
 }
 
-/* -- what is kept ------------------------------------------------------------------- */
+/* -- what is kept ------------------------------------------------------------------------ */
 
 static unsigned brought;
 
@@ -181,7 +181,7 @@ T_CASE(what_is_kept_is_asked_for_where_it_can_help)
 	T_EQ(bring_asked((struct cycle_opts){.clock = NULL}, plain_pod, global_first), 0);
 }
 
-/* -- nominations -------------------------------------------------------------------- */
+/* -- nominations ------------------------------------------------------------------------- */
 
 T_CASE(where_room_is_made_for_the_pod_it_goes)
 {
@@ -258,7 +258,7 @@ T_CASE(what_if_is_followed_and_undone)
 	run_end();
 }
 
-/* -- time ---------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------- */
 
 T_CASE(a_plugin_that_takes_too_long_fails_the_cycle)
 {

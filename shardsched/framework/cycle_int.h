@@ -116,7 +116,7 @@ struct cycle {
 	int64_t block[CYCLE_BLOCK];
 };
 
-/* -- memory.c: false: out of memory, the run has failed ----------------------------- */
+/* -- memory.c: false: out of memory, the run has failed ---------------------------------- */
 
 void memory_done(struct cycle_memory *memory);
 bool memory_begin(struct cycle *cycle);
@@ -137,7 +137,7 @@ struct pl_bitset cycle_set(const struct cycle *cycle, uint64_t *word);
 /* The live nodes that PreFilters left. */
 const uint64_t *cycle_candidates(const struct cycle *cycle);
 
-/* -- filter.c --------------------------------------------------------------------- */
+/* -- filter.c ---------------------------------------------------------------------------- */
 
 /* The words of a block. */
 struct node_span cycle_block(const struct cycle *cycle, uint32_t block);
@@ -156,7 +156,7 @@ bool filter_results_each(struct cycle *cycle);
 /* Makes this node the only feasible one. */
 void filter_only(struct cycle *cycle, uint32_t slot);
 
-/* -- nominated.c ------------------------------------------------------------------- */
+/* -- nominated.c ------------------------------------------------------------------------- */
 
 /* Tells the plugins that a pod has come to its node (1) or left it (-1). */
 void cycle_pod_moved(struct cycle *cycle, const struct placed_pod *pod, int delta);
@@ -174,7 +174,7 @@ void nominated_release(struct cycle *cycle);
 bool nominated_add(struct cycle *cycle, uint32_t slot);
 void nominated_remove(struct cycle *cycle);
 
-/* -- score.c ------------------------------------------------------------------------ */
+/* -- score.c ----------------------------------------------------------------------------- */
 
 /* Enough bits for PLUGIN_SCORE_MAX; totals stay in bounds whatever else they contain. */
 enum { SCORE_BITS = 127 };
@@ -194,8 +194,7 @@ bool score_local_span(struct cycle *cycle, struct node_span span,
 /* Runs all other scores, when some node is feasible. false: the run has failed. */
 bool score_all(struct cycle *cycle);
 
-/* -- late.c ---------------------------------------------------------------------------
- */
+/* -- deferred_score.c -------------------------------------------------------------------- */
 
 /* Runs PreScore of the global plugins, which tells which of them have nothing to add. */
 bool deferred_pre_score(struct cycle *cycle);
@@ -203,15 +202,14 @@ bool deferred_any(const struct cycle *cycle);
 bool deferred_score_all(struct cycle *cycle);
 void score_normalize(struct cycle *cycle, unsigned plugin, int64_t *score);
 
-/* -- choose.c -------------------------------------------------------------------------
- */
+/* -- choose.c ---------------------------------------------------------------------------- */
 
 void choose_node(struct cycle *cycle, uint64_t draw);
 /* Updates best and ties of a block. span may be a part of it that has all feasible
  * nodes. */
 void choose_in_block(struct cycle *cycle, struct node_span span, uint32_t block);
 
-/* -- figures.c ----------------------------------------------------------------------- */
+/* -- measure.c --------------------------------------------------------------------------- */
 
 bool measure_took(struct cycle *cycle, unsigned plugin, enum point point);
 bool measure_due(struct cycle *cycle);

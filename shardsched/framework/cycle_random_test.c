@@ -10,8 +10,7 @@ enum { NODES = 150, ROUNDS = 1500 };
 static struct pl_rng rng;
 static struct cycle *cycles[2];
 
-/* -- what is kept: everything, made anew each time -------------------------------------
- */
+/* -- what is kept: everything, made anew each time --------------------------------------- */
 
 static struct stage_results results;
 static bool gives_up; /* out of memory, say, after all was asked */
@@ -72,8 +71,7 @@ static void best(void *ctx, struct fw_class *whose, uint64_t draw,
 			to->slot = (uint32_t)slot;
 }
 
-/* -- the model -------------------------------------------------------------------------
- */
+/* -- the model --------------------------------------------------------------------------- */
 
 struct model_answer {
 	struct cycle_outcome out;
@@ -212,8 +210,7 @@ static void model_run(struct model_answer *answer, uint64_t draw)
 		model_choose(answer, draw);
 }
 
-/* -- compared ---------------------------------------------------------------------------
- */
+/* -- compared ---------------------------------------------------------------------------- */
 
 static void same_sets(struct cycle *cycle, const struct model_answer *want)
 {

@@ -32,7 +32,7 @@ static bool exclude_gang(struct gang *gang, enum gang_fault fault, uint32_t memb
 	return false;
 }
 
-/* Each has a text of its own. 0: it was not said. */
+/* No two members may have the same text; 0 means not given. */
 static bool check_unique(struct gang *gang, enum gang_fault fault)
 {
 	number_map_clear(&gang->seen);

@@ -7,7 +7,7 @@ static struct gang_domain *domain_array(const struct gang *gang)
 	return gang->domains.at;
 }
 
-/* By which groups domains are judged: those that take most room. */
+/* Domains are judged by the groups that take most room. */
 static void choose_groups(struct gang *gang)
 {
 	gang_measure(gang);
@@ -29,7 +29,7 @@ static void choose_groups(struct gang *gang)
 	}
 }
 
-/* How many of a group have room on each node, by domain. */
+/* Counts how many members of a group fit on each node, by domain. */
 static void count_room(struct gang *gang, const struct gang_group *group,
                        struct pl_bitset feasible)
 {
@@ -102,7 +102,8 @@ static uint32_t domain_text(const struct gang *gang, uint32_t domain)
 	return gang->column->domain[domain].text;
 }
 
-/* tight: of those that hold all the one with the least room beyond; else the most. */
+/* tight: of the domains that hold all, the one with the least room left is better; else
+ * the one with most room. */
 static bool is_better(const struct gang *gang, bool tight, uint32_t a, uint32_t b)
 {
 	const struct gang_domain *one = &domain_array(gang)[a],
@@ -121,7 +122,7 @@ static bool is_better(const struct gang *gang, bool tight, uint32_t a, uint32_t 
 	                   model_text(model, domain_text(gang, b))) < 0;
 }
 
-/* 0: there is none left. */
+/* 0: all domains have been tried. */
 static uint32_t next_domain(struct gang *gang, bool tight)
 {
 	uint32_t best = 0;
@@ -167,7 +168,7 @@ static bool try_best(struct gang *gang, bool (*holds)(struct gang *))
 		return false;
 	for (uint32_t i = 0; i < most && !gang->stop; i++) {
 		domain = next_domain(gang, i % 2 == 0);
-		/* One is tried in any case, to tell what is missing. */
+		/* One domain is tried in any case, to find out what is missing. */
 		if (domain == 0 ||
 		    (i > 0 && domain_array(gang)[domain].most < gang->need))
 			return false;

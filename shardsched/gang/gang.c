@@ -80,7 +80,7 @@ static bool try_orders(struct gang *gang)
 	return false;
 }
 
-/* How many of those that are here have to find room. */
+/* How many of the given members have to find a node. */
 static void compute_need(struct gang *gang)
 {
 	const struct spec *spec = gang->members[0].class->view->spec;

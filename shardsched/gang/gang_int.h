@@ -1,12 +1,12 @@
 /*
- * The parts of gangs.
+ * Internals of gangs, shared by its files:
  *
- *	gang.c     what is tried, in which order
- *	agree.c    whether the members say the same
- *	group.c    members by class, and the orders of the groups
- *	reserve.c  what plugins hold for them meanwhile
- *	place.c    one try: members on nodes one after another, and off again
- *	domains.c  which domains are worth trying
+ *	gang.c       what is tried, in which order
+ *	agreement.c  whether the members agree
+ *	group.c      members by class, and the orders of the groups
+ *	place.c      one try: places members one after another, and takes them back
+ *	reserve.c    what plugins reserve for placed members
+ *	domains.c    which domains are worth trying
  */
 #ifndef SHARDSCHED_GANG_GANG_INT_H
 #define SHARDSCHED_GANG_GANG_INT_H
@@ -16,26 +16,26 @@
 #include "shardsched/model/number_map.h"
 #include "shardsched/preempt/scratch.h"
 
-/* Members of one class. */
+/* The members of one class. */
 struct gang_group {
 	struct fw_class *class;
-	uint32_t at, count; /* in gang.by_group */
-	bool alike;         /* what is said of one holds for all */
-	bool retries;       /* it may find a node when others stand */
+	uint32_t at, count; /* range in gang.by_group */
+	bool alike;         /* the outcome of one member holds for all */
+	bool retries;       /* it is tried again when other members are placed */
 	bool surveyed;      /* domains are judged by it */
-	uint64_t size;      /* how much of a node one takes, in millionths */
-	uint32_t feasible;  /* nodes, at the beginning */
+	uint64_t size;      /* share of a node that one member takes, in millionths */
+	uint32_t feasible;  /* number of feasible nodes before any member is placed */
 	/* In a try: */
 	uint32_t placed;
-	uint32_t refused; /* in this round */
+	uint32_t refused; /* members refused in this round */
 };
 
 /* What a domain has room for, summed over its nodes. */
 struct gang_domain {
-	uint64_t load; /* what the gang would fill of it, in millionths */
-	uint64_t most; /* members that could be in it at all */
-	uint64_t any;  /* of one group, while it is counted: on all nodes, */
-	uint64_t good; /* and on those that were feasible for it */
+	uint64_t load; /* share of the domain that the gang would fill, in millionths */
+	uint64_t most; /* members that could be in the domain at most */
+	uint64_t any;  /* while a group is counted: members that fit on all nodes */
+	uint64_t good; /* and on those that are feasible for the group */
 	bool tried;
 };
 
@@ -44,32 +44,33 @@ struct gang {
 	struct snapshot *snapshot;
 	const struct gang_member *members;
 	uint32_t count;
-	uint32_t need; /* of them */
+	uint32_t need; /* how many of them have to find a node */
 	uint32_t topology_key;
 	const struct gang_opts *opts;
 	struct gang_outcome *out;
 	struct pl_err *err;
 	enum pl_code code;
-	bool stop; /* no further try makes sense: out->result or code tell why */
+	bool stop; /* no further try makes sense: out->result or code says why */
 	bool measured;
 	bool asked; /* the groups' feasible is known */
 
 	struct pl_arena arena; /* of one reservation */
 	struct number_map seen;
-	struct scratch groups;       /* struct gang_group */
-	struct scratch order;        /* uint32_t: groups */
-	struct scratch group_of;     /* uint32_t, by member */
-	struct scratch by_group;     /* uint32_t: members */
-	struct scratch slot;         /* uint32_t, by member */
-	struct scratch placements;   /* struct gang_stand, in order of placing */
-	struct scratch domains;      /* struct gang_domain, by number */
-	struct scratch words;        /* uint64_t: nodes of a domain */
-	struct label_column *column; /* of the domains; held while they are tried */
+	struct scratch groups;     /* struct gang_group */
+	struct scratch order;      /* uint32_t: indexes of groups */
+	struct scratch group_of;   /* uint32_t: the group of each member */
+	struct scratch by_group;   /* uint32_t: members ordered by group */
+	struct scratch slot;       /* uint32_t: the slot of each member */
+	struct scratch placements; /* struct gang_placement, in the order of placing */
+	struct scratch domains;    /* struct gang_domain, by number */
+	struct scratch words;      /* uint64_t: the nodes of a domain */
+	/* of the domain label; open while domains are tried */
+	struct label_column *column;
 	uint32_t group_count;
 	uint32_t placement_count;
-	uint32_t lost; /* members that no later round will place */
+	uint32_t lost; /* number of members that no later round can place */
 	uint32_t blocked;
-	struct cycle_outcome last; /* of the blocked one */
+	struct cycle_outcome last; /* of the blocked member */
 };
 
 static inline struct gang_group *gang_groups(const struct gang *gang)
@@ -77,10 +78,10 @@ static inline struct gang_group *gang_groups(const struct gang *gang)
 	return gang->groups.at;
 }
 
-/* Gives up; false, for whoever returns it. */
+/* Stops with that error. Always returns false. */
 bool gang_fail(struct gang *gang, enum pl_code code, const char *what);
 
-/* -- agree.c -- false: out tells. */
+/* -- agreement.c -- false: out tells. */
 bool gang_agrees(struct gang *gang);
 
 /* -- group.c -- false: no memory. */
@@ -88,33 +89,35 @@ bool gang_make_groups(struct gang *gang);
 
 enum gang_order {
 	GANG_HARDEST_FIRST,
-	GANG_SECOND, /* by fewest nodes or smallest first */
+	GANG_SECOND, /* fewest feasible nodes first, or smallest first */
 	GANG_ORDERS,
 };
 
-/* How much of a node each group takes. */
+/* Sets the size of each group. */
 void gang_measure(struct gang *gang);
-/* false: it is an order that was tried already, or something failed. */
+/* false: the order was tried already, or something failed. */
 bool gang_make_order(struct gang *gang, enum gang_order order);
 
-/* -- reserve.c: for a member whose slot is told ------------------------------------- */
+/* -- reserve.c: for a member whose slot is told ------------------------------------------ */
 
-/* Not a success: nothing is held, and say tells. */
+/* For a member whose slot is set. Not VERDICT_SUCCESS: nothing is reserved, and verdict
+ * says why. */
 enum verdict_code gang_reserve(struct gang *gang, uint32_t member,
                                struct verdict *verdict);
 void gang_unreserve(struct gang *gang, uint32_t member);
 
-/* -- place.c ------------------------------------------------------------------------ */
+/* -- place.c ----------------------------------------------------------------------------- */
 
-/* A decision, counted. false: it is not to be made, or failed: stop is set. */
+/* Runs one counted decision. false: work_max is reached, or it failed; stop is set. */
 bool gang_run_cycle(struct gang *gang, uint32_t member, struct cycle_outcome *out);
-/* Each group's feasible, and what its cycle says to see: called behind each. */
+/* Sets feasible of each group, and calls fn after the cycle of each. */
 typedef bool gang_group_fn(struct gang *gang, struct gang_group *group);
 bool gang_run_groups(struct gang *gang, gang_group_fn *see);
-/* true: the minimum stands somewhere; slot tells where. All are taken off again. */
+/* true: at least the minimum was placed, and slot says where. All members are taken
+ * back. */
 bool gang_try(struct gang *gang);
 
-/* -- domains.c ---------------------------------------------------------------------- */
+/* -- domains.c --------------------------------------------------------------------------- */
 
 /* Tries domains until one holds the gang. */
 bool gang_try_domains(struct gang *gang, bool (*holds)(struct gang *gang));

@@ -92,8 +92,7 @@ static void make_gang(int turn)
 	}
 }
 
-/* -- an exhaustive search -------------------------------------------------------------
- */
+/* -- an exhaustive search ---------------------------------------------------------------- */
 
 static struct {
 	int64_t cpu, memory, pods;
@@ -157,8 +156,7 @@ static bool could(void)
 	return false;
 }
 
-/* -- what was placed -------------------------------------------------------------------
- */
+/* -- what was placed --------------------------------------------------------------------- */
 
 static void look(const struct gang_outcome *out)
 {

@@ -40,7 +40,8 @@ static bool count_members(struct gang *gang)
 			return false;
 		group = &gang_groups(gang)[group_of_member[i]];
 		group->count++;
-		/* For one with a nomination, its own does not count. */
+		/* A member's own nomination does not count against it, so its outcome is
+		 * not the group's. */
 		if (gang->members[i].self.nominated != SNAPSHOT_NONE)
 			group->alike = false;
 	}
@@ -82,7 +83,7 @@ static double share_of_nodes(int64_t asked, double there)
 	return there > 0 ? (double)asked / there : 1;
 }
 
-/* Of what so many nodes have, the largest share of any resource. */
+/* The largest share of any resource that a member takes of an average node. */
 static uint64_t group_size(const struct gang *gang,
                            const struct resource_request *request, uint32_t step)
 {
@@ -116,7 +117,7 @@ static uint64_t group_size(const struct gang *gang,
 	return (uint64_t)((most > GROUP_MILLION ? GROUP_MILLION : most) * GROUP_MILLION);
 }
 
-/* On a sample of the nodes: it only orders. */
+/* A sample of the nodes suffices, since sizes only order groups. */
 void gang_measure(struct gang *gang)
 {
 	uint32_t step = gang->snapshot->slots / GROUP_SAMPLE + 1;
@@ -132,19 +133,20 @@ void gang_measure(struct gang *gang)
 	gang->measured = true;
 }
 
-/* Which of two groups comes first; beyond that, in the order of members. */
+/* Which of two groups comes first; equal ones keep the order of their first members. */
 static bool comes_before(const struct gang *gang, enum gang_order order,
                          const struct gang_group *a, const struct gang_group *b)
 {
 	if (order == GANG_SECOND && gang->need < gang->count)
 		return a->size < b->size;
-	/* Those that have no node yet wait for others. */
+	/* Groups without a feasible node come last: they wait for other members. */
 	if (order == GANG_SECOND && a->feasible != b->feasible)
 		return a->feasible - 1 < b->feasible - 1;
 	return a->size > b->size;
 }
 
-/* Heapsort would not be stable, and few groups are the rule: merges of doubling runs. */
+/* A merge sort of doubling runs: heap sort would not be stable, and there are few
+ * groups. */
 static void sort_groups(struct gang *gang, uint32_t *from, uint32_t *to,
                         enum gang_order order)
 {

@@ -1,6 +1,6 @@
 #include "shardsched/gang/gang_int.h"
 
-/* Chance for one decision out of the gang's. */
+/* The draw for one member follows from the gang's draw. */
 static uint64_t draw_of(const struct gang *gang, uint32_t member)
 {
 	uint64_t x = gang->opts->draw + (member + UINT64_C(1)) * 0x9E3779B97F4A7C15;
@@ -96,8 +96,8 @@ static void forget_all(struct gang *gang)
 	}
 }
 
-/* What the node was chosen for is there for the next ones to see. A plugin may still
- * find that it is not to be had: then the member stands nowhere. */
+/* Plugins reserve what the node was chosen for, so that later members see it. A plugin
+ * may refuse: then the member is not placed. */
 static bool reserve_member(struct gang *gang, uint32_t member, struct cycle_outcome *out)
 {
 	struct verdict verdict;
@@ -112,7 +112,7 @@ static bool reserve_member(struct gang *gang, uint32_t member, struct cycle_outc
 	return false;
 }
 
-/* false: it was refused, or all is over. */
+/* false: the member was refused, or the try is over. */
 static bool place_member(struct gang *gang, struct gang_group *group, uint32_t member)
 {
 	struct cycle_outcome out;
@@ -136,7 +136,7 @@ static bool place_member(struct gang *gang, struct gang_group *group, uint32_t m
 	return false;
 }
 
-/* As many members of the group as find a node. */
+/* Places as many members of the group as find a node. */
 static void place_group(struct gang *gang, struct gang_group *group)
 {
 	const uint32_t *member = (const uint32_t *)gang->by_group.at + group->at;
@@ -160,7 +160,7 @@ static bool is_lost(const struct gang *gang)
 	return gang->stop || gang->lost > gang->count - gang->need;
 }
 
-/* false: more rounds would change nothing. */
+/* false: another round would change nothing. */
 static bool place_round(struct gang *gang, bool first)
 {
 	const uint32_t *order = gang->order.at;
@@ -181,7 +181,7 @@ static bool place_round(struct gang *gang, bool first)
 	return came && waits && !is_lost(gang);
 }
 
-/* Of the try that came furthest. */
+/* Reports the try that placed most members. */
 static void report_try(struct gang *gang)
 {
 	if (gang->placement_count < gang->out->placed)
@@ -207,7 +207,7 @@ bool gang_try(struct gang *gang)
 	for (unsigned round = 0; round < GANG_ROUNDS; round++)
 		if (!place_round(gang, round == 0))
 			break;
-	/* With the minimum, it may end wherever the work does. */
+	/* The minimum suffices, even when work_max ended the try. */
 	holds = (!gang->stop || gang->out->result == GANG_TOO_MUCH) &&
 	        gang->placement_count >= gang->need;
 	if (holds)

@@ -1,5 +1,5 @@
-/* What plugins hold for a member that stands: as a scheduler would, and given back when
- * it is taken off. */
+/* What plugins reserve for placed members, as for a pod that is going to be bound, and
+ * release when the member is taken back. */
 #include "shardsched/gang/gang_int.h"
 
 static struct plugin_call make_call(struct gang *gang, uint32_t member, unsigned plugin)
@@ -18,7 +18,7 @@ static struct plugin_call make_call(struct gang *gang, uint32_t member, unsigned
 	};
 }
 
-/* The first so many plugins, the last of them first. */
+/* Calls Unreserve of the first count plugins, the last of them first. */
 static void unreserve_first(struct gang *gang, uint32_t member, unsigned count)
 {
 	const struct profile *profile = gang->members[member].class->profile;

@@ -316,8 +316,7 @@ T_CASE_SECONDS(balance_bit_by_bit, 60)
 	}
 }
 
-/* -- cpu and memory at once -----------------------------------------------------------
- */
+/* -- cpu and memory at once -------------------------------------------------------------- */
 
 enum { PAIR_WORDS = 2, PAIRS = PAIR_WORDS * 64 };
 

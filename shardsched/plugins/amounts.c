@@ -224,8 +224,7 @@ bool amount_load(const struct amount_requests *requests, uint32_t index, uint32_
 	       load_columns(requests, request, slot, out) < (uint64_t)AMOUNT_SMALL;
 }
 
-/* -- cpu and memory -------------------------------------------------------------------
- */
+/* -- cpu and memory ---------------------------------------------------------------------- */
 
 static bool is_pair(const struct amount_requests *requests, uint32_t cpu)
 {

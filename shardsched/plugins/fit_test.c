@@ -13,8 +13,7 @@ static const char *const names[NAMES] = {
 };
 
 static struct pl_rng rng;
-/* -- by hand ---------------------------------------------------------------------------
- */
+/* -- by hand ----------------------------------------------------------------------------- */
 
 struct share {
 	const char *name;
@@ -184,7 +183,7 @@ static int64_t balance_by_hand(const struct pod *pod, uint32_t slot,
 	return (int64_t)((1 - deviation) * 100);
 }
 
-/* -- clusters by chance --------------------------------------------------- */
+/* -- clusters by chance ------------------------------------------------------------------ */
 
 /* Amounts now and then as large as they get. */
 static uint64_t amount(uint64_t most, bool large)
@@ -415,7 +414,7 @@ T_CASE_SECONDS(large_clusters_by_chance, 60)
 	clusters(6, true);
 }
 
-/* -- single sentences ----------------------------------------------------- */
+/* -- single sentences -------------------------------------------------------------------- */
 
 static void expect(const struct pod *pod, uint32_t slot, const char *want)
 {

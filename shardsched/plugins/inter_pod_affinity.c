@@ -16,7 +16,7 @@
 
 enum { HARD_WEIGHT_DEFAULT = 1, HARD_WEIGHT_MOST = 100 };
 
-/* -- configuration ------------------------------------------------------------------- */
+/* -- configuration ----------------------------------------------------------------------- */
 
 static enum pl_code args_parse(struct model *model, struct pl_json json, void *args_,
                                struct pl_err *err)
@@ -43,7 +43,7 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 	return code;
 }
 
-/* -- a class ---------------------------------------- */
+/* -- a class ----------------------------------------------------------------------------- */
 
 static void close_class(struct snapshot *snapshot, const struct plugin_call *call)
 {
@@ -169,7 +169,7 @@ static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_ca
 	return code;
 }
 
-/* -- filter ---------------------------------------- */
+/* -- filter ------------------------------------------------------------------------------ */
 
 /* What keeps others away, and did already: nothing on a node, no refusal. */
 static bool blocks_others(const struct carrier *carrier)

@@ -8,7 +8,7 @@
 #include "store/base/rng.h"
 #include "tests/support/shardsched/plugins/inter_pod_rig.h"
 
-/* -- the model ---------------------------------------- */
+/* -- the model --------------------------------------------------------------------------- */
 
 /* Of terms of the pod that is asked about: a namespace that is not known is not selected
  * by labels, unless all are. */
@@ -217,7 +217,7 @@ static struct pl_rng rng;
 /* What came up, so that nobody compares nothing with nothing. */
 static unsigned seen_reason[REASON_CODES], seen_skip[2], seen_score[2];
 
-/* -- comparing ---------------------------------------- */
+/* -- comparing --------------------------------------------------------------------------- */
 
 static enum reason_code why_of(const struct plugin_call *call, uint32_t slot)
 {
@@ -325,7 +325,7 @@ static void compare(struct asked_class *asked)
 	pl_arena_reset(&arena);
 }
 
-/* -- histories ---------------------------------------- */
+/* -- histories --------------------------------------------------------------------------- */
 
 enum { NODES = 24, PODS = 40, CLASSES = 6 };
 

@@ -9,8 +9,7 @@ static uint32_t placed[4 * NODES];
 static uint32_t placed_count;
 static uint32_t pod_number;
 
-/* -- a cluster --------------------------------------------------------------------------
- */
+/* -- a cluster --------------------------------------------------------------------------- */
 
 static void some_labels(struct line_text *text)
 {
@@ -210,7 +209,7 @@ static void end_cluster(void)
 	end();
 }
 
-/* -- what the objects say ------------------------------------------------- */
+/* -- what the objects say ---------------------------------------------------------------- */
 
 typedef bool fits_fn(const struct spec *spec, uint32_t slot);
 typedef int64_t score_fn(const struct spec *spec, uint32_t slot);
@@ -321,7 +320,7 @@ static int64_t score_images(const struct spec *spec, uint32_t slot)
 	return 100 * (sum - least) / (most - least);
 }
 
-/* -- the comparison ------------------------------------------------------- */
+/* -- the comparison ---------------------------------------------------------------------- */
 
 static const struct {
 	const struct plugin *row;

@@ -18,7 +18,7 @@ static const struct node_affinity_args *args_of(const struct plugin_call *call)
 	return call->args;
 }
 
-/* -- a class ---------------------------------------------------------------------- */
+/* -- a class ----------------------------------------------------------------------------- */
 
 static void on_close(struct snapshot *snapshot, const struct plugin_call *call)
 {
@@ -68,7 +68,7 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 	return code;
 }
 
-/* -- names ------------------------------------------------------------------------- */
+/* -- names ------------------------------------------------------------------------------- */
 
 /* A row that lists names; others are about nothing that a node has. */
 static bool lists_names(const struct selector_row *row)
@@ -155,7 +155,7 @@ static enum verdict_code narrow_to_names(const struct plugin_call *call,
 	return VERDICT_UNRESOLVABLE;
 }
 
-/* -- filter ------------------------------------------------------------------------ */
+/* -- filter ------------------------------------------------------------------------------ */
 
 static enum verdict_code pre_filter(const struct plugin_call *call,
                                     struct plugin_narrow *narrow, struct verdict *verdict)
@@ -218,7 +218,7 @@ static bool queueing_hint(const struct plugin_call *call, const struct queue_eve
 	return slot == SNAPSHOT_NONE || judge_node(call, slot) == REASON_NONE;
 }
 
-/* -- score ------------------------------------------------------------------------- */
+/* -- score ------------------------------------------------------------------------------- */
 
 static enum verdict_code pre_score(const struct plugin_call *call,
                                    struct pl_bitset feasible, struct verdict *verdict)

@@ -6,7 +6,7 @@
 #include "shardsched/snapshot/label_column.h"
 #include "store/base/alloc.h"
 
-/* -- one row --------------------------------------------------------------------- */
+/* -- one row ----------------------------------------------------------------------------- */
 
 /* Whether a node with that value matches; text 0: it has none. */
 static bool row_accepts(const struct match_row *row, const struct strings *strings,
@@ -187,7 +187,7 @@ static uint64_t row_word(const struct match_row *row, const struct snapshot *sna
 	return (row->negate ? ~out : out) & bits;
 }
 
-/* -- terms ------------------------------------------------------------------------ */
+/* -- terms ------------------------------------------------------------------------------- */
 
 static uint64_t fields_word(const struct selector *fields,
                             const struct snapshot *snapshot, uint32_t word, uint64_t bits)
@@ -254,7 +254,7 @@ bool node_match_slot(const struct labels *labels, const struct node_selector *te
 	                                              node->labels, node->name);
 }
 
-/* -- life ------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------- */
 
 static uint32_t count_rows(const struct labels *labels, const struct node_selector *terms)
 {

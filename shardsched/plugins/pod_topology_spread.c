@@ -14,7 +14,7 @@ enum verdict_code spread_fail(struct verdict *verdict)
 	return VERDICT_ERROR;
 }
 
-/* -- what there is ------------------------------------------------------------------- */
+/* -- what there is ----------------------------------------------------------------------- */
 
 /* The least of all numbers but one; absent ones are above all. */
 static int32_t least_without(const struct spread_hard *hard, uint32_t number)
@@ -90,8 +90,7 @@ static int64_t max_count(const struct spread_rule *rule, const struct spread_har
 	return rule->constraint.max_skew + least - rule->self;
 }
 
-/* -- filter ----------------------------------------------------------------------------
- */
+/* -- filter ------------------------------------------------------------------------------ */
 
 /* By how much a domain is beyond the most. Where no node counts there are no pods. */
 static int64_t count_excess(const struct spread_hard *hard, uint32_t number,
@@ -175,7 +174,7 @@ static void explain_refusal(const struct plugin_call *call, uint32_t slot,
 	}
 }
 
-/* -- what if -------------------------------------------------------------- */
+/* -- what if ----------------------------------------------------------------------------- */
 
 static void hard_move(struct spread_hard *hard, uint32_t number, int32_t delta)
 {

@@ -19,7 +19,7 @@
 #include "shardsched/plugins/node_match.h"
 #include "shardsched/snapshot/matcher.h"
 
-/* -- configuration ----------------------------------------------------------------- */
+/* -- configuration ----------------------------------------------------------------------- */
 
 struct spread_args {
 	uint32_t hostname;        /* "kubernetes.io/hostname", held */
@@ -32,7 +32,7 @@ PL_NODISCARD enum pl_code spread_args_parse(struct model *model, struct pl_json 
                                             void *args, struct pl_err *err);
 void spread_args_drop(struct model *model, void *args);
 
-/* -- a class ------------------------------------------------------------------------- */
+/* -- a class ----------------------------------------------------------------------------- */
 
 struct spread_rule {
 	struct spec_spread constraint;
@@ -78,7 +78,7 @@ PL_NODISCARD enum pl_code spread_default_selector(struct snapshot *snapshot,
                                                   const struct selector **out,
                                                   struct pl_err *err);
 
-/* -- counting ------------------------------------------------------------------------ */
+/* -- counting ---------------------------------------------------------------------------- */
 
 /* A number of the column in which no node counts. */
 #define SPREAD_ABSENT INT32_MAX
@@ -93,8 +93,7 @@ bool spread_counts(const struct plugin_call *call, const struct spread_rules *ru
 /* Nodes that have the keys of all rules. */
 uint64_t spread_keys_word(const struct spread_rules *rules, uint32_t word, uint64_t bits);
 
-/* -- a cycle ---------------------------------------------------------------------------
- */
+/* -- a cycle ----------------------------------------------------------------------------- */
 
 struct spread_hard {
 	int32_t *count; /* by number of the column */

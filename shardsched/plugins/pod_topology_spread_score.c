@@ -7,8 +7,7 @@
 #include "shardsched/plugins/pod_topology_spread.h"
 #include "shardsched/plugins/slot_words.h"
 
-/* -- before ----------------------------------------------------------------------------
- */
+/* -- before ------------------------------------------------------------------------------ */
 
 /* Feasible nodes without all of the keys. */
 static bool find_ignored(const struct plugin_call *call, struct pl_bitset feasible)
@@ -162,7 +161,7 @@ enum verdict_code spread_pre_score(const struct plugin_call *call,
 	return VERDICT_SUCCESS;
 }
 
-/* -- the score ------------------------------------------------------------ */
+/* -- the score --------------------------------------------------------------------------- */
 
 /* Half away from zero. */
 static int64_t round_half(double sum)
@@ -251,7 +250,7 @@ bool spread_score(const struct plugin_call *call, struct node_span span, int64_t
 	return true;
 }
 
-/* -- upside down ---------------------------------------------------------- */
+/* -- upside down ------------------------------------------------------------------------- */
 
 struct score_range {
 	int64_t low, high;

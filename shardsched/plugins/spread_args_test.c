@@ -105,7 +105,7 @@ T_CASE(arguments_are_validated_whole)
 	end();
 }
 
-/* -- the default selector ------------------------------------------------- */
+/* -- the default selector ---------------------------------------------------------------- */
 
 static void put_workload(enum workload_kind kind, const char *text)
 {
@@ -179,7 +179,7 @@ T_CASE(services_and_the_controller_select)
 	end();
 }
 
-/* -- each allocation failing ---------------------------------------------- */
+/* -- each allocation failing ------------------------------------------------------------- */
 
 /* Failures are armed for the row's own part only. */
 static const struct plugin *tortured;

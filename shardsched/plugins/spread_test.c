@@ -20,7 +20,7 @@ static uint32_t placed_count;
 static uint32_t pod_number;
 static unsigned bare; /* nodes that lack a key, in percent */
 
-/* -- a cluster ------------------------------------------------------------ */
+/* -- a cluster --------------------------------------------------------------------------- */
 
 static struct line_text some_node(unsigned number)
 {
@@ -177,7 +177,7 @@ static void end_cluster(void)
 	end();
 }
 
-/* -- the model ------------------------------------------------------------ */
+/* -- the model --------------------------------------------------------------------------- */
 
 /* The rules of one class. */
 struct rules {
@@ -331,7 +331,7 @@ static void compare_filter(struct plugin_rig *rig, const struct rules *rules)
 	}
 }
 
-/* -- the model's scores --------------------------------------------------- */
+/* -- the model's scores ------------------------------------------------------------------ */
 
 static double raw_score(const struct rules *rules, struct pl_bitset feasible,
                         const struct spec_spread *rule, uint32_t slot)
@@ -397,7 +397,7 @@ static void compare_score(struct plugin_rig *rig, const struct rules *rules,
 		                              : 100 * (high + low - want[slot]) / high);
 }
 
-/* -- both ----------------------------------------------------------------- */
+/* -- both -------------------------------------------------------------------------------- */
 
 static void rules_of(struct plugin_rig *rig, struct rules *out,
                      const struct selector **held)

@@ -11,8 +11,7 @@
 #include "shardsched/plugins/volume_plan.h"
 #include "shardsched/snapshot/assumed.h"
 
-/* -- configuration --------------------------------------------------------------------
- */
+/* -- configuration ----------------------------------------------------------------------- */
 
 enum { BIND_TIMEOUT_S = 600 };
 
@@ -36,7 +35,7 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 	return code;
 }
 
-/* -- pre-filter: local volumes name their nodes --------------------------- */
+/* -- pre-filter: local volumes name their nodes ------------------------------------------ */
 
 static enum verdict_code fail_pod(struct verdict *verdict)
 {
@@ -159,7 +158,7 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	return fail_pod(verdict);
 }
 
-/* -- filter --------------------------------------------------------------- */
+/* -- filter ------------------------------------------------------------------------------ */
 
 static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {
@@ -194,7 +193,7 @@ static void explain_refusal(const struct plugin_call *call, uint32_t slot,
 	add_reasons(volume_plan_judge(call->snapshot, call->state, slot), verdict);
 }
 
-/* -- what was chosen ------------------------------------------------------ */
+/* -- what was chosen --------------------------------------------------------------------- */
 
 static struct assumed_pod assuming_pod(const struct plugin_call *call)
 {
@@ -256,7 +255,7 @@ static enum verdict_code pre_bind(const struct plugin_call *call, uint32_t slot,
 	return VERDICT_SUCCESS;
 }
 
-/* -- what helps ----------------------------------------------------------- */
+/* -- what helps -------------------------------------------------------------------------- */
 
 /* Does one of its claims have no volume yet? */
 static bool wants_a_volume(const struct plugin_call *call)

@@ -4,8 +4,7 @@
 
 #define NO_PROVISIONER "kubernetes.io/no-provisioner"
 
-/* -- whether there is anything to plan -------------------------------------------------
- */
+/* -- whether there is anything to plan --------------------------------------------------- */
 
 static enum plan_result refuse_pod(struct verdict *verdict, const struct reason *reason)
 {
@@ -68,7 +67,7 @@ static enum plan_result check_claims(const struct plugin_call *call,
 	return result;
 }
 
-/* -- which volumes an open claim can have --------------------------------- */
+/* -- which volumes an open claim can have ------------------------------------------------ */
 
 static bool is_bound_to(const struct volume *volume, const struct claim *claim)
 {
@@ -183,7 +182,7 @@ static bool find_bound_to(const struct plugin_call *call, struct plan_claim *it)
 	return true;
 }
 
-/* -- where one can be made ------------------------------------------------ */
+/* -- where one can be made --------------------------------------------------------------- */
 
 static bool capacity_fits(const struct csi_capacity *capacity, const struct claim *claim)
 {
@@ -249,7 +248,7 @@ static bool plan_provisioning(const struct plugin_call *call, struct plan_claim 
 	return it->provisioning != PLAN_BY_CAPACITY || find_capacities(call, it);
 }
 
-/* -- making a plan -------------------------------------------------------- */
+/* -- making a plan ----------------------------------------------------------------------- */
 
 static bool is_bound(const struct claim *claim)
 {

@@ -27,7 +27,7 @@ __attribute__((format(printf, 1, 2))) static void add(const char *format, ...)
 	T_TRUE(len < sizeof text);
 }
 
-/* -- a world ------------------------------------------------------------------------ */
+/* -- a world ----------------------------------------------------------------------------- */
 
 static void random_node(unsigned n)
 {
@@ -186,8 +186,7 @@ static void random_world(void)
 	}
 }
 
-/* -- binding, one by one ---------------------------------------------------------------
- */
+/* -- binding, one by one ----------------------------------------------------------------- */
 
 static bool naive_reaches(const struct volume *volume, const struct node_row *at)
 {
@@ -331,7 +330,7 @@ static unsigned naive_bound(const struct node_row *at)
 	return 0;
 }
 
-/* -- limits, one by one --------------------------------------------------- */
+/* -- limits, one by one ------------------------------------------------------------------ */
 
 enum { SEEN_MAX = 4096 };
 
@@ -391,7 +390,7 @@ static bool naive_over(uint32_t slot)
 	return most >= 0 && seen_count > there && (int64_t)seen_count > most;
 }
 
-/* -- held against each other ---------------------------------------------- */
+/* -- held against each other ------------------------------------------------------------- */
 
 static unsigned refused, passed;
 

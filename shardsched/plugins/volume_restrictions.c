@@ -18,7 +18,7 @@ struct restriction_state {
 	bool disks;
 };
 
-/* -- claims for one pod ------------------------------------------------------------- */
+/* -- claims for one pod ------------------------------------------------------------------ */
 
 static bool is_for_one_pod(const struct plugin_call *call,
                            const struct spec_volume *volume)
@@ -126,8 +126,7 @@ static void pod_moved(const struct plugin_call *call, const struct placed_pod *p
 						call, pod, claim_name_of(call, &mine[i]));
 }
 
-/* -- disks ----------------------------------------------------------------------------
- */
+/* -- disks ------------------------------------------------------------------------------- */
 
 static bool share_a_monitor(const struct spec *spec, const struct spec_volume *a,
                             const struct spec *other, const struct spec_volume *b)
@@ -186,8 +185,7 @@ static bool node_conflicts(const struct plugin_call *call, uint32_t slot)
 	return false;
 }
 
-/* -- filter -----------------------------------------------------------------------------
- */
+/* -- filter ------------------------------------------------------------------------------ */
 
 static void filter_nodes(const struct plugin_call *call, struct node_span span)
 {

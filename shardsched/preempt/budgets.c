@@ -7,18 +7,19 @@
 struct budget_use {
 	const struct budget *budget; /* NULL: the end of its namespace */
 	int64_t allowed;
-	uint64_t taken; /* upper half: on that node, lower half: so many */
+	uint64_t taken; /* upper half: number of the node; lower half: pods taken there */
 };
 
-/* The use that nobody overdraws; and that there is more to look at than one. */
+/* Index of the use that is never overdrawn, and the value for a list that has to be gone
+ * through. */
 enum { NO_BUDGET = 0 };
 #define SEVERAL UINT32_MAX
 
-/* Of a class, found in that run. */
+/* The budgets that protect the pods of a spec, found in run. */
 struct spec_list {
 	uint64_t run;
-	uint32_t at;  /* where its list begins */
-	uint32_t one; /* the only one on it */
+	uint32_t at;  /* index in lists */
+	uint32_t one; /* its only use, NO_BUDGET, or SEVERAL */
 };
 
 void budgets_done(struct budgets *budgets)
@@ -59,7 +60,8 @@ static bool add_use(struct budgets *budgets, const struct budget *budget)
 	return true;
 }
 
-/* The budgets of a namespace, one behind the other. */
+/* Sets *first to the namespace's first budget in uses, and adds them when they are
+ * new. */
 static bool find_namespace(struct budgets *budgets, uint32_t namespace, uint32_t *first)
 {
 	const struct budget *budget = NULL;
@@ -78,7 +80,7 @@ static bool find_namespace(struct budgets *budgets, uint32_t namespace, uint32_t
 	return number_map_add(&budgets->by_namespace, namespace, *first);
 }
 
-/* Whether it is about pods with these labels at all. */
+/* Whether the budget is about pods with these labels. */
 static bool budget_selects(const struct budgets *budgets, const struct budget *budget,
                            const struct spec *spec)
 {
@@ -107,7 +109,7 @@ static uint32_t single_use(const struct budgets *budgets, uint32_t at)
 	return list[1];
 }
 
-/* The list of a class. */
+/* Makes the list of budgets for a spec. */
 static bool find_spec(struct budgets *budgets, const struct spec *spec)
 {
 	uint32_t first, at;
@@ -139,7 +141,7 @@ static bool is_disrupted(const struct budget *budget, uint32_t name)
 	return false;
 }
 
-/* Nodes are counted up, so what was taken on those before is less than begin. */
+/* Node numbers grow, so what was taken on an earlier node is less than begin. */
 static inline bool charge_use(struct budget_use *use, uint64_t begin)
 {
 	uint64_t taken = use->taken < begin ? begin : use->taken;
@@ -162,11 +164,11 @@ static bool charge_list(const struct budgets *budgets, uint32_t at, uint32_t nam
 	return overdrawn;
 }
 
-/* What is read for each pod; in a place that nothing written can be. */
+/* What the loop over pods reads, copied so that no write can alias it. */
 struct protection_view {
 	const struct spec_list *list;
 	struct budget_use *use;
-	size_t cap; /* of list */
+	size_t cap; /* length of list */
 	uint64_t run, begin;
 };
 
@@ -191,7 +193,8 @@ static bool charge_pod(const struct budgets *budgets, const struct spec_list *li
 static bool split_pods(struct budgets *budgets, const struct budget_pods *pods,
                        uint32_t *order, uint32_t *protected)
 {
-	/* The others stand behind, until it is known how many wards there are. */
+	/* The others are collected behind, until it is known how many pods are
+	 * protected. */
 	uint32_t *others = order + pods->count;
 	const uint32_t *spec = pods->spec, all = pods->count;
 	struct protection_view at = protection_view_of(budgets);

@@ -1,6 +1,6 @@
 /*
- * Disruption budgets while victims are looked for: which of them protect a class of pods,
- * found out once a run, and what is left of each, counted anew on each node.
+ * Disruption budgets in a search for victims: which budgets protect a class of pods is
+ * found once for each run, and what is left of each budget is counted anew for each node.
  */
 #ifndef SHARDSCHED_PREEMPT_BUDGETS_H
 #define SHARDSCHED_PREEMPT_BUDGETS_H
@@ -11,32 +11,36 @@
 
 struct budgets {
 	const struct snapshot *snapshot;
-	struct number_map by_namespace; /* the first of its budgets in use */
-	struct scratch by_spec;         /* struct spec_list, by the number of a class */
-	struct scratch uses;  /* struct budget_use: nobody, then all of a namespace in
-	                       * a row */
-	struct scratch lists; /* uint32_t: a count, then so many indexes of uses */
+	/* by namespace: index in uses of its first budget */
+	struct number_map by_namespace;
+	struct scratch by_spec; /* struct spec_list, by the id of a spec */
+	/* struct budget_use: index 0 is no budget, then come those of each namespace in a
+	 * row */
+	struct scratch uses;
+	/* uint32_t: a count, followed by that many indexes in uses */
+	struct scratch lists;
 	uint32_t uses_count;
 	uint32_t lists_count;
 	uint64_t run;
-	uint64_t node; /* counts the nodes that were looked at */
+	uint64_t node; /* number of nodes looked at so far */
 };
 
 void budgets_done(struct budgets *budgets);
 
-/* Pods of a node, the most important first. */
+/* Pods of a node, the most important one first. */
 struct budget_pods {
 	uint32_t count;
 	const uint32_t *placed;
-	const uint32_t *spec; /* the number of the class of each */
+	const uint32_t *spec; /* id of the spec of each pod */
 };
 
 /* Begins a run. */
 void budgets_begin(struct budgets *budgets, const struct snapshot *snapshot);
 
-/* One after the other would go, each taking from its budgets what is left. Those by whom
- * one is overdrawn are *wards: order begins with these, behind them the others. 0: order
- * is as before. order has room for twice as many. false: no memory. */
+/* Takes the pods in order, each of which uses up what its budgets have left. Pods that
+ * overdraw a budget are the protected ones: order begins with *protected of them,
+ * followed by the others. 0 protected: order is not written. order has room for twice as
+ * many pods. false: out of memory. */
 PL_NODISCARD bool budgets_split(struct budgets *budgets, const struct budget_pods *pods,
                                 uint32_t *order, uint32_t *protected);
 

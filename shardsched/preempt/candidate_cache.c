@@ -1,7 +1,8 @@
 /*
- * How good a candidate a node was, kept for the class of pods that asked last: a node
- * that did not change and loses again costs one look. What is kept may be better than
- * the truth, since a node is left as soon as it loses; then it is tried again.
+ * Caches how good a candidate each node was for the class of pods that asked last: a node
+ * that did not change and loses again costs one look. A cached rank may be better than
+ * the real one, since a node is left as soon as it loses; such a node is tried again when
+ * it no longer loses.
  */
 #include "shardsched/preempt/preempt_int.h"
 

@@ -31,7 +31,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Below 0: a is to be preferred. */
+/* Below 0: a is better. */
 static int compare_ranks(const struct candidate_rank *a, const struct candidate_rank *b)
 {
 	int order = compare_u64(a->violations, b->violations);
@@ -57,7 +57,7 @@ static struct candidate_rank *rank_array(const struct preempt *preempt)
 	return preempt->ranks.at;
 }
 
-/* Only the best is remembered, in the first place. */
+/* Keeps only the best candidate, at index 0. */
 static void keep_better(struct preempt *preempt, struct preempt_candidate candidate,
                         const struct candidate_rank *rank)
 {
@@ -105,7 +105,7 @@ bool candidate_add(struct preempt *preempt, const struct preempt_candidate *cand
 	return true;
 }
 
-/* Which ones nothing is better than: the first of them is what is chosen. */
+/* Finds the candidates that no other one is better than; the first of them is chosen. */
 static uint32_t find_tied(struct preempt *preempt)
 {
 	const struct candidate_rank *rank = rank_array(preempt);

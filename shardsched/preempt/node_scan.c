@@ -1,10 +1,10 @@
 /*
- * The pods of a node are a chain through memory, each link of it a wait for the next; so
- * the chains of several nodes are walked at once, and the waits overlap.
+ * The pods of a node are a chain through memory, and each link is a cache miss. So the
+ * chains of several nodes are walked at once, and the misses overlap.
  */
 #include "shardsched/preempt/preempt_int.h"
 
-/* As far as sums that are known can tell. */
+/* Whether the cached sum shows that no victims can help. */
 static bool is_hopeless(const struct preempt *preempt, uint32_t slot)
 {
 	const struct request_sum *sum = reclaimable_known(preempt, slot);
@@ -14,7 +14,7 @@ static bool is_hopeless(const struct preempt *preempt, uint32_t slot)
 		return false;
 	if (sum->pods == 0)
 		return true;
-	/* Scalars are not in the sums. */
+	/* The sums do not have scalars. */
 	if (preempt->fit < 0 || preempt->request.scalars > 0)
 		return false;
 	resource_request_available(&preempt->request, preempt->snapshot, slot, sum,
@@ -66,7 +66,7 @@ static bool reserve_scans(struct preempt *preempt)
 	       victims_sort_ready(preempt, most);
 }
 
-/* One link. false: the chain is at its end. */
+/* Reads one pod of the chain. false: it was the last one. */
 static bool scan_step(struct preempt *preempt, struct node_scan *scan)
 {
 	const struct placed_pod *pod = &preempt->snapshot->placed[scan->next];

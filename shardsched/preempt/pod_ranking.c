@@ -1,12 +1,12 @@
 /*
- * The pods of each node in order of importance, kept from run to run and mended for
- * nodes that changed; as columns, so that victims are found by reading on. They stand one
- * node behind the other; a node with more pods than before moves to the end, and when
- * that is too far away all are forgotten.
+ * Caches the pods of each node in order of importance, as columns, so that victims are
+ * found by reading on. The pods of one node follow those of another; a node with more
+ * pods than before moves to the end, and when the end is too far away all rankings are
+ * dropped.
  */
 #include "shardsched/preempt/preempt_int.h"
 
-enum { POD_RANKING_SPARE = 8, LINE_BYTES = 64 /* of a cache */ };
+enum { POD_RANKING_SPARE = 8, LINE_BYTES = 64 /* of a cache line */ };
 
 void pod_rankings_done(struct pod_rankings *rankings)
 {
@@ -69,7 +69,7 @@ static bool has_space(const struct preempt *preempt, const struct node_scan *sca
 	               ranking_at(&preempt->rankings, scan->slot)->cap;
 }
 
-/* How many more pods the nodes that are looked at take. */
+/* How many pods have to be added for the scanned nodes. */
 static size_t count_missing(const struct preempt *preempt)
 {
 	size_t more = 0;

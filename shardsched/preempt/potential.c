@@ -1,7 +1,7 @@
 #include "shardsched/preempt/preempt_int.h"
 
-/* Victims on a node may help what the first plugin to refuse it calls unschedulable. A
- * plugin whose word is now this, now that, is asked about each node. */
+/* Removing pods may help where the first plugin to refuse the node says UNSCHEDULABLE. A
+ * plugin whose verdict depends on the node is asked about each one. */
 static bool may_help(struct preempt *preempt, unsigned plugin, uint32_t slot)
 {
 	struct verdict verdict;
@@ -9,7 +9,7 @@ static bool may_help(struct preempt *preempt, unsigned plugin, uint32_t slot)
 	verdict_clear(&verdict);
 	if (!pl_bitset_has(preempt->snapshot->nominated, slot))
 		cycle_why_plugin(preempt->cycle, plugin, slot, &verdict);
-	/* Pods nominated for the node may be what stands in the way. */
+	/* The pods nominated for the node may be what stands in the way. */
 	if (verdict.code == VERDICT_SUCCESS)
 		cycle_why(preempt->cycle, slot, &verdict);
 	return verdict.code == VERDICT_UNSCHEDULABLE;

@@ -5,7 +5,7 @@
 #include "shardsched/preempt/preempt_int.h"
 #include "store/base/alloc.h"
 
-/* What happens to pods on nodes. */
+/* Events about pods on nodes. */
 #define ON_PODS (QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(POD_LABELS))
 
 enum pl_code preempt_new(struct preempt **out, struct pl_err *err)
@@ -39,8 +39,8 @@ void preempt_free(struct preempt *preempt)
 	free(preempt);
 }
 
-/* Room is being made for it already: a pod of lower priority is terminating for it, or is
- * about to, on the node where it is to go. */
+/* Whether room is being made already: a pod of lower priority is terminating for this one
+ * on the node that this one is nominated for, or is about to. */
 static bool waits_for_victims(const struct preempt *preempt, uint32_t slot)
 {
 	const struct snapshot *snapshot = preempt->snapshot;
@@ -64,8 +64,9 @@ static bool waits_for_victims(const struct preempt *preempt, uint32_t slot)
 	return false;
 }
 
-/* Those before it have let the node through, and do not look at pods; those behind it
- * have nothing to say about this pod. */
+/* Whether only the fit plugin can refuse a node that it was the first to refuse: plugins
+ * before it let the node through and do not look at pods, and those behind it are skipped
+ * for this pod. */
 static bool only_fit_refuses(const struct preempt *preempt)
 {
 	const struct profile *profile = cycle_class(preempt->cycle)->profile;
@@ -146,7 +147,8 @@ static size_t nth_bit(struct pl_bitset set, uint32_t n)
 	return bit;
 }
 
-/* Its pods are far away, and asked for while the one before it is looked at. */
+/* The pods of the next node are fetched into the processor's cache while this node is
+ * tried. */
 static void prefetch_pods(const struct preempt *preempt, uint32_t i)
 {
 	const struct node_scan *scan = &preempt->scan[i];
@@ -156,7 +158,7 @@ static void prefetch_pods(const struct preempt *preempt, uint32_t i)
 		pod_ranking_prefetch(&preempt->rankings, scan->slot);
 }
 
-/* From some node on, and round; until there are enough candidates, one of which
+/* Tries nodes from a random one on, until there are enough candidates, one of which
  * overdraws no budget. */
 static uint32_t search_candidates(struct preempt *preempt,
                                   const struct preempt_opts *opts, uint32_t potential)
@@ -216,7 +218,7 @@ void preempt_run(struct preempt *preempt, struct cycle *cycle,
 	preempt->snapshot = cycle_snapshot(cycle);
 	preempt->priority = spec->priority;
 	preempt->keep_all = opts->keep_all;
-	/* A PreFilter speaks of all nodes; victims on one are no help. */
+	/* A refusal by PreFilter is about all nodes, so removing pods does not help. */
 	if (last->pre.code != VERDICT_SUCCESS || (spec->flags & SPEC_NEVER_PREEMPTS) != 0)
 		return;
 	out->waits = waits_for_victims(preempt, cycle_pod(cycle)->nominated);

@@ -126,7 +126,7 @@ static struct pod random_pod(int number, int priority, uint32_t most, uint32_t r
 	return pod_from(text.at);
 }
 
-/* -- the cluster ------------------------------------------------------------------- */
+/* -- the cluster ------------------------------------------------------------------------- */
 
 static struct {
 	struct pod pod;
@@ -207,7 +207,7 @@ static void nominate(int number)
 	pod_drop(&model, &pod);
 }
 
-/* -- the model --------------------------------------------------------------------- */
+/* -- the model --------------------------------------------------------------------------- */
 
 struct naive_candidate {
 	uint32_t slot;
@@ -386,7 +386,7 @@ static void naive(struct naive_candidates *out)
 	find_tied(out);
 }
 
-/* -- the real thing ------------------------------------------------------------------ */
+/* -- the real thing ---------------------------------------------------------------------- */
 
 static const struct preempt_opts every = {.candidates_percent = 100, .keep_all = true};
 static struct cycle_outcome last;

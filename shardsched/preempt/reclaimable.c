@@ -24,7 +24,7 @@ static void forget_sums(struct reclaimable *reclaimable)
 		       reclaimable->known.cap * sizeof(uint64_t));
 }
 
-/* Those of that priority, else those that nobody asked for longest. */
+/* The sums for that priority, or else those that were not used for the longest time. */
 static struct reclaimable *reclaimable_for(struct preempt *preempt, int32_t below)
 {
 	struct reclaimable *oldest = &preempt->reclaimable[0];
@@ -65,7 +65,7 @@ bool reclaimable_ready(struct preempt *preempt)
 	return true;
 }
 
-/* No more than the node counts as used, which is far from the end. */
+/* The sum can not overflow: it is part of what the node counts as used. */
 static struct request_sum sum_part(const struct ranking_part *part)
 {
 	struct request_sum sum = {.pods = part->count};

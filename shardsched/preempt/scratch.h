@@ -1,6 +1,6 @@
 /*
- * Arrays that are used again for each run and grow when one is too short: after a while
- * nothing is allocated any more.
+ * A scratch array is used again in each run and grows when it is too short, so that after
+ * a while no run allocates.
  */
 #ifndef SHARDSCHED_PREEMPT_SCRATCH_H
 #define SHARDSCHED_PREEMPT_SCRATCH_H
@@ -13,12 +13,12 @@
 
 struct scratch {
 	void *at;
-	size_t cap; /* elements */
+	size_t cap; /* number of elements */
 };
 
-/* Room for count elements; what is there stays. false: no memory. */
+/* Makes room for count elements and keeps those that are there. false: out of memory. */
 PL_NODISCARD bool scratch_grow(struct scratch *scratch, size_t count, size_t size);
-/* The same; what is new is zero. */
+/* The same; new elements are zero. */
 PL_NODISCARD bool scratch_grow_zeroed(struct scratch *scratch, size_t count, size_t size);
 void scratch_done(struct scratch *scratch);
 

@@ -1,11 +1,13 @@
 /*
- * Who is more important: by priority, then by age. What kube-scheduler leaves to chance
- * beyond that is decided by namespace, name and uid, so that decisions repeat. Of those
- * that have not started the last comes first: kube-scheduler takes "now" for their start,
- * and reads the clock for the one that stood behind before the one that stood in front.
+ * Orders pods by importance: by priority, then by age.
  *
- * Priority, age, as exactly as it goes, and which victim it is make one number to sort
- * by; only what is equal in the first two is sorted by comparing everything.
+ * What kube-scheduler leaves to chance beyond that is decided by namespace, name and uid,
+ * so that decisions repeat. Among pods that have not started the last one comes first:
+ * kube-scheduler takes "now" for their start, and reads the clock for the one behind
+ * before the one in front.
+ *
+ * Priority, age (as precisely as bits allow) and the index of the victim make one number
+ * to sort by. Only victims with equal priority and age bits are compared in full.
  */
 #include "shardsched/preempt/preempt_int.h"
 
@@ -34,7 +36,7 @@ static int compare_names(const struct snapshot *snapshot, const struct placed_po
 	return order;
 }
 
-/* Of one priority. */
+/* Compares two pods of the same priority. */
 static bool goes_before(const struct snapshot *snapshot, const struct victim *a,
                         const struct victim *b)
 {
@@ -47,7 +49,7 @@ static bool goes_before(const struct snapshot *snapshot, const struct victim *a,
 	return a->started_ms == NOT_STARTED ? order > 0 : order < 0;
 }
 
-/* -- what is equal in the number ----------------------------------------------------- */
+/* -- what is equal in the number --------------------------------------------------------- */
 
 static void sort_run(const struct snapshot *snapshot, struct victim *at, uint32_t count)
 {
@@ -61,7 +63,7 @@ static void sort_run(const struct snapshot *snapshot, struct victim *at, uint32_
 	}
 }
 
-/* from[0..half) and from[half..count), each in order. */
+/* Merges from[0..half) and from[half..count), each of which is sorted. */
 static void merge_sorted(const struct snapshot *snapshot, const struct victim *from,
                          uint32_t half, uint32_t count, struct victim *to)
 {
@@ -99,15 +101,15 @@ static void sort_equal(const struct snapshot *snapshot, struct victim *victim,
 		memcpy(victim, from, count * sizeof *from);
 }
 
-/* -- the number ---------------------------------------------------------------------- */
+/* -- the number -------------------------------------------------------------------------- */
 
-/* How priorities, starts and the victim's index share 64 bits. Of starts the highest
- * value says that there is none. */
+/* How priority, start and the index of the victim share 64 bits. The highest value of the
+ * start means "not started". */
 struct key_layout {
-	uint64_t highest; /* priority, shifted */
+	uint64_t highest; /* the highest priority, shifted */
 	uint64_t none;
 	int64_t first_ms;
-	unsigned shift; /* of what a start is later than the first */
+	unsigned shift; /* bits dropped from the time since first_ms */
 	unsigned age_bits, index_bits;
 };
 
@@ -133,7 +135,7 @@ static struct key_layout make_layout(const struct victim *victim, uint32_t count
 		code.first_ms = ms < code.first_ms ? ms : code.first_ms;
 		last_ms = said > last_ms ? said : last_ms;
 	}
-	/* Pods on a node are no more than 2^26: that leaves some. */
+	/* A node has fewer than 2^26 pods, so some bits remain. */
 	code.age_bits = 64 - code.index_bits - bits_needed(code.highest - lowest);
 	code.age_bits = code.age_bits > 32 ? 32 : code.age_bits;
 	code.none = (UINT64_C(1) << code.age_bits) - 1;
@@ -154,7 +156,7 @@ static uint64_t sort_key(const struct key_layout *code, const struct victim *vic
 	return (below << code->age_bits | since) << code->index_bits | index;
 }
 
-/* Each goes where the number of those before it says. */
+/* Sorts a short run: each key goes to the index that is the number of smaller keys. */
 static void keys_run(const uint64_t *from, uint32_t count, uint64_t *to)
 {
 	uint32_t place[ORDER_RUN] = {0};
@@ -176,8 +178,8 @@ struct key_merge {
 	uint64_t *to, *to_end;
 };
 
-/* From either end at once: each waits for its own comparisons only. So many steps are
- * sure to find something left in both runs; and no two keys are equal. */
+/* Merges from both ends at once, so that each end waits only for its own comparisons.
+ * After steps rounds both runs still have elements; no two keys are equal. */
 static void keys_merge_ends(struct key_merge *merge_sorted, uint32_t steps)
 {
 	struct key_merge at = *merge_sorted;
@@ -215,7 +217,7 @@ static void keys_merge(const uint64_t *from, uint32_t half, uint32_t count, uint
 	memcpy(at.to + (at.a_end - at.a), at.b, (size_t)(at.b_end - at.b) * sizeof *at.b);
 }
 
-/* Gives the one of the two that they are in afterwards. */
+/* Returns the one of the two arrays that is sorted in the end. */
 static const uint64_t *keys_sort(uint64_t *key, uint32_t count, uint64_t *other)
 {
 	uint64_t *from = other, *to = key;
@@ -238,7 +240,7 @@ static const uint64_t *keys_sort(uint64_t *key, uint32_t count, uint64_t *other)
 	return from;
 }
 
-/* -- all ----------------------------------------------------------------------------- */
+/* -- all --------------------------------------------------------------------------------- */
 
 bool victims_sort_ready(struct preempt *preempt, uint32_t most)
 {

@@ -1,11 +1,11 @@
 #include "shardsched/preempt/preempt_int.h"
 
-/* One node, while it is looked at. */
+/* A node while it is tried. */
 struct node_trial {
 	struct preempt *preempt;
 	uint32_t slot;
 	struct ranking_part part;
-	bool by_sum; /* adding up is enough */
+	bool by_sum; /* adding up suffices */
 	struct free_amounts free;
 	struct preempt_candidate candidate;
 };
@@ -42,7 +42,7 @@ static void restore_pod(struct node_trial *trial, uint32_t i)
 		cycle_add_pod(trial->preempt->cycle, trial->part.placed[i]);
 }
 
-/* The most that lifting can give is not enough, whatever else there is. */
+/* Whether removing all pods of lower priority gives too little. */
 static bool is_hopeless(struct node_trial *trial)
 {
 	struct preempt *preempt = trial->preempt;
@@ -62,7 +62,7 @@ static bool remove_all(struct node_trial *trial)
 	int by;
 
 	if (trial->by_sum)
-		return true; /* free is without them */
+		return true; /* free does not have them */
 	for (uint32_t i = 0; i < trial->part.count; i++)
 		remove_pod(trial, i);
 	by = cycle_refuser(trial->preempt->cycle, trial->slot, &fits);
@@ -85,7 +85,7 @@ uint32_t split_protected(struct preempt *preempt, const struct ranking_part *par
 	return protected;
 }
 
-/* Puts back whoever may come back; the others are given up. */
+/* Puts the pod back if the preemptor still fits; otherwise the pod is given up. */
 static void reprieve(struct node_trial *trial, uint32_t i, bool is_protected)
 {
 	struct preempt *preempt = trial->preempt;

@@ -1,14 +1,14 @@
 /*
- * Victims on a node where only amounts stand in the way: one pod after the other comes
- * back while the sum of those that are back leaves enough. Most do, so they are taken
- * several at a time.
+ * Finds victims on a node where only amounts stand in the way: pods are reprieved one
+ * after another while what they hold still leaves enough. Most pods are, so they are
+ * added up several at a time.
  */
 #include "shardsched/preempt/preempt_int.h"
 
 enum { BLOCK = 8 };
 
-/* What pods that come back may take; INT64_MAX of what is not asked for, which is more
- * than all pods of a node hold. */
+/* What reprieved pods may take; INT64_MAX for what is not requested, which is more than
+ * all pods of a node hold. */
 struct slack {
 	int64_t cpu_milli;
 	int64_t memory;
@@ -16,7 +16,8 @@ struct slack {
 	int64_t pods;
 };
 
-/* Pods in the order in which they come back: an index in the part each; NULL: all. */
+/* Pods in the order in which they may be reprieved, as indexes of the part; NULL: all of
+ * them in order. */
 struct reprieve_order {
 	const uint32_t *index;
 	uint32_t count;
@@ -46,14 +47,14 @@ static inline uint32_t index_at(const uint32_t *index, uint32_t i)
 	return index == NULL ? i : index[i];
 }
 
-/* Storage is a column that most runs need not read. */
+/* Most runs need not read the storage column. */
 static inline int64_t storage_of(const struct ranking_part *part, uint32_t at,
                                  bool stores)
 {
 	return stores ? part->storage[at] : 0;
 }
 
-/* How many at the front fit together, whole blocks of them. */
+/* Reprieves whole blocks from the front while they fit; returns how many pods. */
 static inline uint32_t reprieve_blocks(const struct ranking_part *part,
                                        const uint32_t *index, uint32_t count, bool stores,
                                        struct slack *slack)
@@ -77,8 +78,8 @@ static inline uint32_t reprieve_blocks(const struct ranking_part *part,
 	return done;
 }
 
-/* Without a branch on what fits, which is as good as chance. Indexes of those that stay
- * away go to out, which has room for all. */
+/* Has no branch on whether a pod fits, which is unpredictable. Writes the indexes of pods
+ * that are not reprieved to out, which has room for all. */
 static inline uint32_t reprieve_each(const struct ranking_part *part,
                                      const struct reprieve_order *order,
                                      const uint32_t *index, bool stores,
@@ -104,12 +105,12 @@ static inline uint32_t reprieve_each(const struct ranking_part *part,
 	return away;
 }
 
-/* Four times the same, but that the compiler knows which. */
+/* The four calls are the same, but the compiler knows their constants. */
 static uint32_t reprieve_pods(const struct ranking_part *part,
                               const struct reprieve_order *order, struct slack *slack,
                               uint32_t *out)
 {
-	bool stores = slack->storage != INT64_MAX; /* it is asked for */
+	bool stores = slack->storage != INT64_MAX; /* storage is requested */
 
 	if (order->index == NULL)
 		return stores ? reprieve_each(part, order, NULL, true, slack, out)
@@ -125,8 +126,8 @@ static int64_t start_ms_of(const struct preempt *preempt, uint32_t placed)
 	return ms == 0 ? INT64_MAX : ms;
 }
 
-/* Victims in the order in which they were given up, the protected ones first: so the
- * first of these or of the others is the oldest of the highest. */
+/* The victims are in the order in which they were given up, protected ones first. So the
+ * oldest one of the highest priority is the first protected or the first other victim. */
 static int64_t oldest_start(const struct preempt *preempt,
                             const struct ranking_part *part, const uint32_t *away,
                             const struct candidate_rank *rank)
@@ -185,7 +186,7 @@ static void find_victims(struct preempt *preempt, uint32_t slot,
 		others = (struct reprieve_order){first.index + protected,
 		                                 part->count - protected};
 		rank->violations = reprieve_pods(part, &first, &slack, away);
-		/* As yet the best of those that overdraw so many. */
+		/* The fields that are not known yet get their best value. */
 		rank->highest = INT32_MIN;
 		rank->oldest_ms = INT64_MAX;
 		rank->count = rank->violations;

@@ -97,7 +97,7 @@ PL_NODISCARD enum pl_code queue_new(const struct queue_opts *opts, struct queue 
 /* All classes and pods must be out of the queue. */
 void queue_free(struct queue *queue);
 
-/* -- classes ------------------------------------------------------------------ */
+/* -- classes ----------------------------------------------------------------------------- */
 
 struct queue_class_opts {
 	uint32_t namespace_id;
@@ -131,7 +131,7 @@ unsigned queue_lanes_shut(const struct queue *queue);
 /* Sets the weight of a namespace in all its bands. */
 void queue_weigh(struct queue *queue, uint32_t namespace_id, uint32_t weight);
 
-/* -- pods ---------------------------------------------------------------------- */
+/* -- pods -------------------------------------------------------------------------------- */
 
 /* now_ms never goes back. created_ms: what the pod's age counts from. */
 void queue_add(struct queue *queue, struct queue_pod *pod, struct queue_class *class,
@@ -200,7 +200,7 @@ void queue_defer(struct queue *queue, struct queue_pod *pod, uint64_t backoff_ms
 /* From BACKOFF or WAITING to ACTIVE at once. */
 void queue_activate(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
 
-/* -- what happens -------------------------------------------------------------- */
+/* -- what happens ------------------------------------------------------------------------ */
 
 /* O(1); queue_run judges the event. */
 void queue_event(struct queue *queue, const struct queue_event *event);
@@ -214,7 +214,7 @@ void queue_run(struct queue *queue, uint64_t now_ms);
 /* When to call queue_run again. UINT64_MAX: only after an event. */
 uint64_t queue_deadline_ms(const struct queue *queue);
 
-/* -- questions ------------------------------------------------------------------ */
+/* -- questions --------------------------------------------------------------------------- */
 
 struct queue_where {
 	enum queue_place place;

@@ -97,7 +97,7 @@ static inline bool queue_has_budget(const struct queue *queue,
 	return queue->opts.budget[class->level] != QUEUE_NO_BUDGET;
 }
 
-/* -- active.c -- */
+/* -- active.c ---------------------------------------------------------------------------- */
 void active_init(struct queue_active *active, enum queue_sort sort, bool fair);
 void active_done(struct queue_active *active);
 PL_NODISCARD enum pl_code active_open(struct queue_active *active,
@@ -119,7 +119,7 @@ void active_take(struct queue_active *active, struct queue_pod *pod);
 uint32_t active_position(const struct queue_active *active, const struct queue_pod *pod);
 void active_check(const struct queue_active *active);
 
-/* -- wait.c -- */
+/* -- wait.c ------------------------------------------------------------------------------ */
 void wait_init(struct queue *queue);
 void wait_class_init(struct queue_class *class);
 /* Whether an event after that number can help a pod that these plugins refused. */
@@ -145,7 +145,7 @@ void wait_event(struct queue *queue, const struct queue_event *event);
 void wait_run(struct queue *queue);
 uint64_t wait_deadline_ms(const struct queue *queue);
 
-/* -- queue.c -- */
+/* -- queue.c ----------------------------------------------------------------------------- */
 /* Moves a pod that is in no place to ACTIVE, or to BACKOFF until until_ms. */
 void queue_send(struct queue *queue, struct queue_pod *pod, uint64_t until_ms);
 /* A random backoff after so many failures. */

@@ -110,7 +110,7 @@ static void give_back(const struct kind_of_pod *kind)
 	}
 }
 
-/* -- naive answers ------------------------------------------------------------------ */
+/* -- naive answers ----------------------------------------------------------------------- */
 
 static bool naive_before(const struct queued_pod *a, const struct queued_pod *b)
 {
@@ -242,7 +242,7 @@ static void check(void)
 	T_TRUE(queue_peek(w.queue) == (first == NULL ? NULL : &first->pod));
 }
 
-/* -- steps --------------------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------------------- */
 
 static void run(void)
 {

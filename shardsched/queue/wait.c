@@ -1,21 +1,24 @@
 /*
  * Waiting classes, and what they wait for.
  *
- *	         first pod waits              an event that can help, flush,
- *	         after a verdict              or a pod of it was placed
- *	EMPTY ------------------> CLOSED ----------------------------------> OPEN --+
- *	  ^                        | ^ ^                                    | |  ^  | probe placed,
- *	  |     last pod leaves    | | |   probe refused, and no later      | |  |  | gone or failed:
- *	  +------------------------+ | +-- event helps ---------------------+ |  +--+ the next ones
- *	  |                          |                                        |       are woken
- *	  |                          +-- an event that can not help           |
- *	  +------------ last waiting pod leaves ------------------------------+
+ *	                     an event can help, the flush is due,
+ *	                     or a pod of the class was placed
+ *	EMPTY ---> CLOSED ------------------------------------> OPEN
+ *	  ^  first   |  ^                                        | |
+ *	  |  pod     |  +----------------------------------------+ |
+ *	  |  waits   |       a probe was refused, and no later     |
+ *	  |          |       event helps                           |
+ *	  +----------+---------------------------------------------+
+ *	             the last waiting pod leaves
  *
  * A CLOSED class is in the bucket of the kinds of events that can help it. In a bucket,
  * the class that was judged against the fewest events is in front; so judging goes round,
- * in pieces, and a bucket whose front is up to date is done. An OPEN class is judged
- * against no event: its probes see what happened, or the events are judged when they are
- * refused.
+ * in pieces, and a bucket whose front is up to date is done. An event that can not help
+ * only moves the class to the end of its bucket.
+ *
+ * An OPEN class is judged against no event: its probes see what happened, or the events
+ * are judged when they are refused. When a probe is placed, is gone or fails, the next
+ * ones are woken.
  */
 #include "shardsched/queue/queue_int.h"
 
@@ -68,7 +71,7 @@ void wait_class_init(struct queue_class *class)
 	class->probes_max = 1;
 }
 
-/* -- events and verdicts -------------------------------------------------------- */
+/* -- events and verdicts ----------------------------------------------------------------- */
 
 uint64_t wait_helps(const struct queue *queue, uint64_t plugins)
 {
@@ -140,7 +143,7 @@ void wait_event(struct queue *queue, const struct queue_event *event)
 			queue->buckets[i].latest = queue->event;
 }
 
-/* -- buckets --------------------------------------------------------------------- */
+/* -- buckets ----------------------------------------------------------------------------- */
 
 /* The last bucket is for the classes that find no other, and is judged against every
  * event. */
@@ -201,7 +204,7 @@ static void enter_bucket(struct queue *queue, struct queue_class *class)
 		pl_list_add_tail(&queue->flush, &class->flush);
 }
 
-/* -- waves ------------------------------------------------------------------------ */
+/* -- waves ------------------------------------------------------------------------------- */
 
 static void wake_probes(struct queue *queue, struct queue_class *class)
 {
@@ -332,7 +335,7 @@ void wait_del(struct queue *queue, struct queue_pod *pod)
 	leave_bucket(queue, class);
 }
 
-/* -- what is due --------------------------------------------------------------------- */
+/* -- what is due ------------------------------------------------------------------------- */
 
 static bool bucket_is_due(const struct queue_bucket *bucket)
 {
