@@ -21,7 +21,7 @@
 #define NAME(name) avx2_##name
 #include "shardsched/plugins/amount_kernels_body.h"
 
-/* clang takes 512 bits by itself, gcc has to be told. */
+/* clang uses 512-bit vectors by itself, gcc has to be told. */
 #ifdef __clang__
 #define AVX512 "avx512f,avx512bw,avx512dq,avx512vl"
 #else

@@ -1,16 +1,16 @@
 /*
- * The arithmetic itself, included once for each sort of processor:
+ * The kernels, included once for each kind of processor:
  *
  *	KERNEL      attributes of a function
- *	NAME(name)  of this sort
+ *	NAME(name)  name of the function for this kind
  *	FUSED       fused multiply-add is one instruction
- *	WIDE        doubles are made of 64-bit integers in one instruction; AVX-512
+ *	WIDE        converting 64-bit integers to doubles is one instruction (AVX-512)
  *
- * Loops have 64 rounds and no branches, so that compilers make vectors of them.
+ * Loops have 64 rounds and no branches, so that compilers vectorise them.
  */
 #define EACH for (int i = 0; i < 64; i++)
 
-/* Eight bytes that are 0 or 1 become eight bits. */
+/* Packs eight bytes that are 0 or 1 into eight bits. */
 KERNEL static uint64_t NAME(pack)(const uint8_t ok[64])
 {
 	uint64_t bits = 0;
@@ -25,7 +25,7 @@ KERNEL static uint64_t NAME(pack)(const uint8_t ok[64])
 }
 
 #ifdef WIDE
-/* Compilers make bytes of what the machine has as bits already. */
+/* Written by hand: compilers turn the mask into bytes and back. */
 KERNEL static inline uint64_t NAME(fits_16)(const struct amount_fits *in, size_t at)
 {
 	__m512i cpu = _mm512_sub_epi32(_mm512_loadu_si512(in->cpu_alloc + at),
@@ -99,13 +99,13 @@ KERNEL static void NAME(load32)(const int32_t *restrict alloc,
 	}
 }
 
-/* Below 2^52. */
+/* value is below 2^52. */
 KERNEL static inline double NAME(real)(uint64_t value)
 {
 #ifdef WIDE
 	return (double)(int64_t)value;
 #else
-	/* The bits of 2^52 + value, as its mantissa counts in ones. */
+	/* The bits of 2^52 + value: the mantissa's last place is worth 1. */
 	uint64_t bits = value | UINT64_C(0x4330000000000000);
 	double real;
 
@@ -122,7 +122,7 @@ KERNEL static uint64_t NAME(load64)(const int64_t *restrict alloc,
 
 	EACH
 	{
-		/* May pass 2^63, and is seen in all then. */
+		/* The sum may pass 2^63; all then has bit 63. */
 		uint64_t sum = (uint64_t)used[i] + (uint64_t)requested;
 
 		all |= (uint64_t)alloc[i] | sum;

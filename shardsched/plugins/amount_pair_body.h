@@ -1,13 +1,14 @@
 /*
- * cpu and memory in one pass, without anything in between in memory; a part of
- * amount_kernels_body.h. Clamped as integers: then doubles need no comparisons.
+ * cpu and memory in one pass, without intermediate arrays; a part of
+ * amount_kernels_body.h. Values are clamped as integers, so that doubles need no
+ * comparisons.
  *
- *	FUSED       a fused multiply-add is one instruction: shares are made of units
+ *	FUSED       fused multiply-add is one instruction: shares are made with units
  */
 #define EACH_OF(words) for (uint32_t i = 0; i < (words)*64; i++)
 
-/* max(there - used, asked) - asked: what is left of 0 and more; and min(used + asked,
- * there). Neither overflows. */
+/* left: max(there - used, asked) - asked, what remains, at least 0. with: min(used +
+ * asked, there). Neither overflows. */
 KERNEL static inline int32_t NAME(left32)(int32_t there, int32_t used, int32_t requested)
 {
 	int32_t free = there - used;
@@ -36,7 +37,7 @@ KERNEL static inline int64_t NAME(with64)(int64_t there, int64_t used, int64_t r
 	return sum < there ? sum : there;
 }
 
-/* Cut off; up to 100. */
+/* The value cut off; up to 100. */
 KERNEL static inline int64_t NAME(whole)(double value)
 {
 #ifdef WIDE
@@ -46,7 +47,7 @@ KERNEL static inline int64_t NAME(whole)(double value)
 #endif
 }
 
-/* 100 * part / there, cut off; part up to there. */
+/* 100 * part / there, cut off; part is at most there. */
 KERNEL static inline int64_t NAME(percent)(double part, double there, double unit)
 {
 	double hundreds = part * 100;

@@ -51,7 +51,7 @@ static enum pl_code parse_item(struct model *model, struct pl_json json,
 	if (name[0] == '\0')
 		return pl_json_fail(pl_json_member(json, "name"), PL_INVALID, err,
 		                    "is empty");
-	/* 0 stands for its default, as everywhere in this configuration. */
+	/* 0 means the default, as everywhere in this configuration. */
 	code = add_item(model, name, weight == 0 ? 1 : weight, out);
 	return code == PL_OK ? PL_OK : pl_err_set(err, code, "resource %s", name);
 }
@@ -127,7 +127,7 @@ void amount_requests_make(const struct plugin_call *call, const struct amount_li
 	}
 }
 
-/* alloc, and what is used without the pod. */
+/* What the node has, and what is used without the pod. */
 static struct amount read_row(const struct amount_requests *requests,
                               const struct amount_request *request, uint32_t slot)
 {
@@ -164,7 +164,7 @@ struct amount amount_at(const struct amount_requests *requests, uint32_t index,
 	return amount;
 }
 
-/* What has no column of its own. */
+/* Loads resources that have no column. */
 static uint64_t load_rows(const struct amount_requests *requests,
                           const struct amount_request *request, uint32_t slot,
                           struct amount_word *out)
@@ -263,7 +263,7 @@ void amount_pass_make(const struct amount_requests *requests, amount_pair_fn *ke
 	};
 }
 
-/* From the first on, how many of the words are for the kernel. */
+/* How many words of the span, from the first one on, the kernel can do. */
 static uint32_t count_run(const struct amount_pass *pass, struct node_span span)
 {
 	const uint64_t *large = pass->large + span.word;

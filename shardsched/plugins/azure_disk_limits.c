@@ -1,4 +1,4 @@
-/* Azure's disks: 16. */
+/* AzureDiskLimits: 16 Azure disks on a node. */
 #include "shardsched/plugins/disk_limits.h"
 
 enum { AZURE_DISK_MOST = 16 };

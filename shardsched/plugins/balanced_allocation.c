@@ -1,10 +1,10 @@
 /*
- * NodeResourcesBalancedAllocation: prefers nodes of whose resources alike shares would be
- * in use, by what pods really request.
+ * NodeResourcesBalancedAllocation prefers nodes whose resources would be in use to
+ * similar shares, by what pods really request.
  *
- * Of two resources the deviation is half their distance. The result is what
- * kube-scheduler gets in doubles, to the last bit, which decides where the score is cut:
- * so divisions are divisions, in its order, and nothing is contracted.
+ * The deviation of two shares is half their distance. The result equals kube-scheduler's
+ * doubles to the last bit, which decides where the score is cut off: divisions stay
+ * divisions, in the same order, and no operations are contracted.
  */
 #include <math.h>
 
@@ -22,7 +22,7 @@ static void args_drop(struct model *model, void *args_)
 	amount_list_drop(model, &args->resources);
 }
 
-/* Each once, and none counts more than another. */
+/* Each resource may occur once, with weight 1. */
 static enum pl_code check_resources(struct pl_json list, const struct balanced_args *args,
                                     struct pl_err *err)
 {

@@ -1,4 +1,5 @@
-/* Binding is the commit, which is the caller's: here everybody may be bound. */
+/* DefaultBinder: binding is the commit, which is the caller's, so every pod may be
+ * bound. */
 #include "shardsched/plugins/plugins.h"
 
 static enum verdict_code bind_pod(const struct plugin_call *call, uint32_t slot,

@@ -1,6 +1,6 @@
 /*
- * DefaultPreemption: after a cycle without a node, other pods may have to go. Which, is
- * decided in preempt/; what comes out is in the job that was lent to the cycle.
+ * DefaultPreemption: after a cycle without a node, other pods may have to go. preempt/
+ * decides which; request and result are in the context that the caller of the cycle set.
  */
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/preempt/preempt.h"
@@ -51,7 +51,7 @@ static enum pl_code args_parse(struct model *model, struct pl_json json, void *a
 	return PL_OK;
 }
 
-/* Whoever runs the cycle without lending a job wants no preemption. */
+/* Without that context the caller wants no preemption. */
 static enum verdict_code post_filter(const struct plugin_call *call, struct cycle *cycle,
                                      struct verdict *verdict)
 {
@@ -69,8 +69,8 @@ static enum verdict_code post_filter(const struct plugin_call *call, struct cycl
 	return request->out.code;
 }
 
-/* It refuses no node, so nothing that happens is for it to wait for: the plugins that
- * did refuse know what helps. */
+/* DefaultPreemption refuses no node, so no event is for it to wait for: the plugins that
+ * refused know what helps. */
 const struct plugin plugin_default_preemption = {
 	.name = "DefaultPreemption",
 	.args_size = sizeof(struct preemption_args),

@@ -1,8 +1,7 @@
 /*
- * How many in-tree volumes of a cloud may be attached to a node: what its allocatable
- * says, or what that cloud takes. Nodes that CSI knows leave it to NodeVolumeLimits.
- *
- * One implementation, a row for each cloud.
+ * Disk limits bound how many in-tree volumes of a cloud may be attached to a node: by the
+ * node's allocatable, or by the cloud's default. Nodes with a CSINode are left to
+ * NodeVolumeLimits. One implementation serves a plugin for each cloud.
  */
 #ifndef SHARDSCHED_PLUGINS_DISK_LIMITS_H
 #define SHARDSCHED_PLUGINS_DISK_LIMITS_H
@@ -12,8 +11,9 @@
 struct disk_rule {
 	enum attach_kind kind;
 	unsigned draft;     /* enum draft_source */
-	const char *scalar; /* allocatable resource */
-	/* Without that; the type of machine as its label says, perhaps empty. */
+	const char *scalar; /* name of the allocatable resource */
+	/* Default for a type of machine, as a label of the node says it; perhaps
+	 * empty. */
 	int64_t (*limit)(struct pl_span machine);
 };
 
@@ -21,7 +21,8 @@ struct disk_limits {
 	const struct disk_rule *rule;
 	struct attach_scope scope;
 	struct attach_load load;
-	uint32_t scalar, machine, machine_beta; /* 0: nobody has it */
+	/* strings; 0: no object has such a name */
+	uint32_t scalar, machine, machine_beta;
 };
 
 enum verdict_code disk_limits_pre_filter(const struct disk_rule *rule,
@@ -37,7 +38,7 @@ void disk_limits_why(const struct plugin_call *call, uint32_t slot,
 	 QUEUE_ON(PVC_ADDED) | QUEUE_ON(PVC_CHANGED) | QUEUE_ON(PV_ADDED) |          \
 	 QUEUE_ON(PV_CHANGED) | QUEUE_ON(STORAGE_CLASS))
 
-/* A row, of the rule of that name. */
+/* Defines a plugin for the rule. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): row is a name */
 #define DISK_LIMITS_ROW(row, text, of)                                      \
 	static enum verdict_code pre_filter(const struct plugin_call *call, \

@@ -1,4 +1,4 @@
-/* Volumes of Amazon's EBS: 39, on machines of the Nitro families 25. */
+/* EBSLimits: 39 EBS volumes on a node, 25 on machines of the Nitro families. */
 #include "shardsched/plugins/disk_limits.h"
 
 enum { EBS_MOST = 39, EBS_NITRO_MOST = 25 };
@@ -11,7 +11,7 @@ static bool contains(struct pl_span text, struct pl_span part)
 	return false;
 }
 
-/* c5..., m5..., r5...; and whatever has t3 or z1d in its name. */
+/* c5..., m5..., r5..., and names that contain t3 or z1d. */
 static bool is_nitro(struct pl_span machine)
 {
 	if (machine.len >= 2 && machine.at[1] == '5' &&

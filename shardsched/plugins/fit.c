@@ -1,10 +1,10 @@
 /*
- * NodeResourcesFit: a node has room for one pod more, and as much free of each resource
- * as the pod requests. What it does not request it does not lack, on whatever node.
+ * NodeResourcesFit: a node has room for one more pod, and as much free of each resource
+ * as the pod requests. A resource that is not requested is not lacking, on whatever node.
  *
- * A word of nodes is judged at once, from columns; scalars and storage only for pods
- * that request them. Words with few candidates left, and clusters with nodes that do
- * not fit in the columns' integers, are judged node by node, from rows.
+ * A word of nodes is judged at once from columns; scalars and storage only for pods that
+ * request them. Words with few candidates left, and all words while some node's amounts
+ * do not fit in the columns, are judged node by node from rows.
  */
 #include "shardsched/plugins/fit.h"
 
@@ -21,7 +21,7 @@ static bool lists_name(const struct model *model, const struct fit_names *names,
 	return false;
 }
 
-/* Or the configuration leaves it to somebody else. */
+/* Arguments may leave the scalar to an extender. */
 bool fit_counts(const struct model *model, const void *args_, uint32_t scalar)
 {
 	const struct fit_args *args = args_;
@@ -54,7 +54,7 @@ static void add_reason(struct verdict *verdict, enum reason_code code, uint32_t 
 	verdict_add(verdict, VERDICT_UNSCHEDULABLE, &reason);
 }
 
-/* need of it, free: short of how much? */
+/* How much is missing; 0: enough is free, or none is needed. */
 static int64_t shortfall(int64_t need, int64_t free)
 {
 	return need > 0 && need > free ? need - free : 0;
@@ -96,7 +96,7 @@ static void explain_refusal(const struct plugin_call *call, uint32_t slot,
 	}
 }
 
-/* Pods, cpu, memory, storage; scalars are another matter. */
+/* Pods, cpu, memory and storage, without scalars. */
 static bool has_room(const struct spec *spec, const struct node_row *row)
 {
 	const struct resources *need = spec->requests;
@@ -119,7 +119,7 @@ static uint64_t filter_rows(const struct plugin_call *call, uint32_t slot, uint6
 	return bits;
 }
 
-/* Where enough candidates are left, and columns hold all amounts. */
+/* Whether enough candidates are left, and columns hold all amounts. */
 static bool can_use_columns(const struct plugin_call *call, uint64_t bits)
 {
 	return !amount_is_sparse(bits) && call->snapshot->hot.wide == 0 &&
@@ -149,7 +149,7 @@ static void filter_columns(const struct plugin_call *call,
 		call->snapshot->storage_free + slot + (size_t)i * 64, need->storage);
 }
 
-/* Pods, cpu, memory and storage. */
+/* Filters by pods, cpu, memory and storage. */
 static void filter_by_amounts(const struct plugin_call *call, struct node_span span)
 {
 	const struct amount_kernels *kernels = amount_kernels();
@@ -173,7 +173,7 @@ static void filter_by_amounts(const struct plugin_call *call, struct node_span s
 	}
 }
 
-/* The nodes that lack one scalar lose their bits. */
+/* Clears the bits of the nodes that lack the scalar. */
 static void filter_scalar(const struct plugin_call *call, const struct resource_row *need,
                           struct node_span span)
 {
@@ -208,7 +208,8 @@ static void filter_nodes(const struct plugin_call *call, struct node_span span)
 	}
 }
 
-/* All is known from the spec; but kube-scheduler's configuration names it here. */
+/* There is nothing to do, but kube-scheduler's configuration has this plugin at the
+ * point. */
 static enum verdict_code pre_filter(const struct plugin_call *call,
                                     struct plugin_narrow *narrow, struct verdict *verdict)
 {
@@ -237,8 +238,8 @@ static bool has_allocatable(const struct plugin_call *call, uint32_t slot)
 	       shortfall(need->storage, alloc->storage) == 0;
 }
 
-/* Does the pod fit on the node that was told, when all others may have to go from there?
- * A pod that went may have been anywhere. */
+/* Whether the pod fits on the node of the event if all other pods may be evicted from it.
+ * The node of a removed pod is not known for sure. */
 static bool queueing_hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	uint32_t slot = event->kind == QUEUE_EV_POD_REMOVED

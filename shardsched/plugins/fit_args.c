@@ -85,7 +85,7 @@ static enum pl_code parse_point(struct pl_json json, struct curve_point *out,
 	return code;
 }
 
-/* Between two points a straight line, cut to whole numbers; level outside. */
+/* Linear between two points, cut off to whole numbers; constant outside. */
 static uint8_t curve_at(const struct curve_point *point, size_t count, int64_t at)
 {
 	const int64_t scale = PLUGIN_SCORE_MAX / SCORE_MOST;

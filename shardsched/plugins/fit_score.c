@@ -1,7 +1,7 @@
 /*
- * NodeResourcesFit's score: how much of a node's resources would be free (LeastAllocated)
- * or in use (MostAllocated), or what a curve makes of that (RequestedToCapacityRatio).
- * A mean by weight over the resources that the node has.
+ * Score of NodeResourcesFit: how much of a node's resources would be free
+ * (LeastAllocated) or in use (MostAllocated), or what a curve makes of that
+ * (RequestedToCapacityRatio); the weighted mean of the resources that the node has.
  */
 #include <string.h>
 
@@ -43,7 +43,7 @@ static int64_t score_exactly(const struct fit_args *args,
 		if (amount.alloc == 0)
 			continue;
 		one = score_share(args, amount);
-		/* On a curve, a resource with 0 is as one that is not there. */
+		/* On a curve, a resource that scores 0 does not take part in the mean. */
 		if (args->strategy == FIT_RATIO && one == 0)
 			continue;
 		sum += one * requests->at[i].weight;
@@ -66,7 +66,7 @@ static void score_each(const struct fit_args *args,
 	}
 }
 
-/* What a curve makes of percents. */
+/* Weighs what the curve makes of the percentages. */
 static void weigh_curve(const struct fit_args *args,
                         const struct amount_requests *requests,
                         const struct amount_word *in, int32_t weight,
@@ -101,7 +101,7 @@ static void weigh_resource(const struct fit_args *args,
 	}
 }
 
-/* false: amounts are too large. */
+/* false: the amounts are too large. */
 static bool score_word(const struct fit_args *args,
                        const struct amount_requests *requests, uint32_t slot,
                        int64_t *score)
@@ -115,7 +115,8 @@ static bool score_word(const struct fit_args *args,
 			return false;
 		weigh_resource(args, requests, &in, requests->at[i].weight, &means);
 	}
-	/* A mean rounded, not cut: of twice the sum and one half. */
+	/* The mean is rounded here, not cut off: doubling and adding the weights adds one
+	 * half. */
 	for (uint32_t i = 0; args->strategy == FIT_RATIO && i < 64; i++) {
 		means.sum[i] = 2 * means.sum[i] + means.weights[i];
 		means.weights[i] *= 2;

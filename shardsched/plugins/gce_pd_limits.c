@@ -1,4 +1,4 @@
-/* Google's persistent disks: 16. */
+/* GCEPDLimits: 16 Google persistent disks on a node. */
 #include "shardsched/plugins/disk_limits.h"
 
 enum { GCE_PD_MOST = 16 };

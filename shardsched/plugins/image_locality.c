@@ -1,9 +1,9 @@
 /*
- * Nodes that have the pod's images score by their size, and the more the more nodes have
- * them: an image on a single node is not to draw all pods there.
+ * ImageLocality: nodes that have the pod's images score by their size, and more the more
+ * nodes have them, so that an image on a single node does not draw all pods there.
  *
- * What a node has is far away, so a class keeps the scores of the nodes that it looked
- * at, 64 at a time, until images move.
+ * A node's images are not in columns, so the class state caches the scores of nodes, 64
+ * at a time, until images change.
  */
 #include <stdlib.h>
 
@@ -12,24 +12,24 @@
 #include "store/base/alloc.h"
 
 #define MIB (INT64_C(1) << 20)
-#define LEAST (23 * MIB)  /* adds up to less: nothing */
-#define MOST (1000 * MIB) /* of a container */
+#define LEAST (23 * MIB)  /* a smaller sum scores 0 */
+#define MOST (1000 * MIB) /* counted for one container */
 
-/* Of more slots nothing is kept: a thousand classes may be open, and where there are so
- * many nodes, results are kept by class anyway. */
+/* With more slots nothing is cached: a thousand classes may be open, and with so many
+ * nodes the results are cached by class anyway. */
 enum { KEPT_MAX = 1 << 17 };
 
 struct image_locality_class {
-	double *spread;   /* of each image: the share of nodes that have it */
-	uint64_t epoch;   /* of all images */
-	uint64_t version; /* grows when what is kept here changes */
+	double *spread;   /* by image: the share of nodes that have it */
+	uint64_t epoch;   /* of the snapshot's images */
+	uint64_t version; /* grows when the scores may have changed */
 	bool made;
-	bool anywhere; /* some node has one of them */
-	/* Kept scores, and by word of 64 slots whether they are: as long as the columns,
-	 * or NULL. */
+	bool anywhere; /* some node has one of the images */
+	/* Cached scores by slot, and a bit for each word of 64 slots that is cached;
+	 * NULL: nothing is. */
 	uint8_t *score;
 	uint64_t *kept;
-	uint32_t capacity; /* slots */
+	uint32_t capacity; /* number of slots */
 };
 
 static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call *call,
@@ -59,7 +59,7 @@ static size_t kept_words(uint32_t capacity)
 	return pl_bitset_words(capacity / 64);
 }
 
-/* When there is no memory for it, nothing is kept either. */
+/* Without memory nothing is cached. */
 static void grow_scores(struct image_locality_class *class_state, uint32_t capacity)
 {
 	bool keeps = capacity <= KEPT_MAX;
@@ -105,7 +105,8 @@ static void refresh_spread(const struct plugin_call *call)
 		       kept_words(class_state->capacity) * sizeof *class_state->kept);
 }
 
-/* Images of other pods, and nodes, come and go all the time. */
+/* Grows only when the pod's images moved: those of other pods come and go all the
+ * time. */
 static uint64_t results_epoch(const struct plugin_call *call)
 {
 	const struct image_locality_class *class_state = call->class_state;
@@ -114,7 +115,7 @@ static uint64_t results_epoch(const struct plugin_call *call)
 	return class_state->version;
 }
 
-/* Not beyond what all of them together can count for. */
+/* Bounded by what all images together may count for. */
 static int64_t scale_bytes(int64_t bytes, double spread, int64_t most)
 {
 	double out = (double)bytes * spread;
@@ -145,7 +146,7 @@ static int64_t score_slot(const struct plugin_call *call, size_t slot)
 	return score_of(call, call->snapshot->row[slot].node.images);
 }
 
-/* The scores of a word's nodes, looked up when they were not before. */
+/* The scores of a word's nodes, computed when they are not cached. */
 static const uint8_t *keep_scores(const struct plugin_call *call, uint32_t word)
 {
 	struct image_locality_class *class_state = call->class_state;

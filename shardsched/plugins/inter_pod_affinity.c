@@ -1,11 +1,11 @@
 /*
- * InterPodAffinity: near the pods that a pod wants to be near, away from those that it
- * wants to be away from, and from those that want to be away from it.
+ * InterPodAffinity: a pod goes near pods that its affinity matches, away from pods that
+ * its anti-affinity matches, and away from pods whose anti-affinity matches it.
  *
- * Nothing is counted here: each rule's tally knows the nodes in domains with pods that
- * it finds, as a set, so a filter is an operation on words a rule. Sets that are being
- * changed by a probe are not settled again for the few nodes that it asks about: these
- * are looked up by their domain.
+ * Nothing is counted here: the tally of each rule has the set of nodes in domains with
+ * matching pods, so the filter is one operation on words for each rule. While a probe
+ * changes such sets they are not brought up to date for the few nodes that it asks about:
+ * these are looked up by their domain.
  */
 #include "shardsched/plugins/inter_pod_affinity.h"
 
@@ -65,7 +65,7 @@ static bool has_tally(const struct inter_pod_tally *at, uint32_t count,
 	return false;
 }
 
-/* All of the terms together, by the topology of each. */
+/* All affinity terms are matched together, and counted by the topology key of each. */
 static enum pl_code open_affinity(struct snapshot *snapshot, const struct spec *spec,
                                   struct inter_pod_class *class_state, struct pl_err *err)
 {
@@ -114,7 +114,7 @@ static enum pl_code open_term(struct snapshot *snapshot, const struct pod_term *
 	return code;
 }
 
-/* Each term alone; at: the first that is free, counts up. */
+/* Each term alone; at points to the first free entry. */
 static enum pl_code open_terms(struct snapshot *snapshot, const struct spec_term *row,
                                uint32_t rows, int sign, struct inter_pod_tally *at,
                                uint32_t *count, struct pl_err *err)
@@ -171,7 +171,7 @@ static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_ca
 
 /* -- filter ------------------------------------------------------------------------------ */
 
-/* What keeps others away, and did already: nothing on a node, no refusal. */
+/* Anti-affinity of placed pods refuses a node only if it matches anywhere. */
 static bool blocks_others(const struct carrier *carrier)
 {
 	return carrier->kind == CARRIER_ANTI && carrier->inside > 0;
@@ -201,8 +201,7 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	return needed ? VERDICT_SUCCESS : VERDICT_SKIP;
 }
 
-/* Those of the word's nodes, of which bits are asked about, that are in a domain with
- * pods. */
+/* The nodes among bits that are in a domain with pods. */
 static uint64_t nodes_with_pods(const struct label_column *column,
                                 const uint32_t *in_domain, uint32_t word, uint64_t bits)
 {
@@ -274,8 +273,8 @@ static void require_label(const struct label_column *column, struct node_span sp
 	}
 }
 
-/* The first of a group that wants to be together has nobody to be near: no pod is found
- * in any domain, and it would be found itself. */
+/* The first pod of a group whose affinity is to the group itself: no pod matches in any
+ * domain, and it matches itself. */
 static bool is_first_of_group(const struct plugin_call *call)
 {
 	const struct inter_pod_class *class_state = call->class_state;
@@ -363,8 +362,8 @@ static void explain_refusal(const struct plugin_call *call, uint32_t slot,
 		            &(struct reason){.code = REASON_POD_ANTI_AFFINITY_OTHERS});
 }
 
-/* A pod that comes only helps those that want to be near one, and a node that comes
- * without pods, which could help others, has to be good itself. */
+/* A placed pod helps only pods with affinity. A new node without pods could help others,
+ * and must fit itself. */
 static bool queueing_hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	uint32_t slot;

@@ -1,21 +1,22 @@
-/* What the two halves of InterPodAffinity share. */
+/* Shared by filter and score of InterPodAffinity. */
 #ifndef SHARDSCHED_PLUGINS_INTER_POD_AFFINITY_H
 #define SHARDSCHED_PLUGINS_INTER_POD_AFFINITY_H
 
 #include "shardsched/plugins/plugins.h"
 
 struct inter_pod_args {
-	int32_t hard_weight; /* what required affinity of pods on nodes adds to a score */
-	bool ignore_others;  /* preferences of pods on nodes, by pods without any */
+	int32_t hard_weight; /* what required affinity of placed pods adds to a score */
+	/* preferences of placed pods do not count for pods without any */
+	bool ignore_others;
 };
 
 struct inter_pod_tally {
 	struct tally *tally;
-	int64_t weight; /* of a preference; below 0: rather not */
+	int64_t weight; /* of a preference; negative for anti-affinity */
 };
 
-/* Of a class: the tallies of its own terms, required affinity (all terms together, by
- * topology key), required anti-affinity, preferences. */
+/* Class state: the tallies of the pod's own terms. Required affinity (all terms together,
+ * by topology key) comes first, then required anti-affinity, then preferences. */
 struct inter_pod_class {
 	struct inter_pod_tally *at;
 	uint32_t affinity;
@@ -35,13 +36,13 @@ inter_pod_soft(const struct inter_pod_class *class_state)
 	return class_state->at + class_state->affinity + class_state->anti;
 }
 
-/* Few domains: what each of them adds to a score. */
+/* For labels with few domains: what each domain adds to a score. */
 struct inter_pod_table {
 	const struct label_column *column;
-	int64_t *score; /* by number */
+	int64_t *score; /* by number of the domain */
 };
 
-/* Many domains: what one rule adds to each node of those that have any pods. */
+/* For labels with many domains: what one rule adds to each node whose domain has pods. */
 struct inter_pod_sparse {
 	const struct label_column *column;
 	const uint64_t *nodes;
@@ -54,7 +55,7 @@ struct inter_pod_state {
 	struct inter_pod_sparse *sparse;
 	uint32_t tables;
 	uint32_t sparses;
-	int64_t low, high; /* of the nodes that were scored */
+	int64_t low, high; /* of the nodes scored so far */
 };
 
 enum verdict_code inter_pod_pre_score(const struct plugin_call *call,

@@ -1,25 +1,25 @@
 /*
- * InterPodAffinity's score of a node: by its domains, what the pod's preferences find
- * there, and what pods there that want it near, or away, add.
+ * Score of InterPodAffinity: what the pod's preferences find in the domains of a node,
+ * and what pods there whose terms match it add.
  *
- * Labels with few domains (zones) add up in a table by domain, one look at it a node.
- * Those with many (host names) mostly have pods in few of them: only these nodes are
- * looked at, rule by rule.
+ * Labels with few domains (zones) are added up in a table by domain, one look-up for a
+ * node. Labels with many domains (host names) mostly have pods in few of them, so only
+ * those nodes are visited, rule by rule.
  */
 #include <string.h>
 
 #include "shardsched/plugins/inter_pod_affinity.h"
 
 enum {
-	TABLE_DOMAINS_MAX = 512, /* and more rules than that make a table worth it */
-	SHARES_MAX = 4096,       /* different scores worth a table */
+	TABLE_DOMAINS_MAX = 512, /* labels with more domains have no table */
+	SHARES_MAX = 4096,       /* a larger range of scores has no table */
 };
 
-/* One rule's part in the score. */
+/* What one rule adds to the score. */
 struct inter_pod_part {
 	const struct label_column *column;
 	const uint32_t *in_domain;
-	const struct tally *tally; /* or */
+	const struct tally *tally; /* either tally or carrier is set */
 	const struct carrier *carrier;
 	int64_t weight;
 };
@@ -147,7 +147,7 @@ enum verdict_code inter_pod_pre_score(const struct plugin_call *call,
 	return state->tables + state->sparses > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
 }
 
-/* All 64, whoever of them is asked about. */
+/* Sets all 64 slots, whichever are asked about. */
 static void set_from_table(const struct inter_pod_table *table, uint32_t word,
                            int64_t *score)
 {
@@ -227,11 +227,11 @@ static int64_t share_of_range(int64_t above, int64_t range)
 	return (int64_t)((double)PLUGIN_SCORE_MAX * ((double)above / (double)range));
 }
 
-/* Divisions are dear, and most nodes are like others: what a score above the lowest
- * becomes is worked out once. */
+/* Divisions are slow, and many nodes have the same score: the normalised value of each
+ * score above the lowest is computed once. */
 struct inter_pod_shares {
 	int64_t low, range;
-	uint8_t known[SHARES_MAX + 1]; /* one more than it is; 0: not yet */
+	uint8_t known[SHARES_MAX + 1]; /* the value plus one; 0: not computed yet */
 };
 
 static int64_t cached_share(struct inter_pod_shares *shares, int64_t score)
@@ -254,8 +254,8 @@ static void clear_all(struct pl_bitset feasible, int64_t *score)
 			memset(score + word * 64, 0, 64 * sizeof *score);
 }
 
-/* From the lowest, 0, to the highest, 100; when all are alike, 0. Those were found while
- * the nodes were scored: all that are feasible, and no others. */
+/* Scales the range from lowest to highest to 0..100; 0 for all if they are equal. Both
+ * were found while scoring, which saw exactly the feasible nodes. */
 void inter_pod_normalize(const struct plugin_call *call, struct pl_bitset feasible,
                          int64_t *score)
 {

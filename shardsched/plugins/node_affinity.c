@@ -1,4 +1,4 @@
-/* Nodes that a pod selects by their labels and names, requires or prefers. */
+/* NodeAffinity: nodes that a pod requires or prefers by their labels and names. */
 #include "shardsched/plugins/node_affinity.h"
 
 #include "shardsched/plugins/node_event.h"
@@ -8,9 +8,9 @@
 
 struct node_affinity_class {
 	struct node_match pod;   /* nodeSelector and required terms */
-	struct node_match added; /* required by configuration */
+	struct node_match added; /* required by the configuration */
 	struct node_match soft, added_soft;
-	bool broken; /* a preferred term that can not be parsed */
+	bool broken; /* a preferred term can not be parsed */
 };
 
 static const struct node_affinity_args *args_of(const struct plugin_call *call)
@@ -30,7 +30,7 @@ static void on_close(struct snapshot *snapshot, const struct plugin_call *call)
 	node_match_close(snapshot, &class_state->added_soft);
 }
 
-/* One without weight or without anything in it is passed over before it is parsed. */
+/* Terms without weight or without anything in them are skipped before they are parsed. */
 static bool is_broken(const struct node_selector *preferred)
 {
 	for (uint64_t i = 0; preferred != NULL && i < preferred->count; i++) {
@@ -70,13 +70,13 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 
 /* -- names ------------------------------------------------------------------------------- */
 
-/* A row that lists names; others are about nothing that a node has. */
+/* Whether a row lists node names; nodes have no other field. */
 static bool lists_names(const struct selector_row *row)
 {
 	return row->op == SELECTOR_IN && row->number == 1;
 }
 
-/* Is it among the names of all such rows? */
+/* Whether the name is in all rows that list names. */
 static bool named_by_all(const struct selector *fields, uint32_t name)
 {
 	for (uint32_t i = 0; i < fields->count; i++)
@@ -105,7 +105,7 @@ static bool all_name_nodes(const struct node_selector *required)
 }
 
 struct name_matches {
-	uint32_t names; /* some, of nodes or not */
+	uint32_t names; /* names in the lists, whether nodes have them or not */
 	uint32_t nodes;
 };
 
@@ -129,8 +129,9 @@ static void add_named(const struct snapshot *snapshot, const struct selector *fi
 	}
 }
 
-/* When every term lists names, only nodes of these names are looked at. That none of
- * these is there is an error to kube-scheduler, and a node that is missing to us. */
+/* When every required term lists names, only nodes with these names are looked at.
+ * That none of them exists is an error to kube-scheduler; here the pod waits for such
+ * a node. */
 static enum verdict_code narrow_to_names(const struct plugin_call *call,
                                          struct plugin_narrow *narrow,
                                          struct verdict *verdict)
@@ -190,7 +191,7 @@ static void filter_nodes(const struct plugin_call *call, struct node_span span)
 	filter_by(&class_state->pod, call->snapshot, span);
 }
 
-/* By the node's labels, without the columns. */
+/* Compares labels, without the columns. */
 static enum reason_code judge_node(const struct plugin_call *call, uint32_t slot)
 {
 	if (!node_match_slot(NULL, args_of(call)->required, call->snapshot, slot))

@@ -1,13 +1,13 @@
-/* Arguments of NodeAffinity. */
+/* Arguments of the NodeAffinity plugin. */
 #ifndef SHARDSCHED_PLUGINS_NODE_AFFINITY_H
 #define SHARDSCHED_PLUGINS_NODE_AFFINITY_H
 
 #include "shardsched/framework/plugin.h"
 
-/* addedAffinity: as if every pod of the profile said it too. */
+/* addedAffinity counts as if every pod of the profile had it too. */
 struct node_affinity_args {
-	const struct node_selector *required;  /* held; NULL: none */
-	const struct node_selector *preferred; /* likewise */
+	const struct node_selector *required;  /* with a reference; NULL: none */
+	const struct node_selector *preferred; /* with a reference; NULL: none */
 };
 
 PL_NODISCARD enum pl_code node_affinity_args_parse(struct model *model,

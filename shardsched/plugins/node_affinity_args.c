@@ -7,7 +7,7 @@ static const char preferred_name[] = "preferredDuringSchedulingIgnoredDuringExec
 
 enum { WEIGHT_MAX = 100 };
 
-/* What a parse works with. */
+/* State of a parse. */
 struct affinity_parse {
 	struct reader reader;
 	struct validate check;
@@ -17,7 +17,7 @@ struct affinity_parse {
 
 /* -- no fields that nobody knows --------------------------------------------------------- */
 
-/* What is absent has none. */
+/* An absent object has no unknown fields. */
 static enum pl_code only_known(struct pl_json object, const char *const *known,
                                struct pl_err *err)
 {
@@ -121,7 +121,7 @@ static void validate_preferred(struct validate *v, const struct draft_node_terms
 	}
 }
 
-/* What passes validation may still be none: Gt with a word. */
+/* A term that passes validation may still not parse, such as Gt with a word. */
 static enum pl_code check_made(const struct node_selector *made, const char *name,
                                struct pl_json added, struct pl_err *err)
 {

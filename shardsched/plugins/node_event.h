@@ -1,13 +1,14 @@
-/* Events about a node, as hints of rows that look at one node see them. */
+/* Queue events about a node, as the hints of plugins that look at one node see them. */
 #ifndef SHARDSCHED_PLUGINS_NODE_EVENT_H
 #define SHARDSCHED_PLUGINS_NODE_EVENT_H
 
 #include "shardsched/framework/plugin.h"
 
-/* What tells of nodes that are somebody else's, too: nothing is known of them here. */
+/* Events that may be about nodes of another shard, of which nothing is known here. */
 #define NODE_EVENTS (QUEUE_ON(NODE_ADDED) | QUEUE_ON(DIGEST))
 
-/* Its slot, if there is a node and it is ours; else SNAPSHOT_NONE: it may help. */
+/* The slot of the event's node if it is live here; else SNAPSHOT_NONE: the event may
+ * help. */
 static inline uint32_t node_event_slot(const struct plugin_call *call,
                                        const struct queue_event *event)
 {

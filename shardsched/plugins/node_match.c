@@ -8,7 +8,7 @@
 
 /* -- one row ----------------------------------------------------------------------------- */
 
-/* Whether a node with that value matches; text 0: it has none. */
+/* Whether a node with that value matches; text 0: the node has no such label. */
 static bool row_accepts(const struct match_row *row, const struct strings *strings,
                         uint32_t text)
 {
@@ -55,7 +55,7 @@ static bool wants_table(const struct match_row *row)
 	PL_UNREACHABLE("selector operator");
 }
 
-/* Room for all numbers and as many again. */
+/* Makes room for all numbers, and as many again. */
 static bool table_grow(struct match_row *row)
 {
 	uint32_t words = row->column->domains_end / 64 * 2 + 2;
@@ -104,7 +104,7 @@ static void table_make(struct match_row *row, const struct strings *strings)
 		table_fill(row, strings);
 }
 
-/* Exists: any number but that of nodes without the label. */
+/* Exists matches any number but 0, which stands for nodes without the label. */
 static void few_make(struct match_row *row)
 {
 	row->fews = 0;
@@ -293,7 +293,7 @@ static void put_rows(struct node_match *out, const struct labels *labels,
 	}
 }
 
-/* Too many columns are no failure: it only gets slower. */
+/* Without a column a row is only slower. */
 static enum pl_code open_columns(struct snapshot *snapshot, struct node_match *match,
                                  struct pl_err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * Here for profiles that name it. kube-scheduler holds spec.nodeName against the node;
- * but a pod that names its node is on it, in the snapshot's eyes, and is never decided
- * about: no class carries a node's name, and nothing is refused.
+ * NodeName exists for profiles that name it. kube-scheduler compares spec.nodeName with
+ * the node; here a pod that names its node is on it already and is never decided, so no
+ * class has a node name and nothing is refused.
  */
 #include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"

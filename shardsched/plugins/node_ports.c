@@ -1,11 +1,11 @@
-/* Host ports: what a pod wants must not be taken on the node. "0.0.0.0" takes a port on
- * every address, and is in the way of every other. */
+/* NodePorts: the host ports of a pod must be free on the node. "0.0.0.0" stands for every
+ * address, and conflicts with all of them. */
 #include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/plugins/slot_words.h"
 
 struct node_ports_class {
-	uint32_t everywhere; /* "0.0.0.0", held */
+	uint32_t everywhere; /* string "0.0.0.0", with a reference */
 };
 
 static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call *call,
@@ -36,7 +36,7 @@ static bool ports_conflict(const struct node_ports_class *class_state,
 	        b->ip == class_state->everywhere);
 }
 
-/* The first of the pod's ports that is taken there, or NULL. */
+/* The first of the pod's ports that is taken on the node, or NULL. */
 static const struct spec_port *first_taken(const struct plugin_call *call, uint32_t slot)
 {
 	const struct snapshot *snapshot = call->snapshot;

@@ -1,4 +1,4 @@
-/* Nodes that are cordoned take no pod but those that tolerate just that. */
+/* NodeUnschedulable: cordoned nodes take only pods that tolerate their taint. */
 #include "shardsched/plugins/node_event.h"
 #include "shardsched/plugins/plugins.h"
 
@@ -6,7 +6,7 @@ struct node_unschedulable_class {
 	bool tolerated;
 };
 
-/* Strings that nobody holds are 0 here, and no pod can have named them. */
+/* Strings that do not exist are 0, and no pod can have named them. */
 static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call *call,
                             struct pl_err *err)
 {

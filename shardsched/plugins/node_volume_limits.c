@@ -1,7 +1,7 @@
 /*
- * How many volumes of a CSI driver may be attached to a node: what its CSINode says, or
- * its allocatable attachable-volumes-csi-<driver>. A node that says nothing takes any
- * number.
+ * NodeVolumeLimits bounds how many volumes of a CSI driver may be attached to a node: by
+ * its CSINode, or by its allocatable attachable-volumes-csi-<driver>. A node that has
+ * neither takes any number.
  */
 #include <string.h>
 
@@ -9,8 +9,8 @@
 
 #define LIMIT_PREFIX "attachable-volumes-csi-"
 
-/* A name of a resource has fewer bytes. Kubernetes shortens longer ones with a hash; no
- * driver is known whose name is that long, and then CSINode tells. */
+/* A resource name is shorter than this. Kubernetes shortens longer ones with a hash; no
+ * known driver has such a long name, and a CSINode works for it. */
 enum { LIMIT_NAME_MAX = 63 };
 
 enum {
@@ -18,17 +18,17 @@ enum {
 	            1 << DRAFT_GCE | 1 << DRAFT_AZURE | 1 << DRAFT_RBD,
 };
 
-/* What the pod would bring to nodes of one sort. */
+/* What the pod would attach to nodes of one kind. */
 struct csi_load {
 	struct attach_scope scope;
 	struct attach_load load;
-	uint32_t *scalar; /* by driver: the allocatable resource; 0: nobody has it */
-	int64_t *most;    /* scratch */
+	uint32_t *scalar; /* by driver: the allocatable resource; 0: no node has it */
+	int64_t *most;    /* scratch: limits by driver */
 };
 
 struct csi_limits {
-	struct csi_load plain;  /* nodes that CSI does not know */
-	struct csi_load by_csi; /* and those that it does */
+	struct csi_load plain;  /* on nodes without a CSINode */
+	struct csi_load by_csi; /* on nodes with a CSINode */
 };
 
 static uint32_t scalar_of(const struct attach_scope *scope, uint32_t driver)
@@ -77,7 +77,7 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	return VERDICT_ERROR;
 }
 
-/* Below 0: it is not said. */
+/* Negative: the CSINode has no limit. */
 static int64_t limit_of(const struct csi_node *node, uint32_t driver)
 {
 	for (uint32_t i = 0; node != NULL && i < node->count; i++)
@@ -96,7 +96,7 @@ static int64_t allocatable_of(const struct node_row *row, uint32_t scalar)
 	return -1;
 }
 
-/* false: none of the drivers has a limit there. */
+/* false: no driver has a limit on that node. */
 static bool find_limits(const struct node_row *row, const struct csi_node *node,
                         struct csi_load *csi)
 {

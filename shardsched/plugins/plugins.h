@@ -1,12 +1,12 @@
-/* The plugins that there are: a line here, a row in a file of its own. */
+/* The table of all plugins: one line here, one file for each. */
 #ifndef SHARDSCHED_PLUGINS_PLUGINS_H
 #define SHARDSCHED_PLUGINS_PLUGINS_H
 
 #include "shardsched/framework/plugin.h"
 
-/* X(row, in the default profile): in the order of kube-scheduler's default filters,
- * then of what only scores or does other things. The index is a plugin's bit in masks.
- * Of the first queue sort in a profile the order of its pods comes. */
+/* X(row, in the default profile): first in the order of kube-scheduler's default filters,
+ * then the plugins that only score or do other things. The index is the plugin's bit in
+ * masks. The first queueSort plugin of a profile decides the order of its pods. */
 #define PLUGINS_MAP(X)                      \
 	X(plugin_priority_sort, true)       \
 	X(plugin_sla_sort, false)           \
@@ -37,7 +37,7 @@ enum plugins_index { PLUGINS_MAP(PLUGINS_ENUM) PLUGINS_COUNT };
 #define PLUGINS_EXTERN(row, enabled) extern const struct plugin row;
 PLUGINS_MAP(PLUGINS_EXTERN)
 
-/* In that order, with what is in the default profile. */
+/* All rows, in that order. */
 extern const struct plugin_table plugins;
 
 #endif

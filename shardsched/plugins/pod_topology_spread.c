@@ -1,6 +1,6 @@
 /*
- * Pods of a kind spread evenly over domains: on a node whose domain would be ahead of
- * the emptiest one by more than maxSkew, the pod may not be.
+ * PodTopologySpread: the pod may not go to a node whose domain would then have more
+ * matching pods than the emptiest domain by more than maxSkew.
  */
 #include "shardsched/plugins/pod_topology_spread.h"
 
@@ -16,7 +16,7 @@ enum verdict_code spread_fail(struct verdict *verdict)
 
 /* -- what there is ----------------------------------------------------------------------- */
 
-/* The least of all numbers but one; absent ones are above all. */
+/* The least count of all numbers but one; absent numbers count as above all. */
 static int32_t least_without(const struct spread_hard *hard, uint32_t number)
 {
 	int32_t least = SPREAD_ABSENT;
@@ -38,7 +38,7 @@ static uint32_t domains_of(const struct spread_hard *hard)
 	return domains;
 }
 
-/* Number 0, of nodes that lack the key, is made one that is refused. */
+/* Number 0 stands for nodes without the key: it is made one that is refused. */
 static bool hard_make(const struct plugin_call *call, const struct spread_rule *rule,
                       struct spread_hard *out)
 {
@@ -76,8 +76,8 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 	return VERDICT_SUCCESS;
 }
 
-/* How many pods may be in a domain so that there may be this one more. Without any
- * domain, however many. */
+/* How many pods a domain may have so that one more may come; unbounded without any
+ * domain. */
 static int64_t max_count(const struct spread_rule *rule, const struct spread_hard *hard)
 {
 	int64_t least = hard->least;
@@ -92,7 +92,8 @@ static int64_t max_count(const struct spread_rule *rule, const struct spread_har
 
 /* -- filter ------------------------------------------------------------------------------ */
 
-/* By how much a domain is beyond the most. Where no node counts there are no pods. */
+/* By how much the domain exceeds the limit. A domain in which no node counts has no
+ * pods. */
 static int64_t count_excess(const struct spread_hard *hard, uint32_t number,
                             int64_t limit)
 {
@@ -101,12 +102,12 @@ static int64_t count_excess(const struct spread_hard *hard, uint32_t number,
 	return (count == SPREAD_ABSENT ? 0 : count) - limit;
 }
 
-/* Those of the word that one rule lets through. */
+/* The nodes of the word that the rule lets through. */
 static uint64_t hard_word(const struct spread_hard *hard, const uint32_t *value,
                           int64_t limit, uint64_t bits)
 {
 	const int32_t *count = hard->count;
-	/* Numbers where no node counts are always looked at again. */
+	/* Numbers in which no node counts are always looked at again. */
 	int32_t bound = limit >= SPREAD_ABSENT ? SPREAD_ABSENT - 1
 	                : limit < INT32_MIN    ? INT32_MIN
 	                                       : (int32_t)limit;
@@ -191,8 +192,8 @@ static void hard_move(struct spread_hard *hard, uint32_t number, int32_t delta)
 	hard->least = *count < hard->others ? *count : hard->others;
 }
 
-/* As kube-scheduler does it, a pod that terminates is taken away too, although it was
- * not counted. */
+/* As in kube-scheduler, a terminating pod is subtracted too, although it was not
+ * counted. */
 static void pod_moved(const struct plugin_call *call, const struct placed_pod *pod,
                       int delta)
 {

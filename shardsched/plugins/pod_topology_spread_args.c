@@ -47,7 +47,7 @@ static enum pl_code use_system_rules(struct model *model, struct spread_args *ar
 	return code;
 }
 
-/* One of two words: 1 for the first. Absent: *out stays. */
+/* Reads one of two words into *out: 1 for the first. Absent: *out stays. */
 static enum pl_code read_word(struct pl_json object, const char *name,
                               const char *const words[2], uint8_t *out,
                               struct pl_err *err)
@@ -121,7 +121,7 @@ static enum pl_code refuse_duplicates(const struct spread_args *args, struct pl_
 static enum pl_code read_rule(struct model *model, struct pl_json json,
                               struct spread_args *args, struct pl_err *err)
 {
-	/* No selector: it comes from what owns the pod. */
+	/* A default constraint has no selector: it follows from what owns the pod. */
 	static const char *const known[] = {
 		"maxSkew",    "topologyKey",        "whenUnsatisfiable",
 		"minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy",

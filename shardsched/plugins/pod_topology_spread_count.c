@@ -18,7 +18,7 @@ static bool is_tolerated(const struct plugin_call *call, uint32_t slot)
 	                                TAINT_HARD) == NULL;
 }
 
-/* The nodes of that word which the rule counts, by its policies. */
+/* The nodes of the word that count by the policies of the rule. */
 static uint64_t policy_word(const struct plugin_call *call,
                             const struct spread_rule *rule, uint32_t word, uint64_t bits)
 {
@@ -50,7 +50,7 @@ bool spread_counts(const struct plugin_call *call, const struct spread_rules *ru
 	return !rule->constraint.taints || is_tolerated(call, slot);
 }
 
-/* Whether each node that has the key counts. */
+/* Whether every node that has the key counts. */
 static bool counts_all(const struct plugin_call *call, const struct spread_rules *rules,
                        const struct spread_rule *rule, bool all_keys)
 {
@@ -63,7 +63,7 @@ static bool counts_all(const struct plugin_call *call, const struct spread_rules
 	return !all_keys || rules->covered || rules->count == 1;
 }
 
-/* Texts of numbers that are free are 0: no node is in such a domain. */
+/* A free number has text 0, and no node is in such a domain. */
 static void copy_counts(const struct spread_rule *rule, int32_t *count)
 {
 	const struct label_column *column = rule->column;
@@ -79,7 +79,7 @@ static void copy_counts(const struct spread_rule *rule, int32_t *count)
 				count[i] = SPREAD_ABSENT;
 }
 
-/* The nodes that count, found once for all rules of the same policies. NULL: out of
+/* The nodes that count; computed once for all rules with equal policies. NULL: out of
  * memory. */
 static const uint64_t *find_counted(const struct plugin_call *call,
                                     const struct spread_rules *rules,
@@ -133,7 +133,7 @@ int32_t *spread_count(const struct plugin_call *call, const struct spread_rules 
                       const struct spread_rule *rule, bool all_keys)
 {
 	size_t end = rule->column->domains_end;
-	/* Number 0 is always there. */
+	/* Number 0 always exists. */
 	int32_t *count = pl_arena_zalloc(call->arena, end + 1, sizeof *count);
 	const uint64_t *counted;
 

@@ -1,11 +1,11 @@
 /*
- * The selector by which pods without rules of their own are spread: what all services
- * that select the pod have in common with what its controller selects.
+ * The selector for pods without constraints of their own: the conjunction of the
+ * selectors of all services that select the pod and of its controller.
  */
 #include "shardsched/model/reader.h"
 #include "shardsched/plugins/pod_topology_spread.h"
 
-/* The draft of it: pairs that must be equal, and rows. */
+/* Draft of the selector: pairs that must be equal, and requirements. */
 struct selector_parts {
 	const struct model *model;
 	struct pl_arena arena;
@@ -15,7 +15,7 @@ struct selector_parts {
 	bool failed;
 };
 
-/* A key that comes again has the value that came last. */
+/* A key that occurs again gets the last value. */
 static void add_pair(struct selector_parts *parts, uint32_t key, uint32_t value)
 {
 	struct draft_pair pair = {model_text(parts->model, key),
@@ -43,7 +43,7 @@ static void add_pair(struct selector_parts *parts, uint32_t key, uint32_t value)
 	parts->pair[parts->pairs++] = pair;
 }
 
-/* Of a map: each row is a key and its value. */
+/* Adds a selector that is a map from keys to values. */
 static void add_map(struct selector_parts *parts, const struct selector *map)
 {
 	for (uint32_t i = 0; i < map->count; i++)
@@ -66,7 +66,7 @@ static struct pl_span word_of(uint32_t op)
 	case SELECTOR_GT:
 	case SELECTOR_LT:
 	case SELECTOR_BAD:
-		break; /* not of pods, or invalid as a whole */
+		break; /* not allowed for pods, or invalid as a whole */
 	}
 	PL_UNREACHABLE("operator of a controller's selector");
 }

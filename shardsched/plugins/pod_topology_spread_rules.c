@@ -45,11 +45,11 @@ static void rules_close(struct snapshot *snapshot, struct spread_rules *rules)
 	*rules = (struct spread_rules){0};
 }
 
-/* Those of the list that are hard, or soft. */
+/* The hard or the soft rules of a list. */
 struct rules_source {
 	const struct spec_spread *list;
 	uint32_t count;
-	const struct selector *selector; /* instead of their own */
+	const struct selector *selector; /* replaces their own; NULL: it does not */
 	uint32_t hostname;
 	bool hard;
 };

@@ -1,6 +1,7 @@
 /*
- * Soft rules: each pod that a domain has counts against it, the more the more domains
- * there are to choose from; then upside down, so that the emptiest gets 100.
+ * Soft rules: each matching pod of a domain counts against it, by a weight that grows
+ * with the number of domains; then the scores are reversed, so that the emptiest domain
+ * gets 100.
  */
 #include <math.h>
 
@@ -9,7 +10,7 @@
 
 /* -- before ------------------------------------------------------------------------------ */
 
-/* Feasible nodes without all of the keys. */
+/* Finds the feasible nodes that lack a key: they are not scored. */
 static bool find_ignored(const struct plugin_call *call, struct pl_bitset feasible)
 {
 	const struct spread_class *class_state = call->class_state;
@@ -47,8 +48,8 @@ static uint32_t count_scored(const struct spread_state *state, struct pl_bitset 
 	return count;
 }
 
-/* To kube-scheduler, the value of a label that is missing is the empty one: where nodes
- * without the key take part, they share a domain with nodes that have it empty. */
+/* To kube-scheduler a missing label has the empty value: where nodes without the key take
+ * part, they share a domain with nodes whose value is empty. */
 static uint32_t number_of_missing(const struct plugin_call *call,
                                   const struct spread_rule *rule)
 {
@@ -57,7 +58,8 @@ static uint32_t number_of_missing(const struct plugin_call *call,
 	return empty == 0 || rule->hostname ? 0 : label_column_find(rule->column, empty);
 }
 
-/* Domains with nodes that are scored. 0: out of memory, since there is such a node. */
+/* Number of domains with scored nodes. 0: out of memory, since there is at least one such
+ * node. */
 static uint32_t count_domains(const struct plugin_call *call, struct pl_bitset feasible,
                               const struct spread_rule *rule, uint32_t missing)
 {
@@ -108,7 +110,7 @@ static bool fill_domains(const struct plugin_call *call, const struct spread_rul
 	return true;
 }
 
-/* Above whatever a rule can add; beyond all bounds when that may be negative. */
+/* An upper bound of what the rule adds; infinite when that may be negative. */
 static double most_of(const struct spread_rule *rule, double weight)
 {
 	double pods = rule->matcher == NULL ? 0 : rule->matcher->pods;
@@ -163,7 +165,7 @@ enum verdict_code spread_pre_score(const struct plugin_call *call,
 
 /* -- the score --------------------------------------------------------------------------- */
 
-/* Half away from zero. */
+/* Rounds half away from zero. */
 static int64_t round_half(double sum)
 {
 	int64_t whole = (int64_t)sum;
@@ -172,7 +174,7 @@ static int64_t round_half(double sum)
 	return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
-/* Without comparisons: twice the rest is 1 and something, or not. */
+/* Rounds without comparisons: twice the fraction, cut off, is 1 or 0. */
 static void round_small(const double sum[64], int64_t *out)
 {
 	int32_t whole[64];
@@ -205,7 +207,7 @@ static void add_nodes(const struct spread_rule *rule, double weight, size_t firs
 		sum[i] += one_score((int32_t)on_node[i], rule, weight);
 }
 
-/* Nodes without the key get nothing. */
+/* Nodes without the key get 0. */
 static void add_some_nodes(const struct spread_rule *rule, double weight, size_t first,
                            double sum[64])
 {
@@ -281,11 +283,12 @@ static struct score_range range_of(const struct spread_state *state,
 	return out;
 }
 
-/* Scores up to there can be divided as doubles: the half keeps quotients away from whole
- * numbers by more than doubles are inexact. */
+/* Scores up to here can be divided as doubles: the added half keeps quotients away from
+ * whole numbers by more than doubles are inexact. */
 enum { QUICK_MAX = 1 << 30 };
 
-/* All 64: those that are not feasible are brought in between, and are nobody's. */
+/* Normalises all 64 slots: those that are not feasible are clamped into the range, and
+ * not used. */
 static void normalize_quickly(struct score_range range, int64_t *score)
 {
 	int32_t top = (int32_t)(range.high + range.low);

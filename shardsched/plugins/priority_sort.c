@@ -1,4 +1,4 @@
-/* The order of kube-scheduler: priority, then who came to the queue first. */
+/* PrioritySort: kube-scheduler's order, by priority and then by time of queueing. */
 #include "shardsched/plugins/plugins.h"
 
 static const enum queue_sort sort = QUEUE_BY_PRIORITY;

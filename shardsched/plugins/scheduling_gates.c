@@ -1,4 +1,5 @@
-/* A pod with gates is not tried: only a change of the pod itself opens them. */
+/* SchedulingGates: a pod with gates is not tried until an edit of the pod removes
+ * them. */
 #include "shardsched/plugins/plugins.h"
 
 static enum verdict_code pre_enqueue(const struct plugin_call *call,

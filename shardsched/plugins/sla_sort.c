@@ -1,4 +1,5 @@
-/* Gold before silver before bronze before none, then priority, then age. */
+/* SLASort: gold before silver before bronze before none, then by priority, then by
+ * age. */
 #include "shardsched/plugins/plugins.h"
 
 static const enum queue_sort sort = QUEUE_BY_SLA;

@@ -1,4 +1,4 @@
-/* Sets of 64 slots as a word of bits, made of what stands in columns. */
+/* Slot words are sets of 64 slots, one bit each, made from columns. */
 #ifndef SHARDSCHED_PLUGINS_SLOT_WORDS_H
 #define SHARDSCHED_PLUGINS_SLOT_WORDS_H
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-	/* With so many bits or fewer, a word is gone through bit by bit. */
+	/* a word with so few bits is processed bit by bit */
 	SLOT_WORDS_SPARSE = 8,
 };
 
@@ -21,7 +21,7 @@ static inline bool slot_words_sparse(uint64_t bits)
 	     left_##bit != 0 && ((bit) = (uint64_t)__builtin_ctzll(left_##bit), true); \
 	     left_##bit &= left_##bit - 1)
 
-/* From bytes that are 0 or 1: the product brings bit 8 * i to bit 56 + i. */
+/* From 64 bytes that are 0 or 1: the product brings bit 8 * i to bit 56 + i. */
 static inline uint64_t slot_words_pack(const uint8_t hit[64])
 {
 	uint64_t out = 0;
@@ -37,7 +37,7 @@ static inline uint64_t slot_words_pack(const uint8_t hit[64])
 	return out;
 }
 
-/* Which of 64 numbers are that one. */
+/* The bits of the numbers that are equal to to. */
 static inline uint64_t slot_words_equal(const uint32_t *number, uint32_t to)
 {
 	uint8_t hit[64];

@@ -1,9 +1,10 @@
 /*
- * Taints that a pod does not tolerate: hard ones keep it away, soft ones are counted.
+ * TaintToleration: hard taints that a pod does not tolerate refuse a node, soft ones are
+ * counted.
  *
- * Nodes with the same taints share a set, and there are few sets: what a class has to do
- * with a set is worked out once and remembered by the set's number, until a node is
- * another than it was, since a number may then be given again.
+ * Nodes with equal taints share a set, and there are few sets: what a class makes of a
+ * set is computed once and remembered by the set's number. It is forgotten when any node
+ * changes, since a number may then be given again.
  */
 #include <stdlib.h>
 
@@ -12,20 +13,20 @@
 #include "shardsched/plugins/slot_words.h"
 #include "store/base/alloc.h"
 
-/* Sets with higher numbers are looked at each time. */
+/* Sets with higher numbers are computed each time. */
 enum { MEMO_MAX = 4096, MEMO_LEAST = 64 };
 
 struct taint_memo {
-	uint32_t stamp; /* of the epoch in which it was made */
-	uint32_t soft;  /* PreferNoSchedule ones that are not tolerated */
-	bool hard;      /* one of the others is not */
+	uint32_t stamp; /* of the epoch for which it was computed */
+	uint32_t soft;  /* number of PreferNoSchedule taints that are not tolerated */
+	bool hard;      /* a NoSchedule or NoExecute taint is not tolerated */
 };
 
 struct taint_toleration_class {
 	struct taint_memo *memo; /* by number of the set */
 	uint32_t count;
 	uint32_t stamp;
-	uint64_t epoch; /* of the nodes */
+	uint64_t epoch; /* of the snapshot's nodes */
 };
 
 static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call *call,
@@ -65,7 +66,7 @@ static struct taint_memo judge_taints(const struct taints *taints,
 	return out;
 }
 
-/* Forgets everything when a node has changed. */
+/* Forgets all sets when a node has changed. */
 static void refresh_memo(const struct plugin_call *call)
 {
 	struct taint_toleration_class *class_state = call->class_state;
@@ -89,7 +90,7 @@ static struct taint_memo memo_of(const struct plugin_call *call, uint32_t slot)
 	struct taint_memo *memo = id < class_state->count ? &class_state->memo[id] : NULL;
 	struct taint_memo made;
 
-	/* The row is far away, and only looked at when it must be. */
+	/* The row is a cache miss, and is only read when the memo has nothing. */
 	if (memo != NULL && memo->stamp == class_state->stamp)
 		return *memo;
 	made = judge_taints(snapshot->row[slot].node.taints,

@@ -37,7 +37,7 @@ struct pl_span attach_driver_text(const struct attach_scope *scope, uint32_t dri
 
 /* -- one volume -------------------------------------------------------------------------- */
 
-/* "aws://<zone>/<id>" is <id> to the driver. */
+/* "aws://<zone>/<id>" is <id> to the CSI driver. */
 static uint32_t csi_id(const struct attach_scope *scope, uint32_t id)
 {
 	const struct strings *strings = &scope->snapshot->model->strings;
@@ -53,7 +53,7 @@ static uint32_t csi_id(const struct attach_scope *scope, uint32_t id)
 	return found == 0 ? id : found;
 }
 
-/* A cloud's volume, by its own name. */
+/* A cloud's volume, by its in-tree name. */
 static bool match_in_tree(const struct attach_scope *scope, enum attach_kind kind,
                           uint32_t id, struct attached *out)
 {
@@ -65,7 +65,7 @@ static bool match_in_tree(const struct attach_scope *scope, enum attach_kind kin
 	return scope->by_csi;
 }
 
-/* A claim that has no volume: its class tells who will make it. */
+/* For a claim without a volume the storage class says which driver will make it. */
 static bool match_unprovisioned(const struct attach_scope *scope,
                                 const struct claim *claim, struct attached *out)
 {
@@ -201,7 +201,8 @@ static void count_one(struct attach_load *load, const struct attached *it,
 		load->present[load->present_count++] = *it;
 }
 
-/* However many of its pods' volumes are of that driver, and not the same. */
+/* Whether the limit holds even if all volumes of the node's pods are of that driver, and
+ * all different. */
 static bool is_surely_less(const struct attach_scope *scope,
                            const struct attach_load *load, uint32_t slot,
                            const int64_t *most)

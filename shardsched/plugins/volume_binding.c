@@ -1,10 +1,10 @@
 /*
- * Claims and volumes: refuses nodes from which a pod's volumes cannot be reached, or
- * where there are none to be had for its claims.
+ * VolumeBinding refuses nodes from which a pod's volumes can not be reached, or where no
+ * volume can be had for its claims.
  *
- * When a node was chosen, what the claims get there is assumed (assumed.h), so that the
- * next pod does not take it. What is to be written before the pod can be bound is read
- * there too, by whoever writes; here it is only held that all of it is still so.
+ * Reserve assumes what the claims get on the chosen node (assumed.h), so that the next
+ * pod does not take it. The driver of the binding reads there what to write before the
+ * pod is bound; PreBind only checks that the assumptions still hold.
  */
 #include "shardsched/plugins/volume_binding.h"
 
@@ -52,7 +52,7 @@ static bool has_value(const struct selector *selector, const struct selector_row
 	return false;
 }
 
-/* Whether every row of the term that wants one of some host names wants this one. */
+/* Whether every row of the term that lists host names lists this one. */
 static bool term_names(const struct selector *term, uint32_t hostname, uint32_t name)
 {
 	for (uint32_t i = 0; i < term->count; i++)
@@ -80,7 +80,7 @@ static void add_nodes(const struct snapshot *snapshot, uint32_t name,
 		pl_bitset_add(set, slot);
 }
 
-/* The nodes that it names by their host names; false: it names none. */
+/* The nodes that the volume names by host name; false: it names none. */
 static bool named_nodes(const struct snapshot *snapshot, const struct volume *volume,
                         struct pl_bitset set)
 {
@@ -107,8 +107,8 @@ static bool named_nodes(const struct snapshot *snapshot, const struct volume *vo
 	return any;
 }
 
-/* The nodes that all local volumes name. A volume that is gone tells where the others are
- * no more than they do: then nothing is left out. */
+/* The nodes that all local volumes name. If a volume is gone, no node is excluded: the
+ * filter says so for each. */
 static enum verdict_code narrow_to_local(const struct plugin_call *call,
                                          const struct volume_plan *plan,
                                          struct plugin_narrow *narrow,
@@ -214,7 +214,7 @@ static enum pl_code assume_one(const struct plugin_call *call, uint32_t slot,
 	return assumed_add(&call->change->catalog, assuming_pod(call), &decision, NULL);
 }
 
-/* With a plan of its own: the cycle's is gone when somebody reserves later. */
+/* Makes a plan of its own, since the cycle's plan is gone by the time of Reserve. */
 static enum verdict_code reserve_volumes(const struct plugin_call *call, uint32_t slot,
                                          struct verdict *verdict)
 {
@@ -257,7 +257,7 @@ static enum verdict_code pre_bind(const struct plugin_call *call, uint32_t slot,
 
 /* -- what helps -------------------------------------------------------------------------- */
 
-/* Does one of its claims have no volume yet? */
+/* Whether one of the pod's claims has no volume yet. */
 static bool wants_a_volume(const struct plugin_call *call)
 {
 	const struct spec_volume *volume = spec_volumes(call->spec);
@@ -276,8 +276,8 @@ static bool wants_a_volume(const struct plugin_call *call)
 	return false;
 }
 
-/* A pod that goes gives back what was assumed for it, and a claim that gets another
- * volume than the one that was. */
+/* A removed pod gives back what was assumed for it, and so does a claim that gets another
+ * volume than the assumed one. */
 static bool queueing_hint(const struct plugin_call *call, const struct queue_event *event)
 {
 	switch (event->kind) {

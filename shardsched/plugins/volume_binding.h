@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct volume_binding_args {
-	int64_t timeout_s; /* that whoever binds a pod waits for its volumes */
+	int64_t timeout_s; /* how long binding waits for the pod's volumes */
 };
 
 #endif

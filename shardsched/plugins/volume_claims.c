@@ -50,7 +50,7 @@ uint64_t claims_epoch_of_all(const struct plugin_call *call)
 {
 	const struct catalog *catalog = &call->snapshot->catalog;
 
-	/* Each only grows, so the sum tells them apart. */
+	/* Each epoch only grows, so the sum changes with any of them. */
 	return 1 + catalog->epoch[CATALOG_CLAIM] + catalog->epoch[CATALOG_VOLUME] +
 	       catalog->epoch[CATALOG_STORAGE_CLASS] + catalog->epoch[CATALOG_CSI_NODE] +
 	       catalog->epoch[CATALOG_CSI_DRIVER] + catalog->epoch[CATALOG_CSI_CAPACITY] +

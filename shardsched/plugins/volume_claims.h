@@ -1,21 +1,21 @@
 /*
  * The claims behind a pod's volumes: those that it names, and those of its ephemeral
  * volumes, which are named after pod and volume and belong to the pod. Some names are
- * known with the pod's own only (own_name.h).
+ * known only together with the pod's (own_name.h).
  */
 #ifndef SHARDSCHED_PLUGINS_VOLUME_CLAIMS_H
 #define SHARDSCHED_PLUGINS_VOLUME_CLAIMS_H
 
 #include "shardsched/plugins/plugins.h"
 
-/* Whose volumes they are. */
+/* The pod that the volumes belong to. */
 struct claim_owner {
 	const struct spec *spec;
 	uint32_t name;
 	uint32_t uid;
 };
 
-/* A hint may be asked about a class, whoever its pods are. */
+/* Whether claim names are known: a hint may be asked about a class without a pod. */
 static inline bool volume_claims_known(const struct plugin_call *call)
 {
 	return call->pod != NULL || (call->spec->flags & SPEC_BY_NAME) == 0;
@@ -46,36 +46,36 @@ static inline bool volume_has_claim(const struct spec_volume *volume)
 bool spec_has_volumes(const struct spec *spec, unsigned kinds);
 enum { CLAIM_KINDS = 1 << DRAFT_CLAIM | 1 << DRAFT_EPHEMERAL };
 
-/* NULL: there is none. Of a volume that has a claim. */
+/* volume must have a claim. NULL: the claim is not there. */
 const struct claim *volume_claim(const struct snapshot *snapshot,
                                  struct claim_owner owner,
                                  const struct spec_volume *volume);
 
-/* That there is none. */
+/* The reason for a missing claim. */
 struct reason volume_claim_missing(struct claim_owner owner,
                                    const struct spec_volume *volume);
 
-/* Whether that claim of an ephemeral volume was made for the pod. */
+/* Whether the claim of an ephemeral volume was made for the pod. */
 static inline bool claim_is_for(const struct claim *claim, struct claim_owner owner)
 {
 	return claim->owner_uid != 0 && claim->owner_uid == owner.uid;
 }
 
-/* NULL: it names none, or none that there is. */
+/* NULL: the claim names no volume, or one that is not there. */
 const struct volume *claim_volume(const struct snapshot *snapshot,
                                   const struct claim *claim);
 const struct storage_class *claim_class(const struct snapshot *snapshot,
                                         const struct claim *claim);
 
-/* A number that changes when anything that the volume plugins read in the catalog does.
- * 0 for pods without claims. */
+/* A number that changes with everything that the volume plugins read in the catalog; 0
+ * for pods without claims. */
 uint64_t volume_claims_epoch(const struct plugin_call *call);
-/* The same for those who read what other pods' claims lead to: never 0. */
+/* The same for plugins that also follow other pods' claims: never 0. */
 uint64_t claims_epoch_of_all(const struct plugin_call *call);
 
-/* Hint for all of them: only an event about a claim of the pod's can help if it is about
- * a claim. Whoever tells of one gives the number of its name as object, that of its
- * namespace as detail; 0: not said. */
+/* Hint of all volume plugins: an event about a claim helps only if the claim is the
+ * pod's. The event's object is the number of the claim's name, detail that of its
+ * namespace; 0: not given. */
 bool claims_hint(const struct plugin_call *call, const struct queue_event *event);
 
 #endif

@@ -13,7 +13,7 @@ static bool add_key(struct volume_index *index, uint32_t key)
 	return true;
 }
 
-/* The row with the fewest values, of those that want one of some. */
+/* The row with the fewest values among those that ask for one of some values. */
 static const struct selector_row *narrowest(const struct selector *asks)
 {
 	const struct selector_row *best = NULL;
@@ -54,7 +54,7 @@ bool volume_index_init(struct volume_index *index, struct pl_arena *arena, uint3
 
 static uint32_t *bucket_of(const struct volume_index *index, uint32_t key, uint32_t value)
 {
-	/* Numbers of strings are dense: multiplied, their high bits are mixed. */
+	/* Numbers of strings are dense; the multiplication mixes their bits. */
 	uint32_t hash = (value ^ key << 16) * 2654435769U;
 
 	return &index->bucket[(hash ^ hash >> 16) & index->mask];
@@ -85,7 +85,7 @@ bool volume_index_add(struct volume_index *index, uint32_t item,
 	return true;
 }
 
-/* To the next key of the index that the node has. */
+/* Moves to the next key of the index that the node has. */
 static bool next_key(struct volume_walk *walk, const struct volume_index *index,
                      const struct labels *labels)
 {

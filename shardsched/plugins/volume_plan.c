@@ -89,7 +89,7 @@ static bool may_be_taken(const struct strings *strings, const struct volume *vol
 	        selector_matches(strings, claim->selector, volume->labels));
 }
 
-/* Whatever the order in which they came to be known. */
+/* A total order that does not depend on the order in which volumes became known. */
 int plan_volume_compare(const void *left, const void *right, const void *strings)
 {
 	const struct plan_volume *a = left, *b = right;
@@ -100,7 +100,7 @@ int plan_volume_compare(const void *left, const void *right, const void *strings
 	                   strings_get(strings, b->volume->name));
 }
 
-/* The one thing that it asks nodes for, as far as an index can use it. */
+/* What the volume asks of nodes, if an index can use it. */
 static const struct selector *asks_of(const struct volume *volume)
 {
 	return volume->reachable != NULL && volume->reachable->count == 1
@@ -108,7 +108,7 @@ static const struct selector *asks_of(const struct volume *volume)
 	               : NULL;
 }
 
-/* Pinned ones to the front, loose ones behind them, by size. */
+/* Moves pinned volumes to the front, and sorts the loose ones behind them by size. */
 static bool index_open(const struct plugin_call *call, struct plan_claim *it,
                        uint32_t pins)
 {
@@ -191,7 +191,7 @@ static bool capacity_fits(const struct csi_capacity *capacity, const struct clai
 	return most >= claim->bytes && (capacity->nodes->flags & SELECTOR_NOTHING) == 0;
 }
 
-/* Pinned ones to the front. */
+/* Moves pinned capacities to the front. */
 static bool index_capacities(struct plan_claim *it, struct pl_arena *arena)
 {
 	uint32_t pins = 0;
@@ -255,7 +255,7 @@ static bool is_bound(const struct claim *claim)
 	return claim->volume != 0 && claim->bind_completed;
 }
 
-/* false: it is neither bound nor waiting, though it should be. */
+/* false: the claim is neither bound nor waiting for its first consumer. */
 static bool sort_claim(const struct plugin_call *call, const struct claim *claim,
                        struct volume_plan *plan)
 {
@@ -274,7 +274,7 @@ static bool sort_claim(const struct plugin_call *call, const struct claim *claim
 	return true;
 }
 
-/* By size, those of one size in the pod's order. */
+/* By size; equal sizes in the pod's order. */
 static void sort_open(struct volume_plan *plan)
 {
 	for (uint32_t i = 1; i < plan->open_count; i++) {

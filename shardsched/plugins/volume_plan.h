@@ -1,10 +1,10 @@
 /*
- * What a pod's claims ask of a node. A bound claim's volume has to be within reach. A
- * claim that waits for its first consumer gets the smallest volume that fits and can be
- * reached from there, or one is made there: if its class makes any, for that part of the
- * cluster, and there is room.
+ * A volume plan is what a pod's claims ask of a node. The volume of a bound claim has to
+ * be reachable. A claim that waits for its first consumer gets the smallest volume that
+ * fits and is reachable, or one is provisioned: if its class does so, in that part of the
+ * cluster, and there is capacity.
  *
- * Made in the arena of a cycle, once; then each node is held against it.
+ * A plan is made once in the arena of a cycle; then each node is judged by it.
  */
 #ifndef SHARDSCHED_PLUGINS_VOLUME_PLAN_H
 #define SHARDSCHED_PLUGINS_VOLUME_PLAN_H
@@ -12,80 +12,83 @@
 #include "shardsched/plugins/volume_claims.h"
 #include "shardsched/plugins/volume_index.h"
 
-/* A volume that a claim could have. */
+/* A volume that a claim could get. */
 struct plan_volume {
 	int64_t bytes;
 	const struct volume *volume;
 };
 
-/* Whether the class of a claim makes volumes. */
+/* Whether the storage class of a claim provisions volumes. */
 enum plan_provisioning {
-	PLAN_NOT_PROVISIONED, /* it has no provisioner */
-	PLAN_PROVISIONED,     /* on every node of its topologies */
-	PLAN_BY_CAPACITY,     /* of these, where a CSIStorageCapacity has enough */
+	PLAN_NOT_PROVISIONED, /* the class has no provisioner */
+	PLAN_PROVISIONED,     /* on every node of the class's topologies */
+	/* on those of these nodes where a CSIStorageCapacity is large enough */
+	PLAN_BY_CAPACITY,
 };
 
-/* A claim that waits. */
+/* A claim without a volume. */
 struct plan_claim {
 	const struct claim *claim;
 	const struct storage_class *class;
-	/* Volumes that it could have: those that were bound to it before, or else open
-	 * ones: pinned to some nodes, or loose, the smallest first. */
+	/* Volumes that the claim could get: those that were bound to it before, or else
+	 * open ones, which are pinned to some nodes or loose, the smallest first. */
 	struct plan_volume *bound_to;
 	uint32_t bound_to_count;
 	struct plan_volume *open;
 	uint32_t open_count;
-	struct plan_volume *loose; /* the last of open */
+	struct plan_volume *loose; /* the last ones of open */
 	uint32_t loose_count;
-	struct volume_index pinned; /* of the first of open */
-	/* Where one can be made. */
+	struct volume_index pinned; /* the first ones of open */
+	/* Where a volume can be provisioned. */
 	enum plan_provisioning provisioning;
 	const struct csi_capacity **capacities;
 	uint32_t capacity_count;
-	uint32_t capacity_pinned; /* the first of these, in: */
+	uint32_t capacity_pinned; /* so many first ones are in capacity_index */
 	struct volume_index capacity_index;
-	const struct volume *chosen; /* scratch: for the node that was asked last */
+	const struct volume *chosen; /* scratch: for the node that was judged last */
 };
 
 struct volume_plan {
-	const struct volume **bound; /* of bound claims; NULL: it is gone */
+	/* volumes of bound claims; NULL: the volume is gone */
+	const struct volume **bound;
 	uint32_t bound_count;
-	struct plan_claim *placed; /* whose volume is being made for some node */
+	/* claims whose volume is being provisioned for a node */
+	struct plan_claim *placed;
 	uint32_t placed_count;
-	struct plan_claim *open; /* the smallest first */
+	struct plan_claim *open; /* the smallest request first */
 	uint32_t open_count;
-	bool anywhere; /* no node is refused */
+	bool anywhere; /* every node fits */
 };
 
 enum plan_refusal {
-	PLAN_NODE = 1 << 0,  /* a bound volume cannot be reached */
+	PLAN_NODE = 1 << 0,  /* a bound volume is not reachable */
 	PLAN_NONE = 1 << 1,  /* no volume for a claim */
-	PLAN_SPACE = 1 << 2, /* no room to make one */
-	PLAN_GONE = 1 << 3,  /* a bound volume is not there */
+	PLAN_SPACE = 1 << 2, /* no capacity to provision one */
+	PLAN_GONE = 1 << 3,  /* a bound volume does not exist */
 };
 
-/* Whether volumes of that class can be made for every node. */
+/* Whether the class provisions volumes for every node. */
 static inline bool plan_class_is_anywhere(const struct storage_class *class)
 {
 	return class->topologies == NULL || class->topologies->count == 0;
 }
 
-/* What became of it. */
+/* The result of making a plan. */
 enum plan_result {
 	PLAN_MADE,
 	PLAN_NOTHING, /* the pod has no claims */
-	PLAN_REFUSED, /* by itself: say tells */
+	PLAN_REFUSED, /* the pod is refused: verdict says why */
 	PLAN_FAILED,  /* the arena is full */
 };
 
 enum plan_result volume_plan_make(const struct plugin_call *call,
                                   struct volume_plan *plan, struct verdict *verdict);
 
-/* Below 0: left is taken rather than right: it is smaller, or comes first by name. */
+/* Below 0: left is preferred, since it is smaller or comes first by name. */
 int plan_volume_compare(const void *left, const void *right, const void *strings);
 
-/* A mask of refusals; 0: the node will do, and each open claim has its chosen volume, or
- * NULL if one is to be made. */
+/* Returns a mask of refusals. 0: the node fits, and each open claim has its chosen
+ * volume, or NULL if one is to be provisioned. */
 unsigned volume_plan_judge(const struct snapshot *snapshot,
                            const struct volume_plan *plan, uint32_t slot);
 

@@ -1,11 +1,11 @@
-/* Holding a node against a plan. */
+/* Judges a node by a plan. */
 #include "shardsched/plugins/volume_plan.h"
 
 static bool reaches(const struct snapshot *snapshot, const struct node_row *row,
                     const struct volume *volume)
 {
-	/* Without a name: a volume asks for labels; its matchFields keep nobody away, as
-	 * with kube-scheduler. */
+	/* Without the node's name: as in kube-scheduler, matchFields of a volume exclude
+	 * no node. */
 	return volume->reachable == NULL ||
 	       node_selector_matches(&snapshot->model->strings, volume->reachable,
 	                             row->node.labels, 0);
@@ -23,7 +23,7 @@ static unsigned judge_bound(const struct snapshot *snapshot,
 	return 0;
 }
 
-/* By a claim before that one. */
+/* Whether an earlier claim has chosen the volume. */
 static bool is_chosen(const struct volume_plan *plan, uint32_t before,
                       const struct volume *volume)
 {
@@ -33,7 +33,7 @@ static bool is_chosen(const struct volume_plan *plan, uint32_t before,
 	return false;
 }
 
-/* Of those that are pinned to the node. */
+/* The best of the volumes that are pinned to the node. */
 static struct plan_volume choose_pinned(const struct snapshot *snapshot,
                                         const struct volume_plan *plan, uint32_t at,
                                         const struct node_row *row)

@@ -1,7 +1,7 @@
 /*
- * A disk that only one machine, or only one pod, can write to is not used twice on a
- * node; and a claim that says it is for one pod (ReadWriteOncePod) is not used twice at
- * all: then all nodes are refused, wherever the other pod is.
+ * VolumeRestrictions: a disk that only one machine or one pod can write to is not used
+ * twice on a node. A ReadWriteOncePod claim is not used twice at all: if another pod uses
+ * it, all nodes are refused.
  */
 #include "shardsched/model/claim_pattern.h"
 #include "shardsched/plugins/volume_claims.h"
@@ -12,8 +12,8 @@ enum {
 };
 
 struct restriction_state {
-	/* Of the pod's claims for one pod, those that others use; more or less while pods
-	 * are lifted and put back. */
+	/* How many of the pod's ReadWriteOncePod claims others use; changes while a probe
+	 * moves pods. */
 	int64_t taken;
 	bool disks;
 };
@@ -62,7 +62,7 @@ static int64_t count_taken(const struct plugin_call *call)
 	return taken;
 }
 
-/* The first claim that the pod names and that is not there. */
+/* The first claim that the pod names and that does not exist. */
 static const struct spec_volume *find_missing(const struct plugin_call *call)
 {
 	const struct spec_volume *volume = spec_volumes(call->spec);

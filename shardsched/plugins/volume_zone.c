@@ -1,6 +1,6 @@
 /*
- * A volume whose labels name a zone or a region goes to nodes there only. A node that
- * says nothing about zones or regions takes any: a cluster may have but one.
+ * VolumeZone: a volume whose labels name a zone or a region goes only to nodes there. A
+ * node without any such label takes every volume: its cluster may have just one zone.
  */
 #include "shardsched/plugins/volume_claims.h"
 
@@ -10,7 +10,7 @@ static const char *const zone_keys[] = {"failure-domain.beta.kubernetes.io/zone"
                                         "topology.kubernetes.io/region"};
 enum { ZONE_KEYS = 4 };
 
-/* One label of one volume: a node has to have one of these values. */
+/* One label of one volume: a node must have one of these values. */
 struct zone_rule {
 	uint32_t key;
 	uint32_t count;
@@ -18,7 +18,7 @@ struct zone_rule {
 };
 
 struct zone_rules {
-	uint32_t key[ZONE_KEYS]; /* 0: nobody has such a label */
+	uint32_t key[ZONE_KEYS]; /* 0: no object has such a label */
 	uint32_t count;
 	struct zone_rule *rule;
 };
@@ -37,7 +37,8 @@ static enum verdict_code fail_pod(struct verdict *verdict)
 	return VERDICT_ERROR;
 }
 
-/* The end of what begins there: two low lines, or the end of the text. */
+/* Where the part that begins at at ends: at two underscores, or at the end of the
+ * text. */
 static size_t part_end(struct pl_span text, size_t at)
 {
 	while (at < text.len &&
@@ -46,7 +47,7 @@ static size_t part_end(struct pl_span text, size_t at)
 	return at;
 }
 
-/* How many parts it has, between two low lines; 0: one of them is empty. */
+/* Number of parts between double underscores; 0: one of them is empty. */
 static uint32_t count_parts(struct pl_span text)
 {
 	uint32_t count = 0;
@@ -63,7 +64,7 @@ static uint32_t count_parts(struct pl_span text)
 	}
 }
 
-/* "a__b" is a set. One that cannot be read says nothing; false: no memory. */
+/* "a__b" is a set of values. A malformed one is ignored; false: out of memory. */
 static bool add_rule(const struct plugin_call *call, struct zone_rules *zones,
                      uint32_t key, uint32_t text)
 {
@@ -101,7 +102,7 @@ static bool add_rules(const struct plugin_call *call, struct zone_rules *zones,
 	return true;
 }
 
-/* A claim that has no volume: only one that waits for the pod may be so. */
+/* A claim without a volume must be one that waits for its first consumer. */
 static enum verdict_code check_unbound(const struct plugin_call *call,
                                        const struct claim *claim, struct verdict *verdict)
 {
