@@ -51,7 +51,7 @@ struct engine_missing_node {
 	struct pl_list pods;
 };
 
-/* -- pods.c: takes the pod over, on failure too ------------------------------------------ */
+/* -- pods.c: put takes the pod over, also on failure ------------------------------------- */
 
 PL_NODISCARD enum pl_code engine_pod_put(struct engine *engine, uint32_t cluster,
                                          struct pod *pod, struct pl_err *err);

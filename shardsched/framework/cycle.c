@@ -76,7 +76,7 @@ const uint64_t *cycle_candidates(const struct cycle *cycle)
 	                            : fw_class_nodes(cycle->class, cycle->snapshot).word;
 }
 
-/* -- a run ------------------------------------------------------------------------------- */
+/* -- running ----------------------------------------------------------------------------- */
 
 /* Whether the cached results of the class may be used in this run. */
 static bool may_use_results(const struct cycle *cycle)
@@ -162,7 +162,7 @@ void cycle_run(struct cycle *cycle, struct fw_class *class, const struct pod_sel
 	*out = *cycle->out;
 }
 
-/* -- about it ---------------------------------------------------------------------------- */
+/* -- questions about the last run -------------------------------------------------------- */
 
 struct pl_bitset cycle_feasible(const struct cycle *cycle)
 {

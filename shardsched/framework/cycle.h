@@ -117,7 +117,7 @@ struct cycle_outcome {
 void cycle_run(struct cycle *cycle, struct fw_class *class, const struct pod_self *pod,
                uint64_t draw, struct cycle_outcome *out);
 
-/* -- about the last run ------------------------------------------------------------------ */
+/* -- questions about the last run -------------------------------------------------------- */
 
 struct pl_bitset cycle_feasible(const struct cycle *cycle);
 /* The nodes that PreFilters left; all nodes of the class when none narrowed the
@@ -142,7 +142,7 @@ void cycle_why(struct cycle *cycle, uint32_t slot, struct verdict *verdict);
  * (VERDICT_SUCCESS) or failed. */
 enum verdict_code cycle_post_filter(struct cycle *cycle, struct verdict *verdict);
 
-/* -- what if: between snapshot_probe and snapshot_probe_end ------------------------------ */
+/* -- what-if: only between snapshot_probe and snapshot_probe_end ------------------------- */
 
 /* Removes a pod from its node, or adds it back; the states of the plugins follow. */
 void cycle_remove_pod(struct cycle *cycle, uint32_t placed);
@@ -167,7 +167,7 @@ struct snapshot *cycle_snapshot(struct cycle *cycle);
 const struct fw_class *cycle_class(const struct cycle *cycle);
 const struct pod_self *cycle_pod(const struct cycle *cycle);
 
-/* -- measured ---------------------------------------------------------------------------- */
+/* -- measurements ------------------------------------------------------------------------ */
 
 struct plugin_metrics {
 	uint64_t runs, skips;

@@ -116,7 +116,7 @@ struct cycle {
 	int64_t block[CYCLE_BLOCK];
 };
 
-/* -- memory.c: false: out of memory, the run has failed ---------------------------------- */
+/* -- memory.c: false means out of memory, and the run has failed ------------------------- */
 
 void memory_done(struct cycle_memory *memory);
 bool memory_begin(struct cycle *cycle);
@@ -130,7 +130,9 @@ uint64_t *memory_set(struct cycle *cycle, uint64_t *have);
 /* Fails the run. verdict NULL: nothing more is known. */
 void cycle_fail(struct cycle *cycle, int plugin, const struct verdict *verdict);
 
-/* -- prepare.c: up to the plan. false: the run is over. */
+/* -- prepare.c ------------------------------------------------------------------------ */
+
+/* Prepares a run up to the plan. false: the run is over. */
 bool cycle_prepare(struct cycle *cycle, struct fw_class *class,
                    const struct pod_self *pod);
 struct pl_bitset cycle_set(const struct cycle *cycle, uint64_t *word);

@@ -150,7 +150,7 @@ void filter_only(struct cycle *cycle, uint32_t slot)
 	cycle->out->nominated = true;
 }
 
-/* -- with what is kept ------------------------------------------------------------------- */
+/* -- with cached results ----------------------------------------------------------------- */
 
 /* Counts the refusals of candidates that the cached results do not have as feasible. */
 static void results_count_narrowed(struct cycle *cycle)

@@ -128,7 +128,7 @@ int nominated_filter(struct cycle *cycle, uint32_t slot)
 	return refused_by >= 0 || cycle->failed ? refused_by : filter_one(cycle, slot);
 }
 
-/* -- those that have some, by what is kept of the class ---------------------------------- */
+/* -- nodes with nominated pods, by the cached results of the class ----------------------- */
 
 /* Decides most nodes that have nominated pods without adding these to the snapshot. */
 struct quick_judge {

@@ -4,7 +4,7 @@
 
 #include "shardsched/framework/cycle_int.h"
 
-/* -- local, a block at a time ------------------------------------------------------------ */
+/* -- local scores, a block at a time ----------------------------------------------------- */
 
 /* Where a plugin writes its scores: to the column that is kept, or to one that is added
  * up at once. */
@@ -141,7 +141,7 @@ bool score_local_block(struct cycle *cycle, uint32_t block)
 	return true;
 }
 
-/* -- by the highest ---------------------------------------------------------------------- */
+/* -- scores normalised by the maximum ---------------------------------------------------- */
 
 /* Adds to the totals what the raw scores are worth under that maximum. */
 static void scale_add(struct cycle *cycle, const struct stage_by_max *by_max,
@@ -232,7 +232,7 @@ static void scale_results(struct cycle *cycle)
 	}
 }
 
-/* -- all of it --------------------------------------------------------------------------- */
+/* -- all scores -------------------------------------------------------------------------- */
 
 /* Turns kept raw scores into what the totals have of them. */
 static void normalize_kept(struct cycle *cycle)

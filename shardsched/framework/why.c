@@ -63,7 +63,7 @@ void cycle_why(struct cycle *cycle, uint32_t slot, struct verdict *verdict)
 		ask_filters(cycle, slot, verdict);
 }
 
-/* -- all that one refused ---------------------------------------------------------------- */
+/* -- all nodes that one plugin refused --------------------------------------------------- */
 
 static void refused_by_filter(const struct cycle *cycle, unsigned place, uint64_t *to)
 {

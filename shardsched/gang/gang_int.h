@@ -81,10 +81,10 @@ static inline struct gang_group *gang_groups(const struct gang *gang)
 /* Stops with that error. Always returns false. */
 bool gang_fail(struct gang *gang, enum pl_code code, const char *what);
 
-/* -- agreement.c -- false: out tells. */
+/* -- agreement.c: false means that out says why ------------------------------------------ */
 bool gang_agrees(struct gang *gang);
 
-/* -- group.c -- false: no memory. */
+/* -- group.c: false means out of memory -------------------------------------------------- */
 bool gang_make_groups(struct gang *gang);
 
 enum gang_order {
@@ -98,7 +98,7 @@ void gang_measure(struct gang *gang);
 /* false: the order was tried already, or something failed. */
 bool gang_make_order(struct gang *gang, enum gang_order order);
 
-/* -- reserve.c: for a member whose slot is told ------------------------------------------ */
+/* -- reserve.c --------------------------------------------------------------------------- */
 
 /* For a member whose slot is set. Not VERDICT_SUCCESS: nothing is reserved, and verdict
  * says why. */

@@ -15,7 +15,7 @@ struct affinity_parse {
 	struct pl_err *err;
 };
 
-/* -- no fields that nobody knows --------------------------------------------------------- */
+/* -- unknown fields ---------------------------------------------------------------------- */
 
 /* An absent object has no unknown fields. */
 static enum pl_code only_known(struct pl_json object, const char *const *known,
@@ -87,7 +87,7 @@ static enum pl_code check_known(struct pl_json json, struct pl_json added,
 	                     : code;
 }
 
-/* -- reading ----------------------------------------------------------------------------- */
+/* -- parsing ----------------------------------------------------------------------------- */
 
 static struct draft_node_terms read_preferred(struct affinity_parse *parts,
                                               struct pl_json added)

@@ -6,7 +6,7 @@
 #include "shardsched/snapshot/label_column.h"
 #include "store/base/alloc.h"
 
-/* -- one row ----------------------------------------------------------------------------- */
+/* -- a row ------------------------------------------------------------------------------- */
 
 /* Whether a node with that value matches; text 0: the node has no such label. */
 static bool row_accepts(const struct match_row *row, const struct strings *strings,
@@ -254,7 +254,7 @@ bool node_match_slot(const struct labels *labels, const struct node_selector *te
 	                                              node->labels, node->name);
 }
 
-/* -- life -------------------------------------------------------------------------------- */
+/* -- opening and closing ----------------------------------------------------------------- */
 
 static uint32_t count_rows(const struct labels *labels, const struct node_selector *terms)
 {

@@ -14,7 +14,7 @@ enum verdict_code spread_fail(struct verdict *verdict)
 	return VERDICT_ERROR;
 }
 
-/* -- what there is ----------------------------------------------------------------------- */
+/* -- counts ------------------------------------------------------------------------------ */
 
 /* The least count of all numbers but one; absent numbers count as above all. */
 static int32_t least_without(const struct spread_hard *hard, uint32_t number)
@@ -175,7 +175,7 @@ static void explain_refusal(const struct plugin_call *call, uint32_t slot,
 	}
 }
 
-/* -- what if ----------------------------------------------------------------------------- */
+/* -- what-if ----------------------------------------------------------------------------- */
 
 static void hard_move(struct spread_hard *hard, uint32_t number, int32_t delta)
 {

@@ -3,7 +3,7 @@
 #include "shardsched/plugins/pod_topology_spread.h"
 #include "store/base/alloc.h"
 
-/* -- one rule ---------------------------------------------------------------------------- */
+/* -- a rule ------------------------------------------------------------------------------ */
 
 static void rule_close(struct snapshot *snapshot, struct spread_rule *rule)
 {
@@ -35,7 +35,7 @@ static enum pl_code rule_open(struct snapshot *snapshot, const struct spec *spec
 	return code;
 }
 
-/* -- all of a class ---------------------------------------------------------------------- */
+/* -- the rules of a class ---------------------------------------------------------------- */
 
 static void rules_close(struct snapshot *snapshot, struct spread_rules *rules)
 {

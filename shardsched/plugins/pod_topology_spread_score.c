@@ -8,7 +8,7 @@
 #include "shardsched/plugins/pod_topology_spread.h"
 #include "shardsched/plugins/slot_words.h"
 
-/* -- before ------------------------------------------------------------------------------ */
+/* -- pre-score --------------------------------------------------------------------------- */
 
 /* Finds the feasible nodes that lack a key: they are not scored. */
 static bool find_ignored(const struct plugin_call *call, struct pl_bitset feasible)
@@ -163,7 +163,7 @@ enum verdict_code spread_pre_score(const struct plugin_call *call,
 	return VERDICT_SUCCESS;
 }
 
-/* -- the score --------------------------------------------------------------------------- */
+/* -- score ------------------------------------------------------------------------------- */
 
 /* Rounds half away from zero. */
 static int64_t round_half(double sum)
@@ -252,7 +252,7 @@ bool spread_score(const struct plugin_call *call, struct node_span span, int64_t
 	return true;
 }
 
-/* -- upside down ------------------------------------------------------------------------- */
+/* -- normalize --------------------------------------------------------------------------- */
 
 struct score_range {
 	int64_t low, high;

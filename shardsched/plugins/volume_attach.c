@@ -35,7 +35,7 @@ struct pl_span attach_driver_text(const struct attach_scope *scope, uint32_t dri
 	return strings_get(&scope->snapshot->model->strings, driver);
 }
 
-/* -- one volume -------------------------------------------------------------------------- */
+/* -- a volume ---------------------------------------------------------------------------- */
 
 /* "aws://<zone>/<id>" is <id> to the CSI driver. */
 static uint32_t csi_id(const struct attach_scope *scope, uint32_t id)
@@ -121,7 +121,7 @@ bool attach_of(const struct attach_scope *scope, struct claim_owner owner,
 	                    : match_volume(scope, made, out);
 }
 
-/* -- a pod, a node ----------------------------------------------------------------------- */
+/* -- the volumes of a pod and of a node -------------------------------------------------- */
 
 static bool attached_equal(const struct attached *a, const struct attached *b)
 {
@@ -239,7 +239,7 @@ void attach_load_count(const struct attach_scope *scope, struct attach_load *loa
 	}
 }
 
-/* -- what helps -------------------------------------------------------------------------- */
+/* -- hint -------------------------------------------------------------------------------- */
 
 bool attach_hint(const struct plugin_call *call, const struct queue_event *event)
 {

@@ -193,7 +193,7 @@ static void explain_refusal(const struct plugin_call *call, uint32_t slot,
 	add_reasons(volume_plan_judge(call->snapshot, call->state, slot), verdict);
 }
 
-/* -- what was chosen --------------------------------------------------------------------- */
+/* -- reserve ----------------------------------------------------------------------------- */
 
 static struct assumed_pod assuming_pod(const struct plugin_call *call)
 {
@@ -255,7 +255,7 @@ static enum verdict_code pre_bind(const struct plugin_call *call, uint32_t slot,
 	return VERDICT_SUCCESS;
 }
 
-/* -- what helps -------------------------------------------------------------------------- */
+/* -- hint -------------------------------------------------------------------------------- */
 
 /* Whether one of the pod's claims has no volume yet. */
 static bool wants_a_volume(const struct plugin_call *call)

@@ -117,7 +117,7 @@ uint32_t volume_walk_next(struct volume_walk *walk, const struct volume_index *i
 	return UINT32_MAX;
 }
 
-/* -- a heap sort ------------------------------------------------------------------------- */
+/* -- heap sort --------------------------------------------------------------------------- */
 
 enum { SORT_SIZE_MAX = 64 };
 

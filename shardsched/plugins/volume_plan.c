@@ -4,7 +4,7 @@
 
 #define NO_PROVISIONER "kubernetes.io/no-provisioner"
 
-/* -- whether there is anything to plan --------------------------------------------------- */
+/* -- checks of the claims ---------------------------------------------------------------- */
 
 static enum plan_result refuse_pod(struct verdict *verdict, const struct reason *reason)
 {
@@ -67,7 +67,7 @@ static enum plan_result check_claims(const struct plugin_call *call,
 	return result;
 }
 
-/* -- which volumes an open claim can have ------------------------------------------------ */
+/* -- volumes for an open claim ----------------------------------------------------------- */
 
 static bool is_bound_to(const struct volume *volume, const struct claim *claim)
 {
@@ -182,7 +182,7 @@ static bool find_bound_to(const struct plugin_call *call, struct plan_claim *it)
 	return true;
 }
 
-/* -- where one can be made --------------------------------------------------------------- */
+/* -- where a volume can be provisioned --------------------------------------------------- */
 
 static bool capacity_fits(const struct csi_capacity *capacity, const struct claim *claim)
 {
@@ -248,7 +248,7 @@ static bool plan_provisioning(const struct plugin_call *call, struct plan_claim 
 	return it->provisioning != PLAN_BY_CAPACITY || find_capacities(call, it);
 }
 
-/* -- making a plan ----------------------------------------------------------------------- */
+/* -- the plan ---------------------------------------------------------------------------- */
 
 static bool is_bound(const struct claim *claim)
 {

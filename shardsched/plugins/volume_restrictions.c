@@ -18,7 +18,7 @@ struct restriction_state {
 	bool disks;
 };
 
-/* -- claims for one pod ------------------------------------------------------------------ */
+/* -- ReadWriteOncePod claims ------------------------------------------------------------- */
 
 static bool is_for_one_pod(const struct plugin_call *call,
                            const struct spec_volume *volume)

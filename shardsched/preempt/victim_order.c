@@ -49,7 +49,7 @@ static bool goes_before(const struct snapshot *snapshot, const struct victim *a,
 	return a->started_ms == NOT_STARTED ? order > 0 : order < 0;
 }
 
-/* -- what is equal in the number --------------------------------------------------------- */
+/* -- victims with equal keys ------------------------------------------------------------- */
 
 static void sort_run(const struct snapshot *snapshot, struct victim *at, uint32_t count)
 {
@@ -101,7 +101,7 @@ static void sort_equal(const struct snapshot *snapshot, struct victim *victim,
 		memcpy(victim, from, count * sizeof *from);
 }
 
-/* -- the number -------------------------------------------------------------------------- */
+/* -- sort keys --------------------------------------------------------------------------- */
 
 /* How priority, start and the index of the victim share 64 bits. The highest value of the
  * start means "not started". */
@@ -240,7 +240,7 @@ static const uint64_t *keys_sort(uint64_t *key, uint32_t count, uint64_t *other)
 	return from;
 }
 
-/* -- all --------------------------------------------------------------------------------- */
+/* -- sorting ----------------------------------------------------------------------------- */
 
 bool victims_sort_ready(struct preempt *preempt, uint32_t most)
 {

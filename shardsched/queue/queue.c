@@ -6,7 +6,7 @@
 
 #include "shardsched/queue/queue_int.h"
 
-/* -- into places and out of them --------------------------------------------------------- */
+/* -- entering and leaving places --------------------------------------------------------- */
 
 static void advance_clock(struct queue *queue, uint64_t now_ms)
 {
@@ -97,7 +97,7 @@ uint64_t queue_backoff_ms(struct queue *queue, uint32_t failures)
 	return rest - pl_rng_below(&queue->rng, jitter + 1);
 }
 
-/* -- the caller's business --------------------------------------------------------------- */
+/* -- calls about pods -------------------------------------------------------------------- */
 
 /* By priority, pods are served in the order in which they came. The offset keeps pods
  * that were added under the SLA order (with their age) in front of them. */
@@ -353,7 +353,7 @@ void queue_shut_lanes(struct queue *queue, unsigned mask)
 	queue->shut = mask;
 }
 
-/* -- what happens ------------------------------------------------------------------------ */
+/* -- events and time --------------------------------------------------------------------- */
 
 void queue_event(struct queue *queue, const struct queue_event *event)
 {

@@ -200,7 +200,7 @@ void queue_defer(struct queue *queue, struct queue_pod *pod, uint64_t backoff_ms
 /* From BACKOFF or WAITING to ACTIVE at once. */
 void queue_activate(struct queue *queue, struct queue_pod *pod, uint64_t now_ms);
 
-/* -- what happens ------------------------------------------------------------------------ */
+/* -- events and time --------------------------------------------------------------------- */
 
 /* O(1); queue_run judges the event. */
 void queue_event(struct queue *queue, const struct queue_event *event);

@@ -204,7 +204,7 @@ static void enter_bucket(struct queue *queue, struct queue_class *class)
 		pl_list_add_tail(&queue->flush, &class->flush);
 }
 
-/* -- waves ------------------------------------------------------------------------------- */
+/* -- probes ------------------------------------------------------------------------------ */
 
 static void wake_probes(struct queue *queue, struct queue_class *class)
 {
