@@ -1,5 +1,5 @@
-/* What no cluster should contain: refused with the field, or set aside; and in either
- * case nothing else changes. */
+/* Input that no cluster should contain is refused with its field or ignored, and nothing
+ * else changes. */
 #include <stdlib.h>
 
 #include "store/base/buf.h"
@@ -14,7 +14,7 @@ static void begin(void)
 	rig_pod(&rig, "sitter", "1", "good");
 }
 
-/* The engine is what it was. */
+/* The engine is as before. */
 static void end(void)
 {
 	T_EQ(engine_snapshot(rig.engine)->nodes, 1);
@@ -90,7 +90,7 @@ T_CASE(ten_thousand_labels_are_refused)
 	end();
 }
 
-T_CASE(names_that_are_missing_or_taken_are_refused)
+T_CASE(missing_or_taken_names_are_refused)
 {
 	begin();
 	refused(ENGINE_NODE, "{}", PL_INVALID, "metadata.name");
@@ -106,7 +106,7 @@ T_CASE(names_that_are_missing_or_taken_are_refused)
 	end();
 }
 
-T_CASE(amounts_that_cannot_be_are_refused_or_count_as_nothing)
+T_CASE(impossible_amounts_are_refused_or_count_as_0)
 {
 	begin();
 	refused(ENGINE_NODE,
@@ -132,7 +132,7 @@ T_CASE(a_node_with_negative_capacity_has_none)
 	rig_close(&rig);
 }
 
-T_CASE(validation_tells_every_field)
+T_CASE(validation_reports_every_field)
 {
 	struct field_errors errors;
 
@@ -148,7 +148,7 @@ T_CASE(validation_tells_every_field)
 	end();
 }
 
-T_CASE(more_than_can_be_counted_is_refused)
+T_CASE(uncountable_amounts_are_refused)
 {
 	static const char most[] = "4611686018427387903"; /* SNAPSHOT_USED_MOST */
 	char json[512];

@@ -1,5 +1,5 @@
-/* Objects come, change and go at random; what is where is always what a naive model
- * says, and the snapshot's sums are what a count from scratch gives. */
+/* Objects are put, changed and dropped at random: places agree with a naive model, and
+ * the snapshot's sums with a recount. */
 #include <stdlib.h>
 
 #include "store/base/rng.h"
@@ -100,7 +100,7 @@ static void compare(void)
 	snapshot_check(snapshot);
 }
 
-T_CASE_SECONDS(what_is_where_is_what_a_naive_model_says, 60)
+T_CASE_SECONDS(places_agree_with_a_naive_model, 60)
 {
 	pl_rng_init(&rng, t_seed());
 	rig_open(&rig, &(struct engine_opts){0});

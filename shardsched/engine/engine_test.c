@@ -10,7 +10,7 @@ static void begin(void)
 	rig_open(&rig, &(struct engine_opts){0});
 }
 
-T_CASE(objects_of_all_kinds_come_are_replaced_and_go)
+T_CASE(objects_of_all_kinds_are_put_replaced_and_dropped)
 {
 	static const struct {
 		enum engine_kind kind;
@@ -67,7 +67,7 @@ T_CASE(objects_of_all_kinds_come_are_replaced_and_go)
 	rig_close(&rig);
 }
 
-T_CASE(pods_wait_aside_for_a_node_that_is_not_there)
+T_CASE(pods_wait_for_a_missing_node)
 {
 	begin();
 	rig_pod(&rig, "a", "1", "n");
@@ -92,7 +92,7 @@ T_CASE(pods_wait_aside_for_a_node_that_is_not_there)
 	rig_close(&rig);
 }
 
-T_CASE(a_node_that_changes_keeps_its_pods)
+T_CASE(changed_node_keeps_its_pods)
 {
 	begin();
 	rig_node(&rig, "n", "4");
@@ -105,7 +105,7 @@ T_CASE(a_node_that_changes_keeps_its_pods)
 	rig_close(&rig);
 }
 
-T_CASE(pods_move_change_and_are_over)
+T_CASE(pods_move_change_and_end)
 {
 	struct snapshot *snapshot;
 
@@ -129,7 +129,7 @@ T_CASE(pods_move_change_and_are_over)
 	rig_close(&rig);
 }
 
-T_CASE(a_pod_begins_to_terminate_where_it_is)
+T_CASE(terminating_pod_keeps_its_place)
 {
 	static const char json[] =
 		"{\"metadata\":{\"name\":\"a\",\"deletionTimestamp\":"
@@ -147,14 +147,14 @@ T_CASE(a_pod_begins_to_terminate_where_it_is)
 	rig_put(&rig, ENGINE_POD, json);
 	T_EQ(snapshot->row[rig_slot(&rig, "n")].first_pod, first);
 	T_TRUE((snapshot->placed[first].flags & PLACED_TERMINATING) != 0);
-	rig_put(&rig, ENGINE_POD, /* and is another one */
+	rig_put(&rig, ENGINE_POD, /* a pod of that name that is another one */
 	        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodeName\":\"n\"}}");
 	first = snapshot->row[rig_slot(&rig, "n")].first_pod;
 	T_EQ(snapshot->placed[first].flags & PLACED_TERMINATING, 0);
 	rig_close(&rig);
 }
 
-T_CASE(a_nomination_holds_room_and_ends_when_the_pod_is_placed)
+T_CASE(nomination_holds_room_until_the_pod_is_placed)
 {
 	struct snapshot *snapshot;
 
@@ -177,7 +177,7 @@ T_CASE(a_nomination_holds_room_and_ends_when_the_pod_is_placed)
 	rig_close(&rig);
 }
 
-T_CASE(an_assumed_pod_takes_room_once)
+T_CASE(assumed_pod_takes_room_once)
 {
 	struct pod pod;
 	uint32_t placed = SNAPSHOT_NONE;
@@ -194,7 +194,7 @@ T_CASE(an_assumed_pod_takes_room_once)
 	       PL_EXISTS, &rig.err);
 	T_EQ(engine_pods(rig.engine), 1);
 	T_STR(rig_decide(&rig, rig_pod_json("x", "2", "", "")), "");
-	rig_pod(&rig, "a", "3", "n"); /* it is bound */
+	rig_pod(&rig, "a", "3", "n"); /* the pod is bound */
 	T_EQ(rig_pods_on(&rig, "n"), 1);
 	T_OK(rig_drop(&rig, ENGINE_POD, "default", "a"), &rig.err);
 	T_STR(rig_decide(&rig, rig_pod_json("x", "2", "", "")), "n");
@@ -228,7 +228,7 @@ T_CASE(nodes_of_two_clusters_may_share_a_name)
 	rig_close(&rig);
 }
 
-T_CASE(a_pod_that_is_gated_or_nobodys_is_not_tried)
+T_CASE(gated_or_unprofiled_pod_is_not_tried)
 {
 	struct engine_decision decision;
 	struct pod pod;
@@ -249,7 +249,7 @@ T_CASE(a_pod_that_is_gated_or_nobodys_is_not_tried)
 	rig_close(&rig);
 }
 
-T_CASE(draws_depend_on_who_it_is_and_nothing_else)
+T_CASE(draw_depends_on_the_pod_only)
 {
 	struct pod a, b;
 	uint64_t draw;
@@ -276,7 +276,7 @@ T_CASE(draws_depend_on_who_it_is_and_nothing_else)
 	rig_close(&rig);
 }
 
-T_CASE(classes_that_nobody_holds_are_closed_in_the_end)
+T_CASE(idle_classes_are_closed_in_the_end)
 {
 	struct fw_class *held = NULL, *again = NULL;
 	struct pod pod;
@@ -307,7 +307,7 @@ static void decide_all(const struct pod *pods, unsigned count)
 		T_OK(engine_decide(rig.engine, &pods[i], &decision, &rig.err), &rig.err);
 }
 
-T_CASE(deciding_again_allocates_nothing)
+T_CASE(repeated_decision_allocates_nothing)
 {
 	static const char *const specs[] = {
 		"", ",\"priority\":1", ",\"nodeSelector\":{\"zone\":\"b\"}",
@@ -328,7 +328,7 @@ T_CASE(deciding_again_allocates_nothing)
 	for (unsigned i = 0; i < 2 * SPECS; i++) {
 		char json[RIG_JSON_SIZE];
 
-		/* Half of them do not fit, and look for somebody to send away. */
+		/* Half of the pods do not fit, and look for victims. */
 		(void)snprintf(json, sizeof json,
 		               "{\"metadata\":{\"namespace\":\"default\",\"name\":\"x\"},"
 		               "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"

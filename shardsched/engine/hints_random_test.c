@@ -1,8 +1,8 @@
 /*
- * No pod waits for ever: small clusters change at random, and of pods that were refused
- * only what their refusers asked for is told on, as the queue does it. A pod for which
- * no event was good is judged anew all the same: there must be no node for it yet, and
- * none that preemption would make.
+ * No pod waits for ever. Small clusters change at random, and a refused pod only sees the
+ * events that the refusing plugins asked for, as in the queue. A pod for which no event
+ * was helpful is judged anew all the same: there must be no node for it yet, and none
+ * that preemption would make.
  */
 #include "shardsched/plugins/plugins.h"
 #include "tests/support/shardsched/engine/changing_cluster.h"
@@ -87,7 +87,8 @@ static void make_json(struct json_text *text, unsigned n)
 	    chance(60) ? "" : ",'ports':[{'containerPort':1,'hostPort':1}]");
 }
 
-/* Is there a node for it, or would preemption make one? Else who refused. */
+/* Whether there is a node for the pod, or preemption would make one; else *refused_by has
+ * the plugins that refused. */
 static bool decide(struct waiting_class *it, uint64_t *refused_by)
 {
 	struct engine_decision decision;
@@ -151,7 +152,7 @@ static bool helps(const struct waiting_class *it, unsigned plugin,
 	return row->hint == NULL || row->hint(&call, event);
 }
 
-/* The mask of those who say so; that nobody refused means that anything helps. */
+/* The plugins for which the events may help; if no plugin refused, every event helps. */
 static uint64_t who_helps(const struct waiting_class *it)
 {
 	uint64_t who = 0;
@@ -207,7 +208,7 @@ static void follow(struct waiting_class *it)
 		helped_by[i] += (who >> i & 1) != 0;
 }
 
-/* Services make spreading a duty. */
+/* Services make spreading required. */
 static const char *const configs[] = {
 	"", "{\"profiles\":[{\"pluginConfig\":[{\"name\":\"PodTopologySpread\",\"args\":{"
 	    "\"defaultingType\":\"List\",\"defaultConstraints\":[{\"maxSkew\":1,"
@@ -236,7 +237,7 @@ static void history(unsigned n)
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(whoever_can_be_placed_was_told, 120)
+T_CASE_SECONDS(every_pod_that_fits_was_hinted, 120)
 {
 	pl_rng_init(&rng, t_seed());
 	for (unsigned i = 0; i < HISTORIES; i++)

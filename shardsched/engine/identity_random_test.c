@@ -1,6 +1,6 @@
-/* Labels that tell replicas apart stand beside classes, while selectors that ask for them
- * come and go: verdicts are those of a second engine, in which they always stand in the
- * class since something asks for all of them. */
+/* Labels that tell replicas apart stand beside classes while selectors that ask for them
+ * come and go. Verdicts agree with a second engine in which these labels are always in
+ * the class. */
 #include <stdarg.h>
 
 #include "shardsched/engine/engine_int.h"
@@ -20,7 +20,7 @@ enum { BESIDE, WITHIN, ENGINES };
 
 static struct engine_rig rigs[ENGINES];
 static struct pl_rng rng;
-static struct pod held[HELD][ENGINES]; /* read some time ago */
+static struct pod held[HELD][ENGINES]; /* pods that were read some time ago */
 static bool calm;                      /* no new selector asks for labels of replicas */
 static char text[TEXT];
 static size_t len;
@@ -143,7 +143,7 @@ static void add_spread(void)
 	add("}]");
 }
 
-/* Labels as controllers give them; now and then as nobody does. */
+/* Labels as controllers set them, and sometimes as no controller does. */
 static void add_labels(unsigned name)
 {
 	unsigned kind = below(8);
@@ -279,7 +279,7 @@ static void compare_preemption(const struct engine_decision said[ENGINES])
 				     *b = &said[WITHIN].preempt;
 
 	T_EQ(a->code, b->code);
-	if (a->code != VERDICT_SUCCESS) { /* both are waited for */
+	if (a->code != VERDICT_SUCCESS) { /* both wait for the same */
 		T_EQ(a->refused_by | said[BESIDE].outcome.refused_by,
 		     b->refused_by | said[WITHIN].outcome.refused_by);
 		return;
@@ -333,7 +333,7 @@ static void decide(const struct pod pods[ENGINES], bool assume)
 			                     said[i].outcome.node, NULL, &rigs[i].err);
 }
 
-/* One that was read a while ago. */
+/* A pod that was read a while ago. */
 static void decide_held(void)
 {
 	unsigned n = below(HELD);
@@ -395,7 +395,7 @@ static void step(void)
 	}
 }
 
-/* A budget of a namespace without pods. */
+/* A budget in a namespace without pods asks for all labels. */
 static void ask_for_all(struct engine_rig *rig)
 {
 	for (unsigned key = 0; key < SET; key++) {
@@ -419,7 +419,8 @@ static void count_classes(void)
 	counts.fewer += few->count < many->count;
 }
 
-/* Selectors are kept for a while after their last user, so each time from the start. */
+/* Selectors are kept for a while after their last user, so each episode starts with new
+ * engines. */
 static void episode(void)
 {
 	for (unsigned i = 0; i < ENGINES; i++)
@@ -438,7 +439,7 @@ static void episode(void)
 		rig_close(&rigs[i]);
 }
 
-T_CASE_SECONDS(verdicts_are_those_with_all_labels_in_the_class, 60)
+T_CASE_SECONDS(verdicts_equal_those_with_all_labels_in_the_class, 60)
 {
 	pl_rng_init(&rng, t_seed());
 	for (unsigned i = 0; i < EPISODES; i++)

@@ -1,8 +1,7 @@
 /*
- * Claims, volumes and whatever they depend on come, change and go at random, and pods
- * reserve what they were given and give it back. Three engines see the same; one keeps
- * what it found out for a class of pods, another works it out each time; the third sees
- * other names, by which no claim is named after its pod. They have to decide alike.
+ * Claims, volumes and what they depend on change at random, and pods reserve volumes and
+ * give them back. Three engines see the same: one caches results by class, one does not,
+ * and in the third no claim is named after its pod. They must decide alike.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -47,7 +46,7 @@ __attribute__((format(printf, 1, 2))) static const char *json(const char *format
 	return text;
 }
 
-/* As that engine sees it: "c-b1", which is named after the pod b1, or "c.b1". */
+/* The text as that engine sees it: "c-b1", which is named after the pod b1, or "c.b1". */
 static const char *seen_by(unsigned engine, const char *text)
 {
 	static char seen[RIG_JSON_SIZE];
@@ -82,7 +81,7 @@ static void drop(enum engine_kind kind, const char *namespace, const char *prefi
 	drop_named(kind, namespace, name);
 }
 
-/* Of a pod that is to be bound, or one that is. */
+/* The claim of a pod that is to be bound, or is. */
 static const char *claim_name(unsigned n)
 {
 	static char name[2][16];
@@ -181,8 +180,7 @@ static void change_csi(unsigned sort, unsigned n)
 	}
 }
 
-/* Of a kind of pods: what they have does not change, but for the claim of those that have
- * one of their own. */
+/* Pods of a kind: only the claim differs, for those that have one of their own. */
 static const char *pod_json(const char *prefix, unsigned name, unsigned kind,
                             const char *node)
 {
@@ -331,7 +329,7 @@ static void decide_one(void)
 	}
 }
 
-/* One sort of change at a time, so that none hides that another was missed. */
+/* One kind of change at a time, so that no change hides that another one was missed. */
 static void step(unsigned mood)
 {
 	if (pick(3) > 0) {
@@ -359,7 +357,7 @@ static void step(unsigned mood)
 	case 7:
 		change_pod(pick(PODS));
 		break;
-	default: /* what bindings change is enough */
+	default: /* bindings change enough */
 		decide_one();
 	}
 }
@@ -394,7 +392,7 @@ static void live(void)
 	}
 }
 
-T_CASE_SECONDS(what_is_kept_of_pods_with_volumes_is_true, 120)
+T_CASE_SECONDS(cached_results_of_pods_with_volumes_are_true, 120)
 {
 	pl_rng_init(&rng, t_seed());
 	for (unsigned i = 0; i < HISTORIES; i++)
@@ -405,7 +403,7 @@ T_CASE_SECONDS(what_is_kept_of_pods_with_volumes_is_true, 120)
 	T_REACHED(owners > decided / 2);
 }
 
-T_CASE(a_claim_in_use_refuses_nodes_that_did_not_change)
+T_CASE(claim_in_use_refuses_unchanged_nodes)
 {
 	struct answer answer[ENGINES];
 

@@ -1,11 +1,12 @@
-/* Told as a story: what plugins are asked, in order, and what becomes of the binding. */
+/* Golden stories of bindings: which plugins are called, in which order, and how each
+ * binding ends. */
 #include "shardsched/framework/binding.h"
 #include "store/base/rng.h"
 #include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
 enum { SORT, QUOTA, DISK, GANG, BUDGET, MOUNT, PROXY, BINDER, AUDIT, ROWS };
 
-/* What each says when it is asked; Permit ones that wait: for so long. */
+/* What each plugin answers; a Permit plugin that waits does so for the time below. */
 static enum verdict_code says[ROWS];
 static uint64_t wait_ms[ROWS];
 static char story[1000];
@@ -121,7 +122,7 @@ static enum binding_state start(void)
 	return binding_start(&binding, cycle, class, &self, 3, 1000);
 }
 
-T_CASE(a_pod_is_bound)
+T_CASE(bound_pod_goes_through_all_points)
 {
 	story_begin();
 	T_EQ(start(), BINDING_ALLOWED);
@@ -132,7 +133,7 @@ T_CASE(a_pod_is_bound)
 	story_end("+quota +disk ?gang ?budget =mount =proxy =binder !audit");
 }
 
-T_CASE(what_cannot_be_reserved_is_given_back_in_reverse)
+T_CASE(failed_reserve_unreserves_in_reverse_order)
 {
 	story_begin();
 	says[DISK] = VERDICT_UNRESOLVABLE;
@@ -143,7 +144,7 @@ T_CASE(what_cannot_be_reserved_is_given_back_in_reverse)
 	story_end("+quota +disk -disk -quota");
 }
 
-T_CASE(it_waits_for_all_that_want_it_to)
+T_CASE(binding_waits_for_every_permit_plugin)
 {
 	story_begin();
 	says[GANG] = says[BUDGET] = VERDICT_WAIT;
@@ -163,7 +164,7 @@ T_CASE(it_waits_for_all_that_want_it_to)
 	story_end("+quota +disk ?gang ?budget =mount =proxy =binder");
 }
 
-T_CASE(who_is_late_denies_it)
+T_CASE(late_permit_plugin_denies_the_pod)
 {
 	story_begin();
 	says[GANG] = says[BUDGET] = VERDICT_WAIT;
@@ -179,7 +180,7 @@ T_CASE(who_is_late_denies_it)
 	story_end("+quota +disk ?gang ?budget -disk -quota");
 }
 
-T_CASE(one_that_denies_is_enough)
+T_CASE(one_denial_is_enough)
 {
 	const struct verdict verdict = {.count = 1, .reason = {{.code = REASON_TAINT}}};
 
@@ -198,7 +199,7 @@ T_CASE(one_that_denies_is_enough)
 	          "+quota +disk ?gang ?budget -disk -quota");
 }
 
-T_CASE(a_wait_for_later_ones_does_not_save_it)
+T_CASE(denial_does_not_wait_for_other_plugins)
 {
 	story_begin();
 	says[GANG] = VERDICT_WAIT;
@@ -211,7 +212,7 @@ T_CASE(a_wait_for_later_ones_does_not_save_it)
 	story_end("+quota +disk ?gang ?budget -disk -quota");
 }
 
-T_CASE(what_is_not_written_is_undone)
+T_CASE(unwritten_commit_is_undone)
 {
 	story_begin();
 	T_EQ(start(), BINDING_ALLOWED);
@@ -225,7 +226,7 @@ T_CASE(what_is_not_written_is_undone)
 	          "+quota +disk ?gang ?budget =mount -disk -quota");
 }
 
-T_CASE(somebody_has_to_bind)
+T_CASE(pod_that_no_plugin_binds_is_undone)
 {
 	story_begin();
 	says[BINDER] = VERDICT_SKIP;
@@ -240,7 +241,7 @@ T_CASE(somebody_has_to_bind)
 	          "+quota +disk ?gang ?budget =mount =proxy");
 }
 
-T_CASE(a_pod_that_is_not_wanted_any_more)
+T_CASE(canceled_binding_is_undone)
 {
 	story_begin();
 	says[GANG] = VERDICT_WAIT;

@@ -15,7 +15,7 @@ static bool has(const uint64_t *set, unsigned slot)
 	return (set[slot / 64] >> slot % 64 & 1) != 0;
 }
 
-/* Words of all kinds: full, empty, a few bits, any bits. */
+/* Words of all kinds: full, empty, with few bits, with random bits. */
 static uint64_t word(void)
 {
 	switch (pl_rng_below(&rng, 4)) {
@@ -30,7 +30,7 @@ static uint64_t word(void)
 	}
 }
 
-/* What stands at clear bits is anything. */
+/* Values at clear bits are random. */
 static void fill(int64_t most)
 {
 	for (unsigned i = 0; i < WORDS; i++) {
@@ -84,7 +84,7 @@ static void check_sum(const struct column_ops *ops, int32_t weight)
 		T_TRUE(!has(bits, i) || to[i] == score[i] * weight);
 }
 
-/* One score is more than may be; what is at clear bits does not matter. */
+/* One score is out of range; values at clear bits do not matter. */
 static void check_fold(const struct column_ops *ops)
 {
 	unsigned one = (unsigned)pl_rng_below(&rng, SLOTS);
@@ -153,7 +153,7 @@ static void check_all(const struct column_ops *ops)
 	}
 }
 
-T_CASE(vectors_of_this_machine)
+T_CASE(all_variants_agree)
 {
 	const struct column_ops *all[COLUMN_VARIANTS];
 	unsigned count = column_ops_all(all);
@@ -163,7 +163,7 @@ T_CASE(vectors_of_this_machine)
 		check_all(all[i]);
 }
 
-T_CASE(each_share_of_each_small_maximum_is_exact)
+T_CASE(shares_of_small_maxima_are_exact)
 {
 	const struct stage_by_max by_max = {.weight = 1};
 
@@ -179,13 +179,13 @@ T_CASE(each_share_of_each_small_maximum_is_exact)
 	}
 }
 
-T_CASE(draws_are_fair_and_stay_below)
+T_CASE(picks_are_uniform_and_in_range)
 {
 	const uint64_t where = UINT64_C(1) << 32;
 
 	T_EQ(stage_pick(0, 5), 0);
 	T_EQ(stage_pick(UINT64_MAX - UINT32_MAX, 5), 4);
-	T_EQ(stage_pick(UINT64_MAX, 5), 3); /* four on from the last */
+	T_EQ(stage_pick(UINT64_MAX, 5), 3); /* four on from the last one */
 	T_EQ(stage_pick(UINT64_MAX, UINT32_MAX), STAGE_NEAR - 2);
 	T_EQ(stage_pick(UINT64_C(1) << 63, 2), 1);
 	T_EQ(stage_pick(UINT64_MAX, 1), 0);
@@ -202,7 +202,7 @@ T_CASE(draws_are_fair_and_stay_below)
 	}
 }
 
-T_CASE(draws_of_the_same_high_half_choose_neighbours)
+T_CASE(draws_with_equal_high_halves_pick_neighbours)
 {
 	const uint64_t high = UINT64_C(0x80000000) << 32;
 

@@ -1,4 +1,4 @@
-/* What a cycle takes: memory, time; and what becomes of it when there is none. */
+/* Resources of a cycle: memory and time, and what happens when there is not enough. */
 #include "tests/harness/torture.h"
 #include "tests/support/shardsched/framework/framework_rig.h"
 
@@ -41,7 +41,7 @@ static void nominate(uint32_t slot, const char *text)
 
 /* -- memory ------------------------------------------------------------------------------ */
 
-T_CASE_SECONDS(after_the_first_ones_nothing_is_allocated, 60)
+T_CASE_SECONDS(later_runs_allocate_nothing, 60)
 {
 	run_begin((struct cycle_opts){.clock = fake_clock}, 5000);
 	fake[0] =
@@ -62,7 +62,7 @@ T_CASE_SECONDS(after_the_first_ones_nothing_is_allocated, 60)
 	run_end();
 }
 
-T_CASE(a_cycle_grows_with_its_snapshot)
+T_CASE(cycle_grows_with_its_snapshot)
 {
 	run_begin((struct cycle_opts){.keep_scores = true}, 1);
 	cycle_run(cycle, class, &self, 0, &out);
@@ -88,7 +88,7 @@ static enum pl_code tortured(void)
 		T_EQ(out.pre.plugin, -1);
 		T_EQ(fake[4].moved, 0);
 		code = PL_NOMEM;
-		/* The next one has what it needs. */
+		/* Later runs have all the memory that they need. */
 		cycle_run(cycle, class, &self, 0, &out);
 	}
 	T_EQ(out.result, CYCLE_NODE);
@@ -107,7 +107,7 @@ T_CASE(every_allocation_may_fail)
 	rig_end();
 }
 
-T_CASE(a_class_may_fail_to_open)
+T_CASE(failed_class_open_leaves_nothing_open)
 {
 	struct pod pod;
 
@@ -156,7 +156,7 @@ static unsigned bring_asked(struct cycle_opts opts, const char *pod, const char 
 	brought = 0;
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.feasible, 3);
-	/* What is asked in a probe is not to be kept. */
+	/* Results of a probe are not cached. */
 	snapshot_probe(&snapshot);
 	cycle_run(cycle, class, &self, 0, &out);
 	snapshot_probe_end(&snapshot);
@@ -165,7 +165,7 @@ static unsigned bring_asked(struct cycle_opts opts, const char *pod, const char 
 	return brought;
 }
 
-T_CASE(what_is_kept_is_asked_for_where_it_can_help)
+T_CASE(cached_results_are_used_where_allowed)
 {
 	static const char by_name[] =
 		"{'metadata':{'name':'p'},'spec':{'volumes':[{'name':'v','ephemeral':{"
@@ -183,7 +183,7 @@ T_CASE(what_is_kept_is_asked_for_where_it_can_help)
 
 /* -- nominations ------------------------------------------------------------------------- */
 
-T_CASE(where_room_is_made_for_the_pod_it_goes)
+T_CASE(nominated_pod_goes_to_its_node)
 {
 	struct pod_self nominated = {.nominated = 5};
 
@@ -193,15 +193,15 @@ T_CASE(where_room_is_made_for_the_pod_it_goes)
 	T_TRUE(out.nominated);
 	T_EQ(out.node, 5);
 	T_EQ(out.feasible, 1);
-	T_EQ(out.total, 35 + 5 * 100); /* Three counts down */
+	T_EQ(out.total, 35 + 5 * 100); /* the third score counts down */
 	T_EQ(fake[0].asked, 1);
-	/* It is not good any more: as any other pod. */
+	/* The nominated node does not fit any more: the pod is decided as any other. */
 	fake[2] = (struct fake_plugin){.refuses_mod = 8, .refuses_rest = 5};
 	cycle_run(cycle, class, &nominated, 0, &out);
 	T_TRUE(!out.nominated);
 	T_EQ(out.node, 7);
 	T_EQ(out.refused[2], 1);
-	/* Nor is it there. */
+	/* The nominated node does not exist. */
 	nominated.nominated = 400;
 	cycle_run(cycle, class, &nominated, 0, &out);
 	T_EQ(out.node, 7);
@@ -218,7 +218,7 @@ static bool fits(uint32_t slot)
 	return does;
 }
 
-T_CASE(a_pod_is_not_in_its_own_way)
+T_CASE(own_nomination_does_not_count_against_a_pod)
 {
 	struct pod_self one = {.nominated = SNAPSHOT_NONE};
 
@@ -236,7 +236,7 @@ T_CASE(a_pod_is_not_in_its_own_way)
 	run_end();
 }
 
-T_CASE(what_if_is_followed_and_undone)
+T_CASE(plugins_follow_a_probe)
 {
 	uint32_t placed = 0;
 
@@ -260,7 +260,7 @@ T_CASE(what_if_is_followed_and_undone)
 
 /* -- time -------------------------------------------------------------------------------- */
 
-T_CASE(a_plugin_that_takes_too_long_fails_the_cycle)
+T_CASE(plugin_over_its_budget_fails_the_cycle)
 {
 	struct plugin_metrics figures;
 
@@ -269,7 +269,7 @@ T_CASE(a_plugin_that_takes_too_long_fails_the_cycle)
 		cycle_run(cycle, class, &self, 0, &out);
 		T_EQ(out.result, CYCLE_NODE);
 	}
-	/* Not a cycle that is timed: it is run again. */
+	/* The cycle is not timed at first, and is run again. */
 	fake[2].takes_ns = 5000;
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.result, CYCLE_ERROR);
@@ -284,7 +284,7 @@ T_CASE(a_plugin_that_takes_too_long_fails_the_cycle)
 	run_end();
 }
 
-T_CASE(many_that_take_long_together_fail_nobody)
+T_CASE(plugins_over_the_budget_only_together_do_not_fail)
 {
 	run_begin((struct cycle_opts){.clock = fake_clock, .plugin_budget_ns = 1000}, 4);
 	for (unsigned i = 0; i < FAKES; i++)
@@ -296,7 +296,7 @@ T_CASE(many_that_take_long_together_fail_nobody)
 	run_end();
 }
 
-T_CASE(what_plugins_take_is_estimated_from_some)
+T_CASE(plugin_times_are_estimated_from_timed_cycles)
 {
 	struct plugin_metrics figures;
 

@@ -1,7 +1,7 @@
 /*
- * Any filters and scores, on any nodes, with nominations and what else narrows the
- * search: a cycle, with what is kept of a class and without, says what a loop over the
- * nodes says that judges them one by one.
+ * Random filters and scores on random nodes, with nominations and narrowed searches: a
+ * cycle, with and without cached results, agrees with a loop that judges the nodes one by
+ * one.
  */
 #include "tests/support/shardsched/framework/framework_rig.h"
 
@@ -13,7 +13,8 @@ static struct cycle *cycles[2];
 /* -- what is kept: everything, made anew each time --------------------------------------- */
 
 static struct stage_results results;
-static bool gives_up; /* out of memory, say, after all was asked */
+/* the cache fails after everything was asked, as when memory runs out */
+static bool gives_up;
 static uint64_t kept_word[CYCLE_BLOCK / 64];
 static uint8_t kept_refuser[CYCLE_BLOCK];
 static int32_t kept_total[CYCLE_BLOCK], kept_raw[STAGE_BY_MAX_LIMIT][CYCLE_BLOCK];
@@ -75,7 +76,7 @@ static void best(void *ctx, struct fw_class *whose, uint64_t draw,
 
 struct model_answer {
 	struct cycle_outcome out;
-	int refused_by[NODES]; /* -1: nobody */
+	int refused_by[NODES]; /* -1: no plugin */
 	bool examined[NODES];
 	int64_t total[NODES];
 };
@@ -87,7 +88,7 @@ static bool counts(const struct nomination *at)
 	return at->view->spec->priority >= class->view->spec->priority;
 }
 
-/* With so many pods more on the node. */
+/* The first plugin that refuses the node with more pods on it. */
 static int model_refuser(uint32_t slot, uint32_t more)
 {
 	const struct profile_point *at = &class->profile->at[POINT_FILTER];
@@ -134,7 +135,7 @@ static void model_filter(struct model_answer *answer)
 			answer->out.refused_by |= UINT64_C(1) << i;
 	for (uint32_t slot = 0; slot < NODES; slot++) {
 		answer->examined[slot] = model_examined(slot);
-		answer->refused_by[slot] = FAKES; /* not asked */
+		answer->refused_by[slot] = FAKES; /* not called */
 		if (!answer->examined[slot])
 			continue;
 		answer->refused_by[slot] = model_node(slot);
@@ -243,7 +244,7 @@ static void same_sets(struct cycle *cycle, const struct model_answer *want)
 static void same(struct cycle *cycle, const struct cycle_outcome *got,
                  const struct model_answer *want)
 {
-	if (got->pre.code != VERDICT_SUCCESS) { /* narrowed to nothing */
+	if (got->pre.code != VERDICT_SUCCESS) { /* narrowed to no node */
 		T_EQ(got->pre.plugin, -1);
 		T_EQ(got->pre.reason[0].code, REASON_NARROWED);
 		for (uint32_t slot = 0; slot < NODES; slot++)
@@ -279,7 +280,7 @@ static void any_fakes(void)
 		                               .pods_min = pl_rng_chance(&rng, 1, 12)};
 		if (i == FAKE_BLIND)
 			fake[i].pods_max = 0;
-		if (i < FAKE_FIRST_GLOBAL) /* more pods are no help */
+		if (i < FAKE_FIRST_GLOBAL) /* more pods do not help */
 			fake[i].pods_min = 0;
 		if (fake[i].refuses_mod != 0)
 			fake[i].refuses_rest =
@@ -350,7 +351,7 @@ static void compare(const char *config, bool nominated)
 	rig_end();
 }
 
-T_CASE_SECONDS(cycles_say_what_a_loop_over_nodes_says, 60)
+T_CASE_SECONDS(cycles_agree_with_a_loop_over_nodes, 60)
 {
 	compare("{}", false);
 }
@@ -360,7 +361,7 @@ T_CASE_SECONDS(nominated_pods_count, 60)
 	compare("{}", true);
 }
 
-T_CASE_SECONDS(filters_are_in_the_order_of_the_profile, 60)
+T_CASE_SECONDS(filters_run_in_the_order_of_the_profile, 60)
 {
 	compare("{'profiles':[{'plugins':{'filter':{'enabled':[{'name':'Five'},{'name':"
 	        "'Three'},{'name':'One'}]},'score':{'enabled':[{'name':'Two','weight':"

@@ -35,7 +35,7 @@ T_CASE(without_nodes_nothing_is_feasible)
 	run_end();
 }
 
-T_CASE(the_first_that_refuses_a_node_is_counted)
+T_CASE(first_refusal_of_a_node_is_counted)
 {
 	struct verdict verdict;
 
@@ -60,7 +60,7 @@ T_CASE(the_first_that_refuses_a_node_is_counted)
 	run_end();
 }
 
-T_CASE(filters_are_asked_only_while_somebody_is_left)
+T_CASE(filters_run_only_while_nodes_are_left)
 {
 	run_begin(&none, 100);
 	fake[0] = (struct fake_plugin){.refuses_mod = 1};
@@ -72,7 +72,7 @@ T_CASE(filters_are_asked_only_while_somebody_is_left)
 	run_end();
 }
 
-T_CASE(of_equal_ones_the_draw_chooses_in_the_order_of_slots)
+T_CASE(draw_picks_among_equal_nodes_in_slot_order)
 {
 	run_begin(&none, 8);
 	fake[0] = (struct fake_plugin){.refuses_mod = 2};
@@ -86,7 +86,7 @@ T_CASE(of_equal_ones_the_draw_chooses_in_the_order_of_slots)
 	run_end();
 }
 
-T_CASE(what_a_pre_filter_skips_is_not_asked)
+T_CASE(skipped_filter_is_not_called)
 {
 	run_begin(&none, 8);
 	fake[0] = (struct fake_plugin){.refuses_mod = 1, .pre_filter = VERDICT_SKIP};
@@ -117,7 +117,7 @@ T_CASE(a_pre_filter_refuses_the_pod)
 	run_end();
 }
 
-T_CASE(sets_to_which_pre_filters_narrow_are_cut)
+T_CASE(narrowed_sets_are_intersected)
 {
 	run_begin(&none, 13);
 	fake[0].narrow_mod = 2;
@@ -130,7 +130,7 @@ T_CASE(sets_to_which_pre_filters_narrow_are_cut)
 	run_end();
 }
 
-T_CASE(sets_without_a_node_in_common_refuse_the_pod)
+T_CASE(disjoint_narrowed_sets_refuse_the_pod)
 {
 	struct pl_buf text;
 
@@ -151,12 +151,12 @@ T_CASE(sets_without_a_node_in_common_refuse_the_pod)
 	run_end();
 }
 
-T_CASE(scores_are_normalised_and_weighed)
+T_CASE(scores_are_normalised_and_weighted)
 {
 	struct cycle_opts keep = {.keep_scores = true};
 
 	run_begin(&keep, 4);
-	fake[0].score_mod = 50; /* 0 7 14 21 */
+	fake[0].score_mod = 50; /* scores 0 7 14 21 */
 	fake[2].score_mod = 50; /* by max: 0 33 66 100 */
 	fake[3].score_mod = 50; /* down: 100 67 34 0 */
 	fake[4].score_mod = 50; /* half: 0 3 7 10 */
@@ -178,7 +178,7 @@ T_CASE(scores_are_normalised_and_weighed)
 	run_end();
 }
 
-T_CASE(what_fails_ends_the_cycle_with_its_name)
+T_CASE(failed_plugin_ends_the_cycle_and_is_named)
 {
 	run_begin(&none, 4);
 	fake[1].pre_filter = VERDICT_ERROR;
@@ -191,7 +191,7 @@ T_CASE(what_fails_ends_the_cycle_with_its_name)
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.result, CYCLE_ERROR);
 	T_EQ(out.pre.plugin, 2);
-	/* Nobody is left to be scored. */
+	/* No node is left to be scored. */
 	fake[0].refuses_mod = 1;
 	cycle_run(cycle, class, &self, 0, &out);
 	T_EQ(out.result, CYCLE_NONE);
@@ -207,7 +207,7 @@ T_CASE(what_fails_ends_the_cycle_with_its_name)
 	run_end();
 }
 
-T_CASE(a_score_that_is_none_fails_the_cycle)
+T_CASE(score_out_of_range_fails_the_cycle)
 {
 	static const struct {
 		unsigned plugin;

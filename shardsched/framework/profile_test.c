@@ -4,7 +4,7 @@
 #include "tests/harness/t.h"
 #include "tests/harness/torture.h"
 
-/* Rows that do nothing but be there; what they would do is not asked. */
+/* Plugins that do nothing: profiles only look at which functions a row has. */
 static void says_nothing(const struct plugin_call *call, uint32_t slot,
                          struct verdict *verdict)
 {
@@ -74,7 +74,7 @@ static const struct plugin row_bind = {.name = "Bind", .bind = binds};
 
 static const struct plugin *const rows[] = {&row_sort, &row_sla, &row_a,   &row_b,
                                             &row_c,    &row_d,   &row_bind};
-/* All but Sla and D. */
+/* All rows but Sla and D are enabled by default. */
 static const struct plugin_table table = {rows, 7, 0x5d};
 
 static struct model model;
@@ -88,7 +88,7 @@ static enum pl_code parse(const char *json)
 	return profiles_parse(&model, &table, span, &profiles, &err);
 }
 
-/* "C:2 A:3" of a point, with weights where there are. */
+/* The plugins of a point as "C:2 A:3", with their weights. */
 static const char *shown(unsigned profile, enum point point)
 {
 	static char text[200];
@@ -131,7 +131,7 @@ static void refuses(const char *json, const char *why)
 	model_done(&model); /* asserts that nothing is left */
 }
 
-T_CASE(nothing_said_is_the_default)
+T_CASE(empty_configuration_is_the_default)
 {
 	static const char *const nothing[] = {"", "{}", "{\"profiles\":[]}",
 	                                      "{\"profiles\":[{}]}"};
@@ -156,18 +156,19 @@ T_CASE(nothing_said_is_the_default)
 	}
 }
 
-T_CASE(points_are_put_together_as_kube_scheduler_does)
+T_CASE(points_are_merged_as_in_kube_scheduler)
 {
 	accepts("{\"score\":{\"disabled\":[{\"name\":\"A\"}]}}", "A B", "B:1 C:2");
 	accepts("{\"score\":{\"disabled\":[{\"name\":\"*\"}],"
 	        "\"enabled\":[{\"name\":\"C\",\"weight\":5},{\"name\":\"A\"}]}}",
 	        "A B", "C:5 A:1");
-	/* Named again: before the others, with the weight that was said. */
+	/* A plugin that is named again comes before the others, with the given weight. */
 	accepts("{\"score\":{\"enabled\":[{\"name\":\"C\",\"weight\":9}]}}", "A B",
 	        "C:9 A:3 B:1");
 	accepts("{\"filter\":{\"enabled\":[{\"name\":\"D\"},{\"name\":\"B\"}]}}", "B A D",
 	        "A:3 B:1 C:2");
-	/* For all points: in its place, or at the end. */
+	/* multiPoint: a plugin of the defaults keeps its place, another one comes at the
+	 * end. */
 	accepts("{\"multiPoint\":{\"enabled\":[{\"name\":\"D\"},{\"name\":\"B\","
 	        "\"weight\":4},{\"name\":\"A\"}]}}",
 	        "A B D", "A:1 B:4 C:2");
@@ -180,7 +181,7 @@ T_CASE(points_are_put_together_as_kube_scheduler_does)
 	        "B A", "B:1 C:2 A:8");
 }
 
-T_CASE(several_profiles)
+T_CASE(several_profiles_are_found_by_name)
 {
 	const struct level_args *args = NULL;
 
@@ -248,7 +249,7 @@ T_CASE(errors_carry_the_path_of_their_field)
 	        "profiles[1]: all profiles need the same plugin at queueSort");
 }
 
-T_CASE(there_are_not_too_many)
+T_CASE(profiles_are_bounded)
 {
 	char json[2000] = "{\"profiles\":[{}";
 

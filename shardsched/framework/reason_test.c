@@ -17,7 +17,7 @@ static void prints(const struct reason *reason, const char *want)
 	strings_done(&strings);
 }
 
-T_CASE(sentences_are_those_of_kube_scheduler)
+T_CASE(sentences_equal_kube_schedulers)
 {
 	prints(&(struct reason){.code = REASON_TAINT},
 	       "node(s) had untolerated taint {gpu: only}");
@@ -29,7 +29,7 @@ T_CASE(sentences_are_those_of_kube_scheduler)
 	prints(&(struct reason){.code = REASON_NONE}, "");
 }
 
-T_CASE(a_claim_named_after_its_pod_is_told_with_its_whole_name)
+T_CASE(claim_named_after_its_pod_has_its_whole_name)
 {
 	struct reason reason = {.code = REASON_CLAIM_MISSING};
 	struct strings strings;
@@ -46,7 +46,7 @@ T_CASE(a_claim_named_after_its_pod_is_told_with_its_whole_name)
 	strings_done(&strings);
 }
 
-T_CASE(what_a_sentence_has_no_string_for_stays_empty)
+T_CASE(missing_string_prints_nothing)
 {
 	struct strings strings;
 	struct pl_buf out;
@@ -73,7 +73,7 @@ T_CASE(words_lead_back_to_codes)
 	T_STR(verdict_word(VERDICT_UNRESOLVABLE), "UnschedulableAndUnresolvable");
 }
 
-T_CASE(the_graver_code_stays_and_the_reasons_are_bounded)
+T_CASE(graver_code_stays_and_reasons_are_bounded)
 {
 	const struct reason cpu = {.code = REASON_FIT_CPU};
 	struct verdict verdict;

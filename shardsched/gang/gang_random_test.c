@@ -1,7 +1,7 @@
 /*
- * Random gangs in random clusters. What is placed is really put there and looked at;
- * what finds no room is searched for exhaustively: of equal members a gang that has no
- * room must have none, of unequal ones a rare miss is allowed.
+ * Random gangs in random clusters. Placed members are really put on their nodes and
+ * checked. A gang without room is searched for exhaustively: one of equal members must
+ * really have none, and for unequal ones a rare miss is allowed.
  */
 #include "shardsched/gang/gang.h"
 #include "tests/support/shardsched/preempt/preempt_rig.h"
@@ -50,7 +50,7 @@ static struct {
 	bool apart;
 } kind[MOST];
 
-/* Its rules are about its own members only. */
+/* The rules are about members of the gang only. */
 static void make_gang(int turn)
 {
 	uint32_t least;
@@ -115,7 +115,7 @@ static void take(uint32_t slot, uint32_t k, int sign)
 	room[slot].of_kind[k] += (uint32_t)sign;
 }
 
-/* How many of the members from there on, at most, find room in that rack. */
+/* How many of the members from from on find room in that rack, at most. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as there are members */
 static uint32_t most_from(uint32_t from, uint32_t rack, uint32_t want)
 {
@@ -214,7 +214,7 @@ static void judge(struct cycle *plain)
 	T_EQ(snapshot.placed_count, before);
 	if (out.result == GANG_PLACED)
 		memcpy(slots, out.slot, members * sizeof *slots);
-	/* Again, and without what is kept of classes. */
+	/* The decision is repeated without cached results. */
 	T_OK(gang_decide(gang, plain, member, members, &opts, &again, &err), &err);
 	same(&out, slots, &again);
 	T_OK(gang_decide(gang, rig.cycle, member, members, &opts, &again, &err), &err);
@@ -245,7 +245,7 @@ static void round_of(uint64_t seed)
 	for (int i = 0; i < 3; i++) {
 		make_gang(i);
 		judge(plain);
-		/* Some of them stay, in the way of the next. */
+		/* Some members stay, in the way of the next gang. */
 		for (uint32_t k = 0; k < members; k++)
 			if (chance(30) && takes(k % snapshot.slots, kind_of[k])) {
 				(void)rig_stand(k % snapshot.slots, &pod[k]);

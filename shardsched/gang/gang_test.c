@@ -77,7 +77,7 @@ static void decide(enum gang_result result)
 	snapshot_check(&snapshot);
 }
 
-/* "a b - a": where each member goes. */
+/* want: "a b - a", the node of each member. */
 static void goes(const char *want)
 {
 	struct rig_text text = {{0}, 0};
@@ -103,7 +103,7 @@ static uint32_t node(const char *name, const char *rack, const char *cpu)
 	return put_node(text.at);
 }
 
-T_CASE(all_or_none)
+T_CASE(gang_is_placed_whole_or_not_at_all)
 {
 	start();
 	(void)node("a", "r", "2");
@@ -124,13 +124,13 @@ T_CASE(all_or_none)
 	T_EQ(out.why.result, CYCLE_NONE);
 	T_EQ(out.why.refused[index_of_plugin_fit], 2);
 	T_TRUE(out.slot == NULL);
-	opts.present = 1; /* one is there: four are enough */
+	opts.present = 1; /* one member is placed already: four more are enough */
 	decide(GANG_PLACED);
 	T_EQ(out.placed, 4);
 	finish();
 }
 
-T_CASE(until_there_are_enough_it_waits)
+T_CASE(incomplete_gang_waits)
 {
 	start();
 	(void)node("a", "r", "2");
@@ -163,7 +163,7 @@ static void disagrees(const char *one, const char *two, enum gang_fault fault)
 	finish();
 }
 
-T_CASE(members_that_disagree_are_set_aside)
+T_CASE(disagreeing_gang_is_excluded)
 {
 	const char *one = OF("a", "") "}}," ASKS("1", "");
 
@@ -221,7 +221,7 @@ T_CASE(members_are_spread)
 	finish();
 }
 
-T_CASE(who_needs_others_is_asked_again)
+T_CASE(group_that_needs_others_is_tried_again)
 {
 	start();
 	(void)node("a", "r", "4");
@@ -251,7 +251,7 @@ T_CASE(who_needs_others_is_asked_again)
 	finish();
 }
 
-T_CASE(all_are_in_one_domain)
+T_CASE(members_are_in_one_domain)
 {
 	uint32_t t, bare;
 
@@ -265,7 +265,8 @@ T_CASE(all_are_in_one_domain)
 		"{'metadata':{'name':'u1'},'status':{'allocatable':{'cpu':'0'}}}");
 	join_many(4, MIN("4") DOMAIN("rack"), ASKS("1", ""));
 	decide(GANG_PLACED);
-	T_SPAN(model_text(&model, out.domain), PL_SPAN_LIT("s")); /* the tightest */
+	/* the tightest domain */
+	T_SPAN(model_text(&model, out.domain), PL_SPAN_LIT("s"));
 	T_EQ(out.domains, 3);
 	for (uint32_t i = 0; i < 4; i++)
 		T_TRUE(out.slot[i] == 2 || out.slot[i] == 3);
@@ -285,7 +286,7 @@ T_CASE(all_are_in_one_domain)
 	join_many(9, MIN("9") DOMAIN("rack"), ASKS("1", ""));
 	decide(GANG_NO_ROOM);
 	T_EQ(out.placed, 8);
-	T_EQ(out.tries, 1); /* the others are known not to hold it */
+	T_EQ(out.tries, 1); /* the other domains are known not to hold it */
 	dismiss();
 	join_many(1, DOMAIN("row"), ASKS("1", ""));
 	decide(GANG_NO_ROOM);
@@ -294,10 +295,10 @@ T_CASE(all_are_in_one_domain)
 	finish();
 }
 
-T_CASE(a_second_order_is_tried)
+T_CASE(second_order_is_tried)
 {
-	/* Memory is scarce on a: the one that needs much of it has one node only, but is
-	 * the smaller one. */
+	/* Memory is scarce on a: the group that needs much of it has only one feasible
+	 * node, but is the smaller one. */
 	start();
 	(void)put_node("{'metadata':{'name':'a'},'status':{'allocatable':{'cpu':'4',"
 	               "'memory':'8Gi','pods':'9'}}}");
@@ -353,7 +354,7 @@ static void join_with_claim(const char *name)
 	join(text.at);
 }
 
-T_CASE(no_volume_is_given_to_two_members)
+T_CASE(volume_is_not_given_to_two_members)
 {
 	start();
 	(void)node("a", "r", "9");
@@ -373,11 +374,11 @@ T_CASE(no_volume_is_given_to_two_members)
 
 		T_TRUE(assumed_get(&snapshot.catalog, who, 0) == NULL);
 	}
-	decide(GANG_PLACED); /* nothing is held */
+	decide(GANG_PLACED); /* nothing stays reserved */
 	finish();
 }
 
-T_CASE(equal_members_with_claims_of_their_own_are_asked_each)
+T_CASE(members_with_own_claims_are_decided_each)
 {
 	start();
 	(void)node("a", "r", "9");
@@ -389,7 +390,7 @@ T_CASE(equal_members_with_claims_of_their_own_are_asked_each)
 	          ASKS("1", ",'volumes':[{'name':'v','ephemeral':{'volumeClaimTemplate':{"
 	                    "'spec':{}}}}]"));
 	T_TRUE(member[0].class == member[2].class);
-	/* Only the last one's claim is there. */
+	/* Only the last member's claim exists. */
 	PUT(claim,
 	    "{'metadata':{'name':'m2-v','namespace':'d','uid':'u','ownerReferences':[{"
 	    "'kind':'Pod','name':'m2','uid':'m2','controller':true}]},'spec':{"
@@ -401,7 +402,7 @@ T_CASE(equal_members_with_claims_of_their_own_are_asked_each)
 	finish();
 }
 
-T_CASE(the_hardest_come_first_and_one_that_is_lost_stops_nobody)
+T_CASE(hardest_group_comes_first_and_lost_member_stops_no_other)
 {
 	start();
 	(void)node("a", "r", "4");
@@ -429,13 +430,13 @@ T_CASE(work_is_bounded)
 	decide(GANG_TOO_MUCH);
 	T_EQ(out.work, 3);
 	T_EQ(out.placed, 3);
-	opts.work_max = 5; /* the minimum stands by then */
+	opts.work_max = 5; /* the minimum is placed by then */
 	decide(GANG_PLACED);
 	T_EQ(out.placed, 5);
 	finish();
 }
 
-T_CASE(a_plugin_that_fails_fails_the_gang)
+T_CASE(failed_plugin_fails_the_gang)
 {
 	start();
 	(void)node("a", "r", "9");
@@ -460,14 +461,14 @@ static enum pl_code tortured(void)
 	if (code == PL_OK)
 		code = gang_decide(made, rig.cycle, member, members, &opts, &out, &err);
 	if (code == PL_OK && out.result == GANG_FAILED)
-		code = PL_NOMEM; /* the cycle had none */
+		code = PL_NOMEM; /* the cycle ran out of memory */
 	if (code == PL_OK)
 		T_EQ(out.result, GANG_PLACED);
 	gang_free(made);
 	return code;
 }
 
-T_CASE(without_memory_nothing_is_left_standing)
+T_CASE(failed_allocation_takes_all_members_back)
 {
 	start();
 	(void)node("a", "r", "9");
@@ -479,7 +480,7 @@ T_CASE(without_memory_nothing_is_left_standing)
 	finish();
 }
 
-T_CASE(a_nomination_does_not_lead_out_of_the_domain)
+T_CASE(nomination_does_not_lead_out_of_the_domain)
 {
 	uint32_t slot, b;
 
@@ -498,7 +499,7 @@ T_CASE(a_nomination_does_not_lead_out_of_the_domain)
 	finish();
 }
 
-T_CASE(once_grown_nothing_is_allocated)
+T_CASE(later_decisions_allocate_nothing)
 {
 	uint64_t before;
 
@@ -516,9 +517,9 @@ T_CASE(once_grown_nothing_is_allocated)
 	finish();
 }
 
-/* What one that found a node was refused elsewhere counts: were it taken there, it would
- * make room for the other. */
-T_CASE(whoever_refused_any_member_is_told)
+/* A refusal counts even for a member that found a node elsewhere: on that node it would
+ * make room for another member. */
+T_CASE(plugins_that_refused_any_member_are_reported)
 {
 	start();
 	(void)node("a", "r", "4");

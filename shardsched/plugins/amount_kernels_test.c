@@ -1,4 +1,4 @@
-/* Each kernel of each sort of processor against whole numbers. */
+/* Each kernel of each kind of processor agrees with whole numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 		     kernels != NULL; kernels = NULL)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* So many pairs at a time. */
+/* As many pairs as a word has. */
 struct word {
 	int64_t alloc[64];
 	int64_t requested[64];
@@ -73,7 +73,7 @@ static void add(struct word *word, int64_t alloc, int64_t requested)
 		check(word);
 }
 
-T_CASE(small_amounts_all)
+T_CASE(percentages_of_all_small_amounts_are_exact)
 {
 	struct word word = {0};
 
@@ -84,7 +84,7 @@ T_CASE(small_amounts_all)
 	check(&word);
 }
 
-/* Where a percent begins, and just before; from either side. */
+/* Where a percentage begins, and just before, from either side. */
 static void borders(struct word *word, int64_t alloc)
 {
 	for (int64_t whole = 0; whole <= 100; whole++) {
@@ -97,7 +97,7 @@ static void borders(struct word *word, int64_t alloc)
 	}
 }
 
-T_CASE_SECONDS(percents_at_their_borders, 60)
+T_CASE_SECONDS(percentages_at_borders_are_exact, 60)
 {
 	struct word word = {0};
 	struct pl_rng rng;
@@ -119,7 +119,7 @@ T_CASE_SECONDS(percents_at_their_borders, 60)
 	check(&word);
 }
 
-T_CASE_SECONDS(percents_by_chance, 60)
+T_CASE_SECONDS(random_percentages_are_exact, 60)
 {
 	struct word word = {0};
 	struct pl_rng rng;
@@ -133,7 +133,7 @@ T_CASE_SECONDS(percents_by_chance, 60)
 	}
 }
 
-T_CASE(large_amounts_are_told)
+T_CASE(large_amounts_are_reported)
 {
 	int64_t alloc[64] = {0}, used[64] = {0};
 
@@ -178,7 +178,7 @@ static void check_free(const struct amount_kernels *kernels, const struct amount
 	T_EQ(kernels->free(in->memory_alloc, in->memory_used, in->memory), free);
 }
 
-T_CASE(who_fits)
+T_CASE(fits_agree_with_integers)
 {
 	int32_t cpu[FIT_SLOTS], cpu_used[FIT_SLOTS];
 	int64_t memory[FIT_SLOTS], memory_used[FIT_SLOTS];
@@ -217,7 +217,7 @@ T_CASE(who_fits)
 	}
 }
 
-T_CASE(means_all)
+T_CASE(means_of_all_sums_are_exact)
 {
 	struct pl_rng rng;
 
@@ -246,7 +246,7 @@ T_CASE(means_all)
 	}
 }
 
-T_CASE(weights_count_where_there_is_any)
+T_CASE(weights_count_where_the_resource_exists)
 {
 	EACH_LEVEL(kernels)
 	{
@@ -283,7 +283,7 @@ static int64_t balance_of(const int64_t alloc[2], const int64_t requested[2])
 	return (int64_t)(apart * 100);
 }
 
-T_CASE_SECONDS(balance_bit_by_bit, 60)
+T_CASE_SECONDS(balance_equals_division_bit_by_bit, 60)
 {
 	struct pl_rng rng;
 
@@ -384,7 +384,8 @@ static void pairs_init(struct pairs *pairs)
 	};
 }
 
-/* What is used with the pod: anything, or where a percent begins, or just before. */
+/* A random use including the pod: anything, or where a percentage begins, or just
+ * before. */
 static int64_t asked_by_chance(struct pl_rng *rng, int64_t alloc)
 {
 	int64_t whole = (int64_t)pl_rng_between(rng, 0, 100);
@@ -432,7 +433,7 @@ static void pairs_by_chance(struct pairs *pairs)
 			(int32_t)(cpu_asked < INT32_MAX ? cpu_asked : INT32_MAX - 1);
 		pairs->memory_alloc[i] = memory;
 		pairs->memory_used[i] = without(memory_asked, pairs->in.memory);
-		/* Over-committed beyond what doubles hold. */
+		/* Over-committed beyond the precision of doubles. */
 		if (pl_rng_chance(rng, 1, 40))
 			pairs->memory_used[i] = INT64_MAX / 2 - 1;
 		if (pl_rng_chance(rng, 1, 40))
@@ -440,7 +441,7 @@ static void pairs_by_chance(struct pairs *pairs)
 	}
 }
 
-T_CASE_SECONDS(pairs_as_one_by_one, 60)
+T_CASE_SECONDS(pairs_equal_single_resources, 60)
 {
 	static struct pairs pairs;
 
@@ -451,8 +452,8 @@ T_CASE_SECONDS(pairs_as_one_by_one, 60)
 	}
 }
 
-/* All that small nodes can be, and the largest that may be. */
-T_CASE_SECONDS(pairs_at_their_ends, 60)
+/* All amounts of small nodes, and the largest possible ones. */
+T_CASE_SECONDS(pairs_at_their_limits_are_exact, 60)
 {
 	static struct pairs pairs;
 	int at = 0;
@@ -477,7 +478,7 @@ T_CASE_SECONDS(pairs_at_their_ends, 60)
 	}
 }
 
-T_CASE(this_processor_has_some)
+T_CASE(processor_has_kernels)
 {
 	T_TRUE(amount_kernels_at(0) != NULL);
 	T_TRUE(amount_kernels() != NULL);

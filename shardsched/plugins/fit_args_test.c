@@ -1,11 +1,11 @@
-/* Which arguments are taken, and at which field others are refused. */
+/* Which arguments are accepted, and with which field others are refused. */
 #include "store/base/fault.h"
 #include "tests/support/shardsched/plugins/fit_rig.h"
 
 static const struct {
 	const struct plugin *plugin;
 	const char *text;
-	const char *path; /* NULL: it is good */
+	const char *path; /* NULL: the arguments are valid */
 } configurations[] = {
 	{&plugin_fit, "{}", NULL},
 	{&plugin_fit, "{'scoringStrategy': null}", NULL},
@@ -66,7 +66,7 @@ static const struct {
 	{&plugin_balanced_allocation, "{'resource': []}", "resource"},
 };
 
-T_CASE(configurations_good_and_bad)
+T_CASE(arguments_are_validated)
 {
 	begin();
 	for (size_t i = 0; i < sizeof(configurations) / sizeof(configurations[0]); i++) {
@@ -102,7 +102,7 @@ static enum pl_code read_both(void)
 	return code;
 }
 
-T_CASE(no_memory)
+T_CASE(every_allocation_may_fail)
 {
 	bool fired = true;
 

@@ -1,4 +1,4 @@
-/* NodeResourcesFit and NodeResourcesBalancedAllocation against sums made by hand. */
+/* NodeResourcesFit and NodeResourcesBalancedAllocation agree with simple sums. */
 #include <math.h>
 
 #include "store/base/buf.h"
@@ -81,7 +81,7 @@ static bool fits_by_hand(const struct pod *pod, uint32_t slot, const char *ignor
 	return true;
 }
 
-/* As LeastAllocated counts. */
+/* Counts as LeastAllocated does. */
 static struct hand hand_nonzero(const struct pod *pod, uint32_t slot, const char *name)
 {
 	struct hand hand = hand_of(pod, slot, name);
@@ -185,7 +185,7 @@ static int64_t balance_by_hand(const struct pod *pod, uint32_t slot,
 
 /* -- clusters by chance ------------------------------------------------------------------ */
 
-/* Amounts now and then as large as they get. */
+/* Amounts are sometimes as large as they can get. */
 static uint64_t amount(uint64_t most, bool large)
 {
 	if (large && pl_rng_chance(&rng, 1, 40))
@@ -252,7 +252,7 @@ static void make_pods(uint32_t nodes, bool large)
 	}
 }
 
-/* Dense, with holes, sparse, empty. */
+/* Dense, with holes, sparse, or empty. */
 static void fill(uint64_t bits[WORDS])
 {
 	for (int i = 0; i < WORDS; i++) {
@@ -319,7 +319,7 @@ static void check_scores(const struct plugin *plugin, const struct pod *pod,
 	}
 }
 
-/* Gives what is in the text. */
+/* Returns how many of the shares are in the text. */
 static uint32_t print_shares(char *out, size_t size, struct share *share, bool weighed)
 {
 	uint32_t count = 0;
@@ -403,13 +403,14 @@ static void clusters(uint32_t rounds, bool large)
 	}
 }
 
-T_CASE_SECONDS(clusters_by_chance, 60)
+T_CASE_SECONDS(random_clusters_agree_with_a_model, 60)
 {
 	clusters(6, false);
 }
 
-/* Also nodes with more cpu than a column holds, and pods with more than a double. */
-T_CASE_SECONDS(large_clusters_by_chance, 60)
+/* Includes nodes with more cpu than a column holds, and pods with more than a double
+ * holds. */
+T_CASE_SECONDS(random_large_clusters_agree_with_a_model, 60)
 {
 	clusters(6, true);
 }
@@ -434,7 +435,7 @@ static void expect(const struct pod *pod, uint32_t slot, const char *want)
 	pl_buf_done(&text);
 }
 
-T_CASE(reasons_and_what_is_lacking)
+T_CASE(reasons_have_the_shortfall)
 {
 	struct pod pod, empty;
 	uint32_t full, small;
@@ -469,7 +470,7 @@ T_CASE(reasons_and_what_is_lacking)
 	end();
 }
 
-T_CASE(groups_are_ignored_of_extended_resources_only)
+T_CASE(only_groups_of_extended_resources_are_ignored)
 {
 	struct pod pod;
 	uint32_t slot;
@@ -494,7 +495,7 @@ T_CASE(groups_are_ignored_of_extended_resources_only)
 	end();
 }
 
-T_CASE(an_event_helps_where_the_pod_fits)
+T_CASE(hint_helps_where_the_pod_fits)
 {
 	struct queue_event event = {.kind = QUEUE_EV_NODE_ADDED};
 	struct plugin_call call;
@@ -514,13 +515,13 @@ T_CASE(an_event_helps_where_the_pod_fits)
 	T_TRUE(!plugin_fit.hint(&call, &event));
 	event.object = 1;
 	T_TRUE(plugin_fit.hint(&call, &event));
-	event.object = 2; /* gone again */
+	event.object = 2; /* removed again */
 	T_TRUE(plugin_fit.hint(&call, &event));
 	event.object = 0;
 	event.kind = QUEUE_EV_POD_REMOVED;
 	T_TRUE(plugin_fit.hint(&call, &event));
 	pod_drop(&model, &pod);
-	/* Full, but of pods that may have to go. */
+	/* The node is full, but of pods that may be evicted. */
 	event = (struct queue_event){.kind = QUEUE_EV_NODE_ALLOCATABLE, .object = 1};
 	put_pod(1, "{'metadata': {'name': 'f', 'namespace': 'a'}, 'spec': "
 	           "{'containers': [{'name': 'c', 'resources': {'requests': {'cpu': "

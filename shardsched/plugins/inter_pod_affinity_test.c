@@ -1,7 +1,7 @@
 #include "store/base/fault.h"
 #include "tests/support/shardsched/plugins/inter_pod_rig.h"
 
-T_CASE(scores_become_shares_of_what_lies_between)
+T_CASE(scores_are_scaled_to_their_range)
 {
 	struct inter_pod_state state = {.low = -5, .high = 10};
 	const struct plugin_call call = {.state = &state};
@@ -24,7 +24,7 @@ T_CASE(scores_become_shares_of_what_lies_between)
 	T_EQ(score[3], 0);
 }
 
-T_CASE(events_that_can_help_are_told_from_others)
+T_CASE(hint_tells_helpful_events_from_others)
 {
 	struct queue_event node = {.kind = QUEUE_EV_NODE_ADDED};
 	struct queue_event added = {.kind = QUEUE_EV_POD_ADDED};
@@ -60,7 +60,7 @@ T_CASE(events_that_can_help_are_told_from_others)
 	T_TRUE(row->hint(&call, &node)); /* its pods may be what is wanted elsewhere */
 	T_TRUE((row->events & QUEUE_ON(NODE_REMOVED)) != 0);
 	snapshot_pod_remove(&snapshot, snapshot.row[0].first_pod);
-	node.object = 17; /* not there any more */
+	node.object = 17; /* the node does not exist any more */
 	call = call_of(&near, NULL);
 	T_TRUE(row->hint(&call, &node));
 	asked_close(&near);
@@ -134,7 +134,7 @@ static void decide_and_place(struct asked_class *asked)
 	pl_arena_reset(&arena);
 }
 
-T_CASE(a_cycle_allocates_nothing)
+T_CASE(cycle_allocates_nothing)
 {
 	struct asked_class asked = {0};
 
@@ -155,7 +155,7 @@ T_CASE(a_cycle_allocates_nothing)
 	end();
 }
 
-T_CASE(each_allocation_of_an_open_may_fail)
+T_CASE(every_allocation_of_open_may_fail)
 {
 	enum pl_code code = PL_NOMEM;
 	uint64_t nth = 0;

@@ -1,6 +1,6 @@
 /*
- * InterPodAffinity, and what the snapshot counts for it, against a model that counts all
- * pods anew for each question, on random histories.
+ * InterPodAffinity and the snapshot's counts agree with a model that counts all pods for
+ * each question, on random histories.
  */
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@
 
 /* -- the model --------------------------------------------------------------------------- */
 
-/* Of terms of the pod that is asked about: a namespace that is not known is not selected
- * by labels, unless all are. */
+/* For terms of the pod itself: an unknown namespace is selected only by an empty
+ * selector. */
 static bool own_term_finds(const struct pod_term *term, const struct spec *spec)
 {
 	const struct labels *namespace =
@@ -34,7 +34,7 @@ static bool their_term_finds(const struct pod_term *term, const struct spec *spe
 		spec->labels);
 }
 
-/* Of hostnames each node is a domain. */
+/* Of the hostname key each node is a domain. */
 static uint32_t domain_at(uint32_t slot, uint32_t key)
 {
 	uint32_t value = labels_get(snapshot.row[slot].node.labels, key);
@@ -43,7 +43,7 @@ static uint32_t domain_at(uint32_t slot, uint32_t key)
 	                                                         : value;
 }
 
-/* Pods on nodes, one after the other. */
+/* Iterates over the pods on nodes. */
 static bool each_pod(uint32_t *slot, uint32_t *pod)
 {
 	if (*pod != SNAPSHOT_NONE)
@@ -143,7 +143,7 @@ static enum reason_code model_refuses(const struct spec *asks, uint32_t slot)
 	                                            : REASON_POD_ANTI_AFFINITY_OTHERS;
 }
 
-/* *any: something was found in some domain, though it may add up to nothing. */
+/* *any: a pod was found in some domain, even if the weights add up to 0. */
 static int64_t model_adds(const struct spec_term *term, uint32_t count, int64_t weight,
                           const uint32_t slot_at[2],
                           bool (*finds)(const struct pod_term *, const struct spec *),
@@ -214,7 +214,7 @@ static bool model_skips(const struct spec *asks)
 
 static struct pl_rng rng;
 
-/* What came up, so that nobody compares nothing with nothing. */
+/* What was seen, so that the test can not compare nothing with nothing. */
 static unsigned seen_reason[REASON_CODES], seen_skip[2], seen_score[2];
 
 /* -- comparing --------------------------------------------------------------------------- */
@@ -452,7 +452,7 @@ static void say_node(unsigned i)
 	verdict("','labels':{");
 	if (below(5) > 0) {
 		(void)snprintf(name, sizeof name, "h%u",
-		               i / 2); /* two are called alike */
+		               i / 2); /* two nodes share a name */
 		verdict("'kubernetes.io/hostname':'");
 		verdict(name);
 		verdict("'");
@@ -543,7 +543,7 @@ static void step_space(void)
 	T_OK(snapshot_namespace_put(&snapshot, &namespace, &err), &err);
 }
 
-/* What if: some pods away, asked about single nodes and about all. */
+/* A probe: some pods are removed, and single nodes and all nodes are judged. */
 static void step_probe(void)
 {
 	snapshot_probe(&snapshot);
@@ -588,7 +588,7 @@ static void step(void)
 	}
 }
 
-/* Nodes without pods, for many host names. */
+/* Adds nodes without pods, for many host names. */
 static void fill(unsigned count)
 {
 	char name[128];
@@ -634,7 +634,7 @@ static void history(uint64_t seed, unsigned steps, unsigned more_nodes)
 	pl_buf_done(&text);
 }
 
-T_CASE_SECONDS(random_histories_agree_with_counting_anew, 120)
+T_CASE_SECONDS(random_histories_agree_with_recounting, 120)
 {
 	static const struct inter_pod_args args[] = {{1, false}, {0, false}, {50, true}};
 
@@ -650,7 +650,7 @@ T_CASE_SECONDS(random_histories_agree_with_counting_anew, 120)
 	T_REACHED(seen_score[0] > 100 && seen_score[1] > 100);
 }
 
-T_CASE_SECONDS(random_histories_with_many_domains_too, 120)
+T_CASE_SECONDS(random_histories_with_many_domains_agree, 120)
 {
 	for (uint64_t i = 0; i < 2; i++)
 		history(t_seed() + i, 120, 700);

@@ -1,5 +1,5 @@
-/* Rows that look at one node at a time: what filter, why and score say of clusters that
- * chance makes and changes, against what the objects say. */
+/* Plugins that look at one node at a time: filter, why and score agree with the objects
+ * of random clusters that change. */
 #include "tests/support/shardsched/plugins/plugin_rig.h"
 
 enum { NODES = 200, ROUNDS = 40, CHANGES = 30 };
@@ -20,7 +20,7 @@ static void some_labels(struct line_text *text)
 		add(text, "'cores':'%s',", ONE_OF("1", "4", "16", "32", "0", "many"));
 	if (chance(50))
 		add(text, "'disk':'%s',", ONE_OF("ssd", "hdd"));
-	/* Seldom there: its values come and go, and their numbers with them. */
+	/* Rarely set: its values come and go, and their numbers with them. */
 	if (chance(3))
 		add(text, "'rack':'r%u',", below(8));
 	end_list(text, "}");
@@ -356,8 +356,8 @@ static void compare(struct plugin_rig *rig, unsigned which)
 		T_EQ(score[slot], rows[which].score(rig->pod.spec, (uint32_t)slot));
 }
 
-/* The classes stay open while the cluster changes under them. */
-T_CASE_SECONDS(rows_agree_with_the_objects, 60)
+/* Classes stay open while the cluster changes. */
+T_CASE_SECONDS(local_plugins_agree_with_the_objects, 60)
 {
 	static struct plugin_rig rig[ROWS][CLASSES];
 
@@ -380,7 +380,7 @@ T_CASE_SECONDS(rows_agree_with_the_objects, 60)
 	end_cluster();
 }
 
-T_CASE(a_hint_says_what_the_filter_would)
+T_CASE(hint_agrees_with_the_filter)
 {
 	make_cluster();
 	for (unsigned i = 0; i < ROWS; i++) {

@@ -1,7 +1,7 @@
-/* Stories of node affinity: names, configuration, numbers of values. */
+/* Cases of node affinity: names, configuration, numbers of values. */
 #include "tests/support/shardsched/plugins/plugin_rig.h"
 
-T_CASE(numbers_of_values_are_given_again)
+T_CASE(reused_value_numbers_are_noticed)
 {
 	struct plugin_rig rig;
 
@@ -21,8 +21,8 @@ T_CASE(numbers_of_values_are_given_again)
 	end();
 }
 
-/* Labels are asked when there can be no column more. */
-T_CASE(a_key_too_many_is_only_slower)
+/* Labels are compared when there can be no more columns. */
+T_CASE(too_many_label_columns_are_only_slower)
 {
 	static struct label_column *column[LABEL_COLUMNS_MAX];
 	static uint32_t key[LABEL_COLUMNS_MAX];
@@ -51,8 +51,8 @@ T_CASE(a_key_too_many_is_only_slower)
 	end();
 }
 
-/* So they are when a table can not grow. */
-T_CASE(a_table_that_does_not_grow_is_only_slower)
+/* Labels are compared when a table can not grow. */
+T_CASE(table_without_memory_is_only_slower)
 {
 	enum { MANY = 300 };
 	uint64_t bits[MANY / 64 + 1];
@@ -130,7 +130,7 @@ T_CASE(names_narrow_the_search)
 	              &nodes, &verdict),
 	     VERDICT_SUCCESS);
 	T_EQ(nodes, 2);
-	/* One term without a name: any node may do. */
+	/* One term has no name: any node may match. */
 	T_EQ(narrowed(AFFINITY("{'matchFields':[" NAMES(
 				       "In", "'n3'") "]},"
 	                                             "{'matchFields':[" NAMES(
@@ -152,7 +152,7 @@ T_CASE(names_narrow_the_search)
 	end();
 }
 
-T_CASE(a_preferred_term_that_is_none_fails_the_cycle)
+T_CASE(invalid_preferred_term_fails_the_cycle)
 {
 	struct pl_bitset set;
 	struct verdict verdict;

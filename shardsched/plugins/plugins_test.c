@@ -1,4 +1,4 @@
-/* The table, and the rows that have nothing to do with nodes. */
+/* The table of plugins, and plugins that do not look at nodes. */
 #include "tests/support/shardsched/plugins/plugin_rig.h"
 
 T_CASE(each_row_has_its_index_and_name)
@@ -11,7 +11,7 @@ T_CASE(each_row_has_its_index_and_name)
 			T_TRUE(strcmp(plugins.row[i]->name, plugins.row[j]->name) != 0);
 }
 
-T_CASE(all_but_the_sla_sort_are_there_by_default)
+T_CASE(default_profile_has_all_but_sla_sort)
 {
 	uint64_t all = (UINT64_C(1) << PLUGINS_COUNT) - 1;
 
@@ -20,8 +20,8 @@ T_CASE(all_but_the_sla_sort_are_there_by_default)
 	T_EQ(*plugin_sla_sort.sort, QUEUE_BY_SLA);
 }
 
-/* A filter's word is asked for, and what it waits for is said. */
-T_CASE(rows_are_whole)
+/* Every filter can explain, and says what it waits for. */
+T_CASE(rows_are_complete)
 {
 	for (unsigned i = 0; i < plugins.count; i++) {
 		const struct plugin *row = plugins.row[i];
@@ -34,7 +34,7 @@ T_CASE(rows_are_whole)
 	}
 }
 
-T_CASE(gates_keep_a_pod_out)
+T_CASE(gated_pod_is_not_queued)
 {
 	struct pl_buf text;
 	struct verdict verdict;

@@ -1,4 +1,4 @@
-/* Configuration of spreading, the default selector, and each allocation failing. */
+/* Arguments of spreading, the default selector, and failing allocations. */
 #include "shardsched/plugins/pod_topology_spread.h"
 #include "store/base/fault.h"
 #include "tests/support/shardsched/plugins/plugin_rig.h"
@@ -21,7 +21,7 @@ static enum pl_code parse_args(const char *text)
 	return code;
 }
 
-T_CASE(without_arguments_the_system_spreads)
+T_CASE(without_arguments_system_defaults_apply)
 {
 	begin();
 	T_OK(parse_args(NULL), &err);
@@ -39,7 +39,7 @@ T_CASE(without_arguments_the_system_spreads)
 	end();
 }
 
-T_CASE(a_list_takes_the_systems_place)
+T_CASE(list_replaces_system_defaults)
 {
 	begin();
 	T_OK(parse_args("{'kind':'PodTopologySpreadArgs','defaultingType':'List',"
@@ -127,8 +127,8 @@ static void put_workload(enum workload_kind kind, const char *text)
 	"','uid':'1','controller':true}]}}"
 #define OWNED(kind, name) OWNED_BY("apps/v1", kind, name)
 
-/* Whether the default selector of that pod selects pods with those labels; -1: there is
- * none. */
+/* Whether the default selector of the pod selects pods with those labels; -1: there is no
+ * selector. */
 static int selects(const char *pod, const char *other)
 {
 	const struct selector *selector = NULL;
@@ -146,7 +146,7 @@ static int selects(const char *pod, const char *other)
 
 #define LABELS(labels) "{'metadata':{'name':'q','labels':{" labels "}}}"
 
-T_CASE(services_and_the_controller_select)
+T_CASE(default_selector_joins_services_and_controller)
 {
 	begin();
 	T_EQ(selects(OWNED("ReplicaSet", "w"), LABELS("'app':'a'")), -1);
@@ -162,16 +162,16 @@ T_CASE(services_and_the_controller_select)
 	T_EQ(selects(OWNED("ReplicaSet", "w"), LABELS("'app':'a'")), 1);
 	T_EQ(selects(OWNED("ReplicaSet", "w"), LABELS("'app':'a','tier':'u'")), 0);
 	T_EQ(selects(OWNED("ReplicaSet", "w"), LABELS("'app':'a','no':''")), 0);
-	/* Of another kind, or not there: the service alone. */
+	/* The owner has another kind or does not exist: only the service counts. */
 	T_EQ(selects(OWNED("StatefulSet", "w"), LABELS("'app':'a','tier':'u'")), 1);
 	T_EQ(selects(OWNED("ReplicaSet", "v"), LABELS("'app':'a','tier':'u'")), 1);
-	/* A ReplicationController's map goes over that of services. */
+	/* A ReplicationController's map overrides that of services. */
 	put_workload(WORKLOAD_REPLICATION_CONTROLLER, WORKLOAD("w", "{'app':'z'}"));
 	T_EQ(selects(OWNED_BY("v1", "ReplicationController", "w"), LABELS("'app':'z'")),
 	     1);
 	T_EQ(selects(OWNED_BY("v1", "ReplicationController", "w"), LABELS("'app':'a'")),
 	     0);
-	/* Somebody else's kind of the same name: the service alone. */
+	/* The owner is another API's kind of the same name: only the service counts. */
 	T_EQ(selects(OWNED("ReplicationController", "w"), LABELS("'app':'a'")), 1);
 	T_EQ(selects(OWNED_BY("apps.kruise.io/v1alpha1", "ReplicaSet", "w"),
 	             LABELS("'app':'a','tier':'u'")),
@@ -181,7 +181,7 @@ T_CASE(services_and_the_controller_select)
 
 /* -- each allocation failing ------------------------------------------------------------- */
 
-/* Failures are armed for the row's own part only. */
+/* Failures are armed for this plugin's part only. */
 static const struct plugin *tortured;
 static const char *tortured_args;
 static uint64_t nth;
@@ -245,7 +245,7 @@ static void torture_row(const struct plugin *row, const char *with)
 	pl_fault_reset();
 }
 
-T_CASE(no_memory_is_told_and_nothing_is_left_open)
+T_CASE(failed_allocation_leaves_nothing_open)
 {
 	torture_row(&plugin_taint_toleration, NULL);
 	torture_row(&plugin_node_affinity, NULL);

@@ -1,4 +1,5 @@
-/* Spreading, against a model that counts all pods each time, as kube-scheduler does. */
+/* PodTopologySpread agrees with a model that counts all pods each time, as kube-scheduler
+ * does. */
 #include <math.h>
 
 #include "shardsched/plugins/pod_topology_spread.h"
@@ -18,7 +19,7 @@ static uint32_t placed[PODS];
 static bool lifted[PODS];
 static uint32_t placed_count;
 static uint32_t pod_number;
-static unsigned bare; /* nodes that lack a key, in percent */
+static unsigned bare; /* how many nodes lack a key, in percent */
 
 /* -- a cluster --------------------------------------------------------------------------- */
 
@@ -193,7 +194,7 @@ static uint32_t value_of(uint32_t slot, uint32_t key)
 	return labels_get(snapshot.row[slot].node.labels, key);
 }
 
-/* Of hostnames each node is a domain. */
+/* Of the hostname key each node is a domain. */
 static uint32_t domain_of(const struct rules *rules, uint32_t slot, uint32_t key)
 {
 	uint32_t value = value_of(slot, key);
@@ -231,8 +232,7 @@ static bool finds(const struct rules *rules, const struct spec_spread *rule, uns
 	       selector_matches(&model.strings, rule->selector, other->labels);
 }
 
-/* Lifted pods are taken away from what was counted before, whether they were counted or
- * not. */
+/* Removed pods are subtracted from the count, whether they were counted or not. */
 static int64_t pods_on(const struct rules *rules, const struct spec_spread *rule,
                        uint32_t slot)
 {
@@ -425,7 +425,7 @@ static void rules_of(struct plugin_rig *rig, struct rules *out,
 	}
 }
 
-/* All pods of a node go, are looked for, and come back. */
+/* All pods of a node are removed, the plugin is asked, and the pods come back. */
 static void what_if(struct plugin_rig *rig, const struct rules *rules)
 {
 	uint32_t slot = slot_of[below(NODES)];
@@ -483,7 +483,7 @@ static void compare(struct plugin_rig *rig)
 	"'topology.kubernetes.io/zone','whenUnsatisfiable':'DoNotSchedule'},{"       \
 	"'maxSkew':1,'topologyKey':'rack','whenUnsatisfiable':'ScheduleAnyway'}]}"
 
-T_CASE_SECONDS(it_agrees_with_counting_all_pods, 100)
+T_CASE_SECONDS(spreading_agrees_with_counting_all_pods, 100)
 {
 	static struct plugin_rig rig[CLASSES];
 
@@ -501,7 +501,7 @@ T_CASE_SECONDS(it_agrees_with_counting_all_pods, 100)
 			}
 			compare(&rig[i]);
 		}
-		/* At times all nodes have all keys. */
+		/* Sometimes all nodes have all keys. */
 		bare = round % 20 < 10 ? 0 : 5;
 		for (unsigned i = 0; i < NODES && round % 10 == 0; i++)
 			change_node(slot_of[i], some_node(i).at);

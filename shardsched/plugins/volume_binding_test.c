@@ -48,7 +48,7 @@ static void put_claim(const char *name, const char *class, int size)
 	PUT_OBJECT(claim, text);
 }
 
-/* more: further members of its spec. */
+/* more: further members of the volume's spec. */
 static void put_volume(const char *name, int size, const char *more)
 {
 	char text[1024];
@@ -78,7 +78,7 @@ static const char *says(uint32_t slot)
 	return node_says(row, slot);
 }
 
-T_CASE(what_is_wrong_with_claims_is_told)
+T_CASE(wrong_claims_have_their_reasons)
 {
 	begin_nodes();
 	ask(POD("p", CLAIM_OF("c")));
@@ -100,7 +100,7 @@ T_CASE(what_is_wrong_with_claims_is_told)
 	end_volumes();
 }
 
-T_CASE(an_ephemeral_claim_belongs_to_its_pod)
+T_CASE(ephemeral_claim_must_belong_to_its_pod)
 {
 	begin_nodes();
 	ask("{'metadata':{'namespace':'n','name':'p','uid':'u-p'},'spec':{'containers':[{"
@@ -119,7 +119,7 @@ T_CASE(an_ephemeral_claim_belongs_to_its_pod)
 	end_volumes();
 }
 
-T_CASE(a_bound_volume_is_to_be_within_reach)
+T_CASE(bound_volume_must_be_reachable)
 {
 	begin_nodes();
 	PUT_OBJECT(
@@ -147,7 +147,7 @@ T_CASE(a_bound_volume_is_to_be_within_reach)
 	",'nodeAffinity':{'required':{'nodeSelectorTerms':[{'matchFields':[{'key':" \
 	"'metadata.name','operator':'In','values':['b'" more "]}]}]}}"
 
-T_CASE(a_volume_asks_nodes_for_labels_not_for_fields)
+T_CASE(volume_terms_match_labels_not_fields)
 {
 	begin_nodes();
 	put_claim("c", "found", 10);
@@ -160,7 +160,7 @@ T_CASE(a_volume_asks_nodes_for_labels_not_for_fields)
 	end_volumes();
 }
 
-/* The volume that the first claim would get there; NULL: none. */
+/* The volume that the first claim would get on that node; NULL: none. */
 static const char *gets(uint32_t slot)
 {
 	const struct volume_plan *plan;
@@ -172,7 +172,7 @@ static const char *gets(uint32_t slot)
 	return (const char *)model_text(&model, plan->open[0].chosen->name).at;
 }
 
-T_CASE(the_smallest_that_fits_is_taken)
+T_CASE(smallest_fitting_volume_is_chosen)
 {
 	begin_nodes();
 	put_claim("c", "found", 10);
@@ -219,7 +219,7 @@ T_CASE(two_claims_do_not_get_one_volume)
 	end_volumes();
 }
 
-T_CASE(a_volume_is_made_where_its_class_and_room_allow)
+T_CASE(volume_is_provisioned_where_class_and_capacity_allow)
 {
 	begin_nodes();
 	put_claim("c", "made", 10);
@@ -250,7 +250,7 @@ T_CASE(a_volume_is_made_where_its_class_and_room_allow)
 	end_volumes();
 }
 
-T_CASE(what_is_reserved_is_not_given_twice)
+T_CASE(reserved_volume_is_not_given_twice)
 {
 	begin_nodes();
 	put_claim("c", "found", 1);
@@ -274,7 +274,7 @@ T_CASE(what_is_reserved_is_not_given_twice)
 	end_volumes();
 }
 
-T_CASE(a_pod_whose_volume_was_taken_is_not_bound)
+T_CASE(pod_that_lost_its_volume_is_not_bound)
 {
 	begin_nodes();
 	put_claim("c", "found", 1);
@@ -291,7 +291,8 @@ T_CASE(a_pod_whose_volume_was_taken_is_not_bound)
 	end_volumes();
 }
 
-/* Every row, with an arena that has to ask the heap for each thing. */
+/* Calls every function of the plugin, with an arena that asks the heap for each
+ * allocation. */
 static enum pl_code ask_rows(void)
 {
 	static const struct plugin *const rows[] = {
@@ -330,7 +331,7 @@ static enum pl_code reserve_one(void)
 	return code == VERDICT_SUCCESS ? PL_OK : PL_NOMEM;
 }
 
-T_CASE(without_memory_a_row_fails_and_nothing_is_lost)
+T_CASE(failed_allocation_fails_the_plugin_and_leaks_nothing)
 {
 	begin_nodes();
 	put_claim("c", "found", 1);
@@ -363,7 +364,7 @@ T_CASE(without_memory_a_row_fails_and_nothing_is_lost)
 	end_volumes();
 }
 
-T_CASE(its_configuration_is_read)
+T_CASE(arguments_are_parsed)
 {
 	char room[4096];
 	struct volume_binding_args args = {0};
@@ -382,7 +383,7 @@ T_CASE(its_configuration_is_read)
 	end_volumes();
 }
 
-T_CASE(what_others_give_back_helps_whoever_wants_a_volume)
+T_CASE(removed_pod_helps_pods_that_want_a_volume)
 {
 	struct queue_event gone = {.kind = QUEUE_EV_POD_REMOVED};
 	struct queue_event claim = {.kind = QUEUE_EV_PVC_CHANGED};
@@ -391,7 +392,7 @@ T_CASE(what_others_give_back_helps_whoever_wants_a_volume)
 	put_claim("c", "found", 1);
 	ask(POD("p", CLAIM_OF("c")));
 	(void)prepare(row);
-	claim.object = pod.name; /* another one */
+	claim.object = pod.name; /* another claim */
 	T_TRUE(row->hint(&call, &gone));
 	T_TRUE(row->hint(&call, &claim));
 	PUT_OBJECT(

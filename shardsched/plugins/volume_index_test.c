@@ -5,7 +5,7 @@
 static struct volume_index of_index;
 static struct volume_walk walk;
 
-/* What a node selector asks, as an expression of one volume. */
+/* A selector, taken from the node affinity of a volume. */
 static const struct selector *asks(const char *name)
 {
 	const struct volume *volume = catalog_find_volume(
@@ -27,7 +27,7 @@ static void put_asking(const char *name, const char *rows)
 
 #define IN(key, values) "{'key':'" key "','operator':'In','values':[" values "]}"
 
-T_CASE(a_node_is_told_its_own_few)
+T_CASE(walk_finds_the_pins_of_a_node)
 {
 	const struct labels *labels;
 
@@ -65,7 +65,7 @@ static int compare_numbers(const void *a, const void *b, const void *ctx)
 	return (x > y) - (x < y);
 }
 
-T_CASE(sorting_sorts)
+T_CASE(volume_sort_sorts)
 {
 	struct pl_rng rng;
 	uint32_t number[200];

@@ -10,7 +10,7 @@ static uint32_t slot;
 #define VOLUME(name, source) "{'name':'" name "'," source "}"
 #define CLAIM_OF(claim) "'persistentVolumeClaim':{'claimName':'" claim "'}"
 
-/* A claim, and the CSI volume behind it. */
+/* Puts a claim and the CSI volume that it is bound to. */
 static void put_bound(const char *claim, const char *handle)
 {
 	char text[512];
@@ -45,7 +45,7 @@ static const char *says(const struct plugin *row)
 	return node_says(row, slot);
 }
 
-T_CASE(volumes_of_a_driver_are_counted_once_each)
+T_CASE(each_volume_of_a_driver_counts_once)
 {
 	const struct plugin *row = &plugin_node_volume_limits;
 
@@ -71,7 +71,7 @@ T_CASE(volumes_of_a_driver_are_counted_once_each)
 	end_volumes();
 }
 
-T_CASE(a_claim_without_a_volume_counts_for_its_class)
+T_CASE(claim_without_a_volume_counts_for_its_class)
 {
 	const struct plugin *row = &plugin_node_volume_limits;
 
@@ -90,7 +90,7 @@ T_CASE(a_claim_without_a_volume_counts_for_its_class)
 	end_volumes();
 }
 
-T_CASE(a_limit_may_stand_in_allocatable)
+T_CASE(allocatable_may_have_the_limit)
 {
 	begin_volumes();
 	slot = put_node("{'metadata':{'name':'m'},'status':{'allocatable':{"
@@ -106,7 +106,7 @@ T_CASE(a_limit_may_stand_in_allocatable)
 
 #define EBS(name, id) VOLUME(name, "'awsElasticBlockStore':{'volumeID':'" id "'}")
 
-T_CASE(disks_of_a_cloud_have_its_limits)
+T_CASE(cloud_disks_have_default_limits)
 {
 	const struct plugin *row = &plugin_ebs_limits;
 
@@ -124,7 +124,7 @@ T_CASE(disks_of_a_cloud_have_its_limits)
 	(void)put_pod(slot, POD("c", VOLUME("v", CLAIM_OF("p"))));
 	T_STR(says(row), refusal);
 	T_EQ(prepare(&plugin_gce_pd_limits), VERDICT_SKIP);
-	/* Then it is the driver's business. */
+	/* A node with a CSINode is left to the driver's limit. */
 	PUT_OBJECT(csi_node, "{'metadata':{'name':'m'},'spec':{'drivers':[{'name':"
 	                     "'ebs.csi.aws.com','allocatable':{'count':2}}]}}");
 	T_STR(says(row), "");
@@ -132,7 +132,7 @@ T_CASE(disks_of_a_cloud_have_its_limits)
 	end_volumes();
 }
 
-T_CASE(without_csi_a_cloud_s_disk_is_none_of_a_driver)
+T_CASE(without_csi_node_cloud_disks_do_not_count_for_the_driver)
 {
 	begin_volumes();
 	slot = put_node("{'metadata':{'name':'m'},'status':{'allocatable':{"
@@ -144,7 +144,7 @@ T_CASE(without_csi_a_cloud_s_disk_is_none_of_a_driver)
 	end_volumes();
 }
 
-T_CASE(one_disk_by_two_names_is_one)
+T_CASE(disk_with_two_names_counts_once)
 {
 	begin_volumes();
 	slot = put_node("{'metadata':{'name':'m'}}");
@@ -177,7 +177,7 @@ static void fill_node(uint32_t count)
 	}
 }
 
-T_CASE(a_cloud_has_limits_of_its_own)
+T_CASE(machine_types_have_their_limits)
 {
 	static const char one[] = POD(
 		"b",

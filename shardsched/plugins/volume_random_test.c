@@ -1,6 +1,6 @@
 /*
- * Clusters by chance. What a row says of a node is held against what follows from the
- * objects one by one, without index, order or bound; and its filter against its why.
+ * Random clusters: what a plugin says of a node agrees with what follows from the objects
+ * one by one, without index, order or bound; and its filter agrees with its why.
  */
 #include "shardsched/plugins/volume_plan.h"
 #include "store/base/rng.h"
@@ -50,7 +50,7 @@ static void random_node(unsigned n)
 	PUT_OBJECT(csi_node, text);
 }
 
-/* Rows of a term that asks for labels. */
+/* Rows of a term about labels. */
 static void random_rows(void)
 {
 	static const char *const ops[] = {"In", "In", "In", "NotIn", "Exists"};
@@ -337,7 +337,7 @@ enum { SEEN_MAX = 4096 };
 static const char *seen[SEEN_MAX];
 static unsigned seen_count;
 
-/* The name of what is attached for a volume; NULL: nothing of that driver. */
+/* The name of what is attached for the volume; NULL: nothing of that driver. */
 static const char *naive_attached(const struct spec_volume *volume, uint32_t driver)
 {
 	const struct claim *claim;
@@ -438,7 +438,7 @@ static void ask_all(void)
 	}
 }
 
-T_CASE_SECONDS(rows_say_what_follows_from_the_objects, 120)
+T_CASE_SECONDS(volume_plugins_agree_with_a_naive_model, 120)
 {
 	pl_rng_init(&rng, t_seed());
 	for (unsigned i = 0; i < WORLDS; i++) {

@@ -11,7 +11,7 @@ static const struct plugin *const row = &plugin_volume_restrictions;
 
 static uint32_t slot;
 
-/* Whether a pod with the second volume can join one with the first. */
+/* Whether a pod with the second volume conflicts with a pod with the first. */
 static bool clash(const char *there, const char *comes)
 {
 	uint32_t placed = put_pod(slot, there);
@@ -27,7 +27,7 @@ static bool clash(const char *there, const char *comes)
 
 #define CLASH(first, second) clash(POD("a", first), POD("b", second))
 
-T_CASE(disks_that_cannot_be_shared)
+T_CASE(unshareable_disks_conflict)
 {
 	begin_volumes();
 	slot = put_node("{'metadata':{'name':'n'}}");
@@ -68,7 +68,7 @@ static void put_claim(const char *mode)
 	put_claim_named("p", mode);
 }
 
-T_CASE(a_claim_for_one_pod_refuses_every_node)
+T_CASE(used_single_pod_claim_refuses_every_node)
 {
 	static const char taken[] =
 		"node has pod using PersistentVolumeClaim with the same name and "
@@ -96,7 +96,7 @@ T_CASE(a_claim_for_one_pod_refuses_every_node)
 	end_volumes();
 }
 
-T_CASE(a_claim_that_is_named_twice_is_taken_once)
+T_CASE(claim_named_twice_counts_once)
 {
 	uint32_t placed;
 
@@ -111,8 +111,8 @@ T_CASE(a_claim_that_is_named_twice_is_taken_once)
 	end_volumes();
 }
 
-/* Both name c-b-a: one as its own, the other, by whatever chance, too. */
-T_CASE(claims_of_their_own_are_told_apart_by_their_whole_names)
+/* Both pods name c-b-a: one as its own claim, the other by chance. */
+T_CASE(claims_named_after_pods_are_compared_by_whole_name)
 {
 	uint32_t placed;
 
@@ -131,7 +131,7 @@ T_CASE(claims_of_their_own_are_told_apart_by_their_whole_names)
 	end_volumes();
 }
 
-T_CASE(pods_without_volumes_cost_nothing)
+T_CASE(pods_without_volumes_are_skipped)
 {
 	static const struct plugin *const rows[] = {
 		&plugin_volume_restrictions, &plugin_ebs_limits,
@@ -149,7 +149,7 @@ T_CASE(pods_without_volumes_cost_nothing)
 	end_volumes();
 }
 
-T_CASE(only_its_own_claims_matter_to_a_pod)
+T_CASE(hint_is_about_own_claims_only)
 {
 	struct queue_event event = {.kind = QUEUE_EV_PVC_ADDED};
 

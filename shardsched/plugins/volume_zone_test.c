@@ -26,7 +26,7 @@ static void put_claim(const char *spec)
 	PUT_OBJECT(claim, text);
 }
 
-T_CASE(a_volume_goes_where_its_zone_is)
+T_CASE(zoned_volume_goes_to_its_zone)
 {
 	uint32_t a, b, other, none;
 
@@ -53,7 +53,7 @@ T_CASE(a_volume_goes_where_its_zone_is)
 	end_volumes();
 }
 
-T_CASE(what_says_no_zone_is_skipped)
+T_CASE(volume_without_zone_is_skipped)
 {
 	begin_volumes();
 	(void)put_node(
@@ -73,7 +73,7 @@ T_CASE(what_says_no_zone_is_skipped)
 	end_volumes();
 }
 
-T_CASE(what_is_missing_is_told)
+T_CASE(missing_objects_have_their_reasons)
 {
 	begin_volumes();
 	ask(pod_json);

@@ -1,8 +1,8 @@
 /*
- * Random clusters that change, and on each a pod that may preempt: what comes out is
- * compared with a model that really removes and adds pods and asks a fresh cycle each
- * time, and with preemption made to ask plugins where it would add up. Wherever all of
- * them agree victims are necessary, in the order in which they were given up.
+ * Random clusters that change, and pods that may preempt in each: the outcome is compared
+ * with a model that really removes and adds pods and runs a fresh cycle each time, and
+ * with preemption made to ask plugins where it would add up. All must give the same
+ * victims, in the same order.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 enum { NODES = 7, PODS = 320, SPARSE_PODS = 60, BUDGETS = 4, STEPS = 60 };
 
-/* Many small pods a node, most of which only their names tell apart. */
+/* Many small pods on each node, most of which only their names tell apart. */
 static bool crowded;
 
 static struct pl_rng rng;
@@ -30,8 +30,8 @@ static const char *pick(const char *const *words, uint32_t count)
 	return words[below(count)];
 }
 
-/* Spreading does not count pods that terminate, but, in kube-scheduler and so in the
- * plugin, it counts that they are lifted; so there are none where pods are spread. */
+/* Spreading does not count terminating pods, but kube-scheduler, and so the plugin,
+ * counts their removal. So there are no terminating pods where pods are spread. */
 static bool spreads;
 
 static const char *const apps[] = {"a", "b", "c"};
@@ -150,8 +150,8 @@ static void take_off(uint32_t i)
 	pods[i].placed = SNAPSHOT_NONE;
 }
 
-/* Of two pods with one port the first that is lifted takes it along, as in
- * kube-scheduler, but not when it is really removed. */
+/* With two pods on one host port, removing the first one frees the port in a probe, as in
+ * kube-scheduler, but not when the pod is really removed. */
 static bool shares_port(const struct pod *pod, uint32_t slot)
 {
 	for (uint32_t i = 0; i < PODS && pod->spec->template->ports.count > 0; i++)
@@ -266,7 +266,7 @@ static uint32_t lower_on(uint32_t slot, uint32_t *out)
 	return count;
 }
 
-/* Is some budget overdrawn when all up to this one go? */
+/* Whether some budget is overdrawn when all victims up to this one go. */
 static bool is_ward(const uint32_t *victim, uint32_t which)
 {
 	const struct pod *pod = &pods[victim[which]].pod;
@@ -324,7 +324,7 @@ static void try_node(uint32_t slot, struct naive_candidates *out)
 	out->count += found->count > 0;
 }
 
-/* kube-scheduler's criteria, one after the other: more is better. */
+/* kube-scheduler's criteria one after another: more is better. */
 static int64_t merit(const struct naive_candidate *found, int criterion)
 {
 	int64_t sum = 0, oldest = INT64_MAX, most = INT32_MIN;
@@ -374,7 +374,7 @@ static void naive(struct naive_candidates *out)
 	struct verdict say;
 
 	out->count = 0;
-	T_TRUE(!fits(0)); /* the run that is asked about */
+	T_TRUE(!fits(0)); /* the run under test */
 	for (uint32_t i = 0; i < snapshot.slots; i++) {
 		verdict_clear(&say);
 		cycle_why(rig.cycle, i, &say);
@@ -462,8 +462,8 @@ static void same(const struct naive_candidates *got, const struct naive_candidat
 	t_fail(__FILE__, __LINE__, "they differ");
 }
 
-/* Where only the best is remembered, and nodes are left that cannot be better. Without
- * victims: there is none. */
+/* For runs that only keep the best candidate and skip nodes that can not be better. No
+ * victims: there is no candidate. */
 static void best(uint64_t draw, struct naive_candidate *out)
 {
 	struct preempt_opts opts = every;
@@ -508,7 +508,7 @@ static void same_bests(const struct naive_candidates *want)
 	}
 }
 
-/* A number that changes when any pod is elsewhere or any sum is another. */
+/* A number that changes when any pod moves or any sum changes. */
 static uint64_t whole(void)
 {
 	uint64_t sum = 0;
@@ -527,8 +527,8 @@ static uint64_t whole(void)
 	return sum;
 }
 
-/* What is kept of one run serves the next; the model changes all nodes, so it is not
- * always asked. */
+/* Results cached in one run serve the next. The model changes all nodes, so it does not
+ * run each time. */
 static void compare(void)
 {
 	struct naive_candidates got = {0}, slow = {0}, want = {0};
@@ -604,7 +604,7 @@ static void history(uint64_t seed, bool cached)
 	rig_end();
 }
 
-T_CASE_SECONDS(random_histories_agree_with_a_model_that_really_removes_pods, 120)
+T_CASE_SECONDS(random_histories_agree_with_a_model, 120)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++)
 		history(seed, seed % 2 == 0);

@@ -60,7 +60,7 @@ static void stands(uint32_t slot, const char *json)
 		"1") ",'priority':" priority                             \
 		     "},'status':{'startTime':'2024-01-01T00:00:" time "Z'}}"
 
-T_CASE(as_many_as_possible_come_back)
+T_CASE(as_many_pods_as_possible_are_reprieved)
 {
 	uint32_t a;
 
@@ -80,7 +80,7 @@ T_CASE(as_many_as_possible_come_back)
 	rig_end();
 }
 
-T_CASE(the_youngest_go_first)
+T_CASE(youngest_pods_are_victims_first)
 {
 	uint32_t a;
 
@@ -94,7 +94,7 @@ T_CASE(the_youngest_go_first)
 	rig_end();
 }
 
-T_CASE(names_decide_between_those_that_started_together_or_not_at_all)
+T_CASE(names_decide_between_equal_starts)
 {
 	uint32_t a, b;
 
@@ -116,7 +116,7 @@ T_CASE(names_decide_between_those_that_started_together_or_not_at_all)
 	rig_end();
 }
 
-T_CASE(wards_of_a_budget_come_back_first)
+T_CASE(protected_pods_are_reprieved_first)
 {
 	uint32_t a;
 
@@ -129,7 +129,7 @@ T_CASE(wards_of_a_budget_come_back_first)
 	          "'spec':{" ASKS("1") ",'priority':1}}");
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':1}}");
-	/* One ward may go, the second would overdraw the budget. */
+	/* One protected pod may go, the second one would overdraw the budget. */
 	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "ward2");
 	T_EQ(out.violations, 0);
 	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "high ward2");
@@ -143,7 +143,7 @@ T_CASE(wards_of_a_budget_come_back_first)
 	T_EQ(out.violations, 0);
 	rig_end();
 
-	/* A budget is never about pods without labels, whatever it selects. */
+	/* A budget never selects pods without labels. */
 	rig_begin("", false);
 	a = put_node(NODE("a", "2"));
 	STANDS(a, "high", "1", "5");
@@ -156,7 +156,7 @@ T_CASE(wards_of_a_budget_come_back_first)
 	rig_end();
 }
 
-T_CASE(the_better_node_is_chosen)
+T_CASE(better_candidate_is_chosen)
 {
 	uint32_t a, b, c;
 
@@ -168,14 +168,17 @@ T_CASE(the_better_node_is_chosen)
 	STANDS(b, "b1", "2", "3");
 	STANDS(c, "c1", "1", "3");
 	STANDS(c, "c2", "1", "3");
-	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "b1"); /* lowest sum */
+	/* lowest sum of priorities */
+	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "b1");
 	T_EQ(out.candidates, 3);
 	T_EQ(out.tied_count, 1);
-	preempts(POD("q", ASKS("1") ",'priority':9"), "b", "b1"); /* by order: tied */
+	/* a tie: the first node */
+	preempts(POD("q", ASKS("1") ",'priority':9"), "b", "b1");
 	T_EQ(out.tied_count, 2);
 	rig_end();
 
-	/* The least priority adds nothing to a sum, so here numbers decide. */
+	/* The lowest priority adds nothing to a sum, so here the number of victims
+	 * decides. */
 	rig_begin("", false);
 	a = put_node(NODE("a", "2"));
 	b = put_node(NODE("b", "2"));
@@ -193,7 +196,7 @@ T_CASE(the_better_node_is_chosen)
 		"1") ",'priority':1},'status':{'startTime':'2024-01-01T00:00:" time \
 		     "Z'}}"
 
-T_CASE(wards_and_others_are_of_one_age)
+T_CASE(protected_and_other_victims_of_equal_age)
 {
 	uint32_t a, b;
 
@@ -227,7 +230,7 @@ static void best_is(const char *json, uint32_t node)
 	pod_drop(&model, &pod);
 }
 
-T_CASE(a_node_that_lost_may_win_the_next_time)
+T_CASE(losing_node_may_win_next_time)
 {
 	uint32_t a, b;
 
@@ -238,11 +241,11 @@ T_CASE(a_node_that_lost_may_win_the_next_time)
 	STANDS(b, "y2", "2", "2");
 	stands(a, WARD("x1", "01"));
 	STANDS(a, "x2", "3", "3");
-	/* Another pod asks. */
+	/* A pod of another class asks. */
 	best_is(POD("p", ASKS("2") ",'priority':9"), b);
 	best_is(POD("q", ASKS("1") ",'priority':9"), a);
 	best_is(POD("p", ASKS("2") ",'priority':9"), b);
-	/* A budget allows more. */
+	/* A budget allows more evictions. */
 	rig_budget(BUDGET("0"));
 	best_is(POD("q", ASKS("1") ",'priority':9"), b);
 	rig_budget(BUDGET("1"));
@@ -250,7 +253,7 @@ T_CASE(a_node_that_lost_may_win_the_next_time)
 	rig_end();
 }
 
-T_CASE(who_has_a_nomination_waits_for_its_victims)
+T_CASE(nominated_pod_waits_for_its_victims)
 {
 	uint32_t a;
 
@@ -277,7 +280,7 @@ T_CASE(who_has_a_nomination_waits_for_its_victims)
 	rig_end();
 }
 
-T_CASE(what_no_victim_cures_is_not_tried)
+T_CASE(unresolvable_nodes_are_not_tried)
 {
 	uint32_t a;
 
@@ -302,7 +305,7 @@ T_CASE(what_no_victim_cures_is_not_tried)
 	rig_end();
 }
 
-T_CASE(it_looks_no_further_than_it_has_to)
+T_CASE(search_stops_at_enough_candidates)
 {
 	struct preempt_opts opts = {.candidates_percent = 10, .candidates_least = 3};
 	uint32_t seen = 0;
@@ -327,7 +330,7 @@ T_CASE(it_looks_no_further_than_it_has_to)
 		seen += out.candidates;
 		pod_drop(&model, &pod);
 	}
-	T_EQ(seen, 0); /* not told unless asked for */
+	T_EQ(seen, 0); /* not reported unless asked for */
 	rig_end();
 }
 
@@ -355,7 +358,7 @@ static enum pl_code tortured(void)
 	return code;
 }
 
-T_CASE(without_memory_everything_is_back_in_its_place)
+T_CASE(failed_allocation_restores_the_snapshot)
 {
 	struct pod pod;
 
@@ -385,7 +388,7 @@ T_CASE(without_memory_everything_is_back_in_its_place)
 	rig_end();
 }
 
-T_CASE(once_grown_nothing_is_allocated)
+T_CASE(later_runs_allocate_nothing)
 {
 	uint64_t before;
 	struct pod pod;
@@ -448,7 +451,7 @@ T_CASE(arguments_are_checked)
 	refuses("{'minCandidates':1}", "minCandidates");
 }
 
-T_CASE(the_plugin_does_what_its_arguments_say)
+T_CASE(plugin_uses_its_arguments)
 {
 	struct preempt_request job = {.opts = {.keep_all = true}};
 	struct verdict say;
@@ -480,13 +483,14 @@ T_CASE(the_plugin_does_what_its_arguments_say)
 	cycle_set_post_filter_ctx(rig.cycle, NULL);
 	T_TRUE(job.ran);
 	T_EQ(job.out.candidates, 1);
-	T_EQ(cycle_post_filter(rig.cycle, &say), VERDICT_UNSCHEDULABLE); /* no job */
+	/* without a request */
+	T_EQ(cycle_post_filter(rig.cycle, &say), VERDICT_UNSCHEDULABLE);
 	pod_drop(&model, &pod);
 	rig_end();
 }
 
-/* The one that a pod waits for need not be the first in its way. */
-T_CASE(who_refuses_when_all_are_lifted_is_told)
+/* The plugin that the pod waits for need not be the first one to refuse. */
+T_CASE(plugins_that_refuse_without_victims_are_reported)
 {
 	static const char request[] =
 		POD("p", "'priority':5,'containers':[{'name':'c','ports':[{"
@@ -503,7 +507,7 @@ T_CASE(who_refuses_when_all_are_lifted_is_told)
 	stands(0, POD("low", "'priority':1,'containers':[{'name':'c','ports':[{"
 	                     "'containerPort':1,'hostPort':1}]}]"));
 	STANDS(0, "high", "2", "9");
-	for (unsigned i = 0; i < 2; i++) { /* the second time with sums that are known */
+	for (unsigned i = 0; i < 2; i++) { /* the second run uses the cached sums */
 		preempts(request, NULL, "");
 		T_EQ(last.refused_by, ports);
 		T_EQ(out.refused_by, fit);

@@ -1,4 +1,4 @@
-/* Classes wait and are woken as one, and nobody of them is forgotten. */
+/* Classes wait and are woken as a whole, and no pod of them is forgotten. */
 #include "tests/support/shardsched/queue/queue_rig.h"
 
 static unsigned in_place(unsigned from, unsigned to, enum queue_place place)
@@ -10,8 +10,8 @@ static unsigned in_place(unsigned from, unsigned to, enum queue_place place)
 	return count;
 }
 
-/* Room for five among forty of a class: found with few attempts. */
-T_CASE(a_class_is_woken_in_waves)
+/* Room for five among forty pods of a class is found with few attempts. */
+T_CASE(woken_class_doubles_its_probes)
 {
 	unsigned room = 5, attempts = 0;
 	struct queue_pod *next;
@@ -36,15 +36,15 @@ T_CASE(a_class_is_woken_in_waves)
 	}
 	T_EQ(in_place(0, 5, QUEUE_OUT), 5); /* the oldest */
 	T_EQ(in_place(5, 40, QUEUE_WAITING), 35);
-	T_EQ(attempts, 5 + 1); /* the other five were called back */
-	/* It was seen to fit, so the next event need not wait. */
+	T_EQ(attempts, 5 + 1); /* the other five were recalled */
+	/* The class was seen to fit, so the next event wakes it without a backoff. */
 	tell(QUEUE_EV_POD_REMOVED, 0);
 	T_EQ(in_place(5, 40, QUEUE_ACTIVE), 1);
 	end();
 }
 
-/* Whatever becomes of a scout, somebody of its class is on the way. */
-T_CASE(a_scout_that_does_not_report)
+/* Whatever becomes of a probe, another pod of its class takes over. */
+T_CASE(probe_that_does_not_report_is_replaced)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -72,9 +72,9 @@ T_CASE(a_scout_that_does_not_report)
 	end();
 }
 
-/* A pod of the class is placed although nothing said that it might: those who wait
- * hear of it. */
-T_CASE(placed_opens_its_class)
+/* A pod of the class is placed although no event said that it might: waiting pods are
+ * woken. */
+T_CASE(placed_pod_opens_its_class)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -86,7 +86,8 @@ T_CASE(placed_opens_its_class)
 	check();
 	T_EQ(pod[0].place, QUEUE_ACTIVE);
 	T_EQ(pod[1].place, QUEUE_WAITING);
-	/* Its commit met a conflict: it is tried again, and nobody hears of it. */
+	/* The commit met a conflict: the pod is tried again, and no other pod is
+	 * woken. */
 	queue_retry(queue, &pod[3], QUEUE_CONFLICT, false, 0, now);
 	check();
 	T_EQ(pod[1].place, QUEUE_WAITING);
@@ -94,8 +95,8 @@ T_CASE(placed_opens_its_class)
 	end();
 }
 
-/* A verdict of who had seen less does not hide what happened since the other's. */
-T_CASE(verdicts_out_of_order)
+/* A verdict that had seen fewer events does not hide later ones. */
+T_CASE(older_verdict_does_not_count)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -114,9 +115,9 @@ T_CASE(verdicts_out_of_order)
 	end();
 }
 
-/* A scout of an earlier wave comes back with old news, after the class was closed and
- * opened again: another one has to go. */
-T_CASE(a_scout_with_old_news)
+/* An earlier probe returns with an old verdict after the class was closed and opened
+ * again: another probe has to go. */
+T_CASE(probe_with_an_older_verdict_keeps_class_open)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -139,8 +140,9 @@ T_CASE(a_scout_with_old_news)
 	end();
 }
 
-/* What happened in flight may help those who wait, too, and they are rested. */
-T_CASE(helped_in_flight_wakes_the_others)
+/* An event during an attempt may help waiting pods too, and these have backed off
+ * already. */
+T_CASE(event_during_an_attempt_wakes_the_class)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -157,8 +159,8 @@ T_CASE(helped_in_flight_wakes_the_others)
 	end();
 }
 
-/* A word that had seen less than the scout itself does not call it back. */
-T_CASE(called_back_only_on_better_word)
+/* A verdict that had seen fewer events than the probe does not recall it. */
+T_CASE(probes_are_recalled_only_by_newer_verdict)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -175,9 +177,9 @@ T_CASE(called_back_only_on_better_word)
 	end();
 }
 
-/* New pods that are refused do not make the class rest longer; being woken for nothing
- * does, and the shorter the more of it wait. */
-T_CASE(rests_by_how_often_it_was_woken_for_nothing)
+/* Refusals of new pods do not make the class back off longer; being woken for nothing
+ * does, and less the more pods wait. */
+T_CASE(backoff_grows_with_vain_wake_ups)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -194,8 +196,8 @@ T_CASE(rests_by_how_often_it_was_woken_for_nothing)
 	end();
 }
 
-/* Where there is no node, nobody refused: whatever happens may help. */
-T_CASE(a_pod_that_nobody_refused_hears_everything)
+/* Without any node no plugin refused, so any event may help. */
+T_CASE(pod_refused_by_no_plugin_is_helped_by_any_event)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);

@@ -1,4 +1,4 @@
-/* Namespaces take turns, by weight, whoever fills the queue. */
+/* Namespaces take turns by weight, whichever of them fills the queue. */
 #include "shardsched/queue/queue.h"
 #include "store/base/rng.h"
 #include "tests/harness/t.h"
@@ -56,8 +56,8 @@ static unsigned pop(void)
 	return namespace;
 }
 
-/* Who brings a thousand pods does not hold up who brings ten. */
-T_CASE(a_flood_holds_nobody_up)
+/* A namespace with a thousand pods does not delay one with ten. */
+T_CASE(large_namespace_delays_no_other)
 {
 	begin((const uint32_t[SPACES]){1, 1, 1, 1, 1, 1});
 	add(0, 1000);
@@ -70,7 +70,7 @@ T_CASE(a_flood_holds_nobody_up)
 	end();
 }
 
-T_CASE(turns_by_weight)
+T_CASE(turns_follow_weights)
 {
 	static const uint32_t weight[SPACES] = {1, 2, 3, 10, 100, 4};
 	unsigned served[SPACES] = {0};
@@ -86,9 +86,9 @@ T_CASE(turns_by_weight)
 	end();
 }
 
-/* What a namespace did not use while it had nothing to try is not saved up, and what
- * was deleted is not charged. */
-T_CASE(neither_savings_nor_debts)
+/* A namespace that had nothing to try saves up no turns, and deleted pods are not
+ * charged. */
+T_CASE(idle_namespace_saves_no_turns)
 {
 	unsigned first = 0;
 
@@ -108,9 +108,9 @@ T_CASE(neither_savings_nor_debts)
 	end();
 }
 
-/* A namespace with pods is served at least once in so many pops as the weights say,
- * whatever the others do. */
-T_CASE(nobody_starves)
+/* A namespace with active pods is served at least once in as many pops as the weights
+ * say. */
+T_CASE(no_namespace_starves)
 {
 	static const uint32_t weight[SPACES] = {1, 5, 5, 5, 5, 10};
 	unsigned waited[SPACES] = {0}, left[SPACES] = {0};
@@ -141,7 +141,7 @@ T_CASE(nobody_starves)
 	end();
 }
 
-/* A position is how many pops come before, exactly. */
+/* A position is exactly the number of pops before the pod's own. */
 T_CASE(positions_are_exact)
 {
 	static const uint32_t weight[SPACES] = {1, 2, 3, 7, 50, 4};
@@ -167,8 +167,8 @@ T_CASE(positions_are_exact)
 	end();
 }
 
-/* Fair inside a band only. */
-T_CASE(bands_come_first)
+/* Turns are fair inside a band only. */
+T_CASE(bands_come_before_fairness)
 {
 	struct queue_class silver, urgent;
 

@@ -1,4 +1,4 @@
-/* Lanes that are shut are passed over, and nobody loses its place. */
+/* Shut lanes are passed over, and no pod loses its place. */
 #include "tests/support/shardsched/queue/queue_rig.h"
 
 static void to_lane(unsigned c, unsigned lane)
@@ -7,7 +7,7 @@ static void to_lane(unsigned c, unsigned lane)
 	check();
 }
 
-T_CASE(passed_over)
+T_CASE(shut_lane_is_passed_over)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -26,8 +26,8 @@ T_CASE(passed_over)
 	end();
 }
 
-/* Also across lanes: the higher band first, then the older. */
-T_CASE(order_among_lanes)
+/* Across lanes the higher band comes first, then the older pod. */
+T_CASE(lanes_are_ordered_by_band_and_age)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -46,7 +46,7 @@ T_CASE(order_among_lanes)
 	end();
 }
 
-T_CASE(put_back_where_it_was)
+T_CASE(pod_put_back_keeps_its_place)
 {
 	begin_by(QUEUE_BY_PRIORITY);
 	open_class(0, QUEUE_NO_SLA, 0);
@@ -63,7 +63,7 @@ T_CASE(put_back_where_it_was)
 	end();
 }
 
-T_CASE(deferred_until_it_is_called_or_that_long)
+T_CASE(deferred_pod_waits_for_activation_or_time)
 {
 	begin_by(QUEUE_BY_PRIORITY);
 	open_class(0, QUEUE_NO_SLA, 0);
@@ -89,8 +89,8 @@ T_CASE(deferred_until_it_is_called_or_that_long)
 	end();
 }
 
-/* What waits and what is in flight goes along. */
-T_CASE(moved_with_all_of_its_pods)
+/* Waiting pods and pods in flight move with the class. */
+T_CASE(class_moves_with_its_pods)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);

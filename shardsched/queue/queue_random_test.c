@@ -1,10 +1,10 @@
 /*
- * Random steps against naive answers, over a small cluster that is really full or not.
+ * Random steps agree with naive answers, over a small cluster that is really full or not.
  *
- * The cluster is amounts of four things in two colours. A class wants one colour and
- * some amount of each thing; a plugin a thing refuses it when there is less. A decision
- * is made when the pod is popped and told later, so that what happens in between has to
- * be remembered. The naive answers are searches over all pods and the whole history.
+ * The cluster has amounts of four things in two colours. A class wants one colour and
+ * some amount of each thing; the plugin for a thing refuses the class when there is less.
+ * A decision is made when the pod is popped and reported later, so events in between have
+ * to be remembered. The naive answers are searches over all pods and the whole history.
  */
 #include "shardsched/queue/queue.h"
 #include "store/base/rng.h"
@@ -33,9 +33,10 @@ struct kind_of_pod {
 struct queued_pod {
 	struct queue_pod pod;
 	struct kind_of_pod *kind;
-	uint64_t refused_by; /* decided when it was popped; 0: there is room, and taken */
-	bool active;         /* as far as the naive know */
-	unsigned position;   /* as told; where it is fair, held to it */
+	/* decided when the pod was popped; 0: the pod fits, and its amounts are taken */
+	uint64_t refused_by;
+	bool active;       /* as far as the naive model knows */
+	unsigned position; /* as reported; with fair bands the model relies on it */
 };
 
 static struct {
@@ -47,8 +48,8 @@ static struct {
 	struct queued_pod one[PODS];
 	struct queue_event history[HISTORY];
 	uint64_t events;
-	bool detail; /* the record is long enough to be exact */
-	bool fair;   /* what comes first is told by positions */
+	bool detail; /* enough events are recorded to be exact */
+	bool fair;   /* the model takes the order from positions */
 	unsigned shut;
 	unsigned placed, moved;
 } w;
@@ -161,7 +162,7 @@ static unsigned naive_position(const struct queued_pod *one)
 	return before;
 }
 
-/* Did anything happen since this class last heard that may help it? */
+/* Whether any event since the class was last judged may help it. */
 static bool naive_helped(const struct queue_class *class)
 {
 	for (uint64_t n = class->judged_event + 1; n <= w.events; n++)
@@ -205,8 +206,8 @@ static void check_class(const struct kind_of_pod *kind)
 	queue_check_class(w.queue, &kind->class);
 }
 
-/* The point of it all: whoever waits, with nobody of its class on the way and nothing
- * left to be judged, does not fit. */
+/* The main invariant: a waiting pod with no probe of its class out and no event left to
+ * be judged does not fit. */
 static void check_nobody_forgotten(const struct kind_of_pod *kind)
 {
 	if (kind->class.waiting.root != NULL && kind->class.probes == 0 &&
@@ -214,7 +215,7 @@ static void check_nobody_forgotten(const struct kind_of_pod *kind)
 		T_TRUE(lacks(kind) != 0);
 }
 
-/* One pod a position. */
+/* Every position is taken by one pod. */
 static void check_positions(void)
 {
 	unsigned next = 0;
@@ -259,7 +260,7 @@ static void run(void)
 
 		w.moved += moved;
 		T_TRUE(!helped[c] || moved);
-		/* And by nothing else. */
+		/* A class must not be woken by anything else. */
 		T_TRUE(!w.detail || !moved || helped[c]);
 	}
 }
@@ -275,7 +276,7 @@ static void add_pod(struct queued_pod *one)
 		queue_add(w.queue, &one->pod, &one->kind->class, created, w.now);
 }
 
-/* Whatever an assumed or placed pod took is there again. */
+/* Returns what an assumed or placed pod had taken. */
 static void release(struct queued_pod *one)
 {
 	if (one->pod.place == QUEUE_IN_FLIGHT && one->refused_by == 0)
@@ -289,7 +290,7 @@ static void edit_pod(struct queued_pod *one)
 	queue_edit(w.queue, &one->pod, &one->kind->class, any(4) == 0, w.now);
 }
 
-/* In order; and who is passed over waits again, and really does not fit. */
+/* Pods come in order; a pod that is passed over waits again, and really does not fit. */
 static void pop_pod(void)
 {
 	struct queued_pod *want = naive_first_of_now();
@@ -299,7 +300,7 @@ static void pop_pod(void)
 	while (want != NULL && want->pod.place == QUEUE_WAITING) {
 		T_TRUE(lacks(want->kind) != 0);
 		want->active = false;
-		/* Turns that nobody takes go to the next of the same namespace. */
+		/* An unused turn goes to the next pod of the same namespace. */
 		want = w.fair ? one_of(pod) : naive_first();
 	}
 	T_TRUE(pod == (want == NULL ? NULL : &want->pod));
@@ -332,7 +333,7 @@ static void decide(struct queued_pod *one)
 		give_back(one->kind);
 		queue_retry(w.queue, &one->pod, QUEUE_CONFLICT, any(3) == 0, 0, w.now);
 	} else {
-		/* Bound: what it takes stays taken. */
+		/* The pod is bound: its amounts stay taken. */
 		w.placed++;
 		queue_remove(w.queue, &one->pod, w.now);
 	}
@@ -370,7 +371,7 @@ static void touch_pod(struct queued_pod *one)
 	}
 }
 
-/* Some attempt that is in flight ends. */
+/* Ends some attempt that is in flight. */
 static void end_attempt(void)
 {
 	unsigned from = any(PODS);
@@ -385,7 +386,7 @@ static void end_attempt(void)
 	}
 }
 
-/* Turns of several lanes can not be compared. */
+/* Turns of different lanes can not be compared. */
 static void lanes_change(void)
 {
 	if (w.fair)
@@ -431,7 +432,7 @@ static void begin(enum queue_sort sort, uint32_t events_max, bool fair)
 	opts.events_max = events_max;
 	opts.fair = fair;
 	w.fair = fair;
-	opts.flush_ms = UINT64_MAX / 2; /* nothing is to be saved by a flush */
+	opts.flush_ms = UINT64_MAX / 2; /* no flush may hide a lost event */
 	opts.plugins = plugins;
 	opts.plugins_count = THINGS;
 	w.now = 1000000;
@@ -454,7 +455,7 @@ static void begin(enum queue_sort sort, uint32_t events_max, bool fair)
 	}
 }
 
-/* Nothing more happens, but what is on its way is decided: then nobody who fits waits. */
+/* No more events, but attempts in flight end: afterwards no pod that fits waits. */
 static void settle(void)
 {
 	w.shut = 0;
@@ -505,22 +506,22 @@ static void story(enum queue_sort sort, uint32_t events_max, bool fair)
 	end();
 }
 
-T_CASE_SECONDS(by_priority, 60)
+T_CASE_SECONDS(random_steps_by_priority, 60)
 {
 	story(QUEUE_BY_PRIORITY, HISTORY, false);
 }
 
-T_CASE_SECONDS(by_sla, 60)
+T_CASE_SECONDS(random_steps_by_sla, 60)
 {
 	story(QUEUE_BY_SLA, HISTORY, false);
 }
 
-T_CASE_SECONDS(with_a_short_record, 60)
+T_CASE_SECONDS(random_steps_with_few_recorded_events, 60)
 {
 	story(QUEUE_BY_SLA, 8, false);
 }
 
-T_CASE_SECONDS(fair, 60)
+T_CASE_SECONDS(random_steps_with_fair_bands, 60)
 {
 	story(QUEUE_BY_SLA, HISTORY, true);
 }

@@ -1,4 +1,4 @@
-/* A day of a queue, told so that a person can check it. */
+/* Golden story: a day of a queue, readable by a person. */
 #include <stdio.h>
 
 #include "shardsched/queue/queue.h"
@@ -46,7 +46,7 @@ static size_t describe(const struct queue_pod *p, char *out, size_t room)
 	                             p->probe ? ", for its class" : "");
 }
 
-/* Only what is not as it was. */
+/* Prints only what has changed. */
 static void say_pod(unsigned i)
 {
 	static char before[PODS][128];

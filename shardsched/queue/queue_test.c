@@ -1,11 +1,11 @@
 #include "tests/harness/torture.h"
 #include "tests/support/shardsched/queue/queue_rig.h"
 
-T_CASE(priority_then_time)
+T_CASE(order_is_priority_then_time)
 {
 	begin_by(QUEUE_BY_PRIORITY);
 	open_class(0, QUEUE_NO_SLA, 0);
-	open_class(1, QUEUE_GOLD, 5); /* a level means nothing to this order */
+	open_class(1, QUEUE_GOLD, 5); /* this order ignores levels */
 	open_class(2, QUEUE_NO_SLA, -5);
 	open_class(3, QUEUE_NO_SLA, INT32_MAX);
 	add(0, 2);
@@ -29,7 +29,7 @@ T_CASE(priority_then_time)
 	end();
 }
 
-T_CASE(sla_then_priority_then_age)
+T_CASE(order_is_sla_then_priority_then_age)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, -1);
@@ -39,7 +39,7 @@ T_CASE(sla_then_priority_then_age)
 	open_class(4, QUEUE_NO_SLA, 3000);
 	for (unsigned i = 0; i < 5; i++)
 		add(i, 4 - i);
-	/* Younger in the queue, older in age. */
+	/* Later in the queue, but of higher age. */
 	queue_add(queue, &pod[5], &classes[2], now - 1000, now);
 	pop(4);
 	pop(3);
@@ -50,8 +50,9 @@ T_CASE(sla_then_priority_then_age)
 	end();
 }
 
-/* Who is tried again stands behind its equals by one order, before them by the other. */
-T_CASE(who_comes_back_stands_where)
+/* A pod that is tried again goes behind its equals in one order, and keeps its place in
+ * the other. */
+T_CASE(requeued_pod_goes_behind_by_priority_and_keeps_age_by_sla)
 {
 	for (unsigned sort = QUEUE_BY_PRIORITY; sort <= QUEUE_BY_SLA; sort++) {
 		begin_by(sort == 0 ? QUEUE_BY_PRIORITY : QUEUE_BY_SLA);
@@ -77,7 +78,7 @@ T_CASE(who_comes_back_stands_where)
 	}
 }
 
-T_CASE(backoff_doubles_up_to_the_longest)
+T_CASE(backoff_doubles_up_to_the_maximum)
 {
 	static const uint64_t want[] = {1000, 2000, 4000, 8000, 10000, 10000};
 
@@ -127,7 +128,7 @@ T_CASE(jitter_is_bounded_and_repeats)
 	}
 }
 
-T_CASE(moved_by_what_can_help_and_nothing_else)
+T_CASE(only_helpful_events_move_a_pod)
 {
 	begin_by(QUEUE_BY_PRIORITY);
 	open_class(0, QUEUE_NO_SLA, 0);
@@ -143,7 +144,7 @@ T_CASE(moved_by_what_can_help_and_nothing_else)
 		if (kind != QUEUE_EV_NODE_ADDED && kind != QUEUE_EV_POD_REMOVED &&
 		    kind != QUEUE_EV_PVC_ADDED && kind != QUEUE_EV_PV_ADDED)
 			tell((enum queue_event_kind)kind, 1);
-	T_EQ(asked, 2); /* about taints, once a class */
+	T_EQ(asked, 2); /* about taints, once for the class */
 	for (unsigned i = 0; i < 4; i++)
 		T_EQ(pod[i].place, QUEUE_WAITING);
 	tell(QUEUE_EV_NODE_TAINTS, 2);
@@ -158,8 +159,8 @@ T_CASE(moved_by_what_can_help_and_nothing_else)
 	end();
 }
 
-/* An event that comes soon after the refusal moves the pod, but not before it rested. */
-T_CASE(rests_before_it_is_woken)
+/* An event soon after the refusal moves the pod, but only after its backoff. */
+T_CASE(class_backs_off_before_it_is_woken)
 {
 	begin_by(QUEUE_BY_PRIORITY);
 	open_class(0, QUEUE_NO_SLA, 0);
@@ -198,8 +199,8 @@ T_CASE(events_in_flight_are_not_lost)
 	end();
 }
 
-/* What is too long ago to be known in detail helps whoever waits for its kind. */
-T_CASE(events_beyond_the_record)
+/* Events that are no longer kept in detail help every pod that waits for their kind. */
+T_CASE(events_beyond_the_record_help)
 {
 	struct queue_opts opts = opts_of(QUEUE_BY_PRIORITY);
 
@@ -222,8 +223,9 @@ T_CASE(events_beyond_the_record)
 	end();
 }
 
-/* gold 0, silver 1, bronze 3, and only verdicts count. */
-T_CASE(budgets)
+/* Budgets are 0 for gold, 1 for silver and 3 for bronze, and only verdicts count against
+ * them. */
+T_CASE(budgets_park_pods)
 {
 	static const enum queue_level level[] = {QUEUE_GOLD, QUEUE_SILVER, QUEUE_BRONZE};
 	static const unsigned retries[] = {0, 1, 3};
@@ -247,7 +249,8 @@ T_CASE(budgets)
 		T_TRUE(queue_where(queue, &pod[c]).parked);
 		T_EQ(pod[c].infeasible, retries[c] + 1);
 	}
-	/* Parked: time does not move them, a change does, and then there is no budget. */
+	/* Parked pods are not moved by time but by an event, and then have no budget
+	 * left. */
 	T_TRUE(queue_deadline_ms(queue) == UINT64_MAX);
 	now += 1000000;
 	tell(QUEUE_EV_POD_REMOVED, 0);
@@ -256,7 +259,7 @@ T_CASE(budgets)
 	pop(2);
 	refuse(2, BIT(FIT));
 	T_EQ(pod[2].place, QUEUE_WAITING);
-	/* Edited, it starts anew. */
+	/* An edit resets the budget. */
 	queue_edit(queue, &pod[2], &classes[2], false, now);
 	pop(2);
 	refuse(2, BIT(FIT));
@@ -264,7 +267,7 @@ T_CASE(budgets)
 	end();
 }
 
-T_CASE(flushed_after_five_minutes)
+T_CASE(waiting_pods_are_flushed_after_five_minutes)
 {
 	begin_by(QUEUE_BY_PRIORITY);
 	open_class(0, QUEUE_NO_SLA, 0);
@@ -284,8 +287,8 @@ T_CASE(flushed_after_five_minutes)
 	end();
 }
 
-/* From one queue to the next, in whatever order: who was first is first. */
-T_CASE(who_goes_to_another_queue_keeps_its_turn)
+/* Pods added to the next queue in any order keep their order. */
+T_CASE(pod_moved_to_another_queue_keeps_its_order)
 {
 	static const unsigned way[] = {3, 0, 4, 1, 2};
 
@@ -298,7 +301,7 @@ T_CASE(who_goes_to_another_queue_keeps_its_turn)
 			begin_by((enum queue_sort)from);
 			now += 5000;
 			open_class(0, QUEUE_NO_SLA, 0);
-			for (unsigned i = 0; i < 5; i++) /* two of an age */
+			for (unsigned i = 0; i < 5; i++) /* two pods of the same age */
 				queue_add(queue, &pod[i], &classes[0], 1000 + i / 2, now);
 			T_OK(queue_new(&opts, &next, NULL), NULL);
 			queue_continue(next, queue);
@@ -325,7 +328,7 @@ T_CASE(who_goes_to_another_queue_keeps_its_turn)
 	}
 }
 
-T_CASE(gated)
+T_CASE(gated_pod_is_not_popped)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -339,12 +342,12 @@ T_CASE(gated)
 	T_EQ(queue_where(queue, &pod[1]).of, 2);
 	queue_edit(queue, &pod[0], &classes[1], false, now);
 	T_EQ(classes[0].pods, 1);
-	pop(0); /* it kept its age */
+	pop(0); /* the pod kept its age */
 	pop(2);
 	end();
 }
 
-T_CASE(activated)
+T_CASE(activated_pod_is_popped_at_once)
 {
 	begin_by(QUEUE_BY_SLA);
 	open_class(0, QUEUE_GOLD, 0);
@@ -357,8 +360,9 @@ T_CASE(activated)
 	end();
 }
 
-/* More kinds of verdicts than buckets: the rest share one, and nothing is missed. */
-T_CASE(more_verdicts_than_buckets)
+/* With more kinds of verdicts than buckets the rest share one bucket, and no event is
+ * missed. */
+T_CASE(more_kinds_of_verdicts_than_buckets)
 {
 	enum { MANY = 200 };
 	static struct queue_class many[MANY];
@@ -394,7 +398,7 @@ T_CASE(more_verdicts_than_buckets)
 	queue_free(queue);
 }
 
-T_CASE(options_are_judged)
+T_CASE(options_are_validated)
 {
 	struct queue_opts opts = opts_of(QUEUE_BY_SLA);
 	struct pl_err err = {0};
@@ -430,7 +434,7 @@ static enum pl_code live(void)
 	return code;
 }
 
-T_CASE(want_of_memory)
+T_CASE(every_allocation_may_fail)
 {
 	t_torture(live, false);
 }

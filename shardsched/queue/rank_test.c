@@ -23,7 +23,7 @@ static bool before(const struct rank_node *a, const struct rank_node *b)
 	return of(a)->key != of(b)->key ? of(a)->key < of(b)->key : of(a) < of(b);
 }
 
-/* What a rank is, counted one by one. */
+/* The rank, by counting one by one. */
 static uint32_t count_before(const struct rank_item *it)
 {
 	uint32_t sum = 0;
@@ -51,7 +51,7 @@ static void same_as_counting(const struct rank_kind *kind, const struct rank_tre
 	T_TRUE(rank_at(tree, rank_sum(tree)) == NULL);
 }
 
-T_CASE(random_steps_against_counting)
+T_CASE(random_steps_agree_with_counting)
 {
 	struct rank_kind kind = {.before = before};
 	struct rank_tree tree = {0};
@@ -78,7 +78,7 @@ T_CASE(random_steps_against_counting)
 	}
 }
 
-T_CASE(empties_from_the_front)
+T_CASE(tree_empties_from_the_front)
 {
 	struct rank_kind kind = {.before = before};
 	struct rank_tree tree = {0};
@@ -96,8 +96,8 @@ T_CASE(empties_from_the_front)
 	T_TRUE(tree.root == NULL);
 }
 
-/* Keys that come in order are what unbalances trees. */
-T_CASE(stays_flat)
+/* Sorted keys are what unbalances trees. */
+T_CASE(tree_stays_flat)
 {
 	struct rank_kind kind = {.before = before};
 	struct rank_tree tree = {0};

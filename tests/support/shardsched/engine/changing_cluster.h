@@ -1,4 +1,4 @@
-/* A small cluster that changes at random, and what is told of each change. */
+/* A small cluster that changes at random, with the queue events of each change. */
 #ifndef TESTS_SUPPORT_SHARDSCHED_ENGINE_CHANGING_CLUSTER_H
 #define TESTS_SUPPORT_SHARDSCHED_ENGINE_CHANGING_CLUSTER_H
 
@@ -14,7 +14,7 @@ enum {
 	VOLUMES = 4,
 	CLAIMS = 4,
 	EVENTS_MAX = 8,
-	NONE = 9 /* a label that is not there */
+	NONE = 9 /* a label that is absent */
 };
 
 static struct engine_rig rig;
@@ -42,7 +42,7 @@ struct json_text {
 	char at[RIG_JSON_SIZE];
 };
 
-/* With quotes written as ' */
+/* Quotes are written as ' */
 PL_PRINTF(2, 3) static void add(struct json_text *text, const char *format, ...)
 {
 	va_list args;
@@ -260,7 +260,7 @@ static struct a_pod some_pod(void)
 	};
 }
 
-/* No scheduler gives one port of a node to two. */
+/* No scheduler gives one host port of a node to two pods. */
 static bool has_port(unsigned node, unsigned port)
 {
 	for (unsigned i = 0; i < PLACED; i++)
@@ -269,7 +269,7 @@ static bool has_port(unsigned node, unsigned port)
 	return false;
 }
 
-/* Nor a claim that one pod may use; any may become one. */
+/* Nor does it give a claim to two pods: any claim may become ReadWriteOncePod. */
 static bool has_claim(unsigned claim)
 {
 	for (unsigned i = 0; i < PLACED; i++)
@@ -502,7 +502,7 @@ static void change_budget(unsigned n)
 
 static const struct {
 	unsigned weight;
-	unsigned count; /* of such things */
+	unsigned count; /* number of objects that it may change */
 	void (*change)(unsigned n);
 } changes[] = {
 	{6, NODES, change_node},     {7, PLACED, change_pod}, {3, CLAIMS, change_claim},

@@ -1,4 +1,4 @@
-/* For tests of the engine: objects written short. */
+/* Fixture of the engine's tests, with short ways to write objects. */
 #ifndef TESTS_SUPPORT_SHARDSCHED_ENGINE_ENGINE_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_ENGINE_ENGINE_RIG_H
 
@@ -95,7 +95,7 @@ static inline struct pod rig_parse(struct engine_rig *rig, const char *json)
 	return pod;
 }
 
-/* SNAPSHOT_NONE: there is none. */
+/* SNAPSHOT_NONE: there is no such node. */
 static inline uint32_t rig_slot(struct engine_rig *rig, const char *name)
 {
 	uint32_t id =
@@ -105,7 +105,7 @@ static inline uint32_t rig_slot(struct engine_rig *rig, const char *name)
 	               : snapshot_node_find(engine_snapshot(rig->engine), 0, id);
 }
 
-/* Pods on it; -1: there is no such node. */
+/* How many pods are on the node; -1: there is no such node. */
 static inline int64_t rig_pods_on(struct engine_rig *rig, const char *name)
 {
 	uint32_t slot = rig_slot(rig, name);
@@ -115,7 +115,7 @@ static inline int64_t rig_pods_on(struct engine_rig *rig, const char *name)
 	               : (int64_t)engine_snapshot(rig->engine)->row[slot].pods;
 }
 
-/* The node for such a pod; "": none. */
+/* The name of the node for the pod; "": there is none. */
 static inline const char *rig_decide(struct engine_rig *rig, const char *json)
 {
 	struct engine_decision decision;

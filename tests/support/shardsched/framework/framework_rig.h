@@ -1,8 +1,8 @@
 /*
- * Plugins for tests, which do what the test says, on a real snapshot.
+ * Fake plugins for tests, on a real snapshot.
  *
- * FAKES rows; what each does stands in fake[i], by slot: what a real one would work out,
- * a fake one takes from the slot's number.
+ * There are FAKES rows; fake[i] says what each does. Where a real plugin would look at a
+ * node, a fake one computes from the number of the slot.
  */
 #ifndef TESTS_SUPPORT_SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_FRAMEWORK_FRAMEWORK_RIG_H
@@ -13,7 +13,7 @@
 
 enum {
 	FAKES = 6,
-	FAKE_BLIND = 2, /* looks at no pods */
+	FAKE_BLIND = 2, /* does not look at pods */
 	FAKE_FIRST_GLOBAL = 4,
 	FAKE_SORT = FAKES,
 	FAKE_BIND,
@@ -21,22 +21,23 @@ enum {
 };
 
 struct fake_plugin {
-	uint32_t refuses_mod, refuses_rest; /* slot % mod == rest; mod 0: none */
-	/* Refuses nodes with that many pods or more, or fewer; follows moves. */
+	/* refuses slots with slot % mod == rest; mod 0: none */
+	uint32_t refuses_mod, refuses_rest;
+	/* refuses nodes with that many pods or more, or with fewer; follows moves */
 	uint32_t pods_max, pods_min;
-	uint32_t narrow_mod; /* only slots that are 0 modulo it; 0: all */
+	uint32_t narrow_mod; /* narrows to slots that are 0 modulo it; 0: all */
 	enum verdict_code pre_filter, pre_score;
-	uint32_t score_mod; /* slot * 7 % mod; 0: 0 */
+	uint32_t score_mod; /* scores slot * 7 % mod; 0: scores 0 */
 	int64_t score_plus;
-	size_t arena_bytes; /* that its PreFilter takes */
-	uint64_t takes_ns;  /* of the clock, each time its filter is asked */
+	size_t arena_bytes; /* bytes of the arena that its PreFilter takes */
+	uint64_t takes_ns;  /* how far the clock moves in each call of its filter */
 	unsigned asked;     /* filter calls */
-	int moved;          /* the sum of deltas */
+	int moved;          /* sum of the deltas */
 };
 
 static struct fake_plugin fake[FAKES];
 static uint64_t fake_now_ns;
-static bool fake_local; /* no global one is to be asked now */
+static bool fake_local; /* no global plugin may be called now */
 static struct profiles profiles;
 static struct fw_class *class;
 
@@ -86,14 +87,15 @@ static inline bool fake_scores(unsigned n, struct node_span span, int64_t *score
 	bool any = false;
 
 	SPAN_EACH_WORD(i, span)
-	for (uint32_t bit = 0; bit < 64; bit++) { /* at others: something absurd */
+	/* slots with a clear bit get an absurd score */
+	for (uint32_t bit = 0; bit < 64; bit++) {
 		bool is = (span.bits[i] >> bit & 1) != 0;
 
 		score[i * 64 + bit] =
 			is ? fake_score(n, (span.word + i) * 64 + bit) : INT64_MAX - bit;
 		any |= is && score[i * 64 + bit] != 0;
 	}
-	/* Then nobody is to look at them. */
+	/* The scores must not be read then. */
 	for (uint32_t i = 0; !any && i < span.words * 64; i++)
 		score[i] = INT64_MAX - i;
 	return any;
@@ -151,7 +153,7 @@ static inline enum verdict_code fake_pre_filter(unsigned n,
 		fake[n].moved += delta;                                              \
 	}
 
-/* The second one is asked node by node. */
+/* The second plugin has no filter and is called node by node. */
 #define FAKE_FILTER(n)                                                                \
 	static void filter_##n(const struct plugin_call *call, struct node_span span) \
 	{                                                                             \
@@ -171,7 +173,7 @@ FAKE_FUNCTIONS(3)
 FAKE_FUNCTIONS(4)
 FAKE_FUNCTIONS(5)
 
-/* Half of it, rounded down. */
+/* Half of the score, rounded down. */
 static void fake_normalize(const struct plugin_call *call, struct pl_bitset feasible,
                            int64_t *score)
 {
@@ -228,7 +230,7 @@ static const struct plugin *const fake_rows[] = {&fake_0,        &fake_1,       
                                                  &fake_row_sort, &fake_row_bind};
 static const struct plugin_table fake_table = {fake_rows, FAKE_ROWS, 0xff};
 
-/* Up to that many. */
+/* Adds nodes until there are count. */
 static inline void put_nodes(uint32_t count)
 {
 	char text[200];
@@ -242,7 +244,7 @@ static inline void put_nodes(uint32_t count)
 	}
 }
 
-/* Nodes, profiles of that configuration, a class of the first. */
+/* Adds nodes, parses the profiles, and opens a class of the first profile. */
 static inline void rig_begin(uint32_t nodes, const char *config, const char *pod_text)
 {
 	struct pod pod;

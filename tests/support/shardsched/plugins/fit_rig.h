@@ -1,4 +1,4 @@
-/* What the tests of fitting share: arguments of a plugin, and a call of it. */
+/* Helpers of the tests of NodeResourcesFit and of the balance. */
 #ifndef TESTS_SUPPORT_SHARDSCHED_PLUGINS_FIT_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_PLUGINS_FIT_RIG_H
 
@@ -11,7 +11,7 @@ static union {
 	char room[8192];
 } args;
 
-/* text empty: there are none. */
+/* text empty: there are no arguments. */
 static inline enum pl_code parse_args(const struct plugin *plugin, const char *text)
 {
 	struct pl_json json = {0};

@@ -1,4 +1,4 @@
-/* What the tests of InterPodAffinity share: a class that is asked about. */
+/* A class that is asked about, for the tests of InterPodAffinity. */
 #ifndef TESTS_SUPPORT_SHARDSCHED_PLUGINS_INTER_POD_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_PLUGINS_INTER_POD_RIG_H
 

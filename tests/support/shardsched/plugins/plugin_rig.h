@@ -1,5 +1,5 @@
-/* What the tests of plugins share: one row at work on a snapshot, as a cycle would have
- * it, and clusters by chance. */
+/* Fixture of the tests of plugins: one plugin at work on a snapshot, as in a cycle, and
+ * random clusters. */
 #ifndef TESTS_SUPPORT_SHARDSCHED_PLUGINS_PLUGIN_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_PLUGINS_PLUGIN_RIG_H
 
@@ -12,7 +12,7 @@
 #include "store/base/rng.h"
 #include "tests/support/shardsched/snapshot/snapshot_rig.h"
 
-/* A class of pods, seen by one plugin. */
+/* A class of pods as one plugin sees it. */
 struct plugin_rig {
 	const struct plugin *row;
 	struct pod pod;
@@ -22,7 +22,7 @@ struct plugin_rig {
 	struct plugin_call call;
 };
 
-/* The allocation of the row's own that is to fail; 0: none. */
+/* Number of the plugin's own allocation that is to fail; 0: none. */
 static uint64_t rig_fails;
 
 static inline enum pl_code rig_args(struct plugin_rig *rig, const char *text,
@@ -129,8 +129,8 @@ static inline bool rig_alone(struct plugin_rig *rig, uint32_t slot)
 	return bits != 0;
 }
 
-/* Filters all at once and node by node, and asks why: one answer. The set is what is
- * left; if the plugin skips, all. */
+/* Filters all nodes at once and each alone, and asks why: all must agree. Returns the
+ * nodes that are left; all, if the plugin skips. */
 static inline struct pl_bitset rig_filter(struct plugin_rig *rig)
 {
 	struct pl_bitset set, left;
@@ -171,8 +171,8 @@ static inline void rig_score_span(struct plugin_rig *rig, struct node_span span,
 		memset(out, 0, (size_t)span.words * 64 * sizeof *out);
 }
 
-/* Scores of those nodes, normalised where the row does it; false: skipped. Each node
- * alone must score the same. */
+/* Scores the nodes, normalised where the plugin does so; false: skipped. Each node alone
+ * must score the same. */
 static inline bool rig_score(struct plugin_rig *rig, struct pl_bitset feasible,
                              int64_t *out)
 {
@@ -226,7 +226,7 @@ PL_PRINTF(2, 3) static inline void add(struct line_text *text, const char *forma
 	text->len += (size_t)len;
 }
 
-/* Without the comma behind the last. */
+/* Removes the comma behind the last element. */
 static inline void end_list(struct line_text *text, const char *with)
 {
 	if (text->at[text->len - 1] == ',')

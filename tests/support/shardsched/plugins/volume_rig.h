@@ -1,4 +1,5 @@
-/* What the tests of volume plugins share: a cluster from JSON, and one row asked. */
+/* Fixture of the tests of volume plugins: a cluster from JSON, and one plugin that is
+ * asked. */
 #ifndef TESTS_SUPPORT_SHARDSCHED_PLUGINS_VOLUME_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_PLUGINS_VOLUME_RIG_H
 
@@ -15,7 +16,7 @@ static struct verdict said;
 static struct plugin_narrow narrow;
 static void *state;
 
-/* PUT_OBJECT(claim, "{...}"), with quotes written as ' */
+/* PUT_OBJECT(claim, "{...}"); quotes are written as ' */
 #define PUT_OBJECT(noun, text)                                                       \
 	do {                                                                         \
 		struct parse parse_ = {.model = &model, .arena = &arena};            \
@@ -47,7 +48,7 @@ static inline void end_volumes(void)
 	end();
 }
 
-/* The pod that is asked about from now on. */
+/* Sets the pod that is asked about. */
 static inline void ask(const char *text)
 {
 	let_go();
@@ -56,7 +57,7 @@ static inline void ask(const char *text)
 		.name = pod.name, .uid = pod.uid, .nominated = SNAPSHOT_NONE};
 }
 
-/* Its pre_filter, and the state for what follows. */
+/* Runs pre_filter, and keeps its state for what follows. */
 static inline enum verdict_code prepare(const struct plugin *row)
 {
 	free(state);
@@ -74,7 +75,7 @@ static inline enum verdict_code prepare(const struct plugin *row)
 	return row->pre_filter(&call, &narrow, &said);
 }
 
-/* The sentences, each with a line end. */
+/* The sentences of the verdict, a line each. */
 static inline const char *sentences(const struct verdict *verdict)
 {
 	static char text[1024];
@@ -91,7 +92,7 @@ static inline const char *sentences(const struct verdict *verdict)
 	return text;
 }
 
-/* What the row says about a node, "" if nothing; after prepare. */
+/* What the plugin says about a node, "" if nothing; prepare comes first. */
 static inline const char *node_says(const struct plugin *row, uint32_t slot)
 {
 	uint64_t bits[SNAPSHOT_PAD / 64];

@@ -1,4 +1,4 @@
-/* A cluster with the real plugins, for tests of what stands on a cycle. */
+/* A cluster with the real plugins, for tests of preemption and gangs. */
 #ifndef TESTS_SUPPORT_SHARDSCHED_PREEMPT_PREEMPT_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_PREEMPT_PREEMPT_RIG_H
 
@@ -90,7 +90,7 @@ static inline struct pod_self rig_self(const struct pod *pod)
 	return self;
 }
 
-/* A pod on the node, whatever it says itself. */
+/* Adds the pod to the node, whatever its JSON says. */
 static inline uint32_t rig_stand(uint32_t slot, const struct pod *pod)
 {
 	struct pod_on_node there = on_node(pod);
@@ -116,7 +116,7 @@ static inline void rig_budget(const char *text)
 	T_OK(catalog_put_budget(&snapshot.catalog, &budget, &err), &err);
 }
 
-/* For JSON that is put together, with quotes as ' */
+/* JSON built piece by piece, with quotes written as ' */
 struct rig_text {
 	char at[4096];
 	size_t len;

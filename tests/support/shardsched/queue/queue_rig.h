@@ -1,4 +1,4 @@
-/* What the tests of the queue share: four plugins, a clock, and short words. */
+/* Fixture of the queue's tests: four plugins, a clock, and short helpers. */
 #ifndef TESTS_SUPPORT_SHARDSCHED_QUEUE_QUEUE_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_QUEUE_QUEUE_RIG_H
 
@@ -12,7 +12,7 @@ enum { PODS = 64, CLASSES = 8 };
 
 #define BIT(plugin) (UINT64_C(1) << (plugin))
 
-/* A node's number is the only thing that a hint looks at here: odd ones never help. */
+/* This hint only looks at the object: odd numbers never help. */
 static inline bool hint_even(void *ctx, const struct queue_class *class,
                              const struct queue_event *event)
 {
@@ -107,7 +107,7 @@ static inline void refuse(unsigned i, uint64_t by)
 	check();
 }
 
-/* Adds, pops and refuses: now it waits. */
+/* Adds the pod, pops it and refuses it: then it waits. */
 static inline void add_refused(unsigned i, unsigned c, uint64_t by)
 {
 	add(i, c);
