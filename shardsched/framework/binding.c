@@ -168,7 +168,8 @@ enum binding_state binding_deny(struct binding *binding, unsigned plugin,
 	return binding_refuse(binding, (int)plugin, VERDICT_UNSCHEDULABLE);
 }
 
-/* The plugin of those waited for whose deadline comes first; PLUGINS_MAX: none. */
+/* The plugin with the first deadline among the plugins that are waited for; PLUGINS_MAX:
+ * none. */
 static unsigned first_deadline(const struct binding *binding)
 {
 	unsigned first = PLUGINS_MAX;

@@ -56,7 +56,7 @@ struct binding {
 	uint64_t waiting;
 	unsigned reserved;  /* how many plugins of the Reserve point were called */
 	struct verdict why; /* in UNDONE: which plugin refused, and why */
-	uint64_t deadline_ms[PLUGINS_MAX]; /* by plugin, for those in the mask waiting */
+	uint64_t deadline_ms[PLUGINS_MAX]; /* by plugin; only for the mask waiting */
 };
 
 const char *binding_state_name(enum binding_state state);

@@ -6,7 +6,7 @@
 
 enum { SORT, QUOTA, DISK, GANG, BUDGET, MOUNT, PROXY, BINDER, AUDIT, ROWS };
 
-/* What each plugin answers; a Permit plugin that waits does so for the time below. */
+/* The answer of each plugin; a Permit plugin that waits does so for the time below. */
 static enum verdict_code says[ROWS];
 static uint64_t wait_ms[ROWS];
 static char story[1000];

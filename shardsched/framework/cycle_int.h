@@ -19,7 +19,7 @@ struct judged_node {
 	struct judged_node *next;
 };
 
-/* What is measured of one plugin (measure.c). */
+/* Measurements of one plugin (measure.c). */
 struct plugin_measure {
 	uint64_t runs, skips, refused, failed, overran;
 	uint64_t ns[POINTS]; /* in the cycles that were timed */

@@ -1,4 +1,4 @@
-/* Deferred scores: those that need to see all feasible nodes, of global plugins and of
+/* Deferred scores need to see all feasible nodes: the scores of global plugins, and of
  * plugins that normalise by themselves. */
 #include <string.h>
 

@@ -90,7 +90,7 @@ struct cycle_cache {
 	             struct stage_winner *out);
 };
 
-/* What a raw score adds to the total: normalised and weighted. 0 <= raw <= max. */
+/* The share of a raw score in the total: normalised and weighted. 0 <= raw <= max. */
 int32_t stage_weigh(const struct stage_by_max *by_max, int32_t raw, int32_t max);
 
 /* The index that a draw picks of count. The high half of the draw says where, the low

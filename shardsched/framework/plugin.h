@@ -34,7 +34,7 @@ struct cycle;
 
 enum { PLUGIN_SCORE_MAX = 100 };
 
-/* What identifies the pod; its class has everything else. */
+/* Identifies the pod; its class has everything else. */
 struct pod_self {
 	uint32_t name;
 	uint32_t uid;

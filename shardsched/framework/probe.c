@@ -1,5 +1,4 @@
-/* What-if questions: pods leave their nodes and come back, and the states of the plugins
- * follow. */
+/* Probes: pods leave their nodes and come back, and the states of the plugins follow. */
 #include "shardsched/framework/cycle_int.h"
 
 void cycle_pod_moved(struct cycle *cycle, const struct placed_pod *pod, int delta)

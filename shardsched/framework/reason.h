@@ -120,7 +120,7 @@ PL_NODISCARD enum pl_code reason_print_subject(const struct strings *strings,
 PL_NODISCARD enum pl_code reason_print(const struct strings *strings,
                                        const struct reason *reason, struct pl_buf *out);
 
-/* What a plugin answers, as kube-scheduler's statuses. */
+/* The answers of a plugin, as kube-scheduler's statuses. */
 #define VERDICT_MAP(X)                                                      \
 	X(SUCCESS, "Success")                                               \
 	X(ERROR, "Error") /* the cycle fails, and the pod is tried again */ \

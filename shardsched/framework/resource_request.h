@@ -24,7 +24,7 @@ struct resource_request {
 	struct scalar_request scalar[SNAPSHOT_SCALARS_MAX];
 };
 
-/* What a node has free of the requested resources. */
+/* The amounts that a node has free of the requested resources. */
 struct free_amounts {
 	int64_t pods;
 	int64_t cpu_milli;
@@ -50,8 +50,8 @@ void resource_request_init(struct resource_request *request,
                            const struct snapshot *snapshot, const struct fw_class *class,
                            int plugin);
 
-/* What the node has free without the pods of that sum. The sum has no scalars: the caller
- * returns these (resource_request_return_scalars). */
+/* The amounts that the node has free without the pods of that sum. The sum has no
+ * scalars: the caller returns them (resource_request_return_scalars). */
 void resource_request_available(const struct resource_request *request,
                                 const struct snapshot *snapshot, uint32_t slot,
                                 const struct request_sum *room, struct free_amounts *out);

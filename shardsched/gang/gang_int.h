@@ -30,12 +30,12 @@ struct gang_group {
 	uint32_t refused; /* members refused in this round */
 };
 
-/* What a domain has room for, summed over its nodes. */
+/* The room in a domain, summed over its nodes. */
 struct gang_domain {
 	uint64_t load; /* share of the domain that the gang would fill, in millionths */
 	uint64_t most; /* members that could be in the domain at most */
 	uint64_t any;  /* while a group is counted: members that fit on all nodes */
-	uint64_t good; /* and on those that are feasible for the group */
+	uint64_t good; /* and on the nodes that are feasible for the group */
 	bool tried;
 };
 

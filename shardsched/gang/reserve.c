@@ -1,5 +1,5 @@
-/* What plugins reserve for placed members, as for a pod that is going to be bound, and
- * release when the member is taken back. */
+/* Reservations by plugins for placed members, as for a pod that is going to be bound.
+ * They are released when the member is taken back. */
 #include "shardsched/gang/gang_int.h"
 
 static struct plugin_call make_call(struct gang *gang, uint32_t member, unsigned plugin)

@@ -127,7 +127,7 @@ void amount_requests_make(const struct plugin_call *call, const struct amount_li
 	}
 }
 
-/* What the node has, and what is used without the pod. */
+/* The amount that the node has, and the amount that is used without the pod. */
 static struct amount read_row(const struct amount_requests *requests,
                               const struct amount_request *request, uint32_t slot)
 {

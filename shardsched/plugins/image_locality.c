@@ -105,7 +105,7 @@ static void refresh_spread(const struct plugin_call *call)
 		       kept_words(class_state->capacity) * sizeof *class_state->kept);
 }
 
-/* Grows only when the pod's images moved: those of other pods come and go all the
+/* Grows only when the pod's images moved: images of other pods come and go all the
  * time. */
 static uint64_t results_epoch(const struct plugin_call *call)
 {

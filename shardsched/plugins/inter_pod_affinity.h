@@ -42,7 +42,8 @@ struct inter_pod_table {
 	int64_t *score; /* by number of the domain */
 };
 
-/* For labels with many domains: what one rule adds to each node whose domain has pods. */
+/* For labels with many domains: the part of one rule in the score of each node whose
+ * domain has pods. */
 struct inter_pod_sparse {
 	const struct label_column *column;
 	const uint64_t *nodes;

@@ -34,7 +34,7 @@ static bool their_term_finds(const struct pod_term *term, const struct spec *spe
 		spec->labels);
 }
 
-/* Of the hostname key each node is a domain. */
+/* Each node is a domain of the hostname key. */
 static uint32_t domain_at(uint32_t slot, uint32_t key)
 {
 	uint32_t value = labels_get(snapshot.row[slot].node.labels, key);
@@ -214,7 +214,8 @@ static bool model_skips(const struct spec *asks)
 
 static struct pl_rng rng;
 
-/* What was seen, so that the test can not compare nothing with nothing. */
+/* Counts of the cases that came up, so that the test can not compare nothing with
+ * nothing. */
 static unsigned seen_reason[REASON_CODES], seen_skip[2], seen_score[2];
 
 /* -- comparing --------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ enum {
 	SHARES_MAX = 4096,       /* a larger range of scores has no table */
 };
 
-/* What one rule adds to the score. */
+/* The part of one rule in the score. */
 struct inter_pod_part {
 	const struct label_column *column;
 	const uint32_t *in_domain;

@@ -62,7 +62,7 @@ static inline bool node_match_is_everything(const struct node_match *match)
 /* Must be called before node_match_word when the snapshot may have changed. */
 void node_match_ready(struct node_match *match, const struct snapshot *snapshot);
 
-/* Of the given bits of a word, those of the nodes that match. */
+/* The given bits of a word, without the nodes that do not match. */
 uint64_t node_match_word(const struct node_match *match, const struct snapshot *snapshot,
                          uint32_t word, uint64_t bits);
 uint64_t node_match_term_word(const struct node_match *match,

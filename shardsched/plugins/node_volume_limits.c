@@ -18,7 +18,7 @@ enum {
 	            1 << DRAFT_GCE | 1 << DRAFT_AZURE | 1 << DRAFT_RBD,
 };
 
-/* What the pod would attach to nodes of one kind. */
+/* The volumes that the pod would attach to nodes of one kind. */
 struct csi_load {
 	struct attach_scope scope;
 	struct attach_load load;

@@ -127,8 +127,8 @@ static void put_workload(enum workload_kind kind, const char *text)
 	"','uid':'1','controller':true}]}}"
 #define OWNED(kind, name) OWNED_BY("apps/v1", kind, name)
 
-/* Whether the default selector of the pod selects pods with those labels; -1: there is no
- * selector. */
+/* Whether the default selector of the pod selects pods with the other's labels; -1: there
+ * is no selector. */
 static int selects(const char *pod, const char *other)
 {
 	const struct selector *selector = NULL;

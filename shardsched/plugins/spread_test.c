@@ -194,7 +194,7 @@ static uint32_t value_of(uint32_t slot, uint32_t key)
 	return labels_get(snapshot.row[slot].node.labels, key);
 }
 
-/* Of the hostname key each node is a domain. */
+/* Each node is a domain of the hostname key. */
 static uint32_t domain_of(const struct rules *rules, uint32_t slot, uint32_t key)
 {
 	uint32_t value = value_of(slot, key);

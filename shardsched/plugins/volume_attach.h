@@ -52,8 +52,8 @@ struct attach_count {
 	uint32_t present;
 };
 
-/* The volumes that a pod wants attached, each once, and scratch memory for those of a
- * node. */
+/* The volumes that a pod wants attached, each once, and scratch memory for the volumes of
+ * a node. */
 struct attach_load {
 	struct attached *wanted;
 	uint32_t wanted_count;

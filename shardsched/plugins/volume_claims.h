@@ -1,7 +1,7 @@
 /*
- * The claims behind a pod's volumes: those that it names, and those of its ephemeral
- * volumes, which are named after pod and volume and belong to the pod. Some names are
- * known only together with the pod's (own_name.h).
+ * The claims behind a pod's volumes: claims that the pod names, and claims of its
+ * ephemeral volumes, which are named after pod and volume and belong to the pod. Some
+ * names are known only together with the pod's (own_name.h).
  */
 #ifndef SHARDSCHED_PLUGINS_VOLUME_CLAIMS_H
 #define SHARDSCHED_PLUGINS_VOLUME_CLAIMS_H
@@ -42,7 +42,7 @@ static inline bool volume_has_claim(const struct spec_volume *volume)
 	return volume->kind == DRAFT_CLAIM || volume->kind == DRAFT_EPHEMERAL;
 }
 
-/* Whether the spec has a volume of those kinds: a mask of 1 << enum draft_source. */
+/* Whether the spec has a volume of one of the kinds: a mask of 1 << enum draft_source. */
 bool spec_has_volumes(const struct spec *spec, unsigned kinds);
 enum { CLAIM_KINDS = 1 << DRAFT_CLAIM | 1 << DRAFT_EPHEMERAL };
 

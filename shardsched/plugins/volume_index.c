@@ -13,7 +13,7 @@ static bool add_key(struct volume_index *index, uint32_t key)
 	return true;
 }
 
-/* The row with the fewest values among those that ask for one of some values. */
+/* The row with the fewest values among the rows that ask for one of some values. */
 static const struct selector_row *narrowest(const struct selector *asks)
 {
 	const struct selector_row *best = NULL;

@@ -100,7 +100,7 @@ int plan_volume_compare(const void *left, const void *right, const void *strings
 	                   strings_get(strings, b->volume->name));
 }
 
-/* What the volume asks of nodes, if an index can use it. */
+/* The selector of the nodes that can reach the volume, if an index can use it. */
 static const struct selector *asks_of(const struct volume *volume)
 {
 	return volume->reachable != NULL && volume->reachable->count == 1

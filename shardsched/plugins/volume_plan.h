@@ -22,7 +22,8 @@ struct plan_volume {
 enum plan_provisioning {
 	PLAN_NOT_PROVISIONED, /* the class has no provisioner */
 	PLAN_PROVISIONED,     /* on every node of the class's topologies */
-	/* on those of these nodes where a CSIStorageCapacity is large enough */
+	/* on the nodes of its topologies for which a CSIStorageCapacity is large
+	 * enough */
 	PLAN_BY_CAPACITY,
 };
 
@@ -30,7 +31,7 @@ enum plan_provisioning {
 struct plan_claim {
 	const struct claim *claim;
 	const struct storage_class *class;
-	/* Volumes that the claim could get: those that were bound to it before, or else
+	/* Volumes that the claim could get: volumes that were bound to it before, or else
 	 * open ones, which are pinned to some nodes or loose, the smallest first. */
 	struct plan_volume *bound_to;
 	uint32_t bound_to_count;

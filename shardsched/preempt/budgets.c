@@ -164,7 +164,7 @@ static bool charge_list(const struct budgets *budgets, uint32_t at, uint32_t nam
 	return overdrawn;
 }
 
-/* What the loop over pods reads, copied so that no write can alias it. */
+/* Copies of the fields that the loop over pods reads, which no write can alias. */
 struct protection_view {
 	const struct spec_list *list;
 	struct budget_use *use;

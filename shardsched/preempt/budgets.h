@@ -14,8 +14,8 @@ struct budgets {
 	/* by namespace: index in uses of its first budget */
 	struct number_map by_namespace;
 	struct scratch by_spec; /* struct spec_list, by the id of a spec */
-	/* struct budget_use: index 0 is no budget, then come those of each namespace in a
-	 * row */
+	/* struct budget_use: index 0 is no budget, followed by the budgets of each
+	 * namespace in a row */
 	struct scratch uses;
 	/* uint32_t: a count, followed by that many indexes in uses */
 	struct scratch lists;

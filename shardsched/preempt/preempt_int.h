@@ -81,7 +81,7 @@ struct ranking_part {
 	POD_RANKING_COLUMNS_MAP(POD_RANKING_POINTER)
 };
 
-/* What a candidate depends on besides its node, where adding up suffices. */
+/* The inputs of a candidate besides its node, where adding up suffices. */
 struct candidate_key {
 	int64_t cpu_milli, memory, storage; /* requested amounts */
 	uint64_t budgets;                   /* epoch of the budgets in the catalog */
@@ -96,7 +96,7 @@ struct candidate_cache {
 	struct scratch rank;  /* struct candidate_rank, by slot */
 };
 
-/* What is known of a node before it is tried. */
+/* State of a node before it is tried. */
 enum scan_state {
 	SCAN_RANKED,   /* the order of its pods is known */
 	SCAN_UNRANKED, /* its pods are read, to be ranked */
@@ -149,7 +149,7 @@ struct preempt {
 	struct scratch candidates; /* struct preempt_candidate */
 	struct scratch ranks;      /* struct candidate_rank, of each candidate */
 	struct scratch tied;       /* uint32_t: indexes of candidates */
-	/* number of candidates; of those that overdraw no budget */
+	/* number of candidates, and of candidates that overdraw no budget */
 	uint32_t found, found_clean;
 	uint32_t given_up_count;
 	uint32_t candidates_count;
@@ -226,7 +226,7 @@ const struct victim *victims_sort(struct preempt *preempt, struct victim *victim
 
 /* -- choose.c ---------------------------------------------------------------------------- */
 
-/* What candidates are compared by, field by field: less is better. */
+/* Fields by which candidates are compared, one after another: less is better. */
 struct candidate_rank {
 	uint64_t priorities; /* sum of the victims' priorities, each made positive */
 	/* start of the oldest victim of the highest priority: here more is better */
@@ -268,7 +268,7 @@ bool candidate_cache_loses(struct preempt *preempt, uint32_t slot);
 
 /* -- choose.c, continued ----------------------------------------------------------------- */
 
-/* Its victims are the last ones of given_up. false: out of memory. */
+/* The victims are the last ones of given_up. false: out of memory. */
 PL_NODISCARD bool candidate_add(struct preempt *preempt,
                                 const struct preempt_candidate *candidate,
                                 const struct candidate_rank *rank);

@@ -123,23 +123,24 @@ T_CASE(protected_pods_are_reprieved_first)
 	rig_begin("", false);
 	a = put_node(NODE("a", "3"));
 	STANDS(a, "high", "1", "5");
-	stands(a, "{'metadata':{'name':'ward','namespace':'d','labels':{'app':'w'}},"
+	stands(a, "{'metadata':{'name':'protected','namespace':'d','labels':{'app':'w'}},"
 	          "'spec':{" ASKS("1") ",'priority':1}}");
-	stands(a, "{'metadata':{'name':'ward2','namespace':'d','labels':{'app':'w'}},"
-	          "'spec':{" ASKS("1") ",'priority':1}}");
+	stands(a,
+	       "{'metadata':{'name':'protected2','namespace':'d','labels':{'app':'w'}},"
+	       "'spec':{" ASKS("1") ",'priority':1}}");
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':1}}");
 	/* One protected pod may go, the second one would overdraw the budget. */
-	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "ward2");
+	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "protected2");
 	T_EQ(out.violations, 0);
-	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "high ward2");
+	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "high protected2");
 	T_EQ(out.violations, 0);
-	preempts(POD("r", ASKS("3") ",'priority':9"), "a", "ward high ward2");
+	preempts(POD("r", ASKS("3") ",'priority':9"), "a", "protected high protected2");
 	T_EQ(out.violations, 1);
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':0,"
-	           "'disruptedPods':{'ward':'2024-01-01T00:00:00Z'}}}");
-	preempts(POD("s", ASKS("1") ",'priority':9"), "a", "ward");
+	           "'disruptedPods':{'protected':'2024-01-01T00:00:00Z'}}}");
+	preempts(POD("s", ASKS("1") ",'priority':9"), "a", "protected");
 	T_EQ(out.violations, 0);
 	rig_end();
 
@@ -190,7 +191,7 @@ T_CASE(better_candidate_is_chosen)
 	rig_end();
 }
 
-#define WARD(name, time)                                                            \
+#define PROTECTED(name, time)                                                       \
 	"{'metadata':{'name':'" name                                                \
 	"','namespace':'d','labels':{'app':'w'}},'spec':{" ASKS(                    \
 		"1") ",'priority':1},'status':{'startTime':'2024-01-01T00:00:" time \
@@ -203,13 +204,13 @@ T_CASE(protected_and_other_victims_of_equal_age)
 	rig_begin("", false);
 	a = put_node(NODE("a", "2"));
 	b = put_node(NODE("b", "2"));
-	stands(a, WARD("ward-a", "03"));
+	stands(a, PROTECTED("protected-a", "03"));
 	stands(a, STARTED("other-a", "1", "01"));
-	stands(b, WARD("ward-b", "02"));
+	stands(b, PROTECTED("protected-b", "02"));
 	stands(b, STARTED("other-b", "1", "04"));
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':0}}");
-	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "ward-b other-b");
+	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "protected-b other-b");
 	T_EQ(out.violations, 1);
 	T_EQ(out.tied_count, 1);
 	rig_end();
@@ -239,7 +240,7 @@ T_CASE(losing_node_may_win_next_time)
 	a = put_node(NODE("a", "4"));
 	STANDS(b, "y1", "2", "2");
 	STANDS(b, "y2", "2", "2");
-	stands(a, WARD("x1", "01"));
+	stands(a, PROTECTED("x1", "01"));
 	STANDS(a, "x2", "3", "3");
 	/* A pod of another class asks. */
 	best_is(POD("p", ASKS("2") ",'priority':9"), b);

@@ -24,7 +24,8 @@ static void forget_sums(struct reclaimable *reclaimable)
 		       reclaimable->known.cap * sizeof(uint64_t));
 }
 
-/* The sums for that priority, or else those that were not used for the longest time. */
+/* The sums for that priority, or else the sums that were not used for the longest
+ * time. */
 static struct reclaimable *reclaimable_for(struct preempt *preempt, int32_t below)
 {
 	struct reclaimable *oldest = &preempt->reclaimable[0];

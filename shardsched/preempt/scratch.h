@@ -16,7 +16,7 @@ struct scratch {
 	size_t cap; /* number of elements */
 };
 
-/* Makes room for count elements and keeps those that are there. false: out of memory. */
+/* Makes room for count elements and keeps the old ones. false: out of memory. */
 PL_NODISCARD bool scratch_grow(struct scratch *scratch, size_t count, size_t size);
 /* The same; new elements are zero. */
 PL_NODISCARD bool scratch_grow_zeroed(struct scratch *scratch, size_t count, size_t size);

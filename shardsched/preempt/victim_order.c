@@ -172,7 +172,7 @@ static void keys_run(const uint64_t *from, uint32_t count, uint64_t *to)
 		to[place[i]] = from[i];
 }
 
-/* What is left of two runs, and where it goes. */
+/* The rest of two runs, and where it goes. */
 struct key_merge {
 	const uint64_t *a, *a_end, *b, *b_end;
 	uint64_t *to, *to_end;

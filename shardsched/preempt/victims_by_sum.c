@@ -7,8 +7,8 @@
 
 enum { BLOCK = 8 };
 
-/* What reprieved pods may take; INT64_MAX for what is not requested, which is more than
- * all pods of a node hold. */
+/* Amounts that reprieved pods may take; INT64_MAX for a resource that is not requested,
+ * which is more than all pods of a node hold. */
 struct slack {
 	int64_t cpu_milli;
 	int64_t memory;

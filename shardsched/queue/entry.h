@@ -37,7 +37,7 @@ enum queue_cause {
 	QUEUE_CAUSES,
 };
 
-/* What a class waits for; wait.c has the transitions. */
+/* State of a class; wait.c has the transitions. */
 enum queue_class_state {
 	QUEUE_CLASS_EMPTY,  /* no pod of it waits */
 	QUEUE_CLASS_CLOSED, /* pods wait, in a bucket, for an event that can help */

@@ -143,7 +143,7 @@ void queue_add_gated(struct queue *queue, struct queue_pod *pod,
  * order. */
 void queue_continue(struct queue *queue, const struct queue *before);
 
-/* What a pod keeps when it moves from a queue to the one that replaces it. */
+/* The part of a pod's state that moves with it to the queue that replaces its own. */
 struct queue_order {
 	uint64_t order_ms, seq;
 };

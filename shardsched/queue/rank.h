@@ -56,7 +56,8 @@ uint32_t rank_of(rank_before_fn *before, const struct rank_tree *tree,
 /* NULL: the tree is empty. */
 struct rank_node *rank_first(const struct rank_tree *tree);
 
-/* The element that covers that rank, among those with a weight; NULL: past the end. */
+/* The element that covers that rank, among the elements with a weight; NULL: past the
+ * end. */
 struct rank_node *rank_at(const struct rank_tree *tree, uint32_t place);
 
 /* Asserts order, balance and sums, in O(n); for tests. */

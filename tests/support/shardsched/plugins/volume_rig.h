@@ -92,7 +92,7 @@ static inline const char *sentences(const struct verdict *verdict)
 	return text;
 }
 
-/* What the plugin says about a node, "" if nothing; prepare comes first. */
+/* The plugin's sentences about a node, "" if it has none; prepare comes first. */
 static inline const char *node_says(const struct plugin *row, uint32_t slot)
 {
 	uint64_t bits[SNAPSHOT_PAD / 64];
