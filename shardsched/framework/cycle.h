@@ -173,7 +173,9 @@ struct plugin_metrics {
 	uint64_t runs, skips;
 	uint64_t refused; /* number of nodes */
 	uint64_t failed, overran;
-	uint64_t ns[POINTS]; /* estimated from the cycles that were timed */
+	/* estimated from the cycles that were timed; no program reads these metrics
+	 * yet */
+	uint64_t ns[POINTS];
 };
 
 void cycle_plugin_metrics(const struct cycle *cycle, unsigned plugin,
