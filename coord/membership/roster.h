@@ -1,6 +1,6 @@
 /*
- * The roster: the shards that are registered. It lists and watches /shards/, parses
- * the records and keeps them by id.
+ * The roster: the shards that are registered, kept by an informer over /shards/ (cache.h)
+ * as parsed records.
  *
  * A record that does not parse makes an entry too (malformed, with the reason): it is
  * shown, but takes no part in anything. Entries are walked in the order of their ids.
