@@ -59,7 +59,8 @@ void nodes_no_memory(struct nodes *nodes)
 static void finish_entry(struct nodes *nodes, struct node_entry *entry,
                          enum nodes_outcome outcome, const struct pl_err *err)
 {
-	entry->settled = true;
+	PL_ASSERT(entry->state != ENTRY_SETTLED);
+	entry->state = ENTRY_SETTLED;
 	nodes->opts.told(nodes->opts.ctx, &entry->item, outcome, err);
 }
 
@@ -71,8 +72,9 @@ static void add_entry(struct nodes *nodes, struct node_batch *batch,
 	struct node_entry *entry = &batch->entry[batch->count];
 	struct pl_err err = {0};
 
-	*entry = (struct node_entry){.known = nodes->opts.verb == NODES_APPLY &&
-	                                      !nodes->opts.dry_run};
+	*entry = (struct node_entry){0};
+	if (nodes->opts.verb == NODES_APPLY && !nodes->opts.dry_run)
+		entry->state = ENTRY_READ; /* tried as a new node first */
 	if (!nodes_keep(batch, &item.cluster) || !nodes_keep(batch, &item.name) ||
 	    !nodes_keep(batch, &item.json)) {
 		nodes_no_memory(nodes);
@@ -107,7 +109,7 @@ static void refill_batch(struct nodes *nodes, struct node_batch *batch)
 static bool is_settled(const struct node_batch *batch)
 {
 	for (unsigned i = 0; i < batch->count; i++)
-		if (!batch->entry[i].settled)
+		if (batch->entry[i].state != ENTRY_SETTLED)
 			return false;
 	return true;
 }
@@ -144,6 +146,7 @@ static bool decide_entry(struct nodes *nodes, struct node_batch *batch,
                          struct pl_arena *arena, struct node_entry *entry)
 {
 	struct node_change change = {0};
+	bool fits;
 	struct pl_err err = {0};
 	enum pl_code code = node_change(nodes->opts.verb, entry->item.json, &entry->seen,
 	                                arena, &change, &err);
@@ -158,13 +161,15 @@ static bool decide_entry(struct nodes *nodes, struct node_batch *batch,
 		             code == PL_OK ? NULL : &err);
 		return true;
 	}
-	entry->written = add_change(&batch->builder, entry, &change);
-	if (entry->written && nodes->opts.dry_run)
+	fits = add_change(&batch->builder, entry, &change);
+	if (fits)
+		entry->state = ENTRY_WRITTEN;
+	if (fits && nodes->opts.dry_run)
 		finish_entry(nodes, entry, entry->wanted, NULL);
 	if (batch->builder.code == PL_NOMEM)
 		nodes_no_memory(nodes);
 	if (batch->builder.code != PL_LIMIT)
-		return entry->written;
+		return fits;
 	refuse_large(nodes, entry);
 	batch->builder.code = PL_OK;
 	return true;
@@ -180,8 +185,9 @@ static bool write_batch(struct nodes *nodes, struct node_batch *batch,
 	for (unsigned i = 0; i < batch->count; i++) {
 		struct node_entry *entry = &batch->entry[i];
 
-		entry->written = false;
-		if (room && !entry->settled)
+		if (entry->state == ENTRY_WRITTEN)
+			entry->state = ENTRY_READ;
+		if (room && entry->state == ENTRY_READ)
 			room = decide_entry(nodes, batch, arena, entry);
 	}
 	if (batch->builder.entries == 0 || nodes->opts.dry_run)
@@ -264,7 +270,7 @@ static void on_answer(void *ctx, unsigned slot, const struct kv_result *result,
 	for (unsigned i = 0; i < batch->count; i++) {
 		struct node_entry *entry = &batch->entry[i];
 
-		if (!entry->written || entry->settled)
+		if (entry->state != ENTRY_WRITTEN)
 			continue;
 		if (!builder_answer(&batch->builder, result, entry->number, &found)) {
 			struct pl_err err;

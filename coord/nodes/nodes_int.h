@@ -8,6 +8,20 @@
 
 enum { OPS_OF_A_NODE = 2 }; /* operations of a node in each list of a transaction */
 
+/*
+ *	UNREAD --read--> READ --in the request--> WRITTEN --compares held--> SETTLED
+ *	                   ^                         |
+ *	                   +----- not written -------+
+ *
+ *	refused, unchanged, a dry run: SETTLED, from anywhere
+ */
+enum node_entry_state {
+	ENTRY_UNREAD,
+	ENTRY_READ,    /* seen has what stands in the store */
+	ENTRY_WRITTEN, /* its change is in the batch's builder */
+	ENTRY_SETTLED, /* its outcome has been reported */
+};
+
 struct node_entry {
 	struct nodes_item item;
 	struct builder_node node;
@@ -15,7 +29,7 @@ struct node_entry {
 	enum nodes_outcome wanted; /* the outcome once it is written */
 	uint32_t number;           /* in the builder */
 	unsigned tries;
-	bool known, settled, written;
+	enum node_entry_state state;
 };
 
 struct node_batch {

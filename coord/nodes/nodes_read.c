@@ -12,7 +12,7 @@ bool nodes_keep(struct node_batch *batch, struct pl_span *text)
 
 static bool is_unread(const struct node_entry *entry)
 {
-	return !entry->settled && !entry->known;
+	return entry->state == ENTRY_UNREAD;
 }
 
 static bool get_of(const struct node_entry *entry, enum keys_kind kind,
@@ -71,7 +71,8 @@ void nodes_apply_seen(struct nodes *nodes, struct node_batch *batch,
 {
 	struct node_seen *seen = &entry->seen;
 
-	entry->known = true;
+	PL_ASSERT(entry->state != ENTRY_SETTLED);
+	entry->state = ENTRY_READ;
 	if (!keep_record(batch, node, &seen->node_rev, &seen->node) ||
 	    !keep_record(batch, alloc, &seen->alloc_rev, &seen->alloc))
 		nodes_no_memory(nodes);

@@ -183,7 +183,7 @@ static void on_fenced(void *ctx, const struct guard_fence *fence)
 	shard->fenced++;
 	shard->fenced_epoch[id.partition] = fence->create_revision;
 	shard->fenced_due = true;
-	shard->publish_later = true;
+	publish_soon(shard);
 	shard_kick(shard);
 	if (shard->claims != NULL)
 		claims_fenced(shard->claims, id.partition, fence->create_revision);

@@ -72,6 +72,13 @@ struct shard_peer {
 	uint64_t hash[ROLE_COUNT];
 };
 
+/* NONE --the store went back--> BEGUN --the leaders' parts are told--> SPREAD
+ * SPREAD --every epoch from before is lost, and that is reported--> NONE */
+enum shard_rewind { REWIND_NONE, REWIND_BEGUN, REWIND_SPREAD };
+
+/* Whether the record has to be passed to the session; LATER: within LATER_MS. */
+enum shard_publish { PUBLISH_NOTHING, PUBLISH_LATER, PUBLISH_NOW };
+
 struct shard {
 	struct kv *kv;
 	struct kv *guarded;
@@ -142,9 +149,8 @@ struct shard {
 	bool refused; /* the shard never acts again */
 	bool up, joined;
 	bool view_synced, config_synced;
-	bool rewound;        /* to be reported, once every epoch from before is lost */
-	bool rewound_spread; /* the leaders' parts have been told */
-	bool drain_ordered;  /* ordered by the configuration */
+	enum shard_rewind rewind;
+	bool drain_ordered; /* ordered by the configuration */
 	bool drained;
 	bool peers_known; /* roster and configuration have been complete once */
 	bool peers_stale; /* all peers have to be gone through again */
@@ -154,7 +160,7 @@ struct shard {
 	bool rank_due;
 	bool leaving; /* as passed to the claims */
 	bool fenced_due;
-	bool publish_now, publish_later;
+	enum shard_publish publish;
 };
 
 /* shard.c */
@@ -223,6 +229,7 @@ uint64_t shard_handover_ms(const struct shard *shard);
 PL_NODISCARD enum pl_code publish_init(struct shard *shard, uint32_t partitions);
 void publish_done(struct shard *shard);
 void publish_self(struct shard *shard, struct membership *out);
+void publish_soon(struct shard *shard); /* something of the record has changed */
 void publish_review(struct shard *shard);
 void publish_pace(struct shard *shard); /* sets how often the session may refresh the
                                          * record */

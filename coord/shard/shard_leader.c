@@ -54,7 +54,7 @@ static void on_applied(struct shard *shard, const struct config_note *note)
 {
 	shard->refused_text[note->name][0] = 0;
 	shard->config_told[note->name] = note->version;
-	shard->publish_now = true;
+	shard->publish = PUBLISH_NOW;
 	apply_config(shard, note);
 	report_config(shard, note);
 }
@@ -65,7 +65,7 @@ static void on_refused(struct shard *shard, const struct config_note *note)
 
 	pl_err_wrap(&err, "version %llu", (unsigned long long)note->version);
 	memcpy(shard->refused_text[note->name], err.msg, sizeof err.msg);
-	shard->publish_now = true;
+	shard->publish = PUBLISH_NOW;
 	report_config(shard, note);
 }
 

@@ -9,13 +9,12 @@ enum { REWIND_APART_MS = 15000 };
 /* From here on every present epoch will be lost. */
 static void rewind_begin(struct shard *shard)
 {
-	if (shard->rewound)
+	if (shard->rewind != REWIND_NONE)
 		return;
-	shard->rewound = true;
-	shard->rewound_spread = false;
+	shard->rewind = REWIND_BEGUN;
 	shard->rewound_left = shard->owned;
 	shard->rewound_ms = kv_now_ms(shard->kv);
-	shard->publish_now = true;
+	shard->publish = PUBLISH_NOW;
 }
 
 /* Reads everything again. Each part finds out by itself that the store went back,
@@ -153,8 +152,7 @@ void shard_on_session(void *ctx, const struct session_note *note)
 		on_down(shard, note->err);
 		return;
 	case SESSION_TROUBLE:
-		shard->publish_later = true; /* the last record may not have been
-		                              * stored */
+		publish_soon(shard); /* the last record may not have been stored */
 		shard_trouble(shard, "session", note->err);
 		return;
 	case SESSION_REFUSED:
@@ -230,7 +228,7 @@ static void on_owned(struct shard *shard, const struct claims_note *note)
 	PL_ASSERT(shard->epoch[note->partition] == 0);
 	shard->epoch[note->partition] = note->epoch;
 	shard->owned++;
-	shard->publish_now = true;
+	shard->publish = PUBLISH_NOW;
 	shard_report(shard, &own);
 }
 
@@ -247,7 +245,7 @@ static void on_lost(struct shard *shard, const struct claims_note *note)
 	shard->epoch[note->partition] = 0;
 	shard->load[note->partition] = 0;
 	shard->owned--;
-	shard->publish_now = true;
+	shard->publish = PUBLISH_NOW;
 	shard_report(shard, &lost);
 }
 

@@ -102,9 +102,15 @@ uint64_t publish_deadline_ms(const struct shard *shard)
 {
 	if (shard->session == NULL)
 		return UINT64_MAX;
-	if (shard->publish_now)
-		return 0;
-	return shard->publish_later ? shard->published_ms + LATER_MS : UINT64_MAX;
+	switch (shard->publish) {
+	case PUBLISH_NOTHING:
+		return UINT64_MAX;
+	case PUBLISH_LATER:
+		return shard->published_ms + LATER_MS;
+	case PUBLISH_NOW:
+		break;
+	}
+	return 0;
 }
 
 void publish_review(struct shard *shard)
@@ -114,8 +120,7 @@ void publish_review(struct shard *shard)
 
 	if (now < publish_deadline_ms(shard))
 		return;
-	shard->publish_now = false;
-	shard->publish_later = false;
+	shard->publish = PUBLISH_NOTHING;
 	shard->published_ms = now;
 	publish_self(shard, &self);
 	session_publish(shard->session, &self);
@@ -139,11 +144,11 @@ void publish_pace(struct shard *shard)
 	session_refresh(shard->session, ms);
 }
 
-static void publish_soon(struct shard *shard)
+void publish_soon(struct shard *shard)
 {
-	if (shard->publish_later)
+	if (shard->publish != PUBLISH_NOTHING)
 		return;
-	shard->publish_later = true;
+	shard->publish = PUBLISH_LATER;
 	shard_kick(shard);
 }
 
@@ -175,7 +180,7 @@ void shard_runs(struct shard *shard, enum config_name name, uint64_t version,
 	shard->runs[name].version = version;
 	(void)snprintf(why, sizeof shard->runs[name].why_not, "%s",
 	               err == NULL ? "" : err->msg);
-	shard->publish_now = true;
+	shard->publish = PUBLISH_NOW;
 	shard_kick(shard);
 }
 

@@ -56,7 +56,7 @@ static void review_state(struct shard *shard)
 	if (shard->state == state)
 		return;
 	shard->state = state;
-	shard->publish_now = true;
+	shard->publish = PUBLISH_NOW;
 	shard_report(shard, &(struct shard_note){.what = state == MEMBERSHIP_ACTIVE
 	                                                         ? SHARD_ACTIVE
 	                                                         : SHARD_DRAINING});
@@ -151,10 +151,10 @@ static void review_campaign(struct shard *shard)
 
 static void review_rewound(struct shard *shard)
 {
-	if (!shard->rewound)
+	if (shard->rewind == REWIND_NONE)
 		return;
-	if (!shard->rewound_spread) {
-		shard->rewound_spread = true;
+	if (shard->rewind == REWIND_BEGUN) {
+		shard->rewind = REWIND_SPREAD;
 		for (unsigned i = 0; i < ROLE_COUNT; i++)
 			if (shard->elect[i].elect != NULL)
 				elect_rewound(shard->elect[i].elect);
@@ -165,7 +165,7 @@ static void review_rewound(struct shard *shard)
 	}
 	if (shard->rewound_left != 0)
 		return;
-	shard->rewound = false;
+	shard->rewind = REWIND_NONE;
 	shard_report(shard, &(struct shard_note){.what = SHARD_REWOUND});
 }
 

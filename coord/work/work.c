@@ -36,7 +36,7 @@ static void on_load(void *ctx)
 
 	pl_timer_set(&work->load, kv_now_ms(work->kv) + work->opts.load_ms);
 	for (uint32_t p = 0; work->shard != NULL && p < work->parts; p++)
-		if (work->part[p].known)
+		if (work->part[p].state > WORK_PART_OWNED)
 			shard_load(work->shard, p, sched_load(work->sched, p));
 	rates_report(work);
 }

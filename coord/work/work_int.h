@@ -1,8 +1,6 @@
 /*
  * Internals of the work.
  *
- *	owned --> adopted: sched knows it, its feeds run --> opened: its lists end
- *
  * A step that fails is tried again from the timer of turns.
  */
 #ifndef COORD_WORK_WORK_INT_H
@@ -37,15 +35,34 @@ struct work_feed {
 	enum sched_part what;
 };
 
+/*
+ *	FREE --own--> OWNED --sched knows it--> ADOPTING --all feeds run--> LISTING
+ *	                                         ^   ^                        | |
+ *	                                         |   +--- a feed stopped -----+ | open
+ *	                                         |                              v
+ *	                                         +--- not open any more ---- OPEN
+ *	                                         |                            | ^ all feeds run
+ *	                                         |             a feed stopped v |
+ *	                                         +--- not open any more ---- REFEEDING
+ *
+ *	lost: FREE, from anywhere. OPEN to LISTING: not open any more, and all feeds run.
+ */
+enum work_part_state {
+	WORK_PART_FREE,      /* not owned */
+	WORK_PART_OWNED,     /* sched does not know it yet */
+	WORK_PART_ADOPTING,  /* sched knows it; some feeds have to be opened */
+	WORK_PART_LISTING,   /* all feeds run; their lists are not complete */
+	WORK_PART_OPEN,      /* all feeds run, and its pods are decided */
+	WORK_PART_REFEEDING, /* its pods are decided; some feeds have to be opened */
+};
+
 struct work_part {
 	int64_t epoch; /* 0: not owned */
 	uint64_t owned_ms;
 	uint64_t listed_ms; /* when its feeds were opened */
 	struct work_feed *feed[SCHED_PARTS];
-	bool known;   /* sched knows it */
-	bool adopted; /* sched knows it, and all its feeds run */
-	bool opened;
-	bool quiescing; /* the shard waits for parts_quiet() */
+	enum work_part_state state; /* set by part_set() only */
+	bool quiescing;             /* the shard waits for parts_quiet() */
 	/* Page sizes of remote lists, while another shard owns it. */
 	struct relist_page_size remote_pages[WORK_REMOTE_PREFIXES];
 };

@@ -2,14 +2,56 @@
 
 /* The owned partitions: taken up, lost, and handed over. */
 
+static bool needs_feeds(enum work_part_state state)
+{
+	return state == WORK_PART_OWNED || state == WORK_PART_ADOPTING ||
+	       state == WORK_PART_REFEEDING;
+}
+
+static bool is_open(enum work_part_state state)
+{
+	return state == WORK_PART_OPEN || state == WORK_PART_REFEEDING;
+}
+
+static bool is_known(const struct work_part *part)
+{
+	return part->state > WORK_PART_OWNED;
+}
+
+#define TO(state) (1u << WORK_PART_##state)
+
+static void part_set(struct work *work, struct work_part *part,
+                     enum work_part_state state)
+{
+	static const unsigned allowed[] = {
+		[WORK_PART_FREE] = TO(OWNED),
+		[WORK_PART_OWNED] = TO(FREE) | TO(ADOPTING),
+		[WORK_PART_ADOPTING] = TO(FREE) | TO(LISTING),
+		[WORK_PART_LISTING] = TO(FREE) | TO(ADOPTING) | TO(OPEN),
+		[WORK_PART_OPEN] = TO(FREE) | TO(REFEEDING) | TO(LISTING) | TO(ADOPTING),
+		[WORK_PART_REFEEDING] = TO(FREE) | TO(OPEN) | TO(ADOPTING),
+	};
+	bool was_open = is_open(part->state), opens = is_open(state);
+
+	PL_ASSERT((allowed[part->state] & 1u << state) != 0);
+	work->unadopted -= needs_feeds(part->state);
+	work->unadopted += needs_feeds(state);
+	work->opened -= was_open;
+	work->opened += opens;
+	work->unopened -= part->state != WORK_PART_FREE && !was_open;
+	work->unopened += state != WORK_PART_FREE && !opens;
+	part->state = state;
+}
+
+#undef TO
+
 void parts_own(struct work *work, uint32_t partition, int64_t epoch)
 {
 	struct work_part *part = &work->part[partition];
 
 	PL_ASSERT(partition < work->parts && part->epoch == 0 && epoch > 0);
 	*part = (struct work_part){.epoch = epoch, .owned_ms = kv_now_ms(work->kv)};
-	work->unadopted++;
-	work->unopened++;
+	part_set(work, part, WORK_PART_OWNED);
 	work_kick(work);
 }
 
@@ -22,11 +64,9 @@ void parts_lost(struct work *work, uint32_t partition)
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		if (part->feed[i] != NULL)
 			feed_stop(part->feed[i]);
-	if (part->known)
+	if (is_known(part))
 		sched_lost(work->sched, partition);
-	work->unadopted -= !part->adopted;
-	work->unopened -= !part->opened;
-	work->opened -= part->opened;
+	part_set(work, part, WORK_PART_FREE);
 	work->quiescing -= part->quiescing;
 	*part = (struct work_part){0};
 	work->adopt_ms = 0;
@@ -44,7 +84,7 @@ void parts_quiesce(struct work *work, uint32_t partition)
 	struct work_part *part = &work->part[partition];
 
 	PL_ASSERT(part->epoch != 0);
-	if (part->known)
+	if (is_known(part))
 		sched_quiesce(work->sched, partition);
 	work->quiescing += !part->quiescing;
 	part->quiescing = true;
@@ -56,7 +96,8 @@ void parts_quiet(struct work *work)
 	for (uint32_t p = 0; work->quiescing > 0 && p < work->parts; p++) {
 		struct work_part *part = &work->part[p];
 
-		if (!part->quiescing || (part->known && !sched_is_quiet(work->sched, p)))
+		if (!part->quiescing ||
+		    (is_known(part) && !sched_is_quiet(work->sched, p)))
 			continue;
 		part->quiescing = false;
 		work->quiescing--;
@@ -70,17 +111,18 @@ static enum pl_code adopt_part(struct work *work, uint32_t partition, struct pl_
 {
 	struct work_part *part = &work->part[partition];
 
-	if (!part->known && sched_own(work->sched, partition, part->epoch, err) != PL_OK)
-		return err->code;
-	if (!part->known && part->quiescing)
-		sched_quiesce(work->sched, partition);
-	part->known = true;
+	if (!is_known(part)) {
+		if (sched_own(work->sched, partition, part->epoch, err) != PL_OK)
+			return err->code;
+		if (part->quiescing)
+			sched_quiesce(work->sched, partition);
+		part_set(work, part, WORK_PART_ADOPTING);
+	}
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		if (part->feed[i] == NULL && feed_open(work, partition, i, err) != PL_OK)
 			return err->code;
-	part->adopted = true;
+	part_set(work, part, is_open(part->state) ? WORK_PART_OPEN : WORK_PART_LISTING);
 	part->listed_ms = kv_now_ms(work->kv);
-	work->unadopted--;
 	return PL_OK;
 }
 
@@ -104,7 +146,7 @@ static enum pl_code sched_make(struct work *work, struct pl_err *err)
  */
 static bool is_listed_now(const struct work_part *part, uint64_t now)
 {
-	return part->epoch != 0 && part->adopted && !part->opened &&
+	return part->state == WORK_PART_LISTING &&
 	       now < part->listed_ms + WORK_LIST_PATIENCE_MS;
 }
 
@@ -136,7 +178,7 @@ static bool has_feed(const struct work_part *part)
 	for (unsigned i = 0; i < SCHED_PARTS; i++)
 		if (part->feed[i] != NULL)
 			return true;
-	return part->opened;
+	return is_open(part->state);
 }
 
 enum pl_code parts_adopt(struct work *work, struct pl_err *err)
@@ -151,7 +193,7 @@ enum pl_code parts_adopt(struct work *work, struct pl_err *err)
 	for (uint32_t p = 0; p < work->parts; p++) {
 		const struct work_part *part = &work->part[p];
 
-		if (part->epoch == 0 || part->adopted)
+		if (!needs_feeds(part->state))
 			continue;
 		may = may && (has_feed(part) || may_list(work));
 		if ((may || has_feed(part)) && adopt_part(work, p, err) != PL_OK)
@@ -167,16 +209,22 @@ bool parts_opened(struct work *work, uint32_t *partition)
 	for (uint32_t p = 0; p < work->parts; p++) {
 		struct work_part *part = &work->part[p];
 
-		if (!part->adopted || part->opened || !sched_is_open(work->sched, p))
+		if (part->state != WORK_PART_LISTING || !sched_is_open(work->sched, p))
 			continue;
-		part->opened = true;
+		part_set(work, part, WORK_PART_OPEN);
 		work->adopt_ms = 0;
-		work->unopened--;
-		work->opened++;
 		*partition = p;
 		return true;
 	}
 	return false;
+}
+
+/* Some feed of the partition has been stopped and has to be opened again. */
+static void part_stop_feed(struct work *work, struct work_part *part)
+{
+	if (!needs_feeds(part->state))
+		part_set(work, part,
+		         is_open(part->state) ? WORK_PART_REFEEDING : WORK_PART_ADOPTING);
 }
 
 /* The feed that found out lists again by itself. */
@@ -192,15 +240,12 @@ void parts_rewound(struct work *work, const struct work_feed *but)
 			feed_stop(part->feed[i]);
 			again = true;
 		}
-		if (part->opened && !sched_is_open(work->sched, p)) {
-			part->opened = false;
-			work->opened--;
-			work->unopened++;
-		}
-		if (again && part->adopted) {
-			part->adopted = false;
-			work->unadopted++;
-		}
+		if (is_open(part->state) && !sched_is_open(work->sched, p))
+			part_set(work, part,
+			         needs_feeds(part->state) ? WORK_PART_ADOPTING
+			                                  : WORK_PART_LISTING);
+		if (again)
+			part_stop_feed(work, part);
 	}
 	work->adopt_ms = 0;
 	work_kick(work);
@@ -213,7 +258,6 @@ void parts_relist(struct work *work, uint32_t partition, enum sched_part what)
 	if (part->feed[what] == NULL)
 		return;
 	feed_stop(part->feed[what]);
-	work->unadopted += part->adopted;
-	part->adopted = false;
+	part_stop_feed(work, part);
 	work_kick(work);
 }
