@@ -4,8 +4,14 @@
 #include "store/base/alloc.h"
 #include "store/kv/keys.h"
 
-/* The two lists that the counter follows. A record that does not parse, or for which
- * there is no room, is reported. */
+/*
+ * The two lists that the counter follows. A record that does not parse, or for which
+ * there is no room, is reported.
+ *
+ * They are relists and no informers (cache.h): the counter keeps what it needs of each
+ * pod, and an informer would keep a version of each key besides, which is 128 bytes and
+ * the key, so some 400 MB for a million pods with spec and state.
+ */
 
 static struct kv_keys keys_of(enum budgets_feed_kind what)
 {
@@ -18,7 +24,7 @@ static void feed_stop(struct budgets_feed *feed)
 	struct budgets *budgets = feed->owner;
 
 	budgets->feed[feed->what] = NULL;
-	feed->is_followed = false;
+	feed->state = FEED_DETACHED;
 	if (feed->what == FEED_PODS)
 		counter_pods_lost(budgets->counter);
 	relist_stop(feed->relist);
@@ -76,7 +82,8 @@ static void list_begin(struct budgets_feed *feed)
 {
 	struct counter *counter = feed->owner->counter;
 
-	feed->listed = feed->is_stale = false;
+	feed->state = FEED_LISTING;
+	feed->is_stale = false;
 	if (feed->what == FEED_BUDGETS)
 		counter_budgets_begin(counter);
 	else
@@ -87,7 +94,7 @@ static void list_end(struct budgets_feed *feed, int64_t revision)
 {
 	struct counter *counter = feed->owner->counter;
 
-	feed->listed = true;
+	feed->state = FEED_LISTED;
 	if (feed->what == FEED_BUDGETS)
 		counter_budgets_end(counter);
 	else
@@ -100,7 +107,7 @@ static void on_lost(struct budgets_feed *feed, const struct pl_err *err)
 {
 	struct budgets *budgets = feed->owner;
 
-	feed->listed = false;
+	feed->state = FEED_LISTING;
 	if (feed->what == FEED_PODS)
 		counter_pods_lost(budgets->counter);
 	if (err->code != PL_REWOUND)
@@ -120,17 +127,17 @@ static void on_relist_note(struct budgets_feed *feed, const struct relist_note *
 		list_begin(feed);
 		break;
 	case RELIST_PAGE:
-		for (size_t i = 0; i < note->count && feed->is_followed; i++)
+		for (size_t i = 0; i < note->count && feed->state != FEED_DETACHED; i++)
 			apply_record(feed, &note->records[i], false);
 		break;
 	case RELIST_END:
 		list_end(feed, note->revision);
 		break;
 	case RELIST_EVENTS:
-		for (size_t i = 0; i < note->count && feed->is_followed; i++)
+		for (size_t i = 0; i < note->count && feed->state != FEED_DETACHED; i++)
 			apply_record(feed, &note->events[i].record,
 			             note->events[i].is_delete);
-		if (feed->is_followed && feed->what == FEED_PODS)
+		if (feed->state != FEED_DETACHED && feed->what == FEED_PODS)
 			counter_pods_seen(budgets->counter, note->revision);
 		break;
 	case RELIST_PROGRESS:
@@ -158,7 +165,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 	struct budgets *budgets = feed->owner;
 
 	if (note->what != RELIST_STOPPED) {
-		if (feed->is_followed)
+		if (feed->state != FEED_DETACHED)
 			on_relist_note(feed, note);
 		return;
 	}
@@ -211,7 +218,7 @@ static bool next_piece(void *ctx, bool first, struct pl_span *prefix)
 	struct budgets_feed *feed = ctx;
 	bool more;
 
-	if (!feed->is_followed)
+	if (feed->state == FEED_DETACHED)
 		return false;
 	if (first) {
 		feed->apart = counter_pods_pick(feed->owner->counter) <=
@@ -247,7 +254,6 @@ static enum pl_code feed_open(struct budgets *budgets, enum budgets_feed_kind wh
 	opts.seed = budgets->seed == 0 ? 0 : budgets->seed + what;
 	feed->owner = budgets;
 	feed->what = what;
-	feed->is_followed = true;
 	code = relist_open(budgets->kv, &opts, on_note, feed, &feed->relist, err);
 	if (code != PL_OK) {
 		free(feed);
@@ -269,10 +275,9 @@ static bool is_wanted(const struct budgets *budgets, enum budgets_feed_kind what
  * namespaces that it did not list. */
 static bool needs_relist(const struct budgets *budgets, const struct budgets_feed *feed)
 {
-	if (!feed->listed)
-		return false;
-	return feed->is_stale ||
-	       (feed->what == FEED_PODS && counter_stale(budgets->counter));
+	return feed->state == FEED_LISTED &&
+	       (feed->is_stale ||
+	        (feed->what == FEED_PODS && counter_stale(budgets->counter)));
 }
 
 static enum pl_code feed_follow(struct budgets *budgets, enum budgets_feed_kind what,

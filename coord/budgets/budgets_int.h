@@ -20,15 +20,21 @@ enum {
 
 enum budgets_feed_kind { FEED_BUDGETS, FEED_PODS, FEEDS };
 
+/* LISTING --list ends--> LISTED --watch lost--> LISTING; stopped: DETACHED, from both */
+enum budgets_feed_state {
+	FEED_LISTING,
+	FEED_LISTED,
+	FEED_DETACHED, /* its notes are ignored until its relist has stopped */
+};
+
 /* One relist. A feed that is not followed any more lives until its relist has stopped. */
 struct budgets_feed {
 	struct pl_list link;
 	struct budgets *owner;
 	struct relist *relist;
 	enum budgets_feed_kind what;
-	bool is_followed; /* false: its notes are ignored */
-	bool listed;      /* its list is complete */
-	bool is_stale;    /* a record could not be kept, so it has to be opened again */
+	enum budgets_feed_state state;
+	bool is_stale; /* a record could not be kept, so it has to be opened again */
 	/* Of FEED_PODS: the piece that is being listed. */
 	bool apart; /* only namespaces that have budgets are listed */
 	uint32_t partition;

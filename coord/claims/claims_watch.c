@@ -1,4 +1,9 @@
-/* Lists and watches /partitions/ and turns the keys into facts. */
+/*
+ * Lists and watches /partitions/ and turns the keys into facts.
+ *
+ * This is a relist and no informer (cache.h), because the core's facts are newer than any
+ * copy of the keys: the answers of claims and releases are facts, too.
+ */
 #include "coord/claims/claims_int.h"
 #include "store/kv/keys.h"
 

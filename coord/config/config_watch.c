@@ -14,6 +14,9 @@
  * candidate. Only versions that the core wants are parsed, into the second one; when
  * the core applies the candidate the arenas are swapped. Of each page and note the
  * currents are fed first, so that the core wants the right versions.
+ *
+ * This is a relist and no informer (cache.h): an informer would hold every version of the
+ * history, of up to 1 MiB each, where the applied one is all that is needed.
  */
 
 static void watch_free(struct config_watch *w)

@@ -1,3 +1,5 @@
+/* Lists and watches the key of the role. This is a relist and no informer (cache.h),
+ * because the core's key may be newer than the watch: answers bring it, too. */
 #include "coord/elect/elect_int.h"
 
 enum { REOPEN_MS = 1000 };

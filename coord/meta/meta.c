@@ -18,7 +18,8 @@
  *
  * A restored store may write past the revisions that the watch has seen before this is
  * noticed. The new incarnation then stands at a revision that the watch takes for an
- * old one and never shows. So the key is also read from time to time (a look).
+ * old one and never shows. So the key is also read from time to time (a look), and the
+ * value that is kept may be newer than the watch: so this is a relist and no informer.
  */
 
 enum {

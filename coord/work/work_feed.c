@@ -5,7 +5,13 @@
 #include "store/keys/keys.h"
 #include "store/kv/keys.h"
 
-/* A feed: one part of a partition, listed and watched. */
+/*
+ * A feed: one part of a partition, listed and watched.
+ *
+ * Feeds and views are relists and no informers (cache.h): the cache of sched is the one
+ * that decisions read, and an informer would keep a version of each key besides, which is
+ * 128 bytes and the key; a pending pod may take 600 bytes in all.
+ */
 
 static const struct {
 	enum keys_kind kind;
