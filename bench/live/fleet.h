@@ -3,7 +3,7 @@
 #define BENCH_LIVE_FLEET_H
 
 #include "bench/live/live.h"
-#include "coord/daemon/daemon_fixture.h"
+#include "tests/support/coord/daemon/daemon_fixture.h"
 
 enum { FLEET_PROCESSES_MAX = 16, FLEET_SHARDS_MAX = 256 };
 

@@ -5,7 +5,7 @@
 #include "bench/common/options.h"
 #include "bench/common/report.h"
 #include "bench/live/live.h"
-#include "coord/daemon/daemon_fixture.h"
+#include "tests/support/coord/daemon/daemon_fixture.h"
 
 enum {
 	TAKEOVER_PROCESSES = 3,

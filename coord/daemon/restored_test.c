@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "coord/cli/placet_rig.h"
-#include "coord/daemon/daemon_fixture.h"
+#include "tests/support/coord/daemon/daemon_fixture.h"
 
 enum { PARTITIONS = 16, BEFORE = 10, SINCE = 10, AFTER = 8, POD_SIZE = 256 };
 

@@ -1,5 +1,5 @@
 /* Disruption budgets that do not parse, or allow too much. */
-#include "coord/fsck/fsck_kit.h"
+#include "tests/support/coord/fsck/fsck_fixture.h"
 
 /* Over all pods of web: a and b are healthy there. */
 static void put_budget(unsigned desired, unsigned healthy, unsigned allowed)

@@ -1,5 +1,5 @@
 /* Records of gangs, and reservations: each code, and its repair. */
-#include "coord/fsck/fsck_kit.h"
+#include "tests/support/coord/fsck/fsck_fixture.h"
 
 /* Adds a reservation on n-2: for web/c, which waits, or for gang ml/t. */
 static void put_held(const char *kind, const char *namespace, const char *name)

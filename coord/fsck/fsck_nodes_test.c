@@ -1,6 +1,6 @@
 /* Nodes and allocs that are damaged: each code, and its repair. */
-#include "coord/fsck/fsck_kit.h"
 #include "shardsched/records/alloc.h"
+#include "tests/support/coord/fsck/fsck_fixture.h"
 
 T_CASE(node_malformed)
 {

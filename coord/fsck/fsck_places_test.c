@@ -1,8 +1,8 @@
 /* States that are lost or do not parse: the place of their pods follows from the
  * allocs. */
-#include "coord/fsck/fsck_kit.h"
 #include "shardsched/records/alloc.h"
 #include "store/base/fault.h"
+#include "tests/support/coord/fsck/fsck_fixture.h"
 
 #define UID ",\"uid\":\"u-7\""
 #define SINCE "\"since\":\"1970-01-01T00:00:01.000Z\"}"

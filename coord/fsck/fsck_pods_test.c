@@ -1,5 +1,5 @@
 /* Specs, states and pointers that are damaged: each code, and its repair. */
-#include "coord/fsck/fsck_kit.h"
+#include "tests/support/coord/fsck/fsck_fixture.h"
 
 /* Host ports, other resources, requests of nothing, a pod that has ended and takes no
  * room. */

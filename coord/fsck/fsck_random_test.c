@@ -2,9 +2,9 @@
  * A store with every kind of key, damaged at random: what is repaired stays so, and
  * what is not repaired has a reason. The same with each allocation failing in turn.
  */
-#include "coord/fsck/fsck_kit.h"
 #include "store/base/fault.h"
 #include "store/base/rng.h"
+#include "tests/support/coord/fsck/fsck_fixture.h"
 
 enum { ROUNDS = 150, SPOILS_MAX = 6, REPAIRS = 4, KEYS_MAX = 128 };
 

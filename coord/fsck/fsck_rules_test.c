@@ -1,5 +1,5 @@
 /* Rules between pods and about nodes: violations, and conditions that came later. */
-#include "coord/fsck/fsck_kit.h"
+#include "tests/support/coord/fsck/fsck_fixture.h"
 
 static void put_hosted(const char *name, const char *host, const char *zone,
                        const char *spec)

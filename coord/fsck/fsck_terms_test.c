@@ -1,7 +1,7 @@
 /* Registries, locks of terms, and /groups/nodes: each code, and its repair. */
-#include "coord/fsck/fsck_kit.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/records/rule_term.h"
+#include "tests/support/coord/fsck/fsck_fixture.h"
 
 enum { ANTI, NEAR, SPREAD, GLOBAL, KINDS };
 

@@ -1,6 +1,6 @@
 /* The check and the repair in general: a valid store, keys of any kind, faults. */
-#include "coord/fsck/fsck_kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/coord/fsck/fsck_fixture.h"
 
 T_CASE(a_valid_store_is_clean)
 {

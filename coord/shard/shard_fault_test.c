@@ -1,7 +1,7 @@
 /* Shards over a store with random faults, and without memory. */
-#include "coord/shard/shard_kit.h"
 #include "store/base/fault.h"
 #include "store/base/rng.h"
+#include "tests/support/coord/shard/shard_fixture.h"
 
 enum { STORM_MS = 60000, CHANGE_MS = 4000, CALM_MS = 60000 };
 

@@ -1,6 +1,6 @@
 /* No write to a partition without its epoch; and a store that went back in time. */
-#include "coord/shard/shard_kit.h"
 #include "store/keys/partition.h"
+#include "tests/support/coord/shard/shard_fixture.h"
 
 /* -- the guard ------------------------------------------------------------------ */
 

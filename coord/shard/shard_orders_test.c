@@ -1,5 +1,5 @@
 /* What operators do to shards, and what a shard's record says. */
-#include "coord/shard/shard_kit.h"
+#include "tests/support/coord/shard/shard_fixture.h"
 
 /* -- what operators do ------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
 /* Shards that join, leave, die, and are refused. */
-#include "coord/shard/shard_kit.h"
+#include "tests/support/coord/shard/shard_fixture.h"
 
 /* -- coming and going --------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* The driver with the real sched: two shards over a store in memory, nodes and pods
  * written by the fixture, and all keys checked at the end. */
-#include "coord/work/work_kit.h"
-#include "coord/work/workload.h"
+#include "tests/support/coord/work/work_fixture.h"
+#include "tests/support/coord/work/workload.h"
 
 enum { NODES = 60, PODS = 480, CALM_MS = 60000 };
 

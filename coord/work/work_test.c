@@ -1,8 +1,8 @@
 /* The driver over real shards and a store in memory, with fake_sched.h. */
-#include "coord/work/fake_sched.h"
 #include "coord/work/work_int.h"
-#include "coord/work/work_kit.h"
 #include "tests/harness/torture.h"
+#include "tests/support/coord/work/fake_sched.h"
+#include "tests/support/coord/work/work_fixture.h"
 
 enum { PODS = 120, SPACE_KEY_SIZE = 64, CALM_MS = 60000 };
 

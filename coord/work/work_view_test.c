@@ -1,7 +1,7 @@
 /* What the driver lists and watches besides owned partitions: the fleet view and
  * remote lists. */
-#include "coord/work/fake_sched.h"
-#include "coord/work/work_kit.h"
+#include "tests/support/coord/work/fake_sched.h"
+#include "tests/support/coord/work/work_fixture.h"
 
 enum { NODES = 1300, OTHERS = 40 };
 

@@ -1,5 +1,5 @@
 /* Whether the check finds what is wrong; other tests rely on the workload. */
-#include "coord/work/workload.h"
+#include "tests/support/coord/work/workload.h"
 #include "tests/support/store/memkv/kit.h"
 
 enum { PARTITIONS = 16, NODES = 40, PODS = 300 };

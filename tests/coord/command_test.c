@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "coord/daemon/daemon_fixture.h"
+#include "tests/support/coord/daemon/daemon_fixture.h"
 #include "tests/harness/t.h"
 
 static struct daemon_fixture_process process;

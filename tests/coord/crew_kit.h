@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "coord/config/config_edit.h"
-#include "coord/daemon/daemon_fixture.h"
+#include "tests/support/coord/daemon/daemon_fixture.h"
 #include "store/base/clock.h"
 #include "tests/harness/t.h"
 #include "tests/support/store/etcd/etcd_rig.h"

@@ -1,5 +1,5 @@
 /* Processes of placetd that place pods, over a real etcd: one dies under load. */
-#include "coord/work/workload.h"
+#include "tests/support/coord/work/workload.h"
 #include "tests/coord/crew_kit.h"
 
 enum { PARTITIONS = 32, NODES = 50, PODS = 500, PIECE = 50 };

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coord/work/workload_int.h"
 #include "shardsched/records/alloc.h"
 #include "shardsched/records/pod_state.h"
 #include "store/base/alloc.h"
 #include "store/keys/keys.h"
 #include "store/kv/calls.h"
+#include "tests/support/coord/work/workload_int.h"
 
 /* Reads nodes, allocs and schedules page by page, at the revision of the first page. */
 

@@ -2,8 +2,8 @@
  * A fixture for tests of shards: several shards over one store in memory, on virtual
  * time. At every OWN it checks that no other shard may act on that partition.
  */
-#ifndef COORD_SHARD_SHARD_KIT_H
-#define COORD_SHARD_SHARD_KIT_H
+#ifndef TESTS_SUPPORT_COORD_SHARD_SHARD_FIXTURE_H
+#define TESTS_SUPPORT_COORD_SHARD_SHARD_FIXTURE_H
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
  * namespaces. The requests of a pod follow from its number, so the check knows what
  * each pod takes without the code under test.
  */
-#ifndef COORD_WORK_WORKLOAD_H
-#define COORD_WORK_WORKLOAD_H
+#ifndef TESTS_SUPPORT_COORD_WORK_WORKLOAD_H
+#define TESTS_SUPPORT_COORD_WORK_WORKLOAD_H
 
 #include "store/base/buf.h"
 #include "store/kv/kv.h"

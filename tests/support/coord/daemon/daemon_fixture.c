@@ -1,4 +1,4 @@
-#include "coord/daemon/daemon_fixture.h"
+#include "tests/support/coord/daemon/daemon_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>

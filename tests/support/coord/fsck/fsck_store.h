@@ -2,8 +2,8 @@
  * A fixture for tests of fsck: a small valid store, and the keys and values that it is
  * made and damaged with. Each test program includes it for itself, so names are short.
  */
-#ifndef COORD_FSCK_FSCK_STORE_H
-#define COORD_FSCK_FSCK_STORE_H
+#ifndef TESTS_SUPPORT_COORD_FSCK_FSCK_STORE_H
+#define TESTS_SUPPORT_COORD_FSCK_FSCK_STORE_H
 
 #include "shardsched/records/pod_location.h"
 #include "store/keys/partition.h"

@@ -1,9 +1,9 @@
-#include "coord/work/workload.h"
+#include "tests/support/coord/work/workload.h"
 
 #include <stdio.h>
 
-#include "coord/work/workload_int.h"
 #include "store/base/num.h"
+#include "tests/support/coord/work/workload_int.h"
 
 enum { SPACES = 20, APPS = 50, CPU_STEP = 50, CPU_KINDS = 3 };
 

@@ -3,8 +3,8 @@
  * transaction of its own, and does nothing else. It needs no nodes, but their lists
  * have to be complete.
  */
-#ifndef COORD_WORK_FAKE_SCHED_H
-#define COORD_WORK_FAKE_SCHED_H
+#ifndef TESTS_SUPPORT_COORD_WORK_FAKE_SCHED_H
+#define TESTS_SUPPORT_COORD_WORK_FAKE_SCHED_H
 
 #include "shardsched/shard/sched.h"
 

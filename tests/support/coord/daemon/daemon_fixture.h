@@ -7,8 +7,8 @@
  * arrived), and whether the history is a valid one: an owner key is created only while
  * it is absent, and epochs grow.
  */
-#ifndef COORD_DAEMON_DAEMON_FIXTURE_H
-#define COORD_DAEMON_DAEMON_FIXTURE_H
+#ifndef TESTS_SUPPORT_COORD_DAEMON_DAEMON_FIXTURE_H
+#define TESTS_SUPPORT_COORD_DAEMON_DAEMON_FIXTURE_H
 
 #include <sys/types.h>
 

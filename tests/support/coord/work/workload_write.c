@@ -1,11 +1,11 @@
 #include <stdlib.h>
 
 #include "coord/bulk/bulk_writer.h"
-#include "coord/work/workload_int.h"
 #include "shardsched/records/alloc.h"
 #include "shardsched/records/txn_builder.h"
 #include "store/base/alloc.h"
 #include "store/keys/partition.h"
+#include "tests/support/coord/work/workload_int.h"
 
 enum { SLOTS = 8, PER_TXN_MAX = 256 };
 

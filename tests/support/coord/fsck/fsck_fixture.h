@@ -1,10 +1,10 @@
 /* A fixture for tests of fsck: checks and repairs the store of fsck_store.h. */
-#ifndef COORD_FSCK_FSCK_KIT_H
-#define COORD_FSCK_FSCK_KIT_H
+#ifndef TESTS_SUPPORT_COORD_FSCK_FSCK_FIXTURE_H
+#define TESTS_SUPPORT_COORD_FSCK_FSCK_FIXTURE_H
 
 #include "coord/fsck/fsck.h"
-#include "coord/fsck/fsck_store.h"
 #include "coord/fsck/repair.h"
+#include "tests/support/coord/fsck/fsck_store.h"
 
 static struct fsck *fsck;
 static int64_t wall_ms = 1000;

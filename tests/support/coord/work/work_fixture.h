@@ -1,10 +1,10 @@
 /* A fixture for tests of work: two shards of shard_kit.h, each with the driver over
  * it. */
-#ifndef COORD_WORK_WORK_KIT_H
-#define COORD_WORK_WORK_KIT_H
+#ifndef TESTS_SUPPORT_COORD_WORK_WORK_FIXTURE_H
+#define TESTS_SUPPORT_COORD_WORK_WORK_FIXTURE_H
 
-#include "coord/shard/shard_kit.h"
 #include "coord/work/work.h"
+#include "tests/support/coord/shard/shard_fixture.h"
 
 struct work_fixture {
 	struct work *work;

@@ -1,4 +1,4 @@
-#include "coord/work/fake_sched.h"
+#include "tests/support/coord/work/fake_sched.h"
 
 #include <stdio.h>
 #include <stdlib.h>
