@@ -36,8 +36,8 @@ bool assign_wins(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
 	       (ours == theirs && pl_span_cmp(id, slot->owner->node.key) < 0);
 }
 
-bool assign_takes(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
-                  struct pl_span id)
+bool assign_would_win(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
+                      struct pl_span id)
 {
 	uint64_t ours;
 

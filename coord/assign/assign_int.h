@@ -59,8 +59,8 @@ static inline bool assign_loses(const struct assign_slot *slot, uint32_t weight,
 }
 
 /* Whether a member with this weight and hash would win the slot. */
-bool assign_takes(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
-                  struct pl_span id);
+bool assign_would_win(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
+                      struct pl_span id);
 /* The same; on success *log is the logarithm of the hash. */
 bool assign_wins(const struct assign_slot *slot, uint32_t weight, uint64_t hash,
                  struct pl_span id, uint64_t *log);

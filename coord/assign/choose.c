@@ -52,7 +52,8 @@ static double try_salt(const struct salt_choice *choice, uint64_t id_hash, uint3
 	for (uint32_t p = 0; p < assign->partitions; p++) {
 		const struct assign_slot *slot = &assign->slot[p];
 
-		if (!assign_takes(slot, choice->weight, assign_hash(seed, p), choice->id))
+		if (!assign_would_win(slot, choice->weight, assign_hash(seed, p),
+		                      choice->id))
 			continue;
 		cost += fairness_gain(choice, slot->owner, salt + 1);
 		count++;

@@ -95,7 +95,7 @@ static void note_trouble(struct balance *b, const struct pl_err *err)
 
 static struct balance_event sample_input(struct balance *b)
 {
-	struct balance_event event = {.type = BALANCE_EV_BLIND};
+	struct balance_event event = {.type = BALANCE_EV_NO_VIEW};
 	struct pl_err err;
 
 	if (roster_synced(b->opts.roster)) {

@@ -225,7 +225,7 @@ void balance_step(struct balance_core *core, const struct balance_event *event,
 		if (core->state == BALANCE_LOOKING)
 			on_view(core, event);
 		break;
-	case BALANCE_EV_BLIND:
+	case BALANCE_EV_NO_VIEW:
 		if (core->state != BALANCE_LOOKING)
 			break;
 		forget_samples(core);

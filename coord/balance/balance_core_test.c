@@ -115,7 +115,7 @@ static struct balance_event answer(const struct balance_action *action, const ch
 	if (action->type == BALANCE_DO_LOOK) {
 		look();
 		*what = w.blind ? "no view" : "view";
-		return (struct balance_event){.type = w.blind ? BALANCE_EV_BLIND
+		return (struct balance_event){.type = w.blind ? BALANCE_EV_NO_VIEW
 		                                              : BALANCE_EV_VIEW,
 		                              .view = &w.view};
 	}

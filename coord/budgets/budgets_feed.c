@@ -55,16 +55,16 @@ static void apply_record(struct budgets_feed *feed, const struct kv_record *reco
                          bool gone)
 {
 	struct budgets *budgets = feed->owner;
-	const struct kv_record *told = gone ? NULL : record;
+	const struct kv_record *kept = gone ? NULL : record;
 	struct pl_err err = {0};
 	struct keys_id id;
 	enum pl_code code = keys_parse(record->key, &id, &err);
 	bool pods = feed->what == FEED_PODS;
 
 	if (code == PL_OK && !pods && id.kind == KEYS_BUDGET)
-		code = counter_budget(budgets->counter, &id, told, &err);
+		code = counter_budget(budgets->counter, &id, kept, &err);
 	else if (code == PL_OK && pods && (id.kind == KEYS_SPEC || id.kind == KEYS_STATE))
-		code = counter_pod(budgets->counter, &id, told, &err);
+		code = counter_pod(budgets->counter, &id, kept, &err);
 	if (code == PL_OK)
 		return;
 	if (code == PL_NOMEM || (pods && code == PL_LIMIT))

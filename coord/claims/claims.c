@@ -94,7 +94,7 @@ void claims_rearm(struct claims *c)
 
 	if (c->reopen_ms < at)
 		at = c->reopen_ms;
-	if (over || c->told_synced != c->core.synced)
+	if (over || c->reported_synced != c->core.synced)
 		at = now;
 	if (at == UINT64_MAX)
 		pl_timer_stop(&c->timer);
@@ -105,10 +105,10 @@ void claims_rearm(struct claims *c)
 void claims_pump(struct claims *c)
 {
 	perform_due(c);
-	if (c->told_synced != c->core.synced && !c->stopping) {
-		c->told_synced = c->core.synced;
+	if (c->reported_synced != c->core.synced && !c->stopping) {
+		c->reported_synced = c->core.synced;
 		report_note(c, &(struct claims_note){.what = CLAIMS_VIEW,
-		                                     .synced = c->told_synced});
+		                                     .synced = c->reported_synced});
 	}
 	claims_rearm(c);
 }
@@ -191,7 +191,7 @@ bool claims_fact(struct claims *c, struct claims_event event,
 {
 	struct claims_note note = {.what = CLAIMS_MALFORMED,
 	                           .partition = event.partition};
-	bool news = event.revision > c->core.slot[event.partition].revision;
+	bool is_newer = event.revision > c->core.slot[event.partition].revision;
 	struct owner owner = {.epoch = 0};
 	struct pl_err err;
 	enum pl_code code = PL_OK;
@@ -202,11 +202,11 @@ bool claims_fact(struct claims *c, struct claims_event event,
 		return false;
 	event.epoch = owner.epoch;
 	event.lease = code == PL_OK ? owner.lease : 0;
-	if (news)
+	if (is_newer)
 		holder_set(c, event.partition, &owner);
 	claims_feed(c, event);
 	note.err = &err;
-	if (news && code != PL_OK)
+	if (is_newer && code != PL_OK)
 		report_note(c, &note);
 	return true;
 }

@@ -28,7 +28,7 @@ struct claims {
 	uint64_t trouble_ms;   /* no trouble is reported before this time */
 	uint64_t seed;
 	bool stopping;
-	bool told_synced;
+	bool reported_synced;
 	struct pl_span id;
 	struct keys_text shard_key;
 	struct pl_buf value;

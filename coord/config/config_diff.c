@@ -118,7 +118,7 @@ static struct diff_level level_of(struct pl_json container, const char *path)
 	                           .in_set = is_set(container)};
 }
 
-static enum pl_code list_take(struct diff_list *list, struct pl_json root)
+static enum pl_code list_add_tree(struct diff_list *list, struct pl_json root)
 {
 	struct diff_level up[PL_JSON_DEPTH_MAX + 1];
 	size_t depth = 0;
@@ -238,9 +238,9 @@ enum pl_code config_diff(struct pl_json before, struct pl_json after,
 	enum pl_code code;
 
 	pl_arena_init(&arena, 0, 0);
-	code = list_take(&old, before);
+	code = list_add_tree(&old, before);
 	if (code == PL_OK)
-		code = list_take(&new, after);
+		code = list_add_tree(&new, after);
 	if (code == PL_OK) {
 		qsort(old.entry, old.count, sizeof *old.entry, entry_cmp);
 		qsort(new.entry, new.count, sizeof *new.entry, entry_cmp);

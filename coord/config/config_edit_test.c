@@ -233,7 +233,7 @@ T_CASE(of_two_writers_one_wins)
 	T_TRUE(a.done && b.done);
 	T_EQ(a.version, 1);
 	T_EQ(b.err.code, PL_CONFLICT);
-	T_STR(b.err.msg, "change of configuration 'coord': somebody else was faster");
+	T_STR(b.err.msg, "change of configuration 'coord': another writer was faster");
 	end();
 }
 

@@ -47,7 +47,7 @@ static void on_refused(struct config_edit *edit, const struct kv_txn_result *txn
 		return;
 	}
 	if (current_rev != edit->scan.current_rev)
-		(void)pl_err_set(&err, PL_CONFLICT, "somebody else was faster");
+		(void)pl_err_set(&err, PL_CONFLICT, "another writer was faster");
 	else if (mine->count == 1)
 		(void)pl_err_set(&err, PL_CONFLICT,
 		                 "version %" PRIu64 " is there already", edit->version);

@@ -28,25 +28,25 @@ static void log_note(struct worker *worker, const struct shard_note *note)
 	worker_quiet_rearm(worker);
 }
 
-static void on_work(void *ctx, const struct work_note *told)
+static void on_work(void *ctx, const struct work_note *note)
 {
 	struct worker *worker = ctx;
 
-	switch (told->what) {
+	switch (note->what) {
 	case WORK_OPENED:
 		PL_LOG(PL_LOG_DEBUG, "partition.open", pl_log_str("shard", worker->id),
-		       pl_log_uint("partition", told->partition),
-		       pl_log_uint("took_ms", told->took_ms));
+		       pl_log_uint("partition", note->partition),
+		       pl_log_uint("took_ms", note->took_ms));
 		return;
 	case WORK_MALFORMED:
 		log_note(worker, &(struct shard_note){.what = SHARD_MALFORMED,
-		                                      .key = told->key,
-		                                      .err = told->err});
+		                                      .key = note->key,
+		                                      .err = note->err});
 		return;
 	case WORK_TROUBLE:
 		log_note(worker, &(struct shard_note){.what = SHARD_TROUBLE,
-		                                      .part = told->part,
-		                                      .err = told->err});
+		                                      .part = note->part,
+		                                      .err = note->err});
 		return;
 	}
 }

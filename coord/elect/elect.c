@@ -104,7 +104,7 @@ static void perform_action(struct elect *e, const struct elect_action *action)
 		elect_request(e, action);
 		break;
 	case ELECT_DO_RELIST:
-		elect_watch_anew(e);
+		elect_watch_again(e);
 		break;
 	case ELECT_REPORT_LEAD:
 		if (e->core.epoch == action->epoch)
@@ -165,8 +165,8 @@ static void feed_wanted(struct elect *e)
 	struct elect_event event = {.type = ELECT_EV_TIMEOUT};
 
 	if (take_flag(&e->wants_rewound)) {
-		elect_watch_anew(e);
-		event.type = ELECT_EV_BLIND;
+		elect_watch_again(e);
+		event.type = ELECT_EV_WATCH_LOST;
 		event.code = PL_REWOUND;
 	} else if (take_flag(&e->start_failed)) {
 		event.type = ELECT_EV_FAILED;

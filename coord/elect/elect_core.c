@@ -9,7 +9,7 @@ enum {
 	RETRY_MIN_MS = 50,
 	RETRY_MAX_MS = 1000,
 	RESIGN_MAX_MS = 2000, /* a stop waits this long for its delete */
-	STRAY_MS = 5000,      /* a key without a lease is left alone this long */
+	ORPHAN_MS = 5000,     /* a key without a lease is left alone this long */
 };
 
 static const char *const state_names[] = {
@@ -46,7 +46,7 @@ static bool may_claim(const struct elect_core *core)
 /* Whether the key has no lease. No candidate made such a key, and it does not end with
  * any shard. The janitor clears such keys, but it can not clear the one that keeps the
  * janitor from being elected. */
-static bool is_stray(const struct elect_core *core)
+static bool is_orphan(const struct elect_core *core)
 {
 	return is_campaigning(core) && core->synced && core->known &&
 	       core->key.create_revision != 0 && core->key.lease == 0;
@@ -106,13 +106,13 @@ static void forget_key(struct elect_core *core)
 
 static void report_holder(struct elect_core *core, struct elect_actions *actions)
 {
-	if (core->told.create_revision == core->key.create_revision &&
-	    core->told.lease == core->key.lease)
+	if (core->reported.create_revision == core->key.create_revision &&
+	    core->reported.lease == core->key.lease)
 		return;
-	core->told = core->key;
+	core->reported = core->key;
 	if (!is_ours(core))
 		emit_action(actions, ELECT_REPORT_FOLLOW, core)->epoch =
-			core->told.create_revision;
+			core->reported.create_revision;
 }
 
 /* Takes the key if it is newer than the one that is known. */
@@ -136,8 +136,8 @@ static void on_session(struct elect_core *core, const struct elect_event *event)
 	core->safe_until_ms = lease == 0 ? 0 : event->safe_until_ms;
 }
 
-static void on_blind(struct elect_core *core, const struct elect_event *event,
-                     struct elect_actions *actions)
+static void on_watch_lost(struct elect_core *core, const struct elect_event *event,
+                          struct elect_actions *actions)
 {
 	core->synced = false;
 	if (event->code == PL_REWOUND)
@@ -228,7 +228,7 @@ static enum elect_op wanted_op(const struct elect_core *core)
 		return ELECT_OP_NONE;
 	if (core->doubt)
 		return ELECT_OP_READ;
-	if (core->resign != 0 || is_stray(core))
+	if (core->resign != 0 || is_orphan(core))
 		return ELECT_OP_DELETE;
 	if (may_claim(core))
 		return ELECT_OP_CLAIM;
@@ -251,7 +251,7 @@ static uint64_t request_ms(const struct elect_core *core)
 	uint64_t turn = op == ELECT_OP_CLAIM && core->waiting ? turn_ms(core) : 0;
 
 	if (op == ELECT_OP_DELETE && core->resign == 0)
-		turn = turn_ms(core) + STRAY_MS;
+		turn = turn_ms(core) + ORPHAN_MS;
 	if (op == ELECT_OP_NONE)
 		return UINT64_MAX;
 	return turn > core->retry_ms ? turn : core->retry_ms;
@@ -284,7 +284,7 @@ static void take_turn(struct elect_core *core, uint64_t now_ms)
 {
 	bool before = core->waiting;
 
-	core->waiting = may_claim(core) || is_stray(core);
+	core->waiting = may_claim(core) || is_orphan(core);
 	if (!core->waiting || before)
 		return;
 	core->since_ms = now_ms;
@@ -308,7 +308,7 @@ static void finish_stop(struct elect_core *core, uint64_t now_ms,
 void elect_core_init(struct elect_core *core, uint64_t seed)
 {
 	memset(core, 0, sizeof *core);
-	core->told.create_revision = -1;
+	core->reported.create_revision = -1;
 	pl_rng_init(&core->rng, seed);
 }
 
@@ -327,8 +327,8 @@ static void apply_event(struct elect_core *core, const struct elect_event *event
 		core->synced = true;
 		learn_key(core, &event->key);
 		break;
-	case ELECT_EV_BLIND:
-		on_blind(core, event, actions);
+	case ELECT_EV_WATCH_LOST:
+		on_watch_lost(core, event, actions);
 		break;
 	case ELECT_EV_ANSWER:
 		on_answer(core, event, actions);

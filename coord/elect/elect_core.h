@@ -31,15 +31,15 @@
 #include "store/base/rng.h"
 
 enum elect_event_type {
-	ELECT_EV_SESSION,  /* lease, safe_until_ms; lease 0: down */
-	ELECT_EV_CAMPAIGN, /* campaign, rank */
-	ELECT_EV_SEEN,     /* key, from the watch, which is complete from here on */
-	ELECT_EV_BLIND,    /* code: the watch is lost; PL_REWOUND: revisions start
+	ELECT_EV_SESSION,    /* lease, safe_until_ms; lease 0: down */
+	ELECT_EV_CAMPAIGN,   /* campaign, rank */
+	ELECT_EV_SEEN,       /* key, from the watch, which is complete from here on */
+	ELECT_EV_WATCH_LOST, /* code: the watch is lost; PL_REWOUND: revisions start
 	                    * again */
-	ELECT_EV_ANSWER,   /* seq and key, as it was when the request was served */
-	ELECT_EV_FAILED,   /* seq, code */
-	ELECT_EV_STOP,     /* resign */
-	ELECT_EV_TIMEOUT,  /* elect_deadline_ms() was reached */
+	ELECT_EV_ANSWER,     /* seq and key, as it was when the request was served */
+	ELECT_EV_FAILED,     /* seq, code */
+	ELECT_EV_STOP,       /* resign */
+	ELECT_EV_TIMEOUT,    /* elect_deadline_ms() was reached */
 };
 
 /* The key as it was at a revision. */
@@ -115,7 +115,7 @@ struct elect_core {
 	bool known;  /* key is valid */
 	bool synced; /* the watch is complete, so an absent key is free */
 	struct elect_key key;
-	struct elect_key told; /* the last leader reported; create_revision -1: none
+	struct elect_key reported; /* the last leader reported; create_revision -1: none
 	                        * yet */
 
 	int64_t epoch;  /* 0: not leading */

@@ -204,9 +204,9 @@ T_CASE(resign_unknown)
 T_CASE(rewound)
 {
 	lead();
-	tell("the store went back in time", (struct elect_event){.type = ELECT_EV_BLIND,
-	                                                         .now_ms = 2000,
-	                                                         .code = PL_REWOUND});
+	tell("the store went back in time",
+	     (struct elect_event){
+		     .type = ELECT_EV_WATCH_LOST, .now_ms = 2000, .code = PL_REWOUND});
 	T_EQ(core.epoch, 0);
 	seen("ours, as it was", 2100, 7, 5, LEASE);
 	T_EQ(core.epoch, 5);
@@ -224,7 +224,7 @@ T_CASE(rewound)
 T_CASE(blind)
 {
 	lead();
-	tell("the watch is lost", (struct elect_event){.type = ELECT_EV_BLIND,
+	tell("the watch is lost", (struct elect_event){.type = ELECT_EV_WATCH_LOST,
 	                                               .now_ms = 2000,
 	                                               .code = PL_COMPACTED});
 	T_EQ(core.epoch, 12);
@@ -233,7 +233,7 @@ T_CASE(blind)
 	T_TRUE(elect_deadline_ms(&core) == SAFE);
 	seen("gone", 2300, 30, 0, 0);
 	T_EQ(elect_state(&core), ELECT_WAITING);
-	tell("the watch is lost", (struct elect_event){.type = ELECT_EV_BLIND,
+	tell("the watch is lost", (struct elect_event){.type = ELECT_EV_WATCH_LOST,
 	                                               .now_ms = 2310,
 	                                               .code = PL_COMPACTED});
 	T_TRUE(elect_deadline_ms(&core) == SAFE);
@@ -244,9 +244,9 @@ T_CASE(resign_ends_with_the_session)
 {
 	lead();
 	campaign(2000, false, 0);
-	tell("the store went back in time", (struct elect_event){.type = ELECT_EV_BLIND,
-	                                                         .now_ms = 2010,
-	                                                         .code = PL_REWOUND});
+	tell("the store went back in time",
+	     (struct elect_event){
+		     .type = ELECT_EV_WATCH_LOST, .now_ms = 2010, .code = PL_REWOUND});
 	T_EQ(core.resign, 12);
 	session(2020, LEASE + 1, SAFE);
 	T_EQ(core.resign, 0);

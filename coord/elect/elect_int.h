@@ -71,7 +71,7 @@ struct elect_key elect_key_of(struct elect *e, const struct kv_record *record,
 /* elect_watch.c */
 void elect_watch(struct elect *e);
 /* Ends the present watch and opens another one. */
-void elect_watch_anew(struct elect *e);
+void elect_watch_again(struct elect *e);
 void elect_unwatch(struct elect *e);
 
 #endif

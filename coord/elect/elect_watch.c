@@ -47,7 +47,8 @@ static void list_end(struct elect *e, const struct relist_note *n)
 static void on_lost(struct elect *e, const struct pl_err *err)
 {
 	e->err = err;
-	elect_feed(e, (struct elect_event){.type = ELECT_EV_BLIND, .code = err->code});
+	elect_feed(e,
+	           (struct elect_event){.type = ELECT_EV_WATCH_LOST, .code = err->code});
 }
 
 static void on_relist(void *ctx, const struct relist_note *n)
@@ -95,7 +96,7 @@ void elect_watch(struct elect *e)
 	elect_report(e, &(struct elect_note){.what = ELECT_TROUBLE, .err = &err});
 }
 
-void elect_watch_anew(struct elect *e)
+void elect_watch_again(struct elect *e)
 {
 	e->relist_at_ms = kv_now_ms(e->kv);
 	elect_unwatch(e);

@@ -207,7 +207,7 @@ static enum pl_code is_here(struct derive *derive, struct alloc_pod *pod,
                             const struct derive_keys *keys, bool *here,
                             struct pl_err *err)
 {
-	const struct alloc_pod *said = find_listed(derive, pod);
+	const struct alloc_pod *stated = find_listed(derive, pod);
 	struct pod_state state;
 	enum pl_code code = PL_INVALID;
 
@@ -222,8 +222,8 @@ static enum pl_code is_here(struct derive *derive, struct alloc_pod *pod,
 		pod->leaving = state.phase == STATE_TERMINATING;
 		return PL_OK;
 	}
-	*here = said != NULL && is_left(keys);
-	pod->leaving = said != NULL && said->leaving;
+	*here = stated != NULL && is_left(keys);
+	pod->leaving = stated != NULL && stated->leaving;
 	return PL_OK;
 }
 

@@ -90,10 +90,11 @@ static bool make_domains(struct fsck_core *core, uint32_t key)
 	if (!fsck_domains_clear(core, fsck_found_pods(core)))
 		return false;
 	for (uint32_t i = 0; i < rules->finder.founds; i++) {
-		const struct fsck_look *look = &rules->look[rules->finder.found[i]];
+		const struct fsck_labelset *labelset =
+			&rules->labelset[rules->finder.found[i]];
 
-		for (uint32_t n = 0; n < look->pods; n++)
-			add_pod(core, rules->by_look[look->first + n], key);
+		for (uint32_t n = 0; n < labelset->pods; n++)
+			add_pod(core, rules->by_labelset[labelset->first + n], key);
 	}
 	return true;
 }
@@ -131,7 +132,7 @@ static void judge_anti_affinity_pod(struct fsck_core *core, const struct pod_ter
 	struct pl_span value = fsck_domain_text(core, bound->node, term->topology_key);
 	const struct fsck_domain *domain;
 	struct keys_text text, with;
-	bool itself = core->rules.look[bound->look].stamp == stamp;
+	bool itself = core->rules.labelset[bound->labelset].stamp == stamp;
 
 	if (at == 0)
 		return;

@@ -50,7 +50,7 @@ void fsck_feed_budget(struct fsck_core *core, const struct kv_record *record,
 		fsck_no_memory(core);
 	} else {
 		fsck_report(core, FSCK_BUDGET_MALFORMED, record->key, (struct pl_span){0},
-		            "it makes no sense: %s", err.msg);
+		            "it is malformed: %s", err.msg);
 	}
 }
 
@@ -58,17 +58,19 @@ void fsck_judge_budget(struct fsck_core *core, uint32_t number)
 {
 	const struct fsck_rules *rules = &core->rules;
 	const struct fsck_budget *budget = &rules->budget[number];
-	uint64_t healthy = 0, want = (uint64_t)budget->desired + budget->allowed;
+	uint64_t healthy = 0, constraint = (uint64_t)budget->desired + budget->allowed;
 
 	fsck_find_spread(core, budget->namespace, budget->selector,
 	                 rules->rules + number + 1);
 	for (uint32_t i = 0; i < rules->finder.founds; i++) {
-		const struct fsck_look *look = &rules->look[rules->finder.found[i]];
+		const struct fsck_labelset *labelset =
+			&rules->labelset[rules->finder.found[i]];
 
-		for (uint32_t n = 0; n < look->pods; n++)
-			healthy += rules->bound[rules->by_look[look->first + n]].healthy;
+		for (uint32_t n = 0; n < labelset->pods; n++)
+			healthy += rules->bound[rules->by_labelset[labelset->first + n]]
+			                   .healthy;
 	}
-	if (healthy >= want)
+	if (healthy >= constraint)
 		return;
 	fsck_report(core, FSCK_BUDGET_BEHIND, budget->key, (struct pl_span){0},
 	            "%" PRIu32 " pods more may go and %" PRIu32

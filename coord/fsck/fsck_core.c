@@ -195,7 +195,7 @@ static void feed_owner(struct fsck_core *core, const struct kv_record *record,
 	core->epoch[id->partition] = record->create_revision;
 	if (owner_parse(record->value, &owner, &err) != PL_OK)
 		fsck_report(core, FSCK_OWNER_MALFORMED, record->key, (struct pl_span){0},
-		            "it makes no sense: %s", err.msg);
+		            "it is malformed: %s", err.msg);
 }
 
 static void take_record(struct fsck_core *core, const struct kv_record *record,

@@ -26,10 +26,10 @@
 /* X(NAME, code, meaning). The codes are an interface and stay the same. */
 #define FSCK_CODE_MAP(X)                                                                 \
 	X(KEY_MALFORMED, "key.malformed", "a key that is none of ours")                  \
-	X(NODE_MALFORMED, "node.malformed", "a Node that makes no sense")                \
+	X(NODE_MALFORMED, "node.malformed", "a malformed Node")                          \
 	X(NODE_PARTITION, "node.partition", "a Node in a partition that is not its own") \
 	X(NODE_NO_ALLOC, "node.no_alloc", "a Node without its alloc")                    \
-	X(ALLOC_MALFORMED, "alloc.malformed", "an alloc that makes no sense")            \
+	X(ALLOC_MALFORMED, "alloc.malformed", "a malformed alloc")                       \
 	X(ALLOC_PARTITION, "alloc.partition",                                            \
 	  "an alloc in a partition that is not its own")                                 \
 	X(ALLOC_NO_NODE, "alloc.no_node", "an alloc without its Node")                   \
@@ -43,22 +43,22 @@
 	  "a pod is marked as leaving and does not terminate, or the other way round")   \
 	X(ALLOC_OVER, "alloc.over", "more was placed on a node than it has")             \
 	X(NODE_OVER, "node.over", "a node has become smaller than what is on it")        \
-	X(OWNER_MALFORMED, "owner.malformed", "an owner that makes no sense")            \
-	X(SPEC_MALFORMED, "spec.malformed", "a pod that makes no sense")                 \
+	X(OWNER_MALFORMED, "owner.malformed", "a malformed owner")                       \
+	X(SPEC_MALFORMED, "spec.malformed", "a malformed pod")                           \
 	X(POD_PARTITION, "pod.partition", "a pod in a partition that is not its own")    \
 	X(POD_TWICE, "pod.twice", "two pods have one name")                              \
 	X(POINTER_NOWHERE, "pointer.nowhere", "a pointer that leads to no pod")          \
 	X(POINTER_MISSING, "pointer.missing", "a pod that its name does not lead to")    \
-	X(STATE_MALFORMED, "state.malformed", "a state that makes no sense")             \
+	X(STATE_MALFORMED, "state.malformed", "a malformed state")                       \
 	X(STATE_MISSING, "state.missing", "a pod that an alloc lists has no state")      \
 	X(STATE_NO_SPEC, "state.no_spec", "a state without its pod")                     \
 	X(STATE_NO_NODE, "state.no_node", "a pod is bound to a node that is not there")  \
 	X(STATE_UNLISTED, "state.unlisted",                                              \
 	  "a bound pod that its node's alloc does not list")                             \
-	X(STATE_EPOCH, "state.epoch", "an epoch that nobody can have had")               \
+	X(STATE_EPOCH, "state.epoch", "an epoch that no owner can have had")             \
 	X(STATE_NOMINATED, "state.nominated",                                            \
 	  "a pod is nominated for a node that holds no room for it")                     \
-	X(GANG_MALFORMED, "gang.malformed", "a gang's record that makes no sense")       \
+	X(GANG_MALFORMED, "gang.malformed", "a malformed gang's record")                 \
 	X(GANG_HOLD, "gang.hold",                                                        \
 	  "room is held for a gang that is not being placed there")                      \
 	X(GANG_OVERDUE, "gang.overdue",                                                  \
@@ -66,18 +66,17 @@
 	X(GANG_PARTLY, "gang.partly", "fewer pods of a gang are bound than its minimum") \
 	X(HOLD_NOBODY, "hold.nobody",                                                    \
 	  "room is held for a pod that does not wait for it")                            \
-	X(BUDGET_MALFORMED, "budget.malformed",                                          \
-	  "a disruption budget that makes no sense")                                     \
+	X(BUDGET_MALFORMED, "budget.malformed", "a malformed disruption budget")         \
 	X(BUDGET_BEHIND, "budget.behind",                                                \
 	  "a disruption budget allows more than its pods do")                            \
-	X(REGISTRY_MALFORMED, "registry.malformed", "a registry that makes no sense")    \
+	X(REGISTRY_MALFORMED, "registry.malformed", "a malformed registry")              \
 	X(REGISTRY_TERM, "registry.term",                                                \
 	  "a registered term that is not what its pod carries")                          \
 	X(TERM_UNREGISTERED, "term.unregistered",                                        \
 	  "a bound pod keeps others away by a term that is not registered")              \
 	X(TERM_LATER, "term.later", "pods carry a term that is not registered")          \
 	X(TERM_NOBODY, "term.nobody", "a registered term that no pod carries")           \
-	X(LOCK_MALFORMED, "lock.malformed", "a lock that makes no sense")                \
+	X(LOCK_MALFORMED, "lock.malformed", "a malformed lock")                          \
 	X(LOCK_MISSING, "lock.missing", "a registered term without its lock")            \
 	X(LOCK_NOBODY, "lock.nobody", "the lock of a term that is not registered")       \
 	X(SHAPE_BEHIND, "shape.behind", "a Node is newer than what tells of Nodes")      \
@@ -177,7 +176,7 @@ struct fsck_repair {
 	/* PLACE: revisions as they were checked (0: no such key), and the time of the
 	 * check. blind: other allocs can not be read and may list the pod too. */
 	int64_t spec_rev, state_rev, wall_ms;
-	bool blind;
+	bool allocs_unreadable;
 	uint32_t number; /* of the node or registry, for fsck_core_unlisted and
 	                  * fsck_core_term */
 };

@@ -26,22 +26,22 @@ static int tag_cmp(const void *a, const void *b)
 		order = number_cmp(x->key, y->key);
 	if (order == 0)
 		order = number_cmp(x->value, y->value);
-	return order != 0 ? order : number_cmp(x->look, y->look);
+	return order != 0 ? order : number_cmp(x->labelset, y->labelset);
 }
 
 static void make_tags(struct fsck_rules *rules)
 {
 	struct fsck_finder *finder = &rules->finder;
 
-	for (uint32_t i = 0; i < rules->looks; i++) {
-		const struct fsck_look *look = &rules->look[i];
+	for (uint32_t i = 0; i < rules->labelsets; i++) {
+		const struct fsck_labelset *labelset = &rules->labelset[i];
 
-		finder->tag[finder->tags++] =
-			(struct fsck_tag){.namespace = look->namespace, .look = i};
-		for (uint32_t n = 0; n < look->labels->count; n++)
+		finder->tag[finder->tags++] = (struct fsck_tag){
+			.namespace = labelset->namespace, .labelset = i};
+		for (uint32_t n = 0; n < labelset->labels->count; n++)
 			finder->tag[finder->tags++] = (struct fsck_tag){
-				look->namespace, look->labels->row[n].key,
-				look->labels->row[n].value, i};
+				labelset->namespace, labelset->labels->row[n].key,
+				labelset->labels->row[n].value, i};
 	}
 	if (finder->tags > 1)
 		qsort(finder->tag, finder->tags, sizeof *finder->tag, tag_cmp);
@@ -81,13 +81,14 @@ bool fsck_finder_open(struct fsck_core *core)
 {
 	struct fsck_rules *rules = &core->rules;
 	struct fsck_finder *finder = &rules->finder;
-	size_t tags = rules->looks;
+	size_t tags = rules->labelsets;
 
-	for (uint32_t i = 0; i < rules->looks; i++)
-		tags += rules->look[i].labels->count;
+	for (uint32_t i = 0; i < rules->labelsets; i++)
+		tags += rules->labelset[i].labels->count;
 	finder->tag = pl_calloc(tags + 1, sizeof *finder->tag);
-	finder->in_namespace = pl_calloc(rules->looks + 1u, sizeof *finder->in_namespace);
-	finder->found = pl_calloc(rules->looks + 1u, sizeof *finder->found);
+	finder->in_namespace =
+		pl_calloc(rules->labelsets + 1u, sizeof *finder->in_namespace);
+	finder->found = pl_calloc(rules->labelsets + 1u, sizeof *finder->found);
 	if (finder->tag == NULL || finder->in_namespace == NULL ||
 	    finder->found == NULL || tags > UINT32_MAX) {
 		fsck_no_memory(core);
@@ -121,16 +122,18 @@ struct fsck_seek {
 	uint32_t stamp;
 };
 
-static bool matches_pod(const struct fsck_seek *seek, const struct fsck_look *look,
+static bool matches_pod(const struct fsck_seek *seek,
+                        const struct fsck_labelset *labelset,
                         const struct labels *namespace)
 {
 	const struct strings *strings = &seek->core->model.strings;
 
 	for (uint32_t i = 0; i < seek->count; i++)
-		if (!pod_term_matches(strings, seek->row[i].term, look->namespace,
-		                      namespace, look->labels))
+		if (!pod_term_matches(strings, seek->row[i].term, labelset->namespace,
+		                      namespace, labelset->labels))
 			return false;
-	return seek->count > 0 || selector_matches(strings, seek->selector, look->labels);
+	return seek->count > 0 ||
+	       selector_matches(strings, seek->selector, labelset->labels);
 }
 
 /* The first tag that is not less than this one. */
@@ -182,10 +185,10 @@ static void find_in_space(const struct fsck_seek *seek,
 		if (at->namespace != tag.namespace || at->key != tag.key ||
 		    at->value != tag.value)
 			return;
-		if (!matches_pod(seek, &rules->look[at->look], namespace->labels))
+		if (!matches_pod(seek, &rules->labelset[at->labelset], namespace->labels))
 			continue;
-		rules->look[at->look].stamp = seek->stamp;
-		finder->found[finder->founds++] = at->look;
+		rules->labelset[at->labelset].stamp = seek->stamp;
+		finder->found[finder->founds++] = at->labelset;
 	}
 }
 
@@ -242,7 +245,7 @@ uint32_t fsck_found_pods(const struct fsck_core *core)
 	uint32_t pods = 0;
 
 	for (uint32_t i = 0; i < finder->founds; i++)
-		pods += core->rules.look[finder->found[i]].pods;
+		pods += core->rules.labelset[finder->found[i]].pods;
 	return pods;
 }
 
@@ -251,22 +254,22 @@ uint32_t fsck_found_pods(const struct fsck_core *core)
 bool fsck_domains_clear(struct fsck_core *core, uint32_t most)
 {
 	struct fsck_finder *finder = &core->rules.finder;
-	uint32_t want = DOMAINS_LEAST;
+	uint32_t constraint = DOMAINS_LEAST;
 
-	while (want / 2 < most)
-		want *= 2;
-	if (want > finder->domain_cap) {
+	while (constraint / 2 < most)
+		constraint *= 2;
+	if (constraint > finder->domain_cap) {
 		free(finder->domain);
 		finder->domain_cap = 0;
-		finder->domain = pl_malloc(want * sizeof *finder->domain);
+		finder->domain = pl_malloc(constraint * sizeof *finder->domain);
 		if (finder->domain == NULL) {
 			fsck_no_memory(core);
 			return false;
 		}
-		finder->domain_cap = want;
+		finder->domain_cap = constraint;
 	}
-	finder->domains = want;
-	memset(finder->domain, 0, want * sizeof *finder->domain);
+	finder->domains = constraint;
+	memset(finder->domain, 0, constraint * sizeof *finder->domain);
 	return true;
 }
 

@@ -48,12 +48,12 @@ void fsck_keep_hold(struct fsck_core *core, uint32_t node,
                     const struct alloc_reservation *hold)
 {
 	struct fsck_hold kept = {.node = node,
-	                         .who = holder_of(core, hold),
+	                         .holder = holder_of(core, hold),
 	                         .next = FSCK_NONE,
 	                         .partition = (uint16_t)hold->partition,
 	                         .gang = hold->kind == ALLOC_RESERVATION_GANG};
 
-	if (kept.who == FSCK_NONE)
+	if (kept.holder == FSCK_NONE)
 		return;
 	if (!name_table_room((void **)&core->hold, &core->reservation_cap, core->holds,
 	                     sizeof *core->hold)) {
@@ -61,8 +61,8 @@ void fsck_keep_hold(struct fsck_core *core, uint32_t node,
 		return;
 	}
 	if (kept.gang) {
-		kept.next = core->gang[kept.who].first_hold;
-		core->gang[kept.who].first_hold = core->holds;
+		kept.next = core->gang[kept.holder].first_hold;
+		core->gang[kept.holder].first_hold = core->holds;
 	}
 	core->hold[core->holds++] = kept;
 }
@@ -74,13 +74,13 @@ static void end_hold(struct fsck_core *core, const struct fsck_hold *hold)
 	struct keys_text text, other;
 
 	if (hold->gang ? hold->right
-	               : (core->entry[hold->who].flags & POD_HELD_RIGHTLY) != 0)
+	               : (core->entry[hold->holder].flags & POD_HELD_RIGHTLY) != 0)
 		return;
 	alloc = fsck_key(&text, KEYS_ALLOC, node->partition,
 	                 name_table_get(&core->nodes, hold->node));
 	node->flags |= NODE_MEND;
 	if (!hold->gang) {
-		name = name_table_get(&core->pods, hold->who);
+		name = name_table_get(&core->pods, hold->holder);
 		fsck_report(core, FSCK_HOLD_NOBODY, alloc,
 		            fsck_key(&other, KEYS_SPEC, hold->partition, name),
 		            "room is held for " PL_SPAN_FMT
@@ -88,10 +88,10 @@ static void end_hold(struct fsck_core *core, const struct fsck_hold *hold)
 		            PL_SPAN_ARG(name));
 		return;
 	}
-	name = name_table_get(&core->gangs, hold->who);
+	name = name_table_get(&core->gangs, hold->holder);
 	fsck_report(core, FSCK_GANG_HOLD, alloc, fsck_key(&other, KEYS_GANG, 0, name),
 	            "room is held for gang " PL_SPAN_FMT ", %s", PL_SPAN_ARG(name),
-	            (core->gang[hold->who].flags & GANG_HAS_RECORD) != 0
+	            (core->gang[hold->holder].flags & GANG_HAS_RECORD) != 0
 	                    ? "whose record does not place it there"
 	                    : "which has no record");
 }
@@ -103,7 +103,7 @@ static bool holds_for(const struct fsck_core *core, uint32_t node, uint32_t pod)
 	for (uint32_t i = 0; i < core->holds; i++) {
 		const struct fsck_hold *hold = &core->hold[i];
 
-		if (!hold->gang && hold->node == node && hold->who == pod &&
+		if (!hold->gang && hold->node == node && hold->holder == pod &&
 		    hold->partition == core->at.partition)
 			return true;
 	}
@@ -182,7 +182,7 @@ void fsck_feed_gang(struct fsck_core *core, const struct kv_record *record,
 	if (code != PL_OK) {
 		gang->flags |= GANG_BAD_RECORD;
 		fsck_report(core, FSCK_GANG_MALFORMED, record->key, no_key,
-		            "it makes no sense: %s", err.msg);
+		            "it is malformed: %s", err.msg);
 	} else {
 		gang->until_ms = parsed.until_ms;
 		if (parsed.phase == GANG_PHASE_BOUND)

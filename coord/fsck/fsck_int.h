@@ -32,8 +32,8 @@ enum {
 };
 
 struct fsck_node {
-	struct fsck_sums said, sum;
-	uint64_t said_ports, sum_ports;
+	struct fsck_sums stated, sum;
+	uint64_t stated_ports, sum_ports;
 	int64_t node_rev, bound_rev; /* revision of the Node; of the newest placement
 	                              * by a shard */
 	uint32_t first_bound;        /* index in rules.bound */
@@ -79,7 +79,7 @@ struct fsck_row {
 /* Room reserved on a node for a gang or a pod. */
 struct fsck_hold {
 	uint32_t node;
-	uint32_t who;       /* index in gang or in entry */
+	uint32_t holder;    /* index in gang or in entry */
 	uint32_t next;      /* next reservation of the gang; FSCK_NONE */
 	uint16_t partition; /* partition of the pod */
 	bool gang;
@@ -185,8 +185,8 @@ struct fsck_core {
 	struct fsck_rules rules;
 	unsigned stage; /* index in fsck_prefixes */
 	int64_t wall_ms;
-	bool blurred; /* some pod does not parse, so it may carry any term */
-	bool blind; /* some alloc is missing or does not parse, so it may list any pod */
+	bool pods_unreadable; /* some pod does not parse, so it may carry any term */
+	bool allocs_unreadable; /* some alloc is missing or does not parse, so it may list any pod */
 	struct fsck_current at;
 	int64_t epoch[KEYS_PARTITIONS_MAX]; /* epoch of the partition's owner; 0: none */
 };

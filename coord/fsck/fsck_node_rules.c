@@ -46,28 +46,30 @@ struct pl_span fsck_domain_text(const struct fsck_core *core, uint32_t node, uin
 	return model_text(&core->model, value_of(core, node, key));
 }
 
-static bool is_wanted(const struct fsck_core *core, const struct fsck_want *want,
-                      const struct node *node)
+static bool is_wanted(const struct fsck_core *core,
+                      const struct fsck_constraint *constraint, const struct node *node)
 {
-	return labels_include(node->labels, want->labels) &&
-	       (want->required == NULL ||
-	        node_selector_matches(&core->model.strings, want->required, node->labels,
-	                              node->name));
+	return labels_include(node->labels, constraint->labels) &&
+	       (constraint->required == NULL ||
+	        node_selector_matches(&core->model.strings, constraint->required,
+	                              node->labels, node->name));
 }
 
 static bool scope_counts_node(const struct fsck_core *core,
                               const struct fsck_scope *scope, const uint32_t *value,
                               const struct node *node)
 {
-	const struct fsck_want *want = &core->rules.want[scope->want];
+	const struct fsck_constraint *constraint =
+		&core->rules.constraint[scope->constraint];
 
 	for (uint32_t i = 0; i < core->rules.keys; i++)
 		if ((scope->keys >> i & 1) != 0 && value[i] == 0)
 			return false;
-	if (scope->affinity && !want->plain && !is_wanted(core, want, node))
+	if (scope->affinity && !constraint->plain && !is_wanted(core, constraint, node))
 		return false;
-	return !scope->taints || taints_first_untolerated(node->taints, want->tolerations,
-	                                                  TAINT_HARD) == NULL;
+	return !scope->taints ||
+	       taints_first_untolerated(node->taints, constraint->tolerations,
+	                                TAINT_HARD) == NULL;
 }
 
 static void keep_values(struct fsck_core *core, uint32_t number, const struct node *node)
@@ -109,18 +111,20 @@ static bool tolerates_cordon(struct fsck_core *core,
 
 /* Why the pod does not want the node; NULL: it does. *late: the reason does not apply
  * to pods that are there already. */
-static const char *find_objection(struct fsck_core *core, const struct fsck_want *want,
+static const char *find_objection(struct fsck_core *core,
+                                  const struct fsck_constraint *constraint,
                                   const struct node *node, bool *late)
 {
 	*late = false;
-	if (!labels_include(node->labels, want->labels))
+	if (!labels_include(node->labels, constraint->labels))
 		return "it has not the labels of the pod's nodeSelector";
-	if (!is_wanted(core, want, node))
+	if (!is_wanted(core, constraint, node))
 		return "the pod's required node affinity does not find it";
-	if (taints_first_untolerated(node->taints, want->tolerations, TAINT_HARD) != NULL)
+	if (taints_first_untolerated(node->taints, constraint->tolerations, TAINT_HARD) !=
+	    NULL)
 		return "it has a taint that the pod does not tolerate";
 	*late = true;
-	if (node->unschedulable && !tolerates_cordon(core, want->tolerations))
+	if (node->unschedulable && !tolerates_cordon(core, constraint->tolerations))
 		return "it was cordoned";
 	return NULL;
 }
@@ -155,7 +159,8 @@ static void judge_node_rules(struct fsck_core *core, uint32_t number,
 	for (uint32_t i = at->first_bound; i != FSCK_NONE; i = rules->bound[i].next) {
 		const struct fsck_bound *bound = &rules->bound[i];
 
-		why = find_objection(core, &rules->want[bound->want], node, &late);
+		why = find_objection(core, &rules->constraint[bound->constraint], node,
+		                     &late);
 		if (why == NULL)
 			continue;
 		if (was_so(core, bound)) {
@@ -184,7 +189,7 @@ static bool is_plain(const struct fsck_core *core, uint32_t number,
 		return false;
 	for (uint32_t i = core->node[number].first_bound; i != FSCK_NONE;
 	     i = rules->bound[i].next)
-		if (!rules->want[rules->bound[i].want].plain)
+		if (!rules->constraint[rules->bound[i].constraint].plain)
 			return false;
 	return true;
 }

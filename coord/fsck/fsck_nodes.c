@@ -110,11 +110,11 @@ static void feed_amounts(struct fsck_core *core, uint32_t number,
 {
 	struct fsck_node *node = &core->node[number];
 
-	fsck_sums_add(&node->said, &alloc->used);
+	fsck_sums_add(&node->stated, &alloc->used);
 	for (uint32_t i = 0; i < alloc->holds; i++)
 		fsck_sums_add(&node->sum, &alloc->hold[i].used);
 	for (uint32_t i = 0; i < alloc->ports; i++)
-		node->said_ports += fsck_port_hash(&alloc->port[i]);
+		node->stated_ports += fsck_port_hash(&alloc->port[i]);
 	keep_scalars(core, node, &alloc->used);
 	for (uint32_t i = 0; i < alloc->holds && may_exceed(alloc); i++)
 		if (alloc->hold[i].kind == ALLOC_RESERVATION_NOMINATED &&
@@ -144,9 +144,9 @@ void fsck_feed_alloc(struct fsck_core *core, const struct kv_record *record,
 	}
 	if (code != PL_OK) {
 		core->node[number].flags |= NODE_BAD_ALLOC | NODE_MEND;
-		core->blind = true;
+		core->allocs_unreadable = true;
 		fsck_report(core, FSCK_ALLOC_MALFORMED, record->key, no_key,
-		            "it makes no sense: %s", err.msg);
+		            "it is malformed: %s", err.msg);
 		return;
 	}
 	if (alloc.pods > 0 || alloc.holds > 0)
@@ -181,7 +181,7 @@ static bool amounts_fit(const struct fsck_core *core, const struct fsck_node *no
                         const struct resources *has)
 {
 	static const struct fsck_sums none;
-	const struct fsck_sums *used = &node->said, *less = &none;
+	const struct fsck_sums *used = &node->stated, *less = &none;
 
 	if (node->promise != 0)
 		less = &core->promise[node->promise - 1];
@@ -211,7 +211,7 @@ static void feed_capacity(struct fsck_core *core, uint32_t number,
 	if (code != PL_OK) {
 		node->flags |= NODE_BAD_NODE;
 		fsck_report(core, FSCK_NODE_MALFORMED, record->key, no_key,
-		            "it makes no sense: %s", err.msg);
+		            "it is malformed: %s", err.msg);
 		return;
 	}
 	if (!amounts_fit(core, node, parsed.allocatable))
@@ -237,7 +237,7 @@ void fsck_feed_node(struct fsck_core *core, const struct kv_record *record,
 		core->newest_node_rev = record->mod_revision;
 	if ((core->node[number].flags & NODE_HAS_ALLOC) == 0) {
 		core->node[number].flags |= NODE_MEND;
-		core->blind = true;
+		core->allocs_unreadable = true;
 	}
 	feed_capacity(core, number, record);
 }
@@ -264,46 +264,46 @@ static void sum_ports(struct fsck_core *core)
 }
 
 /* The first amount that differs from the sum; NULL: none. */
-static const char *wrong_sum(const struct fsck_node *node, int64_t *said, int64_t *sum)
+static const char *wrong_sum(const struct fsck_node *node, int64_t *stated, int64_t *sum)
 {
 	const struct {
 		const char *name;
-		int64_t said, sum;
+		int64_t stated, sum;
 	} rows[] = {
-		{"cpu (in thousandths)", node->said.cpu_milli, node->sum.cpu_milli},
-		{"memory", node->said.memory, node->sum.memory},
-		{"ephemeral-storage", node->said.storage, node->sum.storage},
-		{"pods", node->said.pods, node->sum.pods},
-		{"nonzero cpu (in thousandths)", node->said.nonzero_cpu_milli,
+		{"cpu (in thousandths)", node->stated.cpu_milli, node->sum.cpu_milli},
+		{"memory", node->stated.memory, node->sum.memory},
+		{"ephemeral-storage", node->stated.storage, node->sum.storage},
+		{"pods", node->stated.pods, node->sum.pods},
+		{"nonzero cpu (in thousandths)", node->stated.nonzero_cpu_milli,
 	         node->sum.nonzero_cpu_milli},
-		{"nonzero memory", node->said.nonzero_memory, node->sum.nonzero_memory},
+		{"nonzero memory", node->stated.nonzero_memory, node->sum.nonzero_memory},
 	};
 
-	*said = *sum = 0;
+	*stated = *sum = 0;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		if (rows[i].said == rows[i].sum)
+		if (rows[i].stated == rows[i].sum)
 			continue;
-		*said = rows[i].said;
+		*stated = rows[i].stated;
 		*sum = rows[i].sum;
 		return rows[i].name;
 	}
-	if (node->said.scalars != node->sum.scalars)
+	if (node->stated.scalars != node->sum.scalars)
 		return "other resources";
-	return node->said_ports != node->sum_ports ? "ports" : NULL;
+	return node->stated_ports != node->sum_ports ? "ports" : NULL;
 }
 
 static void check_sum(struct fsck_core *core, struct fsck_node *node, struct pl_span key)
 {
-	int64_t said, sum;
-	const char *wrong = wrong_sum(node, &said, &sum);
+	int64_t stated, sum;
+	const char *wrong = wrong_sum(node, &stated, &sum);
 
 	if (wrong == NULL || (node->flags & NODE_NO_SUM) != 0)
 		return;
 	node->flags |= NODE_MEND;
-	if (said != sum)
+	if (stated != sum)
 		fsck_report(core, FSCK_ALLOC_SUM, key, no_key,
 		            "%s: it says %" PRId64 ", its pods and holds are %" PRId64,
-		            wrong, said, sum);
+		            wrong, stated, sum);
 	else
 		fsck_report(core, FSCK_ALLOC_SUM, key, no_key,
 		            "%s: it says others than its pods and holds have", wrong);

@@ -107,7 +107,7 @@ T_CASE(alloc_without_node)
 	up();
 	drop(node_key(KEYS_NODE, "n-0"));
 	finds(FSCK_ALLOC_NO_NODE, 1);
-	T_TRUE(strstr(r.said, "placet nodes apply") != NULL);
+	T_TRUE(strstr(r.text, "placet nodes apply") != NULL);
 	mends_not();
 }
 

@@ -66,12 +66,12 @@ static void feed_pod(struct fsck_core *core, const struct kv_record *record)
 		}
 	}
 	at->spec_ok = code == PL_OK;
-	core->blurred = core->blurred || code != PL_OK;
+	core->pods_unreadable = core->pods_unreadable || code != PL_OK;
 	if (code == PL_NOMEM)
 		fsck_no_memory(core);
 	else if (code != PL_OK)
 		fsck_report(core, FSCK_SPEC_MALFORMED, record->key, no_key,
-		            "it makes no sense: %s", err.msg);
+		            "it is malformed: %s", err.msg);
 }
 
 void fsck_feed_spec(struct fsck_core *core, const struct kv_record *record,
@@ -86,7 +86,7 @@ void fsck_feed_spec(struct fsck_core *core, const struct kv_record *record,
 	if (pointer_parse(record->value, &at->is_pointer, &at->points_to, &err) !=
 	    PL_OK) {
 		fsck_report(core, FSCK_SPEC_MALFORMED, record->key, no_key,
-		            "the pointer makes no sense: %s", err.msg);
+		            "the pointer is malformed: %s", err.msg);
 		return;
 	}
 	if (at->is_pointer) {
@@ -138,7 +138,7 @@ void fsck_feed_state(struct fsck_core *core, const struct kv_record *record,
 		fsck_no_memory(core);
 	else if (code != PL_OK)
 		fsck_report(core, FSCK_STATE_MALFORMED, record->key, no_key,
-		            "it makes no sense: %s", err.msg);
+		            "it is malformed: %s", err.msg);
 	else
 		check_epoch(core, record, id);
 }

@@ -165,7 +165,7 @@ static void repairs(uint64_t seed)
 		       "seed %" PRIu64 ": %u mended, %u right, %u refused, %" PRIu64
 		       " left\n%s%s",
 		       seed, m.count[REPAIR_DONE], m.count[REPAIR_RIGHT],
-		       m.count[REPAIR_REFUSED], left(), r.said, m.why);
+		       m.count[REPAIR_REFUSED], left(), r.text, m.why);
 }
 
 T_CASE(damage_is_repaired_or_reported)

@@ -95,7 +95,7 @@ static bool repair_place(const struct fsck_core *core, uint32_t number,
 	                            .spec_rev = is->spec_rev,
 	                            .state_rev = is->state_rev,
 	                            .wall_ms = core->wall_ms,
-	                            .blind = core->blind,
+	                            .allocs_unreadable = core->allocs_unreadable,
 	                            .number = number};
 	fsck_split(name_table_get(&core->pods, is->pod), &out->scope, &out->name);
 	if (is->node == FSCK_NONE)

@@ -37,40 +37,42 @@ static uint32_t number_of(struct fsck_core *core, struct name_table *table,
 
 /* -- looks, wants ------------------------------------------------------------------ */
 
-static uint32_t look_of(struct fsck_core *core, uint32_t namespace,
-                        const struct labels *labels)
+static uint32_t labelset_of(struct fsck_core *core, uint32_t namespace,
+                            const struct labels *labels)
 {
 	struct fsck_rules *rules = &core->rules;
 	const uint64_t key[2] = {(uintptr_t)labels, namespace};
-	struct fsck_look *look = ROOM(core, rules->look, rules->look_cap, rules->looks);
+	struct fsck_labelset *labelset =
+		ROOM(core, rules->labelset, rules->labelset_cap, rules->labelsets);
 	bool fresh = false;
 	uint32_t number = FSCK_NONE;
 
-	if (look != NULL)
-		number = number_of(core, &rules->look_at, key, sizeof key, &fresh);
+	if (labelset != NULL)
+		number = number_of(core, &rules->labelset_at, key, sizeof key, &fresh);
 	if (!fresh)
 		return number;
-	*look = (struct fsck_look){
+	*labelset = (struct fsck_labelset){
 		.namespace = strings_ref(&core->model.strings, namespace),
 		.labels = model_ref(&core->model, MODEL_LABELS, labels)};
-	return rules->looks++;
+	return rules->labelsets++;
 }
 
-static uint32_t want_of(struct fsck_core *core, const struct spec *spec)
+static uint32_t constraint_of(struct fsck_core *core, const struct spec *spec)
 {
 	struct fsck_rules *rules = &core->rules;
 	const uint64_t key[3] = {(uintptr_t)spec->template->node_selector,
 	                         (uintptr_t)spec->template->required,
 	                         (uintptr_t)spec->template->tolerations};
-	struct fsck_want *want = ROOM(core, rules->want, rules->want_cap, rules->wants);
+	struct fsck_constraint *constraint =
+		ROOM(core, rules->constraint, rules->constraint_cap, rules->constraints);
 	bool fresh = false;
 	uint32_t number = FSCK_NONE;
 
-	if (want != NULL)
-		number = number_of(core, &rules->want_at, key, sizeof key, &fresh);
+	if (constraint != NULL)
+		number = number_of(core, &rules->constraint_at, key, sizeof key, &fresh);
 	if (!fresh)
 		return number;
-	*want = (struct fsck_want){
+	*constraint = (struct fsck_constraint){
 		.labels = model_ref(&core->model, MODEL_LABELS,
 	                            spec->template->node_selector),
 		.required = model_ref(&core->model, MODEL_NODE_SELECTORS,
@@ -79,7 +81,7 @@ static uint32_t want_of(struct fsck_core *core, const struct spec *spec)
 	                                 spec->template->tolerations),
 		.plain = spec->template->node_selector->count == 0 &&
 	                 spec->template->required == NULL};
-	return rules->wants++;
+	return rules->constraints++;
 }
 
 /* -- topology keys, and which nodes count ------------------------------------------- */
@@ -111,8 +113,9 @@ static uint32_t scope_add(struct fsck_rules *rules, struct fsck_scope scope)
 	for (uint32_t i = 0; i < rules->scopes; i++) {
 		const struct fsck_scope *at = &rules->scope[i];
 
-		if (at->want == scope.want && at->affinity == scope.affinity &&
-		    at->taints == scope.taints && at->keys == scope.keys)
+		if (at->constraint == scope.constraint &&
+		    at->affinity == scope.affinity && at->taints == scope.taints &&
+		    at->keys == scope.keys)
 			return i;
 	}
 	if (rules->scopes < RULES_SCOPES_MAX)
@@ -138,7 +141,7 @@ static bool scope_of(struct fsck_core *core, const struct spec *spec, uint32_t a
                      uint32_t *out)
 {
 	const struct spec_spread *row = spec_spreads(spec);
-	struct fsck_scope scope = {.want = want_of(core, spec),
+	struct fsck_scope scope = {.constraint = constraint_of(core, spec),
 	                           .affinity = row[at].affinity != 0,
 	                           .taints = row[at].taints != 0};
 
@@ -314,8 +317,8 @@ static uint32_t bound_add(struct fsck_core *core, uint32_t node)
 		.entry = entry,
 		.node = node,
 		.next = core->node[node].first_bound,
-		.look = look_of(core, spec->namespace, spec->labels),
-		.want = want_of(core, spec),
+		.labelset = labelset_of(core, spec->namespace, spec->labels),
+		.constraint = constraint_of(core, spec),
 		.index = at->pod.index,
 		.partition = (uint16_t)at->partition,
 		.beside = at->pod.beside,
@@ -409,7 +412,7 @@ static void promote_labels(struct fsck_core *core, struct fsck_bound *bound)
 {
 	const struct identity beside = {bound->index, bound->beside};
 	struct strings *strings = &core->model.strings;
-	const struct fsck_look *look = &core->rules.look[bound->look];
+	const struct fsck_labelset *labelset = &core->rules.labelset[bound->labelset];
 	const struct labels *labels;
 	struct pl_span namespace, text;
 	uint32_t name = 0, due;
@@ -421,9 +424,9 @@ static void promote_labels(struct fsck_core *core, struct fsck_bound *bound)
 	}
 	due = identity_due_labels(&core->model, name, &beside);
 	if (due != 0) {
-		labels = make_promoted_labels(core, look->labels, name, &beside, due);
+		labels = make_promoted_labels(core, labelset->labels, name, &beside, due);
 		if (labels != NULL)
-			bound->look = look_of(core, look->namespace, labels);
+			bound->labelset = labelset_of(core, labelset->namespace, labels);
 		model_unref(&core->model, MODEL_LABELS, labels);
 	}
 	strings_unref(strings, name);
@@ -445,18 +448,18 @@ static bool sort_pods(struct fsck_core *core)
 	struct fsck_rules *rules = &core->rules;
 	uint32_t at = 0;
 
-	rules->by_look = pl_calloc(rules->bounds + 1u, sizeof *rules->by_look);
+	rules->by_labelset = pl_calloc(rules->bounds + 1u, sizeof *rules->by_labelset);
 	rules->by_rule = pl_calloc(rules->carries + 1u, sizeof *rules->by_rule);
-	if (rules->by_look == NULL || rules->by_rule == NULL) {
+	if (rules->by_labelset == NULL || rules->by_rule == NULL) {
 		fsck_no_memory(core);
 		return false;
 	}
 	for (uint32_t i = 0; i < rules->bounds; i++)
-		rules->look[rules->bound[i].look].pods++;
-	for (uint32_t i = 0; i < rules->looks; i++) {
-		rules->look[i].first = at;
-		at += rules->look[i].pods;
-		rules->look[i].pods = 0;
+		rules->labelset[rules->bound[i].labelset].pods++;
+	for (uint32_t i = 0; i < rules->labelsets; i++) {
+		rules->labelset[i].first = at;
+		at += rules->labelset[i].pods;
+		rules->labelset[i].pods = 0;
 	}
 	at = 0;
 	for (uint32_t i = 0; i < rules->rules; i++) {
@@ -465,9 +468,10 @@ static bool sort_pods(struct fsck_core *core)
 		rules->rule[i].pods = 0;
 	}
 	for (uint32_t i = 0; i < rules->bounds; i++) {
-		struct fsck_look *look = &rules->look[rules->bound[i].look];
+		struct fsck_labelset *labelset =
+			&rules->labelset[rules->bound[i].labelset];
 
-		rules->by_look[look->first + look->pods++] = i;
+		rules->by_labelset[labelset->first + labelset->pods++] = i;
 	}
 	for (uint32_t i = 0; i < rules->carries; i++) {
 		struct fsck_rule *rule = &rules->rule[rules->carry[i].rule];
@@ -512,14 +516,14 @@ static void release_refs(struct fsck_rules *rules, struct model *model)
 {
 	struct strings *strings = &model->strings;
 
-	for (uint32_t i = 0; i < rules->looks; i++) {
-		strings_unref(strings, rules->look[i].namespace);
-		model_unref(model, MODEL_LABELS, rules->look[i].labels);
+	for (uint32_t i = 0; i < rules->labelsets; i++) {
+		strings_unref(strings, rules->labelset[i].namespace);
+		model_unref(model, MODEL_LABELS, rules->labelset[i].labels);
 	}
-	for (uint32_t i = 0; i < rules->wants; i++) {
-		model_unref(model, MODEL_LABELS, rules->want[i].labels);
-		model_unref(model, MODEL_NODE_SELECTORS, rules->want[i].required);
-		model_unref(model, MODEL_TOLERATIONS, rules->want[i].tolerations);
+	for (uint32_t i = 0; i < rules->constraints; i++) {
+		model_unref(model, MODEL_LABELS, rules->constraint[i].labels);
+		model_unref(model, MODEL_NODE_SELECTORS, rules->constraint[i].required);
+		model_unref(model, MODEL_TOLERATIONS, rules->constraint[i].tolerations);
 	}
 	for (uint32_t i = 0; i < rules->rules; i++)
 		model_unref(model, MODEL_SPECS, rules->rule[i].spec);
@@ -541,19 +545,19 @@ void fsck_rules_done(struct fsck_core *core)
 
 	fsck_finder_done(core);
 	release_refs(rules, &core->model);
-	name_table_done(&rules->look_at);
-	name_table_done(&rules->want_at);
+	name_table_done(&rules->labelset_at);
+	name_table_done(&rules->constraint_at);
 	name_table_done(&rules->rule_at);
 	pl_buf_done(&rules->key_text);
 	free(rules->bound);
-	free(rules->look);
-	free(rules->want);
+	free(rules->labelset);
+	free(rules->constraint);
 	free(rules->rule);
 	free(rules->carry);
 	free(rules->value);
 	free(rules->counted);
 	free(rules->port);
 	free(rules->budget);
-	free(rules->by_look);
+	free(rules->by_labelset);
 	free(rules->by_rule);
 }

@@ -35,7 +35,7 @@ struct fsck_bound {
 	int64_t spec_rev;
 	uint32_t entry, node;
 	uint32_t next; /* next pod on the node */
-	uint32_t look, want;
+	uint32_t labelset, constraint;
 	uint32_t index; /* of the replica's own labels: identity.h */
 	uint16_t partition;
 	uint8_t beside;
@@ -55,16 +55,16 @@ struct fsck_budget {
 };
 
 /* A look: what selectors see of a pod, its namespace and labels. */
-struct fsck_look {
+struct fsck_labelset {
 	uint32_t namespace;          /* holds a reference */
 	const struct labels *labels; /* holds a reference */
-	uint32_t first, pods;        /* range in by_look */
+	uint32_t first, pods;        /* range in by_labelset */
 	uint32_t stamp;              /* one more than the last rule that matched it */
 };
 
 /* What a pod wants of nodes. Number 0 wants nothing. The pointers hold references, or
  * are NULL. */
-struct fsck_want {
+struct fsck_constraint {
 	const struct labels *labels;
 	const struct node_selector *required;
 	const struct tolerations *tolerations;
@@ -87,7 +87,7 @@ struct fsck_rule {
 
 /* A scope: the nodes that a spread constraint counts. */
 struct fsck_scope {
-	uint32_t want; /* whose labels, affinity (if set) and tolerations (if set)
+	uint32_t constraint; /* whose labels, affinity (if set) and tolerations (if set)
 	                * select the nodes */
 	bool affinity, taints;
 	uint64_t keys; /* topology keys that the nodes must have, as bits */
@@ -121,7 +121,7 @@ struct fsck_namespace {
 
 /* A label of a look; key 0 is an entry for the namespace alone. */
 struct fsck_tag {
-	uint32_t namespace, key, value, look;
+	uint32_t namespace, key, value, labelset;
 };
 
 /* The finder, made at the end. */
@@ -136,14 +136,14 @@ struct fsck_finder {
 
 struct fsck_rules {
 	struct fsck_bound *bound;
-	struct fsck_look *look;
-	struct fsck_want *want;
+	struct fsck_labelset *labelset;
+	struct fsck_constraint *constraint;
 	struct fsck_rule *rule;
 	struct fsck_carry *carry;
-	uint32_t bounds, bound_cap, looks, look_cap, wants, want_cap;
+	uint32_t bounds, bound_cap, labelsets, labelset_cap, constraints, constraint_cap;
 	uint32_t rules, rule_cap, carries, carry_cap;
-	struct name_table look_at, want_at, rule_at; /* numbers by bytes */
-	uint32_t key[RULES_KEYS_MAX];                /* holds references */
+	struct name_table labelset_at, constraint_at, rule_at; /* numbers by bytes */
+	uint32_t key[RULES_KEYS_MAX];                          /* holds references */
 	uint32_t keys;
 	struct fsck_scope scope[RULES_SCOPES_MAX];
 	uint32_t scopes, skipped;
@@ -151,7 +151,7 @@ struct fsck_rules {
 	                  * no such label. Holds references */
 	uint64_t *counted; /* by node, one bit for each scope */
 	uint32_t value_cap, valued, counted_cap;
-	uint32_t *by_look, *by_rule; /* made at the end */
+	uint32_t *by_labelset, *by_rule; /* made at the end */
 	struct fsck_host_port *port;
 	uint32_t ports, port_cap;
 	struct fsck_budget *budget;

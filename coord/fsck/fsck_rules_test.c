@@ -106,7 +106,7 @@ static void settles(enum fsck_code code, unsigned count)
 	r.total -= r.found[FSCK_TERM_LATER];
 	if (r.found[code] != count || r.total != count)
 		t_fail(__FILE__, __LINE__, "want %u of %s, found:\n%s", count,
-		       fsck_code_word(code), r.said);
+		       fsck_code_word(code), r.text);
 }
 
 static void violations(unsigned count)
@@ -140,7 +140,7 @@ T_CASE(anti_affinity_in_either_order)
 			put_pod("a", "x", APART("y", "zone"), "n-0");
 		settles(FSCK_RULES_APART, 1);
 		violations(1);
-		T_TRUE(strstr(r.said, "/web/a/state") != NULL);
+		T_TRUE(strstr(r.text, "/web/a/state") != NULL);
 		down();
 	}
 }
@@ -177,7 +177,7 @@ T_CASE(spread_over_hosts_of_one_name)
 	put_pod("c", "y", SPREAD("y", HOST), "n-1");
 	put_pod("d", "y", SPREAD("y", HOST), "n-1");
 	settles(FSCK_RULES_SPREAD, 1);
-	T_TRUE(strstr(r.said, "2 in its kubernetes.io/hostname n-0, 0 where") != NULL);
+	T_TRUE(strstr(r.text, "2 in its kubernetes.io/hostname n-0, 0 where") != NULL);
 	down();
 }
 
@@ -381,16 +381,16 @@ T_CASE(nodes_that_pods_do_not_want)
 	/* The node has changed since: reported once. */
 	put_labeled("n-2", "c", "");
 	settles(FSCK_RULES_NODE_SINCE, 1);
-	T_TRUE(strstr(r.said, "2 pods") != NULL);
+	T_TRUE(strstr(r.text, "2 pods") != NULL);
 	violations(0);
 	put_labeled("n-2", "b", taint);
 	settles(FSCK_RULES_NODE_SINCE, 1);
-	T_TRUE(strstr(r.said, "3 pods") != NULL);
+	T_TRUE(strstr(r.text, "3 pods") != NULL);
 	put_pod("a", "x", tolerates, "n-2");
 	put_pod("c", "x", tolerates, "n-2");
 	place("b", "n-2");
 	settles(FSCK_RULES_NODE, 1);
-	T_TRUE(strstr(r.said, "taint") != NULL);
+	T_TRUE(strstr(r.text, "taint") != NULL);
 	down();
 }
 
@@ -448,7 +448,7 @@ T_CASE(pods_on_a_cordoned_node)
 	        "\"operator\":\"Exists\"}],",
 	        "n-0");
 	settles(FSCK_RULES_NODE, 1);
-	T_TRUE(strstr(r.said, "/web/b/state") != NULL);
+	T_TRUE(strstr(r.text, "/web/b/state") != NULL);
 	down();
 }
 
@@ -480,6 +480,6 @@ T_CASE(labels_of_replicas_are_seen)
 	settles(FSCK_RULES_APART, 0);
 	put_pod("b", "x", rule, "n-2");
 	settles(FSCK_RULES_APART, 1);
-	T_TRUE(strstr(r.said, "/web/b/state") != NULL);
+	T_TRUE(strstr(r.text, "/web/b/state") != NULL);
 	down();
 }

@@ -42,10 +42,12 @@ static void add_pods(struct spread_tally *tally)
 	const struct fsck_rules *rules = &tally->core->rules;
 
 	for (uint32_t i = 0; i < rules->finder.founds; i++) {
-		const struct fsck_look *look = &rules->look[rules->finder.found[i]];
+		const struct fsck_labelset *labelset =
+			&rules->labelset[rules->finder.found[i]];
 
-		for (uint32_t n = 0; n < look->pods; n++)
-			add_pod(tally, &rules->bound[rules->by_look[look->first + n]]);
+		for (uint32_t n = 0; n < labelset->pods; n++)
+			add_pod(tally,
+			        &rules->bound[rules->by_labelset[labelset->first + n]]);
 	}
 }
 

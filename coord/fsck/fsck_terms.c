@@ -117,7 +117,7 @@ static void feed_registry(struct fsck_core *core, const struct kv_record *record
 	if (code != PL_OK) {
 		core->registry[number].flags |= REGISTRY_MEND;
 		fsck_report(core, FSCK_REGISTRY_MALFORMED, record->key, no_key,
-		            "it makes no sense: %s", err.msg);
+		            "it is malformed: %s", err.msg);
 	}
 	for (uint32_t i = 0; i < registry.terms && core->code == PL_OK; i++)
 		feed_term(core, record, number, &registry.term[i]);
@@ -150,7 +150,7 @@ static void feed_lock(struct fsck_core *core, const struct kv_record *record,
 	if (is_value(core, record->value))
 		return;
 	group->flags |= TERM_BAD_LOCK;
-	fsck_report(core, FSCK_LOCK_MALFORMED, record->key, no_key, "it makes no sense");
+	fsck_report(core, FSCK_LOCK_MALFORMED, record->key, no_key, "it is malformed");
 }
 
 void fsck_feed_rules_key(struct fsck_core *core, const struct kv_record *record,
@@ -230,7 +230,7 @@ void fsck_carry(struct fsck_core *core, const struct spec *spec, bool placed)
 
 bool fsck_term_is_orphan(const struct fsck_core *core, uint32_t number)
 {
-	return !core->blurred &&
+	return !core->pods_unreadable &&
 	       (core->group[number].flags &
 	        (TERM_REGISTERED | TERM_BOUND | TERM_WAITING)) == TERM_REGISTERED;
 }

@@ -41,7 +41,7 @@ void repair_no_memory(struct repair *repair)
 {
 	struct pl_err err;
 
-	(void)pl_err_set(&err, PL_NOMEM, "mend");
+	(void)pl_err_set(&err, PL_NOMEM, "repair");
 	repair->failed = true;
 	bulk_cancel(repair->writer, &err);
 }
@@ -141,7 +141,7 @@ enum pl_code repair_open(struct kv *kv, const struct repair_opts *opts,
 	enum pl_code code;
 
 	if (repair == NULL)
-		return pl_err_set(err, PL_NOMEM, "mend");
+		return pl_err_set(err, PL_NOMEM, "repair");
 	repair->kv = kv;
 	repair->opts = *opts;
 	model_init(&repair->model);

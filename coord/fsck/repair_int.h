@@ -73,7 +73,7 @@ PL_NODISCARD static inline enum pl_code repair_value(struct repair_job *job,
                                                      struct pl_err *err)
 {
 	job->value = pl_arena_dup(&job->arena, pl_buf_span(text));
-	return job->value.at == NULL ? pl_err_set(err, PL_NOMEM, "mend") : PL_OK;
+	return job->value.at == NULL ? pl_err_set(err, PL_NOMEM, "repair") : PL_OK;
 }
 
 /* repair_read.c: begins a job; begins another try of it; requests the next read; takes

@@ -81,7 +81,7 @@ static enum pl_code check_state(struct repair_job *job, bool *same, struct pl_er
 	if (job->target.mod_revision != 0)
 		code = state_parse(job->target.value, &job->arena, &state, NULL);
 	if (code == PL_NOMEM)
-		return pl_err_set(err, PL_NOMEM, "mend");
+		return pl_err_set(err, PL_NOMEM, "repair");
 	*same = code == PL_OK || (job->target.mod_revision == 0 && !is_listed(job));
 	if (*same)
 		return PL_OK;
@@ -89,9 +89,9 @@ static enum pl_code check_state(struct repair_job *job, bool *same, struct pl_er
 	    (is_listed(job) && job->third.mod_revision != what->spec_rev))
 		return pl_err_set(err, PL_CONFLICT,
 		                  "the pod has changed since it was checked; try again");
-	if (!is_listed(job) && what->blind)
+	if (!is_listed(job) && what->allocs_unreadable)
 		return pl_err_set(err, PL_CORRUPT,
-		                  "an alloc that is lost or makes no sense may list the "
+		                  "an alloc that is lost or malformed may list the "
 		                  "pod; try again when allocs are mended");
 	return PL_OK;
 }
@@ -148,7 +148,7 @@ static enum pl_code read_uid(struct repair *repair, struct repair_job *job,
 		code = out->at == NULL ? PL_NOMEM : PL_OK;
 	}
 	pod_drop(&repair->model, &pod);
-	return code == PL_NOMEM ? pl_err_set(err, PL_NOMEM, "mend") : PL_OK;
+	return code == PL_NOMEM ? pl_err_set(err, PL_NOMEM, "repair") : PL_OK;
 }
 
 static enum pl_code print_state(struct repair_job *job, const struct pod_state *state,

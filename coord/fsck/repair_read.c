@@ -86,7 +86,7 @@ void repair_begin(struct repair *repair, struct repair_job *job)
 		repair_no_memory(repair);
 }
 
-static bool ask_both(struct repair_job *job, struct pl_arena *arena, struct kv_req *req)
+static bool read_both(struct repair_job *job, struct pl_arena *arena, struct kv_req *req)
 {
 	struct kv_req *gets = pl_arena_alloc(arena, 2 * sizeof *gets);
 
@@ -118,8 +118,8 @@ static bool get_pod(const struct repair_pod *pod, struct pl_arena *arena,
 	return key.at != NULL;
 }
 
-static bool ask_pods(struct repair *repair, struct repair_job *job,
-                     struct pl_arena *arena, struct kv_req *req)
+static bool read_pods(struct repair *repair, struct repair_job *job,
+                      struct pl_arena *arena, struct kv_req *req)
 {
 	uint32_t most = kv_limits(repair->kv).txn_ops, count = job->pods - job->read;
 	struct kv_req *gets;
@@ -261,9 +261,9 @@ bool repair_request(struct repair *repair, struct repair_job *job, struct pl_are
 	else if (job->step == STEP_READ && job->what.what == FSCK_REPAIR_PLACE)
 		memory = repair_place_request(job, arena, req);
 	else if (job->step == STEP_READ)
-		memory = ask_both(job, arena, req);
+		memory = read_both(job, arena, req);
 	else
-		memory = ask_pods(repair, job, arena, req);
+		memory = read_pods(repair, job, arena, req);
 	if (!memory)
 		repair_no_memory(repair);
 	return memory;

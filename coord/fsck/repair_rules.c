@@ -221,7 +221,7 @@ static enum pl_code derive_registry(struct repair *repair, struct repair_job *jo
 	term = pl_arena_zalloc(&job->arena, registry.terms + REPAIR_TERMS_MAX,
 	                       sizeof *term);
 	if (term == NULL)
-		return pl_err_set(err, PL_NOMEM, "mend");
+		return pl_err_set(err, PL_NOMEM, "repair");
 	code = apply_known(repair, job, &registry, term, err);
 	if (code != PL_OK)
 		return code;

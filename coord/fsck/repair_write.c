@@ -148,7 +148,7 @@ static enum pl_code derive_pointer(struct repair *repair, struct repair_job *job
 		return pl_err_set(err, PL_EXISTS, "another pod has the name");
 	job->value = pl_arena_dup(&job->arena, pointer_text(job->what.at, text));
 	if (job->value.at == NULL)
-		return pl_err_set(err, PL_NOMEM, "mend");
+		return pl_err_set(err, PL_NOMEM, "repair");
 	*same = pl_span_eq(job->value, job->target.value);
 	return PL_OK;
 }
@@ -324,7 +324,7 @@ void repair_apply_written(struct repair *repair, struct repair_job *job,
 	}
 	if (++job->tries == REPAIR_TRIES_MAX) {
 		(void)pl_err_set(&err, PL_CONFLICT,
-		                 "it changes again and again; try it later");
+		                 "other clients keep changing it; try again later");
 		repair_refuse(repair, job, &err);
 		return;
 	}

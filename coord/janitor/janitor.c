@@ -46,8 +46,7 @@ static void report_removed(struct janitor *j, const struct janitor_action *actio
 		enum pl_code code;
 		const char *text;
 	} whys[] = {
-		[JANITOR_NO_LEASE] = {PL_NOLEASE,
-	                              "has no lease: nobody can be behind it"},
+		[JANITOR_NO_LEASE] = {PL_NOLEASE, "has no lease, so no shard holds it"},
 		[JANITOR_NO_SHARD] = {PL_NOTFOUND, "its shard is gone"},
 		[JANITOR_OLD_VERSION] = {PL_LIMIT, "beyond the history that is kept"},
 	};

@@ -240,9 +240,8 @@ T_CASE(garbage)
 	(void)kit_put(&kit, "/digests/s1", "{}");
 	(void)kit_put(&kit, "/digests/gone", "{}");
 	run(INTERVAL); /* one sweep: the digest has been seen once */
-	T_STR(removed,
-	      "/partitions/0002/owner (has no lease: nobody can be behind it)\n"
-	      "/leader/connector.east (has no lease: nobody can be behind it)\n");
+	T_STR(removed, "/partitions/0002/owner (has no lease, so no shard holds it)\n"
+	               "/leader/connector.east (has no lease, so no shard holds it)\n");
 	run(INTERVAL + 3000);
 	T_STR(strchr(strchr(removed, '\n') + 1, '\n') + 1,
 	      "/digests/gone (its shard is gone)\n");

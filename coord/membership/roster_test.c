@@ -39,7 +39,7 @@ static void say_entry(const struct roster_entry *entry)
 	if (entry == NULL)
 		say(" gone");
 	else if (entry->malformed)
-		say(" garbled");
+		say(" malformed");
 	else
 		say(" %s", membership_state_name(entry->member.state));
 }
@@ -185,13 +185,13 @@ T_CASE(malformed_records_are_shown)
 	follow();
 	run(10);
 	T_STR(told(), "synced(3); ");
-	T_STR(everyone(), "Not-A-Name garbled; a garbled; b active; ");
+	T_STR(everyone(), "Not-A-Name malformed; a malformed; b active; ");
 	T_TRUE(strstr(roster_get(roster, PL_SPAN_LIT("a"))->why.msg, "state: want") !=
 	       NULL);
 	put("a", "active");
 	put("b", "strange");
 	run(20);
-	T_STR(told(), "a active; b garbled; ");
+	T_STR(told(), "a active; b malformed; ");
 	end();
 }
 

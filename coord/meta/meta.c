@@ -115,7 +115,7 @@ static void report_trouble(struct meta_watch *w, enum pl_code code)
 	struct pl_err err = w->err;
 
 	if (code == PL_NOTFOUND)
-		pl_err_set(&err, code, "%s was removed; creating it anew", w->key.at);
+		pl_err_set(&err, code, "%s was removed; creating it again", w->key.at);
 	report_err(w, META_TROUBLE, &err);
 }
 

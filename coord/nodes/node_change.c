@@ -104,7 +104,7 @@ static enum pl_code cordon_node(const char *json, const struct node_seen *seen,
 	enum pl_code code;
 
 	if (!is_object(seen->node))
-		return pl_err_set(err, PL_CORRUPT, "it is no object; apply it anew");
+		return pl_err_set(err, PL_CORRUPT, "it is not an object; apply it again");
 	if (is_cordoned(seen->node) == (json != NULL)) {
 		out->what = NODE_SAME;
 		return PL_OK;
@@ -142,7 +142,7 @@ static enum pl_code parse_alloc(const struct node_seen *seen, struct pl_arena *a
 		return PL_OK;
 	if (err->code == PL_NOMEM)
 		return PL_NOMEM;
-	(void)pl_err_wrap(err, "its alloc makes no sense");
+	(void)pl_err_wrap(err, "its alloc is malformed");
 	err->code = PL_CORRUPT;
 	return PL_CORRUPT;
 }
@@ -159,7 +159,7 @@ static enum pl_code without_node(enum nodes_verb verb, const struct node_seen *s
 		return delete_node(alloc, out, err);
 	if (verb == NODES_UNCORDON)
 		return pl_err_set(err, PL_CORRUPT,
-		                  "it has an alloc, but no Node; apply it anew");
+		                  "it has an alloc, but no Node; apply it again");
 	out->what = NODE_SAME;
 	return PL_OK;
 }

@@ -224,7 +224,7 @@ static void apply_newer(struct nodes *nodes, struct node_batch *batch,
 		nodes_apply_seen(nodes, batch, entry, found->node, found->alloc);
 		return;
 	}
-	(void)pl_err_set(&err, PL_CONFLICT, "somebody changes it again and again");
+	(void)pl_err_set(&err, PL_CONFLICT, "other clients keep changing it");
 	finish_entry(nodes, entry, NODES_REFUSED, &err);
 }
 

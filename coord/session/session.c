@@ -21,8 +21,8 @@ enum { CALL_MIN_MS = 500, CALL_MAX_MS = 5000, REFRESH_MS = 5000 };
 
 void session_rearm(struct session *s)
 {
-	bool due =
-		s->said || s->look || s->retuned || s->start_failed || s->publish_failed;
+	bool due = s->publish_due || s->look || s->retuned || s->start_failed ||
+	           s->publish_failed;
 	uint64_t at = due ? session_now(s) : session_deadline_ms(&s->core);
 
 	if (s->closing || at == UINT64_MAX)
@@ -129,9 +129,9 @@ static void on_timer(void *ctx)
 	}
 	if (take_flag(&s->start_failed)) {
 		event = s->failure;
-	} else if (take_flag(&s->said)) {
+	} else if (take_flag(&s->publish_due)) {
 		event.type = SESSION_EV_PUBLISH;
-		event.urgent = take_flag(&s->said_urgent);
+		event.urgent = take_flag(&s->publish_urgent);
 	} else if (take_flag(&s->look)) {
 		event.type = SESSION_EV_LOOK;
 	} else if (take_flag(&s->retuned)) {
@@ -182,11 +182,11 @@ static void on_lease(void *ctx, const struct lease_note *note)
 
 /* -- what the record says ------------------------------------------------- */
 
-static enum pl_code print_both(const struct session *s, const struct membership *said,
+static enum pl_code print_both(const struct session *s, const struct membership *given,
                                struct pl_buf *record, struct pl_buf *urgent,
                                struct pl_err *err)
 {
-	struct membership m = *said, now = {0};
+	struct membership m = *given, now = {0};
 	enum pl_code code;
 
 	m.id = now.id = s->self.id;
@@ -228,9 +228,9 @@ void session_publish(struct session *s, const struct membership *self)
 		return;
 	}
 	if (!pl_span_eq(pl_buf_span(&record), pl_buf_span(&s->record)))
-		s->said = true;
+		s->publish_due = true;
 	if (!pl_span_eq(pl_buf_span(&urgent), pl_buf_span(&s->urgent)))
-		s->said_urgent = true;
+		s->publish_urgent = true;
 	pl_buf_done(&s->record);
 	pl_buf_done(&s->urgent);
 	s->record = record;

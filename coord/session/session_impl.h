@@ -34,7 +34,7 @@ struct session {
 	struct pl_buf record; /* the record to be put */
 	struct pl_buf urgent; /* its urgent part, to find out whether that has changed */
 	/* Recorded for the timer: */
-	bool said, said_urgent, look, retuned, start_failed, publish_failed;
+	bool publish_due, publish_urgent, look, retuned, start_failed, publish_failed;
 	uint64_t refresh_ms;
 	struct session_event failure;
 	struct pl_err err; /* of the last request that failed */

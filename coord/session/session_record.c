@@ -13,14 +13,14 @@ enum {
 static void enter_standing(struct session_core *core, bool anew,
                            struct session_actions *actions)
 {
-	bool tell = anew || !core->up;
+	bool report = anew || !core->up;
 
 	core->state = SESSION_STANDING;
 	core->seen_lease = core->lease;
 	core->unsure = false;
 	core->up = true;
 	core->other = (struct session_other){0};
-	if (tell)
+	if (report)
 		session_emit(actions, SESSION_REPORT_UP, core);
 }
 

@@ -77,7 +77,7 @@ void session_report(struct session *s, const struct session_action *action,
 		           PL_SPAN_ARG(s->self.id), s->other);
 		break;
 	case SESSION_CLOSED:
-		PL_UNREACHABLE("told by finish");
+		PL_UNREACHABLE("reported by finish");
 	}
 	s->fn(s->ctx, &note);
 }

@@ -51,7 +51,7 @@ static enum pl_code find_owner(struct session *s, const struct kv_record *record
 			*out = SESSION_DEAD;
 	} else if (code != PL_NOMEM) {
 		(void)snprintf(s->other, sizeof s->other,
-		               "somebody whose record is garbled (%.80s), lease %" PRIx64,
+		               "a shard with a malformed record (%.80s), lease %" PRIx64,
 		               err.msg, (uint64_t)record->lease);
 		*out = SESSION_MALFORMED;
 		code = PL_OK;

@@ -57,7 +57,7 @@ struct shard_elect {
 	bool leading;
 	bool campaign; /* as passed to elect last */
 	uint32_t rank;
-	bool told;
+	bool reported;
 };
 
 /* An entry of the roster, with the weight that it has in the assignment. */
@@ -115,9 +115,10 @@ struct shard {
 	uint32_t *load;
 	uint16_t *published_partitions; /* the arrays that the record is printed from */
 	uint32_t *published_loads;
-	uint64_t config_told[CONFIG_NAME_COUNT]; /* applied versions as reported to the
+	uint64_t
+		config_reported[CONFIG_NAME_COUNT]; /* applied versions as reported to the
 	                                          * user */
-	uint32_t partitions;                     /* 0: not known yet */
+	uint32_t partitions;                        /* 0: not known yet */
 	uint32_t owned;
 
 	/* For the record: */
@@ -128,7 +129,7 @@ struct shard {
 	char instance[MEMBERSHIP_INSTANCE_SIZE];
 	char refused_text[CONFIG_NAME_COUNT][SHARD_REASON_SIZE];
 	struct {
-		bool told; /* false: the work uses the applied version */
+		bool reported; /* false: the work uses the applied version */
 		uint64_t version;
 		char why_not[SHARD_REASON_SIZE];
 	} runs[CONFIG_NAME_COUNT];

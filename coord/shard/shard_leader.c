@@ -53,7 +53,7 @@ static void report_config(struct shard *shard, const struct config_note *note)
 static void on_applied(struct shard *shard, const struct config_note *note)
 {
 	shard->refused_text[note->name][0] = 0;
-	shard->config_told[note->name] = note->version;
+	shard->config_reported[note->name] = note->version;
 	shard->publish = PUBLISH_NOW;
 	apply_config(shard, note);
 	report_config(shard, note);
@@ -83,7 +83,7 @@ static void on_synced(struct shard *shard)
 			.version = config_watch_version(shard->config, name),
 			.value = config_watch_value(shard->config, name)};
 
-		if (note.version != shard->config_told[name])
+		if (note.version != shard->config_reported[name])
 			on_applied(shard, &note);
 	}
 }
@@ -154,19 +154,20 @@ void shard_on_elect(void *ctx, const struct elect_note *note)
 	struct shard_elect *elect = ctx;
 	struct shard *shard = elect->shard;
 	enum shard_part part = part_of(elect->role);
-	struct shard_note told = {.role = role_name(elect->role), .epoch = note->epoch};
+	struct shard_note reported = {.role = role_name(elect->role),
+	                              .epoch = note->epoch};
 
 	shard_kick(shard);
 	switch (note->what) {
 	case ELECT_LEAD:
 		set_leading(elect, true);
-		told.what = SHARD_LEAD;
-		shard_report(shard, &told);
+		reported.what = SHARD_LEAD;
+		shard_report(shard, &reported);
 		return;
 	case ELECT_STEP_DOWN:
 		set_leading(elect, false);
-		told.what = SHARD_FOLLOW;
-		shard_report(shard, &told);
+		reported.what = SHARD_FOLLOW;
+		shard_report(shard, &reported);
 		return;
 	case ELECT_FOLLOW:
 		return;

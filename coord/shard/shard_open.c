@@ -101,7 +101,7 @@ static enum pl_code open_elect(struct shard *shard, enum shard_role role,
 	                          .id = shard_id(shard),
 	                          .seed = pl_rng_next(&shard->rng)};
 
-	elect->told = false;
+	elect->reported = false;
 	shard->rank_due = true;
 	return spread_if_ok(shard, elect_open(shard->kv, &opts, shard_on_elect, elect,
 	                                      &elect->elect, err));

@@ -62,7 +62,7 @@ static void publish_config(const struct shard *shard, struct membership *out)
 			.version = config_watch_version(shard->config, i),
 			.refused = pl_span_str(shard->refused_text[i])};
 
-		if (shard->runs[i].told)
+		if (shard->runs[i].reported)
 			config.version = shard->runs[i].version;
 		if (config.refused.len == 0)
 			config.refused = pl_span_str(shard->runs[i].why_not);
@@ -176,7 +176,7 @@ void shard_runs(struct shard *shard, enum config_name name, uint64_t version,
 {
 	char *why = shard->runs[name].why_not;
 
-	shard->runs[name].told = true;
+	shard->runs[name].reported = true;
 	shard->runs[name].version = version;
 	(void)snprintf(why, sizeof shard->runs[name].why_not, "%s",
 	               err == NULL ? "" : err->msg);

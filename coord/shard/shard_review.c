@@ -139,9 +139,10 @@ static void review_campaign(struct shard *shard)
 		uint32_t rank = shard->rank_due ? peers_rank(shard, i) : elect->rank;
 
 		if (elect->elect == NULL || !shard->peers_known ||
-		    (elect->told && elect->campaign == campaign && elect->rank == rank))
+		    (elect->reported && elect->campaign == campaign &&
+		     elect->rank == rank))
 			continue;
-		elect->told = true;
+		elect->reported = true;
 		elect->campaign = campaign;
 		elect->rank = rank;
 		elect_campaign(elect->elect, campaign, rank);

@@ -592,7 +592,7 @@ static void retry_entry(struct pod_requests *requests, struct request_slot *slot
 {
 	if (entry->stage != STAGE_REPORTED && ++entry->tries > TRIES_MAX)
 		report_outcome(requests, slot, entry, POD_REQUEST_MALFORMED,
-		               "it changes again and again");
+		               "other clients keep changing it");
 }
 
 /* Takes the budgets that were read with the pods, or before them if not all could be

@@ -305,7 +305,7 @@ static void on_answer(void *ctx, unsigned number, const struct kv_result *result
 		submit->counts.unchanged += verdict.same;
 	keep_only(slot, keep_it);
 	if (slot->count > 0 && ++slot->tries > TRIES_MAX)
-		fail_with(submit, PL_CONFLICT, "submit, again and again");
+		fail_with(submit, PL_CONFLICT, "submit after many tries");
 }
 
 static void on_done(void *ctx, const struct pl_err *err)

@@ -63,7 +63,7 @@ enum pl_code work_open(struct kv *kv, struct shard *shard, const struct work_opt
 	work->waiter = (struct kv_waiter){.fn = turn_on_room, .ctx = work};
 	pl_list_init(&work->waiter.link);
 	work->config_due = true;
-	work->rates.told_ms = kv_now_ms(kv);
+	work->rates.reported_ms = kv_now_ms(kv);
 	/* One for each possible partition, so that owning one later takes no memory. */
 	work->part = pl_calloc(KEYS_PARTITIONS_MAX, sizeof *work->part);
 	if (work->part == NULL ||

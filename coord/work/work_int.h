@@ -77,8 +77,8 @@ struct work_call {
 /* For the shard's record: the counts that were reported last, and a commit that a
  * watch has yet to show. */
 struct work_rates {
-	struct sched_figures told;
-	uint64_t told_ms;
+	struct sched_figures reported;
+	uint64_t reported_ms;
 	int64_t seen_rev; /* newest revision that a watch has shown */
 	int64_t sent_rev; /* revision of that commit; 0: none */
 	uint64_t sent_ms;
@@ -129,7 +129,7 @@ void work_kick(struct work *work); /* a turn follows soon */
 void work_rewound(struct work *work, const struct work_feed *feed,
                   const struct work_view *view);
 /* To be called as the last step of a function. */
-void work_report(struct work *work, const struct work_note *told);
+void work_report(struct work *work, const struct work_note *reported);
 
 /* work_feed.c */
 PL_NODISCARD enum pl_code feed_open(struct work *work, uint32_t partition,
@@ -166,7 +166,7 @@ void rates_rewound(struct work *work);
 /* work_views.c: opens the views that sched wants, stops the others */
 void views_follow(struct work *work);
 bool views_missing(const struct work *work); /* whether some could not be opened */
-void views_anew(struct work *work, enum sched_view which);
+void views_reopen(struct work *work, enum sched_view which);
 void views_stop(struct work *work, const struct work_view *but);
 
 /* work_remote_lists.c */

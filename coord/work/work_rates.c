@@ -118,11 +118,11 @@ static double rate_per_s(uint64_t now, uint64_t before, uint64_t took_ms)
 void rates_report(struct work *work)
 {
 	struct work_rates *rates = &work->rates;
-	uint64_t now_ms = kv_now_ms(work->kv), took_ms = now_ms - rates->told_ms;
+	uint64_t now_ms = kv_now_ms(work->kv), took_ms = now_ms - rates->reported_ms;
 	struct conflict_summary summary;
 	struct record_arrays arrays;
 	struct sched_figures now;
-	struct membership_work told = {.known = true};
+	struct membership_work reported = {.known = true};
 
 	if (work->sched == NULL || work->shard == NULL)
 		return;
@@ -130,17 +130,18 @@ void rates_report(struct work *work)
 	sched_conflicts(work->sched, &summary);
 	if (rates->sent_rev != 0)
 		note_lag(work);
-	told.placed = now.placed;
-	told.conflicts = now.conflicts;
-	told.txns = now.txns;
-	told.txns_failed = now.txns_failed;
-	told.pending = pending_pods(work);
-	told.placed_per_s = rate_per_s(now.placed, rates->told.placed, took_ms);
-	told.conflicts_per_s = rate_per_s(now.conflicts, rates->told.conflicts, took_ms);
-	told.lag_ms = rates->lag_ms;
-	fill_record(work, &summary, &arrays, &told);
-	shard_work(work->shard, &told);
-	rates->told = now;
-	rates->told_ms = now_ms;
+	reported.placed = now.placed;
+	reported.conflicts = now.conflicts;
+	reported.txns = now.txns;
+	reported.txns_failed = now.txns_failed;
+	reported.pending = pending_pods(work);
+	reported.placed_per_s = rate_per_s(now.placed, rates->reported.placed, took_ms);
+	reported.conflicts_per_s =
+		rate_per_s(now.conflicts, rates->reported.conflicts, took_ms);
+	reported.lag_ms = rates->lag_ms;
+	fill_record(work, &summary, &arrays, &reported);
+	shard_work(work->shard, &reported);
+	rates->reported = now;
+	rates->reported_ms = now_ms;
 	rates->lag_ms = 0;
 }

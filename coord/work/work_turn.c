@@ -118,7 +118,7 @@ static void perform_action(struct work *work, const struct sched_action *action)
 		parts_relist(work, action->partition, action->part);
 		return;
 	case SCHED_RELIST_VIEW:
-		views_anew(work, action->view);
+		views_reopen(work, action->view);
 		return;
 	case SCHED_REMOTE_LIST:
 		remote_lists_begin(work, action->partition);

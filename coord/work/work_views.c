@@ -170,7 +170,7 @@ bool views_missing(const struct work *work)
 	return false;
 }
 
-void views_anew(struct work *work, enum sched_view which)
+void views_reopen(struct work *work, enum sched_view which)
 {
 	if (work->view[which] == NULL)
 		return;

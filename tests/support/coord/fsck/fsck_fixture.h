@@ -13,7 +13,7 @@ static struct result {
 	struct pl_err err;
 	int64_t revision;
 	unsigned found[FSCK_CODE_COUNT], total, pages;
-	char said[TEXT_SIZE];
+	char text[TEXT_SIZE];
 } r;
 static struct mended {
 	bool over;
@@ -26,13 +26,13 @@ static struct mended {
 
 static inline void on_found(void *ctx, const struct fsck_finding *finding)
 {
-	size_t len = strlen(r.said);
+	size_t len = strlen(r.text);
 
 	(void)ctx;
 	T_TRUE(finding->key.len > 0 && finding->what[0] != 0);
 	r.found[finding->code]++;
 	r.total++;
-	(void)snprintf(r.said + len, sizeof r.said - len, "%s " PL_SPAN_FMT ": %s\n",
+	(void)snprintf(r.text + len, sizeof r.text - len, "%s " PL_SPAN_FMT ": %s\n",
 	               fsck_code_word(finding->code), PL_SPAN_ARG(finding->key),
 	               finding->what);
 }
@@ -100,14 +100,14 @@ static inline void finds(enum fsck_code code, unsigned count)
 	check();
 	if (r.found[code] != count || r.total != count)
 		t_fail(__FILE__, __LINE__, "want %u of %s, found:\n%s", count,
-		       fsck_code_word(code), r.said);
+		       fsck_code_word(code), r.text);
 }
 
 static inline void clean(void)
 {
 	check();
 	if (r.total != 0)
-		t_fail(__FILE__, __LINE__, "found:\n%s", r.said);
+		t_fail(__FILE__, __LINE__, "found:\n%s", r.text);
 }
 
 static inline void on_mended(void *ctx, const struct repair_result *told)
