@@ -265,7 +265,7 @@ T_CASE(a_hot_member_is_relieved)
 
 /* With constant loads there are finitely many tables, then silence, and the result is
  * better. */
-T_CASE_SECONDS(fixed_loads_settle, 60)
+T_CASE_SECONDS(constant_loads_come_to_rest, 60)
 {
 	double before = 0, after = 0;
 

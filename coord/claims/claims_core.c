@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "coord/claims/claims_core_int.h"
+#include "store/base/backoff.h"
 
 /* How the core learns facts. claims_work.c has what follows from them. */
 
@@ -198,17 +199,12 @@ static void on_rewound(struct claims_core *core)
 static void retry_later(struct claims_core *core, struct claims_slot *slot,
                         uint64_t now_ms)
 {
-	uint64_t ms = RETRY_MIN_MS;
-
 	if (slot->epoch != 0)
 		return;
-	for (unsigned i = 0; i < slot->failures && ms < RETRY_MAX_MS; i++)
-		ms *= 2;
-	if (ms > RETRY_MAX_MS)
-		ms = RETRY_MAX_MS;
+	slot->at_ms = now_ms + pl_backoff_ms(&core->rng, slot->failures, RETRY_MIN_MS,
+	                                     RETRY_MAX_MS);
 	if (slot->failures < UINT8_MAX)
 		slot->failures++;
-	slot->at_ms = now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
 }
 
 /* Whether the answer of a transaction whose compares did not hold contradicts itself.

@@ -139,7 +139,7 @@ static void killed_at(unsigned nth, const char *more)
 	down();
 }
 
-T_CASE_SECONDS(killed_while_room_is_held, 180)
+T_CASE_SECONDS(killed_while_room_is_reserved, 180)
 {
 	killed_at(1, "");
 }
@@ -169,7 +169,7 @@ static const char *not_beside(const char *other)
 }
 
 /* In the only zone. */
-T_CASE_SECONDS(of_two_that_keep_each_other_out_one_is_bound, 180)
+T_CASE_SECONDS(of_two_gangs_that_keep_each_other_out_one_is_bound, 180)
 {
 	const char *in, *out;
 

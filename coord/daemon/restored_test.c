@@ -145,7 +145,7 @@ static unsigned bound(void)
 	return count;
 }
 
-T_CASE_SECONDS(what_was_restored_is_kept_and_what_it_lacks_is_placed_again, 180)
+T_CASE_SECONDS(restored_pods_are_kept_and_lost_ones_are_placed_again, 180)
 {
 	uint64_t was;
 

@@ -307,7 +307,7 @@ T_CASE_SECONDS(two_preempting_shards_lower_one_budget, 120)
 	down();
 }
 
-T_CASE_SECONDS(what_a_budget_protects_stays_until_somebody_insists, 120)
+T_CASE_SECONDS(protected_pods_stay_until_budgets_are_ignored, 120)
 {
 	up();
 	start_member("--lifetime=0");

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "store/base/backoff.h"
+
 enum {
 	TURN_MS = 50,        /* from one rank to the next */
 	TURNS_MAX_MS = 2000, /* candidates further behind do not wait longer, but are
@@ -76,14 +78,8 @@ static struct elect_action *emit_action(struct elect_actions *actions,
 
 static void back_off(struct elect_core *core, uint64_t now_ms)
 {
-	uint64_t ms = RETRY_MIN_MS;
-
-	for (uint32_t i = 0; i < core->failures && ms < RETRY_MAX_MS; i++)
-		ms *= 2;
-	if (ms > RETRY_MAX_MS)
-		ms = RETRY_MAX_MS;
-	core->failures++;
-	core->retry_ms = now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+	core->retry_ms = now_ms + pl_backoff_ms(&core->rng, core->failures++,
+	                                        RETRY_MIN_MS, RETRY_MAX_MS);
 }
 
 /* Ignores the request in flight. If it takes effect the watch will show it. */

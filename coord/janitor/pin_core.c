@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-enum { RETRY_MIN_MS = 50, RETRY_MAX_MS = 1000 };
+#include "store/base/backoff.h"
+
+enum { RETRY_MIN_MS = 50, RETRY_MAX_MS = 1600 };
 
 static void core_check(const struct pin_core *core)
 {
@@ -57,15 +59,11 @@ static void on_answer(struct pin_core *core, const struct pin_event *event,
 static void on_failed(struct pin_core *core, const struct pin_event *event,
                       struct pin_actions *actions)
 {
-	uint64_t ms = RETRY_MIN_MS;
-
 	core->asked = false;
 	if (core->state != PIN_PUTTING)
 		return;
-	for (uint32_t i = 0; i < core->failures && ms < RETRY_MAX_MS; i++)
-		ms *= 2;
-	core->failures++;
-	core->retry_ms = event->now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+	core->retry_ms = event->now_ms + pl_backoff_ms(&core->rng, core->failures++,
+	                                               RETRY_MIN_MS, RETRY_MAX_MS);
 	emit_action(actions, PIN_REPORT_TROUBLE, core)->code = event->code;
 }
 

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
+#include "store/base/backoff.h"
 #include "store/keys/keys.h"
 
-enum { RETRY_MIN_MS = 50, RETRY_MAX_MS = 2000 };
+enum { RETRY_MIN_MS = 50, RETRY_MAX_MS = 3200 };
 
 static void core_check(const struct meta_core *core)
 {
@@ -27,12 +28,8 @@ static struct meta_action *emit_action(struct meta_actions *actions,
 
 static uint64_t retry_at_ms(struct meta_core *core, uint64_t now_ms)
 {
-	uint64_t ms = RETRY_MIN_MS;
-
-	for (uint32_t i = 0; i < core->failures && ms < RETRY_MAX_MS; i++)
-		ms *= 2;
-	core->failures++;
-	return now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+	return now_ms +
+	       pl_backoff_ms(&core->rng, core->failures++, RETRY_MIN_MS, RETRY_MAX_MS);
 }
 
 /* Each create has a new incarnation. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "coord/session/session_core_int.h"
+#include "store/base/backoff.h"
 
 enum {
 	RETRY_MIN_MS = 20,
@@ -70,14 +71,8 @@ void session_plan(struct session_core *core, enum session_request_kind next,
 
 uint64_t session_hold(struct session_core *core, uint64_t now_ms)
 {
-	uint64_t ms = RETRY_MIN_MS;
-
-	for (uint32_t i = 0; i < core->failures && ms < core->pace_ms; i++)
-		ms *= 2;
-	if (ms > core->pace_ms)
-		ms = core->pace_ms;
-	core->failures++;
-	core->hold_ms = now_ms + ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+	core->hold_ms = now_ms + pl_backoff_ms(&core->rng, core->failures++, RETRY_MIN_MS,
+	                                       core->pace_ms);
 	return core->hold_ms;
 }
 

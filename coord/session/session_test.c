@@ -534,7 +534,7 @@ static void chaos(uint64_t seed)
 	end();
 }
 
-T_CASE_SECONDS(two_of_the_same_id_over_a_bad_store, 60)
+T_CASE_SECONDS(two_shards_of_one_id_over_a_faulty_store, 60)
 {
 	for (uint64_t seed = 0; seed < 300; seed++)
 		chaos(seed + 1000 * t_seed());

@@ -84,7 +84,7 @@ static void weather(const struct faulty_rule *rules, size_t count, uint64_t seed
 	down();
 }
 
-T_CASE_SECONDS(what_is_lost_late_or_refused_is_made_up_for, 60)
+T_CASE_SECONDS(lost_late_and_refused_requests_are_made_up_for, 60)
 {
 	for (uint64_t i = 0; i < 6; i++)
 		weather(storm, sizeof storm / sizeof storm[0], t_seed() + 100 * i);
@@ -203,7 +203,7 @@ static bool live_with_failure(uint64_t nth)
 	return fired;
 }
 
-T_CASE_SECONDS(a_failed_allocation_anywhere_is_got_over, 60)
+T_CASE_SECONDS(each_failed_allocation_is_got_over, 60)
 {
 	uint64_t nth = 1;
 

@@ -211,7 +211,7 @@ T_CASE_SECONDS(watches_that_say_rewound_only_cost_time, 120)
 	through(rewinding, 1, 3);
 }
 
-T_CASE_SECONDS(in_a_store_that_went_back_pods_are_bound_again, 60)
+T_CASE_SECONDS(pods_are_bound_again_in_a_store_that_went_back, 60)
 {
 	struct memkv_snapshot *saved = NULL;
 

@@ -237,7 +237,7 @@ static const struct faulty_rule storm[] = {
 	{.what = FAULTY_END_WATCH, .per_mille = 20, .code = PL_COMPACTED},
 };
 
-T_CASE_SECONDS(through_a_storm_each_pod_is_done_once, 120)
+T_CASE_SECONDS(through_a_storm_each_pod_is_decided_once, 120)
 {
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		fault_rules = storm;
