@@ -13,56 +13,15 @@
 
 #include <stdlib.h>
 
-#include "coord/bulk/bulk_writer.h"
-#include "coord/submit/evict_budgets.h"
-#include "coord/submit/leaving.h"
+#include "coord/submit/pod_request_int.h"
 #include "shardsched/records/pod_location.h"
-#include "shardsched/records/txn_builder.h"
 #include "store/base/alloc.h"
 #include "store/keys/partition.h"
 #include "store/kv/calls.h"
 
 enum { SLOTS_DEFAULT = 8, TRIES_MAX = 32, CHUNK = 64 << 10, ROOM_MAX = 64 << 20 };
 
-enum request_stage { STAGE_READ, STAGE_DELETE, STAGE_WRITE, STAGE_REPORTED };
-
-struct request_entry {
-	enum request_stage stage;
-	bool asked;          /* it is in the transaction in flight */
-	bool has_other_keys; /* other keys exist below its name */
-	struct pod_request request;
-	uint32_t named, at; /* partitions: of its name, and where it is read */
-	int64_t spec_rev, state_rev;
-	struct pl_span state; /* the new state */
-	unsigned tries;
-	/* The pod runs and nothing has asked it to go before: its budgets are used. */
-	bool disturbs;
-	const struct labels *labels; /* holds a reference */
-};
-
-struct request_slot {
-	struct request_entry entry[POD_REQUEST_BATCH_MAX];
-	unsigned count, left;
-	bool reading;
-	struct pl_arena arena; /* for the slot's pods */
-	struct txn_builder builder;
-	struct evict_budgets budgets;
-};
-
-struct pod_requests {
-	struct kv *kv;
-	struct pod_request_opts opts;
-	struct bulk_writer *writer;
-	struct pod_request carried;
-	bool has_carried, exhausted;
-	struct pl_err failed;
-	struct pl_buf buf;
-	struct model model; /* for labels and budgets */
-	unsigned slots;
-	struct request_slot slot[];
-};
-
-static void entry_unlabel(struct pod_requests *requests, struct request_entry *entry)
+void pod_requests_unlabel(struct pod_requests *requests, struct request_entry *entry)
 {
 	model_unref(&requests->model, MODEL_LABELS, entry->labels);
 	entry->labels = NULL;
@@ -72,7 +31,7 @@ static void entry_unlabel(struct pod_requests *requests, struct request_entry *e
 static void slot_forget(struct pod_requests *requests, struct request_slot *slot)
 {
 	for (unsigned i = 0; i < slot->count; i++)
-		entry_unlabel(requests, &slot->entry[i]);
+		pod_requests_unlabel(requests, &slot->entry[i]);
 	slot->count = slot->left = 0;
 }
 
@@ -88,7 +47,7 @@ static void requests_free(struct pod_requests *requests)
 	free(requests);
 }
 
-static void requests_fail(struct pod_requests *requests, const struct pl_err *err)
+void pod_requests_fail(struct pod_requests *requests, const struct pl_err *err)
 {
 	if (requests->failed.code != PL_OK)
 		return;
@@ -96,17 +55,17 @@ static void requests_fail(struct pod_requests *requests, const struct pl_err *er
 	bulk_cancel(requests->writer, err);
 }
 
-static void fail_with(struct pod_requests *requests, enum pl_code code)
+void pod_requests_fail_with(struct pod_requests *requests, enum pl_code code)
 {
 	struct pl_err err = {0};
 
-	(void)pl_err_set(&err, code, "speak of pods: %s", pl_code_name(code));
-	requests_fail(requests, &err);
+	(void)pl_err_set(&err, code, "change pods: %s", pl_code_name(code));
+	pod_requests_fail(requests, &err);
 }
 
-static void report_outcome(struct pod_requests *requests, struct request_slot *slot,
-                           struct request_entry *entry, enum pod_request_outcome outcome,
-                           const char *why)
+void pod_requests_report(struct pod_requests *requests, struct request_slot *slot,
+                         struct request_entry *entry, enum pod_request_outcome outcome,
+                         const char *why)
 {
 	entry->stage = STAGE_REPORTED;
 	entry->request.at = entry->at;
@@ -130,7 +89,7 @@ static bool look_ahead(struct pod_requests *requests)
 	requests->has_carried = code == PL_OK;
 	requests->exhausted = code != PL_OK;
 	if (code != PL_OK && code != PL_NOTFOUND)
-		requests_fail(requests, &err);
+		pod_requests_fail(requests, &err);
 	return code == PL_OK;
 }
 
@@ -174,13 +133,15 @@ static enum pl_code add_entry(struct pod_requests *requests, struct request_slot
 /* Whether there is room for the budgets of its namespace. */
 static bool has_room(struct request_slot *slot, const struct pod_request *request)
 {
-	bool known = request->verb != POD_REQUEST_EVICT ||
-	             slot->budgets.namespaces < EVICT_BUDGETS_NAMESPACES_MAX;
+	struct pl_span namespace = request->namespace;
 
+	if (request->verb != POD_REQUEST_EVICT ||
+	    slot->budgets.namespaces < EVICT_BUDGETS_NAMESPACES_MAX)
+		return true;
 	for (uint32_t i = 0; i < slot->budgets.namespaces; i++)
-		known = known ||
-		        pl_span_eq(slot->budgets.namespace[i], request -> namespace);
-	return known;
+		if (pl_span_eq(slot->budgets.namespace[i], namespace))
+			return true;
+	return false;
 }
 
 static void refill_slot(struct pod_requests *requests, struct request_slot *slot)
@@ -193,7 +154,7 @@ static void refill_slot(struct pod_requests *requests, struct request_slot *slot
 	while (slot->count < POD_REQUEST_BATCH_MAX && look_ahead(requests) &&
 	       !has_pod(slot, &requests->carried) && has_room(slot, &requests->carried))
 		if (add_entry(requests, slot, &err) != PL_OK) {
-			requests_fail(requests, &err);
+			pod_requests_fail(requests, &err);
 			return;
 		}
 }
@@ -271,25 +232,27 @@ static void withhold_protected(struct pod_requests *requests, struct request_slo
 	evict_budgets_release(&slot->budgets);
 	for (unsigned i = 0; i < slot->count && code == PL_OK; i++) {
 		struct request_entry *entry = &slot->entry[i];
-		const struct evict_budget *ward;
+		const struct evict_budget *budget;
 
 		if (entry->stage != STAGE_WRITE || !entry->disturbs)
 			continue;
-		ward = evict_budgets_against(&slot->budgets, entry->request.namespace,
-		                             entry->labels, requests->opts.past_budgets);
-		if (ward == NULL) {
+		budget =
+			evict_budgets_against(&slot->budgets, entry->request.namespace,
+		                              entry->labels, requests->opts.past_budgets);
+		if (budget == NULL) {
 			code = evict_budgets_disrupt(
 				&slot->budgets, entry->request.namespace, entry->labels,
 				entry->request.name, entry->state_rev, &err);
 			continue;
 		}
-		report_outcome(requests, slot, entry, POD_REQUEST_WITHHELD,
-		               pl_arena_printf(&slot->arena, PL_SPAN_FMT "/" PL_SPAN_FMT,
-		                               PL_SPAN_ARG(ward->namespace),
-		                               PL_SPAN_ARG(ward->name)));
+		pod_requests_report(requests, slot, entry, POD_REQUEST_WITHHELD,
+		                    pl_arena_printf(&slot->arena,
+		                                    PL_SPAN_FMT "/" PL_SPAN_FMT,
+		                                    PL_SPAN_ARG(budget->namespace),
+		                                    PL_SPAN_ARG(budget->name)));
 	}
 	if (code != PL_OK)
-		requests_fail(requests, &err);
+		pod_requests_fail(requests, &err);
 }
 
 /* Adds at most this many pods, and their budgets. */
@@ -373,200 +336,9 @@ static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
 		return false;
 	made = make_request(requests, slot, arena, req);
 	if (!made)
-		fail_with(requests, slot->builder.code == PL_LIMIT ? PL_LIMIT : PL_NOMEM);
+		pod_requests_fail_with(
+			requests, slot->builder.code == PL_LIMIT ? PL_LIMIT : PL_NOMEM);
 	return made;
-}
-
-/* -- what is to be done ----------------------------------------------------------------
- */
-
-static const char *const done_by[] = {[POD_REQUEST_DELETE] = "deleted",
-                                      [POD_REQUEST_EVICT] = "evicted",
-                                      [POD_REQUEST_ENDED] = ""};
-
-/* Whether the state has what is requested already. */
-static bool is_done_already(const struct pod_request *request,
-                            const struct pod_state *state)
-{
-	bool waits = request->ended == STATE_ENDED_NOT || state->ended != STATE_ENDED_NOT;
-
-	switch (request->verb) {
-	case POD_REQUEST_DELETE:
-		return waits && state_is_leaving(state);
-	case POD_REQUEST_EVICT:
-		return waits && (state->ask != STATE_ASK_NONE ||
-		                 state->phase == STATE_TERMINATING);
-	case POD_REQUEST_ENDED:
-		return state->ended != STATE_ENDED_NOT;
-	}
-	PL_UNREACHABLE("verb");
-}
-
-static enum pl_code change_state(struct pod_requests *requests, struct request_slot *slot,
-                                 struct request_entry *entry, struct pod_state *state,
-                                 struct pl_err *err)
-{
-	const struct pod_request *request = &entry->request;
-	enum pl_code code;
-
-	if (request->verb == POD_REQUEST_DELETE) {
-		state->ask = STATE_ASK_DELETE;
-	} else if (request->verb == POD_REQUEST_EVICT && state->phase == STATE_BOUND &&
-	           state->ask == STATE_ASK_NONE) {
-		state->ask = STATE_ASK_EVICT;
-		entry->disturbs =
-			entry->labels != NULL && state->ended == STATE_ENDED_NOT;
-	}
-	if (request->ended != STATE_ENDED_NOT && state->ended == STATE_ENDED_NOT)
-		state->ended = request->ended;
-	if (request->verb != POD_REQUEST_ENDED) {
-		const char *message =
-			pl_arena_printf(&slot->arena, "%s by %.120s",
-		                        done_by[request->verb], requests->opts.who);
-
-		if (message == NULL)
-			return pl_err_set(err, PL_NOMEM, "ask a pod to go");
-		state->reason = request->reason.len > 0
-		                        ? request->reason
-		                        : pl_span_str(done_by[request->verb]);
-		state->message = pl_span_str(message);
-	}
-	pl_buf_clear(&requests->buf, SIZE_MAX);
-	code = state_print(state, &requests->buf, err);
-	if (code != PL_OK)
-		return code;
-	entry->state = pl_arena_dup(&slot->arena, pl_buf_span(&requests->buf));
-	entry->stage = STAGE_WRITE;
-	return entry->state.at == NULL ? pl_err_set(err, PL_NOMEM, "keep a state")
-	                               : PL_OK;
-}
-
-static bool is_elsewhere(const struct pod_request *request, const struct pod_state *state)
-{
-	return request->node.len > 0 && (!pl_span_eq(request->node, state->node) ||
-	                                 !pl_span_eq(request->cluster, state->cluster));
-}
-
-static void judge_state(struct pod_requests *requests, struct request_slot *slot,
-                        struct request_entry *entry, const struct kv_record *record)
-{
-	struct pl_err err = {0};
-	struct pod_state state;
-	enum pl_code code = state_parse(record->value, &slot->arena, &state, &err);
-	bool placed = code == PL_OK && state_has_place(&state);
-
-	if (code == PL_OK && !placed && entry->request.verb == POD_REQUEST_DELETE)
-		return;
-	if (code == PL_OK && (!placed || is_elsewhere(&entry->request, &state))) {
-		report_outcome(requests, slot, entry, POD_REQUEST_SKIPPED, NULL);
-		return;
-	}
-	if (code == PL_OK && is_done_already(&entry->request, &state)) {
-		report_outcome(requests, slot, entry, POD_REQUEST_ALREADY, NULL);
-		return;
-	}
-	if (code == PL_OK)
-		code = change_state(requests, slot, entry, &state, &err);
-	if (code == PL_NOMEM)
-		requests_fail(requests, &err);
-	else if (code != PL_OK)
-		report_outcome(requests, slot, entry, POD_REQUEST_MALFORMED, err.msg);
-}
-
-/* Decides about a pod. A state that does not parse may hold a place, so it is left to
- * fsck. */
-static void judge_pod(struct pod_requests *requests, struct request_slot *slot,
-                      struct request_entry *entry, const struct kv_record *spec,
-                      const struct kv_record *record)
-{
-	entry->spec_rev = spec == NULL ? 0 : spec->mod_revision;
-	entry->state_rev = record == NULL ? 0 : record->mod_revision;
-	entry->stage = STAGE_DELETE;
-	if (record != NULL)
-		judge_state(requests, slot, entry, record);
-	else if (entry->request.verb != POD_REQUEST_DELETE)
-		report_outcome(requests, slot, entry, POD_REQUEST_SKIPPED, NULL);
-}
-
-static const struct kv_record *find_record(const struct kv_get_result *get,
-                                           enum keys_kind kind)
-{
-	for (size_t i = 0; i < get->count; i++) {
-		struct keys_id id;
-
-		if (keys_parse(get->records[i].key, &id, NULL) == PL_OK &&
-		    id.kind == kind)
-			return &get->records[i];
-	}
-	return NULL;
-}
-
-static bool is_crowded(const struct kv_get_result *get)
-{
-	struct keys_id id;
-
-	for (size_t i = 0; i < get->count; i++)
-		if (keys_parse(get->records[i].key, &id, NULL) != PL_OK)
-			return true;
-	return false;
-}
-
-/* Reads the labels that budgets select by. A pod that does not parse is covered by no
- * budget, nor is one whose spec was overwritten with another pod's. */
-static void read_labels(struct pod_requests *requests, struct request_slot *slot,
-                        struct request_entry *entry, const struct kv_record *spec)
-{
-	struct pl_err err = {0};
-	struct reader reader;
-	struct maker maker;
-	struct pl_json root, meta;
-	struct draft_pairs pairs;
-	bool own;
-
-	entry_unlabel(requests, entry);
-	if (entry->request.verb != POD_REQUEST_EVICT || spec == NULL)
-		return;
-	root = reader_init(&reader, &slot->arena, spec->value, &err);
-	meta = reader_object(&reader, root, "metadata");
-	pairs = reader_pairs(&reader, meta, "labels");
-	own = pl_span_eq(reader_text(&reader, meta, "name"), entry->request.name) &&
-	      pl_span_eq(reader_text(&reader, meta, "namespace"),
-	                 entry->request.namespace);
-	maker_init(&maker, &requests->model, &slot->arena);
-	if (reader.code == PL_OK && own)
-		entry->labels = labels_make(&maker, pairs);
-	if (reader.code == PL_NOMEM || maker.code != PL_OK)
-		fail_with(requests, PL_NOMEM);
-}
-
-static void apply_read(struct pod_requests *requests, struct request_slot *slot,
-                       struct request_entry *entry, const struct kv_get_result *get)
-{
-	const struct kv_record *spec = find_record(get, KEYS_SPEC);
-	const struct kv_record *state = find_record(get, KEYS_STATE);
-	struct pl_err err = {0};
-	bool is_pointer = false;
-	uint32_t at = entry->at;
-
-	entry->has_other_keys = is_crowded(get);
-	if (spec != NULL && pointer_parse(spec->value, &is_pointer, &at, &err) != PL_OK) {
-		report_outcome(requests, slot, entry, POD_REQUEST_MALFORMED, err.msg);
-		return;
-	}
-	if (is_pointer && entry->at == entry->named && at != entry->at &&
-	    at < requests->opts.partitions)
-		entry->at = at; /* read again there */
-	else if (is_pointer)
-		report_outcome(requests, slot, entry, POD_REQUEST_MALFORMED,
-		               "its pointer leads nowhere");
-	else if (spec == NULL && state == NULL && entry->at == entry->named)
-		report_outcome(requests, slot, entry, POD_REQUEST_ABSENT, NULL);
-	else if (spec == NULL && state == NULL)
-		entry->at = entry->named; /* deleted meanwhile */
-	else {
-		read_labels(requests, slot, entry, spec);
-		judge_pod(requests, slot, entry, spec, state);
-	}
 }
 
 /* -- answers ---------------------------------------------------------------------------
@@ -579,8 +351,9 @@ static void apply_written(struct pod_requests *requests, struct request_slot *sl
 
 	if (found->verdict == BUILDER_OURS ||
 	    (deleting && found->verdict == BUILDER_GONE)) {
-		report_outcome(requests, slot, entry,
-		               deleting ? POD_REQUEST_GONE : POD_REQUEST_ACCEPTED, NULL);
+		pod_requests_report(requests, slot, entry,
+		                    deleting ? POD_REQUEST_GONE : POD_REQUEST_ACCEPTED,
+		                    NULL);
 	} else if (found->verdict != BUILDER_SAME) {
 		entry->at = entry->named;
 		entry->stage = STAGE_READ;
@@ -591,8 +364,8 @@ static void retry_entry(struct pod_requests *requests, struct request_slot *slot
                         struct request_entry *entry)
 {
 	if (entry->stage != STAGE_REPORTED && ++entry->tries > TRIES_MAX)
-		report_outcome(requests, slot, entry, POD_REQUEST_MALFORMED,
-		               "other clients keep changing it");
+		pod_requests_report(requests, slot, entry, POD_REQUEST_MALFORMED,
+		                    "other clients keep changing it");
 }
 
 /* Takes the budgets that were read with the pods, or before them if not all could be
@@ -608,7 +381,7 @@ static void read_budgets(struct pod_requests *requests, struct request_slot *slo
 	for (size_t i = from; i < txn->count; i++)
 		if (evict_budgets_read(&slot->budgets, &txn->results[i].get, &err) !=
 		    PL_OK)
-			requests_fail(requests, &err);
+			pod_requests_fail(requests, &err);
 }
 
 /* Pods that were not written are read again, together with their budgets. */
@@ -635,11 +408,12 @@ static void on_answer(void *ctx, unsigned number, const struct kv_result *result
 			continue;
 		entry->asked = false;
 		if (slot->reading)
-			apply_read(requests, slot, entry, &result->txn.results[at].get);
+			pod_requests_apply_read(requests, slot, entry,
+			                        &result->txn.results[at].get);
 		else if (builder_answer(&slot->builder, result, at, &found))
 			apply_written(requests, slot, entry, &found);
 		else
-			fail_with(requests, PL_PROTO);
+			pod_requests_fail_with(requests, PL_PROTO);
 		retry_entry(requests, slot, entry);
 		at++;
 	}
@@ -676,7 +450,7 @@ enum pl_code pod_requests_open(struct kv *kv, const struct pod_request_opts *opt
 	enum pl_code code;
 
 	if (requests == NULL)
-		return pl_err_set(err, PL_NOMEM, "speak of pods");
+		return pl_err_set(err, PL_NOMEM, "change pods");
 	requests->kv = kv;
 	requests->opts = *opts;
 	requests->slots = slots;
