@@ -194,7 +194,7 @@ static void check_batch(const struct sched *sched)
 		nodes++;
 	}
 	for (unsigned i = 0; i < SCHED_TXNS; i++)
-		sent += sched->txn[i].state != TXN_FREE && sched->txn[i].batch;
+		sent += txn_is_posted(&sched->txn[i]) && sched->txn[i].batch;
 	PL_ASSERT(nodes == batch->node_count);
 	PL_ASSERT(sent == (batch->state == BATCH_SENT));
 	PL_ASSERT(sent > 0 ? nodes == 0 : pods == batch->pods);

@@ -323,7 +323,8 @@ static bool put_status(struct sched *sched, struct shard_txn *txn,
 	decided.state = pl_arena_dup(&txn->arena, pl_buf_span(&sched->buf));
 	if (decided.state.at == NULL || !builder_put_state(&txn->builder, &decided))
 		return false;
-	txn_add(txn, &(struct txn_entry){.pod = pod,
+	txn_add(txn, &(struct txn_entry){.kind = ENTRY_STATUS,
+	                                 .pod = pod,
 	                                 .value = decided.state,
 	                                 .ask = (uint8_t)state.ask,
 	                                 .since_ms = since_ms});
@@ -379,7 +380,7 @@ uint64_t pending_status_deadline_ms(const struct sched *sched)
 	uint64_t scan_ms = is_scan_due(sched) ? pending_status->scan_ms : UINT64_MAX;
 
 	if (pending_status->count == 0 ||
-	    sched->txn[SCHED_INFLIGHT_MAX].state != TXN_FREE ||
+	    txn_is_posted(&sched->txn[SCHED_INFLIGHT_MAX]) ||
 	    scan_ms < pending_status->at_ms)
 		return scan_ms;
 	return pending_status->at_ms;

@@ -392,7 +392,7 @@ bool sched_is_quiet(const struct sched *sched, uint32_t partition)
 	for (unsigned i = 0; i < SCHED_TXNS; i++) {
 		const struct shard_txn *txn = &sched->txn[i];
 
-		if (txn->state == TXN_FREE || txn->kind == TXN_READ)
+		if (!txn_is_posted(txn) || txn->kind == TXN_READ)
 			continue;
 		for (uint32_t n = 0; n < txn->entries; n++) {
 			const struct txn_entry *entry = &txn->entry[n];
@@ -476,7 +476,7 @@ unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsign
 	nodes_retry_uncounted(sched);
 	for (unsigned i = 0; i < SCHED_TXNS; i++)
 		if (sched->txn[i].state == TXN_RETRY && sched->txn[i].at_ms <= now_ms)
-			sched->txn[i].state = TXN_NEW;
+			txn_set_state(&sched->txn[i], TXN_NEW);
 	mismatch_run(sched);
 	reservations_run(sched);
 	departures_run(sched);
@@ -551,7 +551,7 @@ bool sched_next(struct sched *sched, struct sched_action *out)
 
 		if (txn->state != TXN_NEW)
 			continue;
-		txn->state = TXN_SENT;
+		txn_set_state(txn, TXN_SENT);
 		txn->attempts++;
 		*out = (struct sched_action){.what = SCHED_TXN,
 		                             .txn = i,
@@ -572,7 +572,7 @@ void sched_figures(const struct sched *sched, struct sched_figures *out)
 	out->waiting = sched->waiting;
 	out->batch_size = sched->batch_size;
 	for (unsigned i = 0; i < SCHED_TXNS; i++)
-		out->inflight += sched->txn[i].state != TXN_FREE;
+		out->inflight += txn_is_posted(&sched->txn[i]);
 }
 
 void sched_conflicts(const struct sched *sched, struct conflict_summary *out)

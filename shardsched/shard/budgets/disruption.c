@@ -601,7 +601,7 @@ void disruption_check(const struct sched *sched)
 		PL_ASSERT(planned == budget_entry->planned &&
 		          plans == budget_entry->plans);
 		PL_ASSERT(budget_entry->txn == 0 ||
-		          sched->txn[budget_entry->txn - 1].state != TXN_FREE);
+		          txn_is_posted(&sched->txn[budget_entry->txn - 1]));
 		PL_ASSERT(budget_entry->late.rev == 0 || budget_entry->txn != 0);
 		PL_ASSERT(!budget_entry->late_other || budget_entry->late.rev != 0);
 		others += budget_entry->late_other;

@@ -25,9 +25,10 @@ static bool is_victim_entry(const struct txn_entry *entry)
 {
 	const struct sched_pod *pod = entry->pod;
 
-	return pod != NULL && entry->end == STATE_TRANSITION_TERMINATE &&
-	       pod->phase == STATE_BOUND && pod->ask == STATE_ASK_NONE &&
-	       pod->ended == STATE_ENDED_NOT && pod->spec != NULL;
+	return entry->kind == ENTRY_TERMINATION &&
+	       entry->end == STATE_TRANSITION_TERMINATE && pod->phase == STATE_BOUND &&
+	       pod->ask == STATE_ASK_NONE && pod->ended == STATE_ENDED_NOT &&
+	       pod->spec != NULL;
 }
 
 static int cmp_by_name(const void *a, const void *b)

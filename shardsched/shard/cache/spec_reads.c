@@ -152,7 +152,7 @@ static bool read_key(struct shard_txn *txn, struct sched_pod *pod,
 	if (at.at == NULL)
 		return false;
 	op[txn->entries] = kv_op_get(kv_key(at));
-	txn->entry[txn->entries++] = (struct txn_entry){.pod = pod};
+	txn->entry[txn->entries++] = (struct txn_entry){.kind = ENTRY_READ, .pod = pod};
 	return true;
 }
 
@@ -410,7 +410,7 @@ static void read_failed(struct sched *sched, struct shard_txn *txn,
                         const struct pl_err *err)
 {
 	txn->at_ms = sched->now_ms + READ_AGAIN_MS;
-	txn->state = TXN_RETRY;
+	txn_set_state(txn, TXN_RETRY);
 	for (uint32_t i = 0; i < txn->entries; i++)
 		txn->entry[i].pod->flags &= (uint16_t)~POD_RESET;
 	if (err->code == PL_BUSY || halve_reads(sched, txn))

@@ -276,8 +276,7 @@ static void on_placed(struct sched *sched, struct sched_gang *gang,
 		batch_add_members(sched, gang, out->slot, count);
 		return;
 	}
-	if (sched->batch.state ==
-	    BATCH_GATHERING) { /* others are in it: in the next one */
+	if (batch_is_gathering(sched)) { /* others are in it: in the next one */
 		queue_put_back(sched->queue, &gang->queue, sched->now_ms);
 		batch_close(sched);
 		return;

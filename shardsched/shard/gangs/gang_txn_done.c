@@ -59,7 +59,7 @@ void large_gang_txn_done(struct sched *sched, const struct shard_txn *txn)
 	bool record = txn->entry[0].value.len > 0 || txn->entry[0].deletes;
 
 	large_gangs_set_due(sched);
-	for (uint32_t i = 0; i < txn->entries && !txn->stood; i++) {
+	for (uint32_t i = 0; i < txn->entries && txn->outcome != TXN_APPLIED; i++) {
 		if (txn->entry[i].id.kind == KEYS_STATE)
 			redecide_pod(sched, &txn->entry[i]);
 		else if (txn->entry[i].id.kind == KEYS_ALLOC)
@@ -67,7 +67,7 @@ void large_gang_txn_done(struct sched *sched, const struct shard_txn *txn)
 	}
 	if (!record || known == NULL || known->work == NULL)
 		return;
-	if (!txn->stood)
+	if (txn->outcome != TXN_APPLIED)
 		known->work->retry_ms =
 			sched->now_ms + (known->work->waits ? SOON_MS : AGAIN_MS);
 	known->work->putting = known->work->waits = false;

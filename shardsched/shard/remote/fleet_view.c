@@ -55,7 +55,7 @@ static int64_t oldest_pending_rev(const struct shard_txn *txn)
 {
 	int64_t rev = INT64_MAX;
 
-	if (txn->state == TXN_FREE)
+	if (!txn_is_posted(txn))
 		return rev;
 	rev = txn->unconfirmed;
 	for (const struct deferred_event *deferred = txn->deferred; deferred != NULL;
@@ -208,7 +208,7 @@ void fleet_view_forget(struct sched *sched)
 
 		if (part->owned)
 			remote_reconcile(sched, i);
-		else if (!part->remote_list.known)
+		else if (!remote_list_is_known(&part->remote_list))
 			remote_forget(sched, i);
 	}
 }

@@ -107,7 +107,8 @@ static bool is_read_due(const struct sched *sched, uint32_t partition,
 {
 	const struct sched_partition *part = &sched->partition[partition];
 
-	return !part->owned && part->remote_list.known && !part->remote_list.all_read &&
+	return !part->owned && remote_list_is_known(&part->remote_list) &&
+	       !part->remote_list.all_read &&
 	       (part->digest_entry.is == NULL || digest_admits(sched, partition, spec));
 }
 
@@ -120,7 +121,7 @@ bool remote_read_nodes(struct sched *sched, const struct spec *spec, uint64_t dr
 	for (uint32_t i = 0; i < count && left > 0 && read < PARTITIONS_MOST; i++) {
 		uint32_t partition = (first + i) % count;
 
-		left -= sched->partition[partition].remote_list.known;
+		left -= remote_list_is_known(&sched->partition[partition].remote_list);
 		if (is_read_due(sched, partition, spec))
 			read += read_partition(sched, partition, spec);
 	}

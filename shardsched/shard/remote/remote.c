@@ -152,7 +152,8 @@ static bool is_seen_since_digest(const struct sched *sched, uint32_t partition)
 
 	return (sched->fleet_view.revision != 0 &&
 	        sched->fleet_view.revision >= published) ||
-	       (part->remote_list.known && part->remote_list.revision >= published);
+	       (remote_list_is_known(&part->remote_list) &&
+	        part->remote_list.revision >= published);
 }
 
 /* Those known have been asked. */
@@ -192,7 +193,7 @@ static bool list_some(struct sched *sched, struct sched_pod *pod, uint64_t draw)
 static bool reads_specs(const struct sched *sched)
 {
 	for (unsigned i = 0; i < SCHED_TXNS; i++)
-		if (sched->txn[i].kind == TXN_READ && sched->txn[i].state != TXN_FREE)
+		if (sched->txn[i].kind == TXN_READ && txn_is_posted(&sched->txn[i]))
 			return true;
 	return !pl_list_empty(&sched->wanted);
 }

@@ -126,7 +126,7 @@ void remote_commit_refused(struct sched *sched, struct sched_node *node,
 
 	if (node->refusals < UINT8_MAX)
 		node->refusals++;
-	sched->partition[node->partition].remote_list.stale = true;
+	remote_list_set_stale(sched, node->partition);
 	if (node->refusals < REFUSALS)
 		return;
 	shift = node->refusals - REFUSALS < 6 ? node->refusals - REFUSALS : 6;

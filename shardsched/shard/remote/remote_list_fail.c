@@ -1,15 +1,15 @@
 /*
- * Visits that fail, time after time: the partition is too large for the store to list in
- * time, or the store too slow. It is tried again, ever more rarely, and meanwhile nobody
- * waits for it: who needs room goes without, and who has to know a certain node there
- * takes up the whole view.
+ * Remote lists that fail time after time: the partition is too large for the store to
+ * list in time, or the store is too slow. The list is tried again, ever more rarely, and
+ * meanwhile no pod waits for it: a pod that needs room goes without that partition, and
+ * where one certain node there has to be known the fleet view is taken up.
  */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/report.h"
 
 enum {
-	FAILURES_MAX = 3, /* so many say that the next will fail, too */
-	RETRY_MS = 1000,  /* and twice that after the next, and so on */
+	FAILURES_MAX = 3, /* after so many the next is expected to fail, too */
+	RETRY_MS = 1000,  /* after the first failure; doubled by each further one */
 	RETRY_MAX_MS = 30000,
 };
 
@@ -23,17 +23,16 @@ bool remote_list_keeps_failing(const struct sched *sched, uint32_t partition)
 	return sched->partition[partition].remote_list.failures >= FAILURES_MAX;
 }
 
-/* The view is wanted as long as it is to show what a visit does not. */
+/* The fleet view is acquired while it has to show what remote lists do not. */
 static void hold_fleet_view(struct sched *sched, uint32_t partition)
 {
-	struct remote_list *remote_list = list_of(sched, partition);
-	bool holds_fleet_view =
-		remote_list->needed && remote_list_keeps_failing(sched, partition);
+	struct remote_list *list = list_of(sched, partition);
+	bool holds = list->needed && remote_list_keeps_failing(sched, partition);
 
-	if (holds_fleet_view == remote_list->holds_fleet_view)
+	if (holds == list->holds_fleet_view)
 		return;
-	remote_list->holds_fleet_view = holds_fleet_view;
-	if (holds_fleet_view)
+	list->holds_fleet_view = holds;
+	if (holds)
 		fleet_view_acquire(sched);
 	else
 		fleet_view_release(sched);
@@ -66,16 +65,16 @@ static void report_failures(struct sched *sched, uint32_t partition, struct pl_e
 void remote_list_on_failed(struct sched *sched, uint32_t partition,
                            const struct pl_err *why)
 {
-	struct remote_list *remote_list = list_of(sched, partition);
+	struct remote_list *list = list_of(sched, partition);
 
-	if (remote_list->failures < UINT8_MAX)
-		remote_list->failures++;
-	remote_list->after_ms = sched->now_ms + retry_ms(remote_list->failures);
+	if (list->failures < UINT8_MAX)
+		list->failures++;
+	list->after_ms = sched->now_ms + retry_ms(list->failures);
 	remote_list_request(sched, partition);
-	if (sched->fleet_view.revision != 0) /* the view has shown it */
-		remote_list->needed = false;
+	if (sched->fleet_view.revision != 0) /* the view shows the partition */
+		list->needed = false;
 	hold_fleet_view(sched, partition);
-	if (remote_list->failures != FAILURES_MAX)
+	if (list->failures != FAILURES_MAX)
 		return;
 	report_failures(sched, partition, *why);
 	remote_wake_listed(sched);
@@ -83,9 +82,9 @@ void remote_list_on_failed(struct sched *sched, uint32_t partition,
 
 void remote_list_ok(struct sched *sched, uint32_t partition)
 {
-	struct remote_list *remote_list = list_of(sched, partition);
+	struct remote_list *list = list_of(sched, partition);
 
-	remote_list->failures = 0;
-	remote_list->needed = false;
+	list->failures = 0;
+	list->needed = false;
 	hold_fleet_view(sched, partition);
 }

@@ -217,7 +217,7 @@ void preemption_reconcile(struct sched *sched, struct sched_pod *victim)
 	if (victim->stage == POD_IDLE && !pod_is_at(victim, node)) {
 		bool pinned = victim->pinned;
 
-		sched->partition[node->partition].remote_list.stale = true;
+		remote_list_set_stale(sched, node->partition);
 		victim->pinned = true; /* whoever settles it is not through yet */
 		preemption_cancel(sched, plan);
 		victim->pinned = pinned;

@@ -89,13 +89,13 @@ static enum pl_code put_pod_state(struct sched *sched, struct shard_txn *txn,
 		return code;
 	if (!builder_put_state(&txn->builder, &decided))
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
-	txn_add(txn, &(struct txn_entry){.pod = pod,
+	txn_add(txn, &(struct txn_entry){.kind = ENTRY_STATUS,
+	                                 .pod = pod,
 	                                 .value = decided.state,
 	                                 .since_ms = pod->phase == STATE_PENDING
 	                                                     ? pod->since_ms
 	                                                     : sched->wall_ms,
-	                                 .compared = true,
-	                                 .status_only = true});
+	                                 .compared = true});
 	return PL_OK;
 }
 

@@ -195,12 +195,12 @@ static enum pl_code report_pod(struct sched *sched, struct shard_txn *txn,
 	if (!builder_put_state(&txn->builder, &decided))
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
 	pod->reported_s = 0; /* what is in its way now */
-	txn_add(txn, &(struct txn_entry){.pod = pod,
+	txn_add(txn, &(struct txn_entry){.kind = ENTRY_STATUS,
+	                                 .pod = pod,
 	                                 .value = decided.state,
 	                                 .since_ms = pod->since_ms,
 	                                 .ask = pod->ask,
-	                                 .compared = true,
-	                                 .status_only = true});
+	                                 .compared = true});
 	return PL_OK;
 }
 
@@ -221,7 +221,7 @@ static bool txn_takes_more(const struct shard_txn *txn)
 	if (txn->batch || (txn->kind != TXN_COMMIT && txn->kind != TXN_REMOTE))
 		return false;
 	for (uint32_t i = 0; i < txn->entries; i++)
-		reported += txn->entry[i].status_only;
+		reported += txn->entry[i].kind == ENTRY_STATUS;
 	return reported < TELLS_AT_ONCE &&
 	       txn->entries - txn->extra_entries + 1 + COMMIT_NODE_ENTRIES <=
 	               txn->entry_cap;

@@ -122,7 +122,7 @@ void rules_rewound(struct sched *sched)
 static bool compute_steady(const struct sched *sched)
 {
 	for (unsigned i = 0; i < SCHED_TXNS; i++)
-		if (sched->txn[i].state != TXN_FREE && txn_commits(&sched->txn[i]) &&
+		if (txn_is_posted(&sched->txn[i]) && txn_commits(&sched->txn[i]) &&
 		    sched->txn[i].rules_epoch != sched->rules.epoch)
 			return false;
 	return true;

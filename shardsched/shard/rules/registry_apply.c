@@ -153,7 +153,7 @@ static void redecide_reported(struct sched *sched, const struct shard_txn *txn)
 
 static void redecide_txn(struct sched *sched, const struct shard_txn *txn)
 {
-	if (txn->state == TXN_FREE)
+	if (!txn_is_posted(txn))
 		return;
 	if (txn->kind == TXN_STATUS || txn->kind == TXN_READ)
 		redecide_reported(sched, txn);

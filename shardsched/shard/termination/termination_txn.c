@@ -125,7 +125,8 @@ enum pl_code termination_put_one(struct sched *sched, struct shard_txn *txn,
 	                : builder_put_state(&txn->builder, &decided);
 	if (!added)
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
-	txn_add(txn, &(struct txn_entry){.pod = pod,
+	txn_add(txn, &(struct txn_entry){.kind = ENTRY_TERMINATION,
+	                                 .pod = pod,
 	                                 .node = node,
 	                                 .value = decided.state,
 	                                 .since_ms = sched->wall_ms,

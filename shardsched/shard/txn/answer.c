@@ -125,36 +125,58 @@ static void status_stands(struct sched *sched, const struct txn_entry *entry,
 	status_ended(sched, pod);
 }
 
-static void txn_stands(struct sched *sched, struct shard_txn *txn, int64_t revision)
+/* A key that is neither a pod's nor a node's was compared or put. */
+static void condition_stands(struct sched *sched, const struct shard_txn *txn,
+                             const struct txn_entry *entry, int64_t revision)
 {
+	if (entry->id.kind == KEYS_GANG)
+		large_gang_record_applied(sched, entry, revision);
+	else if (disruption_concerns(entry->id.kind))
+		disruption_txn_applied(sched, entry, revision);
+	else if (!txn_key_has_partition(entry->id.kind))
+		rules_txn_applied(sched, txn, entry, revision);
+}
+
+static void pod_stands(struct sched *sched, const struct txn_entry *entry,
+                       int64_t revision)
+{
+	switch (entry->kind) {
+	case ENTRY_PLACEMENT:
+		pod_bound(sched, entry, revision);
+		return;
+	case ENTRY_TERMINATION:
+		termination_stands(sched, entry, revision);
+		return;
+	case ENTRY_STATUS:
+		status_stands(sched, entry, revision);
+		return;
+	case ENTRY_CONDITION:
+	case ENTRY_READ:
+	case ENTRY_ALLOC:
+	case ENTRY_NODE:
+		return;
+	}
+}
+
+/* Pods come first: what their nodes hold afterwards follows from the allocs. */
+static void txn_stands(struct sched *sched, const struct shard_txn *txn, int64_t revision)
+{
+	for (uint32_t i = 0; i < txn->entries; i++)
+		pod_stands(sched, &txn->entry[i], revision);
 	for (uint32_t i = 0; i < txn->entries; i++) {
 		const struct txn_entry *entry = &txn->entry[i];
 
-		if (entry->pod == NULL)
-			continue;
-		if (entry->end != STATE_TRANSITION_NONE)
-			termination_stands(sched, entry, revision);
-		else if (txn->kind == TXN_STATUS || entry->status_only)
-			status_stands(sched, entry, revision);
-		else
-			pod_bound(sched, entry, revision);
-	}
-	for (uint32_t i = 0; i < txn->entries; i++) {
-		if (txn->entry[i].id.kind == KEYS_ALLOC && txn->entry[i].node != NULL)
-			alloc_stands(sched, txn->entry[i].node, revision);
-		else if (txn->entry[i].id.kind == KEYS_GANG)
-			large_gang_record_applied(sched, &txn->entry[i], revision);
-		else if (disruption_concerns(txn->entry[i].id.kind))
-			disruption_txn_applied(sched, &txn->entry[i], revision);
-		else if (!txn_key_has_partition(txn->entry[i].id.kind))
-			rules_txn_applied(sched, txn, &txn->entry[i], revision);
+		if (entry->kind == ENTRY_ALLOC)
+			alloc_stands(sched, entry->node, revision);
+		else if (entry->kind == ENTRY_CONDITION)
+			condition_stands(sched, txn, entry, revision);
 	}
 }
 
 /* -- no ------------------------------------------------------------------- */
 
 /* It waits again, as it did before it was sent. */
-static void unsend_pod(struct sched *sched, const struct txn_entry *entry)
+static void unsend_placement(struct sched *sched, const struct txn_entry *entry)
 {
 	struct sched_pod *pod = entry->pod;
 	struct sched_node *node = entry->node;
@@ -180,31 +202,50 @@ static void unsend_pod(struct sched *sched, const struct txn_entry *entry)
 		pod_conflicted(sched, pod);
 }
 
-static void txn_unsend(struct sched *sched, struct shard_txn *txn)
+static void unsend_node(struct sched *sched, const struct txn_entry *entry)
 {
+	struct sched_node *node = entry->node;
+
+	node->txn = 0;
+	if (entry->kind == ENTRY_ALLOC) {
+		preemption_fail(sched, node);
+		if (!node->reset)
+			reservations_unsend(sched, node);
+	}
+	node->reset = false;
+}
+
+static void unsend_pod(struct sched *sched, const struct txn_entry *entry)
+{
+	switch (entry->kind) {
+	case ENTRY_PLACEMENT:
+		unsend_placement(sched, entry);
+		return;
+	case ENTRY_TERMINATION:
+		termination_unsent(sched, entry);
+		return;
+	case ENTRY_STATUS:
+		status_ended(sched, entry->pod);
+		return;
+	case ENTRY_CONDITION:
+	case ENTRY_READ:
+	case ENTRY_ALLOC:
+	case ENTRY_NODE:
+		return;
+	}
+}
+
+static void txn_unsend(struct sched *sched, const struct shard_txn *txn)
+{
+	for (uint32_t i = 0; i < txn->entries; i++)
+		unsend_pod(sched, &txn->entry[i]);
 	for (uint32_t i = 0; i < txn->entries; i++) {
 		const struct txn_entry *entry = &txn->entry[i];
 
-		if (entry->pod != NULL && entry->end != STATE_TRANSITION_NONE)
-			termination_unsent(sched, entry);
-		else if (entry->pod != NULL && entry->node != NULL)
-			unsend_pod(sched, entry);
-		else if (entry->pod != NULL)
-			status_ended(sched, entry->pod);
-	}
-	for (uint32_t i = 0; i < txn->entries; i++) {
-		struct sched_node *node = txn->entry[i].node;
-
-		if (disruption_concerns(txn->entry[i].id.kind))
-			disruption_unsend(sched, &txn->entry[i]);
-		if (txn->entry[i].pod != NULL || node == NULL)
-			continue;
-		node->txn = 0;
-		if (txn->entry[i].id.kind == KEYS_ALLOC)
-			preemption_fail(sched, node);
-		if (!node->reset && txn->entry[i].id.kind == KEYS_ALLOC)
-			reservations_unsend(sched, node);
-		node->reset = false;
+		if (disruption_concerns(entry->id.kind))
+			disruption_unsend(sched, entry);
+		else if (entry->kind == ENTRY_ALLOC || entry->kind == ENTRY_NODE)
+			unsend_node(sched, entry);
 	}
 }
 
@@ -232,9 +273,9 @@ static void apply_found(struct sched *sched, const struct shard_txn *txn,
 		pod = pod_find(sched, id.partition, id.scope, id.name);
 		if (found->has_other_keys && pod != NULL)
 			pod->flags |= POD_NAME_CLASH;
-		sched->figures.placed +=
-			txn_commits(txn) && entry->end == STATE_TRANSITION_NONE &&
-			!entry->status_only && found->verdict == BUILDER_OURS;
+		sched->figures.placed += txn_commits(txn) &&
+		                         entry->kind == ENTRY_PLACEMENT &&
+		                         found->verdict == BUILDER_OURS;
 		apply_record(sched, &id, found->state, revision);
 		id.kind = KEYS_SPEC;
 		apply_record(sched, &id, found->spec, revision);
@@ -341,7 +382,7 @@ static void owe_status(struct sched *sched, const struct shard_txn *txn,
 	if (pod != NULL) /* a hold of it may have ended meanwhile */
 		pending_status_owe(sched, pod);
 	if (txn->kind == TXN_STATUS && pod != NULL && pod_gang(pod) != NULL &&
-	    !txn->stood)
+	    txn->outcome != TXN_APPLIED)
 		pod->gang_reported = 0;
 	if (txn->kind == TXN_STATUS && pod != NULL && pod->stage == POD_QUEUED &&
 	    pod->rev[FACT_STATE] == 0 &&
@@ -411,12 +452,13 @@ static void retry_later(struct sched *sched, struct shard_txn *txn)
 	uint64_t wait_ms = (uint64_t)RETRY_MS << shift;
 
 	txn->at_ms = sched->now_ms + (wait_ms < RETRY_MAX_MS ? wait_ms : RETRY_MAX_MS);
-	txn->state = TXN_RETRY;
+	txn_set_state(txn, TXN_RETRY);
 }
 
 /* Nothing will come of it, and nothing has. */
 static void txn_give_up(struct sched *sched, struct shard_txn *txn, bool after_backoff)
 {
+	txn_set_outcome(txn, TXN_NOT_APPLIED);
 	if (after_backoff && cooldown_applies(txn))
 		cooldown_start(sched, txn);
 	txn_unsend(sched, txn);
@@ -429,7 +471,7 @@ static void txn_give_up(struct sched *sched, struct shard_txn *txn, bool after_b
 				? NULL
 				: pod_find(sched, id.partition, id.scope, id.name);
 
-		if (txn->entry[i].end != STATE_TRANSITION_NONE)
+		if (txn->entry[i].kind == ENTRY_TERMINATION)
 			termination_pause(sched);
 		if (pod == NULL || pod->stage != POD_ASSUMED)
 			continue;
@@ -447,7 +489,7 @@ static void txn_succeeded(struct sched *sched, struct shard_txn *txn, int64_t re
 		batch_size_grow(sched, txn);
 	sched->clean_streak +=
 		txn->kind == TXN_COMMIT && sched->clean_streak < UINT32_MAX;
-	txn->stood = true;
+	txn_set_outcome(txn, TXN_APPLIED);
 	if (cooldown_applies(txn))
 		cooldown_relax(sched, txn);
 	txn_stands(sched, txn, revision);
@@ -459,6 +501,7 @@ static void txn_failed(struct sched *sched, struct shard_txn *txn,
 {
 	bool conflict;
 
+	txn_set_outcome(txn, TXN_NOT_APPLIED);
 	txn_record_conflicts(sched, txn, result);
 	txn_unsend(sched, txn);
 	txn->failed_rev = result->header.revision;
@@ -479,7 +522,8 @@ static void txn_failed(struct sched *sched, struct shard_txn *txn,
 
 static void ask_outcome(struct shard_txn *txn)
 {
-	txn->reading = true;
+	txn_set_outcome(txn, txn->outcome == TXN_UNKNOWN ? TXN_READS_OUTCOME
+	                                                 : TXN_READS_CONFLICT);
 	txn->req = (struct kv_req){.op = KV_TXN,
 	                           .txn = {.then = txn->builder.otherwise,
 	                                   .then_count = txn->builder.otherwises}};
@@ -496,7 +540,7 @@ static void read_outcome(struct sched *sched, struct shard_txn *txn)
 static void read_conflict(struct shard_txn *txn)
 {
 	ask_outcome(txn);
-	txn->state = TXN_NEW;
+	txn_set_state(txn, TXN_NEW);
 }
 
 static bool is_outcome_wanted(const struct sched *sched, const struct shard_txn *txn)
@@ -528,9 +572,9 @@ static bool is_txn_stale(const struct sched *sched, const struct shard_txn *txn)
  * read what became of it, as far as that is still of interest. */
 static void txn_drop(struct sched *sched, struct shard_txn *txn)
 {
-	if (!txn->outcome_unknown || !is_outcome_wanted(sched, txn))
+	if (!txn_is_unknown(txn) || !is_outcome_wanted(sched, txn))
 		txn_give_up(sched, txn, false);
-	else if (!txn->reading)
+	else if (!txn_is_reading(txn))
 		read_outcome(sched, txn);
 	else
 		retry_later(sched, txn);
@@ -541,7 +585,7 @@ void txn_drop_stale(struct sched *sched)
 	for (unsigned i = 0; i < SCHED_TXNS; i++) {
 		struct shard_txn *txn = &sched->txn[i];
 
-		if (txn->kind != TXN_READ && txn->state != TXN_FREE &&
+		if (txn->kind != TXN_READ && txn_is_posted(txn) &&
 		    txn->state != TXN_SENT && is_txn_stale(sched, txn))
 			txn_drop(sched, txn);
 	}
@@ -553,23 +597,24 @@ static void txn_erred(struct sched *sched, struct shard_txn *txn,
 	switch (err->code) {
 	case PL_UNKNOWN:
 		sched->figures.txns_unknown++;
-		txn->outcome_unknown = txn->outcome_unknown || !txn->reading;
+		if (!txn_is_reading(txn))
+			txn_set_outcome(txn, TXN_UNKNOWN);
 		break;
 	case PL_FENCED:
 		sched->figures.txns_fenced++;
 		txn_record_conflict(sched, txn, CONFLICT_FENCED);
-		if (!txn->outcome_unknown) {
+		if (!txn_is_unknown(txn)) {
 			txn_give_up(sched, txn, true);
 			return;
 		}
-		if (!txn->reading) {
+		if (!txn_is_reading(txn)) {
 			read_outcome(sched, txn);
 			return;
 		}
 		break;
 	case PL_LIMIT:
 	case PL_INVALID: /* nor does it take it the next time */
-		if (!txn->outcome_unknown && txn->placements > 1) {
+		if (!txn_is_unknown(txn) && txn->placements > 1) {
 			if (!txn->batch)
 				batch_size_halve(sched);
 			else
@@ -578,11 +623,11 @@ static void txn_erred(struct sched *sched, struct shard_txn *txn,
 			return;
 		}
 		report_trouble(sched, err);
-		if (!txn->outcome_unknown) {
+		if (!txn_is_unknown(txn)) {
 			txn_give_up(sched, txn, true);
 			return;
 		}
-		if (!txn->reading) { /* nor is it taken later */
+		if (!txn_is_reading(txn)) { /* nor is it taken later */
 			read_outcome(sched, txn);
 			return;
 		}
@@ -604,7 +649,7 @@ static void txn_answered(struct sched *sched, struct shard_txn *txn,
 {
 	struct kv_result read = *result;
 
-	if (txn->reading) { /* as if it had failed just now */
+	if (txn_is_reading(txn)) { /* as if it had failed just now */
 		read.txn.succeeded = false;
 		txn_failed(sched, txn, &read);
 	} else if (result->txn.succeeded) {
@@ -631,7 +676,7 @@ void sched_answer(struct sched *sched, uint32_t txn, const struct kv_result *res
 		own_digest_answer(sched, it, result);
 		return;
 	}
-	sched->figures.txns += txn_commits(it) && result != NULL && !it->reading;
+	sched->figures.txns += txn_commits(it) && result != NULL && !txn_is_reading(it);
 	if (result != NULL)
 		txn_answered(sched, it, result);
 	else

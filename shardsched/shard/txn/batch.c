@@ -1,18 +1,3 @@
-/*
- * Bundles: decided pods, on several nodes, that are committed in one transaction whole
- * or not at all. What is decided under a rule about other pods, or as one of several
- * that belong together, is only right if all of it comes true.
- *
- *	NONE --add--> GATHERS --close--> WAITS --its nodes are free--> SENT --answer-->
- *NONE |                 |                            |
- *	                 +--- a pod of it goes, or news says that -------+--> all its pods
- *	                      what was decided may not stand                are decided
- *again
- *
- * One at a time, and while there is one nothing else is decided that would rely on it.
- * Its nodes are kept out of other transactions until it is sent; other pods that wait
- * there go along if they fit.
- */
 #include "shardsched/shard/txn/batch.h"
 
 #include <stdlib.h>
@@ -26,13 +11,35 @@
 #include "store/base/alloc.h"
 
 enum {
-	FENCES = 8,     /* compares that are put in front of ours */
-	POD_OPS = 2,    /* compares at most; one put, one read */
-	NODE_OPS = 3,   /* reads at most */
-	GROW_PARTS = 4, /* of the most, after each that was full and went through */
+	FENCES = 8,     /* compares that the guard puts in front */
+	POD_OPS = 2,    /* compares of a pod at most; it has one put and one read */
+	NODE_OPS = 3,   /* reads of a node at most */
+	GROW_PARTS = 4, /* pods_max grows by this part after each full batch that stood */
 	OPS_DEFAULT = 128,
 	ARENA_CHUNK = 16 << 10,
 };
+
+#define BIT(x) (1u << (x))
+
+static const unsigned states_after[BATCH_STATES] = {
+	[BATCH_NONE] = BIT(BATCH_GATHERING) | BIT(BATCH_BROKEN),
+	[BATCH_GATHERING] = BIT(BATCH_WAITING) | BIT(BATCH_BROKEN),
+	[BATCH_WAITING] = BIT(BATCH_SENT) | BIT(BATCH_BROKEN),
+	[BATCH_SENT] = BIT(BATCH_NONE),
+	[BATCH_BROKEN] = BIT(BATCH_NONE),
+};
+
+static void set_state(struct batch *batch, enum batch_state state)
+{
+	PL_ASSERT((states_after[batch->state] & BIT(state)) != 0);
+	batch->state = state;
+}
+
+static void set_broken(struct batch *batch)
+{
+	if (batch->state != BATCH_BROKEN)
+		set_state(batch, BATCH_BROKEN);
+}
 
 void batch_init(struct sched *sched)
 {
@@ -50,9 +57,9 @@ void batch_done(struct sched *sched)
 	free(sched->batch.condition);
 }
 
-/* -- what is in it ------------------------------------------------------------------- */
+/* -- contents ----------------------------------------------------------------------- */
 
-/* Every pod on a node of its own is the worst that can be. */
+/* Counts every pod on a node of its own, which takes most operations. */
 bool batch_fits(const struct sched *sched, uint32_t pods, uint32_t nodes)
 {
 	const struct batch *batch = &sched->batch;
@@ -74,8 +81,7 @@ bool batch_accepts_pod(const struct sched *sched)
 {
 	const struct batch *batch = &sched->batch;
 
-	if (batch->broken || batch->state > BATCH_GATHERING ||
-	    !pl_list_empty(&batch->gangs))
+	if (batch->state > BATCH_GATHERING || !pl_list_empty(&batch->gangs))
 		return false;
 	return batch->pods == 0 || batch_has_room(sched);
 }
@@ -85,9 +91,9 @@ bool batch_accepts_gang(const struct sched *sched)
 	const struct batch *batch = &sched->batch;
 
 	if (batch->state == BATCH_NONE)
-		return !batch->broken;
-	return batch->state == BATCH_GATHERING && !batch->broken &&
-	       !pl_list_empty(&batch->gangs) && batch_has_room(sched);
+		return true;
+	return batch->state == BATCH_GATHERING && !pl_list_empty(&batch->gangs) &&
+	       batch_has_room(sched);
 }
 
 void batch_add_gang(struct sched *sched, struct sched_gang *gang)
@@ -95,19 +101,29 @@ void batch_add_gang(struct sched *sched, struct sched_gang *gang)
 	struct batch *batch = &sched->batch;
 
 	PL_ASSERT(batch_accepts_gang(sched));
-	batch->state = BATCH_GATHERING;
+	if (batch->state == BATCH_NONE)
+		set_state(batch, BATCH_GATHERING);
 	pl_list_add_tail(&batch->gangs, &gang->batched);
 }
 
+bool batch_is_gathering(const struct sched *sched)
+{
+	return sched->batch.state == BATCH_GATHERING ||
+	       sched->batch.state == BATCH_BROKEN;
+}
+
+/* A gang may have broken the batch by a condition before its last pods come. */
 void batch_add(struct sched *sched, struct sched_pod *pod)
 {
 	struct batch *batch = &sched->batch;
 	struct sched_node *node = pod->node;
 
-	PL_ASSERT(batch->state <= BATCH_GATHERING && pod->stage == POD_ASSUMED);
-	if (batch->state == BATCH_NONE)
+	PL_ASSERT(pod->stage == POD_ASSUMED);
+	PL_ASSERT(batch->state == BATCH_NONE || batch_is_gathering(sched));
+	if (batch->state == BATCH_NONE) {
 		batch->began_ms = sched->now_ms;
-	batch->state = BATCH_GATHERING;
+		set_state(batch, BATCH_GATHERING);
+	}
 	batch->pods++;
 	pod->flags |= POD_BATCHED;
 	if (node->batched++ == 0) {
@@ -117,8 +133,8 @@ void batch_add(struct sched *sched, struct sched_pod *pod)
 	node_set_ready(sched, node);
 }
 
-/* There is no bound but that of a transaction: no pod is added beyond it, and what does
- * not fit then is known when it is sent. */
+/* Conditions have no bound but that of a txn: batch_fits counts them, and what does not
+ * fit in the end shows when the batch is sent. */
 static struct batch_condition *reserve_condition(struct batch *batch)
 {
 	uint32_t cap = batch->condition_cap == 0 ? 16 : batch->condition_cap * 2;
@@ -139,16 +155,16 @@ uint32_t batch_add_condition(struct sched *sched, const struct batch_condition *
 	struct batch *batch = &sched->batch;
 	struct batch_condition *at = reserve_condition(batch);
 
-	PL_ASSERT(batch->state <= BATCH_GATHERING);
+	PL_ASSERT(batch->state == BATCH_NONE || batch_is_gathering(sched));
 	if (at == NULL) {
-		batch->broken = true;
+		set_broken(batch);
 		return UINT32_MAX;
 	}
 	*at = *condition;
 	at->key = pl_arena_dup(&batch->arena, condition->key);
 	at->value = pl_arena_dup(&batch->arena, condition->value);
 	if (at->key.at == NULL || (at->value.at == NULL && condition->value.len > 0))
-		batch->broken = true;
+		set_broken(batch);
 	return batch->conditions++;
 }
 
@@ -157,7 +173,7 @@ void batch_condition_set_value(struct sched *sched, struct batch_condition *cond
 {
 	condition->value = pl_arena_dup(&sched->batch.arena, value);
 	if (condition->value.at == NULL)
-		sched->batch.broken = true;
+		set_broken(&sched->batch);
 }
 
 static void remove_node(struct sched *sched, struct sched_node *node)
@@ -174,7 +190,7 @@ void batch_pod_left(struct sched *sched, struct sched_pod *pod)
 
 	PL_ASSERT(batch->pods > 0 && pod->node->batched > 0);
 	pod->flags &= (uint16_t)~POD_BATCHED;
-	batch->broken = true;
+	set_broken(batch);
 	batch->pods--;
 	if (pod->node->batched == 1)
 		remove_node(sched, pod->node);
@@ -187,22 +203,21 @@ void batch_break(struct sched *sched)
 	struct batch *batch = &sched->batch;
 
 	if (batch->state == BATCH_GATHERING || batch->state == BATCH_WAITING)
-		batch->broken = true;
+		set_broken(batch);
 }
 
 void batch_close(struct sched *sched)
 {
 	if (sched->batch.state == BATCH_GATHERING)
-		sched->batch.state = BATCH_WAITING;
+		set_state(&sched->batch, BATCH_WAITING);
 }
 
-static void batch_end(struct sched *sched, bool stood)
+static void batch_end(struct sched *sched, bool applied)
 {
 	struct batch *batch = &sched->batch;
 
 	PL_ASSERT(pl_list_empty(&batch->nodes) && batch->node_count == 0);
-	batch->state = BATCH_NONE;
-	batch->broken = false;
+	set_state(batch, BATCH_NONE);
 	batch->pods = batch->conditions = batch->node_set = 0;
 	batch->number++;
 	pl_arena_reset(&batch->arena);
@@ -213,11 +228,11 @@ static void batch_end(struct sched *sched, bool stood)
 			PL_LIST_ITEM(batch->gangs.next, struct sched_gang, batched);
 
 		pl_list_del(&gang->batched);
-		gang_batch_done(sched, gang, stood);
+		gang_batch_done(sched, gang, applied);
 	}
 }
 
-/* All that is left of it is decided again. */
+/* The pods that are left in it are decided again. */
 static void batch_dissolve(struct sched *sched)
 {
 	struct batch *batch = &sched->batch;
@@ -237,7 +252,7 @@ static void batch_dissolve(struct sched *sched)
 	batch_end(sched, false);
 }
 
-/* -- sending it ---------------------------------------------------------------------- */
+/* -- sending ------------------------------------------------------------------------- */
 
 static bool are_nodes_free(const struct sched *sched)
 {
@@ -252,7 +267,7 @@ static bool are_nodes_free(const struct sched *sched)
 				PL_LIST_ITEM(link, struct sched_pod, link);
 
 			if ((pod->flags & POD_BATCHED) != 0 && pod->txn != 0)
-				return false; /* its state is being told */
+				return false; /* its status is being written */
 		}
 	}
 	return true;
@@ -262,7 +277,7 @@ bool batch_is_ready(const struct sched *sched)
 {
 	const struct batch *batch = &sched->batch;
 
-	if (batch->broken)
+	if (batch->state == BATCH_BROKEN)
 		return true;
 	return batch->state == BATCH_WAITING && sched->commits < sched->opts.inflight &&
 	       are_nodes_free(sched);
@@ -294,7 +309,7 @@ enum pl_code batch_put_condition(struct shard_txn *txn,
 	return txn_add_key(txn, &entry, condition->key);
 }
 
-static enum pl_code fill_txn(struct sched *sched, struct shard_txn *txn, bool passengers,
+static enum pl_code fill_txn(struct sched *sched, struct shard_txn *txn, bool others,
                              struct pl_err *err)
 {
 	const struct batch *batch = &sched->batch;
@@ -307,9 +322,9 @@ static enum pl_code fill_txn(struct sched *sched, struct shard_txn *txn, bool pa
 
 		if (code != PL_OK)
 			break;
-		code = commit_put(sched, txn, node,
-		                  passengers ? COMMIT_ALL : COMMIT_BATCHED, err);
-		node->full = txn->full && !passengers;
+		code = commit_put(sched, txn, node, others ? COMMIT_ALL : COMMIT_BATCHED,
+		                  err);
+		node->full = txn->full && !others;
 	}
 	if (code == PL_OK)
 		return PL_OK;
@@ -326,8 +341,8 @@ void batch_too_large(struct sched *sched)
 		gang_too_large(PL_LIST_ITEM(gangs->next, struct sched_gang, batched));
 }
 
-/* One of its nodes, of which the alloc can not say what was decided: they go elsewhere.
- */
+/* One of its nodes has no room in its alloc for what was decided: the pods go to other
+ * nodes. */
 static bool close_full_node(struct sched *sched)
 {
 	PL_LIST_EACH (at, &sched->batch.nodes) {
@@ -352,7 +367,7 @@ static void give_up_on_gangs(struct sched *sched, const struct pl_err *err)
 	report_trouble(sched, err);
 }
 
-/* It is decided again, and told that too much is to be compared for it. */
+/* The pod is decided again, and its status says that too much is to be compared for it. */
 static void refuse_only_pod(struct sched *sched)
 {
 	const struct sched_node *node =
@@ -367,13 +382,14 @@ static void refuse_only_pod(struct sched *sched)
 	}
 }
 
-/* It is too large, or there is no memory. What can not be sent alone is set aside. */
+/* The batch is too large, or memory is missing. A pod that can not be sent even alone is
+ * refused until the repair. */
 static void batch_give_up(struct sched *sched, const struct pl_err *err)
 {
 	struct batch *batch = &sched->batch;
 	struct sched_node *node;
 
-	batch->broken = true;
+	set_broken(batch);
 	if (close_full_node(sched))
 		return;
 	if (batch->pods > 1)
@@ -409,7 +425,7 @@ static void post_txn(struct sched *sched, struct shard_txn *txn)
 	while (!pl_list_empty(&batch->nodes))
 		remove_node(sched,
 		            PL_LIST_ITEM(batch->nodes.next, struct sched_node, batch));
-	batch->state = BATCH_SENT;
+	set_state(batch, BATCH_SENT);
 	sched->figures.batches++;
 	txn_post(sched, txn);
 }
@@ -454,15 +470,15 @@ void batch_run(struct sched *sched)
 {
 	struct batch *batch = &sched->batch;
 
-	if (!batch->broken && batch->state == BATCH_WAITING && batch_is_ready(sched))
+	if (batch->state == BATCH_WAITING && batch_is_ready(sched))
 		send_batch(sched);
-	if (batch->broken)
+	if (batch->state == BATCH_BROKEN)
 		batch_dissolve(sched);
 }
 
-/* -- what became of it --------------------------------------------------------------- */
+/* -- its answer --------------------------------------------------------------------- */
 
-static void redo_pod(struct sched *sched, const struct txn_entry *entry)
+static void redecide_entry(struct sched *sched, const struct txn_entry *entry)
 {
 	struct sched_pod *pod =
 		pod_find(sched, entry->id.partition, entry->id.scope, entry->id.name);
@@ -474,21 +490,22 @@ static void redo_pod(struct sched *sched, const struct txn_entry *entry)
 void batch_ended(struct sched *sched, const struct shard_txn *txn)
 {
 	struct batch *batch = &sched->batch;
+	bool applied = txn->outcome == TXN_APPLIED;
 	uint32_t step = sched->opts.batch_size / GROW_PARTS + 1;
 
 	PL_ASSERT(batch->state == BATCH_SENT && txn->batch);
-	for (uint32_t i = 0; !txn->stood && i < txn->entries; i++)
+	for (uint32_t i = 0; !applied && i < txn->entries; i++)
 		if (txn->entry[i].batched)
-			redo_pod(sched, &txn->entry[i]);
-	sched->figures.batches_failed += !txn->stood;
-	lock_backoff_batch_done(sched, txn->stood && rules_batch_has_node_set(sched),
+			redecide_entry(sched, &txn->entry[i]);
+	sched->figures.batches_failed += !applied;
+	lock_backoff_batch_done(sched, applied && rules_batch_has_node_set(sched),
 	                        batch->began_ms);
-	if (!txn->stood) {
+	if (!applied) {
 		batch->pods_max = batch->pods > 1 ? batch->pods / 2 : 1;
 	} else if (batch->pods >= batch->pods_max) {
 		batch->pods_max = batch->pods_max + step < sched->opts.batch_size
 		                          ? batch->pods_max + step
 		                          : sched->opts.batch_size;
 	}
-	batch_end(sched, txn->stood);
+	batch_end(sched, applied);
 }

@@ -1,4 +1,20 @@
-/* What is decided together, and committed in one call. */
+/*
+ * The batch: decided pods, on several nodes, that are committed in one txn, whole or not
+ * at all. A decision under a rule about other pods, or for a gang, is only right if all
+ * of it comes true.
+ *
+ *	      add             close              its nodes are free           answer
+ *	NONE -----> GATHERING ------> WAITING ---------------------> SENT ------------> NONE
+ *	  |             |                |
+ *	  +-------------+----------------+---> BROKEN --all its pods are decided again--> NONE
+ *	    a pod of it left, an event says that a decision may not hold, or memory
+ *	    for a condition is missing
+ *
+ * Invariants: there is one batch, and while it is not NONE nothing else is decided that
+ * would rely on it (its lane of the queue is shut). Until it is SENT its pods wait at
+ * their nodes (POD_BATCHED), and its nodes are in no other txn; other pods that wait there
+ * go along if they fit. It holds pods or gangs, never both.
+ */
 #ifndef SHARDSCHED_SHARD_TXN_BATCH_H
 #define SHARDSCHED_SHARD_TXN_BATCH_H
 
@@ -6,15 +22,24 @@
 #include "store/base/err.h"
 #include "store/base/list.h"
 
-struct shard_txn;
 struct sched;
 struct sched_gang;
 struct sched_pod;
+struct shard_txn;
 
-enum batch_state { BATCH_NONE, BATCH_GATHERING, BATCH_WAITING, BATCH_SENT };
+enum batch_state {
+	BATCH_NONE,
+	BATCH_GATHERING,
+	BATCH_WAITING,
+	BATCH_SENT,
+	BATCH_BROKEN,
+	BATCH_STATES
+};
+
+/* The key has to be of that revision; has to, and is put; is put whatever it is of. */
 enum batch_condition_kind { BATCH_EXPECT, BATCH_PUT, BATCH_BUMP };
 
-/* A key that is neither a pod's nor a node's: compared, compared and put, or put. */
+/* A key that is neither a pod's nor a node's, and goes with the batch. */
 struct batch_condition {
 	enum batch_condition_kind how;
 	int64_t rev;
@@ -23,53 +48,53 @@ struct batch_condition {
 
 struct batch {
 	enum batch_state state;
-	bool broken;       /* what was decided may not stand: all of it again */
-	uint32_t node_set; /* the extra that is about it, its number and one; 0: none */
-	struct pl_list nodes; /* until it is sent */
+	uint32_t node_set;    /* 1 more than the index of the condition about the set of
+	                         nodes; 0: none */
+	struct pl_list nodes; /* on which pods of it wait; empty once it is sent */
 	uint32_t node_count, pods;
-	uint32_t pods_max; /* pods; as adapted */
-	uint64_t number;   /* of bundles before */
-	uint64_t began_ms;
-	struct pl_list gangs; /* that are in it; no other pods, then */
+	uint32_t pods_max; /* adapted to what went through */
+	uint64_t number;   /* of batches before it */
+	uint64_t began_ms; /* when its first pod was added */
+	struct pl_list gangs;
 	struct batch_condition *condition;
 	uint32_t conditions, condition_cap;
-	struct pl_arena arena; /* theirs */
+	struct pl_arena arena; /* of the conditions */
 };
-
-/* -- bundle.c ------------------------------------------------------------ */
 
 void batch_init(struct sched *sched);
 void batch_done(struct sched *sched);
-/* A gang may be decided into it; it is, and its pods follow. */
+/* A gang may be decided into the batch; batch_add_gang before its pods are added. */
 bool batch_accepts_gang(const struct sched *sched);
 void batch_add_gang(struct sched *sched, struct sched_gang *gang);
-/* Would so many more fit into its transaction? */
+/* So many pods and nodes more would fit into its txn. */
 bool batch_fits(const struct sched *sched, uint32_t pods, uint32_t nodes);
-/* One more pod may be decided into it. */
+/* One more pod may be decided into the batch. */
 bool batch_accepts_pod(const struct sched *sched);
 /* The pod was assumed just now. */
 void batch_add(struct sched *sched, struct sched_pod *pod);
-/* Copied. Its number; UINT32_MAX: there is no room, and the bundle is broken. */
+/* Copies the condition. Gives its index; UINT32_MAX: no memory, the batch is broken. */
 uint32_t batch_add_condition(struct sched *sched,
                              const struct batch_condition *condition);
-/* Another value for it; without room for that the bundle is broken. */
+/* Gives the condition another value; without memory the batch is broken. */
 void batch_condition_set_value(struct sched *sched, struct batch_condition *condition,
                                struct pl_span value);
-/* Into a call. PL_BUSY: it does not fit. */
+/* Adds the condition to a txn. PL_BUSY: it does not fit. */
 PL_NODISCARD enum pl_code batch_put_condition(struct shard_txn *txn,
                                               const struct batch_condition *condition);
-/* The store takes no such transaction: a gang that is alone in it needs more. */
+/* The store refuses a txn of this size: a gang that is alone in it needs several. */
 void batch_too_large(struct sched *sched);
+/* It is GATHERING, or became BROKEN and is not dissolved yet. */
+bool batch_is_gathering(const struct sched *sched);
 /* Nothing more is decided into it. */
 void batch_close(struct sched *sched);
-/* What was decided may not stand. */
+/* A decision in it may not hold. Does nothing once it is sent. */
 void batch_break(struct sched *sched);
-/* A pod of it waits no more, be it lost or to be decided again. */
+/* The pod waits no more: it was lost, or is decided again. */
 void batch_pod_left(struct sched *sched, struct sched_pod *pod);
-/* Sends it, or gives it up, if it is time. */
+/* Sends the batch, or dissolves it, when it is time. */
 void batch_run(struct sched *sched);
 bool batch_is_ready(const struct sched *sched);
-/* Its call has ended, and what was in it has been unsent or stands. */
+/* Its txn has ended; the entries stand, or have been unsent. */
 void batch_ended(struct sched *sched, const struct shard_txn *txn);
 
 #endif

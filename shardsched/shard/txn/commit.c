@@ -59,7 +59,8 @@ static enum pl_code put_pod(struct sched *sched, struct shard_txn *txn,
 		return code;
 	if (!builder_put_state(&txn->builder, &decided))
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
-	txn_add(txn, &(struct txn_entry){.pod = pod,
+	txn_add(txn, &(struct txn_entry){.kind = ENTRY_PLACEMENT,
+	                                 .pod = pod,
 	                                 .node = pod->node,
 	                                 .value = decided.state,
 	                                 .compared = true,
@@ -96,7 +97,8 @@ static enum pl_code expect_node(struct shard_txn *txn, struct sched_node *node,
 		return code;
 	if (!builder_expect(&txn->builder, keys_span(&text), node->rev[FACT_NODE]))
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
-	txn_add(txn, &(struct txn_entry){.node = node, .compared = true});
+	txn_add(txn,
+	        &(struct txn_entry){.kind = ENTRY_NODE, .node = node, .compared = true});
 	return PL_OK;
 }
 
@@ -143,7 +145,10 @@ static enum pl_code write_alloc(struct sched *sched, struct shard_txn *txn,
 		return pl_err_set(err, PL_NOMEM, "write an alloc");
 	if (!builder_put_alloc(&txn->builder, &key, node->rev[FACT_ALLOC], value))
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
-	txn_add(txn, &(struct txn_entry){.node = node, .value = value, .compared = true});
+	txn_add(txn, &(struct txn_entry){.kind = ENTRY_ALLOC,
+	                                 .node = node,
+	                                 .value = value,
+	                                 .compared = true});
 	if (is_node_older(node))
 		return PL_OK;
 	return expect_node(txn, node, &key);
@@ -205,44 +210,73 @@ void commit_undo(struct sched *sched, struct shard_txn *txn, uint32_t entries)
 	while (txn->entries > entries) {
 		const struct txn_entry *entry = &txn->entry[--txn->entries];
 
-		if (entry->pod != NULL && entry->end != STATE_TRANSITION_NONE)
-			termination_undo(entry);
-		else if (entry->status_only)
-			continue;
-		else if (entry->pod != NULL)
+		switch (entry->kind) {
+		case ENTRY_PLACEMENT:
 			(void)alloc_entry_del(sched, entry->node,
 			                      alloc_entry_find(entry->node, entry->pod));
-		else if (entry->node != NULL) {
+			break;
+		case ENTRY_TERMINATION:
+			termination_undo(entry);
+			break;
+		case ENTRY_ALLOC:
+		case ENTRY_NODE:
 			reservations_unsend(sched, entry->node);
 			preemption_undo(sched, entry->node);
-		} else if (!txn_key_has_partition(entry->id.kind)) {
-			rules_undo(sched, txn, entry);
+			break;
+		case ENTRY_CONDITION:
+			if (!txn_key_has_partition(entry->id.kind))
+				rules_undo(sched, txn, entry);
+			break;
+		case ENTRY_READ:
+		case ENTRY_STATUS:
+			break;
 		}
 	}
+}
+
+static void seal_placement(struct sched *sched, struct shard_txn *txn,
+                           struct sched_pod *pod)
+{
+	pod_unlink(sched, pod);
+	pod->stage = POD_COMMITTING;
+	pod->placed = SNAPSHOT_NONE; /* its alloc entry has the number now */
+	pod->txn = txn_number(sched, txn);
+	pod->flags &= (uint16_t)~POD_BATCHED;
+	txn->placements++;
+}
+
+static void seal_node(struct sched *sched, struct shard_txn *txn, struct sched_node *node)
+{
+	node->txn = txn_number(sched, txn);
+	preemption_seal(node);
+	node_set_ready(sched, node);
 }
 
 void commit_seal(struct sched *sched, struct shard_txn *txn, uint32_t from)
 {
 	for (uint32_t i = from; i < txn->entries; i++) {
-		struct sched_pod *pod = txn->entry[i].pod;
-		struct sched_node *node = txn->entry[i].node;
+		const struct txn_entry *entry = &txn->entry[i];
 
-		if (pod != NULL && txn->entry[i].end != STATE_TRANSITION_NONE) {
-			termination_sealed(sched, txn, &txn->entry[i]);
-		} else if (pod != NULL && txn->entry[i].status_only) {
-			pod->txn = txn_number(sched, txn);
-		} else if (pod != NULL) {
-			pod_unlink(sched, pod);
-			pod->stage = POD_COMMITTING;
-			pod->placed = SNAPSHOT_NONE; /* the list knows */
-			pod->txn = txn_number(sched, txn);
-			pod->flags &= (uint16_t)~POD_BATCHED;
-			txn->placements++;
-		} else if (node != NULL) {
-			txn->nodes += txn->entry[i].id.kind == KEYS_ALLOC;
-			node->txn = txn_number(sched, txn);
-			preemption_seal(node);
-			node_set_ready(sched, node);
+		switch (entry->kind) {
+		case ENTRY_PLACEMENT:
+			seal_placement(sched, txn, entry->pod);
+			break;
+		case ENTRY_TERMINATION:
+			termination_sealed(sched, txn, entry);
+			break;
+		case ENTRY_STATUS:
+			entry->pod->txn = txn_number(sched, txn);
+			break;
+		case ENTRY_ALLOC:
+			txn->nodes++;
+			seal_node(sched, txn, entry->node);
+			break;
+		case ENTRY_NODE:
+			seal_node(sched, txn, entry->node);
+			break;
+		case ENTRY_CONDITION:
+		case ENTRY_READ:
+			break;
 		}
 	}
 }

@@ -58,8 +58,9 @@ struct shard_txn *txn_begin(struct sched *sched, enum txn_kind kind)
 		return NULL;
 	txn->kind = kind;
 	txn->serial = ++sched->txn_serial;
-	txn->outcome_unknown = txn->without_reads = txn->reading = txn->rewound = false;
-	txn->batch = txn->stood = txn->full = false;
+	txn_set_state(txn, TXN_FILLING);
+	txn->outcome = TXN_PENDING;
+	txn->without_reads = txn->rewound = txn->batch = txn->full = false;
 	txn->attempts = 0;
 	txn->entries = txn->placements = txn->nodes = txn->echo_at = 0;
 	txn->extra_entries = txn->extra_entry_cap = txn->entry_cap = 0;
@@ -86,6 +87,33 @@ struct builder_decision txn_decided(const struct sched *sched,
 	};
 }
 
+/* Which members a kind sets (txn.h). */
+static void assert_members(const struct txn_entry *entry)
+{
+	bool pod = entry->pod != NULL, node = entry->node != NULL;
+
+	switch (entry->kind) {
+	case ENTRY_CONDITION:
+		PL_ASSERT(!pod && !node);
+		break;
+	case ENTRY_READ:
+	case ENTRY_STATUS:
+		PL_ASSERT(pod && !node);
+		break;
+	case ENTRY_PLACEMENT:
+		PL_ASSERT(pod && node);
+		break;
+	case ENTRY_TERMINATION:
+		PL_ASSERT(pod && entry->end != STATE_TRANSITION_NONE);
+		return;
+	case ENTRY_ALLOC:
+	case ENTRY_NODE:
+		PL_ASSERT(!pod && node);
+		break;
+	}
+	PL_ASSERT(entry->end == STATE_TRANSITION_NONE);
+}
+
 /* What an entry compares last is the key that it is about, or what begins the keys of its
  * pod, whose state it puts. */
 struct txn_entry *txn_add(struct shard_txn *txn, const struct txn_entry *entry)
@@ -100,6 +128,7 @@ struct txn_entry *txn_add(struct shard_txn *txn, const struct txn_entry *entry)
 	enum pl_code code = keys_parse(key, &id, NULL);
 
 	PL_ASSERT(txn->entries < txn->entry_cap + txn->extra_entries);
+	assert_members(entry);
 	txn->entries++;
 	PL_ASSERT(code == PL_OK && txn->entries == builder->entries);
 	*at = *entry;
@@ -134,6 +163,7 @@ enum pl_code txn_add_key(struct shard_txn *txn, const struct txn_entry *entry,
 	struct pl_span kept = pl_arena_dup(&txn->arena, key);
 	struct txn_entry *at;
 
+	assert_members(entry);
 	if (kept.at == NULL || !reserve_extra(txn))
 		return PL_NOMEM;
 	at = &txn->entry[txn->entries++];
@@ -198,16 +228,16 @@ void txn_post(struct sched *sched, struct shard_txn *txn)
 		set_epoch(sched, &txn->entry[i]);
 	txn->rules_epoch = sched->rules.epoch;
 	txn->view_epoch = sched->rules.view_epoch;
-	txn->state = TXN_NEW;
+	txn_set_state(txn, TXN_NEW);
 	sched->commits += txn->kind == TXN_COMMIT;
 	sched->remote.out += txn->kind == TXN_REMOTE;
 }
 
 void txn_end(struct sched *sched, struct shard_txn *txn)
 {
-	sched->commits -= txn->kind == TXN_COMMIT && txn->state != TXN_FREE;
-	sched->remote.out -= txn->kind == TXN_REMOTE && txn->state != TXN_FREE;
-	txn->state = TXN_FREE;
+	sched->commits -= txn->kind == TXN_COMMIT && txn_is_posted(txn);
+	sched->remote.out -= txn->kind == TXN_REMOTE && txn_is_posted(txn);
+	txn_set_state(txn, TXN_FREE);
 	txn->entries = 0;
 	pl_arena_reset(&txn->arena);
 }
@@ -268,7 +298,7 @@ void txn_drop_deferred(struct sched *sched, const struct sched_partition *of, bo
 		struct shard_txn *txn = &sched->txn[i];
 		struct deferred_event **at = &txn->deferred;
 
-		if (txn->state == TXN_FREE)
+		if (!txn_is_posted(txn))
 			continue;
 		while (*at != NULL)
 			if (is_deferred_forgotten(sched, *at, of, nodes))

@@ -1,0 +1,64 @@
+/*
+ * The fleet view: all nodes and allocs of the store and the locks of rules between them,
+ * in one list and one watch, so that their changes arrive in one order. A shard takes it
+ * up while a decision needs every node, since it costs what the whole store changes.
+ *
+ *	acquired or touched --> the driver begins it --> listed --> events
+ *	                                  ^                           |
+ *	                                  +---- lost, or not kept ----+
+ *
+ * Invariants: revision != 0 only while begun, known and not missed. known stays set when
+ * the watch is lost: the nodes stay as they were until they are listed again.
+ */
+#ifndef SHARDSCHED_SHARD_REMOTE_FLEET_VIEW_H
+#define SHARDSCHED_SHARD_REMOTE_FLEET_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kv_event;
+struct kv_record;
+struct sched;
+
+struct fleet_view {
+	unsigned users;     /* fleet_view_acquire without fleet_view_release */
+	uint64_t until_ms;  /* wanted until then although it has no users */
+	bool begun;         /* the driver lists or watches it */
+	bool known;         /* a list of it was complete, however long ago */
+	bool missed;        /* something was not kept since the last list began */
+	uint8_t generation; /* of the list */
+	int64_t revision;   /* all changes up to it have arrived; 0: not current */
+};
+
+/* One user more, or less. After the last one the view is kept for a while, since a new
+ * list takes long. */
+void fleet_view_acquire(struct sched *sched);
+void fleet_view_release(struct sched *sched);
+/* Without becoming a user: the view is wanted for a while from now on. */
+void fleet_view_touch(struct sched *sched);
+bool fleet_view_is_wanted(const struct sched *sched);
+uint64_t fleet_view_deadline_ms(const struct sched *sched);
+
+/* All changes up to this revision, on whatever node, are in the snapshot: a lock last put
+ * at or before it may be compared by what is decided now. 0: the view is not current. */
+int64_t fleet_view_applied_rev(const struct sched *sched);
+
+/* What the driver brings, as sched_view_* of sched.h. */
+void fleet_view_begin(struct sched *sched);
+void fleet_view_records(struct sched *sched, const struct kv_record *records,
+                        size_t count);
+void fleet_view_end(struct sched *sched, int64_t revision);
+void fleet_view_events(struct sched *sched, const struct kv_event *events, size_t count,
+                       int64_t revision);
+void fleet_view_lost(struct sched *sched);
+
+/* Something that the view told could not be kept. Nothing is decided by the view until
+ * the driver has listed it again, which is asked for. */
+void fleet_view_incomplete(struct sched *sched);
+/* Asks for that list again if it has not begun. */
+void fleet_view_repair(struct sched *sched);
+/* The view ends: nodes that only it has shown are forgotten. */
+void fleet_view_forget(struct sched *sched);
+
+#endif
