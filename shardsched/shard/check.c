@@ -1,16 +1,16 @@
-/* What must hold between tables, snapshot and queue. */
+/* What must hold between cache, snapshot, queue and txns; for tests. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/reservations/preemption.h"
 #include "shardsched/shard/termination/termination.h"
 
-/* Rules that select namespaces find its pods in the snapshot. */
+/* Rules that select namespaces find the pod's namespace in the snapshot. */
 static bool is_namespace_known(const struct sched *sched, const struct sched_pod *pod)
 {
 	return catalog_namespace_labels(&sched->snapshot.catalog, pod->key[1]) != NULL;
 }
 
-/* For how many pods they are. */
+/* Gives how many pods the node's reservations are for. */
 static uint64_t check_reservations(const struct sched *sched,
                                    const struct sched_node *node)
 {
@@ -126,7 +126,7 @@ static void check_ending(const struct sched *sched, const struct sched_node *nod
 	}
 }
 
-/* Something brings what is known of it up to date. */
+/* Something keeps the node's facts up to date. */
 static void check_followed(const struct sched *sched, const struct sched_node *node)
 {
 	bool known = node->rev[FACT_NODE] != 0 || node->rev[FACT_ALLOC] != 0;
@@ -234,7 +234,7 @@ static uint32_t check_pod(const struct sched *sched, const struct sched_pod *pod
 	return 1;
 }
 
-/* Those by other settings are still to be looked at. */
+/* Only pods that configure.c has not reached yet are by earlier settings. */
 static void check_config_gens(const struct sched *sched)
 {
 	bool ahead = false;
@@ -252,7 +252,8 @@ static void check_config_gens(const struct sched *sched)
 	}
 }
 
-/* What is asked for stands in the classes, but for what came since. */
+/* Labels that selectors ask for stand in the classes, unless they came since the last
+ * promotion. */
 static void check_promotion(const struct sched *sched)
 {
 	bool promoted = sched->named == sched->model.identities.named;

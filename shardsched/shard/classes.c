@@ -1,8 +1,7 @@
 /*
- * Classes of pods in the queue. Pods that are alike share the class that the pool has
- * open, and its place in the queue; but where claims are named after the pod, verdicts
- * are each pod's own, and so are classes in the queue: made when it comes in, gone when
- * it leaves.
+ * Classes of pods in the queue. Equal pods share the registered class and its place in
+ * the queue. Where claims are named after the pod, each pod has its own verdicts and so a
+ * class of its own in the queue, from when it enters to when it leaves.
  */
 #include <stdlib.h>
 
@@ -10,7 +9,7 @@
 #include "shardsched/shard/cache/cache.h"
 #include "store/base/alloc.h"
 
-/* Whoever judges by what is prepared for the class has it prepared for the question. */
+/* A plugin whose hint needs the prepared class has it prepared for the question. */
 static bool plugin_call_of(struct sched *sched, unsigned plugin,
                            const struct registered_class *open,
                            const struct queue_event *event, struct plugin_call *out)
@@ -132,7 +131,7 @@ void class_closing(void *ctx, struct registered_class *open)
 	queue_class_close(config_gen->queue, &more->queue);
 }
 
-/* A gang is in the queue by its one entry. */
+/* A gang is in the queue by its one entry, which has a class already. */
 static bool has_own_class(const struct sched_pod *pod)
 {
 	return pod_gang(pod) == NULL && (pod->spec->flags & SPEC_BY_NAME) != 0;

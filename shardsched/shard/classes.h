@@ -1,4 +1,8 @@
-/* Classes of pods as the queue and the rules have them, beside what a pool keeps. */
+/* Classes of pods as the queue and the rules know them; class_registry.h keeps the
+ * classes themselves. A class_more stands in the extra room of each registered class.
+ *
+ * Invariants: a class has a class_rare only if it needs one of its members; an own_class
+ * exists from class_enter to class_leave of its pod. */
 #ifndef SHARDSCHED_SHARD_CLASSES_H
 #define SHARDSCHED_SHARD_CLASSES_H
 
@@ -11,14 +15,16 @@ struct sched;
 struct sched_pod;
 struct remote_search;
 
-/* Lanes of the queue. */
+/* Lanes of the queue; the rules shut some of them for a while. */
 enum {
 	LANE_PLAIN,
-	LANE_SELECTED, /* looked at by rules of others: in bundles only */
-	LANE_RULED, /* decided under rules about other pods: likewise, by the whole view */
+	LANE_SELECTED, /* selected by rules of other pods: decided into the batch only */
+	/* decided under rules about other pods: into the batch, by the fleet view */
+	LANE_RULED,
 	LANE_UNREGISTERED, /* its rules are not registered yet */
-	LANE_LARGE, /* a gang that has turned out to be large: shut while too many are */
-	LANE_GANG,  /* a gang, by its one entry: a bundle of its own */
+	/* a gang that is too large for one txn: shut while too many are under way */
+	LANE_LARGE,
+	LANE_GANG, /* a gang, by its one entry: decided into the batch */
 };
 
 static inline struct queue_class *queue_class_of(struct registered_class *open)
@@ -30,28 +36,29 @@ static inline struct queue_class *queue_class_of(struct registered_class *open)
 struct class_rare {
 	struct class_rule_links links;
 	struct remote_search *remote_search; /* NULL: none yet */
-	struct pl_list own; /* classes of single pods of it, in the queue */
+	struct pl_list own; /* own_class, those of this class in the queue */
 };
 
-/* What is kept with a class. A pod may have one to itself, so it is small. */
+/* What is kept with each class. A pod may be the only one of its class, so it is
+ * small. */
 struct class_more {
-	struct queue_class queue; /* the first: queue_class_of */
-	struct class_rare *rare;  /* NULL: nothing of it */
+	struct queue_class queue; /* the first member: queue_class_of relies on it */
+	struct class_rare *rare;  /* NULL: none of it is needed */
 	struct class_rules class_rules;
 };
 
-/* classes.c: of a pod whose claims are named after it (SPEC_BY_NAME). What it asks for it
- * shares with others, and so the class that is open; what becomes of it it does not, and
- * so it has a class of its own in the queue. */
+/* The class in the queue of one pod whose claims are named after it (SPEC_BY_NAME). The
+ * pod shares its requests, and so its registered class, with others; its verdicts it does
+ * not share, so it has a class of its own in the queue (classes.c). */
 struct own_class {
-	struct queue_class queue; /* CLASS_OWN */
+	struct queue_class queue; /* of kind CLASS_OWN */
 	struct sched_pod *pod;
 	struct registered_class *open;
 	struct pl_list of_open;
 	struct remote_search *remote_search; /* NULL: none yet */
 };
 
-/* Kinds of classes in the queue; gangs have theirs in a lane of their own. */
+/* Kinds of classes in the queue. A gang's class is known by its lane. */
 enum { CLASS_SHARED, CLASS_OWN };
 
 static inline struct own_class *own_class_of(struct queue_class *class)
@@ -96,7 +103,7 @@ static inline struct config_gen *config_gen_of(struct registered_class *open)
 	return queue_class_owner(queue_class_of(open));
 }
 
-/* NULL: there is none. */
+/* NULL: no pod of the class has searched yet. */
 static inline struct remote_search *
 remote_search_of_class(const struct queue_class *class)
 {
@@ -109,7 +116,7 @@ remote_search_of_class(const struct queue_class *class)
 	return rare == NULL ? NULL : rare->remote_search;
 }
 
-/* The terms that pods of the class have to do with. */
+/* The terms of rules that concern pods of the class. */
 static inline const struct class_rule_links *
 class_rule_links_of(const struct class_rules *class_rules)
 {
@@ -125,19 +132,19 @@ static inline struct class_rules *class_rules_of(struct registered_class *open)
 	return &class_more_of(open)->class_rules;
 }
 
-/* May it help pods of that class? */
+/* The event may help pods of the class. */
 bool sched_hint(struct sched *sched, unsigned plugin, const struct queue_class *class,
                 const struct queue_event *event);
-/* A pool's; ctx is its reign. */
+/* Callbacks of a class_registry; ctx is its config_gen. */
 enum pl_code class_opened(void *ctx, struct registered_class *open, struct pl_err *err);
 void class_closing(void *ctx, struct registered_class *open);
-/* The class by which a pod, of which open is the class, goes into the queue. PL_NOMEM. */
+/* The class by which a pod of the registered class `open` enters the queue. PL_NOMEM. */
 PL_NODISCARD enum pl_code class_enter(struct sched_pod *pod,
                                       struct registered_class *open,
                                       struct queue_class **out, struct pl_err *err);
-/* It is out of the queue. */
+/* The pod left the queue; an own_class is freed. */
 void class_leave(struct queue_class *class);
-/* Made when there is none. NULL: no memory. */
+/* Made if there is none. NULL: no memory. */
 struct class_rare *class_rare_get(struct class_more *more);
 
 #endif

@@ -1,22 +1,21 @@
 /*
- * Inside the core: its tables, which all parts work on. Who knows what:
+ * struct sched from inside the core. All parts of the core work on it; each part has a
+ * folder and a header of its own:
  *
- *	tables/    facts, what stands at the keys of nodes and pods, and what follows: who
- *	           is in the queue, what is in the snapshot
- *	commit/    pods from the queue to nodes, nodes into calls, what became of these;
- *	           bundles, which are committed whole
- *	abroad/    others' nodes: digests, visits, the whole view, errands
- *	groups/    rules about pods on other nodes
- *	budgets/   how many pods may be disturbed at once
- *	gangs/     pods that run together or not at all
- *	room/      room that is kept, or made by preemption
- *	ends/      pods that leave their nodes
- *	settings/  live configuration
+ * 	cache/         facts: what stands under the keys of nodes and pods, and what
+ * 	               follows for the queue and the snapshot
+ * 	txn/           pods from the queue to nodes, nodes into txns, answers; the batch
+ * 	remote/        remote nodes: digests, remote lists, the fleet view, commits
+ * 	rules/         rules about pods on other nodes
+ * 	budgets/       disruption budgets
+ * 	gangs/         pods that run together or not at all
+ * 	reservations/  room that is reserved, or made by preemption
+ * 	termination/   pods that leave their nodes
+ * 	settings/      live configuration
  *
- * What a pod, a node, a partition, a call is, stands in a header of its own there.
- *
- * Facts are set first; then pod_reconcile and node_reconcile work out what follows, and do
- * nothing when it is so already.
+ * Invariants: facts are set first; then pod_reconcile and node_reconcile derive what
+ * follows from them, and change nothing when it is derived already. A pod is on at most
+ * one list by its link, as pod->linked says.
  */
 #ifndef SHARDSCHED_SHARD_INNER_H
 #define SHARDSCHED_SHARD_INNER_H
@@ -45,10 +44,10 @@
 #include "shardsched/shard/txn/txn.h"
 #include "store/keys/keys.h"
 
-/* All that are known, each by a number of its own. */
+/* All known pods, each by a number of its own. */
 struct pod_table {
 	struct slab slab;
-	struct buckets buckets; /* by key */
+	struct buckets buckets; /* pods by key */
 	uint32_t count;
 };
 
@@ -60,12 +59,13 @@ struct sched_note {
 };
 
 /*
- * By which taints are counted, whoever's clock is wrong: it advances as the wall clock
- * does, and never more than the monotonic one, from look to look (termination_taint.c). So it is
- * behind the wall by what that was set forward, and goes back with it.
+ * The clock of taints, whatever the wall clocks of the writers say. From look to look it
+ * advances as the wall clock does, but never more than the monotonic clock
+ * (taint_eviction.c). So it stays behind a wall clock that was set forward, and goes back
+ * with one that was set back.
  */
 struct steady_clock {
-	int64_t ms; /* 0: not looked at yet */
+	int64_t ms; /* 0: it was not read yet */
 	int64_t wall_ms;
 	uint64_t now_ms;
 };
@@ -76,19 +76,21 @@ struct sched {
 	struct class_cache *classes;
 	struct cycle *cycle;
 	struct preempt *preempt;
-	struct pl_map plans;           /* by the pod that makes room for itself */
-	struct config_gen *config_gen; /* by which everything is decided */
-	struct queue *queue;           /* its own, as the pool */
+	struct pl_map plans;           /* preemption plans, by the pod that makes room */
+	struct config_gen *config_gen; /* settings by which everything is decided */
+	struct queue *queue;           /* of config_gen, as class_registry */
 	struct class_registry *class_registry;
-	struct pl_list old_gens;     /* reigns that pods are still there by */
-	struct sched_pod *migrating; /* the next to be looked at whether it is */
-	uint32_t migrate_max;        /* that are looked at in one turn */
-	uint32_t preempted;          /* string, held */
+	struct pl_list old_gens; /* earlier config_gens that still have pods */
+	/* pod from which configure.c goes on; NULL: all have migrated */
+	struct sched_pod *migrating;
+	uint32_t migrate_max; /* pods that one turn migrates at most */
+	uint32_t preempted;   /* interned string "preempted"; held */
 	const struct queue_order
-		*turn; /* of the one that comes into the queue; or NULL */
+		*turn; /* place in the queue of the pod that is being migrated; or NULL */
 	struct queue_plugin plugin[PLUGINS_MAX];
-	struct sched_opts opts;       /* batch, inflight and cache_bytes as configured */
-	struct sched_opts first_opts; /* and as they were given */
+	/* with batch_size, inflight and cache_bytes as configured */
+	struct sched_opts opts;
+	struct sched_opts first_opts; /* as given to sched_new */
 	struct kv_limits limits;
 	char *shard;
 	struct pl_arena arena; /* of one value while it is read */
@@ -98,68 +100,81 @@ struct sched {
 	struct sched_node **by_slot;
 	uint32_t by_slot_cap;
 	struct sched_partition *partition;
-	uint64_t load_ms;     /* so long own ones that are not open yet are waited for; 0:
-	                       * nobody has since the last one opened, or came */
-	struct pl_list ready; /* nodes */
+	/* so long the shard waits for own partitions that are not open yet; 0: no
+	 * decision has waited since the last partition opened or came */
+	uint64_t load_ms;
+	struct pl_list ready; /* local nodes that can go into a txn */
 	struct pl_list wanted;
-	struct pl_list incomplete, reserving; /* nodes */
-	struct pl_list unread;     /* likewise, as lacking: nobody asks for specs */
-	struct pl_list sharing;    /* likewise: few */
-	uint64_t reservations_ms;  /* when their deadlines are looked at */
-	struct pl_list departures; /* nodes that pods are to leave in turn */
-	uint64_t departures_ms;    /* when the first of these is over */
-	uint64_t specs_ms; /* when what they lack is looked for again; 0: nothing does */
-	/* What does not agree, pods and nodes: what came up lately, what did before. */
+	/* nodes that list pods of unknown spec; that have reservations */
+	struct pl_list incomplete, reserving;
+	struct pl_list unread;  /* incomplete nodes whose specs are not read */
+	struct pl_list sharing; /* nodes that list pods whose node is another; few */
+	/* when the next deadline of a reservation is looked at */
+	uint64_t reservations_ms;
+	struct pl_list departures; /* nodes that pods leave in order */
+	uint64_t departures_ms;    /* when the first of the departures is due */
+	uint64_t specs_ms;         /* when missing specs are looked for again; 0: never */
+	/* Pods and nodes whose facts do not agree: [0] since lately, [1] since before
+	 * mismatch_ms was set last. */
 	struct pl_list mismatched_pods[2], mismatched[2];
-	uint64_t mismatch_ms; /* when the first become the second */
+	uint64_t mismatch_ms; /* when [0] becomes [1] */
 	struct pl_list ending_unplaced,
-		ending_later;   /* pods: without a node; when ending_ms has come */
-	struct pl_list orphans; /* pods that no node here lists */
-	struct pl_list tainted; /* nodes */
-	uint64_t taints_ms;     /* when they are looked at again */
-	uint64_t ending_ms;     /* until then nobody ends */
-	uint64_t repair_ms;     /* 0: nothing failed */
+		/* terminating pods that no node lists; that wait for ending_ms */
+		ending_later;
+	struct pl_list orphans; /* pods whose node is not known here */
+	struct pl_list tainted; /* nodes with NoExecute taints */
+	uint64_t taints_ms;     /* when tainted nodes are looked at again */
+	uint64_t ending_ms;     /* no pod is terminated before */
+	uint64_t repair_ms;     /* when what failed is tried again; 0: nothing failed */
 	struct cooldown cooldown;
 	uint32_t waiting;
-	uint32_t ending;       /* pods that are to end, and are in no call */
-	uint32_t clean_streak; /* commits that stood, since the last that failed */
-	uint32_t commits;      /* calls that are not free */
+	uint32_t ending;       /* terminating pods that are in no txn */
+	uint32_t clean_streak; /* commits that succeeded since the last one that failed */
+	uint32_t commits;      /* posted TXN_COMMIT */
 	uint32_t batch_size;
 	struct batch batch;
 	struct gangs gangs;
 	struct sched_rules rules;
 	struct gang_records gang_records;
 	struct disruption disruption;
-	uint64_t txn_serial; /* ever */
+	uint64_t txn_serial; /* number of the last txn */
 	struct shard_txn txn[SCHED_TXNS];
 	struct sched_note note[SCHED_NOTES_MAX];
 	uint32_t notes, notes_reported;
-	bool relist_due[SCHED_VIEWS]; /* as of partitions */
-	uint32_t relists;             /* parts of partitions that are to be told */
-	struct alloc_pod *alloc_pod;  /* room to print from */
+	bool relist_due[SCHED_VIEWS]; /* as relist_due of a partition's parts */
+	uint32_t relists;             /* relist_due flags that are set in partitions */
+	struct alloc_pod *alloc_pod;  /* scratch, to print allocs from */
 	uint32_t alloc_pod_cap;
 	struct pending_status *pending_status;
-	struct spec_cache spec_cache; /* of specs */
+	struct spec_cache spec_cache; /* parsed specs, shared by equal pods */
 	struct fleet_view fleet_view;
 	struct remote_lists remote_lists;
 	struct digests digests;
 	struct remote_state remote;
-	int64_t applied_rev; /* of the alloc that is being taken */
-	bool applied_new;    /* it is another than the one before */
+	int64_t applied_rev; /* revision of the alloc that is being applied */
+	bool applied_new;    /* that alloc was deleted and created since the last one */
+	/* What the answer that is being applied has shown: the alloc of `node` was still
+	 * of revision `alloc` at `revision`. */
 	struct {
 		const struct sched_node *node;
 		int64_t alloc, revision;
-	} seen; /* by an answer that is being taken: its alloc was as is known then */
-	const struct shard_txn *answered; /* that is being taken; NULL: none */
-	uint64_t named;        /* up to where labels beside classes were seen to */
-	uint32_t beside;       /* pods with such */
-	uint8_t read_halvings; /* how often what is read at once was halved */
-	bool promotion_failed; /* that failed: nothing is decided until the repair */
-	bool shrunk;           /* likewise a node in the snapshot: nothing under rules */
-	bool applying_view;    /* what is taken comes from the whole view */
-	bool catching_up;      /* likewise, and has waited for an answer */
-	bool orphans_due;      /* the nodes of those astray may be known to be gone now */
-	/* Nodes, and when they are tried again; 0: there are none. */
+	} seen;
+	const struct shard_txn *answered; /* txn whose answer is being applied; or NULL */
+	uint64_t named;        /* labels up to this number of identities are promoted */
+	uint32_t beside;       /* pods with labels beside their class */
+	uint8_t read_halvings; /* how often the size of spec reads was halved */
+	/* label promotion failed: nothing is decided until the repair */
+	bool promotion_failed;
+	/* a node is in the snapshot without all its amounts, for want of memory: nothing
+	 * is decided under rules until the repair */
+	bool shrunk;
+	/* the record that is being applied comes from the fleet view */
+	bool applying_view;
+	/* the deferred event that is being applied came from the present fleet view */
+	bool catching_up;
+	bool orphans_due; /* a node of an orphan may be known to be gone now */
+	/* Nodes in the snapshot without amounts, and when they are tried again (0: there
+	 * are none). */
 	struct pl_list uncounted;
 	uint64_t uncounted_ms;
 	uint64_t now_ms;
@@ -174,7 +189,8 @@ static inline struct pl_span sched_text(const struct sched *sched, uint32_t id)
 	return model_text(&sched->model, id);
 }
 
-/* In which pods of that class are. Gangs are by the last one always. */
+/* The queue that pods of the class are in. Gangs are always in the one of the latest
+ * settings. */
 static inline struct queue *queue_of_class(const struct sched *sched,
                                            struct queue_class *class)
 {
@@ -182,7 +198,7 @@ static inline struct queue *queue_of_class(const struct sched *sched,
 	                            : config_gen_of(pool_class_of(class))->queue;
 }
 
-/* Pods go over to the last settings; nothing is decided before all have. */
+/* Pods migrate to the latest settings; nothing is decided before all have. */
 static inline bool is_migrating(const struct sched *sched)
 {
 	return !pl_list_empty(&sched->old_gens);

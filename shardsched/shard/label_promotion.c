@@ -1,7 +1,6 @@
 /*
- * Labels that stand beside the class of a pod (identity.h), and that a selector asks for
- * by now. A pass over the pods that have such, before anything is judged; selectors that
- * ask for them are few.
+ * One pass over the pods that have labels beside their class, before anything is judged.
+ * New selectors that ask for such labels are few, so the pass is rare.
  */
 #include "shardsched/shard/label_promotion.h"
 

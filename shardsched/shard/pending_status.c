@@ -1,7 +1,8 @@
 /*
- * Pods that fit nowhere: why, in their state, for whoever looks. Told after the first
- * attempt and then at most every STATUS_EVERY_S, so many a second in all; a pod that is not
- * told now is told after another attempt, which comes soon if it was never told.
+ * Why a pod that fits nowhere waits, written into its state. A status is written after
+ * the first attempt and then at most every STATUS_EVERY_S, in one txn at a time with a
+ * bounded number of pods. A pod whose status does not fit in now gets it after another
+ * attempt, which comes soon if the pod has no status yet.
  */
 #include "shardsched/shard/pending_status.h"
 
@@ -19,26 +20,27 @@ enum {
 	STATUS_EVERY_S = 30,
 	STATUS_PAUSE_MS = 100,
 	LOOK_PAUSE_MS = 1000,
-	REASONS_MAX = 4, /* in a message */
+	REASONS_MAX = 4, /* reasons in a message */
 	MESSAGE_SIZE = 384,
 };
 
 struct pending_reason {
 	struct sched_pod *pod;
 	uint32_t reason;
-	bool room; /* only that none is held for it any more */
+	bool room; /* says only that no room is reserved for the pod any more */
 	char message[MESSAGE_SIZE];
 };
 
 struct pending_status {
-	struct pending_reason why[SCHED_STATUSES_MAX]; /* in a call */
+	struct pending_reason why[SCHED_STATUSES_MAX]; /* statuses to be written */
 	uint32_t count;
-	uint64_t at_ms; /* when the next call may be made */
-	/* Owed a word, but not noted: for want of room, or while it is not known what the
-	 * node holds. All pods are looked through for them when that may be otherwise. */
-	bool has_other_keys, unconfirmed;
+	uint64_t at_ms; /* when the next txn may be made */
+	/* A pod is owed a status that was not added, for want of room, or because the
+	 * reservations of its node are not known. All pods are scanned for it when that
+	 * changes. */
+	bool no_room, room_unknown;
 	bool scan_due;
-	uint64_t scan_ms; /* not before that */
+	uint64_t scan_ms; /* no scan before */
 	struct pl_buf text;
 };
 
@@ -91,9 +93,9 @@ void pending_status_lend(struct sched *sched, struct sched_pod *pod,
 	}
 }
 
-/* -- why ------------------------------------------------------------------ */
+/* -- reasons ----------------------------------------------------------------------- */
 
-/* What the plugin says about the first node that it refused. */
+/* The plugin's reason for the first node that it refused. */
 static bool explain_first_refused(struct sched *sched, unsigned plugin,
                                   struct verdict *say)
 {
@@ -129,7 +131,7 @@ static void add_message(struct sched *sched, struct pending_reason *why, uint32_
 		               len == 0 ? "" : "; ", PL_SPAN_ARG(pl_buf_span(text)));
 }
 
-/* The next by how many it refused; PLUGINS_MAX: none. */
+/* Of the plugins in `left`, the one that refused most nodes; PLUGINS_MAX: none. */
 static unsigned next_plugin(const struct cycle_outcome *outcome, uint64_t left)
 {
 	unsigned best = PLUGINS_MAX;
@@ -170,7 +172,7 @@ static void explain(struct sched *sched, const struct cycle_outcome *outcome,
 		(void)snprintf(why->message, MESSAGE_SIZE, "no nodes");
 }
 
-/* -- to be told ------------------------------------------------------------ */
+/* -- statuses that wait ------------------------------------------------------------ */
 
 static bool is_status_due(const struct sched *sched, const struct sched_pod *pod)
 {
@@ -180,7 +182,7 @@ static bool is_status_due(const struct sched *sched, const struct sched_pod *pod
 	        sched->now_ms / 1000 >= (uint64_t)pod->reported_s + STATUS_EVERY_S);
 }
 
-/* Who was never told has to be. */
+/* A pod without a status has to get one. */
 bool pending_status_has_room(const struct sched *sched, const struct sched_pod *pod)
 {
 	return pod->rev[FACT_STATE] != 0 ||
@@ -238,12 +240,12 @@ void pending_status_owe(struct sched *sched, struct sched_pod *pod)
 
 	if (pending_status == NULL)
 		return;
-	pending_status->unconfirmed =
-		pending_status->unconfirmed || nomination_is_unconfirmed(sched, pod);
+	pending_status->room_unknown =
+		pending_status->room_unknown || nomination_is_unconfirmed(sched, pod);
 	if (!nomination_is_owed(sched, pod) || reason_of_pod(pending_status, pod) != NULL)
 		return;
 	if (pending_status->count == sched->opts.statuses) {
-		pending_status->has_other_keys = true;
+		pending_status->no_room = true;
 		return;
 	}
 	why = &pending_status->why[pending_status->count++];
@@ -255,7 +257,7 @@ void pending_status_owe(struct sched *sched, struct sched_pod *pod)
 
 void pending_status_recheck(struct sched *sched)
 {
-	if (sched->pending_status != NULL && sched->pending_status->unconfirmed)
+	if (sched->pending_status != NULL && sched->pending_status->room_unknown)
 		sched->pending_status->scan_due = true;
 }
 
@@ -263,11 +265,11 @@ static bool is_scan_due(const struct sched *sched)
 {
 	const struct pending_status *pending_status = sched->pending_status;
 
-	return pending_status->scan_due || (pending_status->has_other_keys &&
-	                                    pending_status->count < sched->opts.statuses);
+	return pending_status->scan_due ||
+	       (pending_status->no_room && pending_status->count < sched->opts.statuses);
 }
 
-/* Nobody else would tell those that are never tried, or not soon. */
+/* Pods that are never tried, or not soon, have no other way to get the status. */
 static void owe_all(struct sched *sched)
 {
 	struct pending_status *pending_status = sched->pending_status;
@@ -275,8 +277,8 @@ static void owe_all(struct sched *sched)
 	if (!is_scan_due(sched) || sched->now_ms < pending_status->scan_ms)
 		return;
 	pending_status->scan_ms = sched->now_ms + LOOK_PAUSE_MS;
-	pending_status->scan_due = pending_status->has_other_keys =
-		pending_status->unconfirmed = false;
+	pending_status->scan_due = pending_status->no_room =
+		pending_status->room_unknown = false;
 	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
 		struct sched_partition *part = &sched->partition[i];
 
@@ -319,7 +321,7 @@ static bool put_status(struct sched *sched, struct shard_txn *txn,
 	nomination_state(sched, pod, &state);
 	pl_buf_clear(&sched->buf, sched->buf.cap);
 	if (state_print(&state, &sched->buf, NULL) != PL_OK)
-		return true; /* nothing that can be said */
+		return true; /* the state can not be printed: nothing to write */
 	decided.state = pl_arena_dup(&txn->arena, pl_buf_span(&sched->buf));
 	if (decided.state.at == NULL || !builder_put_state(&txn->builder, &decided))
 		return false;
@@ -329,7 +331,7 @@ static bool put_status(struct sched *sched, struct shard_txn *txn,
 	                                 .ask = (uint8_t)state.ask,
 	                                 .since_ms = since_ms});
 	pod->txn = txn_number(sched, txn);
-	/* What is in its way is told with its next attempt. */
+	/* The next attempt writes the actual reason. */
 	pod->reported_s = why->room ? 0 : (uint32_t)(sched->now_ms / 1000);
 	return true;
 }
@@ -339,8 +341,8 @@ static bool is_due(struct sched *sched, const struct pending_reason *why)
 	struct pending_status *pending_status = sched->pending_status;
 
 	if (why->room) {
-		pending_status->unconfirmed = pending_status->unconfirmed ||
-		                              nomination_is_unconfirmed(sched, why->pod);
+		pending_status->room_unknown = pending_status->room_unknown ||
+		                               nomination_is_unconfirmed(sched, why->pod);
 		return nomination_is_owed(sched, why->pod);
 	}
 	return why->pod->stage == POD_QUEUED && why->pod->txn == 0;

@@ -1,4 +1,8 @@
-/* Why pods are pending, and when their states are to say so (unsched.c). */
+/* The status of pending pods: why a pod waits, written into its state for people to read
+ * (pending_status.c).
+ *
+ * Invariant: a pod has at most one status that waits to be written, and it is dropped
+ * when the pod is forgotten or when another txn writes the pod's state. */
 #ifndef SHARDSCHED_SHARD_PENDING_STATUS_H
 #define SHARDSCHED_SHARD_PENDING_STATUS_H
 
@@ -14,26 +18,28 @@ struct sched_pod;
 
 PL_NODISCARD enum pl_code pending_status_new(struct sched *sched, struct pl_err *err);
 void pending_status_free(struct sched *sched);
-/* False: it is to be tried again later, when it can be told why it waits. */
+/* False: no status can be added for the pod now, and it has none yet: it is tried again
+ * later. */
 bool pending_status_has_room(const struct sched *sched, const struct sched_pod *pod);
-/* Its state is to say that. False: not now. */
+/* The pod's state is to say that. False: not now. */
 bool pending_status_set(struct sched *sched, struct sched_pod *pod, uint32_t reason,
                         const char *message);
-/* In words, what the last cycle said. Its reason. */
+/* Prints what the last cycle said of all nodes. Gives its first reason. */
 uint32_t pending_status_explain(struct sched *sched, const struct cycle_outcome *outcome,
                                 char *out, size_t size);
-/* The cycle has found nothing for it: its reason, and, if it is time, its state. */
+/* The cycle found no node for the pod. Gives the reason; the state will say it if it is
+ * time. */
 uint32_t pending_status_add(struct sched *sched, struct sched_pod *pod,
                             const struct cycle_outcome *outcome);
 void pending_status_forget(struct sched *sched, struct sched_pod *pod);
-/* No room is held for it where its state says so: if that is ours to say, it is to say it
- * no more. */
+/* The pod's state says that room is reserved for it, and none is: if the shard owns the
+ * pod, its state is to be written without. */
 void pending_status_owe(struct sched *sched, struct sched_pod *pod);
-/* What a node holds, or that it is not there, is known that was not before: somebody may
- * be owed a word for whom that could not be said. */
+/* It became known what a node reserves, or that a node is gone: pods for which that was
+ * not known are looked at again. */
 void pending_status_recheck(struct sched *sched);
-/* What was to be told of it, if anything was: it is by whoever asks. Borrowed until
- * anything else is noted. */
+/* Adds the pod's waiting status to a state that another txn writes. Borrowed until any
+ * status is added. */
 void pending_status_lend(struct sched *sched, struct sched_pod *pod,
                          struct pod_state *out);
 void pending_status_run(struct sched *sched);

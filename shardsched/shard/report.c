@@ -1,6 +1,7 @@
 /*
- * What the driver is told besides calls. What could not be kept and is to be listed anew
- * has flags, as nothing else remembers it; of all else what does not fit is only counted.
+ * What the driver is told besides txns. Lists that have to begin again have flags, as
+ * nothing else remembers them; of all other reports those that do not fit are only
+ * counted.
  */
 #include "shardsched/shard/report.h"
 

@@ -1,4 +1,4 @@
-/* Its life, and what is owned. */
+/* The core's life, its partitions, and its turns. */
 #include "shardsched/shard/sched.h"
 
 #include <stdlib.h>
@@ -25,11 +25,11 @@ enum {
 	INFLIGHT = 4,
 	READS = 16,
 	TIMEOUT_MS = 5000,
-	MIGRATE_MAX =
-		1024, /* pods that are asked in a turn by which settings they wait */
+	MIGRATE_MAX = 1024, /* pods that one turn migrates to the latest settings */
 };
 
-/* The queue asks without saying whose hint it wants: a function a plugin. */
+/* The queue asks a plugin's hint without saying which plugin it asks, so there is one
+ * function for each. */
 static bool hint_of(struct sched *sched, unsigned plugin, const struct queue_class *class,
                     const struct queue_event *event)
 {
@@ -48,7 +48,7 @@ PLUGINS_MAP(PLUGIN_HINT)
 #define PLUGIN_ROW(row, enabled) hint_##row,
 static queue_hint_fn *const hints[] = {PLUGINS_MAP(PLUGIN_ROW)};
 
-/* Of whoever found nothing anywhere. */
+/* The hint of pods that found no node anywhere. */
 static bool hint_remote(void *ctx, const struct queue_class *class,
                         const struct queue_event *event)
 {
@@ -101,7 +101,7 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 	if (code == PL_OK && pl_buf_add(&sched->config_gen->sched_config.profiles,
 	                                sched->opts.config) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "keep the profiles");
-	sched->opts.config = (struct pl_span){0}; /* was borrowed */
+	sched->opts.config = (struct pl_span){0}; /* it was borrowed */
 	sched->config_gen->sched_config.sort = sched->opts.sort;
 	if (code == PL_OK)
 		code = config_gen_fill(sched->config_gen, err);
@@ -274,7 +274,7 @@ void sched_set_limits(struct sched *sched, struct kv_limits limits)
 	coarse_lock_reset(sched);
 }
 
-/* -- what is owned --------------------------------------------------- */
+/* -- partitions -------------------------------------------------------------------- */
 
 static struct sched_partition *partition_at(const struct sched *sched, uint32_t partition)
 {
@@ -303,8 +303,8 @@ enum pl_code sched_own(struct sched *sched, uint32_t partition, int64_t epoch,
 	return PL_OK;
 }
 
-/* Nothing is known of it any more; but of its nodes, when all nodes are followed. Of
- * pods something is known where they were ours. */
+/* Forgets what is known of the partition. Its nodes stay while the fleet view follows
+ * them; its pods are known only if the partition was owned. */
 static void partition_empty(struct sched *sched, struct sched_partition *part, bool ours,
                             bool followed)
 {
@@ -329,8 +329,8 @@ static void partition_empty(struct sched *sched, struct sched_partition *part, b
 	}
 }
 
-/* Its pods that nodes of ours list, and whose specs were to come with its list: now they
- * are read by key. */
+/* Pods of the partition that own nodes list, and whose specs the partition's list was to
+ * bring, are read by key from now on. */
 static void want_specs(struct sched *sched, uint32_t partition)
 {
 	PODS_OF_EACH(pod, sched, partition)
@@ -414,7 +414,7 @@ uint32_t sched_load(const struct sched *sched, uint32_t partition)
 	return partition_at(sched, partition)->work;
 }
 
-/* -- work ------------------------------------------------------------ */
+/* -- work -------------------------------------------------------------------------- */
 
 /* What failed for want of memory or room is tried again. */
 static void repair_run(struct sched *sched)
@@ -441,7 +441,7 @@ static void repair_run(struct sched *sched)
 	preemption_clear_exempt(sched);
 }
 
-/* Pods to nodes, and nodes into calls. */
+/* Places pods on nodes, and puts nodes into txns. */
 static unsigned place_run(struct sched *sched, unsigned work)
 {
 	bool promoted = label_promotion_run(sched);

@@ -1,26 +1,29 @@
 /*
- * The scheduling work of one shard, as a pure state machine: what it owns and what
- * happens there goes in, transactions come out.
+ * struct sched: the scheduling core of one shard, a pure state machine. Lists, events,
+ * answers and the time go in; transactions and other actions come out. The driver is
+ * coord/work.
  *
- *	own(p) --> LOADING --lists of nodes, allocs, schedules are complete--> OPEN
- *	OPEN: pods are popped, decided, assumed, and committed with their node's alloc
- *	quiesce(p): nothing new is begun for p; quiet once nothing of it is in flight
- *	lost(p): forgotten at once, whatever is in flight; its answers find nobody
+ * 	own(p) --> LOADING --nodes, allocs and schedules are listed--> OPEN
+ * 	OPEN: pods are popped, decided, assumed, and committed with their node's alloc
+ * 	quiesce(p): nothing new is begun for p; p is quiet once none of its txns is left
+ * 	lost(p): p is forgotten at once; answers that come later change nothing of it
  *
- * **A node is committed as a whole.** A decided pod waits at its node; a node whose alloc
- * is in no transaction goes into the next one, with all that wait there, so several pods
- * on a node are one put, and a key is in one transaction at a time. While transactions
- * are in flight further pods are decided, against what is assumed.
+ * **A node is committed as a whole.** A decided pod waits at its node. A node whose alloc
+ * is in no txn goes into the next one with all pods that wait there, so several pods on a
+ * node are one put, and a key is in one txn at a time. While txns are in flight, further
+ * pods are decided against what is assumed.
  *
- * **Answers.** Yes: what was assumed is so. No: the values that came back are taken as
- * news; what really conflicted is decided again, the rest goes into the next transaction
- * at once. Unknown: the same transaction is sent again (book.h) until it is known.
+ * **Answers.** Yes: what was assumed is true. No: the values that came back are applied
+ * like events; pods that conflicted are decided again, and the others go into the next
+ * txn at once. Unknown: the same txn is sent again (txn.h) until its outcome is known.
  *
- * **News** is applied per key by mod_revision. For a key that is in a transaction it
- * waits for the answer, so the echo of our own commits is known by its revision and never
- * decoded.
+ * **Events** are applied by key and mod_revision. An event about a key that is in a txn
+ * is deferred until the answer, so the shard knows the echo of its own commit by its
+ * revision and never decodes it.
  *
- * Nothing here reads a clock: now_ms is monotonic, wall_ms is for what people read.
+ * Invariants: no function reads a clock, a socket or a random number. now_ms is monotonic
+ * and never goes back; wall_ms is for what people read. sched_next is called until it is
+ * false after each call that changes anything.
  */
 #ifndef SHARDSCHED_SHARD_SCHED_H
 #define SHARDSCHED_SHARD_SCHED_H
@@ -34,23 +37,23 @@
 enum {
 	SCHED_INFLIGHT_MAX = SETTINGS_INFLIGHT_MAX,
 	SCHED_STATUSES_MAX = 64,
-	SCHED_BATCH_MAX = SETTINGS_BATCH_MAX, /* placements in a transaction */
+	SCHED_BATCH_MAX = SETTINGS_BATCH_MAX, /* placements in a txn */
 };
 
 struct sched_opts {
-	const char *shard;   /* its id; copied */
+	const char *shard;   /* id of the shard; copied */
 	uint32_t partitions; /* of the store */
 	uint64_t seed;
-	struct pl_span config; /* profiles; empty: the default */
+	struct pl_span config; /* profiles; empty: the default profile */
 	enum queue_sort sort;
-	uint32_t batch_size;    /* placements a transaction at most; 0: 256 */
-	uint32_t inflight;      /* transactions at most; 0: 4 */
-	size_t cache_bytes;     /* of the classes; 0: 256 MiB */
-	uint32_t ready_classes; /* of pods, prepared at once; 0: 4,096 */
-	uint32_t statuses; /* pods that are told at once why they wait; 0: 64, at most so
-	                   many */
-	uint32_t reads; /* nodes of a visited partition that are read at first; 0: 16 */
-	uint64_t txn_timeout_ms; /* 0: 5,000 */
+	uint32_t batch_size;    /* placements in a txn at most; 0: 256 */
+	uint32_t inflight;      /* txns on local nodes at once at most; 0: 4 */
+	size_t cache_bytes;     /* size of the cache of the classes; 0: 256 MiB */
+	uint32_t ready_classes; /* classes of pods that are kept prepared; 0: 4,096 */
+	/* pods whose status is written at once, at most SCHED_STATUSES_MAX; 0: 64 */
+	uint32_t statuses;
+	uint32_t reads; /* nodes of a remote list whose specs are read at first; 0: 16 */
+	uint64_t txn_timeout_ms; /* of a request; 0: 5,000 */
 	/* Nanoseconds by which plugins are timed, for plugin_budget_ms and for metrics only;
 	 * NULL: plugins are not timed and may take as long as they need. */
 	cycle_clock_fn *clock;
@@ -65,37 +68,38 @@ PL_NODISCARD enum pl_code sched_new(const struct sched_opts *opts, struct sched 
 void sched_free(struct sched *sched);
 
 /*
- * Live configuration: from here on everything is decided by these settings. What was
- * decided by others and is in no transaction yet is given back; what is in one stands if
- * it is committed, and is decided anew if not. All that wait are tried again, in the
- * order in which they waited. So many pods go over in each sched_run, and nothing is
- * decided before all have. What is 0 in settings is as in sched_opts. Nothing has
- * changed when it fails (PL_NOMEM, PL_LIMIT, PL_INVALID).
+ * Live configuration: from here on everything is decided by these settings. Decisions by
+ * earlier settings that are in no txn yet are withdrawn; a txn in flight stands if it is
+ * committed, and its pods are decided again if not. All waiting pods are tried again, in
+ * the order in which they waited. A bounded number of pods migrates in each sched_run,
+ * and nothing is decided before all have. A 0 in settings means what sched_opts said.
+ * Nothing has changed when it fails (PL_NOMEM, PL_LIMIT, PL_INVALID).
  */
 PL_NODISCARD enum pl_code sched_configure(struct sched *sched,
                                           const struct sched_settings *settings,
                                           struct pl_err *err);
 
-/* What the kv takes, as it becomes known. */
+/* The limits of the kv, whenever they become known. */
 void sched_set_limits(struct sched *sched, struct kv_limits limits);
 
-/* -- what is owned ----------------------------------------------- */
+/* -- partitions -------------------------------------------------------------------- */
 
 PL_NODISCARD enum pl_code sched_own(struct sched *sched, uint32_t partition,
                                     int64_t epoch, struct pl_err *err);
 void sched_lost(struct sched *sched, uint32_t partition);
 void sched_quiesce(struct sched *sched, uint32_t partition);
-/* Nothing of it is decided and not yet settled. */
+/* No decision about the partition waits, and none of its keys is in a txn. */
 bool sched_is_quiet(const struct sched *sched, uint32_t partition);
 bool sched_is_open(const struct sched *sched, uint32_t partition);
 
-/* -- what the store says ----------------------------------------- */
+/* -- lists and events of own partitions -------------------------------------------- */
 
-/* What is listed and watched of a partition. */
+/* The parts of a partition that are listed and watched. */
 enum sched_part { SCHED_NODES, SCHED_ALLOCS, SCHED_SCHEDULES, SCHED_PARTS };
 
-/* As the notes of relist.h, of one part: begin, records, end with the list's revision,
- * then events; lost starts anew. Keys that are not of that part are told as garbled. */
+/* The notes of relist.h, of one part: begin, records, end with the list's revision, then
+ * events. A lost watch begins again. A key that is not of that part is reported as
+ * malformed. */
 void sched_list_begin(struct sched *sched, uint32_t partition, enum sched_part part);
 void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part part,
                         const struct kv_record *records, size_t count);
@@ -103,66 +107,68 @@ void sched_list_end(struct sched *sched, uint32_t partition, enum sched_part par
                     int64_t revision);
 void sched_events(struct sched *sched, uint32_t partition, enum sched_part part,
                   const struct kv_event *events, size_t count);
-/* Everything up to that revision was told. */
+/* Everything up to that revision was delivered. */
 void sched_progress(struct sched *sched, uint32_t partition, enum sched_part part,
                     int64_t revision);
 
-/* -- beyond what is owned ---------------------------------------- */
+/* -- views: beyond own partitions -------------------------------------------------- */
 
-/* What is listed and watched whatever is owned, while it is wanted. WHOLE is the range
+/* Ranges that are listed and watched while they are wanted, whatever is owned. FLEET is
  * ["/alloc/", "/nodes0"): nodes, allocs, and the locks of rules between pods, whose
- * changes come in one order; keys in it that do not matter are skipped. DIGESTS is what
- * others say that they have, "/digests/"; GANGS the records of gangs that are too large
- * for one transaction, "/gangs/"; BUDGETS how many pods may be disturbed at once,
- * "/budgets/". */
+ * changes come in one order; other keys in it are skipped. DIGESTS is "/digests/", what
+ * other shards say they have; GANGS is "/gangs/", the records of gangs that are too large
+ * for one txn; BUDGETS is "/budgets/", how many pods may be disrupted at once. */
 enum sched_view { SCHED_FLEET, SCHED_DIGESTS, SCHED_GANGS, SCHED_BUDGETS, SCHED_VIEWS };
 
 bool sched_view_wanted(const struct sched *sched, enum sched_view view);
-/* As the notes of relist.h; revision: of the list, of the last event. */
+/* The notes of relist.h. revision: of the list, of the last event. */
 void sched_view_begin(struct sched *sched, enum sched_view view);
 void sched_view_records(struct sched *sched, enum sched_view view,
                         const struct kv_record *records, size_t count);
 void sched_view_end(struct sched *sched, enum sched_view view, int64_t revision);
 void sched_view_events(struct sched *sched, enum sched_view view,
                        const struct kv_event *events, size_t count, int64_t revision);
-/* It will begin anew; or it is not watched any more. */
+/* The view will begin again; or it is not watched any more. */
 void sched_view_lost(struct sched *sched, enum sched_view view);
 void sched_view_closed(struct sched *sched, enum sched_view view);
 
-/* How many shards there are: the more, the less often each says what it has. */
+/* How many shards there are: the more, the less often each writes its digest. */
 void sched_set_shards(struct sched *sched, uint32_t shards);
 
-/* After SCHED_REMOTE_LIST: the partition's nodes and allocs as they stand at one revision. */
+/* After SCHED_REMOTE_LIST: the partition's nodes and allocs as they stand at one
+ * revision. Each list ends with end or failed. */
 void sched_remote_list_records(struct sched *sched, uint32_t partition,
                                const struct kv_record *records, size_t count);
 void sched_remote_list_end(struct sched *sched, uint32_t partition, int64_t revision);
-/* Or it failed, after whatever was told of it. */
+/* The list failed, whatever records of it were delivered. */
 void sched_remote_list_failed(struct sched *sched, uint32_t partition,
                               const struct pl_err *why);
 
-/* Revisions mean nothing any more (PL_REWOUND): everything will be listed again. */
+/* The store went back (PL_REWOUND): revisions mean nothing any more, and everything will
+ * be listed again. */
 void sched_rewound(struct sched *sched);
 
-/* -- work -------------------------------------------------------- */
+/* -- work -------------------------------------------------------------------------- */
 
-/* Decides what is ready, at most work pods, and makes transactions. How many it tried. */
+/* Decides at most `work` pods that are ready, and makes txns. Gives how many it tried. */
 unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work);
-/* When to run again at the latest; 0: now. UINT64_MAX: when something comes in. */
+/* When to run again at the latest; 0: now. UINT64_MAX: only when something comes in. */
 uint64_t sched_deadline_ms(const struct sched *sched);
 
 enum sched_action_kind {
-	SCHED_TXN,       /* call: start req, and tell how it ended */
-	SCHED_MALFORMED, /* key, err: what stands there makes no sense, and is set aside */
-	SCHED_TROUBLE,   /* err: something failed here, and is tried again */
-	SCHED_RELIST,    /* partition, part: news could not be kept; list it anew */
-	SCHED_RELIST_VIEW, /* view: likewise */
-	SCHED_REMOTE_LIST, /* partition: to be listed once */
+	SCHED_TXN,       /* txn: start req, and give its outcome to sched_answer */
+	SCHED_MALFORMED, /* key, err: the value makes no sense and is ignored */
+	SCHED_TROUBLE,   /* err: something failed in the shard and is tried again */
+	/* partition, part: events could not be kept; list the part again */
+	SCHED_RELIST,
+	SCHED_RELIST_VIEW, /* view: events could not be kept; list the view again */
+	SCHED_REMOTE_LIST, /* partition: list it once */
 };
 
 struct sched_action {
 	enum sched_action_kind what;
 	uint32_t txn;
-	struct kv_req req; /* borrowed until the call is answered */
+	struct kv_req req; /* borrowed until the txn is answered */
 	uint64_t timeout_ms;
 	uint32_t partition;
 	enum sched_part part;
@@ -171,43 +177,50 @@ struct sched_action {
 	const struct pl_err *err;
 };
 
-/* The next thing to be done; false: nothing at the moment. Borrowed until the next call
- * of any function. */
+/* The next action. False: there is none at the moment. The action is borrowed until the
+ * next call of any function. */
 bool sched_next(struct sched *sched, struct sched_action *out);
-/* How a call ended: result, or err. PL_BUSY and the like of the start count as well. */
+/* How a txn ended: exactly one of result and err. A start that failed (PL_BUSY and
+ * others) counts as well. The txn is one that SCHED_TXN named and that is not
+ * answered. */
 void sched_answer(struct sched *sched, uint32_t txn, const struct kv_result *result,
                   const struct pl_err *err);
 
-/* -- questions --------------------------------------------------- */
+/* -- figures ----------------------------------------------------------------------- */
 
 struct sched_figures {
-	uint64_t decided, placed; /* decisions that found a node; commits that stand */
+	/* decisions that found a node; placements that are committed */
+	uint64_t decided, placed;
 	uint64_t txns, txns_failed, txns_unknown, txns_fenced;
-	uint64_t conflicts;  /* placements decided again: somebody changed pod or node */
-	uint64_t taken_back; /* likewise, since the node was handed over or lost */
+	/* placements decided again because their pod or node had changed */
+	uint64_t conflicts;
+	/* placements decided again because the node was handed over or lost */
+	uint64_t taken_back;
 	uint64_t
-		decided_again; /* likewise, since what they were decided with did not come true
-	                  */
-	uint64_t batches, batches_failed; /* transactions of what is decided together */
-	uint64_t terminated;              /* pods that were told to leave their nodes */
-	uint64_t ended;     /* pods that gave their places back, or went without one */
-	uint64_t echoes;    /* news of our own, not decoded */
-	uint64_t preempted; /* transactions that make room */
-	uint64_t renewed, lapsed; /* deadlines of room that is kept for a pod */
+		/* placements decided again because an assumption did not come true */
+		decided_again;
+	uint64_t batches, batches_failed; /* txns that commit a batch */
+	uint64_t terminated;              /* pods that were asked to leave their nodes */
+	uint64_t ended;     /* pods that left their nodes, or ended without a node */
+	uint64_t echoes;    /* events of the shard's own commits, not decoded */
+	uint64_t preempted; /* txns that make room by preemption */
+	uint64_t renewed, lapsed; /* deadlines of reservations */
 	uint64_t malformed;
-	uint64_t plugin_overruns; /* decisions that failed since a plugin took too long */
-	uint32_t nodes, pods, waiting; /* known now; decided and not yet in flight */
-	uint32_t remote;     /* of the nodes, those of others on which pods can be put */
-	uint32_t inflight;   /* transactions */
-	uint32_t batch_size; /* as adapted */
+	/* decisions that failed because a plugin took too long */
+	uint64_t plugin_overruns;
+	uint32_t nodes, pods, waiting; /* known now; decided and not in flight */
+	/* remote nodes, among `nodes`, on which pods can be placed */
+	uint32_t remote;
+	uint32_t inflight;   /* txns that are posted */
+	uint32_t batch_size; /* placements in a txn, as adapted to conflicts */
 };
 
 void sched_figures(const struct sched *sched, struct sched_figures *out);
 void sched_conflicts(const struct sched *sched, struct conflict_summary *out);
 void sched_queue_stats(const struct sched *sched, struct queue_stats *out);
-/* How much work there is in a partition, for the balancer. */
+/* Pods of the partition that wait or are on their way: its load, for the balancer. */
 uint32_t sched_load(const struct sched *sched, uint32_t partition);
-/* Asserts what must hold between tables, snapshot and queue; for tests. */
+/* Asserts the invariants between cache, snapshot and queue; for tests. */
 void sched_check(const struct sched *sched);
 
 #endif

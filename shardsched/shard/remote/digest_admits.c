@@ -1,17 +1,18 @@
 /*
- * May a pod find a node in a partition of somebody else, as far as its digest tells? It
- * says no only when none can be there: what it can not tell counts as yes, and so does
- * what the pod's profile does not ask.
+ * May a pod find a node in a partition of another shard, as far as the digest tells? The
+ * answer is no only when no node there can do: what the digest can not tell counts as
+ * yes, and so do filters that the pod's profile does not have.
  */
 #include "shardsched/plugins/fit.h"
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/shard/inner.h"
 
-/* Who asks, and which filters are asked for him. */
+/* The pod, and the filters of its profile. */
 struct digest_query {
 	const struct sched *sched;
 	const struct spec *spec;
-	const struct profile *profile; /* NULL: nobody schedules it; then none is */
+	/* NULL: no profile schedules the pod; it has no filters then */
+	const struct profile *profile;
 	uint64_t filters;
 };
 
@@ -44,7 +45,7 @@ static const struct digest_label *label_of(const struct digest_class *class,
 	return NULL;
 }
 
-/* Some node may have one of these values; values NULL: any. */
+/* Some node may have one of these values; values NULL: any value. */
 static bool may_have_label(const struct sched *sched, const struct digest_class *class,
                            uint32_t key, const uint32_t *values, uint32_t count)
 {
@@ -121,7 +122,7 @@ static struct pl_span cut_text(struct pl_span *rest, uint8_t stop)
 	return text;
 }
 
-/* "key=value:Effect" */
+/* text: "key=value:Effect". */
 static bool is_tolerated(const struct sched *sched, struct pl_span text,
                          const struct spec *spec)
 {
@@ -133,7 +134,8 @@ static bool is_tolerated(const struct sched *sched, struct pl_span text,
 
 	if (pl_span_eq(rest, pl_span_str(taint_effect_word(TAINT_NO_EXECUTE))))
 		taint.effect = TAINT_NO_EXECUTE;
-	/* Nobody here has heard of them: only who tolerates all keys or values. */
+	/* No object here has the key or the value: only tolerations of all keys or values
+	 * match. */
 	if (taint.key == 0)
 		taint.key = UINT32_MAX;
 	if (taint.value == 0)
@@ -169,7 +171,7 @@ static bool room_admits(const struct digest_query *query,
 	return true;
 }
 
-/* Nodes that are cordoned say so as if by a taint. */
+/* The digest shows a cordoned node as if it were tainted. */
 static bool taints_admit(const struct digest_query *query,
                          const struct digest_class *class)
 {
@@ -182,7 +184,7 @@ static bool taints_admit(const struct digest_query *query,
 	return true;
 }
 
-/* If only there were room. */
+/* Everything but free room admits the pod. */
 static bool kind_admits(const struct digest_query *query,
                         const struct digest_class *class)
 {

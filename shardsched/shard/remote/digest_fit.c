@@ -1,7 +1,7 @@
 /*
- * A digest that would be larger than it may be says less: no labels, or nothing of taints
- * either. It errs on the side on which it always does: who goes by it looks once too
- * often.
+ * A digest that would be too large says less: first no labels, then nothing of taints
+ * either. So it errs on the side on which digests always err: a shard that goes by it
+ * looks once too often.
  */
 #include "shardsched/shard/inner.h"
 
@@ -12,7 +12,7 @@ static int64_t larger_amount(int64_t a, int64_t b)
 
 typedef int64_t merge_fn(int64_t a, int64_t b);
 
-/* False: there are too many kinds. */
+/* False: there are too many kinds of resources. */
 static bool merge_scalar(struct digest_capacity *to, struct digest_scalar *row,
                          const struct digest_scalar *from, merge_fn *join)
 {
@@ -42,7 +42,7 @@ static bool merge_room(struct digest_capacity *to, struct digest_scalar *row,
 	return true;
 }
 
-/* All classes are one, of whose taints nothing is known. */
+/* All classes become one whose taints are unknown. */
 static enum pl_code merge_classes(struct pl_arena *arena,
                                   const struct digest_partition *part,
                                   struct digest_class *out)

@@ -1,5 +1,5 @@
 /*
- * Digests of others (digest.h): what their partitions have to offer, as far as they say.
+ * The digests of other shards (records/digest.h), by partition.
  */
 #include <stdlib.h>
 
@@ -60,8 +60,8 @@ static void set_entry(struct sched *sched, uint32_t partition,
 		emit_entry(sched, partition);
 }
 
-/* What was seen there, and nobody remembers, may be otherwise by now, with no word from
- * its owner, who has told all that happened. */
+/* What a search saw there may have been forgotten, and may have changed since without a
+ * word from the owner, whose digest has said everything already. */
 void digest_entry_recheck(struct sched *sched, uint32_t partition)
 {
 	struct digest_entry *digest_entry = &sched->partition[partition].digest_entry;
@@ -81,7 +81,7 @@ static const struct digest_partition *part_of(const struct remote_digest *remote
 	return NULL;
 }
 
-/* Who else tells of it, last. */
+/* Of the other shards that say something of the partition, the last writer counts. */
 static void set_entry_of_others(struct sched *sched, uint32_t partition)
 {
 	const struct remote_digest *last = NULL;
@@ -133,7 +133,7 @@ static struct remote_digest *parse_digest(struct sched *sched, const struct keys
 	while (remote->digest.parts > 0 &&
 	       remote->digest.part[remote->digest.parts - 1].partition >=
 	               sched->opts.partitions)
-		remote->digest.parts--; /* in their order */
+		remote->digest.parts--; /* parts are in the order of partitions */
 	if (code == PL_OK)
 		return remote;
 	if (code != PL_NOMEM)
@@ -143,7 +143,8 @@ static struct remote_digest *parse_digest(struct sched *sched, const struct keys
 	return NULL;
 }
 
-/* Of a partition that two tell of, the later one counts: it was handed over. */
+/* Of two shards that say something of a partition the later writer counts: the partition
+ * was handed over. */
 static void apply_digest(struct sched *sched, const struct keys_id *id,
                          const struct kv_record *record)
 {
@@ -170,7 +171,7 @@ static void apply_digest(struct sched *sched, const struct keys_id *id,
 	drop_digest(sched, old, remote);
 }
 
-/* A janitor took its shard for gone, or somebody did it by hand. */
+/* A janitor took the shard for gone, or an operator deleted the key. */
 static void own_is_gone(struct sched *sched)
 {
 	sched->digests.revision = 0;

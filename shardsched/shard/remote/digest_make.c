@@ -1,4 +1,4 @@
-/* What the own digest says of a partition: its nodes, put together by their taints. */
+/* What the own digest says of a partition: its nodes, grouped by their taints. */
 #include <stdlib.h>
 
 #include "shardsched/shard/cache/cache.h"
@@ -7,10 +7,11 @@
 
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
-/* Who tolerates that may be placed on a node that is cordoned. */
+/* The taint by which the digest shows a cordoned node: pods that tolerate it may be
+ * placed. */
 #define CORDONED "node.kubernetes.io/unschedulable=:NoSchedule"
 
-/* A class while it is made. */
+/* A class of nodes while it is made. */
 struct label_draft {
 	uint32_t key;
 	uint32_t value[DIGEST_VALUES_MAX];
@@ -27,7 +28,8 @@ struct class_draft {
 	int64_t scalar_free[DIGEST_SCALARS_MAX], scalar_most[DIGEST_SCALARS_MAX];
 	struct label_draft label[DIGEST_LABELS_MAX];
 	uint32_t labels;
-	const struct labels *last; /* whose labels are in it */
+	/* the labels added last, which the next node often shares */
+	const struct labels *last;
 	int32_t least;
 	int64_t newest;
 };
@@ -97,7 +99,7 @@ static void add_amount(int64_t *free, int64_t *most, int64_t alloc, int64_t used
 	*most = left > *most ? left : *most;
 }
 
-/* By pods, and by what is held for others. */
+/* Used by pods, and reserved for others. */
 static void add_amounts(const struct sched *sched, struct class_draft *draft,
                         const struct sched_node *node)
 {
@@ -279,7 +281,7 @@ static void summarize_part(const struct digest_partition *part,
 	out->hash = digest_partition_hash(part);
 }
 
-/* Nodes that can be chosen: at home, not aside. */
+/* Only nodes that can be chosen count: local and not excluded. */
 uint32_t digest_make(struct sched *sched, uint32_t partition)
 {
 	struct sched_partition *part = &sched->partition[partition];

@@ -1,10 +1,7 @@
 /*
- * The whole view: all allocs and nodes of the store, and the locks of rules between them,
- * in one list and one watch, so that their changes come in one order. Nodes of others are
- * in the tables and the snapshot by it like own ones. Keys of own partitions are taken
- * too: what is news is known by its revision, from wherever it comes first.
- *
- * It is held while somebody wants it, since it costs what the whole store changes.
+ * The fleet view (fleet_view.h). It brings remote nodes into the cache and the snapshot
+ * like local ones. Keys of own partitions are applied as well: whichever watch brings a
+ * revision first counts.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
@@ -43,14 +40,14 @@ uint64_t fleet_view_deadline_ms(const struct sched *sched)
 	                                                   : UINT64_MAX;
 }
 
-/* -- how far it is ------------------------------------------------------ */
+/* -- progress ---------------------------------------------------------------------- */
 
 static int64_t least_rev(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* What came in and waits, for a call to be answered or for the spec of a pod. */
+/* The oldest revision of what has arrived but waits, for an answer or for a spec. */
 static int64_t oldest_pending_rev(const struct shard_txn *txn)
 {
 	int64_t rev = INT64_MAX;
@@ -70,7 +67,7 @@ int64_t fleet_view_applied_rev(const struct sched *sched)
 {
 	int64_t rev = INT64_MAX;
 
-	/* Specs of pods of ours are not asked for by key: they come, sooner or later. */
+	/* Specs of own pods are not read by key: their list brings them. */
 	if (sched->fleet_view.revision == 0 || load_is_running(sched))
 		return 0;
 	for (unsigned i = 0; i < SCHED_TXNS; i++)
@@ -82,7 +79,7 @@ int64_t fleet_view_applied_rev(const struct sched *sched)
 	                                        : rev - (rev > 0);
 }
 
-/* -- what it says ------------------------------------------------------- */
+/* -- records ----------------------------------------------------------------------- */
 
 static void apply_node(struct sched *sched, const struct keys_id *id,
                        const struct kv_record *record, bool gone)
@@ -95,7 +92,7 @@ static void apply_node(struct sched *sched, const struct keys_id *id,
 	sched->applying_view = false;
 }
 
-/* What is garbled is told by who owns it. */
+/* Malformed keys are passed over: their owners report them. */
 static void apply_record(struct sched *sched, const struct kv_record *record, bool gone)
 {
 	struct keys_id id;
@@ -105,7 +102,8 @@ static void apply_record(struct sched *sched, const struct kv_record *record, bo
 	if (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC)
 		apply_node(sched, &id, record, gone);
 	else if (id.kind == KEYS_GANG)
-		(void)!gang_records_apply(sched, &id, record, gone); /* tried again */
+		/* failure is repaired by the view of gangs */
+		(void)!gang_records_apply(sched, &id, record, gone);
 	else if (!rules_apply(sched, &id, record, gone))
 		fleet_view_incomplete(sched);
 }
@@ -128,7 +126,7 @@ void fleet_view_records(struct sched *sched, const struct kv_record *records,
 		apply_record(sched, &records[i], false);
 }
 
-/* It is known from before the list, which does not have it. */
+/* The fact is older than the list, which did not bring it. */
 static bool is_fact_gone(const struct sched *sched, const struct sched_node *node,
                          enum fact fact, int64_t revision)
 {
@@ -136,7 +134,7 @@ static bool is_fact_gone(const struct sched *sched, const struct sched_node *nod
 	       node->viewed[fact] != sched->fleet_view.generation;
 }
 
-/* The second sweep may be the end of it. */
+/* Both facts are judged first: the first sweep may free the node. */
 static void sweep_nodes(struct sched *sched, int64_t revision)
 {
 	PL_MAP_EACH (at, &sched->nodes) {
@@ -171,7 +169,7 @@ void fleet_view_events(struct sched *sched, const struct kv_event *events, size_
 		sched->fleet_view.revision = revision;
 }
 
-/* Its nodes stay, as they were, until they are listed again. */
+/* The nodes stay as they were until they are listed again. */
 void fleet_view_lost(struct sched *sched)
 {
 	sched->fleet_view.revision = 0;

@@ -1,9 +1,9 @@
 /*
- * Of nodes that were visited, whose pods are read: a node can be chosen once the specs of
- * all pods on it are known, and these are many times as much as the node itself. So some
- * nodes are read, twice as many when these will not do, and so on to all; those first on
- * which the pod seems to fit by what their allocs say is used. Each shard begins at a
- * place of its own: who is in the same need at once takes other nodes.
+ * Reading the specs of pods on listed nodes. A node can be chosen once the specs of all
+ * its pods are known, and these are many times as large as the node itself. So some nodes
+ * are read first, twice as many when these do not suffice, and so on to all; first those
+ * on which the pod seems to fit by what their allocs say is used. Each shard begins at a
+ * place of its own, so that shards in the same need take different nodes.
  */
 #include "shardsched/plugins/node_match.h"
 #include "shardsched/shard/cache/cache.h"
@@ -16,7 +16,7 @@ static bool amount_fits(int64_t has, uint64_t used, int64_t asked)
 	return asked == 0 || (has >= asked && used <= (uint64_t)(has - asked));
 }
 
-/* What is used of other amounts only the specs tell. */
+/* How much of other resources is used only the specs tell. */
 static bool node_has_room(const struct sched_node *node, const struct resources *asked)
 {
 	const struct resources *has = node->node.allocatable;
@@ -49,8 +49,8 @@ static bool is_unread(const struct sched_node *node)
 	return node->slot != SNAPSHOT_NONE && !node->read && node->unknown > 0;
 }
 
-/* So many from there on, in the order in which they were listed first; spec NULL:
- * whatever they are. How many there were. */
+/* Reads at most `most` nodes, in their order from `first` on; spec NULL: any nodes. Gives
+ * how many were read. */
 static uint32_t read_nodes(struct sched *sched, struct pl_list *nodes, uint32_t first,
                            uint32_t most, const struct spec *spec)
 {

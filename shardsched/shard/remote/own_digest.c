@@ -1,7 +1,7 @@
 /*
- * The own digest (digest.h), for the others: made anew, partition by partition, where
- * nodes changed, and written when it tells something else than it did, at once when that
- * is much, after a while when it is little. All shards together write no more than a
+ * The own digest (records/digest.h), for other shards. Parts are made again where nodes
+ * changed; the digest is written when it says something else than before, at once if the
+ * difference is large, after a while if it is small. All shards together write at most a
  * hundred a second.
  */
 #include "shardsched/shard/inner.h"
@@ -9,11 +9,11 @@
 #include "shardsched/shard/txn/inflight.h"
 
 enum {
-	WRITE_MS = 1000,      /* at least, between two */
-	WRITE_SHARD_MS = 10,  /* and so much for each shard that there is */
-	LITTLE_MS = 30000,    /* until what is little is written too */
-	NODES_AT_ONCE = 8192, /* looked at in one go */
-	MUCH_PARTS = 8,       /* much: an eighth of it */
+	WRITE_MS = 1000,      /* between two writes, at least */
+	WRITE_SHARD_MS = 10,  /* and for each shard that there is */
+	LITTLE_MS = 30000,    /* until a small difference is written */
+	NODES_AT_ONCE = 8192, /* that one turn looks at */
+	MUCH_PARTS = 8,       /* a large difference: more than this part */
 	CHUNK = 4096,
 };
 
@@ -54,7 +54,7 @@ static bool is_published(const struct sched *sched, uint32_t i)
 	       !sched->partition[i].quiet;
 }
 
-/* A number of partitions, in turn. */
+/* Makes a bounded number of parts, in turn. */
 static void remake_parts(struct sched *sched)
 {
 	struct digests *digests = &sched->digests;
@@ -104,7 +104,7 @@ static enum pl_code print_digest(struct sched *sched, struct pl_err *err)
 	return digest_fit(&sched->arena, &digest, &sched->buf, err);
 }
 
-/* Nobody hears of what is here, and it is no use to try that all the time. */
+/* Other shards can not know what is here, and trying again soon does not help. */
 static void on_too_large(struct sched *sched, const struct pl_err *err)
 {
 	report_trouble(sched, err);
@@ -149,7 +149,7 @@ static void mark_written(struct sched *sched)
 	}
 }
 
-/* Something differs from what was written, or could not be looked at yet. */
+/* Something differs from what was written, or was not looked at yet. */
 static bool has_pending(const struct sched *sched)
 {
 	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
@@ -196,7 +196,7 @@ void own_digest_unwritten(struct sched *sched)
 	sched->digests.pending = true;
 }
 
-/* Whatever it is, the next one is compared with what stands there. */
+/* Whatever the outcome, the next write compares the revision that stands there. */
 void own_digest_answer(struct sched *sched, struct shard_txn *txn,
                        const struct kv_result *result)
 {

@@ -1,15 +1,16 @@
 /*
- * Pods that find no node at home.
+ * Pods that find no local node.
  *
- *	all that is known is asked (home's verdict stands for home)
- *	  a node is found     it is taken, if what is known of it is young enough and
- *there is room in errands; else that is waited for none is             two partitions
- *whose digests admit the pod, and which were not looked at since they said so, are
- *visited none is left        it is refused, and waits for news, digests among them
+ * 	a cycle runs over all known nodes (the verdict on local nodes stands)
+ * 	  it finds a node     the pod is placed, if its list is fresh and there is room in
+ * 	                      remote commits; else the pod waits for these
+ * 	  it finds none       two partitions whose digests admit the pod, and that were not
+ * 	                      tried since they were written, are listed; the pod waits
+ * 	    none is left      the pod is refused, and waits for events, digests among them
  *
  * Partitions are drawn by the pod, so that shards in the same need do not all go to the
- * same. Of a class one pod goes ahead and waits for visits and for room; the others of it
- * follow: when it is placed, as many as there is room for; when it is refused, all.
+ * same one. Of each class one pod, the leader, waits for lists and for room. The others
+ * follow it: when it is placed, as many as there is room for; when it is refused, all.
  */
 #include <stdlib.h>
 
@@ -20,10 +21,11 @@
 
 enum {
 	LISTS_AT_ONCE = 2,
-	WAIT_MS = 2000,    /* in case that nobody wakes it */
-	DIGESTS_MS = 3000, /* they are written once a second */
-	FEW_PARTS = 16,    /* few nodes: of all */
-	LACKING_MAX = 256, /* nodes that are looked at */
+	WAIT_MS = 2000, /* a waiting pod is tried again at the latest */
+	/* digests are written once a second; a new shard waits so long for them */
+	DIGESTS_MS = 3000,
+	FEW_PARTS = 16,    /* few nodes: this part of all */
+	LACKING_MAX = 256, /* incomplete nodes that are looked at */
 	SHARES_MAX = 16,
 };
 
@@ -46,7 +48,7 @@ void remote_search_free(struct remote_search *remote_search)
 	free(remote_search);
 }
 
-/* That of its class, made when there is none. NULL: no memory. */
+/* The search of the pod's class, made if there is none. NULL: no memory. */
 static struct remote_search *search_of(struct sched_pod *pod)
 {
 	struct own_class *own = own_class_of(pod->queue.class);
@@ -67,7 +69,7 @@ static struct remote_search *search_of(struct sched_pod *pod)
 	return *at;
 }
 
-/* -- waiting ---------------------------------------------------------------- */
+/* -- waiting ----------------------------------------------------------------------- */
 
 static void wake_pods(struct sched *sched, struct pl_list *list, uint32_t most)
 {
@@ -83,8 +85,8 @@ static void wake_pods(struct sched *sched, struct pl_list *list, uint32_t most)
 	}
 }
 
-/* For a visit or for room, or behind the one of its class that does; or, without memory
- * for that, for nothing but a while. */
+/* The pod waits in the list, or behind the leader of its class. Without memory for a
+ * search it waits for WAIT_MS only. */
 static void enqueue_waiter(struct sched *sched, struct sched_pod *pod,
                            struct pl_list *list)
 {
@@ -122,9 +124,9 @@ void remote_wake_room(struct sched *sched, uint32_t room)
 	wake_pods(sched, &sched->remote.room_waiters, room);
 }
 
-/* -- where to look -------------------------------------------------------- */
+/* -- where to look ----------------------------------------------------------------- */
 
-/* Since its digest says what it does. */
+/* The partition was not tried since its digest entry changed. */
 static bool is_untried(const struct sched *sched,
                        const struct remote_search *remote_search, uint32_t partition)
 {
@@ -144,7 +146,7 @@ static bool is_candidate(const struct sched *sched,
 	       digest_admits(sched, partition, spec);
 }
 
-/* Seen since its digest was written. */
+/* The partition's nodes were seen after its digest was written. */
 static bool is_seen_since_digest(const struct sched *sched, uint32_t partition)
 {
 	const struct sched_partition *part = &sched->partition[partition];
@@ -156,7 +158,7 @@ static bool is_seen_since_digest(const struct sched *sched, uint32_t partition)
 	        part->remote_list.revision >= published);
 }
 
-/* Those known have been asked. */
+/* Marks the partitions whose known nodes were asked. */
 static bool mark_tried(struct sched *sched, struct remote_search *remote_search)
 {
 	if (remote_search == NULL)
@@ -171,7 +173,7 @@ static bool mark_tried(struct sched *sched, struct remote_search *remote_search)
 	return remote_search->tried != NULL;
 }
 
-/* Two of them, drawn. False: there is none. */
+/* Requests lists of two partitions, drawn. False: there is none to list. */
 static bool list_some(struct sched *sched, struct sched_pod *pod, uint64_t draw)
 {
 	const struct remote_search *remote_search =
@@ -198,8 +200,8 @@ static bool reads_specs(const struct sched *sched)
 	return !pl_list_empty(&sched->wanted);
 }
 
-/* Nodes that were seen and may do, but for pods there whose specs are still being read.
- * more: there may be, and are too many to look at them all. */
+/* Some seen node may do once the specs of its pods have been read. *more: there may be
+ * such a node among too many to look at. */
 static bool specs_are_due(const struct sched *sched, const struct spec *spec, bool *more)
 {
 	unsigned looked = 0;
@@ -221,7 +223,7 @@ static bool specs_are_due(const struct sched *sched, const struct spec *spec, bo
 	return false;
 }
 
-/* Some shards have not told yet what they have; who has just begun hears of it soon. */
+/* Some shards have no digest yet; a shard that has just begun hears of them soon. */
 static bool digests_are_due(const struct sched *sched)
 {
 	return sched->digests.published + 1 < sched->digests.shards &&
@@ -239,7 +241,7 @@ bool remote_hint(const struct sched *sched, const struct queue_class *class,
 	        digest_least_priority(sched, partition, spec) != INT32_MAX);
 }
 
-/* -- deciding -------------------------------------------------------------- */
+/* -- deciding ---------------------------------------------------------------------- */
 
 static bool others_are_known(const struct sched *sched)
 {
@@ -286,14 +288,15 @@ static void place_remote(struct sched *sched, struct sched_pod *pod, uint32_t sl
 
 	if (node->scope == NODE_REMOTE && !remote_list_is_fresh(sched, node->partition))
 		enqueue_waiter(sched, pod, &sched->remote.list_waiters);
-	else if (remote_commit_room(sched) == 0) /* it would only grow old there */
+	/* the decision would only grow old there */
+	else if (remote_commit_room(sched) == 0)
 		enqueue_waiter(sched, pod, &sched->remote.room_waiters);
 	else
 		decide_assume(sched, pod, node);
 }
 
-/* Room is being made for it on a node that is known, so nobody else is looked for; and
- * what is known of some node changes whenever such a pod gets there. */
+/* Room is being made for the pod on a known node, so no other node is looked for: such a
+ * node becomes outdated whenever a pod gets there. */
 static bool is_room_coming(const struct sched_pod *pod)
 {
 	return pod->nominated != NULL && pl_list_empty(&pod->nominated->incomplete);

@@ -1,10 +1,9 @@
 /*
- * Commits on nodes of others: in transactions of their own, small ones, so that nobody
- * who is in the way there holds up what is put on own nodes. How many are under way, how
- * much is in one and how long to wait follows from how they fare: a little more after
- * each that went through; after a conflict half of it, and a pause that doubles, since
- * where the owner is busy the next one would conflict as well. A node that keeps refusing
- * is set aside for a while, longer each time.
+ * Commits on remote nodes. They go in small txns of their own, so that a conflict there
+ * does not hold up local nodes. How many txns are in flight, how many placements are in
+ * one, and the pause after a conflict adapt: each success adds a little; a conflict
+ * halves them and doubles the pause, since the next txn would conflict as well while the
+ * owner is busy. A node that keeps refusing is excluded for a while, longer each time.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
@@ -12,22 +11,23 @@
 #include "shardsched/shard/txn/inflight.h"
 
 enum {
-	PLACEMENTS_MAX = 32, /* placements in one */
+	PLACEMENTS_MAX = 32, /* in one txn */
 	ENTRIES = (COMMIT_POD_ENTRIES + COMMIT_NODE_ENTRIES) * (PLACEMENTS_MAX + 1),
 	REFUSALS = 3,
 	EXCLUDED_MS = 1000,
 	EXCLUDED_MAX_MS = 60000,
-	BUSY_MS = 100, /* between two, while own nodes are put: others will be as busy */
-	PAUSE_MS = 20, /* after a conflict, and twice that after the next */
+	/* between two txns while local commits are in flight: other owners are as busy */
+	BUSY_MS = 100,
+	PAUSE_MS = 20, /* after a conflict; doubled by the next one */
 	PAUSE_MAX_MS = 250,
-	NODES_MANY = 16, /* nodes */
+	NODES_MANY = 16, /* nodes that many pods are to leave */
 };
 
-/* What is known of the node is of now, or nobody knows better. */
+/* What is known of the node is current, or no shard knows better. */
 static bool is_node_fresh(struct sched *sched, const struct sched_node *node)
 {
 	if (sched->fleet_view.revision == 0 && fleet_view_is_wanted(sched))
-		return false; /* it comes */
+		return false; /* the fleet view is about to arrive */
 	return remote_list_is_fresh(sched, node->partition);
 }
 
@@ -82,7 +82,7 @@ uint32_t remote_commit_room(const struct sched *sched)
 	return placements_max - remote->waiting;
 }
 
-/* Some node is known well enough, or is to be looked at for that. */
+/* Some node is fresh, or is to be listed again. */
 static bool is_any_node_due(const struct sched *sched)
 {
 	if (sched->fleet_view.revision != 0)
@@ -103,7 +103,7 @@ bool remote_commit_is_ready(const struct sched *sched)
 	       sched->now_ms >= sched->remote.resume_ms && is_any_node_due(sched);
 }
 
-/* Until the pause is over what was decided grows old: it is decided again then. */
+/* The decisions would be outdated when the pause is over; they are made again then. */
 static void redo_waiting_pods(struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->remote.ready) {
@@ -116,7 +116,7 @@ static void redo_waiting_pods(struct sched *sched)
 	}
 }
 
-/* -- nodes that refuse ------------------------------------------------------ */
+/* -- nodes that refuse ------------------------------------------------------------- */
 
 void remote_commit_refused(struct sched *sched, struct sched_node *node,
                            enum conflict_cause cause)
@@ -182,11 +182,11 @@ uint64_t remote_commit_deadline_ms(const struct sched *sched)
 	return at_ms;
 }
 
-/* -- how they fare ----------------------------------------------------------- */
+/* -- adapting ---------------------------------------------------------------------- */
 
-/* Pods are to leave many nodes, of which what is known is old. They can not go elsewhere,
- * as those can that are to be placed; then it is less to follow all nodes than to look at
- * one partition after the other. */
+/* Pods are to leave many nodes whose lists are outdated. Unlike new pods they can not go
+ * elsewhere, and following all nodes costs less than listing one partition after the
+ * other. */
 static bool many_nodes_drain(const struct sched *sched)
 {
 	uint32_t nodes = 0;

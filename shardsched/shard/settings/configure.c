@@ -1,19 +1,21 @@
 /*
- * Other settings, live.
+ * Live configuration: from one config_gen to the next.
  *
- * Profiles are immutable, classes are opened by them, and the queue's order is made of
- * classes. So nothing of the old is mended: there is another *reign*, with profiles, a
- * queue and classes of its own, and the pods go over to it one by one, so many a turn,
- * each with its turn in the queue. Nothing is decided and nothing new is sent before all
- * have. What may fail comes first; a pod for which there is no memory on its way is tried
- * again like any other that could not be queued (report_repair).
+ * Profiles are immutable, classes are registered by them, and the queue's order is made
+ * of classes. So nothing of the old generation is changed: a new one is made, with
+ * profiles, a queue and classes of its own, and pods migrate to it one by one, a bounded
+ * number in each turn, each with its place in the queue. Nothing is decided and nothing
+ * new is sent before all have migrated. Whatever can fail is done before the first pod
+ * migrates; a pod for which memory is missing on its way is tried again like any pod that
+ * could not be queued (report_repair).
  *
- *	in the queue        taken out, and into the other, to be tried at once
- *	waits at its node   likewise: it was decided by the old profiles, and is in no
- *call in a call           stays there, loose; when it is not committed it starts anew no
- *profile for it   asked again: there may be one now
+ * 	in the queue        taken out and put into the new queue, to be tried at once
+ * 	waits at its node   the same: it was decided by the old profiles and is in no txn
+ * 	in a txn            stays there without a class; if the txn fails it starts anew
+ * 	has no profile      looked at again: it may have one now
  *
- * Whoever comes meanwhile is by the last reign, and behind those who waited.
+ * A pod that comes meanwhile belongs to the latest generation and stands behind those
+ * that waited.
  */
 #include <stdlib.h>
 
@@ -24,8 +26,7 @@
 
 enum { CACHE_BYTES = 256 << 20, CONFIG_TEXT_MAX = 2 << 20 };
 
-/* -- what is to be ----------------------------------------------------------------------
- */
+/* -- settings of a generation ------------------------------------------------------ */
 
 static void config_done(struct sched *sched, struct sched_config *sched_config)
 {
@@ -161,7 +162,7 @@ enum pl_code config_gen_fill(struct config_gen *config_gen, struct pl_err *err)
 	               : code;
 }
 
-/* -- from what is ------------------------------------------------------------------ */
+/* -- migration --------------------------------------------------------------------- */
 
 static void begin_migration(struct sched *sched, struct config_gen *next)
 {
@@ -174,7 +175,7 @@ static void begin_migration(struct sched *sched, struct config_gen *next)
 	sched->migrating = pods_all(sched);
 }
 
-/* One that was refused for want of a profile is in no queue, like most. */
+/* A pod that was refused for want of a profile is in no queue. */
 static void migrate_unqueued(struct sched *sched, struct sched_pod *pod)
 {
 	if ((pod->flags & POD_REFUSED) == 0 || pod->stage != POD_IDLE)

@@ -23,10 +23,10 @@ static const char *const sort_words[] = {
 
 static const char *const of_kubernetes[] = {"apiVersion", "kind", "profiles", NULL};
 
-/* -- profiles --------------------------------------------------------------------------
- */
+/* -- profiles ---------------------------------------------------------------------- */
 
-/* These alone, as a document of their own: the paths in it are the same. */
+/* Copies the members of Kubernetes into a document of their own; the paths in it are the
+ * same as in the whole. */
 static enum pl_code read_profiles(struct pl_json json, struct pl_arena *arena,
                                   struct sched_settings *out, struct pl_err *err)
 {
@@ -54,7 +54,7 @@ static enum pl_code read_profiles(struct pl_json json, struct pl_arena *arena,
 		out->profiles = pl_arena_dup(arena, pl_buf_span(&buf));
 		code = out->profiles.at == NULL ? PL_NOMEM : PL_OK;
 	}
-	/* The last one that was written, if it is there at all. */
+	/* The array was written last, if it is there at all. */
 	if (code == PL_OK && pl_json_count(pl_json_member(json, "profiles")) > 0)
 		out->list = pl_span(out->profiles.at + list, list_end - list);
 	pl_buf_done(&buf);
@@ -63,7 +63,7 @@ static enum pl_code read_profiles(struct pl_json json, struct pl_arena *arena,
 	return PL_OK;
 }
 
-/* By what they want the queue to be sorted; all want the same. */
+/* The order of the queue that the profiles ask for; all of them ask for the same. */
 static enum pl_code check_profiles(struct pl_span text, enum queue_sort *sort,
                                    struct pl_err *err)
 {
@@ -83,7 +83,7 @@ static enum pl_code check_profiles(struct pl_span text, enum queue_sort *sort,
 	return code;
 }
 
-/* -- what is our own ------------------------------------------------------ */
+/* -- queue and shard --------------------------------------------------------------- */
 
 static int compare_weights(const void *a, const void *b)
 {
@@ -140,7 +140,7 @@ static enum pl_code read_weights(struct pl_json queue, struct pl_arena *arena,
 	return PL_OK;
 }
 
-/* What contradicts the profiles would leave one of the two unheard. */
+/* A sort that contradicts the profiles is refused: one of the two would be ignored. */
 static enum pl_code read_sort(struct pl_json queue, struct sched_settings *out,
                               struct pl_err *err)
 {
@@ -251,7 +251,7 @@ enum pl_code settings_read(struct pl_json json, struct pl_arena *arena,
 		code = read_profiles(json, arena, &settings, err);
 	if (code == PL_OK)
 		code = check_profiles(settings.profiles, &settings.sort, err);
-	if (settings.list.len == 0) /* the default, however it is written */
+	if (settings.list.len == 0) /* the default profile, however it is written */
 		settings.profiles = (struct pl_span){0};
 	if (code == PL_OK)
 		code = read_queue(json, arena, &settings, err);
@@ -262,8 +262,7 @@ enum pl_code settings_read(struct pl_json json, struct pl_arena *arena,
 	return code;
 }
 
-/* -- and back ---------------------------------------------------------------------------
- */
+/* -- printing ---------------------------------------------------------------------- */
 
 static void put_int(struct pl_json_out *out, const char *name, uint64_t value)
 {

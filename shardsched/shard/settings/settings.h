@@ -1,14 +1,16 @@
 /*
- * What a shard's scheduling is configured with, as it stands in live configuration under
- * `scheduler`: a KubeSchedulerConfiguration, and beside its profiles what is Placet's
- *own.
+ * struct sched_settings: how a shard's scheduling is configured, as it stands in live
+ * configuration under `scheduler`: a KubeSchedulerConfiguration with members of Placet's
+ * own beside its profiles.
  *
- *	{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind":
- *"KubeSchedulerConfiguration", "profiles": [...], "queue": {"sort": "sla", "fair": true,
- *"weights": {"shop": 3}, "backoff_first_ms": 1000, "backoff_max_ms": 10000}, "shard":
- *{"batch": 256, "inflight": 4, "cache_bytes": 268435456}}
+ * 	{"apiVersion": "kubescheduler.config.k8s.io/v1",
+ * 	 "kind": "KubeSchedulerConfiguration",
+ * 	 "profiles": [...],
+ * 	 "queue": {"sort": "sla", "fair": true, "weights": {"shop": 3},
+ * 	           "backoff_first_ms": 1000, "backoff_max_ms": 10000},
+ * 	 "shard": {"batch": 256, "inflight": 4, "cache_bytes": 268435456}}
  *
- * A plain value. What is absent is 0, and as it was when the shard was started.
+ * A plain value. An absent member is 0 and means what the shard was started with.
  */
 #ifndef SHARDSCHED_SHARD_SETTINGS_SETTINGS_H
 #define SHARDSCHED_SHARD_SETTINGS_SETTINGS_H
@@ -29,13 +31,16 @@ struct settings_weight {
 };
 
 struct sched_settings {
-	/* apiVersion, kind and profiles, as profile.h reads them; empty: the default. */
+	/* apiVersion, kind and profiles, as profile_read.h reads them; empty: the
+	 * default. */
 	struct pl_span profiles;
-	struct pl_span list; /* of them, the array under profiles; empty: there is none */
-	enum queue_sort sort; /* as queue.sort says, else the profiles' plugin */
+	/* the array under profiles, within `profiles`; empty: there is none */
+	struct pl_span list;
+	/* from queue.sort, else from the profiles' QueueSort plugin */
+	enum queue_sort sort;
 	bool sort_given;
-	bool fair;                            /* between namespaces */
-	const struct settings_weight *weight; /* turns of a namespace; by name */
+	bool fair;                            /* namespaces take turns */
+	const struct settings_weight *weight; /* turns of a namespace; sorted by name */
 	uint32_t weights;
 	uint64_t backoff_first_ms, backoff_max_ms;
 	uint32_t batch_size, inflight;
@@ -50,12 +55,12 @@ static inline uint64_t settings_plugin_budget_ns(uint32_t budget_ms)
 	       UINT64_C(1000000);
 }
 
-/* The whole of it, profiles too, is checked. *out borrows from the arena. PL_INVALID,
- * PL_LIMIT with the field's path; PL_NOMEM. */
+/* Checks all of it, profiles included. *out borrows from the arena. PL_INVALID and
+ * PL_LIMIT carry the field's path; PL_NOMEM. */
 PL_NODISCARD enum pl_code settings_read(struct pl_json json, struct pl_arena *arena,
                                         struct sched_settings *out, struct pl_err *err);
 
-/* One object: what was read, with what is by default filled in where there is one for
+/* Prints one object: the settings, with those defaults filled in that are the same for
  * all shards. */
 void settings_print(const struct sched_settings *settings, struct pl_json_out *out);
 

@@ -1,12 +1,13 @@
 /*
- * Pods that leave one node, and belong to several shards. They do so together: who makes
- * room asks them all at once. Each owner ends its own, by the node's one alloc; if all
- * did it at once, all but one would fail, with everything else in their transactions.
+ * Departures: the order in which pods of several shards leave one node.
  *
- * So they take turns, in the order in which the alloc lists those that leave, which all
- * see alike. Who is behind others waits a moment for each of them, or until they are
- * seen to have gone; and who has left by an alloc that has not been heard of, for that.
- * Nothing depends on it: the alloc is compared as ever.
+ * The victims of a preemption leave together. Each owner ends its own pod with a put of
+ * the node's one alloc; if all did so at once, all but one txn would fail, with
+ * everything else in them. So the shards take turns, in the order in which the alloc
+ * lists the leaving pods, which all of them see alike. A shard waits a moment for each
+ * shard before it, or until those pods are seen to have gone; and as long for a pod whose
+ * state says that it left by an alloc that has not arrived. Correctness does not depend
+ * on the order: every txn compares the alloc.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
@@ -14,7 +15,8 @@
 
 enum {
 	DEPARTURE_MS =
-		500, /* for one of them; as a rule it is seen to have gone long before */
+		/* for each shard before; as a rule its pods are gone long before that */
+	500,
 	DEPARTURES_MAX = 3,
 };
 
@@ -23,13 +25,13 @@ static bool is_to_end(const struct sched_node *node, const struct sched_pod *pod
 	return pod->linked == LINKED_TERMINATING && pod->node == node;
 }
 
-/* Its state was written with an alloc that is not known here yet. */
+/* The pod's state was written with an alloc that has not arrived. */
 static bool is_ahead(const struct alloc_entry *listed)
 {
 	return listed->pod->phase == STATE_TERMINATING && !listed->leaving;
 }
 
-/* Partitions of others from which pods leave, before the first one that ends here. */
+/* How many shards' pods leave the node before the first pod that this shard ends. */
 static uint32_t count_before(const struct sched *sched, const struct sched_node *node)
 {
 	uint32_t count = 0, last = UINT32_MAX;
@@ -39,7 +41,8 @@ static uint32_t count_before(const struct sched *sched, const struct sched_node 
 
 		if (is_to_end(node, pod) &&
 		    termination_of(sched, pod) == STATE_TRANSITION_TERMINATE)
-			return 0; /* it is asked to, and keeps its place */
+			/* the pod is asked to leave, and keeps its place until it has */
+			return 0;
 		if (is_to_end(node, pod))
 			return count + is_ahead(&node->listed[i]);
 		if (!node->listed[i].leaving || pod_is_owned(sched, pod) ||
@@ -51,7 +54,8 @@ static uint32_t count_before(const struct sched *sched, const struct sched_node 
 	return count;
 }
 
-/* Once for each time that somebody ends there: not for ever behind whoever stays. */
+/* A shard waits once for each time that a pod is to end there, not for ever behind a pod
+ * that stays. */
 static bool has_waited(const struct sched *sched, const struct sched_node *node)
 {
 	return node->departure_ms != 0 && node->departure_ms <= sched->now_ms;
@@ -66,11 +70,12 @@ void departure_enqueue(struct sched *sched, struct sched_node *node)
 			return;
 		pl_list_add_tail(&sched->departures, &node->departure);
 	}
-	node->departure_rev = 0; /* it may be the first by now */
+	node->departure_rev = 0; /* this shard may be the first by now */
 	sched->departures_ms = 0;
 }
 
-/* Only in a turn of the loop it is known what time it is. */
+/* The time is known only in a turn of the loop, so departure_enqueue does not compute
+ * it. */
 static void update_departure(struct sched *sched, struct sched_node *node)
 {
 	uint32_t others = 0;

@@ -1,19 +1,19 @@
 /*
- * NoExecute: who does not tolerate a taint of its node leaves it, at once, or when the
- * time is over for which it does. Each taint has a time of its own: it runs from when
- * that one was added (timeAdded, or when we first looked at it), or from when the pod
- * came, if that was later. So one that is borne without end, however old, makes none of
- * the others' times shorter.
+ * NoExecute taints: a pod that does not tolerate a taint of its node leaves it, at once
+ * or when its tolerationSeconds are over. Each taint has a time of its own, which runs
+ * from when the taint was added (timeAdded, or when the shard first saw it) or from when
+ * the pod came, whichever was later. So a taint that is tolerated for ever, however old,
+ * does not shorten the time of another one.
  *
- * Others have written these times, by clocks of theirs, and ours may be set, or run fast.
- * All is counted by one that advances as the wall clock does and never more than the
- * monotonic one (steady_ms): so none leaves early because of that. What lies ahead of it
- * counts as the present, so a pod stays at most as long again.
+ * These times were written by other clocks, and the own clock may be set, or run fast.
+ * All is counted by struct steady_clock, which advances as the wall clock does and never
+ * more than the monotonic clock: no pod leaves early because a clock was set. A time
+ * ahead of it counts as the present, so a pod stays at most as long again.
  *
- * Tainted nodes are few, and a second is soon enough: so they are gone through, and
- * nothing is kept but which pods have been found. Who owns the node does that, whoever
- * owns the pods: states of others' are read for it, and the compare tells when they are
- * old.
+ * Tainted nodes are few, and a second is precise enough: they are walked once a second,
+ * and nothing is kept but which pods were found (POD_TAINTED). The node's owner does
+ * that, whoever owns the pods: it reads the states of remote pods for it, and the
+ * compares of the txn show when they are outdated.
  */
 #include <stdlib.h>
 
@@ -48,7 +48,8 @@ static bool is_same_taint(const struct taint *a, const struct taint *b)
 	return a->key == b->key && a->value == b->value && a->effect == b->effect;
 }
 
-/* When we first saw it, if it was there before and says nothing else now. */
+/* When the shard first saw the taint, if it was there before and its timeAdded is the
+ * same; 0: it is new. */
 static int64_t seen_ms(const struct sched_node *node, uint32_t i, const struct node *was)
 {
 	int64_t added = added_ms(&node->node, i);
@@ -61,7 +62,7 @@ static int64_t seen_ms(const struct sched_node *node, uint32_t i, const struct n
 	return 0;
 }
 
-/* Without memory they are looked at as if all were new. */
+/* Without memory all taints count as new. */
 static void carry_times(struct sched_node *node, const struct node *was)
 {
 	uint32_t count = node->node.name == 0 ? 0 : node->node.taints->count;
@@ -75,7 +76,7 @@ static void carry_times(struct sched_node *node, const struct node *was)
 	node->tainted_ms = tainted_ms;
 }
 
-/* Who has been found by the old ones may stay by the new. */
+/* A pod that the old taints drove away may stay under the new ones. */
 void taint_eviction_node_changed(struct sched *sched, struct sched_node *node,
                                  const struct node *was)
 {
@@ -105,7 +106,7 @@ void taint_eviction_reconcile(struct sched *sched, struct sched_node *node)
 	}
 }
 
-/* What it was set forward is left out for good: what comes later lies ahead, then. */
+/* A jump of the wall clock is left out for good: times written after it lie ahead. */
 static int64_t steady_ms(const struct sched *sched)
 {
 	return sched->steady_clock.ms;
@@ -125,8 +126,8 @@ static void steady_run(struct sched *sched)
 	steady_clock->now_ms = sched->now_ms;
 }
 
-/* The clocks are right only while something is run. Without memory nothing is over yet.
- */
+/* Clocks are right only while the core runs, so times are set here and not when the Node
+ * arrives. Without memory no time is over yet. */
 static void set_taint_times(const struct sched *sched, struct sched_node *node)
 {
 	const struct taints *taints = node->node.taints;
@@ -144,7 +145,7 @@ static void set_taint_times(const struct sched *sched, struct sched_node *node)
 	}
 }
 
-/* All of them, without end. */
+/* The pod tolerates all taints of the node for ever. */
 static bool tolerates_all(const struct sched_node *node, const struct sched_pod *pod)
 {
 	const struct taints *taints = node->node.taints;
@@ -188,8 +189,8 @@ static bool is_bound_here(const struct sched_node *node, const struct sched_pod 
 	       pod->at[0] == node->key[0] && pod->at[1] == node->key[1];
 }
 
-/* What is known of a pod of others is as old as when it was read. One that was about to
- * go then is its owner's business, and is looked at again. */
+/* The state of a remote pod is as old as its read. A pod that was about to leave then is
+ * its owner's business; its state is read again. */
 static bool is_state_read(struct sched *sched, const struct sched_node *node,
                           struct sched_pod *pod)
 {

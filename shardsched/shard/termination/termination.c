@@ -1,13 +1,13 @@
 /*
- * Pods that are to leave: who they are, and where they wait for it.
+ * Pods that are to leave: which they are, and where they wait.
  *
- *	its node lists it       at the node: it rides with the node's next alloc
- *	it has no place         on its own: its keys go
- *	its node is gone        on its own, comparing that there is no alloc
- *	anything else           not yet, or not for us: what does not agree is fsck's
+ * 	its node lists it       at the node: it goes with the node's next alloc
+ * 	it has no place         by itself: its keys are deleted
+ * 	its node is gone        by itself; the txn compares that there is no alloc
+ * 	anything else           not yet, or not for this shard: fsck's if it stays so
  *
- * What is to become of it follows from its state (state_transition), each time anew: nothing is
- * kept but the lists, so whoever takes over finds what is half done.
+ * The lists are all that is kept: what becomes of a pod is derived from its state
+ * (state_transition) each time.
  */
 #include "shardsched/shard/termination/termination.h"
 
@@ -24,13 +24,13 @@ static bool has_place(const struct sched_pod *pod)
 	return pod->phase == STATE_BOUND || pod->phase == STATE_TERMINATING;
 }
 
-/* Nobody has such a node any more, as far as its partition's owner knows. */
+/* There is no such node, as far as the owner of its partition knows. */
 static bool is_node_gone(const struct sched *sched, const struct sched_pod *pod)
 {
 	const struct sched_node *node = node_by_key(sched, pod->at);
 	uint32_t partition;
 
-	/* In a call: what is known of it waits for the answer. */
+	/* While the node is in a txn its facts wait for the answer. */
 	if (node != NULL &&
 	    (node->rev[FACT_NODE] != 0 || node->rev[FACT_ALLOC] != 0 || node->txn != 0))
 		return false;
@@ -69,7 +69,8 @@ bool termination_is_wanted(const struct sched *sched, const struct sched_pod *po
 	       pod->ask == STATE_ASK_DELETE;
 }
 
-/* Whose node is gone does not run any more. What has no spec can not be placed again. */
+/* A pod whose node is gone does not run any more. A pod without a spec can not be placed
+ * again. */
 enum state_transition termination_of(const struct sched *sched,
                                      const struct sched_pod *pod)
 {
@@ -90,7 +91,7 @@ enum state_transition termination_of(const struct sched *sched,
 	               : end;
 }
 
-/* Or it is others', and our node's taints drive it away. */
+/* The shard owns the pod, or a local node's taints drive a remote pod away. */
 static bool is_ours_to_end(const struct sched *sched, const struct sched_pod *pod)
 {
 	const struct sched_partition *part = &sched->partition[pod->key[0]];
@@ -123,7 +124,8 @@ static void link_ending(struct sched *sched, struct sched_pod *pod, struct pl_li
 	sched->ending++;
 }
 
-/* It is to leave a node of others, which is not known here: so it has to be. */
+/* The pod is to leave a remote node that is not known here, so the node has to be
+ * known. */
 static void require_remote_list(struct sched *sched, const struct sched_pod *pod)
 {
 	uint32_t partition;
@@ -180,7 +182,7 @@ void termination_pause(struct sched *sched)
 	sched->ending_ms = sched->now_ms + PAUSE_MS;
 }
 
-/* A partition was opened, or a node is not there any more. */
+/* A partition was opened, or a node is gone: where orphans belong may be known now. */
 static void retry_orphans(struct sched *sched)
 {
 	struct pl_list *last = sched->orphans.prev;
@@ -190,7 +192,7 @@ static void retry_orphans(struct sched *sched)
 	while (more) {
 		struct pl_list *link = sched->orphans.next;
 
-		more = link != last; /* those that stay go to the end */
+		more = link != last; /* orphans that stay go to the end of the list */
 		termination_reconcile(sched, PL_LIST_ITEM(link, struct sched_pod, link));
 	}
 }

@@ -1,35 +1,41 @@
-/* Pods that leave their nodes. */
+/* Termination: pods that leave their nodes, or go without having one. What becomes of a
+ * pod follows from its state alone (pod_state.h) and is derived whenever the pod changes,
+ * so a shard that takes a partition over finds what is half done.
+ *
+ * Invariants: a terminating pod is on one list: of its node (ending), of the core
+ * (ending_unplaced, ending_later), or in a txn. Its room is free only when a committed
+ * alloc says so. */
 #ifndef SHARDSCHED_SHARD_TERMINATION_TERMINATION_H
 #define SHARDSCHED_SHARD_TERMINATION_TERMINATION_H
 
 #include "shardsched/shard/inner.h"
 
-/* -- ends.c, termination_commit.c ----------------------------------------------- */
+/* -- termination.c, termination_txn.c ---------------------------------------------- */
 
-/* It is not to be placed: it goes. */
+/* The pod is to go, and not to be placed. */
 bool termination_is_wanted(const struct sched *sched, const struct sched_pod *pod);
-/* What is to become of it as things stand. */
+/* What is to become of the pod as things stand. */
 enum state_transition termination_of(const struct sched *sched,
                                      const struct sched_pod *pod);
-/* It is to end, and no node has to be told. That its node is gone may not be so any more,
- * or not be known. */
+/* The pod is to end, and no node lists it. Whether its node is gone may change until the
+ * txn is sent. */
 bool termination_is_unplaced(const struct sched *sched, const struct sched_pod *pod);
-/* Into the lists of those that are to end, or out of them. */
+/* Puts the pod on the list of terminating pods that it belongs to, or takes it off. */
 void termination_reconcile(struct sched *sched, struct sched_pod *pod);
-/* Its Node is known, or is another one. */
+/* The node's Node was set, or changed. */
 void taint_eviction_reconcile(struct sched *sched, struct sched_node *node);
-/* Its taints are others than it had, or others say since when. */
+/* The node's taints have changed, or when they were added. */
 void taint_eviction_node_changed(struct sched *sched, struct sched_node *node,
                                  const struct node *was);
-/* Who may not stay on a tainted node any more is to leave it. */
+/* Marks pods that may not stay on tainted nodes any longer. */
 void taint_eviction_run(struct sched *sched);
 uint64_t taint_eviction_deadline_ms(const struct sched *sched);
-/* Those that could not for a while. */
+/* Looks again at orphans, and at pods that waited for ending_ms. */
 void termination_retry(struct sched *sched);
 uint64_t termination_retry_ms(const struct sched *sched);
-/* -- termination_turn.c --------------------------------------------------------- */
+/* -- departure.c ------------------------------------------------------------------- */
 
-/* Somebody is to end there: not before those of others, who leave it, too. */
+/* A pod is to leave the node: after pods of other shards that leave it, too. */
 void departure_enqueue(struct sched *sched, struct sched_node *node);
 static inline bool departure_is_due(const struct sched_node *node)
 {
@@ -38,27 +44,28 @@ static inline bool departure_is_due(const struct sched_node *node)
 void departures_run(struct sched *sched);
 uint64_t departures_deadline_ms(const struct sched *sched);
 
-/* Those that end without a node. */
+/* Sends txns for terminating pods that no node lists. */
 void termination_run(struct sched *sched);
 uint64_t termination_deadline_ms(const struct sched *sched);
-/* Of those that wait at the node, as many as left says; takes them off it. */
+/* Puts terminating pods of the node, at most *left; *left falls by their number. */
 PL_NODISCARD enum pl_code termination_put(struct sched *sched, struct shard_txn *txn,
                                           struct sched_node *node, uint32_t *left,
                                           struct pl_err *err);
 uint32_t termination_count(const struct sched_node *node);
-/* An entry of theirs: it is not in the call after all; it is; it stands; it does not. */
-/* That one, whatever it is linked to. */
+/* Puts that pod, on whatever list it is. */
 PL_NODISCARD enum pl_code termination_put_one(struct sched *sched, struct shard_txn *txn,
                                               struct sched_pod *pod,
                                               struct sched_node *node,
                                               struct pl_err *err);
+/* An entry of a terminating pod: it is taken back; it belongs to the txn; it was applied;
+ * it was not. */
 void termination_undo(const struct txn_entry *entry);
 void termination_sealed(struct sched *sched, struct shard_txn *txn,
                         const struct txn_entry *entry);
 void termination_stands(struct sched *sched, const struct txn_entry *entry,
                         int64_t revision);
 void termination_unsent(const struct sched *sched, const struct txn_entry *entry);
-/* Not at once again. */
+/* No termination is sent for a while. */
 void termination_pause(struct sched *sched);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Ends in calls: an entry for the pod's state, or for its keys; the node's alloc is
- * written by whoever takes the node into a call, and leaves out, or marks, those whose
- * end is set in the node's list. An end that does not happen is worked out again.
+ * Terminations in txns: an entry puts the pod's state, or deletes its keys. The node's
+ * alloc is written by commit_put, which leaves out or marks the pods whose `end` is set
+ * in the node's alloc entries. A termination that does not happen is derived again.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/report.h"
@@ -10,9 +10,9 @@
 #include "shardsched/shard/txn/inflight.h"
 #include "store/keys/partition.h"
 
-/* -- into a call --------------------------------------------------------- */
+/* -- into a txn -------------------------------------------------------------------- */
 
-/* Why, if nobody has said. */
+/* The reason in the state, if the pod has none. */
 static struct pl_span reason_of(const struct sched *sched, const struct sched_pod *pod,
                                 enum state_transition end)
 {
@@ -50,7 +50,8 @@ static enum state_phase phase_after(const struct sched_pod *pod,
 	PL_UNREACHABLE("end of a pod");
 }
 
-/* Once it has left. One may terminate already that the alloc does not say so of. */
+/* The phase after leaving. A pod may terminate already although its alloc does not say
+ * so. */
 static bool next_is_pending(const struct sched_pod *pod)
 {
 	return pod->ask != STATE_ASK_DELETE &&
@@ -91,7 +92,7 @@ static enum pl_code print_state(struct sched *sched, struct shard_txn *txn,
 	return out->at == NULL ? pl_err_set(err, PL_NOMEM, "write a state") : PL_OK;
 }
 
-/* Where its pointer is, if it has one. */
+/* The partition of the pod's pointer, if it has one, else its own. */
 static uint32_t pointer_partition(const struct sched *sched,
                                   const struct builder_pod *pod)
 {
@@ -193,7 +194,7 @@ void termination_sealed(struct sched *sched, struct shard_txn *txn,
 		entry->node->departure_ms = 0;
 }
 
-/* -- without a node ------------------------------------------------------ */
+/* -- pods that no node lists ------------------------------------------------------- */
 
 static bool is_expected(const struct shard_txn *txn, const struct keys_id *id)
 {
@@ -207,7 +208,7 @@ static bool is_expected(const struct shard_txn *txn, const struct keys_id *id)
 	return false;
 }
 
-/* Its node has no alloc, so nobody has to be told that its place is free. */
+/* The pod's node has no alloc, so no alloc has to say that its room is free. */
 static enum pl_code expect_no_alloc(struct sched *sched, struct shard_txn *txn,
                                     const struct sched_pod *pod)
 {
@@ -311,9 +312,9 @@ uint64_t termination_deadline_ms(const struct sched *sched)
 	return termination_retry_ms(sched);
 }
 
-/* -- what became of it ---------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------- */
 
-/* The place is given back, or it is known to be left. */
+/* The pod's room is free, or the pod is known to leave. */
 static void listed_leave(struct sched *sched, const struct txn_entry *entry)
 {
 	struct sched_node *node = entry->node;
@@ -337,7 +338,7 @@ static void listed_leave(struct sched *sched, const struct txn_entry *entry)
 	reservations_retry_nominated(sched, node);
 }
 
-/* The store's word of it may come late: what is older is no news then. */
+/* The event of the deletion may come late; older events are ignored until then. */
 static void mark_removed(struct sched_pod *pod, int64_t revision)
 {
 	pod->rev[FACT_SPEC] = pod->rev[FACT_STATE] = revision;
@@ -399,8 +400,9 @@ void termination_unsent(const struct sched *sched, const struct txn_entry *entry
 
 	pod->txn = 0;
 	pod->flags &= (uint16_t)~POD_RESET;
-	/* Others', and perhaps old: it is read again. Of one that is ours by now the list
-	 * has come, and was no news if it had been read before. */
+	/* The state of a remote pod may be outdated, and is read again. For a pod that
+	 * became local meanwhile the list has come, and brought nothing new if the state
+	 * had been read before. */
 	if (entry->epoch == 0 && !pod_is_owned(sched, pod)) {
 		pod->flags &= (uint16_t)~POD_TAINTED;
 		pod->rev[FACT_STATE] = 0;

@@ -1,12 +1,13 @@
 /*
- * What became of a call.
+ * What an answer means for a txn (its states stand in txn.h).
  *
- *	yes       what was assumed is so, at the revision of the answer
- *	no        everything that was sent waits again; what was read is news, and takes
- *	          back what conflicted. Where the commit did not read, that comes first
- *	unknown   the same again, until it is yes or no. Fenced by then: it can not be
- *	          applied any more, but may have been; so what stands there is read.
- *	not done  the same again, after a while
+ * 	yes       what was assumed is true, at the revision of the answer
+ * 	no        everything that was sent waits again; the values that were read are
+ * 	          applied, and withdraw the decisions that conflicted. A txn without reads
+ * 	          is followed by a read
+ * 	unknown   the same request again, until it is yes or no. When it is fenced by then it
+ * 	          can not be applied any more, but may have been: the keys are read
+ * 	not done  the same request again, after a while
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
@@ -22,10 +23,11 @@ enum {
 	RETRY_MS = 20,
 	RETRY_MAX_MS = 2000,
 	APART_MS = 1000,
-	GROW_PARTS = 16, /* of the most, after each full one that succeeded */
+	/* the size grows by this part of the maximum after each full txn that succeeded */
+	GROW_PARTS = 16,
 };
 
-/* -- the batch ----------------------------------------------------------- */
+/* -- the batch size ---------------------------------------------------------------- */
 
 static void batch_size_grow(struct sched *sched, const struct shard_txn *txn)
 {
@@ -44,7 +46,7 @@ static void batch_size_halve(struct sched *sched)
 		sched->batch_size /= 2;
 }
 
-/* -- yes ------------------------------------------------------------------ */
+/* -- yes --------------------------------------------------------------------------- */
 
 static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t revision)
 {
@@ -103,7 +105,7 @@ static void pod_bound(struct sched *sched, const struct txn_entry *entry,
 	pod->flags &= (uint16_t)~POD_RESET;
 }
 
-/* It is in no call any more, and may be decided by now. */
+/* The pod is in no txn any more. It may have been decided meanwhile. */
 static void status_ended(struct sched *sched, struct sched_pod *pod)
 {
 	pod->txn = 0;
@@ -125,7 +127,7 @@ static void status_stands(struct sched *sched, const struct txn_entry *entry,
 	status_ended(sched, pod);
 }
 
-/* A key that is neither a pod's nor a node's was compared or put. */
+/* The entry compared or put a key that is neither a pod's nor a node's. */
 static void condition_stands(struct sched *sched, const struct shard_txn *txn,
                              const struct txn_entry *entry, int64_t revision)
 {
@@ -173,9 +175,9 @@ static void txn_stands(struct sched *sched, const struct shard_txn *txn, int64_t
 	}
 }
 
-/* -- no ------------------------------------------------------------------- */
+/* -- no ---------------------------------------------------------------------------- */
 
-/* It waits again, as it did before it was sent. */
+/* The pod waits at its node again, as it did before it was sent. */
 static void unsend_placement(struct sched *sched, const struct txn_entry *entry)
 {
 	struct sched_pod *pod = entry->pod;
@@ -198,7 +200,8 @@ static void unsend_placement(struct sched *sched, const struct txn_entry *entry)
 		return;
 	}
 	node_add_waiting(sched, node, pod);
-	if (pod->placed == SNAPSHOT_NONE || doomed) /* the node has gone meanwhile */
+	/* its node has gone meanwhile, or it has to leave */
+	if (pod->placed == SNAPSHOT_NONE || doomed)
 		pod_conflicted(sched, pod);
 }
 
@@ -282,7 +285,7 @@ static void apply_found(struct sched *sched, const struct shard_txn *txn,
 		return;
 	}
 	node = node_find(sched, id.scope, id.name);
-	if (id.kind == KEYS_NODE || entry->node == NULL) { /* it was expected only */
+	if (id.kind == KEYS_NODE || entry->node == NULL) { /* it was only compared */
 		apply_record(sched, &id, found->record, revision);
 		return;
 	}
@@ -298,7 +301,7 @@ static void apply_found(struct sched *sched, const struct shard_txn *txn,
 		apply_record(sched, &id, NULL, revision);
 }
 
-/* What was read is news; true: somebody else was there. */
+/* Applies the values that were read. True: another writer had changed a key. */
 static bool apply_read(struct sched *sched, const struct shard_txn *txn,
                        const struct kv_result *result, enum keys_kind kind)
 {
@@ -318,7 +321,7 @@ static bool apply_read(struct sched *sched, const struct shard_txn *txn,
 	return conflict;
 }
 
-/* Registries, locks, records of gangs, budgets. */
+/* Applies the values of registries, locks, gangs' records and budgets. */
 static void apply_locks(struct sched *sched, const struct shard_txn *txn,
                         const struct kv_result *result)
 {
@@ -340,10 +343,10 @@ static void apply_locks(struct sched *sched, const struct shard_txn *txn,
 	}
 }
 
-/* -- and then -------------------------------------------------------------- */
+/* -- after the answer -------------------------------------------------------------- */
 
-/* Of others' nodes: one that the answer had gone is there again, if it came later; what
- * is older than that is about the one that is gone. */
+/* A remote node that the answer has shown to be gone is there again if the event is
+ * newer. An older event is about the node that is gone. */
 static bool deferred_concerns(const struct sched *sched, const struct shard_txn *txn,
                               const struct keys_id *id,
                               const struct deferred_event *deferred)
@@ -355,8 +358,8 @@ static bool deferred_concerns(const struct sched *sched, const struct shard_txn 
 	       deferred->record.mod_revision > txn->failed_rev;
 }
 
-/* What another list has told, or a view before the present one, may be of a node that has
- * gone since, as the view knows. */
+/* What another list told, or an earlier generation of the fleet view, may be about a node
+ * that has gone since, as the view knows. */
 static void apply_deferred(struct sched *sched, const struct shard_txn *txn)
 {
 	for (const struct deferred_event *deferred = txn->deferred; deferred != NULL;
@@ -373,13 +376,13 @@ static void apply_deferred(struct sched *sched, const struct shard_txn *txn)
 	sched->catching_up = false;
 }
 
-/* Whoever was not told why he waits is tried again, for that. */
+/* A pod whose status was not written is tried again, so that it gets one. */
 static void owe_status(struct sched *sched, const struct shard_txn *txn,
                        const struct keys_id *id)
 {
 	struct sched_pod *pod = pod_find(sched, id->partition, id->scope, id->name);
 
-	if (pod != NULL) /* a hold of it may have ended meanwhile */
+	if (pod != NULL) /* a reservation for the pod may have ended meanwhile */
 		pending_status_owe(sched, pod);
 	if (txn->kind == TXN_STATUS && pod != NULL && pod_gang(pod) != NULL &&
 	    txn->outcome != TXN_APPLIED)
@@ -391,7 +394,7 @@ static void owe_status(struct sched *sched, const struct shard_txn *txn,
 		               sched->now_ms);
 }
 
-/* Another may have come by its name meanwhile. */
+/* Another pod may have come under the name meanwhile. */
 static void recheck_incarnation(struct sched *sched, const struct shard_txn *txn,
                                 const struct keys_id *id)
 {
@@ -404,7 +407,7 @@ static void recheck_incarnation(struct sched *sched, const struct shard_txn *txn
 		spec_reads_recheck(sched, pod, txn->unconfirmed);
 }
 
-/* What follows for everything that was in it. */
+/* Derives what follows for the pods and nodes of the txn. */
 static void reconcile_entries(struct sched *sched, const struct shard_txn *txn)
 {
 	for (uint32_t i = 0; i < txn->entries; i++) {
@@ -455,7 +458,7 @@ static void retry_later(struct sched *sched, struct shard_txn *txn)
 	txn_set_state(txn, TXN_RETRY);
 }
 
-/* Nothing will come of it, and nothing has. */
+/* The txn has changed nothing, as far as the shard still cares, and will not. */
 static void txn_give_up(struct sched *sched, struct shard_txn *txn, bool after_backoff)
 {
 	txn_set_outcome(txn, TXN_NOT_APPLIED);
@@ -529,14 +532,14 @@ static void ask_outcome(struct shard_txn *txn)
 	                                   .then_count = txn->builder.otherwises}};
 }
 
-/* It can not be applied any more; whether it was is asked now. */
+/* The txn can not be applied any more; a read tells whether it was. */
 static void read_outcome(struct sched *sched, struct shard_txn *txn)
 {
 	ask_outcome(txn);
 	retry_later(sched, txn);
 }
 
-/* All is said but why. */
+/* The txn is known to have failed; a read tells why. */
 static void read_conflict(struct shard_txn *txn)
 {
 	ask_outcome(txn);
@@ -554,8 +557,8 @@ static bool is_outcome_wanted(const struct sched *sched, const struct shard_txn 
 	return txn->kind == TXN_REGISTER;
 }
 
-/* It was made under an epoch that is over. Sent again it would carry the fence of the
- * next one, and nobody would see that it is old. */
+/* The txn was made under an epoch that is over. Sent again it would carry the fence of
+ * the next epoch, and no compare would show that it is old. */
 static bool is_txn_stale(const struct sched *sched, const struct shard_txn *txn)
 {
 	for (uint32_t i = 0; i < txn->entries; i++) {
@@ -568,8 +571,8 @@ static bool is_txn_stale(const struct sched *sched, const struct shard_txn *txn)
 	return txn->rewound;
 }
 
-/* It is not sent any more. The fence that it was sent with holds no longer, so it is
- * read what became of it, as far as that is still of interest. */
+/* The txn is not sent again. Its fence holds no longer, so a read tells whether it was
+ * applied, as long as any of its partitions is still owned. */
 static void txn_drop(struct sched *sched, struct shard_txn *txn)
 {
 	if (!txn_is_unknown(txn) || !is_outcome_wanted(sched, txn))
@@ -613,7 +616,7 @@ static void txn_erred(struct sched *sched, struct shard_txn *txn,
 		}
 		break;
 	case PL_LIMIT:
-	case PL_INVALID: /* nor does it take it the next time */
+	case PL_INVALID: /* the store would refuse it the next time, too */
 		if (!txn_is_unknown(txn) && txn->placements > 1) {
 			if (!txn->batch)
 				batch_size_halve(sched);
@@ -627,7 +630,7 @@ static void txn_erred(struct sched *sched, struct shard_txn *txn,
 			txn_give_up(sched, txn, true);
 			return;
 		}
-		if (!txn_is_reading(txn)) { /* nor is it taken later */
+		if (!txn_is_reading(txn)) { /* the store would refuse it later, too */
 			read_outcome(sched, txn);
 			return;
 		}
@@ -649,7 +652,8 @@ static void txn_answered(struct sched *sched, struct shard_txn *txn,
 {
 	struct kv_result read = *result;
 
-	if (txn_is_reading(txn)) { /* as if it had failed just now */
+	/* the read is judged as if the txn had failed just now */
+	if (txn_is_reading(txn)) {
 		read.txn.succeeded = false;
 		txn_failed(sched, txn, &read);
 	} else if (result->txn.succeeded) {

@@ -1,9 +1,8 @@
 /*
- * From nodes that are ready to calls.
+ * From ready nodes to txns.
  *
- * The first call goes at once; further ones while it is under way when they are full, so
- * that what comes in slowly is not sent in pieces. A node that conflicted lately travels
- * alone.
+ * The first txn goes at once; further ones while it is in flight when they are full, so
+ * that slow arrivals are not sent in pieces. A node that conflicted lately goes alone.
  */
 #include "shardsched/shard/txn/commit.h"
 
@@ -14,7 +13,7 @@
 #include "shardsched/shard/txn/cooldown.h"
 #include "shardsched/shard/txn/inflight.h"
 
-/* Who the pod is to be, in the call's arena. */
+/* The state that the pod is to have, in the txn's arena. */
 static enum pl_code print_state(struct sched *sched, struct shard_txn *txn,
                                 const struct sched_pod *pod, struct pl_span *out,
                                 struct pl_err *err)
@@ -70,11 +69,13 @@ static enum pl_code put_pod(struct sched *sched, struct shard_txn *txn,
 }
 
 /*
- * Whoever changes a Node writes its alloc too; but the two are watched apart, and the
- * alloc that we know may be newer than the Node. So unless the alloc is our own, which
- * was written when the Node was the one we know, or came in one transaction with that
- * Node, the Node is compared as well. One that is newer than the alloc is compared, too:
- * the alloc alone would not tell that the store went back to before it.
+ * False: the Node has to be compared beside the alloc.
+ *
+ * A writer that changes a Node writes its alloc as well; but the two are watched apart,
+ * and the known alloc may be newer than the known Node. So the Node is compared too,
+ * unless the alloc is the shard's own, written when the Node was the known one, or came
+ * in one transaction with it. A Node that is newer than the alloc is compared as well:
+ * the alloc alone would not show that the store went back to before that Node.
  */
 static bool is_node_older(const struct sched_node *node)
 {
@@ -102,8 +103,9 @@ static enum pl_code expect_node(struct shard_txn *txn, struct sched_node *node,
 	return PL_OK;
 }
 
-/* Room that has to be left in the alloc: with who is placed, for some who are told to go
- * one day, named a second time; with a gang's hold, for what it is to become. */
+/* Bytes that have to stay free in the alloc. A placement leaves room for some pods that
+ * are asked to leave later, which names them a second time; a gang's reservation leaves
+ * room for the pods that it becomes. */
 static size_t spare_bytes_of(const struct shard_txn *txn, const struct sched_node *node)
 {
 	if (txn->kind == TXN_GANG)
@@ -179,7 +181,8 @@ enum pl_code commit_put(struct sched *sched, struct shard_txn *txn,
 	uint32_t left = count;
 
 	txn->full = false;
-	if (count < COMMIT_BATCHED && node_may_write(sched, node)) /* no bundle */
+	/* the batch goes without terminations */
+	if (count < COMMIT_BATCHED && node_may_write(sched, node))
 		code = termination_put(sched, txn, node, &left, err);
 	if (code != PL_OK)
 		return code;
@@ -188,7 +191,7 @@ enum pl_code commit_put(struct sched *sched, struct shard_txn *txn,
 
 		if (left == 0)
 			break;
-		if (pod->txn != 0) /* its state is being told */
+		if (pod->txn != 0) /* its status is being written */
 			continue;
 		if (count == COMMIT_BATCHED && (pod->flags & POD_BATCHED) == 0)
 			continue;
@@ -290,7 +293,7 @@ static uint32_t count_eligible(const struct sched *sched, const struct sched_nod
 	return count;
 }
 
-/* Who goes if only one does; NULL: nobody comes or goes. */
+/* The pod that goes if only one goes; NULL: no pod comes or goes. */
 static struct sched_pod *first_pod(const struct sched *sched,
                                    const struct sched_node *node)
 {
@@ -315,9 +318,10 @@ static bool has_leaving(const struct sched_node *node)
 	return false;
 }
 
-/* Not even alone. Who is to leave tries again after a while. Those who come go elsewhere
- * if it is for the node's alloc; else the one that was tried is set aside until what
- * failed is tried again. The others of the node go on. */
+/* Not even one pod goes into a txn of its own. A pod that is to leave is tried again
+ * after a while. Pods that are to come go to other nodes if the alloc has no room for
+ * them; else the pod that was tried is refused until the repair. The other pods of the
+ * node go on. */
 static void give_up_node(struct sched *sched, struct sched_node *node, bool full,
                          const struct pl_err *err)
 {
@@ -330,7 +334,7 @@ static void give_up_node(struct sched *sched, struct sched_node *node, bool full
 	}
 	if (!full || !leaves || !has_leaving(node)) /* else there will be room soon */
 		report_repair(sched, err);
-	if (pod == NULL) /* until the repair there is nothing that could go */
+	if (pod == NULL) /* nothing can go before the repair */
 		return;
 	if (leaves) {
 		termination_pause(sched);
@@ -342,7 +346,7 @@ static void give_up_node(struct sched *sched, struct sched_node *node, bool full
 	node_set_ready(sched, node);
 }
 
-/* There is something to be written even if nobody comes or goes. */
+/* The node has something to write even if no pod comes or goes. */
 static bool has_own_write(const struct sched *sched, const struct sched_node *node)
 {
 	return (reservations_go(sched, node) || preemption_goes(sched, node)) &&
@@ -358,7 +362,8 @@ enum pl_code commit_add(struct sched *sched, struct shard_txn *txn,
 
 	preemption_check(sched, node);
 	if (pl_list_empty(&node->ready))
-		return PL_OK; /* there was nothing else to be written */
+		/* its plan was canceled and nothing else is to be written */
+		return PL_OK;
 	count = count_eligible(sched, node);
 	if (entries > 0 && count > 0 && room == 0)
 		return PL_BUSY;
@@ -376,10 +381,10 @@ enum pl_code commit_add(struct sched *sched, struct shard_txn *txn,
 		commit_undo(sched, txn, entries);
 		txn->builder = was;
 		if (entries > 0 && code == PL_BUSY)
-			return PL_BUSY; /* in the next one */
+			return PL_BUSY; /* the next txn takes it */
 	}
 	pl_list_del(&node->ready);
-	if (code == PL_OK) /* all that wait are being told of */
+	if (code == PL_OK) /* the statuses of all waiting pods are being written */
 		return PL_BUSY;
 	if (err.code == PL_OK)
 		pl_err_set(&err, code, "%.*s/%.*s: %s does not go into a transaction",

@@ -1,4 +1,4 @@
-/* What a commit conflicted with, for the counts in conflicts.h. */
+/* With what a commit conflicted, for the counts of conflicts.h. */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/txn/inflight.h"
 
@@ -7,7 +7,7 @@ static int64_t rev_of(const struct kv_record *record)
 	return record == NULL ? 0 : record->mod_revision;
 }
 
-/* How many of its placements go to that node. */
+/* How many of its pods come to that node or leave it. */
 static uint32_t placements_on(const struct shard_txn *txn, const struct sched_node *node)
 {
 	uint32_t record_conflict = 0;
@@ -45,7 +45,7 @@ static enum conflict_cause cause_of_kind(enum keys_kind kind)
 	                                                             : CONFLICT_GROUP;
 }
 
-/* Lost meanwhile: what is known of it was forgotten, and says nothing. */
+/* The entry's pod or node was forgotten meanwhile, so its revisions say nothing. */
 static bool is_entry_lost(const struct txn_entry *entry)
 {
 	return (entry->pod != NULL && (entry->pod->flags & POD_RESET) != 0) ||
@@ -87,7 +87,7 @@ void txn_record_conflicts(struct sched *sched, const struct shard_txn *txn,
 		    !builder_answer(&txn->builder, result, i, &found) ||
 		    found.verdict == BUILDER_OURS || found.verdict == BUILDER_SAME)
 			continue;
-		/* It may be compared for itself, behind its alloc. */
+		/* A Node is compared by an entry of its own, behind its alloc. */
 		if (txn->entry[i].id.kind == KEYS_NODE && txn->entry[i].node == counted)
 			continue;
 		counted = txn->entry[i].pod == NULL ? txn->entry[i].node : counted;

@@ -47,8 +47,7 @@ void conflicts_done(struct conflicts *conflicts)
 	conflicts->rows = conflicts->excluded_count = 0;
 }
 
-/* -- nodes that conflict --------------------------------------------------------------
- */
+/* -- counts of nodes --------------------------------------------------------------- */
 
 static void row_drop(struct conflicts *conflicts, uint32_t i)
 {
@@ -118,8 +117,7 @@ void conflicts_add(struct conflicts *conflicts, const uint32_t key[2],
 	row->cause = (uint8_t)cause;
 }
 
-/* -- nodes that are set aside -----------------------------------------------------------
- */
+/* -- exclusions -------------------------------------------------------------------- */
 
 static void drop_excluded(struct conflicts *conflicts, uint32_t i)
 {
@@ -127,7 +125,7 @@ static void drop_excluded(struct conflicts *conflicts, uint32_t i)
 	conflicts->excluded[i] = conflicts->excluded[--conflicts->excluded_count];
 }
 
-/* Its place, or one for it; NULL: all others last longer. */
+/* The node's row, or a row for it; NULL: all others last longer. */
 static struct conflict_excluded *excluded_of(struct conflicts *conflicts,
                                              const uint32_t key[2], uint64_t until_ms)
 {
@@ -171,7 +169,7 @@ void conflicts_exclude(struct conflicts *conflicts, const uint32_t key[2],
 	excluded->cause = (uint8_t)cause;
 }
 
-/* -- for people ----------------------------------------------------------- */
+/* -- summary ----------------------------------------------------------------------- */
 
 static int most_first(const void *a, const void *b)
 {

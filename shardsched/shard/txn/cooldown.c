@@ -6,7 +6,8 @@
 
 enum { COOLDOWN_MS = 1000, NODES_MAX = 64 };
 
-/* A gang's record is looked at anew before it is put again. */
+/* The record of a gang is read again before it is put again, so its txns need no
+ * pause. */
 bool cooldown_applies(const struct shard_txn *txn)
 {
 	if (!txn_commits(txn) || txn->placements > 0)

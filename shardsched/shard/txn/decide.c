@@ -1,4 +1,4 @@
-/* Pods from the queue, one after the other, to nodes, where they wait. */
+/* Pods from the queue, one after the other, to nodes, where they wait to be committed. */
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/pending_status.h"
@@ -8,7 +8,7 @@
 #include "shardsched/shard/txn/commit.h"
 #include "store/base/hash.h"
 
-/* From the pod and its attempt. */
+/* A draw among equal nodes, from the pod and its attempt. */
 static uint64_t draw_of(const struct sched *sched, const struct sched_pod *pod)
 {
 	struct pl_hash_key key = {sched->opts.seed, pod->queue.attempts};
@@ -21,8 +21,8 @@ static uint64_t draw_of(const struct sched *sched, const struct sched_pod *pod)
 	return pl_hash_keyed(who, key);
 }
 
-/* At home: so many decisions in a row choose among neighbours, since what is read and
- * written for them is next to each other then, here and in the store. */
+/* For local nodes: so many decisions in a row draw from neighbours, since the keys that
+ * they read and write lie next to each other, in the shard's memory and in the store. */
 static uint64_t draw_local(const struct sched *sched, const struct sched_pod *pod)
 {
 	enum { RUN = 256 };
@@ -32,7 +32,7 @@ static uint64_t draw_local(const struct sched *sched, const struct sched_pod *po
 	return (run & ~(uint64_t)UINT32_MAX) | (draw_of(sched, pod) & UINT32_MAX);
 }
 
-/* The attempt failed, not the pod. */
+/* The attempt failed, not the pod: it is tried again. */
 void decide_fault(struct sched *sched, struct sched_pod *pod, const struct pl_err *err)
 {
 	report_trouble(sched, err);
@@ -83,8 +83,8 @@ void decide_assume(struct sched *sched, struct sched_pod *pod, struct sched_node
 	}
 }
 
-/* By whom: with no nodes at all nobody was asked, and everybody who could refuse has to
- * hear of the first. */
+/* The plugins that the pod waits for. When there is no node at all no plugin was asked,
+ * and every filter has to hear of the first node. */
 static uint64_t refusing_plugins(const struct fw_class *class,
                                  const struct cycle_outcome *outcome)
 {
@@ -97,13 +97,13 @@ static uint64_t refusing_plugins(const struct fw_class *class,
 	return (mask == 0 ? 1 : mask) | UINT64_C(1) << plugins.count;
 }
 
-/* It was refused; waits until something can help, once it was told why. */
+/* The pod waits until an event can help it; its status says why. */
 static void refuse_pod(struct sched *sched, struct sched_pod *pod, uint64_t by,
                        const struct cycle_outcome *outcome)
 {
 	uint32_t reason;
 
-	if (!pending_status_has_room(sched, pod)) { /* too many at once */
+	if (!pending_status_has_room(sched, pod)) { /* too many pods wait for a status */
 		queue_retry(sched->queue, &pod->queue, QUEUE_FAULT, true, REASON_NONE,
 		            sched->now_ms);
 		return;
@@ -112,7 +112,7 @@ static void refuse_pod(struct sched *sched, struct sched_pod *pod, uint64_t by,
 	queue_refuse(sched->queue, &pod->queue, by, reason, sched->now_ms);
 }
 
-/* On no node as it is. */
+/* No node fits the pod as it is. */
 static void try_preemption(struct sched *sched, struct sched_pod *pod,
                            const struct fw_class *class, struct cycle_outcome *outcome,
                            bool asked)
@@ -134,7 +134,7 @@ static void try_preemption(struct sched *sched, struct sched_pod *pod,
 	PL_UNREACHABLE("what comes of making room");
 }
 
-/* Not asked on which nodes it fits. */
+/* The pod is refused before any node was looked at. */
 static void refuse_untried(struct sched *sched, struct sched_pod *pod,
                            enum reason_code code)
 {
@@ -151,7 +151,7 @@ static uint32_t nominated_slot(const struct sched_pod *pod)
 	return pod->nominated == NULL ? SNAPSHOT_NONE : pod->nominated->slot;
 }
 
-/* It may not be decided at all. */
+/* REASON_NONE: the pod may be decided. */
 static enum reason_code refusal_reason(const struct sched_pod *pod)
 {
 	const struct class_rules *class_rules =
@@ -162,8 +162,9 @@ static enum reason_code refusal_reason(const struct sched_pod *pod)
 	return class_rules->coarse ? REASON_RULES_MANY : REASON_NONE;
 }
 
-/* Home has none. Who is decided by the whole view knows all the others. True: it is seen
- * to; else what refused it on all of them, if they were asked. */
+/* No local node fits. A pod that is decided by the fleet view is asked about all nodes at
+ * once. True: the pod is placed or waits; false: *outcome tells what refused it, and
+ * *asked whether it was on all known nodes. */
 static bool decide_remote(struct sched *sched, struct sched_pod *pod,
                           struct cycle_outcome *outcome, bool *asked)
 {
@@ -182,15 +183,15 @@ static bool decide_remote(struct sched *sched, struct sched_pod *pod,
 	return true;
 }
 
-/* It was placed: others of its class may wait for that. Each brings two more, so that few
- * come for whom there is no room. */
+/* The pod was placed, and others of its class may wait for that. Each placement wakes
+ * two, so that few come in vain. */
 static void wake_followers(struct sched *sched, const struct sched_pod *pod)
 {
 	if (pod->stage == POD_ASSUMED)
 		remote_wake_followers(sched, pool_class_of(pod->queue.class), 2);
 }
 
-/* Its uid is held as a string. */
+/* uid: of the pod, as a string that is held. */
 static void decide_pod_by(struct sched *sched, struct sched_pod *pod, uint32_t uid)
 {
 	enum reason_code not_at_all = refusal_reason(pod);
@@ -215,7 +216,8 @@ static void decide_pod_by(struct sched *sched, struct sched_pod *pod, uint32_t u
 		decide_fault(sched, pod, &err);
 		return;
 	}
-	/* One that could not be moved before was popped by another lane's turn. */
+	/* A class whose lane could not be changed before is popped by the wrong lane's
+	 * turn. */
 	if (pod->queue.class->lane != lane || !rules_may_decide(sched, open)) {
 		queue_put_back(sched->queue, &pod->queue, sched->now_ms);
 		return;
@@ -259,7 +261,7 @@ static void decide_pod(struct sched *sched, struct sched_pod *pod)
 	strings_unref(&sched->model.strings, uid);
 }
 
-/* What is decided waits for calls; there is no use in many more than these can take. */
+/* Decided pods wait for txns; there is no use in many more than txns can take. */
 static bool is_waiting_full(const struct sched *sched)
 {
 	return sched->waiting >= 2 * sched->opts.batch_size * sched->opts.inflight;
@@ -272,7 +274,7 @@ bool decide_is_ready(const struct sched *sched)
 	       queue_peek(sched->queue) != NULL;
 }
 
-/* More can be decided into the bundle at once. */
+/* More pods can be decided into the batch at once. */
 static bool batch_can_grow(const struct sched *sched)
 {
 	const struct queue_pod *next;

@@ -1,6 +1,6 @@
 /*
- * Calls: a transaction with an arena and a book of its own, kept until it is known what
- * became of it, so that it can be sent again byte for byte.
+ * Filling and posting txns. A txn has an arena and a builder of its own and is kept until
+ * its outcome is known, so that it can be sent again byte for byte.
  */
 #include "shardsched/shard/txn/inflight.h"
 
@@ -8,7 +8,7 @@
 #include "store/keys/partition.h"
 
 enum {
-	EXTRA_ENTRIES = 16, /* at once */
+	EXTRA_ENTRIES = 16, /* at a time */
 	WITHOUT_READS_AFTER = 8,
 };
 
@@ -114,8 +114,8 @@ static void assert_members(const struct txn_entry *entry)
 	PL_ASSERT(entry->end == STATE_TRANSITION_NONE);
 }
 
-/* What an entry compares last is the key that it is about, or what begins the keys of its
- * pod, whose state it puts. */
+/* The key that an entry is about is the one that the builder compared last, or, if it
+ * compared all keys of a pod, the state that it puts. */
 struct txn_entry *txn_add(struct shard_txn *txn, const struct txn_entry *entry)
 {
 	const struct txn_builder *builder = &txn->builder;
@@ -138,7 +138,7 @@ struct txn_entry *txn_add(struct shard_txn *txn, const struct txn_entry *entry)
 	return at;
 }
 
-/* What comes besides the items that were counted takes none of their room. */
+/* Entries that txn_reserve did not count take none of its room. */
 static bool reserve_extra(struct shard_txn *txn)
 {
 	uint32_t more = txn->extra_entry_cap + EXTRA_ENTRIES,
@@ -193,9 +193,9 @@ enum pl_code txn_reserve(struct shard_txn *txn, uint32_t entries)
 }
 
 /*
- * What is read in case that a commit fails is some twentieth of what the commit costs the
- * store. Where none has failed for a while it is left out, and asked for by itself when
- * one does.
+ * The reads for the case that a commit fails are some twentieth of its cost in the store.
+ * When no commit has failed for a while they are left out, and made by themselves if this
+ * one fails.
  */
 static void drop_reads(const struct sched *sched, struct shard_txn *txn)
 {
@@ -207,7 +207,7 @@ static void drop_reads(const struct sched *sched, struct shard_txn *txn)
 	txn->req.txn.otherwise_count = 0;
 }
 
-/* As things are when it is made. */
+/* The epoch of the key's partition at the time of posting. */
 static void set_epoch(const struct sched *sched, struct txn_entry *entry)
 {
 	struct keys_id *id = &entry->id;
@@ -242,8 +242,8 @@ void txn_end(struct sched *sched, struct shard_txn *txn)
 	pl_arena_reset(&txn->arena);
 }
 
-/* The same bytes as were sent need not be kept twice. A watch shows them in the order in
- * which they were sent, so it is looked for from where the last one was found. */
+/* The value of an echo is kept as the entry's own bytes, not copied. A watch shows echoes
+ * in the order of the entries, so the search begins after the last one that was found. */
 static struct pl_span keep_value(struct shard_txn *txn, const struct kv_record *record)
 {
 	for (uint32_t n = 0; n < txn->entries; n++) {
