@@ -1,11 +1,11 @@
-/* Pods with claims of their own: one class that is open, and a class each in the queue.
- */
+/* Pods with claims of their own: one registered class, and a class for each pod in the
+ * queue. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 #include "store/base/fault.h"
 
-enum { PODS = 5, REST_MS = 20000 /* the longest backoff is over */ };
+enum { PODS = 5, REST_MS = 20000 /* longer than the longest backoff */ };
 
 static struct rig rig;
 
@@ -67,7 +67,7 @@ static void put(const char *json)
 	rig.now_ms += REST_MS;
 }
 
-/* Bound to a volume that can be reached from everywhere. */
+/* The claim is bound to a volume that can be reached from every node. */
 static void claim_comes(unsigned i)
 {
 	struct parse parse = {.model = &rig.sched->model, .arena = &rig.sched->arena};
@@ -89,7 +89,7 @@ static void claim_comes(unsigned i)
 	rig.now_ms += REST_MS;
 }
 
-T_CASE(a_class_is_open_for_all_and_each_waits_by_itself)
+T_CASE(pods_with_own_claims_share_a_class_and_wait_alone)
 {
 	struct queue_stats stats;
 
@@ -107,8 +107,8 @@ T_CASE(a_class_is_open_for_all_and_each_waits_by_itself)
 	rig_close(&rig);
 }
 
-/* A waiting pod keeps little: what its plugins prepare goes when others come. */
-T_CASE(no_two_alike_they_wait_and_few_are_ready)
+/* A waiting pod keeps little: what its plugins prepare is dropped when others come. */
+T_CASE(waiting_pods_with_own_claims_keep_little)
 {
 	enum { READY = 2, UNLIKE = 12 };
 	char name[16], cpu[16];
@@ -130,7 +130,7 @@ T_CASE(no_two_alike_they_wait_and_few_are_ready)
 	rig_run_idle(&rig);
 	T_EQ(class_registry->count, UNLIKE);
 	T_EQ(class_registry->ready_count, READY);
-	rig_node(&rig, 0, "n-2", "64"); /* helps each of them, ready or not */
+	rig_node(&rig, 0, "n-2", "64"); /* the node helps each of them, prepared or not */
 	rig_deliver_all(&rig);
 	rig.now_ms += REST_MS;
 	rig_run_idle(&rig);
@@ -147,7 +147,7 @@ T_CASE(no_two_alike_they_wait_and_few_are_ready)
 	rig_close(&rig);
 }
 
-/* Neither is the oldest tried instead, nor anybody else. */
+/* Neither the oldest pod nor any other is tried instead. */
 T_CASE(only_the_pod_whose_claim_comes_is_tried)
 {
 	uint32_t attempts[PODS];
@@ -169,8 +169,9 @@ T_CASE(only_the_pod_whose_claim_comes_is_tried)
 	rig_close(&rig);
 }
 
-/* The shared class and those of the pods, wherever somebody begins to look at them. */
-T_CASE(all_of_them_change_lanes)
+/* The shared class and the pods' own classes change lanes, wherever a rule begins to
+ * select them. */
+T_CASE(shared_and_own_classes_change_lanes)
 {
 	up();
 	rig_pod(&rig, 1, "rule", "1",
@@ -195,7 +196,7 @@ T_CASE(all_of_them_change_lanes)
 	rig_close(&rig);
 }
 
-T_CASE(edited_deleted_and_lost_they_leave_nothing)
+T_CASE(edited_deleted_and_lost_pods_leave_nothing)
 {
 	up();
 	replica(1, "2");
@@ -217,7 +218,7 @@ T_CASE(edited_deleted_and_lost_they_leave_nothing)
 	rig_close(&rig);
 }
 
-T_CASE(without_memory_they_wait_for_it)
+T_CASE(pods_wait_for_memory_for_their_class)
 {
 	bool fired = true;
 

@@ -2,16 +2,16 @@
  * struct sched from inside the core. All parts of the core work on it; each part has a
  * folder and a header of its own:
  *
- * 	cache/         facts: what stands under the keys of nodes and pods, and what
- * 	               follows for the queue and the snapshot
- * 	txn/           pods from the queue to nodes, nodes into txns, answers; the batch
- * 	remote/        remote nodes: digests, remote lists, the fleet view, commits
- * 	rules/         rules about pods on other nodes
- * 	budgets/       disruption budgets
- * 	gangs/         pods that run together or not at all
- * 	reservations/  room that is reserved, or made by preemption
- * 	termination/   pods that leave their nodes
- * 	settings/      live configuration
+ *	cache/         facts: what stands under the keys of nodes and pods, and what
+ *	               follows for the queue and the snapshot
+ *	txn/           pods from the queue to nodes, nodes into txns, answers; the batch
+ *	remote/        remote nodes: digests, remote lists, the fleet view, commits
+ *	rules/         rules about pods on other nodes
+ *	budgets/       disruption budgets
+ *	gangs/         pods that run together or not at all
+ *	reservations/  room that is reserved, or made by preemption
+ *	termination/   pods that leave their nodes
+ *	settings/      live configuration
  *
  * Invariants: facts are set first; then pod_reconcile and node_reconcile derive what
  * follows from them, and change nothing when it is derived already. A pod is on at most

@@ -1,6 +1,6 @@
 /*
- * For tests of the core: a store of a few hundred keys with etcd's revisions, which keeps
- * all that ever happened.
+ * For tests of the core: a store of a few hundred keys with etcd's revisions. It logs
+ * every event.
  */
 #ifndef SHARDSCHED_SHARD_RIG_STORE_H
 #define SHARDSCHED_SHARD_RIG_STORE_H
@@ -14,7 +14,8 @@ enum { RIG_KEYS_MAX = 16384, RIG_LOG_MAX = 1 << 17 };
 
 struct rig_store {
 	struct pl_arena arena;
-	struct kv_record key[RIG_KEYS_MAX]; /* in order; a mod revision of 0: gone */
+	/* in the order of keys; mod_revision 0: deleted */
+	struct kv_record key[RIG_KEYS_MAX];
 	uint32_t keys;
 	struct kv_event *log;
 	uint32_t logged;
@@ -85,7 +86,7 @@ static inline void rig_unset(struct rig_store *store, struct pl_span key)
 	rig_log(store, record, true);
 }
 
-/* One key, or all that begin so. */
+/* Deletes one key, or all keys with the prefix. */
 static inline void rig_unset_all(struct rig_store *store, struct kv_keys keys)
 {
 	for (uint32_t i = rig_at(store, keys.from); i < store->keys; i++) {
@@ -95,7 +96,7 @@ static inline void rig_unset_all(struct rig_store *store, struct kv_keys keys)
 	}
 }
 
-/* Each key with the prefix is of that revision. Where there is none, it is 0. */
+/* Each key with the prefix has to be of that revision; at least one has to exist. */
 static inline bool rig_holds_all(struct rig_store *store,
                                  const struct kv_compare *compare)
 {
@@ -157,7 +158,7 @@ static inline bool rig_writes(const struct kv_req *op, struct pl_span key)
 	                        : op->op == KV_DELETE && kv_key_in(op->del.keys, key);
 }
 
-/* Else etcd refuses it. */
+/* etcd refuses a txn that puts a key twice. */
 static inline void rig_writes_once(const struct kv_txn *txn)
 {
 	for (size_t i = 0; i < txn->then_count; i++)
@@ -166,7 +167,7 @@ static inline void rig_writes_once(const struct kv_txn *txn)
 			       !rig_writes(&txn->then[n], txn->then[i].put.key));
 }
 
-/* Of those that are nested: of what is there before. */
+/* A nested txn of deletes, judged by the keys as they are when it runs. */
 static inline void rig_exec_nested(struct rig_store *store, const struct kv_txn *txn)
 {
 	for (size_t i = 0; i < txn->compare_count; i++)
@@ -178,7 +179,7 @@ static inline void rig_exec_nested(struct rig_store *store, const struct kv_txn 
 	}
 }
 
-/* As etcd does it. */
+/* Executes the txn as etcd does. */
 static inline struct kv_result rig_exec(struct rig_store *store, const struct kv_txn *txn)
 {
 	struct kv_result result = {.op = KV_TXN}, *results;

@@ -3,10 +3,10 @@
  * answers and the time go in; transactions and other actions come out. The driver is
  * coord/work.
  *
- * 	own(p) --> LOADING --nodes, allocs and schedules are listed--> OPEN
- * 	OPEN: pods are popped, decided, assumed, and committed with their node's alloc
- * 	quiesce(p): nothing new is begun for p; p is quiet once none of its txns is left
- * 	lost(p): p is forgotten at once; answers that come later change nothing of it
+ *	own(p) --> LOADING --nodes, allocs and schedules are listed--> OPEN
+ *	OPEN: pods are popped, decided, assumed, and committed with their node's alloc
+ *	quiesce(p): nothing new is begun for p; p is quiet once none of its txns is left
+ *	lost(p): p is forgotten at once; answers that come later change nothing of it
  *
  * **A node is committed as a whole.** A decided pod waits at its node. A node whose alloc
  * is in no txn goes into the next one with all pods that wait there, so several pods on a

@@ -38,8 +38,9 @@ static inline void check_node(uint32_t i, uint32_t *listed_on)
 	}
 	T_EQ(alloc.used.cpu_milli, cpu);
 	T_EQ(alloc.used.pods, alloc.pods + held);
-	T_TRUE(pods_cpu <= cpu_of_node(i)); /* whoever leaves keeps his place */
-	T_TRUE(firm <= cpu_of_node(i));     /* and what is promised is there then */
+	T_TRUE(pods_cpu <= cpu_of_node(i)); /* a leaving pod keeps its room */
+	/* what is reserved fits beside the pods that stay */
+	T_TRUE(firm <= cpu_of_node(i));
 }
 
 static inline void check_store(void)
@@ -58,9 +59,9 @@ static inline void check_store(void)
 	}
 }
 
-/* -- in the end --------------------------------------------------------------------- */
+/* -- in the end -------------------------------------------------------------------- */
 
-/* Whoever still has a hold may not go there. */
+/* A pod without a node may not have a reservation on a node that it fits on. */
 static inline void check_reserved(uint32_t pod, uint32_t node)
 {
 	struct alloc alloc = {0};
@@ -88,7 +89,7 @@ static inline int64_t priority_of_pod(uint32_t i)
 	return number_in(rig_value(&rig, spec_key(i)), "\"priority\":");
 }
 
-/* Without those that are less important. */
+/* The pod fits there if pods of lower priority go. */
 static inline bool fits_before(uint32_t pod, uint32_t node)
 {
 	struct alloc alloc;
@@ -106,7 +107,7 @@ static inline bool fits_before(uint32_t pod, uint32_t node)
 	return cpu <= cpu_of_node(node);
 }
 
-/* Everything is bound that can be, and has left that was to. */
+/* Every pod that can be bound is bound, and every pod that was to leave has left. */
 static inline void check_all_ended(void)
 {
 	for (uint32_t i = 0; i < PODS; i++) {

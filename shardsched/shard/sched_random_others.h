@@ -1,5 +1,6 @@
 /*
- * What others than the core do in its random histories: rivals, operators and members.
+ * What other writers do in random histories of one core: other shards, operators and
+ * members.
  */
 #ifndef SHARDSCHED_SHARD_SCHED_RANDOM_OTHERS_H
 #define SHARDSCHED_SHARD_SCHED_RANDOM_OTHERS_H
@@ -8,7 +9,7 @@
 
 static unsigned rival_holds, rival_binds, deletes, asked, ended, nodes_lost;
 
-/* A new one of a name that pods are still bound to would seem to be theirs. */
+/* No pod is bound to a node of that name: to a new one they would seem to belong. */
 static inline bool is_free(uint32_t node)
 {
 	for (uint32_t i = 0; i < PODS; i++)
@@ -46,7 +47,7 @@ static inline void node_changes(uint32_t i)
 	put_alloc(i, PODS, PODS);
 }
 
-/* Seldom with pods on it. */
+/* Seldom while pods are on it. */
 static inline void node_goes(uint32_t i)
 {
 	if (!has(node_key(i)) ||
@@ -58,7 +59,8 @@ static inline void node_goes(uint32_t i)
 	rig_unset(&rig.store, pl_span_str(alloc_key(i)));
 }
 
-/* One that can not be broken, for every third: these are committed together. */
+/* Every third pod has a rule that can not be broken, so these are committed in a
+ * batch. */
 static inline const char *rule_of(uint32_t i)
 {
 	return i % 3 != 0 ? ""
@@ -67,7 +69,7 @@ static inline const char *rule_of(uint32_t i)
 	                    "\"DoNotSchedule\",\"labelSelector\":{}}]";
 }
 
-/* A replica, or none; some ask for a replica. */
+/* Some pods are replicas, some others select one. */
 static inline void put_spec(uint32_t i, const char *cpu)
 {
 	const char *rule = rule_of(i);
@@ -101,7 +103,7 @@ static inline void pod_comes(uint32_t i)
 	put_spec(i, cpu);
 }
 
-/* With its state, if it has one. */
+/* The spec and, if there is one, the state are replaced. */
 static inline void pod_is_edited(uint32_t i)
 {
 	int phase = phase_of(i);
@@ -115,7 +117,7 @@ static inline void pod_is_edited(uint32_t i)
 		put_state(i, STATE_PENDING, 0);
 }
 
-/* Somebody wants it gone, its member says that it has ended, or both. */
+/* A user wants the pod gone, its member says that it has ended, or both. */
 static inline void pod_is_reported(uint32_t i, enum state_ask ask, enum state_ended how)
 {
 	struct pl_buf buf = {.max = 4096};
@@ -175,7 +177,7 @@ static inline void rival_binds_pod(uint32_t i, uint32_t node)
 	put_state(i, STATE_BOUND, node);
 }
 
-/* Room is held for that pod, or for a gang; or not any more. */
+/* A reservation for the pod, or for a gang, comes or goes. */
 static inline void put_hold(uint32_t node, enum alloc_reservation_kind kind, uint32_t pod)
 {
 	struct alloc alloc = alloc_of(node);
@@ -229,7 +231,7 @@ static inline void rival_holds_room(uint32_t node, uint32_t pod)
 		put_hold(node, ALLOC_RESERVATION_NOMINATED, pod);
 }
 
-/* Nobody here is their owner. */
+/* The gangs of these reservations have no owner here. */
 static inline void release_gangs(void)
 {
 	for (uint32_t i = 0; i < NODES; i++) {

@@ -1,7 +1,7 @@
 /*
- * Random histories against a store: rivals, unknown outcomes, late ones, lost partitions,
- * changes under the decisions. After each step what the core knows is consistent, and
- * what stands in the store is right; in the end everything is bound that can be.
+ * Random histories of one core against a store: other writers, unknown outcomes, late
+ * ones, lost partitions, changes under the decisions. After each step the core is
+ * consistent and the store is right; in the end every pod that can be bound is bound.
  */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_random_judge.h"
@@ -19,12 +19,12 @@ static int64_t out_epoch[RIG_OUT_MAX][RIG_PARTITIONS];
 static bool out_known[RIG_OUT_MAX];
 static struct late late[LATE_MAX];
 static unsigned lates;
-static uint32_t churn; /* one step of so many, a partition comes or goes */
+static uint32_t churn; /* in one of so many steps a partition comes or goes */
 static bool quieted[RIG_PARTITIONS];
 static unsigned unknowns, fences, configures, configured_on_the_way;
 static uint64_t preempted, batches, batches_failed, decided_again;
 
-/* -- calls ------------------------------------------------------------------- */
+/* -- txns -------------------------------------------------------------------------- */
 
 static bool is_fenced(const struct kv_req *req, const int64_t *epoch)
 {
@@ -40,7 +40,7 @@ static bool is_fenced(const struct kv_req *req, const int64_t *epoch)
 		else
 			continue; /* a pointer */
 		if (op->op == KV_PUT && id.kind != KEYS_ALLOC && id.kind != KEYS_STATE)
-			continue; /* a lock: everybody's */
+			continue; /* a lock: no partition's */
 		if (epoch_of[id.partition] == 0 ||
 		    epoch_of[id.partition] != epoch[id.partition])
 			return true;
@@ -48,7 +48,7 @@ static bool is_fenced(const struct kv_req *req, const int64_t *epoch)
 	return false;
 }
 
-/* Those that are new get the epochs of now. */
+/* Txns that are new get the present epochs. */
 static void note_epochs(void)
 {
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
@@ -127,7 +127,7 @@ static void end_txn(unsigned i, uint32_t how)
 	out_known[i] = false;
 }
 
-/* -- histories ----------------------------------------------------------------- */
+/* -- histories --------------------------------------------------------------------- */
 
 static void own(uint32_t p)
 {
@@ -139,7 +139,7 @@ static void own(uint32_t p)
 static void lose(uint32_t p)
 {
 	epoch_of[p] = 0;
-	if (below(2) == 0) { /* it hears of it later than the store */
+	if (below(2) == 0) { /* the core hears of it later than the store */
 		rig_run(&rig);
 		note_epochs();
 	}
@@ -164,7 +164,7 @@ static void own_step(void)
 	}
 }
 
-/* Whatever goes on: other scores, another order, other bounds. */
+/* Other scores, another order, other bounds, at any time. */
 static void configure(void)
 {
 	static const char most[] =
@@ -235,7 +235,7 @@ static void calm_down(void)
 	}
 }
 
-/* Whoever is asked to leave does. */
+/* Members end the pods that are asked to leave. */
 static void members_confirm(void)
 {
 	for (uint32_t i = 0; i < PODS; i++)
@@ -250,7 +250,7 @@ static void calm_round(void)
 	rig.now_ms += 11000;
 }
 
-/* And then there is nothing more to do. */
+/* Nothing is left to do in the end. */
 static void check_end(void)
 {
 	check_all_ended();
@@ -262,7 +262,7 @@ static void check_end(void)
 	}
 }
 
-/* Some go on with what they know. */
+/* Some partitions were owned all the time. */
 static void own_all(void)
 {
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++) {
@@ -309,7 +309,7 @@ static void history(uint64_t seed, unsigned steps)
 		arrive_late(0);
 	if (rig.malformed > 0)
 		(void)printf("# garbled on the way: %s\n", rig.said);
-	rig.malformed = 0; /* what is watched came very late */
+	rig.malformed = 0; /* what the watches brought late may have looked malformed */
 	release_gangs();
 	own_all();
 	for (unsigned i = 0; i < 40; i++) {

@@ -1,5 +1,5 @@
 /*
- * The world of random histories of one core: what nodes and pods there are in the store.
+ * The nodes and pods that may be in the store in random histories of one core.
  */
 #ifndef SHARDSCHED_SHARD_SCHED_RANDOM_WORLD_H
 #define SHARDSCHED_SHARD_SCHED_RANDOM_WORLD_H
@@ -9,7 +9,7 @@
 
 enum { NODES = 6, PODS = 48, NAME_SIZE = 16 };
 
-/* Of a pod that asks for none, as scores count it. */
+/* Memory of a pod that requests none, as scores count it. */
 #define MEMORY (INT64_C(200) << 20)
 
 static struct rig rig;
@@ -78,7 +78,7 @@ static inline const char *node_key(uint32_t i)
 	return key_of("nodes", partition_of_name(i), "east", name_of('n', i), "");
 }
 
-/* -- what is in the store -------------------------------------------------- */
+/* -- what is in the store ---------------------------------------------------------- */
 
 static inline int64_t number_in(const char *json, const char *member)
 {
@@ -148,7 +148,7 @@ static inline void put_state(uint32_t i, enum state_phase phase, uint32_t node)
 	pl_buf_done(&buf);
 }
 
-/* The alloc with a pod more or one less; PODS: neither. */
+/* Writes the alloc with the pod added or removed; pod PODS: as it is. */
 static inline void put_alloc_as(struct alloc alloc, uint32_t node, uint32_t add,
                                 uint32_t drop)
 {

@@ -1,7 +1,7 @@
-/* Pods that go to nodes of others, and what is said to others. */
+/* Pods that go to remote nodes, and the shard's own digest. */
 #include "shardsched/shard/remote/remote_rig.h"
 
-/* -- pods that go there -------------------------------------------------------- */
+/* -- pods that go there ------------------------------------------------------------ */
 
 T_CASE(a_pod_without_a_local_node_goes_where_there_is_room)
 {
@@ -28,7 +28,7 @@ T_CASE(a_shard_whose_digest_is_full_is_not_listed)
 	(void)rig_state(&rig, 0, "large", &phase);
 	T_EQ(phase, STATE_PENDING);
 	T_TRUE(node_of("other") == NULL && node_of("third") == NULL);
-	/* It hears of room. */
+	/* Another partition has room, as its digest says. */
 	rig_node(&rig, 2, "fourth", "8");
 	put_digest(2, "8000m");
 	rig.now_ms += 20000;
@@ -38,7 +38,7 @@ T_CASE(a_shard_whose_digest_is_full_is_not_listed)
 	rig_close(&rig);
 }
 
-/* On which of 16 equal nodes of a partition that this shard tells of the pod is put. */
+/* The node, of 16 equal ones in a partition of that shard, that the pod is placed on. */
 static unsigned chosen_with(const char *shard, const char *pod)
 {
 	char key[64], name[16];
@@ -66,8 +66,8 @@ static unsigned chosen_with(const char *shard, const char *pod)
 	return chosen;
 }
 
-/* So they do not meet, whatever the pods. The name of this one is east-0. */
-T_CASE(of_equal_nodes_each_shard_has_its_share)
+/* Shards with different shares do not meet, whatever the pods. This shard is east-0. */
+T_CASE(equal_nodes_are_shared_among_shards)
 {
 	uint32_t seen = 0;
 	char pod[16];
@@ -82,10 +82,11 @@ T_CASE(of_equal_nodes_each_shard_has_its_share)
 		T_TRUE(second >= 8 && second < 16);
 		seen |= 1u << first | 1u << second;
 	}
-	T_TRUE(__builtin_popcount(seen) > 6); /* and all of that */
+	T_TRUE(__builtin_popcount(seen) > 6); /* the whole share is used */
 }
 
-/* What a digest promised was not there: it is not visited for the same again. */
+/* A digest promised what was not there: the partition is not listed again for the same
+ * digest. */
 T_CASE(a_useless_remote_list_is_made_once)
 {
 	unsigned remote_lists = 0;
@@ -108,7 +109,7 @@ T_CASE(a_useless_remote_list_is_made_once)
 	rig_close(&rig);
 }
 
-T_CASE(of_a_class_one_waits_and_the_others_follow)
+T_CASE(one_pod_of_a_class_waits_and_the_others_follow)
 {
 	char name[16];
 
@@ -123,7 +124,7 @@ T_CASE(of_a_class_one_waits_and_the_others_follow)
 	T_EQ(rig_alloc(&rig, 0, "mine").pods, 4);
 	T_EQ(rig_alloc(&rig, 1, "other").pods, 4);
 	T_EQ(rig_alloc(&rig, 2, "third").pods, 4);
-	/* Nobody was told that there is no room. */
+	/* No status can have said that there is no room. */
 	for (unsigned i = 0; i < 12; i++) {
 		int phase;
 
@@ -134,7 +135,7 @@ T_CASE(of_a_class_one_waits_and_the_others_follow)
 	rig_close(&rig);
 }
 
-/* The one ahead goes away: the others do not wait for it. */
+/* The leader is deleted: its followers do not wait for it. */
 T_CASE(followers_are_not_left_behind)
 {
 	begin();
@@ -156,7 +157,7 @@ T_CASE(followers_are_not_left_behind)
 	rig_close(&rig);
 }
 
-/* Other shards have not told what they have: that is waited for, but not for ever. */
+/* Other shards have no digests yet: a pod waits for them, but not for ever. */
 T_CASE(shards_without_a_digest_are_waited_for)
 {
 	int phase;
@@ -187,8 +188,8 @@ T_CASE(shards_without_a_digest_are_waited_for)
 	rig_close(&rig);
 }
 
-/* The nodes are seen, but not yet what runs there. */
-T_CASE(specs_of_pods_there_are_waited_for)
+/* The nodes are known, but not yet the specs of the pods there. */
+T_CASE(specs_of_pods_on_listed_nodes_are_waited_for)
 {
 	int phase;
 
@@ -212,8 +213,8 @@ T_CASE(specs_of_pods_there_are_waited_for)
 	rig_close(&rig);
 }
 
-/* Until the next errand may go, what was decided grows old. */
-T_CASE(what_waits_through_a_pause_is_decided_again)
+/* Decisions grow old until the next remote commit may go. */
+T_CASE(pods_waiting_through_a_pause_are_decided_again)
 {
 	unsigned failed = 0;
 
@@ -242,8 +243,8 @@ T_CASE(what_waits_through_a_pause_is_decided_again)
 	rig_close(&rig);
 }
 
-/* What takes long to list is used for longer. */
-T_CASE(what_was_seen_is_fresh_as_long_as_it_took)
+/* A partition that takes long to list is used for longer. */
+T_CASE(a_slow_list_is_fresh_for_longer)
 {
 	struct sched_action action;
 
@@ -275,7 +276,7 @@ static void it_changes(unsigned turn)
 	rig_node(&rig, 1, "other", turn % 2 == 0 ? "5" : "4");
 }
 
-/* Something was newer there, again and again: the node is left alone for a while. */
+/* The node's keys were newer, again and again: it is excluded for a while. */
 static void keeps_refusing(void (*change)(unsigned turn), enum conflict_cause cause)
 {
 	struct conflict_summary summary;
@@ -322,7 +323,7 @@ T_CASE(a_node_that_keeps_changing_is_excluded)
 	keeps_refusing(it_changes, CONFLICT_NODE);
 }
 
-/* -- what is said to others ------------------------------------------------------ */
+/* -- the own digest ---------------------------------------------------------------- */
 
 T_CASE(the_own_digest_says_what_is_free)
 {
@@ -358,7 +359,7 @@ T_CASE(a_changed_digest_is_written_and_not_too_often)
 	rig.now_ms += 1000;
 	rig_run_idle(&rig);
 	T_EQ(puts_of_digests(), before + 1);
-	/* Little is told later. */
+	/* A small difference is written later. */
 	rig_pod(&rig, 0, "tiny", "1m", "");
 	rig.now_ms += 2000;
 	rig_run_idle(&rig);
@@ -369,7 +370,7 @@ T_CASE(a_changed_digest_is_written_and_not_too_often)
 	rig.now_ms += 60000;
 	rig_run_idle(&rig);
 	T_EQ(puts_of_digests(), before + 2);
-	/* Many shards: each more rarely. */
+	/* With many shards each writes more rarely. */
 	sched_set_shards(rig.sched, 1000);
 	for (unsigned i = 0; i < 20; i++) {
 		(void)snprintf(name, sizeof name, "q-%u", i);
@@ -398,7 +399,7 @@ T_CASE(a_shard_that_owns_everything_writes_no_digest)
 	rig_close(&rig);
 }
 
-/* Its labels, and its taint, are as long as they may be. */
+/* Labels and taints as long as they may be. */
 static void put_with_labels(uint32_t p, unsigned class, unsigned n)
 {
 	struct pl_buf buf = {.max = 1 << 20};
@@ -425,8 +426,8 @@ static void put_with_labels(uint32_t p, unsigned class, unsigned n)
 	pl_buf_done(&buf);
 }
 
-/* What is too much to be said is left out; what there is to be had is not. */
-T_CASE(a_digest_that_would_be_too_large)
+/* Labels are left out when the digest is too large; free room is not. */
+T_CASE(a_digest_that_would_be_too_large_is_shortened)
 {
 	struct digest digest;
 

@@ -1,6 +1,6 @@
 /*
- * For tests of the core: a driver of it over rig_store.h, whose events wait until the
- * test lets them through, and calls that end as the test wants.
+ * For tests of the core: a driver over rig_store.h. Events wait until the test delivers
+ * them, and txns end as the test wants.
  */
 #ifndef SHARDSCHED_SHARD_SCHED_RIG_H
 #define SHARDSCHED_SHARD_SCHED_RIG_H
@@ -22,12 +22,12 @@
 
 enum { RIG_PARTITIONS = 4, RIG_OUT_MAX = 32 };
 
-/* A call that was started and not answered. */
+/* A txn that was started and is not answered. */
 struct rig_out {
 	bool used;
 	uint32_t txn;
 	struct kv_req req;
-	bool applied; /* its outcome is in the store, and untold */
+	bool applied; /* the store has its outcome, the core does not */
 };
 
 struct rig {
@@ -35,23 +35,24 @@ struct rig {
 	struct sched *sched;
 	struct pl_err err;
 	uint64_t now_ms;
-	int64_t wall_off_ms; /* its wall clock is set wrong by so much */
+	int64_t wall_off_ms; /* by which its wall clock is wrong */
 	int64_t epoch;
 	bool owned[RIG_PARTITIONS];
 	uint32_t cursor[RIG_PARTITIONS][SCHED_PARTS];
 	bool viewed[SCHED_VIEWS];
 	uint32_t view_cursor[SCHED_VIEWS];
-	bool remote_list[RIG_PARTITIONS]; /* asked for, and not answered */
-	bool unlisted[RIG_PARTITIONS];    /* every visit fails: so many did */
+	bool remote_list[RIG_PARTITIONS]; /* asked for and not answered */
+	/* every list of it fails; counted in unlistings */
+	bool unlisted[RIG_PARTITIONS];
 	unsigned unlistings;
 	struct rig_out out[RIG_OUT_MAX];
 	unsigned malformed, troubles, relists;
-	char said[512]; /* the last garbled or trouble */
+	char said[512]; /* the last malformed key or trouble */
 };
 
 static const char *const rig_prefix[SCHED_PARTS] = {"/nodes/", "/alloc/", "/schedules/"};
 
-/* -- the store, by hand ----------------------------------------------------- */
+/* -- the store, by hand ------------------------------------------------------------ */
 
 static inline void rig_put(struct rig *rig, const char *key, const char *value)
 {
@@ -65,7 +66,7 @@ static inline void rig_del(struct rig *rig, const char *key)
 	rig_unset(&rig->store, pl_span_str(key));
 }
 
-/* Budgets come and go with their lock. */
+/* A budget comes and goes together with the lock of all budgets. */
 static inline void rig_budget_lock(struct rig *rig)
 {
 	rig_set(&rig->store, PL_SPAN_LIT("/budgets/lock"), PL_SPAN_LIT("{\"v\":1}"));
@@ -86,7 +87,7 @@ static inline void rig_del_budget(struct rig *rig, const char *key)
 	rig_budget_lock(rig);
 }
 
-/* "": not there. */
+/* "": the key is not there. */
 static inline const char *rig_value(struct rig *rig, const char *key)
 {
 	struct kv_record *record = rig_get(&rig->store, pl_span_str(key));
@@ -94,7 +95,7 @@ static inline const char *rig_value(struct rig *rig, const char *key)
 	return record == NULL ? "" : (const char *)record->value.at;
 }
 
-/* -- what is in it --------------------------------------------------------- */
+/* -- keys and values --------------------------------------------------------------- */
 
 static inline const char *rig_node_json(const char *name, const char *cpu,
                                         const char *more)
@@ -122,7 +123,7 @@ static inline void rig_node(struct rig *rig, uint32_t p, const char *name,
 	rig_set(&rig->store, PL_SPAN_LIT("/groups/nodes"), PL_SPAN_LIT("{\"v\":1}"));
 }
 
-static int rig_priority; /* of pods that come */
+static int rig_priority; /* of the pods that are made next */
 
 static inline const char *rig_pod_json(const char *name, const char *cpu,
                                        const char *more)
@@ -146,7 +147,7 @@ static inline void rig_pod(struct rig *rig, uint32_t p, const char *name, const 
 	rig_put(rig, key, rig_pod_json(name, cpu, more));
 }
 
-/* One of a StatefulSet. */
+/* A pod of a StatefulSet. */
 static inline void rig_replica(struct rig *rig, uint32_t p, const char *name,
                                const char *cpu, const char *more)
 {
@@ -175,7 +176,7 @@ static inline struct alloc rig_alloc(struct rig *rig, uint32_t p, const char *na
 	return alloc;
 }
 
-/* Phase -1: there is no state. */
+/* *phase -1: there is no state. */
 static inline struct pod_state rig_state(struct rig *rig, uint32_t p, const char *name,
                                          int *phase)
 {
@@ -193,7 +194,7 @@ static inline struct pod_state rig_state(struct rig *rig, uint32_t p, const char
 	return state;
 }
 
-/* Its node; of one without a place the phase, "": there is no state. */
+/* Gives the pod's node; its phase if it has no node; "": it has no state. */
 static inline const char *rig_where(struct rig *rig, uint32_t p, const char *name)
 {
 	static char text[128];
@@ -206,7 +207,7 @@ static inline const char *rig_where(struct rig *rig, uint32_t p, const char *nam
 	return text;
 }
 
-/* -- the driver ------------------------------------------------------------- */
+/* -- the driver -------------------------------------------------------------------- */
 
 static inline void rig_open(struct rig *rig, const struct sched_opts *more)
 {
@@ -258,7 +259,7 @@ static inline void rig_lost(struct rig *rig, uint32_t p)
 	sched_lost(rig->sched, p);
 }
 
-/* At most so many events of that part. */
+/* Delivers at most `most` events of the part. True: as many as that. */
 static inline bool rig_deliver(struct rig *rig, uint32_t p, enum sched_part part,
                                unsigned most)
 {
@@ -279,7 +280,7 @@ static inline bool rig_deliver(struct rig *rig, uint32_t p, enum sched_part part
 	return most == 0;
 }
 
-/* -- views and visits --------------------------------------------------------- */
+/* -- views and remote lists -------------------------------------------------------- */
 
 static inline struct kv_keys rig_view_keys(enum sched_view view)
 {
@@ -306,7 +307,7 @@ static inline void rig_view_list(struct rig *rig, enum sched_view view)
 	rig->view_cursor[view] = rig->store.logged;
 }
 
-/* Opens and closes what is wanted or not. */
+/* Opens the views that are wanted, closes those that are not. */
 static inline void rig_views(struct rig *rig)
 {
 	for (unsigned i = 0; i < SCHED_VIEWS; i++) {
@@ -323,7 +324,8 @@ static inline void rig_views(struct rig *rig)
 	}
 }
 
-/* What the next revision has of it, all at once, as a watch sends it. False: nothing. */
+/* Delivers what the next revision has of the view, all at once, as a watch does. False:
+ * it has nothing. */
 static inline bool rig_view_next(struct rig *rig, enum sched_view view)
 {
 	struct kv_keys keys = rig_view_keys(view);
@@ -344,7 +346,7 @@ static inline bool rig_view_next(struct rig *rig, enum sched_view view)
 	return any;
 }
 
-/* At most so many revisions of it. */
+/* Delivers at most `most` revisions of the view. */
 static inline bool rig_view_deliver(struct rig *rig, enum sched_view view, unsigned most)
 {
 	while (rig->viewed[view] && rig->view_cursor[view] < rig->store.logged &&
@@ -401,7 +403,7 @@ static inline void rig_deliver_all(struct rig *rig)
 		(void)rig_view_deliver(rig, (enum sched_view)i, UINT32_MAX);
 }
 
-/* Runs, and keeps the calls that come of it. */
+/* Runs the core, and keeps the txns that it makes. */
 static inline void rig_run(struct rig *rig)
 {
 	struct sched_action action;
@@ -444,7 +446,7 @@ static inline void rig_run(struct rig *rig)
 	sched_check(rig->sched);
 }
 
-/* The nth allocation of it fails. False: it has fewer. */
+/* The nth allocation of the run fails. False: it makes fewer. */
 static inline bool rig_run_failing(struct rig *rig, uint64_t nth)
 {
 	bool fired;
@@ -486,7 +488,8 @@ static inline bool rig_out_puts(const struct rig_out *out, const char *key)
 	return false;
 }
 
-/* Everything once. Each call that is out is the test's to answer; NULL: all are. */
+/* One round of everything. answer gets each txn that is out; NULL: all succeed or fail as
+ * the store says. */
 static inline void rig_round(struct rig *rig, void (*answer)(unsigned out))
 {
 	rig_views(rig);
@@ -501,7 +504,7 @@ static inline void rig_round(struct rig *rig, void (*answer)(unsigned out))
 	rig_deliver_all(rig);
 }
 
-/* Until nothing more happens at this time; and there is an end of that. */
+/* Rounds until nothing more happens at this time; asserts that there is an end. */
 static inline void rig_run_idle(struct rig *rig)
 {
 	enum { ROUNDS = 1 << 16 };

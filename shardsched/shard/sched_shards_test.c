@@ -1,6 +1,6 @@
 /*
- * Several shards over one store, in random histories: pods that only fit on others'
- * nodes, answers that are lost, partitions that change hands, views that are held and let
+ * Several shards over one store, in random histories: pods that fit only on others'
+ * nodes, answers that are lost, partitions that change hands, fleet views that come and
  * go. After each step no node holds more than it has and no pod is on two; in the end
  * every pod that fits anywhere is bound.
  */
@@ -8,7 +8,7 @@
 
 enum { STEPS = 1500 };
 
-/* -- what must always be so ---------------------------------------------------- */
+/* -- invariants -------------------------------------------------------------------- */
 
 static uint32_t pods_on(uint32_t node)
 {
@@ -45,7 +45,7 @@ static void check_store(void)
 	}
 }
 
-/* -- steps --------------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------------- */
 
 static void submit(uint32_t *pods)
 {
@@ -69,7 +69,7 @@ static void step(uint32_t *pods)
 	check_store();
 }
 
-/* -- the end ------------------------------------------------------------------- */
+/* -- the end ----------------------------------------------------------------------- */
 
 static uint32_t bound(void)
 {

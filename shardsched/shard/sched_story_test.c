@@ -202,7 +202,7 @@ static void bind(const char *pod, const char *node, const char *generation,
 	rig_set(&rig.store, pl_span_str(key), pl_span_str(value));
 }
 
-T_CASE(a_rival_was_there_first)
+T_CASE(another_writer_was_first)
 {
 	two_nodes_and_a_pod();
 	rig_pod(&rig, 3, "x", "2", "");

@@ -55,7 +55,7 @@ T_CASE(many_pods_flow_and_a_node_is_put_once_a_batch)
 		(void)snprintf(name, sizeof name, "n-%d", i);
 		T_EQ(rig_alloc(&rig, (uint32_t)i % RIG_PARTITIONS, name).pods, 10);
 	}
-	/* Room comes: the five others follow. */
+	/* Room comes: the other five pods follow. */
 	rig_node(&rig, 0, "n-big", "10");
 	rig_run_idle(&rig);
 	rig.now_ms += 20000;
@@ -66,7 +66,7 @@ T_CASE(many_pods_flow_and_a_node_is_put_once_a_batch)
 	rig_close(&rig);
 }
 
-/* Four nodes' worth of pods on one node; room comes when one goes. */
+/* More pods than the node has room for; room comes when one goes. */
 T_CASE(room_that_comes_is_taken_at_once)
 {
 	rig_open(&rig, NULL);
@@ -84,7 +84,7 @@ T_CASE(room_that_comes_is_taken_at_once)
 	rig_unset(&rig.store, PL_SPAN_LIT("/schedules/0001/web/a/state"));
 	rig_unset(&rig.store, PL_SPAN_LIT("/schedules/0001/web/a/spec"));
 	rig_run_idle(&rig);
-	for (int i = 0; i < 3; i++) { /* its class rests first */
+	for (int i = 0; i < 3; i++) { /* the class is in its backoff first */
 		rig.now_ms += 1000;
 		rig_run_idle(&rig);
 	}
@@ -115,7 +115,7 @@ T_CASE(gated_pods_pointers_and_pods_with_a_node_are_passed_over)
 	rig_close(&rig);
 }
 
-T_CASE(what_stands_below_a_pods_name_keeps_it_from_nothing)
+T_CASE(other_keys_below_a_pods_name_do_not_matter)
 {
 	struct sched_figures figures;
 
@@ -197,7 +197,7 @@ static void put_host(uint32_t p, const char *name, const char *host)
 	rig_put(&rig, key, json);
 }
 
-/* Whoever sees both decides as those who see one of them each. */
+/* A shard that sees both nodes decides like shards that see one of them each. */
 T_CASE(nodes_of_one_name_in_two_clusters_are_two_hosts)
 {
 	rig_open(&rig, NULL);
@@ -238,7 +238,7 @@ static void run_for_a_while(void)
 	}
 }
 
-T_CASE(replicas_share_a_class_until_somebody_asks_for_one)
+T_CASE(replicas_share_a_class_until_a_selector_asks_for_one)
 {
 	struct queue_stats stats;
 	char db[16], w[16], node[128];
@@ -266,7 +266,7 @@ T_CASE(replicas_share_a_class_until_somebody_asks_for_one)
 	rig_close(&rig);
 }
 
-/* Its call is on its way when somebody asks; nothing comes of it. */
+/* The pod's txn is in flight when another pod asks for its label; the txn fails. */
 T_CASE(a_replica_that_is_sent_is_queued_in_its_new_class)
 {
 	char node[16];
@@ -292,7 +292,7 @@ T_CASE(a_replica_that_is_sent_is_queued_in_its_new_class)
 	rig_close(&rig);
 }
 
-/* Its call is on its way all the while. */
+/* The pod's txn is in flight all the while. */
 T_CASE(a_partition_comes_and_goes_twice_under_a_txn)
 {
 	rig_open(&rig, NULL);
@@ -315,7 +315,7 @@ T_CASE(a_partition_comes_and_goes_twice_under_a_txn)
 	rig_close(&rig);
 }
 
-/* What was decided under an epoch that is over is not sent again under the next one. */
+/* A txn made under an epoch that is over is not sent again under the next epoch. */
 T_CASE(a_txn_of_an_old_epoch_is_only_read)
 {
 	rig_open(&rig, NULL);
@@ -336,7 +336,7 @@ T_CASE(a_txn_of_an_old_epoch_is_only_read)
 	rig_close(&rig);
 }
 
-/* The same when it waits to be sent, and when the store went back. */
+/* The same for a txn that waits to be sent, and when the store went back. */
 T_CASE(a_txn_of_an_old_epoch_that_waits_is_only_read)
 {
 	for (int i = 0; i < 2; i++) {
@@ -361,7 +361,7 @@ T_CASE(a_txn_of_an_old_epoch_that_waits_is_only_read)
 	}
 }
 
-/* What the store does not take it has not taken before either. */
+/* What the store refuses as too large it has not applied before either. */
 T_CASE(an_unknown_txn_that_is_too_large_is_only_read)
 {
 	rig_open(&rig, NULL);
@@ -383,7 +383,7 @@ T_CASE(an_unknown_txn_that_is_too_large_is_only_read)
 	rig_close(&rig);
 }
 
-/* Two are told in one call; one of them is another by then, and the call fails. */
+/* Two statuses are in one txn; one of the pods is another by then, and the txn fails. */
 T_CASE(a_pod_crowded_out_of_the_status_txn_gets_its_status)
 {
 	rig_open(&rig, NULL);
@@ -403,7 +403,7 @@ T_CASE(a_pod_crowded_out_of_the_status_txn_gets_its_status)
 	rig_close(&rig);
 }
 
-/* More than are told in a call. */
+/* More pods than one status txn has room for. */
 T_CASE(every_pod_that_fits_nowhere_gets_a_status)
 {
 	enum { HUGE_PODS = 150 };
@@ -440,7 +440,7 @@ static void conflicts_are(uint64_t conflicts, uint64_t taken_back)
 	T_EQ(figures.taken_back, taken_back);
 }
 
-/* Three are decided, one is in a call; the call that is under way keeps the others. */
+/* Of three decided pods one is in a txn; the others are held up by it. */
 T_CASE(a_node_that_is_handed_over_is_no_conflict)
 {
 	rig_open(&rig, &(struct sched_opts){.batch_size = 2, .inflight = 1});
@@ -465,8 +465,8 @@ T_CASE(a_node_that_is_handed_over_is_no_conflict)
 	rig_close(&rig);
 }
 
-/* In a call, and before it is in one. */
-T_CASE(somebody_else_on_the_node_is_a_conflict)
+/* The conflict comes while the pod is in a txn, and before it is in one. */
+T_CASE(another_writer_on_the_node_is_a_conflict)
 {
 	rig_open(&rig, &(struct sched_opts){.batch_size = 1, .inflight = 1});
 	rig_node(&rig, 0, "n-1", "4");

@@ -1,5 +1,6 @@
 /*
- * For tests of several cores over one store: whatever may happen between them, at random.
+ * For tests of several cores over one store: random steps of whatever may happen between
+ * them.
  */
 #ifndef SHARDSCHED_SHARD_SHARDS_RIG_H
 #define SHARDSCHED_SHARD_SHARDS_RIG_H
@@ -12,7 +13,7 @@
 
 enum { SHARDS = 3, NODES = 6, CPUS = 4, PODS = NODES * CPUS };
 
-/* All of a rig but its store. */
+/* Everything of a rig but its store. */
 enum { PART_AT = offsetof(struct rig, sched), PART_SIZE = sizeof(struct rig) - PART_AT };
 
 static struct rig rig;
@@ -20,7 +21,7 @@ static struct pl_rng rng;
 static uint8_t part[SHARDS][PART_SIZE];
 static unsigned now_is;
 static unsigned owner[RIG_PARTITIONS];
-static unsigned wants[SHARDS]; /* of the view */
+static unsigned wants[SHARDS]; /* users of the fleet view */
 static uint64_t remote_ever, conflicts_ever, views_ever, moves_ever, lost_ever;
 
 static inline uint32_t below(uint32_t n)
@@ -28,8 +29,8 @@ static inline uint32_t below(uint32_t n)
 	return (uint32_t)pl_rng_below(&rng, n);
 }
 
-/* From here on rig is that shard's. Time and epochs are everybody's. Namespaces that it
- * does not need go at once. */
+/* From here on rig is that shard's. Time and epochs are common to all shards. Namespaces
+ * without pods are forgotten at once. */
 static inline void select_shard(unsigned shard)
 {
 	uint64_t now_ms = rig.now_ms;
@@ -107,7 +108,7 @@ static inline void close_all(void)
 	pl_arena_done(&rig.store.arena);
 }
 
-/* -- steps --------------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------------- */
 
 static inline void step_answer(void)
 {
@@ -118,7 +119,7 @@ static inline void step_answer(void)
 	if (i == RIG_OUT_MAX)
 		return;
 	switch (below(10)) {
-	case 0: /* applied, and nobody heard of it */
+	case 0: /* applied, and the answer is lost */
 		(void)rig_exec(&rig.store, &rig.out[i].req.txn);
 		rig_fail(&rig, i, PL_UNKNOWN);
 		lost_ever++;

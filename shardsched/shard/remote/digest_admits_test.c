@@ -5,7 +5,7 @@ static char name_of[16];
 
 static uint32_t pod_location_of;
 
-/* A node of somebody else than a (0). */
+/* Picks a node of another shard than a (0). */
 static void pick(void)
 {
 	for (uint32_t i = 0; i < NODES; i++) {
@@ -70,7 +70,7 @@ static const char *placed_with(const char *node_more, const char *pod_more,
 	return where;
 }
 
-T_CASE(nothing_is_in_the_way)
+T_CASE(nothing_keeps_the_pod_away)
 {
 	T_STR(placed_with("", "", NULL), name_of);
 }
@@ -97,7 +97,7 @@ T_CASE(a_cordoned_node_that_is_tolerated)
 	      name_of);
 }
 
-T_CASE(taints_of_which_the_profile_does_not_ask)
+T_CASE(taints_that_the_profile_ignores)
 {
 	T_STR(placed_with("\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"}]", "",
 	                  "{\"profiles\":[{\"schedulerName\":\"default-scheduler\","
@@ -106,7 +106,7 @@ T_CASE(taints_of_which_the_profile_does_not_ask)
 	      name_of);
 }
 
-/* The Node does not have any, and nobody minds. */
+/* The Node has none of the resource, and the profile does not ask for it. */
 static const char *foo(const char *profiles)
 {
 	static char where[128];
@@ -136,7 +136,7 @@ T_CASE(a_resource_that_no_node_has)
 	T_STR(foo(NULL), "Pending");
 }
 
-T_CASE(a_resource_of_which_the_profile_does_not_ask)
+T_CASE(a_resource_that_the_profile_ignores)
 {
 	T_STR(foo("{\"profiles\":[{\"schedulerName\":\"default-scheduler\","
 	          "\"pluginConfig\":[{\"name\":\"NodeResourcesFit\",\"args\":{"

@@ -1,10 +1,9 @@
-/* Digests that say what they said before, or are there no more. */
+/* Digests that say what they said before, or are deleted. */
 #include "shardsched/shard/remote/remote_rig.h"
 
-/* -- by whom they are read ------------------------------------------------------------
- */
+/* -- reading ----------------------------------------------------------------------- */
 
-/* A guest was there when it was looked at, and neither before nor after; there is no
+/* A guest was on the node when it was listed, and neither before nor after; there is no
  * other room. */
 static void begin_with_guest(void)
 {
@@ -43,7 +42,7 @@ static bool is_excluded_for_long(void)
 	return node != NULL && node->excluded_ms > rig.now_ms + 31000;
 }
 
-/* Longer than what was seen is kept. */
+/* Longer than the list is kept. */
 T_CASE(an_excluded_and_forgotten_node_is_looked_at_again)
 {
 	begin();
@@ -71,7 +70,8 @@ T_CASE(an_excluded_and_forgotten_node_is_looked_at_again)
 	rig_close(&rig);
 }
 
-/* It was handed over, and who had it told of it once more after the other did. */
+/* The partition was handed over, and its old owner's digest said something of it once
+ * more after the new owner's. */
 T_CASE(the_remaining_digest_of_a_partition_counts)
 {
 	char published[512];
@@ -96,10 +96,10 @@ T_CASE(the_remaining_digest_of_a_partition_counts)
 	rig_close(&rig);
 }
 
-/* -- by whom they are written ---------------------------------------------------------
- */
+/* -- writing ----------------------------------------------------------------------- */
 
-/* Somebody may have looked meanwhile, and waits to hear that it is as it was. */
+/* Another shard may have listed the node meanwhile, and waits to hear that it is as
+ * before. */
 T_CASE(a_node_that_came_and_went_is_published)
 {
 	static const char alloc[] = "/alloc/0000/east/mine";
@@ -151,8 +151,8 @@ static void the_store_goes_back(void)
 	rig_view_list(&rig, SCHED_DIGESTS);
 }
 
-/* Whatever became of it. */
-T_CASE(one_that_is_not_there_any_more_is_written_again)
+/* Whatever deleted the digest. */
+T_CASE(a_deleted_own_digest_is_written_again)
 {
 	static void (*const ends[])(void) = {it_is_gone, it_is_not_listed,
 	                                     the_store_goes_back};

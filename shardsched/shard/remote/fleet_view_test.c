@@ -1,4 +1,4 @@
-/* Nodes of others: the whole view, and what comes and goes with it. */
+/* Remote nodes by the fleet view, and what comes and goes with it. */
 #include "shardsched/shard/remote/remote_rig.h"
 
 T_CASE(the_fleet_view_brings_all_nodes)
@@ -15,7 +15,7 @@ T_CASE(the_fleet_view_brings_all_nodes)
 	rig_close(&rig);
 }
 
-/* Pods are put on own nodes as ever. */
+/* Pods are placed on own nodes as ever. */
 T_CASE(local_nodes_come_first)
 {
 	int phase;
@@ -28,7 +28,7 @@ T_CASE(local_nodes_come_first)
 	rig_close(&rig);
 }
 
-T_CASE(it_is_kept_for_a_while)
+T_CASE(the_fleet_view_is_kept_for_a_while)
 {
 	begin();
 	fleet_view_acquire(rig.sched);
@@ -52,9 +52,9 @@ T_CASE(it_is_kept_for_a_while)
 	rig_close(&rig);
 }
 
-/* What somebody else puts on a node is known by key; until then the node is aside, and
- * the view not clear. */
-T_CASE(specs_of_others_are_read)
+/* The spec of another shard's pod is read by key; until then its node is excluded and the
+ * view has not come further. */
+T_CASE(specs_of_remote_pods_are_read)
 {
 	int64_t revision;
 
@@ -77,8 +77,8 @@ T_CASE(specs_of_others_are_read)
 	rig_close(&rig);
 }
 
-/* It ends, and nothing is left of it. */
-T_CASE(pods_of_others_are_forgotten)
+/* The view ends, and nothing is left of it. */
+T_CASE(remote_pods_are_forgotten_with_the_view)
 {
 	begin();
 	fleet_view_acquire(rig.sched);
@@ -93,7 +93,7 @@ T_CASE(pods_of_others_are_forgotten)
 	rig_close(&rig);
 }
 
-T_CASE(partitions_come_and_go_while_it_is_held)
+T_CASE(partitions_change_hands_under_the_fleet_view)
 {
 	begin();
 	fleet_view_acquire(rig.sched);
@@ -113,7 +113,7 @@ T_CASE(partitions_come_and_go_while_it_is_held)
 	rig_close(&rig);
 }
 
-/* To be handed over: nothing is put there any more, but it counts. */
+/* A partition that is handed over gets no placements any more, but counts. */
 T_CASE(a_quiet_partition_is_excluded)
 {
 	begin();
@@ -126,7 +126,7 @@ T_CASE(a_quiet_partition_is_excluded)
 	rig_close(&rig);
 }
 
-/* What went while it was not watched is swept; what came since the list is not. */
+/* What went while the view was not watched is swept; what came since the list is not. */
 T_CASE(a_new_list_sweeps)
 {
 	begin();
@@ -157,7 +157,7 @@ T_CASE(events_of_a_node_in_a_txn_hold_the_view_back)
 	rig_run_idle(&rig);
 	rig_pod(&rig, 0, "p", "1", "");
 	rig_deliver_all(&rig);
-	rig_run(&rig); /* the commit is under way */
+	rig_run(&rig); /* the commit is in flight */
 	rig_put(&rig, "/alloc/0000/east/mine", "{\"v\":1,\"generation\":7}");
 	revision = rig.store.revision;
 	rig_put(&rig, "/digests/x", "{}");

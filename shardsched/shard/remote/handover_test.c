@@ -1,9 +1,10 @@
-/* A partition that is to be handed over, while the view is held: nothing is put there. */
+/* A partition that is handed over while the fleet view is held gets no placements. */
 #include "shardsched/shard/remote/remote_rig.h"
 
 enum { ROUNDS = 400 };
 
-/* Pods come, one a round, and fit on its node only. In how many rounds it was quiet. */
+/* One pod comes in each round, and fits on the partition's node only. Gives in how many
+ * rounds the partition was quiet. */
 static unsigned quiet_rounds(bool view)
 {
 	unsigned quiet = 0;
@@ -34,12 +35,12 @@ static unsigned quiet_rounds(bool view)
 	return quiet;
 }
 
-T_CASE(it_is_quiet_without_the_view)
+T_CASE(a_handed_over_partition_gets_quiet_without_the_view)
 {
 	T_TRUE(quiet_rounds(false) > 90);
 }
 
-T_CASE(it_is_quiet_with_the_view)
+T_CASE(a_handed_over_partition_gets_quiet_with_the_view)
 {
 	T_TRUE(quiet_rounds(true) > 0);
 }

@@ -1,8 +1,7 @@
-/* Many nodes of which something is not known, and never will be: nobody waits for that.
- */
+/* Many nodes of which something is unknown, and always will be: no pod waits for that. */
 #include "shardsched/shard/remote/remote_rig.h"
 
-/* A pod that is too large for any node; the state that it has after a while. */
+/* A pod that is too large for any node; gives its state after a while. */
 static const char *status_of(unsigned incomplete, bool victim)
 {
 	static char state[512];
@@ -14,7 +13,7 @@ static const char *status_of(unsigned incomplete, bool victim)
 	for (unsigned i = 0; i < incomplete; i++) {
 		(void)snprintf(name, sizeof name, "n-%03u", i);
 		rig_node(&rig, 0, name, "4");
-		alloc_lists(0, name, 1, name); /* and there is no such spec */
+		alloc_lists(0, name, 1, name); /* there is no such spec */
 	}
 	rig_own(&rig, 0);
 	rig_run_idle(&rig);
@@ -41,22 +40,22 @@ static const char *status_of(unsigned incomplete, bool victim)
 	return state;
 }
 
-T_CASE(few_are_waited_for_in_vain)
+T_CASE(few_incomplete_nodes_are_not_waited_for)
 {
 	T_TRUE(status_of(200, false)[0] != 0);
 }
 
-T_CASE(room_is_made_beside_few)
+T_CASE(room_is_made_beside_few_incomplete_nodes)
 {
 	T_TRUE(strstr(status_of(200, true), "nominated") != NULL);
 }
 
-T_CASE(many_are_waited_for_in_vain)
+T_CASE(many_incomplete_nodes_are_not_waited_for)
 {
 	T_TRUE(status_of(300, false)[0] != 0);
 }
 
-T_CASE(room_is_made_beside_many)
+T_CASE(room_is_made_beside_many_incomplete_nodes)
 {
 	T_TRUE(strstr(status_of(300, true), "nominated") != NULL);
 }

@@ -1,4 +1,4 @@
-/* Of a partition that is visited, what is on the nodes is read as far as it is needed. */
+/* The specs on the nodes of a remote list are read as far as they are needed. */
 #include "shardsched/shard/remote/remote_rig.h"
 #include "store/keys/partition.h"
 
@@ -14,7 +14,7 @@ static const char *name_of(const char *what, unsigned i)
 	return name;
 }
 
-/* Nodes of the same size, with a pod of somebody else's on each. */
+/* Nodes of equal size, with a pod of another shard on each. */
 static void begin_there(void)
 {
 	begin();
@@ -40,7 +40,7 @@ static unsigned known(void)
 	return count;
 }
 
-/* THERE: on none of these. */
+/* THERE: on none of them. */
 static unsigned placed_on(const char *pod)
 {
 	for (unsigned i = 0; i < THERE; i++)
@@ -49,7 +49,7 @@ static unsigned placed_on(const char *pod)
 	return THERE;
 }
 
-T_CASE(some_are_read_and_the_pod_goes_there)
+T_CASE(some_listed_nodes_are_read_and_take_the_pod)
 {
 	begin_there();
 	rig_pod(&rig, 0, "small", "1", "");
@@ -57,7 +57,7 @@ T_CASE(some_are_read_and_the_pod_goes_there)
 	rig_run_idle(&rig);
 	T_TRUE(placed_on("large") < THERE);
 	T_EQ(known(), FIRST);
-	/* For others like it the same will do, as long as there is room. */
+	/* The nodes that were read suffice for equal pods, as long as there is room. */
 	for (unsigned i = 0; i < FIRST - 1; i++)
 		rig_pod(&rig, 0, name_of("more", i), "3500m", "");
 	rig_run_idle(&rig);
@@ -70,8 +70,8 @@ T_CASE(some_are_read_and_the_pod_goes_there)
 	rig_close(&rig);
 }
 
-/* By what allocs say is used, what is asked of labels, and taints. */
-T_CASE(those_that_seem_to_fit_are_read_first)
+/* By what allocs say is used, by labels, and by taints. */
+T_CASE(nodes_that_seem_to_fit_are_read_first)
 {
 	begin_there();
 	for (unsigned i = 0; i < THERE; i++) {
@@ -101,8 +101,8 @@ T_CASE(those_that_seem_to_fit_are_read_first)
 	rig_close(&rig);
 }
 
-/* What only the specs tell: a port that is in use nearly everywhere. */
-T_CASE(when_these_will_not_do_more_are_read)
+/* Only the specs tell of a port that is in use nearly everywhere. */
+T_CASE(more_nodes_are_read_when_the_first_do_not_suffice)
 {
 	static const char port[] =
 		",\"hostNetwork\":true,\"containers\":[{\"name\":\"c\",\"ports\":[{"
@@ -153,8 +153,8 @@ T_CASE(a_pod_that_fits_nowhere_gets_a_status_when_all_is_read)
 	rig_close(&rig);
 }
 
-/* Whoever has something there has to know the node whole. */
-T_CASE(where_something_of_ours_is_it_is_read)
+/* A node that has a reservation of the shard has to be known whole. */
+T_CASE(a_node_with_an_own_reservation_is_read)
 {
 	char key[128], value[256];
 	uint32_t partition = 0;

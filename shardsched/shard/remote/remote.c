@@ -1,12 +1,12 @@
 /*
  * Pods that find no local node.
  *
- * 	a cycle runs over all known nodes (the verdict on local nodes stands)
- * 	  it finds a node     the pod is placed, if its list is fresh and there is room in
- * 	                      remote commits; else the pod waits for these
- * 	  it finds none       two partitions whose digests admit the pod, and that were not
- * 	                      tried since they were written, are listed; the pod waits
- * 	    none is left      the pod is refused, and waits for events, digests among them
+ *	a cycle runs over all known nodes (the verdict on local nodes stands)
+ *	  it finds a node     the pod is placed, if its list is fresh and there is room in
+ *	                      remote commits; else the pod waits for these
+ *	  it finds none       two partitions whose digests admit the pod, and which were not
+ *	                      tried since these were written, are listed; the pod waits
+ *	    none is left      the pod is refused, and waits for events, digests among them
  *
  * Partitions are drawn by the pod, so that shards in the same need do not all go to the
  * same one. Of each class one pod, the leader, waits for lists and for room. The others

@@ -1,7 +1,6 @@
 /*
- * How much is under way on nodes of others: how many calls at once, how many placements
- * in one, and how long it is waited for after a conflict. More by steps while all goes
- * through, half of it after each conflict.
+ * How much is in flight on remote nodes: how many txns at once, how many placements in
+ * one, and the pause after a conflict. Successes add a little; each conflict halves it.
  */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
@@ -40,7 +39,7 @@ static void now_is(uint32_t window, uint32_t placements_max, uint64_t pause_ms)
 	T_EQ(is->pause_ms, pause_ms);
 }
 
-T_CASE(it_begins_with_a_little)
+T_CASE(remote_commits_begin_small)
 {
 	begin();
 	now_is(FIRST_WINDOW, FIRST_MOST, 0);
@@ -49,8 +48,9 @@ T_CASE(it_begins_with_a_little)
 	rig_close(&rig);
 }
 
-/* Half of both, down to one; the pause doubles up to its most, and counts from now. */
-T_CASE(each_conflict_halves_it)
+/* Both are halved, down to one; the pause doubles up to its maximum, and counts from
+ * now. */
+T_CASE(each_conflict_halves_remote_commits)
 {
 	static const uint64_t pause_ms[] = {20, 40, 80, 160, 250, 250};
 	static const uint32_t placements_max[] = {4, 2, 1, 1, 1, 1};
@@ -65,9 +65,9 @@ T_CASE(each_conflict_halves_it)
 	rig_close(&rig);
 }
 
-/* One call more once as many as may be went through; one placement more after each that
- * was full. Neither is more than its most. */
-T_CASE(what_goes_through_makes_it_more)
+/* One txn more once as many as may be in flight succeeded; one placement more after each
+ * full txn. Neither exceeds its maximum. */
+T_CASE(successes_grow_remote_commits)
 {
 	begin();
 	answered(FIRST_MOST, false);
@@ -85,9 +85,9 @@ T_CASE(what_goes_through_makes_it_more)
 	rig_close(&rig);
 }
 
-/* A conflict begins the count again; and what goes through after it waits half as long
- * at the next one. */
-T_CASE(after_a_conflict_it_is_more_by_steps_again)
+/* A conflict begins the count again; successes after it halve the pause of the next
+ * conflict. */
+T_CASE(growth_starts_over_after_a_conflict)
 {
 	begin();
 	for (unsigned i = 0; i < 200; i++)
@@ -109,9 +109,9 @@ T_CASE(after_a_conflict_it_is_more_by_steps_again)
 	rig_close(&rig);
 }
 
-/* How much is under way goes with how often it conflicts: nearly all that may be where it
- * hardly ever does, next to nothing where every other does. */
-T_CASE(it_follows_the_rate_of_conflicts)
+/* How much is in flight follows how often it conflicts: nearly the maximum where it
+ * hardly ever does, next to nothing where every other txn does. */
+T_CASE(remote_commits_follow_the_rate_of_conflicts)
 {
 	static const uint32_t one_in[] = {400, 60, 12, 4, 2};
 	uint64_t before = UINT64_MAX;
@@ -139,8 +139,9 @@ T_CASE(it_follows_the_rate_of_conflicts)
 	rig_close(&rig);
 }
 
-/* What is under way or waits takes of it; while it pauses there is none. */
-T_CASE(room_is_what_is_left_of_it)
+/* Placements that wait or are in flight take of the room; during a pause there is
+ * none. */
+T_CASE(room_is_what_waiting_placements_leave)
 {
 	begin();
 	is->waiting = 5;

@@ -1,4 +1,4 @@
-/* Partitions of others that can not be listed: nobody waits for them for ever. */
+/* Partitions of other shards that can not be listed: no pod waits for them for ever. */
 #include "shardsched/shard/remote/remote_rig.h"
 
 static void pass_seconds(unsigned seconds)
@@ -45,21 +45,21 @@ T_CASE(pods_waiting_for_a_failing_list_get_a_status)
 		rig.now_ms += 100;
 		rig_run_idle(&rig);
 	}
-	rig.now_ms += 200; /* until it is written */
+	rig.now_ms += 200; /* until the status is written */
 	rig_run_idle(&rig);
 	T_EQ(phase_of("large"), STATE_PENDING);
 	T_EQ(phase_of("alike"), STATE_PENDING);
 	T_EQ(rig.troubles, 1);
 	T_TRUE(strstr(rig.said, "0001") != NULL);
 	T_TRUE(strstr(rig.said, rig_unlisted.msg) != NULL);
-	/* It is tried again, ever more rarely. */
+	/* The list is tried again, ever more rarely. */
 	failed = rig.unlistings;
 	T_TRUE(failed >= 3);
 	pass_seconds(120);
 	T_TRUE(rig.unlistings > failed);
 	T_TRUE(rig.unlistings <= 12);
 	T_EQ(rig.troubles, 1);
-	/* Whoever comes now is told at once, whatever it says that it has. */
+	/* A pod that comes now gets its status at once, whatever the digest promises. */
 	rig_pod(&rig, 0, "late", "3600m", "");
 	put_digest(1, "3900m");
 	pass_seconds(2);
@@ -103,8 +103,8 @@ T_CASE(pods_waiting_for_a_failing_list_preempt_locally)
 	rig_close(&rig);
 }
 
-/* What was seen there once grows too old to put anybody there. */
-T_CASE(what_can_not_be_seen_again_is_forgotten)
+/* The contents of an old list become too old to place a pod by. */
+T_CASE(an_old_list_that_can_not_be_renewed_is_forgotten)
 {
 	begin();
 	put_digest(1, "4000m");
@@ -124,7 +124,7 @@ T_CASE(what_can_not_be_seen_again_is_forgotten)
 	rig_close(&rig);
 }
 
-/* It changed hands: it may be as it was. */
+/* The partition changed hands, so its lists may succeed again. */
 T_CASE(a_new_owner_resets_the_failures)
 {
 	begin();

@@ -1,4 +1,4 @@
-/* Nodes of others: visits, alone and beside the view. */
+/* Remote nodes by remote lists, alone and beside the fleet view. */
 #include "shardsched/shard/remote/remote_rig.h"
 
 T_CASE(a_remote_list_is_kept_for_a_while)
@@ -15,7 +15,7 @@ T_CASE(a_remote_list_is_kept_for_a_while)
 	rig_close(&rig);
 }
 
-/* What a visit does not find any more is gone. */
+/* What the second list does not bring is gone. */
 T_CASE(a_second_remote_list_sweeps)
 {
 	begin();
@@ -66,8 +66,7 @@ T_CASE(a_failed_remote_list_leaves_nothing)
 	rig_close(&rig);
 }
 
-/* What is wanted while a visit is under way of which nothing will come is not that one.
- */
+/* A request during a moot list is not satisfied by it. */
 T_CASE(pods_waiting_for_a_moot_list_get_another)
 {
 	struct sched_action action;
@@ -144,7 +143,7 @@ T_CASE(a_remote_list_fails_while_the_view_is_listed)
 	rig_close(&rig);
 }
 
-/* What it had brought by then was forgotten with the view: it is made again. */
+/* What the list had brought by then was forgotten with the view: it is made again. */
 T_CASE(the_view_ends_during_a_remote_list)
 {
 	begin();

@@ -1,4 +1,5 @@
-/* For tests of nodes of others: mine is ours, other and third are not. */
+/* For tests of remote nodes: "mine" is in a partition of the shard, "other" and "third"
+ * are not. */
 #ifndef SHARDSCHED_SHARD_REMOTE_REMOTE_RIG_H
 #define SHARDSCHED_SHARD_REMOTE_REMOTE_RIG_H
 
@@ -13,7 +14,7 @@ static inline const struct sched_node *node_of(const char *name)
 	return node_find(rig.sched, PL_SPAN_LIT("east"), pl_span_str(name));
 }
 
-/* Somebody else's. */
+/* Another shard's pod is on the node. */
 static inline void alloc_lists(uint32_t p, const char *node, uint32_t of, const char *pod)
 {
 	char key[128], value[256];
@@ -45,7 +46,8 @@ static inline void begin(void)
 	rig_run_idle(&rig);
 }
 
-/* As another shard would tell of a partition with one node, which changed then. */
+/* The digest of another shard, of a partition with one node that changed last at
+ * `newest`. */
 static inline void put_digest_at(uint32_t p, const char *cpu, unsigned newest)
 {
 	char key[64], value[512];
@@ -89,7 +91,7 @@ static inline uint32_t puts_of_digests(void)
 	return puts;
 }
 
-/* There, each time. */
+/* On node "other", in each round. */
 static inline void somebody_comes(unsigned turn)
 {
 	char value[64];

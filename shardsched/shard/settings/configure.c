@@ -9,10 +9,10 @@
  * migrates; a pod for which memory is missing on its way is tried again like any pod that
  * could not be queued (report_repair).
  *
- * 	in the queue        taken out and put into the new queue, to be tried at once
- * 	waits at its node   the same: it was decided by the old profiles and is in no txn
- * 	in a txn            stays there without a class; if the txn fails it starts anew
- * 	has no profile      looked at again: it may have one now
+ *	in the queue        taken out and put into the new queue, to be tried at once
+ *	waits at its node   the same: it was decided by the old profiles and is in no txn
+ *	in a txn            stays there without a class; if the txn fails it starts anew
+ *	has no profile      looked at again: it may have one now
  *
  * A pod that comes meanwhile belongs to the latest generation and stands behind those
  * that waited.

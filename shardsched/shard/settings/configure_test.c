@@ -1,4 +1,4 @@
-/* Settings that change while pods are decided, wait and are under way. */
+/* Settings that change while pods are decided, wait and are in flight. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
@@ -29,7 +29,7 @@ static const char *where(const char *name)
 	return text;
 }
 
-/* All pods go over at once. */
+/* All pods migrate at once. */
 static void configure(struct sched_settings settings)
 {
 	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
@@ -52,7 +52,7 @@ static uint32_t queued(enum queue_place in_place)
 	return stats.pods[in_place];
 }
 
-/* One of the nodes has something on it; so the two profiles do not agree. */
+/* One of the nodes has a pod on it, so the two profiles do not agree. */
 static void up(uint32_t batch_size, uint32_t inflight)
 {
 	rig_open(&rig,
@@ -68,7 +68,7 @@ static void up(uint32_t batch_size, uint32_t inflight)
 	rig_deliver_all(&rig);
 }
 
-T_CASE(what_comes_next_is_decided_by_the_new_profile)
+T_CASE(the_next_pod_is_decided_by_the_new_profile)
 {
 	up(0, 0);
 	rig_pod(&rig, 1, "a", "1", "");
@@ -85,8 +85,8 @@ T_CASE(what_comes_next_is_decided_by_the_new_profile)
 	rig_close(&rig);
 }
 
-/* Decided by the old one: what is in a call stays, what waits is decided anew. */
-T_CASE(what_waits_at_its_node_is_given_back)
+/* Decided by the old profile: a pod in a txn stays, a waiting pod is decided again. */
+T_CASE(a_pod_waiting_at_its_node_is_withdrawn)
 {
 	up(1, 1);
 	for (int i = 0; i < 3; i++) {
@@ -132,8 +132,8 @@ T_CASE(a_pod_in_a_failed_txn_starts_anew)
 	rig_close(&rig);
 }
 
-/* A node that nobody has committed to yet is compared beside its alloc: once is enough.
- */
+/* The first commit on a node compares its Node beside its alloc; the conflict counts
+ * once. */
 T_CASE(a_node_that_changed_is_counted_once)
 {
 	struct conflict_summary told;
@@ -155,7 +155,7 @@ T_CASE(a_node_that_changed_is_counted_once)
 	rig_close(&rig);
 }
 
-/* Sent again as it was: the call does not know of profiles. */
+/* The txn is sent again as it was: it does not depend on profiles. */
 T_CASE(a_txn_of_unknown_outcome_is_settled)
 {
 	up(1, 1);
@@ -240,14 +240,14 @@ T_CASE(a_waiting_pod_is_tried_again_and_keeps_its_attempts)
 	rig_close(&rig);
 }
 
-/* The order of before, and what the new one says. */
+/* The order of before, and the one of the new settings. */
 T_CASE(the_queue_is_sorted_anew)
 {
 	up(1, 1);
 	configure((struct sched_settings){.batch_size = 1, .inflight = 1});
 	rig_pod(&rig, 1, "x", "1", "");
 	rig_deliver_all(&rig);
-	rig_run(&rig); /* from here on nothing is popped but what fits the call */
+	rig_run(&rig); /* from here on only as many pods are popped as the txn takes */
 	rig_pod(&rig, 1, "b", "1", "");
 	rig_deliver_all(&rig);
 	rig_put(&rig, "/schedules/0001/web/g/spec",
@@ -281,7 +281,7 @@ T_CASE(a_waiting_pod_keeps_its_turn)
 		rig_deliver_all(&rig);
 		rig.now_ms++;
 	}
-	rig_pod(&rig, 1, "p-0", "101", ""); /* another one: to the end */
+	rig_pod(&rig, 1, "p-0", "101", ""); /* a new pod: it goes to the end */
 	rig_deliver_all(&rig);
 	profiles_are(most);
 	for (int i = 1; i <= 20; i++) {
@@ -295,7 +295,7 @@ T_CASE(a_waiting_pod_keeps_its_turn)
 	rig_close(&rig);
 }
 
-/* -- some pods a turn --------------------------------------------------------------- */
+/* -- a few pods a turn ------------------------------------------------------------- */
 
 enum { MANY = 24 };
 
@@ -314,7 +314,7 @@ static struct sched_pod *the(int i)
 	return pod_find(rig.sched, 1, PL_SPAN_LIT("web"), pl_span_str(many(i)));
 }
 
-/* That wait; the first is in a call, two more are at their node. */
+/* Pods that wait; the first is in a txn, two more wait at their node. */
 static void many_wait(uint32_t migrate_max)
 {
 	up(1, 1);
@@ -338,7 +338,7 @@ static void begin_most(void)
 	sched_check(rig.sched);
 }
 
-T_CASE(nothing_is_decided_before_all_have_gone_over)
+T_CASE(nothing_is_decided_before_all_pods_have_migrated)
 {
 	uint64_t decided;
 	unsigned turns = 0;
@@ -360,14 +360,14 @@ T_CASE(nothing_is_decided_before_all_have_gone_over)
 	}
 	T_EQ(turns, MANY / 4);
 	rig_run_idle(&rig);
-	T_STR(where("p-0"), "n-2"); /* it was in the call */
+	T_STR(where("p-0"), "n-2"); /* it was in the txn */
 	T_STR(where("p-1"), "n-1");
 	T_STR(where("p-2"), "n-1");
 	rig_close(&rig);
 }
 
-/* Whatever happens to pods that have gone over and to those that have not. */
-T_CASE(they_come_go_and_change_on_the_way)
+/* Pods that have migrated and pods that have not are edited, deleted and bound. */
+T_CASE(pods_come_go_and_change_during_a_migration)
 {
 	many_wait(1);
 	begin_most();
@@ -376,7 +376,7 @@ T_CASE(they_come_go_and_change_on_the_way)
 	T_TRUE(is_migrating(rig.sched));
 	rig_pod(&rig, 1, "late", "1", "");
 	rig_del(&rig, "/schedules/0001/web/p-2/spec");
-	for (int i = 5; i < 12; i++) { /* the next one among them */
+	for (int i = 5; i < 12; i++) { /* the next pod to migrate is among them */
 		char key[64];
 
 		(void)snprintf(key, sizeof key, "/schedules/0001/web/%s/spec", many(i));
@@ -424,7 +424,7 @@ T_CASE(settings_change_again_during_a_migration)
 	rig_close(&rig);
 }
 
-T_CASE(a_partition_is_lost_and_a_shard_ends_on_the_way)
+T_CASE(a_partition_is_lost_and_a_shard_ends_during_a_migration)
 {
 	many_wait(2);
 	begin_most();
@@ -450,7 +450,7 @@ static uint32_t weight_now(struct pl_span namespace)
 
 T_CASE(namespaces_take_turns_by_their_weights)
 {
-	/* web is known already, so by number it is the first. */
+	/* web is known already, so it has the lowest number. */
 	struct settings_weight weight[] = {
 		{PL_SPAN_LIT("a"), 2}, {PL_SPAN_LIT("b"), 3}, {PL_SPAN_LIT("web"), 7}};
 
@@ -478,14 +478,14 @@ static void next_is(const char *name)
 	       pl_span_str(name));
 }
 
-/* Whoever came last, of a namespace of his own, is the next but one. */
+/* The pod that came last, of a namespace of its own, is the next but one. */
 T_CASE(whether_namespaces_take_turns_may_change)
 {
 	for (unsigned fair = 0; fair < 2; fair++) {
 		up(1, 1);
 		rig_pod(&rig, 1, "x", "1", "");
 		rig_deliver_all(&rig);
-		rig_run(&rig); /* in the call */
+		rig_run(&rig); /* in the txn */
 		for (int i = 0; i < 4; i++) {
 			rig_pod(&rig, 1, many(i), "1", "");
 			rig_deliver_all(&rig);
@@ -506,7 +506,7 @@ T_CASE(whether_namespaces_take_turns_may_change)
 	}
 }
 
-/* After its first attempt, and an event that might help. */
+/* The backoff after the first attempt and an event that might help. */
 static void waits_for(uint64_t backoff_ms)
 {
 	rig_pod(&rig, 1, "a", "100", "");
@@ -545,7 +545,7 @@ T_CASE(a_backoff_may_change_alone)
 	rig_close(&rig);
 }
 
-/* Bounds alone: the classes stay as they are. */
+/* Only bounds change: the classes stay as they are. */
 T_CASE(bounds_of_the_shard_disturb_nothing)
 {
 	struct queue *queue;
@@ -636,7 +636,7 @@ T_CASE(without_a_clock_no_plugin_is_over_its_budget)
 	rig_close(&rig);
 }
 
-T_CASE(what_is_wrong_changes_nothing)
+T_CASE(refused_settings_change_nothing)
 {
 	struct sched_settings settings = {.profiles = PL_SPAN_LIT("{\"profiles\":3}"),
 	                                  .batch_size = 5};
@@ -651,7 +651,7 @@ T_CASE(what_is_wrong_changes_nothing)
 	rig_close(&rig);
 }
 
-/* Nobody would ever place it, or give it up. */
+/* No shard would ever place the pod, or release its reservation. */
 T_CASE(a_pod_without_a_profile_loses_its_reservation)
 {
 	rig_open(&rig, NULL);
@@ -673,7 +673,8 @@ T_CASE(a_pod_without_a_profile_loses_its_reservation)
 	rig_close(&rig);
 }
 
-/* Whichever allocation fails: it is so or it is not, and every pod finds its place. */
+/* Whichever allocation fails, the change happens whole or not at all, and every pod is
+ * placed in the end. */
 T_CASE_SECONDS(any_allocation_may_fail, 60)
 {
 	const struct settings_weight weight = {PL_SPAN_LIT("web"), 2};

@@ -3,12 +3,12 @@
  * configuration under `scheduler`: a KubeSchedulerConfiguration with members of Placet's
  * own beside its profiles.
  *
- * 	{"apiVersion": "kubescheduler.config.k8s.io/v1",
- * 	 "kind": "KubeSchedulerConfiguration",
- * 	 "profiles": [...],
- * 	 "queue": {"sort": "sla", "fair": true, "weights": {"shop": 3},
- * 	           "backoff_first_ms": 1000, "backoff_max_ms": 10000},
- * 	 "shard": {"batch": 256, "inflight": 4, "cache_bytes": 268435456}}
+ *	{"apiVersion": "kubescheduler.config.k8s.io/v1",
+ *	 "kind": "KubeSchedulerConfiguration",
+ *	 "profiles": [...],
+ *	 "queue": {"sort": "sla", "fair": true, "weights": {"shop": 3},
+ *	           "backoff_first_ms": 1000, "backoff_max_ms": 10000},
+ *	 "shard": {"batch": 256, "inflight": 4, "cache_bytes": 268435456}}
  *
  * A plain value. An absent member is 0 and means what the shard was started with.
  */

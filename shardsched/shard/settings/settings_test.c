@@ -44,7 +44,7 @@ static void prints(const char *want)
 	pl_buf_done(&buf);
 }
 
-T_CASE(nothing_is_the_default)
+T_CASE(empty_settings_are_the_default)
 {
 	accept("{}");
 	T_EQ(settings.sort, QUEUE_BY_PRIORITY);
@@ -53,7 +53,7 @@ T_CASE(nothing_is_the_default)
 	prints("{\"profiles\":[{\"schedulerName\":\"default-scheduler\"}],"
 	       "\"queue\":{\"sort\":\"priority\",\"fair\":false,"
 	       "\"backoff_first_ms\":1000,\"backoff_max_ms\":10000},\"shard\":{}}");
-	/* However it is written. */
+	/* However the default profile is written. */
 	accept("{\"kind\":\"KubeSchedulerConfiguration\",\"profiles\":[],"
 	       "\"queue\":{\"backoff_max_ms\":500}}");
 	T_EQ(settings.profiles.len, 0);
@@ -63,7 +63,7 @@ T_CASE(nothing_is_the_default)
 	pl_arena_done(&arena);
 }
 
-T_CASE(everything_is_read_and_printed)
+T_CASE(all_settings_are_read_and_printed)
 {
 	accept("{\"apiVersion\":\"kubescheduler.config.k8s.io/v1\","
 	       "\"kind\":\"KubeSchedulerConfiguration\","
@@ -88,7 +88,7 @@ T_CASE(everything_is_read_and_printed)
 	pl_arena_done(&arena);
 }
 
-T_CASE(the_profiles_say_how_to_sort_unless_the_queue_does)
+T_CASE(the_profiles_sort_the_queue_unless_queue_sort_does)
 {
 	static const char by_sla[] =
 		"\"profiles\":[{\"plugins\":{\"queueSort\":{\"enabled\":[{\"name\":"

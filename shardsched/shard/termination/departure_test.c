@@ -1,10 +1,10 @@
-/* Several that leave one node. */
+/* Pods of several shards that leave one node. */
 #include "shardsched/shard/termination/termination_kit.h"
 
 enum { BEFORE = 1, AFTER = 3 };
 
-/* On n-1 in our partition 0: web/mine of our partition 2, which has ended, and web/theirs
- * of another one. */
+/* On n-1 in own partition 0: web/mine of own partition 2, which has ended, and web/theirs
+ * of another shard. */
 static void two_leave(const char *pods, const char *leaving)
 {
 	char value[512];
@@ -52,7 +52,7 @@ T_CASE(pods_of_several_shards_depart_in_order)
 	rig.now_ms += 400;
 	rig_run_idle(&rig);
 	T_TRUE(!mine_has_gone());
-	/* Theirs has gone. */
+	/* Their pod has gone. */
 	rig_put(&rig, "/alloc/0000/east/n-1",
 	        "{\"v\":1,\"generation\":8,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
 	        "\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"},"
@@ -68,7 +68,7 @@ T_CASE(pods_of_several_shards_depart_in_order)
 	down();
 }
 
-/* However often something else happens there. */
+/* However often something else happens on the node. */
 T_CASE(no_pod_waits_long_to_depart)
 {
 	up_two(BEFORE, THEIRS_FIRST, THEIRS_FIRST);
@@ -85,7 +85,7 @@ T_CASE(no_pod_waits_long_to_depart)
 	down();
 }
 
-/* The state tells of an alloc that is not known here yet. */
+/* The state is of an alloc that has not arrived. */
 T_CASE(a_departure_by_an_unseen_alloc_is_waited_for)
 {
 	up_two(AFTER, THEIRS_LAST, "");
@@ -103,7 +103,7 @@ T_CASE(a_departure_by_an_unseen_alloc_is_waited_for)
 	down();
 }
 
-/* What is written there anyway takes them along. */
+/* A txn that writes the node anyway takes them along. */
 T_CASE(a_placement_takes_waiting_departures_along)
 {
 	up_two(BEFORE, THEIRS_FIRST, THEIRS_FIRST);

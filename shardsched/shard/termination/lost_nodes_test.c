@@ -1,9 +1,10 @@
-/* Pods whose nodes are gone, or others'. */
+/* Pods whose nodes are gone, or are another shard's. */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/termination/termination_kit.h"
 #include "store/keys/partition.h"
 
-/* The name falls in another partition than the rig puts nodes in: so it is put there. */
+/* The partition that a node of that name belongs to, which is another than the rig puts
+ * nodes in. */
 static uint32_t local(const char *node)
 {
 	uint32_t at = 0;
@@ -43,7 +44,7 @@ T_CASE(a_pod_whose_node_is_gone_is_placed_again_or_goes)
 	down();
 }
 
-/* What was held there is gone with its alloc, and keeps nobody from seeing that. */
+/* The node's reservation is gone with its alloc, and does not hide that. */
 T_CASE(a_pod_whose_node_is_gone_with_a_reservation_is_placed_again)
 {
 	uint32_t p = local("n-1");
@@ -74,7 +75,8 @@ T_CASE(a_pod_whose_node_is_gone_with_a_reservation_is_placed_again)
 	down();
 }
 
-/* It comes back while the pod is sent away: there is an alloc, so it stays. */
+/* The node comes back while the pod's termination is in flight: there is an alloc, so the
+ * pod stays. */
 T_CASE(a_pod_whose_node_comes_back_is_left_alone)
 {
 	char key[64];
@@ -104,7 +106,7 @@ T_CASE(a_pod_whose_node_comes_back_is_left_alone)
 	down();
 }
 
-/* Whether it is gone is for the owner of its partition to know. */
+/* Only the owner of the node's partition can know that the node is gone. */
 T_CASE(a_pod_whose_node_is_not_ours_any_more_is_left_alone)
 {
 	rig_open(&rig, NULL);
@@ -126,7 +128,7 @@ T_CASE(a_pod_whose_node_is_not_ours_any_more_is_left_alone)
 	down();
 }
 
-/* It is there again, without the pod: nobody here knows whether that runs. */
+/* The node is there again, without the pod: no shard knows whether the pod runs. */
 T_CASE(a_pod_whose_node_comes_back_without_it_is_left_alone)
 {
 	rig_open(&rig, NULL);
@@ -154,7 +156,7 @@ static void del_keys_of(const char *node)
 			rig_unset(&rig.store, rig.store.key[i].key);
 }
 
-/* The call that reads an alloc with the specs that it lists is not answered yet. */
+/* The txn that reads an alloc with the specs that it lists is not answered yet. */
 static struct rig_out read_alloc(struct kv_result *result)
 {
 	rig.now_ms += 5000;
@@ -174,7 +176,7 @@ static struct rig_out read_alloc(struct kv_result *result)
 	return (struct rig_out){0};
 }
 
-/* a is ours, q another shard's, and has no spec. */
+/* a is an own pod, q another shard's, and has no spec. */
 static void begin_with_orphan(uint32_t of_q)
 {
 	char key[64], value[512];
@@ -197,11 +199,11 @@ static void begin_with_orphan(uint32_t of_q)
 			rig_own(&rig, p);
 	rig_run_idle(&rig);
 	T_STR(phase_of("a"), "Bound");
-	T_EQ(rig.malformed, 1); /* that q has no spec */
+	T_EQ(rig.malformed, 1); /* q has no spec */
 	rig.malformed = 0;
 }
 
-/* What was read of its alloc before it was gone is heard after that. */
+/* The alloc was read before it was gone, and the answer comes after that. */
 T_CASE(a_pod_whose_node_was_read_before_it_was_gone_is_placed_again)
 {
 	struct kv_result result;
@@ -224,10 +226,10 @@ T_CASE(a_pod_whose_node_was_read_before_it_was_gone_is_placed_again)
 	down();
 }
 
-/* -- nodes of others ---------------------------------------------------------- */
+/* -- nodes of others --------------------------------------------------------------- */
 
-/* Its node's partition is another shard's, and nothing there is known here. */
-T_CASE(a_pod_leaves_a_node_of_others)
+/* The node's partition is another shard's, and nothing there is known here. */
+T_CASE(a_pod_leaves_a_remote_node)
 {
 	const char *name = local("n-1") != 1 ? "n-1" : local("n-2") != 1 ? "n-2" : "n-3";
 	uint32_t there = local(name);
@@ -251,7 +253,7 @@ T_CASE(a_pod_leaves_a_node_of_others)
 	down();
 }
 
-/* Nor can it be: visits of that partition fail. Then all nodes are looked at. */
+/* The partition can not be listed either: then the fleet view is taken up. */
 static void leaves_unlisted(bool was_known)
 {
 	const char *name = local("n-1") != 1 ? "n-1" : local("n-2") != 1 ? "n-2" : "n-3";
@@ -276,7 +278,7 @@ static void leaves_unlisted(bool was_known)
 	T_TRUE(!is_there("a"));
 	T_EQ(rig_alloc(&rig, there, name).pods, 1);
 	T_EQ(rig.troubles, 1);
-	/* They are looked at no longer than for that; and once more for the next. */
+	/* The view is held no longer than for that; and once more for the next pod. */
 	for (unsigned i = 0; i < 5; i++)
 		later();
 	T_TRUE(!rig.viewed[SCHED_FLEET]);
@@ -301,9 +303,9 @@ T_CASE(a_pod_leaves_a_node_that_can_not_be_listed_again)
 	leaves_unlisted(true);
 }
 
-/* What is read of it then is not kept: nobody would bring it up to date, and it would
- * look as if the node were known. */
-T_CASE(a_pod_leaves_a_node_that_was_forgotten_while_it_was_told)
+/* What is read of the node then is not kept: nothing would bring it up to date, and the
+ * node would look known. */
+T_CASE(a_pod_leaves_a_node_that_was_forgotten_in_between)
 {
 	const char *name = local("n-1") != 1 ? "n-1" : local("n-2") != 1 ? "n-2" : "n-3";
 	uint32_t there = local(name);
@@ -325,7 +327,7 @@ T_CASE(a_pod_leaves_a_node_that_was_forgotten_while_it_was_told)
 	}
 	(void)snprintf(key, sizeof key, "/alloc/%04u/east/%s", there, name);
 	(void)snprintf(value, sizeof value, "%s", rig_value(&rig, key));
-	rig_put(&rig, key, value); /* somebody was there first */
+	rig_put(&rig, key, value); /* another writer was first */
 	rig.now_ms += 31000;
 	rig_run(&rig);
 	T_TRUE(!rig_answer(&rig, 0));

@@ -70,7 +70,7 @@ T_CASE(taints_that_go_in_time_evict_no_pod)
 	seconds(4);
 	T_STR(phase_of("a"), "Bound");
 	T_STR(phase_of("c"), "Bound");
-	/* Since long ago, but the pod has come just now. */
+	/* The taint is old, but the pod has come just now. */
 	rig_pod(&rig, 1, "d", "1",
 	        TOLERATES(",\"effect\":\"NoExecute\",\"tolerationSeconds\":100"));
 	tainted_node("");
@@ -90,7 +90,7 @@ T_CASE(taints_that_go_in_time_evict_no_pod)
 
 #define GONE "{\"key\":\"gone\",\"effect\":\"NoExecute\""
 
-/* Who wrote when it was tainted is hours ahead, or we are behind. */
+/* The writer's clock is hours ahead, or ours is behind. */
 T_CASE(a_taint_from_the_future_counts_from_now)
 {
 	up_tainted();
@@ -119,7 +119,7 @@ T_CASE(a_clock_that_is_set_evicts_no_pod_early)
 	down();
 }
 
-/* It came when the taint had been there for long. */
+/* The pod came when the taint had been there for long. */
 T_CASE(a_clock_that_is_set_evicts_no_late_pod_early)
 {
 	up_tainted();
@@ -134,7 +134,7 @@ T_CASE(a_clock_that_is_set_evicts_no_late_pod_early)
 	T_STR(phase_of("d"), "Bound");
 	seconds(2);
 	T_STR(phase_of("d"), "Terminating");
-	/* Another comes by that clock. */
+	/* Another pod comes by that clock. */
 	rig_pod(&rig, 1, "e", "1",
 	        TOLERATES(",\"effect\":\"NoExecute\",\"tolerationSeconds\":100"));
 	rig_run_idle(&rig);
@@ -147,7 +147,7 @@ T_CASE(a_clock_that_is_set_evicts_no_late_pod_early)
 
 #define RENTED "{\"key\":\"rented\",\"effect\":\"NoExecute\""
 
-/* The wall's is right, and was set forward before. */
+/* The wall clock is right, after it was set forward. */
 T_CASE(a_clock_that_runs_fast_evicts_no_pod_early)
 {
 	rig_open(&rig, NULL);
@@ -190,7 +190,7 @@ static void up_rented(void)
 	T_STR(phase_of("a"), "Bound");
 }
 
-T_CASE(a_taint_that_is_borne_for_ever_makes_no_other_older)
+T_CASE(a_taint_tolerated_for_ever_shortens_no_other)
 {
 	up_rented();
 	tainted_node(RENTED ",\"timeAdded\":\"2020-01-01T00:00:00Z\"}");
@@ -205,7 +205,7 @@ T_CASE(a_taint_that_is_borne_for_ever_makes_no_other_older)
 	down();
 }
 
-/* Nobody has said when they were added. */
+/* The taints have no timeAdded. */
 T_CASE(taints_are_first_seen_each_for_itself)
 {
 	up_rented();
@@ -214,7 +214,7 @@ T_CASE(taints_are_first_seen_each_for_itself)
 	tainted_node(RENTED "}," GONE "}");
 	seconds(1);
 	T_STR(phase_of("a"), "Bound");
-	/* The Node comes again with another, and in another order. */
+	/* The Node comes again with another taint, and in another order. */
 	tainted_node(GONE "}," RENTED "},{\"key\":\"dry\",\"effect\":\"NoSchedule\"}");
 	seconds(1);
 	T_STR(phase_of("a"), "Bound");
@@ -237,7 +237,8 @@ T_CASE(a_taint_is_first_seen_when_it_is_looked_at)
 	down();
 }
 
-/* It was found, waits at the node while the store does not answer, and may stay now. */
+/* The pod was found, waits at the node while the store does not answer, and may stay
+ * now. */
 T_CASE(a_taint_that_is_written_again_is_looked_at_again)
 {
 	up_tainted();
@@ -256,7 +257,7 @@ T_CASE(a_taint_that_is_written_again_is_looked_at_again)
 }
 
 /* The pods' own partition is another shard's. */
-T_CASE(pods_of_others_leave_a_tainted_node)
+T_CASE(remote_pods_leave_a_tainted_node)
 {
 	up_tainted();
 	rig_lost(&rig, 1);
@@ -272,8 +273,8 @@ T_CASE(pods_of_others_leave_a_tainted_node)
 	down();
 }
 
-/* What was read of it is old: somebody has asked it to go meanwhile. */
-T_CASE(pods_of_others_that_changed_are_read_again)
+/* The pod's state that was read is outdated: it was asked to go meanwhile. */
+T_CASE(remote_pods_that_changed_are_read_again)
 {
 	up_tainted();
 	rig_lost(&rig, 1);
@@ -290,8 +291,8 @@ T_CASE(pods_of_others_that_changed_are_read_again)
 	down();
 }
 
-/* Its spec made no sense when its state was read, and was put right since. */
-T_CASE(pods_of_others_that_were_mended_are_read_again)
+/* The pod's spec was malformed when its state was read, and was repaired since. */
+T_CASE(remote_pods_that_were_repaired_are_read_again)
 {
 	static const char key[] = "/schedules/0001/web/a/spec";
 	char spec[1024];

@@ -1,10 +1,10 @@
 /*
  * Pods that are to leave: which they are, and where they wait.
  *
- * 	its node lists it       at the node: it goes with the node's next alloc
- * 	it has no place         by itself: its keys are deleted
- * 	its node is gone        by itself; the txn compares that there is no alloc
- * 	anything else           not yet, or not for this shard: fsck's if it stays so
+ *	its node lists it       at the node: it goes with the node's next alloc
+ *	it has no place         by itself: its keys are deleted
+ *	its node is gone        by itself; the txn compares that there is no alloc
+ *	anything else           not yet, or not for this shard: fsck's if it stays so
  *
  * The lists are all that is kept: what becomes of a pod is derived from its state
  * (state_transition) each time.

@@ -1,6 +1,6 @@
 /*
- * For tests of pods that leave their nodes: pods of namespace web in partition 1, what
- * others say of them, and what becomes of them.
+ * For tests of pods that leave their nodes: pods of namespace web in partition 1, what is
+ * requested of them, and what becomes of them.
  */
 #ifndef SHARDSCHED_SHARD_TERMINATION_TERMINATION_KIT_H
 #define SHARDSCHED_SHARD_TERMINATION_TERMINATION_KIT_H

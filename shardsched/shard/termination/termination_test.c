@@ -1,9 +1,9 @@
-/* Pods that leave their nodes, when others say so. */
+/* Pods that leave their nodes when they are asked to. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/termination/termination_kit.h"
 
-/* A pod of nobody's partition is on the node. */
+/* A pod of no owned partition is on the node. */
 static void node_with(const char *leaving)
 {
 	char value[512];
@@ -33,7 +33,7 @@ T_CASE(a_leaving_pod_stays_marked_when_others_come)
 	T_EQ(alloc.pods, 2);
 	T_TRUE(!alloc.pod[0].leaving);
 	T_TRUE(alloc.pod[1].leaving);
-	/* It does not leave after all. */
+	/* The pod does not leave after all. */
 	node_with("");
 	rig_run_idle(&rig);
 	rig_pod(&rig, 1, "other", "1", "");
@@ -56,7 +56,7 @@ static void up_with(const char *name)
 	T_STR(phase_of(name), "Bound");
 }
 
-/* It is not taken for a node of others any more, which rest. */
+/* The node does not count as remote any more, where commits pause. */
 T_CASE(a_node_becomes_ours_while_a_pod_is_to_leave_it)
 {
 	const struct sched_node *node;
@@ -130,7 +130,7 @@ T_CASE(a_pod_that_is_evicted_is_placed_again)
 	down();
 }
 
-/* Deleted after it was evicted: it is not placed again. */
+/* The pod is deleted after it was evicted: it is not placed again. */
 T_CASE(an_evicted_pod_may_still_be_deleted)
 {
 	up_with("a");
@@ -146,7 +146,7 @@ T_CASE(an_evicted_pod_may_still_be_deleted)
 	down();
 }
 
-/* There is nothing to move: it is bound, and what was asked of it before is over. */
+/* There is nothing to move: the pod is bound, and the earlier request is over. */
 T_CASE(a_pod_asked_to_move_while_it_waits_stays_where_it_is_bound)
 {
 	rig_open(&rig, NULL);
@@ -165,8 +165,8 @@ T_CASE(a_pod_asked_to_move_while_it_waits_stays_where_it_is_bound)
 }
 
 /* Of two pods with one name the first stands apart from its name, and its pointer was
- * taken away by hand: else the other could not have come. */
-T_CASE(the_end_of_a_pod_leaves_another_of_its_name_alone)
+ * deleted by hand: else the other could not have come. */
+T_CASE(the_end_of_a_pod_spares_another_of_its_name)
 {
 	struct pl_buf buf = {.max = 4096};
 	struct pod_state state;
@@ -196,7 +196,7 @@ T_CASE(the_end_of_a_pod_leaves_another_of_its_name_alone)
 	down();
 }
 
-T_CASE(what_has_run_to_its_end_gives_its_place_back)
+T_CASE(a_finished_pod_frees_its_room)
 {
 	static const struct {
 		enum state_ended ended;
@@ -239,7 +239,7 @@ T_CASE(a_deleted_pod_without_a_node_goes_at_once)
 	down();
 }
 
-/* One comes, one goes, another is marked: one put. */
+/* One pod comes, one goes, another is marked, in one put. */
 T_CASE(terminations_ride_with_placements)
 {
 	struct sched_figures before, after;
@@ -284,7 +284,7 @@ T_CASE(a_new_owner_finishes_terminations)
 	down();
 }
 
-T_CASE(nothing_is_begun_where_it_is_to_be_quiet)
+T_CASE(a_quiet_partition_begins_no_termination)
 {
 	up_with("a");
 	sched_quiesce(rig.sched, 1);
@@ -301,9 +301,9 @@ T_CASE(nothing_is_begun_where_it_is_to_be_quiet)
 	down();
 }
 
-/* -- answers ---------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------- */
 
-T_CASE(an_unknown_outcome_ends_it_once)
+T_CASE(an_unknown_outcome_terminates_a_pod_once)
 {
 	for (int applied = 0; applied < 2; applied++) {
 		struct sched_figures figures;
@@ -344,8 +344,8 @@ T_CASE(a_fenced_termination_is_tried_again_after_a_pause)
 	down();
 }
 
-/* Somebody writes the alloc, or the state, under it. */
-T_CASE(a_conflict_is_worked_out_again)
+/* Another writer changes the alloc, or the state. */
+T_CASE(a_termination_is_derived_again_after_a_conflict)
 {
 	unsigned i;
 

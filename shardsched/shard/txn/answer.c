@@ -1,13 +1,13 @@
 /*
  * What an answer means for a txn (its states stand in txn.h).
  *
- * 	yes       what was assumed is true, at the revision of the answer
- * 	no        everything that was sent waits again; the values that were read are
- * 	          applied, and withdraw the decisions that conflicted. A txn without reads
- * 	          is followed by a read
- * 	unknown   the same request again, until it is yes or no. When it is fenced by then it
- * 	          can not be applied any more, but may have been: the keys are read
- * 	not done  the same request again, after a while
+ *	yes       what was assumed is true, at the revision of the answer
+ *	no        everything that was sent waits again; the values that were read are
+ *	          applied, and withdraw the decisions that conflicted. A txn without reads
+ *	          is followed by a read
+ *	unknown   the same request again, until it is yes or no. When it is fenced by then
+ *	          it can not be applied any more, but may have been: the keys are read
+ *	not done  the same request again, after a while
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
@@ -23,7 +23,7 @@ enum {
 	RETRY_MS = 20,
 	RETRY_MAX_MS = 2000,
 	APART_MS = 1000,
-	/* the size grows by this part of the maximum after each full txn that succeeded */
+	/* the size grows by this part of the maximum after a full txn that succeeded */
 	GROW_PARTS = 16,
 };
 

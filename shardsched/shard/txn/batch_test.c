@@ -1,15 +1,15 @@
-/* What is decided together is committed together, and holds nobody else up. */
+/* What is decided in a batch is committed together, and holds up no other pod. */
 #include "shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 
-/* A rule that finds nobody, so that others have nothing to do with it. */
+/* A rule that selects no pod, so that other pods have nothing to do with it. */
 #define APART                                                                  \
 	",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":"      \
 	"\"host\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{" \
 	"\"matchLabels\":{\"app\":\"x\"}}}]"
 
-static struct sched_figures base; /* what it took to know the rule */
+static struct sched_figures base; /* figures of learning the rule */
 
 static void begin(const struct sched_opts *opts)
 {
@@ -30,7 +30,7 @@ static void begin(const struct sched_opts *opts)
 	sched_figures(rig.sched, &base);
 }
 
-/* Each fourth goes to one node. */
+/* Each fourth pod goes to one node. */
 static void pods(uint32_t from, uint32_t to, const char *more)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -100,7 +100,7 @@ T_CASE(a_batch_is_committed_whole_or_not_at_all)
 	touch(2);
 	T_TRUE(!rig_answer(&rig, 0));
 	T_EQ(bound(0, 4), 0);
-	T_EQ(figures().conflicts + figures().decided_again, 4); /* not just the one */
+	T_EQ(figures().conflicts + figures().decided_again, 4); /* not only the one pod */
 	rig_run(&rig);
 	T_EQ(figures().decided, 4 + 2); /* half as many at once */
 	T_EQ(figures().batches_failed, 1);
@@ -109,8 +109,8 @@ T_CASE(a_batch_is_committed_whole_or_not_at_all)
 	rig_close(&rig);
 }
 
-/* A second bundle waits for the first; others do not. */
-T_CASE(one_at_a_time)
+/* A second batch waits for the first; other pods do not. */
+T_CASE(batches_go_one_at_a_time)
 {
 	begin(NULL);
 	pods(0, 4, APART);
@@ -130,7 +130,7 @@ T_CASE(one_at_a_time)
 	rig_close(&rig);
 }
 
-/* And others that wait at its nodes go along, but are not decided again with it. */
+/* Other pods that wait at its nodes go along, but are not decided again with it. */
 T_CASE(nodes_in_a_txn_are_waited_for)
 {
 	begin(NULL);
@@ -154,7 +154,7 @@ T_CASE(nodes_in_a_txn_are_waited_for)
 	rig_close(&rig);
 }
 
-T_CASE(a_pod_of_it_goes)
+T_CASE(a_batch_breaks_when_a_pod_of_it_goes)
 {
 	begin(NULL);
 	pods(0, 8, "");
@@ -164,7 +164,7 @@ T_CASE(a_pod_of_it_goes)
 	T_EQ(figures().decided, 12);
 	rig_del(&rig, "/schedules/0001/web/p-9/spec");
 	rig_deliver_all(&rig);
-	rig_run(&rig); /* those that counted on it are decided again */
+	rig_run(&rig); /* the pods that counted on it are decided again */
 	T_EQ(figures().decided_again, 3);
 	T_EQ(figures().decided, 15);
 	rig_run_idle(&rig);
@@ -172,7 +172,7 @@ T_CASE(a_pod_of_it_goes)
 	rig_close(&rig);
 }
 
-T_CASE(a_partition_is_lost_before_it_is_sent)
+T_CASE(a_batch_breaks_when_a_partition_is_lost)
 {
 	begin(NULL);
 	pods(0, 8, "");
@@ -191,8 +191,8 @@ T_CASE(a_partition_is_lost_before_it_is_sent)
 	rig_close(&rig);
 }
 
-/* As many as the store takes at once. */
-T_CASE(its_size_is_bounded)
+/* The batch has as many pods as the store takes at once. */
+T_CASE(a_batch_is_as_large_as_a_txn)
 {
 	begin(&(struct sched_opts){.batch_size = 16});
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 32});
@@ -204,7 +204,7 @@ T_CASE(its_size_is_bounded)
 	rig_close(&rig);
 }
 
-T_CASE(it_is_halved_when_its_bytes_are_too_many)
+T_CASE(a_batch_of_too_many_bytes_is_halved)
 {
 	begin(&(struct sched_opts){.batch_size = 16});
 	sched_set_limits(rig.sched,

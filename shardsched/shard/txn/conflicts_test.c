@@ -24,7 +24,7 @@ static void up(void)
 	conflicts_init(&conflicts, &strings);
 }
 
-/* The table is the last that knows the names: what it holds it lets go. */
+/* The table is the last holder of the names: it releases what it holds. */
 static void down(void)
 {
 	conflicts_done(&conflicts);
@@ -57,7 +57,7 @@ T_CASE(counts_by_cause_and_by_node)
 	down();
 }
 
-/* What space-saving promises, against the true counts. */
+/* The promise of space-saving, against the true counts. */
 T_CASE(the_node_with_most_conflicts_is_found_among_many)
 {
 	uint64_t seed = t_seed(), truth[NODES] = {0};
@@ -89,7 +89,7 @@ T_CASE(the_node_with_most_conflicts_is_found_among_many)
 	down();
 }
 
-T_CASE(what_was_long_ago_fades)
+T_CASE(old_conflicts_fade)
 {
 	up();
 	conflicts_add(&conflicts, key[1], CONFLICT_ALLOC, 5, 1000);
@@ -123,7 +123,7 @@ T_CASE(a_node_is_excluded_until_its_time_is_over)
 	down();
 }
 
-T_CASE(of_too_many_those_that_last_longest_are_remembered)
+T_CASE(of_too_many_exclusions_the_longest_are_kept)
 {
 	up();
 	for (unsigned i = 0; i < NODES; i++)

@@ -1,6 +1,6 @@
 /* A store that takes less than it was taken for, as one of several members that was
- * started with other flags, refuses what goes for no pod's sake: others go on, and less
- * is sent. */
+ * started with other flags does. It refuses txns that serve no pod: other pods go on, and
+ * less is sent. */
 #include "shardsched/shard/gangs/gang_kit.h"
 #include "store/kv/check.h"
 
@@ -59,8 +59,8 @@ static uint32_t plain_bound(uint32_t count)
 	return is;
 }
 
-/* The gang waits, or is given up by its user; its nodes are not to be lost for others.
- * Nor are pods under rules to wait for ever. */
+/* The gang waits, or its user gives it up; its nodes are not lost for others, and pods
+ * under rules do not wait for ever. */
 static void others_go_on(uint64_t takes)
 {
 	uint32_t busy = 0, plain;
@@ -91,12 +91,12 @@ static void others_go_on(uint64_t takes)
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(a_gang_goes_where_the_store_is_as_it_was_taken_for, 100)
+T_CASE_SECONDS(a_gang_goes_where_the_store_takes_what_it_said, 100)
 {
 	others_go_on(0);
 }
 
-T_CASE_SECONDS(what_a_gang_holds_is_given_back_to_others, 100)
+T_CASE_SECONDS(a_gangs_reservations_are_released_to_others, 100)
 {
 	others_go_on(12);
 }
@@ -114,7 +114,7 @@ static uint32_t holds(void)
 	return count;
 }
 
-/* On each node, and long over. */
+/* Nominations on each node, long expired. */
 static void nominate(void)
 {
 	for (uint32_t i = 0; i < NODES; i++) {
@@ -134,7 +134,7 @@ static void nominate(void)
 	}
 }
 
-/* A mass of nominations that end at once: the same with commits. */
+/* Many nominations end at once: the same with commits. */
 static void releases(uint64_t takes)
 {
 	most = takes;
@@ -164,7 +164,7 @@ T_CASE_SECONDS(nominations_end_a_few_at_a_time, 100)
 	releases(12);
 }
 
-/* Nodes that have nothing to do with it, and pods under rules. */
+/* Nodes without such reservations, and pods under rules. */
 static void rules_go_on(uint64_t takes)
 {
 	most = takes;
@@ -187,17 +187,17 @@ static void rules_go_on(uint64_t takes)
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(rules_go_on_beside_them, 100)
+T_CASE_SECONDS(pods_under_rules_go_on_beside_reservations, 100)
 {
 	rules_go_on(0);
 }
 
-T_CASE_SECONDS(rules_go_on_beside_what_is_refused, 100)
+T_CASE_SECONDS(pods_under_rules_go_on_beside_refused_txns, 100)
 {
 	rules_go_on(14);
 }
 
-/* Many members on a node: fewer are to go at once. */
+/* Many members on a node: fewer go at once. */
 static void many_on_a_node(uint64_t takes)
 {
 	most = takes;

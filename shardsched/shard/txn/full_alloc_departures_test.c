@@ -1,4 +1,4 @@
-/* Nodes of so many pods, with names so long, that their allocs have no place for more. */
+/* Nodes with so many pods, of names so long, that their allocs have no room for more. */
 #include "shardsched/shard/sched_rig.h"
 
 enum { NAME = 253, PODS = 4095 };
@@ -96,9 +96,9 @@ static unsigned count(enum state_phase phase)
 	return count;
 }
 
-/* As many as leave room for some who are told to go; all of these, one after the other if
- * need be. */
-T_CASE_SECONDS(whoever_is_on_it_can_be_told_to_go, 200)
+/* Placements leave room for some pods that are asked to leave; all pods of the node
+ * leave, one after the other if need be. */
+T_CASE_SECONDS(pods_of_a_full_alloc_can_be_asked_to_leave, 200)
 {
 	enum { GO = 300 };
 	unsigned bound, asked = 0;

@@ -1,9 +1,9 @@
-/* Nodes whose allocs have no place for one pod more, though the nodes have. */
+/* Nodes whose allocs have no room for one pod more, though the nodes have. */
 #include "shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 
-/* Its containers' ports of the host, from there on. */
+/* The pod's containers use ports of the host, from `from` on. */
 static void put_like(const char *name, const char *notes, unsigned from, unsigned count)
 {
 	struct pl_buf buf = {.max = 1 << 20};
@@ -30,8 +30,8 @@ static void put_with_ports(const char *name, unsigned from, unsigned count)
 	put_like(name, "", from, count);
 }
 
-/* n-1 has room, but not in its alloc, which has no place for one port more. */
-T_CASE_SECONDS(who_does_not_go_into_the_alloc_goes_elsewhere, 60)
+/* n-1 has room, but its alloc has none for one port more. */
+T_CASE_SECONDS(a_pod_that_does_not_go_into_the_alloc_goes_elsewhere, 60)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "64");
@@ -48,7 +48,7 @@ T_CASE_SECONDS(who_does_not_go_into_the_alloc_goes_elsewhere, 60)
 	rig_node(&rig, 0, "n-2", "1");
 	rig_run_idle(&rig);
 	T_STR(rig_where(&rig, 1, "c"), "n-2");
-	/* As soon as somebody leaves there is room again. */
+	/* As soon as a pod leaves there is room again. */
 	put_with_ports("d", 9000, 1);
 	rig_run_idle(&rig);
 	rig.now_ms += 20000;
@@ -60,7 +60,7 @@ T_CASE_SECONDS(who_does_not_go_into_the_alloc_goes_elsewhere, 60)
 	rig_close(&rig);
 }
 
-/* A hold says how much, and goes into an alloc into which the pods do not. */
+/* A reservation is an amount, and goes into an alloc into which the pods do not. */
 T_CASE_SECONDS(a_gang_that_does_not_go_into_the_alloc_goes_elsewhere, 60)
 {
 	static const char gang[] =

@@ -1,5 +1,5 @@
-/* What does not go into a transaction even alone, or can not be written at all, is told,
- * and holds up nobody else. */
+/* A pod that does not go into a txn even alone, or that can not be written at all, is
+ * reported, and holds up no other pod. */
 #include "shardsched/shard/termination/termination_kit.h"
 
 enum { LONG = 80 };
@@ -14,7 +14,7 @@ static void up_with(const char *alloc)
 	rig_own(&rig, 1);
 }
 
-/* A name that is long. */
+/* A long name. */
 static const char *long_name(char *out)
 {
 	memset(out, 'x', LONG);
@@ -22,7 +22,7 @@ static const char *long_name(char *out)
 	return out;
 }
 
-/* -- too much for the store ------------------------------------------------- */
+/* -- too much for the store -------------------------------------------------------- */
 
 T_CASE(what_does_not_fit_alone_is_reported)
 {
@@ -82,7 +82,7 @@ T_CASE(a_pod_that_can_leave_does_not_wait_for_one_that_can_not)
 	down();
 }
 
-/* -- what nobody can write ---------------------------------------------------- */
+/* -- what can not be written ------------------------------------------------------- */
 
 static void port_pod(const char *ip)
 {
@@ -147,7 +147,7 @@ T_CASE(a_resource_that_no_alloc_can_have_makes_its_pod_malformed)
 	rig_close(&rig);
 }
 
-/* Nothing can be added to a counter that is at its end. */
+/* Nothing can be added to a counter that is at its maximum. */
 static void a_counter(const char *alloc, const char *member)
 {
 	up_with(alloc);
@@ -167,9 +167,9 @@ T_CASE(an_alloc_that_can_not_be_written_any_more_is_malformed)
 	          "left: ");
 }
 
-/* -- what the store does not take ------------------------------------------------ */
+/* -- what the store refuses -------------------------------------------------------- */
 
-/* Whatever puts the node's alloc. */
+/* Fails every txn that puts the node's alloc. */
 static unsigned fail_all(enum pl_code code)
 {
 	unsigned count = 0;
@@ -187,7 +187,7 @@ static unsigned fail_all(enum pl_code code)
 	return count;
 }
 
-/* There is no pod to be worked out again after a pause. */
+/* No pod is there that could be tried again after a pause. */
 static void is_released_after_a_pause(const char *hold, enum pl_code code)
 {
 	char alloc[512];
@@ -215,7 +215,7 @@ static void is_released_after_a_pause(const char *hold, enum pl_code code)
 	down();
 }
 
-T_CASE(a_release_that_is_not_taken_is_tried_again_after_a_pause)
+T_CASE(a_refused_release_is_tried_again_after_a_pause)
 {
 	static const enum pl_code codes[] = {PL_FENCED, PL_LIMIT, PL_INVALID};
 
@@ -229,9 +229,9 @@ T_CASE(a_release_that_is_not_taken_is_tried_again_after_a_pause)
 	}
 }
 
-/* By the store's word it never will be: who is in it is tried in other company, and at
- * last alone. */
-T_CASE(what_is_refused_for_good_is_not_sent_again_as_it_is)
+/* The store says that the txn never will be taken: its pods are tried in other company,
+ * and at last alone. */
+T_CASE(a_txn_refused_for_good_is_not_sent_again_as_it_is)
 {
 	unsigned tries = 0;
 

@@ -1,4 +1,4 @@
-/* Commits that read nothing for the case that they fail, as long as none does. */
+/* Commits read nothing for the case that they fail, as long as none fails. */
 #include "shardsched/shard/sched_rig.h"
 
 static struct rig rig;
@@ -32,7 +32,7 @@ static void eight_go_well(void)
 	}
 }
 
-/* What there is instead is asked for when it is known to be something else. */
+/* The values are read once the txn is known to have failed. */
 T_CASE(a_commit_after_many_that_went_well_reads_only_when_it_fails)
 {
 	struct sched_figures figures;
@@ -46,7 +46,7 @@ T_CASE(a_commit_after_many_that_went_well_reads_only_when_it_fails)
 	rig_deliver_all(&rig);
 	rig_run(&rig);
 	T_EQ(sent(0)->otherwise_count, 0);
-	rig_pod(&rig, 1, "a", "2", ""); /* another one by now */
+	rig_pod(&rig, 1, "a", "2", ""); /* another pod by now */
 	T_TRUE(!rig_answer(&rig, 0));
 	conflicts_are(0);
 	rig_run(&rig);
@@ -65,7 +65,8 @@ T_CASE(a_commit_after_many_that_went_well_reads_only_when_it_fails)
 	rig_close(&rig);
 }
 
-/* Applied, but nobody heard of it; then it fails, and finds that it was itself. */
+/* The txn was applied and its answer lost; then it fails, and its reads show that it was
+ * applied. */
 T_CASE(a_commit_that_reads_when_it_fails_may_find_itself)
 {
 	struct sched_figures figures;
@@ -83,7 +84,7 @@ T_CASE(a_commit_that_reads_when_it_fails_may_find_itself)
 	rig_fail(&rig, 0, PL_UNKNOWN);
 	rig.now_ms += 1000;
 	rig_run(&rig);
-	T_TRUE(!rig_answer(&rig, 0)); /* the same again */
+	T_TRUE(!rig_answer(&rig, 0)); /* the same txn again */
 	rig_run(&rig);
 	T_TRUE(rig_answer(&rig, 0));
 	conflicts_are(0);
