@@ -20,12 +20,14 @@ static uint64_t check_reservations(const struct sched *sched,
 		const struct sched_reservation *hold = &node->hold[i];
 
 		pods += reservation_counts(hold) ? (uint64_t)hold->is.amounts->pods : 0;
-		PL_ASSERT(!hold->out || node->txn != 0);
-		PL_ASSERT(!hold->sent || (hold->planned && node->txn != 0));
-		PL_ASSERT(!hold->planned || hold->kind == ALLOC_RESERVATION_GANG ||
+		PL_ASSERT(hold->state == RESERVATION_PLANNED ||
+		          hold->state == RESERVATION_STANDS || node->txn != 0);
+		PL_ASSERT(!reservation_is_planned(hold) ||
+		          hold->kind == ALLOC_RESERVATION_GANG ||
 		          (node->plan != NULL && node->plan->pod == hold->pod));
 		PL_ASSERT(hold->kind != ALLOC_RESERVATION_GANG || !hold->unwanted);
-		PL_ASSERT(hold->shrinks == hold->shrunk);
+		PL_ASSERT((hold->rest.amounts != NULL) ==
+		          (hold->state == RESERVATION_SHRINKING));
 		PL_ASSERT(!hold->nominates || is_namespace_known(sched, hold->pod));
 		PL_ASSERT(hold->kind != ALLOC_RESERVATION_GANG ||
 		          node->slot == SNAPSHOT_NONE || node->scope == NODE_EXCLUDED);
@@ -107,8 +109,8 @@ static void check_plan(const struct sched *sched, const struct sched_node *node)
 	if (plan == NULL)
 		return;
 	PL_ASSERT(plan->node == node && pod_plan(sched, plan->pod) == plan);
-	PL_ASSERT(!plan->putting && !pod_is_victim(plan->pod));
-	PL_ASSERT(!plan->sent || node->txn != 0);
+	PL_ASSERT(plan->state != PREEMPTION_PLAN_PUTTING && !pod_is_victim(plan->pod));
+	PL_ASSERT(plan->state != PREEMPTION_PLAN_SENT || node->txn != 0);
 	for (uint32_t i = 0; i < plan->victims; i++)
 		PL_ASSERT(plan->victim[i]->victim_of == plan);
 }
@@ -142,9 +144,12 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 
 	PL_ASSERT(pl_list_empty(&node->ready) ||
 	          node->ready_local == node_is_local(sched, node));
+	PL_ASSERT((node->slot == SNAPSHOT_NONE) == (node->membership == NODE_OUT));
+	PL_ASSERT((node->membership == NODE_UNCOUNTED) ==
+	          !pl_list_empty(&node->uncounted));
+	PL_ASSERT((node->rev[FACT_ALLOC] == 0) == (node->alloc == NODE_ALLOC_ABSENT));
 	check_followed(sched, node);
-	PL_ASSERT(node_is_counted(node) ||
-	          (node->slot != SNAPSHOT_NONE && node->scope == NODE_EXCLUDED));
+	PL_ASSERT(node_is_counted(node) || node->scope == NODE_EXCLUDED);
 	check_alloc_entries(sched, node);
 	check_plan(sched, node);
 	check_ending(sched, node);
@@ -172,7 +177,7 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 	PL_ASSERT(sched->by_slot[node->slot] == node && node->node.name != 0);
 	PL_ASSERT(row->cluster == node->key[0] && row->node.name == node->key[1]);
 	PL_ASSERT(row->pods == node->count - node->unknown + waiting);
-	PL_ASSERT(node->rev[FACT_ALLOC] != 0 && !node->malformed);
+	PL_ASSERT(node->alloc >= NODE_ALLOC_READ);
 	PL_ASSERT(node->scope == NODE_EXCLUDED || node->unknown + node->unconfirmed == 0);
 	PL_ASSERT(node->scope != NODE_EXCLUDED || waiting == 0);
 	PL_ASSERT(node_is_local(sched, node) || remote_knows(sched, node->partition));

@@ -107,11 +107,13 @@ static enum pl_code copy_object(struct sched *sched, const struct budget *of,
 	return PL_OK;
 }
 
-/* It could not be kept: until it was listed again nobody knows whom it protects. */
+/* The value was not kept: until budgets are listed again it is not known which pods it
+ * protects. */
 static void budget_missed(struct sched *sched, struct sched_budget *budget_entry)
 {
 	if (budget_entry != NULL)
-		budget_entry->value.rev = 0; /* the list's is news, be it the same */
+		/* so that the list's record is applied, even if it is the same */
+		budget_entry->value.rev = 0;
 	sched->disruption.missed = true;
 	disruption_lost(sched);
 	report_relist_view(sched, SCHED_BUDGETS);
@@ -166,14 +168,14 @@ static void report_bad_budget(struct sched *sched, struct sched_budget *budget_e
 		report_malformed(sched, &id, err);
 }
 
-/* It can not note so many more. */
+/* The budget cannot note that many more victims. */
 static bool has_no_room(const struct sched_budget *budget_entry, uint32_t more)
 {
 	return budget_entry->good &&
 	       budget_entry->object.disrupted_count + more > BUDGET_DISRUPTED_MAX;
 }
 
-/* Some may be protected by another that is full still: that is found out again. */
+/* Exempt pods that another full budget covers are found out again. */
 static void clear_exemptions(struct sched *sched, struct sched_budget *budget_entry)
 {
 	if (!budget_entry->exempts || has_no_room(budget_entry, 1))
@@ -215,7 +217,7 @@ void sched_budget_set(struct sched *sched, struct sched_budget *budget_entry,
 	clear_exemptions(sched, budget_entry);
 }
 
-/* False: it could not be kept. */
+/* False: no memory. */
 static bool keep_value(struct sched_budget_value *out, const struct kv_record *record,
                        bool gone)
 {
@@ -231,7 +233,8 @@ static bool keep_value(struct sched_budget_value *out, const struct kv_record *r
 	return true;
 }
 
-/* What waits is not the budget that is known: whom it covers, nobody can say yet. */
+/* The deferred event is about another budget than the known one: which pods it covers is
+ * not known. */
 static void set_late_other(struct sched *sched, struct sched_budget *budget_entry,
                            bool other)
 {
@@ -258,7 +261,8 @@ static void apply_value(struct sched *sched, const struct keys_id *id,
 	}
 	budget_entry->seen = sched->disruption.seen;
 	other = !gone &&
-	        record->create_revision > budget_entry->value.rev; /* by its name */
+	        /* a new budget by the same name */
+	        record->create_revision > budget_entry->value.rev;
 	if (budget_entry->txn != 0) {
 		free(budget_entry->late.at);
 		budget_entry->late = value;
@@ -362,7 +366,7 @@ void disruption_events(struct sched *sched, const struct kv_event *events, size_
 		sched->disruption.rev = revision;
 }
 
-/* Plans go by what is known up to a revision: without it they are made anew. */
+/* Plans rely on a known revision: without it they are made anew. */
 void disruption_lost(struct sched *sched)
 {
 	sched->disruption.rev = 0;
@@ -451,14 +455,14 @@ static bool plan_add_victim(struct sched *sched, struct plan_disruption *plan,
 bool disruption_plan(struct sched *sched, struct preemption_plan *plan)
 {
 	struct plan_disruption *disruption = &plan->disruption;
-	bool fleet_view = true;
+	bool complete = true;
 
 	pl_list_init(&disruption->of_all);
 	pl_list_add_tail(&sched->disruption.plans, &disruption->of_all);
 	disruption->made = sched->disruption.made;
 	disruption->clean = true;
-	for (uint32_t i = 0; i < plan->victims && fleet_view; i++)
-		fleet_view = plan_add_victim(sched, disruption, plan->victim[i]);
+	for (uint32_t i = 0; i < plan->victims && complete; i++)
+		complete = plan_add_victim(sched, disruption, plan->victim[i]);
 	for (uint32_t i = 0; i < disruption->count; i++) {
 		struct sched_budget *budget_entry = disruption->at[i].budget_entry;
 
@@ -467,7 +471,7 @@ bool disruption_plan(struct sched *sched, struct preemption_plan *plan)
 			disruption->clean &&
 			(int64_t)budget_entry->planned <= budget_entry->object.allowed;
 	}
-	return fleet_view;
+	return complete;
 }
 
 static void exempt_covered(const struct sched *sched,
@@ -519,7 +523,7 @@ void disruption_unplan(struct sched *sched, struct preemption_plan *plan)
 	pl_list_del(&disruption->of_all);
 }
 
-/* What it was made for is not so any more. */
+/* What the plan relies on does not hold any more. */
 static bool is_plan_overdrawn(const struct sched *sched,
                               const struct preemption_plan *plan)
 {
@@ -549,12 +553,12 @@ void disruption_run(struct sched *sched)
 		sched->disruption.clear_exempt = false;
 		preemption_clear_exempt(sched);
 	}
-	/* The youngest first: the others may be kept then. */
+	/* The youngest plan goes first, since the others may be kept then. */
 	for (struct pl_list *link = plans->prev, *prev = link->prev; link != plans;
 	     link = prev, prev = link->prev) {
 		struct preemption_plan *plan = plan_at(link);
 
-		if (plan->sent)
+		if (plan->state == PREEMPTION_PLAN_SENT)
 			continue;
 		if (is_plan_overdrawn(sched, plan))
 			preemption_cancel(sched, plan);
@@ -572,7 +576,7 @@ void disruption_init(struct sched *sched)
 	pl_list_init(&sched->disruption.plans);
 }
 
-/* There are no plans and no calls any more. */
+/* There are no plans and no txns any more. */
 void disruption_done(struct sched *sched)
 {
 	PL_ASSERT(pl_list_empty(&sched->disruption.plans));

@@ -1,20 +1,21 @@
 /*
- * Disruption budgets, as a shard that makes room goes by them (ledger/budget.h).
+ * Disruption budgets, and how a shard that evicts pods keeps to them (records/budget.h).
  *
- *	shields.c         what stands at /budgets/, and what of it is planned for
- *	shields_commit.c  what a transaction that disturbs pods compares and puts
+ *	disruption.c      the values at /budgets/, and what plans take of them
+ *	disruption_txn.c  what a transaction that disturbs pods compares and puts
  *
- * Each budget is in the snapshot's catalog, with what it allows less what plans that do
- * not stand yet will take: so the next search for victims knows. A plan that was to
- * overdraw no budget, and would by now, is given up and its pod decided again; one that
- * was to overdraw, as the last resort, goes all the same, and lowers the budget like any
- * other.
+ * Each budget stands in the snapshot's catalog with what it allows, less what plans that
+ * are not applied yet will take, so the next search for victims knows. A plan that was to
+ * overdraw no budget, and would by now, is given up, and its pod is decided again. One
+ * that was to overdraw, as the last resort, goes all the same, and lowers the budget like
+ * any other.
  *
- * A budget is in one transaction at a time. What is heard of it meanwhile waits; and
- * everybody does, if that is of another budget with its name, which may cover others.
+ * A budget is in one transaction at a time. An event about it is deferred meanwhile. If
+ * that event is about another budget of the same name, which may cover other pods, no
+ * plan goes before it is applied.
  */
-#ifndef SHARDSCHED_SHARD_SHIELDS_H
-#define SHARDSCHED_SHARD_SHIELDS_H
+#ifndef SHARDSCHED_SHARD_BUDGETS_DISRUPTION_H
+#define SHARDSCHED_SHARD_BUDGETS_DISRUPTION_H
 
 #include "shardsched/records/budget_record.h"
 #include "store/base/list.h"
@@ -28,9 +29,9 @@ struct shard_txn;
 struct txn_entry;
 struct builder_found;
 
-/* A value, as it stands or as it is heard of. */
+/* The value of a budget's key. */
 struct sched_budget_value {
-	uint8_t *at; /* NULL: gone */
+	uint8_t *at; /* NULL: deleted */
 	size_t len;
 	int64_t rev;
 };
@@ -40,48 +41,48 @@ struct sched_budget {
 	uint32_t key[2]; /* namespace and name; held */
 	struct sched_budget_value value;
 	struct sched_budget_value
-		late;         /* rev 0: nothing was heard while it was in a call */
-	bool late_other;      /* that is of another budget, or there is none */
-	struct budget object; /* as it stands */
-	uint32_t planned;     /* pods that plans will take */
-	uint32_t plans;       /* that refer to it */
-	uint16_t seen;        /* generation of the list */
-	uint8_t txn;          /* that puts it; 0: none */
-	bool good;            /* it is there and makes sense */
-	bool exempts;         /* it had no room to note who goes, who so was spared */
+		late;    /* the last event while it was in a txn; rev 0: there was none */
+	bool late_other; /* late is of another budget, or deletes it */
+	struct budget object; /* the budget as its value says it */
+	uint32_t planned;     /* pods that plans will still take */
+	uint32_t plans;       /* number of plans that refer to it */
+	uint16_t seen;        /* generation of the list that had it last */
+	uint8_t txn;          /* number of the txn that puts it, plus one; 0: none */
+	bool good;            /* the budget exists and is not malformed */
+	bool exempts; /* it had no room to note a victim, so pods it covers are exempt */
 };
 
 struct disruption {
 	struct pl_map by_name;
-	struct pl_list plans; /* that do not stand yet */
-	int64_t rev;          /* up to which all are known; 0: they are not */
-	int64_t need_rev;     /* so far they have to be known first */
-	int64_t lock_rev;     /* of /budgets/lock; 0: it is not there */
-	uint16_t lock_seen;   /* generation of the list */
-	uint64_t made;        /* how many have come into being */
-	uint32_t late_others; /* of these it is not known yet whom they cover */
+	struct pl_list plans; /* plans that are not applied, by of_all */
+	int64_t rev; /* revision up to which all budgets are known; 0: they are not */
+	int64_t need_rev;     /* revision up to which they have to be known */
+	int64_t lock_rev;     /* revision of /budgets/lock; 0: it does not exist */
+	uint16_t lock_seen;   /* generation of the list that had the lock last */
+	uint64_t made;        /* counts the budgets that were created */
+	uint32_t late_others; /* number of budgets with late_other set */
 	uint16_t seen;
 	bool review;       /* plans are to be looked at */
-	bool clear_exempt; /* some may go again who were spared */
-	bool missed;       /* something was not kept since the list began */
+	bool clear_exempt; /* some exempt pods may be victims again */
+	bool missed;       /* a record was not kept since the list began */
 };
 
 /* What a plan takes of a budget. */
 struct plan_budget {
 	struct sched_budget *budget_entry;
 	uint32_t left; /* victims that are not told yet */
-	uint32_t sent; /* of these, in the call that is made or under way */
+	uint32_t sent; /* of these, the ones in the txn that is being made or under way */
 };
 
 struct plan_disruption {
-	struct pl_list of_all; /* zeroed: it has never been planned for */
+	struct pl_list of_all; /* zeroed: the plan has not been counted yet */
 	struct plan_budget *at;
 	uint32_t count;
-	uint64_t made; /* budgets there were */
-	bool clean;    /* it was to overdraw none */
+	uint64_t made; /* disruption.made when the plan was counted */
+	bool clean;    /* the plan was to overdraw no budget */
 };
 
-/* -- shields.c ------------------------------------------------------------------------
+/* -- disruption.c ------------------------------------------------------------------------
  */
 
 void disruption_init(struct sched *sched);
@@ -96,35 +97,36 @@ void disruption_end(struct sched *sched, int64_t revision);
 void disruption_events(struct sched *sched, const struct kv_event *events, size_t count,
                        int64_t revision);
 void disruption_lost(struct sched *sched);
-/* They are not followed any more, or revisions mean nothing. */
+/* They are not followed any more, or the store was rewound. */
 void disruption_forget(struct sched *sched);
 
-/* Else no victims are looked for until it is so. */
+/* All budgets are known; until then no victims are looked for. */
 bool disruption_known(const struct sched *sched);
-/* Plans are given up that budgets do not allow any more, or go on that had to wait. */
+/* Gives up plans that budgets do not allow any more, and lets plans go on that had to
+ * wait. */
 void disruption_run(struct sched *sched);
 
-/* The plan has all of its victims. False: no memory. */
+/* Called once the plan has all of its victims. False: no memory. */
 PL_NODISCARD bool disruption_plan(struct sched *sched, struct preemption_plan *plan);
-/* A budget of it has no room to note who goes: whom such a one covers is to be spared
- * until it has, once they are marked (plans_mark_all). */
+/* A budget of the plan has no room to note its victims: pods that such a budget covers
+ * are made exempt until it has, once they are marked (plans_mark_all). */
 bool disruption_exempt_victims(const struct sched *sched,
                                const struct preemption_plan *plan);
-/* It is no more; what is left of it is not taken. */
+/* The plan ends, and gives back what it has not taken yet. */
 void disruption_unplan(struct sched *sched, struct preemption_plan *plan);
 void disruption_check(const struct sched *sched);
 
-/* It has that value since that revision; takes it over. */
+/* Takes over value. */
 void sched_budget_set(struct sched *sched, struct sched_budget *budget_entry,
                       struct sched_budget_value *value);
 struct sched_budget *sched_budget_find(const struct sched *sched,
                                        const struct keys_id *id);
-/* What was heard of it while it was in a call. */
+/* Applies the event that was deferred while the budget was in a txn. */
 void sched_budget_apply_deferred(struct sched *sched, struct sched_budget *budget_entry);
-/* In the snapshot it is as it stands, less what is planned. */
+/* Writes the budget into the snapshot's catalog, less what is planned. */
 void sched_budget_publish(struct sched *sched, struct sched_budget *budget_entry);
 
-/* -- shields_commit.c -----------------------------------------------------------------
+/* -- disruption_txn.c -----------------------------------------------------------------
  */
 
 static inline bool disruption_concerns(enum keys_kind kind)
@@ -132,14 +134,16 @@ static inline bool disruption_concerns(enum keys_kind kind)
 	return kind == KEYS_BUDGET || kind == KEYS_BUDGETS_LOCK;
 }
 
-/* None of its budgets is in another call, and of all it is known whom they cover. */
+/* None of the plan's budgets is in a txn, and it is known which pods all budgets
+ * cover. */
 bool disruption_may_go(const struct sched *sched, const struct preemption_plan *plan);
-/* The call's items from there on are its victims. PL_BUSY: it does not fit. */
+/* The txn's entries from there on are the victims. PL_BUSY: it does not fit. */
 PL_NODISCARD enum pl_code disruption_put(struct sched *sched, struct shard_txn *txn,
                                          struct preemption_plan *plan, uint32_t from,
                                          struct pl_err *err);
 void disruption_seal(struct preemption_plan *plan, uint8_t txn);
-/* An entry of theirs: it stands; it does not; what was read of it then. */
+/* For each entry of budgets: it was applied; it was not; what the failed txn read
+ * there. */
 void disruption_txn_applied(struct sched *sched, const struct txn_entry *entry,
                             int64_t revision);
 void disruption_unsend(struct sched *sched, const struct txn_entry *entry);

@@ -1,4 +1,5 @@
-/* Budgets that can note nobody more: whom they protect can not be told to go. */
+/* Budgets that can note no more victims: the pods that they protect cannot be told to
+ * leave. */
 #include "shardsched/records/budget_record.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
@@ -24,7 +25,7 @@ static void pod(const char *name, const char *app, int priority)
 	pod_of(name, app, priority, "1");
 }
 
-/* Of the pods that have that label, with so many notes. */
+/* A budget over pods with that label, with that many notes. */
 static void budget(const char *app, unsigned notes)
 {
 	struct pl_buf buf = {.max = 1 << 20};
@@ -77,7 +78,7 @@ static void down(void)
 	rig_close(&rig);
 }
 
-T_CASE(one_that_has_room_for_a_note_is_lowered)
+T_CASE(a_budget_with_room_for_a_note_is_lowered)
 {
 	up(BUDGET_DISRUPTED_MAX - 1);
 	pod("high", "h", 10);
@@ -86,7 +87,7 @@ T_CASE(one_that_has_room_for_a_note_is_lowered)
 	down();
 }
 
-T_CASE(whom_a_full_one_covers_stays_until_it_has_room)
+T_CASE(a_pod_under_a_full_budget_stays_until_there_is_room)
 {
 	up(BUDGET_DISRUPTED_MAX);
 	pod("high", "h", 10);
@@ -100,7 +101,7 @@ T_CASE(whom_a_full_one_covers_stays_until_it_has_room)
 	down();
 }
 
-T_CASE(or_until_it_is_gone)
+T_CASE(a_pod_under_a_full_budget_stays_until_it_is_deleted)
 {
 	up(BUDGET_DISRUPTED_MAX);
 	pod("high", "h", 10);
@@ -112,8 +113,8 @@ T_CASE(or_until_it_is_gone)
 	down();
 }
 
-/* It is more important, and of no budget. */
-T_CASE(somebody_elsewhere_goes_instead)
+/* The pod there is more important, and no budget covers it. */
+T_CASE(another_pod_leaves_instead_of_an_exempt_one)
 {
 	up(BUDGET_DISRUPTED_MAX);
 	rig_node(&rig, 0, "n-2", "1");
@@ -127,8 +128,8 @@ T_CASE(somebody_elsewhere_goes_instead)
 	down();
 }
 
-/* Two budgets cover it, and only one of them gets room. */
-T_CASE(one_of_two_that_has_room_does_not_help)
+/* Two budgets cover the pod, and only one of them gets room. */
+T_CASE(room_in_one_of_two_budgets_does_not_help)
 {
 	up(BUDGET_DISRUPTED_MAX);
 	rig_put_budget(&rig, "/budgets/web/b",
@@ -145,7 +146,7 @@ T_CASE(one_of_two_that_has_room_does_not_help)
 	down();
 }
 
-/* Both have to go, or none does. */
+/* Both pods have to leave, or neither does. */
 static void two_of(unsigned notes, unsigned gone)
 {
 	struct alloc alloc;
@@ -166,14 +167,14 @@ static void two_of(unsigned notes, unsigned gone)
 	down();
 }
 
-T_CASE(nobody_goes_where_there_is_room_for_one_of_two)
+T_CASE(no_pod_leaves_when_a_budget_has_room_for_one_of_two)
 {
 	two_of(BUDGET_DISRUPTED_MAX - 2, 2);
 	two_of(BUDGET_DISRUPTED_MAX - 1, 0);
 }
 
-/* A plan of which nothing at all can be written, be it one victim. */
-T_CASE(what_can_not_be_written_is_told_and_does_not_spin)
+/* Nothing of the plan can be written, not even one victim. */
+T_CASE(a_plan_that_cannot_be_written_is_reported_and_not_retried_at_once)
 {
 	up(100);
 	sched_set_limits(rig.sched, (struct kv_limits){.request_bytes = 2500});
@@ -189,8 +190,8 @@ T_CASE(what_can_not_be_written_is_told_and_does_not_spin)
 	down();
 }
 
-/* Of two that a full budget covers one is to go, and both are spared: memory may fail
- * while the node is marked, which so is lost, with the plan. */
+/* Of two pods that a full budget covers one is to leave, and both are exempt: memory may
+ * fail while the node is marked, which then leaves the snapshot, with the plan. */
 static bool spare_failing(uint64_t nth)
 {
 	bool fired;
@@ -217,7 +218,7 @@ static bool spare_failing(uint64_t nth)
 	return fired;
 }
 
-T_CASE_SECONDS(any_allocation_may_fail_while_pods_are_spared, 120)
+T_CASE_SECONDS(any_allocation_may_fail_while_pods_are_made_exempt, 120)
 {
 	bool fired = true;
 

@@ -1,12 +1,12 @@
 /*
  * Three shards over one store, in random histories, with pods of all priorities that make
- * room for each other, members that say when they have left, budgets that come, change
- * and go, somebody who counts, answers that are lost and partitions that move.
+ * room for each other, members that say when these have left, budgets that come, change
+ * and go, a counter that updates them, lost answers and partitions that move.
  *
- * The judge reads the log, revision by revision, and knows nothing but JSON: whoever
- * makes a bound pod terminate has put, in the same revision, each budget that covers it
- * as it stood before, with the pod noted and with as many less healthy as it took; and no
- * budget is put by anybody who took nothing of it.
+ * The judge reads the log, revision by revision, and knows nothing but JSON: a revision
+ * that makes a bound pod terminate also puts each budget that covers it, as it stood
+ * before, with the pod noted and with as many less healthy as it took; and no budget is
+ * put by a revision that took nothing of it.
  */
 #include "shardsched/records/budget_record.h"
 #include "shardsched/shard/shards_rig.h"
@@ -16,12 +16,12 @@ enum { STEPS = 1500, KEYS = 256, POD_COUNT = 40, BUDGETS = 4 };
 struct known_budget {
 	char key[96];
 	char value[1500];
-	int64_t rev; /* 0: not there */
+	int64_t rev; /* 0: it does not exist */
 };
 
 static struct known_budget known[KEYS];
 static unsigned knowns;
-static uint32_t judged; /* of the log */
+static uint32_t judged; /* index into the log */
 static bool ours;       /* what was logged last was written by the test */
 static unsigned taken, covered_ever, overdrawn;
 static struct pl_arena room;
@@ -97,7 +97,7 @@ static bool is_noted(const struct budget_record *record, struct pl_span name, in
 	return false;
 }
 
-/* That budget, in that revision. */
+/* The budget in that revision. */
 static void judge_budget(const struct known_budget *budget, uint32_t first, uint32_t last)
 {
 	const struct kv_record *put = in_revision(first, last, budget->key);
@@ -151,7 +151,7 @@ static void learn(uint32_t first, uint32_t last)
 	}
 }
 
-/* What was written since, by shards unless ours. */
+/* Judges what was written since, by shards unless the test wrote it. */
 static void judge(void)
 {
 	while (judged < rig.store.logged) {
@@ -181,7 +181,7 @@ static void write_ours(const char *key, const char *value)
 	ours = false;
 }
 
-/* NULL: it goes. */
+/* NULL: deleted. */
 static void write_budget(const char *key, const char *value)
 {
 	ours = true;
@@ -211,7 +211,7 @@ static void submit(uint32_t *pods)
 	write_ours(key, json);
 }
 
-/* As anybody might: counted or not, much allowed or little. */
+/* As any user might write it: counted or not, allowing much or little. */
 static void change_budget(void)
 {
 	char key[96], value[512], status[160] = "";
@@ -237,7 +237,7 @@ static void change_budget(void)
 	write_budget(key, value);
 }
 
-/* Members: who terminates has ended. */
+/* A member: a terminating pod has ended. */
 static void end_one(void)
 {
 	for (unsigned i = 0; i < knowns; i++) {
@@ -262,7 +262,7 @@ static void end_one(void)
 	}
 }
 
-/* Things come to rest, so that there is something to begin from. */
+/* Lets things come to rest, so that there is a state to begin from. */
 static void settle(void)
 {
 	rig.now_ms += 1500;
@@ -305,7 +305,7 @@ static void run(uint64_t seed)
 	pl_arena_done(&room);
 }
 
-T_CASE_SECONDS(whoever_takes_a_pod_lowers_what_covers_it, 200)
+T_CASE_SECONDS(every_eviction_lowers_the_budgets_that_cover_it, 200)
 {
 	uint64_t first = t_seed() * 100;
 

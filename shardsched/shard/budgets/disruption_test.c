@@ -1,4 +1,4 @@
-/* Pods that make room for themselves where disruption budgets protect others. */
+/* Preemption where disruption budgets protect pods. */
 #include "shardsched/records/budget_record.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
@@ -108,7 +108,7 @@ static unsigned terminating(const char *app)
 	return count;
 }
 
-T_CASE(whoever_has_to_go_lowers_its_budgets)
+T_CASE(a_victim_lowers_its_budgets)
 {
 	int64_t was;
 
@@ -130,7 +130,7 @@ T_CASE(whoever_has_to_go_lowers_its_budgets)
 	down();
 }
 
-T_CASE(who_is_not_protected_goes_first)
+T_CASE(unprotected_pods_leave_first)
 {
 	up();
 	budget("a", "a", 2, 0);
@@ -157,8 +157,8 @@ T_CASE(as_the_last_resort_budgets_are_overdrawn_and_lowered)
 	down();
 }
 
-/* The second one looks when the first is decided, and not committed yet. */
-T_CASE(what_one_plan_takes_the_next_does_not_find)
+/* The second search runs when the first plan is decided, and not committed yet. */
+T_CASE(what_one_plan_takes_is_gone_for_the_next)
 {
 	up();
 	budget("a", "a", 2, 1);
@@ -172,8 +172,8 @@ T_CASE(what_one_plan_takes_the_next_does_not_find)
 	down();
 }
 
-/* It waits for a transaction when the list of budgets is lost. */
-T_CASE(a_plan_is_made_anew_when_budgets_are_not_known_any_more)
+/* The plan waits for a transaction when the list of budgets is lost. */
+T_CASE(a_plan_is_made_anew_when_budgets_become_unknown)
 {
 	up();
 	budget("a", "a", 2, 1);
@@ -196,9 +196,9 @@ T_CASE(a_plan_is_made_anew_when_budgets_are_not_known_any_more)
 	down();
 }
 
-/* It was deleted and made again for others while the list was lost, and no turn came
- * in between. */
-T_CASE(one_that_a_list_has_again_for_others_is_not_missed)
+/* The budget was deleted and created again for other pods while the list was lost, and no
+ * turn came in between. */
+T_CASE(a_budget_that_a_list_has_again_for_other_pods_counts)
 {
 	up();
 	budget("a", "b", 2, 2);
@@ -221,7 +221,7 @@ T_CASE(one_that_a_list_has_again_for_others_is_not_missed)
 	down();
 }
 
-T_CASE(what_others_took_meanwhile_is_not_taken_again)
+T_CASE(what_another_shard_took_is_not_taken_again)
 {
 	struct conflict_summary conflicts;
 
@@ -230,7 +230,7 @@ T_CASE(what_others_took_meanwhile_is_not_taken_again)
 	rig_run_idle(&rig);
 	pod("high", "h", 10);
 	rig_deliver_all(&rig);
-	rig_run(&rig); /* on its way */
+	rig_run(&rig); /* under way */
 	budget("a", "a", 1, 0);
 	rig_run_idle(&rig);
 	T_EQ(terminating("a"), 0);
@@ -242,7 +242,7 @@ T_CASE(what_others_took_meanwhile_is_not_taken_again)
 	down();
 }
 
-T_CASE(a_budget_that_was_not_there_is_not_missed)
+T_CASE(a_new_budget_counts)
 {
 	struct conflict_summary conflicts;
 
@@ -258,7 +258,7 @@ T_CASE(a_budget_that_was_not_there_is_not_missed)
 	T_EQ(terminating("b"), 1);
 	sched_conflicts(rig.sched, &conflicts);
 	T_EQ(conflicts.txns[CONFLICT_BUDGET], 1);
-	/* One that goes protects nobody any more. */
+	/* A deleted budget protects nothing. */
 	rig_del_budget(&rig, "/budgets/web/a");
 	rig_run_idle(&rig);
 	pod("high-1", "h", 10);
@@ -267,8 +267,8 @@ T_CASE(a_budget_that_was_not_there_is_not_missed)
 	down();
 }
 
-/* What a store that was put back has again is not heard of before the commit. */
-T_CASE(one_that_a_restored_store_has_again_is_lowered)
+/* What a restored store has again is not heard of before the commit. */
+T_CASE(a_budget_that_a_restored_store_has_again_is_lowered)
 {
 	unsigned relists;
 
@@ -280,7 +280,7 @@ T_CASE(one_that_a_restored_store_has_again_is_lowered)
 	rig_deliver_all(&rig);
 	rig_run(&rig);
 	relists = rig.relists;
-	/* As it was between the two: an older lock, and nobody says so. */
+	/* As it was between the two snapshots: the older lock, and no event tells. */
 	rig_unset(&rig.store, PL_SPAN_LIT("/budgets/lock"));
 	budget("a", "a", 2, 2);
 	rig_get(&rig.store, PL_SPAN_LIT("/budgets/lock"))->mod_revision = 1;
@@ -294,8 +294,9 @@ T_CASE(one_that_a_restored_store_has_again_is_lowered)
 	down();
 }
 
-/* Hands took it away: what there is is listed once, and then the lock is not there. */
-T_CASE(a_lock_that_is_gone_is_learned_of)
+/* The lock was deleted by hand: all budgets are listed once, and then the lock is known
+ * to be absent. */
+T_CASE(a_deleted_budgets_lock_is_noticed)
 {
 	up();
 	budget("a", "a", 2, 2);
@@ -313,9 +314,9 @@ T_CASE(a_lock_that_is_gone_is_learned_of)
 	down();
 }
 
-/* While one is lowered it is deleted, and made again for others, whom somebody else wants
- * to go: that waits until it is known whom it covers. */
-T_CASE(one_that_is_made_again_for_others_is_not_missed)
+/* While a budget is lowered it is deleted, and created again for other pods, one of which
+ * is to leave: that waits until it is known which pods the new one covers. */
+T_CASE(a_budget_created_again_for_other_pods_counts)
 {
 	rig_open(&rig, NULL);
 	pl_arena_init(&arena, 0, 0);
@@ -349,7 +350,7 @@ T_CASE(one_that_is_made_again_for_others_is_not_missed)
 	down();
 }
 
-T_CASE(an_answer_that_was_lost_is_learned_of)
+T_CASE(an_unknown_outcome_is_found_out)
 {
 	up();
 	budget("a", "a", 2, 1);
@@ -369,7 +370,7 @@ T_CASE(an_answer_that_was_lost_is_learned_of)
 	down();
 }
 
-T_CASE(one_that_makes_no_sense_is_told_and_protects_nobody)
+T_CASE(a_malformed_budget_is_reported_and_protects_nothing)
 {
 	up();
 	rig_put_budget(&rig, "/budgets/web/a", "{\"v\":1}");
@@ -384,7 +385,7 @@ T_CASE(one_that_makes_no_sense_is_told_and_protects_nobody)
 	down();
 }
 
-T_CASE(budgets_are_followed_as_long_as_something_is_owned)
+T_CASE(budgets_are_followed_while_a_partition_is_owned)
 {
 	up();
 	budget("a", "a", 2, 1);
@@ -400,8 +401,9 @@ T_CASE(budgets_are_followed_as_long_as_something_is_owned)
 	down();
 }
 
-/* It comes with its lock, so what goes without it is stopped by nobody. */
-T_CASE(one_that_is_not_kept_is_not_missed)
+/* The record comes with the lock's, so a commit that does not know it is not stopped by
+ * the lock. */
+T_CASE(a_budget_that_is_not_kept_is_listed_again)
 {
 	uint64_t nth = 1;
 
@@ -427,13 +429,13 @@ T_CASE(one_that_is_not_kept_is_not_missed)
 	T_TRUE(nth > 2);
 }
 
-/* Its labels are edited while the plan waits for its turn; heard of. */
-T_CASE(who_is_covered_since_the_plan_was_made_lowers_his_budget)
+/* The pod's labels are edited while the plan waits for its turn; the edit is heard. */
+T_CASE(a_victim_covered_since_the_plan_lowers_its_budget)
 {
 	up();
 	budget("z", "z", 5, 0);
 	rig_run_idle(&rig);
-	rig.sched->commits += SCHED_INFLIGHT_MAX; /* there is no call for it */
+	rig.sched->commits += SCHED_INFLIGHT_MAX; /* there is no txn for it */
 	pod("high", "h", 10);
 	rig_deliver_all(&rig);
 	rig_run(&rig);
@@ -452,7 +454,7 @@ T_CASE(who_is_covered_since_the_plan_was_made_lowers_his_budget)
 	down();
 }
 
-T_CASE(who_is_covered_before_is_spared)
+T_CASE(a_pod_covered_before_the_plan_is_protected)
 {
 	up();
 	budget("z", "z", 5, 0);
@@ -466,7 +468,8 @@ T_CASE(who_is_covered_before_is_spared)
 	down();
 }
 
-/* On a node of ours; its labels were edited some time ago, and a budget covers it. */
+/* A remote pod on a local node: its labels were edited some time ago, and a budget covers
+ * it. */
 static void others_relabelled(bool before)
 {
 	int phase;
@@ -496,12 +499,12 @@ static void others_relabelled(bool before)
 	down();
 }
 
-T_CASE(one_of_others_that_is_covered_is_noted)
+T_CASE(a_covered_remote_victim_is_noted)
 {
 	others_relabelled(true);
 }
 
-T_CASE(so_is_one_that_is_covered_since_an_edit)
+T_CASE(a_remote_victim_covered_since_an_edit_is_noted)
 {
 	others_relabelled(false);
 }

@@ -20,7 +20,7 @@ bool disruption_may_go(const struct sched *sched, const struct preemption_plan *
 /* -- into a call ----------------------------------------------------------------------
  */
 
-/* It runs, and nobody has asked it to go before. */
+/* The entry is a pod that runs and was not asked to leave before. */
 static bool is_victim_entry(const struct txn_entry *entry)
 {
 	const struct sched_pod *pod = entry->pod;
@@ -38,7 +38,7 @@ static int cmp_by_name(const void *a, const void *b)
 	return pl_span_cmp(x->name, y->name);
 }
 
-/* Of the victims in the call those that it covers. PL_NOMEM. */
+/* The victims in the txn that the budget covers. PL_NOMEM. */
 static enum pl_code append_notes(struct sched *sched, struct shard_txn *txn,
                                  const struct sched_budget *budget_entry, uint32_t from,
                                  struct budget_disrupted **out, uint32_t *count)
@@ -119,8 +119,8 @@ static enum pl_code put_budget(struct sched *sched, struct shard_txn *txn,
 	return txn_add_key(txn, &entry, keys_span(&key));
 }
 
-/* No budget that is not known here covers them: none was made since, and none is there
- * again, as in a store that was put back to an older snapshot. */
+/* No unknown budget covers the victims: none was created since, and none exists again, as
+ * in a store that was restored from an older snapshot. */
 static enum pl_code expect_lock(struct sched *sched, struct shard_txn *txn,
                                 struct pl_err *err)
 {
@@ -168,7 +168,7 @@ void disruption_seal(struct preemption_plan *plan, uint8_t txn)
 /* -- what became of it ----------------------------------------------------------------
  */
 
-/* The plan that has it in a call: there is one at most. */
+/* The plan that has the budget in a txn: there is at most one. */
 static struct plan_budget *plan_budget_sent(struct sched *sched,
                                             const struct sched_budget *budget_entry)
 {
@@ -176,7 +176,9 @@ static struct plan_budget *plan_budget_sent(struct sched *sched,
 		struct preemption_plan *plan =
 			PL_LIST_ITEM(link, struct preemption_plan, disruption.of_all);
 
-		for (uint32_t i = 0; plan->sent && i < plan->disruption.count; i++)
+		for (uint32_t i = 0;
+		     plan->state == PREEMPTION_PLAN_SENT && i < plan->disruption.count;
+		     i++)
 			if (plan->disruption.at[i].budget_entry == budget_entry &&
 			    plan->disruption.at[i].sent > 0)
 				return &plan->disruption.at[i];
@@ -230,8 +232,9 @@ void disruption_unsend(struct sched *sched, const struct txn_entry *entry)
 	sched_budget_apply_deferred(sched, budget_entry);
 }
 
-/* A budget was made or deleted that is not heard of yet. Or the store is an older one, or
- * a hand took the lock away: then there is nothing to wait for, and all is listed. */
+/* A budget was created or deleted that is not known yet. Or the store is an older one, or
+ * the lock was deleted by hand: then there is nothing to wait for, and budgets are listed
+ * anew. */
 static void lock_is_another(struct sched *sched, int64_t revision)
 {
 	struct disruption *disruption = &sched->disruption;

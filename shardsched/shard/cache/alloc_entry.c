@@ -1,6 +1,6 @@
 /*
- * What a node lists: the pods of its alloc, and those that are on their way into it, in
- * the alloc's order; and what all of them use.
+ * The entries of a node: the pods that its alloc lists and those that a txn is adding to
+ * it, in the alloc's order, and the sums of what they use.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/report.h"
@@ -108,7 +108,7 @@ uint32_t alloc_entry_find(const struct sched_node *node, const struct sched_pod 
 	return UINT32_MAX;
 }
 
-/* Where it belongs. */
+/* The index at which the pod belongs. */
 static uint32_t rank_of_pod(const struct sched *sched, const struct sched_node *node,
                             const struct sched_pod *pod)
 {
@@ -127,9 +127,10 @@ static uint32_t rank_of_pod(const struct sched *sched, const struct sched_node *
 	return low;
 }
 
-/* By what this node's alloc says. What is known of the pod's state may be of another
- * time, and of another node. To spreading it is gone only then: a plan may come to
- * nothing, and who was decided as if it stood could be bound before it. */
+/* The flags follow from this node's alloc: the pod's state may be known of another time,
+ * and may name another node. Spreading stops counting a pod only when the alloc says that
+ * it leaves: a plan may come to nothing, and a pod decided as if a victim had left could
+ * be bound before the victim leaves. */
 static uint32_t placed_flags(const struct sched *sched, const struct sched_node *node,
                              const struct alloc_entry *listed)
 {
@@ -143,7 +144,7 @@ static uint32_t placed_flags(const struct sched *sched, const struct sched_node 
 		               : 0;
 	if (!listed->leaving)
 		return PLACED_VICTIM | PLACED_PREEMPTED;
-	/* To make room. Of pods of others nobody knows. */
+	/* Preempted, or a pod of another shard, of which the reason is not known. */
 	if (doomed || pod->why == sched->preempted || !pod_is_owned(sched, pod))
 		return PLACED_TERMINATING | PLACED_PREEMPTED;
 	return PLACED_TERMINATING;
@@ -173,10 +174,11 @@ static void place_entry(struct sched *sched, struct sched_node *node,
 
 	if (alloc_entry_show(sched, node, listed, &err) == PL_OK)
 		return;
-	node_snapshot_failed(sched, node, &err); /* it would seem emptier than it is */
+	/* without the pod the node would seem emptier than it is */
+	node_snapshot_failed(sched, node, &err);
 }
 
-/* To spreading it is gone; or it is not, after all. */
+/* A pod that terminates, or a victim that is spared after all, changes for spreading. */
 void alloc_entry_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 {
 	const uint32_t marks =
@@ -187,13 +189,15 @@ void alloc_entry_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 	if (listed->placed == SNAPSHOT_NONE)
 		return;
 	flags = &sched->snapshot.placed[listed->placed].flags;
-	if ((want & PLACED_TERMINATING) != 0) /* whom it makes room for has not changed */
+	/* the pod for which room is made has not changed */
+	if ((want & PLACED_TERMINATING) != 0)
 		want |= *flags & PLACED_PREEMPTED;
 	if (((*flags ^ want) & (PLACED_TERMINATING | PLACED_EXEMPT)) == 0) {
 		*flags = (*flags & ~marks) | want;
 		return;
 	}
-	if ((want & PLACED_TERMINATING) == 0) { /* so that whoever keeps it forgets it */
+	/* removed and added again, so that caches of the snapshot forget the pod */
+	if ((want & PLACED_TERMINATING) == 0) {
 		snapshot_pod_remove(&sched->snapshot, listed->placed);
 		listed->placed = SNAPSHOT_NONE;
 		place_entry(sched, node, listed);
@@ -205,7 +209,7 @@ void alloc_entry_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 		emit_queue_event(sched, QUEUE_EV_POD_LABELS, node->slot);
 }
 
-/* The spec of one, or whether that is its own. */
+/* Specs of some entries are unknown, or may be those of other incarnations. */
 static void update_lacks_specs(struct sched *sched, struct sched_node *node)
 {
 	bool lacks = node->unknown > 0 || node->unconfirmed > 0;
@@ -243,7 +247,7 @@ void alloc_entry_set_unconfirmed(struct sched *sched, struct sched_node *node, u
 	node_reconcile(sched, node);
 }
 
-/* One more whose node is another, or one less. */
+/* One more entry, or one less (UINT32_MAX), is of a pod whose node is another one. */
 static void shared_add(struct sched *sched, struct sched_node *node, uint32_t more)
 {
 	node->shared += more;
@@ -316,7 +320,7 @@ uint32_t alloc_entry_del(struct sched *sched, struct sched_node *node, uint32_t 
 	node->count--;
 	node->used.pods--;
 	pod->listed--;
-	pod->flags &= (uint16_t)~POD_TAINTED; /* it was this node that it had to leave */
+	pod->flags &= (uint16_t)~POD_TAINTED; /* the mark was about this node's taints */
 	memmove(listed, listed + 1, (node->count - i) * sizeof *listed);
 	if (pod->node == node && pod->stage == POD_IDLE)
 		pod_set_node(sched, pod, NULL);
@@ -344,10 +348,11 @@ void alloc_entries_clear(struct sched *sched, struct sched_node *node)
 
 /* -- specs ----------------------------------------------------------- */
 
-/* By more than that only where somebody has meddled. */
+/* More nodes list one pod only when allocs were edited by hand. */
 enum { NODES_FEW = 16 };
 
-/* They are its node and nodes that share; what is called may make them share no more. */
+/* The nodes that list the pod are pod->node and nodes in sched.sharing. They are
+ * collected first, since fn may remove nodes from that list. */
 static void each_of_few_nodes(struct sched *sched, struct sched_pod *pod,
                               alloc_entry_fn *fn, void *ctx)
 {
@@ -451,7 +456,7 @@ void alloc_entries_learn_spec(struct sched *sched, struct sched_pod *pod)
 		alloc_entry_each(sched, pod, on_learn_spec, NULL);
 }
 
-/* The sums are of the specs that are known, as when the alloc was put by us. */
+/* The sums count every known spec, as they did when this shard put the alloc. */
 void alloc_entry_set_other(struct sched *sched, struct sched_node *node, uint32_t i,
                            bool other)
 {
@@ -483,13 +488,13 @@ void alloc_entries_reconcile(struct sched *sched, struct sched_pod *pod)
 
 /* -- from the alloc and into it --------------------------------------- */
 
-/* Pods of an alloc, found or made, so that nothing fails later. They stay until they are
- * let go, whatever is called off meanwhile. */
+/* The pods of an alloc, found or made before anything changes, so that nothing fails
+ * later. They are pinned: plans that are cancelled meanwhile do not free them. */
 struct listed_pods {
 	struct sched_pod **pod;
-	bool *fresh;     /* of these: it is not listed yet */
-	bool *stays;     /* of what is listed: it is among these */
-	uint32_t listed; /* so many are */
+	bool *fresh;     /* of the alloc's pods: it is not listed yet */
+	bool *stays;     /* of the listed pods: the alloc lists it, too */
+	uint32_t listed; /* number of listed pods before */
 };
 
 static enum pl_code listed_pods_alloc(struct sched *sched, const struct sched_node *node,
@@ -504,8 +509,8 @@ static enum pl_code listed_pods_alloc(struct sched *sched, const struct sched_no
 	                                                                    : PL_NOMEM;
 }
 
-/* Listed from there on; both are in one order, so nobody is looked for twice. NULL: it is
- * not. */
+/* Searches the entries from *at on; both lists have one order, so all searches together
+ * are one walk. NULL: the pod is not listed. */
 static struct sched_pod *find_listed(const struct sched *sched,
                                      const struct sched_node *node, uint32_t *at,
                                      const struct alloc_pod *pod)
@@ -583,7 +588,7 @@ static void take_new_pod(struct sched *sched, struct sched_node *node,
 	incarnation_listed(sched, node, pod);
 }
 
-/* Somebody may have put it right, which nobody watches here. */
+/* The state may have been put right by hand, and it is not watched here. */
 static void read_missing_state(struct sched *sched, const struct sched_node *node,
                                struct sched_pod *pod)
 {
@@ -593,7 +598,7 @@ static void read_missing_state(struct sched *sched, const struct sched_node *nod
 	spec_reads_want(sched, pod, node->rev[FACT_ALLOC]);
 }
 
-/* Afterwards it lists these, in their order. */
+/* Makes the node list the pods that were found. */
 static void change_list(struct sched *sched, struct sched_node *node,
                         const struct listed_pods *pods_found, uint32_t count)
 {
@@ -633,7 +638,9 @@ enum pl_code alloc_entries_set(struct sched *sched, struct sched_node *node,
 	preemption_cancel(sched, node->plan);
 	reservations_unplan_gangs(sched, node);
 	if (!reservations_equal(node,
-	                        &holds)) /* what waits there was decided for others */
+	                        /* pods that wait there were decided by the old
+	                         * reservations */
+	                        &holds))
 		node_redecide_waiting(sched, node);
 	if (!is_same_list(node, &pods_found, alloc->pods))
 		change_list(sched, node, &pods_found, alloc->pods);

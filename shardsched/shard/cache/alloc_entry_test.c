@@ -1,4 +1,4 @@
-/* Who is listed by several nodes. */
+/* Pods that several nodes list. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/rules/rules_stale_rig.h"
 
@@ -21,7 +21,7 @@ static void count_node(struct sched *sched, struct sched_node *node, uint32_t i,
 	++*nodes;
 }
 
-/* So many nodes are looked at for it, beside its own. */
+/* So many nodes are looked at for the pod, beside its own. */
 static void b_is_listed_by(unsigned nodes, unsigned others)
 {
 	unsigned listed = 0;
@@ -34,9 +34,9 @@ static void b_is_listed_by(unsigned nodes, unsigned others)
 	T_EQ(count_sharing(), others);
 }
 
-/* Of many nodes two list b, as while it moves and its news comes in any order, and then
- * one does. */
-T_CASE(who_lists_a_pod_is_not_looked_for_everywhere)
+/* Two of many nodes list b, as while it moves and events come in any order; then one
+ * does. */
+T_CASE(nodes_that_list_a_pod_are_found_without_a_full_search)
 {
 	char name[16];
 
@@ -56,7 +56,7 @@ T_CASE(who_lists_a_pod_is_not_looked_for_everywhere)
 	wait_ms(1000);
 	b_is_listed_by(3, 2);
 	rig.store.revision++;
-	put_alloc(1, "m-199", 3, false); /* where it was seen last */
+	put_alloc(1, "m-199", 3, false); /* the node that listed it last */
 	wait_ms(1000);
 	b_is_listed_by(2, 2);
 	rig.store.revision++;

@@ -1,5 +1,5 @@
 /*
- * The alloc of a node, with what it lists now: those that stay, and what they use.
+ * Prints a node's alloc: the entries that stay, and what they and the reservations use.
  */
 #include <stdlib.h>
 
@@ -14,14 +14,14 @@ static int scalar_cmp(const void *a, const void *b)
 	return pl_span_cmp(x->name, y->name);
 }
 
-/* A call that is being made takes its place away. */
+/* A txn that is being made removes the entry. */
 static bool entry_goes(const struct alloc_entry *listed)
 {
 	return listed->end != STATE_TRANSITION_NONE &&
 	       listed->end != STATE_TRANSITION_TERMINATE;
 }
 
-/* What all use that do not go. */
+/* The sums over all entries that stay. */
 static struct sched_sums sums_of_stayers(const struct sched *sched,
                                          const struct sched_node *node)
 {
@@ -36,7 +36,7 @@ static struct sched_sums sums_of_stayers(const struct sched *sched,
 	return used;
 }
 
-/* PL_LIMIT: too many kinds. */
+/* PL_LIMIT: there are too many kinds. */
 static enum pl_code add_scalars(const struct sched *sched,
                                 const struct resources *requests,
                                 struct alloc_scalar *scalar, uint32_t *count)
@@ -53,12 +53,12 @@ static enum pl_code add_scalars(const struct sched *sched,
 		scalar[i].name = name;
 		if (__builtin_add_overflow(scalar[i].amount, requests->row[r].amount,
 		                           &scalar[i].amount))
-			scalar[i].amount = INT64_MAX; /* as no node has it */
+			scalar[i].amount = INT64_MAX; /* more than any node has */
 	}
 	return PL_OK;
 }
 
-/* Few nodes have pods with scalars, and few kinds there are. */
+/* Few nodes have pods with scalars, and the kinds are few, so a linear search will do. */
 static enum pl_code put_scalars(struct sched *sched, const struct sched_node *node,
                                 struct alloc_amounts *out)
 {
@@ -135,7 +135,7 @@ static enum pl_code put_ports(struct sched *sched, const struct sched_node *node
 	return PL_OK;
 }
 
-/* Those that stay. */
+/* Entries that stay. */
 static enum pl_code put_pods(struct sched *sched, const struct sched_node *node,
                              struct alloc *out)
 {

@@ -1,7 +1,7 @@
 /*
- * News: what stands at a key now. Applied by mod_revision, so it does not matter from
- * where it comes, a list, a watch or an answer, or how often. What makes no sense is
- * told, and its node or pod is left out.
+ * Applies what stands at a key now. Facts are compared by mod_revision, so it does not
+ * matter where they come from (a list, a watch, an answer) or how often. A malformed
+ * value is reported, and its node or pod is left out.
  */
 #include "shardsched/model/parse.h"
 #include "shardsched/records/pod_location.h"
@@ -15,7 +15,7 @@
 #include "shardsched/shard/txn/inflight.h"
 #include "store/keys/partition.h"
 
-/* What could not be kept is listed again. */
+/* A record for which there was no memory is listed again. */
 static bool was_kept(struct sched *sched, enum pl_code code, const struct pl_err *err)
 {
 	if (code == PL_OK)
@@ -52,7 +52,8 @@ static bool is_same_node(const struct node *a, const struct node *b)
 	       a->uid == b->uid;
 }
 
-/* Takes it over; name 0: there is none. What waits there was decided for the old one. */
+/* Takes over is; name 0: the Node is absent. Pods that wait there were decided by the old
+ * Node. */
 static void node_set_object(struct sched *sched, struct sched_node *node, struct node *is)
 {
 	struct node was = node->node;
@@ -71,7 +72,8 @@ static void node_set_object(struct sched *sched, struct sched_node *node, struct
 				report_node_changes(sched, node->slot, &was, is);
 				reservations_retry_nominated(sched, node);
 			} else {
-				node_leave(sched, node); /* and enters anew */
+				/* node_reconcile makes it enter again */
+				node_leave(sched, node);
 			}
 		}
 	}
@@ -128,8 +130,11 @@ static bool apply_alloc(struct sched *sched, struct sched_node *node,
 	if (node->rev[FACT_ALLOC] == 0)
 		pending_status_recheck(sched);
 	node->rev[FACT_ALLOC] = gone ? 0 : record->mod_revision;
-	node->malformed = code != PL_OK;
-	node->full = node->sure = node->asked = node->mismatch_reported = false;
+	node->alloc = gone            ? NODE_ALLOC_ABSENT
+	              : code != PL_OK ? NODE_ALLOC_MALFORMED
+	                              : NODE_ALLOC_READ;
+	node_set_sums(node, NODE_SUMS_AGREE);
+	node->full = false;
 	if (code != PL_OK)
 		report_malformed(sched, id, &err);
 	if (gone || code != PL_OK) {
@@ -141,7 +146,8 @@ static bool apply_alloc(struct sched *sched, struct sched_node *node,
 		node_redecide_waiting(sched, node);
 		reservations_clear(sched, node);
 	}
-	for (uint32_t i = 0; i < node->count; i++) /* it may be there by now */
+	/* the spec may have been written by now */
+	for (uint32_t i = 0; i < node->count; i++)
 		node->listed[i].pod->flags &= (uint16_t)~POD_MISSING;
 	node_reconcile(sched, node);
 	return true;
@@ -149,10 +155,11 @@ static bool apply_alloc(struct sched *sched, struct sched_node *node,
 
 /* -- pods -------------------------------------------------------------- */
 
-/* What is as short has no rule that is too large, whatever is escaped in it. */
+/* No text up to this length has rules over the limit, however much of it is escaped. */
 enum { SHORT_SPEC = (RULE_POD_MAX >> 1) - 1024 };
 
-/* Its rules can be registered, its gang has a key. */
+/* Checks what parsing does not: the rules can be registered, and the gang's name fits a
+ * key. */
 static enum pl_code report_bad_spec(struct sched *sched, struct pl_span value,
                                     const struct pod *pod, struct pl_err *err)
 {
@@ -207,7 +214,7 @@ static void cancel_victim_plan(struct sched *sched, struct sched_pod *victim)
 {
 	bool pinned = victim->pinned;
 
-	victim->pinned = true; /* whoever has news of it is not through yet */
+	victim->pinned = true; /* the caller still uses the pod */
 	preemption_cancel(sched, victim->victim_of);
 	victim->pinned = pinned;
 }
@@ -223,9 +230,10 @@ static bool apply_spec(struct sched *sched, struct sched_pod *pod,
 
 	if (code != PL_OK && !is_malformed(code))
 		return was_kept(sched, code, &err);
-	if (pod->stage == POD_ASSUMED) /* what was decided was for the old one */
+	if (pod->stage == POD_ASSUMED) /* the old spec was decided */
 		pod_conflicted(sched, pod);
-	if (pod_is_victim(pod)) /* likewise; other budgets may protect it now */
+	/* the old spec was to be evicted, and other budgets may protect the new one */
+	if (pod_is_victim(pod))
 		cancel_victim_plan(sched, pod);
 	pod->rev[FACT_SPEC] = gone ? 0 : record->mod_revision;
 	pod->edited = !gone && record->create_revision != record->mod_revision;
@@ -239,7 +247,7 @@ static bool apply_spec(struct sched *sched, struct sched_pod *pod,
 	return true;
 }
 
-/* Where it is; or is to be, when room is made for it. */
+/* Where the pod is placed or, if it is not, nominated. */
 static enum pl_code read_place(struct strings *strings, const struct pod_state *state,
                                uint32_t at[2])
 {
@@ -331,7 +339,8 @@ static bool apply_state(struct sched *sched, struct sched_pod *pod,
 		pod->ask = pod->ended = pod->next_pending = 0;
 		pod_set_at(sched, pod, 0, 0);
 		pod_set_reason(sched, pod, 0);
-		/* Nothing says why it waits any more: it is tried anew, and told. */
+		/* The deleted state told why the pod waits: it starts anew, and is
+		 * reported anew. */
 		if (pod->stage == POD_QUEUED)
 			pod_withdraw(sched, pod);
 	}
@@ -346,16 +355,17 @@ static bool apply_state(struct sched *sched, struct sched_pod *pod,
 
 /* -- by key ------------------------------------------------------------ */
 
-/* Whether it is newer than what is known of that key; counts our own. */
+/* The record is newer than what is known of its key. Counts the echoes of this shard's
+ * own writes. */
 static bool is_newer(struct sched *sched, int64_t known, const struct kv_record *record)
 {
 	sched->figures.echoes += record->mod_revision == known;
 	return record->mod_revision > known;
 }
 
-/* The view has come further than that: it is known, waits for an answer, or has gone.
- * What was in the call that is being answered is known as it was before: what the view
- * has told since comes after the answer. */
+/* The fleet view has passed the record's revision, so the fact is known, deferred for an
+ * answer, or deleted. While an answer is applied, the nodes in it are known as they were
+ * before: what the view has brought since comes after the answer. */
 static bool is_swept(const struct sched *sched, const struct keys_id *id, enum fact fact,
                      const struct kv_record *record)
 {
@@ -401,7 +411,7 @@ static bool apply_node_key(struct sched *sched, const struct keys_id *id,
 	return true;
 }
 
-/* Pointers are for those who look for a name. */
+/* A pointer record only serves searches by name. */
 static bool is_own_echo(const struct keys_id *id, const struct kv_record *record)
 {
 	bool is = false;
@@ -427,7 +437,7 @@ static bool apply_pod_key(struct sched *sched, const struct keys_id *id,
 	    record->mod_revision >= pod->rev[FACT_SPEC])
 		incarnation_spec_since(sched, pod, record->create_revision);
 	if (!is_newer(sched, pod->rev[fact], record) &&
-	    (!gone || record->mod_revision != pod->rev[fact])) /* by ourselves */
+	    (!gone || record->mod_revision != pod->rev[fact])) /* deleted by this shard */
 		return true;
 	if (pod->txn != 0)
 		return txn_defer(sched, pod->txn, record, record->mod_revision, away);
@@ -492,7 +502,8 @@ bool cache_apply(struct sched *sched, const struct keys_id *id,
 
 /* -- what a list does not have ------------------------------------------ */
 
-/* What is in a call waits for its answer, which may be older than the list. */
+/* The absence of a node or pod in a txn is deferred to the answer, which may be older
+ * than the list. */
 static void defer_absence(struct sched *sched, uint8_t txn, const struct keys_id *id,
                           int64_t known, int64_t revision)
 {

@@ -1,11 +1,12 @@
-/* News: what is older, makes no sense, waits for an answer, or is of a store before. */
+/* Events that are old, malformed, deferred to an answer, or of a store before a
+ * rewind. */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 #include "store/base/fault.h"
 
 static struct rig rig;
 
-T_CASE(what_is_older_is_no_news)
+T_CASE(older_records_are_ignored)
 {
 	struct sched_figures figures;
 	struct kv_record record;
@@ -28,7 +29,7 @@ T_CASE(what_is_older_is_no_news)
 	rig_close(&rig);
 }
 
-T_CASE(what_makes_no_sense_is_told_and_left_alone)
+T_CASE(malformed_records_are_reported_and_left_alone)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -46,7 +47,7 @@ T_CASE(what_makes_no_sense_is_told_and_left_alone)
 	rig_run_idle(&rig);
 	T_EQ(rig.malformed, 6);
 	T_STR(rig_where(&rig, 0, "good"), "n-3");
-	/* Put right, all of it is taken up. */
+	/* Once they are put right, all of them are applied. */
 	rig_node(&rig, 0, "n-1", "4");
 	rig_node(&rig, 0, "n-2", "4");
 	rig_pod(&rig, 0, "bad", "1", "");
@@ -150,8 +151,8 @@ T_CASE(node_with_a_misspelt_effect_is_malformed_and_takes_no_pod)
 	rig_close(&rig);
 }
 
-/* A state without an alloc that knows of it, and the other way round. */
-T_CASE(what_does_not_agree_is_told_when_it_stays_so)
+/* A state whose alloc does not list the pod, and the other way round. */
+T_CASE(a_mismatch_that_lasts_is_reported)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -171,7 +172,7 @@ T_CASE(what_does_not_agree_is_told_when_it_stays_so)
 		rig.now_ms += 5000;
 		rig_run_idle(&rig);
 	}
-	T_EQ(rig.malformed, 3); /* a, b, and that n-2 does not add up */
+	T_EQ(rig.malformed, 3); /* a, b, and the sums of n-2 */
 	T_STR(rig_where(&rig, 0, "b"), "");
 	rig_pod(&rig, 0, "c", "1", "");
 	rig_run_idle(&rig);
@@ -197,8 +198,8 @@ static bool reads(unsigned out, const char *key)
 	return false;
 }
 
-/* The store is ahead of what has been heard of the alloc. */
-T_CASE(who_ends_while_its_spec_is_read_is_not_missed)
+/* The store is ahead of what is known of the alloc. */
+T_CASE(a_pod_that_ends_while_its_spec_is_read_is_not_reported_missing)
 {
 	unsigned read = 0;
 
@@ -221,7 +222,7 @@ T_CASE(who_ends_while_its_spec_is_read_is_not_missed)
 	rig_close(&rig);
 }
 
-T_CASE(a_spec_that_is_missing_is_told_once)
+T_CASE(a_missing_spec_is_reported_once)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -246,8 +247,8 @@ T_CASE(a_spec_that_is_missing_is_told_once)
 	rig_close(&rig);
 }
 
-/* Whoever takes away what says why a pod waits is told again. */
-T_CASE(a_state_that_is_deleted_is_told_again)
+/* The status is written again after it was deleted. */
+T_CASE(a_deleted_pending_status_is_written_again)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -266,8 +267,8 @@ T_CASE(a_state_that_is_deleted_is_told_again)
 	rig_close(&rig);
 }
 
-/* The store goes back while news of it waits for an answer. */
-T_CASE(what_was_held_of_a_store_that_is_no_more_is_forgotten)
+/* The store is rewound while an event is deferred to an answer. */
+T_CASE(events_deferred_before_a_rewind_are_dropped)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -293,8 +294,9 @@ T_CASE(what_was_held_of_a_store_that_is_no_more_is_forgotten)
 	rig_close(&rig);
 }
 
-/* It is known as long as a node of ours lists it; its state, only while it is ours. */
-T_CASE(a_state_that_made_no_sense_is_forgotten_with_the_partition)
+/* The spec is known while a node of this shard lists the pod; the state, only while the
+ * partition is owned. */
+T_CASE(a_malformed_state_is_forgotten_with_its_partition)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -314,9 +316,9 @@ T_CASE(a_state_that_made_no_sense_is_forgotten_with_the_partition)
 	rig_close(&rig);
 }
 
-/* A pod on a node of ours was to come with the list of its partition, which is lost
- * before that list has come. */
-T_CASE(a_spec_that_was_to_come_with_a_list_is_read_when_that_is_lost)
+/* The spec of a listed pod was to come with the list of its partition, which is lost
+ * before the list has come. */
+T_CASE(a_spec_is_read_by_key_when_its_partition_is_lost_unlisted)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -340,8 +342,8 @@ T_CASE(a_spec_that_was_to_come_with_a_list_is_read_when_that_is_lost)
 	rig_close(&rig);
 }
 
-/* Nobody watches it here, and the alloc that lists it does not change. */
-T_CASE(a_spec_of_others_that_is_put_right_is_found)
+/* The spec is not watched here, and the alloc that lists the pod does not change. */
+T_CASE(a_repaired_remote_spec_is_found)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -372,9 +374,9 @@ T_CASE(a_spec_of_others_that_is_put_right_is_found)
 	rig_close(&rig);
 }
 
-/* Known because a node of ours lists it, and gone when its partition becomes ours: the
- * alloc is the last to say so. */
-T_CASE(a_pod_that_was_known_and_is_gone_is_not_placed)
+/* The pod is known from a node of this shard, and deleted when its partition is acquired:
+ * only the alloc still has it. */
+T_CASE(a_deleted_pod_known_from_an_alloc_is_not_placed)
 {
 	rig_open(&rig, NULL);
 	rig_node(&rig, 0, "n-1", "4");
@@ -399,8 +401,9 @@ T_CASE(a_pod_that_was_known_and_is_gone_is_not_placed)
 	rig_close(&rig);
 }
 
-/* The store is put back to before the node grew; its alloc is the same as then. */
-T_CASE(a_node_that_a_restored_store_has_not_grown_is_not_overfilled)
+/* The store is restored to a state before the node grew; its alloc is the same as
+ * then. */
+T_CASE(a_node_is_not_overfilled_after_a_restore)
 {
 	struct kv_record *node, small;
 
@@ -424,8 +427,8 @@ T_CASE(a_node_that_a_restored_store_has_not_grown_is_not_overfilled)
 	rig_close(&rig);
 }
 
-/* Node and alloc are deleted after a call was applied, and before that is heard. */
-T_CASE(a_node_that_a_list_has_not_got_goes_when_its_call_is_answered)
+/* Node and alloc are deleted after a txn was applied, and before its answer. */
+T_CASE(a_node_missing_from_a_list_goes_when_its_txn_is_answered)
 {
 	struct kv_result late;
 
@@ -468,8 +471,8 @@ static void put_and_miss(uint32_t p)
 	pl_fault_reset();
 }
 
-/* Whatever else there is to be told: nobody asks for it again. */
-T_CASE(all_that_could_not_be_kept_is_listed_anew)
+/* Each relist is requested once, whatever else there is to report. */
+T_CASE(events_that_were_not_kept_are_listed_anew)
 {
 	char key[64];
 
@@ -513,8 +516,8 @@ static bool lists_without(uint64_t nth)
 	return fired;
 }
 
-/* Also when so much is told by then that no more goes in. */
-T_CASE(what_is_not_kept_of_a_list_is_listed_anew)
+/* Also when no more reports fit. */
+T_CASE(list_records_that_were_not_kept_are_listed_anew)
 {
 	uint64_t nth = 1;
 

@@ -1,6 +1,11 @@
 /*
- * What is known: facts come in (news.c), and what follows from them for pods (pods.c) and
- * nodes (nodes.c, listed.c) is worked out.
+ * The cache: facts that stand at keys are applied (apply.c), and what follows from them
+ * for pods (pods.c) and nodes (nodes.c, alloc_entry.c) is reconciled.
+ *
+ * A fact is applied once per mod_revision, whoever brings it: a list, a watch, an answer.
+ * Reconciling a pod or a node does nothing when everything follows already, so it may be
+ * called at any time. Functions that reconcile may free the pod (pod_tidy) or the node
+ * (node_tidy) unless something refers to it.
  */
 #ifndef SHARDSCHED_SHARD_CACHE_CACHE_H
 #define SHARDSCHED_SHARD_CACHE_CACHE_H
@@ -11,40 +16,44 @@
 
 struct sched_pod *pod_find(const struct sched *sched, uint32_t partition,
                            struct pl_span namespace, struct pl_span name);
-/* Found or made; NULL: no memory. */
+/* Finds or makes the pod. NULL: no memory. */
 struct sched_pod *pod_get(struct sched *sched, uint32_t partition,
                           struct pl_span namespace, struct pl_span name);
 void pod_reconcile(struct sched *sched, struct sched_pod *pod);
-/* What was assumed is taken back; the pod is QUEUED, and popped. */
+/* Takes back what was assumed: an ASSUMED pod becomes QUEUED, as if just popped. */
 void pod_unassume(struct sched *sched, struct sched_pod *pod);
-/* That, and it is to be decided again, since somebody else was there. */
+/* Unassumes a pod that lost against another writer: the pod is decided again, and after
+ * several conflicts in a row it backs off first. */
 void pod_conflicted(struct sched *sched, struct sched_pod *pod);
-/* Likewise, since what it was decided with did not come true. */
+/* Unassumes a pod whose decision relied on something that did not come true. The pod is
+ * decided again at once. */
 void pod_redecide(struct sched *sched, struct sched_pod *pod);
-/* It was unassumed: to be tried again. */
+/* An unassumed pod, or its gang, goes back into the queue. */
 void pod_retry(struct sched *sched, struct sched_pod *pod, enum queue_cause cause,
                bool after_backoff);
-/* Not in the queue any more, wherever it was; IDLE. */
+/* Takes a QUEUED or ASSUMED pod out of the queue; it becomes IDLE. */
 void pod_withdraw(struct sched *sched, struct sched_pod *pod);
-/* Not in the queue any more, though it is SENT; it may be out of it already. */
+/* Takes the pod out of the queue if it is there; its stage stays. A COMMITTING pod
+ * becomes loose. */
 void pod_dequeue(struct sched *sched, struct sched_pod *pod);
-/* Freed when nothing is known of it and nobody refers to it. */
+/* Frees the pod when nothing is known of it and nothing refers to it. */
 void pod_tidy(struct sched *sched, struct sched_pod *pod);
 void pod_unlink(struct sched *sched, struct sched_pod *pod);
-/* Takes the pod over. */
+/* Takes over what from holds. */
 void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from);
-/* Takes the reference. */
+/* Takes over the reference to spec. */
 void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct spec *spec);
-/* Its uid as the number of a string; 0: not said, or nobody holds it as a string, so that
- * it is nobody else's. */
+/* The number of the string that is the pod's uid; 0: the uid is unknown, or no string has
+ * it, so that no other object can bear it. */
 uint32_t pod_uid(const struct sched *sched, const struct sched_pod *pod);
-/* Likewise, held until it is given back; 0: not said. PL_NOMEM. */
+/* The number of that string, held until the caller gives it back; 0: the uid is unknown.
+ * PL_NOMEM. */
 PL_NODISCARD enum pl_code pod_uid_take(struct sched *sched, const struct sched_pod *pod,
                                        uint32_t *out, struct pl_err *err);
-/* Lies in room, or in the model. */
+/* The span lies in room or in the model. */
 struct pl_span pod_uid_text(const struct sched *sched, const struct sched_pod *pod,
                             char room[UUID_TEXT_LEN]);
-/* Into the snapshot, there or terminating as flags say. PL_NOMEM. */
+/* Adds the pod to a node of the snapshot; flags are PLACED_*. PL_NOMEM. */
 PL_NODISCARD enum pl_code pod_add_to_snapshot(struct sched *sched,
                                               const struct sched_pod *pod, uint32_t slot,
                                               uint32_t flags, uint32_t *placed,
@@ -57,10 +66,10 @@ void pod_set_reason(struct sched *sched, struct sched_pod *pod, uint32_t why);
 void pod_forget(struct sched *sched, struct sched_pod *pod);
 void pods_init(struct sched *sched);
 void pods_done(struct sched *sched);
-/* In the order in which they became known; NULL: there is none. */
+/* The pods of a partition in the order in which they became known; NULL: no more. */
 struct sched_pod *pods_first(const struct sched *sched, uint32_t partition);
 struct sched_pod *pods_next(const struct sched *sched, const struct sched_pod *pod);
-/* Of all partitions, one after the other. */
+/* The pods of all partitions, partition by partition. */
 struct sched_pod *pods_all(const struct sched *sched);
 struct sched_pod *pods_after(const struct sched *sched, const struct sched_pod *pod);
 
@@ -77,15 +86,16 @@ struct sched_pod *pods_after(const struct sched *sched, const struct sched_pod *
 	     pod != NULL;                                                                \
 	     pod = pod##_next, pod##_next = pod == NULL ? NULL : pods_after(sched, pod))
 /* NOLINTEND(bugprone-macro-parentheses) */
-/* -- doubts.c ------------------------------------------------------------ */
+/* -- mismatch.c ------------------------------------------------------------ */
 
-/* What does not agree for long is told; when to look again, UINT64_MAX: nothing does. */
+/* Reports mismatches that have lasted; the deadline says when to call again, UINT64_MAX:
+ * never. */
 void mismatch_run(struct sched *sched);
 uint64_t mismatch_deadline_ms(const struct sched *sched);
 void mismatch_suspect_pod(struct sched *sched, struct sched_pod *pod);
 void mismatch_suspect_node(struct sched *sched, struct sched_node *node);
 
-/* That found no node, since it is known here. */
+/* Attempts to place the pod that failed since it has been known here. */
 static inline uint32_t pod_attempts(const struct sched_pod *pod)
 {
 	return pod_gang(pod) == NULL
@@ -104,65 +114,68 @@ struct sched_node *node_find(const struct sched *sched, struct pl_span cluster,
                              struct pl_span name);
 struct sched_node *node_get(struct sched *sched, uint32_t partition,
                             struct pl_span cluster, struct pl_span name);
-/* Its partition is owned, listed, and not to be handed over. */
+/* The node's partition is owned, open, and not to be handed over. */
 bool node_is_local(const struct sched *sched, const struct sched_node *node);
-/* How many wait at nodes like that one. */
+/* The count of pods that wait at local nodes, or that of pods at remote ones, as the node
+ * is. */
 uint32_t *node_waiting(struct sched *sched, const struct sched_node *node);
-/* A decided pod waits there. */
+/* A decided pod becomes ASSUMED and waits at the node. */
 void node_add_waiting(struct sched *sched, struct sched_node *node,
                       struct sched_pod *pod);
-/* NULL: not in the table. Of a name in two strings. */
+/* NULL: the node is not in the table. key: cluster and name. */
 struct sched_node *node_by_key(const struct sched *sched, const uint32_t key[2]);
-/* Its alloc is understood and is ours to write. */
+/* The node's alloc is understood, and this shard may put it. */
 bool node_may_write(const struct sched *sched, const struct sched_node *node);
-/* Into the snapshot or out of it. */
+/* Works out everything that follows for the node: membership, scope, readiness. */
 void node_reconcile(struct sched *sched, struct sched_node *node);
-/* Of what it lists the specs are asked for from now on. */
+/* Specs of the pods that the node lists are read from now on. */
 void node_want_specs(struct sched *sched, struct sched_node *node);
-/* More does not go into its alloc: nobody is put there until that is another. */
+/* The alloc has no room for another entry: the node is excluded until the alloc
+ * changes. */
 void node_set_full(struct sched *sched, struct sched_node *node);
-/* Out of it, whatever is so. */
+/* Removes the node from the snapshot, if it is a member. */
 void node_leave(struct sched *sched, struct sched_node *node);
-/* Likewise, since something of it could not be kept there: until the repair nothing is
- * decided under rules, which would not see its pods. When that is for a limit it stays
- * there, but is not counted. */
+/* The snapshot could not keep something of the node. For PL_LIMIT the node stays in as
+ * UNCOUNTED; else it leaves, and until the repair nothing is decided under rules, which
+ * would miss its pods. */
 void node_snapshot_failed(struct sched *sched, struct sched_node *node,
                           const struct pl_err *err);
-/* Those that are not counted, after a while. */
+/* Tries after a while whether UNCOUNTED nodes can be counted now. */
 void nodes_retry_uncounted(struct sched *sched);
-/* All that wait there are decided again. */
+/* All pods that wait at the node are decided again. */
 void node_redecide_waiting(struct sched *sched, struct sched_node *node);
-/* Into the list of those that can be committed, if it can be. */
+/* Moves the node into the ready list of local or remote nodes, or out of it. */
 void node_set_ready(struct sched *sched, struct sched_node *node);
 void node_tidy(struct sched *sched, struct sched_node *node);
 void node_forget(struct sched *sched, struct sched_node *node);
 void nodes_done(struct sched *sched);
 
-/* -- listed.c ------------------------------------------------------------ */
+/* -- alloc_entry.c ------------------------------------------------------------ */
 
-/* What a pod of that spec uses, sign times. */
+/* Adds what a pod of that spec uses, sign times. */
 void alloc_sums_add(const struct sched *sched, struct sched_sums *used,
                     const struct spec *spec, uint64_t sign);
-/* As an alloc has it. */
+/* The pod's name as an alloc has it. */
 struct alloc_pod alloc_entry_name(const struct sched *sched, const struct sched_pod *pod);
 PL_NODISCARD enum pl_code alloc_entry_room(struct sched_node *node, uint32_t count);
-/* There is room. The pod is placed as said, or as the node is. */
+/* Room was reserved. placed: the pod's number in the snapshot; SNAPSHOT_NONE: the entry
+ * is added to the snapshot if the node is a member. sent: a txn adds the pod. */
 void alloc_entry_add(struct sched *sched, struct sched_node *node, struct sched_pod *pod,
                      uint32_t placed, bool sent);
-/* Gives what it was placed as. */
+/* The number that the entry had in the snapshot; the caller removes the pod there. */
 uint32_t alloc_entry_del(struct sched *sched, struct sched_node *node, uint32_t i);
-/* It terminates in the snapshot, too, if it does. */
+/* Updates the entry's flags in the snapshot: terminating, victim, exempt. */
 void alloc_entry_mark(struct sched *sched, struct sched_node *node, uint32_t i);
-/* UINT32_MAX: it is not. */
+/* UINT32_MAX: the node does not list the pod. */
 uint32_t alloc_entry_find(const struct sched_node *node, const struct sched_pod *pod);
 typedef void alloc_entry_fn(struct sched *sched, struct sched_node *node, uint32_t i,
                             void *ctx);
-/* For each node that lists it, and the place there. */
+/* Calls fn for each node that lists the pod, with the entry's index. */
 void alloc_entry_each(struct sched *sched, struct sched_pod *pod, alloc_entry_fn *fn,
                       void *ctx);
-/* That is its node from now on; NULL: none. All that set it come through here. */
+/* Every change of pod->node is made here. NULL: none. */
 void pod_set_node(struct sched *sched, struct sched_pod *pod, struct sched_node *node);
-/* Its spec counts there. */
+/* The known spec is that of the listed incarnation. */
 static inline bool alloc_entry_is_known(const struct alloc_entry *listed)
 {
 	return listed->pod->spec != NULL && !listed->other;
@@ -171,69 +184,71 @@ void alloc_entry_set_other(struct sched *sched, struct sched_node *node, uint32_
                            bool other);
 void alloc_entry_set_unconfirmed(struct sched *sched, struct sched_node *node, uint32_t i,
                                  bool unconfirmed);
-/* Before and after the spec of a pod changes. */
+/* Called before and after the spec of a pod changes. */
 void alloc_entries_forget_spec(struct sched *sched, struct sched_pod *pod);
 void alloc_entries_learn_spec(struct sched *sched, struct sched_pod *pod);
-/* Settles the nodes that list it. */
+/* Reconciles the nodes that list the pod. */
 void alloc_entries_reconcile(struct sched *sched, struct sched_pod *pod);
-/* As the alloc says. */
+/* The node lists what the alloc lists. */
 PL_NODISCARD enum pl_code alloc_entries_set(struct sched *sched, struct sched_node *node,
                                             const struct alloc *alloc,
                                             struct pl_err *err);
 void alloc_entries_clear(struct sched *sched, struct sched_node *node);
-/* The lowest priority of those whose spec is known; INT32_MAX: there are none. */
+/* The lowest priority of listed pods whose spec is known; INT32_MAX: there are none. */
 int32_t alloc_entries_least_priority(struct sched_node *node);
 bool alloc_sums_agree(const struct sched_node *node);
-/* Into the snapshot, as what it is or is to be there; its spec is known. */
+/* Adds an entry whose spec is known to the snapshot. */
 PL_NODISCARD enum pl_code alloc_entry_show(struct sched *sched,
                                            const struct sched_node *node,
                                            struct alloc_entry *listed,
                                            struct pl_err *err);
 /* -- alloc_entries_print.c ------------------------------------------------------ */
 
-/* The alloc of the node with what it lists now. */
+/* Prints the alloc of the node with what it lists now. */
 PL_NODISCARD enum pl_code alloc_entries_print(struct sched *sched,
                                               struct sched_node *node, struct pl_buf *out,
                                               struct pl_err *err);
 
-/* -- lives.c ------------------------------------------------------------- */
+/* -- incarnation.c ------------------------------------------------------------- */
 
-/* It may be another whom the alloc lists that is being taken. */
+/* The pod that is listed by the alloc being applied may be another incarnation than the
+ * one whose spec is known. */
 bool incarnation_is_other(const struct sched *sched, const struct sched_pod *pod);
-/* That alloc lists it, and the one before did not. */
+/* The alloc being applied lists the pod, and the one before did not. */
 void incarnation_listed(struct sched *sched, const struct sched_node *node,
                         struct sched_pod *pod);
-/* Both do; there may have been others between them. */
+/* Both allocs list the pod. gap: others may have been written between them. */
 void incarnation_kept(struct sched *sched, struct sched_node *node, uint32_t i, bool gap);
-/* Since then it has the spec that is known, or is to be known next. */
+/* The pod has had the spec that is known, or the one that is applied next, since that
+ * revision. */
 void incarnation_spec_since(struct sched *sched, struct sched_pod *pod, int64_t revision);
-/* A node that may list another by its name; NULL: none. */
+/* A node that may list another incarnation of the pod; NULL: there is none. */
 struct sched_node *incarnation_other_at(struct sched *sched, struct sched_pod *pod);
-/* The revision of the newest alloc that lists it. */
+/* The revision of the newest alloc that lists the pod. */
 int64_t incarnation_newest_alloc(struct sched *sched, struct sched_pod *pod);
-/* The list of its partition is there. */
+/* The list of the pod's partition has come in. */
 void incarnation_followed(struct sched *sched, struct sched_pod *pod);
-/* Its partition is lost: nobody watches it any more. */
+/* The pod's partition is lost: its spec is watched no more. */
 void incarnation_unfollowed(struct sched *sched, struct sched_pod *pod);
 
-/* -- news.c -------------------------------------------------------------- */
+/* -- apply.c -------------------------------------------------------------- */
 
-/* A key of the node or the pod has that value now, or is gone since that revision. False:
- * it could not be kept. */
+/* The record of a node or of a pod has that value now; gone: its key is deleted since the
+ * record's mod_revision. False: no memory to keep it, and cache_missed is to follow. */
 bool cache_apply(struct sched *sched, const struct keys_id *id,
                  const struct kv_record *record, bool gone);
-/* Is what happens to that key followed here? */
+/* A list or watch of this shard follows the key. */
 bool cache_follows(const struct sched *sched, const struct keys_id *id);
-/* An answer has that of a node, and the watch has come further and does not know of it:
- * it was read before that was gone. */
+/* An answer has the record of a node that the watch, which has come further, does not
+ * know: the record was read before the node was deleted. */
 bool cache_is_outdated(const struct sched *sched, const struct keys_id *id,
                        const struct kv_record *record);
-/* That state was written by us: what it says of room that is held. */
+/* Applies what a state that this shard wrote says of the pod's nomination. */
 void cache_apply_own_state(struct sched *sched, struct sched_pod *pod,
                            struct pl_span value);
-/* Some could not be kept: it is to be read again. */
+/* A record was not kept: its list or its remote partition is to be read again. */
 void cache_missed(struct sched *sched, const struct keys_id *id);
-/* A fact that a list does not have. */
+/* The fact is not in a list that is complete up to that revision. */
 void cache_sweep_node(struct sched *sched, struct sched_node *node, enum fact fact,
                       int64_t revision);
 void cache_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact,
@@ -241,18 +256,21 @@ void cache_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact,
 
 /* -- load.c --------------------------------------------------------------- */
 
-/* Something of ours is not listed yet. */
+/* A partition of this shard is not open yet. */
 bool load_is_running(const struct sched *sched);
-/* And is worth waiting for: lately something was, or nobody has waited yet. */
+/* load_is_running, and it is worth waiting: one was opened lately, or nothing has waited
+ * yet. */
 bool load_is_awaited(struct sched *sched);
 
-/* -- specs.c ------------------------------------------------------------- */
+/* -- spec_reads.c ------------------------------------------------------------- */
 
-/* It is to be read, again too, for an alloc of that revision. */
+/* The spec is to be read for an alloc of that revision, even if it was read before. */
 void spec_reads_want(struct sched *sched, struct sched_pod *pod, int64_t revision);
-/* Of what that node lists something is not known, and may be soon. */
+/* The specs of some pods that the node lists are unknown, and reads are under way or to
+ * come. */
 bool spec_reads_are_pending(const struct sched_node *node);
-/* Likewise, whatever was read: it may be another since then. */
+/* The spec is to be read even if it is known: since that revision it may be another
+ * one. */
 void spec_reads_recheck(struct sched *sched, struct sched_pod *pod, int64_t since);
 void spec_reads_run(struct sched *sched);
 uint64_t spec_reads_deadline_ms(const struct sched *sched);

@@ -1,23 +1,25 @@
 /*
- * Lives: a pod that was deleted may come again under its name, as another one, with other
- * labels. An alloc lists who it was then; a spec is whose it was when it was read. Both
- * may be of two. So
+ * Incarnations: a pod that was deleted may be created again under its name with other
+ * labels. An alloc lists the incarnation of its time, a spec belongs to the incarnation
+ * that stood there when it was read, and the two may differ. Therefore
  *
- *	who comes, and whose spec was known from before, counts for nothing,
- *	who stays, while others have left unseen, counts as who it was,
- *	who has a spec that was made after the alloc counts for nothing,
+ *	a newly listed pod whose spec was known from before counts for nothing,
+ *	a pod that stays listed across a gap counts with the known spec,
+ *	a pod whose spec is younger than the alloc counts for nothing.
  *
- * and nothing is put on that node, and the view has come no further than to before the
- * alloc: then that is how it was. Both are read again for that, in one transaction. Who
- * is seen to have ended by then goes on counting for nothing: its end has put the locks
- *of its terms.
+ * Until spec and alloc have been read in one transaction, nothing is put on that node and
+ * the fleet view counts as applied only up to before the alloc. A pod that turns out to
+ * have ended by then keeps counting for nothing: the txn that ended it has put the locks
+ * of its terms.
  *
- * Owned pods are watched, so of these it is known how far what is known of them goes.
+ * Specs of owned partitions are watched, so it is known up to which revision they are
+ * current.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
 
-/* Something newer than what is known here has come before, and waits for that answer. */
+/* A newer alloc has come and is deferred until the txn that is being answered is
+ * applied. */
 static bool is_view_held_back(const struct sched *sched, const struct sched_node *node)
 {
 	const struct deferred_event *deferred =
@@ -33,9 +35,9 @@ static bool is_view_held_back(const struct sched *sched, const struct sched_node
 	return false;
 }
 
-/* Who comes with the alloc that is being taken came at some time after the one that was
- * known before, be it long ago; and after what the view has brought, unless that has
- * waited for a call. */
+/* The lowest revision at which a newly listed pod can have been listed: after the alloc
+ * that was known before, however old that is, and after what the fleet view has brought,
+ * unless a newer alloc is deferred. */
 static int64_t came_since(const struct sched *sched, const struct sched_node *node)
 {
 	int64_t known = node->rev[FACT_ALLOC], viewed = sched->fleet_view.revision;
@@ -45,7 +47,7 @@ static int64_t came_since(const struct sched *sched, const struct sched_node *no
 	return (follows ? viewed : known) + 1;
 }
 
-/* Its alloc was as it is known until then. */
+/* The last revision up to which the node's alloc is known to be the one in the cache. */
 static int64_t known_until(const struct sched *sched, const struct sched_node *node)
 {
 	const struct sched_partition *part = &sched->partition[node->partition];
@@ -60,7 +62,7 @@ static int64_t known_until(const struct sched *sched, const struct sched_node *n
 	return sched->fleet_view.revision > rev ? sched->fleet_view.revision : rev;
 }
 
-/* Its news waits for the call that is being answered. */
+/* An event about the pod's spec is deferred to the txn that is being answered. */
 static bool is_spec_deferred(const struct sched *sched, const struct sched_pod *pod)
 {
 	const struct deferred_event *deferred =
@@ -77,7 +79,7 @@ static bool is_spec_deferred(const struct sched *sched, const struct sched_pod *
 	return false;
 }
 
-/* Its spec is as it was at that time, or later. */
+/* The known spec is that of the revision or a later one. */
 static bool is_spec_followed(const struct sched *sched, const struct sched_pod *pod,
                              int64_t revision)
 {
@@ -103,7 +105,8 @@ bool incarnation_is_other(const struct sched *sched, const struct sched_pod *pod
 static bool is_entry_uncertain(const struct sched *sched, const struct sched_pod *pod)
 {
 	if (pod->spec != NULL && is_spec_newer(sched, pod))
-		return pod->edited; /* else it is another, beyond doubt */
+		/* created after the alloc: certainly another incarnation */
+		return pod->edited;
 	return !is_spec_followed(sched, pod, sched->applied_rev);
 }
 
@@ -114,7 +117,8 @@ static void mark_unconfirmed(struct sched *sched, const struct sched_node *node,
 	if (pod->spec == NULL && !pod_is_owned(sched, pod) &&
 	    (pod->flags & POD_BAD_SPEC) != 0) {
 		pod->flags &= (uint16_t)~POD_BAD_SPEC;
-		pod->rev[FACT_SPEC] = 0; /* if it is the same, that is found anew */
+		/* a spec of the same incarnation is applied again when it is read */
+		pod->rev[FACT_SPEC] = 0;
 	}
 	if (pod->spec != NULL)
 		spec_reads_recheck(sched, pod, came_since(sched, node));
@@ -131,7 +135,7 @@ void incarnation_listed(struct sched *sched, const struct sched_node *node,
 		mark_unconfirmed(sched, node, pod);
 }
 
-/* What is followed has come so far by itself. */
+/* The watch of an owned partition has passed the alloc's revision. */
 static void mark_confirmed(struct sched *sched, struct sched_node *node, uint32_t i)
 {
 	const struct sched_pod *pod = node->listed[i].pod;
@@ -159,9 +163,9 @@ void incarnation_kept(struct sched *sched, struct sched_node *node, uint32_t i, 
 
 /* -- the spec is ----------------------------------------------------------------- */
 
-/* Maybe the alloc has not changed since, and somebody has meddled: what stands there is
- * asked. A spec that comes while it is doubted, and before it is asked for, may be from
- * before that. */
+/* Perhaps the alloc has not changed since and the pod was replaced by hand, so both are
+ * read. A spec that arrives while the entry is unconfirmed, and before it is requested,
+ * may be older than that. */
 static void on_spec_since(struct sched *sched, struct sched_node *node, uint32_t i,
                           void *ctx)
 {

@@ -1,7 +1,7 @@
 /*
- * Lists and events of what is owned. A partition opens when all its parts were listed
- * once, and everything was kept, since what is not known would be taken to be gone; from
- * then on what follows from news follows at once.
+ * Lists and events of owned partitions. A partition opens when all its parts were listed
+ * once and every record was kept, since a record that is not known would be taken for
+ * deleted. From then on every event takes effect at once.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_records.h"
@@ -9,7 +9,7 @@
 #include "shardsched/shard/pending_status.h"
 #include "shardsched/shard/report.h"
 
-enum { PATIENCE_MS = 10000 }; /* with lists that do not end */
+enum { PATIENCE_MS = 10000 }; /* how long pods wait for lists that do not end */
 
 static bool is_of_part(enum sched_part part, enum keys_kind kind)
 {
@@ -73,7 +73,8 @@ void sched_list_records(struct sched *sched, uint32_t partition, enum sched_part
 		apply_key(sched, partition, part, &records[i], false);
 }
 
-/* What is newer than the list came from elsewhere, and may not have been there then. */
+/* A fact newer than the list came from elsewhere and may have been absent when the list
+ * was made. */
 static void sweep_nodes(struct sched *sched, struct sched_partition *of,
                         enum sched_part part, int64_t revision)
 {
@@ -98,7 +99,7 @@ static void sweep_pods(struct sched *sched, struct sched_partition *of, int64_t 
 		bool spec = pod->seen[FACT_SPEC] == generation ||
 		            pod->rev[FACT_SPEC] > revision;
 
-		/* The second may be the end of it. */
+		/* Sweeping the spec may have freed the pod. */
 		if (pod->seen[FACT_STATE] != generation &&
 		    pod->rev[FACT_STATE] <= revision) {
 			bool state_only = spec || pod->rev[FACT_SPEC] == 0;
@@ -120,8 +121,7 @@ bool load_is_running(const struct sched *sched)
 	return false;
 }
 
-/* The time runs from when somebody first asks: before a turn it is not known how late it
- * is. */
+/* The patience runs from the first call: before that call no time is known. */
 bool load_is_awaited(struct sched *sched)
 {
 	if (!load_is_running(sched))
@@ -145,7 +145,8 @@ static void partition_open(struct sched *sched, struct sched_partition *of)
 		               PL_LIST_ITEM(link, struct sched_node, of_partition));
 }
 
-/* Other nodes wait for what was not listed yet here, or hold room for it. */
+/* Nodes elsewhere list pods that were not listed here yet, or hold reservations for
+ * them. */
 static void open_remaining(struct sched *sched)
 {
 	PL_LIST_EACH (link, &sched->incomplete)
@@ -207,7 +208,7 @@ void sched_progress(struct sched *sched, uint32_t partition, enum sched_part par
 
 /* -- views ------------------------------------------------------------- */
 
-/* Others are there, and something is to be placed. */
+/* Other shards have partitions, and a pod is to be placed. */
 static bool has_remote_partitions(const struct sched *sched)
 {
 	bool own = false, others = false;

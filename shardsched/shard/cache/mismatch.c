@@ -1,8 +1,9 @@
 /*
- * What does not agree: a state that names a node of ours which does not list the pod; a
- * pod that is listed while its state says otherwise; an alloc that says something else
- * than what its pods use. For a moment that is normal, since all these are watched apart.
- * When it stays so it is told: mending it is not the scheduler's business.
+ * Mismatches: a state that names a local node which does not list the pod; a pod that is
+ * listed while its state says otherwise; an alloc whose sums are not those of its pods. A
+ * mismatch is normal for a moment, since these keys are watched apart. One that lasts for
+ * five to ten seconds is reported; repairing it is not the scheduler's business (placet
+ * fsck does it).
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
@@ -19,11 +20,10 @@ static bool has_no_mismatch(const struct sched *sched)
 	       pl_list_empty(&sched->mismatched[1]);
 }
 
-static void list_add(struct sched *sched, struct pl_list *fresh, struct pl_list *link)
+static void set_deadline(struct sched *sched)
 {
 	if (has_no_mismatch(sched))
 		sched->mismatch_ms = sched->now_ms + DOUBT_MS;
-	pl_list_add_tail(fresh, link);
 }
 
 /* -- pods ---------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static bool is_pod_mismatched(const struct sched *sched, const struct sched_pod 
 
 	if (!is_partition_known(sched, pod->key[0]) || pod->stage != POD_IDLE)
 		return false;
-	/* What is known of a node of somebody else may be old. */
+	/* What is known of another shard's node may be old. */
 	if (!placed)
 		return pod->listed > 0 &&
 		       (pod->node == NULL || node_is_local(sched, pod->node));
@@ -52,7 +52,7 @@ static bool is_pod_mismatched(const struct sched *sched, const struct sched_pod 
 		return pod->listed != 1;
 	return pod->listed > 0 ||
 	       (node != NULL && is_partition_known(sched, node->partition) &&
-	        node->rev[FACT_ALLOC] != 0 && !node->malformed);
+	        node->alloc >= NODE_ALLOC_READ);
 }
 
 void mismatch_suspect_pod(struct sched *sched, struct sched_pod *pod)
@@ -67,8 +67,8 @@ void mismatch_suspect_pod(struct sched *sched, struct sched_pod *pod)
 		pod_unlink(sched, pod);
 	if (!is || pod->linked != LINKED_NOT || (pod->flags & POD_MISMATCH_REPORTED) != 0)
 		return;
-	list_add(sched, &sched->mismatched_pods[0], &pod->link);
-	pod->linked = LINKED_MISMATCH;
+	set_deadline(sched);
+	pod_link(pod, &sched->mismatched_pods[0], LINKED_MISMATCH);
 }
 
 static void report_pod(struct sched *sched, struct sched_pod *pod)
@@ -96,8 +96,10 @@ static void report_pod(struct sched *sched, struct sched_pod *pod)
 
 void mismatch_suspect_node(struct sched *sched, struct sched_node *node)
 {
-	if (!node->mismatch_reported && pl_list_empty(&node->mismatched))
-		list_add(sched, &sched->mismatched[0], &node->mismatched);
+	if (node->sums == NODE_SUMS_REPORTED || !pl_list_empty(&node->mismatched))
+		return;
+	set_deadline(sched);
+	pl_list_add_tail(&sched->mismatched[0], &node->mismatched);
 }
 
 static void report_node(struct sched *sched, struct sched_node *node)
@@ -109,7 +111,7 @@ static void report_node(struct sched *sched, struct sched_node *node)
 	struct pl_err err;
 
 	pl_list_del(&node->mismatched);
-	node->mismatch_reported = true;
+	node_set_sums(node, NODE_SUMS_REPORTED);
 	pl_err_set(&err, PL_INVALID, "used: not the sum of the pods that it lists");
 	report_malformed(sched, &id, &err);
 }

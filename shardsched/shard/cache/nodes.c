@@ -1,13 +1,12 @@
 /*
- * Nodes: the table, and which of them are in the snapshot.
+ * Nodes: the table, their membership in the snapshot, and their scope (node.h).
  *
- * A node is there when its Node and its alloc are known, and its partition is open, or,
- * when somebody else owns it, is viewed or visited. It can be chosen when the spec of
- * every pod that the alloc lists is known, too, and what the alloc says is used is
- * what these and its holds use: nothing is put on a node of which something is not
- * understood, nor where a gang holds room, nor where the alloc can not say more, nor
- * where amounts can not be counted, since there are more kinds of them than the snapshot
- * takes. Else it is aside: what is known of its pods counts all the same.
+ * A node is a member when its Node and its alloc are known and its partition is open or,
+ * when another shard owns it, followed by a remote list or by the fleet view. Pods are
+ * placed on a member when everything about it is understood: the specs of all listed pods
+ * are known, the alloc's sums are those of its pods and reservations, the alloc has room
+ * for another entry, no gang holds a reservation, and its amounts can be counted. Any
+ * other member is excluded; its pods count for rules all the same.
  */
 #include <stdlib.h>
 
@@ -151,7 +150,7 @@ static enum pl_code place_entries(struct sched *sched, struct sched_node *node,
 	return code;
 }
 
-/* Aside, at first. */
+/* The node is excluded until its scope is set. */
 static enum pl_code snapshot_enter_as(struct sched *sched, struct sched_node *node,
                                       bool counted, struct pl_err *err)
 {
@@ -165,6 +164,7 @@ static enum pl_code snapshot_enter_as(struct sched *sched, struct sched_node *no
 		node->slot = SNAPSHOT_NONE;
 		return code;
 	}
+	node_set_membership(node, counted ? NODE_COUNTED : NODE_UNCOUNTED);
 	node->scope = NODE_EXCLUDED;
 	snapshot_node_set_scope(&sched->snapshot, node->slot, NODE_EXCLUDED);
 	if (!counted)
@@ -183,8 +183,8 @@ static enum pl_code snapshot_enter_as(struct sched *sched, struct sched_node *no
 	return code;
 }
 
-/* What is more than can be counted is a limit of ours: rules see the node all the same.
- */
+/* A node with more kinds of amounts than the snapshot counts enters as UNCOUNTED: that is
+ * a limit of the snapshot, and rules see the node all the same. */
 static bool snapshot_enter(struct sched *sched, struct sched_node *node)
 {
 	struct pl_err err = {0};
@@ -234,11 +234,12 @@ void node_leave(struct sched *sched, struct sched_node *node)
 		sched->by_slot[node->slot] = NULL;
 	emit_queue_event(sched, QUEUE_EV_NODE_REMOVED, node->slot);
 	node->slot = SNAPSHOT_NONE;
+	node_set_membership(node, NODE_OUT);
 	pl_list_del(&node->uncounted);
 }
 
-/* Of others' nodes that were only visited many are never used: they are read when they
- * may be (abroad/reads.c), or when something of ours is there. */
+/* Most remote nodes that were only listed are never used. Their specs are read when they
+ * may be (remote/node_reads.c), or when a pod or a reservation of this shard is there. */
 static bool wants_specs(const struct sched *sched, const struct sched_node *node)
 {
 	bool is =
@@ -266,14 +267,16 @@ static void want_listed_specs(struct sched *sched, struct sched_node *node)
 			                node->rev[FACT_ALLOC]);
 }
 
-/* It does not add up: specs of others may have changed since they were read. */
+/* The sums do not agree: specs of remote pods may have changed since they were read. */
 static void want_specs_again(struct sched *sched, struct sched_node *node)
 {
-	for (uint32_t i = 0; !node->asked && i < node->count; i++)
+	if (node->sums != NODE_SUMS_AGREE)
+		return;
+	for (uint32_t i = 0; i < node->count; i++)
 		if (!pod_is_owned(sched, node->listed[i].pod))
 			spec_reads_want(sched, node->listed[i].pod,
 			                node->rev[FACT_ALLOC]);
-	node->asked = true;
+	node_set_sums(node, NODE_SUMS_RECHECKED);
 }
 
 bool node_is_local(const struct sched *sched, const struct sched_node *node)
@@ -285,11 +288,11 @@ bool node_is_local(const struct sched *sched, const struct sched_node *node)
 
 static bool is_in_snapshot_scope(const struct sched *sched, const struct sched_node *node)
 {
-	return node->node.name != 0 && node->rev[FACT_ALLOC] != 0 && !node->malformed &&
+	return node->node.name != 0 && node->alloc >= NODE_ALLOC_READ &&
 	       (node_is_local(sched, node) || remote_knows(sched, node->partition));
 }
 
-/* What is being sent is not in the store's alloc yet. */
+/* What a txn under way adds is not in the store's alloc yet. */
 static bool adds_up(const struct sched_node *node)
 {
 	return node->unknown > 0 || node->txn != 0 || alloc_sums_agree(node);
@@ -304,12 +307,12 @@ static enum node_scope scope_of(const struct sched *sched, const struct sched_no
 		return NODE_EXCLUDED;
 	if (node_is_local(sched, node))
 		return NODE_LOCAL;
-	if (part->owned) /* it is handed over, or still being listed */
+	if (part->owned) /* to be handed over, or not listed yet */
 		return NODE_EXCLUDED;
 	return node->excluded_ms > sched->now_ms ? NODE_EXCLUDED : NODE_REMOTE;
 }
 
-/* Whoever waits there was decided for the other scope. */
+/* Pods that wait there were decided for the other scope. */
 static void set_scope(struct sched *sched, struct sched_node *node, enum node_scope scope)
 {
 	bool opens = node->scope == NODE_EXCLUDED && scope != NODE_EXCLUDED;
@@ -344,7 +347,7 @@ static void reconcile_snapshot(struct sched *sched, struct sched_node *node)
 		if (node_is_local(sched, node))
 			mismatch_suspect_node(sched, node);
 	} else {
-		node->mismatch_reported = node->asked = false;
+		node_set_sums(node, NODE_SUMS_AGREE);
 	}
 	if (node->slot != SNAPSHOT_NONE || snapshot_enter(sched, node))
 		set_scope(sched, node, scope_of(sched, node));
@@ -371,7 +374,8 @@ void node_set_full(struct sched *sched, struct sched_node *node)
 	node_reconcile(sched, node);
 }
 
-/* Others may have left since, and room for what these have. A few at a time. */
+/* Other nodes may have left since, and their kinds of amounts with them. A few nodes a
+ * turn. */
 void nodes_retry_uncounted(struct sched *sched)
 {
 	enum { TURN = 64 };
@@ -413,9 +417,8 @@ uint32_t *node_waiting(struct sched *sched, const struct sched_node *node)
 void node_add_waiting(struct sched *sched, struct sched_node *node, struct sched_pod *pod)
 {
 	pod_set_node(sched, pod, node);
-	pod->stage = POD_ASSUMED;
-	pod->linked = LINKED_WAITING;
-	pl_list_add_tail(&node->waiting, &pod->link);
+	pod_set_stage(pod, POD_ASSUMED);
+	pod_link(pod, &node->waiting, LINKED_WAITING);
 	node->waiting_count++;
 	++*node_waiting(sched, node);
 	preemption_cancel_of(sched, pod);
@@ -424,7 +427,7 @@ void node_add_waiting(struct sched *sched, struct sched_node *node, struct sched
 
 bool node_may_write(const struct sched *sched, const struct sched_node *node)
 {
-	return node->rev[FACT_ALLOC] != 0 && !node->malformed && node->unknown == 0 &&
+	return node->alloc >= NODE_ALLOC_READ && node->unknown == 0 &&
 	       node->unconfirmed == 0 && adds_up(node) &&
 	       (node_is_local(sched, node) || remote_knows(sched, node->partition));
 }
@@ -440,7 +443,7 @@ void node_set_ready(struct sched *sched, struct sched_node *node)
 	            (node->waiting_count > 0 || alone);
 	bool local = node_is_local(sched, node);
 
-	/* Its partition may have come or gone while it stood there. */
+	/* The partition may have come or gone while the node was in a ready list. */
 	if (!goes || node->ready_local != local)
 		pl_list_del(&node->ready);
 	if (goes && pl_list_empty(&node->ready))
@@ -465,8 +468,9 @@ void node_forget(struct sched *sched, struct sched_node *node)
 	node->node = (struct node){0};
 	taint_eviction_reconcile(sched, node);
 	node->rev[FACT_NODE] = node->rev[FACT_ALLOC] = 0;
-	node->malformed = node->full = node->mismatch_reported = node->sure =
-		node->asked = node->read = false;
+	node->alloc = NODE_ALLOC_ABSENT;
+	node_set_sums(node, NODE_SUMS_AGREE);
+	node->full = node->read = false;
 	node->alloc_used = (struct sched_sums){0};
 	node->reset = node->txn != 0;
 	node_tidy(sched, node);

@@ -1,8 +1,8 @@
 /*
- * Pods: the table, and what follows for each from what is known of it.
+ * Pods: the table, and what follows for each pod from its facts.
  *
- *	listed by a node's alloc            it is placed there, whatever its state says
- *	no place, phase Pending or none     in the queue; gated ones as gated
+ *	listed by a node's alloc            placed there, whatever its state says
+ *	no place, phase Pending or none     in the queue; a gated pod is queued as gated
  *	anything else                       left alone
  */
 #include <string.h>
@@ -35,7 +35,7 @@ void pods_init(struct sched *sched)
 	buckets_init(&sched->pods.buckets, &sched->pods, link_of);
 }
 
-/* Keys are numbers that we give, so nobody can choose them to collide. */
+/* Keys are numbers that the shard assigns, so no client can make them collide. */
 static uint32_t hash_of(const uint32_t key[3])
 {
 	return (uint32_t)pl_hash(pl_span(key, 3 * sizeof key[0]));
@@ -71,7 +71,7 @@ struct sched_pod *pods_next(const struct sched *sched, const struct sched_pod *p
 	return pod_or_none(sched, pod->next);
 }
 
-/* The first in that partition or the next ones. */
+/* The first pod of that partition or of the next one that has any. */
 static struct sched_pod *first_from(const struct sched *sched, uint32_t partition)
 {
 	while (partition < sched->opts.partitions &&
@@ -217,7 +217,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	slab_free(&sched->pods.slab, pod->number);
 }
 
-/* Of others' pods nothing is followed: they are known as long as a node lists them. */
+/* Pods of other shards are not followed: they are known while a node lists them. */
 void pod_tidy(struct sched *sched, struct sched_pod *pod)
 {
 	bool known = pod_is_owned(sched, pod) &&
@@ -251,7 +251,7 @@ static void pod_enqueue(struct sched *sched, struct sched_pod *pod)
 	enum pl_code code =
 		class_registry_get(sched->class_registry, pod->spec, &open, &err);
 
-	sched->turn = NULL; /* of this one only */
+	sched->turn = NULL; /* the order holds for one pod only */
 	pod->flags &= (uint16_t)~POD_NO_PROFILE;
 	if (code == PL_OK) {
 		code = class_enter(pod, open, &class, &err);
@@ -260,17 +260,17 @@ static void pod_enqueue(struct sched *sched, struct sched_pod *pod)
 	}
 	if (code != PL_OK) {
 		pod->flags |= POD_REFUSED;
-		if (code == PL_NOTFOUND) /* another scheduler's */
+		if (code == PL_NOTFOUND) /* another scheduler's pod */
 			pod->flags |= POD_NO_PROFILE;
 		else
 			report_repair(sched, &err);
 		return;
 	}
-	pod->stage = POD_QUEUED;
+	pod_set_stage(pod, POD_QUEUED);
 	work_add(sched, pod, 1);
 	gated = fw_gated(class_registry_profile(sched->class_registry, open), pod->spec,
 	                 &sched->snapshot, &self, &say);
-	if (pod_gang(pod) != NULL) { /* which is in the queue */
+	if (pod_gang(pod) != NULL) { /* the gang is in the queue, not its members */
 		pod->queue.class = class;
 		pod->gated = gated;
 		gang_set_dirty(sched, pod_gang(pod));
@@ -303,10 +303,10 @@ void pod_unassume(struct sched *sched, struct sched_pod *pod)
 	}
 	pod->placed = SNAPSHOT_NONE;
 	pod_set_node(sched, pod, NULL);
-	/* Of a gang that is bound some may never have been in the queue. */
-	pod->stage = pod->queue.class == NULL ? POD_IDLE : POD_QUEUED;
+	/* Members of a gang that is bound may never have been in the queue. */
+	pod_set_stage(pod, pod->queue.class == NULL ? POD_IDLE : POD_QUEUED);
 	reservations_reconcile_pod(sched, pod);
-	pending_status_owe(sched, pod); /* while it was to be bound, nobody was */
+	pending_status_owe(sched, pod); /* no status was owed while it was being bound */
 }
 
 void pod_dequeue(struct sched *sched, struct sched_pod *pod)
@@ -335,7 +335,7 @@ void pod_withdraw(struct sched *sched, struct sched_pod *pod)
 		pod_unassume(sched, pod);
 	pending_status_forget(sched, pod);
 	pod_dequeue(sched, pod);
-	pod->stage = POD_IDLE;
+	pod_set_stage(pod, POD_IDLE);
 }
 
 static bool is_to_be_queued(const struct sched *sched, const struct sched_pod *pod)
@@ -350,15 +350,15 @@ static bool is_to_be_queued(const struct sched *sched, const struct sched_pod *p
 	       (pod->flags & not_now) == 0 && !termination_is_wanted(sched, pod);
 }
 
-/* Its partition is handed over or lost: what waits there can not be put there any more,
- * though nobody else has. */
+/* The partition is handed over or lost: pods that wait there cannot be put, though no
+ * other writer was in the way. */
 static bool is_node_leaving(const struct sched *sched, const struct sched_node *node)
 {
 	return node->moving ||
 	       (!node_is_local(sched, node) && !remote_knows(sched, node->partition));
 }
 
-/* What is tried again of a gang is all of it. */
+/* A gang is retried as a whole. */
 void pod_retry(struct sched *sched, struct sched_pod *pod, enum queue_cause cause,
                bool after_backoff)
 {
@@ -422,8 +422,7 @@ void pod_reconcile(struct sched *sched, struct sched_pod *pod)
 		preemption_reconcile(sched, pod);
 	mismatch_suspect_pod(sched, pod);
 	termination_reconcile(sched, pod);
-	pending_status_owe(sched,
-	                   pod); /* it comes with a state that is out of date, too */
+	pending_status_owe(sched, pod); /* a state out of date may have come with it */
 	pod_tidy(sched, pod);
 }
 
@@ -455,8 +454,8 @@ void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
 	pod->index = index;
 }
 
-/* Whoever it was decided for is no more. In a call, what was decided stays so; when it is
- * not committed it starts anew. */
+/* A decision for the old spec does not hold. One in a txn may still be committed; if it
+ * is not, the pod starts anew. */
 void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct spec *spec)
 {
 	if (pod->stage == POD_QUEUED || pod->stage == POD_ASSUMED)
@@ -469,7 +468,8 @@ void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct sp
 	model_unref(&sched->model, MODEL_SPECS, pod->spec);
 	pod->spec = spec;
 	pod->unknown_rev = 0;
-	/* Else its class is not opened, and where it is listed it is not shown. */
+	/* Without its namespace its class would not open, and its entries would not be
+	 * shown. */
 	(void)rules_see_namespace(sched, pod->key[1]);
 	alloc_entries_learn_spec(sched, pod);
 	reservations_learn_spec(sched, pod);
@@ -477,8 +477,8 @@ void pod_change_spec(struct sched *sched, struct sched_pod *pod, const struct sp
 
 /* -- uid --------------------------------------------------------------------- */
 
-/* Nobody else has it, so it need not be a string, which would take 60 bytes; but of those
- * of a gang, which are compared, it is one. */
+/* A uid is compared by gangs only, so other pods need no string for it, which would take
+ * 60 bytes. */
 static void pod_set_uid(struct sched *sched, struct sched_pod *pod,
                         const struct pod *from)
 {
@@ -552,7 +552,7 @@ void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
 	pod_drop(&sched->model, from);
 }
 
-/* Its partition is lost. It stays as far as nodes of ours list it. */
+/* The pod's partition is lost. The pod stays while nodes of this shard list it. */
 void pod_forget(struct sched *sched, struct sched_pod *pod)
 {
 	if (pod->stage == POD_QUEUED || pod->stage == POD_ASSUMED)

@@ -11,7 +11,7 @@ enum { IS_NAME, IS_UID, IS_TIME };
 static const char *const members[SPEC_CACHE_GAPS] = {
 	[IS_NAME] = "name", [IS_UID] = "uid", [IS_TIME] = "creationTimestamp"};
 
-/* Stands in a JSON string as it is. */
+/* The byte stands in a JSON string as it is. */
 static bool is_plain_byte(uint8_t byte)
 {
 	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
@@ -54,7 +54,7 @@ static void template_add_gap(struct spec_template *entry, unsigned is,
 	entry->is[i] = (uint8_t)is;
 }
 
-/* False: it is not as plain as it has to be. */
+/* False: a member is missing or not plain. */
 static bool template_find_gaps(struct spec_template *entry, struct pl_span json)
 {
 	struct pl_span metadata = object_member(json, "metadata");
@@ -97,7 +97,7 @@ void spec_cache_add(struct spec_cache *spec_cache, struct model *model,
 
 /* -- finding --------------------------------------------------------------- */
 
-/* What stands in the gaps. */
+/* On success in holds what stands in the gaps. */
 static bool template_fits(const struct spec_template *entry, struct pl_span json,
                           struct pl_span in[SPEC_CACHE_GAPS])
 {

@@ -1,4 +1,4 @@
-/* What is alike is what reading it would give; what differs is not alike. */
+/* A text that fits a template gives what parsing it gives; any other text fits none. */
 #include <stdio.h>
 
 #include "shardsched/model/parse.h"
@@ -72,7 +72,7 @@ static bool found(struct pl_span json)
 
 #define FOUND(...) found(pl_span_str(json_of(__VA_ARGS__)))
 
-T_CASE(replicas_are_alike)
+T_CASE(replicas_fit_one_template)
 {
 	up();
 	T_TRUE(FOUND("a-1", "u-1", "2026-11-21T05:00:00Z", "100m"));
@@ -86,8 +86,8 @@ T_CASE(replicas_are_alike)
 	down();
 }
 
-/* Bytes changed, taken away, put in: whatever is found is what is read. */
-T_CASE(what_is_found_is_what_would_be_read)
+/* Bytes are changed, removed and inserted: what is found is what parsing gives. */
+T_CASE(a_cached_spec_equals_the_parsed_one)
 {
 	struct pl_rng rng;
 	unsigned hits = 0;

@@ -1,5 +1,5 @@
 /*
- * Specs of pods of other partitions that an alloc of ours lists: read by key, since
+ * Reads specs by key: those of listed pods whose partition this shard does not own, since
  * nothing else of these partitions is watched.
  */
 #include "shardsched/shard/cache/cache.h"
@@ -10,18 +10,19 @@
 
 enum {
 	READ_MOST = 256,
-	READ_HALVES = 6, /* of these, at most: more than one pod's keys are left */
-	READ_TELLS = 8,  /* one in so many failures is told */
+	/* how often a read may be halved: at the last it is about one pod */
+	READ_HALVES = 6,
+	READ_TELLS = 8, /* one failure in so many is reported */
 	OPS_OF_POD = 3,
 	READ_AGAIN_MS = 500,
 	ANEW_MS = 5000,
-	ANEW_PODS = 1024, /* at once, and those of a node more */
+	ANEW_PODS = 1024, /* rechecked in a turn, rounded up to whole nodes */
 };
 
-/* Read, and not there, or no pod. */
+/* The spec was read, and was absent or malformed. */
 enum { HOPELESS = POD_MISSING | POD_BAD_SPEC };
 
-/* What is owned and not listed yet comes by itself. */
+/* The list of an owned partition brings the spec. */
 static bool is_spec_pending(const struct sched *sched, const struct sched_pod *pod)
 {
 	const struct sched_partition *part = &sched->partition[pod->key[0]];
@@ -29,7 +30,7 @@ static bool is_spec_pending(const struct sched *sched, const struct sched_pod *p
 	return part->owned && !part->ended[SCHED_SCHEDULES];
 }
 
-/* It is asked for as things are, or is in a call, whose end is waited for. */
+/* The spec is wanted already, or in a read whose end is waited for. */
 static bool is_being_read(const struct sched_pod *pod)
 {
 	return pod->txn != 0 || pod->linked == LINKED_SPEC_WANTED;
@@ -40,14 +41,13 @@ static void want_spec(struct sched *sched, struct sched_pod *pod, int64_t revisi
 	if (is_being_read(pod) || is_spec_pending(sched, pod))
 		return;
 	pod_unlink(sched, pod);
-	rules_turn_end(sched); /* the view waits for it */
-	pl_list_add_tail(&sched->wanted, &pod->link);
-	pod->linked = LINKED_SPEC_WANTED;
+	rules_turn_end(sched); /* the fleet view waits for the spec */
+	pod_link(pod, &sched->wanted, LINKED_SPEC_WANTED);
 	if (pod->spec != NULL || pod->unknown_rev == 0)
 		pod->unknown_rev = pod->spec != NULL ? revision : 1;
 }
 
-/* What is out is asked again, if it was before that. */
+/* A read under way that may be older than since is repeated. */
 void spec_reads_recheck(struct sched *sched, struct sched_pod *pod, int64_t since)
 {
 	struct shard_txn *txn = pod->txn == 0 ? NULL : &sched->txn[pod->txn - 1];
@@ -79,13 +79,14 @@ bool spec_reads_are_pending(const struct sched_node *node)
 
 void spec_reads_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 {
-	/* What was a pod when it was read before may be one again. */
+	/* A spec that was good when it was read before may be good again. */
 	if ((pod->flags & HOPELESS) == 0 || (pod->spec != NULL && pod->asks_state))
 		want_spec(sched, pod, revision);
 }
 
-/* Somebody may have put it right, and nobody watches it here. What is taken for another
- * is none when the alloc stays as it is. So many are asked for. */
+/* Requests specs that were hopeless, since they may have been put right by hand, and
+ * specs of unconfirmed entries, which are right if the alloc has not changed. The number
+ * of requests. */
 static uint32_t want_specs_anew(struct sched *sched, struct sched_node *node)
 {
 	uint32_t wanted = 0;
@@ -107,7 +108,8 @@ static uint32_t want_specs_anew(struct sched *sched, struct sched_node *node)
 	return wanted;
 }
 
-/* In turn: what is put right by nobody is read for ever, be it by the ten thousands. */
+/* Nodes take turns, since hopeless specs that are never put right are read for ever,
+ * however many they are. */
 static void recheck_some(struct sched *sched)
 {
 	const struct pl_list *last = sched->incomplete.prev;
@@ -167,8 +169,8 @@ static bool read_pod(struct sched *sched, struct shard_txn *txn, struct sched_po
 	return read_key(txn, pod, &id, op);
 }
 
-/* Who lists what is no pod, or seems to be another: whether it still does. Pods of a node
- * mostly come one after the other, and *asked is the one that was last. */
+/* The allocs of nodes that list a hopeless or unconfirmed pod are read with its spec.
+ * Pods of one node mostly follow each other, and *asked is the alloc read last. */
 static void read_alloc(struct sched *sched, struct shard_txn *txn, struct sched_pod *pod,
                        const struct sched_node **asked, struct kv_req *op)
 {
@@ -263,8 +265,8 @@ static void report_missing(struct sched *sched, struct sched_pod *pod,
 	report_malformed(sched, id, &err);
 }
 
-/* The alloc may be older than what was read, and the pod have ended since: it is told
- * when both were read together. The first time they were not, and are now. */
+/* The alloc may be older than the read, and the pod may have ended since: a missing spec
+ * is reported when spec and alloc were read together, which they are the second time. */
 static void find_missing_specs(struct sched *sched, struct sched_pod *pod,
                                const struct keys_id *id, int64_t revision)
 {
@@ -287,7 +289,7 @@ static void set_read(struct sched_pod *pod)
 	pod->flags &= (uint16_t)~POD_RESET;
 }
 
-/* It stood there at the time at which the specs were read, which come next. */
+/* The alloc stood there when the specs were read, whose results follow. */
 static void apply_alloc(struct sched *sched, const struct keys_id *id,
                         const struct kv_get_result *get, int64_t revision)
 {
@@ -315,7 +317,8 @@ static void apply_pod(struct sched *sched, struct sched_pod *pod,
                       int64_t revision)
 {
 	if (pod->relisted && revision >= incarnation_newest_alloc(sched, pod))
-		pod->relisted = false; /* what was read is not older than who is listed */
+		/* the spec that was read is not older than the listed incarnation */
+		pod->relisted = false;
 	if (pod->relisted) {
 		pod->asks_state = pod->asks_state || id->kind == KEYS_STATE;
 		return;
@@ -326,18 +329,20 @@ static void apply_pod(struct sched *sched, struct sched_pod *pod,
 		return;
 	}
 	if (id->kind == KEYS_STATE) {
-		if (!pod_is_owned(sched, pod)) /* its owner is told */
+		/* the owner reports its own malformed pods */
+		if (!pod_is_owned(sched, pod))
 			pod->flags |= POD_NO_STATE;
 		return;
 	}
-	if (pod->spec != NULL) /* who is listed by now is another */
+	if (pod->spec != NULL) /* the incarnation listed by now is another one */
 		incarnation_spec_since(sched, pod, revision);
 	if (pod->spec == NULL && (pod->listed > 0 || pod->reserved_by > 0))
 		find_missing_specs(sched, pod, id, revision);
 }
 
-/* What it brings is kept like news; pods may go while that is done. Those of whom nothing
- * is known are in the call until it is: a node that is settled before that asks. */
+/* Results are applied like events, which may free pods. Pods of which nothing is known
+ * stay in the txn until then, so that a node reconciled before that does not request them
+ * again. */
 static void apply_answer(struct sched *sched, const struct shard_txn *txn,
                          const struct kv_result *result)
 {
@@ -365,7 +370,7 @@ static void apply_answer(struct sched *sched, const struct shard_txn *txn,
 	sched->seen.node = NULL;
 }
 
-/* It is asked for in another call. */
+/* The key is requested again in another txn. */
 static void want_back(struct sched *sched, struct shard_txn *txn, uint32_t i)
 {
 	struct sched_pod *pod = txn->entry[i].pod;
@@ -377,17 +382,18 @@ static void want_back(struct sched *sched, struct shard_txn *txn, uint32_t i)
 	if (pod->txn == 0)
 		return;
 	pod->txn = 0;
-	if (pod->linked != LINKED_NOT) { /* it waits: that it may be another is known */
+	/* the pod waits elsewhere; relisted keeps the request */
+	if (pod->linked != LINKED_NOT) {
 		pod->relisted = true;
 		if (pod->stage == POD_ASSUMED)
 			node_set_ready(sched, pod->node);
 		return;
 	}
-	pl_list_add_tail(&sched->wanted, &pod->link);
-	pod->linked = LINKED_SPEC_WANTED;
+	pod_link(pod, &sched->wanted, LINKED_SPEC_WANTED);
 }
 
-/* The store does not give so much at once. False: it is about one pod already. */
+/* The store does not return that many at once. False: the read is about one pod
+ * already. */
 static bool halve_reads(struct sched *sched, struct shard_txn *txn)
 {
 	uint32_t half = txn->entries / 2;
@@ -422,7 +428,7 @@ static void read_failed(struct sched *sched, struct shard_txn *txn,
 void spec_reads_answer(struct sched *sched, struct shard_txn *txn,
                        const struct kv_result *result, const struct pl_err *err)
 {
-	const struct kv_result nothing = {.op = KV_TXN}; /* of a store that is no more */
+	const struct kv_result nothing = {.op = KV_TXN}; /* of a store that was rewound */
 
 	if (result == NULL) {
 		read_failed(sched, txn, err);
@@ -449,7 +455,7 @@ void spec_reads_answer(struct sched *sched, struct shard_txn *txn,
 			pod = pod_find(sched, id.partition, id.scope, id.name);
 		if (pod == NULL)
 			continue;
-		if (pod->relisted) /* unknown since when it was */
+		if (pod->relisted) /* unknown since the pod was listed anew */
 			spec_reads_recheck(sched, pod, pod->unknown_rev);
 		if (pod->stage == POD_ASSUMED)
 			node_set_ready(sched, pod->node);

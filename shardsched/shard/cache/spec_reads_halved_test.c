@@ -1,4 +1,4 @@
-/* Specs that are read by key, from a store that does not give many at once. */
+/* Specs read by key from a store that does not return many at once. */
 #include "shardsched/shard/remote/remote_rig.h"
 
 enum { GUESTS = 60, TAKES = 24 };
@@ -56,12 +56,12 @@ static const char *placed(void (*fn)(unsigned))
 	return where;
 }
 
-T_CASE(all_at_once)
+T_CASE(a_store_without_limits_is_read_at_once)
 {
 	T_STR(placed(NULL), "mine");
 }
 
-T_CASE(fewer_at_once)
+T_CASE(a_read_that_is_refused_is_halved)
 {
 	T_STR(placed(answer), "mine");
 }

@@ -1,4 +1,4 @@
-/* Specs that are read by key. */
+/* Specs read by key. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/rules/rules_stale_rig.h"
 
@@ -18,9 +18,9 @@ static unsigned gets_in_ms(uint64_t ms)
 	return gets;
 }
 
-/* 20 nodes list 100 pods each that have no specs. These are looked for in turn, and what
- * is put right is found, be it the last. */
-T_CASE(many_that_are_missing_take_turns)
+/* 20 nodes list 100 pods each whose specs are missing. They are read in turn, and one
+ * that is put right is found, even the last. */
+T_CASE(missing_specs_are_read_in_turn)
 {
 	enum { NODES = 20, PODS = 100, SOME = 1024 + PODS };
 

@@ -1,4 +1,4 @@
-/* Large gangs on nodes whose allocs are large. What is bound can be listed. */
+/* Large gangs on nodes whose allocs are large: a gang that is bound can be listed. */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
@@ -30,7 +30,7 @@ static void put_pod(const char *name, const char *meta, const char *rules)
 	rig_put(&rig, key, json);
 }
 
-/* Large terms that find the gang's members. */
+/* Large terms that select the gang's members. */
 static void carriers(void)
 {
 	static char rules[1 << 18], in[1 << 17];
@@ -135,9 +135,8 @@ static void are_bound(void)
 	T_STR(rig_value(&rig, "/gangs/web/a"), "");
 }
 
-/* The alloc and the registry with the terms that find them do not go into one
- * transaction.
- */
+/* The alloc and the registry with the terms that select the members do not fit into one
+ * transaction. */
 static void under_terms(unsigned pods)
 {
 	up(pods);
@@ -167,7 +166,7 @@ T_CASE_SECONDS(a_gang_under_large_terms_on_a_node_with_a_large_alloc, 120)
 	under_terms(2600);
 }
 
-/* Of the member with a long name. */
+/* The node of the member with a long name. */
 static const char *where(unsigned i)
 {
 	char name[NAME + 1], key[512];
@@ -185,9 +184,9 @@ static const char *where(unsigned i)
 	return out;
 }
 
-/* What is held for them is short, their names are not: none is bound where these have no
- * place. */
-T_CASE_SECONDS(a_gang_with_long_names_goes_where_these_have_a_place, 200)
+/* The reservations are short, the members' names are not: no member is bound where the
+ * names do not fit. */
+T_CASE_SECONDS(a_gang_with_long_names_goes_where_they_fit, 200)
 {
 	char name[NAME + 1];
 	unsigned there = 0;

@@ -1,4 +1,5 @@
-/* A large gang is decided here: its plan, with the holds that it wants, and its work. */
+/* Begins an attempt for a large gang that was decided here: its plan and its planned
+ * reservations. */
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/gangs/gang_records.h"
 #include "shardsched/shard/report.h"
@@ -13,8 +14,8 @@ bool large_gangs_are_full(const struct sched *sched)
 
 static const char too_long[] = "nor into a gang's record";
 
-/* Who is bound by one record compares all that its members were decided by; and nobody is
- * bound who could not be listed afterwards. */
+/* The txn that makes the record bound compares everything that its members were decided
+ * by. Nothing may be bound that could not be listed afterwards. */
 static const char *refusal_text(struct sched *sched, const struct gang_outcome *out)
 {
 	struct gang_locks locks = {0};
@@ -60,14 +61,15 @@ static enum pl_code work_plan(struct sched *sched, struct gang_work *work,
 	work->plan.epoch = sched->partition[work->gang->key[0]].epoch;
 	work->until_ms = sched->wall_ms + RESERVE_MS;
 	work->over_ms = sched->now_ms + RESERVE_MS;
-	work->ours = work->planned = true;
+	gang_work_set_state(work, GANG_WORK_DECIDED);
+	work->planned = true;
 	sched->gangs.ours++;
 	code = gang_plan_print(sched, &work->plan, GANG_PHASE_RESERVING, work->until_ms,
 	                       &work->plan.arena, &work->value, err);
 	return code == PL_OK ? plan_reservations(sched, work, err) : code;
 }
 
-/* PL_LIMIT: these do not go; why says so. */
+/* PL_LIMIT: the gang does not go; *why says so. */
 static enum pl_code begin_with(struct sched *sched, struct sched_gang *gang,
                                const struct gang_outcome *out, uint32_t count,
                                const char **why, struct pl_err *err)
@@ -92,8 +94,8 @@ static enum pl_code begin_with(struct sched *sched, struct sched_gang *gang,
 	return code;
 }
 
-/* The first of those that stand, each of which saw those before it; the others join them
- * later. False: then the minimum would not be there. */
+/* Cuts the outcome to the first members that were placed, each of which saw those before
+ * it; the others join them later. False: fewer than the minimum would go. */
 static bool cut_to_record(const struct sched *sched, const struct sched_gang *gang,
                           struct gang_outcome *out)
 {

@@ -1,5 +1,5 @@
 /*
- * A gang that is bound: what is held for it on each node becomes its pods there.
+ * Binds a gang whose record is bound: on each node the reservation becomes its pods.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
@@ -10,7 +10,7 @@
 
 enum { ARENA_CHUNK = 4 << 10, TELL_MS = 1000 };
 
-/* It is not what was decided for any more: deleted, or another, or run already. */
+/* The pod is not what was decided any more: it was deleted, replaced, or has run. */
 static bool is_pod_over(const struct sched *sched, const struct sched_pod *pod,
                         const struct gang_plan_pod *is)
 {
@@ -24,8 +24,8 @@ static bool is_pod_over(const struct sched *sched, const struct sched_pod *pod,
 	return (pod->flags & not_meant) != 0 || termination_is_wanted(sched, pod);
 }
 
-/* It was decided before its gang was bound: that it could not be now, for want of its
- * scheduler's profile or of memory, and so is in no queue, does not matter. */
+/* The pod was decided before its gang was bound. That it could not be decided now, for
+ * want of a profile or of memory, and so is in no queue, does not matter. */
 static bool pod_may_go(const struct sched_pod *pod)
 {
 	return pod->stage == POD_QUEUED ||
@@ -33,10 +33,10 @@ static bool pod_may_go(const struct sched_pod *pod)
 	        pod->spec != NULL);
 }
 
-/* Those that are to be bound now. False: for some it is too early. While one is in a
- * call, news of it is kept until that is answered: it may be one whose partition was lost
- * and came back since, and of whom nothing is known yet. Nor is whoever could not be kept
- * known, until all are listed anew. */
+/* The pods that are to be bound now. False: it is too early for some. Events about a pod
+ * in a txn are deferred to its answer, and the pod may be one whose partition was lost
+ * and came back since, so that nothing is known of it yet. A pod that was not kept for
+ * want of memory is not known either, until all are listed anew. */
 static bool gather_pods(struct sched *sched, const struct gang_work *work,
                         const struct gang_plan_node *is, struct sched_pod **pod,
                         uint32_t *count)
@@ -58,8 +58,8 @@ static bool gather_pods(struct sched *sched, const struct gang_work *work,
 	return true;
 }
 
-/* Not even a pod alone: rules that find it were registered since it was bound. What goes
- * along on that node, pods that leave, takes room only for a while. */
+/* Not even a pod alone fits: rules that select it were registered since it was bound.
+ * Leaving pods that go along on that node take room only for a while. */
 static void report_stuck(struct sched *sched, struct gang_work *work)
 {
 	const struct gang_record_entry *known = work->known;
@@ -92,7 +92,7 @@ bool large_gang_bind_on(struct sched *sched, struct gang_work *work,
 
 	if (hold == NULL)
 		return false;
-	if (node->txn != 0 || hold->planned || step->full)
+	if (node->txn != 0 || reservation_is_planned(hold) || step->full)
 		return true;
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
 	pod = pl_arena_zalloc(&arena, is->pods, sizeof(struct sched_pod *));

@@ -1,7 +1,7 @@
-/* A gang that is bound is listed, by whatever settings. */
+/* A gang that is bound is listed, whatever settings there are by then. */
 #include "shardsched/shard/gangs/gang_kit.h"
 
-/* The members are of the default one, which is there again with "". */
+/* The members name the default profile, which is there again with "". */
 static const char other[] = "{\"profiles\":[{\"schedulerName\":\"night\"}]}";
 
 static void profiles_are(const char *text)
@@ -11,7 +11,7 @@ static void profiles_are(const char *text)
 	T_OK(sched_configure(rig.sched, &settings, &rig.err), &rig.err);
 }
 
-T_CASE(it_is_listed_without_its_profile)
+T_CASE(a_bound_gang_is_listed_without_its_profile)
 {
 	begin();
 	members("");
@@ -21,8 +21,8 @@ T_CASE(it_is_listed_without_its_profile)
 	close_well();
 }
 
-/* Before that it is let go. */
-T_CASE(it_is_not_bound_without_its_profile)
+/* Without the profile before it is bound, the gang is given up. */
+T_CASE(a_gang_is_not_bound_without_its_profile)
 {
 	begin();
 	members("");
@@ -47,8 +47,8 @@ static void touch(uint32_t n)
 	rig_put(&rig, key, rig_value(&rig, key));
 }
 
-/* What was sent without it fails, when it is there again or not. */
-T_CASE(what_was_sent_fails)
+/* Txns that were sent without the profile fail, whether it is there again or not. */
+T_CASE(txns_sent_without_the_profile_fail)
 {
 	for (unsigned again = 0; again < 2; again++) {
 		begin();
@@ -71,8 +71,8 @@ T_CASE(what_was_sent_fails)
 	}
 }
 
-/* Whoever takes over never had it. */
-T_CASE(whoever_takes_over_does_not_need_it)
+/* The next owner never had the profile. */
+T_CASE(the_next_owner_does_not_need_the_profile)
 {
 	begin();
 	members("");

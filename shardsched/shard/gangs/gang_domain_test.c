@@ -1,6 +1,6 @@
 /*
- * Members that come later go where those are that are bound, which stand on nodes that
- * others own: a-0 and a-1, in the rack of its own that each of the four nodes has.
+ * Members that come later go into the domain of the bound ones, which are on remote
+ * nodes: a-0 and a-1, each of the four nodes being a rack of its own.
  */
 #include "shardsched/shard/gangs/gang_kit.h"
 
@@ -10,7 +10,7 @@ static const char held_text[] =
 	"\"used\":{\"cpu\":\"2000m\",\"pods\":\"2\"},"
 	"\"nonzero\":{\"cpu\":\"2000m\",\"memory\":\"419430400\"}";
 
-/* Whose node they are on; nobody's here. */
+/* The partition of the bound members' node, which this shard does not own. */
 static uint32_t away(void)
 {
 	return (local() + 1) % RIG_PARTITIONS;
@@ -87,7 +87,7 @@ static void put_alloc(void)
 	rig_put(&rig, key, json);
 }
 
-/* A shard that has all but that partition, and has not looked at others' nodes yet. */
+/* A shard that owns all but that partition, and has not looked at remote nodes yet. */
 static void own_but_away(void)
 {
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
@@ -116,7 +116,7 @@ static void joins_them(void)
 	rig_close(&rig);
 }
 
-T_CASE(who_comes_later_looks_for_those_that_are_bound)
+T_CASE(late_members_look_for_the_bound_ones)
 {
 	begin_with_two();
 	own_but_away();
@@ -151,8 +151,8 @@ static void del_of_node(enum sched_part part)
 	rig_del(&rig, key);
 }
 
-/* Somebody took the Node away, from under its alloc; until it is there again. */
-T_CASE(it_waits_until_it_is_known_where_they_are)
+/* The Node was deleted, but not its alloc; until the Node is there again. */
+T_CASE(late_members_wait_until_the_bound_ones_are_known)
 {
 	begin_with_two();
 	del_of_node(SCHED_NODES);
@@ -166,8 +166,8 @@ T_CASE(it_waits_until_it_is_known_where_they_are)
 	joins_them();
 }
 
-/* Until its partition's owner, who is to tell, has them placed again. */
-T_CASE(it_waits_for_those_whose_node_is_gone)
+/* Until the partition's owner has the bound members placed again. */
+T_CASE(late_members_wait_for_members_of_a_deleted_node)
 {
 	begin_with_two();
 	del_of_node(SCHED_NODES);

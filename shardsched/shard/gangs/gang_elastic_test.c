@@ -27,7 +27,7 @@ static const char *plain(uint32_t i)
 	return "";
 }
 
-/* Each keeps away from others than the next one. */
+/* Anti-affinity with other members than the next one has. */
 static const char *apart(uint32_t i)
 {
 	static char text[256];
@@ -51,7 +51,7 @@ static bool are_refused(const char *message)
 	               NULL;
 }
 
-T_CASE(more_than_a_record_takes_are_bound_in_turn)
+T_CASE(members_beyond_a_record_are_bound_later)
 {
 	begin();
 	rig.sched->gangs.record_pods = 10;
@@ -62,7 +62,7 @@ T_CASE(more_than_a_record_takes_are_bound_in_turn)
 	close_well();
 }
 
-T_CASE(a_minimum_that_a_record_does_not_take_is_refused)
+T_CASE(a_minimum_beyond_a_record_is_refused)
 {
 	begin();
 	rig.sched->gangs.record_pods = 10;
@@ -75,8 +75,8 @@ T_CASE(a_minimum_that_a_record_does_not_take_is_refused)
 	rig_close(&rig);
 }
 
-/* As the locks of rules go, which are too many for all. */
-T_CASE(more_locks_than_a_transaction_takes_are_put_in_turn)
+/* Members that share a lock go together; the locks of all are too many. */
+T_CASE(members_beyond_the_locks_of_a_transaction_are_bound_later)
 {
 	begin();
 	put_members(2, apart);

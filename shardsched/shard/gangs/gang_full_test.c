@@ -1,5 +1,5 @@
-/* Gangs for which an alloc has no place: of more members, or of more text in their ports,
- * than one can list. They do not go there, and the node is not lost for others. */
+/* Gangs for which an alloc has no room: with more members, or more text in their ports,
+ * than one can list. They do not go there, and the node stays usable for others. */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
@@ -61,12 +61,12 @@ static void others_go(unsigned members)
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(a_gang_that_has_a_place_leaves_it_to_others, 200)
+T_CASE_SECONDS(a_gang_that_does_not_fit_leaves_the_node_usable, 200)
 {
 	others_go(300);
 }
 
-T_CASE_SECONDS(so_does_one_of_more_than_a_node_can_list, 200)
+T_CASE_SECONDS(a_gang_beyond_an_alloc_leaves_the_node_usable, 200)
 {
 	others_go(4100);
 }
@@ -121,18 +121,18 @@ static void is_bound(int address)
 		(void)snprintf(name, sizeof name, "a-%u", i);
 		count += rig_where(&rig, local(), name)[0] == 'n';
 	}
-	/* All of it, or it is not bound. */
+	/* All members, or the gang is not bound. */
 	T_TRUE(count == MEMBERS ||
 	       strstr(rig_value(&rig, "/gangs/web/a"), "\"bound\"") == NULL);
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(short_addresses_have_a_place, 100)
+T_CASE_SECONDS(short_port_addresses_fit, 100)
 {
 	is_bound(15);
 }
 
-T_CASE_SECONDS(long_addresses_have_a_place_or_are_not_bound, 100)
+T_CASE_SECONDS(long_port_addresses_fit_or_are_not_bound, 100)
 {
 	is_bound(253);
 }

@@ -1,6 +1,6 @@
 /*
  * For tests of one large gang, "a", whose members take a cpu each of nodes n-0, n-1, ...
- * with two, and do not go into one transaction.
+ * with two, and do not fit into one transaction.
  */
 #ifndef SHARDSCHED_SHARD_GANGS_GANG_KIT_H
 #define SHARDSCHED_SHARD_GANGS_GANG_KIT_H
@@ -182,8 +182,8 @@ static inline void another_shard(void)
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = OPS});
 }
 
-/* So much was sent, answered, or applied by the time it died: the calls before the nth,
- * and that one, if it is to be. False: it lived on. */
+/* The shard dies at the nth txn, which is applied or not; all before it were. False: it
+ * did not live to see so many. */
 static inline bool dies_at(unsigned nth, bool applied)
 {
 	unsigned calls = 0;

@@ -12,7 +12,7 @@ enum {
 	TICK_MS = 20,
 	IDLE_TICK_MS = 500,
 	AGAIN_MS = 50, /* after the record could not be put */
-	SAY_MS = 1000, /* what takes less is not worth a word */
+	SAY_MS = 1000, /* a phase that takes less is not reported */
 	ARENA_CHUNK = 16 << 10,
 };
 
@@ -71,13 +71,13 @@ struct gang_work *gang_work_get(struct sched *sched, struct sched_gang *gang,
 	gang->work = work;
 	known->work = work;
 	pl_list_add_tail(&sched->gangs.works, &work->link);
-	if (!gang->viewing) /* who goes on has to know when no hold is left */
+	if (!gang->viewing) /* the owner has to know when no reservation is left */
 		fleet_view_acquire(sched);
 	gang->viewing = true;
 	return work;
 }
 
-/* What is in a call stays until that ends. */
+/* What is in a txn stays until that ends. */
 static void unplan_reservations(struct sched *sched, struct gang_work *work)
 {
 	for (uint32_t i = 0; i < work->plan.nodes; i++) {
@@ -93,9 +93,9 @@ static void unplan_reservations(struct sched *sched, struct gang_work *work)
 
 void large_gang_drop(struct sched *sched, struct gang_work *work)
 {
-	if (work->ours)
+	if (gang_work_is_own(work))
 		unplan_reservations(sched, work);
-	sched->gangs.ours -= work->ours;
+	sched->gangs.ours -= gang_work_is_own(work);
 	gang_plan_done(sched, &work->plan);
 	pl_list_del(&work->link);
 	work->gang->work = NULL;
@@ -165,8 +165,8 @@ static void put_record_phase(struct sched *sched, struct gang_work *work,
 	pl_arena_done(&arena);
 }
 
-/* One that was decided here. The wall clock may be set back, or the other stand still
- * while all of the machine does. */
+/* The deadline of an attempt that was decided here. The wall clock may be set back, and
+ * the monotonic clock may stand still while the machine is suspended. */
 static bool is_overdue(const struct sched *sched, const struct gang_work *work)
 {
 	return sched->wall_ms >= work->until_ms || sched->now_ms >= work->over_ms;
@@ -184,13 +184,13 @@ static void create_record(struct sched *sched, struct gang_work *work)
 
 static void abort_attempt(struct sched *sched, struct gang_work *work)
 {
-	work->failed = true;
-	if (work->ours)
+	gang_work_give_up(work);
+	if (gang_work_is_own(work))
 		unplan_reservations(sched, work);
 	put_record_phase(sched, work, GANG_PHASE_ABORTING);
 }
 
-/* All room is held. */
+/* All reservations stand. */
 static void bind_attempt(struct sched *sched, struct gang_work *work)
 {
 	switch (large_gang_may_bind(sched, work)) {
@@ -209,7 +209,7 @@ static void bind_attempt(struct sched *sched, struct gang_work *work)
 
 static void continue_reserving(struct sched *sched, struct gang_work *work)
 {
-	bool goes_on = work->ours && !work->failed && !is_overdue(sched, work) &&
+	bool goes_on = work->state == GANG_WORK_OWN && !is_overdue(sched, work) &&
 	               large_gang_members_wait(sched, work);
 
 	if (!goes_on) {
@@ -218,7 +218,7 @@ static void continue_reserving(struct sched *sched, struct gang_work *work)
 	}
 	if (large_gang_reserve(sched, work))
 		bind_attempt(sched, work);
-	else if (work->failed)
+	else if (gang_work_is_given_up(work))
 		abort_attempt(sched, work);
 }
 
@@ -231,7 +231,7 @@ static bool has_reservations_left(const struct sched *sched, const uint32_t key[
 	return false;
 }
 
-/* No hold is left anywhere: all that were put are older than this phase. */
+/* No reservation is left anywhere, since all that were put are older than this phase. */
 static void delete_record(struct sched *sched, struct gang_work *work)
 {
 	if (fleet_view_applied_rev(sched) < work->known->rev)
@@ -286,22 +286,25 @@ static void report_progress(struct sched *sched, struct gang_work *work)
 		gang_set_reason(sched, work->gang, REASON_GANG_ABORTING,
 		                "the room that was held is given back");
 		return;
-	case GANG_PHASE_BOUND: /* each has a node soon, or else gang_bind.c tells */
+	/* each member has a node soon, or gang_bind.c reports why not */
+	case GANG_PHASE_BOUND:
 	case GANG_PHASES:
 		return;
 	}
 }
 
-/* The record is past reserving, or somebody else's, or garbled: nothing more is put, and
- * what is only planned is not there to be bound or released. */
+/* The record is past reserving, or not this shard's, or malformed: no reservation is put
+ * any more, and planned ones are not there to be bound or released. */
 static void drop_ownership(struct sched *sched, struct gang_work *work)
 {
 	const struct gang_record_entry *known = work->known;
 
-	if (!work->ours || pl_span_eq(pl_span(known->value, known->len), work->value))
+	if (!gang_work_is_own(work) ||
+	    pl_span_eq(pl_span(known->value, known->len), work->value))
 		return;
 	unplan_reservations(sched, work);
-	work->ours = false;
+	gang_work_set_state(work, work->state == GANG_WORK_OWN ? GANG_WORK_ADOPTED
+	                                                       : GANG_WORK_ABORTED);
 	sched->gangs.ours--;
 }
 
@@ -310,20 +313,22 @@ static void continue_attempt(struct sched *sched, struct gang_work *work)
 	const struct gang_record_entry *known = work->known;
 
 	work->waits = false;
-	if (known->rev == 0 && (work->seen || !work->ours)) {
-		work_end(sched, work, work->failed);
+	if (known->rev == 0 && work->state != GANG_WORK_DECIDED) {
+		work_end(sched, work, gang_work_is_given_up(work));
 		return;
 	}
 	if (known->rev == 0) {
 		create_record(sched, work);
 		return;
 	}
-	if (!work->seen && work->ours &&
+	if (work->state == GANG_WORK_DECIDED &&
 	    !pl_span_eq(pl_span(known->value, known->len), work->value)) {
-		work_end(sched, work, true); /* somebody else's, which comes first */
+		/* another shard's record, which goes first */
+		work_end(sched, work, true);
 		return;
 	}
-	work->seen = true;
+	if (work->state == GANG_WORK_DECIDED)
+		gang_work_set_state(work, GANG_WORK_OWN);
 	drop_ownership(sched, work);
 	report_progress(sched, work);
 	if (known->malformed || known->phase == GANG_PHASE_ABORTING) {
@@ -382,7 +387,7 @@ void large_gangs_check(const struct sched *sched)
 		PL_ASSERT(work->known->partition == work->gang->key[0]);
 		PL_ASSERT(work->known->key[0] == work->gang->key[1] &&
 		          work->known->key[1] == work->gang->key[2]);
-		ours += work->ours;
+		ours += gang_work_is_own(work);
 	}
 	PL_ASSERT(ours == sched->gangs.ours && ours <= LARGE_GANGS_OURS_MAX);
 }

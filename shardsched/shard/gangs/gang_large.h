@@ -1,25 +1,37 @@
 /*
- * Gangs that are too large for one transaction, inside the core.
+ * Gangs that are too large for one transaction: they are bound in steps, by a record.
  *
- *	gang_begin.c   it is decided
- *	gang_large.c   what is to be done next for each
- *	gang_ended.c   what became of its calls
- *	gang_reserve.c, gang_bind.c, gang_release.c   on which nodes
- *	gang_rules.c   whether rules about pods on other nodes still let them
- *	gang_plan.c    which pods go where, and how that stands in a record
- *	gang_steps.c   the transactions
- *	records.c      what is known of records
+ *	gang_begin.c      begins an attempt with what was decided
+ *	gang_large.c      what is to be done next for each attempt
+ *	gang_txn_done.c   what became of its txns
+ *	gang_reserve.c    puts reservations into allocs
+ *	gang_bind.c       turns reservations into pods
+ *	gang_release.c    releases the reservations of gangs that were given up
+ *	gang_rules.c      whether rules still allow the members' nodes
+ *	gang_plan.c       which pods go where, and how a record says it
+ *	gang_steps.c      the txns
+ *	gang_records.h    what is known of records
  *
- *	decided --> holds planned --> record created: reserving
- *	reserving   holds into the allocs; all stand --> bound
- *	            a member is another, a node has no room any more, the deadline has
- *	            come, or whoever began it is no more --> aborting
- *	bound       holds become pods; none is left --> no record
- *	aborting    holds are released by the nodes' owners; none is left --> no record
+ * The phases of a record:
  *
- * What is done follows from the record, from the allocs, and from the members as they
- * are known, each time anew: so whoever takes over goes on. Each transaction compares
- * the record, so nothing that was begun in one phase can happen in the next.
+ *	decided --> reservations are planned --> the record is created: reserving
+ *	reserving   reservations go into the allocs; once all stand --> bound
+ *	            a member has changed, a node has no room any more, the deadline
+ *	            has come, or the shard that began it is gone --> aborting
+ *	bound       reservations become pods; none is left --> the record is deleted
+ *	aborting    the nodes' owners release them; none is left --> it is deleted
+ *
+ * What is to be done follows from the record, the allocs and the members as they are
+ * known, each time anew, so the next owner of the gang's partition can go on. Every txn
+ * compares the record, so nothing that was begun in one phase can happen in the next.
+ *
+ * The state of an attempt says what this shard may do for it:
+ *
+ *	DECIDED ------> OWN ------------> GIVEN_UP      decided here
+ *	   record stands |  reserving failed |
+ *	                 |                   | the record is past reserving,
+ *	                 v                   v or not this shard's any more
+ *	             ADOPTED ----------> ABORTED        known by its record only
  */
 #ifndef SHARDSCHED_SHARD_GANGS_GANG_LARGE_H
 #define SHARDSCHED_SHARD_GANGS_GANG_LARGE_H
@@ -35,46 +47,91 @@ struct gang_plan_pod {
 struct gang_plan_node {
 	uint32_t key[2]; /* cluster, name; held */
 	uint32_t partition;
-	int64_t node_rev; /* of the Node that was decided for; 0: by somebody else */
+	/* revision of the Node that was decided for; 0: decided by another shard */
+	int64_t node_rev;
 	struct gang_plan_pod *pod;
 	uint32_t pods;
 };
 
-/* One after the other, as they were decided: each saw those before it. */
+/* The members in the order in which they were decided: each saw those before it. */
 struct gang_plan_turn {
-	uint32_t node, pod; /* of the plan, of that node */
+	uint32_t node, pod; /* index of the plan's node, index of that node's pod */
 };
 
 struct gang_plan {
 	struct pl_arena arena;
 	struct gang_plan_node *node;
-	struct gang_plan_turn *turn; /* of all pods; NULL: it was read */
+	/* of all pods; NULL: the plan was read from a record */
+	struct gang_plan_turn *turn;
 	uint32_t nodes, pods;
-	int64_t epoch; /* of the partition, when it was decided */
+	int64_t epoch; /* epoch of the gang's partition when it was decided */
 };
 
-/* What is under way for a gang: decided here, or by a record that was found. */
+enum gang_work_state {
+	GANG_WORK_ADOPTED,
+	GANG_WORK_DECIDED,
+	GANG_WORK_OWN,
+	GANG_WORK_GIVEN_UP,
+	GANG_WORK_ABORTED,
+};
+
+/* An attempt to bind a gang that is under way: decided here, or found by its record. */
 struct gang_work {
 	struct pl_list link;
 	struct sched_gang *gang;
 	struct gang_record_entry *known;
+	enum gang_work_state state;
 	struct gang_plan plan;
-	struct pl_span value; /* of the record that it began with, if it is ours */
-	bool ours;            /* it was decided here: its holds may be put */
-	bool seen;            /* there was a record */
-	bool planned;         /* the plan is known */
-	bool putting;         /* the record, in a call */
-	bool failed;          /* reserving is given up */
-	int64_t until_ms;     /* as the record says */
-	uint64_t over_ms;     /* the same, whatever becomes of the wall clock */
-	uint64_t retry_ms;    /* of the record */
-	uint64_t since_ms;    /* of the phase */
+	/* the record's value as it was created; empty: not decided here */
+	struct pl_span value;
+	bool planned;      /* the plan is known */
+	bool putting;      /* the record is in a txn */
+	int64_t until_ms;  /* deadline of reserving, as the record says it */
+	uint64_t over_ms;  /* the same by the monotonic clock */
+	uint64_t retry_ms; /* when the record is to be tried again */
+	uint64_t since_ms; /* start of the phase */
 	enum gang_phase phase;
 	bool reported;
-	bool ruled; /* gang_rules.c: rules concern its members, when it was last looked */
-	bool waits; /* nothing is decided under rules until its record is put */
-	uint32_t standing; /* nodes on which room is held, when it was last looked */
+	/* rules concerned members when that was last looked at (gang_rules.c) */
+	bool ruled;
+	bool waits; /* nothing else is decided under rules until the record is put */
+	/* nodes on which the reservation stood when that was last looked at */
+	uint32_t standing;
 };
+
+static inline void gang_work_set_state(struct gang_work *work, enum gang_work_state to)
+{
+	static const uint8_t from[] = {
+		[GANG_WORK_ADOPTED] = 1 << GANG_WORK_OWN,
+		[GANG_WORK_DECIDED] = 1 << GANG_WORK_ADOPTED, /* when it is made */
+		[GANG_WORK_OWN] = 1 << GANG_WORK_DECIDED,
+		[GANG_WORK_GIVEN_UP] = 1 << GANG_WORK_OWN,
+		[GANG_WORK_ABORTED] = 1 << GANG_WORK_ADOPTED | 1 << GANG_WORK_GIVEN_UP,
+	};
+
+	PL_ASSERT((from[to] >> work->state & 1) != 0);
+	work->state = to;
+}
+
+/* It was decided here, and its reservations are this shard's to put. */
+static inline bool gang_work_is_own(const struct gang_work *work)
+{
+	return work->state == GANG_WORK_DECIDED || work->state == GANG_WORK_OWN ||
+	       work->state == GANG_WORK_GIVEN_UP;
+}
+
+/* Reserving has failed: the record is to become aborting, or is. */
+static inline bool gang_work_is_given_up(const struct gang_work *work)
+{
+	return work->state == GANG_WORK_GIVEN_UP || work->state == GANG_WORK_ABORTED;
+}
+
+static inline void gang_work_give_up(struct gang_work *work)
+{
+	if (!gang_work_is_given_up(work))
+		gang_work_set_state(work, gang_work_is_own(work) ? GANG_WORK_GIVEN_UP
+		                                                 : GANG_WORK_ABORTED);
+}
 
 /* -- gang_large.c ------------------------------------------------------------ */
 
@@ -82,39 +139,41 @@ void large_gangs_init(struct sched *sched);
 void large_gangs_done(struct sched *sched);
 void large_gangs_run(struct sched *sched);
 uint64_t large_gangs_deadline_ms(const struct sched *sched);
-/* Something has changed that may matter. */
+/* Attempts are to be looked at, since something has changed. */
 void large_gangs_set_due(struct sched *sched);
 bool gang_record_is_used(const struct sched *sched,
                          const struct gang_record_entry *known);
-/* Its partition is lost; all is. */
+/* Ends the attempt here, since its partition is lost; or all of them. */
 void large_gang_drop(struct sched *sched, struct gang_work *work);
 void large_gangs_drop_all(struct sched *sched);
-/* NULL: no memory. */
+/* Makes the attempt; it is ADOPTED. NULL: no memory. */
 struct gang_work *gang_work_get(struct sched *sched, struct sched_gang *gang,
                                 struct gang_record_entry *known);
-/* No pod is decided under a rule while pods that count may be about to come. */
+/* A gang is being bound, or may be, whose pods are not in the allocs yet: nothing is to
+ * be decided under rules. */
 bool large_gangs_shut_rules(const struct sched *sched);
-/* Likewise: one is about to be bound, by what is known now. */
+/* A gang is about to be bound by what is known now: nothing else is to be decided under
+ * rules. */
 bool large_gangs_want_turn(const struct sched *sched);
 void large_gangs_check(const struct sched *sched);
 
 /* -- gang_begin.c ------------------------------------------------------------ */
 
-/* At once: what few calls bring to an end in time. */
+/* The most attempts that were decided here at once: few txns end these in time. */
 enum { LARGE_GANGS_OURS_MAX = 32 };
 
-/* That many members, as gangs.pod, were placed so: all of them, or, of those beyond the
- * minimum, as many as go. False: not even that; why says so. */
+/* count members, those of gangs.pod, were placed as out says: all of them or, beyond the
+ * minimum, as many as go. False: not even the minimum goes; *why says so. */
 bool large_gang_begin(struct sched *sched, struct sched_gang *gang,
                       const struct gang_outcome *out, uint32_t count, const char **why);
-/* As many are under way as may be: who turns out to be large waits for its turn. */
+/* No further attempt is begun: a gang that turns out to be large waits for its turn. */
 bool large_gangs_are_full(const struct sched *sched);
 
-/* -- gang_ended.c ------------------------------------------------------------ */
+/* -- gang_txn_done.c ------------------------------------------------------------ */
 
-/* A call of gang_steps.c has ended, stood or not, and what it brought was taken. */
+/* A txn of gang_steps.c has ended, and what it brought was applied. */
 void large_gang_txn_done(struct sched *sched, const struct shard_txn *txn);
-/* Its entry for the record: it stands; or it does not, and that was read. */
+/* The entry of a record: it was applied; it was not, and found is what was read. */
 void large_gang_record_applied(struct sched *sched, const struct txn_entry *entry,
                                int64_t revision);
 void large_gang_record_failed(struct sched *sched, const struct txn_entry *entry,
@@ -124,17 +183,17 @@ void large_gang_record_failed(struct sched *sched, const struct txn_entry *entry
 
 struct gang_step;
 
-/* All members are as they were decided for. */
+/* All members wait, unchanged since they were decided. */
 bool large_gang_members_wait(const struct sched *sched, const struct gang_work *work);
-/* That node's share is planned there. */
+/* Plans the node's share there. */
 PL_NODISCARD enum pl_code large_gang_plan_reservation(struct sched *sched,
                                                       const struct gang_work *work,
                                                       const struct gang_plan_node *is,
                                                       struct sched_node *node,
                                                       struct pl_err *err);
-/* Puts what is planned; true: all of it stands. */
+/* Puts what is planned. True: all reservations stand. */
 bool large_gang_reserve(struct sched *sched, struct gang_work *work);
-/* False: nothing is held there (any more). */
+/* False: nothing is reserved there (any more). */
 bool large_gang_bind_on(struct sched *sched, struct gang_work *work,
                         struct gang_step *step, const struct gang_plan_node *is);
 void large_gangs_release(struct sched *sched);
@@ -143,27 +202,29 @@ void large_gangs_release(struct sched *sched);
 
 enum gang_ruling {
 	GANG_RULING_NOW,
-	GANG_RULING_LATER, /* that can not be told yet */
-	GANG_RULING_NEVER, /* not where its room is held */
+	GANG_RULING_LATER, /* that cannot be told yet */
+	GANG_RULING_NEVER, /* not on the nodes that have the reservations */
 };
 
 /* Rules about pods on other nodes concern a member. */
 bool large_gang_is_ruled(const struct sched *sched, const struct gang_work *work);
 
-/* What rules ask of the transactions that bind some pods: of those that were added. */
+/* The locks that the txns which bind these pods have to compare and put. */
 struct gang_locks {
-	bool ruled;    /* they concern one: the flip has the locks of all */
-	uint32_t most; /* of one pod: go along when it is listed */
+	/* rules concern a pod: the txn that makes the record bound has the locks of
+	 * all */
+	bool ruled;
+	uint32_t most; /* the most locks of one pod, put with its node's alloc */
 };
 
-/* Gathers them. */
+/* Adds the locks of a class to what is gathered. */
 void gang_locks_add(struct sched *sched, struct gang_locks *locks,
                     struct registered_class *open);
-/* With all else that goes into the same transaction. */
+/* The gathered locks fit into a txn with everything else it has. */
 bool gang_locks_fit(const struct sched *sched, const struct gang_locks *locks);
-/* All members, one after the other, where they are meant to go: would they still? */
+/* Whether all members, one after the other, may still go where they are planned. */
 enum gang_ruling large_gang_fits(struct sched *sched, const struct gang_work *work);
-/* The same in the moment of binding it. GANG_RULING_NOW: the locks are gathered. */
+/* The same in the moment of binding. GANG_RULING_NOW: the locks are gathered. */
 enum gang_ruling large_gang_may_bind(struct sched *sched, struct gang_work *work);
 
 /* -- gang_plan.c ---------------------------------------------------------------- */
@@ -183,7 +244,7 @@ PL_NODISCARD enum pl_code gang_plan_print(struct sched *sched,
                                           enum gang_phase phase, int64_t until_ms,
                                           struct pl_arena *arena, struct pl_span *out,
                                           struct pl_err *err);
-/* The same in another phase. */
+/* The known record's value with another phase. */
 PL_NODISCARD enum pl_code gang_plan_print_phase(struct sched *sched,
                                                 const struct gang_record_entry *known,
                                                 enum gang_phase phase,
@@ -195,43 +256,44 @@ struct sched_node *gang_plan_find_node(const struct sched *sched,
 struct sched_pod *gang_plan_find_pod(const struct sched *sched,
                                      const struct sched_gang *gang,
                                      const struct gang_plan_pod *pod);
-/* It waits as it was decided for. */
+/* The pod waits, unchanged since it was decided. */
 bool gang_plan_pod_waits(const struct sched_pod *pod, const struct gang_plan_pod *is);
 
 /* -- gang_steps.c ------------------------------------------------------------------- */
 
-/* Into the record: value, or nothing any more when that is empty. bind: and the rules
- * that are registered are what they were, and so is what was gathered. False: not now. */
+/* Puts value into the record, or deletes the record if it is empty. bind: the txn
+ * compares registries as well, and has the gathered locks. False: not now. */
 bool gang_step_record(struct sched *sched, struct gang_work *work, struct pl_span value,
                       bool bind);
 
-/* Several nodes, as many as go into a transaction. */
+/* Steps on several nodes, as many as fit into a transaction. */
 struct gang_step {
-	const struct gang_record_entry *known; /* to be compared */
-	struct shard_txn *txn;                 /* being made; NULL: none */
-	bool full;                             /* there is no room for another call */
+	const struct gang_record_entry *known; /* the record to be compared */
+	struct shard_txn *txn; /* the txn that is being made; NULL: none */
+	bool full;             /* no other txn can be made now */
 };
 
 enum gang_step_result {
 	GANG_STEP_DONE,
 	GANG_STEP_LATER,
-	GANG_STEP_NEVER, /* it does not go into a transaction alone */
+	GANG_STEP_NEVER, /* the node does not fit into a transaction alone */
 };
 
-/* What those that it is for take of the alloc when they are listed. */
+/* What the members take in the alloc once they are listed. */
 struct gang_step_need {
 	uint32_t bytes, ports;
 };
 
-/* The hold that is planned there, into its alloc, if there is room for these, too. */
+/* Puts the planned reservation into the node's alloc, if the alloc has room for its
+ * members later. */
 enum gang_step_result gang_step_reserve(struct sched *sched, struct gang_step *step,
                                         struct sched_node *node,
                                         const struct gang_step_need *need);
-/* The hold out of it, and these members in. */
+/* Replaces the reservation by these members. */
 enum gang_step_result gang_step_bind(struct sched *sched, struct gang_step *step,
                                      struct sched_node *node,
                                      struct sched_pod *const *pod, uint32_t pods);
-/* What has been gathered goes. */
+/* Sends what has been gathered. */
 void gang_step_end(struct sched *sched, struct gang_step *step);
 
 #endif

@@ -1,20 +1,22 @@
 /*
  * Large gangs of several shards over one store, in random histories: members that come
- * late, or go; answers that are lost; partitions that change hands; shards that die, and
- * whose transactions are applied long after; nodes that change. After each step each gang
- * is bound by its record, or none of it, or its minimum; every hold is of a gang that has
- * a record with that node; no node holds more than it has, and no pod is on two. In the
- * end all are bound, and no hold or record is left.
+ * late, or go; lost answers; partitions that change hands; shards that die, and whose
+ * transactions are applied long after; nodes that change. After each step each gang is
+ * bound by its record, or none of its members is bound, or its minimum is; every
+ * reservation belongs to a gang that has a record with that node; no node reserves more
+ * than it has, and no pod is on two. In the end all are bound, and no reservation or
+ * record is left.
  */
 #include "shardsched/shard/gangs/gangs_rig.h"
 
 enum { GANGS = 3, MEMBERS = PODS / GANGS, LEAST = MEMBERS - 1, STEPS = 2500 };
 
 static bool there[GANGS][MEMBERS];
-static uint32_t excused[GANGS]; /* that went while they were bound, or about to be */
+/* members that went while they were bound, or about to be */
+static uint32_t excused[GANGS];
 static uint64_t gone_ever, late_ever, touched_ever, rounds[3];
 static uint32_t had[GANGS];
-static unsigned calm; /* the more, the less happens besides */
+static unsigned calm; /* the higher, the less happens besides */
 
 static void put_member(uint32_t gang, uint32_t i)
 {
@@ -119,7 +121,7 @@ static uint32_t check_all(void)
 
 /* -- steps --------------------------------------------------------------------- */
 
-/* By whoever submitted it, who compares that it is not bound. */
+/* Deletes a pod as its submitter does, comparing that it is not bound. */
 static void take_back(uint32_t gang, uint32_t i)
 {
 	struct gang_record record;
@@ -136,7 +138,7 @@ static void take_back(uint32_t gang, uint32_t i)
 	gone_ever++;
 }
 
-/* Somebody writes the Node, and with it its alloc. */
+/* Writes the Node, and with it its alloc. */
 static void touch(uint32_t n)
 {
 	char key[64], json[1024], *rest;

@@ -1,9 +1,9 @@
-/* Gangs that are too large for one transaction: a record, holds, then pods. */
+/* Gangs that are too large for one transaction: a record, reservations, then pods. */
 #include "shardsched/shard/gangs/gang_kit.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "tests/harness/torture.h"
 
-T_CASE(room_is_held_first_and_then_bound)
+T_CASE(room_is_reserved_first_and_then_bound)
 {
 	begin();
 	members("");
@@ -19,8 +19,8 @@ T_CASE(room_is_held_first_and_then_bound)
 	close_well();
 }
 
-/* Death after each call, applied or not: whoever comes next ends it well. */
-T_CASE(whoever_takes_over_finishes_it)
+/* The shard dies after each txn, applied or not: the next owner completes the gang. */
+T_CASE(the_next_owner_finishes_an_attempt)
 {
 	bool reached = true;
 	unsigned in[3] = {0};
@@ -41,7 +41,7 @@ T_CASE(whoever_takes_over_finishes_it)
 	T_TRUE(in[0] > 2 && in[1] > 2 && in[2] > 8);
 }
 
-T_CASE(a_member_that_goes_first_lets_it_go)
+T_CASE(a_member_that_goes_before_the_flip_ends_the_attempt)
 {
 	char key[64];
 
@@ -83,14 +83,14 @@ static void is_let_go_by(const char *more)
 	close_well();
 }
 
-T_CASE(a_member_that_is_another_first_lets_it_go)
+T_CASE(a_member_replaced_before_the_flip_ends_the_attempt)
 {
 	is_let_go_by("\"nodeSelector\":{\"no\":\"where\"},");
 	is_let_go_by("\"schedulingGates\":[{\"name\":\"g\"}],");
 }
 
 /* It was bound when the record said so, and went. */
-T_CASE(a_member_that_goes_later_is_left_out)
+T_CASE(a_member_that_goes_after_the_flip_is_left_out)
 {
 	char key[64];
 
@@ -108,7 +108,8 @@ T_CASE(a_member_that_goes_later_is_left_out)
 	close_well();
 }
 
-/* Somebody else has bound it: a-0 is to go to n-0, where its room is held. */
+/* Another shard has made the record bound: a-0 is to go to n-0, where its room is
+ * reserved. */
 static void put_bound(void)
 {
 	static const char held_text[] =
@@ -132,7 +133,7 @@ static void put_bound(void)
 	rig_put(&rig, "/alloc/0000/east/n-0", json);
 }
 
-/* One call is not answered; all others are. That one's place; RIG_OUT_MAX: none is. */
+/* One txn is not answered, all others are. Its slot; RIG_OUT_MAX: none is left. */
 static unsigned run_but(unsigned kept)
 {
 	unsigned out = RIG_OUT_MAX;
@@ -152,9 +153,9 @@ static unsigned run_but(unsigned kept)
 	return out;
 }
 
-/* Nothing is known of a member while it is in a call that was made before its partition
- * was lost: that does not say that it is not wanted any more. */
-T_CASE(a_member_that_is_in_a_call_keeps_its_room)
+/* Nothing is known of a member while it is in a txn that was made before its partition
+ * was lost: that does not mean that it is not to be bound. */
+T_CASE(a_member_in_a_txn_keeps_its_room)
 {
 	unsigned told = RIG_OUT_MAX;
 
@@ -163,7 +164,7 @@ T_CASE(a_member_that_is_in_a_call_keeps_its_room)
 	rig_deliver_all(&rig);
 	for (unsigned n = 0; n < 200 && told == RIG_OUT_MAX; n++)
 		told = run_but(RIG_OUT_MAX);
-	T_TRUE(told < RIG_OUT_MAX); /* that it waits for the others */
+	T_TRUE(told < RIG_OUT_MAX); /* the reason that it waits for the others */
 	rig_lost(&rig, local());
 	put_bound();
 	rig_own(&rig, local());
@@ -181,9 +182,9 @@ T_CASE(a_member_that_is_in_a_call_keeps_its_room)
 	rig_close(&rig);
 }
 
-/* The attempt is over while it is in a call: nobody else waits, so nothing could be tried
- * by then. */
-T_CASE(a_member_that_comes_out_of_a_call_is_tried)
+/* The attempt ends while the member is in a txn: no other member waits, so nothing could
+ * be tried by then. */
+T_CASE(a_member_that_comes_out_of_a_txn_is_tried)
 {
 	unsigned bind;
 
@@ -203,7 +204,8 @@ T_CASE(a_member_that_comes_out_of_a_call_is_tried)
 	close_well();
 }
 
-/* The last that it lists is who is to be bound, when that allocation fails. */
+/* The last record of the list is the pod that is to be bound, when that allocation
+ * fails. */
 static bool takes_over_without(uint64_t nth)
 {
 	bool fired;
@@ -223,9 +225,9 @@ static bool takes_over_without(uint64_t nth)
 	return fired;
 }
 
-/* One that could not be kept is not one that is gone: else x has its room, since there is
+/* A record that was not kept is not a deleted one: else x gets its room, since there is
  * no other. */
-T_CASE(whoever_takes_over_binds_also_whom_it_could_not_keep)
+T_CASE(the_next_owner_binds_a_member_that_was_not_kept)
 {
 	bool fired = true;
 	uint64_t nth = 1;
@@ -252,7 +254,7 @@ T_CASE(whoever_takes_over_binds_also_whom_it_could_not_keep)
 	T_TRUE(nth > 50);
 }
 
-T_CASE(who_does_not_hear_of_the_deadline_loses_it)
+T_CASE(a_shard_that_misses_the_deadline_loses_the_gang)
 {
 	begin();
 	members("");
@@ -265,7 +267,7 @@ T_CASE(who_does_not_hear_of_the_deadline_loses_it)
 	close_well();
 }
 
-/* The call that puts q on n-0. */
+/* The txn that puts q on n-0. */
 static unsigned until_q_is_sent(void)
 {
 	rig_pod(&rig, 0, "q", "2", ",\"nodeSelector\":{\"host\":\"n-0\"}");
@@ -283,8 +285,8 @@ static unsigned until_q_is_sent(void)
 	return 0;
 }
 
-/* Whoever had it before gives it back, and was not done with n-0, which was written once
- * more since. */
+/* The owner before gives the reservation back, and was not done with n-0, which has been
+ * written once more since. */
 static void put_aborting(void)
 {
 	static const char alloc[] = "/alloc/0000/east/n-0";
@@ -306,9 +308,9 @@ static void put_aborting(void)
 	rig_put(&rig, alloc, json);
 }
 
-/* The view has listed n-0 since, where room is held; but that waits for q's answer, and
- * what is known of n-0 is from before. */
-T_CASE(a_record_outlives_a_hold_that_waits_for_an_answer)
+/* The view has listed n-0 since, which has a reservation; but that is deferred to q's
+ * answer, and what is known of n-0 is older. */
+T_CASE(a_record_outlives_a_deferred_reservation)
 {
 	unsigned txn;
 
@@ -336,8 +338,8 @@ T_CASE(a_record_outlives_a_hold_that_waits_for_an_answer)
 	rig_close(&rig);
 }
 
-/* Somebody took the room between the decision and the hold. */
-T_CASE(room_that_is_gone_lets_it_go)
+/* Another pod took the room between the decision and the reservation. */
+T_CASE(room_that_is_gone_ends_the_attempt)
 {
 	begin();
 	members("");
@@ -358,7 +360,7 @@ T_CASE(room_that_is_gone_lets_it_go)
 	rig_close(&rig);
 }
 
-/* More than goes into one transaction, on one node: piece by piece. */
+/* More members on one node than fit into a transaction go in several. */
 T_CASE(a_node_may_take_more_than_a_transaction)
 {
 	begin();
@@ -379,8 +381,8 @@ T_CASE(a_node_may_take_more_than_a_transaction)
 	close_well();
 }
 
-/* Nor does a record that makes no sense stop anybody for ever. */
-T_CASE(a_garbled_record_goes_with_its_holds)
+/* A malformed record stops nothing for ever. */
+T_CASE(a_malformed_record_goes_with_its_reservations)
 {
 	begin();
 	members("");
@@ -402,7 +404,7 @@ static void becomes(const char *record)
 	begin();
 	members("");
 	until("reserving");
-	rig_run(&rig); /* the holds are in calls */
+	rig_run(&rig); /* the reservations are in txns */
 	rig_put(&rig, "/gangs/web/a", record);
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
 		if (rig.out[i].used)
@@ -413,7 +415,7 @@ static void becomes(const char *record)
 	close_well();
 }
 
-T_CASE(a_record_may_be_another_before_room_is_held)
+T_CASE(a_record_may_be_replaced_before_room_is_reserved)
 {
 	static const char *const phases[] = {"reserving", "aborting", "bound"};
 
@@ -431,8 +433,8 @@ T_CASE(a_record_may_be_another_before_room_is_held)
 	}
 }
 
-/* What was left by a larger attempt is seen to before a smaller one. */
-T_CASE(a_small_gang_does_not_pass_a_record)
+/* What a larger attempt left behind is dealt with before a smaller one. */
+T_CASE(a_small_gang_waits_for_a_record)
 {
 	begin();
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 1024});
@@ -453,7 +455,7 @@ T_CASE(a_small_gang_does_not_pass_a_record)
 
 /* -- many of them --------------------------------------------------------------- */
 
-/* Somebody else's record, as the view tells of it; or its end. */
+/* The view tells of another shard's record, or of its deletion. */
 static void tell_record(uint32_t number, bool gone)
 {
 	char key[32];
@@ -471,8 +473,8 @@ static void tell_record(uint32_t number, bool gone)
 	sched_view_events(rig.sched, SCHED_GANGS, &event, 1, 0);
 }
 
-/* What is kept of those that are no more takes nobody's room, however many there were. */
-T_CASE(thousands_that_are_gone_are_in_nobodys_way)
+/* Entries of deleted records take no room from others, however many there were. */
+T_CASE(thousands_of_deleted_records_take_no_room)
 {
 	begin();
 	rig_node(&rig, 0, "n-100", "1");
@@ -509,8 +511,8 @@ static int64_t rev_of(uint32_t number)
 	return known == NULL ? 0 : known->rev;
 }
 
-/* More than are kept: what is known goes on, and so does what is under way here. */
-T_CASE(what_is_known_goes_on_when_there_are_too_many)
+/* More records than are kept: known ones go on, and so do attempts of this shard. */
+T_CASE(known_records_go_on_when_there_are_too_many)
 {
 	begin();
 	members("");
@@ -525,7 +527,7 @@ T_CASE(what_is_known_goes_on_when_there_are_too_many)
 	until("bound");
 	until("none");
 	T_EQ(bound(), MEMBERS);
-	settle_for(11000); /* they are listed again, and are not there */
+	settle_for(11000); /* they are listed again, and are absent */
 	T_TRUE(!rig.sched->gang_records.missed);
 	T_EQ(rig.sched->gang_records.count, 0);
 	close_well();
@@ -565,13 +567,13 @@ static void one_of_many(uint32_t gang)
 	}
 }
 
-/* Decided, and not bound. */
+/* Attempts that were decided and are not bound. */
 static uint32_t under_way(void)
 {
 	uint32_t count = 0;
 
 	PL_LIST_EACH (link, &rig.sched->gangs.works)
-		count += PL_LIST_ITEM(link, struct gang_work, link)->ours;
+		count += gang_work_is_own(PL_LIST_ITEM(link, struct gang_work, link));
 	return count;
 }
 
@@ -591,8 +593,8 @@ static uint32_t bound_of_many(void)
 	return count;
 }
 
-/* Who comes when many are under way waits for its turn in the queue. */
-T_CASE(many_at_once_go_one_after_the_other)
+/* A gang that comes while many attempts are under way waits in the queue. */
+T_CASE(attempts_beyond_the_limit_wait_in_the_queue)
 {
 	uint32_t most = 0;
 

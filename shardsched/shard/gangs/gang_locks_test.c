@@ -1,13 +1,13 @@
 /*
- * A large gang without rules, of whom rules of others find every member: each puts the
- * locks of all of these when it is bound.
+ * A large gang without rules, every member of which the terms of other pods select: each
+ * puts the locks of all of these when it is bound.
  */
 #include "shardsched/shard/gangs/gang_kit.h"
 
-/* With a member's state, and the alloc, one more than a transaction takes. */
+/* With a member's state and the alloc, one more than fits into a transaction. */
 enum { TOO_MANY = OPS - 1 };
 
-/* Spread over nodes, with the members of the gang. */
+/* Pods that spread over nodes with the members of the gang. */
 static void carriers(uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -39,8 +39,8 @@ static void are_bound(void)
 	close_well();
 }
 
-/* The registry is put in place of the locks (groups/many.c). */
-T_CASE(more_than_a_transaction_takes_find_a_member)
+/* A coarse lock is put in place of the locks (rules/coarse_lock.c). */
+T_CASE(more_terms_than_a_transaction_takes_select_a_member)
 {
 	begin();
 	carriers(TOO_MANY);
@@ -49,7 +49,7 @@ T_CASE(more_than_a_transaction_takes_find_a_member)
 	are_bound();
 }
 
-T_CASE(as_many_as_it_takes_do)
+T_CASE(as_many_terms_as_a_transaction_takes_select_a_member)
 {
 	begin();
 	carriers(TOO_MANY - 1);
@@ -58,7 +58,7 @@ T_CASE(as_many_as_it_takes_do)
 	are_bound();
 }
 
-T_CASE(they_may_come_while_room_is_held)
+T_CASE(terms_may_come_while_room_is_reserved)
 {
 	begin();
 	members("");
@@ -67,7 +67,7 @@ T_CASE(they_may_come_while_room_is_held)
 	are_bound();
 }
 
-T_CASE(they_may_come_when_it_is_bound)
+T_CASE(terms_may_come_after_the_flip)
 {
 	begin();
 	members("");

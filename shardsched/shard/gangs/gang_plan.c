@@ -6,7 +6,7 @@
 
 enum { CHUNK = 16 << 10 };
 
-/* A member and where it goes, with the names by which they are ordered. */
+/* A member and its node, with the names by which they are ordered. */
 struct planned_member {
 	struct pl_span cluster, name, pod;
 	const struct sched_node *node;
@@ -83,7 +83,8 @@ static void plan_fill(struct sched *sched, struct gang_plan *plan,
 	}
 }
 
-/* Where each member stands in the plan, by its number; then in the order of placing. */
+/* First where each member stands in the plan, by its number; then in the order of
+ * placing. */
 static void plan_set_turns(struct gang_plan *plan, const struct gang_outcome *out,
                            const struct planned_member *pair, struct gang_plan_turn *at)
 {

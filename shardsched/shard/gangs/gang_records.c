@@ -8,7 +8,7 @@
 #include "store/base/alloc.h"
 #include "store/keys/partition.h"
 
-/* A few of each shard's at a time; and of those that are gone a thousand a second. */
+/* Each shard has a few records at a time, and up to a thousand a second are deleted. */
 enum { KEPT_MAX = 65536, GONE_MAX = 65536, GONE_MS = 60000 };
 
 #define BYTES_MAX ((size_t)256 << 20)
@@ -132,7 +132,7 @@ static bool is_malformed(enum pl_code code)
 	return code == PL_INVALID || code == PL_LIMIT || code == PL_PROTO;
 }
 
-/* Takes value over. */
+/* Takes over value. */
 static void entry_set(struct sched *sched, struct gang_record_entry *known,
                       int64_t revision, char *value, size_t len)
 {
@@ -151,7 +151,7 @@ static void entry_set(struct sched *sched, struct gang_record_entry *known,
 	pl_list_add_tail(&sched->gang_records.gone, &known->link);
 }
 
-/* What stood there already, and what is under way here, goes on. */
+/* A record that was known already is kept, and so is one of an attempt under way. */
 static bool has_room_for(const struct sched *sched, const struct gang_record_entry *known,
                          size_t len)
 {
@@ -227,9 +227,9 @@ static void apply_key(struct sched *sched, const struct kv_record *record, bool 
 	uint32_t key[2];
 
 	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_GANG)
-		return; /* whatever somebody has put there */
+		return; /* not a record */
 	if (!gang_records_apply(sched, &id, record, gone))
-		return; /* that was told; it is listed anew some time */
+		return; /* reported; it will be listed anew */
 	key[0] = strings_find(&sched->model.strings, id.scope);
 	key[1] = strings_find(&sched->model.strings, id.name);
 	known = key[0] == 0 || key[1] == 0 ? NULL : gang_records_find(sched, key);
@@ -277,7 +277,7 @@ void gang_records_lost(struct sched *sched)
 	sched->gang_records.listed = false;
 }
 
-/* Nothing is owned, or revisions mean nothing any more: no work refers to them. */
+/* No partition is owned, or the store was rewound, so no attempt refers to an entry. */
 void gang_records_forget(struct sched *sched)
 {
 	sched->gang_records.listed = false;

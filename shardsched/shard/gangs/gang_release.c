@@ -1,4 +1,4 @@
-/* Gangs' holds that are given back, by the owners of their nodes. */
+/* Releases reservations of gangs that were given up, by the owners of their nodes. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/gangs/gang_records.h"
@@ -6,7 +6,7 @@
 
 enum { LONE_MS = 2000 };
 
-/* By the nodes' owner; what has no record, only if it has none for a while. */
+/* A reservation without a record is released only if it has had none for a while. */
 static void release_reservations(struct sched *sched,
                                  const struct gang_record_entry *known)
 {
@@ -18,10 +18,10 @@ static void release_reservations(struct sched *sched,
 		const struct sched_reservation *hold =
 			reservation_of_gang(node, known->key);
 
-		if (hold == NULL || hold->planned || node->txn != 0 ||
+		if (hold == NULL || reservation_is_planned(hold) || node->txn != 0 ||
 		    !node_is_local(sched, node) ||
 		    (known->rev == 0 &&
-		     (hold->lone_ms == 0 || sched->now_ms < hold->lone_ms)))
+		     (hold->orphan_ms == 0 || sched->now_ms < hold->orphan_ms)))
 			continue;
 		(void)gang_step_bind(sched, &step, node, NULL, 0);
 		if (step.full)
@@ -30,17 +30,17 @@ static void release_reservations(struct sched *sched,
 	gang_step_end(sched, &step);
 }
 
-/* Nobody has had it for a while. */
+/* It has had no record for long enough. */
 static bool is_orphaned(const struct sched *sched, struct sched_reservation *hold)
 {
-	if (hold->kind != ALLOC_RESERVATION_GANG || hold->planned ||
+	if (hold->kind != ALLOC_RESERVATION_GANG || reservation_is_planned(hold) ||
 	    gang_records_has(sched, hold->key)) {
-		hold->lone_ms = 0;
+		hold->orphan_ms = 0;
 		return false;
 	}
-	if (hold->lone_ms == 0)
-		hold->lone_ms = sched->now_ms + LONE_MS;
-	return sched->now_ms >= hold->lone_ms;
+	if (hold->orphan_ms == 0)
+		hold->orphan_ms = sched->now_ms + LONE_MS;
+	return sched->now_ms >= hold->orphan_ms;
 }
 
 static struct gang_record_entry *next_orphaned(struct sched *sched)
@@ -56,7 +56,7 @@ static struct gang_record_entry *next_orphaned(struct sched *sched)
 			    !node_is_local(sched, node))
 				continue;
 			known = gang_records_get(sched, node->hold[i].key);
-			if (known != NULL) /* else no gang has such a name */
+			if (known != NULL) /* else no gang can have that name */
 				return known;
 		}
 	}

@@ -1,7 +1,7 @@
 /*
- * Why the members of a gang wait, in the state of each. A gang may be large, so they are
- * told bit by bit; and what is said changes while members come, so it is said a moment
- * later.
+ * Writes why the members of a gang wait into the state of each. A gang may be large, so
+ * its members report a few at a time. The reason changes while members come, so it is
+ * reported a moment later.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ void gang_set_reason(struct sched *sched, struct sched_gang *gang, uint32_t reas
 	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it was begun above */
 	(void)vsnprintf(message, sizeof message, fmt, args);
 	va_end(args);
-	/* Of the same only those hear who have come since. */
+	/* If the reason is the same, only members that have come since report it. */
 	gang->reason_number += gang->reason_number == 0 || gang->reason != reason ||
 	                       strcmp(gang->message, message) != 0;
 	gang->reason = reason;
@@ -33,7 +33,7 @@ void gang_set_reason(struct sched *sched, struct sched_gang *gang, uint32_t reas
 	pl_list_add_tail(&sched->gangs.reporting, &gang->reporting);
 }
 
-/* False: some are to be told later. */
+/* False: some members are to report later. */
 static bool report_members(struct sched *sched, struct sched_gang *gang)
 {
 	unsigned left = SAY_MOST;

@@ -1,17 +1,17 @@
 /*
- * Room for a gang that was decided here: what is planned on each node goes into its
- * alloc.
+ * Reserves room for a gang that was decided here: each node's planned reservation goes
+ * into its alloc.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/gangs/gang_records.h"
 #include "shardsched/shard/reservations/reservation.h"
 
-/* Of an alloc, at most. */
+/* The most that a member takes in an alloc. */
 enum {
 	NAMED_BYTES = 128, /* the partition and the namespace */
-	NAME_BYTES = 4,    /* besides the name */
-	PORT_BYTES = 24,   /* besides the address */
+	NAME_BYTES = 4,    /* beside the name */
+	PORT_BYTES = 24,   /* beside the address */
 };
 
 enum pl_code large_gang_plan_reservation(struct sched *sched,
@@ -36,13 +36,13 @@ enum pl_code large_gang_plan_reservation(struct sched *sched,
 	                             err);
 }
 
-/* It waits, and its rules are, or will be, registered. */
+/* The pod waits, and its rules are registered, or will be. */
 static bool may_be_decided(const struct sched_pod *pod)
 {
 	return !pod->gated && !class_rules_of(pool_class_of(pod->queue.class))->refused;
 }
 
-/* All as they were decided for. */
+/* All members wait, unchanged since they were decided. */
 bool large_gang_members_wait(const struct sched *sched, const struct gang_work *work)
 {
 	for (uint32_t i = 0; i < work->plan.nodes; i++) {
@@ -60,7 +60,7 @@ bool large_gang_members_wait(const struct sched *sched, const struct gang_work *
 	return true;
 }
 
-/* Whoever is later in the order of names gives way. */
+/* Of two gangs the one that is later in the order of names gives way. */
 static bool gang_yields(const struct sched *sched, const struct sched_node *node,
                         const uint32_t key[2])
 {
@@ -81,7 +81,7 @@ static bool gang_yields(const struct sched *sched, const struct sched_node *node
 	return false;
 }
 
-/* One after the other, since each sees those before it. */
+/* Members are decided one after the other, since each sees those before it. */
 static bool fit_members(struct sched *sched, const struct gang_work *work,
                         const struct gang_plan_node *is, const struct sched_node *node)
 {
@@ -133,12 +133,12 @@ static bool fits_empty_node(struct sched *sched, const struct gang_work *work,
 	return fits;
 }
 
-/* What is asked about all of the gang, when it first matters: once for all nodes, since
- * many may have been written. What is planned from there on is its own, and in nobody's
- * way; and it is asked again when it is to be bound. */
+/* What is asked once about the whole gang when it first matters, since many nodes may
+ * have been written. What is planned from there on is the gang's own and in no pod's way;
+ * rules are asked again when the gang is to be bound. */
 struct reserve_query {
 	bool done, ruled;
-	enum gang_ruling fits; /* ruled */
+	enum gang_ruling fits; /* valid if ruled */
 };
 
 static void query_prepare(struct sched *sched, const struct gang_work *work,
@@ -152,8 +152,8 @@ static void query_prepare(struct sched *sched, const struct gang_work *work,
 		all->fits = large_gang_fits(sched, work);
 }
 
-/* Somebody else was there: does it still do? Rules about pods on other nodes are asked
- * about all of the gang. */
+/* The node was written by another shard: do the members still fit? Rules about pods on
+ * other nodes are asked about the whole gang. */
 static enum gang_ruling check_still_fits(struct sched *sched,
                                          const struct gang_work *work,
                                          const struct gang_plan_node *is,
@@ -167,7 +167,7 @@ static enum gang_ruling check_still_fits(struct sched *sched,
 	                                              : GANG_RULING_NEVER;
 }
 
-/* There is no hold there (any more). */
+/* The node has no reservation for the gang (any more). */
 static void plan_reservation_again(struct sched *sched, struct gang_work *work,
                                    const struct gang_plan_node *is,
                                    struct sched_node *node, struct reserve_query *all)
@@ -178,7 +178,8 @@ static void plan_reservation_again(struct sched *sched, struct gang_work *work,
 	if (node->txn != 0 || node->batched > 0)
 		return;
 	if (node->scope == NODE_EXCLUDED) {
-		work->failed = gang_yields(sched, node, work->known->key);
+		if (gang_yields(sched, node, work->known->key))
+			gang_work_give_up(work);
 		return;
 	}
 	fits = check_still_fits(sched, work, is, node, all);
@@ -186,7 +187,7 @@ static void plan_reservation_again(struct sched *sched, struct gang_work *work,
 		return;
 	if (fits == GANG_RULING_NEVER ||
 	    large_gang_plan_reservation(sched, work, is, node, &err) != PL_OK)
-		work->failed = true;
+		gang_work_give_up(work);
 }
 
 static void need_add_ports(const struct sched *sched, const struct spec *spec,
@@ -199,7 +200,7 @@ static void need_add_ports(const struct sched *sched, const struct spec *spec,
 	need->ports += spec->template->ports.count;
 }
 
-/* With its pods in place of its hold. */
+/* What the alloc needs when the members replace the reservation. */
 static struct gang_step_need need_of_node(const struct sched *sched,
                                           const struct gang_work *work,
                                           const struct gang_plan_node *is)
@@ -216,7 +217,7 @@ static struct gang_step_need need_of_node(const struct sched *sched,
 	return need;
 }
 
-/* Puts what is planned; true: all of it stands. */
+/* Puts what is planned. True: all reservations stand. */
 bool large_gang_reserve(struct sched *sched, struct gang_work *work)
 {
 	struct gang_step step = {.known = work->known};
@@ -225,7 +226,7 @@ bool large_gang_reserve(struct sched *sched, struct gang_work *work)
 	work->standing = 0;
 	if (cooldown_is_on(sched))
 		return false;
-	for (uint32_t i = 0; i < work->plan.nodes && !work->failed; i++) {
+	for (uint32_t i = 0; i < work->plan.nodes && !gang_work_is_given_up(work); i++) {
 		const struct gang_plan_node *is = &work->plan.node[i];
 		struct sched_node *node = gang_plan_find_node(sched, is);
 		const struct sched_reservation *hold;
@@ -233,7 +234,8 @@ bool large_gang_reserve(struct sched *sched, struct gang_work *work)
 
 		if (node == NULL || node->slot == SNAPSHOT_NONE ||
 		    node->rev[FACT_NODE] != is->node_rev) {
-			work->failed = node == NULL || node->txn == 0;
+			if (node == NULL || node->txn == 0)
+				gang_work_give_up(work);
 			continue;
 		}
 		hold = reservation_of_gang(node, work->known->key);
@@ -241,14 +243,14 @@ bool large_gang_reserve(struct sched *sched, struct gang_work *work)
 			plan_reservation_again(sched, work, is, node, &all);
 			hold = reservation_of_gang(node, work->known->key);
 		}
-		work->standing += hold != NULL && !hold->planned;
-		if (hold == NULL || !hold->planned || hold->sent || step.full ||
-		    work->failed)
+		work->standing += hold != NULL && !reservation_is_planned(hold);
+		if (hold == NULL || hold->state != RESERVATION_PLANNED || step.full ||
+		    gang_work_is_given_up(work))
 			continue;
 		need = need_of_node(sched, work, is);
 		if (gang_step_reserve(sched, &step, node, &need) == GANG_STEP_NEVER)
-			work->failed = true;
+			gang_work_give_up(work);
 	}
 	gang_step_end(sched, &step);
-	return !work->failed && work->standing == work->plan.nodes;
+	return !gang_work_is_given_up(work) && work->standing == work->plan.nodes;
 }

@@ -1,12 +1,13 @@
 /*
  * Rules about pods on other nodes, for gangs that are bound by a record.
  *
- * Between the decision and the flip of the record others place pods, and what was right
- * may not be so any more. So a gang that rules concern is decided again when all of its
- * room is held: each member, in the order in which they were placed at first, for the
- * node that is kept for it. What it was decided by then is compared by the flip, as a
- * bundle does it; so it is bound in that moment as if a scheduler had placed it pod after
- * pod. Nobody is decided under rules from there on until its pods are where they belong.
+ * Between the decision and the txn that makes the record bound (the flip) other pods are
+ * placed, and what was allowed may not be any more. So a gang that rules concern is
+ * decided again once all of its reservations stand: each member for the node that is
+ * reserved for it, in the order in which they were placed at first. The flip compares
+ * what this decision relied on, as a batch does. So the gang is bound in that moment as
+ * if a scheduler had placed it pod after pod. From there on nothing is decided under
+ * rules until its pods are in the allocs.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
@@ -15,11 +16,11 @@
 #include "shardsched/shard/txn/batch.h"
 
 enum {
-	ROUNDS = 8, /* in which whoever does not fit yet is asked again */
+	ROUNDS = 8, /* in each, members that do not fit yet are judged again */
 	OPS_DEFAULT = 128,
-	/* The record, two registries, what nodes there are, and fences. */
+	/* The record, two registries, /groups/nodes, and fences. */
 	OPS_BESIDE = 12,
-	/* A pod's state, its node's alloc; compares are always fewer. */
+	/* A pod's state and its node's alloc; there are always fewer compares. */
 	OPS_OF_POD = 2,
 	ARENA_CHUNK = 16 << 10,
 };
@@ -67,7 +68,7 @@ bool gang_locks_fit(const struct sched *sched, const struct gang_locks *locks)
 	                    : locks->most + OPS_OF_POD <= ops;
 }
 
-/* Those of one class come one after the other. */
+/* Members of one class mostly follow each other. */
 static struct registered_class *next_class(struct sched *sched,
                                            const struct gang_work *work, uint32_t *turn,
                                            const struct registered_class *last)
@@ -83,7 +84,7 @@ static struct registered_class *next_class(struct sched *sched,
 	return NULL;
 }
 
-/* Their locks, once each. */
+/* The locks of all members, once each. */
 static struct gang_locks gather_locks(struct sched *sched, const struct gang_work *work)
 {
 	struct gang_locks locks = {0};
@@ -96,7 +97,8 @@ static struct gang_locks gather_locks(struct sched *sched, const struct gang_wor
 	return locks;
 }
 
-/* All of them, now. What they wait for is asked for of all. */
+/* Whether all may be decided now. Every class is asked, so that all waits begin at
+ * once. */
 static bool may_decide_all(struct sched *sched, const struct gang_work *work)
 {
 	struct registered_class *open = NULL;
@@ -121,8 +123,8 @@ static bool has_other_gang_reservation(const struct sched_node *node,
 	return false;
 }
 
-/* It is aside for no other reason, so it can be judged: what is not kept for the gang any
- * more may be so because it has refused too often. */
+/* The node is excluded only for the gang's reservation, so members can be judged there. A
+ * node without one may be excluded for conflicts. */
 static bool is_judgement_possible(const struct sched *sched, const struct gang_work *work,
                                   const struct gang_plan_node *is)
 {
@@ -158,7 +160,7 @@ static void lower_reservations(struct sched *sched, const struct gang_work *work
 		return;
 	snapshot_node_set_scope(&sched->snapshot, node->slot,
 	                        (enum node_scope)node->scope);
-	reservation_show(sched, node, hold); /* else it has left the snapshot */
+	reservation_show(sched, node, hold); /* else the node has left the snapshot */
 }
 
 /* -- decided again -------------------------------------------------------------- */
@@ -167,7 +169,7 @@ struct gang_judgement {
 	struct sched *sched;
 	const struct gang_work *work;
 	struct pl_bitset only;
-	uint32_t *placed; /* by turn */
+	uint32_t *placed; /* numbers in the snapshot, by turn */
 	uint32_t left;
 	bool failed;
 };
@@ -219,7 +221,7 @@ static void judge_turn(struct gang_judgement *on, uint32_t i)
 	on->failed = true;
 }
 
-/* Any order will do in which each fits when it comes. */
+/* Any order will do in which each member fits when it comes. */
 static void judge_members(struct gang_judgement *on)
 {
 	uint32_t pods = on->work->plan.pods, before = 0;
@@ -267,7 +269,8 @@ enum gang_ruling large_gang_fits(struct sched *sched, const struct gang_work *wo
 			return GANG_RULING_LATER;
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
 	class_registry_hold(
-		sched->class_registry); /* a round may ask for many classes, again and again */
+		/* a round may prepare many classes, several times */
+		sched->class_registry);
 	is = make_ruling(&on, &arena);
 	class_registry_release(sched->class_registry);
 	pl_arena_done(&arena);
@@ -286,14 +289,14 @@ enum gang_ruling large_gang_may_bind(struct sched *sched, struct gang_work *work
 	if (!gang_locks_fit(sched, &locks))
 		return GANG_RULING_NEVER;
 	if (!locks.ruled) {
-		rules_gather_begin(sched); /* they go along with the pods */
+		rules_gather_begin(sched); /* the locks are put with the pods */
 		return GANG_RULING_NOW;
 	}
-	/* What was decided and may not come true is none to go by. */
+	/* A decision in the batch may not come true, so it cannot be relied on. */
 	work->waits = sched->batch.state != BATCH_NONE;
 	if (work->waits)
 		return GANG_RULING_LATER;
 	is = large_gang_fits(sched, work);
-	work->waits = is == GANG_RULING_NOW; /* until the flip has gone */
+	work->waits = is == GANG_RULING_NOW; /* until the flip is put */
 	return is;
 }

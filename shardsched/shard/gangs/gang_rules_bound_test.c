@@ -1,12 +1,12 @@
-/* Large gangs whose members rules concern: when they are bound, whoever comes then, dies
- * where, or has no room for it. */
+/* Large gangs whose members rules concern: what happens when they are bound, whatever
+ * comes then, wherever a shard dies, and when there is no room. */
 #include "shardsched/shard/gangs/gang_rules_kit.h"
 #include "shardsched/shard/rules/lock_backoff.h"
 
 /* -- who comes after it is bound ------------------------------------------ */
 
-/* Decided before it, and sent after. */
-T_CASE(who_was_decided_without_it_fails)
+/* Decided before the flip, and sent after it. */
+T_CASE(a_decision_made_without_the_gang_fails)
 {
 	two_shards();
 	other_pod("q", "q", apart("a"));
@@ -31,11 +31,12 @@ static const char *spread_of(const char *key, const char *values)
 	            key, values);
 }
 
-/* The gang looks at the pod, the pod at a member, and neither at who looks at him: what
- * the gang's record puts is more than what it compares. Five zones, of which one takes
- * one member less than the others, and a node in z0 which only the pod has room on and
- * tolerates: with it there, there are too many for either, whoever came first. */
-T_CASE(neither_of_two_who_look_at_each_other_is_missed)
+/* The gang's rule selects the pod, and the pod's rule selects a member; no rule selects
+ * its own carriers. So what the gang's record puts is more than what it compares. There
+ * are five zones, one of which takes one member less than the others, and a node in z0
+ * which only the pod fits on and tolerates: with the pod there, there are too many for
+ * either rule, whichever came first. */
+T_CASE(two_rules_that_select_each_other_both_hold)
 {
 	const char *members_rule, *pod_rule;
 
@@ -73,8 +74,9 @@ T_CASE(neither_of_two_who_look_at_each_other_is_missed)
 	close_both();
 }
 
-/* Another gang is bound, and its pods are on their way: no view shows where they are. */
-T_CASE(it_waits_for_a_gang_that_is_on_its_way)
+/* Another gang is bound, and its pods are not in the allocs yet: no view shows where they
+ * are. */
+T_CASE(a_gang_waits_for_one_that_is_bound_and_not_listed)
 {
 	char name[16];
 	struct partition_group group = {.namespace = PL_SPAN_LIT("web")};
@@ -100,9 +102,9 @@ T_CASE(it_waits_for_a_gang_that_is_on_its_way)
 	close_both();
 }
 
-/* With a rule that nobody knew when it was bound; and whoever was to list it may be dead.
- */
-T_CASE(nobody_is_decided_while_it_is_on_its_way)
+/* Its rule was not known when the gang was bound, and the shard that was to list the
+ * members may be dead. */
+T_CASE(nothing_is_decided_under_rules_while_a_gang_is_bound_and_not_listed)
 {
 	for (unsigned dead = 0; dead < 2; dead++) {
 		two_shards();
@@ -134,8 +136,8 @@ T_CASE(nobody_is_decided_while_it_is_on_its_way)
 
 /* -- whoever dies --------------------------------------------------------- */
 
-/* Death at each call; the last one was applied, or not. */
-T_CASE(whoever_takes_over_keeps_the_rules)
+/* The shard dies at each txn; the last one was applied, or not. */
+T_CASE(the_next_owner_keeps_the_rules)
 {
 	bool reached = true;
 	unsigned in[2] = {0};
@@ -162,9 +164,9 @@ T_CASE(whoever_takes_over_keeps_the_rules)
 	T_TRUE(in[0] > 2 && in[1] > 2);
 }
 
-/* The one that was sent may be applied no more, since its epoch is over; sent anew under
- * the next one it would be, though most members have gone. */
-T_CASE(a_flip_of_an_old_epoch_is_only_asked_for)
+/* The flip that was sent cannot be applied any more, since its epoch is over; sent anew
+ * under the next epoch it would be, though most members are gone. */
+T_CASE(a_flip_of_an_old_epoch_is_not_sent_again)
 {
 	for (unsigned waits = 0; waits < 2; waits++) {
 		unsigned flip;
@@ -196,7 +198,7 @@ T_CASE(a_flip_of_an_old_epoch_is_only_asked_for)
 
 /* -- what can not be ------------------------------------------------------ */
 
-T_CASE(more_locks_than_a_transaction_takes)
+T_CASE(more_locks_than_a_transaction_takes_are_reported)
 {
 	struct pod_state state;
 	int phase_is;
@@ -265,7 +267,7 @@ T_CASE_SECONDS(any_allocation_may_fail, 200)
 
 /* -- who decides under the same lock -------------------------------------- */
 
-/* Somebody has put each lock that it compares, and decides under it. */
+/* Another shard puts each lock that the flip compares, and decides under it. */
 static void put_locks_of(unsigned slot)
 {
 	const struct kv_txn *txn = &rig.out[slot].req.txn;
@@ -285,8 +287,8 @@ static void put_locks_of(unsigned slot)
 		rig_put(&rig, key[i], "{\"v\":1,\"shard\":\"west-0\",\"decides\":true}");
 }
 
-/* A gang that is bound too late is no turn that was lost: pods go on. */
-T_CASE(a_gang_that_has_lost_keeps_no_pod_waiting)
+/* A gang whose flip fails has not lost a turn: pods go on. */
+T_CASE(a_gang_whose_flip_failed_keeps_no_pod_waiting)
 {
 	unsigned flip, runs = 0;
 

@@ -1,7 +1,7 @@
 /*
- * For tests of large gangs whose members rules about pods on other nodes concern. Two
- * shards: one has the gang and all nodes but those of one partition; the other has that
- * one, with a pod or two of its own.
+ * For tests of large gangs whose members rules about pods on other nodes concern. There
+ * are two shards: one has the gang and all nodes but those of one partition; the other
+ * has that partition, with a pod or two of its own.
  */
 #ifndef SHARDSCHED_SHARD_GANGS_GANG_RULES_KIT_H
 #define SHARDSCHED_SHARD_GANGS_GANG_RULES_KIT_H
@@ -39,7 +39,7 @@ __attribute__((format(printf, 1, 2))) static inline const char *text(const char 
 	return out;
 }
 
-/* Not with pods of that app in a zone; or, near, only with such. */
+/* Anti-affinity with pods of that app in a zone; or, near, affinity to them. */
 static inline const char *by_app(const char *rule, const char *app)
 {
 	return text("\"affinity\":{\"%s\":{\"requiredDuringSchedulingIgnoredDuring"
@@ -55,7 +55,7 @@ static inline const char *apart(const char *app)
 
 /* -- the world ------------------------------------------------------------------- */
 
-/* With all that it has, as when something came there, and has gone. */
+/* With all that it has, as if a pod had come there and gone. */
 static inline void put_alloc(uint32_t n)
 {
 	const char *alloc = text("/alloc/%04u/east/n-%u", n % RIG_PARTITIONS, n);
@@ -71,7 +71,7 @@ static inline void put_alloc(uint32_t n)
 	             rest));
 }
 
-/* The Node is written, with its alloc, as whoever does that writes it. */
+/* Writes the Node, with its alloc, as its cluster does. */
 static inline void put_node(uint32_t n, uint32_t zone, const char *cpu, const char *spec)
 {
 	put_alloc(n);
@@ -118,7 +118,7 @@ static inline void two_shards(void)
 		if (p != others())
 			rig_own(&rig, p);
 	memcpy(part[GANGS_SHARD], (uint8_t *)&rig + PART_AT, PART_SIZE);
-	rig.sched = NULL; /* it is the other's, there */
+	rig.sched = NULL; /* the store belongs to the other rig */
 	another_shard();
 	rig_own(&rig, others());
 	now_is = OTHER_SHARD;
@@ -156,7 +156,7 @@ static inline void other_for(uint64_t ms)
 	select_shard(GANGS_SHARD);
 }
 
-/* A pod of the other shard's, of that app. */
+/* A pod of the other shard, with that app. */
 static inline void other_pod(const char *name, const char *app, const char *spec)
 {
 	rig_put(&rig, text("/schedules/%04u/web/%s/spec", others(), name),
@@ -188,7 +188,7 @@ static inline uint32_t members_in(uint32_t zone)
 	return count;
 }
 
-/* The call that binds the gang; RIG_OUT_MAX: it is not out. */
+/* The txn that binds the gang; RIG_OUT_MAX: it is not out. */
 static inline unsigned flip_out(void)
 {
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
@@ -205,7 +205,7 @@ static inline unsigned flip_out(void)
 	return RIG_OUT_MAX;
 }
 
-/* All room is held, and it is about to be bound: that call is out. */
+/* All reservations stand, and the txn that binds the gang is out. */
 static inline unsigned until_flip(void)
 {
 	for (unsigned i = 0; i < 100 && flip_out() == RIG_OUT_MAX; i++) {
@@ -226,7 +226,7 @@ static inline bool is_bind(const struct rig_out *out)
 	return false;
 }
 
-/* The other shard has decided a pod, and that call is out. */
+/* The other shard has decided a pod, and that txn is out. */
 static inline void until_other_binds(void)
 {
 	bool binds = false;
@@ -243,7 +243,7 @@ static inline void until_other_binds(void)
 	select_shard(GANGS_SHARD);
 }
 
-/* What it has sent is applied only now. */
+/* What the other shard has sent is applied only now. */
 static inline void other_hears(void)
 {
 	select_shard(OTHER_SHARD);

@@ -1,12 +1,12 @@
 /*
  * Large gangs with rules about pods on other nodes, of several shards over one store,
- * among single pods with rules, in random histories: answers that are lost, partitions
- * that change hands, shards that die and whose transactions are applied long after, nodes
- * that are relabelled, pods that end. A naive judge follows the store, revision by
- * revision: when a record says that a gang is bound, its members must be such that a
- * single scheduler, deciding pod after pod on all that there is at that moment, could
- * have put them there, and so must every other pod when it is bound. From the record on
- * its members are there for the judge, wherever their states are.
+ * among single pods with rules, in random histories: lost answers, partitions that change
+ * hands, shards that die and whose transactions are applied long after, nodes that are
+ * relabelled, pods that end. A naive judge follows the store, revision by revision: when
+ * a record says that a gang is bound, its members must be such that a single scheduler,
+ * deciding pod after pod on the store as it is at that moment, could have put them there,
+ * and so must every other pod when it is bound. From the record on the members count as
+ * bound for the judge, wherever their states are.
  */
 #include <stdarg.h>
 
@@ -25,7 +25,7 @@ enum {
 
 /* -- what there is ------------------------------------------------------------------ */
 
-/* Rules are about pods of one app, in a zone; 0: none. */
+/* Rules are about pods of one app, in a zone; 0: no rule. */
 struct gang_pod_kind {
 	char app, apart, near, spread;
 };
@@ -46,7 +46,7 @@ static const struct gang_pod_kind single_kinds[] = {
 	{.app = 'y'},
 };
 
-enum { YARD = 6 }; /* one of that kind */
+enum { YARD = 6 }; /* one pod of that kind */
 
 static const struct gang_pod_kind *kind_of(uint32_t pod)
 {
@@ -57,7 +57,7 @@ static const struct gang_pod_kind *kind_of(uint32_t pod)
 }
 
 static unsigned slow; /* a shard; SHARDS: none */
-static uint32_t calm; /* the more, the less happens besides */
+static uint32_t calm; /* the higher, the less happens besides */
 static uint64_t relabels, ends, binds, flips, aborts, promised_gone;
 
 __attribute__((format(printf, 1, 2))) static const char *text(const char *fmt, ...)
@@ -83,7 +83,7 @@ static const char *term(const char *name, char app)
 	                       name, app);
 }
 
-/* Members of the spec. */
+/* Members of the spec object. */
 static const char *rules_of(const struct gang_pod_kind *kind)
 {
 	const char *apart = term("podAntiAffinity", kind->apart);
@@ -110,7 +110,7 @@ static uint32_t home_of_single(uint32_t i)
 	return p;
 }
 
-/* Of its spec and state, without the last word. */
+/* The key of its spec and state, without the last word. */
 static const char *key_of(uint32_t pod)
 {
 	uint32_t i = pod - GANGS * MEMBERS;
@@ -165,9 +165,9 @@ struct gang_judge_bind {
 };
 
 static struct {
-	uint32_t cursor; /* in the store's log */
+	uint32_t cursor; /* index into the store's log */
 	uint32_t zone[NODES];
-	uint32_t at[ALL]; /* NOWHERE */
+	uint32_t at[ALL]; /* NOWHERE: not bound */
 	bool promised[ALL];
 	int64_t spec_rev[ALL];
 	int phase[GANGS]; /* -1: no record */
@@ -196,7 +196,7 @@ static bool skews(const struct gang_pod_kind *kind, uint32_t zone)
 	return own > least + 1;
 }
 
-/* NULL: one scheduler could put it there now. */
+/* NULL: a single scheduler could put it there now. */
 static const char *complaint(const struct gang_judge_bind *bind)
 {
 	const struct gang_pod_kind *kind = kind_of(bind->pod);
@@ -215,8 +215,8 @@ static const char *complaint(const struct gang_judge_bind *bind)
 	return NULL;
 }
 
-/* In some order, one after the other. Whoever can come first may: no rule here is broken
- * by one who came where he could. */
+/* In some order, one after the other. The first pod that can come is taken: no rule here
+ * is broken by a pod that came where it was allowed. */
 static void judge(int64_t revision)
 {
 	uint32_t left = truth.binds, before = 0;
@@ -278,7 +278,7 @@ static void see_spec(const struct kv_event *event, const struct keys_id *id)
 	truth.promised[pod] = false;
 }
 
-/* Of a gang whose record goes nobody comes any more who has not. */
+/* Of a gang whose record is deleted no further member comes. */
 static void see_gone(uint32_t gang)
 {
 	for (uint32_t i = gang * MEMBERS; i < (gang + 1) * MEMBERS; i++) {
@@ -317,7 +317,8 @@ static void see_gang(const struct kv_event *event, const struct keys_id *id)
 		}
 }
 
-/* Who has gone, or is another, before that was heard of, went after it was bound. */
+/* A member that has gone, or was replaced, before the shard heard of it, went after it
+ * was bound. */
 static void drop_gone(const struct kv_event *event)
 {
 	struct gang_record record;
@@ -375,7 +376,7 @@ static void look(void)
 /* -- what others do --------------------------------------------------------------------
  */
 
-/* The node's alloc without that pod, or as it was: with its holds. */
+/* The node's alloc without that pod, or unchanged: with its reservations. */
 static void put_alloc(uint32_t n, uint32_t drop)
 {
 	char name[16];
@@ -433,7 +434,7 @@ static uint32_t bound_at(uint32_t pod)
 	return state.phase == STATE_BOUND ? number_of(state.node) : (uint32_t)NOWHERE;
 }
 
-/* Whoever ends a pod puts the locks of those who look at it; here, of all. */
+/* The end of a pod puts the locks of all terms that select it; here, all locks. */
 static void pod_ends(uint32_t pod)
 {
 	uint32_t node = bound_at(pod);
@@ -516,7 +517,7 @@ static void answer_some(void)
 
 		if (!rig.out[i].used || how < 30)
 			continue;
-		if (how == 30) { /* applied, and nobody heard of it */
+		if (how == 30) { /* applied, and no shard heard of it */
 			(void)rig_exec(&rig.store, &rig.out[i].req.txn);
 			rig_fail(&rig, i, PL_UNKNOWN);
 			lost_ever++;
@@ -543,7 +544,7 @@ static void hear_some(void)
 			(void)rig_view_deliver(&rig, (enum sched_view)i, below(8));
 }
 
-/* A bit of all that a shard does. */
+/* A bit of everything that a shard does. */
 static void shard_goes_on(void)
 {
 	rig.now_ms += below(12);
@@ -553,7 +554,7 @@ static void shard_goes_on(void)
 	hear_some();
 }
 
-/* One of them may be slow for a while, with whatever it is in the middle of. */
+/* One shard may be slow for a while, with whatever it is in the middle of. */
 static unsigned a_shard(void)
 {
 	unsigned shard = below(SHARDS);
@@ -602,7 +603,7 @@ static void until_done(uint32_t gang)
 	T_TRUE(is_done(gang));
 }
 
-/* Nothing is left of what happened that could keep gangs from being bound. */
+/* Ends everything that could keep gangs from being bound. */
 static void calm_down(void)
 {
 	for (uint32_t i = 0; i < ALL; i++)

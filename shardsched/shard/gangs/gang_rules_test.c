@@ -1,5 +1,5 @@
-/* Large gangs whose members rules concern: until they are bound, whatever others do
- * between the steps. */
+/* Large gangs whose members rules concern: what other pods do between the steps, until
+ * the gang is bound. */
 #include "shardsched/shard/gangs/gang_rules_kit.h"
 
 /* -- as it should be ---------------------------------------------------------------- */
@@ -19,7 +19,7 @@ T_CASE(spreading_over_zones_goes_in_steps)
 	close_both();
 }
 
-T_CASE(members_that_are_near_each_other_do_too)
+T_CASE(affinity_over_zones_goes_in_steps)
 {
 	uint32_t zone = 0;
 
@@ -40,8 +40,8 @@ T_CASE(members_that_are_near_each_other_do_too)
 /* -- who comes between the steps ------------------------------------------------------
  */
 
-/* From the record on, until its last moment, somebody comes whom they can not be with. */
-T_CASE(who_comes_while_room_is_held_is_seen)
+/* From the record on, until its last moment, a pod comes that excludes the members. */
+T_CASE(a_pod_that_comes_while_room_is_reserved_counts)
 {
 	for (unsigned late = 0; late < 2; late++) {
 		unsigned flip = RIG_OUT_MAX;
@@ -66,8 +66,9 @@ T_CASE(who_comes_while_room_is_held_is_seen)
 	}
 }
 
-/* The lock is newer, and all is as it was: it is bound, by the same record. */
-T_CASE(who_is_in_nobodys_way_costs_it_nothing)
+/* The lock is newer, and nothing has changed for the gang: it is bound, by the same
+ * record. */
+T_CASE(a_harmless_pod_does_not_end_the_attempt)
 {
 	unsigned flip;
 
@@ -88,7 +89,7 @@ T_CASE(who_is_in_nobodys_way_costs_it_nothing)
 }
 
 /* A zone that is new, or that nodes have left, counts. */
-T_CASE(a_node_that_is_relabelled_meanwhile_is_seen)
+T_CASE(a_node_relabelled_meanwhile_counts)
 {
 	unsigned flip;
 
@@ -123,7 +124,7 @@ static uint64_t cycles(void)
 	return most;
 }
 
-/* What was planned there is planned again, when all members have been asked once. */
+/* What was planned there is planned again, after all members have been asked once. */
 T_CASE(all_nodes_that_were_written_are_judged_at_once)
 {
 	uint64_t before;
@@ -144,16 +145,16 @@ T_CASE(all_nodes_that_were_written_are_judged_at_once)
 	close_both();
 }
 
-/* Nothing more goes to one of them for a while, since it has refused too often: that does
- * not say that it never will do. */
-T_CASE(a_node_that_is_aside_is_waited_for)
+/* Nothing is put on one of the nodes for a while, since it has refused too often: that
+ * does not mean that the gang cannot go there. */
+T_CASE(an_excluded_node_is_waited_for)
 {
 	const uint32_t other = others();
 	struct sched_node *node;
 
 	two_shards();
 	for (uint32_t n = 0; n < NODES; n++)
-		put_zone(n, n % ZONES, "2"); /* so all of them are wanted */
+		put_zone(n, n % ZONES, "2"); /* so all of them are needed */
 	rig_deliver_all(&rig);
 	members(spread);
 	until("reserving");
@@ -179,8 +180,8 @@ T_CASE(a_node_that_is_aside_is_waited_for)
 /* -- terms that come --------------------------------------------------------------------
  */
 
-/* Plain until then: nobody had a rule about them. */
-T_CASE(a_term_that_is_new_before_it_is_bound_is_seen)
+/* Until then no rule concerned the members. */
+T_CASE(a_term_registered_before_the_flip_counts)
 {
 	unsigned flip;
 	uint32_t node;
@@ -202,8 +203,8 @@ T_CASE(a_term_that_is_new_before_it_is_bound_is_seen)
 /* -- who is about to be placed here ----------------------------------------------------
  */
 
-/* What is decided here and not so yet is nothing to go by. */
-T_CASE(it_does_not_go_by_what_may_not_come_true)
+/* A decision that is not committed yet cannot be relied on. */
+T_CASE(a_gang_does_not_rely_on_uncommitted_decisions)
 {
 	unsigned flip;
 
@@ -216,7 +217,7 @@ T_CASE(it_does_not_go_by_what_may_not_come_true)
 	rig_deliver_all(&rig);
 	members(by_app("podAffinity", "b"));
 	flip = until_flip();
-	/* The one that they were to be near goes, and another is about to come. */
+	/* The pod that they were to be near goes, and another one is about to come. */
 	rig_put(&rig, text("/schedules/%04u/web/b-1/spec", local()),
 	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"b-1\",\"labels\":{"
 	        "\"app\":\"b\"}},\"spec\":{\"nodeSelector\":{\"zone\":\"z1\"},"

@@ -1,6 +1,6 @@
 /*
- * The transactions of large gangs. Each compares the gang's record, so whatever is not
- * known to have happened, in some phase, can not happen any more in the next.
+ * The txns of large gangs. Each compares the gang's record, so a step whose outcome is
+ * not known in one phase cannot happen in the next.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
@@ -12,7 +12,7 @@
 
 enum { OPS_DEFAULT = 128, MORE_ITEMS = 8 };
 
-/* No entry is without a compare. */
+/* Every put has a compare. */
 static struct shard_txn *step_txn_begin(struct sched *sched)
 {
 	uint32_t ops = sched->limits.txn_ops == 0 ? OPS_DEFAULT : sched->limits.txn_ops;
@@ -77,7 +77,7 @@ bool gang_step_record(struct sched *sched, struct gang_work *work, struct pl_spa
 
 /* -- steps --------------------------------------------------------------------- */
 
-/* With what all of them have. */
+/* Adds the compares that all steps have. */
 static bool step_ready(struct sched *sched, struct gang_step *step)
 {
 	const struct gang_record_entry *known = step->known;
@@ -117,7 +117,7 @@ static bool is_alone_in_txn(const struct gang_step *step)
 	return step->txn->entries == 1;
 }
 
-/* To make room for what does not fit any more. */
+/* Sends the txn, to make room in another one. */
 static bool step_next_txn(struct sched *sched, struct gang_step *step)
 {
 	gang_step_end(sched, step);
@@ -141,7 +141,7 @@ static enum gang_step_result step_failed(struct sched *sched, enum pl_code code)
 	return GANG_STEP_LATER;
 }
 
-/* Everything for the node, or nothing. */
+/* All entries of the node, or none. */
 static enum pl_code put_node(struct sched *sched, struct shard_txn *txn,
                              struct sched_node *node, struct sched_pod *const *pod,
                              uint32_t pods)
@@ -172,8 +172,8 @@ static uint32_t count_ports(const struct sched_node *node)
 	return count;
 }
 
-/* So that the gang goes elsewhere, if it can. But to all others the node is closed, too,
- * and it comes back first: so every other time only. */
+/* So that the gang goes elsewhere, if it can. Other pods are kept away from the node,
+ * too, and the gang comes back to it first, so this is done every other time only. */
 static void close_for_a_while(struct sched *sched, struct sched_node *node)
 {
 	node->gang_full = !node->gang_full;
@@ -195,7 +195,7 @@ enum gang_step_result gang_step_reserve(struct sched *sched, struct gang_step *s
 			return GANG_STEP_LATER;
 		reservation_send_gang(sched, node,
 		                      reservation_of_gang(node, step->known->key));
-		/* All of them are to be pods in the end. */
+		/* the members are to be listed there in the end */
 		step->txn->spare_bytes = need->bytes;
 		code = node->used.pods > ALLOC_PODS_MAX ||
 		                       count_ports(node) + need->ports > ALLOC_PORTS_MAX
@@ -236,7 +236,7 @@ static bool assume_member(struct sched *sched, struct sched_node *node,
 	return true;
 }
 
-/* What is still to be held, when only the first so many go. */
+/* What is left of the reservation when only the first pods go. */
 static enum pl_code shrink_to_rest(struct sched *sched, struct sched_reservation *hold,
                                    struct sched_pod *const *pod, uint32_t pods,
                                    uint32_t first)
@@ -273,7 +273,7 @@ static enum pl_code bind_first_pods(struct sched *sched, struct gang_step *step,
 			code = PL_NOMEM;
 	if (code == PL_OK)
 		code = put_node(sched, step->txn, node, pod, first);
-	/* Should it fail, whoever has no class may have one by then. */
+	/* If the txn fails, a pod without a class may have one by then. */
 	for (uint32_t i = 0; i < first && code == PL_OK; i++)
 		pod[i]->flags &= (uint16_t)~POD_REFUSED;
 	if (code == PL_OK)

@@ -1,7 +1,7 @@
 /*
- * Whole gangs to nodes: first to those at home, then to all that are known. What fits
- * into one transaction is one bundle, which also says that there is no record of a larger
- * attempt; the rest is gang_large.c's.
+ * Decides whole gangs: on local nodes first, then on all known ones. A gang that fits
+ * into one transaction goes into the atomic batch, which also compares that there is no
+ * record of a larger attempt; other gangs go to gang_large.c.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@
 
 enum { WORK_PER_MEMBER = 64, WORK_LEAST = 4096 };
 
-/* A plugin that there is not: no event helps. */
+/* A plugin number that is not used: no event helps. */
 #define NOBODY (UINT64_C(1) << (QUEUE_PLUGINS_MAX - 1))
 
 /* -- who is to be placed --------------------------------------------------- */
@@ -53,7 +53,7 @@ static enum pl_code members_reserve(struct gangs *gangs, uint32_t count)
 	return PL_OK;
 }
 
-/* Those that wait, the oldest first. */
+/* The members that wait, the oldest first. */
 static enum pl_code gather_members(struct sched *sched, const struct sched_gang *gang,
                                    uint32_t *count)
 {
@@ -97,8 +97,8 @@ static enum pl_code fill_members(struct sched *sched, uint32_t count, bool all,
 	return PL_OK;
 }
 
-/* A node on which one is that is bound, in a domain which the others have to share.
- * PL_BUSY: that is not known. */
+/* A node with a bound member, whose domain the others have to share. PL_BUSY: it is not
+ * known. */
 static enum pl_code find_bound_domain(struct sched *sched, const struct sched_gang *gang,
                                       uint32_t key, uint32_t *out, struct pl_err *err)
 {
@@ -171,13 +171,13 @@ static void report_disagrees(struct sched *sched, struct sched_gang *gang,
 	                "%.*s does not agree with %.*s: %s %s", PL_SPAN_ARG(who),
 	                PL_SPAN_ARG(other), gang_fault_field(out->fault),
 	                gang_fault_sentence(out->fault));
-	/* Until a member is another: then it is looked at anew. */
+	/* Until a member changes: then the gang is looked at anew. */
 	gang_refuse(sched, gang, NOBODY, REASON_GANG_DISAGREES);
 }
 
 /* -- placed -------------------------------------------------------------------- */
 
-/* Some stand, and are taken back. */
+/* Takes back the members that were assumed. */
 static void unassume_members(struct sched *sched, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -218,7 +218,7 @@ static bool assume_members(struct sched *sched, const uint32_t *slot, uint32_t c
 	return true;
 }
 
-/* A larger attempt that somebody has left is seen to first. */
+/* A larger attempt that was left behind is dealt with first. */
 static void expect_no_record(struct sched *sched, const struct sched_gang *gang)
 {
 	struct keys_text text;
@@ -229,7 +229,7 @@ static void expect_no_record(struct sched *sched, const struct sched_gang *gang)
 			       .key = gang_records_key(sched, &gang->key[1], &text)});
 }
 
-/* In one transaction. */
+/* All members in one transaction. */
 static void batch_add_members(struct sched *sched, struct sched_gang *gang,
                               const uint32_t *slot, uint32_t count)
 {
@@ -250,12 +250,13 @@ static uint32_t count_nodes(const uint32_t *slot, uint32_t count)
 {
 	uint32_t nodes = 0;
 
-	for (uint32_t i = 0; i < count; i++) /* those of a node mostly come together */
+	/* members of one node mostly follow each other */
+	for (uint32_t i = 0; i < count; i++)
 		nodes += slot[i] != SNAPSHOT_NONE && (i == 0 || slot[i] != slot[i - 1]);
 	return nodes;
 }
 
-/* What is active in its lane comes when fewer are under way. */
+/* A gang that is active in its lane is popped once fewer attempts are under way. */
 static void wait_for_turn(struct sched *sched, struct sched_gang *gang)
 {
 	struct pl_err err = {0};
@@ -276,7 +277,8 @@ static void on_placed(struct sched *sched, struct sched_gang *gang,
 		batch_add_members(sched, gang, out->slot, count);
 		return;
 	}
-	if (batch_is_gathering(sched)) { /* others are in it: in the next one */
+	/* Other pods are in the batch, so the gang goes into the next one. */
+	if (batch_is_gathering(sched)) {
 		queue_put_back(sched->queue, &gang->queue, sched->now_ms);
 		batch_close(sched);
 		return;
@@ -310,7 +312,8 @@ static void want_fleet_view(struct sched *sched, struct sched_gang *gang)
 	gang->viewing = true;
 }
 
-/* Rules about pods on other nodes: what is registered, and what the view has brought. */
+/* Rules about pods on other nodes allow a decision, by the registries and by what the
+ * fleet view has brought. */
 static bool may_decide(struct sched *sched, struct sched_gang *gang, uint32_t count,
                        enum reason_code *refused)
 {
@@ -331,7 +334,7 @@ static bool may_decide(struct sched *sched, struct sched_gang *gang, uint32_t co
 			want_fleet_view(sched, gang);
 		if (class_rules->lane == LANE_PLAIN)
 			continue;
-		/* What it waits for is asked for of all of them. */
+		/* every class is asked, so that all waits begin at once */
 		now = rules_may_decide(sched, open) && now &&
 		      (shut >> class_rules->lane & 1) == 0;
 	}
@@ -365,7 +368,7 @@ static bool is_refusal(enum gang_result result)
 	return result == GANG_NO_ROOM || result == GANG_TOO_MUCH;
 }
 
-/* Nothing at home: others' nodes are looked at, now or when they are known. */
+/* No local node has room: remote nodes are looked at, now or when they are known. */
 static enum pl_code run_cycle_all(struct sched *sched, struct sched_gang *gang,
                                   uint32_t count, struct gang_outcome *out,
                                   struct pl_err *err)
@@ -378,8 +381,8 @@ static enum pl_code run_cycle_all(struct sched *sched, struct sched_gang *gang,
 	return run_cycle(sched, gang, count, true, out, err);
 }
 
-/* Where its bound members are is not known here: on others' nodes, which are looked at;
- * or on none. */
+/* The nodes of the bound members are not known here: they are remote, and are looked for,
+ * or they are gone. */
 static void find_bound_members(struct sched *sched, struct sched_gang *gang)
 {
 	if (!has_fleet_view(sched))
@@ -403,7 +406,7 @@ static void place_late_members(struct sched *sched, struct sched_gang *gang,
 	case GANG_PLACED:
 		on_placed(sched, gang, out, count);
 		return;
-	case GANG_INCOMPLETE: /* somebody has gone just now */
+	case GANG_INCOMPLETE: /* a member has gone just now */
 		gang_refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
 		gang_set_dirty(sched, gang);
 		return;
@@ -471,8 +474,8 @@ static void try_gang(struct sched *sched, struct sched_gang *gang)
 	gang_fault(sched, gang, &err);
 }
 
-/* What is prepared for its members is there until it is decided, however many classes
- * they are of. */
+/* What is prepared for its members is kept until it is decided, however many classes they
+ * have. */
 void gang_try_now(struct sched *sched, struct sched_gang *gang)
 {
 	struct class_registry *class_registry = sched->class_registry;
@@ -492,7 +495,7 @@ void gang_batch_done(struct sched *sched, struct sched_gang *gang, bool stood)
 	gang_set_dirty(sched, gang);
 	if (!gang->open || gang->queue.place != QUEUE_IN_FLIGHT)
 		return;
-	if (stood) /* whoever found no room beyond the minimum goes on */
+	if (stood) /* a gang that found no room beyond the minimum tries the rest */
 		queue_retry(sched->queue, &gang->queue, QUEUE_NEW, false, REASON_NONE,
 		            sched->now_ms);
 	else

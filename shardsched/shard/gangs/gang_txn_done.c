@@ -1,4 +1,4 @@
-/* What became of the calls of large gangs. */
+/* What became of the txns of large gangs. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/gangs/gang_records.h"
@@ -6,7 +6,7 @@
 
 enum {
 	AGAIN_MS = 50, /* after the record could not be put */
-	SOON_MS = 5,   /* likewise, since others were there under the same rules */
+	SOON_MS = 5,   /* the same, since another shard was there under the same rules */
 };
 
 static struct gang_record_entry *record_of_entry(const struct sched *sched,
@@ -36,16 +36,17 @@ static bool is_node_planned(const struct gang_work *work, const struct sched_nod
 	return false;
 }
 
-/* What could not be put may not be wanted any more: it may be of a plan that was given up
- * while it was in the call, for which there is another one by now. */
+/* A reservation that was not put may not be wanted any more: it may belong to a plan that
+ * was given up while it was in the txn, and the gang may have another one by now. */
 static void replan_node(struct sched *sched, const struct txn_entry *entry,
                         const struct gang_record_entry *known)
 {
 	struct sched_node *node = node_find(sched, entry->id.scope, entry->id.name);
 	const struct gang_work *work = known == NULL ? NULL : known->work;
 
-	if (node == NULL || (work != NULL && work->ours && !work->failed &&
-	                     known->rev != 0 && is_node_planned(work, node)))
+	if (node == NULL ||
+	    (work != NULL && gang_work_is_own(work) && !gang_work_is_given_up(work) &&
+	     known->rev != 0 && is_node_planned(work, node)))
 		return;
 	if (known == NULL)
 		reservations_unplan_gangs(sched, node);

@@ -1,10 +1,11 @@
-/* The wall clock is set, while room is held for a large gang. */
+/* The wall clock is set while room is reserved for a large gang. */
 #include "shardsched/shard/gangs/gang_kit.h"
 #include "shardsched/shard/gangs/gang_large.h"
 
 enum { HOUR_MS = 3600 * 1000 };
 
-/* What puts n-0's alloc is not answered, so not all room is held; all else is. */
+/* The txn that puts n-0's alloc is not answered, so not all reservations stand; all else
+ * is answered. */
 static void go_on_for(uint64_t ms)
 {
 	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 100) {
@@ -18,7 +19,7 @@ static void go_on_for(uint64_t ms)
 	}
 }
 
-/* Room is held, but for some of it. */
+/* All reservations stand but one. */
 static void begin_to_hold(void)
 {
 	begin();
@@ -29,7 +30,7 @@ static void begin_to_hold(void)
 	T_TRUE(held() > 0 && held() < MEMBERS);
 }
 
-/* The call is answered, and the gang is tried again. */
+/* The txn is answered, and the gang is tried again. */
 static void end_well(void)
 {
 	settle_for(60000);
@@ -72,7 +73,7 @@ T_CASE(a_clock_that_is_set_back_does_not_keep_a_plan)
 }
 
 /* It ends this attempt, and no other. */
-T_CASE(a_clock_that_is_set_forward_lets_it_go_once)
+T_CASE(a_clock_that_is_set_forward_ends_one_attempt)
 {
 	begin_to_hold();
 	rig.wall_off_ms = HOUR_MS;
@@ -82,9 +83,9 @@ T_CASE(a_clock_that_is_set_forward_lets_it_go_once)
 	end_well();
 }
 
-/* Whoever takes over does not wait for a deadline: room that is not all held is given
- * back at once. */
-T_CASE(whoever_takes_over_does_not_wait_an_hour)
+/* The next owner does not wait for a deadline: a reserving attempt is given up at
+ * once. */
+T_CASE(the_next_owner_does_not_wait_for_the_deadline)
 {
 	uint64_t began_ms;
 

@@ -1,4 +1,4 @@
-/* Who belongs to which gang, and which of them may be tried. */
+/* Membership of gangs, and which of them may be tried. */
 #include "shardsched/shard/gangs/gangs.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static struct sched_gang *table_find(const struct sched *sched, const uint32_t k
 	return at == NULL ? NULL : PL_CONTAINER_OF(at, struct sched_gang, by_name);
 }
 
-/* A gang's name comes from outside. */
+/* The gang's name may be one that no key can have. */
 static bool has_key(const struct sched *sched, const uint32_t key[3])
 {
 	const struct keys_id id = {.kind = KEYS_GANG,
@@ -150,7 +150,7 @@ static bool is_member(const struct sched *sched, const struct sched_pod *pod)
 	       pod_is_owned(sched, pod) && pod->rev[FACT_SPEC] != 0;
 }
 
-/* It is counted by the caller. */
+/* The caller counts the pod. */
 static enum pl_code gang_enter(struct sched *sched, struct sched_pod *pod)
 {
 	const uint32_t key[3] = {pod->key[0], pod->key[1], pod->spec->template->gang};
@@ -174,7 +174,7 @@ void gangs_reconcile_pod(struct sched *sched, struct sched_pod *pod)
 	struct pl_err err = {0};
 	enum pl_code code;
 
-	if (pod->rev[FACT_STATE] == 0 && pod->txn == 0) /* what it was told is gone */
+	if (pod->rev[FACT_STATE] == 0 && pod->txn == 0) /* what it reported is gone */
 		pod->gang_reported = 0;
 	if (pod_gang(pod) != NULL && is_member(sched, pod)) {
 		gang_set_dirty(sched, pod_gang(pod));
@@ -184,7 +184,7 @@ void gangs_reconcile_pod(struct sched *sched, struct sched_pod *pod)
 	if (!is_member(sched, pod))
 		return;
 	code = gang_enter(sched, pod);
-	if (code != PL_OK) { /* it is not to be placed alone */
+	if (code != PL_OK) { /* the pod is not to be placed alone */
 		pod->flags |= POD_REFUSED;
 		pl_err_set(&err, code, "keep a gang");
 		report_repair(sched, &err);
@@ -206,7 +206,7 @@ static bool is_older(const struct sched_pod *a, const struct sched_pod *b)
 	return b == NULL || a->created_ms < b->created_ms;
 }
 
-/* Counts them; the oldest of those that wait. */
+/* Counts the members. The oldest of those that wait. */
 static struct sched_pod *count_members(struct sched_gang *gang, bool *busy)
 {
 	struct sched_pod *first = NULL;
@@ -264,7 +264,8 @@ void gang_tried(struct sched_gang *gang)
 	}
 }
 
-/* As many may be others: one was edited, or came back from a call when another went. */
+/* Members that wait now did not when the gang was refused. Their number may be the same:
+ * one was edited, or came back from a txn when another went. */
 static bool has_new_waiting(const struct sched_gang *gang)
 {
 	if (gang->tried != gang->ready || gang->tried_present != gang->present)
@@ -278,7 +279,7 @@ static bool has_new_waiting(const struct sched_gang *gang)
 	return false;
 }
 
-/* What it was refused for may be different with those who wait now. */
+/* With other members the gang may not be refused. */
 static void retry_now(struct sched *sched, struct sched_gang *gang)
 {
 	if (gang->queue.place != QUEUE_WAITING || !has_new_waiting(gang))
@@ -295,7 +296,7 @@ static void look_at_gang(struct sched *sched, struct sched_gang *gang)
 	uint32_t least;
 
 	gang->look_ms = sched->now_ms + gang->count / LOOK_EVERY;
-	if (gang->work != NULL) /* then it is looked at again */
+	if (gang->work != NULL) /* the gang is looked at again when the attempt ends */
 		return;
 	if (gang->count == 0 && !here) {
 		sched_gang_free(sched, gang);

@@ -1,18 +1,18 @@
 /*
  * Gangs: pods that are bound together or not at all.
  *
- *	gangs.c         who belongs to which, and which may be tried
- *	gang_try.c      whole gangs to nodes, and into one bundle
- *	gang_large.h    those that do not fit into one: a record, holds, then pods
- *	gang_set_reason.c      why members wait
+ *	gangs.c        membership, and which gangs may be tried
+ *	gang_try.c     decides whole gangs into one atomic batch
+ *	gang_large.h   gangs that do not fit into one transaction
+ *	gang_report.c  why members wait
  *
- * All members stand in one partition (home.h), so its owner sees them all. In the queue
- * there is one entry for all of them, since what is refused, waits and is tried again is
- * the gang: it is there while enough members wait, those that are bound counted. Members
- * that wait are QUEUED as other pods are, but in no place of the queue.
+ * All members are in one partition, so its owner sees them all. The queue has one entry
+ * for the gang, since the gang is what is refused, waits and is retried. The entry is
+ * there while enough members wait, those that are bound counted. A waiting member is
+ * QUEUED like other pods, but has no place in the queue itself.
  */
-#ifndef SHARDSCHED_SHARD_GANGS_H
-#define SHARDSCHED_SHARD_GANGS_H
+#ifndef SHARDSCHED_SHARD_GANGS_GANGS_H
+#define SHARDSCHED_SHARD_GANGS_GANGS_H
 
 #include "shardsched/gang/gang.h"
 #include "shardsched/queue/entry.h"
@@ -28,23 +28,25 @@ enum { GANG_MESSAGE_SIZE = 384 };
 struct sched_gang {
 	struct pl_map_node by_name;
 	uint32_t key[3];        /* partition, namespace, name; held */
-	struct pl_list members; /* pods of that partition whose spec says so */
+	struct pl_list members; /* pods of the partition whose spec names the gang */
 	struct pl_list dirty;
-	struct pl_list batched; /* in the bundle */
+	struct pl_list batched; /* in the batch's gangs */
 	struct pl_list reporting;
-	uint32_t count;                   /* members */
-	uint32_t ready, present, minimum; /* when it was looked at: wait, are bound */
-	uint32_t tried, tried_present;    /* likewise, when it was refused */
-	struct queue_class class;         /* opened while open is set */
+	uint32_t count; /* of members */
+	/* at the last look: members that wait, that are bound, and the minimum */
+	uint32_t ready, present, minimum;
+	uint32_t tried, tried_present; /* ready and present when it was refused last */
+	struct queue_class class;      /* open while the flag open is set */
 	struct queue_pod queue;
 	bool open;
-	bool large;   /* it does not go into one transaction */
-	bool viewing; /* it holds the whole view */
-	bool pause;   /* what is tried again is not so at once */
+	bool large;   /* does not fit into one transaction */
+	bool viewing; /* holds a reference to the fleet view */
+	bool pause;   /* the next retry backs off first */
 	uint64_t look_ms;
-	uint32_t attempts;      /* before it left the queue */
-	struct gang_work *work; /* gang_large.h; NULL: none is under way */
-	/* What members are told: who was not told this number has to be. */
+	uint32_t attempts;      /* made before the gang left the queue */
+	struct gang_work *work; /* the attempt under way (gang_large.h); NULL: none */
+	/* The reason that members report. It has a number: members that have reported
+	 * another number are to report it. */
 	uint32_t reason_number;
 	uint64_t report_ms;
 	uint32_t reason;
@@ -58,12 +60,12 @@ struct gangs {
 	struct gang_member *member;
 	struct sched_pod **pod;
 	uint32_t cap;
-	struct pl_list works; /* of those that are large */
-	uint32_t ours;        /* of these, decided here and not past reserving */
-	uint32_t record_pods; /* at most, in a record: tests have it lower */
+	struct pl_list works; /* attempts of large gangs */
+	uint32_t ours; /* attempts that were decided here and are not past reserving */
+	uint32_t record_pods; /* the most pods of a record; tests set it lower */
 	struct pl_arena arena;
-	uint32_t holds; /* of gangs, on all nodes */
-	bool due;       /* works are to be looked at */
+	uint32_t holds; /* reservations of gangs on all nodes */
+	bool due;       /* attempts are to be looked at */
 	uint64_t tick_ms;
 };
 
@@ -71,23 +73,24 @@ struct gangs {
 
 PL_NODISCARD enum pl_code gangs_init(struct sched *sched, struct pl_err *err);
 void gangs_done(struct sched *sched);
-/* Classes of the queue are to be closed; they open again when the gangs are looked at. */
+/* Closes the gangs' queue classes; they open again when the gangs are looked at. */
 void gangs_close(struct sched *sched);
-/* PL_NOMEM; PL_INVALID: no gang has that name. */
+/* PL_NOMEM; PL_INVALID: no gang can have that name. */
 PL_NODISCARD enum pl_code gang_get(struct sched *sched, const uint32_t key[3],
                                    struct sched_gang **out);
-/* Does it belong to a gang, now that something about it changed? */
+/* Joins the pod to its gang, or removes it, after a fact about it has changed. */
 void gangs_reconcile_pod(struct sched *sched, struct sched_pod *pod);
 void gangs_leave(struct sched *sched, struct sched_pod *pod);
-/* To be looked at. */
+/* The gang is to be looked at. */
 void gang_set_dirty(struct sched *sched, struct sched_gang *gang);
 void gangs_run(struct sched *sched);
 uint64_t gangs_deadline_ms(const struct sched *sched);
 struct sched_gang *gang_of_queue(struct queue_pod *pod);
 bool gang_is_class(const struct queue_class *class);
-/* It was refused with those who wait now: until others do, only events help it. */
+/* The gang was refused with the members that wait now: until others wait, only events
+ * help it. */
 void gang_tried(struct sched_gang *gang);
-/* May what happened help it? */
+/* The event may help the gang. */
 bool gang_hint(struct sched *sched, const struct queue_class *class, unsigned plugin,
                const struct queue_event *event);
 /* A partition was lost. */
@@ -96,11 +99,11 @@ void gangs_check(const struct sched *sched);
 
 /* -- gang_try.c ---------------------------------------------------------- */
 
-/* It was popped. */
+/* Decides a gang that was popped. */
 void gang_try_now(struct sched *sched, struct sched_gang *gang);
-/* Its bundle is over: it stands or not. */
+/* The batch with the gang was applied, or it was not. */
 void gang_batch_done(struct sched *sched, struct sched_gang *gang, bool stood);
-/* It does not go into one transaction. */
+/* The gang does not fit into one transaction. */
 void gang_too_large(struct sched_gang *gang);
 
 /* -- gang_set_reason.c -------------------------------------------------------------- */

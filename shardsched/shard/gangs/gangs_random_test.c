@@ -1,8 +1,8 @@
 /*
  * Gangs of several shards over one store, in random histories: members that come late, or
- * go before they are bound, answers that are lost, partitions that change hands. After
- * each step of each gang none is bound, or its minimum; no node holds more than it has,
- * and no pod is on two; in the end all are bound.
+ * go before they are bound, lost answers, partitions that change hands. After each step
+ * none of a gang's members is bound, or its minimum is; no node lists more than it has
+ * room for, and no pod is on two; in the end all are bound.
  */
 #include "shardsched/shard/gangs/gangs_rig.h"
 
@@ -69,7 +69,7 @@ static uint32_t check_all(void)
 
 /* -- steps --------------------------------------------------------------------- */
 
-/* By whoever submitted it, who compares that it is not bound. */
+/* Deletes a pod as its submitter does, comparing that it is not bound. */
 static void take_back(uint32_t gang, uint32_t i)
 {
 	struct pod_state state;

@@ -10,7 +10,7 @@
 
 enum { DEAD = 64 };
 
-/* A shard that is no more, and what it had sent. */
+/* A shard that has died, and what it had sent. */
 struct dead_shard {
 	struct sched *sched;
 	struct rig_out out[RIG_OUT_MAX];
@@ -18,7 +18,7 @@ struct dead_shard {
 
 static struct dead_shard dead[DEAD];
 static uint32_t deads;
-static uint32_t ops; /* in a transaction */
+static uint32_t ops; /* the most operations in a transaction */
 static uint64_t dead_ever, late_txns;
 
 static inline uint32_t home_of_gang(uint32_t gang)
@@ -33,7 +33,7 @@ static inline uint32_t home_of_gang(uint32_t gang)
 	return out;
 }
 
-/* A cpu; labels and spec: members of these objects. */
+/* Asks for a cpu; labels and spec are members of these objects. */
 static inline void put_member_with(uint32_t gang, uint32_t i, unsigned least,
                                    const char *labels, const char *spec)
 {
@@ -62,7 +62,7 @@ static inline bool is_bound(uint32_t gang, uint32_t i, struct pod_state *state)
 	return phase == STATE_BOUND;
 }
 
-/* Spec and state go, by whoever submitted it. */
+/* Deletes spec and state, as the submitter does. */
 static inline void unput_member(uint32_t gang, uint32_t i)
 {
 	char key[96];
@@ -120,7 +120,7 @@ static inline void set_ops(void)
 	}
 }
 
-/* Another one comes in its place; what it sent may be applied, now, later, or never. */
+/* Another shard takes its place; what it sent may be applied now, later, or never. */
 static inline void die(void)
 {
 	static const char *const names[SHARDS] = {"a", "b", "c"};

@@ -109,7 +109,7 @@ T_CASE(a_gang_is_bound_in_one_transaction)
 	rig_close(&rig);
 }
 
-T_CASE(it_waits_until_enough_are_there)
+T_CASE(a_gang_waits_for_its_minimum)
 {
 	begin(NULL, 4, "4");
 	members("a", 0, 3, 5, "1");
@@ -124,7 +124,7 @@ T_CASE(it_waits_until_enough_are_there)
 	rig_close(&rig);
 }
 
-T_CASE(several_share_one_if_there_is_room)
+T_CASE(several_gangs_share_a_transaction)
 {
 	begin(NULL, 8, "4");
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 64});
@@ -139,8 +139,9 @@ T_CASE(several_share_one_if_there_is_room)
 	rig_close(&rig);
 }
 
-/* The store knows better than we do: a record then, and step by step. */
-T_CASE(what_the_store_does_not_take_goes_in_steps)
+/* The store's limit is lower than the known one: the gang gets a record then, and goes
+ * step by step. */
+T_CASE(a_gang_that_the_store_refuses_goes_in_steps)
 {
 	begin(NULL, 4, "4");
 	members("a", 0, 4, 4, "4");
@@ -152,8 +153,8 @@ T_CASE(what_the_store_does_not_take_goes_in_steps)
 	rig_close(&rig);
 }
 
-/* Nor is a member there that may not run yet, or runs no more. */
-T_CASE(who_is_gated_or_over_does_not_count)
+/* Nor does a member count that may not run yet, or runs no more. */
+T_CASE(gated_and_ended_members_do_not_count)
 {
 	char key[64];
 
@@ -182,8 +183,8 @@ T_CASE(who_is_gated_or_over_does_not_count)
 	rig_close(&rig);
 }
 
-/* Whoever edits it takes the state away, and what it said. */
-T_CASE(a_member_that_is_edited_is_told_again)
+/* An edit deletes the state, and what it said. */
+T_CASE(an_edited_member_reports_again)
 {
 	char key[128];
 
@@ -202,7 +203,7 @@ T_CASE(a_member_that_is_edited_is_told_again)
 	rig_close(&rig);
 }
 
-T_CASE(what_is_too_large_for_a_transaction_goes_in_steps)
+T_CASE(a_gang_too_large_for_a_transaction_goes_in_steps)
 {
 	begin(NULL, 4, "8");
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 32});
@@ -220,7 +221,7 @@ T_CASE(what_is_too_large_for_a_transaction_goes_in_steps)
 	rig_close(&rig);
 }
 
-T_CASE(those_that_come_later_join)
+T_CASE(late_members_join)
 {
 	begin(NULL, 4, "4");
 	members("a", 0, 3, 3, "4");
@@ -237,7 +238,7 @@ T_CASE(those_that_come_later_join)
 }
 
 /* Each fits alone. */
-T_CASE(of_two_that_do_not_fit_together_one_waits)
+T_CASE(one_of_two_gangs_that_do_not_fit_together_waits)
 {
 	char key[64];
 
@@ -269,7 +270,7 @@ static void touch(uint32_t n)
 	rig_put(&rig, key, rig_value(&rig, key));
 }
 
-T_CASE(a_conflict_on_one_node_is_one_of_all)
+T_CASE(a_conflict_on_one_node_unbinds_all)
 {
 	begin(NULL, 4, "4");
 	members("a", 0, 4, 4, "4");
@@ -283,8 +284,8 @@ T_CASE(a_conflict_on_one_node_is_one_of_all)
 	rig_close(&rig);
 }
 
-/* And what an unknown outcome was is found out. */
-T_CASE(it_is_not_bound_twice)
+/* And the outcome of a txn with an unknown outcome is found out. */
+T_CASE(a_gang_is_not_bound_twice)
 {
 	struct kv_result ignored;
 
@@ -305,7 +306,7 @@ T_CASE(it_is_not_bound_twice)
 	rig_close(&rig);
 }
 
-T_CASE(a_member_that_goes_on_the_way_takes_all_back)
+T_CASE(a_member_that_goes_during_the_txn_makes_it_fail)
 {
 	char key[64];
 
@@ -342,8 +343,8 @@ T_CASE(members_that_contradict_each_other_wait)
 	rig_close(&rig);
 }
 
-/* There are as many as when it was refused. */
-T_CASE(a_member_that_is_another_is_tried)
+/* There are as many members as when it was refused. */
+T_CASE(a_replaced_member_is_tried)
 {
 	char key[64];
 
@@ -371,7 +372,7 @@ T_CASE(a_member_that_is_another_is_tried)
 	rig_close(&rig);
 }
 
-/* The call that compares or puts a lock of a rule; RIG_OUT_MAX: there is none. */
+/* The txn that compares or puts a lock of a rule; RIG_OUT_MAX: there is none. */
 static unsigned txn_with_lock(char *key, size_t size)
 {
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++) {
@@ -390,8 +391,8 @@ static unsigned txn_with_lock(char *key, size_t size)
 	return RIG_OUT_MAX;
 }
 
-/* What its members' rules look at may not have changed since they were decided. */
-T_CASE(members_with_rules_join_the_locks)
+/* What its members' rules select must not have changed since they were decided. */
+T_CASE(members_with_rules_compare_and_put_locks)
 {
 	unsigned with = RIG_OUT_MAX;
 	char lock[128], key[64], json[768];
@@ -453,7 +454,7 @@ T_CASE(a_lost_partition_forgets_its_gangs)
 	rig_close(&rig);
 }
 
-T_CASE(other_settings_keep_gangs)
+T_CASE(new_settings_keep_gangs)
 {
 	const struct sched_settings other = {.backoff_first_ms = 77};
 

@@ -96,8 +96,8 @@ static void enqueue_waiter(struct sched *sched, struct sched_pod *pod,
 	pod_unlink(sched, pod);
 	if (remote_search != NULL) {
 		follows = remote_search->leader != NULL;
-		pl_list_add_tail(follows ? &remote_search->followers : list, &pod->link);
-		pod->linked = follows ? LINKED_FOLLOWER : LINKED_REMOTE_LIST;
+		pod_link(pod, follows ? &remote_search->followers : list,
+		         follows ? LINKED_FOLLOWER : LINKED_REMOTE_LIST);
 		if (!follows)
 			remote_search->leader = pod;
 	}

@@ -1,19 +1,18 @@
 /*
- * Preemption: after a cycle that found nothing, other pods may have to go.
+ * Preemption: when a cycle has found no node, other pods may have to leave.
  *
- *	decided --> the snapshot has it: victims are doomed, the pod is nominated
+ *	decided --> the snapshot has it: victims are marked, the pod is nominated
  *	   |        and the plan waits at the node
  *	   v
- *	one transaction: states of the victims (Terminating, to be placed again), the
- *	|        pod's own, the alloc with who leaves and with a hold for the pod
- *	   |
+ *	one txn: the states of the victims (Terminating, to be placed again), the pod's
+ *	   |     own state, the alloc with the leaving pods and the nomination
  *	   v
- *	the victims go (ends.c), the pod is tried again, with its hold, and its bind is
- *	written without it (holds.c)
+ *	the victims leave (termination.c), the pod is tried again with its nomination,
+ *	and its bind is written without it (reservation.c)
  *
- * A plan is as good as what it was made for: news of the node, or of the pod, end it, and
- * the pod is tried again. Once the transaction stands nothing is kept here: the hold is
- * the nomination, and whoever takes over finds it.
+ * A plan holds as long as its reasons: an event about the node or the pod ends it, and
+ * the pod is tried again. Once the txn is applied nothing is kept here: the reservation
+ * is the nomination, and the next owner finds it.
  */
 #include "shardsched/shard/reservations/preemption.h"
 
@@ -22,7 +21,7 @@
 #include "shardsched/shard/report.h"
 #include "shardsched/shard/reservations/preemption_plan.h"
 
-/* After a cycle that found nothing: on the nodes that it looked at. */
+/* Looks for victims on the nodes that the last cycle looked at. */
 static void find_victims(struct sched *sched, const struct cycle_outcome *outcome,
                          uint64_t draw, struct preempt_outcome *out)
 {
@@ -39,7 +38,7 @@ static void find_victims(struct sched *sched, const struct cycle_outcome *outcom
 	*out = job.out;
 }
 
-/* The most important of those who would have to go. */
+/* The highest priority among the pods that would have to leave. */
 static int32_t highest_priority(const struct sched *sched,
                                 const struct preempt_outcome *found)
 {
@@ -55,7 +54,7 @@ static int32_t highest_priority(const struct sched *sched,
 	return most;
 }
 
-/* Nobody elsewhere can be less important than those who would have to go at home. */
+/* No remote pod can be less important than the local ones that would have to leave. */
 static bool is_good_locally(const struct sched *sched,
                             const struct preempt_outcome *found, int32_t least)
 {
@@ -82,7 +81,7 @@ static bool try_local(struct sched *sched, struct sched_pod *pod, uint64_t draw,
 	return outcome->result == CYCLE_NONE;
 }
 
-/* Home was asked after all that are known: they are what is told of. */
+/* The local nodes were looked at after all known ones: the latter are reported. */
 static enum preemption_result try_all(struct sched *sched, struct sched_pod *pod,
                                       uint64_t draw, struct cycle_outcome *outcome)
 {
@@ -91,8 +90,8 @@ static enum preemption_result try_all(struct sched *sched, struct sched_pod *pod
 	return outcome->result == CYCLE_NONE ? PREEMPTION_NONE : PREEMPTION_WAITS;
 }
 
-/* What preemption says of all nodes; and as long as the others are not known: of home, if
- * nobody elsewhere could be a better choice. */
+/* Victims among all nodes; and while remote nodes are not known, local ones if no remote
+ * node could be a better choice. */
 static enum preemption_result find_or_wait(struct sched *sched, struct sched_pod *pod,
                                            uint64_t draw, bool asked,
                                            struct cycle_outcome *outcome,
@@ -122,7 +121,8 @@ static enum preemption_result find_or_wait(struct sched *sched, struct sched_pod
 	return PREEMPTION_NONE;
 }
 
-/* Before anybody has to go: there may be room that is not known, or be made already. */
+/* Before any pod has to leave: there may be room that is not known, or that is being made
+ * already. */
 static bool awaits_remote_state(struct sched *sched, struct sched_pod *pod)
 {
 	if (!load_is_awaited(sched) && !nomination_lists_remote(sched, pod))
@@ -131,7 +131,7 @@ static bool awaits_remote_state(struct sched *sched, struct sched_pod *pod)
 	return true;
 }
 
-/* Nobody tells when they have left a node that was visited. */
+/* Nothing tells when the victims have left a node that was only listed. */
 static void retry_soon(struct sched *sched, const struct sched_pod *pod)
 {
 	const struct sched_node *node = pod->nominated;
@@ -161,7 +161,7 @@ enum preemption_result preemption_try(struct sched *sched, struct sched_pod *pod
 		retry_soon(sched, pod);
 		return PREEMPTION_WAITS;
 	}
-	if (found.code == VERDICT_ERROR) { /* nobody knows whether it helps */
+	if (found.code == VERDICT_ERROR) { /* whether it helps is not known */
 		(void)pl_err_set(&err, PL_NOMEM, "look for pods that may have to go");
 		report_trouble(sched, &err);
 		return PREEMPTION_WAITS;
@@ -169,7 +169,8 @@ enum preemption_result preemption_try(struct sched *sched, struct sched_pod *pod
 	*refused_by |= found.refused_by;
 	if (found.code != VERDICT_SUCCESS)
 		return PREEMPTION_NONE;
-	if (pod->txn == 0 && disruption_known(sched)) /* else its state is being told */
+	/* else its status is being written */
+	if (pod->txn == 0 && disruption_known(sched))
 		plan_try(sched, pod, &found);
 	return PREEMPTION_WAITS;
 }

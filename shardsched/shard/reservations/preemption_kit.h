@@ -1,7 +1,7 @@
 /*
- * For tests of pods that make room for themselves: pods of namespace web that ask for
- * cpus, by priority, and a store in which at every revision whoever is said to be
- * nominated has room held for it.
+ * For tests of preemption: pods of namespace web that ask for cpus, by priority, and a
+ * store in which at every revision each pod whose state names a nomination has a
+ * reservation.
  */
 #ifndef SHARDSCHED_SHARD_RESERVATIONS_PREEMPTION_KIT_H
 #define SHARDSCHED_SHARD_RESERVATIONS_PREEMPTION_KIT_H
@@ -41,7 +41,7 @@ static inline const char *phase_of(const char *name)
 	return phase < 0 ? "" : state_phase_word((enum state_phase)phase);
 }
 
-/* What its member says. */
+/* The pod's member says that it has ended. */
 static inline void termination_in(uint32_t p, const char *name)
 {
 	int phase;
@@ -111,7 +111,7 @@ static inline bool holds_for(struct pl_span value, struct pl_span key)
 	return false;
 }
 
-/* What stood there after so many events; NULL: nothing. */
+/* The record after that many events; NULL: none. */
 static inline const struct kv_record *stood(const char *key, uint32_t events)
 {
 	while (events-- > 0) {
@@ -123,7 +123,8 @@ static inline const struct kv_record *stood(const char *key, uint32_t events)
 	return NULL;
 }
 
-/* That state, if it is one, names a node that held room for it after so many events. */
+/* The state, if the record is one, names a node that had a reservation for it after that
+ * many events. */
 static inline void is_held(const struct kv_record *record, uint32_t events)
 {
 	struct pod_state state;
@@ -141,7 +142,8 @@ static inline void is_held(const struct kv_record *record, uint32_t events)
 	T_TRUE(alloc != NULL && holds_for(alloc->value, record->key));
 }
 
-/* At every revision: said with the hold, and not a revision longer. */
+/* At every revision: states name a nomination from the revision of the reservation on,
+ * and not a revision longer. */
 static inline void nobody_was_nominated_for_nothing(void)
 {
 	const struct rig_store *store = &rig.store;

@@ -1,4 +1,4 @@
-/* A plan comes and goes. */
+/* Preemption plans: how they begin and end. */
 #include "shardsched/shard/reservations/preemption_plan.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ void plan_mark_victim(struct sched *sched, struct sched_node *node,
 		alloc_entry_mark(sched, node, i);
 }
 
-/* A node whose pods can not be shown as they are is lost, with what is planned there. */
+/* A node whose pods cannot be marked leaves the snapshot, and its plan ends. */
 void plans_mark_all(struct sched *sched)
 {
 	PL_MAP_EACH (at, &sched->nodes) {
@@ -49,7 +49,8 @@ void preemption_clear_exempt(struct sched *sched)
 	if (!any)
 		return;
 	plans_mark_all(sched);
-	emit_queue_event(sched, QUEUE_EV_ANY, 0); /* whoever found nobody may now */
+	/* pods that found no victims may find some now */
+	emit_queue_event(sched, QUEUE_EV_ANY, 0);
 }
 
 static void plan_free(struct sched *sched, struct preemption_plan *plan)
@@ -92,7 +93,7 @@ void preemption_cancel(struct sched *sched, struct preemption_plan *plan)
 	struct sched_node *node;
 	struct sched_pod *pod;
 
-	if (plan == NULL || plan->sent)
+	if (plan == NULL || plan->state == PREEMPTION_PLAN_SENT)
 		return;
 	node = plan->node;
 	pod = plan->pod;
@@ -112,12 +113,12 @@ void preemption_applied(struct sched *sched, struct sched_node *node)
 	struct preemption_plan *plan = node->plan;
 	struct sched_pod *pod;
 
-	if (plan == NULL || !plan->sent)
+	if (plan == NULL || plan->state != PREEMPTION_PLAN_SENT)
 		return;
-	plan->sent = false;
+	plan_set_state(plan, PREEMPTION_PLAN_WAITS);
 	pod = plan->pod;
 	sched->figures.preempted++;
-	if (!plan->fleet_view) /* the hold comes with the rest */
+	if (!plan->is_last) /* the nomination comes with the last victims */
 		return;
 	reservation_planned_applied(sched, node, pod);
 	plan_free(sched, plan);
@@ -128,11 +129,12 @@ void preemption_fail(struct sched *sched, struct sched_node *node)
 {
 	struct preemption_plan *plan = node->plan;
 
-	if (plan == NULL || !plan->sent)
+	if (plan == NULL || plan->state != PREEMPTION_PLAN_SENT)
 		return;
-	plan->sent = false;
+	plan_set_state(plan, PREEMPTION_PLAN_WAITS);
 	for (uint32_t i = 0; i < plan->victims; i++)
-		if (!pod_is_owned(sched, plan->victim[i])) /* may be old: read again */
+		/* the state may be old, so it is read again */
+		if (!pod_is_owned(sched, plan->victim[i]))
 			plan->victim[i]->rev[FACT_STATE] = 0;
 	preemption_cancel(sched, plan);
 }
@@ -141,22 +143,24 @@ void preemption_check(struct sched *sched, struct sched_node *node)
 {
 	struct preemption_plan *plan = node->plan;
 
-	if (plan != NULL && !plan->sent && plan->fits && !reservations_fit(sched, plan))
+	if (plan != NULL && plan->state != PREEMPTION_PLAN_SENT && plan->fits &&
+	    !reservations_fit(sched, plan))
 		preemption_cancel(sched, plan);
 }
 
-/* The one that the pod had may have been in the way of others, as long as not all have
- * gone that have to. */
+/* The nomination that the pod had may have been in the way of others while not all
+ * victims have left. */
 void preemption_keep(struct sched *sched, struct sched_node *node)
 {
 	struct preemption_plan *plan = node->plan;
 	struct sched_pod *pod;
 	struct pl_err err = {0};
 
-	if (plan == NULL || plan->sent)
+	if (plan == NULL || plan->state == PREEMPTION_PLAN_SENT)
 		return;
 	pod = plan->pod;
-	if (!node->reset && pod->stage == POD_QUEUED) { /* else: decided, or gone */
+	/* else the pod is decided, or gone */
+	if (!node->reset && pod->stage == POD_QUEUED) {
 		if (reservation_of_pod(node, pod) != NULL ||
 		    reservation_plan(sched, node, pod, sched->wall_ms + RESERVATION_MS,
 		                     &err) == PL_OK)

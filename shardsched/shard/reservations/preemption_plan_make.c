@@ -1,4 +1,4 @@
-/* From what preemption has found to a plan. */
+/* Makes a plan of what the search for victims has found. */
 #include <stdlib.h>
 
 #include "shardsched/preempt/preempt.h"
@@ -44,8 +44,8 @@ static bool is_leaving(const struct sched_node *node, const struct sched_pod *po
 	return i != UINT32_MAX && node->listed[i].leaving;
 }
 
-/* It can be told to go from there. What came of another plan has to be heard of first;
- * and as long as a pod's state is not what its node's alloc says, one of them is old. */
+/* The victim can be told to leave. The outcome of another plan has to be known first; and
+ * while a pod's state is not what its node's alloc says, one of the two is old. */
 static bool victim_may_go(const struct sched *sched, const struct sched_node *node,
                           const struct sched_pod *victim)
 {
@@ -55,8 +55,8 @@ static bool victim_may_go(const struct sched *sched, const struct sched_node *no
 	       !pod_is_owned(sched, victim) || pod_is_at(victim, node);
 }
 
-/* Whoever put that alloc put its state, which somebody has deleted since, or written
- * over: by what is known it can not be told, now or later. */
+/* The writer of that alloc wrote the pod's state, too; the state was deleted or
+ * overwritten since. By what is known the pod cannot be told to leave, now or later. */
 static bool has_no_state(const struct sched *sched, const struct sched_node *node,
                          const struct sched_pod *victim)
 {
@@ -68,7 +68,7 @@ static bool has_no_state(const struct sched *sched, const struct sched_node *nod
 	       part->upto[SCHED_SCHEDULES] >= node->rev[FACT_ALLOC];
 }
 
-/* Until its state is heard of it is not chosen again: another node may do. */
+/* The pod is not chosen again until its state is known: another node may do. */
 static void exempt_stateless(struct sched *sched, struct sched_node *node,
                              struct sched_pod *const *victim, uint32_t victims)
 {
@@ -80,7 +80,7 @@ static void exempt_stateless(struct sched *sched, struct sched_node *node,
 	}
 }
 
-/* What is known of it may be of another time, when it was elsewhere, or left. */
+/* The known state may be of another time, when the pod was elsewhere, or gone. */
 static void read_victim_state(struct sched *sched, struct sched_node *node,
                               struct sched_pod *victim)
 {
@@ -94,7 +94,7 @@ static void read_victim_state(struct sched *sched, struct sched_node *node,
 	spec_reads_want(sched, victim, node->rev[FACT_ALLOC]);
 }
 
-/* Whoever only waits there is decided again, and need not be told. */
+/* A pod that only waits there is decided again, and need not be told. */
 static void add_victim(struct sched *sched, struct preemption_plan *plan,
                        struct sched_pod *victim)
 {
@@ -141,14 +141,17 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
 	PL_ASSERT(twin == NULL);
 	for (uint32_t i = 0; i < victims && node->plan == plan; i++)
 		add_victim(sched, plan, victim[i]);
-	if (node->plan != plan) /* without memory for a hold the node was lost */
+	/* without memory for the nomination the node has left the snapshot */
+	if (node->plan != plan)
 		return false;
 	if (!disruption_plan(sched, plan)) {
 		preemption_cancel(sched, plan);
 		return false;
 	}
 	if (disruption_exempt_victims(sched,
-	                              plan)) { /* others go; or nobody, until they may */
+	                              /* other victims are looked for; or none, until
+	                               * budgets allow it */
+	                              plan)) {
 		preemption_cancel(sched, plan);
 		plans_mark_all(sched);
 		return false;
@@ -158,19 +161,19 @@ static bool plan_make(struct sched *sched, struct sched_pod *pod, struct sched_n
 	return true;
 }
 
-/* Somebody else's plan is in the way: it gives way to who is more important. */
+/* Another pod's plan there gives way to a pod of higher priority. */
 static bool is_node_free(struct sched *sched, struct sched_node *node,
                          const struct sched_pod *pod)
 {
 	const struct preemption_plan *plan = node->plan;
 
-	if (plan != NULL && !plan->sent &&
+	if (plan != NULL && plan->state != PREEMPTION_PLAN_SENT &&
 	    plan->pod->spec->priority < pod->spec->priority)
 		preemption_cancel(sched, node->plan);
 	return node->plan == NULL && node->batched == 0;
 }
 
-/* As far as it can be begun now; if not, the pod is tried again soon. */
+/* Makes the plan as far as that can be begun now; if not, the pod is tried again soon. */
 void plan_try(struct sched *sched, struct sched_pod *pod,
               const struct preempt_outcome *found)
 {
@@ -184,7 +187,7 @@ void plan_try(struct sched *sched, struct sched_pod *pod,
 		report_trouble(sched, &err);
 		return;
 	}
-	/* Before anything is called off: it may be placed anew by that. */
+	/* Checked before anything is cancelled, which may place pods anew. */
 	for (uint32_t i = 0; i < found->victims; i++) {
 		victim[i] = pod_of_placed(node, found->victim[i]);
 		may = may && victim_may_go(sched, node, victim[i]);
@@ -192,7 +195,7 @@ void plan_try(struct sched *sched, struct sched_pod *pod,
 	if (!may)
 		exempt_stateless(sched, node, victim, found->victims);
 	may = may && is_node_free(sched, node, pod);
-	if (may) /* it is not where it was to leave for somebody else */
+	if (may) /* it is not where it was to leave for another pod */
 		preemption_cancel(sched, pod->victim_of);
 	if (may && node->plan == NULL)
 		(void)plan_make(sched, pod, node, victim, found->victims);
@@ -204,7 +207,7 @@ void preemption_reconcile(struct sched *sched, struct sched_pod *victim)
 	struct preemption_plan *plan = victim->victim_of;
 	struct sched_node *node = plan->node;
 
-	if (plan->sent || is_leaving(node, victim))
+	if (plan->state == PREEMPTION_PLAN_SENT || is_leaving(node, victim))
 		return;
 	if (victim->rev[FACT_STATE] == 0 && !pod_is_owned(sched, victim)) {
 		if (victim->linked == LINKED_SPEC_WANTED || victim->txn != 0)
@@ -218,7 +221,7 @@ void preemption_reconcile(struct sched *sched, struct sched_pod *victim)
 		bool pinned = victim->pinned;
 
 		remote_list_set_stale(sched, node->partition);
-		victim->pinned = true; /* whoever settles it is not through yet */
+		victim->pinned = true; /* the caller still uses the victim */
 		preemption_cancel(sched, plan);
 		victim->pinned = pinned;
 		return;

@@ -1,10 +1,10 @@
 /*
- * Several shards over one store that make room on each other's nodes, in random
- * histories: pods of different sizes and priorities that come and go, members that end
- * what terminates, answers that are lost, partitions that change hands. After each step
- * pods alone never take more of a node than it has, nor do all that are nominated there
- * once those that leave have left. In the end nobody waits while pods that are less
- * important are in the way, and nobody has gone for nothing.
+ * Several shards over one store that preempt on each other's nodes, in random histories:
+ * pods of different sizes and priorities that come and go, members that end terminating
+ * pods, lost answers, partitions that change hands. After each step the pods of a node
+ * never take more than it has, nor do all that are nominated there once the leaving pods
+ * have left. In the end no pod waits while less important ones are in the way, and no pod
+ * was evicted for nothing.
  */
 #include "shardsched/shard/shards_rig.h"
 
@@ -57,7 +57,7 @@ static struct pod_state state_of(uint32_t i, int *phase)
 	return rig_state(&rig, its[i].partition, pod_name(i), phase);
 }
 
-/* Its member says that it does not run any more. */
+/* The pod's member says that it does not run any more. */
 static void end(uint32_t i)
 {
 	struct pl_buf buf = {.max = 4096};
@@ -107,7 +107,7 @@ static struct random_sums sums_of(const struct alloc *alloc, const char *node)
 	return sums;
 }
 
-/* Whether room is held for anybody. */
+/* Whether any node has a reservation. */
 static bool check_store(void)
 {
 	bool held = false;
@@ -141,7 +141,7 @@ static void step(void)
 	case 3:
 		end(below(ALL));
 		break;
-	case 4: /* so that what is kept has to be renewed, or is lost */
+	case 4: /* reservations have to be renewed, or are lost */
 		if (pl_rng_chance(&rng, 1, 20))
 			rig.now_ms += 20000 + below(120000);
 		else if (held && pl_rng_chance(&rng, 1, 2)) /* it is only due */
@@ -155,7 +155,7 @@ static void step(void)
 
 /* -- the end ------------------------------------------------------------------- */
 
-/* Of a node, taken by those that are as important, or more. */
+/* What pods of that priority or a higher one take of a node. */
 static int64_t taken_by(const struct alloc *alloc, int priority)
 {
 	int64_t cpus = 0;
@@ -193,7 +193,7 @@ static bool is_calm(void)
 	return true;
 }
 
-/* Pods on nodes of somebody else. */
+/* Pods on nodes of other shards. */
 static void count_abroad(void)
 {
 	for (uint32_t n = 0; n < NODES; n++) {
@@ -226,8 +226,8 @@ static void calm_down(void)
 		calm = is_calm();
 	}
 	T_TRUE(calm);
-	/* What the last of them did the others hear, and say; what that meets they say
-	 * again: three seconds. */
+	/* The other shards hear what the last one did, and act on it; three seconds are
+	 * enough for what that causes. */
 	for (unsigned i = 0; i < 12; i++) {
 		all_go_on();
 		T_TRUE(is_calm());
@@ -243,7 +243,7 @@ static void calm_down(void)
 		     0);
 }
 
-T_CASE_SECONDS(shards_make_room_on_each_others_nodes, 200)
+T_CASE_SECONDS(shards_preempt_on_each_others_nodes, 200)
 {
 	uint64_t preempted = 0, renewed = 0, lapsed = 0;
 

@@ -1,11 +1,11 @@
-/* Pods and nodes of others where room is made. */
+/* Preemption of remote pods, and on remote nodes. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/reservations/preemption_kit.h"
 #include "store/keys/partition.h"
 
-/* Its states are read by key, and compared. */
-T_CASE(pods_of_others_leave_as_well)
+/* The victim's state is read by key, and compared. */
+T_CASE(remote_pods_are_victims_too)
 {
 	struct alloc alloc;
 	int phase;
@@ -33,8 +33,8 @@ T_CASE(pods_of_others_leave_as_well)
 	down();
 }
 
-/* It left, and was placed there again, which its own shard alone has heard of. */
-T_CASE(a_pod_of_others_that_came_back_leaves_again)
+/* The pod left and was placed there again, which only its own shard has heard of. */
+T_CASE(a_remote_pod_that_came_back_leaves_again)
 {
 	struct alloc alloc;
 	int phase;
@@ -71,10 +71,10 @@ T_CASE(a_pod_of_others_that_came_back_leaves_again)
 	down();
 }
 
-/* It left a node of ours, and we have heard of the node where it is now, but not that it
- * does not terminate any more. There is too little room for somebody who is nominated
- * there, when a more important one comes. */
-T_CASE(what_left_one_node_takes_room_on_the_next)
+/* The pod left a local node. Its new node is known here, but not that the pod does not
+ * terminate any more. There is too little room for the pod nominated there when one of
+ * higher priority comes. */
+T_CASE(a_pod_that_left_a_node_takes_room_on_the_next)
 {
 	struct alloc alloc;
 
@@ -114,8 +114,8 @@ T_CASE(what_left_one_node_takes_room_on_the_next)
 	down();
 }
 
-/* A node of ours with a pod of ours of that priority; one of others with one of theirs,
- * of which their digest says so. */
+/* A local node with a local pod of priority ours; a remote node with a remote pod of
+ * priority theirs, as its digest says. */
 static void up_with_neighbours(int ours, int theirs)
 {
 	char json[512];
@@ -148,7 +148,7 @@ static bool all_are_viewed(void)
 	return rig.viewed[SCHED_FLEET];
 }
 
-T_CASE(who_is_less_important_leaves_wherever_he_is)
+T_CASE(the_least_important_pod_leaves_on_any_node)
 {
 	struct alloc alloc;
 	int phase;
@@ -163,7 +163,7 @@ T_CASE(who_is_less_important_leaves_wherever_he_is)
 	T_EQ(alloc.holds, 1);
 	T_STR(phase_of("ours"), "Bound");
 	termination_in(2, "theirs");
-	rig_put(&rig, "/alloc/0000/east/n-2", /* as his own shard does */
+	rig_put(&rig, "/alloc/0000/east/n-2", /* as the pod's own shard does */
 	        "{\"v\":1,\"generation\":7,\"used\":{\"cpu\":\"3000m\",\"pods\":\"1\"},"
 	        "\"nonzero\":{\"memory\":\"209715200\"},"
 	        "\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"web\",\"name\":"
@@ -180,9 +180,10 @@ T_CASE(who_is_less_important_leaves_wherever_he_is)
 	down();
 }
 
-/* Others come to their nodes all the time, and it is read then who they are. Who has his
- * room coming does not wait for that, to be woken whenever something has been read. */
-T_CASE(who_is_expected_on_a_node_looks_for_no_other)
+/* Remote pods come to their nodes all the time, and their specs are read then. A pod
+ * whose room is being made does not wait for that, nor is it woken whenever something has
+ * been read. */
+T_CASE(a_nominated_pod_looks_at_no_remote_nodes)
 {
 	const struct sched_pod *waits;
 
@@ -213,8 +214,8 @@ T_CASE(who_is_expected_on_a_node_looks_for_no_other)
 	down();
 }
 
-/* And nobody has to look at all nodes for that. */
-T_CASE(at_home_if_nobody_elsewhere_is_less_important)
+/* And no shard has to look at all nodes for that. */
+T_CASE(local_victims_are_taken_when_no_remote_one_is_less_important)
 {
 	struct alloc alloc;
 
@@ -228,8 +229,8 @@ T_CASE(at_home_if_nobody_elsewhere_is_less_important)
 	down();
 }
 
-/* Nor for finding out that it can not be helped. */
-T_CASE(the_least_important_look_nowhere)
+/* Nor to find out that preemption cannot help. */
+T_CASE(the_least_important_pod_looks_at_no_remote_nodes)
 {
 	up_with_neighbours(5, 5);
 	pod("low", "3", 5);
@@ -256,8 +257,8 @@ static void list_all_of(uint32_t p)
 		rig_list(&rig, p, (enum sched_part)part);
 }
 
-/* There may be room where nobody has to go. */
-T_CASE(nobody_leaves_while_partitions_of_ours_are_listed)
+/* There may be room where no pod has to leave. */
+T_CASE(no_pod_leaves_while_own_partitions_are_listed)
 {
 	up();
 	rig_node(&rig, 2, "n-2", "4");
@@ -275,7 +276,7 @@ T_CASE(nobody_leaves_while_partitions_of_ours_are_listed)
 	down();
 }
 
-T_CASE(one_list_that_does_not_end_keeps_nobody_for_ever)
+T_CASE(a_list_that_does_not_end_does_not_stop_preemption)
 {
 	up();
 	T_OK(sched_own(rig.sched, 2, ++rig.epoch, &rig.err), &rig.err);
@@ -287,7 +288,7 @@ T_CASE(one_list_that_does_not_end_keeps_nobody_for_ever)
 	down();
 }
 
-/* A node that belongs where it is: whoever looks for it looks there. */
+/* A node whose partition is the one that its name gives, where searches look for it. */
 static const char *first_of(uint32_t p)
 {
 	static char name[16];
@@ -313,7 +314,7 @@ static void four(const char *names, int priority)
 	rig_run_idle(&rig);
 }
 
-/* Two nodes, and victims on their way out of the first, which somebody else owns now. */
+/* Two nodes, and victims on their way out of the first, which another shard owns now. */
 static const char *up_nominated_elsewhere(void)
 {
 	const char *first = first_of(0);
@@ -335,7 +336,7 @@ static const char *up_nominated_elsewhere(void)
 	return first;
 }
 
-/* Its victims have gone. */
+/* The victims have left. */
 static void is_placed_on(const char *first)
 {
 	char name[16];
@@ -355,15 +356,15 @@ static void is_placed_on(const char *first)
 	T_EQ(leaving_from(1, "n-2"), 0);
 }
 
-/* Its state says where: that is looked at before anybody else has to go. */
-T_CASE(room_that_was_made_is_not_forgotten_with_its_node)
+/* The pod's state names the node: that is looked at before any other pod has to leave. */
+T_CASE(room_that_was_made_is_found_on_a_remote_node)
 {
 	is_placed_on(up_nominated_elsewhere());
 	down();
 }
 
-/* Nor when that can not be: all nodes are, then. */
-T_CASE(room_that_was_made_is_found_where_visits_fail)
+/* Nor when the node's partition cannot be listed: the fleet view is taken up then. */
+T_CASE(room_that_was_made_is_found_when_remote_lists_fail)
 {
 	const char *first = up_nominated_elsewhere();
 	bool viewed = false;
@@ -379,8 +380,8 @@ T_CASE(room_that_was_made_is_found_where_visits_fail)
 	down();
 }
 
-/* Who owns it now has given the room to somebody else. */
-T_CASE(room_that_is_gone_is_made_elsewhere)
+/* The node's new owner has given the room to another pod. */
+T_CASE(room_that_was_taken_is_made_elsewhere)
 {
 	char key[64];
 
@@ -398,7 +399,7 @@ T_CASE(room_that_is_gone_is_made_elsewhere)
 
 /* -- who can not be told ------------------------------------------------------ */
 
-/* Two nodes; on the one that costs least stands a pod whose state is gone. */
+/* Two nodes; on the cheaper one stands a pod whose state is gone. */
 static void up_with_a_stateless(uint32_t p)
 {
 	char key[64];
@@ -421,7 +422,7 @@ static void up_with_a_stateless(uint32_t p)
 	rig_run_idle(&rig);
 }
 
-T_CASE(a_pod_without_a_state_keeps_nobody_from_other_nodes)
+T_CASE(a_pod_without_a_state_does_not_stop_preemption)
 {
 	up_with_a_stateless(1);
 	pod("high", "2", 10);
@@ -442,8 +443,8 @@ static bool any_is_out(void)
 	return false;
 }
 
-/* It was read, and is not there: that is not asked again and again. */
-T_CASE(nor_does_one_of_others)
+/* The state was read and is absent: it is not read again and again. */
+T_CASE(a_remote_pod_without_a_state_does_not_stop_preemption)
 {
 	up_with_a_stateless(2);
 	pod("high", "2", 10);

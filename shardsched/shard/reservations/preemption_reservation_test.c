@@ -1,9 +1,10 @@
-/* Room that was made is held for whom it was made, and no longer than he wants it. */
+/* Room that was made is reserved for the pod that needed it, and no longer than it
+ * waits. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/reservations/preemption_kit.h"
 
-T_CASE(a_hold_goes_with_its_pod_or_when_that_is_placed_elsewhere)
+T_CASE(a_nomination_goes_with_its_pod_or_its_placement)
 {
 	up();
 	pod("high", "2", 10);
@@ -31,8 +32,9 @@ T_CASE(a_hold_goes_with_its_pod_or_when_that_is_placed_elsewhere)
 	down();
 }
 
-/* It does not help it any more: the state that says why has gone with the hold. */
-T_CASE(what_is_given_back_is_said_with_it)
+/* The nomination does not help the pod any more: the state that tells of it goes with the
+ * reservation. */
+T_CASE(a_state_changes_with_its_nomination)
 {
 	struct pod_state state;
 	int phase;
@@ -42,7 +44,7 @@ T_CASE(what_is_given_back_is_said_with_it)
 	rig_run_idle(&rig);
 	state = state_of("high", &phase);
 	T_SPAN(state.nominated_node, PL_SPAN_LIT("n-1"));
-	pod("high", "3", 10); /* edited: the room is for another one */
+	pod("high", "3", 10); /* edited: the room is for another pod now */
 	rig_run_idle(&rig);
 	state = state_of("high", &phase);
 	T_SPAN(state.nominated_node, PL_SPAN_LIT("n-1"));
@@ -64,8 +66,9 @@ T_CASE(what_is_given_back_is_said_with_it)
 	down();
 }
 
-/* Others have ended it: it is said when the pod is tried again. */
-T_CASE(what_others_took_is_not_said_for_long)
+/* Another shard has ended the nomination: the state says so when the pod is tried
+ * again. */
+T_CASE(a_state_is_corrected_after_another_shard_ended_the_nomination)
 {
 	struct pod_state state;
 	int phase;
@@ -88,7 +91,7 @@ T_CASE(what_others_took_is_not_said_for_long)
 	rig_close(&rig);
 }
 
-/* Whoever takes over finds it in the alloc. */
+/* The next owner finds the nomination in the alloc. */
 T_CASE(a_nomination_outlives_its_shard)
 {
 	struct alloc alloc;
@@ -117,8 +120,8 @@ T_CASE(a_nomination_outlives_its_shard)
 	down();
 }
 
-/* A pod has been decided for the room that was made for it, and waits for its node, which
- * is in a call. */
+/* A pod has been decided for the room that was made for it, and waits at its node, which
+ * is in a txn. */
 static struct sched_pod *up_waiting(void)
 {
 	struct sched_pod *mid;
@@ -146,8 +149,9 @@ static struct sched_pod *up_waiting(void)
 	return mid;
 }
 
-/* It is undone for somebody more important; then its room is to be shown again. */
-T_CASE_SECONDS(any_allocation_may_fail_while_who_waits_is_undone, 60)
+/* The decision is undone for a pod of higher priority; then the nomination is to be shown
+ * again. */
+T_CASE_SECONDS(any_allocation_may_fail_while_a_decision_is_undone, 60)
 {
 	bool fired = true, undone = false;
 

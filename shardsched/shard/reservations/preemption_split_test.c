@@ -1,7 +1,8 @@
-/* Room that is made in several transactions. */
+/* Preemption plans that take several transactions. */
 #include "shardsched/shard/reservations/preemption_kit.h"
 
-/* Whatever was written: when all that leave have left, there is room for all. */
+/* In every alloc that was written: when all leaving pods have left, there is room for the
+ * rest. */
 static void no_alloc_was_over(const char *node, int64_t milli, int64_t each)
 {
 	char key[64];
@@ -19,8 +20,8 @@ static void no_alloc_was_over(const char *node, int64_t milli, int64_t each)
 	}
 }
 
-/* Thirty at once, and a transaction takes few operations. */
-T_CASE(many_leave_in_several_transactions)
+/* Thirty victims at once, and a transaction takes few operations. */
+T_CASE(many_victims_leave_in_several_transactions)
 {
 	struct alloc alloc;
 
@@ -57,7 +58,7 @@ T_CASE(many_leave_in_several_transactions)
 
 enum { LOWS = 40 };
 
-/* The first that is told to leave, and has not, has. */
+/* The first pod that is asked to leave, and has not left, leaves. */
 static void one_ends(void)
 {
 	for (unsigned i = 0; i < LOWS; i++) {
@@ -85,7 +86,7 @@ static bool one_is_pending(void)
 	return false;
 }
 
-/* All calls but those that write this. Whether there is one. */
+/* Answers all txns but the one that writes the key. Whether there is one. */
 static bool answer_but(const char *key)
 {
 	bool any = false;
@@ -112,7 +113,7 @@ static void turn(void)
 	rig.now_ms += 100;
 }
 
-/* Full, with one who is less important than they. */
+/* A full node, with one pod of lower priority than the others. */
 static void another_node(void)
 {
 	rig_node(&rig, 0, "n-2", "1");
@@ -125,7 +126,7 @@ static void another_node(void)
 	rig_deliver_all(&rig);
 }
 
-/* Room is made for somebody, in several transactions. */
+/* Room is made for a pod in several transactions. */
 static void up_with_many(void)
 {
 	rig_open(&rig, NULL);
@@ -159,17 +160,17 @@ static void all_end_well(void)
 	down();
 }
 
-/* Who was told to leave by the first of them has left before the last is made: others are
- * to leave another node for him. */
-T_CASE(who_has_left_for_others_makes_room_for_himself)
+/* A victim that the first txn told has left before the last one is made, and other pods
+ * are to leave another node for it. */
+T_CASE(an_evicted_pod_preempts_for_itself)
 {
 	up_with_many();
 	another_node();
 	all_end_well();
 }
 
-/* Likewise, when the next of them is under way. */
-T_CASE(and_not_before_what_was_told_where_he_left_is_answered)
+/* The same while the next of these txns is under way. */
+T_CASE(an_evicted_pod_waits_for_the_answer_at_its_old_node)
 {
 	up_with_many();
 	while (!one_is_pending())

@@ -1,4 +1,4 @@
-/* Who is to leave counts for spreading until the store says that he leaves. */
+/* A victim counts for spreading until the store says that it leaves. */
 #include "shardsched/shard/sched_rig.h"
 
 static struct rig rig;
@@ -35,7 +35,7 @@ static bool has_phase(const char *name, enum state_phase want)
 static const char db_0[] = "/schedules/0001/web/db-0/state";
 static unsigned kept;
 
-/* Everything but what writes that. */
+/* Answers everything but what writes that. */
 static void answer(unsigned out)
 {
 	if (rig_out_puts(&rig.out[out], db_0))
@@ -44,7 +44,7 @@ static void answer(unsigned out)
 		(void)rig_answer(&rig, out);
 }
 
-/* The call that is not answered; RIG_OUT_MAX: there is none. */
+/* The txn that is not answered; RIG_OUT_MAX: there is none. */
 static unsigned settle_but(void)
 {
 	kept = RIG_OUT_MAX;
@@ -63,8 +63,7 @@ static void settle(void)
 	}
 }
 
-/* n-2 is all of zone b, and too small for anybody: so one in zone a is all there may
- * be. */
+/* n-2 is all of zone b, and too small for any pod: so zone a may have one only. */
 T_CASE(a_victim_counts_until_it_leaves)
 {
 	unsigned plan;

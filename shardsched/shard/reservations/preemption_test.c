@@ -1,7 +1,7 @@
 /* Pods that make room for themselves. */
 #include "shardsched/shard/reservations/preemption_kit.h"
 
-T_CASE(the_less_important_leave_and_the_room_is_kept)
+T_CASE(less_important_pods_leave_and_the_room_is_reserved)
 {
 	struct sched_figures figures;
 	struct pod_state state;
@@ -36,7 +36,7 @@ T_CASE(the_less_important_leave_and_the_room_is_kept)
 	T_EQ(figures.preempted, 1);
 	T_EQ(figures.terminated, 2);
 
-	/* Nobody else has to go meanwhile, however often it is tried. */
+	/* No other pod has to leave meanwhile, however often the pod is tried. */
 	for (unsigned i = 0; i < 5; i++)
 		later(12);
 	alloc = rig_alloc(&rig, 0, "n-1");
@@ -62,7 +62,7 @@ T_CASE(the_less_important_leave_and_the_room_is_kept)
 	down();
 }
 
-T_CASE(equals_do_not_make_room_for_each_other)
+T_CASE(pods_of_equal_priority_do_not_preempt)
 {
 	struct alloc alloc;
 
@@ -76,7 +76,7 @@ T_CASE(equals_do_not_make_room_for_each_other)
 	down();
 }
 
-T_CASE(who_never_preempts_waits)
+T_CASE(a_pod_that_never_preempts_waits)
 {
 	struct alloc alloc;
 
@@ -118,7 +118,7 @@ T_CASE(each_makes_room_for_itself)
 	down();
 }
 
-T_CASE(a_more_important_one_takes_the_room_over)
+T_CASE(a_more_important_pod_takes_the_room_over)
 {
 	struct alloc alloc;
 
@@ -148,8 +148,8 @@ T_CASE(a_more_important_one_takes_the_room_over)
 	down();
 }
 
-/* Somebody else has it that a victim is not what it was. */
-T_CASE(a_victim_that_has_gone_meanwhile_is_a_conflict)
+/* Another writer was there: the victim is not what it was. */
+T_CASE(a_victim_that_is_gone_is_a_conflict)
 {
 	struct alloc alloc;
 	unsigned out = 0;
@@ -161,7 +161,7 @@ T_CASE(a_victim_that_has_gone_meanwhile_is_a_conflict)
 	rig_run(&rig);
 	while (!rig.out[out].used)
 		out++;
-	/* Deleted by hand, with its alloc. */
+	/* Deleted by hand, with its entry in the alloc. */
 	rig_put(&rig, "/schedules/0001/web/low-0/state",
 	        "{\"v\":1,\"uid\":\"u-low-0\",\"phase\":\"Terminating\",\"cluster\":\"east\","
 	        "\"node\":\"n-1\",\"since\":\"2026-11-21T09:00:00.000Z\"}");
@@ -210,7 +210,7 @@ static void unknown(bool applied, bool fenced)
 	down();
 }
 
-T_CASE(what_nobody_knows_is_found_out)
+T_CASE(an_unknown_outcome_of_a_plan_is_found_out)
 {
 	unknown(false, false);
 	unknown(true, false);
@@ -218,7 +218,7 @@ T_CASE(what_nobody_knows_is_found_out)
 	unknown(true, true);
 }
 
-/* Who could not be asked is not taken for one who can not help. */
+/* A node whose search failed is not taken for one that cannot help. */
 T_CASE_SECONDS(any_allocation_may_fail_while_room_is_made, 60)
 {
 	bool fired = true;

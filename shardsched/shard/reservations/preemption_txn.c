@@ -1,6 +1,6 @@
 /*
- * Plans in calls. The victims' states are written as those of any pod that is to leave
- * (termination_commit.c); the alloc with them, by whoever takes the node into the call.
+ * Plans in txns. The victims' states are written like those of any pod that is to leave
+ * (termination_txn.c); the alloc along with them, by whatever puts the node into the txn.
  */
 #include <stdio.h>
 
@@ -13,7 +13,7 @@
 
 enum { MESSAGE_SIZE = 160 };
 
-/* Still to be told that it has to go. */
+/* The victim is not told yet that it has to leave. */
 static bool is_victim_due(const struct sched_node *node, const struct sched_pod *victim)
 {
 	uint32_t i = alloc_entry_find(node, victim);
@@ -26,8 +26,8 @@ bool preemption_goes(const struct sched *sched, const struct sched_node *node)
 {
 	const struct preemption_plan *plan = node->plan;
 
-	if (plan == NULL || plan->sent || sched->disruption.rev == 0 ||
-	    plan->pod->txn != 0)
+	if (plan == NULL || plan->state == PREEMPTION_PLAN_SENT ||
+	    sched->disruption.rev == 0 || plan->pod->txn != 0)
 		return false;
 	for (uint32_t i = 0; i < plan->victims; i++) {
 		const struct sched_pod *victim = plan->victim[i];
@@ -66,7 +66,8 @@ static enum pl_code print_pod_state(struct sched *sched, struct shard_txn *txn,
 	               plan->leavers == 1 ? " has" : "s have");
 	state.message = pl_span_str(message);
 	nomination_state(sched, pod, &state);
-	if (hold != NULL && hold->sent && !hold->out) { /* it comes with it */
+	/* the nomination is in this txn's alloc */
+	if (hold != NULL && hold->state == RESERVATION_ADDING) {
 		state.nominated_cluster = sched_text(sched, plan->node->key[0]);
 		state.nominated_node = sched_text(sched, plan->node->key[1]);
 	}
@@ -121,7 +122,7 @@ enum pl_code preemption_put(struct sched *sched, struct shard_txn *txn,
 		return PL_BUSY;
 	if (left > plan->limit)
 		left = plan->limit;
-	plan->fleet_view = victims_due(plan) <= left;
+	plan->is_last = victims_due(plan) <= left;
 	for (uint32_t i = 0; i < plan->victims && code == PL_OK; i++) {
 		if (!is_victim_due(node, plan->victim[i]))
 			continue;
@@ -133,29 +134,29 @@ enum pl_code preemption_put(struct sched *sched, struct shard_txn *txn,
 		code = disruption_put(sched, txn, plan, from, err);
 	if (code != PL_OK)
 		return code;
-	plan->putting = true;
-	if (plan->fleet_view)
+	plan_set_state(plan, PREEMPTION_PLAN_PUTTING);
+	if (plan->is_last)
 		reservation_send_planned(sched, node, plan->pod);
 	return PL_OK;
 }
 
-/* So that nothing is done for a pod that has gone meanwhile. It names the node if the
- * hold stands in this transaction's alloc, and not if that was crowded out: then the hold
- * comes with the last victims. */
+/* The pod's state is compared, so that nothing is done for a pod that is gone. It names
+ * the node if the nomination stands in this txn's alloc, and not if that was crowded out:
+ * then the nomination comes with the last victims. */
 enum pl_code preemption_report(struct sched *sched, struct shard_txn *txn,
                                struct sched_node *node, struct pl_err *err)
 {
 	const struct preemption_plan *plan = node->plan;
 
-	if (plan == NULL || !plan->putting ||
-	    (plan->reported && !plan->fleet_view &&
+	if (plan == NULL || plan->state != PREEMPTION_PLAN_PUTTING ||
+	    (plan->reported && !plan->is_last &&
 	     nomination_is_reported(sched, plan->pod)))
 		return PL_OK;
 	return put_pod_state(sched, txn, plan, err);
 }
 
-/* Nobody can be told to go, or not for that pod: until the repair it is one of others who
- * goes, or the pod is set aside. Else all would be found again, and fail again. */
+/* Victims cannot be told, or not for that pod. Until the repair one of the victims is
+ * exempt, or the pod is set aside; else the same plan would be found and fail again. */
 static void plan_give_up(struct sched *sched, struct preemption_plan *plan)
 {
 	struct sched_node *node = plan->node;
@@ -163,7 +164,7 @@ static void plan_give_up(struct sched *sched, struct preemption_plan *plan)
 
 	for (uint32_t i = 0; i < plan->victims && due == NULL; i++)
 		due = is_victim_due(node, plan->victim[i]) ? plan->victim[i] : NULL;
-	if (due != NULL) /* as it is marked when the plan ends */
+	if (due != NULL) /* it is marked when the plan ends */
 		due->exempt = true;
 	preemption_cancel(sched, plan);
 	if (due != NULL || pod->stage != POD_QUEUED)
@@ -189,10 +190,10 @@ void preemption_seal(struct sched_node *node)
 {
 	struct preemption_plan *plan = node->plan;
 
-	if (plan == NULL || !plan->putting)
+	if (plan == NULL || plan->state != PREEMPTION_PLAN_PUTTING)
 		return;
-	plan->putting = false;
-	plan->sent = plan->reported = true;
+	plan_set_state(plan, PREEMPTION_PLAN_SENT);
+	plan->reported = true;
 	disruption_seal(plan, node->txn);
 }
 
@@ -200,8 +201,8 @@ void preemption_undo(struct sched *sched, struct sched_node *node)
 {
 	struct preemption_plan *plan = node->plan;
 
-	if (plan == NULL || !plan->putting)
+	if (plan == NULL || plan->state != PREEMPTION_PLAN_PUTTING)
 		return;
-	plan->putting = false;
+	plan_set_state(plan, PREEMPTION_PLAN_WAITS);
 	reservation_unsend_planned(sched, node, plan->pod);
 }

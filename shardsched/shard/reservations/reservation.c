@@ -1,14 +1,14 @@
 /*
- * Room that is kept on a node: the holds of its alloc.
+ * Reservations on nodes, as allocs have them.
  *
- * In the snapshot a hold for a pod whose spec is known is that pod's nomination, which
- * pods of higher priority do not see; any other is amounts that count as used.
+ * In the snapshot a reservation for a pod whose spec is known is that pod's nomination,
+ * which pods of higher priority do not see; any other is amounts that count as used.
  *
- * A nomination of a pod of ours is kept while that pod waits. It *goes* when the pod is
- * decided for this node (and comes back when that is undone), or for good, when it is not
- * wanted any more: others may have taken the room by then. The node's alloc is written
- * without it, at the latest with what is placed there next. Until that stands it is in
- * the node's sums.
+ * A nomination of a pod of this shard is kept while the pod waits. It *goes* when the pod
+ * is decided for this node (and comes back when that is undone), or for good when it is
+ * not wanted any more: other pods may take the room from then on. The node's alloc is put
+ * without it, at the latest with what is placed there next. Until that txn is applied the
+ * reservation counts in the node's sums.
  */
 #include "shardsched/shard/reservations/reservation.h"
 
@@ -21,7 +21,7 @@
 
 /* -- amounts ---------------------------------------------------------- */
 
-/* Like those that a pod of that spec has on its node. */
+/* The amounts are those that a pod of that spec uses on its node. */
 static bool is_of_spec(const struct node_reservation *is, const struct spec *spec)
 {
 	const struct resources *a = is->amounts, *b = spec->requests;
@@ -89,7 +89,7 @@ static enum pl_code show_in_snapshot(struct sched *sched, const struct sched_nod
 	return code;
 }
 
-/* Without it the node would seem emptier than it is. */
+/* Without the reservation the node would seem emptier than it is. */
 void reservation_show(struct sched *sched, struct sched_node *node,
                       struct sched_reservation *hold)
 {
@@ -127,7 +127,7 @@ struct sched_reservation *reservation_of_pod(const struct sched_node *node,
 	return NULL;
 }
 
-/* Of the nodes that hold something for it; NULL: it has no more. */
+/* The node with that many reservations for the pod before it; NULL: no more nodes. */
 static struct sched_node *holding_node(const struct sched *sched,
                                        const struct sched_pod *pod, uint32_t nth)
 {
@@ -141,7 +141,7 @@ static struct sched_node *holding_node(const struct sched *sched,
 	return NULL;
 }
 
-/* For each node that holds something for it. */
+/* Calls fn for each reservation of the pod. */
 static void each_holding_node(struct sched *sched, struct sched_pod *pod,
                               void (*fn)(struct sched *sched, struct sched_node *node,
                                          struct sched_reservation *hold))
@@ -154,11 +154,11 @@ static void each_holding_node(struct sched *sched, struct sched_pod *pod,
 		fn(sched, pod->nominated, hold);
 		return;
 	}
-	/* From the start each time: any hold may go by that. */
+	/* Searched from the start each time, since fn may remove reservations. */
 	for (uint32_t i = 0; i < pod->reserved_by; i++) {
 		struct sched_node *node = holding_node(sched, pod, i);
 
-		if (node == NULL) /* one is not in a row yet, or not any more */
+		if (node == NULL) /* one is on its way into a node's list, or out of it */
 			return;
 		fn(sched, node, reservation_of_pod(node, pod));
 	}
@@ -166,12 +166,12 @@ static void each_holding_node(struct sched *sched, struct sched_pod *pod,
 
 static bool is_decided_here(const struct sched_node *node, const struct sched_pod *pod)
 {
-	PL_ASSERT(pod != NULL); /* of a nomination */
+	PL_ASSERT(pod != NULL); /* only nominations have no pod of their own */
 	return (pod->stage == POD_ASSUMED || pod->stage == POD_COMMITTING) &&
 	       pod->node == node;
 }
 
-/* As far as it is for us to say. */
+/* As far as this shard decides it. */
 static bool is_not_wanted(const struct sched *sched, const struct sched_node *node,
                           const struct sched_reservation *hold)
 {
@@ -182,7 +182,7 @@ static bool is_not_wanted(const struct sched *sched, const struct sched_node *no
 	    (pod->flags & (POD_BAD_SPEC | POD_BAD_STATE)) != 0)
 		return false;
 	if (pod->rev[FACT_SPEC] == 0 && pod->txn != 0)
-		return false; /* news of it is kept until that is answered */
+		return false; /* an event about the spec is deferred to the answer */
 	return pod->rev[FACT_SPEC] == 0 || pod->spec == NULL || pod->listed > 0 ||
 	       (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING) ||
 	       (pod->flags & (POD_HAS_NODE_NAME | POD_ENDED | POD_NO_PROFILE)) != 0 ||
@@ -223,7 +223,7 @@ void reservation_give_up(struct sched *sched, struct sched_node *node,
 {
 	struct sched_reservation *hold = reservation_of_pod(node, pod);
 
-	if (hold == NULL || hold->planned || reservation_goes(hold))
+	if (hold == NULL || reservation_is_planned(hold) || reservation_goes(hold))
 		return;
 	hold->unwanted = true;
 	reservation_leave(sched, node, hold);
@@ -247,7 +247,7 @@ void reservations_reconcile_node(struct sched *sched, struct sched_node *node)
 	}
 }
 
-/* What follows shows it again. */
+/* on_learn_spec shows it again */
 static void on_forget_spec(struct sched *sched, struct sched_node *node,
                            struct sched_reservation *hold)
 {
@@ -274,7 +274,7 @@ void reservations_learn_spec(struct sched *sched, struct sched_pod *pod)
 		each_holding_node(sched, pod, on_learn_spec);
 }
 
-/* As far as amounts go there is room now. */
+/* There is room now, as far as amounts go. */
 static bool has_room_for(const struct sched *sched, const struct sched_node *node,
                          const struct resources *asks)
 {
@@ -307,7 +307,7 @@ void reservations_retry_nominated(struct sched *sched, struct sched_node *node)
 
 /* -- the row of a node --------------------------------------------------- */
 
-/* It is nominated elsewhere, or nowhere any more. */
+/* The pod is nominated on another node, or nowhere any more. */
 static void end_nomination(struct sched *sched, struct sched_node *node,
                            struct sched_pod *pod)
 {
@@ -322,11 +322,10 @@ void reservation_free(struct sched *sched, struct sched_reservation *hold)
 	strings_unref(&sched->model.strings, hold->key[0]);
 	strings_unref(&sched->model.strings, hold->key[1]);
 	model_unref(&sched->model, MODEL_RESOURCES, hold->is.amounts);
-	if (hold->shrinks)
-		model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
+	model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
 }
 
-/* It is in no row any more. */
+/* It stands on no node any more. */
 void reservation_end(struct sched *sched, struct sched_node *node,
                      struct sched_reservation *hold)
 {
@@ -343,6 +342,7 @@ void reservation_end(struct sched *sched, struct sched_node *node,
 	if (pod->nominated == NULL)
 		retry_pod(sched, pod);
 	pending_status_owe(sched, pod);
-	if (!hold->planned) /* else its plan ends, maybe since the pod does */
+	if (!reservation_is_planned(
+		    hold)) /* else its plan ends, perhaps because the pod does */
 		pod_reconcile(sched, pod);
 }

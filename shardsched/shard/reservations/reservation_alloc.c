@@ -1,5 +1,5 @@
-/* Holds from allocs, and into them. Beside those that go an alloc that is written leaves
- * out nominations for which there is no room any more (holds_crowd.c). */
+/* Reservations from allocs, and into them. An alloc that is put leaves out reservations
+ * that go, and nominations for which there is no room any more (reservation_fit.c). */
 #include <stdlib.h>
 
 #include "shardsched/shard/cache/cache.h"
@@ -11,11 +11,11 @@
 static void add_to_sums(struct resource_sums *sums, struct pl_span name, int64_t amount,
                         int64_t nano)
 {
-	if (amount > 0) /* there is room for all that an alloc names */
+	if (amount > 0) /* room was made for all that the alloc names */
 		(void)resource_sums_add(sums, name, (pl_int128)amount * nano);
 }
 
-/* With a reference; NULL: no memory. */
+/* Interned, with a reference; NULL: no memory. */
 const struct resources *reservation_resources(struct sched *sched,
                                               const struct alloc_amounts *used)
 {
@@ -144,7 +144,8 @@ bool reservations_equal(const struct sched_node *node,
 	return same;
 }
 
-/* What is in the snapshot stays there; who has moved the deadline is alive. */
+/* A reservation that stands in both allocs keeps its place in the snapshot. A new
+ * deadline shows that its owner is alive. */
 static void carry_state(struct sched_node *node, const struct sched_reservation *old,
                         uint32_t olds, struct sched_reservation *new)
 {
@@ -155,7 +156,7 @@ static void carry_state(struct sched_node *node, const struct sched_reservation 
 		new->nominates = old[i].nominates;
 		new->taken = old[i].taken;
 		new->unwanted = old[i].unwanted;
-		new->lone_ms = old[i].lone_ms;
+		new->orphan_ms = old[i].orphan_ms;
 		if (new->until_ms != old[i].until_ms)
 			continue;
 		new->over_ms = old[i].over_ms;
@@ -184,8 +185,8 @@ void reservations_set(struct sched *sched, struct sched_node *node,
 	if (olds == 0 && holds->count == 0)
 		return;
 	for (uint32_t i = 0; i < olds; i++) {
-		PL_ASSERT(!old[i].out && !old[i].planned && !old[i].shrinks &&
-		          old[i].until_next == 0);
+		PL_ASSERT(old[i].state == RESERVATION_STANDS &&
+		          old[i].rest.amounts == NULL && old[i].until_next == 0);
 		sched->gangs.holds -= old[i].kind == ALLOC_RESERVATION_GANG;
 		reservation_sum(sched, node, &old[i], false);
 	}
@@ -237,7 +238,7 @@ void reservations_clear(struct sched *sched, struct sched_node *node)
 
 /* -- nominations that are made here ------------------------------------------- */
 
-/* As a pod of that spec takes. */
+/* The amounts that a pod of that spec takes. */
 static enum pl_code amounts_of_spec(struct sched *sched, const struct spec *spec,
                                     struct node_reservation *out)
 {
@@ -289,7 +290,7 @@ static struct alloc_reservation alloc_name(const struct sched *sched,
 	                                  .name = sched_text(sched, hold->key[1])};
 }
 
-/* In its order; NULL: one of that name is there, for another pod. */
+/* At its place in the order; NULL: one of that name is there, for another pod. */
 struct sched_reservation *reservation_insert(struct sched *sched, struct sched_node *node,
                                              const struct sched_reservation *new)
 {
@@ -320,7 +321,7 @@ enum pl_code reservation_plan(struct sched *sched, struct sched_node *node,
 	                                .pod = pod,
 	                                .until_ms = until_ms,
 	                                .number = SNAPSHOT_NONE,
-	                                .planned = true};
+	                                .state = RESERVATION_PLANNED};
 	struct sched_reservation *hold = reservation_of_pod(node, pod);
 	enum pl_code code;
 
@@ -346,7 +347,8 @@ enum pl_code reservation_plan(struct sched *sched, struct sched_node *node,
 		reservation_unplan(sched, node, pod);
 		return pl_err_set(err, PL_NOMEM, "nominate a pod");
 	}
-	reservations_reconcile_pod(sched, pod); /* others are not wanted any more */
+	/* nominations elsewhere are not wanted any more */
+	reservations_reconcile_pod(sched, pod);
 	return PL_OK;
 }
 
@@ -355,7 +357,7 @@ static struct sched_reservation *planned_reservation(const struct sched_node *no
 {
 	struct sched_reservation *hold = reservation_of_pod(node, pod);
 
-	return hold != NULL && hold->planned ? hold : NULL;
+	return hold != NULL && reservation_is_planned(hold) ? hold : NULL;
 }
 
 void reservation_send_planned(struct sched *sched, struct sched_node *node,
@@ -365,9 +367,10 @@ void reservation_send_planned(struct sched *sched, struct sched_node *node,
 
 	if (hold == NULL)
 		return;
-	hold->sent = true;
+	reservation_set_state(hold, RESERVATION_ADDING);
 	hold->until_ms =
-		sched->wall_ms + RESERVATION_MS; /* it may have waited for its turn */
+		/* the plan may have waited for its turn */
+		sched->wall_ms + RESERVATION_MS;
 	reservation_sum(sched, node, hold, true);
 }
 
@@ -376,10 +379,10 @@ void reservation_unsend_planned(struct sched *sched, struct sched_node *node,
 {
 	struct sched_reservation *hold = planned_reservation(node, pod);
 
-	if (hold == NULL || !hold->sent)
+	if (hold == NULL || hold->state == RESERVATION_PLANNED)
 		return;
 	reservation_sum(sched, node, hold, false);
-	hold->sent = false;
+	reservation_set_state(hold, RESERVATION_PLANNED);
 }
 
 void reservation_planned_applied(struct sched *sched, struct sched_node *node,
@@ -389,7 +392,9 @@ void reservation_planned_applied(struct sched *sched, struct sched_node *node,
 
 	if (hold == NULL)
 		return;
-	hold->planned = hold->sent = false;
+	reservation_set_state(hold, hold->state == RESERVATION_OMITTED
+	                                    ? RESERVATION_REMOVING
+	                                    : RESERVATION_STANDS);
 	reservation_reconcile(sched, node, hold);
 }
 
@@ -404,7 +409,7 @@ void reservation_unplan(struct sched *sched, struct sched_node *node,
 
 /* -- into the alloc --------------------------------------------------------- */
 
-/* The pod that it is for waits here, but does not come along. */
+/* The pod waits at this node, but is not in the txn. */
 static bool is_left_out(const struct sched_node *node,
                         const struct sched_reservation *hold)
 {
@@ -429,17 +434,27 @@ bool reservations_go(const struct sched *sched, const struct sched_node *node)
 
 /* -- and those that go ------------------------------------------------------ */
 
-/* What is held and what is to be. */
+/* Exchanges what is reserved and what is left of it. */
 static void swap_amounts(struct sched *sched, struct sched_node *node,
                          struct sched_reservation *hold)
 {
 	struct node_reservation was = hold->is;
+	bool back = hold->state == RESERVATION_SHRINKING;
 
 	reservation_sum(sched, node, hold, false);
 	hold->is = hold->rest;
 	hold->rest = was;
-	hold->shrunk = !hold->shrunk;
+	reservation_set_state(hold, back ? RESERVATION_STANDS : RESERVATION_SHRINKING);
 	reservation_sum(sched, node, hold, true);
+}
+
+static void reservation_leave_out(struct sched *sched, struct sched_node *node,
+                                  struct sched_reservation *hold)
+{
+	reservation_set_state(hold, hold->state == RESERVATION_ADDING
+	                                    ? RESERVATION_OMITTED
+	                                    : RESERVATION_REMOVING);
+	reservation_sum(sched, node, hold, false);
 }
 
 void reservations_send(struct sched *sched, struct sched_node *node)
@@ -450,21 +465,19 @@ void reservations_send(struct sched *sched, struct sched_node *node)
 		return;
 	while (node->slot != SNAPSHOT_NONE &&
 	       (last = reservations_crowded_out(sched, node)) != NULL) {
-		last->out = true;
-		reservation_sum(sched, node, last, false);
+		reservation_leave_out(sched, node, last);
 	}
 	for (uint32_t i = 0; i < node->holds; i++) {
 		struct sched_reservation *hold = &node->hold[i];
 
-		if (hold->shrinks && !hold->shrunk)
+		if (hold->rest.amounts != NULL && hold->state == RESERVATION_STANDS)
 			swap_amounts(sched, node, hold);
 		if (reservation_renews(sched, hold) && reservation_counts(hold))
 			reservation_renew(sched, hold);
 		if (!reservation_goes(hold) || !reservation_counts(hold) ||
 		    is_left_out(node, hold))
 			continue;
-		hold->out = true;
-		reservation_sum(sched, node, hold, false);
+		reservation_leave_out(sched, node, hold);
 	}
 }
 
@@ -473,29 +486,32 @@ void reservations_unsend(struct sched *sched, struct sched_node *node)
 	for (uint32_t i = 0; i < node->holds; i++) {
 		struct sched_reservation *hold = &node->hold[i];
 
-		if (hold->shrunk)
+		if (hold->state == RESERVATION_SHRINKING)
 			swap_amounts(sched, node, hold);
 		hold->until_next = 0;
-		if (hold->kind == ALLOC_RESERVATION_GANG && hold->sent) {
+		if (hold->kind == ALLOC_RESERVATION_GANG &&
+		    hold->state == RESERVATION_ADDING) {
 			reservation_sum(sched, node, hold, false);
-			hold->sent = false;
+			reservation_set_state(hold, RESERVATION_PLANNED);
 		}
 		reservation_untake_gang(sched, node, hold);
-		if (!hold->out)
+		if (!reservation_is_out(hold))
 			continue;
-		hold->out = false;
+		reservation_set_state(hold, hold->state == RESERVATION_OMITTED
+		                                    ? RESERVATION_ADDING
+		                                    : RESERVATION_STANDS);
 		reservation_sum(sched, node, hold, true);
 		reservation_reconcile(sched, node, hold);
 	}
 }
 
-/* It holds less from now on. */
+/* The smaller reservation stands. */
 static void apply_shrink(struct sched *sched, struct sched_node *node,
                          struct sched_reservation *hold)
 {
 	model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
 	hold->rest = (struct node_reservation){0};
-	hold->shrinks = hold->shrunk = false;
+	reservation_set_state(hold, RESERVATION_STANDS);
 	reservation_hide(sched, hold);
 	reservation_show(sched, node, hold);
 }
@@ -505,18 +521,19 @@ void reservations_sent(struct sched *sched, struct sched_node *node)
 	for (uint32_t i = node->holds; i > 0; i--) {
 		struct sched_reservation *hold = &node->hold[i - 1];
 
-		if (hold->kind == ALLOC_RESERVATION_GANG && hold->sent)
-			hold->planned = hold->sent = false;
-		if (hold->shrunk)
+		if (hold->kind == ALLOC_RESERVATION_GANG &&
+		    hold->state == RESERVATION_ADDING)
+			reservation_set_state(hold, RESERVATION_STANDS);
+		if (hold->state == RESERVATION_SHRINKING)
 			apply_shrink(sched, node, hold);
 		if (hold->until_next != 0)
 			reservation_renewed(sched, hold);
-		if (hold->out)
+		if (reservation_is_out(hold))
 			reservation_drop_at(sched, node, i - 1);
 	}
 }
 
-/* Of so many in order. */
+/* Inserts new into count scalars that are in order. */
 static void scalar_insert(struct alloc_scalar *scalar, uint32_t count,
                           struct alloc_scalar new)
 {

@@ -1,32 +1,32 @@
 /*
  * Deadlines of nominations.
  *
- * Who owns a nominated pod renews its hold in time, while the pod waits; who owns the
- * node ends one that has not been renewed, so that no room is kept for ever for somebody
- * whose owner does not see it, or makes no sense of it.
+ * The owner of a nominated pod renews its reservation in time while the pod waits. The
+ * owner of the node ends one that was not renewed, so that no room is kept for ever for a
+ * pod whose owner does not see it, or finds it malformed.
  *
  *	written       until: RESERVATION_MS from now
  *	  |  RESERVATION_RENEW_MS before it, by the pod's owner: written anew
  *	until
  *	  |  RESERVATION_GRACE_MS later, by the node's owner: it goes
  *
- * The deadline is of another's clock. It is only asked how far off it is when it is first
- * seen, at most RESERVATION_MS and at least nothing; from there on the monotonic clock counts.
- * So however much the clocks disagree, a hold stands for RESERVATION_GRACE_MS after it was
- * renewed, which is twice as long as it takes until it is again, and ends after the sum
- * of both if it is not.
+ * The deadline was written by another clock. It is only used to tell how far off it is
+ * when it is first seen, at most RESERVATION_MS and at least nothing; from there on the
+ * monotonic clock counts. So however much the clocks disagree, a reservation stands for
+ * RESERVATION_GRACE_MS after it was renewed, which is twice as long as it takes until it
+ * is renewed again, and ends after the sum of both if it is not.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/reservations/reservation.h"
 
-/* Its pod waits, and is ours. */
+/* The pod waits, and is this shard's. */
 static bool is_ours_and_wanted(const struct sched *sched,
                                const struct sched_reservation *hold)
 {
 	const struct sched_pod *pod = hold->pod;
 	const struct sched_partition *part;
 
-	if (pod == NULL || hold->planned || reservation_goes(hold))
+	if (pod == NULL || reservation_is_planned(hold) || reservation_goes(hold))
 		return false;
 	part = &sched->partition[pod->key[0]];
 	return part->owned && part->open && !part->quiet &&
@@ -40,11 +40,11 @@ static uint64_t renew_ms(const struct sched_reservation *hold)
 	return hold->over_ms > before_ms ? hold->over_ms - before_ms : 1;
 }
 
-/* When it is due for something, of us; UINT64_MAX: it is already, or never. */
+/* When this shard has to do something for it; UINT64_MAX: now, or never. */
 static uint64_t due_ms(const struct sched *sched, const struct sched_node *node,
                        const struct sched_reservation *hold)
 {
-	if (hold->kind != ALLOC_RESERVATION_NOMINATED || hold->planned ||
+	if (hold->kind != ALLOC_RESERVATION_NOMINATED || reservation_is_planned(hold) ||
 	    reservation_goes(hold))
 		return UINT64_MAX;
 	if (hold->over_ms == 0)
@@ -63,7 +63,7 @@ void reservation_watch(struct sched *sched, const struct sched_node *node,
 		sched->reservations_ms = at_ms;
 }
 
-/* Only in a turn, when it is known what time it is. */
+/* Only within a turn, when the time is known. */
 static void set_deadline(const struct sched *sched, struct sched_reservation *hold)
 {
 	int64_t left_ms = hold->until_ms - sched->wall_ms;

@@ -1,4 +1,4 @@
-/* Deadlines of room that is kept for pods. */
+/* Deadlines of nominations. */
 #include "shardsched/shard/reservations/reservation.h"
 #include "shardsched/shard/shards_rig.h"
 
@@ -10,7 +10,8 @@ static struct alloc alloc_0(void)
 	return rig_alloc(&rig, 0, "n-1");
 }
 
-/* 4 cpu, of which a pod that leaves has one; the rest and it are held for web/high. */
+/* 4 cpu, of which a leaving pod has one; the rest and that one are reserved for
+ * web/high. */
 static void node_until(int64_t until_ms)
 {
 	const struct alloc_pod old = {.partition = 3,
@@ -78,7 +79,7 @@ static struct sched_figures figures(void)
 	return out;
 }
 
-T_CASE(what_others_do_not_renew_goes_after_its_deadline)
+T_CASE(a_nomination_that_is_not_renewed_ends)
 {
 	up(rig_wall + WALL_MS + 20000);
 	later(79);
@@ -90,8 +91,8 @@ T_CASE(what_others_do_not_renew_goes_after_its_deadline)
 	down();
 }
 
-/* However wrong the clock was by which it was written. */
-T_CASE(a_deadline_that_is_far_off_is_taken_for_one_of_now)
+/* However wrong the writer's clock was. */
+T_CASE(a_far_deadline_is_shortened)
 {
 	up(rig_wall + 86400000);
 	later(119);
@@ -109,7 +110,7 @@ T_CASE(a_deadline_that_is_far_off_is_taken_for_one_of_now)
 }
 
 /* Nor when the clock is set meanwhile. */
-T_CASE(a_clock_that_is_set_ends_nothing)
+T_CASE(a_clock_change_ends_no_nomination)
 {
 	up(rig_wall + WALL_MS + 20000);
 	later(10);
@@ -122,7 +123,7 @@ T_CASE(a_clock_that_is_set_ends_nothing)
 	down();
 }
 
-T_CASE(who_renews_keeps_his_room)
+T_CASE(a_renewed_nomination_stays)
 {
 	up(rig_wall + WALL_MS + 20000);
 	for (unsigned i = 0; i < 5; i++) {
@@ -148,8 +149,9 @@ T_CASE(who_renews_keeps_his_room)
 	down();
 }
 
-/* Whoever takes over the pod renews it; who takes over the node gives it time again. */
-T_CASE(a_pod_that_is_ours_keeps_its_room)
+/* The pod's next owner renews its nomination; the node's next owner gives it time
+ * again. */
+T_CASE(an_owned_waiting_pod_keeps_its_nomination)
 {
 	up(rig_wall - 1000);
 	rig_own(&rig, 2);
@@ -176,8 +178,8 @@ T_CASE(a_pod_that_is_ours_keeps_its_room)
 	down();
 }
 
-/* Nobody renews for a pod that makes no sense. */
-T_CASE(a_garbled_pod_loses_its_room)
+/* The owner does not renew for a malformed pod. */
+T_CASE(a_malformed_pod_loses_its_nomination)
 {
 	up(rig_wall - 1000);
 	rig_own(&rig, 2);
@@ -194,7 +196,8 @@ T_CASE(a_garbled_pod_loses_its_room)
 
 /* -- two shards ---------------------------------------------------------------- */
 
-/* The first owns the node, and the pods there; the second the pod that wants room. */
+/* The first shard owns the node and the pods there, the second one the pod that wants
+ * room. */
 enum { NODE_OWNER, POD_OWNER };
 
 static uint32_t node_by_key, pod_at;
@@ -261,7 +264,7 @@ static void gone(const char *name)
 	pl_buf_done(&buf);
 }
 
-T_CASE(room_on_others_nodes_is_kept_as_long_as_somebody_waits_for_it)
+T_CASE(a_remote_nomination_stays_while_its_pod_waits)
 {
 	int phase;
 
@@ -281,7 +284,7 @@ T_CASE(room_on_others_nodes_is_kept_as_long_as_somebody_waits_for_it)
 	T_EQ(remote_ever, 100);
 	select_shard(NODE_OWNER);
 	T_EQ(figures().lapsed, 0);
-	/* Its owner stands still, and comes back. */
+	/* The pod's owner stands still, and comes back. */
 	two_later(1, 100);
 	two_later(1, 30);
 	T_EQ(alloc_of_two().holds, 0);

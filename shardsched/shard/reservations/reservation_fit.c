@@ -1,8 +1,7 @@
 /*
- * Who has no room any more. Beside those that go an alloc that is written leaves out
- * nominations for which there is none: somebody more important, who does not see them,
- * has come, or the node has less. What the pods take that terminate is free as far as
- * nominations go.
+ * Which nominations have room. An alloc that is put leaves out nominations for which
+ * there is none: pods of higher priority, which do not see them, have come, or the node
+ * has become smaller. What terminating pods use counts as free for nominations.
  */
 #include "shardsched/shard/reservations/preemption.h"
 
@@ -22,7 +21,7 @@ static void sub_amounts(struct node_amounts *left, const struct resources *amoun
 	left->pods--;
 }
 
-/* For a pod whose spec is not known: in the node's row it is used. */
+/* The pod's spec is not known, so the node's row counts the amounts as used. */
 static bool is_of_unknown_pod(const struct sched_reservation *hold)
 {
 	return hold->number != SNAPSHOT_NONE &&
@@ -30,10 +29,11 @@ static bool is_of_unknown_pod(const struct sched_reservation *hold)
 	       reservation_counts(hold);
 }
 
-/* Likewise, and it is left out already. */
+/* The same, and the txn that is being made leaves it out. */
 static bool is_left_out(const struct sched_reservation *hold)
 {
-	return hold->number != SNAPSHOT_NONE && !hold->nominates && hold->out;
+	return hold->number != SNAPSHOT_NONE && !hold->nominates &&
+	       reservation_is_out(hold);
 }
 
 static bool is_nominated(const struct sched_reservation *hold)
@@ -68,20 +68,21 @@ int32_t reservations_least_priority(const struct sched_node *node)
 	return least;
 }
 
-/* By the alloc that is written its room is free, or will be. */
+/* The entry's room is free, or will be, by the alloc that is being written. */
 static bool entry_goes(const struct alloc_entry *listed)
 {
 	return listed->leaving || listed->end != STATE_TRANSITION_NONE;
 }
 
-/* As things stand (NULL); or once that plan is through. */
+/* As things stand (NULL), or once that plan is done. */
 static bool entry_frees(const struct preemption_plan *plan,
                         const struct alloc_entry *listed)
 {
 	return entry_goes(listed) || (plan != NULL && listed->pod->victim_of == plan);
 }
 
-/* Likewise: of those nominated, then, whom the plan's pod does not take precedence of. */
+/* The nominations of which the plan's pod does not take precedence, as things stand
+ * (NULL) or once that plan is done. */
 static bool reservation_takes(const struct preemption_plan *plan,
                               const struct sched_reservation *hold)
 {
@@ -93,7 +94,7 @@ static bool reservation_takes(const struct preemption_plan *plan,
 	       hold->pod->spec->priority >= plan->pod->spec->priority;
 }
 
-/* What the node has, less those that are there and stay, and those nominated. */
+/* What the node has, less what stays there and what is nominated. */
 static struct node_amounts amounts_left(const struct sched *sched,
                                         const struct sched_node *node,
                                         const struct preemption_plan *plan)
@@ -136,7 +137,7 @@ static int64_t scalar_left(const struct sched *sched, const struct sched_node *n
 	return left;
 }
 
-/* It asks for something of which there is too little. */
+/* There is too little of something that the reservation asks for. */
 static bool has_no_room(const struct sched *sched, const struct sched_node *node,
                         const struct preemption_plan *plan,
                         const struct node_amounts *left,
@@ -160,7 +161,8 @@ struct sched_reservation *reservations_crowded_out(const struct sched *sched,
 	struct node_amounts left = amounts_left(sched, node, NULL);
 	struct sched_reservation *last = NULL;
 
-	/* It may have gone, and been renewed since pods were put in its place. */
+	/* Its pod may be gone, or its deadline renewed, since other pods were put in its
+	 * place. */
 	for (uint32_t i = 0; i < node->holds; i++)
 		if (is_of_unknown_pod(&node->hold[i]) &&
 		    has_no_room(sched, node, NULL, &left, &node->hold[i]))

@@ -1,9 +1,10 @@
 /*
- * Room that is held for gangs.
+ * Reservations for gangs.
  *
- * It says how much, and not what will run there. So nothing else may come to the node
- * until it is clear what becomes of it: by anti-affinity or a host's port a pod that has
- * come meanwhile could be in the way, and the gang is bound already.
+ * A reservation says how much room it takes, and not what will run there. So nothing else
+ * may come to the node until it is clear what becomes of the gang: by anti-affinity or a
+ * host port a pod that came meanwhile could be in the way of a gang that is bound
+ * already.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/reservations/reservation.h"
@@ -88,7 +89,7 @@ enum pl_code reservation_plan_gang(struct sched *sched, struct sched_node *node,
 	                                .is = *is,
 	                                .until_ms = until_ms,
 	                                .number = SNAPSHOT_NONE,
-	                                .planned = true};
+	                                .state = RESERVATION_PLANNED};
 	struct sched_reservation *hold;
 	enum pl_code code = reservation_room(node);
 
@@ -110,7 +111,7 @@ void reservation_unplan_gang(struct sched *sched, struct sched_node *node,
 {
 	struct sched_reservation *hold = reservation_of_gang(node, key);
 
-	if (hold != NULL && hold->planned && !hold->sent)
+	if (hold != NULL && hold->state == RESERVATION_PLANNED)
 		reservation_drop_at(sched, node, (uint32_t)(hold - node->hold));
 }
 
@@ -119,7 +120,8 @@ void reservations_unplan_gangs(struct sched *sched, struct sched_node *node)
 	for (uint32_t i = node->holds; i > 0; i--) {
 		const struct sched_reservation *hold = &node->hold[i - 1];
 
-		if (hold->kind == ALLOC_RESERVATION_GANG && hold->planned && !hold->sent)
+		if (hold->kind == ALLOC_RESERVATION_GANG &&
+		    hold->state == RESERVATION_PLANNED)
 			reservation_drop_at(sched, node, i - 1);
 	}
 }
@@ -127,8 +129,8 @@ void reservations_unplan_gangs(struct sched *sched, struct sched_node *node)
 void reservation_send_gang(struct sched *sched, struct sched_node *node,
                            struct sched_reservation *hold)
 {
-	PL_ASSERT(hold->kind == ALLOC_RESERVATION_GANG && hold->planned && !hold->sent);
-	hold->sent = true;
+	PL_ASSERT(hold->kind == ALLOC_RESERVATION_GANG);
+	reservation_set_state(hold, RESERVATION_ADDING);
 	reservation_sum(sched, node, hold, true);
 }
 
@@ -136,7 +138,7 @@ void reservation_send_gang(struct sched *sched, struct sched_node *node,
 
 void reservation_take_gang(struct sched *sched, struct sched_reservation *hold)
 {
-	PL_ASSERT(hold->kind == ALLOC_RESERVATION_GANG && !hold->planned);
+	PL_ASSERT(hold->kind == ALLOC_RESERVATION_GANG && !reservation_is_planned(hold));
 	hold->taken = true;
 	reservation_hide(sched, hold);
 }
@@ -144,10 +146,9 @@ void reservation_take_gang(struct sched *sched, struct sched_reservation *hold)
 void reservation_shrink_gang(struct sched_reservation *hold,
                              struct node_reservation *rest)
 {
-	PL_ASSERT(hold->kind == ALLOC_RESERVATION_GANG && !hold->planned &&
-	          !hold->shrinks);
+	PL_ASSERT(hold->kind == ALLOC_RESERVATION_GANG &&
+	          hold->state == RESERVATION_STANDS && hold->rest.amounts == NULL);
 	hold->rest = *rest;
-	hold->shrinks = true;
 }
 
 void reservation_untake_gang(struct sched *sched, struct sched_node *node,
@@ -155,10 +156,8 @@ void reservation_untake_gang(struct sched *sched, struct sched_node *node,
 {
 	if (hold->kind != ALLOC_RESERVATION_GANG)
 		return;
-	PL_ASSERT(!hold->shrunk);
-	if (hold->shrinks)
-		model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
-	hold->shrinks = false;
+	PL_ASSERT(hold->state != RESERVATION_SHRINKING);
+	model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
 	hold->rest = (struct node_reservation){0};
 	if (!hold->taken)
 		return;

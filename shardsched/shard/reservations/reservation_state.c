@@ -1,11 +1,12 @@
 /*
- * What a waiting pod's state says of the room that is held for it: which node it is
- * nominated for. Written with the hold (preempts_commit.c), and taken back with it, here;
- * whatever else its owner writes into the state says it as it is then.
+ * What a waiting pod's state says about its nomination. It is written with the
+ * reservation (preemption_txn.c) and taken back with it, here; whatever else the pod's
+ * owner writes into the state says it as it is then.
  *
- * Nobody relies on it, so it never keeps anything from being written: states go along as
- * far as there is room beside what has to be in a transaction. Whoever is left out, and
- * those whose hold others ended, are told by their owner right after (unsched.c).
+ * No decision relies on it, so it never keeps anything else from being written: such
+ * states go along as far as there is room beside what a transaction must have. Pods that
+ * are left out, and those whose nomination was ended by others, are reported by their
+ * owner right after (pending_status.c).
  */
 #include <stdio.h>
 
@@ -18,16 +19,16 @@
 
 enum {
 	MESSAGE_SIZE = 640,
-	TELLS_AT_ONCE = 4, /* in a transaction that is made for something else */
+	TELLS_AT_ONCE = 4, /* the most in a txn that is made for something else */
 };
 
-/* It is in the store, and is to stay. */
+/* The nomination that is in the store and is to stay. */
 static const struct sched_reservation *standing_reservation(const struct sched_pod *pod)
 {
 	const struct sched_reservation *hold =
 		pod->nominated == NULL ? NULL : reservation_of_pod(pod->nominated, pod);
 
-	return hold == NULL || hold->planned || hold->out || hold->unwanted ||
+	return hold == NULL || hold->state != RESERVATION_STANDS || hold->unwanted ||
 	                       hold->overdue
 	               ? NULL
 	               : hold;
@@ -46,7 +47,7 @@ static bool node_partition(const struct sched *sched, const uint32_t key[2],
 	                         sched->opts.partitions, out, NULL) == PL_OK;
 }
 
-/* What it holds is known; or that it is not there. */
+/* What the node reserves is known, or that the node does not exist. */
 static bool is_node_known(const struct sched *sched, const uint32_t key[2])
 {
 	const struct sched_node *node = node_by_key(sched, key);
@@ -88,18 +89,18 @@ bool nomination_is_reported(const struct sched *sched, const struct sched_pod *p
 	       pl_span_eq(is.nominated_cluster, sched_text(sched, pod->at[0]));
 }
 
-/* It is ours to tell, and waits. */
+/* The pod waits, and its state is this shard's to write. */
 static bool may_be_reported(const struct sched *sched, const struct sched_pod *pod)
 {
 	const struct sched_partition *part = &sched->partition[pod->key[0]];
 
 	return (pod->stage == POD_QUEUED || pod->stage == POD_IDLE) &&
-	       pod->linked != LINKED_TERMINATING && /* else its keys go */
+	       pod->linked != LINKED_TERMINATING && /* else its keys are deleted */
 	       (pod->flags & (POD_BAD_STATE | POD_RESET | POD_DELETED)) == 0 &&
 	       part->owned && part->open && !part->quiet;
 }
 
-/* None that is known of; and it is not in a call. */
+/* No node is known that reserves for the pod, and none is in a txn. */
 static bool is_uncertain(const struct sched *sched, const struct sched_pod *pod)
 {
 	const struct sched_node *node;
@@ -142,7 +143,7 @@ void nomination_ended_text(const struct sched *sched, const uint32_t node[2], ch
 
 /* -- with the release -------------------------------------------------------- */
 
-/* Its pod's state has to say that it is no more. */
+/* The pod's state has to say that the nomination is gone. */
 static bool is_to_be_reported(const struct sched *sched, const struct sched_node *node,
                               const struct sched_reservation *hold)
 {
@@ -194,7 +195,7 @@ static enum pl_code report_pod(struct sched *sched, struct shard_txn *txn,
 		return code;
 	if (!builder_put_state(&txn->builder, &decided))
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
-	pod->reported_s = 0; /* what is in its way now */
+	pod->reported_s = 0; /* so that its status is written soon */
 	txn_add(txn, &(struct txn_entry){.kind = ENTRY_STATUS,
 	                                 .pod = pod,
 	                                 .value = decided.state,
@@ -212,8 +213,8 @@ static bool is_in_txn(const struct shard_txn *txn, const struct sched_pod *pod)
 	return false;
 }
 
-/* What has to be written goes first, and what is decided together whole: a bundle, or a
- * gang's step, is counted to the last operation. */
+/* What must be written goes first. Pods that are committed whole, in a batch or a gang's
+ * step, are counted to the last operation. */
 static bool txn_takes_more(const struct shard_txn *txn)
 {
 	uint32_t reported = 0;
@@ -235,7 +236,7 @@ enum pl_code nominations_report(struct sched *sched, struct shard_txn *txn,
 	for (uint32_t i = 0; i < node->holds && code == PL_OK; i++) {
 		const struct sched_reservation *hold = &node->hold[i];
 
-		if (!hold->out || !is_to_be_reported(sched, node, hold) ||
+		if (!reservation_is_out(hold) || !is_to_be_reported(sched, node, hold) ||
 		    hold->pod->txn != 0 || is_in_txn(txn, hold->pod))
 			continue;
 		if (!txn_takes_more(txn))

@@ -1,4 +1,4 @@
-/* What states say of room that is held, when much of it goes at once. */
+/* What states say of nominations, when many of them end at once. */
 #include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
 
@@ -36,7 +36,7 @@ static struct pl_span said_of(const char *name)
 	return rig_state(&rig, 1, name, &phase).nominated_node;
 }
 
-/* What its member says. */
+/* What the pod's member says. */
 static void ends(const char *name)
 {
 	int phase;
@@ -53,7 +53,7 @@ static void ends(const char *name)
 	pl_buf_done(&buf);
 }
 
-/* As whoever changes a Node does: with its alloc. */
+/* Writes a Node as its cluster does, with its alloc. */
 static void node_is(const char *name, const char *cpu)
 {
 	struct pl_buf buf = {.max = 1 << 16};
@@ -95,7 +95,7 @@ static bool is_held_on(const char *node, struct pl_span name)
 	return false;
 }
 
-/* It is said of a pod exactly when room is held for it there. */
+/* The state of a pod names a node exactly when that has a reservation for the pod. */
 static void said_is_held(const char *name)
 {
 	struct pl_span node = said_of(name);
@@ -140,7 +140,7 @@ static void nominate_many(unsigned ops)
 	T_EQ(rig_alloc(&rig, 0, "n-1").holds, HIGHS);
 }
 
-/* Whoever is to. */
+/* All pods that are to end do. */
 static void all_end(void)
 {
 	for (unsigned i = 0; i < LOWS; i++)
@@ -148,8 +148,8 @@ static void all_end(void)
 			ends(numbered("low", i));
 }
 
-/* More nominations end at once than states go into a transaction: the node goes on all
- * the same, and it is soon said of all of them. */
+/* More nominations end at once than states fit into a transaction: the node goes on all
+ * the same, and soon all states say it. */
 static void many_end(unsigned ops)
 {
 	struct alloc alloc;
@@ -162,7 +162,7 @@ static void many_end(unsigned ops)
 	alloc = rig_alloc(&rig, 0, "n-1");
 	T_TRUE(alloc.holds < HIGHS);
 	T_EQ(alloc.pods, LOWS - HIGHS);
-	for (unsigned i = 0; i < 4; i++) /* so many go into a call */
+	for (unsigned i = 0; i < 4; i++) /* so many fit into a txn */
 		later(1);
 	for (unsigned i = 0; i < HIGHS; i++)
 		said_is_held(numbered("high", i));
@@ -177,7 +177,7 @@ static void many_end(unsigned ops)
 	down();
 }
 
-T_CASE(many_that_end_at_once_do_not_stop_their_node)
+T_CASE(many_nominations_that_end_do_not_stop_their_node)
 {
 	many_end(16);
 	many_end(8);
@@ -193,7 +193,7 @@ static int64_t stays(const char *node)
 	return alloc.used.cpu_milli - (int64_t)1000 * leaving(&alloc);
 }
 
-/* The first alloc from there on in which so many leave. */
+/* The first alloc from there on in which that many pods leave. */
 static struct alloc when_leaving(uint32_t from, unsigned count)
 {
 	struct alloc alloc = {0};
@@ -212,9 +212,9 @@ static struct alloc when_leaving(uint32_t from, unsigned count)
 	return alloc;
 }
 
-/* Thirty have to go in several transactions. On the way the room that is held already
- * has to be given back, and it is held again with the last of them. */
-T_CASE(what_is_given_back_by_ones_own_plan_comes_back_with_it)
+/* Thirty victims take several transactions. On the way the nomination that stood already
+ * has to be given back, and it stands again with the last of them. */
+T_CASE(a_nomination_left_out_by_its_plan_returns_with_it)
 {
 	bool waits = false;
 	struct alloc alloc;
@@ -268,9 +268,9 @@ T_CASE(what_is_given_back_by_ones_own_plan_comes_back_with_it)
 
 /* -- a plan that has grown old -------------------------------------------------- */
 
-/* While it waits for its turn a more important pod takes of the room that it relies on.
- */
-T_CASE(nobody_leaves_for_a_nomination_that_would_not_stand)
+/* While the plan waits for its turn a pod of higher priority takes room that it relies
+ * on. */
+T_CASE(no_victim_leaves_for_a_nomination_that_would_not_stand)
 {
 	up(0, "10");
 	pod("low", "8", 0);
@@ -278,10 +278,10 @@ T_CASE(nobody_leaves_for_a_nomination_that_would_not_stand)
 	pod("small", "500m", 20);
 	rig_deliver_all(&rig);
 	rig_views(&rig);
-	rig_run(&rig); /* the node is in a call */
+	rig_run(&rig); /* the node is in a txn */
 	pod("high", "9", 5);
 	rig_deliver_all(&rig);
-	rig_run(&rig); /* who has to go for it is decided, and waits */
+	rig_run(&rig); /* the victims are decided, and wait */
 	pod("higher", "1200m", 10);
 	rig_deliver_all(&rig);
 	rig_run(&rig);
@@ -298,7 +298,7 @@ T_CASE(nobody_leaves_for_a_nomination_that_would_not_stand)
 
 /* -- in a bundle ------------------------------------------------------------------ */
 
-/* A rule that finds nobody. */
+/* Anti-affinity that selects no pod. */
 #define APART(node)                                                            \
 	",\"nodeSelector\":{\"host\":\"" node                                  \
 	"\"},\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":"   \
@@ -320,9 +320,9 @@ static void four_on(const char *name, const char *node, const char *asks, int pr
 	rig_priority = 0;
 }
 
-/* Four are nominated on each of its nodes, for whom it leaves no room. There is as much
- * room in its call as it takes itself. */
-T_CASE(in_a_bundle_there_is_room_for_the_bundle)
+/* Four pods are nominated on each of the batch's nodes, and the batch leaves them no
+ * room. Its txn has exactly as much room as it takes itself. */
+T_CASE(states_do_not_take_room_from_a_batch)
 {
 	up(0, "4");
 	rig_node(&rig, 0, "n-2", "4");
@@ -334,7 +334,7 @@ T_CASE(in_a_bundle_there_is_room_for_the_bundle)
 	four_on("high", "n-2", "1\",\"memory\":\"10Gi", 5);
 	for (unsigned i = 0; i < 40; i++)
 		later(1);
-	for (unsigned i = 1; i < 3; i++) { /* not as the shard wrote it itself */
+	for (unsigned i = 1; i < 3; i++) { /* an alloc that another shard wrote */
 		char key[64];
 
 		(void)snprintf(key, sizeof key, "/alloc/0000/east/n-%u", i);
@@ -363,7 +363,7 @@ T_CASE(in_a_bundle_there_is_room_for_the_bundle)
 
 /* -- a state that is out of date ------------------------------------------------- */
 
-enum { ONCE = 100 }; /* more than are told in a call */
+enum { ONCE = 100 }; /* more than are reported in a txn */
 
 static uint32_t pod_location_of(const char *node)
 {
@@ -375,7 +375,7 @@ static uint32_t pod_location_of(const char *node)
 	return local;
 }
 
-/* Of a partition that those pods are not of. */
+/* Of a partition to which those pods do not belong. */
 static const char *another_node(void)
 {
 	unsigned i = 1;
@@ -385,8 +385,8 @@ static const char *another_node(void)
 	return numbered("n", i);
 }
 
-/* Somebody else wrote it, when room was held for it; it is no more, and as the pod says
- * itself where it belongs, it is never tried. */
+/* Another shard wrote the state while room was reserved for the pod. The reservation is
+ * gone, and as the pod selects a node itself, it is never tried. */
 static void nominated_once(const char *name, const char *node)
 {
 	const struct pod_state state = {.phase = STATE_PENDING,
@@ -408,7 +408,7 @@ static void nominated_once(const char *name, const char *node)
 	pl_buf_done(&buf);
 }
 
-T_CASE(what_is_taken_over_is_put_right)
+T_CASE(an_acquired_pods_state_is_corrected)
 {
 	char node[16];
 
@@ -423,8 +423,8 @@ T_CASE(what_is_taken_over_is_put_right)
 	down();
 }
 
-/* Until it is known what that node holds, nobody can say that it is not so. */
-T_CASE(what_is_taken_over_is_put_right_when_its_node_is_known)
+/* Until it is known what the node reserves, the state cannot be called wrong. */
+T_CASE(an_acquired_pods_state_is_corrected_when_its_node_is_known)
 {
 	char node[16];
 
@@ -441,7 +441,7 @@ T_CASE(what_is_taken_over_is_put_right_when_its_node_is_known)
 	down();
 }
 
-T_CASE(many_that_are_never_tried_are_all_put_right)
+T_CASE(states_of_pods_that_are_never_tried_are_corrected)
 {
 	char node[16];
 

@@ -1,9 +1,9 @@
-/* Room that is kept on nodes. */
+/* Reservations on nodes. */
 #include "shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 
-/* 4 cpu, of which a pod of nobody's partition has one; and these holds. */
+/* 4 cpu, of which a pod of a partition without owner has one; and these reservations. */
 static void node_with(const char *used, const char *holds)
 {
 	char value[1024];
@@ -32,7 +32,7 @@ static void node_with(const char *used, const char *holds)
 	",\"nodes\":[{\"at\":0,\"cluster\":\"east\",\"node\":\"n-1\",\"pods\":{"        \
 	"\"w-0\":\"40\",\"w-1\":\"41\"}}]}"
 
-/* As a pod that asks for so much cpu and nothing else. */
+/* For a pod that asks for that much cpu and nothing else. */
 #define NOMINATED(name, at, cpu)                                                                                                \
 	",\"leaving\":{\"0003\":{\"web\":[\"old\"]}},\"holds\":[{\"kind\":\"nominated\",\"namespace\":\"web\",\"name\":\"" name \
 	"\",\"at\":" at ",\"used\":{\"cpu\":\"" cpu                                                                             \
@@ -53,7 +53,7 @@ static int phase_of(uint32_t p, const char *name)
 	return phase;
 }
 
-T_CASE(what_a_gang_holds_nobody_gets)
+T_CASE(a_gang_reservation_closes_its_node)
 {
 	struct alloc alloc;
 
@@ -66,7 +66,7 @@ T_CASE(what_a_gang_holds_nobody_gets)
 	rig_run_idle(&rig);
 	rig.now_ms += 20000;
 	rig_run_idle(&rig);
-	/* Nor what is left beside it: nobody knows what will run there. */
+	/* Nor the room that is left beside it: it is not known what will run there. */
 	T_TRUE(phase_of(1, "big") != STATE_BOUND && phase_of(1, "small") != STATE_BOUND);
 	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 1);
 	rig_put(&rig, "/gangs/ml/train1", RECORD("aborting"));
@@ -83,8 +83,8 @@ T_CASE(what_a_gang_holds_nobody_gets)
 	rig_close(&rig);
 }
 
-/* By the node's owner, if nobody knows of the gang for a while. */
-T_CASE(no_hold_outlives_its_record)
+/* The node's owner releases it if no record has been known for a while. */
+T_CASE(a_reservation_without_a_record_is_released)
 {
 	rig_open(&rig, NULL);
 	node_with("\"cpu\":\"3000m\",\"pods\":\"3\"", GANG("2000m"));
@@ -101,7 +101,7 @@ T_CASE(no_hold_outlives_its_record)
 	rig_close(&rig);
 }
 
-T_CASE(what_a_gang_no_longer_holds_is_taken_at_once)
+T_CASE(room_that_a_gang_gives_back_is_used_at_once)
 {
 	rig_open(&rig, NULL);
 	node_with("\"cpu\":\"3000m\",\"pods\":\"3\"", GANG("2000m"));
@@ -117,7 +117,7 @@ T_CASE(what_a_gang_no_longer_holds_is_taken_at_once)
 	rig_close(&rig);
 }
 
-T_CASE(a_nominated_pod_finds_its_room_and_its_hold_goes)
+T_CASE(a_nominated_pod_is_placed_and_its_nomination_goes)
 {
 	struct alloc alloc;
 
@@ -126,7 +126,7 @@ T_CASE(a_nominated_pod_finds_its_room_and_its_hold_goes)
 	own_two();
 	rig_pod(&rig, 1, "other", "1", "");
 	rig_run_idle(&rig);
-	/* It is not there yet: the hold is nobody's, and goes. */
+	/* There is no such pod: the reservation is for nothing, and goes. */
 	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
 	T_EQ(phase_of(1, "other"), STATE_BOUND);
 	rig_close(&rig);
@@ -147,8 +147,8 @@ T_CASE(a_nominated_pod_finds_its_room_and_its_hold_goes)
 	rig_close(&rig);
 }
 
-/* Its spec is read by key; until then its hold counts for everybody. */
-T_CASE(a_nomination_of_a_pod_of_others_is_left_alone)
+/* The pod's spec is read by key; until then its reservation counts for all pods. */
+T_CASE(a_remote_pods_nomination_is_left_alone)
 {
 	struct alloc alloc;
 
@@ -159,7 +159,7 @@ T_CASE(a_nomination_of_a_pod_of_others_is_left_alone)
 	rig_pod(&rig, 1, "other", "1", "");
 	rig_run_idle(&rig);
 	T_EQ(phase_of(1, "other"), STATE_PENDING);
-	/* Nominations are nothing to those that are more important. */
+	/* Pods of higher priority do not see nominations. */
 	rig_put(&rig, "/schedules/0001/web/high/spec",
 	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"high\",\"uid\":\"h\"},"
 	        "\"spec\":{\"priority\":9,\"containers\":[{\"name\":\"c\",\"resources\":{"
@@ -195,7 +195,7 @@ static void gone_when(const char *spec)
 	rig_close(&rig);
 }
 
-T_CASE(a_hold_goes_with_its_pod)
+T_CASE(a_nomination_goes_with_its_pod)
 {
 	char json[1024];
 
@@ -207,7 +207,7 @@ T_CASE(a_hold_goes_with_its_pod)
 	gone_when(json);
 }
 
-T_CASE(a_hold_goes_when_its_pod_finds_another_place)
+T_CASE(a_nomination_goes_when_its_pod_is_placed_elsewhere)
 {
 	rig_open(&rig, NULL);
 	node_with("\"cpu\":\"5000m\",\"pods\":\"2\"", NOMINATED("mine", "1", "4000m"));
@@ -225,8 +225,8 @@ T_CASE(a_hold_goes_when_its_pod_finds_another_place)
 	rig_close(&rig);
 }
 
-/* Runs until something is to be put there, and leaves that out; so what puts the other
- * stays. All else is answered. */
+/* Runs until that key is to be put, and does not answer it; so the txn that puts the
+ * other key remains. All else is answered. */
 static void until_put(const char *key, const char *other)
 {
 	bool out = false;
@@ -255,9 +255,9 @@ static void answer(const char *key)
 	rig_deliver_all(&rig);
 }
 
-/* Whoever comes has the room of a hold that goes: so that goes with him, even while the
- * state of its pod, which tells of it, is in a call. */
-T_CASE(room_that_is_given_up_is_given_once)
+/* The next pod takes the room of a reservation that goes. So the reservation goes in the
+ * same txn, even while the state of its pod, which tells of it, is in a txn. */
+T_CASE(room_that_is_given_up_is_used_once)
 {
 	static const char alloc[] = "/alloc/0000/east/n-1",
 			  state[] = "/schedules/0001/web/mine/state";
@@ -294,9 +294,9 @@ T_CASE(room_that_is_given_up_is_given_once)
 	rig_close(&rig);
 }
 
-/* Nothing is known of it until a call is answered that was made before its partition
- * came: that does not say that it is not wanted any more. */
-T_CASE(a_pod_that_is_being_read_keeps_its_nomination)
+/* Nothing is known of the pod until a txn is answered that was made before its partition
+ * came: that does not mean that the pod needs no reservation. */
+T_CASE(a_pod_that_is_not_known_yet_keeps_its_nomination)
 {
 	static const char alloc[] = "/alloc/0000/east/n-1";
 
@@ -305,7 +305,7 @@ T_CASE(a_pod_that_is_being_read_keeps_its_nomination)
 	rig_pod(&rig, 1, "mine", "3500m", "");
 	rig_own(&rig, 0);
 	rig_run(&rig);
-	T_TRUE(rig.out[0].used); /* of all that it lists, and holds room for */
+	T_TRUE(rig.out[0].used); /* of all pods that it lists or reserves for */
 	rig_own(&rig, 1);
 	for (unsigned n = 0; n < 20; n++) {
 		rig.now_ms += 100;
@@ -322,7 +322,7 @@ T_CASE(a_pod_that_is_being_read_keeps_its_nomination)
 	rig_close(&rig);
 }
 
-/* The release fails against somebody who was faster, and is made again, once. */
+/* The release fails against another writer, and is made again, once. */
 T_CASE(a_release_that_conflicts_is_made_again)
 {
 	struct alloc alloc;
@@ -343,7 +343,7 @@ T_CASE(a_release_that_conflicts_is_made_again)
 	rig_close(&rig);
 }
 
-T_CASE(a_hold_of_no_partition_is_told)
+T_CASE(a_reservation_of_no_partition_is_malformed)
 {
 	rig_open(&rig, NULL);
 	node_with("\"cpu\":\"4000m\",\"pods\":\"2\"", NOMINATED("mine", "77", "3000m"));
@@ -363,7 +363,7 @@ static void up(void)
 	rig_run_idle(&rig);
 }
 
-T_CASE(a_partition_that_is_lost_takes_its_holds_along)
+T_CASE(a_lost_partition_forgets_its_reservations)
 {
 	up();
 	rig_lost(&rig, 0);

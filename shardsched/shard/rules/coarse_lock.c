@@ -1,17 +1,17 @@
 /*
- * A pod may be looked at by more terms than a transaction has room for locks. Whoever
- * decides under a term has compared the registry in which it stands, and once that is put
- * as it is, does not get through; nor is anybody decided then, until the view has reached
- * it (registries.c). So a registry that is put stands for all locks of its terms. It
- * costs more than these: everybody whose transaction compares it is sent back, and all
- * shards read it again.
+ * Coarse locks, for a pod that is selected by more terms than a transaction has room for
+ * locks. A decision under a term has compared the registry in which the term stands. Once
+ * the registry is put, even unchanged, such a decision fails, and nothing is decided
+ * until the view has reached the new revision (registry_apply.c). So a put of a registry
+ * stands for the locks of all its terms. It costs more than these: every txn that
+ * compares the registry fails, and all shards read it again.
  *
- * One that is large is not put: with another, or with a node's alloc, it would not go
- * into a transaction. /groups/nodes is put instead, which whoever decides under any term
- * compares, too: so everybody is sent back, be it for terms of other namespaces.
+ * A large registry is not put: beside another one, or beside a node's alloc, it would not
+ * fit into a transaction. /groups/nodes is put instead, which every decision under a term
+ * compares: so those under terms of other namespaces fail, too.
  *
- * What is decided under a term compares the lock of just that one. Of whom so many terms
- * concern that these do not fit is not decided (rules.many).
+ * A decision under a term compares the lock of just that one. A pod that carries so many
+ * terms that their locks do not fit is not decided (rules.many).
  */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/txn/batch.h"
@@ -19,9 +19,10 @@
 
 enum {
 	OPS_DEFAULT = 128,
-	PARTS = 4, /* of what a transaction takes, that locks may have one by one */
+	/* the part of a transaction's entries that locks may take one by one */
+	PARTS = 4,
 	BYTES_DEFAULT = 3 << 19,
-	BYTE_PARTS = 12, /* that a registry may have */
+	BYTE_PARTS = 12, /* the part of a transaction's bytes that a registry may take */
 };
 
 bool coarse_lock_is_needed(const struct sched *sched, uint32_t locks)
@@ -114,14 +115,14 @@ static enum pl_code put_registry(struct sched *sched, struct shard_txn *txn,
 }
 
 enum pl_code coarse_lock_put(struct sched *sched, struct shard_txn *txn,
-                             const struct sched_rule *group)
+                             const struct sched_rule *rule)
 {
-	struct rule_namespace *namespace = group->namespace;
+	struct rule_namespace *namespace = rule->namespace;
 	struct keys_text text;
 	enum pl_code code;
 
-	/* Not registered any more, and not all know: the registry that is compared is
-	 * old. */
+	/* The term was unregistered, and not all classes have been matched since: the
+	 * registry that is compared is an old one. */
 	if (namespace == NULL || coarse_lock_is_put(sched, txn, namespace))
 		return PL_OK;
 	if (!is_registry_large(sched, namespace))
@@ -133,9 +134,9 @@ enum pl_code coarse_lock_put(struct sched *sched, struct shard_txn *txn,
 	return code;
 }
 
-void coarse_lock_batch(struct sched *sched, const struct sched_rule *group)
+void coarse_lock_batch(struct sched *sched, const struct sched_rule *rule)
 {
-	struct rule_namespace *namespace = group->namespace;
+	struct rule_namespace *namespace = rule->namespace;
 	struct batch_condition condition = {.how = BATCH_BUMP};
 	struct pl_err err = {0};
 	struct keys_text text;

@@ -1,4 +1,4 @@
-/* Pods that so many and such large terms find that the registries do not go into one
+/* Pods selected by so many and such large terms that the registries do not fit into one
  * transaction. */
 #include "shardsched/shard/sched_rig.h"
 
@@ -25,7 +25,7 @@ static const char spread[] =
 	"\"topologySpreadConstraints\":[{\"maxSkew\":9,\"topologyKey\":\"host\","
 	"\"whenUnsatisfiable\":\"DoNotSchedule\",";
 
-/* Their terms find themselves, and app "a". */
+/* Pods with terms that select themselves and app "a". */
 static void carriers(char first, unsigned values, const char *before, const char *after)
 {
 	static char rules[1 << 18], in[1 << 17];
@@ -89,7 +89,7 @@ static int64_t rev_of(const char *key)
 	return record == NULL ? 0 : record->mod_revision;
 }
 
-/* a runs, and then come those whose terms find it. */
+/* a runs before the pods come whose terms select it. */
 static void up(unsigned values)
 {
 	rig_open(&rig, NULL); /* etcd's own limits: 128 operations, 1.5 MiB */
@@ -118,7 +118,7 @@ static void up(unsigned values)
 	are_bound('y');
 }
 
-/* What nobody is decided without is put: the registries, or what nodes there are. */
+/* The end of a puts what every decision compares: the registries, or /groups/nodes. */
 static void goes(unsigned values, bool large)
 {
 	int64_t nodes, namespace, global;
@@ -133,7 +133,7 @@ static void goes(unsigned values, bool large)
 	T_EQ(rev_of("/groups/nodes") > nodes, large);
 	T_EQ(rev_of("/groups/web/registry") > namespace, !large);
 	T_EQ(rev_of("/groups/registry") > global, !large);
-	/* And whoever comes is decided again. */
+	/* And the next pod is decided again. */
 	put_pod("c", "c", "1m", "");
 	carriers('z', 0, spread, "}],");
 	settle_for(20000);
@@ -143,19 +143,18 @@ static void goes(unsigned values, bool large)
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(who_is_looked_at_by_small_terms_goes, 120)
+T_CASE_SECONDS(a_pod_that_many_small_terms_select_ends, 120)
 {
 	goes(10, false);
 }
 
-T_CASE_SECONDS(who_is_looked_at_by_large_terms_goes, 120)
+T_CASE_SECONDS(a_pod_that_many_large_terms_select_ends, 120)
 {
 	goes(250, true);
 }
 
-/* Another shard puts what stands for all of the locks: whoever is decided under a term
- * meanwhile loses. */
-T_CASE_SECONDS(who_is_decided_meanwhile_is_decided_again, 120)
+/* Another shard puts a coarse lock: a decision under one of its terms meanwhile fails. */
+T_CASE_SECONDS(a_decision_before_a_coarse_lock_fails_and_is_redone, 120)
 {
 	unsigned late = RIG_OUT_MAX;
 
@@ -184,7 +183,7 @@ T_CASE_SECONDS(who_is_decided_meanwhile_is_decided_again, 120)
 	rig_close(&rig);
 }
 
-/* Somebody more important wants its place. */
+/* A pod of higher priority takes the place of one that so many terms select. */
 static void is_preempted(unsigned values)
 {
 	up(values);
@@ -196,12 +195,12 @@ static void is_preempted(unsigned values)
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(who_is_looked_at_by_small_terms_is_preempted, 120)
+T_CASE_SECONDS(a_pod_that_many_small_terms_select_is_preempted, 120)
 {
 	is_preempted(10);
 }
 
-T_CASE_SECONDS(who_is_looked_at_by_large_terms_is_preempted, 120)
+T_CASE_SECONDS(a_pod_that_many_large_terms_select_is_preempted, 120)
 {
 	is_preempted(250);
 }

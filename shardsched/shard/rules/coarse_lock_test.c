@@ -1,6 +1,6 @@
 /*
- * Pods that are looked at by more terms than a transaction has room for locks; and those
- * that are decided under so many.
+ * Pods selected by more terms than a transaction has room for locks, and pods decided
+ * under that many terms.
  */
 #include "shardsched/shard/sched_rig.h"
 
@@ -25,7 +25,7 @@ static void put_pod(const char *name, const char *labels, const char *cpu,
 	rig_put(&rig, key, json);
 }
 
-/* Each spreads over nodes, with all that are of app a. */
+/* Each spreads over nodes with all pods of app a. */
 static void carriers(uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ static void settle_for(uint64_t ms)
 		rig_run_idle(&rig);
 }
 
-/* n-0 is the only large one. */
+/* n-0 is the only large node. */
 static void up(void)
 {
 	rig_open(&rig, NULL);
@@ -110,7 +110,7 @@ static void are_bound(uint32_t count)
 	}
 }
 
-T_CASE(who_is_looked_at_by_so_many_comes_and_goes)
+T_CASE(a_pod_that_many_terms_select_is_bound_and_ends)
 {
 	up();
 	carriers(CARRIERS);
@@ -127,8 +127,8 @@ T_CASE(who_is_looked_at_by_so_many_comes_and_goes)
 	down();
 }
 
-/* They come after it. */
-T_CASE(who_is_looked_at_by_so_many_since_goes)
+/* The terms come after the pod. */
+T_CASE(a_bound_pod_that_many_new_terms_select_ends)
 {
 	up();
 	put_pod("a", "\"app\":\"a\"", "60", "");
@@ -145,7 +145,7 @@ T_CASE(who_is_looked_at_by_so_many_since_goes)
 	down();
 }
 
-T_CASE(who_is_looked_at_by_so_many_can_be_made_room_of)
+T_CASE(a_pod_that_many_terms_select_is_a_victim)
 {
 	up();
 	put_pod("a", "\"app\":\"a\"", "60", "");
@@ -163,8 +163,8 @@ T_CASE(who_is_looked_at_by_so_many_can_be_made_room_of)
 	down();
 }
 
-/* Few locks are put one by one, and the registry stays. */
-T_CASE(the_registry_is_put_for_many_only)
+/* A few locks are put one by one, and the registry stays as it is. */
+T_CASE(a_few_locks_are_put_one_by_one)
 {
 	int64_t was;
 
@@ -186,8 +186,8 @@ T_CASE(the_registry_is_put_for_many_only)
 	down();
 }
 
-/* Whoever keeps away from it can not be hurt by its end. */
-T_CASE(an_end_does_not_disturb_who_keeps_away)
+/* The end of a pod cannot break anti-affinity to it. */
+T_CASE(an_end_puts_no_anti_affinity_locks)
 {
 	static const char away[] =
 		"\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnored"
@@ -213,7 +213,7 @@ T_CASE(an_end_does_not_disturb_who_keeps_away)
 	down();
 }
 
-/* So many terms of its own, each of which finds it. */
+/* That many terms of the pod's own, each of which selects it. */
 static void put_ruled(const char *app, uint32_t terms)
 {
 	static char rules[1 << 18];
@@ -234,8 +234,9 @@ static void put_ruled(const char *app, uint32_t terms)
 	put_pod("c", labels, "1", rules);
 }
 
-/* Those that are only put are few enough, and yet too many beside the others. */
-T_CASE(what_is_only_put_makes_room_for_what_is_compared)
+/* The locks that are only put are few enough alone, and too many beside those that are
+ * compared. */
+T_CASE(put_locks_give_way_to_compared_ones)
 {
 	up();
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 64});
@@ -248,8 +249,8 @@ T_CASE(what_is_only_put_makes_room_for_what_is_compared)
 	down();
 }
 
-/* What a transaction takes is the only bound. */
-T_CASE(who_is_decided_under_a_thousand_is_bound_where_they_fit)
+/* The only bound is what a transaction takes. */
+T_CASE(a_pod_under_a_thousand_terms_is_bound_where_they_fit)
 {
 	up();
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 8192});
@@ -259,8 +260,8 @@ T_CASE(who_is_decided_under_a_thousand_is_bound_where_they_fit)
 	down();
 }
 
-/* What it is decided under can only be compared term by term. */
-T_CASE(who_is_decided_under_too_many_is_told)
+/* Locks that are compared have to be compared one by one. */
+T_CASE(a_pod_under_too_many_terms_reports_it)
 {
 	struct pod_state state;
 	int phase;
@@ -271,7 +272,7 @@ T_CASE(who_is_decided_under_too_many_is_told)
 	state = rig_state(&rig, 1, "c", &phase);
 	T_EQ(phase, STATE_PENDING);
 	T_SPAN(state.reason, PL_SPAN_LIT("rules.many"));
-	put_pod("d", "\"app\":\"d\"", "60", ""); /* nobody waits for it */
+	put_pod("d", "\"app\":\"d\"", "60", ""); /* no pod waits for it */
 	settle_for(5000);
 	T_STR(where("d"), "n-0");
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 64});
@@ -280,8 +281,8 @@ T_CASE(who_is_decided_under_too_many_is_told)
 	down();
 }
 
-/* As the driver does: the limits are told each turn, the same each time. How many turns.
- */
+/* The limits are set each turn, as the driver does, and are the same each time. How many
+ * turns. */
 static unsigned departures_for(uint64_t ms, bool each)
 {
 	unsigned turns = 0;
@@ -328,17 +329,17 @@ static void too_many(bool each)
 	down();
 }
 
-T_CASE(who_has_too_many_is_told_once)
+T_CASE(too_many_terms_are_reported_once)
 {
 	too_many(false);
 }
 
-T_CASE(so_it_is_where_limits_are_told_each_turn)
+T_CASE(too_many_terms_are_reported_once_with_limits_set_each_turn)
 {
 	too_many(true);
 }
 
-/* Others under rules, meanwhile. */
+/* Other pods under rules, meanwhile. */
 static void others(bool each)
 {
 	up();
@@ -353,12 +354,12 @@ static void others(bool each)
 	down();
 }
 
-T_CASE(others_go_on)
+T_CASE(other_pods_go_on_beside_too_many_terms)
 {
 	others(false);
 }
 
-T_CASE(others_go_on_where_limits_are_told_each_turn)
+T_CASE(other_pods_go_on_with_limits_set_each_turn)
 {
 	others(true);
 }
@@ -389,8 +390,9 @@ static unsigned until_sent(const char *name)
 	return 0;
 }
 
-/* Another shard has put it for all its locks. What came with it is not known yet. */
-T_CASE(who_hears_of_a_registry_that_was_put_waits_for_the_view)
+/* Another shard has put the registry as a coarse lock. What came with that put is not
+ * known yet. */
+T_CASE(decisions_wait_for_the_view_after_a_coarse_lock)
 {
 	char value[1 << 14];
 	unsigned txn;
@@ -404,7 +406,7 @@ T_CASE(who_hears_of_a_registry_that_was_put_waits_for_the_view)
 	(void)snprintf(value, sizeof value, "%s", rig_value(&rig, REGISTRY));
 	rig_put(&rig, REGISTRY, value);
 	T_TRUE(!rig_answer(&rig, txn));
-	for (unsigned n = 0; n < 50; n++) { /* nothing of what is watched comes in */
+	for (unsigned n = 0; n < 50; n++) { /* no watched event comes in */
 		rig_run(&rig);
 		for (unsigned i = 0; i < RIG_OUT_MAX; i++)
 			if (rig.out[i].used) {

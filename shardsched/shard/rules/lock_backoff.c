@@ -5,12 +5,12 @@
 #include "store/base/hash.h"
 
 enum {
-	TURN_MS = 200, /* and up to as much again */
+	TURN_MS = 200, /* the least length of a turn; up to as much again is drawn */
 	QUIET_MIN_MS = 4,
 	QUIET_MAX_MS = 150,
 };
 
-void lock_backoff_conflict(struct sched *sched, struct sched_rule *group,
+void lock_backoff_conflict(struct sched *sched, struct sched_rule *rule,
                            struct pl_span value)
 {
 	struct lock_backoff *lock_backoff = &sched->rules.lock_backoff;
@@ -18,16 +18,16 @@ void lock_backoff_conflict(struct sched *sched, struct sched_rule *group,
 	if (!rule_lock_decides(value))
 		return;
 	lock_backoff->met = true;
-	group->lost_round = lock_backoff->lost_round + 1;
+	rule->lost_round = lock_backoff->lost_round + 1;
 }
 
-void lock_backoff_heard(struct sched *sched, const struct sched_rule *group,
+void lock_backoff_heard(struct sched *sched, const struct sched_rule *rule,
                         struct pl_span value)
 {
 	struct lock_backoff *lock_backoff = &sched->rules.lock_backoff;
 
 	lock_backoff->heard = lock_backoff->heard ||
-	                      (group->lost_round == lock_backoff->lost_round + 1 &&
+	                      (rule->lost_round == lock_backoff->lost_round + 1 &&
 	                       rule_lock_decides(value));
 }
 

@@ -1,6 +1,6 @@
 /*
- * Two shards decide under one lock at once: who has lost lets the other go on. Nodes are
- * in zones of their own, so that a and b never are in each other's way but by the lock.
+ * Two shards decide under one lock at once: the one that has lost lets the other go on.
+ * Each node is in a zone of its own, so a and b conflict by the lock only.
  */
 #include "shardsched/shard/rules/locks_rig.h"
 
@@ -10,7 +10,7 @@
 enum { TOOK_MS = 20, QUIET_MS = 3 * TOOK_MS, QUIET_TWICE_MS = 2 * QUIET_MS };
 enum { TURN_MIN_MS = 200, TURN_MAX_MS = 400, TURN_TWICE_MS = 2 * TURN_MAX_MS };
 
-/* What took so long is refused: the other shard has put the lock meanwhile. */
+/* What took so long fails: the other shard has put the lock meanwhile. */
 static void lose(const char *value)
 {
 	unsigned txn = begin("z1");
@@ -38,7 +38,7 @@ static void at(uint64_t ms)
 	rig_run(&rig);
 }
 
-T_CASE(who_has_lost_waits_until_the_lock_has_rested)
+T_CASE(the_loser_waits_until_the_lock_has_rested)
 {
 	uint64_t lost_ms;
 
@@ -53,7 +53,7 @@ T_CASE(who_has_lost_waits_until_the_lock_has_rested)
 	rig_close(&rig);
 }
 
-T_CASE(the_other_goes_on)
+T_CASE(the_winner_goes_on_at_once)
 {
 	uint64_t lost_ms;
 
@@ -68,8 +68,8 @@ T_CASE(the_other_goes_on)
 	rig_close(&rig);
 }
 
-/* However long he goes on, it is our turn once. */
-T_CASE(a_turn_is_over)
+/* However long the other shard goes on, this one gets its turn. */
+T_CASE(the_loser_tries_again_after_a_turn)
 {
 	uint64_t lost_ms, now_ms;
 
@@ -83,16 +83,16 @@ T_CASE(a_turn_is_over)
 	rig_close(&rig);
 }
 
-/* A pod of his came or went: that may go on for ever. */
-T_CASE(who_only_puts_the_lock_is_no_rival)
+/* The other shard's pod came or went, which may go on for ever. */
+T_CASE(a_shard_that_only_puts_the_lock_is_no_competitor)
 {
 	lose(PUT);
 	T_TRUE(is_sent());
 	rig_close(&rig);
 }
 
-/* What is put by one who has only put it before is no turn of his. */
-T_CASE(a_put_does_not_make_us_wait_longer)
+/* A put after mere puts is no decision of the other shard. */
+T_CASE(a_mere_put_does_not_prolong_the_wait)
 {
 	uint64_t lost_ms;
 
@@ -105,8 +105,8 @@ T_CASE(a_put_does_not_make_us_wait_longer)
 	rig_close(&rig);
 }
 
-/* It says of a lock that it was put by somebody who decided under it. */
-T_CASE(what_we_put_says_that_we_decide)
+/* The value of a lock that was decided under says so. */
+T_CASE(a_lock_value_says_that_its_writer_decided)
 {
 	unsigned txn = begin("z1");
 

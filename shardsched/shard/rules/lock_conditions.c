@@ -1,5 +1,6 @@
 /*
- * What transactions compare and put so that a rule holds whoever else places.
+ * The conditions of transactions: what they compare and put so that rules hold whichever
+ * shard places.
  */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/txn/batch.h"
@@ -8,12 +9,12 @@
 /* -- into a bundle ----------------------------------------------------------------------
  */
 
-static struct pl_span lock_key(const struct sched *sched, const struct sched_rule *group,
+static struct pl_span lock_key(const struct sched *sched, const struct sched_rule *rule,
                                struct keys_text *text)
 {
 	const struct keys_id id = {.kind = KEYS_GROUP,
-	                           .scope = sched_text(sched, group->key[0]),
-	                           .name = sched_text(sched, group->key[1])};
+	                           .scope = sched_text(sched, rule->key[0]),
+	                           .name = sched_text(sched, rule->key[1])};
 
 	if (keys_build(&id, text, NULL) != PL_OK)
 		PL_UNREACHABLE("a term that no key can have");
@@ -27,16 +28,16 @@ static enum batch_condition_kind condition_of(bool compares, bool puts)
 	return compares ? BATCH_PUT : BATCH_BUMP;
 }
 
-/* It is in the bundle already, for another pod. */
+/* The lock is in the batch already, for another pod. */
 static void relink_condition(struct sched *sched, const struct rule_link *rule_link)
 {
-	struct batch_condition *at = &sched->batch.condition[rule_link->group->condition];
+	struct batch_condition *at = &sched->batch.condition[rule_link->rule->condition];
 	enum batch_condition_kind how =
 		condition_of(at->how != BATCH_BUMP || rule_link->compares,
 	                     at->how != BATCH_EXPECT || rule_link->puts);
 	char value[RULE_LOCK_SIZE];
 
-	at->rev = rules_lock_rev(rule_link->group);
+	at->rev = rules_lock_rev(rule_link->rule);
 	if (at->how == how)
 		return;
 	at->how = how;
@@ -46,24 +47,24 @@ static void relink_condition(struct sched *sched, const struct rule_link *rule_l
 
 static void batch_add_link(struct sched *sched, const struct rule_link *rule_link)
 {
-	struct sched_rule *group = rule_link->group;
+	struct sched_rule *rule = rule_link->rule;
 	struct batch *batch = &sched->batch;
 	struct keys_text text;
 	char value[RULE_LOCK_SIZE];
 	struct batch_condition condition = {
 		.how = condition_of(rule_link->compares, rule_link->puts),
-		.rev = rules_lock_rev(group)};
+		.rev = rules_lock_rev(rule)};
 
-	if (group->batch == batch->number + 1) {
+	if (rule->batch == batch->number + 1) {
 		relink_condition(sched, rule_link);
 		return;
 	}
 	condition.value =
 		rule_lock_value(sched->shard, condition.how == BATCH_PUT, value);
-	condition.key = lock_key(sched, group, &text);
-	group->condition = batch_add_condition(sched, &condition);
-	if (group->condition != UINT32_MAX)
-		group->batch = batch->number + 1;
+	condition.key = lock_key(sched, rule, &text);
+	rule->condition = batch_add_condition(sched, &condition);
+	if (rule->condition != UINT32_MAX)
+		rule->batch = batch->number + 1;
 }
 
 struct pl_span rules_node_set_key(struct keys_text *text)
@@ -73,7 +74,7 @@ struct pl_span rules_node_set_key(struct keys_text *text)
 	return keys_span(text);
 }
 
-/* What nodes there are is as the view brought it. */
+/* /groups/nodes as the fleet view brought it. */
 static struct batch_condition node_set_condition(const struct sched *sched,
                                                  struct keys_text *text)
 {
@@ -151,7 +152,7 @@ void rules_batch_class(struct sched *sched, struct registered_class *open)
 			&class_rule_links_of(class_rules)->rule_link[i];
 
 		if (coarse && !rule_link->compares)
-			coarse_lock_batch(sched, rule_link->group);
+			coarse_lock_batch(sched, rule_link->rule);
 		else
 			batch_add_link(sched, rule_link);
 	}
@@ -181,15 +182,15 @@ void rules_gather(struct sched *sched, struct registered_class *open)
 	for (uint32_t i = 0; i < class_rule_links_of(class_rules)->count; i++) {
 		const struct rule_link *rule_link =
 			&class_rule_links_of(class_rules)->rule_link[i];
-		struct sched_rule *group = rule_link->group;
+		struct sched_rule *rule = rule_link->rule;
 
-		if (pl_list_empty(&group->gathered)) {
-			pl_list_add_tail(&rules->gathered, &group->gathered);
-			group->compares = group->puts = false;
+		if (pl_list_empty(&rule->gathered)) {
+			pl_list_add_tail(&rules->gathered, &rule->gathered);
+			rule->compares = rule->puts = false;
 			rules->gathers++;
 		}
-		group->compares = group->compares || rule_link->compares;
-		group->puts = group->puts || rule_link->puts;
+		rule->compares = rule->compares || rule_link->compares;
+		rule->puts = rule->puts || rule_link->puts;
 	}
 	rules->gathers_node_set = rules->gathers_node_set || class_rules->wide;
 }
@@ -218,17 +219,18 @@ uint32_t rules_gathered(const struct sched *sched)
 	               : sched->rules.gathers;
 }
 
-/* Whoever was decided without these pods, and looks at them, is to fail. */
+/* Decisions of other shards that were made without these pods, and look at them, are to
+ * fail. */
 static enum pl_code put_gathered_rule(struct sched *sched, struct shard_txn *txn,
-                                      const struct sched_rule *group)
+                                      const struct sched_rule *rule)
 {
-	enum batch_condition_kind how = condition_of(group->compares, group->puts);
+	enum batch_condition_kind how = condition_of(rule->compares, rule->puts);
 	char value[RULE_LOCK_SIZE];
 	struct keys_text text;
 	const struct batch_condition condition = {
 		.how = how,
-		.rev = rules_lock_rev(group),
-		.key = lock_key(sched, group, &text),
+		.rev = rules_lock_rev(rule),
+		.key = lock_key(sched, rule, &text),
 		.value = pl_arena_dup(
 			&txn->arena,
 			rule_lock_value(sched->shard, how == BATCH_PUT, value))};
@@ -246,13 +248,13 @@ enum pl_code rules_gathered_put(struct sched *sched, struct shard_txn *txn)
 	enum pl_code code = PL_OK;
 
 	PL_LIST_EACH (link, &rules->gathered) {
-		const struct sched_rule *group =
+		const struct sched_rule *rule =
 			PL_LIST_ITEM(link, struct sched_rule, gathered);
 
 		if (code == PL_OK)
-			code = coarse && !group->compares
-			               ? coarse_lock_put(sched, txn, group)
-			               : put_gathered_rule(sched, txn, group);
+			code = coarse && !rule->compares
+			               ? coarse_lock_put(sched, txn, rule)
+			               : put_gathered_rule(sched, txn, rule);
 	}
 	if (code == PL_OK && rules->gathers_node_set) {
 		node_set = node_set_condition(sched, &key);
@@ -280,7 +282,8 @@ static enum pl_code expect_registry(struct sched *sched, struct shard_txn *txn,
 	if (!builder_expect(&txn->builder, keys_span(&text), namespace->rev))
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
 	code = txn_add_key(txn, &(struct txn_entry){.compared = true}, keys_span(&text));
-	if (code == PL_OK) /* else nothing takes it back: rules_undo goes by items */
+	/* else rules_undo, which goes by entries, would not take it back */
+	if (code == PL_OK)
 	namespace->stamp = txn->serial;
 	return code;
 }
@@ -303,29 +306,29 @@ struct lock_puts {
 	uint32_t count;
 };
 
-static bool is_lock_put(const struct lock_puts *to, const struct sched_rule *group)
+static bool is_lock_put(const struct lock_puts *to, const struct sched_rule *rule)
 {
 	const struct batch *batch = &to->sched->batch;
 
-	if (group->stamp == to->txn->serial ||
-	    coarse_lock_is_put(to->sched, to->txn, group->namespace))
+	if (rule->stamp == to->txn->serial ||
+	    coarse_lock_is_put(to->sched, to->txn, rule->namespace))
 		return true;
-	return to->txn->batch && group->batch == batch->number + 1 &&
-	       batch->condition[group->condition].how != BATCH_EXPECT;
+	return to->txn->batch && rule->batch == batch->number + 1 &&
+	       batch->condition[rule->condition].how != BATCH_EXPECT;
 }
 
 static bool is_link_due(const struct lock_puts *to, const struct rule_link *rule_link)
 {
-	if (to->goes && rule_link->group->kind == RULE_KIND_ANTI_AFFINITY)
+	if (to->goes && rule_link->rule->kind == RULE_KIND_ANTI_AFFINITY)
 		return false;
-	return rule_link->puts && !is_lock_put(to, rule_link->group);
+	return rule_link->puts && !is_lock_put(to, rule_link->rule);
 }
 
 static enum pl_code on_link_put(void *ctx, const struct rule_link *rule_link)
 {
 	struct lock_puts *to = ctx;
 	struct shard_txn *txn = to->txn;
-	struct sched_rule *group = rule_link->group;
+	struct sched_rule *rule = rule_link->rule;
 	char value[RULE_LOCK_SIZE];
 	struct keys_text text;
 	struct txn_entry entry;
@@ -340,11 +343,11 @@ static enum pl_code on_link_put(void *ctx, const struct rule_link *rule_link)
 	                              rule_lock_value(to->sched->shard, false, value))};
 	if (entry.value.at == NULL)
 		return PL_NOMEM;
-	if (!builder_bump(&txn->builder, lock_key(to->sched, group, &text), entry.value))
+	if (!builder_bump(&txn->builder, lock_key(to->sched, rule, &text), entry.value))
 		return txn->builder.code == PL_OK ? PL_BUSY : txn->builder.code;
 	code = txn_add_key(txn, &entry, keys_span(&text));
 	if (code == PL_OK)
-		group->stamp = txn->serial;
+		rule->stamp = txn->serial;
 	return code;
 }
 
@@ -353,7 +356,7 @@ static enum pl_code on_link_put_coarse(void *ctx, const struct rule_link *rule_l
 	const struct lock_puts *to = ctx;
 
 	return is_link_due(to, rule_link)
-	               ? coarse_lock_put(to->sched, to->txn, rule_link->group)
+	               ? coarse_lock_put(to->sched, to->txn, rule_link->rule)
 	               : PL_OK;
 }
 
@@ -380,13 +383,13 @@ enum pl_code rules_put_locks(struct sched *sched, struct shard_txn *txn,
 void rules_undo(struct sched *sched, struct shard_txn *txn, const struct txn_entry *entry)
 {
 	struct rule_namespace *namespace;
-	struct sched_rule *group;
+	struct sched_rule *rule;
 
 	txn->extra_entries--;
 	if (entry->id.kind == KEYS_GROUP) {
-		group = rules_of_lock(sched, &entry->id);
-		if (group != NULL)
-			group->stamp = 0;
+		rule = rules_of_lock(sched, &entry->id);
+		if (rule != NULL)
+			rule->stamp = 0;
 	} else if (rules_is_registry(&entry->id)) {
 		namespace = rules_of_registry(sched, &entry->id);
 		if (namespace != NULL && entry->compared)

@@ -1,13 +1,13 @@
 /*
- * Locks of rules that somebody deletes by hand, while another shard places under the same
- * rule, and the view of ours has not heard of it.
+ * Locks of rules that are deleted by hand while another shard places under the same rule
+ * and this shard's view has not heard of it.
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/rules/locks_rig.h"
 
-/* It was put for b, and deleted: by its absence nobody can tell that. */
-T_CASE(a_lock_that_is_missed_in_an_answer)
+/* The lock was put for b and deleted: its absence does not tell that. */
+T_CASE(a_lock_found_missing_by_an_answer_is_made_again)
 {
 	unsigned txn = begin("z0");
 
@@ -25,8 +25,8 @@ T_CASE(a_lock_that_is_missed_in_an_answer)
 	rig_close(&rig);
 }
 
-/* That it was deleted before is known: it is as if it had not been there since. */
-T_CASE(a_lock_that_is_deleted_twice)
+/* The first deletion is known, so the second looks as if nothing had been there since. */
+T_CASE(a_lock_that_is_deleted_twice_is_made_again)
 {
 	unsigned txn = begin("z0");
 
@@ -46,8 +46,8 @@ T_CASE(a_lock_that_is_deleted_twice)
 	rig_close(&rig);
 }
 
-/* b stands elsewhere, and then n-2 comes into the zone of n-1. */
-T_CASE(what_nodes_there_are_is_missed_in_an_answer)
+/* b is elsewhere, and then n-2 comes into the zone of n-1. */
+T_CASE(a_missing_node_set_key_is_made_again)
 {
 	unsigned txn = begin("z1");
 
@@ -66,8 +66,8 @@ T_CASE(what_nodes_there_are_is_missed_in_an_answer)
 	rig_close(&rig);
 }
 
-/* Nobody is held up by that for long. */
-T_CASE(what_is_not_there_is_made_again)
+/* A missing lock holds up pods for a short time only. */
+T_CASE(a_missing_lock_delays_pods_for_a_short_time)
 {
 	unsigned txn = begin("z0");
 
@@ -81,8 +81,8 @@ T_CASE(what_is_not_there_is_made_again)
 	rig_close(&rig);
 }
 
-/* Two shards make it at once: who comes second hears of the first. */
-T_CASE(somebody_else_makes_it)
+/* Two shards make the lock at once: the second learns of the first. */
+T_CASE(a_lock_may_be_made_by_another_shard)
 {
 	unsigned txn = begin("z0"), made = RIG_OUT_MAX;
 
@@ -159,8 +159,8 @@ static void answer(unsigned out)
 	(void)rig_answer(&rig, out);
 }
 
-/* Each would be a transaction and the watch's way back, with all wide pods waiting. */
-T_CASE(many_are_made_together)
+/* Each would take a transaction and the watch's way back, with all ruled pods waiting. */
+T_CASE(missing_locks_are_made_together)
 {
 	enum { TERMS = 20 };
 
@@ -179,19 +179,20 @@ T_CASE(many_are_made_together)
 		rig.now_ms += 5;
 	}
 	T_TRUE(is_bound());
-	T_TRUE(lock_calls >= 1 && lock_calls <= 3); /* the last is the pod's own bundle */
+	/* the last one is the pod's own batch */
+	T_TRUE(lock_calls >= 1 && lock_calls <= 3);
 	rig_close(&rig);
 }
 
-/* Without a rule of its own. */
+/* A pod without a rule of its own. */
 static const char is_a[] =
 	"{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"u-a\","
 	"\"labels\":{\"app\":\"x\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
 	"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}";
 
-/* A rule that finds a is registered and its node goes, while it is on its way there: one
- * answer tells both. */
-T_CASE(a_registry_and_a_node_that_is_gone_in_an_answer)
+/* A rule that selects a is registered, and a's node is deleted, while a is on its way
+ * there: one answer tells both. */
+T_CASE(one_answer_brings_a_registry_and_a_deleted_node)
 {
 	static const char registry[] = "/groups/web/registry";
 	char terms[4096];
@@ -218,7 +219,7 @@ T_CASE(a_registry_and_a_node_that_is_gone_in_an_answer)
 	rig_close(&rig);
 }
 
-/* As put_node, with so many kinds of resources besides. */
+/* Like put_node, with that many kinds of resources. */
 static void put_kinds(uint32_t p, const char *name, const char *zone, const char *alloc,
                       unsigned from, unsigned to)
 {
@@ -240,14 +241,14 @@ static void put_kinds(uint32_t p, const char *name, const char *zone, const char
 	pl_buf_done(&buf);
 }
 
-/* One more than can be counted. */
+/* One kind more than can be counted. */
 static void put_rich(uint32_t p, const char *name, const char *zone, const char *alloc)
 {
 	put_kinds(p, name, zone, alloc, 0, SNAPSHOT_SCALARS_MAX + 1);
 }
 
-/* Somebody's Node is no reason to place nobody under rules. */
-T_CASE(a_node_that_has_more_kinds_than_can_be_counted)
+/* A Node beyond the limit does not stop decisions under rules. */
+T_CASE(an_uncounted_node_does_not_stop_rules)
 {
 	rig_open(&rig, NULL);
 	put_node(0, "n-1", "z0", empty);
@@ -260,8 +261,9 @@ T_CASE(a_node_that_has_more_kinds_than_can_be_counted)
 	rig_close(&rig);
 }
 
-/* Who is there counts, and nothing is put there. When it has less it is as any other. */
-T_CASE(who_is_on_a_node_that_has_more_kinds_than_can_be_counted)
+/* Pods on the node count, and nothing is put there. With fewer kinds it is like any other
+ * node. */
+T_CASE(pods_on_an_uncounted_node_count_for_rules)
 {
 	rig_open(&rig, NULL);
 	put_node(0, "n-1", "z0", empty);
@@ -278,8 +280,8 @@ T_CASE(who_is_on_a_node_that_has_more_kinds_than_can_be_counted)
 	rig_close(&rig);
 }
 
-/* Of two there is room for one; when that goes, for the other. */
-T_CASE(a_node_that_can_be_counted_again)
+/* There is room for one of two; when that one goes, for the other. */
+T_CASE(an_uncounted_node_is_counted_when_there_is_room)
 {
 	rig_open(&rig, NULL);
 	put_kinds(0, "n-1", "z0", empty, 0, SNAPSHOT_SCALARS_MAX);
@@ -309,7 +311,7 @@ static unsigned until_told(void)
 	return 0;
 }
 
-/* Everything but the answer to that call. */
+/* Everything but the answer to that txn. */
 static void go_on_untold(unsigned txn)
 {
 	for (unsigned n = 0; n < 200; n++) {
@@ -323,9 +325,9 @@ static void go_on_untold(unsigned txn)
 	}
 }
 
-/* Why a waits is being told when it finds a node after all. Until that call has ended
- * nothing is sent for it, and meanwhile a rule that finds it is registered. */
-T_CASE(a_registry_that_comes_while_it_is_told_why_it_waits)
+/* The status of a is being written when a finds a node after all. Nothing is sent for a
+ * before that txn has ended, and meanwhile a rule that selects it is registered. */
+T_CASE(a_registry_that_comes_during_a_status_write_redecides_the_pod)
 {
 	const struct sched_pod *a;
 	unsigned told;

@@ -1,10 +1,11 @@
 /*
- * What is known of locks, and who may be decided by that.
+ * What is known of the revisions of locks, and which pods may be decided by them.
  *
- * A lock's revision is known from the whole view, once everything up to it has come in;
- * or from our own last put of it, if that compared the one before: then nothing that the
- * term looks at has changed but by ourselves. A put of ours without a compare says
- * nothing about what came before it: the view has to reach it.
+ * A lock's revision is known in two ways: from the fleet view, once everything up to it
+ * has been applied; or from this shard's last put of it, if that compared the revision
+ * before, since then nothing that the term looks at has changed but by this shard. A put
+ * that did not compare (a blind one) says nothing about what came before it, so the view
+ * has to reach it.
  */
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/inner.h"
@@ -14,35 +15,35 @@
 /* -- what the view says ----------------------------------------------------------------
  */
 
-/* What is being decided under it may not be so any more. */
-static void break_batch_under(struct sched *sched, const struct sched_rule *group)
+/* A decision in the batch that compares the lock may not hold any more. */
+static void break_batch_under(struct sched *sched, const struct sched_rule *rule)
 {
 	const struct batch *batch = &sched->batch;
 
-	if (group->batch == batch->number + 1 &&
-	    batch->condition[group->condition].how != BATCH_BUMP)
+	if (rule->batch == batch->number + 1 &&
+	    batch->condition[rule->condition].how != BATCH_BUMP)
 		batch_break(sched);
 }
 
 static bool apply_lock(struct sched *sched, const struct keys_id *id,
                        const struct kv_record *record, bool gone)
 {
-	struct sched_rule *group = rules_get(sched, id->scope, id->name);
+	struct sched_rule *rule = rules_get(sched, id->scope, id->name);
 
-	if (group == NULL)
+	if (rule == NULL)
 		return false;
-	if (record->mod_revision <= group->seen)
+	if (record->mod_revision <= rule->seen)
 		return true;
-	group->seen = record->mod_revision;
-	group->gone = gone;
-	if (!gone && group->seen != group->own)
-		lock_backoff_heard(sched, group, record->value);
+	rule->seen = record->mod_revision;
+	rule->gone = gone;
+	if (!gone && rule->seen != rule->own)
+		lock_backoff_heard(sched, rule, record->value);
 	if (!gone)
-		pl_list_del(&group->lost);
-	if (group->seen > group->own)
-		break_batch_under(sched, group);
-	if (gone && group->namespace == NULL)
-		rules_forget(sched, group);
+		pl_list_del(&rule->lost);
+	if (rule->seen > rule->own)
+		break_batch_under(sched, rule);
+	if (gone && rule->namespace == NULL)
+		rules_forget(sched, rule);
 	return true;
 }
 
@@ -95,11 +96,11 @@ void rules_view_begun(struct sched *sched)
 	rules->node_set_gone = rules->node_set_lost = false;
 	batch_break(sched);
 	PL_MAP_EACH (at, &rules->rules) {
-		struct sched_rule *group = PL_CONTAINER_OF(at, struct sched_rule, by_key);
+		struct sched_rule *rule = PL_CONTAINER_OF(at, struct sched_rule, by_key);
 
-		group->seen = group->own = 0;
-		group->gone = false;
-		pl_list_del(&group->lost);
+		rule->seen = rule->own = 0;
+		rule->gone = false;
+		pl_list_del(&rule->lost);
 	}
 }
 
@@ -118,7 +119,7 @@ void rules_rewound(struct sched *sched)
 /* -- who may be decided -----------------------------------------------------------------
  */
 
-/* All that was decided by what was registered before has been settled. */
+/* Every txn that was decided by older registries has ended. */
 static bool compute_steady(const struct sched *sched)
 {
 	for (unsigned i = 0; i < SCHED_TXNS; i++)
@@ -183,18 +184,18 @@ unsigned rules_lanes_shut(const struct sched *sched)
 	return shut;
 }
 
-static bool is_lock_known(const struct sched_rule *group, int64_t clear)
+static bool is_lock_known(const struct sched_rule *rule, int64_t clear)
 {
-	if (group->own > group->seen && group->own > group->blind)
+	if (rule->own > rule->seen && rule->own > rule->blind)
 		return true;
-	return group->seen <= clear && group->blind <= clear;
+	return rule->seen <= clear && rule->blind <= clear;
 }
 
-int64_t rules_lock_rev(const struct sched_rule *group)
+int64_t rules_lock_rev(const struct sched_rule *rule)
 {
-	if (group->own > group->seen)
-		return group->own;
-	return group->gone ? 0 : group->seen;
+	if (rule->own > rule->seen)
+		return rule->own;
+	return rule->gone ? 0 : rule->seen;
 }
 
 void rules_wait_for(struct sched *sched, int64_t revision)
@@ -203,28 +204,28 @@ void rules_wait_for(struct sched *sched, int64_t revision)
 		sched->rules.wait_rev = revision;
 }
 
-/* It is to be made again, unless it comes with the registry, which is known already. Of a
- * term that is in no registry there is to be no lock. */
-static void want_lock_made(struct sched *sched, struct sched_rule *group, int64_t clear)
+/* The lock is to be made again, unless the view is about to bring it with its registry,
+ * which is known already. A term that is in no registry needs no lock. */
+static void want_lock_made(struct sched *sched, struct sched_rule *rule, int64_t clear)
 {
-	if (group->namespace == NULL)
+	if (rule->namespace == NULL)
 		return;
-	if (group->namespace->heard > clear)
-		rules_wait_for(sched, group->namespace->heard);
-	else if (pl_list_empty(&group->lost))
-		pl_list_add_tail(&sched->rules.lost, &group->lost);
+	if (rule->namespace->heard > clear)
+		rules_wait_for(sched, rule->namespace->heard);
+	else if (pl_list_empty(&rule->lost))
+		pl_list_add_tail(&sched->rules.lost, &rule->lost);
 }
 
-/* False: the wide lane is shut until something has come. */
-static bool may_rely_on_lock(struct sched *sched, struct sched_rule *group, int64_t clear)
+/* False: the lane of ruled pods is shut until something has come. */
+static bool may_rely_on_lock(struct sched *sched, struct sched_rule *rule, int64_t clear)
 {
-	if (!is_lock_known(group, clear)) {
-		rules_wait_for(sched, group->seen);
-		rules_wait_for(sched, group->blind);
+	if (!is_lock_known(rule, clear)) {
+		rules_wait_for(sched, rule->seen);
+		rules_wait_for(sched, rule->blind);
 		return false;
 	}
-	if (rules_lock_rev(group) == 0) {
-		want_lock_made(sched, group, clear);
+	if (rules_lock_rev(rule) == 0) {
+		want_lock_made(sched, rule, clear);
 		return false;
 	}
 	return true;
@@ -241,15 +242,15 @@ bool rules_may_decide(struct sched *sched, struct registered_class *open)
 	int64_t clear = class_rules->wide ? view_clear_rev(sched) : 0;
 	bool may = true;
 
-	/* All that are not there are made together. */
+	/* All missing locks are made in one txn, so the loop does not stop at the
+	 * first. */
 	for (uint32_t i = 0;
 	     class_rules->wide && i < class_rule_links_of(class_rules)->count; i++)
 		if (class_rule_links_of(class_rules)->rule_link[i].compares)
-			may = may_rely_on_lock(sched,
-			                       class_rule_links_of(class_rules)
-			                               ->rule_link[i]
-			                               .group,
-			                       clear) &&
+			may = may_rely_on_lock(
+				      sched,
+				      class_rule_links_of(class_rules)->rule_link[i].rule,
+				      clear) &&
 			      may;
 	if (!class_rules->wide || rules_node_set_rev(&sched->rules) != 0)
 		return may;
@@ -280,7 +281,7 @@ struct rule_namespace *rules_of_registry(struct sched *sched, const struct keys_
 void rules_txn_applied(struct sched *sched, const struct shard_txn *txn,
                        const struct txn_entry *entry, int64_t revision)
 {
-	struct sched_rule *group;
+	struct sched_rule *rule;
 	struct rule_namespace *namespace;
 
 	if (entry->value.len == 0)
@@ -297,17 +298,17 @@ void rules_txn_applied(struct sched *sched, const struct shard_txn *txn,
 		if (rules_batch_has_node_set(sched))
 			batch_break(sched);
 	}
-	group = entry->id.kind == KEYS_GROUP ? rules_of_lock(sched, &entry->id) : NULL;
-	if (group == NULL)
+	rule = entry->id.kind == KEYS_GROUP ? rules_of_lock(sched, &entry->id) : NULL;
+	if (rule == NULL)
 		return;
-	pl_list_del(&group->lost);
+	pl_list_del(&rule->lost);
 	if (entry->compared && txn->kind != TXN_REGISTER &&
 	    txn->view_epoch == sched->rules.view_epoch)
-		group->own = revision;
-	else if (revision > group->blind)
-		group->blind = revision;
-	if (group->blind == revision)
-		break_batch_under(sched, group);
+		rule->own = revision;
+	else if (revision > rule->blind)
+		rule->blind = revision;
+	if (rule->blind == revision)
+		break_batch_under(sched, rule);
 }
 
 static void registry_failed(struct sched *sched, const struct txn_entry *entry,
@@ -325,8 +326,9 @@ static void registry_failed(struct sched *sched, const struct txn_entry *entry,
 		                           record->mod_revision);
 }
 
-/* Known is what the view has brought, with all that happened before. What is not there is
- * made again: the view may not have heard of its end, nor of what was before that. */
+/* What an answer says of /groups/nodes is not applied: it counts as known only when the
+ * view has brought it with all that happened before. If it is missing it is made again;
+ * the view may not have heard of its deletion, nor of a change before that. */
 static void node_set_failed(struct sched *sched, const struct kv_record *record,
                             int64_t revision)
 {
@@ -340,18 +342,18 @@ static void node_set_failed(struct sched *sched, const struct kv_record *record,
 	}
 }
 
-static void lock_failed(struct sched *sched, struct sched_rule *group,
+static void lock_failed(struct sched *sched, struct sched_rule *rule,
                         const struct kv_record *record, int64_t revision)
 {
-	group->own = 0; /* somebody was there since */
+	rule->own = 0; /* another shard has put it since */
 	if (record != NULL) {
 		if (sched->answered != NULL && sched->answered->batch)
-			lock_backoff_conflict(sched, group, record->value);
-		pl_list_del(&group->lost);
+			lock_backoff_conflict(sched, rule, record->value);
+		pl_list_del(&rule->lost);
 		rules_wait_for(sched, record->mod_revision);
-	} else if (group->namespace != NULL && revision > group->seen &&
-	           pl_list_empty(&group->lost)) {
-		pl_list_add_tail(&sched->rules.lost, &group->lost);
+	} else if (rule->namespace != NULL && revision > rule->seen &&
+	           pl_list_empty(&rule->lost)) {
+		pl_list_add_tail(&sched->rules.lost, &rule->lost);
 	}
 }
 
@@ -359,7 +361,7 @@ void rules_txn_failed(struct sched *sched, const struct txn_entry *entry,
                       const struct builder_found *found, int64_t revision)
 {
 	const struct kv_record *record = found->record;
-	struct sched_rule *group = NULL;
+	struct sched_rule *rule = NULL;
 
 	if (found->verdict == BUILDER_SAME || !entry->compared)
 		return;
@@ -371,9 +373,9 @@ void rules_txn_failed(struct sched *sched, const struct txn_entry *entry,
 		node_set_failed(sched, record, revision);
 		return;
 	}
-	group = entry->id.kind == KEYS_GROUP ? rules_of_lock(sched, &entry->id) : NULL;
-	if (group != NULL)
-		lock_failed(sched, group, record, revision);
+	rule = entry->id.kind == KEYS_GROUP ? rules_of_lock(sched, &entry->id) : NULL;
+	if (rule != NULL)
+		lock_failed(sched, rule, record, revision);
 	else if (record != NULL)
 		rules_wait_for(sched, record->mod_revision);
 }

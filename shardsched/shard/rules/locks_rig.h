@@ -1,7 +1,7 @@
 /*
- * For tests of locks, and of what a shard knows when it decides by them. Two nodes in one
- * zone, n-1 ours and n-2 of another shard; two pods that do not go together, a ours and b
- * of the other.
+ * For tests of locks, and of what a shard knows when it decides by them. There are two
+ * nodes in one zone, n-1 of this shard and n-2 of another one, and two pods that exclude
+ * each other by zone, a of this shard and b of the other one.
  */
 #ifndef SHARDSCHED_SHARD_RULES_LOCKS_RIG_H
 #define SHARDSCHED_SHARD_RULES_LOCKS_RIG_H
@@ -15,13 +15,13 @@
 static struct rig rig;
 static char lock[128];
 
-/* The alloc of n-2 when b is there, as any shard writes it. */
+/* The alloc of n-2 with b, as any shard writes it. */
 static const char with_b[] =
 	"{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},\"nonzero\":{"
 	"\"memory\":\"209715200\"},\"pods\":{\"0001\":{\"web\":[\"b\"]}}}";
 static const char empty[] = "{\"v\":1,\"generation\":1}";
 
-/* As whoever writes a Node does it. */
+/* Writes a Node as its cluster does, with its alloc. */
 static inline void put_node(uint32_t p, const char *name, const char *zone,
                             const char *alloc)
 {
@@ -86,7 +86,7 @@ static inline bool binds(const struct kv_txn *txn)
 	return false;
 }
 
-/* Everything happens, but the answer to the call that binds a, which is given back. */
+/* Everything happens but the answer to the txn that binds a, which is returned. */
 static inline unsigned until_sent(void)
 {
 	for (unsigned n = 0; n < 200; n++) {
@@ -106,7 +106,8 @@ static inline unsigned until_sent(void)
 	return 0;
 }
 
-/* Whatever it does by what it has heard, and what it asks, but not by what it watches. */
+/* The shard works by what it has heard, and its requests are answered, but no watched
+ * event comes in. */
 static inline void go_on_deaf(void)
 {
 	for (unsigned n = 0; n < 50; n++) {
@@ -124,7 +125,7 @@ static inline void wait_ms(uint64_t ms)
 		rig_run_idle(&rig);
 }
 
-/* The call that binds a to n-1 is out, b waits. */
+/* The txn that binds a to n-1 is out, and b waits. */
 static inline unsigned begin(const char *zone_of_n2)
 {
 	rig_open(&rig, NULL);
@@ -137,7 +138,7 @@ static inline unsigned begin(const char *zone_of_n2)
 	return until_sent();
 }
 
-/* The one that is compared for a, but for SHAPE. */
+/* Finds the lock that is compared for a, other than /groups/nodes. */
 static inline void find_lock(unsigned slot)
 {
 	const struct kv_txn *txn = &rig.out[slot].req.txn;
@@ -150,7 +151,7 @@ static inline void find_lock(unsigned slot)
 	T_TRUE(lock[0] != 0);
 }
 
-/* Nothing but what binds a is answered: no spec is read. */
+/* Only what binds a is answered: no spec is read. */
 static inline void go_on_unread(void)
 {
 	for (unsigned n = 0; n < 20; n++) {
@@ -162,7 +163,7 @@ static inline void go_on_unread(void)
 	}
 }
 
-/* As other_binds, there. */
+/* Like other_binds, on that node. */
 static inline void binds_b(const char *node, const char *alloc)
 {
 	char state[256];

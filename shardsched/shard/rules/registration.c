@@ -1,10 +1,11 @@
 /*
- * Terms that pods carry and that are not registered yet: those of a few namespaces in one
- * transaction, with their registries compared. The locks are put along, so that
- * everybody's view gets them.
+ * Registers the terms of pods that are not registered yet: those of a few namespaces in
+ * one transaction, which compares their registries. Their locks are put along, so that
+ * the fleet view of every shard gets them.
  *
- * A lock that somebody has deleted is made again before anybody is decided under it, in a
- * transaction that finds it missing still, and its term registered as it is known.
+ * A lock that was deleted by hand is made again before anything is decided under it, by a
+ * transaction that compares that it is missing still, and that its term is registered as
+ * it is known.
  */
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 #include "shardsched/shard/txn/inflight.h"
 
 enum {
-	TERMS_MAX = 64, /* new ones of a namespace in a call */
+	TERMS_MAX = 64, /* new terms of one namespace in a txn */
 	SPACES_MAX = 8,
 	RETRY_MS = 500,
 	HEAD_BYTES = 64, /* of a registry, besides its terms */
@@ -28,9 +29,9 @@ struct registry_draft {
 	const struct rule_namespace *namespace;
 	struct rule_registry_term *term;
 	uint32_t terms, cap;
-	size_t bytes;        /* about, and not less than it takes */
-	bool has_other_keys; /* some have no place any more; smaller ones may */
-	struct keys_text fresh[TERMS_MAX]; /* locks */
+	size_t bytes;        /* estimated, and never too low */
+	bool has_other_keys; /* some terms have no room any more; smaller ones may have */
+	struct keys_text fresh[TERMS_MAX]; /* keys of the locks to be put */
 	uint32_t news, most;
 	enum pl_code code;
 	struct pl_err err;
@@ -90,13 +91,13 @@ static struct rule_terms terms_of_spec(struct registry_draft *to, const struct s
 	return terms;
 }
 
-/* What is there stays. */
+/* Terms that are registered stay. */
 static void draft_add_known(struct registry_draft *to)
 {
 	PL_LIST_EACH (link, &to->namespace->rules) {
-		const struct sched_rule *group =
+		const struct sched_rule *rule =
 			PL_LIST_ITEM(link, struct sched_rule, of_namespace);
-		struct rule_terms terms = terms_of_spec(to, group->carrier);
+		struct rule_terms terms = terms_of_spec(to, rule->carrier);
 
 		if (to->code != PL_OK)
 			return;
@@ -110,13 +111,13 @@ static bool draft_has(const struct registry_draft *to, const struct keys_text *k
 {
 	struct strings *strings = &to->sched->model.strings;
 	uint32_t id = strings_find(strings, pl_span_str(term->id));
-	const struct sched_rule *group =
+	const struct sched_rule *rule =
 		id == 0 ? NULL : rules_find(to->sched, spec->namespace, id);
 
 	for (uint32_t i = 0; i < to->news; i++)
 		if (pl_span_eq(keys_span(&to->fresh[i]), keys_span(key)))
 			return true;
-	return group != NULL && group->namespace != NULL;
+	return rule != NULL && rule->namespace != NULL;
 }
 
 static void draft_add_missing(struct registry_draft *to, const struct spec *spec)
@@ -168,7 +169,7 @@ static int cmp_by_id(const void *a, const void *b)
 	return pl_span_cmp(x->id, y->id);
 }
 
-/* Into sched->buf. */
+/* The order in which a registry lists its terms. */
 static void draft_sort_terms(struct registry_draft *to)
 {
 	struct sched *sched = to->sched;
@@ -249,7 +250,7 @@ static void put_locks(struct registry_draft *to)
 	}
 }
 
-/* PL_OK with nothing added: nothing is missing any more. */
+/* PL_OK with nothing added: no term is missing any more. */
 static enum pl_code draft_make(struct registry_draft *to)
 {
 	struct sched *sched = to->sched;
@@ -278,7 +279,8 @@ static enum pl_code draft_make(struct registry_draft *to)
 	return to->code;
 }
 
-/* What does not fit is tried with fewer terms, as long as the call has nothing else. */
+/* A draft that does not fit is made with fewer terms, as long as the txn has nothing
+ * else. */
 static enum pl_code txn_add_namespace(struct sched *sched, struct shard_txn *txn,
                                       struct rule_namespace *namespace,
                                       struct pl_err *err)
@@ -293,7 +295,8 @@ static enum pl_code txn_add_namespace(struct sched *sched, struct shard_txn *txn
 		code = draft_make(&to);
 		if (code == PL_OK)
 			return PL_OK;
-		txn->entries = txn->extra_entries = entries; /* there are no others */
+		/* no other entry stands in the txn */
+		txn->entries = txn->extra_entries = entries;
 		txn->builder = was;
 		if (entries > 0 || (code != PL_LIMIT && code != PL_BUSY))
 			break;
@@ -301,7 +304,7 @@ static enum pl_code txn_add_namespace(struct sched *sched, struct shard_txn *txn
 	*err = to.err;
 	if (entries > 0)
 		return PL_BUSY;
-	if (code == PL_BUSY) /* nor will it with nothing else */
+	if (code == PL_BUSY) /* it does not fit alone either */
 		code = pl_err_set(err, PL_LIMIT,
 		                  "a registry does not go into a transaction");
 	return code;
@@ -355,19 +358,19 @@ static enum pl_code make_key(struct shard_txn *txn, const struct keys_id *id,
 	                   keys_span(&key));
 }
 
-/* Unregistered meanwhile, it would be a lock of nothing. */
+/* If the term was unregistered meanwhile, the lock would be one of nothing. */
 static enum pl_code make_lock_again(struct sched *sched, struct shard_txn *txn,
-                                    const struct sched_rule *group, struct pl_span value)
+                                    const struct sched_rule *rule, struct pl_span value)
 {
 	const struct keys_id id = {.kind = KEYS_GROUP,
-	                           .scope = sched_text(sched, group->key[0]),
-	                           .name = sched_text(sched, group->key[1])};
-	enum pl_code code = rules_expect_registries(sched, txn, group->key[0]);
+	                           .scope = sched_text(sched, rule->key[0]),
+	                           .name = sched_text(sched, rule->key[1])};
+	enum pl_code code = rules_expect_registries(sched, txn, rule->key[0]);
 
 	return code == PL_OK ? make_key(txn, &id, value) : code;
 }
 
-/* As many as fit. False: none. */
+/* As many locks as fit. False: none. */
 static bool txn_add_lost(struct sched *sched, struct shard_txn *txn)
 {
 	char text[RULE_LOCK_SIZE];
@@ -431,7 +434,7 @@ uint64_t registration_deadline_ms(const struct sched *sched)
 	return sched->rules.retry_ms;
 }
 
-/* Nothing is known to have changed: not at once again. */
+/* Nothing is known to have changed, so the next try waits. */
 void registration_failed(struct sched *sched)
 {
 	sched->rules.retry_ms = sched->now_ms + RETRY_MS;

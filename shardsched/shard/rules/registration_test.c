@@ -1,4 +1,4 @@
-/* What goes into no registry holds up nobody else, and is told. */
+/* A term that no registry has room for holds up no other pods, and is reported. */
 #include "shardsched/shard/sched_rig.h"
 
 static struct rig rig;
@@ -54,7 +54,7 @@ static void up(void)
 
 enum { FEW = 64 };
 
-/* huge and small come at once; the registry has room for small only. */
+/* huge and small come together; the registry has room for small only. */
 static void small_goes(bool global, bool with_huge)
 {
 	const char *of = global ? "other" : "web";
@@ -75,23 +75,23 @@ static void small_goes(bool global, bool with_huge)
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(who_has_a_place_goes, 120)
+T_CASE_SECONDS(a_term_that_fits_is_registered_after_one_that_does_not, 120)
 {
 	small_goes(false, false);
 }
 
-T_CASE_SECONDS(who_has_a_place_goes_beside_who_has_none, 120)
+T_CASE_SECONDS(a_term_that_fits_is_registered_beside_one_that_does_not, 120)
 {
 	small_goes(false, true);
 }
 
-T_CASE_SECONDS(so_it_does_where_namespaces_share_a_registry, 120)
+T_CASE_SECONDS(a_term_that_fits_is_registered_in_the_global_registry, 120)
 {
 	small_goes(true, true);
 }
 
 /* A rule of more than 16 KiB. */
-T_CASE_SECONDS(a_rule_that_is_too_large_is_garbled, 120)
+T_CASE_SECONDS(a_spec_with_a_rule_that_is_too_large_is_malformed, 120)
 {
 	up();
 	put_pod("web", "large", 400, false);
@@ -124,12 +124,12 @@ static void gang_named(const char *gang, bool malformed)
 	rig_close(&rig);
 }
 
-T_CASE(a_gang_with_a_name_is_tried)
+T_CASE(a_gang_with_a_valid_name_is_tried)
 {
 	gang_named("a", false);
 }
 
-T_CASE(a_gang_with_a_name_that_no_key_has_is_garbled)
+T_CASE(a_gang_name_that_fits_no_key_is_malformed)
 {
 	gang_named("My_Gang", true);
 }

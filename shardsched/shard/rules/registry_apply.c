@@ -1,6 +1,6 @@
 /*
- * Registries as they change: what is registered is read, the classes get to know of it,
- * and what was decided while nobody looked at it is decided again.
+ * Registries that change: their terms are read and matched with the classes, and what was
+ * decided while no rule concerned it is decided again.
  */
 #include "shardsched/model/parse.h"
 #include "shardsched/shard/cache/cache.h"
@@ -10,7 +10,7 @@
 
 /* -- terms that are read ----------------------------------------------------------- */
 
-/* What stands there is what it is called by, or it is set aside. */
+/* The entry is left out unless its carrier has exactly the term that its id names. */
 static enum pl_code read_term(struct sched *sched, const struct rule_namespace *namespace,
                               const struct rule_registry_term *term, struct pod *out,
                               struct pl_err *err)
@@ -51,8 +51,8 @@ static bool is_malformed(enum pl_code code)
 	return code == PL_INVALID || code == PL_LIMIT || code == PL_PROTO;
 }
 
-/* Those of a space with one id have carriers in the same namespace, or the term would
- * have another hash. */
+/* Rules of one id in a namespace have carriers of one namespace, or the term would have
+ * another hash. */
 static struct sched_rule *registered_rule(const struct sched *sched,
                                           const struct rule_namespace *namespace,
                                           struct pl_span id)
@@ -62,44 +62,43 @@ static struct sched_rule *registered_rule(const struct sched *sched,
 	if (text == 0)
 		return NULL;
 	if (namespace->name != 0) {
-		struct sched_rule *group = rules_find(sched, namespace->name, text);
+		struct sched_rule *rule = rules_find(sched, namespace->name, text);
 
-		return group == NULL || group->namespace != namespace ? NULL : group;
+		return rule == NULL || rule->namespace != namespace ? NULL : rule;
 	}
 	PL_LIST_EACH (link, &namespace->rules) {
-		struct sched_rule *group =
+		struct sched_rule *rule =
 			PL_LIST_ITEM(link, struct sched_rule, of_namespace);
 
-		if (group->key[1] == text)
-			return group;
+		if (rule->key[1] == text)
+			return rule;
 	}
 	return NULL;
 }
 
-/* PL_NOMEM, or it is there, or it was told. */
+/* PL_NOMEM; else the term is registered, or was reported. */
 static enum pl_code apply_term(struct sched *sched, struct rule_namespace *namespace,
                                const struct rule_registry_term *term, uint32_t *fresh)
 {
-	struct sched_rule *group = registered_rule(sched, namespace, term->id);
+	struct sched_rule *rule = registered_rule(sched, namespace, term->id);
 	struct pod pod = {0};
 	struct pl_err err = {0};
 	enum pl_code code;
 
-	if (group != NULL) {
-		group->kept = true;
+	if (rule != NULL) {
+		rule->kept = true;
 		return PL_OK;
 	}
 	code = read_term(sched, namespace, term, &pod, &err);
 	if (code == PL_OK) {
-		group = rules_get(sched, sched_text(sched, pod.spec->namespace),
-		                  term->id);
-		if (group != NULL) {
-			group->namespace = namespace;
-			group->kind = term->kind;
-			group->kept = true;
-			group->carrier = pod.spec;
+		rule = rules_get(sched, sched_text(sched, pod.spec->namespace), term->id);
+		if (rule != NULL) {
+			rule->namespace = namespace;
+			rule->kind = term->kind;
+			rule->kept = true;
+			rule->carrier = pod.spec;
 			pod.spec = NULL;
-			pl_list_add_head(&namespace->rules, &group->of_namespace);
+			pl_list_add_head(&namespace->rules, &rule->of_namespace);
 			++*fresh;
 		} else {
 			code = PL_NOMEM;
@@ -127,8 +126,8 @@ static void redecide_on_node(struct sched *sched, struct sched_node *node)
 	}
 }
 
-/* By its name: the answer that brings the registry may have told that the node is gone.
- */
+/* Looked up by its key: the answer that brings the registry may have told before that the
+ * node is gone. */
 static void redecide_sent(struct sched *sched, const struct txn_entry *entry)
 {
 	struct sched_node *node = NULL;
@@ -139,8 +138,8 @@ static void redecide_sent(struct sched *sched, const struct txn_entry *entry)
 		redecide_on_node(sched, node);
 }
 
-/* Nothing is sent for who is being told of, or read, until that has ended, so its node is
- * in no list if nobody else waits there. */
+/* A pod whose status is being written, or that is being read, is not sent before that has
+ * ended, so its node is in no ready list unless other pods wait there. */
 static void redecide_reported(struct sched *sched, const struct shard_txn *txn)
 {
 	for (uint32_t n = 0; n < txn->entries; n++) {
@@ -208,7 +207,8 @@ static bool refresh_classes(struct sched *sched, struct rule_namespace *of,
 static bool follow_registry(struct sched *sched, struct rule_namespace *namespace,
                             uint32_t fresh, bool relist_due)
 {
-	pl_list_del(&namespace->wanting); /* who still wants it says so again */
+	/* classes that still want it say so when they are matched */
+	pl_list_del(&namespace->wanting);
 	sched->rules.epoch++;
 	batch_break(sched);
 	if (namespace != sched->rules.global)
@@ -228,12 +228,12 @@ static bool drop_unregistered(struct sched *sched, struct rule_namespace *namesp
 	bool dropped = false;
 
 	PL_LIST_EACH (link, &namespace->rules) {
-		struct sched_rule *group =
+		struct sched_rule *rule =
 			PL_LIST_ITEM(link, struct sched_rule, of_namespace);
 
-		if (group->kept)
+		if (rule->kept)
 			continue;
-		rules_unregister(sched, group);
+		rules_unregister(sched, rule);
 		dropped = true;
 	}
 	return dropped;
@@ -247,7 +247,7 @@ static enum pl_code read_terms(struct sched *sched, struct rule_namespace *names
 	enum pl_code code =
 		rule_registry_parse(value, &sched->rules.arena, &registry, &err);
 
-	if (is_malformed(code)) { /* whoever registers next mends it */
+	if (is_malformed(code)) { /* the next registration repairs it */
 		report_bad_registry(sched, namespace, &err);
 		return PL_OK;
 	}
@@ -272,7 +272,8 @@ bool rules_apply_registry(struct sched *sched, struct rule_namespace *namespace,
 		code = read_terms(sched, namespace, value, &fresh);
 	if (code == PL_OK)
 		relist_due = drop_unregistered(sched, namespace) || namespace->stale;
-	/* Until all classes know: who compares what he relied on compares the old one. */
+	/* Until all classes are matched: a txn compares the registry that it relied on,
+	 * which is the old one. */
 	namespace->stale = true;
 	if (code != PL_OK || !follow_registry(sched, namespace, fresh, relist_due))
 		return false;
@@ -280,7 +281,7 @@ bool rules_apply_registry(struct sched *sched, struct rule_namespace *namespace,
 	namespace->rev = gone ? 0 : revision;
 	namespace->heard = revision;
 	namespace->bytes = gone ? 0 : value.len;
-	/* It may stand for locks that were put (many.c). */
+	/* The put may have been a coarse lock. */
 	rules_wait_for(sched, revision);
 	return true;
 }

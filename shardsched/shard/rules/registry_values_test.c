@@ -1,5 +1,4 @@
-/* A registry that was written can be read, be it of as many values as go into its bytes.
- */
+/* A registry that was written can be read, with as many values as fit into its bytes. */
 #include "shardsched/shard/sched_rig.h"
 
 enum { BEFORE = 60, AFTER = 2, ROUNDS = 100 };
@@ -40,7 +39,7 @@ static size_t add_values(char *out, size_t size, unsigned from, unsigned count)
 	return len;
 }
 
-/* It spreads among pods of two-letter words. */
+/* A pod that spreads among pods of two-letter words. */
 static void carrier(unsigned n, unsigned values)
 {
 	static char rules[1 << 15];
@@ -103,12 +102,12 @@ static void keeps_away(unsigned values)
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(who_keeps_away_is_heeded, 100)
+T_CASE_SECONDS(anti_affinity_holds_in_a_registry, 100)
 {
 	keeps_away(3000);
 }
 
-T_CASE_SECONDS(so_it_is_among_as_many_values_as_go, 100)
+T_CASE_SECONDS(anti_affinity_holds_in_a_full_registry, 100)
 {
 	keeps_away(3215);
 }
@@ -131,8 +130,8 @@ static void node(uint32_t p, const char *name)
 	rig_set(&rig.store, PL_SPAN_LIT("/groups/nodes"), PL_SPAN_LIT("{\"v\":1}"));
 }
 
-/* One shard has the carriers, and guard on a node in the zone; another has a node in that
- * zone, and v, from which guard keeps away. */
+/* One shard has the carriers, and guard on a node in the zone; another shard has a node
+ * in that zone, and v, with which guard has anti-affinity. */
 static void others_keep_away(unsigned values)
 {
 	const struct sched_opts opts = {.shard = "west-0", .partitions = RIG_PARTITIONS};
@@ -171,12 +170,12 @@ static void others_keep_away(unsigned values)
 	rig_close(&rig);
 }
 
-T_CASE_SECONDS(others_heed_who_keeps_away, 100)
+T_CASE_SECONDS(another_shard_keeps_to_anti_affinity, 100)
 {
 	others_keep_away(3000);
 }
 
-T_CASE_SECONDS(so_they_do_among_as_many_values_as_go, 100)
+T_CASE_SECONDS(another_shard_keeps_to_anti_affinity_in_a_full_registry, 100)
 {
 	others_keep_away(3215);
 }

@@ -5,7 +5,7 @@
 #include "shardsched/shard/inner.h"
 #include "store/base/alloc.h"
 
-enum { SPACES_FEW = 64 /* as many that nobody needs may stay */ };
+enum { NAMESPACES_FEW = 64 /* as many unneeded ones may stay */ };
 
 static struct pl_span namespace_key(const uint32_t *name)
 {
@@ -38,7 +38,7 @@ struct rule_namespace *rules_namespace(struct sched *sched, uint32_t name)
 	return namespace;
 }
 
-/* Kubernetes gives every namespace this label; there are no Namespace objects here. */
+/* Kubernetes gives every namespace this label; the store has no Namespace objects. */
 static enum pl_code read_namespace(struct sched *sched, uint32_t name,
                                    struct namespace *out)
 {
@@ -71,7 +71,7 @@ enum pl_code rules_see_namespace(struct sched *sched, uint32_t name)
 	return code;
 }
 
-/* One whose registry was heard of stays: nobody tells of it again. */
+/* One whose registry is known stays, since the registry is not told again. */
 static bool is_namespace_needed(const struct sched *sched,
                                 const struct rule_namespace *namespace)
 {
@@ -94,8 +94,8 @@ static void namespace_free(struct sched *sched, struct rule_namespace *namespace
 	free(namespace);
 }
 
-/* Once there are twice as many as were needed, so that all are not looked at for each
- * that comes. Calls that are out find theirs by name, and make them again. */
+/* Looks once there are twice as many as were needed at the last look, so that each new
+ * one costs little. Txns under way find their namespaces by name, and make them again. */
 void rules_tidy(struct sched *sched)
 {
 	struct sched_rules *rules = &sched->rules;
@@ -109,5 +109,5 @@ void rules_tidy(struct sched *sched)
 		if (!is_namespace_needed(sched, namespace))
 			namespace_free(sched, namespace);
 	}
-	rules->tidy_at = 2 * rules->namespaces.count + SPACES_FEW;
+	rules->tidy_at = 2 * rules->namespaces.count + NAMESPACES_FEW;
 }

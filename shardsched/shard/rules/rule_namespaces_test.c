@@ -1,4 +1,4 @@
-/* Namespaces that come and go: what is kept of them goes, too, if nobody needs it. */
+/* Namespaces that come and go: what is kept of an unneeded one is freed. */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"
 
@@ -6,7 +6,7 @@ enum { MANY = 3000, AT_ONCE = 50, FEW = 256 };
 
 static struct rig rig;
 
-/* A class that is prepared stays for a while, and so does its namespace. */
+/* A prepared class stays for a while, and so does its namespace. */
 static void begin(void)
 {
 	const struct sched_opts opts = {.ready_classes = 32};
@@ -57,7 +57,7 @@ static const char *node_of(const char *namespace, const char *name)
 	return node[turn];
 }
 
-/* Its cluster says that it has ended; the shard does the rest. */
+/* The pod's cluster says that it has ended; the shard does the rest. */
 static void end_pod(const char *key)
 {
 	struct pl_buf buf = {.max = 4096};
@@ -74,7 +74,7 @@ static void end_pod(const char *key)
 	pl_buf_done(&buf);
 }
 
-/* Whoever deletes one that is not bound deletes its keys. */
+/* The keys of an unbound pod are deleted. */
 static void del_pod(const char *namespace, const char *name)
 {
 	if (node_of(namespace, name)[0] != '\0') {
@@ -85,7 +85,7 @@ static void del_pod(const char *namespace, const char *name)
 	rig_unset(&rig.store, pl_span_str(key_of(namespace, name, "state")));
 }
 
-/* The store has room for the keys that are there. */
+/* The store has room for the keys that exist. */
 static void purge(void)
 {
 	uint32_t kept = 0;
@@ -96,7 +96,7 @@ static void purge(void)
 	rig.store.keys = kept;
 }
 
-/* Each has a pod for a while, that can go nowhere, or is bound. */
+/* Each namespace has a pod for a while, which can go nowhere, or is bound. */
 static void come_and_go(const char *more)
 {
 	for (unsigned i = 0; i < MANY; i++) {
@@ -132,7 +132,7 @@ static void few_are_known(void)
 
 static const char nowhere[] = "\"nodeSelector\":{\"host\":\"nowhere\"},";
 
-T_CASE(what_has_waited_is_forgotten)
+T_CASE(a_namespace_whose_pod_waited_is_freed)
 {
 	begin();
 	come_and_go(nowhere);
@@ -141,7 +141,7 @@ T_CASE(what_has_waited_is_forgotten)
 	rig_close(&rig);
 }
 
-T_CASE(what_was_bound_is_forgotten)
+T_CASE(a_namespace_whose_pod_was_bound_is_freed)
 {
 	begin();
 	rig_node(&rig, 0, "n-3", "64");
@@ -153,16 +153,16 @@ T_CASE(what_was_bound_is_forgotten)
 	rig_close(&rig);
 }
 
-/* Apart from what bears its namespace's name, whatever node that is on. */
+/* Anti-affinity with pods whose label is their namespace's name, on whatever node. */
 static const char apart[] =
 	"\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuring"
 	"Execution\":[{\"topologyKey\":\"host\",\"labelSelector\":{\"matchLabels\":{"
 	"\"app\":\"x\"}},\"namespaceSelector\":{\"matchLabels\":{"
 	"\"kubernetes.io/metadata.name\":\"kept\"}}}]}},";
 
-/* A pod that is on a node is found by the labels of its namespace, though nobody of that
- * waits any more. */
-T_CASE(one_whose_pod_is_on_a_node_is_not_forgotten)
+/* A pod on a node is selected by the labels of its namespace, though no pod of that
+ * namespace waits any more. */
+T_CASE(a_namespace_with_a_listed_pod_is_kept)
 {
 	begin();
 	put_pod("kept", "a", "");
@@ -189,8 +189,8 @@ static int64_t rev_of(const char *namespace)
 	return at == NULL ? 0 : PL_CONTAINER_OF(at, struct rule_namespace, by_name)->rev;
 }
 
-/* Nobody tells of its registry again. */
-T_CASE(one_with_a_registry_is_not_forgotten)
+/* Its registry is not told again. */
+T_CASE(a_namespace_with_a_registry_is_kept)
 {
 	static const char own[] =
 		"\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnored"
@@ -211,8 +211,8 @@ T_CASE(one_with_a_registry_is_not_forgotten)
 	rig_close(&rig);
 }
 
-/* It is as if it had never been there. */
-T_CASE(one_that_was_forgotten_comes_again)
+/* As if it had never been there. */
+T_CASE(a_freed_namespace_comes_again)
 {
 	begin();
 	come_and_go(nowhere);

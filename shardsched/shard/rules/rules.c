@@ -1,7 +1,6 @@
 /*
- * Terms, and the bonds of each open class with those that are registered
- * (registries.c): a new term is asked about every class once, and every new class is
- * asked about the terms of its namespace and the global ones.
+ * Terms, and their links with the open classes. Each new term is matched with every class
+ * once, and each new class with the terms of its namespace and the global ones.
  */
 #include <stdlib.h>
 
@@ -37,88 +36,88 @@ struct sched_rule *rules_find(const struct sched *sched, uint32_t namespace, uin
 
 static struct sched_rule *rule_new(struct sched *sched, uint32_t namespace, uint32_t id)
 {
-	struct sched_rule *group = pl_calloc(1, sizeof *group);
+	struct sched_rule *rule = pl_calloc(1, sizeof *rule);
 
-	if (group == NULL)
+	if (rule == NULL)
 		return NULL;
-	group->key[0] = strings_ref(&sched->model.strings, namespace);
-	group->key[1] = strings_ref(&sched->model.strings, id);
-	pl_list_init(&group->of_namespace);
-	pl_list_init(&group->gathered);
-	pl_list_init(&group->lost);
-	(void)!pl_map_add(&sched->rules.rules, &group->by_key, rule_key(group->key));
-	return group;
+	rule->key[0] = strings_ref(&sched->model.strings, namespace);
+	rule->key[1] = strings_ref(&sched->model.strings, id);
+	pl_list_init(&rule->of_namespace);
+	pl_list_init(&rule->gathered);
+	pl_list_init(&rule->lost);
+	(void)!pl_map_add(&sched->rules.rules, &rule->by_key, rule_key(rule->key));
+	return rule;
 }
 
 struct sched_rule *rules_get(struct sched *sched, struct pl_span namespace,
                              struct pl_span id)
 {
 	struct strings *strings = &sched->model.strings;
-	struct sched_rule *group = NULL;
+	struct sched_rule *rule = NULL;
 	uint32_t key[2] = {0};
 
 	if (strings_add(strings, namespace, &key[0]) == PL_OK &&
 	    strings_add(strings, id, &key[1]) == PL_OK) {
-		group = rules_find(sched, key[0], key[1]);
-		if (group == NULL)
-			group = rule_new(sched, key[0], key[1]);
+		rule = rules_find(sched, key[0], key[1]);
+		if (rule == NULL)
+			rule = rule_new(sched, key[0], key[1]);
 	}
 	strings_unref(strings, key[0]);
 	strings_unref(strings, key[1]);
-	return group;
+	return rule;
 }
 
-void rules_unregister(struct sched *sched, struct sched_rule *group)
+void rules_unregister(struct sched *sched, struct sched_rule *rule)
 {
-	pl_list_del(&group->of_namespace);
-	pl_list_del(&group->lost);
-	group->namespace = NULL;
-	model_unref(&sched->model, MODEL_SPECS, group->carrier);
-	group->carrier = NULL;
+	pl_list_del(&rule->of_namespace);
+	pl_list_del(&rule->lost);
+	rule->namespace = NULL;
+	model_unref(&sched->model, MODEL_SPECS, rule->carrier);
+	rule->carrier = NULL;
 }
 
-static void rule_free(struct sched *sched, struct sched_rule *group)
+static void rule_free(struct sched *sched, struct sched_rule *rule)
 {
-	rules_unregister(sched, group);
-	pl_list_del(&group->gathered);
-	pl_map_del(&sched->rules.rules, &group->by_key);
-	strings_unref(&sched->model.strings, group->key[0]);
-	strings_unref(&sched->model.strings, group->key[1]);
-	free(group);
+	rules_unregister(sched, rule);
+	pl_list_del(&rule->gathered);
+	pl_map_del(&sched->rules.rules, &rule->by_key);
+	strings_unref(&sched->model.strings, rule->key[0]);
+	strings_unref(&sched->model.strings, rule->key[1]);
+	free(rule);
 }
 
-/* Classes that have not heard of it may still refer to it. */
-void rules_forget(struct sched *sched, struct sched_rule *group)
+/* Classes that were not matched since may still refer to the rule. */
+void rules_forget(struct sched *sched, struct sched_rule *rule)
 {
 	PL_MAP_EACH (at, &sched->rules.namespaces)
 		if (PL_CONTAINER_OF(at, struct rule_namespace, by_name)->stale)
 			return;
-	rule_free(sched, group);
+	rule_free(sched, rule);
 }
 
 /* -- bonds ----------------------------------------------------------------------------
  */
 
 static const struct own_term *own_term_of(const struct class_rule_links *links,
-                                          const struct sched_rule *group,
+                                          const struct sched_rule *rule,
                                           const struct spec *spec)
 {
 	for (uint32_t i = 0; i < links->owns; i++)
-		if (links->own[i].id == group->key[1] && group->key[0] == spec->namespace)
+		if (links->own[i].id == rule->key[1] && rule->key[0] == spec->namespace)
 			return &links->own[i];
 	return NULL;
 }
 
-/* False: there is none. */
-static bool link_of(const struct sched *sched, struct sched_rule *group,
+/* False: the term does not concern the class. */
+static bool link_of(const struct sched *sched, struct sched_rule *rule,
                     const struct spec *spec, bool carried, struct rule_link *out)
 {
-	bool mutual = group->kind == RULE_KIND_ANTI_AFFINITY;
+	bool mutual = rule->kind == RULE_KIND_ANTI_AFFINITY;
 	bool found = rule_carrier_finds(
-		&sched->model, group->carrier, spec,
+		&sched->model, rule->carrier, spec,
 		catalog_namespace_labels(&sched->snapshot.catalog, spec->namespace));
 
-	*out = (struct rule_link){.group = group,
+	*out = (struct rule_link){.rule = rule,
 	                          .puts = found || (carried && mutual),
 	                          .compares = carried || (found && mutual)};
 	return found || carried;
@@ -155,16 +154,16 @@ static enum pl_code links_add(struct class_rules *class_rules,
 	return PL_OK;
 }
 
-/* The class and the term are asked about each other. */
+/* Links the class and the term if the term concerns the class. */
 static enum pl_code match_rule(struct sched *sched, struct class_rules *class_rules,
-                               struct sched_rule *group)
+                               struct sched_rule *rule)
 {
 	const struct spec *spec = class_of(class_rules)->spec;
-	bool carried = own_term_of(class_rule_links_of(class_rules), group, spec) != NULL;
+	bool carried = own_term_of(class_rule_links_of(class_rules), rule, spec) != NULL;
 	struct rule_link rule_link;
 	enum pl_code code;
 
-	if (!link_of(sched, group, spec, carried, &rule_link))
+	if (!link_of(sched, rule, spec, carried, &rule_link))
 		return PL_OK;
 	code = links_add(class_rules, &rule_link);
 	if (code != PL_OK)
@@ -211,12 +210,12 @@ static void want_registered(struct sched *sched, struct class_rules *class_rules
 
 	for (uint32_t i = 0; i < links->owns; i++) {
 		const struct own_term *own = &links->own[i];
-		const struct sched_rule *group =
+		const struct sched_rule *rule =
 			rules_find(sched, spec->namespace, own->id);
 		struct rule_namespace *namespace =
 			own->global ? sched->rules.global : class_rules->namespace;
 
-		if ((group == NULL || group->namespace == NULL) &&
+		if ((rule == NULL || rule->namespace == NULL) &&
 		    pl_list_empty(&namespace->wanting))
 			pl_list_add_tail(&sched->rules.wanting, &namespace->wanting);
 	}
@@ -260,7 +259,7 @@ bool rules_class_ready(struct sched *sched, struct queue_class *class)
 	return queue_class_move(queue_of_class(sched, class), class, lane, &err) == PL_OK;
 }
 
-/* Those that stay behind follow when they are popped. */
+/* Classes that cannot be moved now follow when they are popped (rules_class_ready). */
 static void move_queue_classes(struct sched *sched, struct class_more *more)
 {
 	(void)rules_class_ready(sched, &more->queue);
@@ -271,7 +270,7 @@ static void move_queue_classes(struct sched *sched, struct class_more *more)
 			sched, &PL_LIST_ITEM(link, struct own_class, of_open)->queue);
 }
 
-/* True: its pods were decided as if nobody looked at them, and now somebody does. */
+/* True: the class's pods were decided as if no rule concerned them, and now one does. */
 static bool class_set_lane(struct sched *sched, struct class_rules *class_rules)
 {
 	uint8_t was = class_rules->lane;
@@ -328,7 +327,7 @@ static void links_done(struct sched *sched, struct class_rule_links *links)
 	*links = (struct class_rule_links){0};
 }
 
-/* Most classes carry none, and need no room for them. */
+/* Most classes carry no terms, and need no memory for them. */
 static enum pl_code learn_terms(struct sched *sched, struct class_rules *class_rules,
                                 const struct spec *spec, struct pl_err *err)
 {
@@ -396,11 +395,11 @@ static void refuse_namespace(struct sched *sched, struct rule_namespace *of, boo
 		const struct class_rule_links *links = class_rule_links_of(class_rules);
 
 		for (uint32_t i = 0; links->missing > 0 && i < links->owns; i++) {
-			const struct sched_rule *group =
+			const struct sched_rule *rule =
 				rules_find(sched, spec->namespace, links->own[i].id);
 
 			if (links->own[i].global == global &&
-			    (group == NULL || group->namespace == NULL))
+			    (rule == NULL || rule->namespace == NULL))
 				class_rules->refused = true;
 		}
 		(void)class_set_lane(sched, class_rules);
@@ -436,7 +435,7 @@ static bool each_class(struct sched *sched, struct rule_namespace *namespace,
 	return true;
 }
 
-/* Fresh terms are among the first of the space's. */
+/* Fresh terms are the first ones of the namespace. */
 static bool match_fresh(struct sched *sched, struct rule_namespace *of,
                         struct rule_namespace *namespace, uint32_t fresh)
 {
@@ -474,13 +473,13 @@ static enum pl_code each_open_link(struct sched *sched,
                                    const struct rules_each_link *each)
 {
 	PL_LIST_EACH (link, &namespace->rules) {
-		struct sched_rule *group =
+		struct sched_rule *rule =
 			PL_LIST_ITEM(link, struct sched_rule, of_namespace);
-		bool carried = own_term_of(links, group, spec) != NULL;
+		bool carried = own_term_of(links, rule, spec) != NULL;
 		struct rule_link rule_link;
 		enum pl_code code = PL_OK;
 
-		if (link_of(sched, group, spec, carried, &rule_link))
+		if (link_of(sched, rule, spec, carried, &rule_link))
 			code = each->fn(each->ctx, &rule_link);
 		if (code != PL_OK)
 			return code;
@@ -540,7 +539,7 @@ enum pl_code rules_init(struct sched *sched)
 	return rules->global == NULL ? PL_NOMEM : PL_OK;
 }
 
-/* No class is open. */
+/* All classes were closed before. */
 void rules_done(struct sched *sched)
 {
 	struct sched_rules *rules = &sched->rules;

@@ -1,28 +1,39 @@
 /*
- * Rules that reach past a node, inside the core: what is registered, which classes have
- * to do with it, and what their transactions say about it.
+ * Rules between pods that reach past a node (required spreading, affinity and
+ * anti-affinity): which terms are registered, which classes of pods they concern, and
+ * what the transactions on these pods compare and put.
  *
- *	spaces.c      namespaces
- *	groups.c      terms, and the bonds between these and classes
- *	registries.c  registries as they change
- *	known.c       what is known of locks, and who may be decided by that
- *	locks.c       what a transaction compares and puts
- *	many.c        more locks than a transaction has room for
- *	register.c    terms that are not registered yet, and locks that are not there
- *	rivals.c      whoever else decides under the same locks at once
+ *	rule_namespaces.c  namespaces
+ *	rules.c            terms, and their links with classes
+ *	registry_apply.c   registries that change
+ *	lock_state.c       revisions of locks, and what may be decided by them
+ *	lock_conditions.c  what a transaction compares and puts
+ *	coarse_lock.c      more locks than a transaction has room for
+ *	registration.c     registers new terms, and makes missing locks again
+ *	lock_backoff.c     other shards that decide under the same locks
  *
- * A term is registered before the first pod that carries it is decided. Whoever binds,
- * ends or moves a pod compares the registries that he relied on, so nobody can have
- * missed a term; and puts the locks of those terms that find the pod. Whoever decides
- * under a term compares its lock as the whole view brought it: nothing that the term
- * looks at has changed between the view and the commit.
+ * A term is registered, in the registry of its namespace or in the global one, before the
+ * first pod that carries it is decided. Each term has a lock, a key under /groups/. Three
+ * things make a rule hold whichever shard places:
  *
- * Nobody is decided by a lock's absence, be it of a term or /groups/nodes: whoever put it
- * and whoever deleted it then, by hand, would both be missed. It is made again, and the
- * view has to reach that; a revision that was compared once never comes back.
+ *	- A txn that binds, ends or moves a pod compares the registries by which it
+ *	  was decided, so that no term was missed, and puts the locks of all terms
+ *	  that select the pod.
+ *	- A txn that was decided under a term compares the term's lock, as the fleet
+ *	  view has brought it, so nothing that the term looks at has changed between
+ *	  the view and the commit.
+ *	- It compares /groups/nodes as well, which changes with the set of nodes.
+ *
+ * No decision relies on the absence of a lock or of /groups/nodes: one that was put and
+ * then deleted by hand would go unnoticed. A missing one is made again, and the fleet
+ * view has to reach that revision; a revision that was compared once never comes back.
+ *
+ * Lanes of the queue (classes.h) keep pods that are concerned by rules apart: they are
+ * decided in the atomic batch only, and those decided under rules only while the fleet
+ * view has come far enough.
  */
-#ifndef SHARDSCHED_SHARD_GROUPS_H
-#define SHARDSCHED_SHARD_GROUPS_H
+#ifndef SHARDSCHED_SHARD_RULES_RULES_H
+#define SHARDSCHED_SHARD_RULES_RULES_H
 
 #include "shardsched/queue/entry.h"
 #include "shardsched/records/rule_registry.h"
@@ -39,51 +50,55 @@ struct txn_entry;
 struct registered_class;
 struct builder_found;
 
-/* A namespace; name 0 is for the terms that look beyond that of their carriers. */
+/* A namespace of pods. Name 0 is for global terms, which look beyond the namespace of
+ * their carriers. */
 struct rule_namespace {
 	struct pl_map_node by_name;
-	uint32_t name;          /* held */
-	int64_t rev;            /* of its registry, to compare with; 0: there is none */
-	int64_t heard;          /* what is older is no news */
-	size_t bytes;           /* of its registry, then */
-	struct pl_list rules;   /* that are registered there */
-	struct pl_list classes; /* of its pods */
-	struct pl_list wanting; /* terms are to be registered there */
-	uint64_t stamp;         /* of the call that has compared it last */
-	uint64_t put;           /* of the call that has put its registry last */
-	uint64_t batch;         /* that does, its number and one */
+	uint32_t name; /* held */
+	int64_t rev;   /* revision of its registry, to be compared; 0: there is none */
+	int64_t heard; /* an event that is not newer than this is known */
+	size_t bytes;  /* size of the registry at that revision */
+	struct pl_list rules;   /* terms that are registered there, by of_namespace */
+	struct pl_list classes; /* classes of its pods */
+	struct pl_list wanting; /* in rules.wanting: terms are to be registered there */
+	uint64_t stamp; /* serial of the txn that has compared the registry last */
+	uint64_t put;   /* serial of the txn that has put the registry last */
+	uint64_t batch; /* number of the batch that puts the registry, plus one */
 	bool full;
-	bool stale; /* not all classes know of what is registered */
-	bool seen;  /* it is in the snapshot's catalog */
+	bool stale; /* not all classes have been matched with its terms */
+	bool seen;  /* the snapshot's catalog knows the namespace */
 };
 
 /* A term, or a lock of which no term is known. */
 struct sched_rule {
 	struct pl_map_node by_key;
-	uint32_t key[2];                  /* the carriers' namespace, the term; held */
-	struct rule_namespace *namespace; /* NULL: it is not registered */
+	uint32_t key[2]; /* namespace of the carriers, id of the term; held */
+	struct rule_namespace *namespace; /* NULL: the term is not registered */
 	struct pl_list of_namespace;
 	enum rule_kind kind;
-	const struct spec *carrier; /* held; has this rule and no other */
-	bool kept;                  /* by the registry that is being read */
+	const struct spec *carrier; /* a spec with this rule and no other; held */
+	bool kept;                  /* the registry that is being read has the term */
 	bool gone;                  /* the lock was deleted */
-	int64_t seen;               /* last change of the lock that the view brought */
-	int64_t own;                /* our last put of it that compared it */
-	int64_t blind;              /* likewise, that did not */
-	struct pl_list lost;        /* somebody is to be decided, and there is no lock */
-	uint64_t stamp;             /* of the call that has put it last */
-	uint64_t lost_round;        /* that was lost by it last: its number and one */
-	uint64_t batch;             /* that it is in: likewise */
-	uint32_t condition;         /* in that bundle */
-	struct pl_list gathered;    /* for a gang's record: */
+	int64_t seen;  /* revision of the lock that the fleet view brought last */
+	int64_t own;   /* revision of this shard's last put that compared the lock */
+	int64_t blind; /* revision of this shard's last put that did not compare it */
+	struct pl_list lost; /* in rules.lost: the lock is needed and missing */
+	uint64_t stamp;      /* serial of the txn that has put the lock last */
+	/* the lock_backoff round that was lost by it last, plus one */
+	uint64_t lost_round;
+	/* number of the batch that has a condition on the lock, plus one */
+	uint64_t batch;
+	uint32_t condition;      /* index of that condition */
+	struct pl_list gathered; /* in rules.gathered, for a gang's record */
 	bool compares, puts;
 };
 
-/* Between a class and a term. */
+/* The link between a class and a term that concerns its pods. */
 struct rule_link {
-	struct sched_rule *group;
-	bool puts;     /* its pods are seen by others who decide under the term */
-	bool compares; /* they are decided under it */
+	struct sched_rule *rule;
+	bool puts; /* the term selects the class's pods, so their txns put the lock */
+	/* the class's pods carry the term, so their txns compare the lock */
+	bool compares;
 };
 
 struct own_term {
@@ -91,64 +106,67 @@ struct own_term {
 	bool global;
 };
 
-/* Most classes have none. */
+/* The links of a class; most classes have none. */
 struct class_rule_links {
 	struct rule_link *rule_link;
-	struct own_term *own; /* that its pods carry */
-	uint16_t count, cap;  /* of bonds: at most what two registries hold */
+	struct own_term *own; /* terms that the class's pods carry */
+	uint16_t count, cap;  /* of links: at most as many as two registries hold */
 	uint16_t owns;
-	uint16_t missing; /* of these, that are not registered */
+	uint16_t missing; /* own terms that are not registered */
 };
 
 struct class_rules {
 	struct pl_list of_namespace;
 	struct rule_namespace *namespace; /* NULL: not opened */
 	uint8_t lane;
-	bool wide;    /* its pods are decided with the whole view only */
-	bool refused; /* there is no room for its terms */
-	bool coarse;  /* nor in a transaction for what is compared for one of its pods */
-	bool wants;   /* it holds the view */
+	bool wide;    /* the class's pods are decided with the fleet view only */
+	bool refused; /* the registry has no room for the class's terms */
+	bool coarse;  /* a transaction has no room for what one pod of it compares */
+	bool wants;   /* holds a reference to the fleet view */
 };
 
 struct sched_rules {
 	struct pl_map namespaces, rules;
 	struct rule_namespace *global;
-	size_t tidy_at; /* with so many spaces, those that nobody needs go */
+	size_t tidy_at; /* with so many namespaces rules_tidy looks for unneeded ones */
 	struct pl_list wanting;
-	uint64_t epoch;        /* grows when a registry changes */
-	uint64_t view_epoch;   /* grows when the whole view begins anew */
-	int64_t wait_rev;      /* what the view has to reach first */
-	int64_t node_set;      /* last change of /groups/nodes that the view brought */
-	uint64_t node_set_put; /* of the call that has put it last for many locks */
+	uint64_t epoch;      /* counts changes of registries */
+	uint64_t view_epoch; /* counts beginnings of the fleet view */
+	/* revision that the view has to reach before anything is decided under rules */
+	int64_t wait_rev;
+	int64_t node_set; /* revision of /groups/nodes that the view brought last */
+	/* serial of the txn that has put it last as a coarse lock */
+	uint64_t node_set_put;
 	bool node_set_gone, node_set_lost;
-	struct pl_list lost; /* locks that are to be made */
-	/* What stays so while pods are decided, as no news comes in: worked out once. */
+	struct pl_list lost; /* locks that are to be made again */
+	/* Worked out once a turn, in which pods are decided and no events come in. */
 	struct {
 		bool known, steady;
 		int64_t clear;
 	} turn;
-	uint64_t retry_ms; /* of registering */
+	uint64_t retry_ms; /* of registration */
 	struct lock_backoff lock_backoff;
 	struct pl_list gathered;
 	uint32_t gathers;
 	bool gathers_node_set;
 	struct pl_arena arena;
-	struct pl_arena of_term; /* of one that is read */
+	struct pl_arena of_term; /* of the term that is being read */
 };
 
-/* -- spaces.c ------------------------------------------------------------ */
+/* -- rule_namespaces.c ------------------------------------------------------------ */
 
-/* The namespace is known, until rules_tidy if nothing comes of it. NULL: no memory. */
+/* The namespace is found or made, and kept until rules_tidy finds it unneeded. NULL: no
+ * memory. */
 struct rule_namespace *rules_namespace(struct sched *sched, uint32_t name);
-/* Namespaces that nobody needs any more go. No call is being made, no pod decided. */
+/* Frees unneeded namespaces. No txn is being made and no pod is being decided. */
 void rules_tidy(struct sched *sched);
-/* Pods of it turned up: rules that select namespaces are to find it. Else its pods seem
- * to be in none of those that rules select. */
+/* A pod of the namespace became known: the snapshot's catalog learns of the namespace,
+ * without which the pod would be in none that rules select. */
 enum pl_code rules_see_namespace(struct sched *sched, uint32_t name);
-/* NULL: it is not known. */
+/* NULL: the namespace is not known. */
 struct rule_namespace *rules_namespace_find(const struct sched *sched, uint32_t name);
 
-/* -- groups.c ------------------------------------------------------------ */
+/* -- rules.c ------------------------------------------------------------ */
 
 PL_NODISCARD enum pl_code rules_init(struct sched *sched);
 void rules_done(struct sched *sched);
@@ -157,26 +175,27 @@ PL_NODISCARD enum pl_code rules_class_opened(struct sched *sched,
                                              struct registered_class *open,
                                              struct pl_err *err);
 void rules_class_closing(struct sched *sched, struct registered_class *open);
-/* Pods of it came or went. */
+/* Pods of the class came or went. */
 void rules_class_pods_changed(struct sched *sched, struct registered_class *open);
-/* It is in its lane; else it could not be moved there, and nothing of it is decided. */
+/* Moves the class into the lane that its links ask for. False: it could not be moved, and
+ * none of its pods is to be decided. */
 bool rules_class_ready(struct sched *sched, struct queue_class *class);
 
-/* Its registry takes no more: pods that carry what is not in it can not be placed. */
+/* The registry is full: pods that carry terms which it does not have cannot be placed. */
 void rules_refuse(struct sched *sched, struct rule_namespace *namespace);
 
-/* All classes of a namespace and the terms of a space get to know each other: the first
- * so many, or all anew. Noticed: whom nobody looked at is looked at now. False: no
+/* Matches all classes of a namespace with the first fresh terms of another one, or with
+ * all anew. *noticed: pods that no rule concerned before are concerned now. False: no
  * memory. */
 PL_NODISCARD bool rules_match_classes(struct sched *sched, struct rule_namespace *of,
                                       struct rule_namespace *namespace, uint32_t fresh,
                                       bool relist_due, bool *noticed);
-/* The term is not registered any more; its lock may still be there. */
-void rules_unregister(struct sched *sched, struct sched_rule *group);
-/* A lock that is gone, of a term that is not registered. */
-void rules_forget(struct sched *sched, struct sched_rule *group);
+/* The term is registered no more; its lock may still be there. */
+void rules_unregister(struct sched *sched, struct sched_rule *rule);
+/* Frees a term that is not registered and whose lock is gone. */
+void rules_forget(struct sched *sched, struct sched_rule *rule);
 struct sched_rule *rules_find(const struct sched *sched, uint32_t namespace, uint32_t id);
-/* Looked for, or made. NULL: no memory. */
+/* Finds or makes the term. NULL: no memory. */
 struct sched_rule *rules_get(struct sched *sched, struct pl_span namespace,
                              struct pl_span id);
 
@@ -185,122 +204,126 @@ struct rules_each_link {
 	void *ctx;
 };
 
-/* The bonds of pods of that spec, whether its class is open or not, until fn does not
- * give PL_OK. */
+/* Calls fn with each link of pods of that spec, whether a class of it is open or not,
+ * until fn gives something other than PL_OK. */
 PL_NODISCARD enum pl_code rules_each_link(struct sched *sched, const struct spec *spec,
                                           const struct rules_each_link *each);
 
-/* -- registries.c ---------------------------------------------------------- */
+/* -- registry_apply.c ---------------------------------------------------------- */
 
-/* A registry has that value since that revision. False: it could not be kept. */
+/* A registry has that value since that revision. False: no memory to keep it. */
 bool rules_apply_registry(struct sched *sched, struct rule_namespace *namespace,
                           struct pl_span value, bool gone, int64_t revision);
-/* What was decided for it waits again, and may be looked at by rules meanwhile. */
+/* What was decided for the txn goes back into the queue, and other rules may concern it
+ * by then. */
 void rules_txn_unsent(struct sched *sched, const struct shard_txn *txn);
 
-/* -- known.c ------------------------------------------------------------- */
+/* -- lock_state.c ------------------------------------------------------------- */
 
-/* Keys of the whole view, and its life. False: it could not be kept. */
+/* A record of the fleet view about rules. False: no memory to keep it. rules_view_begun:
+ * the view begins anew. */
 bool rules_apply(struct sched *sched, const struct keys_id *id,
                  const struct kv_record *record, bool gone);
 void rules_view_begun(struct sched *sched);
-/* Revisions mean nothing any more. */
+/* The store was rewound: known revisions mean nothing any more. */
 void rules_rewound(struct sched *sched);
 
-/* From here on pods are decided one after the other, and no news comes in; not any more,
- * or something else came up that the view has to wait for. */
+/* Between begin and end pods are decided one after the other and no events come in. A
+ * turn also ends when something comes up for which the view has to wait. */
 void rules_turn_begin(struct sched *sched);
 void rules_turn_end(struct sched *sched);
-/* Nobody may be decided under rules now, by what is known. */
+/* Nothing may be decided under rules, by what is known now. */
 bool rules_are_shut(const struct sched *sched);
-/* The lanes that have to wait, as a mask. */
+/* The mask of the lanes that have to wait. */
 unsigned rules_lanes_shut(const struct sched *sched);
-/* A pod of that class may be decided now; else the view has to come further first. */
+/* A pod of that class may be decided now. False: the fleet view has to come further. */
 bool rules_may_decide(struct sched *sched, struct registered_class *open);
 
-/* The view has to reach that before anybody is decided under rules. */
+/* Nothing is decided under rules before the fleet view has reached that revision. */
 void rules_wait_for(struct sched *sched, int64_t revision);
 
-/* What became of a transaction, entry by entry. */
+/* Called for each entry of a txn that was applied, or that has failed. */
 void rules_txn_applied(struct sched *sched, const struct shard_txn *txn,
                        const struct txn_entry *entry, int64_t revision);
 void rules_txn_failed(struct sched *sched, const struct txn_entry *entry,
                       const struct builder_found *found, int64_t revision);
 
-/* Of a key: these, or NULL. */
+/* The rule or the namespace of a key; NULL: none. */
 bool rules_is_registry(const struct keys_id *id);
 struct sched_rule *rules_of_lock(const struct sched *sched, const struct keys_id *id);
 struct rule_namespace *rules_of_registry(struct sched *sched, const struct keys_id *id);
-/* Its revision, and that of /groups/nodes, as far as is known; 0: it is not there. */
-int64_t rules_lock_rev(const struct sched_rule *group);
+/* The revision to compare of a lock, and of /groups/nodes; 0: it is not there. */
+int64_t rules_lock_rev(const struct sched_rule *rule);
 int64_t rules_node_set_rev(const struct sched_rules *rules);
 
-/* -- locks.c ------------------------------------------------------------- */
+/* -- lock_conditions.c ------------------------------------------------------------- */
 
-/* It was, and what its transaction says about it goes into the bundle. */
+/* A pod of the class was decided: the conditions of its txn go into the batch. */
 void rules_batch_class(struct sched *sched, struct registered_class *open);
 
-/* What nodes there are, into the bundle: compared, or put in place of many locks. */
+/* A condition on /groups/nodes goes into the batch: compared, or put as a coarse lock. */
 void rules_batch_node_set(struct sched *sched, bool compares, bool puts);
 bool rules_batch_puts_node_set(const struct sched *sched);
 bool rules_batch_has_node_set(const struct sched *sched);
 struct pl_span rules_node_set_key(struct keys_text *text);
 #define RULES_NODE_SET_VALUE PL_SPAN_LIT("{\"v\":1}")
 
-/* The same for the members of a gang that is bound by its record: what is said about all
- * of these classes, once each, into the call that puts the record; with their registries
- * compared besides. It is put in the turn in which it was gathered. PL_BUSY: it does not
- * fit. */
+/* The same for the members of a gang that is bound by its record. The conditions of all
+ * their classes are gathered, once each, and put into the txn that puts the record, with
+ * the registries compared. They are put in the turn in which they were gathered. PL_BUSY:
+ * they do not fit. */
 void rules_gather_begin(struct sched *sched);
 void rules_gather(struct sched *sched, struct registered_class *open);
 uint32_t rules_gathered(const struct sched *sched);
 PL_NODISCARD enum pl_code rules_gathered_put(struct sched *sched, struct shard_txn *txn);
 
-/* For each pod that a transaction binds, ends or moves: its registries are compared.
- * PL_BUSY: it does not fit. */
+/* For each pod that a txn binds, ends or moves: compares its registries. PL_BUSY: they do
+ * not fit. */
 PL_NODISCARD enum pl_code rules_expect_registries(struct sched *sched,
                                                   struct shard_txn *txn,
                                                   uint32_t namespace);
-/* For each that it ends or moves, besides: the locks of those who look at it are put. Who
- * only goes can be in nobody's way, and those who keep away from it need not know. */
+/* For each pod that a txn ends or moves: also puts the locks of the terms that select it.
+ * A pod that only goes is in no other pod's way, so the locks of anti-affinity terms need
+ * not be put for it. */
 PL_NODISCARD enum pl_code rules_put_locks(struct sched *sched, struct shard_txn *txn,
                                           const struct spec *spec, bool goes);
-/* An entry is taken back out of a call that is being made. */
+/* Takes an entry back out of a txn that is being made. */
 void rules_undo(struct sched *sched, struct shard_txn *txn,
                 const struct txn_entry *entry);
 
-/* -- many.c -------------------------------------------------------------- */
+/* -- coarse_lock.c -------------------------------------------------------------- */
 
-/* At most: a pod's namespace has a registry, and so have all of them. */
+/* The most that a coarse lock takes: the registry of the pod's namespace and the global
+ * one. */
 enum { COARSE_LOCK_KEYS = 2 };
 
-/* More may fit into a transaction, as of now. */
+/* The limits of a transaction have changed: more locks may fit. */
 void coarse_lock_reset(struct sched *sched);
 /* So many locks are not put one by one. */
 bool coarse_lock_is_needed(const struct sched *sched, uint32_t locks);
-/* How many keys the locks take that a transaction on pods of that class is about. */
+/* How many keys the locks take in a txn on pods of that class. */
 uint32_t coarse_lock_keys_of(const struct sched *sched,
                              const struct class_rules *class_rules);
-/* The registry is put as it is, in which the term stands, and compared besides by who
- * calls (rules_expect_registries); or /groups/nodes, if that is large. Once a call, or a bundle.
- * PL_BUSY: it does not fit. */
+/* Puts the registry in which the rule stands, unchanged, in place of its locks, or
+ * /groups/nodes if the registry is large. The caller compares the registry, too
+ * (rules_expect_registries). Once a txn, or a batch. PL_BUSY: it does not fit. */
 PL_NODISCARD enum pl_code coarse_lock_put(struct sched *sched, struct shard_txn *txn,
-                                          const struct sched_rule *group);
-void coarse_lock_batch(struct sched *sched, const struct sched_rule *group);
-/* That transaction puts it so. */
+                                          const struct sched_rule *rule);
+void coarse_lock_batch(struct sched *sched, const struct sched_rule *rule);
+/* The txn puts the namespace's registry, or /groups/nodes, as a coarse lock. */
 bool coarse_lock_is_put(const struct sched *sched, const struct shard_txn *txn,
                         const struct rule_namespace *namespace);
 
-/* -- register.c ------------------------------------------------------------ */
+/* -- registration.c ------------------------------------------------------------ */
 
-/* What is registered there, as its registry says it; in sched->buf. */
+/* The value of the namespace's registry as it is known; in sched->buf. */
 PL_NODISCARD enum pl_code registration_print(struct sched *sched,
                                              const struct rule_namespace *namespace,
                                              struct pl_err *err);
 
 void registration_run(struct sched *sched);
 uint64_t registration_deadline_ms(const struct sched *sched);
-/* Its call has ended without a yes, and nothing was read. */
+/* The txn of registration was not applied, and its answer brought nothing. */
 void registration_failed(struct sched *sched);
 
 #endif

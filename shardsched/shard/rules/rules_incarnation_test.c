@@ -1,12 +1,12 @@
 /*
- * Doubts about who is listed: how long they last, and what is held back meanwhile.
+ * Unconfirmed entries: how long they last, and what is held back meanwhile.
  */
 #include "shardsched/shard/rules/rules_stale_rig.h"
 
 #define Q "/schedules/0000/web/q"
 #define C_STATE "/schedules/0000/web/c/state"
 
-/* RIG_OUT_MAX: nobody reads b's spec. */
+/* RIG_OUT_MAX: b's spec is not being read. */
 static unsigned read_of_b(void)
 {
 	rig_run(&rig);
@@ -26,7 +26,7 @@ static void put_alloc_alone(uint32_t p, const char *node, unsigned generation)
 	put_alloc(p, node, generation, true);
 }
 
-/* A commit of ours is out for n-1, where b is, or for whichever is in that zone. */
+/* A txn for n-1, where b is, or for any node in that zone, is under way. */
 static unsigned send_q(const char *selector)
 {
 	put_pod(Q "/spec", "q", "", selector);
@@ -34,8 +34,9 @@ static unsigned send_q(const char *selector)
 	return find_call(Q "/state", false);
 }
 
-/* b is on n-1 all the time, and others have left. What b is counts while it is read. */
-T_CASE(who_stays_counts_while_it_is_read_again)
+/* b is on n-1 all the time, and other pods have left. The known spec of b counts while it
+ * is read again. */
+T_CASE(a_kept_pod_counts_while_it_is_read_again)
 {
 	unsigned txn;
 
@@ -55,9 +56,9 @@ T_CASE(who_stays_counts_while_it_is_read_again)
 	rig_close(&rig);
 }
 
-/* b, of ours, is on n-2 since long, and n-2 has changed since anything was heard of b's
- * partition, which is lost. */
-T_CASE(who_is_there_since_long_counts_when_its_partition_is_lost)
+/* b, of this shard, has been on n-2 for long, and n-2 has changed since anything was
+ * heard of b's partition, which is lost. */
+T_CASE(a_kept_pod_counts_when_its_partition_is_lost)
 {
 	unsigned txn;
 
@@ -78,8 +79,8 @@ T_CASE(who_is_there_since_long_counts_when_its_partition_is_lost)
 	rig_close(&rig);
 }
 
-/* While the view is lost another comes to n-2 by the name of b, and b's partition becomes
- * ours: its list comes before the view's. */
+/* While the view is lost another pod named b comes to n-2, and b's partition is acquired:
+ * its list comes before the view's. */
 static void own_while_the_view_is_lost(void)
 {
 	begin(2);
@@ -98,14 +99,14 @@ static void own_while_the_view_is_lost(void)
 	rig_close(&rig);
 }
 
-T_CASE(who_comes_while_the_view_is_lost_and_is_ours_then)
+T_CASE(a_replaced_pod_is_noticed_when_its_partition_is_acquired)
 {
 	twice(own_while_the_view_is_lost);
 }
 
-/* As the view tells, b of ours is another by now. What is heard of the first one then, an
- * edit, is from before that. */
-T_CASE(an_older_event_does_not_end_a_doubt)
+/* The view tells that b is another pod by now. An edit of the first b that is heard then
+ * is older than that. */
+T_CASE(an_older_event_confirms_nothing)
 {
 	unsigned txn;
 
@@ -128,9 +129,9 @@ T_CASE(an_older_event_does_not_end_a_doubt)
 	rig_close(&rig);
 }
 
-/* b is ours and in a commit when another by its name comes to n-2, and the commit is
- * given up without anything being read. */
-T_CASE(a_doubt_about_who_is_in_a_commit_outlives_it)
+/* b is this shard's and in a txn when another pod of its name comes to n-2, and the txn
+ * is given up without anything being read. */
+T_CASE(an_unconfirmed_entry_outlives_a_txn)
 {
 	unsigned txn;
 
@@ -154,9 +155,9 @@ T_CASE(a_doubt_about_who_is_in_a_commit_outlives_it)
 	rig_close(&rig);
 }
 
-/* Somebody deletes the spec of b, which stands on n-2, and puts it again: no lock tells.
- */
-T_CASE(a_spec_that_is_put_again_by_hand)
+/* The spec of b, which is on n-2, is deleted and put again by hand: no lock tells
+ * that. */
+T_CASE(a_spec_that_is_put_again_by_hand_is_read)
 {
 	unsigned txn;
 
@@ -175,9 +176,9 @@ T_CASE(a_spec_that_is_put_again_by_hand)
 	rig_close(&rig);
 }
 
-/* Somebody leaves n-2 each time before what is read of it is answered, and the view tells
+/* A pod leaves n-2 each time before what is read of n-2 is answered, and the view tells
  * that before or after. */
-T_CASE(a_read_ends_on_a_busy_node)
+T_CASE(a_busy_node_is_confirmed_in_the_end)
 {
 	unsigned generation = 4, reads = 0;
 
@@ -214,8 +215,7 @@ static unsigned count_gets(void)
 	return gets;
 }
 
-/* Pods are added to n-2, more than one at a time: nobody has left who could come again.
- */
+/* Pods are added to n-2, several at a time: no pod has left that could come again. */
 T_CASE(a_node_that_is_filled_is_not_read_again)
 {
 	anti = true;
@@ -236,8 +236,9 @@ T_CASE(a_node_that_is_filled_is_not_read_again)
 	rig_close(&rig);
 }
 
-/* b is ours and on n-2 all the time, and others have left that; nothing has happened in
- * b's partition for long, which is known up to the revision of that or not quite. */
+/* b is this shard's and on n-2 all the time, and other pods have left n-2. Nothing has
+ * happened in b's partition for long, which is known up to that revision, or not
+ * quite. */
 static void leave_n_2(int64_t short_of, bool is_read)
 {
 	anti = true;
@@ -253,15 +254,15 @@ static void leave_n_2(int64_t short_of, bool is_read)
 	rig_close(&rig);
 }
 
-T_CASE(who_is_ours_is_not_read_when_nothing_has_happened_since)
+T_CASE(an_owned_pod_is_not_read_when_its_watch_has_passed_the_alloc)
 {
 	leave_n_2(0, false);
 	leave_n_2(1, true);
 }
 
-/* What is heard of a partition that is not ours, or not listed yet, says nothing of it.
- */
-T_CASE(nothing_is_known_up_to_there_without_a_list)
+/* Events of a partition that is not owned, or not listed yet, do not tell up to which
+ * revision it is known. */
+T_CASE(events_without_a_list_confirm_nothing)
 {
 	begin(2);
 	sched_progress(rig.sched, 2, SCHED_SCHEDULES, rig.store.revision);
@@ -272,8 +273,8 @@ T_CASE(nothing_is_known_up_to_there_without_a_list)
 	rig_close(&rig);
 }
 
-/* Four pods are on n-2, somebody has left it, and each may be another. Its alloc is read
- * once with them. */
+/* Four pods are on n-2, a pod has left it, and each may have been replaced. Its alloc is
+ * read once with their specs. */
 T_CASE(an_alloc_is_read_once_for_all_that_it_lists)
 {
 	static const char format[] =
@@ -303,9 +304,8 @@ T_CASE(an_alloc_is_read_once_for_all_that_it_lists)
 	rig_close(&rig);
 }
 
-/* Another comes to n-1 by the name of b, with app=x, while a commit of ours is out for
- * it. The rule of c about its host has no lock but the alloc, whether there is a view or
- * not. */
+/* Another pod named b comes to n-1, with app=x, while a txn is out for n-1. The rule of c
+ * about its host has no lock but the alloc, with a view or without. */
 static void keep_closed(bool viewed)
 {
 	unsigned txn;
@@ -343,19 +343,19 @@ static void keep_closed(bool viewed)
 	rig_close(&rig);
 }
 
-T_CASE(who_may_be_another_keeps_its_node_closed)
+T_CASE(an_unconfirmed_entry_closes_its_node)
 {
 	keep_closed(true);
 }
 
-T_CASE(who_may_be_another_keeps_its_node_closed_without_a_view)
+T_CASE(an_unconfirmed_entry_closes_its_node_without_a_view)
 {
 	keep_closed(false);
 }
 
-/* A commit of ours on n-2 is out while n-2 goes and comes again, with b, as the view
- * tells; its answer has n-2 as it is by then. */
-T_CASE(a_node_that_came_again_while_a_commit_was_out_is_there)
+/* A txn on n-2 is out while n-2 is deleted and created again, with b, as the view tells;
+ * the answer has n-2 as it is by then. */
+T_CASE(a_node_created_again_during_a_txn_is_a_member)
 {
 	unsigned txn;
 

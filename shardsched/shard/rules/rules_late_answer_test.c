@@ -1,13 +1,13 @@
 /*
- * Rules, where news of a node waits for an answer, or an answer is late: a lock is known,
- * and not yet who came with it.
+ * Rules while an event about a node is deferred to an answer, or an answer is late: a
+ * lock is known, and the pod that came with it is not yet.
  */
 #include "shardsched/shard/rules/locks_rig.h"
 
 /* b comes to n-1 while a is on its way there. The view tells that, and the lock, and n-1
- * waits for the answer, which has an alloc that is newer still. So the lock is known, and
- * that b is there since then, but not yet what b is. */
-T_CASE(who_came_in_news_that_waited_for_an_answer)
+ * is deferred to the answer, which has a newer alloc still. So the lock is known, and
+ * that b has been there since then, but not what b is. */
+T_CASE(a_pod_in_a_deferred_event_counts)
 {
 	static const char alloc[] = "/alloc/0000/east/n-1";
 	unsigned txn = begin("z0");
@@ -28,8 +28,8 @@ T_CASE(who_came_in_news_that_waited_for_an_answer)
 }
 
 /* b comes to n-1 while q is on its way there, and the view is lost: what its list has of
- * n-1 waits for that answer, and is newer than b and the lock. */
-T_CASE(who_came_before_what_a_list_says_last_and_waits)
+ * n-1 is deferred to that answer, and is newer than b and the lock. */
+T_CASE(a_pod_older_than_a_deferred_list_record_counts)
 {
 	static const char alloc[] = "/alloc/0000/east/n-1";
 	unsigned txn = begin("z0");
@@ -71,9 +71,9 @@ T_CASE(who_came_before_what_a_list_says_last_and_waits)
 	rig_close(&rig);
 }
 
-/* n-3 comes with b while the allocs of ours are listed: the view tells of them, and that
- * the lock was put, before the list, which is older, has come to its end. */
-T_CASE(what_is_newer_than_a_list_outlives_it)
+/* n-3 comes with b while this shard's allocs are listed: the view tells of both, and of
+ * the lock, before the older list has come to its end. */
+T_CASE(a_fact_newer_than_a_list_outlives_it)
 {
 	static const char alloc[] = "/alloc/0000/east/n-3";
 	unsigned txn = begin("z0");
@@ -104,9 +104,9 @@ T_CASE(what_is_newer_than_a_list_outlives_it)
 	rig_close(&rig);
 }
 
-/* The node to which q is on its way goes and comes again, with b, before q hears that it
- * is gone. */
-T_CASE(a_node_that_is_there_again_when_its_end_is_heard)
+/* The node to which q is on its way is deleted and created again, with b, before q's
+ * shard hears of the deletion. */
+T_CASE(a_node_created_again_before_its_deletion_is_heard_is_kept)
 {
 	static const char *const name[] = {"n-2", "n-3"};
 	static const char *const alloc[] = {"/alloc/0001/east/n-2",
@@ -151,7 +151,7 @@ T_CASE(a_node_that_is_there_again_when_its_end_is_heard)
 	rig_close(&rig);
 }
 
-/* What asks for b's spec. */
+/* The read of b's spec. */
 static unsigned find_read(void)
 {
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
@@ -164,8 +164,8 @@ static unsigned find_read(void)
 	return 0;
 }
 
-/* n-2 lists b, whose spec is read as it is then, NULL: it is gone; the answer is late. By
- * then b was removed and is there again, and the view has told that. */
+/* n-2 lists b, whose spec is read as it is then (NULL: it is absent); the answer is late.
+ * By then b was removed and created again, and the view has told that. */
 static void answer_late(const char *then)
 {
 	struct kv_result early;
@@ -199,17 +199,17 @@ static void answer_late(const char *then)
 	rig_close(&rig);
 }
 
-T_CASE(who_was_not_there_when_it_was_read_and_is_by_now)
+T_CASE(a_spec_absent_in_a_late_answer_counts)
 {
 	answer_late(NULL);
 }
 
-T_CASE(who_made_no_sense_when_it_was_read_and_does_by_now)
+T_CASE(a_spec_malformed_in_a_late_answer_counts)
 {
 	answer_late("{");
 }
 
-T_CASE(who_was_another_when_it_was_read)
+T_CASE(a_spec_replaced_since_a_late_answer_counts)
 {
 	answer_late(
 		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"b\",\"uid\":\"u-0\","
@@ -217,9 +217,9 @@ T_CASE(who_was_another_when_it_was_read)
 		"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}");
 }
 
-/* It stood on n-3 and made no sense, which is known. Then it does, and goes to n-2; the
- * view tells of that first. */
-T_CASE(who_made_no_sense_before_it_came)
+/* b was on n-3 and malformed, which is known. Then it is put right, and goes to n-2; the
+ * view tells of the latter first. */
+T_CASE(a_spec_malformed_before_its_pod_moved_counts)
 {
 	unsigned txn = begin("z0");
 

@@ -1,5 +1,5 @@
 /*
- * Rules, whatever allocation fails: nobody is placed by what could not be kept.
+ * Rules while any allocation fails: no pod is placed by something that was not kept.
  */
 #include "shardsched/shard/rules/locks_rig.h"
 #include "store/base/fault.h"
@@ -16,8 +16,8 @@ static void free_zone(void)
 			rig_put(&rig, allocs[i], empty);
 }
 
-/* It is heard while one fails. a may not be sent by what was not kept, be it before the
- * driver has listed it anew. */
+/* The event is applied while one allocation fails. a must not be sent by what was not
+ * kept, not even before the driver has listed it anew. */
 static bool is_kept_from(void (*hear)(unsigned txn), unsigned txn, uint64_t nth)
 {
 	bool fired;
@@ -68,12 +68,12 @@ static void fail_each(void (*hear)(unsigned txn))
 	T_TRUE(nth > 2);
 }
 
-T_CASE(what_the_view_tells_is_not_kept)
+T_CASE(a_view_event_that_is_not_kept_stops_decisions)
 {
 	fail_each(hear_events);
 }
 
-T_CASE(what_the_view_lists_is_not_kept)
+T_CASE(a_view_record_that_is_not_kept_stops_decisions)
 {
 	fail_each(hear_list);
 }
@@ -93,7 +93,7 @@ static void put_n3(void)
 	rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
 }
 
-T_CASE(a_node_that_came_is_not_kept)
+T_CASE(a_node_that_is_not_kept_stops_decisions)
 {
 	uint64_t nth = 1;
 
@@ -118,14 +118,14 @@ static void hear_no_answer(unsigned txn)
 	rig_fail(&rig, txn, PL_FENCED);
 }
 
-/* b, with more than there is room for yet. */
+/* b, with more entries than there is room for yet. */
 static const char with_many[] =
 	"{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1000m\",\"pods\":\"9\"},\"nonzero\":{"
 	"\"memory\":\"209715200\"},\"pods\":{\"0001\":{\"web\":[\"b\",\"b0\",\"b1\",\"b2\","
 	"\"b3\",\"b4\",\"b5\",\"b6\",\"b7\"]}}}";
 
 /* They come to n-1, which is small, while q is on its way there. */
-T_CASE(what_waited_for_an_answer_is_not_kept)
+T_CASE(a_deferred_event_that_is_not_kept_stops_decisions)
 {
 	static const char alloc[] = "/alloc/0000/east/n-1";
 	static const char small[] =
@@ -170,7 +170,7 @@ static bool compares(const struct kv_txn *txn, const char *key)
 	return false;
 }
 
-/* Whoever binds a pod does it by both registries. */
+/* A txn that binds a pod compares both registries. */
 static unsigned check_sent(void)
 {
 	unsigned sent = 0;
@@ -186,8 +186,8 @@ static unsigned check_sent(void)
 	return sent;
 }
 
-/* There is a lot of room in the call, and what comes besides is put by itself. */
-T_CASE(what_a_call_compares_is_not_kept)
+/* The txn has a lot of room, and what comes besides is put alone. */
+T_CASE(a_compare_that_is_not_kept_sends_nothing)
 {
 	const struct sched_opts opts = {.batch_size = 512};
 	uint64_t nth = 1;
@@ -209,7 +209,7 @@ T_CASE(what_a_call_compares_is_not_kept)
 
 static const char *lock_prefix;
 
-/* Whoever binds a compares that lock, or puts it. */
+/* A txn that binds a compares that lock, or puts it. */
 static void answer_checked(unsigned out)
 {
 	const struct kv_txn *txn = &rig.out[out].req.txn;
@@ -257,9 +257,9 @@ static bool comes_with_lock(const char *spec, uint64_t nth)
 	"\"zone\"," more "\"labelSelector\":{\"matchLabels\":{\"app\":\"" app   \
 	"\"}}}]}},"
 
-/* Its term is new, and its class can not be moved to the lane of those that wait for
- * that; what nodes there are is known since w was placed. */
-T_CASE(a_class_that_is_not_moved_to_its_lane)
+/* a's term is new, and its class cannot be moved to the lane of unregistered ones;
+ * /groups/nodes is known since w was placed. */
+T_CASE(a_class_that_cannot_be_moved_is_not_decided)
 {
 	uint64_t nth = 1;
 
@@ -277,8 +277,8 @@ T_CASE(a_class_that_is_not_moved_to_its_lane)
 	T_TRUE(nth > 3);
 }
 
-/* A rule of c selects the namespace of a, who is the first that comes of it. */
-T_CASE(a_namespace_is_not_kept)
+/* A rule of c selects the namespace of a, which is the first pod of it. */
+T_CASE(a_namespace_that_is_not_kept_stops_decisions)
 {
 	uint64_t nth = 1;
 
@@ -302,7 +302,7 @@ T_CASE(a_namespace_is_not_kept)
 static uint64_t fail_nth;
 static bool has_failed;
 
-/* One allocation fails while the spec of far/b is heard. */
+/* One allocation fails while the spec of far/b is applied. */
 static void answer_failing(unsigned out)
 {
 	const struct kv_txn *txn = &rig.out[out].req.txn;
@@ -322,9 +322,9 @@ static void answer_failing(unsigned out)
 	pl_fault_reset();
 }
 
-/* b is the first that is known of its namespace, on another's node; a's rule selects
- * that. */
-T_CASE(a_namespace_of_others_is_not_kept)
+/* b, on a remote node, is the first known pod of its namespace, which a's rule
+ * selects. */
+T_CASE(a_remote_namespace_that_is_not_kept_stops_decisions)
 {
 	static const char alloc[] =
 		"{\"v\":1,\"generation\":2,\"used\":{\"cpu\":\"1000m\","

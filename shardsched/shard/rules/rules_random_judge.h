@@ -1,8 +1,8 @@
 /*
- * The naive judge of random histories under rules. He looks at a transaction that is
- * about to be applied: each pod with rules that it binds must be one that a single
- * scheduler, deciding pod after pod on all that there is at that moment, could have put
- * there.
+ * The naive judge of random histories under rules. It looks at a transaction that is
+ * about to be applied: each pod with rules that the transaction binds must be one that a
+ * single scheduler, deciding pod after pod on the store as it is at that moment, could
+ * have put there.
  */
 #ifndef SHARDSCHED_SHARD_RULES_RULES_RANDOM_JUDGE_H
 #define SHARDSCHED_SHARD_RULES_RULES_RANDOM_JUDGE_H
@@ -12,7 +12,7 @@
 static unsigned judged;
 
 struct rules_judge_truth {
-	uint32_t zone[NODES]; /* ZONES: there is no such node */
+	uint32_t zone[NODES]; /* ZONES: the node does not exist */
 	uint32_t at[PODS];    /* NOWHERE: not bound */
 };
 
@@ -93,7 +93,7 @@ static inline bool host_skews(const struct rules_judge_truth *truth, uint32_t po
 	return count[node] + (kind_of(pod)->app == app) > least + 1;
 }
 
-/* NULL: one scheduler could put it there now. */
+/* NULL: a single scheduler could put the pod there now. */
 static inline const char *complaint(const struct rules_judge_truth *truth, uint32_t pod,
                                     uint32_t node)
 {
@@ -122,7 +122,7 @@ struct rules_judge_bind {
 	uint32_t pod, node;
 };
 
-/* In some order one after the other. */
+/* The pods can be bound one after the other in some order. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as there are binds */
 static inline bool can_be(struct rules_judge_truth *truth, struct rules_judge_bind *bind,
                           uint32_t count)

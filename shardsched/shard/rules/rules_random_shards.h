@@ -1,5 +1,5 @@
 /*
- * Several shards over the one store: what each has heard, and its calls.
+ * Several shards over one store: what each has heard, and its txns.
  */
 #ifndef SHARDSCHED_SHARD_RULES_RULES_RANDOM_SHARDS_H
 #define SHARDSCHED_SHARD_RULES_RULES_RANDOM_SHARDS_H
@@ -13,7 +13,8 @@ struct rules_call_out {
 	bool used;
 	uint32_t txn;
 	struct kv_req req;
-	int64_t epoch[RIG_PARTITIONS]; /* of those that were owned; 0: not */
+	/* under which each partition is owned; 0: it is not */
+	int64_t epoch[RIG_PARTITIONS];
 };
 
 struct rules_shard {
@@ -105,7 +106,7 @@ static inline void views(struct rules_shard *shard)
 	}
 }
 
-/* All of a revision comes at once, as a watch sends it. */
+/* All events of a revision come at once, as a watch sends them. */
 static inline void view_deliver(struct rules_shard *shard, unsigned most)
 {
 	uint32_t *at = &shard->view_cursor;
@@ -153,7 +154,7 @@ static inline void run(struct rules_shard *shard)
 	struct sched_action action;
 
 	views(shard);
-	shard->sched->rules.tidy_at = 0; /* what it does not need goes at once */
+	shard->sched->rules.tidy_at = 0; /* unneeded namespaces are freed at once */
 	sched_run(shard->sched, now_ms, 1763715600000 + (int64_t)now_ms, 64);
 	while (sched_next(shard->sched, &action)) {
 		switch (action.what) {

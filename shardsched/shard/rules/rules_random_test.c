@@ -1,7 +1,7 @@
 /*
- * Several shards over one store, under random schedules: events late, answers lost,
- * partitions that move, nodes that are relabelled, pods that end, locks that somebody
- * deletes by hand. Every transaction that is about to be applied is judged.
+ * Several shards over one store, under random schedules: late events, lost answers,
+ * partitions that move, nodes that are relabelled, pods that end, locks that are deleted
+ * by hand. Every transaction that is about to be applied is judged.
  */
 #include "shardsched/shard/rules/rules_random_judge.h"
 #include "shardsched/shard/rules/rules_random_shards.h"
@@ -14,7 +14,7 @@ static bool unlocking;
 
 /* -- the store ----------------------------------------------------------------------- */
 
-/* By hand, and no other key with it. */
+/* Deletes that key alone, by hand. */
 static void unlock(struct pl_span key)
 {
 	struct keys_id id;
@@ -39,7 +39,8 @@ static void unlock_any(void)
 	unlock(store.key[first + below(count)].key);
 }
 
-/* The moment in which it hurts: the lock tells of what others have not heard yet. */
+/* The moment in which a deletion hurts most: the lock tells of what other shards have not
+ * heard yet. */
 static void unlock_put(const struct kv_txn *txn)
 {
 	for (size_t i = 0; i < txn->then_count; i++)
@@ -47,8 +48,8 @@ static void unlock_put(const struct kv_txn *txn)
 			unlock(txn->then[i].put.key);
 }
 
-/* A registry is put as it is, for all of its locks; or what nodes there are, for those of
- * a large one. */
+/* A registry is put unchanged, as a coarse lock; or /groups/nodes, for the locks of a
+ * large registry. */
 static void count_coarse(const struct kv_txn *txn)
 {
 	for (size_t i = 0; i < txn->then_count; i++) {
@@ -167,8 +168,8 @@ static void relabel(uint32_t node)
 	set("/groups/nodes", "{\"v\":1}");
 }
 
-/* Whoever ends a pod puts the locks of those who look at it, be they there or not; here,
- * of all. */
+/* The end of a pod puts the locks of all terms that select it, whether they exist or not;
+ * here, all locks. */
 static void pod_ends(uint32_t pod)
 {
 	struct rules_judge_truth truth;
@@ -305,7 +306,7 @@ static const struct rules_shard *owner_of(uint32_t p)
 	return shard;
 }
 
-/* Who is not bound could not be, on its own shard's nodes. */
+/* A pod that is not bound could not be, on its own shard's nodes. */
 static void check_end(void)
 {
 	struct rules_judge_truth truth;
@@ -381,7 +382,7 @@ static void history(uint64_t seed, unsigned steps)
 	finish();
 }
 
-T_CASE_SECONDS(rules_hold_whoever_places, 120)
+T_CASE_SECONDS(rules_hold_whichever_shard_places, 120)
 {
 	uint64_t seed = t_seed();
 

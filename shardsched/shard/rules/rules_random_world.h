@@ -1,5 +1,5 @@
 /*
- * The world of random histories under rules: nodes in zones, pods of kinds that have
+ * The world of random histories under rules: nodes in zones, kinds of pods that have
  * rules about each other, and the store.
  */
 #ifndef SHARDSCHED_SHARD_RULES_RULES_RANDOM_WORLD_H
@@ -18,13 +18,14 @@ enum {
 	NOWHERE = NODES,
 };
 
-/* Rules are about pods of one app: 'a' for app "a"; 0: none. */
+/* Rules are about pods of one app: 'a' for app "a"; 0: no rule. */
 struct rules_pod_kind {
 	char app;
-	char apart;      /* anti-affinity by zone */
-	char apart_from; /* likewise, from pods of namespace web only, by pods of db */
-	char near;       /* affinity by zone */
-	char spread;     /* by zone, maxSkew 1 */
+	char apart; /* anti-affinity by zone */
+	/* anti-affinity by zone with pods of namespace web only, of pods of db */
+	char apart_from;
+	char near;   /* affinity by zone */
+	char spread; /* by zone, maxSkew 1 */
 	char spread_host;
 	char levels; /* spread by zone, by a term of the pod's own */
 };
@@ -133,8 +134,8 @@ static inline const char *selecting(char app)
 	return text("\"labelSelector\":{\"matchLabels\":{\"app\":\"%c\"}}", app);
 }
 
-/* The same pods, and those of an app that nobody has: a term of its own for each pod
- * that says it so, and so many find one pod. */
+/* A selector of the app's pods and of an app that does not exist: each pod that writes it
+ * so has a term of its own, and so many terms select one pod. */
 static inline const char *selecting_own(char app, uint32_t i)
 {
 	return text("\"labelSelector\":{\"matchExpressions\":[{\"key\":\"app\","
@@ -183,8 +184,8 @@ static inline const char *pod_json(uint32_t i)
 		space_of(i), i, i, kind->app, rules);
 }
 
-/* Two nodes each have the same hostname, as those of two clusters may: they are two all
- * the same. */
+/* Two nodes each have the same hostname, as nodes of two clusters may: they are different
+ * nodes all the same. */
 static inline void put_node(uint32_t i, uint32_t zone)
 {
 	store.revision++;

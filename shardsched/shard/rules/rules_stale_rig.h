@@ -1,8 +1,9 @@
 /*
  * For tests of rules where what is known of a node or of a pod is of another time than
- * the view. The pod a, ours, is to be where somebody bears app=x, or where nobody does.
- * n-1 is ours, n-2 of another shard, in one zone; n-3 is ours, in another. By the name of
- * b there are pods one after the other, with app=x or not, that others place.
+ * the view. The pod a, of this shard, has affinity to pods with app=x, or anti-affinity.
+ * n-1 is this shard's, n-2 of another one, in one zone; n-3 is this shard's, in another
+ * zone. There are several pods named b one after the other, with app=x or not, that other
+ * shards place.
  */
 #ifndef SHARDSCHED_SHARD_RULES_RULES_STALE_RIG_H
 #define SHARDSCHED_SHARD_RULES_RULES_STALE_RIG_H
@@ -16,9 +17,9 @@
 #define SHAPE "/groups/nodes"
 
 static struct rig rig;
-static char lock[128]; /* of the term that looks for app=x */
-static unsigned local; /* of b */
-static bool anti;      /* a is to be where nobody does */
+static char lock[128]; /* key of the lock of the term that selects app=x */
+static unsigned local; /* b's partition */
+static bool anti;      /* a has anti-affinity */
 
 static inline const char *key_of_b(const char *what)
 {
@@ -28,7 +29,7 @@ static inline const char *key_of_b(const char *what)
 	return key;
 }
 
-/* Empty, or with b. Somebody has left it each time. */
+/* An alloc without pods, or with b. Its counter says that a pod has left it each time. */
 static inline void put_alloc(uint32_t p, const char *node, unsigned generation, bool b)
 {
 	char key[64], json[256], pods[160] = "";
@@ -101,7 +102,7 @@ static inline void bump(bool is_x)
 		rig_set(&rig.store, pl_span_str(lock), PL_SPAN_LIT("{\"v\":1}"));
 }
 
-/* As the shard does that binds it. */
+/* Binds b as a shard does. */
 static inline void bind_b(uint32_t p, const char *node, unsigned generation, bool is_x)
 {
 	char state[256];
@@ -117,7 +118,7 @@ static inline void bind_b(uint32_t p, const char *node, unsigned generation, boo
 	bump(is_x);
 }
 
-/* And ends it. */
+/* Ends b as a shard does. */
 static inline void end_b(uint32_t p, const char *node, unsigned generation, bool is_x)
 {
 	rig_del(&rig, key_of_b("spec"));
@@ -137,8 +138,8 @@ static inline void wait_ms(uint64_t ms)
 		rig_run_idle(&rig);
 }
 
-/* Whatever it does by what it has heard, and what it asks, but not by what it watches,
- * nor by an answer to that; RIG_OUT_MAX: by all of them. */
+/* The shard works by what it has heard, and its requests are answered but for that one
+ * (RIG_OUT_MAX: all are), but no watched event comes in. */
 static inline void go_on_deaf(unsigned but)
 {
 	for (unsigned n = 0; n < 50; n++) {
@@ -151,7 +152,7 @@ static inline void go_on_deaf(unsigned but)
 	sched_check(rig.sched);
 }
 
-/* What puts that key, or what reads it. */
+/* The txn that puts that key, or the one that reads it. */
 static inline unsigned find_call(const char *key, bool reads)
 {
 	rig_run(&rig);
@@ -212,7 +213,7 @@ static inline void begin(unsigned home_of_b)
 	T_TRUE(rig.viewed[SCHED_FLEET]);
 }
 
-/* Once everything is heard, and b bears what a looks for, or is no more. */
+/* Everything is heard, and b is what a looks for, or is gone. */
 static inline void end(unsigned generation)
 {
 	T_TRUE(!is_bound());
@@ -229,7 +230,7 @@ static inline void end(unsigned generation)
 	rig_close(&rig);
 }
 
-/* The one that makes a place for a, and then one by its name that makes none. */
+/* Puts the b that makes a place for a, and then a b that makes none. */
 static inline void put_first(void)
 {
 	put_b(anti ? "y" : "x");
@@ -240,7 +241,7 @@ static inline void put_second(void)
 	put_b(anti ? "x" : "y");
 }
 
-/* Either way. */
+/* With affinity and with anti-affinity. */
 static inline void twice(void (*story)(void))
 {
 	anti = false;

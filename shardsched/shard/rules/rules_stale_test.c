@@ -1,11 +1,11 @@
 /*
- * Rules, where what is known of a node or of a pod is of another time than the view.
+ * Rules while what is known of a node or of a pod is of another time than the view.
  */
 #include "shardsched/shard/rules/rules_stale_rig.h"
 
-/* A list of its partition has n-2 with b, and is slow: by the time that it comes the node
- * has gone, b waits again, and the view has told that. */
-T_CASE(a_node_that_has_gone_does_not_come_back_by_an_older_list)
+/* A list of its partition has n-2 with b, and is slow: by the time it comes the node is
+ * deleted, b waits again, and the view has told that. */
+T_CASE(a_deleted_node_does_not_return_with_an_older_list)
 {
 	struct kv_record node, alloc;
 
@@ -35,9 +35,9 @@ T_CASE(a_node_that_has_gone_does_not_come_back_by_an_older_list)
 	rig_close(&rig);
 }
 
-/* n-2 has changed and has b, as the view or a list of its partition tells while a commit
- * of ours is out for it: that waits. Before there is an answer the view is given up, the
- * node goes, and the view, begun anew, does not have it. */
+/* n-2 has changed and lists b, as the view or a list of its partition tells while a txn
+ * is out for n-2: the event is deferred. Before the answer the view is given up, the node
+ * is deleted, and the view, begun anew, does not have it. */
 static void forget_while_it_waits(bool viewed)
 {
 	unsigned txn;
@@ -81,19 +81,19 @@ static void forget_while_it_waits(bool viewed)
 	rig_close(&rig);
 }
 
-T_CASE(a_node_that_has_gone_does_not_come_back_by_what_a_list_told_before)
+T_CASE(a_deleted_node_does_not_return_with_a_deferred_list_record)
 {
 	forget_while_it_waits(false);
 }
 
-T_CASE(a_node_that_has_gone_does_not_come_back_by_what_an_earlier_view_told)
+T_CASE(a_deleted_node_does_not_return_with_a_deferred_view_event)
 {
 	forget_while_it_waits(true);
 }
 
-/* The view tells of b on n-2. By the time that its spec is read that is another's, which
- * waits. */
-T_CASE(a_spec_that_is_newer_than_who_is_listed)
+/* The view tells of b on n-2. By the time its spec is read the key has another pod's,
+ * which waits. */
+T_CASE(a_spec_newer_than_the_alloc_does_not_count)
 {
 	unsigned txn;
 
@@ -110,8 +110,8 @@ T_CASE(a_spec_that_is_newer_than_who_is_listed)
 	end(4);
 }
 
-/* Likewise, and b is ours: what is heard of our pods is ahead of the view. */
-T_CASE(a_spec_of_ours_that_is_newer_than_who_is_listed)
+/* The same, and b is this shard's: events about its own pods are ahead of the view. */
+T_CASE(an_owned_spec_newer_than_the_alloc_does_not_count)
 {
 	begin(0);
 	put_b("y");
@@ -124,7 +124,7 @@ T_CASE(a_spec_of_ours_that_is_newer_than_who_is_listed)
 	end(4);
 }
 
-/* So far ahead that it has told all of that before the view tells of n-2. */
+/* So far ahead that all of that was told before the view tells of n-2. */
 static void tell_of_n_2_late(bool edited)
 {
 	begin(0);
@@ -141,18 +141,19 @@ static void tell_of_n_2_late(bool edited)
 	end(4);
 }
 
-T_CASE(who_is_listed_later_and_came_before)
+T_CASE(a_pod_listed_by_a_late_view_counts)
 {
 	tell_of_n_2_late(false);
 }
 
-T_CASE(who_is_listed_later_and_came_before_and_is_edited)
+T_CASE(an_edited_pod_listed_by_a_late_view_counts)
 {
 	tell_of_n_2_late(true);
 }
 
-/* The label of b, of ours, is edited while n-2 lists it. It is b all the same. */
-T_CASE(an_edited_spec_is_of_who_is_listed)
+/* The label of b, of this shard, is edited while n-2 lists b. It is the same pod all the
+ * same. */
+T_CASE(an_edited_spec_is_of_the_listed_pod)
 {
 	begin(0);
 	put_b("y");
@@ -168,7 +169,7 @@ T_CASE(an_edited_spec_is_of_who_is_listed)
 	rig_close(&rig);
 }
 
-/* While the view is lost b ends, and another comes to n-2 by its name. */
+/* While the view is lost b ends, and another pod of its name comes to n-2. */
 static void lose_the_view(void)
 {
 	begin(1);
@@ -185,12 +186,12 @@ static void lose_the_view(void)
 	end(5);
 }
 
-T_CASE(a_spec_that_is_older_than_who_is_listed)
+T_CASE(a_spec_older_than_the_alloc_does_not_count)
 {
 	twice(lose_the_view);
 }
 
-/* Likewise, but there is no view then: visits tell of n-2. */
+/* The same without a view: remote lists tell of n-2. */
 static void close_the_view(void)
 {
 	begin(1);
@@ -214,14 +215,14 @@ static void close_the_view(void)
 	end(5);
 }
 
-T_CASE(a_spec_that_was_older_before_the_view_was_there)
+T_CASE(a_spec_older_than_the_view_does_not_count)
 {
 	twice(close_the_view);
 }
 
-/* Others have come to n-2 and gone, as a list tells that is ahead of the view, so b may
- * be another by now; as far as the view has come it is who it was. */
-T_CASE(who_stays_while_more_has_changed_counts_as_before)
+/* Other pods have come to n-2 and gone, as a list ahead of the view tells, so b may be
+ * another pod by now; as far as the view has come it is the same one. */
+T_CASE(a_kept_pod_counts_as_before_across_a_gap)
 {
 	unsigned txn;
 
@@ -243,8 +244,8 @@ T_CASE(who_stays_while_more_has_changed_counts_as_before)
 	end(5);
 }
 
-/* n-3 lists b still, since its news waits for an answer, when the view tells that b is on
- * n-2, where it is another. */
+/* n-3 still lists b, since its event is deferred to an answer, when the view tells that b
+ * is on n-2, where it is another pod. */
 static void move_to_another_node(void)
 {
 	unsigned txn;
@@ -269,13 +270,13 @@ static void move_to_another_node(void)
 	end(3);
 }
 
-T_CASE(a_spec_that_is_known_from_another_node)
+T_CASE(a_spec_known_from_another_node_does_not_count)
 {
 	twice(move_to_another_node);
 }
 
-/* b is ours, waits, and is told why: in that call it is when another by its name comes to
- * n-2, of which nothing else is heard. */
+/* b is this shard's, waits, and has its status written: it is in that txn when another
+ * pod of its name comes to n-2, of which nothing else is heard. */
 static void come_under_a_call(void)
 {
 	unsigned txn;
@@ -302,13 +303,13 @@ static void come_under_a_call(void)
 	end(3);
 }
 
-T_CASE(a_spec_of_who_is_in_a_call)
+T_CASE(a_spec_of_a_pod_in_a_txn_does_not_count)
 {
 	twice(come_under_a_call);
 }
 
-/* b is ours and bound to n-2 by others, as the view tells; what is heard of our pods has
- * not come so far. */
+/* b is this shard's and bound to n-2 by another, as the view tells; events about this
+ * shard's own pods have not come so far. */
 static void come_ahead_of_the_watch(void)
 {
 	begin(0);
@@ -328,7 +329,7 @@ static void come_ahead_of_the_watch(void)
 	end(3);
 }
 
-T_CASE(a_spec_of_ours_that_is_older_than_who_is_listed)
+T_CASE(an_owned_spec_older_than_the_alloc_does_not_count)
 {
 	twice(come_ahead_of_the_watch);
 }

@@ -119,8 +119,7 @@ bool termination_is_unplaced(const struct sched *sched, const struct sched_pod *
 
 static void link_ending(struct sched *sched, struct sched_pod *pod, struct pl_list *list)
 {
-	pl_list_add_tail(list, &pod->link);
-	pod->linked = LINKED_TERMINATING;
+	pod_link(pod, list, LINKED_TERMINATING);
 	sched->ending++;
 }
 
@@ -152,8 +151,7 @@ void termination_reconcile(struct sched *sched, struct sched_pod *pod)
 		return;
 	if (place == PLACE_NONE) {
 		if (has_place(pod) && pod->listed == 0 && pod_is_owned(sched, pod)) {
-			pl_list_add_tail(&sched->orphans, &pod->link);
-			pod->linked = LINKED_ORPHAN;
+			pod_link(pod, &sched->orphans, LINKED_ORPHAN);
 			require_remote_list(sched, pod);
 		}
 		return;

@@ -57,7 +57,7 @@ static void alloc_stands(struct sched *sched, struct sched_node *node, int64_t r
 		node->reset = false;
 		return;
 	}
-	node->sure = true;
+	node_set_alloc_own(node);
 	node->full = false;
 	node->rev[FACT_ALLOC] = revision;
 	node->seen[FACT_ALLOC] =
@@ -90,7 +90,7 @@ static void pod_bound(struct sched *sched, const struct txn_entry *entry,
 	PL_ASSERT(pod->stage == POD_COMMITTING);
 	sched->figures.placed++;
 	pod->txn = 0;
-	pod->stage = POD_IDLE;
+	pod_set_stage(pod, POD_IDLE);
 	if (i != UINT32_MAX)
 		node->listed[i].sent = false;
 	else
@@ -196,7 +196,7 @@ static void unsend_placement(struct sched *sched, const struct txn_entry *entry)
 		}
 		pod->placed = SNAPSHOT_NONE;
 		pod_set_node(sched, pod, NULL);
-		pod->stage = POD_IDLE;
+		pod_set_stage(pod, POD_IDLE);
 		return;
 	}
 	node_add_waiting(sched, node, pod);

@@ -81,7 +81,7 @@ static bool is_node_older(const struct sched_node *node)
 {
 	int64_t is = node->rev[FACT_NODE], alloc = node->rev[FACT_ALLOC];
 
-	return is == alloc || (node->sure && is < alloc);
+	return is == alloc || (node->alloc == NODE_ALLOC_OWN && is < alloc);
 }
 
 static enum pl_code expect_node(struct shard_txn *txn, struct sched_node *node,
@@ -241,7 +241,7 @@ static void seal_placement(struct sched *sched, struct shard_txn *txn,
                            struct sched_pod *pod)
 {
 	pod_unlink(sched, pod);
-	pod->stage = POD_COMMITTING;
+	pod_set_stage(pod, POD_COMMITTING);
 	pod->placed = SNAPSHOT_NONE; /* its alloc entry has the number now */
 	pod->txn = txn_number(sched, txn);
 	pod->flags &= (uint16_t)~POD_BATCHED;
