@@ -49,8 +49,8 @@ struct snapshot_inner {
 	uint32_t scalars_end;  /* columns ever in use are below */
 	uint32_t lifted;       /* pods, now */
 	bool probing;
-	int64_t probe_balance; /* pods, nominations and holds that a probe added */
-	uint32_t *log;         /* slots that changed, by number of change */
+	int64_t probe_balance;    /* pods, nominations and holds that a probe added */
+	uint32_t *log;            /* slots that changed, by number of change */
 	struct number_map images; /* how many nodes have an image, by its string */
 	struct label_columns columns;
 	struct views *views; /* of view.c */

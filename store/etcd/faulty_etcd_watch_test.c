@@ -448,7 +448,7 @@ static bool knows_no_token(struct faulty_etcd *it, struct faulty_etcd_call *call
 T_CASE(a_call_without_a_good_token_in_time_is_late_and_not_refused)
 {
 	rig_up_with(knows_no_token, &as_ann);
-	T_CODE(get(600), PL_TIMEOUT, &rig.err);
+	T_CODE(read_key(600), PL_TIMEOUT, &rig.err);
 	T_TRUE(strstr(rig.err.msg, "no token") != NULL);
 	check_recovered();
 	rig_down();

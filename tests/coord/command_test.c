@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/coord/daemon/daemon_fixture.h"
 #include "tests/harness/t.h"
+#include "tests/support/coord/daemon/daemon_fixture.h"
 
 static struct daemon_fixture_process process;
 static char log_path[64];

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "coord/config/config_edit.h"
-#include "tests/support/coord/daemon/daemon_fixture.h"
 #include "store/base/clock.h"
 #include "tests/harness/t.h"
+#include "tests/support/coord/daemon/daemon_fixture.h"
 #include "tests/support/store/etcd/etcd_rig.h"
 
 #define DAEMON_FIXTURE_TTL "3s"

@@ -1,6 +1,6 @@
 /* Processes of placetd that place pods, over a real etcd: one dies under load. */
-#include "tests/support/coord/work/workload.h"
 #include "tests/coord/crew_kit.h"
+#include "tests/support/coord/work/workload.h"
 
 enum { PARTITIONS = 32, NODES = 50, PODS = 500, PIECE = 50 };
 

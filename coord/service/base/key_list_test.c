@@ -1,5 +1,5 @@
 #include "coord/service/base/key_list.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { MANY = 2500 };
 

@@ -1,5 +1,5 @@
 #include "coord/service/base/sequence.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct sequence sequence;

@@ -1,7 +1,7 @@
 #include "coord/service/pods/pod_find.h"
 #include "coord/service/pods/pod_list.h"
 #include "store/keys/partition.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { PARTITIONS = 8 };
 

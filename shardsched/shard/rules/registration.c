@@ -428,8 +428,7 @@ void registration_run(struct sched *sched)
 
 uint64_t registration_deadline_ms(const struct sched *sched)
 {
-	if (!is_registration_due(sched) ||
-	    txn_is_posted(&sched->txn[SCHED_REGISTER_AT]))
+	if (!is_registration_due(sched) || txn_is_posted(&sched->txn[SCHED_REGISTER_AT]))
 		return UINT64_MAX;
 	return sched->rules.retry_ms;
 }

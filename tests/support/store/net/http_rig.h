@@ -21,7 +21,7 @@ struct http_rig {
 	struct fake_http *fake;
 	struct http *http;
 	struct fake_conn *last; /* connection of the last request */
-	char head[TEXT_MAX]; /* head of the last request */
+	char head[TEXT_MAX];    /* head of the last request */
 	struct pl_buf body;
 	unsigned requests;
 	bool closed;
