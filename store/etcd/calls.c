@@ -97,9 +97,10 @@ static void call_finish(struct etcd_call *call, const struct kv_result *result,
 	client_maybe_close(client);
 }
 
-/* A token that one member does not know, while no other can be had in time, does not mean
- * a wrong password: that ends calls as soon as it is known. */
-static bool lacked_token(const struct client *client, const struct pl_err *err)
+/* Whether the call failed only for want of a valid token. A token that one member does
+ * not know, while no other one can be had in time, does not mean a wrong password: a
+ * wrong password ends calls as soon as it is known. */
+static bool failed_for_token(const struct client *client, const struct pl_err *err)
 {
 	return err->code == PL_AUTH && client->auth.user != NULL &&
 	       client->auth.state != AUTH_REFUSED;
@@ -113,8 +114,9 @@ static void call_give_up(struct etcd_call *call)
 
 	if (call->canceled) {
 		pl_err_set(&err, PL_CANCELED, "%s", kv_op_name(call->op));
-	} else if (lacked_token(client, &err)) {
-		pl_err_set(&err, PL_TIMEOUT, "%s: no token that the server takes in time",
+	} else if (failed_for_token(client, &err)) {
+		pl_err_set(&err, PL_TIMEOUT,
+		           "%s: no token that the server accepts in time",
 		           kv_op_name(call->op));
 	} else if (err.code == PL_OK && client->auth.state == AUTH_WANTED &&
 	           client->auth.err.code != PL_OK) {

@@ -432,20 +432,20 @@ T_CASE(keepalives_continue_with_the_newer_token)
 	rig_down();
 }
 
-/* A member that does not know the token, and gives out no other: it was cut off. */
+/* A member that does not know the token and issues no other, because it is cut off. */
 static bool knows_no_token(struct faulty_etcd *it, struct faulty_etcd_call *call,
                            struct pl_span message)
 {
 	(void)message;
 	if (faulty_etcd_is(call, "Authenticate"))
-		return it->tokens > 0; /* silent, but for the first one */
+		return it->tokens > 0; /* silent after the first one */
 	if (!faulty_etcd_is(call, "Range"))
 		return false;
 	faulty_etcd_end(call, 16, "etcdserver: invalid auth token");
 	return true;
 }
 
-T_CASE(a_call_without_a_good_token_in_time_is_late_and_not_refused)
+T_CASE(a_call_without_a_valid_token_times_out)
 {
 	rig_up_with(knows_no_token, &as_ann);
 	T_CODE(read_key(600), PL_TIMEOUT, &rig.err);

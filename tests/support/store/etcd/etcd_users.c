@@ -11,7 +11,7 @@ static const char *const script =
 	"etcdctl auth enable\n";
 
 /* NULL leaves the variable as it is. */
-static void set(const char *name, const char *value)
+static void set_env(const char *name, const char *value)
 {
 	if (value != NULL)
 		(void)setenv(name, value, 1);
@@ -19,13 +19,13 @@ static void set(const char *name, const char *value)
 
 static void set_files(const struct etcd_launch *launch)
 {
-	set("ETCDCTL_API", "3");
-	set("ETCDCTL_CACERT", etcd_launch_ca_file(launch));
-	set("ETCDCTL_CERT", etcd_launch_cert_file(launch));
-	set("ETCDCTL_KEY", etcd_launch_key_file(launch));
-	set("PLACET_CACERT", etcd_launch_ca_file(launch));
-	set("PLACET_CERT", etcd_launch_cert_file(launch));
-	set("PLACET_KEY", etcd_launch_key_file(launch));
+	set_env("ETCDCTL_API", "3");
+	set_env("ETCDCTL_CACERT", etcd_launch_ca_file(launch));
+	set_env("ETCDCTL_CERT", etcd_launch_cert_file(launch));
+	set_env("ETCDCTL_KEY", etcd_launch_key_file(launch));
+	set_env("PLACET_CACERT", etcd_launch_ca_file(launch));
+	set_env("PLACET_CERT", etcd_launch_cert_file(launch));
+	set_env("PLACET_KEY", etcd_launch_key_file(launch));
 }
 
 enum pl_code etcd_users_enable(const struct etcd_launch *launch, struct pl_err *err)
@@ -35,7 +35,7 @@ enum pl_code etcd_users_enable(const struct etcd_launch *launch, struct pl_err *
 
 	if (pid == 0) {
 		set_files(launch);
-		set("ETCDCTL_ENDPOINTS", etcd_launch_endpoint(launch, 0));
+		set_env("ETCDCTL_ENDPOINTS", etcd_launch_endpoint(launch, 0));
 		(void)execl("/bin/sh", "sh", "-ec", script, (char *)NULL);
 		_exit(127);
 	}
@@ -48,7 +48,7 @@ enum pl_code etcd_users_enable(const struct etcd_launch *launch, struct pl_err *
 void etcd_users_setenv(const struct etcd_launch *launch)
 {
 	set_files(launch);
-	set("ETCDCTL_USER", ETCD_USERS_NAME ":" ETCD_USERS_PASSWORD);
-	set("PLACET_USER", ETCD_USERS_NAME);
-	set("PLACET_PASSWORD", ETCD_USERS_PASSWORD);
+	set_env("ETCDCTL_USER", ETCD_USERS_NAME ":" ETCD_USERS_PASSWORD);
+	set_env("PLACET_USER", ETCD_USERS_NAME);
+	set_env("PLACET_PASSWORD", ETCD_USERS_PASSWORD);
 }
