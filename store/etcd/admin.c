@@ -39,9 +39,9 @@ static enum pl_code copy_text(struct pl_json object, const char *name,
 	return code;
 }
 
-static enum pl_code read_health(struct pl_json root, struct etcd_health *out,
-                                struct pl_err *err)
+static enum pl_code read_health(struct pl_json root, void *to, struct pl_err *err)
 {
+	struct etcd_health *out = to;
 	char health[ETCD_TEXT_SIZE];
 	enum pl_code code = copy_text(root, "health", PL_JSON_REQUIRED, health, err);
 
@@ -53,9 +53,9 @@ static enum pl_code read_health(struct pl_json root, struct etcd_health *out,
 	return code;
 }
 
-static enum pl_code read_version(struct pl_json root, struct etcd_version *out,
-                                 struct pl_err *err)
+static enum pl_code read_version(struct pl_json root, void *to, struct pl_err *err)
 {
+	struct etcd_version *out = to;
 	enum pl_code code =
 		copy_text(root, "etcdserver", PL_JSON_REQUIRED, out->server, err);
 
@@ -77,10 +77,12 @@ static enum pl_code parse_object(struct pl_arena *arena, struct pl_span body,
 	return code;
 }
 
-enum pl_code etcd_health_parse(struct pl_span body, struct etcd_health *out,
-                               struct pl_err *err)
+/* Reads the answer's JSON object into *to with read. */
+static enum pl_code parse_answer(struct pl_span body,
+                                 enum pl_code (*read)(struct pl_json root, void *to,
+                                                      struct pl_err *err),
+                                 void *to, struct pl_err *err)
 {
-	struct etcd_health health = {0};
 	struct pl_json root = {0};
 	struct pl_arena arena;
 	struct pl_err why = {0};
@@ -89,14 +91,24 @@ enum pl_code etcd_health_parse(struct pl_span body, struct etcd_health *out,
 	pl_arena_init(&arena, 0, JSON_MAX);
 	code = parse_object(&arena, body, &root, &why);
 	if (code == PL_OK)
-		code = read_health(root, &health, &why);
+		code = read(root, to, &why);
 	pl_arena_done(&arena);
 	if (code == PL_OK)
-		*out = health;
-	else
-		code = not_etcd(&why);
-	if (code != PL_OK && err != NULL)
+		return PL_OK;
+	code = not_etcd(&why);
+	if (err != NULL)
 		*err = why;
+	return code;
+}
+
+enum pl_code etcd_health_parse(struct pl_span body, struct etcd_health *out,
+                               struct pl_err *err)
+{
+	struct etcd_health health = {0};
+	enum pl_code code = parse_answer(body, read_health, &health, err);
+
+	if (code == PL_OK)
+		*out = health;
 	return code;
 }
 
@@ -104,22 +116,10 @@ enum pl_code etcd_version_parse(struct pl_span body, struct etcd_version *out,
                                 struct pl_err *err)
 {
 	struct etcd_version version = {0};
-	struct pl_json root = {0};
-	struct pl_arena arena;
-	struct pl_err why = {0};
-	enum pl_code code;
+	enum pl_code code = parse_answer(body, read_version, &version, err);
 
-	pl_arena_init(&arena, 0, JSON_MAX);
-	code = parse_object(&arena, body, &root, &why);
-	if (code == PL_OK)
-		code = read_version(root, &version, &why);
-	pl_arena_done(&arena);
 	if (code == PL_OK)
 		*out = version;
-	else
-		code = not_etcd(&why);
-	if (code != PL_OK && err != NULL)
-		*err = why;
 	return code;
 }
 
