@@ -29,7 +29,7 @@ struct lease {
 	struct pl_list calls;
 	lease_fn *fn;
 	void *ctx;
-	bool wants_start, wants_regrant, wants_give_up, wants_release;
+	unsigned wanted;   /* events that the user asked for: 1u << LEASE_EV_START, ... */
 	bool start_failed; /* a request could not even be started */
 	struct lease_event failure;
 	bool ending; /* only the calls in flight are waited for */
@@ -43,8 +43,7 @@ static uint64_t now_of(const struct lease *lease)
 
 static void lease_rearm(struct lease *lease)
 {
-	bool due = lease->wants_start || lease->wants_regrant || lease->wants_give_up ||
-	           lease->wants_release || lease->start_failed;
+	bool due = lease->wanted != 0 || lease->start_failed;
 	uint64_t at = due ? now_of(lease) : lease_deadline_ms(&lease->core);
 
 	if (lease->ending)
@@ -214,12 +213,25 @@ static void feed_event(struct lease *lease, struct lease_event event)
 	step_core(lease, &event);
 }
 
-static bool take_flag(bool *flag)
+/* The first of what the user wants, which is then done with. */
+static void take_wanted(struct lease *lease, enum lease_event_type *out)
 {
-	bool was = *flag;
+	static const enum lease_event_type order[] = {LEASE_EV_START, LEASE_EV_RELEASE,
+	                                              LEASE_EV_GIVE_UP, LEASE_EV_REGRANT};
 
-	*flag = false;
-	return was;
+	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+		if ((lease->wanted & 1u << order[i]) == 0)
+			continue;
+		lease->wanted &= ~(1u << order[i]);
+		*out = order[i];
+		return;
+	}
+}
+
+static void want_event(struct lease *lease, enum lease_event_type type)
+{
+	lease->wanted |= 1u << type;
+	lease_rearm(lease);
 }
 
 static void on_timer(void *ctx)
@@ -231,16 +243,12 @@ static void on_timer(void *ctx)
 		lease_finish(lease);
 		return;
 	}
-	if (take_flag(&lease->start_failed))
+	if (lease->start_failed) {
+		lease->start_failed = false;
 		event = lease->failure;
-	else if (take_flag(&lease->wants_start))
-		event.type = LEASE_EV_START;
-	else if (take_flag(&lease->wants_release))
-		event.type = LEASE_EV_RELEASE;
-	else if (take_flag(&lease->wants_give_up))
-		event.type = LEASE_EV_GIVE_UP;
-	else if (take_flag(&lease->wants_regrant))
-		event.type = LEASE_EV_REGRANT;
+	} else {
+		take_wanted(lease, &event.type);
+	}
 	feed_event(lease, event);
 	lease_rearm(lease);
 }
@@ -270,28 +278,24 @@ enum pl_code lease_open(struct kv *kv, const struct lease_opts *opts, lease_fn *
 	lease->kv = kv;
 	lease->fn = fn;
 	lease->ctx = ctx;
-	lease->wants_start = true;
-	lease_rearm(lease);
+	want_event(lease, LEASE_EV_START);
 	*out = lease;
 	return PL_OK;
 }
 
 void lease_regrant(struct lease *lease)
 {
-	lease->wants_regrant = true;
-	lease_rearm(lease);
+	want_event(lease, LEASE_EV_REGRANT);
 }
 
 void lease_give_up(struct lease *lease)
 {
-	lease->wants_give_up = true;
-	lease_rearm(lease);
+	want_event(lease, LEASE_EV_GIVE_UP);
 }
 
 void lease_release(struct lease *lease)
 {
-	lease->wants_release = true;
-	lease_rearm(lease);
+	want_event(lease, LEASE_EV_RELEASE);
 }
 
 void lease_abandon(struct lease *lease)

@@ -28,11 +28,16 @@ static bool is_held(const struct lease_core *core)
 	return core->state == LEASE_HELD || core->state == LEASE_DOUBT;
 }
 
+static bool is_confirming(const struct lease_core *core)
+{
+	return core->grant == LEASE_GRANT_CONFIRMING;
+}
+
 static void core_check(const struct lease_core *core)
 {
 	PL_ASSERT(!is_held(core) || (core->id > 0 && core->safe_until_ms > 0));
 	PL_ASSERT(core->state != LEASE_GRANTING || core->id > 0);
-	PL_ASSERT(!core->confirming || core->state == LEASE_GRANTING);
+	PL_ASSERT(core->grant == LEASE_GRANT_REQUESTED || core->state == LEASE_GRANTING);
 }
 
 static struct lease_action *add_action(struct lease_actions *actions,
@@ -86,8 +91,7 @@ static void pick_id(struct lease_core *core)
 		core->id = (int64_t)(pl_rng_next(&core->rng) & INT64_MAX);
 	while (core->id == 0);
 	core->stale_seq = core->seq;
-	core->doubtful_grant = false;
-	core->confirming = false;
+	core->grant = LEASE_GRANT_REQUESTED;
 	core->safe_until_ms = 0;
 	core->failures = 0;
 	core->ttl_ms = (uint64_t)core->ttl_s * 1000;
@@ -126,11 +130,11 @@ static void on_confirmed(struct lease_core *core, const struct lease_event *even
 	if (core->safe_until_ms <= event->now_ms) {
 		/* The answer came so late that it says nothing about now. */
 		PL_ASSERT(core->state == LEASE_GRANTING);
-		core->confirming = true;
+		core->grant = LEASE_GRANT_CONFIRMING;
 		add_request(core, LEASE_DO_KEEP, event->now_ms, actions);
 		return;
 	}
-	core->confirming = false;
+	core->grant = LEASE_GRANT_REQUESTED;
 	core->state = LEASE_HELD;
 	core->ask_ms = event->sent_ms + core->ttl_ms / PACE;
 	if (core->ask_ms <= event->now_ms)
@@ -141,10 +145,8 @@ static void on_confirmed(struct lease_core *core, const struct lease_event *even
 static void on_grant_failed(struct lease_core *core, const struct lease_event *event,
                             struct lease_actions *actions)
 {
-	bool ours = core->doubtful_grant;
-
-	if (event->code == PL_EXISTS && ours) {
-		core->confirming = true;
+	if (event->code == PL_EXISTS && core->grant == LEASE_GRANT_DOUBTFUL) {
+		core->grant = LEASE_GRANT_CONFIRMING;
 		add_request(core, LEASE_DO_KEEP, event->now_ms, actions);
 		return;
 	}
@@ -153,7 +155,7 @@ static void on_grant_failed(struct lease_core *core, const struct lease_event *e
 		return;
 	}
 	if (event->code == PL_UNKNOWN || event->code == PL_TIMEOUT)
-		core->doubtful_grant = true;
+		core->grant = LEASE_GRANT_DOUBTFUL;
 	core->failures++;
 	core->ask_ms = event->now_ms + retry_ms(core);
 	add_action(actions, LEASE_REPORT_TROUBLE, core)->code = event->code;
@@ -217,7 +219,7 @@ static void on_failed(struct lease_core *core, const struct lease_event *event,
 	core->asked = false;
 	switch (core->state) {
 	case LEASE_GRANTING:
-		if (core->confirming)
+		if (is_confirming(core))
 			on_confirm_failed(core, event, actions);
 		else
 			on_grant_failed(core, event, actions);
@@ -245,10 +247,10 @@ static bool is_answer(const struct lease_core *core, const struct lease_event *e
 		return false; /* about a lease that was given up */
 	switch (event->type) {
 	case LEASE_EV_GRANTED:
-		return core->state == LEASE_GRANTING && !core->confirming &&
+		return core->state == LEASE_GRANTING && !is_confirming(core) &&
 		       event->seq == core->seq;
 	case LEASE_EV_KEPT:
-		return is_held(core) || core->confirming;
+		return is_held(core) || is_confirming(core);
 	case LEASE_EV_REVOKED:
 		return core->state == LEASE_RELEASING && event->seq == core->seq;
 	case LEASE_EV_FAILED:
@@ -281,7 +283,7 @@ static void ask_next(struct lease_core *core, uint64_t now_ms,
 {
 	switch (core->state) {
 	case LEASE_GRANTING:
-		add_request(core, core->confirming ? LEASE_DO_KEEP : LEASE_DO_GRANT,
+		add_request(core, is_confirming(core) ? LEASE_DO_KEEP : LEASE_DO_GRANT,
 		            now_ms, actions);
 		break;
 	case LEASE_HELD:
@@ -337,7 +339,7 @@ static void on_release(struct lease_core *core, uint64_t now_ms,
 		return;
 	}
 	core->state = LEASE_RELEASING;
-	core->confirming = false;
+	core->grant = LEASE_GRANT_REQUESTED;
 	core->failures = 0;
 	core->give_up_ms =
 		now_ms + (core->ttl_ms < RELEASE_MAX_MS ? core->ttl_ms : RELEASE_MAX_MS);

@@ -95,6 +95,22 @@ enum lease_state {
 	LEASE_RELEASED,
 };
 
+/*
+ * The grant of the id, in LEASE_GRANTING:
+ *
+ *	            outcome unknown                 EXISTS
+ *	REQUESTED ------------------> DOUBTFUL --------------> CONFIRMING
+ *	    |   answered after its own TTL                         ^
+ *	    +------------------------------------------------------+
+ *
+ * Another id begins at REQUESTED.
+ */
+enum lease_grant {
+	LEASE_GRANT_REQUESTED,
+	LEASE_GRANT_DOUBTFUL,   /* the store may have the lease */
+	LEASE_GRANT_CONFIRMING, /* it has, but only a keep-alive can say until when */
+};
+
 struct lease_core {
 	enum lease_state state;
 	struct pl_rng rng; /* of ids and jitter */
@@ -102,9 +118,7 @@ struct lease_core {
 	uint64_t ttl_ms;   /* the TTL that the store has granted */
 	uint64_t margin_ms;
 	int64_t id;
-	bool doubtful_grant; /* an earlier grant of this id has an unknown outcome */
-	/* the grant stands, but only a keep-alive can say until when */
-	bool confirming;
+	enum lease_grant grant; /* in GRANTING */
 	uint64_t safe_until_ms;
 	uint32_t seq;       /* number of the last request */
 	uint32_t stale_seq; /* requests up to this number were about an earlier id */

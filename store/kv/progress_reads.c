@@ -5,6 +5,13 @@
 #include "store/base/alloc.h"
 #include "store/kv/calls.h"
 
+/* IDLE <---> READING --closed--> CLOSED; closing from IDLE frees at once. */
+enum progress_reads_state {
+	READS_IDLE, /* no read in flight */
+	READS_READING,
+	READS_CLOSED, /* the read in flight is the last */
+};
+
 struct progress_reads {
 	struct kv *kv;
 	uint64_t timeout_ms;
@@ -12,7 +19,7 @@ struct progress_reads {
 	struct pl_list waiting; /* requests for the next read */
 	struct pl_list asked;   /* requests that the read in flight will answer */
 	struct kv_call *call;   /* set while a read is in flight */
-	bool reading, closed;
+	enum progress_reads_state state;
 };
 
 static void progress_reads_free(struct progress_reads *progress_reads)
@@ -40,7 +47,8 @@ static void answer_reads(struct pl_list *reads, const struct kv_header *header,
 
 static void schedule_read(struct progress_reads *progress_reads)
 {
-	if (!progress_reads->reading && !pl_timer_is_set(&progress_reads->timer))
+	if (progress_reads->state == READS_IDLE &&
+	    !pl_timer_is_set(&progress_reads->timer))
 		pl_timer_set(&progress_reads->timer,
 		             kv_now_ms(progress_reads->kv) + PROGRESS_READS_GATHER_MS);
 }
@@ -49,11 +57,11 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 {
 	struct progress_reads *progress_reads = ctx;
 
-	progress_reads->reading = false;
-	if (progress_reads->closed) {
+	if (progress_reads->state == READS_CLOSED) {
 		progress_reads_free(progress_reads);
 		return;
 	}
+	progress_reads->state = READS_IDLE;
 	if (!pl_list_empty(&progress_reads->waiting))
 		schedule_read(progress_reads);
 	answer_reads(&progress_reads->asked, result == NULL ? NULL : &result->header,
@@ -74,7 +82,7 @@ static void read_next(void *ctx)
 	get.keys = kv_key(first->key);
 	if (kv_get(progress_reads->kv, &get, progress_reads->timeout_ms, on_read,
 	           progress_reads, &progress_reads->call, &err) == PL_OK) {
-		progress_reads->reading = true;
+		progress_reads->state = READS_READING;
 		pl_list_move(&progress_reads->asked, &progress_reads->waiting);
 	} else {
 		answer_reads(&progress_reads->waiting, NULL, &err);
@@ -105,18 +113,20 @@ void progress_reads_close(struct progress_reads *progress_reads)
 		return;
 	PL_ASSERT(pl_list_empty(&progress_reads->asked) &&
 	          pl_list_empty(&progress_reads->waiting));
-	progress_reads->closed = true;
 	pl_timer_stop(&progress_reads->timer);
-	if (progress_reads->reading)
-		kv_cancel(progress_reads->kv, progress_reads->call);
-	else
+	if (progress_reads->state == READS_IDLE) {
 		progress_reads_free(progress_reads);
+		return;
+	}
+	PL_ASSERT(progress_reads->state == READS_READING);
+	progress_reads->state = READS_CLOSED;
+	kv_cancel(progress_reads->kv, progress_reads->call);
 }
 
 void progress_reads_start(struct progress_reads *progress_reads,
                           struct progress_read *read)
 {
-	PL_ASSERT(!progress_reads->closed);
+	PL_ASSERT(progress_reads->state != READS_CLOSED);
 	pl_list_add_tail(&progress_reads->waiting, &read->link);
 	schedule_read(progress_reads);
 }

@@ -22,10 +22,10 @@ const char *relist_what_name(enum relist_what what)
 
 void relist_rearm(struct relist *r)
 {
-	bool due = r->wants_start;
+	bool due = r->phase == RELIST_STARTING;
 	uint64_t now = kv_now_ms(r->kv), at;
 
-	if (r->stopping)
+	if (r->phase == RELIST_STOPPING)
 		return;
 	for (unsigned i = 0; i < TASK_KINDS; i++)
 		due = due || r->failed[i];
@@ -158,14 +158,14 @@ static void step_core(struct relist *r, struct relist_event event)
 
 	event.now_ms = kv_now_ms(r->kv);
 	relist_step(&r->core, &event, &actions);
-	for (unsigned i = 0; i < actions.count && !r->stopping; i++)
+	for (unsigned i = 0; i < actions.count && r->phase != RELIST_STOPPING; i++)
 		perform_action(r, &actions.item[i]);
 }
 
 static void release_deferred(struct relist *r)
 {
 	r->releasing = false;
-	while (!pl_list_empty(&r->deferred) && !r->stopping) {
+	while (!pl_list_empty(&r->deferred) && r->phase != RELIST_STOPPING) {
 		struct relist_deferred *deferred =
 			PL_LIST_ITEM(r->deferred.next, struct relist_deferred, link);
 
@@ -216,15 +216,15 @@ static void on_timer(void *ctx)
 	struct relist_event event = {.type = RELIST_EV_TIMEOUT};
 	struct pl_err failure;
 
-	if (r->stopping) {
+	if (r->phase == RELIST_STOPPING) {
 		relist_finish(r);
 		return;
 	}
-	if (r->wants_start)
+	if (r->phase == RELIST_STARTING)
 		event.type = RELIST_EV_START;
 	else if (take_failure(r, &event, &failure))
 		r->err = &failure;
-	r->wants_start = false;
+	r->phase = RELIST_RUNNING;
 	relist_feed(r, event);
 	relist_rearm(r);
 }
@@ -278,7 +278,6 @@ enum pl_code relist_open(struct kv *kv, const struct relist_opts *opts, relist_f
 	r->kv = kv;
 	r->fn = fn;
 	r->ctx = ctx;
-	r->wants_start = true;
 	relist_rearm(r);
 	*out = r;
 	return PL_OK;
@@ -286,9 +285,9 @@ enum pl_code relist_open(struct kv *kv, const struct relist_opts *opts, relist_f
 
 void relist_stop(struct relist *r)
 {
-	if (r->stopping)
+	if (r->phase == RELIST_STOPPING)
 		return;
-	r->stopping = true;
+	r->phase = RELIST_STOPPING;
 	for (unsigned i = 0; i < TASK_KINDS; i++)
 		relist_drop(r, (enum relist_task_kind)i);
 	if (pl_list_empty(&r->tasks))

@@ -25,13 +25,18 @@ static struct relist_action *add_action(struct relist_actions *actions,
 	return action;
 }
 
+static bool has_watch(const struct relist_core *core)
+{
+	return core->watch != RELIST_WATCH_NONE;
+}
+
 static void core_check(const struct relist_core *core)
 {
 	PL_ASSERT(core->list_revision <= core->seen_revision);
 	PL_ASSERT(
 		core->state != RELIST_WATCHING ||
 		(core->list_revision > 0 && core->watch_revision >= core->list_revision));
-	PL_ASSERT(core->state != RELIST_WATCHING || core->has_watch);
+	PL_ASSERT(core->state != RELIST_WATCHING || has_watch(core));
 }
 
 /* Half of the delay is random, so that many clients do not come back at once. */
@@ -57,17 +62,15 @@ static void start_fetch(struct relist_core *core, struct relist_actions *actions
 static void start_watch(struct relist_core *core, int64_t from,
                         struct relist_actions *actions)
 {
-	core->has_watch = true;
-	core->was_ready = false;
-	core->resumed = false;
+	core->watch = RELIST_WATCH_OPENED;
 	add_action(actions, RELIST_DO_WATCH)->revision = from;
 }
 
 static void stop_watch(struct relist_core *core, struct relist_actions *actions)
 {
-	if (core->has_watch)
+	if (has_watch(core))
 		add_action(actions, RELIST_DO_UNWATCH);
-	core->has_watch = false;
+	core->watch = RELIST_WATCH_NONE;
 }
 
 static void open_watch(struct relist_core *core, uint64_t now_ms,
@@ -119,8 +122,8 @@ static void watch_begin(struct relist_core *core, uint64_t now_ms,
 	core->stall_at_ms = NEVER;
 	core->want_revision = 0;
 	core->check_at_ms = now_ms + core->check_ms;
-	if (core->has_watch) {
-		if (core->resumed)
+	if (has_watch(core)) {
+		if (core->watch == RELIST_WATCH_RESUMED)
 			/* it may have resumed on another store */
 			core->check_at_ms = now_ms;
 		return;
@@ -136,7 +139,7 @@ static void on_page(struct relist_core *core, const struct relist_event *event,
                     struct relist_actions *actions)
 {
 	bool first = core->list_revision == 0;
-	bool has_deferred = core->has_watch;
+	bool has_deferred = has_watch(core);
 
 	if (!same_store(core, event)) {
 		restart_list(core, PL_REWOUND, event->now_ms, actions);
@@ -245,13 +248,14 @@ static void on_ready(struct relist_core *core, const struct relist_event *event,
 		restart_list(core, PL_REWOUND, event->now_ms, actions);
 		return;
 	}
-	if (core->was_ready) {
-		core->resumed = true;
+	if (core->watch == RELIST_WATCH_OPENED) {
+		core->watch = RELIST_WATCH_READY;
+	} else {
+		core->watch = RELIST_WATCH_RESUMED;
 		if (core->state == RELIST_WATCHING && core->check_at_ms != NEVER)
 			/* it may have resumed on another store */
 			core->check_at_ms = event->now_ms;
 	}
-	core->was_ready = true;
 	if (core->state != RELIST_OPENING)
 		return;
 	if (event->cluster_id != 0)
@@ -270,7 +274,7 @@ static void on_ended(struct relist_core *core, const struct relist_event *event,
 		restart_list(core, event->code, event->now_ms, actions);
 		return;
 	}
-	core->has_watch = false;
+	core->watch = RELIST_WATCH_NONE;
 	if (core->state == RELIST_OPENING)
 		start_fetch(core, actions);
 }
@@ -296,7 +300,7 @@ static void on_checked(struct relist_core *core, const struct relist_event *even
 static void on_open_timeout(struct relist_core *core, uint64_t now_ms,
                             struct relist_actions *actions)
 {
-	if (!core->has_watch) {
+	if (!has_watch(core)) {
 		open_watch(core, now_ms, actions);
 		return;
 	}
@@ -394,7 +398,7 @@ void relist_step(struct relist_core *core, const struct relist_event *event,
 	case RELIST_EV_EVENTS:
 	case RELIST_EV_PROGRESS:
 	case RELIST_EV_ENDED:
-		PL_ASSERT(core->has_watch);
+		PL_ASSERT(has_watch(core));
 		on_watch(core, event, actions);
 		break;
 	case RELIST_EV_DEFERRED:

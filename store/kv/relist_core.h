@@ -88,6 +88,20 @@ struct relist_actions {
 	unsigned count;
 };
 
+/*
+ * The watch of a relist:
+ *
+ *	NONE --DO_WATCH--> OPENED --READY--> READY --READY again--> RESUMED
+ *	  ^                   |                |                       |
+ *	  +-- UNWATCH, ended -+----------------+-----------------------+
+ */
+enum relist_watch_state {
+	RELIST_WATCH_NONE,
+	RELIST_WATCH_OPENED,
+	RELIST_WATCH_READY,
+	RELIST_WATCH_RESUMED, /* perhaps on another store, so a check is due */
+};
+
 enum relist_state { RELIST_IDLE, RELIST_OPENING, RELIST_LISTING, RELIST_WATCHING };
 
 struct relist_core {
@@ -110,9 +124,7 @@ struct relist_core {
 	/* when a watch that lags is given up; UINT64_MAX: it does not lag */
 	uint64_t stall_at_ms;
 	int64_t want_revision; /* the watch has to get here */
-	bool has_watch;
-	bool was_ready;
-	bool resumed; /* the watch was resumed while the list was read */
+	enum relist_watch_state watch;
 };
 
 /* check_ms 0: 10 s. stall_ms 0: 10 s. */

@@ -30,6 +30,13 @@ struct relist_deferred {
 	struct kv_watch_note note;
 };
 
+/* STARTING --timer--> RUNNING --relist_stop--> STOPPING, or from STARTING at once. */
+enum relist_phase {
+	RELIST_STARTING, /* the core has not been started */
+	RELIST_RUNNING,
+	RELIST_STOPPING, /* only STOPPED is left to be told */
+};
+
 struct relist {
 	struct relist_core core;
 	struct relist_opts opts;
@@ -39,8 +46,7 @@ struct relist {
 	struct relist_task *live[TASK_KINDS];
 	bool failed[TASK_KINDS]; /* the task could not even be started */
 	struct pl_err failure[TASK_KINDS];
-	bool wants_start;
-	bool stopping;
+	enum relist_phase phase;
 	relist_fn *fn;
 	void *ctx;
 	struct pl_buf next; /* the key at which the next page begins */

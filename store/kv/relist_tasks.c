@@ -36,7 +36,7 @@ static bool task_end(struct relist_task *task)
 		r->live[task->kind] = NULL;
 	pl_list_del(&task->link);
 	free(task);
-	if (r->stopping && pl_list_empty(&r->tasks)) {
+	if (r->phase == RELIST_STOPPING && pl_list_empty(&r->tasks)) {
 		relist_finish(r);
 		return false;
 	}

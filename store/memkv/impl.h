@@ -102,6 +102,20 @@ struct mem_note {
 	struct mem_note_hold one_hold;
 };
 
+/*
+ *	           READY delivered
+ *	QUEUED -----------------------> ANNOUNCED
+ *	   |   <----------------------     |
+ *	   |         reconnected           |
+ *	   +-----> ENDED <-----------------+
+ */
+enum mem_watch_state {
+	MEM_WATCH_QUEUED,    /* READY is in the queue */
+	MEM_WATCH_ANNOUNCED, /* READY has been delivered, past events may follow */
+	MEM_WATCH_ENDED,     /* END is queued or delivered, and no other note comes */
+};
+
+/* In the index of ranges until it has ended. */
 struct mem_watch {
 	struct interval_tree_node node;
 	struct mem_session *session;
@@ -109,8 +123,7 @@ struct mem_watch {
 	kv_watch_fn *fn;
 	void *ctx;
 	bool want_prev, no_puts, no_deletes;
-	bool indexed;
-	bool ended; /* END is queued or delivered, and no other note comes */
+	enum mem_watch_state state;
 	unsigned refs;
 	int64_t min_rev;        /* events below have been queued or were not wanted */
 	int64_t past, past_end; /* revisions that are still to be read from the log */
@@ -119,7 +132,6 @@ struct mem_watch {
 	struct mem_delivery ready;
 	int64_t ready_rev; /* the watch sees everything after this revision */
 	int64_t ready_now; /* the store's revision when READY was queued */
-	bool announced;    /* READY has been delivered since it was queued */
 	struct mem_delivery end;
 	struct pl_err end_err;
 	int64_t compact_revision;

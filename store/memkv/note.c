@@ -112,7 +112,7 @@ void note_deliver(struct mem_note *note)
 	for (size_t i = 0; i < note->count; i++)
 		if (note->holds[i].prev != NULL)
 			note->events[i].prev = &note->holds[i].prev_record;
-	if (!watch->ended) {
+	if (watch->state != MEM_WATCH_ENDED) {
 		if (watch->seen_rev < note->revision)
 			watch->seen_rev = note->revision;
 		watch->fn(watch->ctx, &out);

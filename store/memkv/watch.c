@@ -54,7 +54,8 @@ static void queue_ready(struct mem_watch *watch)
 {
 	int64_t next = watch->past <= watch->past_end ? watch->past : watch->min_rev;
 
-	watch->announced = false;
+	PL_ASSERT(watch->state != MEM_WATCH_ENDED);
+	watch->state = MEM_WATCH_QUEUED;
 	watch->ready_rev = next - 1;
 	watch->ready_now = watch->session->mem->mvcc->revision;
 	pl_list_del(&watch->ready.link);
@@ -80,7 +81,6 @@ enum pl_code watch_start(struct mem_session *session, const struct kv_watch_req 
 		.want_prev = req->want_prev,
 		.no_puts = req->no_puts,
 		.no_deletes = req->no_deletes,
-		.indexed = true,
 		.refs = 1,
 		.min_rev = from > now ? from : now + 1,
 		.past = from,
@@ -99,21 +99,14 @@ enum pl_code watch_start(struct mem_session *session, const struct kv_watch_req 
 	return PL_OK;
 }
 
-static void watch_unindex(struct mem_watch *watch)
-{
-	if (watch->indexed)
-		interval_tree_del(&watch->session->mem->watches, &watch->node);
-	watch->indexed = false;
-}
-
 /* The delivery of the end gives the watch's own reference back. */
 void watch_end(struct mem_watch *watch, enum pl_code code, const char *why)
 {
-	watch_unindex(watch);
 	(void)pl_err_set(&watch->end_err, code, "watch: %s", why);
-	if (watch->ended)
+	if (watch->state == MEM_WATCH_ENDED)
 		return;
-	watch->ended = true;
+	watch->state = MEM_WATCH_ENDED;
+	interval_tree_del(&watch->session->mem->watches, &watch->node);
 	pl_list_del(&watch->ready.link);
 	mem_queue_add(watch->session->mem, &watch->end);
 }
@@ -139,7 +132,7 @@ enum pl_code watch_progress(struct mem_watch *watch, struct pl_err *err)
 	struct memkv *mem = watch->session->mem;
 	struct mem_note *note;
 
-	if (watch->ended)
+	if (watch->state == MEM_WATCH_ENDED)
 		return pl_err_set(err, PL_CANCELED, "watch has ended");
 	note = note_new(watch, mem->mvcc->revision);
 	if (note == NULL)
@@ -153,7 +146,7 @@ void watch_reconnect(struct mem_watch *watch)
 {
 	struct memkv *mem = watch->session->mem;
 
-	if (watch->ended)
+	if (watch->state == MEM_WATCH_ENDED)
 		return;
 	if (watch->seen_rev > mem->mvcc->revision) {
 		watch_end(watch, PL_REWOUND, "the store's revision went back");
@@ -202,7 +195,8 @@ static void deliver_announcement(struct mem_watch *watch)
 	};
 
 	note.header.revision = watch->ready_now;
-	watch->announced = true;
+	PL_ASSERT(watch->state == MEM_WATCH_QUEUED);
+	watch->state = MEM_WATCH_ANNOUNCED;
 	if (watch->seen_rev < watch->ready_now)
 		watch->seen_rev = watch->ready_now;
 	watch->fn(watch->ctx, &note);
@@ -219,7 +213,7 @@ void watch_deliver_ready(struct mem_watch *watch)
 	if (watch->past_end > mem->mvcc->revision)
 		/* the store was restored meanwhile */
 		watch->past_end = mem->mvcc->revision;
-	if (!watch->announced) {
+	if (watch->state == MEM_WATCH_QUEUED) {
 		if (watch->past <= watch->past_end)
 			mem_queue_add_first(mem, &watch->ready);
 		deliver_announcement(watch);

@@ -150,7 +150,7 @@ static void *on_conn(void *ctx)
 
 static void free_when_closed(struct serve *serve)
 {
-	if (!serve->closing || !serve->server_gone || serve->sessions > 0)
+	if (serve->state != SERVE_GONE || serve->sessions > 0)
 		return;
 	pl_arena_done(&serve->arena);
 	pl_buf_done(&serve->out);
@@ -221,13 +221,15 @@ static void on_server_gone(void *ctx)
 {
 	struct serve *serve = ctx;
 
-	serve->server_gone = true;
+	PL_ASSERT(serve->state == SERVE_CLOSING);
+	serve->state = SERVE_GONE;
 	free_when_closed(serve);
 }
 
 void serve_close(struct serve *serve, void (*closed)(void *ctx), void *ctx)
 {
-	serve->closing = true;
+	PL_ASSERT(serve->state == SERVE_OPEN);
+	serve->state = SERVE_CLOSING;
 	serve->closed = closed;
 	serve->closed_ctx = ctx;
 	grpc_server_close(serve->server, on_server_gone, serve);

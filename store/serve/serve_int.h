@@ -16,11 +16,18 @@ enum {
 	SERVE_TIMEOUT_MS = 60000,  /* for the kv; clients wait as long as they like */
 };
 
+/* OPEN --serve_close--> CLOSING --the server has closed--> GONE */
+enum serve_state {
+	SERVE_OPEN,
+	SERVE_CLOSING,
+	SERVE_GONE, /* only sessions are left to be closed */
+};
+
 struct serve {
 	struct serve_opts opts;
 	struct grpc_server *server;
 	unsigned sessions;
-	bool closing, server_gone;
+	enum serve_state state;
 	void (*closed)(void *ctx);
 	void *closed_ctx;
 	/* For one message at a time. */

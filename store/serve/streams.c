@@ -9,14 +9,20 @@ enum { PROGRESS_NOTIFY_MS = 5000 };
 
 /* -- watches -------------------------------------------------------------------- */
 
+/* NEW --READY--> OPEN <--progress of the timer--> NOTIFYING */
+enum serve_watch_state {
+	SERVE_WATCH_NEW, /* the client has not been told that it is created */
+	SERVE_WATCH_OPEN,
+	SERVE_WATCH_NOTIFYING, /* a progress note of the timer is on its way */
+};
+
 struct serve_watch {
 	struct pl_list link;
 	struct serve_call *call;
 	struct kv_watch *watch;
 	int64_t id;
-	bool created;         /* the client has been told so */
+	enum serve_watch_state state;
 	bool progress_notify; /* the client wants progress */
-	bool timed;           /* a progress note of the timer is on its way */
 	bool dropped;         /* its end was asked for */
 };
 
@@ -56,7 +62,7 @@ static void on_end(struct serve_watch *watch, const struct kv_watch_note *note)
 	char reason[300] = "";
 	struct message_watch_answer answer = {.header = note->header,
 	                                      .id = watch->id,
-	                                      .created = !watch->created,
+	                                      .created = watch->state == SERVE_WATCH_NEW,
 	                                      .canceled = true,
 	                                      .compact_revision = note->compact_revision,
 	                                      .reason = reason};
@@ -80,7 +86,8 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	case KV_WATCH_READY:
 		watch->call->conn->last = note->header;
 		answer.created = true;
-		watch->created = true;
+		if (watch->state == SERVE_WATCH_NEW)
+			watch->state = SERVE_WATCH_OPEN;
 		send_watch_answer(watch->call, &answer);
 		return;
 	case KV_WATCH_EVENTS:
@@ -91,9 +98,9 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 		return;
 	case KV_WATCH_PROGRESS:
 		answer.header.revision = note->revision;
-		if (!watch->timed)
+		if (watch->state != SERVE_WATCH_NOTIFYING)
 			answer.id = -1;
-		watch->timed = false;
+		watch->state = SERVE_WATCH_OPEN;
 		send_watch_answer(watch->call, &answer);
 		return;
 	case KV_WATCH_END:
@@ -174,9 +181,9 @@ static void on_progress_timer(void *ctx)
 		struct serve_watch *watch = PL_LIST_ITEM(link, struct serve_watch, link);
 		struct pl_err err = {0};
 
-		if (watch->created && watch->progress_notify && !watch->dropped &&
-		    !watch->timed)
-			watch->timed = kv_progress(kv, watch->watch, 0, &err) == PL_OK;
+		if (watch->state == SERVE_WATCH_OPEN && watch->progress_notify &&
+		    !watch->dropped && kv_progress(kv, watch->watch, 0, &err) == PL_OK)
+			watch->state = SERVE_WATCH_NOTIFYING;
 	}
 	pl_timer_set(&call->progress_notify, kv_now_ms(kv) + PROGRESS_NOTIFY_MS);
 }
@@ -199,7 +206,7 @@ static void ask_progress(struct serve_call *call)
 		struct serve_watch *watch = PL_LIST_ITEM(link, struct serve_watch, link);
 		struct pl_err err = {0};
 
-		if (watch->created && !watch->dropped && !watch->timed &&
+		if (watch->state == SERVE_WATCH_OPEN && !watch->dropped &&
 		    kv_progress(call->conn->kv, watch->watch, 0, &err) == PL_OK)
 			return;
 	}
