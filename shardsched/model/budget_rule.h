@@ -1,10 +1,11 @@
 /*
- * What a PodDisruptionBudget asks for: how many pods are to stay, or may be away; of all
- * that are expected, or a part of them.
+ * A budget rule: what a PodDisruptionBudget asks for. Either a number of pods stays, or a
+ * number of pods may be away; the number is absolute, or a percentage of the expected pods.
  *
- *	minAvailable: 3     maxUnavailable: "25%"
+ * 	minAvailable: 3     maxUnavailable: "25%"
  *
- * Parts are rounded up, as Kubernetes does: both of what is to stay and of what may go.
+ * Percentages are rounded up, as Kubernetes rounds them: both of pods that stay and of pods
+ * that may go.
  */
 #ifndef SHARDSCHED_MODEL_BUDGET_RULE_H
 #define SHARDSCHED_MODEL_BUDGET_RULE_H
@@ -13,7 +14,7 @@
 #include "shardsched/model/validate.h"
 
 enum budget_kind {
-	BUDGET_NOTHING, /* it says neither: nobody may go */
+	BUDGET_NOTHING, /* the budget has neither: no pod may go */
 	BUDGET_MIN_AVAILABLE,
 	BUDGET_MAX_UNAVAILABLE,
 };
@@ -24,7 +25,8 @@ struct budget_rule {
 	uint32_t amount;
 };
 
-/* As it is read; what makes no sense is seen by the check. */
+/* The members as they are read. Values without a meaning are marked bad for the
+ * validation. */
 struct draft_budget_rule {
 	bool has_min, has_max;
 	bool bad_min, bad_max;
@@ -34,9 +36,9 @@ struct draft_budget_rule {
 };
 
 struct draft_budget_rule reader_budget_rule(struct reader *reader, struct pl_json spec);
-/* With the path at the root. */
+/* The path of v is the object's root. */
 void validate_budget_rule(struct validate *v, const struct draft_budget_rule *draft);
-/* What makes no sense is as if it were not there. */
+/* A bad value counts as absent. */
 struct budget_rule budget_rule_of(const struct draft_budget_rule *draft);
 
 static inline bool budget_rule_same(struct budget_rule a, struct budget_rule b)
@@ -46,7 +48,7 @@ static inline bool budget_rule_same(struct budget_rule a, struct budget_rule b)
 
 /* How many of so many are to be healthy. */
 uint32_t budget_rule_desired(struct budget_rule rule, uint32_t expected);
-/* How many of the healthy ones may go then. */
+/* How many of the healthy pods may go then. */
 uint32_t budget_allowed(uint32_t expected, uint32_t desired, uint32_t healthy);
 
 #endif

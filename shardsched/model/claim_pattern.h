@@ -1,9 +1,11 @@
 /*
- * Claims that are named after their pod: "data-db-0" of the pod db-0, as the claim
- * templates of a StatefulSet name them. With such a name in its class each replica would
- * be a class of its own. So the class has a pattern, "data-*", and whoever looks for the
- * claim puts the pod's name in. What is true of one pod of the class is not true of all
- * then (SPEC_BY_NAME), but what is kept for them is kept once.
+ * A claim pattern: the name of a claim that contains its pod's name, "data-db-0" of the pod
+ * db-0, as the claim templates of a StatefulSet make it. With such a name in its class each
+ * replica would be a class of its own. So the class has the pattern "data-*", and the pod's
+ * name is put in when the claim is looked up.
+ *
+ * A class with a pattern has the flag SPEC_BY_NAME: results that depend on the claim hold for
+ * one pod of the class, everything else is still shared.
  */
 #ifndef SHARDSCHED_MODEL_CLAIM_PATTERN_H
 #define SHARDSCHED_MODEL_CLAIM_PATTERN_H
@@ -22,8 +24,8 @@ size_t claim_pattern_make(struct pl_span claim, struct pl_span pod, uint8_t *out
 size_t claim_pattern_expand(struct pl_span pattern, struct pl_span pod,
                             uint8_t out[CLAIM_NAME_MAX]);
 
-/* The number of the name of a volume's claim, of a pod of that name. 0: nobody has that
- * name, so there is no such claim. */
+/* The number of the name of the volume's claim, for the pod of that name. 0: no string
+ * has that name, so the claim does not exist. */
 uint32_t volume_claim_name(const struct strings *strings,
                            const struct spec_volume *volume, uint32_t pod);
 

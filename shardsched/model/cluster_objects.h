@@ -1,6 +1,7 @@
 /*
- * Objects beside pods and nodes: Namespace, PriorityClass, PodDisruptionBudget, and
- * the workloads by whose selectors pods are spread by default.
+ * Cluster objects: objects beside pods and nodes that scheduling reads. Namespace,
+ * PriorityClass, PodDisruptionBudget, and the workloads by whose selectors pods are spread by
+ * default.
  */
 #ifndef SHARDSCHED_MODEL_CLUSTER_OBJECTS_H
 #define SHARDSCHED_MODEL_CLUSTER_OBJECTS_H
@@ -26,14 +27,14 @@ struct priority_class {
 struct budget {
 	uint32_t namespace;
 	uint32_t name;
-	const struct selector *selector; /* null and empty ones protect nobody */
+	const struct selector *selector; /* a null or empty one protects no pod */
 	struct budget_rule rule;
 	int32_t allowed; /* disruptions */
 	int32_t healthy;
 	int32_t desired;
 	int32_t expected;
 	uint32_t disrupted_count;
-	uint32_t *disrupted; /* owned: names of pods whose eviction was granted already */
+	uint32_t *disrupted; /* owned: names of pods whose eviction was already granted */
 };
 
 enum workload_kind {
@@ -47,11 +48,12 @@ struct workload {
 	enum workload_kind kind;
 	uint32_t namespace;
 	uint32_t name;
-	uint32_t uid;                    /* 0: not said */
+	uint32_t uid;                    /* 0: the object has none */
 	const struct selector *selector; /* SELECTOR_NOTHING when there is none */
 };
 
-/* Each holds references until it is dropped; a zeroed one may be dropped. */
+/* A parsed object holds references until it is dropped; dropping a zeroed object does
+ * nothing. */
 PL_NODISCARD enum pl_code namespace_parse(struct parse *parse, struct pl_span json,
                                           struct namespace *out, struct pl_err *err);
 void namespace_drop(struct model *model, struct namespace *namespace);
@@ -64,9 +66,9 @@ void priority_class_drop(struct model *model, struct priority_class *priority);
 PL_NODISCARD enum pl_code budget_parse(struct parse *parse, struct pl_span json,
                                        struct budget *out, struct pl_err *err);
 void budget_drop(struct model *model, struct budget *budget);
-/* A pod of that name, with those labels, in the budget's namespace: as kube-scheduler's
- * preemption asks, to which an empty selector is none, and who was granted already does
- * not count. */
+/* Whether the budget protects a pod with that name and those labels in the budget's
+ * namespace. The rule is that of kube-scheduler's preemption: an empty selector protects
+ * no pod, and a pod whose eviction was granted is not protected. */
 bool budget_protects(const struct strings *strings, const struct budget *budget,
                      uint32_t pod, const struct labels *labels);
 /* Pods with these labels, in its namespace, are counted: as the eviction API has it, to

@@ -1,9 +1,9 @@
 /*
- * Pieces of objects as they were written: typed, in an arena, borrowed text;
- * nothing is checked yet but that each value has the type it must have.
+ * Drafts: parts of objects as they were written. Values are typed and text is borrowed from
+ * the JSON; nothing is validated except that each value has the right type.
  *
- * What is absent, null or empty is the same here, as it is to Kubernetes, except
- * where a bool says that it was there.
+ * Absent, null and empty are the same here, as they are to Kubernetes, except where a bool
+ * tells them apart.
  */
 #ifndef SHARDSCHED_MODEL_DRAFT_H
 #define SHARDSCHED_MODEL_DRAFT_H
@@ -62,7 +62,7 @@ struct draft_selector {
 struct draft_node_term {
 	struct draft_requirements expressions;
 	struct draft_requirements fields;
-	int32_t weight; /* of a preferred one */
+	int32_t weight; /* of a preferred term; 0 in required ones */
 };
 
 struct draft_node_terms {
@@ -88,7 +88,7 @@ struct draft_taint {
 	struct pl_span key;
 	struct pl_span value;
 	struct pl_span effect;
-	int64_t added_ms; /* timeAdded; 0: not said */
+	int64_t added_ms; /* timeAdded; 0: absent */
 };
 
 struct draft_taints {
@@ -127,7 +127,7 @@ struct draft_meta {
 	struct draft_pairs annotations;
 	struct draft_owner *owners;
 	uint32_t owner_count;
-	int64_t created_ms; /* 0: not said */
+	int64_t created_ms; /* 0: absent */
 	int64_t deleted_ms; /* 0: not being deleted */
 };
 

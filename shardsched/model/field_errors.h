@@ -1,6 +1,6 @@
 /*
- * What is wrong with an object, as the API server tells: the sort of fault, the
- * field's path, and a sentence. All faults are told, up to a bound.
+ * Field errors: the faults of an object as the API server reports them. Each has a kind, the
+ * path of the field and a sentence. All faults are kept up to a bound; more are counted.
  */
 #ifndef SHARDSCHED_MODEL_FIELD_ERRORS_H
 #define SHARDSCHED_MODEL_FIELD_ERRORS_H
@@ -28,13 +28,13 @@ enum { FIELD_ERRORS_MAX = 64 };
 struct field_error {
 	enum field_fault fault;
 	const char *path;   /* in the arena; cut when it is very long */
-	const char *detail; /* likewise */
+	const char *detail; /* in the arena; cut when it is very long */
 };
 
 struct field_errors {
 	struct pl_arena *arena;
 	enum pl_code code; /* PL_NOMEM: not all could be kept */
-	uint32_t count;    /* of those that are kept */
+	uint32_t count;    /* number of errors in at */
 	uint32_t more;     /* beyond FIELD_ERRORS_MAX */
 	struct field_error at[FIELD_ERRORS_MAX];
 };

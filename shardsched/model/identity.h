@@ -1,17 +1,16 @@
 /*
- * Labels that tell the replicas of a workload apart: the pod's name, its index. With
- * them in the class each replica of a StatefulSet or an indexed Job would be a class of
- * its own. So they stand beside the class (struct identity, in the pod) as long as no
- * selector that is kept in the model can tell the difference:
+ * Identity labels: labels that tell the replicas of a workload apart, the pod's name and its
+ * index. With them in the class each replica of a StatefulSet or an indexed Job would be a
+ * class of its own. So they are kept in the pod (struct identity) and left out of its class as
+ * long as no selector in the model can tell the difference:
  *
- *	In, NotIn              pods with one of the values have the label in their class;
- *	                       to others it is as if they had no such label
- *	Exists, DoesNotExist   all pods that have the label have it in their class
+ * 	In, NotIn              the label is in the class of pods with one of the values;
+ * 	                       other pods count as pods without the label
+ * 	Exists, DoesNotExist   the label is in the class of all pods that have it
  *
- * A selector may come when there are pods that have the label beside: `named` grows then,
- * and whoever keeps pods joins (spec_promote_labels) those that are concerned before anything is
- * judged. A label that stands in a class is never wrong, so it stays there when the
- * selector is gone.
+ * A selector may come after pods whose label was left out. `named` grows then, and the owner
+ * of the pods promotes their labels into their classes (spec_promote_labels) before anything
+ * is decided. A label in a class is never wrong, so it stays there when the selector goes.
  */
 #ifndef SHARDSCHED_MODEL_IDENTITY_H
 #define SHARDSCHED_MODEL_IDENTITY_H
@@ -21,8 +20,9 @@
 #include "store/base/arena.h"
 #include "store/base/num.h"
 
-/* X(NAME, key). The value of the first is the pod's name; of the others it is one
- * index, a number as pl_num_u64 reads it: what is none stays in the class. */
+/* X(NAME, key). The value of the first label is the pod's name; the others have one index
+ * as their value, a number as pl_num_u64 reads it. A label with another value stays in
+ * the class. */
 #define IDENTITY_MAP(X)                                   \
 	X(POD_NAME, "statefulset.kubernetes.io/pod-name") \
 	X(POD_INDEX, "apps.kubernetes.io/pod-index")      \
@@ -31,8 +31,7 @@
 #define IDENTITY_ENUM(name, key) IDENTITY_##name,
 enum identity_key { IDENTITY_MAP(IDENTITY_ENUM) IDENTITY_KEYS };
 
-/* Values that are asked for are told apart up to so many; beyond, it is as if all
- * were. */
+/* Values are told apart up to this number; beyond it every value counts as asked for. */
 enum { IDENTITY_VALUES_MAX = 64 };
 
 struct identity_value {
@@ -40,7 +39,7 @@ struct identity_value {
 	uint32_t uses; /* rows of selectors */
 };
 
-/* What selectors ask for. */
+/* The values that selectors ask for. */
 struct identities {
 	struct {
 		uint32_t whole; /* rows that any value may matter to */
@@ -50,7 +49,7 @@ struct identities {
 	uint64_t named; /* how often something began to be asked for */
 };
 
-/* Of a pod: what stands beside its class. */
+/* The identity labels that a pod's class leaves out. */
 struct identity {
 	uint32_t index;
 	uint32_t keys; /* 1 << enum identity_key | ... */
@@ -59,16 +58,17 @@ struct identity {
 struct model;
 struct selector;
 
-/* A selector is kept from now on; it is not any more. */
+/* To be called when a selector enters the model, and when it leaves it. */
 void identity_add_selector(struct model *model, const struct selector *selector);
 void identity_remove_selector(struct model *model, const struct selector *selector);
 
-/* The labels of a pod without those that may stand beside its class. At least one
- * remains: to budgets a pod without labels is another thing. */
+/* Splits the identity labels off the labels of a pod. At least one label remains, since
+ * an empty set of labels means something else to budgets. */
 struct draft_pairs identity_split(const struct model *model, struct pl_arena *arena,
                                   const struct draft_meta *meta, struct identity *beside);
 
-/* Those that stand beside, of a pod of that name, and are asked for by now. */
+/* The left-out labels of a pod with that name that selectors ask for by now: a bit for
+ * each key. */
 uint32_t identity_due_labels(const struct model *model, uint32_t name,
                              const struct identity *beside);
 

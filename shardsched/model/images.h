@@ -14,7 +14,7 @@ struct images {
 	struct intern_item item;
 	uint32_t zero;
 	uint64_t count;
-	struct image row[]; /* by name, each once */
+	struct image row[]; /* by name, without duplicates */
 };
 
 struct draft_image {
@@ -27,10 +27,10 @@ struct draft_images {
 	uint32_t count;
 };
 
-/* With a reference. Of a name that comes twice the last counts. */
+/* Returns the value with a reference. When a name comes twice the last size counts. */
 const struct images *images_make(struct maker *maker, struct draft_images draft);
 
-/* Its size; -1: it is not there. */
+/* The image's size in bytes; -1: the node does not have the image. */
 int64_t images_get(const struct images *images, uint32_t name);
 
 #endif

@@ -12,17 +12,17 @@ struct label {
 struct labels {
 	struct intern_item item;
 	uint32_t count;
-	struct label row[]; /* by key, each once */
+	struct label row[]; /* by key, without duplicates */
 };
 
-/* With a reference; the empty set is a set too. Of a key that comes twice the last
- * counts. */
+/* Returns the set with a reference; the empty set is a value, too. When a key comes twice
+ * the last value counts. */
 const struct labels *labels_make(struct maker *maker, struct draft_pairs pairs);
 
 /* The value's number, 0: there is no such key. */
 uint32_t labels_get(const struct labels *labels, uint32_t key);
 
-/* Whether all of these are among them. */
+/* Whether labels contains all labels of the other set. */
 bool labels_include(const struct labels *labels, const struct labels *these);
 
 #endif

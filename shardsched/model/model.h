@@ -1,13 +1,12 @@
 /*
- * Everything that objects share: their strings, and the values made of them.
+ * A model: the strings and interned values that a shard's objects share. One thread uses it.
  *
- * One a shard, used by its thread only. An object (a pod, a node, ...) holds
- * references into its model and gives them back when it is dropped; a model is
- * done when it is empty.
+ * Invariants: an object (a pod, a node, ...) holds references into its model until it is
+ * dropped; all objects are dropped before the model is done.
  *
- * Values are made through a maker, which remembers the first failure, so that a
- * row of values is made without a check a line; in the end maker_done tells.
- * What was made before a failure is given back by whoever holds the parts.
+ * Values are made through a maker, which keeps the first failure, so a sequence of values is
+ * made without a check after each; maker.code is checked once in the end. The caller gives
+ * back the values that were made before a failure.
  */
 #ifndef SHARDSCHED_MODEL_MODEL_H
 #define SHARDSCHED_MODEL_MODEL_H
@@ -60,7 +59,7 @@ void maker_init(struct maker *maker, struct model *model, struct pl_arena *arena
 
 /* A string's number with a reference. 0 on failure. */
 uint32_t maker_text(struct maker *maker, struct pl_span text);
-/* The same, but 0 for the empty string. */
+/* As maker_text, but 0 for the empty string. */
 uint32_t maker_name(struct maker *maker, struct pl_span text);
 
 /* Zeroed memory from the arena, NULL on failure. */

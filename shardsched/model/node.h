@@ -20,34 +20,34 @@ struct node_draft {
 struct node {
 	const struct labels *labels;
 	const struct taints *taints;
-	const struct taint_times *tainted; /* NULL: not said */
+	const struct taint_times *tainted; /* NULL: no taint has a time */
 	const struct resources *allocatable;
 	const struct images *images;
 	uint32_t name;
-	uint32_t uid; /* 0: not said */
+	uint32_t uid; /* 0: absent */
 	bool unschedulable;
 };
 
-/* As pod_draft_read. */
+/* Contract as of pod_draft_read. */
 PL_NODISCARD enum pl_code node_draft_read(struct pl_arena *arena, struct pl_span json,
                                           struct node_draft *out, struct pl_err *err);
 
-/* What the API server would refuse of it, of what scheduling reads; paths in
- * Kubernetes' form, except that taints are found under spec. */
+/* Reports the faults that the API server would report in the fields that scheduling
+ * reads. Paths are in Kubernetes' form, except that taints are found under spec. */
 void node_validate(const struct node_draft *draft, enum validate_scope scope,
                    struct field_errors *out);
 
-/* Holds references until node_drop. PL_NOMEM, or PL_LIMIT with the field. Amounts
- * below zero count as zero. */
+/* The node holds references until node_drop. PL_NOMEM; PL_LIMIT with the field. Negative
+ * amounts count as zero. */
 PL_NODISCARD enum pl_code node_make(struct model *model, struct pl_arena *arena,
                                     const struct node_draft *draft, struct node *out,
                                     struct pl_err *err);
 /* A zeroed one, too. */
 void node_drop(struct model *model, struct node *node);
 
-/* Of that topology key (kubernetes.io/hostname) each node that has the label is a domain
- * of its own, whatever its value says: clusters call their nodes alike, and a node's
- * alloc locks that node alone. */
+/* Whether each node with that label is a topology domain of its own, whatever the label's
+ * value is. That holds for kubernetes.io/hostname: nodes of two clusters may have one
+ * name, and a node's alloc locks that node alone. */
 bool node_is_domain(const struct model *model, uint32_t key);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Terms that select nodes: a pod's required or preferred node affinity, and where
- * a volume can be reached. Terms are alternatives, what is in a term holds together.
+ * A node selector: terms that select nodes, as in a pod's node affinity and in the places from
+ * which a volume can be reached. Terms are alternatives; all requirements of a term hold
+ * together.
  *
- * A term without anything matches no node. One that cannot be parsed (Gt with a
- * word, a value that no label can have) matches none either; in a preferred list
- * it makes the whole cycle an error, which is for the plugin to say.
+ * An empty term matches no node, nor does a term that can not be parsed (Gt with a word, a
+ * value that no label can have). A preferred term that can not be parsed makes the whole
+ * cycle an error, which the plugin reports.
  */
 #ifndef SHARDSCHED_MODEL_NODE_SELECTOR_H
 #define SHARDSCHED_MODEL_NODE_SELECTOR_H
@@ -21,10 +22,10 @@ struct node_selector {
 	struct intern_item item;
 	uint32_t zero;
 	uint64_t count;
-	struct node_term term[]; /* as they were written */
+	struct node_term term[]; /* in the order of the object */
 };
 
-/* With a reference; NULL when it is not set or on failure. */
+/* Returns the value with a reference; NULL when draft is not set, or on failure. */
 const struct node_selector *node_selector_make(struct maker *maker,
                                                struct draft_node_terms draft);
 
@@ -38,8 +39,8 @@ static inline bool node_term_is_invalid(const struct node_term *term)
 	return ((term->labels->flags | term->fields->flags) & SELECTOR_INVALID) != 0;
 }
 
-/* name: the number of the node's name; 0: only labels are asked, rows about fields stop
- * nobody. */
+/* name: the number of the node's name; 0: only labels are compared, and requirements on
+ * fields count as met. */
 bool node_term_matches(const struct strings *strings, const struct node_term *term,
                        const struct labels *labels, uint32_t name);
 bool node_selector_matches(const struct strings *strings,

@@ -49,7 +49,7 @@ bool number_map_get(const struct number_map *map, uint32_t key, uint32_t *value)
  * the key is not there. */
 uint32_t *number_map_find(const struct number_map *map, uint32_t key);
 
-/* Whether the entry of that index, below cap, is in use: to walk over all. */
+/* Whether the entry at that index, below cap, is in use: for walks over all entries. */
 static inline bool number_map_has(const struct number_map *map, uint32_t index)
 {
 	return map->entry[index].generation == map->generation;

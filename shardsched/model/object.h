@@ -1,7 +1,7 @@
 /*
- * The JSON of an object beside its typed value, so that nothing is lost when it is
- * written again: what is not changed is written byte for byte as it came, unknown
- * fields, the order of members and the spelling of numbers included.
+ * The JSON text of an object, beside its typed value, so that nothing is lost when the object
+ * is written again: unknown fields, the order of members and the spelling of numbers stay,
+ * byte for byte, except where a change says otherwise.
  */
 #ifndef SHARDSCHED_MODEL_OBJECT_H
 #define SHARDSCHED_MODEL_OBJECT_H
@@ -17,20 +17,20 @@ enum { OBJECT_DEPTH_MAX = 8, OBJECT_CHANGES_MAX = 32 };
 /* A member, by the names that lead to it, of which the first NULL is the end. */
 struct object_change {
 	const char *path[OBJECT_DEPTH_MAX + 1];
-	const char *json; /* its new value; NULL takes it away */
+	const char *json; /* the new value; NULL removes the member */
 };
 
-/* Adds to out the object in json with those changes; members that are not there yet
- * are added behind the others, the objects around them too. json must be an object
- * that the reader accepts. Of two changes that meet, the first counts, and a change
- * inside something that another replaces is lost.
- * PL_INVALID: a change leads into something that is no object. PL_LIMIT, PL_NOMEM. */
+/* Adds to out the object in json with the changes applied. New members come behind the
+ * others, and objects on the way to them are made. json is an object that the reader
+ * accepts. Of two changes of one member the first counts, and a change inside a replaced
+ * value is lost. PL_INVALID: a change leads into a value that is no object. PL_LIMIT,
+ * PL_NOMEM. */
 PL_NODISCARD enum pl_code object_print(struct pl_span json,
                                        const struct object_change *changes, size_t count,
                                        struct pl_buf *out, struct pl_err *err);
 
-/* Adds it without the white space between its parts: as it is stored, so that the same
- * content is the same bytes however it was laid out. json is valid. */
+/* Adds to out the JSON without white space between its tokens: the form in which objects
+ * are stored, so equal content gives equal bytes. json is valid. */
 PL_NODISCARD enum pl_code object_compact(struct pl_span json, struct pl_buf *out);
 
 /* The text of that member as it stands in json; at NULL: there is none. */
@@ -44,8 +44,9 @@ bool object_pair(struct pl_span *rest, struct pl_span *name, struct pl_span *val
  * left of it then. Empty: there is none. */
 struct pl_span object_item(struct pl_span *rest);
 
-/* The first value in a text of values, and *rest what follows; its end is where brackets
- * or words do, whatever is in it, so it is still to be scanned. Empty: only spaces. */
+/* The first value in a text of several values; *rest becomes the text behind it. The end
+ * is found by brackets and separators alone, so the value is still to be scanned. Empty:
+ * only white space is left. */
 struct pl_span object_next(struct pl_span *rest);
 
 #endif

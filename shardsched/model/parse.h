@@ -1,14 +1,14 @@
 /*
- * From JSON to an object that is kept: read, validated if wanted, made.
+ * A parse: from JSON to an object that is kept, by reading, validation where it is wanted, and
+ * making.
  *
- *	struct parse parse = {.model = &model, .arena = &arena, .errors = &errors};
+ * 	struct parse parse = {.model = &model, .arena = &arena, .errors = &errors};
  *
- *	code = claim_parse(&parse, json, &claim, &err);
+ * 	code = claim_parse(&parse, json, &claim, &err);
  *
- * PL_INVALID and PL_LIMIT name the field in err; with errors, all that is wrong is
- * listed there. Without errors the object is taken as it is, and a word without a
- * meaning matches nothing: right for a copy of what was validated before.
- * The arena may be reset afterwards.
+ * PL_INVALID and PL_LIMIT name the field in err; with errors, all faults are listed there.
+ * Without errors the object is taken as it is, and a word without a meaning matches nothing:
+ * right for a copy of what was validated before. The arena may be reset afterwards.
  */
 #ifndef SHARDSCHED_MODEL_PARSE_H
 #define SHARDSCHED_MODEL_PARSE_H
@@ -23,8 +23,8 @@ struct parse {
 	struct model *model;
 	struct pl_arena *arena;
 	struct field_errors *errors; /* or NULL; initialised by the parse */
-	enum validate_scope scope;   /* of the validation; not read without errors */
-	/* While it goes on: */
+	enum validate_scope scope;   /* of the validation; ignored without errors */
+	/* Valid during the parse: */
 	struct reader reader;
 	struct maker maker;
 	struct validate check;
@@ -37,11 +37,11 @@ PL_NODISCARD enum pl_code pod_parse(struct parse *parse, struct pl_span json,
 PL_NODISCARD enum pl_code node_parse(struct parse *parse, struct pl_span json,
                                      struct node *out, struct pl_err *err);
 
-/* For parsers of other objects. Begins: root and metadata are read. */
+/* For parsers of other objects. Begins the parse: reads root and metadata. */
 void parse_begin(struct parse *parse, struct pl_span json, struct pl_err *err);
 /* Everything was read. Whether to validate, with metadata and the path at the root. */
 bool parse_checks(struct parse *parse, enum validate_name name, bool namespaced);
-/* Whether to make it now; the maker is ready then. */
+/* Whether the object is to be made now; the maker is ready then. */
 bool parse_makes(struct parse *parse);
 /* How it ended. err as given to parse_begin. */
 PL_NODISCARD enum pl_code parse_end(struct parse *parse);

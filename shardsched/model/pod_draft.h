@@ -55,8 +55,8 @@ struct draft_volume {
 	bool read_only;
 	uint32_t sources; /* how many were named */
 	bool has_template;
-	struct draft_texts modes;       /* of the claim template of an ephemeral one */
-	struct draft_amounts requested; /* likewise */
+	struct draft_texts modes;       /* of the claim template of an ephemeral volume */
+	struct draft_amounts requested; /* by the claim template of an ephemeral volume */
 };
 
 struct draft_spread {
@@ -96,15 +96,15 @@ struct pod_draft {
 	struct pl_span preemption;
 	bool has_preemption;
 	bool host_network;
-	int32_t priority; /* 0 when it is not said */
+	int32_t priority; /* 0: absent */
 	struct pl_span phase;
 	struct pl_span nominated;
-	int64_t started_ms; /* 0: not said */
+	int64_t started_ms; /* 0: absent */
 	bool preempted;     /* a scheduler deletes it to make room */
 };
 
-/* Everything in out lives in arena, whose bound is the reader's. err may not be
- * NULL. PL_INVALID and PL_LIMIT name the field. out is only whole on PL_OK. */
+/* Everything in out lives in arena, within the reader's bound. err may not be NULL.
+ * PL_INVALID and PL_LIMIT name the field. out is complete only on PL_OK. */
 PL_NODISCARD enum pl_code pod_draft_read(struct pl_arena *arena, struct pl_span json,
                                          struct pod_draft *out, struct pl_err *err);
 

@@ -1,9 +1,9 @@
 /*
- * What pods of many classes have in common: all that scheduling reads of them but who
- * they are, their labels, requests, and the volumes that they name. So a pod that is
- * unlike all others in one of these is a class (spec.h) of a few words.
+ * A pod template: the fields that pods of many classes share. That is everything scheduling
+ * reads except identity, labels, requests and volumes, so a pod that differs from all others
+ * in one of these costs a class (spec.h) of a few words.
  *
- * Immutable and shared. One block of memory: fixed fields, then rows of several kinds.
+ * Immutable and interned. One block of memory: fixed fields, then rows of several kinds.
  */
 #ifndef SHARDSCHED_MODEL_POD_TEMPLATE_H
 #define SHARDSCHED_MODEL_POD_TEMPLATE_H
@@ -14,7 +14,7 @@
 #include "shardsched/model/taints.h"
 
 struct spec_port {
-	uint32_t ip; /* of "0.0.0.0" when none was given */
+	uint32_t ip; /* "0.0.0.0" when the port has none */
 	uint16_t port;
 	uint8_t protocol; /* enum spec_protocol */
 	uint8_t zero;
@@ -23,10 +23,10 @@ struct spec_port {
 enum spec_protocol { SPEC_TCP, SPEC_UDP, SPEC_SCTP, SPEC_PROTOCOL_OTHER };
 
 struct spec_spread {
-	const struct selector *selector; /* with the pod's own matchLabelKeys */
+	const struct selector *selector; /* includes the requirements of matchLabelKeys */
 	uint32_t topology_key;
 	int32_t max_skew;
-	int32_t min_domains; /* 0: not said, which counts as 1 */
+	int32_t min_domains; /* 0: absent, which counts as 1 */
 	uint8_t hard;        /* DoNotSchedule */
 	uint8_t affinity;    /* nodes that node affinity refuses do not count */
 	uint8_t taints;      /* nodes with taints that are not tolerated do not count */
@@ -61,8 +61,8 @@ struct pod_template {
 	const struct node_selector *required;  /* NULL: none */
 	const struct node_selector *preferred; /* NULL: none */
 	const struct tolerations *tolerations;
-	/* What LeastAllocated counts where it is not what is asked for; else both are 0.
-	 */
+	/* The requests as LeastAllocated counts them where that differs from the
+	 * requests; else both are 0. */
 	int64_t nonzero_cpu_milli;
 	int64_t nonzero_memory;
 	uint32_t owner_kind; /* the controller's; 0: there is none */
@@ -81,7 +81,8 @@ _Static_assert(sizeof(struct pod_template) % 8 == 0,
 #define TEMPLATE_ROWS_ENUM(name, type) TEMPLATE_ROWS_##name,
 enum template_rows_kind { TEMPLATE_ROWS_MAP(TEMPLATE_ROWS_ENUM) TEMPLATE_ROWS_END };
 
-/* Where rows of that kind begin: behind all before. A sum of constants and counts. */
+/* Where the rows of that kind begin: behind all rows before them. The compiler makes a
+ * sum of constants and counts of it. */
 static inline size_t template_rows_at(const struct pod_template *template,
                                       enum template_rows_kind kind)
 {
@@ -106,8 +107,8 @@ static inline size_t template_rows_at(const struct pod_template *template,
 	}
 TEMPLATE_ROWS_MAP(TEMPLATE_ROWS_GET)
 
-/* Where a pod says that it belongs to a gang, of how many at least, and which label all
- * their nodes are to have in common. */
+/* The annotations by which a pod joins a gang: its name, the least number of members, and
+ * the topology key for which all their nodes share one value. */
 #define SPEC_GANG_ANNOTATION "placet.io/gang"
 #define SPEC_GANG_MIN_ANNOTATION "placet.io/gang-min"
 #define SPEC_GANG_DOMAIN_ANNOTATION "placet.io/gang-domain"

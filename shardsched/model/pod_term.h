@@ -1,6 +1,6 @@
 /*
- * One rule about other pods: those that a selector finds in some namespaces, seen
- * over a topology. Shared, and so what a snapshot counts by.
+ * A pod term: one rule about other pods. It finds pods by a selector in some namespaces, and
+ * sees them by the domains of a topology key. Interned, so a snapshot counts by its address.
  */
 #ifndef SHARDSCHED_MODEL_POD_TERM_H
 #define SHARDSCHED_MODEL_POD_TERM_H
@@ -14,19 +14,20 @@ struct pod_term {
 	const struct selector *namespace_selector; /* SELECTOR_NOTHING when null */
 	uint32_t topology_key;
 	uint32_t count;
-	uint32_t namespace[]; /* by number */
+	uint32_t namespace[]; /* by number, without duplicates */
 };
 
-/* With a reference. own: the pod's namespace, which is meant when none is named. */
+/* Returns the value with a reference. own: the pod's namespace, which counts when the
+ * term names none. */
 const struct pod_term *pod_term_make(struct maker *maker,
                                      const struct draft_pod_term *draft,
                                      struct pl_span own);
 
-/* namespace_labels: those of that namespace; NULL, as if it had none, when it is not
- * known. */
+/* namespace_labels: the labels of that namespace; NULL, as if it had none, when they are
+ * not known. */
 bool pod_term_sees(const struct strings *strings, const struct pod_term *term,
                    uint32_t namespace, const struct labels *namespace_labels);
-/* A pod of that namespace with those labels. */
+/* Whether the term finds a pod with those labels in that namespace. */
 bool pod_term_matches(const struct strings *strings, const struct pod_term *term,
                       uint32_t namespace, const struct labels *namespace_labels,
                       const struct labels *labels);

@@ -1,10 +1,9 @@
 /*
- * From JSON to drafts. The first failure stays, with the field's path in its
- * message (err), and what follows reads nothing: a struct is read without a
- * check a line.
+ * A reader: from JSON to drafts. It keeps the first failure, with the field's path in err, and
+ * reads nothing afterwards, so a struct is read without a check after each member.
  *
- * As Kubernetes decodes: null is as good as absent, members we do not know are
- * passed over, a value of another type is refused. Lists and maps are bounded.
+ * Decoding is Kubernetes': null counts as absent, unknown members are passed over, a value of
+ * another type is refused. Lists and maps are bounded.
  */
 #ifndef SHARDSCHED_MODEL_READER_H
 #define SHARDSCHED_MODEL_READER_H
@@ -13,7 +12,7 @@
 #include "store/base/json.h"
 
 enum {
-	READER_ENTRIES_MAX = 2048, /* of one list or map */
+	READER_ENTRIES_MAX = 2048, /* elements of one list or map */
 	READER_BYTES_MAX = 3 << 20,
 	READER_ARENA_MAX = 64 << 20,
 };
@@ -47,7 +46,7 @@ int32_t reader_int32(struct reader *reader, struct pl_json object, const char *n
 int64_t reader_int64(struct reader *reader, struct pl_json object, const char *name);
 /* RFC 3339, milliseconds since 1970; 0 when absent. */
 int64_t reader_time(struct reader *reader, struct pl_json object, const char *name);
-/* Whether it is there and not null. */
+/* Whether the member is there and not null. */
 bool reader_has(struct pl_json object, const char *name);
 
 struct draft_texts reader_texts(struct reader *reader, struct pl_json object,
@@ -71,7 +70,7 @@ struct draft_node_terms reader_node_selector(struct reader *reader, struct pl_js
 struct draft_node_term reader_node_term(struct reader *reader, struct pl_json object);
 struct draft_meta reader_meta(struct reader *reader, struct pl_json root);
 
-/* The failure, to be given on: the code, whose message is in err. */
+/* Records a failure and returns its code; the message is in err. */
 enum pl_code reader_fail(struct reader *reader, struct pl_json at, enum pl_code code,
                          const char *what);
 

@@ -15,7 +15,7 @@
 #define RESOURCES_MOST INT64_MAX
 
 struct resource_row {
-	int64_t amount; /* of pods never 0 */
+	int64_t amount; /* never 0 for pods */
 	uint32_t name;
 	uint32_t zero;
 };
@@ -44,17 +44,17 @@ struct resource_sums {
 	uint32_t count;
 };
 
-/* false: too many different names. */
+/* false: too many different names */
 bool resource_sums_add(struct resource_sums *sums, struct pl_span name, pl_int128 nano);
 bool resource_sums_max(struct resource_sums *sums, struct pl_span name, pl_int128 nano);
 pl_int128 resource_sums_get(const struct resource_sums *sums, struct pl_span name);
 
-/* False: beyond RESOURCES_MOST. Negative ones give 0. */
+/* False: the amount is beyond RESOURCES_MOST. Negative amounts give 0. */
 bool resource_units(pl_int128 nano, int64_t *out);
 bool resource_milli(pl_int128 nano, int64_t *out);
 
-/* With a reference. What is above the most becomes the most: check before. zeros:
- * whether scalars of 0 are kept, as on nodes. */
+/* Returns the value with a reference. An amount above the maximum becomes the maximum, so
+ * the caller checks before. zeros: scalars of amount 0 are kept, as on nodes. */
 const struct resources *resources_make(struct maker *maker,
                                        const struct resource_sums *sums, bool zeros);
 

@@ -1,14 +1,14 @@
 /*
- * What selects by labels: metav1.LabelSelector, a Service's map, the expressions
- * of a node selector term. Shared, in canonical order, so that two that say the
- * same in other words mostly are the same.
+ * A selector: requirements on labels, as in metav1.LabelSelector, in a Service's map and in
+ * the expressions of a node selector term. Interned in canonical order, so selectors that
+ * differ only in their wording are mostly one value.
  *
- * One without rows selects everything; a null one selects nothing.
+ * A selector without rows matches everything; a null selector matches nothing.
  *
- *	In          the key is there and its value is one of these
- *	NotIn       the key is not there, or its value is none of these
- *	Exists, DoesNotExist
- *	Gt, Lt      the key is there and both values are numbers
+ * 	In          the key is there and its value is one of these
+ * 	NotIn       the key is not there, or its value is none of these
+ * 	Exists, DoesNotExist
+ * 	Gt, Lt      the key is there and both values are numbers
  */
 #ifndef SHARDSCHED_MODEL_SELECTOR_H
 #define SHARDSCHED_MODEL_SELECTOR_H
@@ -34,8 +34,8 @@ struct selector_row {
 };
 
 enum {
-	SELECTOR_NOTHING = 1 << 0, /* it was null: no rows */
-	SELECTOR_INVALID = 1 << 1, /* it cannot be parsed: matches nothing */
+	SELECTOR_NOTHING = 1 << 0, /* the selector was null: it has no rows */
+	SELECTOR_INVALID = 1 << 1, /* it can not be parsed: it matches nothing */
 };
 
 struct selector {
@@ -43,7 +43,7 @@ struct selector {
 	uint32_t flags;
 	uint32_t count;
 	uint32_t words;
-	struct selector_row row[]; /* then the values, each row's in order */
+	struct selector_row row[]; /* the values follow, each row's in order */
 };
 
 static inline const uint32_t *selector_values(const struct selector *selector,
@@ -55,7 +55,7 @@ static inline const uint32_t *selector_values(const struct selector *selector,
 	return words + row->first;
 }
 
-/* With a reference. draft.set false: the null one. */
+/* Returns the value with a reference. draft.set false: the null selector. */
 const struct selector *selector_make(struct maker *maker, struct draft_selector draft);
 /* Expressions alone, as of a node selector term, with Gt and Lt. */
 const struct selector *selector_of_rows(struct maker *maker,
@@ -74,12 +74,12 @@ bool selector_row_matches(const struct strings *strings, const struct selector *
 bool selector_row_matches_name(const struct selector *selector,
                                const struct selector_row *row, uint32_t name);
 
-/* Whatever the labels are, the selector does not match them: it was null or can not be
- * parsed, or its rows contradict each other. False where that is not found out: the
- * spellings of numbers are not told apart from one another. */
+/* Whether the selector matches no labels at all: it was null, can not be parsed, or its
+ * rows contradict each other. False also where a contradiction is not found: Gt and Lt
+ * are compared with the values of In, but NotIn rules out no number. */
 bool selector_is_impossible(const struct strings *strings,
                             const struct selector *selector);
-/* The same of matchFields: no name of a node is accepted by all rows. */
+/* The same for matchFields: no node's name is accepted by all rows. */
 bool selector_fields_are_impossible(const struct selector *selector);
 
 /* Which operator a word is, SELECTOR_BAD for any other. */

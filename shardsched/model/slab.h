@@ -1,11 +1,11 @@
 /*
- * Pieces of memory close together: those of one size stand in pages of their own, without
- * what an allocator adds to each. A large one has a page to itself; a page that is empty
- * goes back to the heap.
+ * A slab: an allocator of small objects. Objects of one size share pages, without an
+ * allocator's header for each; a large object has a page of its own. An empty page goes back
+ * to the heap.
  *
- * A piece is known by a number, below 2^31 and never 0, and stays where it is until it is
- * given back: then its number may be given again. Aligned for uint32_t; for uint64_t
- * where all sizes are multiples of 8.
+ * Invariants: an object is known by a number, below 2^31 and never 0, and stays at its address
+ * until it is freed; then the number may be reused. Objects are aligned for uint32_t; for
+ * uint64_t where all sizes are multiples of 8.
  */
 #ifndef SHARDSCHED_MODEL_SLAB_H
 #define SHARDSCHED_MODEL_SLAB_H
@@ -19,30 +19,32 @@ enum {
 	SLAB_STEP = 4,
 	SLAB_LARGE = 512, /* the largest that share a page */
 	SLAB_SIZES = SLAB_LARGE / SLAB_STEP,
-	SLAB_PLACE_BITS = 8, /* of a number; the rest is the page's */
+	SLAB_PLACE_BITS = 8, /* bits of a number for the place within the page; the rest
+			      * is the page's number */
 };
 
 struct slab_page {
 	uint8_t *at;   /* NULL: none has this number */
-	uint32_t size; /* of a piece */
+	uint32_t size; /* bytes of one object */
 	uint32_t next,
-		prev; /* of those open of its size; of numbers that are free: next */
+		prev; /* in the list of open pages of one size; of free page numbers: next
+		       * only */
 	uint16_t used, places;
 	uint16_t fresh; /* places from here on were never used */
-	uint16_t free;  /* the first of the others */
+	uint16_t free;  /* the first free place below fresh */
 };
 
 /* Zeroed: empty. */
 struct slab {
 	struct slab_page *page;
 	uint32_t count;            /* numbers of pages that were ever given, from 1 */
-	uint32_t cap;              /* of page */
+	uint32_t cap;              /* entries allocated in page */
 	uint32_t unused;           /* the first of a chain of them; 0: none */
 	uint32_t open[SLAB_SIZES]; /* the first page with room; 0: none */
-	size_t bytes;              /* of pages */
+	size_t bytes;              /* bytes of all pages */
 };
 
-/* All that was taken goes with it. */
+/* Frees all pages, whatever is allocated in them. */
 void slab_done(struct slab *slab);
 
 /* 0: no memory. */

@@ -1,12 +1,12 @@
 /*
- * The class of a pod: everything of it that scheduling reads but who it is.
+ * The spec, or class, of a pod: everything that scheduling reads of a pod except its identity.
  *
- * Immutable and shared: two pods that are alike in it have the same address, so
- * what was worked out for one holds for the other. (A pod with a claim that is named
- * after it also depends on its name: SPEC_BY_NAME.) Labels that only tell replicas apart
- * stand beside it: identity.h. What classes share with others is their form: form.h.
+ * Immutable and interned: two pods with equal specs have the same address, so results for one
+ * hold for the other. (A pod with a claim that is named after it also depends on its name:
+ * SPEC_BY_NAME.) Labels that only tell replicas apart are left out: identity.h. Fields that
+ * many classes share are in their template: pod_template.h.
  *
- * One block of memory: fixed fields, then its volumes, then texts of these.
+ * One block of memory: fixed fields, then volumes, then the texts of volumes and the owner.
  */
 #ifndef SHARDSCHED_MODEL_SPEC_H
 #define SHARDSCHED_MODEL_SPEC_H
@@ -24,13 +24,14 @@ enum {
 enum spec_sla { SPEC_SLA_NONE, SPEC_SLA_BRONZE, SPEC_SLA_SILVER, SPEC_SLA_GOLD };
 
 struct spec_volume {
-	uint32_t name; /* of the volume */
+	uint32_t name; /* the volume's name in the pod */
 	uint32_t id;   /* claim, disk, iqn or image; where own, the claim's pattern */
 	uint8_t kind;  /* enum draft_source, DRAFT_OTHER left out */
 	uint8_t read_only;
 	uint8_t own; /* the claim is named after the pod: own_name.h */
 	uint8_t zero;
-	uint16_t first; /* of its texts; rbd: the pool, then the monitors */
+	uint16_t
+		first; /* index of its first text; for rbd: the pool, then the monitors */
 	uint16_t monitors;
 };
 
@@ -39,13 +40,13 @@ struct spec {
 	uint32_t namespace;
 	const struct pod_template *template;
 	const struct labels *labels;
-	const struct resources *requests; /* what fitting counts */
+	const struct resources *requests; /* the requests that fitting counts */
 	int32_t priority;
 	uint8_t flags;
 	uint8_t sla; /* enum spec_sla */
 	uint16_t volumes;
-	uint16_t texts;  /* of volumes, and of its owner */
-	uint16_t by_rbd; /* of these */
+	uint16_t texts;  /* number of texts: of volumes, then of the owner */
+	uint16_t by_rbd; /* texts that belong to rbd volumes */
 	uint8_t zero[4];
 };
 
@@ -61,7 +62,7 @@ static inline const uint32_t *spec_texts(const struct spec *spec)
 	return (const uint32_t *)(const void *)(spec_volumes(spec) + spec->volumes);
 }
 
-/* Of rbd; 0: of another kind. */
+/* The pool of an rbd volume; 0: the volume is of another kind. */
 static inline uint32_t spec_pool(const struct spec *spec,
                                  const struct spec_volume *volume)
 {
@@ -94,7 +95,7 @@ static inline uint32_t spec_owner_uid(const struct spec *spec)
 	}
 TEMPLATE_ROWS_MAP(SPEC_ROWS_GET)
 
-/* What LeastAllocated counts. */
+/* The requests as LeastAllocated counts them. */
 static inline int64_t spec_nonzero_cpu_milli(const struct spec *spec)
 {
 	return (spec->flags & SPEC_NONZERO) != 0 ? spec->requests->cpu_milli
@@ -107,15 +108,16 @@ static inline int64_t spec_nonzero_memory(const struct spec *spec)
 	                                         : spec->template->nonzero_memory;
 }
 
-/* With a reference. PL_LIMIT, with the field: requests that
- * add up to more than can be counted; PL_NOMEM. err may not be NULL. */
+/* Returns the spec with a reference. PL_LIMIT, with the field: the requests add up to
+ * more than can be counted; PL_NOMEM. err may not be NULL. */
 PL_NODISCARD enum pl_code spec_make(struct model *model, struct pl_arena *arena,
                                     const struct pod_draft *draft,
                                     const struct spec **out, struct identity *beside,
                                     struct pl_err *err);
 
-/* The class of a pod of that name with those labels put in that stood beside it, as
- * identity_due_labels says; with a reference, while the old one's stays. PL_NOMEM. */
+/* The class of the pod of that name with the identity labels in due added
+ * (identity_due_labels). Returns it with a reference; the reference to the old class
+ * stays. PL_NOMEM. */
 PL_NODISCARD enum pl_code spec_promote_labels(struct model *model, struct pl_arena *arena,
                                               const struct spec *spec, uint32_t name,
                                               const struct identity *beside, uint32_t due,

@@ -1,4 +1,5 @@
-/* What is known about storage: StorageClass, CSINode, CSIDriver, CSIStorageCapacity. */
+/* Storage objects that scheduling reads: StorageClass, CSINode, CSIDriver,
+ * CSIStorageCapacity. */
 #ifndef SHARDSCHED_MODEL_STORAGE_H
 #define SHARDSCHED_MODEL_STORAGE_H
 
@@ -34,11 +35,12 @@ struct csi_capacity {
 	uint32_t name;
 	uint32_t class;
 	const struct selector *nodes; /* nodeTopology: a null one reaches none */
-	int64_t bytes;                /* -1: not said */
-	int64_t bytes_max;            /* of one volume; -1: not said */
+	int64_t bytes;                /* -1: absent */
+	int64_t bytes_max;            /* of one volume; -1: absent */
 };
 
-/* Each holds references until it is dropped; a zeroed one may be dropped. */
+/* A parsed object holds references until it is dropped; dropping a zeroed object does
+ * nothing. */
 PL_NODISCARD enum pl_code storage_class_parse(struct parse *parse, struct pl_span json,
                                               struct storage_class *out,
                                               struct pl_err *err);

@@ -1,9 +1,10 @@
 /*
- * Every name that scheduling compares, once: equal strings have equal numbers.
+ * The string table: every name that scheduling compares, once. Equal strings have equal
+ * numbers.
  *
- * A number stays the same while anybody holds a reference and is given again
- * after the last one is gone, so names may churn for ever in flat memory. 0 is
- * no string; the empty string has a number like any other.
+ * Invariants: a number stays the same while there is a reference and is reused after the last
+ * one is gone, so names may churn for ever in bounded memory. 0 is no string; the empty string
+ * has a number like any other.
  *
  * 16 bytes a string, 4 for its bucket, and the bytes.
  */
@@ -30,23 +31,25 @@ struct strings {
 
 /* Allocates nothing yet. */
 void strings_init(struct strings *strings);
-/* All references have been given back, or are forgotten with it. */
+/* References that are left are forgotten. */
 void strings_done(struct strings *strings);
 
-/* With a reference for the caller. PL_NOMEM, or PL_LIMIT past 4 GiB. */
+/* Finds or adds the string, with a reference for the caller. PL_NOMEM; PL_LIMIT past 4
+ * GiB. */
 PL_NODISCARD enum pl_code strings_add(struct strings *strings, struct pl_span text,
                                       uint32_t *out);
-/* The same for one that is known to be there. id 0: nothing. Gives id. */
+/* Adds a reference to a string in the table and returns its number. 0 does nothing. */
 uint32_t strings_ref(struct strings *strings, uint32_t id);
 void strings_unref(struct strings *strings, uint32_t id);
 
-/* 0: nobody holds it. Takes no reference. */
+/* 0: the string is not in the table. Takes no reference. */
 uint32_t strings_find(const struct strings *strings, struct pl_span text);
 
 /* A NUL byte follows. id 0: empty. Valid while there is a reference. */
 struct pl_span strings_get(const struct strings *strings, uint32_t id);
 
-/* As decimal digits with a sign or none, 64 bits; false when it is none. */
+/* Reads decimal digits with an optional sign as 64 bits; false when the string is no such
+ * number. */
 bool strings_int(const struct strings *strings, uint32_t id, int64_t *out);
 
 /* Heap bytes, without what the allocator adds. */

@@ -29,8 +29,8 @@ struct taints {
 	struct taint row[];
 };
 
-/* When the taints of a node were added, in their order, by the clock of who wrote it;
- * 0: not said, or of no concern, since it is not NoExecute. Shared, too. */
+/* When the taints of a node were added, in their order, by the clock of their writer. 0:
+ * absent, or of no concern, since the taint is not NoExecute. Interned. */
 struct taint_times {
 	struct intern_item item;
 	uint32_t count;
@@ -42,7 +42,7 @@ struct toleration {
 	uint32_t value; /* never 0 */
 	uint16_t op;
 	uint16_t effect; /* TAINT_ANY: all */
-	int32_t seconds; /* of NoExecute: so long; TOLERATION_EVER: without end */
+	int32_t seconds; /* of NoExecute: how long; TOLERATION_EVER: without end */
 };
 
 enum { TOLERATION_EVER = -1 };
@@ -53,9 +53,9 @@ struct tolerations {
 	struct toleration row[];
 };
 
-/* With a reference. The empty sets are sets too. */
+/* Returns the value with a reference. An empty set is a value, too. */
 const struct taints *taints_make(struct maker *maker, struct draft_taints draft);
-/* NULL: it says none. */
+/* NULL: no taint has a time. */
 const struct taint_times *taint_times_make(struct maker *maker,
                                            struct draft_taints draft);
 const struct tolerations *tolerations_make(struct maker *maker,
@@ -69,14 +69,14 @@ const struct taint *taints_first_untolerated(const struct taints *taints,
                                              const struct tolerations *tolerations,
                                              uint32_t effects);
 
-/* How long a pod may stay on a node with that taint, in seconds, as kube's taint eviction
- * has it: what the first says that tolerates it, TOLERATION_EVER: without end; 0: none
- * does. Without end with taints of other effects, too. */
+/* How long a pod may stay on a node with that taint, in seconds, by the rule of kube's
+ * taint eviction: the first matching toleration counts. TOLERATION_EVER: without end,
+ * also for taints of other effects; 0: no toleration matches. */
 int32_t tolerations_bear_s(const struct tolerations *tolerations,
                            const struct taint *taint);
 
 #define TAINT_BIT(effect) (UINT32_C(1) << (effect))
-/* What keeps a pod away. */
+/* Effects that keep a pod away. */
 #define TAINT_HARD (TAINT_BIT(TAINT_NO_SCHEDULE) | TAINT_BIT(TAINT_NO_EXECUTE))
 
 const char *taint_effect_word(enum taint_effect effect);

@@ -1,8 +1,8 @@
 /*
- * What Kubernetes allows in names, keys and values, as predicates of text.
+ * Text checks: what Kubernetes allows in names, keys and values.
  *
- * A check gives a row of bits, one for each sentence that the API server would
- * say, since one text can be wrong in several ways; 0 is good.
+ * A check returns a set of bits, one for each sentence that the API server would report, since
+ * one text can be wrong in several ways; 0: the text is valid.
  */
 #ifndef SHARDSCHED_MODEL_TEXT_H
 #define SHARDSCHED_MODEL_TEXT_H

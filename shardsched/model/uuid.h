@@ -1,6 +1,7 @@
 /*
- * A UUID in 16 bytes, for those that nobody compares: as text, "6ba7b810-9dad-51d1-80b4-
- * 00c04fd430c8" in small letters and no other, so that it is printed as it was read.
+ * A UUID in 16 bytes, for UUIDs that are not compared as strings. Only the text form
+ * "6ba7b810-9dad-51d1-80b4-00c04fd430c8" in lower case is accepted, so that the UUID is printed
+ * as it was read.
  */
 #ifndef SHARDSCHED_MODEL_UUID_H
 #define SHARDSCHED_MODEL_UUID_H
@@ -12,7 +13,7 @@
 
 enum { UUID_SIZE = 16, UUID_TEXT_LEN = 36 };
 
-/* False: it is none, and out is as it was. */
+/* False: the text is no UUID, and out is unchanged. */
 bool uuid_read(struct pl_span text, uint8_t out[UUID_SIZE]);
 /* A span of out, without a NUL byte. */
 struct pl_span uuid_print(const uint8_t uuid[UUID_SIZE], char out[UUID_TEXT_LEN]);

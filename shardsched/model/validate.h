@@ -16,10 +16,10 @@ enum { VALIDATE_PATH_SIZE = 512 };
 
 /* Which of the API server's checks are made. */
 enum validate_scope {
-	/* All of them: for an object that is about to be written to the store. */
+	/* Every check: for an object that is about to be written to the store. */
 	VALIDATE_SUBMITTED,
-	/* Only those of fields that decisions read: for an object that already stands in
-	 * the store, whoever wrote it. A missing image harms no decision; a misspelt
+	/* Only the checks of fields that decisions read: for an object that stands in the
+	 * store already, whatever wrote it. A missing image harms no decision; a misspelt
 	 * effect of a taint would silently be no taint. */
 	VALIDATE_STORED,
 };
@@ -34,7 +34,7 @@ struct validate {
 void validate_init(struct validate *v, enum validate_scope scope,
                    struct field_errors *errors);
 
-/* Each gives what validate_back needs. */
+/* Each returns the mark that validate_back needs. */
 size_t validate_into(struct validate *v, const char *name);
 size_t validate_into_span(struct validate *v, struct pl_span name);
 size_t validate_index(struct validate *v, const char *name, size_t index);
@@ -47,7 +47,7 @@ void validate_add(struct validate *v, const char *name, enum field_fault fault,
 
 /* INVALID once for each bit of faults (text.h). */
 void validate_text(struct validate *v, const char *name, uint32_t faults);
-/* The same, in one error. */
+/* As validate_text, with one error for the first fault. */
 void validate_text_once(struct validate *v, const char *name, uint32_t faults);
 
 /* NOT_SUPPORTED unless it is one of words, which end with NULL. */
@@ -56,8 +56,8 @@ void validate_word(struct validate *v, const char *name, struct pl_span word,
 
 enum validate_name { VALIDATE_SUBDOMAIN, VALIDATE_LABEL };
 
-/* The metadata of an object; in the scope VALIDATE_STORED its labels alone, since the key
- * says the name and the namespace. */
+/* Validates the metadata; in the scope VALIDATE_STORED its labels alone, since the key
+ * has the name and the namespace. */
 void validate_meta(struct validate *v, const struct draft_meta *meta,
                    enum validate_name name, bool namespaced);
 void validate_labels(struct validate *v, const char *name, struct draft_pairs labels);

@@ -13,7 +13,7 @@ enum {
 };
 
 enum volume_phase {
-	VOLUME_PENDING, /* also when nothing is said */
+	VOLUME_PENDING, /* also when the phase is absent */
 	VOLUME_AVAILABLE,
 	VOLUME_BOUND,
 	VOLUME_RELEASED,
@@ -22,8 +22,8 @@ enum volume_phase {
 	VOLUME_OTHER,
 };
 
-/* Where it is stored, as far as somebody looks at it: limits of what can be attached,
- * and where a local one is. */
+/* Where a volume is stored, as far as scheduling reads it: for limits of attached
+ * volumes, and for the place of a local volume. */
 enum volume_source {
 	VOLUME_ON_OTHER,
 	VOLUME_ON_CSI,
@@ -44,7 +44,7 @@ struct volume {
 	uint32_t handle;
 	uint32_t claim_namespace; /* claimRef; claim_name 0: none */
 	uint32_t claim_name;
-	uint32_t claim_uid; /* 0: not said */
+	uint32_t claim_uid; /* 0: absent */
 	uint16_t modes;
 	uint8_t phase;  /* enum volume_phase */
 	uint8_t source; /* enum volume_source */
@@ -69,7 +69,8 @@ struct claim {
 	bool deleted;
 };
 
-/* Hold references until they are dropped; a zeroed one may be dropped. */
+/* A parsed object holds references until it is dropped; dropping a zeroed object does
+ * nothing. */
 PL_NODISCARD enum pl_code volume_parse(struct parse *parse, struct pl_span json,
                                        struct volume *out, struct pl_err *err);
 void volume_drop(struct model *model, struct volume *volume);
