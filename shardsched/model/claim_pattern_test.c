@@ -63,8 +63,8 @@ static size_t some_name(struct pl_rng *rng, uint8_t *out, size_t most)
 	return len;
 }
 
-/* Whatever is made a pattern is what it was when the name is put in again; and two
- * claims of one pod have one pattern only if they are the same. */
+/* A pattern gives the claim's name back when the pod's name is put in; and two claims of
+ * one pod have one pattern only if they are the same claim. */
 T_CASE(a_pattern_leads_back_to_the_name)
 {
 	struct pl_rng rng;

@@ -56,8 +56,8 @@ static void unwatch_whole(struct identities *all, enum identity_key key)
 	all->key[key].whole--;
 }
 
-/* Of one value's rows some may have found room and others not: those with room go
- * first, so what is left counts for all values. */
+/* Some rows of a value may have found room in the table and others not: rows with room go
+ * first, so the rows that are left count for all values. */
 static void unwatch_value(struct identities *all, enum identity_key key, uint32_t text)
 {
 	struct identity_value *value = find_value(all, key, text);

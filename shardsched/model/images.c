@@ -6,7 +6,7 @@ intern_release_fn images_release;
 
 struct image_entry {
 	struct image image;
-	uint32_t order; /* as it was written */
+	uint32_t order; /* position in the object */
 };
 
 static int cmp_name(const void *a, const void *b)

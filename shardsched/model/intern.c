@@ -93,7 +93,7 @@ static struct intern_item *add_value(struct intern *intern,
                                      const struct intern_item *draft, uint32_t size,
                                      uint32_t hash)
 {
-	/* Of 8: so all are aligned for addresses. */
+	/* Sizes are multiples of 8, so all values are aligned for addresses. */
 	uint32_t piece = slab_alloc(&intern->slab, ((size_t)size + 7) / 8 * 8);
 	struct intern_item *value;
 

@@ -1,6 +1,6 @@
 #include "shardsched/model/labels.h"
 
-enum { FEW = 12 }; /* as fast to look through as to halve */
+enum { FEW = 12 }; /* up to this number a linear search is as fast as a binary one */
 
 intern_release_fn labels_release;
 

@@ -97,7 +97,8 @@ static struct node tainted_by(const char *taints)
 	return node;
 }
 
-/* Beside the taints: who asks what is tolerated has the same set, whenever. */
+/* Times are kept apart from the taints: two nodes share a set of taints whatever the
+ * times are. */
 T_CASE(when_taints_were_added_is_read)
 {
 	struct node some, none;

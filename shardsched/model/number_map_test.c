@@ -24,7 +24,7 @@ T_CASE(numbers_are_found_until_the_map_is_cleared)
 	number_map_done(&map);
 }
 
-/* Against a plain array, with keys that are few enough to meet again and again. */
+/* The reference is a plain array; keys are so few that they come again and again. */
 T_CASE(random_history_agrees_with_an_array)
 {
 	enum { KEYS = 300, STEPS = 200000 };

@@ -1,6 +1,6 @@
 /*
- * A walk over text that was found to be JSON before, so nothing is checked again:
- * a value ends where its brackets do. It goes only as deep as changes lead.
+ * A walk over text that was scanned as JSON before, so syntax is not checked again: a value
+ * ends where its brackets do. The walk goes only as deep as changes lead.
  */
 #include "shardsched/model/object.h"
 
@@ -11,7 +11,7 @@ struct object_printer {
 	struct pl_buf *out;
 	struct pl_err *err;
 	enum pl_code code;
-	struct pl_span text; /* what is left to read */
+	struct pl_span text; /* the text that is still to be read */
 };
 
 static void put_text(struct object_printer *p, struct pl_span text)
@@ -122,7 +122,7 @@ static bool is_name(struct pl_span quoted, const char *name)
 	return rest.len == 0;
 }
 
-/* Which changes are meant for the level that is being printed: a bit each. */
+/* A set of changes has a bit for each change that applies at the level being printed. */
 static const char *step_name(const struct object_printer *p, unsigned change,
                              unsigned depth)
 {
@@ -135,7 +135,7 @@ static const char *step_name(const struct object_printer *p, unsigned change,
 		if (((set) >> (i)&1) != 0)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* Of those, the ones that lead to this member or into it. */
+/* The changes in set that lead to this member or into it. */
 static uint32_t match_member(const struct object_printer *p, uint32_t set, unsigned depth,
                              struct pl_span quoted)
 {
@@ -174,7 +174,7 @@ static void put_comma(struct object_printer *p, bool *some)
 	*some = true;
 }
 
-/* Whether anything but taking away is among them. */
+/* Whether any change in the set is not a removal. */
 static bool has_additions(const struct object_printer *p, uint32_t set)
 {
 	EACH_BIT(i, set)
@@ -225,7 +225,8 @@ static void add_missing(struct object_printer *p, uint32_t set, unsigned depth, 
 
 static void print_object(struct object_printer *p, uint32_t set, unsigned depth);
 
-/* One member, whose name was read: copied, replaced, left out or looked into. */
+/* Prints one member whose name was read: copied, replaced, left out, or with changes
+ * inside. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
 static void print_member(struct object_printer *p, uint32_t set, unsigned depth,
                          struct pl_span name, bool *some)

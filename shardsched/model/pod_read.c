@@ -1,7 +1,7 @@
 /* A pod from JSON; pod_read_spec.c has the larger parts. */
 #include "shardsched/model/pod_read.h"
 
-/* The condition that tells why it is being disrupted. */
+/* The pod's DisruptionTarget condition has the reason. */
 static bool was_preempted(struct reader *reader, struct pl_json status)
 {
 	uint32_t count;

@@ -2,7 +2,8 @@
 
 #include "shardsched/model/pod_read.h"
 
-/* The API server takes any text, "localhost", say. Here it has to go into an alloc. */
+/* The API server takes any text, as "localhost"; here the address has to go into an
+ * alloc. */
 static bool is_address(struct pl_span text)
 {
 	enum { ADDRESS_MAX = 253 };
@@ -56,7 +57,7 @@ static const struct draft_amount *amount_of(struct draft_amounts amounts,
 	return NULL;
 }
 
-/* What has a limit and no request asks for its limit. */
+/* A resource with a limit and no request is requested up to its limit. */
 static void requests_from_limits(struct reader *reader, struct draft_container *out)
 {
 	struct draft_amounts all = out->requests;
@@ -196,7 +197,7 @@ static struct draft_pod_term pod_term_of(struct reader *reader, struct pl_json t
 static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution";
 static const char preferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/* Preferred ones lie one level deeper, beside their weight. */
+/* A preferred term lies one level deeper, beside its weight. */
 static struct draft_pod_terms pod_terms(struct reader *reader, struct pl_json rules,
                                         const char *name)
 {

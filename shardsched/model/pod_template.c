@@ -161,7 +161,7 @@ static size_t last_index(struct pl_span text, uint8_t byte)
 
 	while (at > 0 && text.at[at - 1] != byte)
 		at--;
-	return at; /* 0: nowhere */
+	return at; /* 0: not found */
 }
 
 /* An image without a tag means the latest one. */

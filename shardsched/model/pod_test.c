@@ -47,7 +47,7 @@ static uint32_t id(const char *text)
 	return strings_find(&model.strings, pl_span_str(text));
 }
 
-/* A pod whose spec and metadata have these members besides the usual ones. */
+/* A pod with these members in metadata and spec beside the usual ones. */
 #define POD(meta, spec)                                                \
 	"{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\"" meta \
 	"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"app:1\"}]" spec "}}"
@@ -398,7 +398,7 @@ T_CASE(the_longest_lists_that_are_taken_are_kept)
 	end();
 }
 
-/* What a deployment of fifty pods, and a stateful set, look like. */
+/* The pods of a deployment of fifty and of a stateful set. */
 static const char web[] =
 	"{\"metadata\":{\"name\":\"web-5d4f8c7b9-%05d\",\"namespace\":\"production\",\"uid\":"
 	"\"0b1f3c5e-8a4d-4f6e-9c2b-%012d\",\"labels\":{\"app\":\"web\",\"tier\":\"frontend\","
@@ -443,7 +443,7 @@ static size_t bytes_a_pod(bool own_hash)
 	before = heap_bytes();
 	pods = pods_of(COUNT, own_hash);
 	after = heap_bytes();
-	if (after == before) /* under a sanitizer, which has its own heap */
+	if (after == before) /* a sanitizer has its own heap */
 		after = before + model_memory(&model) + COUNT * sizeof *pods;
 	for (size_t i = 0; i < COUNT; i++)
 		pod_drop(&model, &pods[i]);
@@ -513,7 +513,7 @@ static enum pl_code once(void)
 
 	begin();
 	pl_arena_done(&arena);
-	pl_arena_init(&arena, 512, 0); /* so that it allocates often */
+	pl_arena_init(&arena, 512, 0); /* small, so allocations are frequent */
 	code = try_pod(all, true, &pod);
 	pod_drop(&model, &pod);
 	end();

@@ -83,7 +83,7 @@ static void check_overhead(struct validate *v, const struct pod_draft *draft)
 	validate_back(v, mark);
 }
 
-/* Ours: what a pod says of its gang. */
+/* Placet's annotations of gangs. */
 static void check_gang(struct validate *v, const struct pod_draft *draft)
 {
 	struct pl_span gang =

@@ -84,7 +84,7 @@ static bool is_whole_pages(const struct draft_amount *amount)
 	return size > 0 && pl_quantity_units(amount->quantity) % size == 0;
 }
 
-/* One list of amounts, with the path at it. */
+/* Checks one list of amounts; the path of v is the list. */
 static void check_amounts(struct validate *v, const struct draft_amounts *amounts)
 {
 	for (uint32_t i = 0; i < amounts->count; i++) {

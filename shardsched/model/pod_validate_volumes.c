@@ -116,7 +116,7 @@ static void check_volume(struct validate *v, const struct pod_draft *draft, uint
 		}
 }
 
-/* Whether that is the claim that will be made for an ephemeral volume of the pod. */
+/* Whether the claim is the one that will be made for an ephemeral volume of the pod. */
 static bool is_claim_template(const struct pod_draft *draft, struct pl_span claim)
 {
 	struct pl_span pod = draft->meta.name;

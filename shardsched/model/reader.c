@@ -196,7 +196,7 @@ struct draft_pairs reader_pairs(struct reader *reader, struct pl_json object,
 	return out;
 }
 
-/* What is finer than a thousandth is rounded up, as the API server does. */
+/* Amounts finer than a thousandth are rounded up, as the API server does. */
 static struct pl_quantity to_milli(struct pl_quantity quantity)
 {
 	pl_int128 rest = quantity.nano % 1000000;

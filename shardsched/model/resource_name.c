@@ -25,7 +25,7 @@ bool resource_is_native(struct pl_span name)
 	return !has_domain(name) || is_prefixed_native(name);
 }
 
-/* With "requests." before it, it must still be a name that a quota can have. */
+/* The name with the prefix "requests." must still be a name that a quota can have. */
 bool resource_is_extended(struct pl_span name)
 {
 	enum { PREFIX_MAX = 253 - 9 };

@@ -17,7 +17,8 @@ bool resource_sums_add(struct resource_sums *sums, struct pl_span name, pl_int12
 {
 	struct resource_sum *sum = sum_of(sums, name);
 
-	/* 2^93 each, and of those fewer than 2^30: it stays below 2^127. */
+	/* each amount is at most 2^93 and there are fewer than 2^30: the sum stays below
+	 * 2^127 */
 	if (sum != NULL)
 		sum->nano += nano;
 	return sum != NULL;
@@ -58,7 +59,7 @@ bool resource_milli(pl_int128 nano, int64_t *out)
 	return divide_up(nano, 1000000, out);
 }
 
-/* Where it is counted if it has a place of its own. */
+/* The field of a resource that has one; else NULL. */
 static int64_t *row_place(struct resources *made, struct pl_span name)
 {
 	if (pl_span_eq(name, PL_SPAN_LIT("memory")))

@@ -67,7 +67,7 @@ static int cmp_number(const void *a, const void *b)
 	return one < two ? -1 : one > two;
 }
 
-/* Sorts, and gives back those that come twice. */
+/* Sorts the values and gives duplicates back. */
 static uint32_t sort_values(struct strings *strings, uint32_t *value, uint32_t count)
 {
 	uint32_t kept = 0;
@@ -146,13 +146,13 @@ static uint32_t drop_duplicates(struct strings *strings, struct selector_part *p
 	return kept;
 }
 
-/* Labels that stand beside classes have to know of each selector that is kept. */
+/* The identity labels have to know of each selector in the model. */
 static const struct selector *intern_selector(struct maker *maker, struct selector *draft,
                                               size_t size)
 {
 	const struct selector *selector = maker_take(maker, MODEL_SELECTORS, draft, size);
 
-	if (selector != NULL && selector->item.refs == 1) /* it is new */
+	if (selector != NULL && selector->item.refs == 1) /* the selector is new */
 		identity_add_selector(maker->model, selector);
 	return selector;
 }
@@ -259,7 +259,7 @@ void selector_release(struct model *model, const struct intern_item *value)
 	const struct selector *selector =
 		PL_CONTAINER_OF_CONST(value, struct selector, item);
 
-	if (value->id != 0) /* it was kept: not a draft */
+	if (value->id != 0) /* the value is interned, not a draft */
 		identity_remove_selector(model, selector);
 	for (uint32_t i = 0; i < selector->count; i++) {
 		const struct selector_row *row = &selector->row[i];
@@ -318,7 +318,7 @@ bool selector_row_matches(const struct strings *strings, const struct selector *
 bool selector_row_matches_name(const struct selector *selector,
                                const struct selector_row *row, uint32_t name)
 {
-	/* Of fields that a node does not have, the value is empty. */
+	/* A field that nodes do not have counts as empty. */
 	bool in = row->number == 1 && has_value(selector, row, name);
 
 	return row->op == SELECTOR_IN ? in : row->op == SELECTOR_NOT_IN && !in;
@@ -337,7 +337,7 @@ bool selector_matches(const struct strings *strings, const struct selector *sele
 
 /* -- what can match nothing ------------------------------------------------ */
 
-/* All rows about the key of row accept the value. */
+/* Whether all rows about the key of row accept the value. */
 static bool key_accepts(const struct strings *strings, const struct selector *selector,
                         const struct selector_row *row, uint32_t value)
 {
@@ -388,7 +388,7 @@ static bool row_is_contradicted(const struct strings *strings,
 	case SELECTOR_GT:
 	case SELECTOR_LT:
 		return range_is_empty(selector, row);
-	case SELECTOR_EXISTS: /* contradicted by DoesNotExist, which says so itself */
+	case SELECTOR_EXISTS: /* contradicted by DoesNotExist, whose row is checked itself */
 	case SELECTOR_NOT_IN:
 		return false;
 	case SELECTOR_BAD:

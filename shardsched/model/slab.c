@@ -7,7 +7,7 @@
 #include "store/base/alloc.h"
 
 enum {
-	PAGE_BYTES = 16360, /* with what the allocator adds: 16 KiB less 16 */
+	PAGE_BYTES = 16360, /* with the allocator's header: 16 KiB less 16 */
 	PLACES_MAX = 1 << SLAB_PLACE_BITS,
 	SLAB_MAX = 1 << (31 - SLAB_PLACE_BITS), /* numbers are below 2^31 */
 	SLAB_FIRST = 16,
@@ -121,7 +121,7 @@ static void slab_page_free(struct slab *slab, uint32_t number)
 
 /* -- pieces ----------------------------------------------------------------- */
 
-/* What is free begins with the number of the next that is. */
+/* A free place begins with the number of the next free place. */
 static uint32_t alloc_place(struct slab_page *page)
 {
 	uint32_t place = page->free;

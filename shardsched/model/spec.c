@@ -122,7 +122,8 @@ static void put_fields(struct maker *maker, const struct pod_draft *draft,
 		spec->flags |= SPEC_HOST_NETWORK;
 }
 
-/* When the pod's own selectors are made, which may ask for them. */
+/* To be called after the pod's own selectors were made, since they may ask for the
+ * labels. */
 static void put_labels(struct maker *maker, const struct pod_draft *draft,
                        struct spec *spec, struct identity *beside)
 {
@@ -229,7 +230,7 @@ static void of_texts(struct spec_refs refs, const uint32_t *id, uint32_t count)
 	}
 }
 
-/* All but the labels. */
+/* Everything except the labels. */
 static void of_rest(struct spec_refs refs, const struct spec *spec)
 {
 	of_value(refs, MODEL_POD_TEMPLATES, spec->template);

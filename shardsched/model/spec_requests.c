@@ -1,10 +1,10 @@
 #include "shardsched/model/spec_requests.h"
 
-/* What a container without a request is taken to want by LeastAllocated. */
+/* The request that LeastAllocated assumes for a container without one. */
 #define MISSING_CPU ((pl_int128)100 * 1000000)
 #define MISSING_MEMORY ((pl_int128)200 * 1024 * 1024 * 1000000000)
 
-/* One resource, once as it was asked for and once with what was missing. */
+/* One resource: as it was requested, and with the assumed requests added. */
 struct resource_pair {
 	struct pl_span name;
 	pl_int128 missing;

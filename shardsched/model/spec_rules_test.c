@@ -8,7 +8,8 @@
 #define REQUIRED "\"requiredDuringSchedulingIgnoredDuringExecution\":"
 #define PREFERRED "\"preferredDuringSchedulingIgnoredDuringExecution\":"
 
-static char listed[4096]; /* a line for each rule: path, key, and what it says */
+static char listed[4096]; /* a line for each rule: its path or its sentence, and its
+			   * topology key */
 
 static void on_rule(void *ctx, const struct spec_rule *rule)
 {

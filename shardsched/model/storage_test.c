@@ -116,7 +116,7 @@ T_CASE(a_claim_is_read)
 	     &claim);
 	T_EQ(claim.bytes, 1);
 	T_EQ(claim.modes, VOLUME_RWOP);
-	T_EQ(claim.class, id("")); /* none */
+	T_EQ(claim.class, id("")); /* no class */
 	T_EQ(claim.volume, id("pv"));
 	T_EQ(claim.selected_node, id("n1"));
 	T_EQ(claim.owner_uid, id("pu"));
@@ -232,7 +232,7 @@ T_CASE(budgets_and_workloads_are_read)
 	end();
 }
 
-/* One of each, as far as memory lasts. */
+/* Parses one object of each kind, as far as memory lasts. */
 static enum pl_code once(void)
 {
 	struct volume volume = {0};

@@ -4,7 +4,7 @@
 
 #include "shardsched/model/text.h"
 
-/* With 20 bytes of text what a short name takes is 40 bytes. */
+/* With 20 bytes of text an entry of a short name takes 40 bytes. */
 struct string_entry {
 	struct bucket_link link;
 	uint32_t refs;

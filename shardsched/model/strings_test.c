@@ -31,10 +31,10 @@ T_CASE(equal_strings_have_one_number)
 	T_EQ(strings_find(&strings, PL_SPAN_LIT("rack")), b);
 	T_EQ(strings_find(&strings, PL_SPAN_LIT("none")), 0);
 	strings_unref(&strings, a);
-	T_EQ(strings_find(&strings, PL_SPAN_LIT("zone")), a); /* one holds it still */
+	T_EQ(strings_find(&strings, PL_SPAN_LIT("zone")), a); /* one reference is left */
 	strings_unref(&strings, a);
 	T_EQ(strings_find(&strings, PL_SPAN_LIT("zone")), 0);
-	T_EQ(add("other"), a); /* the number is given again */
+	T_EQ(add("other"), a); /* the number is reused */
 	strings_unref(&strings, 0);
 	strings_done(&strings);
 }

@@ -7,7 +7,7 @@ static bool is_dash(unsigned at)
 	return at == 8 || at == 13 || at == 18 || at == 23;
 }
 
-/* 16: none of the small ones. */
+/* 16: no hexadecimal digit in lower case. */
 static unsigned digit_of(uint8_t byte)
 {
 	if (byte >= '0' && byte <= '9')

@@ -15,7 +15,7 @@ void validate_init(struct validate *v, enum validate_scope scope,
 	v->path[0] = 0;
 }
 
-/* What does not fit is cut, and stays cut until it is left again. */
+/* A path that is too long is cut, and stays cut until validate_back. */
 static void append_path(struct validate *v, struct pl_span text)
 {
 	size_t room = sizeof v->path - 1 - v->len;

@@ -1,26 +1,29 @@
 /*
- * What is taken on a node: the value of /alloc/<p>/<cluster>/<node>, the node's lock.
+ * An alloc: what is taken on a node. It is the value of /alloc/<p>/<cluster>/<node>, the node's
+ * lock.
  *
- *	{"v":1,"generation":12,"left":3,
- *	 "used":{"cpu":"12200m","memory":"8589934592","pods":"11","nvidia.com/gpu":"1"},
- *	 "nonzero":{"cpu":"12300m","memory":"8799649792"},
- *	 "ports":["TCP/0.0.0.0/80"],
- *	 "pods":{"0007":{"web":["app-1","app-2"]},"0012":{...}},
- *	 "leaving":{"0007":{"web":["app-2"]}},
- *	 "holds":[{"kind":"gang","namespace":"ml","name":"train",
- *	           "used":{"cpu":"8000m","pods":"4"},"until":"2026-11-21T09:00:00.000Z"},
- *	          {"kind":"nominated","namespace":"web","name":"app-7","at":7,...}]}
+ * 	{"v":1,"generation":12,"left":3,
+ * 	 "used":{"cpu":"12200m","memory":"8589934592","pods":"11","nvidia.com/gpu":"1"},
+ * 	 "nonzero":{"cpu":"12300m","memory":"8799649792"},
+ * 	 "ports":["TCP/0.0.0.0/80"],
+ * 	 "pods":{"0007":{"web":["app-1","app-2"]},"0012":{...}},
+ * 	 "leaving":{"0007":{"web":["app-2"]}},
+ * 	 "holds":[{"kind":"gang","namespace":"ml","name":"train",
+ * 	           "used":{"cpu":"8000m","pods":"4"},"until":"2026-11-21T09:00:00.000Z"},
+ * 	          {"kind":"nominated","namespace":"web","name":"app-7","at":7,...}]}
  *
- * used is the sum of the pods that are listed and of the holds; those that leave, since
- * they terminate, are listed among the others until they are gone. Amounts are Kubernetes
- * quantities in whole units (cpu in thousandths), as they are counted. What is empty or
- * zero, and nonzero where it equals used, is left out, because every commit writes this.
- * Pods come in the order of partition, namespace, name; holds of kind, namespace, name;
- * ports and scalars in theirs; each once. Every write makes the generation greater. left
- * is how many pods have gone from it, ever: while it is the same, who was listed and
- *still is has not been replaced by another of that name.
+ * Invariants: used is the sum of the listed pods and of the reservations ("holds"). A pod that
+ * terminates is listed in "leaving", and among the pods until it is gone. Pods are ordered by
+ * partition, namespace and name; reservations by kind, namespace and name; ports and scalars
+ * by themselves; none comes twice. Every write makes the generation greater. left counts the
+ * pods that have gone from the node, ever: while it is the same, no listed pod was replaced by
+ * another pod of its name.
  *
- * A plain value: spans and arrays are borrowed from whoever filled it in, or from the
+ * Amounts are Kubernetes quantities in whole units (cpu in thousandths), as they are counted.
+ * Empty and zero members are left out, and nonzero where it equals used, because every commit
+ * writes an alloc.
+ *
+ * A plain value: spans and arrays are borrowed from the code that filled it in, or from the
  * arena that it was read into.
  */
 #ifndef SHARDSCHED_RECORDS_ALLOC_H
@@ -35,12 +38,14 @@ enum {
 	ALLOC_SCALARS_MAX = 64,
 	ALLOC_PORTS_MAX = 4096,
 	ALLOC_BYTES_MAX = 1 << 20,
-	ALLOC_LEAVE_BYTES = 32 << 10, /* of these, that no placement takes: so that pods
-	                               * can be told to go */
+	ALLOC_LEAVE_BYTES = 32 << 10, /* the part of ALLOC_BYTES_MAX that no placement
+				       * takes, so that pods can always be marked as
+				       * leaving */
 	ALLOC_WORD_MAX = 320, /* the name of a scalar; protocol and address of a port */
 };
 
-/* Of generation and left, in what is read: more than one can get to by counting. */
+/* The maximum of generation and left in an alloc that is read: counting does not get
+ * there. */
 #define ALLOC_COUNT_MAX ((UINT64_C(1) << 62) - 1)
 
 struct alloc_scalar {
@@ -50,15 +55,16 @@ struct alloc_scalar {
 
 struct alloc_amounts {
 	int64_t cpu_milli, memory, storage, pods;
-	int64_t nonzero_cpu_milli, nonzero_memory; /* as LeastAllocated counts */
+	int64_t nonzero_cpu_milli, nonzero_memory; /* the sums as LeastAllocated counts
+						    * them */
 	const struct alloc_scalar *scalar;         /* by name; zeros are left out */
 	uint32_t scalars;
 };
 
 struct alloc_pod {
 	struct pl_span namespace, name;
-	uint32_t partition; /* where its schedule is */
-	bool leaving;       /* it terminates; no part of the order */
+	uint32_t partition; /* of its schedule */
+	bool leaving;       /* the pod terminates; not part of the order */
 };
 
 enum alloc_reservation_kind {
@@ -72,7 +78,8 @@ struct alloc_reservation {
 	enum alloc_reservation_kind kind;
 	uint32_t partition; /* NOMINATED: where the pod's schedule is */
 	struct alloc_amounts used;
-	int64_t until_ms; /* on the wall's clock; its owner may renew or release it */
+	int64_t until_ms; /* deadline by the wall clock; the owner may renew or release
+			   * the reservation */
 };
 
 struct alloc_port {

@@ -1,4 +1,7 @@
-/* Reading: what is there is checked whole, so that whoever has a value can trust it. */
+/*
+ * Reads an alloc. The value is checked as a whole, so the code that uses it can rely on its
+ * order and its bounds.
+ */
 #include <inttypes.h>
 
 #include "shardsched/records/alloc.h"
@@ -49,7 +52,7 @@ static int64_t amount_of(struct value_reader *in, struct pl_json value, const ch
 	return 0;
 }
 
-/* What is zero is left out. */
+/* Zeros are left out. */
 static int64_t some_of(struct value_reader *in, struct pl_json value, const char *unit)
 {
 	int64_t amount = amount_of(in, value, unit);
@@ -126,7 +129,7 @@ static void read_amounts(struct value_reader *in, struct pl_json object,
 
 /* -- ports ------------------------------------------------------------------------- */
 
-/* What stands before the first slash, or behind the last one; the rest stays. */
+/* Cuts off the text before the first slash, or behind the last one; the rest stays. */
 static bool cut_port(struct pl_span text, struct alloc_port *out)
 {
 	const uint8_t *slash = memchr(text.at, '/', text.len);
@@ -263,7 +266,7 @@ static uint32_t read_pods(struct value_reader *in, struct pl_json object,
 	return count;
 }
 
-/* Both in order. */
+/* Both lists are in order. */
 static void read_leaving(struct value_reader *in, struct pl_json root,
                          struct alloc_pod *pods, uint32_t count)
 {
@@ -359,7 +362,7 @@ static void read_reservations(struct value_reader *in, struct pl_json root,
 	}
 }
 
-/* Whoever writes it next adds to it. */
+/* The next writer adds to the counter. */
 static void check_counter(struct value_reader *in, struct pl_json root, const char *name,
                           uint64_t count)
 {

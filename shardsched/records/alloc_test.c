@@ -47,7 +47,7 @@ static enum pl_code parse(struct pl_span text, struct alloc *out)
 	return code;
 }
 
-/* What it is printed as. */
+/* The text of the alloc. */
 static struct pl_span print(const struct alloc *alloc)
 {
 	struct pl_err err = {0};

@@ -89,7 +89,7 @@ static struct pl_span object_of(struct value_reader *in, struct pl_json root,
 	if (in->code != PL_OK)
 		return text;
 	text = object_member(value, "budget");
-	if (text.len == 0) /* its name is spelled otherwise */
+	if (text.len == 0) /* the name is escaped */
 		value_reader_refuse(in, object, "is not to be found");
 	if (text.len > BUDGET_OBJECT_MAX)
 		in->code = pl_json_fail(object, PL_LIMIT, in->err,
@@ -230,7 +230,7 @@ enum pl_code budget_record_object(const struct budget_record *record, struct par
 
 	if (code != PL_OK)
 		return pl_err_wrap(err, "budget");
-	drop_names(parse->model, &budget); /* what it came with was another's */
+	drop_names(parse->model, &budget); /* its own disrupted names are replaced */
 	if (!pl_span_eq(strings_get(strings, budget.namespace), namespace) ||
 	    !pl_span_eq(strings_get(strings, budget.name), name))
 		code = pl_err_set(err, PL_INVALID,
@@ -262,7 +262,7 @@ struct budget_status budget_status_of(struct budget_rule rule, uint32_t expected
 	                                      budget_allowed(expected, desired, healthy)};
 }
 
-/* Of both, in order; who is in both as in the second. */
+/* Merges two ordered lists; a pod in both is taken from the second. */
 static uint32_t merge_disrupted(const struct budget_record *record,
                                 const struct budget_disrupted *pod, uint32_t pods,
                                 struct budget_disrupted *out)

@@ -121,7 +121,7 @@ T_CASE(who_disturbs_a_pod_lowers_what_is_allowed)
 	T_EQ(record.status.healthy, 8);
 	T_EQ(record.disrupted_count, 3);
 	T_SPAN(record.disrupted[1].name, L("web-2"));
-	/* One that could not be spared: it never is less than none. */
+	/* A disruption that was not allowed: allowed does not go below zero. */
 	T_OK(disrupt(&record, "web-3", 5001, &record), &err);
 	T_EQ(record.status.allowed, 0);
 	T_EQ(record.status.healthy, 7);
@@ -134,7 +134,7 @@ T_CASE(who_disturbs_a_pod_lowers_what_is_allowed)
 	pl_buf_clear(&buf, buf.cap);
 	T_OK(budget_record_print(&record, &buf, &err), &err);
 	T_OK(budget_record_parse(pl_buf_span(&buf), &arena, &record, &err), &err);
-	/* Before anybody has counted it is remembered all the same. */
+	/* Before the first count the disruption is kept, too. */
 	T_OK(parse(fresh, &record), &err);
 	T_OK(disrupt(&record, "web-2", 7, &record), &err);
 	T_TRUE(!record.counted);

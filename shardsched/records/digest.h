@@ -1,28 +1,31 @@
 /*
- * What a shard's partitions have to offer, roughly, for the others: the value of
- * /digests/<shard>.
+ * A digest: what a shard's partitions have to offer, roughly, for other shards. It is the value
+ * of /digests/<shard>.
  *
- *	{"v":1,"partitions":{"0007":[
- *	 {"nodes":78,"taints":["dedicated=gpu:NoSchedule"],
- *	  "free":{"cpu":"41200m","memory":"8589934592","pods":"2100","nvidia.com/gpu":"3"},
- *	  "most":{"cpu":"4000m","memory":"4294967296","pods":"110","nvidia.com/gpu":"1"},
- *	  "labels":{"zone":["a","b"],"kubernetes.io/hostname":[]},"least":-10,
- *	  "newest":4711}]}}
+ * 	{"v":1,"partitions":{"0007":[
+ * 	 {"nodes":78,"taints":["dedicated=gpu:NoSchedule"],
+ * 	  "free":{"cpu":"41200m","memory":"8589934592","pods":"2100","nvidia.com/gpu":"3"},
+ * 	  "most":{"cpu":"4000m","memory":"4294967296","pods":"110","nvidia.com/gpu":"1"},
+ * 	  "labels":{"zone":["a","b"],"kubernetes.io/hostname":[]},"least":-10,
+ * 	  "newest":4711}]}}
  *
- * Nodes of a partition that can be chosen stand in classes by the taints that keep pods
- * away. free is what is free on all of them together, most the largest amount of each
- * resource on one of them (not all on the same); what is kept for pods counts as taken.
- * least is the lowest priority of a pod there, or of one that something is kept for: who
- * is no more important makes no room there. labels are those of any of them; a list
- * that is empty stands for more values than there is room for. "more": there are labels
- * that are not listed; "other": there are nodes with other taints in it, too. newest is
- * the revision of what changed last on any of them: where the rest says what it said
- * before, it may have been otherwise meanwhile.
+ * Schedulable nodes of a partition are grouped in classes by their hard taints.
  *
- * All of it errs on one side: what a digest does not admit no node there has; what it
- * admits may prove wrong, and a stale one only costs a look.
+ * 	free     the sum of what is free on the nodes; reserved room counts as taken
+ * 	most     the largest free amount of each resource on one node (not all on one node)
+ * 	least    the lowest priority of a pod or a reservation there: a pod that is not more
+ * 	         important preempts nothing there
+ * 	labels   the labels that any of the nodes has; an empty list of values stands for more
+ * 	         values than are listed
+ * 	more     the nodes have labels that are not listed
+ * 	other    the class also holds nodes with other taints
+ * 	newest   the revision of the latest change on any of the nodes: equal contents with a
+ * 	         newer revision may have been different in between
  *
- * A plain value; spans and arrays are borrowed. What is zero is left out.
+ * Invariant: a digest errs on one side only. What it does not admit fits on no node there; what
+ * it admits may prove wrong, and a stale digest costs only a remote list.
+ *
+ * A plain value; spans and arrays are borrowed. Members that are zero are left out.
  */
 #ifndef SHARDSCHED_RECORDS_DIGEST_H
 #define SHARDSCHED_RECORDS_DIGEST_H
@@ -36,7 +39,7 @@ enum {
 	DIGEST_LABELS_MAX = 64,
 	DIGEST_VALUES_MAX = 16, /* of a label */
 	DIGEST_SCALARS_MAX = 64,
-	DIGEST_TEXT_MAX = 1024, /* of a name, a value or a taint */
+	DIGEST_TEXT_MAX = 1024, /* bytes of a name, a value or a taint */
 	DIGEST_BYTES_MAX = 1 << 20,
 };
 
@@ -92,7 +95,8 @@ PL_NODISCARD enum pl_code digest_print(const struct digest *digest, struct pl_bu
 PL_NODISCARD enum pl_code digest_parse(struct pl_span value, struct pl_arena *arena,
                                        struct digest *out, struct pl_err *err);
 
-/* Of all that is in it; and of what pods are chosen by, not how much of it there is. */
+/* digest_partition_hash covers everything in the digest; digest_class_kind only what pods
+ * select by, not the amounts. */
 uint64_t digest_partition_hash(const struct digest_partition *part);
 uint64_t digest_class_kind(const struct digest_class *class);
 

@@ -1,4 +1,6 @@
-/* What is equal for whoever reads it. */
+/*
+ * Hashes of digests: the same for every reader, in every process.
+ */
 #include "shardsched/records/digest.h"
 #include "store/base/hash.h"
 

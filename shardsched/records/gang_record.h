@@ -1,21 +1,22 @@
 /*
- * A gang that is too large for one transaction: the value of /gangs/<namespace>/<gang>.
+ * A gang record: the plan of a gang that is too large for one transaction. It is the value of
+ * /gangs/<namespace>/<gang>.
  *
- *	{"v":1,"phase":"reserving","shard":"east-0","epoch":"12",
- *	 "until":"2026-11-21T09:00:00.000Z",
- *	 "nodes":[{"at":3,"cluster":"east","node":"n-1","pods":{"w-0":"4711","w-1":"4712"}}]}
+ * 	{"v":1,"phase":"reserving","shard":"east-0","epoch":"12",
+ * 	 "until":"2026-11-21T09:00:00.000Z",
+ * 	 "nodes":[{"at":3,"cluster":"east","node":"n-1","pods":{"w-0":"4711","w-1":"4712"}}]}
  *
- *	(none) --> reserving --all holds stand--> bound --all its pods are--> (none)
- *	               |
- *	               +--something failed--> aborting --no hold stands--> (none)
+ * 	(none) --> reserving --all reservations stand--> bound --all pods are bound--> (none)
+ * 	               |
+ * 	               +--a failure--> aborting --no reservation stands--> (none)
  *
- * A gang is bound when its record says so; what then turns its holds into pods, or what
- * releases them, is finished by whoever owns the gang's partition. The plan does not
- * change: which pods go where, with the mod_revision of the spec that was decided for;
- * they stand in the gang's namespace and partition. Nodes come in the order of cluster
- * and name, pods of name; each once.
+ * A gang is bound when its record says so; the owner of the gang's partition, whichever shard
+ * that is by then, turns the reservations into pods, or releases them. The plan does not
+ * change: it has the node of each pod, and the mod_revision of the spec that was decided for.
+ * The pods are in the gang's namespace and partition.
  *
- * A plain value: spans and arrays are borrowed.
+ * Nodes are ordered by cluster and name, pods by name; none comes twice. A plain value: spans
+ * and arrays are borrowed.
  */
 #ifndef SHARDSCHED_RECORDS_GANG_RECORD_H
 #define SHARDSCHED_RECORDS_GANG_RECORD_H
@@ -26,7 +27,7 @@
 enum {
 	GANG_RECORD_BYTES_MAX = 1 << 20,
 	GANG_RECORD_NODES_MAX = 8192,
-	GANG_RECORD_PODS_MAX = 16384, /* in all */
+	GANG_RECORD_PODS_MAX = 16384, /* of all nodes together */
 };
 
 /* X(PHASE, word) */
@@ -47,16 +48,16 @@ struct gang_record_node {
 	uint32_t partition;
 	struct pl_span cluster, name;
 	const struct gang_record_pod *pod;
-	uint32_t pods; /* one at least */
+	uint32_t pods; /* at least one */
 };
 
 struct gang_record {
 	enum gang_phase phase;
-	struct pl_span shard; /* who wrote it, under which epoch of the partition */
+	struct pl_span shard; /* the writer, under which epoch of the partition */
 	int64_t epoch;
 	int64_t until_ms; /* RESERVING: given up by then, on the wall's clock */
 	const struct gang_record_node *node;
-	uint32_t nodes; /* one at least */
+	uint32_t nodes; /* at least one */
 };
 
 /* Adds the value, or nothing. Asserts the order. PL_INVALID: a name or a time that no
@@ -67,7 +68,7 @@ PL_NODISCARD enum pl_code gang_record_print(const struct gang_record *record,
 PL_NODISCARD enum pl_code gang_record_parse(struct pl_span value, struct pl_arena *arena,
                                             struct gang_record *out, struct pl_err *err);
 
-/* By cluster and name, as of strcmp. */
+/* Compares cluster, then name, as strcmp does. */
 int gang_record_node_cmp(const struct gang_record_node *a,
                          const struct gang_record_node *b);
 

@@ -66,7 +66,7 @@ enum pl_code pointer_print(uint32_t partition, struct pl_buf *out)
 	return pl_buf_add(out, pointer_text(partition, text));
 }
 
-/* It may be one: an object, short enough. */
+/* Whether the value can be a pointer: an object that is short enough. */
 static bool may_be_pointer(struct pl_span value)
 {
 	static const struct pl_json_limits limits = {

@@ -1,13 +1,13 @@
 /*
- * Where a pod's schedule stands. Mostly in the partition of its name; but pods of a gang,
- * or with required spreading or rules about other pods, stand where their group falls, so
- * that replicas that are judged together meet in one shard. The name's own partition then
- * holds a pointer, {"v":1,"at":p}, made in the same transaction: so a name is unique, and
- * is always found by its hash.
+ * A pod's location: the partition in which its schedule stands. Mostly that is the partition of
+ * its name. Pods of a gang, or with required spread or rules about other pods, stand where
+ * their group falls, so that replicas that are judged together meet in one shard. The name's
+ * own partition then holds a pointer, {"v":1,"at":p}, made in the same transaction: so a name
+ * is unique and is always found by its hash.
  *
- *	gang                                   <namespace>/<gang>
- *	required spread or terms, controller   <namespace>/<kind>/<name>/<uid>
- *	else                                   <namespace>/<pod>
+ * 	gang                                   <namespace>/<gang>
+ * 	required spread or terms, controller   <namespace>/<kind>/<name>/<uid>
+ * 	else                                   <namespace>/<pod>
  */
 #ifndef SHARDSCHED_RECORDS_POD_LOCATION_H
 #define SHARDSCHED_RECORDS_POD_LOCATION_H
@@ -17,8 +17,8 @@
 #include "store/keys/keys.h"
 
 struct pod_location {
-	uint32_t partition; /* where spec and state stand */
-	uint32_t named;     /* where the name falls; the same, or the pointer is there */
+	uint32_t partition; /* of spec and state */
+	uint32_t named;     /* partition of the name: the same, or that of the pointer */
 };
 
 /* count: of partitions. PL_INVALID: a name, of the pod, its gang or its controller, that
@@ -32,9 +32,9 @@ enum { POINTER_TEXT_SIZE = 32, POINTER_BYTES_MAX = 256 };
 PL_NODISCARD enum pl_code pointer_print(uint32_t partition, struct pl_buf *out);
 /* Lies in out. */
 struct pl_span pointer_text(uint32_t partition, char out[POINTER_TEXT_SIZE]);
-/* Whether a value at a spec's key is a pointer, and where to. PL_INVALID: it says "at",
- * and what it says is no partition, or "v" is not 1. What is longer than a pointer can
- * be, or no JSON, is none. Allocates nothing: most values are pods. */
+/* Whether the value of a spec's key is a pointer, and to which partition. PL_INVALID:
+ * "at" is no partition, or "v" is not 1. A value that is longer than a pointer can be, or
+ * no JSON, is no pointer. Allocates nothing, since most values are pods. */
 PL_NODISCARD enum pl_code pointer_parse(struct pl_span value, bool *is_pointer,
                                         uint32_t *partition, struct pl_err *err);
 

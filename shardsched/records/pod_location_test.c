@@ -7,7 +7,7 @@
 
 static struct pl_err err;
 
-/* A pod web-0 whose metadata and spec have these members besides. */
+/* A pod web-0 with these members in metadata and spec beside the usual ones. */
 #define POD(meta, spec)                                                    \
 	"{\"metadata\":{\"name\":\"web-0\",\"namespace\":\"default\"" meta \
 	"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a\"}]" spec "}}"
@@ -36,7 +36,12 @@ static struct pl_err err;
 	":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"a\",\"operator\":"        \
 	"\"Exists\"}]}]}}}"
 
-enum { NAMED = 28, CONTROLLER = 22, GANG_TRAIN = 1 }; /* of 64: docs/hash.md */
+enum {
+	NAMED = 28,
+	CONTROLLER = 22,
+	GANG_TRAIN = 1
+}; /* partitions of 64, as in
+						       * docs/hash.md */
 
 static enum pl_code location(const char *json, uint32_t count, struct pod_location *out)
 {

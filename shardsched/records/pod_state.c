@@ -32,7 +32,7 @@ const char *state_ended_word(enum state_ended ended)
 
 /* -- what follows ------------------------------------------------------------------ */
 
-/* What has run to its end is not run again; what was stopped on its way is. */
+/* A pod that has run to its end is not run again; one that was stopped before is. */
 static enum state_transition end_of_ended(const struct pod_state *state)
 {
 	bool terminating = state->phase == STATE_TERMINATING;
@@ -88,7 +88,7 @@ static const char *state_violation(const struct pod_state *state)
 		VALUE_WRITER_LIT(out, "\",");             \
 	} while (0)
 
-/* In quotes; almost always as it is. */
+/* Adds the text in quotes; it almost never needs an escape. */
 static void put_text(struct value_writer *out, struct pl_span text)
 {
 	if (text_is(text, TEXT_PLAIN)) {
@@ -101,7 +101,7 @@ static void put_text(struct value_writer *out, struct pl_span text)
 	VALUE_WRITER_LIT(out, ",");
 }
 
-/* As much of it as may be read again: what is no UTF-8 takes three bytes then. */
+/* Cuts the message so that it can be read again: a byte that is no UTF-8 becomes three. */
 static struct pl_span cut_message(struct pl_span text, size_t most)
 {
 	size_t at = 0, len = 0;

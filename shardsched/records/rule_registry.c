@@ -65,7 +65,7 @@ enum pl_code rule_registry_print(const struct rule_registry *registry, struct pl
 
 /* -- reading ------------------------------------------------------------------------- */
 
-/* As one line; what it says stays as it is. */
+/* The value as one line, otherwise unchanged. */
 static struct pl_span text_of(struct value_reader *in, struct pl_json pod)
 {
 	struct pl_buf buf = {.max = RULE_REGISTRY_BYTES_MAX};

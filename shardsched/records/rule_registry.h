@@ -1,12 +1,14 @@
 /*
- * Which terms (group.h) are known: the value of /groups/<namespace>/registry, and of
- * /groups/registry for those that look beyond the namespace of their carriers.
+ * A rule registry: the rule terms (rule_term.h) that are known in a namespace. It is the value
+ * of /groups/<namespace>/registry; terms that look beyond the namespace of their carriers are
+ * in /groups/registry.
  *
- *	{"v":1,"terms":{"spread-0f3a...":{"kind":"spread","pod":{"metadata":{"namespace":
- *	 "web"},"spec":{"topologySpreadConstraints":[...]}}}}}
+ * 	{"v":1,"terms":{"spread-0f3a...":{"kind":"spread","pod":{"metadata":{"namespace":
+ * 	 "web"},"spec":{"topologySpreadConstraints":[...]}}}}}
  *
- * A term is in it before the first pod that carries it is placed, so whoever compares
- * the registry can not have missed one. Terms come in order, each once.
+ * Invariant: a term is registered before the first pod that carries it is placed, so a writer
+ * that compares the registry can not have missed one. Terms are ordered by id, without
+ * duplicates.
  *
  * A plain value; spans are borrowed.
  */
@@ -32,8 +34,8 @@ struct rule_registry {
  * over a bound above, or of the buffer; PL_NOMEM. */
 PL_NODISCARD enum pl_code rule_registry_print(const struct rule_registry *registry,
                                               struct pl_buf *out, struct pl_err *err);
-/* PL_INVALID, PL_LIMIT with the path and the reason; PL_NOMEM. What a term's pod says is
- * not looked at, but that it is an object. */
+/* PL_INVALID, PL_LIMIT with the path and the reason; PL_NOMEM. A term's pod is checked to
+ * be an object, and not read. */
 PL_NODISCARD enum pl_code rule_registry_parse(struct pl_span value,
                                               struct pl_arena *arena,
                                               struct rule_registry *out,

@@ -255,7 +255,8 @@ static void put_spread(struct term_printer *to, const struct spec *spec,
 
 /* -- terms --------------------------------------------------------------------------- */
 
-/* Two keys of our own, for ever: 128 bits, so that nobody finds two rules of one name. */
+/* The two hash keys never change: 128 bits, so that no two rules with one id can be
+ * found. */
 static void name_term(struct rule_term *term)
 {
 	const struct pl_hash_key one = {1, 0}, two = {2, 0};
@@ -265,7 +266,7 @@ static void name_term(struct rule_term *term)
 	               (unsigned long long)pl_hash_keyed(term->pod, two));
 }
 
-/* What is in the buffer, if it is not there yet. */
+/* Adds the term in the buffer, unless the list has it. */
 static void add_term(struct term_printer *to, struct rule_terms *terms,
                      enum rule_kind kind, bool global)
 {

@@ -39,7 +39,7 @@ static struct rule_terms terms_of(const struct pod *pod)
 	return terms;
 }
 
-/* What is written of each rule, read as a pod, has that one term and is it again. */
+/* The Pod that is written of each rule, read again, carries that one term. */
 static void read_back(const struct rule_terms *terms)
 {
 	for (uint32_t i = 0; i < terms->count; i++) {

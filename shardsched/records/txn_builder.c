@@ -11,12 +11,12 @@
 enum {
 	OPS_DEFAULT = 128,
 	BYTES_DEFAULT = 3 << 19,
-	FENCE_COMPARES = 2, /* of a partition that is guarded */
+	FENCE_COMPARES = 2, /* compares of one guarded partition */
 	FIRST_CAP = 64,
 	NESTED_OPS = 1,
-	WRAP_BYTES = 128,   /* of a request, before anything is in it */
-	COMPARE_BYTES = 28, /* besides the key */
-	OP_BYTES = 28,      /* besides keys and value */
+	WRAP_BYTES = 128,   /* bytes of an empty request */
+	COMPARE_BYTES = 28, /* bytes of a compare beside its key */
+	OP_BYTES = 28,      /* bytes of an operation beside its keys and value */
 };
 
 struct builder_draft {
@@ -134,7 +134,7 @@ static bool adds_fence(const struct builder_draft *draft, uint32_t i)
 	return !has_fence(draft->builder, draft->fence[i]);
 }
 
-/* Compares for partitions beyond those for which there is room beside. */
+/* Compares of fences beyond those for which the kv keeps room. */
 static uint32_t fences_over(const struct builder_draft *draft)
 {
 	uint32_t fences = draft->builder->fences, beside = draft->builder->limits.fences;
@@ -160,8 +160,8 @@ static bool draft_fits(const struct builder_draft *draft)
 	const struct txn_builder *builder = draft->builder;
 	uint32_t most = builder->limits.txn_ops, taken = fences_over(draft);
 
-	/* What is nested may have only so many, in each list, as what it is in leaves: so
-	 * does the guard, that compares fences, of all that is here. */
+	/* A nested list may be only as long as the list around it leaves room for; the
+	 * guard, which compares fences, nests this whole request. */
 	taken += builder->nests || draft->nests ? NESTED_OPS : 0;
 	if (taken > most)
 		return false;
@@ -255,7 +255,7 @@ static struct pl_span pod_key(struct builder_draft *draft, enum keys_kind kind,
 	return key_of(draft, &id);
 }
 
-/* What begins the keys of the pod's spec and state. */
+/* The prefix of the keys of the pod's spec and state. */
 static struct pl_span pod_prefix(struct builder_draft *draft,
                                  const struct builder_pod *pod)
 {
@@ -290,7 +290,7 @@ static void add_compare(struct builder_draft *draft, struct pl_span key,
 	draft->bytes += COMPARE_BYTES + key.len;
 }
 
-/* Each key with that prefix is of that revision, and there is one. */
+/* Compares that each key with the prefix has that revision, and that there is one. */
 static void compare_all(struct builder_draft *draft, struct pl_span prefix,
                         int64_t mod_revision)
 {
@@ -312,7 +312,7 @@ static void add_write(struct builder_draft *draft, struct kv_req op)
 		draft->bytes += OP_BYTES + 2 * op.del.keys.from.len;
 }
 
-/* It writes what only the partition's owner may write. */
+/* The entry writes keys that only the partition's owner may write. */
 static void add_fence(struct builder_draft *draft, uint32_t partition)
 {
 	if (draft->builder->limits.fences > 0)
@@ -352,10 +352,10 @@ bool builder_submit(struct txn_builder *builder, const struct builder_pod *pod,
 }
 
 /*
- * The pod is as it was when it was looked at. Without a state, its spec is the only key
- * below its name, and one compare says both: a state that came since is of another
- * revision, and nothing at all is of none. Every compare costs the store a look-up and a
- * read, and first decisions are most of what it does.
+ * Compares that the pod is as it was seen. Without a state, the spec is the only key
+ * below the pod's name, and one compare covers both: a newer state would have another
+ * revision, and a deleted spec leaves no key. Every compare costs the store a look-up and
+ * a read, and first decisions are most of its load.
  */
 static void expect_pod(struct builder_draft *draft,
                        const struct builder_decision *decided, struct pl_span state)
@@ -449,7 +449,7 @@ bool builder_put_alloc(struct txn_builder *builder, const struct builder_node *n
 	return take_draft(&draft);
 }
 
-/* Both keys as seen; they are read, the Node first. */
+/* Compares both keys as seen, and reads them, the Node first. */
 static void expect_node(struct builder_draft *draft, const int64_t revs[2],
                         struct pl_span json, struct pl_span alloc)
 {

@@ -1,26 +1,28 @@
 /*
- * The one place where transactions on nodes and pods are made: nobody writes these keys
- * past it. What each entry compares is docs/keys.md's table of writers, in code.
+ * A txn builder: makes every transaction on nodes and pods. No other code writes these keys;
+ * the compares of each entry are docs/keys.md's table of writers, in code.
  *
- *	struct book book;
+ * 	struct txn_builder builder;
  *
- *	builder_begin(&book, &arena, limits);
- *	while (more && builder_put_state(&book, &pod) && builder_put_alloc(&book, &node, ...))
- *		...
- *	builder_req(&book, &req);
+ * 	builder_begin(&builder, &arena, limits);
+ * 	while (more && builder_put_state(&builder, &pod) && builder_put_alloc(&builder, ...))
+ * 		...
+ * 	builder_req(&builder, &req);
  *
- * An entry goes in whole or not at all (false: it does not fit any more, or book.code
- * says what failed). Each brings its compares, its writes, and reads for the case that
- * some compare does not hold: so an answer of "no" brings what is newer, and builder_answer
- * tells it entry by entry, in the order in which they were added. A key may be in one
- * entry only. (The reads may be left out, and made by themselves after a "no".)
+ * Invariants: an entry is added whole or not at all (false: the entry does not fit any more, or
+ * builder.code says what failed); a key is in one entry only.
  *
- * **Unknown outcomes**: a transaction is the same when it is sent again, and what it
- * writes makes its own compares fail. So whoever does not know sends it once more: if it
- * succeeds, it was not applied before, and can not be applied twice; if not, what was
- * read tells whether it was ours that is there (BUILDER_OURS).
+ * Each entry has its compares, its writes, and reads for the case that a compare fails: so a
+ * failed transaction brings the newer values, and builder_answer gives them entry by entry, in
+ * the order in which they were added. (The reads may be left out and sent by themselves after a
+ * failure.)
  *
- * Pure; spans are borrowed as long as the book is used, names until the call ends.
+ * **Unknown outcomes**: the transaction has the same bytes when it is sent again, and its
+ * writes make its own compares fail. So a caller that does not know the outcome sends it once
+ * more: if it succeeds, it was not applied before and can not be applied twice; if it fails,
+ * the reads tell whether its own values stand there (BUILDER_OURS).
+ *
+ * Pure; spans are borrowed as long as the builder is used, names until the call ends.
  */
 #ifndef SHARDSCHED_RECORDS_TXN_BUILDER_H
 #define SHARDSCHED_RECORDS_TXN_BUILDER_H
@@ -41,12 +43,12 @@ struct txn_builder {
 	struct kv_compare *compare;
 	struct kv_req *then, *otherwise;
 	uint32_t entries, compares, thens, otherwises;
-	uint32_t entry_cap, cap; /* of the other three */
+	uint32_t entry_cap, cap; /* capacity of entry; of the three lists */
 	size_t bytes;            /* of the request, at most */
 	bool nests;              /* an operation of it is a transaction */
 	bool shape_bumped;       /* /groups/nodes is among what it puts */
-	uint16_t
-		fence[BUILDER_FENCES_MAX]; /* partitions whose pods and nodes it writes */
+	uint16_t fence
+		[BUILDER_FENCES_MAX]; /* partitions whose pods and nodes are written */
 	uint32_t fences;
 };
 
@@ -56,7 +58,7 @@ void builder_begin(struct txn_builder *builder, struct pl_arena *arena,
 /* builder_begin was called and something was added. */
 void builder_req(const struct txn_builder *builder, struct kv_req *out);
 
-/* Keys are built from names; those that no key can have were refused before. */
+/* Keys are built from names; names that no key can have were refused before. */
 struct builder_node {
 	uint32_t partition;
 	struct pl_span cluster, name;
@@ -100,9 +102,9 @@ bool builder_put_alloc(struct txn_builder *builder, const struct builder_node *n
                        int64_t alloc_rev, struct pl_span alloc);
 
 /* The node and its alloc: both new (revisions 0), or both as seen, or the alloc as seen
- * and no Node, which somebody took away. What nodes there are, and how they are labelled,
- * is read by rules that reach past one node; so these two put /groups/nodes as well (once
- * a book), which is what such decisions compare. */
+ * without a Node that another writer deleted. Rules that reach past one node depend on
+ * which nodes there are and on their labels, so both functions also put /groups/nodes,
+ * once a transaction; such decisions compare that key. */
 bool builder_put_node(struct txn_builder *builder, const struct builder_node *node,
                       int64_t node_rev, int64_t alloc_rev, struct pl_span json,
                       struct pl_span alloc);
@@ -111,28 +113,31 @@ bool builder_delete_node(struct txn_builder *builder, const struct builder_node 
 
 /* -- and what else must be so ------------------------------------------------------ */
 
-/* Some other key, by its mod_revision; it is read when something does not hold. */
+/* Compares another key by its mod_revision; the key is read when a compare fails. */
 bool builder_expect(struct txn_builder *builder, struct pl_span key,
                     int64_t mod_revision);
 /* A key of another kind (a group, a registry), compared and put. */
 bool builder_put(struct txn_builder *builder, struct pl_span key, int64_t mod_revision,
                  struct pl_span value);
-/* Such a key goes. */
+/* Compares and deletes a key of another kind. */
 bool builder_delete(struct txn_builder *builder, struct pl_span key,
                     int64_t mod_revision);
-/* Such a key, put without a compare: all that counts of it is that its mod_revision is
- * another. Once a key; its verdict is always BUILDER_SAME, and it never stands alone. */
+/* Puts a key of another kind without a compare, for its new mod_revision alone. Once a
+ * key; the entry's verdict is always BUILDER_SAME, and it is never the only entry. */
 bool builder_bump(struct txn_builder *builder, struct pl_span key, struct pl_span value);
 
 /* -- the answer -------------------------------------------------------------------- */
 
-/* What stands where an entry wanted to write. */
+/* The value that stands where an entry wanted to write, by the reads of a failed
+ * transaction. */
 enum builder_verdict {
-	BUILDER_OURS,  /* what it wrote: the transaction was applied, now or before */
-	BUILDER_SAME,  /* what it compared with: others are why it failed */
+	BUILDER_OURS,  /* the entry's own value: the transaction was applied, now or
+		        * before */
+	BUILDER_SAME,  /* the value that was compared with: other entries are why it
+		        * failed */
 	BUILDER_NEWER, /* something else: the entry was made for what is no more */
-	/* Nothing of what it compared with, be it by this deletion. A spec that is found
-	 * then is another pod's of that name. */
+	/* Nothing of what the entry compared with, maybe by this deletion. A spec that is
+	 * found then belongs to another pod of that name. */
 	BUILDER_GONE,
 };
 
@@ -141,15 +146,16 @@ enum builder_verdict {
 struct builder_found {
 	enum builder_verdict verdict;
 	const struct kv_record *spec, *state; /* of the pod */
-	const struct kv_record *pointer;      /* where its name falls (builder_submit) */
-	const struct kv_record *node; /* of builder_put_alloc without its value, which is
-	                               * large; its mod_revision says if it is newer */
+	const struct kv_record *pointer;      /* in the partition of the pod's name
+					       * (builder_submit) */
+	const struct kv_record *node; /* of builder_put_alloc without its large value; its
+				       * mod_revision says whether the Node is newer */
 	const struct kv_record *alloc;
 	bool has_other_keys;            /* a pod's: as in builder_decided */
 	const struct kv_record *record; /* builder_expect, builder_put, builder_delete */
 };
 
-/* False: this can not be the answer to that book. Borrows from result. */
+/* False: the result can not be the answer to that transaction. Borrows from result. */
 PL_NODISCARD bool builder_answer(const struct txn_builder *builder,
                                  const struct kv_result *result, uint32_t entry,
                                  struct builder_found *out);

@@ -1,6 +1,6 @@
 /*
- * What an answer says about an entry. Its reads are found by its place among the entries,
- * the records in them by their keys.
+ * The answer to a transaction, entry by entry. An entry's reads are found by its index, the
+ * records in them by their keys.
  */
 #include "shardsched/records/txn_builder.h"
 #include "shardsched/records/txn_builder_inner.h"
@@ -35,7 +35,7 @@ static const struct kv_record *find_record(const struct builder_entry *entry,
 	return NULL;
 }
 
-/* All that it put stands there. The revision, which is one; 0: it does not. */
+/* The one revision at which all values of the entry stand; 0: they do not. */
 static int64_t written_revision(const struct txn_builder *builder,
                                 const struct builder_entry *entry,
                                 const struct kv_txn_result *txn)
@@ -57,8 +57,8 @@ static int64_t written_revision(const struct txn_builder *builder,
 	return revision;
 }
 
-/* What others may have written just so, two counters that went up by one, is ours only
- * if it came with what nobody else writes. */
+/* Another writer may have written the same bytes, where a counter went up by one; so the
+ * values are the entry's own only if they came with a value that no other writer writes. */
 static bool is_ours(const struct txn_builder *builder, const struct builder_entry *entry,
                     const struct kv_txn_result *txn)
 {
@@ -77,7 +77,7 @@ static bool is_ours(const struct txn_builder *builder, const struct builder_entr
 	return !marked;
 }
 
-/* Of the one compare of all that stands below a pod's name. */
+/* The one compare of all keys below a pod's name. */
 static bool is_as_seen(const struct kv_compare *compare, const struct kv_get_result *get)
 {
 	bool same = get->count > 0;
@@ -128,7 +128,8 @@ static void place_pod(const struct kv_get_result *get, struct builder_found *out
 		const struct kv_record *record = &get->records[i];
 
 		if (keys_parse(record->key, &id, NULL) != PL_OK)
-			out->has_other_keys = true; /* what somebody put there */
+			out->has_other_keys = true; /* a key that is neither spec nor
+						     * state */
 		else if (id.kind == KEYS_SPEC)
 			out->spec = record;
 		else if (id.kind == KEYS_STATE)

@@ -1,4 +1,5 @@
-/* What lies behind an entry of a book: where its parts begin, and how many they are. */
+/* An entry of a txn builder: where its parts begin in the three lists, and how many there
+ * are. */
 #ifndef SHARDSCHED_RECORDS_TXN_BUILDER_INNER_H
 #define SHARDSCHED_RECORDS_TXN_BUILDER_INNER_H
 
@@ -7,7 +8,7 @@
 
 enum { BUILDER_PARTS_MAX = 3 }; /* of an entry in each of the three lists */
 
-/* What its reads are of. */
+/* The keys that its reads cover. */
 enum builder_kind {
 	BUILDER_POD,  /* spec and state; the pointer of a new one */
 	BUILDER_NODE, /* Node; alloc */
@@ -19,9 +20,9 @@ struct builder_entry {
 	uint32_t compare, then, otherwise;
 	uint8_t compares, thens, otherwises;
 	uint8_t kind; /* enum builder_kind */
-	bool bumps;   /* its last write is one that anybody may write */
-	/* Its values are written by nobody else: the generation of an alloc, or who
-	 * decided and when, is in them. So they prove that the book was applied. */
+	bool bumps;   /* its last write is of a key that any writer may write */
+	/* No other writer writes these values: they hold the alloc's generation, or the
+	 * deciding shard and the time. So they prove that the transaction was applied. */
 	bool marks;
 };
 

@@ -1,9 +1,11 @@
-/* How much a book takes. */
+/*
+ * How much goes into one transaction.
+ */
 #include "store/base/fault.h"
 #include "store/etcd/codec.h"
 #include "tests/support/shardsched/records/txn_builder_kit.h"
 
-/* What etcd's encoder makes of it. */
+/* The size in etcd's encoding. */
 static size_t encoded(void)
 {
 	struct kv_req req;
@@ -104,7 +106,7 @@ T_CASE(operations_are_bounded_and_entries_whole)
 		       builder.thens + (builder.shape_bumped ? 2u : 3u) > ops);
 		ops += builder.nests;
 	}
-	fill(1, 128); /* one of each for a state */
+	fill(1, 128); /* one operation in each list for a state */
 	fill(2, 128); /* and for a first decision; two compares where it is crowded */
 	fill(3, 63);  /* two deletions for a pod with a pointer, one of them nested */
 	fill(4, 64);  /* two reads for an alloc */
@@ -170,10 +172,10 @@ static bool pod_and_node(uint32_t i, uint32_t partition)
 	       builder_put_alloc(&builder, &node, 7, L("{}"));
 }
 
-/* What the store takes is taken from all three lists by what is around them. */
+/* The wrapping of the request takes from all three lists. */
 T_CASE(what_is_fenced_goes_through_the_guard)
 {
-	const struct kv_limits limits = {.txn_ops = 96, .fences = 16}; /* of 128 */
+	const struct kv_limits limits = {.txn_ops = 96, .fences = 16}; /* out of 128 */
 
 	for (uint32_t partitions = 1; partitions <= 64; partitions *= 2) {
 		uint32_t pods = 0;

@@ -45,7 +45,7 @@ T_CASE(a_node_comes_and_goes_with_its_alloc)
 	T_EQ(found(0).verdict, BUILDER_OURS);
 	is_record(found(0).node, node_rev, "node");
 	is_record(found(0).alloc, node_rev, "alloc");
-	/* Somebody commits to it, so what was decided about the Node is old. */
+	/* Another commit changes the alloc, so the decision about the Node is stale. */
 	alloc_rev = kit_put(&kit, ALLOC, "taken");
 	begin();
 	T_TRUE(builder_put_node(&builder, &node, node_rev, node_rev, L("cordoned"),

@@ -35,7 +35,7 @@ T_CASE(a_pod_away_from_its_name_has_a_pointer)
 	T_TRUE(!commit());
 	T_EQ(found(0).verdict, BUILDER_OURS);
 	is_record(found(0).pointer, 2, "{\"v\":1,\"at\":3}");
-	/* The same name, of another group; and without one. */
+	/* The same name in another group; then without a group. */
 	begin();
 	elsewhere.partition = 4;
 	T_TRUE(builder_submit(&builder, &elsewhere, 9, L("{other}")));
@@ -109,8 +109,8 @@ T_CASE(a_first_decision_fails_when_the_pod_is_gone)
 	down();
 }
 
-/* What stands below its name, and is neither spec nor state, must not keep it from being
- * decided about. */
+/* A key below the pod's name that is neither spec nor state must not prevent decisions
+ * about the pod. */
 T_CASE(a_pod_that_is_crowded_is_decided_key_by_key)
 {
 	struct builder_decision first;
@@ -175,7 +175,7 @@ T_CASE(a_deleted_pod_leaves_nothing)
 	T_STR(value_at("/schedules/0003/web/app-10/spec"), "other");
 	T_TRUE(!commit());
 	T_EQ(found(0).verdict, BUILDER_GONE);
-	/* Submitted again meanwhile: the one that was to go is gone. */
+	/* The pod was deleted and submitted again in between. */
 	kit_put(&kit, SPEC, "again");
 	T_TRUE(!commit());
 	T_EQ(found(0).verdict, BUILDER_GONE);
@@ -184,7 +184,8 @@ T_CASE(a_deleted_pod_leaves_nothing)
 	down();
 }
 
-/* What stands where its pointer was, before somebody took that away. */
+/* Another pod of the name stands where the pointer was, since the pointer was deleted by
+ * hand. */
 T_CASE(a_deleted_pod_leaves_another_of_its_name)
 {
 	static const char *const others[] = {"spec of another", "{\"v\":1,\"at\":4}",

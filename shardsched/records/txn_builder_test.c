@@ -74,7 +74,7 @@ T_CASE(what_was_applied_unknown_is_known_when_sent_again)
 	builder_many();
 	T_TRUE(builder_put(&builder, L("/groups/web/t"), 0, L("4")));
 	T_TRUE(commit());
-	/* The answer is lost; meanwhile a node and a pod have changed again. */
+	/* The answer is lost; in between a node and a pod have changed again. */
 	kit_put(&kit, many[1].alloc, "later");
 	delete (many[2].state);
 	delete (many[2].spec);
@@ -142,7 +142,7 @@ T_CASE(another_key_goes_as_it_was_seen)
 	T_TRUE(builder_delete(&builder, L("/budgets/web/b"), rev));
 	T_TRUE(commit());
 	T_TRUE(value_at("/budgets/web/b") == NULL);
-	T_TRUE(!commit()); /* sent again, it did not go by us */
+	T_TRUE(!commit()); /* sent again, it fails by its own writes */
 	T_EQ(found(0).verdict, BUILDER_GONE);
 	down();
 }

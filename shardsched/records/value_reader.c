@@ -4,8 +4,8 @@
 
 #include "store/base/timestamp.h"
 
-/* With what is between it and the next, a value takes two bytes at least: what may be
- * written as far as bytes go can be read. */
+/* A value takes at least two bytes with its separator: every value within the bound of
+ * bytes can be read. */
 enum { DEPTH_MAX = 16, VALUE_BYTES = 2 };
 
 struct pl_json value_reader_begin(struct value_reader *in, struct pl_arena *arena,

@@ -28,7 +28,7 @@ static void reserve_room(struct value_writer *out)
 	out->end = out->buf->at + out->buf->cap;
 }
 
-/* What was written counts. */
+/* The bytes that were written become part of the buffer. */
 static void commit_written(struct value_writer *out)
 {
 	out->buf->len = (size_t)(out->at - out->buf->at);

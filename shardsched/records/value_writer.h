@@ -16,8 +16,8 @@
 
 struct value_writer {
 	struct pl_buf *buf;
-	uint8_t *at, *end; /* where the next byte goes, and where the room ends */
-	size_t begun;      /* what was in the buffer before */
+	uint8_t *at, *end; /* next byte to write; end of the reserved room */
+	size_t begun;      /* length of the buffer before the value */
 	enum pl_code code;
 };
 
@@ -30,7 +30,7 @@ void value_writer_fail(struct value_writer *out, enum pl_code code);
 /* False after a failure. */
 bool value_writer_grow(struct value_writer *out, size_t more);
 
-/* In quotes, whatever it is; bytes that are not UTF-8 become U+FFFD. */
+/* Adds the text in quotes; bytes that are not UTF-8 become U+FFFD. */
 void value_writer_escaped(struct value_writer *out, struct pl_span text);
 /* "2026-11-21T05:00:00.000Z", in quotes. */
 void value_writer_stamp(struct value_writer *out, int64_t ms);
@@ -47,9 +47,10 @@ static inline void value_writer_raw(struct value_writer *out, const void *at, si
 
 #define VALUE_WRITER_LIT(out, text) value_writer_raw(out, text, sizeof(text) - 1)
 
-/* What a byte may stand in. */
+/* Classes of bytes. */
 enum {
-	TEXT_PLAIN = 1, /* a JSON string, as it is: ASCII without controls and spaces */
+	TEXT_PLAIN = 1, /* ASCII without controls and spaces, which a JSON string has
+			 * unescaped */
 	TEXT_NAME = 2,  /* an RFC 1123 name */
 };
 extern const uint8_t text_classes[256];
@@ -63,7 +64,7 @@ static inline bool text_is(struct pl_span text, unsigned class)
 	return classes != 0;
 }
 
-/* Without quotes. PL_INVALID: empty, or not of that class. */
+/* Adds the text without quotes. PL_INVALID: it is empty, or has a byte outside the class. */
 static inline void value_writer_word(struct value_writer *out, struct pl_span text,
                                      unsigned class)
 {
