@@ -121,7 +121,7 @@ void counted_budget_free(struct counter *counter, struct counted_budget *budget)
 	free(budget);
 }
 
-/* What it is about is not known, or not what it was. */
+/* The label sets are unknown, or the budget's selector is another one. */
 static enum pl_code match_all(struct counter *counter,
                               const struct budget_namespace *namespace)
 {

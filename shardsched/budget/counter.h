@@ -1,29 +1,29 @@
 /*
- * Counts, for each disruption budget, the pods that it covers and those that are healthy,
- * and says which budgets are to be written anew (ledger/budget.h).
+ * The counter: counts, for each disruption budget, the pods that it covers and those that are
+ * healthy, and says which budgets are to be written (records/budget_record.h).
  *
- *	what stands at /budgets/, and at /schedules/ --> counter --> puts, each comparing
- *the budget that it was made from
+ * 	what stands at /budgets/ and at /schedules/ --> counter --> puts, each comparing the
+ * 	                                                           budget it was made from
  *
- * A pod is *expected* unless it has run to its end, or is to be gone for good; it is
- * *healthy* while it is bound, has not ended, and nobody has asked it to go.
+ * A pod is *expected* unless it has run to its end or is to be gone for good. It is *healthy*
+ * while it is bound, has not ended, and is not asked to go.
  *
- * **Why what is counted late does no harm.** Pods and budgets are watched apart, so a
- * budget may be newer than what is known of its pods. But whoever disturbs a pod says so
- * in the budget, with the state that it gave up: as long as nothing newer than that is
- * known here the pod is taken as disturbed. So however old the view is, a count never
- * gives back what was taken. The first count of a budget waits until its pods are known
- *as they were when it was made. What pods do by themselves is counted when it is seen.
+ * **Why a late count does no harm.** Pods and budgets are watched apart, so a budget may be
+ * newer than what is known of its pods. But a writer that disturbs a pod notes it in the budget,
+ * with the state that it gave up: as long as nothing newer than that is known here, the pod
+ * counts as disturbed. So however old the view is, a count never gives back what was taken. The
+ * first count of a budget waits until its pods are known as they were when the budget was made.
+ * What pods do by themselves is counted when it is seen.
  *
- * Pods of namespaces without budgets are passed over; of the others so much is kept as is
- * needed to count again, at most pods_max of them. When a namespace has its first budget
- * its pods are not known, and those of all such namespaces have to be listed anew
- * (counter_stale). From the beginning of a list to its end nothing is counted that it
- * will bring: those who came are told of, those who are gone are not yet. If it is lost
- * half-way that goes on until another one has ended.
+ * Bounded: of pods in namespaces with budgets only the fields of a count are kept, at most
+ * pods_max of them; other pods are passed over. When a namespace gets its first budget its pods
+ * are unknown, and the pods of all such namespaces have to be listed (counter_stale). From the
+ * begin of a list to its end no budget of a listed namespace is counted, since pods that came
+ * are known by then and pods that went are not. A list that is lost half-way leaves it so until
+ * another list has ended.
  *
- * Pure. Not more than one put of a budget is under way, nor more than one begun in
- * COUNTER_PACE_MS of all, nor of one budget in COUNTER_EACH_MS.
+ * Pure. At most one put of each budget is in flight; puts begin at least COUNTER_PACE_MS apart,
+ * and those of one budget COUNTER_EACH_MS.
  */
 #ifndef SHARDSCHED_BUDGET_COUNTER_H
 #define SHARDSCHED_BUDGET_COUNTER_H
@@ -44,40 +44,41 @@ struct counted_budget;
 PL_NODISCARD enum pl_code counter_new(uint32_t pods_max, struct counter **out,
                                       struct pl_err *err);
 void counter_free(struct counter *counter);
-/* As if it were new, but for puts that are under way. */
+/* Forgets everything except puts in flight. */
 void counter_forget(struct counter *counter);
 
 /* -- what the store says: as the notes of relist.h ---------------------------------- */
 
 void counter_budgets_begin(struct counter *counter);
-/* record NULL: it is gone. PL_INVALID, PL_LIMIT: it makes no sense, and is set aside;
- * PL_NOMEM: list anew. */
+/* record NULL: the budget was deleted. PL_INVALID, PL_LIMIT: the value is malformed, and
+ * the budget is excluded; PL_NOMEM: the budgets are to be listed again. */
 PL_NODISCARD enum pl_code counter_budget(struct counter *counter,
                                          const struct keys_id *id,
                                          const struct kv_record *record,
                                          struct pl_err *err);
-/* What the list did not have is gone. */
+/* Budgets that the list did not bring are gone. */
 void counter_budgets_end(struct counter *counter);
 
-/* There are budgets, so pods are to be followed. */
+/* Whether there are budgets, so that pods have to be followed. */
 bool counter_wants_pods(const struct counter *counter);
-/* Not all that matter are known, nor will be by a list that is under way: list anew. To
- * be asked after counter_next. */
+/* Whether pods that matter are unknown, and no list in flight will bring them: they are
+ * to be listed. To be asked after counter_next. */
 bool counter_stale(const struct counter *counter);
 
-/* A list is to be made: of these namespaces, as they are now, its end will say that their
- * pods are known. How many. */
+/* Picks the namespaces of the next list of pods: when the list ends, their pods are
+ * known. Returns their number. */
 uint32_t counter_pods_pick(struct counter *counter);
-/* One of them after the other, by name (empty: the first one). False: that was all. */
+/* The picked namespaces in the order of their names, each after the one before (empty:
+ * the first). False: there are no more. */
 bool counter_pods_picked(const struct counter *counter, struct pl_span after,
                          struct pl_span *out);
 void counter_pods_begin(struct counter *counter);
-/* Spec or state. A value that makes no sense is as if it were not there. PL_NOMEM,
- * PL_LIMIT: nothing is counted any more before all pods are listed anew. */
+/* A spec or a state. A malformed value counts as absent. PL_NOMEM, PL_LIMIT: nothing is
+ * counted until all pods were listed again. */
 PL_NODISCARD enum pl_code counter_pod(struct counter *counter, const struct keys_id *id,
                                       const struct kv_record *record, struct pl_err *err);
 void counter_pods_end(struct counter *counter, int64_t revision);
-/* Every change up to the revision was told. */
+/* Every change up to the revision was handed in. */
 void counter_pods_seen(struct counter *counter, int64_t revision);
 /* The list that was under way is void. */
 void counter_pods_lost(struct counter *counter);
@@ -87,17 +88,18 @@ void counter_pods_lost(struct counter *counter);
 struct counter_put {
 	struct counted_budget *budget;
 	struct pl_span namespace, name;
-	int64_t rev; /* to compare with */
+	int64_t rev; /* mod_revision to compare */
 	struct pl_span value;
 };
 
 /* The next one to be written; false: none at the moment. Borrowed until the next call of
  * any function. Each has to be answered. */
 bool counter_next(struct counter *counter, uint64_t now_ms, struct counter_put *out);
-/* It stands since that revision; 0: it does not, or nobody knows. */
+/* The put is over: the value stands since that revision; 0: it does not stand, or the
+ * outcome is unknown. */
 void counter_answer(struct counter *counter, struct counted_budget *budget,
                     int64_t revision, uint64_t now_ms);
-/* When there may be one; UINT64_MAX: when something comes in. */
+/* When counter_next may have a put; UINT64_MAX: not before something is handed in. */
 uint64_t counter_deadline_ms(const struct counter *counter);
 
 /* Asserts that all that is kept up agrees with a count from the start; for tests. */

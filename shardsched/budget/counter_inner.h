@@ -1,10 +1,13 @@
 /*
  * Inside the counter.
  *
- *	space    a namespace with budgets
- *	kin      pods of a namespace with the same labels: covered by the same budgets
- *	pod      one of them: what it counts as, and since which state
- *	counted  a budget: sums over the kins that it covers
+ * 	namespace       a namespace with budgets
+ * 	label set       the pods of a namespace with equal labels: the same budgets cover them
+ * 	pod             one pod: what it counts as, and since which state
+ * 	counted budget  sums over the label sets that it covers
+ *
+ * Invariant: the sums of a budget are those of its label sets, and these are those of their
+ * pods; counter_check proves it.
  */
 #ifndef SHARDSCHED_BUDGET_COUNTER_INNER_H
 #define SHARDSCHED_BUDGET_COUNTER_INNER_H
@@ -17,9 +20,9 @@ struct budget_namespace {
 	struct pl_map_node by_name;
 	uint32_t name; /* held */
 	struct pl_list budgets, label_sets;
-	bool picked;  /* for the next list */
+	bool picked;  /* the next list will bring its pods */
 	bool listing; /* the list that is under way will bring all of its pods */
-	bool known;   /* they are, and no list is under way that will bring them anew */
+	bool known; /* the pods are known, and no list in flight will bring them again */
 };
 
 struct label_set {
@@ -39,9 +42,9 @@ struct counter_pod {
 	uint32_t key[2];             /* namespace and name; held */
 	struct label_set *label_set; /* NULL: its spec is not known */
 	int64_t state_rev;
-	uint16_t partition;             /* where its spec, or else its state, stands */
+	uint16_t partition;             /* of its spec, or else of its state */
 	uint16_t spec_seen, state_seen; /* generation of the list */
-	bool over, healthy;             /* as its state says */
+	bool over, healthy;             /* by its state: has run to its end; is healthy */
 };
 
 struct counted_budget {
@@ -49,40 +52,42 @@ struct counted_budget {
 	uint32_t key[2]; /* namespace and name; held */
 	struct budget_namespace *namespace;
 	struct pl_list of_namespace;
-	struct pl_list dirty;  /* to be looked at */
-	struct pl_list noting; /* what it says depends on how far the view is */
+	struct pl_list dirty;  /* in counter.dirty while the budget is to be recounted */
+	struct pl_list noting; /* in counter.noting while its disrupted pods depend on how
+			        * far the view is */
 	struct budget object;
-	uint8_t *value; /* as it stands */
+	uint8_t *value; /* as it stands in the store */
 	size_t len;
-	uint8_t *sent; /* as it is being written */
+	uint8_t *sent; /* as the put in flight writes it */
 	size_t sent_len;
 	int64_t rev;
 	uint64_t next_ms;
 	uint64_t expected, healthy;
 	uint16_t seen;
-	bool good;  /* its value makes sense */
-	bool fresh; /* nobody has counted it */
+	bool good;  /* the value is well-formed */
+	bool fresh; /* the value has no count yet */
 	bool out;   /* a put is under way */
-	bool gone;  /* and nobody else knows it any more */
+	bool gone;  /* deleted; kept for the put in flight */
 };
 
 struct counter {
 	struct model model;
-	struct pl_arena arena; /* of one value */
+	struct pl_arena arena; /* reset for each value */
 	struct pl_buf buf;
 	struct pl_map budgets, namespaces, label_sets, pods;
 	struct pl_list dirty, noting;
-	struct pl_list gone; /* by dirty */
+	struct pl_list gone; /* budgets, linked by dirty */
 	uint32_t pods_max;
 	uint16_t budgets_seen, pods_seen;
 	bool listing; /* pods */
 	int64_t view_rev;
 	uint64_t next_ms;
-	uint64_t stale_ms; /* until then the view may catch up; 0: it need not */
+	uint64_t stale_ms; /* time until which the view may catch up; 0: nothing waits for
+			    * it */
 };
 
 /* counter.c */
-/* It has that value since that revision. PL_NOMEM, or it makes no sense. */
+/* Sets the value and its revision. PL_NOMEM, or the value is malformed. */
 PL_NODISCARD enum pl_code counted_budget_set(struct counter *counter,
                                              struct counted_budget *budget,
                                              const struct kv_record *record,
@@ -95,10 +100,10 @@ struct budget_namespace *namespace_find(const struct counter *counter,
 /* counter_pods.c */
 struct counter_pod *pod_of(const struct counter *counter, uint32_t namespace,
                            struct pl_span name);
-/* Which budgets of the space cover it, found out anew. */
+/* Finds out which budgets of the namespace cover the label set. */
 PL_NODISCARD enum pl_code label_set_match(struct counter *counter,
                                           struct label_set *label_set);
-/* Its pods, and what follows from them, are forgotten. */
+/* Forgets the namespace's pods, and takes them out of all sums. */
 void pods_forget(struct counter *counter, const struct budget_namespace *namespace);
 
 #endif

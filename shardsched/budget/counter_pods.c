@@ -1,6 +1,6 @@
 /*
- * Pods and their kins. A pod's part in the sums is taken out before anything about it
- * changes, and put in again afterwards.
+ * Pods and their label sets. A pod's part in the sums is taken out before anything about the pod
+ * changes, and added again afterwards.
  */
 #include <stdlib.h>
 
@@ -209,7 +209,7 @@ static void pod_tidy(struct counter *counter, struct counter_pod *pod)
 		pod_free(counter, pod);
 }
 
-/* As the shards have it: to them a spec that is another's makes no sense either. */
+/* Shards read a spec in the same way: a spec with another pod's name is malformed. */
 static bool is_own_key(struct reader *reader, struct pl_json meta,
                        const struct keys_id *id)
 {
@@ -217,8 +217,7 @@ static bool is_own_key(struct reader *reader, struct pl_json meta,
 	       pl_span_eq(reader_text(reader, meta, "namespace"), id->scope);
 }
 
-/* Its labels, with a reference; NULL: it makes no sense, or there is no memory (*code).
- */
+/* The pod's labels, with a reference; NULL: malformed, or no memory (*code). */
 static const struct labels *labels_of(struct counter *counter, const struct keys_id *id,
                                       struct pl_span value, enum pl_code *code)
 {
@@ -326,7 +325,7 @@ static enum pl_code apply_state(struct counter *counter,
 	if (pod == NULL)
 		return counter->pods.count >= counter->pods_max ? PL_LIMIT : PL_NOMEM;
 	if (pod->partition != id->partition && pod->label_set != NULL)
-		return PL_OK; /* what is left of another one: not ours to judge */
+		return PL_OK; /* what is left of another pod is not ours to judge */
 	pod->state_seen = counter->pods_seen;
 	set_state(counter, pod, record->mod_revision, over, healthy);
 	return PL_OK;
@@ -338,7 +337,7 @@ static void apply_gone(struct counter *counter, const struct budget_namespace *n
 	struct counter_pod *pod = pod_of(counter, namespace->name, id->name);
 
 	if (pod == NULL || pod->partition != id->partition)
-		return; /* its pointer, perhaps */
+		return; /* maybe the pod's pointer */
 	if (id->kind == KEYS_SPEC)
 		set_label_set(counter, pod, NULL);
 	else
@@ -424,8 +423,8 @@ bool counter_pods_picked(const struct counter *counter, struct pl_span after,
 	return found;
 }
 
-/* From here to its end those who came since the last one are known, and those who are
- * gone are not: counted together they are more than ever were. */
+/* From here to the end of the list new pods are known and deleted pods still count, so
+ * sums may be too large. */
 void counter_pods_begin(struct counter *counter)
 {
 	counter->pods_seen++;
@@ -445,7 +444,7 @@ void counter_pods_lost(struct counter *counter)
 		namespace_at(at)->listing = false;
 }
 
-/* What the list did not have is gone. */
+/* The pod is forgotten unless the list brought it. */
 static void sweep_pod(struct counter *counter, struct counter_pod *pod)
 {
 	if (pod->spec_seen != counter->pods_seen)

@@ -1,6 +1,6 @@
 /*
- * Which budgets are to be written: those of which something was heard are looked at, one
- * after the other, and those whose count is another than what stands there are put.
+ * Which budgets are to be written. Budgets that may have changed are recounted one after the
+ * other, and those whose count differs from their value are put.
  */
 #include <stdlib.h>
 
@@ -43,7 +43,8 @@ static uint32_t bounded_count(uint64_t count)
 	return count > INT32_MAX ? INT32_MAX : (uint32_t)count;
 }
 
-/* Notes that have been seen are struck out in place. True: it says something else. */
+/* Removes notes of disruptions that have been seen, in place. True: the value has
+ * changed. */
 static bool recount_budget(const struct counter *counter,
                            const struct counted_budget *budget,
                            struct budget_record *record, struct budget_disrupted *notes)
@@ -119,15 +120,15 @@ static struct counted_budget *next_ready(struct counter *counter, uint64_t now_m
 	return NULL;
 }
 
-/* Who was disturbed before the budget was there is noted nowhere: so its pods have to be
- * known as they were then. */
+/* A pod that was disturbed before the budget was made is noted nowhere: so the pods have
+ * to be known as they were at that revision. */
 static bool is_awaited(const struct counter *counter, const struct counted_budget *budget)
 {
 	return budget->good && budget->fresh && budget->namespace->known &&
 	       counter->view_rev < budget->rev;
 }
 
-/* A view to which nothing happens does not come any further: then all is listed anew. */
+/* A view without events does not advance: after a while all pods are listed again. */
 static void stop_waiting(struct counter *counter, uint64_t now_ms)
 {
 	if (counter->stale_ms == 0 || now_ms < counter->stale_ms)
@@ -153,7 +154,8 @@ static bool make_put(struct counter *counter, struct counted_budget *budget,
 	budget->next_ms = now_ms + LOOK_MS;
 	if (awaited && counter->stale_ms == 0)
 		counter->stale_ms = now_ms + PATIENCE_MS;
-	if (budget->namespace->known && !awaited) /* else when its pods are */
+	if (budget->namespace->known && !awaited) /* else it is counted once its pods are
+						   * known */
 		code = print_budget(counter, budget);
 	if (code == PL_NOTFOUND)
 		return false;

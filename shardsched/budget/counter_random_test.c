@@ -1,11 +1,10 @@
 /*
- * Random histories: pods that come, go and change, budgets too, disruptions that take
- * what they find, with a counter whose two feeds lag as they like and whose answers are
- * lost at times.
+ * Random histories: pods that come, go and change; budgets, too; disruptions that take what they
+ * find; and a counter whose two feeds lag at random and whose answers are sometimes lost.
  *
- * Two judges, who count from what stands in the store. While pods do nothing by
- * themselves (*quiet*), no disruption that a budget allowed takes it below what it wants.
- * And whenever everything has been heard, what budgets say is what is so.
+ * Two checks count from the store itself. While pods do nothing by themselves (*quiet*), no
+ * disruption that a budget allowed takes it below what it wants. And whenever every event was
+ * handed in, the budgets have the right counts.
  */
 #include "store/base/rng.h"
 #include "tests/harness/torture.h"
@@ -159,7 +158,7 @@ static void state(unsigned pod, const char *phase, const char *more)
 	rig_state(&rig, namespace_of(pod), name, phase, more);
 }
 
-/* One transaction: the budgets that cover it, as they stand, and its state. */
+/* One transaction: the budgets that cover the pod, as they stand, and the pod's state. */
 static void disturb(unsigned pod)
 {
 	struct budget_record taken[BUDGETS];

@@ -139,7 +139,7 @@ T_CASE(a_spec_that_is_not_its_pods_counts_for_nothing)
 	down();
 }
 
-/* As a shard would, in one revision. */
+/* Writes both in one revision, as a shard does. */
 static int64_t disturb(const char *name)
 {
 	struct budget_record it = record("/budgets/web/a");
@@ -176,18 +176,18 @@ T_CASE(a_count_that_is_late_gives_nothing_back)
 		;
 	rig.now_ms += 10000;
 	T_TRUE(!counter_next(rig.counter, rig.now_ms, &put));
-	T_EQ(rig_settle(&rig), 1); /* it is counted as gone, so the note goes */
+	T_EQ(rig_settle(&rig), 1); /* the pod counts as gone, so its note is removed */
 	says("/budgets/web/a", 4, 3, 3, 0);
 	T_EQ(record("/budgets/web/a").disrupted_count, 0);
 	rig_state(&rig, "web", "a-1", "Bound", "");
 	T_EQ(rig_settle(&rig), 1);
 	says("/budgets/web/a", 4, 3, 4, 1);
-	/* It goes, and comes back before anybody looks. */
+	/* The pod goes, and comes back before the budget is counted. */
 	(void)disturb("a-1");
 	rig_state(&rig, "web", "a-1", "Bound", "");
 	T_TRUE(rig_settle(&rig) >= 1);
 	says("/budgets/web/a", 4, 3, 4, 1);
-	/* It goes for good. */
+	/* The pod goes for good. */
 	(void)disturb("a-1");
 	(void)rig_put(&rig, "/schedules/0003/web/a-1/state", NULL);
 	(void)rig_put(&rig, "/schedules/0003/web/a-1/spec", NULL);
@@ -208,11 +208,12 @@ T_CASE(a_put_that_came_too_late_is_made_anew)
 	T_TRUE(counter_next(rig.counter, rig.now_ms, &put));
 	rig_budget(&rig, "web", "a", "\"maxUnavailable\":2", "a");
 	T_EQ(rig_apply(&rig, &put), 0);
-	T_TRUE(!counter_next(rig.counter, rig.now_ms + 5000, &put)); /* one at a time */
+	T_TRUE(!counter_next(rig.counter, rig.now_ms + 5000,
+	                     &put)); /* one put at a time */
 	counter_answer(rig.counter, put.budget, 0, rig.now_ms);
 	(void)rig_settle(&rig);
 	says("/budgets/web/a", 4, 2, 4, 2);
-	/* One that was deleted meanwhile is nobody's when the answer comes. */
+	/* A budget that was deleted in between is gone when the answer comes. */
 	rig_state(&rig, "web", "a-1", "Pending", "");
 	rig_feed_all(&rig);
 	rig.now_ms += 1000;
@@ -266,8 +267,8 @@ static void others_bound_instead(void)
 	}
 }
 
-/* Those who came are told of, page by page, and those who are gone are not before its
- * end: all of them together were never there. */
+/* Pods that came are handed in page by page, pods that went are not before the end of the
+ * list: there never were so many pods at one time. */
 T_CASE(what_a_list_has_told_half_of_is_not_counted)
 {
 	struct counter_put put;
@@ -282,7 +283,7 @@ T_CASE(what_a_list_has_told_half_of_is_not_counted)
 	rig_list_pages(&rig, RIG_PODS);
 	rig.now_ms += 10000;
 	T_TRUE(!counter_next(rig.counter, rig.now_ms, &put));
-	T_TRUE(!counter_stale(rig.counter)); /* it is under way */
+	T_TRUE(!counter_stale(rig.counter)); /* a list is in flight */
 	counter_pods_lost(rig.counter);
 	rig.now_ms += 10000;
 	T_TRUE(!counter_next(rig.counter, rig.now_ms, &put));
@@ -297,7 +298,7 @@ T_CASE(what_a_list_has_told_half_of_is_not_counted)
 	down();
 }
 
-/* What is to be listed is chosen before the list begins. */
+/* The namespaces of a list are picked before it begins. */
 T_CASE(a_namespace_that_came_too_late_for_a_list_waits_for_the_next)
 {
 	struct pl_span namespace;

@@ -9,7 +9,7 @@ static uint32_t block_count(uint32_t count)
 	return (count + BEST_WIDTH - 1) / BEST_WIDTH;
 }
 
-/* With room for whole blocks of the level above. */
+/* The number is rounded up to whole blocks of the level above. */
 static size_t padded_count(uint32_t count)
 {
 	return (size_t)block_count(block_count(count)) * BEST_WIDTH;

@@ -21,7 +21,7 @@ enum { BEST_LEVELS_MAX = 4, BEST_WIDTH = 64 };
 struct best_level {
 	int32_t *best;
 	uint32_t *ties; /* 0 where best is BEST_NONE */
-	uint32_t count; /* of blocks; room is a multiple of 64 */
+	uint32_t count; /* number of blocks; the arrays are padded to a multiple of 64 */
 };
 
 struct best_tree {
@@ -37,19 +37,20 @@ struct best_top {
 
 /* Heap for that many totals. */
 size_t best_tree_bytes(uint32_t count);
-/* All of them are BEST_NONE. false: no memory. */
+/* Makes a tree of totals that all are BEST_NONE. false: no memory. */
 PL_NODISCARD bool best_tree_init(struct best_tree *tree, const int32_t *total,
                                  uint32_t count);
 /* A zeroed one, too. */
 void best_tree_done(struct best_tree *tree);
 
-/* Some of the 64 totals of that block have changed. */
+/* To be called when totals of that block have changed. */
 void best_tree_update(struct best_tree *tree, uint32_t block);
-/* All may have. */
+/* To be called when any total may have changed. */
 void best_tree_build(struct best_tree *tree);
 
 struct best_top best_tree_top(const struct best_tree *tree);
-/* The place of the best total of that index among those that are equal, below ties. */
+/* The position of one of the totals that equal the best: the index-th of them, below
+ * ties. */
 uint32_t best_tree_pick(const struct best_tree *tree, uint32_t index);
 
 #endif

@@ -11,15 +11,15 @@ struct class_cache {
 	struct snapshot *snapshot;
 	struct cycle_cache cache;
 	size_t memory_max;
-	struct pl_list order; /* of struct kept; the one used last is first */
+	struct pl_list order; /* class_results, the one used last first */
 	struct pl_map by_signature;
 	struct class_cache_figures figures;
-	uint32_t capacity; /* of slots in dirty */
+	uint32_t capacity; /* number of slots in dirty */
 	struct class_results_dirty dirty;
 	struct class_results_scratch scratch;
 };
 
-/* Of a class: what it shares with those that are alike. */
+/* The link from a class to the results that it shares with classes of the same signature. */
 struct result_share {
 	struct class_results *results; /* NULL: forgotten */
 	struct pl_list of_kept;
@@ -84,7 +84,7 @@ void class_cache_figures(const struct class_cache *classes,
 	*out = classes->figures;
 }
 
-/* Nobody is left who holds what its signature points to. */
+/* The last class that holds what the signature points to leaves. */
 static void leave_results(struct class_cache *classes, struct result_share *share)
 {
 	struct class_results *results = share->results;
@@ -106,7 +106,8 @@ void class_cache_forget(struct class_cache *classes, struct fw_class *class)
 	class->cache = NULL;
 }
 
-/* Those used last stay, within the bound; but for one that is to stay anyhow. */
+/* Evicts the results that were not used for longest until the rest is within the bound,
+ * except for one that is to stay. */
 static void evict_oldest(struct class_cache *classes, size_t bytes,
                          const struct class_results *stays)
 {

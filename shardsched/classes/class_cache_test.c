@@ -1,4 +1,6 @@
-/* What is kept of classes: how much of it, and what it costs. */
+/*
+ * The class cache: how much it keeps, and what that costs.
+ */
 #include "shardsched/classes/class_cache.h"
 #include "shardsched/plugins/plugins.h"
 #include "store/base/fault.h"
@@ -158,7 +160,7 @@ T_CASE(those_used_last_stay)
 		(void)decide_both(i, 0);
 	T_EQ(figures().forgotten, 0);
 	(void)decide_both(0, 0);
-	(void)decide_both(3, 0); /* for which 1 goes */
+	(void)decide_both(3, 0); /* evicts the results of 1 */
 	T_EQ(figures().forgotten, 1);
 	T_EQ(figures().results, 3);
 	T_EQ(figures().bytes, bytes * 3);
@@ -230,7 +232,7 @@ T_CASE(classes_that_ask_for_the_same_share_what_is_kept)
 		T_EQ(figures().results, i < 2 ? 1 : i);
 	}
 	T_EQ(figures().made, 3);
-	/* It outlives the one that made it, and goes with the last. */
+	/* The results outlive the class that made them, and go with the last one. */
 	close_class(class[0], &pod[0]);
 	T_EQ(figures().results, 3);
 	T_EQ(node_for(r.cached, class[1]), node_for(r.plain, class[1]));
@@ -256,8 +258,8 @@ T_CASE(what_is_kept_grows_with_the_cluster)
 	rig_end();
 }
 
-/* Pods come and go, nodes are mended, pods are decided about: with what is kept, and
- * all anew. */
+/* Pods come and go, nodes change, pods are decided: with updated results, and with new
+ * ones. */
 T_CASE(a_steady_state_allocates_nothing)
 {
 	rig_begin(300, 1 << 20);
@@ -278,7 +280,8 @@ T_CASE(a_steady_state_allocates_nothing)
 	rig_end();
 }
 
-/* It does without, or the cycle tells; and afterwards all is well. */
+/* Without memory a decision goes without the cache, or the cycle fails; the next one is
+ * right. */
 T_CASE(no_memory)
 {
 	bool fired = true;

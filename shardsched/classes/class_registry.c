@@ -7,12 +7,12 @@
 
 enum { BY_SPEC_FIRST = 64 };
 
-/* What is prepared for a class. */
+/* What plugins have prepared for a class. */
 struct ready_class {
 	struct registered_class *of;
-	struct fw_class *class; /* NULL: nobody asked for it */
-	struct fw_class *all;   /* likewise */
-	struct pl_list order;   /* of pool.ready, or alone */
+	struct fw_class *class; /* NULL: not asked for since the class became ready */
+	struct fw_class *all;   /* NULL: not asked for since the class became ready */
+	struct pl_list order;   /* in registry.ready, or in no list */
 };
 
 void class_registry_init(struct class_registry *registry,
@@ -131,7 +131,7 @@ static void drop_ready(struct class_registry *registry, struct ready_class *read
 		forget_class(registry, open);
 }
 
-/* But for one that is to stay anyhow. */
+/* Drops ready classes beyond the bound, except for one that is to stay. */
 static void trim_ready(struct class_registry *registry, const struct ready_class *stays)
 {
 	PL_LIST_EACH (link, &registry->ready) {
@@ -144,7 +144,7 @@ static void trim_ready(struct class_registry *registry, const struct ready_class
 	}
 }
 
-/* One that is used, and stays ready as long. */
+/* Whether the class is in use and stays ready as long as it is. */
 static bool is_exempt(const struct class_registry *registry,
                       const struct registered_class *open)
 {

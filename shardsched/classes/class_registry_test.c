@@ -1,5 +1,7 @@
-/* Classes that come and go: who is known, who is ready, and that a random history keeps
- * to what a list would say. */
+/*
+ * Classes that come and go: which are known and which are ready. A random history is compared
+ * with a list.
+ */
 #include <stdio.h>
 
 #include "shardsched/classes/class_registry.h"
@@ -11,10 +13,10 @@
 
 enum { SPECS = 12, READY = 3, STEPS = 4000, SEEDS = 4 };
 
-/* Of one spec, as it should be. */
+/* The expected state of one spec. */
 struct like {
 	uint32_t users;
-	uint64_t asked; /* when it was made ready last; 0: it is not */
+	uint64_t asked; /* when it became ready last; 0: it is not ready */
 	bool known;
 };
 
@@ -119,7 +121,7 @@ static struct registered_class *get(int i)
 	return r.held[i];
 }
 
-/* As many as may be ready, of those that cease to be. */
+/* Keeps as many as may be ready, of those that may be dropped. */
 static void like_trim(bool stays)
 {
 	for (;;) {
@@ -154,7 +156,7 @@ static void put(int i, bool stays)
 	like_trim(stays);
 }
 
-/* It is asked about a node, so that something of it is kept. */
+/* Asks the class about a node, so that it has results. */
 static struct fw_class *ask(int i, bool all, bool stays)
 {
 	struct pod_self self = {.name = r.pod[i].name, .nominated = SNAPSHOT_NONE};

@@ -72,7 +72,8 @@ void class_results_reset(struct class_results *results, const struct stage_plan 
 
 /* -- one slot ------------------------------------------------------------------------ */
 
-/* By the basis, which may be below: then all is weighed anew in the end. */
+/* By the basis, which may be below the maximum: then all totals are weighed again in the
+ * end. */
 static int32_t weigh_raw(const struct class_results *results, uint32_t i, int32_t raw)
 {
 	const struct class_results_maxed *by_max = &results->by_max[i];
@@ -112,7 +113,7 @@ static bool begin_column(struct class_results *results,
 	return true;
 }
 
-/* What the slot adds to its total; false: no memory. */
+/* Sets what the slot adds to its total; false: no memory. */
 static bool note_raw(struct class_results *results, uint32_t i, uint32_t slot,
                      int32_t raw)
 {
@@ -125,7 +126,7 @@ static bool note_raw(struct class_results *results, uint32_t i, uint32_t slot,
 			return false;
 	}
 	by_max->raw[slot] = raw;
-	/* Also the first that is not 0, before which nobody counted. */
+	/* also the first value that is not 0, before which no slot has the maximum */
 	if (raw > by_max->max) {
 		by_max->max = raw;
 		by_max->holders = 0;
@@ -134,7 +135,7 @@ static bool note_raw(struct class_results *results, uint32_t i, uint32_t slot,
 	return true;
 }
 
-/* at: of the slot in the scratch. */
+/* at: the slot's index in the scratch. */
 static bool note_feasible(struct class_results *results,
                           const struct class_results_scratch *scratch, uint32_t slot,
                           uint32_t at)
@@ -207,7 +208,7 @@ static bool update_words(struct class_results *results, struct cycle *cycle,
 /* -- all of it -------------------------------------------------------------------------
  */
 
-/* Who held the maximum is not feasible any more. */
+/* The slot that had the maximum is not feasible any more. */
 static void find_max(struct class_results *results, struct class_results_maxed *by_max)
 {
 	by_max->max = 0;
@@ -242,7 +243,7 @@ static void weigh_all(struct class_results *results, uint32_t i)
 	}
 }
 
-/* Whether totals have changed that are not dirty. */
+/* Whether totals outside the dirty slots have changed. */
 static bool refresh_maxima(struct class_results *results)
 {
 	bool all = false;

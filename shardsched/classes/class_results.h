@@ -1,6 +1,9 @@
 /*
- * What is kept of one class, or of several that are alike: see classes.h. Its numbers
- * hold for the snapshot as it was at `changes`; class_results_update brings them up to now.
+ * Class results: what the class cache keeps of one class, or of several classes with one
+ * signature (class_cache.h).
+ *
+ * Invariant: the numbers hold for the snapshot as it was at `changes`; class_results_update
+ * brings them to the current one.
  */
 #ifndef SHARDSCHED_CLASSES_CLASS_RESULTS_H
 #define SHARDSCHED_CLASSES_CLASS_RESULTS_H
@@ -14,21 +17,21 @@
 /* A score that is normalised by its maximum. */
 struct class_results_maxed {
 	int32_t *raw;     /* by slot, where feasible; NULL: all are 0 */
-	int32_t max;      /* of the feasible ones */
-	uint32_t holders; /* of these, with max */
+	int32_t max;      /* maximum over feasible slots */
+	uint32_t holders; /* number of feasible slots with the maximum */
 	int32_t basis;    /* the maximum by which totals are weighed now */
-	int32_t of_zero;  /* what a raw 0 adds under it */
+	int32_t of_zero;  /* what a raw score of 0 adds under that basis */
 };
 
 struct class_results {
-	struct pl_list order; /* of use */
+	struct pl_list order; /* in the order of use */
 	struct pl_map_node by_signature;
 	struct class_signature signature;
-	struct pl_list shares; /* of the classes that use it */
-	bool local;            /* only nodes at home are looked at */
+	struct pl_list shares; /* result_share of each class that uses them */
+	bool local;            /* only local nodes are considered */
 	struct stage_plan plan;
 	uint64_t changes;
-	uint32_t capacity; /* of slots */
+	uint32_t capacity; /* number of slots */
 	size_t bytes;
 	uint64_t *feasible;
 	uint8_t *refuser; /* REFUSED_BY_NONE: no node, or feasible */
@@ -40,7 +43,7 @@ struct class_results {
 
 enum { REFUSED_BY_NONE = UINT8_MAX };
 
-/* For the words of one stage_local. */
+/* Scratch memory for the words of one stage_local. */
 struct class_results_scratch {
 	uint64_t bits[CYCLE_BLOCK / 64];
 	uint8_t refuser[CYCLE_BLOCK];
@@ -53,7 +56,7 @@ struct class_results_dirty {
 	uint64_t *word;
 	uint32_t *list;
 	uint32_t count;
-	uint32_t words; /* of the snapshot in use */
+	uint32_t words; /* words of the snapshot's bitsets in use */
 };
 
 /* Heap, with so many maxed columns. */
@@ -66,7 +69,8 @@ void class_results_free(struct class_results *results);
 /* Forgets what it knows, for another plan. */
 void class_results_reset(struct class_results *results, const struct stage_plan *plan);
 
-/* Works out dirty slots anew. false: no memory, or a plugin failed; it is worthless. */
+/* Computes the dirty slots again. false: no memory, or a plugin failed; the results are
+ * unusable. */
 PL_NODISCARD bool class_results_update(struct class_results *results, struct cycle *cycle,
                                        const struct snapshot *snapshot,
                                        const struct class_results_dirty *dirty,

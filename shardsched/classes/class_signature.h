@@ -1,12 +1,12 @@
 /*
- * Which classes may share what is kept.
+ * A class signature: classes with equal signatures share their results.
  *
- * Local plugins read a node and, of the pod, what it asks of one node. Its namespace,
- * labels, controller, gang, priority, and rules about other pods matter to global ones
- * only, and nobody keeps what these say. So the classes of fifty applications that ask
- * for the same are kept once.
+ * Local plugins read a node and those fields of the pod that concern one node. The pod's
+ * namespace, labels, controller, gang, priority and rules about other pods matter to global
+ * plugins only, whose results are not kept. So the classes of fifty applications with equal
+ * requests share one set of results.
  *
- * Claims are found by namespace, so a class with volumes is like itself only.
+ * Claims are found by namespace, so a class with volumes shares with no other.
  */
 #ifndef SHARDSCHED_CLASSES_CLASS_SIGNATURE_H
 #define SHARDSCHED_CLASSES_CLASS_SIGNATURE_H

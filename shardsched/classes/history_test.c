@@ -1,7 +1,7 @@
 /*
- * Each decision twice, with what is kept and without, on random histories: nodes that
- * come, change and go, pods of many classes that come and go, nominations, objects
- * beside them, classes that are closed, a bound of memory that forgets.
+ * Each decision is made twice, with the class cache and without, on random histories: nodes that
+ * come, change and go, pods of many classes that come and go, nominations, objects beside them,
+ * classes that are closed, and a bound of memory that evicts results.
  */
 #include <stdlib.h>
 
@@ -14,13 +14,14 @@ enum { PLACED_MAX = 4096, NOMINATIONS_MAX = 8, HOLDS_MAX = 12 };
 
 struct history_opts {
 	uint32_t nodes;
-	uint32_t classes; /* of the list, from the first on; 0: all */
+	uint32_t classes; /* number of classes from the list's start; 0: all */
 	uint32_t steps;
 	uint32_t calm; /* nodes and objects change so many times less often */
 	bool nominations;
-	bool abroad; /* nodes go abroad, aside and home, and some classes stay at home */
+	bool abroad; /* nodes become remote, excluded and local, and some classes consider
+		      * local nodes only */
 	size_t memory_max;
-	const char *config; /* of the profile */
+	const char *config; /* configuration of the profile */
 	uint64_t seed;
 };
 
@@ -54,7 +55,7 @@ static struct {
 	struct held held[HOLDS_MAX];
 	uint32_t held_count;
 	uint32_t last; /* pod that was decided about */
-	uint32_t name; /* of who is decided about, but for whom a node is nominated */
+	uint32_t name; /* the pod that is decided, for which another pod is nominated */
 	uint64_t found, none, failed;
 } h;
 
@@ -264,7 +265,7 @@ static void lift_or_lower(struct held *held)
 	held->lifted = !held->lifted;
 }
 
-/* As much as some pod asks for, or all that a node has. */
+/* Reserves as much as some pod requests, or all that a node has. */
 static void gang_step_reserve(void)
 {
 	uint32_t node = below(h.opts->nodes);
@@ -320,7 +321,7 @@ static void check_same(const struct cycle_outcome *a, const struct cycle_outcome
 	T_EQ(a->pre.count, b->pre.count);
 }
 
-/* All that can be asked about the decision afterwards. */
+/* Asks everything that can be asked about the decision afterwards. */
 static void check_all(const struct cycle_outcome *out)
 {
 	struct pl_bitset left = cycle_feasible(h.cached);
@@ -345,7 +346,7 @@ static void check_all(const struct cycle_outcome *out)
 	}
 }
 
-/* As for a gang in one domain. */
+/* Restricts the nodes, as a gang in one domain does. */
 static void keep_to_some(bool some)
 {
 	static uint64_t word[1024];
@@ -361,7 +362,7 @@ static void keep_to_some(bool some)
 	cycle_restrict_nodes(h.plain, only);
 }
 
-/* Each node of the class, and no other, is feasible or refused once. */
+/* Each node of the class, and no other, is feasible or refused exactly once. */
 static void check_counted(uint32_t pod, const struct cycle_outcome *out)
 {
 	struct pl_bitset nodes = fw_class_nodes(h.class[pod], &snapshot);
@@ -409,7 +410,7 @@ static void step_decide(void)
 		place(pod, plain.node);
 }
 
-/* Now and then, or when everything is calm rarely. */
+/* True now and then; rarely when the history is calm. */
 static bool happens(uint32_t percent)
 {
 	return pl_rng_chance(&h.rng, percent, (uint64_t)100 * h.opts->calm);
@@ -538,7 +539,7 @@ T_CASE_SECONDS(other_weights, 120)
 	                               .seed = t_seed()});
 }
 
-/* Only local plugins have something to say: what is kept is the whole answer. */
+/* Only local plugins run: the cached results are the whole answer. */
 T_CASE_SECONDS(nothing_global, 120)
 {
 	struct history_opts opts = {.nodes = 60,

@@ -226,7 +226,7 @@ T_CASE(without_memory_it_says_so)
 	put_node(0, 4);
 	put_node(1, 8);
 	decide_some(0, 100, "");
-	/* Some of what is not there is done without: what is kept by class. */
+	/* Without memory the class cache is not used. */
 	t_torture(small_replay, true);
 	close_log();
 }

@@ -1,4 +1,6 @@
-/* Each line does to a fresh engine what it tells of, and a decision is made anew. */
+/*
+ * Replay: each line is applied to a fresh engine, and each decision is made again.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +101,7 @@ static enum pl_code read_text(struct pl_json line, const char *name,
 	return code;
 }
 
-/* As it stands in the line. */
+/* The object as it stands in the line. */
 static enum pl_code read_object(struct pl_json line, struct pl_span text,
                                 const char *name, struct pl_span *out, struct pl_err *err)
 {
@@ -233,7 +235,7 @@ static enum pl_code replay_decision(struct replay *replay, struct pl_json line,
 		return code;
 	replay->figures.decisions++;
 	PL_ASSERT(replay->again.len > 0);
-	/* Without the end of the line. */
+	/* without the line's end */
 	replay->again.len--;
 	if (pl_span_eq(pl_buf_span(&replay->again), text))
 		replay->again.len = 0;

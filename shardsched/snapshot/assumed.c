@@ -6,9 +6,9 @@
 #include "store/base/alloc.h"
 
 /*
- * An entry counts its assumptions and has a stamp, new with each first of them. A
- * decision whose stamp is not its object's any more has nothing to take back: the object
- * is gone, or was put with a decision of its own.
+ * An entry counts its assumptions; its stamp changes with the first of them. A decision
+ * whose stamp differs from its object's has nothing to undo: the object is gone, or was
+ * put with a decision of its own.
  */
 
 static struct pl_span key_span(const struct assumed *it)
@@ -49,7 +49,7 @@ static void set_claim(struct strings *strings, struct volume *volume,
 	set_text(strings, &volume->claim_uid, uid);
 }
 
-/* What it is about: the volume or the claim. */
+/* The entry of the decision's object: the volume or the claim. */
 static struct catalog_entry *entry_of(const struct catalog *catalog,
                                       const struct assumed *it)
 {
@@ -78,7 +78,7 @@ static bool is_open(const struct assumed *it, const struct catalog_entry *entry)
 	return it->volume != 0 ? volume->claim_name == 0 : claim->selected_node == 0;
 }
 
-/* Its class's group is kept for it: coming back can not fail. */
+/* The group of the volume's class is kept for it, so the volume's return can not fail. */
 static enum pl_code apply_volume(struct catalog *catalog, struct catalog_entry *entry,
                                  struct catalog_key claim, struct pl_err *err)
 {
@@ -178,7 +178,7 @@ static uint32_t count_decisions(const struct catalog *catalog, struct assumed_po
 	return count;
 }
 
-/* With references to all that it names, or back. */
+/* Takes references to all names in the decision, or gives them back. */
 static void ref_names(struct strings *strings, const struct assumed *it, bool on)
 {
 	const uint32_t texts[] = {it->key.pod.namespace,

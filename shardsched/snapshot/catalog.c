@@ -182,7 +182,7 @@ static void bump_epoch(struct catalog *catalog, enum catalog_kind kind)
 	catalog->count[kind] = (uint32_t)catalog->inner->kind[kind].count;
 }
 
-/* Beside the map, without an object. */
+/* Makes an entry that is not in the map, without an object. */
 static enum pl_code entry_new(struct catalog *catalog, enum catalog_kind kind,
                               struct catalog_key key, struct catalog_entry **out,
                               struct pl_err *err)
@@ -202,7 +202,7 @@ static enum pl_code entry_new(struct catalog *catalog, enum catalog_kind kind,
 	return PL_OK;
 }
 
-/* Where an object belongs, and where it will when nothing is assumed of it any more. */
+/* The group of an object, and the group it returns to when its assumptions end. */
 struct catalog_place {
 	struct catalog_group *group;
 	struct catalog_group *return_to;
@@ -218,7 +218,7 @@ static bool get_group(struct catalog *catalog, struct catalog_group_key key,
 	return *out != NULL;
 }
 
-/* false: no memory. Adds to the object what is assumed of the one that it replaces. */
+/* false: no memory. Copies the assumptions about the replaced object to the new one. */
 static bool find_place(struct catalog *catalog, enum catalog_kind kind,
                        struct catalog_entry *entry, void *object,
                        struct catalog_place *out)

@@ -1,11 +1,11 @@
 /*
- * The objects beside nodes and pods that scheduling reads, by name: namespaces,
- * priority classes, disruption budgets, workloads, claims, volumes, storage classes, and
- * what CSI says.
+ * The catalog: objects beside nodes and pods that scheduling reads, by name. Namespaces,
+ * priority classes, disruption budgets, workloads, claims, volumes, storage classes, and CSI
+ * objects.
  *
- * Putting takes the object over, references included, and replaces one of the same
- * name. A pointer that was found is valid until the next put or drop of its kind.
- * Each kind has an epoch, which grows with each change of it.
+ * Invariants: a put takes the object over, references included, and replaces an object of the
+ * same name; a pointer to an object is valid until the next put or drop of its kind; each kind
+ * has an epoch, which grows with each change of the kind.
  */
 #ifndef SHARDSCHED_SNAPSHOT_CATALOG_H
 #define SHARDSCHED_SNAPSHOT_CATALOG_H
@@ -74,15 +74,15 @@ CATALOG_DECLARE_IN(budget, struct budget)
 CATALOG_DECLARE_IN(workload, struct workload)
 CATALOG_DECLARE_IN(claim, struct claim)
 
-/* Volumes without a claimRef of one class; those whose claimRef names that claim,
- * whatever their class. */
+/* Walks the volumes of one class that have no claimRef, and the volumes of any class
+ * whose claimRef names that claim. */
 const struct volume *catalog_next_open_volume(const struct catalog *catalog,
                                               uint32_t class,
                                               const struct volume *previous);
 const struct volume *catalog_next_claimed_volume(const struct catalog *catalog,
                                                  struct catalog_key claim,
                                                  const struct volume *previous);
-/* What CSI says is left for one class. */
+/* Walks the CSI capacities of one class. */
 const struct csi_capacity *catalog_next_capacity(const struct catalog *catalog,
                                                  uint32_t class,
                                                  const struct csi_capacity *previous);

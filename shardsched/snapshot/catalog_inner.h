@@ -1,6 +1,6 @@
 /*
- * Inside the catalog. An object is in one block with its entry: in the map of its kind,
- * and in at most one chain (a group) of those that are asked for together.
+ * Inside the catalog. An object and its entry are one block of memory. The entry is in the map
+ * of its kind, and in at most one group: the chain of the objects that are asked for together.
  */
 #ifndef SHARDSCHED_SNAPSHOT_CATALOG_INNER_H
 #define SHARDSCHED_SNAPSHOT_CATALOG_INNER_H
@@ -23,11 +23,11 @@ struct catalog_group_key {
 	uint32_t a, b;
 };
 
-/* Goes with its last member, unless it is kept for one that may come back. */
+/* A group goes with its last member, unless an entry keeps it to return to it. */
 struct catalog_group {
 	struct pl_map_node by_key;
 	struct catalog_group_key key;
-	uint32_t kept; /* by so many entries */
+	uint32_t kept; /* number of entries that keep the group */
 	struct pl_list members;
 };
 
@@ -35,10 +35,10 @@ struct catalog_entry {
 	struct pl_map_node by_name;
 	struct catalog_key key;
 	uint32_t assumed; /* pods that decided about it; see assumed.c */
-	uint64_t stamp;   /* of that */
+	uint64_t stamp;   /* changes with the first of the assumptions */
 	struct pl_list in_group;
 	struct catalog_group *group;     /* NULL: in none */
-	struct catalog_group *return_to; /* kept: where it goes back to; NULL: nowhere */
+	struct catalog_group *return_to; /* the group the entry returns to; NULL: none */
 					 /* The object follows. */
 };
 
@@ -77,13 +77,13 @@ struct catalog_group *catalog_group_want(struct catalog *catalog,
 /* NULL: there is none. */
 const struct catalog_group *catalog_group_find(const struct catalog *catalog,
                                                struct catalog_group_key key);
-/* From the group that it is in, if any, to that one; NULL: to none. */
+/* Moves the entry from its group, if any, to another one; NULL: to none. */
 void catalog_group_move(struct catalog *catalog, struct catalog_entry *entry,
                         struct catalog_group *to);
-/* It is the entry's home from now on; NULL: none is. */
+/* Makes the entry keep the group to return to; NULL: it keeps none. */
 void catalog_group_keep(struct catalog *catalog, struct catalog_entry *entry,
                         struct catalog_group *return_to);
-/* If nobody joined and nobody keeps it. NULL does nothing. */
+/* Drops the group if it has no member and no entry keeps it. NULL does nothing. */
 void catalog_group_drop_empty(struct catalog *catalog, struct catalog_group *group);
 struct catalog_group_key catalog_volume_group(const struct volume *volume);
 

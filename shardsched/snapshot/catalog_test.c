@@ -462,7 +462,7 @@ static enum pl_code random_step(void)
 	}
 }
 
-/* What chains say is what a look at everything says. */
+/* The chains are compared with a walk over all objects. */
 static void compare_chains(void)
 {
 	for (unsigned class = 0; class < 3; class ++) {

@@ -1,4 +1,7 @@
-/* What changed, for whoever keeps results by node; and probes, which nobody is told. */
+/*
+ * The log of changed slots, for caches of results by node; and probes, whose changes are not
+ * logged.
+ */
 #include "shardsched/snapshot/snapshot_inner.h"
 
 void snapshot_touch(struct snapshot *snapshot, uint32_t slot)

@@ -17,7 +17,7 @@ static struct claim_use *use_find(const struct catalog *catalog,
 	return use_of(pl_map_get(&catalog->inner->uses, catalog_key_span(claim)));
 }
 
-/* Somebody begins to use it, or nobody does any more. */
+/* To be called when the claim gets its first user or loses its last. */
 static void bump_taken_epoch(struct catalog *catalog, struct catalog_key key)
 {
 	const struct claim *claim = catalog_find_claim(catalog, key);

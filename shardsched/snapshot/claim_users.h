@@ -1,9 +1,9 @@
 /*
- * Which claims are in use: how many pods on nodes name each of them. Kept up with the
- * pods by the snapshot, so that nobody ever looks for users of a claim.
+ * Claim users: how many pods on nodes name each claim. The snapshot updates the counts with its
+ * pods, so the users of a claim are never searched for.
  *
- * A claim counts when a pod names it as a volume, whether there is such a claim or not;
- * claims of ephemeral volumes belong to one pod anyway and are not counted.
+ * A claim counts when a pod names it as a volume, whether the claim exists or not. Claims of
+ * ephemeral volumes belong to one pod and are not counted.
  */
 #ifndef SHARDSCHED_SNAPSHOT_CLAIM_USERS_H
 #define SHARDSCHED_SNAPSHOT_CLAIM_USERS_H

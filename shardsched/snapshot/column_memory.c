@@ -7,7 +7,7 @@
 
 enum { ALIGN = 64 };
 
-/* Where the block begins stands just before the column. */
+/* The start of the allocated block stands just before the column. */
 void *column_alloc(size_t bytes)
 {
 	unsigned char *block, *at;

@@ -95,7 +95,7 @@ static void defer_domain(struct domain_counts *counts, uint32_t domain)
 	counts->pending_count++;
 }
 
-/* The domain has its first pod, or none any more. */
+/* To be called when the domain gets its first pod or loses its last. */
 static void flip_domain(struct domain_counts *counts, uint32_t slot, uint32_t domain,
                         bool on)
 {

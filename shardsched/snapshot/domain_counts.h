@@ -1,11 +1,11 @@
 /*
- * Pods counted by the domains of one label, and the nodes that are in a domain where
- * there is any of them, as a set.
+ * Domain counts: pods counted by the domains of one label, and the set of nodes in domains with
+ * at least one of these pods.
  *
- * The counts are always right. The set is mended when it is asked for: a domain that is
- * but one node (a hostname) is mended at once, others when domain_counts_refresh is
- * called; until then domain_counts_nodes gives NULL, and single nodes are asked by
- * their domain's number.
+ * Invariants: the counts are always right. The set is right while nothing is pending: a domain
+ * of one node (a hostname) is updated at once, other domains when domain_counts_refresh is
+ * called. Until then domain_counts_nodes gives NULL, and callers ask for single nodes by their
+ * domain's number.
  */
 #ifndef SHARDSCHED_SNAPSHOT_DOMAIN_COUNTS_H
 #define SHARDSCHED_SNAPSHOT_DOMAIN_COUNTS_H
@@ -16,15 +16,16 @@
 enum { DOMAIN_COUNTS_PENDING = 8 };
 
 struct domain_counts {
-	struct label_column *column; /* held by whoever has this */
-	struct pl_list of_column;    /* among those of that column */
-	uint32_t *count;             /* by number; 0 stays 0 */
-	uint32_t cap;                /* of count */
-	uint32_t words;              /* of bits */
-	uint64_t *bits;              /* by slot */
+	struct label_column *column; /* the owner of the counts holds it */
+	struct pl_list of_column;    /* in the list of all counts by that column */
+	uint32_t *count;             /* by domain number; 0 stays 0 */
+	uint32_t cap;                /* capacity of count */
+	uint32_t words;              /* length of bits in words */
+	uint64_t *bits;              /* a bit for each slot */
 	uint32_t inside;             /* pods, in all domains */
 	uint32_t others;             /* pods on nodes without the label */
-	uint32_t pending_count;      /* more than fit: all is to be made anew */
+	uint32_t pending_count;      /* above DOMAIN_COUNTS_PENDING: the whole set is made
+				      * again */
 	uint32_t pending[DOMAIN_COUNTS_PENDING];
 	bool moved; /* nodes, while something was pending */
 };
@@ -52,7 +53,7 @@ void domain_counts_move(struct domain_counts *counts, uint32_t slot, uint32_t fr
 
 void domain_counts_refresh(struct domain_counts *counts, uint32_t slots);
 
-/* A word for 64 slots; NULL: not settled. */
+/* A word for 64 slots; NULL: something is pending. */
 static inline const uint64_t *domain_counts_nodes(const struct domain_counts *counts)
 {
 	return counts->pending_count == 0 ? counts->bits : NULL;

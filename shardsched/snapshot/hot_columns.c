@@ -21,7 +21,7 @@ static double unit_of(int64_t amount)
 	return amount > 0 ? 1 / (double)amount : 0;
 }
 
-/* What needs the one and the other. */
+/* Sets the column of free storage, which is computed from both amounts. */
 static void show_storage(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node_row *row = &snapshot->row[slot];

@@ -1,6 +1,6 @@
 /*
- * Numbers for a key's values: found by text through a table, given lowest first and
- * again when no node has the value any more.
+ * Numbers for the values of a key. A value is found by its text through a table; the lowest free
+ * number is given first, and a number is free once no node has its value.
  */
 #include "shardsched/snapshot/label_column.h"
 
@@ -11,7 +11,7 @@
 
 enum {
 	ROOM_MIN = 64,
-	IDLE_MAX = 16, /* columns that are kept up though nobody uses them */
+	IDLE_MAX = 16, /* unused columns that are still updated */
 };
 
 static struct bucket_link *link_of(const void *owner, uint32_t id)
@@ -81,7 +81,7 @@ static uint32_t take_number(struct label_column *column, uint32_t text)
 	return number;
 }
 
-/* One node more has it. */
+/* A node more has the value. */
 static uint32_t value_ref(struct label_column *column, uint32_t text)
 {
 	uint32_t number = column->by_node ? 0 : label_column_find(column, text);

@@ -1,15 +1,16 @@
 /*
- * Nodes by one label: for each slot which of the key's values it has, as a small dense
- * number. Serves node affinity (compare numbers, not strings) and topology (the number
- * is the domain). Made when somebody asks for the key, kept up with the nodes, and
- * dropped some time after its last user is gone.
+ * A label column: for each slot, which value of one key the node has, as a small dense number.
+ * Node affinity compares these numbers instead of strings; for topology the number is the
+ * domain.
  *
- * Value 0: the node has no such label, or there is no node. Numbers of values that no
- * node has any more are given again.
+ * A column is made when a key is first asked for, updated with the nodes, and dropped some time
+ * after its last user is gone.
  *
- * Who asks for domains and not for values gets another column where these are not the
- * same (node_is_domain): there each node that has the label has a number of its own, and
- * no number is found by its value.
+ * Invariants: value 0 stands for a node without the label, or for no node; a number whose value
+ * no node has is free and is reused.
+ *
+ * Topology keys for which each node is a domain of its own (node_is_domain) have another
+ * column: there each node with the label has its own number, and no number is found by a value.
  */
 #ifndef SHARDSCHED_SNAPSHOT_LABEL_COLUMN_H
 #define SHARDSCHED_SNAPSHOT_LABEL_COLUMN_H
@@ -18,7 +19,7 @@
 
 struct label_value {
 	uint32_t text;  /* string; 0: this number is free */
-	uint32_t nodes; /* that have it */
+	uint32_t nodes; /* nodes with that value */
 };
 
 enum { LABEL_COLUMNS_MAX = 1024 };
@@ -26,7 +27,7 @@ enum { LABEL_COLUMNS_MAX = 1024 };
 struct label_column {
 	uint32_t key;
 	uint32_t users;
-	uint32_t *value;            /* by slot, as long as the snapshot's columns */
+	uint32_t *value;            /* by slot; as long as the snapshot's columns */
 	struct label_value *domain; /* by number, from 1 */
 	uint32_t domains_end;       /* numbers ever used are below */
 	uint32_t domains;           /* values that some node has */
@@ -35,7 +36,8 @@ struct label_column {
 	struct label_column_inner *inner;
 };
 
-/* With a use more. PL_LIMIT: too many keys; PL_NOMEM. O(nodes) the first time. */
+/* Opens the column with one use more. PL_LIMIT: too many keys; PL_NOMEM. O(nodes) the
+ * first time. */
 PL_NODISCARD enum pl_code label_column_open(struct snapshot *snapshot, uint32_t key,
                                             struct label_column **out,
                                             struct pl_err *err);

@@ -127,7 +127,7 @@ enum pl_code matcher_rematch(struct snapshot *snapshot, struct matcher_inner *ma
 	bool before = unlink_view(matcher, view);
 	enum pl_code code = PL_OK;
 
-	/* What was lost leaves room for itself. */
+	/* A lost entry leaves room for this one. */
 	if (now)
 		code = find_view(matcher, view, err);
 	if (code == PL_OK && now != before)
@@ -157,7 +157,7 @@ enum pl_code matcher_grow(struct matcher_inner *matcher, uint32_t from, uint32_t
 	return PL_OK;
 }
 
-/* Takes the terms over; holds what they and the rule refer to. */
+/* Takes the terms over; takes references to everything in the terms and the rule. */
 static struct matcher_inner *matcher_make(struct snapshot *snapshot, struct rule rule)
 {
 	struct model *model = snapshot->model;

@@ -1,4 +1,7 @@
-/* What matchers are told apart by: numbers of selectors and names, held by them. */
+/*
+ * The key by which equal matchers are found: numbers of selectors and names, to which the
+ * matcher holds references.
+ */
 #include <stdlib.h>
 
 #include "shardsched/snapshot/views_inner.h"

@@ -218,7 +218,7 @@ enum pl_code snapshot_pod_add(struct snapshot *snapshot, uint32_t slot,
 	return PL_OK;
 }
 
-/* One that is on its node. */
+/* A pod that is on its node. */
 static struct placed_pod *get_placed(const struct snapshot *snapshot, uint32_t placed)
 {
 	PL_ASSERT(placed < snapshot->inner->placed.end);

@@ -1,4 +1,6 @@
-/* Host ports in use, a chain for each node; equal ones are counted in one element. */
+/*
+ * Host ports in use: a chain for each node, in which equal ports are one element with a count.
+ */
 #include <stdlib.h>
 
 #include "shardsched/snapshot/snapshot_inner.h"
@@ -45,7 +47,7 @@ static uint32_t take_number(struct snapshot *snapshot)
 	return use;
 }
 
-/* Where the number of its element stands, or the chain's end. */
+/* The link that holds the number of the port's element, or the end of the chain. */
 static uint32_t *find_port(struct snapshot *snapshot, uint32_t slot,
                            const struct spec_port *port)
 {

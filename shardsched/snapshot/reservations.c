@@ -135,7 +135,8 @@ void snapshot_reservation_lift(struct snapshot *snapshot, uint32_t number)
 	count_amounts(snapshot, reservation, -1);
 }
 
-/* What others took meanwhile is within half of what can be counted, and so is this. */
+/* The pods that came in between use at most half of what can be counted, and so does this
+ * reservation. */
 void snapshot_reservation_restore(struct snapshot *snapshot, uint32_t number)
 {
 	struct reservation *reservation = get_reservation(snapshot, number);

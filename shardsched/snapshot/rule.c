@@ -56,7 +56,7 @@ bool rule_reads_namespaces(const struct rule *rule)
 	return false;
 }
 
-/* Of its terms the one that says most about where to look; NULL: it has none. */
+/* The term that restricts the search most; NULL: the rule has no terms. */
 static const struct pod_term *narrowest_term(const struct rule *rule)
 {
 	for (uint32_t i = 0; i < rule->count; i++)

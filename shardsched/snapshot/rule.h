@@ -1,8 +1,8 @@
 /*
- * What finds pods by namespace and labels, and where to look for rules that might find
- * a given pod: each stands on a shelf by a namespace that it looks at (0: any) and one
- * label that it wants (or none), so that of thousands of rules those few are asked
- * which can say yes.
+ * A rule: finds pods by namespace and labels. And an index of rules, to look up the rules that
+ * might find a given pod: each rule is in buckets, one for each namespace that it looks at (0:
+ * any) with one label that it wants (or none). So of thousands of rules only the few that can
+ * match are asked.
  */
 #ifndef SHARDSCHED_SNAPSHOT_RULE_H
 #define SHARDSCHED_SNAPSHOT_RULE_H
@@ -13,25 +13,24 @@
 
 struct rule_index_link;
 
-/* All of the terms, or, when there is none, a selector in one namespace. Borrows
- * all of it. */
+/* All terms have to match; without terms, a selector in one namespace. Borrows all of it. */
 struct rule {
 	const struct pod_term **term;
 	uint32_t count;
 	uint32_t namespace;
 	const struct selector *selector;
-	/* A namespace that is not known has no labels to be selected by; else it has
-	 * empty ones. */
+	/* A namespace that is not known has no labels, and a namespace selector never
+	 * matches it; else it counts as a namespace with an empty set of labels. */
 	bool strict;
 	struct rule_index_link *link;
 	uint32_t links;
 };
 
-/* space: labels of the pod's namespace, NULL when it is not known. */
+/* namespace_labels: of the pod's namespace; NULL: not known. */
 bool rule_finds(const struct strings *strings, const struct rule *rule,
                 const struct spec *spec, const struct labels *namespace_labels);
 
-/* What it finds depends on labels of namespaces. */
+/* Whether the result depends on the labels of namespaces. */
 bool rule_reads_namespaces(const struct rule *rule);
 
 /* The namespaces in which alone it may find something; false: in any. */
@@ -50,7 +49,7 @@ void rule_index_done(struct rule_index *index);
 
 PL_NODISCARD enum pl_code rule_index_add(struct rule_index *index, struct rule *rule,
                                          struct pl_err *err);
-/* It need not be there. */
+/* Removes the rule, which may be in no bucket. */
 void rule_index_del(struct rule_index *index, struct rule *rule);
 
 /* fn for each rule that might find pods of that spec, once; ends when it does not

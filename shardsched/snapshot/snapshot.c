@@ -35,7 +35,7 @@ static bool grow_columns(struct snapshot *snapshot, uint32_t to)
 	return scalars_grow(snapshot, to);
 }
 
-/* What has grown before something fails is longer than need be, and stays. */
+/* After a failure the columns that have grown stay longer than needed. */
 static enum pl_code grow_to(struct snapshot *snapshot, uint32_t to, struct pl_err *err)
 {
 	enum pl_code code;

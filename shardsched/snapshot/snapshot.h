@@ -1,27 +1,27 @@
 /*
- * The cluster as one scheduling cycle sees it: nodes as columns, and the pods on them.
+ * A snapshot: the cluster as one scheduling cycle sees it, nodes as columns and the pods on
+ * them.
  *
- * A node is a slot, a pod on a node (or assumed there) a number; both are given again
- * after removal. Whatever a hot loop reads of a node stands in a column indexed by its
- * slot; what is read once in a while stands in its row. Columns are as long as the
- * capacity, a multiple of SNAPSHOT_PAD, and what lies behind the slots in use is zero:
- * vector code may read on to the end of a word.
+ * A node is a slot; a pod on a node (or assumed there) is a number; both are reused after
+ * removal. Fields of a node that hot loops read stand in columns indexed by the slot, other
+ * fields in the node's row.
  *
- * Every change is O(what changed): a pod that comes or goes touches its node's amounts,
- * ports and volumes, and the counts of the rules that it matches (matcher.h) or carries
- * (carrier.h). Nothing is ever built anew for a cycle, and once the tables have grown to
- * their size nothing is allocated.
+ * Invariants: columns are as long as the capacity, a multiple of SNAPSHOT_PAD, and zero behind
+ * the slots in use, so vector code may read to the end of a word. Every change costs O(what
+ * changed): a pod that comes or goes changes its node's amounts, ports and volumes, and the
+ * counts of the rules that it matches (matcher.h) or carries (view.h). Nothing is computed anew
+ * for a cycle, and once the tables have their size nothing is allocated.
  *
- * Assuming a pod is adding it, forgetting is removing it.
+ * Assuming a pod is adding it; forgetting it is removing it.
  *
- * **Holds** are amounts on a node that belong to no pod there: room that is kept. They
- * count as used for everybody; whose room it is lifts them while it is decided.
+ * **Reservations** are amounts on a node that belong to no pod there. They count as used for
+ * every decision, except that the decision for which the room is reserved lifts them.
  *
- * **Changes** are numbered: `changes` counts them, and the last SNAPSHOT_LOG slots that
- * changed are remembered, so that whoever keeps results by node can mend them.
+ * **Changes** are numbered by `changes`. The last SNAPSHOT_LOG changed slots are kept, so that
+ * caches of results by node can be updated.
  *
- * **Probing**: between snapshot_probe and snapshot_probe_end changes are not told: the
- * one who asks "what if" puts everything back, in any order, before it ends.
+ * **Probing**: changes between snapshot_probe and snapshot_probe_end are not logged. The prober
+ * asks "what if", and undoes all of its changes, in any order, before the end.
  */
 #ifndef SHARDSCHED_SNAPSHOT_SNAPSHOT_H
 #define SHARDSCHED_SNAPSHOT_SNAPSHOT_H
@@ -42,9 +42,9 @@ enum {
 /* No slot, no number; where every chain ends. */
 #define SNAPSHOT_NONE UINT32_MAX
 
-/* What is used on a node, of each resource; half of what 64 bits hold, so that a probe
- * may put pods there before it has put back those that it lifted. A pod that would take
- * it beyond is refused, and so what a pod adds is what its removal takes away. */
+/* The maximum of each resource in use on a node. It is half of what 64 bits hold, so that
+ * a probe may add pods before it has restored the pods that it lifted. A pod beyond the
+ * maximum is refused, so removing a pod takes away exactly what adding it added. */
 #define SNAPSHOT_USED_MOST (INT64_MAX / 2)
 
 /* 8 TiB: vector code counts in doubles what is below. */
@@ -61,13 +61,13 @@ struct node_amounts {
 	int64_t pods; /* used: how many there are, and how many are held for */
 };
 
-/* What is read of one node at a time. */
+/* The fields of one node that no column has. */
 struct node_row {
 	struct node node; /* the slot is free: name 0 */
 	uint32_t cluster; /* string; 0: there is but one */
-	uint32_t pods;    /* how many, assumed ones included */
+	uint32_t pods;    /* number of pods, assumed ones included */
 	uint32_t first_pod;
-	uint32_t first_port;       /* of the used host ports */
+	uint32_t first_port;       /* first of the used host ports */
 	uint32_t first_nomination; /* pods for which room is being made here */
 	uint32_t first_reservation;
 	uint32_t volume_pods; /* pods on it that have volumes */
@@ -75,29 +75,30 @@ struct node_row {
 	struct node_amounts used;
 	int64_t nonzero_cpu_milli; /* used, as LeastAllocated counts */
 	int64_t nonzero_memory;
-	uint64_t volumes;    /* of all pods on it, as they name them */
+	uint64_t volumes;    /* volumes of all pods on the node, counted as often as they
+			      * are named */
 	uint64_t generation; /* grows with each change of this node */
 	struct bucket_link by_name;
 };
 
 /* A pod on a node. */
 struct placed_pod {
-	struct spec_view *view; /* its class; view->spec */
+	struct spec_view *view; /* the pod's class; view->spec */
 	uint32_t name;
 	uint32_t uid;
 	uint32_t node;
 	uint32_t flags; /* PLACED_... */
 	uint32_t next_on_node, prev_on_node;
 	uint32_t next_of_view, prev_of_view;
-	int64_t started_ms; /* 0: not said */
-	uint64_t user;      /* whoever added it: anything */
+	int64_t started_ms; /* 0: absent */
+	uint64_t user;      /* the adder's: any value */
 };
 
 enum {
 	PLACED_IN_USE = 1 << 0,
 	PLACED_TERMINATING = 1 << 1, /* counts for everything but spreading */
-	PLACED_PREEMPTED = 1 << 2,   /* it terminates to make room for another pod */
-	PLACED_LIFTED = 1 << 3,      /* in a probe: in no chain, counted nowhere */
+	PLACED_PREEMPTED = 1 << 2,   /* terminates to make room for another pod */
+	PLACED_LIFTED = 1 << 3,      /* lifted by a probe: in no chain, not counted */
 	PLACED_VICTIM = 1 << 4, /* is to terminate: until it does spreading counts it */
 	PLACED_EXEMPT = 1 << 5, /* can not be made to go */
 };
@@ -125,13 +126,14 @@ struct reservation {
 	bool lifted;
 };
 
-/* kube-scheduler keeps used ports as a set: in its preemption the first of a port's users
- * that leaves takes the port with it, also when another pod of the node has the same (two
- * that were bound by hand). A lift hides the port likewise, and lowering shows it. */
+/* kube-scheduler keeps used ports as a set: in its preemption the first removed user of a
+ * port removes the port, even when another pod of the node has the same port (two pods
+ * that were bound by hand). Here a lift hides the port in the same way, and restoring the
+ * pod shows it again. */
 struct port_use {
 	struct spec_port port;
 	uint32_t users;
-	uint32_t hidden; /* of these */
+	uint32_t hidden; /* users that a lift hides */
 	uint32_t next;
 };
 
@@ -140,12 +142,12 @@ static inline bool port_is_taken(const struct port_use *use)
 	return use->users > use->hidden;
 }
 
-/* Amounts in vector form. cpu in int32: a node that has or uses INT32_MAX or more (two
- * million cores) is counted in `wide`, and while there is one, whoever reads these reads
- * the rows instead.
+/* Amounts in vector form. cpu is in int32: a node that has or uses INT32_MAX or more (two
+ * million cores) is counted in `wide`, and while there is such a node, readers use the rows
+ * instead.
  *
- * A unit is what one is of all that there is: 1 / alloc, rounded; 0 where there is none.
- * With it shares need no division.
+ * A unit is the share of one in the allocatable amount: 1 / alloc, rounded; 0 where alloc is
+ * 0. With units, shares are computed without a division.
  */
 struct hot_columns {
 	int32_t *cpu_alloc, *cpu_used, *cpu_nonzero;
@@ -161,24 +163,24 @@ struct scalar_column {
 };
 
 /* Sets of slots, kept up with the nodes. X(name) */
-#define SNAPSHOT_SETS_MAP(X)                                             \
-	X(live)          /* a node is there */                           \
-	X(local)         /* of these, those at home */                   \
-	X(open)          /* those at home and abroad, not those aside */ \
-	X(unschedulable) /* cordoned */                                  \
-	X(hard_taints)   /* NoSchedule or NoExecute among its taints */  \
-	X(soft_taints)   /* PreferNoSchedule among them */               \
-	X(vacant)        /* there may be a pod more */                   \
-	X(large)         /* SNAPSHOT_LARGE of memory or more */          \
-	X(with_ports)    /* host ports in use */                         \
-	X(with_volumes)  /* pods on it have volumes */                   \
+#define SNAPSHOT_SETS_MAP(X)                                                 \
+	X(live)          /* a node is there */                               \
+	X(local)         /* live nodes of the shard's own partitions */      \
+	X(open)          /* local and remote nodes, without excluded ones */ \
+	X(unschedulable) /* cordoned */                                      \
+	X(hard_taints)   /* NoSchedule or NoExecute among its taints */      \
+	X(soft_taints)   /* PreferNoSchedule among them */                   \
+	X(vacant)        /* at least one pod more is allowed */              \
+	X(large)         /* SNAPSHOT_LARGE of memory or more */              \
+	X(with_ports)    /* host ports in use */                             \
+	X(with_volumes)  /* pods on it have volumes */                       \
 	X(nominated)     /* pods are nominated for it */
 
 struct snapshot {
 	struct model *model; /* borrowed */
 	struct catalog catalog;
-	uint32_t slots;    /* that were ever in use */
-	uint32_t capacity; /* of the columns */
+	uint32_t slots;    /* slots that were ever in use */
+	uint32_t capacity; /* length of the columns */
 	uint32_t nodes;    /* how many there are */
 	uint32_t placed_count;
 	uint32_t nominated_nodes; /* bits in nominated */
@@ -193,8 +195,8 @@ struct snapshot {
 	struct nomination *nomination;
 	struct reservation *reservation;
 	struct port_use *port_use;
-	uint64_t changes;      /* of nodes and of what is on them */
-	uint64_t nodes_epoch;  /* a node came, went or is another: not its pods */
+	uint64_t changes;     /* changes of nodes, and of pods and reservations on them */
+	uint64_t nodes_epoch; /* a node came, went or is another: not its pods */
 	uint64_t images_epoch; /* which nodes have which images, and how many nodes */
 	struct snapshot_inner *inner;
 };
@@ -202,7 +204,7 @@ struct snapshot {
 /* model outlives it. PL_NOMEM. */
 PL_NODISCARD enum pl_code snapshot_init(struct snapshot *snapshot, struct model *model,
                                         struct pl_err *err);
-/* Gives back everything that it holds, nodes and pods included. */
+/* Frees everything, nodes and pods included. */
 void snapshot_done(struct snapshot *snapshot);
 
 /* -- nodes ------------------------------------------------------------------------ */
@@ -218,12 +220,12 @@ PL_NODISCARD enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t 
 PL_NODISCARD enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
                                                const struct node *node,
                                                struct pl_err *err);
-/* Who looks at a node when nodes are chosen. For all that is counted, pods in domains
- * above all, nodes are alike. */
+/* Which classes consider a node. For counts, such as pods in domains, the scope makes no
+ * difference. */
 enum node_scope {
-	NODE_LOCAL,    /* everybody; so is one that is added */
-	NODE_REMOTE,   /* classes that do not keep to home */
-	NODE_EXCLUDED, /* nobody */
+	NODE_LOCAL,    /* all classes; the scope of a node that is added */
+	NODE_REMOTE,   /* classes that are not restricted to local nodes */
+	NODE_EXCLUDED, /* none */
 };
 
 void snapshot_node_set_scope(struct snapshot *snapshot, uint32_t slot,
@@ -249,13 +251,13 @@ struct pod_on_node {
 	uint64_t user;
 };
 
-/* Whether it fits or not: what is, is. PL_LIMIT: more than can be counted (on the node,
- * in all, kinds of scalars); PL_NOMEM: nothing changed. */
+/* The pod is added whether it fits or not. PL_LIMIT: more than can be counted (on the
+ * node, in all, kinds of scalars); PL_NOMEM: nothing changed. */
 PL_NODISCARD enum pl_code snapshot_pod_add(struct snapshot *snapshot, uint32_t slot,
                                            const struct pod_on_node *pod,
                                            uint32_t *placed, struct pl_err *err);
 void snapshot_pod_remove(struct snapshot *snapshot, uint32_t placed);
-/* It begins to terminate. */
+/* Marks the pod as terminating. */
 void snapshot_pod_terminate(struct snapshot *snapshot, uint32_t placed);
 
 /* The pod comes back on its node (only while probing): the number stays valid. */
@@ -269,14 +271,15 @@ void snapshot_nominate_end(struct snapshot *snapshot, uint32_t nomination);
 
 /* -- holds ------------------------------------------------------------------------ */
 
-/* Whether it is free or not. Takes a reference of its own. PL_LIMIT: more than can be
- * counted; PL_NOMEM: nothing changed. */
+/* Reserves the amounts whether they are free or not. Takes a reference to them. PL_LIMIT:
+ * more than can be counted; PL_NOMEM: nothing changed. */
 PL_NODISCARD enum pl_code snapshot_reserve(struct snapshot *snapshot, uint32_t slot,
                                            const struct node_reservation *is,
                                            uint32_t *reservation, struct pl_err *err);
 void snapshot_unreserve(struct snapshot *snapshot, uint32_t reservation);
-/* It counts no more, until it is lowered: for the decision of whose room it is. Each is a
- * change of the node, but in a probe, which has to put it back. */
+/* A lifted reservation does not count until it is restored: for the decision for which
+ * the room is reserved. Each call is a change of the node, except in a probe, which has
+ * to restore it. */
 void snapshot_reservation_lift(struct snapshot *snapshot, uint32_t number);
 void snapshot_reservation_restore(struct snapshot *snapshot, uint32_t number);
 
@@ -289,7 +292,7 @@ bool snapshot_changed_since(const struct snapshot *snapshot, uint64_t changes,
 
 void snapshot_probe(struct snapshot *snapshot);
 void snapshot_probe_end(struct snapshot *snapshot);
-/* Between the two: what is kept by node cannot be mended. */
+/* Whether a probe goes on: results by node can not be updated then. */
 bool snapshot_probing(const struct snapshot *snapshot);
 
 /* -- columns that somebody asked for ---------------------------------------------- */
@@ -302,9 +305,9 @@ uint32_t snapshot_image_nodes(const struct snapshot *snapshot, uint32_t image);
 
 /* -- namespaces ------------------------------------------------------------------- */
 
-/* As catalog_put_namespace and catalog_drop_namespace, which alone would not tell the rules that
- * select namespaces by their labels. PL_NOMEM: the catalog may have changed and the
- * rules not; the same once more puts it right. */
+/* As catalog_put_namespace and catalog_drop_namespace, and also updates the rules that
+ * select namespaces by their labels. PL_NOMEM: the catalog may have changed and the rules
+ * not; the same call again completes the change. */
 PL_NODISCARD enum pl_code snapshot_namespace_put(struct snapshot *snapshot,
                                                  struct namespace *namespace,
                                                  struct pl_err *err);

@@ -1,13 +1,13 @@
 /*
- * What the parts of the snapshot share, and what they ask of each other.
+ * The parts of the snapshot, and what they ask of each other.
  *
- * snapshot.c  nodes.c  pods.c  label_column.c ...     rows, columns, chains
- *      | hooks below                                  what is counted by rules
- *      v
- * view.c  matcher.c  tally.c  carrier.c
+ *  snapshot.c  nodes.c  pods.c  label_column.c ...     rows, columns, chains
+ *       | hooks below                                  what is counted by rules
+ *       v
+ *  view.c  matcher.c  tally.c  carrier.c
  *
- * Everything that can fail is asked before anything changes: a hook that returns nothing
- * can not fail and allocates nothing.
+ * Invariant: everything that can fail is done before anything changes, so a hook without a
+ * return value can not fail and allocates nothing.
  */
 #ifndef SHARDSCHED_SNAPSHOT_SNAPSHOT_INNER_H
 #define SHARDSCHED_SNAPSHOT_SNAPSHOT_INNER_H
@@ -15,7 +15,7 @@
 #include "shardsched/model/number_map.h"
 #include "shardsched/snapshot/view.h"
 
-/* Numbers of elements in a row that grows; free ones are chained. */
+/* Numbers of elements in an array that grows; free numbers are chained. */
 struct number_pool {
 	uint32_t end; /* numbers ever used are below */
 	uint32_t cap;
@@ -24,36 +24,37 @@ struct number_pool {
 
 struct label_column_inner {
 	struct buckets by_text;
-	struct bucket_link *link; /* by number; of free ones next is the chain's */
-	uint32_t room;            /* numbers from 0 */
-	uint32_t free;            /* 0: none */
-	uint64_t stamp;           /* when the last user left */
+	struct bucket_link
+		*link;  /* by number; next of a free number is the next free one */
+	uint32_t room;  /* numbers from 0 */
+	uint32_t free;  /* 0: none */
+	uint64_t stamp; /* when the last user left */
 };
 
 struct label_columns {
 	struct label_column *at[LABEL_COLUMNS_MAX];
 	uint32_t count;
-	uint32_t idle;  /* of these, without users */
+	uint32_t idle;  /* columns without users */
 	uint64_t stamp; /* grows when one becomes idle */
 };
 
 struct snapshot_inner {
-	struct buckets by_name;    /* of rows, by slot + 1 */
+	struct buckets by_name;    /* rows, by slot + 1 */
 	uint32_t free_slot;        /* chained by by_name.next */
 	struct number_pool placed; /* chained by next_on_node */
 	struct number_pool nominations;
 	struct number_pool reservations;
 	struct number_pool ports;
 	uint32_t ports_used;
-	uint32_t ports_lifted; /* of pods that come back: not to be given to others */
+	uint32_t ports_lifted; /* of lifted pods: not to be given to other pods */
 	uint32_t scalars_end;  /* columns ever in use are below */
 	uint32_t lifted;       /* pods, now */
 	bool probing;
-	int64_t probe_balance;    /* pods, nominations and holds that a probe added */
-	uint32_t *log;            /* slots that changed, by number of change */
+	int64_t probe_balance; /* pods, nominations and reservations added by the probe */
+	uint32_t *log;         /* slots that changed, by number of change */
 	struct number_map images; /* how many nodes have an image, by its string */
 	struct label_columns columns;
-	struct views *views; /* of view.c */
+	struct views *views; /* defined in views_inner.h */
 };
 
 /* -- memory ----------------------------------------------------------------------- */
@@ -65,7 +66,7 @@ void column_free(void *column);
 /* Makes it longer, with zeros behind; false: as it was. *column may be NULL. */
 bool column_grow(void *column_pointer, size_t bytes, size_t bytes_new);
 
-/* Whether a number can be taken. */
+/* Whether a number is free or can be made. */
 static inline bool number_pool_has(const struct number_pool *pool)
 {
 	return pool->free != SNAPSHOT_NONE || pool->end < pool->cap;
@@ -107,11 +108,11 @@ PL_NODISCARD enum pl_code scalars_ready(struct snapshot *snapshot,
                                         struct pl_err *err);
 void scalars_node_add(struct snapshot *snapshot, uint32_t slot,
                       const struct resources *resources);
-/* now: what the node has from now on; NULL: nothing. */
+/* now: the resources that the node keeps; NULL: none. */
 void scalars_node_remove(struct snapshot *snapshot, uint32_t slot,
                          const struct resources *resources, const struct resources *now);
-/* A pod's or a hold's: whether they can be counted, are there and hold the columns, are
- * used. */
+/* The scalars of a pod or a reservation: whether they can be counted; a reference to
+ * their columns, and back; their amounts added to the used ones. */
 bool scalars_countable(const struct snapshot *snapshot, uint32_t slot,
                        const struct resources *resources);
 void scalars_ref(struct snapshot *snapshot, const struct resources *resources);
@@ -128,7 +129,7 @@ PL_NODISCARD enum pl_code ports_ready(struct snapshot *snapshot, uint32_t count,
                                       struct pl_err *err);
 void ports_add(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
 void ports_remove(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
-/* After a lift, and after lowering. */
+/* After a lift, and after a restore. */
 void ports_hide(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
 void ports_show(struct snapshot *snapshot, uint32_t slot, const struct spec *spec);
 
@@ -151,10 +152,10 @@ void view_unref(struct snapshot *snapshot, struct spec_view *view);
  * flags: as of struct placed. */
 void views_pod_added(struct snapshot *snapshot, struct spec_view *view, uint32_t slot,
                      uint32_t flags);
-/* It is not there any more: flags as they were. Also when it is lifted. */
+/* The pod left the node, or was lifted; flags as they were. */
 void views_pod_removed(struct snapshot *snapshot, struct spec_view *view, uint32_t slot,
                        uint32_t flags);
-/* It had no PLACED_TERMINATING and has it now. */
+/* The pod gets PLACED_TERMINATING, which it did not have. */
 void views_pod_terminating(struct snapshot *snapshot, struct spec_view *view,
                            uint32_t slot);
 
@@ -163,8 +164,8 @@ void views_pod_terminating(struct snapshot *snapshot, struct spec_view *view,
  * longer already). */
 PL_NODISCARD enum pl_code views_grow(struct snapshot *snapshot, uint32_t capacity,
                                      struct pl_err *err);
-/* That column is about to have room for that many numbers: likewise what is indexed by
- * them. label_column_room gives how many the room is for. */
+/* The column is about to have room for that many numbers, and arrays indexed by them grow
+ * with it. label_column_room gives the current room. */
 PL_NODISCARD enum pl_code views_domains_grow(struct snapshot *snapshot,
                                              struct label_column *column, uint32_t room,
                                              struct pl_err *err);
@@ -186,9 +187,9 @@ void views_check(const struct snapshot *snapshot);
 
 /* -- claims: claims.h ------------------------------------------------------------- */
 
-/* snapshot_pod_add calls claims_pod_add (it can fail: with what else can), and
- * snapshot_pod_remove claims_pod_remove. Lifting and lowering call neither: plugins
- * follow a probe by themselves, and what is lowered can not fail. */
+/* snapshot_pod_add calls claims_pod_add, before anything that can not fail, and
+ * snapshot_pod_remove calls claims_pod_remove. Lifting and restoring call neither:
+ * plugins follow a probe by themselves, and a restore can not fail. */
 
 /* -- label columns ---------------------------------------------------------------- */
 
@@ -200,7 +201,7 @@ uint32_t label_column_room(const struct label_column *column);
 /* Before a node gets other labels: room for a number more in each. */
 PL_NODISCARD enum pl_code label_columns_ready(struct snapshot *snapshot,
                                               struct pl_err *err);
-/* NULL: there is no node any more. */
+/* NULL: the node is gone. */
 void label_columns_move(struct snapshot *snapshot, uint32_t slot,
                         const struct labels *to);
 size_t label_columns_memory(const struct snapshot *snapshot);

@@ -184,7 +184,7 @@ static uint64_t mix(uint64_t print, const void *bytes, size_t len)
 	return pl_hash_keyed(pl_span(bytes, len), (struct pl_hash_key){print, 1});
 }
 
-/* Of everything that anybody may have looked at. */
+/* Covers everything about the slot that a reader may have seen. */
 static uint64_t print_of(uint32_t slot)
 {
 	const struct node_row *row = &snapshot.row[slot];
@@ -369,7 +369,7 @@ static void step_column(void)
 	T_OK(label_column_open(&snapshot, w.key[i], &w.column[i], &err), &err);
 }
 
-/* NULL: it was lifted before, or is not there. */
+/* NULL: it is lifted already, or does not exist. */
 static struct one_reservation *lift_reservation(void)
 {
 	struct one_reservation *reservation = &w.reservation[any(HOLDS)];
@@ -389,7 +389,7 @@ static void restore_reservation(struct one_reservation *reservation)
 	reservation->lifted = false;
 }
 
-/* Some are lifted, others come in their place; then, in any order, all is as it was. */
+/* Lifts some pods and adds others in their place; then undoes everything, in any order. */
 static void step_probe(void)
 {
 	struct one_pod *touched[TOUCHED];
@@ -452,7 +452,7 @@ static void step(void)
 		step_probe();
 }
 
-/* Nobody tells w.seen's owner of probes, so it has to find that nothing changed. */
+/* The owner of w.seen is not informed of probes, so it has to find that nothing changed. */
 static void run(unsigned steps, unsigned nodes, unsigned pods)
 {
 	w.nodes_most = nodes;

@@ -1,6 +1,6 @@
 /*
- * Random histories with rules: nodes change domains under their pods, columns grow, pods
- * are lifted and put back, namespaces get other labels, and rules come into use and go.
+ * Random histories with rules: nodes change domains under their pods, columns grow, pods are
+ * lifted and restored, namespaces get other labels, and rules come into use and go.
  * snapshot_check counts everything from scratch.
  */
 #include "store/base/rng.h"
@@ -27,7 +27,7 @@ struct one_pod {
 	uint32_t placed;
 };
 
-/* What a class of one kind holds. */
+/* What a class of one kind has open. */
 struct opened {
 	bool there;
 	struct spec_view *view;

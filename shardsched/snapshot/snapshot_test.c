@@ -278,7 +278,7 @@ T_CASE(what_was_lifted_finds_its_place_again)
 	lifted = ask_port(slot, 1);
 	for (unsigned port = 2; port <= 64; port++)
 		ask_port(slot, port);
-	T_EQ(snapshot.inner->ports.cap, 64); /* else nothing is shown here */
+	T_EQ(snapshot.inner->ports.cap, 64); /* else the case shows nothing */
 	changes = snapshot.changes;
 	generation = snapshot.row[slot].generation;
 	snapshot_probe(&snapshot);
@@ -296,7 +296,7 @@ T_CASE(what_was_lifted_finds_its_place_again)
 	end();
 }
 
-/* As kube-scheduler's preemption sees it: a set, from which a lift takes the port. */
+/* A lift follows kube-scheduler's preemption, which keeps ports as a set. */
 T_CASE(a_lift_takes_a_port_with_it_that_another_pod_has_too)
 {
 	uint32_t slot, lifted, use, added;
@@ -319,7 +319,8 @@ T_CASE(a_lift_takes_a_port_with_it_that_another_pod_has_too)
 	snapshot_pod_restore(&snapshot, lifted);
 	T_TRUE(port_is_taken(&snapshot.port_use[use]));
 	snapshot_probe_end(&snapshot);
-	snapshot_pod_remove(&snapshot, lifted); /* for good: the other one still has it */
+	snapshot_pod_remove(&snapshot, lifted); /* removed for good: the other pod still
+						 * has the port */
 	T_TRUE(port_is_taken(&snapshot.port_use[use]));
 	end();
 }
@@ -338,7 +339,7 @@ T_CASE(changes_are_known_for_a_while)
 	slot[0] = put_node(NODE("n0", "", ""));
 	slot[1] = put_node(NODE("n1", "", ""));
 	before = snapshot.changes;
-	change_node(slot[1], NODE("n1", "", "")); /* the same */
+	change_node(slot[1], NODE("n1", "", "")); /* the same node again */
 	T_EQ(snapshot.changes, before);
 	T_TRUE(snapshot_changed_since(&snapshot, before, on_changed, &sum));
 	T_EQ(sum, 0);
@@ -398,7 +399,7 @@ T_CASE(columns_of_labels_that_nobody_uses_go)
 	label_column_close(&snapshot, column);
 	label_column_close(&snapshot, column);
 	T_OK(label_column_open(&snapshot, first_key, &column, &err), &err);
-	T_TRUE(column == first); /* it had not gone yet */
+	T_TRUE(column == first); /* the column was not dropped yet */
 	label_column_close(&snapshot, column);
 	end();
 }

@@ -1,5 +1,7 @@
-/* Each allocation fails in turn: what was asked for did not happen, nothing else is
- * changed, and asked once more it happens. */
+/*
+ * Each allocation fails in turn: the failed call changes nothing, and succeeds when it is made
+ * again.
+ */
 #include "tests/harness/torture.h"
 #include "tests/support/shardsched/snapshot/snapshot_rig.h"
 

@@ -3,7 +3,7 @@
 #include "shardsched/snapshot/views_inner.h"
 #include "store/base/alloc.h"
 
-/* What others read of the counts. */
+/* Copies the counts to the fields that users of the tally read. */
 void tally_show(struct tally_inner *tally)
 {
 	tally->tally.in_domain = tally->counts.count;

@@ -1,4 +1,6 @@
-/* Who counts by which label: told when nodes move between its domains. */
+/*
+ * The counts by each label column: updated when nodes move between its domains.
+ */
 #include <stdlib.h>
 
 #include "shardsched/snapshot/views_inner.h"
@@ -192,7 +194,8 @@ static void move_carried(const struct spec_view_inner *view,
 	}
 }
 
-/* In the sets of all that count by the column, also where none of its pods counts. */
+/* Moves the node in the sets of all counts by the column, also of counts that count none
+ * of its pods. */
 static void move_sets(const struct pl_list *counts, const struct column_move *move)
 {
 	PL_LIST_EACH (at, counts)

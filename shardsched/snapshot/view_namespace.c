@@ -52,7 +52,7 @@ static enum pl_code each_in_index(struct view_label_index *label_index, views_fn
 	return code;
 }
 
-/* Where to look, and for whom. */
+/* A search for the views that a rule may find. */
 struct view_search {
 	const struct rule *rule;
 	views_fn *fn;
@@ -268,7 +268,7 @@ enum pl_code views_namespace_changed(struct snapshot *snapshot, uint32_t name,
 
 	if (namespace != NULL)
 		code = namespace_reconcile(snapshot, namespace, err);
-	/* One change since all was right: this one. */
+	/* The only change since the last reconcile is this one. */
 	if (code == PL_OK && views->namespaces_epoch + 1 == now)
 		views->namespaces_epoch = now;
 	return code;

@@ -53,11 +53,11 @@ static uint32_t carried_on(const struct snapshot *snapshot, uint32_t slot,
 	return count;
 }
 
-/* Takes what it counts away again: in the end nothing may be left. */
+/* Subtracts what it counts: in the end nothing may be left. */
 typedef uint32_t count_on_fn(const struct snapshot *snapshot, uint32_t slot,
                              const void *who);
 
-/* Where it is kept up by node that was counted before. */
+/* The count by node is updated incrementally where it was counted before. */
 static uint32_t on_matcher(const struct snapshot *snapshot, uint32_t slot,
                            const void *who)
 {
@@ -73,7 +73,7 @@ static uint32_t on_carrier(const struct snapshot *snapshot, uint32_t slot,
 	return carried_on(snapshot, slot, who);
 }
 
-/* Sums by domain, in place: below count each is taken down to 0 and built up again. */
+/* Checks sums by domain in place: below count each is reduced to 0 and built up again. */
 static void check_counts(const struct snapshot *snapshot, struct domain_counts *counts,
                          count_on_fn *on, const void *who)
 {

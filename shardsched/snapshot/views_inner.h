@@ -1,13 +1,12 @@
 /*
  * What views, matchers, tallies and carriers know of each other.
  *
- *	view -----> matchers that find its pods ---> tallies of each
- *	    \-----> carriers that it carries
- *	    \-----> while asked: carriers that find it
+ * 	view -----> matchers that find its pods ---> tallies of each
+ * 	    \-----> carriers that it carries
+ * 	    \-----> while asked: carriers that find it
  *
- * A pod that comes to a node or leaves it goes along the first two, nothing else. The
- * lists change when a view, a matcher or a carrier comes or goes, or when a namespace
- * gets other labels.
+ * A pod that comes to a node or leaves it follows the first two, nothing else. The lists change
+ * when a view, a matcher or a carrier comes or goes, or when a namespace gets other labels.
  */
 #ifndef SHARDSCHED_SNAPSHOT_VIEWS_INNER_H
 #define SHARDSCHED_SNAPSHOT_VIEWS_INNER_H
@@ -16,8 +15,8 @@
 #include "shardsched/snapshot/rule.h"
 #include "shardsched/snapshot/snapshot_inner.h"
 
-/* The views of one namespace. Its labels are those that the lists of its views were
- * made with; NULL: it was not known. */
+/* The views of one namespace. Its labels are those by which the lists of its views were
+ * made; NULL: they were not known. */
 struct view_namespace {
 	struct pl_map_node by_name;
 	uint32_t name;
@@ -42,7 +41,8 @@ struct spec_view_inner {
 	struct spec_view view;
 	struct view_namespace *namespace;
 	struct pl_list in_namespace;
-	struct view_label *label; /* of the spec's labels, as many as stand on shelves */
+	struct view_label *label; /* the labels of the spec that are in an index, as many
+				   * as labels says */
 	uint32_t labels;
 	struct matcher **found_by;
 	uint32_t found_count, found_cap;
@@ -53,10 +53,12 @@ struct spec_view_inner {
 
 struct matcher_inner {
 	struct matcher matcher;
-	struct rule rule; /* holds what it refers to, owns the row of terms */
+	struct rule rule; /* has references to its parts; owns the array of terms */
 	struct pl_map_node by_key;
-	struct pl_list reads_namespaces; /* in views.matchers_of_namespaces, or alone */
-	struct pl_list idle;             /* in views.idle_matchers while it has no user */
+	struct pl_list
+		reads_namespaces; /* in views.matchers_of_namespaces, or in no list */
+	struct pl_list idle;      /* in views.idle_matchers while the matcher has
+					  * no user */
 	struct pl_list tallies;
 	uint32_t *key;
 	bool spread;
@@ -79,12 +81,12 @@ struct carrier_inner {
 	uint64_t key[3];
 };
 
-/* Those that count by a column. */
+/* The counts by one column. */
 struct view_column {
 	struct pl_map_node by_column;
 	struct label_column *column;
 	struct pl_list tallies;  /* domain_counts.of_column */
-	struct pl_list carriers; /* likewise */
+	struct pl_list carriers; /* domain_counts.of_column */
 };
 
 struct views {
@@ -93,7 +95,7 @@ struct views {
 	uint32_t count;
 	struct pl_map namespaces;
 	struct pl_map by_label;
-	uint64_t namespaces_epoch; /* of the catalog, when all was right */
+	uint64_t namespaces_epoch; /* the catalog's, at the last reconcile */
 	struct pl_map matchers;
 	struct pl_map carriers;
 	struct pl_map columns;
@@ -116,7 +118,7 @@ static inline struct spec_view_inner *view_inner(struct spec_view *view)
 	return view->inner;
 }
 
-/* One that is not there yet. */
+/* Adds a node whose key is not in the map. */
 static inline void views_map_add(struct pl_map *map, struct pl_map_node *node,
                                  struct pl_span key)
 {
@@ -141,8 +143,8 @@ view_namespace_labels(const struct spec_view_inner *view)
 	return view->namespace->labels;
 }
 
-/* Joins the space of its namespace, made when there is none. After a failure, too, it is
- * to leave. */
+/* Adds the view to its namespace, which is made when it is missing. After a failure the
+ * view is to leave, too. */
 PL_NODISCARD enum pl_code view_namespace_join(struct snapshot *snapshot,
                                               struct spec_view_inner *view,
                                               struct pl_err *err);
@@ -165,14 +167,14 @@ static inline struct matcher_inner *matcher_inner(struct matcher *matcher)
 	return matcher->inner;
 }
 
-/* matcher_key.c: sorts terms, leaves out those that say the same but for their topology,
- * and gives how many are left. */
+/* matcher_key.c: sorts terms, drops terms that differ only in their topology key, and
+ * returns how many are left. */
 uint32_t matcher_sort_terms(const struct pod_term **term, uint32_t count);
 /* The key of a rule with sorted terms, in words. */
 uint32_t matcher_key_words(const struct rule *rule);
 void matcher_key_write(const struct rule *rule, uint32_t *key);
 
-/* Whether it counts pods with those flags. */
+/* Whether the matcher counts pods with those flags. */
 static inline bool matcher_counts(const struct matcher_inner *matcher, uint32_t flags)
 {
 	return !matcher->spread || (flags & PLACED_TERMINATING) == 0;
@@ -187,7 +189,8 @@ void matcher_sub(struct matcher *matcher, uint32_t slot, uint32_t pods);
 /* The matchers that find the pods of a view that has none yet. */
 PL_NODISCARD enum pl_code matchers_find(struct snapshot *snapshot,
                                         struct spec_view_inner *view, struct pl_err *err);
-/* The labels of its namespace are others: whether this one finds it now. */
+/* The labels of the view's namespace have changed: finds out whether the matcher finds
+ * the view now. */
 PL_NODISCARD enum pl_code matcher_rematch(struct snapshot *snapshot,
                                           struct matcher_inner *matcher,
                                           struct spec_view_inner *view,
@@ -212,7 +215,7 @@ void carrier_unref(struct snapshot *snapshot, struct carrier *carrier);
 void carrier_show(struct carrier_inner *carrier);
 void carrier_add(struct carrier *carrier, uint32_t slot);
 void carrier_sub(struct carrier *carrier, uint32_t slot);
-/* Those that find a view which begins to be asked. */
+/* Finds the carriers that concern a view which is about to be asked. */
 PL_NODISCARD enum pl_code carriers_find(struct snapshot *snapshot,
                                         struct spec_view_inner *view, struct pl_err *err);
 PL_NODISCARD enum pl_code carrier_rematch(struct snapshot *snapshot,

@@ -70,7 +70,7 @@ T_CASE(pods_are_counted_by_node_and_domain)
 	matcher_close(&snapshot, matcher);
 	pod_drop(&model, &asks);
 	snapshot_check(&snapshot);
-	/* Still counted, and found again. */
+	/* The pod still counts, and its view is found again. */
 	snapshot_pod_remove(&snapshot, snapshot.row[c].first_pod);
 	snapshot_pod_remove(&snapshot, snapshot.row[c].first_pod);
 	end();
