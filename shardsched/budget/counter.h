@@ -1,29 +1,29 @@
 /*
- * The counter: counts, for each disruption budget, the pods that it covers and those that are
- * healthy, and says which budgets are to be written (records/budget_record.h).
+ * The counter: counts, for each disruption budget, the pods that it covers and those that
+ * are healthy, and says which budgets are to be written (records/budget_record.h).
  *
- * 	what stands at /budgets/ and at /schedules/ --> counter --> puts, each comparing the
- * 	                                                           budget it was made from
+ *	values at /budgets/ and /schedules/ --> counter --> puts, each comparing the
+ *	                                                    budget it was made from
  *
- * A pod is *expected* unless it has run to its end or is to be gone for good. It is *healthy*
- * while it is bound, has not ended, and is not asked to go.
+ * A pod is *expected* unless it has run to its end or is to be gone for good. It is
+ * *healthy* while it is bound, has not ended, and is not asked to go.
  *
- * **Why a late count does no harm.** Pods and budgets are watched apart, so a budget may be
- * newer than what is known of its pods. But a writer that disturbs a pod notes it in the budget,
- * with the state that it gave up: as long as nothing newer than that is known here, the pod
- * counts as disturbed. So however old the view is, a count never gives back what was taken. The
- * first count of a budget waits until its pods are known as they were when the budget was made.
- * What pods do by themselves is counted when it is seen.
+ * **Why a late count does no harm.** Pods and budgets are watched apart, so a budget may
+ * be newer than what is known of its pods. But a writer that disturbs a pod notes it in
+ * the budget, with the state that it gave up: as long as nothing newer than that is known
+ * here, the pod counts as disturbed. So however old the view is, a count never gives back
+ * what was taken. The first count of a budget waits until its pods are known as they were
+ * when the budget was made. What pods do by themselves is counted when it is seen.
  *
- * Bounded: of pods in namespaces with budgets only the fields of a count are kept, at most
- * pods_max of them; other pods are passed over. When a namespace gets its first budget its pods
- * are unknown, and the pods of all such namespaces have to be listed (counter_stale). From the
- * begin of a list to its end no budget of a listed namespace is counted, since pods that came
- * are known by then and pods that went are not. A list that is lost half-way leaves it so until
- * another list has ended.
+ * Bounded: of pods in namespaces with budgets only the fields of a count are kept, at
+ * most pods_max of them; other pods are passed over. When a namespace gets its first
+ * budget its pods are unknown, and the pods of all such namespaces have to be listed
+ * (counter_stale). From the begin of a list to its end no budget of a listed namespace is
+ * counted, since pods that came are known by then and pods that went are not. A list that
+ * is lost half-way leaves it so until another list has ended.
  *
- * Pure. At most one put of each budget is in flight; puts begin at least COUNTER_PACE_MS apart,
- * and those of one budget COUNTER_EACH_MS.
+ * Pure. At most one put of each budget is in flight; puts begin at least COUNTER_PACE_MS
+ * apart, and those of one budget COUNTER_EACH_MS.
  */
 #ifndef SHARDSCHED_BUDGET_COUNTER_H
 #define SHARDSCHED_BUDGET_COUNTER_H

@@ -1,13 +1,13 @@
 /*
  * Inside the counter.
  *
- * 	namespace       a namespace with budgets
- * 	label set       the pods of a namespace with equal labels: the same budgets cover them
- * 	pod             one pod: what it counts as, and since which state
- * 	counted budget  sums over the label sets that it covers
+ *	namespace       a namespace with budgets
+ *	label set       the pods of a namespace with equal labels, covered by the same budgets
+ *	pod             one pod: what it counts as, and since which state
+ *	counted budget  sums over the label sets that it covers
  *
- * Invariant: the sums of a budget are those of its label sets, and these are those of their
- * pods; counter_check proves it.
+ * Invariant: the sums of a budget are those of its label sets, and these are those of
+ * their pods; counter_check proves it.
  */
 #ifndef SHARDSCHED_BUDGET_COUNTER_INNER_H
 #define SHARDSCHED_BUDGET_COUNTER_INNER_H

@@ -1,6 +1,6 @@
 /*
- * Pods and their label sets. A pod's part in the sums is taken out before anything about the pod
- * changes, and added again afterwards.
+ * Pods and their label sets. A pod's part in the sums is taken out before anything about
+ * the pod changes, and added again afterwards.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * Which budgets are to be written. Budgets that may have changed are recounted one after the
- * other, and those whose count differs from their value are put.
+ * Which budgets are to be written. Budgets that may have changed are recounted one after
+ * the other, and those whose count differs from their value are put.
  */
 #include <stdlib.h>
 

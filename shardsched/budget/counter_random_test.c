@@ -1,10 +1,11 @@
 /*
- * Random histories: pods that come, go and change; budgets, too; disruptions that take what they
- * find; and a counter whose two feeds lag at random and whose answers are sometimes lost.
+ * Random histories: pods that come, go and change; budgets, too; disruptions that take
+ * what they find; and a counter whose two feeds lag at random and whose answers are
+ * sometimes lost.
  *
- * Two checks count from the store itself. While pods do nothing by themselves (*quiet*), no
- * disruption that a budget allowed takes it below what it wants. And whenever every event was
- * handed in, the budgets have the right counts.
+ * Two checks count from the store itself. While pods do nothing by themselves (*quiet*),
+ * no disruption that a budget allowed takes it below what it wants. And whenever every
+ * event was handed in, the budgets have the right counts.
  */
 #include "store/base/rng.h"
 #include "tests/harness/torture.h"

@@ -19,7 +19,8 @@ struct class_cache {
 	struct class_results_scratch scratch;
 };
 
-/* The link from a class to the results that it shares with classes of the same signature. */
+/* The link from a class to the results that it shares with classes of the same
+ * signature. */
 struct result_share {
 	struct class_results *results; /* NULL: forgotten */
 	struct pl_list of_kept;

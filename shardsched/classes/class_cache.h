@@ -1,17 +1,17 @@
 /*
- * The class cache: results of a class of pods that are kept and updated. They are the nodes
- * that the class's local plugins let through, and the sums of their scores.
+ * The class cache: results of a class of pods that are kept and updated. They are the
+ * nodes that the class's local plugins let through, and the sums of their scores.
  *
- * For each class: a set of slots, the plugin that refused each other slot, the local total of
- * each slot, columns for plugins that are normalised by their maximum (with the maximum and how
- * many slots have it), and over the totals a tree of (best, how many), so that the best node,
- * and the r-th of several equally good nodes, is found in O(log nodes). A cycle first updates
- * the slots that changed since (snapshot_changed_since); a changed epoch, a changed maximum, or
- * too many changed slots make the results anew. Global plugins are asked in each cycle, about
- * the nodes that are left.
+ * For each class: a set of slots, the plugin that refused each other slot, the local
+ * total of each slot, columns for plugins that are normalised by their maximum (with the
+ * maximum and how many slots have it), and over the totals a tree of (best, how many), so
+ * that the best node, and the r-th of several equally good nodes, is found in O(log
+ * nodes). A cycle first updates the slots that changed since (snapshot_changed_since); a
+ * changed epoch, a changed maximum, or too many changed slots make the results anew.
+ * Global plugins are asked in each cycle, about the nodes that are left.
  *
- * Invariants: decisions are those of a cycle without the cache, bit for bit; past memory_max
- * the results that were not used for longest are evicted.
+ * Invariants: decisions are those of a cycle without the cache, bit for bit; past
+ * memory_max the results that were not used for longest are evicted.
  */
 #ifndef SHARDSCHED_CLASSES_CLASS_CACHE_H
 #define SHARDSCHED_CLASSES_CLASS_CACHE_H

@@ -1,17 +1,17 @@
 /*
  * The class registry: classes of pods, found by their spec.
  *
- * 	known   a user holds the class: a slim record with the user's own fields
- * 	ready   plugins have also prepared for it (fw_class), some kilobytes: made when the
- * 	        class is first asked for, and kept for the ready_max classes that were asked
- * 	        for last, in use or not
+ *	known   a user holds the class: a slim record with the user's own fields
+ *	ready   plugins have also prepared for it (fw_class), some kilobytes: made when
+ *	        the class is first asked for, and kept for the ready_max classes that
+ *	        were asked for last, in use or not
  *
- * So a million waiting pods, no two of them alike, take a million slim records; and a class
- * whose last pod has gone is still there for the next pod like it. A class that is neither used
- * nor ready is gone.
+ * So a million waiting pods, no two of them alike, take a million slim records; and a
+ * class whose last pod has gone is still there for the next pod like it. A class that is
+ * neither used nor ready is gone.
  *
- * Classes of a local registry consider local nodes; class_registry_all gives the variant of a
- * class that considers all nodes.
+ * Classes of a local registry consider local nodes; class_registry_all gives the variant
+ * of a class that considers all nodes.
  */
 #ifndef SHARDSCHED_CLASSES_CLASS_REGISTRY_H
 #define SHARDSCHED_CLASSES_CLASS_REGISTRY_H

@@ -1,6 +1,6 @@
 /*
- * Classes that come and go: which are known and which are ready. A random history is compared
- * with a list.
+ * Classes that come and go: which are known and which are ready. A random history is
+ * compared with a list.
  */
 #include <stdio.h>
 

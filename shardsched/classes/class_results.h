@@ -2,8 +2,8 @@
  * Class results: what the class cache keeps of one class, or of several classes with one
  * signature (class_cache.h).
  *
- * Invariant: the numbers hold for the snapshot as it was at `changes`; class_results_update
- * brings them to the current one.
+ * Invariant: the numbers hold for the snapshot as it was at `changes`;
+ * class_results_update brings them to the current one.
  */
 #ifndef SHARDSCHED_CLASSES_CLASS_RESULTS_H
 #define SHARDSCHED_CLASSES_CLASS_RESULTS_H

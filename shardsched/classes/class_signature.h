@@ -2,9 +2,9 @@
  * A class signature: classes with equal signatures share their results.
  *
  * Local plugins read a node and those fields of the pod that concern one node. The pod's
- * namespace, labels, controller, gang, priority and rules about other pods matter to global
- * plugins only, whose results are not kept. So the classes of fifty applications with equal
- * requests share one set of results.
+ * namespace, labels, controller, gang, priority and rules about other pods matter to
+ * global plugins only, whose results are not kept. So the classes of fifty applications
+ * with equal requests share one set of results.
  *
  * Claims are found by namespace, so a class with volumes shares with no other.
  */

@@ -1,7 +1,8 @@
 /*
- * Each decision is made twice, with the class cache and without, on random histories: nodes that
- * come, change and go, pods of many classes that come and go, nominations, objects beside them,
- * classes that are closed, and a bound of memory that evicts results.
+ * Each decision is made twice, with the class cache and without, on random histories:
+ * nodes that come, change and go, pods of many classes that come and go, nominations,
+ * objects beside them, classes that are closed, and a bound of memory that evicts
+ * results.
  */
 #include <stdlib.h>
 

@@ -1,19 +1,19 @@
 /*
- * The decision log: decisions that can be replayed. It has what an engine was given, in order,
- * and what it decided, one JSON object a line.
+ * The decision log: decisions that can be replayed. It has what an engine was given, in
+ * order, and what it decided, one JSON object a line.
  *
- * 	{"kind":"Record","v":1,"seed":"7","config":{...}}
- * 	{"kind":"Put","revision":"12","object":"Node","cluster":"","value":{...}}
- * 	{"kind":"Drop","revision":"13","object":"Node","space":"","name":"node-7"}
- * 	{"kind":"Decision","revision":"14","pod":{...},"draw":"...","assumed":true,
- * 	 "verdict":"placed","node":"node-3","total":512,"feasible":40,"best":2,
- * 	 "runnersUp":[{"node":"node-5","total":512},...],"refused":{"NodeResourcesFit":9}}
+ *	{"kind":"Record","v":1,"seed":"7","config":{...}}
+ *	{"kind":"Put","revision":"12","object":"Node","cluster":"","value":{...}}
+ *	{"kind":"Drop","revision":"13","object":"Node","space":"","name":"node-7"}
+ *	{"kind":"Decision","revision":"14","pod":{...},"draw":"...","assumed":true,
+ *	 "verdict":"placed","node":"node-3","total":512,"feasible":40,"best":2,
+ *	 "runnersUp":[{"node":"node-5","total":512},...],"refused":{"NodeResourcesFit":9}}
  *
- * A revision is that of the store at which the object was known; replay keeps it and does not
- * use it. Numbers that may pass 2^53 are strings.
+ * A revision is that of the store at which the object was known; replay keeps it and does
+ * not use it. Numbers that may pass 2^53 are strings.
  *
- * Invariant: a decision is written by one function, when it is made and when it is replayed, so
- * two decisions are equal exactly if their lines are equal byte for byte.
+ * Invariant: a decision is written by one function, when it is made and when it is
+ * replayed, so two decisions are equal exactly if their lines are equal byte for byte.
  */
 #ifndef SHARDSCHED_DECISION_LOG_DECISION_LOG_H
 #define SHARDSCHED_DECISION_LOG_DECISION_LOG_H

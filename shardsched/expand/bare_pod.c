@@ -2,7 +2,8 @@
 #include "shardsched/expand/expand_inner.h"
 #include "store/keys/names.h"
 
-/* Who it is: nothing is printed with names that are none. */
+/* Reads the Pod's name and namespace, and checks them before anything is printed with
+ * them. */
 static enum pl_code bare_meta(struct expand *expand, struct pl_span json,
                               struct draft_meta *out, struct pl_err *err)
 {

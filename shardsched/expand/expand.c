@@ -54,7 +54,8 @@ struct pl_span expand_unquoted(struct pl_span text)
 	                                         : pl_span(text.at + 1, text.len - 2);
 }
 
-/* Others have kinds of these names too: a Job of batch.volcano.sh is none of ours. */
+/* Other API groups have kinds of these names, too: a Job of batch.volcano.sh is not
+ * expanded. */
 static bool is_of_group(struct pl_span json, const char *group)
 {
 	struct pl_span version = expand_unquoted(object_member(json, "apiVersion"));
@@ -110,7 +111,7 @@ enum pl_code expand_put_priority(struct expand *expand, struct pl_err *err)
 	struct pl_buf out;
 
 	if (spec.len == 0 || spec.at[0] != '{')
-		return PL_OK; /* the validation says what is wrong */
+		return PL_OK; /* the validation reports the fault */
 	code = priority_classes_resolve(&expand->classes, spec, &rank, err);
 	if (code != PL_OK || !(rank.set || rank.never))
 		return code;
@@ -236,7 +237,7 @@ static enum pl_code finish_object(struct expand *expand, struct pl_err *err)
 	return code == PL_OK ? check_pod(expand, err) : code;
 }
 
-/* "Deployment shop/web", as far as it says so. */
+/* Wraps the failure with "Deployment shop/web", as far as the object has both names. */
 static enum pl_code named_failure(struct expand *expand, struct pl_span json,
                                   struct pl_err *err)
 {

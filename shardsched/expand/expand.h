@@ -1,6 +1,6 @@
 /*
- * Pods out of the objects that people write: Pod, Deployment, ReplicaSet, StatefulSet and
- * Job, one object at a time, its pods one after the other.
+ * Expansion: makes pods out of the objects that people write, Pod, Deployment,
+ * ReplicaSet, StatefulSet and Job, one object at a time, its pods one after the other.
  *
  *	struct expand expand;
  *
@@ -10,20 +10,21 @@
  *		while (expand_next(&expand, &pod)) ...
  *	expand_done(&expand);
  *
- * The same object gives the same pods, names and uids included, whenever and wherever:
+ * Invariant: the same object gives the same pods, names and uids included, at any time
+ * and in any process:
  *
  *	Deployment web    the ReplicaSet web-<hash of the template>, its pods -0 ... -n-1
  *	ReplicaSet rs     rs-0 ...
  *	StatefulSet db    db-0 ..., from spec.ordinals.start
  *	Job load          load-0 ..., as many as completions says, else parallelism
  *
- * A pod is validated as the API server would, and what it is written as: without spaces,
- * without status and what only a server sets, with namespace, uid, and the priority that
- * its class says. All pods of a template are validated as its first one is, and Pods that
- * come one behind the other and differ in their names alone as the first of them: files
- *of many are mostly so.
+ * A pod is validated as the API server validates it, and written without white space,
+ * without status and the fields that only a server sets, with its namespace, uid, and the
+ * priority of its class. The first pod of a template is validated for all of them. So is
+ * the first of several Pods in a row that differ in their names alone, as files of many
+ * pods mostly do.
  *
- * Pure, but for the heap.
+ * Pure, except for the heap.
  */
 #ifndef SHARDSCHED_EXPAND_EXPAND_H
 #define SHARDSCHED_EXPAND_EXPAND_H
@@ -47,44 +48,46 @@ enum expand_source { EXPAND_SOURCE_MAP(EXPAND_SOURCE_ENUM) EXPAND_NOTHING };
 
 enum {
 	EXPAND_PODS_MAX = 2000000,      /* of one object */
-	EXPAND_POD_BYTES_MAX = 1 << 20, /* of a pod as it is written */
+	EXPAND_POD_BYTES_MAX = 1 << 20, /* of one written pod */
 	EXPAND_NAME_SIZE = 280,
 };
 
 /* May not be moved. */
 struct expand {
 	struct model model;
-	struct pl_arena arena; /* of the object at hand */
+	struct pl_arena arena; /* reset for each object */
 	struct priority_classes classes;
-	struct pl_span namespace; /* of objects that name none */
+	struct pl_span namespace; /* default namespace of objects without one */
 	struct json_template json_template;
-	struct json_template like; /* of a Pod that may be like the last one */
+	struct json_template like; /* of a Pod that is compared with the last one */
 	bool alike;                /* the last object was a Pod that was found good */
 	bool same;                 /* the one at hand has its text, but for the name */
-	struct pl_buf raw;  /* the pod's text, open places and spaces still in it */
+	struct pl_buf raw;  /* text of the pod, with placeholders and white space in it */
 	struct pl_buf json; /* of the last pod */
 	/* The object at hand. */
 	enum expand_source source;
 	struct pl_span in_namespace, base; /* base: of the pods' names */
 	uint32_t first, next, count;
-	struct pl_span hash; /* of what its pods have in common, in the arena */
-	struct pod pod;      /* the first; afterwards the last that was given */
+	struct pl_span
+		hash;   /* of everything that its pods have in common; in the arena */
+	struct pod pod; /* the first; afterwards the last that was given */
 	char name[EXPAND_NAME_SIZE];
 };
 
-/* space is borrowed. */
+/* namespace is borrowed. */
 void expand_init(struct expand *expand, struct pl_span namespace);
 void expand_done(struct expand *expand);
 
-/* What is made of a JSON object that was scanned: EXPAND_NOTHING, nothing; from
- * EXPAND_CLASS on no pods. */
+/* What the object is, by kind and API group; json was scanned. EXPAND_NOTHING: nothing is
+ * made of it; from EXPAND_CLASS on it has no pods. */
 enum expand_source expand_source_of(struct pl_span json);
 
 PL_NODISCARD enum pl_code expand_class(struct expand *expand, struct pl_span json,
                                        struct pl_err *err);
 
-/* PL_INVALID, PL_LIMIT: the object is refused, with its kind and name, the field and the
- * reason; PL_NOMEM. On failure it has no pods. source is one that pods are made of. */
+/* PL_INVALID, PL_LIMIT: the object is refused, with its kind and name, the field and
+ * the reason; PL_NOMEM. After a failure the object has no pods. source is one that has
+ * pods. */
 PL_NODISCARD enum pl_code expand_begin(struct expand *expand, enum expand_source source,
                                        struct pl_span json, struct pl_err *err);
 
@@ -96,8 +99,8 @@ static inline uint32_t expand_count(const struct expand *expand)
 
 struct expand_pod {
 	struct pl_span namespace, name, json;
-	/* In expand's model; its spec is that of the first pod, who differs in labels of
-	 * its own at most. */
+	/* In expand's model. The spec is that of the object's first pod; only identity
+	 * labels may differ. */
 	const struct pod *pod;
 };
 

@@ -1,4 +1,4 @@
-/* Shared by the parts of expand.c; nobody else includes it. */
+/* Inside expand: the functions that its files share. */
 #ifndef SHARDSCHED_EXPAND_EXPAND_INNER_H
 #define SHARDSCHED_EXPAND_EXPAND_INNER_H
 
@@ -6,13 +6,13 @@
 #include "shardsched/model/object.h"
 #include "shardsched/model/parse.h"
 
-/* What a workload object says about its pods. */
+/* The fields of a workload object that its pods depend on. */
 struct workload_fields {
-	struct draft_meta meta; /* with a namespace */
+	struct draft_meta meta; /* the namespace is set */
 	uint32_t count;
 	uint32_t first;      /* ordinal */
 	bool indexed;        /* Job */
-	struct pl_span text; /* of its template, {} when there is none */
+	struct pl_span text; /* the template; {} when there is none */
 };
 
 /* Read and checked, but for what the pod's own validation sees. */
@@ -37,14 +37,14 @@ bool bare_is_like_last(struct expand *expand, struct pl_span json);
 /* -- what both need --------------------------------------------------------------------
  */
 
-/* In quotes, in the arena: names, in which nothing is escaped. */
+/* The name in quotes, in the arena. A name needs no escapes. */
 PL_NODISCARD enum pl_code expand_quoted(struct expand *expand, struct pl_span text,
                                         const char **out);
 /* Empty: it is no string. */
 struct pl_span expand_unquoted(struct pl_span text);
-/* What its class says, into expand->raw. */
+/* Writes the fields that the pod's priority class sets, into expand->raw. */
 PL_NODISCARD enum pl_code expand_put_priority(struct expand *expand, struct pl_err *err);
-/* Of expand->mould. */
+/* Sets expand->hash from expand->json_template. */
 PL_NODISCARD enum pl_code expand_keep_hash(struct expand *expand, struct pl_err *err);
 
 #endif

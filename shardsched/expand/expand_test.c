@@ -120,7 +120,8 @@ T_CASE(a_deployment_is_a_replica_set_and_its_pods)
 	               pods(WORKLOAD("Deployment", "\"replicas\":3,", APP, "")));
 	T_EQ(lines(), 3);
 	t_golden("expand/deployment.txt", told);
-	/* Spaces and replicas make no difference, the template does. */
+	/* White space and the number of replicas do not change the hash, the template
+	 * does. */
 	(void)pods(WORKLOAD("Deployment", "\"replicas\" : 3 , ", APP, ""));
 	T_STR(told, first);
 	(void)pods(WORKLOAD("Deployment", "\"replicas\":3,", APP, "\"priority\":1,"));
@@ -243,7 +244,7 @@ T_CASE(what_makes_no_sense_is_refused_with_object_and_field)
 	expand_done(&expand);
 }
 
-/* What is not read again is as if it were. */
+/* A Pod that is not read again gives the same pods as if it were. */
 T_CASE(pods_that_are_alike_are_checked_once)
 {
 	static const char *const objects[] = {

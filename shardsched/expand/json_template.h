@@ -1,10 +1,10 @@
 /*
- * A pod's JSON in which what differs from replica to replica is open: made once for a
- * template, printed once for each of its pods.
+ * A JSON template: the JSON of a pod with placeholders for what differs from replica to
+ * replica. It is made once for a template, and printed once for each pod.
  *
- * In the text that it is made of an open place is a byte that JSON can not have there:
- * "name":"\001" is printed as "name":"web-0". The text is stored without spaces between
- * its tokens; what stands in strings is untouched.
+ * A placeholder is a byte that JSON can not have there: "name":"\001" is printed as
+ * "name":"web-0". The text is kept without white space between its tokens; strings are
+ * unchanged.
  */
 #ifndef SHARDSCHED_EXPAND_JSON_TEMPLATE_H
 #define SHARDSCHED_EXPAND_JSON_TEMPLATE_H
@@ -20,7 +20,7 @@
 enum { TEMPLATE_NAME_AT = 1, TEMPLATE_UID_AT, TEMPLATE_INDEX_AT, TEMPLATE_OPEN_MAX = 16 };
 
 struct json_template {
-	struct pl_buf text; /* without the open places */
+	struct pl_buf text; /* without the placeholders */
 	struct {
 		size_t at;
 		uint8_t what;
@@ -28,7 +28,7 @@ struct json_template {
 	unsigned count;
 };
 
-/* What goes into the open places: JSON strings without their quotes. */
+/* The values for the placeholders: JSON strings without their quotes. */
 struct json_template_fill {
 	struct pl_span name, uid, index;
 };

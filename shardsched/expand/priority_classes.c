@@ -68,7 +68,7 @@ enum pl_code priority_classes_put(struct priority_classes *classes,
 
 /* -- a pod's ------------------------------------------------------------------------- */
 
-/* A member that says something; empty: it is not there, or null. */
+/* The member's value; empty: the member is absent or null. */
 static struct pl_span spec_member(struct pl_span spec, const char *name)
 {
 	struct pl_span value = object_member(spec, name);
@@ -79,7 +79,7 @@ static struct pl_span spec_member(struct pl_span spec, const char *name)
 	               : value;
 }
 
-/* Those that every cluster has. */
+/* The classes that every cluster has. */
 static bool built_in_class(struct pl_span name, int32_t *out)
 {
 	if (pl_span_eq(name, PL_SPAN_LIT("system-cluster-critical")))

@@ -23,16 +23,18 @@ PL_NODISCARD enum pl_code priority_classes_put(struct priority_classes *classes,
                                                struct pl_arena *arena,
                                                struct pl_span json, struct pl_err *err);
 
-/* What is to be written into a pod's spec. */
+/* The fields that are to be written into a pod's spec. */
 struct pod_priority {
-	bool set; /* priority, which was not said */
+	bool set; /* priority, which the spec does not have */
 	int32_t priority;
-	bool never;           /* preemptionPolicy "Never", which was not said */
-	struct pl_span named; /* priorityClassName, which was not said; empty: none */
+	bool never;           /* preemptionPolicy "Never", which the spec does not have */
+	struct pl_span named; /* priorityClassName, which the spec does not have; empty:
+			       * none */
 };
 
-/* spec: a pod's, scanned JSON, an object. PL_INVALID with the field: a class that did not
- * come along, where no priority is said either; a priority that is not the class's. */
+/* spec: the scanned JSON object of a pod's spec. PL_INVALID with the field: the named
+ * class is not in the input, and the spec has no priority; or the spec's priority is not
+ * the class's. */
 PL_NODISCARD enum pl_code priority_classes_resolve(const struct priority_classes *classes,
                                                    struct pl_span spec,
                                                    struct pod_priority *out,

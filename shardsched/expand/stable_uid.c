@@ -50,7 +50,8 @@ void stable_uid_print(const struct pl_span *parts, unsigned count, char out[UID_
 
 void stable_uid_word(uint64_t hash, char out[STABLE_UID_WORD_SIZE])
 {
-	/* As Kubernetes' names have them: no vowels, nothing that looks like another. */
+	/* The letters of Kubernetes' generated names: no vowels, and no characters that
+	 * look alike. */
 	static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
 	uint64_t left = hash;
 

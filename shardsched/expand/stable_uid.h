@@ -1,6 +1,6 @@
 /*
- * Identities that are the same whoever works them out, and however often: a UUID (as of
- * version 5, RFC 9562, but with pl_hash) of what the parts say, and a short hash that may
+ * A stable uid: a UUID computed from texts, the same in every process and every time. Its
+ * form is that of version 5 (RFC 9562), its hash is pl_hash. And a short hash that may
  * stand in a name.
  */
 #ifndef SHARDSCHED_EXPAND_STABLE_UID_H

@@ -11,7 +11,7 @@ enum { OWNER_MAX = 8192, CHANGES = 24 };
 
 /* -- what it says --------------------------------------------------------- */
 
-/* A number that is not said is another one. */
+/* A number that is absent is the given default. */
 static uint32_t read_number(struct parse *parse, struct pl_json spec, const char *name,
                             uint32_t other)
 {
@@ -38,7 +38,8 @@ static void read_job(struct parse *parse, struct pl_json spec,
 	                          PL_SPAN_LIT("Indexed"));
 }
 
-/* Nobody here makes claims, and a pod that waits for one waits for ever. */
+/* Claims are not made here, and a pod that waits for a missing claim would wait for
+ * ever. */
 static void refuse_claims(struct parse *parse, struct pl_json spec)
 {
 	uint32_t count = 0;
@@ -127,10 +128,10 @@ enum pl_code workload_read(struct expand *expand, enum expand_source source,
 	template = reader_object(&parse.reader, spec, "template");
 	read_counts(&parse, source, spec, &fields);
 	if (parse_checks(&parse, VALIDATE_SUBDOMAIN, true)) {
-		/* It is written into labels and owner references as it is. */
+		/* The uid is written into labels and owner references unchanged. */
 		validate_text(&parse.check, "metadata.uid", text_value(parse.meta.uid));
 		(void)validate_into(&parse.check, "spec");
-		if (source != EXPAND_JOB) /* its selector is made by the server */
+		if (source != EXPAND_JOB) /* a Job's selector is made by the server */
 			check_selector(&parse, spec, template);
 		if (template.node == NULL)
 			validate_add(&parse.check, "template", FIELD_REQUIRED,
@@ -147,7 +148,8 @@ enum pl_code workload_read(struct expand *expand, enum expand_source source,
 
 /* -- a pod of it ---------------------------------------------------------- */
 
-/* Who owns its pods: itself, or the ReplicaSet that a Deployment makes. */
+/* The owner of the object's pods: the object itself, or the ReplicaSet that a Deployment
+ * makes. */
 struct workload_owner {
 	const char *version, *kind;
 	struct pl_span name;
@@ -259,7 +261,7 @@ static void label_job(struct template_changes *c, const struct workload_fields *
 	add_change(c, "annotations", index, "\"" TEMPLATE_INDEX "\"");
 }
 
-/* What a server or a controller sets, and no template does. */
+/* Removes fields that a server or a controller sets; a template has none of them. */
 static void change_all(struct template_changes *c, const struct workload_fields *fields)
 {
 	static const char *const dropped[] = {"generateName",      "creationTimestamp",
@@ -325,7 +327,7 @@ enum pl_code workload_pod(struct expand *expand, enum expand_source source,
 	pl_buf_init(&plain, expand->raw.max);
 	pl_buf_init(&owners, OWNER_MAX);
 	c.code = print_template(fields, &plain);
-	if (c.code == PL_OK) /* for its hash: spaces make no difference */
+	if (c.code == PL_OK) /* for the hash, in which white space does not count */
 		c.code = json_template_set(&expand->json_template, pl_buf_span(&plain));
 	if (c.code == PL_OK)
 		change_all(&c, fields);

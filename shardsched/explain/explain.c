@@ -1,4 +1,6 @@
-/* A filter is asked about a node alone, so one that was refused early is judged by all.
+/*
+ * Explains a decision. Every filter is asked about every node by itself, so a node that
+ * an early filter refused is judged by all of them.
  */
 #include "shardsched/explain/explain.h"
 
@@ -34,7 +36,8 @@ static int64_t has_of(const struct snapshot *snapshot, uint32_t slot,
 	}
 }
 
-/* What is missing as a part of what there is; what can not be measured counts as all. */
+/* The missing part of what the node has; a lack that can not be measured counts as all of
+ * it. */
 static double distance_of(const struct snapshot *snapshot, uint32_t slot,
                           const struct reason *reason)
 {
@@ -247,7 +250,7 @@ static void ask_filters(struct explain_work *work)
 	qsort(out->reason, out->reasons, sizeof out->reason[0], by_nodes);
 }
 
-/* What PreFilter said is said of all nodes. */
+/* A reason of PreFilter holds for all nodes. */
 static void report_prefilter(struct explain *out)
 {
 	const struct verdict *pre = &out->decision->outcome.pre;
@@ -267,7 +270,7 @@ static void keep_best(struct explain *out, uint32_t slot, int64_t total)
 {
 	uint32_t at = out->bests;
 
-	/* The chosen one stays in front; of equal ones the earlier slot. */
+	/* the chosen node stays in front; of equal nodes the lower slot comes first */
 	while (at > 1 && out->best[at - 1].total < total)
 		at--;
 	if (at == EXPLAIN_BEST_MAX)
@@ -306,7 +309,7 @@ static void report_scores(struct explain_work *work)
 	struct pl_bitset feasible = cycle_feasible(work->cycle);
 
 	keep_best(out, outcome->node, outcome->total);
-	/* Without memory there are no runners-up. */
+	/* without memory there are no runners-up */
 	PL_BITSET_EACH (slot, feasible)
 		if (totals != NULL && slot != outcome->node)
 			keep_best(out, (uint32_t)slot, totals[slot]);

@@ -1,14 +1,14 @@
 /*
- * Why a pod is where it is, or nowhere: worked out after a decision, by asking every
- * filter about every node again, and kept as plain values that can be printed as text
- * for people, as JSON for machines, and as a graph.
+ * An explanation: why a pod is on its node, or on none. It is made after a decision, by
+ * asking every filter about every node again, and kept as plain values that can be
+ * printed as text for people, as JSON for machines, and as a graph.
  *
- * Counting goes over all nodes but those set aside; of single nodes the few are kept that
- * are of interest: the best ones, and those that are nearest to being feasible. A node is
- * the nearer the fewer reasons speak against it, then the less is missing of what it
- * lacks.
+ * Counts cover all nodes except excluded ones. Single nodes are kept only for the best
+ * scores and for the nearest misses: a node is nearer the fewer reasons refuse it, then
+ * the less is missing of what it lacks.
  *
- * "Only" counts nodes which that reason alone keeps away: what would be won by curing it.
+ * "Only" counts the nodes that one reason alone keeps away: what removing the reason
+ * would win.
  */
 #ifndef SHARDSCHED_EXPLAIN_EXPLAIN_H
 #define SHARDSCHED_EXPLAIN_EXPLAIN_H
@@ -27,12 +27,12 @@ enum {
 	EXPLAIN_WARNINGS_MAX = 16,
 };
 
-/* One plugin's filter. */
+/* One plugin's Filter. */
 struct explain_filter {
 	unsigned plugin;
-	bool skipped;   /* this pod asks nothing of it */
+	bool skipped;   /* the plugin has nothing to check for this pod */
 	uint32_t first; /* nodes that it was the first to refuse */
-	uint32_t alone; /* nodes that it refuses, whatever others say */
+	uint32_t alone; /* nodes that it refuses, whether or not another filter does */
 };
 
 struct explain_reason {
@@ -40,18 +40,18 @@ struct explain_reason {
 	enum verdict_code code;
 	struct reason reason; /* lacks: the least that any node lacks */
 	int64_t lacks_most;
-	uint32_t nodes; /* that have it */
-	uint32_t only;  /* of these, nodes that nothing else keeps away */
-	uint32_t row;   /* in the counts of a cluster */
+	uint32_t nodes; /* number of nodes with the reason */
+	uint32_t only;  /* how many of them have no other reason */
+	uint32_t row;   /* index in the counts of a cluster */
 };
 
-/* The same of the nodes of one cluster, most nodes first. When there are too many the
- * last one stands for all that are left. */
+/* The same counts for the nodes of one cluster, the largest cluster first. When there are
+ * too many clusters the last row is the sum of the rest. */
 struct explain_cluster {
 	uint32_t cluster; /* string; 0: of no cluster */
 	bool others;
 	uint32_t nodes, feasible;
-	uint32_t alone[PLUGINS_MAX];           /* as filter[] */
+	uint32_t alone[PLUGINS_MAX];           /* in the order of filter[] */
 	uint32_t reasons[EXPLAIN_REASONS_MAX]; /* nodes, by explain_reason.row */
 };
 
@@ -94,7 +94,8 @@ struct explain {
 	uint32_t nodes, examined, feasible;
 	struct explain_filter filter[PLUGINS_MAX];
 	uint32_t filters;
-	struct explain_reason reason[EXPLAIN_REASONS_MAX]; /* by nodes, most first */
+	struct explain_reason reason[EXPLAIN_REASONS_MAX]; /* by number of nodes, greatest
+							    * first */
 	uint32_t reasons;
 	uint32_t unlisted;
 	struct explain_cluster cluster[EXPLAIN_CLUSTERS_MAX];
@@ -115,9 +116,9 @@ void explain_make(struct engine *engine, const struct pod *pod,
                   const struct engine_decision *decision, struct explain *out);
 
 PL_NODISCARD enum pl_code explain_text(const struct explain *explain, struct pl_buf *out);
-/* One object. */
+/* Adds one JSON object. */
 void explain_json(const struct explain *explain, struct pl_json_out *out);
-/* For Graphviz: the pod, its filters as a sieve, the nodes that are left. */
+/* For Graphviz: the pod, its filters as a sieve, and the nodes that are left. */
 PL_NODISCARD enum pl_code explain_dot(const struct explain *explain, struct pl_buf *out);
 
 #endif

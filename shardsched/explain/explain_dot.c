@@ -1,6 +1,6 @@
 /*
- * A sieve from left to right: the pod, each filter that refused somebody with how many
- * were left behind it, and at the end the nodes that were scored.
+ * A sieve from left to right: the pod; each filter that refused a node, with the number
+ * of nodes that were left before it; and the scored nodes at the end.
  */
 #include "shardsched/explain/explain.h"
 #include "shardsched/explain/reason_text.h"

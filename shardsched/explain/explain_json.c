@@ -163,7 +163,7 @@ static void put_cluster(const struct explain *explain,
 	pl_json_out_end(out);
 }
 
-/* Where nodes have clusters. */
+/* Left out where nodes have no clusters. */
 static void put_clusters(const struct explain *explain, struct pl_json_out *out)
 {
 	if (explain->clusters == 0 ||

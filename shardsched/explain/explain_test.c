@@ -78,7 +78,7 @@ static void three_kinds_of_nodes(void)
 	node("cordoned", "16", "64Gi", "\"unschedulable\":true");
 }
 
-/* All three forms of the explanation of that pod. */
+/* Prints the pod's explanation in all three forms. */
 static enum pl_code explain(const char *json)
 {
 	struct parse parse = {.model = engine_model(engine), .arena = &arena};

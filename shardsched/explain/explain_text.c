@@ -1,4 +1,6 @@
-/* For a person at a terminal: first what it is, then why, then what would help. */
+/*
+ * For a person at a terminal: first the outcome, then the reasons, then what would help.
+ */
 #include <stdio.h>
 
 #include "shardsched/explain/explain.h"
@@ -40,7 +42,7 @@ static void add_amount(struct text_printer *text, const struct reason *reason,
 		text->code = reason_amount(reason, amount, text->out);
 }
 
-/* With spaces behind up to width, as a column. */
+/* Padded with spaces to width, as a column. */
 static void add_node(struct text_printer *text, uint32_t slot, size_t width)
 {
 	size_t from = text->out->len;
@@ -112,7 +114,7 @@ static void add_verdict(struct text_printer *text)
 	add(text, " fits on none of %u %s\n", explain->nodes, node_noun(explain->nodes));
 }
 
-/* Each sentence is one line. */
+/* One line for each sentence. */
 static void add_warnings(struct text_printer *text)
 {
 	const struct explain *explain = text->explain;
@@ -181,7 +183,7 @@ static void add_filters(struct text_printer *text)
 		    explain->nodes - explain->examined == 1 ? "was" : "were");
 }
 
-/* Where there are several. */
+/* Only when there are several clusters. */
 static void add_clusters(struct text_printer *text)
 {
 	const struct explain *explain = text->explain;

@@ -4,8 +4,8 @@
 #include "shardsched/snapshot/snapshot.h"
 #include "store/base/quantity.h"
 
-/* {a}: the amount and its resource; {t}: the taint. Codes without a row are told in
- * kube-scheduler's sentence. */
+/* {a}: the amount and its resource; {t}: the taint. A reason without a row is printed in
+ * kube-scheduler's words. */
 static const struct phrase {
 	const char *many, *one;
 } phrases[REASON_CODES] = {

@@ -5,16 +5,17 @@
 #include "shardsched/framework/reason.h"
 #include "shardsched/model/model.h"
 
-/* Adds them, without whom they are about. many: "12 nodes lack", else "it lacks". */
+/* Adds the words without their subject. many: for "12 nodes lack", else "it lacks". */
 PL_NODISCARD enum pl_code reason_text(const struct model *model,
                                       const struct reason *reason, bool many,
                                       struct pl_buf *out);
 
-/* Whether the reason is about an amount, and that amount: "2", "1536Mi". */
+/* Whether the reason is about an amount; and an amount of its resource in words: "2",
+ * "1536Mi". */
 bool reason_is_amount(const struct reason *reason);
 PL_NODISCARD enum pl_code reason_amount(const struct reason *reason, int64_t amount,
                                         struct pl_buf *out);
-/* What the amount is of: "cpu". */
+/* The resource of the amount: "cpu". */
 struct pl_span reason_resource(const struct model *model, const struct reason *reason);
 
 /* "east/node-7", or without a cluster "node-7". */

@@ -1,15 +1,15 @@
 /*
  * Buckets: chains of numbers by hash. Elements are known by a number and hold the link
- * themselves; strings, shared values, the snapshot's nodes and its label columns are found
- * by such a table.
+ * themselves; strings, shared values, the snapshot's nodes and its label columns are
+ * found by such a table.
  *
  * Invariants: an element is in at most one table; its number is never 0; the hash in its
  * link does not change while it is in the table.
  *
- * Linear hashing, as in store/base/map.h: buckets are split one at a time as elements come,
- * so the millionth costs what the tenth did, and when there is no memory for more buckets,
- * chains get longer instead. 4 bytes an element beside its link of 8, where pl_map takes 48
- * bytes for the node alone: with a million names that is why both exist.
+ * Linear hashing, as in store/base/map.h: buckets are split one at a time as elements
+ * come, so the millionth costs what the tenth did, and when there is no memory for more
+ * buckets, chains get longer instead. 4 bytes an element beside its link of 8, where
+ * pl_map takes 48 bytes for the node alone: with a million names that is why both exist.
  */
 #ifndef SHARDSCHED_MODEL_BUCKETS_H
 #define SHARDSCHED_MODEL_BUCKETS_H

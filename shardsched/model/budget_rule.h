@@ -1,11 +1,12 @@
 /*
  * A budget rule: what a PodDisruptionBudget asks for. Either a number of pods stays, or a
- * number of pods may be away; the number is absolute, or a percentage of the expected pods.
+ * number of pods may be away; the number is absolute, or a percentage of the expected
+ * pods.
  *
- * 	minAvailable: 3     maxUnavailable: "25%"
+ *	minAvailable: 3     maxUnavailable: "25%"
  *
- * Percentages are rounded up, as Kubernetes rounds them: both of pods that stay and of pods
- * that may go.
+ * Percentages are rounded up, as Kubernetes rounds them: both of pods that stay and of
+ * pods that may go.
  */
 #ifndef SHARDSCHED_MODEL_BUDGET_RULE_H
 #define SHARDSCHED_MODEL_BUDGET_RULE_H

@@ -1,11 +1,11 @@
 /*
- * A claim pattern: the name of a claim that contains its pod's name, "data-db-0" of the pod
- * db-0, as the claim templates of a StatefulSet make it. With such a name in its class each
- * replica would be a class of its own. So the class has the pattern "data-*", and the pod's
- * name is put in when the claim is looked up.
+ * A claim pattern: the name of a claim that contains its pod's name, "data-db-0" of the
+ * pod db-0, as the claim templates of a StatefulSet make it. With such a name in its
+ * class each replica would be a class of its own. So the class has the pattern "data-*",
+ * and the pod's name is put in when the claim is looked up.
  *
- * A class with a pattern has the flag SPEC_BY_NAME: results that depend on the claim hold for
- * one pod of the class, everything else is still shared.
+ * A class with a pattern has the flag SPEC_BY_NAME: results that depend on the claim hold
+ * for one pod of the class, everything else is still shared.
  */
 #ifndef SHARDSCHED_MODEL_CLAIM_PATTERN_H
 #define SHARDSCHED_MODEL_CLAIM_PATTERN_H

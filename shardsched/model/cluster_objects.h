@@ -1,7 +1,7 @@
 /*
  * Cluster objects: objects beside pods and nodes that scheduling reads. Namespace,
- * PriorityClass, PodDisruptionBudget, and the workloads by whose selectors pods are spread by
- * default.
+ * PriorityClass, PodDisruptionBudget, and the workloads by whose selectors pods are
+ * spread by default.
  */
 #ifndef SHARDSCHED_MODEL_CLUSTER_OBJECTS_H
 #define SHARDSCHED_MODEL_CLUSTER_OBJECTS_H

@@ -1,9 +1,9 @@
 /*
- * Drafts: parts of objects as they were written. Values are typed and text is borrowed from
- * the JSON; nothing is validated except that each value has the right type.
+ * Drafts: parts of objects as they were written. Values are typed and text is borrowed
+ * from the JSON; nothing is validated except that each value has the right type.
  *
- * Absent, null and empty are the same here, as they are to Kubernetes, except where a bool
- * tells them apart.
+ * Absent, null and empty are the same here, as they are to Kubernetes, except where a
+ * bool tells them apart.
  */
 #ifndef SHARDSCHED_MODEL_DRAFT_H
 #define SHARDSCHED_MODEL_DRAFT_H

@@ -1,6 +1,7 @@
 /*
- * Field errors: the faults of an object as the API server reports them. Each has a kind, the
- * path of the field and a sentence. All faults are kept up to a bound; more are counted.
+ * Field errors: the faults of an object as the API server reports them. Each has a kind,
+ * the path of the field and a sentence. All faults are kept up to a bound; more are
+ * counted.
  */
 #ifndef SHARDSCHED_MODEL_FIELD_ERRORS_H
 #define SHARDSCHED_MODEL_FIELD_ERRORS_H

@@ -1,16 +1,17 @@
 /*
- * Identity labels: labels that tell the replicas of a workload apart, the pod's name and its
- * index. With them in the class each replica of a StatefulSet or an indexed Job would be a
- * class of its own. So they are kept in the pod (struct identity) and left out of its class as
- * long as no selector in the model can tell the difference:
+ * Identity labels: labels that tell the replicas of a workload apart, the pod's name and
+ * its index. With them in the class each replica of a StatefulSet or an indexed Job would
+ * be a class of its own. So they are kept in the pod (struct identity) and left out of
+ * its class as long as no selector in the model can tell the difference:
  *
- * 	In, NotIn              the label is in the class of pods with one of the values;
- * 	                       other pods count as pods without the label
- * 	Exists, DoesNotExist   the label is in the class of all pods that have it
+ *	In, NotIn              the label is in the class of pods with one of the values;
+ *	                       other pods count as pods without the label
+ *	Exists, DoesNotExist   the label is in the class of all pods that have it
  *
- * A selector may come after pods whose label was left out. `named` grows then, and the owner
- * of the pods promotes their labels into their classes (spec_promote_labels) before anything
- * is decided. A label in a class is never wrong, so it stays there when the selector goes.
+ * A selector may come after pods whose label was left out. `named` grows then, and the
+ * owner of the pods promotes their labels into their classes (spec_promote_labels) before
+ * anything is decided. A label in a class is never wrong, so it stays there when the
+ * selector goes.
  */
 #ifndef SHARDSCHED_MODEL_IDENTITY_H
 #define SHARDSCHED_MODEL_IDENTITY_H

@@ -2,12 +2,12 @@
  * Interned values: immutable values of which the model has one copy, with a count of its
  * references. Equal values have the same address.
  *
- * Invariants: a value is a struct that begins with an intern_item; the bytes behind the item
- * are canonical, so equal values have equal bytes, padding included. Values refer to strings
- * by number and to other values by address, and hold a reference to each.
+ * Invariants: a value is a struct that begins with an intern_item; the bytes behind the
+ * item are canonical, so equal values have equal bytes, padding included. Values refer to
+ * strings by number and to other values by address, and hold a reference to each.
  *
- * A value also has a small number, for tables that are indexed by it. Numbers are dense and
- * are reused after the last reference is gone; 0 is no value.
+ * A value also has a small number, for tables that are indexed by it. Numbers are dense
+ * and are reused after the last reference is gone; 0 is no value.
  */
 #ifndef SHARDSCHED_MODEL_INTERN_H
 #define SHARDSCHED_MODEL_INTERN_H

@@ -1,12 +1,13 @@
 /*
- * A model: the strings and interned values that a shard's objects share. One thread uses it.
+ * A model: the strings and interned values that a shard's objects share. One thread uses
+ * it.
  *
  * Invariants: an object (a pod, a node, ...) holds references into its model until it is
  * dropped; all objects are dropped before the model is done.
  *
- * Values are made through a maker, which keeps the first failure, so a sequence of values is
- * made without a check after each; maker.code is checked once in the end. The caller gives
- * back the values that were made before a failure.
+ * Values are made through a maker, which keeps the first failure, so a sequence of values
+ * is made without a check after each; maker.code is checked once in the end. The caller
+ * gives back the values that were made before a failure.
  */
 #ifndef SHARDSCHED_MODEL_MODEL_H
 #define SHARDSCHED_MODEL_MODEL_H

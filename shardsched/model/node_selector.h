@@ -1,11 +1,11 @@
 /*
- * A node selector: terms that select nodes, as in a pod's node affinity and in the places from
- * which a volume can be reached. Terms are alternatives; all requirements of a term hold
- * together.
+ * A node selector: terms that select nodes, as in a pod's node affinity and in the places
+ * from which a volume can be reached. Terms are alternatives; all requirements of a term
+ * hold together.
  *
- * An empty term matches no node, nor does a term that can not be parsed (Gt with a word, a
- * value that no label can have). A preferred term that can not be parsed makes the whole
- * cycle an error, which the plugin reports.
+ * An empty term matches no node, nor does a term that can not be parsed (Gt with a word,
+ * a value that no label can have). A preferred term that can not be parsed makes the
+ * whole cycle an error, which the plugin reports.
  */
 #ifndef SHARDSCHED_MODEL_NODE_SELECTOR_H
 #define SHARDSCHED_MODEL_NODE_SELECTOR_H

@@ -1,6 +1,6 @@
 /*
- * A walk over text that was scanned as JSON before, so syntax is not checked again: a value
- * ends where its brackets do. The walk goes only as deep as changes lead.
+ * A walk over text that was scanned as JSON before, so syntax is not checked again: a
+ * value ends where its brackets do. The walk goes only as deep as changes lead.
  */
 #include "shardsched/model/object.h"
 

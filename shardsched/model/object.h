@@ -1,7 +1,7 @@
 /*
- * The JSON text of an object, beside its typed value, so that nothing is lost when the object
- * is written again: unknown fields, the order of members and the spelling of numbers stay,
- * byte for byte, except where a change says otherwise.
+ * The JSON text of an object, beside its typed value, so that nothing is lost when the
+ * object is written again: unknown fields, the order of members and the spelling of
+ * numbers stay, byte for byte, except where a change says otherwise.
  */
 #ifndef SHARDSCHED_MODEL_OBJECT_H
 #define SHARDSCHED_MODEL_OBJECT_H

@@ -1,14 +1,15 @@
 /*
- * A parse: from JSON to an object that is kept, by reading, validation where it is wanted, and
- * making.
+ * A parse: from JSON to an object that is kept, by reading, validation where it is
+ * wanted, and making.
  *
- * 	struct parse parse = {.model = &model, .arena = &arena, .errors = &errors};
+ *	struct parse parse = {.model = &model, .arena = &arena, .errors = &errors};
  *
- * 	code = claim_parse(&parse, json, &claim, &err);
+ *	code = claim_parse(&parse, json, &claim, &err);
  *
- * PL_INVALID and PL_LIMIT name the field in err; with errors, all faults are listed there.
- * Without errors the object is taken as it is, and a word without a meaning matches nothing:
- * right for a copy of what was validated before. The arena may be reset afterwards.
+ * PL_INVALID and PL_LIMIT name the field in err; with errors, all faults are listed
+ * there. Without errors the object is taken as it is, and a word without a meaning
+ * matches nothing: right for a copy of what was validated before. The arena may be reset
+ * afterwards.
  */
 #ifndef SHARDSCHED_MODEL_PARSE_H
 #define SHARDSCHED_MODEL_PARSE_H

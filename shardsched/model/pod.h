@@ -1,6 +1,6 @@
 /*
- * A pod: its identity, its place, and its class. A pod is small, since a million of them may
- * wait; the JSON it came from is kept by the code that prints it (object.h).
+ * A pod: its identity, its place, and its class. A pod is small, since a million of them
+ * may wait; the JSON it came from is kept by the code that prints it (object.h).
  */
 #ifndef SHARDSCHED_MODEL_POD_H
 #define SHARDSCHED_MODEL_POD_H
@@ -24,7 +24,8 @@ struct pod {
 	bool preempted;     /* its deletion makes room for another pod */
 };
 
-/* Makes a pod from a draft; it holds references until pod_drop. Errors as of spec_make. */
+/* Makes a pod from a draft; it holds references until pod_drop. Errors as of
+ * spec_make. */
 PL_NODISCARD enum pl_code pod_make(struct model *model, struct pl_arena *arena,
                                    const struct pod_draft *draft, struct pod *out,
                                    struct pl_err *err);

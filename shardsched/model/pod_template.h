@@ -1,7 +1,7 @@
 /*
- * A pod template: the fields that pods of many classes share. That is everything scheduling
- * reads except identity, labels, requests and volumes, so a pod that differs from all others
- * in one of these costs a class (spec.h) of a few words.
+ * A pod template: the fields that pods of many classes share. That is everything
+ * scheduling reads except identity, labels, requests and volumes, so a pod that differs
+ * from all others in one of these costs a class (spec.h) of a few words.
  *
  * Immutable and interned. One block of memory: fixed fields, then rows of several kinds.
  */

@@ -1,6 +1,7 @@
 /*
- * A pod term: one rule about other pods. It finds pods by a selector in some namespaces, and
- * sees them by the domains of a topology key. Interned, so a snapshot counts by its address.
+ * A pod term: one rule about other pods. It finds pods by a selector in some namespaces,
+ * and sees them by the domains of a topology key. Interned, so a snapshot counts by its
+ * address.
  */
 #ifndef SHARDSCHED_MODEL_POD_TERM_H
 #define SHARDSCHED_MODEL_POD_TERM_H

@@ -1,7 +1,8 @@
 /*
- * Pod validation: the faults that the API server reports in a new pod (v1.28, default feature
- * gates), in all fields that scheduling reads: the same kind of fault at the same field. Fields
- * that only a kubelet reads (probes, mounts, security contexts) are not validated.
+ * Pod validation: the faults that the API server reports in a new pod (v1.28, default
+ * feature gates), in all fields that scheduling reads: the same kind of fault at the same
+ * field. Fields that only a kubelet reads (probes, mounts, security contexts) are not
+ * validated.
  */
 #ifndef SHARDSCHED_MODEL_POD_VALIDATE_H
 #define SHARDSCHED_MODEL_POD_VALIDATE_H

@@ -1,9 +1,10 @@
 /*
- * A reader: from JSON to drafts. It keeps the first failure, with the field's path in err, and
- * reads nothing afterwards, so a struct is read without a check after each member.
+ * A reader: from JSON to drafts. It keeps the first failure, with the field's path in
+ * err, and reads nothing afterwards, so a struct is read without a check after each
+ * member.
  *
- * Decoding is Kubernetes': null counts as absent, unknown members are passed over, a value of
- * another type is refused. Lists and maps are bounded.
+ * Decoding is Kubernetes': null counts as absent, unknown members are passed over, a
+ * value of another type is refused. Lists and maps are bounded.
  */
 #ifndef SHARDSCHED_MODEL_READER_H
 #define SHARDSCHED_MODEL_READER_H

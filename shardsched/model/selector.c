@@ -388,7 +388,8 @@ static bool row_is_contradicted(const struct strings *strings,
 	case SELECTOR_GT:
 	case SELECTOR_LT:
 		return range_is_empty(selector, row);
-	case SELECTOR_EXISTS: /* contradicted by DoesNotExist, whose row is checked itself */
+	case SELECTOR_EXISTS: /* contradicted by DoesNotExist, whose row is checked
+			       * itself */
 	case SELECTOR_NOT_IN:
 		return false;
 	case SELECTOR_BAD:

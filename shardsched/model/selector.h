@@ -1,14 +1,14 @@
 /*
- * A selector: requirements on labels, as in metav1.LabelSelector, in a Service's map and in
- * the expressions of a node selector term. Interned in canonical order, so selectors that
- * differ only in their wording are mostly one value.
+ * A selector: requirements on labels, as in metav1.LabelSelector, in a Service's map and
+ * in the expressions of a node selector term. Interned in canonical order, so selectors
+ * that differ only in their wording are mostly one value.
  *
  * A selector without rows matches everything; a null selector matches nothing.
  *
- * 	In          the key is there and its value is one of these
- * 	NotIn       the key is not there, or its value is none of these
- * 	Exists, DoesNotExist
- * 	Gt, Lt      the key is there and both values are numbers
+ *	In          the key is there and its value is one of these
+ *	NotIn       the key is not there, or its value is none of these
+ *	Exists, DoesNotExist
+ *	Gt, Lt      the key is there and both values are numbers
  */
 #ifndef SHARDSCHED_MODEL_SELECTOR_H
 #define SHARDSCHED_MODEL_SELECTOR_H

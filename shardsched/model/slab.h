@@ -1,11 +1,11 @@
 /*
  * A slab: an allocator of small objects. Objects of one size share pages, without an
- * allocator's header for each; a large object has a page of its own. An empty page goes back
- * to the heap.
+ * allocator's header for each; a large object has a page of its own. An empty page goes
+ * back to the heap.
  *
- * Invariants: an object is known by a number, below 2^31 and never 0, and stays at its address
- * until it is freed; then the number may be reused. Objects are aligned for uint32_t; for
- * uint64_t where all sizes are multiples of 8.
+ * Invariants: an object is known by a number, below 2^31 and never 0, and stays at its
+ * address until it is freed; then the number may be reused. Objects are aligned for
+ * uint32_t; for uint64_t where all sizes are multiples of 8.
  */
 #ifndef SHARDSCHED_MODEL_SLAB_H
 #define SHARDSCHED_MODEL_SLAB_H

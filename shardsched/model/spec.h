@@ -1,12 +1,14 @@
 /*
- * The spec, or class, of a pod: everything that scheduling reads of a pod except its identity.
+ * The spec, or class, of a pod: everything that scheduling reads of a pod except its
+ * identity.
  *
- * Immutable and interned: two pods with equal specs have the same address, so results for one
- * hold for the other. (A pod with a claim that is named after it also depends on its name:
- * SPEC_BY_NAME.) Labels that only tell replicas apart are left out: identity.h. Fields that
- * many classes share are in their template: pod_template.h.
+ * Immutable and interned: two pods with equal specs have the same address, so results for
+ * one hold for the other. (A pod with a claim that is named after it also depends on its
+ * name: SPEC_BY_NAME.) Labels that only tell replicas apart are left out: identity.h.
+ * Fields that many classes share are in their template: pod_template.h.
  *
- * One block of memory: fixed fields, then volumes, then the texts of volumes and the owner.
+ * One block of memory: fixed fields, then volumes, then the texts of volumes and the
+ * owner.
  */
 #ifndef SHARDSCHED_MODEL_SPEC_H
 #define SHARDSCHED_MODEL_SPEC_H

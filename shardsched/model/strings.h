@@ -2,9 +2,9 @@
  * The string table: every name that scheduling compares, once. Equal strings have equal
  * numbers.
  *
- * Invariants: a number stays the same while there is a reference and is reused after the last
- * one is gone, so names may churn for ever in bounded memory. 0 is no string; the empty string
- * has a number like any other.
+ * Invariants: a number stays the same while there is a reference and is reused after the
+ * last one is gone, so names may churn for ever in bounded memory. 0 is no string; the
+ * empty string has a number like any other.
  *
  * 16 bytes a string, 4 for its bucket, and the bytes.
  */

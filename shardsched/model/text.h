@@ -1,8 +1,8 @@
 /*
  * Text checks: what Kubernetes allows in names, keys and values.
  *
- * A check returns a set of bits, one for each sentence that the API server would report, since
- * one text can be wrong in several ways; 0: the text is valid.
+ * A check returns a set of bits, one for each sentence that the API server would report,
+ * since one text can be wrong in several ways; 0: the text is valid.
  */
 #ifndef SHARDSCHED_MODEL_TEXT_H
 #define SHARDSCHED_MODEL_TEXT_H

@@ -1,7 +1,7 @@
 /*
  * A UUID in 16 bytes, for UUIDs that are not compared as strings. Only the text form
- * "6ba7b810-9dad-51d1-80b4-00c04fd430c8" in lower case is accepted, so that the UUID is printed
- * as it was read.
+ * "6ba7b810-9dad-51d1-80b4-00c04fd430c8" in lower case is accepted, so that the UUID is
+ * printed as it was read.
  */
 #ifndef SHARDSCHED_MODEL_UUID_H
 #define SHARDSCHED_MODEL_UUID_H

@@ -1,30 +1,30 @@
 /*
- * An alloc: what is taken on a node. It is the value of /alloc/<p>/<cluster>/<node>, the node's
- * lock.
+ * An alloc: what is taken on a node. It is the value of /alloc/<p>/<cluster>/<node>, the
+ * node's lock.
  *
- * 	{"v":1,"generation":12,"left":3,
- * 	 "used":{"cpu":"12200m","memory":"8589934592","pods":"11","nvidia.com/gpu":"1"},
- * 	 "nonzero":{"cpu":"12300m","memory":"8799649792"},
- * 	 "ports":["TCP/0.0.0.0/80"],
- * 	 "pods":{"0007":{"web":["app-1","app-2"]},"0012":{...}},
- * 	 "leaving":{"0007":{"web":["app-2"]}},
- * 	 "holds":[{"kind":"gang","namespace":"ml","name":"train",
- * 	           "used":{"cpu":"8000m","pods":"4"},"until":"2026-11-21T09:00:00.000Z"},
- * 	          {"kind":"nominated","namespace":"web","name":"app-7","at":7,...}]}
+ *	{"v":1,"generation":12,"left":3,
+ *	 "used":{"cpu":"12200m","memory":"8589934592","pods":"11","nvidia.com/gpu":"1"},
+ *	 "nonzero":{"cpu":"12300m","memory":"8799649792"},
+ *	 "ports":["TCP/0.0.0.0/80"],
+ *	 "pods":{"0007":{"web":["app-1","app-2"]},"0012":{...}},
+ *	 "leaving":{"0007":{"web":["app-2"]}},
+ *	 "holds":[{"kind":"gang","namespace":"ml","name":"train",
+ *	           "used":{"cpu":"8000m","pods":"4"},"until":"2026-11-21T09:00:00.000Z"},
+ *	          {"kind":"nominated","namespace":"web","name":"app-7","at":7,...}]}
  *
- * Invariants: used is the sum of the listed pods and of the reservations ("holds"). A pod that
- * terminates is listed in "leaving", and among the pods until it is gone. Pods are ordered by
- * partition, namespace and name; reservations by kind, namespace and name; ports and scalars
- * by themselves; none comes twice. Every write makes the generation greater. left counts the
- * pods that have gone from the node, ever: while it is the same, no listed pod was replaced by
- * another pod of its name.
+ * Invariants: used is the sum of the listed pods and of the reservations ("holds"). A pod
+ * that terminates is listed in "leaving", and among the pods until it is gone. Pods are
+ * ordered by partition, namespace and name; reservations by kind, namespace and name;
+ * ports and scalars by themselves; none comes twice. Every write makes the generation
+ * greater. left counts the pods that have gone from the node, ever: while it is the same,
+ * no listed pod was replaced by another pod of its name.
  *
- * Amounts are Kubernetes quantities in whole units (cpu in thousandths), as they are counted.
- * Empty and zero members are left out, and nonzero where it equals used, because every commit
- * writes an alloc.
+ * Amounts are Kubernetes quantities in whole units (cpu in thousandths), as they are
+ * counted. Empty and zero members are left out, and nonzero where it equals used, because
+ * every commit writes an alloc.
  *
- * A plain value: spans and arrays are borrowed from the code that filled it in, or from the
- * arena that it was read into.
+ * A plain value: spans and arrays are borrowed from the code that filled it in, or from
+ * the arena that it was read into.
  */
 #ifndef SHARDSCHED_RECORDS_ALLOC_H
 #define SHARDSCHED_RECORDS_ALLOC_H

@@ -1,6 +1,6 @@
 /*
- * Reads an alloc. The value is checked as a whole, so the code that uses it can rely on its
- * order and its bounds.
+ * Reads an alloc. The value is checked as a whole, so the code that uses it can rely on
+ * its order and its bounds.
  */
 #include <inttypes.h>
 

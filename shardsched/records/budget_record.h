@@ -2,18 +2,19 @@
  * A budget record: a disruption budget with its counted status. It is the value of
  * /budgets/<namespace>/<name>.
  *
- * 	{"v":1,"budget":{"kind":"PodDisruptionBudget",...},
- * 	 "status":{"expected":10,"desired":8,"healthy":9,"allowed":1},
- * 	 "disrupted":{"web-3":"4711"}}
+ *	{"v":1,"budget":{"kind":"PodDisruptionBudget",...},
+ *	 "status":{"expected":10,"desired":8,"healthy":9,"allowed":1},
+ *	 "disrupted":{"web-3":"4711"}}
  *
- * budget is the object as it was submitted. status is counted from the pods' states by one
- * leader; a record without it was never counted, and allows no disruption. A writer that
- * disturbs a covered pod compares and puts the record, with one less allowed and the pod among
- * the disrupted: so two writers never win the same disruption.
+ * budget is the object as it was submitted. status is counted from the pods' states by
+ * one leader; a record without it was never counted, and allows no disruption. A writer
+ * that disturbs a covered pod compares and puts the record, with one less allowed and the
+ * pod among the disrupted: so two writers never win the same disruption.
  *
- * disrupted has the mod_revision of the state that was given up, for each pod. A count that
- * knows nothing newer of such a pod takes it as disturbed, so no count can undo what was taken
- * while it was made; the counter removes the entry once it knows the newer state.
+ * disrupted has the mod_revision of the state that was given up, for each pod. A count
+ * that knows nothing newer of such a pod takes it as disturbed, so no count can undo what
+ * was taken while it was made; the counter removes the entry once it knows the newer
+ * state.
  *
  * A plain value: spans and arrays are borrowed.
  */

@@ -1,29 +1,29 @@
 /*
- * A digest: what a shard's partitions have to offer, roughly, for other shards. It is the value
- * of /digests/<shard>.
+ * A digest: what a shard's partitions have to offer, roughly, for other shards. It is the
+ * value of /digests/<shard>.
  *
- * 	{"v":1,"partitions":{"0007":[
- * 	 {"nodes":78,"taints":["dedicated=gpu:NoSchedule"],
- * 	  "free":{"cpu":"41200m","memory":"8589934592","pods":"2100","nvidia.com/gpu":"3"},
- * 	  "most":{"cpu":"4000m","memory":"4294967296","pods":"110","nvidia.com/gpu":"1"},
- * 	  "labels":{"zone":["a","b"],"kubernetes.io/hostname":[]},"least":-10,
- * 	  "newest":4711}]}}
+ *	{"v":1,"partitions":{"0007":[
+ *	 {"nodes":78,"taints":["dedicated=gpu:NoSchedule"],
+ *	  "free":{"cpu":"41200m","memory":"8589934592","pods":"2100","nvidia.com/gpu":"3"},
+ *	  "most":{"cpu":"4000m","memory":"4294967296","pods":"110","nvidia.com/gpu":"1"},
+ *	  "labels":{"zone":["a","b"],"kubernetes.io/hostname":[]},"least":-10,
+ *	  "newest":4711}]}}
  *
  * Schedulable nodes of a partition are grouped in classes by their hard taints.
  *
- * 	free     the sum of what is free on the nodes; reserved room counts as taken
- * 	most     the largest free amount of each resource on one node (not all on one node)
- * 	least    the lowest priority of a pod or a reservation there: a pod that is not more
- * 	         important preempts nothing there
- * 	labels   the labels that any of the nodes has; an empty list of values stands for more
- * 	         values than are listed
- * 	more     the nodes have labels that are not listed
- * 	other    the class also holds nodes with other taints
- * 	newest   the revision of the latest change on any of the nodes: equal contents with a
- * 	         newer revision may have been different in between
+ *	free     the sum of what is free on the nodes; reserved room counts as taken
+ *	most     the largest free amount of each resource on any one node
+ *	least    the lowest priority of a pod or a reservation there: a pod that is not
+ *	         more important preempts nothing there
+ *	labels   the labels that any of the nodes has; an empty list of values stands for
+ *	         more values than are listed
+ *	more     the nodes have labels that are not listed
+ *	other    the class also holds nodes with other taints
+ *	newest   the revision of the latest change on any of the nodes: equal contents
+ *	         with a newer revision may have been different in between
  *
- * Invariant: a digest errs on one side only. What it does not admit fits on no node there; what
- * it admits may prove wrong, and a stale digest costs only a remote list.
+ * Invariant: a digest errs on one side only. What it does not admit fits on no node
+ * there; what it admits may prove wrong, and a stale digest costs only a remote list.
  *
  * A plain value; spans and arrays are borrowed. Members that are zero are left out.
  */

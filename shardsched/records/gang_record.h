@@ -1,22 +1,22 @@
 /*
- * A gang record: the plan of a gang that is too large for one transaction. It is the value of
- * /gangs/<namespace>/<gang>.
+ * A gang record: the plan of a gang that is too large for one transaction. It is the
+ * value of /gangs/<namespace>/<gang>.
  *
- * 	{"v":1,"phase":"reserving","shard":"east-0","epoch":"12",
- * 	 "until":"2026-11-21T09:00:00.000Z",
- * 	 "nodes":[{"at":3,"cluster":"east","node":"n-1","pods":{"w-0":"4711","w-1":"4712"}}]}
+ *	{"v":1,"phase":"reserving","shard":"east-0","epoch":"12",
+ *	 "until":"2026-11-21T09:00:00.000Z",
+ *	 "nodes":[{"at":3,"cluster":"east","node":"n-1","pods":{"w-0":"4711","w-1":"4712"}}]}
  *
- * 	(none) --> reserving --all reservations stand--> bound --all pods are bound--> (none)
- * 	               |
- * 	               +--a failure--> aborting --no reservation stands--> (none)
+ *	(none) --> reserving --all reserved--> bound --all pods are bound--> (none)
+ *	               |
+ *	               +--a failure--> aborting --all released--> (none)
  *
- * A gang is bound when its record says so; the owner of the gang's partition, whichever shard
- * that is by then, turns the reservations into pods, or releases them. The plan does not
- * change: it has the node of each pod, and the mod_revision of the spec that was decided for.
- * The pods are in the gang's namespace and partition.
+ * A gang is bound when its record says so; the owner of the gang's partition, whichever
+ * shard that is by then, turns the reservations into pods, or releases them. The plan
+ * does not change: it has the node of each pod, and the mod_revision of the spec that was
+ * decided for. The pods are in the gang's namespace and partition.
  *
- * Nodes are ordered by cluster and name, pods by name; none comes twice. A plain value: spans
- * and arrays are borrowed.
+ * Nodes are ordered by cluster and name, pods by name; none comes twice. A plain value:
+ * spans and arrays are borrowed.
  */
 #ifndef SHARDSCHED_RECORDS_GANG_RECORD_H
 #define SHARDSCHED_RECORDS_GANG_RECORD_H

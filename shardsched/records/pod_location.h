@@ -1,13 +1,13 @@
 /*
- * A pod's location: the partition in which its schedule stands. Mostly that is the partition of
- * its name. Pods of a gang, or with required spread or rules about other pods, stand where
- * their group falls, so that replicas that are judged together meet in one shard. The name's
- * own partition then holds a pointer, {"v":1,"at":p}, made in the same transaction: so a name
- * is unique and is always found by its hash.
+ * A pod's location: the partition in which its schedule stands. Mostly that is the
+ * partition of its name. Pods of a gang, or with required spread or rules about other
+ * pods, stand where their group falls, so that replicas that are judged together meet in
+ * one shard. The name's own partition then holds a pointer, {"v":1,"at":p}, made in the
+ * same transaction: so a name is unique and is always found by its hash.
  *
- * 	gang                                   <namespace>/<gang>
- * 	required spread or terms, controller   <namespace>/<kind>/<name>/<uid>
- * 	else                                   <namespace>/<pod>
+ *	gang                                   <namespace>/<gang>
+ *	required spread or terms, controller   <namespace>/<kind>/<name>/<uid>
+ *	else                                   <namespace>/<pod>
  */
 #ifndef SHARDSCHED_RECORDS_POD_LOCATION_H
 #define SHARDSCHED_RECORDS_POD_LOCATION_H

@@ -101,7 +101,8 @@ static void put_text(struct value_writer *out, struct pl_span text)
 	VALUE_WRITER_LIT(out, ",");
 }
 
-/* Cuts the message so that it can be read again: a byte that is no UTF-8 becomes three. */
+/* Cuts the message so that it can be read again: a byte that is no UTF-8 becomes
+ * three. */
 static struct pl_span cut_message(struct pl_span text, size_t most)
 {
 	size_t at = 0, len = 0;

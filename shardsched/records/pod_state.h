@@ -1,26 +1,26 @@
 /*
  * A pod's state: the value of /schedules/<p>/<namespace>/<pod>/state, the pod's lock.
  *
- * 	{"v":1,"uid":"...","phase":"Bound","cluster":"east","node":"n-7","shard":"east-0",
- * 	 "epoch":"123","attempts":1,"since":"2026-11-21T09:00:00.000Z"}
- * 	{"v":1,"uid":"...","phase":"Pending","attempts":4,"reason":"fit.cpu",
- * 	 "message":"12 nodes lack 2 cpu","since":...}
+ *	{"v":1,"uid":"...","phase":"Bound","cluster":"east","node":"n-7","shard":"east-0",
+ *	 "epoch":"123","attempts":1,"since":"2026-11-21T09:00:00.000Z"}
+ *	{"v":1,"uid":"...","phase":"Pending","attempts":4,"reason":"fit.cpu",
+ *	 "message":"12 nodes lack 2 cpu","since":...}
  *
- * 	{"v":1,"uid":"...","phase":"Terminating","cluster":"east","node":"n-7",...
- * 	 "ask":"delete","ended":"Gone","next":"Pending","since":...}
- * 	{"v":1,"uid":"...","phase":"Pending","nominated":{"cluster":"east","node":"n-7"},
- * 	 "reason":"preempting","message":"room is made on ...","since":...}
+ *	{"v":1,"uid":"...","phase":"Terminating","cluster":"east","node":"n-7",...
+ *	 "ask":"delete","ended":"Gone","next":"Pending","since":...}
+ *	{"v":1,"uid":"...","phase":"Pending","nominated":{"cluster":"east","node":"n-7"},
+ *	 "reason":"preempting","message":"room is made on ...","since":...}
  *
  * Empty members and zeros are left out, except since.
  *
- * 	Pending --> Bound --> Terminating --> (keys deleted, or Pending: next)
- * 	   ^          | \___________________/
- * 	   |          |    \--> Succeeded, Failed, when the pod has ended
- * 	   +----------+
+ *	Pending --> Bound --> Terminating --> (keys deleted, or Pending: next)
+ *	   ^          | \___________________/
+ *	   |          |    \--> Succeeded, Failed, when the pod has ended
+ *	   +----------+
  *
- * Only shards change the phase. Other writers leave the phase as it is and add a member: ask,
- * to have the pod deleted or evicted; ended, when the member that runs the pod reports its end.
- * state_transition says what follows from them.
+ * Only shards change the phase. Other writers leave the phase as it is and add a member:
+ * ask, to have the pod deleted or evicted; ended, when the member that runs the pod
+ * reports its end. state_transition says what follows from them.
  *
  * A pod has no state before the first decision: that decision compares the spec.
  */

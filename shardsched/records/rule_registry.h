@@ -1,14 +1,14 @@
 /*
- * A rule registry: the rule terms (rule_term.h) that are known in a namespace. It is the value
- * of /groups/<namespace>/registry; terms that look beyond the namespace of their carriers are
- * in /groups/registry.
+ * A rule registry: the rule terms (rule_term.h) that are known in a namespace. It is the
+ * value of /groups/<namespace>/registry; terms that look beyond the namespace of their
+ * carriers are in /groups/registry.
  *
- * 	{"v":1,"terms":{"spread-0f3a...":{"kind":"spread","pod":{"metadata":{"namespace":
- * 	 "web"},"spec":{"topologySpreadConstraints":[...]}}}}}
+ *	{"v":1,"terms":{"spread-0f3a...":{"kind":"spread","pod":{"metadata":{"namespace":
+ *	 "web"},"spec":{"topologySpreadConstraints":[...]}}}}}
  *
- * Invariant: a term is registered before the first pod that carries it is placed, so a writer
- * that compares the registry can not have missed one. Terms are ordered by id, without
- * duplicates.
+ * Invariant: a term is registered before the first pod that carries it is placed, so a
+ * writer that compares the registry can not have missed one. Terms are ordered by id,
+ * without duplicates.
  *
  * A plain value; spans are borrowed.
  */

@@ -1,19 +1,22 @@
 /*
- * A rule term: one required rule that reaches past a node, of a pod's affinity, anti-affinity
- * or spread. Each term has a lock in the store, /groups/<namespace>/<term>. A writer that
- * places or removes a pod puts the locks of the terms that the pod carries and of the terms
- * that find the pod.
+ * A rule term: one required rule that reaches past a node, of a pod's affinity,
+ * anti-affinity or spread. Each term has a lock in the store, /groups/<namespace>/<term>.
+ * A writer that places or removes a pod puts the locks of the terms that the pod carries
+ * and of the terms that find the pod.
  *
- * A term says which pods are found, and nothing else. How many may be found where (maxSkew,
- * minDomains, the nodes that count) is up to the decision, which sees all rules.
+ * A term says which pods are found, and nothing else. How many may be found where
+ * (maxSkew, minDomains, the nodes that count) is up to the decision, which sees all
+ * rules.
  *
- * The term is written as the smallest Pod that carries the rule and no other, with everything
- * in order, so the same rule gives the same bytes everywhere; its id is the kind and a hash of
- * these bytes. Namespaces are those of the carrier: one rule in two namespaces is two terms.
+ * The term is written as the smallest Pod that carries the rule and no other, with
+ * everything in order, so the same rule gives the same bytes everywhere; its id is the
+ * kind and a hash of these bytes. Namespaces are those of the carrier: one rule in two
+ * namespaces is two terms.
  *
- * A rule that is local to nodes is no term: required anti-affinity over kubernetes.io/hostname
- * is protected by the node's alloc, which lists the node's pods (node_is_domain). A selector
- * that finds no pod (null, or one that can not be parsed) needs no term either.
+ * A rule that is local to nodes is no term: required anti-affinity over
+ * kubernetes.io/hostname is protected by the node's alloc, which lists the node's pods
+ * (node_is_domain). A selector that finds no pod (null, or one that can not be parsed)
+ * needs no term either.
  */
 #ifndef SHARDSCHED_RECORDS_RULE_TERM_H
 #define SHARDSCHED_RECORDS_RULE_TERM_H

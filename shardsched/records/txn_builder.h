@@ -1,26 +1,27 @@
 /*
- * A txn builder: makes every transaction on nodes and pods. No other code writes these keys;
- * the compares of each entry are docs/keys.md's table of writers, in code.
+ * A txn builder: makes every transaction on nodes and pods. No other code writes these
+ * keys; the compares of each entry are docs/keys.md's table of writers, in code.
  *
- * 	struct txn_builder builder;
+ *	struct txn_builder builder;
  *
- * 	builder_begin(&builder, &arena, limits);
- * 	while (more && builder_put_state(&builder, &pod) && builder_put_alloc(&builder, ...))
- * 		...
- * 	builder_req(&builder, &req);
+ *	builder_begin(&builder, &arena, limits);
+ *	while (more && builder_put_state(&builder, &pod) &&
+ *	       builder_put_alloc(&builder, &node, ...))
+ *		...
+ *	builder_req(&builder, &req);
  *
- * Invariants: an entry is added whole or not at all (false: the entry does not fit any more, or
- * builder.code says what failed); a key is in one entry only.
+ * Invariants: an entry is added whole or not at all (false: the entry does not fit any
+ * more, or builder.code says what failed); a key is in one entry only.
  *
- * Each entry has its compares, its writes, and reads for the case that a compare fails: so a
- * failed transaction brings the newer values, and builder_answer gives them entry by entry, in
- * the order in which they were added. (The reads may be left out and sent by themselves after a
- * failure.)
+ * Each entry has its compares, its writes, and reads for the case that a compare fails:
+ * so a failed transaction brings the newer values, and builder_answer gives them entry by
+ * entry, in the order in which they were added. (The reads may be left out and sent by
+ * themselves after a failure.)
  *
  * **Unknown outcomes**: the transaction has the same bytes when it is sent again, and its
- * writes make its own compares fail. So a caller that does not know the outcome sends it once
- * more: if it succeeds, it was not applied before and can not be applied twice; if it fails,
- * the reads tell whether its own values stand there (BUILDER_OURS).
+ * writes make its own compares fail. So a caller that does not know the outcome sends it
+ * once more: if it succeeds, it was not applied before and can not be applied twice; if
+ * it fails, the reads tell whether its own values stand there (BUILDER_OURS).
  *
  * Pure; spans are borrowed as long as the builder is used, names until the call ends.
  */

@@ -1,6 +1,6 @@
 /*
- * The answer to a transaction, entry by entry. An entry's reads are found by its index, the
- * records in them by their keys.
+ * The answer to a transaction, entry by entry. An entry's reads are found by its index,
+ * the records in them by their keys.
  */
 #include "shardsched/records/txn_builder.h"
 #include "shardsched/records/txn_builder_inner.h"
@@ -57,8 +57,9 @@ static int64_t written_revision(const struct txn_builder *builder,
 	return revision;
 }
 
-/* Another writer may have written the same bytes, where a counter went up by one; so the
- * values are the entry's own only if they came with a value that no other writer writes. */
+/* Another writer may have written the same bytes, where a counter went up by one; so
+ * the values are the entry's own only if they came with a value that no other writer
+ * writes. */
 static bool is_ours(const struct txn_builder *builder, const struct builder_entry *entry,
                     const struct kv_txn_result *txn)
 {

@@ -64,7 +64,8 @@ static inline bool text_is(struct pl_span text, unsigned class)
 	return classes != 0;
 }
 
-/* Adds the text without quotes. PL_INVALID: it is empty, or has a byte outside the class. */
+/* Adds the text without quotes. PL_INVALID: it is empty, or has a byte outside the
+ * class. */
 static inline void value_writer_word(struct value_writer *out, struct pl_span text,
                                      unsigned class)
 {

@@ -1,19 +1,19 @@
 /*
  * Assumed decisions about claims, which the objects do not show yet: this claim gets that
  * volume, or is to be provisioned for that node. Until the objects come back changed, the
- * catalog shows them as if they had: the volume with its claimRef, the claim with its selected
- * node. So the next pod does not take the same volume.
+ * catalog shows them as if they had: the volume with its claimRef, the claim with its
+ * selected node. So the next pod does not take the same volume.
  *
- * 	assume ------> forget: the objects are as they were before
- * 	       `-----> commit: the decision is being written; the objects stay as assumed
- * 	               until they are put with the decision in them
+ *	assume ------> forget: the objects are as they were before
+ *	       `-----> commit: the decision is being written; the objects stay as assumed
+ *	               until they are put with the decision in them
  *
- * Invariants: an object that is put without a decision keeps its assumption; an object that is
- * put with a decision of its own ends the assumption. A decision belongs to one pod; pods that
- * share a claim may assume the same about it.
+ * Invariants: an object that is put without a decision keeps its assumption; an object
+ * that is put with a decision of its own ends the assumption. A decision belongs to one
+ * pod; pods that share a claim may assume the same about it.
  *
- * The code that binds the pod writes what assumed_get gives, a volume's claimRef or the claim's
- * annotation volume.kubernetes.io/selected-node, and then calls assumed_commit.
+ * The code that binds the pod writes what assumed_get gives, a volume's claimRef or the
+ * claim's annotation volume.kubernetes.io/selected-node, and then calls assumed_commit.
  */
 #ifndef SHARDSCHED_SNAPSHOT_ASSUMED_H
 #define SHARDSCHED_SNAPSHOT_ASSUMED_H

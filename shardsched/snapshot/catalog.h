@@ -1,11 +1,11 @@
 /*
  * The catalog: objects beside nodes and pods that scheduling reads, by name. Namespaces,
- * priority classes, disruption budgets, workloads, claims, volumes, storage classes, and CSI
- * objects.
+ * priority classes, disruption budgets, workloads, claims, volumes, storage classes, and
+ * CSI objects.
  *
- * Invariants: a put takes the object over, references included, and replaces an object of the
- * same name; a pointer to an object is valid until the next put or drop of its kind; each kind
- * has an epoch, which grows with each change of the kind.
+ * Invariants: a put takes the object over, references included, and replaces an object of
+ * the same name; a pointer to an object is valid until the next put or drop of its kind;
+ * each kind has an epoch, which grows with each change of the kind.
  */
 #ifndef SHARDSCHED_SNAPSHOT_CATALOG_H
 #define SHARDSCHED_SNAPSHOT_CATALOG_H

@@ -1,6 +1,7 @@
 /*
- * Inside the catalog. An object and its entry are one block of memory. The entry is in the map
- * of its kind, and in at most one group: the chain of the objects that are asked for together.
+ * Inside the catalog. An object and its entry are one block of memory. The entry is in
+ * the map of its kind, and in at most one group: the chain of the objects that are asked
+ * for together.
  */
 #ifndef SHARDSCHED_SNAPSHOT_CATALOG_INNER_H
 #define SHARDSCHED_SNAPSHOT_CATALOG_INNER_H

@@ -1,6 +1,6 @@
 /*
- * The log of changed slots, for caches of results by node; and probes, whose changes are not
- * logged.
+ * The log of changed slots, for caches of results by node; and probes, whose changes are
+ * not logged.
  */
 #include "shardsched/snapshot/snapshot_inner.h"
 

@@ -1,9 +1,9 @@
 /*
- * Claim users: how many pods on nodes name each claim. The snapshot updates the counts with its
- * pods, so the users of a claim are never searched for.
+ * Claim users: how many pods on nodes name each claim. The snapshot updates the counts
+ * with its pods, so the users of a claim are never searched for.
  *
- * A claim counts when a pod names it as a volume, whether the claim exists or not. Claims of
- * ephemeral volumes belong to one pod and are not counted.
+ * A claim counts when a pod names it as a volume, whether the claim exists or not. Claims
+ * of ephemeral volumes belong to one pod and are not counted.
  */
 #ifndef SHARDSCHED_SNAPSHOT_CLAIM_USERS_H
 #define SHARDSCHED_SNAPSHOT_CLAIM_USERS_H

@@ -1,11 +1,11 @@
 /*
- * Domain counts: pods counted by the domains of one label, and the set of nodes in domains with
- * at least one of these pods.
+ * Domain counts: pods counted by the domains of one label, and the set of nodes in
+ * domains with at least one of these pods.
  *
- * Invariants: the counts are always right. The set is right while nothing is pending: a domain
- * of one node (a hostname) is updated at once, other domains when domain_counts_refresh is
- * called. Until then domain_counts_nodes gives NULL, and callers ask for single nodes by their
- * domain's number.
+ * Invariants: the counts are always right. The set is right while nothing is pending: a
+ * domain of one node (a hostname) is updated at once, other domains when
+ * domain_counts_refresh is called. Until then domain_counts_nodes gives NULL, and callers
+ * ask for single nodes by their domain's number.
  */
 #ifndef SHARDSCHED_SNAPSHOT_DOMAIN_COUNTS_H
 #define SHARDSCHED_SNAPSHOT_DOMAIN_COUNTS_H

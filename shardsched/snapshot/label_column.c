@@ -1,6 +1,6 @@
 /*
- * Numbers for the values of a key. A value is found by its text through a table; the lowest free
- * number is given first, and a number is free once no node has its value.
+ * Numbers for the values of a key. A value is found by its text through a table; the
+ * lowest free number is given first, and a number is free once no node has its value.
  */
 #include "shardsched/snapshot/label_column.h"
 

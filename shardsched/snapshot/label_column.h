@@ -1,16 +1,17 @@
 /*
- * A label column: for each slot, which value of one key the node has, as a small dense number.
- * Node affinity compares these numbers instead of strings; for topology the number is the
- * domain.
+ * A label column: for each slot, which value of one key the node has, as a small dense
+ * number. Node affinity compares these numbers instead of strings; for topology the
+ * number is the domain.
  *
- * A column is made when a key is first asked for, updated with the nodes, and dropped some time
- * after its last user is gone.
+ * A column is made when a key is first asked for, updated with the nodes, and dropped
+ * some time after its last user is gone.
  *
- * Invariants: value 0 stands for a node without the label, or for no node; a number whose value
- * no node has is free and is reused.
+ * Invariants: value 0 stands for a node without the label, or for no node; a number whose
+ * value no node has is free and is reused.
  *
  * Topology keys for which each node is a domain of its own (node_is_domain) have another
- * column: there each node with the label has its own number, and no number is found by a value.
+ * column: there each node with the label has its own number, and no number is found by a
+ * value.
  */
 #ifndef SHARDSCHED_SNAPSHOT_LABEL_COLUMN_H
 #define SHARDSCHED_SNAPSHOT_LABEL_COLUMN_H

@@ -1,11 +1,11 @@
 /*
- * A matcher: counts the pods that a rule finds, on each node and in each domain. The counts are
- * updated as pods come and go, so no cycle ever counts pods.
+ * A matcher: counts the pods that a rule finds, on each node and in each domain. The
+ * counts are updated as pods come and go, so no cycle ever counts pods.
  *
- * A matcher's rule is a set of pod terms that all have to match (their topology keys aside), or
- * a selector in one namespace. Equal rules share one matcher. It is made when the first class
- * that needs it is opened, which counts the pods of its namespaces once, and stays for a while
- * after the last.
+ * A matcher's rule is a set of pod terms that all have to match (their topology keys
+ * aside), or a selector in one namespace. Equal rules share one matcher. It is made when
+ * the first class that needs it is opened, which counts the pods of its namespaces once,
+ * and stays for a while after the last.
  *
  * Terminating pods are left out of matchers of spread, and counted in matchers of terms.
  */

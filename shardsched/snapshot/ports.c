@@ -1,5 +1,6 @@
 /*
- * Host ports in use: a chain for each node, in which equal ports are one element with a count.
+ * Host ports in use: a chain for each node, in which equal ports are one element with a
+ * count.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /*
- * A rule: finds pods by namespace and labels. And an index of rules, to look up the rules that
- * might find a given pod: each rule is in buckets, one for each namespace that it looks at (0:
- * any) with one label that it wants (or none). So of thousands of rules only the few that can
- * match are asked.
+ * A rule: finds pods by namespace and labels. And an index of rules, to look up the rules
+ * that might find a given pod: each rule is in buckets, one for each namespace that it
+ * looks at (0: any) with one label that it wants (or none). So of thousands of rules only
+ * the few that can match are asked.
  */
 #ifndef SHARDSCHED_SNAPSHOT_RULE_H
 #define SHARDSCHED_SNAPSHOT_RULE_H
@@ -13,7 +13,8 @@
 
 struct rule_index_link;
 
-/* All terms have to match; without terms, a selector in one namespace. Borrows all of it. */
+/* All terms have to match; without terms, a selector in one namespace. Borrows all of
+ * it. */
 struct rule {
 	const struct pod_term **term;
 	uint32_t count;

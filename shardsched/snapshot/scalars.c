@@ -1,6 +1,6 @@
 /*
- * Columns of scalar resources, by name. A column is in use while a node has the resource or a
- * pod uses it; a free column is all zero, and its memory is kept for the next name.
+ * Columns of scalar resources, by name. A column is in use while a node has the resource
+ * or a pod uses it; a free column is all zero, and its memory is kept for the next name.
  */
 #include "shardsched/snapshot/snapshot_inner.h"
 

@@ -1,27 +1,28 @@
 /*
- * A snapshot: the cluster as one scheduling cycle sees it, nodes as columns and the pods on
- * them.
+ * A snapshot: the cluster as one scheduling cycle sees it, nodes as columns and the pods
+ * on them.
  *
  * A node is a slot; a pod on a node (or assumed there) is a number; both are reused after
- * removal. Fields of a node that hot loops read stand in columns indexed by the slot, other
- * fields in the node's row.
+ * removal. Fields of a node that hot loops read stand in columns indexed by the slot,
+ * other fields in the node's row.
  *
- * Invariants: columns are as long as the capacity, a multiple of SNAPSHOT_PAD, and zero behind
- * the slots in use, so vector code may read to the end of a word. Every change costs O(what
- * changed): a pod that comes or goes changes its node's amounts, ports and volumes, and the
- * counts of the rules that it matches (matcher.h) or carries (view.h). Nothing is computed anew
- * for a cycle, and once the tables have their size nothing is allocated.
+ * Invariants: columns are as long as the capacity, a multiple of SNAPSHOT_PAD, and zero
+ * behind the slots in use, so vector code may read to the end of a word. Every change
+ * costs O(what changed): a pod that comes or goes changes its node's amounts, ports and
+ * volumes, and the counts of the rules that it matches (matcher.h) or carries (view.h).
+ * Nothing is computed anew for a cycle, and once the tables have their size nothing is
+ * allocated.
  *
  * Assuming a pod is adding it; forgetting it is removing it.
  *
- * **Reservations** are amounts on a node that belong to no pod there. They count as used for
- * every decision, except that the decision for which the room is reserved lifts them.
+ * **Reservations** are amounts on a node that belong to no pod there. They count as used
+ * for every decision, except that the decision for which the room is reserved lifts them.
  *
- * **Changes** are numbered by `changes`. The last SNAPSHOT_LOG changed slots are kept, so that
- * caches of results by node can be updated.
+ * **Changes** are numbered by `changes`. The last SNAPSHOT_LOG changed slots are kept, so
+ * that caches of results by node can be updated.
  *
- * **Probing**: changes between snapshot_probe and snapshot_probe_end are not logged. The prober
- * asks "what if", and undoes all of its changes, in any order, before the end.
+ * **Probing**: changes between snapshot_probe and snapshot_probe_end are not logged. The
+ * prober asks "what if", and undoes all of its changes, in any order, before the end.
  */
 #ifndef SHARDSCHED_SNAPSHOT_SNAPSHOT_H
 #define SHARDSCHED_SNAPSHOT_SNAPSHOT_H
@@ -142,13 +143,11 @@ static inline bool port_is_taken(const struct port_use *use)
 	return use->users > use->hidden;
 }
 
-/* Amounts in vector form. cpu is in int32: a node that has or uses INT32_MAX or more (two
- * million cores) is counted in `wide`, and while there is such a node, readers use the rows
- * instead.
- *
- * A unit is the share of one in the allocatable amount: 1 / alloc, rounded; 0 where alloc is
- * 0. With units, shares are computed without a division.
- */
+/* Amounts in vector form. cpu is in int32: a node that has or uses INT32_MAX or more
+ * (two million cores) is counted in `wide`, and while there is such a node, readers
+ * use the rows instead. A unit is the share of one in the allocatable amount: 1 /
+ * alloc, rounded; 0 where alloc is 0. With units, shares are computed without a
+ * division. */
 struct hot_columns {
 	int32_t *cpu_alloc, *cpu_used, *cpu_nonzero;
 	int64_t *memory_alloc, *memory_used, *memory_nonzero;

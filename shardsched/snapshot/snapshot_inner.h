@@ -6,8 +6,8 @@
  *       v
  *  view.c  matcher.c  tally.c  carrier.c
  *
- * Invariant: everything that can fail is done before anything changes, so a hook without a
- * return value can not fail and allocates nothing.
+ * Invariant: everything that can fail is done before anything changes, so a hook without
+ * a return value can not fail and allocates nothing.
  */
 #ifndef SHARDSCHED_SNAPSHOT_SNAPSHOT_INNER_H
 #define SHARDSCHED_SNAPSHOT_SNAPSHOT_INNER_H

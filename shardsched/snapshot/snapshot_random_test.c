@@ -389,7 +389,8 @@ static void restore_reservation(struct one_reservation *reservation)
 	reservation->lifted = false;
 }
 
-/* Lifts some pods and adds others in their place; then undoes everything, in any order. */
+/* Lifts some pods and adds others in their place; then undoes everything, in any
+ * order. */
 static void step_probe(void)
 {
 	struct one_pod *touched[TOUCHED];
@@ -452,7 +453,8 @@ static void step(void)
 		step_probe();
 }
 
-/* The owner of w.seen is not informed of probes, so it has to find that nothing changed. */
+/* The owner of w.seen is not informed of probes, so it has to find that nothing
+ * changed. */
 static void run(unsigned steps, unsigned nodes, unsigned pods)
 {
 	w.nodes_most = nodes;

@@ -1,6 +1,6 @@
 /*
- * Random histories with rules: nodes change domains under their pods, columns grow, pods are
- * lifted and restored, namespaces get other labels, and rules come into use and go.
+ * Random histories with rules: nodes change domains under their pods, columns grow, pods
+ * are lifted and restored, namespaces get other labels, and rules come into use and go.
  * snapshot_check counts everything from scratch.
  */
 #include "store/base/rng.h"

@@ -1,6 +1,6 @@
 /*
- * Each allocation fails in turn: the failed call changes nothing, and succeeds when it is made
- * again.
+ * Each allocation fails in turn: the failed call changes nothing, and succeeds when it is
+ * made again.
  */
 #include "tests/harness/torture.h"
 #include "tests/support/shardsched/snapshot/snapshot_rig.h"

@@ -1,8 +1,9 @@
 /*
- * A spec view: a class of pods, seen from the snapshot. There is one for each spec that is on a
- * node or that is asked about. It has the matchers that find the pods of the class and, for a
- * class that is asked about, the rules carried by pods on nodes that concern the class: so a pod
- * that comes or goes, and a cycle, cost what they touch and no search.
+ * A spec view: a class of pods, seen from the snapshot. There is one for each spec that
+ * is on a node or that is asked about. It has the matchers that find the pods of the
+ * class and, for a class that is asked about, the rules carried by pods on nodes that
+ * concern the class: so a pod that comes or goes, and a cycle, cost what they touch and
+ * no search.
  */
 #ifndef SHARDSCHED_SNAPSHOT_VIEW_H
 #define SHARDSCHED_SNAPSHOT_VIEW_H

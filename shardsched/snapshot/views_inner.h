@@ -1,12 +1,13 @@
 /*
  * What views, matchers, tallies and carriers know of each other.
  *
- * 	view -----> matchers that find its pods ---> tallies of each
- * 	    \-----> carriers that it carries
- * 	    \-----> while asked: carriers that find it
+ *	view -----> matchers that find its pods ---> tallies of each
+ *	    \-----> carriers that it carries
+ *	    \-----> while asked: carriers that find it
  *
- * A pod that comes to a node or leaves it follows the first two, nothing else. The lists change
- * when a view, a matcher or a carrier comes or goes, or when a namespace gets other labels.
+ * A pod that comes to a node or leaves it follows the first two, nothing else. The lists
+ * change when a view, a matcher or a carrier comes or goes, or when a namespace gets
+ * other labels.
  */
 #ifndef SHARDSCHED_SNAPSHOT_VIEWS_INNER_H
 #define SHARDSCHED_SNAPSHOT_VIEWS_INNER_H

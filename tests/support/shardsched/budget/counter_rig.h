@@ -199,7 +199,7 @@ static inline int64_t rig_apply(struct rig *rig, const struct counter_put *put)
 	return rig_put(rig, key, value);
 }
 
-/* Until it has nothing to say any more. */
+/* Runs until the counter has no put left. */
 static inline unsigned rig_settle(struct rig *rig)
 {
 	unsigned puts = 0;

@@ -1,4 +1,6 @@
-/* What random histories are made of: nodes, classes of pods and objects beside them. */
+/*
+ * For random histories: nodes, classes of pods, and objects beside them.
+ */
 #ifndef TESTS_SUPPORT_SHARDSCHED_CLASSES_HISTORY_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_CLASSES_HISTORY_RIG_H
 
@@ -110,7 +112,7 @@ static const char *const history_pods[] = {
 
 enum {
 	HISTORY_PODS = sizeof(history_pods) / sizeof(history_pods[0]),
-	HISTORY_LOCAL = 21, /* before those that look at other nodes, too */
+	HISTORY_LOCAL = 21, /* classes below consider local nodes only */
 	HISTORY_VARIANTS = 4,
 };
 

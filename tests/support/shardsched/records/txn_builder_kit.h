@@ -1,5 +1,6 @@
 /*
- * For tests of books: one at a time, against memkv, which does as etcd does.
+ * For tests of the txn builder: one builder at a time, against memkv, which behaves as
+ * etcd.
  */
 #ifndef TESTS_SUPPORT_SHARDSCHED_RECORDS_TXN_BUILDER_KIT_H
 #define TESTS_SUPPORT_SHARDSCHED_RECORDS_TXN_BUILDER_KIT_H
@@ -57,7 +58,7 @@ static inline void down(void)
 	kit_close(&kit);
 }
 
-/* A book for the next entries. */
+/* Starts an empty builder. */
 static inline void begin(void)
 {
 	builder_begin(&builder, &arena, no_limits);

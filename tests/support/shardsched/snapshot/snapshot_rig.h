@@ -1,4 +1,6 @@
-/* What the tests of the snapshot share: a model, a snapshot, objects from JSON. */
+/*
+ * For tests of the snapshot: a model, a snapshot, and objects from JSON.
+ */
 #ifndef TESTS_SUPPORT_SHARDSCHED_SNAPSHOT_SNAPSHOT_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_SNAPSHOT_SNAPSHOT_RIG_H
 
@@ -28,7 +30,7 @@ static inline void end(void)
 	model_done(&model); /* asserts that nothing is left */
 }
 
-/* With quotes written as ' */
+/* Replaces each ' by a double quote. */
 static inline struct pl_span json_of(char *room, const char *text)
 {
 	size_t len = strlen(text);

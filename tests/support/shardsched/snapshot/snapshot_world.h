@@ -11,8 +11,8 @@ enum {
 	SLOTS = 4096,
 	CLUSTERS = 2,
 	PODS = 4000,
-	KINDS = 24, /* of pods */
-	LOOKS = 60, /* of nodes */
+	KINDS = 24, /* kinds of pods */
+	LOOKS = 60, /* kinds of nodes */
 	KEYS = 3,
 	IMAGES = 3,
 	WAITING = 100, /* nominations */
@@ -32,11 +32,11 @@ struct kind {
 
 struct look {
 	int64_t cpu, memory, storage, pods;
-	int64_t gpus; /* -1: not said */
+	int64_t gpus; /* -1: absent */
 	unsigned label[KEYS];
 	unsigned images; /* bits */
 	bool hard, soft, unschedulable;
-	struct node node; /* of any name */
+	struct node node; /* its name is that of any node */
 };
 
 struct one_node {
@@ -59,7 +59,7 @@ struct one_waiting {
 	uint32_t number;
 };
 
-/* As much as such a node has. */
+/* Reserves as much as such a node has. */
 struct one_reservation {
 	bool there, lifted;
 	const struct look *look;
