@@ -80,7 +80,7 @@ PL_NODISCARD enum pl_code counter_pod(struct counter *counter, const struct keys
 void counter_pods_end(struct counter *counter, int64_t revision);
 /* Every change up to the revision was handed in. */
 void counter_pods_seen(struct counter *counter, int64_t revision);
-/* The list that was under way is void. */
+/* The list in flight failed. */
 void counter_pods_lost(struct counter *counter);
 
 /* -- and what follows --------------------------------------------------------------- */
@@ -92,8 +92,8 @@ struct counter_put {
 	struct pl_span value;
 };
 
-/* The next one to be written; false: none at the moment. Borrowed until the next call of
- * any function. Each has to be answered. */
+/* The next put; false: none at the moment. It is borrowed until the next call of any
+ * function, and has to be answered. */
 bool counter_next(struct counter *counter, uint64_t now_ms, struct counter_put *out);
 /* The put is over: the value stands since that revision; 0: it does not stand, or the
  * outcome is unknown. */
@@ -102,7 +102,7 @@ void counter_answer(struct counter *counter, struct counted_budget *budget,
 /* When counter_next may have a put; UINT64_MAX: not before something is handed in. */
 uint64_t counter_deadline_ms(const struct counter *counter);
 
-/* Asserts that all that is kept up agrees with a count from the start; for tests. */
+/* Asserts that all sums agree with a count from scratch; for tests. */
 void counter_check(const struct counter *counter);
 
 #endif

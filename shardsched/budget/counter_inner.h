@@ -21,7 +21,7 @@ struct budget_namespace {
 	uint32_t name; /* held */
 	struct pl_list budgets, label_sets;
 	bool picked;  /* the next list will bring its pods */
-	bool listing; /* the list that is under way will bring all of its pods */
+	bool listing; /* the list in flight will bring all of its pods */
 	bool known; /* the pods are known, and no list in flight will bring them again */
 };
 
@@ -40,10 +40,10 @@ struct label_set {
 struct counter_pod {
 	struct pl_map_node by_name;
 	uint32_t key[2];             /* namespace and name; held */
-	struct label_set *label_set; /* NULL: its spec is not known */
+	struct label_set *label_set; /* NULL: the spec is not known */
 	int64_t state_rev;
 	uint16_t partition;             /* of its spec, or else of its state */
-	uint16_t spec_seen, state_seen; /* generation of the list */
+	uint16_t spec_seen, state_seen; /* generation of the last list that brought it */
 	bool over, healthy;             /* by its state: has run to its end; is healthy */
 };
 
@@ -66,7 +66,7 @@ struct counted_budget {
 	uint16_t seen;
 	bool good;  /* the value is well-formed */
 	bool fresh; /* the value has no count yet */
-	bool out;   /* a put is under way */
+	bool out;   /* a put is in flight */
 	bool gone;  /* deleted; kept for the put in flight */
 };
 
@@ -79,7 +79,7 @@ struct counter {
 	struct pl_list gone; /* budgets, linked by dirty */
 	uint32_t pods_max;
 	uint16_t budgets_seen, pods_seen;
-	bool listing; /* pods */
+	bool listing; /* a list of pods is in flight */
 	int64_t view_rev;
 	uint64_t next_ms;
 	uint64_t stale_ms; /* time until which the view may catch up; 0: nothing waits for

@@ -31,16 +31,16 @@ struct best_tree {
 };
 
 struct best_top {
-	int32_t best; /* BEST_NONE: there is none */
+	int32_t best; /* BEST_NONE: no total */
 	uint32_t ties;
 };
 
-/* Heap for that many totals. */
+/* Bytes of heap for that many totals. */
 size_t best_tree_bytes(uint32_t count);
 /* Makes a tree of totals that all are BEST_NONE. false: no memory. */
 PL_NODISCARD bool best_tree_init(struct best_tree *tree, const int32_t *total,
                                  uint32_t count);
-/* A zeroed one, too. */
+/* A zeroed tree may be given, too. */
 void best_tree_done(struct best_tree *tree);
 
 /* To be called when totals of that block have changed. */

@@ -21,9 +21,9 @@
 struct class_cache;
 
 struct class_cache_figures {
-	uint64_t hits;   /* cycles that found their class kept */
+	uint64_t hits;   /* cycles that found results */
 	uint64_t made;   /* computed anew */
-	uint64_t mended; /* nodes */
+	uint64_t mended; /* nodes whose results were updated */
 	uint64_t forgotten;
 	uint32_t results;
 	size_t bytes;
@@ -32,17 +32,17 @@ struct class_cache_figures {
 /* snapshot outlives it. */
 PL_NODISCARD enum pl_code class_cache_new(struct snapshot *snapshot, size_t memory_max,
                                           struct class_cache **out, struct pl_err *err);
-/* NULL does nothing. Cycles that use it are gone. */
+/* NULL does nothing. No cycle uses the cache any more. */
 void class_cache_free(struct class_cache *classes);
 /* For struct cycle_opts, valid as long as the cache. */
 const struct cycle_cache *class_cache_ops(const struct class_cache *classes);
 void class_cache_figures(const struct class_cache *classes,
                          struct class_cache_figures *out);
 
-/* How much may be kept, from now on. */
+/* Sets the bound of memory. */
 void class_cache_bound(struct class_cache *classes, size_t memory_max);
 
-/* Before a class is closed. */
+/* To be called before a class is closed. */
 void class_cache_forget(struct class_cache *classes, struct fw_class *class);
 
 #endif

@@ -23,7 +23,7 @@ struct ready_class;
 
 struct registered_class {
 	const struct spec *spec;   /* held */
-	struct ready_class *ready; /* NULL: it is not */
+	struct ready_class *ready; /* NULL: not ready */
 	uint32_t users;
 	uint32_t piece;   /* number in the registry's slab */
 	uint64_t extra[]; /* the user's: extra_size bytes, zeroed */
@@ -32,7 +32,7 @@ struct registered_class {
 struct class_registry_opts {
 	struct snapshot *snapshot;
 	const struct profiles *profiles;
-	struct class_cache *classes; /* NULL: without */
+	struct class_cache *classes; /* NULL: without a cache */
 	uint32_t ready_max;
 	size_t extra_size;
 	bool local; /* classes consider local nodes only */
@@ -48,7 +48,7 @@ struct class_registry_opts {
 struct class_registry {
 	struct class_registry_opts opts;
 	struct slab slab;
-	uint32_t *by_spec; /* pieces, by the spec's number; 0: it is not known */
+	uint32_t *by_spec; /* slab numbers, by the spec's number; 0: not known */
 	uint32_t cap;
 	uint32_t count;       /* number of classes */
 	struct pl_list ready; /* classes that may be dropped, the one asked for longest
@@ -70,15 +70,15 @@ PL_NODISCARD enum pl_code class_registry_get(struct class_registry *registry,
                                              struct pl_err *err);
 /* Ends one use. */
 void class_registry_put(struct class_registry *registry, struct registered_class *open);
-/* NULL: it is not known. */
+/* NULL: the class is not known. */
 struct registered_class *class_registry_find(const struct class_registry *registry,
                                              const struct spec *spec);
 /* The profile that schedules the class. */
 const struct profile *class_registry_profile(const struct class_registry *registry,
                                              const struct registered_class *open);
 
-/* Made ready: until another class is asked for, or longer while the pool is held.
- * PL_LIMIT, PL_NOMEM. */
+/* The prepared class. It stays ready until another class is asked for, or longer while
+ * the registry is held. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code class_registry_fw(struct class_registry *registry,
                                             struct registered_class *open,
                                             struct fw_class **out, struct pl_err *err);

@@ -51,7 +51,7 @@ struct class_results_scratch {
 	int32_t by_max[STAGE_BY_MAX_LIMIT][CYCLE_BLOCK];
 };
 
-/* Slots that changed, as bits, and the words in which they are. */
+/* Changed slots as bits, and a list of the words that have any. */
 struct class_results_dirty {
 	uint64_t *word;
 	uint32_t *list;
@@ -59,14 +59,14 @@ struct class_results_dirty {
 	uint32_t words; /* words of the snapshot's bitsets in use */
 };
 
-/* Heap, with so many maxed columns. */
+/* Bytes of heap with that many maxed columns. */
 size_t class_results_bytes(uint32_t capacity, uint32_t columns);
 
-/* Nothing is known yet. NULL: no memory. */
+/* Makes empty results. NULL: no memory. */
 PL_NODISCARD struct class_results *class_results_new(uint32_t capacity);
 void class_results_free(struct class_results *results);
 
-/* Forgets what it knows, for another plan. */
+/* Empties the results, for another plan. */
 void class_results_reset(struct class_results *results, const struct stage_plan *plan);
 
 /* Computes the dirty slots again. false: no memory, or a plugin failed; the results are

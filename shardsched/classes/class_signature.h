@@ -13,14 +13,17 @@
 
 #include "shardsched/framework/cycle.h"
 
-enum { SIGNATURE_ROWS = 16 }; /* ports and images; with more it is like itself only */
+enum {
+	SIGNATURE_ROWS = 16
+}; /* ports and images; a class with more shares with no
+			       * other */
 
-/* Compared as bytes: no gaps, and zero where nothing stands. */
+/* Compared as bytes: without gaps, and zero where a field is not used. */
 struct class_signature {
 	const void *profile;
 	const void *node_selector, *required, *preferred, *tolerations, *requests;
 	int64_t nonzero_cpu_milli, nonzero_memory;
-	const void *itself; /* the class; NULL: it may be shared */
+	const void *itself; /* the class; NULL: it may share */
 	uint32_t flags;
 	uint16_t ports, images;
 	uint64_t local;

@@ -26,7 +26,7 @@ enum { DECISION_LOG_RUNNERS = 3, DECISION_LOG_LINE_MAX = 8 << 20 };
  * default. */
 PL_NODISCARD enum pl_code decision_log_begin(struct pl_buf *out, uint64_t seed,
                                              struct pl_span config);
-/* json on one line. */
+/* json is on one line. */
 PL_NODISCARD enum pl_code decision_log_put(struct pl_buf *out, uint64_t revision,
                                            enum engine_kind kind, struct pl_span cluster,
                                            struct pl_span json);
@@ -39,10 +39,11 @@ struct logged_decision {
 	uint64_t revision;
 	struct pl_span json; /* of the pod */
 	const struct engine_decision *decision;
-	bool assumed; /* the pod is on that node from now on */
+	bool assumed; /* the pod counts on that node from here on */
 };
 
-/* Before the pod is assumed: the engine's cycle must still be that decision's. */
+/* To be called before the pod is assumed: the engine's cycle must still be that
+ * decision's. */
 PL_NODISCARD enum pl_code decision_log_decided(struct pl_buf *out, struct engine *engine,
                                                const struct logged_decision *decided);
 

@@ -60,17 +60,18 @@ struct expand {
 	struct pl_span namespace; /* default namespace of objects without one */
 	struct json_template json_template;
 	struct json_template like; /* of a Pod that is compared with the last one */
-	bool alike;                /* the last object was a Pod that was found good */
-	bool same;                 /* the one at hand has its text, but for the name */
+	bool alike;                /* the last object was a valid Pod */
+	bool same;                 /* the current object has the last one's text, except
+				    * for the name */
 	struct pl_buf raw;  /* text of the pod, with placeholders and white space in it */
 	struct pl_buf json; /* of the last pod */
-	/* The object at hand. */
+	/* The current object. */
 	enum expand_source source;
-	struct pl_span in_namespace, base; /* base: of the pods' names */
+	struct pl_span in_namespace, base; /* base: the first part of the pods' names */
 	uint32_t first, next, count;
 	struct pl_span
 		hash;   /* of everything that its pods have in common; in the arena */
-	struct pod pod; /* the first; afterwards the last that was given */
+	struct pod pod; /* the first pod; afterwards the last one that was returned */
 	char name[EXPAND_NAME_SIZE];
 };
 
@@ -91,7 +92,7 @@ PL_NODISCARD enum pl_code expand_class(struct expand *expand, struct pl_span jso
 PL_NODISCARD enum pl_code expand_begin(struct expand *expand, enum expand_source source,
                                        struct pl_span json, struct pl_err *err);
 
-/* How many there are, after expand_begin. */
+/* The number of pods, after expand_begin. */
 static inline uint32_t expand_count(const struct expand *expand)
 {
 	return expand->count;
@@ -104,7 +105,7 @@ struct expand_pod {
 	const struct pod *pod;
 };
 
-/* PL_NOTFOUND: there are no more, and err is not touched. What is given is borrowed until
+/* PL_NOTFOUND: there are no more pods, and err is unchanged. The pod is borrowed until
  * the next call. */
 PL_NODISCARD enum pl_code expand_next(struct expand *expand, struct expand_pod *out,
                                       struct pl_err *err);

@@ -15,23 +15,23 @@ struct workload_fields {
 	struct pl_span text; /* the template; {} when there is none */
 };
 
-/* Read and checked, but for what the pod's own validation sees. */
+/* Reads and checks the object, except for what the pod's own validation covers. */
 PL_NODISCARD enum pl_code workload_read(struct expand *expand, enum expand_source source,
                                         struct pl_span json, struct workload_fields *out,
                                         struct pl_err *err);
 
-/* expand->raw: a pod of it, with open places. Sets base. */
+/* Writes a pod of the object into expand->raw, with placeholders. Sets base. */
 PL_NODISCARD enum pl_code workload_pod(struct expand *expand, enum expand_source source,
                                        const struct workload_fields *fields,
                                        struct pl_err *err);
 
-/* expand->raw: a Pod's, with open places. Sets base, in_namespace, count. */
+/* Writes a Pod into expand->raw, with placeholders. Sets base, in_namespace, count. */
 PL_NODISCARD enum pl_code bare_pod(struct expand *expand, struct pl_span json,
                                    struct pl_err *err);
 
-/* The Pod differs from the last object, a good one, in its name alone; so it is good, and
- * nothing of it has to be read: everything is set for its pods. Whatever is in doubt is
- * not like it. */
+/* Whether the Pod differs from the last object, a valid one, in its name alone. Then it
+ * is valid, too, and is not read again: everything is set for its pods. When in doubt,
+ * false. */
 bool bare_is_like_last(struct expand *expand, struct pl_span json);
 
 /* -- what both need --------------------------------------------------------------------
@@ -40,7 +40,7 @@ bool bare_is_like_last(struct expand *expand, struct pl_span json);
 /* The name in quotes, in the arena. A name needs no escapes. */
 PL_NODISCARD enum pl_code expand_quoted(struct expand *expand, struct pl_span text,
                                         const char **out);
-/* Empty: it is no string. */
+/* Empty: the text is no string. */
 struct pl_span expand_unquoted(struct pl_span text);
 /* Writes the fields that the pod's priority class sets, into expand->raw. */
 PL_NODISCARD enum pl_code expand_put_priority(struct expand *expand, struct pl_err *err);

@@ -36,10 +36,10 @@ struct json_template_fill {
 void json_template_init(struct json_template *json_template, size_t bytes_max);
 void json_template_done(struct json_template *json_template);
 
-/* json is one value that was scanned, but for its open places. PL_LIMIT, PL_NOMEM. */
+/* json is one value that was scanned, except for its placeholders. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code json_template_set(struct json_template *json_template,
                                             struct pl_span json);
-/* Texts and open places. */
+/* Compares texts and placeholders. */
 bool json_template_eq(const struct json_template *a, const struct json_template *b);
 
 /* Adds to out. PL_LIMIT, PL_NOMEM. */

@@ -17,8 +17,8 @@ struct priority_classes {
 void priority_classes_init(struct priority_classes *classes, struct model *model);
 void priority_classes_done(struct priority_classes *classes);
 
-/* A PriorityClass as JSON; one of the same name is replaced. PL_INVALID, PL_LIMIT with
- * the field; PL_NOMEM. */
+/* Adds a PriorityClass given as JSON; it replaces one of the same name. PL_INVALID,
+ * PL_LIMIT with the field; PL_NOMEM. */
 PL_NODISCARD enum pl_code priority_classes_put(struct priority_classes *classes,
                                                struct pl_arena *arena,
                                                struct pl_span json, struct pl_err *err);

@@ -12,10 +12,11 @@
 
 enum { UID_SIZE = 37, STABLE_UID_PARTS_MAX = 4, STABLE_UID_WORD_SIZE = 11 };
 
-/* "6ba7b810-9dad-51d1-80b4-00c04fd430c8". The order counts, and where a part ends. */
+/* "6ba7b810-9dad-51d1-80b4-00c04fd430c8". The order of the parts counts, and where each
+ * ends. */
 void stable_uid_print(const struct pl_span *parts, unsigned count, char out[UID_SIZE]);
 
-/* Ten letters and digits that make no words: "7d9f8c6b5x". */
+/* Ten letters and digits that spell no word: "7d9f8c6b5x". */
 void stable_uid_word(uint64_t hash, char out[STABLE_UID_WORD_SIZE]);
 
 #endif

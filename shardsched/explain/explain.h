@@ -18,7 +18,7 @@
 #include "store/base/json_out.h"
 
 enum {
-	EXPLAIN_REASONS_MAX = 64, /* rows; what is beyond is counted in `unlisted` */
+	EXPLAIN_REASONS_MAX = 64, /* more reasons are counted in `unlisted` */
 	EXPLAIN_NEAR_MAX = 8,
 	EXPLAIN_BEST_MAX = 8,
 	EXPLAIN_NODE_REASONS_MAX = 12,
@@ -31,7 +31,7 @@ enum {
 struct explain_filter {
 	unsigned plugin;
 	bool skipped;   /* the plugin has nothing to check for this pod */
-	uint32_t first; /* nodes that it was the first to refuse */
+	uint32_t first; /* nodes that no earlier filter refused */
 	uint32_t alone; /* nodes that it refuses, whether or not another filter does */
 };
 
@@ -62,7 +62,8 @@ struct explain_near {
 		unsigned plugin;
 		struct reason reason;
 	} reason[EXPLAIN_NODE_REASONS_MAX];
-	double distance; /* how much is missing, as a part of what the node has */
+	double distance; /* the missing part of what the node has, summed over its
+			  * lacks */
 };
 
 struct explain_score {
@@ -103,15 +104,15 @@ struct explain {
 	struct explain_near near[EXPLAIN_NEAR_MAX];
 	uint32_t nears;
 	struct explain_best
-		best[EXPLAIN_BEST_MAX]; /* the chosen one, then the runners-up */
+		best[EXPLAIN_BEST_MAX]; /* the chosen node, then the runners-up */
 	uint32_t bests;
 	struct explain_warning
 		warning[EXPLAIN_WARNINGS_MAX]; /* in the order of the spec */
 	uint32_t warnings;
 };
 
-/* After engine_decide answered for that pod, nothing changed since; the engine keeps
- * scores. What pod and decision point to must outlive out. */
+/* To be called after engine_decide answered for that pod, before anything changes; the
+ * engine keeps scores. pod and decision must outlive out. */
 void explain_make(struct engine *engine, const struct pod *pod,
                   const struct engine_decision *decision, struct explain *out);
 

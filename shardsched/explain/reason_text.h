@@ -18,7 +18,7 @@ PL_NODISCARD enum pl_code reason_amount(const struct reason *reason, int64_t amo
 /* The resource of the amount: "cpu". */
 struct pl_span reason_resource(const struct model *model, const struct reason *reason);
 
-/* "east/node-7", or without a cluster "node-7". */
+/* Adds "east/node-7", or "node-7" for a node without a cluster. */
 struct node_row;
 PL_NODISCARD enum pl_code reason_node(const struct model *model,
                                       const struct node_row *row, struct pl_buf *out);

@@ -44,7 +44,9 @@ uint32_t buckets_chain(const struct buckets *buckets, uint32_t hash)
 
 static bool grow_buckets(struct buckets *buckets)
 {
-	uint32_t *grown, cap = buckets->cap + buckets->cap / 8; /* little lies idle */
+	uint32_t *grown,
+		cap = buckets->cap + buckets->cap / 8; /* a growth of an eighth leaves
+								 * little memory idle */
 
 	if (buckets->count < buckets->cap)
 		return true;
@@ -94,7 +96,7 @@ void buckets_add(struct buckets *buckets, uint32_t id)
 	link->next = *bucket;
 	*bucket = id;
 	buckets->entries++;
-	/* Twice, so that a table that once was short of memory catches up. */
+	/* Two at a time, so that a table that was short of memory catches up. */
 	for (int i = 0; i < 2 && buckets->entries > buckets->count; i++)
 		split_next(buckets);
 }

@@ -23,7 +23,7 @@ struct bucket_link {
 	uint32_t next; /* 0: the last */
 };
 
-/* The link of the element with that number, which is never 0. */
+/* Returns the link of the element with that number, which is never 0. */
 typedef struct bucket_link *bucket_link_fn(const void *owner, uint32_t id);
 
 struct buckets {
@@ -40,13 +40,13 @@ struct buckets {
 void buckets_init(struct buckets *buckets, const void *owner, bucket_link_fn *link);
 void buckets_done(struct buckets *buckets);
 
-/* Before the first is added; false: no memory. */
+/* To be called before the first element is added; false: no memory. */
 bool buckets_ready(struct buckets *buckets);
 
-/* The first of the chain in which that hash would be; 0: it is empty. */
+/* The first element of the chain for that hash; 0: the chain is empty. */
 uint32_t buckets_chain(const struct buckets *buckets, uint32_t hash);
 
-/* The link's hash is set. */
+/* Adds the element, whose link has its hash. */
 void buckets_add(struct buckets *buckets, uint32_t id);
 void buckets_del(struct buckets *buckets, uint32_t id);
 

@@ -4,7 +4,7 @@
 
 enum { PERCENT = 100 };
 
-/* A whole number, or one with a percent sign. False: neither. */
+/* Reads a whole number, or one with a percent sign. False: neither. */
 static bool amount_of(struct pl_json value, bool *percent, uint32_t *out)
 {
 	const char *text = NULL;

@@ -47,7 +47,7 @@ static inline bool budget_rule_same(struct budget_rule a, struct budget_rule b)
 	return a.kind == b.kind && a.percent == b.percent && a.amount == b.amount;
 }
 
-/* How many of so many are to be healthy. */
+/* How many of the expected pods are to be healthy. */
 uint32_t budget_rule_desired(struct budget_rule rule, uint32_t expected);
 /* How many of the healthy pods may go then. */
 uint32_t budget_allowed(uint32_t expected, uint32_t desired, uint32_t healthy);

@@ -16,11 +16,13 @@
 /* No object has a longer name. */
 enum { CLAIM_NAME_MAX = 253 };
 
-/* The claim's name with '*' where the pod's stands in it, between hyphens or ends; out
- * has room for claim.len bytes. 0: it is not named after the pod. */
+/* Writes the claim's name to out with '*' in place of the pod's name, which has to stand
+ * between hyphens or ends; out has room for claim.len bytes. Returns the length; 0: the
+ * claim is not named after the pod. */
 size_t claim_pattern_make(struct pl_span claim, struct pl_span pod, uint8_t *out);
 
-/* The pattern with the pod's name put in. 0: it would be too long. */
+/* Writes the pattern with the pod's name put in. Returns the length; 0: the name would be
+ * too long. */
 size_t claim_pattern_expand(struct pl_span pattern, struct pl_span pod,
                             uint8_t out[CLAIM_NAME_MAX]);
 

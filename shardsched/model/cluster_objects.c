@@ -4,7 +4,7 @@
 
 #include "store/base/alloc.h"
 
-/* The highest that a user may give. */
+/* The highest value that a user may give. */
 enum { PRIORITY_MOST = 1000000000 };
 
 enum pl_code namespace_parse(struct parse *parse, struct pl_span json,
@@ -90,7 +90,7 @@ static void take_disrupted(struct parse *parse, struct pl_json names, uint32_t c
 			maker_text(&parse->maker, pl_span_str(pl_json_key(item)));
 }
 
-/* status.disruptedPods: names, and when. */
+/* status.disruptedPods: names with times. */
 static struct pl_json disrupted_of(struct parse *parse, struct pl_json status,
                                    uint32_t *count)
 {

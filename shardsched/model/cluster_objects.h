@@ -71,8 +71,8 @@ void budget_drop(struct model *model, struct budget *budget);
  * no pod, and a pod whose eviction was granted is not protected. */
 bool budget_protects(const struct strings *strings, const struct budget *budget,
                      uint32_t pod, const struct labels *labels);
-/* Pods with these labels, in its namespace, are counted: as the eviction API has it, to
- * which an empty selector is every pod. */
+/* Whether the budget counts a pod with these labels in its namespace. The rule is that of
+ * the eviction API: an empty selector covers every pod. */
 bool budget_covers(const struct strings *strings, const struct budget *budget,
                    const struct labels *labels);
 

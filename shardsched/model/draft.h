@@ -52,7 +52,7 @@ struct draft_requirements {
 	uint32_t count;
 };
 
-/* Not set: selects nothing. */
+/* set false: a null selector, which matches nothing. */
 struct draft_selector {
 	struct draft_pairs labels;
 	struct draft_requirements expressions;
@@ -131,10 +131,10 @@ struct draft_meta {
 	int64_t deleted_ms; /* 0: not being deleted */
 };
 
-/* NULL: there is none. */
+/* The owner that is the controller; NULL: none. */
 const struct draft_owner *draft_controller(const struct draft_meta *meta);
 
-/* The value of that key; at NULL: there is none. */
+/* The value of that key; at NULL: the key is absent. */
 struct pl_span draft_get(struct draft_pairs pairs, struct pl_span key);
 
 #endif

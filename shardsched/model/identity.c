@@ -10,7 +10,7 @@ struct pl_span identity_key_text(enum identity_key key)
 	return texts[key];
 }
 
-/* IDENTITY_KEYS: it is another label. */
+/* IDENTITY_KEYS: the text is another key. */
 static enum identity_key key_of(struct pl_span text)
 {
 	for (unsigned i = 0; i < IDENTITY_KEYS; i++)
@@ -123,7 +123,7 @@ static bool is_index(struct pl_span value, uint32_t *out)
 	return true;
 }
 
-/* The only label of that key, and no selector asks for it. */
+/* Whether the label is the only one of its key, and no selector asks for it. */
 static bool may_be_identity(const struct model *model, const struct draft_meta *meta,
                             enum identity_key key, struct pl_span value)
 {

@@ -43,11 +43,11 @@ struct identity_value {
 /* The values that selectors ask for. */
 struct identities {
 	struct {
-		uint32_t whole; /* rows that any value may matter to */
+		uint32_t whole; /* rows for which every value counts */
 		uint32_t values;
 		struct identity_value value[IDENTITY_VALUES_MAX];
 	} key[IDENTITY_KEYS];
-	uint64_t named; /* how often something began to be asked for */
+	uint64_t named; /* grows when a value is first asked for */
 };
 
 /* The identity labels that a pod's class leaves out. */
@@ -73,7 +73,8 @@ struct draft_pairs identity_split(const struct model *model, struct pl_arena *ar
 uint32_t identity_due_labels(const struct model *model, uint32_t name,
                              const struct identity *beside);
 
-/* The key, and the value for a pod of that name, which lies in room or is the name. */
+/* The key of an identity label; and its value for a pod of that name, which is in room or
+ * is the name itself. */
 struct pl_span identity_key_text(enum identity_key key);
 struct pl_span identity_value(const struct model *model, enum identity_key key,
                               uint32_t name, const struct identity *beside,

@@ -55,7 +55,7 @@ static struct intern_item *find_value(const struct intern *intern, struct pl_spa
 	return NULL;
 }
 
-/* Room to give one number more, and to take any back without memory. */
+/* Makes room to give one number more, so that giving it back needs no memory. */
 static bool reserve_id(struct intern *intern)
 {
 	uint32_t cap = intern->cap < CAP_MIN ? CAP_MIN : intern->cap + intern->cap / 8;

@@ -6,7 +6,7 @@
 
 struct label {
 	uint32_t key;
-	uint32_t value; /* never 0, also when it is empty */
+	uint32_t value; /* never 0; the empty value has a number, too */
 };
 
 struct labels {
@@ -19,7 +19,7 @@ struct labels {
  * the last value counts. */
 const struct labels *labels_make(struct maker *maker, struct draft_pairs pairs);
 
-/* The value's number, 0: there is no such key. */
+/* The number of the key's value; 0: the key is absent. */
 uint32_t labels_get(const struct labels *labels, uint32_t key);
 
 /* Whether labels contains all labels of the other set. */

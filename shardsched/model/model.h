@@ -43,7 +43,7 @@ struct model {
 };
 
 void model_init(struct model *model);
-/* Everything made in it was given back. */
+/* The model is empty: all references were given back. */
 void model_done(struct model *model);
 
 /* Heap bytes, without what the allocator adds. */
@@ -71,7 +71,7 @@ void *maker_alloc(struct maker *maker, size_t size);
 const void *maker_take(struct maker *maker, enum model_kind kind, void *draft,
                        size_t size);
 
-/* A reference more to a shared value; one less. NULL does nothing. */
+/* Adds a reference to an interned value; gives one back. NULL does nothing. */
 const void *model_ref(struct model *model, enum model_kind kind, const void *value);
 void model_unref(struct model *model, enum model_kind kind, const void *value);
 

@@ -42,7 +42,7 @@ void node_validate(const struct node_draft *draft, enum validate_scope scope,
 PL_NODISCARD enum pl_code node_make(struct model *model, struct pl_arena *arena,
                                     const struct node_draft *draft, struct node *out,
                                     struct pl_err *err);
-/* A zeroed one, too. */
+/* A zeroed node may be dropped, too. */
 void node_drop(struct model *model, struct node *node);
 
 /* Whether each node with that label is a topology domain of its own, whatever the label's

@@ -88,8 +88,8 @@ static unsigned hex_value(uint8_t byte)
 	                   : (unsigned)((byte | 0x20) - 'a') + 10;
 }
 
-/* The next byte of a name, escapes undone. Names that we look for are ASCII: what is
- * not is 0x80, which is equal to none. */
+/* The next byte of a name, unescaped. Names that are looked for are ASCII: any other byte
+ * becomes 0x80, which equals none. */
 static uint8_t next_byte(struct pl_span *name)
 {
 	uint8_t byte = name->at[0];
@@ -102,7 +102,7 @@ static uint8_t next_byte(struct pl_span *name)
 	byte = name->at[1];
 	if (byte != 'u') {
 		skip_bytes(name, 2);
-		/* \b, \f, \n, \r and \t stand in no name of ours. */
+		/* \b, \f, \n, \r and \t are in no name that is looked for. */
 		return byte == '"' || byte == '\\' || byte == '/' ? byte : 0x80;
 	}
 	point = hex_value(name->at[2]) << 12 | hex_value(name->at[3]) << 8 |
@@ -147,7 +147,7 @@ static uint32_t match_member(const struct object_printer *p, uint32_t set, unsig
 	return out;
 }
 
-/* The change that ends here; -1: all lead deeper. */
+/* The change that ends at this member; -1: all lead deeper. */
 static int final_change(const struct object_printer *p, uint32_t set, unsigned depth)
 {
 	EACH_BIT(i, set)
@@ -186,7 +186,7 @@ static bool has_additions(const struct object_printer *p, uint32_t set)
 static void add_missing(struct object_printer *p, uint32_t set, unsigned depth,
                         bool some);
 
-/* A member that was not there, with what leads into it. */
+/* Adds a member that the object does not have, with the objects on the way to it. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a path, OBJECT_DEPTH_MAX */
 static void add_member(struct object_printer *p, uint32_t set, unsigned depth,
                        const char *name)
@@ -357,7 +357,7 @@ struct pl_span object_next(struct pl_span *rest)
 
 	skip_space(rest);
 	value = pl_span(rest->at, value_len(*rest));
-	/* A bracket that closes nothing is a value of its own, so that this ends. */
+	/* A stray closing bracket counts as a value, so that walks end. */
 	if (value.len == 0 && rest->len > 0)
 		value.len = 1;
 	skip_bytes(rest, value.len);

@@ -14,7 +14,7 @@
 
 enum { OBJECT_DEPTH_MAX = 8, OBJECT_CHANGES_MAX = 32 };
 
-/* A member, by the names that lead to it, of which the first NULL is the end. */
+/* A member to change, by the names that lead to it; the first NULL ends the path. */
 struct object_change {
 	const char *path[OBJECT_DEPTH_MAX + 1];
 	const char *json; /* the new value; NULL removes the member */
@@ -33,15 +33,15 @@ PL_NODISCARD enum pl_code object_print(struct pl_span json,
  * are stored, so equal content gives equal bytes. json is valid. */
 PL_NODISCARD enum pl_code object_compact(struct pl_span json, struct pl_buf *out);
 
-/* The text of that member as it stands in json; at NULL: there is none. */
+/* The text of that member's value in json; at NULL: the member is absent. */
 struct pl_span object_member(struct pl_span json, const char *name);
 
-/* The next member of an object, its name in quotes as it stands; *rest is the object's
- * text first, and what is left of it then. False: there is none. */
+/* The next member of an object, its name in quotes. *rest is the object's text at first,
+ * and the text behind the member afterwards. False: there are no more members. */
 bool object_pair(struct pl_span *rest, struct pl_span *name, struct pl_span *value);
 
-/* The text of the next element of an array; *rest is the array's text first, and what is
- * left of it then. Empty: there is none. */
+/* The text of the next element of an array. *rest is the array's text at first, and the
+ * text behind the element afterwards. Empty: there are no more elements. */
 struct pl_span object_item(struct pl_span *rest);
 
 /* The first value in a text of several values; *rest becomes the text behind it. The end

@@ -23,7 +23,8 @@
 struct parse {
 	struct model *model;
 	struct pl_arena *arena;
-	struct field_errors *errors; /* or NULL; initialised by the parse */
+	struct field_errors *errors; /* NULL: no validation; else initialised by the
+				      * parse */
 	enum validate_scope scope;   /* of the validation; ignored without errors */
 	/* Valid during the parse: */
 	struct reader reader;
@@ -40,11 +41,12 @@ PL_NODISCARD enum pl_code node_parse(struct parse *parse, struct pl_span json,
 
 /* For parsers of other objects. Begins the parse: reads root and metadata. */
 void parse_begin(struct parse *parse, struct pl_span json, struct pl_err *err);
-/* Everything was read. Whether to validate, with metadata and the path at the root. */
+/* To be called when everything was read. Whether to validate; if so, metadata was
+ * validated, and the path is the root. */
 bool parse_checks(struct parse *parse, enum validate_name name, bool namespaced);
 /* Whether the object is to be made now; the maker is ready then. */
 bool parse_makes(struct parse *parse);
-/* How it ended. err as given to parse_begin. */
+/* Ends the parse and returns its code; err is the one given to parse_begin. */
 PL_NODISCARD enum pl_code parse_end(struct parse *parse);
 
 #endif

@@ -19,7 +19,8 @@ struct pod {
 	int64_t started_ms;
 	int64_t deleted_ms; /* deletionTimestamp */
 	uint32_t index;     /* the index in the identity labels (identity.h) */
-	uint8_t beside;     /* which these are */
+	uint8_t beside;     /* the labels that the class leaves out: bits of enum
+			     * identity_key */
 	uint8_t phase;      /* enum pod_phase */
 	bool preempted;     /* its deletion makes room for another pod */
 };
@@ -29,12 +30,12 @@ struct pod {
 PL_NODISCARD enum pl_code pod_make(struct model *model, struct pl_arena *arena,
                                    const struct pod_draft *draft, struct pod *out,
                                    struct pl_err *err);
-/* Another one like it, with references of its own. */
+/* Copies the pod; the copy has references of its own. */
 struct pod pod_copy(struct model *model, const struct pod *pod);
 /* Moves identity labels that selectors ask for by now into the pod's class. PL_NOMEM. */
 PL_NODISCARD enum pl_code pod_promote_labels(struct model *model, struct pl_arena *arena,
                                              struct pod *pod, struct pl_err *err);
-/* A zeroed one, too. */
+/* A zeroed pod may be dropped, too. */
 void pod_drop(struct model *model, struct pod *pod);
 
 static inline struct identity pod_identity(const struct pod *pod)

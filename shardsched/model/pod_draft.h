@@ -33,7 +33,7 @@ struct draft_containers {
 };
 
 enum draft_source {
-	DRAFT_OTHER, /* a kind that scheduling does not look at, or an emptyDir */
+	DRAFT_OTHER, /* a kind without meaning for scheduling, or an emptyDir */
 	DRAFT_CLAIM,
 	DRAFT_EPHEMERAL,
 	DRAFT_GCE,
@@ -53,7 +53,7 @@ struct draft_volume {
 	struct draft_texts monitors;
 	int32_t number; /* lun or partition */
 	bool read_only;
-	uint32_t sources; /* how many were named */
+	uint32_t sources; /* number of sources in the volume */
 	bool has_template;
 	struct draft_texts modes;       /* of the claim template of an ephemeral volume */
 	struct draft_amounts requested; /* by the claim template of an ephemeral volume */

@@ -7,7 +7,7 @@
 
 intern_release_fn pod_template_release;
 
-/* How many rows of each kind there will be. */
+/* The number of rows of each kind in the template. */
 struct template_sizes {
 #define SIZES_FIELD(name, type) uint32_t name;
 	TEMPLATE_ROWS_MAP(SIZES_FIELD)
@@ -31,8 +31,8 @@ static struct template_sizes template_sizes(const struct pod_draft *draft)
 	return sizes;
 }
 
-/* A form that is being made. Its counts are what they will be: rows that are not written
- * yet are zero. */
+/* A template that is being made. Its counts are final; rows that are not written yet are
+ * zero. */
 struct template_half {
 	struct pod_template *template;
 	struct template_sizes done;
@@ -40,14 +40,14 @@ struct template_half {
 
 static void set_counts(struct template_sizes sizes, struct pod_template *template)
 {
-	/* The reader bounds each list far below. */
+	/* The reader's bounds are far below. */
 #define SET_COUNT(name, type)                \
 	PL_ASSERT(sizes.name <= UINT16_MAX); \
 	template->name.count = (uint16_t)sizes.name;
 	TEMPLATE_ROWS_MAP(SET_COUNT)
 }
 
-/* The next row, to be written. */
+/* The next row to be written. */
 #define TEMPLATE_ROWS_PUT(name, type)                                                 \
 	static type *put_##name(struct template_half *half)                           \
 	{                                                                             \
@@ -82,7 +82,8 @@ static void put_terms(struct maker *maker, const struct pod_draft *draft,
 			term_of(maker, &draft->soft_anti_affinity.at[i], own);
 }
 
-/* The selector, and for each of matchLabelKeys that the pod has: the pod's value. */
+/* The selector, with a requirement for each of matchLabelKeys that the pod has: its own
+ * value. */
 static const struct selector *spread_selector(struct maker *maker,
                                               const struct pod_draft *draft,
                                               const struct draft_spread *spread)
@@ -164,7 +165,7 @@ static size_t last_index(struct pl_span text, uint8_t byte)
 	return at; /* 0: not found */
 }
 
-/* An image without a tag means the latest one. */
+/* An image without a tag has the tag latest. */
 static uint32_t image_of(struct maker *maker, struct pl_span image)
 {
 	struct pl_span latest = PL_SPAN_LIT(":latest");
@@ -206,7 +207,7 @@ static void put_containers(struct maker *maker, const struct pod_draft *draft,
 		*put_gates(half) = maker_text(maker, draft->gates.at[i]);
 }
 
-/* A minimum that cannot be read is 1; validation refuses it. */
+/* An invalid minimum counts as 1; validation refuses it. */
 static void put_gang(struct maker *maker, const struct pod_draft *draft,
                      struct pod_template *template)
 {

@@ -69,7 +69,8 @@ struct pod_template {
 	uint32_t owner_api;  /* "apps/v1" */
 	uint32_t gang;       /* the name; 0: none */
 	int32_t gang_min;
-	uint32_t gang_domain; /* topology key, of which all want one value; 0: none */
+	uint32_t gang_domain; /* topology key whose value all nodes of the gang share; 0:
+			       * none */
 	uint32_t zero;
 #define TEMPLATE_ROWS_FIELD(name, type) struct template_rows name;
 	TEMPLATE_ROWS_MAP(TEMPLATE_ROWS_FIELD)
@@ -95,7 +96,7 @@ static inline size_t template_rows_at(const struct pod_template *template,
 	return at;
 }
 
-/* template_ports(form) is the first of form->ports.count rows, and so on. */
+/* template_ports(template) is the first of template->ports.count rows, and so on. */
 #define TEMPLATE_ROWS_GET(name, type)                                                  \
 	static inline const type *template_##name(const struct pod_template *template) \
 	{                                                                              \
@@ -116,8 +117,8 @@ enum { SPEC_GANG_MOST = 1000000 };
 
 struct spec_requests;
 
-/* nonzero: what LeastAllocated counts; NULL: what is asked for. NULL: the maker failed.
- */
+/* nonzero: the requests as LeastAllocated counts them; NULL: they equal the requests.
+ * Returns NULL when the maker has failed. */
 const struct pod_template *pod_template_make(struct maker *maker,
                                              const struct pod_draft *draft,
                                              const struct spec_requests *nonzero);

@@ -13,7 +13,7 @@
 void pod_validate(const struct pod_draft *draft, enum validate_scope scope,
                   struct field_errors *out);
 
-/* Parts of it, each with the path at spec. */
+/* Parts of the validation; the path of v is spec. */
 void pod_validate_containers(struct validate *v, const struct pod_draft *draft);
 void pod_validate_resources(struct validate *v, const struct draft_amounts *limits,
                             const struct draft_amounts *requests);

@@ -200,7 +200,7 @@ static bool is_taken(const struct draft_container *first,
 	return false;
 }
 
-/* Init containers run one by one: only their own ports count. */
+/* Init containers run one after another, so each is checked alone. */
 static void check_host_ports(struct validate *v, const char *name,
                              const struct draft_containers *all, bool together)
 {

@@ -43,7 +43,7 @@ void *reader_alloc(struct reader *reader, size_t count, size_t size)
 	return room;
 }
 
-/* The member, absent when it is null or something failed before. */
+/* The member; absent when it is null, or after a failure. */
 static struct pl_json reader_member(struct reader *reader, struct pl_json object,
                                     const char *name)
 {
@@ -221,7 +221,7 @@ static void take_quantity(struct reader *reader, struct pl_json value,
 	if (reader->code != PL_OK)
 		return;
 	pl_buf_init(&buf, 64);
-	if (pl_json_type(value) == PL_JSON_NUMBER) { /* 2 is as good as "2" */
+	if (pl_json_type(value) == PL_JSON_NUMBER) { /* 2 and "2" are the same quantity */
 		pl_json_out_init(&print, &buf);
 		pl_json_out_value(&print, value);
 		code = pl_json_out_done(&print);

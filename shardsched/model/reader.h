@@ -27,16 +27,17 @@ struct reader {
 /* The document's root, which must be an object; absent on failure. err not NULL. */
 struct pl_json reader_init(struct reader *reader, struct pl_arena *arena,
                            struct pl_span json, struct pl_err *err);
-/* Over what was parsed already. */
+/* Reads a document that was parsed before. */
 void reader_over(struct reader *reader, struct pl_arena *arena, struct pl_err *err);
 
-/* Room for an array of count, NULL when count is 0 or on failure. */
+/* Memory for an array of count elements; NULL when count is 0, or on failure. */
 void *reader_alloc(struct reader *reader, size_t count, size_t size);
 
-/* Members of an object; of an absent one: absent. */
+/* The member of an object; absent when the object is absent. */
 struct pl_json reader_object(struct reader *reader, struct pl_json object,
                              const char *name);
-/* A list and how many elements it has, within the bound. */
+/* The member that is a list, and the number of its elements, which is within the
+ * bound. */
 struct pl_json reader_list(struct reader *reader, struct pl_json object, const char *name,
                            uint32_t *count);
 struct pl_span reader_text(struct reader *reader, struct pl_json object,

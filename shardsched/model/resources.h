@@ -31,7 +31,7 @@ struct resources {
 	struct resource_row row[]; /* scalars by name */
 };
 
-/* A sum while it is made: exact, in 10^-9. */
+/* A sum of amounts in 10^-9, exact. */
 struct resource_sum {
 	struct pl_span name;
 	pl_int128 nano;
@@ -58,7 +58,7 @@ bool resource_milli(pl_int128 nano, int64_t *out);
 const struct resources *resources_make(struct maker *maker,
                                        const struct resource_sums *sums, bool zeros);
 
-/* 0 when it is none of them. */
+/* The amount of a scalar; 0 when it is not among the resources. */
 int64_t resources_get(const struct resources *resources, uint32_t name);
 
 static inline int64_t resources_sum(int64_t a, int64_t b)

@@ -82,7 +82,7 @@ static uint32_t sort_values(struct strings *strings, uint32_t *value, uint32_t c
 	return kept;
 }
 
-/* A row and its values while the selector is put together. */
+/* A row with its values, before the selector is made. */
 struct selector_part {
 	struct selector_row row;
 	uint32_t *value;
@@ -167,7 +167,7 @@ static const struct selector *build_selector(struct maker *maker,
 
 	for (uint32_t i = 0; i < count; i++)
 		words += part[i].row.count;
-	/* Always whole eights: what follows a value in the arena is not looked at. */
+	/* A multiple of eight, so nothing uninitialised is behind the value. */
 	size = sizeof *draft + count * sizeof draft->row[0] +
 	       (size_t)(words + words % 2) * sizeof(uint32_t);
 	draft = maker_alloc(maker, size);
@@ -348,7 +348,7 @@ static bool key_accepts(const struct strings *strings, const struct selector *se
 	return true;
 }
 
-/* A number lies between what the Gt and Lt rows about the key of row allow. */
+/* Whether no number is allowed by all Gt and Lt rows about the key of row. */
 static bool range_is_empty(const struct selector *selector,
                            const struct selector_row *row)
 {
@@ -369,8 +369,8 @@ static bool range_is_empty(const struct selector *selector,
 	return bounded && (above == INT64_MAX || above + 1 >= below);
 }
 
-/* Every value that row allows is refused by another row about the same key. A row that
- * allows infinitely many values is refused by NotIn for none of them. */
+/* Whether all values that row allows are refused by other rows about its key. NotIn rules
+ * out none of infinitely many values. */
 static bool row_is_contradicted(const struct strings *strings,
                                 const struct selector *selector,
                                 const struct selector_row *row)

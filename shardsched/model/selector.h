@@ -57,11 +57,12 @@ static inline const uint32_t *selector_values(const struct selector *selector,
 
 /* Returns the value with a reference. draft.set false: the null selector. */
 const struct selector *selector_make(struct maker *maker, struct draft_selector draft);
-/* Expressions alone, as of a node selector term, with Gt and Lt. */
+/* Makes a selector of expressions alone, as in a node selector term, with Gt and Lt. */
 const struct selector *selector_of_rows(struct maker *maker,
                                         struct draft_requirements rows);
-/* matchFields: In and NotIn, invalid unless each has one value; number is 1 in a row
- * about metadata.name. To be asked with selector_row_matches_name. */
+/* Makes a selector of matchFields: In and NotIn, invalid unless each has one value.
+ * number is 1 in a row about metadata.name. To be matched with
+ * selector_row_matches_name. */
 const struct selector *selector_of_fields(struct maker *maker,
                                           struct draft_requirements rows);
 
@@ -70,7 +71,7 @@ bool selector_matches(const struct strings *strings, const struct selector *sele
 bool selector_row_matches(const struct strings *strings, const struct selector *selector,
                           const struct selector_row *row, const struct labels *labels);
 
-/* A row of matchFields, of a node of that name. */
+/* Whether a row of matchFields accepts a node of that name. */
 bool selector_row_matches_name(const struct selector *selector,
                                const struct selector_row *row, uint32_t name);
 
@@ -82,7 +83,7 @@ bool selector_is_impossible(const struct strings *strings,
 /* The same for matchFields: no node's name is accepted by all rows. */
 bool selector_fields_are_impossible(const struct selector *selector);
 
-/* Which operator a word is, SELECTOR_BAD for any other. */
+/* The operator for a word; SELECTOR_BAD for any other word. */
 enum selector_op selector_op_of(struct pl_span word);
 
 static inline bool selector_is_everything(const struct selector *selector)

@@ -17,14 +17,14 @@
 
 enum {
 	SLAB_STEP = 4,
-	SLAB_LARGE = 512, /* the largest that share a page */
+	SLAB_LARGE = 512, /* the largest size whose objects share a page */
 	SLAB_SIZES = SLAB_LARGE / SLAB_STEP,
 	SLAB_PLACE_BITS = 8, /* bits of a number for the place within the page; the rest
 			      * is the page's number */
 };
 
 struct slab_page {
-	uint8_t *at;   /* NULL: none has this number */
+	uint8_t *at;   /* NULL: the page number is free */
 	uint32_t size; /* bytes of one object */
 	uint32_t next,
 		prev; /* in the list of open pages of one size; of free page numbers: next
@@ -37,9 +37,9 @@ struct slab_page {
 /* Zeroed: empty. */
 struct slab {
 	struct slab_page *page;
-	uint32_t count;            /* numbers of pages that were ever given, from 1 */
+	uint32_t count;            /* page numbers that were ever used, from 1 */
 	uint32_t cap;              /* entries allocated in page */
-	uint32_t unused;           /* the first of a chain of them; 0: none */
+	uint32_t unused;           /* the first free page number; 0: none */
 	uint32_t open[SLAB_SIZES]; /* the first page with room; 0: none */
 	size_t bytes;              /* bytes of all pages */
 };

@@ -5,7 +5,7 @@
 
 intern_release_fn spec_release;
 
-/* A class that is being made; texts that are written. */
+/* A spec that is being made, with the number of texts that are written. */
 struct spec_half {
 	struct spec *spec;
 	uint32_t texts;
@@ -149,7 +149,7 @@ static void set_counts(const struct pod_draft *draft, struct spec *spec)
 	spec->texts = (uint16_t)texts;
 }
 
-/* LeastAllocated counts what is asked for. asked may be NULL. */
+/* Whether LeastAllocated counts the requests as they are. asked may be NULL. */
 static bool is_nonzero(const struct resources *asked, const struct spec_requests *is)
 {
 	return asked != NULL && asked->cpu_milli == is->nonzero_cpu_milli &&
@@ -206,7 +206,7 @@ enum pl_code spec_make(struct model *model, struct pl_arena *arena,
 
 /* -- what it refers to ------------------------------------------------------ */
 
-/* A reference more to all of it, or one less. */
+/* Adds a reference to each part, or gives one back. */
 struct spec_refs {
 	struct model *model;
 	bool more;

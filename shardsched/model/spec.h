@@ -19,8 +19,8 @@
 enum {
 	SPEC_NEVER_PREEMPTS = 1 << 0,
 	SPEC_HOST_NETWORK = 1 << 1,
-	SPEC_BY_NAME = 1 << 2, /* a claim is named after the pod: own_name.h */
-	SPEC_NONZERO = 1 << 3, /* LeastAllocated counts what is asked for */
+	SPEC_BY_NAME = 1 << 2, /* a claim is named after the pod: claim_pattern.h */
+	SPEC_NONZERO = 1 << 3, /* LeastAllocated counts the requests as they are */
 };
 
 enum spec_sla { SPEC_SLA_NONE, SPEC_SLA_BRONZE, SPEC_SLA_SILVER, SPEC_SLA_GOLD };
@@ -30,7 +30,7 @@ struct spec_volume {
 	uint32_t id;   /* claim, disk, iqn or image; where own, the claim's pattern */
 	uint8_t kind;  /* enum draft_source, DRAFT_OTHER left out */
 	uint8_t read_only;
-	uint8_t own; /* the claim is named after the pod: own_name.h */
+	uint8_t own; /* the claim is named after the pod: claim_pattern.h */
 	uint8_t zero;
 	uint16_t
 		first; /* index of its first text; for rbd: the pool, then the monitors */
@@ -78,7 +78,7 @@ static inline const uint32_t *spec_monitors(const struct spec *spec,
 	return spec_texts(spec) + volume->first + 1;
 }
 
-/* The controller's; 0: there is none. Its uid is the next. */
+/* The controller's name; 0: no controller. The next text is its uid. */
 static inline uint32_t spec_owner_name(const struct spec *spec)
 {
 	return spec->texts == spec->by_rbd ? 0 : spec_texts(spec)[spec->by_rbd];
@@ -89,7 +89,7 @@ static inline uint32_t spec_owner_uid(const struct spec *spec)
 	return spec->texts == spec->by_rbd ? 0 : spec_texts(spec)[spec->by_rbd + 1];
 }
 
-/* spec_ports(spec) is the first of spec->form->ports.count rows, and so on. */
+/* spec_ports(spec) is the first of spec->template->ports.count rows, and so on. */
 #define SPEC_ROWS_GET(name, type)                                      \
 	static inline const type *spec_##name(const struct spec *spec) \
 	{                                                              \

@@ -11,8 +11,8 @@ struct spec_requests {
 	int64_t nonzero_memory;
 };
 
-/* The sum of the containers, at least as much as each init container wants alone,
- * and the overhead. */
+/* The requests of a pod: the sum over its containers, but at least the request of each
+ * init container, plus the overhead. */
 PL_NODISCARD enum pl_code spec_requests_make(struct pl_arena *arena,
                                              const struct pod_draft *draft,
                                              struct spec_requests *out,

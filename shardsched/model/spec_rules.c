@@ -53,7 +53,7 @@ static void walk_preferred_nodes(const struct rule_walk *walk,
 
 /* -- rules about pods ------------------------------------------------------- */
 
-/* A namespace selector that is null selects nothing, and is seldom all there is. */
+/* A null namespace selector selects nothing, and mostly the term names namespaces. */
 static bool term_sees_no_namespace(const struct strings *strings,
                                    const struct pod_term *term)
 {

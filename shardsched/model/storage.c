@@ -24,7 +24,8 @@ static struct draft_requirements topology_rows(struct reader *reader, struct pl_
 	return out;
 }
 
-/* Alternatives of keys with values: a node selector in other words. */
+/* A list of alternatives, each with keys and values, read as the terms of a node
+ * selector. */
 static struct draft_node_terms take_topologies(struct parse *parse)
 {
 	struct draft_node_terms out = {0};

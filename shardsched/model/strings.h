@@ -23,7 +23,7 @@
 
 /* May not be moved or copied. */
 struct strings {
-	struct slab slab; /* a piece for each, by its number */
+	struct slab slab; /* one object for each string; its number is the string's */
 	uint32_t count;
 	struct buckets buckets;
 	struct pl_hash_key key;
@@ -45,7 +45,8 @@ void strings_unref(struct strings *strings, uint32_t id);
 /* 0: the string is not in the table. Takes no reference. */
 uint32_t strings_find(const struct strings *strings, struct pl_span text);
 
-/* A NUL byte follows. id 0: empty. Valid while there is a reference. */
+/* The string, followed by a NUL byte; empty for id 0. Valid while there is a
+ * reference. */
 struct pl_span strings_get(const struct strings *strings, uint32_t id);
 
 /* Reads decimal digits with an optional sign as 64 bits; false when the string is no such

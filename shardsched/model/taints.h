@@ -11,7 +11,8 @@
 	X(NO_EXECUTE, "NoExecute")
 
 #define TAINT_EFFECT_ENUM(name, word) TAINT_##name,
-/* TAINT_ANY: none was named. TAINT_OTHER: a word we do not know; it taints nothing. */
+/* TAINT_ANY: the toleration names none. TAINT_OTHER: an unknown word, which taints
+ * nothing. */
 enum taint_effect { TAINT_ANY, TAINT_EFFECT_MAP(TAINT_EFFECT_ENUM) TAINT_OTHER };
 
 enum toleration_op { TOLERATION_EQUAL, TOLERATION_EXISTS, TOLERATION_BAD };
@@ -25,7 +26,7 @@ struct taint {
 struct taints {
 	struct intern_item item;
 	uint32_t count;
-	uint32_t effects; /* a bit for each that is among them */
+	uint32_t effects; /* a bit for each effect in the set */
 	struct taint row[];
 };
 
@@ -64,7 +65,8 @@ const struct tolerations *tolerations_make(struct maker *maker,
 bool toleration_covers(const struct toleration *toleration, const struct taint *taint);
 bool tolerations_cover(const struct tolerations *tolerations, const struct taint *taint);
 
-/* The first taint with one of these effects (bits) that is not tolerated, or NULL. */
+/* The first taint with one of these effects (bits) that no toleration matches; NULL:
+ * none. */
 const struct taint *taints_first_untolerated(const struct taints *taints,
                                              const struct tolerations *tolerations,
                                              uint32_t effects);

@@ -39,7 +39,7 @@
 #define TEXT_FAULT_ENUM(name, sentence) TEXT_##name,
 enum text_fault { TEXT_FAULT_MAP(TEXT_FAULT_ENUM) TEXT_FAULT_COUNT };
 
-/* The sentence. */
+/* The sentence for a fault. */
 const char *text_fault_says(enum text_fault fault);
 
 /* An RFC 1123 label, as a container's name. */

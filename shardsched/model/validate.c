@@ -173,7 +173,7 @@ static void check_generated(struct validate *v, const struct draft_meta *meta,
 {
 	struct pl_span base = meta->generate_name;
 
-	/* A hyphen may end it, since more comes behind. */
+	/* A hyphen may end the prefix, since the generated part follows. */
 	if (base.len > 1 && base.at[base.len - 1] == '-')
 		base.len--;
 	if (base.len > 0)

@@ -41,7 +41,7 @@ size_t validate_index(struct validate *v, const char *name, size_t index);
 size_t validate_key(struct validate *v, struct pl_span key);
 void validate_back(struct validate *v, size_t mark);
 
-/* A fault of a member, or with NULL of what the path names. */
+/* Adds a fault of the member, or with NULL of what the path names. */
 void validate_add(struct validate *v, const char *name, enum field_fault fault,
                   const char *detail);
 
@@ -50,7 +50,7 @@ void validate_text(struct validate *v, const char *name, uint32_t faults);
 /* As validate_text, with one error for the first fault. */
 void validate_text_once(struct validate *v, const char *name, uint32_t faults);
 
-/* NOT_SUPPORTED unless it is one of words, which end with NULL. */
+/* Adds NOT_SUPPORTED unless word is one of words, whose end is NULL. */
 void validate_word(struct validate *v, const char *name, struct pl_span word,
                    const char *const *words);
 
@@ -61,15 +61,16 @@ enum validate_name { VALIDATE_SUBDOMAIN, VALIDATE_LABEL };
 void validate_meta(struct validate *v, const struct draft_meta *meta,
                    enum validate_name name, bool namespaced);
 void validate_labels(struct validate *v, const char *name, struct draft_pairs labels);
-/* any: none is good too. */
+/* any: an absent effect is valid, too. */
 void validate_taint_effect(struct validate *v, const char *name, struct pl_span effect,
                            bool any);
-/* Not negative, and whole where it has to be; of what the path names. */
+/* Checks that an amount is not negative, and whole where its resource is; the path is the
+ * amount's. */
 void validate_amount(struct validate *v, const struct draft_amount *amount);
 void validate_not_negative(struct validate *v, const char *name,
                            struct pl_quantity quantity);
 
-/* A label selector, with the path at its place. */
+/* Validates the label selector in that member. */
 void validate_selector(struct validate *v, const char *name,
                        const struct draft_selector *selector);
 /* {"nodeSelectorTerms": [...]} */

@@ -2,7 +2,7 @@
 #include "shardsched/model/selector.h"
 #include "shardsched/model/validate.h"
 
-/* Gt and Lt are for nodes only. */
+/* Gt and Lt are valid for nodes only. */
 static void check_operator(struct validate *v, const struct draft_requirement *row,
                            bool node)
 {

@@ -37,7 +37,7 @@ static const struct draft_amount *storage_of(struct draft_amounts amounts)
 	return NULL;
 }
 
-/* Fields that both have. */
+/* The fields that volumes and claims share. */
 struct volume_shape {
 	struct draft_texts modes;
 	struct draft_amounts amounts;
@@ -103,7 +103,7 @@ static struct volume_shape take_shape(struct parse *parse, struct pl_json spec,
 		draft_get(parse->meta.annotations, PL_SPAN_LIT(CLASS_ANNOTATION));
 
 	if (old.at != NULL)
-		shape.class = old; /* the annotation goes first, as it always did */
+		shape.class = old; /* the annotation comes first, as in Kubernetes */
 	return shape;
 }
 

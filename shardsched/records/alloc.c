@@ -179,7 +179,7 @@ static void open_namespace(struct value_writer *out, struct pl_span namespace)
 	VALUE_WRITER_LIT(out, "\":[");
 }
 
-/* Closes what does not go on behind last, and opens what begins with pod. */
+/* Closes what ends with last, and opens what begins with pod. */
 static void turn_to(struct value_writer *out, const struct alloc_pod *last,
                     const struct alloc_pod *pod)
 {

@@ -98,15 +98,15 @@ struct alloc {
 };
 
 /* Adds the value, or nothing. Asserts the order. PL_INVALID: a name, an amount or a time
- * that no such value has; PL_LIMIT: over a bound above, or of the buffer; PL_NOMEM. */
+ * that no alloc can have; PL_LIMIT: beyond a bound above, or the buffer's; PL_NOMEM. */
 PL_NODISCARD enum pl_code alloc_print(const struct alloc *alloc, struct pl_buf *out,
                                       struct pl_err *err);
-/* PL_INVALID, PL_LIMIT with the path and the reason: what stands there was not written by
- * us. PL_NOMEM. Unknown members are ignored. */
+/* PL_INVALID, PL_LIMIT with the path and the reason: the value was not written by Placet.
+ * PL_NOMEM. Unknown members are ignored. */
 PL_NODISCARD enum pl_code alloc_parse(struct pl_span value, struct pl_arena *arena,
                                       struct alloc *out, struct pl_err *err);
 
-/* The orders, as of strcmp. */
+/* The orders of the lists; names compare as strcmp does. */
 int alloc_pod_cmp(const struct alloc_pod *a, const struct alloc_pod *b);
 int alloc_reservation_cmp(const struct alloc_reservation *a,
                           const struct alloc_reservation *b);

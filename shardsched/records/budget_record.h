@@ -55,14 +55,14 @@ struct budget_record {
  * PL_LIMIT, PL_INVALID (a name), PL_NOMEM. */
 PL_NODISCARD enum pl_code budget_record_print(const struct budget_record *record,
                                               struct pl_buf *out, struct pl_err *err);
-/* PL_INVALID, PL_LIMIT with the path and the reason; PL_NOMEM. Of the object only that it
- * is one is looked at: budget_record_object reads it. */
+/* PL_INVALID, PL_LIMIT with the path and the reason; PL_NOMEM. The object is only checked
+ * to be one; budget_record_object reads it. */
 PL_NODISCARD enum pl_code budget_record_parse(struct pl_span value,
                                               struct pl_arena *arena,
                                               struct budget_record *out,
                                               struct pl_err *err);
 
-/* The object, with the status that was counted; it must be the budget of that name.
+/* Reads the object, with the counted status; it has to be the budget of that name.
  * PL_INVALID with the field and the reason. To be dropped with budget_drop(). */
 PL_NODISCARD enum pl_code budget_record_object(const struct budget_record *record,
                                                struct parse *parse,
@@ -70,7 +70,7 @@ PL_NODISCARD enum pl_code budget_record_object(const struct budget_record *recor
                                                struct pl_span name, struct budget *out,
                                                struct pl_err *err);
 
-/* The status of a count. */
+/* The status for a count. */
 struct budget_status budget_status_of(struct budget_rule rule, uint32_t expected,
                                       uint32_t healthy);
 

@@ -68,7 +68,7 @@ struct digest_class {
 	struct digest_capacity free, most;
 	const struct digest_label *label;
 	uint32_t labels;
-	int32_t least; /* DIGEST_NO_PODS: there are none */
+	int32_t least; /* DIGEST_NO_PODS: neither pods nor reservations */
 	int64_t newest;
 };
 
@@ -80,14 +80,14 @@ struct digest_partition {
 	uint32_t classes;
 };
 
-/* Partitions in their order, each once. */
+/* Ordered by partition, without duplicates. */
 struct digest {
 	const struct digest_partition *part;
 	uint32_t parts;
 };
 
-/* Adds the value, or nothing. Asserts the order. PL_LIMIT: over a bound above, or of the
- * buffer; PL_INVALID: an amount below 0; PL_NOMEM. */
+/* Adds the value, or nothing. Asserts the order. PL_LIMIT: beyond a bound above, or the
+ * buffer's; PL_INVALID: a negative amount; PL_NOMEM. */
 PL_NODISCARD enum pl_code digest_print(const struct digest *digest, struct pl_buf *out,
                                        struct pl_err *err);
 /* PL_INVALID, PL_LIMIT with the path and the reason; PL_NOMEM. Unknown members are

@@ -55,13 +55,14 @@ struct gang_record {
 	enum gang_phase phase;
 	struct pl_span shard; /* the writer, under which epoch of the partition */
 	int64_t epoch;
-	int64_t until_ms; /* RESERVING: given up by then, on the wall's clock */
+	int64_t until_ms; /* RESERVING: deadline by the wall clock, after which the gang
+			   * is given up */
 	const struct gang_record_node *node;
 	uint32_t nodes; /* at least one */
 };
 
 /* Adds the value, or nothing. Asserts the order. PL_INVALID: a name or a time that no
- * such value has; PL_LIMIT: over a bound above, or of the buffer; PL_NOMEM. */
+ * record can have; PL_LIMIT: beyond a bound above, or the buffer's; PL_NOMEM. */
 PL_NODISCARD enum pl_code gang_record_print(const struct gang_record *record,
                                             struct pl_buf *out, struct pl_err *err);
 /* PL_INVALID, PL_LIMIT with the path and the reason. PL_NOMEM. */

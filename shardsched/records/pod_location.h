@@ -21,8 +21,8 @@ struct pod_location {
 	uint32_t named;     /* partition of the name: the same, or that of the pointer */
 };
 
-/* count: of partitions. PL_INVALID: a name, of the pod, its gang or its controller, that
- * no key can have. */
+/* count: number of partitions. PL_INVALID: a name of the pod, its gang or its controller
+ * that no key can have. */
 PL_NODISCARD enum pl_code pod_location_of(const struct model *model,
                                           const struct pod *pod, uint32_t count,
                                           struct pod_location *out, struct pl_err *err);
@@ -30,7 +30,7 @@ PL_NODISCARD enum pl_code pod_location_of(const struct model *model,
 enum { POINTER_TEXT_SIZE = 32, POINTER_BYTES_MAX = 256 };
 
 PL_NODISCARD enum pl_code pointer_print(uint32_t partition, struct pl_buf *out);
-/* Lies in out. */
+/* The returned span is in out. */
 struct pl_span pointer_text(uint32_t partition, char out[POINTER_TEXT_SIZE]);
 /* Whether the value of a spec's key is a pointer, and to which partition. PL_INVALID:
  * "at" is no partition, or "v" is not 1. A value that is longer than a pointer can be, or

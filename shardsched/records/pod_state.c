@@ -57,7 +57,7 @@ enum state_transition state_transition(const struct pod_state *state)
 	return STATE_TRANSITION_NONE;
 }
 
-/* NULL: it can be so. */
+/* NULL: the state is possible. */
 static const char *state_violation(const struct pod_state *state)
 {
 	bool placed = state->node.len > 0;
@@ -252,7 +252,7 @@ static int64_t number_of(struct value_reader *in, struct pl_json root, const cha
 	return value;
 }
 
-/* Which of the words the member is; 0 where it may be missing and is. */
+/* Which of the words the member is; 0 where it is missing and may be. */
 static unsigned word_of(struct value_reader *in, struct pl_json root, const char *name,
                         const char *const *words, unsigned count)
 {

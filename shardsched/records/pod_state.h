@@ -75,7 +75,8 @@ struct pod_state {
 	uint32_t attempts;
 	struct pl_span uid;
 	struct pl_span cluster, node; /* the pod's place, or its last one */
-	/* Pending: where room is held for it, as far as its owner knows. */
+	/* Pending: the node on which room is reserved for the pod, as far as its owner
+	 * knows. */
 	struct pl_span nominated_cluster, nominated_node;
 	struct pl_span shard;   /* the shard that decided */
 	int64_t epoch;          /* of that shard; 0: no decision yet */
@@ -95,7 +96,7 @@ PL_NODISCARD enum pl_code state_parse(struct pl_span value, struct pl_arena *are
                                       struct pod_state *out, struct pl_err *err);
 
 const char *state_phase_word(enum state_phase phase);
-/* "": none. */
+/* "" for none. */
 const char *state_ask_word(enum state_ask ask);
 const char *state_ended_word(enum state_ended ended);
 

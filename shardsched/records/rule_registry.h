@@ -30,8 +30,8 @@ struct rule_registry {
 	uint32_t terms;
 };
 
-/* Adds the value, or nothing. Asserts the order. PL_INVALID: no name of a term; PL_LIMIT:
- * over a bound above, or of the buffer; PL_NOMEM. */
+/* Adds the value, or nothing. Asserts the order. PL_INVALID: an id that no term can have;
+ * PL_LIMIT: beyond a bound above, or the buffer's; PL_NOMEM. */
 PL_NODISCARD enum pl_code rule_registry_print(const struct rule_registry *registry,
                                               struct pl_buf *out, struct pl_err *err);
 /* PL_INVALID, PL_LIMIT with the path and the reason; PL_NOMEM. A term's pod is checked to

@@ -47,7 +47,8 @@ bool rule_lock_decides(struct pl_span value)
 
 /* -- printing ---------------------------------------------------------------------- */
 
-/* Numbers of strings differ from process to process: order is that of the texts. */
+/* Numbers of strings differ from process to process, so rows are ordered by their
+ * texts. */
 struct term_printer {
 	const struct model *model;
 	struct pl_arena *arena;
@@ -203,7 +204,7 @@ static bool finds_nothing(const struct selector *selector)
 	return (selector->flags & (SELECTOR_NOTHING | SELECTOR_INVALID)) != 0;
 }
 
-/* Just the carrier's own namespace. */
+/* Whether the term looks at the carrier's own namespace only. */
 static bool is_own(const struct spec *spec, const struct pod_term *term)
 {
 	return term->count == 1 && term->namespace[0] == spec->namespace &&

@@ -52,7 +52,7 @@ struct rule_terms {
 };
 
 const char *rule_kind_word(enum rule_kind kind);
-/* RULE_KINDS: none of them. */
+/* The kind for a word; RULE_KINDS for any other word. */
 enum rule_kind rule_kind_of(struct pl_span word);
 
 /* The terms that a pod of that spec carries, without duplicates, in the arena. PL_LIMIT:
@@ -68,8 +68,8 @@ bool rule_is_carrier(const struct model *model, const struct spec *spec);
 bool rule_carrier_finds(const struct model *model, const struct spec *carrier,
                         const struct spec *spec, const struct labels *namespace);
 
-/* The value of a lock; shard is no longer than a name may be. decides: what it was put
- * for was decided under it. */
+/* The value of a lock. shard is no longer than a name may be. decides: the lock was put
+ * for a decision that relied on it. */
 struct pl_span rule_lock_value(const char *shard, bool decides, char out[RULE_LOCK_SIZE]);
 /* Whether the value says that it was put for a decision; a value by any other writer does
  * not. */

@@ -21,9 +21,9 @@ enum {
 
 struct builder_draft {
 	struct txn_builder *builder;
-	bool whole; /* nothing has failed yet */
+	bool whole; /* nothing has failed so far */
 	bool marks, bumps;
-	bool nests; /* an operation of it is a transaction */
+	bool nests; /* an operation is a nested transaction */
 	enum builder_kind kind;
 	struct kv_compare compare[BUILDER_PARTS_MAX];
 	struct kv_req then[BUILDER_PARTS_MAX], otherwise[BUILDER_PARTS_MAX];
@@ -109,7 +109,7 @@ static bool has_room(struct txn_builder *builder)
 {
 	bool room = builder->entries < builder->entry_cap || grow_entries(builder);
 
-	/* Every entry brings at most so many of each. */
+	/* Each entry has at most that many parts in each list. */
 	while (room && (builder->compares + BUILDER_PARTS_MAX > builder->cap ||
 	                builder->thens + BUILDER_PARTS_MAX > builder->cap ||
 	                builder->otherwises + BUILDER_PARTS_MAX > builder->cap))
@@ -119,7 +119,8 @@ static bool has_room(struct txn_builder *builder)
 
 static bool has_fence(const struct txn_builder *builder, uint16_t partition)
 {
-	/* Writes of one partition stand together: the last is the likeliest. */
+	/* Writes of one partition mostly come one after another, so the search begins
+	 * with the last. */
 	for (uint32_t i = builder->fences; i-- > 0;)
 		if (builder->fence[i] == partition)
 			return true;
@@ -281,7 +282,7 @@ static struct pl_span node_key(struct builder_draft *draft, enum keys_kind kind,
 	return key_of(draft, &id);
 }
 
-/* 0: it does not exist. */
+/* 0: the key does not exist. */
 static void add_compare(struct builder_draft *draft, struct pl_span key,
                         int64_t mod_revision)
 {
@@ -389,8 +390,8 @@ bool builder_put_state(struct txn_builder *builder,
 	return take_draft(&draft);
 }
 
-/* The pointer, if it is the pod's: once it was lost another pod may have come by that
- * name, and its spec stands there. */
+/* Deletes the pointer, if it is the pod's: another pod may have got the name while the
+ * pointer was lost, and then its spec stands there. */
 static void then_unname(struct builder_draft *draft, const struct builder_pod *pod,
                         uint32_t named)
 {
@@ -459,7 +460,8 @@ static void expect_node(struct builder_draft *draft, const int64_t revs[2],
 	add_read(draft, kv_key(alloc), false);
 }
 
-/* Decisions about what nodes there are compare it. The last write of its entry. */
+/* Decisions that depend on the set of nodes compare this key. It is the last write of its
+ * entry. */
 static void bump_shape(struct builder_draft *draft)
 {
 	const struct keys_id id = {.kind = KEYS_TOPOLOGY};

@@ -39,24 +39,25 @@ enum { BUILDER_FENCES_MAX = 64 };
 struct txn_builder {
 	struct pl_arena *arena;
 	struct kv_limits limits;
-	enum pl_code code; /* PL_OK, PL_NOMEM; PL_LIMIT: it does not fit alone either */
+	enum pl_code code; /* PL_OK; PL_NOMEM; PL_LIMIT: the entry does not fit into a
+			    * transaction of its own */
 	struct builder_entry *entry;
 	struct kv_compare *compare;
 	struct kv_req *then, *otherwise;
 	uint32_t entries, compares, thens, otherwises;
 	uint32_t entry_cap, cap; /* capacity of entry; of the three lists */
 	size_t bytes;            /* of the request, at most */
-	bool nests;              /* an operation of it is a transaction */
-	bool shape_bumped;       /* /groups/nodes is among what it puts */
+	bool nests;              /* an operation is a nested transaction */
+	bool shape_bumped;       /* /groups/nodes is among the puts */
 	uint16_t fence
 		[BUILDER_FENCES_MAX]; /* partitions whose pods and nodes are written */
 	uint32_t fences;
 };
 
-/* limits: of the kv; zeros are taken as etcd's defaults (128 operations, 1.5 MiB). */
+/* limits: the kv's; zeros stand for etcd's defaults (128 operations, 1.5 MiB). */
 void builder_begin(struct txn_builder *builder, struct pl_arena *arena,
                    struct kv_limits limits);
-/* builder_begin was called and something was added. */
+/* The request; at least one entry was added. */
 void builder_req(const struct txn_builder *builder, struct kv_req *out);
 
 /* Keys are built from names; names that no key can have were refused before. */
@@ -72,8 +73,8 @@ struct builder_pod {
 
 /* -- pods: submission -------------------------------------------------------------- */
 
-/* A pod that is new: the spec (absent until now), and, when named is another partition,
- * the pointer there. */
+/* A new pod: puts the spec, which does not exist yet, and, when named is another
+ * partition, the pointer there. */
 bool builder_submit(struct txn_builder *builder, const struct builder_pod *pod,
                     uint32_t named, struct pl_span spec);
 
@@ -81,24 +82,26 @@ bool builder_submit(struct txn_builder *builder, const struct builder_pod *pod,
 
 struct builder_decision {
 	struct builder_pod pod;
-	int64_t spec_rev;     /* mod_revision seen */
-	int64_t state_rev;    /* 0: there is none yet */
-	struct pl_span state; /* the new one */
-	bool has_other_keys;  /* other keys than these two stand below the pod's name */
+	int64_t spec_rev;     /* mod_revision as seen */
+	int64_t state_rev;    /* mod_revision as seen; 0: no state */
+	struct pl_span state; /* the new value */
+	bool has_other_keys;  /* keys below the pod's name that are neither spec nor
+			       * state */
 };
 
-/* Compares the state. While there is none, that the spec is all there is of the pod, in
- * one compare of all keys below its name; where it is crowded, spec and state. */
+/* Compares the state. Without a state it compares that the spec is the only key below the
+ * pod's name, in one compare; with has_other_keys, spec and state each. */
 bool builder_put_state(struct txn_builder *builder,
                        const struct builder_decision *decided);
-/* Gone: spec, state and, if it has one, the pointer in named. state_rev 0: never had a
- * state. */
+/* Deletes spec, state and, if the pod has one, the pointer in named. state_rev 0: the pod
+ * has no state. */
 bool builder_delete_pod(struct txn_builder *builder,
                         const struct builder_decision *decided, uint32_t named);
 
 /* -- nodes --------------------------------------------------------------------------- */
 
-/* alloc_rev 0 is refused (assert): nothing is committed against a node without. */
+/* Puts the alloc. alloc_rev may not be 0: no transaction commits against a node without
+ * an alloc. */
 bool builder_put_alloc(struct txn_builder *builder, const struct builder_node *node,
                        int64_t alloc_rev, struct pl_span alloc);
 
@@ -117,7 +120,7 @@ bool builder_delete_node(struct txn_builder *builder, const struct builder_node 
 /* Compares another key by its mod_revision; the key is read when a compare fails. */
 bool builder_expect(struct txn_builder *builder, struct pl_span key,
                     int64_t mod_revision);
-/* A key of another kind (a group, a registry), compared and put. */
+/* Compares and puts a key of another kind (a lock, a registry). */
 bool builder_put(struct txn_builder *builder, struct pl_span key, int64_t mod_revision,
                  struct pl_span value);
 /* Compares and deletes a key of another kind. */
@@ -136,14 +139,15 @@ enum builder_verdict {
 		        * before */
 	BUILDER_SAME,  /* the value that was compared with: other entries are why it
 		        * failed */
-	BUILDER_NEWER, /* something else: the entry was made for what is no more */
+	BUILDER_NEWER, /* another value: the entry was made for one that was replaced */
 	/* Nothing of what the entry compared with, maybe by this deletion. A spec that is
 	 * found then belongs to another pod of that name. */
 	BUILDER_GONE,
 };
 
-/* NULL: not there, or nothing of that kind. All are NULL after a success, when header's
- * revision is that of everything that was put. */
+/* What the reads of a failed transaction found. NULL: the key does not exist, or the
+ * entry has none of that kind. All are NULL after a success; then header's revision is
+ * that of every put. */
 struct builder_found {
 	enum builder_verdict verdict;
 	const struct kv_record *spec, *state; /* of the pod */
@@ -152,8 +156,9 @@ struct builder_found {
 	const struct kv_record *node; /* of builder_put_alloc without its large value; its
 				       * mod_revision says whether the Node is newer */
 	const struct kv_record *alloc;
-	bool has_other_keys;            /* a pod's: as in builder_decided */
-	const struct kv_record *record; /* builder_expect, builder_put, builder_delete */
+	bool has_other_keys;            /* of a pod: as in builder_decision */
+	const struct kv_record *record; /* of builder_expect, builder_put,
+					 * builder_delete */
 };
 
 /* False: the result can not be the answer to that transaction. Borrows from result. */

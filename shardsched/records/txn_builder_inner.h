@@ -10,10 +10,10 @@ enum { BUILDER_PARTS_MAX = 3 }; /* of an entry in each of the three lists */
 
 /* The keys that its reads cover. */
 enum builder_kind {
-	BUILDER_POD,  /* spec and state; the pointer of a new one */
-	BUILDER_NODE, /* Node; alloc */
+	BUILDER_POD,  /* spec and state; of a new pod the pointer, too */
+	BUILDER_NODE, /* Node and alloc */
 	BUILDER_KEY,
-	BUILDER_BUMP, /* no compares, no reads */
+	BUILDER_BUMP, /* no compares and no reads */
 };
 
 struct builder_entry {

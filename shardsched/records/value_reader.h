@@ -14,7 +14,7 @@ struct value_reader {
 	enum pl_code code;
 };
 
-/* The root, an object with "v":1; absent on failure. */
+/* Reads the root, an object with "v":1; absent on failure. */
 struct pl_json value_reader_begin(struct value_reader *in, struct pl_arena *arena,
                                   struct pl_span text, size_t bytes_max,
                                   struct pl_err *err);
@@ -25,10 +25,10 @@ void value_reader_refuse(struct value_reader *in, struct pl_json at, const char 
 
 void value_reader_type(struct value_reader *in, struct pl_json value,
                        enum pl_json_type type);
-/* A value that must be a string; a NUL follows. at NULL on failure only. */
+/* Reads a value that must be a string; a NUL follows it. at NULL only on failure. */
 struct pl_span value_reader_string(struct value_reader *in, struct pl_json value);
 
-/* Members that may be missing: absent, or empty, then. */
+/* Members that may be missing: absent or empty then. */
 struct pl_json value_reader_object(struct value_reader *in, struct pl_json object,
                                    const char *name);
 struct pl_json value_reader_array(struct value_reader *in, struct pl_json object,
@@ -38,7 +38,7 @@ struct pl_span value_reader_text(struct value_reader *in, struct pl_json object,
 uint64_t value_reader_count(struct value_reader *in, struct pl_json object,
                             const char *name);
 
-/* Members that must be there. Numbers are not negative. */
+/* Members that must exist. Numbers are not negative. */
 struct pl_span value_reader_word(struct value_reader *in, struct pl_json object,
                                  const char *name);
 uint64_t value_reader_number(struct value_reader *in, struct pl_json object,

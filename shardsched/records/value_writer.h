@@ -22,8 +22,8 @@ struct value_writer {
 };
 
 void value_writer_begin(struct value_writer *out, struct pl_buf *buf);
-/* PL_OK, and the value, of at most bytes_max, is in the buffer without the last comma; or
- * nothing is. */
+/* PL_OK: the value, of at most bytes_max, is in the buffer without the last comma. Else
+ * the buffer is as it was. */
 PL_NODISCARD enum pl_code value_writer_end(struct value_writer *out, size_t bytes_max);
 
 void value_writer_fail(struct value_writer *out, enum pl_code code);
@@ -32,9 +32,9 @@ bool value_writer_grow(struct value_writer *out, size_t more);
 
 /* Adds the text in quotes; bytes that are not UTF-8 become U+FFFD. */
 void value_writer_escaped(struct value_writer *out, struct pl_span text);
-/* "2026-11-21T05:00:00.000Z", in quotes. */
+/* Adds the time in quotes: "2026-11-21T05:00:00.000Z". */
 void value_writer_stamp(struct value_writer *out, int64_t ms);
-/* The closing bracket, and a comma. */
+/* Adds the closing bracket, and a comma. */
 void value_writer_close(struct value_writer *out, char bracket);
 
 static inline void value_writer_raw(struct value_writer *out, const void *at, size_t len)

@@ -41,9 +41,9 @@ struct assumed {
 	uint64_t stamp;  /* stamp of the object's assumptions when this one was made */
 };
 
-/* The claim gets the volume, or is provisioned for the node: the other one is 0. What is
- * so already is no assumption. PL_NOTFOUND: there is no such object; PL_CONFLICT: it was
- * decided otherwise; PL_LIMIT, PL_NOMEM. */
+/* The claim gets the volume, or is provisioned for the node; the other field is 0. What
+ * the objects show already is no assumption. PL_NOTFOUND: the claim or the volume does
+ * not exist; PL_CONFLICT: another decision was assumed; PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code assumed_add(struct catalog *catalog, struct assumed_pod pod,
                                       const struct assumed *decision, struct pl_err *err);
 void assumed_forget(struct catalog *catalog, struct assumed_pod pod);
@@ -52,7 +52,8 @@ void assumed_commit(struct catalog *catalog, struct assumed_pod pod);
 /* Whether all decisions of the pod are still in force. */
 bool assumed_holds(const struct catalog *catalog, struct assumed_pod pod);
 
-/* The decisions of a pod, as they came; ordinals are dense. NULL: no more. */
+/* The decisions of a pod, in the order in which they were assumed; ordinals are dense.
+ * NULL: no more. */
 const struct assumed *assumed_get(const struct catalog *catalog, struct assumed_pod pod,
                                   uint32_t ordinal);
 

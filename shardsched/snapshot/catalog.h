@@ -30,7 +30,7 @@
 #define CATALOG_KIND_ENUM(kind, type, name, most) CATALOG_##kind,
 enum catalog_kind { CATALOG_KIND_MAP(CATALOG_KIND_ENUM) CATALOG_KINDS };
 
-/* Names an object: what does not apply is 0. */
+/* The name of an object; fields that its kind does not have are 0. */
 struct catalog_key {
 	uint32_t namespace;
 	uint32_t name;
@@ -40,7 +40,8 @@ struct catalog_key {
 struct catalog {
 	struct model *model;
 	uint64_t epoch[CATALOG_KINDS]; /* assumptions count as changes, see assumed.h */
-	uint64_t taken_epoch; /* a ReadWriteOncePod claim came into use or out of it */
+	uint64_t taken_epoch; /* grows when a ReadWriteOncePod claim comes into use or out
+			       * of it */
 	uint32_t count[CATALOG_KINDS];
 	struct catalog_inner *inner;
 };
@@ -87,7 +88,7 @@ const struct csi_capacity *catalog_next_capacity(const struct catalog *catalog,
                                                  uint32_t class,
                                                  const struct csi_capacity *previous);
 
-/* The labels of a namespace; NULL: it is not known. */
+/* The labels of a namespace; NULL: the namespace is not known. */
 const struct labels *catalog_namespace_labels(const struct catalog *catalog,
                                               uint32_t name);
 

@@ -90,8 +90,8 @@ struct catalog_group_key catalog_volume_group(const struct volume *volume);
 
 void claims_done(struct catalog *catalog);
 
-/* comes is put in the place of the entry's object: what is assumed of that is assumed of
- * it too, if it leaves that open. */
+/* Before comes replaces the entry's object: makes the assumptions about the old object
+ * about comes, as far as comes leaves them open. */
 bool assumed_carry(struct catalog *catalog, enum catalog_kind kind,
                    struct catalog_entry *entry, void *comes);
 void assumed_done(struct catalog *catalog);

@@ -64,7 +64,7 @@ static void use_del(struct catalog *catalog, struct catalog_key claim)
 	use_free(catalog, use);
 }
 
-/* The claims of the first count volumes. */
+/* Takes the claims of the first count volumes out of use. */
 static void remove_users(struct catalog *catalog, const struct spec *spec, uint32_t name,
                          unsigned count)
 {
@@ -82,7 +82,8 @@ static void remove_users(struct catalog *catalog, const struct spec *spec, uint3
 	}
 }
 
-/* The number of its name, with a reference. 0 and PL_OK: no claim can have that name. */
+/* The number of the claim's name, with a reference. 0 and PL_OK: no claim can have that
+ * name. */
 static enum pl_code ref_name(struct strings *strings, const struct spec_volume *volume,
                              uint32_t pod, uint32_t *out)
 {

@@ -11,13 +11,13 @@
 #include "shardsched/model/spec.h"
 #include "shardsched/snapshot/catalog.h"
 
-/* A pod of that spec and name is on a node from now on. PL_NOMEM, PL_LIMIT: nothing
- * changed. Pods without claims cost nothing. */
+/* A pod of that spec and name came to a node. PL_NOMEM, PL_LIMIT: nothing changed. A pod
+ * without claims costs nothing. */
 PL_NODISCARD enum pl_code claims_pod_add(struct catalog *catalog, const struct spec *spec,
                                          uint32_t name, struct pl_err *err);
 void claims_pod_remove(struct catalog *catalog, const struct spec *spec, uint32_t name);
 
-/* Pods on nodes that name it. */
+/* Number of pods on nodes that name the claim. */
 uint32_t claims_users(const struct catalog *catalog, struct catalog_key claim);
 
 #endif

@@ -18,7 +18,7 @@ enum pl_code domain_counts_reserve(struct domain_counts *counts, uint32_t domain
 		cap = cap == 0 ? DOMAINS_FIRST : cap;
 		while (cap < domains)
 			cap *= 2;
-		/* Fresh pages of a large one are only there once they are touched. */
+		/* Fresh pages of a large array take no memory before they are touched. */
 		count = pl_calloc(cap, sizeof *count);
 		if (count == NULL)
 			return pl_err_set(err, PL_NOMEM, "count in %u domains", cap);
@@ -77,8 +77,8 @@ static void set_bit(struct domain_counts *counts, uint32_t slot, bool on)
 		counts->bits[slot / 64] &= ~bit;
 }
 
-/* Twice is not at all (a probe that puts back what it took), unless nodes have moved in
- * between. */
+/* A domain that changes twice is back where it was (a probe that undid its change),
+ * unless nodes have moved in between. */
 static void defer_domain(struct domain_counts *counts, uint32_t domain)
 {
 	if (counts->pending_count > DOMAIN_COUNTS_PENDING)
@@ -161,8 +161,8 @@ static void enter_domain(struct domain_counts *counts, uint32_t domain, uint32_t
 	counts->inside += pods;
 }
 
-/* How many nodes the domains have is in doubt meanwhile, so no domain is taken to be but
- * this node. */
+/* While nodes move, the number of nodes in a domain is not certain, so no domain counts
+ * as one of a single node. */
 void domain_counts_move(struct domain_counts *counts, uint32_t slot, uint32_t from,
                         uint32_t to, uint32_t pods)
 {

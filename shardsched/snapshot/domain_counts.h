@@ -27,18 +27,18 @@ struct domain_counts {
 	uint32_t pending_count;      /* above DOMAIN_COUNTS_PENDING: the whole set is made
 				      * again */
 	uint32_t pending[DOMAIN_COUNTS_PENDING];
-	bool moved; /* nodes, while something was pending */
+	bool moved; /* nodes have moved while something was pending */
 };
 
-/* Nothing is counted yet. PL_NOMEM. */
+/* The counts begin at zero. PL_NOMEM. */
 PL_NODISCARD enum pl_code domain_counts_init(struct domain_counts *counts,
                                              const struct snapshot *snapshot,
                                              struct label_column *column,
                                              struct pl_err *err);
 void domain_counts_done(struct domain_counts *counts);
 
-/* Room for numbers below domains and for slots below capacity. PL_NOMEM: it is as it was,
- * but perhaps larger. */
+/* Makes room for numbers below domains and slots below capacity. PL_NOMEM: the counts are
+ * unchanged, but maybe longer. */
 PL_NODISCARD enum pl_code domain_counts_reserve(struct domain_counts *counts,
                                                 uint32_t domains, uint32_t capacity,
                                                 struct pl_err *err);
@@ -47,7 +47,7 @@ PL_NODISCARD enum pl_code domain_counts_reserve(struct domain_counts *counts,
 void domain_counts_add(struct domain_counts *counts, uint32_t slot, uint32_t pods);
 void domain_counts_sub(struct domain_counts *counts, uint32_t slot, uint32_t pods);
 
-/* The node with so many pods is in another domain now. */
+/* The node, with so many pods, went to another domain. */
 void domain_counts_move(struct domain_counts *counts, uint32_t slot, uint32_t from,
                         uint32_t to, uint32_t pods);
 

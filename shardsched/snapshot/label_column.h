@@ -31,7 +31,7 @@ struct label_column {
 	uint32_t *value;            /* by slot; as long as the snapshot's columns */
 	struct label_value *domain; /* by number, from 1 */
 	uint32_t domains_end;       /* numbers ever used are below */
-	uint32_t domains;           /* values that some node has */
+	uint32_t domains;           /* number of values that some node has */
 	uint64_t epoch;             /* grows when a node's value changes */
 	bool by_node;
 	struct label_column_inner *inner;
@@ -50,7 +50,8 @@ PL_NODISCARD enum pl_code label_column_open_domains(struct snapshot *snapshot,
 /* NULL does nothing. */
 void label_column_close(struct snapshot *snapshot, struct label_column *column);
 
-/* The number of that value, 0: no node has it. Not of a column by node. */
+/* The number of that value; 0: no node has it. Not for columns where each node is a
+ * domain. */
 uint32_t label_column_find(const struct label_column *column, uint32_t text);
 
 #endif

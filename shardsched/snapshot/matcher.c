@@ -145,7 +145,7 @@ enum pl_code matcher_grow(struct matcher_inner *matcher, uint32_t from, uint32_t
 
 	if (!matcher->spread)
 		return PL_OK;
-	/* Fresh pages of a large one are only there once they are touched. */
+	/* Fresh pages of a large array take no memory before they are touched. */
 	on_node = pl_calloc(capacity + 1, sizeof *on_node);
 	if (on_node == NULL)
 		return pl_err_set(err, PL_NOMEM, "count pods on %u nodes", capacity);
@@ -202,7 +202,7 @@ void matcher_free(struct snapshot *snapshot, struct matcher_inner *matcher)
 	free(matcher);
 }
 
-/* Finds the views that there are, and counts their pods. */
+/* Finds the existing views, and counts their pods. */
 static enum pl_code matcher_begin(struct snapshot *snapshot, struct matcher_inner *made,
                                   struct pl_err *err)
 {

@@ -36,7 +36,7 @@ struct tally {
 	struct tally_inner *inner;
 };
 
-/* Pods that match all of these terms; their topology keys do not matter. */
+/* Counts pods that match all of these terms, whose topology keys do not matter. */
 PL_NODISCARD enum pl_code matcher_open_terms(struct snapshot *snapshot,
                                              const struct pod_term *const *terms,
                                              uint32_t count, struct matcher **out,

@@ -4,10 +4,11 @@
 
 #include "store/base/alloc.h"
 
-/* Rules that might find pods of that namespace with that label. */
+/* The rules that might find pods of that namespace with that label. */
 struct rule_bucket {
 	struct pl_map_node by_key;
-	uint32_t key[3]; /* namespace; label's key and value, 0 for whatever labels */
+	uint32_t key[3]; /* namespace; key and value of the label, both 0 for any
+			  * labels */
 	struct pl_list links;
 };
 
@@ -79,7 +80,7 @@ bool rule_namespaces(const struct rule *rule, const uint32_t **first, uint32_t *
 	return !term_reads_namespaces(term);
 }
 
-/* A label without which the selector never matches. */
+/* A label without which the selector never matches; false: none. */
 static bool wanted_label(const struct selector *selector, uint32_t *key, uint32_t *value)
 {
 	for (uint32_t i = 0; i < selector->count; i++) {

@@ -34,10 +34,10 @@ bool rule_finds(const struct strings *strings, const struct rule *rule,
 /* Whether the result depends on the labels of namespaces. */
 bool rule_reads_namespaces(const struct rule *rule);
 
-/* The namespaces in which alone it may find something; false: in any. */
+/* The only namespaces in which the rule may find pods; false: it may in any. */
 bool rule_namespaces(const struct rule *rule, const uint32_t **first, uint32_t *count);
 
-/* A label without which it finds no pod; false: it finds pods with whatever labels. */
+/* A label that every found pod has; false: there is none. */
 bool rule_label(const struct rule *rule, uint32_t *key, uint32_t *value);
 
 struct rule_index {
@@ -45,7 +45,7 @@ struct rule_index {
 };
 
 void rule_index_init(struct rule_index *index);
-/* No rule is on any. */
+/* All rules were removed. */
 void rule_index_done(struct rule_index *index);
 
 PL_NODISCARD enum pl_code rule_index_add(struct rule_index *index, struct rule *rule,
@@ -53,8 +53,8 @@ PL_NODISCARD enum pl_code rule_index_add(struct rule_index *index, struct rule *
 /* Removes the rule, which may be in no bucket. */
 void rule_index_del(struct rule_index *index, struct rule *rule);
 
-/* fn for each rule that might find pods of that spec, once; ends when it does not
- * give PL_OK. */
+/* Calls fn once for each rule that might find pods of that spec; ends early when fn does
+ * not return PL_OK. */
 typedef enum pl_code rule_index_fn(void *ctx, struct rule *rule);
 enum pl_code rule_index_each(const struct rule_index *index, const struct spec *spec,
                              rule_index_fn *fn, void *ctx);

@@ -54,12 +54,12 @@ enum {
 struct label_column;
 struct spec_view;
 
-/* Exact, of one node. */
+/* Exact amounts of one node. */
 struct node_amounts {
 	int64_t cpu_milli;
 	int64_t memory;
 	int64_t storage;
-	int64_t pods; /* used: how many there are, and how many are held for */
+	int64_t pods; /* used: number of pods, and of pods for which room is reserved */
 };
 
 /* The fields of one node that no column has. */
@@ -69,9 +69,9 @@ struct node_row {
 	uint32_t pods;    /* number of pods, assumed ones included */
 	uint32_t first_pod;
 	uint32_t first_port;       /* first of the used host ports */
-	uint32_t first_nomination; /* pods for which room is being made here */
+	uint32_t first_nomination; /* pods for which room is being made on the node */
 	uint32_t first_reservation;
-	uint32_t volume_pods; /* pods on it that have volumes */
+	uint32_t volume_pods; /* pods on the node that have volumes */
 	struct node_amounts alloc;
 	struct node_amounts used;
 	int64_t nonzero_cpu_milli; /* used, as LeastAllocated counts */
@@ -100,8 +100,8 @@ enum {
 	PLACED_TERMINATING = 1 << 1, /* counts for everything but spreading */
 	PLACED_PREEMPTED = 1 << 2,   /* terminates to make room for another pod */
 	PLACED_LIFTED = 1 << 3,      /* lifted by a probe: in no chain, not counted */
-	PLACED_VICTIM = 1 << 4, /* is to terminate: until it does spreading counts it */
-	PLACED_EXEMPT = 1 << 5, /* can not be made to go */
+	PLACED_VICTIM = 1 << 4, /* is to terminate: counts for spread until it does */
+	PLACED_EXEMPT = 1 << 5, /* can not be evicted */
 };
 
 /* A pod that waits for room to be made on a node (status.nominatedNodeName). */
@@ -114,14 +114,14 @@ struct nomination {
 	int64_t started_ms;
 };
 
-/* Amounts that are held on a node. */
+/* Amounts that are reserved on a node. */
 struct node_reservation {
-	const struct resources *amounts; /* pods: for how many */
+	const struct resources *amounts; /* pods: number of pods that the room is for */
 	int64_t nonzero_cpu_milli, nonzero_memory;
 };
 
 struct reservation {
-	struct node_reservation is; /* amounts NULL: it is free */
+	struct node_reservation is; /* amounts NULL: the number is free */
 	uint32_t node;
 	uint32_t next;
 	bool lifted;
@@ -157,11 +157,11 @@ struct hot_columns {
 
 struct scalar_column {
 	uint32_t name;  /* 0: this column is free */
-	uint32_t users; /* nodes that have it, or pods that use it */
+	uint32_t users; /* nodes that have the resource, plus pods that use it */
 	int64_t *alloc, *used;
 };
 
-/* Sets of slots, kept up with the nodes. X(name) */
+/* Sets of slots, updated with the nodes. X(name) */
 #define SNAPSHOT_SETS_MAP(X)                                                 \
 	X(live)          /* a node is there */                               \
 	X(local)         /* live nodes of the shard's own partitions */      \
@@ -180,7 +180,7 @@ struct snapshot {
 	struct catalog catalog;
 	uint32_t slots;    /* slots that were ever in use */
 	uint32_t capacity; /* length of the columns */
-	uint32_t nodes;    /* how many there are */
+	uint32_t nodes;    /* number of nodes */
 	uint32_t placed_count;
 	uint32_t nominated_nodes; /* bits in nominated */
 	struct node_row *row;
@@ -195,8 +195,10 @@ struct snapshot {
 	struct reservation *reservation;
 	struct port_use *port_use;
 	uint64_t changes;     /* changes of nodes, and of pods and reservations on them */
-	uint64_t nodes_epoch; /* a node came, went or is another: not its pods */
-	uint64_t images_epoch; /* which nodes have which images, and how many nodes */
+	uint64_t nodes_epoch; /* grows when a node comes, goes or changes; not for its
+			       * pods */
+	uint64_t images_epoch; /* grows when the images of nodes, or the number of nodes,
+			        * change */
 	struct snapshot_inner *inner;
 };
 
@@ -208,14 +210,14 @@ void snapshot_done(struct snapshot *snapshot);
 
 /* -- nodes ------------------------------------------------------------------------ */
 
-/* Takes references of its own. Without allocatable it is not *counted*: it has nothing,
- * and what its pods ask for is in no sum; they are there for rules, and nothing may be
- * held there. PL_EXISTS: there is one of that cluster and name;
- * PL_LIMIT, PL_NOMEM: nothing changed. */
+/* Takes references of its own. A node without allocatable is not *counted*: it has no
+ * resources, and its pods are in no sum; they are there for rules, and nothing may be
+ * reserved on it. PL_EXISTS: there is a node of that cluster and name; PL_LIMIT,
+ * PL_NOMEM: nothing changed. */
 PL_NODISCARD enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t cluster,
                                             const struct node *node, uint32_t *slot,
                                             struct pl_err *err);
-/* Same cluster and name. Both are counted. */
+/* Replaces the node by one of the same cluster and name. Both are counted. */
 PL_NODISCARD enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
                                                const struct node *node,
                                                struct pl_err *err);
@@ -229,19 +231,19 @@ enum node_scope {
 
 void snapshot_node_set_scope(struct snapshot *snapshot, uint32_t slot,
                              enum node_scope scope);
-/* No pod is on it, none is nominated for it, nothing is held there. */
+/* The node has no pods, no nominations and no reservations. */
 void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot);
 
-/* SNAPSHOT_NONE: there is none. */
+/* SNAPSHOT_NONE: not found. */
 uint32_t snapshot_node_find(const struct snapshot *snapshot, uint32_t cluster,
                             uint32_t name);
-/* The first with that name of whatever cluster; then the next. */
+/* The first node of that name in any cluster; then the next one. */
 uint32_t snapshot_node_named(const struct snapshot *snapshot, uint32_t name,
                              uint32_t after);
 
 /* -- pods ------------------------------------------------------------------------- */
 
-/* A pod as it is added: its spec, name and uid; flags. */
+/* A pod to be added. */
 struct pod_on_node {
 	const struct spec *spec;
 	uint32_t name, uid;
@@ -259,7 +261,8 @@ void snapshot_pod_remove(struct snapshot *snapshot, uint32_t placed);
 /* Marks the pod as terminating. */
 void snapshot_pod_terminate(struct snapshot *snapshot, uint32_t placed);
 
-/* The pod comes back on its node (only while probing): the number stays valid. */
+/* Lifts the pod off its node, and restores it; only while probing. Its number stays
+ * valid. */
 void snapshot_pod_lift(struct snapshot *snapshot, uint32_t placed);
 void snapshot_pod_restore(struct snapshot *snapshot, uint32_t placed);
 
@@ -284,8 +287,8 @@ void snapshot_reservation_restore(struct snapshot *snapshot, uint32_t number);
 
 /* -- what changed ----------------------------------------------------------------- */
 
-/* Calls fn for each slot that changed since, each at least once; false: it is too long
- * ago, and everything may have changed. */
+/* Calls fn for each slot that changed since, at least once each. False: the log does not
+ * reach back so far, and any slot may have changed. */
 bool snapshot_changed_since(const struct snapshot *snapshot, uint64_t changes,
                             void (*fn)(void *ctx, uint32_t slot), void *ctx);
 
@@ -296,10 +299,10 @@ bool snapshot_probing(const struct snapshot *snapshot);
 
 /* -- columns that somebody asked for ---------------------------------------------- */
 
-/* The index in scalar[], or SNAPSHOT_NONE: no node has it. */
+/* The index in scalar[]; SNAPSHOT_NONE: no node has the resource. */
 uint32_t snapshot_scalar(const struct snapshot *snapshot, uint32_t name);
 
-/* Nodes that have that image. */
+/* Number of nodes that have the image. */
 uint32_t snapshot_image_nodes(const struct snapshot *snapshot, uint32_t image);
 
 /* -- namespaces ------------------------------------------------------------------- */
@@ -312,11 +315,11 @@ PL_NODISCARD enum pl_code snapshot_namespace_put(struct snapshot *snapshot,
                                                  struct pl_err *err);
 PL_NODISCARD enum pl_code snapshot_namespace_drop(struct snapshot *snapshot,
                                                   uint32_t name, struct pl_err *err);
-/* Pods of it are there, or are asked about: what its labels are may matter. Else dropping
- * it does not fail. */
+/* Whether pods of the namespace are there or asked about, so that its labels may matter.
+ * If not, dropping the namespace does not fail. */
 bool snapshot_namespace_is_used(const struct snapshot *snapshot, uint32_t name);
 
-/* Bytes of heap, for figures. */
+/* Bytes of heap, for metrics. */
 size_t snapshot_memory(const struct snapshot *snapshot);
 /* Asserts every sum, count and chain against a count from scratch; for tests. */
 void snapshot_check(const struct snapshot *snapshot);

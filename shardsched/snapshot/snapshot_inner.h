@@ -26,7 +26,7 @@ struct label_column_inner {
 	struct buckets by_text;
 	struct bucket_link
 		*link;  /* by number; next of a free number is the next free one */
-	uint32_t room;  /* numbers from 0 */
+	uint32_t room;  /* numbers from 0 that the arrays have room for */
 	uint32_t free;  /* 0: none */
 	uint64_t stamp; /* when the last user left */
 };
@@ -35,7 +35,7 @@ struct label_columns {
 	struct label_column *at[LABEL_COLUMNS_MAX];
 	uint32_t count;
 	uint32_t idle;  /* columns without users */
-	uint64_t stamp; /* grows when one becomes idle */
+	uint64_t stamp; /* grows when a column becomes idle */
 };
 
 struct snapshot_inner {
@@ -48,10 +48,10 @@ struct snapshot_inner {
 	uint32_t ports_used;
 	uint32_t ports_lifted; /* of lifted pods: not to be given to other pods */
 	uint32_t scalars_end;  /* columns ever in use are below */
-	uint32_t lifted;       /* pods, now */
+	uint32_t lifted;       /* number of lifted pods */
 	bool probing;
 	int64_t probe_balance; /* pods, nominations and reservations added by the probe */
-	uint32_t *log;         /* slots that changed, by number of change */
+	uint32_t *log;         /* changed slots, by number of change */
 	struct number_map images; /* how many nodes have an image, by its string */
 	struct label_columns columns;
 	struct views *views; /* defined in views_inner.h */
@@ -59,11 +59,13 @@ struct snapshot_inner {
 
 /* -- memory ----------------------------------------------------------------------- */
 
-/* A zeroed column of bytes, aligned to 64; NULL. Freed by column_free only. */
+/* A zeroed column of bytes, aligned to 64; NULL: no memory. To be freed by column_free
+ * only. */
 void *column_alloc(size_t bytes);
 /* NULL does nothing. */
 void column_free(void *column);
-/* Makes it longer, with zeros behind; false: as it was. *column may be NULL. */
+/* Makes the column longer, with zeros behind; false: no memory, and the column is
+ * unchanged. *column may be NULL. */
 bool column_grow(void *column_pointer, size_t bytes, size_t bytes_new);
 
 /* Whether a number is free or can be made. */
@@ -72,12 +74,13 @@ static inline bool number_pool_has(const struct number_pool *pool)
 	return pool->free != SNAPSHOT_NONE || pool->end < pool->cap;
 }
 
-/* Strings' and other dense numbers as hashes. */
+/* Whether the node has resources, so that its pods are in its sums. */
 static inline bool row_is_counted(const struct node_row *row)
 {
 	return row->node.allocatable != NULL;
 }
 
+/* A hash of a string's or another dense number. */
 static inline uint32_t number_hash(uint32_t number)
 {
 	uint32_t hash = number * UINT32_C(0x9e3779b1);
@@ -87,22 +90,22 @@ static inline uint32_t number_hash(uint32_t number)
 
 /* -- changes ---------------------------------------------------------------------- */
 
-/* A node, or what is on it, is not what it was. */
+/* Logs that the node, or what is on it, changed. */
 void snapshot_touch(struct snapshot *snapshot, uint32_t slot);
 
 /* -- slots, amounts --------------------------------------------------------------- */
 
-/* Twice the capacity. PL_LIMIT, PL_NOMEM. */
+/* Doubles the capacity. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code snapshot_grow(struct snapshot *snapshot, struct pl_err *err);
 void nodes_init(struct snapshot *snapshot);
 
-/* The columns after the row's amounts have changed. */
+/* Updates the columns after the row's amounts have changed. */
 void hot_show_alloc(struct snapshot *snapshot, uint32_t slot);
 void hot_show_used(struct snapshot *snapshot, uint32_t slot);
 
 /* -- scalars.c -------------------------------------------------------------------- */
 
-/* Columns for all of these names, of which some may be there. PL_LIMIT, PL_NOMEM. */
+/* Makes columns for all of these names, where they are missing. PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code scalars_ready(struct snapshot *snapshot,
                                         const struct resources *resources,
                                         struct pl_err *err);
@@ -143,13 +146,14 @@ void images_remove(struct number_map *counts, const struct images *images);
 PL_NODISCARD enum pl_code views_init(struct snapshot *snapshot, struct pl_err *err);
 void views_done(struct snapshot *snapshot);
 
-/* The view of a spec, with a use more; made when there is none. PL_LIMIT, PL_NOMEM. */
+/* The view of a spec, with one use more; it is made when it is missing. PL_LIMIT,
+ * PL_NOMEM. */
 PL_NODISCARD enum pl_code view_ref(struct snapshot *snapshot, const struct spec *spec,
                                    struct spec_view **out, struct pl_err *err);
 void view_unref(struct snapshot *snapshot, struct spec_view *view);
 
-/* A pod of that class is on the node from now on: in the chains and amounts already.
- * flags: as of struct placed. */
+/* A pod of that class came to the node: chains and amounts have it already. flags: as of
+ * struct placed_pod. */
 void views_pod_added(struct snapshot *snapshot, struct spec_view *view, uint32_t slot,
                      uint32_t flags);
 /* The pod left the node, or was lifted; flags as they were. */
@@ -159,9 +163,9 @@ void views_pod_removed(struct snapshot *snapshot, struct spec_view *view, uint32
 void views_pod_terminating(struct snapshot *snapshot, struct spec_view *view,
                            uint32_t slot);
 
-/* The capacity is about to become that: all that is indexed by slots gets as long, with
- * zeros behind. On failure everything is still right for the old one (some of it may be
- * longer already). */
+/* The capacity is about to change: arrays indexed by slots grow with it, with zeros
+ * behind. After a failure everything is right for the old capacity (some arrays may be
+ * longer). */
 PL_NODISCARD enum pl_code views_grow(struct snapshot *snapshot, uint32_t capacity,
                                      struct pl_err *err);
 /* The column is about to have room for that many numbers, and arrays indexed by them grow
@@ -170,14 +174,14 @@ PL_NODISCARD enum pl_code views_domains_grow(struct snapshot *snapshot,
                                              struct label_column *column, uint32_t room,
                                              struct pl_err *err);
 
-/* The node is about to go from one value of the column to another; 0: none. Its pods
- * are on it all the time, column->value is changed afterwards. A node that comes
- * or goes has no pods, but joins or leaves a domain that may have some. */
+/* The node is about to go from one value of the column to another; 0: none. Its pods stay
+ * on it, and column->value is changed afterwards. A node that comes or goes has no pods,
+ * but joins or leaves a domain that may have some. */
 void views_node_moving(struct snapshot *snapshot, uint32_t slot,
                        struct label_column *column, uint32_t from, uint32_t to);
 
-/* The catalog has other labels for that namespace, or it came or went. Repeatable: when
- * it fails, a second call does all that the first should have done. */
+/* The labels of the namespace changed in the catalog, or the namespace came or went.
+ * After a failure a second call completes the change. */
 PL_NODISCARD enum pl_code views_namespace_changed(struct snapshot *snapshot,
                                                   uint32_t namespace, struct pl_err *err);
 
@@ -196,9 +200,9 @@ void views_check(const struct snapshot *snapshot);
 void label_columns_done(struct snapshot *snapshot);
 PL_NODISCARD enum pl_code label_columns_grow(struct snapshot *snapshot, uint32_t capacity,
                                              struct pl_err *err);
-/* Numbers from 0 that there is room for: what is indexed by them is as long. */
+/* Numbers from 0 that there is room for: the length of arrays indexed by them. */
 uint32_t label_column_room(const struct label_column *column);
-/* Before a node gets other labels: room for a number more in each. */
+/* Before a node gets other labels: makes room for one number more in each column. */
 PL_NODISCARD enum pl_code label_columns_ready(struct snapshot *snapshot,
                                               struct pl_err *err);
 /* NULL: the node is gone. */

@@ -72,7 +72,7 @@ static void count_all(const struct snapshot *snapshot, struct tally_inner *tally
 	                 count_view, &count);
 }
 
-/* A use of the matcher comes with it. */
+/* The tally takes one use of the matcher. */
 static enum pl_code tally_new(struct snapshot *snapshot, struct matcher *matcher,
                               uint32_t key, struct tally_inner **out, struct pl_err *err)
 {

@@ -12,7 +12,7 @@
 
 enum carrier_kind {
 	CARRIER_ANTI,      /* required anti-affinity: keeps other pods away */
-	CARRIER_AFFINITY,  /* required affinity: scores, by hardPodAffinityWeight */
+	CARRIER_AFFINITY,  /* required affinity: scores by hardPodAffinityWeight */
 	CARRIER_SOFT,      /* preferred affinity, by its weight */
 	CARRIER_SOFT_ANTI, /* preferred anti-affinity */
 };
@@ -32,7 +32,7 @@ struct carrier {
 };
 
 struct spec_view {
-	const struct spec *spec; /* held */
+	const struct spec *spec; /* has a reference */
 	uint32_t users;          /* pods on nodes, nominations and classes */
 	uint32_t asked;          /* how many of the users are classes */
 	uint32_t first_pod;      /* first of the pods on nodes */

@@ -236,7 +236,8 @@ static enum pl_code rematch_view(struct snapshot *snapshot, struct spec_view_inn
 	return PL_OK;
 }
 
-/* Repeatable: the labels count as changed until all of its views are right. */
+/* After a failure the labels still count as changed, so the next call completes the
+ * update. */
 static enum pl_code namespace_reconcile(struct snapshot *snapshot,
                                         struct view_namespace *namespace,
                                         struct pl_err *err)

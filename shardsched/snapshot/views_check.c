@@ -24,7 +24,7 @@ static uint32_t count_carried(const struct spec_view_inner *view,
 	return times;
 }
 
-/* How often the pods of a node count. */
+/* How often the matcher counts the pods of a node. */
 static uint32_t matched_on(const struct snapshot *snapshot, uint32_t slot,
                            const struct matcher_inner *matcher)
 {

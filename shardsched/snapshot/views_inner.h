@@ -21,11 +21,11 @@
 struct view_namespace {
 	struct pl_map_node by_name;
 	uint32_t name;
-	const struct labels *labels; /* held */
+	const struct labels *labels; /* has a reference */
 	struct pl_list views;
 };
 
-/* The views of one namespace with one label: where a rule that wants it looks. */
+/* The views of one namespace with one label: searched by rules that want the label. */
 struct view_label_index {
 	struct pl_map_node by_key;
 	uint32_t key[3]; /* namespace, the label's key and value */
@@ -78,7 +78,7 @@ struct carrier_inner {
 	struct domain_counts counts;
 	struct pl_map_node by_key;
 	struct pl_list reads_namespaces;
-	uint32_t users; /* views that carry it, each as often as it does */
+	uint32_t users; /* views that carry it, each counted as often as it does */
 	uint64_t key[3];
 };
 
@@ -128,13 +128,14 @@ static inline void views_map_add(struct pl_map *map, struct pl_map_node *node,
 	PL_ASSERT(twin == NULL);
 }
 
-/* Room in an array of pointers for one more. */
+/* Makes room in an array of pointers for one more. */
 PL_NODISCARD enum pl_code views_reserve(void *array, uint32_t count, uint32_t *cap,
                                         struct pl_err *err);
 
 /* -- spaces ------------------------------------------------------------------------- */
 
-/* fn for each view that the rule might find; ends when it does not give PL_OK. */
+/* Calls fn for each view that the rule might find; ends early when fn does not return
+ * PL_OK. */
 typedef enum pl_code views_fn(void *ctx, struct spec_view_inner *view);
 enum pl_code views_each(const struct views *views, const struct rule *rule, views_fn *fn,
                         void *ctx);
@@ -153,7 +154,7 @@ void view_namespace_leave(struct snapshot *snapshot, struct spec_view_inner *vie
 
 /* -- columns ------------------------------------------------------------------------ */
 
-/* Opens the column for these counts and begins to count; of pods nothing yet. */
+/* Opens the column for these counts, and begins to count at zero. */
 PL_NODISCARD enum pl_code view_column_join(struct snapshot *snapshot,
                                            struct domain_counts *counts, uint32_t key,
                                            bool carrier, struct pl_err *err);
@@ -187,7 +188,7 @@ bool matcher_has_view(const struct matcher_inner *matcher,
 /* Pods came to a node, or left it. */
 void matcher_add(struct matcher *matcher, uint32_t slot, uint32_t pods);
 void matcher_sub(struct matcher *matcher, uint32_t slot, uint32_t pods);
-/* The matchers that find the pods of a view that has none yet. */
+/* Finds the matchers for the pods of a view that has none yet. */
 PL_NODISCARD enum pl_code matchers_find(struct snapshot *snapshot,
                                         struct spec_view_inner *view, struct pl_err *err);
 /* The labels of the view's namespace have changed: finds out whether the matcher finds
