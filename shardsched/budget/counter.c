@@ -14,7 +14,7 @@ static struct counted_budget *counted_budget_at(struct pl_map_node *at)
 
 void counted_budget_touch(struct counter *counter, struct counted_budget *budget)
 {
-	if (budget->good && pl_list_empty(&budget->dirty))
+	if (counted_budget_is_good(budget) && pl_list_empty(&budget->dirty))
 		pl_list_add_tail(&counter->dirty, &budget->dirty);
 }
 
@@ -121,7 +121,7 @@ void counted_budget_free(struct counter *counter, struct counted_budget *budget)
 	free(budget);
 }
 
-/* The label sets are unknown, or the budget's selector is another one. */
+/* To be called when a budget has come or gone, or has another selector. */
 static enum pl_code match_all(struct counter *counter,
                               const struct budget_namespace *namespace)
 {
@@ -135,11 +135,19 @@ static enum pl_code match_all(struct counter *counter,
 	return code;
 }
 
+static void set_budget_state(struct counted_budget *budget, enum counted_state state)
+{
+	PL_ASSERT(budget->state != COUNTED_GONE);
+	PL_ASSERT((budget->value != NULL) ==
+	          (state == COUNTED_NOT_YET || state == COUNTED_ONCE));
+	budget->state = state;
+}
+
 static void counted_budget_unset(struct counter *counter, struct counted_budget *budget)
 {
-	budget->good = false;
 	budget_drop(&counter->model, &budget->object);
 	free(PL_STEAL(budget->value));
+	set_budget_state(budget, COUNTED_MALFORMED);
 	pl_list_del(&budget->dirty);
 	pl_list_del(&budget->noting);
 }
@@ -156,8 +164,8 @@ static void counted_budget_drop(struct counter *counter, struct counted_budget *
 		PL_UNREACHABLE("a match that grew");
 	namespace_tidy(counter, namespace);
 	budget->namespace = NULL;
-	budget->gone = true;
-	if (budget->out)
+	set_budget_state(budget, COUNTED_GONE);
+	if (budget->sent != NULL)
 		pl_list_add_tail(&counter->gone, &budget->dirty);
 	else
 		counted_budget_free(counter, budget);
@@ -196,14 +204,14 @@ static enum pl_code replace_value(struct counter *counter, struct counted_budget
 		return code;
 	}
 	memcpy(copy, record->value.at, record->value.len);
-	alike = budget->good && budget->object.selector == object.selector;
+	alike = counted_budget_is_good(budget) &&
+	        budget->object.selector == object.selector;
 	counted_budget_unset(counter, budget);
 	budget->object = object;
 	budget->value = copy;
 	budget->len = record->value.len;
-	budget->good = true;
-	budget->fresh = !says.counted;
-	if (budget->fresh || says.disrupted_count > 0)
+	set_budget_state(budget, says.counted ? COUNTED_ONCE : COUNTED_NOT_YET);
+	if (!says.counted || says.disrupted_count > 0)
 		pl_list_add_tail(&counter->noting, &budget->noting);
 	counted_budget_touch(counter, budget);
 	code = alike ? PL_OK : match_all(counter, budget->namespace);

@@ -16,14 +16,34 @@
 #include "store/base/list.h"
 #include "store/base/map.h"
 
+/*
+ * What is known of a namespace's pods:
+ *
+ *	UNKNOWN --a list begins--> LISTING --the list ends--> KNOWN
+ *	   ^  ^                     |   ^                      | |
+ *	   |  +---the list failed---+   +----a list begins-----+ |
+ *	   +----no memory, or the view does not advance----------+
+ *
+ * Budgets are counted while the pods are KNOWN.
+ */
+enum namespace_pods {
+	NAMESPACE_PODS_UNKNOWN,
+	NAMESPACE_PODS_LISTING, /* the list in flight will bring all of them */
+	NAMESPACE_PODS_KNOWN,
+};
+
 struct budget_namespace {
 	struct pl_map_node by_name;
 	uint32_t name; /* held */
 	struct pl_list budgets, label_sets;
-	bool picked;  /* the next list will bring its pods */
-	bool listing; /* the list in flight will bring all of its pods */
-	bool known; /* the pods are known, and no list in flight will bring them again */
+	enum namespace_pods pods;
+	bool picked; /* the next list will bring its pods */
 };
+
+static inline bool namespace_is_known(const struct budget_namespace *namespace)
+{
+	return namespace->pods == NAMESPACE_PODS_KNOWN;
+}
 
 struct label_set {
 	struct pl_map_node by_labels;
@@ -47,6 +67,19 @@ struct counter_pod {
 	bool over, healthy;             /* by its state: has run to its end; is healthy */
 };
 
+/*
+ * What is known of a budget. Each value in the store makes it one of the first three;
+ * GONE is the end.
+ *
+ *	MALFORMED <--> NOT_YET <--> ONCE      any --deleted--> GONE, kept for its put
+ */
+enum counted_state {
+	COUNTED_MALFORMED, /* without a value */
+	COUNTED_NOT_YET,   /* the value has no count */
+	COUNTED_ONCE,      /* the value has a count */
+	COUNTED_GONE,
+};
+
 struct counted_budget {
 	struct pl_map_node by_name;
 	uint32_t key[2]; /* namespace and name; held */
@@ -58,17 +91,19 @@ struct counted_budget {
 	struct budget object;
 	uint8_t *value; /* as it stands in the store */
 	size_t len;
-	uint8_t *sent; /* as the put in flight writes it */
+	uint8_t *sent; /* as the put in flight writes it; NULL: none is in flight */
 	size_t sent_len;
 	int64_t rev;
 	uint64_t next_ms;
 	uint64_t expected, healthy;
+	enum counted_state state;
 	uint16_t seen;
-	bool good;  /* the value is well-formed */
-	bool fresh; /* the value has no count yet */
-	bool out;   /* a put is in flight */
-	bool gone;  /* deleted; kept for the put in flight */
 };
+
+static inline bool counted_budget_is_good(const struct counted_budget *budget)
+{
+	return budget->state == COUNTED_NOT_YET || budget->state == COUNTED_ONCE;
+}
 
 struct counter {
 	struct model model;

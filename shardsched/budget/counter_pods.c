@@ -62,8 +62,9 @@ static bool budget_covers_set(const struct counter *counter,
                               const struct counted_budget *budget,
                               const struct label_set *label_set)
 {
-	return budget->good && budget_covers(&counter->model.strings, &budget->object,
-	                                     label_set->key.labels);
+	return counted_budget_is_good(budget) &&
+	       budget_covers(&counter->model.strings, &budget->object,
+	                     label_set->key.labels);
 }
 
 enum pl_code label_set_match(struct counter *counter, struct label_set *label_set)
@@ -348,7 +349,7 @@ static void apply_gone(struct counter *counter, const struct budget_namespace *n
 static void forget_known(struct counter *counter)
 {
 	PL_MAP_EACH (at, &counter->namespaces)
-		namespace_at(at)->known = namespace_at(at)->listing = false;
+		namespace_at(at)->pods = NAMESPACE_PODS_UNKNOWN;
 	counter->listing = false;
 }
 
@@ -394,7 +395,7 @@ bool counter_stale(const struct counter *counter)
 	if (counter->listing)
 		return false;
 	PL_MAP_EACH (at, &counter->namespaces)
-		if (!namespace_at(at)->known)
+		if (!namespace_is_known(namespace_at(at)))
 			return true;
 	return false;
 }
@@ -432,8 +433,10 @@ void counter_pods_begin(struct counter *counter)
 	PL_MAP_EACH (at, &counter->namespaces) {
 		struct budget_namespace *namespace = namespace_at(at);
 
-		namespace->listing = namespace->picked;
-		namespace->known = namespace->known && !namespace->picked;
+		if (namespace->picked)
+		namespace->pods = NAMESPACE_PODS_LISTING;
+		else if (!namespace_is_known(namespace)) namespace->pods =
+			NAMESPACE_PODS_UNKNOWN;
 	}
 }
 
@@ -441,7 +444,8 @@ void counter_pods_lost(struct counter *counter)
 {
 	counter->listing = false;
 	PL_MAP_EACH (at, &counter->namespaces)
-		namespace_at(at)->listing = false;
+		if (!namespace_is_known(namespace_at(at)))
+			namespace_at(at)->pods = NAMESPACE_PODS_UNKNOWN;
 }
 
 /* The pod is forgotten unless the list brought it. */
@@ -464,10 +468,9 @@ void counter_pods_end(struct counter *counter, int64_t revision)
 	PL_MAP_EACH (at, &counter->namespaces) {
 		struct budget_namespace *namespace = namespace_at(at);
 
-		if (!namespace->listing)
+		if (namespace->pods != NAMESPACE_PODS_LISTING)
 			continue;
-		namespace->known = true;
-		namespace->listing = false;
+		namespace->pods = NAMESPACE_PODS_KNOWN;
 		PL_LIST_EACH (link, &namespace->budgets)
 			counted_budget_touch(
 				counter,

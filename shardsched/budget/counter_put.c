@@ -101,7 +101,7 @@ static enum pl_code print_budget(struct counter *counter,
 
 static bool is_ready(const struct counted_budget *budget, uint64_t now_ms)
 {
-	return !budget->out && budget->next_ms <= now_ms;
+	return budget->sent == NULL && budget->next_ms <= now_ms;
 }
 
 static struct counted_budget *next_ready(struct counter *counter, uint64_t now_ms)
@@ -124,8 +124,8 @@ static struct counted_budget *next_ready(struct counter *counter, uint64_t now_m
  * to be known as they were at that revision. */
 static bool is_awaited(const struct counter *counter, const struct counted_budget *budget)
 {
-	return budget->good && budget->fresh && budget->namespace->known &&
-	       counter->view_rev < budget->rev;
+	return budget->state == COUNTED_NOT_YET &&
+	       namespace_is_known(budget->namespace) && counter->view_rev < budget->rev;
 }
 
 /* A view without events does not advance: after a while all pods are listed again. */
@@ -139,7 +139,7 @@ static void stop_waiting(struct counter *counter, uint64_t now_ms)
 			PL_LIST_ITEM(link, struct counted_budget, noting);
 
 		if (is_awaited(counter, budget))
-			budget->namespace->known = false;
+			budget->namespace->pods = NAMESPACE_PODS_UNKNOWN;
 	}
 }
 
@@ -154,8 +154,8 @@ static bool make_put(struct counter *counter, struct counted_budget *budget,
 	budget->next_ms = now_ms + LOOK_MS;
 	if (awaited && counter->stale_ms == 0)
 		counter->stale_ms = now_ms + PATIENCE_MS;
-	if (budget->namespace->known && !awaited) /* else it is counted once its pods are
-						   * known */
+	/* Else the budget is counted once its pods are known. */
+	if (namespace_is_known(budget->namespace) && !awaited)
 		code = print_budget(counter, budget);
 	if (code == PL_NOTFOUND)
 		return false;
@@ -169,7 +169,6 @@ static bool make_put(struct counter *counter, struct counted_budget *budget,
 	memcpy(copy, counter->buf.at, counter->buf.len);
 	budget->sent = copy;
 	budget->sent_len = counter->buf.len;
-	budget->out = true;
 	budget->next_ms = now_ms + COUNTER_EACH_MS;
 	counter->next_ms = now_ms + COUNTER_PACE_MS;
 	return true;
@@ -205,7 +204,7 @@ uint64_t counter_deadline_ms(const struct counter *counter)
 		const struct counted_budget *budget =
 			PL_LIST_ITEM(link, struct counted_budget, dirty);
 
-		if (!budget->out && budget->next_ms < at)
+		if (budget->sent == NULL && budget->next_ms < at)
 			at = budget->next_ms;
 		if (++looked == LOOK_AHEAD)
 			break;
@@ -221,10 +220,9 @@ void counter_answer(struct counter *counter, struct counted_budget *budget,
 	struct kv_record record = {.mod_revision = revision};
 	struct pl_err err = {0};
 
-	PL_ASSERT(budget->out);
-	budget->out = false;
+	PL_ASSERT(budget->sent != NULL);
 	record.value = pl_span(budget->sent, budget->sent_len);
-	if (budget->gone) {
+	if (budget->state == COUNTED_GONE) {
 		pl_list_del(&budget->dirty);
 		counted_budget_free(counter, budget);
 		return;
@@ -245,7 +243,8 @@ static bool pod_covered(const struct counter *counter, const struct counter_pod 
                         const struct counted_budget *budget)
 {
 	return pod->label_set != NULL &&
-	       pod->label_set->key.namespace == budget->namespace && budget->good &&
+	       pod->label_set->key.namespace == budget->namespace &&
+	       counted_budget_is_good(budget) &&
 	       budget_covers(&counter->model.strings, &budget->object,
 	                     pod->label_set->key.labels);
 }
@@ -265,8 +264,7 @@ static void check_budget(const struct counter *counter,
 		healthy += pod->healthy;
 	}
 	PL_ASSERT(budget->expected == expected && budget->healthy == healthy);
-	PL_ASSERT(budget->good == (budget->value != NULL));
-	PL_ASSERT(budget->out == (budget->sent != NULL));
+	PL_ASSERT(counted_budget_is_good(budget) == (budget->value != NULL));
 }
 
 void counter_check(const struct counter *counter)

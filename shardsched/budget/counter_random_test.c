@@ -320,7 +320,7 @@ static void run(uint64_t seed, bool is_quiet)
 	rig_close(&rig);
 }
 
-T_CASE(what_is_allowed_is_never_given_twice)
+T_CASE(allowed_disruption_is_never_granted_twice)
 {
 	pl_arena_init(&arena, 0, 0);
 	granted = 0;
@@ -330,7 +330,7 @@ T_CASE(what_is_allowed_is_never_given_twice)
 	pl_arena_done(&arena);
 }
 
-T_CASE(what_is_counted_is_so_in_the_end)
+T_CASE(counts_are_right_once_all_events_were_seen)
 {
 	pl_arena_init(&arena, 0, 0);
 	for (uint64_t seed = 100; seed <= 160; seed++)

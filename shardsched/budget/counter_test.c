@@ -54,7 +54,7 @@ static void four_bound(void)
 	rig_state(&rig, "web", "b-0", "Bound", "");
 }
 
-T_CASE(what_a_budget_covers_is_counted)
+T_CASE(covered_pods_are_counted)
 {
 	up();
 	four_bound();
@@ -90,7 +90,7 @@ static const struct {
 	{"Nonsense", "", 4, 3},
 };
 
-T_CASE(what_a_pod_counts_as_follows_from_its_state)
+T_CASE(state_decides_how_a_pod_counts)
 {
 	up();
 	four_bound();
@@ -114,7 +114,7 @@ T_CASE(what_a_pod_counts_as_follows_from_its_state)
 	down();
 }
 
-T_CASE(a_spec_that_is_not_its_pods_counts_for_nothing)
+T_CASE(spec_of_another_pod_counts_for_nothing)
 {
 	static const char empty[] = "{\"v\":1,\"phase\":\"Bound\"}";
 	static const char nameless[] =
@@ -161,7 +161,7 @@ static int64_t disturb(const char *name)
 	return rig.rev;
 }
 
-T_CASE(a_count_that_is_late_gives_nothing_back)
+T_CASE(late_count_gives_no_disruption_back)
 {
 	struct counter_put put;
 
@@ -197,7 +197,7 @@ T_CASE(a_count_that_is_late_gives_nothing_back)
 	down();
 }
 
-T_CASE(a_put_that_came_too_late_is_made_anew)
+T_CASE(put_that_came_too_late_is_made_again)
 {
 	struct counter_put put;
 
@@ -225,7 +225,7 @@ T_CASE(a_put_that_came_too_late_is_made_anew)
 	down();
 }
 
-T_CASE(a_namespace_is_counted_once_all_of_its_pods_are_known)
+T_CASE(namespace_is_counted_once_its_pods_are_known)
 {
 	struct counter_put put;
 
@@ -269,7 +269,7 @@ static void others_bound_instead(void)
 
 /* Pods that came are handed in page by page, pods that went are not before the end of the
  * list: there never were so many pods at one time. */
-T_CASE(what_a_list_has_told_half_of_is_not_counted)
+T_CASE(half_listed_namespace_is_not_counted)
 {
 	struct counter_put put;
 
@@ -299,7 +299,7 @@ T_CASE(what_a_list_has_told_half_of_is_not_counted)
 }
 
 /* The namespaces of a list are picked before it begins. */
-T_CASE(a_namespace_that_came_too_late_for_a_list_waits_for_the_next)
+T_CASE(namespace_that_missed_a_list_waits_for_the_next)
 {
 	struct pl_span namespace;
 
@@ -331,7 +331,7 @@ T_CASE(a_namespace_that_came_too_late_for_a_list_waits_for_the_next)
 	down();
 }
 
-T_CASE(what_makes_no_sense_is_set_aside_until_it_does)
+T_CASE(malformed_budget_is_excluded_until_it_is_right)
 {
 	struct keys_id id;
 	struct kv_record bad = {.value = PL_SPAN_LIT("{\"v\":1}"), .mod_revision = 1000};

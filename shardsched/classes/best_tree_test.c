@@ -76,7 +76,7 @@ static void history(uint32_t count, uint32_t steps, uint64_t seed)
 	free(total);
 }
 
-T_CASE_SECONDS(the_best_of_histories, 60)
+T_CASE_SECONDS(best_total_is_right_on_random_histories, 60)
 {
 	history(1, 300, t_seed());
 	history(64, 3000, t_seed());

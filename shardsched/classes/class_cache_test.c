@@ -121,7 +121,7 @@ static uint64_t draw_of(uint64_t number)
 	return number * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-T_CASE(a_class_is_made_once_and_mended)
+T_CASE(class_results_are_made_once_and_updated)
 {
 	rig_begin(40, 1 << 20);
 	for (uint64_t i = 0; i < 10; i++)
@@ -135,7 +135,7 @@ T_CASE(a_class_is_made_once_and_mended)
 	rig_end();
 }
 
-T_CASE(more_changes_than_are_remembered_make_it_anew)
+T_CASE(results_are_made_again_when_the_change_log_is_too_short)
 {
 	rig_begin(3, 1 << 20);
 	(void)decide_both(0, 0);
@@ -146,7 +146,7 @@ T_CASE(more_changes_than_are_remembered_make_it_anew)
 	rig_end();
 }
 
-T_CASE(those_used_last_stay)
+T_CASE(results_used_last_stay)
 {
 	size_t bytes;
 
@@ -172,7 +172,7 @@ T_CASE(those_used_last_stay)
 	rig_end();
 }
 
-T_CASE(without_room_nothing_is_kept)
+T_CASE(without_memory_bound_nothing_is_kept)
 {
 	rig_begin(40, 0);
 	for (int i = 0; i < CLASSES; i++)
@@ -207,7 +207,7 @@ static void close_class(struct fw_class *class, struct pod *pod)
 	pod_drop(&model, pod);
 }
 
-T_CASE(classes_that_ask_for_the_same_share_what_is_kept)
+T_CASE(classes_with_equal_requests_share_results)
 {
 	static const char *const text[] = {
 		"{'metadata': {'name': 'p', 'namespace': 'a', 'labels': {'app': 'x'}}, "
@@ -244,7 +244,7 @@ T_CASE(classes_that_ask_for_the_same_share_what_is_kept)
 	rig_end();
 }
 
-T_CASE(what_is_kept_grows_with_the_cluster)
+T_CASE(results_grow_with_the_cluster)
 {
 	rig_begin(500, 1 << 20);
 	for (int i = 0; i < CLASSES; i++)

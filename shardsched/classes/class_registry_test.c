@@ -228,7 +228,7 @@ static void history(uint64_t seed, bool local, bool stays)
 	rig_end();
 }
 
-T_CASE(a_random_history_keeps_to_the_list)
+T_CASE(random_history_agrees_with_a_list)
 {
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		history(seed, true, false);
@@ -236,7 +236,7 @@ T_CASE(a_random_history_keeps_to_the_list)
 	}
 }
 
-T_CASE(who_waits_unasked_is_not_ready)
+T_CASE(waiting_class_that_is_not_asked_is_not_ready)
 {
 	rig_begin(true, false);
 	for (int i = 0; i < SPECS; i++)
@@ -248,7 +248,7 @@ T_CASE(who_waits_unasked_is_not_ready)
 	rig_end();
 }
 
-T_CASE(the_twin_looks_at_all_nodes)
+T_CASE(unrestricted_variant_considers_all_nodes)
 {
 	struct fw_class *class, *all;
 
@@ -268,7 +268,7 @@ T_CASE(the_twin_looks_at_all_nodes)
 }
 
 /* A gang's classes are all there at once. */
-T_CASE(while_it_is_held_all_stay_ready)
+T_CASE(held_registry_keeps_all_classes_ready)
 {
 	struct fw_class *class[SPECS];
 
@@ -288,7 +288,7 @@ T_CASE(while_it_is_held_all_stay_ready)
 	rig_end();
 }
 
-T_CASE(what_can_not_be_opened_leaves_nothing)
+T_CASE(class_that_can_not_be_opened_leaves_nothing)
 {
 	struct registered_class *open;
 	struct fw_class *class;
@@ -327,7 +327,7 @@ static void pod_anew(void)
 	pl_arena_done(&arena);
 }
 
-T_CASE(a_class_that_is_known_holds_its_spec)
+T_CASE(known_class_holds_its_spec)
 {
 	struct registered_class *open;
 	struct fw_class *class;

@@ -497,7 +497,7 @@ T_CASE_SECONDS(some_nodes, 120)
 	history(&opts);
 }
 
-T_CASE_SECONDS(home_and_abroad, 120)
+T_CASE_SECONDS(local_and_remote_nodes, 120)
 {
 	struct history_opts opts = {.nodes = 8,
 	                            .steps = 15000,

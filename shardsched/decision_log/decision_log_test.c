@@ -134,7 +134,7 @@ static enum pl_code replay(struct pl_span log, struct replay_figures *figures)
 	return code;
 }
 
-T_CASE(a_log_comes_out_the_same_byte_for_byte)
+T_CASE(replay_gives_the_same_log_byte_for_byte)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct replay_figures figures;
@@ -147,7 +147,7 @@ T_CASE(a_log_comes_out_the_same_byte_for_byte)
 	}
 }
 
-T_CASE(a_decision_that_was_another_is_found)
+T_CASE(replay_finds_a_decision_that_differs)
 {
 	struct replay_figures figures;
 	char *at;
@@ -166,7 +166,7 @@ T_CASE(a_decision_that_was_another_is_found)
 	close_log();
 }
 
-T_CASE(what_was_dropped_is_dropped_again)
+T_CASE(replay_drops_what_was_dropped)
 {
 	struct replay_figures figures;
 

@@ -82,7 +82,7 @@ static void up(void)
 	expand_init(&expand, PL_SPAN_LIT("default"));
 }
 
-T_CASE(a_pod_is_written_without_spaces_and_with_a_uid)
+T_CASE(pod_is_written_without_white_space_and_with_a_uid)
 {
 	char first[4096];
 
@@ -97,7 +97,7 @@ T_CASE(a_pod_is_written_without_spaces_and_with_a_uid)
 	expand_done(&expand);
 }
 
-T_CASE(what_only_a_server_sets_is_left_out_and_what_is_unknown_stays)
+T_CASE(server_fields_are_left_out_and_unknown_fields_stay)
 {
 	up();
 	(void)pods("{\"kind\":\"Pod\",\"metadata\":{\"name\":\"web\",\"uid\":\"u-1\","
@@ -111,7 +111,7 @@ T_CASE(what_only_a_server_sets_is_left_out_and_what_is_unknown_stays)
 	expand_done(&expand);
 }
 
-T_CASE(a_deployment_is_a_replica_set_and_its_pods)
+T_CASE(deployment_becomes_a_replica_set_with_pods)
 {
 	char first[1 << 13];
 
@@ -131,7 +131,7 @@ T_CASE(a_deployment_is_a_replica_set_and_its_pods)
 	expand_done(&expand);
 }
 
-T_CASE(other_controllers_own_their_pods_themselves)
+T_CASE(other_controllers_own_their_pods)
 {
 	up();
 	(void)pods(WORKLOAD("ReplicaSet", "\"replicas\":2,", APP, ""));
@@ -151,7 +151,7 @@ T_CASE(other_controllers_own_their_pods_themselves)
 	expand_done(&expand);
 }
 
-T_CASE(each_pod_can_be_read_and_has_a_uid_of_its_own)
+T_CASE(each_pod_is_valid_and_has_its_own_uid)
 {
 	struct expand_pod pod;
 	char last[64] = "";
@@ -178,7 +178,7 @@ T_CASE(each_pod_can_be_read_and_has_a_uid_of_its_own)
 	expand_done(&expand);
 }
 
-T_CASE(priorities_come_from_classes_that_came_along)
+T_CASE(priorities_come_from_classes_in_the_input)
 {
 	up();
 	refused(WORKLOAD("ReplicaSet", "", APP, "\"priorityClassName\":\"gold\","),
@@ -211,7 +211,7 @@ T_CASE(priorities_come_from_classes_that_came_along)
 	expand_done(&expand);
 }
 
-T_CASE(what_makes_no_sense_is_refused_with_object_and_field)
+T_CASE(invalid_object_is_refused_with_its_name_and_field)
 {
 	up();
 	refused("{\"kind\":\"Pod\"}", "Pod: metadata.name: want a name");
@@ -245,7 +245,7 @@ T_CASE(what_makes_no_sense_is_refused_with_object_and_field)
 }
 
 /* A Pod that is not read again gives the same pods as if it were. */
-T_CASE(pods_that_are_alike_are_checked_once)
+T_CASE(equal_pods_are_validated_once)
 {
 	static const char *const objects[] = {
 		BARE("a", ""),
@@ -291,7 +291,7 @@ T_CASE(pods_that_are_alike_are_checked_once)
 	expand_done(&expand);
 }
 
-T_CASE(kinds_are_known_by_group_too)
+T_CASE(kinds_are_distinguished_by_api_group)
 {
 	T_EQ(expand_source_of(PL_SPAN_LIT("{\"kind\":\"Pod\"}")), EXPAND_POD);
 	T_EQ(expand_source_of(PL_SPAN_LIT("{\"kind\":\"Service\"}")), EXPAND_NOTHING);

@@ -129,7 +129,7 @@ static const char *pod_with(const char *spec)
 	"\"priority\":10,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{" \
 	"\"cpu\":\"" cpu "\",\"memory\":\"1Gi\"}}}]"
 
-T_CASE(what_is_missing_is_told_with_what_would_help)
+T_CASE(missing_amounts_are_explained_with_what_would_help)
 {
 	open_engine();
 	three_kinds_of_nodes();
@@ -137,7 +137,7 @@ T_CASE(what_is_missing_is_told_with_what_would_help)
 }
 
 /* More of them than there are rows: the last one stands for what is left. */
-T_CASE(each_cluster_is_counted_for_itself)
+T_CASE(clusters_are_counted_separately)
 {
 	struct parse parse = {.arena = &arena};
 	struct engine_decision decision;
@@ -174,7 +174,7 @@ T_CASE(each_cluster_is_counted_for_itself)
 	close_engine();
 }
 
-T_CASE(the_best_nodes_are_told_with_their_shares)
+T_CASE(best_nodes_are_explained_with_their_scores)
 {
 	open_engine();
 	three_kinds_of_nodes();
@@ -183,7 +183,7 @@ T_CASE(the_best_nodes_are_told_with_their_shares)
 	check("explain/placed.txt", pod_with(ASKS("1")));
 }
 
-T_CASE(who_would_have_to_go_is_told)
+T_CASE(victims_of_preemption_are_explained)
 {
 	open_engine();
 	node("one", "4", "8Gi", "");
@@ -194,7 +194,7 @@ T_CASE(who_would_have_to_go_is_told)
 	check("explain/victims.txt", pod_with(ASKS("3500m")));
 }
 
-T_CASE(gates_are_told)
+T_CASE(scheduling_gates_are_explained)
 {
 	open_engine();
 	node("one", "4", "8Gi", "");
@@ -203,7 +203,7 @@ T_CASE(gates_are_told)
 	                         "\"example.com/paid\"}]"));
 }
 
-T_CASE(what_a_pre_filter_said_is_said_of_all_nodes)
+T_CASE(prefilter_reason_holds_for_all_nodes)
 {
 	open_engine();
 	node("one", "4", "8Gi", "");
@@ -213,7 +213,7 @@ T_CASE(what_a_pre_filter_said_is_said_of_all_nodes)
 	                         "\"persistentVolumeClaim\":{\"claimName\":\"none\"}}]"));
 }
 
-T_CASE(rules_about_other_pods_are_told)
+T_CASE(rules_about_other_pods_are_explained)
 {
 	open_engine();
 	three_kinds_of_nodes();
@@ -263,13 +263,13 @@ T_CASE(without_nodes_no_topology_key_is_warned_of)
 	close_engine();
 }
 
-T_CASE(without_nodes_there_is_an_explanation_too)
+T_CASE(cluster_without_nodes_is_explained)
 {
 	open_engine();
 	check("explain/empty.txt", pod_with(ASKS("1")));
 }
 
-T_CASE(names_may_hold_what_a_graph_has_to_escape)
+T_CASE(graph_escapes_names)
 {
 	open_engine();
 	node("a\\\"b", "1", "1Gi", "");
@@ -287,7 +287,7 @@ static enum pl_code printed(void)
 	return code;
 }
 
-T_CASE(a_bound_of_the_output_is_told)
+T_CASE(output_beyond_its_bound_is_an_error)
 {
 	open_engine();
 	three_kinds_of_nodes();

@@ -52,7 +52,7 @@ static const struct {
 	{"{\"minAvailable\":null}", {BUDGET_NOTHING, false, 0}, 7, 7},
 };
 
-T_CASE(a_rule_says_how_many_are_to_stay)
+T_CASE(budget_rule_gives_the_number_of_healthy_pods)
 {
 	pl_arena_init(&arena, 0, 0);
 	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
@@ -103,7 +103,7 @@ T_CASE(what_makes_no_sense_is_refused_with_its_path)
 	pl_arena_done(&arena);
 }
 
-T_CASE(what_is_left_over_may_go)
+T_CASE(healthy_pods_beyond_the_desired_may_go)
 {
 	T_EQ(budget_allowed(10, 8, 10), 2);
 	T_EQ(budget_allowed(10, 8, 8), 0);

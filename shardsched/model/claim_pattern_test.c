@@ -14,7 +14,7 @@ static const char *pattern(const char *claim, const char *pod)
 	return text;
 }
 
-T_CASE(the_pods_name_stands_between_hyphens_or_ends)
+T_CASE(pattern_needs_the_pods_name_between_hyphens_or_ends)
 {
 	T_STR(pattern("data-db-0", "db-0"), "data-*");
 	T_STR(pattern("db-0", "db-0"), "*");
@@ -30,7 +30,7 @@ T_CASE(the_pods_name_stands_between_hyphens_or_ends)
 	T_STR(pattern("*-db-0", "db-0"), "");
 }
 
-T_CASE(names_that_no_object_has_are_not_written)
+T_CASE(names_that_are_too_long_are_not_written)
 {
 	char claim[CLAIM_NAME_MAX + 2];
 	uint8_t out[CLAIM_NAME_MAX + 2];

@@ -99,7 +99,7 @@ static struct node tainted_by(const char *taints)
 
 /* Times are kept apart from the taints: two nodes share a set of taints whatever the
  * times are. */
-T_CASE(when_taints_were_added_is_read)
+T_CASE(times_of_taints_are_read)
 {
 	struct node some, none;
 
@@ -174,7 +174,7 @@ static void node_refused(const char *json, const char *words)
 #define NODE(spec, status) \
 	"{\"metadata\":{\"name\":\"n1\"},\"spec\":{" spec "},\"status\":{" status "}}"
 
-T_CASE(a_bad_node_is_refused_with_its_path)
+T_CASE(invalid_node_is_refused_with_the_path)
 {
 	begin();
 	node_refused("{\"metadata\":{\"name\":\"N1\"}}", "metadata.name");

@@ -15,7 +15,7 @@ static const char *print(const char *json, const struct object_change *changes,
 	return (const char *)buf.at;
 }
 
-T_CASE(what_is_not_changed_stays_as_it_was_written)
+T_CASE(unchanged_members_stay_as_they_were_written)
 {
 	T_STR(print(" { \"a\" : 1.50e3 , \"b\":[1, 2,{\"c\":\"}\"}],\"d\":\"\\\"\\u00e9\" } ",
 	            NULL, 0),
@@ -24,7 +24,7 @@ T_CASE(what_is_not_changed_stays_as_it_was_written)
 	pl_buf_done(&buf);
 }
 
-T_CASE(members_are_replaced_added_and_taken_away)
+T_CASE(members_are_replaced_added_and_removed)
 {
 	static const struct object_change bind[] = {
 		{{"spec", "nodeName"}, "\"n1\""},
@@ -46,7 +46,7 @@ T_CASE(members_are_replaced_added_and_taken_away)
 	pl_buf_done(&buf);
 }
 
-T_CASE(a_change_into_what_is_no_object_is_refused)
+T_CASE(change_inside_a_value_that_is_no_object_is_refused)
 {
 	static const struct object_change change[] = {{{"spec", "a"}, "1"}};
 
@@ -82,7 +82,7 @@ T_CASE(elements_are_found_one_by_one)
 	T_EQ(object_item(&rest).len, 0);
 }
 
-T_CASE(values_one_behind_the_other_are_found)
+T_CASE(values_in_a_row_are_found_one_by_one)
 {
 	struct pl_span rest = PL_SPAN_LIT(" {\"a\":1}\n[2]} x ");
 
@@ -109,7 +109,7 @@ T_CASE(without_memory_it_says_so)
 	t_torture(once, false);
 }
 
-T_CASE(compact_takes_away_what_says_nothing)
+T_CASE(compact_removes_white_space)
 {
 	static const char *const cases[][2] = {
 		{"{}", "{}"},

@@ -118,7 +118,7 @@ T_CASE(limits_become_requests_and_host_networks_take_their_ports)
 	end();
 }
 
-T_CASE(pods_alike_in_what_scheduling_reads_share_their_class)
+T_CASE(pods_with_equal_specs_share_their_class)
 {
 	struct pod a, b, c;
 
@@ -145,7 +145,7 @@ T_CASE(pods_alike_in_what_scheduling_reads_share_their_class)
 	"\"containers\":[{\"name\":\"c\",\"image\":\"app:1\"}],\"volumes\":[{"       \
 	"\"name\":\"data\",\"persistentVolumeClaim\":{\"claimName\":\"" claim "\"}}]}}"
 
-T_CASE(replicas_share_their_class_though_each_has_a_claim_of_its_own)
+T_CASE(replicas_with_their_own_claims_share_their_class)
 {
 	struct pod a, b, c;
 	const struct spec_volume *volume;
@@ -169,7 +169,7 @@ T_CASE(replicas_share_their_class_though_each_has_a_claim_of_its_own)
 	end();
 }
 
-T_CASE(everything_that_scheduling_reads_is_there)
+T_CASE(fields_that_scheduling_reads_are_kept)
 {
 	struct pod pod;
 	const struct spec_spread *spread;
@@ -229,7 +229,7 @@ static void refused(const char *json, enum pl_code code, const char *words)
 	T_TRUE(pod.spec == NULL);
 }
 
-T_CASE(what_cannot_be_is_refused_with_its_path)
+T_CASE(invalid_pod_is_refused_with_the_path)
 {
 	begin();
 	refused("[]", PL_INVALID, "want an object");
@@ -268,7 +268,7 @@ T_CASE(what_cannot_be_is_refused_with_its_path)
 	end();
 }
 
-T_CASE(who_is_deleted_to_make_room_is_known)
+T_CASE(preempted_pod_is_recognised)
 {
 	static const struct {
 		const char *conditions;
@@ -317,7 +317,7 @@ static void say(const char *fmt, ...)
 	T_TRUE(big_len < sizeof big);
 }
 
-T_CASE(too_much_is_refused_with_its_path)
+T_CASE(amounts_that_are_too_large_are_refused_with_the_path)
 {
 	begin();
 	big_len = 0;

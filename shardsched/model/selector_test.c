@@ -99,7 +99,7 @@ T_CASE(operators_of_label_selectors)
 	end();
 }
 
-T_CASE(two_that_say_the_same_are_the_same)
+T_CASE(equal_selectors_are_one_value)
 {
 	const struct selector *one, *two, *three;
 

@@ -7,7 +7,7 @@
 
 static struct slab slab;
 
-T_CASE(numbers_are_given_again_and_pages_back)
+T_CASE(numbers_are_reused_and_pages_freed)
 {
 	uint32_t a = slab_alloc(&slab, 20), b = slab_alloc(&slab, 17), large;
 	size_t memory = slab_memory(&slab);
@@ -51,7 +51,7 @@ static uint32_t size_of(struct pl_rng *rng)
 }
 
 /* First more come than go, then the other way round, and so on. */
-T_CASE(pieces_do_not_touch_each_other)
+T_CASE(objects_do_not_overlap)
 {
 	enum { PIECES = 4000, STEPS = 200000 };
 	static struct piece piece[PIECES];
@@ -87,7 +87,7 @@ T_CASE(pieces_do_not_touch_each_other)
 	slab_done(&slab);
 }
 
-T_CASE(of_a_million_little_is_lost)
+T_CASE(million_objects_waste_little_memory)
 {
 	enum { PIECES = 1000000, SIZE = 28 };
 

@@ -80,7 +80,7 @@ T_CASE(a_volume_is_read)
 	"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"]," \
 	"\"capacity\":{\"storage\":\"1\"}," on "}}"
 
-T_CASE(a_volume_says_where_it_is_stored)
+T_CASE(source_of_a_volume_is_read)
 {
 	struct volume volume;
 

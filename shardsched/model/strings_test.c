@@ -56,7 +56,7 @@ T_CASE(numbers_in_texts)
 	strings_done(&strings);
 }
 
-T_CASE(a_hundred_thousand_come_and_go_in_flat_memory)
+T_CASE(hundred_thousand_strings_come_and_go_in_flat_memory)
 {
 	enum { LIVE = 1000, STEPS = 100000 };
 	static uint32_t live[LIVE];

@@ -11,7 +11,7 @@ static bool reads(const char *text)
 	return uuid_read(pl_span_str(text), out);
 }
 
-T_CASE(what_is_read_is_printed)
+T_CASE(uuid_is_printed_as_it_was_read)
 {
 	struct pl_span text = PL_SPAN_LIT("0b5c8a4e-0000-4000-8000-00000f0a9b77");
 	uint8_t uuid[UUID_SIZE];
@@ -23,7 +23,7 @@ T_CASE(what_is_read_is_printed)
 	T_SPAN(uuid_print(uuid, out), text);
 }
 
-T_CASE(only_one_spelling_is_one)
+T_CASE(other_spellings_of_a_uuid_are_refused)
 {
 	T_TRUE(reads("6ba7b810-9dad-51d1-80b4-00c04fd430c8"));
 	T_TRUE(!reads(""));
@@ -37,7 +37,7 @@ T_CASE(only_one_spelling_is_one)
 	T_TRUE(!reads("-ba7b810-9dad-51d1-80b4-00c04fd430c8"));
 }
 
-T_CASE(any_sixteen_bytes_come_back)
+T_CASE(any_sixteen_bytes_are_read_back)
 {
 	struct pl_rng rng;
 

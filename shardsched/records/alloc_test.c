@@ -90,7 +90,7 @@ T_CASE(the_whole_value_is_printed_as_it_was_read)
 	down();
 }
 
-T_CASE(of_an_empty_node_little_is_written)
+T_CASE(alloc_of_an_empty_node_is_short)
 {
 	struct alloc alloc = {.generation = 1};
 
@@ -116,7 +116,7 @@ T_CASE(a_generation_beyond_doubles_is_a_string)
 	down();
 }
 
-T_CASE(members_that_we_do_not_know_are_passed_over)
+T_CASE(unknown_members_are_ignored)
 {
 	struct alloc alloc = {0};
 
@@ -228,7 +228,7 @@ static const struct {
          "holds[0].at: no such partition"},
 };
 
-T_CASE(what_was_not_written_by_us_is_refused_with_its_path)
+T_CASE(malformed_value_is_refused_with_the_path)
 {
 	for (unsigned i = 0; i < sizeof refused / sizeof refused[0]; i++) {
 		struct alloc alloc = {.generation = 99};
@@ -257,7 +257,7 @@ T_CASE(every_cut_is_refused)
 	down();
 }
 
-T_CASE(what_no_value_can_have_is_not_printed)
+T_CASE(impossible_value_is_not_printed)
 {
 	const struct alloc_scalar zero = {.name = PL_SPAN_LIT("a/x")};
 	const struct alloc_port port = {L("TCP"), L("0/0"), 1};
@@ -531,7 +531,7 @@ static void same(const struct alloc *a, const struct alloc *b)
 	}
 }
 
-T_CASE(what_is_printed_is_read_as_the_same)
+T_CASE(printed_value_is_read_back_equal)
 {
 	pl_rng_init(&rng, t_seed());
 	up();
@@ -567,7 +567,7 @@ static enum pl_code torture(void)
 	return code;
 }
 
-T_CASE(a_failed_allocation_anywhere_is_said)
+T_CASE(failed_allocation_is_reported)
 {
 	t_torture(torture, false);
 }

@@ -87,7 +87,7 @@ static const struct {
 	{GONE("\"a\":\"1\",\"a\":\"1\""), ""},
 };
 
-T_CASE(what_nobody_would_have_written_is_refused)
+T_CASE(malformed_budget_record_is_refused)
 {
 	up();
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
@@ -109,7 +109,7 @@ static enum pl_code disrupt(const struct budget_record *record, const char *name
 	return budget_record_disrupt(record, &pod, 1, &arena, out, &err);
 }
 
-T_CASE(who_disturbs_a_pod_lowers_what_is_allowed)
+T_CASE(disruption_lowers_the_allowed_number)
 {
 	struct budget_record record;
 
@@ -143,7 +143,7 @@ T_CASE(who_disturbs_a_pod_lowers_what_is_allowed)
 	down();
 }
 
-T_CASE(there_is_room_for_so_many_that_nobody_has_counted)
+T_CASE(disrupted_pods_are_bounded_until_the_next_count)
 {
 	struct budget_record record;
 

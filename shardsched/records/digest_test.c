@@ -51,7 +51,7 @@ static void end(void)
 	pl_arena_done(&arena);
 }
 
-T_CASE(it_is_written_and_read_again)
+T_CASE(digest_is_written_and_read_back)
 {
 	struct digest read;
 

@@ -99,7 +99,7 @@ static const struct {
          "order"},
 };
 
-T_CASE(what_is_no_record_is_refused)
+T_CASE(malformed_gang_record_is_refused)
 {
 	up();
 	for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -149,7 +149,7 @@ static enum pl_code torture(void)
 	return code;
 }
 
-T_CASE(a_failed_allocation_anywhere_is_said)
+T_CASE(failed_allocation_is_reported)
 {
 	t_torture(torture, false);
 }

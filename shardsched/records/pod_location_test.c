@@ -61,7 +61,7 @@ static enum pl_code location(const char *json, uint32_t count, struct pod_locati
 	return code;
 }
 
-T_CASE(pods_stand_where_their_names_or_their_groups_fall)
+T_CASE(location_follows_from_the_name_or_the_group)
 {
 	static const struct {
 		const char *json;
@@ -94,7 +94,7 @@ T_CASE(pods_stand_where_their_names_or_their_groups_fall)
 	}
 }
 
-T_CASE(the_number_of_partitions_counts)
+T_CASE(location_depends_on_the_number_of_partitions)
 {
 	struct pod_location got;
 
@@ -119,7 +119,7 @@ T_CASE(names_that_no_key_can_have_are_refused)
 	T_EQ(got.partition, 77);
 }
 
-T_CASE(pointers_are_told_from_pods)
+T_CASE(pointers_are_distinguished_from_pods)
 {
 	static const struct {
 		const char *text;
@@ -155,7 +155,7 @@ T_CASE(pointers_are_told_from_pods)
 	}
 }
 
-T_CASE(what_is_too_long_is_no_pointer)
+T_CASE(value_that_is_too_long_is_no_pointer)
 {
 	char text[POINTER_BYTES_MAX + 2] = "{\"v\":1,\"at\":7}";
 	size_t len = strlen(text);

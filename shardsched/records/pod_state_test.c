@@ -86,7 +86,7 @@ T_CASE(states_are_printed_as_they_were_read)
 	down();
 }
 
-T_CASE(the_least_and_what_we_do_not_know)
+T_CASE(shortest_state_and_unknown_members_are_read)
 {
 	struct pod_state state = {0};
 
@@ -152,7 +152,7 @@ static const struct {
          "document: want cluster and node"},
 };
 
-T_CASE(what_was_not_written_by_us_is_refused_with_its_path)
+T_CASE(malformed_value_is_refused_with_the_path)
 {
 	for (unsigned i = 0; i < sizeof refused / sizeof refused[0]; i++) {
 		struct pod_state state = {.attempts = 99};
@@ -169,7 +169,7 @@ T_CASE(what_was_not_written_by_us_is_refused_with_its_path)
 	}
 }
 
-T_CASE(what_can_not_be_is_not_printed)
+T_CASE(impossible_state_is_not_printed)
 {
 	const struct pod_state bad[] = {
 		{.phase = STATE_BOUND},
@@ -238,7 +238,7 @@ static struct pl_span some_name(struct pl_rng *rng)
 	return pl_span_str(pl_arena_printf(&arena, "n%u-x", (unsigned)pl_rng_next(rng)));
 }
 
-T_CASE(what_is_printed_is_read_as_the_same)
+T_CASE(printed_value_is_read_back_equal)
 {
 	struct pl_rng rng;
 
@@ -317,7 +317,7 @@ static const struct {
 #undef ROW
 };
 
-T_CASE(what_follows_from_what_was_asked_and_how_it_ended)
+T_CASE(transition_follows_from_ask_and_ended)
 {
 	for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
 		struct pod_state state = {
@@ -351,7 +351,7 @@ static enum pl_code torture(void)
 	return code;
 }
 
-T_CASE(a_failed_allocation_anywhere_is_said)
+T_CASE(failed_allocation_is_reported)
 {
 	t_torture(torture, false);
 }

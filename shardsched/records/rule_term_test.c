@@ -64,7 +64,7 @@ static void read_back(const struct rule_terms *terms)
 	"{" term "}]}}}}"
 #define SELECT(rows) "\"labelSelector\":{\"matchExpressions\":[" rows "]}"
 
-T_CASE(written_as_the_smallest_pod)
+T_CASE(term_is_written_as_the_smallest_pod)
 {
 	struct rule_terms terms;
 	struct pod pod = {0};
@@ -98,7 +98,7 @@ T_CASE(written_as_the_smallest_pod)
 }
 
 /* Whatever the order in which words were heard of, and in which rows were written. */
-T_CASE(the_same_everywhere)
+T_CASE(term_has_the_same_bytes_everywhere)
 {
 	static const char one[] = ANTI(SELECT(
 		"{\"key\":\"b\",\"operator\":\"In\",\"values\":[\"2\",\"1\"]},"
@@ -150,7 +150,7 @@ static uint32_t count_of(const char *json)
 	return count;
 }
 
-T_CASE(local_rules_and_those_that_find_nobody)
+T_CASE(local_and_impossible_rules_are_no_terms)
 {
 	up();
 	T_EQ(count_of(ANTI("\"labelSelector\":{},\"topologyKey\":\"zone\"")), 1);
@@ -235,7 +235,7 @@ T_CASE(registries_are_printed_as_they_were_read)
 	down();
 }
 
-T_CASE(registries_that_make_no_sense)
+T_CASE(malformed_registry_is_refused)
 {
 	static const char *const bad[] = {
 		"",
@@ -323,7 +323,7 @@ static enum pl_code tortured(void)
 	return code;
 }
 
-T_CASE(a_failed_allocation_anywhere_is_said)
+T_CASE(failed_allocation_is_reported)
 {
 	t_torture(tortured, false);
 }

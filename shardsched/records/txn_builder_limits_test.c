@@ -173,7 +173,7 @@ static bool pod_and_node(uint32_t i, uint32_t partition)
 }
 
 /* The wrapping of the request takes from all three lists. */
-T_CASE(what_is_fenced_goes_through_the_guard)
+T_CASE(fenced_transaction_fits_through_the_guard)
 {
 	const struct kv_limits limits = {.txn_ops = 96, .fences = 16}; /* out of 128 */
 
@@ -190,7 +190,7 @@ T_CASE(what_is_fenced_goes_through_the_guard)
 	}
 }
 
-T_CASE(bytes_are_counted_from_above_and_not_by_far)
+T_CASE(estimated_bytes_are_an_upper_bound_and_close)
 {
 	static char text[5000];
 	static const size_t lens[] = {0, 1, 100, 127, 128, 5000};
@@ -222,7 +222,7 @@ T_CASE(bytes_are_counted_from_above_and_not_by_far)
 	down();
 }
 
-T_CASE(without_memory_an_entry_is_not_there)
+T_CASE(entry_without_memory_is_not_added)
 {
 	for (uint64_t nth = 1;; nth++) {
 		struct txn_builder before;

@@ -75,7 +75,7 @@ T_CASE(a_node_comes_and_goes_with_its_alloc)
 }
 
 /* Just the Node was deleted. */
-T_CASE(an_alloc_that_was_left_alone_gets_a_node_or_goes)
+T_CASE(alloc_without_a_node_gets_one_or_is_deleted)
 {
 	struct builder_node node = n1();
 	int64_t alloc_rev;
@@ -108,7 +108,7 @@ T_CASE(an_alloc_that_was_left_alone_gets_a_node_or_goes)
 	down();
 }
 
-T_CASE(a_node_that_somebody_changed_alone_is_newer_all_the_same)
+T_CASE(node_changed_without_its_alloc_is_newer)
 {
 	struct builder_node node = n1();
 	int64_t node_rev, alloc_rev;
@@ -129,7 +129,7 @@ T_CASE(a_node_that_somebody_changed_alone_is_newer_all_the_same)
 	down();
 }
 
-T_CASE(whoever_writes_a_node_puts_the_shape_of_the_nodes_once)
+T_CASE(writes_of_nodes_put_the_shape_key_once)
 {
 	struct builder_node node = n1(), other = n1();
 	int64_t revision;
@@ -155,7 +155,7 @@ T_CASE(whoever_writes_a_node_puts_the_shape_of_the_nodes_once)
 	down();
 }
 
-T_CASE(what_is_bumped_compares_nothing_and_is_put_with_the_rest)
+T_CASE(bumped_key_is_put_without_a_compare)
 {
 	struct builder_node node = n1();
 	int64_t alloc_rev;

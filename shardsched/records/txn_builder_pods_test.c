@@ -23,7 +23,7 @@ T_CASE(a_new_pod_is_submitted_once)
 	down();
 }
 
-T_CASE(a_pod_away_from_its_name_has_a_pointer)
+T_CASE(pod_outside_its_names_partition_has_a_pointer)
 {
 	struct builder_pod pod = app(), elsewhere = app();
 
@@ -111,7 +111,7 @@ T_CASE(a_first_decision_fails_when_the_pod_is_gone)
 
 /* A key below the pod's name that is neither spec nor state must not prevent decisions
  * about the pod. */
-T_CASE(a_pod_that_is_crowded_is_decided_key_by_key)
+T_CASE(pod_with_other_keys_is_compared_key_by_key)
 {
 	struct builder_decision first;
 

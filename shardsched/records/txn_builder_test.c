@@ -41,7 +41,7 @@ static void builder_many(void)
 	T_EQ(builder.entries, 2 * MANY);
 }
 
-T_CASE(one_that_does_not_hold_fails_all_and_is_named)
+T_CASE(failed_compare_is_attributed_to_its_entry)
 {
 	for (unsigned bad = 0; bad < 2 * MANY; bad++) {
 		int64_t before, changed;
@@ -67,7 +67,7 @@ T_CASE(one_that_does_not_hold_fails_all_and_is_named)
 	}
 }
 
-T_CASE(what_was_applied_unknown_is_known_when_sent_again)
+T_CASE(resent_transaction_reveals_that_it_was_applied)
 {
 	up();
 	put_many();
@@ -87,7 +87,7 @@ T_CASE(what_was_applied_unknown_is_known_when_sent_again)
 	down();
 }
 
-T_CASE(what_others_wrote_alike_is_not_taken_for_ours)
+T_CASE(equal_values_of_other_writers_are_not_ours)
 {
 	up();
 	put_many();
@@ -127,7 +127,7 @@ T_CASE(other_keys_are_expected_and_put)
 	down();
 }
 
-T_CASE(another_key_goes_as_it_was_seen)
+T_CASE(other_key_is_deleted_as_it_was_seen)
 {
 	int64_t rev;
 

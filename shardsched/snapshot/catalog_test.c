@@ -77,7 +77,7 @@ T_CASE(putting_replaces_in_place)
 	end();
 }
 
-T_CASE(workloads_of_one_name_differ_in_sort)
+T_CASE(workloads_of_one_name_differ_in_kind)
 {
 	struct workload it;
 
@@ -98,7 +98,7 @@ T_CASE(workloads_of_one_name_differ_in_sort)
 	end();
 }
 
-T_CASE(those_of_a_namespace_come_in_order)
+T_CASE(objects_of_a_namespace_come_in_order)
 {
 	const struct budget *it = NULL;
 
@@ -259,7 +259,7 @@ static void begin_taking(void)
 	you = (struct assumed_pod){id("n"), id("two"), 0};
 }
 
-T_CASE(an_assumed_volume_is_taken_until_it_is_forgotten)
+T_CASE(assumed_volume_is_in_use_until_forgotten)
 {
 	struct assumed other;
 
@@ -279,7 +279,7 @@ T_CASE(an_assumed_volume_is_taken_until_it_is_forgotten)
 	end();
 }
 
-T_CASE(pods_that_share_a_claim_share_what_is_assumed)
+T_CASE(pods_that_share_a_claim_share_its_assumption)
 {
 	begin_taking();
 	T_OK(take(me), &err);
@@ -291,7 +291,7 @@ T_CASE(pods_that_share_a_claim_share_what_is_assumed)
 	end();
 }
 
-T_CASE(an_object_without_a_decision_keeps_what_is_assumed)
+T_CASE(object_without_a_decision_keeps_its_assumption)
 {
 	begin_taking();
 	T_OK(take(me), &err);
@@ -302,7 +302,7 @@ T_CASE(an_object_without_a_decision_keeps_what_is_assumed)
 	end();
 }
 
-T_CASE(an_object_with_a_decision_ends_what_was_assumed)
+T_CASE(object_with_a_decision_ends_its_assumption)
 {
 	begin_taking();
 	T_OK(take(me), &err);
@@ -312,7 +312,7 @@ T_CASE(an_object_with_a_decision_ends_what_was_assumed)
 	end();
 }
 
-T_CASE(what_is_settled_stays_until_the_object_comes)
+T_CASE(committed_assumption_stays_until_the_object_comes)
 {
 	begin_taking();
 	T_OK(take(me), &err);
@@ -326,7 +326,7 @@ T_CASE(what_is_settled_stays_until_the_object_comes)
 	end();
 }
 
-T_CASE(an_object_that_came_again_owes_nothing)
+T_CASE(object_that_was_put_again_has_no_assumption)
 {
 	begin_taking();
 	T_OK(take(me), &err);
@@ -479,7 +479,7 @@ static void compare_chains(void)
 	}
 }
 
-T_CASE_SECONDS(chains_hold_on_random_histories, 60)
+T_CASE_SECONDS(chains_are_right_on_random_histories, 60)
 {
 	begin();
 	T_OK(hold_names(), NULL);

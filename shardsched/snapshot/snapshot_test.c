@@ -32,7 +32,7 @@ T_CASE(a_node_is_a_slot)
 	end();
 }
 
-T_CASE(a_node_is_there_once_in_each_cluster)
+T_CASE(node_name_is_unique_in_each_cluster)
 {
 	struct node node;
 	uint32_t slot[2], other, cluster;
@@ -78,7 +78,7 @@ T_CASE(a_pod_is_counted_and_given_back)
 
 #define HOST "kubernetes.io/hostname"
 
-T_CASE(of_hostnames_each_node_is_a_domain)
+T_CASE(each_node_is_a_domain_of_the_hostname)
 {
 	struct label_column *value, *domain, *again;
 	uint32_t slot[3], key;
@@ -178,7 +178,7 @@ T_CASE(a_node_beyond_32_bits_makes_the_columns_wide)
 	end();
 }
 
-T_CASE(what_can_not_be_counted_is_refused)
+T_CASE(amounts_that_can_not_be_counted_are_refused)
 {
 	const char *huge[] = {"'memory':'4611686018427387000'",
 	                      "'ephemeral-storage':'4611686018427387000'",
@@ -234,7 +234,7 @@ T_CASE(there_are_64_kinds_of_scalars_at_once)
 }
 
 /* Whatever its pods ask for. */
-T_CASE(a_node_that_is_not_counted)
+T_CASE(node_without_resources_is_not_counted)
 {
 	struct node node, bare;
 	uint32_t slot, placed;
@@ -268,7 +268,7 @@ static uint32_t ask_port(uint32_t slot, unsigned port)
 	return put_pod(slot, text);
 }
 
-T_CASE(what_was_lifted_finds_its_place_again)
+T_CASE(lifted_pods_are_restored_to_their_places)
 {
 	uint32_t slot, lifted, other;
 	uint64_t changes, generation;
@@ -297,7 +297,7 @@ T_CASE(what_was_lifted_finds_its_place_again)
 }
 
 /* A lift follows kube-scheduler's preemption, which keeps ports as a set. */
-T_CASE(a_lift_takes_a_port_with_it_that_another_pod_has_too)
+T_CASE(lift_hides_a_port_that_another_pod_has_too)
 {
 	uint32_t slot, lifted, use, added;
 
@@ -330,7 +330,7 @@ static void on_changed(void *ctx, uint32_t slot)
 	*(uint64_t *)ctx += slot + 1;
 }
 
-T_CASE(changes_are_known_for_a_while)
+T_CASE(changes_are_logged_for_a_while)
 {
 	uint64_t before, sum = 0;
 	uint32_t slot[2], pod;
@@ -356,7 +356,7 @@ T_CASE(changes_are_known_for_a_while)
 	end();
 }
 
-T_CASE(a_pod_that_terminates_says_so_once)
+T_CASE(pod_terminates_once)
 {
 	uint32_t slot, pod;
 	uint64_t changes;
@@ -373,7 +373,7 @@ T_CASE(a_pod_that_terminates_says_so_once)
 	end();
 }
 
-T_CASE(columns_of_labels_that_nobody_uses_go)
+T_CASE(unused_label_columns_are_dropped)
 {
 	struct label_column *column, *first = NULL;
 	char name[16];

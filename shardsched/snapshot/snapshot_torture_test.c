@@ -102,7 +102,7 @@ static enum pl_code run(void)
 	return failed ? PL_NOMEM : PL_OK;
 }
 
-T_CASE_SECONDS(what_fails_did_not_happen, 60)
+T_CASE_SECONDS(failed_calls_change_nothing, 60)
 {
 	model_init(&model);
 	pl_arena_init(&arena, 1 << 16, 0);

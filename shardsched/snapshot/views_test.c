@@ -76,7 +76,7 @@ T_CASE(pods_are_counted_by_node_and_domain)
 	end();
 }
 
-T_CASE(many_domains_that_change_at_once_are_looked_through_once)
+T_CASE(many_changed_domains_are_refreshed_at_once)
 {
 	struct matcher *matcher;
 	struct tally *tally;
@@ -144,7 +144,7 @@ T_CASE(terminating_pods_count_for_terms_and_not_for_spreading)
 	end();
 }
 
-T_CASE(what_pods_carry_concerns_whom_it_finds)
+T_CASE(carried_rules_concern_the_classes_they_find)
 {
 	struct spec_view *x, *y;
 	struct pod one, two;
@@ -232,7 +232,7 @@ T_CASE(labels_of_namespaces_are_followed)
 	end();
 }
 
-T_CASE(equal_rules_are_one_whatever_their_topology)
+T_CASE(equal_rules_share_a_matcher_whatever_their_topology)
 {
 	struct matcher *first, *second;
 	struct tally *one, *two;
@@ -302,7 +302,7 @@ static enum pl_code add_node(void *ctx)
 	return snapshot_node_add(&snapshot, 0, ctx, &slot, &err);
 }
 
-T_CASE(nodes_and_domains_may_find_no_room)
+T_CASE(nodes_and_domains_without_memory_change_nothing)
 {
 	struct matcher *matcher;
 	struct tally *tally;
@@ -342,7 +342,7 @@ static enum pl_code settle(void *ctx)
 	return view_reconcile(&snapshot, &err);
 }
 
-T_CASE(a_namespace_that_could_not_be_followed_is_followed_later)
+T_CASE(namespace_labels_without_memory_are_applied_later)
 {
 	static const char *const app[] = {"a", "b", "c", "d", "e", "f"};
 	struct matcher *matcher[6];
