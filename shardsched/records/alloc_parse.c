@@ -10,52 +10,12 @@
 #include "store/keys/keys.h"
 #include "store/keys/names.h"
 
-/* Room for an array; NULL: there is none to be had, or nothing is wanted. */
-static void *alloc_array(struct value_reader *in, size_t count, size_t size)
-{
-	void *at;
-
-	if (in->code != PL_OK || count == 0)
-		return NULL;
-	at = pl_arena_zalloc(in->arena, count, size);
-	if (at == NULL)
-		in->code = pl_err_set(in->err, PL_NOMEM, "alloc of %zu entries", count);
-	return at;
-}
-
-/* How many, within the bound. */
-static uint32_t count_of(struct value_reader *in, struct pl_json list, uint32_t most)
-{
-	size_t count = in->code == PL_OK ? pl_json_count(list) : 0;
-
-	if (count <= most)
-		return (uint32_t)count;
-	in->code = pl_json_fail(list, PL_LIMIT, in->err, "want at most %" PRIu32, most);
-	return 0;
-}
-
 /* -- amounts ----------------------------------------------------------------------- */
-
-static int64_t amount_of(struct value_reader *in, struct pl_json value, const char *unit)
-{
-	struct pl_span text = value_reader_string(in, value), end = pl_span_str(unit);
-	int64_t amount = 0;
-
-	if (in->code != PL_OK)
-		return 0;
-	if (text.len > end.len &&
-	    pl_span_eq(pl_span(text.at + text.len - end.len, end.len), end) &&
-	    pl_num_i64_in(pl_span(text.at, text.len - end.len), 0, INT64_MAX, &amount,
-	                  NULL) == PL_OK)
-		return amount;
-	value_reader_refuse(in, value, "want an amount like \"12%s\"", unit);
-	return 0;
-}
 
 /* Zeros are left out. */
 static int64_t some_of(struct value_reader *in, struct pl_json value, const char *unit)
 {
-	int64_t amount = amount_of(in, value, unit);
+	int64_t amount = value_reader_amount(in, value, unit, 0);
 
 	if (amount == 0)
 		value_reader_refuse(in, value, "want more than 0, or nothing");
@@ -96,8 +56,8 @@ static void read_scalar(struct value_reader *in, struct pl_json value,
 static void read_used(struct value_reader *in, struct pl_json used,
                       struct alloc_amounts *out)
 {
-	struct alloc_scalar *scalar = alloc_array(
-		in, count_of(in, used, ALLOC_SCALARS_MAX + 4), sizeof *scalar);
+	struct alloc_scalar *scalar = value_reader_alloc(
+		in, value_reader_length(in, used, ALLOC_SCALARS_MAX + 4), sizeof *scalar);
 
 	PL_JSON_EACH (value, used) {
 		if (in->code != PL_OK)
@@ -121,10 +81,12 @@ static void read_amounts(struct value_reader *in, struct pl_json object,
 	read_used(in, value_reader_object(in, object, "used"), out);
 	nonzero = value_reader_object(in, object, "nonzero");
 	value = pl_json_member(nonzero, "cpu");
-	out->nonzero_cpu_milli =
-		value.node == NULL ? out->cpu_milli : amount_of(in, value, "m");
+	out->nonzero_cpu_milli = value.node == NULL
+	                                 ? out->cpu_milli
+	                                 : value_reader_amount(in, value, "m", 0);
 	value = pl_json_member(nonzero, "memory");
-	out->nonzero_memory = value.node == NULL ? out->memory : amount_of(in, value, "");
+	out->nonzero_memory =
+		value.node == NULL ? out->memory : value_reader_amount(in, value, "", 0);
 }
 
 /* -- ports ------------------------------------------------------------------------- */
@@ -150,8 +112,8 @@ static bool cut_port(struct pl_span text, struct alloc_port *out)
 static void read_ports(struct value_reader *in, struct pl_json root, struct alloc *out)
 {
 	struct pl_json list = value_reader_array(in, root, "ports");
-	uint32_t count = count_of(in, list, ALLOC_PORTS_MAX);
-	struct alloc_port *port = alloc_array(in, count, sizeof *port);
+	uint32_t count = value_reader_length(in, list, ALLOC_PORTS_MAX);
+	struct alloc_port *port = value_reader_alloc(in, count, sizeof *port);
 
 	out->port = port;
 	PL_JSON_EACH (value, list) {
@@ -250,7 +212,7 @@ static uint32_t read_pods(struct value_reader *in, struct pl_json object,
                           struct alloc_pod **out)
 {
 	uint32_t most = count_pods(in, object), count = 0;
-	struct alloc_pod *pods = alloc_array(in, (size_t)most + 1, sizeof *pods);
+	struct alloc_pod *pods = value_reader_alloc(in, (size_t)most + 1, sizeof *pods);
 
 	PL_JSON_EACH (partition, object) {
 		uint32_t number = partition_of(in, partition);
@@ -347,8 +309,8 @@ static void read_reservations(struct value_reader *in, struct pl_json root,
                               struct alloc *out)
 {
 	struct pl_json list = value_reader_array(in, root, "holds");
-	struct alloc_reservation *hold =
-		alloc_array(in, count_of(in, list, ALLOC_RESERVATIONS_MAX), sizeof *hold);
+	struct alloc_reservation *hold = value_reader_alloc(
+		in, value_reader_length(in, list, ALLOC_RESERVATIONS_MAX), sizeof *hold);
 
 	out->hold = hold;
 	PL_JSON_EACH (value, list) {

@@ -134,28 +134,6 @@ enum pl_code digest_print(const struct digest *digest, struct pl_buf *out,
 
 /* -- reading ----------------------------------------------------------------------- */
 
-static void *alloc_array(struct value_reader *in, size_t count, size_t size)
-{
-	void *at;
-
-	if (in->code != PL_OK || count == 0)
-		return NULL;
-	at = pl_arena_zalloc(in->arena, count, size);
-	if (at == NULL)
-		in->code = pl_err_set(in->err, PL_NOMEM, "a digest");
-	return at;
-}
-
-static uint32_t count_of(struct value_reader *in, struct pl_json list, uint32_t most)
-{
-	size_t count = in->code == PL_OK ? pl_json_count(list) : 0;
-
-	if (count <= most)
-		return (uint32_t)count;
-	in->code = pl_json_fail(list, PL_LIMIT, in->err, "want at most %" PRIu32, most);
-	return 0;
-}
-
 static struct pl_span text_of(struct value_reader *in, struct pl_json value,
                               struct pl_span text)
 {
@@ -164,35 +142,19 @@ static struct pl_span text_of(struct value_reader *in, struct pl_json value,
 	return text;
 }
 
-static int64_t amount_of(struct value_reader *in, struct pl_json value, const char *unit)
-{
-	struct pl_span text = value_reader_string(in, value), end = pl_span_str(unit);
-	int64_t amount = 0;
-
-	if (in->code != PL_OK)
-		return 0;
-	if (text.len > end.len &&
-	    pl_span_eq(pl_span(text.at + text.len - end.len, end.len), end) &&
-	    pl_num_i64_in(pl_span(text.at, text.len - end.len), 1, INT64_MAX, &amount,
-	                  NULL) == PL_OK)
-		return amount;
-	value_reader_refuse(in, value, "want an amount like \"12%s\"", unit);
-	return 0;
-}
-
 static bool read_fixed(struct value_reader *in, struct pl_json value,
                        struct digest_capacity *out)
 {
 	struct pl_span name = pl_span_str(pl_json_key(value));
 
 	if (pl_span_eq(name, PL_SPAN_LIT("cpu")))
-		out->cpu_milli = amount_of(in, value, "m");
+		out->cpu_milli = value_reader_amount(in, value, "m", 1);
 	else if (pl_span_eq(name, PL_SPAN_LIT("memory")))
-		out->memory = amount_of(in, value, "");
+		out->memory = value_reader_amount(in, value, "", 1);
 	else if (pl_span_eq(name, PL_SPAN_LIT("ephemeral-storage")))
-		out->storage = amount_of(in, value, "");
+		out->storage = value_reader_amount(in, value, "", 1);
 	else if (pl_span_eq(name, PL_SPAN_LIT("pods")))
-		out->pods = amount_of(in, value, "");
+		out->pods = value_reader_amount(in, value, "", 1);
 	else
 		return false;
 	return true;
@@ -203,8 +165,8 @@ static void read_capacity(struct value_reader *in, struct pl_json class, const c
 {
 	struct pl_json object = value_reader_object(in, class, name);
 	uint32_t most = DIGEST_SCALARS_MAX + 4;
-	struct digest_scalar *scalar =
-		alloc_array(in, count_of(in, object, most), sizeof *scalar);
+	struct digest_scalar *scalar = value_reader_alloc(
+		in, value_reader_length(in, object, most), sizeof *scalar);
 
 	PL_JSON_EACH (value, object) {
 		struct pl_span key = pl_span_str(pl_json_key(value));
@@ -218,7 +180,8 @@ static void read_capacity(struct value_reader *in, struct pl_json class, const c
 			                    DIGEST_SCALARS_MAX);
 		else
 			scalar[out->scalars++] = (struct digest_scalar){
-				text_of(in, value, key), amount_of(in, value, "")};
+				text_of(in, value, key),
+				value_reader_amount(in, value, "", 1)};
 	}
 	out->scalar = scalar;
 }
@@ -226,8 +189,8 @@ static void read_capacity(struct value_reader *in, struct pl_json class, const c
 static uint32_t read_texts(struct value_reader *in, struct pl_json list, uint32_t most,
                            const struct pl_span **out)
 {
-	uint32_t count = count_of(in, list, most), i = 0;
-	struct pl_span *text = alloc_array(in, count, sizeof *text);
+	uint32_t count = value_reader_length(in, list, most), i = 0;
+	struct pl_span *text = value_reader_alloc(in, count, sizeof *text);
 
 	PL_JSON_EACH (value, list)
 		if (text != NULL && i < count)
@@ -240,8 +203,8 @@ static void read_labels(struct value_reader *in, struct pl_json class,
                         struct digest_class *out)
 {
 	struct pl_json object = value_reader_object(in, class, "labels");
-	uint32_t count = count_of(in, object, DIGEST_LABELS_MAX);
-	struct digest_label *label = alloc_array(in, count, sizeof *label);
+	uint32_t count = value_reader_length(in, object, DIGEST_LABELS_MAX);
+	struct digest_label *label = value_reader_alloc(in, count, sizeof *label);
 
 	PL_JSON_EACH (value, object) {
 		struct digest_label *to;
@@ -315,8 +278,8 @@ static void read_part(struct value_reader *in, struct pl_json value,
 		                    : partition * 10 + name.at[i] - '0';
 	if (name.len != DIGITS || partition >= KEYS_PARTITIONS_MAX)
 		value_reader_refuse(in, value, "no partition");
-	count = count_of(in, value, DIGEST_CLASSES_MAX);
-	class = alloc_array(in, count, sizeof *class);
+	count = value_reader_length(in, value, DIGEST_CLASSES_MAX);
+	class = value_reader_alloc(in, count, sizeof *class);
 	out->partition = (uint32_t)partition;
 	PL_JSON_EACH (item, value)
 		if (class != NULL && out->classes < count)
@@ -331,8 +294,8 @@ enum pl_code digest_parse(struct pl_span value, struct pl_arena *arena,
 	struct pl_json root =
 		value_reader_begin(&in, arena, value, DIGEST_BYTES_MAX, err);
 	struct pl_json list = value_reader_object(&in, root, "partitions");
-	uint32_t count = count_of(&in, list, KEYS_PARTITIONS_MAX);
-	struct digest_partition *part = alloc_array(&in, count, sizeof *part);
+	uint32_t count = value_reader_length(&in, list, KEYS_PARTITIONS_MAX);
+	struct digest_partition *part = value_reader_alloc(&in, count, sizeof *part);
 	uint32_t parts = 0;
 
 	PL_JSON_EACH (item, list) {

@@ -125,18 +125,6 @@ static uint32_t count_of(struct value_reader *in, struct pl_json list, struct pl
 	return in->code == PL_OK ? (uint32_t)count : 0;
 }
 
-static void *alloc_array(struct value_reader *in, uint32_t count, size_t size)
-{
-	void *at;
-
-	if (in->code != PL_OK)
-		return NULL;
-	at = pl_arena_zalloc(in->arena, count, size);
-	if (at == NULL)
-		in->code = pl_err_set(in->err, PL_NOMEM, "a gang's record");
-	return at;
-}
-
 static struct pl_span name_of(struct value_reader *in, struct pl_json at,
                               const char *name, enum names_kind kind)
 {
@@ -164,7 +152,7 @@ static void read_pods(struct value_reader *in, struct pl_json of,
 {
 	struct pl_json pods = value_reader_object(in, of, "pods");
 	uint32_t count = count_of(in, pods, of, *left);
-	struct gang_record_pod *pod = alloc_array(in, count, sizeof *pod);
+	struct gang_record_pod *pod = value_reader_alloc(in, count, sizeof *pod);
 
 	PL_JSON_EACH (value, pods) {
 		struct pl_err why = {0};
@@ -205,7 +193,7 @@ static void read_nodes(struct value_reader *in, struct pl_json root,
 {
 	struct pl_json nodes = value_reader_array(in, root, "nodes");
 	uint32_t count = count_of(in, nodes, root, GANG_RECORD_NODES_MAX);
-	struct gang_record_node *node = alloc_array(in, count, sizeof *node);
+	struct gang_record_node *node = value_reader_alloc(in, count, sizeof *node);
 	uint32_t left = GANG_RECORD_PODS_MAX;
 
 	PL_JSON_EACH (value, nodes) {

@@ -1,7 +1,9 @@
 #include "shardsched/records/value_reader.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
+#include "store/base/num.h"
 #include "store/base/timestamp.h"
 
 /* A value takes at least two bytes with its separator: every value within the bound of
@@ -136,4 +138,43 @@ int64_t value_reader_stamp(struct value_reader *in, struct pl_json object,
 	if (in->code == PL_OK && pl_timestamp_parse(text, &ms, &why) != PL_OK)
 		value_reader_refuse(in, pl_json_member(object, name), "%s", why.msg);
 	return ms;
+}
+
+uint32_t value_reader_length(struct value_reader *in, struct pl_json list, uint32_t most)
+{
+	size_t count = in->code == PL_OK ? pl_json_count(list) : 0;
+
+	if (count <= most)
+		return (uint32_t)count;
+	in->code = pl_json_fail(list, PL_LIMIT, in->err, "want at most %" PRIu32, most);
+	return 0;
+}
+
+void *value_reader_alloc(struct value_reader *in, size_t count, size_t size)
+{
+	void *at;
+
+	if (in->code != PL_OK || count == 0)
+		return NULL;
+	at = pl_arena_zalloc(in->arena, count, size);
+	if (at == NULL)
+		in->code = pl_err_set(in->err, PL_NOMEM, "read %zu elements", count);
+	return at;
+}
+
+int64_t value_reader_amount(struct value_reader *in, struct pl_json value,
+                            const char *unit, int64_t least)
+{
+	struct pl_span text = value_reader_string(in, value), end = pl_span_str(unit);
+	int64_t amount = 0;
+
+	if (in->code != PL_OK)
+		return 0;
+	if (text.len > end.len &&
+	    pl_span_eq(pl_span(text.at + text.len - end.len, end.len), end) &&
+	    pl_num_i64_in(pl_span(text.at, text.len - end.len), least, INT64_MAX, &amount,
+	                  NULL) == PL_OK)
+		return amount;
+	value_reader_refuse(in, value, "want an amount like \"12%s\"", unit);
+	return 0;
 }

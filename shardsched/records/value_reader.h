@@ -28,6 +28,15 @@ void value_reader_type(struct value_reader *in, struct pl_json value,
 /* Reads a value that must be a string; a NUL follows it. at NULL only on failure. */
 struct pl_span value_reader_string(struct value_reader *in, struct pl_json value);
 
+/* The number of elements of a list or object, at most that many. */
+uint32_t value_reader_length(struct value_reader *in, struct pl_json list, uint32_t most);
+/* A zeroed array in the arena; NULL when count is 0, or after a failure. */
+void *value_reader_alloc(struct value_reader *in, size_t count, size_t size);
+/* A string like "12m" with that unit, which may be empty: the number, at least that large
+ * (0 or more). */
+int64_t value_reader_amount(struct value_reader *in, struct pl_json value,
+                            const char *unit, int64_t least);
+
 /* Members that may be missing: absent or empty then. */
 struct pl_json value_reader_object(struct value_reader *in, struct pl_json object,
                                    const char *name);
