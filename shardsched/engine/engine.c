@@ -42,7 +42,7 @@ enum pl_code engine_new(const struct engine_opts *opts, struct engine **out,
 	enum pl_code code;
 
 	if (engine == NULL)
-		return pl_err_set(err, PL_NOMEM, "make an engine");
+		return pl_err_set(err, PL_NOMEM, "engine: out of memory");
 	engine->opts = *opts;
 	model_init(&engine->model);
 	class_registry_init(&engine->pool, &(struct class_registry_opts){
@@ -106,8 +106,7 @@ enum pl_code engine_name_check(const struct engine *engine, uint32_t name, bool 
 	if (model_text(&engine->model, name).len == 0)
 		return pl_err_set(err, PL_INVALID, "metadata.name: missing");
 	if (there && engine->opts.unique)
-		return pl_err_set(err, PL_EXISTS,
-		                  "metadata.name: '%.*s' is there already",
+		return pl_err_set(err, PL_EXISTS, "metadata.name: '%.*s' already exists",
 		                  PL_SPAN_ARG(model_text(&engine->model, name)));
 	return PL_OK;
 }

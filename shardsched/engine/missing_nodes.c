@@ -22,7 +22,8 @@ enum pl_code missing_node_get(struct engine *engine, uint32_t cluster, uint32_t 
 	if (missing == NULL) {
 		missing = pl_calloc(1, sizeof *missing);
 		if (missing == NULL)
-			return pl_err_set(err, PL_NOMEM, "keep pods of a missing node");
+			return pl_err_set(err, PL_NOMEM,
+			                  "pods of a missing node: out of memory");
 		missing->key[0] = strings_ref(&engine->model.strings, cluster);
 		missing->key[1] = strings_ref(&engine->model.strings, name);
 		pl_list_init(&missing->pods);

@@ -115,7 +115,7 @@ static struct engine_pod *entry_new(struct engine *engine, uint32_t cluster,
 
 	if (entry == NULL) {
 		pod_drop(&engine->model, pod);
-		pl_err_set(err, PL_NOMEM, "keep a pod");
+		pl_err_set(err, PL_NOMEM, "pod: out of memory");
 		return NULL;
 	}
 	engine_pod_set(engine, entry, pod);

@@ -103,7 +103,7 @@ enum pl_code fw_class_open(struct snapshot *snapshot, const struct profile *prof
 	enum pl_code code = PL_OK;
 
 	if (class == NULL)
-		return pl_err_set(err, PL_NOMEM, "a class of pods: out of memory");
+		return pl_err_set(err, PL_NOMEM, "class of pods: out of memory");
 	code = view_open(snapshot, spec, &class->view, err);
 	if (code != PL_OK)
 		goto fail_view;

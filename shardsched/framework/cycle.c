@@ -14,7 +14,7 @@ enum pl_code cycle_new(const struct cycle_opts *opts, struct cycle **out,
 	struct cycle *cycle = pl_calloc(1, sizeof *cycle);
 
 	if (cycle == NULL)
-		return pl_err_set(err, PL_NOMEM, "a cycle: out of memory");
+		return pl_err_set(err, PL_NOMEM, "cycle: out of memory");
 	cycle->opts = *opts;
 	cycle_set_plugin_budget(cycle, opts->plugin_budget_ns);
 	cycle->snapshot = opts->snapshot;

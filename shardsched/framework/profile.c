@@ -112,12 +112,12 @@ static enum pl_code profile_check(const struct profile *profile,
 {
 	if (profile->at[POINT_QUEUE_SORT].count != 1)
 		return pl_json_fail(draft->at, PL_INVALID, err,
-		                    "one plugin is needed at %s, not %d",
+		                    "exactly one plugin is required at %s, not %d",
 		                    point_name(POINT_QUEUE_SORT),
 		                    profile->at[POINT_QUEUE_SORT].count);
 	if (profile->at[POINT_BIND].count == 0)
 		return pl_json_fail(draft->at, PL_INVALID, err,
-		                    "a plugin is needed at %s", point_name(POINT_BIND));
+		                    "a plugin is required at %s", point_name(POINT_BIND));
 	return PL_OK;
 }
 
@@ -188,7 +188,7 @@ static enum pl_code profile_fits(const struct profiles *profiles, uint32_t with,
 	for (uint32_t i = 0; i < with; i++)
 		if (profiles->at[i].scheduler == added->scheduler)
 			return pl_json_fail(draft->at, PL_INVALID, err,
-			                    "another profile is called %s",
+			                    "there is another profile named %s",
 			                    draft->scheduler);
 	if (profiles->at[0].at[POINT_QUEUE_SORT].plugin[0] !=
 	    added->at[POINT_QUEUE_SORT].plugin[0])

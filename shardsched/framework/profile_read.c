@@ -68,7 +68,7 @@ static enum pl_code read_enabled_one(struct profile_reader *reader, struct pl_js
 		return code;
 	if (at != PROFILE_MULTI && !point_has(reader->table->row[plugin], (enum point)at))
 		return pl_json_fail(item, PL_INVALID, reader->err,
-		                    "this plugin does nothing at %s", names[at]);
+		                    "this plugin has no function at %s", names[at]);
 	if ((out->named >> plugin & 1) != 0)
 		return pl_json_fail(item, PL_INVALID, reader->err,
 		                    "this plugin is enabled twice");
@@ -225,7 +225,7 @@ static enum pl_code read_profile(struct profile_reader *reader, struct pl_json p
 		                      &out->scheduler, reader->err);
 	if (code == PL_OK && out->scheduler[0] == 0)
 		code = pl_json_fail(pl_json_member(profile, "schedulerName"), PL_INVALID,
-		                    reader->err, "a name is needed");
+		                    reader->err, "a name is required");
 	if (code == PL_OK)
 		code = read_plugins(reader, profile, out);
 	if (code == PL_OK)

@@ -216,13 +216,13 @@ T_CASE(errors_carry_the_path_of_their_field)
 	refuses("{\"profiles\":[{\"plugins\":{\"sort\":{}}}]}",
 	        "profiles[0].plugins.sort: unknown field");
 	refuses("{\"profiles\":[{\"schedulerName\":\"\"}]}",
-	        "profiles[0].schedulerName: a name is needed");
+	        "profiles[0].schedulerName: a name is required");
 	refuses("{\"profiles\":[{},{\"schedulerName\":\"default-scheduler\"}]}",
-	        "profiles[1]: another profile is called default-scheduler");
+	        "profiles[1]: there is another profile named default-scheduler");
 	refuses("{\"profiles\":[{\"plugins\":{\"filter\":{\"enabled\":[{\"name\":\"X\"}]}}}]}",
 	        "profiles[0].plugins.filter.enabled[0].name: there is no such plugin");
 	refuses("{\"profiles\":[{\"plugins\":{\"filter\":{\"enabled\":[{\"name\":\"C\"}]}}}]}",
-	        "profiles[0].plugins.filter.enabled[0]: this plugin does nothing at filter");
+	        "profiles[0].plugins.filter.enabled[0]: this plugin has no function at filter");
 	refuses("{\"profiles\":[{\"plugins\":{\"score\":{\"enabled\":[{\"name\":\"A\"},"
 	        "{\"name\":\"A\"}]}}}]}",
 	        "profiles[0].plugins.score.enabled[1]: this plugin is enabled twice");
@@ -241,9 +241,9 @@ T_CASE(errors_carry_the_path_of_their_field)
 	refuses("{\"profiles\":[{\"pluginConfig\":[{\"name\":\"B\",\"args\":{\"levle\":1}}]}]}",
 	        "profiles[0].pluginConfig[0].args.levle: unknown field");
 	refuses("{\"profiles\":[{\"plugins\":{\"queueSort\":{\"enabled\":[{\"name\":\"Sla\"}]}}}]}",
-	        "profiles[0]: one plugin is needed at queueSort, not 2");
+	        "profiles[0]: exactly one plugin is required at queueSort, not 2");
 	refuses("{\"profiles\":[{\"plugins\":{\"bind\":{\"disabled\":[{\"name\":\"*\"}]}}}]}",
-	        "profiles[0]: a plugin is needed at bind");
+	        "profiles[0]: a plugin is required at bind");
 	refuses("{\"profiles\":[{},{\"schedulerName\":\"x\",\"plugins\":{\"queueSort\":"
 	        "{\"disabled\":[{\"name\":\"Sort\"}],\"enabled\":[{\"name\":\"Sla\"}]}}}]}",
 	        "profiles[1]: all profiles need the same plugin at queueSort");

@@ -80,14 +80,14 @@
 	X(GANG_ROOM, "gang.room", "there is no room for its gang")                         \
 	X(GANG_DISAGREES, "gang.disagrees", "its gang's members contradict each other")    \
 	X(GANG_LARGE, "gang.large", "its gang is too large")                               \
-	X(GANG_RESERVING, "gang.reserving", "room is being held for its gang")             \
+	X(GANG_RESERVING, "gang.reserving", "room is being reserved for its gang")         \
 	X(GANG_ABORTING, "gang.aborting",                                                  \
-	  "room that was held for its gang is given back")                                 \
+	  "room that was reserved for its gang is given back")                             \
 	X(GATED, "pod.gated", "waiting for scheduling gates: [{s}]")                       \
 	X(NARROWED, "nodes.narrowed", "node(s) didn't satisfy {s}")                        \
 	X(OVERRAN, "overran", "the plugin took too long")                                  \
-	X(SCORE_RANGE, "score.range", "the plugin gave a score that is none")              \
-	X(PERMIT_LATE, "permit.late", "nobody allowed it in time")
+	X(SCORE_RANGE, "score.range", "the plugin gave a score out of range")              \
+	X(PERMIT_LATE, "permit.late", "no Permit plugin allowed it in time")
 
 #define REASON_ENUM(name, code, sentence) REASON_##name,
 enum reason_code { REASON_MAP(REASON_ENUM) REASON_CODES };

@@ -45,7 +45,8 @@ static bool check_unique(struct gang *gang, enum gang_fault fault)
 		if (number_map_get(&gang->seen, text, &other))
 			return exclude_gang(gang, fault, i, other);
 		if (!number_map_add(&gang->seen, text, i))
-			return gang_fail(gang, PL_NOMEM, "members of a gang");
+			return gang_fail(gang, PL_NOMEM,
+			                 "members of a gang: out of memory");
 	}
 	return true;
 }

@@ -91,7 +91,7 @@ static bool survey_all(struct gang *gang)
 	size_t count = gang->column->domains_end;
 
 	if (!scratch_grow(&gang->domains, count + 1, sizeof(struct gang_domain)))
-		return gang_fail(gang, PL_NOMEM, "domains for a gang");
+		return gang_fail(gang, PL_NOMEM, "domains of a gang: out of memory");
 	memset(gang->domains.at, 0, (count + 1) * sizeof(struct gang_domain));
 	choose_groups(gang);
 	return gang_run_groups(gang, survey_group);
@@ -146,7 +146,7 @@ static bool try_domain(struct gang *gang, uint32_t domain, bool (*holds)(struct 
 	bool held;
 
 	if (!scratch_grow(&gang->words, pl_bitset_words(capacity), sizeof(uint64_t)))
-		return gang_fail(gang, PL_NOMEM, "nodes of a domain");
+		return gang_fail(gang, PL_NOMEM, "nodes of a domain: out of memory");
 	only = pl_bitset_init(gang->words.at, capacity);
 	for (uint32_t i = 0; i < snapshot->slots; i++)
 		if (gang->column->value[i] == domain)

@@ -40,7 +40,7 @@ enum pl_code gang_new(struct gang **out, struct pl_err *err)
 	struct gang *made = pl_calloc(1, sizeof *made);
 
 	if (made == NULL)
-		return pl_err_set(err, PL_NOMEM, "gangs");
+		return pl_err_set(err, PL_NOMEM, "gangs: out of memory");
 	pl_arena_init(&made->arena, 0, GANG_ARENA);
 	*out = made;
 	return PL_OK;

@@ -60,7 +60,7 @@ bool gang_make_groups(struct gang *gang)
 	    !scratch_grow(&gang->placements, gang->count,
 	                  sizeof(struct gang_placement)) ||
 	    !count_members(gang))
-		return gang_fail(gang, PL_NOMEM, "groups of a gang");
+		return gang_fail(gang, PL_NOMEM, "groups of a gang: out of memory");
 	for (uint32_t i = 0; i < gang->group_count; i++) {
 		gang_groups(gang)[i].at = at;
 		at += gang_groups(gang)[i].count;
@@ -187,7 +187,7 @@ static bool ignore_group(struct gang *gang, struct gang_group *group)
 static bool reserve_order(struct gang *gang)
 {
 	if (!scratch_grow(&gang->order, (size_t)gang->group_count * 3, sizeof(uint32_t)))
-		return gang_fail(gang, PL_NOMEM, "groups of a gang");
+		return gang_fail(gang, PL_NOMEM, "groups of a gang: out of memory");
 	return true;
 }
 

@@ -37,7 +37,7 @@ static enum pl_code check_resources(struct pl_json list, const struct balanced_a
 		     other++) {
 			if (other->name == item->name)
 				return pl_json_fail(pl_json_member(at, "name"),
-				                    PL_INVALID, err, "is there twice");
+				                    PL_INVALID, err, "is listed twice");
 		}
 	}
 	return PL_OK;

@@ -22,7 +22,7 @@ static enum pl_code parse_name(struct model *model, struct pl_json json, bool gr
 	if (group && strchr(text, '/') != NULL)
 		return pl_json_fail(json, PL_INVALID, err, "has a slash");
 	if (text_key(pl_span_str(text)) != 0)
-		return pl_json_fail(json, PL_INVALID, err, "is no name of a resource");
+		return pl_json_fail(json, PL_INVALID, err, "is not a resource name");
 	code = strings_add(&model->strings, pl_span_str(text), &out->name[out->count]);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "resource %s", text);
@@ -122,7 +122,7 @@ static enum pl_code parse_shape(struct pl_json shape, struct fit_args *args,
 		if (count > 0 && point[count].utilization <= point[count - 1].utilization)
 			return pl_json_fail(pl_json_member(item, "utilization"),
 			                    PL_INVALID, err,
-			                    "must be above that of the point before");
+			                    "must be above that of the previous point");
 		count++;
 	}
 	for (int64_t at = 0; at <= UTILIZATION_MOST; at++)

@@ -40,8 +40,9 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 	(void)snapshot;
 	class_state->spread = pl_calloc(call->spec->template->images.count + 1U,
 	                                sizeof *class_state->spread);
-	return class_state->spread == NULL ? pl_err_set(err, PL_NOMEM, "remember images")
-	                                   : PL_OK;
+	return class_state->spread == NULL
+	               ? pl_err_set(err, PL_NOMEM, "images: out of memory")
+	               : PL_OK;
 }
 
 static void on_close(struct snapshot *snapshot, const struct plugin_call *call)

@@ -79,7 +79,7 @@ static enum pl_code open_affinity(struct snapshot *snapshot, const struct spec *
 		return PL_OK;
 	term = pl_malloc(count * sizeof(void *));
 	if (term == NULL)
-		return pl_err_set(err, PL_NOMEM, "terms of pod affinity");
+		return pl_err_set(err, PL_NOMEM, "terms of pod affinity: out of memory");
 	for (uint32_t i = 0; i < count; i++)
 		term[i] = row[i].term;
 	code = matcher_open_terms(snapshot, term, count, &matcher, err);
@@ -145,7 +145,7 @@ static enum pl_code open_class(struct snapshot *snapshot, const struct plugin_ca
 		return PL_OK;
 	class_state->at = pl_calloc(most, sizeof *class_state->at);
 	if (class_state->at == NULL)
-		return pl_err_set(err, PL_NOMEM, "terms about other pods");
+		return pl_err_set(err, PL_NOMEM, "terms about other pods: out of memory");
 	code = open_affinity(snapshot, spec, class_state, err);
 	if (code == PL_OK)
 		code = open_terms(snapshot, spec_anti_affinity(spec),

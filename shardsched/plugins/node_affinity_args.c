@@ -156,7 +156,7 @@ static enum pl_code make_args(struct affinity_parse *parts, struct model *model,
 	out->required = node_selector_make(&maker, required);
 	out->preferred = node_selector_make(&maker, preferred);
 	if (maker.code != PL_OK)
-		return pl_err_set(parts->err, maker.code, "keep addedAffinity");
+		return pl_err_set(parts->err, maker.code, "addedAffinity");
 	code = check_made(out->required, required_name, added, parts->err);
 	return code == PL_OK
 	               ? check_made(out->preferred, preferred_name, added, parts->err)

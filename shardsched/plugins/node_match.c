@@ -307,7 +307,7 @@ static enum pl_code open_columns(struct snapshot *snapshot, struct node_match *m
 		if (code != PL_OK)
 			return code;
 		if (wants_table(row) && !table_grow(row))
-			return pl_err_set(err, PL_NOMEM, "test nodes by a label");
+			return pl_err_set(err, PL_NOMEM, "node selector: out of memory");
 		row_make(row, &snapshot->model->strings);
 	}
 	return PL_OK;
@@ -326,7 +326,7 @@ enum pl_code node_match_open(struct snapshot *snapshot, const struct labels *lab
 	                      sizeof *made.term);
 	if (made.row == NULL || made.term == NULL) {
 		node_match_close(snapshot, &made);
-		return pl_err_set(err, PL_NOMEM, "test nodes by their labels");
+		return pl_err_set(err, PL_NOMEM, "node selector: out of memory");
 	}
 	put_rows(&made, labels, terms);
 	code = open_columns(snapshot, &made, err);

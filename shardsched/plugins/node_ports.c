@@ -18,7 +18,7 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 		return PL_OK;
 	code = strings_add(&snapshot->model->strings, PL_SPAN_LIT("0.0.0.0"),
 	                   &class_state->everywhere);
-	return code == PL_OK ? PL_OK : pl_err_set(err, code, "remember host ports");
+	return code == PL_OK ? PL_OK : pl_err_set(err, code, "host ports");
 }
 
 static void on_close(struct snapshot *snapshot, const struct plugin_call *call)

@@ -17,8 +17,10 @@ static enum pl_code alloc_rules(struct spread_args *args, size_t count,
                                 struct pl_err *err)
 {
 	args->rule = pl_calloc(count + 1, sizeof *args->rule);
-	return args->rule == NULL ? pl_err_set(err, PL_NOMEM, "keep default spreading")
-	                          : PL_OK;
+	return args->rule == NULL
+	               ? pl_err_set(err, PL_NOMEM,
+	                            "default spread constraints: out of memory")
+	               : PL_OK;
 }
 
 static enum pl_code add_rule(struct model *model, struct spread_args *args,
@@ -28,7 +30,7 @@ static enum pl_code add_rule(struct model *model, struct spread_args *args,
 		strings_add(&model->strings, pl_span_str(key), &rule.topology_key);
 
 	if (code != PL_OK)
-		return pl_err_set(err, code, "keep a topology key");
+		return pl_err_set(err, code, "topology key");
 	args->rule[args->count++] = rule;
 	return PL_OK;
 }
@@ -74,7 +76,7 @@ static enum pl_code read_words(struct pl_json json, struct spec_spread *rule,
 	enum pl_code code;
 
 	if (pl_json_member(json, "whenUnsatisfiable").node == NULL)
-		return pl_json_fail(json, PL_INVALID, err, "wants whenUnsatisfiable");
+		return pl_json_fail(json, PL_INVALID, err, "requires whenUnsatisfiable");
 	code = read_word(json, "whenUnsatisfiable", when, &rule->hard, err);
 	if (code == PL_OK)
 		code = read_word(json, "nodeAffinityPolicy", policy, &rule->affinity,
@@ -101,7 +103,7 @@ static enum pl_code read_numbers(struct pl_json json, struct spec_spread *rule,
 	rule->min_domains = (int32_t)least;
 	if (least != 0 && rule->hard == 0)
 		return pl_json_fail(json, PL_INVALID, err,
-		                    "has minDomains, which is for DoNotSchedule");
+		                    "has minDomains, which requires DoNotSchedule");
 	return PL_OK;
 }
 
@@ -113,8 +115,8 @@ static enum pl_code refuse_duplicates(const struct spread_args *args, struct pl_
 	for (const struct spec_spread *one = args->rule; one < last; one++)
 		if (one->topology_key == last->topology_key && one->hard == last->hard)
 			return pl_json_fail(json, PL_INVALID, err,
-			                    "has topologyKey and whenUnsatisfiable of "
-			                    "one before");
+			                    "repeats topologyKey and whenUnsatisfiable "
+			                    "of an earlier entry");
 	return PL_OK;
 }
 
@@ -140,7 +142,7 @@ static enum pl_code read_rule(struct model *model, struct pl_json json,
 		return code;
 	if (text_key(pl_span_str(key)) != 0)
 		return pl_json_fail(pl_json_member(json, "topologyKey"), PL_INVALID, err,
-		                    "is no label's key");
+		                    "is not a label key");
 	code = add_rule(model, args, rule, key, err);
 	return code == PL_OK ? refuse_duplicates(args, json, err) : code;
 }
@@ -185,7 +187,7 @@ static enum pl_code parse_args(struct model *model, struct pl_json json,
 		return parse_list(model, list, args, err);
 	if (pl_json_count(list) > 0)
 		return pl_json_fail(list, PL_INVALID, err,
-		                    "is for defaultingType List only");
+		                    "requires defaultingType List");
 	return use_system_rules(model, args, err);
 }
 
@@ -199,7 +201,7 @@ enum pl_code spread_args_parse(struct model *model, struct pl_json json, void *a
 	code = strings_add(&model->strings, PL_SPAN_LIT("kubernetes.io/hostname"),
 	                   &out->hostname);
 	if (code != PL_OK)
-		return pl_err_set(err, code, "keep a topology key");
+		return pl_err_set(err, code, "topology key");
 	code = parse_args(model, json, out, err);
 	if (code != PL_OK)
 		spread_args_drop(model, out);

@@ -167,7 +167,7 @@ enum pl_code spread_default_selector(struct snapshot *snapshot, const struct spe
 	if (parts.failed || maker.code != PL_OK) {
 		model_unref(snapshot->model, MODEL_SELECTORS, made);
 		return pl_err_set(err, parts.failed ? PL_NOMEM : maker.code,
-		                  "make the selector of default spreading");
+		                  "selector of default spreading");
 	}
 	*out = made;
 	return PL_OK;

@@ -61,7 +61,7 @@ static enum pl_code rules_open(struct snapshot *snapshot, const struct spec *spe
 	struct spread_rules made = {.at = pl_calloc(source->count + 1U, sizeof *made.at)};
 
 	if (made.at == NULL)
-		return pl_err_set(err, PL_NOMEM, "keep rules of spreading");
+		return pl_err_set(err, PL_NOMEM, "spread constraints: out of memory");
 	for (uint32_t i = 0; i < source->count; i++) {
 		struct spread_rule *rule = &made.at[made.count];
 		enum pl_code code;

@@ -101,7 +101,7 @@ T_CASE(arguments_are_validated_whole)
 	       "minDomains");
 	refuse(RULE("},{'topologyKey':'rack','maxSkew':1,'whenUnsatisfiable':"
 	            "'DoNotSchedule'"),
-	       "one before");
+	       "of an earlier entry");
 	end();
 }
 

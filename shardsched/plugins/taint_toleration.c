@@ -38,7 +38,7 @@ static enum pl_code on_open(struct snapshot *snapshot, const struct plugin_call 
 	class_state->count = sets < MEMO_MAX / 2 ? sets * 2 + MEMO_LEAST : MEMO_MAX;
 	class_state->memo = pl_calloc(class_state->count, sizeof *class_state->memo);
 	if (class_state->memo == NULL)
-		return pl_err_set(err, PL_NOMEM, "remember what is tolerated");
+		return pl_err_set(err, PL_NOMEM, "tolerated taints: out of memory");
 	class_state->stamp = 1;
 	class_state->epoch = snapshot->nodes_epoch;
 	return PL_OK;

@@ -13,7 +13,7 @@ enum pl_code preempt_new(struct preempt **out, struct pl_err *err)
 	struct preempt *made = pl_calloc(1, sizeof *made);
 
 	if (made == NULL)
-		return pl_err_set(err, PL_NOMEM, "preemption");
+		return pl_err_set(err, PL_NOMEM, "preemption: out of memory");
 	made->rankings.most = POD_RANKINGS_MAX;
 	*out = made;
 	return PL_OK;

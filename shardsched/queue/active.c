@@ -141,7 +141,7 @@ enum pl_code active_open(struct queue_active *active, const struct queue_class_o
 			      : PL_CONTAINER_OF(found, struct queue_flow, by_key);
 
 	if (flow == NULL)
-		return pl_err_set(err, PL_NOMEM, "no memory for a namespace's queue");
+		return pl_err_set(err, PL_NOMEM, "flow of a namespace: out of memory");
 	if (opts->weight != 0)
 		flow_set_weight(flow, opts->weight);
 	flow->classes++;

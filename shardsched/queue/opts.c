@@ -45,17 +45,18 @@ struct queue_opts queue_opts_for(enum queue_sort sort)
 static enum pl_code check_opts(const struct queue_opts *opts, struct pl_err *err)
 {
 	if (opts->jitter_percent > JITTER_MAX)
-		return pl_err_set(err, PL_INVALID, "jitter of %u %% is over %d %%",
+		return pl_err_set(err, PL_INVALID, "jitter of %u %% is above %d %%",
 		                  opts->jitter_percent, JITTER_MAX);
 	if (opts->backoff_first_ms > opts->backoff_max_ms)
 		return pl_err_set(err, PL_INVALID,
-		                  "the first backoff is over the longest");
+		                  "the first backoff is above the maximum");
 	if (opts->plugins_count > QUEUE_PLUGINS_MAX)
 		return pl_err_set(err, PL_LIMIT, "%u plugins, at most %d",
 		                  opts->plugins_count, QUEUE_PLUGINS_MAX);
 	for (unsigned i = 0; i < QUEUE_LEVELS; i++)
 		if (opts->budget[i] < QUEUE_NO_BUDGET || opts->budget[i] > INT16_MAX)
-			return pl_err_set(err, PL_INVALID, "a budget of %d retries",
+			return pl_err_set(err, PL_INVALID,
+			                  "budget out of range: %d retries",
 			                  opts->budget[i]);
 	return PL_OK;
 }
@@ -87,12 +88,12 @@ enum pl_code queue_new(const struct queue_opts *opts, struct queue **out,
 		return code;
 	queue = pl_calloc(1, sizeof *queue);
 	if (queue == NULL)
-		return pl_err_set(err, PL_NOMEM, "no memory for a queue");
+		return pl_err_set(err, PL_NOMEM, "queue: out of memory");
 	queue->opts = filled;
 	queue->events = pl_calloc(filled.events_max, sizeof *queue->events);
 	if (queue->events == NULL) {
 		free(queue);
-		return pl_err_set(err, PL_NOMEM, "no memory for a queue's events");
+		return pl_err_set(err, PL_NOMEM, "events of a queue: out of memory");
 	}
 	pl_rng_init(&queue->rng, filled.seed);
 	for (unsigned lane = 0; lane < QUEUE_LANES; lane++)

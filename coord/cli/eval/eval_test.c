@@ -102,7 +102,7 @@ T_CASE(what_cannot_be_read_is_named_and_the_rest_is_read)
 	                (const char *const[]){"eval", "-", NULL}),
 	     2);
 	placet_says("stdin:1: ");
-	placet_says("stdin:2: nodes[1]: metadata.name: 'a' is there already");
+	placet_says("stdin:2: nodes[1]: metadata.name: 'a' already exists");
 	placet_says("stdin:3: nodes[1]: status.capacity");
 	placet_says("stdin:4: pod: missing");
 	placet_prints("{\"id\":\"good\"");
