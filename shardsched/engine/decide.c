@@ -5,10 +5,10 @@ uint64_t engine_draw(const struct engine *engine, const struct pod *pod, uint64_
 {
 	struct pl_hash_key key = {engine->opts.seed, attempt};
 	struct pl_span namespace = model_text(&engine->model, pod->spec->namespace);
-	uint32_t who = pod->uid != 0 ? pod->uid : pod->name;
+	uint32_t identity = pod->uid != 0 ? pod->uid : pod->name;
 
 	key.k0 = pl_hash_keyed(namespace, key);
-	return pl_hash_keyed(model_text(&engine->model, who), key);
+	return pl_hash_keyed(model_text(&engine->model, identity), key);
 }
 
 /* Runs the PostFilter plugins of the profile, which may find room by preemption. */

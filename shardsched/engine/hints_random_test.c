@@ -153,9 +153,9 @@ static bool helps(const struct waiting_class *it, unsigned plugin,
 }
 
 /* The plugins for which the events may help; if no plugin refused, every event helps. */
-static uint64_t who_helps(const struct waiting_class *it)
+static uint64_t helping_plugins(const struct waiting_class *it)
 {
-	uint64_t who = 0;
+	uint64_t helpers = 0;
 
 	if (it->refused_by == UINT64_MAX)
 		return it->refused_by;
@@ -164,9 +164,9 @@ static uint64_t who_helps(const struct waiting_class *it)
 			unsigned plugin = (unsigned)__builtin_ctzll(left);
 
 			if (helps(it, plugin, &events[i]))
-				who |= UINT64_C(1) << plugin;
+				helpers |= UINT64_C(1) << plugin;
 		}
-	return who;
+	return helpers;
 }
 
 static void complain(const struct waiting_class *it)
@@ -184,14 +184,14 @@ static void complain(const struct waiting_class *it)
 
 static void follow(struct waiting_class *it)
 {
-	uint64_t who, now;
+	uint64_t helpers, now;
 
 	if (it->refused_by == 0) {
 		judge(it);
 		return;
 	}
-	who = who_helps(it);
-	if (who == 0) {
+	helpers = helping_plugins(it);
+	if (helpers == 0) {
 		bool fits = decide(it, &now);
 
 		if (fits)
@@ -201,11 +201,11 @@ static void follow(struct waiting_class *it)
 	}
 	woken++;
 	judge(it);
-	if (it->refused_by != 0 || who == UINT64_MAX)
+	if (it->refused_by != 0 || helpers == UINT64_MAX)
 		return;
 	helped++;
 	for (unsigned i = 0; i < PLUGINS_COUNT; i++)
-		helped_by[i] += (who >> i & 1) != 0;
+		helped_by[i] += (helpers >> i & 1) != 0;
 }
 
 /* Services make spreading required. */

@@ -273,15 +273,15 @@ static struct pl_span victim(unsigned i, const struct engine_decision *decision,
 	return model_text(snapshot->model, snapshot->placed[number].name);
 }
 
-static void compare_preemption(const struct engine_decision said[ENGINES])
+static void compare_preemption(const struct engine_decision decisions[ENGINES])
 {
-	const struct preempt_outcome *a = &said[BESIDE].preempt,
-				     *b = &said[WITHIN].preempt;
+	const struct preempt_outcome *a = &decisions[BESIDE].preempt,
+				     *b = &decisions[WITHIN].preempt;
 
 	T_EQ(a->code, b->code);
 	if (a->code != VERDICT_SUCCESS) { /* both wait for the same */
-		T_EQ(a->refused_by | said[BESIDE].outcome.refused_by,
-		     b->refused_by | said[WITHIN].outcome.refused_by);
+		T_EQ(a->refused_by | decisions[BESIDE].outcome.refused_by,
+		     b->refused_by | decisions[WITHIN].outcome.refused_by);
 		return;
 	}
 	counts.preempted++;
@@ -289,13 +289,14 @@ static void compare_preemption(const struct engine_decision said[ENGINES])
 	T_EQ(a->violations, b->violations);
 	T_EQ(a->victims, b->victims);
 	for (uint32_t n = 0; n < a->victims; n++)
-		T_SPAN(victim(BESIDE, &said[BESIDE], n),
-		       victim(WITHIN, &said[WITHIN], n));
+		T_SPAN(victim(BESIDE, &decisions[BESIDE], n),
+		       victim(WITHIN, &decisions[WITHIN], n));
 }
 
-static void compare(const struct engine_decision said[ENGINES])
+static void compare(const struct engine_decision decisions[ENGINES])
 {
-	const struct cycle_outcome *a = &said[BESIDE].outcome, *b = &said[WITHIN].outcome;
+	const struct cycle_outcome *a = &decisions[BESIDE].outcome,
+				   *b = &decisions[WITHIN].outcome;
 
 	T_EQ(a->result, b->result);
 	T_EQ(a->pre.code, b->pre.code);
@@ -310,27 +311,28 @@ static void compare(const struct engine_decision said[ENGINES])
 	} else {
 		counts.none++;
 	}
-	T_EQ(said[BESIDE].tried_preemption, said[WITHIN].tried_preemption);
-	if (said[BESIDE].tried_preemption && a->result == CYCLE_NONE)
-		compare_preemption(said);
+	T_EQ(decisions[BESIDE].tried_preemption, decisions[WITHIN].tried_preemption);
+	if (decisions[BESIDE].tried_preemption && a->result == CYCLE_NONE)
+		compare_preemption(decisions);
 }
 
 static void decide(const struct pod pods[ENGINES], bool assume)
 {
 	uint64_t draw = pl_rng_next(&rng);
-	struct engine_decision said[ENGINES];
+	struct engine_decision decisions[ENGINES];
 	uint32_t beside = rigs[BESIDE].engine->beside;
 
 	for (unsigned i = 0; i < ENGINES; i++)
-		T_OK(engine_decide_with(rigs[i].engine, &pods[i], draw, &said[i],
+		T_OK(engine_decide_with(rigs[i].engine, &pods[i], draw, &decisions[i],
 		                        &rigs[i].err),
 		     &rigs[i].err);
-	compare(said);
+	compare(decisions);
 	counts.joins += beside - rigs[BESIDE].engine->beside;
 	for (unsigned i = 0; assume && i < ENGINES; i++)
-		if (said[i].outcome.result == CYCLE_NODE)
+		if (decisions[i].outcome.result == CYCLE_NODE)
 			(void)!engine_assume(rigs[i].engine, &pods[i],
-			                     said[i].outcome.node, NULL, &rigs[i].err);
+			                     decisions[i].outcome.node, NULL,
+			                     &rigs[i].err);
 }
 
 /* A pod that was read a while ago. */

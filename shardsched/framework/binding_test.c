@@ -7,7 +7,7 @@
 enum { SORT, QUOTA, DISK, GANG, BUDGET, MOUNT, PROXY, BINDER, AUDIT, ROWS };
 
 /* The answer of each plugin; a Permit plugin that waits does so for the time below. */
-static enum verdict_code says[ROWS];
+static enum verdict_code answer[ROWS];
 static uint64_t wait_ms[ROWS];
 static char story[1000];
 
@@ -16,45 +16,46 @@ static struct cycle *cycle;
 static struct fw_class *class;
 static struct binding binding;
 
-static enum verdict_code told(const char *what, unsigned who, struct verdict *verdict)
+static enum verdict_code record_call(const char *what, unsigned row,
+                                     struct verdict *verdict)
 {
 	size_t len = strlen(story);
 
 	T_TRUE(len + 40 < sizeof story);
 	(void)snprintf(story + len, sizeof story - len, "%s%s", len == 0 ? "" : " ",
 	               what);
-	if (says[who] != VERDICT_SUCCESS && verdict != NULL)
-		verdict_add(verdict, says[who], &(struct reason){.code = REASON_PORTS});
-	return says[who];
+	if (answer[row] != VERDICT_SUCCESS && verdict != NULL)
+		verdict_add(verdict, answer[row], &(struct reason){.code = REASON_PORTS});
+	return answer[row];
 }
 
-#define RESERVES(name, who)                                                             \
+#define RESERVES(name, row)                                                             \
 	static enum verdict_code reserve_##name(const struct plugin_call *call,         \
 	                                        uint32_t slot, struct verdict *verdict) \
 	{                                                                               \
 		T_TRUE(slot == 3 && call->change == &snapshot && call->pod->uid == 77); \
-		return told("+" #name, who, verdict);                                   \
+		return record_call("+" #name, row, verdict);                            \
 	}                                                                               \
 	static void unreserve_##name(const struct plugin_call *call, uint32_t slot)     \
 	{                                                                               \
 		T_TRUE(slot == 3 && call->change == &snapshot);                         \
-		(void)told("-" #name, who, NULL);                                       \
+		(void)record_call("-" #name, row, NULL);                                \
 	}
-#define PERMITS(name, who)                                                     \
+#define PERMITS(name, row)                                                     \
 	static enum verdict_code permit_##name(const struct plugin_call *call, \
 	                                       uint32_t slot, uint64_t *wait,  \
 	                                       struct verdict *verdict)        \
 	{                                                                      \
 		T_TRUE(slot == 3 && call->change == NULL);                     \
-		*wait = wait_ms[who];                                          \
-		return told("?" #name, who, verdict);                          \
+		*wait = wait_ms[row];                                          \
+		return record_call("?" #name, row, verdict);                   \
 	}
-#define BINDS(name, who)                                                             \
+#define BINDS(name, row)                                                             \
 	static enum verdict_code bind_##name(const struct plugin_call *call,         \
 	                                     uint32_t slot, struct verdict *verdict) \
 	{                                                                            \
 		T_TRUE(slot == 3 && call->state == NULL);                            \
-		return told("=" #name, who, verdict);                                \
+		return record_call("=" #name, row, verdict);                         \
 	}
 
 RESERVES(quota, QUOTA)
@@ -68,7 +69,7 @@ BINDS(binder, BINDER)
 static void post_bind_audit(const struct plugin_call *call, uint32_t slot)
 {
 	T_TRUE(slot == 3 && call->pod->uid == 77);
-	(void)told("!audit", AUDIT, NULL);
+	(void)record_call("!audit", AUDIT, NULL);
 }
 
 static const enum queue_sort by_priority = QUEUE_BY_PRIORITY;
@@ -95,9 +96,9 @@ static void story_begin(void)
 	struct pod pod;
 
 	begin();
-	memset(says, 0, sizeof says);
+	memset(answer, 0, sizeof answer);
 	memset(wait_ms, 0, sizeof wait_ms);
-	says[PROXY] = VERDICT_SKIP;
+	answer[PROXY] = VERDICT_SKIP;
 	story[0] = 0;
 	T_OK(profiles_parse(&model, &table, (struct pl_span){0}, &profiles, &err), &err);
 	pod = pod_from("{'metadata':{'name':'p'}}");
@@ -136,7 +137,7 @@ T_CASE(bound_pod_goes_through_all_points)
 T_CASE(failed_reserve_unreserves_in_reverse_order)
 {
 	story_begin();
-	says[DISK] = VERDICT_UNRESOLVABLE;
+	answer[DISK] = VERDICT_UNRESOLVABLE;
 	T_EQ(start(), BINDING_UNDONE);
 	T_EQ(binding.why.code, VERDICT_UNRESOLVABLE);
 	T_EQ(binding.why.plugin, DISK);
@@ -147,7 +148,7 @@ T_CASE(failed_reserve_unreserves_in_reverse_order)
 T_CASE(binding_waits_for_every_permit_plugin)
 {
 	story_begin();
-	says[GANG] = says[BUDGET] = VERDICT_WAIT;
+	answer[GANG] = answer[BUDGET] = VERDICT_WAIT;
 	wait_ms[GANG] = 500;
 	wait_ms[BUDGET] = 200;
 	T_EQ(start(), BINDING_WAITING);
@@ -167,7 +168,7 @@ T_CASE(binding_waits_for_every_permit_plugin)
 T_CASE(late_permit_plugin_denies_the_pod)
 {
 	story_begin();
-	says[GANG] = says[BUDGET] = VERDICT_WAIT;
+	answer[GANG] = answer[BUDGET] = VERDICT_WAIT;
 	wait_ms[GANG] = UINT64_MAX;
 	wait_ms[BUDGET] = BINDING_WAIT_MAX_MS - 1;
 	T_EQ(start(), BINDING_WAITING);
@@ -185,10 +186,10 @@ T_CASE(one_denial_is_enough)
 	const struct verdict verdict = {.count = 1, .reason = {{.code = REASON_TAINT}}};
 
 	story_begin();
-	says[GANG] = VERDICT_UNSCHEDULABLE;
+	answer[GANG] = VERDICT_UNSCHEDULABLE;
 	T_EQ(start(), BINDING_UNDONE);
 	T_EQ(binding.why.plugin, GANG);
-	says[GANG] = VERDICT_WAIT;
+	answer[GANG] = VERDICT_WAIT;
 	wait_ms[GANG] = 9;
 	T_EQ(start(), BINDING_WAITING);
 	T_EQ(binding_deny(&binding, GANG, &verdict), BINDING_UNDONE);
@@ -202,9 +203,9 @@ T_CASE(one_denial_is_enough)
 T_CASE(denial_does_not_wait_for_other_plugins)
 {
 	story_begin();
-	says[GANG] = VERDICT_WAIT;
+	answer[GANG] = VERDICT_WAIT;
 	wait_ms[GANG] = 100;
-	says[BUDGET] = VERDICT_ERROR;
+	answer[BUDGET] = VERDICT_ERROR;
 	T_EQ(start(), BINDING_UNDONE);
 	T_EQ(binding.why.code, VERDICT_ERROR);
 	T_EQ(binding.why.plugin, BUDGET);
@@ -218,7 +219,7 @@ T_CASE(unwritten_commit_is_undone)
 	T_EQ(start(), BINDING_ALLOWED);
 	T_EQ(binding_commit(&binding), BINDING_COMMITTING);
 	T_EQ(binding_committed(&binding, false), BINDING_UNDONE);
-	says[MOUNT] = VERDICT_ERROR;
+	answer[MOUNT] = VERDICT_ERROR;
 	T_EQ(start(), BINDING_ALLOWED);
 	T_EQ(binding_commit(&binding), BINDING_UNDONE);
 	T_EQ(binding.why.plugin, MOUNT);
@@ -229,12 +230,12 @@ T_CASE(unwritten_commit_is_undone)
 T_CASE(pod_that_no_plugin_binds_is_undone)
 {
 	story_begin();
-	says[BINDER] = VERDICT_SKIP;
+	answer[BINDER] = VERDICT_SKIP;
 	T_EQ(start(), BINDING_ALLOWED);
 	T_EQ(binding_commit(&binding), BINDING_UNDONE);
 	T_EQ(binding.why.code, VERDICT_ERROR);
 	T_EQ(binding.why.plugin, -1);
-	says[PROXY] = VERDICT_SUCCESS;
+	answer[PROXY] = VERDICT_SUCCESS;
 	T_EQ(start(), BINDING_ALLOWED);
 	T_EQ(binding_commit(&binding), BINDING_COMMITTING);
 	story_end("+quota +disk ?gang ?budget =mount =proxy =binder -disk -quota "
@@ -244,7 +245,7 @@ T_CASE(pod_that_no_plugin_binds_is_undone)
 T_CASE(canceled_binding_is_undone)
 {
 	story_begin();
-	says[GANG] = VERDICT_WAIT;
+	answer[GANG] = VERDICT_WAIT;
 	wait_ms[GANG] = 100;
 	T_EQ(start(), BINDING_WAITING);
 	T_EQ(binding_cancel(&binding), BINDING_UNDONE);

@@ -87,10 +87,10 @@ static struct fw_class *class_make(const struct profile *profile)
 	at = (char *)class + align_size(sizeof *class);
 	for (uint64_t left = profile->enabled; left != 0; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(left);
-		size_t class_state = profile->table->row[i]->class_state_size;
+		size_t state_size = profile->table->row[i]->class_state_size;
 
-		class->class_state[i] = class_state == 0 ? NULL : at;
-		at += align_size(class_state);
+		class->class_state[i] = state_size == 0 ? NULL : at;
+		at += align_size(state_size);
 	}
 	return class;
 }

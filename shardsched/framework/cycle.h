@@ -155,7 +155,7 @@ int cycle_refuser(struct cycle *cycle, uint32_t slot, bool *fits);
 
 /* A pointer that the caller of the cycle hands to the PostFilter of its plugins
  * (preempt.h). */
-void cycle_set_post_filter_ctx(struct cycle *cycle, void *lent);
+void cycle_set_post_filter_ctx(struct cycle *cycle, void *ctx);
 void *cycle_post_filter_ctx(const struct cycle *cycle);
 
 /* Restricts later runs to these nodes, as if a PreFilter had narrowed the search. The set

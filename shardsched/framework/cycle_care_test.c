@@ -137,10 +137,10 @@ T_CASE(failed_class_open_leaves_nothing_open)
 static unsigned brought;
 
 static const struct stage_results *bring_nothing(void *ctx, struct cycle *of,
-                                                 struct fw_class *whose,
+                                                 struct fw_class *asked_class,
                                                  const struct stage_plan *plan)
 {
-	(void)ctx, (void)of, (void)whose, (void)plan;
+	(void)ctx, (void)of, (void)asked_class, (void)plan;
 	brought++;
 	return NULL;
 }

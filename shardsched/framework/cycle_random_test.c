@@ -20,14 +20,14 @@ static uint8_t kept_refuser[CYCLE_BLOCK];
 static int32_t kept_total[CYCLE_BLOCK], kept_raw[STAGE_BY_MAX_LIMIT][CYCLE_BLOCK];
 
 static const struct stage_results *get_results(void *ctx, struct cycle *of,
-                                               struct fw_class *whose,
+                                               struct fw_class *asked_class,
                                                const struct stage_plan *plan)
 {
 	struct node_span span = {0, snapshot.capacity / 64, kept_word};
 	struct stage_out put = {.refuser = kept_refuser, .total = kept_total};
 
 	(void)ctx;
-	T_TRUE(whose == class);
+	T_TRUE(asked_class == class);
 	results = (struct stage_results){.feasible = {kept_word, snapshot.capacity},
 	                                 .refuser = kept_refuser,
 	                                 .total = kept_total};
@@ -54,12 +54,12 @@ static const struct stage_results *get_results(void *ctx, struct cycle *of,
 	return &results;
 }
 
-static void best(void *ctx, struct fw_class *whose, uint64_t draw,
+static void best(void *ctx, struct fw_class *asked_class, uint64_t draw,
                  struct stage_winner *to)
 {
 	uint32_t left = 0;
 
-	(void)ctx, (void)whose;
+	(void)ctx, (void)asked_class;
 	*to = (struct stage_winner){.total = -1};
 	PL_BITSET_EACH (slot, results.feasible) {
 		if (kept_total[slot] > to->total)

@@ -46,16 +46,16 @@ bool nominated_counts(const struct cycle *cycle, uint32_t slot)
 
 static bool grow_added(struct cycle *cycle)
 {
-	uint32_t room = cycle->added_cap == 0 ? 16 : cycle->added_cap * 2;
+	uint32_t cap = cycle->added_cap == 0 ? 16 : cycle->added_cap * 2;
 	uint32_t *grown = NULL;
 
 	if (cycle->added_count < cycle->added_cap)
 		return true;
-	grown = pl_realloc(cycle->added, room * sizeof *grown);
+	grown = pl_realloc(cycle->added, cap * sizeof *grown);
 	if (grown == NULL)
 		return false;
 	cycle->added = grown;
-	cycle->added_cap = room;
+	cycle->added_cap = cap;
 	return true;
 }
 

@@ -47,7 +47,7 @@ static void list_multi_point(const struct plugin_table *table,
                              const struct profile_plugin_set *plugin_set,
                              struct plugin_list *out)
 {
-	uint64_t kept = 0;
+	uint64_t listed = 0;
 
 	for (unsigned i = 0; i < table->count; i++) {
 		uint64_t bit = UINT64_C(1) << i;
@@ -58,10 +58,10 @@ static void list_multi_point(const struct plugin_table *table,
 		if ((plugin_set->named & bit) != 0)
 			entry = set_entry(plugin_set, i);
 		list_add(out, entry);
-		kept |= bit;
+		listed |= bit;
 	}
 	for (unsigned i = 0; i < plugin_set->count; i++)
-		if ((kept >> plugin_set->enabled[i].plugin & 1) == 0)
+		if ((listed >> plugin_set->enabled[i].plugin & 1) == 0)
 			list_add(out, plugin_set->enabled[i]);
 }
 

@@ -51,15 +51,16 @@ void resource_request_init(struct resource_request *request,
 
 void resource_request_available(const struct resource_request *request,
                                 const struct snapshot *snapshot, uint32_t slot,
-                                const struct request_sum *room, struct free_amounts *out)
+                                const struct request_sum *reclaimed,
+                                struct free_amounts *out)
 {
 	const struct node_amounts *alloc = &snapshot->row[slot].alloc;
 	const struct node_amounts *used = &snapshot->row[slot].used;
 
-	out->pods = alloc->pods - (used->pods - room->pods);
-	out->cpu_milli = alloc->cpu_milli - (used->cpu_milli - room->cpu_milli);
-	out->memory = alloc->memory - (used->memory - room->memory);
-	out->storage = alloc->storage - (used->storage - room->storage);
+	out->pods = alloc->pods - (used->pods - reclaimed->pods);
+	out->cpu_milli = alloc->cpu_milli - (used->cpu_milli - reclaimed->cpu_milli);
+	out->memory = alloc->memory - (used->memory - reclaimed->memory);
+	out->storage = alloc->storage - (used->storage - reclaimed->storage);
 	for (uint32_t i = 0; i < request->scalars; i++) {
 		const struct scalar_column *column =
 			&snapshot->scalar[request->scalar[i].column];

@@ -54,7 +54,8 @@ void resource_request_init(struct resource_request *request,
  * scalars: the caller returns them (resource_request_return_scalars). */
 void resource_request_available(const struct resource_request *request,
                                 const struct snapshot *snapshot, uint32_t slot,
-                                const struct request_sum *room, struct free_amounts *out);
+                                const struct request_sum *reclaimed,
+                                struct free_amounts *out);
 bool resource_request_fits(const struct resource_request *request,
                            const struct free_amounts *free);
 /* How many such pods fit, one after another, up to most. */

@@ -33,7 +33,7 @@ static void choose_groups(struct gang *gang)
 static void count_room(struct gang *gang, const struct gang_group *group,
                        struct pl_bitset feasible)
 {
-	static const struct request_sum nobody;
+	static const struct request_sum nothing_reclaimed;
 	const struct snapshot *snapshot = gang->snapshot;
 	int fit = resource_request_plugin(group->class->profile);
 	struct resource_request request;
@@ -47,15 +47,15 @@ static void count_room(struct gang *gang, const struct gang_group *group,
 
 		if (fit >= 0) {
 			resource_request_available(&request, snapshot, (uint32_t)slot,
-			                           &nobody, &free);
+			                           &nothing_reclaimed, &free);
 			times = request.impossible
 			                ? 0
 			                : (uint64_t)resource_request_copies(
 						  &request, &free, group->count);
 		}
-		domain->any += times;
+		domain->fit_any += times;
 		if (slot < feasible.bits && pl_bitset_has(feasible, slot))
-			domain->good += times;
+			domain->fit_feasible += times;
 	}
 }
 
@@ -75,13 +75,14 @@ static bool survey_group(struct gang *gang, struct gang_group *group)
 			domain->most += group->count;
 			continue;
 		}
-		domain->most += domain->any < group->count ? domain->any : group->count;
-		domain->load +=
-			domain->good == 0
-				? DOMAIN_MILLION * (uint64_t)group->count
-				: DOMAIN_MILLION * (uint64_t)group->count / domain->good;
-		domain->any = 0;
-		domain->good = 0;
+		domain->most +=
+			domain->fit_any < group->count ? domain->fit_any : group->count;
+		domain->load += domain->fit_feasible == 0
+		                        ? DOMAIN_MILLION * (uint64_t)group->count
+		                        : DOMAIN_MILLION * (uint64_t)group->count /
+		                                  domain->fit_feasible;
+		domain->fit_any = 0;
+		domain->fit_feasible = 0;
 	}
 	return true;
 }

@@ -54,7 +54,7 @@ void gang_free(struct gang *gang)
 	number_map_done(&gang->seen);
 	scratch_done(&gang->groups);
 	scratch_done(&gang->order);
-	scratch_done(&gang->group_of);
+	scratch_done(&gang->group_by_member);
 	scratch_done(&gang->by_group);
 	scratch_done(&gang->slot);
 	scratch_done(&gang->placements);

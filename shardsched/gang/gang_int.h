@@ -34,8 +34,8 @@ struct gang_group {
 struct gang_domain {
 	uint64_t load; /* share of the domain that the gang would fill, in millionths */
 	uint64_t most; /* members that could be in the domain at most */
-	uint64_t any;  /* while a group is counted: members that fit on all nodes */
-	uint64_t good; /* and on the nodes that are feasible for the group */
+	uint64_t fit_any; /* while a group is counted: members that fit on all nodes */
+	uint64_t fit_feasible; /* and on the nodes that are feasible for the group */
 	bool tried;
 };
 
@@ -56,11 +56,11 @@ struct gang {
 
 	struct pl_arena arena; /* of one reservation */
 	struct number_map seen;
-	struct scratch groups;     /* struct gang_group */
-	struct scratch order;      /* uint32_t: indexes of groups */
-	struct scratch group_of;   /* uint32_t: the group of each member */
-	struct scratch by_group;   /* uint32_t: members ordered by group */
-	struct scratch slot;       /* uint32_t: the slot of each member */
+	struct scratch groups;          /* struct gang_group */
+	struct scratch order;           /* uint32_t: indexes of groups */
+	struct scratch group_by_member; /* uint32_t: the group of each member */
+	struct scratch by_group;        /* uint32_t: members ordered by group */
+	struct scratch slot;            /* uint32_t: the slot of each member */
 	struct scratch placements; /* struct gang_placement, in the order of placing */
 	struct scratch domains;    /* struct gang_domain, by number */
 	struct scratch words;      /* uint64_t: the nodes of a domain */

@@ -248,7 +248,7 @@ static void round_of(uint64_t seed)
 		/* Some members stay, in the way of the next gang. */
 		for (uint32_t k = 0; k < members; k++)
 			if (chance(30) && takes(k % snapshot.slots, kind_of[k])) {
-				(void)rig_stand(k % snapshot.slots, &pod[k]);
+				(void)rig_put_placed(k % snapshot.slots, &pod[k]);
 				take(k % snapshot.slots, kind_of[k], 1);
 			}
 		rig_close_classes();

@@ -370,9 +370,9 @@ T_CASE(volume_is_not_given_to_two_members)
 	put_volume("v2");
 	decide(GANG_PLACED);
 	for (uint32_t i = 0; i < members; i++) {
-		struct assumed_pod who = {id("d"), pod[i].name, pod[i].uid};
+		struct assumed_pod assumed = {id("d"), pod[i].name, pod[i].uid};
 
-		T_TRUE(assumed_get(&snapshot.catalog, who, 0) == NULL);
+		T_TRUE(assumed_get(&snapshot.catalog, assumed, 0) == NULL);
 	}
 	decide(GANG_PLACED); /* nothing stays reserved */
 	finish();

@@ -2,7 +2,7 @@
 
 enum { GROUP_SAMPLE = 1024, GROUP_MILLION = 1000000 };
 
-static struct gang_group group_of(struct fw_class *class)
+static struct gang_group new_group(struct fw_class *class)
 {
 	const struct spec *spec = class->view->spec;
 
@@ -25,13 +25,13 @@ static bool find_group(struct gang *gang, uint32_t member, uint32_t *out)
 	if (!scratch_grow(&gang->groups, (size_t)*out + 1, sizeof(struct gang_group)) ||
 	    !number_map_add(&gang->seen, id, *out))
 		return false;
-	gang_groups(gang)[gang->group_count++] = group_of(class);
+	gang_groups(gang)[gang->group_count++] = new_group(class);
 	return true;
 }
 
 static bool count_members(struct gang *gang)
 {
-	uint32_t *group_of_member = gang->group_of.at;
+	uint32_t *group_of_member = gang->group_by_member.at;
 
 	for (uint32_t i = 0; i < gang->count; i++) {
 		struct gang_group *group;
@@ -54,7 +54,7 @@ bool gang_make_groups(struct gang *gang)
 
 	number_map_clear(&gang->seen);
 	gang->group_count = 0;
-	if (!scratch_grow(&gang->group_of, gang->count, sizeof(uint32_t)) ||
+	if (!scratch_grow(&gang->group_by_member, gang->count, sizeof(uint32_t)) ||
 	    !scratch_grow(&gang->by_group, gang->count, sizeof(uint32_t)) ||
 	    !scratch_grow(&gang->slot, gang->count, sizeof(uint32_t)) ||
 	    !scratch_grow(&gang->placements, gang->count,
@@ -67,7 +67,7 @@ bool gang_make_groups(struct gang *gang)
 		gang_groups(gang)[i].count = 0;
 	}
 	by_group = gang->by_group.at;
-	group_of_member = gang->group_of.at;
+	group_of_member = gang->group_by_member.at;
 	for (uint32_t i = 0; i < gang->count; i++) {
 		struct gang_group *group = &gang_groups(gang)[group_of_member[i]];
 

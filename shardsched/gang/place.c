@@ -30,12 +30,12 @@ static void fail_member(struct gang *gang, uint32_t member,
 
 bool gang_run_cycle(struct gang *gang, uint32_t member, struct cycle_outcome *out)
 {
-	const struct gang_member *who = &gang->members[member];
+	const struct gang_member *entry = &gang->members[member];
 
 	if (exceeds_work(gang))
 		return false;
 	gang->out->work++;
-	cycle_run(gang->cycle, who->class, &who->self, draw_of(gang, member), out);
+	cycle_run(gang->cycle, entry->class, &entry->self, draw_of(gang, member), out);
 	gang->out->refused_by |= out->refused_by;
 	if (out->result != CYCLE_ERROR)
 		return true;
@@ -62,10 +62,10 @@ bool gang_run_groups(struct gang *gang, gang_group_fn *see)
 
 static bool assume_member(struct gang *gang, uint32_t member, uint32_t slot)
 {
-	const struct gang_member *who = &gang->members[member];
-	const struct pod_on_node pod = {.spec = who->class->view->spec,
-	                                .name = who->self.name,
-	                                .uid = who->self.uid};
+	const struct gang_member *entry = &gang->members[member];
+	const struct pod_on_node pod = {.spec = entry->class->view->spec,
+	                                .name = entry->self.name,
+	                                .uid = entry->self.uid};
 	struct gang_placement *at =
 		(struct gang_placement *)gang->placements.at + gang->placement_count;
 	enum pl_code code =

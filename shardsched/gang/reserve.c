@@ -4,15 +4,15 @@
 
 static struct plugin_call make_call(struct gang *gang, uint32_t member, unsigned plugin)
 {
-	const struct gang_member *who = &gang->members[member];
+	const struct gang_member *entry = &gang->members[member];
 
 	return (struct plugin_call){
 		.snapshot = gang->snapshot,
-		.spec = who->class->view->spec,
-		.view = who->class->view,
-		.pod = &who->self,
-		.args = who->class->profile->args[plugin],
-		.class_state = who->class->class_state[plugin],
+		.spec = entry->class->view->spec,
+		.view = entry->class->view,
+		.pod = &entry->self,
+		.args = entry->class->profile->args[plugin],
+		.class_state = entry->class->class_state[plugin],
 		.arena = &gang->arena,
 		.change = gang->snapshot,
 	};

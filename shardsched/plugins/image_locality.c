@@ -17,7 +17,7 @@
 
 /* With more slots nothing is cached: a thousand classes may be open, and with so many
  * nodes the results are cached by class anyway. */
-enum { KEPT_MAX = 1 << 17 };
+enum { CACHED_MAX = 1 << 17 };
 
 struct image_locality_class {
 	double *spread;   /* by image: the share of nodes that have it */
@@ -28,7 +28,7 @@ struct image_locality_class {
 	/* Cached scores by slot, and a bit for each word of 64 slots that is cached;
 	 * NULL: nothing is. */
 	uint8_t *score;
-	uint64_t *kept;
+	uint64_t *cached;
 	uint32_t capacity; /* number of slots */
 };
 
@@ -52,10 +52,10 @@ static void on_close(struct snapshot *snapshot, const struct plugin_call *call)
 	(void)snapshot;
 	free(class_state->spread);
 	free(class_state->score);
-	free(class_state->kept);
+	free(class_state->cached);
 }
 
-static size_t kept_words(uint32_t capacity)
+static size_t cached_words(uint32_t capacity)
 {
 	return pl_bitset_words(capacity / 64);
 }
@@ -63,17 +63,18 @@ static size_t kept_words(uint32_t capacity)
 /* Without memory nothing is cached. */
 static void grow_scores(struct image_locality_class *class_state, uint32_t capacity)
 {
-	bool keeps = capacity <= KEPT_MAX;
+	bool cacheable = capacity <= CACHED_MAX;
 
 	free(class_state->score);
-	free(class_state->kept);
-	class_state->score = keeps ? pl_malloc(capacity) : NULL;
-	class_state->kept = pl_calloc(kept_words(capacity), sizeof *class_state->kept);
-	if (class_state->score == NULL || class_state->kept == NULL) {
+	free(class_state->cached);
+	class_state->score = cacheable ? pl_malloc(capacity) : NULL;
+	class_state->cached =
+		pl_calloc(cached_words(capacity), sizeof *class_state->cached);
+	if (class_state->score == NULL || class_state->cached == NULL) {
 		free(class_state->score);
-		free(class_state->kept);
+		free(class_state->cached);
 		class_state->score = NULL;
-		class_state->kept = NULL;
+		class_state->cached = NULL;
 	}
 	class_state->capacity = capacity;
 }
@@ -101,9 +102,9 @@ static void refresh_spread(const struct plugin_call *call)
 	class_state->version += changed;
 	if (class_state->anywhere && class_state->capacity != snapshot->capacity)
 		grow_scores(class_state, snapshot->capacity);
-	else if (class_state->kept != NULL)
-		memset(class_state->kept, 0,
-		       kept_words(class_state->capacity) * sizeof *class_state->kept);
+	else if (class_state->cached != NULL)
+		memset(class_state->cached, 0,
+		       cached_words(class_state->capacity) * sizeof *class_state->cached);
 }
 
 /* Grows only when the pod's images moved: images of other pods come and go all the
@@ -148,17 +149,17 @@ static int64_t score_slot(const struct plugin_call *call, size_t slot)
 }
 
 /* The scores of a word's nodes, computed when they are not cached. */
-static const uint8_t *keep_scores(const struct plugin_call *call, uint32_t word)
+static const uint8_t *cached_scores(const struct plugin_call *call, uint32_t word)
 {
 	struct image_locality_class *class_state = call->class_state;
 	uint8_t *at = class_state->score + (size_t)word * 64;
 	uint64_t bit = UINT64_C(1) << word % 64;
 
-	if ((class_state->kept[word / 64] & bit) == 0) {
+	if ((class_state->cached[word / 64] & bit) == 0) {
 		memset(at, 0, 64);
 		SLOT_WORDS_EACH(i, call->snapshot->live.word[word])
 		at[i] = (uint8_t)score_slot(call, (size_t)word * 64 + i);
-		class_state->kept[word / 64] |= bit;
+		class_state->cached[word / 64] |= bit;
 	}
 	return at;
 }
@@ -167,16 +168,16 @@ static void score_word(const struct plugin_call *call, uint32_t word, uint64_t b
                        int64_t *out)
 {
 	const struct image_locality_class *class_state = call->class_state;
-	const uint8_t *kept;
+	const uint8_t *cached;
 
-	if (class_state->kept == NULL || slot_words_sparse(bits)) {
+	if (class_state->cached == NULL || slot_words_sparse(bits)) {
 		SLOT_WORDS_EACH(bit, bits)
 		out[bit] = score_slot(call, (size_t)word * 64 + bit);
 		return;
 	}
-	kept = keep_scores(call, word);
+	cached = cached_scores(call, word);
 	for (unsigned i = 0; i < 64; i++)
-		out[i] = kept[i];
+		out[i] = cached[i];
 }
 
 static bool score_nodes(const struct plugin_call *call, struct node_span span,

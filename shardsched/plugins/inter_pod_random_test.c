@@ -353,7 +353,7 @@ static const char *one_of(const char *const *word)
 	return word[below(count)];
 }
 
-static const char *told(void)
+static const char *terminated_text(void)
 {
 	T_OK(pl_buf_add(&text, pl_span("", 1)), NULL);
 	return (const char *)pl_buf_span(&text).at;
@@ -438,7 +438,7 @@ static struct pod random_pod(void)
 	if (away)
 		say_affinity("podAntiAffinity");
 	verdict("}}}");
-	return pod_from(told());
+	return pod_from(terminated_text());
 }
 
 static void say_node(unsigned i)
@@ -478,9 +478,9 @@ static void step_node(void)
 
 	say_node(i);
 	if (nodes[i] == SNAPSHOT_NONE) {
-		nodes[i] = put_node(told());
+		nodes[i] = put_node(terminated_text());
 	} else if (below(3) > 0) {
-		change_node(nodes[i], told());
+		change_node(nodes[i], terminated_text());
 	} else {
 		for (unsigned j = 0; j < PODS; j++)
 			if (pods[j] != SNAPSHOT_NONE &&
@@ -539,7 +539,8 @@ static void step_space(void)
 	verdict("','labels':{");
 	verdict(one_of(labels));
 	verdict("}}}");
-	T_OK(namespace_parse(&parse, json_of(room, told()), &namespace, &err), &err);
+	T_OK(namespace_parse(&parse, json_of(room, terminated_text()), &namespace, &err),
+	     &err);
 	pl_arena_reset(&arena);
 	T_OK(snapshot_namespace_put(&snapshot, &namespace, &err), &err);
 }

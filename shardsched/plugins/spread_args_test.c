@@ -8,16 +8,17 @@ static struct spread_args args;
 static enum pl_code parse_args(const char *text)
 {
 	struct pl_json json = {0};
-	struct pl_arena room;
+	struct pl_arena parse_arena;
 	char quoted[4096];
 	enum pl_code code;
 
-	pl_arena_init(&room, 0, 0);
+	pl_arena_init(&parse_arena, 0, 0);
 	if (text != NULL)
-		T_OK(pl_json_parse(&room, json_of(quoted, text), NULL, &json, &err),
+		T_OK(pl_json_parse(&parse_arena, json_of(quoted, text), NULL, &json,
+		                   &err),
 		     &err);
 	code = spread_args_parse(&model, json, &args, &err);
-	pl_arena_done(&room);
+	pl_arena_done(&parse_arena);
 	return code;
 }
 

@@ -69,13 +69,13 @@ static void put_volume(const char *name, int size, const char *more)
 static const char *refused(void)
 {
 	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
-	return sentences(&said);
+	return sentences(&pod_verdict);
 }
 
-static const char *says(uint32_t slot)
+static const char *reasons_at(uint32_t slot)
 {
 	T_EQ(prepare(row), VERDICT_SUCCESS);
-	return node_says(row, slot);
+	return node_reasons(row, slot);
 }
 
 T_CASE(wrong_claims_have_their_reasons)
@@ -115,7 +115,7 @@ T_CASE(ephemeral_claim_must_belong_to_its_pod)
 			"p-v",
 			",'ownerReferences':[{'kind':'Pod','name':'p',"
 			"'uid':'u-p','controller':true}]") ",'spec':{'storageClassName':'made'}}");
-	T_STR(says(here), "");
+	T_STR(reasons_at(here), "");
 	end_volumes();
 }
 
@@ -129,16 +129,16 @@ T_CASE(bound_volume_must_be_reachable)
 			",'annotations':{"
 			"'pv.kubernetes.io/bind-completed':'yes'}") ",'spec':{'volumeName':'v'}}");
 	ask(POD("p", CLAIM_OF("c")));
-	T_STR(says(here), "node(s) unavailable due to one or more pvc(s) bound to "
-	                  "non-existent pv(s)");
+	T_STR(reasons_at(here), "node(s) unavailable due to one or more pvc(s) bound to "
+	                        "non-existent pv(s)");
 	put_volume("v", 1, "");
-	T_STR(says(here), "");
+	T_STR(reasons_at(here), "");
 	put_volume("v", 1, AT("'b'"));
-	T_STR(says(here), conflict);
-	T_STR(says(there), "");
+	T_STR(reasons_at(here), conflict);
+	T_STR(reasons_at(there), "");
 	T_TRUE(narrow.only.word == NULL);
 	put_volume("v", 1, ",'local':{'path':'/d'}" AT("'b','z'"));
-	T_STR(says(here), conflict);
+	T_STR(reasons_at(here), conflict);
 	T_TRUE(pl_bitset_has(narrow.only, there) && !pl_bitset_has(narrow.only, here));
 	end_volumes();
 }
@@ -153,10 +153,10 @@ T_CASE(volume_terms_match_labels_not_fields)
 	put_claim("c", "found", 10);
 	ask(POD("p", CLAIM_OF("c")));
 	put_volume("v", 20, FIELDS(""));
-	T_STR(says(here), "");
-	T_STR(says(there), "");
+	T_STR(reasons_at(here), "");
+	T_STR(reasons_at(there), "");
 	put_volume("v", 20, FIELDS(",'a'"));
-	T_STR(says(here), none);
+	T_STR(reasons_at(here), none);
 	end_volumes();
 }
 
@@ -165,7 +165,7 @@ static const char *gets(uint32_t slot)
 {
 	const struct volume_plan *plan;
 
-	T_STR(says(slot), "");
+	T_STR(reasons_at(slot), "");
 	plan = call.state;
 	if (plan->open[0].chosen == NULL)
 		return NULL;
@@ -177,9 +177,9 @@ T_CASE(smallest_fitting_volume_is_chosen)
 	begin_nodes();
 	put_claim("c", "found", 10);
 	ask(POD("p", CLAIM_OF("c")));
-	T_STR(says(here), none);
+	T_STR(reasons_at(here), none);
 	put_volume("small", 9, "");
-	T_STR(says(here), none);
+	T_STR(reasons_at(here), none);
 	put_volume("large", 30, "");
 	put_volume("fits", 20, "");
 	T_STR(gets(here), "fits");
@@ -197,7 +197,7 @@ T_CASE(smallest_fitting_volume_is_chosen)
 	put_volume("mine", 40,
 	           ",'claimRef':{'namespace':'n','name':'c','uid':'u-c'}" AT("'b'"));
 	T_STR(gets(there), "mine");
-	T_STR(says(here), none);
+	T_STR(reasons_at(here), none);
 	put_volume("mine", 40, ",'claimRef':{'namespace':'n','name':'c','uid':'old'}");
 	T_STR(gets(here), "fits");
 	end_volumes();
@@ -210,12 +210,12 @@ T_CASE(two_claims_do_not_get_one_volume)
 	put_claim("d", "found", 5);
 	put_volume("v", 10, "");
 	ask(POD("p", CLAIM_OF("c") "," CLAIM_OF("d")));
-	T_STR(says(here), none);
+	T_STR(reasons_at(here), none);
 	put_volume("w", 20, "");
-	T_STR(says(here), "");
+	T_STR(reasons_at(here), "");
 	put_volume("w", 20, AT("'b'"));
-	T_STR(says(here), none);
-	T_STR(says(there), "");
+	T_STR(reasons_at(here), none);
+	T_STR(reasons_at(there), "");
 	end_volumes();
 }
 
@@ -224,29 +224,29 @@ T_CASE(volume_is_provisioned_where_class_and_capacity_allow)
 	begin_nodes();
 	put_claim("c", "made", 10);
 	ask(POD("p", CLAIM_OF("c")));
-	T_STR(says(here), "");
+	T_STR(reasons_at(here), "");
 	PUT_OBJECT(storage_class, "{'metadata':{'name':'made'},'provisioner':'d',"
 	                          "'volumeBindingMode':'WaitForFirstConsumer',"
 	                          "'allowedTopologies':[{'matchLabelExpressions':[{'key':"
 	                          "'zone','values':['x']}]}]}");
-	T_STR(says(here), "");
-	T_STR(says(there), none);
+	T_STR(reasons_at(here), "");
+	T_STR(reasons_at(there), none);
 	PUT_OBJECT(csi_driver,
 	           "{'metadata':{'name':'d'},'spec':{'storageCapacity':true}}");
-	T_STR(says(here), no_storage);
+	T_STR(reasons_at(here), no_storage);
 	PUT_OBJECT(csi_capacity,
 	           "{" META("k", "") ",'storageClassName':'made','capacity':"
 	                             "'100','nodeTopology':{'matchLabels':{"
 	                             "'zone':'x'}}}");
-	T_STR(says(here), "");
+	T_STR(reasons_at(here), "");
 	PUT_OBJECT(csi_capacity,
 	           "{" META("k", "") ",'storageClassName':'made','capacity':"
 	                             "'100','maximumVolumeSize':'9',"
 	                             "'nodeTopology':{}}");
-	T_STR(says(here), no_storage);
+	T_STR(reasons_at(here), no_storage);
 	PUT_OBJECT(csi_capacity,
 	           "{" META("k", "") ",'storageClassName':'made','capacity':'100'}");
-	T_STR(says(here), no_storage);
+	T_STR(reasons_at(here), no_storage);
 	end_volumes();
 }
 
@@ -259,18 +259,18 @@ T_CASE(reserved_volume_is_not_given_twice)
 	put_volume("v", 1, "");
 	ask(POD("p", CLAIM_OF("c") "," CLAIM_OF("e")));
 	T_EQ(prepare(row), VERDICT_SUCCESS);
-	T_EQ(row->reserve(&call, there, &said), VERDICT_SUCCESS);
-	T_EQ(row->pre_bind(&call, there, &said), VERDICT_SUCCESS);
+	T_EQ(row->reserve(&call, there, &pod_verdict), VERDICT_SUCCESS);
+	T_EQ(row->pre_bind(&call, there, &pod_verdict), VERDICT_SUCCESS);
 	ask(POD("q", CLAIM_OF("d")));
-	T_STR(says(here), none);
+	T_STR(reasons_at(here), none);
 	ask(POD("r", CLAIM_OF("e")));
-	T_STR(says(here), none);
-	T_STR(says(there), "");
+	T_STR(reasons_at(here), none);
+	T_STR(reasons_at(there), "");
 	ask(POD("p", CLAIM_OF("c") "," CLAIM_OF("e")));
 	(void)prepare(row);
 	row->unreserve(&call, there);
 	ask(POD("q", CLAIM_OF("d")));
-	T_STR(says(here), "");
+	T_STR(reasons_at(here), "");
 	end_volumes();
 }
 
@@ -281,13 +281,13 @@ T_CASE(pod_that_lost_its_volume_is_not_bound)
 	put_volume("v", 1, "");
 	ask(POD("p", CLAIM_OF("c")));
 	T_EQ(prepare(row), VERDICT_SUCCESS);
-	T_EQ(row->reserve(&call, here, &said), VERDICT_SUCCESS);
+	T_EQ(row->reserve(&call, here, &pod_verdict), VERDICT_SUCCESS);
 	put_volume("v", 1, ",'claimRef':{'namespace':'n','name':'x'}");
-	T_EQ(row->pre_bind(&call, here, &said), VERDICT_ERROR);
+	T_EQ(row->pre_bind(&call, here, &pod_verdict), VERDICT_ERROR);
 	row->unreserve(&call, here);
 	T_EQ(catalog_next_open_volume(&snapshot.catalog, id("found"), NULL) == NULL,
 	     true);
-	T_EQ(row->reserve(&call, here, &said), VERDICT_UNRESOLVABLE);
+	T_EQ(row->reserve(&call, here, &pod_verdict), VERDICT_UNRESOLVABLE);
 	end_volumes();
 }
 
@@ -306,9 +306,9 @@ static enum pl_code ask_rows(void)
 		enum verdict_code said_of_it = prepare(rows[i]);
 
 		if (said_of_it == VERDICT_SUCCESS)
-			(void)node_says(rows[i], here);
+			(void)node_reasons(rows[i], here);
 		if (said_of_it == VERDICT_ERROR) {
-			T_STR(sentences(&said), "the plugin failed: ");
+			T_STR(sentences(&pod_verdict), "the plugin failed: ");
 			code = PL_NOMEM;
 		}
 	}
@@ -321,8 +321,8 @@ static enum pl_code reserve_one(void)
 
 	pl_arena_done(&cycle_arena);
 	pl_arena_init(&cycle_arena, 16, 0);
-	verdict_clear(&said);
-	code = row->reserve(&call, here, &said);
+	verdict_clear(&pod_verdict);
+	code = row->reserve(&call, here, &pod_verdict);
 	row->unreserve(&call, here);
 	catalog_check(&snapshot.catalog);
 	T_TRUE(assumed_get(&snapshot.catalog,

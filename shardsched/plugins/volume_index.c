@@ -14,14 +14,14 @@ static bool add_key(struct volume_index *index, uint32_t key)
 }
 
 /* The row with the fewest values among the rows that ask for one of some values. */
-static const struct selector_row *narrowest(const struct selector *asks)
+static const struct selector_row *narrowest(const struct selector *selector)
 {
 	const struct selector_row *best = NULL;
 
-	if (asks == NULL || asks->flags != 0)
+	if (selector == NULL || selector->flags != 0)
 		return NULL;
-	for (uint32_t i = 0; i < asks->count; i++) {
-		const struct selector_row *row = &asks->row[i];
+	for (uint32_t i = 0; i < selector->count; i++) {
+		const struct selector_row *row = &selector->row[i];
 
 		if (row->op == SELECTOR_IN && row->count <= VOLUME_INDEX_VALUES &&
 		    (best == NULL || row->count < best->count))
@@ -30,9 +30,9 @@ static const struct selector_row *narrowest(const struct selector *asks)
 	return best;
 }
 
-uint32_t volume_index_pins(const struct selector *asks)
+uint32_t volume_index_pins(const struct selector *selector)
 {
-	const struct selector_row *row = narrowest(asks);
+	const struct selector_row *row = narrowest(selector);
 
 	return row == NULL ? 0 : row->count;
 }
@@ -70,16 +70,16 @@ static void add_pin(struct volume_index *index, struct volume_pin pin)
 }
 
 bool volume_index_add(struct volume_index *index, uint32_t item,
-                      const struct selector *asks)
+                      const struct selector *selector)
 {
-	const struct selector_row *row = narrowest(asks);
+	const struct selector_row *row = narrowest(selector);
 
 	if (row == NULL || !add_key(index, row->key))
 		return false;
 	for (uint32_t i = 0; i < row->count; i++)
 		add_pin(index, (struct volume_pin){
 				       .key = row->key,
-				       .value = selector_values(asks, row)[i],
+				       .value = selector_values(selector, row)[i],
 				       .item = item,
 			       });
 	return true;

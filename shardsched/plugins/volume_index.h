@@ -33,12 +33,12 @@ struct volume_index {
 };
 
 /* How many pins a thing takes; 0: it is loose. NULL: it asks nothing of nodes. */
-uint32_t volume_index_pins(const struct selector *asks);
+uint32_t volume_index_pins(const struct selector *selector);
 /* Makes room for so many pins; false: the arena is full. */
 bool volume_index_init(struct volume_index *index, struct pl_arena *arena, uint32_t pins);
 /* false: the thing is loose, so every node is a candidate. */
 bool volume_index_add(struct volume_index *index, uint32_t item,
-                      const struct selector *asks);
+                      const struct selector *selector);
 
 /* Iterates over the candidates of a node, in no order. Zeroed: at the beginning. */
 struct volume_walk {

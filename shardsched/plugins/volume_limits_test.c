@@ -39,10 +39,10 @@ static void limit(int most)
 	PUT_OBJECT(csi_node, text);
 }
 
-static const char *says(const struct plugin *row)
+static const char *reasons_of(const struct plugin *row)
 {
 	T_EQ(prepare(row), VERDICT_SUCCESS);
-	return node_says(row, slot);
+	return node_reasons(row, slot);
 }
 
 T_CASE(each_volume_of_a_driver_counts_once)
@@ -55,19 +55,19 @@ T_CASE(each_volume_of_a_driver_counts_once)
 	put_bound("q", "two");
 	put_bound("r", "one");
 	ask(POD("b", VOLUME("v", CLAIM_OF("p")) "," VOLUME("w", CLAIM_OF("r"))));
-	T_STR(says(row), "");
+	T_STR(reasons_of(row), "");
 	limit(1);
-	T_STR(says(row), "");
+	T_STR(reasons_of(row), "");
 	limit(0);
-	T_STR(says(row), refusal);
+	T_STR(reasons_of(row), refusal);
 	limit(1);
 	(void)put_pod(slot, POD("a", VOLUME("v", CLAIM_OF("q"))));
-	T_STR(says(row), refusal);
+	T_STR(reasons_of(row), refusal);
 	limit(2);
-	T_STR(says(row), "");
+	T_STR(reasons_of(row), "");
 	limit(1);
 	ask(POD("b", VOLUME("v", CLAIM_OF("q"))));
-	T_STR(says(row), "");
+	T_STR(reasons_of(row), "");
 	end_volumes();
 }
 
@@ -84,9 +84,9 @@ T_CASE(claim_without_a_volume_counts_for_its_class)
 	                  "'storageClassName':'s','volumeName':'gone'}}");
 	ask(POD("b", VOLUME("v", CLAIM_OF("p"))));
 	(void)put_pod(slot, POD("a", VOLUME("v", CLAIM_OF("q"))));
-	T_STR(says(row), "");
+	T_STR(reasons_of(row), "");
 	PUT_OBJECT(storage_class, "{'metadata':{'name':'s'},'provisioner':'d'}");
-	T_STR(says(row), refusal);
+	T_STR(reasons_of(row), refusal);
 	end_volumes();
 }
 
@@ -98,9 +98,9 @@ T_CASE(allocatable_may_have_the_limit)
 	put_bound("p", "one");
 	put_bound("q", "two");
 	ask(POD("b", VOLUME("v", CLAIM_OF("p")) "," VOLUME("w", CLAIM_OF("q"))));
-	T_STR(says(&plugin_node_volume_limits), refusal);
+	T_STR(reasons_of(&plugin_node_volume_limits), refusal);
 	limit(2);
-	T_STR(says(&plugin_node_volume_limits), "");
+	T_STR(reasons_of(&plugin_node_volume_limits), "");
 	end_volumes();
 }
 
@@ -114,21 +114,21 @@ T_CASE(cloud_disks_have_default_limits)
 	slot = put_node("{'metadata':{'name':'m'},'status':{'allocatable':{"
 	                "'attachable-volumes-aws-ebs':'2'}}}");
 	ask(POD("b", EBS("v", "x") "," EBS("w", "y")));
-	T_STR(says(row), "");
+	T_STR(reasons_of(row), "");
 	(void)put_pod(slot, POD("a", EBS("v", "x")));
-	T_STR(says(row), "");
+	T_STR(reasons_of(row), "");
 	PUT_OBJECT(claim, "{'metadata':{'namespace':'n','name':'p'},'spec':{"
 	                  "'volumeName':'pv'}}");
 	PUT_OBJECT(volume, "{'metadata':{'name':'pv'},'spec':{'awsElasticBlockStore':{"
 	                   "'volumeID':'z'}}}");
 	(void)put_pod(slot, POD("c", VOLUME("v", CLAIM_OF("p"))));
-	T_STR(says(row), refusal);
+	T_STR(reasons_of(row), refusal);
 	T_EQ(prepare(&plugin_gce_pd_limits), VERDICT_SKIP);
 	/* A node with a CSINode is left to the driver's limit. */
 	PUT_OBJECT(csi_node, "{'metadata':{'name':'m'},'spec':{'drivers':[{'name':"
 	                     "'ebs.csi.aws.com','allocatable':{'count':2}}]}}");
-	T_STR(says(row), "");
-	T_STR(says(&plugin_node_volume_limits), refusal);
+	T_STR(reasons_of(row), "");
+	T_STR(reasons_of(&plugin_node_volume_limits), refusal);
 	end_volumes();
 }
 
@@ -138,9 +138,9 @@ T_CASE(without_csi_node_cloud_disks_do_not_count_for_the_driver)
 	slot = put_node("{'metadata':{'name':'m'},'status':{'allocatable':{"
 	                "'attachable-volumes-csi-ebs.csi.aws.com':'0'}}}");
 	ask(POD("b", EBS("v", "aws://zone/x")));
-	T_STR(says(&plugin_node_volume_limits), "");
+	T_STR(reasons_of(&plugin_node_volume_limits), "");
 	PUT_OBJECT(csi_node, "{'metadata':{'name':'m'}}");
-	T_STR(says(&plugin_node_volume_limits), refusal);
+	T_STR(reasons_of(&plugin_node_volume_limits), refusal);
 	end_volumes();
 }
 
@@ -156,9 +156,9 @@ T_CASE(disk_with_two_names_counts_once)
 	                   "'ebs.csi.aws.com','volumeHandle':'x'}}}");
 	(void)put_pod(slot, POD("a", VOLUME("v", CLAIM_OF("p"))));
 	ask(POD("b", EBS("v", "aws://zone/x")));
-	T_STR(says(&plugin_node_volume_limits), "");
+	T_STR(reasons_of(&plugin_node_volume_limits), "");
 	ask(POD("b", EBS("v", "aws://zone/y")));
-	T_STR(says(&plugin_node_volume_limits), refusal);
+	T_STR(reasons_of(&plugin_node_volume_limits), refusal);
 	end_volumes();
 }
 
@@ -189,20 +189,20 @@ T_CASE(machine_types_have_their_limits)
 	                "'node.kubernetes.io/instance-type':'m5.large'}}}");
 	fill_node(15);
 	ask(one);
-	T_STR(says(&plugin_gce_pd_limits), "");
-	T_STR(says(&plugin_azure_disk_limits), "");
+	T_STR(reasons_of(&plugin_gce_pd_limits), "");
+	T_STR(reasons_of(&plugin_azure_disk_limits), "");
 	fill_node(1);
-	T_STR(says(&plugin_gce_pd_limits), "");
+	T_STR(reasons_of(&plugin_gce_pd_limits), "");
 	(void)put_pod(slot, POD("y", VOLUME("g", "'gcePersistentDisk':{'pdName':'y'}")));
-	T_STR(says(&plugin_gce_pd_limits), refusal);
-	T_STR(says(&plugin_azure_disk_limits), "");
+	T_STR(reasons_of(&plugin_gce_pd_limits), refusal);
+	T_STR(reasons_of(&plugin_azure_disk_limits), "");
 	fill_node(24);
-	T_STR(says(&plugin_azure_disk_limits), refusal);
-	T_STR(says(&plugin_ebs_limits), "");
+	T_STR(reasons_of(&plugin_azure_disk_limits), refusal);
+	T_STR(reasons_of(&plugin_ebs_limits), "");
 	fill_node(25);
-	T_STR(says(&plugin_ebs_limits), refusal);
+	T_STR(reasons_of(&plugin_ebs_limits), refusal);
 	change_node(slot, "{'metadata':{'name':'m','labels':{"
 	                  "'node.kubernetes.io/instance-type':'m4.large'}}}");
-	T_STR(says(&plugin_ebs_limits), "");
+	T_STR(reasons_of(&plugin_ebs_limits), "");
 	end_volumes();
 }

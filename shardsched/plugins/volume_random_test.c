@@ -218,7 +218,7 @@ static bool is_better(const struct volume *a, const struct volume *b)
 
 static const struct volume *naive_choose(const struct claim *claim,
                                          const struct node_row *at,
-                                         const struct volume *const *taken,
+                                         const struct volume *const *used_volumes,
                                          unsigned count)
 {
 	const struct volume *own = NULL, *best = NULL, *it = NULL;
@@ -227,7 +227,7 @@ static const struct volume *naive_choose(const struct claim *claim,
 		bool is_taken = false;
 
 		for (unsigned i = 0; i < count; i++)
-			is_taken |= taken[i] == it;
+			is_taken |= used_volumes[i] == it;
 		if (is_taken || !fits(it, claim))
 			continue;
 		if (names_it(it, claim) && is_better(it, own))
@@ -288,7 +288,7 @@ static struct open_claims naive_open(void)
 static unsigned naive_waiting(const struct node_row *at)
 {
 	struct open_claims open = naive_open();
-	const struct volume *taken[8];
+	const struct volume *used_volumes[8];
 	unsigned count = 0, refusal = 0;
 
 	for (unsigned i = 0; i < open.count; i++)
@@ -304,9 +304,9 @@ static unsigned naive_waiting(const struct node_row *at)
 
 			if (open.at[i]->selected_node != 0 || open.at[i]->bytes != size)
 				continue;
-			got = naive_choose(open.at[i], at, taken, count);
+			got = naive_choose(open.at[i], at, used_volumes, count);
 			if (got != NULL)
-				taken[count++] = got;
+				used_volumes[count++] = got;
 			else if (refusal == 0)
 				refusal = naive_making(open.at[i], at);
 		}

@@ -14,7 +14,7 @@ enum {
 struct restriction_state {
 	/* How many of the pod's ReadWriteOncePod claims others use; changes while a probe
 	 * moves pods. */
-	int64_t taken;
+	int64_t claims_in_use;
 	bool disks;
 };
 
@@ -47,19 +47,19 @@ static bool repeats_earlier(const struct spec_volume *volume, unsigned at)
 	return false;
 }
 
-static int64_t count_taken(const struct plugin_call *call)
+static int64_t count_claims_in_use(const struct plugin_call *call)
 {
 	const struct spec_volume *volume = spec_volumes(call->spec);
 	struct catalog_key key = {call->spec->namespace, 0, 0};
-	int64_t taken = 0;
+	int64_t claims_in_use = 0;
 
 	for (unsigned i = 0; i < call->spec->volumes; i++) {
 		if (!is_for_one_pod(call, &volume[i]) || repeats_earlier(volume, i))
 			continue;
 		key.name = claim_name_of(call, &volume[i]);
-		taken += claims_users(&call->snapshot->catalog, key) > 0;
+		claims_in_use += claims_users(&call->snapshot->catalog, key) > 0;
 	}
-	return taken;
+	return claims_in_use;
 }
 
 /* The first claim that the pod names and that does not exist. */
@@ -93,37 +93,37 @@ static enum verdict_code pre_filter(const struct plugin_call *call,
 		return VERDICT_UNRESOLVABLE;
 	}
 	state->disks = spec_has_volumes(call->spec, DISK_KINDS);
-	state->taken = count_taken(call);
-	return state->disks || state->taken > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
+	state->claims_in_use = count_claims_in_use(call);
+	return state->disks || state->claims_in_use > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
 }
 
 static unsigned count_uses(const struct plugin_call *call, const struct placed_pod *pod,
                            uint32_t claim)
 {
 	const struct strings *strings = &call->snapshot->model->strings;
-	const struct spec_volume *its = spec_volumes(pod->view->spec);
+	const struct spec_volume *others = spec_volumes(pod->view->spec);
 	unsigned uses = 0;
 
 	for (unsigned i = 0; i < pod->view->spec->volumes; i++)
-		uses += its[i].kind == DRAFT_CLAIM &&
-		        volume_claim_name(strings, &its[i], pod->name) == claim;
+		uses += others[i].kind == DRAFT_CLAIM &&
+		        volume_claim_name(strings, &others[i], pod->name) == claim;
 	return uses;
 }
 
 static void pod_moved(const struct plugin_call *call, const struct placed_pod *pod,
                       int delta)
 {
-	const struct spec_volume *mine = spec_volumes(call->spec);
+	const struct spec_volume *own = spec_volumes(call->spec);
 	struct restriction_state *state = call->state;
 
 	if (pod->view->spec->namespace != call->spec->namespace ||
 	    pod->view->spec->volumes == 0)
 		return;
 	for (unsigned i = 0; i < call->spec->volumes; i++)
-		if (is_for_one_pod(call, &mine[i]) && !repeats_earlier(mine, i))
-			state->taken +=
-				delta * (int64_t)count_uses(
-						call, pod, claim_name_of(call, &mine[i]));
+		if (is_for_one_pod(call, &own[i]) && !repeats_earlier(own, i))
+			state->claims_in_use +=
+				delta * (int64_t)count_uses(call, pod,
+			                                    claim_name_of(call, &own[i]));
 }
 
 /* -- disks ------------------------------------------------------------------------------- */
@@ -131,12 +131,12 @@ static void pod_moved(const struct plugin_call *call, const struct placed_pod *p
 static bool share_a_monitor(const struct spec *spec, const struct spec_volume *a,
                             const struct spec *other, const struct spec_volume *b)
 {
-	const uint32_t *mine = spec_monitors(spec, a);
-	const uint32_t *its = spec_monitors(other, b);
+	const uint32_t *own = spec_monitors(spec, a);
+	const uint32_t *others = spec_monitors(other, b);
 
 	for (uint32_t i = 0; i < a->monitors; i++)
 		for (uint32_t j = 0; j < b->monitors; j++)
-			if (mine[i] == its[j])
+			if (own[i] == others[j])
 				return true;
 	return false;
 }
@@ -164,12 +164,12 @@ static bool volumes_conflict(const struct spec *spec, const struct spec_volume *
 
 static bool specs_conflict(const struct spec *spec, const struct spec *other)
 {
-	const struct spec_volume *mine = spec_volumes(spec);
-	const struct spec_volume *its = spec_volumes(other);
+	const struct spec_volume *own = spec_volumes(spec);
+	const struct spec_volume *others = spec_volumes(other);
 
 	for (unsigned i = 0; i < spec->volumes; i++)
 		for (unsigned j = 0; j < other->volumes; j++)
-			if (volumes_conflict(spec, &mine[i], other, &its[j]))
+			if (volumes_conflict(spec, &own[i], other, &others[j]))
 				return true;
 	return false;
 }
@@ -194,7 +194,7 @@ static void filter_nodes(const struct plugin_call *call, struct node_span span)
 
 	SPAN_EACH_WORD(i, span)
 	{
-		if (state->taken > 0)
+		if (state->claims_in_use > 0)
 			span.bits[i] = 0;
 		if (!state->disks)
 			continue;
@@ -216,7 +216,7 @@ static void explain_refusal(const struct plugin_call *call, uint32_t slot,
 	if (state->disks && node_conflicts(call, slot))
 		verdict_add(verdict, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_DISK_CONFLICT});
-	else if (state->taken > 0)
+	else if (state->claims_in_use > 0)
 		verdict_add(verdict, VERDICT_UNSCHEDULABLE,
 		            &(struct reason){.code = REASON_CLAIM_TAKEN});
 }

@@ -19,8 +19,8 @@ static bool clash(const char *there, const char *comes)
 
 	ask(comes);
 	T_EQ(prepare(row), VERDICT_SUCCESS);
-	clashes = strcmp(node_says(row, slot), "node(s) had no available disk") == 0;
-	T_TRUE(clashes || strcmp(node_says(row, slot), "") == 0);
+	clashes = strcmp(node_reasons(row, slot), "node(s) had no available disk") == 0;
+	T_TRUE(clashes || strcmp(node_reasons(row, slot), "") == 0);
 	snapshot_pod_remove(&snapshot, placed);
 	return clashes;
 }
@@ -80,17 +80,17 @@ T_CASE(used_single_pod_claim_refuses_every_node)
 	far = put_node("{'metadata':{'name':'m'}}");
 	ask(POD("b", CLAIM_OF("p")));
 	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
-	T_STR(sentences(&said), "persistentvolumeclaim \"p\" not found");
+	T_STR(sentences(&pod_verdict), "persistentvolumeclaim \"p\" not found");
 	put_claim("ReadWriteOncePod");
 	T_EQ(prepare(row), VERDICT_SKIP);
 	placed = put_pod(slot, POD("a", CLAIM_OF("p")));
 	T_EQ(prepare(row), VERDICT_SUCCESS);
-	T_STR(node_says(row, slot), taken);
-	T_STR(node_says(row, far), taken);
+	T_STR(node_reasons(row, slot), taken);
+	T_STR(node_reasons(row, far), taken);
 	row->moved(&call, &snapshot.placed[placed], -1);
-	T_STR(node_says(row, far), "");
+	T_STR(node_reasons(row, far), "");
 	row->moved(&call, &snapshot.placed[placed], 1);
-	T_STR(node_says(row, far), taken);
+	T_STR(node_reasons(row, far), taken);
 	put_claim("ReadWriteOnce");
 	T_EQ(prepare(row), VERDICT_SKIP);
 	end_volumes();
@@ -107,7 +107,7 @@ T_CASE(claim_named_twice_counts_once)
 	ask(POD("b", CLAIM_OF("p") "},{'name':'w'," CLAIM_OF("p")));
 	T_EQ(prepare(row), VERDICT_SUCCESS);
 	row->moved(&call, &snapshot.placed[placed], -1);
-	T_STR(node_says(row, slot), "");
+	T_STR(node_reasons(row, slot), "");
 	end_volumes();
 }
 
@@ -124,10 +124,10 @@ T_CASE(claims_named_after_pods_are_compared_by_whole_name)
 	T_EQ(prepare(row), VERDICT_SUCCESS);
 	T_EQ(call.spec->flags & SPEC_BY_NAME, SPEC_BY_NAME);
 	row->moved(&call, &snapshot.placed[placed], -1);
-	T_STR(node_says(row, slot), "");
+	T_STR(node_reasons(row, slot), "");
 	ask(POD("x", CLAIM_OF("c-x")));
 	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
-	T_STR(sentences(&said), "persistentvolumeclaim \"c-x\" not found");
+	T_STR(sentences(&pod_verdict), "persistentvolumeclaim \"c-x\" not found");
 	end_volumes();
 }
 
@@ -145,7 +145,7 @@ T_CASE(pods_without_volumes_are_skipped)
 	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		T_EQ(prepare(rows[i]), VERDICT_SKIP);
 	T_EQ(plugin_volume_binding.epoch(&call), 0);
-	T_EQ(plugin_volume_binding.reserve(&call, 0, &said), VERDICT_SUCCESS);
+	T_EQ(plugin_volume_binding.reserve(&call, 0, &pod_verdict), VERDICT_SUCCESS);
 	end_volumes();
 }
 

@@ -177,11 +177,11 @@ static bool refuses_node(const struct plugin_call *call, uint32_t slot)
 {
 	const struct zone_rules *zones = call->state;
 	const struct labels *labels = call->snapshot->row[slot].node.labels;
-	bool says = false;
+	bool has_zone = false;
 
-	for (unsigned i = 0; i < ZONE_KEYS && !says; i++)
-		says = zones->key[i] != 0 && labels_get(labels, zones->key[i]) != 0;
-	for (uint32_t i = 0; says && i < zones->count; i++)
+	for (unsigned i = 0; i < ZONE_KEYS && !has_zone; i++)
+		has_zone = zones->key[i] != 0 && labels_get(labels, zones->key[i]) != 0;
+	for (uint32_t i = 0; has_zone && i < zones->count; i++)
 		if (!rule_accepts(&zones->rule[i],
 		                  labels_get(labels, zones->rule[i].key)))
 			return true;

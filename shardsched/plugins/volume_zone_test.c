@@ -42,14 +42,14 @@ T_CASE(zoned_volume_goes_to_its_zone)
 	put_claim("'volumeName':'pv'");
 	put_volume("'topology.kubernetes.io/zone':'a__c'");
 	T_EQ(prepare(row), VERDICT_SUCCESS);
-	T_STR(node_says(row, a), "");
-	T_STR(node_says(row, b), refusal);
-	T_STR(node_says(row, other), refusal);
-	T_STR(node_says(row, none), "");
+	T_STR(node_reasons(row, a), "");
+	T_STR(node_reasons(row, b), refusal);
+	T_STR(node_reasons(row, other), refusal);
+	T_STR(node_reasons(row, none), "");
 	put_volume("'topology.kubernetes.io/zone':'c__b'");
 	T_EQ(prepare(row), VERDICT_SUCCESS);
-	T_STR(node_says(row, a), refusal);
-	T_STR(node_says(row, b), "");
+	T_STR(node_reasons(row, a), refusal);
+	T_STR(node_reasons(row, b), "");
 	end_volumes();
 }
 
@@ -78,20 +78,20 @@ T_CASE(missing_objects_have_their_reasons)
 	begin_volumes();
 	ask(pod_json);
 	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
-	T_STR(sentences(&said), "persistentvolumeclaim \"p\" not found");
+	T_STR(sentences(&pod_verdict), "persistentvolumeclaim \"p\" not found");
 	put_claim("'volumeName':'pv'");
 	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
-	T_STR(sentences(&said), "persistentvolume \"pv\" not found");
+	T_STR(sentences(&pod_verdict), "persistentvolume \"pv\" not found");
 	put_claim("");
 	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
-	T_STR(sentences(&said),
+	T_STR(sentences(&pod_verdict),
 	      "PersistentVolumeClaim had no pv name and storageClass name");
 	put_claim("'storageClassName':'s'");
 	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
-	T_STR(sentences(&said), "storageclass.storage.k8s.io \"s\" not found");
+	T_STR(sentences(&pod_verdict), "storageclass.storage.k8s.io \"s\" not found");
 	PUT_OBJECT(storage_class, "{'metadata':{'name':'s'},'provisioner':'x'}");
 	T_EQ(prepare(row), VERDICT_UNRESOLVABLE);
-	T_STR(sentences(&said), "PersistentVolume had no name");
+	T_STR(sentences(&pod_verdict), "PersistentVolume had no name");
 	PUT_OBJECT(storage_class, "{'metadata':{'name':'s'},'provisioner':'x',"
 	                          "'volumeBindingMode':'WaitForFirstConsumer'}");
 	T_EQ(prepare(row), VERDICT_SKIP);

@@ -35,7 +35,7 @@ struct reclaimable {
 	/* the snapshot's change number up to which the sums are valid */
 	uint64_t changes;
 	struct scratch known; /* uint64_t: bits of the slots whose sum is known */
-	struct scratch sum;   /* struct request_sum, by slot */
+	struct scratch sums;  /* struct request_sum, by slot */
 };
 
 enum { RECLAIMABLE_SETS = 2 };
@@ -130,7 +130,7 @@ struct preempt {
 	uint64_t refused_by;
 	const struct snapshot *only; /* the snapshot that the caches are about */
 	struct reclaimable reclaimable[RECLAIMABLE_SETS];
-	struct reclaimable *sum; /* the sums for this priority */
+	struct reclaimable *current; /* the sums for this priority */
 	struct budgets budgets;
 	struct scratch words; /* uint64_t: three sets of slots */
 	struct pl_bitset potential;

@@ -371,14 +371,14 @@ static void find_tied(struct naive_candidates *out)
 static void naive(struct naive_candidates *out)
 {
 	bool candidate[NODES];
-	struct verdict say;
+	struct verdict verdict;
 
 	out->count = 0;
 	T_TRUE(!fits(0)); /* the run under test */
 	for (uint32_t i = 0; i < snapshot.slots; i++) {
-		verdict_clear(&say);
-		cycle_why(rig.cycle, i, &say);
-		candidate[i] = say.code == VERDICT_UNSCHEDULABLE;
+		verdict_clear(&verdict);
+		cycle_why(rig.cycle, i, &verdict);
+		candidate[i] = verdict.code == VERDICT_UNSCHEDULABLE;
 	}
 	for (uint32_t i = 0; i < snapshot.slots; i++)
 		if (candidate[i])
@@ -395,36 +395,36 @@ static uint32_t added_up, asked, most_victims;
 static void real(bool never_sums, struct naive_candidates *out)
 {
 	struct pod_self self = rig_self(preemptor);
-	struct preempt_outcome told;
+	struct preempt_outcome outcome;
 
 	cycle_run(rig.cycle, rig_class(preemptor->spec), &self, 0, &last);
 	rig.preempt->never_sums = never_sums;
-	preempt_run(rig.preempt, rig.cycle, &last, &every, &told);
-	T_EQ(told.code == VERDICT_SUCCESS, told.candidates > 0);
-	out->count = told.candidates;
+	preempt_run(rig.preempt, rig.cycle, &last, &every, &outcome);
+	T_EQ(outcome.code == VERDICT_SUCCESS, outcome.candidates > 0);
+	out->count = outcome.candidates;
 	memset(out->tied, 0, sizeof out->tied);
-	for (uint32_t i = 0; i < told.tied_count; i++)
-		out->tied[told.tied[i]] = true;
-	for (uint32_t i = 0; i < told.candidates; i++) {
-		const struct preempt_candidate *from = &told.candidate[i];
+	for (uint32_t i = 0; i < outcome.tied_count; i++)
+		out->tied[outcome.tied[i]] = true;
+	for (uint32_t i = 0; i < outcome.candidates; i++) {
+		const struct preempt_candidate *from = &outcome.candidate[i];
 
 		out->at[i] = (struct naive_candidate){
 			from->node, from->violations, from->count, {0}};
 		for (uint32_t k = 0; k < from->count; k++)
 			out->at[i].victim[k] =
 				(uint32_t)snapshot
-					.placed[told.all_victims[from->first + k]]
+					.placed[outcome.all_victims[from->first + k]]
 					.user;
 	}
-	if (told.candidates > 0)
-		T_EQ(told.node, told.candidate[told.tied[0]].node);
-	for (uint32_t i = 0; i < told.candidates; i++)
-		most_victims = told.candidate[i].count > most_victims
-		                       ? told.candidate[i].count
+	if (outcome.candidates > 0)
+		T_EQ(outcome.node, outcome.candidate[outcome.tied[0]].node);
+	for (uint32_t i = 0; i < outcome.candidates; i++)
+		most_victims = outcome.candidate[i].count > most_victims
+		                       ? outcome.candidate[i].count
 		                       : most_victims;
-	if (rig.preempt->only_fit && told.candidates > 0)
+	if (rig.preempt->only_fit && outcome.candidates > 0)
 		added_up++;
-	else if (told.candidates > 0)
+	else if (outcome.candidates > 0)
 		asked++;
 }
 
@@ -467,14 +467,15 @@ static void same(const struct naive_candidates *got, const struct naive_candidat
 static void best(uint64_t draw, struct naive_candidate *out)
 {
 	struct preempt_opts opts = every;
-	struct preempt_outcome told;
+	struct preempt_outcome outcome;
 
 	opts.keep_all = false;
 	opts.draw = draw;
-	preempt_run(rig.preempt, rig.cycle, &last, &opts, &told);
-	*out = (struct naive_candidate){told.node, told.violations, told.victims, {0}};
-	for (uint32_t i = 0; i < told.victims; i++)
-		out->victim[i] = (uint32_t)snapshot.placed[told.victim[i]].user;
+	preempt_run(rig.preempt, rig.cycle, &last, &opts, &outcome);
+	*out = (struct naive_candidate){
+		outcome.node, outcome.violations, outcome.victims, {0}};
+	for (uint32_t i = 0; i < outcome.victims; i++)
+		out->victim[i] = (uint32_t)snapshot.placed[outcome.victim[i]].user;
 }
 
 static void is_best(const struct naive_candidate *got,

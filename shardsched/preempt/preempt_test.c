@@ -29,7 +29,7 @@ static const struct preempt_opts kube = {
 static void preempts(const char *json, const char *node, const char *victims)
 {
 	struct pod pod = pod_from(json);
-	struct rig_text told = {{0}, 0};
+	struct rig_text text = {{0}, 0};
 
 	decide(&pod, &kube);
 	T_EQ(out.code, node == NULL ? VERDICT_UNSCHEDULABLE : VERDICT_SUCCESS);
@@ -37,24 +37,24 @@ static void preempts(const char *json, const char *node, const char *victims)
 		T_SPAN(model_text(&model, snapshot.row[out.node].node.name),
 		       pl_span_str(node));
 	for (uint32_t i = 0; i < out.victims; i++)
-		rig_say(&told, "%s" PL_SPAN_FMT, i == 0 ? "" : " ",
+		rig_say(&text, "%s" PL_SPAN_FMT, i == 0 ? "" : " ",
 		        PL_SPAN_ARG(
 				model_text(&model, snapshot.placed[out.victim[i]].name)));
-	T_STR(told.at, victims);
+	T_STR(text.at, victims);
 	snapshot_check(&snapshot);
 	pod_drop(&model, &pod);
 }
 
-static void stands(uint32_t slot, const char *json)
+static void put_placed(uint32_t slot, const char *json)
 {
 	struct pod pod = pod_from(json);
 
-	(void)rig_stand(slot, &pod);
+	(void)rig_put_placed(slot, &pod);
 	pod_drop(&model, &pod);
 }
 
-#define STANDS(slot, name, cpu, priority) \
-	stands(slot, POD(name, ASKS(cpu) ",'priority':" priority))
+#define PUT_PLACED(slot, name, cpu, priority) \
+	put_placed(slot, POD(name, ASKS(cpu) ",'priority':" priority))
 #define STARTED(name, priority, time)                                    \
 	"{'metadata':{'name':'" name "','namespace':'d'},'spec':{" ASKS( \
 		"1") ",'priority':" priority                             \
@@ -66,10 +66,10 @@ T_CASE(as_many_pods_as_possible_are_reprieved)
 
 	rig_begin("", false);
 	a = put_node(NODE("a", "4"));
-	STANDS(a, "high", "1", "50");
-	STANDS(a, "mid", "1", "20");
-	STANDS(a, "low", "1", "10");
-	STANDS(a, "above", "1", "100");
+	PUT_PLACED(a, "high", "1", "50");
+	PUT_PLACED(a, "mid", "1", "20");
+	PUT_PLACED(a, "low", "1", "10");
+	PUT_PLACED(a, "above", "1", "100");
 	preempts(POD("p", ASKS("2") ",'priority':100"), "a", "mid low");
 	preempts(POD("q", ASKS("1") ",'priority':100"), "a", "low");
 	preempts(POD("r", ASKS("1") ",'priority':15"), "a", "low");
@@ -86,9 +86,9 @@ T_CASE(youngest_pods_are_victims_first)
 
 	rig_begin("", false);
 	a = put_node(NODE("a", "3"));
-	stands(a, STARTED("old", "1", "01"));
-	stands(a, STARTED("young", "1", "03"));
-	stands(a, STARTED("middle", "1", "02"));
+	put_placed(a, STARTED("old", "1", "01"));
+	put_placed(a, STARTED("young", "1", "03"));
+	put_placed(a, STARTED("middle", "1", "02"));
 	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "young");
 	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "middle young");
 	rig_end();
@@ -100,17 +100,17 @@ T_CASE(names_decide_between_equal_starts)
 
 	rig_begin("", false);
 	a = put_node(NODE("a", "3"));
-	stands(a, STARTED("r", "1", "01"));
-	stands(a, STARTED("s", "1", "01"));
-	STANDS(a, "t", "1", "9");
+	put_placed(a, STARTED("r", "1", "01"));
+	put_placed(a, STARTED("s", "1", "01"));
+	PUT_PLACED(a, "t", "1", "9");
 	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "s");
 	preempts(POD("q", ASKS("2") ",'priority':9"), "a", "r s");
 	rig_end();
 	rig_begin("", false);
 	b = put_node(NODE("b", "3"));
-	STANDS(b, "r", "1", "1");
-	stands(b, STARTED("s", "1", "01"));
-	STANDS(b, "t", "1", "1");
+	PUT_PLACED(b, "r", "1", "1");
+	put_placed(b, STARTED("s", "1", "01"));
+	PUT_PLACED(b, "t", "1", "1");
 	preempts(POD("p", ASKS("1") ",'priority':9"), "b", "r");
 	preempts(POD("q", ASKS("2") ",'priority':9"), "b", "t r");
 	rig_end();
@@ -122,12 +122,15 @@ T_CASE(protected_pods_are_reprieved_first)
 
 	rig_begin("", false);
 	a = put_node(NODE("a", "3"));
-	STANDS(a, "high", "1", "5");
-	stands(a, "{'metadata':{'name':'protected','namespace':'d','labels':{'app':'w'}},"
-	          "'spec':{" ASKS("1") ",'priority':1}}");
-	stands(a,
-	       "{'metadata':{'name':'protected2','namespace':'d','labels':{'app':'w'}},"
-	       "'spec':{" ASKS("1") ",'priority':1}}");
+	PUT_PLACED(a, "high", "1", "5");
+	put_placed(
+		a,
+		"{'metadata':{'name':'protected','namespace':'d','labels':{'app':'w'}},"
+		"'spec':{" ASKS("1") ",'priority':1}}");
+	put_placed(
+		a,
+		"{'metadata':{'name':'protected2','namespace':'d','labels':{'app':'w'}},"
+		"'spec':{" ASKS("1") ",'priority':1}}");
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':1}}");
 	/* One protected pod may go, the second one would overdraw the budget. */
@@ -147,9 +150,9 @@ T_CASE(protected_pods_are_reprieved_first)
 	/* A budget never selects pods without labels. */
 	rig_begin("", false);
 	a = put_node(NODE("a", "2"));
-	STANDS(a, "high", "1", "5");
-	stands(a, "{'metadata':{'name':'bare','namespace':'d'},'spec':{" ASKS(
-			  "1") ",'priority':1}}");
+	PUT_PLACED(a, "high", "1", "5");
+	put_placed(a, "{'metadata':{'name':'bare','namespace':'d'},'spec':{" ASKS(
+			      "1") ",'priority':1}}");
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchExpressions':[{'key':'no','operator':'DoesNotExist'}]}}}");
 	preempts(POD("p", ASKS("1") ",'priority':9"), "a", "bare");
@@ -165,10 +168,10 @@ T_CASE(better_candidate_is_chosen)
 	a = put_node(NODE("a", "2"));
 	b = put_node(NODE("b", "2"));
 	c = put_node(NODE("c", "2"));
-	STANDS(a, "a1", "2", "7");
-	STANDS(b, "b1", "2", "3");
-	STANDS(c, "c1", "1", "3");
-	STANDS(c, "c2", "1", "3");
+	PUT_PLACED(a, "a1", "2", "7");
+	PUT_PLACED(b, "b1", "2", "3");
+	PUT_PLACED(c, "c1", "1", "3");
+	PUT_PLACED(c, "c2", "1", "3");
 	/* lowest sum of priorities */
 	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "b1");
 	T_EQ(out.candidates, 3);
@@ -183,9 +186,9 @@ T_CASE(better_candidate_is_chosen)
 	rig_begin("", false);
 	a = put_node(NODE("a", "2"));
 	b = put_node(NODE("b", "2"));
-	STANDS(a, "a1", "1", "0");
-	STANDS(a, "a2", "1", "-2147483648");
-	STANDS(b, "b1", "2", "0");
+	PUT_PLACED(a, "a1", "1", "0");
+	PUT_PLACED(a, "a2", "1", "-2147483648");
+	PUT_PLACED(b, "b1", "2", "0");
 	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "b1");
 	T_EQ(out.tied_count, 1);
 	rig_end();
@@ -204,10 +207,10 @@ T_CASE(protected_and_other_victims_of_equal_age)
 	rig_begin("", false);
 	a = put_node(NODE("a", "2"));
 	b = put_node(NODE("b", "2"));
-	stands(a, PROTECTED("protected-a", "03"));
-	stands(a, STARTED("other-a", "1", "01"));
-	stands(b, PROTECTED("protected-b", "02"));
-	stands(b, STARTED("other-b", "1", "04"));
+	put_placed(a, PROTECTED("protected-a", "03"));
+	put_placed(a, STARTED("other-a", "1", "01"));
+	put_placed(b, PROTECTED("protected-b", "02"));
+	put_placed(b, STARTED("other-b", "1", "04"));
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchLabels':{'app':'w'}}},'status':{'disruptionsAllowed':0}}");
 	preempts(POD("p", ASKS("2") ",'priority':9"), "b", "protected-b other-b");
@@ -238,10 +241,10 @@ T_CASE(losing_node_may_win_next_time)
 	rig_begin("", false);
 	b = put_node(NODE("b", "4"));
 	a = put_node(NODE("a", "4"));
-	STANDS(b, "y1", "2", "2");
-	STANDS(b, "y2", "2", "2");
-	stands(a, PROTECTED("x1", "01"));
-	STANDS(a, "x2", "3", "3");
+	PUT_PLACED(b, "y1", "2", "2");
+	PUT_PLACED(b, "y2", "2", "2");
+	put_placed(a, PROTECTED("x1", "01"));
+	PUT_PLACED(a, "x2", "3", "3");
 	/* A pod of another class asks. */
 	best_is(POD("p", ASKS("2") ",'priority':9"), b);
 	best_is(POD("q", ASKS("1") ",'priority':9"), a);
@@ -260,11 +263,12 @@ T_CASE(nominated_pod_waits_for_its_victims)
 
 	rig_begin("", false);
 	a = put_node(NODE("a", "1"));
-	stands(a,
-	       "{'metadata':{'name':'going','namespace':'d',"
-	       "'deletionTimestamp':'2024-01-01T00:00:00Z'},'spec':{" ASKS(
-		       "1") "},'status':{'conditions':[{'type':'DisruptionTarget','status':'True',"
-	                    "'reason':'PreemptionByScheduler'}]}}");
+	put_placed(
+		a,
+		"{'metadata':{'name':'going','namespace':'d',"
+		"'deletionTimestamp':'2024-01-01T00:00:00Z'},'spec':{" ASKS(
+			"1") "},'status':{'conditions':[{'type':'DisruptionTarget','status':'True',"
+			     "'reason':'PreemptionByScheduler'}]}}");
 	preempts("{'metadata':{'name':'p','namespace':'d'},'spec':{" ASKS(
 			 "1") ",'priority':9},'status':{'nominatedNodeName':'a'}}",
 	         NULL, "");
@@ -273,8 +277,9 @@ T_CASE(nominated_pod_waits_for_its_victims)
 
 	rig_begin("", false);
 	a = put_node(NODE("a", "1"));
-	stands(a, "{'metadata':{'name':'rolled','namespace':'d',"
-	          "'deletionTimestamp':'2024-01-01T00:00:00Z'},'spec':{" ASKS("1") "}}");
+	put_placed(a,
+	           "{'metadata':{'name':'rolled','namespace':'d',"
+	           "'deletionTimestamp':'2024-01-01T00:00:00Z'},'spec':{" ASKS("1") "}}");
 	preempts("{'metadata':{'name':'p','namespace':'d'},'spec':{" ASKS(
 			 "1") ",'priority':9},'status':{'nominatedNodeName':'a'}}",
 	         "a", "rolled");
@@ -288,7 +293,7 @@ T_CASE(unresolvable_nodes_are_not_tried)
 	rig_begin("", false);
 	a = put_node("{'metadata':{'name':'a'},'spec':{'taints':[{'key':'k','effect':"
 	             "'NoSchedule'}]},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
-	STANDS(a, "low", "1", "1");
+	PUT_PLACED(a, "low", "1", "1");
 	preempts(POD("p", ASKS("1") ",'priority':9"), NULL, "");
 	T_EQ(out.tried, 0);
 	preempts(
@@ -319,7 +324,7 @@ T_CASE(search_stops_at_enough_candidates)
 		        "{'metadata':{'name':'n%d'},'status':{'allocatable':{'cpu':'1',"
 		        "'pods':'9'}}}",
 		        i);
-		STANDS(put_node(text.at), "low", "1", "1");
+		PUT_PLACED(put_node(text.at), "low", "1", "1");
 	}
 	for (uint64_t draw = 0; draw < 100; draw++) {
 		struct pod pod = pod_from(POD("p", ASKS("1") ",'priority':9"));
@@ -374,7 +379,7 @@ T_CASE(failed_allocation_restores_the_snapshot)
 		        i);
 		slot = put_node(text.at);
 		for (int k = 0; k < 9; k++)
-			STANDS(slot, "low", "1", "1");
+			PUT_PLACED(slot, "low", "1", "1");
 	}
 	rig_budget("{'metadata':{'name':'b','namespace':'d'},'spec':{'selector':{"
 	           "'matchLabels':{'app':'a'}}},'status':{'disruptionsAllowed':1}}");
@@ -397,9 +402,9 @@ T_CASE(later_runs_allocate_nothing)
 
 	rig_begin("", true);
 	a = put_node(NODE("a", "3"));
-	STANDS(a, "x", "1", "1");
-	STANDS(a, "y", "1", "2");
-	STANDS(a, "z", "1", "3");
+	PUT_PLACED(a, "x", "1", "1");
+	PUT_PLACED(a, "y", "1", "2");
+	PUT_PLACED(a, "z", "1", "3");
 	pod = pod_from(POD("p", ASKS("2") ",'priority':9"));
 	decide(&pod, &kube);
 	pl_fault_reset();
@@ -455,7 +460,7 @@ T_CASE(arguments_are_checked)
 T_CASE(plugin_uses_its_arguments)
 {
 	struct preempt_request job = {.opts = {.keep_all = true}};
-	struct verdict say;
+	struct verdict verdict;
 	struct pod pod;
 	uint32_t a;
 
@@ -473,19 +478,19 @@ T_CASE(plugin_uses_its_arguments)
 		                                    NODE("c", "1"), NODE("d", "1")};
 
 		a = put_node(nodes[i]);
-		STANDS(a, "low", "1", "1");
+		PUT_PLACED(a, "low", "1", "1");
 	}
 	pod = pod_from(POD("p", ASKS("1") ",'priority':9"));
 	decide(&pod, &kube);
 	job.preempt = rig.preempt;
 	job.last = &last;
 	cycle_set_post_filter_ctx(rig.cycle, &job);
-	T_EQ(cycle_post_filter(rig.cycle, &say), VERDICT_SUCCESS);
+	T_EQ(cycle_post_filter(rig.cycle, &verdict), VERDICT_SUCCESS);
 	cycle_set_post_filter_ctx(rig.cycle, NULL);
 	T_TRUE(job.ran);
 	T_EQ(job.out.candidates, 1);
 	/* without a request */
-	T_EQ(cycle_post_filter(rig.cycle, &say), VERDICT_UNSCHEDULABLE);
+	T_EQ(cycle_post_filter(rig.cycle, &verdict), VERDICT_UNSCHEDULABLE);
 	pod_drop(&model, &pod);
 	rig_end();
 }
@@ -505,9 +510,9 @@ T_CASE(plugins_that_refuse_without_victims_are_reported)
 
 	rig_begin("", false);
 	(void)put_node(NODE("a", "4"));
-	stands(0, POD("low", "'priority':1,'containers':[{'name':'c','ports':[{"
-	                     "'containerPort':1,'hostPort':1}]}]"));
-	STANDS(0, "high", "2", "9");
+	put_placed(0, POD("low", "'priority':1,'containers':[{'name':'c','ports':[{"
+	                         "'containerPort':1,'hostPort':1}]}]"));
+	PUT_PLACED(0, "high", "2", "9");
 	for (unsigned i = 0; i < 2; i++) { /* the second run uses the cached sums */
 		preempts(request, NULL, "");
 		T_EQ(last.refused_by, ports);
@@ -515,8 +520,8 @@ T_CASE(plugins_that_refuse_without_victims_are_reported)
 	}
 	preempts(lacks, NULL, "");
 	T_EQ(out.refused_by, fit);
-	stands(0, POD("keeper", "'priority':9,'containers':[{'name':'c','ports':[{"
-	                        "'containerPort':1,'hostPort':2}]}]"));
+	put_placed(0, POD("keeper", "'priority':9,'containers':[{'name':'c','ports':[{"
+	                            "'containerPort':1,'hostPort':2}]}]"));
 	preempts(POD("r", "'priority':5,'containers':[{'name':'c','ports':[{"
 	                  "'containerPort':1,'hostPort':2}],'resources':{'requests':{"
 	                  "'cpu':'2'}}}]"),

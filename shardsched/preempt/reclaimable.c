@@ -4,7 +4,7 @@ void reclaimable_done(struct preempt *preempt)
 {
 	for (int i = 0; i < RECLAIMABLE_SETS; i++) {
 		scratch_done(&preempt->reclaimable[i].known);
-		scratch_done(&preempt->reclaimable[i].sum);
+		scratch_done(&preempt->reclaimable[i].sums);
 	}
 }
 
@@ -54,7 +54,7 @@ bool reclaimable_ready(struct preempt *preempt)
 	reclaimable = reclaimable_for(preempt, preempt->priority);
 	if (!scratch_grow_zeroed(&reclaimable->known, pl_bitset_words(snapshot->capacity),
 	                         sizeof(uint64_t)) ||
-	    !scratch_grow(&reclaimable->sum, snapshot->capacity,
+	    !scratch_grow(&reclaimable->sums, snapshot->capacity,
 	                  sizeof(struct request_sum)))
 		return false;
 	if (!snapshot_changed_since(snapshot, reclaimable->changes, on_slot_changed,
@@ -62,7 +62,7 @@ bool reclaimable_ready(struct preempt *preempt)
 		forget_sums(reclaimable);
 	reclaimable->changes = snapshot->changes;
 	reclaimable->used = preempt->run;
-	preempt->sum = reclaimable;
+	preempt->current = reclaimable;
 	return true;
 }
 
@@ -81,21 +81,21 @@ static struct request_sum sum_part(const struct ranking_part *part)
 
 const struct request_sum *reclaimable_known(const struct preempt *preempt, uint32_t slot)
 {
-	const struct reclaimable *reclaimable = preempt->sum;
+	const struct reclaimable *reclaimable = preempt->current;
 	uint64_t known = ((const uint64_t *)reclaimable->known.at)[slot / 64];
 
 	return (known >> slot % 64 & 1) == 0
 	               ? NULL
-	               : (const struct request_sum *)reclaimable->sum.at + slot;
+	               : (const struct request_sum *)reclaimable->sums.at + slot;
 }
 
 const struct request_sum *reclaimable_on(struct preempt *preempt, uint32_t slot,
                                          const struct ranking_part *part)
 {
-	struct reclaimable *reclaimable = preempt->sum;
-	struct request_sum *sum = (struct request_sum *)reclaimable->sum.at + slot;
+	struct reclaimable *reclaimable = preempt->current;
+	struct request_sum *sum = (struct request_sum *)reclaimable->sums.at + slot;
 
-	PL_ASSERT(reclaimable->sum.at != NULL && slot < reclaimable->sum.cap);
+	PL_ASSERT(reclaimable->sums.at != NULL && slot < reclaimable->sums.cap);
 	if (reclaimable_known(preempt, slot) == NULL) {
 		*sum = sum_part(part);
 		((uint64_t *)reclaimable->known.at)[slot / 64] |= UINT64_C(1)

@@ -128,12 +128,12 @@ static struct key_layout make_layout(const struct victim *victim, uint32_t count
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t priority = priority_shifted(victim[i].priority);
 		int64_t ms = victim[i].started_ms;
-		int64_t said = ms == NOT_STARTED ? INT64_MIN : ms;
+		int64_t start_ms = ms == NOT_STARTED ? INT64_MIN : ms;
 
 		lowest = priority < lowest ? priority : lowest;
 		code.highest = priority > code.highest ? priority : code.highest;
 		code.first_ms = ms < code.first_ms ? ms : code.first_ms;
-		last_ms = said > last_ms ? said : last_ms;
+		last_ms = start_ms > last_ms ? start_ms : last_ms;
 	}
 	/* A node has fewer than 2^26 pods, so some bits remain. */
 	code.age_bits = 64 - code.index_bits - bits_needed(code.highest - lowest);

@@ -13,7 +13,7 @@ static unsigned in_place(unsigned from, unsigned to, enum queue_place place)
 /* Room for five among forty pods of a class is found with few attempts. */
 T_CASE(woken_class_doubles_its_probes)
 {
-	unsigned room = 5, attempts = 0;
+	unsigned free_places = 5, attempts = 0;
 	struct queue_pod *next;
 
 	begin_by(QUEUE_BY_SLA);
@@ -21,12 +21,12 @@ T_CASE(woken_class_doubles_its_probes)
 	for (unsigned i = 0; i < 40; i++)
 		add_refused(i, 0, BIT(FIT));
 	now += 5000;
-	tell(QUEUE_EV_NODE_ADDED, 0);
+	send_event(QUEUE_EV_NODE_ADDED, 0);
 	T_EQ(in_place(0, 40, QUEUE_ACTIVE), 1);
 	while ((next = queue_pop(queue, now)) != NULL) {
 		attempts++;
-		if (room > 0) {
-			room--;
+		if (free_places > 0) {
+			free_places--;
 			queue_placed(queue, next, now);
 			queue_remove(queue, next, now);
 		} else {
@@ -38,7 +38,7 @@ T_CASE(woken_class_doubles_its_probes)
 	T_EQ(in_place(5, 40, QUEUE_WAITING), 35);
 	T_EQ(attempts, 5 + 1); /* the other five were recalled */
 	/* The class was seen to fit, so the next event wakes it without a backoff. */
-	tell(QUEUE_EV_POD_REMOVED, 0);
+	send_event(QUEUE_EV_POD_REMOVED, 0);
 	T_EQ(in_place(5, 40, QUEUE_ACTIVE), 1);
 	end();
 }
@@ -51,7 +51,7 @@ T_CASE(probe_that_does_not_report_is_replaced)
 	for (unsigned i = 0; i < 8; i++)
 		add_refused(i, 0, BIT(FIT));
 	now += 5000;
-	tell(QUEUE_EV_NODE_ADDED, 0);
+	send_event(QUEUE_EV_NODE_ADDED, 0);
 	T_TRUE(pod[0].probe);
 	queue_remove(queue, &pod[0], now);
 	T_TRUE(pod[1].probe && pod[1].place == QUEUE_ACTIVE);
@@ -102,7 +102,7 @@ T_CASE(older_verdict_does_not_count)
 	open_class(0, QUEUE_GOLD, 0);
 	add(0, 0);
 	pop(0);
-	tell(QUEUE_EV_NODE_TAINTS, 1);
+	send_event(QUEUE_EV_NODE_TAINTS, 1);
 	add(1, 0);
 	pop(1);
 	refuse(1, BIT(FIT));
@@ -124,15 +124,15 @@ T_CASE(probe_with_an_older_verdict_keeps_class_open)
 	for (unsigned i = 0; i < 6; i++)
 		add_refused(i, 0, BIT(FIT));
 	now += 5000;
-	tell(QUEUE_EV_NODE_ADDED, 0);
+	send_event(QUEUE_EV_NODE_ADDED, 0);
 	pop(0);
 	queue_placed(queue, &pod[0], now);
 	pop(1);
-	tell(QUEUE_EV_CSI_NODE, 0);
+	send_event(QUEUE_EV_CSI_NODE, 0);
 	pop(2);
 	refuse(2, BIT(FIT));
 	T_TRUE(classes[0].state != QUEUE_CLASS_OPEN);
-	tell(QUEUE_EV_POD_REMOVED, 0);
+	send_event(QUEUE_EV_POD_REMOVED, 0);
 	T_EQ(in_place(0, 6, QUEUE_ACTIVE), 0);
 	refuse(1, BIT(NOTHING));
 	T_EQ(classes[0].probes, 1);
@@ -166,10 +166,10 @@ T_CASE(probes_are_recalled_only_by_newer_verdict)
 	open_class(0, QUEUE_GOLD, 0);
 	add(0, 0);
 	pop(0);
-	tell(QUEUE_EV_CSI_NODE, 0);
+	send_event(QUEUE_EV_CSI_NODE, 0);
 	add_refused(1, 0, BIT(FIT));
 	now += 5000;
-	tell(QUEUE_EV_POD_REMOVED, 0);
+	send_event(QUEUE_EV_POD_REMOVED, 0);
 	T_TRUE(pod[1].probe);
 	refuse(0, BIT(VOLUME));
 	T_EQ(pod[0].place, QUEUE_WAITING);
@@ -188,7 +188,7 @@ T_CASE(backoff_grows_with_vain_wake_ups)
 	T_EQ(classes[0].failures, 1);
 	T_EQ(classes[0].judged_ms + classes[0].backoff_ms, now + 1000);
 	now += 1000;
-	tell(QUEUE_EV_NODE_ADDED, 0);
+	send_event(QUEUE_EV_NODE_ADDED, 0);
 	pop(0);
 	refuse(0, BIT(FIT));
 	T_EQ(classes[0].failures, 2);
@@ -203,12 +203,12 @@ T_CASE(pod_refused_by_no_plugin_is_helped_by_any_event)
 	open_class(0, QUEUE_GOLD, 0);
 	add_refused(0, 0, 0);
 	now += 20000;
-	tell(QUEUE_EV_BUDGET, 0);
+	send_event(QUEUE_EV_BUDGET, 0);
 	T_EQ(pod[0].place, QUEUE_ACTIVE);
 	pop(0);
 	refuse(0, BIT(NOTHING));
 	now += 20000;
-	tell(QUEUE_EV_BUDGET, 0);
+	send_event(QUEUE_EV_BUDGET, 0);
 	T_EQ(pod[0].place, QUEUE_WAITING);
 	end();
 }

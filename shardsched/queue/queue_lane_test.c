@@ -101,7 +101,7 @@ T_CASE(class_moves_with_its_pods)
 	to_lane(0, 1);
 	queue_shut_lanes(queue, 1u << 1);
 	now += 20000;
-	tell(QUEUE_EV_NODE_ADDED, 0);
+	send_event(QUEUE_EV_NODE_ADDED, 0);
 	pop(4);
 	T_TRUE(queue_pop(queue, now) == NULL);
 	to_lane(0, 0);

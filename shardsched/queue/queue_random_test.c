@@ -93,7 +93,7 @@ static uint64_t lacks(const struct kind_of_pod *kind)
 	return lacking;
 }
 
-static void tell(enum queue_event_kind kind, unsigned colour)
+static void send_event(enum queue_event_kind kind, unsigned colour)
 {
 	const struct queue_event event = {.kind = kind, .detail = colour};
 
@@ -107,7 +107,7 @@ static void give_back(const struct kind_of_pod *kind)
 	for (unsigned t = 0; t < THINGS; t++) {
 		w.room[kind->colour][t] += kind->wants[t];
 		if (kind->wants[t] > 0)
-			tell(kind_of[t], kind->colour);
+			send_event(kind_of[t], kind->colour);
 	}
 }
 
@@ -411,13 +411,13 @@ static void step(void)
 		end_attempt();
 	} else if (what < 83) {
 		w.room[colour][t] += any(6);
-		tell(kind_of[t], colour);
+		send_event(kind_of[t], colour);
 	} else if (what < 84) {
 		w.room[colour][t] /= 2;
 	} else if (what < 85) {
 		lanes_change();
 	} else if (what < 88) {
-		tell(QUEUE_EV_CSI_NODE, colour);
+		send_event(QUEUE_EV_CSI_NODE, colour);
 	} else {
 		run();
 	}

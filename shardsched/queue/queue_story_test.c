@@ -26,28 +26,28 @@ static uint64_t now, next_ms = UINT64_MAX;
 	(story_len += \
 	 (size_t)snprintf(story + story_len, sizeof story - story_len, __VA_ARGS__))
 
-static size_t describe(const struct queue_pod *p, char *out, size_t room)
+static size_t describe(const struct queue_pod *p, char *out, size_t cap)
 {
 	struct queue_where where = queue_where(queue, p);
-	size_t at = (size_t)snprintf(out, room, "%s", queue_place_name(where.place));
+	size_t at = (size_t)snprintf(out, cap, "%s", queue_place_name(where.place));
 
 	if (where.place != QUEUE_IN_FLIGHT && where.place != QUEUE_OUT)
-		at += (size_t)snprintf(out + at, room - at, " %" PRIu32 " of %" PRIu32,
+		at += (size_t)snprintf(out + at, cap - at, " %" PRIu32 " of %" PRIu32,
 		                       where.position + 1, where.of);
 	if (where.place == QUEUE_BACKOFF)
-		at += (size_t)snprintf(out + at, room - at, " until %" PRIu64,
+		at += (size_t)snprintf(out + at, cap - at, " until %" PRIu64,
 		                       queue_pod_until_ms(p));
 	if (p->cause != QUEUE_NEW)
-		at += (size_t)snprintf(out + at, room - at, ", %s, attempt %" PRIu32,
+		at += (size_t)snprintf(out + at, cap - at, ", %s, attempt %" PRIu32,
 		                       queue_cause_name((enum queue_cause)p->cause),
 		                       p->attempts);
-	return at + (size_t)snprintf(out + at, room - at, "%s%s",
+	return at + (size_t)snprintf(out + at, cap - at, "%s%s",
 	                             where.parked ? ", parked" : "",
 	                             p->probe ? ", for its class" : "");
 }
 
 /* Prints only what has changed. */
-static void say_pod(unsigned i)
+static void print_pod(unsigned i)
 {
 	static char before[PODS][128];
 	char line[128];
@@ -58,11 +58,11 @@ static void say_pod(unsigned i)
 	memcpy(before[i], line, sizeof line);
 }
 
-static void say(const char *what)
+static void print_state(const char *what)
 {
 	SAY("[%6" PRIu64 "] %s\n", now, what);
 	for (unsigned i = 0; i < PODS; i++)
-		say_pod(i);
+		print_pod(i);
 	if (queue_deadline_ms(queue) != next_ms)
 		SAY("          next at %" PRIu64 "\n", queue_deadline_ms(queue));
 	next_ms = queue_deadline_ms(queue);
@@ -78,7 +78,7 @@ static void pop(void)
 
 	T_TRUE(next != NULL);
 	(void)snprintf(what, sizeof what, "%s is popped", names[next - pod]);
-	say(what);
+	print_state(what);
 }
 
 static void refuse(unsigned i, unsigned plugin)
@@ -88,22 +88,22 @@ static void refuse(unsigned i, unsigned plugin)
 	queue_refuse(queue, &pod[i], UINT64_C(1) << plugin, 0, now);
 	(void)snprintf(what, sizeof what, "%s is refused by %s", names[i],
 	               plugins[plugin].name);
-	say(what);
+	print_state(what);
 }
 
-static void tell(enum queue_event_kind kind)
+static void send_event(enum queue_event_kind kind)
 {
 	queue_event(queue, &(struct queue_event){.kind = kind});
-	say(queue_event_name(kind));
+	print_state(queue_event_name(kind));
 	queue_run(queue, now);
-	say("judged");
+	print_state("judged");
 }
 
 static void due(void)
 {
 	now = queue_deadline_ms(queue);
 	queue_run(queue, now);
-	say("time passes");
+	print_state("time passes");
 }
 
 static void open_class(unsigned c, enum queue_level level)
@@ -132,19 +132,20 @@ T_CASE(a_day)
 	queue_add_gated(queue, &pod[BATCH2], &class[1], now, now);
 	queue_add(queue, &pod[GPU], &class[2], now, now);
 	queue_add(queue, &pod[LATE], &class[3], now, now);
-	say("seven pods: three gold, two bronze and one of them gated, a silver, one "
-	    "without SLA");
+	print_state(
+		"seven pods: three gold, two bronze and one of them gated, a silver, one "
+		"without SLA");
 
 	pop();
 	pop();
 	pop();
 	queue_placed(queue, &pod[WEB1], now);
 	queue_remove(queue, &pod[WEB1], now);
-	say("web-1 is bound; the node is full");
+	print_state("web-1 is bound; the node is full");
 	refuse(WEB2, FIT);
 	refuse(WEB3, FIT);
 	pop();
-	tell(QUEUE_EV_NODE_TAINTS);
+	send_event(QUEUE_EV_NODE_TAINTS);
 	now = 1100;
 	refuse(GPU, TAINT);
 	pop();
@@ -153,20 +154,20 @@ T_CASE(a_day)
 	refuse(LATE, FIT);
 
 	now = 1500;
-	tell(QUEUE_EV_POD_REMOVED);
+	send_event(QUEUE_EV_POD_REMOVED);
 	pop();
 	queue_placed(queue, &pod[WEB2], now);
-	say("web-2 has a node");
+	print_state("web-2 has a node");
 	pop();
 	queue_retry(queue, &pod[WEB2], QUEUE_CONFLICT, false, 0, now);
-	say("web-2 met a conflict");
+	print_state("web-2 met a conflict");
 	refuse(WEB3, FIT);
 	pop();
 	queue_placed(queue, &pod[WEB2], now);
 	queue_remove(queue, &pod[WEB2], now);
-	say("web-2 is bound");
+	print_state("web-2 is bound");
 	queue_edit(queue, &pod[BATCH2], &class[1], false, now);
-	say("batch-2 has no gate any more");
+	print_state("batch-2 has no gate any more");
 	pop();
 	pop();
 	refuse(WEB3, FIT);

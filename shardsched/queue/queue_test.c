@@ -61,7 +61,7 @@ T_CASE(requeued_pod_goes_behind_by_priority_and_keeps_age_by_sla)
 		now += 2000;
 		add(1, 0);
 		now += 1;
-		tell(QUEUE_EV_NODE_ADDED, 0);
+		send_event(QUEUE_EV_NODE_ADDED, 0);
 		T_EQ(pod[0].place, QUEUE_ACTIVE);
 		T_EQ(queue_where(queue, &pod[0]).position, 0);
 		now += 1;
@@ -143,18 +143,18 @@ T_CASE(only_helpful_events_move_a_pod)
 	for (unsigned kind = QUEUE_EV_ANY + 1; kind < QUEUE_EVENT_KINDS; kind++)
 		if (kind != QUEUE_EV_NODE_ADDED && kind != QUEUE_EV_POD_REMOVED &&
 		    kind != QUEUE_EV_PVC_ADDED && kind != QUEUE_EV_PV_ADDED)
-			tell((enum queue_event_kind)kind, 1);
+			send_event((enum queue_event_kind)kind, 1);
 	T_EQ(asked, 2); /* about taints, once for the class */
 	for (unsigned i = 0; i < 4; i++)
 		T_EQ(pod[i].place, QUEUE_WAITING);
-	tell(QUEUE_EV_NODE_TAINTS, 2);
+	send_event(QUEUE_EV_NODE_TAINTS, 2);
 	T_EQ(pod[0].place, QUEUE_WAITING);
 	T_EQ(pod[1].place, QUEUE_ACTIVE);
 	T_EQ(pod[2].place, QUEUE_ACTIVE);
-	tell(QUEUE_EV_POD_REMOVED, 1);
+	send_event(QUEUE_EV_POD_REMOVED, 1);
 	T_EQ(pod[0].place, QUEUE_ACTIVE);
 	T_EQ(pod[3].place, QUEUE_WAITING);
-	tell(QUEUE_EV_ANY, 0);
+	send_event(QUEUE_EV_ANY, 0);
 	T_EQ(pod[3].place, QUEUE_ACTIVE);
 	end();
 }
@@ -166,7 +166,7 @@ T_CASE(class_backs_off_before_it_is_woken)
 	open_class(0, QUEUE_NO_SLA, 0);
 	add_refused(0, 0, BIT(FIT));
 	now += 300;
-	tell(QUEUE_EV_NODE_ADDED, 0);
+	send_event(QUEUE_EV_NODE_ADDED, 0);
 	T_EQ(pod[0].place, QUEUE_BACKOFF);
 	T_EQ(queue_pod_until_ms(&pod[0]), now + 700);
 	now += 700;
@@ -174,7 +174,7 @@ T_CASE(class_backs_off_before_it_is_woken)
 	pop(0);
 	refuse(0, BIT(FIT));
 	T_EQ(pod[0].place, QUEUE_WAITING);
-	tell(QUEUE_EV_NODE_ADDED, 0);
+	send_event(QUEUE_EV_NODE_ADDED, 0);
 	T_EQ(queue_pod_until_ms(&pod[0]), now + 2000);
 	end();
 }
@@ -185,14 +185,14 @@ T_CASE(events_in_flight_are_not_lost)
 	open_class(0, QUEUE_NO_SLA, 0);
 	add(0, 0);
 	pop(0);
-	tell(QUEUE_EV_PV_ADDED, 0);
-	tell(QUEUE_EV_NODE_TAINTS, 1);
+	send_event(QUEUE_EV_PV_ADDED, 0);
+	send_event(QUEUE_EV_NODE_TAINTS, 1);
 	refuse(0, BIT(TAINT) | BIT(FIT));
 	T_EQ(pod[0].place, QUEUE_WAITING);
 	now += 1000;
-	tell(QUEUE_EV_ANY, 0);
+	send_event(QUEUE_EV_ANY, 0);
 	pop(0);
-	tell(QUEUE_EV_NODE_TAINTS, 4);
+	send_event(QUEUE_EV_NODE_TAINTS, 4);
 	refuse(0, BIT(TAINT));
 	T_EQ(pod[0].place, QUEUE_BACKOFF);
 	T_EQ(queue_pod_until_ms(&pod[0]), now + 2000);
@@ -212,9 +212,9 @@ T_CASE(events_beyond_the_record_help)
 	add(1, 1);
 	pop(0);
 	pop(1);
-	tell(QUEUE_EV_NODE_TAINTS, 1);
+	send_event(QUEUE_EV_NODE_TAINTS, 1);
 	for (unsigned i = 0; i < 4; i++)
-		tell(QUEUE_EV_PVC_ADDED, 0);
+		send_event(QUEUE_EV_PVC_ADDED, 0);
 	refuse(0, BIT(TAINT));
 	refuse(1, BIT(FIT));
 	T_EQ(pod[0].place, QUEUE_BACKOFF);
@@ -253,7 +253,7 @@ T_CASE(budgets_park_pods)
 	 * left. */
 	T_TRUE(queue_deadline_ms(queue) == UINT64_MAX);
 	now += 1000000;
-	tell(QUEUE_EV_POD_REMOVED, 0);
+	send_event(QUEUE_EV_POD_REMOVED, 0);
 	pop(0);
 	pop(1);
 	pop(2);
@@ -336,7 +336,7 @@ T_CASE(gated_pod_is_not_popped)
 	queue_add_gated(queue, &pod[0], &classes[0], now - 50, now);
 	queue_add_gated(queue, &pod[1], &classes[0], now, now);
 	add(2, 1);
-	tell(QUEUE_EV_ANY, 0);
+	send_event(QUEUE_EV_ANY, 0);
 	T_EQ(pod[0].place, QUEUE_GATED);
 	T_EQ(queue_where(queue, &pod[1]).position, 1);
 	T_EQ(queue_where(queue, &pod[1]).of, 2);
@@ -385,7 +385,7 @@ T_CASE(more_kinds_of_verdicts_than_buckets)
 		queue_refuse(queue, &one[i], (i * 7 + 1) % (1u << 20), 1, now);
 	}
 	now += 5000;
-	tell((enum queue_event_kind)4, 0);
+	send_event((enum queue_event_kind)4, 0);
 	for (unsigned i = 0; i < MANY; i++) {
 		bool waits_for = ((i * 7 + 1) >> 3 & 1) != 0;
 

@@ -22,7 +22,7 @@
  */
 #include "shardsched/queue/queue_int.h"
 
-enum { WAVE_MAX = 1024 };
+enum { PROBES_MAX = 1024 };
 
 static struct queue_class *class_of_link(struct pl_list *link)
 {
@@ -260,7 +260,7 @@ void wait_fits(struct queue *queue, struct queue_class *class, bool probe)
 	class->fits = true;
 	/* Two pods follow each one that was placed, so the number of probes doubles each
 	 * time. */
-	if (probe && class->probes_max < WAVE_MAX)
+	if (probe && class->probes_max < PROBES_MAX)
 		class->probes_max++;
 	wait_open(queue, class);
 }
@@ -344,12 +344,12 @@ static bool bucket_is_due(const struct queue_bucket *bucket)
 }
 
 static unsigned run_bucket(struct queue *queue, struct queue_bucket *bucket,
-                           unsigned room)
+                           unsigned moves_left)
 {
-	while (room > 0 && bucket_is_due(bucket)) {
+	while (moves_left > 0 && bucket_is_due(bucket)) {
 		struct queue_class *class = class_of_link(bucket->classes.next);
 
-		room--;
+		moves_left--;
 		if (wait_helped(queue, class, class->refused_by, class->judged_event)) {
 			wait_open(queue, class);
 			continue;
@@ -358,7 +358,7 @@ static unsigned run_bucket(struct queue *queue, struct queue_bucket *bucket,
 		pl_list_del(&class->link);
 		pl_list_add_tail(&bucket->classes, &class->link);
 	}
-	return room;
+	return moves_left;
 }
 
 static bool flush_is_due(const struct queue *queue)
@@ -370,11 +370,12 @@ static bool flush_is_due(const struct queue *queue)
 
 void wait_run(struct queue *queue)
 {
-	unsigned room = QUEUE_RUN_MAX;
+	unsigned moves_left = QUEUE_RUN_MAX;
 
 	for (unsigned i = 0; i < QUEUE_BUCKETS; i++)
-		room = run_bucket(queue, &queue->buckets[i], room);
-	for (room = QUEUE_RUN_MAX; room > 0 && flush_is_due(queue); room--) {
+		moves_left = run_bucket(queue, &queue->buckets[i], moves_left);
+	for (moves_left = QUEUE_RUN_MAX; moves_left > 0 && flush_is_due(queue);
+	     moves_left--) {
 		queue->flushed++;
 		wait_open(queue, class_of_flush(queue->flush.next));
 	}

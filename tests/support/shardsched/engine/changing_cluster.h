@@ -68,7 +68,7 @@ static bool chance(unsigned percent)
 	return pl_rng_chance(&rng, percent, 100);
 }
 
-static void tell(enum queue_event_kind kind, uint64_t object, uint64_t detail)
+static void send_event(enum queue_event_kind kind, uint64_t object, uint64_t detail)
 {
 	T_TRUE(events_count < EVENTS_MAX);
 	events[events_count++] = (struct queue_event){kind, object, detail};
@@ -155,7 +155,7 @@ static void change_node(unsigned n)
 		slot = rig_slot(&rig, node_name(n));
 		T_TRUE(drop(ENGINE_NODE, "", "n", n));
 		nodes[n].there = false;
-		tell(QUEUE_EV_NODE_REMOVED, slot, 0);
+		send_event(QUEUE_EV_NODE_REMOVED, slot, 0);
 		return;
 	}
 	if (was.there) {
@@ -175,15 +175,15 @@ static void change_node(unsigned n)
 			nodes[n].ebs = is.ebs;
 		}
 		put_node(n);
-		tell(what == 0   ? QUEUE_EV_NODE_LABELS
-		     : what == 1 ? QUEUE_EV_NODE_TAINTS
-		                 : QUEUE_EV_NODE_ALLOCATABLE,
-		     rig_slot(&rig, node_name(n)), 0);
+		send_event(what == 0   ? QUEUE_EV_NODE_LABELS
+		           : what == 1 ? QUEUE_EV_NODE_TAINTS
+		                       : QUEUE_EV_NODE_ALLOCATABLE,
+		           rig_slot(&rig, node_name(n)), 0);
 		return;
 	}
 	nodes[n] = is;
 	put_node(n);
-	tell(QUEUE_EV_NODE_ADDED, rig_slot(&rig, node_name(n)), 0);
+	send_event(QUEUE_EV_NODE_ADDED, rig_slot(&rig, node_name(n)), 0);
 }
 
 /* -- pods ---------------------------------------------------------------------------- */
@@ -297,12 +297,12 @@ static void change_pod(unsigned n)
 		*pod = is;
 		put_pod(n);
 		if (!pod->nominated && nodes[pod->node].there)
-			tell(QUEUE_EV_POD_ADDED, slot_of(n), 0);
+			send_event(QUEUE_EV_POD_ADDED, slot_of(n), 0);
 	} else if (pod->nominated || chance(55)) {
 		T_TRUE(drop(ENGINE_POD, space_of(pod->namespace), "q", n));
 		pod->there = false;
 		if (nodes[pod->node].there)
-			tell(QUEUE_EV_POD_REMOVED, slot_of(n), 0);
+			send_event(QUEUE_EV_POD_REMOVED, slot_of(n), 0);
 	} else {
 		if (chance(50))
 			pod->app ^= 1;
@@ -310,7 +310,7 @@ static void change_pod(unsigned n)
 			pod->terminates = true;
 		put_pod(n);
 		if (nodes[pod->node].there)
-			tell(QUEUE_EV_POD_LABELS, slot_of(n), 0);
+			send_event(QUEUE_EV_POD_LABELS, slot_of(n), 0);
 	}
 }
 
@@ -332,7 +332,7 @@ static void change_claim(unsigned n)
 		uint32_t id = string(name);
 
 		T_TRUE(drop(ENGINE_CLAIM, "s", "c-p", n));
-		tell(QUEUE_EV_PVC_CHANGED, id, string("s"));
+		send_event(QUEUE_EV_PVC_CHANGED, id, string("s"));
 		return;
 	}
 	add(&text,
@@ -347,8 +347,8 @@ static void change_claim(unsigned n)
 		add(&text, ",'volumeName':'v%u'", below(VOLUMES));
 	add(&text, "}}");
 	put(ENGINE_CLAIM, &text);
-	tell(there ? QUEUE_EV_PVC_CHANGED : QUEUE_EV_PVC_ADDED, string(name),
-	     string("s"));
+	send_event(there ? QUEUE_EV_PVC_CHANGED : QUEUE_EV_PVC_ADDED, string(name),
+	           string("s"));
 }
 
 static void change_volume(unsigned n)
@@ -358,7 +358,7 @@ static void change_volume(unsigned n)
 
 	if (chance(25)) {
 		if (drop(ENGINE_VOLUME, "", "v", n))
-			tell(QUEUE_EV_PV_CHANGED, 0, 0);
+			send_event(QUEUE_EV_PV_CHANGED, 0, 0);
 		return;
 	}
 	add(&text, "{'metadata':{'name':'v%u','labels':{%s}},'spec':{", n,
@@ -387,7 +387,7 @@ static void change_volume(unsigned n)
 	    "'capacity':{'storage':'%u'}},'status':{'phase':'Available'}}",
 	    below(2), 1 + below(2));
 	put(ENGINE_VOLUME, &text);
-	tell(chance(50) ? QUEUE_EV_PV_CHANGED : QUEUE_EV_PV_ADDED, 0, 0);
+	send_event(chance(50) ? QUEUE_EV_PV_CHANGED : QUEUE_EV_PV_ADDED, 0, 0);
 }
 
 static void change_class(unsigned n)
@@ -396,7 +396,7 @@ static void change_class(unsigned n)
 
 	if (chance(20)) {
 		if (drop(ENGINE_STORAGE_CLASS, "", "k", n))
-			tell(QUEUE_EV_STORAGE_CLASS, 0, 0);
+			send_event(QUEUE_EV_STORAGE_CLASS, 0, 0);
 		return;
 	}
 	add(&text,
@@ -411,7 +411,7 @@ static void change_class(unsigned n)
 	               : ",'allowedTopologies':[{'matchLabelExpressions':[{'key':"
 	                 "'topology.kubernetes.io/zone','values':['z1']}]}]");
 	put(ENGINE_STORAGE_CLASS, &text);
-	tell(QUEUE_EV_STORAGE_CLASS, 0, 0);
+	send_event(QUEUE_EV_STORAGE_CLASS, 0, 0);
 }
 
 static void change_csi_node(unsigned n)
@@ -420,7 +420,7 @@ static void change_csi_node(unsigned n)
 
 	if (chance(35)) {
 		if (drop(ENGINE_CSI_NODE, "", "n", n))
-			tell(QUEUE_EV_CSI_NODE, 0, 0);
+			send_event(QUEUE_EV_CSI_NODE, 0, 0);
 		return;
 	}
 	add(&text,
@@ -428,7 +428,7 @@ static void change_csi_node(unsigned n)
 	    "'x','allocatable':{'count':%u}}]}}",
 	    n, below(3));
 	put(ENGINE_CSI_NODE, &text);
-	tell(QUEUE_EV_CSI_NODE, 0, 0);
+	send_event(QUEUE_EV_CSI_NODE, 0, 0);
 }
 
 static void change_csi(unsigned n)
@@ -445,7 +445,7 @@ static void change_csi(unsigned n)
 			    chance(70) ? "true" : "false");
 			put(ENGINE_CSI_DRIVER, &text);
 		}
-		tell(QUEUE_EV_CSI_DRIVER, 0, 0);
+		send_event(QUEUE_EV_CSI_DRIVER, 0, 0);
 		return;
 	}
 	add(&text,
@@ -454,7 +454,7 @@ static void change_csi(unsigned n)
 	    "'topology.kubernetes.io/zone':'z%u'}}}",
 	    n, below(2), below(3), below(2));
 	put(ENGINE_CSI_CAPACITY, &text);
-	tell(QUEUE_EV_CSI_CAPACITY, 0, 0);
+	send_event(QUEUE_EV_CSI_CAPACITY, 0, 0);
 }
 
 /* -- spaces, services, budgets -------------------------------------------- */
@@ -466,7 +466,7 @@ static void change_space(unsigned n)
 	add(&text, "{'metadata':{'name':'%s','labels':{'team':'%u'}}}", space_of(n),
 	    below(2));
 	put(ENGINE_NAMESPACE, &text);
-	tell(QUEUE_EV_NAMESPACE_LABELS, string(space_of(n)), 0);
+	send_event(QUEUE_EV_NAMESPACE_LABELS, string(space_of(n)), 0);
 }
 
 static void change_service(unsigned n)
@@ -476,7 +476,7 @@ static void change_service(unsigned n)
 	(void)n;
 	if (chance(40)) {
 		if (drop(ENGINE_SERVICE, "s", "w", 0))
-			tell(QUEUE_EV_WORKLOAD, 0, 0);
+			send_event(QUEUE_EV_WORKLOAD, 0, 0);
 		return;
 	}
 	add(&text,
@@ -484,7 +484,7 @@ static void change_service(unsigned n)
 	    "'%u'}}}",
 	    below(2));
 	put(ENGINE_SERVICE, &text);
-	tell(QUEUE_EV_WORKLOAD, 0, 0);
+	send_event(QUEUE_EV_WORKLOAD, 0, 0);
 }
 
 static void change_budget(unsigned n)
@@ -497,7 +497,7 @@ static void change_budget(unsigned n)
 	    "'matchLabels':{'app':'%u'}}},'status':{'disruptionsAllowed':%u}}",
 	    below(2), below(2));
 	put(ENGINE_BUDGET, &text);
-	tell(QUEUE_EV_BUDGET, 0, 0);
+	send_event(QUEUE_EV_BUDGET, 0, 0);
 }
 
 static const struct {

@@ -12,7 +12,7 @@ static struct pl_arena cycle_arena;
 static struct pod pod;
 static struct pod_self self;
 static struct plugin_call call;
-static struct verdict said;
+static struct verdict pod_verdict;
 static struct plugin_narrow narrow;
 static void *state;
 
@@ -70,9 +70,9 @@ static inline enum verdict_code prepare(const struct plugin *row)
 	                            .state = state,
 	                            .arena = &cycle_arena,
 	                            .change = &snapshot};
-	verdict_clear(&said);
+	verdict_clear(&pod_verdict);
 	narrow = (struct plugin_narrow){{0}};
-	return row->pre_filter(&call, &narrow, &said);
+	return row->pre_filter(&call, &narrow, &pod_verdict);
 }
 
 /* The sentences of the verdict, a line each. */
@@ -93,7 +93,7 @@ static inline const char *sentences(const struct verdict *verdict)
 }
 
 /* The plugin's sentences about a node, "" if it has none; prepare comes first. */
-static inline const char *node_says(const struct plugin *row, uint32_t slot)
+static inline const char *node_reasons(const struct plugin *row, uint32_t slot)
 {
 	uint64_t bits[SNAPSHOT_PAD / 64];
 	struct node_span span = {0, SNAPSHOT_PAD / 64, bits};

@@ -91,7 +91,7 @@ static inline struct pod_self rig_self(const struct pod *pod)
 }
 
 /* Adds the pod to the node, whatever its JSON says. */
-static inline uint32_t rig_stand(uint32_t slot, const struct pod *pod)
+static inline uint32_t rig_put_placed(uint32_t slot, const struct pod *pod)
 {
 	struct pod_on_node there = on_node(pod);
 	uint32_t placed;

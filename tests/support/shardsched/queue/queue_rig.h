@@ -123,7 +123,7 @@ static inline void catch_up(void)
 	check();
 }
 
-static inline void tell(enum queue_event_kind kind, uint64_t object)
+static inline void send_event(enum queue_event_kind kind, uint64_t object)
 {
 	queue_event(queue, &(struct queue_event){.kind = kind, .object = object});
 	check();
