@@ -4,8 +4,8 @@
  *	a cycle runs over all known nodes (the verdict on local nodes stands)
  *	  it finds a node     the pod is placed, if its list is fresh and there is room in
  *	                      remote commits; else the pod waits for these
- *	  it finds none       two partitions whose digests admit the pod, and which were not
- *	                      tried since these were written, are listed; the pod waits
+ *	  it finds none       two partitions whose digests admit the pod, and that were
+ *	                      not tried since these were written, are listed; the pod waits
  *	    none is left      the pod is refused, and waits for events, digests among them
  *
  * Partitions are drawn by the pod, so that shards in the same need do not all go to the
