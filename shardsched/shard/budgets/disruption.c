@@ -18,8 +18,7 @@ static struct preemption_plan *plan_at(struct pl_list *link)
 	return PL_LIST_ITEM(link, struct preemption_plan, disruption.of_all);
 }
 
-/* -- what stands there ----------------------------------------------------------------
- */
+/* -- what stands there ------------------------------------------------------- */
 
 struct sched_budget *sched_budget_find(const struct sched *sched,
                                        const struct keys_id *id)
@@ -287,8 +286,7 @@ void sched_budget_apply_deferred(struct sched *sched, struct sched_budget *budge
 	budget_tidy(sched, budget_entry);
 }
 
-/* -- the view -------------------------------------------------------------------------
- */
+/* -- the view ---------------------------------------------------------------- */
 
 bool disruption_wanted(const struct sched *sched)
 {
@@ -396,8 +394,7 @@ bool disruption_known(const struct sched *sched)
 	       sched->disruption.rev >= sched->disruption.need_rev;
 }
 
-/* -- plans ----------------------------------------------------------------------------
- */
+/* -- plans ------------------------------------------------------------------- */
 
 static struct plan_budget *plan_budget_of(const struct plan_disruption *plan,
                                           const struct sched_budget *budget_entry)
@@ -523,7 +520,7 @@ void disruption_unplan(struct sched *sched, struct preemption_plan *plan)
 	pl_list_del(&disruption->of_all);
 }
 
-/* What the plan relies on does not hold any more. */
+/* The plan relies on budgets that do not allow it any more. */
 static bool is_plan_overdrawn(const struct sched *sched,
                               const struct preemption_plan *plan)
 {
@@ -567,8 +564,7 @@ void disruption_run(struct sched *sched)
 	}
 }
 
-/* -- life -----------------------------------------------------------------------------
- */
+/* -- life -------------------------------------------------------------------- */
 
 void disruption_init(struct sched *sched)
 {

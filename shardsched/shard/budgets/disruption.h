@@ -67,7 +67,7 @@ struct disruption {
 	bool missed;       /* a record was not kept since the list began */
 };
 
-/* What a plan takes of a budget. */
+/* The part of a budget that a plan takes. */
 struct plan_budget {
 	struct sched_budget *budget_entry;
 	uint32_t left; /* victims that are not told yet */
@@ -82,14 +82,13 @@ struct plan_disruption {
 	bool clean;    /* the plan was to overdraw no budget */
 };
 
-/* -- disruption.c ------------------------------------------------------------------------
- */
+/* -- disruption.c ------------------------------------------------------------ */
 
 void disruption_init(struct sched *sched);
 void disruption_done(struct sched *sched);
 
 bool disruption_wanted(const struct sched *sched);
-/* As the notes of relist.h. */
+/* Called like the notes of relist.h. */
 void disruption_begin(struct sched *sched);
 void disruption_records(struct sched *sched, const struct kv_record *records,
                         size_t count);
@@ -97,7 +96,7 @@ void disruption_end(struct sched *sched, int64_t revision);
 void disruption_events(struct sched *sched, const struct kv_event *events, size_t count,
                        int64_t revision);
 void disruption_lost(struct sched *sched);
-/* They are not followed any more, or the store was rewound. */
+/* Budgets are not followed any more, or the store was rewound. */
 void disruption_forget(struct sched *sched);
 
 /* All budgets are known; until then no victims are looked for. */
@@ -126,8 +125,7 @@ void sched_budget_apply_deferred(struct sched *sched, struct sched_budget *budge
 /* Writes the budget into the snapshot's catalog, less what is planned. */
 void sched_budget_publish(struct sched *sched, struct sched_budget *budget_entry);
 
-/* -- disruption_txn.c -----------------------------------------------------------------
- */
+/* -- disruption_txn.c -------------------------------------------------------- */
 
 static inline bool disruption_concerns(enum keys_kind kind)
 {

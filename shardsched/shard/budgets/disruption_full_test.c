@@ -190,7 +190,7 @@ T_CASE(a_plan_that_cannot_be_written_is_reported_and_not_retried_at_once)
 	down();
 }
 
-/* Of two pods that a full budget covers one is to leave, and both are exempt: memory may
+/* One of two pods that a full budget covers is to leave, and both are exempt: memory may
  * fail while the node is marked, which then leaves the snapshot, with the plan. */
 static bool spare_failing(uint64_t nth)
 {

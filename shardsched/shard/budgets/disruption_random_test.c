@@ -44,10 +44,9 @@ static bool has(struct pl_span text, const char *words)
 	return memmem(text.at, text.len, words, strlen(words)) != NULL;
 }
 
-/* -- the judge ------------------------------------------------------------------------
- */
+/* -- the judge --------------------------------------------------------------- */
 
-/* Of a key /schedules/<p>/web/<name>/state. */
+/* The name in a key /schedules/<p>/web/<name>/state. */
 static struct pl_span name_of(struct pl_span key)
 {
 	const char *text = (const char *)key.at;
@@ -170,8 +169,7 @@ static void judge(void)
 	}
 }
 
-/* -- what others do -------------------------------------------------------------------
- */
+/* -- what others do ---------------------------------------------------------- */
 
 static void write_ours(const char *key, const char *value)
 {
@@ -211,7 +209,7 @@ static void submit(uint32_t *pods)
 	write_ours(key, json);
 }
 
-/* As any user might write it: counted or not, allowing much or little. */
+/* Writes a budget as any user might: counted or not, allowing much or little. */
 static void change_budget(void)
 {
 	char key[96], value[512], status[160] = "";

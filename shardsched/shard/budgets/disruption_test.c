@@ -267,7 +267,7 @@ T_CASE(a_new_budget_counts)
 	down();
 }
 
-/* What a restored store has again is not heard of before the commit. */
+/* A budget that a restored store has again is not heard of before the commit. */
 T_CASE(a_budget_that_a_restored_store_has_again_is_lowered)
 {
 	unsigned relists;
@@ -280,7 +280,8 @@ T_CASE(a_budget_that_a_restored_store_has_again_is_lowered)
 	rig_deliver_all(&rig);
 	rig_run(&rig);
 	relists = rig.relists;
-	/* As it was between the two snapshots: the older lock, and no event tells. */
+	/* The store is as it was between the two snapshots, with the older lock, and no
+	 * event tells. */
 	rig_unset(&rig.store, PL_SPAN_LIT("/budgets/lock"));
 	budget("a", "a", 2, 2);
 	rig_get(&rig.store, PL_SPAN_LIT("/budgets/lock"))->mod_revision = 1;

@@ -7,7 +7,7 @@
 #include "shardsched/shard/reservations/preemption.h"
 #include "store/base/alloc.h"
 
-/* -- sums ------------------------------------------------------------ */
+/* -- sums -------------------------------------------------------------------- */
 
 void alloc_sums_add(const struct sched *sched, struct sched_sums *used,
                     const struct spec *spec, uint64_t sign)
@@ -74,7 +74,7 @@ static struct sched_sums sums_of_alloc(const struct alloc *alloc)
 	return sums;
 }
 
-/* -- pods ------------------------------------------------------------ */
+/* -- pods -------------------------------------------------------------------- */
 
 struct alloc_pod alloc_entry_name(const struct sched *sched, const struct sched_pod *pod)
 {
@@ -178,7 +178,7 @@ static void place_entry(struct sched *sched, struct sched_node *node,
 	node_snapshot_failed(sched, node, &err);
 }
 
-/* A pod that terminates, or a victim that is spared after all, changes for spreading. */
+/* A pod that terminates, or a victim that stays after all, changes for spreading. */
 void alloc_entry_mark(struct sched *sched, struct sched_node *node, uint32_t i)
 {
 	const uint32_t marks =
@@ -346,7 +346,7 @@ void alloc_entries_clear(struct sched *sched, struct sched_node *node)
 		entry_drop(sched, node, node->count - 1);
 }
 
-/* -- specs ----------------------------------------------------------- */
+/* -- specs ------------------------------------------------------------------- */
 
 /* More nodes list one pod only when allocs were edited by hand. */
 enum { NODES_FEW = 16 };
@@ -486,7 +486,7 @@ void alloc_entries_reconcile(struct sched *sched, struct sched_pod *pod)
 		alloc_entry_each(sched, pod, on_reconcile, NULL);
 }
 
-/* -- from the alloc and into it --------------------------------------- */
+/* -- from the alloc and into it ---------------------------------------------- */
 
 /* The pods of an alloc, found or made before anything changes, so that nothing fails
  * later. They are pinned: plans that are cancelled meanwhile do not free them. */

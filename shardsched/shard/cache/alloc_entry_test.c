@@ -1,6 +1,6 @@
 /* Pods that several nodes list. */
 #include "shardsched/shard/cache/cache.h"
-#include "shardsched/shard/rules/rules_stale_rig.h"
+#include "tests/support/shardsched/shard/rules_stale_rig.h"
 
 static unsigned count_sharing(void)
 {

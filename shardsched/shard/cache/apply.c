@@ -29,7 +29,7 @@ static bool is_malformed(enum pl_code code)
 	return code == PL_INVALID || code == PL_LIMIT || code == PL_PROTO;
 }
 
-/* -- nodes ------------------------------------------------------------- */
+/* -- nodes ------------------------------------------------------------------- */
 
 static void report_node_changes(struct sched *sched, uint32_t slot, const struct node *a,
                                 const struct node *b)
@@ -153,7 +153,7 @@ static bool apply_alloc(struct sched *sched, struct sched_node *node,
 	return true;
 }
 
-/* -- pods -------------------------------------------------------------- */
+/* -- pods -------------------------------------------------------------------- */
 
 /* No text up to this length has rules over the limit, however much of it is escaped. */
 enum { SHORT_SPEC = (RULE_POD_MAX >> 1) - 1024 };
@@ -353,7 +353,7 @@ static bool apply_state(struct sched *sched, struct sched_pod *pod,
 	return true;
 }
 
-/* -- by key ------------------------------------------------------------ */
+/* -- by key ------------------------------------------------------------------ */
 
 /* The record is newer than what is known of its key. Counts the echoes of this shard's
  * own writes. */
@@ -500,7 +500,7 @@ bool cache_apply(struct sched *sched, const struct keys_id *id,
 	return apply_pod_key(sched, id, record, gone);
 }
 
-/* -- what a list does not have ------------------------------------------ */
+/* -- what a list does not have ----------------------------------------------- */
 
 /* The absence of a node or pod in a txn is deferred to the answer, which may be older
  * than the list. */

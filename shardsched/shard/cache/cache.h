@@ -12,7 +12,7 @@
 
 #include "shardsched/shard/inner.h"
 
-/* -- pods.c -------------------------------------------------------------- */
+/* -- pods.c ------------------------------------------------------------------ */
 
 struct sched_pod *pod_find(const struct sched *sched, uint32_t partition,
                            struct pl_span namespace, struct pl_span name);
@@ -86,7 +86,7 @@ struct sched_pod *pods_after(const struct sched *sched, const struct sched_pod *
 	     pod != NULL;                                                                \
 	     pod = pod##_next, pod##_next = pod == NULL ? NULL : pods_after(sched, pod))
 /* NOLINTEND(bugprone-macro-parentheses) */
-/* -- mismatch.c ------------------------------------------------------------ */
+/* -- mismatch.c -------------------------------------------------------------- */
 
 /* Reports mismatches that have lasted; the deadline says when to call again, UINT64_MAX:
  * never. */
@@ -108,7 +108,7 @@ static inline bool pod_is_owned(const struct sched *sched, const struct sched_po
 	return sched->partition[pod->key[0]].owned;
 }
 
-/* -- nodes.c ------------------------------------------------------------- */
+/* -- nodes.c ----------------------------------------------------------------- */
 
 struct sched_node *node_find(const struct sched *sched, struct pl_span cluster,
                              struct pl_span name);
@@ -150,7 +150,7 @@ void node_tidy(struct sched *sched, struct sched_node *node);
 void node_forget(struct sched *sched, struct sched_node *node);
 void nodes_done(struct sched *sched);
 
-/* -- alloc_entry.c ------------------------------------------------------------ */
+/* -- alloc_entry.c ----------------------------------------------------------- */
 
 /* Adds what a pod of that spec uses, sign times. */
 void alloc_sums_add(const struct sched *sched, struct sched_sums *used,
@@ -202,14 +202,14 @@ PL_NODISCARD enum pl_code alloc_entry_show(struct sched *sched,
                                            const struct sched_node *node,
                                            struct alloc_entry *listed,
                                            struct pl_err *err);
-/* -- alloc_entries_print.c ------------------------------------------------------ */
+/* -- alloc_entries_print.c --------------------------------------------------- */
 
 /* Prints the alloc of the node with what it lists now. */
 PL_NODISCARD enum pl_code alloc_entries_print(struct sched *sched,
                                               struct sched_node *node, struct pl_buf *out,
                                               struct pl_err *err);
 
-/* -- incarnation.c ------------------------------------------------------------- */
+/* -- incarnation.c ----------------------------------------------------------- */
 
 /* The pod that is listed by the alloc being applied may be another incarnation than the
  * one whose spec is known. */
@@ -231,7 +231,7 @@ void incarnation_followed(struct sched *sched, struct sched_pod *pod);
 /* The pod's partition is lost: its spec is watched no more. */
 void incarnation_unfollowed(struct sched *sched, struct sched_pod *pod);
 
-/* -- apply.c -------------------------------------------------------------- */
+/* -- apply.c ----------------------------------------------------------------- */
 
 /* The record of a node or of a pod has that value now; gone: its key is deleted since the
  * record's mod_revision. False: no memory to keep it, and cache_missed is to follow. */
@@ -254,7 +254,7 @@ void cache_sweep_node(struct sched *sched, struct sched_node *node, enum fact fa
 void cache_sweep_pod(struct sched *sched, struct sched_pod *pod, enum fact fact,
                      int64_t revision);
 
-/* -- load.c --------------------------------------------------------------- */
+/* -- load.c ------------------------------------------------------------------ */
 
 /* A partition of this shard is not open yet. */
 bool load_is_running(const struct sched *sched);
@@ -262,7 +262,7 @@ bool load_is_running(const struct sched *sched);
  * yet. */
 bool load_is_awaited(struct sched *sched);
 
-/* -- spec_reads.c ------------------------------------------------------------- */
+/* -- spec_reads.c ------------------------------------------------------------ */
 
 /* The spec is to be read for an alloc of that revision, even if it was read before. */
 void spec_reads_want(struct sched *sched, struct sched_pod *pod, int64_t revision);

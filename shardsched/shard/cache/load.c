@@ -206,7 +206,7 @@ void sched_progress(struct sched *sched, uint32_t partition, enum sched_part par
 		of->upto[part] = revision;
 }
 
-/* -- views ------------------------------------------------------------- */
+/* -- views ------------------------------------------------------------------- */
 
 /* Other shards have partitions, and a pod is to be placed. */
 static bool has_remote_partitions(const struct sched *sched)

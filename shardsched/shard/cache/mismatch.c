@@ -26,7 +26,7 @@ static void set_deadline(struct sched *sched)
 		sched->mismatch_ms = sched->now_ms + DOUBT_MS;
 }
 
-/* -- pods ---------------------------------------------------------------- */
+/* -- pods -------------------------------------------------------------------- */
 
 static bool is_partition_known(const struct sched *sched, uint32_t partition)
 {
@@ -42,7 +42,7 @@ static bool is_pod_mismatched(const struct sched *sched, const struct sched_pod 
 
 	if (!is_partition_known(sched, pod->key[0]) || pod->stage != POD_IDLE)
 		return false;
-	/* What is known of another shard's node may be old. */
+	/* The known alloc of another shard's node may be old. */
 	if (!placed)
 		return pod->listed > 0 &&
 		       (pod->node == NULL || node_is_local(sched, pod->node));
@@ -92,7 +92,7 @@ static void report_pod(struct sched *sched, struct sched_pod *pod)
 	termination_reconcile(sched, pod);
 }
 
-/* -- nodes ---------------------------------------------------------------- */
+/* -- nodes ------------------------------------------------------------------- */
 
 void mismatch_suspect_node(struct sched *sched, struct sched_node *node)
 {
@@ -116,7 +116,7 @@ static void report_node(struct sched *sched, struct sched_node *node)
 	report_malformed(sched, &id, &err);
 }
 
-/* -- time ------------------------------------------------------------------ */
+/* -- time -------------------------------------------------------------------- */
 
 static void age_lists(struct pl_list *fresh, struct pl_list *old)
 {

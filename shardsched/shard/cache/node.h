@@ -51,7 +51,7 @@ struct alloc_entry {
 
 enum node_membership { NODE_OUT, NODE_UNCOUNTED, NODE_COUNTED };
 
-/* What is known of the alloc; NODE_ALLOC_ABSENT exactly while rev[FACT_ALLOC] is 0. */
+/* How the alloc is known; NODE_ALLOC_ABSENT exactly while rev[FACT_ALLOC] is 0. */
 enum node_alloc {
 	NODE_ALLOC_ABSENT,    /* not read yet, or deleted */
 	NODE_ALLOC_MALFORMED, /* nothing of it is known */
@@ -84,14 +84,14 @@ struct sched_node {
 	uint64_t departure_ms;     /* pods leave from then on; 0: to be worked out */
 	int64_t departure_rev;     /* of the alloc by which departure_ms was set */
 	struct pl_list tainted;    /* in sched.tainted: has a NoExecute taint */
-	/* When each of its taints was first seen, by the steady clock of termination_taint.c;
-	 * 0: to be looked at; NULL: all are. */
+	/* When each taint was first seen, by the steady clock of termination_taint.c; 0: to be
+	 * looked at; NULL: all are. */
 	int64_t *tainted_ms;
 	uint32_t waiting_count;
 	uint32_t batched;   /* waiting pods that are in the batch */
 	uint8_t txn;        /* number of the txn that puts the alloc, plus one; 0: none */
 	uint8_t seen[2];    /* generation of the list that had each fact last */
-	uint8_t viewed[2];  /* likewise of the fleet view */
+	uint8_t viewed[2];  /* generation of the fleet view that had each fact last */
 	uint8_t scope;      /* enum node_scope, while a member of the snapshot */
 	uint8_t refusals;   /* conflicts in a row, of a remote node */
 	uint8_t membership; /* enum node_membership */
@@ -104,12 +104,11 @@ struct sched_node {
 	bool gang_full;     /* full was set for a gang the last time */
 	bool ready_local;   /* ready is, or was last, in sched.ready */
 	int64_t rev[2];     /* mod_revision of Node and alloc, by enum fact; 0: absent */
-	uint64_t generation; /* of the alloc: counts its writes */
-	uint64_t left;       /* of the alloc: counts the pods that have left it */
-	uint64_t alone_ms;   /* until then it shares no txn with other nodes */
-	uint64_t
-		excluded_ms; /* until then it is excluded for its conflicts; 0: it is not */
-	struct node node;    /* name 0: the Node is absent or malformed */
+	uint64_t generation;  /* of the alloc: counts its writes */
+	uint64_t left;        /* of the alloc: counts the pods that have left it */
+	uint64_t alone_ms;    /* until then it shares no txn with other nodes */
+	uint64_t excluded_ms; /* excluded until then for its conflicts; 0: it is not */
+	struct node node;     /* name 0: the Node is absent or malformed */
 	struct alloc_entry *listed;     /* in the alloc's order (records/alloc.h) */
 	uint32_t count, cap;            /* of listed */
 	struct sched_reservation *hold; /* in the alloc's order */

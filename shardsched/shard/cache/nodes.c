@@ -16,7 +16,7 @@
 #include "shardsched/shard/termination/termination.h"
 #include "store/base/alloc.h"
 
-/* -- the table ------------------------------------------------------- */
+/* -- the table --------------------------------------------------------------- */
 
 static struct pl_span key_of(const uint32_t key[2])
 {
@@ -120,7 +120,7 @@ void node_tidy(struct sched *sched, struct sched_node *node)
 		node_free(sched, node);
 }
 
-/* -- the snapshot ----------------------------------------------------- */
+/* -- the snapshot ------------------------------------------------------------ */
 
 static enum pl_code slots_reserve(struct sched *sched)
 {
@@ -292,7 +292,7 @@ static bool is_in_snapshot_scope(const struct sched *sched, const struct sched_n
 	       (node_is_local(sched, node) || remote_knows(sched, node->partition));
 }
 
-/* What a txn under way adds is not in the store's alloc yet. */
+/* Entries that a txn under way adds are not in the store's alloc yet. */
 static bool adds_up(const struct sched_node *node)
 {
 	return node->unknown > 0 || node->txn != 0 || alloc_sums_agree(node);
@@ -398,7 +398,7 @@ void nodes_retry_uncounted(struct sched *sched)
 		sched->uncounted_ms = sched->now_ms + SCHED_REPAIR_MS;
 }
 
-/* -- pods that wait --------------------------------------------------- */
+/* -- pods that wait ---------------------------------------------------------- */
 
 void node_redecide_waiting(struct sched *sched, struct sched_node *node)
 {
@@ -452,7 +452,7 @@ void node_set_ready(struct sched *sched, struct sched_node *node)
 	node->ready_local = local;
 }
 
-/* -- the end ---------------------------------------------------------- */
+/* -- the end ----------------------------------------------------------------- */
 
 void node_forget(struct sched *sched, struct sched_node *node)
 {

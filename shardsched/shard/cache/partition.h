@@ -2,8 +2,8 @@
  * A partition of the store as a shard knows it: whether the shard owns it, and how far
  * its lists and watches have come.
  *
- * A partition is owned, open and not quiet while its pods are decided: it opens once every
- * part was listed and all of it was kept (load.c). Partitions that are not owned have
+ * A partition is owned, open and not quiet while its pods are decided: it opens once
+ * every part was listed and all of it was kept (load.c). Partitions that are not owned have
  * nodes and pods here, too, as far as remote lists and allocs have shown them.
  */
 #ifndef SHARDSCHED_SHARD_CACHE_PARTITION_H

@@ -11,8 +11,8 @@
  *	  |<-----------------+----------------------'                                 |
  *	  '---------------------------------- applied --------------------------------'
  *
- * A member of a gang that is bound becomes ASSUMED straight from IDLE, and a loose pod (see
- * below) goes from COMMITTING to IDLE in any case.
+ * A member of a gang that is bound becomes ASSUMED straight from IDLE, and a loose pod
+ * (pod_is_loose) goes from COMMITTING to IDLE in any case.
  *
  * Facts are applied first; pod_reconcile then works out the stage. The stage changes only
  * through pod_set_stage, which asserts that the picture allows the change.
@@ -137,7 +137,7 @@ struct sched_pod {
 	bool tried : 1;    /* a gang member that the gang's last try counted */
 	bool pinned : 1;   /* not freed while an alloc is being applied */
 	bool packed : 1;   /* the uid is packed */
-	bool exempt : 1;   /* not a victim: its eviction can not be written */
+	bool exempt : 1;   /* not a victim: its eviction cannot be written */
 };
 
 /* NULL: the pod is in no gang. */

@@ -18,7 +18,7 @@
 
 enum { CONFLICTS_AT_ONCE = 4 };
 
-/* -- the table -------------------------------------------------------- */
+/* -- the table --------------------------------------------------------------- */
 
 static struct sched_pod *pod_at(const struct pod_table *pods, uint32_t number)
 {
@@ -229,7 +229,7 @@ void pod_tidy(struct sched *sched, struct sched_pod *pod)
 		pod_free(sched, pod);
 }
 
-/* -- in the queue and out of it ---------------------------------------- */
+/* -- in the queue and out of it ---------------------------------------------- */
 
 static void work_add(struct sched *sched, const struct sched_pod *pod, int count)
 {
@@ -400,7 +400,7 @@ void pod_redecide(struct sched *sched, struct sched_pod *pod)
 	pod_retry(sched, pod, QUEUE_CONFLICT, false);
 }
 
-/* -- what follows ------------------------------------------------------ */
+/* -- what follows ------------------------------------------------------------ */
 
 void pod_reconcile(struct sched *sched, struct sched_pod *pod)
 {

@@ -39,7 +39,7 @@ void spec_cache_done(struct spec_cache *spec_cache, struct model *model)
 		template_drop(&spec_cache->entry[i], model);
 }
 
-/* -- keeping -------------------------------------------------------------- */
+/* -- keeping ----------------------------------------------------------------- */
 
 static void template_add_gap(struct spec_template *entry, unsigned is,
                              struct spec_gap gap)
@@ -95,7 +95,7 @@ void spec_cache_add(struct spec_cache *spec_cache, struct model *model,
 	spec_cache->next = (spec_cache->next + 1) % SPEC_CACHE_SIZE;
 }
 
-/* -- finding --------------------------------------------------------------- */
+/* -- finding ----------------------------------------------------------------- */
 
 /* On success in holds what stands in the gaps. */
 static bool template_fits(const struct spec_template *entry, struct pl_span json,

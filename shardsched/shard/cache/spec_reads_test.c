@@ -1,6 +1,6 @@
 /* Specs read by key. */
 #include "shardsched/shard/cache/cache.h"
-#include "shardsched/shard/rules/rules_stale_rig.h"
+#include "tests/support/shardsched/shard/rules_stale_rig.h"
 
 static unsigned gets_in_ms(uint64_t ms)
 {

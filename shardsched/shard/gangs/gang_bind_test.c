@@ -1,5 +1,5 @@
 /* A gang that is bound is listed, whatever settings there are by then. */
-#include "shardsched/shard/gangs/gang_kit.h"
+#include "tests/support/shardsched/shard/large_gang_rig.h"
 
 /* The members name the default profile, which is there again with "". */
 static const char other[] = "{\"profiles\":[{\"schedulerName\":\"night\"}]}";

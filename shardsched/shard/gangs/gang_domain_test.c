@@ -2,7 +2,7 @@
  * Members that come later go into the domain of the bound ones, which are on remote
  * nodes: a-0 and a-1, each of the four nodes being a rack of its own.
  */
-#include "shardsched/shard/gangs/gang_kit.h"
+#include "tests/support/shardsched/shard/large_gang_rig.h"
 
 enum { RACKS = RIG_PARTITIONS };
 
@@ -16,7 +16,7 @@ static uint32_t away(void)
 	return (local() + 1) % RIG_PARTITIONS;
 }
 
-/* Of that partition. */
+/* The name of a node in that partition. */
 static const char *node_name(uint32_t p)
 {
 	static char name[8];

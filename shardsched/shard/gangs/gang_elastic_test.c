@@ -1,5 +1,5 @@
 /* A large gang with a minimum: as many as go at once, and the others after them. */
-#include "shardsched/shard/gangs/gang_kit.h"
+#include "tests/support/shardsched/shard/large_gang_rig.h"
 
 static void put_members(uint32_t min, const char *(*spec)(uint32_t i))
 {

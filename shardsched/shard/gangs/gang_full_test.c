@@ -71,7 +71,7 @@ T_CASE_SECONDS(a_gang_beyond_an_alloc_leaves_the_node_usable, 200)
 	others_go(4100);
 }
 
-/* -- host ports at addresses with long names ------------------------------------- */
+/* -- host ports at addresses with long names --------------------------------- */
 
 static void member(unsigned n, int address)
 {

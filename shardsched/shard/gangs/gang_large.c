@@ -56,7 +56,7 @@ bool large_gangs_want_turn(const struct sched *sched)
 	return false;
 }
 
-/* -- works ------------------------------------------------------- */
+/* -- works ------------------------------------------------------------------- */
 
 struct gang_work *gang_work_get(struct sched *sched, struct sched_gang *gang,
                                 struct gang_record_entry *known)
@@ -77,7 +77,7 @@ struct gang_work *gang_work_get(struct sched *sched, struct sched_gang *gang,
 	return work;
 }
 
-/* What is in a txn stays until that ends. */
+/* A reservation in a txn stays until the txn ends. */
 static void unplan_reservations(struct sched *sched, struct gang_work *work)
 {
 	for (uint32_t i = 0; i < work->plan.nodes; i++) {
@@ -122,7 +122,7 @@ static void work_end(struct sched *sched, struct gang_work *work, bool pause)
 		            sched->now_ms);
 }
 
-/* -- found ------------------------------------------------------- */
+/* -- found ------------------------------------------------------------------- */
 
 static bool is_partition_owned(const struct sched *sched, uint32_t partition)
 {
@@ -146,7 +146,7 @@ static void adopt_records(struct sched *sched)
 	}
 }
 
-/* -- the record -------------------------------------------------- */
+/* -- the record -------------------------------------------------------------- */
 
 static void put_record_phase(struct sched *sched, struct gang_work *work,
                              enum gang_phase phase)
@@ -261,7 +261,7 @@ static void continue_binding(struct sched *sched, struct gang_work *work)
 		delete_record(sched, work);
 }
 
-/* -- what is next ------------------------------------------------ */
+/* -- what is next ------------------------------------------------------------ */
 
 static void report_progress(struct sched *sched, struct gang_work *work)
 {
@@ -341,7 +341,7 @@ static void continue_attempt(struct sched *sched, struct gang_work *work)
 	}
 }
 
-/* -- time -------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------- */
 
 void large_gangs_run(struct sched *sched)
 {

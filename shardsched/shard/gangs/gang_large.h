@@ -113,7 +113,7 @@ static inline void gang_work_set_state(struct gang_work *work, enum gang_work_st
 	work->state = to;
 }
 
-/* It was decided here, and its reservations are this shard's to put. */
+/* The attempt was decided here, and this shard may put its reservations. */
 static inline bool gang_work_is_own(const struct gang_work *work)
 {
 	return work->state == GANG_WORK_DECIDED || work->state == GANG_WORK_OWN ||
@@ -169,7 +169,7 @@ bool large_gang_begin(struct sched *sched, struct sched_gang *gang,
 /* No further attempt is begun: a gang that turns out to be large waits for its turn. */
 bool large_gangs_are_full(const struct sched *sched);
 
-/* -- gang_txn_done.c ------------------------------------------------------------ */
+/* -- gang_txn_done.c --------------------------------------------------------- */
 
 /* A txn of gang_steps.c has ended, and what it brought was applied. */
 void large_gang_txn_done(struct sched *sched, const struct shard_txn *txn);
@@ -198,7 +198,7 @@ bool large_gang_bind_on(struct sched *sched, struct gang_work *work,
                         struct gang_step *step, const struct gang_plan_node *is);
 void large_gangs_release(struct sched *sched);
 
-/* -- gang_rules.c: of one that was decided here, all of whose members wait -------- */
+/* -- gang_rules.c: of one that was decided here, all of whose members wait --- */
 
 enum gang_ruling {
 	GANG_RULING_NOW,
@@ -227,7 +227,7 @@ enum gang_ruling large_gang_fits(struct sched *sched, const struct gang_work *wo
 /* The same in the moment of binding. GANG_RULING_NOW: the locks are gathered. */
 enum gang_ruling large_gang_may_bind(struct sched *sched, struct gang_work *work);
 
-/* -- gang_plan.c ---------------------------------------------------------------- */
+/* -- gang_plan.c ------------------------------------------------------------- */
 
 PL_NODISCARD enum pl_code gang_plan_from_decision(struct sched *sched,
                                                   struct gang_plan *plan,
@@ -259,7 +259,7 @@ struct sched_pod *gang_plan_find_pod(const struct sched *sched,
 /* The pod waits, unchanged since it was decided. */
 bool gang_plan_pod_waits(const struct sched_pod *pod, const struct gang_plan_pod *is);
 
-/* -- gang_steps.c ------------------------------------------------------------------- */
+/* -- gang_steps.c ------------------------------------------------------------ */
 
 /* Puts value into the record, or deletes the record if it is empty. bind: the txn
  * compares registries as well, and has the gathered locks. False: not now. */
@@ -279,7 +279,7 @@ enum gang_step_result {
 	GANG_STEP_NEVER, /* the node does not fit into a transaction alone */
 };
 
-/* What the members take in the alloc once they are listed. */
+/* The room that the members take in the alloc once they are listed. */
 struct gang_step_need {
 	uint32_t bytes, ports;
 };

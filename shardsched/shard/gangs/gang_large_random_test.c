@@ -7,7 +7,7 @@
  * than it has, and no pod is on two. In the end all are bound, and no reservation or
  * record is left.
  */
-#include "shardsched/shard/gangs/gangs_rig.h"
+#include "tests/support/shardsched/shard/gangs_rig.h"
 
 enum { GANGS = 3, MEMBERS = PODS / GANGS, LEAST = MEMBERS - 1, STEPS = 2500 };
 
@@ -24,7 +24,7 @@ static void put_member(uint32_t gang, uint32_t i)
 	there[gang][i] = true;
 }
 
-/* -- what must always be so ---------------------------------------------------- */
+/* -- what must always be so -------------------------------------------------- */
 
 static uint32_t check_gang(uint32_t gang)
 {
@@ -119,7 +119,7 @@ static uint32_t check_all(void)
 	return bound;
 }
 
-/* -- steps --------------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------- */
 
 /* Deletes a pod as its submitter does, comparing that it is not bound. */
 static void take_back(uint32_t gang, uint32_t i)

@@ -1,7 +1,7 @@
 /* Gangs that are too large for one transaction: a record, reservations, then pods. */
-#include "shardsched/shard/gangs/gang_kit.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/shard/large_gang_rig.h"
 
 T_CASE(room_is_reserved_first_and_then_bound)
 {
@@ -89,7 +89,7 @@ T_CASE(a_member_replaced_before_the_flip_ends_the_attempt)
 	is_let_go_by("\"schedulingGates\":[{\"name\":\"g\"}],");
 }
 
-/* It was bound when the record said so, and went. */
+/* The member was bound by the record's word, and went. */
 T_CASE(a_member_that_goes_after_the_flip_is_left_out)
 {
 	char key[64];
@@ -398,7 +398,7 @@ T_CASE(a_malformed_record_goes_with_its_reservations)
 	close_well();
 }
 
-/* What is only planned by then is not waited for. */
+/* A reservation that is only planned by then is not waited for. */
 static void becomes(const char *record)
 {
 	begin();
@@ -433,7 +433,7 @@ T_CASE(a_record_may_be_replaced_before_room_is_reserved)
 	}
 }
 
-/* What a larger attempt left behind is dealt with before a smaller one. */
+/* The rest of a larger attempt is dealt with before a smaller one. */
 T_CASE(a_small_gang_waits_for_a_record)
 {
 	begin();
@@ -453,7 +453,7 @@ T_CASE(a_small_gang_waits_for_a_record)
 	close_well();
 }
 
-/* -- many of them --------------------------------------------------------------- */
+/* -- many of them ------------------------------------------------------------ */
 
 /* The view tells of another shard's record, or of its deletion. */
 static void tell_record(uint32_t number, bool gone)
@@ -622,7 +622,7 @@ T_CASE(attempts_beyond_the_limit_wait_in_the_queue)
 	rig_close(&rig);
 }
 
-/* -- whatever allocation fails ------------------------------------------------- */
+/* -- whatever allocation fails ----------------------------------------------- */
 
 static enum pl_code live_through(void)
 {

@@ -2,7 +2,7 @@
  * A large gang without rules, every member of which the terms of other pods select: each
  * puts the locks of all of these when it is bound.
  */
-#include "shardsched/shard/gangs/gang_kit.h"
+#include "tests/support/shardsched/shard/large_gang_rig.h"
 
 /* With a member's state and the alloc, one more than fits into a transaction. */
 enum { TOO_MANY = OPS - 1 };

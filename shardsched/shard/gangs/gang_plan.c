@@ -186,7 +186,7 @@ void gang_plan_done(struct sched *sched, struct gang_plan *plan)
 	*plan = (struct gang_plan){0};
 }
 
-/* -- as a record ---------------------------------------------------------------- */
+/* -- as a record ------------------------------------------------------------- */
 
 static enum pl_code print_record(struct sched *sched, const struct gang_record *record,
                                  struct pl_arena *arena, struct pl_span *out,
@@ -258,7 +258,7 @@ enum pl_code gang_plan_print_phase(struct sched *sched,
 	return print_record(sched, &record, arena, out, err);
 }
 
-/* -- who is meant ------------------------------------------------------------------ */
+/* -- who is meant ------------------------------------------------------------ */
 
 struct sched_node *gang_plan_find_node(const struct sched *sched,
                                        const struct gang_plan_node *node)

@@ -20,7 +20,7 @@ void gang_records_init(struct sched *sched)
 	pl_list_init(&sched->gang_records.gone);
 }
 
-/* -- the table ------------------------------------------------------------ */
+/* -- the table --------------------------------------------------------------- */
 
 static struct pl_span name_key(const uint32_t key[2])
 {
@@ -218,7 +218,7 @@ bool gang_records_apply(struct sched *sched, const struct keys_id *id,
 	return kept && (known != NULL || gone);
 }
 
-/* -- the view ------------------------------------------------------------------- */
+/* -- the view ---------------------------------------------------------------- */
 
 static void apply_key(struct sched *sched, const struct kv_record *record, bool gone)
 {

@@ -1,5 +1,5 @@
 /*
- * What is known of the records of large gangs (records/gang_record.h): from the view of
+ * The records of large gangs as they are known (records/gang_record.h): from the view of
  * /gangs/, from the fleet view, which brings them in one order with allocs, and from this
  * shard's own txns. The newest value of each record is kept.
  *

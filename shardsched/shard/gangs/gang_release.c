@@ -30,7 +30,7 @@ static void release_reservations(struct sched *sched,
 	gang_step_end(sched, &step);
 }
 
-/* It has had no record for long enough. */
+/* The reservation has had no record for long enough. */
 static bool is_orphaned(const struct sched *sched, struct sched_reservation *hold)
 {
 	if (hold->kind != ALLOC_RESERVATION_GANG || reservation_is_planned(hold) ||

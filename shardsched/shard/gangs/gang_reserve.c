@@ -60,7 +60,7 @@ bool large_gang_members_wait(const struct sched *sched, const struct gang_work *
 	return true;
 }
 
-/* Of two gangs the one that is later in the order of names gives way. */
+/* The gang gives way to another one that comes before it in the order of names. */
 static bool gang_yields(const struct sched *sched, const struct sched_node *node,
                         const uint32_t key[2])
 {
@@ -133,7 +133,7 @@ static bool fits_empty_node(struct sched *sched, const struct gang_work *work,
 	return fits;
 }
 
-/* What is asked once about the whole gang when it first matters, since many nodes may
+/* Answers about the whole gang, found once when they first matter, since many nodes may
  * have been written. What is planned from there on is the gang's own and in no pod's way;
  * rules are asked again when the gang is to be bound. */
 struct reserve_query {
@@ -200,7 +200,7 @@ static void need_add_ports(const struct sched *sched, const struct spec *spec,
 	need->ports += spec->template->ports.count;
 }
 
-/* What the alloc needs when the members replace the reservation. */
+/* The room that the alloc needs when the members replace the reservation. */
 static struct gang_step_need need_of_node(const struct sched *sched,
                                           const struct gang_work *work,
                                           const struct gang_plan_node *is)

@@ -111,7 +111,7 @@ static bool may_decide_all(struct sched *sched, const struct gang_work *work)
 	return now;
 }
 
-/* -- its nodes, as they were without what is kept for it ------------------------ */
+/* -- its nodes, as they were without what is kept for it --------------------- */
 
 static bool has_other_gang_reservation(const struct sched_node *node,
                                        const uint32_t key[2])
@@ -163,7 +163,7 @@ static void lower_reservations(struct sched *sched, const struct gang_work *work
 	reservation_show(sched, node, hold); /* else the node has left the snapshot */
 }
 
-/* -- decided again -------------------------------------------------------------- */
+/* -- decided again ----------------------------------------------------------- */
 
 struct gang_judgement {
 	struct sched *sched;

@@ -1,9 +1,9 @@
 /* Large gangs whose members rules concern: what happens when they are bound, whatever
  * comes then, wherever a shard dies, and when there is no room. */
-#include "shardsched/shard/gangs/gang_rules_kit.h"
 #include "shardsched/shard/rules/lock_backoff.h"
+#include "tests/support/shardsched/shard/ruled_gang_rig.h"
 
-/* -- who comes after it is bound ------------------------------------------ */
+/* -- who comes after it is bound --------------------------------------------- */
 
 /* Decided before the flip, and sent after it. */
 T_CASE(a_decision_made_without_the_gang_fails)
@@ -102,8 +102,8 @@ T_CASE(a_gang_waits_for_one_that_is_bound_and_not_listed)
 	close_both();
 }
 
-/* Its rule was not known when the gang was bound, and the shard that was to list the
- * members may be dead. */
+/* The pod's rule was not known when the gang was bound, and the shard that was to list
+ * the members may be dead. */
 T_CASE(nothing_is_decided_under_rules_while_a_gang_is_bound_and_not_listed)
 {
 	for (unsigned dead = 0; dead < 2; dead++) {
@@ -134,7 +134,7 @@ T_CASE(nothing_is_decided_under_rules_while_a_gang_is_bound_and_not_listed)
 	}
 }
 
-/* -- whoever dies --------------------------------------------------------- */
+/* -- whoever dies ------------------------------------------------------------ */
 
 /* The shard dies at each txn; the last one was applied, or not. */
 T_CASE(the_next_owner_keeps_the_rules)
@@ -196,7 +196,7 @@ T_CASE(a_flip_of_an_old_epoch_is_not_sent_again)
 	}
 }
 
-/* -- what can not be ------------------------------------------------------ */
+/* -- what can not be --------------------------------------------------------- */
 
 T_CASE(more_locks_than_a_transaction_takes_are_reported)
 {
@@ -218,7 +218,7 @@ T_CASE(more_locks_than_a_transaction_takes_are_reported)
 	close_both();
 }
 
-/* -- whatever allocation fails -------------------------------------------- */
+/* -- whatever allocation fails ----------------------------------------------- */
 
 static enum pl_code live_through(void)
 {
@@ -265,7 +265,7 @@ T_CASE_SECONDS(any_allocation_may_fail, 200)
 	T_TRUE(nth > 250);
 }
 
-/* -- who decides under the same lock -------------------------------------- */
+/* -- who decides under the same lock ----------------------------------------- */
 
 /* Another shard puts each lock that the flip compares, and decides under it. */
 static void put_locks_of(unsigned slot)

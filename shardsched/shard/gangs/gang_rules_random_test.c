@@ -10,7 +10,7 @@
  */
 #include <stdarg.h>
 
-#include "shardsched/shard/gangs/gangs_rig.h"
+#include "tests/support/shardsched/shard/gangs_rig.h"
 
 enum {
 	GANGS = 3,
@@ -23,7 +23,7 @@ enum {
 	HISTORIES = 16,
 };
 
-/* -- what there is ------------------------------------------------------------------ */
+/* -- what there is ----------------------------------------------------------- */
 
 /* Rules are about pods of one app, in a zone; 0: no rule. */
 struct gang_pod_kind {
@@ -157,8 +157,7 @@ static void put_pod(uint32_t pod)
 	             pod - GANGS * MEMBERS, labels, rules_of(kind)));
 }
 
-/* -- the judge ------------------------------------------------------------------------
- */
+/* -- the judge --------------------------------------------------------------- */
 
 struct gang_judge_bind {
 	uint32_t pod, node;
@@ -278,7 +277,7 @@ static void see_spec(const struct kv_event *event, const struct keys_id *id)
 	truth.promised[pod] = false;
 }
 
-/* Of a gang whose record is deleted no further member comes. */
+/* No further member of a gang comes once its record is deleted. */
 static void see_gone(uint32_t gang)
 {
 	for (uint32_t i = gang * MEMBERS; i < (gang + 1) * MEMBERS; i++) {
@@ -373,8 +372,7 @@ static void look(void)
 	}
 }
 
-/* -- what others do --------------------------------------------------------------------
- */
+/* -- what others do ---------------------------------------------------------- */
 
 /* The node's alloc without that pod, or unchanged: with its reservations. */
 static void put_alloc(uint32_t n, uint32_t drop)
@@ -469,7 +467,7 @@ static void all_come_of(uint32_t gang)
 		put_pod(gang * MEMBERS + i);
 }
 
-/* -- steps ---------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------- */
 
 static void others_step(void)
 {

@@ -1,8 +1,8 @@
 /* Large gangs whose members rules concern: what other pods do between the steps, until
  * the gang is bound. */
-#include "shardsched/shard/gangs/gang_rules_kit.h"
+#include "tests/support/shardsched/shard/ruled_gang_rig.h"
 
-/* -- as it should be ---------------------------------------------------------------- */
+/* -- as it should be --------------------------------------------------------- */
 
 T_CASE(spreading_over_zones_goes_in_steps)
 {
@@ -37,8 +37,7 @@ T_CASE(affinity_over_zones_goes_in_steps)
 	close_both();
 }
 
-/* -- who comes between the steps ------------------------------------------------------
- */
+/* -- who comes between the steps --------------------------------------------- */
 
 /* From the record on, until its last moment, a pod comes that excludes the members. */
 T_CASE(a_pod_that_comes_while_room_is_reserved_counts)
@@ -110,7 +109,7 @@ T_CASE(a_node_relabelled_meanwhile_counts)
 	close_both();
 }
 
-/* -- nodes that somebody has written ------------------------------------------ */
+/* -- nodes that somebody has written ----------------------------------------- */
 
 static uint64_t cycles(void)
 {
@@ -124,7 +123,8 @@ static uint64_t cycles(void)
 	return most;
 }
 
-/* What was planned there is planned again, after all members have been asked once. */
+/* Reservations planned there are planned again, after all members have been asked
+ * once. */
 T_CASE(all_nodes_that_were_written_are_judged_at_once)
 {
 	uint64_t before;
@@ -177,8 +177,7 @@ T_CASE(an_excluded_node_is_waited_for)
 	close_both();
 }
 
-/* -- terms that come --------------------------------------------------------------------
- */
+/* -- terms that come --------------------------------------------------------- */
 
 /* Until then no rule concerned the members. */
 T_CASE(a_term_registered_before_the_flip_counts)
@@ -200,8 +199,7 @@ T_CASE(a_term_registered_before_the_flip_counts)
 	close_both();
 }
 
-/* -- who is about to be placed here ----------------------------------------------------
- */
+/* -- who is about to be placed here ------------------------------------------ */
 
 /* A decision that is not committed yet cannot be relied on. */
 T_CASE(a_gang_does_not_rely_on_uncommitted_decisions)

@@ -26,7 +26,7 @@ static struct shard_txn *step_txn_begin(struct sched *sched)
 	return NULL;
 }
 
-/* -- the record ------------------------------------------------------------ */
+/* -- the record -------------------------------------------------------------- */
 
 static enum pl_code put_record_entry(struct shard_txn *txn,
                                      const struct gang_record_entry *known,
@@ -75,7 +75,7 @@ bool gang_step_record(struct sched *sched, struct gang_work *work, struct pl_spa
 	return false;
 }
 
-/* -- steps --------------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------- */
 
 /* Adds the compares that all steps have. */
 static bool step_ready(struct sched *sched, struct gang_step *step)
@@ -214,7 +214,7 @@ enum gang_step_result gang_step_reserve(struct sched *sched, struct gang_step *s
 	}
 }
 
-/* -- from a hold to pods ----------------------------------------------------------- */
+/* -- from a hold to pods ----------------------------------------------------- */
 
 static bool assume_member(struct sched *sched, struct sched_node *node,
                           struct sched_pod *pod)
@@ -236,7 +236,7 @@ static bool assume_member(struct sched *sched, struct sched_node *node,
 	return true;
 }
 
-/* What is left of the reservation when only the first pods go. */
+/* The rest of the reservation when only the first pods go. */
 static enum pl_code shrink_to_rest(struct sched *sched, struct sched_reservation *hold,
                                    struct sched_pod *const *pod, uint32_t pods,
                                    uint32_t first)

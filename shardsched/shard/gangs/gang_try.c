@@ -23,7 +23,7 @@ enum { WORK_PER_MEMBER = 64, WORK_LEAST = 4096 };
 /* A plugin number that is not used: no event helps. */
 #define NOBODY (UINT64_C(1) << (QUEUE_PLUGINS_MAX - 1))
 
-/* -- who is to be placed --------------------------------------------------- */
+/* -- who is to be placed ----------------------------------------------------- */
 
 static int cmp_by_age(const void *a, const void *b)
 {
@@ -127,7 +127,7 @@ static enum pl_code find_bound_domain(struct sched *sched, const struct sched_ga
 	return known || *out != 0 ? PL_OK : PL_BUSY;
 }
 
-/* -- refused ------------------------------------------------------------------ */
+/* -- refused ----------------------------------------------------------------- */
 
 static void gang_refuse(struct sched *sched, struct sched_gang *gang, uint64_t by,
                         uint32_t reason)
@@ -175,7 +175,7 @@ static void report_disagrees(struct sched *sched, struct sched_gang *gang,
 	gang_refuse(sched, gang, NOBODY, REASON_GANG_DISAGREES);
 }
 
-/* -- placed -------------------------------------------------------------------- */
+/* -- placed ------------------------------------------------------------------ */
 
 /* Takes back the members that were assumed. */
 static void unassume_members(struct sched *sched, uint32_t count)
@@ -295,7 +295,7 @@ static void on_placed(struct sched *sched, struct sched_gang *gang,
 	gang_refuse(sched, gang, NOBODY, REASON_GANG_LARGE);
 }
 
-/* -- tried ------------------------------------------------------------------------ */
+/* -- tried ------------------------------------------------------------------- */
 
 static bool has_fleet_view(const struct sched *sched)
 {
@@ -474,8 +474,8 @@ static void try_gang(struct sched *sched, struct sched_gang *gang)
 	gang_fault(sched, gang, &err);
 }
 
-/* What is prepared for its members is kept until it is decided, however many classes they
- * have. */
+/* Classes that are prepared for its members are kept until it is decided, however many
+ * there are. */
 void gang_try_now(struct sched *sched, struct sched_gang *gang)
 {
 	struct class_registry *class_registry = sched->class_registry;
@@ -485,7 +485,7 @@ void gang_try_now(struct sched *sched, struct sched_gang *gang)
 	class_registry_release(class_registry);
 }
 
-/* -- and then ---------------------------------------------------------------------- */
+/* -- and then ---------------------------------------------------------------- */
 
 void gang_batch_done(struct sched *sched, struct sched_gang *gang, bool stood)
 {

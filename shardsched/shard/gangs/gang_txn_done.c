@@ -1,4 +1,4 @@
-/* What became of the txns of large gangs. */
+/* Ends the txns of large gangs: what was applied, and what has to be done again. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/gangs/gang_records.h"

@@ -1,6 +1,6 @@
 /* The wall clock is set while room is reserved for a large gang. */
-#include "shardsched/shard/gangs/gang_kit.h"
 #include "shardsched/shard/gangs/gang_large.h"
+#include "tests/support/shardsched/shard/large_gang_rig.h"
 
 enum { HOUR_MS = 3600 * 1000 };
 
@@ -72,7 +72,7 @@ T_CASE(a_clock_that_is_set_back_does_not_keep_a_plan)
 	end_well();
 }
 
-/* It ends this attempt, and no other. */
+/* The set clock ends this attempt, and no other. */
 T_CASE(a_clock_that_is_set_forward_ends_one_attempt)
 {
 	begin_to_hold();

@@ -18,7 +18,7 @@ enum pl_code gangs_init(struct sched *sched, struct pl_err *err)
 	return gang_new(&sched->gangs.tool, err);
 }
 
-/* -- the table ----------------------------------------------------------- */
+/* -- the table --------------------------------------------------------------- */
 
 static struct pl_span key_of(const uint32_t key[3])
 {
@@ -122,7 +122,7 @@ void gangs_close(struct sched *sched)
 	}
 }
 
-/* -- who belongs to it ------------------------------------------------------ */
+/* -- who belongs to it ------------------------------------------------------- */
 
 void gang_set_dirty(struct sched *sched, struct sched_gang *gang)
 {
@@ -194,7 +194,7 @@ void gangs_reconcile_pod(struct sched *sched, struct sched_pod *pod)
 	gang_set_dirty(sched, pod_gang(pod));
 }
 
-/* -- which may be tried ------------------------------------------------------- */
+/* -- which may be tried ------------------------------------------------------ */
 
 static bool is_member_ready(const struct sched_pod *pod)
 {
@@ -357,7 +357,7 @@ uint64_t gangs_deadline_ms(const struct sched *sched)
 	return at_ms;
 }
 
-/* -- the queue's ----------------------------------------------------------------- */
+/* -- the queue's ------------------------------------------------------------- */
 
 bool gang_is_class(const struct queue_class *class)
 {
@@ -390,7 +390,7 @@ bool gang_hint(struct sched *sched, const struct queue_class *class, unsigned pl
 	return asked == 0;
 }
 
-/* -- partitions -------------------------------------------------------------------- */
+/* -- partitions -------------------------------------------------------------- */
 
 void gangs_lost(struct sched *sched, uint32_t partition)
 {

@@ -69,7 +69,7 @@ struct gangs {
 	uint64_t tick_ms;
 };
 
-/* -- gangs.c ------------------------------------------------------------ */
+/* -- gangs.c ----------------------------------------------------------------- */
 
 PL_NODISCARD enum pl_code gangs_init(struct sched *sched, struct pl_err *err);
 void gangs_done(struct sched *sched);
@@ -97,7 +97,7 @@ bool gang_hint(struct sched *sched, const struct queue_class *class, unsigned pl
 void gangs_lost(struct sched *sched, uint32_t partition);
 void gangs_check(const struct sched *sched);
 
-/* -- gang_try.c ---------------------------------------------------------- */
+/* -- gang_try.c -------------------------------------------------------------- */
 
 /* Decides a gang that was popped. */
 void gang_try_now(struct sched *sched, struct sched_gang *gang);
@@ -106,7 +106,7 @@ void gang_batch_done(struct sched *sched, struct sched_gang *gang, bool stood);
 /* The gang does not fit into one transaction. */
 void gang_too_large(struct sched_gang *gang);
 
-/* -- gang_set_reason.c -------------------------------------------------------------- */
+/* -- gang_set_reason.c ------------------------------------------------------- */
 
 PL_PRINTF(4, 5)
 void gang_set_reason(struct sched *sched, struct sched_gang *gang, uint32_t reason,

@@ -4,7 +4,7 @@
  * none of a gang's members is bound, or its minimum is; no node lists more than it has
  * room for, and no pod is on two; in the end all are bound.
  */
-#include "shardsched/shard/gangs/gangs_rig.h"
+#include "tests/support/shardsched/shard/gangs_rig.h"
 
 enum { GANGS = 6, MEMBERS = PODS / GANGS, LEAST = MEMBERS - 1, STEPS = 1500 };
 
@@ -17,7 +17,7 @@ static void put_member(uint32_t gang, uint32_t i)
 	there[gang][i] = true;
 }
 
-/* -- what must always be so ---------------------------------------------------- */
+/* -- what must always be so -------------------------------------------------- */
 
 static uint32_t check_gang(uint32_t gang)
 {
@@ -67,7 +67,7 @@ static uint32_t check_all(void)
 	return bound;
 }
 
-/* -- steps --------------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------- */
 
 /* Deletes a pod as its submitter does, comparing that it is not bound. */
 static void take_back(uint32_t gang, uint32_t i)

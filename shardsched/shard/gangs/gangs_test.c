@@ -153,7 +153,7 @@ T_CASE(a_gang_that_the_store_refuses_goes_in_steps)
 	rig_close(&rig);
 }
 
-/* Nor does a member count that may not run yet, or runs no more. */
+/* A member that may not run yet, or runs no more, does not count. */
 T_CASE(gated_and_ended_members_do_not_count)
 {
 	char key[64];
@@ -391,7 +391,8 @@ static unsigned txn_with_lock(char *key, size_t size)
 	return RIG_OUT_MAX;
 }
 
-/* What its members' rules select must not have changed since they were decided. */
+/* Pods that the members' rules select must not have changed since the members were
+ * decided. */
 T_CASE(members_with_rules_compare_and_put_locks)
 {
 	unsigned with = RIG_OUT_MAX;

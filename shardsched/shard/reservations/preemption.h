@@ -108,7 +108,7 @@ void preemption_cancel_of(struct sched *sched, const struct sched_pod *pod);
 /* Exempt pods may be victims again. */
 void preemption_clear_exempt(struct sched *sched);
 
-/* -- preemption_txn.c ----------------------------------------------- */
+/* -- preemption_txn.c -------------------------------------------------------- */
 
 bool preemption_goes(const struct sched *sched, const struct sched_node *node);
 /* Called before the node's alloc is written. The victims' states are in the txn's

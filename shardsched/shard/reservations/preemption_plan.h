@@ -1,6 +1,5 @@
-/* What makes preemption plans and brings them to their end: preemption.c decides,
- * preemption_plan_make.c makes a plan, preemption_plan.c ends it. Used inside this folder
- * only. */
+/* Making and ending preemption plans: preemption.c decides, preemption_plan_make.c makes
+ * a plan, preemption_plan.c ends it. Used inside this folder only. */
 #ifndef SHARDSCHED_SHARD_RESERVATIONS_PREEMPTION_PLAN_H
 #define SHARDSCHED_SHARD_RESERVATIONS_PREEMPTION_PLAN_H
 

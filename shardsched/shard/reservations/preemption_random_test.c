@@ -12,7 +12,7 @@ enum { STEPS = 2500, WORLDS = 24, ALL = 40, PRIORITIES = 4 };
 
 static uint64_t terminated_ever, nominated_ever;
 
-/* -- pods ---------------------------------------------------------------------- */
+/* -- pods -------------------------------------------------------------------- */
 
 struct random_node {
 	uint32_t partition, cpus;
@@ -78,7 +78,7 @@ static void end(uint32_t i)
 	terminated_ever++;
 }
 
-/* -- what must always be so ---------------------------------------------------- */
+/* -- what must always be so -------------------------------------------------- */
 
 struct random_sums {
 	int64_t pods, leaving, holds;
@@ -153,9 +153,9 @@ static void step(void)
 	held = check_store();
 }
 
-/* -- the end ------------------------------------------------------------------- */
+/* -- the end ----------------------------------------------------------------- */
 
-/* What pods of that priority or a higher one take of a node. */
+/* The cpu that pods of that priority or a higher one take of a node. */
 static int64_t taken_by(const struct alloc *alloc, int priority)
 {
 	int64_t cpus = 0;

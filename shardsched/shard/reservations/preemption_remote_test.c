@@ -1,8 +1,8 @@
 /* Preemption of remote pods, and on remote nodes. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/reservations/preemption_kit.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/preemption_rig.h"
 
 /* The victim's state is read by key, and compared. */
 T_CASE(remote_pods_are_victims_too)
@@ -114,8 +114,8 @@ T_CASE(a_pod_that_left_a_node_takes_room_on_the_next)
 	down();
 }
 
-/* A local node with a local pod of priority ours; a remote node with a remote pod of
- * priority theirs, as its digest says. */
+/* A local node with a local pod of one priority; a remote node with a remote pod of the
+ * other one, as its digest says. */
 static void up_with_neighbours(int ours, int theirs)
 {
 	char json[512];
@@ -229,7 +229,7 @@ T_CASE(local_victims_are_taken_when_no_remote_one_is_less_important)
 	down();
 }
 
-/* Nor to find out that preemption cannot help. */
+/* The view is not taken up to find out that preemption cannot help, either. */
 T_CASE(the_least_important_pod_looks_at_no_remote_nodes)
 {
 	up_with_neighbours(5, 5);
@@ -241,7 +241,7 @@ T_CASE(the_least_important_pod_looks_at_no_remote_nodes)
 	down();
 }
 
-/* -- what is ours and not known --------------------------------------------- */
+/* -- what is ours and not known ---------------------------------------------- */
 
 static unsigned leaving_from(uint32_t p, const char *node)
 {
@@ -363,7 +363,7 @@ T_CASE(room_that_was_made_is_found_on_a_remote_node)
 	down();
 }
 
-/* Nor when the node's partition cannot be listed: the fleet view is taken up then. */
+/* When the node's partition cannot be listed, the fleet view is taken up. */
 T_CASE(room_that_was_made_is_found_when_remote_lists_fail)
 {
 	const char *first = up_nominated_elsewhere();
@@ -397,7 +397,7 @@ T_CASE(room_that_was_taken_is_made_elsewhere)
 	rig_close(&rig);
 }
 
-/* -- who can not be told ------------------------------------------------------ */
+/* -- who can not be told ----------------------------------------------------- */
 
 /* Two nodes; on the cheaper one stands a pod whose state is gone. */
 static void up_with_a_stateless(uint32_t p)

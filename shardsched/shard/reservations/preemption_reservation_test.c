@@ -2,7 +2,7 @@
  * waits. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/reservations/preemption_kit.h"
+#include "tests/support/shardsched/shard/preemption_rig.h"
 
 T_CASE(a_nomination_goes_with_its_pod_or_its_placement)
 {

@@ -1,5 +1,5 @@
 /* Preemption plans that take several transactions. */
-#include "shardsched/shard/reservations/preemption_kit.h"
+#include "tests/support/shardsched/shard/preemption_rig.h"
 
 /* In every alloc that was written: when all leaving pods have left, there is room for the
  * rest. */
@@ -54,7 +54,7 @@ T_CASE(many_victims_leave_in_several_transactions)
 	down();
 }
 
-/* -- who has to go, and wants room himself --------------------------------------- */
+/* -- who has to go, and wants room himself ----------------------------------- */
 
 enum { LOWS = 40 };
 

@@ -1,5 +1,5 @@
 /* Pods that make room for themselves. */
-#include "shardsched/shard/reservations/preemption_kit.h"
+#include "tests/support/shardsched/shard/preemption_rig.h"
 
 T_CASE(less_important_pods_leave_and_the_room_is_reserved)
 {

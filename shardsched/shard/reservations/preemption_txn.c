@@ -156,7 +156,7 @@ enum pl_code preemption_report(struct sched *sched, struct shard_txn *txn,
 }
 
 /* Victims cannot be told, or not for that pod. Until the repair one of the victims is
- * exempt, or the pod is set aside; else the same plan would be found and fail again. */
+ * exempt, or the pod is refused; else the same plan would be found and fail again. */
 static void plan_give_up(struct sched *sched, struct preemption_plan *plan)
 {
 	struct sched_node *node = plan->node;

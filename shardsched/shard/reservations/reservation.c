@@ -19,7 +19,7 @@
 #include "shardsched/shard/report.h"
 #include "store/base/alloc.h"
 
-/* -- amounts ---------------------------------------------------------- */
+/* -- amounts ----------------------------------------------------------------- */
 
 /* The amounts are those that a pod of that spec uses on its node. */
 static bool is_of_spec(const struct node_reservation *is, const struct spec *spec)
@@ -38,7 +38,7 @@ static bool is_of_spec(const struct node_reservation *is, const struct spec *spe
 	return true;
 }
 
-/* -- in the snapshot --------------------------------------------------- */
+/* -- in the snapshot --------------------------------------------------------- */
 
 void reservation_hide(struct sched *sched, struct sched_reservation *hold)
 {
@@ -116,7 +116,7 @@ void reservations_hide(struct sched *sched, struct sched_node *node)
 		reservation_hide(sched, &node->hold[i]);
 }
 
-/* -- what becomes of a pod's -------------------------------------------- */
+/* -- what becomes of a pod's ------------------------------------------------- */
 
 struct sched_reservation *reservation_of_pod(const struct sched_node *node,
                                              const struct sched_pod *pod)
@@ -171,7 +171,7 @@ static bool is_decided_here(const struct sched_node *node, const struct sched_po
 	       pod->node == node;
 }
 
-/* As far as this shard decides it. */
+/* The reservation is not wanted, as far as this shard decides that. */
 static bool is_not_wanted(const struct sched *sched, const struct sched_node *node,
                           const struct sched_reservation *hold)
 {
@@ -305,7 +305,7 @@ void reservations_retry_nominated(struct sched *sched, struct sched_node *node)
 	}
 }
 
-/* -- the row of a node --------------------------------------------------- */
+/* -- the row of a node ------------------------------------------------------- */
 
 /* The pod is nominated on another node, or nowhere any more. */
 static void end_nomination(struct sched *sched, struct sched_node *node,
@@ -325,7 +325,7 @@ void reservation_free(struct sched *sched, struct sched_reservation *hold)
 	model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
 }
 
-/* It stands on no node any more. */
+/* The reservation stands on no node any more. */
 void reservation_end(struct sched *sched, struct sched_node *node,
                      struct sched_reservation *hold)
 {

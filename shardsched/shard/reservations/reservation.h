@@ -2,13 +2,13 @@
  * Reservations: room that is kept on a node, as the node's alloc lists it, for a pod that
  * is nominated there or for a gang that is being bound in steps.
  *
- *	            in a txn's alloc                   the txn was applied
- *	PLANNED <------------------------> ADDING ----------------------> STANDS
- *	(in the snapshot only)   failed     |  ^                          |  ^  |
- *	                                    v  |        in a txn without  |  |  | in a txn
- *	                                  OMITTED       it; failed        v  |  | with less
- *	                       (crowded out of the                   REMOVING   v
- *	                        alloc that is put)                          SHRINKING
+ *	             put in a txn                 applied
+ *	PLANNED <-----------------> ADDING ------------------> STANDS <---> SHRINKING
+ *	in the snapshot    failed    |  ^                       |  ^      a txn puts less
+ *	only                         v  | failed                v  | failed
+ *	                           OMITTED                   REMOVING
+ *	                           the alloc that is put     a txn puts the alloc
+ *	                           has no room for it        without it
  *
  * OMITTED and REMOVING reservations are dropped when the txn is applied; SHRINKING ones
  * stand with the rest then. All states but PLANNED and STANDS last while the node is in a
@@ -23,7 +23,7 @@
 
 #include "shardsched/shard/inner.h"
 
-/* Of nominations (reservation_deadline.c). */
+/* Times of nominations (reservation_deadline.c). */
 enum {
 	RESERVATION_MS = 60000,       /* from its writing to its deadline */
 	RESERVATION_RENEW_MS = 30000, /* so long before that its owner renews it */
@@ -45,20 +45,19 @@ struct sched_reservation {
 	uint32_t key[2];            /* namespace and name of the pod or the gang; held */
 	struct sched_pod *pod;      /* NOMINATED: the pod; else NULL */
 	struct node_reservation is; /* held */
-	/* GANG: what is left when it shrinks, or, while SHRINKING, what was reserved before;
-	 * amounts NULL: it does not shrink; held */
+	/* GANG: the rest when it shrinks or, while SHRINKING, what was reserved before; held;
+	 * amounts NULL: it does not shrink */
 	struct node_reservation rest;
 	int64_t until_ms;
 	int64_t until_next; /* NOMINATED: the deadline that a txn writes; 0: none */
 	uint64_t over_ms; /* NOMINATED: when the node's owner ends it; 0: not known yet */
-	uint64_t
-		orphan_ms; /* GANG: when it is released, if it has no record; 0: not set */
-	uint32_t number;   /* in the snapshot, or SNAPSHOT_NONE */
-	bool nominates;    /* number is that of a nomination */
-	bool taken;        /* goes: the pod was decided for this node */
-	bool unwanted;     /* goes: nothing needs it any more */
-	bool overdue;      /* goes: it was not renewed in time */
-	bool due;          /* NOMINATED: to be renewed, if it is kept */
+	uint64_t orphan_ms; /* GANG: released then if it has no record; 0: not set */
+	uint32_t number;    /* in the snapshot, or SNAPSHOT_NONE */
+	bool nominates;     /* number is that of a nomination */
+	bool taken;         /* goes: the pod was decided for this node */
+	bool unwanted;      /* goes: nothing needs it any more */
+	bool overdue;       /* goes: it was not renewed in time */
+	bool due;           /* NOMINATED: to be renewed, if it is kept */
 };
 
 /* The reservations of an alloc, on their way to a node. */
@@ -93,7 +92,7 @@ static inline bool reservation_goes(const struct sched_reservation *hold)
 	return hold->taken || hold->unwanted || hold->overdue;
 }
 
-/* It is not in the store yet. */
+/* The reservation is not in the store yet. */
 static inline bool reservation_is_planned(const struct sched_reservation *hold)
 {
 	return hold->state == RESERVATION_PLANNED || hold->state == RESERVATION_ADDING ||
@@ -106,15 +105,15 @@ static inline bool reservation_is_out(const struct sched_reservation *hold)
 	return hold->state == RESERVATION_OMITTED || hold->state == RESERVATION_REMOVING;
 }
 
-/* It is in the node's sums, and in the alloc that is printed. */
+/* The reservation is in the node's sums, and in the alloc that is printed. */
 static inline bool reservation_counts(const struct sched_reservation *hold)
 {
 	return hold->state == RESERVATION_ADDING || hold->state == RESERVATION_STANDS ||
 	       hold->state == RESERVATION_SHRINKING;
 }
 
-/* Its pods are found or made, so that nothing fails later. PL_INVALID: no such partition.
- */
+/* The reservations of an alloc; their pods are found or made, so that nothing fails
+ * later. PL_INVALID: no such partition. */
 PL_NODISCARD enum pl_code reservations_read(struct sched *sched,
                                             const struct alloc *alloc,
                                             struct sched_reservations *out);
@@ -147,7 +146,7 @@ struct node_amounts reservations_nominated_amounts(const struct sched_node *node
 int32_t reservations_least_priority(const struct sched_node *node);
 struct sched_reservation *reservation_of_pod(const struct sched_node *node,
                                              const struct sched_pod *pod);
-/* Of the nominations that the next alloc would keep, the one of lowest priority for which
+/* The least important of the nominations that the next alloc would keep and for which
  * there is no room; NULL: there is room for all. */
 struct sched_reservation *reservations_crowded_out(const struct sched *sched,
                                                    struct sched_node *node);
@@ -155,7 +154,7 @@ struct sched_reservation *reservations_crowded_out(const struct sched *sched,
  * out. */
 bool reservations_fit(const struct sched *sched, const struct preemption_plan *plan);
 
-/* -- deadlines of nominations (reservation_deadline.c) ------------------------------- */
+/* -- deadlines of nominations (reservation_deadline.c) ----------------------- */
 
 /* Looks at the nominations whose time has come. */
 void reservations_run(struct sched *sched);
@@ -171,9 +170,9 @@ bool reservation_renews(const struct sched *sched, const struct sched_reservatio
 void reservation_renew(const struct sched *sched, struct sched_reservation *hold);
 void reservation_renewed(struct sched *sched, struct sched_reservation *hold);
 
-/* -- what the pod's state says of it (reservation_state.c) ------------------------- */
+/* -- what the pod's state says of it (reservation_state.c) ------------------- */
 
-/* What the state of a waiting pod of this shard has to say about its nomination now. */
+/* The nomination that the state of a waiting pod of this shard has to name now. */
 void nomination_state(const struct sched *sched, const struct sched_pod *pod,
                       struct pod_state *out);
 /* The pod's state says exactly that. */
@@ -194,7 +193,7 @@ bool nomination_lists_remote(struct sched *sched, const struct sched_pod *pod);
 void nomination_ended_text(const struct sched *sched, const uint32_t node[2], char *out,
                            size_t size);
 
-/* -- gangs' (reservation_gang.c) ------------------------------------------------ */
+/* -- gangs' (reservation_gang.c) --------------------------------------------- */
 
 /* Nothing else is put on a node while a gang has a reservation there. */
 bool reservations_close_node(const struct sched_node *node);
@@ -228,7 +227,7 @@ void reservation_shrink_gang(struct sched_reservation *hold,
 void reservation_untake_gang(struct sched *sched, struct sched_node *node,
                              struct sched_reservation *hold);
 
-/* -- between reservation.c, reservation_alloc.c and reservation_gang.c ------------------------------- */
+/* -- used by the reservation_*.c files only ---------------------------------- */
 
 void reservation_hide(struct sched *sched, struct sched_reservation *hold);
 /* The reservation goes from now on: other pods may see its room. */
@@ -254,13 +253,14 @@ void reservation_reconcile(struct sched *sched, struct sched_node *node,
  * snapshot. */
 void reservation_show(struct sched *sched, struct sched_node *node,
                       struct sched_reservation *hold);
-/* What follows once it stands on no node any more. Frees what it refers to. */
+/* Called once the reservation stands on no node any more: frees it, and reconciles its
+ * pod. */
 void reservation_end(struct sched *sched, struct sched_node *node,
                      struct sched_reservation *hold);
 /* Frees what it refers to. */
 void reservation_free(struct sched *sched, struct sched_reservation *hold);
 
-/* -- nominations that are made here ------------------------------------ */
+/* -- nominations that are made here ------------------------------------------ */
 
 /* Nominates the pod for that node. A nomination that the pod has there already will
  * do. */
@@ -281,12 +281,12 @@ void reservation_unplan(struct sched *sched, struct sched_node *node,
 void reservation_give_up(struct sched *sched, struct sched_node *node,
                          const struct sched_pod *pod);
 
-/* -- writing ---------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------- */
 
 /* The node's alloc is to be put without some of them, or with later deadlines. */
 bool reservations_go(const struct sched *sched, const struct sched_node *node);
-/* What goes leaves the node's sums and what is printed, until the txn fails (unsend) or
- * is applied (sent). */
+/* Reservations that go leave the node's sums and what is printed, until the txn fails
+ * (unsend) or is applied (sent). */
 void reservations_send(struct sched *sched, struct sched_node *node);
 void reservations_unsend(struct sched *sched, struct sched_node *node);
 void reservations_sent(struct sched *sched, struct sched_node *node);

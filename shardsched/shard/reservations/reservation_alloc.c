@@ -6,7 +6,7 @@
 #include "shardsched/shard/reservations/reservation.h"
 #include "store/base/alloc.h"
 
-/* -- amounts -------------------------------------------------------------- */
+/* -- amounts ----------------------------------------------------------------- */
 
 static void add_to_sums(struct resource_sums *sums, struct pl_span name, int64_t amount,
                         int64_t nano)
@@ -61,7 +61,7 @@ void reservation_sum(const struct sched *sched, struct sched_node *node,
 	node->with_scalars += (uint32_t)sign * (amounts->count > 0);
 }
 
-/* -- from the alloc -------------------------------------------------------- */
+/* -- from the alloc ---------------------------------------------------------- */
 
 void reservations_free(struct sched *sched, struct sched_reservations *holds)
 {
@@ -213,7 +213,7 @@ void reservations_set(struct sched *sched, struct sched_node *node,
 	}
 }
 
-/* -- and out of the row -------------------------------------------------------- */
+/* -- and out of the row ------------------------------------------------------ */
 
 void reservation_drop_at(struct sched *sched, struct sched_node *node, uint32_t i)
 {
@@ -236,7 +236,7 @@ void reservations_clear(struct sched *sched, struct sched_node *node)
 		reservation_drop_at(sched, node, node->holds - 1);
 }
 
-/* -- nominations that are made here ------------------------------------------- */
+/* -- nominations that are made here ------------------------------------------ */
 
 /* The amounts that a pod of that spec takes. */
 static enum pl_code amounts_of_spec(struct sched *sched, const struct spec *spec,
@@ -407,7 +407,7 @@ void reservation_unplan(struct sched *sched, struct sched_node *node,
 		reservation_drop_at(sched, node, (uint32_t)(hold - node->hold));
 }
 
-/* -- into the alloc --------------------------------------------------------- */
+/* -- into the alloc ---------------------------------------------------------- */
 
 /* The pod waits at this node, but is not in the txn. */
 static bool is_left_out(const struct sched_node *node,
@@ -432,7 +432,7 @@ bool reservations_go(const struct sched *sched, const struct sched_node *node)
 	return false;
 }
 
-/* -- and those that go ------------------------------------------------------ */
+/* -- and those that go ------------------------------------------------------- */
 
 /* Exchanges what is reserved and what is left of it. */
 static void swap_amounts(struct sched *sched, struct sched_node *node,

@@ -109,7 +109,7 @@ T_CASE(a_far_deadline_is_shortened)
 	down();
 }
 
-/* Nor when the clock is set meanwhile. */
+/* A nomination outlives a clock that is set meanwhile. */
 T_CASE(a_clock_change_ends_no_nomination)
 {
 	up(rig_wall + WALL_MS + 20000);
@@ -194,7 +194,7 @@ T_CASE(a_malformed_pod_loses_its_nomination)
 	rig_close(&rig);
 }
 
-/* -- two shards ---------------------------------------------------------------- */
+/* -- two shards -------------------------------------------------------------- */
 
 /* The first shard owns the node and the pods there, the second one the pod that wants
  * room. */

@@ -74,7 +74,7 @@ static bool entry_goes(const struct alloc_entry *listed)
 	return listed->leaving || listed->end != STATE_TRANSITION_NONE;
 }
 
-/* As things stand (NULL), or once that plan is done. */
+/* The entry's room is free as things stand (NULL), or once that plan is done. */
 static bool entry_frees(const struct preemption_plan *plan,
                         const struct alloc_entry *listed)
 {
@@ -94,7 +94,7 @@ static bool reservation_takes(const struct preemption_plan *plan,
 	       hold->pod->spec->priority >= plan->pod->spec->priority;
 }
 
-/* What the node has, less what stays there and what is nominated. */
+/* The node's amounts, less what stays there and what is nominated. */
 static struct node_amounts amounts_left(const struct sched *sched,
                                         const struct sched_node *node,
                                         const struct preemption_plan *plan)
@@ -161,7 +161,7 @@ struct sched_reservation *reservations_crowded_out(const struct sched *sched,
 	struct node_amounts left = amounts_left(sched, node, NULL);
 	struct sched_reservation *last = NULL;
 
-	/* Its pod may be gone, or its deadline renewed, since other pods were put in its
+	/* The pod may be gone, or its deadline renewed, since other pods were put in its
 	 * place. */
 	for (uint32_t i = 0; i < node->holds; i++)
 		if (is_of_unknown_pod(&node->hold[i]) &&

@@ -30,7 +30,7 @@ struct sched_reservation *reservation_of_gang(const struct sched_node *node,
 	return NULL;
 }
 
-/* -- how much ------------------------------------------------------------- */
+/* -- how much ---------------------------------------------------------------- */
 
 static enum pl_code add_scalars(const struct sched *sched, const struct resources *asks,
                                 struct alloc_scalar *scalar, uint32_t *count)
@@ -78,7 +78,7 @@ enum pl_code reservation_amounts(struct sched *sched, const struct spec *const *
 	return code == PL_OK && out->amounts == NULL ? PL_NOMEM : code;
 }
 
-/* -- planned --------------------------------------------------------------- */
+/* -- planned ----------------------------------------------------------------- */
 
 enum pl_code reservation_plan_gang(struct sched *sched, struct sched_node *node,
                                    const uint32_t key[2], struct node_reservation *is,
@@ -134,7 +134,7 @@ void reservation_send_gang(struct sched *sched, struct sched_node *node,
 	reservation_sum(sched, node, hold, true);
 }
 
-/* -- going -------------------------------------------------------------------- */
+/* -- going ------------------------------------------------------------------- */
 
 void reservation_take_gang(struct sched *sched, struct sched_reservation *hold)
 {

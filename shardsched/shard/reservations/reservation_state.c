@@ -47,7 +47,7 @@ static bool node_partition(const struct sched *sched, const uint32_t key[2],
 	                         sched->opts.partitions, out, NULL) == PL_OK;
 }
 
-/* What the node reserves is known, or that the node does not exist. */
+/* The node's reservations are known, or the node is known not to exist. */
 static bool is_node_known(const struct sched *sched, const uint32_t key[2])
 {
 	const struct sched_node *node = node_by_key(sched, key);
@@ -213,8 +213,8 @@ static bool is_in_txn(const struct shard_txn *txn, const struct sched_pod *pod)
 	return false;
 }
 
-/* What must be written goes first. Pods that are committed whole, in a batch or a gang's
- * step, are counted to the last operation. */
+/* Entries that must be written go first. Pods that are committed whole, in a batch or a
+ * gang's step, are counted to the last operation. */
 static bool txn_takes_more(const struct shard_txn *txn)
 {
 	uint32_t reported = 0;

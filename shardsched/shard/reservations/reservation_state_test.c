@@ -1,4 +1,4 @@
-/* What states say of nominations, when many of them end at once. */
+/* States of pods, when many of their nominations end at once. */
 #include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
 
@@ -36,7 +36,7 @@ static struct pl_span said_of(const char *name)
 	return rig_state(&rig, 1, name, &phase).nominated_node;
 }
 
-/* What the pod's member says. */
+/* The pod's member says that it has ended. */
 static void ends(const char *name)
 {
 	int phase;
@@ -124,7 +124,7 @@ static void down(void)
 	rig_close(&rig);
 }
 
-/* -- a node that shrinks ------------------------------------------------------- */
+/* -- a node that shrinks ----------------------------------------------------- */
 
 static void nominate_many(unsigned ops)
 {
@@ -184,7 +184,7 @@ T_CASE(many_nominations_that_end_do_not_stop_their_node)
 	many_end(0);
 }
 
-/* -- a plan for somebody who is nominated there already ----------------------- */
+/* -- a plan for somebody who is nominated there already ---------------------- */
 
 static int64_t stays(const char *node)
 {
@@ -266,7 +266,7 @@ T_CASE(a_nomination_left_out_by_its_plan_returns_with_it)
 	down();
 }
 
-/* -- a plan that has grown old -------------------------------------------------- */
+/* -- a plan that has grown old ----------------------------------------------- */
 
 /* While the plan waits for its turn a pod of higher priority takes room that it relies
  * on. */
@@ -296,7 +296,7 @@ T_CASE(no_victim_leaves_for_a_nomination_that_would_not_stand)
 	down();
 }
 
-/* -- in a bundle ------------------------------------------------------------------ */
+/* -- in a bundle ------------------------------------------------------------- */
 
 /* Anti-affinity that selects no pod. */
 #define APART(node)                                                            \
@@ -361,7 +361,7 @@ T_CASE(states_do_not_take_room_from_a_batch)
 	down();
 }
 
-/* -- a state that is out of date ------------------------------------------------- */
+/* -- a state that is out of date --------------------------------------------- */
 
 enum { ONCE = 100 }; /* more than are reported in a txn */
 
@@ -375,7 +375,7 @@ static uint32_t pod_location_of(const char *node)
 	return local;
 }
 
-/* Of a partition to which those pods do not belong. */
+/* The name of a node in a partition to which the pods do not belong. */
 static const char *another_node(void)
 {
 	unsigned i = 1;

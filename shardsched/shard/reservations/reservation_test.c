@@ -66,7 +66,8 @@ T_CASE(a_gang_reservation_closes_its_node)
 	rig_run_idle(&rig);
 	rig.now_ms += 20000;
 	rig_run_idle(&rig);
-	/* Nor the room that is left beside it: it is not known what will run there. */
+	/* The room that is left beside it is not used either: it is not known what will
+	 * run there. */
 	T_TRUE(phase_of(1, "big") != STATE_BOUND && phase_of(1, "small") != STATE_BOUND);
 	T_EQ(rig_alloc(&rig, 0, "n-1").holds, 1);
 	rig_put(&rig, "/gangs/ml/train1", RECORD("aborting"));

@@ -213,7 +213,7 @@ T_CASE(an_end_puts_no_anti_affinity_locks)
 	down();
 }
 
-/* That many terms of the pod's own, each of which selects it. */
+/* A pod with so many terms of its own, each of which selects it. */
 static void put_ruled(const char *app, uint32_t terms)
 {
 	static char rules[1 << 18];

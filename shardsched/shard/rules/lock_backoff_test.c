@@ -2,7 +2,7 @@
  * Two shards decide under one lock at once: the one that has lost lets the other go on.
  * Each node is in a zone of its own, so a and b conflict by the lock only.
  */
-#include "shardsched/shard/rules/locks_rig.h"
+#include "tests/support/shardsched/shard/rule_locks_rig.h"
 
 #define DECIDED "{\"v\":1,\"shard\":\"west-0\",\"decides\":true}"
 #define PUT "{\"v\":1,\"shard\":\"west-0\"}"
@@ -10,7 +10,7 @@
 enum { TOOK_MS = 20, QUIET_MS = 3 * TOOK_MS, QUIET_TWICE_MS = 2 * QUIET_MS };
 enum { TURN_MIN_MS = 200, TURN_MAX_MS = 400, TURN_TWICE_MS = 2 * TURN_MAX_MS };
 
-/* What took so long fails: the other shard has put the lock meanwhile. */
+/* The slow txn fails: the other shard has put the lock meanwhile. */
 static void lose(const char *value)
 {
 	unsigned txn = begin("z1");

@@ -6,8 +6,7 @@
 #include "shardsched/shard/txn/batch.h"
 #include "shardsched/shard/txn/inflight.h"
 
-/* -- into a bundle ----------------------------------------------------------------------
- */
+/* -- into a bundle ----------------------------------------------------------- */
 
 static struct pl_span lock_key(const struct sched *sched, const struct sched_rule *rule,
                                struct keys_text *text)
@@ -264,7 +263,7 @@ enum pl_code rules_gathered_put(struct sched *sched, struct shard_txn *txn)
 	return code;
 }
 
-/* -- into any transaction ------------------------------------------------- */
+/* -- into any transaction ---------------------------------------------------- */
 
 static enum pl_code expect_registry(struct sched *sched, struct shard_txn *txn,
                                     struct rule_namespace *namespace)

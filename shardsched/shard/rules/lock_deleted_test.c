@@ -4,7 +4,7 @@
  */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/rules/locks_rig.h"
+#include "tests/support/shardsched/shard/rule_locks_rig.h"
 
 /* The lock was put for b and deleted: its absence does not tell that. */
 T_CASE(a_lock_found_missing_by_an_answer_is_made_again)

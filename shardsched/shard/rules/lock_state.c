@@ -1,5 +1,5 @@
 /*
- * What is known of the revisions of locks, and which pods may be decided by them.
+ * The revisions of locks as they are known, and which pods may be decided by them.
  *
  * A lock's revision is known in two ways: from the fleet view, once everything up to it
  * has been applied; or from this shard's last put of it, if that compared the revision
@@ -12,8 +12,7 @@
 #include "shardsched/shard/txn/batch.h"
 #include "shardsched/shard/txn/inflight.h"
 
-/* -- what the view says ----------------------------------------------------------------
- */
+/* -- what the view says ------------------------------------------------------ */
 
 /* A decision in the batch that compares the lock may not hold any more. */
 static void break_batch_under(struct sched *sched, const struct sched_rule *rule)
@@ -116,8 +115,7 @@ void rules_rewound(struct sched *sched)
 		PL_CONTAINER_OF(at, struct rule_namespace, by_name)->heard = 0;
 }
 
-/* -- who may be decided -----------------------------------------------------------------
- */
+/* -- who may be decided ------------------------------------------------------ */
 
 /* Every txn that was decided by older registries has ended. */
 static bool compute_steady(const struct sched *sched)
@@ -258,8 +256,7 @@ bool rules_may_decide(struct sched *sched, struct registered_class *open)
 	return false;
 }
 
-/* -- what became of a transaction -------------------------------------------------------
- */
+/* -- what became of a transaction -------------------------------------------- */
 
 struct sched_rule *rules_of_lock(const struct sched *sched, const struct keys_id *id)
 {
@@ -326,9 +323,9 @@ static void registry_failed(struct sched *sched, const struct txn_entry *entry,
 		                           record->mod_revision);
 }
 
-/* What an answer says of /groups/nodes is not applied: it counts as known only when the
- * view has brought it with all that happened before. If it is missing it is made again;
- * the view may not have heard of its deletion, nor of a change before that. */
+/* An answer about /groups/nodes is not applied: its revision counts as known only when
+ * the view has brought it with all that happened before. If the key is missing it is made
+ * again; the view may not have heard of its deletion, nor of a change before that. */
 static void node_set_failed(struct sched *sched, const struct kv_record *record,
                             int64_t revision)
 {

@@ -337,8 +337,7 @@ static void txn_add_namespaces(struct sched *sched, struct shard_txn *txn)
 	}
 }
 
-/* -- locks that are not there ---------------------------------------------------------
- */
+/* -- locks that are not there ------------------------------------------------ */
 
 static bool has_lost_locks(const struct sched *sched)
 {
@@ -370,7 +369,7 @@ static enum pl_code make_lock_again(struct sched *sched, struct shard_txn *txn,
 	return code == PL_OK ? make_key(txn, &id, value) : code;
 }
 
-/* As many locks as fit. False: none. */
+/* Adds the missing locks that fit. False: none does. */
 static bool txn_add_lost(struct sched *sched, struct shard_txn *txn)
 {
 	char text[RULE_LOCK_SIZE];

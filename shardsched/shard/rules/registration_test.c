@@ -103,7 +103,7 @@ T_CASE_SECONDS(a_spec_with_a_rule_that_is_too_large_is_malformed, 120)
 	rig_close(&rig);
 }
 
-/* -- gangs' names ------------------------------------------------------------- */
+/* -- gangs' names ------------------------------------------------------------ */
 
 static void gang_named(const char *gang, bool malformed)
 {

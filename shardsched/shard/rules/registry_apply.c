@@ -8,7 +8,7 @@
 #include "shardsched/shard/report.h"
 #include "shardsched/shard/txn/batch.h"
 
-/* -- terms that are read ----------------------------------------------------------- */
+/* -- terms that are read ----------------------------------------------------- */
 
 /* The entry is left out unless its carrier has exactly the term that its id names. */
 static enum pl_code read_term(struct sched *sched, const struct rule_namespace *namespace,
@@ -111,7 +111,7 @@ static enum pl_code apply_term(struct sched *sched, struct rule_namespace *names
 	return code;
 }
 
-/* -- pods that are decided again ---------------------------------------------------- */
+/* -- pods that are decided again --------------------------------------------- */
 
 static void redecide_on_node(struct sched *sched, struct sched_node *node)
 {
@@ -189,7 +189,7 @@ void rules_txn_unsent(struct sched *sched, const struct shard_txn *txn)
 	}
 }
 
-/* -- what has changed ---------------------------------------------------------------- */
+/* -- what has changed -------------------------------------------------------- */
 
 static bool refresh_classes(struct sched *sched, struct rule_namespace *of,
                             struct rule_namespace *namespace, uint32_t fresh,

@@ -189,7 +189,7 @@ static int64_t rev_of(const char *namespace)
 	return at == NULL ? 0 : PL_CONTAINER_OF(at, struct rule_namespace, by_name)->rev;
 }
 
-/* Its registry is not told again. */
+/* The registry is not told again. */
 T_CASE(a_namespace_with_a_registry_is_kept)
 {
 	static const char own[] =
@@ -211,7 +211,7 @@ T_CASE(a_namespace_with_a_registry_is_kept)
 	rig_close(&rig);
 }
 
-/* As if it had never been there. */
+/* A freed namespace that comes again behaves like a new one. */
 T_CASE(a_freed_namespace_comes_again)
 {
 	begin();

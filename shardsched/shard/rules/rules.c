@@ -18,8 +18,7 @@ static struct registered_class *class_of(struct class_rules *class_rules)
 	return pool_class_of(&class->queue);
 }
 
-/* -- terms ----------------------------------------------------------------------------
- */
+/* -- terms ------------------------------------------------------------------- */
 
 static struct pl_span rule_key(const uint32_t key[2])
 {
@@ -95,8 +94,7 @@ void rules_forget(struct sched *sched, struct sched_rule *rule)
 	rule_free(sched, rule);
 }
 
-/* -- bonds ----------------------------------------------------------------------------
- */
+/* -- bonds ------------------------------------------------------------------- */
 
 static const struct own_term *own_term_of(const struct class_rule_links *links,
                                           const struct sched_rule *rule,
@@ -285,8 +283,7 @@ static bool class_set_lane(struct sched *sched, struct class_rules *class_rules)
 	return was == LANE_PLAIN && class_rules->lane != LANE_PLAIN;
 }
 
-/* -- classes --------------------------------------------------------------------------
- */
+/* -- classes ----------------------------------------------------------------- */
 
 static enum pl_code read_own_terms(struct sched *sched, struct class_rule_links *links,
                                    const struct spec *spec, struct pl_err *err)
@@ -418,8 +415,7 @@ void rules_refuse(struct sched *sched, struct rule_namespace *namespace)
 			sched, PL_CONTAINER_OF(at, struct rule_namespace, by_name), true);
 }
 
-/* -- when a registry changes ----------------------------------------------------------
- */
+/* -- when a registry changes ------------------------------------------------- */
 
 static bool each_class(struct sched *sched, struct rule_namespace *namespace,
                        bool relist_due, bool *noticed)
@@ -463,8 +459,7 @@ bool rules_match_classes(struct sched *sched, struct rule_namespace *of,
 	return each_class(sched, of, relist_due, noticed);
 }
 
-/* -- of any spec -----------------------------------------------------------------------
- */
+/* -- of any spec ------------------------------------------------------------- */
 
 static enum pl_code each_open_link(struct sched *sched,
                                    const struct class_rule_links *links,
@@ -521,8 +516,7 @@ enum pl_code rules_each_link(struct sched *sched, const struct spec *spec,
 	return code;
 }
 
-/* -- its life ---------------------------------------------------------------------------
- */
+/* -- its life ---------------------------------------------------------------- */
 
 enum pl_code rules_init(struct sched *sched)
 {

@@ -153,7 +153,7 @@ struct sched_rules {
 	struct pl_arena of_term; /* of the term that is being read */
 };
 
-/* -- rule_namespaces.c ------------------------------------------------------------ */
+/* -- rule_namespaces.c ------------------------------------------------------- */
 
 /* The namespace is found or made, and kept until rules_tidy finds it unneeded. NULL: no
  * memory. */
@@ -166,7 +166,7 @@ enum pl_code rules_see_namespace(struct sched *sched, uint32_t name);
 /* NULL: the namespace is not known. */
 struct rule_namespace *rules_namespace_find(const struct sched *sched, uint32_t name);
 
-/* -- rules.c ------------------------------------------------------------ */
+/* -- rules.c ----------------------------------------------------------------- */
 
 PL_NODISCARD enum pl_code rules_init(struct sched *sched);
 void rules_done(struct sched *sched);
@@ -209,16 +209,16 @@ struct rules_each_link {
 PL_NODISCARD enum pl_code rules_each_link(struct sched *sched, const struct spec *spec,
                                           const struct rules_each_link *each);
 
-/* -- registry_apply.c ---------------------------------------------------------- */
+/* -- registry_apply.c -------------------------------------------------------- */
 
 /* A registry has that value since that revision. False: no memory to keep it. */
 bool rules_apply_registry(struct sched *sched, struct rule_namespace *namespace,
                           struct pl_span value, bool gone, int64_t revision);
-/* What was decided for the txn goes back into the queue, and other rules may concern it
- * by then. */
+/* Decisions for the txn go back into the queue, and other rules may concern them by
+ * then. */
 void rules_txn_unsent(struct sched *sched, const struct shard_txn *txn);
 
-/* -- lock_state.c ------------------------------------------------------------- */
+/* -- lock_state.c ------------------------------------------------------------ */
 
 /* A record of the fleet view about rules. False: no memory to keep it. rules_view_begun:
  * the view begins anew. */
@@ -256,7 +256,7 @@ struct rule_namespace *rules_of_registry(struct sched *sched, const struct keys_
 int64_t rules_lock_rev(const struct sched_rule *rule);
 int64_t rules_node_set_rev(const struct sched_rules *rules);
 
-/* -- lock_conditions.c ------------------------------------------------------------- */
+/* -- lock_conditions.c ------------------------------------------------------- */
 
 /* A pod of the class was decided: the conditions of its txn go into the batch. */
 void rules_batch_class(struct sched *sched, struct registered_class *open);
@@ -291,7 +291,7 @@ PL_NODISCARD enum pl_code rules_put_locks(struct sched *sched, struct shard_txn 
 void rules_undo(struct sched *sched, struct shard_txn *txn,
                 const struct txn_entry *entry);
 
-/* -- coarse_lock.c -------------------------------------------------------------- */
+/* -- coarse_lock.c ----------------------------------------------------------- */
 
 /* The most that a coarse lock takes: the registry of the pod's namespace and the global
  * one. */
@@ -314,7 +314,7 @@ void coarse_lock_batch(struct sched *sched, const struct sched_rule *rule);
 bool coarse_lock_is_put(const struct sched *sched, const struct shard_txn *txn,
                         const struct rule_namespace *namespace);
 
-/* -- registration.c ------------------------------------------------------------ */
+/* -- registration.c ---------------------------------------------------------- */
 
 /* The value of the namespace's registry as it is known; in sched->buf. */
 PL_NODISCARD enum pl_code registration_print(struct sched *sched,

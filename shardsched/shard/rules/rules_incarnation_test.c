@@ -1,7 +1,7 @@
 /*
  * Unconfirmed entries: how long they last, and what is held back meanwhile.
  */
-#include "shardsched/shard/rules/rules_stale_rig.h"
+#include "tests/support/shardsched/shard/rules_stale_rig.h"
 
 #define Q "/schedules/0000/web/q"
 #define C_STATE "/schedules/0000/web/c/state"

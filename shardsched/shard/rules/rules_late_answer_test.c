@@ -2,7 +2,7 @@
  * Rules while an event about a node is deferred to an answer, or an answer is late: a
  * lock is known, and the pod that came with it is not yet.
  */
-#include "shardsched/shard/rules/locks_rig.h"
+#include "tests/support/shardsched/shard/rule_locks_rig.h"
 
 /* b comes to n-1 while a is on its way there. The view tells that, and the lock, and n-1
  * is deferred to the answer, which has a newer alloc still. So the lock is known, and

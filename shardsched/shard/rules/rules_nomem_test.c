@@ -1,8 +1,8 @@
 /*
  * Rules while any allocation fails: no pod is placed by something that was not kept.
  */
-#include "shardsched/shard/rules/locks_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/shard/rule_locks_rig.h"
 
 /* b goes to n-2, in another zone, from wherever it is. */
 static void free_zone(void)
@@ -124,7 +124,7 @@ static const char with_many[] =
 	"\"memory\":\"209715200\"},\"pods\":{\"0001\":{\"web\":[\"b\",\"b0\",\"b1\",\"b2\","
 	"\"b3\",\"b4\",\"b5\",\"b6\",\"b7\"]}}}";
 
-/* They come to n-1, which is small, while q is on its way there. */
+/* The entries come to n-1, which is small, while q is on its way there. */
 T_CASE(a_deferred_event_that_is_not_kept_stops_decisions)
 {
 	static const char alloc[] = "/alloc/0000/east/n-1";

@@ -3,8 +3,8 @@
  * partitions that move, nodes that are relabelled, pods that end, locks that are deleted
  * by hand. Every transaction that is about to be applied is judged.
  */
-#include "shardsched/shard/rules/rules_random_judge.h"
-#include "shardsched/shard/rules/rules_random_shards.h"
+#include "tests/support/shardsched/shard/rules_random_judge.h"
+#include "tests/support/shardsched/shard/rules_random_shards.h"
 
 enum { BATCH = 5, BYTES = 8 << 10 };
 
@@ -12,7 +12,7 @@ static unsigned refused_txns, unknowns, relabels, ends, moves, unlocks, coarse, 
 static uint64_t batches, batches_failed;
 static bool unlocking;
 
-/* -- the store ----------------------------------------------------------------------- */
+/* -- the store --------------------------------------------------------------- */
 
 /* Deletes that key alone, by hand. */
 static void unlock(struct pl_span key)
@@ -135,7 +135,7 @@ static void end_call(struct rules_shard *shard, struct rules_call_out *out, uint
 	sched_answer(shard->sched, out->txn, &result, NULL);
 }
 
-/* -- what others do ------------------------------------------------------------------ */
+/* -- what others do ---------------------------------------------------------- */
 
 static void put_alloc(uint32_t node, uint32_t drop)
 {
@@ -233,7 +233,7 @@ static void move(uint32_t p)
 	own(&shards[to], p);
 }
 
-/* -- histories ----------------------------------------------------------------------- */
+/* -- histories --------------------------------------------------------------- */
 
 static void step(void)
 {

@@ -1,7 +1,7 @@
 /*
  * Rules while what is known of a node or of a pod is of another time than the view.
  */
-#include "shardsched/shard/rules/rules_stale_rig.h"
+#include "tests/support/shardsched/shard/rules_stale_rig.h"
 
 /* A list of its partition has n-2 with b, and is slow: by the time it comes the node is
  * deleted, b waits again, and the view has told that. */

@@ -1,8 +1,8 @@
 /* A store that takes less than it was taken for, as one of several members that was
  * started with other flags does. It refuses txns that serve no pod: other pods go on, and
  * less is sent. */
-#include "shardsched/shard/gangs/gang_kit.h"
 #include "store/kv/check.h"
+#include "tests/support/shardsched/shard/large_gang_rig.h"
 
 static uint64_t most; /* operations in a list that the store takes */
 

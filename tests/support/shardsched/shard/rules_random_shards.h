@@ -1,11 +1,11 @@
 /*
  * Several shards over one store: what each has heard, and its txns.
  */
-#ifndef SHARDSCHED_SHARD_RULES_RULES_RANDOM_SHARDS_H
-#define SHARDSCHED_SHARD_RULES_RULES_RANDOM_SHARDS_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_RULES_RANDOM_SHARDS_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_RULES_RANDOM_SHARDS_H
 
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/rules/rules_random_world.h"
+#include "tests/support/shardsched/shard/rules_random_world.h"
 
 enum { SHARDS = 3, OUT_MAX = 24 };
 

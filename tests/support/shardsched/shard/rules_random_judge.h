@@ -4,10 +4,10 @@
  * single scheduler, deciding pod after pod on the store as it is at that moment, could
  * have put there.
  */
-#ifndef SHARDSCHED_SHARD_RULES_RULES_RANDOM_JUDGE_H
-#define SHARDSCHED_SHARD_RULES_RULES_RANDOM_JUDGE_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_RULES_RANDOM_JUDGE_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_RULES_RANDOM_JUDGE_H
 
-#include "shardsched/shard/rules/rules_random_world.h"
+#include "tests/support/shardsched/shard/rules_random_world.h"
 
 static unsigned judged;
 

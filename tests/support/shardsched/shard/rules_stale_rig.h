@@ -5,8 +5,8 @@
  * zone. There are several pods named b one after the other, with app=x or not, that other
  * shards place.
  */
-#ifndef SHARDSCHED_SHARD_RULES_RULES_STALE_RIG_H
-#define SHARDSCHED_SHARD_RULES_RULES_STALE_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_RULES_STALE_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_RULES_STALE_RIG_H
 
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/sched_rig.h"

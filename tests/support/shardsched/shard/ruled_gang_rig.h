@@ -3,16 +3,16 @@
  * are two shards: one has the gang and all nodes but those of one partition; the other
  * has that partition, with a pod or two of its own.
  */
-#ifndef SHARDSCHED_SHARD_GANGS_GANG_RULES_KIT_H
-#define SHARDSCHED_SHARD_GANGS_GANG_RULES_KIT_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_RULED_GANG_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_RULED_GANG_RIG_H
 
 #include <stdarg.h>
 #include <stddef.h>
 
 #include "shardsched/shard/cache/cache.h"
-#include "shardsched/shard/gangs/gang_kit.h"
 #include "shardsched/shard/reservations/reservation.h"
 #include "tests/harness/torture.h"
+#include "tests/support/shardsched/shard/large_gang_rig.h"
 
 enum { ZONES = 3, GANGS_SHARD = 0, OTHER_SHARD = 1, NOWHERE = NODES };
 enum { PART_AT = offsetof(struct rig, sched), PART_SIZE = sizeof(struct rig) - PART_AT };
@@ -243,7 +243,7 @@ static inline void until_other_binds(void)
 	select_shard(GANGS_SHARD);
 }
 
-/* What the other shard has sent is applied only now. */
+/* The other shard's txns are applied only now. */
 static inline void other_hears(void)
 {
 	select_shard(OTHER_SHARD);

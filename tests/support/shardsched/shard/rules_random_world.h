@@ -2,8 +2,8 @@
  * The world of random histories under rules: nodes in zones, kinds of pods that have
  * rules about each other, and the store.
  */
-#ifndef SHARDSCHED_SHARD_RULES_RULES_RANDOM_WORLD_H
-#define SHARDSCHED_SHARD_RULES_RULES_RANDOM_WORLD_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_RULES_RANDOM_WORLD_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_RULES_RANDOM_WORLD_H
 
 #include <stdarg.h>
 

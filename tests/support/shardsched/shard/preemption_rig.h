@@ -3,8 +3,8 @@
  * store in which at every revision each pod whose state names a nomination has a
  * reservation.
  */
-#ifndef SHARDSCHED_SHARD_RESERVATIONS_PREEMPTION_KIT_H
-#define SHARDSCHED_SHARD_RESERVATIONS_PREEMPTION_KIT_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_PREEMPTION_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_PREEMPTION_RIG_H
 
 #include "shardsched/shard/sched_rig.h"
 

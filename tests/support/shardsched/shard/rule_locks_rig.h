@@ -3,8 +3,8 @@
  * nodes in one zone, n-1 of this shard and n-2 of another one, and two pods that exclude
  * each other by zone, a of this shard and b of the other one.
  */
-#ifndef SHARDSCHED_SHARD_RULES_LOCKS_RIG_H
-#define SHARDSCHED_SHARD_RULES_LOCKS_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_RULE_LOCKS_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_RULE_LOCKS_RIG_H
 
 #include "shardsched/shard/sched_rig.h"
 

@@ -2,8 +2,8 @@
  * For tests of one large gang, "a", whose members take a cpu each of nodes n-0, n-1, ...
  * with two, and do not fit into one transaction.
  */
-#ifndef SHARDSCHED_SHARD_GANGS_GANG_KIT_H
-#define SHARDSCHED_SHARD_GANGS_GANG_KIT_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_LARGE_GANG_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_LARGE_GANG_RIG_H
 
 #include "shardsched/records/gang_record.h"
 #include "shardsched/shard/inner.h"

@@ -2,8 +2,8 @@
  * For tests of gangs of several cores over one store: members p-<gang>-<i> of g-<gang>,
  * their records, and shards that die, whose transactions are applied long after.
  */
-#ifndef SHARDSCHED_SHARD_GANGS_GANGS_RIG_H
-#define SHARDSCHED_SHARD_GANGS_GANGS_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_GANGS_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_GANGS_RIG_H
 
 #include "shardsched/records/gang_record.h"
 #include "shardsched/shard/shards_rig.h"
