@@ -2,8 +2,8 @@
  * queue. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { PODS = 5, REST_MS = 20000 /* longer than the longest backoff */ };
 

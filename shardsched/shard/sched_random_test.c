@@ -4,8 +4,8 @@
  * consistent and the store is right; in the end every pod that can be bound is bound.
  */
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_random_judge.h"
-#include "shardsched/shard/sched_random_others.h"
+#include "tests/support/shardsched/shard/sched_random_checks.h"
+#include "tests/support/shardsched/shard/sched_random_others.h"
 
 enum { LATE_MAX = 64 };
 

@@ -1,5 +1,5 @@
 /* Pods that go to remote nodes, and the shard's own digest. */
-#include "shardsched/shard/remote/remote_rig.h"
+#include "tests/support/shardsched/shard/remote_rig.h"
 
 /* -- pods that go there ------------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
  * go. After each step no node holds more than it has and no pod is on two; in the end
  * every pod that fits anywhere is bound.
  */
-#include "shardsched/shard/shards_rig.h"
+#include "tests/support/shardsched/shard/shards_rig.h"
 
 enum { STEPS = 1500 };
 

@@ -1,8 +1,8 @@
 /* The core's story, for people to read: tests/golden/sched. */
 #include <stdarg.h>
 
-#include "shardsched/shard/sched_rig.h"
 #include "store/base/buf.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 static struct pl_buf story;

@@ -1,6 +1,6 @@
 /* Pods from their specs to their nodes. */
-#include "shardsched/shard/sched_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -2,7 +2,7 @@
  * leave. */
 #include "shardsched/records/budget_record.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -9,7 +9,7 @@
  * put by a revision that took nothing of it.
  */
 #include "shardsched/records/budget_record.h"
-#include "shardsched/shard/shards_rig.h"
+#include "tests/support/shardsched/shard/shards_rig.h"
 
 enum { STEPS = 1500, KEYS = 256, POD_COUNT = 40, BUDGETS = 4 };
 

@@ -1,8 +1,8 @@
 /* Preemption where disruption budgets protect pods. */
 #include "shardsched/records/budget_record.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 static struct pl_arena arena;

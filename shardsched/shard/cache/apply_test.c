@@ -1,8 +1,8 @@
 /* Events that are old, malformed, deferred to an answer, or of a store before a
  * rewind. */
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -1,5 +1,5 @@
 /* Specs read by key from a store that does not return many at once. */
-#include "shardsched/shard/remote/remote_rig.h"
+#include "tests/support/shardsched/shard/remote_rig.h"
 
 enum { GUESTS = 60, TAKES = 24 };
 

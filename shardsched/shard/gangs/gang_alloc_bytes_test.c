@@ -1,7 +1,7 @@
 /* Large gangs on nodes whose allocs are large: a gang that is bound can be listed. */
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { TERMS = 62, VALUES = 250, MEMBERS = 80, NAME = 253 };
 

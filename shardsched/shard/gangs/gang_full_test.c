@@ -1,8 +1,8 @@
 /* Gangs for which an alloc has no room: with more members, or more text in their ports,
  * than one can list. They do not go there, and the node stays usable for others. */
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { MEMBERS = 100, PORTS = 40 };
 

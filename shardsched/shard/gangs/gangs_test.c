@@ -1,6 +1,6 @@
 /* Gangs are bound whole or not at all. */
-#include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -1,5 +1,5 @@
 /* A digest says no only where no node of its partition would do. */
-#include "shardsched/shard/shards_rig.h"
+#include "tests/support/shardsched/shard/shards_rig.h"
 
 static char name_of[16];
 

@@ -1,5 +1,5 @@
 /* Digests that say what they said before, or are deleted. */
-#include "shardsched/shard/remote/remote_rig.h"
+#include "tests/support/shardsched/shard/remote_rig.h"
 
 /* -- reading ----------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* Remote nodes by the fleet view, and what comes and goes with it. */
-#include "shardsched/shard/remote/remote_rig.h"
+#include "tests/support/shardsched/shard/remote_rig.h"
 
 T_CASE(the_fleet_view_brings_all_nodes)
 {

@@ -1,5 +1,5 @@
 /* A partition that is handed over while the fleet view is held gets no placements. */
-#include "shardsched/shard/remote/remote_rig.h"
+#include "tests/support/shardsched/shard/remote_rig.h"
 
 enum { ROUNDS = 400 };
 

@@ -1,5 +1,5 @@
 /* Many nodes of which something is unknown, and always will be: no pod waits for that. */
-#include "shardsched/shard/remote/remote_rig.h"
+#include "tests/support/shardsched/shard/remote_rig.h"
 
 /* A pod that is too large for any node; gives its state after a while. */
 static const char *status_of(unsigned incomplete, bool victim)

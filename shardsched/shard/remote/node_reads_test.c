@@ -1,6 +1,6 @@
 /* The specs on the nodes of a remote list are read as far as they are needed. */
-#include "shardsched/shard/remote/remote_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/remote_rig.h"
 
 enum { THERE = 40, FIRST = 16 };
 

@@ -3,7 +3,7 @@
  * one, and the pause after a conflict. Successes add a little; each conflict halves it.
  */
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum {
 	FIRST_WINDOW = 2,

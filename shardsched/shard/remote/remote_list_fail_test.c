@@ -1,5 +1,5 @@
 /* Partitions of other shards that can not be listed: no pod waits for them for ever. */
-#include "shardsched/shard/remote/remote_rig.h"
+#include "tests/support/shardsched/shard/remote_rig.h"
 
 static void pass_seconds(unsigned seconds)
 {

@@ -1,5 +1,5 @@
 /* Remote nodes by remote lists, alone and beside the fleet view. */
-#include "shardsched/shard/remote/remote_rig.h"
+#include "tests/support/shardsched/shard/remote_rig.h"
 
 T_CASE(a_remote_list_is_kept_for_a_while)
 {

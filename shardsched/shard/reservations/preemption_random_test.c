@@ -6,7 +6,7 @@
  * have left. In the end no pod waits while less important ones are in the way, and no pod
  * was evicted for nothing.
  */
-#include "shardsched/shard/shards_rig.h"
+#include "tests/support/shardsched/shard/shards_rig.h"
 
 enum { STEPS = 2500, WORLDS = 24, ALL = 40, PRIORITIES = 4 };
 

@@ -1,5 +1,5 @@
 /* A victim counts for spreading until the store says that it leaves. */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -1,6 +1,6 @@
 /* Deadlines of nominations. */
 #include "shardsched/shard/reservations/reservation.h"
-#include "shardsched/shard/shards_rig.h"
+#include "tests/support/shardsched/shard/shards_rig.h"
 
 enum { WALL_MS = 1000 };
 static const int64_t rig_wall = 1763715600000; /* when now_ms is 0 */

@@ -1,6 +1,6 @@
 /* States of pods, when many of their nominations end at once. */
-#include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

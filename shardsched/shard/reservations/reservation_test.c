@@ -1,5 +1,5 @@
 /* Reservations on nodes. */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

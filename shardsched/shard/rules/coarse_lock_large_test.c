@@ -1,6 +1,6 @@
 /* Pods selected by so many and such large terms that the registries do not fit into one
  * transaction. */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { HALF = 62 };
 

@@ -2,7 +2,7 @@
  * Pods selected by more terms than a transaction has room for locks, and pods decided
  * under that many terms.
  */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { OPS = 16, CARRIERS = 20, NODES = 3 };
 

@@ -1,5 +1,5 @@
 /* A term that no registry has room for holds up no other pods, and is reported. */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -1,5 +1,5 @@
 /* A registry that was written can be read, with as many values as fit into its bytes. */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { BEFORE = 60, AFTER = 2, ROUNDS = 100 };
 

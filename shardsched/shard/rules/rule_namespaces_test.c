@@ -1,6 +1,6 @@
 /* Namespaces that come and go: what is kept of an unneeded one is freed. */
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { MANY = 3000, AT_ONCE = 50, FEW = 256 };
 

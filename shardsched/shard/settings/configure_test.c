@@ -1,8 +1,8 @@
 /* Settings that change while pods are decided, wait and are in flight. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
 #include "store/base/fault.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -1,5 +1,5 @@
 /* Pods of several shards that leave one node. */
-#include "shardsched/shard/termination/termination_kit.h"
+#include "tests/support/shardsched/shard/termination_rig.h"
 
 enum { BEFORE = 1, AFTER = 3 };
 

@@ -1,7 +1,7 @@
 /* Pods whose nodes are gone, or are another shard's. */
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/termination/termination_kit.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/termination_rig.h"
 
 /* The partition that a node of that name belongs to, which is another than the rig puts
  * nodes in. */

@@ -1,5 +1,5 @@
 /* Pods that leave tainted nodes. */
-#include "shardsched/shard/termination/termination_kit.h"
+#include "tests/support/shardsched/shard/termination_rig.h"
 
 static void tainted_node(const char *taints)
 {

@@ -1,7 +1,7 @@
 /* Pods that leave their nodes when they are asked to. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/termination/termination_kit.h"
+#include "tests/support/shardsched/shard/termination_rig.h"
 
 /* A pod of no owned partition is on the node. */
 static void node_with(const char *leaving)

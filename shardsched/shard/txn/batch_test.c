@@ -1,5 +1,5 @@
 /* What is decided in a batch is committed together, and holds up no other pod. */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

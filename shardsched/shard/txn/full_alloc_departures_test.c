@@ -1,5 +1,5 @@
 /* Nodes with so many pods, of names so long, that their allocs have no room for more. */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { NAME = 253, PODS = 4095 };
 

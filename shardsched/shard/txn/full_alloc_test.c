@@ -1,5 +1,5 @@
 /* Nodes whose allocs have no room for one pod more, though the nodes have. */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

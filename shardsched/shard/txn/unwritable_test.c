@@ -1,6 +1,6 @@
 /* A pod that does not go into a txn even alone, or that can not be written at all, is
  * reported, and holds up no other pod. */
-#include "shardsched/shard/termination/termination_kit.h"
+#include "tests/support/shardsched/shard/termination_rig.h"
 
 enum { LONG = 80 };
 

@@ -1,5 +1,5 @@
 /* Commits read nothing for the case that they fail, as long as none fails. */
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

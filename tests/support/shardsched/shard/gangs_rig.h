@@ -6,7 +6,7 @@
 #define TESTS_SUPPORT_SHARDSCHED_SHARD_GANGS_RIG_H
 
 #include "shardsched/records/gang_record.h"
-#include "shardsched/shard/shards_rig.h"
+#include "tests/support/shardsched/shard/shards_rig.h"
 
 enum { DEAD = 64 };
 

@@ -7,8 +7,8 @@
 
 #include "shardsched/records/gang_record.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_PREEMPTION_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_SHARD_PREEMPTION_RIG_H
 
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_RULE_LOCKS_RIG_H
 #define TESTS_SUPPORT_SHARDSCHED_SHARD_RULE_LOCKS_RIG_H
 
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 #define STATE "/schedules/0000/web/a/state"
 #define SPEC_B "/schedules/0001/web/b/spec"

@@ -7,8 +7,8 @@
 
 #include <stdarg.h>
 
-#include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum {
 	NODES = 9,

@@ -9,7 +9,7 @@
 #define TESTS_SUPPORT_SHARDSCHED_SHARD_RULES_STALE_RIG_H
 
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 #define STATE "/schedules/0000/web/a/state"
 #define NODE_2 "/nodes/0001/east/n-2"

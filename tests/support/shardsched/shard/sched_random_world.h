@@ -1,11 +1,11 @@
 /*
  * The nodes and pods that may be in the store in random histories of one core.
  */
-#ifndef SHARDSCHED_SHARD_SCHED_RANDOM_WORLD_H
-#define SHARDSCHED_SHARD_SCHED_RANDOM_WORLD_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RANDOM_WORLD_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RANDOM_WORLD_H
 
-#include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { NODES = 6, PODS = 48, NAME_SIZE = 16 };
 

@@ -2,8 +2,8 @@
  * For tests of the core: a store of a few hundred keys with etcd's revisions. It logs
  * every event.
  */
-#ifndef SHARDSCHED_SHARD_RIG_STORE_H
-#define SHARDSCHED_SHARD_RIG_STORE_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_RIG_STORE_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_RIG_STORE_H
 
 #include "store/base/arena.h"
 #include "store/kv/keys.h"

@@ -2,8 +2,8 @@
  * For tests of the core: a driver over rig_store.h. Events wait until the test delivers
  * them, and txns end as the test wants.
  */
-#ifndef SHARDSCHED_SHARD_SCHED_RIG_H
-#define SHARDSCHED_SHARD_SCHED_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RIG_H
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "shardsched/model/parse.h"
 #include "shardsched/records/alloc.h"
 #include "shardsched/records/pod_state.h"
-#include "shardsched/shard/rig_store.h"
 #include "shardsched/shard/sched.h"
 #include "store/base/arena.h"
 #include "store/base/fault.h"
@@ -19,6 +18,7 @@
 #include "store/keys/keys.h"
 #include "store/kv/keys.h"
 #include "tests/harness/t.h"
+#include "tests/support/shardsched/shard/rig_store.h"
 
 enum { RIG_PARTITIONS = 4, RIG_OUT_MAX = 32 };
 

@@ -2,10 +2,10 @@
  * What other writers do in random histories of one core: other shards, operators and
  * members.
  */
-#ifndef SHARDSCHED_SHARD_SCHED_RANDOM_OTHERS_H
-#define SHARDSCHED_SHARD_SCHED_RANDOM_OTHERS_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RANDOM_OTHERS_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RANDOM_OTHERS_H
 
-#include "shardsched/shard/sched_random_world.h"
+#include "tests/support/shardsched/shard/sched_random_world.h"
 
 static unsigned rival_holds, rival_binds, deletes, asked, ended, nodes_lost;
 

@@ -2,14 +2,14 @@
  * For tests of several cores over one store: random steps of whatever may happen between
  * them.
  */
-#ifndef SHARDSCHED_SHARD_SHARDS_RIG_H
-#define SHARDSCHED_SHARD_SHARDS_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_SHARDS_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_SHARDS_RIG_H
 
 #include <stddef.h>
 
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 enum { SHARDS = 3, NODES = 6, CPUS = 4, PODS = NODES * CPUS };
 

@@ -1,11 +1,11 @@
 /* For tests of remote nodes: "mine" is in a partition of the shard, "other" and "third"
  * are not. */
-#ifndef SHARDSCHED_SHARD_REMOTE_REMOTE_RIG_H
-#define SHARDSCHED_SHARD_REMOTE_REMOTE_RIG_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_REMOTE_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_REMOTE_RIG_H
 
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/inner.h"
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -2,10 +2,10 @@
  * For tests of pods that leave their nodes: pods of namespace web in partition 1, what is
  * requested of them, and what becomes of them.
  */
-#ifndef SHARDSCHED_SHARD_TERMINATION_TERMINATION_KIT_H
-#define SHARDSCHED_SHARD_TERMINATION_TERMINATION_KIT_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_TERMINATION_RIG_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_TERMINATION_RIG_H
 
-#include "shardsched/shard/sched_rig.h"
+#include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;
 

@@ -2,10 +2,10 @@
  * What must hold in random histories of one core, by the store alone: after every step,
  * and in the end.
  */
-#ifndef SHARDSCHED_SHARD_SCHED_RANDOM_JUDGE_H
-#define SHARDSCHED_SHARD_SCHED_RANDOM_JUDGE_H
+#ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RANDOM_CHECKS_H
+#define TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RANDOM_CHECKS_H
 
-#include "shardsched/shard/sched_random_world.h"
+#include "tests/support/shardsched/shard/sched_random_world.h"
 
 static unsigned bound_ever;
 
