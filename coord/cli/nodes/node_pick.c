@@ -4,8 +4,22 @@
 
 #include "store/keys/names.h"
 
-enum pl_code node_pick_named(const struct node_pick *pick, const char *arg,
-                             struct keys_id *out, struct pl_err *err)
+enum pl_code node_pick_set(struct node_pick *pick, int opt, const char *arg,
+                           struct pl_err *err)
+{
+	if (opt == NODE_PICK_SELECTOR)
+		return label_query_parse(pl_span_str(arg), &pick->query, err) == PL_OK
+		               ? PL_OK
+		               : pl_err_wrap(err, "--selector");
+	pick->cluster = arg;
+	if (names_check(NAMES_CLUSTER, pl_span_str(arg), err) == PL_OK)
+		return PL_OK;
+	return pl_err_wrap(err, "--cluster");
+}
+
+/* "east/n-1", or "n-1" with --cluster east. */
+static enum pl_code read_name(const struct node_pick *pick, const char *arg,
+                              struct node_name *out, struct pl_err *err)
 {
 	const char *slash = strchr(arg, '/');
 	enum pl_code code;
@@ -13,29 +27,25 @@ enum pl_code node_pick_named(const struct node_pick *pick, const char *arg,
 	if (slash == NULL && pick->cluster == NULL)
 		return pl_err_set(err, PL_INVALID,
 		                  "'%s': want CLUSTER/NODE, or --cluster", arg);
-	*out = (struct keys_id){.kind = KEYS_NODE};
-	out->scope = slash == NULL ? pl_span_str(pick->cluster)
-	                           : pl_span(arg, (size_t)(slash - arg));
+	out->cluster = slash == NULL ? pl_span_str(pick->cluster)
+	                             : pl_span(arg, (size_t)(slash - arg));
 	out->name = pl_span_str(slash == NULL ? arg : slash + 1);
-	code = names_check(NAMES_CLUSTER, out->scope, err);
+	code = names_check(NAMES_CLUSTER, out->cluster, err);
 	return code == PL_OK ? names_check(NAMES_NODE, out->name, err) : code;
 }
 
-bool node_pick_is_among(const struct node_pick *pick, unsigned count,
-                        const struct keys_id *id)
+enum pl_code node_pick_check(struct node_pick *pick, const struct options *options,
+                             struct pl_err *err)
 {
-	struct keys_id one = {.kind = KEYS_NODE};
-
-	for (unsigned i = 0; i < count; i++)
-		if (node_pick_named(pick, pick->args[i], &one, NULL) == PL_OK &&
-		    pl_span_eq(one.scope, id->scope) && pl_span_eq(one.name, id->name))
-			return true;
-	return false;
-}
-
-bool node_pick_wants(const struct node_pick *pick, const struct keys_id *id)
-{
-	if (pick->arg_count > 0)
-		return node_pick_is_among(pick, pick->arg_count, id);
-	return pick->cluster == NULL || pl_span_eq(id->scope, pl_span_str(pick->cluster));
+	PL_ASSERT(options->arg_count <= NODE_PICK_NAMES_MAX);
+	pick->filter = (struct node_filter){.cluster = pl_span_str(pick->cluster),
+	                                    .names = pick->name,
+	                                    .name_count = options->arg_count,
+	                                    .query = &pick->query};
+	if (options->arg_count > 0 && node_filter_has_labels(&pick->filter))
+		return pl_err_set(err, PL_INVALID, "--selector: does not go with names");
+	for (unsigned i = 0; i < options->arg_count; i++)
+		if (read_name(pick, options->args[i], &pick->name[i], err) != PL_OK)
+			return err->code;
+	return PL_OK;
 }

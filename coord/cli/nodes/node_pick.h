@@ -2,26 +2,24 @@
 #ifndef COORD_CLI_NODES_NODE_PICK_H
 #define COORD_CLI_NODES_NODE_PICK_H
 
-#include "coord/service/input/label_query.h"
-#include "store/keys/keys.h"
+#include "coord/cli/session/options.h"
+#include "coord/service/nodes/node_filter.h"
 
+enum { NODE_PICK_NAMES_MAX = 1000, NODE_PICK_CLUSTER = 'c', NODE_PICK_SELECTOR = 'l' };
+
+/* May not be moved once it was checked: the filter points into it. */
 struct node_pick {
-	const char *cluster; /* NULL: all; the one of names without */
-	char **args;         /* "east/n-1"; none: all */
-	unsigned arg_count;
-	struct label_query query; /* asked by whoever has the Node */
+	const char *cluster; /* NULL: none was given */
+	struct label_query query;
+	struct node_name name[NODE_PICK_NAMES_MAX];
+	struct node_filter filter; /* all of that */
 };
 
-/* "east/n-1", or "n-1" with --cluster east, as the id of a KEYS_NODE without its
- * partition. */
-PL_NODISCARD enum pl_code node_pick_named(const struct node_pick *pick, const char *arg,
-                                          struct keys_id *out, struct pl_err *err);
-
-/* Whether it is among the first count names. */
-bool node_pick_is_among(const struct node_pick *pick, unsigned count,
-                        const struct keys_id *id);
-
-/* By name and cluster. */
-bool node_pick_wants(const struct node_pick *pick, const struct keys_id *id);
+PL_NODISCARD enum pl_code node_pick_set(struct node_pick *pick, int opt, const char *arg,
+                                        struct pl_err *err);
+/* Takes the names behind the options, and refuses what does not go together. */
+PL_NODISCARD enum pl_code node_pick_check(struct node_pick *pick,
+                                          const struct options *options,
+                                          struct pl_err *err);
 
 #endif

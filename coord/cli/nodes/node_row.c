@@ -3,10 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "shardsched/model/parse.h"
-#include "shardsched/records/alloc.h"
-
-enum { ARENA_CHUNK = 1 << 20, SCRATCH_MAX = 64 << 20, AMOUNT_SIZE = 32 };
+enum { AMOUNT_SIZE = 32 };
 
 enum node_column {
 	CLUSTER,
@@ -46,80 +43,6 @@ static const struct output_column columns[] = {
 
 const struct output_schema node_schema = {"Node", columns, COLUMN_COUNT, 2};
 
-/* -- read ----------------------------------------------------------------- */
-
-void node_reader_init(struct node_reader *reader, const struct label_query *query)
-{
-	reader->query = query;
-	model_init(&reader->model);
-	pl_arena_init(&reader->scratch, ARENA_CHUNK, SCRATCH_MAX);
-}
-
-void node_reader_done(struct node_reader *reader)
-{
-	pl_arena_done(&reader->scratch);
-	model_done(&reader->model);
-}
-
-void node_found_clear_node(struct node_found *found)
-{
-	found->has_node = found->cordoned = found->selected = false;
-	found->taints = 0;
-	found->most = (struct node_amounts){0};
-}
-
-void node_found_clear_alloc(struct node_found *found)
-{
-	found->has_alloc = false;
-	found->generation = 0;
-	found->holds = 0;
-	found->used = (struct node_amounts){0};
-}
-
-enum pl_code node_reader_node(struct node_reader *reader, struct pl_span value,
-                              struct node_found *out, struct pl_err *why)
-{
-	struct parse parse = {.model = &reader->model, .arena = &reader->scratch};
-	struct node node;
-	enum pl_code code;
-
-	node_found_clear_node(out);
-	out->has_node = true;
-	out->selected = label_query_matches(reader->query, value);
-	pl_arena_reset(&reader->scratch);
-	code = node_parse(&parse, value, &node, why);
-	if (code != PL_OK)
-		return code;
-	out->cordoned = node.unschedulable;
-	out->taints = node.taints->count;
-	out->most =
-		(struct node_amounts){node.allocatable->pods, node.allocatable->cpu_milli,
-	                              node.allocatable->memory};
-	node_drop(&reader->model, &node);
-	return PL_OK;
-}
-
-enum pl_code node_reader_alloc(struct node_reader *reader, struct pl_span value,
-                               struct node_found *out, struct pl_err *why)
-{
-	struct alloc alloc;
-	enum pl_code code;
-
-	node_found_clear_alloc(out);
-	out->has_alloc = true;
-	pl_arena_reset(&reader->scratch);
-	code = alloc_parse(value, &reader->scratch, &alloc, why);
-	if (code != PL_OK)
-		return code;
-	out->generation = alloc.generation;
-	out->holds = alloc.holds;
-	out->used = (struct node_amounts){alloc.used.pods, alloc.used.cpu_milli,
-	                                  alloc.used.memory};
-	return PL_OK;
-}
-
-/* -- shown ---------------------------------------------------------------- */
-
 static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
 
 static void print_bytes(int64_t bytes, char out[AMOUNT_SIZE])
@@ -149,10 +72,10 @@ static enum pl_code put_pair(struct output_row *row, unsigned column,
 	return PL_OK;
 }
 
-static enum pl_code put_amounts(struct output_row *row, const struct node_found *found,
+static enum pl_code put_amounts(struct output_row *row, const struct node_info *info,
                                 struct pl_arena *arena)
 {
-	const struct node_amounts *used = &found->used, *most = &found->most;
+	const struct node_amounts *used = &info->used, *most = &info->most;
 	char a[AMOUNT_SIZE], b[AMOUNT_SIZE], json[AMOUNT_SIZE];
 	enum pl_code code;
 
@@ -175,27 +98,11 @@ static enum pl_code put_amounts(struct output_row *row, const struct node_found 
 	return code;
 }
 
-static bool is_malformed(const struct node_found *found)
-{
-	return found->node_note.len > 0 || found->alloc_note.len > 0;
-}
-
-static const char *state_of(const struct node_found *found)
-{
-	if (is_malformed(found))
-		return "malformed";
-	if (!found->has_node)
-		return "no-node";
-	if (!found->has_alloc)
-		return "no-alloc";
-	return found->cordoned ? "cordoned" : "ready";
-}
-
-static enum pl_code put_note(struct output_row *row, const struct node_found *found,
+static enum pl_code put_note(struct output_row *row, const struct node_info *info,
                              struct pl_arena *arena)
 {
-	bool node = found->node_note.len > 0;
-	struct pl_span why = node ? found->node_note : found->alloc_note;
+	bool node = info->node_note.len > 0;
+	struct pl_span why = node ? info->node_note : info->alloc_note;
 	char *text;
 
 	if (why.len == 0)
@@ -208,21 +115,22 @@ static enum pl_code put_note(struct output_row *row, const struct node_found *fo
 	return PL_OK;
 }
 
-enum pl_code node_row(const struct node_found *found, struct pl_arena *arena,
+enum pl_code node_row(const struct node_info *info, struct pl_arena *arena,
                       struct output_row *out)
 {
 	struct output_row row = {0};
-	enum pl_code code = put_note(&row, found, arena);
+	enum pl_code code = put_note(&row, info, arena);
 
-	output_text(&row, CLUSTER, found->cluster);
-	output_text(&row, NAME, found->name);
-	output_text(&row, STATE, pl_span_str(state_of(found)));
-	if (found->has_node && found->has_alloc && !is_malformed(found) && code == PL_OK)
-		code = put_amounts(&row, found, arena);
-	output_int(&row, TAINTS, found->taints);
-	output_int(&row, HOLDS, found->holds);
-	output_int_string(&row, GENERATION, (int64_t)found->generation);
-	output_int(&row, PARTITION, found->partition);
+	output_text(&row, CLUSTER, info->cluster);
+	output_text(&row, NAME, info->name);
+	output_text(&row, STATE, pl_span_str(node_info_state(info)));
+	if (info->has_node && info->has_alloc && !node_info_is_malformed(info) &&
+	    code == PL_OK)
+		code = put_amounts(&row, info, arena);
+	output_int(&row, TAINTS, info->taints);
+	output_int(&row, HOLDS, info->holds);
+	output_int_string(&row, GENERATION, (int64_t)info->generation);
+	output_int(&row, PARTITION, info->partition);
 	*out = row;
 	return code;
 }

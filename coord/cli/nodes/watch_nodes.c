@@ -20,7 +20,7 @@ enum half { NODE, ALLOC, HALVES };
 
 struct watched_node {
 	struct pl_map_node node; /* "east/n-1" */
-	struct node_found found;
+	struct node_info found;
 	uint64_t round[HALVES]; /* of the list that has shown it */
 	uint32_t partition[HALVES];
 	char *note[HALVES]; /* NULL: none */
@@ -39,7 +39,7 @@ struct nodes_list {
 
 struct nodes_watch {
 	const struct cli_session *cli;
-	const struct node_pick *pick;
+	const struct node_filter *filter;
 	struct node_reader reader;
 	struct pl_map nodes;
 	struct row_watch row_watch;
@@ -103,7 +103,7 @@ static struct watched_node *seen_find(struct nodes_watch *follow,
 /* Without a Node there are no labels. */
 static bool is_shown(const struct nodes_watch *follow, const struct watched_node *seen)
 {
-	return follow->pick->query.requirements == 0 ||
+	return !node_filter_has_labels(follow->filter) ||
 	       (seen->found.has_node && seen->found.selected);
 }
 
@@ -162,7 +162,7 @@ static void apply_record(struct nodes_list *list, const struct kv_record *record
 	struct keys_id id;
 
 	if (keys_parse(record->key, &id, NULL) != PL_OK ||
-	    !node_pick_wants(follow->pick, &id))
+	    !node_filter_names(follow->filter, id.scope, id.name))
 		return;
 	seen = seen_find(follow, &id, true);
 	if (seen == NULL)
@@ -183,9 +183,9 @@ static void apply_delete(struct nodes_list *list, struct watched_node *seen)
 {
 	note(list, seen, NULL);
 	if (list->half == NODE)
-		node_found_clear_node(&seen->found);
+		node_info_clear_node(&seen->found);
 	else
-		node_found_clear_alloc(&seen->found);
+		node_info_clear_alloc(&seen->found);
 	show_node(list->follow, seen);
 }
 
@@ -301,7 +301,7 @@ static bool next_prefix(void *ctx, bool first, struct pl_span *prefix)
 	struct nodes_list *list = ctx;
 	const struct nodes_watch *follow = list->follow;
 	struct keys_id id = {.kind = list->half == NODE ? KEYS_NODE : KEYS_ALLOC,
-	                     .scope = pl_span_str(follow->pick->cluster)};
+	                     .scope = follow->filter->cluster};
 
 	list->piece = first ? 0 : list->piece + 1;
 	id.partition = list->piece;
@@ -315,7 +315,7 @@ static bool next_prefix(void *ctx, bool first, struct pl_span *prefix)
 
 static enum pl_code open_lists(struct nodes_watch *follow, struct pl_err *err)
 {
-	const struct node_pick *pick = follow->pick;
+	const struct node_filter *filter = follow->filter;
 	enum pl_code code = PL_OK;
 
 	for (unsigned i = 0; i < HALVES && code == PL_OK; i++) {
@@ -328,7 +328,7 @@ static enum pl_code open_lists(struct nodes_watch *follow, struct pl_err *err)
 		list->half = (enum half)i;
 		code = keys_prefix(&id, 1, &prefix, err);
 		opts.keys = kv_prefix(keys_span(&prefix));
-		if (pick->cluster != NULL && pick->arg_count == 0)
+		if (filter->cluster.len > 0 && filter->name_count == 0)
 			opts.next_prefix = next_prefix;
 		if (code == PL_OK)
 			code = relist_open(follow->cli->session->kv, &opts, on_note, list,
@@ -346,13 +346,13 @@ static void close_lists(struct nodes_watch *follow)
 		(void)uv_run(&follow->cli->session->loop, UV_RUN_ONCE);
 }
 
-enum pl_code watch_nodes(const struct cli_session *cli, const struct node_pick *pick,
+enum pl_code watch_nodes(const struct cli_session *cli, const struct node_filter *filter,
                          struct pl_err *err)
 {
-	struct nodes_watch follow = {.cli = cli, .pick = pick};
+	struct nodes_watch follow = {.cli = cli, .filter = filter};
 	enum pl_code code;
 
-	node_reader_init(&follow.reader, &pick->query);
+	node_reader_init(&follow.reader, filter->query);
 	pl_map_init(&follow.nodes);
 	row_watch_init(&follow.row_watch, &node_schema, cli->options->format, true);
 	follow.row_watch.state_column = NODE_ROW_STATE;

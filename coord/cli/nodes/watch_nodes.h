@@ -7,6 +7,7 @@
 #include "coord/cli/session/cli_session.h"
 
 PL_NODISCARD enum pl_code watch_nodes(const struct cli_session *cli,
-                                      const struct node_pick *pick, struct pl_err *err);
+                                      const struct node_filter *filter,
+                                      struct pl_err *err);
 
 #endif

@@ -77,16 +77,6 @@ static enum pl_code print_chunks(struct get_pods *get, struct output_row *rows,
 	return code;
 }
 
-static bool is_repeated(const struct get_pods *get, size_t at)
-{
-	for (size_t i = 0; i < at; i++)
-		if (pl_span_eq(get->pick.name[i].namespace,
-		               get->pick.name[at].namespace) &&
-		    pl_span_eq(get->pick.name[i].name, get->pick.name[at].name))
-			return true;
-	return false;
-}
-
 /* PL_NOTFOUND: some named pods do not exist. */
 static enum pl_code print_missing(const struct get_pods *get, struct pl_err *err)
 {
@@ -95,7 +85,8 @@ static enum pl_code print_missing(const struct get_pods *get, struct pl_err *err
 	for (size_t i = 0; i < get->pick.filter.name_count; i++) {
 		const struct pod_name *name = &get->pick.name[i];
 
-		if (is_repeated(get, i) || pod_list_find(get->list, name) != NULL)
+		if (pod_filter_is_repeated(&get->pick.filter, i) ||
+		    pod_list_find(get->list, name) != NULL)
 			continue;
 		absent++;
 		print_message(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such pod",

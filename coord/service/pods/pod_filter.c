@@ -2,17 +2,28 @@
 
 #include <string.h>
 
+static bool is_among(const struct pod_filter *filter, size_t count,
+                     const struct pod_name *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (pl_span_eq(filter->names[i].namespace, name->namespace) &&
+		    pl_span_eq(filter->names[i].name, name->name))
+			return true;
+	return false;
+}
+
 bool pod_filter_names(const struct pod_filter *filter, struct pl_span namespace,
                       struct pl_span name)
 {
-	if (filter->name_count == 0)
-		return filter->namespace.len == 0 ||
-		       pl_span_eq(namespace, filter->namespace);
-	for (size_t i = 0; i < filter->name_count; i++)
-		if (pl_span_eq(namespace, filter->names[i].namespace) &&
-		    pl_span_eq(name, filter->names[i].name))
-			return true;
-	return false;
+	if (filter->name_count > 0)
+		return is_among(filter, filter->name_count,
+		                &(struct pod_name){namespace, name});
+	return filter->namespace.len == 0 || pl_span_eq(namespace, filter->namespace);
+}
+
+bool pod_filter_is_repeated(const struct pod_filter *filter, size_t at)
+{
+	return is_among(filter, at, &filter->names[at]);
 }
 
 bool pod_filter_has_labels(const struct pod_filter *filter)

@@ -27,6 +27,8 @@ struct pod_filter {
 /* By namespace and name. */
 bool pod_filter_names(const struct pod_filter *filter, struct pl_span namespace,
                       struct pl_span name);
+/* Whether names[at] stands before in the list, too. */
+bool pod_filter_is_repeated(const struct pod_filter *filter, size_t at);
 bool pod_filter_has_labels(const struct pod_filter *filter);
 /* Whether the state decides. */
 bool pod_filter_has_state(const struct pod_filter *filter);

@@ -130,17 +130,6 @@ static int compare_pods(const void *a, const void *b)
 
 /* -- what is read --------------------------------------------------------- */
 
-static bool is_repeated(const struct pod_list *list, size_t at)
-{
-	const struct pod_name *names = list->opts.filter.names;
-
-	for (size_t i = 0; i < at; i++)
-		if (pl_span_eq(names[i].namespace, names[at].namespace) &&
-		    pl_span_eq(names[i].name, names[at].name))
-			return true;
-	return false;
-}
-
 static enum pl_code prefix_of_name(struct pod_list *list, size_t at, bool follows,
                                    struct keys_text *out, struct pl_err *err)
 {
@@ -178,7 +167,8 @@ static enum pl_code next_named(struct pod_list *list, struct keys_text *out,
 		read_all(list);
 		return PL_OK;
 	}
-	while (list->next < filter->name_count && is_repeated(list, list->next))
+	while (list->next < filter->name_count &&
+	       pod_filter_is_repeated(filter, list->next))
 		list->next++;
 	if (list->next == filter->name_count)
 		return PL_NOTFOUND;

@@ -1,0 +1,163 @@
+#include "coord/service/nodes/node_list.h"
+#include "store/keys/partition.h"
+#include "store/memkv/kit.h"
+
+enum { PARTITIONS = 8 };
+
+static struct kit kit;
+static struct service service;
+static struct node_list *list;
+static unsigned dones;
+static struct pl_err failure;
+
+static void on_done(void *ctx, const struct pl_err *err)
+{
+	(void)ctx;
+	dones++;
+	failure = err == NULL ? (struct pl_err){0} : *err;
+}
+
+static uint32_t partition_of(const char *cluster, const char *name)
+{
+	uint32_t partition;
+
+	T_OK(partition_of_node(pl_span_str(cluster), pl_span_str(name), PARTITIONS,
+	                       &partition, NULL),
+	     NULL);
+	return partition;
+}
+
+static void put_at(uint32_t partition, const char *kind, const char *cluster,
+                   const char *name, const char *value)
+{
+	char key[160];
+
+	(void)snprintf(key, sizeof key, "/%s/%04u/%s/%s", kind, partition, cluster, name);
+	(void)kit_put(&kit, key, value);
+}
+
+static void put(const char *kind, const char *cluster, const char *name,
+                const char *value)
+{
+	put_at(partition_of(cluster, name), kind, cluster, name, value);
+}
+
+#define NODE(disk)                                                                       \
+	"{\"metadata\":{\"name\":\"n\",\"labels\":{\"disk\":\"" disk "\"}},\"status\":{" \
+	"\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"10\"}}}"
+#define ALLOC                                                                       \
+	"{\"v\":1,\"generation\":5,\"used\":{\"cpu\":\"500m\",\"memory\":\"1024\"," \
+	"\"pods\":\"1\"},\"pods\":{\"0001\":{\"web\":[\"a\"]}}}"
+
+static void up(void)
+{
+	kit_open(&kit, NULL);
+	service = (struct service){
+		.kv = kit.kv, .partitions = PARTITIONS, .timeout_ms = 1000};
+	put("nodes", "east", "n-1", NODE("ssd"));
+	put("alloc", "east", "n-1", ALLOC);
+	put("nodes", "east", "n-2", NODE("hdd"));
+	put("alloc", "west", "n-1", ALLOC);
+	put("nodes", "west", "n-2", "{");
+	put("alloc", "west", "n-2", ALLOC);
+}
+
+static void down(void)
+{
+	node_list_free(list);
+	list = NULL;
+	kit_close(&kit);
+}
+
+static void start(const struct node_filter *filter)
+{
+	struct node_list_opts opts = {.filter = *filter, .done = on_done};
+
+	dones = 0;
+	node_list_free(list);
+	T_OK(node_list_start(&service, &opts, &list, &kit.err), &kit.err);
+	T_EQ(dones, 0);
+}
+
+/* "cluster/name:state " of each, in order. */
+static const char *listed(const struct node_filter *filter)
+{
+	static char text[256];
+	const struct node_info *nodes;
+	size_t count, len = 0;
+
+	start(filter);
+	kit_until(&kit, kit.now_ms + 10);
+	T_EQ(dones, 1);
+	T_CODE(failure.code, PL_OK, &failure);
+	nodes = node_list_nodes(list, &count);
+	text[0] = 0;
+	for (size_t i = 0; i < count; i++)
+		len += (size_t)snprintf(
+			text + len, sizeof text - len, PL_SPAN_FMT "/" PL_SPAN_FMT ":%s ",
+			PL_SPAN_ARG(nodes[i].cluster), PL_SPAN_ARG(nodes[i].name),
+			node_info_state(&nodes[i]));
+	return text;
+}
+
+T_CASE(nodes_come_with_their_allocs_by_cluster_and_name)
+{
+	const struct node_name name = {PL_SPAN_LIT("east"), PL_SPAN_LIT("n-1")};
+
+	up();
+	T_STR(listed(&(struct node_filter){0}),
+	      "east/n-1:ready east/n-2:no-alloc west/n-1:no-node west/n-2:malformed ");
+	T_EQ(node_list_find(list, &name)->used.cpu_milli, 500);
+	T_EQ(node_list_find(list, &name)->most.cpu_milli, 4000);
+	T_STR(listed(&(struct node_filter){.cluster = PL_SPAN_LIT("west")}),
+	      "west/n-1:no-node west/n-2:malformed ");
+	down();
+}
+
+T_CASE(labels_choose_nodes)
+{
+	struct label_query query = {0};
+
+	up();
+	T_OK(label_query_parse(PL_SPAN_LIT("disk=hdd"), &query, &kit.err), &kit.err);
+	T_STR(listed(&(struct node_filter){.query = &query}), "east/n-2:no-alloc ");
+	down();
+}
+
+T_CASE(named_nodes_are_read_by_their_keys)
+{
+	const struct node_name names[] = {{PL_SPAN_LIT("west"), PL_SPAN_LIT("n-1")},
+	                                  {PL_SPAN_LIT("east"), PL_SPAN_LIT("n-1")},
+	                                  {PL_SPAN_LIT("west"), PL_SPAN_LIT("n-1")}};
+
+	up();
+	T_STR(listed(&(struct node_filter){.names = names, .name_count = 3}),
+	      "east/n-1:ready west/n-1:no-node ");
+	down();
+}
+
+T_CASE(a_named_node_in_a_wrong_partition_is_found_all_the_same)
+{
+	const struct node_name names[] = {{PL_SPAN_LIT("east"), PL_SPAN_LIT("lost")},
+	                                  {PL_SPAN_LIT("east"), PL_SPAN_LIT("none")}};
+
+	up();
+	put_at((partition_of("east", "lost") + 1) % PARTITIONS, "nodes", "east", "lost",
+	       NODE("ssd"));
+	T_STR(listed(&(struct node_filter){.names = names, .name_count = 2}),
+	      "east/lost:no-alloc ");
+	T_TRUE(node_list_find(list, &names[1]) == NULL);
+	down();
+}
+
+T_CASE(cancel_ends_a_list_through_done)
+{
+	up();
+	start(&(struct node_filter){0});
+	node_list_cancel(list);
+	T_EQ(dones, 0);
+	kit_until(&kit, 10);
+	T_EQ(dones, 1);
+	T_CODE(failure.code, PL_CANCELED, &failure);
+	down();
+}
