@@ -2,11 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/budgets/budget_edit.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/confirm.h"
+#include "coord/service/budgets/budget_edit.h"
 #include "store/keys/names.h"
 
 enum { OPT_IGNORE = OPTIONS_OWN_FIRST, BUDGETS_MAX = 10000 };
@@ -56,6 +57,23 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 	return PL_OK;
 }
 
+static void on_deleted(void *ctx, enum budget_outcome outcome, const struct pl_err *err)
+{
+	(void)outcome;
+	cli_wait_end(ctx, err);
+}
+
+static enum pl_code delete_one(const struct cli_session *cli, struct pl_span namespace,
+                               struct pl_span name, struct pl_err *err)
+{
+	struct cli_wait wait = {0};
+	struct budget_edit *edit;
+	enum pl_code code = budget_delete_start(&cli->service, namespace, name,
+	                                        on_deleted, &wait, &edit, err);
+
+	return code == PL_OK ? cli_wait_for(cli->session, &wait, err) : code;
+}
+
 static enum pl_code delete_all(void *ctx, const struct cli_session *cli,
                                struct pl_err *err)
 {
@@ -73,7 +91,7 @@ static enum pl_code delete_all(void *ctx, const struct cli_session *cli,
 
 		code = parse_name(job, options->args[i], &namespace, &name, err);
 		if (code == PL_OK)
-			code = budget_delete(cli->session, namespace, name, err);
+			code = delete_one(cli, namespace, name, err);
 		if (code == PL_OK)
 			(void)printf(PL_SPAN_FMT "/" PL_SPAN_FMT " deleted\n",
 			             PL_SPAN_ARG(namespace), PL_SPAN_ARG(name));

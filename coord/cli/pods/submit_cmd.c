@@ -8,12 +8,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "coord/cli/budgets/budget_edit.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/progress.h"
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/listing.h"
+#include "coord/cli/session/cli_wait.h"
+#include "coord/service/budgets/budget_edit.h"
 #include "coord/submit/submit.h"
 
 enum { OPT_KEEP_GOING = OPTIONS_OWN_FIRST, OPT_STRICT, SHOWN_ERRORS_MAX = 20 };
@@ -251,6 +252,35 @@ static enum pl_code final_error(const struct submit_job *job, struct pl_err *err
 	return PL_OK;
 }
 
+struct budget_putting {
+	struct cli_wait wait;
+	enum budget_outcome outcome;
+};
+
+static void on_budget_put(void *ctx, enum budget_outcome outcome,
+                          const struct pl_err *err)
+{
+	struct budget_putting *putting = ctx;
+
+	putting->outcome = outcome;
+	cli_wait_end(&putting->wait, err);
+}
+
+static enum pl_code put_budget(const struct submit_job *job,
+                               const struct budget_object *budget,
+                               enum budget_outcome *outcome, struct pl_err *err)
+{
+	struct budget_putting putting = {.outcome = BUDGET_UNCHANGED};
+	struct budget_edit *edit;
+	enum pl_code code = budget_put_start(&job->cli->service, budget, on_budget_put,
+	                                     &putting, &edit, err);
+
+	if (code == PL_OK)
+		code = cli_wait_for(job->cli->session, &putting.wait, err);
+	*outcome = putting.outcome;
+	return code;
+}
+
 /* Before the pods: who is placed is protected at once. */
 static enum pl_code put_budgets(struct submit_job *job, struct pl_err *err)
 {
@@ -263,7 +293,7 @@ static enum pl_code put_budgets(struct submit_job *job, struct pl_err *err)
 		const struct budget_object *given = &job->pod_input.budget[i];
 		enum budget_outcome outcome;
 
-		if (budget_put(job->cli->session, given, &outcome, err) != PL_OK)
+		if (put_budget(job, given, &outcome, err) != PL_OK)
 			return pl_err_wrap(err, "budget " PL_SPAN_FMT "/" PL_SPAN_FMT,
 			                   PL_SPAN_ARG(given->namespace),
 			                   PL_SPAN_ARG(given->name));
