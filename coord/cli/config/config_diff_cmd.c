@@ -2,7 +2,6 @@
 #include <inttypes.h>
 
 #include "coord/cli/config/config_session.h"
-#include "coord/cli/config/config_versions.h"
 #include "coord/cli/session/cli_session.h"
 #include "store/base/num.h"
 #include "store/keys/keys.h"
@@ -30,7 +29,7 @@ static enum pl_code diff_run(void *ctx, const struct cli_session *cli, struct pl
 	struct config_diff_cmd *diff = ctx;
 	struct pl_json before, after;
 	struct config_versions past;
-	enum pl_code code = config_versions_find(cli->session, diff->name, &past, err);
+	enum pl_code code = config_session_versions(cli->session, diff->name, &past, err);
 
 	if (code != PL_OK)
 		return code;
@@ -38,11 +37,11 @@ static enum pl_code diff_run(void *ctx, const struct cli_session *cli, struct pl
 		diff->version[0] = past.before;
 	if (diff->given < 2)
 		diff->version[1] = past.current;
-	code = config_versions_content(cli->session, diff->name, diff->version[0],
-	                               &before, err);
+	code = config_session_content(cli->session, diff->name, diff->version[0], &before,
+	                              err);
 	if (code == PL_OK)
-		code = config_versions_content(cli->session, diff->name, diff->version[1],
-		                               &after, err);
+		code = config_session_content(cli->session, diff->name, diff->version[1],
+		                              &after, err);
 	return code == PL_OK ? config_session_print_diff(cli->session, diff->name, before,
 	                                                 after, err)
 	                     : code;

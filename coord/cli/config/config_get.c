@@ -9,7 +9,7 @@
 #include "coord/cli/config/config_session.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
-#include "coord/cli/shards/shards_watch.h"
+#include "coord/cli/shards/shards_session.h"
 #include "store/base/num.h"
 #include "store/base/timestamp.h"
 #include "store/base/yaml.h"
@@ -22,7 +22,7 @@ struct config_get_cmd {
 	bool named;
 	uint64_t version; /* 0: current */
 	const struct cli_session *cli;
-	struct shards_watch shards_watch;
+	struct shards_session session;
 };
 
 static const struct option own[] = {
@@ -54,36 +54,6 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 	return PL_OK;
 }
 
-/* -- what the shards say ----------------------------------------------------------- */
-
-/* A record names only what is not as by default. */
-static void count_acceptance(const struct membership *member, enum config_name name,
-                             uint64_t version, struct config_acceptance *acceptance)
-{
-	struct pl_span text = pl_span_str(config_name_text(name));
-	struct membership_config is = {0};
-
-	for (uint32_t i = 0; i < member->config_count; i++)
-		if (pl_span_eq(member->config[i].name, text))
-			is = member->config[i];
-	acceptance->applied += is.version == version;
-	acceptance->refused += is.refused.len > 0;
-}
-
-static struct config_acceptance read_acceptance(const struct config_get_cmd *get,
-                                                enum config_name name, uint64_t version)
-{
-	struct config_acceptance acceptance = {0};
-
-	for (const struct roster_entry *entry = roster_first(get->shards_watch.roster);
-	     entry != NULL; entry = roster_next(get->shards_watch.roster, entry)) {
-		acceptance.shards++;
-		if (!entry->malformed)
-			count_acceptance(&entry->member, name, version, &acceptance);
-	}
-	return acceptance;
-}
-
 /* -- printing -------------------------------------------------------------------------
  */
 
@@ -109,8 +79,8 @@ static enum pl_code read_config(struct config_get_cmd *get, enum config_name nam
 	if (code != PL_OK)
 		return code;
 	version = got->found.count > 0 ? &got->found.versions[0] : NULL;
-	got->acceptance =
-		read_acceptance(get, name, version == NULL ? 0 : version->version);
+	got->acceptance = config_acceptance_of(get->session.view.roster, name,
+	                                       version == NULL ? 0 : version->version);
 	got->row = (struct config_row){.name = name,
 	                               .version = version,
 	                               .current_err = &got->found.current_err,
@@ -186,7 +156,7 @@ static enum pl_code show_content(struct config_get_cmd *get, struct config_got *
 		                  "config history and rollback",
 		                  got->found.current_err.msg);
 	print_note(got);
-	code = config_session_content(session, got->row.name, &got->found, &content, err);
+	code = config_content(got->row.name, &got->found, &session->arena, &content, err);
 	return code == PL_OK ? pl_yaml_from_json(content, out, err) : code;
 }
 
@@ -223,8 +193,8 @@ static enum pl_code get_run(void *ctx, const struct cli_session *cli, struct pl_
 {
 	struct config_get_cmd *get = ctx;
 	struct pl_buf out;
-	enum pl_code code = shards_watch_open(&get->shards_watch, cli->session,
-	                                      SHARDS_WATCH_ROSTER, err);
+	enum pl_code code =
+		shards_session_open(&get->session, cli->session, SHARDS_VIEW_ROSTER, err);
 
 	if (code != PL_OK)
 		return code;
@@ -234,7 +204,7 @@ static enum pl_code get_run(void *ctx, const struct cli_session *cli, struct pl_
 	if (code == PL_OK)
 		code = print_result(&out, err);
 	pl_buf_done(&out);
-	shards_watch_close(&get->shards_watch);
+	shards_session_close(&get->session);
 	return code;
 }
 

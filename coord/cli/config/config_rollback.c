@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "coord/cli/config/config_session.h"
-#include "coord/cli/config/config_versions.h"
 #include "coord/cli/session/cli_session.h"
 #include "store/base/num.h"
 #include "store/keys/keys.h"
@@ -46,13 +45,13 @@ static enum pl_code print_diff(const struct config_rollback_cmd *rollback,
 {
 	struct pl_json before, after;
 	struct pl_err why = {0};
-	enum pl_code code = config_versions_content(cli->session, rollback->name,
-	                                            rollback->to, &after, err);
+	enum pl_code code = config_session_content(cli->session, rollback->name,
+	                                           rollback->to, &after, err);
 
 	if (code != PL_OK)
 		return code;
-	if (current == 0 || config_versions_content(cli->session, rollback->name, current,
-	                                            &before, &why) != PL_OK)
+	if (current == 0 || config_session_content(cli->session, rollback->name, current,
+	                                           &before, &why) != PL_OK)
 		return PL_OK;
 	return config_session_print_diff(cli->session, rollback->name, before, after,
 	                                 err);
@@ -65,7 +64,7 @@ static enum pl_code choose_version(struct config_rollback_cmd *rollback,
 {
 	struct config_versions past = {0};
 	enum pl_code code =
-		config_versions_find(cli->session, rollback->name, &past, err);
+		config_session_versions(cli->session, rollback->name, &past, err);
 
 	*current = past.current;
 	if (code == PL_INVALID && rollback->to != 0) {

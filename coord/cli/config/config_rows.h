@@ -3,14 +3,7 @@
 #define COORD_CLI_CONFIG_CONFIG_ROWS_H
 
 #include "coord/cli/output/output.h"
-#include "coord/config/config_read.h"
-
-/* What the shards that are there say of a configuration. */
-struct config_acceptance {
-	uint32_t shards;  /* how many there are */
-	uint32_t applied; /* apply the version */
-	uint32_t refused; /* say that they refuse the current one */
-};
+#include "coord/service/config/config_content.h"
 
 extern const struct output_schema config_schema; /* a configuration as it is now */
 

@@ -1,11 +1,12 @@
 #include "coord/cli/config/config_session.h"
 
+#include <inttypes.h>
+
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
-#include "coord/config/config_diff.h"
 #include "store/base/clock.h"
 
-enum { TEXT_MAX = 4 << 20 };
+enum { DIFF_MAX = 4 << 20 };
 
 struct config_wait {
 	struct pl_arena *arena;
@@ -132,60 +133,32 @@ enum pl_code config_session_edit(struct store_session *session,
 
 /* -- contents -------------------------------------------------------------------- */
 
+enum pl_code config_session_versions(struct store_session *session, enum config_name name,
+                                     struct config_versions *out, struct pl_err *err)
+{
+	struct config_found history;
+	enum pl_code code = config_session_history(session, name, 0, &history, err);
+
+	return code == PL_OK ? config_versions_of(name, &history, out, err) : code;
+}
+
 enum pl_code config_session_content(struct store_session *session, enum config_name name,
-                                    const struct config_found *found, struct pl_json *out,
+                                    uint64_t version, struct pl_json *out,
                                     struct pl_err *err)
 {
-	struct config_value value;
-	struct pl_buf buf;
+	struct config_found found = {0};
 	enum pl_code code = PL_OK;
 
-	pl_buf_init(&buf, TEXT_MAX);
-	if (found->count > 0 && found->versions[0].config.len > 0) {
-		code = pl_buf_add(&buf, found->versions[0].config);
-		if (code != PL_OK)
-			pl_err_set(err, code, "keep a configuration");
-	} else {
-		config_default(name, &value);
-		code = config_print(&value, &buf, err);
-	}
-	if (code == PL_OK)
-		code = pl_json_parse(&session->arena, pl_buf_span(&buf), NULL, out, err);
-	pl_buf_done(&buf);
-	return code;
-}
-
-/* Every field named. */
-static enum pl_code wait_for_answer(struct store_session *session, enum config_name name,
-                                    struct pl_json *content, struct pl_err *err)
-{
-	struct config_value value;
-	struct pl_err refused;
-	struct pl_buf buf;
-	enum pl_code code;
-
-	if (config_parse(name, *content, &session->arena, &value, &refused) != PL_OK)
-		return PL_OK;
-	pl_buf_init(&buf, TEXT_MAX);
-	code = config_print(&value, &buf, err);
-	if (code == PL_OK)
-		code = pl_json_parse(&session->arena, pl_buf_span(&buf), NULL, content,
-		                     err);
-	pl_buf_done(&buf);
-	return code;
-}
-
-enum pl_code config_session_same(struct store_session *session, enum config_name name,
-                                 struct pl_json before, struct pl_json after, bool *out,
-                                 struct pl_err *err)
-{
-	enum pl_code code = wait_for_answer(session, name, &before, err);
-
-	if (code == PL_OK)
-		code = wait_for_answer(session, name, &after, err);
-	if (code == PL_OK && config_same(before, after, out) != PL_OK)
-		code = pl_err_set(err, PL_NOMEM, "compare");
-	return code;
+	if (version != 0)
+		code = config_session_read(session, name, version, &found, err);
+	if (code != PL_OK)
+		return code;
+	if (version != 0 && (found.count == 0 || found.versions[0].config.len == 0))
+		return pl_err_set(
+			err, PL_INVALID, "version %" PRIu64 " of %s can not be read: %s",
+			version, config_name_text(name),
+			found.count == 0 ? "it is empty" : found.versions[0].refused.msg);
+	return config_content(name, &found, &session->arena, out, err);
 }
 
 enum pl_code config_session_print_diff(struct store_session *session,
@@ -193,14 +166,10 @@ enum pl_code config_session_print_diff(struct store_session *session,
                                        struct pl_json after, struct pl_err *err)
 {
 	struct pl_buf out;
-	enum pl_code code = wait_for_answer(session, name, &before, err);
+	enum pl_code code;
 
-	if (code == PL_OK)
-		code = wait_for_answer(session, name, &after, err);
-	if (code != PL_OK)
-		return code;
-	pl_buf_init(&out, TEXT_MAX);
-	code = config_diff_text(before, after, &out, err);
+	pl_buf_init(&out, DIFF_MAX);
+	code = config_content_diff(name, before, after, &session->arena, &out, err);
 	if (code == PL_OK)
 		code = print_result(&out, err);
 	pl_buf_done(&out);

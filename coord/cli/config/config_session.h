@@ -7,6 +7,7 @@
 #include "coord/cli/session/store_session.h"
 #include "coord/config/config_edit.h"
 #include "coord/config/config_read.h"
+#include "coord/service/config/config_content.h"
 
 /* What they give lives in the session's arena. version 0: the current one. */
 PL_NODISCARD enum pl_code config_session_read(struct store_session *session,
@@ -31,20 +32,19 @@ PL_NODISCARD enum pl_code config_session_edit(struct store_session *session,
                                               const struct config_session_edit *edit,
                                               uint64_t *version, struct pl_err *err);
 
-/* The content of a version as a document: the default, where there is none. */
+/* Which versions the configuration has. */
+PL_NODISCARD enum pl_code config_session_versions(struct store_session *session,
+                                                  enum config_name name,
+                                                  struct config_versions *out,
+                                                  struct pl_err *err);
+
+/* The content of a version, in the session's arena; version 0 is the default.
+ * PL_NOTFOUND. */
 PL_NODISCARD enum pl_code config_session_content(struct store_session *session,
-                                                 enum config_name name,
-                                                 const struct config_found *found,
+                                                 enum config_name name, uint64_t version,
                                                  struct pl_json *out, struct pl_err *err);
 
-/* Whether two contents say the same: fields that are left out count as their defaults. */
-PL_NODISCARD enum pl_code config_session_same(struct store_session *session,
-                                              enum config_name name,
-                                              struct pl_json before, struct pl_json after,
-                                              bool *out, struct pl_err *err);
-
-/* "- .drain: ..." lines between two contents to stdout: of what holds, so fields that
- * are left out count as their defaults. One that is refused is taken as it is. */
+/* Prints config_content_diff to stdout. */
 PL_NODISCARD enum pl_code config_session_print_diff(struct store_session *session,
                                                     enum config_name name,
                                                     struct pl_json before,

@@ -66,8 +66,8 @@ static enum pl_code read_before(const struct config_set_cmd *set,
 	}
 	if (code != PL_OK)
 		return code;
-	return config_session_content(set->cli->session, set->name, &found, &out->before,
-	                              err);
+	return config_content(set->name, &found, &set->cli->session->arena, &out->before,
+	                      err);
 }
 
 static enum pl_code read_after(const struct config_set_cmd *set,
@@ -151,8 +151,8 @@ static enum pl_code set_run(void *ctx, const struct cli_session *cli, struct pl_
 		code = config_session_print_diff(cli->session, set->name, versions.before,
 		                                 versions.after, err);
 	if (code == PL_OK && versions.expect >= 0)
-		code = config_session_same(cli->session, set->name, versions.before,
-		                           versions.after, &same, err);
+		code = config_content_same(set->name, versions.before, versions.after,
+		                           &cli->session->arena, &same, err);
 	if (code == PL_OK && same)
 		print_unchanged(set->name, versions.expect);
 	if (code != PL_OK || same || cli->options->dry_run)

@@ -2,8 +2,9 @@
 
 #include <inttypes.h>
 
+#include "coord/cli/config/config_session.h"
 #include "coord/cli/output/message.h"
-#include "coord/cli/pods/known_schedulers.h"
+#include "coord/service/pods/known_schedulers.h"
 #include "coord/service/pods/pod_gates.h"
 #include "shardsched/records/pod_state.h"
 #include "store/kv/calls.h"
@@ -86,16 +87,15 @@ static void print_undecided(struct pl_span name, struct pl_span spec,
                             const struct known_schedulers *known_schedulers,
                             struct pl_arena *arena)
 {
-	struct pl_span idle_warning =
-		known_schedulers_missing(known_schedulers, spec, arena);
+	struct pl_span missing = known_schedulers_missing(known_schedulers, spec, arena);
 
-	if (idle_warning.len > 0)
+	if (missing.len > 0)
 		print_message("not bound: " PL_SPAN_FMT
 		              " (spec.schedulerName: nobody schedules "
 		              "for '" PL_SPAN_FMT
 		              "': the configuration scheduler has no profile "
 		              "of that name)",
-		              PL_SPAN_ARG(name), PL_SPAN_ARG(idle_warning));
+		              PL_SPAN_ARG(name), PL_SPAN_ARG(missing));
 	else
 		print_message("not bound: " PL_SPAN_FMT
 		              " (nobody has decided about it yet)",
@@ -122,6 +122,20 @@ static void print_pod(struct pl_span name, const struct kv_result *of,
 		              PL_SPAN_ARG(name));
 }
 
+/* What can not be read is not known. */
+static struct known_schedulers read_schedulers(struct store_session *session)
+{
+	struct config_found found;
+	struct pl_json content;
+	struct pl_err err;
+
+	if (config_session_read(session, CONFIG_SCHEDULER, 0, &found, &err) != PL_OK ||
+	    config_content(CONFIG_SCHEDULER, &found, &session->arena, &content, &err) !=
+	            PL_OK)
+		return (struct known_schedulers){0};
+	return known_schedulers_of(content);
+}
+
 void wait_unbound_print(const struct wait_unbound *left, uint64_t total,
                         struct store_session *session)
 {
@@ -130,7 +144,7 @@ void wait_unbound_print(const struct wait_unbound *left, uint64_t total,
 	bool is_read = left->count > 0 && read_all(left, session, &result) == PL_OK;
 
 	if (is_read)
-		known_schedulers_read(&known_schedulers, session);
+		known_schedulers = read_schedulers(session);
 	for (unsigned i = 0; i < left->count; i++)
 		if (is_read)
 			print_pod(name_of(&left->pod[i]),

@@ -3,12 +3,12 @@
 #include <inttypes.h>
 
 #include "coord/cli/output/message.h"
-#include "coord/cli/shards/shards_watch.h"
+#include "coord/cli/shards/shards_session.h"
 
 enum { SAY_MS = 500 };
 
 struct drain_waiting {
-	struct shards_watch shards_watch;
+	struct shards_session session;
 	struct pl_span id;
 	uint32_t owned;
 	uint64_t said_ms;
@@ -20,10 +20,10 @@ struct drain_waiting {
 static bool other_shards_active(const struct drain_waiting *w)
 {
 	const struct config_shards *wishes =
-		&config_watch_value(w->shards_watch.config, CONFIG_SHARDS)->shards;
+		&config_watch_value(w->session.view.config, CONFIG_SHARDS)->shards;
 
-	for (const struct roster_entry *entry = roster_first(w->shards_watch.roster);
-	     entry != NULL; entry = roster_next(w->shards_watch.roster, entry))
+	for (const struct roster_entry *entry = roster_first(w->session.view.roster);
+	     entry != NULL; entry = roster_next(w->session.view.roster, entry))
 		if (!entry->malformed && entry->member.state == MEMBERSHIP_ACTIVE &&
 		    !config_drains(wishes, entry->member.id))
 			return true;
@@ -32,8 +32,8 @@ static bool other_shards_active(const struct drain_waiting *w)
 
 static void check_owned(struct drain_waiting *w)
 {
-	uint32_t owned = owners_watch_owned(w->shards_watch.owners, w->id);
-	uint64_t now_ms = kv_now_ms(w->shards_watch.session->kv);
+	uint32_t owned = owners_watch_owned(w->session.view.owners, w->id);
+	uint64_t now_ms = kv_now_ms(w->session.session->kv);
 	bool due = now_ms - w->said_ms >= SAY_MS || owned == 0;
 
 	if (owned != w->owned && due) {
@@ -45,11 +45,11 @@ static void check_owned(struct drain_waiting *w)
 	w->over = w->over || owned == 0;
 }
 
-static void on_note(void *ctx, const struct shards_watch_note *note)
+static void on_note(void *ctx, const struct shards_view_note *note)
 {
 	struct drain_waiting *w = ctx;
 
-	if (note->what == SHARDS_WATCH_TROUBLE)
+	if (note->what == SHARDS_VIEW_TROUBLE)
 		print_message("%s; going on", note->err->msg);
 	else
 		check_owned(w);
@@ -66,7 +66,7 @@ static void on_time_up(void *ctx)
 static enum pl_code run_wait(struct drain_waiting *w, uint64_t wait_ms,
                              struct pl_err *err)
 {
-	struct kv *kv = w->shards_watch.session->kv;
+	struct kv *kv = w->session.session->kv;
 	struct pl_timer timer = {0};
 	enum pl_code code = pl_timer_init(&timer, kv_timers(kv), on_time_up, w);
 
@@ -80,7 +80,7 @@ static enum pl_code run_wait(struct drain_waiting *w, uint64_t wait_ms,
 			"no other shard takes part: its partitions stay where they are until "
 			"one does");
 	while (!w->over)
-		(void)uv_run(&w->shards_watch.session->loop, UV_RUN_ONCE);
+		(void)uv_run(&w->session.session->loop, UV_RUN_ONCE);
 	pl_timer_done(&timer);
 	if (!w->time_up)
 		return PL_OK;
@@ -89,21 +89,21 @@ static enum pl_code run_wait(struct drain_waiting *w, uint64_t wait_ms,
 	                              " partitions; it goes on handing over, see placet "
 	                              "partitions --summary",
 	                  PL_SPAN_ARG(w->id),
-	                  owners_watch_owned(w->shards_watch.owners, w->id));
+	                  owners_watch_owned(w->session.view.owners, w->id));
 }
 
 enum pl_code drain_wait(struct store_session *session, struct pl_span id,
                         uint64_t wait_ms, struct pl_err *err)
 {
 	struct drain_waiting waiting = {.id = id};
-	enum pl_code code = shards_watch_open(
-		&waiting.shards_watch, session,
-		SHARDS_WATCH_ROSTER | SHARDS_WATCH_OWNERS | SHARDS_WATCH_CONFIG, err);
+	enum pl_code code = shards_session_open(
+		&waiting.session, session,
+		SHARDS_VIEW_ROSTER | SHARDS_VIEW_OWNERS | SHARDS_VIEW_CONFIG, err);
 
 	if (code != PL_OK)
 		return code;
-	shards_watch_follow(&waiting.shards_watch, on_note, &waiting);
+	shards_session_follow(&waiting.session, on_note, &waiting);
 	code = run_wait(&waiting, wait_ms, err);
-	shards_watch_close(&waiting.shards_watch);
+	shards_session_close(&waiting.session);
 	return code;
 }

@@ -4,6 +4,7 @@
 
 #include "coord/cli/output/output.h"
 #include "coord/service/shards/owners_watch.h"
+#include "coord/service/shards/shard_shares.h"
 
 extern const struct output_schema partition_schema;
 
@@ -19,13 +20,6 @@ PL_NODISCARD enum pl_code partition_stray_row(const struct owners_watch_entry *e
                                               struct output_row *row);
 
 extern const struct output_schema shard_share_schema;
-
-struct shard_share {
-	struct pl_span shard; /* empty: of no shard, state says why */
-	const char *state;    /* "owned", "free", "malformed" */
-	uint32_t partitions;
-	uint32_t target;
-};
 
 void shard_share_row(const struct shard_share *share, struct output_row *row);
 

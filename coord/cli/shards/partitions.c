@@ -3,8 +3,9 @@
 #include "coord/cli/output/row_watch.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/shards/partition_row.h"
-#include "coord/cli/shards/partition_targets.h"
-#include "coord/cli/shards/shard_shares.h"
+#include "coord/cli/shards/shards_session.h"
+#include "coord/service/shards/partition_targets.h"
+#include "coord/service/shards/shard_shares.h"
 #include "store/keys/keys.h"
 
 enum { OPT_SUMMARY = OPTIONS_OWN_FIRST };
@@ -12,7 +13,7 @@ enum { OPT_SUMMARY = OPTIONS_OWN_FIRST };
 struct partitions_cmd {
 	bool summary;
 	uint32_t count;
-	struct shards_watch shards_watch;
+	struct shards_session session;
 	struct row_watch row_watch;
 	struct partition_targets targets;
 	bool with_targets; /* what is shown tells them */
@@ -53,7 +54,7 @@ static const struct options_spec spec = {
 static void put_partition(struct partitions_cmd *ps, uint32_t partition)
 {
 	const struct owners_watch_entry *entry =
-		owners_watch_of(ps->shards_watch.owners, partition);
+		owners_watch_of(ps->session.view.owners, partition);
 	struct keys_id id = {.kind = KEYS_OWNER, .partition = partition};
 	struct keys_text key;
 	struct output_row row;
@@ -87,9 +88,9 @@ static void put_partitions(struct partitions_cmd *ps)
 {
 	for (uint32_t p = 0; p < ps->count; p++)
 		put_partition(ps, p);
-	for (size_t i = 0; i < owners_watch_count(ps->shards_watch.owners); i++) {
+	for (size_t i = 0; i < owners_watch_count(ps->session.view.owners); i++) {
 		const struct owners_watch_entry *entry =
-			owners_watch_at(ps->shards_watch.owners, i);
+			owners_watch_at(ps->session.view.owners, i);
 
 		if (is_stray(ps, entry))
 			put_stray(ps, entry);
@@ -99,7 +100,7 @@ static void put_partitions(struct partitions_cmd *ps)
 static void on_owner(struct partitions_cmd *ps, struct pl_span key)
 {
 	const struct owners_watch_entry *entry =
-		owners_watch_get(ps->shards_watch.owners, key);
+		owners_watch_get(ps->session.view.owners, key);
 	struct keys_id id;
 
 	if (entry != NULL && is_stray(ps, entry))
@@ -125,7 +126,7 @@ static void on_share(void *ctx, const struct shard_share *share)
 
 static void put_shares(struct partitions_cmd *ps)
 {
-	if (shard_shares_count(&ps->shards_watch, ps->targets.assign, ps->count, on_share,
+	if (shard_shares_count(&ps->session.view, ps->targets.assign, ps->count, on_share,
 	                       ps) != PL_OK)
 		row_watch_fail(&ps->row_watch, PL_NOMEM, "count by shard");
 }
@@ -147,32 +148,35 @@ static bool refresh(struct partitions_cmd *ps)
 	bool changed = false;
 
 	if (ps->with_targets && ps->row_watch.err.code == PL_OK)
-		(void)!partition_targets_refresh(&ps->targets, &ps->shards_watch,
+		(void)!partition_targets_refresh(&ps->targets, &ps->session.view,
 		                                 &changed, &ps->row_watch.err);
 	return changed;
 }
 
-static void on_note(void *ctx, const struct shards_watch_note *note)
+static void on_note(void *ctx, const struct shards_view_note *note)
 {
 	struct partitions_cmd *ps = ctx;
 
 	switch (note->what) {
-	case SHARDS_WATCH_ALL:
+	case SHARDS_VIEW_ALL:
 		(void)refresh(ps);
 		put_all(ps);
 		break;
-	case SHARDS_WATCH_SHARD:
+	case SHARDS_VIEW_SHARD:
 		if (refresh(ps))
 			put_all(ps);
 		break;
-	case SHARDS_WATCH_OWNER:
+	case SHARDS_VIEW_OWNER:
 		if (ps->summary)
 			put_all(ps);
 		else
 			on_owner(ps, note->name);
 		break;
-	case SHARDS_WATCH_TROUBLE:
+	case SHARDS_VIEW_TROUBLE:
 		print_message("placet partitions: %s; going on", note->err->msg);
+		break;
+	case SHARDS_VIEW_FAILED:
+	case SHARDS_VIEW_STOPPED:
 		break;
 	}
 }
@@ -185,9 +189,9 @@ static enum pl_code show_partitions(struct partitions_cmd *ps,
 	               options->format, options->watch);
 	(void)refresh(ps);
 	put_all(ps);
-	shards_watch_follow(&ps->shards_watch, on_note, ps);
+	shards_session_follow(&ps->session, on_note, ps);
 	while (options->watch && ps->row_watch.err.code == PL_OK)
-		(void)uv_run(&ps->shards_watch.session->loop, UV_RUN_ONCE);
+		(void)uv_run(&ps->session.session->loop, UV_RUN_ONCE);
 	if (ps->row_watch.err.code != PL_OK)
 		*err = ps->row_watch.err;
 	row_watch_done(&ps->row_watch);
@@ -205,15 +209,15 @@ static enum pl_code partitions_run(void *ctx, const struct cli_session *cli,
 	code = partition_targets_init(&ps->targets, ps->count, err);
 	if (code != PL_OK)
 		return code;
-	code = shards_watch_open(&ps->shards_watch, cli->session,
-	                         ps->with_targets
-	                                 ? SHARDS_WATCH_ROSTER | SHARDS_WATCH_OWNERS |
-	                                           SHARDS_WATCH_CONFIG
-	                                 : SHARDS_WATCH_OWNERS,
-	                         err);
+	code = shards_session_open(&ps->session, cli->session,
+	                           ps->with_targets
+	                                   ? SHARDS_VIEW_ROSTER | SHARDS_VIEW_OWNERS |
+	                                             SHARDS_VIEW_CONFIG
+	                                   : SHARDS_VIEW_OWNERS,
+	                           err);
 	if (code == PL_OK) {
 		code = show_partitions(ps, cli->options, err);
-		shards_watch_close(&ps->shards_watch);
+		shards_session_close(&ps->session);
 	}
 	partition_targets_done(&ps->targets);
 	return code;

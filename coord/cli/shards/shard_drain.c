@@ -1,40 +1,41 @@
 /*
- * placet shard drain, placet shard undrain: what the configuration `shards` wants of
- * a shard. Happy path: read the current version, add or remove the id, store a new
- * version if nobody else did meanwhile, else begin again.
+ * placet shard drain, placet shard undrain: what the configuration `shards` asks of a
+ * shard, and waiting until it is done.
  */
+#include "coord/service/shards/shard_drain.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "coord/cli/config/config_session.h"
-#include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/cli/shards/drain_wait.h"
-#include "coord/cli/shards/shard_find.h"
+#include "coord/service/shards/shard_find.h"
+#include "store/base/clock.h"
 #include "store/base/duration.h"
 
 enum {
 	OPT_FORCE = OPTIONS_OWN_FIRST,
 	OPT_WAIT,
-	TRIES_MAX = 10,
 	WAIT_DEFAULT_MS = 5 * 60 * 1000,
 	WAIT_MAX_MS = 24 * 60 * 60 * 1000,
-	CONFIG_BYTES_MAX = 1 << 20,
-	WHY_SIZE = 400,
 };
 
-struct shard_drain {
+struct shard_drain_cmd {
 	bool undrain;
 	bool force;
 	uint64_t wait_ms; /* 0: do not */
 	struct pl_span id;
-	struct store_session *session;
-	const struct options *options;
+	const struct cli_session *cli;
+	struct cli_wait wait;
+	uint64_t version; /* of the configuration */
+	bool changed;
 };
 
 static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
 {
-	struct shard_drain *drain = ctx;
+	struct shard_drain_cmd *drain = ctx;
 
 	if (opt == OPT_FORCE) {
 		drain->force = true;
@@ -51,172 +52,87 @@ static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_er
 static enum pl_code check_args(void *ctx, const struct options *options,
                                struct pl_err *err)
 {
-	struct shard_drain *drain = ctx;
+	struct shard_drain_cmd *drain = ctx;
 
 	drain->id = pl_span_str(options->args[0]);
 	return shard_id_check(drain->id, err);
 }
 
-/* -- the configuration ------------------------------------------------------------- */
+/* -- waiting for the operations ---------------------------------------------------- */
 
-struct drain_requests {
-	uint64_t version;
-	struct pl_json before;
-	struct pl_json after;
-	struct pl_span text; /* of after */
-	bool changed;
-};
-
-static size_t rewrite_config(const struct shard_drain *drain,
-                             const struct config_shards *is, struct pl_span *out)
+static void on_found(void *ctx, const struct shard_info *shard, const struct pl_err *err)
 {
-	size_t count = 0;
-	bool placed = drain->undrain;
+	(void)shard;
+	cli_wait_end(ctx, err);
+}
 
-	for (uint32_t i = 0; i < is->drain_count; i++) {
-		int order = pl_span_cmp(drain->id, is->drain[i]);
+static enum pl_code require_shard(const struct shard_drain_cmd *drain, struct pl_err *err)
+{
+	struct cli_wait wait = {0};
+	struct shard_find *find;
+	enum pl_code code = shard_find_start(&drain->cli->service, drain->id, on_found,
+	                                     &wait, &find, err);
 
-		if (!placed && order <= 0) {
-			out[count++] = drain->id;
-			placed = true;
-		}
-		if (order != 0)
-			out[count++] = is->drain[i];
+	return code == PL_OK ? cli_wait_for(drain->cli->session, &wait, err) : code;
+}
+
+/* The difference is made here: the contents go with the operation. */
+static void on_drained(void *ctx, const struct shard_drain_result *result,
+                       const struct pl_err *err)
+{
+	struct shard_drain_cmd *drain = ctx;
+	struct pl_err why = {0};
+
+	if (err == NULL) {
+		drain->version = result->version;
+		drain->changed = result->changed;
 	}
-	if (!placed)
-		out[count++] = drain->id;
-	return count;
+	if (err == NULL && drain->cli->options->dry_run &&
+	    config_session_print_diff(drain->cli->session, CONFIG_SHARDS, result->before,
+	                              result->after, &why) != PL_OK)
+		err = &why;
+	cli_wait_end(&drain->wait, err);
 }
 
-/* In the session's arena: the new content, and as a document. */
-static enum pl_code print_after(const struct shard_drain *drain,
-                                const struct config_value *value,
-                                struct drain_requests *out, struct pl_err *err)
+static enum pl_code edit_config(struct shard_drain_cmd *drain, struct pl_err *err)
 {
-	struct pl_arena *arena = &drain->session->arena;
-	struct pl_buf buf;
-	enum pl_code code;
+	const struct shard_drain_opts opts = {.id = drain->id,
+	                                      .undrain = drain->undrain,
+	                                      .dry_run = drain->cli->options->dry_run,
+	                                      .why = drain->cli->options->why,
+	                                      .wall_ms = pl_clock_wall_ms(),
+	                                      .done = on_drained,
+	                                      .ctx = drain};
+	struct shard_drain *running;
+	enum pl_code code = shard_drain_start(&drain->cli->service, &opts, &running, err);
 
-	pl_buf_init(&buf, CONFIG_BYTES_MAX);
-	code = config_print(value, &buf, err);
-	if (code == PL_OK)
-		code = pl_json_parse(arena, pl_buf_span(&buf), NULL, &out->after, err);
-	if (code == PL_OK) {
-		out->text = pl_arena_dup(arena, pl_buf_span(&buf));
-		if (out->text.at == NULL)
-			code = pl_err_set(err, PL_NOMEM, "keep the drains");
-	}
-	pl_buf_done(&buf);
-	return code;
+	return code == PL_OK ? cli_wait_for(drain->cli->session, &drain->wait, err)
+	                     : code;
 }
 
-/* One that somebody wrote past the check: what it should be is not ours to guess. */
-static enum pl_code malformed_config(struct pl_err *err)
-{
-	struct pl_err why = *err;
-
-	return pl_err_set(err, why.code,
-	                  "%s; first put it right (placet config rollback shards)",
-	                  why.msg);
-}
-
-static enum pl_code read_requests(const struct shard_drain *drain,
-                                  struct drain_requests *out, struct pl_err *err)
-{
-	struct pl_arena *arena = &drain->session->arena;
-	struct config_value value;
-	struct config_found found;
-	struct pl_span *ids;
-	enum pl_code code =
-		config_session_read(drain->session, CONFIG_SHARDS, 0, &found, err);
-
-	if (code == PL_OK)
-		code = config_session_content(drain->session, CONFIG_SHARDS, &found,
-		                              &out->before, err);
-	if (code == PL_OK)
-		code = config_parse(CONFIG_SHARDS, out->before, arena, &value, err);
-	if (code == PL_INVALID || code == PL_NOTFOUND)
-		return malformed_config(err);
-	if (code != PL_OK)
-		return code;
-	out->version = found.current;
-	out->changed = config_drains(&value.shards, drain->id) == drain->undrain;
-	ids = pl_arena_zalloc(arena, (size_t)value.shards.drain_count + 1, sizeof *ids);
-	if (ids == NULL)
-		return pl_err_set(err, PL_NOMEM, "keep the drains");
-	value.shards.drain_count = (uint32_t)rewrite_config(drain, &value.shards, ids);
-	value.shards.drain = ids;
-	return print_after(drain, &value, out, err);
-}
-
-static enum pl_code try_edit(const struct shard_drain *drain,
-                             struct drain_requests *wishes, struct pl_err *err)
-{
-	struct config_session_edit edit = {.name = CONFIG_SHARDS};
-	char why[WHY_SIZE];
-	enum pl_code code = read_requests(drain, wishes, err);
-
-	if (code != PL_OK || !wishes->changed || drain->options->dry_run)
-		return code;
-	(void)snprintf(why, sizeof why, "%s " PL_SPAN_FMT "%s%s",
-	               drain->undrain ? "undrain" : "drain", PL_SPAN_ARG(drain->id),
-	               *drain->options->why == 0 ? "" : ": ", drain->options->why);
-	edit.config = wishes->text;
-	edit.expect_version = (int64_t)wishes->version;
-	edit.why = why;
-	return config_session_edit(drain->session, &edit, &wishes->version, err);
-}
-
-static enum pl_code edit_requests(const struct shard_drain *drain,
-                                  struct drain_requests *wishes, struct pl_err *err)
-{
-	enum pl_code code = PL_CONFLICT;
-
-	for (unsigned i = 0; i < TRIES_MAX && code == PL_CONFLICT; i++) {
-		*err = (struct pl_err){0};
-		code = try_edit(drain, wishes, err);
-	}
-	if (code == PL_CONFLICT)
-		return pl_err_wrap(err, "others changed it %d times meanwhile",
-		                   TRIES_MAX);
-	return code;
-}
-
-/* -- the commands ------------------------------------------------------------------- */
-
-static enum pl_code print_done(const struct shard_drain *drain,
-                               const struct drain_requests *wishes, struct pl_err *err)
-{
-	const char *what = drain->undrain ? "is not to drain" : "is to drain";
-
-	if (drain->options->dry_run)
-		return config_session_print_diff(drain->session, CONFIG_SHARDS,
-		                                 wishes->before, wishes->after, err);
-	(void)printf(PL_SPAN_FMT " %s%s (configuration shards, version %" PRIu64 ")\n",
-	             PL_SPAN_ARG(drain->id), what, wishes->changed ? "" : ", as before",
-	             wishes->version);
-	(void)fflush(stdout);
-	return PL_OK;
-}
+/* -- the commands ------------------------------------------------------------------ */
 
 static enum pl_code drain_run(void *ctx, const struct cli_session *cli,
                               struct pl_err *err)
 {
-	struct shard_drain *drain = ctx;
-	struct drain_requests wishes = {0};
+	struct shard_drain_cmd *drain = ctx;
 	enum pl_code code = PL_OK;
 
-	drain->session = cli->session;
-	drain->options = cli->options;
+	drain->cli = cli;
 	if (!drain->force && !drain->undrain)
-		code = shard_must_exist(cli->session, drain->id, err);
+		code = require_shard(drain, err);
 	if (code == PL_OK)
-		code = edit_requests(drain, &wishes, err);
-	if (code == PL_OK)
-		code = print_done(drain, &wishes, err);
-	if (code == PL_OK && drain->wait_ms > 0 && !drain->options->dry_run)
-		code = drain_wait(cli->session, drain->id, drain->wait_ms, err);
-	return code;
+		code = edit_config(drain, err);
+	if (code != PL_OK || cli->options->dry_run)
+		return code;
+	(void)printf(PL_SPAN_FMT " %s%s (configuration shards, version %" PRIu64 ")\n",
+	             PL_SPAN_ARG(drain->id),
+	             drain->undrain ? "is not to drain" : "is to drain",
+	             drain->changed ? "" : ", as before", drain->version);
+	(void)fflush(stdout);
+	return drain->wait_ms == 0
+	               ? PL_OK
+	               : drain_wait(cli->session, drain->id, drain->wait_ms, err);
 }
 
 static const struct option drain_own[] = {
@@ -257,14 +173,14 @@ static const struct options_spec undrain_spec = {
 
 static enum exit_code run_drain(int argc, char **argv)
 {
-	struct shard_drain drain = {0};
+	struct shard_drain_cmd drain = {0};
 
 	return cli_session_run(&drain_spec, argc, argv, drain_run, &drain);
 }
 
 static enum exit_code run_undrain(int argc, char **argv)
 {
-	struct shard_drain drain = {.undrain = true};
+	struct shard_drain_cmd drain = {.undrain = true};
 
 	return cli_session_run(&undrain_spec, argc, argv, drain_run, &drain);
 }

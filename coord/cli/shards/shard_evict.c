@@ -3,38 +3,48 @@
  * good any more, by revoking that lease. Everything that hangs on it goes at once;
  * whatever the shard still sends under its old epochs is refused by the store.
  */
+#include "coord/service/shards/shard_evict.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/confirm.h"
-#include "coord/cli/shards/shard_find.h"
 #include "store/keys/keys.h"
-#include "store/kv/calls.h"
 
 enum { LINE_SIZE = 600 };
 
-struct shard_evict {
+struct shard_evict_cmd {
 	struct pl_span id;
-	struct store_session *session;
-	struct shard_found shard;
+	const struct cli_session *cli;
+	struct cli_wait wait;
+	int64_t lease, mod_revision; /* of the record, as it was found */
 	unsigned partitions;
 	unsigned roles;
 	bool owned[KEYS_PARTITIONS_MAX];
 };
 
+static enum pl_code wait_for(struct shard_evict_cmd *evict, struct pl_err *err)
+{
+	enum pl_code code = cli_wait_for(evict->cli->session, &evict->wait, err);
+
+	evict->wait = (struct cli_wait){0};
+	return code;
+}
+
 static enum pl_code check_args(void *ctx, const struct options *options,
                                struct pl_err *err)
 {
-	struct shard_evict *evict = ctx;
+	struct shard_evict_cmd *evict = ctx;
 
 	evict->id = pl_span_str(options->args[0]);
 	return shard_id_check(evict->id, err);
 }
 
 /* Partitions are counted, what else there is is named. */
-static void keep_key(struct shard_evict *evict, struct pl_span key)
+static void keep_key(struct shard_evict_cmd *evict, struct pl_span key)
 {
 	struct keys_id id = {0};
 
@@ -47,7 +57,7 @@ static void keep_key(struct shard_evict *evict, struct pl_span key)
 	print_message("  " PL_SPAN_FMT, PL_SPAN_ARG(key));
 }
 
-static uint32_t run_end(const struct shard_evict *evict, uint32_t at)
+static uint32_t run_end(const struct shard_evict_cmd *evict, uint32_t at)
 {
 	while (at + 1 < KEYS_PARTITIONS_MAX && evict->owned[at + 1])
 		at++;
@@ -55,7 +65,7 @@ static uint32_t run_end(const struct shard_evict *evict, uint32_t at)
 }
 
 /* "  7 partitions: 0-3 9 12 40": as many as go into a line. */
-static void print_partitions(const struct shard_evict *evict)
+static void print_partitions(const struct shard_evict_cmd *evict)
 {
 	char text[LINE_SIZE] = "";
 	size_t len = 0;
@@ -77,37 +87,63 @@ static void print_partitions(const struct shard_evict *evict)
 		              len < LINE_SIZE - 40 ? "" : " ...");
 }
 
-static enum pl_code read_lease(struct shard_evict *evict, struct pl_err *err)
+static void on_lease(void *ctx, const struct shard_lease *lease, const struct pl_err *err)
 {
-	struct kv_req req = {.op = KV_LEASE_TTL,
-	                     .lease = {.id = evict->shard.lease, .want_keys = true}};
-	struct kv_result result;
-	enum pl_code code = store_session_call(evict->session, &req, &result, err);
+	struct shard_evict_cmd *evict = ctx;
 
-	if (code != PL_OK)
-		return code;
+	cli_wait_end(&evict->wait, err);
+	if (err != NULL)
+		return;
 	print_message("its lease %016" PRIx64 " runs for %" PRId64
-	              " s more unless it is renewed; "
-	              "with it go:",
-	              (uint64_t)evict->shard.lease, result.lease.ttl_s);
-	for (size_t i = 0; i < result.lease.key_count; i++)
-		keep_key(evict, result.lease.keys[i]);
+	              " s more unless it is renewed; with it go:",
+	              (uint64_t)evict->lease, lease->ttl_s);
+	for (size_t i = 0; i < lease->count; i++)
+		keep_key(evict, lease->keys[i]);
 	print_partitions(evict);
-	return PL_OK;
 }
 
-static void print_shard(const struct shard_evict *evict)
+static enum pl_code print_lease(struct shard_evict_cmd *evict, struct pl_err *err)
 {
-	const struct membership *member = &evict->shard.member;
+	struct shard_evict *running;
+	enum pl_code code = shard_lease_start(&evict->cli->service, evict->lease,
+	                                      on_lease, evict, &running, err);
 
-	if (evict->shard.malformed)
+	return code == PL_OK ? wait_for(evict, err) : code;
+}
+
+static void print_shard(const struct shard_info *shard)
+{
+	const struct membership *member = &shard->member;
+
+	if (shard->malformed)
 		print_message(PL_SPAN_FMT ": its record makes no sense: %s",
-		              PL_SPAN_ARG(evict->id), evict->shard.why.msg);
+		              PL_SPAN_ARG(member->id), shard->why.msg);
 	else
 		print_message(PL_SPAN_FMT " is %s, process %" PRId64 " on " PL_SPAN_FMT,
-		              PL_SPAN_ARG(evict->id),
+		              PL_SPAN_ARG(member->id),
 		              membership_state_name(member->state), member->pid,
 		              PL_SPAN_ARG(member->host));
+}
+
+static void on_found(void *ctx, const struct shard_info *shard, const struct pl_err *err)
+{
+	struct shard_evict_cmd *evict = ctx;
+
+	cli_wait_end(&evict->wait, err);
+	if (err != NULL)
+		return;
+	evict->lease = shard->lease;
+	evict->mod_revision = shard->mod_revision;
+	print_shard(shard);
+}
+
+static enum pl_code find_shard(struct shard_evict_cmd *evict, struct pl_err *err)
+{
+	struct shard_find *find;
+	enum pl_code code = shard_find_start(&evict->cli->service, evict->id, on_found,
+	                                     evict, &find, err);
+
+	return code == PL_OK ? wait_for(evict, err) : code;
 }
 
 static void print_consequence(void)
@@ -119,83 +155,50 @@ static void print_consequence(void)
 	print_message("To keep it out, stop the process, or drain the shard.");
 }
 
-/* What became of a revocation that nobody answered. */
-static enum pl_code settle_unknown(struct shard_evict *evict, struct pl_err *err)
+static void on_evicted(void *ctx, const struct pl_err *err)
 {
-	struct kv_req req = {.op = KV_LEASE_TTL, .lease = {.id = evict->shard.lease}};
-	struct pl_err seen = {0};
-	enum pl_code code = store_session_call(evict->session, &req, NULL, &seen);
+	struct shard_evict_cmd *evict = ctx;
 
-	if (code == PL_NOLEASE)
-		return PL_OK;
-	if (code == PL_OK)
-		return pl_err_wrap(err, "its lease is still there");
-	return pl_err_wrap(err, "whether its lease is gone could not be read");
+	cli_wait_end(&evict->wait, err);
 }
 
-static enum pl_code revoke_lease(struct shard_evict *evict, struct pl_err *err)
+static enum pl_code evict_shard(struct shard_evict_cmd *evict, struct pl_err *err)
 {
-	struct kv_req req = {.op = KV_LEASE_REVOKE, .lease = {.id = evict->shard.lease}};
-	enum pl_code code = store_session_call(evict->session, &req, NULL, err);
+	const struct shard_info shard = {.member = {.id = evict->id},
+	                                 .lease = evict->lease,
+	                                 .mod_revision = evict->mod_revision};
+	struct shard_evict *running;
+	enum pl_code code = shard_evict_start(&evict->cli->service, &shard, on_evicted,
+	                                      evict, &running, err);
 
-	if (code == PL_NOLEASE)
-		code = PL_OK; /* it went while we asked */
-	if (code == PL_UNKNOWN)
-		code = settle_unknown(evict, err);
-	return code;
-}
-
-/* Nobody's process wrote this; only the record itself can go. */
-static enum pl_code remove_unleased(struct shard_evict *evict, struct pl_err *err)
-{
-	struct keys_id id = {.kind = KEYS_SHARD, .name = evict->id};
-	struct kv_compare fresh;
-	struct kv_result result;
-	struct keys_text key;
-	struct kv_req del, req;
-	enum pl_code code = keys_build(&id, &key, err);
-
-	if (code != PL_OK)
-		return code;
-	fresh = kv_if_mod_rev(keys_span(&key), KV_EQ, evict->shard.mod_revision);
-	del = kv_op_delete(kv_key(keys_span(&key)));
-	req = (struct kv_req){.op = KV_TXN,
-	                      .txn = {.compares = &fresh,
-	                              .compare_count = 1,
-	                              .then = &del,
-	                              .then_count = 1}};
-	code = store_session_call(evict->session, &req, &result, err);
-	if (code == PL_OK && !result.txn.succeeded)
-		return pl_err_set(err, PL_CONFLICT, "its record changed meanwhile");
-	return code;
+	return code == PL_OK ? wait_for(evict, err) : code;
 }
 
 static enum pl_code evict_run(void *ctx, const struct cli_session *cli,
                               struct pl_err *err)
 {
-	struct shard_evict *evict = ctx;
+	struct shard_evict_cmd *evict = ctx;
 	char question[320];
 	enum pl_code code;
 
-	evict->session = cli->session;
-	code = shard_find(cli->session, evict->id, &evict->shard, err);
+	evict->cli = cli;
+	code = find_shard(evict, err);
 	if (code != PL_OK)
 		return code;
-	print_shard(evict);
-	if (evict->shard.lease == 0)
+	if (evict->lease == 0)
 		print_message(
-			"its record has no lease: no shard wrote it, and only it is removed");
+			"its record has no lease: no shard wrote it, and only it is "
+			"removed");
 	else
-		code = read_lease(evict, err);
-	if (code == PL_OK && evict->shard.lease != 0)
+		code = print_lease(evict, err);
+	if (code == PL_OK && evict->lease != 0)
 		print_consequence();
 	(void)snprintf(question, sizeof question, "Evict " PL_SPAN_FMT "?",
 	               PL_SPAN_ARG(evict->id));
 	if (code == PL_OK)
 		code = ask(cli->options, question, err);
 	if (code == PL_OK)
-		code = evict->shard.lease == 0 ? remove_unleased(evict, err)
-		                               : revoke_lease(evict, err);
+		code = evict_shard(evict, err);
 	if (code != PL_OK)
 		return code;
 	(void)printf(PL_SPAN_FMT " evicted: %u partition%s and %u role%s are free\n",
@@ -221,7 +224,7 @@ static const struct options_spec spec = {
 
 static enum exit_code run_command(int argc, char **argv)
 {
-	struct shard_evict evict = {0};
+	struct shard_evict_cmd evict = {0};
 
 	return cli_session_run(&spec, argc, argv, evict_run, &evict);
 }

@@ -3,7 +3,7 @@
 #include "coord/cli/output/row_watch.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/shards/shard_row.h"
-#include "coord/cli/shards/shards_watch.h"
+#include "coord/cli/shards/shards_session.h"
 #include "store/base/clock.h"
 
 static const struct options_spec spec = {
@@ -21,14 +21,14 @@ static const struct options_spec spec = {
 };
 
 struct shards_cmd {
-	struct shards_watch shards_watch;
+	struct shards_session session;
 	struct row_watch row_watch;
 };
 
 static bool is_drained(const struct shards_cmd *shards, struct pl_span id)
 {
 	return config_drains(
-		&config_watch_value(shards->shards_watch.config, CONFIG_SHARDS)->shards,
+		&config_watch_value(shards->session.view.config, CONFIG_SHARDS)->shards,
 		id);
 }
 
@@ -47,32 +47,35 @@ static void put_shard(struct shards_cmd *shards, const struct roster_entry *entr
 static void put_shards(struct shards_cmd *shards)
 {
 	row_watch_begin(&shards->row_watch);
-	for (const struct roster_entry *entry = roster_first(shards->shards_watch.roster);
-	     entry != NULL; entry = roster_next(shards->shards_watch.roster, entry))
+	for (const struct roster_entry *entry = roster_first(shards->session.view.roster);
+	     entry != NULL; entry = roster_next(shards->session.view.roster, entry))
 		put_shard(shards, entry);
 	row_watch_end(&shards->row_watch);
 }
 
-static void on_note(void *ctx, const struct shards_watch_note *note)
+static void on_note(void *ctx, const struct shards_view_note *note)
 {
 	struct shards_cmd *shards = ctx;
 	const struct roster_entry *entry;
 
 	switch (note->what) {
-	case SHARDS_WATCH_ALL:
+	case SHARDS_VIEW_ALL:
 		put_shards(shards);
 		break;
-	case SHARDS_WATCH_SHARD:
-		entry = roster_get(shards->shards_watch.roster, note->name);
+	case SHARDS_VIEW_SHARD:
+		entry = roster_get(shards->session.view.roster, note->name);
 		if (entry == NULL)
 			row_watch_gone(&shards->row_watch, note->name);
 		else
 			put_shard(shards, entry);
 		break;
-	case SHARDS_WATCH_OWNER:
+	case SHARDS_VIEW_OWNER:
 		break;
-	case SHARDS_WATCH_TROUBLE:
+	case SHARDS_VIEW_TROUBLE:
 		print_message("placet shards: %s; going on", note->err->msg);
+		break;
+	case SHARDS_VIEW_FAILED:
+	case SHARDS_VIEW_STOPPED:
 		break;
 	}
 }
@@ -82,10 +85,10 @@ static void on_note(void *ctx, const struct shards_watch_note *note)
 static void print_missing(const struct shards_cmd *shards)
 {
 	const struct config_shards *wishes =
-		&config_watch_value(shards->shards_watch.config, CONFIG_SHARDS)->shards;
+		&config_watch_value(shards->session.view.config, CONFIG_SHARDS)->shards;
 
 	for (uint32_t i = 0; i < wishes->drain_count; i++)
-		if (roster_get(shards->shards_watch.roster, wishes->drain[i]) == NULL)
+		if (roster_get(shards->session.view.roster, wishes->drain[i]) == NULL)
 			print_message("note: " PL_SPAN_FMT
 			              " is not there, and is to be drained "
 			              "when it comes (placet shard undrain " PL_SPAN_FMT
@@ -100,12 +103,12 @@ static enum pl_code show_shards(struct shards_cmd *shards, const struct options 
 	row_watch_init(&shards->row_watch, &shard_schema, options->format,
 	               options->watch);
 	put_shards(shards);
-	if (roster_count(shards->shards_watch.roster) == 0)
+	if (roster_count(shards->session.view.roster) == 0)
 		print_message("no shards");
 	print_missing(shards);
-	shards_watch_follow(&shards->shards_watch, on_note, shards);
+	shards_session_follow(&shards->session, on_note, shards);
 	while (options->watch && shards->row_watch.err.code == PL_OK)
-		(void)uv_run(&shards->shards_watch.session->loop, UV_RUN_ONCE);
+		(void)uv_run(&shards->session.session->loop, UV_RUN_ONCE);
 	if (shards->row_watch.err.code != PL_OK)
 		*err = shards->row_watch.err;
 	row_watch_done(&shards->row_watch);
@@ -117,14 +120,14 @@ static enum pl_code shards_run(void *ctx, const struct cli_session *cli,
 {
 	struct shards_cmd shards;
 	enum pl_code code =
-		shards_watch_open(&shards.shards_watch, cli->session,
-	                          SHARDS_WATCH_ROSTER | SHARDS_WATCH_CONFIG, err);
+		shards_session_open(&shards.session, cli->session,
+	                            SHARDS_VIEW_ROSTER | SHARDS_VIEW_CONFIG, err);
 
 	(void)ctx;
 	if (code != PL_OK)
 		return code;
 	code = show_shards(&shards, cli->options, err);
-	shards_watch_close(&shards.shards_watch);
+	shards_session_close(&shards.session);
 	return code;
 }
 

@@ -8,7 +8,7 @@
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
-#include "coord/cli/shards/shards_watch.h"
+#include "coord/cli/shards/shards_session.h"
 #include "coord/cli/top/top.h"
 #include "store/base/clock.h"
 #include "store/base/num.h"
@@ -27,7 +27,7 @@ enum {
 struct top_job {
 	bool once;
 	int64_t limit, every_s;
-	struct shards_watch shards_watch;
+	struct shards_session session;
 	const struct options *options;
 	struct pl_arena arena;
 	bool due;
@@ -37,19 +37,21 @@ static const char clear[] = "\033[H\033[2J";
 
 static enum pl_code print_top(struct top_job *job, bool again, struct pl_err *err)
 {
-	struct top_conflicts top = {.now_ms = pl_clock_wall_ms(),
-	                            .limit = (uint32_t)job->limit};
+	uint32_t limit = (uint32_t)job->limit;
+	struct conflict_stats stats;
 	bool json = job->options->format == OUTPUT_JSON;
 	struct pl_buf out;
 	enum pl_code code;
 
 	pl_arena_reset(&job->arena);
 	pl_buf_init(&out, OUT_MAX);
-	code = top_collect(job->shards_watch.roster, &job->arena, &top, err);
+	code = conflict_stats_collect(job->session.view.roster, pl_clock_wall_ms(),
+	                              &job->arena, &stats, err);
 	if (code == PL_OK && !json && again)
 		code = pl_buf_add_str(&out, isatty(STDOUT_FILENO) ? clear : "\n");
 	if (code == PL_OK)
-		code = json ? top_json(&top, &out) : top_text(&top, &out);
+		code = json ? top_json(&stats, limit, &out)
+		            : top_text(&stats, limit, &out);
 	if (code == PL_OK && json)
 		code = pl_buf_add_str(&out, "\n");
 	if (code != PL_OK && err->code == PL_OK)
@@ -70,22 +72,22 @@ static void on_timer_closed(uv_handle_t *handle)
 	*(bool *)handle->data = true;
 }
 
-static void on_note(void *ctx, const struct shards_watch_note *note)
+static void on_note(void *ctx, const struct shards_view_note *note)
 {
 	(void)ctx;
-	if (note->what == SHARDS_WATCH_TROUBLE)
+	if (note->what == SHARDS_VIEW_TROUBLE)
 		print_message("placet top conflicts: %s; going on", note->err->msg);
 }
 
 /* Until it can not be printed any more. */
 static enum pl_code follow_shards(struct top_job *job, struct pl_err *err)
 {
-	uv_loop_t *loop = &job->shards_watch.session->loop;
+	uv_loop_t *loop = &job->session.session->loop;
 	uint64_t every_ms = (uint64_t)job->every_s * 1000;
 	enum pl_code code = PL_OK;
 	uv_timer_t timer;
 
-	shards_watch_follow(&job->shards_watch, on_note, job);
+	shards_session_follow(&job->session, on_note, job);
 	(void)uv_timer_init(loop, &timer);
 	timer.data = &job->due;
 	(void)uv_timer_start(&timer, on_due, every_ms, every_ms);
@@ -107,20 +109,20 @@ static enum pl_code top_run(void *ctx, const struct cli_session *cli, struct pl_
 	struct top_job *job = ctx;
 	bool watch = cli->options->watch || (!job->once && isatty(STDOUT_FILENO) &&
 	                                     cli->options->format != OUTPUT_JSON);
-	enum pl_code code = shards_watch_open(&job->shards_watch, cli->session,
-	                                      SHARDS_WATCH_ROSTER, err);
+	enum pl_code code =
+		shards_session_open(&job->session, cli->session, SHARDS_VIEW_ROSTER, err);
 
 	if (code != PL_OK)
 		return code;
 	job->options = cli->options;
 	pl_arena_init(&job->arena, ARENA_CHUNK, 0);
-	if (roster_count(job->shards_watch.roster) == 0)
+	if (roster_count(job->session.view.roster) == 0)
 		print_message("no shards");
 	code = print_top(job, false, err);
 	if (code == PL_OK && watch)
 		code = follow_shards(job, err);
 	pl_arena_done(&job->arena);
-	shards_watch_close(&job->shards_watch);
+	shards_session_close(&job->session);
 	return code;
 }
 

@@ -35,17 +35,17 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole == 0 ? 0 : (double)part / (double)whole;
 }
 
-static void add_sum(struct top_text_out *text, const struct top_conflicts *top)
+static void add_sum(struct top_text_out *text, const struct conflict_stats *stats)
 {
-	const struct membership_work *sum = &top->sum;
+	const struct membership_work *sum = &stats->sum;
 
 	add(text,
 	    "%" PRIu32 " shards: %.1f placements/s, %.1f conflicts/s, %" PRIu64
 	    " pending, watches lag %" PRIu64 " ms",
-	    top->shards, sum->placed_per_s, sum->conflicts_per_s, sum->pending,
+	    stats->shards, sum->placed_per_s, sum->conflicts_per_s, sum->pending,
 	    sum->lag_ms);
-	if (top->silent > 0)
-		add(text, "%" PRIu32 " more tell of no scheduling", top->silent);
+	if (stats->silent > 0)
+		add(text, "%" PRIu32 " more tell of no scheduling", stats->silent);
 	add(text,
 	    "since they started: %" PRIu64 " placed, %" PRIu64
 	    " conflicts (%.4f a placement); %" PRIu64 " transactions, %" PRIu64
@@ -54,44 +54,44 @@ static void add_sum(struct top_text_out *text, const struct top_conflicts *top)
 	    sum->txns_failed, share_of(sum->txns_failed, sum->txns));
 }
 
-static void add_causes(struct top_text_out *text, const struct top_conflicts *top)
+static void add_causes(struct top_text_out *text, const struct conflict_stats *stats)
 {
-	if (top->causes == 0)
+	if (stats->causes == 0)
 		return;
 	add(text, "%s", "");
 	add(text, "%-10s %12s %14s", "CAUSE", "PLACEMENTS", "TRANSACTIONS");
-	for (uint32_t i = 0; i < top->causes; i++)
+	for (uint32_t i = 0; i < stats->causes; i++)
 		add(text, "%-10.*s %12" PRIu64 " %14" PRIu64,
-		    PL_SPAN_ARG(top->cause[i].word), top->cause[i].placements,
-		    top->cause[i].txns);
+		    PL_SPAN_ARG(stats->cause[i].word), stats->cause[i].placements,
+		    stats->cause[i].txns);
 }
 
-static void add_shards(struct top_text_out *text, const struct top_conflicts *top)
+static void add_shards(struct top_text_out *text, const struct conflict_stats *stats)
 {
 	add(text, "%s", "");
 	add(text, "%-24s %10s %10s %9s %8s %8s %8s", "SHARD", "PLACED", "CONFLICTS",
 	    "RATIO", "TXNS", "FAILED", "RATIO");
-	for (uint32_t i = 0; i < top->shards; i++) {
-		const struct membership_work *work = top->shard[i].work;
+	for (uint32_t i = 0; i < stats->shards; i++) {
+		const struct membership_work *work = stats->shard[i].work;
 
 		add(text,
 		    "%-24.*s %10" PRIu64 " %10" PRIu64 " %9.4f %8" PRIu64 " %8" PRIu64
 		    " %8.4f",
-		    PL_SPAN_ARG(top->shard[i].id), work->placed, work->conflicts,
+		    PL_SPAN_ARG(stats->shard[i].id), work->placed, work->conflicts,
 		    share_of(work->conflicts, work->placed), work->txns,
 		    work->txns_failed, share_of(work->txns_failed, work->txns));
 	}
 }
 
 /* "east/n-7" */
-static const char *node_text(const struct top_node *node, char out[512])
+static const char *node_text(const struct conflict_node *node, char out[512])
 {
 	(void)snprintf(out, 512, PL_SPAN_FMT "/" PL_SPAN_FMT, PL_SPAN_ARG(node->cluster),
 	               PL_SPAN_ARG(node->name));
 	return out;
 }
 
-static const char *shard_text(const struct top_node *node, char out[512])
+static const char *shard_text(const struct conflict_node *node, char out[512])
 {
 	if (node->shards == 1)
 		(void)snprintf(out, 512, PL_SPAN_FMT, PL_SPAN_ARG(node->shard));
@@ -101,57 +101,61 @@ static const char *shard_text(const struct top_node *node, char out[512])
 	return out;
 }
 
-static void add_nodes(struct top_text_out *text, const struct top_conflicts *top)
+static void add_nodes(struct top_text_out *text, const struct conflict_stats *stats,
+                      uint32_t limit)
 {
 	char name[512], shard[512], age[AGE_SIZE];
 
-	if (top->nodes == 0)
+	if (stats->nodes == 0)
 		return;
 	add(text, "%s", "");
 	add(text, "%-36s %10s %-10s %-8s %s", "NODE", "CONFLICTS", "CAUSE", "LAST",
 	    "SHARD");
-	for (uint32_t i = 0; i < top->nodes && i < top->limit; i++) {
-		const struct top_node *node = &top->node[i];
+	for (uint32_t i = 0; i < stats->nodes && i < limit; i++) {
+		const struct conflict_node *node = &stats->node[i];
 		char count[32];
 
 		(void)snprintf(count, sizeof count, "%s%" PRIu64,
 		               node->over > 0 ? "<=" : "", node->count);
 		add(text, "%-36s %10s %-10.*s %-8s %s", node_text(node, name), count,
-		    PL_SPAN_ARG(node->cause), age_text(top->now_ms - node->at_ms, age),
+		    PL_SPAN_ARG(node->cause), age_text(stats->now_ms - node->at_ms, age),
 		    shard_text(node, shard));
 	}
 }
 
-static void add_excluded(struct top_text_out *text, const struct top_conflicts *top)
+static void add_excluded(struct top_text_out *text, const struct conflict_stats *stats,
+                         uint32_t limit)
 {
 	char name[512], shard[512], age[AGE_SIZE];
 
-	if (top->asides == 0)
+	if (stats->excluded_count == 0)
 		return;
 	add(text, "%s", "");
 	add(text, "%-36s %-10s %-8s %s", "SET ASIDE", "CAUSE", "FOR", "SHARD");
-	for (uint32_t i = 0; i < top->asides && i < top->limit; i++) {
-		const struct top_node *node = &top->aside[i];
+	for (uint32_t i = 0; i < stats->excluded_count && i < limit; i++) {
+		const struct conflict_node *node = &stats->excluded[i];
 
 		add(text, "%-36s %-10.*s %-8s %s", node_text(node, name),
-		    PL_SPAN_ARG(node->cause), age_text(node->at_ms - top->now_ms, age),
+		    PL_SPAN_ARG(node->cause), age_text(node->at_ms - stats->now_ms, age),
 		    shard_text(node, shard));
 	}
 }
 
-enum pl_code top_text(const struct top_conflicts *top, struct pl_buf *out)
+enum pl_code top_text(const struct conflict_stats *stats, uint32_t limit,
+                      struct pl_buf *out)
 {
 	struct top_text_out text = {.out = out};
 
-	add_sum(&text, top);
-	if (top->sum.conflicts == 0 && top->causes == 0 && top->asides == 0) {
+	add_sum(&text, stats);
+	if (stats->sum.conflicts == 0 && stats->causes == 0 &&
+	    stats->excluded_count == 0) {
 		add(&text, "no conflicts");
 		return text.code;
 	}
-	add_causes(&text, top);
-	add_shards(&text, top);
-	add_nodes(&text, top);
-	add_excluded(&text, top);
+	add_causes(&text, stats);
+	add_shards(&text, stats);
+	add_nodes(&text, stats, limit);
+	add_excluded(&text, stats, limit);
 	return text.code;
 }
 
@@ -191,30 +195,30 @@ static void put_work(struct pl_json_out *out, const struct membership_work *work
 	put_uint(out, "lag_ms", work->lag_ms);
 }
 
-static void put_causes(const struct top_conflicts *top, struct pl_json_out *out)
+static void put_causes(const struct conflict_stats *stats, struct pl_json_out *out)
 {
 	pl_json_out_name(out, "causes");
 	pl_json_out_object(out);
-	for (uint32_t i = 0; i < top->causes; i++) {
-		pl_json_out_name_span(out, top->cause[i].word);
+	for (uint32_t i = 0; i < stats->causes; i++) {
+		pl_json_out_name_span(out, stats->cause[i].word);
 		pl_json_out_object(out);
-		put_uint(out, "placements", top->cause[i].placements);
-		put_uint(out, "txns", top->cause[i].txns);
+		put_uint(out, "placements", stats->cause[i].placements);
+		put_uint(out, "txns", stats->cause[i].txns);
 		pl_json_out_end(out);
 	}
 	pl_json_out_end(out);
 }
 
-static void put_nodes(const struct top_conflicts *top, const char *name, const char *at,
-                      const struct top_node *nodes, uint32_t count,
+static void put_nodes(uint32_t limit, const char *name, const char *at,
+                      const struct conflict_node *nodes, uint32_t count,
                       struct pl_json_out *out)
 {
 	char stamp[PL_TIMESTAMP_SIZE];
 
 	pl_json_out_name(out, name);
 	pl_json_out_array(out);
-	for (uint32_t i = 0; i < count && i < top->limit; i++) {
-		const struct top_node *node = &nodes[i];
+	for (uint32_t i = 0; i < count && i < limit; i++) {
+		const struct conflict_node *node = &nodes[i];
 
 		pl_json_out_object(out);
 		put_text(out, "cluster", node->cluster);
@@ -232,7 +236,8 @@ static void put_nodes(const struct top_conflicts *top, const char *name, const c
 	pl_json_out_end(out);
 }
 
-enum pl_code top_json(const struct top_conflicts *top, struct pl_buf *to)
+enum pl_code top_json(const struct conflict_stats *stats, uint32_t limit,
+                      struct pl_buf *to)
 {
 	struct pl_json_out out;
 	char stamp[PL_TIMESTAMP_SIZE];
@@ -240,21 +245,21 @@ enum pl_code top_json(const struct top_conflicts *top, struct pl_buf *to)
 	pl_json_out_init(&out, to);
 	pl_json_out_object(&out);
 	put_text(&out, "kind", PL_SPAN_LIT("Conflicts"));
-	put_text(&out, "at", pl_span_str(pl_timestamp_print(top->now_ms, stamp)));
-	put_work(&out, &top->sum);
-	put_uint(&out, "silent", top->silent);
-	put_causes(top, &out);
+	put_text(&out, "at", pl_span_str(pl_timestamp_print(stats->now_ms, stamp)));
+	put_work(&out, &stats->sum);
+	put_uint(&out, "silent", stats->silent);
+	put_causes(stats, &out);
 	pl_json_out_name(&out, "shards");
 	pl_json_out_array(&out);
-	for (uint32_t i = 0; i < top->shards; i++) {
+	for (uint32_t i = 0; i < stats->shards; i++) {
 		pl_json_out_object(&out);
-		put_text(&out, "name", top->shard[i].id);
-		put_work(&out, top->shard[i].work);
+		put_text(&out, "name", stats->shard[i].id);
+		put_work(&out, stats->shard[i].work);
 		pl_json_out_end(&out);
 	}
 	pl_json_out_end(&out);
-	put_nodes(top, "nodes", "last", top->node, top->nodes, &out);
-	put_nodes(top, "aside", "until", top->aside, top->asides, &out);
+	put_nodes(limit, "nodes", "last", stats->node, stats->nodes, &out);
+	put_nodes(limit, "aside", "until", stats->excluded, stats->excluded_count, &out);
 	pl_json_out_end(&out);
 	return pl_json_out_done(&out);
 }

@@ -1,8 +1,6 @@
-#include "coord/cli/pods/known_schedulers.h"
+#include "coord/service/pods/known_schedulers.h"
 
-#include "coord/cli/config/config_session.h"
-
-/* Of pods, and of profiles, that name nobody. */
+/* The scheduler of a pod, or of a profile, that names none. */
 static const char default_scheduler[] = "default-scheduler";
 
 static struct pl_span scheduler_of(struct pl_json object)
@@ -13,20 +11,10 @@ static struct pl_span scheduler_of(struct pl_json object)
 	return pl_span_str(name[0] != 0 ? name : default_scheduler);
 }
 
-void known_schedulers_read(struct known_schedulers *known_schedulers,
-                           struct store_session *session)
+struct known_schedulers known_schedulers_of(struct pl_json content)
 {
-	struct config_found found;
-	struct pl_json content;
-	struct pl_err err;
-
-	*known_schedulers = (struct known_schedulers){0};
-	if (config_session_read(session, CONFIG_SCHEDULER, 0, &found, &err) != PL_OK ||
-	    config_session_content(session, CONFIG_SCHEDULER, &found, &content, &err) !=
-	            PL_OK)
-		return;
-	known_schedulers->profiles = pl_json_member(content, "profiles");
-	known_schedulers->known = true;
+	return (struct known_schedulers){.known = true,
+	                                 .profiles = pl_json_member(content, "profiles")};
 }
 
 static bool has_profile(const struct known_schedulers *known_schedulers,

@@ -1,4 +1,4 @@
-#include "coord/cli/shards/shard_shares.h"
+#include "coord/service/shards/shard_shares.h"
 
 #include <stdlib.h>
 
@@ -17,17 +17,15 @@ static int compare_ids(const void *a, const void *b)
 	return pl_span_cmp(left->id, right->id);
 }
 
-static size_t collect_shards(const struct shards_watch *shards_watch,
-                             struct shard_count *out)
+static size_t collect_shards(const struct shards_view *view, struct shard_count *out)
 {
 	size_t count = 0;
 
-	for (const struct roster_entry *entry = roster_first(shards_watch->roster);
-	     entry != NULL; entry = roster_next(shards_watch->roster, entry))
+	for (const struct roster_entry *entry = roster_first(view->roster); entry != NULL;
+	     entry = roster_next(view->roster, entry))
 		out[count++] = (struct shard_count){.id = entry->member.id};
-	for (size_t i = 0; i < owners_watch_count(shards_watch->owners); i++) {
-		const struct owners_watch_entry *entry =
-			owners_watch_at(shards_watch->owners, i);
+	for (size_t i = 0; i < owners_watch_count(view->owners); i++) {
+		const struct owners_watch_entry *entry = owners_watch_at(view->owners, i);
 
 		if (!entry->malformed)
 			out[count++] = (struct shard_count){
@@ -50,15 +48,14 @@ static void report_shards(const struct assign *assign, const struct shard_count 
 	}
 }
 
-static void report_unassigned(const struct shards_watch *shards_watch,
-                              uint32_t partitions, shard_shares_fn *fn, void *ctx)
+static void report_unassigned(const struct shards_view *view, uint32_t partitions,
+                              shard_shares_fn *fn, void *ctx)
 {
 	struct shard_share unowned = {.state = "free", .partitions = partitions};
 	struct shard_share malformed = {.state = "malformed"};
 
-	for (size_t i = 0; i < owners_watch_count(shards_watch->owners); i++) {
-		const struct owners_watch_entry *entry =
-			owners_watch_at(shards_watch->owners, i);
+	for (size_t i = 0; i < owners_watch_count(view->owners); i++) {
+		const struct owners_watch_entry *entry = owners_watch_at(view->owners, i);
 
 		malformed.partitions += entry->malformed;
 		if (entry->is_partition && entry->partition < partitions)
@@ -70,22 +67,21 @@ static void report_unassigned(const struct shards_watch *shards_watch,
 		fn(ctx, &malformed);
 }
 
-enum pl_code shard_shares_count(const struct shards_watch *shards_watch,
+enum pl_code shard_shares_count(const struct shards_view *view,
                                 const struct assign *assign, uint32_t partitions,
                                 shard_shares_fn *fn, void *ctx)
 {
-	size_t room = roster_count(shards_watch->roster) +
-	              owners_watch_count(shards_watch->owners);
+	size_t room = roster_count(view->roster) + owners_watch_count(view->owners);
 	struct shard_count *met = pl_calloc(room + 1, sizeof *met);
 	size_t count;
 
 	if (met == NULL)
 		return PL_NOMEM;
-	count = collect_shards(shards_watch, met);
+	count = collect_shards(view, met);
 	PL_ASSERT(count <= room);
 	qsort(met, count, sizeof *met, compare_ids);
 	report_shards(assign, met, count, fn, ctx);
-	report_unassigned(shards_watch, partitions, fn, ctx);
+	report_unassigned(view, partitions, fn, ctx);
 	free(met);
 	return PL_OK;
 }

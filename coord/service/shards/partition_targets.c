@@ -1,4 +1,4 @@
-#include "coord/cli/shards/partition_targets.h"
+#include "coord/service/shards/partition_targets.h"
 
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ void partition_targets_done(struct partition_targets *targets)
 }
 
 /* 0: has no part in it. */
-static uint32_t weight_of(const struct shards_watch *shards_watch,
+static uint32_t weight_of(const struct shards_view *view,
                           const struct roster_entry *entry)
 {
 	const struct config_value *shards, *weights;
@@ -48,10 +48,10 @@ static uint32_t weight_of(const struct shards_watch *shards_watch,
 
 	if (entry->malformed || entry->member.state != MEMBERSHIP_ACTIVE)
 		return 0;
-	shards = config_watch_value(shards_watch->config, CONFIG_SHARDS);
+	shards = config_watch_value(view->config, CONFIG_SHARDS);
 	if (config_drains(&shards->shards, entry->member.id))
 		return 0;
-	weights = config_watch_value(shards_watch->config, CONFIG_WEIGHTS);
+	weights = config_watch_value(view->config, CONFIG_WEIGHTS);
 	weight = (uint64_t)entry->member.weight *
 	         config_factor(&weights->weights, entry->member.id) / ASSIGN_WEIGHT_ONE;
 	if (weight == 0)
@@ -109,17 +109,16 @@ static void sweep_targets(struct partition_targets *targets, bool *changed)
 }
 
 enum pl_code partition_targets_refresh(struct partition_targets *targets,
-                                       const struct shards_watch *shards_watch,
-                                       bool *changed, struct pl_err *err)
+                                       const struct shards_view *view, bool *changed,
+                                       struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
 	*changed = false;
 	targets->round++;
-	for (const struct roster_entry *entry = roster_first(shards_watch->roster);
-	     entry != NULL && code == PL_OK;
-	     entry = roster_next(shards_watch->roster, entry)) {
-		uint32_t weight = weight_of(shards_watch, entry);
+	for (const struct roster_entry *entry = roster_first(view->roster);
+	     entry != NULL && code == PL_OK; entry = roster_next(view->roster, entry)) {
+		uint32_t weight = weight_of(view, entry);
 
 		if (weight > 0)
 			code = put_member(targets, &entry->member, weight, changed, err);

@@ -1,10 +1,10 @@
 /* Which shard each partition falls to, as every shard computes it from the same
  * records and configurations. */
-#ifndef COORD_CLI_SHARDS_PARTITION_TARGETS_H
-#define COORD_CLI_SHARDS_PARTITION_TARGETS_H
+#ifndef COORD_SERVICE_SHARDS_PARTITION_TARGETS_H
+#define COORD_SERVICE_SHARDS_PARTITION_TARGETS_H
 
 #include "coord/assign/assign.h"
-#include "coord/cli/shards/shards_watch.h"
+#include "coord/service/shards/shards_view.h"
 #include "store/base/map.h"
 
 struct partition_targets {
@@ -18,8 +18,8 @@ PL_NODISCARD enum pl_code partition_targets_init(struct partition_targets *targe
 void partition_targets_done(struct partition_targets *targets);
 
 /* Only what is different is computed anew; *changed, if something was. */
-PL_NODISCARD enum pl_code partition_targets_refresh(
-	struct partition_targets *targets, const struct shards_watch *shards_watch,
-	bool *changed, struct pl_err *err);
+PL_NODISCARD enum pl_code partition_targets_refresh(struct partition_targets *targets,
+                                                    const struct shards_view *view,
+                                                    bool *changed, struct pl_err *err);
 
 #endif
