@@ -5,8 +5,10 @@
 
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/pods/pods_gone_wait.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/service/input/label_query.h"
-#include "coord/submit/pod_request.h"
+#include "coord/service/pods/pod_list.h"
+#include "coord/service/pods/pod_remove.h"
 
 enum {
 	PODS_REQUEST_FORCE = OPTIONS_OWN_FIRST,
@@ -39,15 +41,6 @@ enum {
 	"                         tier!=db or 'track in (a,b)'\n"                     \
 	"  -A, --all-namespaces   with -l: whatever their namespace\n"
 
-/* Names. */
-struct pods_withheld {
-	struct pl_arena arena;
-	struct pods_withheld_pod {
-		struct pl_span namespace, name;
-	} * at;
-	size_t count, cap;
-};
-
 struct pods_request {
 	enum pod_request_verb verb;
 	const char *words[POD_REQUEST_MALFORMED +
@@ -62,16 +55,12 @@ struct pods_request {
 	/* While it goes on. */
 	const struct cli_session *cli;
 	struct pod_input pod_input;
-	unsigned arg;
-	struct pl_map named; /* of --all and labels: in the order of partitions */
-	struct pl_map_node *next;
-	struct pod_requests *wishes;
+	struct pod_list *found; /* of --all and labels */
+	size_t next;            /* of the arguments, or of what was found */
 	struct pods_gone gone;
-	uint64_t absent, left;
-	struct pods_withheld held[2]; /* by budgets: in the round before, in this one */
-	unsigned round;
-	size_t again; /* the next of the round before */
+	uint64_t absent, left, withheld;
 	struct pl_err err;
+	struct cli_wait wait_end;
 };
 
 PL_NODISCARD enum pl_code pods_request_take(void *ctx, int opt, const char *arg,

@@ -10,7 +10,9 @@
 static enum pl_code add_pod(void *ctx, uint32_t partition, struct pl_span namespace,
                             struct pl_span name, struct pl_err *err)
 {
-	return pods_gone_add(ctx, partition, namespace, name, err);
+	const struct pod_name pod = {namespace, name};
+
+	return pods_gone_add(ctx, partition, &pod, err);
 }
 
 enum pl_code wait_gone(const struct cli_session *cli, const struct pods_args *given,

@@ -105,10 +105,14 @@ void idle_warning_look(struct idle_warning *idle_warning, uint64_t now_ms, uint6
 	start_read(idle_warning);
 }
 
-void idle_warning_cancel(struct idle_warning *idle_warning)
+void idle_warning_stop(struct idle_warning *idle_warning)
 {
+	struct store_session *session = idle_warning->opts.cli->session;
+
 	if (idle_warning->asks)
-		kv_cancel(idle_warning->opts.cli->session->kv, idle_warning->call);
+		kv_cancel(session->kv, idle_warning->call);
+	while (idle_warning->asks)
+		(void)uv_run(&session->loop, UV_RUN_ONCE);
 }
 
 void idle_warning_note(const struct cli_session *cli, const char *what)

@@ -43,7 +43,8 @@ void idle_warning_init(struct idle_warning *idle_warning,
 /* moved: is another number when something of it has come about. */
 void idle_warning_look(struct idle_warning *idle_warning, uint64_t now_ms,
                        uint64_t moved);
-void idle_warning_cancel(struct idle_warning *idle_warning);
+/* Waits until what was asked is answered; nothing is printed any more. */
+void idle_warning_stop(struct idle_warning *idle_warning);
 
 /* Now, without waiting: a note when there is no shard at all. */
 void idle_warning_note(const struct cli_session *cli, const char *what);

@@ -113,7 +113,8 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 		read_spec(list, record->value, pod);
 		return PL_OK;
 	}
-	if (pod_filter_has_labels(&list->opts.filter) && !pod->selected)
+	if (list->opts.names_only ||
+	    (pod_filter_has_labels(&list->opts.filter) && !pod->selected))
 		return PL_OK;
 	pod->state = pl_arena_dup(&list->arena, record->value);
 	pod->has_state = pod->state.at != NULL;
@@ -239,7 +240,7 @@ static void on_done(void *ctx, int64_t revision, const struct pl_err *err)
 		(void)pl_err_set(&why, PL_NOMEM, "keep the pods");
 		err = &why;
 	}
-	if (list->count > 1)
+	if (list->count > 1 && !list->opts.names_only)
 		qsort(list->pod, list->count, sizeof *list->pod, compare_pods);
 	list->opts.done(list->opts.ctx, err);
 }
@@ -254,6 +255,7 @@ enum pl_code pod_list_start(const struct service *service,
 
 	if (list == NULL)
 		return pl_err_set(err, PL_NOMEM, "list the pods");
+	PL_ASSERT(!opts->names_only || !pod_filter_has_state(&opts->filter));
 	list->opts = *opts;
 	list->partitions = service->partitions;
 	list->mode = opts->filter.name_count > 0 ? LIST_NAMED : LIST_ALL;

@@ -17,6 +17,10 @@ struct pod_list;
 
 struct pod_list_opts {
 	struct pod_filter filter;
+	/* A list of very many pods that only names them: states are not kept, and the order
+	 * is that of the keys, so that pods of a partition stand together. Not with a filter
+	 * that looks at states, and pod_list_find does not find there. */
+	bool names_only;
 	/* err NULL: the list can be read until pod_list_free. */
 	void (*done)(void *ctx, const struct pl_err *err);
 	void *ctx;

@@ -12,7 +12,7 @@
 #include "store/kv/calls.h"
 #include "store/kv/relist.h"
 
-struct pod_list {
+struct pod_watch_list {
 	struct pod_watch *watch;
 	struct relist *relist; /* NULL: it has stopped */
 	uint16_t number;
@@ -27,7 +27,7 @@ struct pod_watch {
 	struct pl_map pods;
 	struct pl_err err;
 	unsigned count;
-	struct pod_list list[POD_WATCH_LISTS_MAX];
+	struct pod_watch_list list[POD_WATCH_LISTS_MAX];
 };
 
 static void free_pod(struct pod_watch *watch, struct pod_watch_pod *pod)
@@ -80,7 +80,7 @@ static struct pod_watch_pod *add_pod(struct pod_watch *watch, struct pl_span key
 }
 
 /* add: there may be none yet. NULL: not of interest, or there is none. */
-static struct pod_watch_pod *pod_of(struct pod_list *list, const struct keys_id *id,
+static struct pod_watch_pod *pod_of(struct pod_watch_list *list, const struct keys_id *id,
                                     bool add)
 {
 	struct pod_watch *watch = list->watch;
@@ -148,7 +148,7 @@ static void apply_spec(struct pod_watch *watch, struct pod_watch_pod *pod,
 	                label_query_matches(watch->opts.query, value);
 }
 
-static void release_list(struct pod_list *list)
+static void release_list(struct pod_watch_list *list)
 {
 	struct pod_watch_pod *pod = list->held;
 
@@ -172,7 +172,7 @@ static bool is_of_pod(const struct kv_record *record, bool is_delete, struct key
 	return true;
 }
 
-static void apply_record(struct pod_list *list, const struct kv_record *record)
+static void apply_record(struct pod_watch_list *list, const struct kv_record *record)
 {
 	struct pod_watch_pod *pod;
 	struct keys_id id;
@@ -225,7 +225,7 @@ static void state_event(struct pod_watch *watch, struct pod_watch_pod *pod,
 	keep_state(watch, pod, value_of(event));
 }
 
-static void apply_event(struct pod_list *list, const struct kv_event *event)
+static void apply_event(struct pod_watch_list *list, const struct kv_event *event)
 {
 	struct pod_watch_pod *pod;
 	bool was_selected;
@@ -250,7 +250,7 @@ static void apply_event(struct pod_list *list, const struct kv_event *event)
 		emit_note(list->watch, POD_WATCH_POD, pod, state_of(pod));
 }
 
-static void sweep_list(struct pod_list *list)
+static void sweep_list(struct pod_watch_list *list)
 {
 	PL_MAP_EACH (node, &list->watch->pods) {
 		struct pod_watch_pod *pod =
@@ -272,7 +272,7 @@ static bool all_synced(const struct pod_watch *watch)
 	return true;
 }
 
-static void list_stopped(struct pod_list *list)
+static void list_stopped(struct pod_watch_list *list)
 {
 	struct pod_watch *watch = list->watch;
 	struct pod_watch_note note = {.what = POD_WATCH_STOPPED};
@@ -297,7 +297,7 @@ static void emit_trouble(struct pod_watch *watch, const struct pl_err *err)
 
 static void on_note(void *ctx, const struct relist_note *note)
 {
-	struct pod_list *list = ctx;
+	struct pod_watch_list *list = ctx;
 
 	switch (note->what) {
 	case RELIST_BEGIN:
@@ -373,7 +373,7 @@ enum pl_code pod_watch_open(struct kv *kv, const struct pod_watch_opts *opts,
 	pl_map_init(&watch->pods);
 	for (unsigned i = 0; i < opts->count && code == PL_OK; i++) {
 		struct relist_opts one = {.keys = kv_prefix(opts->prefix[i])};
-		struct pod_list *list = &watch->list[i];
+		struct pod_watch_list *list = &watch->list[i];
 
 		list->watch = watch;
 		list->number = (uint16_t)i;

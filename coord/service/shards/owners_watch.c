@@ -28,7 +28,7 @@ struct owners_list {
 
 struct owners_watch {
 	struct relist *relist;
-	struct owners_list row_watch, next;
+	struct owners_list current, next;
 	struct keys_text prefix;
 	bool synced, broken;
 	owners_watch_fn *fn;
@@ -155,7 +155,7 @@ static void stop_with_error(struct owners_watch *o, enum pl_code code)
 {
 	struct pl_err err;
 
-	pl_err_set(&err, code, "keep the owners of %zu partitions", o->row_watch.count);
+	pl_err_set(&err, code, "keep the owners of %zu partitions", o->current.count);
 	o->broken = true;
 	o->synced = false;
 	emit_note(o, OWNERS_WATCH_LOST, &err);
@@ -173,8 +173,8 @@ static void on_page(struct owners_watch *o, const struct relist_note *note)
 
 static void on_end(struct owners_watch *o)
 {
-	list_done(&o->row_watch);
-	o->row_watch = o->next;
+	list_done(&o->current);
+	o->current = o->next;
 	o->next = (struct owners_list){0};
 	o->synced = true;
 	emit_note(o, OWNERS_WATCH_SYNCED, NULL);
@@ -187,16 +187,16 @@ static void on_event(struct owners_watch *o, const struct kv_event *event)
 	enum pl_code code;
 
 	if (event->is_delete) {
-		if (list_remove(&o->row_watch, note.key))
+		if (list_remove(&o->current, note.key))
 			o->fn(o->ctx, &note);
 		return;
 	}
-	code = list_put(&o->row_watch, &event->record);
+	code = list_put(&o->current, &event->record);
 	if (code != PL_OK) {
 		stop_with_error(o, code);
 		return;
 	}
-	note.entry = &o->row_watch.at[list_index(&o->row_watch, note.key)]->entry;
+	note.entry = &o->current.at[list_index(&o->current, note.key)]->entry;
 	o->fn(o->ctx, &note);
 }
 
@@ -206,7 +206,7 @@ static void finish_stop(struct owners_watch *o)
 	owners_watch_fn *fn = o->fn;
 	void *ctx = o->ctx;
 
-	list_done(&o->row_watch);
+	list_done(&o->current);
 	list_done(&o->next);
 	free(o);
 	fn(ctx, &stopped);
@@ -283,24 +283,23 @@ void owners_watch_stop(struct owners_watch *owners)
 
 size_t owners_watch_count(const struct owners_watch *owners)
 {
-	return owners->row_watch.count;
+	return owners->current.count;
 }
 
 const struct owners_watch_entry *owners_watch_at(const struct owners_watch *owners,
                                                  size_t i)
 {
-	PL_ASSERT(i < owners->row_watch.count);
-	return &owners->row_watch.at[i]->entry;
+	PL_ASSERT(i < owners->current.count);
+	return &owners->current.at[i]->entry;
 }
 
 const struct owners_watch_entry *owners_watch_get(const struct owners_watch *owners,
                                                   struct pl_span key)
 {
-	size_t place = list_index(&owners->row_watch, key);
+	size_t place = list_index(&owners->current, key);
 
-	return stands_at(&owners->row_watch, place, key)
-	               ? &owners->row_watch.at[place]->entry
-	               : NULL;
+	return stands_at(&owners->current, place, key) ? &owners->current.at[place]->entry
+	                                               : NULL;
 }
 
 const struct owners_watch_entry *owners_watch_of(const struct owners_watch *owners,
@@ -318,8 +317,8 @@ uint32_t owners_watch_owned(const struct owners_watch *owners, struct pl_span sh
 {
 	uint32_t owned = 0;
 
-	for (size_t i = 0; i < owners->row_watch.count; i++)
-		owned += pl_span_eq(
-			pl_span_str(owners->row_watch.at[i]->entry.owner.shard), shard);
+	for (size_t i = 0; i < owners->current.count; i++)
+		owned += pl_span_eq(pl_span_str(owners->current.at[i]->entry.owner.shard),
+		                    shard);
 	return owned;
 }
