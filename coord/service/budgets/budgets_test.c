@@ -1,6 +1,6 @@
 #include "coord/service/budgets/budget_edit.h"
 #include "coord/service/budgets/budget_list.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct service service;

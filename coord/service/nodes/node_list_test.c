@@ -1,6 +1,6 @@
 #include "coord/service/nodes/node_list.h"
 #include "store/keys/partition.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { PARTITIONS = 8 };
 

@@ -3,7 +3,7 @@
 #include "coord/service/pods/pods_bound.h"
 #include "coord/service/pods/pods_gone.h"
 #include "store/keys/partition.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 enum { PARTITIONS = 8 };
 

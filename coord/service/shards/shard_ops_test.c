@@ -3,7 +3,7 @@
 #include "coord/service/shards/shard_drain.h"
 #include "coord/service/shards/shard_evict.h"
 #include "coord/service/shards/shards_view.h"
-#include "store/memkv/kit.h"
+#include "tests/support/store/memkv/kit.h"
 
 static struct kit kit;
 static struct service service;
