@@ -36,7 +36,7 @@ static void end_line(struct explain_text *text)
 /* -- what its state says ---------------------------------------------------------------
  */
 
-static void add_since(struct explain_text *text, const struct explain_pod *pod)
+static void add_since(struct explain_text *text, const struct pod_explanation *pod)
 {
 	char stamp[PL_TIMESTAMP_SIZE], age[AGE_SIZE];
 
@@ -44,7 +44,7 @@ static void add_since(struct explain_text *text, const struct explain_pod *pod)
 	         age_text(pod->now_ms - pod->state.since_ms, age));
 }
 
-static void add_node(struct explain_text *text, const struct explain_pod *pod)
+static void add_node(struct explain_text *text, const struct pod_explanation *pod)
 {
 	const struct pod_state *state = &pod->state;
 
@@ -58,7 +58,7 @@ static void add_node(struct explain_text *text, const struct explain_pod *pod)
 		add_text(text, "  at attempt %u", state->attempts), end_line(text);
 }
 
-static void add_waits(struct explain_text *text, const struct explain_pod *pod)
+static void add_waits(struct explain_text *text, const struct pod_explanation *pod)
 {
 	const struct pod_state *state = &pod->state;
 
@@ -81,7 +81,7 @@ static void add_waits(struct explain_text *text, const struct explain_pod *pod)
 	end_line(text);
 }
 
-static void add_state(struct explain_text *text, const struct explain_pod *pod)
+static void add_state(struct explain_text *text, const struct pod_explanation *pod)
 {
 	add_text(text, PL_SPAN_FMT "/" PL_SPAN_FMT " is ", PL_SPAN_ARG(pod->namespace),
 	         PL_SPAN_ARG(pod->name));
@@ -102,7 +102,7 @@ static void add_state(struct explain_text *text, const struct explain_pod *pod)
 
 /* -- where it is judged --------------------------------------------------- */
 
-static void add_owner(struct explain_text *text, const struct explain_pod *pod)
+static void add_owner(struct explain_text *text, const struct pod_explanation *pod)
 {
 	add_text(text, "  partition %u", pod->partition);
 	if (pod->partition != pod->named)
@@ -134,7 +134,7 @@ static void add_owner(struct explain_text *text, const struct explain_pod *pod)
 			end_line(text);
 }
 
-static void add_excluded(struct explain_text *text, const struct explain_pod *pod)
+static void add_excluded(struct explain_text *text, const struct pod_explanation *pod)
 {
 	for (unsigned i = 0; i < STORE_FLAWS; i++) {
 		const struct excluded_nodes *flaw = &pod->cluster.flaw[i];
@@ -151,9 +151,9 @@ static void add_excluded(struct explain_text *text, const struct explain_pod *po
 	}
 }
 
-static void add_queue(struct explain_text *text, const struct explain_pod *pod)
+static void add_queue(struct explain_text *text, const struct pod_explanation *pod)
 {
-	const struct explain_queue *queue = &pod->queue;
+	const struct queue_position *queue = &pod->queue;
 
 	if (!queue->known)
 		return;
@@ -169,7 +169,7 @@ static void add_queue(struct explain_text *text, const struct explain_pod *pod)
 	end_line(text);
 }
 
-static void add_remarks(struct explain_text *text, const struct explain_pod *pod,
+static void add_remarks(struct explain_text *text, const struct pod_explanation *pod,
                         const struct explain *explain)
 {
 	if (pod->gang.len > 0) {
@@ -199,7 +199,7 @@ static void add_remarks(struct explain_text *text, const struct explain_pod *pod
 	}
 }
 
-enum pl_code explain_pod_text(const struct explain_pod *pod,
+enum pl_code explain_pod_text(const struct pod_explanation *pod,
                               const struct explain *explain, struct pl_buf *out)
 {
 	struct explain_text text = {.out = out};
@@ -219,129 +219,7 @@ enum pl_code explain_pod_text(const struct explain_pod *pod,
 	return text.code == PL_OK ? explain_print(explain, out) : text.code;
 }
 
-/* -- for machines --------------------------------------------------------- */
-
-static void put_text(struct pl_json_out *out, const char *name, struct pl_span text)
-{
-	if (text.len == 0)
-		return;
-	pl_json_out_name(out, name);
-	pl_json_out_string(out, text);
-}
-
-static void put_int(struct pl_json_out *out, const char *name, int64_t value)
-{
-	pl_json_out_name(out, name);
-	pl_json_out_int(out, value);
-}
-
-static void put_state(const struct explain_pod *pod, struct pl_json_out *out)
-{
-	const struct pod_state *state = &pod->state;
-	char stamp[PL_TIMESTAMP_SIZE];
-
-	put_text(out, "phase", pl_span_str(state_phase_word(state->phase)));
-	put_text(out, "cluster", state->cluster);
-	put_text(out, "node", state->node);
-	if (state->nominated_node.len > 0) {
-		pl_json_out_name(out, "nominated");
-		pl_json_out_object(out);
-		put_text(out, "cluster", state->nominated_cluster);
-		put_text(out, "node", state->nominated_node);
-		pl_json_out_end(out);
-	}
-	put_text(out, "shard", state->shard);
-	pl_json_out_name(out, "epoch");
-	pl_json_out_int_string(out, state->epoch);
-	put_int(out, "attempts", state->attempts);
-	put_text(out, "reason", state->reason);
-	put_text(out, "message", state->message);
-	put_text(out, "since", pl_span_str(pl_timestamp_print(state->since_ms, stamp)));
-}
-
-static void put_excluded(const struct explain_pod *pod, struct pl_json_out *out)
-{
-	pl_json_out_name(out, "leftOut");
-	pl_json_out_array(out);
-	for (unsigned i = 0; i < STORE_FLAWS; i++) {
-		const struct excluded_nodes *flaw = &pod->cluster.flaw[i];
-
-		if (flaw->nodes == 0)
-			continue;
-		pl_json_out_object(out);
-		put_text(out, "reason", pl_span_str(store_flaw_code((enum store_flaw)i)));
-		put_text(out, "message",
-		         pl_span_str(store_flaw_words((enum store_flaw)i)));
-		put_int(out, "nodes", (int64_t)flaw->nodes);
-		put_text(out, "first", keys_span(&flaw->first));
-		if (flaw->err.code != PL_OK)
-			put_text(out, "why", pl_span_str(flaw->err.msg));
-		pl_json_out_end(out);
-	}
-	pl_json_out_end(out);
-}
-
-static void put_config(const struct explain_pod *pod, struct pl_json_out *out)
-{
-	pl_json_out_name(out, "scheduler");
-	pl_json_out_object(out);
-	put_int(out, "version", (int64_t)pod->config);
-	put_int(out, "current", (int64_t)pod->config_current);
-	if (pod->config_err.code != PL_OK)
-		put_text(out, "refused", pl_span_str(pod->config_err.msg));
-	pl_json_out_end(out);
-}
-
-static void put_owner(const struct explain_pod *pod, struct pl_json_out *out)
-{
-	put_text(out, "namespace", pod->namespace);
-	put_text(out, "name", pod->name);
-	pl_json_out_name(out, "revision");
-	pl_json_out_int_string(out, pod->revision);
-	if (pod->cluster.compacted) {
-		pl_json_out_name(out, "compacted");
-		pl_json_out_bool(out, true);
-	}
-	put_int(out, "partition", pod->partition);
-	if (pod->partition != pod->named)
-		put_int(out, "named", pod->named);
-	put_text(out, "owner", pod->owner);
-	put_text(out, "gang", pod->gang);
-	put_text(out, "gangPhase", pod->gang_phase);
-	put_config(pod, out);
-}
-
-static void put_queue(const struct explain_pod *pod, struct pl_json_out *out)
-{
-	const struct explain_queue *queue = &pod->queue;
-
-	if (!queue->known)
-		return;
-	pl_json_out_name(out, "queue");
-	pl_json_out_object(out);
-	put_text(out, "sort",
-	         pl_span_str(queue->sort == QUEUE_BY_SLA ? "sla" : "priority"));
-	put_int(out, "before", (int64_t)queue->before);
-	put_int(out, "alike", (int64_t)queue->alike);
-	put_int(out, "older", (int64_t)queue->older);
-	pl_json_out_end(out);
-}
-
-static void put_decision(const struct explain_pod *pod, const struct explain *explain,
-                         struct pl_json_out *out)
-{
-	put_excluded(pod, out);
-	put_queue(pod, out);
-	pl_json_out_name(out, "own");
-	pl_json_out_object(out);
-	put_int(out, "nodes", pod->own_nodes);
-	put_int(out, "feasible", pod->own_feasible);
-	pl_json_out_end(out);
-	pl_json_out_name(out, "decision");
-	explain_json(explain, out);
-}
-
-enum pl_code explain_pod_json(const struct explain_pod *pod,
+enum pl_code explain_pod_json(const struct pod_explanation *pod,
                               const struct explain *explain, struct pl_buf *to,
                               struct pl_err *err)
 {
@@ -351,20 +229,7 @@ enum pl_code explain_pod_json(const struct explain_pod *pod,
 
 	pl_buf_init(&text, EXPLAIN_OUT_MAX);
 	pl_json_out_init(&out, &text);
-	pl_json_out_object(&out);
-	put_text(&out, "kind", PL_SPAN_LIT("PodExplanation"));
-	put_owner(pod, &out);
-	if (pod->has_state) {
-		pl_json_out_name(&out, "state");
-		pl_json_out_object(&out);
-		put_state(pod, &out);
-		pl_json_out_end(&out);
-	}
-	if (pod->malformed.code != PL_OK)
-		put_text(&out, "malformed", pl_span_str(pod->malformed.msg));
-	if (explain != NULL)
-		put_decision(pod, explain, &out);
-	pl_json_out_end(&out);
+	pod_explanation_json(pod, explain, &out);
 	code = pl_json_out_done(&out);
 	if (code == PL_OK)
 		code = output_document(OUTPUT_JSON, pl_buf_span(&text), to, err);

@@ -12,8 +12,8 @@
 #include "coord/cli/output/progress.h"
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"
-#include "coord/cli/session/listing.h"
 #include "coord/cli/session/cli_wait.h"
+#include "coord/cli/session/listing.h"
 #include "coord/service/budgets/budget_edit.h"
 #include "coord/submit/submit.h"
 
@@ -334,13 +334,12 @@ static void print_rule_warning(void *ctx, const struct rule_warning *warning)
 static void warn_of_rules(struct submit_job *job)
 {
 	struct rule_warnings *warnings = &job->pod_input.rules;
-	int64_t revision = 0;
 	struct pl_err ignored = {0};
 	bool all = true;
 
 	if (rule_warnings_wants_nodes(warnings))
-		all = session_list(job->cli->session, PL_SPAN_LIT("/nodes/"), &revision,
-		                   on_node, warnings, &ignored) == PL_OK;
+		all = session_list(job->cli, PL_SPAN_LIT("/nodes/"), on_node, warnings,
+		                   &ignored) == PL_OK;
 	rule_warnings_each(warnings, all, print_rule_warning, NULL);
 	if (warnings->more > 0)
 		print_message("warning: and %" PRIu64 " rules more that match nothing",

@@ -1,13 +1,11 @@
-#include "coord/cli/explain/store_snapshot.h"
+#include "coord/service/explain/store_snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coord/cli/session/listing.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/records/pod_state.h"
 #include "store/base/alloc.h"
-#include "store/base/clock.h"
 
 enum { ARENA_CHUNK = 1 << 16, PODS_CHUNK = 1 << 20, PODS_MAX = 1 << 30 };
 
@@ -44,8 +42,8 @@ uint32_t store_snapshot_partition(const struct store_snapshot *cluster, uint32_t
 	return cluster->slot[slot].partition;
 }
 
-/* What the caller is to hear of; all else concerns a node. */
-static bool is_subject(enum pl_code code)
+/* A failure of the reading; any other code concerns one node. */
+static bool ends_reading(enum pl_code code)
 {
 	return code == PL_NOMEM;
 }
@@ -64,14 +62,11 @@ static void count_excluded(struct store_snapshot *cluster, enum store_flaw what,
 		flaw->err = *err;
 }
 
-static void print_progress(struct store_snapshot *cluster, const char *what,
-                           uint64_t count)
+static void report_progress(struct store_snapshot *cluster, const char *what,
+                            uint64_t count)
 {
-	if (cluster->progress != NULL && count % 1000 == 0)
-		progress_print(cluster->progress, pl_clock_ms(),
-		               "reading at revision %lld: %llu %s",
-		               (long long)cluster->revision, (unsigned long long)count,
-		               what);
+	if (cluster->progress != NULL)
+		cluster->progress(cluster->ctx, what, count);
 }
 
 /* -- nodes ----------------------------------------------------------------------------
@@ -114,10 +109,10 @@ static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl
 
 	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_NODE)
 		return PL_OK;
-	print_progress(cluster, "nodes", ++cluster->nodes);
+	report_progress(cluster, "nodes", ++cluster->nodes);
 	code = engine_put_in(cluster->engine, ENGINE_NODE, id.scope, record->value,
 	                     &errors, err);
-	if (is_subject(code))
+	if (ends_reading(code))
 		return code;
 	slot = code == PL_OK ? slot_of(cluster, id.scope, id.name) : SNAPSHOT_NONE;
 	if (slot == SNAPSHOT_NONE) {
@@ -148,8 +143,8 @@ static enum pl_code exclude_node(struct store_snapshot *cluster, uint32_t slot,
 /* -- allocs ---------------------------------------------------------------------------
  */
 
-static bool is_subject_pod(const struct store_snapshot *cluster, uint32_t partition,
-                           struct pl_span namespace, struct pl_span name)
+static bool is_subject(const struct store_snapshot *cluster, uint32_t partition,
+                       struct pl_span namespace, struct pl_span name)
 {
 	return partition == cluster->partition &&
 	       pl_span_eq(namespace, cluster->namespace) &&
@@ -166,7 +161,7 @@ static enum pl_code keep_pod(struct store_snapshot *cluster, const struct alloc_
 	struct expected_pod *on;
 
 	if (len < 0 || (size_t)len >= sizeof key ||
-	    is_subject_pod(cluster, pod->partition, pod->namespace, pod->name))
+	    is_subject(cluster, pod->partition, pod->namespace, pod->name))
 		return PL_OK;
 	on = pl_arena_zalloc(&cluster->pods_arena, 1, sizeof *on + (size_t)len);
 	if (on == NULL)
@@ -285,7 +280,7 @@ static enum pl_code on_alloc(void *ctx, const struct kv_record *record,
 		exclude_closed(cluster, &alloc, &id, slot);
 		return apply_alloc(cluster, &alloc, slot, err);
 	}
-	if (is_subject(code)) {
+	if (ends_reading(code)) {
 		*err = why;
 		return code;
 	}
@@ -363,7 +358,7 @@ static enum pl_code on_spec(struct store_snapshot *cluster,
 		return PL_OK;
 	}
 	code = place_pod(cluster, on, record->value, &why);
-	if (is_subject(code)) {
+	if (ends_reading(code)) {
 		*err = why;
 		return code;
 	}
@@ -372,7 +367,7 @@ static enum pl_code on_spec(struct store_snapshot *cluster,
 	pl_map_del(&cluster->pods, at);
 	memcpy(cluster->last_key, key.at, key.len);
 	cluster->last = pl_span(cluster->last_key, key.len);
-	print_progress(cluster, "pods on nodes", ++cluster->placed);
+	report_progress(cluster, "pods on nodes", ++cluster->placed);
 	return PL_OK;
 }
 
@@ -405,7 +400,7 @@ static enum pl_code on_schedule(void *ctx, const struct kv_record *record,
 	if (id.kind == KEYS_STATE)
 		on_state(cluster, record);
 	if ((id.kind == KEYS_SPEC || id.kind == KEYS_STATE) && cluster->other != NULL)
-		cluster->other(cluster->other_ctx, &id, record);
+		cluster->other(cluster->ctx, &id, record);
 	return PL_OK;
 }
 
@@ -430,40 +425,91 @@ static enum pl_code drop_nodes_with_lost_pods(struct store_snapshot *cluster,
 /* -- all of it -------------------------------------------------------------------------
  */
 
-static enum pl_code list_prefix(struct store_snapshot *cluster, const char *prefix,
-                                session_list_fn *fn, struct pl_err *err)
-{
-	int64_t revision = cluster->revision;
-	enum pl_code code = session_list(cluster->session, pl_span_str(prefix), &revision,
-	                                 fn, cluster, err);
+enum { STAGE_NODES, STAGE_ALLOCS, STAGE_SCHEDULES, STAGES };
 
-	cluster->compacted = cluster->compacted || revision != cluster->revision;
-	cluster->revision = revision;
-	return code;
+static enum pl_code on_record(void *ctx, const struct kv_record *record,
+                              struct pl_err *err)
+{
+	struct store_snapshot *cluster = ctx;
+
+	switch (cluster->stage) {
+	case STAGE_NODES:
+		return on_node(cluster, record, err);
+	case STAGE_ALLOCS:
+		return on_alloc(cluster, record, err);
+	default:
+		return on_schedule(cluster, record, err);
+	}
 }
 
-enum pl_code store_snapshot_read(struct store_snapshot *cluster, struct pl_err *err)
+/* A stage has been read. */
+static enum pl_code end_stage(struct store_snapshot *cluster, struct pl_err *err)
 {
-	enum pl_code code;
+	if (cluster->stage == STAGE_ALLOCS)
+		return drop_nodes_without_alloc(cluster, err);
+	if (cluster->stage == STAGE_SCHEDULES)
+		return drop_nodes_with_lost_pods(cluster, err);
+	return PL_OK;
+}
+
+static enum pl_code on_prefix(void *ctx, struct keys_text *out, struct pl_err *err)
+{
+	static const char *const prefixes[STAGES] = {"/nodes/", "/alloc/", "/schedules/"};
+	struct store_snapshot *cluster = ctx;
+	enum pl_code code = PL_OK;
+
+	if (cluster->stage == STAGES) /* nothing was read yet */
+		cluster->stage = STAGE_NODES;
+	else {
+		code = end_stage(cluster, err);
+		cluster->stage++;
+	}
+	if (code != PL_OK)
+		return code;
+	if (cluster->stage == STAGES)
+		return PL_NOTFOUND;
+	out->len = strlen(prefixes[cluster->stage]);
+	memcpy(out->at, prefixes[cluster->stage], out->len);
+	return PL_OK;
+}
+
+static void on_done(void *ctx, int64_t revision, const struct pl_err *err)
+{
+	struct store_snapshot *cluster = ctx;
+
+	cluster->keys = NULL;
+	cluster->compacted = revision != cluster->revision;
+	cluster->revision = revision;
+	cluster->done(cluster->ctx, err);
+}
+
+enum pl_code store_snapshot_start(struct store_snapshot *cluster,
+                                  const struct service *service, struct pl_err *err)
+{
+	const struct key_list_opts opts = {.revision = cluster->revision,
+	                                   .prefix = on_prefix,
+	                                   .each = on_record,
+	                                   .done = on_done,
+	                                   .ctx = cluster};
 
 	PL_ASSERT(cluster->revision > 0);
+	cluster->stage = STAGES;
 	pl_arena_init(&cluster->arena, ARENA_CHUNK, 0);
 	pl_arena_init(&cluster->pods_arena, PODS_CHUNK, PODS_MAX);
 	pl_map_init(&cluster->pods);
-	code = list_prefix(cluster, "/nodes/", on_node, err);
-	if (code == PL_OK)
-		code = list_prefix(cluster, "/alloc/", on_alloc, err);
-	if (code == PL_OK)
-		code = drop_nodes_without_alloc(cluster, err);
-	if (code == PL_OK)
-		code = list_prefix(cluster, "/schedules/", on_schedule, err);
-	if (code == PL_OK)
-		code = drop_nodes_with_lost_pods(cluster, err);
-	return code;
+	return key_list_start(service, &opts, &cluster->keys, err);
+}
+
+void store_snapshot_cancel(struct store_snapshot *cluster)
+{
+	key_list_cancel(cluster->keys);
 }
 
 void store_snapshot_done(struct store_snapshot *cluster)
 {
+	PL_ASSERT(cluster->keys == NULL);
+	if (cluster->engine == NULL)
+		return;
 	pl_map_done(&cluster->pods);
 	pl_arena_done(&cluster->pods_arena);
 	pl_arena_done(&cluster->arena);

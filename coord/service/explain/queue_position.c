@@ -1,4 +1,4 @@
-#include "coord/cli/explain/explain_queue.h"
+#include "coord/service/explain/queue_position.h"
 
 #include <string.h>
 
@@ -8,18 +8,18 @@
 
 enum { ARENA_CHUNK = 1 << 16 };
 
-void explain_queue_init(struct explain_queue *queue)
+void queue_position_init(struct queue_position *queue)
 {
 	pl_arena_init(&queue->arena, ARENA_CHUNK, READER_ARENA_MAX);
 }
 
-void explain_queue_done(struct explain_queue *queue)
+void queue_position_done(struct queue_position *queue)
 {
 	pl_arena_done(&queue->arena);
 }
 
 /* Of one that can be in the queue. */
-static bool read_pod(struct explain_queue *queue, struct pl_span json, struct pod *out)
+static bool read_pod(struct queue_position *queue, struct pl_span json, struct pod *out)
 {
 	struct parse parse = {.model = queue->model, .arena = &queue->arena};
 	struct pl_err err = {0};
@@ -37,7 +37,7 @@ static bool read_pod(struct explain_queue *queue, struct pl_span json, struct po
 	return false;
 }
 
-void explain_queue_set_pod(struct explain_queue *queue, struct pl_span spec)
+void queue_position_set_pod(struct queue_position *queue, struct pl_span spec)
 {
 	struct pod pod;
 
@@ -51,7 +51,7 @@ void explain_queue_set_pod(struct explain_queue *queue, struct pl_span spec)
 }
 
 /* Below 0: it comes before the one that is asked about, whatever their ages. */
-static int compare_pods(const struct explain_queue *queue, const struct pod *pod)
+static int compare_pods(const struct queue_position *queue, const struct pod *pod)
 {
 	if (queue->sort == QUEUE_BY_SLA && pod->spec->sla != queue->sla)
 		return pod->spec->sla > queue->sla ? -1 : 1;
@@ -74,7 +74,7 @@ static struct pl_span pod_of_key(struct pl_span key, size_t leaf)
 	return pl_span(key.at + prefix, key.len - prefix - leaf);
 }
 
-static void add_spec(struct explain_queue *queue, const struct kv_record *record)
+static void add_spec(struct queue_position *queue, const struct kv_record *record)
 {
 	struct pl_span key = pod_of_key(record->key, strlen("/spec"));
 	struct pod pod;
@@ -96,7 +96,7 @@ static void add_spec(struct explain_queue *queue, const struct kv_record *record
 }
 
 /* Of the one that was counted last: whoever has a place, or had one, does not wait. */
-static void add_state(struct explain_queue *queue, const struct kv_record *record)
+static void add_state(struct queue_position *queue, const struct kv_record *record)
 {
 	struct pod_state state;
 
@@ -115,8 +115,8 @@ static void add_state(struct explain_queue *queue, const struct kv_record *recor
 	}
 }
 
-void explain_queue_add(struct explain_queue *queue, const struct keys_id *id,
-                       const struct kv_record *record)
+void queue_position_add(struct queue_position *queue, const struct keys_id *id,
+                        const struct kv_record *record)
 {
 	if (!queue->known || !queue->own[id->partition])
 		return;

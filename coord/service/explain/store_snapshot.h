@@ -1,0 +1,93 @@
+/*
+ * A store snapshot: the nodes of a store and the pods on them, as they were at one
+ * revision, in an engine: what a shard that owned everything would decide by.
+ *
+ *	nodes --> allocs --> schedules --> done
+ *
+ * Invariants
+ *  - It is read page by page, and nothing is kept but what the engine needs and, until all
+ *    pods were seen, which pod is on which node.
+ *  - As with a shard, a node of which some key is malformed is left out as a whole, and
+ *    counted by its flaw. A node on which a gang holds room is excluded: nothing is placed
+ *    there, and the pods on it count.
+ */
+#ifndef COORD_SERVICE_EXPLAIN_STORE_SNAPSHOT_H
+#define COORD_SERVICE_EXPLAIN_STORE_SNAPSHOT_H
+
+#include "coord/service/base/key_list.h"
+#include "shardsched/engine/engine.h"
+#include "shardsched/records/alloc.h"
+#include "store/base/map.h"
+#include "store/keys/keys.h"
+
+/* X(FLAW, stable code, what is wrong with the node) */
+#define STORE_FLAW_MAP(X)                                                        \
+	X(NODE, "store.node", "its Node makes no sense")                         \
+	X(NO_ALLOC, "store.no-alloc", "it has no alloc")                         \
+	X(ALLOC, "store.alloc", "its alloc makes no sense")                      \
+	X(POD, "store.pod", "the spec of a pod on it is lost or makes no sense") \
+	X(CLOSED, "node.closed", "a gang holds room there, and nothing else is put there")
+
+#define STORE_FLAW_ENUM(flaw, code, words) STORE_FLAW_##flaw,
+enum store_flaw { STORE_FLAW_MAP(STORE_FLAW_ENUM) STORE_FLAWS };
+
+struct excluded_nodes {
+	uint64_t nodes;
+	struct keys_text first; /* key of the first one */
+	struct pl_err err;      /* why, of the first one; PL_OK: the flaw says it all */
+};
+
+typedef void store_snapshot_fn(void *ctx, const struct pl_err *err);
+
+struct store_snapshot {
+	/* The caller's. */
+	struct engine *engine;
+	int64_t revision; /* to read at; later: of what was read last */
+	/* The pod that is asked about: it is placed nowhere, and its own reservation does not
+	 * count. */
+	uint32_t partition;
+	struct pl_span namespace, name;
+	/* Specs of pods that are on no node, and all states; may be NULL. */
+	void (*other)(void *ctx, const struct keys_id *id,
+	              const struct kv_record *record);
+	/* What is being read, and how many of it have been; may be NULL. */
+	void (*progress)(void *ctx, const char *what, uint64_t count);
+	store_snapshot_fn *done;
+	void *ctx; /* of these three */
+
+	/* What was found. */
+	uint64_t nodes, placed, holds;
+	bool compacted; /* the revision was compacted on the way: the rest is newer */
+	bool kept_room; /* a reservation keeps room for the pod that is asked about */
+	struct excluded_nodes flaw[STORE_FLAWS];
+
+	/* The snapshot's own. */
+	struct key_list *keys;      /* NULL: not reading */
+	unsigned stage;             /* the prefix that is read */
+	struct pl_arena arena;      /* of one value */
+	struct pl_arena pods_arena; /* of which pod is on which node */
+	struct pl_map
+		pods; /* by "0007/web/app-1": pods on nodes that were not seen yet */
+	struct store_slot *slot; /* of each node in the engine's snapshot */
+	uint32_t slots;
+	struct pl_span last; /* the pod that was placed last; in last_key */
+	uint32_t last_placed;
+	char last_key[KEYS_SIZE_MAX];
+};
+
+/* After PL_OK done follows; store_snapshot_done may be called in it, or later. PL_NOMEM,
+ * PL_LIMIT, and what the store says. */
+PL_NODISCARD enum pl_code store_snapshot_start(struct store_snapshot *cluster,
+                                               const struct service *service,
+                                               struct pl_err *err);
+void store_snapshot_cancel(struct store_snapshot *cluster);
+/* Takes a zeroed snapshot. */
+void store_snapshot_done(struct store_snapshot *cluster);
+
+/* The partition that a node in the snapshot falls in. */
+uint32_t store_snapshot_partition(const struct store_snapshot *cluster, uint32_t slot);
+
+const char *store_flaw_code(enum store_flaw flaw);
+const char *store_flaw_words(enum store_flaw flaw);
+
+#endif
