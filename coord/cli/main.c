@@ -64,12 +64,12 @@ static bool word_match(const char *word, size_t len, const char *arg, bool exact
 /* Whether that is the first of a command's two words, or the second. */
 static bool has_word(const char *words, const char *word, bool first)
 {
-	const char *namespace = strchr(words, ' ');
+	const char *space = strchr(words, ' ');
 
-	if (namespace == NULL)
+	if (space == NULL)
 		return false;
-	return first ? word_match(words, (size_t)(namespace - words), word, false)
-	             : word_match(namespace + 1, strlen(namespace + 1), word, false);
+	return first ? word_match(words, (size_t)(space - words), word, false)
+	             : word_match(space + 1, strlen(space + 1), word, false);
 }
 
 static unsigned print_matching(FILE *to, const char *word, bool first)

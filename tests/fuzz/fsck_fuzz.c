@@ -32,16 +32,16 @@ static size_t split(const uint8_t *data, size_t size, struct line *line)
 	size_t count = 0;
 
 	while (size > 0 && count < LINES_MAX) {
-		const uint8_t *end = memchr(data, '\n', size), *namespace;
+		const uint8_t *end = memchr(data, '\n', size), *space;
 		size_t len = end == NULL ? size : (size_t)(end - data);
 
-		namespace = memchr(data, ' ', len);
+		space = memchr(data, ' ', len);
 		line[count] = (struct line){.key = pl_span(data, len),
 		                            .revision = (int64_t)count + 1};
-		if (namespace != NULL) {
-			line[count].key.len = (size_t)(namespace - data);
+		if (space != NULL) {
+			line[count].key.len = (size_t)(space - data);
 			line[count].value =
-				pl_span(namespace + 1, len - line[count].key.len - 1);
+				pl_span(space + 1, len - line[count].key.len - 1);
 		}
 		count++;
 		data += end == NULL ? len : len + 1;
