@@ -5,6 +5,7 @@
 #include "store/base/alloc.h"
 #include "store/kv/calls.h"
 #include "store/kv/check.h"
+#include "store/kv/wrapper.h"
 
 /*
  * A write that needs fences goes inside a transaction:
@@ -24,12 +25,9 @@ enum {
 };
 
 struct guarded {
-	struct kv kv;
-	struct kv *inner;
+	struct kv_wrapper wrapper;
 	struct guard guard;
 	struct guarded_metrics metrics;
-	kv_closed_fn *closed;
-	void *closed_ctx;
 };
 
 struct guarded_call {
@@ -53,7 +51,7 @@ struct guard_fences {
 
 static struct guarded *guarded_of(struct kv *kv)
 {
-	return PL_CONTAINER_OF(kv, struct guarded, kv);
+	return PL_CONTAINER_OF(kv, struct guarded, wrapper.kv);
 }
 
 static bool same_fence(const struct guard_fence *a, const struct guard_fence *b)
@@ -250,7 +248,7 @@ static enum pl_code start_fenced(struct guarded_call *call, const struct kv_req 
 		gets[i] = kv_op_get(kv_key(key));
 		gets[i].get.keys_only = true;
 	}
-	return kv_start(call->owner->inner, &fenced, timeout_ms, on_done, call,
+	return kv_start(call->owner->wrapper.inner, &fenced, timeout_ms, on_done, call,
 	                &call->inner, err);
 }
 
@@ -296,8 +294,8 @@ static enum pl_code guarded_start(struct kv *kv, const struct kv_req *req,
 	call->ctx = ctx;
 	call->op = req->op;
 	if (call->fence_count == 0)
-		code = kv_start(g->inner, req, timeout_ms, on_done, call, &call->inner,
-		                err);
+		code = kv_start(g->wrapper.inner, req, timeout_ms, on_done, call,
+		                &call->inner, err);
 	else
 		code = start_fenced(call, req, timeout_ms, err);
 	if (code != PL_OK) {
@@ -315,25 +313,25 @@ static void guarded_cancel(struct kv *kv, struct kv_call *call)
 	struct guarded_call *own = (struct guarded_call *)(void *)call;
 
 	if (!own->ended)
-		kv_cancel(guarded_of(kv)->inner, own->inner);
+		kv_cancel(kv_wrapper_of(kv)->inner, own->inner);
 }
 
 static enum pl_code guarded_watch(struct kv *kv, const struct kv_watch_req *req,
                                   kv_watch_fn *fn, void *ctx, struct kv_watch **out,
                                   struct pl_err *err)
 {
-	return kv_watch(guarded_of(kv)->inner, req, fn, ctx, out, err);
+	return kv_watch(kv_wrapper_of(kv)->inner, req, fn, ctx, out, err);
 }
 
 static void guarded_unwatch(struct kv *kv, struct kv_watch *watch)
 {
-	kv_unwatch(guarded_of(kv)->inner, watch);
+	kv_unwatch(kv_wrapper_of(kv)->inner, watch);
 }
 
 static enum pl_code guarded_progress(struct kv *kv, struct kv_watch *watch,
                                      int64_t revision, struct pl_err *err)
 {
-	return kv_progress(guarded_of(kv)->inner, watch, revision, err);
+	return kv_progress(kv_wrapper_of(kv)->inner, watch, revision, err);
 }
 
 static uint32_t less_reserve(uint32_t limit, uint32_t room)
@@ -344,7 +342,7 @@ static uint32_t less_reserve(uint32_t limit, uint32_t room)
 /* A limit of 0 is "not known" and stays so. */
 static struct kv_limits guarded_limits(struct kv *kv)
 {
-	struct kv_limits limits = kv_limits(guarded_of(kv)->inner);
+	struct kv_limits limits = kv_limits(kv_wrapper_of(kv)->inner);
 
 	uint32_t most = limits.txn_ops;
 
@@ -355,45 +353,6 @@ static struct kv_limits guarded_limits(struct kv *kv)
 	return limits;
 }
 
-static size_t guarded_room(struct kv *kv)
-{
-	return kv_room(guarded_of(kv)->inner);
-}
-
-static void guarded_when_room(struct kv *kv, struct kv_waiter *waiter)
-{
-	kv_when_room(guarded_of(kv)->inner, waiter);
-}
-
-static uint64_t guarded_now_ms(struct kv *kv)
-{
-	return kv_now_ms(guarded_of(kv)->inner);
-}
-
-static struct pl_timers *guarded_timers(struct kv *kv)
-{
-	return kv_timers(guarded_of(kv)->inner);
-}
-
-static void on_closed(void *ctx)
-{
-	struct guarded *g = ctx;
-	kv_closed_fn *closed = g->closed;
-	void *closed_ctx = g->closed_ctx;
-
-	free(g);
-	closed(closed_ctx);
-}
-
-static void guarded_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
-{
-	struct guarded *g = guarded_of(kv);
-
-	g->closed = closed;
-	g->closed_ctx = ctx;
-	kv_close(g->inner, on_closed, g);
-}
-
 static const struct kv_ops guarded_ops = {
 	.name = "guarded",
 	.start = guarded_start,
@@ -402,11 +361,11 @@ static const struct kv_ops guarded_ops = {
 	.unwatch = guarded_unwatch,
 	.progress = guarded_progress,
 	.limits = guarded_limits,
-	.room = guarded_room,
-	.when_room = guarded_when_room,
-	.now_ms = guarded_now_ms,
-	.timers = guarded_timers,
-	.close = guarded_close,
+	.room = kv_wrapper_room,
+	.when_room = kv_wrapper_when_room,
+	.now_ms = kv_wrapper_now_ms,
+	.timers = kv_wrapper_timers,
+	.close = kv_wrapper_close,
 };
 
 enum pl_code guarded_open(struct kv *kv, const struct guard *guard, struct kv **out,
@@ -417,10 +376,10 @@ enum pl_code guarded_open(struct kv *kv, const struct guard *guard, struct kv **
 	PL_ASSERT(guard->need != NULL && guard->fenced != NULL);
 	if (g == NULL)
 		return pl_err_set(err, PL_NOMEM, "guard");
-	g->kv.ops = &guarded_ops;
-	g->inner = kv;
+	g->wrapper.kv.ops = &guarded_ops;
+	g->wrapper.inner = kv;
 	g->guard = *guard;
-	*out = &g->kv;
+	*out = &g->wrapper.kv;
 	return PL_OK;
 }
 

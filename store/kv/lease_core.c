@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "store/base/backoff.h"
+
 enum {
 	WATCHDOG_MAX_MS = 2000,
 	WATCHDOG_MIN_MS = 100,
@@ -65,13 +67,9 @@ uint64_t lease_watchdog_ms(const struct lease_core *core)
 /* A failed request is repeated soon, and then at growing intervals. */
 static uint64_t retry_ms(struct lease_core *core)
 {
-	uint64_t top = lease_watchdog_ms(core), ms = RETRY_MIN_MS;
+	uint32_t before = core->failures == 0 ? 0 : core->failures - 1;
 
-	for (uint32_t i = 1; i < core->failures && ms < top; i++)
-		ms *= 2;
-	if (ms > top)
-		ms = top;
-	return ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+	return pl_backoff_ms(&core->rng, before, RETRY_MIN_MS, lease_watchdog_ms(core));
 }
 
 static void add_request(struct lease_core *core, enum lease_action_type type,

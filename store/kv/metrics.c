@@ -4,19 +4,17 @@
 
 #include "store/base/alloc.h"
 #include "store/kv/keys.h"
+#include "store/kv/wrapper.h"
 
 struct metered {
-	struct kv kv;
-	struct kv *inner;
+	struct kv_wrapper wrapper;
 	struct kv_metrics_opts opts;
 	struct kv_metrics metrics;
-	kv_closed_fn *closed;
-	void *closed_ctx;
 };
 
 struct metered_call {
+	struct kv_call *inner; /* first: see wrapper.h */
 	struct metered *owner;
-	struct kv_call *inner;
 	enum kv_op op;
 	uint64_t since_us;
 	kv_done_fn *done;
@@ -24,8 +22,8 @@ struct metered_call {
 };
 
 struct metered_watcher {
+	struct kv_watch *inner; /* first: see wrapper.h */
 	struct metered *owner;
-	struct kv_watch *inner;
 	bool was_ready;
 	kv_watch_fn *fn;
 	void *ctx;
@@ -33,13 +31,13 @@ struct metered_watcher {
 
 static struct metered *metered_of(struct kv *kv)
 {
-	return PL_CONTAINER_OF(kv, struct metered, kv);
+	return PL_CONTAINER_OF(kv, struct metered, wrapper.kv);
 }
 
 static uint64_t now_us(const struct metered *d)
 {
 	return d->opts.now_us != NULL ? d->opts.now_us(d->opts.ctx)
-	                              : kv_now_ms(d->inner) * 1000;
+	                              : kv_now_ms(d->wrapper.inner) * 1000;
 }
 
 static void on_done(void *ctx, const struct kv_result *result, const struct pl_err *err)
@@ -79,7 +77,8 @@ static enum pl_code metrics_start(struct kv *kv, const struct kv_req *req,
 	                              .since_us = now_us(d),
 	                              .done = done,
 	                              .ctx = ctx};
-	code = kv_start(d->inner, req, timeout_ms, on_done, call, &call->inner, err);
+	code = kv_start(d->wrapper.inner, req, timeout_ms, on_done, call, &call->inner,
+	                err);
 	if (code != PL_OK) {
 		op->refused++;
 		free(call);
@@ -91,11 +90,6 @@ static enum pl_code metrics_start(struct kv *kv, const struct kv_req *req,
 	if (out != NULL)
 		*out = (struct kv_call *)(void *)call;
 	return PL_OK;
-}
-
-static void metrics_cancel(struct kv *kv, struct kv_call *call)
-{
-	kv_cancel(metered_of(kv)->inner, ((struct metered_call *)(void *)call)->inner);
 }
 
 static void count_note(struct kv_watch_metrics *metrics, struct metered_watcher *watch,
@@ -144,7 +138,7 @@ static enum pl_code metrics_watch(struct kv *kv, const struct kv_watch_req *req,
 	if (watch == NULL)
 		return pl_err_set(err, PL_NOMEM, "watch");
 	*watch = (struct metered_watcher){.owner = d, .fn = fn, .ctx = ctx};
-	code = kv_watch(d->inner, req, on_note, watch, &watch->inner, err);
+	code = kv_watch(d->wrapper.inner, req, on_note, watch, &watch->inner, err);
 	if (code != PL_OK) {
 		free(watch);
 		return code;
@@ -156,77 +150,19 @@ static enum pl_code metrics_watch(struct kv *kv, const struct kv_watch_req *req,
 	return PL_OK;
 }
 
-static void metrics_unwatch(struct kv *kv, struct kv_watch *watch)
-{
-	kv_unwatch(metered_of(kv)->inner,
-	           ((struct metered_watcher *)(void *)watch)->inner);
-}
-
-static enum pl_code metrics_progress(struct kv *kv, struct kv_watch *watch,
-                                     int64_t revision, struct pl_err *err)
-{
-	return kv_progress(metered_of(kv)->inner,
-	                   ((struct metered_watcher *)(void *)watch)->inner, revision,
-	                   err);
-}
-
-static struct kv_limits metrics_limits(struct kv *kv)
-{
-	return kv_limits(metered_of(kv)->inner);
-}
-
-static size_t metrics_room(struct kv *kv)
-{
-	return kv_room(metered_of(kv)->inner);
-}
-
-static void metrics_when_room(struct kv *kv, struct kv_waiter *waiter)
-{
-	kv_when_room(metered_of(kv)->inner, waiter);
-}
-
-static uint64_t metrics_now_ms(struct kv *kv)
-{
-	return kv_now_ms(metered_of(kv)->inner);
-}
-
-static struct pl_timers *metrics_timers(struct kv *kv)
-{
-	return kv_timers(metered_of(kv)->inner);
-}
-
-static void on_closed(void *ctx)
-{
-	struct metered *d = ctx;
-	kv_closed_fn *closed = d->closed;
-	void *closed_ctx = d->closed_ctx;
-
-	free(d);
-	closed(closed_ctx);
-}
-
-static void metrics_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
-{
-	struct metered *d = metered_of(kv);
-
-	d->closed = closed;
-	d->closed_ctx = ctx;
-	kv_close(d->inner, on_closed, d);
-}
-
 static const struct kv_ops metrics_ops = {
 	.name = "metrics",
 	.start = metrics_start,
-	.cancel = metrics_cancel,
+	.cancel = kv_wrapper_cancel,
 	.watch = metrics_watch,
-	.unwatch = metrics_unwatch,
-	.progress = metrics_progress,
-	.limits = metrics_limits,
-	.room = metrics_room,
-	.when_room = metrics_when_room,
-	.now_ms = metrics_now_ms,
-	.timers = metrics_timers,
-	.close = metrics_close,
+	.unwatch = kv_wrapper_unwatch,
+	.progress = kv_wrapper_progress,
+	.limits = kv_wrapper_limits,
+	.room = kv_wrapper_room,
+	.when_room = kv_wrapper_when_room,
+	.now_ms = kv_wrapper_now_ms,
+	.timers = kv_wrapper_timers,
+	.close = kv_wrapper_close,
 };
 
 enum pl_code kv_metrics_open(struct kv *kv, const struct kv_metrics_opts *opts,
@@ -236,11 +172,11 @@ enum pl_code kv_metrics_open(struct kv *kv, const struct kv_metrics_opts *opts,
 
 	if (d == NULL)
 		return pl_err_set(err, PL_NOMEM, "metrics");
-	d->kv.ops = &metrics_ops;
-	d->inner = kv;
+	d->wrapper.kv.ops = &metrics_ops;
+	d->wrapper.inner = kv;
 	if (opts != NULL)
 		d->opts = *opts;
-	*out = &d->kv;
+	*out = &d->wrapper.kv;
 	return PL_OK;
 }
 

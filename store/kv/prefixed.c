@@ -6,6 +6,7 @@
 #include "store/kv/check.h"
 #include "store/kv/keys.h"
 #include "store/kv/rewrite.h"
+#include "store/kv/wrapper.h"
 
 /*
  * On the way in, an arena that lives as long as a call holds the request with longer
@@ -16,11 +17,8 @@
 enum { REQUEST_CHUNK = 64 << 10 };
 
 struct prefixed {
-	struct kv kv;
-	struct kv *inner;
+	struct kv_wrapper wrapper;
 	struct pl_arena arena; /* for the request or the answer in progress */
-	kv_closed_fn *closed;
-	void *closed_ctx;
 	size_t root_len;
 	size_t end_len; /* 0: the prefix has no end */
 	uint8_t *end;   /* the least key behind the root's keys */
@@ -28,23 +26,23 @@ struct prefixed {
 };
 
 struct prefixed_call {
+	struct kv_call *inner; /* first: see wrapper.h */
 	struct prefixed *owner;
-	struct kv_call *inner;
 	kv_done_fn *done;
 	void *ctx;
 	bool writes;
 };
 
 struct prefixed_watcher {
+	struct kv_watch *inner; /* first: see wrapper.h */
 	struct prefixed *owner;
-	struct kv_watch *inner;
 	kv_watch_fn *fn; /* NULL: the user has had its last note */
 	void *ctx;
 };
 
 static struct prefixed *prefixed_of(struct kv *kv)
 {
-	return PL_CONTAINER_OF(kv, struct prefixed, kv);
+	return PL_CONTAINER_OF(kv, struct prefixed, wrapper.kv);
 }
 
 static struct pl_span root_of(const struct prefixed *p)
@@ -193,7 +191,8 @@ static enum pl_code prefixed_start(struct kv *kv, const struct kv_req *req,
 		return rewrite_failed(err, PL_NOMEM, kv_op_name(req->op));
 	*call = (struct prefixed_call){
 		.owner = p, .done = done, .ctx = ctx, .writes = kv_req_writes(req)};
-	code = kv_start(p->inner, &mapped, timeout_ms, on_done, call, &call->inner, err);
+	code = kv_start(p->wrapper.inner, &mapped, timeout_ms, on_done, call,
+	                &call->inner, err);
 	if (code != PL_OK) {
 		free(call);
 		return code;
@@ -201,11 +200,6 @@ static enum pl_code prefixed_start(struct kv *kv, const struct kv_req *req,
 	if (out != NULL)
 		*out = (struct kv_call *)(void *)call;
 	return PL_OK;
-}
-
-static void prefixed_cancel(struct kv *kv, struct kv_call *call)
-{
-	kv_cancel(prefixed_of(kv)->inner, ((struct prefixed_call *)(void *)call)->inner);
 }
 
 /* A note that cannot be delivered ends the watch, because a gap would go unseen. */
@@ -218,7 +212,7 @@ static void watch_break(struct prefixed_watcher *watch, const struct kv_watch_no
 		.what = KV_WATCH_END, .header = note->header, .err = &err};
 
 	(void)rewrite_failed(&err, code, "watch");
-	kv_unwatch(watch->owner->inner, watch->inner);
+	kv_unwatch(watch->owner->wrapper.inner, watch->inner);
 	fn(watch->ctx, &end);
 }
 
@@ -269,7 +263,7 @@ static enum pl_code prefixed_watch(struct kv *kv, const struct kv_watch_req *req
 	if (watch == NULL)
 		return rewrite_failed(err, PL_NOMEM, "watch");
 	*watch = (struct prefixed_watcher){.owner = p, .fn = fn, .ctx = ctx};
-	code = kv_watch(p->inner, &mapped, on_note, watch, &watch->inner, err);
+	code = kv_watch(p->wrapper.inner, &mapped, on_note, watch, &watch->inner, err);
 	if (code != PL_OK) {
 		free(watch);
 		return code;
@@ -279,26 +273,12 @@ static enum pl_code prefixed_watch(struct kv *kv, const struct kv_watch_req *req
 	return PL_OK;
 }
 
-static void prefixed_unwatch(struct kv *kv, struct kv_watch *watch)
-{
-	kv_unwatch(prefixed_of(kv)->inner,
-	           ((struct prefixed_watcher *)(void *)watch)->inner);
-}
-
-static enum pl_code prefixed_progress(struct kv *kv, struct kv_watch *watch,
-                                      int64_t revision, struct pl_err *err)
-{
-	return kv_progress(prefixed_of(kv)->inner,
-	                   ((struct prefixed_watcher *)(void *)watch)->inner, revision,
-	                   err);
-}
-
 /* The root is in each key that a transaction names: three lists of keys, with two ends
  * where they are ranges. A limit of 0 is "not known" and stays so. */
 static struct kv_limits prefixed_limits(struct kv *kv)
 {
 	enum { KEYS = 6, PART = 4 };
-	struct kv_limits limits = kv_limits(prefixed_of(kv)->inner);
+	struct kv_limits limits = kv_limits(kv_wrapper_of(kv)->inner);
 	size_t roots = KEYS * prefixed_of(kv)->root_len * limits.txn_ops;
 
 	if (roots > limits.request_bytes / PART)
@@ -307,31 +287,11 @@ static struct kv_limits prefixed_limits(struct kv *kv)
 	return limits;
 }
 
-static size_t prefixed_room(struct kv *kv)
-{
-	return kv_room(prefixed_of(kv)->inner);
-}
-
-static void prefixed_when_room(struct kv *kv, struct kv_waiter *waiter)
-{
-	kv_when_room(prefixed_of(kv)->inner, waiter);
-}
-
-static uint64_t prefixed_now_ms(struct kv *kv)
-{
-	return kv_now_ms(prefixed_of(kv)->inner);
-}
-
-static struct pl_timers *prefixed_timers(struct kv *kv)
-{
-	return kv_timers(prefixed_of(kv)->inner);
-}
-
 static void on_closed(void *ctx)
 {
 	struct prefixed *p = ctx;
-	kv_closed_fn *closed = p->closed;
-	void *closed_ctx = p->closed_ctx;
+	kv_closed_fn *closed = p->wrapper.closed;
+	void *closed_ctx = p->wrapper.closed_ctx;
 
 	pl_arena_done(&p->arena);
 	free(p);
@@ -342,23 +302,23 @@ static void prefixed_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
 	struct prefixed *p = prefixed_of(kv);
 
-	p->closed = closed;
-	p->closed_ctx = ctx;
-	kv_close(p->inner, on_closed, p);
+	p->wrapper.closed = closed;
+	p->wrapper.closed_ctx = ctx;
+	kv_close(p->wrapper.inner, on_closed, p);
 }
 
 static const struct kv_ops prefixed_ops = {
 	.name = "prefixed",
 	.start = prefixed_start,
-	.cancel = prefixed_cancel,
+	.cancel = kv_wrapper_cancel,
 	.watch = prefixed_watch,
-	.unwatch = prefixed_unwatch,
-	.progress = prefixed_progress,
+	.unwatch = kv_wrapper_unwatch,
+	.progress = kv_wrapper_progress,
 	.limits = prefixed_limits,
-	.room = prefixed_room,
-	.when_room = prefixed_when_room,
-	.now_ms = prefixed_now_ms,
-	.timers = prefixed_timers,
+	.room = kv_wrapper_room,
+	.when_room = kv_wrapper_when_room,
+	.now_ms = kv_wrapper_now_ms,
+	.timers = kv_wrapper_timers,
 	.close = prefixed_close,
 };
 
@@ -369,14 +329,14 @@ enum pl_code prefixed_open(struct kv *kv, struct pl_span root, struct kv **out,
 
 	if (p == NULL)
 		return pl_err_set(err, PL_NOMEM, "root " PL_SPAN_FMT, PL_SPAN_ARG(root));
-	p->kv.ops = &prefixed_ops;
-	p->inner = kv;
+	p->wrapper.kv.ops = &prefixed_ops;
+	p->wrapper.inner = kv;
 	p->root_len = root.len;
 	if (root.len != 0)
 		memcpy(p->root, root.at, root.len);
 	p->end = p->root + root.len;
 	p->end_len = kv_prefix_end(root, p->end).len;
 	pl_arena_init(&p->arena, REQUEST_CHUNK, 0);
-	*out = &p->kv;
+	*out = &p->wrapper.kv;
 	return PL_OK;
 }

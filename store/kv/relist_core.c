@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "store/base/backoff.h"
+
 #define NEVER UINT64_MAX
 
 enum {
@@ -39,16 +41,11 @@ static void core_check(const struct relist_core *core)
 	PL_ASSERT(core->state != RELIST_WATCHING || has_watch(core));
 }
 
-/* Half of the delay is random, so that many clients do not come back at once. */
 static uint64_t backoff_ms(struct relist_core *core)
 {
-	uint64_t ms = BACKOFF_MIN_MS;
+	uint32_t before = core->failures == 0 ? 0 : core->failures - 1;
 
-	for (uint32_t i = 1; i < core->failures && ms < BACKOFF_MAX_MS; i++)
-		ms *= 2;
-	if (ms > BACKOFF_MAX_MS)
-		ms = BACKOFF_MAX_MS;
-	return ms / 2 + pl_rng_below(&core->rng, ms / 2 + 1);
+	return pl_backoff_ms(&core->rng, before, BACKOFF_MIN_MS, BACKOFF_MAX_MS);
 }
 
 static void start_fetch(struct relist_core *core, struct relist_actions *actions)

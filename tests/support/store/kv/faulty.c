@@ -7,7 +7,7 @@
 
 static struct faulty *faulty_of(struct kv *kv)
 {
-	return PL_CONTAINER_OF(kv, struct faulty, kv);
+	return PL_CONTAINER_OF(kv, struct faulty, wrapper.kv);
 }
 
 bool faulty_fires(struct faulty *f, size_t rule)
@@ -31,8 +31,8 @@ uint64_t faulty_delay(struct faulty *f, const struct faulty_rule *rule)
 static void on_closed(void *ctx)
 {
 	struct faulty *f = ctx;
-	kv_closed_fn *closed = f->closed;
-	void *closed_ctx = f->closed_ctx;
+	kv_closed_fn *closed = f->wrapper.closed;
+	void *closed_ctx = f->wrapper.closed_ctx;
 
 	PL_ASSERT(pl_list_empty(&f->calls) && pl_list_empty(&f->watches));
 	free(f);
@@ -43,7 +43,7 @@ void faulty_reported(struct faulty *f)
 {
 	PL_ASSERT(f->unreported > 0);
 	if (--f->unreported == 0 && f->closing)
-		kv_close(f->inner, on_closed, f);
+		kv_close(f->wrapper.inner, on_closed, f);
 }
 
 /* Calls and watches end through timers of this kv, which are the wrapped kv's. So they
@@ -54,37 +54,12 @@ static void faulty_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 
 	PL_ASSERT(!f->closing);
 	f->closing = true;
-	f->closed = closed;
-	f->closed_ctx = ctx;
+	f->wrapper.closed = closed;
+	f->wrapper.closed_ctx = ctx;
 	faulty_calls_close(f);
 	faulty_watches_close(f);
 	if (f->unreported == 0)
-		kv_close(f->inner, on_closed, f);
-}
-
-static struct kv_limits faulty_limits(struct kv *kv)
-{
-	return kv_limits(faulty_of(kv)->inner);
-}
-
-static size_t faulty_room(struct kv *kv)
-{
-	return kv_room(faulty_of(kv)->inner);
-}
-
-static void faulty_when_room(struct kv *kv, struct kv_waiter *waiter)
-{
-	kv_when_room(faulty_of(kv)->inner, waiter);
-}
-
-static uint64_t faulty_now_ms(struct kv *kv)
-{
-	return kv_now_ms(faulty_of(kv)->inner);
-}
-
-static struct pl_timers *faulty_timers(struct kv *kv)
-{
-	return kv_timers(faulty_of(kv)->inner);
+		kv_close(f->wrapper.inner, on_closed, f);
 }
 
 static const struct kv_ops faulty_ops = {
@@ -94,11 +69,11 @@ static const struct kv_ops faulty_ops = {
 	.watch = faulty_watch,
 	.unwatch = faulty_unwatch,
 	.progress = faulty_progress,
-	.limits = faulty_limits,
-	.room = faulty_room,
-	.when_room = faulty_when_room,
-	.now_ms = faulty_now_ms,
-	.timers = faulty_timers,
+	.limits = kv_wrapper_limits,
+	.room = kv_wrapper_room,
+	.when_room = kv_wrapper_when_room,
+	.now_ms = kv_wrapper_now_ms,
+	.timers = kv_wrapper_timers,
 	.close = faulty_close,
 };
 
@@ -134,13 +109,13 @@ enum pl_code faulty_open(struct kv *kv, uint64_t seed, const struct faulty_rule 
 	f = pl_calloc(1, sizeof *f + bytes);
 	if (f == NULL)
 		return pl_err_set(err, PL_NOMEM, "injected faults");
-	f->kv.ops = &faulty_ops;
-	f->inner = kv;
+	f->wrapper.kv.ops = &faulty_ops;
+	f->wrapper.inner = kv;
 	pl_rng_init(&f->rng, seed);
 	pl_list_init(&f->calls);
 	pl_list_init(&f->watches);
 	rules_copy(f, rules, count);
-	*out = &f->kv;
+	*out = &f->wrapper.kv;
 	return PL_OK;
 }
 

@@ -217,7 +217,7 @@ static void call_defer(struct faulty_call *call, const struct kv_result *result,
 	else
 		call_no_answer(call, "no memory for the answer");
 	call->result.sent_ms = call->started_ms;
-	call->report_ms = kv_now_ms(call->owner->inner) + call->plan.answer_ms;
+	call->report_ms = kv_now_ms(call->owner->wrapper.inner) + call->plan.answer_ms;
 	call_arm(call);
 }
 
@@ -265,7 +265,7 @@ static enum pl_code call_forward(struct faulty_call *call, const struct kv_req *
 	enum pl_code code;
 
 	call->forward_ms = FAULTY_NEVER;
-	code = kv_start(call->owner->inner, req, call->timeout_ms, on_inner, call,
+	code = kv_start(call->owner->wrapper.inner, req, call->timeout_ms, on_inner, call,
 	                &call->inner, err);
 	call->pending = code == PL_OK;
 	return code;
@@ -274,7 +274,7 @@ static enum pl_code call_forward(struct faulty_call *call, const struct kv_req *
 static void on_timer(void *ctx)
 {
 	struct faulty_call *call = ctx;
-	uint64_t now = kv_now_ms(call->owner->inner);
+	uint64_t now = kv_now_ms(call->owner->wrapper.inner);
 
 	if (call->forward_ms <= now &&
 	    call_forward(call, &call->req, &call->err) != PL_OK && !call->reported)
@@ -318,7 +318,8 @@ static enum pl_code call_new(struct faulty *f, const struct kv_req *req,
 
 	if (call == NULL)
 		return PL_NOMEM;
-	if (pl_timer_init(&call->timer, kv_timers(f->inner), on_timer, call) != PL_OK) {
+	if (pl_timer_init(&call->timer, kv_timers(f->wrapper.inner), on_timer, call) !=
+	    PL_OK) {
 		free(call);
 		return PL_NOMEM;
 	}
@@ -327,7 +328,7 @@ static enum pl_code call_new(struct faulty *f, const struct kv_req *req,
 	call->owner = f;
 	call->req.op = req->op;
 	call->writes = kv_req_writes(req);
-	call->started_ms = kv_now_ms(f->inner);
+	call->started_ms = kv_now_ms(f->wrapper.inner);
 	call->forward_ms = FAULTY_NEVER;
 	call->report_ms = FAULTY_NEVER;
 	call->deadline_ms = FAULTY_NEVER;
@@ -359,7 +360,7 @@ enum pl_code faulty_start(struct kv *kv, const struct kv_req *req, uint64_t time
                           kv_done_fn *done, void *ctx, struct kv_call **out,
                           struct pl_err *err)
 {
-	struct faulty *f = PL_CONTAINER_OF(kv, struct faulty, kv);
+	struct faulty *f = PL_CONTAINER_OF(kv, struct faulty, wrapper.kv);
 	struct faulty_plan plan;
 	struct faulty_call *call;
 	enum pl_code code = kv_check_req(req, err); /* a bad request fails at once */
@@ -395,7 +396,7 @@ enum pl_code faulty_start(struct kv *kv, const struct kv_req *req, uint64_t time
 static void call_cut(struct faulty_call *call)
 {
 	call_fail(call, call->writes ? PL_UNKNOWN : PL_CANCELED, "canceled");
-	call->report_ms = kv_now_ms(call->owner->inner);
+	call->report_ms = kv_now_ms(call->owner->wrapper.inner);
 	if (!call->writes)
 		call->forward_ms = FAULTY_NEVER;
 	call_arm(call);
@@ -407,7 +408,8 @@ void faulty_cancel(struct kv *kv, struct kv_call *handle)
 
 	PL_ASSERT(!call->reported);
 	if (call->pending && !call->plan.any)
-		kv_cancel(PL_CONTAINER_OF(kv, struct faulty, kv)->inner, call->inner);
+		kv_cancel(PL_CONTAINER_OF(kv, struct faulty, wrapper.kv)->wrapper.inner,
+		          call->inner);
 	else
 		call_cut(call);
 }
@@ -419,7 +421,7 @@ void faulty_calls_on_note(struct faulty *f)
 
 		if (call->plan.after_note && !call->reported &&
 		    call->report_ms != FAULTY_NEVER) {
-			call->report_ms = kv_now_ms(f->inner);
+			call->report_ms = kv_now_ms(f->wrapper.inner);
 			call_arm(call);
 		}
 	}

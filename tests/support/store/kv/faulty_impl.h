@@ -4,13 +4,13 @@
 
 #include "store/base/list.h"
 #include "store/base/rng.h"
+#include "store/kv/wrapper.h"
 #include "tests/support/store/kv/faulty.h"
 
 #define FAULTY_NEVER UINT64_MAX
 
 struct faulty {
-	struct kv kv;
-	struct kv *inner;
+	struct kv_wrapper wrapper;
 	struct pl_rng rng;
 	/* reported ones included, until the store is done with them */
 	struct pl_list calls;
@@ -18,8 +18,6 @@ struct faulty {
 	size_t unreported;      /* calls and watches whose user waits for the end */
 	bool paused;
 	bool closing;
-	kv_closed_fn *closed;
-	void *closed_ctx;
 	uint64_t counts[FAULTY_WHAT_COUNT];
 	size_t rule_count;
 	uint64_t fired[FAULTY_RULES_MAX];

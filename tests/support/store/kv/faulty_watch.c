@@ -77,8 +77,8 @@ static void watch_finish(struct faulty_watcher *watch, enum pl_code code, const 
 			watch->end.compact_revision = note->header.revision;
 	}
 	if (watch->live && !f->closing)
-		kv_unwatch(f->inner, watch->inner);
-	pl_timer_set(&watch->timer, kv_now_ms(f->inner));
+		kv_unwatch(f->wrapper.inner, watch->inner);
+	pl_timer_set(&watch->timer, kv_now_ms(f->wrapper.inner));
 }
 
 static void watch_report_end(struct faulty_watcher *watch)
@@ -157,7 +157,7 @@ static bool roll_merge(const struct faulty_watcher *watch)
 static void deferred_merge_due(struct faulty_watcher *watch,
                                struct faulty_deferred *first, struct pl_list *merged)
 {
-	uint64_t now = kv_now_ms(watch->owner->inner);
+	uint64_t now = kv_now_ms(watch->owner->wrapper.inner);
 
 	if (first->note.what != KV_WATCH_EVENTS || !roll_merge(watch))
 		return;
@@ -268,7 +268,7 @@ static void watch_pass(struct faulty_watcher *watch, const struct kv_watch_note 
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
 	struct faulty_watcher *watch = ctx;
-	uint64_t now = kv_now_ms(watch->owner->inner);
+	uint64_t now = kv_now_ms(watch->owner->wrapper.inner);
 	enum pl_code code;
 
 	if (note->what == KV_WATCH_END)
@@ -301,7 +301,7 @@ static uint64_t rules_for(const struct faulty *f, struct kv_keys keys)
 enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watch_fn *fn,
                           void *ctx, struct kv_watch **out, struct pl_err *err)
 {
-	struct faulty *f = PL_CONTAINER_OF(kv, struct faulty, kv);
+	struct faulty *f = PL_CONTAINER_OF(kv, struct faulty, wrapper.kv);
 	struct faulty_watcher *watch;
 	enum pl_code code;
 
@@ -310,7 +310,7 @@ enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watc
 	watch = pl_calloc(1, sizeof *watch);
 	if (watch == NULL)
 		return pl_err_set(err, PL_NOMEM, "watch");
-	code = pl_timer_init(&watch->timer, kv_timers(f->inner), on_timer, watch);
+	code = pl_timer_init(&watch->timer, kv_timers(f->wrapper.inner), on_timer, watch);
 	if (code != PL_OK) {
 		free(watch);
 		return pl_err_set(err, code, "watch");
@@ -321,7 +321,7 @@ enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req, kv_watc
 	watch->live = true;
 	watch->fn = fn;
 	watch->ctx = ctx;
-	code = kv_watch(f->inner, req, on_note, watch, &watch->inner, err);
+	code = kv_watch(f->wrapper.inner, req, on_note, watch, &watch->inner, err);
 	if (code != PL_OK) {
 		pl_timer_done(&watch->timer);
 		free(watch);
@@ -353,13 +353,13 @@ enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, int64_t rev
 
 	if (watch->ending || !watch->live)
 		return pl_err_set(err, PL_CANCELED, "watch: its end is on its way");
-	return kv_progress(PL_CONTAINER_OF(kv, struct faulty, kv)->inner, watch->inner,
-	                   revision, err);
+	return kv_progress(PL_CONTAINER_OF(kv, struct faulty, wrapper.kv)->wrapper.inner,
+	                   watch->inner, revision, err);
 }
 
 void faulty_watches_pause(struct faulty *f)
 {
-	uint64_t now = kv_now_ms(f->inner);
+	uint64_t now = kv_now_ms(f->wrapper.inner);
 
 	PL_LIST_EACH (link, &f->watches) {
 		struct faulty_watcher *watch =
