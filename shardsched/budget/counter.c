@@ -215,7 +215,8 @@ static enum pl_code replace_value(struct counter *counter, struct counted_budget
 		pl_list_add_tail(&counter->noting, &budget->noting);
 	counted_budget_touch(counter, budget);
 	code = alike ? PL_OK : match_all(counter, budget->namespace);
-	return code == PL_OK ? PL_OK : pl_err_set(err, code, "count for a budget");
+	return code == PL_OK ? PL_OK
+	                     : pl_err_set(err, code, "count the pods of a budget");
 }
 
 enum pl_code counted_budget_set(struct counter *counter, struct counted_budget *budget,
@@ -272,7 +273,7 @@ enum pl_code counter_new(uint32_t pods_max, struct counter **out, struct pl_err 
 	struct counter *counter = pl_calloc(1, sizeof *counter);
 
 	if (counter == NULL)
-		return pl_err_set(err, PL_NOMEM, "count for budgets");
+		return pl_err_set(err, PL_NOMEM, "count the pods of budgets");
 	model_init(&counter->model);
 	pl_arena_init(&counter->arena, ARENA_CHUNK, READER_ARENA_MAX);
 	pl_buf_init(&counter->buf, BUDGET_BYTES_MAX);

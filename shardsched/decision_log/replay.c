@@ -210,7 +210,7 @@ static enum pl_code decide_again(struct replay *replay, const struct pod *pod,
 	                  decision.outcome.result == CYCLE_NODE;
 	code = decision_log_decided(&replay->again, replay->engine, &decided);
 	if (code != PL_OK)
-		return pl_err_set(err, code, "write the decision again");
+		return pl_err_set(err, code, "write a replayed decision");
 	if (!decided.assumed)
 		return PL_OK;
 	return engine_assume(replay->engine, pod, decision.outcome.node, NULL, err);

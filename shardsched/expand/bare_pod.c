@@ -37,7 +37,7 @@ static enum pl_code bare_text(struct expand *expand, struct pl_span json, bool h
 	unsigned count = sizeof changes / sizeof changes[0];
 
 	if (expand_quoted(expand, expand->in_namespace, &changes[1].json) != PL_OK)
-		return pl_err_set(err, PL_NOMEM, "expand it");
+		return pl_err_set(err, PL_NOMEM, "expand an object");
 	pl_buf_clear(&expand->raw, SIZE_MAX);
 	return object_print(json, changes, has_uid ? count - 1 : count, &expand->raw,
 	                    err);

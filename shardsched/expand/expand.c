@@ -125,7 +125,7 @@ enum pl_code expand_put_priority(struct expand *expand, struct pl_err *err)
 		struct object_change named = {{"spec", "priorityClassName"}, NULL};
 
 		if (expand_quoted(expand, rank.named, &named.json) != PL_OK)
-			return pl_err_set(err, PL_NOMEM, "expand it");
+			return pl_err_set(err, PL_NOMEM, "expand an object");
 		changes[count++] = named;
 	}
 	pl_buf_init(&out, RAW_MAX);
@@ -205,7 +205,7 @@ static enum pl_code check_pod(struct expand *expand, struct pl_err *err)
 
 	if (code == PL_OK && expand->pod.node != 0)
 		code = pl_err_set(err, PL_INVALID,
-		                  "spec.nodeName: want none: where it goes is decided "
+		                  "spec.nodeName: want none: the node is decided "
 		                  "here");
 	return code == PL_OK ? code : in_template(expand, err);
 }
@@ -217,7 +217,8 @@ enum pl_code expand_keep_hash(struct expand *expand, struct pl_err *err)
 	(void)snprintf(text, sizeof text, "%016" PRIx64,
 	               pl_hash(pl_buf_span(&expand->json_template.text)));
 	expand->hash = pl_arena_dup(&expand->arena, pl_span_str(text));
-	return expand->hash.at == NULL ? pl_err_set(err, PL_NOMEM, "expand it") : PL_OK;
+	return expand->hash.at == NULL ? pl_err_set(err, PL_NOMEM, "expand an object")
+	                               : PL_OK;
 }
 
 static enum pl_code finish_object(struct expand *expand, struct pl_err *err)
@@ -228,7 +229,7 @@ static enum pl_code finish_object(struct expand *expand, struct pl_err *err)
 		return in_template(expand, err);
 	code = json_template_set(&expand->json_template, pl_buf_span(&expand->raw));
 	if (code != PL_OK)
-		return pl_err_set(err, code, "expand it");
+		return pl_err_set(err, code, "expand an object");
 	code = expand_keep_hash(expand, err);
 	if (code == PL_OK)
 		code = check_names(expand, err);

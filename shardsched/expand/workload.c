@@ -337,7 +337,7 @@ enum pl_code workload_pod(struct expand *expand, enum expand_source source,
 		c.code = object_print(pl_buf_span(&plain), c.at, c.count, &expand->raw,
 		                      err);
 	else
-		(void)pl_err_set(err, c.code, "expand it");
+		(void)pl_err_set(err, c.code, "expand an object");
 	pl_buf_done(&plain);
 	pl_buf_done(&owners);
 	return c.code;

@@ -41,7 +41,7 @@ enum pl_code field_errors_verdict(const struct field_errors *errors, struct pl_e
 	uint32_t others = errors->count == 0 ? 0 : errors->count - 1 + errors->more;
 
 	if (errors->code != PL_OK)
-		return pl_err_set(err, errors->code, "tell what is wrong");
+		return pl_err_set(err, errors->code, "list the invalid fields");
 	if (errors->count == 0)
 		return PL_OK;
 	if (others == 0)

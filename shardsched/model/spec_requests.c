@@ -91,7 +91,7 @@ enum pl_code spec_requests_make(struct pl_arena *arena, const struct pod_draft *
 	*out = (struct spec_requests){0};
 	out->sums.at = pl_arena_zalloc(arena, RESOURCE_NAMES_MAX, sizeof *out->sums.at);
 	if (out->sums.at == NULL)
-		return pl_err_set(err, PL_NOMEM, "add requests up");
+		return pl_err_set(err, PL_NOMEM, "add up the requests");
 	if (!add_real(&out->sums, draft))
 		return pl_err_set(err, PL_LIMIT,
 		                  "spec.containers: want at most %d different resources",

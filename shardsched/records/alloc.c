@@ -16,7 +16,7 @@ const char *alloc_reservation_word(enum alloc_reservation_kind kind)
 	case ALLOC_RESERVATION_KINDS:
 		break;
 	}
-	PL_UNREACHABLE("kind of hold");
+	PL_UNREACHABLE("kind of reservation");
 }
 
 int alloc_pod_cmp(const struct alloc_pod *a, const struct alloc_pod *b)
@@ -310,7 +310,8 @@ enum pl_code alloc_print(const struct alloc *alloc, struct pl_buf *buf,
 
 	if (alloc->pods > ALLOC_PODS_MAX || alloc->holds > ALLOC_RESERVATIONS_MAX ||
 	    alloc->ports > ALLOC_PORTS_MAX)
-		return pl_err_set(err, PL_LIMIT, "alloc: %u pods, %u holds, %u ports",
+		return pl_err_set(err, PL_LIMIT,
+		                  "alloc: %u pods, %u reservations, %u ports",
 		                  alloc->pods, alloc->holds, alloc->ports);
 	value_writer_begin(&out, buf);
 	put_counters(&out, alloc);

@@ -268,7 +268,8 @@ static enum alloc_reservation_kind kind_of(struct value_reader *in, struct pl_js
 		if (pl_span_eq(word, pl_span_str(alloc_reservation_word(
 					     (enum alloc_reservation_kind)i))))
 			return (enum alloc_reservation_kind)i;
-	value_reader_refuse(in, pl_json_member(hold, "kind"), "no hold is of that kind");
+	value_reader_refuse(in, pl_json_member(hold, "kind"),
+	                    "no reservation has that kind");
 	return ALLOC_RESERVATION_GANG;
 }
 

@@ -85,7 +85,7 @@ static struct pl_span text_of(struct value_reader *in, struct pl_json pod)
 	}
 	pl_buf_done(&buf);
 	if (in->code != PL_OK)
-		pl_err_set(in->err, in->code, "take a term's pod");
+		pl_err_set(in->err, in->code, "copy a term's pod");
 	return text;
 }
 
@@ -100,7 +100,7 @@ static void read_term(struct value_reader *in, struct pl_json value,
 		value_reader_refuse(in, value, "%s", err.msg);
 	out->kind = rule_kind_of(value_reader_word(in, value, "kind"));
 	if (out->kind == RULE_KINDS)
-		value_reader_refuse(in, value, "kind: no kind of term");
+		value_reader_refuse(in, value, "kind: want a known kind of term");
 	out->pod = text_of(in, pl_json_member(value, "pod"));
 }
 

@@ -354,7 +354,7 @@ enum pl_code rule_terms_of(const struct model *model, const struct spec *spec,
 			"spec: a rule about other pods takes more than %d bytes",
 			RULE_POD_MAX);
 	if (to.code != PL_OK)
-		return pl_err_set(err, to.code, "write down a rule of a pod");
+		return pl_err_set(err, to.code, "write a rule of a pod");
 	*out = terms;
 	return PL_OK;
 }

@@ -203,7 +203,7 @@ static enum pl_code check_decision(const struct catalog *catalog,
 	if (entry == NULL || catalog_find_claim(catalog, it->claim) == NULL)
 		return pl_err_set(err, PL_NOTFOUND, "no such claim or volume");
 	if (!is_already_so(it, entry) && !is_open(it, entry))
-		return pl_err_set(err, PL_CONFLICT, "it was decided otherwise");
+		return pl_err_set(err, PL_CONFLICT, "another decision was assumed");
 	if (catalog->inner->assumed.count >= ASSUMED_MAX)
 		return pl_err_set(err, PL_LIMIT, "more than %d decisions about claims",
 		                  ASSUMED_MAX);

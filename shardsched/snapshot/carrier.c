@@ -145,7 +145,7 @@ static enum pl_code carrier_new(struct snapshot *snapshot, struct carrier shown,
 	enum pl_code code;
 
 	if (made == NULL)
-		return pl_err_set(err, PL_NOMEM, "a rule that pods carry");
+		return pl_err_set(err, PL_NOMEM, "keep a rule that pods carry");
 	code = view_column_join(snapshot, &made->counts, shown.term->topology_key, true,
 	                        err);
 	if (code != PL_OK) {

@@ -57,7 +57,7 @@ static enum pl_code make_room(struct label_column *column, uint32_t room,
 		column->domain = domain;
 	link = domain == NULL ? NULL : pl_realloc(inner->link, room * sizeof *link);
 	if (link == NULL)
-		return pl_err_set(err, PL_NOMEM, "room for values of a label");
+		return pl_err_set(err, PL_NOMEM, "room for the values of a label");
 	inner->link = link;
 	inner->room = room;
 	return PL_OK;
@@ -157,7 +157,7 @@ enum pl_code label_columns_grow(struct snapshot *snapshot, uint32_t capacity,
 		if (!column_grow(&columns->at[i]->value,
 		                 snapshot->capacity * sizeof(uint32_t),
 		                 capacity * sizeof(uint32_t)))
-			return pl_err_set(err, PL_NOMEM, "room for nodes by a label");
+			return pl_err_set(err, PL_NOMEM, "room for a label column");
 	return PL_OK;
 }
 
@@ -265,7 +265,7 @@ static enum pl_code column_new_filled(struct snapshot *snapshot, uint32_t key,
 		                  LABEL_COLUMNS_MAX);
 	column = column_new(snapshot, key, by_node);
 	if (column == NULL)
-		return pl_err_set(err, PL_NOMEM, "nodes by a label");
+		return pl_err_set(err, PL_NOMEM, "keep a label column");
 	code = column_fill(snapshot, column, err);
 	if (code != PL_OK) {
 		free_column(snapshot, column);

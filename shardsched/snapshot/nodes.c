@@ -157,7 +157,7 @@ enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t cluster,
 
 	PL_ASSERT(node->name != 0 && !snapshot->inner->probing);
 	if (snapshot_node_find(snapshot, cluster, node->name) != SNAPSHOT_NONE)
-		return pl_err_set(err, PL_EXISTS, "a node of this name is there");
+		return pl_err_set(err, PL_EXISTS, "a node of this name exists");
 	code = reserve_slot(snapshot, err);
 	if (code == PL_OK)
 		code = reserve_all(snapshot, node, &nothing, err);

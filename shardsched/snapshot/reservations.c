@@ -51,11 +51,11 @@ static enum pl_code reserve_number(struct snapshot *snapshot, struct pl_err *err
 	if (number_pool_has(pool))
 		return PL_OK;
 	if (cap > SNAPSHOT_PODS_MAX)
-		return pl_err_set(err, PL_LIMIT, "want at most %d holds",
+		return pl_err_set(err, PL_LIMIT, "want at most %d reservations",
 		                  SNAPSHOT_PODS_MAX);
 	grown = pl_realloc(snapshot->reservation, cap * sizeof *grown);
 	if (grown == NULL)
-		return pl_err_set(err, PL_NOMEM, "room for a hold");
+		return pl_err_set(err, PL_NOMEM, "room for a reservation");
 	snapshot->reservation = grown;
 	pool->cap = cap;
 	return PL_OK;
@@ -82,7 +82,8 @@ enum pl_code snapshot_reserve(struct snapshot *snapshot, uint32_t slot,
 	PL_ASSERT(!snapshot->inner->probing);
 	PL_ASSERT(row_is_counted(&snapshot->row[slot]));
 	if (!is_countable(snapshot, slot, is))
-		code = pl_err_set(err, PL_LIMIT, "a node holds more than can be counted");
+		code = pl_err_set(err, PL_LIMIT,
+		                  "a node has more reserved than can be counted");
 	if (code == PL_OK)
 		code = reserve_number(snapshot, err);
 	if (code == PL_OK && is->amounts->count > 0)
