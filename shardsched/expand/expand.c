@@ -265,11 +265,12 @@ enum pl_code expand_begin(struct expand *expand, enum expand_source source,
 	enum pl_code code;
 
 	PL_ASSERT(source < EXPAND_CLASS);
-	expand->same =
-		source == EXPAND_POD && expand->alike && bare_is_like_last(expand, json);
-	if (expand->same)
+	if (source == EXPAND_POD && expand->last != EXPAND_LAST_OTHER &&
+	    bare_is_like_last(expand, json)) {
+		expand->last = EXPAND_LAST_SAME;
 		return PL_OK;
-	expand->alike = false;
+	}
+	expand->last = EXPAND_LAST_OTHER;
 	pod_drop(&expand->model, &expand->pod);
 	pl_arena_reset(&expand->arena);
 	pl_buf_clear(&expand->raw, SIZE_MAX);
@@ -285,7 +286,7 @@ enum pl_code expand_begin(struct expand *expand, enum expand_source source,
 	if (code == PL_OK)
 		code = finish_object(expand, err);
 	if (code == PL_OK) {
-		expand->alike = source == EXPAND_POD;
+		expand->last = source == EXPAND_POD ? EXPAND_LAST_POD : EXPAND_LAST_OTHER;
 		return PL_OK;
 	}
 	expand->count = 0;

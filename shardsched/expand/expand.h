@@ -52,6 +52,20 @@ enum {
 	EXPAND_NAME_SIZE = 280,
 };
 
+/*
+ * What the last object was. Files mostly have Pods in a row that differ in their names
+ * alone, and a Pod like the last one is not read again.
+ *
+ *	OTHER --a valid Pod--> POD --a Pod like it--> SAME
+ *	  ^                     |                      |
+ *	  +---any other object--+----------------------+
+ */
+enum expand_last {
+	EXPAND_LAST_OTHER,
+	EXPAND_LAST_POD,
+	EXPAND_LAST_SAME, /* and the one before differed in its name alone */
+};
+
 /* May not be moved. */
 struct expand {
 	struct model model;
@@ -60,9 +74,7 @@ struct expand {
 	struct pl_span namespace; /* default namespace of objects without one */
 	struct json_template json_template;
 	struct json_template like; /* of a Pod that is compared with the last one */
-	bool alike;                /* the last object was a valid Pod */
-	bool same;                 /* the current object has the last one's text, except
-				    * for the name */
+	enum expand_last last;
 	struct pl_buf raw;  /* text of the pod, with placeholders and white space in it */
 	struct pl_buf json; /* of the last pod */
 	/* The current object. */
@@ -91,6 +103,12 @@ PL_NODISCARD enum pl_code expand_class(struct expand *expand, struct pl_span jso
  * pods. */
 PL_NODISCARD enum pl_code expand_begin(struct expand *expand, enum expand_source source,
                                        struct pl_span json, struct pl_err *err);
+
+/* Whether the current object is a Pod that differs from the last one in its name alone. */
+static inline bool expand_is_same(const struct expand *expand)
+{
+	return expand->last == EXPAND_LAST_SAME;
+}
 
 /* The number of pods, after expand_begin. */
 static inline uint32_t expand_count(const struct expand *expand)

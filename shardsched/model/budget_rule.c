@@ -4,32 +4,34 @@
 
 enum { PERCENT = 100 };
 
-/* Reads a whole number, or one with a percent sign. False: neither. */
-static bool amount_of(struct pl_json value, bool *percent, uint32_t *out)
+/* Reads a whole number, or one with a percent sign. */
+static struct draft_budget_amount read_amount(struct pl_json value)
 {
+	static const struct draft_budget_amount bad = {.kind = BUDGET_AMOUNT_BAD};
+	struct draft_budget_amount out = {.kind = BUDGET_AMOUNT_NUMBER};
 	const char *text = NULL;
 	struct pl_span span;
 	int64_t number = 0;
 	uint64_t part = 0;
 
-	*percent = pl_json_type(value) == PL_JSON_STRING;
-	if (!*percent) {
+	if (pl_json_type(value) != PL_JSON_STRING) {
 		if (pl_json_as_int(value, (struct pl_json_range){0, INT32_MAX}, &number,
 		                   NULL) != PL_OK)
-			return false;
-		*out = (uint32_t)number;
-		return true;
+			return bad;
+		out.amount = (uint32_t)number;
+		return out;
 	}
 	if (pl_json_as_string(value, &text, NULL) != PL_OK)
-		return false;
+		return bad;
 	span = pl_span_str(text);
 	if (span.len < 2 || span.at[span.len - 1] != '%')
-		return false;
+		return bad;
 	span.len--;
 	if (pl_num_u64_in(span, 0, INT32_MAX, &part, NULL) != PL_OK)
-		return false;
-	*out = (uint32_t)part;
-	return true;
+		return bad;
+	out.kind = BUDGET_AMOUNT_PERCENT;
+	out.amount = (uint32_t)part;
+	return out;
 }
 
 struct draft_budget_rule reader_budget_rule(struct reader *reader, struct pl_json spec)
@@ -39,24 +41,20 @@ struct draft_budget_rule reader_budget_rule(struct reader *reader, struct pl_jso
 
 	if (reader->code != PL_OK)
 		return out;
-	out.has_min = reader_has(spec, "minAvailable");
-	out.has_max = reader_has(spec, "maxUnavailable");
-	if (out.has_min)
-		out.bad_min = !amount_of(pl_json_member(spec, "minAvailable"),
-		                         &out.percent_min, &out.min);
-	if (out.has_max)
-		out.bad_max = !amount_of(pl_json_member(spec, "maxUnavailable"),
-		                         &out.percent_max, &out.max);
+	if (reader_has(spec, "minAvailable"))
+		out.min = read_amount(pl_json_member(spec, "minAvailable"));
+	if (reader_has(spec, "maxUnavailable"))
+		out.max = read_amount(pl_json_member(spec, "maxUnavailable"));
 	return out;
 }
 
-static void check_amount(struct validate *v, const char *name, bool bad, bool percent,
-                         uint32_t amount)
+static void check_amount(struct validate *v, const char *name,
+                         const struct draft_budget_amount *draft)
 {
-	if (bad)
+	if (draft->kind == BUDGET_AMOUNT_BAD)
 		validate_add(v, name, FIELD_INVALID,
 		             "want a number of 0 or more, or a percentage");
-	else if (percent && amount > PERCENT)
+	else if (draft->kind == BUDGET_AMOUNT_PERCENT && draft->amount > PERCENT)
 		validate_add(v, name, FIELD_INVALID, "want at most 100%");
 }
 
@@ -65,13 +63,10 @@ void validate_budget_rule(struct validate *v, const struct draft_budget_rule *dr
 	static const char *const policies[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
 	size_t mark = validate_into(v, "spec");
 
-	if (draft->has_min)
-		check_amount(v, "minAvailable", draft->bad_min, draft->percent_min,
-		             draft->min);
-	if (draft->has_max)
-		check_amount(v, "maxUnavailable", draft->bad_max, draft->percent_max,
-		             draft->max);
-	if (draft->has_min && draft->has_max)
+	check_amount(v, "minAvailable", &draft->min);
+	check_amount(v, "maxUnavailable", &draft->max);
+	if (draft->min.kind != BUDGET_AMOUNT_ABSENT &&
+	    draft->max.kind != BUDGET_AMOUNT_ABSENT)
 		validate_add(v, NULL, FIELD_INVALID,
 		             "minAvailable and maxUnavailable cannot be both set");
 	if (draft->policy.len > 0)
@@ -79,14 +74,25 @@ void validate_budget_rule(struct validate *v, const struct draft_budget_rule *dr
 	validate_back(v, mark);
 }
 
+static bool is_good(const struct draft_budget_amount *draft)
+{
+	return draft->kind == BUDGET_AMOUNT_NUMBER ||
+	       draft->kind == BUDGET_AMOUNT_PERCENT;
+}
+
+static struct budget_rule rule_from(enum budget_kind kind,
+                                    const struct draft_budget_amount *draft)
+{
+	return (struct budget_rule){kind, draft->kind == BUDGET_AMOUNT_PERCENT,
+	                            draft->amount};
+}
+
 struct budget_rule budget_rule_of(const struct draft_budget_rule *draft)
 {
-	if (draft->has_max && !draft->bad_max)
-		return (struct budget_rule){BUDGET_MAX_UNAVAILABLE, draft->percent_max,
-		                            draft->max};
-	if (draft->has_min && !draft->bad_min)
-		return (struct budget_rule){BUDGET_MIN_AVAILABLE, draft->percent_min,
-		                            draft->min};
+	if (is_good(&draft->max))
+		return rule_from(BUDGET_MAX_UNAVAILABLE, &draft->max);
+	if (is_good(&draft->min))
+		return rule_from(BUDGET_MIN_AVAILABLE, &draft->min);
 	return (struct budget_rule){.kind = BUDGET_NOTHING};
 }
 

@@ -26,13 +26,19 @@ struct budget_rule {
 	uint32_t amount;
 };
 
-/* The members as they are read. Values without a meaning are marked bad for the
- * validation. */
+/* A member as it is read. A value without a meaning is BAD, for the validation. */
+struct draft_budget_amount {
+	enum {
+		BUDGET_AMOUNT_ABSENT,
+		BUDGET_AMOUNT_BAD,
+		BUDGET_AMOUNT_NUMBER,
+		BUDGET_AMOUNT_PERCENT,
+	} kind;
+	uint32_t amount; /* of NUMBER and PERCENT */
+};
+
 struct draft_budget_rule {
-	bool has_min, has_max;
-	bool bad_min, bad_max;
-	bool percent_min, percent_max;
-	uint32_t min, max;
+	struct draft_budget_amount min, max;
 	struct pl_span policy;
 };
 

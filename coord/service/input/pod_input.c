@@ -166,7 +166,7 @@ static enum pl_code check_rules(struct pod_input *pod_input, struct pl_err *err)
 	struct pl_arena arena;
 	enum pl_code code = PL_OK;
 
-	if ((pod_input->expand.same && pod_input->rules_fit) ||
+	if ((expand_is_same(&pod_input->expand) && pod_input->rules_fit) ||
 	    !rule_is_carrier(&pod_input->expand.model, spec))
 		return PL_OK;
 	pl_arena_init(&arena, RULES_CHUNK, 0);
@@ -278,7 +278,8 @@ static enum pl_code begin_object(struct pod_input *pod_input,
 	enum pl_code code = expand_begin(&pod_input->expand, source, object->json, err);
 	struct pl_err typo = {0};
 
-	if (code == PL_NOMEM || (pod_input->expand.same && pod_input->all_known))
+	if (code == PL_NOMEM ||
+	    (expand_is_same(&pod_input->expand) && pod_input->all_known))
 		return code;
 	if (!tells && pod_input->opts.fields != POD_INPUT_FIELDS_REFUSE)
 		return code;
@@ -293,7 +294,7 @@ static void warn_of_rules(struct pod_input *pod_input, const struct input_object
 {
 	const struct expand *expand = &pod_input->expand;
 
-	if (pod_input->opts.fields != POD_INPUT_FIELDS_PASS && !expand->same)
+	if (pod_input->opts.fields != POD_INPUT_FIELDS_PASS && !expand_is_same(expand))
 		rule_warnings_add(&pod_input->rules, &expand->model, expand->pod.spec,
 		                  object, expand->source != EXPAND_POD);
 }
