@@ -17,7 +17,7 @@
 #include "store/base/map.h"
 
 /*
- * What is known of a namespace's pods:
+ * The knowledge of a namespace's pods:
  *
  *	UNKNOWN --a list begins--> LISTING --the list ends--> KNOWN
  *	   ^  ^                     |   ^                      | |
@@ -68,7 +68,7 @@ struct counter_pod {
 };
 
 /*
- * What is known of a budget. Each value in the store makes it one of the first three;
+ * The knowledge of a budget. Each value in the store makes it one of the first three;
  * GONE is the end.
  *
  *	MALFORMED <--> NOT_YET <--> ONCE      any --deleted--> GONE, kept for its put

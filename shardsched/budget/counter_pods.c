@@ -326,7 +326,7 @@ static enum pl_code apply_state(struct counter *counter,
 	if (pod == NULL)
 		return counter->pods.count >= counter->pods_max ? PL_LIMIT : PL_NOMEM;
 	if (pod->partition != id->partition && pod->label_set != NULL)
-		return PL_OK; /* what is left of another pod is not ours to judge */
+		return PL_OK; /* the state of another pod is not judged here */
 	pod->state_seen = counter->pods_seen;
 	set_state(counter, pod, record->mod_revision, over, healthy);
 	return PL_OK;

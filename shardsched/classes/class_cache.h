@@ -22,7 +22,7 @@ struct class_cache;
 
 struct class_cache_figures {
 	uint64_t hits;   /* cycles that found results */
-	uint64_t made;   /* computed anew */
+	uint64_t made;   /* results that were computed from scratch */
 	uint64_t mended; /* nodes whose results were updated */
 	uint64_t forgotten;
 	uint32_t results;
@@ -32,7 +32,7 @@ struct class_cache_figures {
 /* snapshot outlives it. */
 PL_NODISCARD enum pl_code class_cache_new(struct snapshot *snapshot, size_t memory_max,
                                           struct class_cache **out, struct pl_err *err);
-/* NULL does nothing. No cycle uses the cache any more. */
+/* NULL does nothing. No cycle may use the cache. */
 void class_cache_free(struct class_cache *classes);
 /* For struct cycle_opts, valid as long as the cache. */
 const struct cycle_cache *class_cache_ops(const struct class_cache *classes);

@@ -7,7 +7,7 @@
 
 enum { BY_SPEC_FIRST = 64 };
 
-/* What plugins have prepared for a class. */
+/* The state that plugins have prepared for a class. */
 struct ready_class {
 	struct registered_class *of;
 	struct fw_class *class; /* NULL: not asked for since the class became ready */

@@ -208,7 +208,7 @@ static bool update_words(struct class_results *results, struct cycle *cycle,
 /* -- all of it -------------------------------------------------------------------------
  */
 
-/* The slot that had the maximum is not feasible any more. */
+/* To be called when the slot with the maximum is no longer feasible. */
 static void find_max(struct class_results *results, struct class_results_maxed *by_max)
 {
 	by_max->max = 0;

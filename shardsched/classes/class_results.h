@@ -20,7 +20,7 @@ struct class_results_maxed {
 	int32_t max;      /* maximum over feasible slots */
 	uint32_t holders; /* number of feasible slots with the maximum */
 	int32_t basis;    /* the maximum by which totals are weighed now */
-	int32_t of_zero;  /* what a raw score of 0 adds under that basis */
+	int32_t of_zero;  /* share of a raw score of 0 under that basis */
 };
 
 struct class_results {

@@ -53,7 +53,7 @@ enum {
 };
 
 /*
- * What the last object was. Files mostly have Pods in a row that differ in their names
+ * The kind of the last object. Files mostly have Pods in a row that differ in their names
  * alone, and a Pod like the last one is not read again.
  *
  *	OTHER --a valid Pod--> POD --a Pod like it--> SAME
@@ -91,8 +91,8 @@ struct expand {
 void expand_init(struct expand *expand, struct pl_span namespace);
 void expand_done(struct expand *expand);
 
-/* What the object is, by kind and API group; json was scanned. EXPAND_NOTHING: nothing is
- * made of it; from EXPAND_CLASS on it has no pods. */
+/* The kind of the object, by its kind and API group; json was scanned. EXPAND_NOTHING: it
+ * is not expanded; from EXPAND_CLASS on it has no pods. */
 enum expand_source expand_source_of(struct pl_span json);
 
 PL_NODISCARD enum pl_code expand_class(struct expand *expand, struct pl_span json,
@@ -104,7 +104,8 @@ PL_NODISCARD enum pl_code expand_class(struct expand *expand, struct pl_span jso
 PL_NODISCARD enum pl_code expand_begin(struct expand *expand, enum expand_source source,
                                        struct pl_span json, struct pl_err *err);
 
-/* Whether the current object is a Pod that differs from the last one in its name alone. */
+/* Whether the current object is a Pod that differs from the last one in its name
+ * alone. */
 static inline bool expand_is_same(const struct expand *expand)
 {
 	return expand->last == EXPAND_LAST_SAME;

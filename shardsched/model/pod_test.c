@@ -71,8 +71,8 @@ T_CASE(requests_are_added_up_as_the_scheduler_does)
 	T_EQ(pod.spec->requests->storage, 1024);
 	T_EQ(pod.spec->requests->count, 1);
 	T_EQ(resources_get(pod.spec->requests, id("example.com/gpu")), 2);
-	/* No cpu is missing; the second container has no memory, and so has the init
-	 * container, which wants no more than that alone. */
+	/* No cpu is missing. The second container requests no memory, nor does the init
+	 * container, which requests no more than that alone. */
 	T_EQ(spec_nonzero_cpu_milli(pod.spec), 111);
 	T_EQ(spec_nonzero_memory(pod.spec), 200 * 1024 * 1024 + 2);
 	pod_drop(&model, &pod);

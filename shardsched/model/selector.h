@@ -35,7 +35,8 @@ struct selector_row {
 
 enum {
 	SELECTOR_NOTHING = 1 << 0, /* the selector was null: it has no rows */
-	SELECTOR_INVALID = 1 << 1, /* it can not be parsed: it matches nothing */
+	SELECTOR_INVALID = 1 << 1, /* the selector can not be parsed: it matches
+				    * nothing */
 };
 
 struct selector {

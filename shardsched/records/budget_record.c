@@ -230,7 +230,8 @@ enum pl_code budget_record_object(const struct budget_record *record, struct par
 
 	if (code != PL_OK)
 		return pl_err_wrap(err, "budget");
-	drop_names(parse->model, &budget); /* its own disrupted names are replaced */
+	drop_names(parse->model, &budget); /* the disrupted names of the object are
+					    * replaced */
 	if (!pl_span_eq(strings_get(strings, budget.namespace), namespace) ||
 	    !pl_span_eq(strings_get(strings, budget.name), name))
 		code = pl_err_set(err, PL_INVALID,

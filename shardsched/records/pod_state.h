@@ -41,13 +41,13 @@
 #define STATE_PHASE_ENUM(phase, word) STATE_##phase,
 enum state_phase { STATE_PHASE_MAP(STATE_PHASE_ENUM) STATE_PHASES };
 
-/* What another writer asks for. */
+/* A request of another writer. */
 #define STATE_ASK_MAP(X)    \
 	X(NONE, "")         \
 	X(DELETE, "delete") \
 	X(EVICT, "evict") /* the pod is to be placed again */
 
-/* The member's report that the pod does not run any more. */
+/* The end of the pod, as its member reports it. */
 #define STATE_ENDED_MAP(X)        \
 	X(NOT, "")                \
 	X(SUCCEEDED, "Succeeded") \
@@ -100,15 +100,15 @@ const char *state_phase_word(enum state_phase phase);
 const char *state_ask_word(enum state_ask ask);
 const char *state_ended_word(enum state_ended ended);
 
-/* What a shard has to do with the pod. */
+/* The step that a shard has to take with the pod. */
 enum state_transition {
 	STATE_TRANSITION_NONE,      /* nothing */
 	STATE_TRANSITION_TERMINATE, /* the pod is marked as leaving, and keeps its place
 				     * until it has ended */
 	/* The pod gives its place back: */
-	STATE_TRANSITION_REMOVE,  /* its keys are deleted */
-	STATE_TRANSITION_PENDING, /* it is placed again */
-	STATE_TRANSITION_FINISH,  /* it gets the phase in which it ended */
+	STATE_TRANSITION_REMOVE,  /* the pod's keys are deleted */
+	STATE_TRANSITION_PENDING, /* the pod is placed again */
+	STATE_TRANSITION_FINISH,  /* the pod gets the phase in which it ended */
 };
 enum state_transition state_transition(const struct pod_state *state);
 

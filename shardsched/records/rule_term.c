@@ -371,7 +371,7 @@ bool rule_is_carrier(const struct model *model, const struct spec *spec)
 	return is;
 }
 
-/* -- who is found -------------------------------------------------------------------- */
+/* -- pods that a carrier finds -------------------------------------------------------- */
 
 static bool term_finds(const struct model *model, const struct spec_term *row,
                        uint32_t count, const struct spec *spec,

@@ -97,7 +97,8 @@ T_CASE(term_is_written_as_the_smallest_pod)
 	down();
 }
 
-/* Whatever the order in which words were heard of, and in which rows were written. */
+/* The order in which words were added to the model, and in which rows were written, makes
+ * no difference. */
 T_CASE(term_has_the_same_bytes_everywhere)
 {
 	static const char one[] = ANTI(SELECT(

@@ -145,9 +145,9 @@ enum builder_verdict {
 	BUILDER_GONE,
 };
 
-/* What the reads of a failed transaction found. NULL: the key does not exist, or the
- * entry has none of that kind. All are NULL after a success; then header's revision is
- * that of every put. */
+/* The records that the reads of a failed transaction found. NULL: the key does not exist,
+ * or the entry has none of that kind. All are NULL after a success; then header's
+ * revision is that of every put. */
 struct builder_found {
 	enum builder_verdict verdict;
 	const struct kv_record *spec, *state; /* of the pod */

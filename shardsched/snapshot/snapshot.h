@@ -297,7 +297,7 @@ void snapshot_probe_end(struct snapshot *snapshot);
 /* Whether a probe goes on: results by node can not be updated then. */
 bool snapshot_probing(const struct snapshot *snapshot);
 
-/* -- columns that somebody asked for ---------------------------------------------- */
+/* -- columns that are made on demand ---------------------------------------------- */
 
 /* The index in scalar[]; SNAPSHOT_NONE: no node has the resource. */
 uint32_t snapshot_scalar(const struct snapshot *snapshot, uint32_t name);

@@ -27,7 +27,7 @@ struct one_pod {
 	uint32_t placed;
 };
 
-/* What a class of one kind has open. */
+/* The views that are open for a class of one kind. */
 struct opened {
 	bool there;
 	struct spec_view *view;

@@ -233,7 +233,7 @@ T_CASE(there_are_64_kinds_of_scalars_at_once)
 	end();
 }
 
-/* Whatever its pods ask for. */
+/* The requests of its pods make no difference. */
 T_CASE(node_without_resources_is_not_counted)
 {
 	struct node node, bare;

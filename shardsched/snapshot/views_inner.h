@@ -1,5 +1,5 @@
 /*
- * What views, matchers, tallies and carriers know of each other.
+ * Views, matchers, tallies and carriers, and the links between them.
  *
  *	view -----> matchers that find its pods ---> tallies of each
  *	    \-----> carriers that it carries

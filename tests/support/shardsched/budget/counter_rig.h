@@ -173,7 +173,7 @@ static inline bool rig_feed_one(struct rig *rig, enum rig_feed feed)
 	return true;
 }
 
-/* Whatever is wanted is listed and watched, as far as it has come. */
+/* Lists and watches as the counter asks, as far as the feeds have come. */
 static inline void rig_feed_all(struct rig *rig)
 {
 	if (!rig->fed[RIG_BUDGETS])

@@ -36,7 +36,7 @@ struct look {
 	unsigned label[KEYS];
 	unsigned images; /* bits */
 	bool hard, soft, unschedulable;
-	struct node node; /* its name is that of any node */
+	struct node node; /* the name is set when the node is put */
 };
 
 struct one_node {
