@@ -6,7 +6,7 @@
 #include "shardsched/framework/cycle_int.h"
 #include "store/base/alloc.h"
 
-enum { ARENA_CHUNK = 1 << 14, ARENA_MAX = 1 << 29 };
+enum { ARENA_CHUNK = 1 << 14 };
 
 enum pl_code cycle_new(const struct cycle_opts *opts, struct cycle **out,
                        struct pl_err *err)
@@ -24,7 +24,7 @@ enum pl_code cycle_new(const struct cycle_opts *opts, struct cycle **out,
 		cycle->call[i] = (struct plugin_call){.snapshot = cycle->snapshot,
 		                                      .pod = &cycle->pod,
 		                                      .arena = &cycle->arena};
-	pl_arena_init(&cycle->arena, ARENA_CHUNK, ARENA_MAX);
+	pl_arena_init(&cycle->arena, ARENA_CHUNK, CYCLE_ARENA_MAX);
 	*out = cycle;
 	return PL_OK;
 }
@@ -50,7 +50,7 @@ void cycle_fail(struct cycle *cycle, int plugin, const struct verdict *verdict)
 {
 	struct cycle_outcome *out = cycle->out;
 
-	cycle->failed = true;
+	cycle->run_state = RUN_FAILED;
 	out->result = CYCLE_ERROR;
 	if (verdict != NULL) {
 		out->pre = *verdict;
@@ -96,7 +96,7 @@ static bool try_nominated_node(struct cycle *cycle)
 
 	if (slot >= cycle->snapshot->slots ||
 	    (cycle_candidates(cycle)[slot / 64] >> slot % 64 & 1) == 0 ||
-	    nominated_filter(cycle, slot) >= 0 || cycle->failed)
+	    nominated_filter(cycle, slot) >= 0 || cycle_has_failed(cycle))
 		return false;
 	filter_only(cycle, slot);
 	return true;
@@ -110,18 +110,18 @@ static bool filter_candidates(struct cycle *cycle)
 	if (may_use_results(cycle))
 		cycle->results = cache->get_results(cache->ctx, cycle, cycle->class,
 		                                    &cycle->local);
-	done = !cycle->failed && nominated_judge_nodes(cycle);
+	done = !cycle_has_failed(cycle) && nominated_judge_nodes(cycle);
 	if (done)
 		done = cycle->results != NULL ? filter_results(cycle) : filter_all(cycle);
 	nominated_release(cycle);
-	return done && !cycle->failed;
+	return done && !cycle_has_failed(cycle);
 }
 
 static bool filter_nodes(struct cycle *cycle)
 {
 	if (try_nominated_node(cycle))
 		return score_local_block(cycle, cycle->pod.nominated / CYCLE_BLOCK);
-	return !cycle->failed && filter_candidates(cycle);
+	return !cycle_has_failed(cycle) && filter_candidates(cycle);
 }
 
 /* Plugins that excluded nodes count as refusing: the excluded nodes might be good. */
@@ -152,12 +152,10 @@ void cycle_run(struct cycle *cycle, struct fw_class *class, const struct pod_sel
 	struct pod_self self = *pod;
 
 	run_cycle(cycle, class, &self, draw, measure_due(cycle));
-	if (cycle->slow && !cycle->failed) {
+	if (cycle->slow && !cycle_has_failed(cycle)) {
 		cycle->suspect = CYCLE_SAMPLED;
 		run_cycle(cycle, class, &self, draw, true);
 	}
-	if (cycle->failed)
-		cycle->ready = false;
 	measure_end(cycle);
 	*out = *cycle->out;
 }
@@ -168,10 +166,10 @@ struct pl_bitset cycle_feasible(const struct cycle *cycle)
 {
 	struct pl_bitset set = cycle_set(cycle, cycle->memory.feasible);
 
-	if (cycle->whole && cycle->ready)
+	if (cycle->whole && cycle_is_ready(cycle))
 		return (struct pl_bitset){cycle->results->feasible.word, set.bits};
 	/* The set may hold the result of an earlier run. */
-	if (!cycle->ready && set.word != NULL)
+	if (!cycle_is_ready(cycle) && set.word != NULL)
 		pl_bitset_clear(set);
 	return set;
 }
@@ -206,7 +204,7 @@ const int64_t *cycle_scores(const struct cycle *cycle, unsigned plugin)
 {
 	const struct profile_point *at = NULL;
 
-	if (!cycle->opts.keep_scores || !cycle->ready ||
+	if (!cycle->opts.keep_scores || !cycle_is_ready(cycle) ||
 	    cycle_skipped(cycle, plugin, POINT_SCORE))
 		return NULL;
 	at = &cycle->profile->at[POINT_SCORE];

@@ -9,7 +9,8 @@
 
 enum {
 	CYCLE_BLOCK_WORDS = CYCLE_BLOCK / 64,
-	CYCLE_SAMPLED = 16, /* one cycle of so many is timed plugin by plugin */
+	CYCLE_ARENA_MAX = 1 << 29, /* bytes that plugins can allocate in one run */
+	CYCLE_SAMPLED = 16,        /* one cycle of so many is timed plugin by plugin */
 };
 
 /* A node for which pods are nominated: it is judged on its own, with and without them. */
@@ -47,6 +48,20 @@ struct cycle_memory {
 	uint32_t *ties; /* by block: nodes that have the highest total of all blocks */
 };
 
+/*
+ * State of a run.
+ *
+ *	            the PreFilter plugins accept the pod
+ *	PREPARING ---------------------------------------> READY
+ *	    |                                                |
+ *	    |    a plugin failed, or memory ran out          |
+ *	    +-------------------> FAILED <-------------------+
+ *
+ * A run whose pod was refused by a PreFilter plugin ends in PREPARING; the outcome holds
+ * the verdict. A probe that fails puts READY back (probe.c).
+ */
+enum run_state { RUN_PREPARING, RUN_READY, RUN_FAILED };
+
 struct cycle {
 	struct cycle_opts opts;
 	const struct column_ops *ops;
@@ -65,8 +80,7 @@ struct cycle {
 	struct cycle_outcome result; /* the outcome of the run; out points to it */
 	struct cycle_outcome *out;
 	struct plugin_call call[PLUGINS_MAX];
-	bool ready;  /* PreFilters let the pod through, and nothing failed */
-	bool failed; /* the run failed; out says why */
+	enum run_state run_state;
 	uint64_t skipped[POINTS];
 	uint64_t narrowed_by; /* plugins whose PreFilter excluded nodes */
 	uint32_t words;       /* words of the slots in use */
@@ -115,6 +129,16 @@ struct cycle {
 
 	int64_t block[CYCLE_BLOCK];
 };
+
+static inline bool cycle_is_ready(const struct cycle *cycle)
+{
+	return cycle->run_state == RUN_READY;
+}
+
+static inline bool cycle_has_failed(const struct cycle *cycle)
+{
+	return cycle->run_state == RUN_FAILED;
+}
 
 /* -- memory.c: false means out of memory, and the run has failed ------------------------- */
 

@@ -109,7 +109,7 @@ static bool deferred_score(struct cycle *cycle, unsigned plugin)
 			continue;
 		if (!score_call(cycle, plugin, span, column))
 			memset(column, 0, (size_t)span.words * 64 * sizeof *column);
-		if (cycle->failed)
+		if (cycle_has_failed(cycle))
 			return false;
 	}
 	if (!deferred_in_range(cycle, plugin, score))

@@ -4,8 +4,6 @@
 #include "shardsched/framework/cycle_int.h"
 #include "store/base/alloc.h"
 
-enum { CYCLE_ARENA_MAX = 1 << 29 };
-
 void memory_done(struct cycle_memory *memory)
 {
 	for (unsigned i = 0; i < PLUGINS_MAX; i++) {
@@ -85,7 +83,7 @@ bool memory_begin(struct cycle *cycle)
 	memory->best = memory_blocks(cycle, memory->best, sizeof *memory->best);
 	memory->ties = memory_blocks(cycle, memory->ties, sizeof *memory->ties);
 	memory->total = memory_column(cycle, memory->total, sizeof *memory->total);
-	return !cycle->failed;
+	return !cycle_has_failed(cycle);
 }
 
 static void memory_for_scores(struct cycle *cycle, const uint8_t *plugin, unsigned count)
@@ -111,5 +109,5 @@ bool memory_for_plan(struct cycle *cycle)
 		memory->wide = memory_column(cycle, memory->wide, sizeof *memory->wide);
 	if (cycle->opts.keep_scores)
 		memory_for_scores(cycle, scores->plugin, scores->count);
-	return !cycle->failed;
+	return !cycle_has_failed(cycle);
 }

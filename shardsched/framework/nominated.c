@@ -9,9 +9,6 @@
 #include "shardsched/framework/resource_request.h"
 #include "store/base/alloc.h"
 
-/* Events about pods on nodes. */
-#define ON_PODS (QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(POD_LABELS))
-
 static bool is_same_pod(const struct cycle *cycle, const struct nomination *other)
 {
 	if (cycle->pod.uid != 0 || other->uid != 0)
@@ -125,7 +122,8 @@ int nominated_filter(struct cycle *cycle, uint32_t slot)
 	}
 	if (!probing)
 		snapshot_probe_end(cycle->snapshot);
-	return refused_by >= 0 || cycle->failed ? refused_by : filter_one(cycle, slot);
+	return refused_by >= 0 || cycle_has_failed(cycle) ? refused_by
+	                                                  : filter_one(cycle, slot);
 }
 
 /* -- nodes with nominated pods, by the cached results of the class ----------------------- */
@@ -151,7 +149,7 @@ static void quick_init(struct cycle *cycle, struct quick_judge *quick)
 		const struct plugin *row = cycle->profile->table->row[plugin];
 
 		quick->unaffected |= UINT64_C(1) << plugin;
-		if ((row->events & ON_PODS) == 0)
+		if ((row->events & QUEUE_ON_PODS) == 0)
 			continue;
 		if (row->counts == NULL)
 			return;
@@ -222,7 +220,7 @@ bool nominated_judge_nodes(struct cycle *cycle)
 	struct quick_judge quick;
 
 	if (nodes == 0)
-		return !cycle->failed;
+		return !cycle_has_failed(cycle);
 	quick_init(cycle, &quick);
 	for (uint32_t i = 0; nodes != 0; i++) {
 		nodes -= (uint32_t)__builtin_popcountll(nominated[i]);
@@ -234,13 +232,14 @@ bool nominated_judge_nodes(struct cycle *cycle)
 			    !nominated_counts(cycle, slot))
 				continue;
 			cycle->memory.judged = memory_set(cycle, cycle->memory.judged);
-			if (cycle->failed ||
+			if (cycle_has_failed(cycle) ||
 			    judge_node(cycle, &quick, slot, link) == NULL)
 				return false;
 			link = &(*link)->next;
 		}
 	}
-	return !cycle->failed && (cycle->judged == NULL || measure_stage(cycle));
+	return !cycle_has_failed(cycle) &&
+	       (cycle->judged == NULL || measure_stage(cycle));
 }
 
 void nominated_release(struct cycle *cycle)

@@ -95,7 +95,7 @@ static bool narrow_candidates(struct cycle *cycle, struct pl_bitset only)
 	uint64_t any = 0;
 
 	cycle->memory.examined = memory_set(cycle, cycle->memory.examined);
-	if (cycle->failed)
+	if (cycle_has_failed(cycle))
 		return false;
 	for (uint32_t i = 0; i < cycle->words; i++) {
 		cycle->memory.examined[i] = i < words ? with[i] & only.word[i] : 0;
@@ -132,8 +132,8 @@ static bool run_pre_filter(struct cycle *cycle, unsigned plugin)
 	if (narrow.only.word == NULL)
 		return true;
 	cycle->narrowed_by |= bit;
-	if (narrow_candidates(cycle, narrow.only) || cycle->failed)
-		return !cycle->failed;
+	if (narrow_candidates(cycle, narrow.only) || cycle_has_failed(cycle))
+		return !cycle_has_failed(cycle);
 	verdict_clear(&cycle->pre);
 	verdict_add(&cycle->pre, VERDICT_UNSCHEDULABLE,
 	            &(struct reason){
@@ -149,7 +149,7 @@ static bool run_pre_filters(struct cycle *cycle)
 	const struct profile_point *at = &cycle->profile->at[POINT_PRE_FILTER];
 
 	if (cycle->only.word != NULL && !narrow_candidates(cycle, cycle->only) &&
-	    cycle->failed)
+	    cycle_has_failed(cycle))
 		return false;
 	for (unsigned i = 0; i < at->count; i++) {
 		verdict_clear(&cycle->pre);
@@ -157,7 +157,8 @@ static bool run_pre_filters(struct cycle *cycle)
 			return false;
 	}
 	verdict_clear(&cycle->pre);
-	cycle->ready = true;
+	PL_ASSERT(cycle->run_state == RUN_PREPARING);
+	cycle->run_state = RUN_READY;
 	return true;
 }
 
@@ -278,7 +279,7 @@ static void run_begin(struct cycle *cycle, struct fw_class *class,
 	cycle->class = class;
 	cycle->profile = class->profile;
 	cycle->pod = *pod;
-	cycle->ready = cycle->failed = false;
+	cycle->run_state = RUN_PREPARING;
 	cycle->skipped[POINT_FILTER] = cycle->skipped[POINT_SCORE] = 0;
 	cycle->narrowed_by = 0;
 	cycle->words = (snapshot->slots + 63) / 64;

@@ -26,11 +26,15 @@ void cycle_add_pod(struct cycle *cycle, uint32_t placed)
 
 int cycle_refuser(struct cycle *cycle, uint32_t slot, bool *fits)
 {
-	int place = cycle->ready ? nominated_filter(cycle, slot) : -1;
+	int place;
 
-	*fits = cycle->ready && place < 0 && !cycle->failed;
+	*fits = false;
+	if (!cycle_is_ready(cycle))
+		return -1;
+	place = nominated_filter(cycle, slot);
+	*fits = place < 0 && cycle_is_ready(cycle);
 	/* A failure while probing does not fail the run. */
-	cycle->failed = false;
+	cycle->run_state = RUN_READY;
 	return place < 0 ? -1 : cycle->filter[place];
 }
 

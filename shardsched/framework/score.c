@@ -56,7 +56,7 @@ static bool score_as_is(struct cycle *cycle, struct node_span span, int32_t *tot
 		int64_t *column = score_column(cycle, plugin, span.word);
 
 		if (!score_local(cycle, plugin, span, column)) {
-			if (cycle->failed)
+			if (cycle_has_failed(cycle))
 				return false;
 			continue;
 		}
@@ -82,7 +82,7 @@ static bool score_by_max(struct cycle *cycle, struct node_span span, uint32_t i,
 
 	*any = false;
 	if (!score_local(cycle, plugin, span, column))
-		return !cycle->failed;
+		return !cycle_has_failed(cycle);
 	fold = cycle->ops->fold(column, span.bits, span.words);
 	if (fold > INT32_MAX)
 		return score_out_of_range(cycle, plugin);

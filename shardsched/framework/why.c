@@ -25,7 +25,7 @@ void cycle_why_plugin(struct cycle *cycle, unsigned plugin, uint32_t slot,
                       struct verdict *verdict)
 {
 	verdict_clear(verdict);
-	if (cycle->ready && filter_index(cycle, plugin) < cycle->filters)
+	if (cycle_is_ready(cycle) && filter_index(cycle, plugin) < cycle->filters)
 		ask_plugin(cycle, plugin, slot, verdict);
 }
 
@@ -52,7 +52,7 @@ static void ask_nominated(struct cycle *cycle, uint32_t slot, struct verdict *ve
 
 void cycle_why(struct cycle *cycle, uint32_t slot, struct verdict *verdict)
 {
-	if (!cycle->ready) {
+	if (!cycle_is_ready(cycle)) {
 		*verdict = cycle->result.pre;
 		return;
 	}
@@ -96,7 +96,7 @@ void cycle_refused(struct cycle *cycle, unsigned plugin, struct pl_bitset set)
 	unsigned place = filter_index(cycle, plugin);
 
 	pl_bitset_clear(set);
-	if (!cycle->ready || place == cycle->filters || cycle->out->nominated)
+	if (!cycle_is_ready(cycle) || place == cycle->filters || cycle->out->nominated)
 		return;
 	if (cycle->results != NULL && place < cycle->filters_local)
 		refused_of_results(cycle, plugin, set.word);

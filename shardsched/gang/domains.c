@@ -167,7 +167,7 @@ static bool try_best(struct gang *gang, bool (*holds)(struct gang *))
 	most = most > GANG_DOMAINS_MOST ? GANG_DOMAINS_MOST : most;
 	if (!survey_all(gang))
 		return false;
-	for (uint32_t i = 0; i < most && !gang->stop; i++) {
+	for (uint32_t i = 0; i < most && !gang_has_stopped(gang); i++) {
 		domain = next_domain(gang, i % 2 == 0);
 		/* One domain is tried in any case, to find out what is missing. */
 		if (domain == 0 ||

@@ -66,7 +66,6 @@ void gang_free(struct gang *gang)
 bool gang_fail(struct gang *gang, enum pl_code code, const char *what)
 {
 	gang->code = code;
-	gang->stop = true;
 	if (what != NULL)
 		(void)pl_err_set(gang->err, code, "%s", what);
 	return false;
@@ -74,7 +73,7 @@ bool gang_fail(struct gang *gang, enum pl_code code, const char *what)
 
 static bool try_orders(struct gang *gang)
 {
-	for (unsigned order = 0; order < GANG_ORDERS && !gang->stop; order++)
+	for (unsigned order = 0; order < GANG_ORDERS && !gang_has_stopped(gang); order++)
 		if (gang_make_order(gang, (enum gang_order)order) && gang_try(gang))
 			return true;
 	return false;
@@ -131,7 +130,6 @@ enum pl_code gang_decide(struct gang *gang, struct cycle *cycle,
 	gang->out = out;
 	gang->err = err;
 	gang->code = PL_OK;
-	gang->stop = false;
 	gang->measured = false;
 	gang->asked = false;
 	gang->placement_count = 0;

@@ -49,8 +49,7 @@ struct gang {
 	const struct gang_opts *opts;
 	struct gang_outcome *out;
 	struct pl_err *err;
-	enum pl_code code;
-	bool stop; /* no further try makes sense: out->result or code says why */
+	enum pl_code code; /* of the call; other than PL_OK: it has failed */
 	bool measured;
 	bool asked; /* the groups' feasible is known */
 
@@ -76,6 +75,14 @@ struct gang {
 static inline struct gang_group *gang_groups(const struct gang *gang)
 {
 	return gang->groups.at;
+}
+
+/* Whether no further try makes sense: the call failed, a member failed, or work_max is
+ * reached. */
+static inline bool gang_has_stopped(const struct gang *gang)
+{
+	return gang->code != PL_OK || gang->out->result == GANG_FAILED ||
+	       gang->out->result == GANG_TOO_MUCH;
 }
 
 /* Stops with that error. Always returns false. */
@@ -108,7 +115,7 @@ void gang_unreserve(struct gang *gang, uint32_t member);
 
 /* -- place.c ----------------------------------------------------------------------------- */
 
-/* Runs one counted decision. false: work_max is reached, or it failed; stop is set. */
+/* Runs one counted decision. false: the gang has stopped. */
 bool gang_run_cycle(struct gang *gang, uint32_t member, struct cycle_outcome *out);
 /* Sets feasible of each group, and calls fn after the cycle of each. */
 typedef bool gang_group_fn(struct gang *gang, struct gang_group *group);

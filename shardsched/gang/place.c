@@ -15,7 +15,6 @@ static bool exceeds_work(struct gang *gang)
 	if (gang->opts->work_max == 0 || gang->out->work < gang->opts->work_max)
 		return false;
 	gang->out->result = GANG_TOO_MUCH;
-	gang->stop = true;
 	return true;
 }
 
@@ -25,7 +24,6 @@ static void fail_member(struct gang *gang, uint32_t member,
 	gang->blocked = member;
 	gang->last = *why;
 	gang->out->result = GANG_FAILED;
-	gang->stop = true;
 }
 
 bool gang_run_cycle(struct gang *gang, uint32_t member, struct cycle_outcome *out)
@@ -150,14 +148,14 @@ static void place_group(struct gang *gang, struct gang_group *group)
 			continue;
 		group->refused =
 			group->alike ? group->count - group->placed : group->refused + 1;
-		if (gang->stop || group->alike)
+		if (gang_has_stopped(gang) || group->alike)
 			return;
 	}
 }
 
 static bool is_lost(const struct gang *gang)
 {
-	return gang->stop || gang->lost > gang->count - gang->need;
+	return gang_has_stopped(gang) || gang->lost > gang->count - gang->need;
 }
 
 /* false: another round would change nothing. */
@@ -208,7 +206,7 @@ bool gang_try(struct gang *gang)
 		if (!place_round(gang, round == 0))
 			break;
 	/* The minimum suffices, even when work_max ended the try. */
-	holds = (!gang->stop || gang->out->result == GANG_TOO_MUCH) &&
+	holds = (!gang_has_stopped(gang) || gang->out->result == GANG_TOO_MUCH) &&
 	        gang->placement_count >= gang->need;
 	if (holds)
 		gang->out->placed = gang->placement_count;

@@ -26,17 +26,8 @@ static bool keys_equal(const struct candidate_key *a, const struct candidate_key
 
 void candidate_cache_done(struct candidate_cache *candidate_cache)
 {
-	scratch_done(&candidate_cache->known);
+	known_slots_done(&candidate_cache->known);
 	scratch_done(&candidate_cache->rank);
-}
-
-static void on_slot_changed(void *ctx, uint32_t slot)
-{
-	struct candidate_cache *candidate_cache = ctx;
-	uint64_t *known = candidate_cache->known.at;
-
-	if (slot / 64 < candidate_cache->known.cap)
-		known[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 }
 
 bool candidate_cache_ready(struct preempt *preempt)
@@ -45,35 +36,27 @@ bool candidate_cache_ready(struct preempt *preempt)
 	struct candidate_cache *candidate_cache = &preempt->candidate_cache;
 	struct candidate_key key = make_key(preempt);
 
-	if (!scratch_grow_zeroed(&candidate_cache->known,
-	                         pl_bitset_words(snapshot->capacity), sizeof(uint64_t)) ||
+	if (!known_slots_grow(&candidate_cache->known, snapshot) ||
 	    !scratch_grow(&candidate_cache->rank, snapshot->capacity,
 	                  sizeof(struct candidate_rank)))
 		return false;
-	if (!keys_equal(&key, &candidate_cache->key) ||
-	    !snapshot_changed_since(snapshot, candidate_cache->changes, on_slot_changed,
-	                            candidate_cache))
-		memset(candidate_cache->known.at, 0,
-		       candidate_cache->known.cap * sizeof(uint64_t));
+	if (!known_slots_update(&candidate_cache->known, snapshot) ||
+	    !keys_equal(&key, &candidate_cache->key))
+		known_slots_clear(&candidate_cache->known);
 	candidate_cache->key = key;
-	candidate_cache->changes = snapshot->changes;
 	return true;
 }
 
 void candidate_cache_put(struct preempt *preempt, uint32_t slot,
                          const struct candidate_rank *rank)
 {
-	uint64_t *known = preempt->candidate_cache.known.at;
-
 	((struct candidate_rank *)preempt->candidate_cache.rank.at)[slot] = *rank;
-	known[slot / 64] |= UINT64_C(1) << slot % 64;
+	known_slots_add(&preempt->candidate_cache.known, slot);
 }
 
 bool candidate_cache_has(const struct preempt *preempt, uint32_t slot)
 {
-	const uint64_t *known = preempt->candidate_cache.known.at;
-
-	return (known[slot / 64] >> slot % 64 & 1) != 0;
+	return known_slots_has(&preempt->candidate_cache.known, slot);
 }
 
 bool candidate_cache_loses(struct preempt *preempt, uint32_t slot)

@@ -12,22 +12,13 @@ void pod_rankings_done(struct pod_rankings *rankings)
 {
 #define POD_RANKING_DONE(type, name) scratch_done(&rankings->name);
 	POD_RANKING_COLUMNS_MAP(POD_RANKING_DONE)
-	scratch_done(&rankings->known);
+	known_slots_done(&rankings->known);
 	scratch_done(&rankings->of);
-}
-
-static void on_slot_changed(void *ctx, uint32_t slot)
-{
-	struct pod_rankings *rankings = ctx;
-	uint64_t *known = rankings->known.at;
-
-	if (slot / 64 < rankings->known.cap)
-		known[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 }
 
 static void forget_rankings(struct pod_rankings *rankings)
 {
-	memset(rankings->known.at, 0, rankings->known.cap * sizeof(uint64_t));
+	known_slots_clear(&rankings->known);
 	memset(rankings->of.at, 0, rankings->of.cap * sizeof(struct pod_ranking));
 	rankings->used = 0;
 }
@@ -37,15 +28,12 @@ bool pod_rankings_ready(struct preempt *preempt)
 	const struct snapshot *snapshot = preempt->snapshot;
 	struct pod_rankings *rankings = &preempt->rankings;
 
-	if (!scratch_grow_zeroed(&rankings->known, pl_bitset_words(snapshot->capacity),
-	                         sizeof(uint64_t)) ||
+	if (!known_slots_grow(&rankings->known, snapshot) ||
 	    !scratch_grow_zeroed(&rankings->of, snapshot->capacity,
 	                         sizeof(struct pod_ranking)))
 		return false;
-	if (!snapshot_changed_since(snapshot, rankings->changes, on_slot_changed,
-	                            rankings))
+	if (!known_slots_update(&rankings->known, snapshot))
 		forget_rankings(rankings);
-	rankings->changes = snapshot->changes;
 	return true;
 }
 
@@ -56,9 +44,7 @@ static struct pod_ranking *ranking_at(const struct pod_rankings *rankings, uint3
 
 bool pod_ranking_known(const struct pod_rankings *rankings, uint32_t slot)
 {
-	const uint64_t *known = rankings->known.at;
-
-	return (known[slot / 64] >> slot % 64 & 1) != 0;
+	return known_slots_has(&rankings->known, slot);
 }
 
 static bool has_space(const struct preempt *preempt, const struct node_scan *scan)
@@ -121,7 +107,6 @@ void pod_ranking_fill(struct pod_rankings *rankings, uint32_t slot,
                       const struct victim *pod, uint32_t count)
 {
 	struct pod_ranking *ranking = ranking_at(rankings, slot);
-	uint64_t *known = rankings->known.at;
 
 	PL_ASSERT(count <= ranking->cap);
 	ranking->count = count;
@@ -136,7 +121,7 @@ void pod_ranking_fill(struct pod_rankings *rankings, uint32_t slot,
 		((uint32_t *)rankings->placed.at)[at] = pod[i].placed;
 		((uint32_t *)rankings->spec.at)[at] = pod[i].spec->item.id;
 	}
-	known[slot / 64] |= UINT64_C(1) << slot % 64;
+	known_slots_add(&rankings->known, slot);
 }
 
 static void prefetch_column(const void *column, size_t from, size_t size)

@@ -5,9 +5,6 @@
 #include "shardsched/preempt/preempt_int.h"
 #include "store/base/alloc.h"
 
-/* Events about pods on nodes. */
-#define ON_PODS (QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(POD_LABELS))
-
 enum pl_code preempt_new(struct preempt **out, struct pl_err *err)
 {
 	struct preempt *made = pl_calloc(1, sizeof *made);
@@ -79,7 +76,8 @@ static bool only_fit_refuses(const struct preempt *preempt)
 		if ((int)plugin == preempt->fit)
 			behind = true;
 		else if (!cycle_skipped(preempt->cycle, plugin, POINT_FILTER) &&
-		         (behind || (profile->table->row[plugin]->events & ON_PODS) != 0))
+		         (behind ||
+		          (profile->table->row[plugin]->events & QUEUE_ON_PODS) != 0))
 			return false;
 	}
 	return behind;

@@ -25,17 +25,16 @@
 
 #include "shardsched/framework/resource_request.h"
 #include "shardsched/preempt/budgets.h"
+#include "shardsched/preempt/known_slots.h"
 #include "shardsched/preempt/preempt.h"
 #include "shardsched/preempt/scratch.h"
 
 /* For all nodes: the sum of what pods below one priority hold. */
 struct reclaimable {
 	int32_t below;
-	uint64_t used; /* number of the run that used it last; 0: never */
-	/* the snapshot's change number up to which the sums are valid */
-	uint64_t changes;
-	struct scratch known; /* uint64_t: bits of the slots whose sum is known */
-	struct scratch sums;  /* struct request_sum, by slot */
+	uint64_t used;            /* number of the run that used it last; 0: never */
+	struct known_slots known; /* the slots whose sum is valid */
+	struct scratch sums;      /* struct request_sum, by slot */
 };
 
 enum { RECLAIMABLE_SETS = 2 };
@@ -65,11 +64,9 @@ struct pod_ranking {
 enum { POD_RANKINGS_MAX = 1 << 21 };
 
 struct pod_rankings {
-	/* the snapshot's change number up to which the rankings are valid */
-	uint64_t changes;
-	struct scratch known; /* uint64_t: bits of the slots whose ranking is known */
-	struct scratch of;    /* struct pod_ranking, by slot */
-	uint32_t used, most;  /* number of pods; beyond most, all rankings are dropped */
+	struct known_slots known; /* the slots whose ranking is valid */
+	struct scratch of;        /* struct pod_ranking, by slot */
+	uint32_t used, most; /* number of pods; beyond most, all rankings are dropped */
 #define POD_RANKING_COLUMN(type, name) struct scratch name;
 	POD_RANKING_COLUMNS_MAP(POD_RANKING_COLUMN)
 };
@@ -90,10 +87,8 @@ struct candidate_key {
 
 struct candidate_cache {
 	struct candidate_key key;
-	/* the snapshot's change number up to which the ranks are valid */
-	uint64_t changes;
-	struct scratch known; /* uint64_t: bits of the slots whose rank is known */
-	struct scratch rank;  /* struct candidate_rank, by slot */
+	struct known_slots known; /* the slots whose rank is valid */
+	struct scratch rank;      /* struct candidate_rank, by slot */
 };
 
 /* State of a node before it is tried. */

@@ -3,25 +3,9 @@
 void reclaimable_done(struct preempt *preempt)
 {
 	for (int i = 0; i < RECLAIMABLE_SETS; i++) {
-		scratch_done(&preempt->reclaimable[i].known);
+		known_slots_done(&preempt->reclaimable[i].known);
 		scratch_done(&preempt->reclaimable[i].sums);
 	}
-}
-
-static void on_slot_changed(void *ctx, uint32_t slot)
-{
-	struct reclaimable *reclaimable = ctx;
-	uint64_t *known = reclaimable->known.at;
-
-	if (slot / 64 < reclaimable->known.cap)
-		known[slot / 64] &= ~(UINT64_C(1) << slot % 64);
-}
-
-static void forget_sums(struct reclaimable *reclaimable)
-{
-	if (reclaimable->known.cap > 0)
-		memset(reclaimable->known.at, 0,
-		       reclaimable->known.cap * sizeof(uint64_t));
 }
 
 /* The sums for that priority, or else the sums that were not used for the longest
@@ -38,9 +22,9 @@ static struct reclaimable *reclaimable_for(struct preempt *preempt, int32_t belo
 		if (reclaimable->used < oldest->used)
 			oldest = reclaimable;
 	}
-	forget_sums(oldest);
+	known_slots_clear(&oldest->known);
 	oldest->below = below;
-	oldest->changes = preempt->snapshot->changes;
+	oldest->known.changes = preempt->snapshot->changes;
 	return oldest;
 }
 
@@ -52,15 +36,12 @@ bool reclaimable_ready(struct preempt *preempt)
 	PL_ASSERT(preempt->only == NULL || preempt->only == snapshot);
 	preempt->only = snapshot;
 	reclaimable = reclaimable_for(preempt, preempt->priority);
-	if (!scratch_grow_zeroed(&reclaimable->known, pl_bitset_words(snapshot->capacity),
-	                         sizeof(uint64_t)) ||
+	if (!known_slots_grow(&reclaimable->known, snapshot) ||
 	    !scratch_grow(&reclaimable->sums, snapshot->capacity,
 	                  sizeof(struct request_sum)))
 		return false;
-	if (!snapshot_changed_since(snapshot, reclaimable->changes, on_slot_changed,
-	                            reclaimable))
-		forget_sums(reclaimable);
-	reclaimable->changes = snapshot->changes;
+	if (!known_slots_update(&reclaimable->known, snapshot))
+		known_slots_clear(&reclaimable->known);
 	reclaimable->used = preempt->run;
 	preempt->current = reclaimable;
 	return true;
@@ -82,11 +63,10 @@ static struct request_sum sum_part(const struct ranking_part *part)
 const struct request_sum *reclaimable_known(const struct preempt *preempt, uint32_t slot)
 {
 	const struct reclaimable *reclaimable = preempt->current;
-	uint64_t known = ((const uint64_t *)reclaimable->known.at)[slot / 64];
 
-	return (known >> slot % 64 & 1) == 0
-	               ? NULL
-	               : (const struct request_sum *)reclaimable->sums.at + slot;
+	return known_slots_has(&reclaimable->known, slot)
+	               ? (const struct request_sum *)reclaimable->sums.at + slot
+	               : NULL;
 }
 
 const struct request_sum *reclaimable_on(struct preempt *preempt, uint32_t slot,
@@ -98,8 +78,7 @@ const struct request_sum *reclaimable_on(struct preempt *preempt, uint32_t slot,
 	PL_ASSERT(reclaimable->sums.at != NULL && slot < reclaimable->sums.cap);
 	if (reclaimable_known(preempt, slot) == NULL) {
 		*sum = sum_part(part);
-		((uint64_t *)reclaimable->known.at)[slot / 64] |= UINT64_C(1)
-		                                                  << slot % 64;
+		known_slots_add(&reclaimable->known, slot);
 	}
 	return sum;
 }

@@ -40,6 +40,8 @@
 enum queue_event_kind { QUEUE_EVENT_MAP(QUEUE_EVENT_ENUM) QUEUE_EVENT_KINDS };
 
 #define QUEUE_ON(kind) (UINT64_C(1) << QUEUE_EV_##kind)
+/* Events about pods on nodes. */
+#define QUEUE_ON_PODS (QUEUE_ON(POD_ADDED) | QUEUE_ON(POD_REMOVED) | QUEUE_ON(POD_LABELS))
 
 _Static_assert(QUEUE_EVENT_KINDS <= 64, "kinds are kept in masks of 64 bits");
 
