@@ -5,6 +5,7 @@
 #include "coord/assign/assign.h"
 #include "coord/assign/log2.h"
 #include "store/base/map.h"
+#include "store/base/rng.h"
 
 struct assign_member {
 	struct pl_map_node node;
@@ -31,22 +32,14 @@ struct assign {
 	struct assign_slot slot[];
 };
 
-/* David Stafford's variant 13 of the finalizer of MurmurHash3. */
-static inline uint64_t assign_mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
 static inline uint64_t assign_seed(uint64_t id_hash, uint32_t salt)
 {
-	return assign_mix(id_hash + salt * UINT64_C(0xd1b54a32d192ed03));
+	return pl_rng_mix(id_hash + salt * UINT64_C(0xd1b54a32d192ed03));
 }
 
 static inline uint64_t assign_hash(uint64_t seed, uint32_t partition)
 {
-	return assign_mix(seed + (partition + 1) * UINT64_C(0x9e3779b97f4a7c15));
+	return pl_rng_mix(seed + (partition + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 /* Whether this weight loses even with the lower bound of its logarithm. Products stay

@@ -1,13 +1,11 @@
 #include "shardsched/gang/gang_int.h"
+#include "store/base/rng.h"
 
 /* The draw for one member follows from the gang's draw. */
 static uint64_t draw_of(const struct gang *gang, uint32_t member)
 {
-	uint64_t x = gang->opts->draw + (member + UINT64_C(1)) * 0x9E3779B97F4A7C15;
-
-	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-	x = (x ^ x >> 27) * 0x94D049BB133111EB;
-	return x ^ x >> 31;
+	return pl_rng_mix(gang->opts->draw +
+	                  (member + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static bool exceeds_work(struct gang *gang)

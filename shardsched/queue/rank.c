@@ -2,19 +2,18 @@
 
 #include <stddef.h>
 
+#include "store/base/rng.h"
+
 static uint32_t node_sum(const struct rank_node *node)
 {
 	return node == NULL ? 0 : node->sum;
 }
 
-/* SplitMix64's finaliser over a counter: as good as random, and repeatable. */
+/* A counter that is mixed is as good as random, and repeatable. */
 static uint32_t next_height(struct rank_kind *kind)
 {
-	uint64_t mix = (kind->heights += 0x9e3779b97f4a7c15ULL);
-
-	mix = (mix ^ (mix >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	mix = (mix ^ (mix >> 27)) * 0x94d049bb133111ebULL;
-	return (uint32_t)(mix >> 32) | 1;
+	kind->heights += UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(pl_rng_mix(kind->heights) >> 32) | 1;
 }
 
 /* The child of from that leads to node. */

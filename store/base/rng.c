@@ -10,20 +10,11 @@ static uint64_t rotl(uint64_t x, unsigned by)
 	return (x << by) | (x >> (64 - by));
 }
 
-/* splitmix64 spreads even the seeds 0, 1 and 2 over the whole state. */
-static uint64_t splitmix(uint64_t *x)
-{
-	uint64_t z = (*x += UINT64_C(0x9e3779b97f4a7c15));
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
+/* SplitMix64 spreads even the seeds 0, 1 and 2 over the whole state. */
 void pl_rng_init(struct pl_rng *rng, uint64_t seed)
 {
 	for (unsigned i = 0; i < 4; i++)
-		rng->state[i] = splitmix(&seed);
+		rng->state[i] = pl_rng_mix(seed += UINT64_C(0x9e3779b97f4a7c15));
 }
 
 uint64_t pl_rng_next(struct pl_rng *rng)

@@ -5,6 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* SplitMix64's finalizer: close numbers get unrelated results, and no two numbers get the
+ * same one. */
+static inline uint64_t pl_rng_mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
 /* xoshiro256**, as a plain value: a copy forks the sequence. */
 struct pl_rng {
 	uint64_t state[4];

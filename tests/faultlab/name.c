@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "store/base/rng.h"
+
 bool hist_value_eq(struct hist_value a, struct hist_value b)
 {
 	return a.writer == b.writer && a.count == b.count && a.hash == b.hash;
@@ -59,10 +61,8 @@ struct hist_value hist_value_add(struct hist_value before, uint32_t writer)
 {
 	uint64_t mixed = (before.hash ^ writer) + UINT64_C(0x9e3779b97f4a7c15);
 
-	mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
 	return (struct hist_value){
-		.writer = writer, .count = before.count + 1, .hash = mixed ^ mixed >> 31};
+		.writer = writer, .count = before.count + 1, .hash = pl_rng_mix(mixed)};
 }
 
 bool hist_value_parse(struct pl_span text, struct hist_value *out)
