@@ -193,13 +193,13 @@ KERNEL static void NAME(balance)(const struct amount_word *restrict a,
 	{
 		double one = a->requested[i] / a->alloc[i];
 		double two = b->requested[i] / b->alloc[i];
-		double apart;
+		double difference;
 
 		one = one > 1 ? 1 : one;
 		two = two > 1 ? 1 : two;
-		apart = __builtin_fabs((one - two) / 2);
-		apart = ((a->alloc[i] > 0) & (b->alloc[i] > 0)) ? apart : 0;
-		score[i] = (int32_t)((1 - apart) * 100);
+		difference = __builtin_fabs((one - two) / 2);
+		difference = ((a->alloc[i] > 0) & (b->alloc[i] > 0)) ? difference : 0;
+		score[i] = (int32_t)((1 - difference) * 100);
 	}
 }
 

@@ -272,15 +272,15 @@ static int64_t balance_of(const int64_t alloc[2], const int64_t requested[2])
 {
 	volatile double one = (double)requested[0] / (double)alloc[0];
 	volatile double two = (double)requested[1] / (double)alloc[1];
-	volatile double apart;
+	volatile double difference;
 
 	if (alloc[0] == 0 || alloc[1] == 0)
 		return 100;
 	one = one > 1 ? 1 : one;
 	two = two > 1 ? 1 : two;
-	apart = fabs((one - two) / 2);
-	apart = 1 - apart;
-	return (int64_t)(apart * 100);
+	difference = fabs((one - two) / 2);
+	difference = 1 - difference;
+	return (int64_t)(difference * 100);
 }
 
 T_CASE_SECONDS(balance_equals_division_bit_by_bit, 60)

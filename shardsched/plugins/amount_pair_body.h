@@ -155,10 +155,10 @@ KERNEL static void NAME(balance_pair)(const struct amount_pair *in, uint32_t wor
 		double two = NAME(share)(NAME(real)((uint64_t)bytes),
 		                         NAME(real)((uint64_t)memory_alloc[i]),
 		                         memory_unit[i]);
-		double apart = __builtin_fabs(one - two) * 0.5;
+		double difference = __builtin_fabs(one - two) * 0.5;
 
-		apart = ((cpu_unit[i] > 0) & (memory_unit[i] > 0)) ? apart : 0;
-		score[i] = NAME(whole)((1 - apart) * 100);
+		difference = ((cpu_unit[i] > 0) & (memory_unit[i] > 0)) ? difference : 0;
+		score[i] = NAME(whole)((1 - difference) * 100);
 	}
 }
 

@@ -55,7 +55,7 @@ struct inter_pod_state {
 	struct inter_pod_table *table;
 	struct inter_pod_sparse *sparse;
 	uint32_t tables;
-	uint32_t sparses;
+	uint32_t sparse_count;
 	int64_t low, high; /* of the nodes scored so far */
 };
 

@@ -83,7 +83,7 @@ static bool add_part(const struct plugin_call *call, const struct inter_pod_part
 		carrier_refresh(call->snapshot, part->carrier);
 		nodes = carrier_nodes(part->carrier);
 	}
-	state->sparse[state->sparses++] = (struct inter_pod_sparse){
+	state->sparse[state->sparse_count++] = (struct inter_pod_sparse){
 		.column = part->column,
 		.nodes = nodes,
 		.in_domain = part->in_domain,
@@ -144,7 +144,7 @@ enum verdict_code inter_pod_pre_score(const struct plugin_call *call,
 		            &(struct reason){.code = REASON_FAILED});
 		return VERDICT_ERROR;
 	}
-	return state->tables + state->sparses > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
+	return state->tables + state->sparse_count > 0 ? VERDICT_SUCCESS : VERDICT_SKIP;
 }
 
 /* Sets all 64 slots, whichever are asked about. */
@@ -215,7 +215,7 @@ bool inter_pod_score(const struct plugin_call *call, struct node_span span,
 			set_from_table(&state->table[0], span.word + i, at);
 		for (uint32_t j = 1; j < state->tables; j++)
 			add_table(&state->table[j], span.word + i, at);
-		for (uint32_t j = 0; j < state->sparses; j++)
+		for (uint32_t j = 0; j < state->sparse_count; j++)
 			add_sparse(&state->sparse[j], span.word + i, span.bits[i], at);
 		widen_range(state, span.bits[i], at);
 	}

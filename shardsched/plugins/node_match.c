@@ -107,16 +107,16 @@ static void table_make(struct match_row *row, const struct strings *strings)
 /* Exists matches any number but 0, which stands for nodes without the label. */
 static void few_make(struct match_row *row)
 {
-	row->fews = 0;
+	row->few_count = 0;
 	if (row->op == SELECTOR_EXISTS || row->op == SELECTOR_NOT_EXISTS) {
-		row->few[row->fews++] = 0;
+		row->few[row->few_count++] = 0;
 		return;
 	}
 	for (uint32_t i = 0; row->op != SELECTOR_BAD && i < row->count; i++) {
 		uint32_t number = label_column_find(row->column, row->value[i]);
 
 		if (number != 0)
-			row->few[row->fews++] = number;
+			row->few[row->few_count++] = number;
 	}
 }
 
@@ -157,7 +157,7 @@ static uint64_t few_word(const struct match_row *row, const uint32_t *value,
 {
 	uint64_t out = 0;
 
-	for (uint32_t i = 0; i < row->fews; i++) {
+	for (uint32_t i = 0; i < row->few_count; i++) {
 		if (!slot_words_sparse(bits)) {
 			out |= slot_words_equal(value, row->few[i]);
 			continue;

@@ -25,7 +25,7 @@ struct match_row {
 	int64_t number;          /* for Gt and Lt */
 	bool negate;             /* few and table say which nodes do not match */
 	uint32_t few[MATCH_FEW]; /* without a table: the numbers that match */
-	uint32_t fews;
+	uint32_t few_count;
 	uint64_t *table; /* a bit for each number; NULL: not needed, or no memory */
 	uint32_t words;  /* length of table */
 };

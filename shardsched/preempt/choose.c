@@ -5,7 +5,7 @@ void rank_candidate(const struct preempt *preempt,
 {
 	const struct placed_pod *placed = preempt->snapshot->placed;
 	const uint32_t *victim =
-		(const uint32_t *)preempt->given_up.at + candidate->first;
+		(const uint32_t *)preempt->candidate_victims.at + candidate->first;
 	int32_t most = INT32_MIN;
 
 	*out = (struct candidate_rank){
@@ -61,24 +61,24 @@ static struct candidate_rank *rank_array(const struct preempt *preempt)
 static void keep_better(struct preempt *preempt, struct preempt_candidate candidate,
                         const struct candidate_rank *rank)
 {
-	uint32_t *given_up = preempt->given_up.at;
+	uint32_t *candidate_victims = preempt->candidate_victims.at;
 
 	if (preempt->candidates_count == 0 ||
 	    compare_ranks(rank, rank_array(preempt)) < 0) {
-		memmove(given_up, given_up + candidate.first,
-		        candidate.count * sizeof *given_up);
+		memmove(candidate_victims, candidate_victims + candidate.first,
+		        candidate.count * sizeof *candidate_victims);
 		candidate.first = 0;
 		candidate_array(preempt)[0] = candidate;
 		rank_array(preempt)[0] = *rank;
 		preempt->candidates_count = 1;
 	}
-	preempt->given_up_count = candidate_array(preempt)[0].count;
+	preempt->candidate_victim_count = candidate_array(preempt)[0].count;
 }
 
 void candidate_found(struct preempt *preempt, uint32_t violations)
 {
 	preempt->found++;
-	preempt->found_clean += violations == 0;
+	preempt->found_without_violations += violations == 0;
 }
 
 bool candidate_loses(const struct preempt *preempt, const struct candidate_rank *rank)
@@ -135,11 +135,11 @@ void candidates_choose(struct preempt *preempt, struct preempt_outcome *out)
 	out->code = VERDICT_SUCCESS;
 	out->node = best->node;
 	out->victims = best->count;
-	out->victim = (const uint32_t *)preempt->given_up.at + best->first;
+	out->victim = (const uint32_t *)preempt->candidate_victims.at + best->first;
 	out->violations = best->violations;
 	if (!preempt->keep_all)
 		return;
 	out->candidate = preempt->candidates.at;
 	out->candidates = preempt->candidates_count;
-	out->all_victims = preempt->given_up.at;
+	out->all_victims = preempt->candidate_victims.at;
 }

@@ -29,7 +29,7 @@ void preempt_free(struct preempt *preempt)
 	scratch_done(&preempt->sorted);
 	scratch_done(&preempt->keys);
 	scratch_done(&preempt->order);
-	scratch_done(&preempt->given_up);
+	scratch_done(&preempt->candidate_victims);
 	scratch_done(&preempt->candidates);
 	scratch_done(&preempt->ranks);
 	scratch_done(&preempt->tied);
@@ -108,10 +108,10 @@ static bool run_begin(struct preempt *preempt)
 	                      cycle_class(preempt->cycle), preempt->fit);
 	budgets_begin(&preempt->budgets, preempt->snapshot);
 	preempt->run++;
-	preempt->given_up_count = 0;
+	preempt->candidate_victim_count = 0;
 	preempt->candidates_count = 0;
 	preempt->found = 0;
-	preempt->found_clean = 0;
+	preempt->found_without_violations = 0;
 	preempt->no_memory = false;
 	preempt->refused_by = 0;
 	return make_sets(preempt) && reclaimable_ready(preempt) &&
@@ -174,7 +174,8 @@ static uint32_t search_candidates(struct preempt *preempt,
 				note_refused_by_fit(preempt);
 			else if (!candidate_cache_loses(preempt, preempt->scan[i].slot))
 				victims_find(preempt, preempt->scan[i].slot);
-			if (preempt->found_clean > 0 && preempt->found >= want)
+			if (preempt->found_without_violations > 0 &&
+			    preempt->found >= want)
 				return tried;
 		}
 	}

@@ -140,13 +140,13 @@ struct preempt {
 	struct scratch keys;    /* sort keys */
 	/* uint32_t: indexes of the ranking, in the order in which pods are reprieved */
 	struct scratch order;
-	struct scratch given_up;   /* uint32_t: victims of all candidates */
-	struct scratch candidates; /* struct preempt_candidate */
-	struct scratch ranks;      /* struct candidate_rank, of each candidate */
-	struct scratch tied;       /* uint32_t: indexes of candidates */
+	struct scratch candidate_victims; /* uint32_t: victims of all candidates */
+	struct scratch candidates;        /* struct preempt_candidate */
+	struct scratch ranks;             /* struct candidate_rank, of each candidate */
+	struct scratch tied;              /* uint32_t: indexes of candidates */
 	/* number of candidates, and of candidates that overdraw no budget */
-	uint32_t found, found_clean;
-	uint32_t given_up_count;
+	uint32_t found, found_without_violations;
+	uint32_t candidate_victim_count;
 	uint32_t candidates_count;
 };
 
@@ -205,7 +205,7 @@ bool victims_sums_suffice(const struct preempt *preempt, uint32_t slot);
 /* Makes the node a candidate if there are victims that help. */
 void victims_find(struct preempt *preempt, uint32_t slot);
 /* The same where adding up suffices and no scalars are requested. free is what the node
- * has without the pods of the part, and is enough for the pod. order and given_up have
+ * has without the pods of the part, and is enough for the pod. order and candidate_victims have
  * room. */
 void victims_find_by_sum(struct preempt *preempt, uint32_t slot,
                          const struct ranking_part *part,
@@ -263,7 +263,7 @@ bool candidate_cache_loses(struct preempt *preempt, uint32_t slot);
 
 /* -- choose.c, continued ----------------------------------------------------------------- */
 
-/* The victims are the last ones of given_up. false: out of memory. */
+/* The victims are the last ones of candidate_victims. false: out of memory. */
 PL_NODISCARD bool candidate_add(struct preempt *preempt,
                                 const struct preempt_candidate *candidate,
                                 const struct candidate_rank *rank);

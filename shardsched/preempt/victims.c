@@ -89,26 +89,26 @@ uint32_t split_protected(struct preempt *preempt, const struct ranking_part *par
 static void reprieve(struct node_trial *trial, uint32_t i, bool is_protected)
 {
 	struct preempt *preempt = trial->preempt;
-	uint32_t *given_up = preempt->given_up.at;
+	uint32_t *candidate_victims = preempt->candidate_victims.at;
 
 	restore_pod(trial, i);
 	if (pod_fits(trial))
 		return;
 	remove_pod(trial, i);
-	given_up[preempt->given_up_count++] = trial->part.placed[i];
+	candidate_victims[preempt->candidate_victim_count++] = trial->part.placed[i];
 	trial->candidate.count++;
 	trial->candidate.violations += is_protected;
 }
 
 static void restore_victims(struct node_trial *trial)
 {
-	const uint32_t *given_up = trial->preempt->given_up.at;
+	const uint32_t *candidate_victims = trial->preempt->candidate_victims.at;
 
 	if (trial->by_sum)
 		return;
 	for (uint32_t i = 0; i < trial->candidate.count; i++)
 		cycle_add_pod(trial->preempt->cycle,
-		              given_up[trial->candidate.first + i]);
+		              candidate_victims[trial->candidate.first + i]);
 }
 
 static void choose_victims(struct node_trial *trial)
@@ -118,8 +118,8 @@ static void choose_victims(struct node_trial *trial)
 	uint32_t protected = split_protected(preempt, &trial->part);
 	struct candidate_rank rank;
 
-	trial->candidate = (struct preempt_candidate){.node = trial->slot,
-	                                              .first = preempt->given_up_count};
+	trial->candidate = (struct preempt_candidate){
+		.node = trial->slot, .first = preempt->candidate_victim_count};
 	for (uint32_t i = 0; i < trial->part.count; i++)
 		reprieve(trial, protected == 0 ? i : order[i], i < protected);
 	restore_victims(trial);
@@ -133,7 +133,8 @@ static void choose_victims(struct node_trial *trial)
 
 static bool reserve_order(struct preempt *preempt, uint32_t count)
 {
-	return scratch_grow(&preempt->given_up, (size_t)preempt->given_up_count + count,
+	return scratch_grow(&preempt->candidate_victims,
+	                    (size_t)preempt->candidate_victim_count + count,
 	                    sizeof(uint32_t)) &&
 	       scratch_grow(&preempt->order, 2 * (size_t)count, sizeof(uint32_t));
 }

@@ -147,9 +147,9 @@ static int64_t oldest_start(const struct preempt *preempt,
 static void add_candidate(struct preempt *preempt, uint32_t slot,
                           const struct ranking_part *part, struct candidate_rank *rank)
 {
-	struct preempt_candidate candidate = {slot, rank->violations,
-	                                      preempt->given_up_count, rank->count};
-	uint32_t *away = (uint32_t *)preempt->given_up.at + candidate.first;
+	struct preempt_candidate candidate = {
+		slot, rank->violations, preempt->candidate_victim_count, rank->count};
+	uint32_t *away = (uint32_t *)preempt->candidate_victims.at + candidate.first;
 
 	candidate_found(preempt, rank->violations);
 	rank->highest = part->priority[away[0]];
@@ -163,7 +163,7 @@ static void add_candidate(struct preempt *preempt, uint32_t slot,
 	rank->oldest_ms = oldest_start(preempt, part, away, rank);
 	for (uint32_t i = 0; i < rank->count; i++)
 		away[i] = part->placed[away[i]];
-	preempt->given_up_count += rank->count;
+	preempt->candidate_victim_count += rank->count;
 	if (!candidate_add(preempt, &candidate, rank))
 		preempt->no_memory = true;
 }
@@ -176,7 +176,8 @@ static void find_victims(struct preempt *preempt, uint32_t slot,
 	struct slack slack = {slack_for(free->cpu_milli, request->cpu_milli),
 	                      slack_for(free->memory, request->memory),
 	                      slack_for(free->storage, request->storage), free->pods - 1};
-	uint32_t *away = (uint32_t *)preempt->given_up.at + preempt->given_up_count;
+	uint32_t *away = (uint32_t *)preempt->candidate_victims.at +
+	                 preempt->candidate_victim_count;
 	struct reprieve_order others = {NULL, part->count};
 	uint32_t protected = split_protected(preempt, part);
 

@@ -275,7 +275,7 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
                   uint32_t reason, uint64_t now_ms)
 {
 	int budget = queue->opts.budget[pod->class->level];
-	bool parks;
+	bool park;
 
 	PL_ASSERT(!pod->placed);
 	advance_clock(queue, now_ms);
@@ -288,9 +288,9 @@ void queue_refuse(struct queue *queue, struct queue_pod *pod, uint64_t plugins,
 		send_helped(queue, pod);
 		return;
 	}
-	parks = pod->infeasible > budget;
-	wait_judge(queue, pod, plugins, parks);
-	if (parks) {
+	park = pod->infeasible > budget;
+	wait_judge(queue, pod, plugins, park);
+	if (park) {
 		enter_place(queue, pod, QUEUE_WAITING);
 		wait_add(queue, pod);
 	} else {
@@ -376,9 +376,10 @@ void queue_run(struct queue *queue, uint64_t now_ms)
 
 uint64_t queue_deadline_ms(const struct queue *queue)
 {
-	const struct queue_pod *rested = queue_pod_of(rank_first(&queue->backoff));
+	const struct queue_pod *first_backoff = queue_pod_of(rank_first(&queue->backoff));
 	uint64_t wait_ms = wait_deadline_ms(queue);
-	uint64_t rested_ms = rested == NULL ? UINT64_MAX : queue_pod_until_ms(rested);
+	uint64_t backoff_until_ms =
+		first_backoff == NULL ? UINT64_MAX : queue_pod_until_ms(first_backoff);
 
-	return rested_ms < wait_ms ? rested_ms : wait_ms;
+	return backoff_until_ms < wait_ms ? backoff_until_ms : wait_ms;
 }

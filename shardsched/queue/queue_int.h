@@ -126,9 +126,9 @@ void wait_class_init(struct queue_class *class);
 bool wait_helped(const struct queue *queue, const struct queue_class *class,
                  uint64_t plugins, uint64_t after);
 /* A verdict on the class of the pod: it was refused, and no later event helps. The pod is
- * in no place; parks: it will wait. */
+ * in no place; park: the pod will wait. */
 void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugins,
-                bool parks);
+                bool park);
 /* The kinds of events that these plugins wait for. */
 uint64_t wait_helps(const struct queue *queue, uint64_t plugins);
 void wait_add(struct queue *queue, struct queue_pod *pod);

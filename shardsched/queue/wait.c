@@ -290,7 +290,7 @@ static void mark_judged(const struct queue *queue, struct queue_class *class)
 }
 
 void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugins,
-                bool parks)
+                bool park)
 {
 	struct queue_class *class = pod->class;
 	bool waiting = class->waiting.root != NULL;
@@ -301,7 +301,7 @@ void wait_judge(struct queue *queue, const struct queue_pod *pod, uint64_t plugi
 	class->refused_by = plugins;
 	class->verdict_seen = pod->seen;
 	mark_judged(queue, class);
-	if (class->state == QUEUE_CLASS_OPEN || (parks && !waiting))
+	if (class->state == QUEUE_CLASS_OPEN || (park && !waiting))
 		record_failure(queue, class);
 	class->fits = false;
 	class->probes_max = 1;
