@@ -180,7 +180,7 @@ static void change_csi(unsigned sort, unsigned n)
 	}
 }
 
-/* Pods of a kind: only the claim differs, for those that have one of their own. */
+/* Pods of a kind differ only in their claim, when each has a claim of its own. */
 static const char *pod_json(const char *prefix, unsigned name, unsigned kind,
                             const char *node)
 {

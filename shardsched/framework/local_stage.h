@@ -2,8 +2,8 @@
  * The local stage is the part of a cycle whose results can be cached by class.
  *
  * After PreFilter, a cycle knows which plugins run for its class: its plan. The plan's
- * local filters, and the scores of those local plugins that need not see other nodes, can
- * be computed for any words of slots, any number of times. The results depend on the
+ * local filters, and the scores of the local plugins that do not look at other nodes,
+ * can be computed for any words of slots, any number of times. The results depend on the
  * class, the plan and the node only. Pods nominated for a node are not part of them: the
  * cycle judges such nodes itself.
  *

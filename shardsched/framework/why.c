@@ -1,5 +1,5 @@
-/* Which plugin refused a node, and why: asked after the run, of the states as the run
- * left them. */
+/* Reports which plugin refused a node, and why, after the run: plugins are asked with the
+ * states as the run left them. */
 #include "shardsched/framework/cycle_int.h"
 
 /* Index of a plugin in filter[]; cycle->filters: it did not filter. */

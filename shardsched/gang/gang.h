@@ -6,24 +6,24 @@
  *	group       members of one class are equal: one decision refuses them all
  *	for each domain worth trying (once over all nodes when no domain is asked for):
  *	  for each of two orders of the groups:
- *	    members are decided and assumed one after another, so that each sees those
+ *	    members are decided and assumed one after another, so that each sees the ones
  *	    before it, with their ports, volumes and rules; done when the minimum is placed
  *	everything is taken back
  *
  * A group that finds no node but has rules about other pods is tried again when more
  * members are placed. Beyond the minimum, as many members as fit are placed.
  *
- * **Orders.** First the hardest groups first: those that ask for most of what a node has.
- * When that fails: where all members are needed, groups with the fewest feasible nodes
- * first; where a part suffices, the smallest first. There is no further search: a gang
- * that would fit only in another order waits.
+ * **Orders.** The hardest groups come first: a group is hard when a member asks for much
+ * of what a node has. When that fails, groups with the fewest feasible nodes come first
+ * where all members are needed, and the smallest groups where a part suffices. There is
+ * no further search: a gang that would fit only in another order waits.
  *
  * **Domains.** With gang_domain all nodes have the same value of that label. Free amounts
  * are divided by requests, node by node, for the largest groups; domains that can not
- * hold the minimum are excluded. Among those that seem to hold all members the tightest
- * and the roomiest are tried in turn: the tightest to leave large domains whole, the
- * roomiest since tight ones fail more often. Then come those that hold most. At most
- * domains_max are tried.
+ * hold the minimum are excluded. Among the domains that seem to hold all members the
+ * tightest and the roomiest are tried in turn: the tightest to leave large domains whole,
+ * the roomiest since tight ones fail more often. Then come the domains that hold most. At
+ * most domains_max are tried.
  *
  * **Work** is counted in decisions, each as costly as one pod's cycle. A try takes at
  * most one for each member that finds a node, and GANG_ROUNDS for each group that finds

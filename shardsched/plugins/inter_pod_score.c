@@ -4,7 +4,7 @@
  *
  * Labels with few domains (zones) are added up in a table by domain, one look-up for a
  * node. Labels with many domains (host names) mostly have pods in few of them, so only
- * those nodes are visited, rule by rule.
+ * the nodes with pods are visited, rule by rule.
  */
 #include <string.h>
 

@@ -11,7 +11,7 @@
  * The snapshot counts the pods that a rule's selector matches, by node and by domain
  * (matcher.h). When all nodes with the topology key count, a rule uses the counts of the
  * domains as they are. When some do not (node selector, taints, nodes that lack the key
- * of another rule), the counts of those that do are added up.
+ * of another rule), the counts of the other nodes are added up.
  */
 #ifndef SHARDSCHED_PLUGINS_POD_TOPOLOGY_SPREAD_H
 #define SHARDSCHED_PLUGINS_POD_TOPOLOGY_SPREAD_H

@@ -287,7 +287,7 @@ static struct score_range range_of(const struct spread_state *state,
  * whole numbers by more than doubles are inexact. */
 enum { QUICK_MAX = 1 << 30 };
 
-/* Normalises all 64 slots: those that are not feasible are clamped into the range, and
+/* Normalises all 64 slots: the value of an infeasible slot is clamped into the range, and
  * not used. */
 static void normalize_quickly(struct score_range range, int64_t *score)
 {

@@ -1,6 +1,6 @@
 /*
  * Caches the pods of each node in order of importance, as columns, so that victims are
- * found by reading on. The pods of one node follow those of another; a node with more
+ * found by reading on. The columns hold one node after the other; a node with more
  * pods than before moves to the end, and when the end is too far away all rankings are
  * dropped.
  */

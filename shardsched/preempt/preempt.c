@@ -62,7 +62,7 @@ static bool waits_for_victims(const struct preempt *preempt, uint32_t slot)
 }
 
 /* Whether only the fit plugin can refuse a node that it was the first to refuse: plugins
- * before it let the node through and do not look at pods, and those behind it are skipped
+ * before it let the node through and do not look at pods, and plugins behind it are skipped
  * for this pod. */
 static bool only_fit_refuses(const struct preempt *preempt)
 {

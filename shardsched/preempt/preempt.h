@@ -4,7 +4,7 @@
  *
  * It runs after a cycle without a feasible node. On each node where removing pods could
  * help, all pods of lower priority are removed; if the pod fits then, as many as possible
- * are reprieved: those protected by a disruption budget first, then by priority and age.
+ * are reprieved: first pods that a disruption budget protects, then by priority and age.
  * Among the nodes that are left one is chosen: fewest budget violations, lowest priority
  * of the first victim, lowest sum of priorities, fewest victims, latest start of the
  * oldest victim of the highest priority, and then the first node found.

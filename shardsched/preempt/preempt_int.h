@@ -158,8 +158,8 @@ uint32_t potential_find(struct preempt *preempt, const struct cycle_outcome *las
 /* -- node_scan.c ------------------------------------------------------------------------- */
 
 /* Fills scan with the next nodes of potential, at most most, starting at slot and
- * wrapping around. The pods of those that are not hopeless are ranked. Returns the slot
- * behind them. */
+ * wrapping around. The pods of nodes that are not hopeless are ranked. Returns the slot
+ * behind the last node. */
 size_t scan_ahead(struct preempt *preempt, size_t slot, uint32_t most);
 
 /* -- reclaimable.c ----------------------------------------------------------------------- */

@@ -428,10 +428,10 @@ static void real(bool never_sums, struct naive_candidates *out)
 		asked++;
 }
 
-static void show(const char *who, const struct naive_candidates *all)
+static void show(const char *label, const struct naive_candidates *all)
 {
 	for (uint32_t i = 0; i < all->count; i++) {
-		printf("# %s: node %u, %u violations%s:", who, all->at[i].slot,
+		printf("# %s: node %u, %u violations%s:", label, all->at[i].slot,
 		       all->at[i].violations, all->tied[i] ? ", tied" : "");
 		for (uint32_t k = 0; k < all->at[i].count; k++)
 			printf(" p%u", all->at[i].victim[k]);
