@@ -29,7 +29,7 @@ const char *elect_state_name(enum elect_state state)
 
 static bool is_campaigning(const struct elect_core *core)
 {
-	return core->campaign && !core->stopping && core->lease != 0;
+	return core->campaign && core->phase == ELECT_PHASE_RUNNING && core->lease != 0;
 }
 
 static bool is_ours(const struct elect_core *core)
@@ -59,7 +59,7 @@ static void core_check(const struct elect_core *core)
 	PL_ASSERT(core->epoch == 0 || (is_campaigning(core) && is_ours(core) &&
 	                               core->key.create_revision == core->epoch));
 	PL_ASSERT(core->epoch == 0 || core->resign == 0);
-	PL_ASSERT(!core->done || (core->stopping && core->epoch == 0));
+	PL_ASSERT(core->phase != ELECT_PHASE_STOPPED || core->epoch == 0);
 	PL_ASSERT((core->lease == 0) == (core->safe_until_ms == 0));
 }
 
@@ -179,7 +179,7 @@ static void on_failed(struct elect_core *core, const struct elect_event *event,
 
 static void on_stop(struct elect_core *core, const struct elect_event *event)
 {
-	core->stopping = true;
+	core->phase = ELECT_PHASE_STOPPING;
 	core->give_up_ms = event->now_ms + (event->resign ? RESIGN_MAX_MS : 0);
 }
 
@@ -220,7 +220,8 @@ static void reconcile_role(struct elect_core *core, struct elect_actions *action
 
 static enum elect_op wanted_op(const struct elect_core *core)
 {
-	if (core->op != ELECT_OP_NONE || core->lease == 0 || core->done)
+	if (core->op != ELECT_OP_NONE || core->lease == 0 ||
+	    core->phase == ELECT_PHASE_STOPPED)
 		return ELECT_OP_NONE;
 	if (core->doubt)
 		return ELECT_OP_READ;
@@ -292,11 +293,11 @@ static void finish_stop(struct elect_core *core, uint64_t now_ms,
 {
 	bool open = core->op != ELECT_OP_NONE || core->doubt || core->resign != 0;
 
-	if (!core->stopping || core->done)
+	if (core->phase != ELECT_PHASE_STOPPING)
 		return;
 	if (open && core->lease != 0 && now_ms < core->give_up_ms)
 		return;
-	core->done = true;
+	core->phase = ELECT_PHASE_STOPPED;
 	core->op = ELECT_OP_NONE;
 	emit_action(actions, ELECT_REPORT_DONE, core);
 }
@@ -348,7 +349,7 @@ void elect_step(struct elect_core *core, const struct elect_event *event,
 	core_check(core);
 	PL_ASSERT(event->type == ELECT_EV_TIMEOUT ||
 	          event->now_ms < elect_deadline_ms(core));
-	if (core->done)
+	if (core->phase == ELECT_PHASE_STOPPED)
 		return;
 	apply_event(core, event, actions);
 	reconcile_role(core, actions);
@@ -370,19 +371,19 @@ uint64_t elect_deadline_ms(const struct elect_core *core)
 {
 	uint64_t at;
 
-	if (core->done)
+	if (core->phase == ELECT_PHASE_STOPPED)
 		return UINT64_MAX;
 	at = request_ms(core);
 	if (core->lease != 0)
 		at = earlier_ms(at, core->safe_until_ms);
-	if (core->stopping)
+	if (core->phase == ELECT_PHASE_STOPPING)
 		at = earlier_ms(at, core->give_up_ms);
 	return at;
 }
 
 enum elect_state elect_state(const struct elect_core *core)
 {
-	if (core->done)
+	if (core->phase == ELECT_PHASE_STOPPED)
 		return ELECT_DONE;
 	if (core->epoch != 0)
 		return ELECT_LEADING;

@@ -105,6 +105,9 @@ enum elect_state {
 
 enum elect_op { ELECT_OP_NONE, ELECT_OP_CLAIM, ELECT_OP_READ, ELECT_OP_DELETE };
 
+/* RUNNING --stop--> STOPPING --nothing in flight, or given up--> STOPPED */
+enum elect_phase { ELECT_PHASE_RUNNING, ELECT_PHASE_STOPPING, ELECT_PHASE_STOPPED };
+
 struct elect_core {
 	struct pl_rng rng; /* jitter */
 	int64_t lease;     /* 0: there is no safe lease */
@@ -134,9 +137,8 @@ struct elect_core {
 	uint64_t since_ms;
 	uint64_t jitter;
 
-	bool stopping;
-	bool done;
-	uint64_t give_up_ms;
+	enum elect_phase phase;
+	uint64_t give_up_ms; /* STOPPING: requests in flight are awaited until then */
 };
 
 void elect_core_init(struct elect_core *core, uint64_t seed);
