@@ -1,4 +1,4 @@
-/* What must hold between cache, snapshot, queue and txns; for tests. */
+/* The invariants between cache, snapshot, queue and txns; for tests. */
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
 #include "shardsched/shard/reservations/preemption.h"

@@ -19,10 +19,10 @@ struct remote_search;
 enum {
 	LANE_PLAIN,
 	LANE_SELECTED, /* selected by rules of other pods: decided into the batch only */
-	/* decided under rules about other pods: into the batch, by the fleet view */
+	/* Decided under rules about other pods: into the batch, by the fleet view */
 	LANE_RULED,
 	LANE_UNREGISTERED, /* its rules are not registered yet */
-	/* a gang that is too large for one txn: shut while too many are under way */
+	/* A gang that is too large for one txn: shut while too many are under way */
 	LANE_LARGE,
 	LANE_GANG, /* a gang, by its one entry: decided into the batch */
 };
@@ -32,14 +32,14 @@ static inline struct queue_class *queue_class_of(struct registered_class *open)
 	return (struct queue_class *)(void *)open->extra;
 }
 
-/* What few classes have. */
+/* Members that few classes need. */
 struct class_rare {
 	struct class_rule_links links;
 	struct remote_search *remote_search; /* NULL: none yet */
 	struct pl_list own; /* own_class, those of this class in the queue */
 };
 
-/* What is kept with each class. A pod may be the only one of its class, so it is
+/* Kept with each registered class. A pod may be the only one of its class, so it is
  * small. */
 struct class_more {
 	struct queue_class queue; /* the first member: queue_class_of relies on it */

@@ -81,14 +81,14 @@ struct sched {
 	struct queue *queue;           /* of config_gen, as class_registry */
 	struct class_registry *class_registry;
 	struct pl_list old_gens; /* earlier config_gens that still have pods */
-	/* pod from which configure.c goes on; NULL: all have migrated */
+	/* Pod from which configure.c goes on; NULL: all have migrated */
 	struct sched_pod *migrating;
 	uint32_t migrate_max; /* pods that one turn migrates at most */
 	uint32_t preempted;   /* interned string "preempted"; held */
-	const struct queue_order
-		*turn; /* place in the queue of the pod that is being migrated; or NULL */
+	/* Place in the queue of the pod that is being migrated; or NULL */
+	const struct queue_order *turn;
 	struct queue_plugin plugin[PLUGINS_MAX];
-	/* with batch_size, inflight and cache_bytes as configured */
+	/* With batch_size, inflight and cache_bytes as configured */
 	struct sched_opts opts;
 	struct sched_opts first_opts; /* as given to sched_new */
 	struct kv_limits limits;
@@ -100,16 +100,16 @@ struct sched {
 	struct sched_node **by_slot;
 	uint32_t by_slot_cap;
 	struct sched_partition *partition;
-	/* so long the shard waits for own partitions that are not open yet; 0: no
+	/* So long the shard waits for own partitions that are not open yet; 0: no
 	 * decision has waited since the last partition opened or came */
 	uint64_t load_ms;
-	struct pl_list ready; /* local nodes that can go into a txn */
-	struct pl_list wanted;
-	/* nodes that list pods of unknown spec; that have reservations */
+	struct pl_list ready;  /* local nodes that can go into a txn */
+	struct pl_list wanted; /* pods whose specs are to be read */
+	/* Nodes that list pods of unknown spec; that have reservations */
 	struct pl_list incomplete, reserving;
 	struct pl_list unread;  /* incomplete nodes whose specs are not read */
 	struct pl_list sharing; /* nodes that list pods whose node is another; few */
-	/* when the next deadline of a reservation is looked at */
+	/* When the next deadline of a reservation is looked at */
 	uint64_t reservations_ms;
 	struct pl_list departures; /* nodes that pods leave in order */
 	uint64_t departures_ms;    /* when the first of the departures is due */
@@ -117,17 +117,16 @@ struct sched {
 	/* Pods and nodes whose facts do not agree: [0] since lately, [1] since before
 	 * mismatch_ms was set last. */
 	struct pl_list mismatched_pods[2], mismatched[2];
-	uint64_t mismatch_ms; /* when [0] becomes [1] */
-	struct pl_list ending_unplaced,
-		/* terminating pods that no node lists; that wait for ending_ms */
-		ending_later;
-	struct pl_list orphans; /* pods whose node is not known here */
-	struct pl_list tainted; /* nodes with NoExecute taints */
-	uint64_t taints_ms;     /* when tainted nodes are looked at again */
-	uint64_t ending_ms;     /* no pod is terminated before */
-	uint64_t repair_ms;     /* when what failed is tried again; 0: nothing failed */
+	uint64_t mismatch_ms;           /* when [0] becomes [1] */
+	struct pl_list ending_unplaced; /* terminating pods that no node lists */
+	struct pl_list ending_later;    /* terminating pods that wait for ending_ms */
+	struct pl_list orphans;         /* pods whose node is not known here */
+	struct pl_list tainted;         /* nodes with NoExecute taints */
+	uint64_t taints_ms;             /* when tainted nodes are looked at again */
+	uint64_t ending_ms;             /* no pod is terminated before */
+	uint64_t repair_ms; /* when what failed is tried again; 0: nothing failed */
 	struct cooldown cooldown;
-	uint32_t waiting;
+	uint32_t waiting;      /* pods that wait at local nodes to be committed */
 	uint32_t ending;       /* terminating pods that are in no txn */
 	uint32_t clean_streak; /* commits that succeeded since the last one that failed */
 	uint32_t commits;      /* posted TXN_COMMIT */
@@ -153,7 +152,7 @@ struct sched {
 	struct remote_state remote;
 	int64_t applied_rev; /* revision of the alloc that is being applied */
 	bool applied_new;    /* that alloc was deleted and created since the last one */
-	/* What the answer that is being applied has shown: the alloc of `node` was still
+	/* Shown by the answer that is being applied: the alloc of `node` was still
 	 * of revision `alloc` at `revision`. */
 	struct {
 		const struct sched_node *node;
@@ -163,14 +162,14 @@ struct sched {
 	uint64_t named;        /* labels up to this number of identities are promoted */
 	uint32_t beside;       /* pods with labels beside their class */
 	uint8_t read_halvings; /* how often the size of spec reads was halved */
-	/* label promotion failed: nothing is decided until the repair */
+	/* Label promotion failed: nothing is decided until the repair */
 	bool promotion_failed;
-	/* a node is in the snapshot without all its amounts, for want of memory: nothing
-	 * is decided under rules until the repair */
+	/* A node is missing in the snapshot, for want of memory: nothing is decided under
+	 * rules until the repair */
 	bool shrunk;
-	/* the record that is being applied comes from the fleet view */
+	/* The record that is being applied comes from the fleet view */
 	bool applying_view;
-	/* the deferred event that is being applied came from the present fleet view */
+	/* The deferred event that is being applied came from the present fleet view */
 	bool catching_up;
 	bool orphans_due; /* a node of an orphan may be known to be gone now */
 	/* Nodes in the snapshot without amounts, and when they are tried again (0: there

@@ -48,7 +48,7 @@ enum pl_code pending_status_new(struct sched *sched, struct pl_err *err)
 {
 	sched->pending_status = pl_calloc(1, sizeof *sched->pending_status);
 	if (sched->pending_status == NULL)
-		return pl_err_set(err, PL_NOMEM, "keep reasons");
+		return pl_err_set(err, PL_NOMEM, "keep pending statuses");
 	pl_buf_init(&sched->pending_status->text, STATE_MESSAGE_MAX);
 	return PL_OK;
 }
@@ -131,7 +131,7 @@ static void add_message(struct sched *sched, struct pending_reason *why, uint32_
 		               len == 0 ? "" : "; ", PL_SPAN_ARG(pl_buf_span(text)));
 }
 
-/* Of the plugins in `left`, the one that refused most nodes; PLUGINS_MAX: none. */
+/* The plugin in `left` that refused most nodes; PLUGINS_MAX: none is left. */
 static unsigned next_plugin(const struct cycle_outcome *outcome, uint64_t left)
 {
 	unsigned best = PLUGINS_MAX;

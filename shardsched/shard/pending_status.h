@@ -35,7 +35,7 @@ void pending_status_forget(struct sched *sched, struct sched_pod *pod);
 /* The pod's state says that room is reserved for it, and none is: if the shard owns the
  * pod, its state is to be written without. */
 void pending_status_owe(struct sched *sched, struct sched_pod *pod);
-/* It became known what a node reserves, or that a node is gone: pods for which that was
+/* The reservations of a node became known, or that a node is gone: pods for which that was
  * not known are looked at again. */
 void pending_status_recheck(struct sched *sched);
 /* Adds the pod's waiting status to a state that another txn writes. Borrowed until any

@@ -70,7 +70,7 @@ void report_relist_view(struct sched *sched, enum sched_view view)
 	sched->relist_due[view] = true;
 }
 
-static bool next_anew(struct sched *sched, struct sched_action *out)
+static bool next_relist_view(struct sched *sched, struct sched_action *out)
 {
 	for (unsigned i = 0; i < SCHED_VIEWS; i++) {
 		if (!sched->relist_due[i])
@@ -107,7 +107,7 @@ bool report_next(struct sched *sched, struct sched_action *out)
 {
 	const struct sched_note *note;
 
-	if (next_anew(sched, out) || next_relist(sched, out))
+	if (next_relist_view(sched, out) || next_relist(sched, out))
 		return true;
 	if (sched->notes_reported == sched->notes)
 		return false;

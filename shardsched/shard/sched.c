@@ -20,7 +20,6 @@
 enum {
 	ARENA_CHUNK = 64 << 10,
 	TXN_CHUNK = 256 << 10,
-	CACHE_BYTES = 256 << 20,
 	BATCH_SIZE = 256,
 	INFLIGHT = 4,
 	READS = 16,
@@ -81,8 +80,8 @@ enum pl_code config_gen_queue(struct sched *sched, struct config_gen *config_gen
 
 static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 {
-	size_t bytes =
-		sched->opts.cache_bytes == 0 ? CACHE_BYTES : sched->opts.cache_bytes;
+	size_t bytes = sched->opts.cache_bytes == 0 ? SETTINGS_CACHE_BYTES
+	                                            : sched->opts.cache_bytes;
 	struct cycle_opts cycle = {
 		.snapshot = &sched->snapshot,
 		.clock = sched->opts.clock,
@@ -173,7 +172,7 @@ static void opts_set(struct sched *sched, const struct sched_opts *opts)
 	sched->first_opts = sched->opts;
 }
 
-static enum pl_code tables_make(struct sched *sched)
+static enum pl_code partitions_make(struct sched *sched)
 {
 	sched->shard = pl_strdup(sched->opts.shard);
 	sched->opts.shard = sched->shard;
@@ -214,9 +213,9 @@ enum pl_code sched_new(const struct sched_opts *opts, struct sched **out,
 		free(sched);
 		return code;
 	}
-	code = tables_make(sched);
+	code = partitions_make(sched);
 	if (code != PL_OK)
-		pl_err_set(err, code, "make a scheduler's tables");
+		pl_err_set(err, code, "make a scheduler's partitions");
 	else
 		code = parts_make(sched, err);
 	if (code != PL_OK) {
@@ -416,7 +415,7 @@ uint32_t sched_load(const struct sched *sched, uint32_t partition)
 
 /* -- work -------------------------------------------------------------------------- */
 
-/* What failed for want of memory or room is tried again. */
+/* Tries again what failed for want of memory or room. */
 static void repair_run(struct sched *sched)
 {
 	if (sched->repair_ms == 0 || sched->now_ms < sched->repair_ms)
@@ -584,13 +583,12 @@ void sched_queue_stats(const struct sched *sched, struct queue_stats *out)
 {
 	queue_stats(sched->queue, out);
 	PL_LIST_EACH (link, &sched->old_gens) {
-		struct queue_stats old_gens;
+		struct queue_stats old;
 
-		queue_stats(PL_LIST_ITEM(link, struct config_gen, link)->queue,
-		            &old_gens);
+		queue_stats(PL_LIST_ITEM(link, struct config_gen, link)->queue, &old);
 		for (unsigned i = 0; i < QUEUE_PLACES; i++)
-			out->pods[i] += old_gens.pods[i];
-		out->classes += old_gens.classes;
-		out->classes_waiting += old_gens.classes_waiting;
+			out->pods[i] += old.pods[i];
+		out->classes += old.classes;
+		out->classes_waiting += old.classes_waiting;
 	}
 }

@@ -50,12 +50,12 @@ struct sched_opts {
 	uint32_t inflight;      /* txns on local nodes at once at most; 0: 4 */
 	size_t cache_bytes;     /* size of the cache of the classes; 0: 256 MiB */
 	uint32_t ready_classes; /* classes of pods that are kept prepared; 0: 4,096 */
-	/* pods whose status is written at once, at most SCHED_STATUSES_MAX; 0: 64 */
+	/* Pods whose status is written at once, at most SCHED_STATUSES_MAX; 0: 64 */
 	uint32_t statuses;
 	uint32_t reads; /* nodes of a remote list whose specs are read at first; 0: 16 */
 	uint64_t txn_timeout_ms; /* of a request; 0: 5,000 */
-	/* Nanoseconds by which plugins are timed, for plugin_budget_ms and for metrics only;
-	 * NULL: plugins are not timed and may take as long as they need. */
+	/* Nanoseconds by which plugins are timed, for plugin_budget_ms and for metrics
+	 * only; NULL: plugins are not timed and may take as long as they need. */
 	cycle_clock_fn *clock;
 	void *clock_ctx;
 	uint32_t plugin_budget_ms; /* of one plugin in one decision; 0: 2,000 */
@@ -159,7 +159,7 @@ enum sched_action_kind {
 	SCHED_TXN,       /* txn: start req, and give its outcome to sched_answer */
 	SCHED_MALFORMED, /* key, err: the value makes no sense and is ignored */
 	SCHED_TROUBLE,   /* err: something failed in the shard and is tried again */
-	/* partition, part: events could not be kept; list the part again */
+	/* Partition, part: events could not be kept; list the part again */
 	SCHED_RELIST,
 	SCHED_RELIST_VIEW, /* view: events could not be kept; list the view again */
 	SCHED_REMOTE_LIST, /* partition: list it once */
@@ -189,16 +189,15 @@ void sched_answer(struct sched *sched, uint32_t txn, const struct kv_result *res
 /* -- figures ----------------------------------------------------------------------- */
 
 struct sched_figures {
-	/* decisions that found a node; placements that are committed */
+	/* Decisions that found a node; placements that are committed */
 	uint64_t decided, placed;
 	uint64_t txns, txns_failed, txns_unknown, txns_fenced;
-	/* placements decided again because their pod or node had changed */
+	/* Placements decided again because their pod or node had changed */
 	uint64_t conflicts;
-	/* placements decided again because the node was handed over or lost */
+	/* Placements decided again because the node was handed over or lost */
 	uint64_t taken_back;
-	uint64_t
-		/* placements decided again because an assumption did not come true */
-		decided_again;
+	/* Placements decided again because an assumption did not come true */
+	uint64_t decided_again;
 	uint64_t batches, batches_failed; /* txns that commit a batch */
 	uint64_t terminated;              /* pods that were asked to leave their nodes */
 	uint64_t ended;     /* pods that left their nodes, or ended without a node */
@@ -206,10 +205,10 @@ struct sched_figures {
 	uint64_t preempted; /* txns that make room by preemption */
 	uint64_t renewed, lapsed; /* deadlines of reservations */
 	uint64_t malformed;
-	/* decisions that failed because a plugin took too long */
+	/* Decisions that failed because a plugin took too long */
 	uint64_t plugin_overruns;
 	uint32_t nodes, pods, waiting; /* known now; decided and not in flight */
-	/* remote nodes, among `nodes`, on which pods can be placed */
+	/* Remote nodes, among `nodes`, on which pods can be placed */
 	uint32_t remote;
 	uint32_t inflight;   /* txns that are posted */
 	uint32_t batch_size; /* placements in a txn, as adapted to conflicts */

@@ -308,7 +308,7 @@ static void history(uint64_t seed, unsigned steps)
 	while (lates > 0)
 		arrive_late(0);
 	if (rig.malformed > 0)
-		(void)printf("# garbled on the way: %s\n", rig.said);
+		(void)printf("# malformed on the way: %s\n", rig.said);
 	rig.malformed = 0; /* what the watches brought late may have looked malformed */
 	release_gangs();
 	own_all();
@@ -318,7 +318,7 @@ static void history(uint64_t seed, unsigned steps)
 	}
 	check_end();
 	if (rig.malformed > 0)
-		(void)printf("# garbled: %s\n", rig.said);
+		(void)printf("# malformed: %s\n", rig.said);
 	T_EQ(rig.malformed, 0);
 	count_batches();
 	rig_close(&rig);

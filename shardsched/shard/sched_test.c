@@ -361,7 +361,7 @@ T_CASE(a_txn_of_an_old_epoch_that_waits_is_only_read)
 	}
 }
 
-/* What the store refuses as too large it has not applied before either. */
+/* A txn that the store refuses as too large was not applied before either. */
 T_CASE(an_unknown_txn_that_is_too_large_is_only_read)
 {
 	rig_open(&rig, NULL);
@@ -440,7 +440,7 @@ static void conflicts_are(uint64_t conflicts, uint64_t taken_back)
 	T_EQ(figures.taken_back, taken_back);
 }
 
-/* Of three decided pods one is in a txn; the others are held up by it. */
+/* One of three decided pods is in a txn; the others are held up by it. */
 T_CASE(a_node_that_is_handed_over_is_no_conflict)
 {
 	rig_open(&rig, &(struct sched_opts){.batch_size = 2, .inflight = 1});

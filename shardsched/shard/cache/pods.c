@@ -347,7 +347,7 @@ static bool is_to_be_queued(const struct sched *sched, const struct sched_pod *p
 	return part->open && !part->quiet && pod->rev[FACT_SPEC] != 0 &&
 	       pod->spec != NULL && pod->listed == 0 &&
 	       (pod->phase == PHASE_NONE || pod->phase == STATE_PENDING) &&
-	       (pod->flags & not_now) == 0 && !termination_is_wanted(sched, pod);
+	       (pod->flags & not_now) == 0 && !termination_is_wanted(pod);
 }
 
 /* The partition is handed over or lost: pods that wait there cannot be put, though no

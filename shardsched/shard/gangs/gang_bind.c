@@ -11,8 +11,7 @@
 enum { ARENA_CHUNK = 4 << 10, TELL_MS = 1000 };
 
 /* The pod is not what was decided any more: it was deleted, replaced, or has run. */
-static bool is_pod_over(const struct sched *sched, const struct sched_pod *pod,
-                        const struct gang_plan_pod *is)
+static bool is_pod_over(const struct sched_pod *pod, const struct gang_plan_pod *is)
 {
 	const unsigned not_meant = POD_HAS_NODE_NAME | POD_ENDED | POD_BAD_SPEC |
 	                           POD_BAD_STATE | POD_DELETED;
@@ -21,7 +20,7 @@ static bool is_pod_over(const struct sched *sched, const struct sched_pod *pod,
 		return true;
 	if (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING)
 		return true;
-	return (pod->flags & not_meant) != 0 || termination_is_wanted(sched, pod);
+	return (pod->flags & not_meant) != 0 || termination_is_wanted(pod);
 }
 
 /* The pod was decided before its gang was bound. That it could not be decided now, for
@@ -49,7 +48,7 @@ static bool gather_pods(struct sched *sched, const struct gang_work *work,
 
 		if (it != NULL && it->txn != 0)
 			return false;
-		if (is_pod_over(sched, it, &is->pod[i]))
+		if (is_pod_over(it, &is->pod[i]))
 			continue;
 		if (!pod_may_go(it))
 			return false;

@@ -14,7 +14,7 @@ typedef int64_t merge_fn(int64_t a, int64_t b);
 
 /* False: there are too many kinds of resources. */
 static bool merge_scalar(struct digest_capacity *to, struct digest_scalar *row,
-                         const struct digest_scalar *from, merge_fn *join)
+                         const struct digest_scalar *from, merge_fn *merge)
 {
 	uint32_t n = 0;
 
@@ -24,20 +24,20 @@ static bool merge_scalar(struct digest_capacity *to, struct digest_scalar *row,
 		return false;
 	to->scalars += n == to->scalars;
 	row[n].name = from->name;
-	row[n].amount = join(row[n].amount, from->amount);
+	row[n].amount = merge(row[n].amount, from->amount);
 	return true;
 }
 
 static bool merge_room(struct digest_capacity *to, struct digest_scalar *row,
-                       const struct digest_capacity *from, merge_fn *join)
+                       const struct digest_capacity *from, merge_fn *merge)
 {
-	to->cpu_milli = join(to->cpu_milli, from->cpu_milli);
-	to->memory = join(to->memory, from->memory);
-	to->storage = join(to->storage, from->storage);
-	to->pods = join(to->pods, from->pods);
+	to->cpu_milli = merge(to->cpu_milli, from->cpu_milli);
+	to->memory = merge(to->memory, from->memory);
+	to->storage = merge(to->storage, from->storage);
+	to->pods = merge(to->pods, from->pods);
 	to->scalar = row;
 	for (uint32_t i = 0; i < from->scalars; i++)
-		if (!merge_scalar(to, row, &from->scalar[i], join))
+		if (!merge_scalar(to, row, &from->scalar[i], merge))
 			return false;
 	return true;
 }

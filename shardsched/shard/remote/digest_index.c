@@ -60,7 +60,7 @@ static void set_entry(struct sched *sched, uint32_t partition,
 		emit_entry(sched, partition);
 }
 
-/* What a search saw there may have been forgotten, and may have changed since without a
+/* The nodes that a search saw there may have been forgotten, and may have changed since without a
  * word from the owner, whose digest has said everything already. */
 void digest_entry_recheck(struct sched *sched, uint32_t partition)
 {
@@ -81,7 +81,7 @@ static const struct digest_partition *part_of(const struct remote_digest *remote
 	return NULL;
 }
 
-/* Of the other shards that say something of the partition, the last writer counts. */
+/* The last writer counts among the other shards that say something of the partition. */
 static void set_entry_of_others(struct sched *sched, uint32_t partition)
 {
 	const struct remote_digest *last = NULL;
@@ -143,7 +143,7 @@ static struct remote_digest *parse_digest(struct sched *sched, const struct keys
 	return NULL;
 }
 
-/* Of two shards that say something of a partition the later writer counts: the partition
+/* When two shards say something of a partition the later writer counts: the partition
  * was handed over. */
 static void apply_digest(struct sched *sched, const struct keys_id *id,
                          const struct kv_record *record)

@@ -1,4 +1,4 @@
-/* What the own digest says of a partition: its nodes, grouped by their taints. */
+/* The own digest of a partition: its nodes, grouped by their taints. */
 #include <stdlib.h>
 
 #include "shardsched/shard/cache/cache.h"
@@ -28,7 +28,7 @@ struct class_draft {
 	int64_t scalar_free[DIGEST_SCALARS_MAX], scalar_most[DIGEST_SCALARS_MAX];
 	struct label_draft label[DIGEST_LABELS_MAX];
 	uint32_t labels;
-	/* the labels added last, which the next node often shares */
+	/* The labels added last, which the next node often shares */
 	const struct labels *last;
 	int32_t least;
 	int64_t newest;

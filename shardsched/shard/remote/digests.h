@@ -29,7 +29,7 @@ struct spec;
 
 /* -- digest_index.c, digest_admits.c: of other shards ------------------------------- */
 
-/* What the digest of its owner says of a partition. */
+/* A partition in the digest of its owner. */
 struct digest_entry {
 	const struct remote_digest *from;  /* NULL: no shard says anything */
 	const struct digest_partition *is; /* part of `from`; NULL: nothing */
@@ -37,7 +37,7 @@ struct digest_entry {
 	uint32_t number;                   /* grows when the entry says something else */
 };
 
-/* What the driver brings, as sched_view_* of sched.h. */
+/* Fed by the driver, as sched_view_* of sched.h. */
 void digest_index_begin(struct sched *sched);
 void digest_index_records(struct sched *sched, const struct kv_record *records,
                           size_t count);
@@ -69,7 +69,7 @@ struct digest_summary {
 	int64_t amount[2][DIGEST_SUMMARY_AMOUNTS]; /* free in all, most on one node */
 };
 
-/* What the own digest says of one partition. */
+/* One partition in the own digest. */
 struct own_digest {
 	struct pl_arena arena;
 	struct digest_partition part;

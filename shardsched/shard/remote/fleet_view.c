@@ -102,7 +102,7 @@ static void apply_record(struct sched *sched, const struct kv_record *record, bo
 	if (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC)
 		apply_node(sched, &id, record, gone);
 	else if (id.kind == KEYS_GANG)
-		/* failure is repaired by the view of gangs */
+		/* Failure is repaired by the view of gangs */
 		(void)!gang_records_apply(sched, &id, record, gone);
 	else if (!rules_apply(sched, &id, record, gone))
 		fleet_view_incomplete(sched);
@@ -185,7 +185,7 @@ void fleet_view_incomplete(struct sched *sched)
 	if (fleet_view->missed)
 		return;
 	fleet_view->missed = true;
-	pl_err_set(&err, PL_NOMEM, "keep what the view tells");
+	pl_err_set(&err, PL_NOMEM, "keep what the fleet view brings");
 	report_repair(sched, &err);
 }
 

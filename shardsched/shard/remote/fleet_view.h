@@ -44,7 +44,7 @@ uint64_t fleet_view_deadline_ms(const struct sched *sched);
  * at or before it may be compared by what is decided now. 0: the view is not current. */
 int64_t fleet_view_applied_rev(const struct sched *sched);
 
-/* What the driver brings, as sched_view_* of sched.h. */
+/* Fed by the driver, as sched_view_* of sched.h. */
 void fleet_view_begin(struct sched *sched);
 void fleet_view_records(struct sched *sched, const struct kv_record *records,
                         size_t count);

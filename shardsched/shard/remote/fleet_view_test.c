@@ -126,7 +126,8 @@ T_CASE(a_quiet_partition_is_excluded)
 	rig_close(&rig);
 }
 
-/* What went while the view was not watched is swept; what came since the list is not. */
+/* Nodes that went while the view was not watched are swept; nodes that came since the
+ * list are not. */
 T_CASE(a_new_list_sweeps)
 {
 	begin();

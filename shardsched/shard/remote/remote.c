@@ -5,7 +5,7 @@
  *	  it finds a node     the pod is placed, if its list is fresh and there is room in
  *	                      remote commits; else the pod waits for these
  *	  it finds none       two partitions whose digests admit the pod, and that were
- *	                      not tried since these were written, are listed; the pod waits
+ *	                      not tried since they were written, are listed; it waits
  *	    none is left      the pod is refused, and waits for events, digests among them
  *
  * Partitions are drawn by the pod, so that shards in the same need do not all go to the
@@ -22,7 +22,7 @@
 enum {
 	LISTS_AT_ONCE = 2,
 	WAIT_MS = 2000, /* a waiting pod is tried again at the latest */
-	/* digests are written once a second; a new shard waits so long for them */
+	/* Digests are written once a second; a new shard waits so long for them */
 	DIGESTS_MS = 3000,
 	FEW_PARTS = 16,    /* few nodes: this part of all */
 	LACKING_MAX = 256, /* incomplete nodes that are looked at */
@@ -288,7 +288,7 @@ static void place_remote(struct sched *sched, struct sched_pod *pod, uint32_t sl
 
 	if (node->scope == NODE_REMOTE && !remote_list_is_fresh(sched, node->partition))
 		enqueue_waiter(sched, pod, &sched->remote.list_waiters);
-	/* the decision would only grow old there */
+	/* The decision would only grow old there */
 	else if (remote_commit_room(sched) == 0)
 		enqueue_waiter(sched, pod, &sched->remote.room_waiters);
 	else

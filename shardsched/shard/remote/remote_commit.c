@@ -16,14 +16,14 @@ enum {
 	REFUSALS = 3,
 	EXCLUDED_MS = 1000,
 	EXCLUDED_MAX_MS = 60000,
-	/* between two txns while local commits are in flight: other owners are as busy */
+	/* Between two txns while local commits are in flight: other owners are as busy */
 	BUSY_MS = 100,
 	PAUSE_MS = 20, /* after a conflict; doubled by the next one */
 	PAUSE_MAX_MS = 250,
 	NODES_MANY = 16, /* nodes that many pods are to leave */
 };
 
-/* What is known of the node is current, or no shard knows better. */
+/* The facts of the node are current, or can not be made more so. */
 static bool is_node_fresh(struct sched *sched, const struct sched_node *node)
 {
 	if (sched->fleet_view.revision == 0 && fleet_view_is_wanted(sched))

@@ -302,7 +302,7 @@ static enum remote_list_state list_ended(struct sched *sched, uint32_t partition
 /* The list that ended brought nothing that counts. */
 static void reconcile_unseen(struct sched *sched, uint32_t partition)
 {
-	/* What an earlier list has shown is too old for anything by now. */
+	/* An earlier list is too old for anything by now. */
 	if (remote_list_keeps_failing(sched, partition))
 		forget_list(sched, partition);
 	if (!sched->partition[partition].owned && !remote_knows(sched, partition))
@@ -321,7 +321,7 @@ static void list_not_kept(struct sched *sched, uint32_t partition)
 {
 	struct pl_err err = {0};
 
-	(void)pl_err_set(&err, PL_NOMEM, "what was listed could not be kept");
+	(void)pl_err_set(&err, PL_NOMEM, "keep what a remote list brings");
 	remote_list_on_failed(sched, partition, &err);
 	reconcile_unseen(sched, partition);
 }

@@ -90,7 +90,7 @@ void remote_list_set_stale(struct sched *sched, uint32_t partition);
 
 /* The nodes of the partition are known, by its list or by the fleet view. */
 bool remote_knows(const struct sched *sched, uint32_t partition);
-/* They are known or being listed. Events of other partitions are not kept: nothing would
+/* The nodes are known or being listed. Events of other partitions are not kept: nothing would
  * bring them up to date, or end them. */
 bool remote_follows(const struct sched *sched, uint32_t partition);
 void remote_reconcile(struct sched *sched, uint32_t partition);

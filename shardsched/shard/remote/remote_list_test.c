@@ -15,7 +15,7 @@ T_CASE(a_remote_list_is_kept_for_a_while)
 	rig_close(&rig);
 }
 
-/* What the second list does not bring is gone. */
+/* A node that the second list does not bring is gone. */
 T_CASE(a_second_remote_list_sweeps)
 {
 	begin();
@@ -143,7 +143,7 @@ T_CASE(a_remote_list_fails_while_the_view_is_listed)
 	rig_close(&rig);
 }
 
-/* What the list had brought by then was forgotten with the view: it is made again. */
+/* The nodes that the list had brought by then were forgotten with the view: it is made again. */
 T_CASE(the_view_ends_during_a_remote_list)
 {
 	begin();

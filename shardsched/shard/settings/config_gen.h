@@ -17,7 +17,7 @@ struct sched_pod;
 
 /* The settings that profiles and queue were made from. */
 struct sched_config {
-	/* text of a KubeSchedulerConfiguration; empty: the default */
+	/* Text of a KubeSchedulerConfiguration; empty: the default */
 	struct pl_buf profiles;
 	enum queue_sort sort;
 	bool fair;

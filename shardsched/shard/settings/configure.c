@@ -24,7 +24,7 @@
 #include "shardsched/shard/inner.h"
 #include "store/base/alloc.h"
 
-enum { CACHE_BYTES = 256 << 20, CONFIG_TEXT_MAX = 2 << 20 };
+enum { CONFIG_TEXT_MAX = 2 << 20 };
 
 /* -- settings of a generation ------------------------------------------------------ */
 
@@ -243,7 +243,7 @@ static void apply_tunables(struct sched *sched, const struct sched_settings *set
 	                                       : first_opts->plugin_budget_ms;
 	cycle_set_plugin_budget(sched->cycle,
 	                        settings_plugin_budget_ns(sched->opts.plugin_budget_ms));
-	class_cache_bound(sched->classes, bytes == 0 ? CACHE_BYTES : bytes);
+	class_cache_bound(sched->classes, bytes == 0 ? SETTINGS_CACHE_BYTES : bytes);
 }
 
 enum pl_code sched_configure(struct sched *sched, const struct sched_settings *settings,

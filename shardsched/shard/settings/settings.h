@@ -22,6 +22,7 @@ enum {
 	SETTINGS_WEIGHTS_MAX = 4096,
 	SETTINGS_BATCH_MAX = 512,
 	SETTINGS_INFLIGHT_MAX = 16,
+	SETTINGS_CACHE_BYTES = 256 << 20, /* what 0 stands for */
 	SETTINGS_PLUGIN_BUDGET_MS = 2000, /* by default */
 };
 
@@ -34,9 +35,9 @@ struct sched_settings {
 	/* apiVersion, kind and profiles, as profile_read.h reads them; empty: the
 	 * default. */
 	struct pl_span profiles;
-	/* the array under profiles, within `profiles`; empty: there is none */
+	/* The array under profiles, within `profiles`; empty: there is none */
 	struct pl_span list;
-	/* from queue.sort, else from the profiles' QueueSort plugin */
+	/* From queue.sort, else from the profiles' QueueSort plugin */
 	enum queue_sort sort;
 	bool sort_given;
 	bool fair;                            /* namespaces take turns */

@@ -15,7 +15,7 @@
 
 enum {
 	DEPARTURE_MS =
-		/* for each shard before; as a rule its pods are gone long before that */
+		/* For each shard before; as a rule its pods are gone long before that */
 	500,
 	DEPARTURES_MAX = 3,
 };
@@ -41,7 +41,7 @@ static uint32_t count_before(const struct sched *sched, const struct sched_node 
 
 		if (is_to_end(node, pod) &&
 		    termination_of(sched, pod) == STATE_TRANSITION_TERMINATE)
-			/* the pod is asked to leave, and keeps its place until it has */
+			/* The pod is asked to leave, and keeps its place until it has */
 			return 0;
 		if (is_to_end(node, pod))
 			return count + is_ahead(&node->listed[i]);

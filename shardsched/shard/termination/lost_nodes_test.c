@@ -303,7 +303,7 @@ T_CASE(a_pod_leaves_a_node_that_can_not_be_listed_again)
 	leaves_unlisted(true);
 }
 
-/* What is read of the node then is not kept: nothing would bring it up to date, and the
+/* Answers about the node are not kept then: nothing would bring it up to date, and the
  * node would look known. */
 T_CASE(a_pod_leaves_a_node_that_was_forgotten_in_between)
 {

@@ -62,9 +62,8 @@ static struct pod_state state_of(const struct sched_pod *pod)
 	                          .next_pending = pod->next_pending};
 }
 
-bool termination_is_wanted(const struct sched *sched, const struct sched_pod *pod)
+bool termination_is_wanted(const struct sched_pod *pod)
 {
-	(void)sched;
 	return pod->phase != PHASE_NONE && !has_place(pod) &&
 	       pod->ask == STATE_ASK_DELETE;
 }

@@ -13,8 +13,8 @@
 /* -- termination.c, termination_txn.c ---------------------------------------------- */
 
 /* The pod is to go, and not to be placed. */
-bool termination_is_wanted(const struct sched *sched, const struct sched_pod *pod);
-/* What is to become of the pod as things stand. */
+bool termination_is_wanted(const struct sched_pod *pod);
+/* The next transition of the pod as things stand. */
 enum state_transition termination_of(const struct sched *sched,
                                      const struct sched_pod *pod);
 /* The pod is to end, and no node lists it. Whether its node is gone may change until the

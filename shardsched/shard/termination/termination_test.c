@@ -164,7 +164,7 @@ T_CASE(a_pod_asked_to_move_while_it_waits_stays_where_it_is_bound)
 	down();
 }
 
-/* Of two pods with one name the first stands apart from its name, and its pointer was
+/* Two pods have one name: the first stands apart from its name, and its pointer was
  * deleted by hand: else the other could not have come. */
 T_CASE(the_end_of_a_pod_spares_another_of_its_name)
 {

@@ -167,7 +167,7 @@ enum pl_code termination_put(struct sched *sched, struct shard_txn *txn,
 	return PL_OK;
 }
 
-static void unmark_end(const struct txn_entry *entry)
+void termination_undo(const struct txn_entry *entry)
 {
 	struct sched_node *node = entry->node;
 	uint32_t i;
@@ -177,11 +177,6 @@ static void unmark_end(const struct txn_entry *entry)
 	i = alloc_entry_find(node, entry->pod);
 	if (i != UINT32_MAX)
 		node->listed[i].end = STATE_TRANSITION_NONE;
-}
-
-void termination_undo(const struct txn_entry *entry)
-{
-	unmark_end(entry);
 }
 
 void termination_sealed(struct sched *sched, struct shard_txn *txn,
@@ -268,7 +263,7 @@ static void fill_txn(struct sched *sched, struct shard_txn *txn)
 			continue;
 		}
 		if (err.code == PL_OK)
-			pl_err_set(&err, code, "a transaction for the end of a pod");
+			pl_err_set(&err, code, "make a transaction for the end of a pod");
 		report_trouble(sched, &err);
 		termination_pause(sched);
 		termination_reconcile(sched, pod);
@@ -407,5 +402,5 @@ void termination_unsent(const struct sched *sched, const struct txn_entry *entry
 		pod->flags &= (uint16_t)~POD_TAINTED;
 		pod->rev[FACT_STATE] = 0;
 	}
-	unmark_end(entry);
+	termination_undo(entry);
 }

@@ -462,7 +462,7 @@ static void send_batch(struct sched *sched)
 	}
 	txn_end(sched, txn);
 	if (err.code == PL_OK)
-		pl_err_set(&err, code, "a transaction for what is decided together");
+		pl_err_set(&err, code, "make a transaction for a batch");
 	batch_give_up(sched, &err);
 }
 

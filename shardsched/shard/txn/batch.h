@@ -83,7 +83,7 @@ PL_NODISCARD enum pl_code batch_put_condition(struct shard_txn *txn,
                                               const struct batch_condition *condition);
 /* The store refuses a txn of this size: a gang that is alone in it needs several. */
 void batch_too_large(struct sched *sched);
-/* It is GATHERING, or became BROKEN and is not dissolved yet. */
+/* The batch is GATHERING, or became BROKEN and is not dissolved yet. */
 bool batch_is_gathering(const struct sched *sched);
 /* Nothing more is decided into it. */
 void batch_close(struct sched *sched);
@@ -94,7 +94,7 @@ void batch_pod_left(struct sched *sched, struct sched_pod *pod);
 /* Sends the batch, or dissolves it, when it is time. */
 void batch_run(struct sched *sched);
 bool batch_is_ready(const struct sched *sched);
-/* Its txn has ended; the entries stand, or have been unsent. */
+/* The batch's txn has ended; its entries stand, or have been unsent. */
 void batch_ended(struct sched *sched, const struct shard_txn *txn);
 
 #endif

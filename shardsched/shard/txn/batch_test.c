@@ -1,4 +1,4 @@
-/* What is decided in a batch is committed together, and holds up no other pod. */
+/* Pods that are decided in a batch are committed together, and hold up no other pod. */
 #include "tests/support/shardsched/shard/sched_rig.h"
 
 static struct rig rig;

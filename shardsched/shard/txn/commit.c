@@ -181,7 +181,7 @@ enum pl_code commit_put(struct sched *sched, struct shard_txn *txn,
 	uint32_t left = count;
 
 	txn->full = false;
-	/* the batch goes without terminations */
+	/* The batch goes without terminations */
 	if (count < COMMIT_BATCHED && node_may_write(sched, node))
 		code = termination_put(sched, txn, node, &left, err);
 	if (code != PL_OK)
@@ -362,7 +362,7 @@ enum pl_code commit_add(struct sched *sched, struct shard_txn *txn,
 
 	preemption_check(sched, node);
 	if (pl_list_empty(&node->ready))
-		/* its plan was canceled and nothing else is to be written */
+		/* the plan was canceled and nothing else is to be written */
 		return PL_OK;
 	count = count_eligible(sched, node);
 	if (entries > 0 && count > 0 && room == 0)

@@ -56,9 +56,9 @@ struct conflict_excluded {
 
 struct conflicts {
 	struct strings *strings;
-	/* placements that had to be decided again */
+	/* Placements that had to be decided again */
 	uint64_t placements[CONFLICT_CAUSES];
-	/* txns that failed, counted once for each of their causes */
+	/* Txns that failed, counted once for each of their causes */
 	uint64_t txns[CONFLICT_CAUSES];
 	struct conflict_row row[CONFLICT_ROWS];
 	struct conflict_excluded excluded[CONFLICT_EXCLUDED_MAX];
@@ -90,9 +90,9 @@ struct conflict_node {
 /* A plain value. Spans are borrowed until the next call of any function. */
 struct conflict_summary {
 	uint64_t placements[CONFLICT_CAUSES], txns[CONFLICT_CAUSES];
-	/* with most conflicts, in falling order */
+	/* With most conflicts, in falling order */
 	struct conflict_node node[CONFLICT_SUMMARY_MAX];
-	/* excluded nodes, longest first */
+	/* Excluded nodes, longest first */
 	struct conflict_node excluded[CONFLICT_SUMMARY_MAX];
 	uint32_t nodes, excluded_count;
 	uint32_t excluded_all; /* how many are excluded now, in the array or not */

@@ -212,7 +212,7 @@ static void decide_pod_by(struct sched *sched, struct sched_pod *pod, uint32_t u
 		return;
 	}
 	if (!rules_class_ready(sched, pod->queue.class)) {
-		pl_err_set(&err, PL_NOMEM, "keep who looks at a pod");
+		pl_err_set(&err, PL_NOMEM, "keep the rules that select a pod");
 		decide_fault(sched, pod, &err);
 		return;
 	}

@@ -11,7 +11,7 @@
 /* -- inflight.c -------------------------------------------------------------------- */
 
 struct shard_txn *txn_begin(struct sched *sched, enum txn_kind kind);
-/* What a builder has to know of the pod; the new state is the caller's to add. */
+/* The facts of the pod that a builder needs; the new state is the caller's to add. */
 struct builder_decision txn_decided(const struct sched *sched,
                                     const struct sched_pod *pod);
 /* The entry for what was added to the builder just now. txn_reserve has counted it. */

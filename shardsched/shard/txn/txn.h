@@ -98,7 +98,7 @@ enum txn_outcome {
 	TXN_OUTCOMES
 };
 
-/* What an entry of a txn does. Kinds decide which members of struct txn_entry are set. */
+/* The purpose of an entry. Kinds decide which members of struct txn_entry are set. */
 enum txn_entry_kind {
 	/* Compares or puts a key that is no pod's and no known node's: a lock, a
 	 * registry, a budget, a gang's record, or an alloc that must not exist. No pod,
@@ -152,7 +152,7 @@ struct shard_txn {
 	uint32_t spare_bytes; /* that stay free in the allocs; TXN_GANG */
 	uint32_t
 		echo_at; /* entry after the last one whose event came before the answer */
-	/* Of the entries, those that txn_reserve did not count (txn_add_key, _id). */
+	/* Entries that txn_reserve did not count (txn_add_key, _id). */
 	uint32_t extra_entries, extra_entry_cap;
 	struct deferred_event *deferred, **deferred_end;
 	int64_t failed_rev;  /* revision of the answer that it failed with; 0: none */
@@ -182,7 +182,7 @@ static inline bool txn_is_unknown(const struct shard_txn *txn)
 	return txn->outcome == TXN_UNKNOWN || txn->outcome == TXN_READS_OUTCOME;
 }
 
-/* It changes allocs, of local or remote nodes. */
+/* The txn changes allocs, of local or remote nodes. */
 static inline bool txn_commits(const struct shard_txn *txn)
 {
 	return txn->kind == TXN_COMMIT || txn->kind == TXN_REMOTE ||
