@@ -347,7 +347,7 @@ void sched_lost(struct sched *sched, uint32_t partition)
 	if (!part->owned)
 		return;
 	part->owned = false;
-	partition_empty(sched, part, true, sched->fleet_view.begun);
+	partition_empty(sched, part, true, fleet_view_is_on(&sched->fleet_view));
 	if (listing)
 		want_specs(sched, partition);
 	own_digest_dirty(sched, partition);

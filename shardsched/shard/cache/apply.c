@@ -483,7 +483,7 @@ void cache_missed(struct sched *sched, const struct keys_id *id)
 
 	if (owned)
 		report_relist(sched, id->partition, part_of_kind(id->kind));
-	if (sched->fleet_view.begun &&
+	if (fleet_view_is_on(&sched->fleet_view) &&
 	    (!owned || part_of_kind(id->kind) != SCHED_SCHEDULES))
 		fleet_view_incomplete(sched);
 	else if (!owned)

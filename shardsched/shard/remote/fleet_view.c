@@ -10,6 +10,28 @@
 
 enum { VIEW_KEPT_MS = 30000 };
 
+#define BIT(x) (1u << (x))
+
+static const unsigned states_after[VIEW_STATES] = {
+	[VIEW_OFF] = BIT(VIEW_OFF) | BIT(VIEW_LISTING),
+	[VIEW_LISTING] = BIT(VIEW_OFF) | BIT(VIEW_LISTING) | BIT(VIEW_CURRENT) |
+                         BIT(VIEW_OUTDATED) | BIT(VIEW_INCOMPLETE),
+	[VIEW_CURRENT] = BIT(VIEW_OFF) | BIT(VIEW_LISTING) | BIT(VIEW_OUTDATED) |
+                         BIT(VIEW_INCOMPLETE),
+	[VIEW_OUTDATED] = BIT(VIEW_OFF) | BIT(VIEW_LISTING) | BIT(VIEW_INCOMPLETE),
+	[VIEW_INCOMPLETE] = BIT(VIEW_OFF) | BIT(VIEW_LISTING) | BIT(VIEW_INCOMPLETE),
+};
+
+/* revision: of a VIEW_CURRENT; else 0. */
+static void set_state(struct fleet_view *view, enum fleet_view_state state,
+                      int64_t revision)
+{
+	PL_ASSERT((states_after[view->state] & BIT(state)) != 0);
+	PL_ASSERT((state == VIEW_CURRENT) == (revision != 0));
+	view->state = state;
+	view->revision = revision;
+}
+
 void fleet_view_acquire(struct sched *sched)
 {
 	sched->fleet_view.users++;
@@ -36,8 +58,9 @@ uint64_t fleet_view_deadline_ms(const struct sched *sched)
 {
 	const struct fleet_view *fleet_view = &sched->fleet_view;
 
-	return fleet_view->begun && fleet_view->users == 0 ? fleet_view->until_ms
-	                                                   : UINT64_MAX;
+	return fleet_view_is_on(fleet_view) && fleet_view->users == 0
+	               ? fleet_view->until_ms
+	               : UINT64_MAX;
 }
 
 /* -- progress ---------------------------------------------------------------------- */
@@ -110,12 +133,8 @@ static void apply_record(struct sched *sched, const struct kv_record *record, bo
 
 void fleet_view_begin(struct sched *sched)
 {
-	struct fleet_view *fleet_view = &sched->fleet_view;
-
-	fleet_view->begun = true;
-	fleet_view->missed = false;
-	fleet_view->revision = 0;
-	fleet_view->generation++;
+	set_state(&sched->fleet_view, VIEW_LISTING, 0);
+	sched->fleet_view.generation++;
 	rules_view_begun(sched);
 }
 
@@ -153,8 +172,8 @@ void fleet_view_end(struct sched *sched, int64_t revision)
 	sweep_nodes(sched, revision);
 	sched->fleet_view.known = true;
 	pending_status_recheck(sched);
-	if (!sched->fleet_view.missed)
-		sched->fleet_view.revision = revision;
+	if (sched->fleet_view.state == VIEW_LISTING)
+		set_state(&sched->fleet_view, VIEW_CURRENT, revision);
 	PL_MAP_EACH (at, &sched->nodes)
 		node_reconcile(sched, PL_CONTAINER_OF(at, struct sched_node, by_name));
 	remote_wake_listed(sched);
@@ -165,42 +184,43 @@ void fleet_view_events(struct sched *sched, const struct kv_event *events, size_
 {
 	for (size_t i = 0; i < count; i++)
 		apply_record(sched, &events[i].record, events[i].is_delete);
-	if (sched->fleet_view.revision != 0 && revision > sched->fleet_view.revision)
+	if (sched->fleet_view.state == VIEW_CURRENT &&
+	    revision > sched->fleet_view.revision)
 		sched->fleet_view.revision = revision;
 }
 
 /* The nodes stay as they were until they are listed again. */
 void fleet_view_lost(struct sched *sched)
 {
-	sched->fleet_view.revision = 0;
+	struct fleet_view *view = &sched->fleet_view;
+
+	if (view->state == VIEW_LISTING || view->state == VIEW_CURRENT)
+		set_state(view, VIEW_OUTDATED, 0);
 }
 
 void fleet_view_incomplete(struct sched *sched)
 {
-	struct fleet_view *fleet_view = &sched->fleet_view;
+	struct fleet_view *view = &sched->fleet_view;
 	struct pl_err err = {0};
 
-	fleet_view->revision = 0;
 	report_relist_view(sched, SCHED_FLEET);
-	if (fleet_view->missed)
+	if (view->state == VIEW_OFF || view->state == VIEW_INCOMPLETE)
 		return;
-	fleet_view->missed = true;
+	set_state(view, VIEW_INCOMPLETE, 0);
 	pl_err_set(&err, PL_NOMEM, "keep what the fleet view brings");
 	report_repair(sched, &err);
 }
 
 void fleet_view_repair(struct sched *sched)
 {
-	if (sched->fleet_view.missed)
+	if (sched->fleet_view.state == VIEW_INCOMPLETE)
 		report_relist_view(sched, SCHED_FLEET);
 }
 
 void fleet_view_forget(struct sched *sched)
 {
-	struct fleet_view *fleet_view = &sched->fleet_view;
-
-	fleet_view->begun = fleet_view->known = fleet_view->missed = false;
-	fleet_view->revision = 0;
+	set_state(&sched->fleet_view, VIEW_OFF, 0);
+	sched->fleet_view.known = false;
 	for (uint32_t i = 0; i < sched->opts.partitions; i++) {
 		struct sched_partition *part = &sched->partition[i];
 

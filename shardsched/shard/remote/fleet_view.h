@@ -3,12 +3,17 @@
  * in one list and one watch, so that their changes arrive in one order. A shard takes it
  * up while a decision needs every node, since it costs what the whole store changes.
  *
- *	acquired or touched --> the driver begins it --> listed --> events
- *	                                  ^                           |
- *	                                  +---- lost, or not kept ----+
+ *	       begin              end                lost
+ *	OFF ---------> LISTING ---------> CURRENT ---------> OUTDATED
+ *	 ^                |  ^               |                  |
+ *	 |                |  +--- begin -----+------------------+
+ *	 |                v                  v
+ *	 +-- forget --  INCOMPLETE: a record was not kept; the driver is asked to list again
+ *	                            (begin)
  *
- * Invariants: revision != 0 only while begun, known and not missed. known stays set when
- * the watch is lost: the nodes stay as they were until they are listed again.
+ * Invariants: revision != 0 exactly while CURRENT. known stays set from the end of the
+ * first list until forget: the nodes of an older list stay as they were until they are
+ * listed again.
  */
 #ifndef SHARDSCHED_SHARD_REMOTE_FLEET_VIEW_H
 #define SHARDSCHED_SHARD_REMOTE_FLEET_VIEW_H
@@ -21,15 +26,29 @@ struct kv_event;
 struct kv_record;
 struct sched;
 
+enum fleet_view_state {
+	VIEW_OFF,
+	VIEW_LISTING,
+	VIEW_CURRENT,
+	VIEW_OUTDATED,
+	VIEW_INCOMPLETE,
+	VIEW_STATES
+};
+
 struct fleet_view {
+	enum fleet_view_state state;
 	unsigned users;     /* fleet_view_acquire without fleet_view_release */
 	uint64_t until_ms;  /* wanted until then although it has no users */
-	bool begun;         /* the driver lists or watches it */
 	bool known;         /* a list of it was complete, however long ago */
-	bool missed;        /* something was not kept since the last list began */
 	uint8_t generation; /* of the list */
 	int64_t revision;   /* all changes up to it have arrived; 0: not current */
 };
+
+/* The driver lists or watches it. */
+static inline bool fleet_view_is_on(const struct fleet_view *view)
+{
+	return view->state != VIEW_OFF;
+}
 
 /* One user more, or less. After the last one the view is kept for a while, since a new
  * list takes long. */

@@ -84,7 +84,7 @@ bool remote_follows(const struct sched *sched, uint32_t partition)
 {
 	const struct remote_list *list = &sched->partition[partition].remote_list;
 
-	return remote_knows(sched, partition) || sched->fleet_view.begun ||
+	return remote_knows(sched, partition) || fleet_view_is_on(&sched->fleet_view) ||
 	       list->state == LIST_RUNNING || list->state == LIST_SPOILED;
 }
 
@@ -120,7 +120,7 @@ void remote_forget(struct sched *sched, uint32_t partition)
  * the view does not bring again what it has brought. */
 static void release_nodes(struct sched *sched, uint32_t partition)
 {
-	if (sched->fleet_view.begun)
+	if (fleet_view_is_on(&sched->fleet_view))
 		remote_reconcile(sched, partition);
 	else
 		remote_forget(sched, partition);
