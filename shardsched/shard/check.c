@@ -16,37 +16,42 @@ static uint64_t check_reservations(const struct sched *sched,
 {
 	uint64_t pods = 0;
 
-	for (uint32_t i = 0; i < node->holds; i++) {
-		const struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		const struct sched_reservation *reservation = &node->reservation[i];
 
-		pods += reservation_counts(hold) ? (uint64_t)hold->is.amounts->pods : 0;
-		PL_ASSERT(hold->state == RESERVATION_PLANNED ||
-		          hold->state == RESERVATION_STANDS || node->txn != 0);
-		PL_ASSERT(!reservation_is_planned(hold) ||
-		          hold->kind == ALLOC_RESERVATION_GANG ||
-		          (node->plan != NULL && node->plan->pod == hold->pod));
-		PL_ASSERT(hold->kind != ALLOC_RESERVATION_GANG || !hold->unwanted);
-		PL_ASSERT((hold->rest.amounts != NULL) ==
-		          (hold->state == RESERVATION_SHRINKING));
-		PL_ASSERT(!hold->nominates || is_namespace_known(sched, hold->pod));
-		PL_ASSERT(hold->kind != ALLOC_RESERVATION_GANG ||
+		pods += reservation_counts(reservation)
+		                ? (uint64_t)reservation->is.amounts->pods
+		                : 0;
+		PL_ASSERT(reservation->state == RESERVATION_PLANNED ||
+		          reservation->state == RESERVATION_STANDS || node->txn != 0);
+		PL_ASSERT(!reservation_is_planned(reservation) ||
+		          reservation->kind == ALLOC_RESERVATION_GANG ||
+		          (node->plan != NULL && node->plan->pod == reservation->pod));
+		PL_ASSERT(reservation->kind != ALLOC_RESERVATION_GANG ||
+		          !reservation->unwanted);
+		PL_ASSERT((reservation->rest.amounts != NULL) ==
+		          (reservation->state == RESERVATION_SHRINKING));
+		PL_ASSERT(!reservation->nominates ||
+		          is_namespace_known(sched, reservation->pod));
+		PL_ASSERT(reservation->kind != ALLOC_RESERVATION_GANG ||
 		          node->slot == SNAPSHOT_NONE || node->scope == NODE_EXCLUDED);
-		PL_ASSERT((hold->kind == ALLOC_RESERVATION_NOMINATED) ==
-		          (hold->pod != NULL));
-		PL_ASSERT(hold->pod == NULL ||
-		          (hold->pod->reserved_by > 0 && hold->pod->nominated != NULL));
-		if (node->slot == SNAPSHOT_NONE || reservation_goes(hold) ||
+		PL_ASSERT((reservation->kind == ALLOC_RESERVATION_NOMINATED) ==
+		          (reservation->pod != NULL));
+		PL_ASSERT(reservation->pod == NULL ||
+		          (reservation->pod->reserved_by > 0 &&
+		           reservation->pod->nominated != NULL));
+		if (node->slot == SNAPSHOT_NONE || reservation_goes(reservation) ||
 		    !node_is_counted(node)) {
-			PL_ASSERT(hold->number == SNAPSHOT_NONE);
+			PL_ASSERT(reservation->number == SNAPSHOT_NONE);
 			continue;
 		}
-		PL_ASSERT(hold->number != SNAPSHOT_NONE);
-		PL_ASSERT(!hold->nominates ||
-		          (hold->pod != NULL && hold->pod->spec != NULL));
-		PL_ASSERT((hold->nominates
-		                   ? sched->snapshot.nomination[hold->number].node
-		                   : sched->snapshot.reservation[hold->number].node) ==
-		          node->slot);
+		PL_ASSERT(reservation->number != SNAPSHOT_NONE);
+		PL_ASSERT(!reservation->nominates ||
+		          (reservation->pod != NULL && reservation->pod->spec != NULL));
+		PL_ASSERT((reservation->nominates
+		                   ? sched->snapshot.nomination[reservation->number].node
+		                   : sched->snapshot.reservation[reservation->number]
+		                             .node) == node->slot);
 	}
 	return pods;
 }
@@ -97,7 +102,7 @@ static void check_alloc_entries(const struct sched *sched, const struct sched_no
 	PL_ASSERT((unknown + unconfirmed > 0) == !pl_list_empty(&node->incomplete));
 	PL_ASSERT(node->read || node->slot == SNAPSHOT_NONE ||
 	          !node_is_local(sched, node));
-	PL_ASSERT((node->holds > 0) == !pl_list_empty(&node->reserving));
+	PL_ASSERT((node->reservations > 0) == !pl_list_empty(&node->reserving));
 	PL_ASSERT(sent == 0 || node->txn != 0);
 	PL_ASSERT(node->used.pods == node->count + check_reservations(sched, node));
 }

@@ -18,7 +18,7 @@ static struct preemption_plan *plan_at(struct pl_list *link)
 	return PL_LIST_ITEM(link, struct preemption_plan, disruption.of_all);
 }
 
-/* -- what stands there ------------------------------------------------------- */
+/* -- values ------------------------------------------------------------------ */
 
 struct sched_budget *sched_budget_find(const struct sched *sched,
                                        const struct keys_id *id)

@@ -192,7 +192,7 @@ T_CASE(a_plan_that_cannot_be_written_is_reported_and_not_retried_at_once)
 
 /* One of two pods that a full budget covers is to leave, and both are exempt: memory may
  * fail while the node is marked, which then leaves the snapshot, with the plan. */
-static bool spare_failing(uint64_t nth)
+static bool exempt_failing(uint64_t nth)
 {
 	bool fired;
 
@@ -223,5 +223,5 @@ T_CASE_SECONDS(any_allocation_may_fail_while_pods_are_made_exempt, 120)
 	bool fired = true;
 
 	for (uint64_t nth = 1; fired; nth++)
-		fired = spare_failing(nth);
+		fired = exempt_failing(nth);
 }

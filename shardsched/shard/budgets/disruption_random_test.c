@@ -169,7 +169,7 @@ static void judge(void)
 	}
 }
 
-/* -- what others do ---------------------------------------------------------- */
+/* -- other pods -------------------------------------------------------------- */
 
 static void write_ours(const char *key, const char *value)
 {

@@ -17,7 +17,7 @@ bool disruption_may_go(const struct sched *sched, const struct preemption_plan *
 	return true;
 }
 
-/* -- into a call ------------------------------------------------------------- */
+/* -- into a txn -------------------------------------------------------------- */
 
 /* The entry is a pod that runs and was not asked to leave before. */
 static bool is_victim_entry(const struct txn_entry *entry)
@@ -164,7 +164,7 @@ void disruption_seal(struct preemption_plan *plan, uint8_t txn)
 			plan->disruption.at[i].budget_entry->txn = txn;
 }
 
-/* -- what became of it ------------------------------------------------------- */
+/* -- the outcome ------------------------------------------------------------- */
 
 /* The plan that has the budget in a txn: there is at most one. */
 static struct plan_budget *plan_budget_sent(struct sched *sched,

@@ -135,9 +135,9 @@ static uint32_t placed_flags(const struct sched *sched, const struct sched_node 
                              const struct alloc_entry *listed)
 {
 	const struct sched_pod *pod = listed->pod;
-	bool doomed = pod_is_victim_at(pod, node);
+	bool is_victim = pod_is_victim_at(pod, node);
 
-	if (!listed->leaving && !doomed)
+	if (!listed->leaving && !is_victim)
 		return pod->exempt || ((pod->flags & POD_NO_STATE) != 0 &&
 		                       !pod_is_at(pod, node))
 		               ? PLACED_EXEMPT
@@ -145,7 +145,7 @@ static uint32_t placed_flags(const struct sched *sched, const struct sched_node 
 	if (!listed->leaving)
 		return PLACED_VICTIM | PLACED_PREEMPTED;
 	/* Preempted, or a pod of another shard, of which the reason is not known. */
-	if (doomed || pod->why == sched->preempted || !pod_is_owned(sched, pod))
+	if (is_victim || pod->why == sched->preempted || !pod_is_owned(sched, pod))
 		return PLACED_TERMINATING | PLACED_PREEMPTED;
 	return PLACED_TERMINATING;
 }
@@ -617,7 +617,7 @@ enum pl_code alloc_entries_set(struct sched *sched, struct sched_node *node,
                                const struct alloc *alloc, struct pl_err *err)
 {
 	struct listed_pods pods_found = {0};
-	struct sched_reservations holds = {0};
+	struct sched_reservations reservations = {0};
 	enum pl_code code = alloc_entry_room(node, alloc->pods);
 	bool gap = sched->applied_new || (alloc->generation != node->generation + 1 &&
 	                                  alloc->left != node->left);
@@ -625,12 +625,12 @@ enum pl_code alloc_entries_set(struct sched *sched, struct sched_node *node,
 	if (code == PL_OK)
 		code = listed_pods_find(sched, node, alloc, &pods_found);
 	if (code == PL_OK)
-		code = reservations_read(sched, alloc, &holds);
+		code = reservations_read(sched, alloc, &reservations);
 	if (code != PL_OK) {
 		listed_pods_unpin(sched, pods_found.pod, alloc->pods);
 		return pl_err_set(err, code, "%s",
 		                  code == PL_INVALID ? "pods, holds: no such partition"
-		                                     : "take an alloc's pods");
+		                                     : "apply an alloc's pods");
 	}
 	node->alloc_used = sums_of_alloc(alloc);
 	node->generation = alloc->generation;
@@ -640,7 +640,7 @@ enum pl_code alloc_entries_set(struct sched *sched, struct sched_node *node,
 	if (!reservations_equal(node,
 	                        /* pods that wait there were decided by the old
 	                         * reservations */
-	                        &holds))
+	                        &reservations))
 		node_redecide_waiting(sched, node);
 	if (!is_same_list(node, &pods_found, alloc->pods))
 		change_list(sched, node, &pods_found, alloc->pods);
@@ -649,7 +649,7 @@ enum pl_code alloc_entries_set(struct sched *sched, struct sched_node *node,
 		alloc_entry_mark(sched, node, i);
 		read_missing_state(sched, node, node->listed[i].pod);
 	}
-	reservations_set(sched, node, &holds);
+	reservations_set(sched, node, &reservations);
 	for (uint32_t i = 0; i < node->count; i++)
 		if (!pods_found.fresh[i])
 			incarnation_kept(sched, node, i, gap);

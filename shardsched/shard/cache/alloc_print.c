@@ -71,9 +71,9 @@ static enum pl_code put_scalars(struct sched *sched, const struct sched_node *no
 		if (!entry_goes(&node->listed[n]))
 			code = add_scalars(sched, node->listed[n].pod->spec->requests,
 			                   scalar, &count);
-	for (uint32_t n = 0; n < node->holds && code == PL_OK; n++)
-		if (reservation_counts(&node->hold[n]))
-			code = add_scalars(sched, node->hold[n].is.amounts, scalar,
+	for (uint32_t n = 0; n < node->reservations && code == PL_OK; n++)
+		if (reservation_counts(&node->reservation[n]))
+			code = add_scalars(sched, node->reservation[n].is.amounts, scalar,
 			                   &count);
 	if (code != PL_OK)
 		return code;
@@ -189,6 +189,6 @@ enum pl_code alloc_entries_print(struct sched *sched, struct sched_node *node,
 	if (code == PL_OK)
 		code = reservations_print(sched, node, &alloc);
 	if (code != PL_OK)
-		return pl_err_set(err, code, "say what is taken on a node");
+		return pl_err_set(err, code, "sum what is used on a node");
 	return alloc_print(&alloc, out, err);
 }

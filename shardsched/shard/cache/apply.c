@@ -500,7 +500,7 @@ bool cache_apply(struct sched *sched, const struct keys_id *id,
 	return apply_pod_key(sched, id, record, gone);
 }
 
-/* -- what a list does not have ----------------------------------------------- */
+/* -- absence from a list ----------------------------------------------------- */
 
 /* The absence of a node or pod in a txn is deferred to the answer, which may be older
  * than the list. */

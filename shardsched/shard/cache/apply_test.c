@@ -498,7 +498,7 @@ T_CASE(events_that_were_not_kept_are_listed_anew)
 	rig_close(&rig);
 }
 
-/* -- what could not be kept -------------------------------------------------- */
+/* -- records that were not kept ---------------------------------------------- */
 
 static bool lists_without(uint64_t nth)
 {

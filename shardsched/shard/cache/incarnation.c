@@ -89,7 +89,7 @@ static bool is_spec_followed(const struct sched *sched, const struct sched_pod *
 	       !is_spec_deferred(sched, pod);
 }
 
-/* -- the alloc is news ------------------------------------------------------- */
+/* -- a new alloc ------------------------------------------------------------- */
 
 static bool is_spec_newer(const struct sched *sched, const struct sched_pod *pod)
 {
@@ -161,7 +161,7 @@ void incarnation_kept(struct sched *sched, struct sched_node *node, uint32_t i, 
 		mark_unconfirmed(sched, node, listed->pod);
 }
 
-/* -- the spec is ------------------------------------------------------------- */
+/* -- a new spec -------------------------------------------------------------- */
 
 /* Perhaps the alloc has not changed since and the pod was replaced by hand, so both are
  * read. A spec that arrives while the entry is unconfirmed, and before it is requested,
@@ -226,7 +226,7 @@ int64_t incarnation_newest_alloc(struct sched *sched, struct sched_pod *pod)
 	return newest;
 }
 
-/* -- who watches it changes -------------------------------------------------- */
+/* -- the partition is acquired or lost --------------------------------------- */
 
 void incarnation_followed(struct sched *sched, struct sched_pod *pod)
 {

@@ -30,7 +30,7 @@ static void report_malformed_key(struct sched *sched, struct pl_span key)
 {
 	struct pl_err err;
 
-	pl_err_set(&err, PL_INVALID, "no key of ours: %.*s", PL_SPAN_ARG(key));
+	pl_err_set(&err, PL_INVALID, "unexpected key: %.*s", PL_SPAN_ARG(key));
 	report_malformed(sched, NULL, &err);
 }
 

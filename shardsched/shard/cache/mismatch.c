@@ -87,7 +87,7 @@ static void report_pod(struct sched *sched, struct sched_pod *pod)
 	pod->flags |= POD_MISMATCH_REPORTED;
 	pl_err_set(&err, PL_INVALID, "%s",
 	           pod->listed == 0 ? "its node's alloc does not list it"
-	                            : "it is listed by an alloc that it does not name");
+	                            : "an alloc lists it that its state does not name");
 	report_malformed(sched, &id, &err);
 	termination_reconcile(sched, pod);
 }

@@ -109,10 +109,10 @@ struct sched_node {
 	uint64_t alone_ms;    /* until then it shares no txn with other nodes */
 	uint64_t excluded_ms; /* excluded until then for its conflicts; 0: it is not */
 	struct node node;     /* name 0: the Node is absent or malformed */
-	struct alloc_entry *listed;     /* in the alloc's order (records/alloc.h) */
-	uint32_t count, cap;            /* of listed */
-	struct sched_reservation *hold; /* in the alloc's order */
-	uint32_t holds, reservation_cap;
+	struct alloc_entry *listed; /* in the alloc's order (records/alloc.h) */
+	uint32_t count, cap;        /* of listed */
+	struct sched_reservation *reservation; /* in the alloc's order */
+	uint32_t reservations, reservation_cap;
 	struct preemption_plan *plan; /* NULL: none */
 	uint32_t unknown;             /* listed pods whose spec is not known */
 	uint32_t unconfirmed;         /* listed pods that may have been replaced */

@@ -109,14 +109,14 @@ static void node_free(struct sched *sched, struct sched_node *node)
 	strings_unref(&sched->model.strings, node->key[1]);
 	free(node->tainted_ms);
 	free(node->listed);
-	free(node->hold);
+	free(node->reservation);
 	free(node);
 }
 
 void node_tidy(struct sched *sched, struct sched_node *node)
 {
 	if (node->rev[FACT_NODE] == 0 && node->rev[FACT_ALLOC] == 0 && node->txn == 0 &&
-	    node->count == 0 && node->holds == 0 && node->waiting_count == 0)
+	    node->count == 0 && node->reservations == 0 && node->waiting_count == 0)
 		node_free(sched, node);
 }
 
@@ -242,8 +242,8 @@ void node_leave(struct sched *sched, struct sched_node *node)
  * may be (remote/node_reads.c), or when a pod or a reservation of this shard is there. */
 static bool wants_specs(const struct sched *sched, const struct sched_node *node)
 {
-	bool is =
-		node_is_local(sched, node) || sched->fleet_view.known || node->holds > 0;
+	bool is = node_is_local(sched, node) || sched->fleet_view.known ||
+	          node->reservations > 0;
 
 	for (uint32_t i = 0; !is && i < node->count; i++)
 		is = pod_is_owned(sched, node->listed[i].pod);

@@ -400,7 +400,7 @@ void pod_redecide(struct sched *sched, struct sched_pod *pod)
 	pod_retry(sched, pod, QUEUE_CONFLICT, false);
 }
 
-/* -- what follows ------------------------------------------------------------ */
+/* -- reconciling ------------------------------------------------------------- */
 
 void pod_reconcile(struct sched *sched, struct sched_pod *pod)
 {

@@ -88,7 +88,7 @@ static void member(const char *name)
 	        "");
 }
 
-static void settle_for(uint64_t ms)
+static void run_for_ms(uint64_t ms)
 {
 	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
 		rig_run_idle(&rig);
@@ -118,7 +118,7 @@ static void up(unsigned pods)
 	fillers(pods);
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
 		rig_own(&rig, p);
-	settle_for(5000);
+	run_for_ms(5000);
 }
 
 static void are_bound(void)
@@ -141,14 +141,14 @@ static void under_terms(unsigned pods)
 {
 	up(pods);
 	carriers();
-	settle_for(10000);
+	run_for_ms(10000);
 	for (unsigned i = 0; i < MEMBERS; i++) {
 		char name[16];
 
 		(void)snprintf(name, sizeof name, "a-%u", i);
 		member(name);
 	}
-	settle_for(60000);
+	run_for_ms(60000);
 	T_TRUE(rig_get(&rig.store, PL_SPAN_LIT("/groups/web/registry"))->value.len >
 	       900 << 10);
 	are_bound();
@@ -196,13 +196,13 @@ T_CASE_SECONDS(a_gang_with_long_names_goes_where_they_fit, 200)
 		long_name(name, 'a', i);
 		member(name);
 	}
-	settle_for(60000);
+	run_for_ms(60000);
 	for (unsigned i = 0; i < MEMBERS; i++)
 		there += strcmp(where(i), "") != 0;
 	T_EQ(there, 0);
 	T_TRUE(strstr(rig_value(&rig, "/gangs/web/a"), "bound") == NULL);
 	node("n-1");
-	settle_for(60000);
+	run_for_ms(60000);
 	for (unsigned i = 0; i < MEMBERS; i++)
 		there += strcmp(where(i), "n-1") == 0;
 	T_EQ(there, MEMBERS);

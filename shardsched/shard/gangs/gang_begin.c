@@ -45,7 +45,7 @@ static enum pl_code plan_reservations(struct sched *sched, struct gang_work *wor
 		if (node != NULL && reservation_of_gang(node, work->known->key) == NULL)
 			code = large_gang_plan_reservation(sched, work, is, node, err);
 		if (code != PL_OK)
-			return pl_err_set(err, code, "hold room for a gang");
+			return pl_err_set(err, code, "reserve room for a gang");
 	}
 	return PL_OK;
 }

@@ -68,14 +68,14 @@ static void report_stuck(struct sched *sched, struct gang_work *work)
 		return;
 	work->reported = true;
 	pl_err_set(&err, PL_LIMIT,
-	           "gang %.*s/%.*s is bound, and a member of it does not go into a "
+	           "gang %.*s/%.*s is bound, and a member of it does not fit into a "
 	           "transaction",
 	           PL_SPAN_ARG(sched_text(sched, known->key[0])),
 	           PL_SPAN_ARG(sched_text(sched, known->key[1])));
 	report_trouble(sched, &err);
 	gang_set_reason(
 		sched, work->gang, REASON_GANG_LARGE,
-		"it is bound, and does not go into a transaction with the locks of "
+		"it is bound, and does not fit into a transaction with the locks of "
 		"the rules that concern it");
 }
 
@@ -83,15 +83,15 @@ bool large_gang_bind_on(struct sched *sched, struct gang_work *work,
                         struct gang_step *step, const struct gang_plan_node *is)
 {
 	struct sched_node *node = gang_plan_find_node(sched, is);
-	const struct sched_reservation *hold =
+	const struct sched_reservation *reservation =
 		node == NULL ? NULL : reservation_of_gang(node, work->known->key);
 	struct pl_arena arena;
 	struct sched_pod **pod;
 	uint32_t count;
 
-	if (hold == NULL)
+	if (reservation == NULL)
 		return false;
-	if (node->txn != 0 || reservation_is_planned(hold) || step->full)
+	if (node->txn != 0 || reservation_is_planned(reservation) || step->full)
 		return true;
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
 	pod = pl_arena_zalloc(&arena, is->pods, sizeof(struct sched_pod *));

@@ -17,7 +17,7 @@ T_CASE(a_bound_gang_is_listed_without_its_profile)
 	members("");
 	until("bound");
 	profiles_are(other);
-	settle_for(60000);
+	run_for_ms(60000);
 	close_well();
 }
 
@@ -30,12 +30,12 @@ T_CASE(a_gang_is_not_bound_without_its_profile)
 	rig_run(&rig);
 	(void)answer_all();
 	profiles_are(other);
-	settle_for(60000);
+	run_for_ms(60000);
 	T_EQ(bound(), 0);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
 	profiles_are("");
-	settle_for(20000);
+	run_for_ms(20000);
 	close_well();
 }
 
@@ -66,7 +66,7 @@ T_CASE(txns_sent_without_the_profile_fail)
 			profiles_are("");
 		rig_run(&rig);
 		T_TRUE(!rig_answer(&rig, 0));
-		settle_for(60000);
+		run_for_ms(60000);
 		close_well();
 	}
 }
@@ -80,6 +80,6 @@ T_CASE(the_next_owner_does_not_need_the_profile)
 	another_shard();
 	profiles_are(other);
 	own_all();
-	settle_for(60000);
+	run_for_ms(60000);
 	close_well();
 }

@@ -6,7 +6,7 @@
 
 enum { RACKS = RIG_PARTITIONS };
 
-static const char held_text[] =
+static const char reservation_text[] =
 	"\"used\":{\"cpu\":\"2000m\",\"pods\":\"2\"},"
 	"\"nonzero\":{\"cpu\":\"2000m\",\"memory\":\"419430400\"}";
 
@@ -83,7 +83,7 @@ static void put_alloc(void)
 	(void)snprintf(json, sizeof json,
 	               "{\"v\":1,\"generation\":2,%s,\"pods\":{\"%04u\":{\"web\":["
 	               "\"a-0\",\"a-1\"]}}}",
-	               held_text, local());
+	               reservation_text, local());
 	rig_put(&rig, key, json);
 }
 
@@ -109,7 +109,7 @@ static void begin_with_two(void)
 
 static void joins_them(void)
 {
-	settle_for(60000);
+	run_for_ms(60000);
 	T_STR(rig_where(&rig, local(), "a-2"), node_name(away()));
 	T_EQ(rig.troubles, 0);
 	T_EQ(rig.malformed, 0);
@@ -120,7 +120,7 @@ T_CASE(late_members_look_for_the_bound_ones)
 {
 	begin_with_two();
 	own_but_away();
-	settle_for(1000);
+	run_for_ms(1000);
 	T_TRUE(!sched_view_wanted(rig.sched, SCHED_FLEET));
 	put_member(2);
 	rig_deliver_all(&rig);
@@ -129,16 +129,16 @@ T_CASE(late_members_look_for_the_bound_ones)
 
 static void says_that_they_are_not_known(void)
 {
-	static const char says[] = "where its bound members are is not known";
+	static const char reason_text[] = "the nodes of its bound members are not known";
 	struct pod_state state;
 	int phase_is;
 
-	settle_for(60000);
+	run_for_ms(60000);
 	state = rig_state(&rig, local(), "a-2", &phase_is);
 	T_EQ(phase_is, STATE_PENDING);
 	T_SPAN(state.reason, PL_SPAN_LIT("gang.room"));
-	T_TRUE(state.message.len > 0 &&
-	       memmem(state.message.at, state.message.len, says, strlen(says)) != NULL);
+	T_TRUE(state.message.len > 0 && memmem(state.message.at, state.message.len,
+	                                       reason_text, strlen(reason_text)) != NULL);
 	T_EQ(rig.troubles, 0);
 }
 
@@ -177,7 +177,7 @@ T_CASE(late_members_wait_for_members_of_a_deleted_node)
 	rig_deliver_all(&rig);
 	says_that_they_are_not_known();
 	rig_own(&rig, away());
-	settle_for(60000);
+	run_for_ms(60000);
 	for (uint32_t i = 0; i < 3; i++) {
 		char name[8];
 		int phase_is;

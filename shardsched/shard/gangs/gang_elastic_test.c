@@ -58,7 +58,7 @@ T_CASE(members_beyond_a_record_are_bound_later)
 	put_members(4, plain);
 	until("bound");
 	T_EQ(bound() + held(), 10);
-	settle_for(20000);
+	run_for_ms(20000);
 	close_well();
 }
 
@@ -67,7 +67,7 @@ T_CASE(a_minimum_beyond_a_record_is_refused)
 	begin();
 	rig.sched->gangs.record_pods = 10;
 	put_members(11, plain);
-	settle_for(20000);
+	run_for_ms(20000);
 	T_EQ(bound(), 0);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
@@ -80,6 +80,6 @@ T_CASE(members_beyond_the_locks_of_a_transaction_are_bound_later)
 {
 	begin();
 	put_members(2, apart);
-	settle_for(60000);
+	run_for_ms(60000);
 	close_well();
 }

@@ -18,7 +18,7 @@ static uint32_t local(void)
 	return out;
 }
 
-static void settle_for(uint64_t ms)
+static void run_for_ms(uint64_t ms)
 {
 	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
 		rig_run_idle(&rig);
@@ -54,9 +54,9 @@ static void others_go(unsigned members)
 	}
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
 		rig_own(&rig, p);
-	settle_for(60000);
+	run_for_ms(60000);
 	rig_pod(&rig, 1, "b", "1", "");
-	settle_for(60000);
+	run_for_ms(60000);
 	T_TRUE(rig_where(&rig, 1, "b")[0] == 'n');
 	rig_close(&rig);
 }
@@ -111,10 +111,10 @@ static void is_bound(int address)
 	        rig_node_json("n-1", "64", "\"unschedulable\":true"));
 	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0001/east/n-1"),
 	        PL_SPAN_LIT("{\"v\":1,\"generation\":2}"));
-	settle_for(1000);
+	run_for_ms(1000);
 	for (unsigned i = 0; i < MEMBERS; i++)
 		member(i, address);
-	settle_for(20000);
+	run_for_ms(20000);
 	for (unsigned i = 0; i < MEMBERS; i++) {
 		char name[16];
 

@@ -56,7 +56,7 @@ bool large_gangs_want_turn(const struct sched *sched)
 	return false;
 }
 
-/* -- works ------------------------------------------------------------------- */
+/* -- attempts ---------------------------------------------------------------- */
 
 struct gang_work *gang_work_get(struct sched *sched, struct sched_gang *gang,
                                 struct gang_record_entry *known)
@@ -261,7 +261,7 @@ static void continue_binding(struct sched *sched, struct gang_work *work)
 		delete_record(sched, work);
 }
 
-/* -- what is next ------------------------------------------------------------ */
+/* -- the next step ----------------------------------------------------------- */
 
 static void report_progress(struct sched *sched, struct gang_work *work)
 {
@@ -279,12 +279,12 @@ static void report_progress(struct sched *sched, struct gang_work *work)
 	switch (known->phase) {
 	case GANG_PHASE_RESERVING:
 		gang_set_reason(sched, work->gang, REASON_GANG_RESERVING,
-		                "room is held on %u of %u nodes", work->standing,
+		                "room is reserved on %u of %u nodes", work->standing,
 		                work->plan.nodes);
 		return;
 	case GANG_PHASE_ABORTING:
 		gang_set_reason(sched, work->gang, REASON_GANG_ABORTING,
-		                "the room that was held is given back");
+		                "the reserved room is being released");
 		return;
 	/* each member has a node soon, or gang_bind.c reports why not */
 	case GANG_PHASE_BOUND:
@@ -359,11 +359,11 @@ void large_gangs_run(struct sched *sched)
 		else if (!work->putting && sched->now_ms >= work->retry_ms)
 			continue_attempt(sched, work);
 	}
-	if (gangs->holds > 0 && !cooldown_is_on(sched))
+	if (gangs->reservations > 0 && !cooldown_is_on(sched))
 		large_gangs_release(sched);
 	gang_records_tidy(sched);
 	gangs->tick_ms = UINT64_MAX;
-	if (gangs->holds > 0 || sched->gang_records.by_name.count > 0)
+	if (gangs->reservations > 0 || sched->gang_records.by_name.count > 0)
 		gangs->tick_ms = sched->now_ms + IDLE_TICK_MS;
 	if (!pl_list_empty(&gangs->works))
 		gangs->tick_ms = sched->now_ms + TICK_MS;

@@ -198,7 +198,7 @@ bool large_gang_bind_on(struct sched *sched, struct gang_work *work,
                         struct gang_step *step, const struct gang_plan_node *is);
 void large_gangs_release(struct sched *sched);
 
-/* -- gang_rules.c: of one that was decided here, all of whose members wait --- */
+/* -- gang_rules.c: for attempts that were decided here ----------------------- */
 
 enum gang_ruling {
 	GANG_RULING_NOW,

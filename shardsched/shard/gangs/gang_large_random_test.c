@@ -24,7 +24,7 @@ static void put_member(uint32_t gang, uint32_t i)
 	there[gang][i] = true;
 }
 
-/* -- what must always be so -------------------------------------------------- */
+/* -- invariants -------------------------------------------------------------- */
 
 static uint32_t check_gang(uint32_t gang)
 {
@@ -96,7 +96,7 @@ static void check_node(uint32_t n, uint32_t *listed)
 	*listed += alloc.pods;
 }
 
-static void count_abroad(void)
+static void count_remote(void)
 {
 	for (uint32_t n = 0; n < NODES; n++) {
 		uint32_t p = partition_of_name(node_name(n));
@@ -253,7 +253,7 @@ T_CASE_SECONDS(a_batch_is_committed_whole_or_not_at_all, 200)
 		for (unsigned n = 0; n < STEPS; n++)
 			step();
 		calm_down();
-		count_abroad();
+		count_remote();
 		end();
 	}
 	printf("%" PRIu64 " late, %" PRIu64 " gone, %" PRIu64 " reserving, %" PRIu64

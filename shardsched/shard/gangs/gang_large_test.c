@@ -54,12 +54,12 @@ T_CASE(a_member_that_goes_before_the_flip_ends_the_attempt)
 	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-3/spec", local());
 	rig_del(&rig, key);
 	rig_deliver_all(&rig);
-	settle_for(1000);
+	run_for_ms(1000);
 	T_EQ(bound(), 0);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
 	member_with(3, "");
-	settle_for(20000);
+	run_for_ms(20000);
 	close_well();
 }
 
@@ -73,13 +73,13 @@ static void is_let_go_by(const char *more)
 	T_TRUE(held() > 0);
 	member_with(3, more);
 	rig_deliver_all(&rig);
-	settle_for(1000);
+	run_for_ms(1000);
 	T_EQ(bound(), 0);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
 	member_with(3, "");
 	rig_deliver_all(&rig);
-	settle_for(20000);
+	run_for_ms(20000);
 	close_well();
 }
 
@@ -100,7 +100,7 @@ T_CASE(a_member_that_goes_after_the_flip_is_left_out)
 	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-3/spec", local());
 	rig_del(&rig, key);
 	rig_deliver_all(&rig);
-	settle_for(1000);
+	run_for_ms(1000);
 	T_EQ(bound(), MEMBERS - 1);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
@@ -112,7 +112,7 @@ T_CASE(a_member_that_goes_after_the_flip_is_left_out)
  * reserved. */
 static void put_bound(void)
 {
-	static const char held_text[] =
+	static const char reservation_text[] =
 		"\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
 		"\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"}";
 	char spec[64], json[512];
@@ -129,7 +129,7 @@ static void put_bound(void)
 	               "{\"v\":1,\"generation\":2,%s,\"holds\":[{\"kind\":\"gang\","
 	               "\"namespace\":\"web\",\"name\":\"a\","
 	               "\"until\":\"2026-11-21T09:00:00.000Z\",%s}]}",
-	               held_text, held_text);
+	               reservation_text, reservation_text);
 	rig_put(&rig, "/alloc/0000/east/n-0", json);
 }
 
@@ -157,24 +157,24 @@ static unsigned run_but(unsigned kept)
  * was lost: that does not mean that it is not to be bound. */
 T_CASE(a_member_in_a_txn_keeps_its_room)
 {
-	unsigned told = RIG_OUT_MAX;
+	unsigned answered = RIG_OUT_MAX;
 
 	begin();
 	member_with(0, "");
 	rig_deliver_all(&rig);
-	for (unsigned n = 0; n < 200 && told == RIG_OUT_MAX; n++)
-		told = run_but(RIG_OUT_MAX);
-	T_TRUE(told < RIG_OUT_MAX); /* the reason that it waits for the others */
+	for (unsigned n = 0; n < 200 && answered == RIG_OUT_MAX; n++)
+		answered = run_but(RIG_OUT_MAX);
+	T_TRUE(answered < RIG_OUT_MAX); /* the reason that it waits for the others */
 	rig_lost(&rig, local());
 	put_bound();
 	rig_own(&rig, local());
 	rig_deliver_all(&rig);
 	for (unsigned n = 0; n < 20; n++) {
-		T_EQ(run_but(told), told);
+		T_EQ(run_but(answered), answered);
 		T_EQ(held(), 1);
 	}
-	(void)rig_answer(&rig, told);
-	settle_for(2000);
+	(void)rig_answer(&rig, answered);
+	run_for_ms(2000);
 	T_EQ(bound(), 1);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
@@ -263,7 +263,7 @@ T_CASE(a_shard_that_misses_the_deadline_loses_the_gang)
 	rig_run(&rig);
 	(void)answer_all();
 	T_STR(phase(), "aborting");
-	settle_for(30000);
+	run_for_ms(30000);
 	close_well();
 }
 
@@ -331,7 +331,7 @@ T_CASE(a_record_outlives_a_deferred_reservation)
 	T_TRUE(rig.viewed[SCHED_FLEET]);
 	T_EQ(held(), 1);
 	T_TRUE(!rig_answer(&rig, txn));
-	settle_for(5000);
+	run_for_ms(5000);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
 	T_STR(rig_where(&rig, 0, "q"), "n-0");
@@ -350,12 +350,12 @@ T_CASE(room_that_is_gone_ends_the_attempt)
 	        "\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"},\"pods\":{"
 	        "\"0002\":{\"web\":[\"x\"]}}}");
 	rig_pod(&rig, 2, "x", "1", "");
-	settle_for(500);
+	run_for_ms(500);
 	T_EQ(bound(), 0);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");
 	rig_node(&rig, 3, "n-19", "2");
-	settle_for(20000);
+	run_for_ms(20000);
 	T_EQ(bound(), MEMBERS);
 	rig_close(&rig);
 }
@@ -374,7 +374,7 @@ T_CASE(a_node_may_take_more_than_a_transaction)
 	}
 	rig_run_idle(&rig);
 	members("");
-	settle_for(3000);
+	run_for_ms(3000);
 	T_EQ(bound(), MEMBERS);
 	T_EQ(rig.malformed, 0);
 	T_TRUE(rig_alloc(&rig, 0, "n-100").pods >= MEMBERS - NODES);
@@ -392,7 +392,7 @@ T_CASE(a_malformed_record_goes_with_its_reservations)
 	T_TRUE(held() > 0);
 	rig_put(&rig, "/gangs/web/a", "{\"v\":1,\"phase\":\"resting\"}");
 	rig_deliver_all(&rig);
-	settle_for(30000);
+	run_for_ms(30000);
 	T_TRUE(rig.malformed > 0);
 	rig.malformed = 0;
 	close_well();
@@ -410,7 +410,7 @@ static void becomes(const char *record)
 		if (rig.out[i].used)
 			T_TRUE(!rig_answer(&rig, i));
 	rig_deliver_all(&rig);
-	settle_for(30000);
+	run_for_ms(30000);
 	rig.malformed = 0;
 	close_well();
 }
@@ -453,10 +453,10 @@ T_CASE(a_small_gang_waits_for_a_record)
 	close_well();
 }
 
-/* -- many of them ------------------------------------------------------------ */
+/* -- many at once ------------------------------------------------------------ */
 
 /* The view tells of another shard's record, or of its deletion. */
-static void tell_record(uint32_t number, bool gone)
+static void view_record(uint32_t number, bool gone)
 {
 	char key[32];
 	struct kv_event event = {.is_delete = gone};
@@ -481,17 +481,17 @@ T_CASE(thousands_of_deleted_records_take_no_room)
 	rig_run_idle(&rig);
 	T_TRUE(rig.viewed[SCHED_GANGS]);
 	for (uint32_t i = 0; i < 70000; i++) {
-		tell_record(i, false);
-		tell_record(i, true);
+		view_record(i, false);
+		view_record(i, true);
 		if (i % 2000 == 0)
-			settle_for(100);
+			run_for_ms(100);
 	}
 	rig_pod(&rig, 1, "w", "1",
 	        ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringScheduling"
 	        "IgnoredDuringExecution\":[{\"topologyKey\":\"host\","
 	        "\"labelSelector\":{\"matchLabels\":{\"app\":\"w\"}}}]}}");
 	members("");
-	settle_for(5000);
+	run_for_ms(5000);
 	T_TRUE(strncmp(rig_where(&rig, 1, "w"), "n-", 2) == 0);
 	T_TRUE(rig.sched->gang_records.by_name.count < 70000);
 	T_EQ(rig.troubles, 0);
@@ -518,16 +518,16 @@ T_CASE(known_records_go_on_when_there_are_too_many)
 	members("");
 	rig_run(&rig);
 	for (uint32_t i = 0; i < 65536; i++)
-		tell_record(i, false);
+		view_record(i, false);
 	T_TRUE(!rig.sched->gang_records.missed);
-	tell_record(65536, false);
+	view_record(65536, false);
 	T_TRUE(rig.sched->gang_records.missed && rev_of(65536) == 0);
-	tell_record(5, false);
+	view_record(5, false);
 	T_EQ(rev_of(5), rig.store.revision);
 	until("bound");
 	until("none");
 	T_EQ(bound(), MEMBERS);
-	settle_for(11000); /* they are listed again, and are absent */
+	run_for_ms(11000); /* they are listed again, and are absent */
 	T_TRUE(!rig.sched->gang_records.missed);
 	T_EQ(rig.sched->gang_records.count, 0);
 	close_well();
@@ -617,12 +617,12 @@ T_CASE(attempts_beyond_the_limit_wait_in_the_queue)
 	T_EQ(bound_of_many(), MANY * OF_MANY);
 	T_TRUE(rig.now_ms < 6000);
 	T_EQ(most, 32);
-	settle_for(1000);
+	run_for_ms(1000);
 	T_EQ(rig.sched->gang_records.count, 0);
 	rig_close(&rig);
 }
 
-/* -- whatever allocation fails ----------------------------------------------- */
+/* -- failing allocations ----------------------------------------------------- */
 
 static enum pl_code live_through(void)
 {

@@ -32,7 +32,7 @@ static void carriers(uint32_t count)
 
 static void are_bound(void)
 {
-	settle_for(30000);
+	run_for_ms(30000);
 	T_EQ(bound(), MEMBERS);
 	T_EQ(held(), 0);
 	T_EQ(rig.troubles, 0);
@@ -44,7 +44,7 @@ T_CASE(more_terms_than_a_transaction_takes_select_a_member)
 {
 	begin();
 	carriers(TOO_MANY);
-	settle_for(5000);
+	run_for_ms(5000);
 	members("");
 	are_bound();
 }
@@ -53,7 +53,7 @@ T_CASE(as_many_terms_as_a_transaction_takes_select_a_member)
 {
 	begin();
 	carriers(TOO_MANY - 1);
-	settle_for(5000);
+	run_for_ms(5000);
 	members("");
 	are_bound();
 }

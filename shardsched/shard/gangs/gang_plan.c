@@ -258,7 +258,7 @@ enum pl_code gang_plan_print_phase(struct sched *sched,
 	return print_record(sched, &record, arena, out, err);
 }
 
-/* -- who is meant ------------------------------------------------------------ */
+/* -- which pods are meant ---------------------------------------------------- */
 
 struct sched_node *gang_plan_find_node(const struct sched *sched,
                                        const struct gang_plan_node *node)

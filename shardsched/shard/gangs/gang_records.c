@@ -125,7 +125,7 @@ void gang_records_tidy(struct sched *sched)
 	}
 }
 
-/* -- what stands there ------------------------------------------------------- */
+/* -- values ------------------------------------------------------------------ */
 
 static bool is_malformed(enum pl_code code)
 {

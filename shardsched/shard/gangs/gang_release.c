@@ -15,13 +15,13 @@ static void release_reservations(struct sched *sched,
 	PL_LIST_EACH (link, &sched->reserving) {
 		struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, reserving);
-		const struct sched_reservation *hold =
+		const struct sched_reservation *reservation =
 			reservation_of_gang(node, known->key);
 
-		if (hold == NULL || reservation_is_planned(hold) || node->txn != 0 ||
-		    !node_is_local(sched, node) ||
-		    (known->rev == 0 &&
-		     (hold->orphan_ms == 0 || sched->now_ms < hold->orphan_ms)))
+		if (reservation == NULL || reservation_is_planned(reservation) ||
+		    node->txn != 0 || !node_is_local(sched, node) ||
+		    (known->rev == 0 && (reservation->orphan_ms == 0 ||
+		                         sched->now_ms < reservation->orphan_ms)))
 			continue;
 		(void)gang_step_bind(sched, &step, node, NULL, 0);
 		if (step.full)
@@ -31,16 +31,17 @@ static void release_reservations(struct sched *sched,
 }
 
 /* The reservation has had no record for long enough. */
-static bool is_orphaned(const struct sched *sched, struct sched_reservation *hold)
+static bool is_orphaned(const struct sched *sched, struct sched_reservation *reservation)
 {
-	if (hold->kind != ALLOC_RESERVATION_GANG || reservation_is_planned(hold) ||
-	    gang_records_has(sched, hold->key)) {
-		hold->orphan_ms = 0;
+	if (reservation->kind != ALLOC_RESERVATION_GANG ||
+	    reservation_is_planned(reservation) ||
+	    gang_records_has(sched, reservation->key)) {
+		reservation->orphan_ms = 0;
 		return false;
 	}
-	if (hold->orphan_ms == 0)
-		hold->orphan_ms = sched->now_ms + LONE_MS;
-	return sched->now_ms >= hold->orphan_ms;
+	if (reservation->orphan_ms == 0)
+		reservation->orphan_ms = sched->now_ms + LONE_MS;
+	return sched->now_ms >= reservation->orphan_ms;
 }
 
 static struct gang_record_entry *next_orphaned(struct sched *sched)
@@ -51,11 +52,11 @@ static struct gang_record_entry *next_orphaned(struct sched *sched)
 		struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, reserving);
 
-		for (uint32_t i = 0; i < node->holds; i++) {
-			if (!is_orphaned(sched, &node->hold[i]) || node->txn != 0 ||
-			    !node_is_local(sched, node))
+		for (uint32_t i = 0; i < node->reservations; i++) {
+			if (!is_orphaned(sched, &node->reservation[i]) ||
+			    node->txn != 0 || !node_is_local(sched, node))
 				continue;
-			known = gang_records_get(sched, node->hold[i].key);
+			known = gang_records_get(sched, node->reservation[i].key);
 			if (known != NULL) /* else no gang can have that name */
 				return known;
 		}

@@ -20,20 +20,20 @@ enum pl_code large_gang_plan_reservation(struct sched *sched,
                                          struct sched_node *node, struct pl_err *err)
 {
 	const struct spec **spec;
-	struct node_reservation hold;
+	struct node_reservation reservation;
 	enum pl_code code;
 
 	pl_arena_reset(&sched->gangs.arena);
 	spec = pl_arena_zalloc(&sched->gangs.arena, is->pods, sizeof(void *));
 	if (spec == NULL)
-		return pl_err_set(err, PL_NOMEM, "hold room for a gang");
+		return pl_err_set(err, PL_NOMEM, "reserve room for a gang");
 	for (uint32_t i = 0; i < is->pods; i++)
 		spec[i] = gang_plan_find_pod(sched, work->gang, &is->pod[i])->spec;
-	code = reservation_amounts(sched, spec, is->pods, &hold);
+	code = reservation_amounts(sched, spec, is->pods, &reservation);
 	if (code != PL_OK)
-		return pl_err_set(err, code, "hold room for a gang");
-	return reservation_plan_gang(sched, node, work->known->key, &hold, work->until_ms,
-	                             err);
+		return pl_err_set(err, code, "reserve room for a gang");
+	return reservation_plan_gang(sched, node, work->known->key, &reservation,
+	                             work->until_ms, err);
 }
 
 /* The pod waits, and its rules are registered, or will be. */
@@ -64,16 +64,16 @@ bool large_gang_members_wait(const struct sched *sched, const struct gang_work *
 static bool gang_yields(const struct sched *sched, const struct sched_node *node,
                         const uint32_t key[2])
 {
-	for (uint32_t i = 0; i < node->holds; i++) {
-		const struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		const struct sched_reservation *reservation = &node->reservation[i];
 		int order;
 
-		if (hold->kind != ALLOC_RESERVATION_GANG)
+		if (reservation->kind != ALLOC_RESERVATION_GANG)
 			continue;
-		order = pl_span_cmp(sched_text(sched, hold->key[0]),
+		order = pl_span_cmp(sched_text(sched, reservation->key[0]),
 		                    sched_text(sched, key[0]));
 		if (order == 0)
-			order = pl_span_cmp(sched_text(sched, hold->key[1]),
+			order = pl_span_cmp(sched_text(sched, reservation->key[1]),
 			                    sched_text(sched, key[1]));
 		if (order < 0)
 			return true;
@@ -229,7 +229,7 @@ bool large_gang_reserve(struct sched *sched, struct gang_work *work)
 	for (uint32_t i = 0; i < work->plan.nodes && !gang_work_is_given_up(work); i++) {
 		const struct gang_plan_node *is = &work->plan.node[i];
 		struct sched_node *node = gang_plan_find_node(sched, is);
-		const struct sched_reservation *hold;
+		const struct sched_reservation *reservation;
 		struct gang_step_need need;
 
 		if (node == NULL || node->slot == SNAPSHOT_NONE ||
@@ -238,14 +238,15 @@ bool large_gang_reserve(struct sched *sched, struct gang_work *work)
 				gang_work_give_up(work);
 			continue;
 		}
-		hold = reservation_of_gang(node, work->known->key);
-		if (hold == NULL) {
+		reservation = reservation_of_gang(node, work->known->key);
+		if (reservation == NULL) {
 			plan_reservation_again(sched, work, is, node, &all);
-			hold = reservation_of_gang(node, work->known->key);
+			reservation = reservation_of_gang(node, work->known->key);
 		}
-		work->standing += hold != NULL && !reservation_is_planned(hold);
-		if (hold == NULL || hold->state != RESERVATION_PLANNED || step.full ||
-		    gang_work_is_given_up(work))
+		work->standing +=
+			reservation != NULL && !reservation_is_planned(reservation);
+		if (reservation == NULL || reservation->state != RESERVATION_PLANNED ||
+		    step.full || gang_work_is_given_up(work))
 			continue;
 		need = need_of_node(sched, work, is);
 		if (gang_step_reserve(sched, &step, node, &need) == GANG_STEP_NEVER)

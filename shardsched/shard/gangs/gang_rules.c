@@ -25,12 +25,12 @@ enum {
 	ARENA_CHUNK = 16 << 10,
 };
 
-static const struct class_rules *bonds_of_pod(const struct sched_pod *pod)
+static const struct class_rules *class_rules_of_pod(const struct sched_pod *pod)
 {
 	return class_rules_of(pool_class_of(pod->queue.class));
 }
 
-/* -- who is concerned -------------------------------------------------------- */
+/* -- which members rules concern --------------------------------------------- */
 
 static struct sched_pod *pod_of_turn(const struct sched *sched,
                                      const struct gang_work *work,
@@ -44,7 +44,8 @@ static struct sched_pod *pod_of_turn(const struct sched *sched,
 bool large_gang_is_ruled(const struct sched *sched, const struct gang_work *work)
 {
 	for (uint32_t i = 0; i < work->plan.pods; i++)
-		if (bonds_of_pod(pod_of_turn(sched, work, &work->plan.turn[i]))->wide)
+		if (class_rules_of_pod(pod_of_turn(sched, work, &work->plan.turn[i]))
+		            ->wide)
 			return true;
 	return false;
 }
@@ -111,14 +112,14 @@ static bool may_decide_all(struct sched *sched, const struct gang_work *work)
 	return now;
 }
 
-/* -- its nodes, as they were without what is kept for it --------------------- */
+/* -- its nodes without their reservations ------------------------------------ */
 
 static bool has_other_gang_reservation(const struct sched_node *node,
                                        const uint32_t key[2])
 {
-	for (uint32_t i = 0; i < node->holds; i++)
-		if (node->hold[i].kind == ALLOC_RESERVATION_GANG &&
-		    &node->hold[i] != reservation_of_gang(node, key))
+	for (uint32_t i = 0; i < node->reservations; i++)
+		if (node->reservation[i].kind == ALLOC_RESERVATION_GANG &&
+		    &node->reservation[i] != reservation_of_gang(node, key))
 			return true;
 	return false;
 }
@@ -141,11 +142,12 @@ static void lift_reservations(struct sched *sched, const struct gang_work *work,
                               const struct gang_plan_node *is)
 {
 	struct sched_node *node = gang_plan_find_node(sched, is);
-	struct sched_reservation *hold = reservation_of_gang(node, work->known->key);
+	struct sched_reservation *reservation =
+		reservation_of_gang(node, work->known->key);
 
-	if (hold == NULL)
+	if (reservation == NULL)
 		return;
-	reservation_hide(sched, hold);
+	reservation_hide(sched, reservation);
 	snapshot_node_set_scope(&sched->snapshot, node->slot,
 	                        node_is_local(sched, node) ? NODE_LOCAL : NODE_REMOTE);
 }
@@ -154,13 +156,15 @@ static void lower_reservations(struct sched *sched, const struct gang_work *work
                                const struct gang_plan_node *is)
 {
 	struct sched_node *node = gang_plan_find_node(sched, is);
-	struct sched_reservation *hold = reservation_of_gang(node, work->known->key);
+	struct sched_reservation *reservation =
+		reservation_of_gang(node, work->known->key);
 
-	if (hold == NULL)
+	if (reservation == NULL)
 		return;
 	snapshot_node_set_scope(&sched->snapshot, node->slot,
 	                        (enum node_scope)node->scope);
-	reservation_show(sched, node, hold); /* else the node has left the snapshot */
+	reservation_show(sched, node,
+	                 reservation); /* else the node has left the snapshot */
 }
 
 /* -- decided again ----------------------------------------------------------- */

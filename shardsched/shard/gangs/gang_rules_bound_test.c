@@ -3,7 +3,7 @@
 #include "shardsched/shard/rules/lock_backoff.h"
 #include "tests/support/shardsched/shard/ruled_gang_rig.h"
 
-/* -- who comes after it is bound --------------------------------------------- */
+/* -- pods that come after the flip ------------------------------------------- */
 
 /* Decided before the flip, and sent after it. */
 T_CASE(a_decision_made_without_the_gang_fails)
@@ -95,7 +95,7 @@ T_CASE(a_gang_waits_for_one_that_is_bound_and_not_listed)
 	        "\"until\":\"2026-11-21T09:00:00.000Z\",\"nodes\":[{\"at\":0,"
 	        "\"cluster\":\"east\",\"node\":\"n-0\",\"pods\":{\"b\":\"7\"}}]}");
 	rig_deliver_all(&rig);
-	settle_for(5000);
+	run_for_ms(5000);
 	T_STR(phase(), "reserving");
 	both_for(2000); /* its owner sees that nothing is left of it */
 	all_is_well();
@@ -134,7 +134,7 @@ T_CASE(nothing_is_decided_under_rules_while_a_gang_is_bound_and_not_listed)
 	}
 }
 
-/* -- whoever dies ------------------------------------------------------------ */
+/* -- shards that die --------------------------------------------------------- */
 
 /* The shard dies at each txn; the last one was applied, or not. */
 T_CASE(the_next_owner_keeps_the_rules)
@@ -196,7 +196,7 @@ T_CASE(a_flip_of_an_old_epoch_is_not_sent_again)
 	}
 }
 
-/* -- what can not be --------------------------------------------------------- */
+/* -- limits ------------------------------------------------------------------ */
 
 T_CASE(more_locks_than_a_transaction_takes_are_reported)
 {
@@ -218,7 +218,7 @@ T_CASE(more_locks_than_a_transaction_takes_are_reported)
 	close_both();
 }
 
-/* -- whatever allocation fails ----------------------------------------------- */
+/* -- failing allocations ----------------------------------------------------- */
 
 static enum pl_code live_through(void)
 {
@@ -265,7 +265,7 @@ T_CASE_SECONDS(any_allocation_may_fail, 200)
 	T_TRUE(nth > 250);
 }
 
-/* -- who decides under the same lock ----------------------------------------- */
+/* -- competitors for one lock ------------------------------------------------ */
 
 /* Another shard puts each lock that the flip compares, and decides under it. */
 static void put_locks_of(unsigned slot)

@@ -23,7 +23,7 @@ enum {
 	HISTORIES = 16,
 };
 
-/* -- what there is ----------------------------------------------------------- */
+/* -- the store --------------------------------------------------------------- */
 
 /* Rules are about pods of one app, in a zone; 0: no rule. */
 struct gang_pod_kind {
@@ -100,7 +100,7 @@ static const char *rules_of(const struct gang_pod_kind *kind)
 	                           kind->spread));
 }
 
-static uint32_t home_of_single(uint32_t i)
+static uint32_t partition_of_single(uint32_t i)
 {
 	uint32_t p = 0;
 
@@ -116,8 +116,8 @@ static const char *key_of(uint32_t pod)
 	uint32_t i = pod - GANGS * MEMBERS;
 
 	if (pod >= GANGS * MEMBERS)
-		return text("/schedules/%04u/web/s-%u/", home_of_single(i), i);
-	return text("/schedules/%04u/web/p-%u-%u/", home_of_gang(pod / MEMBERS),
+		return text("/schedules/%04u/web/s-%u/", partition_of_single(i), i);
+	return text("/schedules/%04u/web/p-%u-%u/", partition_of_gang(pod / MEMBERS),
 	            pod / MEMBERS, pod % MEMBERS);
 }
 
@@ -372,7 +372,7 @@ static void look(void)
 	}
 }
 
-/* -- what others do ---------------------------------------------------------- */
+/* -- other pods -------------------------------------------------------------- */
 
 /* The node's alloc without that pod, or unchanged: with its reservations. */
 static void put_alloc(uint32_t n, uint32_t drop)
@@ -648,7 +648,7 @@ T_CASE_SECONDS(rules_hold_for_gangs_that_go_in_steps, 200)
 	printf("# %" PRIu64 " gangs bound, %" PRIu64 " aborted, %" PRIu64
 	       " binds, %" PRIu64 " ended, %" PRIu64
 	       " went as their gang was bound, %" PRIu64 " nodes relabelled, %" PRIu64
-	       " abroad, %" PRIu64 " moves, %" PRIu64 " answers lost, %" PRIu64
+	       " remote, %" PRIu64 " moves, %" PRIu64 " answers lost, %" PRIu64
 	       " dead, %" PRIu64 " of theirs late\n",
 	       flips, aborts, binds, ends, promised_gone, relabels, remote_ever,
 	       moves_ever, lost_ever, dead_ever, late_txns);

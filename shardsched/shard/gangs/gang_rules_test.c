@@ -37,7 +37,7 @@ T_CASE(affinity_over_zones_goes_in_steps)
 	close_both();
 }
 
-/* -- who comes between the steps --------------------------------------------- */
+/* -- pods that come between the steps ---------------------------------------- */
 
 /* From the record on, until its last moment, a pod comes that excludes the members. */
 T_CASE(a_pod_that_comes_while_room_is_reserved_counts)
@@ -109,7 +109,7 @@ T_CASE(a_node_relabelled_meanwhile_counts)
 	close_both();
 }
 
-/* -- nodes that somebody has written ----------------------------------------- */
+/* -- nodes that were written meanwhile --------------------------------------- */
 
 static uint64_t cycles(void)
 {
@@ -199,7 +199,7 @@ T_CASE(a_term_registered_before_the_flip_counts)
 	close_both();
 }
 
-/* -- who is about to be placed here ------------------------------------------ */
+/* -- pods about to be placed here -------------------------------------------- */
 
 /* A decision that is not committed yet cannot be relied on. */
 T_CASE(a_gang_does_not_rely_on_uncommitted_decisions)

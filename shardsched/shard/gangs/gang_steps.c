@@ -214,7 +214,7 @@ enum gang_step_result gang_step_reserve(struct sched *sched, struct gang_step *s
 	}
 }
 
-/* -- from a hold to pods ----------------------------------------------------- */
+/* -- from a reservation to pods ---------------------------------------------- */
 
 static bool assume_member(struct sched *sched, struct sched_node *node,
                           struct sched_pod *pod)
@@ -237,7 +237,8 @@ static bool assume_member(struct sched *sched, struct sched_node *node,
 }
 
 /* The rest of the reservation when only the first pods go. */
-static enum pl_code shrink_to_rest(struct sched *sched, struct sched_reservation *hold,
+static enum pl_code shrink_to_rest(struct sched *sched,
+                                   struct sched_reservation *reservation,
                                    struct sched_pod *const *pod, uint32_t pods,
                                    uint32_t first)
 {
@@ -246,7 +247,7 @@ static enum pl_code shrink_to_rest(struct sched *sched, struct sched_reservation
 	enum pl_code code;
 
 	if (first == pods) {
-		reservation_take_gang(sched, hold);
+		reservation_take_gang(sched, reservation);
 		return PL_OK;
 	}
 	pl_arena_reset(&sched->gangs.arena);
@@ -257,7 +258,7 @@ static enum pl_code shrink_to_rest(struct sched *sched, struct sched_reservation
 		spec[i - first] = pod[i]->spec;
 	code = reservation_amounts(sched, spec, pods - first, &rest);
 	if (code == PL_OK)
-		reservation_shrink_gang(hold, &rest);
+		reservation_shrink_gang(reservation, &rest);
 	return code;
 }
 
@@ -265,8 +266,9 @@ static enum pl_code bind_first_pods(struct sched *sched, struct gang_step *step,
                                     struct sched_node *node, struct sched_pod *const *pod,
                                     uint32_t pods, uint32_t first)
 {
-	struct sched_reservation *hold = reservation_of_gang(node, step->known->key);
-	enum pl_code code = shrink_to_rest(sched, hold, pod, pods, first);
+	struct sched_reservation *reservation =
+		reservation_of_gang(node, step->known->key);
+	enum pl_code code = shrink_to_rest(sched, reservation, pod, pods, first);
 
 	for (uint32_t i = 0; i < first && code == PL_OK; i++)
 		if (!assume_member(sched, node, pod[i]))

@@ -23,7 +23,7 @@ enum { WORK_PER_MEMBER = 64, WORK_LEAST = 4096 };
 /* A plugin number that is not used: no event helps. */
 #define NOBODY (UINT64_C(1) << (QUEUE_PLUGINS_MAX - 1))
 
-/* -- who is to be placed ----------------------------------------------------- */
+/* -- which pods are to be placed --------------------------------------------- */
 
 static int cmp_by_age(const void *a, const void *b)
 {
@@ -290,7 +290,7 @@ static void on_placed(struct sched *sched, struct sched_gang *gang,
 	if (large_gang_begin(sched, gang, out, count, &why))
 		return;
 	gang_set_reason(sched, gang, REASON_GANG_LARGE,
-	                "%u members do not go into one transaction, %s", out->placed,
+	                "%u members do not fit into one transaction, %s", out->placed,
 	                why);
 	gang_refuse(sched, gang, NOBODY, REASON_GANG_LARGE);
 }
@@ -393,7 +393,7 @@ static void find_bound_members(struct sched *sched, struct sched_gang *gang)
 		return;
 	}
 	gang_set_reason(sched, gang, REASON_GANG_ROOM,
-	                "where its bound members are is not known");
+	                "the nodes of its bound members are not known");
 	gang_refuse(sched, gang, 0, REASON_GANG_ROOM);
 }
 
@@ -449,7 +449,7 @@ static void try_gang(struct sched *sched, struct sched_gang *gang)
 	if (code == PL_OK && !may_decide(sched, gang, count, &not_at_all)) {
 		if (not_at_all != REASON_NONE) {
 			gang_set_reason(sched, gang, not_at_all,
-			                "as many rules are registered as can be");
+			                "the registry of rules is full");
 			gang_refuse(sched, gang, 0, not_at_all);
 		} else {
 			queue_retry(sched->queue, &gang->queue, QUEUE_CONFLICT, true,

@@ -20,7 +20,7 @@ static void go_on_for(uint64_t ms)
 }
 
 /* All reservations stand but one. */
-static void begin_to_hold(void)
+static void begin_reserving(void)
 {
 	begin();
 	members("");
@@ -33,14 +33,14 @@ static void begin_to_hold(void)
 /* The txn is answered, and the gang is tried again. */
 static void end_well(void)
 {
-	settle_for(60000);
+	run_for_ms(60000);
 	close_well();
 }
 
 /* The deadline in the record is an hour off by then. */
 T_CASE(a_clock_that_is_set_back_does_not_keep_nodes_closed)
 {
-	begin_to_hold();
+	begin_reserving();
 	rig.wall_off_ms = -HOUR_MS;
 	go_on_for(8000);
 	T_STR(phase(), "reserving");
@@ -75,7 +75,7 @@ T_CASE(a_clock_that_is_set_back_does_not_keep_a_plan)
 /* The set clock ends this attempt, and no other. */
 T_CASE(a_clock_that_is_set_forward_ends_one_attempt)
 {
-	begin_to_hold();
+	begin_reserving();
 	rig.wall_off_ms = HOUR_MS;
 	go_on_for(1000);
 	T_TRUE(strcmp(phase(), "reserving") != 0);
@@ -89,7 +89,7 @@ T_CASE(the_next_owner_does_not_wait_for_the_deadline)
 {
 	uint64_t began_ms;
 
-	begin_to_hold();
+	begin_reserving();
 	began_ms = rig.now_ms;
 	rig.wall_off_ms = -HOUR_MS;
 	another_shard();

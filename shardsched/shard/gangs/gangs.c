@@ -122,7 +122,7 @@ void gangs_close(struct sched *sched)
 	}
 }
 
-/* -- who belongs to it ------------------------------------------------------- */
+/* -- membership -------------------------------------------------------------- */
 
 void gang_set_dirty(struct sched *sched, struct sched_gang *gang)
 {
@@ -194,7 +194,7 @@ void gangs_reconcile_pod(struct sched *sched, struct sched_pod *pod)
 	gang_set_dirty(sched, pod_gang(pod));
 }
 
-/* -- which may be tried ------------------------------------------------------ */
+/* -- which gangs may be tried ------------------------------------------------ */
 
 static bool is_member_ready(const struct sched_pod *pod)
 {

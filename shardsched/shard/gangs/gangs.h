@@ -64,8 +64,8 @@ struct gangs {
 	uint32_t ours; /* attempts that were decided here and are not past reserving */
 	uint32_t record_pods; /* the most pods of a record; tests set it lower */
 	struct pl_arena arena;
-	uint32_t holds; /* reservations of gangs on all nodes */
-	bool due;       /* attempts are to be looked at */
+	uint32_t reservations; /* reservations of gangs on all nodes */
+	bool due;              /* attempts are to be looked at */
 	uint64_t tick_ms;
 };
 
@@ -106,7 +106,7 @@ void gang_batch_done(struct sched *sched, struct sched_gang *gang, bool stood);
 /* The gang does not fit into one transaction. */
 void gang_too_large(struct sched_gang *gang);
 
-/* -- gang_set_reason.c ------------------------------------------------------- */
+/* -- gang_report.c ----------------------------------------------------------- */
 
 PL_PRINTF(4, 5)
 void gang_set_reason(struct sched *sched, struct sched_gang *gang, uint32_t reason,

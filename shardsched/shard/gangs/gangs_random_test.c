@@ -17,7 +17,7 @@ static void put_member(uint32_t gang, uint32_t i)
 	there[gang][i] = true;
 }
 
-/* -- what must always be so -------------------------------------------------- */
+/* -- invariants -------------------------------------------------------------- */
 
 static uint32_t check_gang(uint32_t gang)
 {
@@ -150,8 +150,8 @@ T_CASE_SECONDS(a_batch_is_committed_whole_or_not_at_all, 200)
 		count();
 		close_all();
 	}
-	printf("%" PRIu64 " late, %" PRIu64 " gone, %" PRIu64 " abroad, %" PRIu64
-	       " bundles failed, %" PRIu64 " moves, %" PRIu64 " answers lost\n",
+	printf("%" PRIu64 " late, %" PRIu64 " gone, %" PRIu64 " remote, %" PRIu64
+	       " batches failed, %" PRIu64 " moves, %" PRIu64 " answers lost\n",
 	       late_ever, gone_ever, remote_ever, failed_ever, moves_ever, lost_ever);
 	T_REACHED(gone_ever > 24 && remote_ever > 24 && failed_ever > 12);
 	T_REACHED(moves_ever > 24 && lost_ever > 12);

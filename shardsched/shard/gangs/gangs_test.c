@@ -79,7 +79,8 @@ static void wait_ms(uint64_t ms)
 	rig_run_idle(&rig);
 }
 
-static void says(const char *gang, uint32_t i, const char *reason, const char *message)
+static void check_reason(const char *gang, uint32_t i, const char *reason,
+                         const char *message)
 {
 	char name[32];
 	struct pod_state state;
@@ -116,8 +117,8 @@ T_CASE(a_gang_waits_for_its_minimum)
 	rig_run_idle(&rig);
 	wait_ms(1000);
 	T_EQ(bound("a"), 0);
-	says("a", 0, "gang.incomplete", "3 of 5");
-	says("a", 2, "gang.incomplete", "3 of 5");
+	check_reason("a", 0, "gang.incomplete", "3 of 5");
+	check_reason("a", 2, "gang.incomplete", "3 of 5");
 	members("a", 3, 5, 5, "1");
 	rig_run_idle(&rig);
 	T_EQ(bound("a"), 5);
@@ -175,7 +176,7 @@ T_CASE(gated_and_ended_members_do_not_count)
 	rig_run_idle(&rig);
 	wait_ms(1000);
 	T_EQ(bound("a"), 0);
-	says("a", 0, "gang.incomplete", "2 of 3");
+	check_reason("a", 0, "gang.incomplete", "2 of 3");
 	member("a", 2, 3, "1"); /* no gate any more */
 	rig_deliver_all(&rig);
 	rig_run_idle(&rig);
@@ -192,14 +193,14 @@ T_CASE(an_edited_member_reports_again)
 	members("a", 0, 2, 3, "1");
 	rig_run_idle(&rig);
 	wait_ms(1000);
-	says("a", 1, "gang.incomplete", "2 of 3");
+	check_reason("a", 1, "gang.incomplete", "2 of 3");
 	(void)snprintf(key, sizeof key, "/schedules/%04u/web/a-1/state", local("a"));
 	rig_del(&rig, key);
 	member("a", 1, 3, "2");
 	rig_deliver_all(&rig);
 	rig_run_idle(&rig);
 	wait_ms(1000);
-	says("a", 1, "gang.incomplete", "2 of 3");
+	check_reason("a", 1, "gang.incomplete", "2 of 3");
 	rig_close(&rig);
 }
 
@@ -233,7 +234,7 @@ T_CASE(late_members_join)
 	members("a", 4, 5, 3, "4");
 	rig_run_idle(&rig);
 	T_EQ(bound("a"), 4);
-	says("a", 4, "gang.room", "Insufficient cpu");
+	check_reason("a", 4, "gang.room", "Insufficient cpu");
 	rig_close(&rig);
 }
 
@@ -248,8 +249,8 @@ T_CASE(one_of_two_gangs_that_do_not_fit_together_waits)
 	rig_run_idle(&rig);
 	T_EQ(bound("a") + bound("b"), 3);
 	T_TRUE(bound("a") == 0 || bound("b") == 0);
-	says(bound("a") == 0 ? "a" : "b", 0, "gang.room", "no room");
-	says(bound("a") == 0 ? "a" : "b", 2, "gang.room", "no room");
+	check_reason(bound("a") == 0 ? "a" : "b", 0, "gang.room", "no room");
+	check_reason(bound("a") == 0 ? "a" : "b", 2, "gang.room", "no room");
 	for (uint32_t i = 4; i < 6; i++) {
 		(void)snprintf(key, sizeof key, "n-%u", i);
 		rig_node(&rig, i % RIG_PARTITIONS, key, "4");
@@ -320,7 +321,7 @@ T_CASE(a_member_that_goes_during_the_txn_makes_it_fail)
 	rig_run_idle(&rig);
 	wait_ms(1000);
 	T_EQ(bound("a"), 0);
-	says("a", 0, "gang.incomplete", "3 of 4");
+	check_reason("a", 0, "gang.incomplete", "3 of 4");
 	rig_close(&rig);
 }
 
@@ -335,7 +336,7 @@ T_CASE(members_that_contradict_each_other_wait)
 	rig_deliver_all(&rig);
 	rig_run_idle(&rig);
 	T_EQ(bound("b"), 0);
-	says("b", 0, "gang.disagrees", "gang-min");
+	check_reason("b", 0, "gang.disagrees", "gang-min");
 	member("b", 1, 2, "1");
 	rig_deliver_all(&rig);
 	rig_run_idle(&rig);
@@ -353,7 +354,7 @@ T_CASE(a_replaced_member_is_tried)
 	members("a", 2, 3, 3, "8");
 	for (uint32_t i = 0; i < 60; i++)
 		wait_ms(1000);
-	says("a", 0, "gang.room", "Insufficient cpu");
+	check_reason("a", 0, "gang.room", "Insufficient cpu");
 	member("a", 2, 3, "4");
 	rig_deliver_all(&rig);
 	rig_run_idle(&rig);

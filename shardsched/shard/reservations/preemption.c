@@ -145,7 +145,7 @@ enum preemption_result preemption_try(struct sched *sched, struct sched_pod *pod
                                       struct cycle_outcome *outcome, uint64_t *refused_by)
 {
 	struct preempt_outcome found = {.code = VERDICT_UNSCHEDULABLE};
-	enum preemption_result said;
+	enum preemption_result result;
 	struct pl_err err = {0};
 
 	if (pod_plan(sched, pod) != NULL || plan_is_sent(pod->victim_of))
@@ -154,15 +154,15 @@ enum preemption_result preemption_try(struct sched *sched, struct sched_pod *pod
 		return PREEMPTION_NONE;
 	if (awaits_remote_state(sched, pod))
 		return PREEMPTION_DONE;
-	said = find_or_wait(sched, pod, draw, asked, outcome, &found);
-	if (said != PREEMPTION_NONE)
-		return said;
+	result = find_or_wait(sched, pod, draw, asked, outcome, &found);
+	if (result != PREEMPTION_NONE)
+		return result;
 	if (found.waits) {
 		retry_soon(sched, pod);
 		return PREEMPTION_WAITS;
 	}
 	if (found.code == VERDICT_ERROR) { /* whether it helps is not known */
-		(void)pl_err_set(&err, PL_NOMEM, "look for pods that may have to go");
+		(void)pl_err_set(&err, PL_NOMEM, "look for victims");
 		report_trouble(sched, &err);
 		return PREEMPTION_WAITS;
 	}

@@ -78,7 +78,7 @@ static void end(uint32_t i)
 	terminated_ever++;
 }
 
-/* -- what must always be so -------------------------------------------------- */
+/* -- invariants -------------------------------------------------------------- */
 
 struct random_sums {
 	int64_t pods, leaving, holds;
@@ -194,7 +194,7 @@ static bool is_calm(void)
 }
 
 /* Pods on nodes of other shards. */
-static void count_abroad(void)
+static void count_remote(void)
 {
 	for (uint32_t n = 0; n < NODES; n++) {
 		uint32_t p = partition_of_name(node_name(n));
@@ -237,7 +237,7 @@ static void calm_down(void)
 
 		T_EQ(state_of(i, &phase).nominated_node.len, 0);
 	}
-	count_abroad();
+	count_remote();
 	for (uint32_t n = 0; n < NODES; n++)
 		T_EQ(rig_alloc(&rig, partition_of_name(node_name(n)), node_name(n)).holds,
 		     0);
@@ -265,7 +265,7 @@ T_CASE_SECONDS(shards_preempt_on_each_others_nodes, 200)
 		}
 		close_all();
 	}
-	printf("%" PRIu64 " made room, %" PRIu64 " ended, %" PRIu64 " abroad, %" PRIu64
+	printf("%" PRIu64 " made room, %" PRIu64 " ended, %" PRIu64 " remote, %" PRIu64
 	       " conflicts, %" PRIu64 " views, %" PRIu64 " moves, %" PRIu64
 	       " answers lost, %" PRIu64 " renewed, %" PRIu64 " lapsed\n",
 	       preempted, terminated_ever, remote_ever, conflicts_ever, views_ever,

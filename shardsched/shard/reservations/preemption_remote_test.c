@@ -241,7 +241,7 @@ T_CASE(the_least_important_pod_looks_at_no_remote_nodes)
 	down();
 }
 
-/* -- what is ours and not known ---------------------------------------------- */
+/* -- owned pods that are not known ------------------------------------------- */
 
 static unsigned leaving_from(uint32_t p, const char *node)
 {
@@ -397,7 +397,7 @@ T_CASE(room_that_was_taken_is_made_elsewhere)
 	rig_close(&rig);
 }
 
-/* -- who can not be told ----------------------------------------------------- */
+/* -- victims that cannot be told --------------------------------------------- */
 
 /* Two nodes; on the cheaper one stands a pod whose state is gone. */
 static void up_with_a_stateless(uint32_t p)

@@ -54,7 +54,7 @@ T_CASE(many_victims_leave_in_several_transactions)
 	down();
 }
 
-/* -- who has to go, and wants room himself ----------------------------------- */
+/* -- victims that want room themselves --------------------------------------- */
 
 enum { LOWS = 40 };
 

@@ -45,7 +45,7 @@ static void answer(unsigned out)
 }
 
 /* The txn that is not answered; RIG_OUT_MAX: there is none. */
-static unsigned settle_but(void)
+static unsigned run_all_but(void)
 {
 	kept = RIG_OUT_MAX;
 	for (unsigned round = 0; round < 30; round++) {
@@ -80,10 +80,10 @@ T_CASE(a_victim_counts_until_it_leaves)
 
 	rig_priority = 10;
 	rig_pod(&rig, 1, "high", "2", "");
-	plan = settle_but();
+	plan = run_all_but();
 	T_TRUE(plan != RIG_OUT_MAX);
 	rig_replica(&rig, 1, "db-1", "500m", APART);
-	T_EQ(settle_but(), plan);
+	T_EQ(run_all_but(), plan);
 	T_TRUE(has_phase("db-0", STATE_BOUND));
 	T_TRUE(!has_phase("db-1", STATE_BOUND));
 

@@ -45,7 +45,7 @@ static enum pl_code print_pod_state(struct sched *sched, struct shard_txn *txn,
                                     struct pl_span *out, struct pl_err *err)
 {
 	const struct sched_pod *pod = plan->pod;
-	const struct sched_reservation *hold = reservation_of_pod(plan->node, pod);
+	const struct sched_reservation *reservation = reservation_of_pod(plan->node, pod);
 	char message[MESSAGE_SIZE];
 	char uid[UUID_TEXT_LEN];
 	struct pod_state state = {
@@ -67,7 +67,7 @@ static enum pl_code print_pod_state(struct sched *sched, struct shard_txn *txn,
 	state.message = pl_span_str(message);
 	nomination_state(sched, pod, &state);
 	/* the nomination is in this txn's alloc */
-	if (hold != NULL && hold->state == RESERVATION_ADDING) {
+	if (reservation != NULL && reservation->state == RESERVATION_ADDING) {
 		state.nominated_cluster = sched_text(sched, plan->node->key[0]);
 		state.nominated_node = sched_text(sched, plan->node->key[1]);
 	}

@@ -40,62 +40,63 @@ static bool is_of_spec(const struct node_reservation *is, const struct spec *spe
 
 /* -- in the snapshot --------------------------------------------------------- */
 
-void reservation_hide(struct sched *sched, struct sched_reservation *hold)
+void reservation_hide(struct sched *sched, struct sched_reservation *reservation)
 {
-	if (hold->number == SNAPSHOT_NONE)
+	if (reservation->number == SNAPSHOT_NONE)
 		return;
-	if (hold->nominates)
-		snapshot_nominate_end(&sched->snapshot, hold->number);
+	if (reservation->nominates)
+		snapshot_nominate_end(&sched->snapshot, reservation->number);
 	else
-		snapshot_unreserve(&sched->snapshot, hold->number);
-	hold->number = SNAPSHOT_NONE;
-	hold->nominates = false;
+		snapshot_unreserve(&sched->snapshot, reservation->number);
+	reservation->number = SNAPSHOT_NONE;
+	reservation->nominates = false;
 }
 
-static bool is_nomination(const struct sched_reservation *hold)
+static bool is_nomination(const struct sched_reservation *reservation)
 {
-	return hold->pod != NULL && hold->pod->spec != NULL &&
-	       is_of_spec(&hold->is, hold->pod->spec);
+	return reservation->pod != NULL && reservation->pod->spec != NULL &&
+	       is_of_spec(&reservation->is, reservation->pod->spec);
 }
 
 static enum pl_code show_in_snapshot(struct sched *sched, const struct sched_node *node,
-                                     struct sched_reservation *hold, struct pl_err *err)
+                                     struct sched_reservation *reservation,
+                                     struct pl_err *err)
 {
 	struct pod_on_node on = {0};
 	enum pl_code code;
 
-	if (hold->number != SNAPSHOT_NONE || reservation_goes(hold) ||
+	if (reservation->number != SNAPSHOT_NONE || reservation_goes(reservation) ||
 	    node->slot == SNAPSHOT_NONE || !node_is_counted(node))
 		return PL_OK;
-	hold->nominates = is_nomination(hold);
-	if (hold->nominates) {
-		on.spec = hold->pod->spec;
-		on.name = hold->pod->key[2];
-		code = rules_see_namespace(sched, hold->pod->key[1]);
+	reservation->nominates = is_nomination(reservation);
+	if (reservation->nominates) {
+		on.spec = reservation->pod->spec;
+		on.name = reservation->pod->key[2];
+		code = rules_see_namespace(sched, reservation->pod->key[1]);
 		if (code == PL_OK)
-			code = pod_uid_take(sched, hold->pod, &on.uid, err);
+			code = pod_uid_take(sched, reservation->pod, &on.uid, err);
 		if (code == PL_OK)
 			code = snapshot_nominate(&sched->snapshot, node->slot, &on,
-			                         &hold->number, err);
+			                         &reservation->number, err);
 		strings_unref(&sched->model.strings, on.uid);
 	} else {
-		code = snapshot_reserve(&sched->snapshot, node->slot, &hold->is,
-		                        &hold->number, err);
+		code = snapshot_reserve(&sched->snapshot, node->slot, &reservation->is,
+		                        &reservation->number, err);
 	}
 	if (code != PL_OK) {
-		hold->number = SNAPSHOT_NONE;
-		hold->nominates = false;
+		reservation->number = SNAPSHOT_NONE;
+		reservation->nominates = false;
 	}
 	return code;
 }
 
 /* Without the reservation the node would seem emptier than it is. */
 void reservation_show(struct sched *sched, struct sched_node *node,
-                      struct sched_reservation *hold)
+                      struct sched_reservation *reservation)
 {
 	struct pl_err err = {0};
 
-	if (show_in_snapshot(sched, node, hold, &err) == PL_OK)
+	if (show_in_snapshot(sched, node, reservation, &err) == PL_OK)
 		return;
 	node_snapshot_failed(sched, node, &err);
 }
@@ -105,25 +106,25 @@ enum pl_code reservations_show(struct sched *sched, struct sched_node *node,
 {
 	enum pl_code code = PL_OK;
 
-	for (uint32_t i = 0; i < node->holds && code == PL_OK; i++)
-		code = show_in_snapshot(sched, node, &node->hold[i], err);
+	for (uint32_t i = 0; i < node->reservations && code == PL_OK; i++)
+		code = show_in_snapshot(sched, node, &node->reservation[i], err);
 	return code;
 }
 
 void reservations_hide(struct sched *sched, struct sched_node *node)
 {
-	for (uint32_t i = 0; i < node->holds; i++)
-		reservation_hide(sched, &node->hold[i]);
+	for (uint32_t i = 0; i < node->reservations; i++)
+		reservation_hide(sched, &node->reservation[i]);
 }
 
-/* -- what becomes of a pod's ------------------------------------------------- */
+/* -- nominations of a pod ---------------------------------------------------- */
 
 struct sched_reservation *reservation_of_pod(const struct sched_node *node,
                                              const struct sched_pod *pod)
 {
-	for (uint32_t i = 0; i < node->holds; i++)
-		if (node->hold[i].pod == pod)
-			return &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++)
+		if (node->reservation[i].pod == pod)
+			return &node->reservation[i];
 	return NULL;
 }
 
@@ -144,14 +145,14 @@ static struct sched_node *holding_node(const struct sched *sched,
 /* Calls fn for each reservation of the pod. */
 static void each_holding_node(struct sched *sched, struct sched_pod *pod,
                               void (*fn)(struct sched *sched, struct sched_node *node,
-                                         struct sched_reservation *hold))
+                                         struct sched_reservation *reservation))
 {
-	struct sched_reservation *hold;
+	struct sched_reservation *reservation;
 
 	if (pod->reserved_by == 1 && pod->nominated != NULL) {
-		hold = reservation_of_pod(pod->nominated, pod);
-		PL_ASSERT(hold != NULL);
-		fn(sched, pod->nominated, hold);
+		reservation = reservation_of_pod(pod->nominated, pod);
+		PL_ASSERT(reservation != NULL);
+		fn(sched, pod->nominated, reservation);
 		return;
 	}
 	/* Searched from the start each time, since fn may remove reservations. */
@@ -173,9 +174,9 @@ static bool is_decided_here(const struct sched_node *node, const struct sched_po
 
 /* The reservation is not wanted, as far as this shard decides that. */
 static bool is_not_wanted(const struct sched *sched, const struct sched_node *node,
-                          const struct sched_reservation *hold)
+                          const struct sched_reservation *reservation)
 {
-	const struct sched_pod *pod = hold->pod;
+	const struct sched_pod *pod = reservation->pod;
 	const struct sched_partition *part = &sched->partition[pod->key[0]];
 
 	if (!part->owned || !part->open || part->quiet ||
@@ -186,33 +187,34 @@ static bool is_not_wanted(const struct sched *sched, const struct sched_node *no
 	return pod->rev[FACT_SPEC] == 0 || pod->spec == NULL || pod->listed > 0 ||
 	       (pod->phase != PHASE_NONE && pod->phase != STATE_PENDING) ||
 	       (pod->flags & (POD_HAS_NODE_NAME | POD_ENDED | POD_NO_PROFILE)) != 0 ||
-	       pod->nominated != node || !is_of_spec(&hold->is, pod->spec);
+	       pod->nominated != node || !is_of_spec(&reservation->is, pod->spec);
 }
 
 void reservation_reconcile(struct sched *sched, struct sched_node *node,
-                           struct sched_reservation *hold)
+                           struct sched_reservation *reservation)
 {
-	bool gone = reservation_goes(hold);
+	bool gone = reservation_goes(reservation);
 
-	if (hold->kind != ALLOC_RESERVATION_NOMINATED)
+	if (reservation->kind != ALLOC_RESERVATION_NOMINATED)
 		return;
-	reservation_watch(sched, node, hold);
-	hold->taken = is_decided_here(node, hold->pod);
-	hold->unwanted =
-		hold->unwanted || (!hold->taken && is_not_wanted(sched, node, hold));
-	if (!reservation_goes(hold))
-		reservation_show(sched, node, hold);
+	reservation_watch(sched, node, reservation);
+	reservation->taken = is_decided_here(node, reservation->pod);
+	reservation->unwanted =
+		reservation->unwanted ||
+		(!reservation->taken && is_not_wanted(sched, node, reservation));
+	if (!reservation_goes(reservation))
+		reservation_show(sched, node, reservation);
 	else if (!gone)
-		reservation_hide(sched, hold);
-	if (!gone && hold->unwanted && node->slot != SNAPSHOT_NONE)
+		reservation_hide(sched, reservation);
+	if (!gone && reservation->unwanted && node->slot != SNAPSHOT_NONE)
 		emit_queue_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
 	node_set_ready(sched, node);
 }
 
 void reservation_leave(struct sched *sched, struct sched_node *node,
-                       struct sched_reservation *hold)
+                       struct sched_reservation *reservation)
 {
-	reservation_hide(sched, hold);
+	reservation_hide(sched, reservation);
 	if (node->slot != SNAPSHOT_NONE)
 		emit_queue_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
 	node_set_ready(sched, node);
@@ -221,12 +223,13 @@ void reservation_leave(struct sched *sched, struct sched_node *node,
 void reservation_give_up(struct sched *sched, struct sched_node *node,
                          const struct sched_pod *pod)
 {
-	struct sched_reservation *hold = reservation_of_pod(node, pod);
+	struct sched_reservation *reservation = reservation_of_pod(node, pod);
 
-	if (hold == NULL || reservation_is_planned(hold) || reservation_goes(hold))
+	if (reservation == NULL || reservation_is_planned(reservation) ||
+	    reservation_goes(reservation))
 		return;
-	hold->unwanted = true;
-	reservation_leave(sched, node, hold);
+	reservation->unwanted = true;
+	reservation_leave(sched, node, reservation);
 }
 
 void reservations_reconcile_pod(struct sched *sched, struct sched_pod *pod)
@@ -237,29 +240,29 @@ void reservations_reconcile_pod(struct sched *sched, struct sched_pod *pod)
 
 void reservations_reconcile_node(struct sched *sched, struct sched_node *node)
 {
-	for (uint32_t i = 0; i < node->holds; i++) {
-		struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		struct sched_reservation *reservation = &node->reservation[i];
 
-		if (hold->pod != NULL && hold->pod->spec == NULL &&
-		    !pod_is_owned(sched, hold->pod))
-			spec_reads_want(sched, hold->pod, node->rev[FACT_ALLOC]);
-		reservation_reconcile(sched, node, hold);
+		if (reservation->pod != NULL && reservation->pod->spec == NULL &&
+		    !pod_is_owned(sched, reservation->pod))
+			spec_reads_want(sched, reservation->pod, node->rev[FACT_ALLOC]);
+		reservation_reconcile(sched, node, reservation);
 	}
 }
 
 /* on_learn_spec shows it again */
 static void on_forget_spec(struct sched *sched, struct sched_node *node,
-                           struct sched_reservation *hold)
+                           struct sched_reservation *reservation)
 {
 	(void)node;
-	reservation_hide(sched, hold);
+	reservation_hide(sched, reservation);
 }
 
 static void on_learn_spec(struct sched *sched, struct sched_node *node,
-                          struct sched_reservation *hold)
+                          struct sched_reservation *reservation)
 {
-	reservation_hide(sched, hold);
-	reservation_show(sched, node, hold);
+	reservation_hide(sched, reservation);
+	reservation_show(sched, node, reservation);
 }
 
 void reservations_forget_spec(struct sched *sched, struct sched_pod *pod)
@@ -296,12 +299,13 @@ static void retry_pod(struct sched *sched, struct sched_pod *pod)
 
 void reservations_retry_nominated(struct sched *sched, struct sched_node *node)
 {
-	for (uint32_t i = 0; i < node->holds && node->slot != SNAPSHOT_NONE; i++) {
-		const struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations && node->slot != SNAPSHOT_NONE; i++) {
+		const struct sched_reservation *reservation = &node->reservation[i];
 
-		if (hold->pod != NULL && hold->nominates && !reservation_goes(hold) &&
-		    has_room_for(sched, node, hold->pod->spec->requests))
-			retry_pod(sched, hold->pod);
+		if (reservation->pod != NULL && reservation->nominates &&
+		    !reservation_goes(reservation) &&
+		    has_room_for(sched, node, reservation->pod->spec->requests))
+			retry_pod(sched, reservation->pod);
 	}
 }
 
@@ -317,25 +321,25 @@ static void end_nomination(struct sched *sched, struct sched_node *node,
 	pod->nominated = pod->reserved_by == 0 ? NULL : holding_node(sched, pod, 0);
 }
 
-void reservation_free(struct sched *sched, struct sched_reservation *hold)
+void reservation_free(struct sched *sched, struct sched_reservation *reservation)
 {
-	strings_unref(&sched->model.strings, hold->key[0]);
-	strings_unref(&sched->model.strings, hold->key[1]);
-	model_unref(&sched->model, MODEL_RESOURCES, hold->is.amounts);
-	model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
+	strings_unref(&sched->model.strings, reservation->key[0]);
+	strings_unref(&sched->model.strings, reservation->key[1]);
+	model_unref(&sched->model, MODEL_RESOURCES, reservation->is.amounts);
+	model_unref(&sched->model, MODEL_RESOURCES, reservation->rest.amounts);
 }
 
 /* The reservation stands on no node any more. */
 void reservation_end(struct sched *sched, struct sched_node *node,
-                     struct sched_reservation *hold)
+                     struct sched_reservation *reservation)
 {
-	bool shown = hold->number != SNAPSHOT_NONE;
-	struct sched_pod *pod = hold->pod;
+	bool shown = reservation->number != SNAPSHOT_NONE;
+	struct sched_pod *pod = reservation->pod;
 
-	reservation_hide(sched, hold);
+	reservation_hide(sched, reservation);
 	if (shown && node->slot != SNAPSHOT_NONE)
 		emit_queue_event(sched, QUEUE_EV_POD_REMOVED, node->slot);
-	reservation_free(sched, hold);
+	reservation_free(sched, reservation);
 	if (pod == NULL)
 		return;
 	end_nomination(sched, node, pod);
@@ -343,6 +347,6 @@ void reservation_end(struct sched *sched, struct sched_node *node,
 		retry_pod(sched, pod);
 	pending_status_owe(sched, pod);
 	if (!reservation_is_planned(
-		    hold)) /* else its plan ends, perhaps because the pod does */
+		    reservation)) /* else its plan ends, perhaps because the pod does */
 		pod_reconcile(sched, pod);
 }

@@ -66,7 +66,7 @@ struct sched_reservations {
 	uint32_t count;
 };
 
-static inline void reservation_set_state(struct sched_reservation *hold,
+static inline void reservation_set_state(struct sched_reservation *reservation,
                                          enum reservation_state to)
 {
 	static const uint8_t from[] = {
@@ -82,34 +82,37 @@ static inline void reservation_set_state(struct sched_reservation *hold,
 		[RESERVATION_SHRINKING] = 1 << RESERVATION_STANDS,
 	};
 
-	PL_ASSERT((from[to] >> hold->state & 1) != 0);
-	hold->state = to;
+	PL_ASSERT((from[to] >> reservation->state & 1) != 0);
+	reservation->state = to;
 }
 
 /* The alloc that is put next is to be without it. */
-static inline bool reservation_goes(const struct sched_reservation *hold)
+static inline bool reservation_goes(const struct sched_reservation *reservation)
 {
-	return hold->taken || hold->unwanted || hold->overdue;
+	return reservation->taken || reservation->unwanted || reservation->overdue;
 }
 
 /* The reservation is not in the store yet. */
-static inline bool reservation_is_planned(const struct sched_reservation *hold)
+static inline bool reservation_is_planned(const struct sched_reservation *reservation)
 {
-	return hold->state == RESERVATION_PLANNED || hold->state == RESERVATION_ADDING ||
-	       hold->state == RESERVATION_OMITTED;
+	return reservation->state == RESERVATION_PLANNED ||
+	       reservation->state == RESERVATION_ADDING ||
+	       reservation->state == RESERVATION_OMITTED;
 }
 
 /* The alloc that is being put is without it. */
-static inline bool reservation_is_out(const struct sched_reservation *hold)
+static inline bool reservation_is_out(const struct sched_reservation *reservation)
 {
-	return hold->state == RESERVATION_OMITTED || hold->state == RESERVATION_REMOVING;
+	return reservation->state == RESERVATION_OMITTED ||
+	       reservation->state == RESERVATION_REMOVING;
 }
 
 /* The reservation is in the node's sums, and in the alloc that is printed. */
-static inline bool reservation_counts(const struct sched_reservation *hold)
+static inline bool reservation_counts(const struct sched_reservation *reservation)
 {
-	return hold->state == RESERVATION_ADDING || hold->state == RESERVATION_STANDS ||
-	       hold->state == RESERVATION_SHRINKING;
+	return reservation->state == RESERVATION_ADDING ||
+	       reservation->state == RESERVATION_STANDS ||
+	       reservation->state == RESERVATION_SHRINKING;
 }
 
 /* The reservations of an alloc; their pods are found or made, so that nothing fails
@@ -117,13 +120,13 @@ static inline bool reservation_counts(const struct sched_reservation *hold)
 PL_NODISCARD enum pl_code reservations_read(struct sched *sched,
                                             const struct alloc *alloc,
                                             struct sched_reservations *out);
-void reservations_free(struct sched *sched, struct sched_reservations *holds);
+void reservations_free(struct sched *sched, struct sched_reservations *reservations);
 /* The node has exactly these. */
 bool reservations_equal(const struct sched_node *node,
-                        const struct sched_reservations *holds);
+                        const struct sched_reservations *reservations);
 /* The node has these from now on; takes them over. */
 void reservations_set(struct sched *sched, struct sched_node *node,
-                      struct sched_reservations *holds);
+                      struct sched_reservations *reservations);
 void reservations_clear(struct sched *sched, struct sched_node *node);
 
 /* Called when the node enters the snapshot, and when it leaves. */
@@ -163,14 +166,15 @@ uint64_t reservations_deadline_ms(const struct sched *sched);
 /* The reservation, its node, or the pod's partition has changed: its time is worked out
  * anew. */
 void reservation_watch(struct sched *sched, const struct sched_node *node,
-                       const struct sched_reservation *hold);
+                       const struct sched_reservation *reservation);
 /* The next alloc that is put is to have a later deadline. */
-bool reservation_renews(const struct sched *sched, const struct sched_reservation *hold);
+bool reservation_renews(const struct sched *sched,
+                        const struct sched_reservation *reservation);
 /* The reservation is in the alloc that is being put; that alloc was applied. */
-void reservation_renew(const struct sched *sched, struct sched_reservation *hold);
-void reservation_renewed(struct sched *sched, struct sched_reservation *hold);
+void reservation_renew(const struct sched *sched, struct sched_reservation *reservation);
+void reservation_renewed(struct sched *sched, struct sched_reservation *reservation);
 
-/* -- what the pod's state says of it (reservation_state.c) ------------------- */
+/* -- the pod's state (reservation_state.c) ----------------------------------- */
 
 /* The nomination that the state of a waiting pod of this shard has to name now. */
 void nomination_state(const struct sched *sched, const struct sched_pod *pod,
@@ -193,7 +197,7 @@ bool nomination_lists_remote(struct sched *sched, const struct sched_pod *pod);
 void nomination_ended_text(const struct sched *sched, const uint32_t node[2], char *out,
                            size_t size);
 
-/* -- gangs' (reservation_gang.c) --------------------------------------------- */
+/* -- reservations of gangs (reservation_gang.c) ------------------------------ */
 
 /* Nothing else is put on a node while a gang has a reservation there. */
 bool reservations_close_node(const struct sched_node *node);
@@ -218,24 +222,24 @@ void reservation_unplan_gang(struct sched *sched, struct sched_node *node,
 void reservations_unplan_gangs(struct sched *sched, struct sched_node *node);
 /* The reservation is in the alloc that is being put. */
 void reservation_send_gang(struct sched *sched, struct sched_node *node,
-                           struct sched_reservation *hold);
+                           struct sched_reservation *reservation);
 /* The alloc that is put next is without the reservation, or reserves only rest (taken
  * over). reservation_untake_gang takes either back. */
-void reservation_take_gang(struct sched *sched, struct sched_reservation *hold);
-void reservation_shrink_gang(struct sched_reservation *hold,
+void reservation_take_gang(struct sched *sched, struct sched_reservation *reservation);
+void reservation_shrink_gang(struct sched_reservation *reservation,
                              struct node_reservation *rest);
 void reservation_untake_gang(struct sched *sched, struct sched_node *node,
-                             struct sched_reservation *hold);
+                             struct sched_reservation *reservation);
 
 /* -- used by the reservation_*.c files only ---------------------------------- */
 
-void reservation_hide(struct sched *sched, struct sched_reservation *hold);
+void reservation_hide(struct sched *sched, struct sched_reservation *reservation);
 /* The reservation goes from now on: other pods may see its room. */
 void reservation_leave(struct sched *sched, struct sched_node *node,
-                       struct sched_reservation *hold);
+                       struct sched_reservation *reservation);
 /* Adds the reservation to the node's sums, or subtracts it. */
 void reservation_sum(const struct sched *sched, struct sched_node *node,
-                     const struct sched_reservation *hold, bool add);
+                     const struct sched_reservation *reservation, bool add);
 /* Interned, with a reference; uses sched's arena. NULL: no memory. */
 const struct resources *reservation_resources(struct sched *sched,
                                               const struct alloc_amounts *used);
@@ -248,17 +252,17 @@ void reservation_drop_at(struct sched *sched, struct sched_node *node, uint32_t 
 
 /* Works out whether it goes. */
 void reservation_reconcile(struct sched *sched, struct sched_node *node,
-                           struct sched_reservation *hold);
+                           struct sched_reservation *reservation);
 /* Adds it to the snapshot if the node is a member; if that fails the node leaves the
  * snapshot. */
 void reservation_show(struct sched *sched, struct sched_node *node,
-                      struct sched_reservation *hold);
+                      struct sched_reservation *reservation);
 /* Called once the reservation stands on no node any more: frees it, and reconciles its
  * pod. */
 void reservation_end(struct sched *sched, struct sched_node *node,
-                     struct sched_reservation *hold);
+                     struct sched_reservation *reservation);
 /* Frees what it refers to. */
-void reservation_free(struct sched *sched, struct sched_reservation *hold);
+void reservation_free(struct sched *sched, struct sched_reservation *reservation);
 
 /* -- nominations that are made here ------------------------------------------ */
 

@@ -43,9 +43,9 @@ const struct resources *reservation_resources(struct sched *sched,
 }
 
 void reservation_sum(const struct sched *sched, struct sched_node *node,
-                     const struct sched_reservation *hold, bool add)
+                     const struct sched_reservation *reservation, bool add)
 {
-	const struct resources *amounts = hold->is.amounts;
+	const struct resources *amounts = reservation->is.amounts;
 	struct sched_sums *used = &node->used;
 	uint64_t sign = add ? 1 : UINT64_MAX;
 
@@ -53,8 +53,8 @@ void reservation_sum(const struct sched *sched, struct sched_node *node,
 	used->memory += sign * (uint64_t)amounts->memory;
 	used->storage += sign * (uint64_t)amounts->storage;
 	used->pods += sign * (uint64_t)amounts->pods;
-	used->nonzero_cpu_milli += sign * (uint64_t)hold->is.nonzero_cpu_milli;
-	used->nonzero_memory += sign * (uint64_t)hold->is.nonzero_memory;
+	used->nonzero_cpu_milli += sign * (uint64_t)reservation->is.nonzero_cpu_milli;
+	used->nonzero_memory += sign * (uint64_t)reservation->is.nonzero_memory;
 	for (uint64_t i = 0; i < amounts->count; i++)
 		used->scalars += sign * (uint64_t)amounts->row[i].amount *
 		                 pl_hash(sched_text(sched, amounts->row[i].name));
@@ -63,19 +63,19 @@ void reservation_sum(const struct sched *sched, struct sched_node *node,
 
 /* -- from the alloc ---------------------------------------------------------- */
 
-void reservations_free(struct sched *sched, struct sched_reservations *holds)
+void reservations_free(struct sched *sched, struct sched_reservations *reservations)
 {
-	for (uint32_t i = 0; i < holds->count; i++) {
-		struct sched_pod *pod = holds->at[i].pod;
+	for (uint32_t i = 0; i < reservations->count; i++) {
+		struct sched_pod *pod = reservations->at[i].pod;
 
-		reservation_free(sched, &holds->at[i]);
+		reservation_free(sched, &reservations->at[i]);
 		if (pod == NULL)
 			continue;
 		pod->reserved_by--;
 		pod_tidy(sched, pod);
 	}
-	free(holds->at);
-	*holds = (struct sched_reservations){0};
+	free(reservations->at);
+	*reservations = (struct sched_reservations){0};
 }
 
 static enum pl_code read_reservation(struct sched *sched,
@@ -135,12 +135,12 @@ static bool is_same_reservation(const struct sched_reservation *a,
 }
 
 bool reservations_equal(const struct sched_node *node,
-                        const struct sched_reservations *holds)
+                        const struct sched_reservations *reservations)
 {
-	bool same = node->holds == holds->count;
+	bool same = node->reservations == reservations->count;
 
-	for (uint32_t i = 0; same && i < holds->count; i++)
-		same = is_same_reservation(&node->hold[i], &holds->at[i]);
+	for (uint32_t i = 0; same && i < reservations->count; i++)
+		same = is_same_reservation(&node->reservation[i], &reservations->at[i]);
 	return same;
 }
 
@@ -170,36 +170,37 @@ static void carry_state(struct sched_node *node, const struct sched_reservation 
 static bool is_kept_planned(const struct sched_node *node,
                             const struct sched_reservation *old)
 {
-	for (uint32_t i = 0; i < node->holds; i++)
-		if (is_same_reservation(&node->hold[i], old))
+	for (uint32_t i = 0; i < node->reservations; i++)
+		if (is_same_reservation(&node->reservation[i], old))
 			return true;
 	return false;
 }
 
 void reservations_set(struct sched *sched, struct sched_node *node,
-                      struct sched_reservations *holds)
+                      struct sched_reservations *reservations)
 {
-	struct sched_reservation *old = node->hold;
-	uint32_t olds = node->holds;
+	struct sched_reservation *old = node->reservation;
+	uint32_t olds = node->reservations;
 
-	if (olds == 0 && holds->count == 0)
+	if (olds == 0 && reservations->count == 0)
 		return;
 	for (uint32_t i = 0; i < olds; i++) {
 		PL_ASSERT(old[i].state == RESERVATION_STANDS &&
 		          old[i].rest.amounts == NULL && old[i].until_next == 0);
-		sched->gangs.holds -= old[i].kind == ALLOC_RESERVATION_GANG;
+		sched->gangs.reservations -= old[i].kind == ALLOC_RESERVATION_GANG;
 		reservation_sum(sched, node, &old[i], false);
 	}
-	node->hold = holds->at;
-	node->holds = node->reservation_cap = holds->count;
-	*holds = (struct sched_reservations){0};
+	node->reservation = reservations->at;
+	node->reservations = node->reservation_cap = reservations->count;
+	*reservations = (struct sched_reservations){0};
 	pl_list_del(&node->reserving);
-	if (node->holds > 0)
+	if (node->reservations > 0)
 		pl_list_add_tail(&sched->reserving, &node->reserving);
-	for (uint32_t i = 0; i < node->holds; i++) {
-		reservation_sum(sched, node, &node->hold[i], true);
-		sched->gangs.holds += node->hold[i].kind == ALLOC_RESERVATION_GANG;
-		carry_state(node, old, olds, &node->hold[i]);
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		reservation_sum(sched, node, &node->reservation[i], true);
+		sched->gangs.reservations +=
+			node->reservation[i].kind == ALLOC_RESERVATION_GANG;
+		carry_state(node, old, olds, &node->reservation[i]);
 	}
 	for (uint32_t i = 0; i < olds; i++) {
 		if (is_kept_planned(node, &old[i]))
@@ -207,9 +208,9 @@ void reservations_set(struct sched *sched, struct sched_node *node,
 		reservation_end(sched, node, &old[i]);
 	}
 	free(old);
-	for (uint32_t i = 0; i < node->holds; i++) {
-		reservation_show(sched, node, &node->hold[i]);
-		reservation_watch(sched, node, &node->hold[i]);
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		reservation_show(sched, node, &node->reservation[i]);
+		reservation_watch(sched, node, &node->reservation[i]);
 	}
 }
 
@@ -217,23 +218,23 @@ void reservations_set(struct sched *sched, struct sched_node *node,
 
 void reservation_drop_at(struct sched *sched, struct sched_node *node, uint32_t i)
 {
-	struct sched_reservation hold = node->hold[i];
+	struct sched_reservation reservation = node->reservation[i];
 
-	if (reservation_counts(&hold))
-		reservation_sum(sched, node, &hold, false);
-	sched->gangs.holds -= hold.kind == ALLOC_RESERVATION_GANG;
-	node->holds--;
-	memmove(&node->hold[i], &node->hold[i + 1],
-	        (node->holds - i) * sizeof *node->hold);
-	if (node->holds == 0)
+	if (reservation_counts(&reservation))
+		reservation_sum(sched, node, &reservation, false);
+	sched->gangs.reservations -= reservation.kind == ALLOC_RESERVATION_GANG;
+	node->reservations--;
+	memmove(&node->reservation[i], &node->reservation[i + 1],
+	        (node->reservations - i) * sizeof *node->reservation);
+	if (node->reservations == 0)
 		pl_list_del(&node->reserving);
-	reservation_end(sched, node, &hold);
+	reservation_end(sched, node, &reservation);
 }
 
 void reservations_clear(struct sched *sched, struct sched_node *node)
 {
-	while (node->holds > 0)
-		reservation_drop_at(sched, node, node->holds - 1);
+	while (node->reservations > 0)
+		reservation_drop_at(sched, node, node->reservations - 1);
 }
 
 /* -- nominations that are made here ------------------------------------------ */
@@ -270,24 +271,25 @@ enum pl_code reservation_room(struct sched_node *node)
 	uint32_t cap = node->reservation_cap < 2 ? 4 : node->reservation_cap * 2;
 	struct sched_reservation *grown;
 
-	if (node->holds < node->reservation_cap)
+	if (node->reservations < node->reservation_cap)
 		return PL_OK;
-	if (node->holds >= ALLOC_RESERVATIONS_MAX)
+	if (node->reservations >= ALLOC_RESERVATIONS_MAX)
 		return PL_LIMIT;
-	grown = pl_realloc(node->hold, cap * sizeof *grown);
+	grown = pl_realloc(node->reservation, cap * sizeof *grown);
 	if (grown == NULL)
 		return PL_NOMEM;
-	node->hold = grown;
+	node->reservation = grown;
 	node->reservation_cap = cap;
 	return PL_OK;
 }
 
 static struct alloc_reservation alloc_name(const struct sched *sched,
-                                           const struct sched_reservation *hold)
+                                           const struct sched_reservation *reservation)
 {
-	return (struct alloc_reservation){.kind = hold->kind,
-	                                  .namespace = sched_text(sched, hold->key[0]),
-	                                  .name = sched_text(sched, hold->key[1])};
+	return (struct alloc_reservation){.kind = reservation->kind,
+	                                  .namespace =
+	                                          sched_text(sched, reservation->key[0]),
+	                                  .name = sched_text(sched, reservation->key[1])};
 }
 
 /* At its place in the order; NULL: one of that name is there, for another pod. */
@@ -295,22 +297,22 @@ struct sched_reservation *reservation_insert(struct sched *sched, struct sched_n
                                              const struct sched_reservation *new)
 {
 	struct alloc_reservation name = alloc_name(sched, new), other;
-	uint32_t i = node->holds;
+	uint32_t i = node->reservations;
 
 	for (; i > 0; i--) {
-		other = alloc_name(sched, &node->hold[i - 1]);
+		other = alloc_name(sched, &node->reservation[i - 1]);
 		if (alloc_reservation_cmp(&other, &name) <= 0)
 			break;
 	}
 	if (i > 0 && alloc_reservation_cmp(&other, &name) == 0)
 		return NULL;
-	memmove(&node->hold[i + 1], &node->hold[i],
-	        (node->holds - i) * sizeof *node->hold);
-	node->hold[i] = *new;
-	sched->gangs.holds += new->kind == ALLOC_RESERVATION_GANG;
-	if (node->holds++ == 0)
+	memmove(&node->reservation[i + 1], &node->reservation[i],
+	        (node->reservations - i) * sizeof *node->reservation);
+	node->reservation[i] = *new;
+	sched->gangs.reservations += new->kind == ALLOC_RESERVATION_GANG;
+	if (node->reservations++ == 0)
 		pl_list_add_tail(&sched->reserving, &node->reserving);
-	return &node->hold[i];
+	return &node->reservation[i];
 }
 
 enum pl_code reservation_plan(struct sched *sched, struct sched_node *node,
@@ -322,27 +324,27 @@ enum pl_code reservation_plan(struct sched *sched, struct sched_node *node,
 	                                .until_ms = until_ms,
 	                                .number = SNAPSHOT_NONE,
 	                                .state = RESERVATION_PLANNED};
-	struct sched_reservation *hold = reservation_of_pod(node, pod);
+	struct sched_reservation *reservation = reservation_of_pod(node, pod);
 	enum pl_code code;
 
-	if (hold != NULL && !reservation_goes(hold))
+	if (reservation != NULL && !reservation_goes(reservation))
 		return PL_OK;
-	code = hold != NULL ? PL_BUSY : reservation_room(node);
+	code = reservation != NULL ? PL_BUSY : reservation_room(node);
 	if (code == PL_OK)
 		code = amounts_of_spec(sched, pod->spec, &new.is);
 	if (code != PL_OK)
 		return pl_err_set(err, code, "nominate a pod");
 	strings_ref(&sched->model.strings, new.key[0]);
 	strings_ref(&sched->model.strings, new.key[1]);
-	hold = reservation_insert(sched, node, &new);
-	if (hold == NULL) {
+	reservation = reservation_insert(sched, node, &new);
+	if (reservation == NULL) {
 		reservation_free(sched, &new);
 		return pl_err_set(err, PL_EXISTS,
 		                  "a pod of that name is nominated there");
 	}
 	pod->reserved_by++;
 	pod->nominated = node;
-	reservation_show(sched, node, hold);
+	reservation_show(sched, node, reservation);
 	if (node->slot == SNAPSHOT_NONE) {
 		reservation_unplan(sched, node, pod);
 		return pl_err_set(err, PL_NOMEM, "nominate a pod");
@@ -355,65 +357,67 @@ enum pl_code reservation_plan(struct sched *sched, struct sched_node *node,
 static struct sched_reservation *planned_reservation(const struct sched_node *node,
                                                      const struct sched_pod *pod)
 {
-	struct sched_reservation *hold = reservation_of_pod(node, pod);
+	struct sched_reservation *reservation = reservation_of_pod(node, pod);
 
-	return hold != NULL && reservation_is_planned(hold) ? hold : NULL;
+	return reservation != NULL && reservation_is_planned(reservation) ? reservation
+	                                                                  : NULL;
 }
 
 void reservation_send_planned(struct sched *sched, struct sched_node *node,
                               const struct sched_pod *pod)
 {
-	struct sched_reservation *hold = planned_reservation(node, pod);
+	struct sched_reservation *reservation = planned_reservation(node, pod);
 
-	if (hold == NULL)
+	if (reservation == NULL)
 		return;
-	reservation_set_state(hold, RESERVATION_ADDING);
-	hold->until_ms =
+	reservation_set_state(reservation, RESERVATION_ADDING);
+	reservation->until_ms =
 		/* the plan may have waited for its turn */
 		sched->wall_ms + RESERVATION_MS;
-	reservation_sum(sched, node, hold, true);
+	reservation_sum(sched, node, reservation, true);
 }
 
 void reservation_unsend_planned(struct sched *sched, struct sched_node *node,
                                 const struct sched_pod *pod)
 {
-	struct sched_reservation *hold = planned_reservation(node, pod);
+	struct sched_reservation *reservation = planned_reservation(node, pod);
 
-	if (hold == NULL || hold->state == RESERVATION_PLANNED)
+	if (reservation == NULL || reservation->state == RESERVATION_PLANNED)
 		return;
-	reservation_sum(sched, node, hold, false);
-	reservation_set_state(hold, RESERVATION_PLANNED);
+	reservation_sum(sched, node, reservation, false);
+	reservation_set_state(reservation, RESERVATION_PLANNED);
 }
 
 void reservation_planned_applied(struct sched *sched, struct sched_node *node,
                                  const struct sched_pod *pod)
 {
-	struct sched_reservation *hold = planned_reservation(node, pod);
+	struct sched_reservation *reservation = planned_reservation(node, pod);
 
-	if (hold == NULL)
+	if (reservation == NULL)
 		return;
-	reservation_set_state(hold, hold->state == RESERVATION_OMITTED
-	                                    ? RESERVATION_REMOVING
-	                                    : RESERVATION_STANDS);
-	reservation_reconcile(sched, node, hold);
+	reservation_set_state(reservation, reservation->state == RESERVATION_OMITTED
+	                                           ? RESERVATION_REMOVING
+	                                           : RESERVATION_STANDS);
+	reservation_reconcile(sched, node, reservation);
 }
 
 void reservation_unplan(struct sched *sched, struct sched_node *node,
                         const struct sched_pod *pod)
 {
-	struct sched_reservation *hold = planned_reservation(node, pod);
+	struct sched_reservation *reservation = planned_reservation(node, pod);
 
-	if (hold != NULL)
-		reservation_drop_at(sched, node, (uint32_t)(hold - node->hold));
+	if (reservation != NULL)
+		reservation_drop_at(sched, node,
+		                    (uint32_t)(reservation - node->reservation));
 }
 
 /* -- into the alloc ---------------------------------------------------------- */
 
 /* The pod waits at this node, but is not in the txn. */
 static bool is_left_out(const struct sched_node *node,
-                        const struct sched_reservation *hold)
+                        const struct sched_reservation *reservation)
 {
-	const struct sched_pod *pod = hold->pod;
+	const struct sched_pod *pod = reservation->pod;
 
 	return pod != NULL && pod->stage == POD_ASSUMED && pod->node == node &&
 	       alloc_entry_find(node, pod) == UINT32_MAX;
@@ -423,11 +427,11 @@ bool reservations_go(const struct sched *sched, const struct sched_node *node)
 {
 	if (node->slot == SNAPSHOT_NONE || node->scope == NODE_EXCLUDED)
 		return false;
-	for (uint32_t i = 0; i < node->holds; i++)
-		if ((reservation_goes(&node->hold[i]) ||
-		     reservation_renews(sched, &node->hold[i])) &&
-		    reservation_counts(&node->hold[i]) &&
-		    !is_left_out(node, &node->hold[i]))
+	for (uint32_t i = 0; i < node->reservations; i++)
+		if ((reservation_goes(&node->reservation[i]) ||
+		     reservation_renews(sched, &node->reservation[i])) &&
+		    reservation_counts(&node->reservation[i]) &&
+		    !is_left_out(node, &node->reservation[i]))
 			return true;
 	return false;
 }
@@ -436,99 +440,103 @@ bool reservations_go(const struct sched *sched, const struct sched_node *node)
 
 /* Exchanges what is reserved and what is left of it. */
 static void swap_amounts(struct sched *sched, struct sched_node *node,
-                         struct sched_reservation *hold)
+                         struct sched_reservation *reservation)
 {
-	struct node_reservation was = hold->is;
-	bool back = hold->state == RESERVATION_SHRINKING;
+	struct node_reservation was = reservation->is;
+	bool back = reservation->state == RESERVATION_SHRINKING;
 
-	reservation_sum(sched, node, hold, false);
-	hold->is = hold->rest;
-	hold->rest = was;
-	reservation_set_state(hold, back ? RESERVATION_STANDS : RESERVATION_SHRINKING);
-	reservation_sum(sched, node, hold, true);
+	reservation_sum(sched, node, reservation, false);
+	reservation->is = reservation->rest;
+	reservation->rest = was;
+	reservation_set_state(reservation,
+	                      back ? RESERVATION_STANDS : RESERVATION_SHRINKING);
+	reservation_sum(sched, node, reservation, true);
 }
 
 static void reservation_leave_out(struct sched *sched, struct sched_node *node,
-                                  struct sched_reservation *hold)
+                                  struct sched_reservation *reservation)
 {
-	reservation_set_state(hold, hold->state == RESERVATION_ADDING
-	                                    ? RESERVATION_OMITTED
-	                                    : RESERVATION_REMOVING);
-	reservation_sum(sched, node, hold, false);
+	reservation_set_state(reservation, reservation->state == RESERVATION_ADDING
+	                                           ? RESERVATION_OMITTED
+	                                           : RESERVATION_REMOVING);
+	reservation_sum(sched, node, reservation, false);
 }
 
 void reservations_send(struct sched *sched, struct sched_node *node)
 {
 	struct sched_reservation *last;
 
-	if (node->holds == 0)
+	if (node->reservations == 0)
 		return;
 	while (node->slot != SNAPSHOT_NONE &&
 	       (last = reservations_crowded_out(sched, node)) != NULL) {
 		reservation_leave_out(sched, node, last);
 	}
-	for (uint32_t i = 0; i < node->holds; i++) {
-		struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		struct sched_reservation *reservation = &node->reservation[i];
 
-		if (hold->rest.amounts != NULL && hold->state == RESERVATION_STANDS)
-			swap_amounts(sched, node, hold);
-		if (reservation_renews(sched, hold) && reservation_counts(hold))
-			reservation_renew(sched, hold);
-		if (!reservation_goes(hold) || !reservation_counts(hold) ||
-		    is_left_out(node, hold))
+		if (reservation->rest.amounts != NULL &&
+		    reservation->state == RESERVATION_STANDS)
+			swap_amounts(sched, node, reservation);
+		if (reservation_renews(sched, reservation) &&
+		    reservation_counts(reservation))
+			reservation_renew(sched, reservation);
+		if (!reservation_goes(reservation) || !reservation_counts(reservation) ||
+		    is_left_out(node, reservation))
 			continue;
-		reservation_leave_out(sched, node, hold);
+		reservation_leave_out(sched, node, reservation);
 	}
 }
 
 void reservations_unsend(struct sched *sched, struct sched_node *node)
 {
-	for (uint32_t i = 0; i < node->holds; i++) {
-		struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		struct sched_reservation *reservation = &node->reservation[i];
 
-		if (hold->state == RESERVATION_SHRINKING)
-			swap_amounts(sched, node, hold);
-		hold->until_next = 0;
-		if (hold->kind == ALLOC_RESERVATION_GANG &&
-		    hold->state == RESERVATION_ADDING) {
-			reservation_sum(sched, node, hold, false);
-			reservation_set_state(hold, RESERVATION_PLANNED);
+		if (reservation->state == RESERVATION_SHRINKING)
+			swap_amounts(sched, node, reservation);
+		reservation->until_next = 0;
+		if (reservation->kind == ALLOC_RESERVATION_GANG &&
+		    reservation->state == RESERVATION_ADDING) {
+			reservation_sum(sched, node, reservation, false);
+			reservation_set_state(reservation, RESERVATION_PLANNED);
 		}
-		reservation_untake_gang(sched, node, hold);
-		if (!reservation_is_out(hold))
+		reservation_untake_gang(sched, node, reservation);
+		if (!reservation_is_out(reservation))
 			continue;
-		reservation_set_state(hold, hold->state == RESERVATION_OMITTED
-		                                    ? RESERVATION_ADDING
-		                                    : RESERVATION_STANDS);
-		reservation_sum(sched, node, hold, true);
-		reservation_reconcile(sched, node, hold);
+		reservation_set_state(reservation,
+		                      reservation->state == RESERVATION_OMITTED
+		                              ? RESERVATION_ADDING
+		                              : RESERVATION_STANDS);
+		reservation_sum(sched, node, reservation, true);
+		reservation_reconcile(sched, node, reservation);
 	}
 }
 
 /* The smaller reservation stands. */
 static void apply_shrink(struct sched *sched, struct sched_node *node,
-                         struct sched_reservation *hold)
+                         struct sched_reservation *reservation)
 {
-	model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
-	hold->rest = (struct node_reservation){0};
-	reservation_set_state(hold, RESERVATION_STANDS);
-	reservation_hide(sched, hold);
-	reservation_show(sched, node, hold);
+	model_unref(&sched->model, MODEL_RESOURCES, reservation->rest.amounts);
+	reservation->rest = (struct node_reservation){0};
+	reservation_set_state(reservation, RESERVATION_STANDS);
+	reservation_hide(sched, reservation);
+	reservation_show(sched, node, reservation);
 }
 
 void reservations_sent(struct sched *sched, struct sched_node *node)
 {
-	for (uint32_t i = node->holds; i > 0; i--) {
-		struct sched_reservation *hold = &node->hold[i - 1];
+	for (uint32_t i = node->reservations; i > 0; i--) {
+		struct sched_reservation *reservation = &node->reservation[i - 1];
 
-		if (hold->kind == ALLOC_RESERVATION_GANG &&
-		    hold->state == RESERVATION_ADDING)
-			reservation_set_state(hold, RESERVATION_STANDS);
-		if (hold->state == RESERVATION_SHRINKING)
-			apply_shrink(sched, node, hold);
-		if (hold->until_next != 0)
-			reservation_renewed(sched, hold);
-		if (reservation_is_out(hold))
+		if (reservation->kind == ALLOC_RESERVATION_GANG &&
+		    reservation->state == RESERVATION_ADDING)
+			reservation_set_state(reservation, RESERVATION_STANDS);
+		if (reservation->state == RESERVATION_SHRINKING)
+			apply_shrink(sched, node, reservation);
+		if (reservation->until_next != 0)
+			reservation_renewed(sched, reservation);
+		if (reservation_is_out(reservation))
 			reservation_drop_at(sched, node, i - 1);
 	}
 }
@@ -543,10 +551,10 @@ static void scalar_insert(struct alloc_scalar *scalar, uint32_t count,
 }
 
 static enum pl_code print_reservation(struct sched *sched,
-                                      const struct sched_reservation *hold,
+                                      const struct sched_reservation *reservation,
                                       struct alloc_reservation *out)
 {
-	const struct resources *amounts = hold->is.amounts;
+	const struct resources *amounts = reservation->is.amounts;
 	struct alloc_scalar *scalar =
 		pl_arena_zalloc(&sched->arena, amounts->count + 1, sizeof *scalar);
 
@@ -558,19 +566,20 @@ static enum pl_code print_reservation(struct sched *sched,
 				      .name = sched_text(sched, amounts->row[i].name),
 				      .amount = amounts->row[i].amount});
 	*out = (struct alloc_reservation){
-		.kind = hold->kind,
-		.namespace = sched_text(sched, hold->key[0]),
-		.name = sched_text(sched, hold->key[1]),
-		.partition = hold->pod == NULL ? 0 : hold->pod->key[0],
+		.kind = reservation->kind,
+		.namespace = sched_text(sched, reservation->key[0]),
+		.name = sched_text(sched, reservation->key[1]),
+		.partition = reservation->pod == NULL ? 0 : reservation->pod->key[0],
 		.used = {.cpu_milli = amounts->cpu_milli,
 	                 .memory = amounts->memory,
 	                 .storage = amounts->storage,
 	                 .pods = amounts->pods,
-	                 .nonzero_cpu_milli = hold->is.nonzero_cpu_milli,
-	                 .nonzero_memory = hold->is.nonzero_memory,
+	                 .nonzero_cpu_milli = reservation->is.nonzero_cpu_milli,
+	                 .nonzero_memory = reservation->is.nonzero_memory,
 	                 .scalar = scalar,
 	                 .scalars = (uint32_t)amounts->count},
-		.until_ms = hold->until_next != 0 ? hold->until_next : hold->until_ms,
+		.until_ms = reservation->until_next != 0 ? reservation->until_next
+	                                                 : reservation->until_ms,
 	};
 	return PL_OK;
 }
@@ -578,19 +587,20 @@ static enum pl_code print_reservation(struct sched *sched,
 enum pl_code reservations_print(struct sched *sched, const struct sched_node *node,
                                 struct alloc *out)
 {
-	struct alloc_reservation *hold;
+	struct alloc_reservation *reservation;
 
-	if (node->holds == 0)
+	if (node->reservations == 0)
 		return PL_OK;
-	hold = pl_arena_zalloc(&sched->arena, node->holds, sizeof *hold);
-	if (hold == NULL)
+	reservation =
+		pl_arena_zalloc(&sched->arena, node->reservations, sizeof *reservation);
+	if (reservation == NULL)
 		return PL_NOMEM;
-	out->hold = hold;
-	for (uint32_t i = 0; i < node->holds; i++) {
-		if (!reservation_counts(&node->hold[i]))
+	out->hold = reservation;
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		if (!reservation_counts(&node->reservation[i]))
 			continue;
-		if (print_reservation(sched, &node->hold[i], &hold[out->holds++]) !=
-		    PL_OK)
+		if (print_reservation(sched, &node->reservation[i],
+		                      &reservation[out->holds++]) != PL_OK)
 			return PL_NOMEM;
 	}
 	return PL_OK;

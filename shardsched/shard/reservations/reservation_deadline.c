@@ -21,81 +21,82 @@
 
 /* The pod waits, and is this shard's. */
 static bool is_ours_and_wanted(const struct sched *sched,
-                               const struct sched_reservation *hold)
+                               const struct sched_reservation *reservation)
 {
-	const struct sched_pod *pod = hold->pod;
+	const struct sched_pod *pod = reservation->pod;
 	const struct sched_partition *part;
 
-	if (pod == NULL || reservation_is_planned(hold) || reservation_goes(hold))
+	if (pod == NULL || reservation_is_planned(reservation) ||
+	    reservation_goes(reservation))
 		return false;
 	part = &sched->partition[pod->key[0]];
 	return part->owned && part->open && !part->quiet &&
 	       (pod->flags & (POD_BAD_SPEC | POD_BAD_STATE)) == 0;
 }
 
-static uint64_t renew_ms(const struct sched_reservation *hold)
+static uint64_t renew_ms(const struct sched_reservation *reservation)
 {
 	const uint64_t before_ms = RESERVATION_GRACE_MS + RESERVATION_RENEW_MS;
 
-	return hold->over_ms > before_ms ? hold->over_ms - before_ms : 1;
+	return reservation->over_ms > before_ms ? reservation->over_ms - before_ms : 1;
 }
 
 /* When this shard has to do something for it; UINT64_MAX: now, or never. */
 static uint64_t due_ms(const struct sched *sched, const struct sched_node *node,
-                       const struct sched_reservation *hold)
+                       const struct sched_reservation *reservation)
 {
-	if (hold->kind != ALLOC_RESERVATION_NOMINATED || reservation_is_planned(hold) ||
-	    reservation_goes(hold))
+	if (reservation->kind != ALLOC_RESERVATION_NOMINATED ||
+	    reservation_is_planned(reservation) || reservation_goes(reservation))
 		return UINT64_MAX;
-	if (hold->over_ms == 0)
+	if (reservation->over_ms == 0)
 		return 0;
-	if (is_ours_and_wanted(sched, hold))
-		return hold->due ? UINT64_MAX : renew_ms(hold);
-	return node_is_local(sched, node) ? hold->over_ms : UINT64_MAX;
+	if (is_ours_and_wanted(sched, reservation))
+		return reservation->due ? UINT64_MAX : renew_ms(reservation);
+	return node_is_local(sched, node) ? reservation->over_ms : UINT64_MAX;
 }
 
 void reservation_watch(struct sched *sched, const struct sched_node *node,
-                       const struct sched_reservation *hold)
+                       const struct sched_reservation *reservation)
 {
-	uint64_t at_ms = due_ms(sched, node, hold);
+	uint64_t at_ms = due_ms(sched, node, reservation);
 
 	if (at_ms < sched->reservations_ms)
 		sched->reservations_ms = at_ms;
 }
 
 /* Only within a turn, when the time is known. */
-static void set_deadline(const struct sched *sched, struct sched_reservation *hold)
+static void set_deadline(const struct sched *sched, struct sched_reservation *reservation)
 {
-	int64_t left_ms = hold->until_ms - sched->wall_ms;
+	int64_t left_ms = reservation->until_ms - sched->wall_ms;
 
 	if (left_ms < 0)
 		left_ms = 0;
 	else if (left_ms > RESERVATION_MS)
 		left_ms = RESERVATION_MS;
-	hold->over_ms = sched->now_ms + (uint64_t)left_ms + RESERVATION_GRACE_MS;
+	reservation->over_ms = sched->now_ms + (uint64_t)left_ms + RESERVATION_GRACE_MS;
 }
 
 static void check_deadline(struct sched *sched, struct sched_node *node,
-                           struct sched_reservation *hold)
+                           struct sched_reservation *reservation)
 {
-	uint64_t at_ms = due_ms(sched, node, hold);
+	uint64_t at_ms = due_ms(sched, node, reservation);
 
 	if (at_ms == 0) {
-		set_deadline(sched, hold);
-		at_ms = due_ms(sched, node, hold);
+		set_deadline(sched, reservation);
+		at_ms = due_ms(sched, node, reservation);
 	}
 	if (at_ms > sched->now_ms) {
-		reservation_watch(sched, node, hold);
+		reservation_watch(sched, node, reservation);
 		return;
 	}
-	if (is_ours_and_wanted(sched, hold)) {
-		hold->due = true;
+	if (is_ours_and_wanted(sched, reservation)) {
+		reservation->due = true;
 		node_set_ready(sched, node);
 		return;
 	}
-	hold->overdue = true;
+	reservation->overdue = true;
 	sched->figures.lapsed++;
-	reservation_leave(sched, node, hold);
+	reservation_leave(sched, node, reservation);
 }
 
 void reservations_run(struct sched *sched)
@@ -107,8 +108,8 @@ void reservations_run(struct sched *sched)
 		struct sched_node *node =
 			PL_LIST_ITEM(link, struct sched_node, reserving);
 
-		for (uint32_t i = 0; i < node->holds; i++)
-			check_deadline(sched, node, &node->hold[i]);
+		for (uint32_t i = 0; i < node->reservations; i++)
+			check_deadline(sched, node, &node->reservation[i]);
 	}
 }
 
@@ -117,22 +118,23 @@ uint64_t reservations_deadline_ms(const struct sched *sched)
 	return sched->reservations_ms;
 }
 
-bool reservation_renews(const struct sched *sched, const struct sched_reservation *hold)
+bool reservation_renews(const struct sched *sched,
+                        const struct sched_reservation *reservation)
 {
-	return hold->due && is_ours_and_wanted(sched, hold);
+	return reservation->due && is_ours_and_wanted(sched, reservation);
 }
 
-void reservation_renew(const struct sched *sched, struct sched_reservation *hold)
+void reservation_renew(const struct sched *sched, struct sched_reservation *reservation)
 {
-	hold->until_next = sched->wall_ms + RESERVATION_MS;
+	reservation->until_next = sched->wall_ms + RESERVATION_MS;
 }
 
-void reservation_renewed(struct sched *sched, struct sched_reservation *hold)
+void reservation_renewed(struct sched *sched, struct sched_reservation *reservation)
 {
-	hold->until_ms = hold->until_next;
-	hold->until_next = 0;
-	hold->over_ms = 0;
-	hold->due = false;
+	reservation->until_ms = reservation->until_next;
+	reservation->until_next = 0;
+	reservation->over_ms = 0;
+	reservation->due = false;
 	sched->reservations_ms = 0;
 	sched->figures.renewed++;
 }

@@ -22,35 +22,35 @@ static void sub_amounts(struct node_amounts *left, const struct resources *amoun
 }
 
 /* The pod's spec is not known, so the node's row counts the amounts as used. */
-static bool is_of_unknown_pod(const struct sched_reservation *hold)
+static bool is_of_unknown_pod(const struct sched_reservation *reservation)
 {
-	return hold->number != SNAPSHOT_NONE &&
-	       hold->kind == ALLOC_RESERVATION_NOMINATED && !hold->nominates &&
-	       reservation_counts(hold);
+	return reservation->number != SNAPSHOT_NONE &&
+	       reservation->kind == ALLOC_RESERVATION_NOMINATED &&
+	       !reservation->nominates && reservation_counts(reservation);
 }
 
 /* The same, and the txn that is being made leaves it out. */
-static bool is_left_out(const struct sched_reservation *hold)
+static bool is_left_out(const struct sched_reservation *reservation)
 {
-	return hold->number != SNAPSHOT_NONE && !hold->nominates &&
-	       reservation_is_out(hold);
+	return reservation->number != SNAPSHOT_NONE && !reservation->nominates &&
+	       reservation_is_out(reservation);
 }
 
-static bool is_nominated(const struct sched_reservation *hold)
+static bool is_nominated(const struct sched_reservation *reservation)
 {
-	return hold->number != SNAPSHOT_NONE && hold->nominates &&
-	       reservation_counts(hold);
+	return reservation->number != SNAPSHOT_NONE && reservation->nominates &&
+	       reservation_counts(reservation);
 }
 
 struct node_amounts reservations_nominated_amounts(const struct sched_node *node)
 {
 	struct node_amounts kept = {0};
 
-	for (uint32_t i = 0; i < node->holds; i++) {
-		const struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		const struct sched_reservation *reservation = &node->reservation[i];
 
-		if (hold->nominates)
-			add_amounts(&kept, hold->is.amounts);
+		if (reservation->nominates)
+			add_amounts(&kept, reservation->is.amounts);
 	}
 	return kept;
 }
@@ -59,11 +59,11 @@ int32_t reservations_least_priority(const struct sched_node *node)
 {
 	int32_t least = INT32_MAX;
 
-	for (uint32_t i = 0; i < node->holds; i++) {
-		const struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		const struct sched_reservation *reservation = &node->reservation[i];
 
-		if (hold->nominates && hold->pod->spec->priority < least)
-			least = hold->pod->spec->priority;
+		if (reservation->nominates && reservation->pod->spec->priority < least)
+			least = reservation->pod->spec->priority;
 	}
 	return least;
 }
@@ -84,14 +84,14 @@ static bool entry_frees(const struct preemption_plan *plan,
 /* The nominations of which the plan's pod does not take precedence, as things stand
  * (NULL) or once that plan is done. */
 static bool reservation_takes(const struct preemption_plan *plan,
-                              const struct sched_reservation *hold)
+                              const struct sched_reservation *reservation)
 {
 	if (plan == NULL)
-		return is_nominated(hold);
-	if (hold->pod == plan->pod)
+		return is_nominated(reservation);
+	if (reservation->pod == plan->pod)
 		return true;
-	return is_nominated(hold) &&
-	       hold->pod->spec->priority >= plan->pod->spec->priority;
+	return is_nominated(reservation) &&
+	       reservation->pod->spec->priority >= plan->pod->spec->priority;
 }
 
 /* The node's amounts, less what stays there and what is nominated. */
@@ -108,11 +108,11 @@ static struct node_amounts amounts_left(const struct sched *sched,
 	for (uint32_t i = 0; i < node->count; i++)
 		if (entry_frees(plan, &node->listed[i]))
 			add_amounts(&left, node->listed[i].pod->spec->requests);
-	for (uint32_t i = 0; i < node->holds; i++)
-		if (is_left_out(&node->hold[i]))
-			add_amounts(&left, node->hold[i].is.amounts);
-		else if (reservation_takes(plan, &node->hold[i]))
-			sub_amounts(&left, node->hold[i].is.amounts);
+	for (uint32_t i = 0; i < node->reservations; i++)
+		if (is_left_out(&node->reservation[i]))
+			add_amounts(&left, node->reservation[i].is.amounts);
+		else if (reservation_takes(plan, &node->reservation[i]))
+			sub_amounts(&left, node->reservation[i].is.amounts);
 	return left;
 }
 
@@ -129,11 +129,11 @@ static int64_t scalar_left(const struct sched *sched, const struct sched_node *n
 	for (uint32_t i = 0; i < node->count; i++)
 		if (entry_frees(plan, &node->listed[i]))
 			left += resources_get(node->listed[i].pod->spec->requests, name);
-	for (uint32_t i = 0; i < node->holds; i++)
-		if (is_left_out(&node->hold[i]))
-			left += resources_get(node->hold[i].is.amounts, name);
-		else if (reservation_takes(plan, &node->hold[i]))
-			left -= resources_get(node->hold[i].is.amounts, name);
+	for (uint32_t i = 0; i < node->reservations; i++)
+		if (is_left_out(&node->reservation[i]))
+			left += resources_get(node->reservation[i].is.amounts, name);
+		else if (reservation_takes(plan, &node->reservation[i]))
+			left -= resources_get(node->reservation[i].is.amounts, name);
 	return left;
 }
 
@@ -141,9 +141,9 @@ static int64_t scalar_left(const struct sched *sched, const struct sched_node *n
 static bool has_no_room(const struct sched *sched, const struct sched_node *node,
                         const struct preemption_plan *plan,
                         const struct node_amounts *left,
-                        const struct sched_reservation *hold)
+                        const struct sched_reservation *reservation)
 {
-	const struct resources *amounts = hold->is.amounts;
+	const struct resources *amounts = reservation->is.amounts;
 
 	if ((left->cpu_milli < 0 && amounts->cpu_milli > 0) ||
 	    (left->memory < 0 && amounts->memory > 0) ||
@@ -163,17 +163,18 @@ struct sched_reservation *reservations_crowded_out(const struct sched *sched,
 
 	/* The pod may be gone, or its deadline renewed, since other pods were put in its
 	 * place. */
-	for (uint32_t i = 0; i < node->holds; i++)
-		if (is_of_unknown_pod(&node->hold[i]) &&
-		    has_no_room(sched, node, NULL, &left, &node->hold[i]))
-			return &node->hold[i];
-	for (uint32_t i = 0; i < node->holds; i++) {
-		struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++)
+		if (is_of_unknown_pod(&node->reservation[i]) &&
+		    has_no_room(sched, node, NULL, &left, &node->reservation[i]))
+			return &node->reservation[i];
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		struct sched_reservation *reservation = &node->reservation[i];
 
-		if (is_nominated(hold) && has_no_room(sched, node, NULL, &left, hold) &&
+		if (is_nominated(reservation) &&
+		    has_no_room(sched, node, NULL, &left, reservation) &&
 		    (last == NULL ||
-		     hold->pod->spec->priority < last->pod->spec->priority))
-			last = hold;
+		     reservation->pod->spec->priority < last->pod->spec->priority))
+			last = reservation;
 	}
 	return last;
 }
@@ -181,12 +182,12 @@ struct sched_reservation *reservations_crowded_out(const struct sched *sched,
 bool reservations_fit(const struct sched *sched, const struct preemption_plan *plan)
 {
 	const struct sched_node *node = plan->node;
-	const struct sched_reservation *hold = reservation_of_pod(node, plan->pod);
+	const struct sched_reservation *reservation = reservation_of_pod(node, plan->pod);
 	struct node_amounts left;
 
-	if (hold == NULL || hold->number == SNAPSHOT_NONE || !hold->nominates ||
-	    node->slot == SNAPSHOT_NONE)
+	if (reservation == NULL || reservation->number == SNAPSHOT_NONE ||
+	    !reservation->nominates || node->slot == SNAPSHOT_NONE)
 		return true; /* nothing crowds it out */
 	left = amounts_left(sched, node, plan);
-	return !has_no_room(sched, node, plan, &left, hold);
+	return !has_no_room(sched, node, plan, &left, reservation);
 }

@@ -11,8 +11,8 @@
 
 bool reservations_close_node(const struct sched_node *node)
 {
-	for (uint32_t i = 0; i < node->holds; i++)
-		if (node->hold[i].kind == ALLOC_RESERVATION_GANG)
+	for (uint32_t i = 0; i < node->reservations; i++)
+		if (node->reservation[i].kind == ALLOC_RESERVATION_GANG)
 			return true;
 	return false;
 }
@@ -20,12 +20,12 @@ bool reservations_close_node(const struct sched_node *node)
 struct sched_reservation *reservation_of_gang(const struct sched_node *node,
                                               const uint32_t key[2])
 {
-	for (uint32_t i = 0; i < node->holds; i++) {
-		struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations; i++) {
+		struct sched_reservation *reservation = &node->reservation[i];
 
-		if (hold->kind == ALLOC_RESERVATION_GANG && hold->key[0] == key[0] &&
-		    hold->key[1] == key[1])
-			return hold;
+		if (reservation->kind == ALLOC_RESERVATION_GANG &&
+		    reservation->key[0] == key[0] && reservation->key[1] == key[1])
+			return reservation;
 	}
 	return NULL;
 }
@@ -90,18 +90,18 @@ enum pl_code reservation_plan_gang(struct sched *sched, struct sched_node *node,
 	                                .until_ms = until_ms,
 	                                .number = SNAPSHOT_NONE,
 	                                .state = RESERVATION_PLANNED};
-	struct sched_reservation *hold;
+	struct sched_reservation *reservation;
 	enum pl_code code = reservation_room(node);
 
 	if (code != PL_OK) {
 		model_unref(&sched->model, MODEL_RESOURCES, is->amounts);
-		return pl_err_set(err, code, "hold room for a gang");
+		return pl_err_set(err, code, "reserve room for a gang");
 	}
 	strings_ref(&sched->model.strings, key[0]);
 	strings_ref(&sched->model.strings, key[1]);
-	hold = reservation_insert(sched, node, &new);
-	PL_ASSERT(hold != NULL);
-	reservation_show(sched, node, hold);
+	reservation = reservation_insert(sched, node, &new);
+	PL_ASSERT(reservation != NULL);
+	reservation_show(sched, node, reservation);
 	node_reconcile(sched, node);
 	return PL_OK;
 }
@@ -109,58 +109,61 @@ enum pl_code reservation_plan_gang(struct sched *sched, struct sched_node *node,
 void reservation_unplan_gang(struct sched *sched, struct sched_node *node,
                              const uint32_t key[2])
 {
-	struct sched_reservation *hold = reservation_of_gang(node, key);
+	struct sched_reservation *reservation = reservation_of_gang(node, key);
 
-	if (hold != NULL && hold->state == RESERVATION_PLANNED)
-		reservation_drop_at(sched, node, (uint32_t)(hold - node->hold));
+	if (reservation != NULL && reservation->state == RESERVATION_PLANNED)
+		reservation_drop_at(sched, node,
+		                    (uint32_t)(reservation - node->reservation));
 }
 
 void reservations_unplan_gangs(struct sched *sched, struct sched_node *node)
 {
-	for (uint32_t i = node->holds; i > 0; i--) {
-		const struct sched_reservation *hold = &node->hold[i - 1];
+	for (uint32_t i = node->reservations; i > 0; i--) {
+		const struct sched_reservation *reservation = &node->reservation[i - 1];
 
-		if (hold->kind == ALLOC_RESERVATION_GANG &&
-		    hold->state == RESERVATION_PLANNED)
+		if (reservation->kind == ALLOC_RESERVATION_GANG &&
+		    reservation->state == RESERVATION_PLANNED)
 			reservation_drop_at(sched, node, i - 1);
 	}
 }
 
 void reservation_send_gang(struct sched *sched, struct sched_node *node,
-                           struct sched_reservation *hold)
+                           struct sched_reservation *reservation)
 {
-	PL_ASSERT(hold->kind == ALLOC_RESERVATION_GANG);
-	reservation_set_state(hold, RESERVATION_ADDING);
-	reservation_sum(sched, node, hold, true);
+	PL_ASSERT(reservation->kind == ALLOC_RESERVATION_GANG);
+	reservation_set_state(reservation, RESERVATION_ADDING);
+	reservation_sum(sched, node, reservation, true);
 }
 
 /* -- going ------------------------------------------------------------------- */
 
-void reservation_take_gang(struct sched *sched, struct sched_reservation *hold)
+void reservation_take_gang(struct sched *sched, struct sched_reservation *reservation)
 {
-	PL_ASSERT(hold->kind == ALLOC_RESERVATION_GANG && !reservation_is_planned(hold));
-	hold->taken = true;
-	reservation_hide(sched, hold);
+	PL_ASSERT(reservation->kind == ALLOC_RESERVATION_GANG &&
+	          !reservation_is_planned(reservation));
+	reservation->taken = true;
+	reservation_hide(sched, reservation);
 }
 
-void reservation_shrink_gang(struct sched_reservation *hold,
+void reservation_shrink_gang(struct sched_reservation *reservation,
                              struct node_reservation *rest)
 {
-	PL_ASSERT(hold->kind == ALLOC_RESERVATION_GANG &&
-	          hold->state == RESERVATION_STANDS && hold->rest.amounts == NULL);
-	hold->rest = *rest;
+	PL_ASSERT(reservation->kind == ALLOC_RESERVATION_GANG &&
+	          reservation->state == RESERVATION_STANDS &&
+	          reservation->rest.amounts == NULL);
+	reservation->rest = *rest;
 }
 
 void reservation_untake_gang(struct sched *sched, struct sched_node *node,
-                             struct sched_reservation *hold)
+                             struct sched_reservation *reservation)
 {
-	if (hold->kind != ALLOC_RESERVATION_GANG)
+	if (reservation->kind != ALLOC_RESERVATION_GANG)
 		return;
-	PL_ASSERT(hold->state != RESERVATION_SHRINKING);
-	model_unref(&sched->model, MODEL_RESOURCES, hold->rest.amounts);
-	hold->rest = (struct node_reservation){0};
-	if (!hold->taken)
+	PL_ASSERT(reservation->state != RESERVATION_SHRINKING);
+	model_unref(&sched->model, MODEL_RESOURCES, reservation->rest.amounts);
+	reservation->rest = (struct node_reservation){0};
+	if (!reservation->taken)
 		return;
-	hold->taken = false;
-	reservation_show(sched, node, hold);
+	reservation->taken = false;
+	reservation_show(sched, node, reservation);
 }

@@ -25,13 +25,13 @@ enum {
 /* The nomination that is in the store and is to stay. */
 static const struct sched_reservation *standing_reservation(const struct sched_pod *pod)
 {
-	const struct sched_reservation *hold =
+	const struct sched_reservation *reservation =
 		pod->nominated == NULL ? NULL : reservation_of_pod(pod->nominated, pod);
 
-	return hold == NULL || hold->state != RESERVATION_STANDS || hold->unwanted ||
-	                       hold->overdue
+	return reservation == NULL || reservation->state != RESERVATION_STANDS ||
+	                       reservation->unwanted || reservation->overdue
 	               ? NULL
-	               : hold;
+	               : reservation;
 }
 
 static bool state_agrees(const struct sched_pod *pod)
@@ -136,7 +136,7 @@ bool nomination_lists_remote(struct sched *sched, const struct sched_pod *pod)
 void nomination_ended_text(const struct sched *sched, const uint32_t node[2], char *out,
                            size_t size)
 {
-	(void)snprintf(out, size, "the room that was kept on %.*s/%.*s is given back",
+	(void)snprintf(out, size, "the room that was reserved on %.*s/%.*s is released",
 	               PL_SPAN_ARG(sched_text(sched, node[0])),
 	               PL_SPAN_ARG(sched_text(sched, node[1])));
 }
@@ -145,11 +145,11 @@ void nomination_ended_text(const struct sched *sched, const uint32_t node[2], ch
 
 /* The pod's state has to say that the nomination is gone. */
 static bool is_to_be_reported(const struct sched *sched, const struct sched_node *node,
-                              const struct sched_reservation *hold)
+                              const struct sched_reservation *reservation)
 {
-	const struct sched_pod *pod = hold->pod;
+	const struct sched_pod *pod = reservation->pod;
 
-	return pod != NULL && !hold->taken && state_agrees(pod) &&
+	return pod != NULL && !reservation->taken && state_agrees(pod) &&
 	       pod->at[0] == node->key[0] && pod->at[1] == node->key[1] &&
 	       may_be_reported(sched, pod);
 }
@@ -233,15 +233,16 @@ enum pl_code nominations_report(struct sched *sched, struct shard_txn *txn,
 {
 	enum pl_code code = PL_OK;
 
-	for (uint32_t i = 0; i < node->holds && code == PL_OK; i++) {
-		const struct sched_reservation *hold = &node->hold[i];
+	for (uint32_t i = 0; i < node->reservations && code == PL_OK; i++) {
+		const struct sched_reservation *reservation = &node->reservation[i];
 
-		if (!reservation_is_out(hold) || !is_to_be_reported(sched, node, hold) ||
-		    hold->pod->txn != 0 || is_in_txn(txn, hold->pod))
+		if (!reservation_is_out(reservation) ||
+		    !is_to_be_reported(sched, node, reservation) ||
+		    reservation->pod->txn != 0 || is_in_txn(txn, reservation->pod))
 			continue;
 		if (!txn_takes_more(txn))
 			return PL_OK;
-		code = report_pod(sched, txn, node, hold->pod, err);
+		code = report_pod(sched, txn, node, reservation->pod, err);
 	}
 	return code == PL_BUSY ? PL_OK : code;
 }

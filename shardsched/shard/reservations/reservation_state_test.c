@@ -29,7 +29,7 @@ static bool is_in(const char *name, enum state_phase phase)
 	return is == (int)phase;
 }
 
-static struct pl_span said_of(const char *name)
+static struct pl_span nominated_node_of(const char *name)
 {
 	int phase;
 
@@ -85,7 +85,7 @@ static unsigned leaving(const struct alloc *alloc)
 	return count;
 }
 
-static bool is_held_on(const char *node, struct pl_span name)
+static bool is_reserved_on(const char *node, struct pl_span name)
 {
 	struct alloc alloc = rig_alloc(&rig, 0, node);
 
@@ -96,16 +96,16 @@ static bool is_held_on(const char *node, struct pl_span name)
 }
 
 /* The state of a pod names a node exactly when that has a reservation for the pod. */
-static void said_is_held(const char *name)
+static void check_nomination(const char *name)
 {
-	struct pl_span node = said_of(name);
+	struct pl_span node = nominated_node_of(name);
 	char text[16];
 
 	(void)snprintf(text, sizeof text, "%.*s", PL_SPAN_ARG(node));
 	if (node.len > 0)
-		T_TRUE(is_held_on(text, pl_span_str(name)));
+		T_TRUE(is_reserved_on(text, pl_span_str(name)));
 	else
-		T_TRUE(!is_held_on("n-1", pl_span_str(name)));
+		T_TRUE(!is_reserved_on("n-1", pl_span_str(name)));
 }
 
 static void up(unsigned ops, const char *cpu)
@@ -165,7 +165,7 @@ static void many_end(unsigned ops)
 	for (unsigned i = 0; i < 4; i++) /* so many fit into a txn */
 		later(1);
 	for (unsigned i = 0; i < HIGHS; i++)
-		said_is_held(numbered("high", i));
+		check_nomination(numbered("high", i));
 	for (unsigned i = 0; i < 10; i++) {
 		later(12);
 		all_end();
@@ -173,7 +173,7 @@ static void many_end(unsigned ops)
 	later(12);
 	T_TRUE(rig_alloc(&rig, 0, "n-1").used.cpu_milli <= 5000);
 	for (unsigned i = 0; i < HIGHS; i++)
-		said_is_held(numbered("high", i));
+		check_nomination(numbered("high", i));
 	down();
 }
 
@@ -227,7 +227,7 @@ T_CASE(a_nomination_left_out_by_its_plan_returns_with_it)
 	rig_run_idle(&rig);
 	pod("high", "20", 10);
 	rig_run_idle(&rig);
-	T_SPAN(said_of("high"), PL_SPAN_LIT("n-1"));
+	T_SPAN(nominated_node_of("high"), PL_SPAN_LIT("n-1"));
 	ends("least");
 	rig_deliver_all(&rig);
 	for (unsigned k = 0; k < 20 && !waits; k++) { /* until its bind is out */
@@ -254,11 +254,11 @@ T_CASE(a_nomination_left_out_by_its_plan_returns_with_it)
 	alloc = when_leaving(from, leaving(&alloc));
 	T_EQ(alloc.holds, 1);
 	for (unsigned i = 0; i < 6; i++) {
-		said_is_held("high");
+		check_nomination("high");
 		later(12);
 	}
-	T_SPAN(said_of("high"), PL_SPAN_LIT("n-1"));
-	T_TRUE(is_held_on("n-1", PL_SPAN_LIT("high")));
+	T_SPAN(nominated_node_of("high"), PL_SPAN_LIT("n-1"));
+	T_TRUE(is_reserved_on("n-1", PL_SPAN_LIT("high")));
 	T_TRUE(stays("n-1") <= 30000);
 	all_end();
 	rig_run_idle(&rig);
@@ -289,14 +289,14 @@ T_CASE(no_victim_leaves_for_a_nomination_that_would_not_stand)
 	for (unsigned i = 0; i < 5; i++) {
 		T_TRUE(is_in("low", STATE_BOUND));
 		T_TRUE(is_in("higher", STATE_BOUND));
-		said_is_held("high");
+		check_nomination("high");
 		T_EQ(rig_alloc(&rig, 0, "n-1").holds, 0);
 		later(12);
 	}
 	down();
 }
 
-/* -- in a bundle ------------------------------------------------------------- */
+/* -- in a batch -------------------------------------------------------------- */
 
 /* Anti-affinity that selects no pod. */
 #define APART(node)                                                            \
@@ -355,7 +355,7 @@ T_CASE(states_do_not_take_room_from_a_batch)
 			char name[32];
 
 			(void)snprintf(name, sizeof name, "high-n-%u-%u", n, i);
-			T_EQ(said_of(name).len, 0);
+			T_EQ(nominated_node_of(name).len, 0);
 		}
 	}
 	down();
@@ -419,7 +419,7 @@ T_CASE(an_acquired_pods_state_is_corrected)
 	rig_own(&rig, pod_location_of(node));
 	rig_own(&rig, 1);
 	rig_run_idle(&rig);
-	T_EQ(said_of("pod").len, 0);
+	T_EQ(nominated_node_of("pod").len, 0);
 	down();
 }
 
@@ -434,10 +434,10 @@ T_CASE(an_acquired_pods_state_is_corrected_when_its_node_is_known)
 	nominated_once("pod", node);
 	rig_own(&rig, 1);
 	later(1);
-	T_SPAN(said_of("pod"), pl_span_str(node));
+	T_SPAN(nominated_node_of("pod"), pl_span_str(node));
 	rig_own(&rig, pod_location_of(node));
 	later(1);
-	T_EQ(said_of("pod").len, 0);
+	T_EQ(nominated_node_of("pod").len, 0);
 	down();
 }
 
@@ -454,6 +454,6 @@ T_CASE(states_of_pods_that_are_never_tried_are_corrected)
 	for (unsigned i = 0; i < 4; i++)
 		later(1);
 	for (unsigned i = 0; i < ONCE; i++)
-		T_EQ(said_of(numbered("pod", i)).len, 0);
+		T_EQ(nominated_node_of(numbered("pod", i)).len, 0);
 	down();
 }

@@ -50,13 +50,13 @@ static void carriers(char first, unsigned values, const char *before, const char
 	}
 }
 
-static void settle_for(uint64_t ms)
+static void run_for_ms(uint64_t ms)
 {
 	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 200)
 		rig_run_idle(&rig);
 }
 
-static void says(const char *name, enum state_ask ask, enum state_ended ended)
+static void put_ended_state(const char *name, enum state_ask ask, enum state_ended ended)
 {
 	struct pl_buf buf = {.max = 4096};
 	int phase;
@@ -105,15 +105,15 @@ static void up(unsigned values)
 	for (uint32_t p = 0; p < RIG_PARTITIONS; p++)
 		rig_own(&rig, p);
 	put_pod("a", "a", "60", "");
-	settle_for(2000);
+	run_for_ms(2000);
 	T_STR(rig_where(&rig, 1, "a"), "n-0");
 	carriers('x', values, spread, "}],");
-	settle_for(5000);
+	run_for_ms(5000);
 	carriers('y', values,
 	         "\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuring"
 	         "Execution\":[{\"topologyKey\":\"host\",\"namespaceSelector\":{},",
 	         "}]}},");
-	settle_for(8000);
+	run_for_ms(8000);
 	are_bound('x');
 	are_bound('y');
 }
@@ -127,8 +127,8 @@ static void goes(unsigned values, bool large)
 	nodes = rev_of("/groups/nodes");
 	namespace = rev_of("/groups/web/registry");
 	global = rev_of("/groups/registry");
-	says("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
-	settle_for(5000);
+	put_ended_state("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
+	run_for_ms(5000);
 	T_STR(rig_where(&rig, 1, "a"), "");
 	T_EQ(rev_of("/groups/nodes") > nodes, large);
 	T_EQ(rev_of("/groups/web/registry") > namespace, !large);
@@ -136,7 +136,7 @@ static void goes(unsigned values, bool large)
 	/* And the next pod is decided again. */
 	put_pod("c", "c", "1m", "");
 	carriers('z', 0, spread, "}],");
-	settle_for(20000);
+	run_for_ms(20000);
 	T_STR(rig_where(&rig, 1, "c"), "n-0");
 	are_bound('z');
 	T_EQ(rig.troubles, 0);
@@ -178,7 +178,7 @@ T_CASE_SECONDS(a_decision_before_a_coarse_lock_fails_and_is_redone, 120)
 	T_TRUE(late != RIG_OUT_MAX);
 	rig_put(&rig, "/groups/nodes", "{\"v\":1}");
 	T_TRUE(!rig_answer(&rig, late));
-	settle_for(20000);
+	run_for_ms(20000);
 	T_STR(rig_where(&rig, 1, "late"), "n-0");
 	rig_close(&rig);
 }

@@ -44,7 +44,7 @@ static void carriers(uint32_t count)
 	}
 }
 
-static void settle_for(uint64_t ms)
+static void run_for_ms(uint64_t ms)
 {
 	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 100)
 		rig_run_idle(&rig);
@@ -84,7 +84,7 @@ static int64_t rev_of(const char *key)
 	return record == NULL ? 0 : record->mod_revision;
 }
 
-static void says(const char *name, enum state_ask ask, enum state_ended ended)
+static void put_ended_state(const char *name, enum state_ask ask, enum state_ended ended)
 {
 	struct pl_buf buf = {.max = 4096};
 	int phase;
@@ -114,14 +114,14 @@ T_CASE(a_pod_that_many_terms_select_is_bound_and_ends)
 {
 	up();
 	carriers(CARRIERS);
-	settle_for(5000);
+	run_for_ms(5000);
 	are_bound(CARRIERS);
 	put_pod("a", "\"app\":\"a\"", "60", "");
-	settle_for(5000);
+	run_for_ms(5000);
 	T_STR(where("a"), "n-0");
-	says("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
+	put_ended_state("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
 	put_pod("b", "\"app\":\"b\"", "60", "");
-	settle_for(15000);
+	run_for_ms(15000);
 	T_STR(where("a"), "");
 	T_STR(where("b"), "n-0");
 	down();
@@ -132,14 +132,14 @@ T_CASE(a_bound_pod_that_many_new_terms_select_ends)
 {
 	up();
 	put_pod("a", "\"app\":\"a\"", "60", "");
-	settle_for(5000);
+	run_for_ms(5000);
 	T_STR(where("a"), "n-0");
 	carriers(CARRIERS);
-	settle_for(5000);
+	run_for_ms(5000);
 	are_bound(CARRIERS);
-	says("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
+	put_ended_state("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
 	put_pod("b", "\"app\":\"b\"", "60", "");
-	settle_for(15000);
+	run_for_ms(15000);
 	T_STR(where("a"), "");
 	T_STR(where("b"), "n-0");
 	down();
@@ -149,16 +149,16 @@ T_CASE(a_pod_that_many_terms_select_is_a_victim)
 {
 	up();
 	put_pod("a", "\"app\":\"a\"", "60", "");
-	settle_for(5000);
+	run_for_ms(5000);
 	carriers(CARRIERS);
-	settle_for(5000);
+	run_for_ms(5000);
 	rig_priority = 10;
 	rig_pod(&rig, 1, "vip", "60", "");
 	rig_priority = 0;
-	settle_for(5000);
+	run_for_ms(5000);
 	T_STR(where("a"), "Terminating");
-	says("a", STATE_ASK_NONE, STATE_ENDED_FAILED);
-	settle_for(15000);
+	put_ended_state("a", STATE_ASK_NONE, STATE_ENDED_FAILED);
+	run_for_ms(15000);
 	T_STR(where("vip"), "n-0");
 	down();
 }
@@ -170,17 +170,17 @@ T_CASE(a_few_locks_are_put_one_by_one)
 
 	up();
 	carriers(OPS / 4);
-	settle_for(5000);
+	run_for_ms(5000);
 	was = rev_of(REGISTRY);
 	put_pod("a", "\"app\":\"a\"", "1", "");
-	settle_for(5000);
+	run_for_ms(5000);
 	T_STR(where("a"), "n-0");
 	T_EQ(rev_of(REGISTRY), was);
 	carriers(OPS / 4 + 1);
-	settle_for(5000);
+	run_for_ms(5000);
 	was = rev_of(REGISTRY);
 	put_pod("b", "\"app\":\"a\"", "1", "");
-	settle_for(5000);
+	run_for_ms(5000);
 	T_STR(where("b"), "n-0");
 	T_TRUE(rev_of(REGISTRY) > was);
 	down();
@@ -200,13 +200,13 @@ T_CASE(an_end_puts_no_anti_affinity_locks)
 	up();
 	put_pod("a", "\"app\":\"a\"", "60", "");
 	put_pod("far", "\"app\":\"far\"", "100m", away);
-	settle_for(5000);
+	run_for_ms(5000);
 	T_TRUE(where("a")[0] == 'n' && where("far")[0] == 'n');
 	at = rig_at(&rig.store, locks.from);
 	T_TRUE(kv_key_in(locks, rig.store.key[at].key));
 	was = rig.store.key[at].mod_revision;
-	says("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
-	settle_for(5000);
+	put_ended_state("a", STATE_ASK_DELETE, STATE_ENDED_SUCCEEDED);
+	run_for_ms(5000);
 	T_STR(where("a"), "");
 	at = rig_at(&rig.store, locks.from);
 	T_EQ(rig.store.key[at].mod_revision, was);
@@ -241,10 +241,10 @@ T_CASE(put_locks_give_way_to_compared_ones)
 	up();
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 64});
 	carriers(16);
-	settle_for(5000);
+	run_for_ms(5000);
 	are_bound(16);
 	put_ruled("a", 48);
-	settle_for(5000);
+	run_for_ms(5000);
 	T_TRUE(where("c")[0] == 'n');
 	down();
 }
@@ -255,7 +255,7 @@ T_CASE(a_pod_under_a_thousand_terms_is_bound_where_they_fit)
 	up();
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 8192});
 	put_ruled("c", 1100);
-	settle_for(20000);
+	run_for_ms(20000);
 	T_TRUE(where("c")[0] == 'n');
 	down();
 }
@@ -268,15 +268,15 @@ T_CASE(a_pod_under_too_many_terms_reports_it)
 
 	up();
 	put_ruled("c", CARRIERS);
-	settle_for(20000);
+	run_for_ms(20000);
 	state = rig_state(&rig, 1, "c", &phase);
 	T_EQ(phase, STATE_PENDING);
 	T_SPAN(state.reason, PL_SPAN_LIT("rules.many"));
 	put_pod("d", "\"app\":\"d\"", "60", ""); /* no pod waits for it */
-	settle_for(5000);
+	run_for_ms(5000);
 	T_STR(where("d"), "n-0");
 	sched_set_limits(rig.sched, (struct kv_limits){.txn_ops = 64});
-	settle_for(400000);
+	run_for_ms(400000);
 	T_TRUE(where("c")[0] == 'n');
 	down();
 }
@@ -399,7 +399,7 @@ T_CASE(decisions_wait_for_the_view_after_a_coarse_lock)
 
 	up();
 	carriers(2);
-	settle_for(5000);
+	run_for_ms(5000);
 	carriers(3);
 	rig_deliver_all(&rig);
 	txn = until_sent("x-2");
@@ -415,7 +415,7 @@ T_CASE(decisions_wait_for_the_view_after_a_coarse_lock)
 			}
 		rig.now_ms += 20;
 	}
-	settle_for(5000);
+	run_for_ms(5000);
 	are_bound(3);
 	down();
 }

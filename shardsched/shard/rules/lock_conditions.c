@@ -6,7 +6,7 @@
 #include "shardsched/shard/txn/batch.h"
 #include "shardsched/shard/txn/inflight.h"
 
-/* -- into a bundle ----------------------------------------------------------- */
+/* -- into a batch ------------------------------------------------------------ */
 
 static struct pl_span lock_key(const struct sched *sched, const struct sched_rule *rule,
                                struct keys_text *text)

@@ -297,7 +297,7 @@ T_CASE(an_uncounted_node_is_counted_when_there_is_room)
 	rig_close(&rig);
 }
 
-static unsigned until_told(void)
+static unsigned until_status_write(void)
 {
 	for (unsigned n = 0; n < 200; n++) {
 		rig_views(&rig);
@@ -307,12 +307,12 @@ static unsigned until_told(void)
 				return i;
 		rig.now_ms += 20;
 	}
-	t_fail(__FILE__, __LINE__, "nobody tells of it");
+	t_fail(__FILE__, __LINE__, "no status is written");
 	return 0;
 }
 
 /* Everything but the answer to that txn. */
-static void go_on_untold(unsigned txn)
+static void answer_all_but(unsigned txn)
 {
 	for (unsigned n = 0; n < 200; n++) {
 		rig_views(&rig);
@@ -330,21 +330,21 @@ static void go_on_untold(unsigned txn)
 T_CASE(a_registry_that_comes_during_a_status_write_redecides_the_pod)
 {
 	const struct sched_pod *a;
-	unsigned told;
+	unsigned status_txn;
 
 	rig_open(&rig, NULL);
 	rig_own(&rig, 0);
 	rig_put(&rig, "/schedules/0000/web/a/spec", is_a);
 	rig_deliver_all(&rig);
-	told = until_told();
+	status_txn = until_status_write();
 	put_node(0, "n-1", "z0", empty);
-	go_on_untold(told);
+	answer_all_but(status_txn);
 	a = pod_find(rig.sched, 0, PL_SPAN_LIT("web"), PL_SPAN_LIT("a"));
 	T_TRUE(a->stage == POD_ASSUMED && a->txn != 0);
 	put_pod_at(0, "c", "\"nodeSelector\":{\"no\":\"where\"},");
-	go_on_untold(told);
+	answer_all_but(status_txn);
 	T_TRUE(rig_value(&rig, "/groups/web/registry")[0] != 0);
-	T_TRUE(rig_answer(&rig, told));
+	T_TRUE(rig_answer(&rig, status_txn));
 	lock[0] = 0;
 	find_lock(until_sent());
 	rig_close(&rig);

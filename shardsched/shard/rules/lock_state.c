@@ -12,7 +12,7 @@
 #include "shardsched/shard/txn/batch.h"
 #include "shardsched/shard/txn/inflight.h"
 
-/* -- what the view says ------------------------------------------------------ */
+/* -- the fleet view ---------------------------------------------------------- */
 
 /* A decision in the batch that compares the lock may not hold any more. */
 static void break_batch_under(struct sched *sched, const struct sched_rule *rule)
@@ -115,7 +115,7 @@ void rules_rewound(struct sched *sched)
 		PL_CONTAINER_OF(at, struct rule_namespace, by_name)->heard = 0;
 }
 
-/* -- who may be decided ------------------------------------------------------ */
+/* -- what may be decided ----------------------------------------------------- */
 
 /* Every txn that was decided by older registries has ended. */
 static bool compute_steady(const struct sched *sched)
@@ -256,7 +256,7 @@ bool rules_may_decide(struct sched *sched, struct registered_class *open)
 	return false;
 }
 
-/* -- what became of a transaction -------------------------------------------- */
+/* -- the outcome of a txn ---------------------------------------------------- */
 
 struct sched_rule *rules_of_lock(const struct sched *sched, const struct keys_id *id)
 {

@@ -32,7 +32,7 @@ struct registry_draft {
 	size_t bytes;        /* estimated, and never too low */
 	bool has_other_keys; /* some terms have no room any more; smaller ones may have */
 	struct keys_text fresh[TERMS_MAX]; /* keys of the locks to be put */
-	uint32_t news, most;
+	uint32_t fresh_count, most;
 	enum pl_code code;
 	struct pl_err err;
 };
@@ -114,7 +114,7 @@ static bool draft_has(const struct registry_draft *to, const struct keys_text *k
 	const struct sched_rule *rule =
 		id == 0 ? NULL : rules_find(to->sched, spec->namespace, id);
 
-	for (uint32_t i = 0; i < to->news; i++)
+	for (uint32_t i = 0; i < to->fresh_count; i++)
 		if (pl_span_eq(keys_span(&to->fresh[i]), keys_span(key)))
 			return true;
 	return rule != NULL && rule->namespace != NULL;
@@ -132,7 +132,8 @@ static void draft_add_missing(struct registry_draft *to, const struct spec *spec
 		                           .name = pl_span_str(term->id)};
 		struct keys_text key;
 
-		if (to->news == to->most || term->global != (to->namespace->name == 0))
+		if (to->fresh_count == to->most ||
+		    term->global != (to->namespace->name == 0))
 			continue;
 		if (keys_build(&id, &key, NULL) != PL_OK)
 			PL_UNREACHABLE("a term that no key can have");
@@ -142,7 +143,7 @@ static void draft_add_missing(struct registry_draft *to, const struct spec *spec
 			to->has_other_keys = true;
 			continue;
 		}
-		to->fresh[to->news++] = key;
+		to->fresh[to->fresh_count++] = key;
 		draft_add(to, term);
 	}
 }
@@ -154,7 +155,7 @@ static void draft_add_namespace(struct registry_draft *to,
 		struct class_rules *class_rules =
 			PL_LIST_ITEM(link, struct class_rules, of_namespace);
 
-		if (to->code != PL_OK || to->news == to->most)
+		if (to->code != PL_OK || to->fresh_count == to->most)
 			return;
 		if (class_rule_links_of(class_rules)->missing > 0 &&
 		    !class_rules->refused)
@@ -238,7 +239,7 @@ static void put_locks(struct registry_draft *to)
 
 	if (value.at == NULL)
 		to->code = PL_NOMEM;
-	for (uint32_t i = 0; i < to->news && to->code == PL_OK; i++) {
+	for (uint32_t i = 0; i < to->fresh_count && to->code == PL_OK; i++) {
 		struct pl_span key = keys_span(&to->fresh[i]);
 
 		if (!builder_bump(&txn->builder, key, value))
@@ -256,7 +257,7 @@ static enum pl_code draft_make(struct registry_draft *to)
 	struct sched *sched = to->sched;
 	struct pl_span value;
 
-	to->terms = to->news = 0;
+	to->terms = to->fresh_count = 0;
 	to->bytes = HEAD_BYTES;
 	to->has_other_keys = false;
 	to->code = PL_OK;
@@ -267,9 +268,9 @@ static enum pl_code draft_make(struct registry_draft *to)
 		PL_MAP_EACH (at, &sched->rules.namespaces)
 			draft_add_namespace(
 				to, PL_CONTAINER_OF(at, struct rule_namespace, by_name));
-	if (to->code == PL_OK && to->news == 0 && to->has_other_keys)
+	if (to->code == PL_OK && to->fresh_count == 0 && to->has_other_keys)
 		to->code = pl_err_set(&to->err, PL_LIMIT, "a registry is full");
-	if (to->code != PL_OK || to->news == 0)
+	if (to->code != PL_OK || to->fresh_count == 0)
 		return to->code;
 	value = draft_print(to);
 	if (to->code == PL_OK)
@@ -291,7 +292,7 @@ static enum pl_code txn_add_namespace(struct sched *sched, struct shard_txn *txn
 	uint32_t entries = txn->entries;
 	enum pl_code code = PL_LIMIT;
 
-	for (to.most = TERMS_MAX; to.most > 0; to.most = to.news / 2) {
+	for (to.most = TERMS_MAX; to.most > 0; to.most = to.fresh_count / 2) {
 		code = draft_make(&to);
 		if (code == PL_OK)
 			return PL_OK;
@@ -306,7 +307,7 @@ static enum pl_code txn_add_namespace(struct sched *sched, struct shard_txn *txn
 		return PL_BUSY;
 	if (code == PL_BUSY) /* it does not fit alone either */
 		code = pl_err_set(err, PL_LIMIT,
-		                  "a registry does not go into a transaction");
+		                  "a registry does not fit into a transaction");
 	return code;
 }
 

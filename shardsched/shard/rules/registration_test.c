@@ -30,7 +30,7 @@ static void put_pod(const char *namespace, const char *name, unsigned values, bo
 	rig_put(&rig, key, json);
 }
 
-static void settle_for(uint64_t ms)
+static void run_for_ms(uint64_t ms)
 {
 	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 500)
 		rig_run_idle(&rig);
@@ -65,12 +65,12 @@ static void small_goes(bool global, bool with_huge)
 		(void)snprintf(name, sizeof name, "f-%u", i);
 		put_pod("web", name, 285, global);
 	}
-	settle_for(20000);
+	run_for_ms(20000);
 	T_TRUE(strstr(state_of("web", "f-63"), "\"Bound\"") != NULL);
 	if (with_huge)
 		put_pod("web", "huge", 285, global);
 	put_pod(of, "small", 1, global);
-	settle_for(20000);
+	run_for_ms(20000);
 	T_TRUE(strstr(state_of(of, "small"), "\"Bound\"") != NULL);
 	rig_close(&rig);
 }
@@ -95,7 +95,7 @@ T_CASE_SECONDS(a_spec_with_a_rule_that_is_too_large_is_malformed, 120)
 {
 	up();
 	put_pod("web", "large", 400, false);
-	settle_for(20000);
+	run_for_ms(20000);
 	T_EQ(rig.malformed, 1);
 	T_EQ(rig.troubles, 0);
 	T_STR(rig.said, "/schedules/0001/web/large/spec: spec: a rule about other pods "
@@ -117,7 +117,7 @@ static void gang_named(const char *gang, bool malformed)
 		"\"containers\":[{\"name\":\"c\"}]}}",
 		gang);
 	rig_put(&rig, "/schedules/0001/web/m/spec", json);
-	settle_for(20000);
+	run_for_ms(20000);
 	T_EQ(rig.troubles, 0);
 	T_EQ(rig.malformed, malformed);
 	T_EQ(state_of("web", "m")[0] != 0, !malformed);

@@ -189,7 +189,7 @@ void rules_txn_unsent(struct sched *sched, const struct shard_txn *txn)
 	}
 }
 
-/* -- what has changed -------------------------------------------------------- */
+/* -- changes ----------------------------------------------------------------- */
 
 static bool refresh_classes(struct sched *sched, struct rule_namespace *of,
                             struct rule_namespace *namespace, uint32_t fresh,

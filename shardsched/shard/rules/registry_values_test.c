@@ -5,7 +5,7 @@ enum { BEFORE = 60, AFTER = 2, ROUNDS = 100 };
 
 static struct rig rig;
 
-static void settle_for(uint64_t ms)
+static void run_for_ms(uint64_t ms)
 {
 	for (uint64_t end = rig.now_ms + ms; rig.now_ms < end; rig.now_ms += 200)
 		rig_run_idle(&rig);
@@ -74,11 +74,11 @@ static void keeps_away(unsigned values)
 	    "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuring"
 	    "Execution\":[{\"topologyKey\":\"host\",\"labelSelector\":{\"matchLabels\":{"
 	    "\"app\":\"v\"}}}]}},");
-	settle_for(2000);
+	run_for_ms(2000);
 	T_STR(rig_where(&rig, 1, "guard"), "n-0");
 	for (unsigned i = 0; i < BEFORE; i++)
 		carrier(i, values);
-	settle_for(10000);
+	run_for_ms(10000);
 	T_STR(rig_where(&rig, 1, "f-59"), "n-0");
 	T_EQ(rig.malformed, 0);
 	for (unsigned i = 0; i < AFTER; i++)
@@ -143,11 +143,11 @@ static void others_keep_away(unsigned values)
 	    "\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuring"
 	    "Execution\":[{\"topologyKey\":\"zone\",\"labelSelector\":{\"matchLabels\":{"
 	    "\"app\":\"v\"}}}]}},");
-	settle_for(2000);
+	run_for_ms(2000);
 	T_STR(rig_where(&rig, 1, "guard"), "n-1");
 	for (unsigned i = 0; i < BEFORE; i++)
 		carrier(i, values);
-	settle_for(10000);
+	run_for_ms(10000);
 	for (unsigned i = 0; i < AFTER; i++)
 		carrier(BEFORE + i, values);
 	for (unsigned i = 0; i < 10; i++) {
@@ -165,7 +165,7 @@ static void others_keep_away(unsigned values)
 	        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"v\",\"uid\":\"u-v\","
 	        "\"labels\":{\"app\":\"v\"}},\"spec\":{\"containers\":[{\"name\":\"c\"}]}}");
 	rig_own(&rig, 0);
-	settle_for(10000);
+	run_for_ms(10000);
 	T_STR(rig_where(&rig, 0, "v"), "Pending");
 	rig_close(&rig);
 }

@@ -94,7 +94,7 @@ void rules_forget(struct sched *sched, struct sched_rule *rule)
 	rule_free(sched, rule);
 }
 
-/* -- bonds ------------------------------------------------------------------- */
+/* -- links ------------------------------------------------------------------- */
 
 static const struct own_term *own_term_of(const struct class_rule_links *links,
                                           const struct sched_rule *rule,
@@ -230,7 +230,7 @@ static uint8_t lane_of_class(const struct class_rules *class_rules)
 	return links->count > 0 ? LANE_SELECTED : LANE_PLAIN;
 }
 
-static void hold_fleet_view(struct sched *sched, struct class_more *class)
+static void want_fleet_view(struct sched *sched, struct class_more *class)
 {
 	bool pods = class->queue.pods > 0 ||
 	            (class->rare != NULL && !pl_list_empty(&class->rare->own));
@@ -246,7 +246,7 @@ static void hold_fleet_view(struct sched *sched, struct class_more *class)
 
 void rules_class_pods_changed(struct sched *sched, struct registered_class *open)
 {
-	hold_fleet_view(sched, class_more_of(open));
+	want_fleet_view(sched, class_more_of(open));
 }
 
 bool rules_class_ready(struct sched *sched, struct queue_class *class)
@@ -276,7 +276,7 @@ static bool class_set_lane(struct sched *sched, struct class_rules *class_rules)
 	class_rules->lane = lane_of_class(class_rules);
 	if (class_rules->lane == LANE_UNREGISTERED)
 		want_registered(sched, class_rules);
-	hold_fleet_view(sched,
+	want_fleet_view(sched,
 	                PL_CONTAINER_OF(class_rules, struct class_more, class_rules));
 	if (class_rules->lane != was)
 		move_queue_classes(sched, class_more_of(class_of(class_rules)));
@@ -362,7 +362,7 @@ enum pl_code rules_class_opened(struct sched *sched, struct registered_class *op
 	if (code == PL_OK) {
 		code = match_anew(sched, class_rules);
 		if (code != PL_OK)
-			pl_err_set(err, code, "keep who looks at a pod");
+			pl_err_set(err, code, "keep the rules that select a pod");
 	}
 	if (code != PL_OK) {
 		class_rules_done(sched, class_rules);
@@ -459,7 +459,7 @@ bool rules_match_classes(struct sched *sched, struct rule_namespace *of,
 	return each_class(sched, of, relist_due, noticed);
 }
 
-/* -- of any spec ------------------------------------------------------------- */
+/* -- pods of any spec -------------------------------------------------------- */
 
 static enum pl_code each_open_link(struct sched *sched,
                                    const struct class_rule_links *links,

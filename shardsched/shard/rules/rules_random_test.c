@@ -135,7 +135,7 @@ static void end_call(struct rules_shard *shard, struct rules_call_out *out, uint
 	sched_answer(shard->sched, out->txn, &result, NULL);
 }
 
-/* -- what others do ---------------------------------------------------------- */
+/* -- other pods -------------------------------------------------------------- */
 
 static void put_alloc(uint32_t node, uint32_t drop)
 {
@@ -393,7 +393,7 @@ T_CASE_SECONDS(rules_hold_whichever_shard_places, 120)
 	}
 	(void)printf(
 		"# judged %u, refused %u, unknown %u, relabelled %u, ended %u, moved %u, "
-		"unlocked %u, coarse %u and %u, bundles %llu, failed %llu\n",
+		"unlocked %u, coarse %u and %u, batches %llu, failed %llu\n",
 		judged, refused_txns, unknowns, relabels, ends, moves, unlocks, coarse,
 		coarser, (unsigned long long)batches, (unsigned long long)batches_failed);
 	T_REACHED(judged > 1000 && refused_txns > 200 && unknowns > 100 && relabels > 50);

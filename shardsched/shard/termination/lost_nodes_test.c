@@ -71,7 +71,7 @@ T_CASE(a_pod_whose_node_is_gone_with_a_reservation_is_placed_again)
 	rig_del(&rig, key);
 	rig_run_idle(&rig);
 	T_STR(phase_of("a"), "Pending");
-	T_EQ(rig.sched->gangs.holds, 0);
+	T_EQ(rig.sched->gangs.reservations, 0);
 	down();
 }
 

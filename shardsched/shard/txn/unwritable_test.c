@@ -259,7 +259,7 @@ T_CASE(a_term_that_does_not_go_into_a_registry_is_reported)
 	        "\"DoNotSchedule\",\"labelSelector\":{\"matchLabels\":{\"app\":\"a\"}}}],"
 	        "\"containers\":[{\"name\":\"c\"}]}}");
 	rig_run_idle(&rig);
-	T_TRUE(strstr(rig.said, "a registry does not go into a transaction") != NULL);
+	T_TRUE(strstr(rig.said, "a registry does not fit into a transaction") != NULL);
 	T_TRUE(sched_deadline_ms(rig.sched) > rig.now_ms);
 	rig_close(&rig);
 }

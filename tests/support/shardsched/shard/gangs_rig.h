@@ -21,7 +21,7 @@ static uint32_t deads;
 static uint32_t ops; /* the most operations in a transaction */
 static uint64_t dead_ever, late_txns;
 
-static inline uint32_t home_of_gang(uint32_t gang)
+static inline uint32_t partition_of_gang(uint32_t gang)
 {
 	char name[8];
 	struct partition_group group = {.namespace = PL_SPAN_LIT("web")};
@@ -41,7 +41,7 @@ static inline void put_member_with(uint32_t gang, uint32_t i, unsigned least,
 	int len;
 
 	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/spec",
-	               home_of_gang(gang), gang, i);
+	               partition_of_gang(gang), gang, i);
 	len = snprintf(json, sizeof json,
 	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"p-%u-%u\","
 	               "\"labels\":{%s},\"annotations\":{\"placet.io/gang\":\"g-%u\","
@@ -58,7 +58,7 @@ static inline bool is_bound(uint32_t gang, uint32_t i, struct pod_state *state)
 	int phase;
 
 	(void)snprintf(name, sizeof name, "p-%u-%u", gang, i);
-	*state = rig_state(&rig, home_of_gang(gang), name, &phase);
+	*state = rig_state(&rig, partition_of_gang(gang), name, &phase);
 	return phase == STATE_BOUND;
 }
 
@@ -68,7 +68,7 @@ static inline void unput_member(uint32_t gang, uint32_t i)
 	char key[96];
 
 	(void)snprintf(key, sizeof key, "/schedules/%04u/web/p-%u-%u/",
-	               home_of_gang(gang), gang, i);
+	               partition_of_gang(gang), gang, i);
 	rig.store.revision++;
 	rig_unset_all(&rig.store, kv_prefix(pl_span_str(key)));
 }

@@ -144,7 +144,7 @@ static inline void until(const char *word)
 	T_STR(phase(), word);
 }
 
-static inline void settle_for(uint64_t ms)
+static inline void run_for_ms(uint64_t ms)
 {
 	for (uint64_t i = 0; i < ms; i += 100) {
 		rig.now_ms += 100;
@@ -154,7 +154,7 @@ static inline void settle_for(uint64_t ms)
 
 static inline void all_is_well(void)
 {
-	settle_for(2000);
+	run_for_ms(2000);
 	T_EQ(bound(), MEMBERS);
 	T_EQ(held(), 0);
 	T_STR(phase(), "none");

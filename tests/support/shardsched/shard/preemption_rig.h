@@ -93,7 +93,7 @@ static inline struct pl_span span_after(struct pl_span text, const char *prefix)
 	               : pl_span(NULL, 0);
 }
 
-static inline bool holds_for(struct pl_span value, struct pl_span key)
+static inline bool reserves_for(struct pl_span value, struct pl_span key)
 {
 	struct alloc alloc = {0};
 
@@ -139,12 +139,12 @@ static inline void is_held(const struct kv_record *record, uint32_t events)
 		               PL_SPAN_ARG(state.nominated_node));
 		alloc = stood(key, events);
 	}
-	T_TRUE(alloc != NULL && holds_for(alloc->value, record->key));
+	T_TRUE(alloc != NULL && reserves_for(alloc->value, record->key));
 }
 
 /* At every revision: states name a nomination from the revision of the reservation on,
  * and not a revision longer. */
-static inline void nobody_was_nominated_for_nothing(void)
+static inline void every_nomination_was_reserved(void)
 {
 	const struct rig_store *store = &rig.store;
 
@@ -171,7 +171,7 @@ static inline void nobody_was_nominated_for_nothing(void)
 
 static inline void down(void)
 {
-	nobody_was_nominated_for_nothing();
+	every_nomination_was_reserved();
 	T_EQ(rig.malformed, 0);
 	rig_close(&rig);
 }

@@ -152,7 +152,7 @@ static inline void both_for(uint64_t ms)
 static inline void other_for(uint64_t ms)
 {
 	select_shard(OTHER_SHARD);
-	settle_for(ms);
+	run_for_ms(ms);
 	select_shard(GANGS_SHARD);
 }
 

@@ -199,9 +199,9 @@ static inline void find_lock(void)
 }
 
 /* The term is registered; a can go nowhere yet, and the view is held for it. */
-static inline void begin(unsigned home_of_b)
+static inline void begin(unsigned partition_of_b)
 {
-	local = home_of_b;
+	local = partition_of_b;
 	rig_open(&rig, NULL);
 	put_node(0, "n-1", "z");
 	put_node(1, "n-2", "z");
