@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "coord/cli/output/message.h"
-#include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "store/base/clock.h"
 
 enum { DIFF_MAX = 4 << 20 };
@@ -12,19 +12,8 @@ struct config_wait {
 	struct pl_arena *arena;
 	struct config_found *found;
 	uint64_t *version;
-	struct pl_err err;
-	bool done;
+	struct cli_wait wait;
 };
-
-static enum pl_code wait_end(struct store_session *session, struct config_wait *waiting,
-                             struct pl_err *err)
-{
-	while (!waiting->done)
-		(void)uv_run(&session->loop, UV_RUN_ONCE);
-	if (waiting->err.code != PL_OK)
-		*err = waiting->err;
-	return waiting->err.code;
-}
 
 /* -- reading --------------------------------------------------------------------- */
 
@@ -58,11 +47,9 @@ static void on_found(void *ctx, const struct config_found *found,
 {
 	struct config_wait *waiting = ctx;
 
-	waiting->done = true;
-	if (err != NULL)
-		waiting->err = *err;
-	else if (!keep_found(waiting, found))
-		pl_err_set(&waiting->err, PL_NOMEM, "keep a configuration");
+	cli_wait_end(&waiting->wait, err);
+	if (err == NULL && !keep_found(waiting, found))
+		pl_err_set(&waiting->wait.err, PL_NOMEM, "keep a configuration");
 }
 
 enum pl_code config_session_read(struct store_session *session, enum config_name name,
@@ -76,7 +63,7 @@ enum pl_code config_session_read(struct store_session *session, enum config_name
 	enum pl_code code =
 		config_read_start(session->kv, &opts, on_found, &waiting, &read, err);
 
-	return code == PL_OK ? wait_end(session, &waiting, err) : code;
+	return code == PL_OK ? cli_wait_for(session, &waiting.wait, err) : code;
 }
 
 enum pl_code config_session_history(struct store_session *session, enum config_name name,
@@ -90,7 +77,7 @@ enum pl_code config_session_history(struct store_session *session, enum config_n
 	enum pl_code code =
 		config_history_start(session->kv, &opts, on_found, &waiting, &read, err);
 
-	return code == PL_OK ? wait_end(session, &waiting, err) : code;
+	return code == PL_OK ? cli_wait_for(session, &waiting.wait, err) : code;
 }
 
 /* -- writing --------------------------------------------------------------------- */
@@ -99,10 +86,8 @@ static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
 {
 	struct config_wait *waiting = ctx;
 
-	waiting->done = true;
-	if (err != NULL)
-		waiting->err = *err;
-	else
+	cli_wait_end(&waiting->wait, err);
+	if (err == NULL)
 		*waiting->version = version;
 }
 
@@ -128,7 +113,7 @@ enum pl_code config_session_edit(struct store_session *session,
 	                            : config_rollback_start(session->kv, &opts, on_edited,
 	                                                    &waiting, &running, err);
 
-	return code == PL_OK ? wait_end(session, &waiting, err) : code;
+	return code == PL_OK ? cli_wait_for(session, &waiting.wait, err) : code;
 }
 
 /* -- contents -------------------------------------------------------------------- */

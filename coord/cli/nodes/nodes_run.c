@@ -5,7 +5,7 @@
 
 #include "store/base/clock.h"
 
-static void progress(struct nodes_run *run)
+static void print_progress(struct nodes_run *run)
 {
 	uint64_t now_ms = pl_clock_ms();
 	double rate = progress_rate(&run->progress, now_ms, run->outcome_count);
@@ -37,7 +37,7 @@ static void on_outcome(void *ctx, const struct nodes_item *item,
 	if (err != NULL)
 		progress_end(&run->progress); /* it is told of */
 	else
-		progress(run);
+		print_progress(run);
 	run->told(run->ctx, item, outcome, err);
 }
 
@@ -45,9 +45,7 @@ static void on_done(void *ctx, const struct pl_err *err)
 {
 	struct nodes_run *run = ctx;
 
-	run->over = true;
-	if (err != NULL)
-		run->err = *err;
+	cli_wait_end(&run->wait, err);
 }
 
 enum pl_code nodes_run(struct nodes_run *run, const struct cli_session *cli,
@@ -68,12 +66,9 @@ enum pl_code nodes_run(struct nodes_run *run, const struct cli_session *cli,
 		return code;
 	run->cli = cli;
 	progress_init(&run->progress, pl_clock_ms());
-	while (!run->over)
-		(void)uv_run(&cli->session->loop, UV_RUN_ONCE);
+	code = cli_wait_for(cli->session, &run->wait, err);
 	progress_end(&run->progress);
-	if (run->err.code != PL_OK)
-		*err = run->err;
-	return run->err.code;
+	return code;
 }
 
 const char *nodes_run_word(const struct nodes_run *run, enum nodes_outcome outcome)

@@ -5,6 +5,7 @@
 
 #include "coord/cli/output/progress.h"
 #include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/nodes/nodes.h"
 
 enum { NODES_OUTCOMES = NODES_REFUSED + 1 };
@@ -22,8 +23,7 @@ struct nodes_run {
 	const struct cli_session *cli;
 	uint64_t count[NODES_OUTCOMES], outcome_count;
 	struct progress progress;
-	bool over;
-	struct pl_err err;
+	struct cli_wait wait;
 };
 
 /* PL_OK: each was told; some may have been refused. */

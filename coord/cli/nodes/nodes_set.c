@@ -119,15 +119,14 @@ static void on_outcome(void *ctx, const struct nodes_item *item,
 static enum pl_code drain_nodes(struct nodes_set *set, const struct cli_session *cli,
                                 struct pl_err *err)
 {
-	struct drain drain = {.words = set->words,
-	                      .cli = cli,
-	                      .force = set->force,
-	                      .past_budgets = set->past_budgets || !set->drain,
-	                      .timeout_ms = set->timeout_ms};
+	struct node_name *names = pl_calloc(set->count, sizeof *names);
+	struct drain_args args = {.nodes = names,
+	                          .force = set->force,
+	                          .past_budgets = set->past_budgets || !set->drain,
+	                          .timeout_ms = set->timeout_ms};
 	enum pl_code code = PL_OK;
 
-	drain.node = pl_calloc(set->count, sizeof *drain.node);
-	if (drain.node == NULL)
+	if (names == NULL)
 		return pl_err_set(err, PL_NOMEM, "drain");
 	for (unsigned i = 0; i < set->count && code == PL_OK; i++) {
 		struct nodes_item item = {0};
@@ -135,13 +134,11 @@ static enum pl_code drain_nodes(struct nodes_set *set, const struct cli_session 
 		if (is_duplicate(set, i) || (set->refused != NULL && set->refused[i]))
 			continue;
 		code = split_name(set->args[i], &item, err);
-		drain.node[drain.nodes++] =
-			(struct drain_node){.cluster = item.cluster, .name = item.name};
+		names[args.node_count++] = (struct node_name){item.cluster, item.name};
 	}
-	if (code == PL_OK)
-		code = cli->options->dry_run ? drain_print_plan(&drain, err)
-		                             : drain_run(&drain, err);
-	free(drain.node);
+	if (code == PL_OK && args.node_count > 0)
+		code = drain_run(cli, &args, err);
+	free(names);
 	return code;
 }
 

@@ -86,15 +86,15 @@ static bool is_stray(const struct partitions_cmd *ps,
 
 static void put_partitions(struct partitions_cmd *ps)
 {
+	const struct owners_watch_entry *entry;
+	struct owners_walk walk;
+
 	for (uint32_t p = 0; p < ps->count; p++)
 		put_partition(ps, p);
-	for (size_t i = 0; i < owners_watch_count(ps->session.view.owners); i++) {
-		const struct owners_watch_entry *entry =
-			owners_watch_at(ps->session.view.owners, i);
-
+	owners_walk_begin(ps->session.view.owners, &walk);
+	while ((entry = owners_walk_next(&walk)) != NULL)
 		if (is_stray(ps, entry))
 			put_stray(ps, entry);
-	}
 }
 
 static void on_owner(struct partitions_cmd *ps, struct pl_span key)

@@ -10,6 +10,7 @@
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/confirm.h"
 #include "coord/fsck/repair.h"
 #include "store/base/clock.h"
@@ -44,9 +45,9 @@ struct fsck_cmd {
 	struct pl_arena arena;
 	int64_t revision;
 	uint64_t progress_ms;
-	bool told_progress, over, no_memory;
+	bool told_progress, no_memory;
+	struct cli_wait wait;
 	uint64_t mended, refused; /* or would be mended */
-	struct pl_err err;
 };
 
 static enum pl_code set_option(void *ctx, int opt, const char *arg, struct pl_err *err)
@@ -128,22 +129,18 @@ static void on_done(void *ctx, int64_t revision, const struct pl_err *err)
 {
 	struct fsck_cmd *c = ctx;
 
-	c->over = true;
 	c->revision = revision;
-	if (err != NULL)
-		c->err = *err;
+	cli_wait_end(&c->wait, err);
 }
 
 static enum pl_code run_loop(struct fsck_cmd *c, struct pl_err *err)
 {
-	while (!c->over)
-		(void)uv_run(&c->cli->session->loop, UV_RUN_ONCE);
+	enum pl_code code = cli_wait_for(c->cli->session, &c->wait, err);
+
 	wipe_progress(c);
-	if (c->err.code != PL_OK)
-		*err = c->err;
-	else if (c->no_memory)
+	if (code == PL_OK && c->no_memory)
 		return pl_err_set(err, PL_NOMEM, "keep what was found");
-	return c->err.code;
+	return code;
 }
 
 static enum pl_code find_problems(struct fsck_cmd *c, struct pl_err *err)
@@ -161,7 +158,7 @@ static enum pl_code find_problems(struct fsck_cmd *c, struct pl_err *err)
 
 	fsck_free(c->fsck);
 	c->fsck = NULL;
-	c->over = false;
+	c->wait = (struct cli_wait){0};
 	c->shown = 0;
 	pl_arena_reset(&c->arena);
 	c->row = pl_arena_alloc(&c->arena, SHOWN_MAX * sizeof *c->row);
@@ -244,9 +241,7 @@ static void on_repair_done(void *ctx, const struct pl_err *err)
 {
 	struct fsck_cmd *c = ctx;
 
-	c->over = true;
-	if (err != NULL)
-		c->err = *err;
+	cli_wait_end(&c->wait, err);
 }
 
 static enum pl_code mend(struct fsck_cmd *c, struct pl_err *err)
@@ -262,7 +257,7 @@ static enum pl_code mend(struct fsck_cmd *c, struct pl_err *err)
 	struct repair *mending;
 	enum pl_code code;
 
-	c->over = false;
+	c->wait = (struct cli_wait){0};
 	code = repair_open(c->cli->session->kv, &opts, &mending, err);
 	return code == PL_OK ? run_loop(c, err) : code;
 }

@@ -2,17 +2,16 @@
  * placet store restored: after a snapshot was restored into etcd, gives the store a
  * new incarnation, so that every shard drops its epochs and caches and lists again.
  */
+#include "coord/service/store/store_restore.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/confirm.h"
 #include "store/base/rng.h"
-#include "store/keys/keys.h"
-#include "store/kv/calls.h"
-
-enum { META_BYTES_MAX = 4096 };
 
 static void new_incarnation(char out[META_INCARNATION_SIZE])
 {
@@ -20,58 +19,16 @@ static void new_incarnation(char out[META_INCARNATION_SIZE])
 	               pl_rng_seed_random(), pl_rng_seed_random());
 }
 
-static enum pl_code put_meta(const struct cli_session *cli, struct pl_span key,
-                             struct pl_span text, struct pl_err *err)
-{
-	struct kv_compare fresh = kv_if_mod_rev(key, KV_EQ, cli->meta_mod_revision);
-	struct kv_req put = kv_op_put(key, text);
-	struct kv_req req = {.op = KV_TXN,
-	                     .txn = {.compares = &fresh,
-	                             .compare_count = 1,
-	                             .then = &put,
-	                             .then_count = 1}};
-	struct kv_result result;
-	enum pl_code code = store_session_call(cli->session, &req, &result, err);
-
-	if (code == PL_OK && !result.txn.succeeded)
-		return pl_err_set(err, PL_CONFLICT,
-		                  "/placet/meta changed meanwhile; look again before you "
-		                  "repeat this");
-	return code;
-}
-
-/* Ours stands there: it was applied. */
-static enum pl_code settle_unknown(const struct cli_session *cli, struct pl_span key,
-                                   struct pl_span text, struct pl_err *err)
-{
-	struct kv_req req = kv_op_get(kv_key(key));
-	struct kv_result result;
-	struct pl_err seen = {0};
-	enum pl_code code = store_session_call(cli->session, &req, &result, &seen);
-
-	if (code == PL_OK && result.get.count == 1 &&
-	    pl_span_eq(result.get.records[0].value, text))
-		return PL_OK;
-	return pl_err_wrap(err, "whether /placet/meta was written is not known");
-}
-
 static enum pl_code write_meta(const struct cli_session *cli, const struct meta *meta,
                                struct pl_err *err)
 {
-	struct keys_id id = {.kind = KEYS_META};
-	struct keys_text key;
-	struct pl_buf text;
-	enum pl_code code = keys_build(&id, &key, err);
+	struct cli_wait wait = {0};
+	struct store_restore *restore;
+	enum pl_code code =
+		store_restore_start(&cli->service, meta, cli->meta_mod_revision,
+	                            cli_wait_end, &wait, &restore, err);
 
-	pl_buf_init(&text, META_BYTES_MAX);
-	if (code == PL_OK)
-		code = meta_print(meta, &text, err);
-	if (code == PL_OK)
-		code = put_meta(cli, keys_span(&key), pl_buf_span(&text), err);
-	if (code == PL_UNKNOWN)
-		code = settle_unknown(cli, keys_span(&key), pl_buf_span(&text), err);
-	pl_buf_done(&text);
-	return code;
+	return code == PL_OK ? cli_wait_for(cli->session, &wait, err) : code;
 }
 
 static enum pl_code restored_run(void *ctx, const struct cli_session *cli,

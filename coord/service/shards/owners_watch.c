@@ -4,48 +4,32 @@
 
 #include "store/base/alloc.h"
 #include "store/keys/keys.h"
-#include "store/kv/calls.h"
-#include "store/kv/relist.h"
+#include "store/kv/keys.h"
 
 /*
- * Happy path: a list is read into a list of its own, which replaces what was known
- * when it is complete; then each event replaces one entry. A list that can not be
- * kept (memory, or far more keys than there may be) ends everything with LOST: a
- * command has nothing better to do than to say so.
+ * The entries are the objects of an informer over /partitions/. A list is reported as a
+ * whole (SYNCED), a change of the watch by itself (CHANGED).
  */
 
-enum { ENTRIES_MAX = 2 * KEYS_PARTITIONS_MAX };
-
-struct owners_node {
-	struct owners_watch_entry entry;
-	uint8_t key[];
-};
-
-struct owners_list {
-	struct owners_node **at;
-	size_t count, cap;
-};
-
 struct owners_watch {
-	struct relist *relist;
-	struct owners_list current, next;
-	struct keys_text prefix;
-	bool synced, broken;
+	struct cache *cache;
+	struct cache_listener listener;
 	owners_watch_fn *fn;
 	void *ctx;
 };
 
-static struct owners_node *node_new(const struct kv_record *record)
-{
-	struct owners_node *node = pl_calloc(1, sizeof *node + record->key.len);
-	struct keys_id id = {0};
-	struct owners_watch_entry *entry;
+/* -- entries -------------------------------------------------------------------- */
 
-	if (node == NULL)
-		return NULL;
-	memcpy(node->key, record->key.at, record->key.len);
-	entry = &node->entry;
-	entry->key = pl_span(node->key, record->key.len);
+static enum pl_code parse_owner(void *ctx, const struct kv_record *record, void **object,
+                                size_t *bytes)
+{
+	struct owners_watch_entry *entry = pl_calloc(1, sizeof *entry);
+	struct keys_id id = {0};
+
+	(void)ctx;
+	if (entry == NULL)
+		return PL_NOMEM;
+	entry->key = record->key;
 	entry->mod_revision = record->mod_revision;
 	entry->is_partition = keys_parse(record->key, &id, &entry->why) == PL_OK;
 	entry->partition = id.partition;
@@ -56,195 +40,69 @@ static struct owners_node *node_new(const struct kv_record *record)
 		entry->owner = (struct owner){0};
 	entry->owner.epoch = record->create_revision;
 	entry->owner.lease = record->lease;
-	return node;
-}
-
-/* The place of the first entry that is not before key. */
-static size_t list_index(const struct owners_list *list, struct pl_span key)
-{
-	size_t low = 0, high = list->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (pl_span_cmp(list->at[mid]->entry.key, key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static bool stands_at(const struct owners_list *list, size_t place, struct pl_span key)
-{
-	return place < list->count && pl_span_eq(list->at[place]->entry.key, key);
-}
-
-static enum pl_code list_grow(struct owners_list *list)
-{
-	size_t cap = list->cap == 0 ? 64 : list->cap * 2;
-	struct owners_node **at;
-
-	if (list->count < list->cap)
-		return PL_OK;
-	if (list->count >= ENTRIES_MAX)
-		return PL_LIMIT;
-	at = pl_realloc(list->at, cap * sizeof(struct owners_node *));
-	if (at == NULL)
-		return PL_NOMEM;
-	list->at = at;
-	list->cap = cap;
+	*bytes += sizeof *entry;
+	*object = entry;
 	return PL_OK;
 }
 
-static enum pl_code list_put(struct owners_list *list, const struct kv_record *record)
+static const struct owners_watch_entry *entry_of(const struct cache_entry *entry)
 {
-	size_t place = list_index(list, record->key);
-	struct owners_node *node = node_new(record);
-	enum pl_code code;
-
-	if (node == NULL)
-		return PL_NOMEM;
-	if (stands_at(list, place, record->key)) {
-		free(list->at[place]);
-		list->at[place] = node;
-		return PL_OK;
-	}
-	code = list_grow(list);
-	if (code != PL_OK) {
-		free(node);
-		return code;
-	}
-	memmove(&list->at[place + 1], &list->at[place],
-	        (list->count - place) * sizeof(struct owners_node *));
-	list->at[place] = node;
-	list->count++;
-	return PL_OK;
-}
-
-static bool list_remove(struct owners_list *list, struct pl_span key)
-{
-	size_t place = list_index(list, key);
-
-	if (!stands_at(list, place, key))
-		return false;
-	free(list->at[place]);
-	list->count--;
-	memmove(&list->at[place], &list->at[place + 1],
-	        (list->count - place) * sizeof(struct owners_node *));
-	return true;
-}
-
-static void list_done(struct owners_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		free(list->at[i]);
-	free(list->at);
-	*list = (struct owners_list){0};
+	return entry == NULL ? NULL : entry->object;
 }
 
 /* -- notes ---------------------------------------------------------------------- */
 
-static void emit_note(struct owners_watch *o, enum owners_watch_what what,
+static void report_change(struct owners_watch *owners, const struct cache_note *note)
+{
+	const struct cache_entry *named =
+		note->after == NULL ? note->before : note->after;
+
+	if (!note->listed)
+		owners->fn(owners->ctx,
+		           &(struct owners_watch_note){.what = OWNERS_WATCH_CHANGED,
+		                                       .key = entry_of(named)->key,
+		                                       .entry = entry_of(note->after)});
+}
+
+static void emit_note(struct owners_watch *owners, enum owners_watch_what what,
                       const struct pl_err *err)
 {
-	o->fn(o->ctx, &(struct owners_watch_note){.what = what, .err = err});
+	owners->fn(owners->ctx, &(struct owners_watch_note){.what = what, .err = err});
 }
 
-static void stop_with_error(struct owners_watch *o, enum pl_code code)
-{
-	struct pl_err err;
-
-	pl_err_set(&err, code, "keep the owners of %zu partitions", o->current.count);
-	o->broken = true;
-	o->synced = false;
-	emit_note(o, OWNERS_WATCH_LOST, &err);
-}
-
-static void on_page(struct owners_watch *o, const struct relist_note *note)
-{
-	enum pl_code code = PL_OK;
-
-	for (size_t i = 0; i < note->count && code == PL_OK; i++)
-		code = list_put(&o->next, &note->records[i]);
-	if (code != PL_OK)
-		stop_with_error(o, code);
-}
-
-static void on_end(struct owners_watch *o)
-{
-	list_done(&o->current);
-	o->current = o->next;
-	o->next = (struct owners_list){0};
-	o->synced = true;
-	emit_note(o, OWNERS_WATCH_SYNCED, NULL);
-}
-
-static void on_event(struct owners_watch *o, const struct kv_event *event)
-{
-	struct owners_watch_note note = {.what = OWNERS_WATCH_CHANGED,
-	                                 .key = event->record.key};
-	enum pl_code code;
-
-	if (event->is_delete) {
-		if (list_remove(&o->current, note.key))
-			o->fn(o->ctx, &note);
-		return;
-	}
-	code = list_put(&o->current, &event->record);
-	if (code != PL_OK) {
-		stop_with_error(o, code);
-		return;
-	}
-	note.entry = &o->current.at[list_index(&o->current, note.key)]->entry;
-	o->fn(o->ctx, &note);
-}
-
-static void finish_stop(struct owners_watch *o)
+static void finish_stop(struct owners_watch *owners)
 {
 	static const struct owners_watch_note stopped = {.what = OWNERS_WATCH_STOPPED};
-	owners_watch_fn *fn = o->fn;
-	void *ctx = o->ctx;
+	owners_watch_fn *fn = owners->fn;
+	void *ctx = owners->ctx;
 
-	list_done(&o->current);
-	list_done(&o->next);
-	free(o);
+	free(owners);
 	fn(ctx, &stopped);
 }
 
-static void on_note(void *ctx, const struct relist_note *note)
+static void on_note(void *ctx, const struct cache_note *note)
 {
-	struct owners_watch *o = ctx;
+	struct owners_watch *owners = ctx;
 
-	if (note->what == RELIST_STOPPED) {
-		finish_stop(o);
-		return;
-	}
-	if (o->broken)
-		return;
-	switch (note->what) {
-	case RELIST_BEGIN:
-		list_done(&o->next);
+	switch (note->type) {
+	case CACHE_ADDED:
+	case CACHE_UPDATED:
+	case CACHE_DELETED:
+		report_change(owners, note);
 		break;
-	case RELIST_PAGE:
-		on_page(o, note);
+	case CACHE_SYNCED:
+		emit_note(owners, OWNERS_WATCH_SYNCED, NULL);
 		break;
-	case RELIST_END:
-		on_end(o);
+	case CACHE_PROGRESS:
 		break;
-	case RELIST_EVENTS:
-		for (size_t i = 0; i < note->count && o->synced; i++)
-			on_event(o, &note->events[i]);
+	case CACHE_LOST:
+		emit_note(owners, OWNERS_WATCH_LOST, note->err);
 		break;
-	case RELIST_LOST:
-		o->synced = false;
-		emit_note(o, OWNERS_WATCH_LOST, note->err);
+	case CACHE_TROUBLE:
+		emit_note(owners, OWNERS_WATCH_TROUBLE, note->err);
 		break;
-	case RELIST_TROUBLE:
-		emit_note(o, OWNERS_WATCH_TROUBLE, note->err);
-		break;
-	case RELIST_PROGRESS:
-	case RELIST_STOPPED:
+	case CACHE_STOPPED:
+		finish_stop(owners);
 		break;
 	}
 }
@@ -254,58 +112,52 @@ static void on_note(void *ctx, const struct relist_note *note)
 enum pl_code owners_watch_open(struct kv *kv, owners_watch_fn *fn, void *ctx,
                                struct owners_watch **out, struct pl_err *err)
 {
-	struct keys_id id = {.kind = KEYS_OWNER};
-	struct owners_watch *o = pl_calloc(1, sizeof *o);
-	struct relist_opts opts = {0};
+	const struct keys_id id = {.kind = KEYS_OWNER};
+	struct owners_watch *owners = pl_calloc(1, sizeof *owners);
+	struct cache_opts opts = {.parse = parse_owner, .free_object = free};
+	struct keys_text prefix;
 	enum pl_code code;
 
-	if (o == NULL)
+	if (owners == NULL)
 		return pl_err_set(err, PL_NOMEM, "owners of partitions");
-	o->fn = fn;
-	o->ctx = ctx;
-	code = keys_prefix(&id, 1, &o->prefix, err);
+	owners->fn = fn;
+	owners->ctx = ctx;
+	code = keys_prefix(&id, 1, &prefix, err);
 	if (code == PL_OK) {
-		opts.keys = kv_prefix(keys_span(&o->prefix));
-		code = relist_open(kv, &opts, on_note, o, &o->relist, err);
+		opts.list.keys = kv_prefix(keys_span(&prefix));
+		code = cache_open(kv, &opts, &owners->cache, err);
 	}
 	if (code != PL_OK) {
-		free(o);
+		free(owners);
 		return code;
 	}
-	*out = o;
+	cache_listen(owners->cache, &owners->listener, on_note, owners);
+	*out = owners;
 	return PL_OK;
 }
 
 void owners_watch_stop(struct owners_watch *owners)
 {
-	relist_stop(owners->relist);
+	cache_stop(owners->cache);
 }
+
+/* -- reading -------------------------------------------------------------------- */
 
 size_t owners_watch_count(const struct owners_watch *owners)
 {
-	return owners->current.count;
-}
-
-const struct owners_watch_entry *owners_watch_at(const struct owners_watch *owners,
-                                                 size_t i)
-{
-	PL_ASSERT(i < owners->current.count);
-	return &owners->current.at[i]->entry;
+	return cache_count(owners->cache);
 }
 
 const struct owners_watch_entry *owners_watch_get(const struct owners_watch *owners,
                                                   struct pl_span key)
 {
-	size_t place = list_index(&owners->current, key);
-
-	return stands_at(&owners->current, place, key) ? &owners->current.at[place]->entry
-	                                               : NULL;
+	return entry_of(cache_get(owners->cache, key));
 }
 
 const struct owners_watch_entry *owners_watch_of(const struct owners_watch *owners,
                                                  uint32_t partition)
 {
-	struct keys_id id = {.kind = KEYS_OWNER, .partition = partition};
+	const struct keys_id id = {.kind = KEYS_OWNER, .partition = partition};
 	struct keys_text key;
 
 	if (keys_build(&id, &key, NULL) != PL_OK)
@@ -313,12 +165,25 @@ const struct owners_watch_entry *owners_watch_of(const struct owners_watch *owne
 	return owners_watch_get(owners, keys_span(&key));
 }
 
+void owners_walk_begin(const struct owners_watch *owners, struct owners_walk *walk)
+{
+	if (cache_range_begin(owners->cache, kv_all_keys(), 0, &walk->range) != PL_OK)
+		PL_UNREACHABLE("a range of the present");
+}
+
+const struct owners_watch_entry *owners_walk_next(struct owners_walk *walk)
+{
+	return entry_of(cache_range_next(&walk->range));
+}
+
 uint32_t owners_watch_owned(const struct owners_watch *owners, struct pl_span shard)
 {
+	const struct owners_watch_entry *entry;
+	struct owners_walk walk;
 	uint32_t owned = 0;
 
-	for (size_t i = 0; i < owners->current.count; i++)
-		owned += pl_span_eq(pl_span_str(owners->current.at[i]->entry.owner.shard),
-		                    shard);
+	owners_walk_begin(owners, &walk);
+	while ((entry = owners_walk_next(&walk)) != NULL)
+		owned += pl_span_eq(pl_span_str(entry->owner.shard), shard);
 	return owned;
 }

@@ -1,14 +1,15 @@
 /*
- * Who owns which partition: /partitions/ listed and watched, parsed, kept by key.
+ * An owners watch: which shard owns which partition, as /partitions/ says: listed and
+ * watched, an entry for each key.
  *
- * A key that makes no sense is an entry all the same (malformed, with the reason): it
- * is shown. Walks go by key.
+ * Invariant: a key that makes no sense is an entry all the same (malformed, with the
+ * reason), so that it can be shown. Walks go by key.
  */
 #ifndef COORD_SERVICE_SHARDS_OWNERS_WATCH_H
 #define COORD_SERVICE_SHARDS_OWNERS_WATCH_H
 
 #include "coord/claims/owner.h"
-#include "store/kv/kv.h"
+#include "store/kv/cache/cache.h"
 
 struct owners_watch;
 
@@ -16,18 +17,18 @@ struct owners_watch_entry {
 	struct pl_span key;
 	int64_t mod_revision;
 	uint32_t partition;
-	bool is_partition; /* the key is one's; owner may be malformed all the same */
+	bool is_partition; /* the key is an owner's; the value may be malformed */
 	bool malformed;
 	struct pl_err why; /* malformed */
 	struct owner owner;
 };
 
 enum owners_watch_what {
-	OWNERS_WATCH_SYNCED, /* all is known; again after LOST, when all may be different */
+	OWNERS_WATCH_SYNCED,  /* all is known; again when anything may be different */
 	OWNERS_WATCH_CHANGED, /* key, entry (NULL: gone) */
-	OWNERS_WATCH_LOST,    /* err */
-	OWNERS_WATCH_TROUBLE, /* err; goes on trying */
-	OWNERS_WATCH_STOPPED, /* last */
+	OWNERS_WATCH_LOST,    /* err; it is listed again */
+	OWNERS_WATCH_TROUBLE, /* err; it goes on trying */
+	OWNERS_WATCH_STOPPED, /* the last note */
 };
 
 struct owners_watch_note {
@@ -42,19 +43,25 @@ typedef void owners_watch_fn(void *ctx, const struct owners_watch_note *note);
 PL_NODISCARD enum pl_code owners_watch_open(struct kv *kv, owners_watch_fn *fn, void *ctx,
                                             struct owners_watch **out,
                                             struct pl_err *err);
-void owners_watch_stop(
-	struct owners_watch *owners); /* STOPPED follows; then it is gone */
+/* STOPPED follows, later; then the watch is gone. */
+void owners_watch_stop(struct owners_watch *owners);
 
 size_t owners_watch_count(const struct owners_watch *owners);
-/* i-th by key. Valid until the next note has been delivered. */
-const struct owners_watch_entry *owners_watch_at(const struct owners_watch *owners,
-                                                 size_t i);
-/* NULL: there is none. */
+/* NULL: there is none. Entries are valid until the next note. */
 const struct owners_watch_entry *owners_watch_get(const struct owners_watch *owners,
                                                   struct pl_span key);
 const struct owners_watch_entry *owners_watch_of(const struct owners_watch *owners,
                                                  uint32_t partition);
 /* How many partitions the shard owns. */
 uint32_t owners_watch_owned(const struct owners_watch *owners, struct pl_span shard);
+
+/* All entries, by key; the walk ends at the next note. */
+struct owners_walk {
+	struct cache_range range;
+};
+
+void owners_walk_begin(const struct owners_watch *owners, struct owners_walk *walk);
+/* NULL: the end. */
+const struct owners_watch_entry *owners_walk_next(struct owners_walk *walk);
 
 #endif

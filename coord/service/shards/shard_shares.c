@@ -19,17 +19,18 @@ static int compare_ids(const void *a, const void *b)
 
 static size_t collect_shards(const struct shards_view *view, struct shard_count *out)
 {
+	const struct owners_watch_entry *owner;
+	struct owners_walk walk;
 	size_t count = 0;
 
 	for (const struct roster_entry *entry = roster_first(view->roster); entry != NULL;
 	     entry = roster_next(view->roster, entry))
 		out[count++] = (struct shard_count){.id = entry->member.id};
-	for (size_t i = 0; i < owners_watch_count(view->owners); i++) {
-		const struct owners_watch_entry *entry = owners_watch_at(view->owners, i);
-
-		if (!entry->malformed)
+	owners_walk_begin(view->owners, &walk);
+	while ((owner = owners_walk_next(&walk)) != NULL) {
+		if (!owner->malformed)
 			out[count++] = (struct shard_count){
-				.id = pl_span_str(entry->owner.shard), .owns = true};
+				.id = pl_span_str(owner->owner.shard), .owns = true};
 	}
 	return count;
 }
@@ -53,12 +54,13 @@ static void report_unassigned(const struct shards_view *view, uint32_t partition
 {
 	struct shard_share unowned = {.state = "free", .partitions = partitions};
 	struct shard_share malformed = {.state = "malformed"};
+	const struct owners_watch_entry *owner;
+	struct owners_walk walk;
 
-	for (size_t i = 0; i < owners_watch_count(view->owners); i++) {
-		const struct owners_watch_entry *entry = owners_watch_at(view->owners, i);
-
-		malformed.partitions += entry->malformed;
-		if (entry->is_partition && entry->partition < partitions)
+	owners_walk_begin(view->owners, &walk);
+	while ((owner = owners_walk_next(&walk)) != NULL) {
+		malformed.partitions += owner->malformed;
+		if (owner->is_partition && owner->partition < partitions)
 			unowned.partitions--;
 	}
 	if (unowned.partitions > 0)
