@@ -1,4 +1,5 @@
 #include "coord/service/nodes/node_list.h"
+#include "coord/service/nodes/node_watch.h"
 #include "store/keys/partition.h"
 #include "tests/support/store/memkv/kit.h"
 
@@ -160,4 +161,82 @@ T_CASE(cancel_ends_a_list_through_done)
 	T_EQ(dones, 1);
 	T_CODE(failure.code, PL_CANCELED, &failure);
 	down();
+}
+
+/* -- the watch ---------------------------------------------------------------------- */
+
+static struct node_watch *watch;
+static char notes[512];
+
+static void add_note(const char *what, const struct node_info *info)
+{
+	size_t len = strlen(notes);
+
+	(void)snprintf(notes + len, sizeof notes - len, "%s%s", what,
+	               info == NULL ? " " : "");
+	len = strlen(notes);
+	if (info != NULL)
+		(void)snprintf(notes + len, sizeof notes - len,
+		               ":" PL_SPAN_FMT "/" PL_SPAN_FMT ":%s ",
+		               PL_SPAN_ARG(info->cluster), PL_SPAN_ARG(info->name),
+		               node_info_state(info));
+}
+
+static bool on_each(void *ctx, const struct node_info *info)
+{
+	(void)ctx;
+	add_note("", info);
+	return true;
+}
+
+static void on_note(void *ctx, const struct node_watch_note *note)
+{
+	static const char *const words[] = {[NODE_WATCH_NODE] = "node",
+	                                    [NODE_WATCH_GONE] = "gone",
+	                                    [NODE_WATCH_WHOLE] = "whole",
+	                                    [NODE_WATCH_TROUBLE] = "trouble",
+	                                    [NODE_WATCH_STOPPED] = "stopped"};
+
+	(void)ctx;
+	add_note(words[note->what], note->info);
+	if (note->what == NODE_WATCH_WHOLE)
+		node_watch_each(watch, on_each, NULL);
+}
+
+static const char *noted(void)
+{
+	static char text[sizeof notes];
+
+	kit_until(&kit, kit.now_ms + 1000);
+	memcpy(text, notes, sizeof text);
+	notes[0] = 0;
+	return text;
+}
+
+T_CASE(a_watch_tells_all_nodes_and_then_changes)
+{
+	const struct node_filter filter = {.cluster = PL_SPAN_LIT("east")};
+	char key[64];
+
+	up();
+	T_OK(node_watch_open(&service, &filter, on_note, NULL, &watch, &kit.err),
+	     &kit.err);
+	T_STR(notes, "");
+	T_STR(noted(), "whole :east/n-1:ready :east/n-2:no-alloc ");
+	put("alloc", "east", "n-2", ALLOC);
+	T_STR(noted(), "node:east/n-2:ready ");
+	put("nodes", "west", "n-9", NODE("ssd"));
+	T_STR(noted(), "");
+	(void)snprintf(key, sizeof key, "/nodes/%04u/east/n-1",
+	               partition_of("east", "n-1"));
+	(void)kit_delete(&kit, kv_key(pl_span_str(key)));
+	T_STR(noted(), "node:east/n-1:no-node ");
+	(void)snprintf(key, sizeof key, "/alloc/%04u/east/n-1",
+	               partition_of("east", "n-1"));
+	(void)kit_delete(&kit, kv_key(pl_span_str(key)));
+	T_STR(noted(), "gone:east/n-1:no-node ");
+	node_watch_stop(watch);
+	T_STR(notes, "");
+	T_STR(noted(), "stopped ");
+	kit_close(&kit);
 }

@@ -1,9 +1,12 @@
 /*
- * Pods as they are and as they change, wherever their schedules stand: several lists and
- * watches, put together by name.
+ * A pod watch: pods as they are and as they change, in whatever partitions their
+ * schedules stand: several lists and watches, put together by name.
  *
- * Notes: POD for each that is there, then WHOLE once all of it was told; then POD for
- * each change, GONE, and WHOLE again whenever a list had to be made anew.
+ *	POD for each pod --> WHOLE --> POD, GONE for each change --> WHOLE when a list had
+ *	to be made anew ...
+ *
+ * It keeps flags and a name of each pod, about 150 bytes, and no values (states only when
+ * labels are asked for): a wait for a million pods holds no informer of their specs.
  */
 #ifndef COORD_SERVICE_PODS_POD_WATCH_H
 #define COORD_SERVICE_PODS_POD_WATCH_H
