@@ -5,7 +5,7 @@
 enum exit_code {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1, /* it ran, and something was not as it should be */
-	EXIT_USAGE = 2,  /* the command line makes no sense */
+	EXIT_USAGE = 2,  /* the command line is wrong */
 };
 
 struct command {

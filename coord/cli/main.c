@@ -88,8 +88,8 @@ static unsigned print_matching(FILE *to, const char *word, bool first)
 	return count;
 }
 
-/* Those that begin with the word; without such, those of which it is the second; "": all.
- */
+/* The commands that begin with the word; when there are none, the commands whose
+ * second word it is; "": all commands. */
 static unsigned print_commands(FILE *to, const char *word)
 {
 	unsigned count = print_matching(to, word, true);
@@ -210,7 +210,7 @@ static const char *nearest_command(int argc, char **argv)
 	return found;
 }
 
-/* A command of one word, and behind it a word that makes it look like another one. */
+/* A one-word command followed by a word that makes it look like a two-word command. */
 static bool is_typo(const struct command *command, int argc, char **argv)
 {
 	return strchr(command->words, ' ') == NULL && argc > 2 && argv[2][0] != '-' &&
@@ -221,7 +221,7 @@ static enum exit_code unknown_command(int argc, char **argv)
 {
 	const char *near = nearest_command(argc, argv);
 
-	/* It comes from outside; a terminal is not to be moved by it. */
+	/* The argument comes from outside: it must not control the terminal. */
 	if (argc > 2)
 		print_message("placet: no command '%s %s'", argv[1], argv[2]);
 	else
@@ -240,7 +240,8 @@ static bool is_help(const char *arg)
 	       strcmp(arg, "help") == 0;
 }
 
-/* Of the command that argv names, of those that have the word, or of all. */
+/* Prints the help of the command that argv names, of the commands with that word, or
+ * of all. */
 static enum exit_code run_help(int argc, char **argv)
 {
 	static char option[] = "--help";
@@ -260,8 +261,8 @@ static enum exit_code run_help(int argc, char **argv)
 	return unknown_command(argc, argv);
 }
 
-/* What is closed would be the next socket, and be printed into. Opened so that it can
- * not be used either. */
+/* A closed standard stream would be the next socket, and be printed into. The
+ * replacement is opened so that it can not be used either. */
 static void open_standard(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -270,7 +271,7 @@ static void open_standard(void)
 			abort();
 }
 
-/* Results that nobody got are no success. */
+/* Results that could not be written are a failure. */
 static int exit_status(int status)
 {
 	errno = 0;

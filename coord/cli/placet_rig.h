@@ -1,5 +1,5 @@
-/* For tests: a store of their own with what shards would have written, and the placet
- * command run against it as a person would. */
+/* A placet rig runs the placet command against an etcd of the test's own, which
+ * holds what shards would have written. */
 #ifndef COORD_CLI_PLACET_RIG_H
 #define COORD_CLI_PLACET_RIG_H
 
@@ -31,19 +31,19 @@ void placet_delete(const char *key);
 void placet_shard(const char *id, const char *partitions);
 void placet_owner(unsigned partition, const char *shard);
 
-/* Gives the exit status. input NULL: nothing on stdin. */
+/* Returns the exit status. input NULL: stdin is empty. */
 int placet_run(const char *input, const char *const args[]);
 #define PLACET(...) placet_run(NULL, (const char *const[]){__VA_ARGS__, NULL})
 
-/* With a terminal as stdin, at which somebody types that. */
+/* Runs the command with a terminal as stdin, at which the text is typed. */
 int placet_run_typed(const char *typed, const char *const args[]);
 
-/* What it printed on stdout, or said on stderr, has these words; or has not. */
+/* Checks that stdout, or stderr, of the last command has these words, or has not. */
 void placet_prints(const char *words);
 void placet_says(const char *words);
 void placet_prints_not(const char *words);
 
-/* One that goes on: its output is read line by line. */
+/* A command that keeps running: its output is read line by line. */
 struct placet_running {
 	pid_t pid;
 	FILE *out; /* stdout and stderr */
@@ -51,7 +51,7 @@ struct placet_running {
 };
 
 void placet_start(struct placet_running *running, const char *const args[]);
-/* Its stdout and stderr are a terminal. */
+/* Starts it with a terminal as stdout and stderr. */
 void placet_start_at_terminal(struct placet_running *running, const char *const args[]);
 /* Reads until a line has the words; it is in running->line. */
 void placet_await(struct placet_running *running, const char *words);

@@ -38,7 +38,7 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 	return config_name_parse(pl_span_str(options->args[0]), &rollback->name, err);
 }
 
-/* Where the current one can not be told there is nothing to compare with. */
+/* Without a readable current version there is nothing to compare with. */
 static enum pl_code print_diff(const struct config_rollback_cmd *rollback,
                                const struct cli_session *cli, uint64_t current,
                                struct pl_err *err)
@@ -57,7 +57,9 @@ static enum pl_code print_diff(const struct config_rollback_cmd *rollback,
 	                                 err);
 }
 
-/* *current 0: can not be told. */
+/*
+ * current 0: it can not be read.
+ */
 static enum pl_code choose_version(struct config_rollback_cmd *rollback,
                                    const struct cli_session *cli, uint64_t *current,
                                    struct pl_err *err)

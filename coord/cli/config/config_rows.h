@@ -10,7 +10,8 @@ extern const struct output_schema config_schema; /* a configuration as it is now
 struct config_row {
 	enum config_name name;
 	const struct config_version *version; /* NULL: the default */
-	const struct pl_err *current_err; /* PL_OK: what says which is current is well */
+	const struct pl_err *
+		current_err; /* PL_OK: the key that names the current version is well formed */
 	const struct config_acceptance *acceptance; /* NULL: not asked */
 	struct pl_span content;                     /* JSON; empty: left out */
 };

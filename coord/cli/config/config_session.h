@@ -9,7 +9,7 @@
 #include "coord/config/config_read.h"
 #include "coord/service/config/config_content.h"
 
-/* What they give lives in the session's arena. version 0: the current one. */
+/* Results live in the session's arena. version 0: the current one. */
 PL_NODISCARD enum pl_code config_session_read(struct store_session *session,
                                               enum config_name name, uint64_t version,
                                               struct config_found *out,
@@ -23,7 +23,7 @@ struct config_session_edit {
 	enum config_name name;
 	struct pl_span config;  /* JSON; empty: a roll-back */
 	uint64_t to_version;    /* of a roll-back; 0: the one before current */
-	int64_t expect_version; /* -1: whatever is current */
+	int64_t expect_version; /* -1: any version may be current */
 	const char *why;
 };
 

@@ -50,7 +50,7 @@ struct config_set_versions {
 	struct pl_json after;
 };
 
-/* A whole file may also replace what nobody can read any more. */
+/* A whole file may also replace a version that can not be read any more. */
 static enum pl_code read_before(const struct config_set_cmd *set,
                                 struct config_set_versions *out, struct pl_err *err)
 {

@@ -167,8 +167,8 @@ static void write_member(struct pl_json_out *out, struct pl_json is,
 		write_with(out, is, setting, depth + 1);
 }
 
-/* What stands at this depth, with the new value somewhere in it: in the place of the
- * old one, or behind the others. */
+/* A copy of the value at this depth with the new value in it: in the place of the
+ * old one, or after the other members. */
 static void write_with(struct pl_json_out *out, struct pl_json is,
                        const struct config_setting *setting, unsigned depth)
 {
@@ -191,7 +191,7 @@ static void write_with(struct pl_json_out *out, struct pl_json is,
 }
 /* NOLINTEND(misc-no-recursion) */
 
-/* A value that is no object has no members: it may not be passed through. */
+/* A value that is no object has no members, so the path can not lead through it. */
 static enum pl_code check_path(struct pl_json base, const struct config_setting *setting,
                                struct pl_err *err)
 {

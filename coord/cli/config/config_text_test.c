@@ -1,4 +1,4 @@
-/* What a person gives as configuration: files, and single values by path. */
+/* Configuration as people write it: files, and single values by path. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -31,7 +31,7 @@ enum {
 struct eval {
 	bool check;
 	int64_t differences;
-	bool stopped; /* what follows cannot be told */
+	bool stopped; /* the file can not be read any further */
 	struct eval_report *report;
 	struct pl_arena arena; /* of one case */
 	struct pl_buf ours;
@@ -39,7 +39,7 @@ struct eval {
 	uint64_t lines;
 	uint64_t unread;
 	bool shows_progress;
-	uint64_t progress_ms; /* when to tell next */
+	uint64_t progress_ms; /* when the next line of progress is due */
 	bool progress_shown;
 };
 

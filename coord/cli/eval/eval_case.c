@@ -9,7 +9,7 @@
 static const struct pl_json_limits limits = {
 	.bytes = EVAL_LINE_MAX, .depth = 96, .values = 1 << 20};
 
-/* Each node is tried for preemption, as the cases had it. */
+/* Every node is tried for preemption, as when the cases were recorded. */
 static const char config[] =
 	"{\"profiles\":[{\"pluginConfig\":[{\"name\":\"DefaultPreemption\",\"args\":"
 	"{\"minCandidateNodesPercentage\":100,\"minCandidateNodesAbsolute\":100}}]}]}";
@@ -49,7 +49,7 @@ bool eval_case_is_an_error(const struct eval_case *it)
 	       error;
 }
 
-/* The JSON of one object, as whoever gave it to us would have sent it. */
+/* The JSON of one object, as a client would send it. */
 static enum pl_code text_of(struct pl_json value, struct pl_buf *text, struct pl_err *err)
 {
 	struct pl_json_out out;

@@ -1,6 +1,6 @@
 /*
- * One case in the form of tests/conformance/<category>.jsonl.gz: a cluster, a pod that
- * comes, and what Kubernetes' scheduler said about it ("expect").
+ * An eval case has the form of tests/conformance/<category>.jsonl.gz: a cluster, a pod
+ * that arrives, and what Kubernetes' scheduler decided about it ("expect").
  *
  * Nothing is written anywhere but into the buffers handed in.
  */
@@ -31,11 +31,11 @@ PL_NODISCARD enum pl_code eval_case_run(struct pl_arena *arena,
                                         const struct eval_case *it, struct pl_buf *out,
                                         struct pl_err *err);
 
-/* How it is decided: as kube-scheduler does by default, but that preemption tries every
- * node, and that everything is told. */
+/* The engine's options for cases: kube-scheduler's defaults, but preemption tries
+ * every node, and every score is kept. */
 struct engine_opts eval_engine_opts(void);
 
-/* In the category "invalid" it is asked whether the pod would be accepted at all. */
+/* The category "invalid" asks whether the pod would be accepted at all. */
 bool eval_case_is_validity(const struct eval_case *it);
 /* The scheduler failed, which another one need not: only run, never compared. */
 bool eval_case_is_an_error(const struct eval_case *it);

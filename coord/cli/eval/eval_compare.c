@@ -42,7 +42,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* What an element of a list is known by; NULL: it is no text. */
+/* The text that identifies an element of a list; NULL: the element is no text. */
 static const char *text_of(struct eval_comparison *c, struct pl_json value)
 {
 	const char *type = NULL, *field = NULL, *text = NULL;
@@ -100,7 +100,7 @@ static bool equal_lists(struct eval_comparison *c, struct pl_json a, struct pl_j
 	return true;
 }
 
-/* What is not expected here at all: alike when it is written alike. */
+/* Values of other kinds are equal when they are written alike. */
 static bool equal_texts(struct eval_comparison *c, struct pl_json a, struct pl_json b)
 {
 	struct pl_buf buf[2];
@@ -157,7 +157,8 @@ static bool equal_values(struct eval_comparison *c, struct pl_json a, struct pl_
 static void compare_piece(struct eval_comparison *c, struct pl_json ours,
                           struct pl_json expected)
 {
-	/* Why something cannot be read is said in everybody's own words. */
+	/* Messages about values that can not be read differ in wording, so they are
+	 * not compared. */
 	bool only_there = strcmp(c->at.part, "decodeError") == 0;
 	bool same = only_there ? pl_json_type(ours) == pl_json_type(expected)
 	                       : equal_values(c, ours, expected);
@@ -274,7 +275,7 @@ static void report_difference(void *ctx, const struct eval_difference *differenc
 	teller->fn(teller->ctx, &it);
 }
 
-/* Members that no part is named after: told, so that nothing is passed over. */
+/* Members that belong to no part are compared, too, so that nothing is passed over. */
 static void compare_others(struct eval_comparison *c, struct pl_json ours,
                            struct pl_json expected)
 {

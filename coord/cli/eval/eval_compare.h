@@ -1,16 +1,16 @@
 /*
- * Our "expect" beside the one of a case. What is compared is whatever either of them
- * says, piece by piece: a piece is what one plugin says about one node, or as much as
- * that. Lists are sets, but for victims, whose order tells which was given up first. Of
- * what is wrong with a pod only the sort and the field are compared: sentences are each
- * one's own.
+ * A comparison of our "expect" with the one of a case, piece by piece. A piece is what
+ * one plugin says about one node, or as much as that; a piece that only one side has is
+ * a difference. Lists are sets, except victims, whose order shows which pod was given
+ * up first. Of a refused pod only the reason code and the field are compared: messages
+ * differ in wording.
  */
 #ifndef COORD_CLI_EVAL_EVAL_COMPARE_H
 #define COORD_CLI_EVAL_EVAL_COMPARE_H
 
 #include "coord/cli/eval/eval_case.h"
 
-/* In the arena. */
+/* Lives in the arena. */
 struct eval_difference {
 	const char *part;    /* "filter" */
 	const char *plugin;  /* "" */

@@ -95,7 +95,7 @@ static enum pl_code fill_buffer(struct eval_lines *lines, struct pl_err *err)
 	return got == 0 && number != Z_OK ? fail_read(lines, err) : PL_OK;
 }
 
-/* What is left of a line that is too long. */
+/* Skips the rest of a line that is too long. */
 static enum pl_code skip_line(struct eval_lines *lines, struct pl_err *err)
 {
 	for (;;) {

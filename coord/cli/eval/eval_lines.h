@@ -14,13 +14,13 @@ PL_NODISCARD enum pl_code eval_lines_open(const char *path, size_t line_max,
 /* NULL does nothing. */
 void eval_lines_close(struct eval_lines *lines);
 
-/* The next line without its end, valid until the one behind is asked for; *more false:
- * there was none. PL_LIMIT: it is too long, and the next call goes on behind it. PL_IO:
- * the file is broken, and there will be no more. */
+/* The next line without its line end, valid until the next call; *more false: the
+ * file has ended. PL_LIMIT: the line is too long, and the next call reads the line
+ * after it. PL_IO: the file is damaged, and no line follows. */
 PL_NODISCARD enum pl_code eval_lines_next(struct eval_lines *lines, struct pl_span *line,
                                           bool *more, struct pl_err *err);
 
-/* Of the line that was read last, from 1. */
+/* The number of the last line, from 1. */
 size_t eval_lines_number(const struct eval_lines *lines);
 
 #endif

@@ -45,7 +45,7 @@ static void copy_name(char to[EVAL_NAME_SIZE], const char *from)
 	(void)snprintf(to, EVAL_NAME_SIZE, "%s", from);
 }
 
-/* Those beyond the bound share the last line. */
+/* Categories beyond the bound share the last line. */
 static struct eval_category *category_of(struct eval_report *report, const char *name)
 {
 	char cut[EVAL_NAME_SIZE];

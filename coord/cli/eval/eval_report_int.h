@@ -32,7 +32,7 @@ struct eval_report {
 	struct pl_buf json; /* the same for machines, with commas between */
 };
 
-/* A word of others behind one of ours, when there is one. */
+/* Adds a word behind our own text, when there is one. */
 PL_NODISCARD enum pl_code report_word(struct pl_buf *text, const char *before,
                                       const char *word);
 /* A member with a text, when there is one. */

@@ -1,4 +1,4 @@
-/* What the engine decided, in the words of the cases: the object "expect". */
+/* Writes what the engine decided, as the object "expect" of the cases. */
 #ifndef COORD_CLI_EVAL_EVAL_VERDICTS_H
 #define COORD_CLI_EVAL_EVAL_VERDICTS_H
 

@@ -1,4 +1,4 @@
-/* Inside eval_verdicts.h: what tells about one decision, member by member. */
+/* Inside eval_verdicts.h: the writer of one decision, member by member. */
 #ifndef COORD_CLI_EVAL_EVAL_WRITER_H
 #define COORD_CLI_EVAL_EVAL_WRITER_H
 
@@ -26,20 +26,20 @@ struct pl_span writer_text(const struct verdict_writer *t, uint32_t id);
 struct pl_span writer_node(const struct verdict_writer *t, uint32_t slot);
 const char *writer_plugin(const struct verdict_writer *t, unsigned plugin);
 
-/* An object as a member; the end of whatever was begun. */
+/* Begins an object as a member; ends the object or array that was begun last. */
 void writer_begin(struct verdict_writer *t, const char *name);
 void writer_end(struct verdict_writer *t);
 void writer_put_text(struct verdict_writer *t, const char *name, const char *value);
 void writer_put_reasons(struct verdict_writer *t, const struct verdict *verdict);
 
-/* By name. PL_NOMEM. */
+/* Sorts by name. PL_NOMEM. */
 PL_NODISCARD enum pl_code writer_list_nodes(struct verdict_writer *t);
 void writer_list_plugins(struct verdict_writer *t);
 
-/* What preemption found: "postFilter". */
+/* The result of preemption: "postFilter". */
 void writer_put_post_filter(struct verdict_writer *t);
 
-/* For qsort: of C strings. */
+/* A comparison of C strings for qsort. */
 int writer_by_text(const void *a, const void *b);
 
 PL_NODISCARD enum pl_code writer_finish(struct verdict_writer *t, struct pl_err *err);

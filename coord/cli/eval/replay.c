@@ -1,4 +1,4 @@
-/* placet replay: decides again what a log of decisions tells of, and compares. */
+/* placet replay: decides again what a decision log has recorded, and compares. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -45,7 +45,7 @@ static bool kind_of(struct pl_span name, enum engine_kind *out)
 	return false;
 }
 
-/* As it stands in the log: without line ends. */
+/* The object as it stands in the log: without line ends. */
 static enum pl_code flatten_line(struct explain_job *job, struct pl_span json,
                                  struct pl_span *out, struct pl_err *err)
 {

@@ -1,4 +1,5 @@
-/* What placet explain does with its files: reads, decides, explains, records. */
+/* An explain job is what placet explain does with its files: read, decide, explain,
+ * record. */
 #ifndef COORD_CLI_EXPLAIN_EXPLAIN_JOB_H
 #define COORD_CLI_EXPLAIN_EXPLAIN_JOB_H
 

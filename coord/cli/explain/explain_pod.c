@@ -1,6 +1,5 @@
 /*
- * placet explain pod: where a pod of the live system would go now, and why, with what its
- * state says.
+ * placet explain pod: where a live pod would go now, and why, with its state.
  */
 #include "coord/cli/explain/explain_pod.h"
 

@@ -42,7 +42,7 @@ static const char bound[] =
 	"\"n-1\",\"shard\":\"a-0\",\"epoch\":\"12\",\"attempts\":3,"
 	"\"since\":\"2026-11-21T09:00:00.000Z\"}";
 
-/* Of one partition, so that everything falls there. */
+/* One partition, so that everything falls there. */
 static void up(void)
 {
 	placet_up(1);
@@ -105,7 +105,7 @@ T_CASE(who_has_one_is_told_where_and_by_whom)
 	placet_down();
 }
 
-/* Of its shard's, and of those that wait. */
+/* Counted among the waiting pods of its shard. */
 T_CASE(it_is_told_who_comes_before_it)
 {
 	static const char pending[] =
@@ -150,7 +150,7 @@ T_CASE(it_is_told_who_comes_before_it)
 	placet_down();
 }
 
-/* As a shard would: what is not understood is left out. */
+/* Malformed nodes are left out, as a shard does. */
 T_CASE(nodes_that_make_no_sense_are_left_out_and_named)
 {
 	up();
@@ -175,7 +175,7 @@ T_CASE(nodes_that_make_no_sense_are_left_out_and_named)
 	placet_down();
 }
 
-/* As a shard takes them: words without a meaning are no words. */
+/* Unknown words are ignored, as a shard does. */
 T_CASE(malformed_objects_are_malformed_here_too)
 {
 	up();
@@ -220,7 +220,7 @@ T_CASE(it_is_told_for_which_node_it_is_nominated)
 	placet_down();
 }
 
-/* Or it would seem that there is room. */
+/* Otherwise there would seem to be room. */
 T_CASE(a_node_that_a_gang_has_closed_is_told_apart)
 {
 	up();

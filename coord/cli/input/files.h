@@ -1,6 +1,6 @@
-/* The files that a path means: itself, or what a directory holds of files with objects
- * (.json, .jsonl, .ndjson, .yaml, .yml, each also .gz), by name, and not those of
- * directories in it. */
+/* The files that a path means: the file itself, or the files with objects in a
+ * directory (.json, .jsonl, .ndjson, .yaml, .yml, each also .gz), sorted by name.
+ * Directories in a directory are not entered. */
 #ifndef COORD_CLI_INPUT_FILES_H
 #define COORD_CLI_INPUT_FILES_H
 
@@ -20,7 +20,7 @@ PL_NODISCARD enum pl_code files_add(struct files *files, const char *path,
                                     struct pl_err *err);
 void files_done(struct files *files);
 
-/* As it is told to people. */
+/* The name of the file for messages. */
 const char *files_name(const char *path);
 
 #endif

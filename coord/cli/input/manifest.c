@@ -174,7 +174,7 @@ static enum pl_code next_json(struct manifest *m, struct pl_span *out, struct pl
 
 		if (text.len > 0)
 			value = object_next(&session_pause);
-		/* What goes on to the end may go on behind it. */
+		/* A value that reaches the end of the buffer may continue behind it. */
 		if (value.len > 0 && (session_pause.len > 0 || m->ended)) {
 			m->at += text.len - session_pause.len;
 			*out = value;

@@ -1,7 +1,7 @@
 /*
- * Kubernetes' objects out of files, one after the other: what objects.h reads, but asked
- * for instead of told, and without more of a file in memory than a value of it (a List is
- * one), so that a million of them may be in one. It can be read again from the start.
+ * A manifest reads Kubernetes' objects out of files, one after another, as objects.h
+ * does, but on request, and with no more than one value of a file in memory (a List is
+ * one): so a million objects may be in one file. It can be read again from the start.
  */
 #ifndef COORD_CLI_INPUT_MANIFEST_H
 #define COORD_CLI_INPUT_MANIFEST_H
@@ -11,7 +11,7 @@
 
 struct manifest;
 
-/* Borrows files. Standard input is copied into a file that nobody else sees. */
+/* Borrows files. Standard input is copied into an unlinked file. */
 PL_NODISCARD enum pl_code manifest_open(const struct files *files, struct manifest **out,
                                         struct pl_err *err);
 void manifest_close(struct manifest *manifest);
@@ -22,7 +22,7 @@ void manifest_close(struct manifest *manifest);
 PL_NODISCARD enum pl_code manifest_next(struct manifest *manifest,
                                         struct input_object *out, struct pl_err *err);
 
-/* From the start again. */
+/* Begins again with the first object. */
 void manifest_rewind(struct manifest *manifest);
 
 /* Closes the manifest when it is closed. */

@@ -23,7 +23,7 @@ static const struct pl_json_limits limits = {
 struct objects_reading {
 	objects_fn *fn;
 	void *ctx;
-	unsigned long number; /* of objects told */
+	unsigned long number; /* objects that were handed over */
 };
 
 static bool ends_with(struct pl_span text, const char *end)
@@ -87,7 +87,7 @@ static enum pl_code on_document(void *ctx, struct pl_span json, struct pl_err *e
 	return give_value(ctx, json, err);
 }
 
-/* Values one behind the other. */
+/* Parses values one after another. */
 static enum pl_code parse_json(struct objects_reading *reading, struct pl_span text,
                                struct pl_err *err)
 {

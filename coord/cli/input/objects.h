@@ -11,18 +11,18 @@
 
 enum { OBJECTS_BYTES_MAX = 1 << 30 };
 
-/* One object: strict JSON, an object. kind: "Pod"; empty when it says none. What is not
- * PL_OK ends the reading; fn fills err in then. */
+/* Gets one object: strict JSON, an object. kind: "Pod"; empty when the object names
+ * none. Any result but PL_OK ends the reading, and fn has filled err in. */
 typedef enum pl_code objects_fn(void *ctx, struct pl_span kind, struct pl_span json,
                                 struct pl_err *err);
 
-/* Without the mark of byte order that some editors put in front of UTF-8. */
+/* The text without the byte order mark that some editors put before UTF-8. */
 struct pl_span objects_without_bom(struct pl_span text);
 
-/* err says which file and which of its objects. */
+/* err names the file and the object. */
 PL_NODISCARD enum pl_code objects_read(const char *path, objects_fn *fn, void *ctx,
                                        struct pl_err *err);
-/* The same of a text. */
+/* Reads the objects of a text. */
 PL_NODISCARD enum pl_code objects_parse(struct pl_span text, objects_fn *fn, void *ctx,
                                         struct pl_err *err);
 

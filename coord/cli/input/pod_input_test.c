@@ -236,7 +236,7 @@ T_CASE(a_large_file_is_read_in_pieces_and_twice)
 	"{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"metadata\":{" \
 	"\"name\":\"x\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
 
-/* Who wrote one of these meant it. */
+/* A field with this name is probably meant. */
 T_CASE(kinds_that_look_like_a_known_one_are_refused)
 {
 	struct pod_input pod_input;

@@ -71,7 +71,8 @@ T_CASE(nodes_that_are_named_are_told_one_by_one)
 	placet_says("2 not there; check the name");
 	T_EQ(PLACET("get", "nodes", "n-1"), 2);
 	placet_says("'n-1': want CLUSTER/NODE, or --cluster");
-	/* One that is not where its name falls, and yet is shown. */
+	/* A node in a partition that its name does not fall in is shown all the
+	 * same. */
 	T_EQ(partition_of_node(PL_SPAN_LIT("x"), PL_SPAN_LIT("astray"), PARTITIONS,
 	                       &partition, NULL),
 	     PL_OK);
@@ -151,7 +152,7 @@ T_CASE(changes_of_nodes_are_printed_as_they_come)
 	placet_down();
 }
 
-/* One that loses its label is gone. */
+/* A node that loses its label is gone. */
 T_CASE(a_watch_of_chosen_nodes_tells_who_joins_and_leaves)
 {
 	static const char *const args[] = {"get",      "nodes", "--watch", "-l",

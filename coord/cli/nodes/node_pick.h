@@ -17,7 +17,7 @@ struct node_pick {
 
 PL_NODISCARD enum pl_code node_pick_set(struct node_pick *pick, int opt, const char *arg,
                                         struct pl_err *err);
-/* Takes the names behind the options, and refuses what does not go together. */
+/* Reads the names among the arguments, and refuses options that do not go together. */
 PL_NODISCARD enum pl_code node_pick_check(struct node_pick *pick,
                                           const struct options *options,
                                           struct pl_err *err);

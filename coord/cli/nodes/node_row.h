@@ -5,7 +5,9 @@
 #include "coord/cli/output/output.h"
 #include "coord/service/nodes/node_info.h"
 
-enum { NODE_ROW_STATE = 2 }; /* the column that says "gone" */
+enum {
+	NODE_ROW_STATE = 2
+}; /* column of the state, which is "gone" for a row that goes */
 
 extern const struct output_schema node_schema;
 

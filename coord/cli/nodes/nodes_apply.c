@@ -19,7 +19,7 @@ struct nodes_apply {
 	struct files files;
 	struct pl_span cluster;
 	struct nodes_input input;
-	struct pl_map_node *next; /* to be told of */
+	struct pl_map_node *next; /* nodes that were refused and are printed */
 	struct nodes_run run;
 };
 
@@ -113,7 +113,7 @@ static enum pl_code print_counts(const struct nodes_apply *apply, struct pl_err 
 		unsigned tag = nodes_input_of(link)->tag;
 
 		if (tag == 0 || code != PL_OK)
-			continue; /* nobody knows what became of it */
+			continue; /* the outcome is unknown */
 		code = pl_buf_printf(
 			&out, PL_SPAN_FMT "/" PL_SPAN_FMT " %s\n",
 			PL_SPAN_ARG(apply->cluster), PL_SPAN_ARG(link->key),

@@ -35,7 +35,7 @@ static void on_outcome(void *ctx, const struct nodes_item *item,
 	run->count[outcome]++;
 	run->outcome_count++;
 	if (err != NULL)
-		progress_end(&run->progress); /* it is told of */
+		progress_end(&run->progress); /* the refusal is printed by the command */
 	else
 		print_progress(run);
 	run->told(run->ctx, item, outcome, err);

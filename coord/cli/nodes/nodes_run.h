@@ -1,5 +1,5 @@
-/* For commands about nodes: all of them are done, however many, with a line of progress
- * where somebody looks. */
+/* A nodes run puts all nodes of a command through nodes_open, with a line of
+ * progress at a terminal. */
 #ifndef COORD_CLI_NODES_NODES_RUN_H
 #define COORD_CLI_NODES_NODES_RUN_H
 
@@ -13,7 +13,7 @@ enum { NODES_OUTCOMES = NODES_REFUSED + 1 };
 struct nodes_run {
 	enum nodes_verb verb;
 	uint64_t total; /* for the progress; 0: not known */
-	/* As of struct nodes_opts, with ctx. */
+	/* As in struct nodes_opts, with ctx. */
 	enum pl_code (*next)(void *ctx, struct nodes_item *out, bool *more,
 	                     struct pl_err *err);
 	void (*told)(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
@@ -26,7 +26,7 @@ struct nodes_run {
 	struct cli_wait wait;
 };
 
-/* PL_OK: each was told; some may have been refused. */
+/* PL_OK: every node has an outcome; some may be refused. */
 PL_NODISCARD enum pl_code nodes_run(struct nodes_run *run, const struct cli_session *cli,
                                     struct pl_err *err);
 

@@ -142,7 +142,7 @@ static enum pl_code drain_nodes(struct nodes_set *set, const struct cli_session 
 	return code;
 }
 
-/* No new pods come, those that are there go. */
+/* Cordons the nodes, so that no new pods come, and drains them. */
 static enum pl_code empty_nodes(struct nodes_set *set, const struct cli_session *cli,
                                 struct pl_err *err)
 {
@@ -157,7 +157,7 @@ static enum pl_code empty_nodes(struct nodes_set *set, const struct cli_session 
 	return code;
 }
 
-/* Nodes that can not be cordoned keep nobody from draining the others. */
+/* Nodes that can not be cordoned do not keep the others from being drained. */
 static enum pl_code drain_cordoned(struct nodes_set *set, const struct cli_session *cli,
                                    struct pl_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * What the watch notes is kept as rows by name: the first picture is printed whole, sorted;
- * then a row is printed when it looks different (row_watch.h).
+ * The watch's notes become rows by name: the first picture is printed whole, sorted;
+ * after that a row is printed when it looks different (row_watch.h).
  */
 #include "coord/cli/nodes/watch_nodes.h"
 
@@ -22,7 +22,7 @@ struct nodes_watch {
 	size_t first; /* rows of the first picture */
 };
 
-/* Without a Node there are no labels. */
+/* A node without a Node has no labels. */
 static bool is_shown(const struct nodes_watch *follow, const struct node_info *info)
 {
 	return !node_filter_has_labels(follow->filter) ||

@@ -6,7 +6,7 @@
 
 enum { AGE_SIZE = 24 };
 
-/* What lies ahead of us is "0s": clocks differ. Gives out. */
+/* A time in the future is "0s": clocks differ. Returns out. */
 const char *age_text(int64_t ms, char out[AGE_SIZE]);
 
 #endif

@@ -62,8 +62,8 @@ enum pl_code print_result(struct pl_buf *buf, struct pl_err *err)
 	size_t wrote = buf->len == 0 ? 0 : fwrite(buf->at, 1, buf->len, stdout);
 	bool good = wrote == buf->len && fflush(stdout) == 0;
 
-	/* Whoever read it has seen enough (| head): nothing is wrong, and nobody to tell.
-	 */
+	/* A reader that closes the pipe has seen enough (| head): that is no
+	 * failure. */
 	if (!good && errno == EPIPE)
 		_exit(EXIT_FAILED);
 	if (!good)

@@ -1,5 +1,5 @@
-/* What a command says to a person, on stderr: one line, escaped, with what can be
- * done about it. Results go to stdout. */
+/* Messages of a command to a person, on stderr: one line, escaped, with advice.
+ * Results go to stdout. */
 #ifndef COORD_CLI_OUTPUT_MESSAGE_H
 #define COORD_CLI_OUTPUT_MESSAGE_H
 
@@ -10,7 +10,7 @@
 /* "placet shards: MESSAGE; ADVICE". EXIT_FAILED, so that a command ends in it. */
 enum exit_code print_error(const char *words, const struct pl_err *err);
 
-/* The same, and where the options are told: EXIT_USAGE. */
+/* Adds where the options are described, and returns EXIT_USAGE. */
 enum exit_code print_usage_error(const char *words, const struct pl_err *err);
 
 /* A line as it is. */

@@ -1,6 +1,6 @@
 /*
- * What a command found, as rows of named fields: one description, printed as a
- * table, a wide table, JSON or YAML.
+ * Output: the results of a command as rows of named fields, described once, printed as
+ * a table, a wide table, JSON or YAML.
  *
  * Tables have aligned columns that are never wrapped or cut; what came from
  * outside is escaped. JSON and YAML have the names of the fields, which stay the
@@ -76,7 +76,7 @@ void output_bool(struct output_row *row, unsigned column, bool value);
 void output_raw(struct output_row *row, unsigned column, struct pl_span text,
                 struct pl_span json);
 
-/* From "shop/web-0". */
+/* Fills the name columns from "shop/web-0". */
 void output_row_name(const struct output_schema *schema, struct output_row *row,
                      struct pl_span name);
 
@@ -94,13 +94,13 @@ enum output_change { OUTPUT_ADDED, OUTPUT_MODIFIED, OUTPUT_DELETED };
 void output_init(struct output *output, const struct output_schema *schema,
                  enum output_format format, bool watch);
 
-/* All there is, added to *to. While watching: what there is at first. */
+/* Adds all rows to *to; while watching, the rows of the first picture. */
 PL_NODISCARD enum pl_code output_list(struct output *output,
                                       const struct output_row *rows, size_t count,
                                       struct pl_buf *to, struct pl_err *err);
 
-/* The same in parts, for rows that are too many to hold at once: a table's columns are as
- * the first part wants them, JSON has an item a line. Not while watching. */
+/* Adds the rows in parts, for rows that are too many to hold at once: the first part
+ * decides a table's columns, and JSON has an item a line. Not while watching. */
 PL_NODISCARD enum pl_code output_part(struct output *output,
                                       const struct output_row *rows, size_t count,
                                       bool last, struct pl_buf *to, struct pl_err *err);
@@ -115,18 +115,18 @@ PL_NODISCARD enum pl_code output_change(struct output *output,
 PL_NODISCARD enum pl_code output_look(const struct output *output,
                                       const struct output_row *row, struct pl_buf *to);
 
-/* PL_INVALID: not the name of a format. OUTPUT_NAME only where names are said to go. */
+/* PL_INVALID: the text names no format. OUTPUT_NAME is accepted only with names. */
 PL_NODISCARD enum pl_code output_format_parse(const char *text, bool names,
                                               enum output_format *out,
                                               struct pl_err *err);
 
-/* One object with the cells as members, as it stands in a list: for commands that
- * show one thing. */
+/* Adds one object with the cells as members, as it stands in a list: for commands
+ * that show one thing. */
 PL_NODISCARD enum pl_code output_object(const struct output *output,
                                         const struct output_row *row, struct pl_buf *to,
                                         struct pl_err *err);
 
-/* Compact JSON of ours, indented, with a newline; or as YAML. */
+/* Adds compact JSON of ours, indented and with a newline, or as YAML. */
 PL_NODISCARD enum pl_code output_document(enum output_format format, struct pl_span json,
                                           struct pl_buf *to, struct pl_err *err);
 

@@ -28,9 +28,9 @@ PL_NODISCARD enum pl_code output_json_change(struct output *output,
                                              enum output_change change,
                                              struct pl_buf *to);
 
-/* What tells whether a row looks different now: in a table the columns that are
- * shown, else the fields. Never what grows by itself, like an age: a column without
- * a field. */
+/* Adds bytes that differ when the row looks different: in a table the columns that
+ * are shown, else the fields. A column without a field, such as an age, is left out:
+ * it changes with time alone. */
 PL_NODISCARD enum pl_code output_table_look(const struct output *output,
                                             const struct output_row *row,
                                             struct pl_buf *to);

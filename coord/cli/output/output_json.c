@@ -66,7 +66,7 @@ static enum pl_code new_line(struct pl_buf *to, unsigned depth)
 	return pl_buf_printf(to, "\n%*s", (int)(depth * INDENT), "");
 }
 
-/* Gives the length of the text at the start that is copied as it is: a string, or
+/* Returns the length of the leading text that is copied as it is: a string, or
  * everything up to the next mark. */
 static size_t token_len(struct pl_span json)
 {

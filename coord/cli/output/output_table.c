@@ -1,5 +1,5 @@
 /* Tables: columns as wide as their widest cell, three spaces between them, nothing
- * behind the last. While watching, columns only grow. */
+ * after the last. While watching, columns only grow. */
 #include <stdio.h>
 
 #include "coord/cli/output/output_int.h"

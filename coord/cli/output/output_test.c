@@ -252,7 +252,7 @@ T_CASE(formats_have_names)
 	T_STR(err.msg, "--output xml: want table, wide, json or yaml");
 }
 
-/* A line each, whatever somebody has put into them; in parts as whole. */
+/* A row is one line, whatever its text holds; in parts as in one piece. */
 T_CASE(names_are_lines)
 {
 	static const struct output_schema pair = {"Thing", columns, 2, 2};

@@ -1,4 +1,4 @@
-/* How far placing is, for a line of progress: what those say who know. */
+/* Placing stats: how far the shards are with placing pods, for a line of progress. */
 #ifndef COORD_CLI_OUTPUT_PLACING_STATS_H
 #define COORD_CLI_OUTPUT_PLACING_STATS_H
 
@@ -12,10 +12,10 @@ struct placing_stats {
 	double rate;    /* placements a second */
 };
 
-/* What asks for all shards' records. */
+/* The request for the records of all shards. */
 struct kv_req placing_stats_request(void);
-/* Adds up what they say of themselves since they started. One that makes no sense counts
- * for nothing. */
+/* Adds up what the records have counted since their shards started. A malformed
+ * record counts nothing. */
 void placing_stats_add(struct placing_stats *stats, const struct kv_result *result);
 /* "[3 shards: ]5 [of 9 ]pods placed, 4 pending, 7 placements/s, 0 conflicts" */
 void placing_stats_text(const struct placing_stats *stats, char out[PROGRESS_TEXT_MAX]);

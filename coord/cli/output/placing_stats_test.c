@@ -1,4 +1,4 @@
-/* What shards say of their placing, added up, and the line that people see of it. */
+/* Placing stats added up over shards, and the line made from them. */
 #include "coord/cli/output/placing_stats.h"
 #include "tests/harness/t.h"
 

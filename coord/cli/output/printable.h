@@ -12,7 +12,7 @@ PL_NODISCARD enum pl_code printable_add(struct pl_buf *out, struct pl_span text,
 /* The code points that printable_add would add. */
 size_t printable_width(struct pl_span text);
 
-/* The same for JSON, which stays the same JSON: there they become \uNNNN. */
+/* Escapes JSON, which stays the same JSON: such characters become \uNNNN. */
 PL_NODISCARD enum pl_code printable_add_json(struct pl_buf *out, struct pl_span json);
 
 #endif

@@ -18,7 +18,7 @@ static void on_signal(int number)
 	(void)raise(number);
 }
 
-/* Unless somebody else listens, or nobody is to. */
+/* Catches the signal, unless the program handles or ignores it already. */
 static void catch_signal(int number)
 {
 	struct sigaction action = {.sa_handler = on_signal,
@@ -58,7 +58,7 @@ void progress_print(struct progress *progress, uint64_t now_ms, const char *fmt,
 	progress->printed_ms = now_ms;
 	progress->open = progress->terminal;
 	line_open = progress->open;
-	/* To the start of the line, and what was there is gone. */
+	/* Goes to the start of the line and clears it. */
 	(void)fprintf(stderr, progress->terminal ? "\r\033[K%s" : "%s\n", text);
 	(void)fflush(stderr);
 }

@@ -15,22 +15,22 @@ struct progress {
 	bool open; /* a line stands there without its end */
 	uint64_t printed_ms;
 	char last[PROGRESS_TEXT_MAX];
-	/* For a rate. */
+	/* State of the rate. */
 	uint64_t rate_ms, rate_count;
 	double rate;
 };
 
-/* At a terminal, whoever interrupts the command finds the line ended. */
+/* At a terminal a signal that ends the command ends the line first. */
 void progress_init(struct progress *progress, uint64_t now_ms);
 
-/* What is the same as before is not said again. */
+/* A text that has not changed is not printed again. */
 PL_PRINTF(3, 4)
 void progress_print(struct progress *progress, uint64_t now_ms, const char *fmt, ...);
 
 /* How many a second lately, of a count that grows. */
 double progress_rate(struct progress *progress, uint64_t now_ms, uint64_t count);
 
-/* Before anything else is said. */
+/* Ends the line, before other output. */
 void progress_end(struct progress *progress);
 
 #endif

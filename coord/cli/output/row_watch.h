@@ -17,7 +17,8 @@ struct printed_row;
 
 struct row_watch {
 	struct output output;
-	unsigned state_column; /* says "gone" of a row that is; column 0 is the name */
+	unsigned
+		state_column; /* column of the state, "gone" for a row that goes; column 0 is the name */
 	struct pl_buf out;
 	struct pl_arena arena; /* of what rows borrow; reset when they are printed */
 	struct pl_map printed;

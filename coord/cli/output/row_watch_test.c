@@ -14,7 +14,7 @@ static FILE *file;
 static int kept;
 static char printed[4096];
 
-/* Standard output is a file meanwhile. */
+/* Standard output is redirected to a file. */
 static void begin(void)
 {
 	file = tmpfile();
@@ -87,7 +87,7 @@ T_CASE(then_each_change_is_a_line)
 	               "b      new\n");
 }
 
-/* What a whole picture does not show any more is gone. */
+/* A row that a whole picture does not show any more is gone. */
 T_CASE(a_new_picture_tells_what_is_not_in_it)
 {
 	begin();

@@ -1,4 +1,5 @@
-/* placet delete pod: at once where nobody has placed it, else its shard ends it. */
+/* placet delete pod: a pod without a place goes at once, others are ended by their
+ * shard. */
 #include "coord/cli/pods/pods_request.h"
 
 static const struct option own[] = {

@@ -1,7 +1,7 @@
 /* placet evict pod: from its node, to be placed again. */
 #include "coord/cli/pods/pods_request.h"
 
-/* They do not go, so there is nothing to wait for but their budgets. */
+/* Evicted pods do not go away, so only their budgets are waited for. */
 static const struct option own[] = {
 	PODS_REQUEST_OPTIONS,
 	{"ignore-budgets", no_argument, NULL, PODS_REQUEST_PAST},

@@ -22,7 +22,7 @@ struct get_pods {
 	struct pod_pick pick;
 	const struct cli_session *cli;
 	const struct pod_list *list;
-	bool some_wait; /* some pod of those that were printed waits for a shard */
+	bool some_wait; /* some printed pod waits for a shard */
 };
 
 /* -- printing ------------------------------------------------------------- */

@@ -44,7 +44,7 @@ T_CASE(pods_that_are_named_are_told_one_by_one)
 	T_EQ(PLACET("get", "pods", "a", "-n", "shop"), 1);
 	T_STR(placet_rig.out, "");
 	placet_says("shop/a: no such pod\n");
-	/* Its name does not lead to it, and yet it is shown. */
+	/* A pod that its name does not lead to is shown all the same. */
 	T_EQ(partition_of_pod(PL_SPAN_LIT("x"), PL_SPAN_LIT("astray"), PARTITIONS,
 	                      &partition, NULL),
 	     PL_OK);
@@ -82,7 +82,7 @@ T_CASE(pods_of_a_node_are_shown)
 	"\"schedulingGates\":[" gates "],\"containers\":[{\"name\":\"c\",\"image\":\"" \
 	"schedulingGates\"}]}}\n"
 
-/* Nobody writes a state of it: its spec says so. */
+/* The shard writes no state for a gated pod: the spec shows the gates. */
 T_CASE(a_pod_with_gates_says_so)
 {
 	static const char *const args[] = {"get", "pods", "--watch", NULL};
@@ -211,7 +211,7 @@ T_CASE(what_does_not_choose_pods_is_refused)
 	placet_down();
 }
 
-/* One that does not fit any more is gone; one that comes to fit is there. */
+/* A pod that does not match any more is gone; one that comes to match is there. */
 T_CASE(a_watch_of_chosen_pods_tells_who_joins_and_leaves)
 {
 	static const char *const args[] = {"get",     "pods",    "--watch", "-l",
@@ -235,7 +235,7 @@ T_CASE(a_watch_of_chosen_pods_tells_who_joins_and_leaves)
 	placet_down();
 }
 
-/* Its state stands as it was. */
+/* The state is unchanged. */
 T_CASE(a_watch_sees_labels_that_change)
 {
 	static const char *const args[] = {"get", "pods",         "--watch",

@@ -21,7 +21,7 @@ static enum pl_code set_node(struct pod_pick *pick, const char *arg, struct pl_e
 	return code == PL_OK ? code : pl_err_wrap(err, "--node");
 }
 
-/* As it is shown; what makes no sense is one of them. */
+/* The phase as it is shown, "malformed" included. */
 static enum pl_code set_phase(struct pod_pick *pick, const char *arg, struct pl_err *err)
 {
 	static const char *const words[] = {

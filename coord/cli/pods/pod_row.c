@@ -72,7 +72,7 @@ static enum pl_code put_since(struct output_row *row, struct pl_arena *arena,
 	return PL_OK;
 }
 
-/* Where room is made for it. */
+/* The node on which capacity is reserved for the pod. */
 static enum pl_code put_nominated(struct output_row *row, struct pl_arena *arena,
                                   const struct pod_state *state)
 {
@@ -89,7 +89,7 @@ static enum pl_code put_nominated(struct output_row *row, struct pl_arena *arena
 	return PL_OK;
 }
 
-/* No shard says so: it leaves such a pod alone until its gates are gone. */
+/* A shard leaves a gated pod alone and writes no reason, so the row does. */
 static void put_gated(struct output_row *row)
 {
 	output_text(row, REASON, PL_SPAN_LIT("pod.gated"));

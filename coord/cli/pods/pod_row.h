@@ -1,11 +1,11 @@
-/* A pod as a row: who it is, and what its state says. */
+/* A pod as a row: its name, and its state. */
 #ifndef COORD_CLI_PODS_POD_ROW_H
 #define COORD_CLI_PODS_POD_ROW_H
 
 #include "coord/cli/output/output.h"
 #include "coord/service/pods/pod_info.h"
 
-enum { POD_ROW_PHASE = 2 }; /* the column that says "gone" */
+enum { POD_ROW_PHASE = 2 }; /* column of the phase, which is "gone" for a row that goes */
 
 extern const struct output_schema pod_schema;
 

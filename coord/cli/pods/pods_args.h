@@ -1,4 +1,4 @@
-/* Pods that a command line means: names, or whatever files speak of. */
+/* Pods args: the pods that a command line means, by name or in files. */
 #ifndef COORD_CLI_PODS_PODS_ARGS_H
 #define COORD_CLI_PODS_PODS_ARGS_H
 
@@ -16,21 +16,21 @@ enum { PODS_ARGS_FILE = 'f', PODS_ARGS_SPACE = 'n' };
 
 struct pods_args {
 	struct files files;
-	const char *namespace; /* NULL: not said */
+	const char *namespace; /* NULL: not given */
 	enum pod_input_fields fields;
 	bool once; /* as of intake.h */
 };
 
-/* Of one of those options. */
+/* Handles one of these options. */
 PL_NODISCARD enum pl_code pods_args_set(struct pods_args *given, int opt, const char *arg,
                                         struct pl_err *err);
 
-/* "shop/web-0", or "web-0" in the namespace that was said, or "default". */
+/* Splits "shop/web-0", or "web-0" in the namespace of the options, or in "default". */
 PL_NODISCARD enum pl_code pods_args_name(const struct pods_args *given, const char *arg,
                                          struct pl_span *namespace, struct pl_span *name,
                                          struct pl_err *err);
 
-/* Whether "shop/web-0" is of the namespace that was said; of any, if none was. */
+/* Whether "shop/web-0" is in the namespace of the options; true if none was given. */
 bool pods_args_is_of(const struct pods_args *given, struct pl_span key);
 
 /* Opens an intake of the files and checks it all, saying what is refused (the first ones)

@@ -1,5 +1,5 @@
 /* For tests of commands about pods: pods as they are submitted, and states as shards
- * would write them. */
+ * write them. */
 #ifndef COORD_CLI_PODS_PODS_FIXTURE_H
 #define COORD_CLI_PODS_PODS_FIXTURE_H
 
@@ -16,7 +16,7 @@ enum { PARTITIONS = 8, KEY = 160 };
 	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name "\",\"labels\":{" labels \
 	"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
 
-/* Of a gang: its pods stand together, and their names lead there. */
+/* A pod of a gang: the gang's pods stand together, and pointers lead there. */
 #define MEMBER(name)                                                                    \
 	"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                              \
 	"\",\"annotations\":{\"placet.io/gang\":\"train\"}},\"spec\":{\"containers\":[" \

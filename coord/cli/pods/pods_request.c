@@ -57,7 +57,7 @@ enum pl_code pods_request_take(void *ctx, int opt, const char *arg, struct pl_er
 	}
 }
 
-/* Not by name: they have to be found first. */
+/* The pods have to be searched for first. */
 static bool is_search(const struct pods_request *job)
 {
 	return job->all || job->query.requirements > 0;

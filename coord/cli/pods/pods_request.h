@@ -1,5 +1,5 @@
-/* For commands that ask pods to go or to move: those that are named, that files speak
- * of, all of a namespace or those with some labels. */
+/* A pods request is a command that removes pods: those that are named, in files, all
+ * of a namespace, or with some labels. */
 #ifndef COORD_CLI_PODS_PODS_REQUEST_H
 #define COORD_CLI_PODS_PODS_REQUEST_H
 
@@ -22,7 +22,7 @@ enum {
 	PODS_REQUEST_ARGS_MAX = 10000,
 };
 
-/* In the table of an options_spec: which pods. */
+/* The options that choose pods, for the table of an options_spec. */
 #define PODS_REQUEST_OPTIONS                                                    \
 	PODS_ARGS_OPTIONS, {"all", no_argument, NULL, PODS_REQUEST_ALL},        \
 		{"selector", required_argument, NULL, PODS_REQUEST_SELECTOR},   \
@@ -47,7 +47,7 @@ struct pods_request {
 	                  1]; /* what became of one; NULL: it is a failure */
 	const char *question; /* "Delete" */
 	bool wait;
-	/* As of the options. */
+	/* As the options say. */
 	struct pods_args given;
 	struct label_query query; /* none: not by labels */
 	bool ignore_absent, force, all, everywhere, past_budgets;
@@ -67,7 +67,7 @@ PL_NODISCARD enum pl_code pods_request_take(void *ctx, int opt, const char *arg,
                                             struct pl_err *err);
 PL_NODISCARD enum pl_code pods_request_check(void *ctx, const struct options *options,
                                              struct pl_err *err);
-/* All of such a command. */
+/* Runs the whole command. */
 enum exit_code pods_request_run(struct pods_request *job, const struct options_spec *spec,
                                 int argc, char **argv);
 

@@ -256,7 +256,7 @@ static void put_record(const char *id, const char *work)
 	placet_put_leased(key, record);
 }
 
-/* Where there is no terminal, a line every 5 s. */
+/* Without a terminal, a line every 5 s. */
 T_CASE_SECONDS(waiting_says_how_far_it_is, 40)
 {
 	static const char *const all[] = {"wait", "--for=bound", "--all", NULL};
@@ -359,7 +359,7 @@ T_CASE(waiting_ends_when_all_are_bound)
 	placet_down();
 }
 
-/* Its name was found, and leads to where it does not stand (any more). */
+/* The name leads to a partition that the pod does not stand in any more. */
 T_CASE(pods_are_waited_for_by_labels_and_namespace)
 {
 	placet_up(PARTITIONS);
@@ -384,7 +384,7 @@ T_CASE(pods_are_waited_for_by_labels_and_namespace)
 	placet_down();
 }
 
-/* One that was bound counts once, however often it loses its label and gets it back. */
+/* A pod that was bound counts once, however often it loses and regains its label. */
 T_CASE(labels_that_come_again_are_not_waited_for_twice)
 {
 	static const char *const args[] = {"wait", "--for=bound", "-l", "app=web", NULL};
@@ -448,7 +448,7 @@ static int64_t rev_of(const char *key)
 	"\"name\":\"web\"},\"spec\":{" more                                             \
 	",\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}\n"
 
-/* Whoever disturbs pods compares it. */
+/* Evictions compare the budget. */
 T_CASE(what_budgets_there_are_is_said_by_their_lock)
 {
 	static const char one[] = BUDGET("\"maxUnavailable\":1");

@@ -207,7 +207,7 @@ static void print_counts(const struct submit_job *job)
 	(void)fflush(stdout);
 }
 
-/* With what became of the others, where both are so. */
+/* Adds how many pods are there with another spec. */
 static enum pl_code print_leaving(uint64_t leaving, uint64_t others, struct pl_err *err)
 {
 	bool one = leaving == 1;
@@ -281,7 +281,8 @@ static enum pl_code put_budget(const struct submit_job *job,
 	return code;
 }
 
-/* Before the pods: who is placed is protected at once. */
+/* Budgets are put before the pods, so that pods are protected as soon as they are
+ * placed. */
 static enum pl_code put_budgets(struct submit_job *job, struct pl_err *err)
 {
 	static const char *const words[] = {[BUDGET_CREATED] = "created",

@@ -7,8 +7,8 @@
 
 struct wait_bound {
 	const struct pods_args *given;
-	const struct label_query *query; /* with all; none: whatever their labels */
-	bool all;                        /* else those that are named, and of the files */
+	const struct label_query *query; /* with all; without requirements: any labels */
+	bool all; /* else the pods that are named, or in the files */
 	bool summary;
 	uint64_t timeout_ms;
 };

@@ -5,7 +5,8 @@
 #include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"
 
-/* Those that are named, and those of the files. One that is not there is gone. */
+/* Waits for the named pods, and the pods in files. A pod that does not exist is
+ * gone. */
 PL_NODISCARD enum pl_code wait_gone(const struct cli_session *cli,
                                     const struct pods_args *given, uint64_t timeout_ms,
                                     struct pl_err *err);

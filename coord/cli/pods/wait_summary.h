@@ -1,12 +1,12 @@
-/* What placet wait --summary tells: how long pods waited, where they went, and who sent
- * them there. */
+/* A wait summary is what placet wait --summary prints: how long pods waited, on
+ * which clusters they are, and which shards placed them. */
 #ifndef COORD_CLI_PODS_WAIT_SUMMARY_H
 #define COORD_CLI_PODS_WAIT_SUMMARY_H
 
 #include "shardsched/records/pod_state.h"
 #include "store/base/arena.h"
 
-enum { WAIT_SUMMARY_NAMES_MAX = 256 }; /* those beyond are counted as others */
+enum { WAIT_SUMMARY_NAMES_MAX = 256 }; /* names beyond are counted as others */
 
 struct summary_name {
 	struct pl_span name; /* in the arena */

@@ -1,5 +1,5 @@
-/* What a wait that does not end says: that nobody is there, who is left and why, and one
- * hint. */
+/* A wait that does not end prints that no shard runs, which pods are left and why,
+ * and one hint. */
 #include <stdlib.h>
 
 #include "coord/cli/pods/pods_fixture.h"
@@ -47,7 +47,8 @@ T_CASE_SECONDS(a_wait_says_that_no_shard_is_running, 60)
 	placet_down();
 }
 
-/* One partition has no owner; who waits in another one is not told of it. */
+/* One partition has no owner; a wait for pods in another one prints nothing about
+ * it. */
 T_CASE_SECONDS(a_wait_says_which_partition_has_no_owner, 60)
 {
 	char words[80];
@@ -197,7 +198,7 @@ static const char budget[] =
 	"\"name\":\"web\"},\"spec\":{\"maxUnavailable\":1,\"selector\":{\"matchLabels\":{"
 	"\"app\":\"web\"}}}}\n";
 
-/* What has a hint of its own gets no other one. */
+/* An error with a hint of its own gets no other one. */
 T_CASE(who_does_not_leave_in_time_is_told_with_one_hint)
 {
 	placet_up(1);

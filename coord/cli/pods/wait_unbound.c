@@ -82,7 +82,7 @@ static void print_state(struct pl_span name, struct pl_span value, struct pl_are
 			state.message.len == 0 ? "" : ": ", PL_SPAN_ARG(state.message));
 }
 
-/* It has no state. */
+/* The pod has no state. */
 static void print_undecided(struct pl_span name, struct pl_span spec,
                             const struct known_schedulers *known_schedulers,
                             struct pl_arena *arena)
@@ -122,7 +122,7 @@ static void print_pod(struct pl_span name, const struct kv_result *of,
 		              PL_SPAN_ARG(name));
 }
 
-/* What can not be read is not known. */
+/* A configuration that can not be read makes the schedulers unknown. */
 static struct known_schedulers read_schedulers(struct store_session *session)
 {
 	struct config_found found;

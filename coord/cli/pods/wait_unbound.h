@@ -1,4 +1,4 @@
-/* Whom a wait did not see bound, and why, as far as their states tell. */
+/* Wait unbound: some pods that a wait did not see bound, and why, from their states. */
 #ifndef COORD_CLI_PODS_WAIT_UNBOUND_H
 #define COORD_CLI_PODS_WAIT_UNBOUND_H
 
@@ -16,9 +16,10 @@ struct wait_unbound {
 	unsigned count;
 };
 
-/* False: there is no room for another one. */
+/* False: the list is full. */
 bool wait_unbound_add(struct wait_unbound *left, struct pl_span key, uint32_t partition);
-/* A line each, and how many more of total there are. What can not be read is not told. */
+/* Prints a line for each pod, and how many more of total there are. Pods that can
+ * not be read are named without a reason. */
 void wait_unbound_print(const struct wait_unbound *left, uint64_t total,
                         struct store_session *session);
 

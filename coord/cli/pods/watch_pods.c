@@ -1,5 +1,4 @@
-/* What the watch tells is kept as rows by name; one that does not fit any more is gone.
- */
+/* The watch's notes become rows by name; a pod that does not match any more is gone. */
 #include "coord/cli/pods/watch_pods.h"
 
 #include "coord/cli/output/message.h"
@@ -49,7 +48,8 @@ static struct pod_info info_of(const struct pod_watch_note *note)
 	                         .state = note->state};
 }
 
-/* By labels and state; with memory of its own, since most may not. */
+/* Matches by labels and state. Scratch memory is separate, since most pods may not
+ * match. */
 static bool is_shown(struct pods_watch *follow, const struct pod_watch_note *note)
 {
 	const struct pod_info info = info_of(note);
@@ -68,7 +68,7 @@ static void put_row(struct pods_watch *follow, const struct pod_watch_note *note
 	struct pl_arena *arena = &follow->row_watch.arena;
 	struct output_row row;
 
-	/* In the first picture rows stay until all are there. */
+	/* Rows of the first picture stay until all are there. */
 	info.namespace = pl_arena_dup(arena, info.namespace);
 	info.name = pl_arena_dup(arena, info.name);
 	info.state = pl_arena_dup(arena, info.state);
@@ -92,7 +92,7 @@ static bool is_named(void *ctx, const struct pod_watch_pod *pod)
 	return !absent->there;
 }
 
-/* Whoever waits for one that has another name would wait for ever. */
+/* A misspelt name would be waited for without end. */
 static void print_missing(const struct pods_watch *follow)
 {
 	const struct pod_pick *pick = follow->pick;

@@ -39,8 +39,8 @@ static enum pl_code meta_not_found(const struct options *options, struct pl_err 
 	                  options->store.endpoints, options->prefix, options->prefix);
 }
 
-/* The first call of every command, so that a store that can not be reached, or is
- * none of Placet's, is told as that. */
+/* Reads /placet/meta before anything else, so that a store that can not be reached,
+ * or is none of Placet's, is reported as that. */
 static enum pl_code read_meta(struct cli_session *cli, struct pl_err *err)
 {
 	struct keys_id id = {.kind = KEYS_META};

@@ -16,11 +16,11 @@ struct cli_session {
 	int64_t meta_mod_revision;
 };
 
-/* What a command does there. An error is said by cli_session_run. */
+/* What a command does with the store. cli_session_run prints its error. */
 typedef enum pl_code cli_session_fn(void *ctx, const struct cli_session *cli,
                                     struct pl_err *err);
 
-/* All of a command: its options, the store, what it does, what went wrong. */
+/* Runs a whole command: its options, the store, fn, and the error. */
 enum exit_code cli_session_run(const struct options_spec *spec, int argc, char **argv,
                                cli_session_fn *fn, void *ctx);
 

@@ -7,13 +7,13 @@
 
 #include "coord/cli/session/store_session.h"
 
-/* All zero before the operation is started. */
+/* A wait is all zero before its operation is started. */
 struct cli_wait {
 	bool over;
 	struct pl_err err;
 };
 
-/* To be called by the operation's done callback, or as that: ctx is the wait. */
+/* The operation's done callback calls this, or is this; ctx is the wait. */
 void cli_wait_end(void *ctx, const struct pl_err *err);
 
 /* Runs the loop until cli_wait_end was called; gives its error. */

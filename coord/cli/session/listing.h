@@ -1,4 +1,4 @@
-/* All keys of one prefix, for a command that waits for them (key_list.h). */
+/* Lists all keys of one prefix, and waits for them (key_list.h). */
 #ifndef COORD_CLI_SESSION_LISTING_H
 #define COORD_CLI_SESSION_LISTING_H
 
@@ -8,7 +8,7 @@
 typedef enum pl_code session_list_fn(void *ctx, const struct kv_record *record,
                                      struct pl_err *err);
 
-/* Until fn says other than PL_OK, which is what it gives then. */
+/* fn may end the list with another code than PL_OK, which is the result then. */
 PL_NODISCARD enum pl_code session_list(const struct cli_session *cli,
                                        struct pl_span prefix, session_list_fn *fn,
                                        void *ctx, struct pl_err *err);

@@ -62,7 +62,7 @@ static bool has_common(const struct options_spec *spec,
 	                         : (spec->common & common->flag) != 0;
 }
 
-/* What the command has of its own goes before what it has in common. */
+/* The command's own options go before the common ones. */
 static bool has_own_option(const struct options_spec *spec, const char *name)
 {
 	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
@@ -99,7 +99,7 @@ static void long_options(const struct options_spec *spec, struct option *out)
 	static const struct option store[] = {STORE_OPTS_LONG};
 	unsigned count = 0;
 
-	/* Of two with one name the first is found. */
+	/* The first of two options with one name is found. */
 	for (const struct option *own = spec->own; own != NULL && own->name != NULL;
 	     own++) {
 		PL_ASSERT(count < OPTIONS_OWN_COUNT_MAX && own->val < STORE_OPT_FIRST);
@@ -171,7 +171,7 @@ static enum pl_code set_option(const struct options_spec *spec, void *ctx, int o
 	}
 }
 
-/* Own options of one letter are those whose val is one. */
+/* An own option whose val is a letter has that letter as its short form. */
 static void find_letters(const struct options_spec *spec, char out[LETTERS_SIZE])
 {
 	size_t len;
@@ -245,7 +245,7 @@ static enum pl_code parse_args(const struct options_spec *spec, int argc, char *
 	return PL_OK;
 }
 
-/* A name alone does not tell what became of it. */
+/* A file name alone does not show that it could not be read. */
 static bool names_watched(const struct options *options, struct pl_err *err)
 {
 	if (!options->watch || options->format != OUTPUT_NAME)
@@ -254,7 +254,7 @@ static bool names_watched(const struct options *options, struct pl_err *err)
 	return true;
 }
 
-/* What the environment says about the store. */
+/* Reads the environment about the store. */
 static enum pl_code store_init(const struct options_spec *spec, struct options *out,
                                struct pl_err *err)
 {

@@ -12,7 +12,7 @@
 #include "coord/cli/output/output.h"
 #include "coord/connect/store_opts.h"
 
-/* What a command has besides the store and --help. */
+/* Common options that a command has besides the store and --help. */
 enum {
 	OPTIONS_OUTPUT = 1,
 	OPTIONS_WATCH = 2,
@@ -24,8 +24,7 @@ enum {
 	OPTIONS_NAMES = 128,  /* with OPTIONS_OUTPUT: -o name too */
 };
 
-/* Of a command's own options: the val in struct option, or the letter that is short for
- * it. */
+/* Values of a command's own options: val in struct option, or the short letter. */
 enum { OPTIONS_OWN_FIRST = 1, OPTIONS_OWN_MAX = 12, OPTIONS_PREFIX_MAX = 128 };
 
 struct options {
@@ -37,7 +36,7 @@ struct options {
 	bool yes;
 	bool dry_run;
 	const char *why; /* "" */
-	char **args;     /* behind the options */
+	char **args;     /* that follow the options */
 	unsigned arg_count;
 };
 
@@ -47,26 +46,26 @@ struct options_spec {
 	const char *about;   /* sentences, each line ended */
 	const char *help;    /* of its own options, a line each; NULL: none */
 	const char *example; /* lines that may be typed, indented by two */
-	const char *exits;   /* what its exit status says; NULL: as of most commands */
+	const char *exits;   /* exit statuses; NULL: the usual ones */
 	unsigned common;     /* OPTIONS_OUTPUT, ... */
 	unsigned args_min, args_max;
 	const struct option *own; /* ends with a NULL name; NULL: none */
 	/* PL_INVALID: not a value for it. arg is NULL for one without. */
 	enum pl_code (*take)(void *ctx, int opt, const char *arg, struct pl_err *err);
-	/* What was given, looked at before anything is done; may be NULL. */
+	/* Checks the arguments before anything is done; may be NULL. */
 	enum pl_code (*check)(void *ctx, const struct options *options,
 	                      struct pl_err *err);
 };
 
-/* False: there is nothing to run (help was asked for, or what was given makes no
- * sense and that was said), and the status is in *exit_code. */
+/* False: there is nothing to run (help was printed, or a usage error), and the
+ * status is in *exit_code. */
 bool options_parse(const struct options_spec *spec, int argc, char **argv, void *ctx,
                    struct options *out, enum exit_code *exit_code);
 void options_done(struct options *options);
 
-/* After getopt_long: "-o=json" is "-o json", as for kubectl, and not "=json". given: the
- * word that it has just read. Of a long option, or in a word of its own, = is part of the
- * value. */
+/* Called after getopt_long: "-o=json" means "-o json", as in kubectl, and not
+ * "=json". given: the word that was just read. In a long option, or in a word of its
+ * own, = is part of the value. */
 void options_pass_equals(const char *given);
 
 #endif

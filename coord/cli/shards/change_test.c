@@ -44,7 +44,7 @@ T_CASE(a_drain_is_a_version_of_the_configuration)
 	placet_down();
 }
 
-/* Whoever is late reads again: no wish is lost. */
+/* An edit that comes second reads again: no drain is lost. */
 T_CASE(drains_at_the_same_time_all_count)
 {
 	static struct placet_running running[4];
@@ -213,7 +213,8 @@ T_CASE(the_default_is_shown_as_yaml_that_can_be_set)
 	placet_down();
 }
 
-/* By default, by a version, or by a version that leaves it out. */
+/* The configuration is the default, a version, or a version that leaves the field
+ * out. */
 T_CASE(what_is_so_already_makes_no_version)
 {
 	static const char *const file[] = {"config", "set", "coord", "-f", "-", NULL};
@@ -360,7 +361,7 @@ T_CASE(what_was_written_past_the_check_is_reported)
 	placet_down();
 }
 
-/* What is left out is as by default, and only what really differs is shown. */
+/* A field that is left out has its default, and only real differences are shown. */
 T_CASE(a_file_is_all_of_it)
 {
 	static const char *const set[] = {"config", "set", "coord", "-f", "-", NULL};
@@ -376,7 +377,7 @@ T_CASE(a_file_is_all_of_it)
 	placet_down();
 }
 
-/* A whole file may replace what nobody can read. */
+/* A whole file may replace a version that can not be read. */
 T_CASE(a_file_replaces_a_broken_current)
 {
 	placet_up(8);

@@ -16,7 +16,7 @@ struct drain_waiting {
 	bool time_up;
 };
 
-/* Nobody hands over to nobody: without another one that takes part it never ends. */
+/* A drain ends only if another shard is active and takes the partitions. */
 static bool other_shards_active(const struct drain_waiting *w)
 {
 	const struct config_shards *wishes =

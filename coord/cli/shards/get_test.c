@@ -1,5 +1,5 @@
-/* placet shards and placet partitions over a real etcd: what they show is what stands
- * there, whatever stands there. */
+/* placet shards and placet partitions over a real etcd show every key as it stands
+ * there. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -333,7 +333,7 @@ T_CASE(a_store_that_can_not_be_reached_is_named)
 	            "endpoint and the network");
 }
 
-/* What a command has of its own never stands in the way of how the store is reached. */
+/* A command's own options never hide the options about the store. */
 T_CASE_SECONDS(commands_go_to_the_store_that_is_named, 60)
 {
 	static const char *const commands[][6] = {
@@ -399,7 +399,8 @@ T_CASE(what_makes_no_sense_is_refused_before_anything_is_done)
 	placet_says("no command 'shard nonsense'");
 }
 
-/* Also in a bundle; of two words, and of long options, = is part of the value. */
+/* In combined short options, too; in two words, and in long options, = is part of
+ * the value. */
 T_CASE(short_options_take_values_behind_equals)
 {
 	T_EQ(PLACET("explain", "-o=json", "-f=/nowhere"), 1);

@@ -32,7 +32,8 @@ bool idle_owner_is_known(struct idle_owners *owners, uint32_t partition)
 	return owners->has[partition];
 }
 
-/* One without an owner, that is waited for. */
+/* A partition without an owner that the command waits for; KEYS_PARTITIONS_MAX:
+ * none. */
 static uint32_t find_unowned(const struct idle_warning *idle_warning,
                              const struct kv_get_result *owners)
 {
@@ -49,7 +50,7 @@ static uint32_t find_unowned(const struct idle_warning *idle_warning,
 	return found.without;
 }
 
-/* What can not be read now is asked again when nothing has moved for as long again. */
+/* A failed read is repeated when nothing has moved for the same time again. */
 static void on_read(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
 	struct idle_warning *idle_warning = ctx;

@@ -1,6 +1,6 @@
 /*
- * For commands that wait for what shards do: says once, on stderr, that nobody is there
- * to do it, after nothing has moved for a while.
+ * An idle warning is for commands that wait for shards: it prints once, on stderr, that
+ * no shard does the work, after nothing has moved for a while.
  *
  *	idle_warning_init; idle_warning_look each time that the loop ticks; idle_warning_cancel, and the
  *	loop has to run until it asks no more.
@@ -23,10 +23,10 @@ bool idle_owner_is_known(struct idle_owners *owners, uint32_t partition);
 
 struct idle_warning_opts {
 	const struct cli_session *cli;
-	struct progress *progress; /* its line is ended before something is said */
-	const char *what;          /* "places pods": nobody does */
-	/* Calls idle_owner_is_known with each partition that something is waited for in,
-	 * until it says false. */
+	struct progress *progress; /* its line is ended before the warning */
+	const char *what;          /* "places pods": what no shard does */
+	/* Calls idle_owner_is_known with each partition that is waited for, until
+	 * that returns false. */
 	void (*each)(void *ctx, struct idle_owners *owners);
 	void *ctx;
 };
@@ -46,7 +46,7 @@ void idle_warning_look(struct idle_warning *idle_warning, uint64_t now_ms,
 /* Waits until what was asked is answered; nothing is printed any more. */
 void idle_warning_stop(struct idle_warning *idle_warning);
 
-/* Now, without waiting: a note when there is no shard at all. */
+/* Prints at once, without waiting, when there is no shard at all. */
 void idle_warning_note(const struct cli_session *cli, const char *what);
 
 #endif

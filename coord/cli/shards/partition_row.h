@@ -8,13 +8,13 @@
 
 extern const struct output_schema partition_schema;
 
-/* entry NULL: nobody has it. target empty: not known, or there is none. PL_NOMEM. */
+/* entry NULL: no shard owns it. target empty: not known, or none. PL_NOMEM. */
 PL_NODISCARD enum pl_code partition_row(uint32_t partition,
                                         const struct owners_watch_entry *entry,
                                         struct pl_span target, struct pl_arena *arena,
                                         struct output_row *row);
 
-/* A key below /partitions/ that is none of those. */
+/* A key below /partitions/ that is no partition's. */
 PL_NODISCARD enum pl_code partition_stray_row(const struct owners_watch_entry *entry,
                                               struct pl_arena *arena,
                                               struct output_row *row);

@@ -1,4 +1,4 @@
-/* placet partitions: who owns what, and who should. */
+/* placet partitions: which shard owns which partition, and which should. */
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/row_watch.h"
 #include "coord/cli/session/cli_session.h"
@@ -16,7 +16,7 @@ struct partitions_cmd {
 	struct shards_session session;
 	struct row_watch row_watch;
 	struct partition_targets targets;
-	bool with_targets; /* what is shown tells them */
+	bool with_targets; /* the columns need the partition targets */
 };
 
 static const struct option own[] = {

@@ -1,7 +1,7 @@
 /*
- * placet shard evict: puts out a shard whose lease lives on although it does nothing
- * good any more, by revoking that lease. Everything that hangs on it goes at once;
- * whatever the shard still sends under its old epochs is refused by the store.
+ * placet shard evict: revokes the lease of a shard that hangs and yet keeps it alive.
+ * All keys under the lease go at once; the store refuses what the shard still sends
+ * under its old epochs.
  */
 #include "coord/service/shards/shard_evict.h"
 

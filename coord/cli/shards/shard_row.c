@@ -187,7 +187,8 @@ static bool put_lease(struct pl_arena *arena, struct output_row *row, int64_t le
 	return put_text(arena, row, LEASE, text);
 }
 
-/* "active" in JSON, whatever is wanted of it: that has a field of its own. */
+/* The state is "active" in JSON even while the shard is to drain: that has a field
+ * of its own. */
 static void put_state(const struct membership *member, bool drain, struct output_row *row)
 {
 	static const struct {

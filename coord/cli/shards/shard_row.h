@@ -1,4 +1,4 @@
-/* A shard as a row: what its record says, and what the configuration wants of it. */
+/* A shard as a row: its record, and what the configuration wants of it. */
 #ifndef COORD_CLI_SHARDS_SHARD_ROW_H
 #define COORD_CLI_SHARDS_SHARD_ROW_H
 

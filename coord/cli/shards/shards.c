@@ -1,4 +1,4 @@
-/* placet shards: who is there, and how they are. */
+/* placet shards: the shards that exist, and their state. */
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/row_watch.h"
 #include "coord/cli/session/cli_session.h"
@@ -80,8 +80,8 @@ static void on_note(void *ctx, const struct shards_view_note *note)
 	}
 }
 
-/* Wishes that nobody hears are forgotten easily, until a shard of that name comes
- * back and drains at once. */
+/* A drain of a shard that does not exist is forgotten easily, until a shard of that
+ * name comes back and drains at once. */
 static void print_missing(const struct shards_cmd *shards)
 {
 	const struct config_shards *wishes =

@@ -1,6 +1,6 @@
 /*
- * A shards session: a shards view for a command, which waits until the view is whole and
- * then reads it, or is told of each change with --watch.
+ * A shards session is a shards view for a command, which waits until the view is whole,
+ * and then reads it or follows its changes with --watch.
  */
 #ifndef COORD_CLI_SHARDS_SHARDS_SESSION_H
 #define COORD_CLI_SHARDS_SHARDS_SESSION_H
@@ -13,7 +13,7 @@ struct shards_session {
 	struct shards_view view;
 	bool settled, stopped; /* the view is whole, or has failed; it has stopped */
 	struct pl_err trouble; /* the last one before it was whole */
-	shards_view_fn *fn;    /* told of changes; may be NULL */
+	shards_view_fn *fn;    /* gets changes; may be NULL */
 	void *ctx;
 };
 
@@ -24,7 +24,7 @@ PL_NODISCARD enum pl_code shards_session_open(struct shards_session *shards,
                                               unsigned wanted, struct pl_err *err);
 void shards_session_close(struct shards_session *shards);
 
-/* From here on fn is told of changes and of trouble. */
+/* From here on fn gets changes and trouble. */
 void shards_session_follow(struct shards_session *shards, shards_view_fn *fn, void *ctx);
 
 #endif

@@ -89,7 +89,7 @@ static void put_spec(const char *key, const char *name)
 	placet_put(key, json);
 }
 
-/* One partition; sim/node-000001 has web/a, web/b waits. */
+/* One partition; sim/node-000001 has web/a, and web/b waits. */
 static void up_pods(void)
 {
 	placet_up(1);
@@ -160,7 +160,8 @@ T_CASE(a_node_that_was_taken_away_comes_back_or_goes)
 	placet_down();
 }
 
-/* What one pod asks for is not known any more: the others are mended nevertheless. */
+/* The requests of one pod are lost: the allocs of other nodes are repaired all the
+ * same. */
 T_CASE(a_malformed_pod_holds_up_no_other)
 {
 	up_pods();

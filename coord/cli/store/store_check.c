@@ -93,14 +93,14 @@ static void report(struct store_check *check, const char *name, const struct pl_
 	else
 		(void)printf("  %-10s %sFAIL%s %8.1f ms  %s\n", name, on, off, ms,
 		             err->msg);
-	/* Some errors of etcd's carry it already. */
+	/* Some errors from etcd carry the advice already. */
 	if (!check->json && err != NULL &&
 	    strstr(err->msg, pl_code_advice(err->cause)) == NULL)
 		(void)printf("%29sto do: %s\n", "", pl_code_advice(err->cause));
 	(void)fflush(stdout);
 }
 
-/* One member alone: says which one of several is not well. */
+/* Checks each member alone, to name the one of several that is not well. */
 static void check_endpoint(struct store_check *check, const char *endpoint)
 {
 	struct etcd_opts opts = store_opts_etcd(&check->store);
@@ -132,7 +132,7 @@ static void check_endpoints(struct store_check *check)
 	const char *text = check->store.endpoints;
 
 	if (strchr(text, ',') == NULL)
-		return; /* the first step says all there is to say */
+		return; /* the first step reports everything */
 	while (*text != 0) {
 		size_t len = strcspn(text, ",");
 		char endpoint[ENDPOINT_TEXT_MAX];
@@ -171,7 +171,7 @@ static void check_store(struct store_check *check)
 		report(check, "open", &err, "", start);
 		return;
 	}
-	/* Without the first one the others would only say the same again. */
+	/* Without the first step the others would only fail the same way. */
 	if (run_step(check, &steps, &store_steps[0])) {
 		for (unsigned i = 1; i < store_step_count; i++)
 			(void)run_step(check, &steps, &store_steps[i]);
@@ -198,7 +198,7 @@ static enum exit_code check_run(struct store_check *check)
  * be watched: only start and stop matter here, and both run it. */
 static enum exit_code check_launched(struct store_check *check)
 {
-	/* Nobody wants to wait for a word of a quiet watch. */
+	/* Progress of a quiet watch is not waited for without end. */
 	const char *const args[] = {"--experimental-watch-progress-notify-interval=500ms",
 	                            NULL};
 	struct etcd_launch_opts opts = {.members = 1, .extra_args = args};

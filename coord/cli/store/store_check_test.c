@@ -51,7 +51,7 @@ static void read_output(int fd)
 	(void)close(fd);
 }
 
-/* Gives the exit status; what it printed on both streams is in output. */
+/* Returns the exit status; the output on both streams is in output. */
 static int placet(const char *const args[])
 {
 	const char *argv[ARGS_MAX] = {getenv("PLACET"), "store", "check"};

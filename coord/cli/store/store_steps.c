@@ -169,7 +169,7 @@ static enum pl_code race_start(struct store_steps *steps, struct step_race_state
 	return PL_OK;
 }
 
-/* All at once, and exactly one may win. */
+/* All clients write at once, and exactly one may win. */
 static enum pl_code step_race(struct store_steps *steps, struct pl_err *err)
 {
 	struct step_race_state race = {0};

@@ -1,4 +1,4 @@
-/* What `placet store check` does to a store, one promise at a time. */
+/* The steps of placet store check, each of which tests one promise of a store. */
 #ifndef COORD_CLI_STORE_STORE_STEPS_H
 #define COORD_CLI_STORE_STORE_STEPS_H
 

@@ -1,4 +1,4 @@
-/* What the steps have in common. */
+/* Helpers that the steps share. */
 #ifndef COORD_CLI_STORE_STORE_STEPS_INT_H
 #define COORD_CLI_STORE_STORE_STEPS_INT_H
 
@@ -6,7 +6,7 @@
 
 enum { STEPS_KEY_SIZE = 96 };
 
-/* Of that name, under the prefix; written to at[STEPS_KEY_SIZE]. */
+/* The key of that name under the prefix; written to at[STEPS_KEY_SIZE]. */
 struct pl_span steps_key(const struct store_steps *steps, const char *name, char *at);
 PL_PRINTF(2, 3) void steps_note(struct store_steps *steps, const char *fmt, ...);
 

@@ -62,7 +62,7 @@ static enum pl_code watch_puts(struct store_steps *steps, struct step_watching *
 	return code;
 }
 
-/* False: it had ended by itself. */
+/* False: the watch ended without being asked. */
 static bool watch_over(struct store_steps *steps, struct kv_watch *watch,
                        struct step_watching *watching, struct pl_err *err)
 {
@@ -103,7 +103,8 @@ enum pl_code step_watch(struct store_steps *steps, struct pl_err *err)
 	return PL_OK;
 }
 
-/* What is put besides it makes the watch owe a word that it is as far as that. */
+/* A put outside of the watched keys makes the store owe the watch a progress note up
+ * to it. */
 static enum pl_code wait_silently(struct store_steps *steps, struct kv_watch *watch,
                                   struct step_watching *watching, struct pl_err *err)
 {

@@ -10,7 +10,7 @@ enum { TOP_LIMIT_MAX = 1000 };
 /* limit: rows of nodes that are printed. */
 PL_NODISCARD enum pl_code top_text(const struct conflict_stats *stats, uint32_t limit,
                                    struct pl_buf *out);
-/* One object on one line. */
+/* Adds one object on one line. */
 PL_NODISCARD enum pl_code top_json(const struct conflict_stats *stats, uint32_t limit,
                                    struct pl_buf *out);
 

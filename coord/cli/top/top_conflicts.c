@@ -1,7 +1,6 @@
 /*
- * placet top conflicts: what the shards' records tell of conflicts, once or again and
- * again. A record is refreshed every coord.refresh_ms, so looking more often shows no
- * more.
+ * placet top conflicts: the conflicts in the shards' records, once or repeatedly. A
+ * record is refreshed every coord.refresh_ms, so a shorter interval shows no more.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -79,7 +78,7 @@ static void on_note(void *ctx, const struct shards_view_note *note)
 		print_message("placet top conflicts: %s; going on", note->err->msg);
 }
 
-/* Until it can not be printed any more. */
+/* Prints again and again, until printing fails. */
 static enum pl_code follow_shards(struct top_job *job, struct pl_err *err)
 {
 	uv_loop_t *loop = &job->session.session->loop;

@@ -1,6 +1,6 @@
 /*
- * placet sim-cluster: machines that do not exist, registered as those that do, so that
- * Placet can be tried at any size.
+ * placet sim-cluster: registers simulated machines like real ones, so that Placet can
+ * be tried at any size.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ enum {
 	OPT_RUNS, /* the first of enum sim_opt's */
 	RUN_MAX_MS = 86400000,
 	NODE_MAX = 1 << 20,
-	SHOWN_ERRORS_MAX = 5, /* refused nodes that are told one by one */
+	SHOWN_ERRORS_MAX = 5, /* refused nodes that are printed one by one */
 };
 
 struct sim_cluster {
@@ -43,7 +43,7 @@ struct sim_cluster {
 	struct nodes_run run;
 };
 
-/* Of what runs there. */
+/* Options about the simulated pods. */
 static enum pl_code set_lifetime(struct sim_cluster *sim, int opt, const char *arg,
                                  struct pl_err *err)
 {

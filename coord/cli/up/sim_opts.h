@@ -7,9 +7,9 @@
 
 enum sim_opt { SIM_LIFETIME, SIM_ENDS, SIM_FAIL, SIM_GRACE, SIM_OPT_COUNT };
 
-enum { SIM_GRACE_MS = 1000 }; /* when nothing is said */
+enum { SIM_GRACE_MS = 1000 }; /* the default */
 
-/* As it stands on a command line. */
+/* The option as it stands on a command line. */
 static inline const char *sim_opt_word(enum sim_opt opt)
 {
 	static const char *const word[] = {"--lifetime", "--ends", "--fail", "--grace"};

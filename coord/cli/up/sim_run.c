@@ -1,8 +1,8 @@
 /*
- * Happy path: every pod's state is watched; what is bound to the cluster runs; when one
- * is due, it and all others that are go into transactions, which say how they ended.
- * Their shards do the rest, and the watch shows it. What could not be said for want of a
- * store is a failure: run it again, and it goes on.
+ * Happy path: the states of all pods are watched; pods that are bound to the cluster
+ * run; when one is due to end, it and all others that are due go into transactions
+ * which record how they ended. The shards do the rest, and the watch shows it. A record
+ * that could not be written is a failure: the command is run again, and goes on.
  */
 #include "coord/cli/up/sim_run.h"
 

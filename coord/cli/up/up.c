@@ -48,7 +48,7 @@ struct up {
 	bool in_memory;
 	uint64_t shards, processes, clusters, nodes;
 	const char *profile, *ttl;
-	const char *runs[SIM_OPT_COUNT]; /* what members do with pods; NULL: not said */
+	const char *runs[SIM_OPT_COUNT]; /* what members do with pods; NULL: not given */
 	char placet[PATH_SIZE], placetd[PATH_SIZE + 16];
 	uv_loop_t loop; /* of the launched etcd */
 	struct etcd_launch *etcd;
@@ -70,7 +70,7 @@ static enum pl_code parse_number(const char *name, const char *arg, uint64_t mos
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "%s", name);
 }
 
-/* What is wrong with it is said here, and not by each member. */
+/* An invalid option is reported here, and not by each member. */
 static enum pl_code set_run_option(struct up *up, enum sim_opt opt, const char *arg,
                                    struct pl_err *err)
 {
@@ -284,7 +284,7 @@ static enum pl_code await_shards(struct up *up, struct pl_err *err)
 	return code;
 }
 
-/* Its member: pods that are bound there run, and end. */
+/* The member: pods that are bound there run, and end. */
 static enum pl_code run_cluster(struct up *up, const char *cluster, struct pl_err *err)
 {
 	char name[CHILDREN_NAME_SIZE + 16];
@@ -374,7 +374,7 @@ static void print_usage(const struct up *up)
 	print_message("Ctrl-C ends it, and everything in it.");
 }
 
-/* Of those that were started first. */
+/* Uses the programs that were started first. */
 static unsigned daemons_running(const struct up *up)
 {
 	unsigned count = 0;
@@ -384,7 +384,7 @@ static unsigned daemons_running(const struct up *up)
 	return count;
 }
 
-/* Members go on without them, so what counts for a user is told. */
+/* Members go on without these programs, so the user is told what counts. */
 static void print_ended(const struct up *up, const struct child *child)
 {
 	bool is_daemon = child < up->children.child + up->processes;
@@ -404,7 +404,7 @@ static void print_ended(const struct up *up, const struct child *child)
 			up->endpoint);
 }
 
-/* Until a signal; PL_IO: no process is left. */
+/* Runs until a signal; PL_IO: no process is left. */
 static enum pl_code wait_for_signal(struct up *up, struct pl_err *err)
 {
 	struct progress progress;
@@ -495,7 +495,7 @@ static const struct options_spec spec = {
 	.check = check_args,
 };
 
-/* What is set for stores elsewhere is not for this one. */
+/* Settings for stores elsewhere do not hold for this one. */
 static void clear_environment(void)
 {
 	static const char *const names[] = {"PLACET_PREFIX",   "PLACET_USER",
@@ -522,7 +522,7 @@ static enum exit_code run_command(int argc, char **argv)
 	(void)sigaddset(&up.signals, SIGINT);
 	(void)sigaddset(&up.signals, SIGTERM);
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* Before any thread: they are waited for in one place. */
+	/* Signals are set up before any thread: they are waited for in one place. */
 	(void)sigprocmask(SIG_BLOCK, &up.signals, NULL);
 	code = find_programs(&up, &err);
 	if (code == PL_OK)

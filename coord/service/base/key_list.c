@@ -13,7 +13,7 @@ struct key_list {
 	struct sequence sequence;
 	struct keys_text prefix;
 	uint8_t end_bytes[KEYS_SIZE_MAX];
-	struct pl_span end; /* behind all keys with the prefix */
+	struct pl_span end; /* after all keys with the prefix */
 	uint8_t from[KEYS_SIZE_MAX * 2];
 	size_t from_len; /* where the next page begins */
 	struct relist_page_size page;

@@ -23,7 +23,8 @@ struct key_list_opts {
 	/* The next prefix, not empty. PL_NOTFOUND: there is none; any other code ends the
 	 * list with err. Called when the prefix before has been read. */
 	enum pl_code (*prefix)(void *ctx, struct keys_text *out, struct pl_err *err);
-	/* Not PL_OK: ends the list with err. The record is borrowed for the call. */
+	/* Any result but PL_OK ends the list with err. The record is borrowed for
+	 * the call. */
 	enum pl_code (*each)(void *ctx, const struct kv_record *record,
 	                     struct pl_err *err);
 	/* revision: of the last page; another than was asked for if that was compacted. */

@@ -23,7 +23,7 @@
 /* Borrowed by operations until they end; immutable while any runs. */
 struct service {
 	struct kv *kv;       /* keys below the root prefix */
-	uint32_t partitions; /* as /placet/meta says */
+	uint32_t partitions; /* partitions of the store (/placet/meta) */
 	uint64_t timeout_ms; /* of each request */
 	const char *user;    /* "ann@host", noted in what is written; NULL: unknown */
 };

@@ -196,7 +196,7 @@ static void decide(struct budget_edit *edit)
 	if (edit->tries == 0)
 		edit->first = edit->wanted;
 	if (code != PL_OK || !writes) {
-		/* What the try before wanted stands there: it was applied. */
+		/* The value of the try before stands there: it was applied. */
 		finish(edit,
 		       edit->wanted == BUDGET_UNCHANGED ? edit->first : edit->wanted,
 		       code == PL_OK ? NULL : &err);

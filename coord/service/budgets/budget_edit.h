@@ -22,9 +22,9 @@ enum budget_outcome { BUDGET_CREATED, BUDGET_CHANGED, BUDGET_UNCHANGED, BUDGET_D
 
 struct budget_edit;
 
-/* outcome counts only without err. PL_EXISTS: the budget is there with another selector.
- * PL_INVALID: what stands there makes no sense. PL_NOTFOUND: there is none to delete.
- * PL_CONFLICT: it changed again and again. */
+/* outcome counts only without err. PL_EXISTS: the budget is there with another
+ * selector. PL_INVALID: the stored budget is malformed. PL_NOTFOUND: there is none
+ * to delete. PL_CONFLICT: it changed again and again. */
 typedef void budget_edit_fn(void *ctx, enum budget_outcome outcome,
                             const struct pl_err *err);
 

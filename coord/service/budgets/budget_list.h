@@ -12,7 +12,7 @@ enum { BUDGET_LIST_MAX = 1000000 };
 
 struct budget_info {
 	struct pl_span namespace, name;
-	struct pl_span note; /* why it makes no sense; empty: it does */
+	struct pl_span note; /* why it is malformed; empty: it is not */
 	struct budget_rule rule;
 	bool counted; /* status counts */
 	struct budget_status status;
@@ -32,10 +32,10 @@ PL_NODISCARD enum pl_code budget_list_start(const struct service *service,
                                             const struct budget_list_opts *opts,
                                             struct budget_list **out, struct pl_err *err);
 void budget_list_cancel(struct budget_list *list);
-/* Not before done, but inside it if wanted. Takes NULL. */
+/* Frees the list, in done or later. Takes NULL. */
 void budget_list_free(struct budget_list *list);
 
-/* By namespace and name. */
+/* Sorted by namespace and name. */
 const struct budget_info *budget_list_budgets(const struct budget_list *list,
                                               size_t *count);
 

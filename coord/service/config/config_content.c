@@ -27,7 +27,7 @@ enum pl_code config_content(enum config_name name, const struct config_found *fo
 	return code;
 }
 
-/* With every field that is left out, unless the content does not pass its schema. */
+/* Adds every field that is left out, unless the content does not pass its schema. */
 static enum pl_code complete(enum config_name name, struct pl_arena *arena,
                              struct pl_json *content, struct pl_err *err)
 {

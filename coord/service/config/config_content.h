@@ -37,13 +37,13 @@ struct config_versions {
 	uint64_t before;  /* the newest one below current; 0: there is none */
 };
 
-/* Fails when it can not be told which version is current. */
+/* Fails when the current version is not known. */
 PL_NODISCARD enum pl_code config_versions_of(enum config_name name,
                                              const struct config_found *history,
                                              struct config_versions *out,
                                              struct pl_err *err);
 
-/* What the shards say about a version of a configuration. */
+/* How the shards have received a version of a configuration. */
 struct config_acceptance {
 	uint32_t shards;  /* how many there are */
 	uint32_t applied; /* apply the version */

@@ -16,7 +16,7 @@
 #include "coord/service/pods/pod_filter.h"
 #include "shardsched/explain/explain.h"
 
-/* What was found out about the pod. */
+/* The facts about the pod. */
 struct pod_explanation {
 	struct pl_span namespace, name;
 	uint32_t named;     /* the partition that its name falls in */
@@ -50,7 +50,8 @@ struct pod_explain_opts {
 	struct pod_name pod;
 	uint64_t seed;   /* of the choice between equally good nodes */
 	int64_t wall_ms; /* now */
-	/* What is being read at the revision, and how many of it have been; may be NULL. */
+	/* Reports what is being read at the revision, and how many of it have been;
+	 * may be NULL. */
 	void (*progress)(void *ctx, int64_t revision, const char *what, uint64_t count);
 	/* pod is NULL exactly when err is not. explain NULL: the pod has run, and nothing is
 	 * to be decided. Borrowed for the call. PL_NOTFOUND: there is no such pod. */
@@ -64,7 +65,7 @@ PL_NODISCARD enum pl_code pod_explain_start(const struct service *service,
                                             struct pod_explain **out, struct pl_err *err);
 void pod_explain_cancel(struct pod_explain *explain);
 
-/* One JSON object, "kind":"PodExplanation". */
+/* Writes one JSON object, "kind":"PodExplanation". */
 void pod_explanation_json(const struct pod_explanation *pod,
                           const struct explain *explain, struct pl_json_out *out);
 

@@ -18,7 +18,7 @@ void queue_position_done(struct queue_position *queue)
 	pl_arena_done(&queue->arena);
 }
 
-/* Of one that can be in the queue. */
+/* Reads a pod that can be in the queue; false: it can not be. */
 static bool read_pod(struct queue_position *queue, struct pl_span json, struct pod *out)
 {
 	struct parse parse = {.model = queue->model, .arena = &queue->arena};
@@ -50,7 +50,7 @@ void queue_position_set_pod(struct queue_position *queue, struct pl_span spec)
 	pod_drop(queue->model, &pod);
 }
 
-/* Below 0: it comes before the one that is asked about, whatever their ages. */
+/* Below 0: the pod comes before the one that is asked about, whatever their ages. */
 static int compare_pods(const struct queue_position *queue, const struct pod *pod)
 {
 	if (queue->sort == QUEUE_BY_SLA && pod->spec->sla != queue->sla)
@@ -95,7 +95,8 @@ static void add_spec(struct queue_position *queue, const struct kv_record *recor
 	queue->last_key.len = key.len;
 }
 
-/* Of the one that was counted last: whoever has a place, or had one, does not wait. */
+/* Reads the state of the pod that was counted last: a pod that has or had a place
+ * does not wait. */
 static void add_state(struct queue_position *queue, const struct kv_record *record)
 {
 	struct pod_state state;

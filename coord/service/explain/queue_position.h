@@ -20,7 +20,7 @@ struct queue_position {
 	const bool *own;     /* partitions of the shard */
 	struct pl_span self; /* "0007/web/app-1", not counted */
 
-	/* Of the pod that is asked about. */
+	/* The pod that is asked about. */
 	struct pl_arena arena;
 	bool known; /* it can be queued; else nothing is counted */
 	uint16_t sla;

@@ -227,7 +227,7 @@ static enum pl_code add_hold(struct store_snapshot *cluster,
 	return code;
 }
 
-/* As a shard does. */
+/* Excludes the node, as a shard does. */
 static void exclude_closed(struct store_snapshot *cluster, const struct alloc *alloc,
                            const struct keys_id *id, uint32_t slot)
 {
@@ -371,7 +371,7 @@ static enum pl_code on_spec(struct store_snapshot *cluster,
 	return PL_OK;
 }
 
-/* Of the one that was placed just now: one that terminates counts less. */
+/* Reads the state of the pod that was just placed: a terminating pod counts less. */
 static void on_state(struct store_snapshot *cluster, const struct kv_record *record)
 {
 	struct pod_state state;

@@ -34,7 +34,7 @@ enum store_flaw { STORE_FLAW_MAP(STORE_FLAW_ENUM) STORE_FLAWS };
 struct excluded_nodes {
 	uint64_t nodes;
 	struct keys_text first; /* key of the first one */
-	struct pl_err err;      /* why, of the first one; PL_OK: the flaw says it all */
+	struct pl_err err; /* why, for the first one; PL_OK: the flaw is reason enough */
 };
 
 typedef void store_snapshot_fn(void *ctx, const struct pl_err *err);
@@ -50,15 +50,15 @@ struct store_snapshot {
 	/* Specs of pods that are on no node, and all states; may be NULL. */
 	void (*other)(void *ctx, const struct keys_id *id,
 	              const struct kv_record *record);
-	/* What is being read, and how many of it have been; may be NULL. */
+	/* Reports what is being read, and how many of it have been; may be NULL. */
 	void (*progress)(void *ctx, const char *what, uint64_t count);
 	store_snapshot_fn *done;
 	void *ctx; /* of these three */
 
-	/* What was found. */
+	/* Results. */
 	uint64_t nodes, placed, holds;
 	bool compacted; /* the revision was compacted on the way: the rest is newer */
-	bool kept_room; /* a reservation keeps room for the pod that is asked about */
+	bool kept_room; /* a reservation holds capacity for the pod that is asked about */
 	struct excluded_nodes flaw[STORE_FLAWS];
 
 	/* The snapshot's own. */
@@ -75,8 +75,8 @@ struct store_snapshot {
 	char last_key[KEYS_SIZE_MAX];
 };
 
-/* After PL_OK done follows; store_snapshot_done may be called in it, or later. PL_NOMEM,
- * PL_LIMIT, and what the store says. */
+/* After PL_OK done follows; store_snapshot_done may be called in it, or later.
+ * Errors: PL_NOMEM, PL_LIMIT, and those of the store. */
 PL_NODISCARD enum pl_code store_snapshot_start(struct store_snapshot *cluster,
                                                const struct service *service,
                                                struct pl_err *err);

@@ -2,7 +2,7 @@
 
 #include "shardsched/model/object.h"
 
-/* With a namespace, without a status, without spaces. */
+/* The object with a namespace, without a status and without spaces. */
 static enum pl_code write_stored(struct pl_arena *arena, struct pl_span json,
                                  struct pl_span namespace, struct pl_span *out,
                                  struct pl_err *err)

@@ -10,15 +10,15 @@ struct budget_object {
 	struct pl_span object; /* as it is stored: compact, without a status */
 };
 
-/* One of a file; space is that of objects which name none. PL_INVALID with the path and
- * the reason, PL_LIMIT, PL_NOMEM. */
+/* Reads one from a file; namespace is for objects that name none. PL_INVALID with
+ * the path and the reason, PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code budget_object_read(struct pl_arena *arena, struct pl_span json,
                                              struct pl_span namespace,
                                              struct budget_object *out,
                                              struct pl_err *err);
 
-/* As the API server would, and that it says how many may go. To be dropped whatever comes
- * of it. */
+/* Checks the object as the API server would, and that it limits disruptions. *out
+ * has to be dropped in any case. */
 PL_NODISCARD enum pl_code budget_object_check(struct model *model, struct pl_arena *arena,
                                               struct pl_span object, struct budget *out,
                                               struct pl_err *err);

@@ -46,7 +46,7 @@ static struct duplicates_row hash_name(const struct duplicates *duplicates,
 	};
 }
 
-/* Where it is, or would be. */
+/* Returns the row of the name, or the free row for it. */
 static struct duplicates_row *find_row(const struct duplicates *duplicates,
                                        const struct duplicates_row *row)
 {
@@ -92,7 +92,7 @@ static enum pl_code grow_table(struct duplicates *duplicates)
 	return PL_OK;
 }
 
-/* Files come one behind the other. */
+/* Files come one after another. */
 static enum pl_code file_index(struct duplicates *duplicates, const char *file,
                                uint32_t *out)
 {

@@ -1,5 +1,6 @@
 /*
- * Whether a name comes twice in an input, with another content, and where it came first.
+ * Duplicates: finds names that come twice in an input with different contents, and
+ * where each came first.
  *
  * A million pods are in a file now and then: a name takes 24 bytes, at most three
  * quarters of them in use, and is told by 96 bits of two keyed hashes. A content that is
@@ -40,7 +41,8 @@ void duplicates_clear(struct duplicates *duplicates);
 PL_NODISCARD enum pl_code duplicates_look(const struct duplicates *duplicates,
                                           const struct duplicates_name *name,
                                           struct duplicates_place *first);
-/* One that duplicates_look let pass; if it came before, it stays there. PL_NOMEM. */
+/* Adds a name that duplicates_look let pass; a name that came before keeps its
+ * place. PL_NOMEM. */
 PL_NODISCARD enum pl_code duplicates_add(struct duplicates *duplicates,
                                          const struct duplicates_name *name,
                                          const struct input_object *at,

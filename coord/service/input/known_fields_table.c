@@ -1,4 +1,4 @@
-/* As Kubernetes 1.35 has them, those that it had before included. In order, by bytes. */
+/* Kubernetes 1.35's fields, with those of earlier versions. Sorted by bytes. */
 #include "coord/service/input/unknown_fields.h"
 #include "shardsched/model/pod_template.h"
 
@@ -73,7 +73,7 @@ static const struct known_fields_field gang_fields[] = {
 	{SPEC_GANG_MIN_ANNOTATION, NULL}};
 static const struct known_fields_shape annotations = {
 	gang_fields, sizeof gang_fields / sizeof *gang_fields, "placet.io/", NULL};
-/* Of what pods are made of: they are read from its template. */
+/* Objects that contain pods: the pods' annotations are those of the template. */
 static const struct known_fields_shape no_annotations = {
 	NULL, 0, "placet.io/", "spec.template.metadata.annotations"};
 

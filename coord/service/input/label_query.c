@@ -47,7 +47,7 @@ static struct pl_span read_word(struct label_cursor *c)
 	return pl_span(c->text.at + from, c->at - from);
 }
 
-/* A bit is a sentence; the first is told. */
+/* Each bit stands for a message; the first one is reported. */
 static enum pl_code check_label(struct label_cursor *c, size_t at, uint32_t faults)
 {
 	for (unsigned i = 0; i < TEXT_FAULT_COUNT; i++)

@@ -1,5 +1,6 @@
 /*
- * What --selector says: requirements of labels, all of which must hold.
+ * A label query is what --selector says: requirements of labels, all of which must
+ * hold.
  *
  *	app=web,tier!=db,zone in (a,b),gpu notin (none),spot,!canary
  *
@@ -23,7 +24,7 @@ struct label_requirement {
 	unsigned first, count; /* values */
 };
 
-/* Without wants it holds of everything. */
+/* A query without requirements matches everything. */
 struct label_query {
 	struct label_requirement want[LABEL_QUERY_REQUIREMENTS_MAX];
 	struct pl_span value[LABEL_QUERY_VALUES_MAX];
@@ -34,7 +35,7 @@ struct label_query {
 PL_NODISCARD enum pl_code label_query_parse(struct pl_span text, struct label_query *out,
                                             struct pl_err *err);
 
-/* Of a Kubernetes object in JSON; one that cannot be read has no labels. */
+/* Matches a Kubernetes object in JSON; an object that can not be read has no labels. */
 bool label_query_matches(const struct label_query *query, struct pl_span object);
 
 #endif

@@ -15,8 +15,8 @@ struct input_object {
 };
 
 struct object_source {
-	/* PL_OK: *out, borrowed until the next call. PL_NOTFOUND: no more. Any other code:
-	 * err names the file and what is wrong; the next call goes on behind it. */
+	/* PL_OK: *out, borrowed until the next call. PL_NOTFOUND: no more. Any other
+	 * code: err names the file and the error; the next call goes on after it. */
 	enum pl_code (*next)(void *ctx, struct input_object *out, struct pl_err *err);
 	void (*rewind)(void *ctx); /* to the first object */
 	void (*close)(void *ctx);  /* the last call; may be NULL */

@@ -49,7 +49,8 @@ void pod_input_close(struct pod_input *pod_input)
 
 /* -- the check ------------------------------------------------------------ */
 
-/* What is no object of Kubernetes at all was not meant; those of other kinds may be. */
+/* An object without a kind is refused; objects of other kinds are counted and passed
+ * over. */
 static enum pl_code count_passed(struct pod_input *pod_input, struct pl_span json,
                                  struct pl_err *err)
 {
@@ -116,7 +117,7 @@ static enum pl_code check_names(struct pod_input *pod_input,
 	return code;
 }
 
-/* All or none of them. */
+/* Adds the names of all the object's pods, or none. */
 static enum pl_code keep_pod_names(struct pod_input *pod_input,
                                    const struct input_object *object, struct pl_err *err)
 {
@@ -149,7 +150,7 @@ static enum pl_code keep_budgets_name(struct pod_input *pod_input,
 	return duplicates_add(&pod_input->duplicates, &name, object, err);
 }
 
-/* Where the first of an object's pods stands tells whether any can. */
+/* Checks that the first of the object's pods has a partition. */
 static enum pl_code first_partition(struct pod_input *pod_input, struct pl_err *err)
 {
 	struct pod_location location;
@@ -206,7 +207,7 @@ static enum pl_code add_budget(struct pod_input *pod_input,
 	return PL_OK;
 }
 
-/* One for each path: a thousand pods of a list have it all. */
+/* Counts each path once: a thousand pods of a list share it. */
 static void on_unknown(void *ctx, const char *path, const char *like)
 {
 	struct pod_input *pod_input = ctx;
@@ -268,7 +269,7 @@ static enum pl_code check_fields(struct pod_input *pod_input,
 	PL_UNREACHABLE("what becomes of unknown fields");
 }
 
-/* An object with pods. Typing errors are told first: what else is wrong with it may
+/* Begins an object with pods. Misspelt fields are reported first: other errors may
  * follow from them. A pod that is like the one before has no others. */
 static enum pl_code begin_object(struct pod_input *pod_input,
                                  const struct input_object *object,
@@ -307,13 +308,13 @@ static enum pl_code check_object(struct pod_input *pod_input,
 
 	pod_input->objects += source != EXPAND_NOTHING;
 	if (code != PL_OK) {
-		/* Whatever else it says may be something else. */
+		/* Any other error may follow from the wrong kind. */
 	} else if (source == EXPAND_CLASS || source == EXPAND_BUDGET) {
 		code = check_fields(pod_input, object, source, err);
-		pod_input->all_known = false; /* that is said of pods */
+		pod_input->all_known = false; /* all_known is about pods */
 	}
 	if (code != PL_OK) {
-		/* What else is wrong with it may follow from that. */
+		/* Any other error may follow from the unknown field. */
 	} else if (source == EXPAND_NOTHING) {
 		code = count_passed(pod_input, object->json, err);
 	} else if (source == EXPAND_CLASS) {
@@ -399,7 +400,8 @@ enum pl_code pod_input_check(struct pod_input *pod_input, struct pl_err *err)
 	bool late = false;
 	enum pl_code code = check_objects(pod_input, false, &late, err);
 
-	/* With the classes that came behind the pods, or to tell what is wrong. */
+	/* Reads again with the classes that came after the pods, or to report what
+	 * is wrong. */
 	if (code == PL_OK && (late || pod_input->refused > 0))
 		code = check_objects(pod_input, true, &late, err);
 	return code;
@@ -407,7 +409,7 @@ enum pl_code pod_input_check(struct pod_input *pod_input, struct pl_err *err)
 
 /* -- the pods ------------------------------------------------------------- */
 
-/* An object with pods; those that the check refused are passed over. */
+/* Finds the next object with pods; objects that the check refused are passed over. */
 static enum pl_code next_object(struct pod_input *pod_input, struct pl_err *err)
 {
 	for (;;) {

@@ -1,6 +1,7 @@
 /*
- * The pods that files speak of: all of them read and checked once before anything is done
- * with the first, then given one after the other, with where each of them stands.
+ * Pod input: the pods of an object source, all of them read and checked once before
+ * anything is done with the first, then handed over one after another, each with its
+ * partition.
  *
  * PriorityClasses count wherever they stand in the input. Objects of other kinds than
  * those that pods are made of are passed over and counted; those of none, and of such as
@@ -27,7 +28,7 @@ enum {
 	POD_INPUT_UNKNOWN_MAX = 20, /* kept; more are counted */
 };
 
-/* Of fields that are not known (fields.h). */
+/* What becomes of fields that are not known (unknown_fields.h). */
 enum pod_input_fields {
 	POD_INPUT_FIELDS_PASS,
 	POD_INPUT_FIELDS_TELL,
@@ -40,7 +41,7 @@ struct pod_input_opts {
 	uint32_t partitions;
 	enum pod_input_fields fields;
 	bool once; /* an object with a name that came with another content is refused */
-	/* One that is refused: file, object, field and reason. */
+	/* Gets each refused object: file, object, field and reason. */
 	void (*refused)(void *ctx, const struct pl_err *err);
 	void *ctx;
 };
@@ -50,7 +51,7 @@ struct pod_input {
 	struct pod_input_opts opts;
 	struct expand expand;
 	bool expanding; /* an object is at hand */
-	/* What the check found. */
+	/* Results of the check. */
 	uint64_t pods, objects, refused;
 	struct {
 		char kind[POD_INPUT_KIND_SIZE];
@@ -59,7 +60,7 @@ struct pod_input {
 	unsigned kinds;
 	struct pod_input_unknown {
 		char path[UNKNOWN_FIELD_PATH_SIZE];
-		const char *like;     /* what may be meant; NULL: nobody knows */
+		const char *like;     /* what may be meant; NULL: not known */
 		const char *file;     /* where it stood first, */
 		unsigned long number; /* in which object */
 		uint64_t count;
@@ -69,7 +70,7 @@ struct pod_input {
 	const struct input_object *object; /* that is looked at */
 	bool all_known;                    /* the last pods that were had nothing else */
 	bool rules_fit;                    /* of the pod before */
-	struct rule_warnings rules;        /* where unknown fields are told, too */
+	struct rule_warnings rules;        /* unknown fields are reported, too */
 	struct duplicates duplicates;
 	bool repeats;          /* something was refused for its name */
 	struct pl_arena arena; /* of the budgets */
@@ -80,8 +81,8 @@ struct pod_input {
 void pod_input_open(struct pod_input *pod_input, const struct pod_input_opts *opts);
 void pod_input_close(struct pod_input *pod_input);
 
-/* Reads all, and tells what is refused. PL_OK also when something is; errors are those of
- * ours (PL_NOMEM). */
+/* Reads everything, and reports what is refused. PL_OK also when something is;
+ * errors are those of the process (PL_NOMEM). */
 PL_NODISCARD enum pl_code pod_input_check(struct pod_input *pod_input,
                                           struct pl_err *err);
 
@@ -90,8 +91,8 @@ struct pod_input_pod {
 	struct pod_location location;
 };
 
-/* After the check. Objects that are refused have no pods. PL_NOTFOUND: there are no more.
- * Borrowed until the next call. */
+/* To be called after the check. Refused objects have no pods. PL_NOTFOUND: no more
+ * pods. *out is borrowed until the next call. */
 PL_NODISCARD enum pl_code pod_input_next(struct pod_input *pod_input,
                                          struct pod_input_pod *out, struct pl_err *err);
 

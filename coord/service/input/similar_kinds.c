@@ -25,7 +25,7 @@ static bool has_suffix(struct pl_span text, struct pl_span end)
 	       pl_span_eq(pl_span(text.at + text.len - end.len, end.len), end);
 }
 
-/* What stands before the slash: empty of "v1". */
+/* The part before the slash: empty for "v1". */
 static struct pl_span group_of(struct pl_span version)
 {
 	const uint8_t *slash =
@@ -41,7 +41,7 @@ static bool is_foreign_group(struct pl_span group)
 	       !has_suffix(group, PL_SPAN_LIT(".k8s.io"));
 }
 
-/* v1, and what became it; nobody knows what one to come will say. */
+/* v1 and what preceded it; versions to come are not known. */
 static bool is_known_version(struct pl_span version)
 {
 	size_t group = group_of(version).len;

@@ -1,9 +1,9 @@
 /*
- * The fields that Kubernetes' objects have, to find those that are written wrongly: what
- * nobody knows is kept and changes nothing, so that whoever wrote nodeSelectr has a pod
- * that goes anywhere. And our own annotations, placet.io/..., where pods have them. Only
- * objects that pods are made of; not what only containers' runtimes look into (volumes'
- * sources, probes, environments).
+ * Unknown fields: finds misspelt fields of Kubernetes' objects. A field that is not
+ * known is kept and changes nothing, so a pod with nodeSelectr goes anywhere. Our own
+ * annotations, placet.io/..., are checked where pods have them. Only objects that
+ * contain pods are looked at, and not the parts that only container runtimes read
+ * (volumes' sources, probes, environments).
  */
 #ifndef COORD_SERVICE_INPUT_UNKNOWN_FIELDS_H
 #define COORD_SERVICE_INPUT_UNKNOWN_FIELDS_H
@@ -18,14 +18,14 @@ enum { UNKNOWN_FIELD_PATH_SIZE = 200 };
 /* A field of an object of some kind, or of what stands in a list there. */
 struct known_fields_field {
 	const char *name;
-	const struct known_fields_shape *of; /* what is in it; NULL: whatever it is */
+	const struct known_fields_shape *of; /* its fields; NULL: anything may be in it */
 };
 
 struct known_fields_shape {
 	const struct known_fields_field *field; /* by name */
 	uint32_t count;
-	/* Of annotations, which are everybody's: only names that begin so are looked at;
-	 * empty: all. */
+	/* For annotations, which anybody may add: only names with this prefix are
+	 * looked at; empty: all. */
 	const char *prefix;
 	const char *instead; /* where they belong, of a shape that has none; NULL */
 };
@@ -36,14 +36,14 @@ const struct known_fields_shape *known_fields_of(enum expand_source source);
 const struct known_fields_field *known_fields_find(const struct known_fields_shape *shape,
                                                    struct pl_span name);
 
-/* path: as far as there is room. like: the field that may be meant; NULL: none. */
+/* path: truncated if it is too long. like: the field that may be meant; NULL: none. */
 typedef void unknown_field_fn(void *ctx, const char *path, const char *like);
 
 /* json was scanned, and is an object. Tells each field that is not known. */
 void unknown_fields_find(enum expand_source source, struct pl_span json,
                          unknown_field_fn *fn, void *ctx);
 
-/* Of one that was told: "spec.nodeSelectr: unknown field; is nodeSelector meant?" */
+/* Writes "spec.nodeSelectr: unknown field; is nodeSelector meant?" */
 enum { UNKNOWN_FIELD_TEXT_SIZE = UNKNOWN_FIELD_PATH_SIZE + 100 };
 void unknown_field_text(char out[UNKNOWN_FIELD_TEXT_SIZE], const char *path,
                         const char *like);

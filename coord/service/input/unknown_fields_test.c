@@ -1,4 +1,4 @@
-/* Fields that nobody knows, in objects that pods are made of. */
+/* Unknown fields in objects that contain pods. */
 #include <stdio.h>
 #include <string.h>
 
@@ -89,7 +89,7 @@ T_CASE(our_own_annotations_are_known_where_pods_have_them)
 	            "placet.io/gang-min meant?");
 }
 
-/* What stands elsewhere than it should is of no type that has fields. */
+/* A misplaced value has no type with fields. */
 T_CASE(whatever_stands_there_is_walked_over)
 {
 	T_STR(look(EXPAND_POD, "{}"), "");

@@ -34,7 +34,7 @@ struct node_drain_opts {
 	unsigned node_count;
 	bool dry_run;        /* one read: wanted is called, and nothing is written */
 	bool force;          /* does not wait for the members to say that pods ended */
-	bool past_budgets;   /* whatever budgets allow */
+	bool past_budgets;   /* Reports after each read. */
 	uint64_t timeout_ms; /* 0: however long it takes */
 	/* A dry run: a pod that would go. */
 	void (*wanted)(void *ctx, const struct pod_request *request);

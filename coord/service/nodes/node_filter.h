@@ -21,7 +21,7 @@ struct node_filter {
 	const struct label_query *query; /* NULL, or without requirements: any labels */
 };
 
-/* By cluster and name. */
+/* Matches by cluster and name. */
 bool node_filter_names(const struct node_filter *filter, struct pl_span cluster,
                        struct pl_span name);
 /* Whether names[at] stands before in the list, too. */

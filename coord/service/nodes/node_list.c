@@ -67,7 +67,7 @@ static struct node_info *add_node(struct node_list *list, const struct keys_id *
 	return node;
 }
 
-/* As their keys are ordered: a slash stands behind the cluster. */
+/* Compares as the keys are ordered: a slash stands after the cluster. */
 static int compare_key(const struct node_info *node, const struct keys_id *id)
 {
 	char a[KEYS_SIZE_MAX], b[KEYS_SIZE_MAX];
@@ -180,7 +180,7 @@ static enum pl_code next_named(struct node_list *list, struct keys_text *out,
 	return key_of_name(list, list->next++, KEYS_NODE, out, err);
 }
 
-/* Of one cluster there is a prefix in each partition. */
+/* A single cluster has a prefix in each partition. */
 static enum pl_code next_partition(struct node_list *list, struct keys_text *out,
                                    struct pl_err *err)
 {

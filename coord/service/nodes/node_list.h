@@ -26,7 +26,7 @@ PL_NODISCARD enum pl_code node_list_start(const struct service *service,
                                           const struct node_list_opts *opts,
                                           struct node_list **out, struct pl_err *err);
 void node_list_cancel(struct node_list *list);
-/* Not before done, but inside it if wanted. Takes NULL. */
+/* Frees the list, in done or later. Takes NULL. */
 void node_list_free(struct node_list *list);
 
 const struct node_info *node_list_nodes(const struct node_list *list, size_t *count);

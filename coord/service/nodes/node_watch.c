@@ -14,7 +14,7 @@ enum { PARTITION_SIZE = 5, CLUSTER_LEVELS = 3 };
 
 enum half { HALF_NODE, HALF_ALLOC, HALVES };
 
-/* What one key says of its node: half of a node info. */
+/* What one key says about its node: half of a node info. */
 struct node_half {
 	struct node_info info;
 	size_t note_len;
@@ -136,7 +136,7 @@ static struct node_info merge_halves(struct pl_span name, const struct node_half
 	return info;
 }
 
-/* A key that stands in two partitions is shown as the last one says. */
+/* The last of two partitions with the same key counts. */
 static const struct node_half *find_half(const struct node_watch *watch, enum half half,
                                          struct pl_span name)
 {
@@ -226,7 +226,7 @@ static void on_note(void *ctx, const struct cache_note *note)
 
 /* -- life ------------------------------------------------------------------------- */
 
-/* Of one cluster there is a prefix in each partition. */
+/* A single cluster has a prefix in each partition. */
 static bool next_prefix(void *ctx, bool first, struct pl_span *prefix)
 {
 	struct half_list *list = ctx;

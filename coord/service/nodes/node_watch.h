@@ -35,7 +35,7 @@ struct node_watch_note {
 
 typedef void node_watch_fn(void *ctx, const struct node_watch_note *note);
 
-/* The filter is borrowed until STOPPED; of its labels only info.selected tells. */
+/* The filter is borrowed until STOPPED. Its labels only set info.selected. */
 PL_NODISCARD enum pl_code node_watch_open(const struct service *service,
                                           const struct node_filter *filter,
                                           node_watch_fn *fn, void *ctx,
@@ -43,7 +43,7 @@ PL_NODISCARD enum pl_code node_watch_open(const struct service *service,
 /* STOPPED follows, later; then the watch is gone. */
 void node_watch_stop(struct node_watch *watch);
 
-/* All nodes, until fn says false. */
+/* Calls fn with each node, until it returns false. */
 void node_watch_each(const struct node_watch *watch,
                      bool (*fn)(void *ctx, const struct node_info *info), void *ctx);
 

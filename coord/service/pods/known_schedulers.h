@@ -8,7 +8,7 @@
 #include "store/base/arena.h"
 #include "store/base/json.h"
 
-/* All zero: not known. */
+/* An all-zero value: the schedulers are not known. */
 struct known_schedulers {
 	struct pl_json profiles;
 	bool known;

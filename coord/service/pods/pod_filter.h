@@ -24,7 +24,7 @@ struct pod_filter {
 	const char *phase;               /* as of pod_info_state; NULL: any */
 };
 
-/* By namespace and name. */
+/* Matches by namespace and name. */
 bool pod_filter_names(const struct pod_filter *filter, struct pl_span namespace,
                       struct pl_span name);
 /* Whether names[at] stands before in the list, too. */
@@ -33,7 +33,7 @@ bool pod_filter_has_labels(const struct pod_filter *filter);
 /* Whether the state decides. */
 bool pod_filter_has_state(const struct pod_filter *filter);
 
-/* By labels (info->selected) and state. The arena is for scratch; PL_NOMEM. */
+/* Matches by labels (info->selected) and state. The arena is for scratch; PL_NOMEM. */
 PL_NODISCARD enum pl_code pod_filter_passes(const struct pod_filter *filter,
                                             const struct pod_info *info,
                                             struct pl_arena *arena, bool *out);

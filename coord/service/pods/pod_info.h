@@ -7,7 +7,7 @@
 
 #include "shardsched/records/pod_state.h"
 
-/* The phase of a pod whose keys make no sense. */
+/* The phase of a pod with malformed keys. */
 #define POD_PHASE_MALFORMED "malformed"
 
 struct pod_info {

@@ -34,7 +34,7 @@ struct pod_list {
 	enum list_mode mode;
 	size_t next;         /* NAMED: the name to read next; ALL: the partition */
 	size_t count_before; /* NAMED: pods that were found before this name */
-	bool follows;        /* NAMED: what the pointer says is read now */
+	bool follows;        /* NAMED: the partition that the pointer names is read now */
 	bool has_pointer;    /* NAMED: of the name that was read */
 	uint32_t pointer;    /* the partition that it names */
 };
@@ -178,7 +178,7 @@ static enum pl_code next_named(struct pod_list *list, struct keys_text *out,
 	return prefix_of_name(list, list->next++, false, out, err);
 }
 
-/* Of one namespace there is a prefix in each partition. */
+/* A single namespace has a prefix in each partition. */
 static enum pl_code next_partition(struct pod_list *list, struct keys_text *out,
                                    struct pl_err *err)
 {

@@ -30,7 +30,7 @@ PL_NODISCARD enum pl_code pod_list_start(const struct service *service,
                                          const struct pod_list_opts *opts,
                                          struct pod_list **out, struct pl_err *err);
 void pod_list_cancel(struct pod_list *list);
-/* Not before done, but inside it if wanted. Takes NULL. */
+/* Frees the list, in done or later. Takes NULL. */
 void pod_list_free(struct pod_list *list);
 
 const struct pod_info *pod_list_pods(const struct pod_list *list, size_t *count);

@@ -28,7 +28,7 @@ struct pod_remove_opts {
 	 * then again when it has gone. partition: of its schedule. */
 	void (*outcome)(void *ctx, const struct pod_name *pod, uint32_t partition,
 	                enum pod_request_outcome outcome, const char *why);
-	/* After the first round, when budgets withhold some. May be NULL. */
+	/* Called after the first round, when budgets withhold some. May be NULL. */
 	void (*withheld)(void *ctx, uint64_t pods);
 	/* PL_TIMEOUT: so many pods are withheld still. */
 	void (*done)(void *ctx, uint64_t withheld, const struct pl_err *err);

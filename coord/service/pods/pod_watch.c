@@ -1,6 +1,6 @@
 /*
- * A page brings a pod's spec and then its state: it is told when what comes next is
- * another's, so once. A pod that a new list does not mention any more is gone.
+ * A page brings a pod's spec and then its state: the pod is noted when the next key is
+ * another pod's, so once. A pod that a new list does not mention any more is gone.
  */
 #include "coord/service/pods/pod_watch.h"
 
@@ -18,7 +18,7 @@ struct pod_watch_list {
 	uint16_t number;
 	uint64_t round;
 	bool whole;
-	struct pod_watch_pod *held; /* of the page, not told yet */
+	struct pod_watch_pod *held; /* of the page, not noted yet */
 };
 
 struct pod_watch {
@@ -120,7 +120,7 @@ static void drop_pod(struct pod_watch *watch, struct pod_watch_pod *pod)
 	free_pod(watch, pod);
 }
 
-/* Labels may change where the state does not: then it is told again. */
+/* Labels may change where the state does not: then the pod is noted again. */
 static void keep_state(struct pod_watch *watch, struct pod_watch_pod *pod,
                        struct pl_span value)
 {
@@ -157,7 +157,7 @@ static void release_list(struct pod_watch_list *list)
 		emit_note(list->watch, POD_WATCH_POD, pod, (struct pl_span){0});
 }
 
-/* Of a schedule, and no pointer. */
+/* Applies a key of a schedule that is no pointer. */
 static bool is_of_pod(const struct kv_record *record, bool is_delete, struct keys_id *id)
 {
 	bool is_pointer = false;
@@ -203,7 +203,7 @@ static struct pl_span value_of(const struct kv_event *event)
 	return event->is_delete ? (struct pl_span){0} : event->record.value;
 }
 
-/* What is kept may be of a state that a new list has shown to be gone. */
+/* The state that is kept may be one that a new list has shown to be gone. */
 static struct pl_span state_of(const struct pod_watch_pod *pod)
 {
 	return pod->has_state ? pl_span(pod->state, pod->state_len) : (struct pl_span){0};
@@ -384,7 +384,8 @@ enum pl_code pod_watch_open(struct kv *kv, const struct pod_watch_opts *opts,
 		*out = watch;
 		return code;
 	}
-	if (watch->count > 0) { /* what stands tells when it has stopped */
+	if (watch->count >
+	    0) { /* the lists that were opened note that they have stopped */
 		watch->err = *err;
 		pod_watch_stop(watch);
 		*out = watch;

@@ -57,14 +57,14 @@ struct pod_watch_opts {
 	unsigned count;
 	/* Which are of interest; NULL: all. */
 	bool (*wanted)(void *ctx, struct pl_span key);
-	/* NULL: nobody asks for labels. All are told, and whether they have them. */
+	/* NULL: any labels. All pods are noted, and whether they match. */
 	const struct label_query *query;
 	void (*fn)(void *ctx, const struct pod_watch_note *note);
 	void *ctx;
 };
 
-/* Of some partitions what is in "/schedules/"; all of it, if they are none, or too many
- * for a list each. */
+/* The prefixes of some partitions in "/schedules/"; all of it, if there are none, or
+ * too many for a list each. */
 struct pod_watch_parts {
 	struct keys_text text[POD_WATCH_LISTS_MAX];
 	struct pl_span prefix[POD_WATCH_LISTS_MAX]; /* into text */
@@ -76,7 +76,7 @@ void pod_watch_parts(const bool in_partition[KEYS_PARTITIONS_MAX],
 
 PL_NODISCARD enum pl_code pod_watch_open(struct kv *kv, const struct pod_watch_opts *opts,
                                          struct pod_watch **out, struct pl_err *err);
-/* Those that it knows, until fn says false. */
+/* Calls fn with each known pod, until it returns false. */
 void pod_watch_each(const struct pod_watch *watch,
                     bool (*fn)(void *ctx, const struct pod_watch_pod *pod), void *ctx);
 /* STOPPED follows; then it is gone. */

@@ -29,7 +29,8 @@ struct pods_bound_opts {
 	              uint64_t now_us);
 	/* A pod is lost; pod: "namespace/name". */
 	void (*lost)(void *ctx, struct pl_span pod, const char *why);
-	/* The time is up: some of the pods that are not bound, until it says false. */
+	/* Called when the time is up, with pods that are not bound, until it returns
+	 * false. */
 	bool (*left)(void *ctx, struct pl_span pod, uint32_t partition);
 	/* The store can not be read now; it is tried again. */
 	void (*trouble)(void *ctx, const struct pl_err *err);
@@ -39,7 +40,7 @@ struct pods_bound_opts {
 	void *ctx;
 };
 
-/* The caller's memory; may not be moved while it waits. */
+/* The caller's memory; it must not move while it waits. */
 struct pods_bound {
 	uint64_t bound, lost;
 	uint64_t leaving; /* that are being deleted: of the lost, or beside the others */
@@ -67,9 +68,10 @@ PL_NODISCARD enum pl_code pods_bound_start(struct pods_bound *bound,
                                            struct pl_err *err);
 void pods_bound_cancel(struct pods_bound *bound);
 
-/* How many pods are waited for, whatever has become of them by now. */
+/* The number of pods that are waited for, whatever has become of them. */
 uint64_t pods_bound_total(const struct pods_bound *bound);
-/* The pods that are waited for still, until fn says false; not in or after done. */
+/* Calls fn with each pod that is still waited for, until it returns false; not in or
+ * after done. */
 void pods_bound_each_left(const struct pods_bound *bound,
                           bool (*fn)(void *ctx, struct pl_span pod, uint32_t partition),
                           void *ctx);

@@ -23,7 +23,7 @@ struct pods_gone_opts {
 	void *ctx;
 };
 
-/* The caller's memory; may not be moved while it waits. */
+/* The caller's memory; it must not move while it waits. */
 struct pods_gone {
 	struct pl_map left; /* by "namespace/name" */
 	bool in_partition[KEYS_PARTITIONS_MAX];

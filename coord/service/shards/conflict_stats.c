@@ -86,7 +86,7 @@ static void add_sum(struct membership_work *sum, const struct membership_work *w
 		sum->lag_ms = work->lag_ms;
 }
 
-/* What several shards tell of one node. */
+/* Merges the counts of several shards for one node. */
 static void merge_nodes(struct conflict_node *node, uint32_t *count)
 {
 	uint32_t kept = 0;

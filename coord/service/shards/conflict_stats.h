@@ -1,6 +1,6 @@
 /*
- * Conflict stats: what the shards' records tell of conflicts, put together. Each record
- * holds what its shard has counted since it started, and its worst nodes.
+ * Conflict stats: the conflicts in the shards' records, put together. Each record holds
+ * what its shard has counted since it started, and its worst nodes.
  */
 #ifndef COORD_SERVICE_SHARDS_CONFLICT_STATS_H
 #define COORD_SERVICE_SHARDS_CONFLICT_STATS_H
@@ -16,18 +16,18 @@ struct conflict_shard {
 
 struct conflict_node {
 	struct pl_span cluster, name;
-	struct pl_span cause, shard; /* as the shard says that counted most */
+	struct pl_span cause, shard; /* of the shard that counted most */
 	uint64_t count;              /* conflicts on the node, of all shards together */
 	uint64_t over;               /* by which the count may be too large */
 	uint64_t most;               /* of one shard */
-	uint32_t shards;             /* that tell of the node */
+	uint32_t shards;             /* with conflicts on the node */
 	int64_t at_ms;               /* of the last conflict; until when it is excluded */
 };
 
 /* Borrows from the roster and the arena: good until the loop runs again. */
 struct conflict_stats {
 	int64_t now_ms;
-	uint32_t silent; /* shards that tell nothing about scheduling */
+	uint32_t silent; /* shards whose records say nothing about scheduling */
 	struct membership_work sum;
 	struct membership_cause cause[CONFLICT_CAUSES_MAX]; /* most placements first */
 	uint32_t causes;

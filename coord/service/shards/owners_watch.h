@@ -55,7 +55,7 @@ const struct owners_watch_entry *owners_watch_of(const struct owners_watch *owne
 /* How many partitions the shard owns. */
 uint32_t owners_watch_owned(const struct owners_watch *owners, struct pl_span shard);
 
-/* All entries, by key; the walk ends at the next note. */
+/* A walk over all entries, by key; it ends at the next note. */
 struct owners_walk {
 	struct cache_range range;
 };

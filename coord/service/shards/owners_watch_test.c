@@ -123,7 +123,7 @@ T_CASE(an_epoch_is_the_create_revision)
 	end();
 }
 
-/* Whatever allocation fails: it is told, and everything ends as it should. */
+/* Any failing allocation is noted, and everything ends as it should. */
 T_CASE(no_memory_ends_in_lost_or_goes_on)
 {
 	for (uint64_t nth = 1; nth < 40; nth++) {

@@ -9,7 +9,7 @@
 
 struct partition_targets {
 	struct assign *assign;
-	struct pl_map weights; /* what assign was told, by id */
+	struct pl_map weights; /* the weights that assign has, by id */
 	uint64_t round;
 };
 
@@ -17,7 +17,7 @@ PL_NODISCARD enum pl_code partition_targets_init(struct partition_targets *targe
                                                  uint32_t partitions, struct pl_err *err);
 void partition_targets_done(struct partition_targets *targets);
 
-/* Only what is different is computed anew; *changed, if something was. */
+/* Computes only what is different; *changed: something was. */
 PL_NODISCARD enum pl_code partition_targets_refresh(struct partition_targets *targets,
                                                     const struct shards_view *view,
                                                     bool *changed, struct pl_err *err);

@@ -81,7 +81,8 @@ enum pl_code shard_lease_start(const struct service *service, int64_t lease,
 
 /* -- eviction ------------------------------------------------------------- */
 
-/* After a revocation without an answer: a lease that is gone went with it, or by itself. */
+/* Settles a revocation without an answer: a lease that is gone went with it, or
+ * expired. */
 static void on_settled(void *ctx, const struct kv_result *result,
                        const struct pl_err *err)
 {

@@ -35,7 +35,7 @@ PL_NODISCARD enum pl_code shard_evict_start(const struct service *service,
                                             const struct shard_info *shard,
                                             shard_evict_fn *done, void *ctx,
                                             struct shard_evict **out, struct pl_err *err);
-/* Of both operations. */
+/* Cancels either operation. */
 void shard_evict_cancel(struct shard_evict *evict);
 
 #endif

@@ -6,7 +6,7 @@
 #include "coord/service/shards/shards_view.h"
 
 struct shard_share {
-	struct pl_span shard; /* empty: of no shard, state says why */
+	struct pl_span shard; /* empty: of no shard; state says why */
 	const char *state;    /* "owned", "free", "malformed" */
 	uint32_t partitions;
 	uint32_t target;

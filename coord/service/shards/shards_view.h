@@ -47,7 +47,7 @@ enum shards_view_state {
 	SHARDS_STOPPING,
 };
 
-/* The caller's memory, until STOPPED; may not be moved. */
+/* The caller's memory until STOPPED; it must not move. */
 struct shards_view {
 	struct roster *roster; /* NULL: not wanted */
 	struct owners_watch *owners;

@@ -33,7 +33,7 @@ static void finish(struct store_restore *restore, const struct pl_err *err)
 	done(ctx, err == NULL ? NULL : &why);
 }
 
-/* What was to be written stands there: the write was applied. */
+/* The written value stands there: the write was applied. */
 static void on_settled(void *ctx, const struct kv_result *result,
                        const struct pl_err *err)
 {
