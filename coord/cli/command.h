@@ -4,7 +4,7 @@
 
 enum exit_code {
 	EXIT_OK = 0,
-	EXIT_FAILED = 1, /* it ran, and something was not as it should be */
+	EXIT_FAILED = 1, /* the command ran, and failed or found something wrong */
 	EXIT_USAGE = 2,  /* the command line is wrong */
 };
 

@@ -1,4 +1,4 @@
-/* placet: the command line. One file a command; this one finds it. */
+/* placet: finds the command and runs it; each command has a file of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static const struct command *const commands[] = {
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
-/* The word; or, when it need not be exact, with an s more or less. */
+/* Compares a word; when it need not be exact, an s more or less is ignored. */
 static bool word_match(const char *word, size_t len, const char *arg, bool exact)
 {
 	size_t given = strlen(arg), both = given < len ? given : len;
@@ -61,7 +61,7 @@ static bool word_match(const char *word, size_t len, const char *arg, bool exact
 	       (!exact && given + 1 == len && word[given] == 's');
 }
 
-/* Whether that is the first of a command's two words, or the second. */
+/* Whether the word is the first of the command's two words, or the second. */
 static bool has_word(const char *words, const char *word, bool first)
 {
 	const char *space = strchr(words, ' ');
@@ -107,8 +107,9 @@ static void print_help(FILE *to)
 		"\n  placet COMMAND --help tells more; placet --version the version\n");
 }
 
-/* How many arguments the command's words take up; 0: it is another command. "get pod" is
- * "get pods", but "shard" is not "shards": others begin with it. */
+/* How many arguments the command's words take up; 0: another command is meant. "get
+ * pod" is "get pods", but "shard" is not "shards", because other commands begin with
+ * it. */
 static int words_match(const char *words, int argc, char **argv, bool exact)
 {
 	int used = 0;
@@ -124,7 +125,7 @@ static int words_match(const char *words, int argc, char **argv, bool exact)
 	return used;
 }
 
-/* First of two words, so that "shards drain" is no "shards". */
+/* Commands of two words come first, so that "shards drain" is not "shards". */
 static const struct command *find_command(int argc, char **argv, int *used)
 {
 	enum { TWO_EXACT, TWO, ONE, PASSES };
@@ -144,8 +145,8 @@ static const struct command *find_command(int argc, char **argv, int *used)
 
 enum { SLIP_MAX = 2, WORD_MAX = 32, WORDS_MAX = 2 * WORD_MAX + 1 };
 
-/* How many letters have to be put in, left out, changed or swapped with the next; more
- * than SLIP_MAX when it is no slip. */
+/* The number of letters that are inserted, removed, changed or swapped with the
+ * next; more than SLIP_MAX for another word. */
 static unsigned edit_distance(const char *a, const char *b)
 {
 	size_t a_len = strlen(a), b_len = strlen(b);
@@ -181,8 +182,8 @@ static const char *join_words(char out[WORDS_MAX + 1], const char *first,
 	return out;
 }
 
-/* The command that was meant, if it is near, also with its words the other way round;
- * NULL: none is. */
+/* The command that is probably meant, also with its words swapped; NULL: none is
+ * near. */
 static const char *nearest_command(int argc, char **argv)
 {
 	char two[WORDS_MAX + 1], turned[WORDS_MAX + 1];
@@ -200,7 +201,7 @@ static const char *nearest_command(int argc, char **argv)
 			    : edit_distance(join_words(turned, second, argv[1]), words);
 
 		far = back < far ? back : far;
-		if (one && far == 0) /* it was not meant, or it would run */
+		if (one && far == 0) /* an exact match would have run */
 			continue;
 		if (far < least && far * 3 <= strlen(words)) {
 			least = far;

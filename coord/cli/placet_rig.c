@@ -118,7 +118,7 @@ static _Noreturn void exec_placet(const char *const args[], int in, int out, int
 	_exit(127);
 }
 
-/* A file that is gone when it is closed. */
+/* A file that is deleted when it is closed. */
 static int open_scratch(void)
 {
 	char path[] = "/tmp/placet-test-XXXXXX";

@@ -1,4 +1,4 @@
-/* placet delete budget, delete pdb. */
+/* placet delete budget, delete pdb: one edit after another. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -63,7 +63,7 @@ struct config_got {
 	struct config_row row;
 };
 
-/* A current that can not be read is something to show, not to fail at. */
+/* A current version that can not be read is shown, and is no failure. */
 static enum pl_code read_config(struct config_get_cmd *get, enum config_name name,
                                 struct config_got *got, struct pl_err *err)
 {
@@ -118,7 +118,7 @@ static enum pl_code show_all(struct config_get_cmd *get, struct pl_buf *out,
 	return code;
 }
 
-/* Said beside the content, which alone goes to stdout: so that it can be edited and
+/* Notes go to stderr and the content alone to stdout, so that it can be edited and
  * given to config set. */
 static void print_note(const struct config_got *got)
 {

@@ -58,7 +58,7 @@ static enum pl_code print_diff(const struct config_rollback_cmd *rollback,
 }
 
 /*
- * current 0: it can not be read.
+ * A version of 0 in *current: it can not be read.
  */
 static enum pl_code choose_version(struct config_rollback_cmd *rollback,
                                    const struct cli_session *cli, uint64_t *current,

@@ -58,7 +58,7 @@ const struct output_schema config_schema = {
 	.count = sizeof columns / sizeof columns[0],
 };
 
-/* "7/8" in a table: so many apply it, of so many. */
+/* "7/8" in a table: 7 of 8 shards apply it. */
 static bool put_acceptance(const struct config_acceptance *acceptance,
                            struct pl_arena *arena, struct output_row *row)
 {

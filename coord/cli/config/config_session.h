@@ -1,5 +1,5 @@
-/* Configurations for commands that do one thing after the other: each call runs the
- * loop until its answer is there. */
+/* A config session reads and edits configurations for a command that does one thing
+ * after another: each call waits for its answer. */
 #ifndef COORD_CLI_CONFIG_CONFIG_SESSION_H
 #define COORD_CLI_CONFIG_CONFIG_SESSION_H
 
@@ -27,7 +27,7 @@ struct config_session_edit {
 	const char *why;
 };
 
-/* *version is what is current then. */
+/* *version: the current version afterwards. */
 PL_NODISCARD enum pl_code config_session_edit(struct store_session *session,
                                               const struct config_session_edit *edit,
                                               uint64_t *version, struct pl_err *err);

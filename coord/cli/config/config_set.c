@@ -45,7 +45,7 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 }
 
 struct config_set_versions {
-	int64_t expect; /* -1: what is current can not be read, and is replaced */
+	int64_t expect; /* -1: the current version can not be read, and is replaced */
 	struct pl_json before;
 	struct pl_json after;
 };

@@ -122,7 +122,7 @@ struct config_setting {
 	struct pl_json value;
 };
 
-/* Splits a copy of it in place. */
+/* Splits a copy of the assignment in place. */
 static enum pl_code split_assignment(char *path, struct config_setting *setting,
                                      struct pl_err *err)
 {

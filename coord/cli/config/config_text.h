@@ -1,5 +1,5 @@
-/* Configuration as a person gives it: a file of JSON or YAML, or single values by
- * their path; all into one document. */
+/* Config text is configuration as people write it: a file of JSON or YAML, or single
+ * values by their path; all become one document. */
 #ifndef COORD_CLI_CONFIG_CONFIG_TEXT_H
 #define COORD_CLI_CONFIG_CONFIG_TEXT_H
 

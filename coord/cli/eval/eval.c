@@ -1,6 +1,6 @@
 /*
- * placet eval: our verdicts on cases in the form of tests/conformance, printed in that
- * form, or compared with what the cases expect.
+ * placet eval: decides cases in the form of tests/conformance, and prints the verdicts
+ * in that form, or compares them with what the cases expect.
  */
 #include <inttypes.h>
 #include <stdio.h>

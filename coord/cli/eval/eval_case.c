@@ -89,7 +89,7 @@ static enum pl_code put_list(struct engine *engine, const struct eval_case *it,
 	return code;
 }
 
-/* Pods are last: what they are placed on and matched by is there then. */
+/* Pods are put last, when the nodes and objects that they refer to are there. */
 static enum pl_code put_cluster(struct engine *engine, const struct eval_case *it,
                                 struct pl_buf *text, struct pl_err *err)
 {

@@ -12,7 +12,7 @@
 
 enum { EVAL_LINE_MAX = 16 << 20, EVAL_ARENA_MAX = 512 << 20, EVAL_OUT_MAX = 64 << 20 };
 
-/* Lives in the arena that it was read into. */
+/* The strings and JSON live in the arena of eval_case_read. */
 struct eval_case {
 	const char *id;       /* "" */
 	const char *category; /* "" */
@@ -37,7 +37,7 @@ struct engine_opts eval_engine_opts(void);
 
 /* The category "invalid" asks whether the pod would be accepted at all. */
 bool eval_case_is_validity(const struct eval_case *it);
-/* The scheduler failed, which another one need not: only run, never compared. */
+/* The scheduler itself failed on the case: it is run, but never compared. */
 bool eval_case_is_an_error(const struct eval_case *it);
 
 #endif

@@ -8,7 +8,7 @@
 static const struct pl_json_limits limits = {
 	.bytes = EVAL_OUT_MAX, .depth = 96, .values = 4 << 20};
 
-/* How a part is taken to pieces: by what, and then by what. */
+/* The members by which a part is split into pieces, first and second. */
 enum by { BY_NOTHING, BY_PLUGIN, BY_NODE, BY_MEMBER };
 
 struct eval_part {
@@ -132,7 +132,7 @@ static bool equal_scalars(struct eval_comparison *c, struct pl_json a, struct pl
 	       pl_json_as_double(b, &y, NULL) == PL_OK && !(x < y) && !(x > y);
 }
 
-/* A list, or what has no members. */
+/* Compares a list, or a value without members. */
 static bool equal_leaves(struct eval_comparison *c, struct pl_json a, struct pl_json b)
 {
 	if (pl_json_type(a) != pl_json_type(b))

@@ -16,14 +16,14 @@ struct eval_difference {
 	const char *plugin;  /* "" */
 	const char *node;    /* "" */
 	const char *member;  /* "skipped"; "" */
-	struct pl_json ours; /* absent: it does not say anything */
+	struct pl_json ours; /* absent: our side has no such piece */
 	struct pl_json expected;
 };
 
 typedef void eval_difference_fn(void *ctx, const struct eval_difference *difference);
 
-/* ours: what eval_case_run wrote. How often fn was called is in *count. PL_NOMEM, or
- * PL_INVALID: expect is not what it should be. */
+/* ours: the output of eval_case_run. *count: how often fn was called. PL_NOMEM, or
+ * PL_INVALID: expect is malformed. */
 PL_NODISCARD enum pl_code eval_compare(struct pl_arena *arena, const struct eval_case *it,
                                        struct pl_span ours, eval_difference_fn *fn,
                                        void *ctx, size_t *count, struct pl_err *err);

@@ -90,7 +90,7 @@ static enum pl_code fill_buffer(struct eval_lines *lines, struct pl_err *err)
 		return fail_read(lines, err);
 	lines->buf.len += (size_t)got;
 	lines->end = got == 0;
-	/* A file that is cut off reads like one that ends. */
+	/* A truncated file reads like one that ends. */
 	(void)gzerror(lines->file, &number);
 	return got == 0 && number != Z_OK ? fail_read(lines, err) : PL_OK;
 }

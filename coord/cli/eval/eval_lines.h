@@ -1,4 +1,5 @@
-/* The lines of a file of cases: plain, gzip, or what comes on stdin; bounded. */
+/* Eval lines are the lines of a file of cases, plain or gzip, or of stdin; their
+ * length is bounded. */
 #ifndef COORD_CLI_EVAL_EVAL_LINES_H
 #define COORD_CLI_EVAL_EVAL_LINES_H
 

@@ -8,7 +8,7 @@
 
 enum { ANSWER_MAX = 2000, TOLD_MAX = 32 << 20 };
 
-/* While one case is compared. */
+/* The comparison of one case. */
 struct difference_report {
 	struct eval_report *report;
 	const struct eval_case *it;

@@ -1,4 +1,4 @@
-/* placet eval, run as a person would. */
+/* placet eval, run as a command. */
 #include <stdlib.h>
 
 #include "coord/cli/placet_rig.h"
@@ -30,7 +30,7 @@ T_CASE(verdicts_are_printed_a_line_a_case)
 	T_STR(placet_rig.said, "");
 }
 
-/* A case that expects what we say of it, but for what is put instead of old. */
+/* A case that expects our own verdicts, with old replaced. */
 static const char *own_case(const char *nodes, const char *old, const char *new)
 {
 	static char line[1 << 16];

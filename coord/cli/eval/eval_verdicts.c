@@ -1,6 +1,6 @@
 /*
- * Members are written by name, as the cases have them, so that both can be compared as
- * text, too: nodes and plugins sorted, and reasons as well.
+ * Members are written in the order of the cases, so that both can be compared as text,
+ * too: nodes, plugins and reasons are sorted.
  */
 #include <string.h>
 

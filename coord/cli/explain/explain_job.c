@@ -1,4 +1,4 @@
-/* Pods are decided one after the other, and each stays where it was put. */
+/* Pods are decided one after another, and each stays on its node for the next. */
 #include "coord/cli/explain/explain_job.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static enum pl_code flatten_line(struct explain_job *job, struct pl_span json,
 	job->one_line.len = 0;
 	if (pl_buf_add(&job->one_line, json) != PL_OK)
 		return pl_err_set(err, PL_NOMEM, "record");
-	/* Outside of strings they are spaces, and inside they can not be. */
+	/* Line ends are white space outside of strings, and can not be inside. */
 	for (size_t i = 0; i < job->one_line.len; i++)
 		if (job->one_line.at[i] == '\n' || job->one_line.at[i] == '\r')
 			job->one_line.at[i] = ' ';

@@ -32,7 +32,7 @@ struct explain_job {
 PL_NODISCARD enum pl_code explain_format_parse(const char *text, enum explain_format *out,
                                                struct pl_err *err);
 
-/* The first lines are the caller's; done follows in any case. */
+/* The fields up to seed are the caller's; explain_job_done follows in any case. */
 PL_NODISCARD enum pl_code explain_job_run(struct explain_job *job, struct pl_err *err);
 void explain_job_done(struct explain_job *job);
 

@@ -1,4 +1,4 @@
-/* An explanation for a terminal: names may hold what it would obey. */
+/* An explanation as text for a terminal: control characters in names are escaped. */
 #ifndef COORD_CLI_EXPLAIN_EXPLAIN_PRINT_H
 #define COORD_CLI_EXPLAIN_EXPLAIN_PRINT_H
 

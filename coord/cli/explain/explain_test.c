@@ -1,4 +1,4 @@
-/* placet explain and placet replay, run as a person would. */
+/* placet explain and placet replay, run as commands. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

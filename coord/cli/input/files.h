@@ -14,8 +14,8 @@ struct files {
 	unsigned count;
 };
 
-/* PL_IO: it is not there; PL_NOTFOUND: a directory with nothing in it; PL_LIMIT,
- * PL_NOMEM. */
+/* PL_IO: the path does not exist; PL_NOTFOUND: a directory without such files;
+ * PL_LIMIT, PL_NOMEM. */
 PL_NODISCARD enum pl_code files_add(struct files *files, const char *path,
                                     struct pl_err *err);
 void files_done(struct files *files);

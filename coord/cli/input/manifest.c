@@ -118,7 +118,7 @@ static enum pl_code read_chunk(struct manifest *m, size_t want, struct pl_err *e
 	return PL_OK;
 }
 
-/* Twice as much as there is, so that a long value is looked through a few times only. */
+/* The buffer doubles, so that a long value is scanned a few times only. */
 static enum pl_code read_more(struct manifest *m, struct pl_err *err)
 {
 	size_t want;
@@ -278,7 +278,7 @@ static bool is_list_kind(struct pl_span kind)
 	return kind.len >= 6 && memcmp(kind.at + kind.len - 5, "List\"", 5) == 0;
 }
 
-/* Whether the value is many: m->items then. */
+/* Whether the value is a list; m->items has its items then. */
 static bool is_list(struct manifest *m, struct pl_span value)
 {
 	struct pl_span items = value;

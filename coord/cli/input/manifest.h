@@ -16,16 +16,16 @@ PL_NODISCARD enum pl_code manifest_open(const struct files *files, struct manife
                                         struct pl_err *err);
 void manifest_close(struct manifest *manifest);
 
-/* PL_OK: *out, borrowed until the next call; PL_NOTFOUND: there are no more. Else, with
- * file and object in err, what is wrong with the text: the next call goes on with the
- * next file. */
+/* PL_OK: *out, borrowed until the next call; PL_NOTFOUND: no more. Any other code:
+ * err names the file, the object and the error; the next call goes on with the next
+ * file. */
 PL_NODISCARD enum pl_code manifest_next(struct manifest *manifest,
                                         struct input_object *out, struct pl_err *err);
 
 /* Begins again with the first object. */
 void manifest_rewind(struct manifest *manifest);
 
-/* Closes the manifest when it is closed. */
+/* The manifest as an object source; closing the source closes the manifest. */
 struct object_source manifest_source(struct manifest *manifest);
 
 #endif

@@ -159,7 +159,7 @@ static enum pl_code read_all(gzFile file, struct pl_buf *out, struct pl_err *err
 		errno = 0;
 		got = gzread(file, out->at + out->len, CHUNK);
 		if (got <= 0) {
-			/* A file that is cut off reads like one that ends. */
+			/* A truncated file reads like one that ends. */
 			const char *why = gzerror(file, &number);
 
 			if (got == 0 && number == Z_OK)

@@ -1,7 +1,7 @@
 /*
- * Kubernetes' objects out of files, as people have them: JSON or YAML, one or many,
- * a List, an array, an object a line; plain or gzip; - is stdin, a directory all its
- * files with objects (files.h).
+ * Objects reads Kubernetes' objects out of files: JSON or YAML, one or many, a List, an
+ * array, an object a line; plain or gzip; - is stdin, a directory means all its files
+ * with objects (files.h).
  */
 #ifndef COORD_CLI_INPUT_OBJECTS_H
 #define COORD_CLI_INPUT_OBJECTS_H

@@ -57,7 +57,7 @@ T_CASE(lists_are_read_item_by_item)
 	      "{\"kind\":\"Node\"} ]}",
 	      "Pod {\"kind\":\"Pod\"};Node {\"kind\":\"Node\"};");
 	reads("{\"kind\":\"PodList\",\"items\":[]}", "");
-	/* Items of what is no list are its own business. */
+	/* Items of an object that is no List belong to that object. */
 	reads("{\"kind\":\"Bag\",\"items\":[{}]}",
 	      "Bag {\"kind\":\"Bag\",\"items\":[{}]};");
 }

@@ -1,4 +1,4 @@
-/* Files with objects, read as often as wanted, and the pods that they speak of. */
+/* Files with objects, read repeatedly, and the pods in them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

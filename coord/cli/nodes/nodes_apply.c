@@ -1,7 +1,6 @@
 /*
- * placet nodes apply: Nodes out of files into the store. All files are read and all Nodes
- * in them looked at before the first is written; then each is created, changed, or left
- * as it is.
+ * placet nodes apply: puts Nodes from files into the store. All Nodes are read and
+ * checked before the first is written; then each is created, changed, or left as it is.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,7 +88,7 @@ static enum pl_code on_next(void *ctx, struct nodes_item *out, bool *more,
 	return PL_OK;
 }
 
-/* Kept, so that they are printed in the order of the files. */
+/* The outcomes are kept, and printed in the order of the files. */
 static void on_outcome(void *ctx, const struct nodes_item *item,
                        enum nodes_outcome outcome, const struct pl_err *err)
 {

@@ -13,7 +13,7 @@ static void print_progress(struct nodes_run *run)
 
 	if (run->total > 0)
 		(void)snprintf(total, sizeof total, " of %" PRIu64, run->total);
-	if (rate >= 1) /* it is known from the first second on */
+	if (rate >= 1) /* a rate is known after the first second */
 		(void)snprintf(per_s, sizeof per_s, ", %.0f/s", rate);
 	progress_print(&run->progress, now_ms, "%" PRIu64 "%s nodes%s",
 	               run->outcome_count, total, per_s);

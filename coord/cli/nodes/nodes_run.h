@@ -19,7 +19,7 @@ struct nodes_run {
 	void (*told)(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
 	             const struct pl_err *err);
 	void *ctx;
-	/* While it goes on, and what became of them. */
+	/* State of the run, and its results. */
 	const struct cli_session *cli;
 	uint64_t count[NODES_OUTCOMES], outcome_count;
 	struct progress progress;
@@ -30,7 +30,7 @@ struct nodes_run {
 PL_NODISCARD enum pl_code nodes_run(struct nodes_run *run, const struct cli_session *cli,
                                     struct pl_err *err);
 
-/* "created"; "would be created" of a dry run. */
+/* "created"; in a dry run "would be created". */
 const char *nodes_run_word(const struct nodes_run *run, enum nodes_outcome outcome);
 
 /* PL_CONFLICT, if some were refused. */

@@ -1,4 +1,4 @@
-/* placet nodes cordon, uncordon, drain and delete: of nodes that are named. */
+/* placet nodes cordon, uncordon, drain and delete, for nodes that are named. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct nodes_set {
 	unsigned count, at;
 	bool drain, force, past_budgets;
 	uint64_t timeout_ms; /* of the drain */
-	bool *refused;       /* which of args; NULL: it does not matter */
+	bool *refused;       /* by argument: it was refused; NULL: not needed */
 	struct nodes_run run;
 };
 
@@ -47,7 +47,7 @@ static enum pl_code split_name(const char *arg, struct nodes_item *out,
 	return code;
 }
 
-/* Twice the same is one wish. */
+/* A name that is given twice counts once. */
 static bool is_duplicate(const struct nodes_set *set, unsigned at)
 {
 	for (unsigned i = 0; i < at; i++)

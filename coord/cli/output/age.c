@@ -5,7 +5,7 @@
 
 static const int64_t minute = 60, hour = 3600, day = 86400;
 
-/* The second unit matters while there are few of the first. */
+/* The second unit is shown while the first one is small. */
 static const char *two_units(int64_t first, char first_unit, int64_t second,
                              char second_unit, char out[AGE_SIZE])
 {

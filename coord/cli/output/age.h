@@ -1,4 +1,4 @@
-/* How long ago, for people: "45s", "12m", "3h20m", "5d". */
+/* An age for people: "45s", "12m", "3h20m", "5d". */
 #ifndef COORD_CLI_OUTPUT_AGE_H
 #define COORD_CLI_OUTPUT_AGE_H
 

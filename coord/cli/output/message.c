@@ -28,8 +28,8 @@ enum exit_code print_error(const char *words, const struct pl_err *err)
 	char before[80], after[160] = "";
 
 	(void)snprintf(before, sizeof before, "placet %s: ", words);
-	/* Messages of our own that say it better have it already, and so has that of a
-	 * system call. */
+	/* The name of the code is left out where the message says more, as that of a
+	 * system call does. */
 	if (err->cause != PL_IO && strstr(err->msg, advice) == NULL &&
 	    strstr(err->msg, "; ") == NULL)
 		(void)snprintf(after, sizeof after, "; %s", advice);

@@ -16,7 +16,7 @@ enum exit_code print_usage_error(const char *words, const struct pl_err *err);
 /* A line as it is. */
 PL_PRINTF(1, 2) void print_message(const char *fmt, ...);
 
-/* Everything to stdout, at once. PL_IO: it does not go there. */
+/* Writes the buffer to stdout, at once. PL_IO: it could not be written. */
 PL_NODISCARD enum pl_code print_result(struct pl_buf *buf, struct pl_err *err);
 
 #endif

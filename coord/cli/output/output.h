@@ -38,7 +38,8 @@ struct output_schema {
 	const char *kind; /* "Shard"; the list is a "ShardList" */
 	const struct output_column *columns;
 	unsigned count;
-	unsigned name_columns; /* so many at the front are its name: "shop/web-0" */
+	unsigned
+		name_columns; /* the number of leading columns that form its name: "shop/web-0" */
 };
 
 enum output_type {
@@ -110,7 +111,7 @@ PL_NODISCARD enum pl_code output_change(struct output *output,
                                         enum output_change change, struct pl_buf *to,
                                         struct pl_err *err);
 
-/* Bytes that are others when the row looks different. An age that has grown, or a
+/* Adds bytes that differ when the row looks different. An age that has grown, or a
  * column that is not shown, makes no difference. */
 PL_NODISCARD enum pl_code output_look(const struct output *output,
                                       const struct output_row *row, struct pl_buf *to);

@@ -1,10 +1,10 @@
-/* How output.c prints: tables here, JSON and YAML there. */
+/* The two halves of output.c: tables, and JSON with YAML. */
 #ifndef COORD_CLI_OUTPUT_OUTPUT_INT_H
 #define COORD_CLI_OUTPUT_OUTPUT_INT_H
 
 #include "coord/cli/output/output.h"
 
-/* Titles first, once. */
+/* Prints the titles first, once. */
 PL_NODISCARD enum pl_code output_table_rows(struct output *output,
                                             const struct output_row *rows, size_t count,
                                             struct pl_buf *to);

@@ -27,7 +27,8 @@ static bool is_plain(uint32_t point)
 	return point < 0x2060 || point > 0x206f;
 }
 
-/* Bytes that may stand as they are: 0 when the first must be escaped. */
+/* The length of the leading text that needs no escape; 0 when the first character
+ * does. */
 static size_t plain_len(struct pl_span text)
 {
 	size_t len = pl_utf8_char(text.at, text.len);

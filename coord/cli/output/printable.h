@@ -1,5 +1,5 @@
-/* Text from the store or the command line, made fit for a terminal: what moves a
- * cursor, breaks a line, hides or reorders text stands there as \xNN. */
+/* Printable text is safe for a terminal: characters that move a cursor, break a
+ * line, hide or reorder text are written as \xNN. */
 #ifndef COORD_CLI_OUTPUT_PRINTABLE_H
 #define COORD_CLI_OUTPUT_PRINTABLE_H
 

@@ -10,7 +10,7 @@ enum { LINES_EACH_MS = 5000, RATE_EACH_MS = 1000 };
 
 static volatile sig_atomic_t line_open;
 
-/* The handler is gone by then: the signal does what it does. */
+/* The handler resets itself, so the signal has its default effect. */
 static void on_signal(int number)
 {
 	if (line_open != 0)

@@ -1,5 +1,5 @@
-/* How far a command is, for people, on stderr: at a terminal a line that is written over,
- * elsewhere a line every few seconds. */
+/* Progress of a command, for people, on stderr: at a terminal one line that is
+ * overwritten, elsewhere a line every few seconds. */
 #ifndef COORD_CLI_OUTPUT_PROGRESS_H
 #define COORD_CLI_OUTPUT_PROGRESS_H
 
@@ -12,7 +12,7 @@ enum { PROGRESS_TEXT_MAX = 200, PROGRESS_EACH_MS = 250 };
 
 struct progress {
 	bool terminal;
-	bool open; /* a line stands there without its end */
+	bool open; /* a line has been printed without its line end */
 	uint64_t printed_ms;
 	char last[PROGRESS_TEXT_MAX];
 	/* State of the rate. */
@@ -27,7 +27,7 @@ void progress_init(struct progress *progress, uint64_t now_ms);
 PL_PRINTF(3, 4)
 void progress_print(struct progress *progress, uint64_t now_ms, const char *fmt, ...);
 
-/* How many a second lately, of a count that grows. */
+/* The recent increase of a count, a second. */
 double progress_rate(struct progress *progress, uint64_t now_ms, uint64_t count);
 
 /* Ends the line, before other output. */

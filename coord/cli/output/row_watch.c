@@ -119,7 +119,7 @@ static bool grow_first(struct row_watch *row_watch)
 	return true;
 }
 
-/* The first picture shows each as it is in the end. */
+/* The first picture shows the last state of each row. */
 static void put_first(struct row_watch *row_watch, struct printed_row *printed,
                       const struct output_row *row)
 {

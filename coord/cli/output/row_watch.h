@@ -28,7 +28,7 @@ struct row_watch {
 	uint64_t round;
 	bool whole;        /* the first picture has been printed */
 	bool gathering;    /* between begin and end */
-	struct pl_err err; /* sticks; nothing is done after it */
+	struct pl_err err; /* the first error; nothing is printed after it */
 };
 
 void row_watch_init(struct row_watch *row_watch, const struct output_schema *schema,
@@ -36,14 +36,14 @@ void row_watch_init(struct row_watch *row_watch, const struct output_schema *sch
 void row_watch_done(struct row_watch *row_watch);
 
 void row_watch_begin(struct row_watch *row_watch);
-/* The row borrows from live->arena, or from what lasts longer. */
+/* The row borrows from row_watch->arena, or from memory that lasts longer. */
 void row_watch_put(struct row_watch *row_watch, struct pl_span key,
                    const struct output_row *row);
-/* How many rows there are is what the first picture had. */
+/* Ends a whole picture; the first one decides the columns' widths. */
 void row_watch_end(struct row_watch *row_watch);
 void row_watch_gone(struct row_watch *row_watch, struct pl_span key);
 
-/* An error of the caller's that ends it too. */
+/* Ends the watch with an error of the caller's. */
 void row_watch_fail(struct row_watch *row_watch, enum pl_code code, const char *what);
 
 #endif

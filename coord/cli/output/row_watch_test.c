@@ -1,4 +1,4 @@
-/* Rows that go on: what is printed, at first and of each change. */
+/* Rows with --watch: the first picture, and a line for each change. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -52,7 +52,7 @@ static void gone(const char *name)
 	row_watch_gone(&row_watch, pl_span_str(name));
 }
 
-/* Whatever has changed while it was gathered. */
+/* Changes while the first picture is gathered. */
 T_CASE(the_first_picture_is_what_is_there)
 {
 	begin();

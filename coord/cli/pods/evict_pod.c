@@ -1,4 +1,4 @@
-/* placet evict pod: from its node, to be placed again. */
+/* placet evict pod: takes pods off their nodes, to be placed again. */
 #include "coord/cli/pods/pods_request.h"
 
 /* Evicted pods do not go away, so only their budgets are waited for. */

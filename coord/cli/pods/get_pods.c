@@ -1,7 +1,6 @@
 /*
- * placet get pods: read page by page, sorted by namespace and name, printed in parts; so
- * a million of them can be looked at. Those that are named are read where their names
- * lead. With --watch they are kept, and every change printed.
+ * placet get pods: prints a pod list in parts, so that a million pods can be shown;
+ * with --watch every change as well.
  */
 #include <inttypes.h>
 #include <stdlib.h>

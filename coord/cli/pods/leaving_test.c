@@ -1,5 +1,4 @@
-/* Pods that are being deleted, and still there: what commands say of them that want them
- * to be there. */
+/* Commands that expect pods report those that are being deleted and still there. */
 #include "coord/cli/pods/pods_fixture.h"
 
 static void submit_bound(const char *name, const char *pod)

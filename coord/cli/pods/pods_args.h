@@ -33,10 +33,10 @@ PL_NODISCARD enum pl_code pods_args_name(const struct pods_args *given, const ch
 /* Whether "shop/web-0" is in the namespace of the options; true if none was given. */
 bool pods_args_is_of(const struct pods_args *given, struct pl_span key);
 
-/* Opens an intake of the files and checks it all, saying what is refused (the first ones)
- * what is passed over, and which fields are not known. PL_INVALID: something is refused,
- * and keep_going is not set; or there is no object at all. On PL_OK the intake is to be
- * closed. */
+/* Opens a pod input of the files and checks it all, printing what is refused (the
+ * first ones), what is passed over, and which fields are not known. PL_INVALID:
+ * something is refused and keep_going is not set, or there is no object at all.
+ * After PL_OK the input has to be closed. */
 PL_NODISCARD enum pl_code pods_args_intake(const struct pods_args *given,
                                            uint32_t partitions, bool keep_going,
                                            struct pod_input *out, struct pl_err *err);

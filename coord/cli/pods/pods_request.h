@@ -43,9 +43,9 @@ enum {
 
 struct pods_request {
 	enum pod_request_verb verb;
-	const char *words[POD_REQUEST_MALFORMED +
-	                  1]; /* what became of one; NULL: it is a failure */
-	const char *question; /* "Delete" */
+	const char
+		*words[POD_REQUEST_MALFORMED + 1]; /* by outcome; NULL: it is a failure */
+	const char *question;                      /* "Delete" */
 	bool wait;
 	/* As the options say. */
 	struct pods_args given;

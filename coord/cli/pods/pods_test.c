@@ -1,4 +1,4 @@
-/* placet submit, get, delete and wait over a real etcd, as a person uses them. */
+/* placet submit, get, delete and wait over a real etcd. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -282,7 +282,7 @@ T_CASE_SECONDS(waiting_says_how_far_it_is, 40)
 	placet_down();
 }
 
-/* Reads what comes until it ends with the words; NULL: until nothing comes. */
+/* Reads until the output ends with the words; NULL: until nothing comes. */
 static size_t read_until(FILE *out, const char *words, char *text, size_t size)
 {
 	size_t len = 0;

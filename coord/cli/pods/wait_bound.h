@@ -1,4 +1,4 @@
-/* placet wait --for=bound: until every pod that is meant has been given a place. */
+/* placet wait --for=bound: until every pod that is waited for has a place. */
 #ifndef COORD_CLI_PODS_WAIT_BOUND_H
 #define COORD_CLI_PODS_WAIT_BOUND_H
 

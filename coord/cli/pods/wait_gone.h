@@ -1,4 +1,4 @@
-/* placet wait --for=delete: until pods are there no more. */
+/* placet wait --for=delete: until pods do not exist any more. */
 #ifndef COORD_CLI_PODS_WAIT_GONE_H
 #define COORD_CLI_PODS_WAIT_GONE_H
 

@@ -32,7 +32,8 @@ struct wait_summary {
 void wait_summary_init(struct wait_summary *tally);
 void wait_summary_done(struct wait_summary *tally);
 
-/* Bound now. seen_us: when it was first seen without a place; 0: it never was. */
+/* Counts a pod that is bound now. seen_us: when it was first seen without a place;
+ * 0: never. */
 void wait_summary_bound(struct wait_summary *tally, const struct pod_state *state,
                         uint64_t seen_us, uint64_t now_us);
 void wait_summary_print(struct wait_summary *tally);

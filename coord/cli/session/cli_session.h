@@ -1,4 +1,4 @@
-/* The store as the command line names it, and whether it is one of Placet's. */
+/* A CLI session is the store that the command line names, with its /placet/meta. */
 #ifndef COORD_CLI_SESSION_CLI_SESSION_H
 #define COORD_CLI_SESSION_CLI_SESSION_H
 

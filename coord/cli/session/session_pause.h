@@ -1,4 +1,4 @@
-/* A moment between two looks. */
+/* A pause of a command between two reads. */
 #ifndef COORD_CLI_SESSION_SESSION_PAUSE_H
 #define COORD_CLI_SESSION_SESSION_PAUSE_H
 

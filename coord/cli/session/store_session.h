@@ -1,5 +1,5 @@
-/* The store for a command that does one thing after the other: each call runs
- * the loop until its answer is there. */
+/* A store session is the store for a command that does one thing after another: a
+ * loop of its own, and calls that run it until their answer is there. */
 #ifndef COORD_CLI_SESSION_STORE_SESSION_H
 #define COORD_CLI_SESSION_STORE_SESSION_H
 

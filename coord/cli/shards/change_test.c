@@ -1,5 +1,5 @@
-/* The commands that change something, over a real etcd: what they write, what they
- * refuse, and that a dry run writes nothing. */
+/* The commands that change something, over a real etcd: what they write and refuse,
+ * and that a dry run writes nothing. */
 #include "coord/cli/placet_rig.h"
 #include "store/base/json.h"
 

@@ -494,7 +494,7 @@ T_CASE(undelivered_results_are_no_success)
 	T_EQ(shell("\"$PLACET\" --version 2>&1 >/dev/full | grep -qx "
 	           "'placet: print: No space left on device'"),
 	     0);
-	/* No socket takes the place of what is closed. */
+	/* No socket takes the place of a closed stream. */
 	T_EQ(shell("\"$PLACET\" get pods --timeout 100ms --endpoints http://127.0.0.1:1 "
 	           "<&- >&- 2>&-"),
 	     1);

@@ -2,8 +2,7 @@
  * An idle warning is for commands that wait for shards: it prints once, on stderr, that
  * no shard does the work, after nothing has moved for a while.
  *
- *	idle_warning_init; idle_warning_look each time that the loop ticks; idle_warning_cancel, and the
- *	loop has to run until it asks no more.
+ *	idle_warning_init; idle_warning_look at each tick; idle_warning_stop
  */
 #ifndef COORD_CLI_SHARDS_IDLE_WARNING_H
 #define COORD_CLI_SHARDS_IDLE_WARNING_H
@@ -33,17 +32,17 @@ struct idle_warning_opts {
 
 struct idle_warning {
 	struct idle_warning_opts opts;
-	uint64_t moved, since_ms; /* when it was that much for the first time */
+	uint64_t moved, since_ms; /* when moved had its present value first */
 	struct kv_call *call;
 	bool asks, said;
 };
 
 void idle_warning_init(struct idle_warning *idle_warning,
                        const struct idle_warning_opts *opts, uint64_t now_ms);
-/* moved: is another number when something of it has come about. */
+/* moved: a number that changes whenever something is done. */
 void idle_warning_look(struct idle_warning *idle_warning, uint64_t now_ms,
                        uint64_t moved);
-/* Waits until what was asked is answered; nothing is printed any more. */
+/* Waits for the read under way; nothing is printed any more. */
 void idle_warning_stop(struct idle_warning *idle_warning);
 
 /* Prints at once, without waiting, when there is no shard at all. */

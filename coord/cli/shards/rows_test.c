@@ -1,4 +1,5 @@
-/* Shards, partitions and configurations as rows: whole records and broken ones. */
+/* Shards, partitions and configurations as rows, from well-formed and malformed
+ * records. */
 #include <stdlib.h>
 
 #include "coord/cli/config/config_rows.h"

@@ -1,6 +1,6 @@
 /*
- * placet shard drain, placet shard undrain: what the configuration `shards` asks of a
- * shard, and waiting until it is done.
+ * placet shard drain, placet shard undrain: edits the configuration `shards`, and waits
+ * until the shard owns nothing.
  */
 #include "coord/service/shards/shard_drain.h"
 
@@ -76,7 +76,7 @@ static enum pl_code require_shard(const struct shard_drain_cmd *drain, struct pl
 	return code == PL_OK ? cli_wait_for(drain->cli->session, &wait, err) : code;
 }
 
-/* The difference is made here: the contents go with the operation. */
+/* The difference is printed here, because the contents go with the operation. */
 static void on_drained(void *ctx, const struct shard_drain_result *result,
                        const struct pl_err *err)
 {

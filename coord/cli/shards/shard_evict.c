@@ -43,7 +43,7 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 	return shard_id_check(evict->id, err);
 }
 
-/* Partitions are counted, what else there is is named. */
+/* Partitions are counted, and other keys are printed. */
 static void keep_key(struct shard_evict_cmd *evict, struct pl_span key)
 {
 	struct keys_id id = {0};

@@ -1,6 +1,6 @@
 /*
- * placet fsck: proves what must hold between nodes, allocs, pods, gangs and rules on a
- * live store, at one revision, and mends what can be derived.
+ * placet fsck: checks the invariants between nodes, allocs, pods, gangs and rules on a
+ * live store, at one revision, and repairs what can be derived.
  */
 #include "coord/fsck/fsck.h"
 
@@ -195,7 +195,7 @@ static enum pl_code print_problems(struct fsck_cmd *c, struct pl_err *err)
 
 	pl_buf_init(&out, OUT_MAX);
 	output_init(&output, &schema, c->cli->options->format, false);
-	/* A table of nothing is nothing. */
+	/* An empty table is not printed. */
 	if (c->shown > 0 || c->cli->options->format >= OUTPUT_JSON)
 		code = output_list(&output, c->row, c->shown, &out, err);
 	if (code == PL_OK)

@@ -1,4 +1,4 @@
-/* The check over a real etcd: clean, broken, and mended. */
+/* The check over a real etcd: a clean store, a broken one, and a repaired one. */
 #include "coord/cli/placet_rig.h"
 #include "store/base/json.h"
 #include "store/keys/keys.h"

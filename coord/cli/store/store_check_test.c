@@ -1,4 +1,4 @@
-/* placet store check, run as a person would, against good stores and bad ones. */
+/* placet store check, run as a command, against good stores and bad ones. */
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
@@ -126,7 +126,7 @@ T_CASE(leaves_nothing_behind_in_the_store)
 	launch_down();
 }
 
-/* Debian 12's etcd as it comes: shards would list everything again and again. */
+/* Debian 12's etcd without options: shards would list everything again and again. */
 T_CASE_SECONDS(an_etcd_that_says_nothing_of_quiet_watches, 60)
 {
 	launch_with(1, false, "--experimental-watch-progress-notify-interval=10m");

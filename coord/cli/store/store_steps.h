@@ -22,7 +22,7 @@ struct store_step {
 extern const struct store_step store_steps[];
 extern const unsigned store_step_count;
 
-/* The one that removes every key that the others made: always run, last. */
+/* Removes every key that the other steps made: always run, as the last one. */
 extern const struct store_step store_cleanup_step;
 
 #endif

@@ -5,8 +5,8 @@
 
 enum {
 	WATCHED = 3,
-	/* Half of what shards wait for a watch that owes something: then they list all
-	 * that it is about again. */
+	/* Half of the time after which a shard gives up a watch that owes a progress
+	 * note, and lists again. */
 	QUIET_MS = 7000,
 };
 

@@ -236,7 +236,8 @@ static const struct options_spec spec = {
 	.check = check_args,
 };
 
-/* The command line is read once to know whether a store is wanted, then by reach. */
+/* The command line is parsed once to learn whether a store is wanted, and again by
+ * cli_session_run. */
 static enum exit_code run_parsed(struct sim_cluster *sim, int argc, char **argv)
 {
 	struct pl_err err = {0};

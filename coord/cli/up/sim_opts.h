@@ -1,5 +1,5 @@
-/* The options about what runs on machines that do not exist: placet sim-cluster's, and
- * placet up's, which hands them on. */
+/* Sim options are about the pods on simulated machines: options of placet sim-
+ * cluster, and of placet up, which hands them on. */
 #ifndef COORD_CLI_UP_SIM_OPTS_H
 #define COORD_CLI_UP_SIM_OPTS_H
 
@@ -21,7 +21,7 @@ static inline const char *sim_opt_word(enum sim_opt opt)
 PL_NODISCARD enum pl_code sim_opt_set(enum sim_opt opt, const char *arg,
                                       struct sim_member_opts *out, struct pl_err *err);
 
-/* Rows of getopt_long's table; first is what SIM_LIFETIME is there. */
+/* Rows of getopt_long's table; first: the value of SIM_LIFETIME there. */
 #define SIM_OPTS_OWN(first)                                            \
 	{"lifetime", required_argument, NULL, (first) + SIM_LIFETIME}, \
 		{"ends", required_argument, NULL, (first) + SIM_ENDS}, \

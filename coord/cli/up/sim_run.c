@@ -43,7 +43,7 @@ static uint64_t sim_now_ms(const struct sim_job *job)
 	return kv_now_ms(job->cli->session->kv);
 }
 
-/* A little later than it is due, so that others are by then. */
+/* The timer is set a little late, so that more pods are due by then. */
 static void set_due(struct sim_job *job)
 {
 	uint64_t at_ms = sim_member_deadline_ms(&job->member);

@@ -1,7 +1,7 @@
 /*
- * placet up: a whole Placet in the foreground, to try things on: a store of its own, some
- * processes of placetd, some clusters of machines that do not exist. Everything goes when
- * it ends.
+ * placet up: a whole Placet in the foreground for trials: a store of its own, some
+ * processes of placetd, some clusters of simulated machines. Everything goes when it
+ * ends.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -126,7 +126,7 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 	return PL_OK;
 }
 
-/* placetd lies beside us, installed or as built. */
+/* placetd is installed or built beside this program. */
 static enum pl_code find_programs(struct up *up, struct pl_err *err)
 {
 	static const char *const places[] = {"placetd", "../daemon/placetd"};
@@ -200,7 +200,7 @@ static void close_store(struct up *up)
 /* -- its processes --------------------------------------------------------------------
  */
 
-/* Somebody wants us to end: at once in what waits, too. */
+/* A signal ends every wait at once. */
 static bool is_stopped(struct up *up, uint64_t wait_ms)
 {
 	const struct timespec time = {.tv_sec = (time_t)(wait_ms / 1000),

@@ -1,4 +1,4 @@
-/* A whole Placet in the foreground, and gone again. */
+/* A whole Placet in the foreground, and its end. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
