@@ -137,7 +137,7 @@ enum pl_code pl_json_parse(struct pl_arena *arena, struct pl_span text,
 		doc->root = build(arena, text);
 	/* The scan has accepted the grammar, so only memory can be missing now. */
 	if (doc == NULL || doc->root == NULL)
-		return pl_err_set(err, PL_NOMEM, "JSON of %zu bytes: no memory for it",
+		return pl_err_set(err, PL_NOMEM, "JSON of %zu bytes: no memory",
 		                  text.len);
 	code = check_tree((struct pl_json){.node = doc->root, .doc = doc}, err);
 	if (code != PL_OK)

@@ -50,7 +50,7 @@ static enum pl_code fail_at(struct yaml_reader *r, enum pl_code code, yaml_mark_
 
 static enum pl_code no_memory(struct yaml_reader *r)
 {
-	return pl_err_set(r->err, PL_NOMEM, "YAML: no memory for it");
+	return pl_err_set(r->err, PL_NOMEM, "YAML: no memory");
 }
 
 static enum pl_code parser_failed(struct yaml_reader *r)
@@ -322,7 +322,7 @@ enum pl_code pl_yaml_to_json(struct pl_span yaml, const struct pl_json_limits *l
 		return fn(ctx, yaml, err);
 	r = pl_calloc(1, sizeof *r);
 	if (r == NULL)
-		return pl_err_set(err, PL_NOMEM, "YAML: no memory for it");
+		return pl_err_set(err, PL_NOMEM, "YAML: no memory");
 	r->limits = limits;
 	r->depth_max = limits->depth < DEPTH_MAX ? limits->depth : DEPTH_MAX;
 	r->fn = fn;

@@ -183,7 +183,7 @@ enum pl_code pl_yaml_from_json(struct pl_json value, struct pl_buf *out,
 
 	PL_ASSERT(value.node != NULL);
 	if (yaml_emitter_initialize(&w.emitter) == 0)
-		return pl_err_set(err, PL_NOMEM, "YAML: no memory for it");
+		return pl_err_set(err, PL_NOMEM, "YAML: no memory");
 	pl_buf_init(&w.number, 64);
 	yaml_emitter_set_output(&w.emitter, on_bytes, &w);
 	yaml_emitter_set_unicode(&w.emitter, 1);

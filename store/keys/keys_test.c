@@ -154,7 +154,7 @@ T_CASE(invalid_ids_are_not_built)
 	T_STR(err.msg, "cluster 'east/x': want only a-z, 0-9, - and .");
 	id = (struct keys_id){.kind = KEYS_GROUP, .scope = L("a"), .name = L("registry")};
 	T_CODE(keys_build(&id, &text, &err), PL_INVALID, &err);
-	T_STR(err.msg, "term 'registry': that name is taken");
+	T_STR(err.msg, "term 'registry': the name is reserved");
 	id = (struct keys_id){
 		.kind = KEYS_CONFIG, .name = L("a"), .version = KEYS_VERSION_MAX + 1};
 	T_CODE(keys_build(&id, &text, &err), PL_INVALID, &err);

@@ -49,7 +49,7 @@ static const char *complaint(const struct rule *rule, struct pl_span name)
 	if (!is_alnum(name.at[name.len - 1]))
 		return "want a letter or digit at the end of each part";
 	if (rule->reserved != NULL && pl_span_eq(name, pl_span_str(rule->reserved)))
-		return "that name is taken";
+		return "the name is reserved";
 	return NULL;
 }
 

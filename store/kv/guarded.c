@@ -81,7 +81,7 @@ static enum pl_code refuse_write(struct guard_fences *fences, struct pl_span key
 	int len = key.len < 64 ? (int)key.len : 64;
 
 	fences->owner->metrics.refused++;
-	return pl_err_set(err, PL_FENCED, "%.*s is not ours to write", len,
+	return pl_err_set(err, PL_FENCED, "%.*s belongs to another owner", len,
 	                  (const char *)key.at);
 }
 
@@ -183,7 +183,7 @@ static void finish_fenced(struct guarded_call *call, const struct kv_txn_result 
 
 	call->ended = true;
 	call->owner->metrics.fenced++;
-	(void)pl_err_set(&err, PL_FENCED, "%s: %s is not what it was",
+	(void)pl_err_set(&err, PL_FENCED, "%s: %s has changed",
 	                 kv_op_name(call->op), call->fence[0].key.at);
 	if (call->fence_count > 1)
 		(void)pl_err_set(&err, PL_FENCED, "%s: one of %zu owners changed",
@@ -283,7 +283,7 @@ static enum pl_code guarded_start(struct kv *kv, const struct kv_req *req,
 		code = req_needs(&fences, req, err);
 	if (code == PL_OK && fences.anchored && fences.count == 0)
 		code = fences.spare.create_revision == 0
-		               ? refuse_write(&fences, PL_SPAN_LIT("all of it"), err)
+		               ? refuse_write(&fences, PL_SPAN_LIT("the whole store"), err)
 		               : fences_add(&fences, &fences.spare, err);
 	if (code != PL_OK)
 		return code;

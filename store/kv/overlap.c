@@ -152,7 +152,7 @@ static enum pl_code check_list(const struct kv_req *ops, size_t count, struct pl
 	memory = pl_malloc(tally.puts * sizeof *walk.puts +
 	                   tally.dels * sizeof(const struct kv_keys *));
 	if (memory == NULL)
-		return pl_err_set(err, PL_NOMEM, "judging a transaction");
+		return pl_err_set(err, PL_NOMEM, "check of a transaction");
 	walk.puts = memory;
 	walk.dels = (const struct kv_keys **)(void *)(walk.puts + tally.puts);
 	return walk_list(&walk, ops, count);

@@ -97,7 +97,7 @@ enum pl_code progress_reads_open(struct kv *kv, uint64_t timeout_ms,
 	if (progress_reads == NULL || pl_timer_init(&progress_reads->timer, kv_timers(kv),
 	                                            read_next, progress_reads) != PL_OK) {
 		free(progress_reads);
-		return pl_err_set(err, PL_NOMEM, "how far the store is");
+		return pl_err_set(err, PL_NOMEM, "progress reads");
 	}
 	progress_reads->kv = kv;
 	progress_reads->timeout_ms = timeout_ms;

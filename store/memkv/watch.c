@@ -228,7 +228,7 @@ void watch_deliver_ready(struct mem_watch *watch)
 	if (code != PL_OK) {
 		if (note != NULL)
 			note_free(note);
-		watch_end(watch, PL_NOMEM, "no memory for its past");
+		watch_end(watch, PL_NOMEM, "no memory for its past events");
 		return;
 	}
 	if (note == NULL)
