@@ -72,10 +72,10 @@ struct cache_opts {
 	 * room for CACHE_ORDER_MAX bytes, and gives their number. NULL: the key itself.
 	 * Different keys must give different bytes. */
 	size_t (*order)(void *ctx, struct pl_span key, uint8_t *out);
-	/* Makes the object of an entry; NULL: entries have none. Without drop_values the
-	 * record lies in the entry, so the object may point into its key and value. Adds
-	 * the object's memory to *bytes. PL_NOMEM is the only failure: a value that makes
-	 * no sense gives an object that says so. */
+	/* Makes the object of an entry; NULL: entries have none. The object may point into
+	 * the record's key, which lies in the entry, and without drop_values into its value,
+	 * too. Adds the object's memory to *bytes. PL_NOMEM is the only failure: a value
+	 * that makes no sense gives an object that says so. */
 	enum pl_code (*parse)(void *ctx, const struct kv_record *record, void **object,
 	                      size_t *bytes);
 	void (*free_object)(void *object); /* never NULL when parse is not */
