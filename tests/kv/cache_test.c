@@ -754,6 +754,38 @@ static void on_written(void *ctx, const struct kv_result *result,
 	*(bool *)ctx = true;
 }
 
+T_CASE(store_that_went_back_while_nothing_was_watched_is_noticed)
+{
+	struct cache_opts opts = cache_opts(100);
+	struct memkv_snapshot *backup;
+	struct cache_listener listener;
+	struct watcher w = {0};
+
+	memset(large, 'x', 1000);
+	opts.bytes_max = 20000;
+	open_store(1, NULL, 0);
+	(void)set("p/a", "1");
+	T_EQ(memkv_save(fix.kit.mem, &backup, NULL), PL_OK);
+	(void)set("p/a", "2");
+	open_cache(&opts);
+	run(10);
+	cache_listen(fix.cache, &listener, on_story, keeper);
+	run(20);
+	for (unsigned i = 0; i < 25; i++)
+		(void)set((char[]){'p', '/', (char)('a' + i), 0}, large);
+	run(30);
+	T_TRUE(strstr(fix.story, "(over a limit)") != NULL);
+	T_EQ(memkv_restore(fix.kit.mem, backup, NULL), PL_OK);
+	memkv_snapshot_free(backup);
+	story_clear();
+	run(20000);
+	T_TRUE(strstr(fix.story, "lost 0 (store rewound or replaced)\n") == fix.story);
+	T_TRUE(strstr(fix.story, "synced 2\n") != NULL);
+	cache_is_true();
+	T_EQ(begin_watch(&w, kv_all_keys(), 3), PL_FUTURE);
+	close_store();
+}
+
 /* Writes once more if the store had no memory. */
 static void set_at_last(const char *key, const char *value)
 {
