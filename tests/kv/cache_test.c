@@ -221,6 +221,64 @@ T_CASE(late_listener_is_told_the_content_and_then_what_happens)
 	close_store();
 }
 
+T_CASE(late_listener_may_leave_or_stop_the_cache_while_it_is_told_the_content)
+{
+	struct cache_opts opts = cache_opts(0);
+
+	for (act = LEAVE; act <= STOP; act++) {
+		for (act_at = 0; act_at < 3; act_at++) {
+			act_notes = 0;
+			joining = (struct cache_listener){0};
+			open_store(1, NULL, 0);
+			for (char c = 'a'; c < 'd'; c++)
+				(void)set((char[]){'p', '/', c, 0}, "1");
+			open_cache(&opts);
+			run(10);
+			cache_listen(fix.cache, &actor, on_act, first);
+			cache_listen(fix.cache, &other, on_story, second);
+			run(20);
+			/* added three times, synced; and stopped */
+			T_EQ(told_to(first), act == LEAVE  ? act_at + 1
+			                     : act == STOP ? act_at + 2
+			                                   : 4);
+			T_EQ(told_to(second), act == LEAVE_OTHER ? 0
+			                      : act == STOP      ? 1
+			                                         : 4);
+			close_store();
+		}
+	}
+}
+
+static int64_t revisions[8];
+static unsigned revision_count;
+
+static void on_revision(void *ctx, const struct cache_note *note)
+{
+	(void)ctx;
+	if (note->after != NULL && !note->listed)
+		revisions[revision_count++] = cache_revision(fix.cache);
+}
+
+T_CASE(revision_moves_on_with_the_last_change_of_a_revision)
+{
+	struct cache_opts opts = cache_opts(10);
+	struct cache_listener listener;
+
+	revision_count = 0;
+	open_store(1, NULL, 0);
+	open_cache(&opts);
+	cache_listen(fix.cache, &listener, on_revision, NULL);
+	run(10);
+	(void)set_two("p/a", "p/b", false);
+	(void)set("p/a", "1");
+	run(20);
+	T_EQ(revision_count, 3);
+	T_EQ(revisions[0], 1);
+	T_EQ(revisions[1], 2);
+	T_EQ(revisions[2], 3);
+	close_store();
+}
+
 /* -- watches ------------------------------------------------------------------------ */
 
 struct watcher {
@@ -705,6 +763,157 @@ T_CASE(window_gives_way_before_entries_do)
 	T_EQ(begin_watch(&w, kv_all_keys(), last - 10), PL_OK);
 	T_STR(fix.story, "");
 	cache_is_true();
+	close_store();
+}
+
+T_CASE(deleted_keys_leave_the_cache_with_the_window)
+{
+	struct cache_opts opts = cache_opts(4);
+	size_t before;
+
+	open_store(1, NULL, 0);
+	(void)set("p/0", "1");
+	open_cache(&opts);
+	run(10);
+	for (unsigned i = 0; i < 10; i++)
+		(void)set("p/0", "1");
+	run(20);
+	before = cache_bytes(fix.cache);
+	for (unsigned i = 0; i < 50; i++) {
+		char key[16];
+
+		(void)snprintf(key, sizeof key, "p/k%u", i);
+		(void)set(key, "1");
+		(void)set(key, NULL);
+	}
+	for (unsigned i = 0; i < 10; i++)
+		(void)set("p/0", "1");
+	run(30);
+	T_EQ(cache_bytes(fix.cache), before);
+	close_store();
+}
+
+/* The second put of the transaction does not fit, so the content has half of a revision,
+ * and a watch must not go on from there. */
+T_CASE(watch_does_not_go_on_over_a_change_that_did_not_fit)
+{
+	struct cache_opts opts = cache_opts(100);
+	struct kv_req ops[2];
+	struct kv_req req = {.op = KV_TXN, .txn = {.then = ops, .then_count = 2}};
+	struct watcher w = {0};
+
+	memset(large, 'x', 1000);
+	opts.bytes_max = 8000;
+	open_store(1, NULL, 0);
+	open_cache(&opts);
+	run(10);
+	for (char c = 'a'; c < 'f'; c++)
+		(void)set((char[]){'p', '/', c, 0}, large);
+	run(20);
+	ops[0] = kv_op_put(kit_key("p/0"), kit_key("1"));
+	ops[1] = kv_op_put(kit_key("p/h"), pl_span(large, 1000));
+	T_TRUE(cache_synced(fix.cache));
+	T_EQ(direct(&req), PL_OK);
+	T_TRUE(!cache_synced(fix.cache));
+	T_EQ(begin_watch(&w, kv_all_keys(), cache_revision(fix.cache)), PL_OK);
+	(void)set("p/h", NULL);
+	(void)set("p/e", NULL);
+	(void)set("p/d", NULL);
+	(void)set("p/c", NULL);
+	run(100000);
+	T_TRUE(cache_synced(fix.cache));
+	T_EQ(w.code, PL_COMPACTED);
+	cache_is_true();
+	close_store();
+}
+
+/* A hundred keys and, between them, fifty deleted ones in the window. The keys go while
+ * the watch is silent. Gives the bytes before that. */
+static size_t lose_a_hundred_keys(size_t bytes_max)
+{
+	struct faulty_rule lost = {
+		.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1};
+	struct cache_opts opts = cache_opts(1000);
+	size_t bytes;
+	char key[16];
+
+	opts.bytes_max = bytes_max;
+	opts.list.page_keys = 1000;
+	open_store(1, &lost, 1);
+	faulty_pause(fix.kit.kv, true);
+	open_cache(&opts);
+	run(10);
+	for (unsigned i = 0; i < 150; i++) {
+		(void)snprintf(key, sizeof key, "p/%03u", i);
+		(void)set(key, "1");
+		if (i % 3 == 2)
+			(void)set(key, NULL);
+	}
+	run(20);
+	bytes = cache_bytes(fix.cache);
+	faulty_pause(fix.kit.kv, false);
+	for (unsigned i = 0; i < 150; i++) {
+		(void)snprintf(key, sizeof key, "p/%03u", i);
+		(void)set(key, NULL);
+	}
+	run(9000);
+	cache_is_true();
+	T_EQ(cache_count(fix.cache), 0);
+	close_store();
+	return bytes;
+}
+
+T_CASE(list_that_only_deletes_is_applied_at_any_maximum)
+{
+	size_t bytes = lose_a_hundred_keys(0);
+
+	for (size_t more = 0; more < 6000; more += 150)
+		(void)lose_a_hundred_keys(bytes + more);
+}
+
+T_CASE(content_of_the_same_size_takes_the_place_of_another)
+{
+	struct faulty_rule lost = {
+		.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1};
+	struct cache_opts opts = cache_opts(100);
+
+	memset(large, 'x', 1000);
+	opts.bytes_max = 15000;
+	open_store(1, &lost, 1);
+	for (char c = 'a'; c < 'k'; c++)
+		(void)set((char[]){'p', '/', c, 0}, large);
+	faulty_pause(fix.kit.kv, true);
+	open_cache(&opts);
+	run(10);
+	cache_is_true();
+	faulty_pause(fix.kit.kv, false);
+	for (char c = 'a'; c < 'k'; c++) {
+		(void)set((char[]){'p', '/', c, 0}, NULL);
+		(void)set((char[]){'p', '/', (char)(c + 10), 0}, large);
+	}
+	run(30000);
+	cache_is_true();
+	T_TRUE(cache_bytes(fix.cache) <= opts.bytes_max);
+	close_store();
+}
+
+T_CASE(list_that_fails_again_and_again_is_read_less_and_less_often)
+{
+	struct cache_opts opts = cache_opts(0);
+	struct cache_listener listener;
+	unsigned losts = 0;
+
+	memset(large, 'x', 1000);
+	opts.bytes_max = 2000;
+	open_store(1, NULL, 0);
+	for (char c = 'a'; c < 'f'; c++)
+		(void)set((char[]){'p', '/', c, 0}, large);
+	open_cache(&opts);
+	cache_listen(fix.cache, &listener, on_story, keeper);
+	run(600000);
+	for (const char *at = fix.story; (at = strstr(at, "lost ")) != NULL; at++)
+		losts++;
+	T_TRUE(losts > 6 && losts < 20);
 	close_store();
 }
 

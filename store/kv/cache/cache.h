@@ -26,19 +26,20 @@
  *  - `before` of a change is the `after` of the key's last change.
  *  - Changes come in the order of their revisions, and all changes of one revision but
  *    the last have `more` set. Some lists are exempt: the first one, and the first one
- *    after LOST with PL_REWOUND, PL_LIMIT or PL_NOMEM. Their changes come in the order
- *    of the keys, and never have `more`.
+ *    after LOST with PL_REWOUND, PL_LIMIT or PL_NOMEM. Their changes never have `more`,
+ *    and come in the order of the keys, deletions first.
  *  - A change that a list has found (`listed`) stands for all changes since the watch was
  *    lost. A key that was deleted and created again meanwhile is UPDATED, with another
  *    create_revision; a deletion has the list's revision.
  *  - Between the loss of a watch and the list that follows lies a gap: keys may come and
  *    go in it unseen, so neither a watch nor a range can begin at a revision inside it.
  *    The window reaches over one gap.
- *  - Entries and window together have at most bytes_max bytes. The window gives way
- *    first. When the entries alone do not fit, or when memory runs out, listeners get
- *    LOST (PL_LIMIT, PL_NOMEM), watches end with PL_COMPACTED, the content stays as it
- *    is, and everything is listed again after retry_ms, which doubles with each failure
- *    in a row, up to 64 times.
+ *  - Entries and window together have at most bytes_max bytes, and the changes that wait
+ *    for the end of a list as many again. The window gives way to entries. When the
+ *    entries alone do not fit, or when memory runs out, listeners get LOST (PL_LIMIT,
+ *    PL_NOMEM), watches end with PL_COMPACTED, the content stays as it is, and everything
+ *    is listed again after retry_ms, which doubles with each failure in a row, up to 64
+ *    times.
  *
  * The cache, its readers and all references to its entries belong to the thread that
  * drives the kv. Notes and wake-ups never come from inside a call of the cache.

@@ -45,13 +45,15 @@ struct cache_window {
 /* A change that a list has found, and that waits for the list's end. */
 struct cache_found {
 	int64_t revision;
-	struct cache_version *version; /* owned; of a deletion the content's, borrowed */
+	/* owned; of a deletion the content's, borrowed; NULL: the change was applied */
+	struct cache_version *version;
 	bool gone;
 };
 
 struct cache_difference {
 	struct cache_found *at;
 	size_t count, cap;
+	size_t bytes; /* of the array and the versions that it owns */
 };
 
 /*
@@ -80,7 +82,7 @@ struct cache {
 
 	struct pl_btree content; /* the newest version of each key, by order bytes */
 	size_t count;            /* entries: versions in the tree that are not deleted */
-	size_t bytes;            /* bytes of content, window and difference */
+	size_t bytes;            /* bytes of content and window */
 	int64_t revision;
 	/* The gap lies between the revision that was known before the last list and the
 	 * list's own. Keys may have come and gone in it unseen. */
@@ -107,11 +109,10 @@ struct cache {
 
 /* -- entry.c -------------------------------------------------------------------- */
 
-/* Adds to the bytes that the cache holds, after the window has made room. PL_LIMIT: the
- * content alone is too large. */
+/* Adds to the bytes of content and window, after the window has made room, for which it
+ * drops changes, and with them deleted versions. PL_LIMIT: the content alone is too large. */
 PL_NODISCARD enum pl_code cache_charge(struct cache *cache, size_t bytes);
-/* Makes a version and charges the cache for it. PL_LIMIT, PL_NOMEM. The window may drop
- * changes, and with them deleted versions that the caller has found before. */
+/* Makes a version, for which the cache is not charged yet. PL_NOMEM. */
 PL_NODISCARD enum pl_code cache_version_new(struct cache *cache,
                                             const struct kv_record *record,
                                             struct cache_version **out);
@@ -119,7 +120,9 @@ PL_NODISCARD enum pl_code cache_version_new(struct cache *cache,
 struct cache_version *cache_version_deleted(struct cache *cache,
                                             const struct cache_version *version,
                                             int64_t revision);
-/* Gives back the cache's reference; readers may still have theirs. Takes NULL. */
+/* Frees a version that the content has never had. Takes NULL. */
+void cache_version_discard(struct cache_version *version);
+/* Gives back the content's reference; readers may still have theirs. Takes NULL. */
 void cache_version_release(struct cache *cache, struct cache_version *version);
 /* The order bytes of a key, which are in out or are the key itself. */
 struct pl_span cache_order(const struct cache *cache, struct pl_span key,
@@ -147,8 +150,9 @@ cache_version_entry(const struct cache_version *version)
 
 /* The newest version of a key, which may be deleted. NULL: none. */
 struct cache_version *cache_find(const struct cache *cache, struct pl_span order);
-/* Takes version, makes it the newest of its key, puts the change into the window and
- * tells the listeners. PL_NOMEM: version has been released, and nothing has happened. */
+/* Takes version, charges the cache for it, makes it the newest of its key, puts the change
+ * into the window and tells the listeners. PL_LIMIT, PL_NOMEM: version has been freed, and
+ * nothing has changed. */
 PL_NODISCARD enum pl_code cache_put(struct cache *cache, struct cache_version *version,
                                     const struct cache_note *change);
 /* Deletes the key of version, with the same effects. Never fails: without memory for a

@@ -45,14 +45,19 @@ static void tell_change(struct cache *cache, const struct cache_note *note)
 enum pl_code cache_put(struct cache *cache, struct cache_version *version,
                        const struct cache_note *change)
 {
-	struct cache_version *before = cache_find(cache, version->node.key);
 	struct cache_note note = *change;
+	struct cache_version *before;
+	enum pl_code code;
 	bool kept;
 
-	if (before == NULL && pl_btree_reserve(&cache->content) != PL_OK) {
-		cache_version_release(cache, version);
-		return PL_NOMEM;
+	code = pl_btree_reserve(&cache->content);
+	if (code == PL_OK)
+		code = cache_charge(cache, version->bytes);
+	if (code != PL_OK) {
+		cache_version_discard(version);
+		return code;
 	}
+	before = cache_find(cache, version->node.key);
 	if (before == NULL)
 		pl_btree_add(&cache->content, &version->node);
 	else

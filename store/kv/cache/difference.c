@@ -18,30 +18,35 @@ void cache_list_drop(struct cache *cache)
 
 	for (size_t i = 0; i < difference->count; i++)
 		if (!difference->at[i].gone)
-			cache_version_release(cache, difference->at[i].version);
+			cache_version_discard(difference->at[i].version);
 	free(difference->at);
-	cache->bytes -= difference->cap * sizeof difference->at[0];
 	*difference = (struct cache_difference){0};
+}
+
+/* A difference may have as many bytes as content and window together. */
+static enum pl_code charge(struct cache *cache, size_t bytes)
+{
+	if (cache->difference.bytes + bytes > cache->opts.bytes_max)
+		return PL_LIMIT;
+	cache->difference.bytes += bytes;
+	return PL_OK;
 }
 
 static enum pl_code grow(struct cache *cache)
 {
 	struct cache_difference *difference = &cache->difference;
-	size_t more = difference->cap == 0 ? FOUND_MIN : difference->cap;
+	size_t cap = difference->cap == 0 ? FOUND_MIN : difference->cap * 2;
 	size_t size = sizeof difference->at[0];
 	struct cache_found *at;
 
 	if (difference->count < difference->cap)
 		return PL_OK;
-	if (cache_charge(cache, more * size) != PL_OK)
-		return PL_LIMIT;
-	at = pl_realloc(difference->at, (difference->cap + more) * size);
-	if (at == NULL) {
-		cache->bytes -= more * size;
+	at = pl_realloc(difference->at, cap * size);
+	if (at == NULL)
 		return PL_NOMEM;
-	}
 	difference->at = at;
-	difference->cap += more;
+	difference->bytes += (cap - difference->cap) * size;
+	difference->cap = cap;
 	return PL_OK;
 }
 
@@ -85,8 +90,12 @@ enum pl_code cache_list_record(struct cache *cache, const struct kv_record *reco
 	if (code == PL_OK)
 		code = cache_version_new(cache, record, &version);
 	if (code == PL_OK)
+		code = charge(cache, version->bytes);
+	if (code == PL_OK)
 		difference->at[difference->count++] = (struct cache_found){
 			.revision = revision_of(cache, record), .version = version};
+	else
+		cache_version_discard(version);
 	return code;
 }
 
@@ -102,7 +111,6 @@ static enum pl_code find_gone(struct cache *cache, int64_t revision)
 		return PL_OK;
 	while ((node = pl_btree_next(&cursor)) != NULL) {
 		struct cache_version *version = cache_version_of(node);
-		uint64_t changes = cache->changes;
 		enum pl_code code;
 
 		if (version->deleted || version->list_no == cache->list_no)
@@ -112,11 +120,6 @@ static enum pl_code find_gone(struct cache *cache, int64_t revision)
 			return code;
 		difference->at[difference->count++] = (struct cache_found){
 			.revision = revision, .version = version, .gone = true};
-		/* Making room may have removed deleted versions from the tree. */
-		if (changes != cache->changes) {
-			cursor = pl_btree_seek(&cache->content, version->node.key);
-			(void)pl_btree_next(&cursor);
-		}
 	}
 	return PL_OK;
 }
@@ -133,16 +136,30 @@ static int by_revision(const void *a, const void *b)
 static enum pl_code apply_found(struct cache *cache, size_t i)
 {
 	struct cache_found *found = &cache->difference.at[i];
+	struct cache_version *version = PL_STEAL(found->version);
 	struct cache_note change = {.revision = found->revision, .listed = true};
 
 	if (!cache->is_unrelated && i + 1 < cache->difference.count)
 		change.more = found[1].revision == found->revision;
-	if (found->gone) {
-		cache_remove(cache, found->version, &change);
-		return PL_OK;
-	}
-	found->gone = true; /* from here on the content owns the version, or it is gone */
-	return cache_put(cache, found->version, &change);
+	if (!found->gone)
+		return cache_put(cache, version, &change);
+	cache_remove(cache, version, &change);
+	return PL_OK;
+}
+
+/* By revision. If revisions say nothing, what is gone makes room for what is new. */
+static enum pl_code apply_all(struct cache *cache)
+{
+	const struct cache_difference *difference = &cache->difference;
+	enum pl_code code = PL_OK;
+
+	for (size_t i = 0; i < difference->count && code == PL_OK; i++)
+		if (!cache->is_unrelated || difference->at[i].gone)
+			code = apply_found(cache, i);
+	for (size_t i = 0; i < difference->count && code == PL_OK; i++)
+		if (difference->at[i].version != NULL)
+			code = apply_found(cache, i);
+	return code;
 }
 
 /* Remembers the gap before this list. The window drops an earlier gap with everything
@@ -164,8 +181,8 @@ enum pl_code cache_list_apply(struct cache *cache, int64_t revision)
 		      by_revision);
 	if (code == PL_OK && !cache->is_unrelated)
 		open_gap(cache);
-	for (size_t i = 0; i < difference->count && code == PL_OK; i++)
-		code = apply_found(cache, i);
+	if (code == PL_OK)
+		code = apply_all(cache);
 	cache_list_drop(cache);
 	if (code != PL_OK)
 		return code;

@@ -65,8 +65,10 @@ static struct cache_version *version_alloc(struct cache *cache, struct pl_span k
 	return version;
 }
 
-static void version_free(struct cache_version *version)
+void cache_version_discard(struct cache_version *version)
 {
+	if (version == NULL)
+		return;
 	if (version->entry.object != NULL)
 		version->free_object(version->entry.object);
 	free(version);
@@ -104,10 +106,8 @@ enum pl_code cache_version_new(struct cache *cache, const struct kv_record *reco
 	version->entry.lease = record->lease;
 	version->list_no = cache->list_no;
 	code = parse_object(cache, record, version);
-	if (code == PL_OK)
-		code = cache_charge(cache, version->bytes);
 	if (code != PL_OK) {
-		version_free(version);
+		cache_version_discard(version);
 		return code;
 	}
 	*out = version;
@@ -139,7 +139,7 @@ void cache_version_release(struct cache *cache, struct cache_version *version)
 	PL_ASSERT(cache->bytes >= version->bytes);
 	cache->bytes -= version->bytes;
 	if (--version->refs == 0)
-		version_free(version);
+		cache_version_discard(version);
 }
 
 /* Entries are const for their readers, but count their references. */
@@ -170,7 +170,7 @@ void cache_entry_unref(const struct cache_entry *entry)
 		return;
 	PL_ASSERT(version->refs > 0);
 	if (--version->refs == 0)
-		version_free(version);
+		cache_version_discard(version);
 }
 
 struct pl_span cache_entry_order(const struct cache_entry *entry)
