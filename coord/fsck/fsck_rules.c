@@ -321,7 +321,7 @@ static uint32_t bound_add(struct fsck_core *core, uint32_t node)
 		.constraint = constraint_of(core, spec),
 		.index = at->pod.index,
 		.partition = (uint16_t)at->partition,
-		.beside = at->pod.beside,
+		.identity_keys = at->pod.identity_keys,
 		.leaving = at->state.phase == STATE_TERMINATING,
 		.of_gang = spec->template->gang != 0,
 		.healthy = at->state.phase == STATE_BOUND &&
@@ -376,7 +376,7 @@ void fsck_rules_pod(struct fsck_core *core, uint32_t node)
 static const struct labels *make_promoted_labels(struct fsck_core *core,
                                                  const struct labels *labels,
                                                  uint32_t name,
-                                                 const struct identity *beside,
+                                                 const struct identity *identity,
                                                  uint32_t due)
 {
 	char room[IDENTITY_KEYS][PL_NUM_TEXT_SIZE];
@@ -398,7 +398,7 @@ static const struct labels *make_promoted_labels(struct fsck_core *core,
 			pairs.at[pairs.count++] = (struct draft_pair){
 				identity_key_text((enum identity_key)key),
 				identity_value(&core->model, (enum identity_key)key, name,
-			                       beside, room[key])};
+			                       identity, room[key])};
 	maker_init(&maker, &core->model, &core->scratch);
 	labels = labels_make(&maker, pairs);
 	if (maker.code != PL_OK)
@@ -410,7 +410,7 @@ static const struct labels *make_promoted_labels(struct fsck_core *core,
  * rule asks for them. */
 static void promote_labels(struct fsck_core *core, struct fsck_bound *bound)
 {
-	const struct identity beside = {bound->index, bound->beside};
+	const struct identity identity = {bound->index, bound->identity_keys};
 	struct strings *strings = &core->model.strings;
 	const struct fsck_labelset *labelset = &core->rules.labelset[bound->labelset];
 	const struct labels *labels;
@@ -422,9 +422,10 @@ static void promote_labels(struct fsck_core *core, struct fsck_bound *bound)
 		fsck_no_memory(core);
 		return;
 	}
-	due = identity_due_labels(&core->model, name, &beside);
+	due = identity_due_labels(&core->model, name, &identity);
 	if (due != 0) {
-		labels = make_promoted_labels(core, labelset->labels, name, &beside, due);
+		labels = make_promoted_labels(core, labelset->labels, name, &identity,
+		                              due);
 		if (labels != NULL)
 			bound->labelset = labelset_of(core, labelset->namespace, labels);
 		model_unref(&core->model, MODEL_LABELS, labels);
@@ -435,7 +436,7 @@ static void promote_labels(struct fsck_core *core, struct fsck_bound *bound)
 static void promote_all_labels(struct fsck_core *core)
 {
 	for (uint32_t i = 0; i < core->rules.bounds && core->code == PL_OK; i++) {
-		if (core->rules.bound[i].beside == 0)
+		if (core->rules.bound[i].identity_keys == 0)
 			continue;
 		pl_arena_reset(&core->scratch);
 		promote_labels(core, &core->rules.bound[i]);

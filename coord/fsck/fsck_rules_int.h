@@ -38,7 +38,7 @@ struct fsck_bound {
 	uint32_t labelset, constraint;
 	uint32_t index; /* of the replica's own labels: identity.h */
 	uint16_t partition;
-	uint8_t beside;
+	uint8_t identity_keys;
 	bool leaving;
 	bool healthy; /* by the rules of disruption budgets */
 	/* The pod is of a gang, whose room may have been reserved before the pod was

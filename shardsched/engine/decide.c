@@ -39,11 +39,11 @@ static void run_post_filters(struct engine *engine, const struct profile *profil
 static enum pl_code spec_with_labels(struct engine *engine, const struct pod *pod,
                                      const struct spec **out, struct pl_err *err)
 {
-	struct identity beside = pod_identity(pod);
+	struct identity identity = pod_identity(pod);
 	enum pl_code code;
 	struct pod is;
 
-	if (identity_due_labels(&engine->model, pod->name, &beside) == 0) {
+	if (identity_due_labels(&engine->model, pod->name, &identity) == 0) {
 		*out = model_ref(&engine->model, MODEL_SPECS, pod->spec);
 		return PL_OK;
 	}

@@ -21,7 +21,8 @@ struct engine {
 	struct pl_map pods;    /* struct engine_pod, by namespace and name */
 	struct pl_map missing; /* struct engine_missing_node, by cluster and name */
 	uint32_t without_node; /* number of pods that wait for missing nodes */
-	uint32_t beside; /* number of pods with labels beside their class (identity.h) */
+	uint32_t
+		identity_pods; /* number of pods with labels beside their class (identity.h) */
 	/* the model's count of named identity labels that all pods were brought up to */
 	uint64_t named;
 	struct class_registry pool; /* the open classes */

@@ -320,14 +320,14 @@ static void decide(const struct pod pods[ENGINES], bool assume)
 {
 	uint64_t draw = pl_rng_next(&rng);
 	struct engine_decision decisions[ENGINES];
-	uint32_t beside = rigs[BESIDE].engine->beside;
+	uint32_t identity = rigs[BESIDE].engine->identity_pods;
 
 	for (unsigned i = 0; i < ENGINES; i++)
 		T_OK(engine_decide_with(rigs[i].engine, &pods[i], draw, &decisions[i],
 		                        &rigs[i].err),
 		     &rigs[i].err);
 	compare(decisions);
-	counts.joins += beside - rigs[BESIDE].engine->beside;
+	counts.joins += identity - rigs[BESIDE].engine->identity_pods;
 	for (unsigned i = 0; assume && i < ENGINES; i++)
 		if (decisions[i].outcome.result == CYCLE_NODE)
 			(void)!engine_assume(rigs[i].engine, &pods[i],
@@ -417,7 +417,7 @@ static void count_classes(void)
 	const struct intern *many =
 		&engine_model(rigs[WITHIN].engine)->intern[MODEL_SPECS];
 
-	T_TRUE(rigs[WITHIN].engine->beside == 0);
+	T_TRUE(rigs[WITHIN].engine->identity_pods == 0);
 	counts.fewer += few->count < many->count;
 }
 

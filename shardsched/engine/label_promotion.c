@@ -45,11 +45,11 @@ static enum pl_code move_to_class(struct engine *engine, struct engine_pod *entr
 static enum pl_code promote_pod(struct engine *engine, struct pl_arena *arena,
                                 struct engine_pod *entry, struct pl_err *err)
 {
-	const struct identity beside = pod_identity(&entry->pod);
+	const struct identity identity = pod_identity(&entry->pod);
 	struct pod was, is;
 	enum pl_code code;
 
-	if (identity_due_labels(&engine->model, entry->pod.name, &beside) == 0)
+	if (identity_due_labels(&engine->model, entry->pod.name, &identity) == 0)
 		return PL_OK;
 	pl_arena_reset(arena);
 	is = pod_copy(&engine->model, &entry->pod);
@@ -75,7 +75,7 @@ enum pl_code engine_pods_promote_labels(struct engine *engine, struct pl_err *er
 	if (engine->named == named)
 		return PL_OK;
 	pl_arena_init(&arena, ARENA_CHUNK, 0);
-	if (engine->beside > 0)
+	if (engine->identity_pods > 0)
 		PL_MAP_EACH (node, &engine->pods) {
 			struct engine_pod *entry =
 				PL_CONTAINER_OF(node, struct engine_pod, by_name);

@@ -90,8 +90,8 @@ static void unplace_pod(struct engine *engine, struct engine_pod *entry)
 
 void engine_pod_set(struct engine *engine, struct engine_pod *entry, struct pod *pod)
 {
-	engine->beside -= entry->pod.beside != 0;
-	engine->beside += pod->beside != 0;
+	engine->identity_pods -= entry->pod.identity_keys != 0;
+	engine->identity_pods += pod->identity_keys != 0;
 	entry->pod = *pod;
 	*pod = (struct pod){0};
 }
@@ -102,7 +102,7 @@ static void entry_free(struct engine *engine, struct engine_pod *entry)
 	if (pl_map_has(&entry->by_name))
 		pl_map_del(&engine->pods, &entry->by_name);
 	strings_unref(&engine->model.strings, entry->cluster);
-	engine->beside -= entry->pod.beside != 0;
+	engine->identity_pods -= entry->pod.identity_keys != 0;
 	pod_drop(&engine->model, &entry->pod);
 	free(entry);
 }

@@ -139,7 +139,8 @@ static bool may_be_identity(const struct model *model, const struct draft_meta *
 }
 
 struct draft_pairs identity_split(const struct model *model, struct pl_arena *arena,
-                                  const struct draft_meta *meta, struct identity *beside)
+                                  const struct draft_meta *meta,
+                                  struct identity *identity)
 {
 	struct draft_pairs left = {.at = NULL};
 	struct identity found = {0};
@@ -176,42 +177,42 @@ struct draft_pairs identity_split(const struct model *model, struct pl_arena *ar
 		if (key == IDENTITY_KEYS || (found.keys & 1U << key) == 0)
 			left.at[left.count++] = meta->labels.at[i];
 	}
-	*beside = found;
+	*identity = found;
 	return left;
 }
 
 struct pl_span identity_value(const struct model *model, enum identity_key key,
-                              uint32_t name, const struct identity *beside,
+                              uint32_t name, const struct identity *identity,
                               char room[PL_NUM_TEXT_SIZE])
 {
 	if (key == IDENTITY_POD_NAME)
 		return model_text(model, name);
-	return pl_span(room, pl_num_print_u64(room, beside->index));
+	return pl_span(room, pl_num_print_u64(room, identity->index));
 }
 
 static bool is_due_label(const struct model *model, enum identity_key key, uint32_t name,
-                         const struct identity *beside)
+                         const struct identity *identity)
 {
 	const struct identities *all = &model->identities;
 	char room[PL_NUM_TEXT_SIZE];
 
-	if ((beside->keys & 1U << key) == 0)
+	if ((identity->keys & 1U << key) == 0)
 		return false;
 	if (all->key[key].whole > 0 || all->key[key].values == 0)
 		return all->key[key].whole > 0;
 	if (key != IDENTITY_POD_NAME)
 		name = strings_find(&model->strings,
-		                    identity_value(model, key, name, beside, room));
+		                    identity_value(model, key, name, identity, room));
 	return is_watched(model, key, name);
 }
 
 uint32_t identity_due_labels(const struct model *model, uint32_t name,
-                             const struct identity *beside)
+                             const struct identity *identity)
 {
 	uint32_t due = 0;
 
-	for (unsigned i = 0; beside->keys != 0 && i < IDENTITY_KEYS; i++)
-		if (is_due_label(model, (enum identity_key)i, name, beside))
+	for (unsigned i = 0; identity->keys != 0 && i < IDENTITY_KEYS; i++)
+		if (is_due_label(model, (enum identity_key)i, name, identity))
 			due |= 1U << i;
 	return due;
 }

@@ -66,18 +66,19 @@ void identity_remove_selector(struct model *model, const struct selector *select
 /* Splits the identity labels off the labels of a pod. At least one label remains, since
  * an empty set of labels means something else to budgets. */
 struct draft_pairs identity_split(const struct model *model, struct pl_arena *arena,
-                                  const struct draft_meta *meta, struct identity *beside);
+                                  const struct draft_meta *meta,
+                                  struct identity *identity);
 
 /* The left-out labels of a pod with that name that selectors ask for by now: a bit for
  * each key. */
 uint32_t identity_due_labels(const struct model *model, uint32_t name,
-                             const struct identity *beside);
+                             const struct identity *identity);
 
 /* The key of an identity label; and its value for a pod of that name, which is in room or
  * is the name itself. */
 struct pl_span identity_key_text(enum identity_key key);
 struct pl_span identity_value(const struct model *model, enum identity_key key,
-                              uint32_t name, const struct identity *beside,
+                              uint32_t name, const struct identity *identity,
                               char room[PL_NUM_TEXT_SIZE]);
 
 #endif

@@ -17,14 +17,14 @@ enum pl_code pod_make(struct model *model, struct pl_arena *arena,
 {
 	struct maker maker;
 	struct pod made = {0};
-	struct identity beside;
-	enum pl_code code = spec_make(model, arena, draft, &made.spec, &beside, err);
+	struct identity identity;
+	enum pl_code code = spec_make(model, arena, draft, &made.spec, &identity, err);
 
 	if (code != PL_OK)
 		return code;
 	maker_init(&maker, model, arena);
-	made.index = beside.index;
-	made.beside = (uint8_t)beside.keys;
+	made.index = identity.index;
+	made.identity_keys = (uint8_t)identity.keys;
 	made.name = maker_text(&maker, draft->meta.name);
 	made.uid = maker_name(&maker, draft->meta.uid);
 	made.node = maker_name(&maker, draft->node_name);
@@ -57,20 +57,20 @@ struct pod pod_copy(struct model *model, const struct pod *pod)
 enum pl_code pod_promote_labels(struct model *model, struct pl_arena *arena,
                                 struct pod *pod, struct pl_err *err)
 {
-	const struct identity beside = pod_identity(pod);
-	uint32_t due = identity_due_labels(model, pod->name, &beside);
+	const struct identity identity = pod_identity(pod);
+	uint32_t due = identity_due_labels(model, pod->name, &identity);
 	const struct spec *joined;
 	enum pl_code code;
 
 	if (due == 0)
 		return PL_OK;
-	code = spec_promote_labels(model, arena, pod->spec, pod->name, &beside, due,
+	code = spec_promote_labels(model, arena, pod->spec, pod->name, &identity, due,
 	                           &joined, err);
 	if (code != PL_OK)
 		return code;
 	model_unref(model, MODEL_SPECS, pod->spec);
 	pod->spec = joined;
-	pod->beside &= (uint8_t)~due;
+	pod->identity_keys &= (uint8_t)~due;
 	return PL_OK;
 }
 

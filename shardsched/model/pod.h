@@ -17,12 +17,12 @@ struct pod {
 	uint32_t nominated; /* the node on which room is being made for it; 0: none */
 	int64_t created_ms; /* 0: absent; so are the two below */
 	int64_t started_ms;
-	int64_t deleted_ms; /* deletionTimestamp */
-	uint32_t index;     /* the index in the identity labels (identity.h) */
-	uint8_t beside;     /* the labels that the class leaves out: bits of enum
+	int64_t deleted_ms;    /* deletionTimestamp */
+	uint32_t index;        /* the index in the identity labels (identity.h) */
+	uint8_t identity_keys; /* the labels that the class leaves out: bits of enum
 			     * identity_key */
-	uint8_t phase;      /* enum pod_phase */
-	bool preempted;     /* its deletion makes room for another pod */
+	uint8_t phase;         /* enum pod_phase */
+	bool preempted;        /* its deletion makes room for another pod */
 };
 
 /* Makes a pod from a draft; it holds references until pod_drop. Errors as of
@@ -40,7 +40,7 @@ void pod_drop(struct model *model, struct pod *pod);
 
 static inline struct identity pod_identity(const struct pod *pod)
 {
-	return (struct identity){pod->index, pod->beside};
+	return (struct identity){pod->index, pod->identity_keys};
 }
 
 /* The pod has run to its end and takes no room. */

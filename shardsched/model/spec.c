@@ -125,10 +125,10 @@ static void put_fields(struct maker *maker, const struct pod_draft *draft,
 /* To be called after the pod's own selectors were made, since they may ask for the
  * labels. */
 static void put_labels(struct maker *maker, const struct pod_draft *draft,
-                       struct spec *spec, struct identity *beside)
+                       struct spec *spec, struct identity *identity)
 {
 	struct draft_pairs labels =
-		identity_split(maker->model, maker->arena, &draft->meta, beside);
+		identity_split(maker->model, maker->arena, &draft->meta, identity);
 
 	spec->labels = labels_make(maker, labels);
 }
@@ -158,7 +158,7 @@ static bool is_nonzero(const struct resources *asked, const struct spec_requests
 
 static const struct spec *make_spec(struct maker *maker, const struct pod_draft *draft,
                                     const struct spec_requests *requests,
-                                    struct identity *beside)
+                                    struct identity *identity)
 {
 	struct spec counts = {0}, *made;
 	struct spec_half half = {0};
@@ -179,13 +179,13 @@ static const struct spec *make_spec(struct maker *maker, const struct pod_draft 
 	put_fields(maker, draft, made);
 	put_all_volumes(maker, draft, &half);
 	put_owner(maker, draft, &half);
-	put_labels(maker, draft, made, beside);
+	put_labels(maker, draft, made, identity);
 	return maker_take(maker, MODEL_SPECS, made, size);
 }
 
 enum pl_code spec_make(struct model *model, struct pl_arena *arena,
                        const struct pod_draft *draft, const struct spec **out,
-                       struct identity *beside, struct pl_err *err)
+                       struct identity *identity, struct pl_err *err)
 {
 	struct spec_requests requests;
 	struct identity made_beside = {0};
@@ -200,7 +200,7 @@ enum pl_code spec_make(struct model *model, struct pl_arena *arena,
 	if (maker.code != PL_OK)
 		return pl_err_set(err, maker.code, "keep a pod");
 	*out = made;
-	*beside = made_beside;
+	*identity = made_beside;
 	return PL_OK;
 }
 
@@ -256,8 +256,8 @@ void spec_release(struct model *model, const struct intern_item *value)
 /* -- labels that are asked for by now --------------------------------------- */
 
 static const struct labels *promoted_labels(struct maker *maker, const struct spec *spec,
-                                            uint32_t name, const struct identity *beside,
-                                            uint32_t due)
+                                            uint32_t name,
+                                            const struct identity *identity, uint32_t due)
 {
 	uint32_t count = spec->labels->count;
 	struct draft_pair *pair =
@@ -280,14 +280,14 @@ static const struct labels *promoted_labels(struct maker *maker, const struct sp
 			return NULL;
 		pair[count++] = (struct draft_pair){
 			identity_key_text(key),
-			identity_value(maker->model, key, name, beside, room)};
+			identity_value(maker->model, key, name, identity, room)};
 	}
 	return labels_make(maker, (struct draft_pairs){pair, count});
 }
 
 enum pl_code spec_promote_labels(struct model *model, struct pl_arena *arena,
                                  const struct spec *spec, uint32_t name,
-                                 const struct identity *beside, uint32_t due,
+                                 const struct identity *identity, uint32_t due,
                                  const struct spec **out, struct pl_err *err)
 {
 	struct maker maker;
@@ -300,7 +300,7 @@ enum pl_code spec_promote_labels(struct model *model, struct pl_arena *arena,
 		memcpy(draft, spec, spec->item.size);
 		draft->item = (struct intern_item){.size = 0};
 		of_rest((struct spec_refs){.model = model, .more = true}, draft);
-		draft->labels = promoted_labels(&maker, spec, name, beside, due);
+		draft->labels = promoted_labels(&maker, spec, name, identity, due);
 	}
 	made = maker_take(&maker, MODEL_SPECS, draft, spec->item.size);
 	if (made == NULL)

@@ -114,7 +114,7 @@ static inline int64_t spec_nonzero_memory(const struct spec *spec)
  * more than can be counted; PL_NOMEM. err may not be NULL. */
 PL_NODISCARD enum pl_code spec_make(struct model *model, struct pl_arena *arena,
                                     const struct pod_draft *draft,
-                                    const struct spec **out, struct identity *beside,
+                                    const struct spec **out, struct identity *identity,
                                     struct pl_err *err);
 
 /* The class of the pod of that name with the identity labels in due added
@@ -122,8 +122,8 @@ PL_NODISCARD enum pl_code spec_make(struct model *model, struct pl_arena *arena,
  * stays. PL_NOMEM. */
 PL_NODISCARD enum pl_code spec_promote_labels(struct model *model, struct pl_arena *arena,
                                               const struct spec *spec, uint32_t name,
-                                              const struct identity *beside, uint32_t due,
-                                              const struct spec **out,
+                                              const struct identity *identity,
+                                              uint32_t due, const struct spec **out,
                                               struct pl_err *err);
 
 #endif

@@ -271,13 +271,14 @@ static void check_promotion(const struct sched *sched)
 
 	PODS_EACH(pod, sched)
 	{
-		const struct identity beside = {pod->index, pod->beside};
+		const struct identity identity = {pod->index, pod->identity_keys};
 
-		pods += beside.keys != 0;
+		pods += identity.keys != 0;
 		PL_ASSERT(!promoted || pod->spec == NULL ||
-		          identity_due_labels(&sched->model, pod->key[2], &beside) == 0);
+		          identity_due_labels(&sched->model, pod->key[2], &identity) ==
+		                  0);
 	}
-	PL_ASSERT(pods == sched->beside);
+	PL_ASSERT(pods == sched->identity_pods);
 }
 
 void sched_check(const struct sched *sched)

@@ -159,9 +159,9 @@ struct sched {
 		int64_t alloc, revision;
 	} seen;
 	const struct shard_txn *answered; /* txn whose answer is being applied; or NULL */
-	uint64_t named;        /* labels up to this number of identities are promoted */
-	uint32_t beside;       /* pods with labels beside their class */
-	uint8_t read_halvings; /* how often the size of spec reads was halved */
+	uint64_t named;         /* labels up to this number of identities are promoted */
+	uint32_t identity_pods; /* pods with labels beside their class */
+	uint8_t read_halvings;  /* how often the size of spec reads was halved */
 	/* Label promotion failed: nothing is decided until the repair */
 	bool promotion_failed;
 	/* A node is missing in the snapshot, for want of memory: nothing is decided under

@@ -11,8 +11,8 @@
 static enum pl_code promote_labels(struct sched *sched, struct sched_pod *pod,
                                    struct pl_err *err)
 {
-	const struct identity beside = {pod->index, pod->beside};
-	uint32_t due = identity_due_labels(&sched->model, pod->key[2], &beside);
+	const struct identity identity = {pod->index, pod->identity_keys};
+	uint32_t due = identity_due_labels(&sched->model, pod->key[2], &identity);
 	const struct spec *promoted;
 	enum pl_code code;
 
@@ -20,10 +20,10 @@ static enum pl_code promote_labels(struct sched *sched, struct sched_pod *pod,
 		return PL_OK;
 	pl_arena_reset(&sched->arena);
 	code = spec_promote_labels(&sched->model, &sched->arena, pod->spec, pod->key[2],
-	                           &beside, due, &promoted, err);
+	                           &identity, due, &promoted, err);
 	if (code != PL_OK)
 		return code;
-	pod_set_beside(sched, pod, pod->index, pod->beside & ~due);
+	pod_set_identity(sched, pod, pod->index, pod->identity_keys & ~due);
 	pod_change_spec(sched, pod, promoted);
 	pod_reconcile(sched, pod);
 	return PL_OK;
@@ -38,7 +38,7 @@ bool label_promotion_run(struct sched *sched)
 		return true;
 	if (sched->promotion_failed)
 		return false;
-	if (sched->beside > 0)
+	if (sched->identity_pods > 0)
 		PODS_EACH(pod, sched)
 		{
 			if (promote_labels(sched, pod, &err) != PL_OK) {

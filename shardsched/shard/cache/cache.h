@@ -58,8 +58,8 @@ PL_NODISCARD enum pl_code pod_add_to_snapshot(struct sched *sched,
                                               const struct sched_pod *pod, uint32_t slot,
                                               uint32_t flags, uint32_t *placed,
                                               struct pl_err *err);
-void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
-                    uint32_t keys);
+void pod_set_identity(struct sched *sched, struct sched_pod *pod, uint32_t index,
+                      uint32_t keys);
 void pod_set_at(struct sched *sched, struct sched_pod *pod, uint32_t cluster,
                 uint32_t node);
 void pod_set_reason(struct sched *sched, struct sched_pod *pod, uint32_t why);

@@ -127,7 +127,7 @@ struct sched_pod {
 	uint8_t txn;              /* number of the txn plus one; 0: in none */
 	uint8_t seen[2];          /* generation of the list that had each fact last */
 	uint8_t conflicts;        /* in a row */
-	uint8_t beside;           /* which labels stand beside the class (identity.h) */
+	uint8_t identity_keys;    /* which labels stand beside the class (identity.h) */
 	unsigned char ask : 4, ended : 4; /* enum state_ask, enum state_ended */
 	bool next_pending : 1;            /* the state asks for another placement */
 	bool asks_state : 1;              /* the state is to be read with the spec */

@@ -210,7 +210,7 @@ static void pod_free(struct sched *sched, struct sched_pod *pod)
 	strings_unref(strings, pod->key[1]);
 	strings_unref(strings, pod->key[2]);
 	pod_drop_uid(sched, pod);
-	sched->beside -= pod->beside != 0;
+	sched->identity_pods -= pod->identity_keys != 0;
 	strings_unref(strings, pod->at[0]);
 	strings_unref(strings, pod->at[1]);
 	strings_unref(strings, pod->why);
@@ -445,12 +445,12 @@ void pod_set_reason(struct sched *sched, struct sched_pod *pod, uint32_t why)
 	set_string(sched, &pod->why, why);
 }
 
-void pod_set_beside(struct sched *sched, struct sched_pod *pod, uint32_t index,
-                    uint32_t keys)
+void pod_set_identity(struct sched *sched, struct sched_pod *pod, uint32_t index,
+                      uint32_t keys)
 {
-	sched->beside -= pod->beside != 0;
-	sched->beside += keys != 0;
-	pod->beside = (uint8_t)keys;
+	sched->identity_pods -= pod->identity_keys != 0;
+	sched->identity_pods += keys != 0;
+	pod->identity_keys = (uint8_t)keys;
 	pod->index = index;
 }
 
@@ -536,7 +536,7 @@ enum pl_code pod_add_to_snapshot(struct sched *sched, const struct sched_pod *po
 void pod_set_spec(struct sched *sched, struct sched_pod *pod, struct pod *from)
 {
 	pod_set_uid(sched, pod, from);
-	pod_set_beside(sched, pod, from->index, from->beside);
+	pod_set_identity(sched, pod, from->index, from->identity_keys);
 	pod->flags &= (uint16_t) ~(POD_HAS_NODE_NAME | POD_ENDED | POD_BAD_SPEC |
 	                           POD_MISSING | POD_SPEC_ABSENT | POD_REFUSED |
 	                           POD_NO_PROFILE | POD_DELETED);

@@ -81,7 +81,7 @@ void spec_cache_add(struct spec_cache *spec_cache, struct model *model,
 {
 	struct spec_template entry = {.len = (uint32_t)json.len};
 
-	if (pod->beside != 0 || json.len > SPEC_CACHE_BYTES_MAX || json.len == 0 ||
+	if (pod->identity_keys != 0 || json.len > SPEC_CACHE_BYTES_MAX || json.len == 0 ||
 	    json.at[0] != '{' || !template_find_gaps(&entry, json))
 		return;
 	entry.text = pl_malloc(json.len);
