@@ -191,10 +191,10 @@ static enum pl_code replace_value(struct counter *counter, struct counted_budget
                                   const struct kv_record *record, struct pl_err *err)
 {
 	struct budget object = {0};
-	struct budget_record says = {0};
+	struct budget_record stored = {0};
 	bool alike;
 	enum pl_code code =
-		read_budget(counter, budget, record->value, &says, &object, err);
+		read_budget(counter, budget, record->value, &stored, &object, err);
 	uint8_t *copy = code == PL_OK ? pl_malloc(record->value.len) : NULL;
 
 	if (code == PL_OK && copy == NULL)
@@ -210,8 +210,8 @@ static enum pl_code replace_value(struct counter *counter, struct counted_budget
 	budget->object = object;
 	budget->value = copy;
 	budget->len = record->value.len;
-	set_budget_state(budget, says.counted ? COUNTED_ONCE : COUNTED_NOT_YET);
-	if (!says.counted || says.disrupted_count > 0)
+	set_budget_state(budget, stored.counted ? COUNTED_ONCE : COUNTED_NOT_YET);
+	if (!stored.counted || stored.disrupted_count > 0)
 		pl_list_add_tail(&counter->noting, &budget->noting);
 	counted_budget_touch(counter, budget);
 	code = alike ? PL_OK : match_all(counter, budget->namespace);

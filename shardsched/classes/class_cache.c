@@ -293,7 +293,7 @@ static void find_dirty(struct class_cache *classes, struct class_results *result
 	    snapshot_changed_since(snapshot, results->changes, dirty_slot,
 	                           &classes->dirty)) {
 		classes->figures.hits++;
-		classes->figures.mended += dirty_nodes(classes);
+		classes->figures.updated += dirty_nodes(classes);
 		return;
 	}
 	dirty_clear(classes);

@@ -21,9 +21,9 @@
 struct class_cache;
 
 struct class_cache_figures {
-	uint64_t hits;   /* cycles that found results */
-	uint64_t made;   /* results that were computed from scratch */
-	uint64_t mended; /* nodes whose results were updated */
+	uint64_t hits;    /* cycles that found results */
+	uint64_t made;    /* results that were computed from scratch */
+	uint64_t updated; /* nodes whose results were updated */
 	uint64_t forgotten;
 	uint32_t results;
 	size_t bytes;

@@ -128,7 +128,7 @@ T_CASE(class_results_are_made_once_and_updated)
 		(void)place(0, decide_both(0, draw_of(i)).node);
 	T_EQ(figures().made, 1);
 	T_EQ(figures().hits, 9);
-	T_EQ(figures().mended, 9);
+	T_EQ(figures().updated, 9);
 	T_EQ(figures().results, 1);
 	(void)decide_both(1, 0);
 	T_EQ(figures().made, 2);

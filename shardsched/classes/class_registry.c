@@ -66,8 +66,8 @@ static enum pl_code by_spec_reserve(struct class_registry *registry, uint32_t id
 static void forget_class(struct class_registry *registry, struct registered_class *open)
 {
 	PL_ASSERT(open->users == 0 && open->ready == NULL);
-	if (registry->opts.closing != NULL)
-		registry->opts.closing(registry->opts.ctx, open);
+	if (registry->opts.on_closing != NULL)
+		registry->opts.on_closing(registry->opts.ctx, open);
 	registry->by_spec[open->spec->item.id] = 0;
 	registry->count--;
 	model_unref(registry->opts.snapshot->model, MODEL_SPECS, open->spec);
@@ -95,8 +95,8 @@ static enum pl_code make_class(struct class_registry *registry, const struct spe
 	memset(open, 0, sizeof *open + registry->opts.extra_size);
 	open->spec = spec;
 	open->piece = piece;
-	if (registry->opts.opened != NULL)
-		code = registry->opts.opened(registry->opts.ctx, open, err);
+	if (registry->opts.on_opened != NULL)
+		code = registry->opts.on_opened(registry->opts.ctx, open, err);
 	if (code != PL_OK) {
 		slab_free(&registry->slab, piece);
 		return code;
@@ -148,7 +148,7 @@ static void trim_ready(struct class_registry *registry, const struct ready_class
 static bool is_exempt(const struct class_registry *registry,
                       const struct registered_class *open)
 {
-	return registry->opts.stays && open->users > 0;
+	return registry->opts.keep_ready && open->users > 0;
 }
 
 /* The last to go. */

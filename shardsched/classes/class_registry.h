@@ -35,13 +35,13 @@ struct class_registry_opts {
 	struct class_cache *classes; /* NULL: without a cache */
 	uint32_t ready_max;
 	size_t extra_size;
-	bool local; /* classes consider local nodes only */
-	bool stays; /* a class in use stays ready; ready_max bounds the others */
+	bool local;      /* classes consider local nodes only */
+	bool keep_ready; /* a class in use stays ready; ready_max bounds the others */
 	/* Called for the user's fields: for a class that is made, and for one that is
 	 * about to go. May be NULL. */
-	enum pl_code (*opened)(void *ctx, struct registered_class *open,
-	                       struct pl_err *err);
-	void (*closing)(void *ctx, struct registered_class *open);
+	enum pl_code (*on_opened)(void *ctx, struct registered_class *open,
+	                          struct pl_err *err);
+	void (*on_closing)(void *ctx, struct registered_class *open);
 	void *ctx;
 };
 

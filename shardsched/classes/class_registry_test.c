@@ -78,9 +78,9 @@ static void rig_begin(bool local, bool stays)
 	                                         .ready_max = READY,
 	                                         .extra_size = sizeof(uint64_t),
 	                                         .local = local,
-	                                         .stays = stays,
-	                                         .opened = on_opened,
-	                                         .closing = on_closing};
+	                                         .keep_ready = stays,
+	                                         .on_opened = on_opened,
+	                                         .on_closing = on_closing};
 	struct cycle_opts cycle = {.snapshot = &r.snapshot};
 	struct pl_arena arena;
 

@@ -19,7 +19,7 @@ struct history_opts {
 	uint32_t steps;
 	uint32_t calm; /* nodes and objects change so many times less often */
 	bool nominations;
-	bool abroad; /* nodes become remote, excluded and local, and some classes consider
+	bool remote; /* nodes become remote, excluded and local, and some classes consider
 		      * local nodes only */
 	size_t memory_max;
 	const char *config; /* configuration of the profile */
@@ -90,7 +90,7 @@ static void open_class(uint32_t pod)
 	T_OK(fw_class_open(&snapshot, &h.profiles.at[0], h.pod[pod].spec, &h.class[pod],
 	                   &err),
 	     &err);
-	h.class[pod]->local = h.opts->abroad && pl_rng_chance(&h.rng, 1, 2);
+	h.class[pod]->local = h.opts->remote && pl_rng_chance(&h.rng, 1, 2);
 }
 
 static void close_class(uint32_t pod)
@@ -215,7 +215,7 @@ static void step_node(void)
 		T_OK(snapshot_node_change(&snapshot, h.slot[node], as, &err), &err);
 }
 
-static void step_abroad(void)
+static void step_remote(void)
 {
 	uint32_t slot = h.slot[below(h.opts->nodes)];
 
@@ -421,8 +421,8 @@ static void step(void)
 {
 	if (happens(15))
 		step_node();
-	else if (h.opts->abroad && pl_rng_chance(&h.rng, 1, 20))
-		step_abroad();
+	else if (h.opts->remote && pl_rng_chance(&h.rng, 1, 20))
+		step_remote();
 	else if (happens(2))
 		history_object(&h.rng);
 	else if (happens(1))
@@ -454,7 +454,7 @@ static void history(const struct history_opts *opts)
 	       " failed; kept %u, hits %" PRIu64 ", made %" PRIu64 ", mended %" PRIu64
 	       ", forgotten %" PRIu64 "\n",
 	       opts->nodes, h.found, h.none, h.failed, figures.results, figures.hits,
-	       figures.made, figures.mended, figures.forgotten);
+	       figures.made, figures.updated, figures.forgotten);
 	T_REACHED(h.found > opts->steps / 20);
 	T_REACHED(figures.hits > 0);
 	history_end();
@@ -503,7 +503,7 @@ T_CASE_SECONDS(local_and_remote_nodes, 120)
 	                            .steps = 15000,
 	                            .calm = 5,
 	                            .nominations = true,
-	                            .abroad = true,
+	                            .remote = true,
 	                            .memory_max = 1 << 30,
 	                            .config = "",
 	                            .seed = t_seed()};

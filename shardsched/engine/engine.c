@@ -49,7 +49,7 @@ enum pl_code engine_new(const struct engine_opts *opts, struct engine **out,
 						   .snapshot = &engine->snapshot,
 						   .profiles = &engine->profiles,
 						   .ready_max = ENGINE_IDLE_CLASSES,
-						   .stays = true});
+						   .keep_ready = true});
 	pl_map_init(&engine->pods);
 	pl_map_init(&engine->missing);
 	pl_arena_init(&engine->arena, ARENA_CHUNK, READER_ARENA_MAX);

@@ -92,8 +92,8 @@ bool bare_is_like_last(struct expand *expand, struct pl_span json)
 	if (!keep_names(expand, namespace, name) ||
 	    bare_text(expand, json, false, &err) != PL_OK ||
 	    expand_put_priority(expand, &err) != PL_OK ||
-	    json_template_set(&expand->like, pl_buf_span(&expand->raw)) != PL_OK ||
-	    !json_template_eq(&expand->like, &expand->json_template) ||
+	    json_template_set(&expand->candidate, pl_buf_span(&expand->raw)) != PL_OK ||
+	    !json_template_eq(&expand->candidate, &expand->json_template) ||
 	    expand_keep_hash(expand, &err) != PL_OK)
 		return false;
 	expand->next = 0;

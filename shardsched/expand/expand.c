@@ -18,7 +18,7 @@ void expand_init(struct expand *expand, struct pl_span namespace)
 	pl_arena_init(&expand->arena, CHUNK, READER_ARENA_MAX);
 	priority_classes_init(&expand->classes, &expand->model);
 	json_template_init(&expand->json_template, RAW_MAX);
-	json_template_init(&expand->like, RAW_MAX);
+	json_template_init(&expand->candidate, RAW_MAX);
 	pl_buf_init(&expand->raw, RAW_MAX);
 	pl_buf_init(&expand->json, RAW_MAX);
 }
@@ -29,7 +29,7 @@ void expand_done(struct expand *expand)
 	priority_classes_done(&expand->classes);
 	model_done(&expand->model);
 	json_template_done(&expand->json_template);
-	json_template_done(&expand->like);
+	json_template_done(&expand->candidate);
 	pl_buf_done(&expand->raw);
 	pl_buf_done(&expand->json);
 	pl_arena_done(&expand->arena);

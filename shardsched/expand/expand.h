@@ -73,7 +73,7 @@ struct expand {
 	struct priority_classes classes;
 	struct pl_span namespace; /* default namespace of objects without one */
 	struct json_template json_template;
-	struct json_template like; /* of a Pod that is compared with the last one */
+	struct json_template candidate; /* of a Pod that is compared with the last one */
 	enum expand_last last;
 	struct pl_buf raw;  /* text of the pod, with placeholders and white space in it */
 	struct pl_buf json; /* of the last pod */

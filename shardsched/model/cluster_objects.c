@@ -75,7 +75,7 @@ void priority_class_drop(struct model *model, struct priority_class *priority)
 	*priority = (struct priority_class){0};
 }
 
-static void take_disrupted(struct parse *parse, struct pl_json names, uint32_t count,
+static void read_disrupted(struct parse *parse, struct pl_json names, uint32_t count,
                            struct budget *out)
 {
 	if (count == 0 || parse->maker.code != PL_OK)
@@ -133,7 +133,7 @@ enum pl_code budget_parse(struct parse *parse, struct pl_span json, struct budge
 		made.namespace = maker_text(&parse->maker, parse->meta.namespace);
 		made.name = maker_text(&parse->maker, parse->meta.name);
 		made.selector = selector_make(&parse->maker, selector);
-		take_disrupted(parse, names, count, &made);
+		read_disrupted(parse, names, count, &made);
 	}
 	code = parse_end(parse);
 	if (code != PL_OK)
@@ -174,7 +174,7 @@ bool budget_covers(const struct strings *strings, const struct budget *budget,
 
 /* Services and replication controllers select by a plain map, and an empty one
  * selects nothing. */
-static struct draft_selector take_selector(struct parse *parse, enum workload_kind kind)
+static struct draft_selector read_selector(struct parse *parse, enum workload_kind kind)
 {
 	struct pl_json spec = reader_object(&parse->reader, parse->root, "spec");
 	struct draft_selector selector = {0};
@@ -194,7 +194,7 @@ enum pl_code workload_parse(struct parse *parse, enum workload_kind kind,
 	enum pl_code code;
 
 	parse_begin(parse, json, err);
-	selector = take_selector(parse, kind);
+	selector = read_selector(parse, kind);
 	if (parse_checks(parse,
 	                 kind == WORKLOAD_SERVICE ? VALIDATE_LABEL : VALIDATE_SUBDOMAIN,
 	                 true))

@@ -56,7 +56,7 @@ const struct images *images_make(struct maker *maker, struct draft_images draft)
 		made->row[made->count++] = entry[i].image;
 	}
 	size = sizeof *made + made->count * sizeof made->row[0];
-	return maker_take(maker, MODEL_IMAGES, made, size);
+	return maker_intern(maker, MODEL_IMAGES, made, size);
 }
 
 void images_release(struct model *model, const struct intern_item *value)

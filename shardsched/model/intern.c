@@ -73,7 +73,7 @@ static bool reserve_id(struct intern *intern)
 	return true;
 }
 
-static uint32_t take_id(struct intern *intern)
+static uint32_t alloc_id(struct intern *intern)
 {
 	uint32_t id = intern->unused;
 
@@ -105,15 +105,15 @@ static struct intern_item *add_value(struct intern *intern,
 	value = slab_at(&intern->slab, piece);
 	memcpy(value, draft, size);
 	*value = (struct intern_item){
-		.link.hash = hash, .refs = 1, .id = take_id(intern), .size = size};
+		.link.hash = hash, .refs = 1, .id = alloc_id(intern), .size = size};
 	intern->by_id[value->id] = piece;
 	buckets_add(&intern->buckets, value->id);
 	intern->count++;
 	return value;
 }
 
-enum pl_code intern_take(struct intern *intern, struct intern_item *draft, size_t size,
-                         const struct intern_item **out)
+enum pl_code intern_add(struct intern *intern, struct intern_item *draft, size_t size,
+                        const struct intern_item **out)
 {
 	uint32_t hash = (uint32_t)pl_hash_keyed(bytes_of(draft, size), intern->key);
 	struct intern_item *value = find_value(intern, bytes_of(draft, size), hash);

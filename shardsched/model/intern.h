@@ -57,8 +57,8 @@ void intern_done(struct intern *intern);
 /* Finds or makes the shared value that equals draft, and returns it with a reference.
  * size is that of the whole draft. The references in draft are taken over, also on
  * failure (PL_NOMEM). */
-PL_NODISCARD enum pl_code intern_take(struct intern *intern, struct intern_item *draft,
-                                      size_t size, const struct intern_item **out);
+PL_NODISCARD enum pl_code intern_add(struct intern *intern, struct intern_item *draft,
+                                     size_t size, const struct intern_item **out);
 
 /* NULL does nothing. */
 void intern_ref(struct intern *intern, const struct intern_item *value);

@@ -50,7 +50,7 @@ const struct labels *labels_make(struct maker *maker, struct draft_pairs pairs)
 	}
 	if (draft != NULL)
 		size = sizeof *draft + draft->count * sizeof(struct label);
-	return maker_take(maker, MODEL_LABELS, draft, size);
+	return maker_intern(maker, MODEL_LABELS, draft, size);
 }
 
 void labels_release(struct model *model, const struct intern_item *value)

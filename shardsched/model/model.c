@@ -66,8 +66,8 @@ void *maker_alloc(struct maker *maker, size_t size)
 	return room;
 }
 
-const void *maker_take(struct maker *maker, enum model_kind kind, void *draft,
-                       size_t size)
+const void *maker_intern(struct maker *maker, enum model_kind kind, void *draft,
+                         size_t size)
 {
 	const struct intern_item *value = NULL;
 
@@ -79,7 +79,7 @@ const void *maker_take(struct maker *maker, enum model_kind kind, void *draft,
 		release[kind](maker->model, draft);
 		return NULL;
 	}
-	maker->code = intern_take(&maker->model->intern[kind], draft, size, &value);
+	maker->code = intern_add(&maker->model->intern[kind], draft, size, &value);
 	return value;
 }
 

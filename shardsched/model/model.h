@@ -68,8 +68,8 @@ void *maker_alloc(struct maker *maker, size_t size);
 
 /* The shared value that equals draft, NULL on failure, whatever failed before. Takes
  * over draft's references. */
-const void *maker_take(struct maker *maker, enum model_kind kind, void *draft,
-                       size_t size);
+const void *maker_intern(struct maker *maker, enum model_kind kind, void *draft,
+                         size_t size);
 
 /* Adds a reference to an interned value; gives one back. NULL does nothing. */
 const void *model_ref(struct model *model, enum model_kind kind, const void *value);

@@ -4,7 +4,7 @@
 #include "shardsched/model/reader.h"
 #include "shardsched/model/validate.h"
 
-static void take_taints(struct reader *reader, struct pl_json spec,
+static void read_taints(struct reader *reader, struct pl_json spec,
                         struct node_draft *out)
 {
 	uint32_t i = 0;
@@ -23,7 +23,7 @@ static void take_taints(struct reader *reader, struct pl_json spec,
 	}
 }
 
-static void take_images(struct reader *reader, struct pl_json status,
+static void read_images(struct reader *reader, struct pl_json status,
                         struct node_draft *out)
 {
 	uint32_t i = 0;
@@ -50,13 +50,13 @@ enum pl_code node_draft_read(struct pl_arena *arena, struct pl_span json,
 	out->meta = reader_meta(&reader, root);
 	spec = reader_object(&reader, root, "spec");
 	out->unschedulable = reader_bool(&reader, spec, "unschedulable");
-	take_taints(&reader, spec, out);
+	read_taints(&reader, spec, out);
 	status = reader_object(&reader, root, "status");
 	out->capacity = reader_amounts(&reader, status, "capacity");
 	out->allocatable = reader_amounts(&reader, status, "allocatable");
 	if (!out->allocatable.set)
 		out->allocatable = out->capacity;
-	take_images(&reader, status, out);
+	read_images(&reader, status, out);
 	return reader.code;
 }
 

@@ -20,7 +20,7 @@ const struct node_selector *node_selector_make(struct maker *maker,
 			.weight = term->weight};
 		made->count++;
 	}
-	return maker_take(maker, MODEL_NODE_SELECTORS, made, size);
+	return maker_intern(maker, MODEL_NODE_SELECTORS, made, size);
 }
 
 void node_selector_release(struct model *model, const struct intern_item *value)

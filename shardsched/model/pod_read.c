@@ -19,7 +19,7 @@ static bool was_preempted(struct reader *reader, struct pl_json status)
 	return false;
 }
 
-static void take_status(struct reader *reader, struct pl_json root, struct pod_draft *out)
+static void read_status(struct reader *reader, struct pl_json root, struct pod_draft *out)
 {
 	struct pl_json status = reader_object(reader, root, "status");
 
@@ -29,7 +29,7 @@ static void take_status(struct reader *reader, struct pl_json root, struct pod_d
 	out->preempted = was_preempted(reader, status);
 }
 
-static void take_tolerations(struct reader *reader, struct pl_json spec,
+static void read_tolerations(struct reader *reader, struct pl_json spec,
                              struct pod_draft *out)
 {
 	struct draft_tolerations *all = &out->tolerations;
@@ -51,7 +51,7 @@ static void take_tolerations(struct reader *reader, struct pl_json spec,
 	}
 }
 
-static void take_gates(struct reader *reader, struct pl_json spec, struct pod_draft *out)
+static void read_gates(struct reader *reader, struct pl_json spec, struct pod_draft *out)
 {
 	uint32_t i = 0;
 	struct pl_json list =
@@ -64,7 +64,7 @@ static void take_gates(struct reader *reader, struct pl_json spec, struct pod_dr
 		out->gates.at[i++] = reader_text(reader, item, "name");
 }
 
-static void take_spreads(struct reader *reader, struct pl_json spec,
+static void read_spreads(struct reader *reader, struct pl_json spec,
                          struct pod_draft *out)
 {
 	uint32_t i = 0;
@@ -90,7 +90,7 @@ static void take_spreads(struct reader *reader, struct pl_json spec,
 	}
 }
 
-static void take_words(struct reader *reader, struct pl_json spec, struct pod_draft *out)
+static void read_words(struct reader *reader, struct pl_json spec, struct pod_draft *out)
 {
 	out->node_name = reader_text(reader, spec, "nodeName");
 	out->scheduler_name = reader_text(reader, spec, "schedulerName");
@@ -126,7 +126,7 @@ enum pl_code pod_draft_read(struct pl_arena *arena, struct pl_span json,
 	*out = (struct pod_draft){0};
 	out->meta = reader_meta(&reader, root);
 	spec = reader_object(&reader, root, "spec");
-	take_words(&reader, spec, out);
+	read_words(&reader, spec, out);
 	out->containers = pod_read_containers(&reader, spec, "containers");
 	out->init = pod_read_containers(&reader, spec, "initContainers");
 	if (out->host_network) {
@@ -135,9 +135,9 @@ enum pl_code pod_draft_read(struct pl_arena *arena, struct pl_span json,
 	}
 	pod_read_volumes(&reader, spec, out);
 	pod_read_affinity(&reader, spec, out);
-	take_tolerations(&reader, spec, out);
-	take_gates(&reader, spec, out);
-	take_spreads(&reader, spec, out);
-	take_status(&reader, root, out);
+	read_tolerations(&reader, spec, out);
+	read_gates(&reader, spec, out);
+	read_spreads(&reader, spec, out);
+	read_status(&reader, root, out);
 	return reader.code;
 }

@@ -14,7 +14,7 @@ static bool is_address(struct pl_span text)
 	return text.len <= ADDRESS_MAX && memchr(text.at, 0, text.len) == NULL;
 }
 
-static struct pl_span take_address(struct reader *reader, struct pl_json port)
+static struct pl_span read_address(struct reader *reader, struct pl_json port)
 {
 	struct pl_span text = reader_text(reader, port, "hostIP");
 
@@ -24,7 +24,7 @@ static struct pl_span take_address(struct reader *reader, struct pl_json port)
 	return text;
 }
 
-static void take_ports(struct reader *reader, struct pl_json container,
+static void read_ports(struct reader *reader, struct pl_json container,
                        struct draft_container *out)
 {
 	uint32_t i = 0;
@@ -37,7 +37,7 @@ static void take_ports(struct reader *reader, struct pl_json container,
 		struct draft_port port = {
 			.name = reader_text(reader, item, "name"),
 			.protocol = reader_text(reader, item, "protocol"),
-			.host_ip = take_address(reader, item),
+			.host_ip = read_address(reader, item),
 			.container_port = reader_int32(reader, item, "containerPort"),
 			.host_port = reader_int32(reader, item, "hostPort"),
 		};
@@ -94,7 +94,7 @@ struct draft_containers pod_read_containers(struct reader *reader, struct pl_jso
 		out->requests = reader_amounts(reader, resources, "requests");
 		if (out->limits.count > 0)
 			requests_from_limits(reader, out);
-		take_ports(reader, item, out);
+		read_ports(reader, item, out);
 		ports += out->port_count;
 		if (ports > READER_ENTRIES_MAX)
 			(void)reader_fail(reader, list, PL_LIMIT,
@@ -116,7 +116,7 @@ static const struct {
 	{"azureDisk", "diskName", DRAFT_AZURE},
 };
 
-static void take_template(struct reader *reader, struct pl_json volume,
+static void read_template(struct reader *reader, struct pl_json volume,
                           struct draft_volume *out)
 {
 	struct pl_json source = reader_object(reader, volume, "ephemeral");
@@ -142,12 +142,12 @@ static uint32_t count_sources(struct pl_json volume)
 	return count;
 }
 
-static void take_volume(struct reader *reader, struct pl_json volume,
+static void read_volume(struct reader *reader, struct pl_json volume,
                         struct draft_volume *out)
 {
 	out->name = reader_text(reader, volume, "name");
 	out->sources = count_sources(volume);
-	take_template(reader, volume, out);
+	read_template(reader, volume, out);
 	for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
 		struct pl_json from = reader_object(reader, volume, sources[i].name);
 
@@ -176,7 +176,7 @@ void pod_read_volumes(struct reader *reader, struct pl_json spec, struct pod_dra
 	if (out->volumes == NULL)
 		return;
 	PL_JSON_EACH (item, list) {
-		take_volume(reader, item, &out->volumes[i]);
+		read_volume(reader, item, &out->volumes[i]);
 		monitors += out->volumes[i++].monitors.count;
 		if (monitors > READER_ENTRIES_MAX)
 			(void)reader_fail(reader, list, PL_LIMIT,

@@ -272,7 +272,7 @@ const struct pod_template *pod_template_make(struct maker *maker,
 	put_terms(maker, draft, &half);
 	put_all_spreads(maker, draft, &half);
 	put_containers(maker, draft, &half);
-	return maker_take(maker, MODEL_POD_TEMPLATES, made, size);
+	return maker_intern(maker, MODEL_POD_TEMPLATES, made, size);
 }
 
 /* -- what it refers to ------------------------------------------------------ */

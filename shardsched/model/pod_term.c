@@ -11,7 +11,7 @@ static int cmp_number(const void *a, const void *b)
 	return one < two ? -1 : one > two;
 }
 
-static void take_namespaces(struct maker *maker, struct pod_term *made,
+static void copy_namespaces(struct maker *maker, struct pod_term *made,
                             struct draft_texts names)
 {
 	uint32_t kept = 0;
@@ -48,9 +48,9 @@ const struct pod_term *pod_term_make(struct maker *maker,
 	made->namespace_selector = selector_make(maker, draft->namespace_selector);
 	made->topology_key = maker_text(maker, draft->topology_key);
 	if (names.count > 0)
-		take_namespaces(maker, made, names);
+		copy_namespaces(maker, made, names);
 	size = sizeof *made + (made->count + made->count % 2) * sizeof(uint32_t);
-	return maker_take(maker, MODEL_POD_TERMS, made, size);
+	return maker_intern(maker, MODEL_POD_TERMS, made, size);
 }
 
 void pod_term_release(struct model *model, const struct intern_item *value)

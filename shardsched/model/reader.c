@@ -208,7 +208,7 @@ static struct pl_quantity to_milli(struct pl_quantity quantity)
 	return quantity;
 }
 
-static void take_quantity(struct reader *reader, struct pl_json value,
+static void read_quantity(struct reader *reader, struct pl_json value,
                           struct pl_quantity *out)
 {
 	struct pl_err why = {0};
@@ -253,7 +253,7 @@ struct draft_amounts reader_amounts(struct reader *reader, struct pl_json object
 		return (struct draft_amounts){.set = out.set};
 	PL_JSON_EACH (item, map) {
 		out.at[i].name = pl_span_str(pl_json_key(item));
-		take_quantity(reader, item, &out.at[i++].quantity);
+		read_quantity(reader, item, &out.at[i++].quantity);
 	}
 	return out;
 }
@@ -265,6 +265,6 @@ bool reader_amount(struct reader *reader, struct pl_json object, const char *nam
 
 	if (value.node == NULL)
 		return false;
-	take_quantity(reader, value, out);
+	read_quantity(reader, value, out);
 	return reader->code == PL_OK;
 }

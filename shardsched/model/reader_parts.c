@@ -58,7 +58,7 @@ struct draft_node_terms reader_node_selector(struct reader *reader, struct pl_js
 	return out;
 }
 
-static void take_owners(struct reader *reader, struct pl_json meta,
+static void read_owners(struct reader *reader, struct pl_json meta,
                         struct draft_meta *out)
 {
 	uint32_t count = 0, i = 0;
@@ -93,7 +93,7 @@ struct draft_meta reader_meta(struct reader *reader, struct pl_json root)
 		.deleted_ms = reader_time(reader, meta, "deletionTimestamp"),
 	};
 
-	take_owners(reader, meta, &out);
+	read_owners(reader, meta, &out);
 	return out;
 }
 

@@ -108,7 +108,7 @@ const struct resources *resources_make(struct maker *maker,
 	for (uint32_t i = 0; i < sums->count; i++)
 		put_sum(maker, made, &sums->at[i], zeros);
 	size = sizeof *made + made->count * sizeof made->row[0];
-	return maker_take(maker, MODEL_RESOURCES, made, size);
+	return maker_intern(maker, MODEL_RESOURCES, made, size);
 }
 
 void resources_release(struct model *model, const struct intern_item *value)

@@ -150,7 +150,8 @@ static uint32_t drop_duplicates(struct strings *strings, struct selector_part *p
 static const struct selector *intern_selector(struct maker *maker, struct selector *draft,
                                               size_t size)
 {
-	const struct selector *selector = maker_take(maker, MODEL_SELECTORS, draft, size);
+	const struct selector *selector =
+		maker_intern(maker, MODEL_SELECTORS, draft, size);
 
 	if (selector != NULL && selector->item.refs == 1) /* the selector is new */
 		identity_add_selector(maker->model, selector);

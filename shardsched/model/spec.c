@@ -180,7 +180,7 @@ static const struct spec *make_spec(struct maker *maker, const struct pod_draft 
 	put_all_volumes(maker, draft, &half);
 	put_owner(maker, draft, &half);
 	put_labels(maker, draft, made, identity);
-	return maker_take(maker, MODEL_SPECS, made, size);
+	return maker_intern(maker, MODEL_SPECS, made, size);
 }
 
 enum pl_code spec_make(struct model *model, struct pl_arena *arena,
@@ -302,7 +302,7 @@ enum pl_code spec_promote_labels(struct model *model, struct pl_arena *arena,
 		of_rest((struct spec_refs){.model = model, .more = true}, draft);
 		draft->labels = promoted_labels(&maker, spec, name, identity, due);
 	}
-	made = maker_take(&maker, MODEL_SPECS, draft, spec->item.size);
+	made = maker_intern(&maker, MODEL_SPECS, draft, spec->item.size);
 	if (made == NULL)
 		return pl_err_set(err, maker.code, "keep a pod's class");
 	*out = made;

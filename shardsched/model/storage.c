@@ -26,7 +26,7 @@ static struct draft_requirements topology_rows(struct reader *reader, struct pl_
 
 /* A list of alternatives, each with keys and values, read as the terms of a node
  * selector. */
-static struct draft_node_terms take_topologies(struct parse *parse)
+static struct draft_node_terms read_topologies(struct parse *parse)
 {
 	struct draft_node_terms out = {0};
 	struct pl_json list =
@@ -82,7 +82,7 @@ enum pl_code storage_class_parse(struct parse *parse, struct pl_span json,
 	parse_begin(parse, json, err);
 	provisioner = reader_text(&parse->reader, parse->root, "provisioner");
 	mode = reader_text(&parse->reader, parse->root, "volumeBindingMode");
-	topologies = take_topologies(parse);
+	topologies = read_topologies(parse);
 	if (parse_checks(parse, VALIDATE_SUBDOMAIN, false)) {
 		check_class(&parse->check, provisioner, mode);
 		check_topologies(&parse->check, &topologies);
@@ -114,7 +114,7 @@ struct csi_draft_limit {
 	int32_t volumes;
 };
 
-static struct csi_draft_limit *take_limits(struct parse *parse, uint32_t *count)
+static struct csi_draft_limit *read_limits(struct parse *parse, uint32_t *count)
 {
 	struct reader *reader = &parse->reader;
 	struct pl_json spec = reader_object(reader, parse->root, "spec");
@@ -183,7 +183,7 @@ enum pl_code csi_node_parse(struct parse *parse, struct pl_span json,
 	enum pl_code code;
 
 	parse_begin(parse, json, err);
-	limits = take_limits(parse, &count);
+	limits = read_limits(parse, &count);
 	if (parse_checks(parse, VALIDATE_SUBDOMAIN, false))
 		check_limits(&parse->check, limits, count);
 	if (parse_makes(parse)) {
@@ -234,7 +234,7 @@ void csi_driver_drop(struct model *model, struct csi_driver *driver)
 	*driver = (struct csi_driver){0};
 }
 
-static int64_t take_bytes(struct parse *parse, const char *name, struct pl_quantity *out)
+static int64_t read_bytes(struct parse *parse, const char *name, struct pl_quantity *out)
 {
 	int64_t bytes = 0;
 
@@ -256,8 +256,8 @@ enum pl_code csi_capacity_parse(struct parse *parse, struct pl_span json,
 	parse_begin(parse, json, err);
 	class = reader_text(&parse->reader, parse->root, "storageClassName");
 	nodes = reader_selector(&parse->reader, parse->root, "nodeTopology");
-	made.bytes = take_bytes(parse, "capacity", &bytes);
-	made.bytes_max = take_bytes(parse, "maximumVolumeSize", &bytes_max);
+	made.bytes = read_bytes(parse, "capacity", &bytes);
+	made.bytes_max = read_bytes(parse, "maximumVolumeSize", &bytes_max);
 	if (parse_checks(parse, VALIDATE_SUBDOMAIN, true)) {
 		validate_text(&parse->check, "storageClassName", text_subdomain(class));
 		validate_selector(&parse->check, "nodeTopology", &nodes);

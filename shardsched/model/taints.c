@@ -43,7 +43,7 @@ const struct taints *taints_make(struct maker *maker, struct draft_taints draft)
 		                       .effect = effect};
 		made->effects |= TAINT_BIT(effect);
 	}
-	return maker_take(maker, MODEL_TAINTS, made, size);
+	return maker_intern(maker, MODEL_TAINTS, made, size);
 }
 
 void taints_release(struct model *model, const struct intern_item *value)
@@ -75,7 +75,7 @@ const struct taint_times *taint_times_make(struct maker *maker, struct draft_tai
 	for (uint32_t i = 0; made != NULL && i < draft.count; i++, made->count++)
 		if (says_when(&draft.at[i]))
 			made->added_ms[i] = draft.at[i].added_ms;
-	return maker_take(maker, MODEL_TAINT_TIMES, made, size);
+	return maker_intern(maker, MODEL_TAINT_TIMES, made, size);
 }
 
 void taint_times_release(struct model *model, const struct intern_item *value)
@@ -109,7 +109,7 @@ const struct tolerations *tolerations_make(struct maker *maker,
 		                            .op = (uint16_t)op_of(from->op),
 		                            .effect = (uint16_t)effect_of(from->effect)};
 	}
-	return maker_take(maker, MODEL_TOLERATIONS, made, size);
+	return maker_intern(maker, MODEL_TOLERATIONS, made, size);
 }
 
 void tolerations_release(struct model *model, const struct intern_item *value)

@@ -10,7 +10,7 @@ enum { LABEL_MAX = 63, SUBDOMAIN_MAX = 253, PORT_MAX = 15 };
 /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): some go over two lines */
 static const char *const sentences[TEXT_FAULT_COUNT] = {TEXT_FAULT_MAP(FAULT_TEXT)};
 
-const char *text_fault_says(enum text_fault fault)
+const char *text_fault_sentence(enum text_fault fault)
 {
 	PL_ASSERT((unsigned)fault < TEXT_FAULT_COUNT);
 	return sentences[fault];

@@ -40,7 +40,7 @@
 enum text_fault { TEXT_FAULT_MAP(TEXT_FAULT_ENUM) TEXT_FAULT_COUNT };
 
 /* The sentence for a fault. */
-const char *text_fault_says(enum text_fault fault);
+const char *text_fault_sentence(enum text_fault fault);
 
 /* An RFC 1123 label, as a container's name. */
 uint32_t text_label(struct pl_span text);

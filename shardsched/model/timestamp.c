@@ -44,7 +44,7 @@ static int64_t days_since_1970(int year, int month, int day)
 }
 
 /* "Z" or "+hh:mm", in milliseconds. */
-static bool take_offset(struct pl_span text, int64_t *out)
+static bool parse_offset(struct pl_span text, int64_t *out)
 {
 	int hours, minutes;
 
@@ -62,7 +62,7 @@ static bool take_offset(struct pl_span text, int64_t *out)
 }
 
 /* ".123", of any length, in milliseconds; what is left comes back. */
-static struct pl_span take_fraction(struct pl_span text, int64_t *out)
+static struct pl_span parse_fraction(struct pl_span text, int64_t *out)
 {
 	size_t at = 1;
 	int64_t ms = 0;
@@ -95,8 +95,9 @@ bool timestamp_parse(struct pl_span text, int64_t *out)
 	if (read_digits(text.at + 11, 2) > 23 || read_digits(text.at + 14, 2) > 59 ||
 	    read_digits(text.at + 17, 2) > 59)
 		return false;
-	if (!take_offset(take_fraction(pl_span(text.at + len, text.len - len), &fraction),
-	                 &offset))
+	if (!parse_offset(
+		    parse_fraction(pl_span(text.at + len, text.len - len), &fraction),
+		    &offset))
 		return false;
 	seconds =
 		(read_digits(text.at + 11, 2) * 60 + read_digits(text.at + 14, 2)) * 60 +

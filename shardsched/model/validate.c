@@ -83,7 +83,7 @@ void validate_text(struct validate *v, const char *name, uint32_t faults)
 	for (unsigned i = 0; i < TEXT_FAULT_COUNT; i++)
 		if ((faults >> i & 1) != 0)
 			validate_add(v, name, FIELD_INVALID,
-			             text_fault_says((enum text_fault)i));
+			             text_fault_sentence((enum text_fault)i));
 }
 
 void validate_text_once(struct validate *v, const char *name, uint32_t faults)

@@ -88,7 +88,7 @@ static int64_t bytes_of(const struct volume_shape *shape)
 	return bytes;
 }
 
-static struct volume_shape take_shape(struct parse *parse, struct pl_json spec,
+static struct volume_shape read_shape(struct parse *parse, struct pl_json spec,
                                       struct pl_json amounts, const char *name)
 {
 	struct pl_json status = reader_object(&parse->reader, parse->root, "status");
@@ -119,7 +119,7 @@ static const struct {
 	{"azureDisk", "diskName", VOLUME_ON_AZURE},
 };
 
-static void take_source(struct parse *parse, struct pl_json spec, struct volume *out)
+static void read_source(struct parse *parse, struct pl_json spec, struct volume *out)
 {
 	struct reader *reader = &parse->reader;
 
@@ -137,7 +137,7 @@ static void take_source(struct parse *parse, struct pl_json spec, struct volume 
 	}
 }
 
-static void take_volume(struct parse *parse, struct pl_json spec, struct volume *out)
+static void read_volume(struct parse *parse, struct pl_json spec, struct volume *out)
 {
 	struct reader *reader = &parse->reader;
 	struct maker *maker = &parse->maker;
@@ -154,7 +154,7 @@ static void take_volume(struct parse *parse, struct pl_json spec, struct volume 
 	out->claim_name = maker_name(maker, claim_name);
 	out->claim_uid = maker_name(maker, claim_uid);
 	out->driver = maker_name(maker, driver);
-	take_source(parse, spec, out);
+	read_source(parse, spec, out);
 }
 
 static void make_volume(struct parse *parse, const struct volume_shape *shape,
@@ -187,7 +187,7 @@ enum pl_code volume_parse(struct parse *parse, struct pl_span json, struct volum
 	spec = reader_object(&parse->reader, parse->root, "spec");
 	affinity = reader_object(&parse->reader, spec, "nodeAffinity");
 	reachable = reader_node_selector(&parse->reader, affinity, "required");
-	shape = take_shape(parse, spec, spec, "capacity");
+	shape = read_shape(parse, spec, spec, "capacity");
 	if (parse_checks(parse, VALIDATE_SUBDOMAIN, false)) {
 		check_shape(&parse->check, &shape, "capacity");
 		if (reachable.set)
@@ -195,7 +195,7 @@ enum pl_code volume_parse(struct parse *parse, struct pl_span json, struct volum
 			                       "spec.nodeAffinity.required", &reachable);
 	}
 	if (parse_makes(parse)) {
-		take_volume(parse, spec, &made);
+		read_volume(parse, spec, &made);
 		make_volume(parse, &shape, reachable, &made);
 	}
 	code = parse_end(parse);
@@ -272,7 +272,7 @@ enum pl_code claim_parse(struct parse *parse, struct pl_span json, struct claim 
 	resources = reader_object(&parse->reader, spec, "resources");
 	selector = reader_selector(&parse->reader, spec, "selector");
 	volume = reader_text(&parse->reader, spec, "volumeName");
-	shape = take_shape(parse, spec, resources, "requests");
+	shape = read_shape(parse, spec, resources, "requests");
 	if (parse_checks(parse, VALIDATE_SUBDOMAIN, true)) {
 		validate_selector(&parse->check, "spec.selector", &selector);
 		check_shape(&parse->check, &shape, "resources");

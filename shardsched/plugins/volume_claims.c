@@ -54,7 +54,7 @@ uint64_t claims_epoch_of_all(const struct plugin_call *call)
 	return 1 + catalog->epoch[CATALOG_CLAIM] + catalog->epoch[CATALOG_VOLUME] +
 	       catalog->epoch[CATALOG_STORAGE_CLASS] + catalog->epoch[CATALOG_CSI_NODE] +
 	       catalog->epoch[CATALOG_CSI_DRIVER] + catalog->epoch[CATALOG_CSI_CAPACITY] +
-	       catalog->taken_epoch;
+	       catalog->claim_use_epoch;
 }
 
 uint64_t volume_claims_epoch(const struct plugin_call *call)

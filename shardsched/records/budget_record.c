@@ -191,8 +191,8 @@ enum pl_code budget_record_parse(struct pl_span value, struct pl_arena *arena,
 	return in.code;
 }
 
-static enum pl_code take_names(const struct budget_record *record, struct parse *parse,
-                               struct budget *out, struct pl_err *err)
+static enum pl_code ref_names(const struct budget_record *record, struct parse *parse,
+                              struct budget *out, struct pl_err *err)
 {
 	uint32_t *name = NULL;
 
@@ -241,7 +241,7 @@ enum pl_code budget_record_object(const struct budget_record *record, struct par
 	budget.healthy = (int32_t)record->status.healthy;
 	budget.allowed = (int32_t)record->status.allowed;
 	if (code == PL_OK)
-		code = take_names(record, parse, &budget, err);
+		code = ref_names(record, parse, &budget, err);
 	if (code == PL_OK)
 		*out = budget;
 	else

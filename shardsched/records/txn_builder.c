@@ -147,7 +147,7 @@ static uint32_t fences_over(const struct builder_draft *draft)
 	return beside > 0 && fences > beside ? FENCE_COMPARES * (fences - beside) : 0;
 }
 
-static void take_fences(const struct builder_draft *draft)
+static void add_fences(const struct builder_draft *draft)
 {
 	struct txn_builder *builder = draft->builder;
 
@@ -181,7 +181,7 @@ static struct builder_draft draft_of(struct txn_builder *builder, enum builder_k
 		.builder = builder, .kind = kind, .whole = builder->code == PL_OK};
 }
 
-static bool take_draft(struct builder_draft *draft)
+static bool commit_draft(struct builder_draft *draft)
 {
 	struct txn_builder *builder = draft->builder;
 
@@ -215,7 +215,7 @@ static bool take_draft(struct builder_draft *draft)
 	builder->thens += draft->thens;
 	builder->otherwises += draft->otherwises;
 	builder->bytes += draft->bytes;
-	take_fences(draft);
+	add_fences(draft);
 	builder->nests = builder->nests || draft->nests;
 	builder->shape_bumped =
 		builder->shape_bumped || (draft->kind == BUILDER_NODE && draft->bumps);
@@ -343,13 +343,13 @@ bool builder_submit(struct txn_builder *builder, const struct builder_pod *pod,
 	add_write(&draft, kv_op_put(key, spec));
 	add_read(&draft, kv_prefix(pod_prefix(&draft, pod)), false);
 	if (named == pod->partition)
-		return take_draft(&draft);
+		return commit_draft(&draft);
 	key = pod_key(&draft, KEYS_SPEC, pod, named);
 	add_compare(&draft, key, 0);
 	add_write(&draft, kv_op_put(key, keep_text(&draft, pointer_text(pod->partition,
 	                                                                pointer))));
 	add_read(&draft, kv_key(key), false);
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }
 
 /*
@@ -387,7 +387,7 @@ bool builder_put_state(struct txn_builder *builder,
 	add_fence(&draft, pod->partition);
 	expect_pod(&draft, decided, state);
 	add_write(&draft, kv_op_put(state, decided->state));
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }
 
 /* Deletes the pointer, if it is the pod's: another pod may have got the name while the
@@ -429,7 +429,7 @@ bool builder_delete_pod(struct txn_builder *builder,
 	add_write(&draft, kv_op_delete(kv_prefix(pod_prefix(&draft, pod))));
 	if (named != pod->partition)
 		then_unname(&draft, pod, named);
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }
 
 /* -- nodes ------------------------------------------------------------------------- */
@@ -447,7 +447,7 @@ bool builder_put_alloc(struct txn_builder *builder, const struct builder_node *n
 	add_write(&draft, kv_op_put(key, alloc));
 	add_read(&draft, kv_key(node_key(&draft, KEYS_NODE, node)), true);
 	add_read(&draft, kv_key(key), false);
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }
 
 /* Compares both keys as seen, and reads them, the Node first. */
@@ -487,7 +487,7 @@ bool builder_put_node(struct txn_builder *builder, const struct builder_node *no
 	add_write(&draft, kv_op_put(node_by_key, json));
 	add_write(&draft, kv_op_put(alloc_at, alloc));
 	bump_shape(&draft);
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }
 
 bool builder_delete_node(struct txn_builder *builder, const struct builder_node *node,
@@ -504,7 +504,7 @@ bool builder_delete_node(struct txn_builder *builder, const struct builder_node 
 		add_write(&draft, kv_op_delete(kv_key(node_by_key)));
 	add_write(&draft, kv_op_delete(kv_key(alloc_at)));
 	bump_shape(&draft);
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }
 
 /* -- other keys -------------------------------------------------------------------- */
@@ -516,7 +516,7 @@ bool builder_expect(struct txn_builder *builder, struct pl_span key, int64_t mod
 
 	add_compare(&draft, kept, mod_revision);
 	add_read(&draft, kv_key(kept), false);
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }
 
 bool builder_put(struct txn_builder *builder, struct pl_span key, int64_t mod_revision,
@@ -528,7 +528,7 @@ bool builder_put(struct txn_builder *builder, struct pl_span key, int64_t mod_re
 	add_compare(&draft, kept, mod_revision);
 	add_write(&draft, kv_op_put(kept, value));
 	add_read(&draft, kv_key(kept), false);
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }
 
 bool builder_delete(struct txn_builder *builder, struct pl_span key, int64_t mod_revision)
@@ -540,7 +540,7 @@ bool builder_delete(struct txn_builder *builder, struct pl_span key, int64_t mod
 	add_compare(&draft, kept, mod_revision);
 	add_write(&draft, kv_op_delete(kv_key(kept)));
 	add_read(&draft, kv_key(kept), false);
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }
 
 bool builder_bump(struct txn_builder *builder, struct pl_span key, struct pl_span value)
@@ -549,5 +549,5 @@ bool builder_bump(struct txn_builder *builder, struct pl_span key, struct pl_spa
 
 	draft.bumps = true;
 	add_write(&draft, kv_op_put(keep_text(&draft, key), value));
-	return take_draft(&draft);
+	return commit_draft(&draft);
 }

@@ -3,7 +3,7 @@
 #include "shardsched/snapshot/views_inner.h"
 #include "store/base/alloc.h"
 
-void carrier_show(struct carrier_inner *carrier)
+void carrier_publish(struct carrier_inner *carrier)
 {
 	carrier->carrier.in_domain = carrier->counts.count;
 	carrier->carrier.inside = carrier->counts.inside;
@@ -160,7 +160,7 @@ static enum pl_code carrier_new(struct snapshot *snapshot, struct carrier shown,
 	for (unsigned i = 0; i < 3; i++)
 		made->key[i] = key[i];
 	pl_list_init(&made->reads_namespaces);
-	carrier_show(made);
+	carrier_publish(made);
 	code = carrier_begin(snapshot, made, err);
 	if (code != PL_OK) {
 		carrier_free(snapshot, made);

@@ -40,7 +40,8 @@ struct catalog_key {
 struct catalog {
 	struct model *model;
 	uint64_t epoch[CATALOG_KINDS]; /* assumptions count as changes, see assumed.h */
-	uint64_t taken_epoch; /* grows when a ReadWriteOncePod claim comes into use or out
+	uint64_t
+		claim_use_epoch; /* grows when a ReadWriteOncePod claim comes into use or out
 			       * of it */
 	uint32_t count[CATALOG_KINDS];
 	struct catalog_inner *inner;

@@ -170,7 +170,7 @@ T_CASE(claims_know_their_users)
 	CLAIM("one", "ReadWriteOncePod");
 	CLAIM("two", "ReadWriteOnce");
 	T_OK(claims_pod_add(&catalog, pod.spec, pod.name, &err), &err);
-	T_EQ(catalog.taken_epoch, 1);
+	T_EQ(catalog.claim_use_epoch, 1);
 	T_OK(claims_pod_add(&catalog, pod.spec, pod.name, &err), &err);
 	T_EQ(claims_users(&catalog, key("n", "one")), 2);
 	T_EQ(claims_users(&catalog, key("n", "two")), 2);
@@ -182,10 +182,10 @@ T_CASE(claims_know_their_users)
 	claims_pod_remove(&catalog, pod.spec, id("u"));
 	T_EQ(claims_users(&catalog, key("n", "c-u")), 0);
 	claims_pod_remove(&catalog, pod.spec, pod.name);
-	T_EQ(catalog.taken_epoch, 1);
+	T_EQ(catalog.claim_use_epoch, 1);
 	claims_pod_remove(&catalog, pod.spec, pod.name);
 	T_EQ(claims_users(&catalog, key("n", "one")), 0);
-	T_EQ(catalog.taken_epoch, 2);
+	T_EQ(catalog.claim_use_epoch, 2);
 	pod_drop(&model, &pod);
 	end();
 }

@@ -18,12 +18,12 @@ static struct claim_use *use_find(const struct catalog *catalog,
 }
 
 /* To be called when the claim gets its first user or loses its last. */
-static void bump_taken_epoch(struct catalog *catalog, struct catalog_key key)
+static void bump_claim_use_epoch(struct catalog *catalog, struct catalog_key key)
 {
 	const struct claim *claim = catalog_find_claim(catalog, key);
 
 	if (claim != NULL && (claim->modes & VOLUME_RWOP) != 0)
-		catalog->taken_epoch++;
+		catalog->claim_use_epoch++;
 }
 
 static bool use_add(struct catalog *catalog, struct catalog_key claim)
@@ -39,7 +39,7 @@ static bool use_add(struct catalog *catalog, struct catalog_key claim)
 		strings_ref(&catalog->model->strings, claim.name);
 		PL_ASSERT(pl_map_add(&catalog->inner->uses, &use->by_claim,
 		                     catalog_key_span(&use->claim)) == NULL);
-		bump_taken_epoch(catalog, claim);
+		bump_claim_use_epoch(catalog, claim);
 	}
 	use->pods++;
 	return true;
@@ -60,7 +60,7 @@ static void use_del(struct catalog *catalog, struct catalog_key claim)
 	PL_ASSERT(use != NULL && use->pods > 0);
 	if (--use->pods > 0)
 		return;
-	bump_taken_epoch(catalog, claim);
+	bump_claim_use_epoch(catalog, claim);
 	use_free(catalog, use);
 }
 

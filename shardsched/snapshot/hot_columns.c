@@ -22,7 +22,7 @@ static double unit_of(int64_t amount)
 }
 
 /* Sets the column of free storage, which is computed from both amounts. */
-static void show_storage(struct snapshot *snapshot, uint32_t slot)
+static void update_storage_free(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node_row *row = &snapshot->row[slot];
 
@@ -30,7 +30,7 @@ static void show_storage(struct snapshot *snapshot, uint32_t slot)
 	pl_bitset_put(snapshot->vacant, slot, row->alloc.pods > row->used.pods);
 }
 
-void hot_show_alloc(struct snapshot *snapshot, uint32_t slot)
+void hot_update_alloc(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node_row *row = &snapshot->row[slot];
 	struct hot_columns *hot = &snapshot->hot;
@@ -41,11 +41,11 @@ void hot_show_alloc(struct snapshot *snapshot, uint32_t slot)
 	hot->cpu_unit[slot] = unit_of(hot->cpu_alloc[slot]);
 	hot->memory_unit[slot] = unit_of(row->alloc.memory);
 	pl_bitset_put(snapshot->large, slot, row->alloc.memory >= SNAPSHOT_LARGE);
-	show_storage(snapshot, slot);
+	update_storage_free(snapshot, slot);
 	hot->wide += (uint32_t)is_wide(hot, slot) - (uint32_t)was;
 }
 
-void hot_show_used(struct snapshot *snapshot, uint32_t slot)
+void hot_update_used(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node_row *row = &snapshot->row[slot];
 	struct hot_columns *hot = &snapshot->hot;
@@ -55,7 +55,7 @@ void hot_show_used(struct snapshot *snapshot, uint32_t slot)
 	hot->cpu_nonzero[slot] = narrow_cpu(row->nonzero_cpu_milli);
 	hot->memory_used[slot] = row->used.memory;
 	hot->memory_nonzero[slot] = row->nonzero_memory;
-	show_storage(snapshot, slot);
+	update_storage_free(snapshot, slot);
 	is = uses_wide(hot, slot);
 	if (is != was && hot->cpu_alloc[slot] != INT32_MAX)
 		hot->wide += (uint32_t)is - (uint32_t)was;

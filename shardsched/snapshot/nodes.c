@@ -47,7 +47,7 @@ uint32_t snapshot_node_find(const struct snapshot *snapshot, uint32_t cluster,
 
 /* -- columns ---------------------------------------------------------------------- */
 
-static void show_amounts(struct snapshot *snapshot, uint32_t slot)
+static void update_amounts(struct snapshot *snapshot, uint32_t slot)
 {
 	struct node_row *row = &snapshot->row[slot];
 	const struct resources *amounts = row->node.allocatable;
@@ -56,10 +56,10 @@ static void show_amounts(struct snapshot *snapshot, uint32_t slot)
 	if (amounts != NULL)
 		row->alloc = (struct node_amounts){amounts->cpu_milli, amounts->memory,
 		                                   amounts->storage, amounts->pods};
-	hot_show_alloc(snapshot, slot);
+	hot_update_alloc(snapshot, slot);
 }
 
-static void show_taints(struct snapshot *snapshot, uint32_t slot)
+static void update_taint_sets(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct taints *taints = snapshot->row[slot].node.taints;
 	uint32_t effects = taints == NULL ? 0 : taints->effects;
@@ -70,14 +70,14 @@ static void show_taints(struct snapshot *snapshot, uint32_t slot)
 	              (effects & TAINT_BIT(TAINT_PREFER_NO_SCHEDULE)) != 0);
 }
 
-static void show_node(struct snapshot *snapshot, uint32_t slot)
+static void update_columns(struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node *node = &snapshot->row[slot].node;
 
 	pl_bitset_put(snapshot->live, slot, node->name != 0);
 	pl_bitset_put(snapshot->unschedulable, slot, node->unschedulable);
-	show_taints(snapshot, slot);
-	show_amounts(snapshot, slot);
+	update_taint_sets(snapshot, slot);
+	update_amounts(snapshot, slot);
 }
 
 /* A row without a node. */
@@ -170,7 +170,7 @@ enum pl_code snapshot_node_add(struct snapshot *snapshot, uint32_t cluster,
 	row->cluster = strings_ref(&snapshot->model->strings, cluster);
 	row->by_name = (struct bucket_link){.hash = number_hash(node->name)};
 	buckets_add(&snapshot->inner->by_name, *slot + 1);
-	show_node(snapshot, *slot);
+	update_columns(snapshot, *slot);
 	pl_bitset_add(snapshot->local, *slot);
 	pl_bitset_add(snapshot->open, *slot);
 	scalars_node_add(snapshot, *slot, node->allocatable);
@@ -205,7 +205,7 @@ enum pl_code snapshot_node_change(struct snapshot *snapshot, uint32_t slot,
 		return code;
 	ref_node(snapshot->model, node);
 	row->node = *node;
-	show_node(snapshot, slot);
+	update_columns(snapshot, slot);
 	if (node->allocatable != old.allocatable) {
 		scalars_node_add(snapshot, slot, node->allocatable);
 		scalars_node_remove(snapshot, slot, old.allocatable, node->allocatable);
@@ -252,7 +252,7 @@ void snapshot_node_remove(struct snapshot *snapshot, uint32_t slot)
 	strings_unref(&snapshot->model->strings, row->cluster);
 	row_clear(row);
 	row->generation = generation;
-	show_node(snapshot, slot);
+	update_columns(snapshot, slot);
 	pl_bitset_del(snapshot->local, slot);
 	pl_bitset_del(snapshot->open, slot);
 	row->by_name.next = snapshot->inner->free_slot;

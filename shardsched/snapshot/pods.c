@@ -39,7 +39,7 @@ static void count_amounts(struct snapshot *snapshot, uint32_t slot,
 	row->used.pods += sign;
 	row->nonzero_cpu_milli += sign * spec_nonzero_cpu_milli(spec);
 	row->nonzero_memory += sign * spec_nonzero_memory(spec);
-	hot_show_used(snapshot, slot);
+	hot_update_used(snapshot, slot);
 	scalars_add_used(snapshot, slot, asks, sign);
 }
 

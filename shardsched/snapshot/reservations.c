@@ -37,7 +37,7 @@ static void count_amounts(struct snapshot *snapshot,
 	row->used.pods += sign * amounts->pods;
 	row->nonzero_cpu_milli += sign * reservation->is.nonzero_cpu_milli;
 	row->nonzero_memory += sign * reservation->is.nonzero_memory;
-	hot_show_used(snapshot, reservation->node);
+	hot_update_used(snapshot, reservation->node);
 	scalars_add_used(snapshot, reservation->node, amounts, sign);
 	snapshot_touch(snapshot, reservation->node);
 }

@@ -13,7 +13,7 @@ struct rule_bucket {
 };
 
 struct rule_index_link {
-	struct pl_list in_shelf;
+	struct pl_list in_bucket;
 	struct rule_bucket *bucket;
 	struct rule *rule;
 };
@@ -151,7 +151,7 @@ void rule_index_del(struct rule_index *index, struct rule *rule)
 	for (uint32_t i = 0; i < rule->links; i++) {
 		struct rule_bucket *bucket = rule->link[i].bucket;
 
-		pl_list_del(&rule->link[i].in_shelf);
+		pl_list_del(&rule->link[i].in_bucket);
 		if (!pl_list_empty(&bucket->links))
 			continue;
 		pl_map_del(&index->by_key, &bucket->by_key);
@@ -188,7 +188,7 @@ enum pl_code rule_index_add(struct rule_index *index, struct rule *rule,
 		}
 		rule->link[i].bucket = bucket;
 		rule->link[i].rule = rule;
-		pl_list_add_tail(&bucket->links, &rule->link[i].in_shelf);
+		pl_list_add_tail(&bucket->links, &rule->link[i].in_bucket);
 		rule->links = i + 1;
 	}
 	return PL_OK;
@@ -203,7 +203,7 @@ static enum pl_code bucket_each(const struct rule_index *index, const uint32_t k
 	if (bucket == NULL)
 		return PL_OK;
 	PL_LIST_EACH (at, &bucket->links) {
-		code = fn(ctx, PL_LIST_ITEM(at, struct rule_index_link, in_shelf)->rule);
+		code = fn(ctx, PL_LIST_ITEM(at, struct rule_index_link, in_bucket)->rule);
 		if (code != PL_OK)
 			return code;
 	}

@@ -51,7 +51,7 @@ enum pl_code scalars_ready(struct snapshot *snapshot, const struct resources *re
 	return PL_OK;
 }
 
-static struct scalar_column *column_take(struct snapshot *snapshot, uint32_t name)
+static struct scalar_column *column_acquire(struct snapshot *snapshot, uint32_t name)
 {
 	uint32_t at = snapshot_scalar(snapshot, name);
 
@@ -70,7 +70,7 @@ static struct scalar_column *column_take(struct snapshot *snapshot, uint32_t nam
 	return &snapshot->scalar[at];
 }
 
-static void column_give(struct scalar_column *column)
+static void column_release(struct scalar_column *column)
 {
 	PL_ASSERT(column->users > 0);
 	if (--column->users == 0)
@@ -89,7 +89,7 @@ void scalars_node_add(struct snapshot *snapshot, uint32_t slot,
                       const struct resources *resources)
 {
 	for (uint64_t i = 0; resources != NULL && i < resources->count; i++)
-		column_take(snapshot, resources->row[i].name)->alloc[slot] =
+		column_acquire(snapshot, resources->row[i].name)->alloc[slot] =
 			resources->row[i].amount;
 }
 
@@ -102,7 +102,7 @@ void scalars_node_remove(struct snapshot *snapshot, uint32_t slot,
 
 		if (!has_scalar(now, name))
 			column->alloc[slot] = 0;
-		column_give(column);
+		column_release(column);
 	}
 }
 
@@ -122,13 +122,13 @@ bool scalars_countable(const struct snapshot *snapshot, uint32_t slot,
 void scalars_ref(struct snapshot *snapshot, const struct resources *resources)
 {
 	for (uint64_t i = 0; i < resources->count; i++)
-		column_take(snapshot, resources->row[i].name);
+		column_acquire(snapshot, resources->row[i].name);
 }
 
 void scalars_unref(struct snapshot *snapshot, const struct resources *resources)
 {
 	for (uint64_t i = 0; i < resources->count; i++)
-		column_give(column_of(snapshot, resources->row[i].name));
+		column_release(column_of(snapshot, resources->row[i].name));
 }
 
 void scalars_add_used(struct snapshot *snapshot, uint32_t slot,

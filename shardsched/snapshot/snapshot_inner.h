@@ -100,8 +100,8 @@ PL_NODISCARD enum pl_code snapshot_grow(struct snapshot *snapshot, struct pl_err
 void nodes_init(struct snapshot *snapshot);
 
 /* Updates the columns after the row's amounts have changed. */
-void hot_show_alloc(struct snapshot *snapshot, uint32_t slot);
-void hot_show_used(struct snapshot *snapshot, uint32_t slot);
+void hot_update_alloc(struct snapshot *snapshot, uint32_t slot);
+void hot_update_used(struct snapshot *snapshot, uint32_t slot);
 
 /* -- scalars.c -------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include "store/base/alloc.h"
 
 /* Copies the counts to the fields that users of the tally read. */
-void tally_show(struct tally_inner *tally)
+void tally_publish(struct tally_inner *tally)
 {
 	tally->tally.in_domain = tally->counts.count;
 	tally->tally.others = tally->counts.others;
@@ -93,7 +93,7 @@ static enum pl_code tally_new(struct snapshot *snapshot, struct matcher *matcher
 	pl_list_init(&made->idle);
 	pl_list_add_tail(&matcher->inner->tallies, &made->of_matcher);
 	count_all(snapshot, made);
-	tally_show(made);
+	tally_publish(made);
 	*out = made;
 	return PL_OK;
 }

@@ -15,7 +15,8 @@ static struct view_column *column_find(const struct views *views,
 	return node == NULL ? NULL : PL_CONTAINER_OF(node, struct view_column, by_column);
 }
 
-static struct view_column *column_take(struct views *views, struct label_column *column)
+static struct view_column *column_acquire(struct views *views,
+                                          struct label_column *column)
 {
 	struct view_column *users = column_find(views, column);
 
@@ -32,7 +33,7 @@ static struct view_column *column_take(struct views *views, struct label_column 
 	return users;
 }
 
-static void column_give(struct views *views, struct label_column *column)
+static void column_release(struct views *views, struct label_column *column)
 {
 	struct view_column *users = column_find(views, column);
 
@@ -59,7 +60,7 @@ enum pl_code view_column_join(struct snapshot *snapshot, struct domain_counts *c
 		label_column_close(snapshot, column);
 		return code;
 	}
-	users = column_take(views, column);
+	users = column_acquire(views, column);
 	if (users == NULL) {
 		domain_counts_done(counts);
 		label_column_close(snapshot, column);
@@ -75,7 +76,7 @@ void view_column_leave(struct snapshot *snapshot, struct domain_counts *counts)
 	struct label_column *column = counts->column;
 
 	domain_counts_done(counts);
-	column_give(snapshot->inner->views, column);
+	column_release(snapshot->inner->views, column);
 	label_column_close(snapshot, column);
 }
 
@@ -93,7 +94,7 @@ enum pl_code views_domains_grow(struct snapshot *snapshot, struct label_column *
 
 		code = domain_counts_reserve(&tally->counts, room, snapshot->capacity,
 		                             err);
-		tally_show(tally);
+		tally_publish(tally);
 		if (code != PL_OK)
 			return code;
 	}
@@ -103,7 +104,7 @@ enum pl_code views_domains_grow(struct snapshot *snapshot, struct label_column *
 
 		code = domain_counts_reserve(&carrier->counts, room, snapshot->capacity,
 		                             err);
-		carrier_show(carrier);
+		carrier_publish(carrier);
 		if (code != PL_OK)
 			return code;
 	}
@@ -176,7 +177,7 @@ static void move_found(const struct spec_view_inner *view, uint32_t flags,
 				continue;
 			domain_counts_move(&tally->counts, move->slot, move->from,
 			                   move->to, 1);
-			tally_show(tally);
+			tally_publish(tally);
 		}
 	}
 }
@@ -190,7 +191,7 @@ static void move_carried(const struct spec_view_inner *view,
 		if (carrier->counts.column != move->column)
 			continue;
 		domain_counts_move(&carrier->counts, move->slot, move->from, move->to, 1);
-		carrier_show(carrier);
+		carrier_publish(carrier);
 	}
 }
 

@@ -200,11 +200,11 @@ PL_NODISCARD enum pl_code matcher_rematch(struct snapshot *snapshot,
                                           struct pl_err *err);
 PL_NODISCARD enum pl_code matcher_grow(struct matcher_inner *matcher, uint32_t from,
                                        uint32_t capacity, struct pl_err *err);
-void matcher_show(struct matcher_inner *matcher);
+void matcher_publish(struct matcher_inner *matcher);
 void matcher_free(struct snapshot *snapshot, struct matcher_inner *matcher);
 void tallies_add(struct matcher_inner *matcher, uint32_t slot, uint32_t pods);
 void tallies_sub(struct matcher_inner *matcher, uint32_t slot, uint32_t pods);
-void tally_show(struct tally_inner *tally);
+void tally_publish(struct tally_inner *tally);
 void tally_free(struct snapshot *snapshot, struct tally_inner *tally);
 
 /* -- carriers: carrier.c ---------------------------------------- */
@@ -214,7 +214,7 @@ PL_NODISCARD enum pl_code carrier_ref(struct snapshot *snapshot,
                                       enum carrier_kind kind, struct carrier **out,
                                       struct pl_err *err);
 void carrier_unref(struct snapshot *snapshot, struct carrier *carrier);
-void carrier_show(struct carrier_inner *carrier);
+void carrier_publish(struct carrier_inner *carrier);
 void carrier_add(struct carrier *carrier, uint32_t slot);
 void carrier_sub(struct carrier *carrier, uint32_t slot);
 /* Finds the carriers that concern a view which is about to be asked. */

@@ -52,7 +52,7 @@ static enum pl_code check_label(struct label_cursor *c, size_t at, uint32_t faul
 {
 	for (unsigned i = 0; i < TEXT_FAULT_COUNT; i++)
 		if ((faults & 1U << i) != 0)
-			return refuse_at(c, at, text_fault_says((enum text_fault)i));
+			return refuse_at(c, at, text_fault_sentence((enum text_fault)i));
 	return PL_OK;
 }
 

@@ -122,8 +122,8 @@ struct config_gen *config_gen_new(struct sched *sched)
 	                                             .extra_size =
 	                                                     sizeof(struct class_more),
 	                                             .local = true,
-	                                             .opened = class_opened,
-	                                             .closing = class_closing};
+	                                             .on_opened = class_opened,
+	                                             .on_closing = class_closing};
 
 	if (config_gen == NULL)
 		return NULL;
