@@ -56,8 +56,8 @@ static enum pl_code next_node(void *ctx, struct nodes_item *out, bool *more,
 	return PL_OK;
 }
 
-static void told_node(void *ctx, const struct nodes_item *item,
-                      enum nodes_outcome outcome, const struct pl_err *err)
+static void on_node_outcome(void *ctx, const struct nodes_item *item,
+                            enum nodes_outcome outcome, const struct pl_err *err)
 {
 	struct filler *f = ctx;
 
@@ -71,7 +71,7 @@ static void fill_nodes(struct filler *f)
 	struct nodes_opts opts = {.verb = NODES_APPLY,
 	                          .partitions = f->opts->load.partitions,
 	                          .next = next_node,
-	                          .told = told_node,
+	                          .report = on_node_outcome,
 	                          .done = filler_on_done,
 	                          .ctx = f};
 	struct nodes *nodes;

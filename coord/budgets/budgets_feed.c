@@ -37,7 +37,7 @@ void feeds_stop(struct budgets *budgets)
 			feed_stop(budgets->feed[i]);
 }
 
-/* -- what they say ------------------------------------------------------------------ */
+/* -- records ----------------------------------------------------------------------- */
 
 static void feed_fail(struct budgets_feed *feed, const struct pl_err *err)
 {
@@ -174,8 +174,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 	budgets_kick(budgets);
 }
 
-/* -- which pods are listed ------------------------------------------------------------
- */
+/* -- prefixes ---------------------------------------------------------------------- */
 
 static struct pl_span namespace_of(const struct budgets_feed *feed)
 {
@@ -235,8 +234,7 @@ static bool next_piece(void *ctx, bool first, struct pl_span *prefix)
 	return more;
 }
 
-/* -- which feeds there are ------------------------------------------------------------
- */
+/* -- feeds ------------------------------------------------------------------------- */
 
 static enum pl_code feed_open(struct budgets *budgets, enum budgets_feed_kind what,
                               struct pl_err *err)

@@ -87,7 +87,7 @@ static void end(void)
 	kit_close(&kit);
 }
 
-/* -- what stands there -------------------------------------------------------------- */
+/* -- expected records -------------------------------------------------------------- */
 
 static void pod_of(const char *namespace, unsigned number, const char *phase)
 {

@@ -62,7 +62,7 @@ struct msg {
 struct shard {
 	struct claims_core core;
 	struct claims_slot slot[PARTITIONS];
-	int64_t told[PARTITIONS];
+	int64_t reported[PARTITIONS];
 	bool quiescing[PARTITIONS];
 	uint64_t paused_until, watch_until;
 	uint32_t world;
@@ -238,18 +238,18 @@ static void perform(unsigned shard, const struct claims_action *a)
 	case CLAIMS_DO_CLAIM:
 	case CLAIMS_DO_RELEASE:
 	case CLAIMS_DO_READ:
-		T_TRUE(a->type == CLAIMS_DO_READ || s->told[p] == 0);
+		T_TRUE(a->type == CLAIMS_DO_READ || s->reported[p] == 0);
 		send(shard, a);
 		break;
 	case CLAIMS_REPORT_OWNED:
-		T_EQ(s->told[p], 0);
+		T_EQ(s->reported[p], 0);
 		T_TRUE(sim.rewinds || a->epoch >= sim.newest[p]);
-		s->told[p] = sim.newest[p] = a->epoch;
+		s->reported[p] = sim.newest[p] = a->epoch;
 		s->quiescing[p] = false;
 		sim.owned++;
 		break;
 	case CLAIMS_REPORT_QUIESCE:
-		T_EQ(s->told[p], a->epoch);
+		T_EQ(s->reported[p], a->epoch);
 		T_TRUE(!s->quiescing[p]);
 		s->quiescing[p] = true;
 		msg = post(MSG_EVENT, shard, soon(1500));
@@ -257,8 +257,8 @@ static void perform(unsigned shard, const struct claims_action *a)
 			.type = CLAIMS_EV_QUIET, .partition = p, .epoch = a->epoch};
 		break;
 	case CLAIMS_REPORT_LOST:
-		T_EQ(s->told[p], a->epoch);
-		s->told[p] = 0;
+		T_EQ(s->reported[p], a->epoch);
+		s->reported[p] = 0;
 		break;
 	}
 }
@@ -282,8 +282,8 @@ static void feed(unsigned shard, struct claims_event event)
 			perform(shard, &actions.item[i]);
 	}
 	for (uint32_t p = 0; p < PARTITIONS; p++) {
-		T_EQ(claims_core_epoch(&s->core, p, sim.now), s->told[p]);
-		if (s->told[p] != 0)
+		T_EQ(claims_core_epoch(&s->core, p, sim.now), s->reported[p]);
+		if (s->reported[p] != 0)
 			check_alone(shard, p);
 	}
 }

@@ -37,7 +37,7 @@ static void on_found(void *ctx, const struct config_found *found,
 		SAY("and more\n");
 }
 
-static const char *told(bool history, uint64_t version, uint32_t limit)
+static const char *reports(bool history, uint64_t version, uint32_t limit)
 {
 	struct config_read_opts opts = {
 		.name = CONFIG_COORD, .version = version, .limit = limit};
@@ -78,10 +78,10 @@ static void edit(unsigned settle_ms)
 T_CASE(nothing_there_is_the_default)
 {
 	kit_open(&kit, NULL);
-	T_TRUE(strstr(told(false, 0, 0),
+	T_TRUE(strstr(reports(false, 0, 0),
 	              "current 0\n*0 by '' why '' {\"handover_ms\":2000,") != NULL);
-	T_STR(told(true, 0, 0), "current 0\n");
-	T_STR(told(false, 3, 0),
+	T_STR(reports(true, 0, 0), "current 0\n");
+	T_STR(reports(false, 3, 0),
 	      "not found: configuration 'coord': version 3 is not there\n");
 	kit_close(&kit);
 }
@@ -91,12 +91,14 @@ T_CASE(versions_have_author_and_reason)
 	kit_open(&kit, NULL);
 	for (unsigned i = 1; i <= 3; i++)
 		edit(i);
-	T_STR(told(false, 0, 0), "current 3\n*3 by 'bob' why 'so' {\"settle_ms\":3}\n");
-	T_STR(told(false, 1, 0), "current 3\n 1 by 'bob' why 'so' {\"settle_ms\":1}\n");
-	T_STR(told(true, 0, 0),
+	T_STR(reports(false, 0, 0),
+	      "current 3\n*3 by 'bob' why 'so' {\"settle_ms\":3}\n");
+	T_STR(reports(false, 1, 0),
+	      "current 3\n 1 by 'bob' why 'so' {\"settle_ms\":1}\n");
+	T_STR(reports(true, 0, 0),
 	      "current 3\n*3 by 'bob' why 'so' \n 2 by 'bob' why 'so' \n"
 	      " 1 by 'bob' why 'so' \n");
-	T_STR(told(true, 0, 1), "current 3\n*3 by 'bob' why 'so' \nand more\n");
+	T_STR(reports(true, 0, 1), "current 3\n*3 by 'bob' why 'so' \nand more\n");
 	kit_close(&kit);
 }
 
@@ -109,16 +111,17 @@ T_CASE(errors_are_reported_beside_the_rest)
 		"{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"config\":{\"x\":1}}");
 	(void)kit_put(&kit, "/config/coord/0000000003", "garbage");
 	(void)kit_put(&kit, "/config/coord/current", "{\"v\":2}");
-	T_STR(told(true, 0, 0),
+	T_STR(reports(true, 0, 0),
 	      "current 0, current: v: want 1, got 2\n"
 	      " 3 by '' why '' JSON, line 1, column 1: want a value\n"
 	      " 2 by '' why '' config.x: unknown field\n 1 by 'bob' why 'so' \n");
-	T_STR(told(false, 2, 0), "current 0, current: v: want 1, got 2\n"
-	                         " 2 by '' why '' {\"x\":1}config.x: unknown field\n");
-	T_STR(told(false, 0, 0), "invalid argument: configuration 'coord': current: v: "
-	                         "want 1, got 2\n");
+	T_STR(reports(false, 2, 0), "current 0, current: v: want 1, got 2\n"
+	                            " 2 by '' why '' {\"x\":1}config.x: unknown field\n");
+	T_STR(reports(false, 0, 0),
+	      "invalid argument: configuration 'coord': current: v: "
+	      "want 1, got 2\n");
 	(void)kit_put(&kit, "/config/coord/current", "{\"v\":1,\"version\":9}");
-	T_STR(told(false, 0, 0),
+	T_STR(reports(false, 0, 0),
 	      "not found: configuration 'coord': version 9 is not there\n");
 	kit_close(&kit);
 }
@@ -136,7 +139,7 @@ T_CASE(a_long_history)
 		(void)kit_put(&kit, key, "{}");
 	}
 	edit(7);
-	got = told(true, 0, 40);
+	got = reports(true, 0, 40);
 	T_TRUE(strncmp(got, "current 2346\n*2346 by 'bob' why 'so' \n 2345 by ", 47) ==
 	       0);
 	for (const char *at = got; *at != 0; at++)

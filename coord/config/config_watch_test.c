@@ -83,16 +83,16 @@ static void end(void)
 	kit_close(&kit);
 }
 
-static const char *told(void)
+static const char *reports(void)
 {
 	run(kit.now_ms + 100);
 	text_len = 0;
 	return text;
 }
 
-static void said(const char *want)
+static void check_reports(const char *want)
 {
-	const char *got = told();
+	const char *got = reports();
 
 	T_STR(got, want);
 	text[0] = 0;
@@ -183,26 +183,26 @@ T_CASE(reports_what_there_is_then_every_change)
 	edit(CONFIG_COORD, "{\"settle_ms\":2}");
 	follow();
 	T_EQ(coord()->settle_ms, 300);
-	said("applied:coord=2 synced");
+	check_reports("applied:coord=2 synced");
 	T_EQ(coord()->settle_ms, 2);
 	edit(CONFIG_COORD, "{\"settle_ms\":3}");
 	edit(CONFIG_SHARDS, "{\"drain\":[\"b\",\"a\"]}");
-	said("applied:coord=3 applied:shards=1");
+	check_reports("applied:coord=3 applied:shards=1");
 	T_EQ(coord()->settle_ms, 3);
 	T_TRUE(config_drains(&config_watch_value(watch, CONFIG_SHARDS)->shards,
 	                     PL_SPAN_LIT("a")));
 	edit(CONFIG_WEIGHTS, "{\"factors\":{\"a\":7}}");
-	said("applied:weights=1");
+	check_reports("applied:weights=1");
 	T_EQ(config_factor(&config_watch_value(watch, CONFIG_WEIGHTS)->weights,
 	                   PL_SPAN_LIT("a")),
 	     7);
 	put_long_drain();
-	said("refused:shards=1(version 1: config.drain: 'xxxxxx' stands twice)");
+	check_reports("refused:shards=1(version 1: config.drain: 'xxxxxx' stands twice)");
 	T_TRUE(config_drains(&config_watch_value(watch, CONFIG_SHARDS)->shards,
 	                     PL_SPAN_LIT("a")));
 	put("/config/other/current", "{}");
 	put("/config/coord/nonsense", "{}");
-	said("");
+	check_reports("");
 	end();
 }
 
@@ -210,7 +210,7 @@ T_CASE(nothing_there)
 {
 	begin_with(NULL, 0);
 	follow();
-	said("synced");
+	check_reports("synced");
 	T_EQ(config_watch_version(watch, CONFIG_COORD), 0);
 	T_EQ(coord()->handover_ms, 2000);
 	end();
@@ -221,30 +221,31 @@ T_CASE(an_invalid_version_is_reported_and_not_applied)
 	begin_with(NULL, 0);
 	edit(CONFIG_COORD, "{\"settle_ms\":1}");
 	follow();
-	said("applied:coord=1 synced");
+	check_reports("applied:coord=1 synced");
 	put("/config/coord/current", "7");
-	said("refused:coord=0(current: document: want an object, got a number)");
+	check_reports("refused:coord=0(current: document: want an object, got a number)");
 	T_EQ(coord()->settle_ms, 1);
 	put_current(1);
-	said("applied:coord=1");
+	check_reports("applied:coord=1");
 	put_current(5);
-	said("refused:coord=5(version 5: is not there)");
+	check_reports("refused:coord=5(version 5: is not there)");
 	put_version(5, "{\"handover_ms\":0}");
-	said("refused:coord=5(version 5: config.handover_ms: want 1 to 60000, got 0)");
+	check_reports(
+		"refused:coord=5(version 5: config.handover_ms: want 1 to 60000, got 0)");
 	T_EQ(config_watch_version(watch, CONFIG_COORD), 1);
 	T_EQ(coord()->settle_ms, 1);
 	put_version(5, "{\"handover_ms\":7}");
-	said("applied:coord=5");
+	check_reports("applied:coord=5");
 	T_EQ(coord()->handover_ms, 7);
 	put_version(4, "{}"); /* not wanted */
-	said("");
+	check_reports("");
 	put_current(4); /* written before current named it */
-	said("applied:coord=4");
+	check_reports("applied:coord=4");
 	T_EQ(coord()->handover_ms, 2000);
 	put("/config/coord/0000000004", "?");
-	said("refused:coord=4(version 4: JSON, line 1, column 1: want a value)");
+	check_reports("refused:coord=4(version 4: JSON, line 1, column 1: want a value)");
 	delete ("/config/coord/current");
-	said("applied:coord=0");
+	check_reports("applied:coord=0");
 	end();
 }
 
@@ -256,13 +257,13 @@ T_CASE(a_store_restored_from_a_backup)
 	edit(CONFIG_COORD, "{\"settle_ms\":1}");
 	T_OK(memkv_save(kit.mem, &snapshot, &err), &err);
 	follow();
-	said("applied:coord=1 synced");
+	check_reports("applied:coord=1 synced");
 	edit(CONFIG_COORD, "{\"settle_ms\":2}");
 	edit(CONFIG_SHARDS, "{\"drain\":[\"a\"]}");
-	said("applied:coord=2 applied:shards=1");
+	check_reports("applied:coord=2 applied:shards=1");
 	T_OK(memkv_restore(kit.mem, snapshot, &err), &err);
 	run(kit.now_ms + 30000);
-	said("lost applied:coord=1 applied:shards=0 synced");
+	check_reports("lost applied:coord=1 applied:shards=0 synced");
 	T_EQ(coord()->settle_ms, 1);
 	memkv_snapshot_free(snapshot);
 	end();

@@ -7,7 +7,7 @@
 
 /* The names of events are an interface: docs/placetd.md lists them. */
 
-/* -- partitions ----------------------------------------------------------------- */
+/* -- partitions -------------------------------------------------------------------- */
 
 static void note_change(struct event_log *event_log, uint64_t now_ms)
 {
@@ -52,7 +52,7 @@ static void log_owned(struct event_log *event_log)
 	memset(event_log->lost_for, 0, sizeof event_log->lost_for);
 }
 
-/* -- trouble -------------------------------------------------------------------- */
+/* -- trouble ----------------------------------------------------------------------- */
 
 static uint64_t hash_of(const struct shard_note *note)
 {

@@ -12,7 +12,7 @@
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-/* -- files ------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------- */
 
 static enum pl_code read_all(struct pl_arena *arena, const char *path,
                              struct pl_span *out, struct pl_err *err)
@@ -136,7 +136,7 @@ enum pl_code options_from_file(struct daemon_opts *opts, const char *path,
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "--config %s", path);
 }
 
-/* -- the environment ----------------------------------------------------------- */
+/* -- the environment --------------------------------------------------------------- */
 
 /* Variables with our prefix that are not options: the password, those of the tools in
  * the source tree, and those that Kubernetes sets for a Service named placet. */

@@ -170,7 +170,7 @@ T_CASE_SECONDS(a_store_that_does_not_answer_is_reported_at_once, 60)
 	placet_kill(&shards);
 }
 
-/* -- budgets ------------------------------------------------------------------------- */
+/* -- budgets ----------------------------------------------------------------------- */
 
 static const char budget_of_one[] =
 	"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"

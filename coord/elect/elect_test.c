@@ -110,7 +110,7 @@ static void candidate_open(unsigned i, const struct faulty_rule *rules, size_t c
 		.role = "balancer", .id = pl_span_str(ids[i]), .seed = i + 1};
 	struct kv *kv;
 
-	c[i] = (struct candidate){.leader = "not told"};
+	c[i] = (struct candidate){.leader = "no report"};
 	T_OK(memkv_session(kit.mem, &kv, NULL), NULL);
 	T_OK(faulty_open(kv, i + 1, rules, count, &c[i].kv, NULL), NULL);
 	T_OK(elect_open(c[i].kv, &opts, on_note, &c[i], &c[i].elect, NULL), NULL);

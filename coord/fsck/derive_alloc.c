@@ -75,14 +75,14 @@ static enum pl_code add_holds(struct derive *derive, struct pl_err *err)
 	return code;
 }
 
-/* -- the rest ---------------------------------------------------------------------- */
+/* -- resources of no listed pod ---------------------------------------------------- */
 
 static enum pl_code begin_rest(struct derive *derive, struct pl_err *err)
 {
 	const struct alloc_amounts *used = &derive->old.used;
 
 	derive->rest = *used;
-	derive->unspoken = 0;
+	derive->rest_pods = 0;
 	derive->rest_scalar = pl_arena_zalloc(derive->arena, ALLOC_SCALARS_MAX,
 	                                      sizeof *derive->rest_scalar);
 	derive->port_known = pl_arena_zalloc(derive->arena, derive->old.ports + 1u, 1);
@@ -136,9 +136,9 @@ static enum pl_code add_rest(struct derive *derive, struct pl_err *err)
 {
 	enum pl_code code = PL_OK;
 
-	if (derive->unspoken == 0)
+	if (derive->rest_pods == 0)
 		return PL_OK;
-	derive->rest.pods = derive->unspoken;
+	derive->rest.pods = derive->rest_pods;
 	code = add_amounts(derive, &derive->rest, err);
 	for (uint32_t i = 0; i < derive->old.ports && code == PL_OK; i++)
 		if (!derive->port_known[i])
@@ -328,7 +328,7 @@ enum pl_code derive_add(struct derive *derive, const struct alloc_pod *pod,
 	else if (here && !old)
 		code = refuse_unreadable(pod, err);
 	else if (here)
-		derive->unspoken++;
+		derive->rest_pods++;
 	pod_drop(derive->model, &parsed);
 	return code == PL_OK && here ? add_name(derive, &name, err) : code;
 }

@@ -30,8 +30,8 @@ struct derive {
 	struct alloc_amounts rest; /* the old alloc's use, less what readable pods
 	                            * request */
 	struct alloc_scalar *rest_scalar;
-	bool *port_known;  /* ports of the old alloc that belong to a readable pod */
-	uint32_t unspoken; /* pods that share the rest */
+	bool *port_known;   /* ports of the old alloc that belong to a readable pod */
+	uint32_t rest_pods; /* pods that share the rest */
 };
 
 /* old: the present value, or empty. A value that does not parse is no failure.

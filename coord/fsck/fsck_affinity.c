@@ -34,7 +34,7 @@ static bool is_settled(const struct fsck_core *core, uint32_t number)
 	return inputs_rev(core, number) < core->rules.bound[number].lo;
 }
 
-/* -- domains ------------------------------------------------------------------------ */
+/* -- domains ----------------------------------------------------------------------- */
 
 static void keep_last(const struct fsck_core *core, struct fsck_domain *domain,
                       uint32_t number)
@@ -99,7 +99,7 @@ static bool make_domains(struct fsck_core *core, uint32_t key)
 	return true;
 }
 
-/* -- apart -------------------------------------------------------------------------- */
+/* -- anti-affinity ----------------------------------------------------------------- */
 
 static uint32_t other_than(const uint32_t two[2], uint32_t number)
 {
@@ -167,7 +167,7 @@ static void judge_anti_affinity(struct fsck_core *core, uint32_t number)
 		                        core->rules.by_rule[rule->first + i], number + 1);
 }
 
-/* -- affinity ----------------------------------------------------------------------- */
+/* -- affinity ---------------------------------------------------------------------- */
 
 static void judge_affinity_pod(struct fsck_core *core, const struct pod_term *term,
                                uint32_t number)
@@ -218,7 +218,7 @@ void fsck_judge_rule(struct fsck_core *core, uint32_t number)
 	PL_UNREACHABLE("kind of rule");
 }
 
-/* -- host ports --------------------------------------------------------------------- */
+/* -- host ports -------------------------------------------------------------------- */
 
 static int port_cmp(const void *a, const void *b)
 {

@@ -144,8 +144,7 @@ PL_NODISCARD enum pl_code fsck_core_end(struct fsck_core *core, struct pl_err *e
 
 const struct fsck_counts *fsck_core_counts(const struct fsck_core *core);
 
-/* -- what can be mended, after the end ------------------------------------------------
- */
+/* -- repairable findings, after the end -------------------------------------------- */
 
 enum fsck_repair_what {
 	FSCK_REPAIR_ALLOC,   /* of node scope/name: write what the pods say */

@@ -10,7 +10,7 @@
 
 enum { DOMAINS_LEAST = 64 };
 
-/* -- made in the end --------------------------------------------------------------- */
+/* -- indexes, made in the end ------------------------------------------------------ */
 
 static int number_cmp(uint32_t a, uint32_t b)
 {
@@ -111,7 +111,7 @@ void fsck_finder_done(struct fsck_core *core)
 	free(finder->domain);
 }
 
-/* -- finding ------------------------------------------------------------------------ */
+/* -- search ------------------------------------------------------------------------ */
 
 /* What is searched: the terms of a rule, which have to match all, or one selector. */
 struct fsck_seek {
@@ -249,7 +249,7 @@ uint32_t fsck_found_pods(const struct fsck_core *core)
 	return pods;
 }
 
-/* -- domains ------------------------------------------------------------------------ */
+/* -- domains ----------------------------------------------------------------------- */
 
 bool fsck_domains_clear(struct fsck_core *core, uint32_t most)
 {

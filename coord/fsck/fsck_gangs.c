@@ -96,7 +96,7 @@ static void end_hold(struct fsck_core *core, const struct fsck_hold *hold)
 	                    : "which has no record");
 }
 
-/* -- who says that room is held for him ---------------------------------------------- */
+/* -- pods that claim a reservation ------------------------------------------------- */
 
 static bool holds_for(const struct fsck_core *core, uint32_t node, uint32_t pod)
 {

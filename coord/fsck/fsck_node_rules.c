@@ -4,7 +4,7 @@
 
 #include "coord/fsck/fsck_int.h"
 
-/* -- what is kept ------------------------------------------------------------------ */
+/* -- the tables -------------------------------------------------------------------- */
 
 /* Makes sure that there is a row for each node up to this one. */
 static bool rows_to(struct fsck_core *core, uint32_t number)
@@ -88,7 +88,7 @@ static void keep_values(struct fsck_core *core, uint32_t number, const struct no
 			rules->counted[number] |= UINT64_C(1) << i;
 }
 
-/* -- what pods want ---------------------------------------------------------------- */
+/* -- rules of pods ----------------------------------------------------------------- */
 
 /* As in kube-scheduler a cordon counts as a taint that a pod may tolerate. */
 static bool tolerates_cordon(struct fsck_core *core,

@@ -205,7 +205,7 @@ T_CASE(two_allocs_list_it)
 	}
 }
 
-/* -- and shards go on -------------------------------------------------------------- */
+/* -- changes during the check ------------------------------------------------------ */
 
 static void bind_elsewhere(void)
 {

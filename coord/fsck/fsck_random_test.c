@@ -83,7 +83,7 @@ static void up_all(const struct faulty_rule *rules, size_t count)
 	T_EQ(left(), 0);
 }
 
-/* -- spoiling ---------------------------------------------------------------------- */
+/* -- damage ------------------------------------------------------------------------ */
 
 static const char *const garbage[] = {
 	"",

@@ -35,7 +35,7 @@ static uint32_t number_of(struct fsck_core *core, struct name_table *table,
 	return number;
 }
 
-/* -- looks, wants ------------------------------------------------------------------ */
+/* -- label sets and constraints ---------------------------------------------------- */
 
 static uint32_t labelset_of(struct fsck_core *core, uint32_t namespace,
                             const struct labels *labels)
@@ -84,7 +84,7 @@ static uint32_t constraint_of(struct fsck_core *core, const struct spec *spec)
 	return rules->constraints++;
 }
 
-/* -- topology keys, and which nodes count ------------------------------------------- */
+/* -- topology keys and eligible nodes ---------------------------------------------- */
 
 /* RULES_KEYS_MAX: the key is not known, or there are too many. */
 uint32_t fsck_key_number(const struct fsck_rules *rules, uint32_t key)

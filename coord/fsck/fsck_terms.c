@@ -164,7 +164,7 @@ void fsck_feed_rules_key(struct fsck_core *core, const struct kv_record *record,
 		feed_registry(core, record, id->scope);
 }
 
-/* -- who carries what -------------------------------------------------------------- */
+/* -- pods by labels ---------------------------------------------------------------- */
 
 /* Only terms of anti-affinity have to stay registered while their pods are there. A
  * pod that spreads or wants to be near others looks at them when it is placed, and

@@ -49,16 +49,16 @@ void repair_no_memory(struct repair *repair)
 void repair_finish(struct repair *repair, struct repair_job *job,
                    enum repair_outcome outcome, const char *why)
 {
-	struct repair_result told = {.outcome = outcome,
-	                             .key = keys_span(&job->key),
-	                             .value = outcome == REPAIR_DONE ||
-	                                                      outcome == REPAIR_WOULD
-	                                              ? job->value
-	                                              : (struct pl_span){0},
-	                             .why = why};
+	struct repair_result result = {.outcome = outcome,
+	                               .key = keys_span(&job->key),
+	                               .value = outcome == REPAIR_DONE ||
+	                                                        outcome == REPAIR_WOULD
+	                                                ? job->value
+	                                                : (struct pl_span){0},
+	                               .why = why};
 
 	job->step = STEP_IDLE;
-	repair->opts.told(repair->opts.ctx, &told);
+	repair->opts.report(repair->opts.ctx, &result);
 }
 
 void repair_refuse(struct repair *repair, struct repair_job *job,

@@ -32,7 +32,7 @@ struct repair_opts {
 	int64_t revision; /* revision of the check: no generation is greater */
 	bool dry_run;
 	uint64_t timeout_ms, patience_ms; /* as in bulk_writer.h */
-	void (*told)(void *ctx, const struct repair_result *told);
+	void (*report)(void *ctx, const struct repair_result *result);
 	void (*done)(void *ctx, const struct pl_err *err);
 	void *ctx;
 };

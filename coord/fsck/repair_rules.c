@@ -304,7 +304,7 @@ static bool build_lock(struct repair_job *job)
 	       builder_expect(&job->builder, keys_span(&global), job->third.mod_revision);
 }
 
-/* -- any of them ------------------------------------------------------------------- */
+/* -- by kind ----------------------------------------------------------------------- */
 
 enum pl_code repair_rules_derive(struct repair *repair, struct repair_job *job,
                                  bool *same, struct pl_err *err)

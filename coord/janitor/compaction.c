@@ -130,7 +130,7 @@ static void report_held(struct janitor_compaction *compaction, int64_t pin,
 		action->item++;
 }
 
-/* -- bytes ---------------------------------------------------------------- */
+/* -- bytes ------------------------------------------------------------------------- */
 
 /* Whether the look need not be remembered: the remembered ones must reach back over
  * several times history_bytes, however slowly these come together. */
@@ -209,7 +209,7 @@ static int64_t wanted_target(const struct janitor_core *core,
 	return by_bytes > target ? by_bytes : target;
 }
 
-/* -- how far -------------------------------------------------------------- */
+/* -- the revision to compact to ---------------------------------------------------- */
 
 /* 0: nothing is to be compacted. */
 static int64_t target_of(struct janitor_core *core, const struct janitor_event *event,

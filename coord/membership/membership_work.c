@@ -111,7 +111,7 @@ void membership_work_print(const struct membership_work *work, struct pl_json_ou
 	pl_json_out_end(out);
 }
 
-/* -- and read ------------------------------------------------------------------------ */
+/* -- parsing ----------------------------------------------------------------------- */
 
 static enum pl_code parse_count(struct pl_json object, const char *name, uint64_t *out,
                                 struct pl_err *err)

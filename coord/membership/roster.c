@@ -31,7 +31,7 @@ struct roster {
 	void *ctx;
 };
 
-/* -- entries -------------------------------------------------------------- */
+/* -- entries ----------------------------------------------------------------------- */
 
 static struct pl_span id_in(const struct roster *r, struct pl_span key)
 {
@@ -97,7 +97,7 @@ static const struct roster_entry *entry_of(const struct cache_entry *entry)
 	return entry == NULL ? NULL : &((const struct roster_node *)entry->object)->entry;
 }
 
-/* -- notes ---------------------------------------------------------------- */
+/* -- notes ------------------------------------------------------------------------- */
 
 static void report_change(struct roster *r, const struct cache_note *note)
 {
@@ -151,7 +151,7 @@ static void on_note(void *ctx, const struct cache_note *note)
 	}
 }
 
-/* -- life ----------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------- */
 
 enum pl_code roster_open(struct kv *kv, uint64_t seed, roster_fn *fn, void *ctx,
                          struct roster **out, struct pl_err *err)

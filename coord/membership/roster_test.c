@@ -24,7 +24,7 @@ PL_PRINTF(1, 2) static void say(const char *fmt, ...)
 	va_end(args);
 }
 
-static const char *told(void)
+static const char *reports(void)
 {
 	static char text[sizeof story];
 
@@ -152,7 +152,7 @@ static const char *everyone(void)
 		say_entry(e);
 		say("; ");
 	}
-	return told();
+	return reports();
 }
 
 T_CASE(lists_then_follows)
@@ -162,13 +162,13 @@ T_CASE(lists_then_follows)
 	put("a", "joining");
 	follow();
 	run(10);
-	T_STR(told(), "synced(2); ");
+	T_STR(reports(), "synced(2); ");
 	T_STR(everyone(), "a joining; b active; ");
 	put("aa", "active");
 	put("a", "active");
 	del("b");
 	run(20);
-	T_STR(told(), "aa active; a active; b gone; ");
+	T_STR(reports(), "aa active; a active; b gone; ");
 	T_STR(everyone(), "a active; aa active; ");
 	T_TRUE(roster_get(roster, PL_SPAN_LIT("b")) == NULL);
 	T_EQ(roster_get(roster, PL_SPAN_LIT("a"))->mod_revision, 5);
@@ -184,14 +184,14 @@ T_CASE(malformed_records_are_shown)
 	put("b", "active");
 	follow();
 	run(10);
-	T_STR(told(), "synced(3); ");
+	T_STR(reports(), "synced(3); ");
 	T_STR(everyone(), "Not-A-Name malformed; a malformed; b active; ");
 	T_TRUE(strstr(roster_get(roster, PL_SPAN_LIT("a"))->why.msg, "state: want") !=
 	       NULL);
 	put("a", "active");
 	put("b", "strange");
 	run(20);
-	T_STR(told(), "a active; b malformed; ");
+	T_STR(reports(), "a active; b malformed; ");
 	end();
 }
 
@@ -216,15 +216,15 @@ T_CASE(entries_stay_until_the_next_list_is_complete)
 	faulty_pause(kit.kv, true);
 	follow();
 	run(40);
-	T_STR(told(), "synced(2); ");
+	T_STR(reports(), "synced(2); ");
 	faulty_pause(kit.kv, false);
 	del("a"); /* the watch ends with this note */
 	put("c", "active");
 	run(62);
-	T_STR(told(), "lost(store rewound or replaced); ");
+	T_STR(reports(), "lost(store rewound or replaced); ");
 	T_STR(everyone(), "a active; b active; ");
 	run(2000);
-	T_STR(told(), "synced(1); c active; "); /* which came during the list */
+	T_STR(reports(), "synced(1); c active; "); /* which came during the list */
 	T_STR(everyone(), "b active; c active; ");
 	end();
 }

@@ -87,7 +87,7 @@ static void meta_finish(struct meta_watch *w)
 	fn(ctx, &stopped);
 }
 
-/* -- notes ---------------------------------------------------------------- */
+/* -- notes ------------------------------------------------------------------------- */
 
 static void report_err(struct meta_watch *w, enum meta_what what,
                        const struct pl_err *err)
@@ -119,7 +119,7 @@ static void report_trouble(struct meta_watch *w, enum pl_code code)
 	report_err(w, META_TROUBLE, &err);
 }
 
-/* -- creating ------------------------------------------------------------- */
+/* -- creating ---------------------------------------------------------------------- */
 
 static void feed_event(struct meta_watch *w, struct meta_event event);
 
@@ -207,7 +207,7 @@ static void feed_event(struct meta_watch *w, struct meta_event event)
 	step_core(w, &event);
 }
 
-/* -- what the key holds --------------------------------------------------- */
+/* -- the value of the key ---------------------------------------------------------- */
 
 static void read_value(struct meta_watch *w)
 {
@@ -247,7 +247,7 @@ static void on_absent(struct meta_watch *w)
 	feed_event(w, (struct meta_event){.type = META_EV_ABSENT});
 }
 
-/* -- looking -------------------------------------------------------------- */
+/* -- reads ------------------------------------------------------------------------- */
 
 static void apply_look(struct meta_watch *w, const struct kv_get_result *get)
 {
@@ -292,7 +292,7 @@ static void request_look(struct meta_watch *w)
 		w->look = NULL;
 }
 
-/* -- the watch ------------------------------------------------------------ */
+/* -- the watch --------------------------------------------------------------------- */
 
 static void on_events(struct meta_watch *w, const struct relist_note *note)
 {
@@ -362,7 +362,7 @@ static void on_timer(void *ctx)
 	rearm_timer(w);
 }
 
-/* -- life ----------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------- */
 
 static enum pl_code open_relist(struct meta_watch *w, uint64_t seed, struct pl_err *err)
 {

@@ -36,7 +36,7 @@ PL_PRINTF(2, 3) static void say(struct user *user, const char *fmt, ...)
 	va_end(args);
 }
 
-static const char *told(struct user *user)
+static const char *reports(struct user *user)
 {
 	static char text[STORY_SIZE];
 
@@ -141,14 +141,14 @@ T_CASE(one_creates_it_all_know_it)
 	T_OK(follow(&users[1], 0), &kit.err);
 	T_EQ(users[0].notes, 0);
 	run(100);
-	T_STR(told(&users[0]), "known(16) ");
-	T_STR(told(&users[1]), "known(16) ");
+	T_STR(reports(&users[0]), "known(16) ");
+	T_STR(reports(&users[1]), "known(16) ");
 	T_STR(users[0].meta.incarnation, users[1].meta.incarnation);
 	T_STR(users[0].meta.version, "0.1.0");
 	T_EQ(kit_call(&kit, &get), PL_OK);
 	T_EQ(kit.result.get.records[0].version, 1);
 	run(60000);
-	T_STR(told(&users[0]), "");
+	T_STR(reports(&users[0]), "");
 	end();
 }
 
@@ -159,13 +159,13 @@ T_CASE(partitions_that_do_not_match_are_refused)
 	T_OK(follow(&users[0], 64), &kit.err);
 	T_OK(follow(&users[1], 0), &kit.err);
 	run(100);
-	T_STR(told(&users[0]), "refused(compare failed) ");
+	T_STR(reports(&users[0]), "refused(compare failed) ");
 	T_TRUE(strstr(users[0].why, "the store has 16 partitions, wanted are 64") !=
 	       NULL);
-	T_STR(told(&users[1]), "known(16) ");
+	T_STR(reports(&users[1]), "known(16) ");
 	put(32, 'a');
 	run(200);
-	T_STR(told(&users[1]), "refused(compare failed) ");
+	T_STR(reports(&users[1]), "refused(compare failed) ");
 	T_EQ(users[1].meta.partitions, 16);
 	T_CODE(follow(&users[1], 4097), PL_INVALID, &kit.err);
 	end();
@@ -179,18 +179,18 @@ T_CASE(a_malformed_record_is_refused_until_it_is_repaired)
 	(void)kit_put(&kit, key, "{\"v\":2}");
 	T_OK(follow(&users[0], 0), &kit.err);
 	run(100);
-	T_STR(told(&users[0]), "refused(invalid argument) ");
+	T_STR(reports(&users[0]), "refused(invalid argument) ");
 	T_TRUE(strstr(users[0].why, "/placet/meta: ") == users[0].why);
 	put(8, 'a');
 	run(200);
-	T_STR(told(&users[0]), "known(8) ");
+	T_STR(reports(&users[0]), "known(8) ");
 	memset(big, ' ', sizeof big - 1);
 	(void)kit_put(&kit, key, big);
 	run(300);
-	T_STR(told(&users[0]), "refused(invalid argument) ");
+	T_STR(reports(&users[0]), "refused(invalid argument) ");
 	put(8, 'b');
 	run(400);
-	T_STR(told(&users[0]), "known(8, changed) ");
+	T_STR(reports(&users[0]), "known(8, changed) ");
 	end();
 }
 
@@ -206,13 +206,13 @@ T_CASE(a_removed_or_restored_record_is_another_incarnation)
 	memcpy(first, users[0].meta.incarnation, sizeof first);
 	T_EQ(kit_delete(&kit, kv_key(pl_span_str(key))), 1);
 	run(200);
-	T_STR(told(&users[0]), "known(8) trouble(not found) known(8, changed) ");
+	T_STR(reports(&users[0]), "known(8) trouble(not found) known(8, changed) ");
 	T_TRUE(strcmp(first, users[0].meta.incarnation) != 0);
 	T_EQ(memkv_restore(kit.mem, snapshot, NULL), PL_OK);
 	memkv_snapshot_free(snapshot);
 	run(60000);
-	T_STR(told(&users[0]), "trouble(store rewound or replaced) trouble(not found) "
-	                       "known(8, changed) ");
+	T_STR(reports(&users[0]), "trouble(store rewound or replaced) trouble(not found) "
+	                          "known(8, changed) ");
 	end();
 }
 
@@ -227,12 +227,12 @@ T_CASE(an_incarnation_that_the_watch_does_not_show)
 	put(64, 'a');
 	T_OK(follow(&users[0], 0), &kit.err);
 	run(1100); /* the list does not wait for the watch for ever */
-	T_STR(told(&users[0]), "known(64) ");
+	T_STR(reports(&users[0]), "known(64) ");
 	put(64, 'b');
 	run(9000);
-	T_STR(told(&users[0]), "");
+	T_STR(reports(&users[0]), "");
 	run(11500);
-	T_STR(told(&users[0]), "known(64, changed) ");
+	T_STR(reports(&users[0]), "known(64, changed) ");
 	T_EQ(users[0].meta.incarnation[0], 'b');
 	end();
 }

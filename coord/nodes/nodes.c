@@ -61,10 +61,10 @@ static void finish_entry(struct nodes *nodes, struct node_entry *entry,
 {
 	PL_ASSERT(entry->state != ENTRY_SETTLED);
 	entry->state = ENTRY_SETTLED;
-	nodes->opts.told(nodes->opts.ctx, &entry->item, outcome, err);
+	nodes->opts.report(nodes->opts.ctx, &entry->item, outcome, err);
 }
 
-/* -- which ------------------------------------------------------------------------- */
+/* -- entries ----------------------------------------------------------------------- */
 
 static void add_entry(struct nodes *nodes, struct node_batch *batch,
                       struct nodes_item item)

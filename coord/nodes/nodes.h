@@ -39,8 +39,8 @@ struct nodes_opts {
 	enum pl_code (*next)(void *ctx, struct nodes_item *out, bool *more,
 	                     struct pl_err *err);
 	/* Called once for each node, in any order. item is borrowed. */
-	void (*told)(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
-	             const struct pl_err *err);
+	void (*report)(void *ctx, const struct nodes_item *item,
+	               enum nodes_outcome outcome, const struct pl_err *err);
 	/* The last call. err: it ended early. With PL_UNKNOWN the nodes without an
 	 * outcome may have been changed; with any other error they were not. */
 	void (*done)(void *ctx, const struct pl_err *err);

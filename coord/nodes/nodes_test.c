@@ -43,8 +43,8 @@ static enum pl_code next(void *ctx, struct nodes_item *out, bool *more,
 	return PL_OK;
 }
 
-static void told(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
-                 const struct pl_err *err)
+static void on_report(void *ctx, const struct nodes_item *item,
+                      enum nodes_outcome outcome, const struct pl_err *err)
 {
 	struct job *me = ctx;
 
@@ -84,7 +84,7 @@ static enum pl_code start(struct job *me, enum nodes_verb verb, unsigned count,
 	                               .timeout_ms = 100,
 	                               .patience_ms = 20000,
 	                               .next = next,
-	                               .told = told,
+	                               .report = on_report,
 	                               .done = done,
 	                               .ctx = me};
 	return nodes_open(kit.kv, &me->opts, &me->nodes, &kit.err);

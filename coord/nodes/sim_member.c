@@ -67,8 +67,7 @@ void sim_member_done(struct sim_member *member)
 	pl_heap_done(&member->due);
 }
 
-/* -- how long, and how it ends ---------------------------------------------------------
- */
+/* -- lifetimes of pods ------------------------------------------------------------- */
 
 static uint64_t draw_number(const struct sim_member *member, const struct sim_pod *pod,
                             uint64_t what)
@@ -100,8 +99,7 @@ static enum state_ended ends_as(const struct sim_member *member,
 	               : STATE_ENDED_SUCCEEDED;
 }
 
-/* -- whose turn it is ------------------------------------------------------------------
- */
+/* -- due pods ---------------------------------------------------------------------- */
 
 static void queue_pod(struct sim_member *member, struct sim_pod *pod, uint64_t now_ms)
 {
@@ -139,8 +137,7 @@ static enum pl_code schedule_pod(struct sim_member *member, struct sim_pod *pod,
 	return pl_heap_add(&member->due, &pod->due);
 }
 
-/* -- what is seen ----------------------------------------------------------------------
- */
+/* -- records seen ------------------------------------------------------------------ */
 
 static struct sim_pod *find_pod(const struct sim_member *member, struct pl_span key)
 {
@@ -196,8 +193,7 @@ enum pl_code sim_member_apply(struct sim_member *member, struct pl_span key,
 	return schedule_pod(member, pod, now_ms);
 }
 
-/* -- what is said ----------------------------------------------------------------------
- */
+/* -- reports ----------------------------------------------------------------------- */
 
 /* NULL: no pod's time has come. */
 static struct sim_pod *pop_due(struct sim_member *member, uint64_t now_ms)
@@ -239,8 +235,7 @@ uint64_t sim_member_deadline_ms(const struct sim_member *member)
 	return top == NULL || of_due(top)->due_ms > turn ? turn : of_due(top)->due_ms;
 }
 
-/* -- rates -----------------------------------------------------------------------------
- */
+/* -- rates ------------------------------------------------------------------------- */
 
 static uint64_t period_ms_of(struct pl_span unit)
 {

@@ -274,7 +274,7 @@ static void read_shapes(struct profile_reader *r, struct pl_json root,
 	}
 }
 
-/* -- are its nodes nodes? ---------------------------------------------------------- */
+/* -- check of the nodes ------------------------------------------------------------ */
 
 struct profile_check {
 	struct profile_reader *r;

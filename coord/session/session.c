@@ -142,7 +142,7 @@ static void on_timer(void *ctx)
 	session_rearm(s);
 }
 
-/* -- the lease ------------------------------------------------------------ */
+/* -- the lease --------------------------------------------------------------------- */
 
 static void on_released(struct session *s, enum pl_code code)
 {
@@ -180,7 +180,7 @@ static void on_lease(void *ctx, const struct lease_note *note)
 	session_rearm(s);
 }
 
-/* -- what the record says ------------------------------------------------- */
+/* -- the record -------------------------------------------------------------------- */
 
 static enum pl_code print_both(const struct session *s, const struct membership *given,
                                struct pl_buf *record, struct pl_buf *urgent,
@@ -238,7 +238,7 @@ void session_publish(struct session *s, const struct membership *self)
 	session_rearm(s);
 }
 
-/* -- life ----------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------- */
 
 static enum pl_code keep_self(struct session *s, const struct membership *self,
                               struct pl_err *err)

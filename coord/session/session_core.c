@@ -60,7 +60,7 @@ void session_trouble(const struct session_core *core, enum session_why why,
 	action->code = code;
 }
 
-/* -- what is asked next --------------------------------------------------- */
+/* -- the next request -------------------------------------------------------------- */
 
 void session_plan(struct session_core *core, enum session_request_kind next,
                   uint64_t at_ms)
@@ -113,7 +113,7 @@ static void send_next(struct session_core *core, uint64_t now_ms,
 	PL_ASSERT(action->request != SESSION_REQUEST_NOTHING && action->lease != 0);
 }
 
-/* -- the lease ------------------------------------------------------------ */
+/* -- the lease --------------------------------------------------------------------- */
 
 /* The process stood still between the answer and this note of it. A lease that was
  * held is dropped by its deadline; of a new lease no end would be reported. */
@@ -190,7 +190,7 @@ void session_give_up(struct session_core *core, enum pl_code code,
 	action->lease = core->given_up;
 }
 
-/* -- steps ---------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------------- */
 
 static void on_failed(struct session_core *core, const struct session_event *event,
                       enum session_request_kind asked, struct session_actions *actions)

@@ -8,7 +8,7 @@ enum {
 	CLOCKS_MS = 250, /* how far two clocks may drift apart between two looks */
 };
 
-/* -- our record ----------------------------------------------------------- */
+/* -- our record -------------------------------------------------------------------- */
 
 static void enter_standing(struct session_core *core, bool anew,
                            struct session_actions *actions)
@@ -82,7 +82,7 @@ void session_on_absent(struct session_core *core, uint64_t now_ms,
 	                                             : now_ms);
 }
 
-/* -- somebody else's ------------------------------------------------------ */
+/* -- another holder ---------------------------------------------------------------- */
 
 /* A store without the lease may need a moment to delete its keys. */
 static uint64_t retry_moment(struct session_core *core, const struct session_event *event,

@@ -7,7 +7,7 @@
 #include "store/base/alloc.h"
 #include "store/base/timestamp.h"
 
-/* -- answers -------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------- */
 
 static void describe_other(struct session *s, const struct membership *other,
                            int64_t lease)
@@ -144,7 +144,7 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 	session_rearm(s);
 }
 
-/* -- requests ------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------- */
 
 static enum pl_code send_put(struct session *s, const struct session_action *action,
                              struct session_call *call)

@@ -42,7 +42,7 @@ PL_PRINTF(2, 3) static void say(struct shard *shard, const char *fmt, ...)
 	va_end(args);
 }
 
-static const char *told(struct shard *shard)
+static const char *reports(struct shard *shard)
 {
 	static char text[STORY_SIZE];
 
@@ -191,18 +191,18 @@ T_CASE(lives_and_closes)
 	start_plain(&shards[0], 1, 'a');
 	T_EQ(shards[0].ups, 0);
 	run(10);
-	T_STR(told(&shards[0]), "up ");
+	T_STR(reports(&shards[0]), "up ");
 	T_TRUE(record(&m));
 	T_EQ(m.state, MEMBERSHIP_JOINING);
 	T_EQ(kit.result.get.records[0].lease, shards[0].lease);
 	T_EQ(kit.result.get.records[0].create_revision, shards[0].revision);
 	run(60000);
-	T_STR(told(&shards[0]), "");
+	T_STR(reports(&shards[0]), "");
 	T_REACHED(shards[0].ups > 25);
 	session_close(shards[0].session);
 	T_EQ(session_lease(shards[0].session), 0);
 	run(kit.now_ms);
-	T_STR(told(&shards[0]), "closed ");
+	T_STR(reports(&shards[0]), "closed ");
 	T_TRUE(!record(&m));
 	end();
 }
@@ -298,10 +298,10 @@ T_CASE(same_id_is_refused_while_the_first_lives)
 	run(100);
 	start_plain(&shards[1], 2, 'b');
 	run(15000);
-	T_STR(told(&shards[1]), "trouble(already exists) refused(already exists) ");
+	T_STR(reports(&shards[1]), "trouble(already exists) refused(already exists) ");
 	T_TRUE(strstr(shards[1].why,
 	              "host h1, pid 1, started 2026-11-21T05:00:00.000Z") != NULL);
-	T_STR(told(&shards[0]), "up ");
+	T_STR(reports(&shards[0]), "up ");
 	end();
 }
 
@@ -313,11 +313,11 @@ T_CASE(a_dead_process_does_not_keep_its_id)
 	session_abandon(shards[0].session);
 	T_EQ(session_lease(shards[0].session), 0);
 	run(110);
-	T_STR(told(&shards[0]), "up closed(canceled) ");
+	T_STR(reports(&shards[0]), "up closed(canceled) ");
 	dead_pid = 1;
 	start_plain(&shards[1], 2, 'b');
 	run(120);
-	T_STR(told(&shards[1]), "up ");
+	T_STR(reports(&shards[1]), "up ");
 	end();
 }
 
@@ -331,9 +331,9 @@ T_CASE(a_lost_owner_keeps_its_id_for_its_ttl)
 	run(110);
 	start_plain(&shards[1], 2, 'b');
 	run(5900);
-	T_STR(told(&shards[1]), "trouble(already exists) ");
+	T_STR(reports(&shards[1]), "trouble(already exists) ");
 	run(8000);
-	T_STR(told(&shards[1]), "up ");
+	T_STR(reports(&shards[1]), "up ");
 	end();
 }
 
@@ -351,7 +351,7 @@ T_CASE(own_older_lease)
 	T_OK(start(&shards[0], 1, 'a'), &kit.err);
 	run(30000);
 	T_TRUE(shards[0].up);
-	T_TRUE(strstr(told(&shards[0]), "down(deadline exceeded) ") != NULL);
+	T_TRUE(strstr(reports(&shards[0]), "down(deadline exceeded) ") != NULL);
 	end();
 }
 
@@ -364,17 +364,17 @@ T_CASE(removed_by_hand)
 	run(100);
 	T_EQ(kit_delete(&kit, kv_key(PL_SPAN_LIT("/shards/east-0"))), 1);
 	run(3200);
-	T_STR(told(&shards[0]), "up trouble(not found) up ");
+	T_STR(reports(&shards[0]), "up trouble(not found) up ");
 	T_TRUE(record(&m));
 	T_EQ(kit_delete(&kit, kv_key(PL_SPAN_LIT("/shards/east-0"))), 1);
 	session_look(shards[0].session);
 	run(3210);
-	T_STR(told(&shards[0]), "trouble(not found) up ");
+	T_STR(reports(&shards[0]), "trouble(not found) up ");
 	/* Put by hand: the key is not under the lease any more, and its text is lost. */
 	(void)kit_put(&kit, "/shards/east-0", "nonsense");
 	session_look(shards[0].session);
 	run(3220);
-	T_STR(told(&shards[0]), "");
+	T_STR(reports(&shards[0]), "");
 	T_TRUE(record(&m));
 	T_EQ(kit.result.get.records[0].lease, shards[0].lease);
 	end();
@@ -396,15 +396,15 @@ T_CASE(a_record_that_another_shard_replaced)
 	T_EQ(kit_delete(&kit, kv_key(PL_SPAN_LIT("/shards/east-0"))), 1);
 	start_plain(&shards[1], 2, 'b');
 	run(200);
-	T_STR(told(&shards[1]), "up ");
+	T_STR(reports(&shards[1]), "up ");
 	T_EQ(keys_of("/partitions/00007/owner"), 1);
 	session_look(shards[0].session);
 	run(250);
-	T_STR(told(&shards[0]), "up down(already exists) trouble(already exists) ");
+	T_STR(reports(&shards[0]), "up down(already exists) trouble(already exists) ");
 	T_EQ(keys_of("/partitions/00007/owner"), 0);
 	run(20000);
-	T_STR(told(&shards[0]), "refused(already exists) ");
-	T_STR(told(&shards[1]), "");
+	T_STR(reports(&shards[0]), "refused(already exists) ");
+	T_STR(reports(&shards[1]), "");
 	end();
 }
 
@@ -414,11 +414,11 @@ T_CASE(a_malformed_record_without_a_lease)
 	(void)kit_put(&kit, "/shards/east-0", "nonsense");
 	start_plain(&shards[0], 1, 'a');
 	run(20000);
-	T_STR(told(&shards[0]), "trouble(already exists) ");
+	T_STR(reports(&shards[0]), "trouble(already exists) ");
 	T_TRUE(strstr(shards[0].why, "delete that key if that shard is gone") != NULL);
 	T_EQ(kit_delete(&kit, kv_key(PL_SPAN_LIT("/shards/east-0"))), 1);
 	run(25000);
-	T_STR(told(&shards[0]), "up ");
+	T_STR(reports(&shards[0]), "up ");
 	end();
 }
 
@@ -434,7 +434,7 @@ T_CASE(rewound)
 	T_EQ(memkv_restore(kit.mem, snapshot, NULL), PL_OK);
 	memkv_snapshot_free(snapshot);
 	run(10000);
-	T_TRUE(strstr(told(&shards[0]), "down(lease not found) up ") != NULL);
+	T_TRUE(strstr(reports(&shards[0]), "down(lease not found) up ") != NULL);
 	end();
 }
 

@@ -133,7 +133,7 @@ T_CASE(a_lease_that_can_not_be_renewed_is_given_up_before_the_store_does)
 	one_faulty(&mute);
 	faulty_pause(nodes[0].kv, false);
 	until(&nodes[0], SHARD_DOWN, TTL_S * UINT64_C(1000));
-	T_TRUE(nodes[0].told[SHARD_DOUBT] > 0);
+	T_TRUE(nodes[0].reports[SHARD_DOUBT] > 0);
 	T_TRUE(value_at("/shards/a") != NULL); /* the store still has it */
 	run_ms(SETTLED_MS);
 	faulty_pause(nodes[0].kv, true);
@@ -196,7 +196,7 @@ static bool live_with_failure(uint64_t nth)
 		T_CODE(code, PL_NOMEM, NULL);
 		fired = true;
 		pl_fault_reset();
-		nodes[0].told[SHARD_CLOSED] = 1;
+		nodes[0].reports[SHARD_CLOSED] = 1;
 		kit_run(&kit, kit.now_ms + STEP_MS);
 	}
 	down();

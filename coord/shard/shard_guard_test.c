@@ -2,7 +2,7 @@
 #include "store/keys/partition.h"
 #include "tests/support/coord/shard/shard_fixture.h"
 
-/* -- the guard ------------------------------------------------------------------ */
+/* -- the guard --------------------------------------------------------------------- */
 
 struct ending {
 	bool done;
@@ -226,14 +226,13 @@ T_CASE(a_write_under_an_epoch_that_is_lost_does_not_happen)
 	T_EQ(nodes[0].epoch[p], 0);
 	T_TRUE(value_at(key_in(p, "state")) == NULL);
 	T_EQ(shard_fenced(nodes[0].shard), 1);
-	T_EQ(nodes[0].told[SHARD_FENCED], 1);
+	T_EQ(nodes[0].reports[SHARD_FENCED], 1);
 	settle();
 	T_TRUE(strstr(value_at("/shards/a"), "\"fenced\":1") != NULL);
 	down();
 }
 
-/* -- a store that went back in time ---------------------------------------------------
- */
+/* -- a rewound store --------------------------------------------------------------- */
 
 T_CASE(a_restored_store_costs_every_epoch_and_is_owned_again)
 {
@@ -251,7 +250,7 @@ T_CASE(a_restored_store_costs_every_epoch_and_is_owned_again)
 	memset(last_epoch, 0, sizeof last_epoch);
 	settle();
 	for (unsigned i = 0; i < node_count; i++)
-		T_EQ(nodes[i].told[SHARD_REWOUND], 1);
+		T_EQ(nodes[i].reports[SHARD_REWOUND], 1);
 	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_ACTIVE); /* it was not drained in
 	                                                       * this store */
 	T_TRUE(shard_owned(nodes[1].shard) > 0);
@@ -269,13 +268,13 @@ T_CASE(another_incarnation_costs_every_epoch_and_all_is_read_again)
 	for (unsigned i = 0; i < node_count; i++)
 		nodes[i].epochs_may_return = true;
 	had = shard_owned(nodes[0].shard);
-	lost = nodes[0].told[SHARD_LOST];
+	lost = nodes[0].reports[SHARD_LOST];
 	leader = leader_of("janitor");
 	another_life("24");
 	for (unsigned i = 0; i < node_count; i++)
-		T_EQ(nodes[i].told[SHARD_REWOUND], 1);
-	T_EQ(nodes[0].told[SHARD_LOST], lost + had);
-	T_TRUE(leader->told[SHARD_FOLLOW] > 0);
+		T_EQ(nodes[i].reports[SHARD_REWOUND], 1);
+	T_EQ(nodes[0].reports[SHARD_LOST], lost + had);
+	T_TRUE(leader->reports[SHARD_FOLLOW] > 0);
 	settle();
 	T_TRUE(leader_of("janitor") != NULL && leader_of("balancer") != NULL);
 	down();
@@ -287,7 +286,7 @@ T_CASE(another_store_with_other_partitions_ends_all_work)
 	another_life("25");
 	run_ms(STEP_MS);
 	for (unsigned i = 0; i < node_count; i++) {
-		T_EQ(nodes[i].told[SHARD_REFUSED], 1);
+		T_EQ(nodes[i].reports[SHARD_REFUSED], 1);
 		T_EQ(nodes[i].refused.code, PL_CONFLICT);
 		for (uint32_t p = 0; p < PARTITIONS; p++)
 			T_EQ(nodes[i].epoch[p], 0);

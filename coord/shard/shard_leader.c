@@ -70,7 +70,7 @@ static void on_refused(struct shard *shard, const struct config_note *note)
 }
 
 /* After a new list over a store that has less than before, configurations without a
- * key are back at their default, which no note has said. */
+ * key are back at their default, and no note has reported that. */
 static void on_synced(struct shard *shard)
 {
 	shard->config_synced = true;

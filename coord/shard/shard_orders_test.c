@@ -1,7 +1,7 @@
 /* What operators do to shards, and what a shard's record says. */
 #include "tests/support/coord/shard/shard_fixture.h"
 
-/* -- what operators do ------------------------------------------------------------ */
+/* -- actions of operators ---------------------------------------------------------- */
 
 T_CASE(drained_by_configuration_and_back)
 {
@@ -29,7 +29,7 @@ T_CASE(a_drained_leader_steps_down)
 	(void)snprintf(json, sizeof json, "{\"drain\":[\"%s\"]}", leader->id);
 	configure(CONFIG_SHARDS, json);
 	run_ms(3000);
-	T_TRUE(leader->told[SHARD_FOLLOW] > 0);
+	T_TRUE(leader->reports[SHARD_FOLLOW] > 0);
 	T_TRUE(leader_of("janitor") != leader);
 	T_TRUE(leader_of("balancer") != leader);
 	down();
@@ -52,8 +52,8 @@ T_CASE(the_only_shard_keeps_its_partitions_when_drained)
 	settle();
 	configure(CONFIG_SHARDS, "{\"drain\":[\"a\"]}");
 	run_ms(SETTLED_MS);
-	T_EQ(nodes[0].told[SHARD_DRAINING], 1);
-	T_EQ(nodes[0].told[SHARD_DRAINED], 0);
+	T_EQ(nodes[0].reports[SHARD_DRAINING], 1);
+	T_EQ(nodes[0].reports[SHARD_DRAINED], 0);
 	T_EQ(owned_by_all(), PARTITIONS);
 	node_open(&nodes[1], "b", 101);
 	until(&nodes[0], SHARD_DRAINED, 30000);
@@ -70,7 +70,7 @@ T_CASE(a_shard_whose_record_is_deleted_loses_all_and_comes_back)
 	for (uint32_t p = 0; p < PARTITIONS; p++)
 		T_EQ(nodes[0].epoch[p], 0);
 	settle();
-	T_EQ(nodes[0].told[SHARD_UP], 2);
+	T_EQ(nodes[0].reports[SHARD_UP], 2);
 	T_TRUE(shard_owned(nodes[0].shard) > 0);
 	down();
 }
@@ -111,10 +111,10 @@ T_CASE(a_damaged_record_is_reported_and_takes_no_part)
 	open_three();
 	(void)kit_put(&kit, "/shards/zz", "{\"v\":1}");
 	run_ms(1000);
-	T_EQ(nodes[0].told[SHARD_MALFORMED], 1);
-	T_EQ(nodes[2].told[SHARD_MALFORMED], 1);
+	T_EQ(nodes[0].reports[SHARD_MALFORMED], 1);
+	T_EQ(nodes[2].reports[SHARD_MALFORMED], 1);
 	settle();
-	T_EQ(nodes[0].told[SHARD_MALFORMED], 1);
+	T_EQ(nodes[0].reports[SHARD_MALFORMED], 1);
 	down();
 }
 
@@ -127,7 +127,7 @@ T_CASE(a_key_that_is_too_long_to_be_a_shards_is_reported)
 	open_three();
 	(void)kit_put(&kit, key, "{}");
 	run_ms(1000);
-	T_EQ(nodes[0].told[SHARD_MALFORMED], 1);
+	T_EQ(nodes[0].reports[SHARD_MALFORMED], 1);
 	settle();
 	T_EQ(shard_owned(nodes[0].shard) + shard_owned(nodes[1].shard) +
 	             shard_owned(nodes[2].shard),
@@ -191,7 +191,7 @@ T_CASE(a_removed_record_is_put_back_and_nothing_is_lost)
 	T_EQ(kit_delete(&kit, kv_key(kit_key("/shards/a"))), 1);
 	run_ms(1000);
 	T_TRUE(value_at("/shards/a") != NULL);
-	T_EQ(nodes[0].told[SHARD_DOWN] + nodes[0].told[SHARD_LOST], 0);
+	T_EQ(nodes[0].reports[SHARD_DOWN] + nodes[0].reports[SHARD_LOST], 0);
 	settle();
 	down();
 }

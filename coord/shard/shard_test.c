@@ -1,7 +1,7 @@
 /* Shards that join, leave, die, and are refused. */
 #include "tests/support/coord/shard/shard_fixture.h"
 
-/* -- coming and going --------------------------------------------------------- */
+/* -- shards come and go ------------------------------------------------------------ */
 
 T_CASE(one_shard_takes_all)
 {
@@ -15,7 +15,7 @@ T_CASE(one_shard_takes_all)
 	T_TRUE(strstr(value_at("/shards/a"), "\"state\":\"active\"") != NULL);
 	T_TRUE(strstr(value_at("/shards/a"), "\"partitions\":[0,1,2,3,") != NULL);
 	T_TRUE(strstr(value_at("/partitions/0023/owner"), "\"a\"") != NULL);
-	T_EQ(nodes[0].told[SHARD_LEAD], 3);
+	T_EQ(nodes[0].reports[SHARD_LEAD], 3);
 	down();
 }
 
@@ -30,8 +30,8 @@ T_CASE(three_shards_share)
 		T_NEAR(shard_owned(nodes[i].shard), PARTITIONS / 3.0, 1.01);
 	run_ms(SETTLED_MS);
 	T_EQ(moves, before); /* and no partition moves any more */
-	T_EQ(nodes[0].told[SHARD_LEAD] + nodes[1].told[SHARD_LEAD] +
-	             nodes[2].told[SHARD_LEAD],
+	T_EQ(nodes[0].reports[SHARD_LEAD] + nodes[1].reports[SHARD_LEAD] +
+	             nodes[2].reports[SHARD_LEAD],
 	     3);
 	down();
 }
@@ -97,8 +97,8 @@ T_CASE(a_leaving_shard_hands_everything_over)
 	shard_leave(nodes[1].shard);
 	until(&nodes[1], SHARD_CLOSED, 10000);
 	T_TRUE(kit.now_ms - since < 2000); /* nothing was in flight */
-	T_EQ(nodes[1].told[SHARD_DRAINING], 1);
-	T_EQ(nodes[1].told[SHARD_DRAINED], 1);
+	T_EQ(nodes[1].reports[SHARD_DRAINING], 1);
+	T_EQ(nodes[1].reports[SHARD_DRAINED], 1);
 	for (uint32_t p = 0; p < PARTITIONS; p++)
 		T_EQ(nodes[1].epoch[p], 0);
 	T_TRUE(value_at("/shards/b") == NULL);
@@ -116,7 +116,7 @@ T_CASE(work_in_flight_is_waited_for_and_no_longer_than_promised)
 	since = kit.now_ms;
 	shard_leave(nodes[1].shard);
 	run_ms(1000);
-	T_TRUE(nodes[1].shard != NULL && nodes[1].told[SHARD_QUIESCE] > 0);
+	T_TRUE(nodes[1].shard != NULL && nodes[1].reports[SHARD_QUIESCE] > 0);
 	for (uint32_t p = 0; p < PARTITIONS; p++)
 		T_TRUE(!shard_may_begin(nodes[1].shard, p));
 	until(&nodes[1], SHARD_CLOSED, 60000);
@@ -156,7 +156,7 @@ T_CASE(partitions_of_a_dead_shard_are_taken_once_its_lease_is_gone)
 		T_EQ(shard_epoch(nodes[2].shard, p), 0); /* from here on */
 	since = kit.now_ms;
 	run_ms(1000);
-	T_EQ(nodes[2].told[SHARD_CLOSED], 1);
+	T_EQ(nodes[2].reports[SHARD_CLOSED], 1);
 	T_EQ(owned_by_all(), PARTITIONS - owned);
 	while (owned_by_all() < PARTITIONS && kit.now_ms - since < 60000)
 		run_ms(STEP_MS);
@@ -183,7 +183,7 @@ T_CASE(leaving_and_abandoning_end_from_any_moment)
 	}
 }
 
-/* -- who is refused ------------------------------------------------------------- */
+/* -- shards that are refused ------------------------------------------------------- */
 
 T_CASE(an_id_in_use_is_refused)
 {
@@ -191,7 +191,7 @@ T_CASE(an_id_in_use_is_refused)
 	node_open(&nodes[3], "a", 104);
 	until(&nodes[3], SHARD_REFUSED, 60000);
 	T_EQ(nodes[3].refused.code, PL_EXISTS);
-	T_EQ(nodes[3].told[SHARD_OWN], 0);
+	T_EQ(nodes[3].reports[SHARD_OWN], 0);
 	shard_leave(nodes[3].shard);
 	until(&nodes[3], SHARD_CLOSED, 10000);
 	T_EQ(owned_by_all(), PARTITIONS);

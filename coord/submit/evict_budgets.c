@@ -16,7 +16,7 @@ void evict_budgets_init(struct evict_budgets *budgets, struct model *model)
 void evict_budgets_forget(struct evict_budgets *budgets)
 {
 	for (uint32_t i = 0; i < budgets->count; i++)
-		budget_drop(budgets->model, &budgets->ward[i].object);
+		budget_drop(budgets->model, &budgets->budget[i].object);
 	budgets->count = 0;
 	budgets->lock_rev = 0;
 	pl_arena_reset(&budgets->arena);
@@ -25,7 +25,7 @@ void evict_budgets_forget(struct evict_budgets *budgets)
 void evict_budgets_done(struct evict_budgets *budgets)
 {
 	evict_budgets_forget(budgets);
-	free(budgets->ward);
+	free(budgets->budget);
 	pl_arena_done(&budgets->arena);
 }
 
@@ -35,7 +35,7 @@ void evict_budgets_clear(struct evict_budgets *budgets)
 	budgets->namespaces = 0;
 }
 
-/* -- reading ------------------------------------------------------------------------ */
+/* -- reading ----------------------------------------------------------------------- */
 
 static uint32_t find_namespace(const struct evict_budgets *budgets,
                                struct pl_span namespace)
@@ -113,10 +113,10 @@ static bool grow_budgets(struct evict_budgets *budgets)
 
 	if (budgets->count < budgets->cap)
 		return true;
-	grown = pl_realloc(budgets->ward, cap * sizeof *grown);
+	grown = pl_realloc(budgets->budget, cap * sizeof *grown);
 	if (grown == NULL)
 		return false;
-	budgets->ward = grown;
+	budgets->budget = grown;
 	budgets->cap = cap;
 	return true;
 }
@@ -167,8 +167,8 @@ enum pl_code evict_budgets_read(struct evict_budgets *budgets,
 		}
 		if (!grow_budgets(budgets))
 			return pl_err_set(err, PL_NOMEM, "read the budgets");
-		if (read_one(budgets, &found->records[i], &budgets->ward[budgets->count],
-		             &why) == PL_OK)
+		if (read_one(budgets, &found->records[i],
+		             &budgets->budget[budgets->count], &why) == PL_OK)
 			budgets->count++;
 		else if (why.code == PL_NOMEM)
 			return pl_err_set(err, PL_NOMEM, "read the budgets");
@@ -176,30 +176,30 @@ enum pl_code evict_budgets_read(struct evict_budgets *budgets,
 	return PL_OK;
 }
 
-/* -- taking ------------------------------------------------------------------------- */
+/* -- disruptions ------------------------------------------------------------------- */
 
 void evict_budgets_release(struct evict_budgets *budgets)
 {
 	for (uint32_t i = 0; i < budgets->count; i++) {
-		budgets->ward[i].taken = budgets->ward[i].found;
-		budgets->ward[i].touched = false;
+		budgets->budget[i].updated = budgets->budget[i].found;
+		budgets->budget[i].touched = false;
 	}
 	budgets->used = false;
 }
 
 static bool budget_covers_pod(const struct evict_budgets *budgets,
-                              const struct evict_budget *ward, struct pl_span namespace,
+                              const struct evict_budget *budget, struct pl_span namespace,
                               const struct labels *labels)
 {
-	return pl_span_eq(ward->namespace, namespace) &&
-	       budget_covers(&budgets->model->strings, &ward->object, labels);
+	return pl_span_eq(budget->namespace, namespace) &&
+	       budget_covers(&budgets->model->strings, &budget->object, labels);
 }
 
 /* Whether the budget can not note another disrupted pod. Each pod that goes is noted
  * until the counter has counted it. */
-static bool is_full(const struct evict_budget *ward)
+static bool is_full(const struct evict_budget *budget)
 {
-	return ward->taken.disrupted_count >= BUDGET_DISRUPTED_MAX;
+	return budget->updated.disrupted_count >= BUDGET_DISRUPTED_MAX;
 }
 
 const struct evict_budget *evict_budgets_against(const struct evict_budgets *budgets,
@@ -207,11 +207,12 @@ const struct evict_budget *evict_budgets_against(const struct evict_budgets *bud
                                                  const struct labels *labels, bool past)
 {
 	for (uint32_t i = 0; i < budgets->count; i++) {
-		const struct evict_budget *ward = &budgets->ward[i];
+		const struct evict_budget *budget = &budgets->budget[i];
 
-		if (budget_covers_pod(budgets, ward, namespace, labels) &&
-		    (is_full(ward) || (!past && !budget_record_allows(&ward->taken, 1))))
-			return ward;
+		if (budget_covers_pod(budgets, budget, namespace, labels) &&
+		    (is_full(budget) ||
+		     (!past && !budget_record_allows(&budget->updated, 1))))
+			return budget;
 	}
 	return NULL;
 }
@@ -226,32 +227,32 @@ enum pl_code evict_budgets_disrupt(struct evict_budgets *budgets,
 
 	budgets->used = true;
 	for (uint32_t i = 0; i < budgets->count && code == PL_OK; i++) {
-		struct evict_budget *ward = &budgets->ward[i];
+		struct evict_budget *budget = &budgets->budget[i];
 
-		if (!budget_covers_pod(budgets, ward, namespace, labels))
+		if (!budget_covers_pod(budgets, budget, namespace, labels))
 			continue;
-		ward->touched = true;
-		code = budget_record_disrupt(&ward->taken, &pod, 1, &budgets->arena,
-		                             &ward->taken, err);
+		budget->touched = true;
+		code = budget_record_disrupt(&budget->updated, &pod, 1, &budgets->arena,
+		                             &budget->updated, err);
 	}
 	return code;
 }
 
 static bool build_budget(struct evict_budgets *budgets, struct txn_builder *builder,
-                         const struct evict_budget *ward)
+                         const struct evict_budget *budget)
 {
 	struct pl_buf buf;
 	struct pl_span value = {0};
 	bool fits = false;
 
 	pl_buf_init(&buf, BUDGET_BYTES_MAX);
-	if (budget_record_print(&ward->taken, &buf, NULL) == PL_OK)
+	if (budget_record_print(&budget->updated, &buf, NULL) == PL_OK)
 		value = pl_arena_dup(&budgets->arena, pl_buf_span(&buf));
 	pl_buf_done(&buf);
 	if (value.at == NULL)
 		builder->code = PL_NOMEM;
 	else
-		fits = builder_put(builder, keys_span(&ward->key), ward->rev, value);
+		fits = builder_put(builder, keys_span(&budget->key), budget->rev, value);
 	return fits;
 }
 
@@ -260,8 +261,8 @@ bool evict_budgets_build(struct evict_budgets *budgets, struct txn_builder *buil
 	struct pl_span lock;
 
 	for (uint32_t i = 0; i < budgets->count; i++)
-		if (budgets->ward[i].touched &&
-		    !build_budget(budgets, builder, &budgets->ward[i]))
+		if (budgets->budget[i].touched &&
+		    !build_budget(budgets, builder, &budgets->budget[i]))
 			return false;
 	if (!budgets->used)
 		return true;

@@ -26,7 +26,7 @@ struct evict_budget {
 	struct pl_span namespace, name;
 	int64_t rev;
 	struct budget object;
-	struct budget_record found, taken;
+	struct budget_record found, updated;
 	bool touched;
 };
 
@@ -36,7 +36,7 @@ struct evict_budgets {
 	struct pl_span namespace[EVICT_BUDGETS_NAMESPACES_MAX];
 	uint32_t namespaces;
 	bool used; /* some pod is to go */
-	struct evict_budget *ward;
+	struct evict_budget *budget;
 	uint32_t count, cap;
 	int64_t lock_rev; /* as read; 0: there is no such key */
 };

@@ -70,11 +70,10 @@ void pod_requests_report(struct pod_requests *requests, struct request_slot *slo
 	entry->stage = STAGE_REPORTED;
 	entry->request.at = entry->at;
 	slot->left--;
-	requests->opts.told(requests->opts.ctx, &entry->request, outcome, why);
+	requests->opts.report(requests->opts.ctx, &entry->request, outcome, why);
 }
 
-/* -- which pods ------------------------------------------------------------------------
- */
+/* -- the next pods ----------------------------------------------------------------- */
 
 static bool look_ahead(struct pod_requests *requests)
 {
@@ -159,8 +158,7 @@ static void refill_slot(struct pod_requests *requests, struct request_slot *slot
 		}
 }
 
-/* -- requests --------------------------------------------------------------------------
- */
+/* -- requests ---------------------------------------------------------------------- */
 
 static bool make_read(const struct request_entry *entry, struct pl_arena *arena,
                       struct kv_req *op)
@@ -341,8 +339,7 @@ static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
 	return made;
 }
 
-/* -- answers ---------------------------------------------------------------------------
- */
+/* -- answers ----------------------------------------------------------------------- */
 
 static void apply_written(struct pod_requests *requests, struct request_slot *slot,
                           struct request_entry *entry, const struct builder_found *found)
@@ -423,8 +420,7 @@ static void on_answer(void *ctx, unsigned number, const struct kv_result *result
 		reread_entries(slot);
 }
 
-/* -- life ------------------------------------------------------------------------------
- */
+/* -- life -------------------------------------------------------------------------- */
 
 static void on_done(void *ctx, const struct pl_err *err)
 {

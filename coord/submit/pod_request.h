@@ -69,9 +69,9 @@ struct pod_request_opts {
 	enum pl_code (*next)(void *ctx, struct pod_request *out, struct pl_err *err);
 	/* Called once for each request, in any order; request->at is where the pod
 	 * stands, or would stand. */
-	void (*told)(void *ctx, const struct pod_request *request,
-	             enum pod_request_outcome outcome, const char *why);
-	/* The last call; the operation is freed. err NULL: told was called for each
+	void (*report)(void *ctx, const struct pod_request *request,
+	               enum pod_request_outcome outcome, const char *why);
+	/* The last call; the operation is freed. err NULL: report was called for each
 	 * request. */
 	void (*done)(void *ctx, const struct pl_err *err);
 	void *ctx;

@@ -15,7 +15,7 @@ static struct job {
 	struct pod_request request;
 	unsigned pods, given;
 	bool past;
-	unsigned told[WHATS];
+	unsigned reported[WHATS];
 	struct pl_err err;
 	bool failed;
 	char name[TEXT], why[PL_ERR_MSG_SIZE];
@@ -41,12 +41,12 @@ static enum pl_code next(void *ctx, struct pod_request *out, struct pl_err *err)
 	return PL_OK;
 }
 
-static void told(void *ctx, const struct pod_request *request,
-                 enum pod_request_outcome what, const char *why)
+static void on_report(void *ctx, const struct pod_request *request,
+                      enum pod_request_outcome what, const char *why)
 {
 	(void)ctx;
 	(void)request;
-	job.told[what]++;
+	job.reported[what]++;
 	if (why != NULL)
 		(void)snprintf(job.why, sizeof job.why, "%s", why);
 }
@@ -124,11 +124,11 @@ static void start(void)
 		.who = "ann@h1",
 		.past_budgets = job.past,
 		.next = next,
-		.told = told,
+		.report = on_report,
 		.done = done};
 
 	job.given = 0;
-	memset(job.told, 0, sizeof job.told);
+	memset(job.reported, 0, sizeof job.reported);
 	T_OK(pod_requests_open(job.kv, &opts, &job.requests, &kit.err), &kit.err);
 }
 
@@ -159,8 +159,8 @@ T_CASE(a_pod_without_a_place_is_deleted_at_once_with_its_pointer)
 	job.pods = 5;
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[POD_REQUEST_GONE], 4);
-	T_EQ(job.told[POD_REQUEST_ABSENT], 1);
+	T_EQ(job.reported[POD_REQUEST_GONE], 4);
+	T_EQ(job.reported[POD_REQUEST_ABSENT], 1);
 	T_STR(all(), "");
 	kit_close(&kit);
 }
@@ -176,7 +176,7 @@ T_CASE(other_keys_below_its_name_are_deleted_with_it)
 	job.pods = 1;
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[POD_REQUEST_GONE], 1);
+	T_EQ(job.reported[POD_REQUEST_GONE], 1);
 	T_STR(all(), "");
 	kit_close(&kit);
 }
@@ -189,7 +189,7 @@ T_CASE(a_pod_with_a_place_is_marked_and_keeps_it)
 	put(0, 2, bound);
 	job.pods = 1;
 	run();
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
 	key_of(0, 2, "state", key);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
 	T_SPAN(kit.result.get.records[0].value,
@@ -199,7 +199,7 @@ T_CASE(a_pod_with_a_place_is_marked_and_keeps_it)
 		       "\"reason\":\"deleted\",\"message\":\"deleted by ann@h1\","
 		       "\"since\":\"2026-11-21T09:00:00.000Z\"}"));
 	run();
-	T_EQ(job.told[POD_REQUEST_ALREADY], 1);
+	T_EQ(job.reported[POD_REQUEST_ALREADY], 1);
 	kit_close(&kit);
 }
 
@@ -219,7 +219,7 @@ T_CASE(a_malformed_pod_is_left_and_reported)
 	job.pods = 4;
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[POD_REQUEST_MALFORMED], 4);
+	T_EQ(job.reported[POD_REQUEST_MALFORMED], 4);
 	kit_close(&kit);
 }
 
@@ -245,7 +245,7 @@ T_CASE(a_pod_that_is_bound_meanwhile_is_marked)
 	(void)kit_put(&kit, key, bound);
 	while (job.requests != NULL)
 		kit_run(&kit, kit.now_ms + 1);
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
 	T_EQ(kit_get_at(&kit, kv_key(pl_span_str(key)), 0), PL_OK);
 	T_EQ(kit.result.get.count, 1);
 	kit_close(&kit);
@@ -270,11 +270,11 @@ T_CASE(each_is_deleted_once_despite_lost_answers)
 	job.pods = 200;
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[POD_REQUEST_GONE], 100);
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 100);
+	T_EQ(job.reported[POD_REQUEST_GONE], 100);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 100);
 	run();
-	T_EQ(job.told[POD_REQUEST_ABSENT], 100);
-	T_EQ(job.told[POD_REQUEST_ALREADY], 100);
+	T_EQ(job.reported[POD_REQUEST_ABSENT], 100);
+	T_EQ(job.reported[POD_REQUEST_ALREADY], 100);
 	kit_close(&kit);
 }
 
@@ -306,23 +306,23 @@ T_CASE(an_evicted_pod_keeps_its_keys)
 	job.request = (struct pod_request){.verb = POD_REQUEST_EVICT,
 	                                   .reason = PL_SPAN_LIT("drained")};
 	run();
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
-	T_EQ(job.told[POD_REQUEST_SKIPPED], 2);
-	T_EQ(job.told[POD_REQUEST_ABSENT], 1);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
+	T_EQ(job.reported[POD_REQUEST_SKIPPED], 2);
+	T_EQ(job.reported[POD_REQUEST_ABSENT], 1);
 	T_TRUE(says("\"phase\":\"Bound\",\"ask\":\"evict\""));
 	T_TRUE(says("\"reason\":\"drained\",\"message\":\"evicted by ann@h1\""));
 	run();
-	T_EQ(job.told[POD_REQUEST_ALREADY], 1);
+	T_EQ(job.reported[POD_REQUEST_ALREADY], 1);
 	/* The member is not waited for: that is a new request. */
 	job.request.ended = STATE_ENDED_GONE;
 	run();
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
 	T_TRUE(says("\"ask\":\"evict\",\"ended\":\"Gone\""));
 	/* A deletion does not make it come back. */
 	job.request = (struct pod_request){.verb = POD_REQUEST_DELETE};
 	job.pods = 1;
 	run();
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
 	T_TRUE(says("\"ask\":\"delete\",\"ended\":\"Gone\""));
 	kit_close(&kit);
 }
@@ -337,14 +337,14 @@ T_CASE(an_end_is_reported_once_and_only_for_its_place)
 	                                   .cluster = PL_SPAN_LIT("east"),
 	                                   .node = PL_SPAN_LIT("n-2")};
 	run();
-	T_EQ(job.told[POD_REQUEST_SKIPPED], 1);
+	T_EQ(job.reported[POD_REQUEST_SKIPPED], 1);
 	job.request.node = PL_SPAN_LIT("n-1");
 	run();
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
 	T_TRUE(says("\"phase\":\"Bound\",\"ended\":\"Failed\""));
 	job.request.ended = STATE_ENDED_SUCCEEDED;
 	run();
-	T_EQ(job.told[POD_REQUEST_ALREADY], 1);
+	T_EQ(job.reported[POD_REQUEST_ALREADY], 1);
 	T_TRUE(says("\"ended\":\"Failed\""));
 	kit_close(&kit);
 }
@@ -360,13 +360,13 @@ T_CASE(many_go_together)
 	before = kit_put(&kit, "/placet/test", "x");
 	job.pods = 64;
 	run();
-	T_EQ(job.told[POD_REQUEST_GONE], 32);
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 32);
+	T_EQ(job.reported[POD_REQUEST_GONE], 32);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 32);
 	T_EQ(kit_put(&kit, "/placet/test", "y"), before + 2);
 	kit_close(&kit);
 }
 
-/* -- budgets ------------------------------------------------------------------------- */
+/* -- budgets ----------------------------------------------------------------------- */
 
 /* In one transaction with the lock, as clients make or delete (NULL) a budget. */
 static void put_budget(const char *key, const char *value)
@@ -434,14 +434,14 @@ T_CASE(budgets_limit_evictions)
 	job.request = (struct pod_request){.verb = POD_REQUEST_EVICT};
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 3);
-	T_EQ(job.told[POD_REQUEST_WITHHELD], 7);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 3);
+	T_EQ(job.reported[POD_REQUEST_WITHHELD], 7);
 	T_STR(job.why, "ns/three");
 	lowered("three", 3, 0);
 	lowered("five", 3, 2);
 	run();
-	T_EQ(job.told[POD_REQUEST_ALREADY], 3);
-	T_EQ(job.told[POD_REQUEST_WITHHELD], 7);
+	T_EQ(job.reported[POD_REQUEST_ALREADY], 3);
+	T_EQ(job.reported[POD_REQUEST_WITHHELD], 7);
 	lowered("five", 3, 2);
 	/* A budget that has not been counted allows nothing. */
 	(void)kit_put(
@@ -449,10 +449,10 @@ T_CASE(budgets_limit_evictions)
 		"{\"v\":1,\"budget\":{\"metadata\":{\"name\":\"three\",\"namespace\":"
 		"\"ns\"},\"spec\":{\"maxUnavailable\":9,\"selector\":{}}}}");
 	run();
-	T_EQ(job.told[POD_REQUEST_WITHHELD], 7);
+	T_EQ(job.reported[POD_REQUEST_WITHHELD], 7);
 	job.past = true;
 	run();
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 7);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 7);
 	lowered("five", 10, 0);
 	lowered("three", 7, 0);
 	kit_close(&kit);
@@ -473,7 +473,7 @@ T_CASE(a_spec_of_another_pod_is_covered_by_no_budget)
 	job.request = (struct pod_request){.verb = POD_REQUEST_EVICT};
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 2);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 2);
 	lowered("one", 1, 0);
 	kit_close(&kit);
 }
@@ -515,15 +515,15 @@ T_CASE(a_full_budget_withholds_only_its_own_pods)
 	job.request = (struct pod_request){.verb = POD_REQUEST_EVICT};
 	run();
 	T_TRUE(!job.failed);
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 2);
-	T_EQ(job.told[POD_REQUEST_WITHHELD], 1);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 2);
+	T_EQ(job.reported[POD_REQUEST_WITHHELD], 1);
 	T_STR(job.why, "ns/full");
 	lowered("full", BUDGET_DISRUPTED_MAX, 0);
 	/* The counter has counted. */
 	budget("full", 3, 0);
 	run();
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
-	T_EQ(job.told[POD_REQUEST_ALREADY], 2);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
+	T_EQ(job.reported[POD_REQUEST_ALREADY], 2);
 	lowered("full", 1, 0);
 	kit_close(&kit);
 }
@@ -537,8 +537,8 @@ T_CASE(a_deletion_uses_no_budget)
 	job.pods = 2;
 	job.request = (struct pod_request){.verb = POD_REQUEST_DELETE};
 	run();
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
-	T_EQ(job.told[POD_REQUEST_GONE], 1);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
+	T_EQ(job.reported[POD_REQUEST_GONE], 1);
 	lowered("none", 0, 0);
 	kit_close(&kit);
 }
@@ -580,8 +580,8 @@ T_CASE(lost_answers_never_overdraw_a_budget)
 		}
 		faulty_pause(job.kv, true);
 		T_TRUE(!job.failed);
-		T_EQ(job.told[POD_REQUEST_ACCEPTED], 37);
-		T_EQ(job.told[POD_REQUEST_WITHHELD], 63);
+		T_EQ(job.reported[POD_REQUEST_ACCEPTED], 37);
+		T_EQ(job.reported[POD_REQUEST_WITHHELD], 63);
 		lowered("a", 37, 0);
 		kit_close(&kit);
 	}
@@ -612,7 +612,7 @@ static void end_eviction(void)
 		kit_run(&kit, memkv_next_ms(kit.mem) > kit.now_ms ? memkv_next_ms(kit.mem)
 		                                                  : kit.now_ms);
 	T_TRUE(!job.failed);
-	T_EQ(job.told[POD_REQUEST_ACCEPTED], 1);
+	T_EQ(job.reported[POD_REQUEST_ACCEPTED], 1);
 }
 
 T_CASE(a_budget_made_meanwhile_is_lowered)

@@ -75,8 +75,7 @@ static void fail_with(struct submit *submit, enum pl_code code, const char *what
 	submit_fail(submit, &err);
 }
 
-/* -- filling ---------------------------------------------------------------------------
- */
+/* -- batches ----------------------------------------------------------------------- */
 
 /* Gets the next pod of the source, unless one is waiting already. */
 static bool look_ahead(struct submit *submit)
@@ -196,8 +195,7 @@ static bool on_next(void *ctx, unsigned number, struct pl_arena *arena,
 	return true;
 }
 
-/* -- answers ---------------------------------------------------------------------------
- */
+/* -- answers ----------------------------------------------------------------------- */
 
 static bool points_home(const struct submit_pod *pod, const struct kv_record *pointer)
 {
@@ -318,8 +316,7 @@ static void on_done(void *ctx, const struct pl_err *err)
 	opts.done(opts.ctx, &counts, err);
 }
 
-/* -- life ------------------------------------------------------------------------------
- */
+/* -- life -------------------------------------------------------------------------- */
 
 static void slots_init(struct submit *submit, unsigned slots)
 {

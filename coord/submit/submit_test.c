@@ -13,7 +13,7 @@ static struct kit kit;
 static struct job {
 	struct kv *kv;
 	struct submit *submit; /* NULL: it has ended */
-	unsigned pods, given, told, leaving;
+	unsigned pods, given, reported, leaving;
 	unsigned every_pointed; /* every so many pods one stands in another partition */
 	unsigned repeat_at;     /* from this number on the first pods come again */
 	unsigned fail_at;       /* the source fails at this number; 0: never */
@@ -54,7 +54,7 @@ static void exists(void *ctx, const struct submit_pod *pod)
 {
 	(void)ctx;
 	T_TRUE(pl_span_starts(pod->name, PL_SPAN_LIT("pod-")));
-	job.told++;
+	job.reported++;
 }
 
 static void leaving(void *ctx, const struct submit_pod *pod)
@@ -95,7 +95,7 @@ static enum pl_code start(void)
 	                           .leaving = leaving,
 	                           .done = done};
 
-	job.given = job.told = job.leaving = 0;
+	job.given = job.reported = job.leaving = 0;
 	return submit_open(job.kv, &opts, &job.submit, &kit.err);
 }
 
@@ -191,7 +191,7 @@ T_CASE(a_pod_with_another_spec_stays_and_is_reported)
 	run();
 	T_TRUE(!job.failed);
 	T_EQ(job.counts.others, 20);
-	T_EQ(job.told, 20);
+	T_EQ(job.reported, 20);
 	T_EQ(job.counts.submitted, 180);
 	for (unsigned i = 0; i < job.pods; i++)
 		stands(i, i % 10 == 0);
@@ -219,7 +219,7 @@ T_CASE(a_dry_run_counts_and_writes_nothing)
 	T_TRUE(!job.failed);
 	T_EQ(job.counts.unchanged, 100);
 	T_EQ(job.counts.others, 20);
-	T_EQ(job.told, 20);
+	T_EQ(job.reported, 20);
 	T_EQ(job.counts.submitted, 180);
 	T_EQ(memkv_revision(kit.mem), revision);
 	kit_close(&kit);

@@ -14,10 +14,10 @@ void work_kick(struct work *work)
 	pl_timer_set(&work->turn, kv_now_ms(work->kv));
 }
 
-void work_report(struct work *work, const struct work_note *told)
+void work_report(struct work *work, const struct work_note *note)
 {
 	if (!work->closing)
-		work->fn(work->ctx, told);
+		work->fn(work->ctx, note);
 }
 
 void work_free(struct work *work)

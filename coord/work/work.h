@@ -41,7 +41,7 @@ struct work_note {
 };
 
 /* Never called from inside a call of ours. It may close the work. */
-typedef void work_fn(void *ctx, const struct work_note *told);
+typedef void work_fn(void *ctx, const struct work_note *note);
 typedef void work_closed_fn(void *ctx);
 
 struct work_opts {

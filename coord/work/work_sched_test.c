@@ -135,7 +135,8 @@ T_CASE_SECONDS(partitions_change_hands_while_pods_come, 60)
 	}
 	settle();
 	all_bound();
-	T_TRUE(nodes[1].told[SHARD_DRAINED] == 1 && nodes[0].told[SHARD_DRAINED] == 1);
+	T_TRUE(nodes[1].reports[SHARD_DRAINED] == 1 &&
+	       nodes[0].reports[SHARD_DRAINED] == 1);
 	workers_down();
 }
 

@@ -192,7 +192,7 @@ T_CASE(a_handover_under_load_loses_and_repeats_nothing)
 		T_TRUE(nodes[1].why[p] == CLAIMS_KEPT ||
 		       nodes[1].why[p] == CLAIMS_HANDED_OVER);
 	T_EQ(work_opened(fixtures[1].work), 0);
-	T_EQ(fake.quiesced, nodes[1].told[SHARD_QUIESCE]);
+	T_EQ(fake.quiesced, nodes[1].reports[SHARD_QUIESCE]);
 	T_TRUE(fake.quiesced >= 2);
 	T_EQ(work_opened(fixtures[0].work), PARTITIONS);
 	T_EQ(with_state(), pods);
@@ -208,7 +208,7 @@ T_CASE(a_partition_that_never_becomes_quiet_is_not_reported_quiet)
 	configure(CONFIG_SHARDS, "{\"drain\":[\"b\"]}");
 	until(&nodes[1], SHARD_QUIESCE, 5000);
 	run_ms(1000);
-	T_EQ(nodes[1].told[SHARD_DRAINED], 0);
+	T_EQ(nodes[1].reports[SHARD_DRAINED], 0);
 	fake.never_quiet = false;
 	submit(PODS / 2);
 	until(&nodes[1], SHARD_DRAINED, 30000);
@@ -382,7 +382,7 @@ T_CASE(after_a_restored_store_everything_is_listed_again)
 }
 
 /* The longest lag in the records. */
-static long lag_told(void)
+static long reported_lag(void)
 {
 	long most = -1;
 
@@ -430,7 +430,7 @@ T_CASE(in_a_restored_store_the_lag_is_measured_anew)
 		memkv_reconnect(nodes[i].kv);
 	pods = 0;
 	run_ms(20000);
-	T_EQ(lag_told(), 0);
+	T_EQ(reported_lag(), 0);
 	for (unsigned i = 0; i < 2; i++)
 		T_TRUE(fixtures[i].work->rates.seen_rev <= memkv_revision(kit.mem));
 	memkv_snapshot_free(saved);

@@ -1,5 +1,5 @@
 /* Processes of placetd that place pods, over a real etcd: one dies under load. */
-#include "tests/coord/crew_kit.h"
+#include "tests/coord/daemons_fixture.h"
 #include "tests/support/coord/work/workload.h"
 
 enum { PARTITIONS = 32, NODES = 50, PODS = 500, PIECE = 50 };
@@ -20,10 +20,10 @@ static void put(enum workload_part part, uint32_t first, uint32_t count)
 	struct workload_range range = {.part = part, .first = first, .count = count};
 	bool done = false;
 
-	T_OK(workload_write(crew.rig.kv, &workload, &range, on_written, &done,
-	                    &crew.rig.err),
-	     &crew.rig.err);
-	etcd_rig_until(&crew.rig, &done);
+	T_OK(workload_write(daemons.rig.kv, &workload, &range, on_written, &done,
+	                    &daemons.rig.err),
+	     &daemons.rig.err);
+	etcd_rig_until(&daemons.rig, &done);
 }
 
 static void on_found(void *ctx, const struct workload_found *got,
@@ -39,17 +39,17 @@ static void look(void)
 {
 	bool done = false;
 
-	T_OK(workload_check(crew.rig.kv, &workload, on_found, &done, &crew.rig.err),
-	     &crew.rig.err);
-	etcd_rig_until(&crew.rig, &done);
+	T_OK(workload_check(daemons.rig.kv, &workload, on_found, &done, &daemons.rig.err),
+	     &daemons.rig.err);
+	etcd_rig_until(&daemons.rig, &done);
 	T_STR(found.wrong, "");
 }
 
 static void until_bound(uint32_t count)
 {
 	do {
-		etcd_rig_run_ms(&crew.rig, 50);
-		T_STR(crew.view.wrong, "");
+		etcd_rig_run_ms(&daemons.rig, 50);
+		T_STR(daemons.view.wrong, "");
 		look();
 	} while (found.bound < count);
 	T_EQ(found.bound, count);
@@ -66,7 +66,7 @@ static void three_processes(void)
 	until_bound(PODS / 5);
 	for (unsigned i = 0; i < 3; i++)
 		DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() &&
-		                     daemon_fixture_owns(&crew.view, ids[i]) > 2);
+		                     daemon_fixture_owns(&daemons.view, ids[i]) > 2);
 }
 
 T_CASE_SECONDS(pods_flow_again_when_one_is_killed_under_load, 90)
@@ -74,13 +74,13 @@ T_CASE_SECONDS(pods_flow_again_when_one_is_killed_under_load, 90)
 	three_processes();
 	for (uint32_t first = PODS / 5; first < PODS; first += PIECE) {
 		if (first == PODS / 2)
-			daemon_fixture_signal(&crew.process[1], SIGKILL);
+			daemon_fixture_signal(&daemons.process[1], SIGKILL);
 		put(WORKLOAD_PART_PODS, first, PIECE);
 		look();
 	}
-	T_EQ(daemon_fixture_wait(&crew.process[1]), 128 + SIGKILL);
+	T_EQ(daemon_fixture_wait(&daemons.process[1]), 128 + SIGKILL);
 	until_bound(PODS);
-	T_EQ(daemon_fixture_owns_with(&crew.view, "b-"), 0);
+	T_EQ(daemon_fixture_owns_with(&daemons.view, "b-"), 0);
 	T_EQ(found.specs, PODS);
 	daemon_fixture_down();
 }
@@ -90,11 +90,11 @@ T_CASE_SECONDS(stopped_gracefully_they_leave_nothing_half_done, 90)
 	three_processes();
 	put(WORKLOAD_PART_PODS, PODS / 5, PODS - PODS / 5);
 	for (unsigned i = 0; i < 3; i++)
-		daemon_fixture_signal(&crew.process[i], SIGTERM);
+		daemon_fixture_signal(&daemons.process[i], SIGTERM);
 	for (unsigned i = 0; i < 3; i++) {
-		T_EQ(daemon_fixture_wait(&crew.process[i]), 0);
-		T_TRUE(daemon_fixture_log_has(&crew.process[i], "work.figures"));
-		T_TRUE(daemon_fixture_log_has(&crew.process[i], "partition.open"));
+		T_EQ(daemon_fixture_wait(&daemons.process[i]), 0);
+		T_TRUE(daemon_fixture_log_has(&daemons.process[i], "work.figures"));
+		T_TRUE(daemon_fixture_log_has(&daemons.process[i], "partition.open"));
 	}
 	look();
 	daemon_fixture_run(0, "a", "2");
@@ -106,22 +106,23 @@ T_CASE_SECONDS(with_scheduling_off_nothing_is_placed, 60)
 {
 	const char *dir = NULL;
 	char log[DAEMON_FIXTURE_PATH_SIZE];
-	struct daemon_fixture_process *process = &crew.process[0];
+	struct daemon_fixture_process *process = &daemons.process[0];
 
 	daemon_fixture_up(1, PARTITIONS);
 	put(WORKLOAD_PART_NODES, 0, NODES);
 	put(WORKLOAD_PART_PODS, 0, PODS / 5);
-	dir = etcd_launch_dir(crew.rig.launch);
+	dir = etcd_launch_dir(daemons.rig.launch);
 	(void)snprintf(log, sizeof log, "%s/placetd-off.log", dir);
 	T_OK(daemon_fixture_start(
 		     process, log,
-		     (const char *const[]){
-			     "--etcd", etcd_launch_endpoints(crew.rig.launch), "--name",
-			     "a", "--partitions", "32", "--scheduling", "off", NULL},
-		     &crew.rig.err),
-	     &crew.rig.err);
+		     (const char *const[]){"--etcd",
+	                                   etcd_launch_endpoints(daemons.rig.launch),
+	                                   "--name", "a", "--partitions", "32",
+	                                   "--scheduling", "off", NULL},
+		     &daemons.rig.err),
+	     &daemons.rig.err);
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned());
-	etcd_rig_run_ms(&crew.rig, 500);
+	etcd_rig_run_ms(&daemons.rig, 500);
 	look();
 	T_EQ(found.bound + found.pending, 0);
 	daemon_fixture_signal(process, SIGTERM);
@@ -129,8 +130,7 @@ T_CASE_SECONDS(with_scheduling_off_nothing_is_placed, 60)
 	daemon_fixture_down();
 }
 
-/* -- other settings -------------------------------------------------------------------
- */
+/* -- other settings ---------------------------------------------------------------- */
 
 static const char most[] =
 	"{\"profiles\":[{\"pluginConfig\":[{\"name\":\"NodeResourcesFit\",\"args\":"
@@ -163,9 +163,10 @@ static unsigned nodes_used(void)
 	struct nodes_used nodes = {.used = 0};
 	struct kv_call *call;
 
-	T_OK(kv_start(crew.rig.kv, &req, 5000, on_allocs, &nodes, &call, &crew.rig.err),
-	     &crew.rig.err);
-	etcd_rig_until(&crew.rig, &nodes.done);
+	T_OK(kv_start(daemons.rig.kv, &req, 5000, on_allocs, &nodes, &call,
+	              &daemons.rig.err),
+	     &daemons.rig.err);
+	etcd_rig_until(&daemons.rig, &nodes.done);
 	return nodes.used;
 }
 
@@ -184,18 +185,19 @@ T_CASE_SECONDS(the_scheduler_is_configured_while_it_runs, 120)
 	put(WORKLOAD_PART_PODS, 0, 1);
 	until_bound(1);
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() &&
-	                     daemon_fixture_owns(&crew.view, ids[0]) > 2 &&
-	                     daemon_fixture_owns(&crew.view, ids[1]) > 2);
+	                     daemon_fixture_owns(&daemons.view, ids[0]) > 2 &&
+	                     daemon_fixture_owns(&daemons.view, ids[1]) > 2);
 	T_EQ(daemon_fixture_configure(CONFIG_SCHEDULER, most), 1);
 	DAEMON_FIXTURE_UNTIL(all_say("\"scheduler\":1"));
 	put(WORKLOAD_PART_PODS, 1, PODS / 10 - 1);
 	until_bound(PODS / 10);
 	T_TRUE(nodes_used() <= NODES / 3);
 	etcd_rig_put(
-		&crew.rig, "/config/scheduler/0000000002",
+		&daemons.rig, "/config/scheduler/0000000002",
 		"{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"hand\",\"why\":"
 		"\"\",\"nonce\":\"0123456789abcdef\",\"config\":{\"profiles\":3}}");
-	etcd_rig_put(&crew.rig, "/config/scheduler/current", "{\"v\":1,\"version\":2}");
+	etcd_rig_put(&daemons.rig, "/config/scheduler/current",
+	             "{\"v\":1,\"version\":2}");
 	DAEMON_FIXTURE_UNTIL(all_say("\"refused\":{\"scheduler\":\"version 2: "));
 	T_TRUE(all_say("\"scheduler\":1"));
 	put(WORKLOAD_PART_PODS, PODS / 10, PODS / 10);
@@ -210,7 +212,7 @@ T_CASE_SECONDS(the_scheduler_is_configured_while_it_runs, 120)
 	daemon_fixture_down();
 }
 
-/* -- a store with users ----------------------------------------------------------- */
+/* -- a store with users ------------------------------------------------------------ */
 
 enum { RESTARTS = 3, BURST = 40, BOUND_MS = 3000 };
 
@@ -222,11 +224,11 @@ static void etcdctl(const char *what)
 	(void)snprintf(
 		line, sizeof line,
 		"export ETCDCTL_API=3 ETCDCTL_ENDPOINTS=%s; etcdctl %s 2>/dev/null",
-		etcd_launch_endpoint(crew.rig.launch, 0), what);
+		etcd_launch_endpoint(daemons.rig.launch, 0), what);
 	etcd_rig_spawn(argv);
 }
 
-/* A crew whose store lets nobody in without a user, and one process with eight shards. */
+/* A store that requires a user, and one process with eight shards. */
 static void daemon_fixture_up_with_users(void)
 {
 	const struct etcd_launch_opts launch = {.members = 1, .no_fsync = true};
@@ -234,28 +236,29 @@ static void daemon_fixture_up_with_users(void)
 	char file[DAEMON_FIXTURE_PATH_SIZE], log[DAEMON_FIXTURE_PATH_SIZE];
 	FILE *out;
 
-	etcd_rig_launch(&crew.rig, &launch);
+	etcd_rig_launch(&daemons.rig, &launch);
 	etcdctl("user add root:secret");
 	etcdctl("user grant-role root root");
 	etcdctl("auth enable");
-	crew.rig.kv = etcd_rig_open(&crew.rig, &as_root);
-	crew.partitions = PARTITIONS;
-	T_OK(daemon_fixture_view_open(&crew.view, crew.rig.kv, PARTITIONS, &crew.rig.err),
-	     &crew.rig.err);
+	daemons.rig.kv = etcd_rig_open(&daemons.rig, &as_root);
+	daemons.partitions = PARTITIONS;
+	T_OK(daemon_fixture_view_open(&daemons.view, daemons.rig.kv, PARTITIONS,
+	                              &daemons.rig.err),
+	     &daemons.rig.err);
 	(void)snprintf(file, sizeof file, "%s/password",
-	               etcd_launch_dir(crew.rig.launch));
+	               etcd_launch_dir(daemons.rig.launch));
 	(void)snprintf(log, sizeof log, "%s/placetd.log",
-	               etcd_launch_dir(crew.rig.launch));
+	               etcd_launch_dir(daemons.rig.launch));
 	out = fopen(file, "w");
 	T_TRUE(out != NULL && fputs("secret\n", out) >= 0 && fclose(out) == 0);
 	T_OK(daemon_fixture_start(
-		     &crew.process[0], log,
+		     &daemons.process[0], log,
 		     (const char *const[]){
-			     "--etcd", etcd_launch_endpoints(crew.rig.launch), "--user",
-			     "root", "--password-file", file, "--name", "a", "--shards",
-			     "8", "--ttl", "10s", "--partitions", "32", NULL},
-		     &crew.rig.err),
-	     &crew.rig.err);
+			     "--etcd", etcd_launch_endpoints(daemons.rig.launch),
+			     "--user", "root", "--password-file", file, "--name", "a",
+			     "--shards", "8", "--ttl", "10s", "--partitions", "32", NULL},
+		     &daemons.rig.err),
+	     &daemons.rig.err);
 }
 
 /* A restarted etcd has forgotten tokens: each shard's watches go on under a new one, so
@@ -272,10 +275,10 @@ T_CASE_SECONDS(pods_are_bound_soon_after_a_store_with_users_restarts, 120)
 	for (uint32_t i = 1; i <= RESTARTS; i++) {
 		uint64_t from_ms;
 
-		T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGKILL, &crew.rig.err),
-		     &crew.rig.err);
-		T_OK(etcd_launch_restart(crew.rig.launch, 0, &crew.rig.err),
-		     &crew.rig.err);
+		T_OK(etcd_launch_signal(daemons.rig.launch, 0, SIGKILL, &daemons.rig.err),
+		     &daemons.rig.err);
+		T_OK(etcd_launch_restart(daemons.rig.launch, 0, &daemons.rig.err),
+		     &daemons.rig.err);
 		put(WORKLOAD_PART_PODS, i * BURST, BURST);
 		from_ms = pl_clock_ms();
 		until_bound((i + 1) * BURST);

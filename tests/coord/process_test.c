@@ -1,5 +1,5 @@
 /* Processes of placetd over a real etcd: who owns what while they come, go and die. */
-#include "tests/coord/crew_kit.h"
+#include "tests/coord/daemons_fixture.h"
 
 enum { PARTITIONS = 32 };
 
@@ -9,7 +9,7 @@ static bool is_fair(unsigned shards, const char *const ids[])
 	uint32_t fair = PARTITIONS / shards;
 
 	for (unsigned i = 0; i < shards; i++) {
-		uint32_t owns = daemon_fixture_owns(&crew.view, ids[i]);
+		uint32_t owns = daemon_fixture_owns(&daemons.view, ids[i]);
 
 		if (owns < fair / 2 || owns > fair * 2)
 			return false;
@@ -38,20 +38,20 @@ T_CASE_SECONDS(two_processes_share_all_partitions, 60)
 T_CASE_SECONDS(what_a_killed_process_owned_is_owned_again, 60)
 {
 	two_processes();
-	daemon_fixture_signal(&crew.process[0], SIGKILL);
-	T_EQ(daemon_fixture_wait(&crew.process[0]), 128 + SIGKILL);
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
-	T_TRUE(daemon_fixture_record(&crew.view, "a-0") == NULL);
+	daemon_fixture_signal(&daemons.process[0], SIGKILL);
+	T_EQ(daemon_fixture_wait(&daemons.process[0]), 128 + SIGKILL);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&daemons.view, "b-") == PARTITIONS);
+	T_TRUE(daemon_fixture_record(&daemons.view, "a-0") == NULL);
 	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(one_that_was_killed_comes_back_under_its_name_at_once, 60)
 {
 	two_processes();
-	daemon_fixture_signal(&crew.process[0], SIGKILL);
-	T_EQ(daemon_fixture_wait(&crew.process[0]), 128 + SIGKILL);
+	daemon_fixture_signal(&daemons.process[0], SIGKILL);
+	T_EQ(daemon_fixture_wait(&daemons.process[0]), 128 + SIGKILL);
 	daemon_fixture_run(0, "a", "2");
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_log_has(&crew.process[0], "shard.active"));
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_log_has(&daemons.process[0], "shard.active"));
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_active("a-0") &&
 	                     daemon_fixture_active("a-1") && daemon_fixture_all_owned() &&
 	                     is_fair(4, four));
@@ -61,13 +61,13 @@ T_CASE_SECONDS(one_that_was_killed_comes_back_under_its_name_at_once, 60)
 T_CASE_SECONDS(one_that_was_stopped_for_longer_than_its_lease_comes_back, 90)
 {
 	two_processes();
-	daemon_fixture_signal(&crew.process[0], SIGSTOP);
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
-	daemon_fixture_signal(&crew.process[0], SIGCONT);
+	daemon_fixture_signal(&daemons.process[0], SIGSTOP);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&daemons.view, "b-") == PARTITIONS);
+	daemon_fixture_signal(&daemons.process[0], SIGCONT);
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_active("a-0") &&
 	                     daemon_fixture_active("a-1") && daemon_fixture_all_owned() &&
 	                     is_fair(4, four));
-	T_TRUE(daemon_fixture_log_has(&crew.process[0], "shard.down"));
+	T_TRUE(daemon_fixture_log_has(&daemons.process[0], "shard.down"));
 	daemon_fixture_down();
 }
 
@@ -75,9 +75,9 @@ T_CASE_SECONDS(a_second_process_of_the_same_name_is_refused, 60)
 {
 	two_processes();
 	daemon_fixture_run(2, "a", "1");
-	T_EQ(daemon_fixture_wait(&crew.process[2]), 1);
-	T_TRUE(daemon_fixture_log_has(&crew.process[2], "shard.refused"));
-	T_TRUE(daemon_fixture_log_has(&crew.process[2], "a-0"));
+	T_EQ(daemon_fixture_wait(&daemons.process[2]), 1);
+	T_TRUE(daemon_fixture_log_has(&daemons.process[2], "shard.refused"));
+	T_TRUE(daemon_fixture_log_has(&daemons.process[2], "a-0"));
 	T_TRUE(daemon_fixture_active("a-0"));
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned());
 	daemon_fixture_down();
@@ -86,39 +86,39 @@ T_CASE_SECONDS(a_second_process_of_the_same_name_is_refused, 60)
 T_CASE_SECONDS(a_store_with_other_partitions_is_refused, 60)
 {
 	two_processes();
-	crew.partitions = PARTITIONS + 1;
+	daemons.partitions = PARTITIONS + 1;
 	daemon_fixture_run(2, "c", "1");
-	crew.partitions = PARTITIONS;
-	T_EQ(daemon_fixture_wait(&crew.process[2]), 1);
-	T_TRUE(daemon_fixture_log_has(&crew.process[2], "shard.refused"));
+	daemons.partitions = PARTITIONS;
+	T_EQ(daemon_fixture_wait(&daemons.process[2]), 1);
+	T_TRUE(daemon_fixture_log_has(&daemons.process[2], "shard.refused"));
 	daemon_fixture_down();
 }
 
 static void graceful(int signum)
 {
 	two_processes();
-	daemon_fixture_view_reset(&crew.view);
-	daemon_fixture_signal(&crew.process[0], signum);
-	T_EQ(daemon_fixture_wait(&crew.process[0]), 0);
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_record(&crew.view, "a-0") == NULL &&
-	                     daemon_fixture_record(&crew.view, "a-1") == NULL);
-	T_TRUE(daemon_fixture_log_has(&crew.process[0], "process.stopping"));
-	T_TRUE(daemon_fixture_log_has(&crew.process[0], "shard.drained"));
-	T_TRUE(daemon_fixture_log_has(&crew.process[0], "shard.owns"));
-	T_TRUE(!daemon_fixture_log_has(&crew.process[0], "shard.unrevoked"));
-	T_TRUE(daemon_fixture_log_has(&crew.process[0], "process.stopped"));
+	daemon_fixture_view_reset(&daemons.view);
+	daemon_fixture_signal(&daemons.process[0], signum);
+	T_EQ(daemon_fixture_wait(&daemons.process[0]), 0);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&daemons.view, "b-") == PARTITIONS);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_record(&daemons.view, "a-0") == NULL &&
+	                     daemon_fixture_record(&daemons.view, "a-1") == NULL);
+	T_TRUE(daemon_fixture_log_has(&daemons.process[0], "process.stopping"));
+	T_TRUE(daemon_fixture_log_has(&daemons.process[0], "shard.drained"));
+	T_TRUE(daemon_fixture_log_has(&daemons.process[0], "shard.owns"));
+	T_TRUE(!daemon_fixture_log_has(&daemons.process[0], "shard.unrevoked"));
+	T_TRUE(daemon_fixture_log_has(&daemons.process[0], "process.stopped"));
 }
 
 T_CASE_SECONDS(a_graceful_stop_hands_over_and_leaves_nothing, 60)
 {
 	graceful(SIGTERM);
 	/* The last one has nobody to hand over to. */
-	daemon_fixture_signal(&crew.process[1], SIGINT);
-	T_EQ(daemon_fixture_wait(&crew.process[1]), 0);
-	DAEMON_FIXTURE_UNTIL(crew.view.owned == 0);
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_record(&crew.view, "b-0") == NULL &&
-	                     daemon_fixture_record(&crew.view, "b-1") == NULL);
+	daemon_fixture_signal(&daemons.process[1], SIGINT);
+	T_EQ(daemon_fixture_wait(&daemons.process[1]), 0);
+	DAEMON_FIXTURE_UNTIL(daemons.view.owned == 0);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_record(&daemons.view, "b-0") == NULL &&
+	                     daemon_fixture_record(&daemons.view, "b-1") == NULL);
 	daemon_fixture_down();
 }
 
@@ -126,16 +126,16 @@ T_CASE_SECONDS(a_graceful_stop_hands_over_and_leaves_nothing, 60)
 T_CASE_SECONDS(a_second_signal_stops_at_once, 60)
 {
 	two_processes();
-	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGSTOP, &crew.rig.err),
-	     &crew.rig.err);
-	daemon_fixture_signal(&crew.process[0], SIGTERM);
-	while (!daemon_fixture_log_has(&crew.process[0], "process.stopping"))
-		etcd_rig_run_ms(&crew.rig, 10);
-	daemon_fixture_signal(&crew.process[0], SIGTERM);
-	T_EQ(daemon_fixture_wait(&crew.process[0]), 3);
-	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGCONT, &crew.rig.err),
-	     &crew.rig.err);
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
+	T_OK(etcd_launch_signal(daemons.rig.launch, 0, SIGSTOP, &daemons.rig.err),
+	     &daemons.rig.err);
+	daemon_fixture_signal(&daemons.process[0], SIGTERM);
+	while (!daemon_fixture_log_has(&daemons.process[0], "process.stopping"))
+		etcd_rig_run_ms(&daemons.rig, 10);
+	daemon_fixture_signal(&daemons.process[0], SIGTERM);
+	T_EQ(daemon_fixture_wait(&daemons.process[0]), 3);
+	T_OK(etcd_launch_signal(daemons.rig.launch, 0, SIGCONT, &daemons.rig.err),
+	     &daemons.rig.err);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&daemons.view, "b-") == PARTITIONS);
 	daemon_fixture_down();
 }
 
@@ -143,26 +143,26 @@ T_CASE_SECONDS(a_second_signal_stops_at_once, 60)
 T_CASE_SECONDS(a_graceful_stop_ends_without_a_store, 90)
 {
 	two_processes();
-	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGSTOP, &crew.rig.err),
-	     &crew.rig.err);
-	while (!daemon_fixture_log_has(&crew.process[0], "shard.down"))
-		etcd_rig_run_ms(&crew.rig, 10);
-	daemon_fixture_signal(&crew.process[0], SIGTERM);
-	T_EQ(daemon_fixture_wait(&crew.process[0]), 0);
-	T_TRUE(daemon_fixture_log_has(&crew.process[0], "shard.unrevoked"));
-	T_TRUE(daemon_fixture_log_has(&crew.process[0], "process.stopped"));
-	T_OK(etcd_launch_signal(crew.rig.launch, 0, SIGCONT, &crew.rig.err),
-	     &crew.rig.err);
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&crew.view, "b-") == PARTITIONS);
+	T_OK(etcd_launch_signal(daemons.rig.launch, 0, SIGSTOP, &daemons.rig.err),
+	     &daemons.rig.err);
+	while (!daemon_fixture_log_has(&daemons.process[0], "shard.down"))
+		etcd_rig_run_ms(&daemons.rig, 10);
+	daemon_fixture_signal(&daemons.process[0], SIGTERM);
+	T_EQ(daemon_fixture_wait(&daemons.process[0]), 0);
+	T_TRUE(daemon_fixture_log_has(&daemons.process[0], "shard.unrevoked"));
+	T_TRUE(daemon_fixture_log_has(&daemons.process[0], "process.stopped"));
+	T_OK(etcd_launch_signal(daemons.rig.launch, 0, SIGCONT, &daemons.rig.err),
+	     &daemons.rig.err);
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns_with(&daemons.view, "b-") == PARTITIONS);
 	daemon_fixture_down();
 }
 
 T_CASE_SECONDS(a_hangup_changes_nothing, 60)
 {
 	two_processes();
-	daemon_fixture_signal(&crew.process[0], SIGHUP);
-	while (!daemon_fixture_log_has(&crew.process[0], "SIGHUP"))
-		etcd_rig_run_ms(&crew.rig, 10);
+	daemon_fixture_signal(&daemons.process[0], SIGHUP);
+	while (!daemon_fixture_log_has(&daemons.process[0], "SIGHUP"))
+		etcd_rig_run_ms(&daemons.rig, 10);
 	T_TRUE(daemon_fixture_active("a-0") && daemon_fixture_all_owned());
 	daemon_fixture_down();
 }
@@ -172,10 +172,10 @@ T_CASE_SECONDS(a_shard_is_drained_by_configuration_and_taken_back, 60)
 	two_processes();
 	T_EQ(daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}"), 1);
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_says("a-0", "\"state\":\"draining\"") &&
-	                     daemon_fixture_owns(&crew.view, "a-0") == 0 &&
+	                     daemon_fixture_owns(&daemons.view, "a-0") == 0 &&
 	                     daemon_fixture_all_owned());
-	while (!daemon_fixture_log_has(&crew.process[0], "shard.drained"))
-		etcd_rig_run_ms(&crew.rig, 10);
+	while (!daemon_fixture_log_has(&daemons.process[0], "shard.drained"))
+		etcd_rig_run_ms(&daemons.rig, 10);
 	T_EQ(daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[]}"), 2);
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_active("a-0") && daemon_fixture_all_owned() &&
 	                     is_fair(4, four));
@@ -187,16 +187,16 @@ T_CASE_SECONDS(a_bad_configuration_is_reported_and_rolled_back, 60)
 	two_processes();
 	T_EQ(daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}"), 1);
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_says("a-0", "\"config\":{\"shards\":1}"));
-	(void)etcd_rig_put(&crew.rig, "/config/shards/0000000002",
+	(void)etcd_rig_put(&daemons.rig, "/config/shards/0000000002",
 	                   "{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"x\","
 	                   "\"why\":\"\",\"config\":{\"drain\":7}}");
-	(void)etcd_rig_put(&crew.rig, "/config/shards/current",
+	(void)etcd_rig_put(&daemons.rig, "/config/shards/current",
 	                   "{\"v\":1,\"version\":2}");
 	for (unsigned i = 0; i < 4; i++)
 		DAEMON_FIXTURE_UNTIL(daemon_fixture_says(
 			four[i], "\"refused\":{\"shards\":\"version 2: "));
-	while (!daemon_fixture_log_has(&crew.process[1], "config.refused"))
-		etcd_rig_run_ms(&crew.rig, 10);
+	while (!daemon_fixture_log_has(&daemons.process[1], "config.refused"))
+		etcd_rig_run_ms(&daemons.rig, 10);
 	T_TRUE(daemon_fixture_says("a-0",
 	                           "\"state\":\"draining\"")); /* as version 1 says */
 	T_EQ(daemon_fixture_roll_back(CONFIG_SHARDS, 1), 3);
@@ -213,17 +213,17 @@ T_CASE_SECONDS(two_shards_of_a_process_come_and_go_on_their_threads, 60)
 	daemon_fixture_up(1, PARTITIONS);
 	daemon_fixture_run(0, "a", "4");
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() && daemon_fixture_active("a-3") &&
-	                     daemon_fixture_owns(&crew.view, "a-3") > 0);
+	                     daemon_fixture_owns(&daemons.view, "a-3") > 0);
 	(void)daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}");
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns(&crew.view, "a-0") == 0 &&
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns(&daemons.view, "a-0") == 0 &&
 	                     daemon_fixture_all_owned());
-	daemon_fixture_signal(&crew.process[0], SIGTERM);
-	T_EQ(daemon_fixture_wait(&crew.process[0]), 0);
-	DAEMON_FIXTURE_UNTIL(crew.view.owned == 0);
+	daemon_fixture_signal(&daemons.process[0], SIGTERM);
+	T_EQ(daemon_fixture_wait(&daemons.process[0]), 0);
+	DAEMON_FIXTURE_UNTIL(daemons.view.owned == 0);
 	daemon_fixture_down();
 }
 
-/* -- three members ---------------------------------------------------------------- */
+/* -- three members ----------------------------------------------------------------- */
 
 static unsigned leader_member(void)
 {
@@ -232,17 +232,17 @@ static unsigned leader_member(void)
 
 	for (unsigned i = 0;; i = (i + 1) % 3) {
 		struct etcd_opts opts = {
-			.endpoints = etcd_launch_endpoint(crew.rig.launch, i)};
-		struct kv *all = crew.rig.kv;
+			.endpoints = etcd_launch_endpoint(daemons.rig.launch, i)};
+		struct kv *all = daemons.rig.kv;
 		enum pl_code code;
 
-		crew.rig.kv = etcd_rig_open(&crew.rig, &opts);
-		code = etcd_rig_call(&crew.rig, &req, ETCD_RIG_TIMEOUT_MS, &result);
-		etcd_rig_close(&crew.rig, crew.rig.kv);
-		crew.rig.kv = all;
+		daemons.rig.kv = etcd_rig_open(&daemons.rig, &opts);
+		code = etcd_rig_call(&daemons.rig, &req, ETCD_RIG_TIMEOUT_MS, &result);
+		etcd_rig_close(&daemons.rig, daemons.rig.kv);
+		daemons.rig.kv = all;
 		if (code == PL_OK && result.status.leader == result.header.member_id)
 			return i;
-		etcd_rig_run_ms(&crew.rig, 20);
+		etcd_rig_run_ms(&daemons.rig, 20);
 	}
 }
 
@@ -258,17 +258,18 @@ static void without_leader(int signum)
 		DAEMON_FIXTURE_UNTIL(daemon_fixture_active(four[i]));
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() && is_fair(4, four));
 	leader = leader_member();
-	T_OK(etcd_launch_signal(crew.rig.launch, leader, signum, &crew.rig.err),
-	     &crew.rig.err);
+	T_OK(etcd_launch_signal(daemons.rig.launch, leader, signum, &daemons.rig.err),
+	     &daemons.rig.err);
 	(void)daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[\"a-0\"]}");
-	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns(&crew.view, "a-0") == 0 &&
+	DAEMON_FIXTURE_UNTIL(daemon_fixture_owns(&daemons.view, "a-0") == 0 &&
 	                     daemon_fixture_all_owned());
 	if (signum == SIGKILL)
-		T_OK(etcd_launch_restart(crew.rig.launch, leader, &crew.rig.err),
-		     &crew.rig.err);
+		T_OK(etcd_launch_restart(daemons.rig.launch, leader, &daemons.rig.err),
+		     &daemons.rig.err);
 	else
-		T_OK(etcd_launch_signal(crew.rig.launch, leader, SIGCONT, &crew.rig.err),
-		     &crew.rig.err);
+		T_OK(etcd_launch_signal(daemons.rig.launch, leader, SIGCONT,
+		                        &daemons.rig.err),
+		     &daemons.rig.err);
 	(void)daemon_fixture_configure(CONFIG_SHARDS, "{\"drain\":[]}");
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_active("a-0") && daemon_fixture_all_owned() &&
 	                     is_fair(4, four));

@@ -31,8 +31,8 @@ static enum pl_code on_next(void *ctx, struct pod_request *out, struct pl_err *e
 	return PL_OK;
 }
 
-static void on_told(void *ctx, const struct pod_request *wish,
-                    enum pod_request_outcome outcome, const char *why)
+static void on_outcome(void *ctx, const struct pod_request *wish,
+                       enum pod_request_outcome outcome, const char *why)
 {
 	struct clerk_errand *errand = ctx;
 	struct world *world = errand->clerk->world;
@@ -84,7 +84,7 @@ void clerk_errand_go(struct clerk_errand *errand)
 	                                .past_budgets = clerk->calm != CALM_NOT,
 	                                .who = "the clerk",
 	                                .next = on_next,
-	                                .told = on_told,
+	                                .report = on_outcome,
 	                                .done = on_done,
 	                                .ctx = errand};
 

@@ -51,16 +51,17 @@ static void on_finding(void *ctx, const struct fsck_finding *finding)
 	           PL_SPAN_ARG(finding->key), finding->what);
 }
 
-static void on_mended(void *ctx, const struct repair_result *told)
+static void on_mended(void *ctx, const struct repair_result *result)
 {
 	struct clerk *clerk = ctx;
 
-	if (told->outcome == REPAIR_DONE)
+	if (result->outcome == REPAIR_DONE)
 		world_hit(clerk->world,
 		          clerk->calm == CALM_NOT ? COVER_MENDED_EARLY : COVER_MENDED);
 	STORY(&clerk->world->story, "fsck", "repairs " PL_SPAN_FMT "%s%s",
-	      PL_SPAN_ARG(told->key), told->outcome == REPAIR_REFUSED ? ": not, " : "",
-	      told->outcome == REPAIR_REFUSED ? told->why : "");
+	      PL_SPAN_ARG(result->key),
+	      result->outcome == REPAIR_REFUSED ? ": not, " : "",
+	      result->outcome == REPAIR_REFUSED ? result->why : "");
 }
 
 static void on_mend_done(void *ctx, const struct pl_err *err)
@@ -83,7 +84,7 @@ static void mend(struct clerk *clerk, int64_t revision)
 	                           .revision = revision,
 	                           .timeout_ms = CLERK_CALL_MS,
 	                           .patience_ms = CLERK_PATIENCE_MS,
-	                           .told = on_mended,
+	                           .report = on_mended,
 	                           .done = on_mend_done,
 	                           .ctx = clerk};
 

@@ -304,8 +304,8 @@ static enum pl_code next_node(void *ctx, struct nodes_item *out, bool *more,
 	return PL_OK;
 }
 
-static void node_told(void *ctx, const struct nodes_item *item,
-                      enum nodes_outcome outcome, const struct pl_err *err)
+static void on_node_outcome(void *ctx, const struct nodes_item *item,
+                            enum nodes_outcome outcome, const struct pl_err *err)
 {
 	static const enum cover_what hits[] = {
 		[NODES_CREATED] = COVER_NODE_CREATED,
@@ -342,7 +342,7 @@ void clerk_change(struct clerk *clerk, enum nodes_verb verb)
 	                          .timeout_ms = CLERK_CALL_MS,
 	                          .patience_ms = CLERK_PATIENCE_MS,
 	                          .next = next_node,
-	                          .told = node_told,
+	                          .report = on_node_outcome,
 	                          .done = on_changed,
 	                          .ctx = clerk};
 

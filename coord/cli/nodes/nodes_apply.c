@@ -173,7 +173,7 @@ static const struct options_spec spec = {
 static enum exit_code run_command(int argc, char **argv)
 {
 	struct nodes_apply apply = {
-		.run = {.verb = NODES_APPLY, .next = on_next, .told = on_outcome}};
+		.run = {.verb = NODES_APPLY, .next = on_next, .report = on_outcome}};
 	enum exit_code exit_code;
 
 	apply.run.ctx = &apply;

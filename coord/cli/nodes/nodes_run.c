@@ -38,7 +38,7 @@ static void on_outcome(void *ctx, const struct nodes_item *item,
 		progress_end(&run->progress); /* the refusal is printed by the command */
 	else
 		print_progress(run);
-	run->told(run->ctx, item, outcome, err);
+	run->report(run->ctx, item, outcome, err);
 }
 
 static void on_done(void *ctx, const struct pl_err *err)
@@ -56,7 +56,7 @@ enum pl_code nodes_run(struct nodes_run *run, const struct cli_session *cli,
 	                          .dry_run = cli->options->dry_run,
 	                          .timeout_ms = cli->session->timeout_ms,
 	                          .next = on_next,
-	                          .told = on_outcome,
+	                          .report = on_outcome,
 	                          .done = on_done,
 	                          .ctx = run};
 	struct nodes *nodes;

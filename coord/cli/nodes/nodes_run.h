@@ -16,8 +16,8 @@ struct nodes_run {
 	/* As in struct nodes_opts, with ctx. */
 	enum pl_code (*next)(void *ctx, struct nodes_item *out, bool *more,
 	                     struct pl_err *err);
-	void (*told)(void *ctx, const struct nodes_item *item, enum nodes_outcome outcome,
-	             const struct pl_err *err);
+	void (*report)(void *ctx, const struct nodes_item *item,
+	               enum nodes_outcome outcome, const struct pl_err *err);
 	void *ctx;
 	/* State of the run, and its results. */
 	const struct cli_session *cli;

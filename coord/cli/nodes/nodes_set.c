@@ -205,7 +205,7 @@ static enum pl_code set_run(void *ctx, const struct cli_session *cli, struct pl_
 		set->at = 0;
 		set->run = (struct nodes_run){.verb = NODES_DELETE,
 		                              .next = set->run.next,
-		                              .told = set->run.told,
+		                              .report = set->run.report,
 		                              .ctx = set};
 	}
 	if (code == PL_OK)
@@ -243,7 +243,7 @@ static enum exit_code run_verb(const struct options_spec *spec, enum nodes_verb 
 {
 	struct nodes_set set = {
 		.words = spec->words,
-		.run = {.verb = verb, .next = on_next, .told = on_outcome}};
+		.run = {.verb = verb, .next = on_next, .report = on_outcome}};
 
 	set.run.ctx = &set;
 	return cli_session_run(spec, argc, argv, set_run, &set);
@@ -314,7 +314,7 @@ static enum exit_code run_delete(int argc, char **argv)
 	struct nodes_set set = {
 		.words = delete_spec.words,
 		.timeout_ms = FORCED_MS,
-		.run = {.verb = NODES_DELETE, .next = on_next, .told = on_outcome}};
+		.run = {.verb = NODES_DELETE, .next = on_next, .report = on_outcome}};
 
 	set.run.ctx = &set;
 	return cli_session_run(&delete_spec, argc, argv, set_run, &set);
@@ -348,7 +348,7 @@ static enum exit_code run_drain(int argc, char **argv)
 	struct nodes_set set = {
 		.words = drain_spec.words,
 		.drain = true,
-		.run = {.verb = NODES_CORDON, .next = on_next, .told = on_outcome}};
+		.run = {.verb = NODES_CORDON, .next = on_next, .report = on_outcome}};
 
 	set.run.ctx = &set;
 	return cli_session_run(&drain_spec, argc, argv, set_run, &set);

@@ -206,32 +206,32 @@ static enum pl_code print_problems(struct fsck_cmd *c, struct pl_err *err)
 
 /* -- the repair -------------------------------------------------------------------- */
 
-static void on_repaired(void *ctx, const struct repair_result *told)
+static void on_repaired(void *ctx, const struct repair_result *result)
 {
 	struct fsck_cmd *c = ctx;
 
-	switch (told->outcome) {
+	switch (result->outcome) {
 	case REPAIR_DONE:
 	case REPAIR_WOULD:
 		c->mended++;
-		if (told->value.len == 0)
+		if (result->value.len == 0)
 			print_message("%s " PL_SPAN_FMT,
-			              told->outcome == REPAIR_DONE ? "deleted"
-			                                           : "would delete",
-			              PL_SPAN_ARG(told->key));
+			              result->outcome == REPAIR_DONE ? "deleted"
+			                                             : "would delete",
+			              PL_SPAN_ARG(result->key));
 		else
-			print_message("%s " PL_SPAN_FMT " " PL_SPAN_FMT,
-			              told->outcome == REPAIR_DONE ? "mended"
-			                                           : "would write",
-			              PL_SPAN_ARG(told->key), PL_SPAN_ARG(told->value));
+			print_message(
+				"%s " PL_SPAN_FMT " " PL_SPAN_FMT,
+				result->outcome == REPAIR_DONE ? "mended" : "would write",
+				PL_SPAN_ARG(result->key), PL_SPAN_ARG(result->value));
 		return;
 	case REPAIR_RIGHT:
-		print_message("right by now " PL_SPAN_FMT, PL_SPAN_ARG(told->key));
+		print_message("right by now " PL_SPAN_FMT, PL_SPAN_ARG(result->key));
 		return;
 	case REPAIR_REFUSED:
 		c->refused++;
-		print_message("not mended " PL_SPAN_FMT ": %s", PL_SPAN_ARG(told->key),
-		              told->why);
+		print_message("not mended " PL_SPAN_FMT ": %s", PL_SPAN_ARG(result->key),
+		              result->why);
 		return;
 	}
 	PL_UNREACHABLE("outcome of a repair");
@@ -251,7 +251,7 @@ static enum pl_code mend(struct fsck_cmd *c, struct pl_err *err)
 	                           .revision = c->revision,
 	                           .dry_run = c->cli->options->dry_run,
 	                           .timeout_ms = c->cli->session->timeout_ms,
-	                           .told = on_repaired,
+	                           .report = on_repaired,
 	                           .done = on_repair_done,
 	                           .ctx = c};
 	struct repair *mending;

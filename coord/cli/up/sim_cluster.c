@@ -263,7 +263,7 @@ static enum exit_code run_command(int argc, char **argv)
 {
 	struct sim_cluster sim = {
 		.runs = {.grace_ms = SIM_GRACE_MS},
-		.run = {.verb = NODES_APPLY, .next = on_next, .told = on_outcome}};
+		.run = {.verb = NODES_APPLY, .next = on_next, .report = on_outcome}};
 	enum exit_code exit_code;
 
 	sim.run.ctx = &sim;

@@ -105,7 +105,7 @@ static void on_due(void *ctx)
 	                                .timeout_ms = job->cli->session->timeout_ms,
 	                                .who = "sim-cluster",
 	                                .next = on_next,
-	                                .told = on_outcome,
+	                                .report = on_outcome,
 	                                .done = on_ends_sent,
 	                                .ctx = job};
 	struct pl_err err = {0};

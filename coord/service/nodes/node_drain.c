@@ -30,7 +30,7 @@ struct node_drain {
 	struct pod_requests *evictions; /* NULL: not evicting */
 	struct node_drain_status status;
 	char budget[NODE_DRAIN_BUDGET_SIZE];
-	bool told_malformed;
+	bool reported_malformed;
 	uint64_t end_ms;
 };
 
@@ -193,9 +193,9 @@ static void on_outcome(void *ctx, const struct pod_request *request,
 
 	if (outcome == POD_REQUEST_WITHHELD && drain->status.withheld++ == 0)
 		(void)snprintf(drain->budget, sizeof drain->budget, "%s", why);
-	if (outcome != POD_REQUEST_MALFORMED || drain->told_malformed)
+	if (outcome != POD_REQUEST_MALFORMED || drain->reported_malformed)
 		return;
-	drain->told_malformed = true;
+	drain->reported_malformed = true;
 	drain->opts.malformed(drain->opts.ctx, request, why);
 }
 
@@ -219,7 +219,7 @@ static enum pl_code evict_pods(struct node_drain *drain, struct pl_err *err)
 	                                      .timeout_ms = service->timeout_ms,
 	                                      .who = service->user,
 	                                      .next = on_next,
-	                                      .told = on_outcome,
+	                                      .report = on_outcome,
 	                                      .done = on_evicted,
 	                                      .ctx = drain};
 

@@ -149,7 +149,7 @@ static enum pl_code begin_round(struct pod_remove *remove, struct pl_err *err)
 		.timeout_ms = service->timeout_ms,
 		.who = service->user,
 		.next = on_next,
-		.told = on_outcome,
+		.report = on_outcome,
 		.done = on_done,
 		.ctx = remove};
 

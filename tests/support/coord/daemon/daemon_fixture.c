@@ -13,7 +13,7 @@
 #include "store/kv/keys.h"
 #include "store/net/unconst.h"
 
-/* -- processes ------------------------------------------------------------------ */
+/* -- processes --------------------------------------------------------------------- */
 
 static _Noreturn void run_child(const char *const argv[], const char *log)
 {
@@ -84,7 +84,7 @@ bool daemon_fixture_log_has(const struct daemon_fixture_process *process,
 	return has;
 }
 
-/* -- the view ------------------------------------------------------------------- */
+/* -- the view ---------------------------------------------------------------------- */
 
 PL_PRINTF(2, 3)
 static void complain(struct daemon_fixture_view *view, const char *fmt, ...)

@@ -110,15 +110,15 @@ static inline void clean(void)
 		t_fail(__FILE__, __LINE__, "found:\n%s", r.text);
 }
 
-static inline void on_mended(void *ctx, const struct repair_result *told)
+static inline void on_mended(void *ctx, const struct repair_result *result)
 {
 	size_t len = strlen(m.why);
 
 	(void)ctx;
-	m.count[told->outcome]++;
-	T_EQ(told->outcome == REPAIR_REFUSED, told->why != NULL);
-	if (told->why != NULL)
-		(void)snprintf(m.why + len, sizeof m.why - len, "%s\n", told->why);
+	m.count[result->outcome]++;
+	T_EQ(result->outcome == REPAIR_REFUSED, result->why != NULL);
+	if (result->why != NULL)
+		(void)snprintf(m.why + len, sizeof m.why - len, "%s\n", result->why);
 }
 
 static inline void on_mend_done(void *ctx, const struct pl_err *err)
@@ -136,7 +136,7 @@ static inline enum pl_code repair_start(bool dry)
 	                           .revision = r.revision,
 	                           .dry_run = dry,
 	                           .timeout_ms = 100,
-	                           .told = on_mended,
+	                           .report = on_mended,
 	                           .done = on_mend_done};
 	struct repair *repair;
 

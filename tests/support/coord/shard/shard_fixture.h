@@ -18,7 +18,7 @@ enum {
 	TTL_S = 6,
 	STEP_MS = 20,
 	SETTLED_MS = 30000, /* longer than any handover and expiry in these cases */
-	TOLD_COUNT = SHARD_CLOSED + 1,
+	REPORTS = SHARD_CLOSED + 1,
 };
 
 struct shard_node {
@@ -31,7 +31,7 @@ struct shard_node {
 	void *also_ctx;
 	int64_t epoch[PARTITIONS];
 	uint32_t fenced_partition;
-	unsigned told[TOLD_COUNT];
+	unsigned reports[REPORTS];
 	enum claims_why why[PARTITIONS]; /* of the last LOST */
 	struct pl_err refused, config_refused, malformed;
 	bool quiet;             /* answers QUIESCE at once */
@@ -78,7 +78,7 @@ static inline void on_shard(void *ctx, const struct shard_note *note)
 {
 	struct shard_node *node = ctx;
 
-	node->told[note->what]++;
+	node->reports[note->what]++;
 	if (node->also != NULL)
 		node->also(node, note);
 	if (note->what == SHARD_OWN)
@@ -158,9 +158,9 @@ static inline void until(const struct shard_node *node, enum shard_what what,
 {
 	uint64_t end = kit.now_ms + within_ms;
 
-	while (node->told[what] == 0) {
+	while (node->reports[what] == 0) {
 		if (kit.now_ms >= end)
-			t_fail(__FILE__, __LINE__, "%s was not told %d within %u ms",
+			t_fail(__FILE__, __LINE__, "%s did not report %d within %u ms",
 			       node->id, (int)what, (unsigned)within_ms);
 		kit_run(&kit, kit.now_ms + STEP_MS);
 	}
@@ -173,7 +173,7 @@ static inline void node_close(struct shard_node *node)
 		kit_run(&kit, kit.now_ms + STEP_MS);
 	}
 	T_TRUE(node->shard == NULL);
-	T_EQ(node->told[SHARD_CLOSED], 1);
+	T_EQ(node->reports[SHARD_CLOSED], 1);
 	kit_close_session(&kit, node->kv);
 }
 

@@ -25,15 +25,15 @@ static inline void on_work_closed(void *ctx)
 	fixture->work = NULL;
 }
 
-static inline void on_work(void *ctx, const struct work_note *told)
+static inline void on_work(void *ctx, const struct work_note *note)
 {
 	struct work_fixture *fixture = ctx;
 
 	T_TRUE(fixture->closed == 0);
-	fixture->opened += told->what == WORK_OPENED;
-	fixture->malformed += told->what == WORK_MALFORMED;
-	fixture->trouble += told->what == WORK_TROUBLE;
-	T_TRUE((told->what == WORK_OPENED) == (told->err == NULL));
+	fixture->opened += note->what == WORK_OPENED;
+	fixture->malformed += note->what == WORK_MALFORMED;
+	fixture->trouble += note->what == WORK_TROUBLE;
+	T_TRUE((note->what == WORK_OPENED) == (note->err == NULL));
 	if (fixture->close_when_reported) {
 		fixture->close_when_reported = false;
 		work_close(fixture->work, on_work_closed, fixture);

@@ -66,7 +66,7 @@ PL_NODISCARD enum pl_code workload_write(struct kv *kv,
                                          workload_done_fn *done, void *ctx,
                                          struct pl_err *err);
 
-/* -- and what has become of it ------------------------------------------------------- */
+/* -- and what has become of it ----------------------------------------------------- */
 
 struct workload_found {
 	int64_t revision;

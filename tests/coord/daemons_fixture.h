@@ -1,6 +1,6 @@
-/* For tests with real processes: an etcd of their own, a view of it, and crews. */
-#ifndef TESTS_COORD_CREW_KIT_H
-#define TESTS_COORD_CREW_KIT_H
+/* For tests with real processes: an etcd of their own, a view of it, and daemons. */
+#ifndef TESTS_COORD_DAEMONS_FIXTURE_H
+#define TESTS_COORD_DAEMONS_FIXTURE_H
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,46 +15,47 @@
 #define DAEMON_FIXTURE_TTL "3s"
 enum { DAEMON_FIXTURE_TTL_MS = 3000, DAEMON_FIXTURE_PROCESSES_MAX = 4 };
 
-struct crew {
+struct daemons {
 	struct etcd_rig rig;
 	struct daemon_fixture_view view;
 	struct daemon_fixture_process process[DAEMON_FIXTURE_PROCESSES_MAX];
 	uint32_t partitions;
 };
 
-static struct crew crew;
+static struct daemons daemons;
 
 static void daemon_fixture_up(unsigned members, uint32_t partitions)
 {
 	struct etcd_launch_opts launch = {.members = members, .no_fsync = true};
 
-	etcd_rig_up(&crew.rig, &launch, NULL);
-	crew.partitions = partitions;
-	T_OK(daemon_fixture_view_open(&crew.view, crew.rig.kv, partitions, &crew.rig.err),
-	     &crew.rig.err);
+	etcd_rig_up(&daemons.rig, &launch, NULL);
+	daemons.partitions = partitions;
+	T_OK(daemon_fixture_view_open(&daemons.view, daemons.rig.kv, partitions,
+	                              &daemons.rig.err),
+	     &daemons.rig.err);
 }
 
 static void daemon_fixture_down(void)
 {
-	T_STR(crew.view.wrong, "");
+	T_STR(daemons.view.wrong, "");
 	for (unsigned i = 0; i < DAEMON_FIXTURE_PROCESSES_MAX; i++) {
-		if (crew.process[i].pid == 0)
+		if (daemons.process[i].pid == 0)
 			continue;
-		daemon_fixture_signal(&crew.process[i], SIGKILL);
-		(void)daemon_fixture_wait(&crew.process[i]);
+		daemon_fixture_signal(&daemons.process[i], SIGKILL);
+		(void)daemon_fixture_wait(&daemons.process[i]);
 	}
-	kv_unwatch(crew.rig.kv, crew.view.watch);
-	etcd_rig_until(&crew.rig, &crew.view.ended);
-	etcd_rig_down(&crew.rig);
+	kv_unwatch(daemons.rig.kv, daemons.view.watch);
+	etcd_rig_until(&daemons.rig, &daemons.view.ended);
+	etcd_rig_down(&daemons.rig);
 }
 
 /* The process with that number, called by that name. */
 static void daemon_fixture_run(unsigned number, const char *name, const char *shards)
 {
-	const char *dir = etcd_launch_dir(crew.rig.launch);
+	const char *dir = etcd_launch_dir(daemons.rig.launch);
 	char log[DAEMON_FIXTURE_PATH_SIZE], partitions[16];
 	const char *const args[] = {"--etcd",
-	                            etcd_launch_endpoints(crew.rig.launch),
+	                            etcd_launch_endpoints(daemons.rig.launch),
 	                            "--name",
 	                            name,
 	                            "--shards",
@@ -70,28 +71,28 @@ static void daemon_fixture_run(unsigned number, const char *name, const char *sh
 	                            NULL};
 
 	(void)snprintf(log, sizeof log, "%s/placetd-%u.log", dir, number);
-	(void)snprintf(partitions, sizeof partitions, "%u", crew.partitions);
-	T_OK(daemon_fixture_start(&crew.process[number], log, args, &crew.rig.err),
-	     &crew.rig.err);
+	(void)snprintf(partitions, sizeof partitions, "%u", daemons.partitions);
+	T_OK(daemon_fixture_start(&daemons.process[number], log, args, &daemons.rig.err),
+	     &daemons.rig.err);
 }
 
 /* Runs the loop until it holds; the case's own limit ends it otherwise. */
-#define DAEMON_FIXTURE_UNTIL(holds)                        \
-	do {                                               \
-		T_STR(crew.view.wrong, "");                \
-		if (holds)                                 \
-			break;                             \
-		(void)uv_run(&crew.rig.loop, UV_RUN_ONCE); \
+#define DAEMON_FIXTURE_UNTIL(holds)                           \
+	do {                                                  \
+		T_STR(daemons.view.wrong, "");                \
+		if (holds)                                    \
+			break;                                \
+		(void)uv_run(&daemons.rig.loop, UV_RUN_ONCE); \
 	} while (true)
 
 static inline bool daemon_fixture_all_owned(void)
 {
-	return crew.view.owned == crew.partitions;
+	return daemons.view.owned == daemons.partitions;
 }
 
 static inline bool daemon_fixture_says(const char *id, const char *words)
 {
-	const char *record = daemon_fixture_record(&crew.view, id);
+	const char *record = daemon_fixture_record(&daemons.view, id);
 
 	return record != NULL && strstr(record, words) != NULL;
 }
@@ -134,10 +135,10 @@ static inline uint64_t daemon_fixture_configure(enum config_name name, const cha
 	struct config_edit_opts opts = daemon_fixture_edit_opts(name, json);
 	struct daemon_fixture_edit edit = {0};
 
-	T_OK(config_edit_start(crew.rig.kv, &opts, daemon_fixture_on_edited, &edit, NULL,
-	                       &crew.rig.err),
-	     &crew.rig.err);
-	etcd_rig_until(&crew.rig, &edit.done);
+	T_OK(config_edit_start(daemons.rig.kv, &opts, daemon_fixture_on_edited, &edit,
+	                       NULL, &daemons.rig.err),
+	     &daemons.rig.err);
+	etcd_rig_until(&daemons.rig, &edit.done);
 	T_CODE(edit.err.code, PL_OK, &edit.err);
 	return edit.version;
 }
@@ -148,10 +149,10 @@ static inline uint64_t daemon_fixture_roll_back(enum config_name name, uint64_t 
 	struct daemon_fixture_edit edit = {0};
 
 	opts.to_version = to;
-	T_OK(config_rollback_start(crew.rig.kv, &opts, daemon_fixture_on_edited, &edit,
-	                           NULL, &crew.rig.err),
-	     &crew.rig.err);
-	etcd_rig_until(&crew.rig, &edit.done);
+	T_OK(config_rollback_start(daemons.rig.kv, &opts, daemon_fixture_on_edited, &edit,
+	                           NULL, &daemons.rig.err),
+	     &daemons.rig.err);
+	etcd_rig_until(&daemons.rig, &edit.done);
 	T_CODE(edit.err.code, PL_OK, &edit.err);
 	return edit.version;
 }
