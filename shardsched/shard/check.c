@@ -296,9 +296,7 @@ void sched_check(const struct sched *sched)
 	PL_ASSERT(plans == sched->plans.count);
 	PL_ASSERT(waiting == sched->waiting + sched->remote.waiting);
 	check_batch(sched);
-	gangs_check(sched);
-	large_gangs_check(sched);
-	disruption_check(sched);
+	subsystems_check(sched);
 	check_promotion(sched);
 	check_config_gens(sched);
 	PODS_EACH(pod, sched)

@@ -178,6 +178,7 @@ struct sched {
 	uint64_t uncounted_ms;
 	uint64_t now_ms;
 	int64_t wall_ms;
+	unsigned turn_work, turn_tried; /* pods that this turn may try; has tried */
 	struct steady_clock steady_clock;
 	struct sched_figures figures;
 	struct conflicts conflicts;
@@ -196,6 +197,9 @@ static inline struct queue *queue_of_class(const struct sched *sched,
 	return gang_is_class(class) ? sched->queue
 	                            : config_gen_of(pool_class_of(class))->queue;
 }
+
+/* turn.c: asserts what the subsystems assert of themselves. */
+void subsystems_check(const struct sched *sched);
 
 /* Pods migrate to the latest settings; nothing is decided before all have. */
 static inline bool is_migrating(const struct sched *sched)

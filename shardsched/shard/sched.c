@@ -1,4 +1,4 @@
-/* The core's life, its partitions, and its turns. */
+/* The core's life, and its partitions. */
 #include "shardsched/shard/sched.h"
 
 #include <stdlib.h>
@@ -7,13 +7,9 @@
 #include "shardsched/plugins/plugins.h"
 #include "shardsched/shard/cache/cache.h"
 #include "shardsched/shard/gangs/gang_large.h"
-#include "shardsched/shard/label_promotion.h"
 #include "shardsched/shard/pending_status.h"
-#include "shardsched/shard/report.h"
 #include "shardsched/shard/reservations/preemption.h"
-#include "shardsched/shard/termination/termination.h"
 #include "shardsched/shard/txn/batch.h"
-#include "shardsched/shard/txn/commit.h"
 #include "shardsched/shard/txn/inflight.h"
 #include "store/base/alloc.h"
 
@@ -413,153 +409,7 @@ uint32_t sched_load(const struct sched *sched, uint32_t partition)
 	return partition_at(sched, partition)->work;
 }
 
-/* -- work -------------------------------------------------------------------------- */
-
-/* Tries again what failed for want of memory or room. */
-static void repair_run(struct sched *sched)
-{
-	if (sched->repair_ms == 0 || sched->now_ms < sched->repair_ms)
-		return;
-	sched->repair_ms = 0;
-	sched->promotion_failed = sched->shrunk = false;
-	if (sched->gang_records.missed)
-		report_relist_view(sched, SCHED_GANGS);
-	fleet_view_repair(sched);
-	PL_MAP_EACH (partition_at, &sched->nodes) {
-		struct sched_node *node =
-			PL_CONTAINER_OF(partition_at, struct sched_node, by_name);
-
-		node->full = false;
-		node_reconcile(sched, node);
-	}
-	PODS_EACH(pod, sched)
-	{
-		pod->flags &= (uint16_t)~POD_REFUSED;
-		pod_reconcile(sched, pod);
-	}
-	preemption_clear_exempt(sched);
-}
-
-/* Places pods on nodes, and puts nodes into txns. */
-static unsigned place_run(struct sched *sched, unsigned work)
-{
-	bool promoted = label_promotion_run(sched);
-	unsigned tried = 0;
-
-	if (promoted)
-		queue_run(sched->queue, sched->now_ms);
-	disruption_run(sched);
-	batch_run(sched);
-	if (promoted)
-		gangs_run(sched);
-	if (promoted)
-		tried = decide_run(sched, work);
-	batch_run(sched);
-	if (promoted)
-		large_gangs_run(sched);
-	commit_run(sched);
-	return tried;
-}
-
-unsigned sched_run(struct sched *sched, uint64_t now_ms, int64_t wall_ms, unsigned work)
-{
-	unsigned tried = 0;
-
-	PL_ASSERT(now_ms >= sched->now_ms);
-	sched->now_ms = now_ms;
-	lock_backoff_run(sched);
-	sched->wall_ms = wall_ms;
-	rules_tidy(sched);
-	repair_run(sched);
-	cooldown_run(sched);
-	nodes_retry_uncounted(sched);
-	for (unsigned i = 0; i < SCHED_TXNS; i++)
-		if (sched->txn[i].state == TXN_RETRY && sched->txn[i].at_ms <= now_ms)
-			txn_set_state(&sched->txn[i], TXN_NEW);
-	mismatch_run(sched);
-	reservations_run(sched);
-	departures_run(sched);
-	config_migrate_run(sched);
-	if (!is_migrating(sched))
-		tried = place_run(sched, work);
-	taint_eviction_run(sched);
-	termination_run(sched);
-	if (!is_migrating(sched))
-		remote_commit_run(sched);
-	pending_status_run(sched);
-	registration_run(sched);
-	spec_reads_run(sched);
-	remote_lists_run(sched);
-	own_digest_run(sched);
-	return tried;
-}
-
-static uint64_t earlier_ms(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-uint64_t sched_deadline_ms(const struct sched *sched)
-{
-	uint64_t at_ms =
-		sched->promotion_failed ? UINT64_MAX : queue_deadline_ms(sched->queue);
-
-	if (is_migrating(sched) || decide_is_ready(sched) || commit_is_ready(sched) ||
-	    remote_commit_is_ready(sched) || batch_is_ready(sched) ||
-	    sched->disruption.review)
-		return 0;
-	at_ms = earlier_ms(at_ms, taint_eviction_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, reservations_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, departures_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, termination_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, spec_reads_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, pending_status_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, fleet_view_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, remote_lists_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, remote_commit_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, own_digest_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, gangs_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, large_gangs_deadline_ms(sched));
-	if (sched->repair_ms != 0)
-		at_ms = earlier_ms(at_ms, sched->repair_ms);
-	if (sched->uncounted_ms != 0)
-		at_ms = earlier_ms(at_ms, sched->uncounted_ms);
-	at_ms = earlier_ms(at_ms, mismatch_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, cooldown_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, registration_deadline_ms(sched));
-	at_ms = earlier_ms(at_ms, lock_backoff_deadline_ms(sched));
-	for (unsigned i = 0; i < SCHED_TXNS; i++)
-		if (sched->txn[i].state == TXN_RETRY)
-			at_ms = earlier_ms(at_ms, sched->txn[i].at_ms);
-	return at_ms;
-}
-
-bool sched_next(struct sched *sched, struct sched_action *out)
-{
-	uint32_t partition;
-
-	if (report_next(sched, out))
-		return true;
-	if (remote_list_next(sched, &partition)) {
-		*out = (struct sched_action){.what = SCHED_REMOTE_LIST,
-		                             .partition = partition};
-		return true;
-	}
-	for (uint32_t i = 0; i < SCHED_TXNS; i++) {
-		struct shard_txn *txn = &sched->txn[i];
-
-		if (txn->state != TXN_NEW)
-			continue;
-		txn_set_state(txn, TXN_SENT);
-		txn->attempts++;
-		*out = (struct sched_action){.what = SCHED_TXN,
-		                             .txn = i,
-		                             .req = txn->req,
-		                             .timeout_ms = sched->opts.txn_timeout_ms};
-		return true;
-	}
-	return false;
-}
+/* -- figures ----------------------------------------------------------------------- */
 
 void sched_figures(const struct sched *sched, struct sched_figures *out)
 {
