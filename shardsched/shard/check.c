@@ -145,7 +145,7 @@ static void check_followed(const struct sched *sched, const struct sched_node *n
 static void check_node(const struct sched *sched, const struct sched_node *node)
 {
 	const struct node_row *row;
-	uint32_t waiting = 0, telling = 0, batched = 0;
+	uint32_t waiting = 0, in_txn = 0, batched = 0;
 
 	PL_ASSERT(pl_list_empty(&node->ready) ||
 	          node->ready_local == node_is_local(sched, node));
@@ -164,12 +164,12 @@ static void check_node(const struct sched *sched, const struct sched_node *node)
 		PL_ASSERT(pod->stage == POD_ASSUMED && pod->node == node);
 		PL_ASSERT(pod->linked == LINKED_WAITING);
 		PL_ASSERT(sched->snapshot.placed[pod->placed].node == node->slot);
-		telling += pod->txn != 0;
+		in_txn += pod->txn != 0;
 		batched += (pod->flags & POD_BATCHED) != 0;
 		waiting++;
 	}
 	PL_ASSERT(waiting == node->waiting_count);
-	PL_ASSERT(waiting == telling || node->txn != 0 || batched > 0 ||
+	PL_ASSERT(waiting == in_txn || node->txn != 0 || batched > 0 ||
 	          !pl_list_empty(&node->ready));
 	PL_ASSERT((node->txn == 0 && batched == 0) || pl_list_empty(&node->ready));
 	PL_ASSERT(batched == node->batched);

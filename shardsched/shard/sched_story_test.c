@@ -19,11 +19,11 @@ __attribute__((format(printf, 1, 2))) static void print_line(const char *fmt, ..
 	T_EQ(pl_buf_printf(&story, "%s\n", line), PL_OK);
 }
 
-#define TELL(...)                                                               \
+#define NARRATE(...)                                                            \
 	do {                                                                    \
-		char told[512];                                                 \
-		(void)snprintf(told, sizeof told, __VA_ARGS__);                 \
-		print_line("[%5llu] %s", (unsigned long long)rig.now_ms, told); \
+		char line[512];                                                 \
+		(void)snprintf(line, sizeof line, __VA_ARGS__);                 \
+		print_line("[%5llu] %s", (unsigned long long)rig.now_ms, line); \
 	} while (0)
 
 /* "n-1 takes 2 pods: a b" or "a is Bound to n-1". */
@@ -63,7 +63,7 @@ static void print_txn(const struct rig_out *out)
 {
 	const struct kv_txn *txn = &out->req.txn;
 
-	print_line("          call %u", out->txn);
+	print_line("          txn %u", out->txn);
 	for (size_t i = 0; i < txn->compare_count; i++)
 		print_line("          if %.*s is of revision %lld",
 		           PL_SPAN_ARG(txn->compares[i].keys.from),
@@ -87,7 +87,7 @@ static void run(void)
 		known[i] = rig.out[i].used;
 	}
 	if (rig.malformed + rig.troubles != malformed)
-		print_line("          told: %s", rig.said);
+		print_line("          reported: %s", rig.said);
 }
 
 static void show(void)
@@ -115,7 +115,7 @@ static void answer(void)
 	T_TRUE(rig.out[0].used);
 	yes = rig_answer(&rig, 0);
 	known[0] = false;
-	TELL("the call is answered: %s", yes ? "yes" : "no");
+	NARRATE("the txn is answered: %s", yes ? "yes" : "no");
 	show();
 }
 
@@ -141,7 +141,7 @@ static void two_nodes_and_a_pod(void)
 	rig_pod(&rig, 1, "a", "3", "");
 	rig_own(&rig, 0);
 	rig_own(&rig, 1);
-	TELL("partitions 0 (n-1 with 4 cpu, n-2 with 2) and 1 (pod a, 3 cpu) are owned");
+	NARRATE("partitions 0 (n-1 with 4 cpu, n-2 with 2) and 1 (pod a, 3 cpu) are owned");
 	show();
 	run();
 	show();
@@ -155,17 +155,17 @@ T_CASE(a_pod_is_placed_and_its_echo_is_known)
 	answer();
 	rig_deliver_all(&rig);
 	sched_figures(rig.sched, &figures);
-	TELL("the events arrive: %llu echoes", (unsigned long long)figures.echoes);
+	NARRATE("the events arrive: %llu echoes", (unsigned long long)figures.echoes);
 	rig_pod(&rig, 1, "b", "1", "");
 	rig_pod(&rig, 1, "c", "2", "");
 	rig_pod(&rig, 1, "d", "2", "");
 	rig_deliver_all(&rig);
-	TELL("b (1 cpu), c and d (2 each) come; after b there is no room for them");
+	NARRATE("b (1 cpu), c and d (2 each) come; after b there is no room for them");
 	run();
 	show();
 	answer();
 	run();
-	TELL("c and d were told why they wait");
+	NARRATE("c and d have a status that says why they wait");
 	(void)rig_answer(&rig, 1);
 	known[1] = false;
 	rig_deliver_all(&rig);
@@ -173,7 +173,7 @@ T_CASE(a_pod_is_placed_and_its_echo_is_known)
 	rig_node(&rig, 0, "n-3", "2");
 	rig_deliver_all(&rig);
 	rig.now_ms += 11000;
-	TELL("n-3 comes");
+	NARRATE("n-3 comes");
 	run();
 	answer();
 	end("sched/flow.txt");
@@ -207,11 +207,11 @@ T_CASE(another_writer_was_first)
 	two_nodes_and_a_pod();
 	rig_pod(&rig, 3, "x", "2", "");
 	bind("x", "n-1", "2", "2000m");
-	TELL("a rival puts x of partition 3 on n-1, which then has 2 cpu left");
+	NARRATE("another shard puts x of partition 3 on n-1, which then has 2 cpu left");
 	answer();
 	rig_deliver_all(&rig);
 	run();
-	TELL("the spec of x is read; meanwhile nothing goes to n-1");
+	NARRATE("the spec of x is read; meanwhile nothing goes to n-1");
 	(void)rig_answer(&rig, 0);
 	(void)rig_answer(&rig, 1);
 	known[0] = known[1] = false;
@@ -221,7 +221,7 @@ T_CASE(another_writer_was_first)
 	rig_node(&rig, 0, "n-4", "4");
 	rig_deliver_all(&rig);
 	rig.now_ms += 11000;
-	TELL("n-4 comes with 4 cpu");
+	NARRATE("n-4 comes with 4 cpu");
 	run();
 	answer();
 	end("sched/conflict.txt");
@@ -233,10 +233,10 @@ T_CASE(an_unknown_outcome_was_yes)
 	(void)rig_exec(&rig.store, &rig.out[0].req.txn);
 	rig_fail(&rig, 0, PL_UNKNOWN);
 	known[0] = false;
-	TELL("nobody knows what became of it; it was applied");
+	NARRATE("its outcome is unknown; it was applied");
 	show();
 	rig_deliver_all(&rig);
-	TELL("its events arrive, and are held");
+	NARRATE("its events arrive, and are deferred");
 	show();
 	rig.now_ms += 20;
 	run();
@@ -249,7 +249,7 @@ T_CASE(an_unknown_outcome_was_no)
 	two_nodes_and_a_pod();
 	rig_fail(&rig, 0, PL_UNKNOWN);
 	known[0] = false;
-	TELL("nobody knows what became of it; it was not applied");
+	NARRATE("its outcome is unknown; it was not applied");
 	rig.now_ms += 20;
 	run();
 	answer();
@@ -264,21 +264,21 @@ T_CASE(a_partition_is_lost_in_flight)
 	(void)rig_exec(&rig.store, &rig.out[0].req.txn);
 	rig_fail(&rig, 0, PL_UNKNOWN);
 	known[0] = false;
-	TELL("nobody knows what became of it; it was applied");
+	NARRATE("its outcome is unknown; it was applied");
 	rig.now_ms += 20;
 	run();
 	rig_fail(&rig, 0, PL_FENCED);
 	known[0] = false;
-	TELL("again, and it is fenced: now it is only asked what stands there");
+	NARRATE("the same again, and it is fenced: now the keys are only read");
 	rig_lost(&rig, 1);
-	TELL("partition 1 is lost, with the pod");
+	NARRATE("partition 1 is lost, with the pod");
 	show();
 	rig.now_ms += 40;
 	run();
 	answer();
 	rig_deliver_all(&rig);
 	rig_own(&rig, 1);
-	TELL("partition 1 comes back");
+	NARRATE("partition 1 comes back");
 	run();
 	show();
 	end("sched/lost.txt");
@@ -293,13 +293,13 @@ T_CASE(a_node_changes_under_the_decision)
 	rig_set(&rig.store, PL_SPAN_LIT("/alloc/0000/east/n-1"),
 	        PL_SPAN_LIT("{\"v\":1,\"generation\":2}"));
 	(void)rig_deliver(&rig, 0, SCHED_ALLOCS, 100);
-	TELL("n-1 is cordoned; so far only its alloc is heard of");
+	NARRATE("n-1 is cordoned; so far only its alloc has arrived");
 	answer();
 	run();
-	TELL("the Node that is known is older than the alloc");
+	NARRATE("the known Node is older than the alloc");
 	answer();
 	run();
-	TELL("it fits nowhere now");
+	NARRATE("it fits nowhere now");
 	answer();
 	run();
 	show();

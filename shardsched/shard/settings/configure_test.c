@@ -113,7 +113,7 @@ T_CASE(a_pod_waiting_at_its_node_is_withdrawn)
 
 T_CASE(a_pod_in_a_failed_txn_starts_anew)
 {
-	struct conflict_summary told;
+	struct conflict_summary summary;
 
 	up(1, 1);
 	rig_pod(&rig, 1, "a", "1", "");
@@ -125,10 +125,10 @@ T_CASE(a_pod_in_a_failed_txn_starts_anew)
 	sched_check(rig.sched);
 	rig_run_idle(&rig);
 	T_STR(where("a"), "n-1");
-	sched_conflicts(rig.sched, &told);
-	T_EQ(told.placements[CONFLICT_ALLOC], 1);
-	T_EQ(told.txns[CONFLICT_ALLOC], 1);
-	T_SPAN(told.node[0].name, PL_SPAN_LIT("n-2"));
+	sched_conflicts(rig.sched, &summary);
+	T_EQ(summary.placements[CONFLICT_ALLOC], 1);
+	T_EQ(summary.txns[CONFLICT_ALLOC], 1);
+	T_SPAN(summary.node[0].name, PL_SPAN_LIT("n-2"));
 	rig_close(&rig);
 }
 
@@ -136,7 +136,7 @@ T_CASE(a_pod_in_a_failed_txn_starts_anew)
  * once. */
 T_CASE(a_node_that_changed_is_counted_once)
 {
-	struct conflict_summary told;
+	struct conflict_summary summary;
 
 	up(4, 1);
 	rig_pod(&rig, 1, "a", "1", "");
@@ -145,11 +145,11 @@ T_CASE(a_node_that_changed_is_counted_once)
 	rig_run(&rig);
 	rig_node(&rig, 0, "n-2", "1");
 	T_TRUE(!rig_answer(&rig, 0));
-	sched_conflicts(rig.sched, &told);
-	T_EQ(told.placements[CONFLICT_NODE] + told.placements[CONFLICT_ALLOC],
-	     told.node[0].count);
-	T_EQ(told.placements[CONFLICT_NODE], 2); /* both pods went there */
-	T_EQ(told.txns[CONFLICT_NODE], 1);
+	sched_conflicts(rig.sched, &summary);
+	T_EQ(summary.placements[CONFLICT_NODE] + summary.placements[CONFLICT_ALLOC],
+	     summary.node[0].count);
+	T_EQ(summary.placements[CONFLICT_NODE], 2); /* both pods went there */
+	T_EQ(summary.txns[CONFLICT_NODE], 1);
 	rig_run_idle(&rig);
 	T_STR(where("b"), "n-1");
 	rig_close(&rig);

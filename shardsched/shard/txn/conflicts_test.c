@@ -8,7 +8,7 @@ enum { NODES = 300 };
 
 static struct strings strings;
 static struct conflicts conflicts;
-static struct conflict_summary told;
+static struct conflict_summary summary;
 static uint32_t key[NODES][2];
 
 static void up(void)
@@ -43,16 +43,16 @@ T_CASE(counts_by_cause_and_by_node)
 	conflicts_add(&conflicts, key[2], CONFLICT_NODE, 1, 2000);
 	conflicts_add(&conflicts, key[1], CONFLICT_NODE, 1, 3000);
 	conflicts_add(&conflicts, NULL, CONFLICT_FENCED, 7, 3000);
-	conflicts_summarize(&conflicts, 3500, &told);
-	T_EQ(told.placements[CONFLICT_ALLOC], 2);
-	T_EQ(told.placements[CONFLICT_NODE], 2);
-	T_EQ(told.placements[CONFLICT_FENCED], 7);
-	T_EQ(told.nodes, 2);
-	T_SPAN(told.node[0].name, PL_SPAN_LIT("n-001"));
-	T_EQ(told.node[0].count, 3);
-	T_EQ(told.node[0].over, 0);
-	T_EQ(told.node[0].cause, CONFLICT_NODE);
-	T_EQ(told.node[0].ago_ms, 500);
+	conflicts_summarize(&conflicts, 3500, &summary);
+	T_EQ(summary.placements[CONFLICT_ALLOC], 2);
+	T_EQ(summary.placements[CONFLICT_NODE], 2);
+	T_EQ(summary.placements[CONFLICT_FENCED], 7);
+	T_EQ(summary.nodes, 2);
+	T_SPAN(summary.node[0].name, PL_SPAN_LIT("n-001"));
+	T_EQ(summary.node[0].count, 3);
+	T_EQ(summary.node[0].over, 0);
+	T_EQ(summary.node[0].cause, CONFLICT_NODE);
+	T_EQ(summary.node[0].ago_ms, 500);
 	T_STR(conflict_cause_name(CONFLICT_STATE), "state");
 	down();
 }
@@ -72,8 +72,8 @@ T_CASE(the_node_with_most_conflicts_is_found_among_many)
 		conflicts_add(&conflicts, key[n], CONFLICT_ALLOC, 1, 1000);
 		truth[n]++;
 	}
-	conflicts_summarize(&conflicts, 1000, &told);
-	T_EQ(told.nodes, CONFLICT_SUMMARY_MAX);
+	conflicts_summarize(&conflicts, 1000, &summary);
+	T_EQ(summary.nodes, CONFLICT_SUMMARY_MAX);
 	T_EQ(conflicts.rows, CONFLICT_ROWS);
 	for (unsigned i = 0; i < conflicts.rows; i++) {
 		const struct conflict_row *row = &conflicts.row[i];
@@ -83,9 +83,9 @@ T_CASE(the_node_with_most_conflicts_is_found_among_many)
 				T_TRUE(truth[n] <= row->count &&
 				       row->count - row->over <= truth[n]);
 	}
-	for (unsigned i = 1; i < told.nodes; i++)
-		T_TRUE(told.node[i - 1].count >= told.node[i].count);
-	T_TRUE(told.node[0].count >= truth[0]);
+	for (unsigned i = 1; i < summary.nodes; i++)
+		T_TRUE(summary.node[i - 1].count >= summary.node[i].count);
+	T_TRUE(summary.node[0].count >= truth[0]);
 	down();
 }
 
@@ -94,9 +94,9 @@ T_CASE(old_conflicts_fade)
 	up();
 	conflicts_add(&conflicts, key[1], CONFLICT_ALLOC, 5, 1000);
 	conflicts_add(&conflicts, key[2], CONFLICT_ALLOC, 3, 1000 + CONFLICT_FADE_MS);
-	conflicts_summarize(&conflicts, 1000 + CONFLICT_FADE_MS, &told);
-	T_SPAN(told.node[0].name, PL_SPAN_LIT("n-002"));
-	T_EQ(told.node[1].count, 2);
+	conflicts_summarize(&conflicts, 1000 + CONFLICT_FADE_MS, &summary);
+	T_SPAN(summary.node[0].name, PL_SPAN_LIT("n-002"));
+	T_EQ(summary.node[1].count, 2);
 	conflicts_add(&conflicts, key[3], CONFLICT_ALLOC, 1, 1000 + 9 * CONFLICT_FADE_MS);
 	T_EQ(conflicts.rows, 1);
 	T_EQ(conflicts.placements[CONFLICT_ALLOC], 9);
@@ -109,16 +109,16 @@ T_CASE(a_node_is_excluded_until_its_time_is_over)
 	conflicts_exclude(&conflicts, key[1], CONFLICT_ALLOC, 5000, 1000);
 	conflicts_exclude(&conflicts, key[2], CONFLICT_NODE, 9000, 1000);
 	conflicts_exclude(&conflicts, key[1], CONFLICT_NODE, 7000, 2000);
-	conflicts_summarize(&conflicts, 2000, &told);
-	T_EQ(told.excluded_count, 2);
-	T_SPAN(told.excluded[0].name, PL_SPAN_LIT("n-002"));
-	T_EQ(told.excluded[1].left_ms, 5000);
-	T_EQ(told.excluded[1].cause, CONFLICT_NODE);
-	conflicts_summarize(&conflicts, 7000, &told);
-	T_EQ(told.excluded_count, 1);
+	conflicts_summarize(&conflicts, 2000, &summary);
+	T_EQ(summary.excluded_count, 2);
+	T_SPAN(summary.excluded[0].name, PL_SPAN_LIT("n-002"));
+	T_EQ(summary.excluded[1].left_ms, 5000);
+	T_EQ(summary.excluded[1].cause, CONFLICT_NODE);
+	conflicts_summarize(&conflicts, 7000, &summary);
+	T_EQ(summary.excluded_count, 1);
 	conflicts_exclude(&conflicts, key[2], CONFLICT_NODE, 0, 7500);
-	conflicts_summarize(&conflicts, 7500, &told);
-	T_EQ(told.excluded_count, 0);
+	conflicts_summarize(&conflicts, 7500, &summary);
+	T_EQ(summary.excluded_count, 0);
 	T_EQ(conflicts.excluded_count, 0);
 	down();
 }
@@ -129,10 +129,10 @@ T_CASE(of_too_many_exclusions_the_longest_are_kept)
 	for (unsigned i = 0; i < NODES; i++)
 		conflicts_exclude(&conflicts, key[i], CONFLICT_ALLOC,
 		                  2000 + (i * 7919) % NODES, 1000);
-	conflicts_summarize(&conflicts, 1000, &told);
-	T_EQ(told.excluded_count, CONFLICT_SUMMARY_MAX);
-	T_EQ(told.excluded_all, CONFLICT_EXCLUDED_MAX);
-	for (unsigned i = 0; i < told.excluded_count; i++)
-		T_EQ(told.excluded[i].left_ms, 1000 + NODES - 1 - i);
+	conflicts_summarize(&conflicts, 1000, &summary);
+	T_EQ(summary.excluded_count, CONFLICT_SUMMARY_MAX);
+	T_EQ(summary.excluded_all, CONFLICT_EXCLUDED_MAX);
+	for (unsigned i = 0; i < summary.excluded_count; i++)
+		T_EQ(summary.excluded[i].left_ms, 1000 + NODES - 1 - i);
 	down();
 }

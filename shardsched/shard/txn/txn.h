@@ -148,10 +148,10 @@ struct shard_txn {
 	struct txn_entry *entry;
 	uint32_t entries, entry_cap;
 	uint32_t placements;  /* placements and terminations */
-	uint32_t nodes;       /* whose allocs it puts */
+	uint32_t nodes;       /* nodes whose allocs it puts */
 	uint32_t spare_bytes; /* that stay free in the allocs; TXN_GANG */
-	uint32_t
-		echo_at; /* entry after the last one whose event came before the answer */
+	/* Entry after the last one whose event came before the answer. */
+	uint32_t echo_at;
 	/* Entries that txn_reserve did not count (txn_add_key, _id). */
 	uint32_t extra_entries, extra_entry_cap;
 	struct deferred_event *deferred, **deferred_end;
