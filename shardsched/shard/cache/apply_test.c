@@ -65,7 +65,8 @@ static void put_pod_with(const char *name, const char *more)
 	rig_run_idle(&rig);
 }
 
-/* Each of these was silently without effect if nobody validated what was put by hand. */
+/* None of these fields would have any effect, and nothing would say so, if values put by
+ * hand were not validated. */
 T_CASE(pod_that_submission_would_refuse_is_malformed)
 {
 	static const struct {
@@ -112,7 +113,7 @@ T_CASE(pod_that_submission_would_refuse_is_malformed)
 	}
 }
 
-/* What only a kubelet reads is no reason to leave a pod unplaced. */
+/* A field that only a kubelet reads does not keep a pod from being placed. */
 T_CASE(fields_that_no_decision_reads_are_not_validated)
 {
 	rig_open(&rig, NULL);

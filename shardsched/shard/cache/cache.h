@@ -2,10 +2,10 @@
  * The cache: facts that stand at keys are applied (apply.c), and what follows from them
  * for pods (pods.c) and nodes (nodes.c, alloc_entry.c) is reconciled.
  *
- * A fact is applied once per mod_revision, whoever brings it: a list, a watch, an answer.
- * Reconciling a pod or a node does nothing when everything follows already, so it may be
- * called at any time. Functions that reconcile may free the pod (pod_tidy) or the node
- * (node_tidy) unless something refers to it.
+ * A fact is applied once per mod_revision, wherever it comes from: a list, a watch, an
+ * answer. Reconciling a pod or a node does nothing when everything follows already, so it
+ * may be called at any time. Functions that reconcile may free the pod (pod_tidy) or the
+ * node (node_tidy) unless something refers to it.
  */
 #ifndef SHARDSCHED_SHARD_CACHE_CACHE_H
 #define SHARDSCHED_SHARD_CACHE_CACHE_H

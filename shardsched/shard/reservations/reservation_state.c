@@ -1,11 +1,11 @@
 /*
- * What a waiting pod's state says about its nomination. It is written with the
- * reservation (preemption_txn.c) and taken back with it, here; whatever else the pod's
- * owner writes into the state says it as it is then.
+ * The nomination that a waiting pod's state names. It is written with the reservation
+ * (preemption_txn.c) and taken back with it, here; any other state that the pod's owner
+ * writes names the nomination as it is then.
  *
  * No decision relies on it, so it never keeps anything else from being written: such
  * states go along as far as there is room beside what a transaction must have. Pods that
- * are left out, and those whose nomination was ended by others, are reported by their
+ * are left out, and pods whose nomination was ended by others, are reported by their
  * owner right after (pending_status.c).
  */
 #include <stdio.h>
