@@ -160,8 +160,8 @@ enum { SHORT_SPEC = (RULE_POD_MAX >> 1) - 1024 };
 
 /* Checks what parsing does not: the rules can be registered, and the gang's name fits a
  * key. */
-static enum pl_code report_bad_spec(struct sched *sched, struct pl_span value,
-                                    const struct pod *pod, struct pl_err *err)
+static enum pl_code check_spec(struct sched *sched, struct pl_span value,
+                               const struct pod *pod, struct pl_err *err)
 {
 	const struct partition_group group = {
 		.namespace = sched_text(sched, pod->spec->namespace),
@@ -196,7 +196,7 @@ static enum pl_code read_spec(struct sched *sched, struct sched_pod *pod,
 		code = pod_parse(&parse, value, out, err);
 		if (code != PL_OK)
 			return code;
-		code = report_bad_spec(sched, value, out, err);
+		code = check_spec(sched, value, out, err);
 		if (code != PL_OK) {
 			pod_drop(&sched->model, out);
 			return code;
@@ -412,7 +412,7 @@ static bool apply_node_key(struct sched *sched, const struct keys_id *id,
 }
 
 /* A pointer record only serves searches by name. */
-static bool is_own_echo(const struct keys_id *id, const struct kv_record *record)
+static bool is_pointer_record(const struct keys_id *id, const struct kv_record *record)
 {
 	bool is = false;
 	uint32_t at;
@@ -426,7 +426,7 @@ static bool apply_pod_key(struct sched *sched, const struct keys_id *id,
 {
 	const struct sched_partition *part = &sched->partition[id->partition];
 	enum fact fact = id->kind == KEYS_SPEC ? FACT_SPEC : FACT_STATE;
-	bool away = gone || is_own_echo(id, record);
+	bool away = gone || is_pointer_record(id, record);
 	struct sched_pod *pod = away ? pod_find(sched, id->partition, id->scope, id->name)
 	                             : pod_get(sched, id->partition, id->scope, id->name);
 

@@ -286,7 +286,7 @@ bool node_is_local(const struct sched *sched, const struct sched_node *node)
 	return part->owned && part->open && !part->quiet;
 }
 
-static bool is_in_snapshot_scope(const struct sched *sched, const struct sched_node *node)
+static bool may_be_member(const struct sched *sched, const struct sched_node *node)
 {
 	return node->node.name != 0 && node->alloc >= NODE_ALLOC_READ &&
 	       (node_is_local(sched, node) || remote_knows(sched, node->partition));
@@ -333,7 +333,7 @@ static void set_scope(struct sched *sched, struct sched_node *node, enum node_sc
 static void reconcile_snapshot(struct sched *sched, struct sched_node *node)
 {
 	pl_list_del(&node->mismatched);
-	if (!is_in_snapshot_scope(sched, node)) {
+	if (!may_be_member(sched, node)) {
 		node_leave(sched, node);
 		return;
 	}

@@ -116,9 +116,8 @@ static bool fit_members(struct sched *sched, const struct gang_work *work,
 	return count == is->pods;
 }
 
-static bool fits_empty_node(struct sched *sched, const struct gang_work *work,
-                            const struct gang_plan_node *is,
-                            const struct sched_node *node)
+static bool fits_on_node(struct sched *sched, const struct gang_work *work,
+                         const struct gang_plan_node *is, const struct sched_node *node)
 {
 	struct pl_bitset only;
 	bool fits;
@@ -163,8 +162,7 @@ static enum gang_ruling check_still_fits(struct sched *sched,
 	query_prepare(sched, work, all);
 	if (all->ruled)
 		return all->fits;
-	return fits_empty_node(sched, work, is, node) ? GANG_RULING_NOW
-	                                              : GANG_RULING_NEVER;
+	return fits_on_node(sched, work, is, node) ? GANG_RULING_NOW : GANG_RULING_NEVER;
 }
 
 /* The node has no reservation for the gang (any more). */

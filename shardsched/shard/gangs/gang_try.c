@@ -267,8 +267,8 @@ static void wait_for_turn(struct sched *sched, struct sched_gang *gang)
 		gang_fault(sched, gang, &err);
 }
 
-static void on_placed(struct sched *sched, struct sched_gang *gang,
-                      const struct gang_outcome *out, uint32_t count)
+static void commit_members(struct sched *sched, struct sched_gang *gang,
+                           const struct gang_outcome *out, uint32_t count)
 {
 	bool fits = batch_fits(sched, out->placed, count_nodes(out->slot, count));
 	const char *why = NULL;
@@ -404,7 +404,7 @@ static void place_late_members(struct sched *sched, struct sched_gang *gang,
 
 	switch (out->result) {
 	case GANG_PLACED:
-		on_placed(sched, gang, out, count);
+		commit_members(sched, gang, out, count);
 		return;
 	case GANG_INCOMPLETE: /* a member has gone just now */
 		gang_refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
