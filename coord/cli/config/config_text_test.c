@@ -108,7 +108,7 @@ static enum pl_code torture(void)
 	return code;
 }
 
-T_CASE(no_memory_is_told)
+T_CASE(out_of_memory_is_reported)
 {
 	t_torture(torture, false);
 }

@@ -96,7 +96,7 @@ T_CASE(a_line_that_is_too_long_is_passed_over)
 	T_EQ(unlink(path), 0);
 }
 
-T_CASE(a_file_that_is_broken_is_told_apart_from_one_that_ends)
+T_CASE(a_damaged_file_is_distinguished_from_its_end)
 {
 	static char text[40000];
 	struct eval_lines *lines = NULL;
@@ -158,7 +158,7 @@ static void differs(const char *ours, const char *expected, const char *want)
 	T_STR(told, want);
 }
 
-T_CASE(what_agrees_is_not_told)
+T_CASE(equal_answers_are_not_reported)
 {
 	differs("{}", "{}", "");
 	differs("{\"best\":[\"a\",\"b\"],\"total\":{\"a\":5,\"b\":5}}",
@@ -173,7 +173,7 @@ T_CASE(what_agrees_is_not_told)
 	differs("{\"decodeError\":\"a\"}", "{\"decodeError\":\"b\"}", "");
 }
 
-T_CASE(what_differs_is_told_piece_by_piece)
+T_CASE(differences_are_reported_piece_by_piece)
 {
 	differs("{\"filter\":{\"a\":{\"code\":\"X\",\"plugin\":\"P\",\"reasons\":[]},"
 	        "\"b\":{\"code\":\"Success\"}}}",
@@ -197,7 +197,7 @@ T_CASE(what_differs_is_told_piece_by_piece)
 	        "{\"filter\":{\"a\":{\"code\":\"X\"}}}", "filter of a;");
 }
 
-T_CASE(of_victims_the_order_counts)
+T_CASE(the_order_of_victims_counts)
 {
 	differs("{\"postFilter\":{\"candidates\":{\"n\":{\"victims\":[\"a\",\"b\"]}}}}",
 	        "{\"postFilter\":{\"candidates\":{\"n\":{\"victims\":[\"b\",\"a\"]}}}}",

@@ -52,7 +52,7 @@ static const char *own_case(const char *nodes, const char *old, const char *new)
 	return line;
 }
 
-T_CASE(what_agrees_with_itself_is_fine)
+T_CASE(a_case_that_expects_our_answer_passes)
 {
 	T_EQ(placet_run(own_case(NODE("a", "4"), "", ""),
 	                (const char *const[]){"eval", "--check", "-", NULL}),
@@ -64,7 +64,7 @@ T_CASE(what_agrees_with_itself_is_fine)
 	     0);
 }
 
-T_CASE(differences_are_told_with_both_answers)
+T_CASE(differences_show_both_answers)
 {
 	const char *input =
 		own_case(NODE("a", "4"), "\"best\":[\"a\"]", "\"best\":[\"b\"]");
@@ -93,7 +93,7 @@ T_CASE(cases_that_end_in_an_error_are_only_run)
 	placet_prints("1 cases end in an internal error");
 }
 
-T_CASE(what_cannot_be_read_is_named_and_the_rest_is_read)
+T_CASE(unreadable_cases_are_named_and_others_run)
 {
 	T_EQ(placet_run("{\n" CASE("dup", NODE("a", "1") "," NODE("a", "1"), "") CASE(
 				"bad", NODE("a", "1") "," NODE("b", "x1"),
@@ -112,7 +112,7 @@ T_CASE(what_cannot_be_read_is_named_and_the_rest_is_read)
 	placet_says("expect: missing");
 }
 
-T_CASE(a_command_line_that_makes_no_sense_is_refused)
+T_CASE(a_wrong_command_line_is_refused)
 {
 	T_EQ(PLACET("eval"), 2);
 	placet_says("want [--check] [options] FILE...");

@@ -58,7 +58,7 @@ static void up(void)
 	pod("on", "3", "", bound);
 }
 
-T_CASE(who_has_no_node_is_told_why_by_cluster)
+T_CASE(a_pod_without_a_node_is_explained_by_cluster)
 {
 	up();
 	pod("big", "6", "",
@@ -87,7 +87,7 @@ T_CASE(who_has_no_node_is_told_why_by_cluster)
 	placet_down();
 }
 
-T_CASE(who_has_one_is_told_where_and_by_whom)
+T_CASE(a_placed_pod_shows_its_node_and_shard)
 {
 	up();
 	T_EQ(PLACET("explain", "pod", "web/on"), 0);
@@ -106,7 +106,7 @@ T_CASE(who_has_one_is_told_where_and_by_whom)
 }
 
 /* Counted among the waiting pods of its shard. */
-T_CASE(it_is_told_who_comes_before_it)
+T_CASE(pods_ahead_in_the_queue_are_counted)
 {
 	static const char pending[] =
 		"{\"v\":1,\"uid\":\"u\",\"phase\":\"Pending\",\"since\":"
@@ -151,7 +151,7 @@ T_CASE(it_is_told_who_comes_before_it)
 }
 
 /* Malformed nodes are left out, as a shard does. */
-T_CASE(nodes_that_make_no_sense_are_left_out_and_named)
+T_CASE(malformed_nodes_are_left_out_and_named)
 {
 	up();
 	node("east", "n-4", "64", NULL);
@@ -201,7 +201,7 @@ T_CASE(malformed_objects_are_malformed_here_too)
 	placet_down();
 }
 
-T_CASE(it_is_told_for_which_node_it_is_nominated)
+T_CASE(the_nominated_node_is_shown)
 {
 	up();
 	pod("high", "6", "",
@@ -221,7 +221,7 @@ T_CASE(it_is_told_for_which_node_it_is_nominated)
 }
 
 /* Otherwise there would seem to be room. */
-T_CASE(a_node_that_a_gang_has_closed_is_told_apart)
+T_CASE(a_node_with_a_gangs_reservation_has_its_own_flaw)
 {
 	up();
 	pod("small", "2", "\"nodeSelector\":{\"kubernetes.io/hostname\":\"n-3\"},", NULL);
@@ -241,7 +241,7 @@ T_CASE(a_node_that_a_gang_has_closed_is_told_apart)
 	placet_down();
 }
 
-T_CASE(the_live_configuration_is_what_it_is_explained_by)
+T_CASE(the_live_configuration_decides_the_explanation)
 {
 	static const char night[] =
 		"profiles=[{schedulerName: night, pluginConfig: [{name: NodeResourcesFit, "
@@ -271,7 +271,7 @@ T_CASE(a_pod_that_stands_with_its_group_is_found)
 	placet_down();
 }
 
-T_CASE(of_a_large_gang_it_is_told_how_far_it_has_come)
+T_CASE(a_large_gangs_phase_is_shown)
 {
 	up();
 	placet_put("/schedules/0000/ml/w-0/spec",
@@ -295,7 +295,7 @@ T_CASE(of_a_large_gang_it_is_told_how_far_it_has_come)
 	placet_down();
 }
 
-T_CASE(what_is_not_there_is_told)
+T_CASE(missing_objects_are_reported)
 {
 	up();
 	T_EQ(PLACET("explain", "pod", "web/none"), 1);

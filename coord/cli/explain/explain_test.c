@@ -44,7 +44,7 @@ static void clean(void)
 	"\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"     \
 	"\"requests\":{\"cpu\":\"" cpu "\"}}}]}}\n"
 
-T_CASE(pods_are_decided_one_beside_the_other)
+T_CASE(pods_are_decided_one_after_another)
 {
 	files(POD("one", "6") POD("two", "6") POD("three", "1"));
 	T_EQ(PLACET("explain", "-f", pods, "--nodes", nodes), 1);
@@ -65,7 +65,7 @@ T_CASE(a_pod_that_fits_is_no_failure)
 	clean();
 }
 
-T_CASE(what_was_recorded_is_replayed)
+T_CASE(recorded_decisions_are_replayed)
 {
 	char text[8192];
 	char *at;
@@ -90,7 +90,7 @@ T_CASE(what_was_recorded_is_replayed)
 	clean();
 }
 
-T_CASE(what_makes_no_sense_is_said)
+T_CASE(malformed_conflicts_are_shown)
 {
 	files(POD("one", "much"));
 	T_EQ(PLACET("explain", "--nodes", nodes), 2);

@@ -69,7 +69,7 @@ T_CASE(yaml_is_read_document_by_document)
 	reads("# nothing\n", "");
 }
 
-T_CASE(a_mark_of_byte_order_is_passed_over)
+T_CASE(a_byte_order_mark_is_skipped)
 {
 	reads("\xEF\xBB\xBF", "");
 	reads("\xEF\xBB\xBF{\"kind\":\"Pod\"}\n{\"kind\":\"Node\"}",
@@ -78,7 +78,7 @@ T_CASE(a_mark_of_byte_order_is_passed_over)
 	      "Pod {\"kind\":\"Pod\"};Node {\"kind\":\"Node\"};");
 }
 
-T_CASE(what_is_no_object_is_refused)
+T_CASE(a_value_that_is_no_object_is_refused)
 {
 	refuses("[1]", "object 1: it is no object");
 	refuses("{\"kind\":\"Pod\"} {\"kind\"", "object 2");
@@ -89,7 +89,7 @@ T_CASE(what_is_no_object_is_refused)
 	refuses("just words", "no object");
 }
 
-T_CASE(a_refusal_tells_which_object_it_was)
+T_CASE(a_refusal_names_the_object)
 {
 	refuses("{\"kind\":\"Pod\"}{\"kind\":\"Bad\"}{\"kind\":\"Pod\"}",
 	        "object 2: spec.x: want less");
@@ -118,7 +118,7 @@ static enum pl_code once(void)
 	return objects_parse(PL_SPAN_LIT("kind: Pod\n"), on_object, NULL, &err);
 }
 
-T_CASE(without_memory_it_says_so)
+T_CASE(missing_memory_is_reported)
 {
 	t_torture(once, false);
 }

@@ -149,7 +149,7 @@ T_CASE(a_directory_of_files_of_all_sorts)
 	down();
 }
 
-T_CASE(what_is_refused_is_told_with_file_object_and_field)
+T_CASE(a_refusal_names_file_object_and_field)
 {
 	struct pod_input pod_input;
 
@@ -237,7 +237,7 @@ T_CASE(a_large_file_is_read_in_pieces_and_twice)
 	"\"name\":\"x\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}\n"
 
 /* A field with this name is probably meant. */
-T_CASE(kinds_that_look_like_a_known_one_are_refused)
+T_CASE(kinds_similar_to_a_known_one_are_refused)
 {
 	struct pod_input pod_input;
 
@@ -365,7 +365,7 @@ T_CASE(more_unknown_fields_than_are_kept_are_counted)
 	down();
 }
 
-T_CASE(paths_that_lead_nowhere_are_told)
+T_CASE(missing_paths_are_reported)
 {
 	up();
 	T_CODE(files_add(&files, path_of("none"), &err), PL_IO, NULL);

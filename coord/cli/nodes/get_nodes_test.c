@@ -50,7 +50,7 @@ static void put_node(const char *scope, const char *name)
 	placet_put(key, "{\"v\":1,\"generation\":1}");
 }
 
-T_CASE(nodes_that_are_named_are_told_one_by_one)
+T_CASE(named_nodes_are_reported_one_by_one)
 {
 	uint32_t partition;
 	char key[KEY];
@@ -153,7 +153,7 @@ T_CASE(changes_of_nodes_are_printed_as_they_come)
 }
 
 /* A node that loses its label is gone. */
-T_CASE(a_watch_of_chosen_nodes_tells_who_joins_and_leaves)
+T_CASE(a_watch_with_labels_shows_nodes_that_join_and_leave)
 {
 	static const char *const args[] = {"get",      "nodes", "--watch", "-l",
 	                                   "disk=ssd", "-o",    "json",    NULL};

@@ -71,7 +71,7 @@ T_CASE(nodes_out_of_a_file_stand_in_the_store)
 	placet_down();
 }
 
-T_CASE(one_that_is_not_valid_keeps_all_out)
+T_CASE(an_invalid_node_keeps_all_out)
 {
 	placet_up(PARTITIONS);
 	T_EQ(apply("kind: Node\nmetadata: {name: a}\n---\n"
@@ -94,7 +94,7 @@ T_CASE(one_that_is_not_valid_keeps_all_out)
 	placet_down();
 }
 
-T_CASE(one_that_is_not_there_keeps_no_other_from_being_drained)
+T_CASE(a_missing_node_does_not_keep_others_from_being_drained)
 {
 	placet_up(PARTITIONS);
 	T_EQ(apply(two, NULL), 0);
@@ -112,7 +112,7 @@ T_CASE(one_that_is_not_there_keeps_no_other_from_being_drained)
 	placet_down();
 }
 
-T_CASE(a_dry_run_of_a_drain_tells_who_would_go)
+T_CASE(a_dry_run_of_a_drain_names_the_pods)
 {
 	char alloc[2048];
 	size_t len = 0;
@@ -199,7 +199,7 @@ T_CASE(a_cluster_that_does_not_exist)
 	placet_down();
 }
 
-T_CASE(printed_it_needs_no_store)
+T_CASE(printing_nodes_needs_no_store)
 {
 	T_EQ(PLACET("sim-cluster", "--nodes", "2", "--print", "--endpoints",
 	            "http://127.0.0.1:1"),

@@ -189,7 +189,7 @@ T_CASE(watched_json_is_an_object_a_line)
 	pl_buf_done(&buf);
 }
 
-T_CASE(what_is_too_much_is_said_to_be)
+T_CASE(too_large_a_query_is_refused)
 {
 	struct output_row row = plain_row();
 	struct output output;
@@ -278,7 +278,7 @@ T_CASE(names_are_lines)
 	T_EQ(gone.cells[1].type, OUTPUT_NONE);
 }
 
-T_CASE(formats_that_are_names_go_where_names_are)
+T_CASE(the_names_format_needs_named_rows)
 {
 	enum output_format format = OUTPUT_TABLE;
 	struct pl_err err = {0};

@@ -13,7 +13,7 @@ static struct kv_record record(const char *key, const char *value)
 	return (struct kv_record){.key = pl_span_str(key), .value = pl_span_str(value)};
 }
 
-T_CASE(what_makes_no_sense_counts_for_nothing)
+T_CASE(malformed_records_count_nothing)
 {
 	struct kv_record records[] = {
 		record("/shards/a",

@@ -53,7 +53,7 @@ static void gone(const char *name)
 }
 
 /* Changes while the first picture is gathered. */
-T_CASE(the_first_picture_is_what_is_there)
+T_CASE(the_first_picture_shows_all_rows)
 {
 	begin();
 	row_watch_begin(&row_watch);
@@ -88,7 +88,7 @@ T_CASE(then_each_change_is_a_line)
 }
 
 /* A row that a whole picture does not show any more is gone. */
-T_CASE(a_new_picture_tells_what_is_not_in_it)
+T_CASE(a_new_picture_drops_rows_that_are_not_in_it)
 {
 	begin();
 	row_watch_begin(&row_watch);

@@ -26,7 +26,7 @@ T_CASE(pods_are_shown_as_they_are)
 	placet_down();
 }
 
-T_CASE(pods_that_are_named_are_told_one_by_one)
+T_CASE(named_pods_are_reported_one_by_one)
 {
 	uint32_t partition;
 	char key[KEY];
@@ -83,7 +83,7 @@ T_CASE(pods_of_a_node_are_shown)
 	"schedulingGates\"}]}}\n"
 
 /* The shard writes no state for a gated pod: the spec shows the gates. */
-T_CASE(a_pod_with_gates_says_so)
+T_CASE(a_pod_with_gates_shows_them)
 {
 	static const char *const args[] = {"get", "pods", "--watch", NULL};
 	struct placet_running running;
@@ -143,7 +143,7 @@ static void some_labeled(void)
 	put_state("default", "lost", BOUND);
 }
 
-T_CASE(a_watch_says_once_who_is_not_there)
+T_CASE(a_watch_names_missing_pods_once)
 {
 	static const char *const args[] = {"get", "pods", "shop/x", "a", "-w", NULL};
 	struct placet_running running;
@@ -195,7 +195,7 @@ T_CASE(pods_are_chosen_by_labels_and_phase)
 	placet_down();
 }
 
-T_CASE(what_does_not_choose_pods_is_refused)
+T_CASE(commands_without_a_choice_of_pods_are_refused)
 {
 	placet_up(PARTITIONS);
 	T_EQ(PLACET("get", "pods", "-l", "app is web"), 2);
@@ -212,7 +212,7 @@ T_CASE(what_does_not_choose_pods_is_refused)
 }
 
 /* A pod that does not match any more is gone; one that comes to match is there. */
-T_CASE(a_watch_of_chosen_pods_tells_who_joins_and_leaves)
+T_CASE(a_watch_with_labels_shows_pods_that_join_and_leave)
 {
 	static const char *const args[] = {"get",     "pods",    "--watch", "-l",
 	                                   "app=web", "--phase", "bound",   "-o",

@@ -130,7 +130,7 @@ T_CASE(input_without_an_object_is_no_success)
 	placet_down();
 }
 
-T_CASE(a_store_that_is_none_is_told)
+T_CASE(a_store_that_is_none_of_placets_is_reported)
 {
 	placet_up(0);
 	T_EQ(RUN(deployment, "submit", "-f", "-"), 1);
@@ -257,7 +257,7 @@ static void put_record(const char *id, const char *work)
 }
 
 /* Without a terminal, a line every 5 s. */
-T_CASE_SECONDS(waiting_says_how_far_it_is, 40)
+T_CASE_SECONDS(a_wait_prints_its_progress, 40)
 {
 	static const char *const all[] = {"wait", "--for=bound", "--all", NULL};
 	struct placet_running running;
@@ -412,7 +412,7 @@ T_CASE(labels_that_come_again_are_not_waited_for_twice)
 	placet_down();
 }
 
-T_CASE(a_named_pod_that_went_before_it_was_watched_is_told)
+T_CASE(a_named_pod_that_went_before_the_watch_is_reported)
 {
 	uint32_t at;
 	char key[KEY], pointer[32];
@@ -449,7 +449,7 @@ static int64_t rev_of(const char *key)
 	",\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}\n"
 
 /* Evictions compare the budget. */
-T_CASE(what_budgets_there_are_is_said_by_their_lock)
+T_CASE(new_and_deleted_budgets_bump_the_lock)
 {
 	static const char one[] = BUDGET("\"maxUnavailable\":1");
 	static const char two[] = BUDGET("\"maxUnavailable\":2");

@@ -23,7 +23,7 @@ static unsigned count_said(const char *words)
 	return count;
 }
 
-T_CASE_SECONDS(a_wait_says_that_no_shard_is_running, 60)
+T_CASE_SECONDS(a_wait_warns_when_no_shard_runs, 60)
 {
 	static const char *const all[] = {"wait", "--for=bound", "--all", NULL};
 	static const char *const named[] = {"wait", "--for=bound", "a", NULL};
@@ -49,7 +49,7 @@ T_CASE_SECONDS(a_wait_says_that_no_shard_is_running, 60)
 
 /* One partition has no owner; a wait for pods in another one prints nothing about
  * it. */
-T_CASE_SECONDS(a_wait_says_which_partition_has_no_owner, 60)
+T_CASE_SECONDS(a_wait_names_a_partition_without_an_owner, 60)
 {
 	char words[80];
 	uint32_t free_one = partition_of("default", "a");
@@ -71,7 +71,7 @@ T_CASE_SECONDS(a_wait_says_which_partition_has_no_owner, 60)
 	placet_down();
 }
 
-T_CASE_SECONDS(a_deletion_says_that_no_shard_is_running, 60)
+T_CASE_SECONDS(a_deletion_warns_when_no_shard_runs, 60)
 {
 	static const char *const args[] = {"delete", "pod", "a", "--yes", NULL};
 	struct placet_running running;
@@ -122,7 +122,7 @@ static void submit_many(unsigned count)
 	T_EQ(RUN(input, "submit", "-f", "-"), 0);
 }
 
-T_CASE(a_wait_that_does_not_end_names_who_is_left_and_why)
+T_CASE(a_wait_that_does_not_end_names_pods_and_reasons)
 {
 	placet_up(PARTITIONS);
 	submit_many(13);
@@ -176,7 +176,7 @@ T_CASE(a_wait_for_an_unknown_scheduler_warns)
 	placet_down();
 }
 
-T_CASE(a_wait_by_labels_names_who_is_left)
+T_CASE(a_wait_by_labels_names_the_pods_left)
 {
 	placet_up(PARTITIONS);
 	T_EQ(RUN(LABELED("a", "\"app\":\"web\"") LABELED("b", "\"app\":\"web\"")
@@ -199,7 +199,7 @@ static const char budget[] =
 	"\"app\":\"web\"}}}}\n";
 
 /* An error with a hint of its own gets no other one. */
-T_CASE(who_does_not_leave_in_time_is_told_with_one_hint)
+T_CASE(pods_that_stay_are_named_with_one_hint)
 {
 	placet_up(1);
 	T_EQ(RUN(budget, "submit", "-f", "-"), 0);

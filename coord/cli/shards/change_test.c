@@ -103,7 +103,7 @@ T_CASE(a_drain_waits_until_nothing_is_owned)
 	placet_down();
 }
 
-T_CASE(a_drain_that_does_not_end_says_so)
+T_CASE(a_drain_that_does_not_end_reports_it)
 {
 	placet_up(8);
 	placet_shard("east-0", "0");
@@ -134,7 +134,7 @@ T_CASE(a_broken_list_of_drains_is_not_guessed_at)
 /* -- evict ------------------------------------------------------------------------------
  */
 
-T_CASE(an_eviction_takes_the_lease_and_all_that_hangs_on_it)
+T_CASE(an_eviction_revokes_the_lease_with_its_keys)
 {
 	placet_up(8);
 	placet_shard("east-0", "0,1");
@@ -160,7 +160,7 @@ T_CASE(an_eviction_takes_the_lease_and_all_that_hangs_on_it)
 	placet_down();
 }
 
-T_CASE(at_a_terminal_one_is_asked)
+T_CASE(a_terminal_is_asked_for_confirmation)
 {
 	static const char *const evict[] = {"shard", "evict", "east-0", NULL};
 
@@ -215,7 +215,7 @@ T_CASE(the_default_is_shown_as_yaml_that_can_be_set)
 
 /* The configuration is the default, a version, or a version that leaves the field
  * out. */
-T_CASE(what_is_so_already_makes_no_version)
+T_CASE(an_equal_configuration_makes_no_version)
 {
 	static const char *const file[] = {"config", "set", "coord", "-f", "-", NULL};
 	int64_t before;
@@ -267,7 +267,7 @@ T_CASE(values_are_set_one_by_one)
 	placet_down();
 }
 
-T_CASE(what_does_not_pass_the_schema_is_not_written)
+T_CASE(a_configuration_that_fails_its_schema_is_not_written)
 {
 	int64_t before;
 
@@ -332,7 +332,7 @@ T_CASE(a_roll_back_is_a_new_version)
 	placet_down();
 }
 
-T_CASE(what_was_written_past_the_check_is_reported)
+T_CASE(an_invalid_stored_version_is_reported)
 {
 	placet_up(8);
 	placet_shard("east-0", "0");

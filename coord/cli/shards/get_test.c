@@ -29,7 +29,7 @@ T_CASE(shards_are_shown)
 	placet_down();
 }
 
-T_CASE(records_that_make_no_sense_are_shown_with_the_reason)
+T_CASE(malformed_records_are_shown_with_the_reason)
 {
 	placet_up(8);
 	placet_shard("east-0", "0");
@@ -297,7 +297,7 @@ T_CASE(a_watch_survives_a_server_that_was_away)
 
 /* -- stores that are not what they should be ------------------------------ */
 
-T_CASE(an_empty_store_is_called_that)
+T_CASE(an_empty_store_is_reported)
 {
 	placet_up(0);
 	T_EQ(PLACET("shards"), 1);
@@ -371,7 +371,7 @@ T_CASE_SECONDS(commands_go_to_the_store_that_is_named, 60)
  * -------------------------------------------------------------------------------------
  */
 
-T_CASE(what_makes_no_sense_is_refused_before_anything_is_done)
+T_CASE(malformed_input_is_refused_before_anything_is_done)
 {
 	T_EQ(PLACET("shards", "-o", "xml"), 2);
 	placet_says("want table, wide, json, yaml or name");
@@ -420,7 +420,7 @@ T_CASE(short_options_take_values_behind_equals)
 	T_TRUE(strstr(placet_rig.said, "=xml") == NULL);
 }
 
-T_CASE(a_slip_in_a_command_is_told_with_what_was_meant)
+T_CASE(a_misspelt_command_gets_a_suggestion)
 {
 	T_EQ(PLACET("get", "pod", "--help"), 0);
 	placet_prints("usage: placet get pods");
@@ -456,7 +456,7 @@ T_CASE(a_slip_in_a_command_is_told_with_what_was_meant)
 	placet_says("no command 'get services\\x1b[2J'\n\n  get pods");
 }
 
-T_CASE(help_is_where_it_is_looked_for)
+T_CASE(help_is_found_for_each_command)
 {
 	T_EQ(PLACET("get", "--help"), 0);
 	placet_prints("  get pods         show the pods");

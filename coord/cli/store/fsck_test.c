@@ -24,7 +24,7 @@ static void up(void)
 		t_fail(__FILE__, __LINE__, "%s%s", placet_rig.out, placet_rig.said);
 }
 
-T_CASE(a_store_that_is_right)
+T_CASE(a_consistent_store_passes)
 {
 	up();
 	T_EQ(PLACET("fsck"), 0);
@@ -40,7 +40,7 @@ T_CASE(a_store_that_is_right)
 	placet_down();
 }
 
-T_CASE(one_that_is_broken_is_mended)
+T_CASE(a_broken_store_is_repaired)
 {
 	up();
 	placet_put(key_of(KEYS_ALLOC, "sim", "node-000007"), "{");
@@ -132,7 +132,7 @@ T_CASE(a_bound_pods_state_follows_from_the_alloc)
 	placet_down();
 }
 
-T_CASE(a_node_that_was_taken_away_comes_back_or_goes)
+T_CASE(a_node_without_its_key_can_be_put_or_deleted)
 {
 	static const char node[] = "/nodes/0000/sim/node-000001";
 	char json[8192];

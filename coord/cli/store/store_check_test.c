@@ -127,7 +127,7 @@ T_CASE(leaves_nothing_behind_in_the_store)
 }
 
 /* Debian 12's etcd without options: shards would list everything again and again. */
-T_CASE_SECONDS(an_etcd_that_says_nothing_of_quiet_watches, 60)
+T_CASE_SECONDS(an_etcd_without_progress_notes_fails, 60)
 {
 	launch_with(1, false, "--experimental-watch-progress-notify-interval=10m");
 	T_EQ(PLACET("--endpoints", etcd_launch_endpoints(launch)), 1);
@@ -253,7 +253,7 @@ static void server_down(struct server *server)
 		(void)kill(server->pid, SIGKILL);
 }
 
-T_CASE(servers_that_are_not_etcd_are_called_that)
+T_CASE(servers_that_are_not_etcd_are_reported)
 {
 	struct server server;
 
@@ -286,7 +286,7 @@ T_CASE(a_port_without_a_listener)
 
 /* -- usage -------------------------------------------------------------------- */
 
-T_CASE(what_makes_no_sense_is_refused_with_the_reason)
+T_CASE(malformed_nodes_are_refused_with_the_reason)
 {
 	T_EQ(PLACET("--nonsense"), 2);
 	says("no option '--nonsense'");

@@ -40,7 +40,7 @@ static void up(void)
 	placet_put_leased("/shards/d-0", "what");
 }
 
-T_CASE(what_the_shards_tell_is_put_together)
+T_CASE(the_shards_conflicts_are_put_together)
 {
 	up();
 	T_EQ(PLACET("top", "conflicts"), 0); /* no terminal: once */
@@ -72,7 +72,7 @@ T_CASE(what_the_shards_tell_is_put_together)
 	placet_down();
 }
 
-T_CASE(it_goes_on_when_it_is_asked_to)
+T_CASE(top_repeats_with_watch)
 {
 	struct placet_running running;
 

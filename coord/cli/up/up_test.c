@@ -59,7 +59,7 @@ static pid_t pid_of(const char *shard)
 }
 
 /* The members of the clusters go on, and place nothing. */
-T_CASE_SECONDS(it_says_when_no_placetd_is_left, 120)
+T_CASE_SECONDS(up_reports_when_no_placetd_is_left, 120)
 {
 	static const char *const args[] = {"up",  "--store", "memory", "--shards",
 	                                   "2",   "--nodes", "3",      "--ttl",

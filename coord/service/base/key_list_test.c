@@ -115,7 +115,7 @@ T_CASE(a_compacted_revision_gives_way_to_the_newest)
 	kit_close(&kit);
 }
 
-T_CASE(what_the_caller_refuses_ends_the_list)
+T_CASE(an_error_of_the_caller_ends_the_list)
 {
 	up();
 	(void)kit_put(&kit, "/a/1", "x");

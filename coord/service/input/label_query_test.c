@@ -19,7 +19,7 @@ static bool holds(const char *text)
 	return label_query_matches(&query, pl_span_str(object));
 }
 
-T_CASE(what_is_wanted_is_there)
+T_CASE(present_labels_match)
 {
 	static const char *const good[] = {
 		"app=web",
@@ -46,7 +46,7 @@ T_CASE(what_is_wanted_is_there)
 			t_fail(__FILE__, __LINE__, "%s does not hold", good[i]);
 }
 
-T_CASE(what_is_wanted_is_not_there)
+T_CASE(missing_labels_do_not_match)
 {
 	static const char *const bad[] = {
 		"app=we",      "app=web,tier=x", "app!=web",
@@ -80,7 +80,7 @@ T_CASE(an_object_that_cannot_be_read_has_no_labels)
 		&query, PL_SPAN_LIT("{\"metadata\":{\"labels\":{\"app\":1}}}")));
 }
 
-T_CASE(what_makes_no_sense_is_refused_where_it_stands)
+T_CASE(malformed_selectors_are_refused_with_their_position)
 {
 	static const char *const wrong[][2] = {
 		{"", "at '': want a name"},
@@ -108,7 +108,7 @@ T_CASE(what_makes_no_sense_is_refused_where_it_stands)
 	}
 }
 
-T_CASE(it_is_bounded)
+T_CASE(the_query_is_bounded)
 {
 	struct label_query query = {.requirements = 0};
 	struct pl_err err = {0};

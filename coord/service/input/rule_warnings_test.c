@@ -107,7 +107,7 @@ T_CASE(impossible_rule_is_warned_of_with_the_objects_that_have_it)
 	      "missing, and so matches no pod (1)\n");
 }
 
-T_CASE(keys_are_not_looked_for_without_end)
+T_CASE(the_search_for_keys_is_bounded)
 {
 	rule_warnings_clear(&warnings);
 	for (unsigned i = 0; i < RULE_WARNINGS_MAX + 5; i++) {

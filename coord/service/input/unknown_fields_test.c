@@ -23,7 +23,7 @@ static const char *look(enum expand_source source, const char *json)
 	return told;
 }
 
-T_CASE(what_is_known_is_not_told)
+T_CASE(known_fields_are_not_reported)
 {
 	T_STR(look(EXPAND_POD,
 	           "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\","
@@ -36,7 +36,7 @@ T_CASE(what_is_known_is_not_told)
 	T_STR(look(EXPAND_NOTHING, "{\"spek\":1}"), "");
 }
 
-T_CASE(each_is_told_with_its_path_and_what_may_be_meant)
+T_CASE(each_field_is_reported_with_its_path_and_a_suggestion)
 {
 	T_STR(look(EXPAND_POD, "{ \"spec\" : { \"nodeSelectr\" : { } , \"x\" : [ { } ] ,"
 	                       " \"Tolerations\" : null, \"priorityClass\":\"high\" } }"),
@@ -90,7 +90,7 @@ T_CASE(our_own_annotations_are_known_where_pods_have_them)
 }
 
 /* A misplaced value has no type with fields. */
-T_CASE(whatever_stands_there_is_walked_over)
+T_CASE(any_input_is_scanned_without_failure)
 {
 	T_STR(look(EXPAND_POD, "{}"), "");
 	T_STR(look(EXPAND_POD, "{\"spec\":7,\"metadata\":\"}{\"}"), "");
@@ -99,7 +99,7 @@ T_CASE(whatever_stands_there_is_walked_over)
 	T_STR(look(EXPAND_POD, "{\"x\":1,\"\":1,\"a\\\"b\":2}"), "x, , a\\\"b");
 }
 
-T_CASE(a_path_has_an_end)
+T_CASE(a_path_is_bounded)
 {
 	char json[1024], name[600];
 

@@ -213,7 +213,7 @@ static const char *noted(void)
 	return text;
 }
 
-T_CASE(a_watch_tells_all_nodes_and_then_changes)
+T_CASE(a_watch_notes_all_nodes_and_then_changes)
 {
 	const struct node_filter filter = {.cluster = PL_SPAN_LIT("east")};
 	char key[64];

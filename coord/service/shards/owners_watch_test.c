@@ -81,7 +81,7 @@ static void end(void)
 	kit_close(&kit);
 }
 
-T_CASE(what_is_there_and_what_changes_is_told)
+T_CASE(entries_and_their_changes_are_noted)
 {
 	const struct owners_watch_entry *entry;
 
