@@ -104,7 +104,7 @@ static void print_help(FILE *to)
 	(void)print_commands(to, "");
 	(void)fprintf(
 		to,
-		"\n  placet COMMAND --help tells more; placet --version the version\n");
+		"\n  placet COMMAND --help prints its options; placet --version the version\n");
 }
 
 /* How many arguments the command's words take up; 0: another command is meant. "get

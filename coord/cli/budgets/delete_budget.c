@@ -104,7 +104,7 @@ static enum pl_code delete_all(void *ctx, const struct cli_session *cli,
 			              PL_SPAN_ARG(namespace), PL_SPAN_ARG(name));
 	}
 	if (code == PL_OK && absent > 0 && !job->ignore_absent)
-		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not there", absent);
+		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not found", absent);
 	return code;
 }
 
@@ -118,11 +118,13 @@ static const struct options_spec spec = {
 	.words = "delete budget",
 	.usage = "<namespace>/<name>... [options]",
 	.about =
-		"Deletes PodDisruptionBudgets: their pods may be evicted from then on.\n",
-	.help = "  -n, --namespace NAME   of names without one (default default)\n"
-		"  --ignore-not-found     a budget that is not there is no failure\n",
+		"Deletes PodDisruptionBudgets. The pods they covered may be evicted from then\n"
+		"on.\n",
+	.help = "  -n, --namespace NAME   of names without a namespace (default default)\n"
+		"  --ignore-not-found     a budget that does not exist is no failure\n",
 	.example = "  placet delete budget shop/web\n",
-	.exits = "0 all are gone, 1 some is not there or could not be, 2 wrong usage",
+	.exits =
+		"0 all are deleted, 1 a budget does not exist or the command failed, 2 wrong usage",
 	.common = OPTIONS_YES,
 	.args_min = 1,
 	.args_max = BUDGETS_MAX,

@@ -150,9 +150,9 @@ static const struct options_spec spec = {
 	.usage = "[options]",
 	.about =
 		"Shows PodDisruptionBudgets: how many pods each covers, how many of these\n"
-		"are healthy, and how many may be evicted now. One that makes no sense is\n"
-		"shown with the reason.\n",
-	.help = "  -n, --namespace NAME   only those of a namespace\n",
+		"are healthy, and how many may be evicted now. A malformed budget is shown\n"
+		"with the reason.\n",
+	.help = "  -n, --namespace NAME   only budgets of this namespace\n",
 	.example = "  placet get budgets -n shop\n",
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES,
 	.args_max = 0,

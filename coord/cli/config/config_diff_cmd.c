@@ -51,9 +51,9 @@ static const struct options_spec spec = {
 	.words = "config diff",
 	.usage = "NAME [FROM [TO]] [options]",
 	.about =
-		"Prints what changes from one version to another, a line for each value\n"
-		"that goes (-) and comes (+). TO is the current one unless it is given, FROM\n"
-		"the one before the current one; 0 is the default.\n",
+		"Prints the difference between two versions, a line for each value that is\n"
+		"removed (-) or added (+). TO defaults to the current version, FROM to the one\n"
+		"before it; 0 is the default configuration.\n",
 	.example = "  placet config diff coord 3\n",
 	.args_min = 1,
 	.args_max = 3,

@@ -212,11 +212,11 @@ static const struct options_spec spec = {
 	.words = "config get",
 	.usage = "[NAME] [options]",
 	.about =
-		"Without a name: every configuration, which version of it is current,\n"
-		"whether it passes its schema, how many of the shards apply it. With one:\n"
-		"its content as YAML, which config set takes again; what is known about it\n"
-		"goes to stderr. With a name and -o: all of that in the format.\n",
-	.help = "  --version N            that version instead of the current one\n",
+		"Without a name: lists every configuration with its current version, whether\n"
+		"that version passes its schema and how many shards apply it. With a name:\n"
+		"prints its content as YAML, which config set -f accepts; its version and\n"
+		"author go to stderr. With a name and -o: both in that format.\n",
+	.help = "  --version N            version N instead of the current one\n",
 	.example = "  placet config get\n"
 		   "  placet config get coord >coord.yaml\n",
 	.common = OPTIONS_OUTPUT,
@@ -234,4 +234,4 @@ static enum exit_code run_command(int argc, char **argv)
 }
 
 const struct command config_get_command = {
-	.words = "config get", .summary = "show what is configured", .run = run_command};
+	.words = "config get", .summary = "show the configurations", .run = run_command};

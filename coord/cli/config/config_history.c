@@ -52,7 +52,7 @@ static enum pl_code history_run(void *ctx, const struct cli_session *cli,
 	if (found.count == 0)
 		print_message("%s: no version yet, the default holds", name);
 	if (found.current_err.code != PL_OK)
-		print_message("%s: which is current can not be told: %s", name,
+		print_message("%s: the current version is unknown: %s", name,
 		              found.current_err.msg);
 	if (found.more)
 		print_message("%s: there are older ones", name);

@@ -117,9 +117,9 @@ static const struct options_spec spec = {
 	.words = "config rollback",
 	.usage = "NAME [options]",
 	.about =
-		"Writes a new version with the content of an old one and makes it current:\n"
-		"history only grows. Prints what changes.\n",
-	.help = "  --to N                 to version N (default the one before the current)\n",
+		"Writes a new version with the content of an older one and makes it current;\n"
+		"no version is removed. Prints what changes.\n",
+	.help = "  --to N                 version to go back to (default the one before the current)\n",
 	.example = "  placet config rollback coord --to 3 --why 'it was better'\n",
 	.common = OPTIONS_DRY_RUN | OPTIONS_WHY,
 	.args_min = 1,

@@ -113,10 +113,10 @@ static enum pl_code write_version(const struct config_set_cmd *set,
 	if (code == PL_OK)
 		code = config_session_edit(set->cli->session, &edit, &version, err);
 	if (code == PL_CONFLICT)
-		return pl_err_set(err, code,
-		                  "somebody else changed %s meanwhile and nothing was "
-		                  "written; look at it and repeat this",
-		                  config_name_text(set->name));
+		return pl_err_set(
+			err, code,
+			"another writer changed %s at the same time and nothing was written; look at it and repeat this",
+			config_name_text(set->name));
 	if (code != PL_OK)
 		return code;
 	(void)printf("%s: version %" PRIu64 " is current\n", config_name_text(set->name),
@@ -130,7 +130,7 @@ static void print_unchanged(enum config_name name, int64_t version)
 		(void)printf("%s: unchanged, it is so by default\n",
 		             config_name_text(name));
 	else
-		(void)printf("%s: unchanged, version %" PRId64 " says so already\n",
+		(void)printf("%s: unchanged, version %" PRId64 " is the same\n",
 		             config_name_text(name), version);
 }
 
@@ -164,12 +164,12 @@ static const struct options_spec spec = {
 	.words = "config set",
 	.usage = "NAME (-f FILE | path=value ...) [options]",
 	.about =
-		"Writes a new version of a configuration and makes it current, unless\n"
-		"somebody else did meanwhile. Prints what changes; where nothing does, no\n"
-		"version is written. With path=value the other values stay as they are\n"
-		"(path= takes one away); a file is all of it, what it does not name is as by\n"
-		"default. What does not pass the schema is refused with the path of the\n"
-		"field.\n",
+		"Writes a new version of a configuration and makes it current, unless another\n"
+		"writer did so at the same time. Prints what changes; when nothing changes, no\n"
+		"version is written. With path=value the other values stay as they are (path=\n"
+		"removes a value); with a file the file is the whole content, and fields that\n"
+		"it leaves out have their defaults. Content that does not pass the schema is\n"
+		"refused with the path of the field.\n",
 	.help = "  -f, --filename FILE    JSON or YAML; - is standard input\n",
 	.example =
 		"  placet config set coord balancer.interval_ms=60000 handover_ms=500\n"
@@ -191,6 +191,5 @@ static enum exit_code run_command(int argc, char **argv)
 	return cli_session_run(&spec, argc, argv, set_run, &set);
 }
 
-const struct command config_set_command = {.words = "config set",
-                                           .summary = "change what is configured",
-                                           .run = run_command};
+const struct command config_set_command = {
+	.words = "config set", .summary = "change a configuration", .run = run_command};

@@ -228,12 +228,10 @@ static enum exit_code eval(int argc, char **argv)
 		.words = "eval",
 		.usage = "[--check] [options] FILE...",
 		.about =
-			"Decides cases: a cluster, a pod that comes, and what is expected, a\n"
-			"JSON object a line, gzip or plain; - is stdin. Prints a line a "
-			"case,\n"
-			"{\"id\":...,\"expect\":{...}}, with our verdicts in the form of the "
-			"cases.\n"
-			"docs/cli.md has the form.\n",
+			"Decides test cases. Each case is a JSON object on a line of its own: a\n"
+			"cluster, a pod to place and the expected result; gzip or plain; - is stdin.\n"
+			"Prints a line a case, {\"id\":...,\"expect\":{...}}, with Placet's verdicts in\n"
+			"the form of the cases. docs/cli.md describes the form.\n",
 		.help = "  --check                compare with what is expected, and print "
 			"how many\n"
 			"                         agree in each category\n"
@@ -260,6 +258,6 @@ static enum exit_code eval(int argc, char **argv)
 
 const struct command eval_command = {
 	.words = "eval",
-	.summary = "our verdicts on cases, compared with what they expect",
+	.summary = "decide test cases and compare with what they expect",
 	.run = eval,
 };

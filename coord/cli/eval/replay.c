@@ -61,9 +61,8 @@ static enum exit_code replay_run(int argc, char **argv)
 		.words = "replay",
 		.usage = "LOG",
 		.about =
-			"Decides again, with the same objects, configuration and chance, "
-			"what a log\n"
-			"of decisions tells of, and compares byte for byte. Plain or "
+			"Makes the decisions of a decision log again, with the same objects,\n"
+			"configuration and seed, and compares the results byte for byte. Plain or\n"
 			"gzip; - is stdin.\n",
 		.example = "  placet explain -f pod.yaml --nodes nodes.json --record "
 			   "log.jsonl\n"
@@ -93,6 +92,6 @@ static enum exit_code replay_run(int argc, char **argv)
 
 const struct command replay_command = {
 	.words = "replay",
-	.summary = "make the decisions of a log again, and compare",
+	.summary = "make the decisions of a decision log again and compare",
 	.run = replay_run,
 };

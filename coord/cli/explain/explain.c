@@ -110,26 +110,21 @@ static enum exit_code explain_run(int argc, char **argv)
 		.words = "explain",
 		.usage = "-f POD --nodes NODES [options]",
 		.about =
-			"Where a pod would go, and why: what each filter refuses, what "
-			"would make\n"
-			"it fit, what each plugin gives to the best nodes, who would have "
-			"to go.\n"
-			"Works on files alone: JSON or YAML, one object or many, as "
-			"kubectl get -o\n"
-			"json prints them; gzip too; - is stdin. Any file may hold "
-			"objects of any\n"
-			"kind that scheduling reads. Several pods are decided in turn, "
-			"each beside\n"
-			"those before it.\n",
+			"Explains where a pod would be placed: which nodes each filter refuses, what\n"
+			"would make the pod fit, how each plugin scores the best nodes, and which pods\n"
+			"preemption would evict. Works on files alone: JSON or YAML, one object or\n"
+			"many, as kubectl get -o json prints them; gzip too; - is stdin. Any file may\n"
+			"hold objects of any kind that scheduling reads. Several pods are decided in\n"
+			"turn, each with the earlier ones placed.\n",
 		.help = "  -f, --filename FILE    the pod or pods (may be repeated, as "
-			"the next ones)\n"
+			"may the next ones)\n"
 			"  --nodes FILE           the nodes\n"
 			"  --pods FILE            pods that are on them\n"
 			"  --objects FILE         claims, volumes, services, budgets, ...\n"
 			"  --config FILE          profiles, as a "
 			"KubeSchedulerConfiguration\n"
-			"  --seed N               chance between equally good nodes "
-			"(default 0)\n"
+			"  --seed N               seed of the choice between equally good "
+			"nodes (default 0)\n"
 			"  --record FILE          writes what was read and decided, for "
 			"placet replay\n"
 			"  -o, --output FORMAT    text, json or dot (default text)\n",
@@ -137,8 +132,8 @@ static enum exit_code explain_run(int argc, char **argv)
 			   "pods.json\n"
 			   "  kubectl get nodes,pods -A -o json | placet explain -f "
 			   "pod.yaml --nodes -\n",
-		.exits = "0 every pod would have a node, 1 some would not or it could "
-			 "not\nbe told, 2 wrong usage",
+		.exits = "0 every pod would get a node, 1 some would get none or the "
+			 "command\nfailed, 2 wrong usage",
 		.common = OPTIONS_OFFLINE,
 		.own = own,
 		.take = set_option,

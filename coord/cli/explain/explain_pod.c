@@ -141,20 +141,23 @@ static const struct options_spec spec = {
 	.words = "explain pod",
 	.usage = "<namespace>/<name> [options]",
 	.about =
-		"Why a pod is where it is, or nowhere. Tells what its state says, and then\n"
-		"what a shard would decide now that owned every node: what each filter\n"
-		"refuses in each cluster, the nearest nodes and what would make it fit, what\n"
-		"each plugin gives to the best ones, who would have to go. A pod that has a\n"
-		"node is judged as if it were nowhere. Everything is read at one revision;\n"
-		"nothing is changed. At 5,000 nodes and 50,000 pods that takes some seconds.\n",
-	.help = "  -n, --namespace NAME   of a name without one (default default)\n"
+		"Explains why a pod is on its node, or on none: prints what its state says,\n"
+		"then what a shard that owned every node would decide now: which nodes each\n"
+		"filter refuses, by cluster, the nearest nodes and what would make the pod\n"
+		"fit, how each plugin scores the best nodes, and which pods preemption would\n"
+		"evict. A pod that has a node is judged as if it had none. Everything is read\n"
+		"at one revision; nothing is changed. With 5,000 nodes and 50,000 pods that\n"
+		"takes some seconds.\n",
+	.help = "  -n, --namespace NAME   of a name without a namespace (default default)\n"
 		"  -o, --output FORMAT    text, json or dot (default text)\n"
-		"  --seed N               chance between equally good nodes (default 0)\n",
+		"  --seed N               seed of the choice between equally good nodes\n"
+		"                         (default 0)\n",
 	.example = "  placet explain pod shop/web-1\n"
 		   "  placet explain pod shop/web-1 -o json | jq '.decision.clusters'\n"
 		   "  placet explain pod shop/web-1 -o dot | dot -Tsvg > web-1.svg\n",
-	.exits = "0 it has a node or would get one, 1 it would not or it could not be\n"
-		 "told, 2 wrong usage",
+	.exits =
+		"0 the pod has a node or would get one, 1 it would get none or the command\n"
+		"failed, 2 wrong usage",
 	.args_min = 1,
 	.args_max = 1,
 	.own = own,
@@ -172,5 +175,5 @@ static enum exit_code run_command(int argc, char **argv)
 
 const struct command explain_pod_command = {
 	.words = "explain pod",
-	.summary = "why a pod of the live system is where it is, or nowhere",
+	.summary = "why a pod in the store is on its node, or on none",
 	.run = run_command};

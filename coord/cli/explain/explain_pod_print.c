@@ -75,7 +75,7 @@ static void add_waits(struct explain_text *text, const struct pod_explanation *p
 		         PL_SPAN_ARG(state->nominated_node));
 		end_line(text);
 	}
-	add_text(text, "  %u attempt%s, told by " PL_SPAN_FMT " under epoch %lld",
+	add_text(text, "  %u attempt%s, reported by " PL_SPAN_FMT " under epoch %lld",
 	         state->attempts, state->attempts == 1 ? "" : "s",
 	         PL_SPAN_ARG(state->shard), (long long)state->epoch);
 	end_line(text);
@@ -89,7 +89,7 @@ static void add_state(struct explain_text *text, const struct pod_explanation *p
 		add_text(text, "malformed: %s", pod->malformed.msg);
 		end_line(text);
 	} else if (!pod->has_state) {
-		add_text(text, "Pending, and nobody has decided about it yet");
+		add_text(text, "Pending, and no shard has decided it yet");
 		end_line(text);
 	} else {
 		add_text(text, "%s", state_phase_word(pod->state.phase));
@@ -115,8 +115,9 @@ static void add_owner(struct explain_text *text, const struct pod_explanation *p
 		add_text(text, ", which no shard owns at the moment");
 	end_line(text);
 	add_text(text, "  as of revision %lld%s, by %s", (long long)pod->revision,
-	         pod->cluster.compacted ? " and later ones (it was compacted meanwhile)"
-	                                : "",
+	         pod->cluster.compacted
+	                 ? " and later ones (the store compacted that revision)"
+	                 : "",
 	         pod->config == 0 ? "the default profile" : "version");
 	if (pod->config != 0)
 		add_text(text, " %llu of scheduler", (unsigned long long)pod->config);
@@ -129,7 +130,7 @@ static void add_owner(struct explain_text *text, const struct pod_explanation *p
 	else if (pod->config != pod->config_current)
 		add_text(
 			text,
-			"  version %llu is current; its shard has not told yet that it runs it",
+			"  version %llu is current; its shard has not reported yet that it runs it",
 			(unsigned long long)pod->config_current),
 			end_line(text);
 }
@@ -186,7 +187,7 @@ static void add_remarks(struct explain_text *text, const struct pod_explanation 
 	}
 	if (pod->cluster.kept_room) {
 		add_text(text,
-		         "  room is kept for it on a node: its victims terminate there");
+		         "  a node is reserved for it, where its victims terminate");
 		end_line(text);
 	}
 	if (pod->owner.len > 0 && explain->decision->outcome.result == CYCLE_NODE &&

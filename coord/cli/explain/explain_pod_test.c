@@ -69,7 +69,7 @@ T_CASE(a_pod_without_a_node_is_explained_by_cluster)
 	T_EQ(PLACET("explain", "pod", "web/big"), 1);
 	placet_prints("web/big is Pending since 2026-11-21T09:00:00.000Z");
 	placet_prints("  fit.cpu: 3 nodes: Insufficient cpu\n");
-	placet_prints("  4 attempts, told by a-0 under epoch 12\n");
+	placet_prints("  4 attempts, reported by a-0 under epoch 12\n");
 	placet_prints("  partition 0, of shard a-0\n");
 	placet_prints("web/big fits on none of 2 nodes\n");
 	placet_prints("  2 nodes lack 4 cpu or more");
@@ -162,13 +162,12 @@ T_CASE(malformed_nodes_are_left_out_and_named)
 	placet_put("/nodes/0000/east/n-7", "{}");
 	pod("new", "6", "", NULL);
 	T_EQ(PLACET("explain", "pod", "web/new"), 1);
-	placet_prints("web/new is Pending, and nobody has decided about it yet\n");
+	placet_prints("web/new is Pending, and no shard has decided it yet\n");
 	placet_prints("left out: 1 node, it has no alloc (/nodes/0000/east/n-4)");
-	placet_prints(
-		"left out: 1 node, its alloc makes no sense (/nodes/0000/east/n-5: ");
-	placet_prints("a pod on it is lost or makes no sense (/nodes/0000/east/n-6: "
+	placet_prints("left out: 1 node, its alloc is malformed (/nodes/0000/east/n-5: ");
+	placet_prints("a pod on it is lost or malformed (/nodes/0000/east/n-6: "
 	              "0000/web/lost)");
-	placet_prints("left out: 1 node, its Node makes no sense (/nodes/0000/east/n-7");
+	placet_prints("left out: 1 node, its Node is malformed (/nodes/0000/east/n-7");
 	placet_prints("fits on none of 2 nodes");
 	T_EQ(PLACET("explain", "pod", "web/new", "-o", "json"), 1);
 	placet_prints("\"store.no-alloc\"");
@@ -227,8 +226,8 @@ T_CASE(a_node_with_a_gangs_reservation_has_its_own_flaw)
 	pod("small", "2", "\"nodeSelector\":{\"kubernetes.io/hostname\":\"n-3\"},", NULL);
 	placet_owner(0, "a-0");
 	T_EQ(PLACET("explain", "pod", "web/small"), 1);
-	placet_prints("  left out: 1 node, a gang holds room there, and nothing else is "
-	              "put there (/nodes/0000/west/n-3: ml/train)\n");
+	placet_prints(
+		"  left out: 1 node, a gang has a reservation there, and no other pod is placed there (/nodes/0000/west/n-3: ml/train)\n");
 	placet_prints("web/small fits on none of 2 nodes\n");
 	placet_prints("west                               1          0   ");
 	T_EQ(PLACET("explain", "pod", "web/small", "-o", "json"), 1);
@@ -250,7 +249,7 @@ T_CASE(the_live_configuration_decides_the_explanation)
 	up();
 	pod("p", "1", "\"schedulerName\":\"night\",", NULL);
 	T_EQ(PLACET("explain", "pod", "web/p"), 1);
-	placet_says("nobody schedules for 'night'");
+	placet_says("no shard schedules for 'night'");
 	T_EQ(PLACET("config", "set", "scheduler", night), 0);
 	T_EQ(PLACET("explain", "pod", "web/p"), 0);
 	placet_prints("by version 1 of scheduler");

@@ -42,10 +42,10 @@ struct manifest {
 	bool ended; /* all of it is in the buffer */
 	unsigned long number;
 	struct pl_buf text;
-	size_t at;                    /* what of it was taken */
-	struct pl_buf values;         /* of a YAML document, as JSON */
-	struct pl_span session_pause; /* of them */
-	struct pl_span items;         /* of a list at hand */
+	size_t at;            /* what of it was taken */
+	struct pl_buf values; /* of a YAML document, as JSON */
+	struct pl_span rest;  /* of them */
+	struct pl_span items; /* of a list at hand */
 };
 
 /* -- files -----------------------------------------------------------------------------
@@ -56,7 +56,7 @@ static void close_file(struct manifest *m)
 	if (m->file != NULL)
 		(void)gzclose_r(m->file);
 	m->file = NULL;
-	m->items = m->session_pause = (struct pl_span){0};
+	m->items = m->rest = (struct pl_span){0};
 }
 
 static int open_spool(struct manifest *m)
@@ -169,14 +169,14 @@ static enum pl_code detect_format(struct manifest *m, struct pl_err *err)
 static enum pl_code next_json(struct manifest *m, struct pl_span *out, struct pl_err *err)
 {
 	for (;;) {
-		struct pl_span text = unread_text(m), session_pause = text, value = {0};
+		struct pl_span text = unread_text(m), rest = text, value = {0};
 		enum pl_code code;
 
 		if (text.len > 0)
-			value = object_next(&session_pause);
+			value = object_next(&rest);
 		/* A value that reaches the end of the buffer may continue behind it. */
-		if (value.len > 0 && (session_pause.len > 0 || m->ended)) {
-			m->at += text.len - session_pause.len;
+		if (value.len > 0 && (rest.len > 0 || m->ended)) {
+			m->at += text.len - rest.len;
 			*out = value;
 			return PL_OK;
 		}
@@ -235,7 +235,7 @@ static enum pl_code next_document(struct manifest *m, struct pl_err *err)
 	code = pl_yaml_to_json(pl_span(unread_text(m).at, end), &limits, on_document, m,
 	                       err);
 	m->at += end;
-	m->session_pause = pl_buf_span(&m->values);
+	m->rest = pl_buf_span(&m->values);
 	return code;
 }
 
@@ -245,8 +245,8 @@ static enum pl_code next_yaml(struct manifest *m, struct pl_span *out, struct pl
 		struct pl_span value = {0};
 		enum pl_code code;
 
-		if (m->session_pause.len > 0)
-			value = object_next(&m->session_pause);
+		if (m->rest.len > 0)
+			value = object_next(&m->rest);
 		if (value.len > 0) {
 			*out = value;
 			return PL_OK;

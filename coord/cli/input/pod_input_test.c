@@ -278,7 +278,7 @@ T_CASE(kinds_similar_to_a_known_one_are_refused)
 	"\"maxUnavailable\":" max ",\"selector\":{\"matchLabels\":{\"a\":\"b\"}}}}"
 
 /* Only one of them could be there; the first one is. */
-T_CASE(a_duplicate_name_with_another_content_is_refused)
+T_CASE(a_duplicate_name_with_different_content_is_refused)
 {
 	struct pod_input pod_input;
 
@@ -295,13 +295,13 @@ T_CASE(a_duplicate_name_with_another_content_is_refused)
 	T_EQ(pod_input.refused, 4);
 	T_EQ(pod_input.pods, 10);
 	T_EQ(pod_input.budgets, 2);
-	has(refusals, "b.json: object 1: default/one: it is in ");
-	has(refusals, "a.json: object 1, too, with another content");
-	has(refusals, "c.yaml: object 3: default/db-0: it is in ");
-	has(refusals, "d.json: object 1: default/db-1: it is in ");
-	has(refusals, "c.yaml: object 1, too, with another content");
-	has(refusals, "d.json: object 4: PodDisruptionBudget default/one: it is in ");
-	has(refusals, "b.json: object 3, too, with another content");
+	has(refusals, "b.json: object 1: default/one: it is also in ");
+	has(refusals, "a.json: object 1 with different content");
+	has(refusals, "c.yaml: object 3: default/db-0: it is also in ");
+	has(refusals, "d.json: object 1: default/db-1: it is also in ");
+	has(refusals, "c.yaml: object 1 with different content");
+	has(refusals, "d.json: object 4: PodDisruptionBudget default/one: it is also in ");
+	has(refusals, "b.json: object 3 with different content");
 	pod_input_close(&pod_input);
 	down();
 }

@@ -70,7 +70,7 @@ static enum pl_code print_missing(const struct get_nodes *get, struct pl_err *er
 		print_message(PL_SPAN_FMT "/" PL_SPAN_FMT ": no such node",
 		              PL_SPAN_ARG(name->cluster), PL_SPAN_ARG(name->name));
 	}
-	return absent == 0 ? PL_OK : pl_err_set(err, PL_NOTFOUND, "%u not there", absent);
+	return absent == 0 ? PL_OK : pl_err_set(err, PL_NOTFOUND, "%u not found", absent);
 }
 
 static enum pl_code print_found(const struct get_nodes *get, struct pl_err *err)
@@ -136,17 +136,16 @@ static const struct options_spec spec = {
 	.words = "get nodes",
 	.usage = "[CLUSTER/NODE...] [options]",
 	.about =
-		"Shows nodes by cluster and name, with what is taken on each of what can\n"
-		"be taken: pods, cpu, memory. What makes no sense is shown as malformed,\n"
-		"with the reason.\n",
-	.help = "  -c, --cluster NAME     only those of a cluster; of names without one\n"
-		"  -l, --selector LABELS  only those with labels, as zone=a,disk!=hdd,\n"
+		"Shows nodes by cluster and name, with the capacity of each that is in use:\n"
+		"pods, cpu, memory. A malformed node is shown with the reason.\n",
+	.help = "  -c, --cluster NAME     only nodes of this cluster; also of names without one\n"
+		"  -l, --selector LABELS  only nodes with these labels, as zone=a,disk!=hdd,\n"
 		"                         'gpu in (a100,h100)', spot or '!spot'\n",
 	.example = "  placet get nodes -o wide\n"
 		   "  placet get nodes -c east -o json\n"
 		   "  placet get nodes east/n-1 east/n-2\n"
 		   "  placet get nodes -l disk=hdd -o name | xargs placet nodes cordon\n",
-	.exits = "0 done, 1 some named node is not there, or it could not be, 2 wrong "
+	.exits = "0 done, 1 a named node does not exist or the command failed, 2 wrong "
 		 "usage",
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
 	.args_max = NODE_PICK_NAMES_MAX,
@@ -162,6 +161,7 @@ static enum exit_code run_command(int argc, char **argv)
 	return cli_session_run(&spec, argc, argv, get_nodes_run, &get);
 }
 
-const struct command get_nodes_command = {.words = "get nodes",
-                                          .summary = "show the nodes and what is taken",
-                                          .run = run_command};
+const struct command get_nodes_command = {
+	.words = "get nodes",
+	.summary = "show the nodes and the capacity in use",
+	.run = run_command};

@@ -68,7 +68,7 @@ T_CASE(named_nodes_are_reported_one_by_one)
 	placet_prints("n-1");
 	placet_prints_not("west");
 	placet_says("east/n-2: no such node\nwest/n-1: no such node\n");
-	placet_says("2 not there; check the name");
+	placet_says("2 not found; check the name");
 	T_EQ(PLACET("get", "nodes", "n-1"), 2);
 	placet_says("'n-1': want CLUSTER/NODE, or --cluster");
 	/* A node in a partition that its name does not fall in is shown all the

@@ -153,14 +153,14 @@ static const struct options_spec spec = {
 	.words = "nodes apply",
 	.usage = "-f FILE --cluster NAME [options]",
 	.about =
-		"Registers the Nodes in some files as machines of a cluster, or changes them\n"
-		"to what the files say. All of them are looked at first: when one is not\n"
-		"valid, nothing is written. A Node that does not say whether it is\n"
-		"unschedulable stays as it is in that.\n",
+		"Registers the Nodes of some files as nodes of a cluster, or changes existing\n"
+		"nodes to what the files say. All files are checked first: when a Node is not\n"
+		"valid, nothing is written. A Node without spec.unschedulable keeps the cordon\n"
+		"that it has in the store.\n",
 	.help = "  -f, --filename FILE    JSON or YAML, one or many, a List, an object a line; or a\n"
 		"                         directory of such; plain or gzip; - is standard input; may\n"
-		"                         come again\n"
-		"  --cluster NAME         whose machines they are\n",
+		"                         be repeated\n"
+		"  --cluster NAME         the cluster of the nodes\n",
 	.example =
 		"  kubectl get nodes -o json | placet nodes apply --cluster east -f -\n"
 		"  placet nodes apply --cluster east -f nodes.yaml --dry-run\n",

@@ -253,7 +253,7 @@ static const struct options_spec cordon_spec = {
 	.words = "nodes cordon",
 	.usage = "CLUSTER/NODE... [options]",
 	.about =
-		"Lets no new pods onto nodes (spec.unschedulable). What is on them stays.\n",
+		"Marks nodes unschedulable (spec.unschedulable). Pods that are on them stay.\n",
 	.example = "  placet nodes cordon east/n-7 east/n-8\n",
 	.common = OPTIONS_DRY_RUN,
 	.args_min = 1,
@@ -267,13 +267,13 @@ static enum exit_code run_cordon(int argc, char **argv)
 }
 
 const struct command nodes_cordon_command = {.words = "nodes cordon",
-                                             .summary = "let no new pods onto nodes",
+                                             .summary = "mark nodes unschedulable",
                                              .run = run_cordon};
 
 static const struct options_spec uncordon_spec = {
 	.words = "nodes uncordon",
 	.usage = "CLUSTER/NODE... [options]",
-	.about = "Lets pods onto nodes again.\n",
+	.about = "Makes nodes schedulable again.\n",
 	.example = "  placet nodes uncordon east/n-7\n",
 	.common = OPTIONS_DRY_RUN,
 	.args_min = 1,
@@ -287,18 +287,18 @@ static enum exit_code run_uncordon(int argc, char **argv)
 }
 
 const struct command nodes_uncordon_command = {.words = "nodes uncordon",
-                                               .summary = "let pods onto nodes again",
+                                               .summary = "mark nodes schedulable again",
                                                .run = run_uncordon};
 
 static const struct options_spec delete_spec = {
 	.words = "nodes delete",
 	.usage = "CLUSTER/NODE... [options]",
 	.about =
-		"Takes nodes out of the store. One that has pods, or room that is held for\n"
-		"pods, is refused: no pod is lost. With --force its pods are placed again\n"
-		"first, whatever their member says of them. Asks first.\n",
-	.help = "  --force                nodes with pods, too: the machines are gone\n"
-		"  --timeout DURATION     until the pods have left (default 1m)\n",
+		"Removes nodes from the store. A node with pods, or with a reservation, is\n"
+		"refused, so that no pod is lost. With --force its pods are evicted first\n"
+		"without waiting for the node's member. Asks for confirmation.\n",
+	.help = "  --force                also nodes with pods: their machines are gone\n"
+		"  --timeout DURATION     how long to wait for the pods to end (default 1m)\n",
 	.example = "  placet nodes delete east/n-7 --yes\n"
 		   "  placet nodes delete east/n-7 --force --yes\n",
 	.common = OPTIONS_DRY_RUN | OPTIONS_YES,
@@ -324,15 +324,14 @@ static const struct options_spec drain_spec = {
 	.words = "nodes drain",
 	.usage = "CLUSTER/NODE... [options]",
 	.about =
-		"Takes all pods off nodes: cordons them, evicts what is there, to be placed\n"
-		"elsewhere, and waits until it has ended. Interrupted, it may be run again.\n"
-		"What a PodDisruptionBudget protects waits until that allows it to go.\n",
-	.help = "  --force                does not wait for the members to say that pods "
-		"have\n"
-		"                         ended\n"
-		"  --ignore-budgets       evicts pods whatever their budgets allow\n"
-		"  --timeout DURATION     until all have left (default 0: however long it "
-		"takes)\n",
+		"Moves all pods off nodes: cordons the nodes, evicts their pods, which are\n"
+		"placed elsewhere, and waits until the pods have ended. An interrupted drain\n"
+		"may be run again. A pod that a PodDisruptionBudget protects is evicted when\n"
+		"the budget allows it.\n",
+	.help = "  --force                do not wait for the members to report that pods\n"
+		"                         have ended\n"
+		"  --ignore-budgets       evict even what budgets protect\n"
+		"  --timeout DURATION     how long to wait (default 0: without limit)\n",
 	.example = "  placet nodes drain east/n-7 --timeout=10m\n",
 	.exits = "0 all are drained, 1 some are not, 2 wrong usage",
 	.common = OPTIONS_DRY_RUN,
@@ -355,7 +354,7 @@ static enum exit_code run_drain(int argc, char **argv)
 }
 
 const struct command nodes_drain_command = {
-	.words = "nodes drain", .summary = "take all pods off nodes", .run = run_drain};
+	.words = "nodes drain", .summary = "move all pods off nodes", .run = run_drain};
 
 const struct command nodes_delete_command = {
-	.words = "nodes delete", .summary = "take nodes away", .run = run_delete};
+	.words = "nodes delete", .summary = "remove nodes", .run = run_delete};

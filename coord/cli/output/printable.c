@@ -41,11 +41,10 @@ enum pl_code printable_add(struct pl_buf *out, struct pl_span text, size_t *widt
 	size_t at = 0, points = 0;
 
 	while (at < text.len) {
-		struct pl_span session_pause = pl_span(text.at + at, text.len - at);
-		size_t len = plain_len(session_pause);
-		enum pl_code code =
-			len > 0 ? pl_buf_add(out, pl_span(session_pause.at, len))
-				: pl_buf_printf(out, "\\x%02x", session_pause.at[0]);
+		struct pl_span rest = pl_span(text.at + at, text.len - at);
+		size_t len = plain_len(rest);
+		enum pl_code code = len > 0 ? pl_buf_add(out, pl_span(rest.at, len))
+		                            : pl_buf_printf(out, "\\x%02x", rest.at[0]);
 
 		if (code != PL_OK)
 			return code;
@@ -76,15 +75,14 @@ enum pl_code printable_add_json(struct pl_buf *out, struct pl_span json)
 	size_t at = 0;
 
 	while (at < json.len) {
-		struct pl_span session_pause = pl_span(json.at + at, json.len - at);
-		size_t len = pl_utf8_char(session_pause.at, session_pause.len);
+		struct pl_span rest = pl_span(json.at + at, json.len - at);
+		size_t len = pl_utf8_char(rest.at, rest.len);
 		enum pl_code code;
 
 		PL_ASSERT(len > 0);
-		code = plain_len(session_pause) > 0
-		               ? pl_buf_add(out, pl_span(session_pause.at, len))
-		               : pl_buf_printf(out, "\\u%04x",
-		                               code_point(session_pause.at, len));
+		code = plain_len(rest) > 0
+		               ? pl_buf_add(out, pl_span(rest.at, len))
+		               : pl_buf_printf(out, "\\u%04x", code_point(rest.at, len));
 		if (code != PL_OK)
 			return code;
 		at += len;

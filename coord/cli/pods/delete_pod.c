@@ -13,24 +13,22 @@ static const struct options_spec spec = {
 	.usage =
 		"<namespace>/<name>... | -f FILE | -l LABELS -n NAME | --all -n NAME [options]",
 	.about =
-		"Deletes pods. One that nobody has placed yet, and one that is over, is\n"
-		"gone at once, with all of its keys. One that has a place keeps it while it\n"
-		"terminates: the shard that owns it gives the place back when its member says\n"
-		"that it has ended, and removes it then. With -f, the pods that placet submit\n"
-		"would make of those files.\n",
+		"Deletes pods. A pod that is Pending or has ended is removed at once, with all\n"
+		"of its keys. A pod that is on a node terminates: its shard removes it and\n"
+		"frees its capacity when the node's member reports that the pod has ended.\n"
+		"With -f, deletes the pods that placet submit would make of the files.\n",
 	.help = PODS_REQUEST_HELP
-	"  --wait[=false]         until they are gone (default)\n"
-	"  --timeout DURATION     how long to wait (default 0: until then)\n"
-	"  --force                does not wait for the member: what runs there may "
-	"go\n"
-	"                         on running, though its room is given to others\n"
-	"  --ignore-not-found     a pod that is not there is no failure\n",
+	"  --wait[=false]         wait until the pods are gone (default)\n"
+	"  --timeout DURATION     how long to wait (default 0: without limit)\n"
+	"  --force                do not wait for the member: the pod may still run\n"
+	"                         while its capacity is given to other pods\n"
+	"  --ignore-not-found     a pod that does not exist is no failure\n",
 	.example = "  placet delete pod shop/web-0\n"
 		   "  placet delete pod -l app=web,track=canary -n shop\n"
 		   "  placet delete pod -f jobs/ --yes --ignore-not-found --wait=false\n",
 	.exits =
-		"0 all are gone, or will be, 1 some is not there, is still there or could "
-		"not be, 2 wrong usage",
+		"0 all are deleted, or being deleted, 1 a pod does not exist, still exists "
+		"or could not be deleted, 2 wrong usage",
 	.common = OPTIONS_YES,
 	.args_max = PODS_REQUEST_ARGS_MAX,
 	.own = own,

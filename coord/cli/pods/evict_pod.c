@@ -13,23 +13,22 @@ static const struct options_spec spec = {
 	.usage =
 		"<namespace>/<name>... | -f FILE | -l LABELS -n NAME | --all -n NAME [options]",
 	.about =
-		"Takes pods off their nodes, to be placed again, there or elsewhere. Each\n"
-		"terminates first and keeps its place until its member says that it has\n"
-		"ended. One that has no place is left as it is. One that a\n"
-		"PodDisruptionBudget protects waits until that allows it to go.\n",
+		"Moves pods off their nodes; they are placed again, on the same node or\n"
+		"another. Each pod terminates first and keeps its node until the node's member\n"
+		"reports that it has ended. A pod without a node is left as it is. A pod that\n"
+		"a PodDisruptionBudget protects is evicted when the budget allows it.\n",
 	.help = PODS_REQUEST_HELP
-	"  --force                does not wait for the member: what runs there may "
-	"go\n"
-	"                         on running beside the one that is placed again\n"
-	"  --ignore-budgets       whatever budgets allow\n"
-	"  --timeout DURATION     how long to wait for budgets (default 0: until "
-	"then)\n"
-	"  --ignore-not-found     a pod that is not there is no failure\n",
+	"  --force                do not wait for the member: the pod may still run\n"
+	"                         on its old node when it is placed again\n"
+	"  --ignore-budgets       evict even what budgets protect\n"
+	"  --timeout DURATION     how long to wait for budgets (default 0: without "
+	"limit)\n"
+	"  --ignore-not-found     a pod that does not exist is no failure\n",
 	.example = "  placet evict pod shop/web-0\n"
 		   "  placet evict pod -l app=web -n shop\n",
 	.exits =
-		"0 all are asked to move, or have no place, 1 some is not there or could "
-		"not be, 2 wrong usage",
+		"0 all are asked to move, or have no node, 1 a pod does not exist or could "
+		"not be evicted, 2 wrong usage",
 	.common = OPTIONS_YES,
 	.args_max = PODS_REQUEST_ARGS_MAX,
 	.own = own,
@@ -39,11 +38,12 @@ static const struct options_spec spec = {
 
 static enum exit_code run_command(int argc, char **argv)
 {
-	struct pods_request job = {.verb = POD_REQUEST_EVICT,
-	                           .words = {[POD_REQUEST_ACCEPTED] = "is evicted",
-	                                     [POD_REQUEST_ALREADY] = "is leaving already",
-	                                     [POD_REQUEST_SKIPPED] = "has no place"},
-	                           .question = "Evict"};
+	struct pods_request job = {
+		.verb = POD_REQUEST_EVICT,
+		.words = {[POD_REQUEST_ACCEPTED] = "is evicted",
+	                  [POD_REQUEST_ALREADY] = "is terminating already",
+	                  [POD_REQUEST_SKIPPED] = "has no place"},
+		.question = "Evict"};
 
 	return pods_request_run(&job, &spec, argc, argv);
 }

@@ -93,7 +93,7 @@ static enum pl_code print_missing(const struct get_pods *get, struct pl_err *err
 	}
 	return absent == 0
 	               ? PL_OK
-	               : pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not there", absent);
+	               : pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not found", absent);
 }
 
 static enum pl_code print_found(struct get_pods *get, struct pl_err *err)
@@ -112,7 +112,7 @@ static enum pl_code print_found(struct get_pods *get, struct pl_err *err)
 		code = print_chunks(get, rows, err);
 	free(rows);
 	if (code == PL_OK && get->some_wait)
-		idle_warning_note(get->cli, "places pods");
+		idle_warning_note(get->cli, "pods are not placed");
 	return code == PL_OK ? print_missing(get, err) : code;
 }
 
@@ -166,24 +166,24 @@ static const struct options_spec spec = {
 	.words = "get pods",
 	.usage = "[<namespace>/<name>...] [options]",
 	.about =
-		"Shows pods by namespace and name: their phase, and where they are. One\n"
-		"that nobody has decided about yet is Pending without a reason. What\n"
-		"makes no sense is shown as malformed, with the reason.\n",
-	.help = "  -n, --namespace NAME   only those of a namespace; of names without one\n"
-		"                         (default all, and default of those)\n"
-		"  -A, --all-namespaces   those of all of them, as without -n\n"
-		"  -l, --selector LABELS  only those with labels, as app=web,tier!=db,\n"
+		"Shows pods by namespace and name, with their phase and node. A pod that no\n"
+		"shard has decided yet is Pending without a reason. A malformed pod is shown\n"
+		"with the reason.\n",
+	.help = "  -n, --namespace NAME   only pods of this namespace (default all); also of\n"
+		"                         names without one (default default)\n"
+		"  -A, --all-namespaces   pods of all namespaces, as without -n\n"
+		"  -l, --selector LABELS  only pods with these labels, as app=web,tier!=db,\n"
 		"                         'track in (a,b)', canary or '!canary'\n"
 		"  --phase PHASE          only Pending, Bound, Terminating, Succeeded,\n"
-		"                         Failed or malformed ones\n"
-		"  --node CLUSTER/NODE    only those that are on a node\n",
+		"                         Failed or malformed pods\n"
+		"  --node CLUSTER/NODE    only pods on this node\n",
 	.example =
 		"  placet get pods -n shop -o wide\n"
 		"  placet get pods --node east/n-7\n"
 		"  placet get pods -n shop --phase Pending -l app=web --watch\n"
 		"  placet get pods -l app=web -o name | xargs placet delete pod --yes\n",
 	.exits =
-		"0 done, 1 some named pod is not there, or it could not be, 2 wrong usage",
+		"0 done, 1 a named pod does not exist or the command failed, 2 wrong usage",
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
 	.args_max = POD_PICK_NAMES_MAX,
 	.own = own,
@@ -199,5 +199,5 @@ static enum exit_code run_command(int argc, char **argv)
 }
 
 const struct command get_pods_command = {.words = "get pods",
-                                         .summary = "show the pods and where they are",
+                                         .summary = "show the pods and their nodes",
                                          .run = run_command};

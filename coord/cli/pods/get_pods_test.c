@@ -40,7 +40,7 @@ T_CASE(named_pods_are_reported_one_by_one)
 	T_EQ(PLACET("get", "pods", "a", "none", "shop/a", "none"), 1);
 	placet_prints("default     a ");
 	placet_says("default/none: no such pod\nshop/a: no such pod\n");
-	placet_says("2 not there; check the name");
+	placet_says("2 not found; check the name");
 	T_EQ(PLACET("get", "pods", "a", "-n", "shop"), 1);
 	T_STR(placet_rig.out, "");
 	placet_says("shop/a: no such pod\n");
@@ -151,13 +151,13 @@ T_CASE(a_watch_names_missing_pods_once)
 	placet_up(PARTITIONS);
 	T_EQ(RUN(POD("a", ""), "submit", "-f", "-"), 0);
 	placet_start(&running, args);
-	placet_await(&running, "shop/x: is not there (yet)");
+	placet_await(&running, "shop/x: does not exist (yet)");
 	T_EQ(RUN(POD("x", ""), "submit", "-f", "-", "-n", "shop"), 0);
 	placet_await(&running, " x ");
-	T_TRUE(strstr(running.line, "not there") == NULL);
+	T_TRUE(strstr(running.line, "not exist") == NULL);
 	placet_kill(&running);
 	T_EQ(PLACET("get", "pods", "shop/x", "-n", "other"), 2);
-	placet_says("shop/x: is not of namespace other, which --namespace says");
+	placet_says("shop/x: is not of namespace other, which --namespace names");
 	T_EQ(PLACET("get", "pods", "shop/x", "x", "-n", "shop"), 0);
 	placet_down();
 }

@@ -21,7 +21,7 @@ T_CASE(a_pod_that_is_being_deleted_is_not_submitted)
 	         "-", "-o", "json"),
 	     1);
 	placet_prints("\"unchanged\":0,\"others\":1,\"leaving\":1,");
-	placet_says("1 pod is there with another spec, and nothing was changed there: 1 "
+	placet_says("1 pod exists with another spec, and nothing was changed there: 1 "
 	            "pod is being deleted");
 	put_state("default", "a", NULL);
 	T_EQ(PLACET("delete", "pod", "a", "--yes"), 0);

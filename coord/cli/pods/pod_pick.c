@@ -87,10 +87,10 @@ enum pl_code pod_pick_check(struct pod_pick *pick, const struct options *options
 			return err->code;
 		if (filter->namespace.len > 0 &&
 		    !pl_span_eq(name->namespace, filter->namespace))
-			return pl_err_set(err, PL_INVALID,
-			                  "%s: is not of namespace %s, which "
-			                  "--namespace says",
-			                  options->args[i], pick->given.namespace);
+			return pl_err_set(
+				err, PL_INVALID,
+				"%s: is not of namespace %s, which --namespace names",
+				options->args[i], pick->given.namespace);
 	}
 	return PL_OK;
 }

@@ -57,7 +57,7 @@ static void on_refused(void *ctx, const struct pl_err *err)
 static void print_passed(const struct pod_input *pod_input)
 {
 	for (unsigned i = 0; i < pod_input->kinds; i++)
-		print_message("passed over: %" PRIu64 " %s", pod_input->passed[i].count,
+		print_message("skipped: %" PRIu64 " %s", pod_input->passed[i].count,
 		              pod_input->passed[i].kind);
 }
 

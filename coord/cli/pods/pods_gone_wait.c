@@ -63,7 +63,7 @@ static enum pl_code start_wait(struct gone_wait *wait, const struct cli_session 
 {
 	const struct idle_warning_opts idle = {.cli = cli,
 	                                       .progress = &wait->progress,
-	                                       .what = "takes pods off their nodes",
+	                                       .what = "pods do not leave their nodes",
 	                                       .each = each_partition,
 	                                       .ctx = wait};
 	const struct pods_gone_opts opts = {.timeout_ms = timeout_ms,

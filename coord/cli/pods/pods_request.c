@@ -252,7 +252,7 @@ static enum pl_code final_error(const struct pods_request *job, struct pl_err *e
 		return pl_err_set(err, PL_INVALID, "%" PRIu64 " left as they are",
 		                  job->left);
 	if (job->absent > 0 && !job->ignore_absent)
-		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not there", job->absent);
+		return pl_err_set(err, PL_NOTFOUND, "%" PRIu64 " not found", job->absent);
 	return PL_OK;
 }
 

@@ -33,13 +33,13 @@ enum {
 		"ignore-not-found", no_argument, NULL, PODS_REQUEST_IGNORE      \
 	}
 
-#define PODS_REQUEST_HELP                                                             \
-	"  -f, --filename PATH    as of placet submit\n"                              \
-	"  -n, --namespace NAME   of names without one (default default)\n"           \
-	"  --all                  every pod of that namespace\n"                      \
-	"  -l, --selector LABELS  those of that namespace with labels, as app=web,\n" \
-	"                         tier!=db or 'track in (a,b)'\n"                     \
-	"  -A, --all-namespaces   with -l: whatever their namespace\n"
+#define PODS_REQUEST_HELP                                                            \
+	"  -f, --filename PATH    as for placet submit\n"                            \
+	"  -n, --namespace NAME   of names without a namespace (default default)\n"  \
+	"  --all                  every pod of that namespace\n"                     \
+	"  -l, --selector LABELS  pods of that namespace with labels, as app=web,\n" \
+	"                         tier!=db or 'track in (a,b)'\n"                    \
+	"  -A, --all-namespaces   with -l: in every namespace\n"
 
 struct pods_request {
 	enum pod_request_verb verb;

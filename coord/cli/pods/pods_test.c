@@ -36,8 +36,8 @@ T_CASE(submitting_again_changes_nothing)
 	T_EQ(RUN(POD("one", "\"priority\":1,"), "submit", "-f", "-"), 0);
 	T_EQ(RUN(POD("one", "\"priority\":2,") POD("two", ""), "submit", "-f", "-"), 1);
 	placet_prints("1 submitted, 0 unchanged, and others are there");
-	placet_says("default/one is there with another spec");
-	placet_says("1 pod is there with another spec, and nothing was changed in it");
+	placet_says("default/one exists with another spec");
+	placet_says("1 pod exists with another spec, and nothing was changed in it");
 	T_EQ(PLACET("get", "pods"), 0);
 	t_golden("cli/e2e_pods.txt", placet_rig.out);
 	placet_down();
@@ -53,7 +53,7 @@ T_CASE(nothing_is_written_when_something_is_refused)
 	T_EQ(RUN(input, "submit", "-f", "-"), 1);
 	placet_says(
 		"refused: standard input: object 2: Pod default/bad: spec.containers");
-	placet_says("passed over: 1 Service");
+	placet_says("skipped: 1 Service");
 	placet_says("nothing was done");
 	T_EQ(keys(), 0);
 	T_EQ(RUN(POD("good", ""), "submit", "-f", "-", "--dry-run"), 0);
@@ -69,7 +69,7 @@ T_CASE(nothing_is_written_when_something_is_refused)
 	         "--dry-run"),
 	     1);
 	placet_prints("1 would be submitted, 0 unchanged, and others are there\n");
-	placet_says("default/good is there with another spec, and stays as it is\n");
+	placet_says("default/good exists with another spec, and stays as it is\n");
 	T_EQ(keys(), 1);
 	T_EQ(RUN(POD("odd", "\"nodeSelectr\":{},"), "submit", "-f", "-", "--strict"), 1);
 	placet_says("refused: ");
@@ -125,7 +125,7 @@ T_CASE(input_without_an_object_is_no_success)
 	T_EQ(RUN("{\"kind\":\"List\",\"items\":3}", "submit", "-f", "-"), 1);
 	placet_says("refused: standard input: object 1: items: want a list");
 	T_EQ(RUN("{\"kind\":\"Service\"}", "submit", "-f", "-"), 0);
-	placet_says("passed over: 1 Service");
+	placet_says("skipped: 1 Service");
 	T_EQ(keys(), 0);
 	placet_down();
 }
@@ -233,7 +233,7 @@ T_CASE(pods_are_evicted_to_be_placed_again)
 	placet_prints("default/b has no place\n");
 	placet_says("default/c: no such pod");
 	T_EQ(PLACET("evict", "pod", "a", "--yes"), 0);
-	placet_prints("default/a is leaving already\n");
+	placet_prints("default/a is terminating already\n");
 	T_EQ(PLACET("evict", "pod", "a", "--yes", "--force"), 0);
 	placet_prints("default/a is evicted\n");
 	T_EQ(keys(), 3);

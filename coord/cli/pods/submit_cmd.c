@@ -83,7 +83,7 @@ static void on_exists(void *ctx, const struct submit_pod *pod)
 		return;
 	progress_end(&job->progress);
 	print_message(PL_SPAN_FMT "/" PL_SPAN_FMT
-	                          " is there with another spec, and stays as it is",
+	                          " exists with another spec, and stays as it is",
 	              PL_SPAN_ARG(pod->namespace), PL_SPAN_ARG(pod->name));
 }
 
@@ -207,22 +207,22 @@ static void print_counts(const struct submit_job *job)
 	(void)fflush(stdout);
 }
 
-/* Adds how many pods are there with another spec. */
+/* Adds how many pods exist with another spec. */
 static enum pl_code print_leaving(uint64_t leaving, uint64_t others, struct pl_err *err)
 {
 	bool one = leaving == 1;
 
-	(void)pl_err_set(err, PL_EXISTS,
-	                 "%" PRIu64 " pod%s being deleted, and w%s not submitted; submit "
-	                 "%s again when %s gone, which placet wait --for=delete tells",
-	                 leaving, one ? " is" : "s are", one ? "as" : "ere",
-	                 one ? "it" : "them", one ? "it is" : "they are");
+	(void)pl_err_set(
+		err, PL_EXISTS,
+		"%" PRIu64 " pod%s being deleted, and w%s not submitted; submit "
+		"%s again when %s gone (placet wait --for=delete waits for that)",
+		leaving, one ? " is" : "s are", one ? "as" : "ere", one ? "it" : "them",
+		one ? "it is" : "they are");
 	if (others == 0)
 		return err->code;
-	return pl_err_wrap(err,
-	                   "%" PRIu64 " pod%s there with another spec, and nothing was "
-	                   "changed there",
-	                   others, others == 1 ? " is" : "s are");
+	return pl_err_wrap(
+		err, "%" PRIu64 " pod%s with another spec, and nothing was changed there",
+		others, others == 1 ? " exists" : "s exist");
 }
 
 static enum pl_code final_error(const struct submit_job *job, struct pl_err *err)
@@ -237,12 +237,12 @@ static enum pl_code final_error(const struct submit_job *job, struct pl_err *err
 		return print_leaving(job->counts.leaving, job->counts.others, err);
 	if (job->counts.others == 1)
 		return pl_err_set(err, PL_EXISTS,
-		                  "1 pod is there with another spec, and nothing was "
+		                  "1 pod exists with another spec, and nothing was "
 		                  "changed in it; delete it first, or give the new one "
 		                  "another name");
 	if (job->counts.others > 0)
 		return pl_err_set(err, PL_EXISTS,
-		                  "%" PRIu64 " pods are there with another spec, and "
+		                  "%" PRIu64 " pods exist with another spec, and "
 		                  "nothing was changed in them; delete them first, or "
 		                  "give the new ones other names",
 		                  job->counts.others);
@@ -383,28 +383,28 @@ static const struct options_spec spec = {
 	.usage = "-f FILE [options]",
 	.about =
 		"Submits pods: Pod objects, and the pods of Deployment, ReplicaSet,\n"
-		"StatefulSet and Job objects, with names and uids that stay the same. All\n"
-		"of it is read and checked first; nothing is written when something is\n"
-		"refused. What is there already, as it would be written, is left alone: to\n"
-		"submit again changes nothing. A pod that is there with another spec stays\n"
-		"as it is, and is told; one that is being deleted is not submitted.\n"
+		"StatefulSet and Job objects, with names and uids that follow from the object.\n"
+		"The whole input is checked first; nothing is written when an object is\n"
+		"refused. A pod that exists with the same content is left alone, so submitting\n"
+		"again changes nothing. A pod that exists with another spec is reported and\n"
+		"stays as it is; a pod that is being deleted is reported and not submitted.\n"
 		"PodDisruptionBudget objects are created, or changed, before the pods.\n"
-		"Annotations placet.io/gang: NAME and placet.io/gang-min: NUMBER make pods\n"
+		"The annotations placet.io/gang: NAME and placet.io/gang-min: NUMBER make pods\n"
 		"a gang, which is placed together or not at all.\n"
-		"PriorityClass objects in the same input say what priorities are. Other\n"
-		"kinds are passed over.\n",
+		"PriorityClass objects in the same input define the priorities. Objects of\n"
+		"other kinds are skipped.\n",
 	.help = "  -f, --filename PATH    JSON or YAML, one object or many, a List, an "
 		"object a\n"
 		"                         line, gzip; a directory; - is standard input;\n"
-		"                         may be given again\n"
-		"  -n, --namespace NAME   of objects that name none (default default)\n"
-		"  --keep-going           submit the others when some are refused\n"
+		"                         may be repeated\n"
+		"  -n, --namespace NAME   of objects without a namespace (default default)\n"
+		"  --keep-going           submit the other pods when some are refused\n"
 		"  --strict               refuse fields that Kubernetes does not have, instead\n"
-		"                         of a warning\n",
+		"                         of warning about them\n",
 	.example = "  placet submit -f deployment.yaml -f jobs/\n"
 		   "  kubectl get deploy web -o json | placet submit -f -\n",
-	.exits = "0 every pod is there, 1 some is refused, is there with another spec "
-		 "or\nis being deleted, or it could not be done, 2 wrong usage",
+	.exits = "0 every pod exists, 1 a pod is refused, exists with another spec or "
+		 "is\nbeing deleted, or the command failed, 2 wrong usage",
 	.common = OPTIONS_DRY_RUN | OPTIONS_FORMAT,
 	.args_max = 0,
 	.own = own,
@@ -422,7 +422,7 @@ static enum exit_code run_command(int argc, char **argv)
 	return exit_code;
 }
 
-const struct command submit_command = {.words = "submit",
-                                       .summary =
-                                               "submit pods, and what pods are made of",
-                                       .run = run_command};
+const struct command submit_command = {
+	.words = "submit",
+	.summary = "submit pods, and objects that pods are made of",
+	.run = run_command};

@@ -99,27 +99,26 @@ static const struct options_spec spec = {
 	.usage = "--for=bound|delete <namespace>/<name>... | -f FILE | -l LABELS | --all "
 		 "[options]",
 	.about =
-		"Waits until pods have a place. A pod that is over had one. One that is\n"
-		"deleted before it had any, or is being deleted when it is first seen, is\n"
-		"told, and is a failure; of --selector and --all it is not waited for.\n"
-		"With --for=delete, until pods are there no more.\n",
-	.help = "  --for=bound            what is waited for; or --for=delete, of names or -f\n"
-		"  -f, --filename PATH    the pods that placet submit makes of it, also when "
-		"they\n"
-		"                         are not there yet\n"
+		"Waits until pods are bound. A pod that has ended counts as bound. A pod that\n"
+		"is deleted before it was bound, or that is being deleted when it is first\n"
+		"seen, is reported as a failure; with --selector and --all it is left out.\n"
+		"With --for=delete, waits until pods do not exist any more.\n",
+	.help = "  --for=bound            what to wait for; --for=delete takes names or -f\n"
+		"  -f, --filename PATH    the pods that placet submit makes of it; they need\n"
+		"                         not exist yet\n"
 		"  -n, --namespace NAME   of names without one (default default); with -l\n"
-		"                         and --all only those of it (default all)\n"
-		"  -l, --selector LABELS  those with labels, as app=web,tier!=db or\n"
-		"                         'track in (a,b)'; none is a failure\n"
+		"                         and --all only pods of it (default all)\n"
+		"  -l, --selector LABELS  pods with these labels, as app=web,tier!=db or\n"
+		"                         'track in (a,b)'; no such pod is a failure\n"
 		"  --all                  every pod in the store\n"
-		"  --timeout DURATION     of all of it (default 5m)\n"
-		"  --summary              then tell how long they waited, on which clusters\n"
-		"                         they are, and which shards placed them\n",
+		"  --timeout DURATION     of the whole wait (default 5m)\n"
+		"  --summary              then print how long the pods waited, on which\n"
+		"                         clusters they are and which shards placed them\n",
 	.example = "  placet wait --for=bound -f deployment.yaml --timeout=2m\n"
 		   "  placet wait --for=bound -n shop -l app=web\n"
 		   "  placet wait --for=bound --all\n"
 		   "  placet wait --for=delete shop/web-0\n",
-	.exits = "0 all are bound, or gone, 1 not all are, 2 wrong usage",
+	.exits = "0 all pods are bound, or gone, 1 some are not, 2 wrong usage",
 	.common = 0,
 	.args_max = ARGS_MAX,
 	.own = own,
@@ -140,6 +139,5 @@ static enum exit_code run_command(int argc, char **argv)
 }
 
 const struct command wait_command = {.words = "wait",
-                                     .summary =
-                                             "wait until pods have a place, or are gone",
+                                     .summary = "wait until pods are bound, or gone",
                                      .run = run_command};

@@ -156,7 +156,7 @@ static enum pl_code print_timeout(struct bound_wait *job, struct pl_err *err)
 	return pl_err_set(
 		err, PL_TIMEOUT,
 		"%" PRIu64 " of %" PRIu64 " pods are not bound after %s; placet "
-		"get pods -o wide tells why",
+		"get pods -o wide shows why",
 		left, total,
 		pl_duration_print((int64_t)job->asked->timeout_ms * 1000000, text));
 }
@@ -203,7 +203,7 @@ static enum pl_code start_wait(struct bound_wait *job, struct pl_err *err)
 	                                     .ctx = job};
 	const struct idle_warning_opts idle = {.cli = job->cli,
 	                                       .progress = &job->progress,
-	                                       .what = "places pods",
+	                                       .what = "pods are not placed",
 	                                       .each = each_partition,
 	                                       .ctx = job};
 	uint64_t now_ms = kv_now_ms(job->cli->session->kv);

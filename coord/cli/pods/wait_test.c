@@ -32,13 +32,13 @@ T_CASE_SECONDS(a_wait_warns_when_no_shard_runs, 60)
 	placet_up(PARTITIONS);
 	T_EQ(RUN(POD("a", ""), "submit", "-f", "-"), 0);
 	placet_start(&running, all);
-	placet_await(&running, "note: no shard is running: nobody places pods (start "
+	placet_await(&running, "note: no shard is running: pods are not placed (start "
 	                       "one: placetd --etcd http://");
 	put_state("default", "a", BOUND);
 	T_EQ(placet_end(&running), 0);
 	put_state("default", "a", PENDING);
 	placet_start(&running, named);
-	placet_await(&running, "note: no shard is running: nobody places pods");
+	placet_await(&running, "note: no shard is running: pods are not placed");
 	put_state("default", "a", BOUND);
 	T_EQ(placet_end(&running), 0);
 	T_EQ(RUN(POD("b", ""), "submit", "-f", "-"), 0);
@@ -63,7 +63,7 @@ T_CASE_SECONDS(a_wait_names_a_partition_without_an_owner, 60)
 			placet_owner(p, "east-0");
 	T_EQ(PLACET("wait", "--for=bound", "--all", "--timeout", "6s"), 1);
 	(void)snprintf(words, sizeof words,
-	               "note: partition %u has no owner: nobody places pods there",
+	               "note: partition %u has no owner: pods are not placed there",
 	               free_one);
 	placet_says(words);
 	T_EQ(PLACET("wait", "--for=bound", "-l", "app=b", "--timeout", "6s"), 1);
@@ -80,12 +80,13 @@ T_CASE_SECONDS(a_deletion_warns_when_no_shard_runs, 60)
 	T_EQ(RUN(POD("a", ""), "submit", "-f", "-"), 0);
 	put_state("default", "a", BOUND);
 	placet_start(&running, args);
-	placet_await(&running, "note: no shard is running: nobody takes pods off their "
-	                       "nodes (start one: placetd --etcd http://");
+	placet_await(
+		&running,
+		"note: no shard is running: pods do not leave their nodes (start one: placetd --etcd http://");
 	placet_kill(&running);
 	placet_shard("east-0", "0,1,2");
 	placet_start(&running, args);
-	placet_await(&running, " has no owner: nobody takes pods off their nodes there");
+	placet_await(&running, " has no owner: pods do not leave their nodes there");
 	placet_kill(&running);
 	placet_down();
 }
@@ -97,7 +98,7 @@ T_CASE(pods_that_wait_are_shown_with_a_note_when_there_is_no_shard)
 	put_state("default", "a", BOUND);
 	put_state("default", "b", PENDING);
 	T_EQ(PLACET("get", "pods"), 0);
-	placet_says("note: no shard is running: nobody places pods (start one: placetd "
+	placet_says("note: no shard is running: pods are not placed (start one: placetd "
 	            "--etcd http://");
 	T_EQ(PLACET("get", "pods", "a"), 0);
 	T_STR(placet_rig.said, "");
@@ -136,8 +137,8 @@ T_CASE(a_wait_that_does_not_end_names_pods_and_reasons)
 	         "--for=bound", "-f", "-", "--timeout=200ms"),
 	     1);
 	placet_says("not bound: default/p-01 (fit.cpu: 12 nodes lack 2 cpu)\n"
-	            "not bound: default/p-02 (nobody has decided about it yet)\n"
-	            "not bound: default/x (it is not there)\n"
+	            "not bound: default/p-02 (no shard has decided it yet)\n"
+	            "not bound: default/x (it does not exist)\n"
 	            "placet wait: 3 of 4 pods are not bound after 200ms");
 	put_state("default", "p-02", "\x1b[2J");
 	T_EQ(PLACET("wait", "--for=bound", "p-02", "--timeout=200ms"), 1);
@@ -159,20 +160,17 @@ T_CASE(a_wait_for_an_unknown_scheduler_warns)
 	T_EQ(RUN(pods, "submit", "-f", "-"), 0);
 	T_EQ(RUN(pods, "wait", "--for=bound", "-f", "-", "--timeout=200ms"), 1);
 	placet_says(
-		"not bound: default/a (spec.schedulerName: nobody schedules for "
-		"'nobodys': the configuration scheduler has no profile of that name)\n"
-		"not bound: default/b (spec.schedulerName: nobody schedules for "
-		"'theirs': the configuration scheduler has no profile of that name)\n"
-		"not bound: default/c (nobody has decided about it yet)\n");
+		"not bound: default/a (spec.schedulerName: no shard schedules for 'nobodys': the configuration scheduler has no profile of that name)\n"
+		"not bound: default/b (spec.schedulerName: no shard schedules for 'theirs': the configuration scheduler has no profile of that name)\n"
+		"not bound: default/c (no shard has decided it yet)\n");
 	T_EQ(RUN("{\"profiles\":[{\"schedulerName\":\"theirs\"}]}", "config", "set",
 	         "scheduler", "-f", "-"),
 	     0);
 	T_EQ(RUN(pods, "wait", "--for=bound", "-f", "-", "--timeout=200ms"), 1);
 	placet_says(
 		"'nobodys': the configuration scheduler has no profile of that name)\n"
-		"not bound: default/b (nobody has decided about it yet)\n"
-		"not bound: default/c (spec.schedulerName: nobody schedules for "
-		"'default-scheduler': ");
+		"not bound: default/b (no shard has decided it yet)\n"
+		"not bound: default/c (spec.schedulerName: no shard schedules for 'default-scheduler': ");
 	placet_down();
 }
 

@@ -91,14 +91,12 @@ static void print_undecided(struct pl_span name, struct pl_span spec,
 
 	if (missing.len > 0)
 		print_message("not bound: " PL_SPAN_FMT
-		              " (spec.schedulerName: nobody schedules "
-		              "for '" PL_SPAN_FMT
+		              " (spec.schedulerName: no shard schedules for '" PL_SPAN_FMT
 		              "': the configuration scheduler has no profile "
 		              "of that name)",
 		              PL_SPAN_ARG(name), PL_SPAN_ARG(missing));
 	else
-		print_message("not bound: " PL_SPAN_FMT
-		              " (nobody has decided about it yet)",
+		print_message("not bound: " PL_SPAN_FMT " (no shard has decided it yet)",
 		              PL_SPAN_ARG(name));
 }
 
@@ -118,7 +116,7 @@ static void print_pod(struct pl_span name, const struct kv_result *of,
 	else if (spec->count > 0)
 		print_undecided(name, spec->records[0].value, known_schedulers, arena);
 	else
-		print_message("not bound: " PL_SPAN_FMT " (it is not there)",
+		print_message("not bound: " PL_SPAN_FMT " (it does not exist)",
 		              PL_SPAN_ARG(name));
 }
 

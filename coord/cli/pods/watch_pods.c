@@ -103,9 +103,9 @@ static void print_missing(const struct pods_watch *follow)
 
 		pod_watch_each(follow->watch, is_named, &absent);
 		if (!absent.there)
-			print_message(PL_SPAN_FMT "/" PL_SPAN_FMT ": is not there (yet)",
-			              PL_SPAN_ARG(absent.namespace),
-			              PL_SPAN_ARG(absent.name));
+			print_message(
+				PL_SPAN_FMT "/" PL_SPAN_FMT ": does not exist (yet)",
+				PL_SPAN_ARG(absent.namespace), PL_SPAN_ARG(absent.name));
 	}
 }
 

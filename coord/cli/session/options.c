@@ -83,15 +83,14 @@ static void print_help(const struct options_spec *spec)
 	for (unsigned i = 0; i < COMMON_COUNT; i++)
 		if (has_common(spec, &commons[i]))
 			(void)printf("%s", commons[i].help);
-	(void)printf("%s%s  -h, --help\n\n"
-	             "Example:\n%s\n"
-	             "Exit status: %s.\n",
-	             online ? store_opts_help : "",
-	             online && !has_own_option(spec, "timeout") ? store_opts_timeout_help
-	                                                        : "",
-	             spec->example,
-	             spec->exits != NULL ? spec->exits
-	                                 : "0 done, 1 it could not be, 2 wrong usage");
+	(void)printf(
+		"%s%s  -h, --help\n\n"
+		"Example:\n%s\n"
+		"Exit status: %s.\n",
+		online ? store_opts_help : "",
+		online && !has_own_option(spec, "timeout") ? store_opts_timeout_help : "",
+		spec->example,
+		spec->exits != NULL ? spec->exits : "0 done, 1 failed, 2 wrong usage");
 }
 
 static void long_options(const struct options_spec *spec, struct option *out)

@@ -77,7 +77,7 @@ T_CASE(a_shard_that_is_not_there_is_not_drained)
 	T_EQ(revision(), before);
 	T_EQ(PLACET("shard", "drain", "esat-0", "--force"), 0);
 	T_EQ(PLACET("shards"), 0);
-	placet_says("esat-0 is not there, and is to be drained when it comes");
+	placet_says("esat-0 does not exist, and is to be drained when it starts");
 	T_EQ(PLACET("shard", "undrain", "esat-0"), 0);
 	T_EQ(PLACET("shards"), 0);
 	T_STR(placet_rig.said, "");
@@ -181,7 +181,7 @@ T_CASE(a_record_without_a_lease_is_removed)
 	placet_up(8);
 	placet_put("/shards/by-hand", "{}");
 	T_EQ(PLACET("shard", "evict", "by-hand", "-y"), 0);
-	placet_says("makes no sense");
+	placet_says("is malformed");
 	placet_says("has no lease");
 	T_TRUE(etcd_rig_get(&placet_rig.rig, "/shards/by-hand") == NULL);
 	placet_down();
@@ -209,7 +209,7 @@ T_CASE(the_default_is_shown_as_yaml_that_can_be_set)
 	T_EQ(placet_run(text,
 	                (const char *const[]){"config", "set", "coord", "-f", "-", NULL}),
 	     0);
-	T_STR(placet_rig.out, "coord: unchanged, version 2 says so already\n");
+	T_STR(placet_rig.out, "coord: unchanged, version 2 is the same\n");
 	placet_down();
 }
 
@@ -233,9 +233,9 @@ T_CASE(an_equal_configuration_makes_no_version)
 	placet_prints("coord: version 1 is current\n");
 	before = revision();
 	T_EQ(PLACET("config", "set", "coord", "handover_ms=700", "settle_ms="), 0);
-	T_STR(placet_rig.out, "coord: unchanged, version 1 says so already\n");
+	T_STR(placet_rig.out, "coord: unchanged, version 1 is the same\n");
 	T_EQ(PLACET("config", "set", "coord", "balancer.interval_ms=30000"), 0);
-	T_STR(placet_rig.out, "coord: unchanged, version 1 says so already\n");
+	T_STR(placet_rig.out, "coord: unchanged, version 1 is the same\n");
 	T_EQ(revision(), before);
 	placet_down();
 }

@@ -11,10 +11,9 @@ static void print_no_shard(const struct cli_session *cli, const char *what)
 {
 	const char *prefix = cli->options->prefix;
 
-	print_message(
-		"note: no shard is running: nobody %s (start one: placetd --etcd %s%s%s)",
-		what, cli->options->store.endpoints, *prefix == 0 ? "" : " --prefix ",
-		prefix);
+	print_message("note: no shard is running: %s (start one: placetd --etcd %s%s%s)",
+	              what, cli->options->store.endpoints,
+	              *prefix == 0 ? "" : " --prefix ", prefix);
 }
 
 static struct kv_req shards_count(void)
@@ -70,8 +69,8 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 		return;
 	idle_warning->said = true;
 	progress_end(idle_warning->opts.progress);
-	print_message("note: partition %" PRIu32 " has no owner: nobody %s there (placet "
-	              "partitions -o wide tells who should have it)",
+	print_message("note: partition %" PRIu32 " has no owner: %s there (placet "
+	              "partitions -o wide shows its target)",
 	              partition, idle_warning->opts.what);
 }
 

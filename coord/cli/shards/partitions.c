@@ -38,10 +38,11 @@ static const struct options_spec spec = {
 	.words = "partitions",
 	.usage = "[options]",
 	.about =
-		"Shows every partition: whether a shard owns it, which one, and under which\n"
-		"epoch. TARGET (-o wide) is the shard that the members and weights of this\n"
-		"moment assign it to: where it differs, the partition is about to move.\n",
-	.help = "  --summary              how many each shard has, and how many it should\n",
+		"Shows every partition: whether a shard owns it, which shard, and under which\n"
+		"epoch. TARGET (-o wide) is the shard that the current members and weights\n"
+		"assign it to; where that differs from the owner, the partition is about to\n"
+		"move.\n",
+	.help = "  --summary              how many each shard owns, and how many it should own\n",
 	.example = "  placet partitions -o wide\n"
 		   "  placet partitions --summary --watch\n",
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,

@@ -145,10 +145,10 @@ static const struct options_spec drain_spec = {
 	.words = "shard drain",
 	.usage = "<id> [options]",
 	.about =
-		"Asks a shard to hand all its partitions over to the others, and to take\n"
-		"no new ones: a new version of the configuration shards. The shard goes on\n"
-		"running; undrain takes it back.\n",
-	.help = "  --wait[=DURATION]      until it owns nothing (at most 5m, or so long)\n"
+		"Asks a shard to hand all its partitions over to the others and to take no new\n"
+		"ones, by a new version of the configuration shards. The shard's process keeps\n"
+		"running; undrain revokes the request.\n",
+	.help = "  --wait[=DURATION]      wait until it owns nothing (default at most 5m)\n"
 		"  --force                even if there is no such shard now\n",
 	.example = "  placet shard drain east-0 --wait=2m --why 'new kernel'\n",
 	.common = OPTIONS_DRY_RUN | OPTIONS_WHY,
@@ -162,7 +162,7 @@ static const struct options_spec drain_spec = {
 static const struct options_spec undrain_spec = {
 	.words = "shard undrain",
 	.usage = "<id> [options]",
-	.about = "Takes back what shard drain asked for: the shard takes part again.\n",
+	.about = "Revokes shard drain: the shard takes part again.\n",
 	.example = "  placet shard undrain east-0\n",
 	.common = OPTIONS_DRY_RUN | OPTIONS_WHY,
 	.args_min = 1,

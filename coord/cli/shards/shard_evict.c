@@ -116,7 +116,7 @@ static void print_shard(const struct shard_info *shard)
 	const struct membership *member = &shard->member;
 
 	if (shard->malformed)
-		print_message(PL_SPAN_FMT ": its record makes no sense: %s",
+		print_message(PL_SPAN_FMT ": its record is malformed: %s",
 		              PL_SPAN_ARG(member->id), shard->why.msg);
 	else
 		print_message(PL_SPAN_FMT " is %s, process %" PRId64 " on " PL_SPAN_FMT,
@@ -212,9 +212,9 @@ static const struct options_spec spec = {
 	.words = "shard evict",
 	.usage = "<id> [options]",
 	.about =
-		"Takes its lease from a shard that hangs and yet keeps it alive: its record,\n"
-		"its partitions and its roles are free at once, without a hand-over. Shows\n"
-		"first what goes. A shard that is well is drained instead.\n",
+		"Revokes the lease of a shard that hangs and still keeps its lease alive: its\n"
+		"record, its partitions and its roles are free at once, without a hand-over.\n"
+		"Shows first what goes with the lease. Drain a healthy shard instead.\n",
 	.example = "  placet shard evict east-0 --yes\n",
 	.common = OPTIONS_YES,
 	.args_min = 1,
@@ -231,5 +231,5 @@ static enum exit_code run_command(int argc, char **argv)
 
 const struct command shard_evict_command = {
 	.words = "shard evict",
-	.summary = "take its lease from a shard that hangs",
+	.summary = "revoke the lease of a shard that hangs",
 	.run = run_command};

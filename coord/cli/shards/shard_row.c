@@ -219,7 +219,7 @@ static const char *refuses(const struct membership *member)
 {
 	for (uint32_t i = 0; i < member->config_count; i++)
 		if (member->config[i].refused.len > 0)
-			return "does not apply a configuration; -o wide tells which";
+			return "does not apply a configuration; -o wide shows which";
 	return "";
 }
 

@@ -10,10 +10,10 @@ static const struct options_spec spec = {
 	.words = "shards",
 	.usage = "[options]",
 	.about =
-		"Shows every shard: its state, how many partitions it says it owns, where\n"
-		"it runs and since when. A shard that the configuration wants drained and\n"
-		"that has not taken that up yet is active,drain-wanted. A record that\n"
-		"makes no sense is shown as malformed, with the reason.\n",
+		"Shows every shard: its state, how many partitions it reports to own, where\n"
+		"it runs and since when. A shard that the configuration wants drained and that\n"
+		"has not begun to drain is active,drain-wanted. A malformed record is shown\n"
+		"with the reason.\n",
 	.example = "  placet shards -o wide\n"
 		   "  placet shards -o json | jq '.items[] | select(.drain) | .name'\n",
 	.common = OPTIONS_OUTPUT | OPTIONS_NAMES | OPTIONS_WATCH,
@@ -89,12 +89,12 @@ static void print_missing(const struct shards_cmd *shards)
 
 	for (uint32_t i = 0; i < wishes->drain_count; i++)
 		if (roster_get(shards->session.view.roster, wishes->drain[i]) == NULL)
-			print_message("note: " PL_SPAN_FMT
-			              " is not there, and is to be drained "
-			              "when it comes (placet shard undrain " PL_SPAN_FMT
-			              ")",
-			              PL_SPAN_ARG(wishes->drain[i]),
-			              PL_SPAN_ARG(wishes->drain[i]));
+			print_message(
+				"note: " PL_SPAN_FMT
+				" does not exist, and is to be drained when it starts (placet shard undrain " PL_SPAN_FMT
+				")",
+				PL_SPAN_ARG(wishes->drain[i]),
+				PL_SPAN_ARG(wishes->drain[i]));
 }
 
 static enum pl_code show_shards(struct shards_cmd *shards, const struct options *options,
@@ -137,5 +137,5 @@ static enum exit_code run_command(int argc, char **argv)
 }
 
 const struct command shards_command = {.words = "shards",
-                                       .summary = "show the shards and how they are",
+                                       .summary = "show the shards and their state",
                                        .run = run_command};

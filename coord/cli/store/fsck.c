@@ -220,18 +220,19 @@ static void on_repaired(void *ctx, const struct repair_result *result)
 			                                             : "would delete",
 			              PL_SPAN_ARG(result->key));
 		else
-			print_message(
-				"%s " PL_SPAN_FMT " " PL_SPAN_FMT,
-				result->outcome == REPAIR_DONE ? "mended" : "would write",
-				PL_SPAN_ARG(result->key), PL_SPAN_ARG(result->value));
+			print_message("%s " PL_SPAN_FMT " " PL_SPAN_FMT,
+			              result->outcome == REPAIR_DONE ? "repaired"
+			                                             : "would write",
+			              PL_SPAN_ARG(result->key),
+			              PL_SPAN_ARG(result->value));
 		return;
 	case REPAIR_RIGHT:
-		print_message("right by now " PL_SPAN_FMT, PL_SPAN_ARG(result->key));
+		print_message("already right " PL_SPAN_FMT, PL_SPAN_ARG(result->key));
 		return;
 	case REPAIR_REFUSED:
 		c->refused++;
-		print_message("not mended " PL_SPAN_FMT ": %s", PL_SPAN_ARG(result->key),
-		              result->why);
+		print_message("not repaired " PL_SPAN_FMT ": %s",
+		              PL_SPAN_ARG(result->key), result->why);
 		return;
 	}
 	PL_UNREACHABLE("outcome of a repair");
@@ -279,10 +280,10 @@ static enum pl_code repair(struct fsck_cmd *c, struct pl_err *err)
 	enum pl_code code = PL_OK;
 
 	if (count == 0) {
-		print_message("nothing can be mended");
+		print_message("nothing can be repaired");
 		return PL_OK;
 	}
-	(void)snprintf(question, sizeof question, "Mend %" PRIu64 " key%s?", count,
+	(void)snprintf(question, sizeof question, "Repair %" PRIu64 " key%s?", count,
 	               count == 1 ? "" : "s");
 	if (!c->cli->options->dry_run)
 		code = ask(c->cli->options, question, err);
@@ -290,7 +291,7 @@ static enum pl_code repair(struct fsck_cmd *c, struct pl_err *err)
 		code = mend(c, err);
 	if (code != PL_OK || c->cli->options->dry_run)
 		return code;
-	print_message("%" PRIu64 " mended, %" PRIu64 " not; once more:", c->mended,
+	print_message("%" PRIu64 " repaired, %" PRIu64 " not; once more:", c->mended,
 	              c->refused);
 	code = find_problems(c, err);
 	if (code == PL_OK)
@@ -326,18 +327,19 @@ static const struct options_spec spec = {
 	.usage = "[--repair] [options]",
 	.about =
 		"Reads all nodes, allocs, pods, gangs and registered rules at one revision and\n"
-		"proves what must hold between them. Each violation has a code that stays the\n"
-		"same, its keys and a sentence. With --repair it mends what can be derived: an\n"
-		"alloc from the pods that are bound to its node, a lost state from the alloc\n"
-		"that lists its pod, a lost pointer from its pod, a registry from what pods\n"
-		"carry; with compares, so that shards may go on meanwhile. What can not be\n"
-		"derived is only told.\n",
-	.help = "  --repair               mend it; with --dry-run only say how\n",
+		"checks the invariants between them. Each violation has a stable code, its\n"
+		"keys and a sentence. With --repair it repairs what can be derived: an alloc\n"
+		"from the pods that are bound to its node, a lost state from the alloc that\n"
+		"lists its pod, a lost pointer from its pod, a registry from what pods carry.\n"
+		"Repairs compare what they were derived from, so shards may keep working. What\n"
+		"cannot be derived is only reported.\n",
+	.help = "  --repair               repair violations; with --dry-run only print how\n",
 	.example = "  placet fsck\n"
 		   "  placet fsck --repair --dry-run\n"
 		   "  placet fsck -o json | jq '.items[].code' | sort | uniq -c\n",
-	.exits = "0 no violation (any more), 1 violations or it could not be read, "
-		 "2 wrong usage",
+	.exits =
+		"0 no violation is left, 1 violations are left or the store could not be "
+		"read,\n2 wrong usage",
 	.common = OPTIONS_OUTPUT | OPTIONS_DRY_RUN | OPTIONS_YES,
 	.own = own,
 	.take = set_option,
@@ -358,6 +360,7 @@ static enum exit_code run_command(int argc, char **argv)
 	return exit_code;
 }
 
-const struct command fsck_command = {.words = "fsck",
-                                     .summary = "prove what must hold; mend what can be",
-                                     .run = run_command};
+const struct command fsck_command = {
+	.words = "fsck",
+	.summary = "check the invariants of the store; repair it",
+	.run = run_command};

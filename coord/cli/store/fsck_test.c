@@ -34,7 +34,7 @@ T_CASE(a_consistent_store_passes)
 	T_EQ(PLACET("fsck", "-o", "json"), 0);
 	placet_prints("\"items\": []");
 	T_EQ(PLACET("fsck", "--repair", "--yes"), 0);
-	placet_says("nothing can be mended");
+	placet_says("nothing can be repaired");
 	T_EQ(PLACET("fsck", "--yes"), 2);
 	placet_says("--yes goes with --repair");
 	placet_down();
@@ -58,7 +58,7 @@ T_CASE(a_broken_store_is_repaired)
 	T_STR(etcd_rig_get(&placet_rig.rig, key_of(KEYS_ALLOC, "sim", "node-000007")),
 	      "{");
 	T_EQ(PLACET("fsck", "--repair", "--yes"), 1);
-	placet_says("2 mended, 0 not");
+	placet_says("2 repaired, 0 not");
 	placet_says("1 violation,");
 	placet_delete("/nodes/what");
 	T_EQ(PLACET("fsck"), 0);
@@ -118,7 +118,7 @@ T_CASE(a_bound_pods_state_follows_from_the_alloc)
 	T_EQ(PLACET("fsck"), 1);
 	placet_prints("state.malformed");
 	T_EQ(PLACET("fsck", "--repair", "--yes"), 0);
-	placet_says("mended /schedules/0000/web/a/state {");
+	placet_says("repaired /schedules/0000/web/a/state {");
 	is_bound("a");
 	placet_delete(STATE("a"));
 	T_EQ(PLACET("fsck"), 1);
@@ -173,7 +173,7 @@ T_CASE(a_malformed_pod_holds_up_no_other)
 		"\"0000\":{\"web\":[\"a\",\"gone\"]}}}");
 	T_EQ(PLACET("fsck", "--repair", "--yes"), 1);
 	placet_prints("alloc.pod_unknown");
-	placet_says("1 mended, 0 not");
+	placet_says("1 repaired, 0 not");
 	T_STR(etcd_rig_get(&placet_rig.rig, "/alloc/0000/sim/node-000001"),
 	      "{\"v\":1,\"generation\":4,\"left\":1,\"used\":{\"cpu\":\"1100m\",\"pods\":\"1\"},"
 	      "\"nonzero\":{\"memory\":\"419430400\"},\"pods\":{"

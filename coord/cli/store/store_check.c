@@ -299,6 +299,6 @@ static enum exit_code store_check(int argc, char **argv)
 
 const struct command store_check_command = {
 	.words = "store check",
-	.summary = "try what Placet needs of etcd, and say what is wrong",
+	.summary = "check that an etcd does what Placet needs",
 	.run = store_check,
 };

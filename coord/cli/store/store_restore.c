@@ -60,9 +60,9 @@ static const struct options_spec spec = {
 	.words = "store restored",
 	.usage = "[options]",
 	.about =
-		"Tells all shards that etcd was restored from a snapshot, by a new\n"
-		"incarnation in /placet/meta: revisions count anew then, and what was known\n"
-		"before means nothing any more.\n",
+		"Tells all shards that etcd was restored from a snapshot, by a new incarnation\n"
+		"in /placet/meta: revisions start again after a restore, so that shards must\n"
+		"drop everything they know.\n",
 	.example = "  placet store restored --yes\n",
 	.common = OPTIONS_YES,
 };

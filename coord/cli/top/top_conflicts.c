@@ -173,13 +173,13 @@ static const struct options_spec spec = {
 	.usage = "[options]",
 	.about =
 		"Shows what placements conflict with: by cause, by shard, and on which nodes\n"
-		"most, with those that are set aside for a while because they keep refusing.\n"
-		"A conflict costs a transaction, and the placement is decided again; counts\n"
-		"are those since a shard was started, a node's fade by half every ten\n"
-		"minutes. At a terminal it goes on until it is interrupted.\n",
-	.help = "  --once                 show it once, at a terminal too\n"
-		"  --every SECONDS        between two looks (default 2)\n"
-		"  --limit N              nodes that are shown (default 20)\n",
+		"most; also the nodes that are excluded for a while because they keep\n"
+		"refusing. A conflict costs a transaction, and the placement is decided again.\n"
+		"Counts begin when a shard starts; a node's counts halve every ten minutes.\n"
+		"At a terminal the output repeats until it is interrupted.\n",
+	.help = "  --once                 print once, also at a terminal\n"
+		"  --every SECONDS        between two outputs (default 2)\n"
+		"  --limit N              number of nodes to show (default 20)\n",
 	.example = "  placet top conflicts\n"
 		   "  placet top conflicts --once -o json | jq .causes\n",
 	.common = OPTIONS_FORMAT | OPTIONS_WATCH,

@@ -212,19 +212,20 @@ static const struct options_spec spec = {
 	.words = "sim-cluster",
 	.usage = "--cluster NAME --nodes N [options]",
 	.about =
-		"Registers machines that do not exist, in zones and racks, of several shapes,\n"
-		"some with taints and GPUs, to try Placet at any size. The same profile and\n"
-		"seed give the same nodes, and more nodes begin with the same ones, so it may\n"
-		"be run again.\n"
-		"With --run it is also the cluster's member, until it is interrupted: what is\n"
-		"bound there runs, ends after its lifetime or when its turn has come, and what\n"
-		"terminates ends after its grace. The shards then give the room to others.\n",
-	.help = "  --cluster NAME         whose machines they are\n"
+		"Registers simulated machines in zones and racks, of several shapes, some with\n"
+		"taints and GPUs, to try Placet at any size. The same profile and seed give\n"
+		"the same nodes, and a larger cluster begins with the nodes of a smaller one,\n"
+		"so the command may be run again.\n"
+		"With --run it is also the cluster's member, until it is interrupted: a pod\n"
+		"that is bound there runs, ends after its lifetime or when its turn has come,\n"
+		"and when it terminates it ends after its grace period. The shards then give\n"
+		"its capacity to other pods.\n",
+	.help = "  --cluster NAME         the cluster of the machines\n"
 		"  --nodes N              how many\n"
-		"  --profile FILE         what they are like, YAML or JSON (docs/cli.md);\n"
-		"                         - is standard input; default: one that is built in\n"
-		"  --seed N               other chances (default 0)\n"
-		"  --run[=DURATION]       run what is bound there, so long (default: until\n"
+		"  --profile FILE         shapes of the machines, YAML or JSON (docs/cli.md);\n"
+		"                         - is standard input; default: a built-in profile\n"
+		"  --seed N               seed of everything random (default 0)\n"
+		"  --run[=DURATION]       run bound pods for that long (default: until\n"
 		"                         interrupted); --nodes may be left out then\n" SIM_OPTS_HELP
 		"  --print                only print them, an object a line; needs no store\n",
 	.example = "  placet sim-cluster --cluster sim-a --nodes 1000\n"
@@ -275,7 +276,7 @@ static enum exit_code run_command(int argc, char **argv)
 	return exit_code;
 }
 
-const struct command sim_cluster_command = {
-	.words = "sim-cluster",
-	.summary = "register and run machines that do not exist",
-	.run = run_command};
+const struct command sim_cluster_command = {.words = "sim-cluster",
+                                            .summary =
+                                                    "register and run simulated machines",
+                                            .run = run_command};

@@ -30,13 +30,13 @@ PL_NODISCARD enum pl_code sim_opt_set(enum sim_opt opt, const char *arg,
 		"grace", required_argument, NULL, (first) + SIM_GRACE  \
 	}
 
-#define SIM_OPTS_HELP                                                                   \
-	"  --lifetime DURATION    of a pod, on average: half of it to one and a half\n" \
-	"                         (default 0: they do not end by themselves)\n"         \
-	"  --ends N/s             that many of all that run in a cluster end by\n"      \
-	"                         themselves, who runs longest first (also N/m, N/h;\n" \
-	"                         default 0)\n"                                         \
-	"  --fail PERCENT         of those that end by themselves (default 0)\n"        \
-	"  --grace DURATION       until what terminates has ended (default 1s)\n"
+#define SIM_OPTS_HELP                                                                      \
+	"  --lifetime DURATION    average time a pod runs: half of it to one and a\n"      \
+	"                         half of it (default 0: pods do not end by themselves)\n" \
+	"  --ends N/s             that many pods of a cluster end by themselves, the\n"    \
+	"                         longest running first (also N/m, N/h;\n"                 \
+	"                         default 0)\n"                                            \
+	"  --fail PERCENT         of the pods that end by themselves fail (default 0)\n"   \
+	"  --grace DURATION       until a terminating pod has ended (default 1s)\n"
 
 #endif

@@ -134,8 +134,9 @@ static enum pl_code find_programs(struct up *up, struct pl_err *err)
 	int dir;
 
 	if (len <= 0)
-		return pl_err_set(err, PL_IO,
-		                  "where are we? /proc/self/exe tells nothing");
+		return pl_err_set(
+			err, PL_IO,
+			"the path of this program is unknown: /proc/self/exe can not be read");
 	up->placet[len] = 0;
 	dir = (int)(strrchr(up->placet, '/') - up->placet);
 	for (unsigned i = 0; i < 2; i++) {
@@ -399,7 +400,7 @@ static void print_ended(const struct up *up, const struct child *child)
 		              up->processes, left == 1 ? "es" : "");
 	else
 		print_message(
-			"no placetd is left: nobody places pods (start one: placetd --etcd "
+			"no placetd is left: pods are not placed (start one: placetd --etcd "
 			"%s)",
 			up->endpoint);
 }
@@ -475,16 +476,16 @@ static const struct options_spec spec = {
 	.words = "up",
 	.usage = "[options]",
 	.about =
-		"A whole Placet in the foreground, to try things on: a store of its own, shards\n"
-		"in processes of placetd, clusters of machines that do not exist. Ctrl-C ends\n"
-		"it; nothing is left of it.\n",
-	.help = "  --store etcd|memory    an etcd that is started for it (default), or a store\n"
+		"Runs a whole Placet in the foreground, to try things on: a store of its own,\n"
+		"shards in processes of placetd, and clusters of simulated machines. Ctrl-C\n"
+		"ends it and removes everything.\n",
+	.help = "  --store etcd|memory    an etcd that it starts itself (default), or a store\n"
 		"                         in memory, which needs no etcd installed\n"
-		"  --shards N             how many in all (default 4)\n"
-		"  --processes N          that share them (default 2)\n"
-		"  --clusters N           of made-up machines (default 2)\n"
-		"  --nodes N              in each of them (default 1000)\n"
-		"  --profile FILE         what they are like (placet sim-cluster --help)\n" SIM_OPTS_HELP
+		"  --shards N             number of shards (default 4)\n"
+		"  --processes N          processes that run the shards (default 2)\n"
+		"  --clusters N           clusters of simulated machines (default 2)\n"
+		"  --nodes N              machines in each cluster (default 1000)\n"
+		"  --profile FILE         shapes of the machines (placet sim-cluster --help)\n" SIM_OPTS_HELP
 		"  --ttl DURATION         of the shards' leases (default 3s)\n",
 	.example = "  placet up\n"
 		   "  placet up --ends 20/s --fail 5\n"
@@ -531,6 +532,7 @@ static enum exit_code run_command(int argc, char **argv)
 	return code == PL_OK ? EXIT_OK : print_error(spec.words, &err);
 }
 
-const struct command up_command = {.words = "up",
-                                   .summary = "a whole Placet in the foreground, to try",
-                                   .run = run_command};
+const struct command up_command = {
+	.words = "up",
+	.summary = "run a whole Placet in the foreground, to try it",
+	.run = run_command};

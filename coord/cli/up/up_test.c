@@ -74,7 +74,7 @@ T_CASE_SECONDS(up_reports_when_no_placetd_is_left, 120)
 	placet_await(&it, "1 of 2 processes of placetd goes on");
 	T_EQ(kill(pid_of("up-1-0"), SIGKILL), 0);
 	placet_await(&it, "up-1 ended with status 137");
-	placet_await(&it, "no placetd is left: nobody places pods (start one: placetd "
+	placet_await(&it, "no placetd is left: pods are not placed (start one: placetd "
 	                  "--etcd http://");
 	T_EQ(kill(it.pid, SIGINT), 0);
 	T_EQ(placet_end(&it), 0);

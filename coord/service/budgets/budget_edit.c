@@ -68,13 +68,13 @@ static enum pl_code merge_spec(struct budget_edit *edit, struct budget_record *r
 		code = budget_record_object(record, &parse, given->namespace, given->name,
 		                            &was, err);
 	if (code != PL_OK)
-		pl_err_wrap(err, "what stands there makes no sense; delete it first");
+		pl_err_wrap(err, "the budget in the store is malformed; delete it first");
 	if (code == PL_OK)
 		code = budget_object_check(&model, &edit->arena, given->object, &is, err);
 	if (code == PL_OK && was.selector != is.selector)
-		code = pl_err_set(err, PL_EXISTS,
-		                  "spec.selector: it is there with another one, which is "
-		                  "not changed; delete it first");
+		code = pl_err_set(
+			err, PL_EXISTS,
+			"spec.selector: the budget exists with another selector, which can not be changed; delete it first");
 	*same = code == PL_OK && pl_span_eq(record->object, given->object);
 	if (code == PL_OK && record->counted)
 		record->status = budget_status_of(is.rule, record->status.expected,

@@ -77,7 +77,7 @@ enum pl_code config_versions_of(enum config_name name, const struct config_found
 {
 	if (history->current_err.code != PL_OK) {
 		*err = history->current_err;
-		return pl_err_wrap(err, "which version of %s is current can not be told",
+		return pl_err_wrap(err, "the current version of %s is unknown",
 		                   config_name_text(name));
 	}
 	*out = (struct config_versions){.current = history->current};

@@ -169,15 +169,15 @@ static enum pl_code decide_pod(struct pod_explain *op, struct pl_err *err)
 		return pl_err_wrap(err, "the pod's spec");
 	op->has_parsed = true;
 	if (op->parsed.node != 0)
-		return pl_err_set(err, PL_INVALID,
-		                  "spec.nodeName: somebody else has put it on a node; "
-		                  "there is nothing to decide");
+		return pl_err_set(
+			err, PL_INVALID,
+			"spec.nodeName: it names a node already; there is nothing to decide");
 	code = engine_decide(op->engine, &op->parsed, &op->decision, err);
 	if (code != PL_NOTFOUND)
 		return code;
 	return pl_err_set(
 		err, PL_INVALID,
-		"spec.schedulerName: nobody schedules for '" PL_SPAN_FMT
+		"spec.schedulerName: no shard schedules for '" PL_SPAN_FMT
 		"': the configuration scheduler has no profile of that name",
 		PL_SPAN_ARG(model_text(model, op->parsed.spec->template->scheduler)));
 }
@@ -285,7 +285,7 @@ static void on_config(void *ctx, const struct kv_result *result, const struct pl
 	if (!keep_value(op, result, err, &json))
 		return;
 	if (json.at == NULL) {
-		pl_err_set(&pod->config_err, PL_NOTFOUND, "version %llu is not there",
+		pl_err_set(&pod->config_err, PL_NOTFOUND, "version %llu does not exist",
 		           (unsigned long long)pod->config);
 	} else if (config_record_value(CONFIG_SCHEDULER, pod->config, json, &op->arena,
 	                               &value, &pod->config_err) == PL_OK) {
@@ -458,10 +458,10 @@ static void on_pointed(void *ctx, const struct kv_result *result,
 		read_state(op);
 		return;
 	}
-	(void)pl_err_set(&why, PL_NOTFOUND,
-	                 "the pod's name points to partition %u, and it is not there; "
-	                 "see placet fsck",
-	                 op->pod.partition);
+	(void)pl_err_set(
+		&why, PL_NOTFOUND,
+		"the pod's name points to partition %u, where no pod has that name; see placet fsck",
+		op->pod.partition);
 	finish(op, NULL, &why);
 }
 

@@ -21,12 +21,13 @@
 #include "store/keys/keys.h"
 
 /* X(FLAW, stable code, what is wrong with the node) */
-#define STORE_FLAW_MAP(X)                                                        \
-	X(NODE, "store.node", "its Node makes no sense")                         \
-	X(NO_ALLOC, "store.no-alloc", "it has no alloc")                         \
-	X(ALLOC, "store.alloc", "its alloc makes no sense")                      \
-	X(POD, "store.pod", "the spec of a pod on it is lost or makes no sense") \
-	X(CLOSED, "node.closed", "a gang holds room there, and nothing else is put there")
+#define STORE_FLAW_MAP(X)                                                   \
+	X(NODE, "store.node", "its Node is malformed")                      \
+	X(NO_ALLOC, "store.no-alloc", "it has no alloc")                    \
+	X(ALLOC, "store.alloc", "its alloc is malformed")                   \
+	X(POD, "store.pod", "the spec of a pod on it is lost or malformed") \
+	X(CLOSED, "node.closed",                                            \
+	  "a gang has a reservation there, and no other pod is placed there")
 
 #define STORE_FLAW_ENUM(flaw, code, words) STORE_FLAW_##flaw,
 enum store_flaw { STORE_FLAW_MAP(STORE_FLAW_ENUM) STORE_FLAWS };

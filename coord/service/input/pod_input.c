@@ -84,7 +84,7 @@ static enum pl_code report_duplicate(const char *name,
                                      struct pl_err *err)
 {
 	return pl_err_set(err, PL_INVALID,
-	                  "%s: it is in %s: object %lu, too, with another content", name,
+	                  "%s: it is also in %s: object %lu with different content", name,
 	                  first->file, first->number);
 }
 

@@ -143,7 +143,7 @@ static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
 		if (read_config(drain, &why) == PL_OK)
 			return;
 	} else if (why.code == PL_CONFLICT) {
-		(void)pl_err_wrap(&why, "others changed it %d times meanwhile",
+		(void)pl_err_wrap(&why, "others changed it %d times at the same time",
 		                  TRIES_MAX);
 	}
 	finish(drain, &why);

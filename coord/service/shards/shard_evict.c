@@ -121,7 +121,8 @@ static void on_deleted(void *ctx, const struct kv_result *result,
 	struct pl_err changed;
 
 	if (err == NULL && !result->txn.succeeded) {
-		(void)pl_err_set(&changed, PL_CONFLICT, "its record changed meanwhile");
+		(void)pl_err_set(&changed, PL_CONFLICT,
+		                 "another writer changed its record");
 		err = &changed;
 	}
 	finish(ctx, err);

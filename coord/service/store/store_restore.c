@@ -62,9 +62,10 @@ static void on_written(void *ctx, const struct kv_result *result,
 		return;
 	}
 	if (err == NULL && !result->txn.succeeded) {
-		(void)pl_err_set(&changed, PL_CONFLICT,
-		                 "/placet/meta changed meanwhile; look again before you "
-		                 "repeat this");
+		(void)pl_err_set(
+			&changed, PL_CONFLICT,
+			"another writer changed /placet/meta; look again before you "
+			"repeat this");
 		err = &changed;
 	}
 	finish(restore, err);
