@@ -1,6 +1,9 @@
 /*
  * An intrusive hash table, which finds in one step what the ordered map finds in twenty
  * comparisons. Adding cannot fail once room has been reserved.
+ *
+ * pl_map is no substitute here: it takes 48 bytes an element instead of 16, and leases are
+ * looked up by number.
  */
 #ifndef STORE_MEMKV_HASH_TABLE_H
 #define STORE_MEMKV_HASH_TABLE_H
