@@ -9,6 +9,7 @@
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/txn/commit.h"
 #include "shardsched/shard/txn/inflight.h"
+#include "store/base/backoff.h"
 
 enum {
 	PLACEMENTS_MAX = 32, /* in one txn */
@@ -121,18 +122,13 @@ static void redo_waiting_pods(struct sched *sched)
 void remote_commit_refused(struct sched *sched, struct sched_node *node,
                            enum conflict_cause cause)
 {
-	unsigned shift;
-	uint64_t wait_ms;
-
 	if (node->refusals < UINT8_MAX)
 		node->refusals++;
 	remote_list_set_stale(sched, node->partition);
 	if (node->refusals < REFUSALS)
 		return;
-	shift = node->refusals - REFUSALS < 6 ? node->refusals - REFUSALS : 6;
-	wait_ms = (uint64_t)EXCLUDED_MS << shift;
-	node->excluded_ms =
-		sched->now_ms + (wait_ms < EXCLUDED_MAX_MS ? wait_ms : EXCLUDED_MAX_MS);
+	node->excluded_ms = sched->now_ms + pl_doubled_ms(node->refusals - REFUSALS,
+	                                                  EXCLUDED_MS, EXCLUDED_MAX_MS);
 	if (sched->remote.excluded_ms == 0 ||
 	    node->excluded_ms < sched->remote.excluded_ms)
 		sched->remote.excluded_ms = node->excluded_ms;

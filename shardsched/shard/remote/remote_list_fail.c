@@ -6,6 +6,7 @@
  */
 #include "shardsched/shard/inner.h"
 #include "shardsched/shard/report.h"
+#include "store/base/backoff.h"
 
 enum {
 	FAILURES_MAX = 3, /* after so many the next is expected to fail, too */
@@ -45,13 +46,6 @@ void remote_list_require(struct sched *sched, uint32_t partition)
 	hold_fleet_view(sched, partition);
 }
 
-static uint64_t retry_ms(unsigned failures)
-{
-	uint64_t ms = failures > 6 ? RETRY_MAX_MS : (uint64_t)RETRY_MS << (failures - 1);
-
-	return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
-}
-
 static void report_failures(struct sched *sched, uint32_t partition, struct pl_err err)
 {
 	(void)pl_err_wrap(
@@ -69,7 +63,8 @@ void remote_list_on_failed(struct sched *sched, uint32_t partition,
 
 	if (list->failures < UINT8_MAX)
 		list->failures++;
-	list->after_ms = sched->now_ms + retry_ms(list->failures);
+	list->after_ms =
+		sched->now_ms + pl_doubled_ms(list->failures - 1, RETRY_MS, RETRY_MAX_MS);
 	remote_list_request(sched, partition);
 	if (sched->fleet_view.revision != 0) /* the view shows the partition */
 		list->needed = false;

@@ -17,6 +17,7 @@
 #include "shardsched/shard/txn/cooldown.h"
 #include "shardsched/shard/txn/entries.h"
 #include "shardsched/shard/txn/inflight.h"
+#include "store/base/backoff.h"
 
 enum {
 	RETRY_MS = 20,
@@ -63,10 +64,8 @@ static void txn_finish(struct sched *sched, struct shard_txn *txn)
 
 static void retry_later(struct sched *sched, struct shard_txn *txn)
 {
-	unsigned shift = txn->attempts < 8 ? txn->attempts - 1 : 7;
-	uint64_t wait_ms = (uint64_t)RETRY_MS << shift;
-
-	txn->at_ms = sched->now_ms + (wait_ms < RETRY_MAX_MS ? wait_ms : RETRY_MAX_MS);
+	txn->at_ms =
+		sched->now_ms + pl_doubled_ms(txn->attempts - 1, RETRY_MS, RETRY_MAX_MS);
 	txn_set_state(txn, TXN_RETRY);
 }
 
