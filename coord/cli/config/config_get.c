@@ -50,7 +50,8 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 	if (get->named)
 		return config_name_parse(pl_span_str(options->args[0]), &get->name, err);
 	if (get->version != 0)
-		return pl_err_set(err, PL_INVALID, "--version: of which configuration?");
+		return pl_err_set(err, PL_INVALID,
+		                  "--version: want the name of a configuration");
 	return PL_OK;
 }
 

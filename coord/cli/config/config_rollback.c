@@ -74,7 +74,7 @@ static enum pl_code choose_version(struct config_rollback_cmd *rollback,
 		return PL_OK;
 	}
 	if (code == PL_INVALID)
-		return pl_err_wrap(err, "say --to which version");
+		return pl_err_wrap(err, "want --to N");
 	if (code != PL_OK)
 		return code;
 	if (rollback->to == 0)

@@ -214,7 +214,7 @@ enum pl_code explain_pod_text(const struct pod_explanation *pod,
 	add_remarks(&text, pod, explain);
 	end_line(&text);
 	if (pod->has_state && state_has_place(&pod->state)) {
-		add_text(&text, "if it were decided now, as if it were nowhere:");
+		add_text(&text, "if it were decided now, as if it had no node:");
 		end_line(&text);
 	}
 	return text.code == PL_OK ? explain_print(explain, out) : text.code;

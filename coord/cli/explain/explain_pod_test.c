@@ -94,7 +94,7 @@ T_CASE(a_placed_pod_shows_its_node_and_shard)
 	placet_prints("web/on is Bound on east/n-1 since 2026-11-21T09:00:00.000Z");
 	placet_prints("placed by a-0 under epoch 12");
 	placet_prints("which no shard owns at the moment");
-	placet_prints("if it were decided now, as if it were nowhere:\n"
+	placet_prints("if it were decided now, as if it had no node:\n"
 	              "web/on goes to east/n-1");
 	pod("on", "3", "",
 	    "{\"v\":1,\"uid\":\"u-on\",\"phase\":\"Succeeded\",\"cluster\":\"east\","

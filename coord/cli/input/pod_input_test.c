@@ -300,7 +300,8 @@ T_CASE(a_duplicate_name_with_different_content_is_refused)
 	has(refusals, "c.yaml: object 3: default/db-0: it is also in ");
 	has(refusals, "d.json: object 1: default/db-1: it is also in ");
 	has(refusals, "c.yaml: object 1 with different content");
-	has(refusals, "d.json: object 4: PodDisruptionBudget default/one: it is also in ");
+	has(refusals,
+	    "d.json: object 4: PodDisruptionBudget default/one: it is also in ");
 	has(refusals, "b.json: object 3 with different content");
 	pod_input_close(&pod_input);
 	down();

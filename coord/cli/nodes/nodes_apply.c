@@ -42,9 +42,9 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 
 	(void)options;
 	if (apply->files.count == 0)
-		return pl_err_set(err, PL_INVALID, "--filename: which one");
+		return pl_err_set(err, PL_INVALID, "--filename: want a file");
 	if (apply->cluster.len == 0)
-		return pl_err_set(err, PL_INVALID, "--cluster: which one");
+		return pl_err_set(err, PL_INVALID, "--cluster: want a name");
 	code = names_check(NAMES_CLUSTER, apply->cluster, err);
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "--cluster");
 }

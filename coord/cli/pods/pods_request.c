@@ -80,10 +80,10 @@ enum pl_code pods_request_check(void *ctx, const struct options *options,
 		                  "--all-namespaces: goes with --selector, and not with "
 		                  "--namespace");
 	if (job->all && job->given.namespace == NULL)
-		return pl_err_set(err, PL_INVALID, "--all: of which namespace (-n NAME)");
+		return pl_err_set(err, PL_INVALID, "--all: want a namespace (-n NAME)");
 	if (is_search(job) && job->given.namespace == NULL && !job->everywhere)
 		return pl_err_set(err, PL_INVALID,
-		                  "--selector: of which namespace (-n NAME, or -A)");
+		                  "--selector: want a namespace (-n NAME, or -A)");
 	for (unsigned i = 0; i < options->arg_count; i++)
 		if (pods_args_name(&job->given, options->args[i], &namespace, &name,
 		                   err) != PL_OK)

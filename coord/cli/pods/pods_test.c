@@ -179,7 +179,7 @@ T_CASE(pods_are_deleted_and_evicted_by_labels)
 	T_EQ(RUN(LABELED("d", "\"app\":\"web\""), "submit", "-f", "-", "-n", "shop"), 0);
 	put_state("default", "lost", BOUND);
 	T_EQ(RUN(NULL, "delete", "pod", "-l", "app=web", "--yes"), 2);
-	placet_says("--selector: of which namespace (-n NAME, or -A)");
+	placet_says("--selector: want a namespace (-n NAME, or -A)");
 	T_EQ(RUN(NULL, "delete", "pod", "-l", "app=web", "a", "--yes"), 2);
 	placet_says("want names, -f FILE, --selector or --all");
 	T_EQ(RUN(NULL, "delete", "pod", "--all", "-A", "--yes"), 2);
@@ -218,7 +218,7 @@ T_CASE(a_deletion_waits_until_they_are_gone)
 	T_EQ(placet_end(&running), 0);
 	T_EQ(keys(), 0);
 	T_EQ(PLACET("delete", "pod", "--all", "--yes"), 2);
-	placet_says("of which namespace");
+	placet_says("--all: want a namespace");
 	T_EQ(PLACET("delete", "pod", "a", "--wait=maybe"), 2);
 	placet_down();
 }

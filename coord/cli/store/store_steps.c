@@ -181,7 +181,7 @@ static enum pl_code step_race(struct store_steps *steps, struct pl_err *err)
 		return code;
 	if (race.won != 1 || race.failed != 0)
 		return pl_err_set(err, PL_CORRUPT,
-		                  "of %d who raced for a key %u won, %u failed",
+		                  "of %d writers that raced for a key %u won, %u failed",
 		                  CONTENDERS, race.won, race.failed);
 	steps_note(steps, "of %d transactions that raced for a key one won", CONTENDERS);
 	return PL_OK;

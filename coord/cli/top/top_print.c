@@ -131,7 +131,7 @@ static void add_excluded(struct top_text_out *text, const struct conflict_stats 
 	if (stats->excluded_count == 0)
 		return;
 	add(text, "%s", "");
-	add(text, "%-36s %-10s %-8s %s", "SET ASIDE", "CAUSE", "FOR", "SHARD");
+	add(text, "%-36s %-10s %-8s %s", "EXCLUDED", "CAUSE", "FOR", "SHARD");
 	for (uint32_t i = 0; i < stats->excluded_count && i < limit; i++) {
 		const struct conflict_node *node = &stats->excluded[i];
 

@@ -87,11 +87,11 @@ static enum pl_code check_args(void *ctx, const struct options *options,
 
 	(void)options;
 	if (sim->nodes == 0 && !sim->member)
-		return pl_err_set(err, PL_INVALID, "--nodes: how many");
+		return pl_err_set(err, PL_INVALID, "--nodes: want a number of nodes");
 	if (sim->print && sim->cluster.len == 0)
 		return PL_OK;
 	if (sim->cluster.len == 0)
-		return pl_err_set(err, PL_INVALID, "--cluster: which one");
+		return pl_err_set(err, PL_INVALID, "--cluster: want a name");
 	code = names_check(NAMES_CLUSTER, sim->cluster, err);
 	return code == PL_OK ? PL_OK : pl_err_wrap(err, "--cluster");
 }

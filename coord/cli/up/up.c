@@ -329,7 +329,7 @@ static enum pl_code add_cluster(struct up *up, uint64_t number, struct pl_err *e
 		                  "cluster %s: placet sim-cluster ended "
 		                  "with status %d",
 		                  name, child->status);
-	print_message("cluster   %s: %" PRIu64 " made-up nodes", name, up->nodes);
+	print_message("cluster   %s: %" PRIu64 " simulated nodes", name, up->nodes);
 	return run_cluster(up, name, err);
 }
 
