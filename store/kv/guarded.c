@@ -183,8 +183,8 @@ static void finish_fenced(struct guarded_call *call, const struct kv_txn_result 
 
 	call->ended = true;
 	call->owner->metrics.fenced++;
-	(void)pl_err_set(&err, PL_FENCED, "%s: %s has changed",
-	                 kv_op_name(call->op), call->fence[0].key.at);
+	(void)pl_err_set(&err, PL_FENCED, "%s: %s has changed", kv_op_name(call->op),
+	                 call->fence[0].key.at);
 	if (call->fence_count > 1)
 		(void)pl_err_set(&err, PL_FENCED, "%s: one of %zu owners changed",
 		                 kv_op_name(call->op), call->fence_count);
@@ -283,7 +283,8 @@ static enum pl_code guarded_start(struct kv *kv, const struct kv_req *req,
 		code = req_needs(&fences, req, err);
 	if (code == PL_OK && fences.anchored && fences.count == 0)
 		code = fences.spare.create_revision == 0
-		               ? refuse_write(&fences, PL_SPAN_LIT("the whole store"), err)
+		               ? refuse_write(&fences, PL_SPAN_LIT("the whole store"),
+		                              err)
 		               : fences_add(&fences, &fences.spare, err);
 	if (code != PL_OK)
 		return code;

@@ -382,7 +382,8 @@ enum pl_code message_watch(struct pl_span bytes, struct pl_arena *arena,
 		out->kind = MESSAGE_PROGRESS;
 		return PL_OK;
 	default:
-		return pl_err_set(err, PL_INVALID, "a watch request without a request in it");
+		return pl_err_set(err, PL_INVALID,
+		                  "a watch request without a request in it");
 	}
 }
 
