@@ -17,7 +17,7 @@
 enum { ETCD_BUCKETS_MAX = 40, ETCD_TEXT_SIZE = 64 };
 
 struct etcd_health {
-	bool healthy; /* it serves requests: there is a leader and no alarm */
+	bool healthy; /* the member serves requests: there is a leader and no alarm */
 	char reason[ETCD_TEXT_SIZE]; /* etcd 3.5's reason; "" with 3.4 or when healthy */
 };
 

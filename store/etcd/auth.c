@@ -114,7 +114,8 @@ static void on_end(void *ctx, const struct channel_conn *conn, const struct grpc
 
 	(void)conn;
 	if (end->body != NULL && end->body->at != NULL)
-		explicit_bzero(end->body->at, end->body->cap); /* it holds the password */
+		explicit_bzero(end->body->at,
+		               end->body->cap); /* the body holds the password */
 	client->auth.asking = false;
 	if (client->state != CLIENT_OPEN)
 		return;

@@ -39,7 +39,7 @@ struct etcd_call {
 	struct client *client;
 	enum kv_op op;
 	bool is_write;
-	bool linear; /* its answer is at least as new as everything seen before it */
+	bool linear; /* the answer is at least as new as everything seen before it */
 	bool canceled;
 	unsigned failures;
 	int64_t lease; /* KV_LEASE_REVOKE only: the answer does not name the lease */

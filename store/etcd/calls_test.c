@@ -192,7 +192,7 @@ T_CASE(cancel_reports_whether_the_request_was_sent)
 	send_signal(0, SIGSTOP);
 	etcd_rig_start(&rig, &write, &put, ETCD_RIG_TIMEOUT_MS);
 	etcd_rig_start(&rig, &read, &get, ETCD_RIG_TIMEOUT_MS);
-	etcd_rig_run_ms(&rig, 20); /* they are sent */
+	etcd_rig_run_ms(&rig, 20); /* the calls are sent */
 	kv_cancel(rig.kv, write.call);
 	kv_cancel(rig.kv, read.call);
 	etcd_rig_until(&rig, &write.done);

@@ -135,7 +135,7 @@ static void on_message(void *ctx, struct pl_span bytes)
 	client_note_header(client, &answer.header, false, 0);
 	keepalive = find_sent(keepalives, answer.id);
 	if (keepalive == NULL)
-		return; /* it ended before the answer came */
+		return; /* the keep-alive ended before the answer came */
 	if (answer.ttl_s <= 0) {
 		pl_err_set(&err, PL_NOLEASE, "keep lease %016llx alive: it is gone",
 		           (unsigned long long)answer.id);

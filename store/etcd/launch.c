@@ -324,7 +324,7 @@ void etcd_launch_stop(struct etcd_launch *launch, etcd_launch_done_fn *done, voi
 	launch->done = done;
 	launch->done_ctx = ctx;
 	if (launch->state > LAUNCH_UP)
-		return; /* it failed and ends already */
+		return; /* the launch failed and ends already */
 	if (launch->state != LAUNCH_UP)
 		(void)pl_err_set(&launch->err, PL_CANCELED, "start etcd");
 	launch->state = LAUNCH_ENDING;

@@ -113,7 +113,7 @@ static void on_ops_end(void *ctx, const struct channel_conn *asked,
 	else if (end->code == PL_OK && answer_fits(end, status.code))
 		limits->fits = limits->asked;
 	else
-		conn = NULL; /* its answer says nothing about the limits */
+		conn = NULL; /* the answer says nothing about the limits */
 	if (conn == NULL) {
 		limits_failed(client);
 		client_pump(client);

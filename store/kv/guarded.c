@@ -386,7 +386,7 @@ enum pl_code guarded_open(struct kv *kv, const struct guard *guard, struct kv **
 
 const struct guarded_metrics *guarded_metrics(const struct kv *kv)
 {
-	const struct guarded *g = (const void *)kv; /* its first member */
+	const struct guarded *g = (const void *)kv; /* the first member of the struct */
 
 	PL_ASSERT(kv->ops == &guarded_ops);
 	return &g->metrics;

@@ -6,10 +6,10 @@
 #include "store/kv/calls.h"
 
 /*
- * What the user asks for is recorded and done from the timer, so that a note may call any
- * function of the lease without the core changing under the notes behind it. A keep-alive
- * that passes its deadline ends its call, which makes a client of etcd use another member
- * for the next one.
+ * The requests of the user are recorded and done from the timer, so that a note may call
+ * any function of the lease without the core changing under the notes behind it. A
+ * keep-alive that passes its deadline ends its call, which makes a client of etcd use
+ * another member for the next one.
  */
 
 enum { TTL_MAX_S = 1 << 30 };

@@ -107,8 +107,8 @@ enum lease_state {
  */
 enum lease_grant {
 	LEASE_GRANT_REQUESTED,
-	LEASE_GRANT_DOUBTFUL,   /* the store may have the lease */
-	LEASE_GRANT_CONFIRMING, /* it has, but only a keep-alive can say until when */
+	LEASE_GRANT_DOUBTFUL, /* the store may have the lease */
+	LEASE_GRANT_CONFIRMING, /* the lease is there, but only a keep-alive can say until when */
 };
 
 struct lease_core {

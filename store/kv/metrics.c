@@ -182,7 +182,7 @@ enum pl_code kv_metrics_open(struct kv *kv, const struct kv_metrics_opts *opts,
 
 const struct kv_metrics *kv_metrics_of(const struct kv *kv)
 {
-	const struct metered *d = (const void *)kv; /* its first member */
+	const struct metered *d = (const void *)kv; /* the first member of the struct */
 
 	PL_ASSERT(kv->ops == &metrics_ops);
 	return &d->metrics;

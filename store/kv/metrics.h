@@ -19,7 +19,7 @@ struct kv_op_metrics {
 		/* by code; [PL_OK]: succeeded; [PL_UNKNOWN]: the outcome is unknown */
 		ended[PL_CODE_COUNT];
 	uint64_t in_flight;
-	/* of keys and values, without the wire's overhead */
+	/* sizes of keys and values, without the wire's overhead */
 	uint64_t bytes_out, bytes_in;
 	struct histogram took; /* latency of all outcomes */
 };

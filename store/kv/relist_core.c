@@ -121,7 +121,7 @@ static void watch_begin(struct relist_core *core, uint64_t now_ms,
 	core->check_at_ms = now_ms + core->check_ms;
 	if (has_watch(core)) {
 		if (core->watch == RELIST_WATCH_RESUMED)
-			/* it may have resumed on another store */
+			/* the watch may have resumed on another store */
 			core->check_at_ms = now_ms;
 		return;
 	}
@@ -250,7 +250,7 @@ static void on_ready(struct relist_core *core, const struct relist_event *event,
 	} else {
 		core->watch = RELIST_WATCH_RESUMED;
 		if (core->state == RELIST_WATCHING && core->check_at_ms != NEVER)
-			/* it may have resumed on another store */
+			/* the watch may have resumed on another store */
 			core->check_at_ms = event->now_ms;
 	}
 	if (core->state != RELIST_OPENING)

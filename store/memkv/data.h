@@ -14,7 +14,7 @@ struct mem_lease;
 struct mem_version;
 
 struct mem_key {
-	struct pl_btree_node node; /* its key is bytes */
+	struct pl_btree_node node; /* the key of the node is bytes */
 	struct hash_table_node hash;
 	uint32_t refs;
 	/* Oldest first, one for each write, deletions included. Most keys have one

@@ -15,7 +15,7 @@ enum pl_code exec_refuse(struct exec *exec, enum pl_code code, const char *why)
 	return pl_err_set(&exec->call->err, code, "%s", why);
 }
 
-/* -- what answers show -------------------------------------------------- */
+/* -- the numbers that answers show -------------------------------------------------- */
 
 enum pl_code exec_hold(struct exec *exec, struct mem_version *const *versions,
                        size_t count)
@@ -124,7 +124,7 @@ enum pl_code exec_check_get(struct exec *exec, const struct kv_get *get)
 	return PL_OK;
 }
 
-/* -- what changes the state --------------------------------------------- */
+/* -- operations that change the state --------------------------------------------- */
 
 enum pl_code exec_commit(struct memkv *mem)
 {

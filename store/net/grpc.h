@@ -51,7 +51,7 @@ struct grpc_conn_fns {
 /* Whether the server can have seen the request. */
 enum grpc_fate {
 	GRPC_UNSENT,   /* no byte of it left, or the server says it was not processed */
-	GRPC_MAYBE,    /* it left, and no answer came */
+	GRPC_MAYBE,    /* the call left, and no answer came */
 	GRPC_ANSWERED, /* the server ended the call; grpc_end.status is valid */
 };
 

@@ -51,7 +51,7 @@ static ssize_t on_body_read(nghttp2_session *h2, int32_t stream_id, uint8_t *to,
 	(void)source;
 	(void)ctx;
 	if (call == NULL)
-		return NGHTTP2_ERR_DEFERRED; /* its RST_STREAM is queued */
+		return NGHTTP2_ERR_DEFERRED; /* the RST_STREAM is queued */
 	left = call->body.len - call->body_at;
 	if (left == 0) {
 		call->deferred = true;

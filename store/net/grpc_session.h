@@ -111,7 +111,7 @@ struct grpc_call {
 	bool need_leader;
 	bool has_message;
 	bool deferred; /* nghttp2 waits for more bytes of the body */
-	bool closed;   /* its HTTP/2 stream is closed */
+	bool closed;   /* the HTTP/2 stream is closed */
 	void (*on_message)(void *ctx, struct pl_span message);
 	void (*on_end)(void *ctx, const struct grpc_end *end);
 	void *ctx;

@@ -68,7 +68,7 @@ struct http_call {
 
 	bool streams; /* on_data gets the body; else it is collected */
 	struct pl_buf in;
-	struct pl_buf chunk; /* what the current on_data borrows */
+	struct pl_buf chunk; /* the bytes that the current on_data borrows */
 	bool paused;         /* the caller paused the call */
 	bool in_paused;      /* libcurl is paused, because in is full */
 
@@ -76,7 +76,7 @@ struct http_call {
 	bool out_last, out_paused, want_room;
 
 	bool over;         /* libcurl has finished; result is set */
-	bool added;        /* it is in the multi handle */
+	bool added;        /* the call is in the multi handle */
 	struct pl_err err; /* why our side ended it; takes precedence over result */
 	CURLcode result;
 	char curl_words[CURL_ERROR_SIZE];

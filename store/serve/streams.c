@@ -23,7 +23,7 @@ struct serve_watch {
 	int64_t id;
 	enum serve_watch_state state;
 	bool progress_notify; /* the client wants progress */
-	bool dropped;         /* its end was asked for */
+	bool dropped;         /* the end was asked for */
 };
 
 static void send_watch_answer(struct serve_call *call,

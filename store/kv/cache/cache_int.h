@@ -15,7 +15,7 @@
  */
 struct cache_version {
 	struct cache_entry entry;    /* first, so that a reader's pointer leads here */
-	struct pl_btree_node node;   /* its key is the order bytes */
+	struct pl_btree_node node;   /* the key of the node is the order bytes */
 	struct cache_version *older; /* NULL: none, or not in the window */
 	void (*free_object)(void *object);
 	size_t bytes;     /* bytes of memory, the object's included */
