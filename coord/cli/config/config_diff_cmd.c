@@ -28,15 +28,16 @@ static enum pl_code diff_run(void *ctx, const struct cli_session *cli, struct pl
 {
 	struct config_diff_cmd *diff = ctx;
 	struct pl_json before, after;
-	struct config_versions past;
-	enum pl_code code = config_session_versions(cli->session, diff->name, &past, err);
+	struct config_versions versions;
+	enum pl_code code =
+		config_session_versions(cli->session, diff->name, &versions, err);
 
 	if (code != PL_OK)
 		return code;
 	if (diff->given < 1)
-		diff->version[0] = past.before;
+		diff->version[0] = versions.before;
 	if (diff->given < 2)
-		diff->version[1] = past.current;
+		diff->version[1] = versions.current;
 	code = config_session_content(cli->session, diff->name, diff->version[0], &before,
 	                              err);
 	if (code == PL_OK)

@@ -64,11 +64,11 @@ static enum pl_code choose_version(struct config_rollback_cmd *rollback,
                                    const struct cli_session *cli, uint64_t *current,
                                    struct pl_err *err)
 {
-	struct config_versions past = {0};
+	struct config_versions versions = {0};
 	enum pl_code code =
-		config_session_versions(cli->session, rollback->name, &past, err);
+		config_session_versions(cli->session, rollback->name, &versions, err);
 
-	*current = past.current;
+	*current = versions.current;
 	if (code == PL_INVALID && rollback->to != 0) {
 		*err = (struct pl_err){0};
 		return PL_OK;
@@ -78,7 +78,7 @@ static enum pl_code choose_version(struct config_rollback_cmd *rollback,
 	if (code != PL_OK)
 		return code;
 	if (rollback->to == 0)
-		rollback->to = past.before;
+		rollback->to = versions.before;
 	if (rollback->to == 0)
 		return pl_err_set(err, PL_NOTFOUND,
 		                  "%s has no version before the current one; see placet "

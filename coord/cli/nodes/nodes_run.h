@@ -13,7 +13,7 @@ enum { NODES_OUTCOMES = NODES_REFUSED + 1 };
 struct nodes_run {
 	enum nodes_verb verb;
 	uint64_t total; /* for the progress; 0: not known */
-	/* As in struct nodes_opts, with ctx. */
+	/* The callbacks of struct nodes_opts, called with ctx. */
 	enum pl_code (*next)(void *ctx, struct nodes_item *out, bool *more,
 	                     struct pl_err *err);
 	void (*report)(void *ctx, const struct nodes_item *item,

@@ -23,9 +23,9 @@ struct nodes_watch {
 };
 
 /* A node without a Node has no labels. */
-static bool is_shown(const struct nodes_watch *follow, const struct node_info *info)
+static bool is_shown(const struct nodes_watch *nodes_watch, const struct node_info *info)
 {
-	return !node_filter_has_labels(follow->filter) ||
+	return !node_filter_has_labels(nodes_watch->filter) ||
 	       (info->has_node && info->selected);
 }
 
@@ -37,9 +37,9 @@ static struct pl_span key_of(const struct node_info *info, char out[KEYS_SIZE_MA
 }
 
 /* The rows of the first picture stay until all are there, and the info does not. */
-static void put_row(struct nodes_watch *follow, const struct node_info *info)
+static void put_row(struct nodes_watch *nodes_watch, const struct node_info *info)
 {
-	struct row_watch *rows = &follow->row_watch;
+	struct row_watch *rows = &nodes_watch->row_watch;
 	struct node_info kept = *info;
 	char key[KEYS_SIZE_MAX];
 	struct output_row row;
@@ -55,45 +55,45 @@ static void put_row(struct nodes_watch *follow, const struct node_info *info)
 
 static bool on_first(void *ctx, const struct node_info *info)
 {
-	struct nodes_watch *follow = ctx;
+	struct nodes_watch *nodes_watch = ctx;
 
-	if (!is_shown(follow, info))
+	if (!is_shown(nodes_watch, info))
 		return true;
-	if (follow->first++ == ROWS_MAX) {
+	if (nodes_watch->first++ == ROWS_MAX) {
 		row_watch_fail(
-			&follow->row_watch, PL_LIMIT,
+			&nodes_watch->row_watch, PL_LIMIT,
 			"more than 60000 nodes at once; ask for less with --cluster or "
 			"--selector");
 		return false;
 	}
-	put_row(follow, info);
+	put_row(nodes_watch, info);
 	return true;
 }
 
 static void on_note(void *ctx, const struct node_watch_note *note)
 {
-	struct nodes_watch *follow = ctx;
+	struct nodes_watch *nodes_watch = ctx;
 	char key[KEYS_SIZE_MAX];
 
 	switch (note->what) {
 	case NODE_WATCH_NODE:
-		if (is_shown(follow, note->info))
-			put_row(follow, note->info);
+		if (is_shown(nodes_watch, note->info))
+			put_row(nodes_watch, note->info);
 		else
-			row_watch_gone(&follow->row_watch, key_of(note->info, key));
+			row_watch_gone(&nodes_watch->row_watch, key_of(note->info, key));
 		break;
 	case NODE_WATCH_GONE:
-		row_watch_gone(&follow->row_watch, key_of(note->info, key));
+		row_watch_gone(&nodes_watch->row_watch, key_of(note->info, key));
 		break;
 	case NODE_WATCH_WHOLE:
-		node_watch_each(follow->watch, on_first, follow);
-		row_watch_end(&follow->row_watch);
+		node_watch_each(nodes_watch->watch, on_first, nodes_watch);
+		row_watch_end(&nodes_watch->row_watch);
 		break;
 	case NODE_WATCH_TROUBLE:
 		print_message("placet get nodes: %s; going on", note->err->msg);
 		break;
 	case NODE_WATCH_STOPPED:
-		cli_wait_end(&follow->wait, NULL);
+		cli_wait_end(&nodes_watch->wait, NULL);
 		break;
 	}
 }
@@ -101,24 +101,24 @@ static void on_note(void *ctx, const struct node_watch_note *note)
 enum pl_code watch_nodes(const struct cli_session *cli, const struct node_filter *filter,
                          struct pl_err *err)
 {
-	struct nodes_watch follow = {.filter = filter};
+	struct nodes_watch nodes_watch = {.filter = filter};
 	enum pl_code code;
 
-	row_watch_init(&follow.row_watch, &node_schema, cli->options->format, true);
-	follow.row_watch.state_column = NODE_ROW_STATE;
-	row_watch_begin(&follow.row_watch);
-	code = node_watch_open(&cli->service, filter, on_note, &follow, &follow.watch,
-	                       err);
+	row_watch_init(&nodes_watch.row_watch, &node_schema, cli->options->format, true);
+	nodes_watch.row_watch.state_column = NODE_ROW_STATE;
+	row_watch_begin(&nodes_watch.row_watch);
+	code = node_watch_open(&cli->service, filter, on_note, &nodes_watch,
+	                       &nodes_watch.watch, err);
 	if (code == PL_OK) {
-		while (follow.row_watch.err.code == PL_OK)
+		while (nodes_watch.row_watch.err.code == PL_OK)
 			(void)uv_run(&cli->session->loop, UV_RUN_ONCE);
-		node_watch_stop(follow.watch);
-		code = cli_wait_for(cli->session, &follow.wait, err);
+		node_watch_stop(nodes_watch.watch);
+		code = cli_wait_for(cli->session, &nodes_watch.wait, err);
 	}
-	if (code == PL_OK && follow.row_watch.err.code != PL_OK) {
-		*err = follow.row_watch.err;
+	if (code == PL_OK && nodes_watch.row_watch.err.code != PL_OK) {
+		*err = nodes_watch.row_watch.err;
 		code = err->code;
 	}
-	row_watch_done(&follow.row_watch);
+	row_watch_done(&nodes_watch.row_watch);
 	return code;
 }

@@ -47,7 +47,7 @@ struct pods_request {
 		*words[POD_REQUEST_MALFORMED + 1]; /* by outcome; NULL: it is a failure */
 	const char *question;                      /* "Delete" */
 	bool wait;
-	/* As the options say. */
+	/* Set from the options. */
 	struct pods_args given;
 	struct label_query query; /* none: not by labels */
 	bool ignore_absent, force, all, everywhere, past_budgets;

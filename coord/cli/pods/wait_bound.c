@@ -25,7 +25,7 @@ struct bound_wait {
 	const struct wait_bound *asked;
 	struct pods_bound pods;
 	struct cli_wait wait;
-	struct wait_summary tally;
+	struct wait_summary summary;
 	struct progress progress;
 	struct kv_call *call; /* for the shards' records */
 	bool calls;
@@ -47,7 +47,7 @@ static void on_bound(void *ctx, const struct pod_state *state, uint64_t seen_us,
 {
 	struct bound_wait *job = ctx;
 
-	wait_summary_bound(&job->tally, state, seen_us, at_us);
+	wait_summary_bound(&job->summary, state, seen_us, at_us);
 }
 
 static void on_lost(void *ctx, struct pl_span pod, const char *why)
@@ -181,7 +181,7 @@ static enum pl_code print_outcome(struct bound_wait *job, struct pl_err *err)
 	             pods->bound == 1 ? "" : "s");
 	(void)fflush(stdout);
 	if (job->asked->summary)
-		wait_summary_print(&job->tally);
+		wait_summary_print(&job->summary);
 	return PL_OK;
 }
 
@@ -252,7 +252,7 @@ enum pl_code wait_bound(const struct cli_session *cli, const struct wait_bound *
 	job->cli = cli;
 	job->asked = asked;
 	pods_bound_init(&job->pods);
-	wait_summary_init(&job->tally);
+	wait_summary_init(&job->summary);
 	code = pl_timer_init(&job->tick, kv_timers(cli->session->kv), on_tick, job);
 	if (code != PL_OK)
 		(void)pl_err_set(err, code, "wait");
@@ -262,7 +262,7 @@ enum pl_code wait_bound(const struct cli_session *cli, const struct wait_bound *
 	if (code == PL_OK)
 		code = run_wait(job, err);
 	pods_bound_done(&job->pods);
-	wait_summary_done(&job->tally);
+	wait_summary_done(&job->summary);
 	pl_timer_done(&job->tick);
 	free(job);
 	return code;

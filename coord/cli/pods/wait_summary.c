@@ -8,20 +8,20 @@
 
 enum { ARENA_MAX = 1 << 20, WAITS_MAX = 16 << 20, FIRST_CAP = 1024 };
 
-void wait_summary_init(struct wait_summary *tally)
+void wait_summary_init(struct wait_summary *summary)
 {
-	*tally = (struct wait_summary){0};
-	pl_arena_init(&tally->arena, 0, ARENA_MAX);
+	*summary = (struct wait_summary){0};
+	pl_arena_init(&summary->arena, 0, ARENA_MAX);
 }
 
-void wait_summary_done(struct wait_summary *tally)
+void wait_summary_done(struct wait_summary *summary)
 {
-	pl_arena_done(&tally->arena);
-	free(tally->waited_us);
-	tally->waited_us = NULL;
+	pl_arena_done(&summary->arena);
+	free(summary->waited_us);
+	summary->waited_us = NULL;
 }
 
-static void count_name(struct wait_summary *tally, struct summary_names *names,
+static void count_name(struct wait_summary *summary, struct summary_names *names,
                        struct pl_span name)
 {
 	struct pl_span kept;
@@ -32,7 +32,7 @@ static void count_name(struct wait_summary *tally, struct summary_names *names,
 		names->row[i].count++;
 		return;
 	}
-	kept = names->count < WAIT_SUMMARY_NAMES_MAX ? pl_arena_dup(&tally->arena, name)
+	kept = names->count < WAIT_SUMMARY_NAMES_MAX ? pl_arena_dup(&summary->arena, name)
 	                                             : pl_span(NULL, 0);
 	if (kept.at == NULL)
 		names->others++;
@@ -40,38 +40,38 @@ static void count_name(struct wait_summary *tally, struct summary_names *names,
 		names->row[names->count++] = (struct summary_name){kept, 1};
 }
 
-static bool grow_waits(struct wait_summary *tally)
+static bool grow_waits(struct wait_summary *summary)
 {
-	size_t cap = tally->cap == 0 ? FIRST_CAP : tally->cap * 2;
+	size_t cap = summary->cap == 0 ? FIRST_CAP : summary->cap * 2;
 	uint32_t *grown = NULL;
 
 	if (cap <= WAITS_MAX)
-		grown = pl_realloc(tally->waited_us, cap * sizeof *grown);
+		grown = pl_realloc(summary->waited_us, cap * sizeof *grown);
 	if (grown == NULL)
 		return false;
-	tally->waited_us = grown;
-	tally->cap = cap;
+	summary->waited_us = grown;
+	summary->cap = cap;
 	return true;
 }
 
-void wait_summary_bound(struct wait_summary *tally, const struct pod_state *state,
+void wait_summary_bound(struct wait_summary *summary, const struct pod_state *state,
                         uint64_t seen_us, uint64_t now_us)
 {
 	uint64_t waited_us = now_us - seen_us;
 
-	tally->bound++;
-	if (tally->first_us == 0)
-		tally->first_us = now_us;
-	tally->last_us = now_us;
-	count_name(tally, &tally->clusters, state->cluster);
-	count_name(tally, &tally->shards, state->shard);
+	summary->bound++;
+	if (summary->first_us == 0)
+		summary->first_us = now_us;
+	summary->last_us = now_us;
+	count_name(summary, &summary->clusters, state->cluster);
+	count_name(summary, &summary->shards, state->shard);
 	if (seen_us == 0)
 		return;
-	if (tally->waits == tally->cap && !grow_waits(tally)) {
-		tally->short_of_memory = true;
+	if (summary->waits == summary->cap && !grow_waits(summary)) {
+		summary->short_of_memory = true;
 		return;
 	}
-	tally->waited_us[tally->waits++] =
+	summary->waited_us[summary->waits++] =
 		waited_us < UINT32_MAX ? (uint32_t)waited_us : UINT32_MAX;
 }
 
@@ -103,33 +103,33 @@ static void print_names(const char *what, struct summary_names *names)
 	(void)printf("\n");
 }
 
-static double wait_at_ms(const struct wait_summary *tally, unsigned permille)
+static double wait_at_ms(const struct wait_summary *summary, unsigned permille)
 {
-	size_t at = (tally->waits - 1) * permille / 1000;
+	size_t at = (summary->waits - 1) * permille / 1000;
 
-	return tally->waited_us[at] / 1e3;
+	return summary->waited_us[at] / 1e3;
 }
 
-void wait_summary_print(struct wait_summary *tally)
+void wait_summary_print(struct wait_summary *summary)
 {
-	double took_s = (double)(tally->last_us - tally->first_us) / 1e6;
+	double took_s = (double)(summary->last_us - summary->first_us) / 1e6;
 
-	if (tally->bound == 0)
+	if (summary->bound == 0)
 		return;
-	if (tally->bound > 1 && took_s > 0)
+	if (summary->bound > 1 && took_s > 0)
 		(void)printf("placed    the first to the last in %.2f s: %.0f/s\n",
-		             took_s, (double)(tally->bound - 1) / took_s);
-	if (tally->waits > 0) {
-		qsort(tally->waited_us, tally->waits, sizeof tally->waited_us[0],
+		             took_s, (double)(summary->bound - 1) / took_s);
+	if (summary->waits > 0) {
+		qsort(summary->waited_us, summary->waits, sizeof summary->waited_us[0],
 		      compare_waits);
 		(void)printf(
 			"waited    from seen in the store to seen bound: p50 %.1f ms, "
 			"p90 %.1f, p99 %.1f, most %.1f%s\n",
-			wait_at_ms(tally, 500), wait_at_ms(tally, 900),
-			wait_at_ms(tally, 990), wait_at_ms(tally, 1000),
-			tally->short_of_memory ? " (not of all)" : "");
+			wait_at_ms(summary, 500), wait_at_ms(summary, 900),
+			wait_at_ms(summary, 990), wait_at_ms(summary, 1000),
+			summary->short_of_memory ? " (not of all)" : "");
 	}
-	print_names("clusters", &tally->clusters);
-	print_names("shards", &tally->shards);
+	print_names("clusters", &summary->clusters);
+	print_names("shards", &summary->shards);
 	(void)fflush(stdout);
 }

@@ -29,13 +29,13 @@ struct wait_summary {
 	bool short_of_memory; /* something is not counted */
 };
 
-void wait_summary_init(struct wait_summary *tally);
-void wait_summary_done(struct wait_summary *tally);
+void wait_summary_init(struct wait_summary *summary);
+void wait_summary_done(struct wait_summary *summary);
 
 /* Counts a pod that is bound now. seen_us: when it was first seen without a place;
  * 0: never. */
-void wait_summary_bound(struct wait_summary *tally, const struct pod_state *state,
+void wait_summary_bound(struct wait_summary *summary, const struct pod_state *state,
                         uint64_t seen_us, uint64_t now_us);
-void wait_summary_print(struct wait_summary *tally);
+void wait_summary_print(struct wait_summary *summary);
 
 #endif

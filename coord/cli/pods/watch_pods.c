@@ -26,11 +26,11 @@ struct pods_missing {
 
 static bool is_wanted(void *ctx, struct pl_span key)
 {
-	struct pods_watch *follow = ctx;
+	struct pods_watch *pods_watch = ctx;
 	const uint8_t *slash = memchr(key.at, '/', key.len);
 	size_t len = (size_t)(slash - key.at);
 
-	return pod_filter_names(&follow->pick->filter, pl_span(key.at, len),
+	return pod_filter_names(&pods_watch->pick->filter, pl_span(key.at, len),
 	                        pl_span(slash + 1, key.len - len - 1));
 }
 
@@ -50,37 +50,37 @@ static struct pod_info info_of(const struct pod_watch_note *note)
 
 /* Matches by labels and state. Scratch memory is separate, since most pods may not
  * match. */
-static bool is_shown(struct pods_watch *follow, const struct pod_watch_note *note)
+static bool is_shown(struct pods_watch *pods_watch, const struct pod_watch_note *note)
 {
 	const struct pod_info info = info_of(note);
 	bool passes = false;
 
-	pl_arena_reset(&follow->scratch);
-	if (pod_filter_passes(&follow->pick->filter, &info, &follow->scratch, &passes) !=
-	    PL_OK)
-		row_watch_fail(&follow->row_watch, PL_NOMEM, "a pod's row");
+	pl_arena_reset(&pods_watch->scratch);
+	if (pod_filter_passes(&pods_watch->pick->filter, &info, &pods_watch->scratch,
+	                      &passes) != PL_OK)
+		row_watch_fail(&pods_watch->row_watch, PL_NOMEM, "a pod's row");
 	return passes;
 }
 
-static void put_row(struct pods_watch *follow, const struct pod_watch_note *note)
+static void put_row(struct pods_watch *pods_watch, const struct pod_watch_note *note)
 {
 	struct pod_info info = info_of(note);
-	struct pl_arena *arena = &follow->row_watch.arena;
+	struct pl_arena *arena = &pods_watch->row_watch.arena;
 	struct output_row row;
 
 	/* Rows of the first picture stay until all are there. */
 	info.namespace = pl_arena_dup(arena, info.namespace);
 	info.name = pl_arena_dup(arena, info.name);
 	info.state = pl_arena_dup(arena, info.state);
-	if (!follow->row_watch.whole && follow->row_watch.first_count == LIVE_MAX)
-		row_watch_fail(&follow->row_watch, PL_LIMIT,
+	if (!pods_watch->row_watch.whole && pods_watch->row_watch.first_count == LIVE_MAX)
+		row_watch_fail(&pods_watch->row_watch, PL_LIMIT,
 		               "more than 60000 pods at once; ask for less with "
 		               "--namespace, --selector or --phase");
 	else if (info.namespace.at == NULL || info.name.at == NULL ||
 	         pod_row(&info, pl_clock_wall_ms(), arena, &row) != PL_OK)
-		row_watch_fail(&follow->row_watch, PL_NOMEM, "a pod's row");
+		row_watch_fail(&pods_watch->row_watch, PL_NOMEM, "a pod's row");
 	else
-		row_watch_put(&follow->row_watch, note->pod->node.key, &row);
+		row_watch_put(&pods_watch->row_watch, note->pod->node.key, &row);
 }
 
 static bool is_named(void *ctx, const struct pod_watch_pod *pod)
@@ -93,15 +93,15 @@ static bool is_named(void *ctx, const struct pod_watch_pod *pod)
 }
 
 /* A misspelt name would be waited for without end. */
-static void print_missing(const struct pods_watch *follow)
+static void print_missing(const struct pods_watch *pods_watch)
 {
-	const struct pod_pick *pick = follow->pick;
+	const struct pod_pick *pick = pods_watch->pick;
 
 	for (size_t i = 0; i < pick->filter.name_count; i++) {
 		struct pods_missing absent = {.namespace = pick->name[i].namespace,
 		                              .name = pick->name[i].name};
 
-		pod_watch_each(follow->watch, is_named, &absent);
+		pod_watch_each(pods_watch->watch, is_named, &absent);
 		if (!absent.there)
 			print_message(
 				PL_SPAN_FMT "/" PL_SPAN_FMT ": does not exist (yet)",
@@ -111,50 +111,51 @@ static void print_missing(const struct pods_watch *follow)
 
 static void on_pod(void *ctx, const struct pod_watch_note *note)
 {
-	struct pods_watch *follow = ctx;
+	struct pods_watch *pods_watch = ctx;
 
 	switch (note->what) {
 	case POD_WATCH_POD:
-		if (is_shown(follow, note))
-			put_row(follow, note);
+		if (is_shown(pods_watch, note))
+			put_row(pods_watch, note);
 		else
-			row_watch_gone(&follow->row_watch, note->pod->node.key);
+			row_watch_gone(&pods_watch->row_watch, note->pod->node.key);
 		break;
 	case POD_WATCH_GONE:
-		row_watch_gone(&follow->row_watch, note->pod->node.key);
+		row_watch_gone(&pods_watch->row_watch, note->pod->node.key);
 		break;
 	case POD_WATCH_WHOLE:
-		if (!follow->row_watch.whole) {
-			row_watch_end(&follow->row_watch);
-			print_missing(follow);
+		if (!pods_watch->row_watch.whole) {
+			row_watch_end(&pods_watch->row_watch);
+			print_missing(pods_watch);
 		}
 		break;
 	case POD_WATCH_TROUBLE:
 		print_message("placet get pods: %s; going on", note->err->msg);
 		break;
 	case POD_WATCH_STOPPED:
-		follow->stopped = true;
+		pods_watch->stopped = true;
 		if (note->err != NULL)
-			follow->err = *note->err;
+			pods_watch->err = *note->err;
 		break;
 	}
 }
 
 /* Lists of a namespace by partition, as long as they are not too many. */
-static unsigned prefixes_of(const struct pods_watch *follow,
+static unsigned prefixes_of(const struct pods_watch *pods_watch,
                             struct keys_text text[POD_WATCH_LISTS_MAX],
                             struct pl_span prefix[POD_WATCH_LISTS_MAX])
 {
-	uint32_t partitions = follow->cli->meta.partitions;
-	bool parts = follow->pick->given.namespace != NULL &&
-	             follow->pick->filter.name_count == 0 &&
+	uint32_t partitions = pods_watch->cli->meta.partitions;
+	bool parts = pods_watch->pick->given.namespace != NULL &&
+	             pods_watch->pick->filter.name_count == 0 &&
 	             partitions <= POD_WATCH_LISTS_MAX;
 	unsigned count = parts ? partitions : 1;
 
 	for (unsigned i = 0; i < count; i++) {
-		struct keys_id id = {.kind = KEYS_SPEC,
-		                     .partition = i,
-		                     .scope = pl_span_str(follow->pick->given.namespace)};
+		struct keys_id id = {
+			.kind = KEYS_SPEC,
+			.partition = i,
+			.scope = pl_span_str(pods_watch->pick->given.namespace)};
 
 		if (keys_prefix(&id, parts ? 3 : 1, &text[i], NULL) != PL_OK)
 			PL_UNREACHABLE("a namespace that was checked");
@@ -166,32 +167,32 @@ static unsigned prefixes_of(const struct pods_watch *follow,
 enum pl_code watch_pods(const struct cli_session *cli, const struct pod_pick *pick,
                         struct pl_err *err)
 {
-	struct pods_watch follow = {.cli = cli, .pick = pick};
+	struct pods_watch pods_watch = {.cli = cli, .pick = pick};
 	struct keys_text text[POD_WATCH_LISTS_MAX];
 	struct pl_span prefix[POD_WATCH_LISTS_MAX];
 	struct pod_watch_opts opts = {
-		.prefix = prefix, .wanted = is_wanted, .fn = on_pod, .ctx = &follow};
+		.prefix = prefix, .wanted = is_wanted, .fn = on_pod, .ctx = &pods_watch};
 	enum pl_code code;
 
-	opts.count = prefixes_of(&follow, text, prefix);
+	opts.count = prefixes_of(&pods_watch, text, prefix);
 	if (pick->query.requirements > 0)
 		opts.query = &pick->query;
-	pl_arena_init(&follow.scratch, 0, 0);
-	row_watch_init(&follow.row_watch, &pod_schema, cli->options->format, true);
-	follow.row_watch.state_column = POD_ROW_PHASE;
-	row_watch_begin(&follow.row_watch);
-	code = pod_watch_open(cli->session->kv, &opts, &follow.watch, err);
-	while (code == PL_OK && !follow.stopped) {
+	pl_arena_init(&pods_watch.scratch, 0, 0);
+	row_watch_init(&pods_watch.row_watch, &pod_schema, cli->options->format, true);
+	pods_watch.row_watch.state_column = POD_ROW_PHASE;
+	row_watch_begin(&pods_watch.row_watch);
+	code = pod_watch_open(cli->session->kv, &opts, &pods_watch.watch, err);
+	while (code == PL_OK && !pods_watch.stopped) {
 		(void)uv_run(&cli->session->loop, UV_RUN_ONCE);
-		if (follow.row_watch.err.code != PL_OK && !follow.stopped)
-			pod_watch_stop(follow.watch);
+		if (pods_watch.row_watch.err.code != PL_OK && !pods_watch.stopped)
+			pod_watch_stop(pods_watch.watch);
 	}
 	if (code == PL_OK) {
-		*err = follow.row_watch.err.code != PL_OK ? follow.row_watch.err
-		                                          : follow.err;
+		*err = pods_watch.row_watch.err.code != PL_OK ? pods_watch.row_watch.err
+		                                              : pods_watch.err;
 		code = err->code;
 	}
-	row_watch_done(&follow.row_watch);
-	pl_arena_done(&follow.scratch);
+	row_watch_done(&pods_watch.row_watch);
+	pl_arena_done(&pods_watch.scratch);
 	return code;
 }

@@ -16,7 +16,7 @@ struct cli_session {
 	int64_t meta_mod_revision;
 };
 
-/* What a command does with the store. cli_session_run prints its error. */
+/* The work of a command on the store. cli_session_run prints its error. */
 typedef enum pl_code cli_session_fn(void *ctx, const struct cli_session *cli,
                                     struct pl_err *err);
 

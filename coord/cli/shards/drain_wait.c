@@ -19,13 +19,13 @@ struct drain_waiting {
 /* A drain ends only if another shard is active and takes the partitions. */
 static bool other_shards_active(const struct drain_waiting *w)
 {
-	const struct config_shards *wishes =
+	const struct config_shards *config =
 		&config_watch_value(w->session.view.config, CONFIG_SHARDS)->shards;
 
 	for (const struct roster_entry *entry = roster_first(w->session.view.roster);
 	     entry != NULL; entry = roster_next(w->session.view.roster, entry))
 		if (!entry->malformed && entry->member.state == MEMBERSHIP_ACTIVE &&
-		    !config_drains(wishes, entry->member.id))
+		    !config_drains(config, entry->member.id))
 			return true;
 	return false;
 }

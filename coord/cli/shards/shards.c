@@ -84,17 +84,17 @@ static void on_note(void *ctx, const struct shards_view_note *note)
  * name comes back and drains at once. */
 static void print_missing(const struct shards_cmd *shards)
 {
-	const struct config_shards *wishes =
+	const struct config_shards *config =
 		&config_watch_value(shards->session.view.config, CONFIG_SHARDS)->shards;
 
-	for (uint32_t i = 0; i < wishes->drain_count; i++)
-		if (roster_get(shards->session.view.roster, wishes->drain[i]) == NULL)
+	for (uint32_t i = 0; i < config->drain_count; i++)
+		if (roster_get(shards->session.view.roster, config->drain[i]) == NULL)
 			print_message(
 				"note: " PL_SPAN_FMT
 				" does not exist, and is to be drained when it starts (placet shard undrain " PL_SPAN_FMT
 				")",
-				PL_SPAN_ARG(wishes->drain[i]),
-				PL_SPAN_ARG(wishes->drain[i]));
+				PL_SPAN_ARG(config->drain[i]),
+				PL_SPAN_ARG(config->drain[i]));
 }
 
 static enum pl_code show_shards(struct shards_cmd *shards, const struct options *options,

@@ -245,7 +245,7 @@ static void on_repair_done(void *ctx, const struct pl_err *err)
 	cli_wait_end(&c->wait, err);
 }
 
-static enum pl_code mend(struct fsck_cmd *c, struct pl_err *err)
+static enum pl_code repair_all(struct fsck_cmd *c, struct pl_err *err)
 {
 	struct repair_opts opts = {.core = fsck_core(c->fsck),
 	                           .partitions = c->cli->meta.partitions,
@@ -288,7 +288,7 @@ static enum pl_code repair(struct fsck_cmd *c, struct pl_err *err)
 	if (!c->cli->options->dry_run)
 		code = ask(c->cli->options, question, err);
 	if (code == PL_OK)
-		code = mend(c, err);
+		code = repair_all(c, err);
 	if (code != PL_OK || c->cli->options->dry_run)
 		return code;
 	print_message("%" PRIu64 " repaired, %" PRIu64 " not; once more:", c->mended,

@@ -21,7 +21,7 @@ struct sim_job {
 	const struct cli_session *cli;
 	struct sim_member member;
 	struct pod_watch *watch;
-	struct pod_requests *wishes;
+	struct pod_requests *requests;
 	struct pl_arena arena;
 	bool watching, over;
 	struct pl_err err;
@@ -92,7 +92,7 @@ static void on_ends_sent(void *ctx, const struct pl_err *err)
 {
 	struct sim_job *job = ctx;
 
-	job->wishes = NULL;
+	job->requests = NULL;
 	if (err != NULL && !job->over)
 		stop_run(job, err);
 	set_due(job);
@@ -110,9 +110,10 @@ static void on_due(void *ctx)
 	                                .ctx = job};
 	struct pl_err err = {0};
 
-	if (job->wishes != NULL || job->over)
+	if (job->requests != NULL || job->over)
 		return; /* it sets the timer when it is done */
-	if (pod_requests_open(job->cli->session->kv, &opts, &job->wishes, &err) != PL_OK)
+	if (pod_requests_open(job->cli->session->kv, &opts, &job->requests, &err) !=
+	    PL_OK)
 		stop_run(job, &err);
 }
 
@@ -143,7 +144,7 @@ static void on_pod(void *ctx, const struct pod_watch_note *note)
 	case POD_WATCH_POD:
 	case POD_WATCH_GONE:
 		apply_pod(job, note, note->what == POD_WATCH_GONE);
-		if (job->wishes == NULL)
+		if (job->requests == NULL)
 			set_due(job);
 		break;
 	case POD_WATCH_WHOLE:
@@ -235,13 +236,13 @@ static void finish_run(struct sim_job *job)
 
 	if (job->watching)
 		pod_watch_stop(job->watch);
-	if (job->wishes != NULL)
-		pod_requests_cancel(job->wishes);
+	if (job->requests != NULL)
+		pod_requests_cancel(job->requests);
 	if (job->interrupt.data != NULL)
 		uv_close((uv_handle_t *)&job->interrupt, on_closed);
 	if (job->terminate.data != NULL)
 		uv_close((uv_handle_t *)&job->terminate, on_closed);
-	while (job->watching || job->wishes != NULL || job->open > 0)
+	while (job->watching || job->requests != NULL || job->open > 0)
 		(void)uv_run(loop, UV_RUN_ONCE);
 	pl_timer_done(&job->due);
 	pl_timer_done(&job->tick);

@@ -27,8 +27,8 @@ struct budget_edit {
 
 static void on_read(void *ctx, const struct kv_result *result, const struct pl_err *err);
 
-static void finish(struct budget_edit *edit, enum budget_outcome outcome,
-                   const struct pl_err *err)
+static void edit_finish(struct budget_edit *edit, enum budget_outcome outcome,
+                        const struct pl_err *err)
 {
 	budget_edit_fn *done = edit->done;
 	void *ctx = edit->ctx;
@@ -165,11 +165,11 @@ static void on_committed(void *ctx, const struct kv_result *result,
 	struct pl_err often;
 
 	if (err != NULL && err->code != PL_UNKNOWN) {
-		finish(edit, edit->wanted, err);
+		edit_finish(edit, edit->wanted, err);
 		return;
 	}
 	if (err == NULL && result->txn.succeeded) {
-		finish(edit, edit->wanted, NULL);
+		edit_finish(edit, edit->wanted, NULL);
 		return;
 	}
 	/* A change by another client, or an unknown outcome: the next read shows it. */
@@ -178,7 +178,7 @@ static void on_committed(void *ctx, const struct kv_result *result,
 		return;
 	}
 	(void)pl_err_set(&often, PL_CONFLICT, "the budget changes again and again");
-	finish(edit, edit->wanted, &often);
+	edit_finish(edit, edit->wanted, &often);
 }
 
 static void decide(struct budget_edit *edit)
@@ -197,9 +197,9 @@ static void decide(struct budget_edit *edit)
 		edit->first = edit->wanted;
 	if (code != PL_OK || !writes) {
 		/* The value of the try before stands there: it was applied. */
-		finish(edit,
-		       edit->wanted == BUDGET_UNCHANGED ? edit->first : edit->wanted,
-		       code == PL_OK ? NULL : &err);
+		edit_finish(edit,
+		            edit->wanted == BUDGET_UNCHANGED ? edit->first : edit->wanted,
+		            code == PL_OK ? NULL : &err);
 		return;
 	}
 	builder_req(&edit->builder, &req);
@@ -212,7 +212,7 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 	struct pl_err no_memory;
 
 	if (err != NULL) {
-		finish(edit, edit->wanted, err);
+		edit_finish(edit, edit->wanted, err);
 		return;
 	}
 	pl_arena_reset(&edit->arena);
@@ -226,7 +226,7 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 		return;
 	}
 	(void)pl_err_set(&no_memory, PL_NOMEM, "keep a budget");
-	finish(edit, edit->wanted, &no_memory);
+	edit_finish(edit, edit->wanted, &no_memory);
 }
 
 /* -- life ----------------------------------------------------------------- */

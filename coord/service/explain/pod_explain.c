@@ -33,8 +33,8 @@ struct pod_explain {
 
 /* -- the end -------------------------------------------------------------- */
 
-static void finish(struct pod_explain *op, const struct explain *explain,
-                   const struct pl_err *err)
+static void explain_finish(struct pod_explain *op, const struct explain *explain,
+                           const struct pl_err *err)
 {
 	op->opts.done(op->opts.ctx, err == NULL ? &op->pod : NULL, explain, err);
 	sequence_done(&op->sequence);
@@ -57,7 +57,7 @@ static void read_key(struct pod_explain *op, const struct keys_id *id, sequence_
 	struct kv_req req;
 
 	if (keys_build(id, &key, &err) != PL_OK) {
-		finish(op, NULL, &err);
+		explain_finish(op, NULL, &err);
 		return;
 	}
 	req = kv_op_get(kv_key(keys_span(&key)));
@@ -74,7 +74,7 @@ static bool keep_value(struct pod_explain *op, const struct kv_result *result,
 
 	*out = (struct pl_span){0};
 	if (err != NULL) {
-		finish(op, NULL, err);
+		explain_finish(op, NULL, err);
 		return false;
 	}
 	if (op->pod.revision == 0)
@@ -85,7 +85,7 @@ static bool keep_value(struct pod_explain *op, const struct kv_result *result,
 	if (out->at != NULL)
 		return true;
 	(void)pl_err_set(&no_memory, PL_NOMEM, "keep a value");
-	finish(op, NULL, &no_memory);
+	explain_finish(op, NULL, &no_memory);
 	return false;
 }
 
@@ -116,7 +116,7 @@ static void explain_decision(struct pod_explain *op)
 	op->pod.nowhere = op->decision.gated || op->decision.outcome.result != CYCLE_NODE;
 	count_owned_nodes(op);
 	explain_make(op->engine, &op->parsed, &op->decision, &explain);
-	finish(op, &explain, NULL);
+	explain_finish(op, &explain, NULL);
 }
 
 static void on_gang(void *ctx, const struct kv_result *result, const struct pl_err *err)
@@ -190,9 +190,9 @@ static void on_snapshot(void *ctx, const struct pl_err *err)
 	struct pl_err why = {0};
 
 	if (err != NULL)
-		finish(op, NULL, err);
+		explain_finish(op, NULL, err);
 	else if (decide_pod(op, &why) != PL_OK)
-		finish(op, NULL, &why);
+		explain_finish(op, NULL, &why);
 	else
 		read_gang(op);
 }
@@ -245,7 +245,7 @@ static void read_cluster(struct pod_explain *op)
 	struct pl_err err = {0};
 
 	if (engine_new(&opts, &op->engine, &err) != PL_OK) {
-		finish(op, NULL, &err);
+		explain_finish(op, NULL, &err);
 		return;
 	}
 	pod->cluster = (struct store_snapshot){.engine = op->engine,
@@ -258,7 +258,7 @@ static void read_cluster(struct pod_explain *op)
 	                                       .ctx = op};
 	count_waiting(op);
 	if (store_snapshot_start(&pod->cluster, op->service, &err) != PL_OK)
-		finish(op, NULL, &err);
+		explain_finish(op, NULL, &err);
 }
 
 /* A pod that has run is explained by its state alone. */
@@ -268,7 +268,7 @@ static void explain_pod(struct pod_explain *op)
 
 	if (pod->has_state &&
 	    (pod->state.phase == STATE_SUCCEEDED || pod->state.phase == STATE_FAILED))
-		finish(op, NULL, NULL);
+		explain_finish(op, NULL, NULL);
 	else
 		read_cluster(op);
 }
@@ -389,7 +389,7 @@ static void on_owners(void *ctx, int64_t revision, const struct pl_err *err)
 	(void)revision;
 	op->owners = NULL;
 	if (err != NULL) {
-		finish(op, NULL, err);
+		explain_finish(op, NULL, err);
 		return;
 	}
 	pod->owner = op->owner_of[pod->partition];
@@ -418,7 +418,7 @@ static void list_owners(struct pod_explain *op)
 	if (code == PL_OK)
 		code = key_list_start(op->service, &opts, &op->owners, &err);
 	if (code != PL_OK)
-		finish(op, NULL, &err);
+		explain_finish(op, NULL, &err);
 }
 
 /* -- the pod -------------------------------------------------------------- */
@@ -462,7 +462,7 @@ static void on_pointed(void *ctx, const struct kv_result *result,
 		&why, PL_NOTFOUND,
 		"the pod's name points to partition %u, where no pod has that name; see placet fsck",
 		op->pod.partition);
-	finish(op, NULL, &why);
+	explain_finish(op, NULL, &why);
 }
 
 /* Follows the pointer, if the pod stands with its group. */
@@ -490,7 +490,7 @@ static void on_spec(void *ctx, const struct kv_result *result, const struct pl_e
 		                 "the pointer of the pod names partition %u of %u",
 		                 id.partition, pod->partitions);
 	if (why.code != PL_OK) {
-		finish(op, NULL, &why);
+		explain_finish(op, NULL, &why);
 	} else if (is_pointer) {
 		pod->partition = id.partition;
 		read_key(op, &id, on_pointed);
@@ -511,7 +511,7 @@ static void on_start(void *ctx, const struct kv_result *result, const struct pl_
 
 	(void)result;
 	if (err != NULL)
-		finish(op, NULL, err);
+		explain_finish(op, NULL, err);
 	else
 		read_key(op, &id, on_spec);
 }

@@ -60,7 +60,7 @@ static int compare_pods(const struct queue_position *queue, const struct pod *po
 	return 0;
 }
 
-static void count(uint64_t *last[2], unsigned at, uint64_t *of)
+static void count_pod(uint64_t *last[2], unsigned at, uint64_t *of)
 {
 	last[at] = of;
 	++*of;
@@ -85,11 +85,11 @@ static void add_spec(struct queue_position *queue, const struct kv_record *recor
 		return;
 	order = compare_pods(queue, &pod);
 	if (order < 0)
-		count(queue->last, 0, &queue->before);
+		count_pod(queue->last, 0, &queue->before);
 	else if (order == 0)
-		count(queue->last, 0, &queue->alike);
+		count_pod(queue->last, 0, &queue->alike);
 	if (order == 0 && pod.created_ms < queue->created_ms)
-		count(queue->last, 1, &queue->older);
+		count_pod(queue->last, 1, &queue->older);
 	pod_drop(queue->model, &pod);
 	memcpy(queue->last_key.at, key.at, key.len);
 	queue->last_key.len = key.len;

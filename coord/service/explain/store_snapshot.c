@@ -165,7 +165,7 @@ static enum pl_code keep_pod(struct store_snapshot *cluster, const struct alloc_
 		return PL_OK;
 	on = pl_arena_zalloc(&cluster->pods_arena, 1, sizeof *on + (size_t)len);
 	if (on == NULL)
-		return pl_err_set(err, PL_NOMEM, "keep who is on which node");
+		return pl_err_set(err, PL_NOMEM, "keep the pods of the nodes");
 	on->slot = slot;
 	memcpy(on->key, key, (size_t)len);
 	(void)!pl_map_add(&cluster->pods, &on->by_key, pl_span(on->key, (size_t)len));

@@ -1,4 +1,4 @@
-/* What a selector means, which labels it matches, and how a wrong one is refused. */
+/* The meaning of a selector: which labels it matches, and how a wrong one is refused. */
 #include <string.h>
 
 #include "coord/service/input/label_query.h"

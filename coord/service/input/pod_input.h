@@ -28,7 +28,7 @@ enum {
 	POD_INPUT_UNKNOWN_MAX = 20, /* kept; more are counted */
 };
 
-/* What becomes of fields that are not known (unknown_fields.h). */
+/* How unknown fields are handled (unknown_fields.h). */
 enum pod_input_fields {
 	POD_INPUT_FIELDS_PASS,
 	POD_INPUT_FIELDS_TELL,

@@ -37,7 +37,7 @@ struct node_drain {
 static void on_allocs(void *ctx, const struct kv_result *result,
                       const struct pl_err *err);
 
-static void finish(struct node_drain *drain, const struct pl_err *err)
+static void drain_finish(struct node_drain *drain, const struct pl_err *err)
 {
 	drain->opts.done(drain->opts.ctx, &drain->status, err);
 	sequence_done(&drain->sequence);
@@ -75,7 +75,7 @@ static void read_allocs(struct node_drain *drain)
 
 	for (unsigned i = 0; i < count; i++) {
 		if (alloc_key(drain, drain->read + i, &key[i], &err) != PL_OK) {
-			finish(drain, &err);
+			drain_finish(drain, &err);
 			return;
 		}
 		op[i] = kv_op_get(kv_key(keys_span(&key[i])));
@@ -170,7 +170,7 @@ static void on_paused(void *ctx, const struct kv_result *result, const struct pl
 {
 	(void)result;
 	if (err != NULL)
-		finish(ctx, err);
+		drain_finish(ctx, err);
 	else
 		begin_round(ctx);
 }
@@ -205,7 +205,7 @@ static void on_evicted(void *ctx, const struct pl_err *err)
 
 	drain->evictions = NULL;
 	if (err != NULL)
-		finish(drain, err);
+		drain_finish(drain, err);
 	else
 		sequence_pause(&drain->sequence, NODE_DRAIN_ROUND_MS, on_paused);
 }
@@ -237,17 +237,17 @@ static void end_read(struct node_drain *drain)
 	if (drain->opts.dry_run) {
 		for (uint32_t i = 0; i < drain->requests; i++)
 			drain->opts.wanted(drain->opts.ctx, &drain->request[i]);
-		finish(drain, NULL);
+		drain_finish(drain, NULL);
 		return;
 	}
 	drain->opts.progress(drain->opts.ctx, &drain->status);
 	if (drain->status.left == 0) {
-		finish(drain, NULL);
+		drain_finish(drain, NULL);
 	} else if (drain->end_ms != 0 && kv_now_ms(drain->service->kv) >= drain->end_ms) {
 		(void)pl_err_set(&err, PL_TIMEOUT, "some pods are still there");
-		finish(drain, &err);
+		drain_finish(drain, &err);
 	} else if (evict_pods(drain, &err) != PL_OK) {
-		finish(drain, &err);
+		drain_finish(drain, &err);
 	}
 }
 
@@ -258,7 +258,7 @@ static void on_allocs(void *ctx, const struct kv_result *result, const struct pl
 	enum pl_code code = PL_OK;
 
 	if (err != NULL) {
-		finish(drain, err);
+		drain_finish(drain, err);
 		return;
 	}
 	for (size_t i = 0; i < result->txn.count && code == PL_OK; i++)
@@ -266,7 +266,7 @@ static void on_allocs(void *ctx, const struct kv_result *result, const struct pl
 		                   &result->txn.results[i].get, &why);
 	drain->read += (unsigned)result->txn.count;
 	if (code != PL_OK)
-		finish(drain, &why);
+		drain_finish(drain, &why);
 	else if (drain->read < drain->opts.node_count)
 		read_allocs(drain);
 	else

@@ -14,7 +14,7 @@ enum { PARTITION_SIZE = 5, CLUSTER_LEVELS = 3 };
 
 enum half { HALF_NODE, HALF_ALLOC, HALVES };
 
-/* What one key says about its node: half of a node info. */
+/* The half of a node info that one key holds. */
 struct node_half {
 	struct node_info info;
 	size_t note_len;

@@ -218,7 +218,7 @@ static void stop_watch(struct pods_bound *bound)
 	pod_watch_stop(bound->watch);
 }
 
-static void finish(struct pods_bound *bound)
+static void bound_finish(struct pods_bound *bound)
 {
 	struct pl_err why = bound->failure;
 
@@ -249,7 +249,7 @@ static void on_pod(void *ctx, const struct pod_watch_note *note)
 		bound->watch = NULL;
 		if (note->err != NULL && bound->failure.code == PL_OK)
 			bound->failure = *note->err;
-		finish(bound);
+		bound_finish(bound);
 		return;
 	}
 	if (is_over(bound))

@@ -80,7 +80,7 @@ static void stop_watch(struct pods_gone *gone)
 	pod_watch_stop(gone->watch);
 }
 
-static void finish(struct pods_gone *gone)
+static void gone_finish(struct pods_gone *gone)
 {
 	struct pl_err why = gone->failure;
 
@@ -113,7 +113,7 @@ static void on_pod(void *ctx, const struct pod_watch_note *note)
 		gone->watch = NULL;
 		if (note->err != NULL && gone->failure.code == PL_OK)
 			gone->failure = *note->err;
-		finish(gone);
+		gone_finish(gone);
 		return;
 	}
 	if (gone->left.count == 0)
@@ -130,7 +130,7 @@ static void on_end(void *ctx)
 	struct pods_gone *gone = ctx;
 
 	if (gone->watch == NULL) {
-		finish(gone);
+		gone_finish(gone);
 		return;
 	}
 	if (!gone->over)

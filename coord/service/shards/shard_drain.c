@@ -23,7 +23,7 @@ struct shard_drain {
 static void on_found(void *ctx, const struct config_found *found,
                      const struct pl_err *err);
 
-static void finish(struct shard_drain *drain, const struct pl_err *err)
+static void drain_finish(struct shard_drain *drain, const struct pl_err *err)
 {
 	struct shard_drain_opts opts = drain->opts;
 	struct shard_drain_result result = drain->result;
@@ -135,7 +135,7 @@ static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
 	drain->edit = NULL;
 	if (err == NULL) {
 		drain->result.version = version;
-		finish(drain, NULL);
+		drain_finish(drain, NULL);
 		return;
 	}
 	why = *err;
@@ -146,7 +146,7 @@ static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
 		(void)pl_err_wrap(&why, "others changed it %d times at the same time",
 		                  TRIES_MAX);
 	}
-	finish(drain, &why);
+	drain_finish(drain, &why);
 }
 
 static enum pl_code store_version(struct shard_drain *drain, struct pl_err *err)
@@ -181,7 +181,7 @@ static void on_found(void *ctx, const struct config_found *found,
 		why = *err;
 		if (why.code == PL_INVALID || why.code == PL_NOTFOUND)
 			(void)malformed_config(&why);
-		finish(drain, &why);
+		drain_finish(drain, &why);
 		return;
 	}
 	code = rewrite_config(drain, found, &why);
@@ -190,7 +190,7 @@ static void on_found(void *ctx, const struct config_found *found,
 		if (code == PL_OK)
 			return;
 	}
-	finish(drain, code == PL_OK ? NULL : &why);
+	drain_finish(drain, code == PL_OK ? NULL : &why);
 }
 
 enum pl_code shard_drain_start(const struct service *service,

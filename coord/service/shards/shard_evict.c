@@ -16,7 +16,7 @@ struct shard_evict {
 	void *ctx;
 };
 
-static void finish(struct shard_evict *evict, const struct pl_err *err)
+static void evict_finish(struct shard_evict *evict, const struct pl_err *err)
 {
 	shard_evict_fn *done = evict->done;
 	void *ctx = evict->ctx;
@@ -90,13 +90,13 @@ static void on_settled(void *ctx, const struct kv_result *result,
 
 	(void)result;
 	if (err != NULL && err->code == PL_NOLEASE) {
-		finish(evict, NULL);
+		evict_finish(evict, NULL);
 		return;
 	}
 	(void)pl_err_wrap(&evict->unknown,
 	                  err == NULL ? "its lease is still there"
 	                              : "whether its lease is gone could not be read");
-	finish(evict, &evict->unknown);
+	evict_finish(evict, &evict->unknown);
 }
 
 static void on_revoked(void *ctx, const struct kv_result *result,
@@ -112,7 +112,7 @@ static void on_revoked(void *ctx, const struct kv_result *result,
 		return;
 	}
 	/* A lease that is gone already went while the shard was looked at. */
-	finish(evict, err != NULL && err->code == PL_NOLEASE ? NULL : err);
+	evict_finish(evict, err != NULL && err->code == PL_NOLEASE ? NULL : err);
 }
 
 static void on_deleted(void *ctx, const struct kv_result *result,
@@ -125,7 +125,7 @@ static void on_deleted(void *ctx, const struct kv_result *result,
 		                 "another writer changed its record");
 		err = &changed;
 	}
-	finish(ctx, err);
+	evict_finish(ctx, err);
 }
 
 static enum pl_code delete_record(struct shard_evict *evict,

@@ -26,8 +26,8 @@ enum pl_code shard_id_check(struct pl_span id, struct pl_err *err)
 	return names_check(NAMES_SHARD, id, err);
 }
 
-static void finish(struct shard_find *find, const struct shard_info *shard,
-                   const struct pl_err *err)
+static void find_finish(struct shard_find *find, const struct shard_info *shard,
+                        const struct pl_err *err)
 {
 	shard_find_fn *done = find->done;
 	void *ctx = find->ctx;
@@ -46,7 +46,7 @@ static void on_ids(void *ctx, const struct kv_result *result, const struct pl_er
 	struct pl_err why;
 
 	if (err != NULL) {
-		finish(find, NULL, err);
+		find_finish(find, NULL, err);
 		return;
 	}
 	for (size_t i = 0; i < result->get.count && len < sizeof names; i++) {
@@ -64,7 +64,7 @@ static void on_ids(void *ctx, const struct kv_result *result, const struct pl_er
 		                 pl_quote(find->id, quoted),
 		                 result->get.total == 1 ? "is" : "are", names,
 		                 result->get.more ? ", ..." : "");
-	finish(find, NULL, &why);
+	find_finish(find, NULL, &why);
 }
 
 static void read_ids(struct shard_find *find)
@@ -88,7 +88,7 @@ static void on_record(void *ctx, const struct kv_result *result, const struct pl
 	struct pl_arena arena;
 
 	if (err != NULL) {
-		finish(find, NULL, err);
+		find_finish(find, NULL, err);
 		return;
 	}
 	if (result->get.count == 0) {
@@ -103,7 +103,7 @@ static void on_record(void *ctx, const struct kv_result *result, const struct pl
 	                                   &shard.why) != PL_OK;
 	if (shard.malformed)
 		shard.member = (struct membership){.id = find->id};
-	finish(find, &shard, NULL);
+	find_finish(find, &shard, NULL);
 	pl_arena_done(&arena);
 }
 

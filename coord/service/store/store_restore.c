@@ -19,7 +19,7 @@ struct store_restore {
 	void *ctx;
 };
 
-static void finish(struct store_restore *restore, const struct pl_err *err)
+static void restore_finish(struct store_restore *restore, const struct pl_err *err)
 {
 	store_restore_fn *done = restore->done;
 	void *ctx = restore->ctx;
@@ -41,12 +41,12 @@ static void on_settled(void *ctx, const struct kv_result *result,
 
 	if (err == NULL && result->get.count == 1 &&
 	    pl_span_eq(result->get.records[0].value, pl_buf_span(&restore->text))) {
-		finish(restore, NULL);
+		restore_finish(restore, NULL);
 		return;
 	}
 	(void)pl_err_wrap(&restore->unknown,
 	                  "whether /placet/meta was written is not known");
-	finish(restore, &restore->unknown);
+	restore_finish(restore, &restore->unknown);
 }
 
 static void on_written(void *ctx, const struct kv_result *result,
@@ -68,7 +68,7 @@ static void on_written(void *ctx, const struct kv_result *result,
 			"repeat this");
 		err = &changed;
 	}
-	finish(restore, err);
+	restore_finish(restore, err);
 }
 
 static void write_meta(struct store_restore *restore, int64_t mod_revision)
