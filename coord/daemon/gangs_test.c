@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coord/cli/placet_rig.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 enum { PARTITIONS = 8, LARGE = 240, SMALL = 6, TEXT_MAX = 1 << 18 };
 

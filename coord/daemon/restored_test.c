@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "coord/cli/placet_rig.h"
+#include "tests/support/coord/cli/placet_rig.h"
 #include "tests/support/coord/daemon/daemon_fixture.h"
 
 enum { PARTITIONS = 16, BEFORE = 10, SINCE = 10, AFTER = 8, POD_SIZE = 256 };

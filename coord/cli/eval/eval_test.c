@@ -1,7 +1,7 @@
 /* placet eval, run as a command. */
 #include <stdlib.h>
 
-#include "coord/cli/placet_rig.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 #define NODE(name, cpu)                                                    \
 	"{\"metadata\":{\"name\":\"" name "\"},\"status\":{\"capacity\":{" \

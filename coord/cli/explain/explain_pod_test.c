@@ -1,5 +1,5 @@
 /* placet explain pod, against a store with what shards would have written. */
-#include "coord/cli/placet_rig.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 static void node(const char *cluster, const char *name, const char *cpu,
                  const char *alloc)

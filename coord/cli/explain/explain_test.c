@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "coord/cli/placet_rig.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 static const char cluster[] =
 	"kind: Node\nmetadata: {name: small}\nstatus: {allocatable: {cpu: 2, memory: 8Gi, "

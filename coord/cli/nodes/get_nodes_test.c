@@ -1,6 +1,6 @@
 /* placet get nodes over a real etcd: what is shown, of which nodes. */
-#include "coord/cli/placet_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 enum { PARTITIONS = 8, KEY = 256 };
 

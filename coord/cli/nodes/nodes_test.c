@@ -1,7 +1,7 @@
 /* The commands about nodes over a real etcd: what they print, write and refuse. */
-#include "coord/cli/placet_rig.h"
 #include "store/keys/keys.h"
 #include "store/keys/partition.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 enum { PARTITIONS = 8 };
 

@@ -1,5 +1,5 @@
 /* placet get pods over a real etcd: what is shown, of which pods. */
-#include "coord/cli/pods/pods_fixture.h"
+#include "tests/support/coord/cli/pods_fixture.h"
 
 T_CASE(pods_are_shown_as_they_are)
 {

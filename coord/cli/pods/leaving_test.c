@@ -1,5 +1,5 @@
 /* Commands that expect pods report those that are being deleted and still there. */
-#include "coord/cli/pods/pods_fixture.h"
+#include "tests/support/coord/cli/pods_fixture.h"
 
 static void submit_bound(const char *name, const char *pod)
 {

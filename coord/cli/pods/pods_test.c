@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "coord/cli/pods/pods_fixture.h"
+#include "tests/support/coord/cli/pods_fixture.h"
 
 static const char deployment[] =
 	"{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":"

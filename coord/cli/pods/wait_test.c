@@ -2,7 +2,7 @@
  * and one hint. */
 #include <stdlib.h>
 
-#include "coord/cli/pods/pods_fixture.h"
+#include "tests/support/coord/cli/pods_fixture.h"
 
 static uint32_t partition_of(const char *namespace, const char *name)
 {

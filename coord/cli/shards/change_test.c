@@ -1,7 +1,7 @@
 /* The commands that change something, over a real etcd: what they write and refuse,
  * and that a dry run writes nothing. */
-#include "coord/cli/placet_rig.h"
 #include "store/base/json.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 static int64_t revision(void)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "coord/cli/placet_rig.h"
 #include "store/base/json.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 /* -- shards ------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* The check over a real etcd: a clean store, a broken one, and a repaired one. */
-#include "coord/cli/placet_rig.h"
 #include "store/base/json.h"
 #include "store/keys/keys.h"
 #include "store/keys/partition.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 enum { PARTITIONS = 8 };
 

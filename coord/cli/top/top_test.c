@@ -1,5 +1,5 @@
 /* placet top conflicts, against a store with what shards would have written. */
-#include "coord/cli/placet_rig.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 static void shard(const char *id, const char *work)
 {

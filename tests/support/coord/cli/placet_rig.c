@@ -1,4 +1,4 @@
-#include "coord/cli/placet_rig.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 #include <fcntl.h>
 #include <pty.h>

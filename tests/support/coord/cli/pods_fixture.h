@@ -1,10 +1,10 @@
 /* For tests of commands about pods: pods as they are submitted, and states as shards
  * write them. */
-#ifndef COORD_CLI_PODS_PODS_FIXTURE_H
-#define COORD_CLI_PODS_PODS_FIXTURE_H
+#ifndef TESTS_SUPPORT_COORD_CLI_PODS_FIXTURE_H
+#define TESTS_SUPPORT_COORD_CLI_PODS_FIXTURE_H
 
-#include "coord/cli/placet_rig.h"
 #include "store/keys/partition.h"
+#include "tests/support/coord/cli/placet_rig.h"
 
 enum { PARTITIONS = 8, KEY = 160 };
 

@@ -1,7 +1,7 @@
 /* A placet rig runs the placet command against an etcd of the test's own, which
  * holds what shards would have written. */
-#ifndef COORD_CLI_PLACET_RIG_H
-#define COORD_CLI_PLACET_RIG_H
+#ifndef TESTS_SUPPORT_COORD_CLI_PLACET_RIG_H
+#define TESTS_SUPPORT_COORD_CLI_PLACET_RIG_H
 
 #include <stdio.h>
 
