@@ -6,7 +6,7 @@
 #include "tests/harness/t.h"
 #include "tests/harness/torture.h"
 
-enum { ONE = ASSIGN_WEIGHT_ONE, PARTITIONS = 256, CROWD = 24 };
+enum { ONE = ASSIGN_WEIGHT_ONE, PARTITIONS = 256, MEMBERS = 24 };
 
 struct name {
 	char at[32];
@@ -22,9 +22,9 @@ static struct name name(const char *set, unsigned i)
 
 static struct pl_span id(unsigned i)
 {
-	static struct name names[CROWD];
+	static struct name names[MEMBERS];
 
-	T_TRUE(i < CROWD);
+	T_TRUE(i < MEMBERS);
 	names[i] = name("shard", i);
 	return pl_span_str(names[i].at);
 }
@@ -50,7 +50,7 @@ static void check(const struct assign *assign)
 {
 	uint32_t total = 0;
 
-	for (unsigned i = 0; i < CROWD; i++)
+	for (unsigned i = 0; i < MEMBERS; i++)
 		total += assign_count(assign, id(i));
 	T_EQ(total, assign_members(assign) == 0 ? 0 : assign_partitions(assign));
 }
@@ -60,7 +60,7 @@ static void same(const struct assign *a, const struct assign *b)
 	T_EQ(assign_members(a), assign_members(b));
 	for (uint32_t p = 0; p < assign_partitions(a); p++)
 		T_SPAN(assign_of(a, p), assign_of(b, p));
-	for (unsigned i = 0; i < CROWD; i++)
+	for (unsigned i = 0; i < MEMBERS; i++)
 		T_EQ(assign_count(a, id(i)), assign_count(b, id(i)));
 }
 
@@ -88,13 +88,13 @@ struct one {
 	uint32_t salt;
 };
 
-static struct assign *from_scratch(const struct one *crowd)
+static struct assign *from_scratch(const struct one *members)
 {
 	struct assign *assign = fresh_of(PARTITIONS);
 
-	for (unsigned i = CROWD; i-- > 0;)
-		if (crowd[i].weight != 0)
-			put(assign, id(i), crowd[i].weight, crowd[i].salt);
+	for (unsigned i = MEMBERS; i-- > 0;)
+		if (members[i].weight != 0)
+			put(assign, id(i), members[i].weight, members[i].salt);
 	return assign;
 }
 
@@ -102,27 +102,27 @@ static struct assign *from_scratch(const struct one *crowd)
  * so does a copy. */
 T_CASE(the_order_of_changes_does_not_matter)
 {
-	struct one crowd[CROWD] = {0};
+	struct one members[MEMBERS] = {0};
 	struct assign *assign = fresh_of(PARTITIONS), *fresh, *copy;
 	struct pl_rng rng;
 	struct pl_err err;
 
 	pl_rng_init(&rng, t_seed());
 	for (unsigned step = 0; step < 600; step++) {
-		unsigned i = (unsigned)pl_rng_below(&rng, CROWD);
+		unsigned i = (unsigned)pl_rng_below(&rng, MEMBERS);
 
 		if (pl_rng_chance(&rng, 1, 3)) {
-			crowd[i].weight = 0;
+			members[i].weight = 0;
 			assign_del(assign, id(i));
 		} else {
-			crowd[i].weight = (uint32_t)pl_rng_between(&rng, 1, 3000);
-			crowd[i].salt = (uint32_t)pl_rng_below(&rng, 3);
-			put(assign, id(i), crowd[i].weight, crowd[i].salt);
+			members[i].weight = (uint32_t)pl_rng_between(&rng, 1, 3000);
+			members[i].salt = (uint32_t)pl_rng_below(&rng, 3);
+			put(assign, id(i), members[i].weight, members[i].salt);
 		}
 		check(assign);
 		if (step % 4 != 0)
 			continue;
-		fresh = from_scratch(crowd);
+		fresh = from_scratch(members);
 		same(assign, fresh);
 		T_OK(assign_copy(assign, &copy, &err), &err);
 		same(assign, copy);
@@ -142,10 +142,10 @@ T_CASE(the_order_of_changes_does_not_matter)
 T_CASE(nothing_else_moves)
 {
 	struct assign *assign = fresh_of(PARTITIONS), *before;
-	uint32_t salt[CROWD];
+	uint32_t salt[MEMBERS];
 	struct pl_err err;
 
-	for (unsigned i = 0; i < CROWD; i++) {
+	for (unsigned i = 0; i < MEMBERS; i++) {
 		T_OK(assign_copy(assign, &before, &err), &err);
 		salt[i] = assign_choose(assign, id(i), ONE + 100 * i);
 		put(assign, id(i), ONE + 100 * i, salt[i]);
@@ -154,7 +154,7 @@ T_CASE(nothing_else_moves)
 			       pl_span_eq(assign_of(assign, p), assign_of(before, p)));
 		assign_free(before);
 	}
-	for (unsigned i = 0; i < CROWD; i++) {
+	for (unsigned i = 0; i < MEMBERS; i++) {
 		T_OK(assign_copy(assign, &before, &err), &err);
 		if (i % 3 == 0)
 			assign_del(assign, id(i));

@@ -7,7 +7,7 @@
 
 enum { ONE = ASSIGN_WEIGHT_ONE, MANY = 40 };
 
-struct crowd {
+struct members {
 	struct assign *assign;
 	unsigned set, count;
 	uint32_t weight[MANY];
@@ -21,48 +21,49 @@ static struct pl_span name(unsigned set, unsigned i)
 	return pl_span_str(text);
 }
 
-static uint32_t count_of(const struct crowd *crowd, unsigned i)
+static uint32_t count_of(const struct members *members, unsigned i)
 {
-	return assign_count(crowd->assign, name(crowd->set, i));
+	return assign_count(members->assign, name(members->set, i));
 }
 
-static double share_of(const struct crowd *crowd, unsigned i)
+static double share_of(const struct members *members, unsigned i)
 {
 	double total = 0;
 
-	for (unsigned k = 0; k < crowd->count; k++)
-		total += crowd->weight[k];
-	return assign_partitions(crowd->assign) * crowd->weight[i] / total;
+	for (unsigned k = 0; k < members->count; k++)
+		total += members->weight[k];
+	return assign_partitions(members->assign) * members->weight[i] / total;
 }
 
-static void begin(struct crowd *crowd, unsigned set, uint32_t partitions)
+static void begin(struct members *members, unsigned set, uint32_t partitions)
 {
 	struct pl_err err;
 
-	*crowd = (struct crowd){.set = set};
-	T_OK(assign_new(partitions, &crowd->assign, &err), &err);
+	*members = (struct members){.set = set};
+	T_OK(assign_new(partitions, &members->assign, &err), &err);
 }
 
 /* Returns the partitions that the member took. */
-static uint32_t join(struct crowd *crowd, uint32_t weight)
+static uint32_t join(struct members *members, uint32_t weight)
 {
-	unsigned i = crowd->count++;
-	uint32_t salt = assign_choose(crowd->assign, name(crowd->set, i), weight);
+	unsigned i = members->count++;
+	uint32_t salt = assign_choose(members->assign, name(members->set, i), weight);
 	struct pl_err err;
 
-	crowd->weight[i] = weight;
-	T_OK(assign_put_salted(crowd->assign, name(crowd->set, i), weight, salt, &err),
+	members->weight[i] = weight;
+	T_OK(assign_put_salted(members->assign, name(members->set, i), weight, salt,
+	                       &err),
 	     &err);
-	return count_of(crowd, i);
+	return count_of(members, i);
 }
 
 /* The load of the fullest member over its share. */
-static double worst(const struct crowd *crowd)
+static double worst(const struct members *members)
 {
 	double most = 0;
 
-	for (unsigned i = 0; i < crowd->count; i++)
-		most = fmax(most, count_of(crowd, i) / share_of(crowd, i));
+	for (unsigned i = 0; i < members->count; i++)
+		most = fmax(most, count_of(members, i) / share_of(members, i));
 	return most;
 }
 
@@ -72,16 +73,16 @@ T_CASE(a_ninth_member_takes_its_share)
 	double sum = 0;
 
 	for (unsigned set = 0; set < 60; set++) {
-		struct crowd crowd;
+		struct members members;
 		uint32_t moved = 0;
 
-		begin(&crowd, set, 256);
+		begin(&members, set, 256);
 		for (unsigned i = 0; i < 9; i++)
-			moved = join(&crowd, ONE);
+			moved = join(&members, ONE);
 		T_TRUE(moved >= 25 && moved <= 29);
-		T_TRUE(worst(&crowd) < 1.2);
-		sum += worst(&crowd);
-		assign_free(crowd.assign);
+		T_TRUE(worst(&members) < 1.2);
+		sum += worst(&members);
+		assign_free(members.assign);
 	}
 	T_TRUE(sum / 60 < 1.07);
 }
@@ -89,16 +90,16 @@ T_CASE(a_ninth_member_takes_its_share)
 T_CASE(joins_of_all_sizes)
 {
 	for (unsigned set = 0; set < 6; set++) {
-		struct crowd crowd;
+		struct members members;
 
-		begin(&crowd, set, set % 2 == 0 ? 64 : 1024);
+		begin(&members, set, set % 2 == 0 ? 64 : 1024);
 		for (unsigned i = 0; i < 20; i++) {
-			uint32_t moved = join(&crowd, ONE);
+			uint32_t moved = join(&members, ONE);
 
-			T_TRUE(moved <= ceil(share_of(&crowd, i)));
-			T_TRUE(moved + 2 >= share_of(&crowd, i) * 0.9);
+			T_TRUE(moved <= ceil(share_of(&members, i)));
+			T_TRUE(moved + 2 >= share_of(&members, i) * 0.9);
 		}
-		assign_free(crowd.assign);
+		assign_free(members.assign);
 	}
 }
 
@@ -106,22 +107,22 @@ T_CASE(joins_of_all_sizes)
  * takes from the fullest. */
 T_CASE(shares_stay_even_while_members_come_and_go)
 {
-	struct crowd crowd;
+	struct members members;
 	double sum = 0;
 	unsigned gone = 0;
 
-	begin(&crowd, 1, 256);
+	begin(&members, 1, 256);
 	for (unsigned i = 0; i < 8; i++)
-		join(&crowd, ONE);
-	while (crowd.count < MANY) {
-		assign_del(crowd.assign, name(crowd.set, gone));
-		crowd.weight[gone++] = 0;
-		T_TRUE(join(&crowd, ONE) <= 32);
-		for (unsigned i = gone; i < crowd.count; i++)
-			sum += fabs(count_of(&crowd, i) - 32.0);
+		join(&members, ONE);
+	while (members.count < MANY) {
+		assign_del(members.assign, name(members.set, gone));
+		members.weight[gone++] = 0;
+		T_TRUE(join(&members, ONE) <= 32);
+		for (unsigned i = gone; i < members.count; i++)
+			sum += fabs(count_of(&members, i) - 32.0);
 	}
 	T_TRUE(sum / (8 * 32) < 4);
-	assign_free(crowd.assign);
+	assign_free(members.assign);
 }
 
 T_CASE(weights)
@@ -129,16 +130,16 @@ T_CASE(weights)
 	const uint32_t weights[] = {1000, 3000, 500, 1000, 2000, 500, 1000, 1500};
 
 	for (unsigned set = 0; set < 10; set++) {
-		struct crowd crowd;
+		struct members members;
 
-		begin(&crowd, set, 512);
+		begin(&members, set, 512);
 		for (unsigned i = 0; i < 8; i++) {
-			uint32_t moved = join(&crowd, weights[i]);
+			uint32_t moved = join(&members, weights[i]);
 
-			T_TRUE(moved <= ceil(share_of(&crowd, i)));
+			T_TRUE(moved <= ceil(share_of(&members, i)));
 		}
-		T_TRUE(worst(&crowd) < 1.25);
-		assign_free(crowd.assign);
+		T_TRUE(worst(&members) < 1.25);
+		assign_free(members.assign);
 	}
 }
 
@@ -146,14 +147,14 @@ T_CASE(weights)
  * changes nothing. */
 T_CASE(the_same_members_lead_to_the_same_salt)
 {
-	struct crowd crowd;
+	struct members members;
 	uint32_t salt;
 
-	begin(&crowd, 3, 256);
+	begin(&members, 3, 256);
 	for (unsigned i = 0; i < 5; i++)
-		join(&crowd, ONE);
-	salt = assign_choose(crowd.assign, name(3, 9), ONE);
-	T_EQ(assign_members(crowd.assign), 5);
-	T_EQ(assign_choose(crowd.assign, name(3, 9), ONE), salt);
-	assign_free(crowd.assign);
+		join(&members, ONE);
+	salt = assign_choose(members.assign, name(3, 9), ONE);
+	T_EQ(assign_members(members.assign), 5);
+	T_EQ(assign_choose(members.assign, name(3, 9), ONE), salt);
+	assign_free(members.assign);
 }

@@ -30,7 +30,7 @@
 #include "store/base/rng.h"
 
 enum {
-	BALANCE_NOBODY = UINT16_MAX,   /* no member reports the partition */
+	BALANCE_NONE = UINT16_MAX,     /* no member reports the partition */
 	BALANCE_MANY = UINT16_MAX - 1, /* more than one member reports the partition */
 	BALANCE_MEMBERS_MAX = ASSIGN_MEMBERS_MAX,
 	BALANCE_SETTLED_LOOKS = 3,
@@ -58,7 +58,7 @@ struct balance_view {
 	struct balance_member *members;
 	uint32_t member_count;
 	const uint16_t *reporter; /* reporting member of each partition: an index,
-	                           * BALANCE_NOBODY or BALANCE_MANY */
+	                           * BALANCE_NONE or BALANCE_MANY */
 	const uint32_t *load;
 	/* The members that take part, with their factors, each marked with its index.
 	 * The search changes factors in it; the next look sets them again. */

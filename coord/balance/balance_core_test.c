@@ -100,7 +100,7 @@ static void look(void)
 		w.load[p] = (uint32_t)(w.truth[p] * factor);
 	}
 	if (w.stray)
-		w.reporter[7] = BALANCE_NOBODY;
+		w.reporter[7] = BALANCE_NONE;
 	w.view = (struct balance_view){.members = w.member,
 	                               .member_count = w.count,
 	                               .reporter = w.reporter,

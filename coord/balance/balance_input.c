@@ -117,7 +117,7 @@ static void apply_report(struct balance_input *input, const struct membership *m
 		if (p >= input->partitions)
 			continue;
 		input->reporter[p] =
-			input->reporter[p] == BALANCE_NOBODY ? who : BALANCE_MANY;
+			input->reporter[p] == BALANCE_NONE ? who : BALANCE_MANY;
 		input->load[p] = member->loads == NULL ? 0 : member->loads[i];
 	}
 }
@@ -214,7 +214,7 @@ enum pl_code balance_input_look(struct balance_input *input, const struct roster
 	input->looks++;
 	input->count = 0;
 	for (uint32_t p = 0; p < input->partitions; p++) {
-		input->reporter[p] = BALANCE_NOBODY;
+		input->reporter[p] = BALANCE_NONE;
 		input->load[p] = 0;
 	}
 	for (; code == PL_OK && entry != NULL; entry = roster_next(roster, entry))

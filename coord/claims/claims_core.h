@@ -37,7 +37,7 @@
 #include "store/base/rng.h"
 
 enum claims_target {
-	CLAIMS_UNTOLD, /* no assignment is known yet */
+	CLAIMS_UNREPORTED, /* no assignment is known yet */
 	CLAIMS_MINE,
 	CLAIMS_OTHERS,
 	CLAIMS_NOBODYS, /* falls to no member: its owner keeps it unless it leaves */

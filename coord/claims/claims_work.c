@@ -114,13 +114,13 @@ static void work_owned(struct claims_core *core, struct claims_slot *slot,
 static void work_quiescing(struct claims_core *core, struct claims_slot *slot,
                            uint64_t now_ms, struct claims_actions *actions)
 {
-	bool to_nobody = slot->target == CLAIMS_NOBODYS && !core->leaving;
+	bool to_none = slot->target == CLAIMS_NOBODYS && !core->leaving;
 
 	if ((!slot->quiet && is_early(core, slot, now_ms)) || !core->synced)
 		return;
-	if (!to_nobody && !has_room(core, slot))
+	if (!to_none && !has_room(core, slot))
 		return;
-	claims_lose(core, slot, to_nobody ? CLAIMS_KEPT : CLAIMS_HANDED_OVER);
+	claims_lose(core, slot, to_none ? CLAIMS_KEPT : CLAIMS_HANDED_OVER);
 	report_lost(core, slot, actions);
 }
 

@@ -22,7 +22,7 @@ static struct candidate {
 
 static struct kit kit;
 static int64_t last_epoch;
-static bool untold; /* the store went back in time and no candidate has noticed: only
+static bool unreported; /* the store went back in time and no candidate has noticed: only
                      * guards help */
 
 static unsigned acting(void)
@@ -44,7 +44,7 @@ static void on_note(void *ctx, const struct elect_note *note)
 		me->leading = true;
 		me->epoch = note->epoch;
 		me->leads++;
-		T_TRUE(acting() == 1 || untold);
+		T_TRUE(acting() == 1 || unreported);
 		break;
 	case ELECT_STEP_DOWN:
 		T_TRUE(me->leading);
@@ -79,11 +79,11 @@ static void run(uint64_t ms)
 		if (next > kit.now_ms)
 			kit.now_ms = next < until ? next : until;
 		more = memkv_step(kit.mem, kit.now_ms, 1);
-		T_TRUE(acting() <= 1 || untold);
+		T_TRUE(acting() <= 1 || unreported);
 		for (unsigned i = 0; i < CANDIDATES; i++) {
 			int64_t epoch = c[i].elect == NULL ? 0 : elect_epoch(c[i].elect);
 
-			T_TRUE(epoch == 0 || epoch >= last_epoch || untold);
+			T_TRUE(epoch == 0 || epoch >= last_epoch || unreported);
 			if (epoch > last_epoch)
 				last_epoch = epoch;
 		}
@@ -316,9 +316,9 @@ T_CASE(rewound_without_notice)
 	run(5000);
 	T_TRUE(c[1].leading);
 	T_OK(memkv_restore(kit.mem, before, NULL), NULL);
-	untold = true;
+	unreported = true;
 	run(60000);
-	untold = false;
+	unreported = false;
 	last_epoch = 0;
 	T_EQ(acting(), 1);
 	memkv_snapshot_free(before);

@@ -22,9 +22,9 @@ bool fsck_is_condition(enum fsck_code code)
 {
 	static const bool is[FSCK_CODE_COUNT] = {
 		[FSCK_NODE_OVER] = true,         [FSCK_GANG_OVERDUE] = true,
-		[FSCK_GANG_PARTLY] = true,       [FSCK_HOLD_NOBODY] = true,
+		[FSCK_GANG_PARTLY] = true,       [FSCK_HOLD_ORPHAN] = true,
 		[FSCK_BUDGET_BEHIND] = true,     [FSCK_TERM_LATER] = true,
-		[FSCK_TERM_NOBODY] = true,       [FSCK_LOCK_NOBODY] = true,
+		[FSCK_TERM_UNUSED] = true,       [FSCK_LOCK_UNUSED] = true,
 		[FSCK_RULES_APART_SINCE] = true, [FSCK_RULES_NODE_SINCE] = true,
 		[FSCK_RULES_AFFINITY] = true,    [FSCK_RULES_SPREAD] = true,
 		[FSCK_RULES_SKIPPED] = true,     [FSCK_STATE_NOMINATED] = true,

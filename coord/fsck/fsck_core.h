@@ -64,7 +64,7 @@
 	X(GANG_OVERDUE, "gang.overdue",                                                  \
 	  "a gang's record past its deadline that is bound or holds nothing")            \
 	X(GANG_PARTLY, "gang.partly", "fewer pods of a gang are bound than its minimum") \
-	X(HOLD_NOBODY, "hold.nobody",                                                    \
+	X(HOLD_ORPHAN, "hold.orphan",                                                    \
 	  "room is held for a pod that does not wait for it")                            \
 	X(BUDGET_MALFORMED, "budget.malformed", "a malformed disruption budget")         \
 	X(BUDGET_BEHIND, "budget.behind",                                                \
@@ -75,10 +75,10 @@
 	X(TERM_UNREGISTERED, "term.unregistered",                                        \
 	  "a bound pod keeps others away by a term that is not registered")              \
 	X(TERM_LATER, "term.later", "pods carry a term that is not registered")          \
-	X(TERM_NOBODY, "term.nobody", "a registered term that no pod carries")           \
+	X(TERM_UNUSED, "term.unused", "a registered term that no pod carries")           \
 	X(LOCK_MALFORMED, "lock.malformed", "a malformed lock")                          \
 	X(LOCK_MISSING, "lock.missing", "a registered term without its lock")            \
-	X(LOCK_NOBODY, "lock.nobody", "the lock of a term that is not registered")       \
+	X(LOCK_UNUSED, "lock.unused", "the lock of a term that is not registered")       \
 	X(SHAPE_BEHIND, "shape.behind", "a Node is newer than what tells of Nodes")      \
 	X(RULES_PORTS, "rules.ports", "two pods on a node have one host port")           \
 	X(RULES_APART, "rules.apart",                                                    \

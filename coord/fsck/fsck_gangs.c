@@ -81,7 +81,7 @@ static void end_hold(struct fsck_core *core, const struct fsck_hold *hold)
 	node->flags |= NODE_MEND;
 	if (!hold->gang) {
 		name = name_table_get(&core->pods, hold->holder);
-		fsck_report(core, FSCK_HOLD_NOBODY, alloc,
+		fsck_report(core, FSCK_HOLD_ORPHAN, alloc,
 		            fsck_key(&other, KEYS_SPEC, hold->partition, name),
 		            "room is held for " PL_SPAN_FMT
 		            ", which does not wait for it",

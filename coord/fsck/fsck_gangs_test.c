@@ -132,17 +132,17 @@ T_CASE(a_reservation_for_a_pod_that_does_not_wait)
 	put_state("web", "c", "{");
 	finds(FSCK_STATE_MALFORMED, 1); /* it may be waiting */
 	put_state("web", "c", state_of("Failed", "n-0", "1"));
-	finds(FSCK_HOLD_NOBODY, 1);
+	finds(FSCK_HOLD_ORPHAN, 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
 	mends(1);
 	up();
 	put_held(nominated("x"), "web", "x");
-	finds(FSCK_HOLD_NOBODY, 1);
+	finds(FSCK_HOLD_ORPHAN, 1);
 	mends(1);
 	/* The same name in another partition is another pod. */
 	up();
 	put_held("\"nominated\",\"at\":1", "web", "a");
-	finds(FSCK_HOLD_NOBODY, 1);
+	finds(FSCK_HOLD_ORPHAN, 1);
 	mends(1);
 }
 
@@ -168,7 +168,7 @@ T_CASE(a_pod_that_is_nominated_without_a_reservation)
 	put_held(nominated("x"), "web", "x");
 	check();
 	T_EQ(r.found[FSCK_STATE_NOMINATED], 1);
-	T_EQ(r.found[FSCK_HOLD_NOBODY], 1);
+	T_EQ(r.found[FSCK_HOLD_ORPHAN], 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
 	mends(2);
 	/* Another node, or one that does not exist. */
@@ -204,7 +204,7 @@ T_CASE(a_pod_that_waits_again_keeps_its_reservation)
 	up();
 	put_state("web", "c", state_of("Failed", "n-0", "1"));
 	put_held(nominated("c"), "web", "c");
-	finds(FSCK_HOLD_NOBODY, 1);
+	finds(FSCK_HOLD_ORPHAN, 1);
 	put_state("web", "c", state_of("Pending", NULL, "1"));
 	repair(false);
 	T_EQ(m.count[REPAIR_RIGHT], 1);

@@ -93,7 +93,7 @@ T_CASE(pointer_that_leads_nowhere)
 
 T_CASE(pointer_that_is_lost_or_wrong)
 {
-	uint32_t astray = 0;
+	uint32_t orphan = 0;
 	char pointer[100];
 
 	up();
@@ -101,8 +101,8 @@ T_CASE(pointer_that_is_lost_or_wrong)
 	finds(FSCK_POINTER_MISSING, 1);
 	mends(1);
 	up();
-	astray = (gang_home() + 1) % PARTITIONS;
-	(void)snprintf(pointer, sizeof pointer, "{\"v\":1,\"at\":%u}", astray);
+	orphan = (gang_home() + 1) % PARTITIONS;
+	(void)snprintf(pointer, sizeof pointer, "{\"v\":1,\"at\":%u}", orphan);
 	(void)kit_put(&kit, pod_key(KEYS_SPEC, "db", gang_pod()), pointer);
 	check();
 	T_EQ(r.found[FSCK_POINTER_MISSING], 1);

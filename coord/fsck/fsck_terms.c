@@ -257,7 +257,7 @@ static void end_registered(struct fsck_core *core, uint32_t number)
 	if (!fsck_term_is_orphan(core, number))
 		return;
 	core->registry[group->registry].flags |= REGISTRY_MEND;
-	fsck_report(core, FSCK_TERM_NOBODY, registry_key(core, group->registry, &other),
+	fsck_report(core, FSCK_TERM_UNUSED, registry_key(core, group->registry, &other),
 	            group_key(core, number, &text), "no pod carries this term");
 }
 
@@ -268,7 +268,7 @@ static void end_unregistered(struct fsck_core *core, uint32_t number)
 	struct pl_span key = group_key(core, number, &text);
 
 	if ((group->flags & (TERM_BOUND | TERM_WAITING)) == 0)
-		fsck_report(core, FSCK_LOCK_NOBODY, key, no_key,
+		fsck_report(core, FSCK_LOCK_UNUSED, key, no_key,
 		            "no such term is registered");
 	else if (is_needed(group))
 		fsck_report(core, FSCK_TERM_UNREGISTERED, key,

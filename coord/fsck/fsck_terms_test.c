@@ -197,7 +197,7 @@ T_CASE(a_term_that_no_pod_carries_goes)
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		up_with(kind, false);
 		drop(pod_key(KEYS_SPEC, "web", "c"));
-		finds(FSCK_TERM_NOBODY, 1);
+		finds(FSCK_TERM_UNUSED, 1);
 		T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
 		repair(false);
 		T_EQ(m.count[REPAIR_DONE], 1);
@@ -215,11 +215,11 @@ T_CASE(a_lock_that_is_missing_is_made_before_its_term_goes)
 	drop(lock_key());
 	check();
 	T_EQ(r.found[FSCK_LOCK_MISSING], 1);
-	T_EQ(r.found[FSCK_TERM_NOBODY], 1);
+	T_EQ(r.found[FSCK_TERM_UNUSED], 1);
 	repair(false);
 	T_EQ(m.count[REPAIR_DONE], 1);
 	T_TRUE(is_there(lock_key()));
-	finds(FSCK_TERM_NOBODY, 1);
+	finds(FSCK_TERM_UNUSED, 1);
 	repair(false);
 	T_EQ(m.count[REPAIR_DONE], 1);
 	T_TRUE(!is_there(lock_key()));
@@ -233,7 +233,7 @@ T_CASE(a_term_that_is_carried_again_stays)
 {
 	up_with(ANTI, false);
 	drop(pod_key(KEYS_SPEC, "web", "c"));
-	finds(FSCK_TERM_NOBODY, 1);
+	finds(FSCK_TERM_UNUSED, 1);
 	(void)kit_put(&kit, lock_key(), "{\"v\":1,\"shard\":\"s\"}");
 	repair(false);
 	T_EQ(m.count[REPAIR_RIGHT], 1);
@@ -273,7 +273,7 @@ T_CASE(locks)
 	up_with(ANTI, false);
 	drop(registry_key(ANTI));
 	drop(pod_key(KEYS_SPEC, "web", "c"));
-	finds(FSCK_LOCK_NOBODY, 1);
+	finds(FSCK_LOCK_UNUSED, 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);
 	mends(1);
 }
@@ -285,7 +285,7 @@ T_CASE(the_lock_of_a_term_that_is_registered_meanwhile_stays)
 	drop(registry_key(ANTI));
 	drop(pod_key(KEYS_SPEC, "web", "c"));
 	(void)kit_put(&kit, lock_key(), "{\"v\":1}");
-	finds(FSCK_LOCK_NOBODY, 1);
+	finds(FSCK_LOCK_UNUSED, 1);
 	put_registry(ANTI);
 	repair(false);
 	T_EQ(m.count[REPAIR_DONE], 0);
@@ -351,7 +351,7 @@ T_CASE(many_terms_go_in_several_transactions)
 	}
 	(void)snprintf(json + len, sizeof json - len, "}}");
 	(void)kit_put(&kit, "/groups/web/registry", json);
-	finds(FSCK_TERM_NOBODY, MANY);
+	finds(FSCK_TERM_UNUSED, MANY);
 	repair(false);
 	T_EQ(m.count[REPAIR_DONE], 3);
 	T_EQ(m.count[REPAIR_REFUSED], 0);

@@ -18,8 +18,8 @@ static struct pl_arena arena;
 static struct node_change change;
 static struct pl_err err;
 
-static enum pl_code wish(enum nodes_verb verb, const char *wanted, const char *node,
-                         const char *alloc)
+static enum pl_code request(enum nodes_verb verb, const char *wanted, const char *node,
+                            const char *alloc)
 {
 	struct node_seen seen = {.node_rev = node == NULL ? 0 : 5,
 	                         .alloc_rev = alloc == NULL ? 0 : 6,
@@ -42,18 +42,18 @@ static void puts_node(const char *node, const char *alloc)
 
 T_CASE(a_new_node_has_an_empty_alloc)
 {
-	T_OK(wish(NODES_APPLY, "{\"a\":1}", NULL, NULL), &err);
+	T_OK(request(NODES_APPLY, "{\"a\":1}", NULL, NULL), &err);
 	puts_node("{\"a\":1}", "{\"v\":1,\"generation\":1}");
 	pl_arena_done(&arena);
 }
 
 T_CASE(a_changed_node_keeps_its_alloc)
 {
-	T_OK(wish(NODES_APPLY, "{\"a\":1}", "{\"a\":2}", FULL_ALLOC), &err);
+	T_OK(request(NODES_APPLY, "{\"a\":1}", "{\"a\":2}", FULL_ALLOC), &err);
 	puts_node("{\"a\":1}",
 	          "{\"v\":1,\"generation\":8,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
 	          "\"pods\":{\"0001\":{\"web\":[\"a\"]}}}");
-	T_OK(wish(NODES_APPLY, "{\"a\":1}", "{\"a\":1}", FULL_ALLOC), &err);
+	T_OK(request(NODES_APPLY, "{\"a\":1}", "{\"a\":1}", FULL_ALLOC), &err);
 	T_EQ(change.what, NODE_SAME);
 	pl_arena_done(&arena);
 }
@@ -62,13 +62,13 @@ T_CASE(applying_a_file_without_the_field_keeps_the_cordon)
 {
 	static const char cordoned[] = "{\"a\":1,\"spec\":{\"unschedulable\":true}}";
 
-	T_OK(wish(NODES_APPLY, "{\"a\":1}", cordoned, FREE_ALLOC), &err);
+	T_OK(request(NODES_APPLY, "{\"a\":1}", cordoned, FREE_ALLOC), &err);
 	T_EQ(change.what, NODE_SAME);
-	T_OK(wish(NODES_APPLY, "{\"a\":2}", cordoned, FREE_ALLOC), &err);
+	T_OK(request(NODES_APPLY, "{\"a\":2}", cordoned, FREE_ALLOC), &err);
 	puts_node("{\"a\":2,\"spec\":{\"unschedulable\":true}}",
 	          "{\"v\":1,\"generation\":8}");
-	T_OK(wish(NODES_APPLY, "{\"a\":1,\"spec\":{\"unschedulable\":false}}", cordoned,
-	          FREE_ALLOC),
+	T_OK(request(NODES_APPLY, "{\"a\":1,\"spec\":{\"unschedulable\":false}}",
+	             cordoned, FREE_ALLOC),
 	     &err);
 	puts_node("{\"a\":1,\"spec\":{\"unschedulable\":false}}",
 	          "{\"v\":1,\"generation\":8}");
@@ -80,15 +80,15 @@ T_CASE(a_cordon_changes_nothing_else)
 	static const char node[] = "{\"z\":1.50,\"spec\":{\"x\":[1]}}";
 	char cordoned[200];
 
-	T_OK(wish(NODES_CORDON, NULL, node, FREE_ALLOC), &err);
+	T_OK(request(NODES_CORDON, NULL, node, FREE_ALLOC), &err);
 	puts_node("{\"z\":1.50,\"spec\":{\"x\":[1],\"unschedulable\":true}}",
 	          "{\"v\":1,\"generation\":8}");
 	(void)snprintf(cordoned, sizeof cordoned, PL_SPAN_FMT, PL_SPAN_ARG(change.node));
-	T_OK(wish(NODES_CORDON, NULL, cordoned, FREE_ALLOC), &err);
+	T_OK(request(NODES_CORDON, NULL, cordoned, FREE_ALLOC), &err);
 	T_EQ(change.what, NODE_SAME);
-	T_OK(wish(NODES_UNCORDON, NULL, cordoned, FREE_ALLOC), &err);
+	T_OK(request(NODES_UNCORDON, NULL, cordoned, FREE_ALLOC), &err);
 	puts_node(node, "{\"v\":1,\"generation\":8}");
-	T_OK(wish(NODES_UNCORDON, NULL, node, FREE_ALLOC), &err);
+	T_OK(request(NODES_UNCORDON, NULL, node, FREE_ALLOC), &err);
 	T_EQ(change.what, NODE_SAME);
 	pl_arena_done(&arena);
 }
@@ -98,39 +98,39 @@ T_CASE(a_malformed_node_is_only_replaced)
 	static const char *const nodes[] = {"[1]", "{\"spec\":7}", "", "{"};
 
 	for (unsigned i = 0; i < 4; i++) {
-		T_OK(wish(NODES_APPLY, "{\"a\":1}", nodes[i], FREE_ALLOC), &err);
+		T_OK(request(NODES_APPLY, "{\"a\":1}", nodes[i], FREE_ALLOC), &err);
 		puts_node("{\"a\":1}", "{\"v\":1,\"generation\":8}");
-		T_TRUE(wish(NODES_CORDON, NULL, nodes[i], FREE_ALLOC) != PL_OK);
-		T_OK(wish(NODES_DELETE, NULL, nodes[i], FREE_ALLOC), &err);
+		T_TRUE(request(NODES_CORDON, NULL, nodes[i], FREE_ALLOC) != PL_OK);
+		T_OK(request(NODES_DELETE, NULL, nodes[i], FREE_ALLOC), &err);
 	}
 	pl_arena_done(&arena);
 }
 
 T_CASE(only_an_empty_node_is_deleted)
 {
-	T_OK(wish(NODES_DELETE, NULL, "{}", FREE_ALLOC), &err);
+	T_OK(request(NODES_DELETE, NULL, "{}", FREE_ALLOC), &err);
 	T_EQ(change.what, NODE_DELETE);
-	T_EQ(wish(NODES_DELETE, NULL, "{}", FULL_ALLOC), PL_CONFLICT);
+	T_EQ(request(NODES_DELETE, NULL, "{}", FULL_ALLOC), PL_CONFLICT);
 	T_TRUE(strstr(err.msg, "1 pod is on it") != NULL);
-	T_EQ(wish(NODES_DELETE, NULL, "{}", HELD_ALLOC), PL_CONFLICT);
+	T_EQ(request(NODES_DELETE, NULL, "{}", HELD_ALLOC), PL_CONFLICT);
 	T_TRUE(strstr(err.msg, "held") != NULL);
 	pl_arena_done(&arena);
 }
 
 T_CASE(a_node_that_was_removed_comes_back_to_its_alloc)
 {
-	T_OK(wish(NODES_APPLY, "{\"a\":1}", NULL, FULL_ALLOC), &err);
+	T_OK(request(NODES_APPLY, "{\"a\":1}", NULL, FULL_ALLOC), &err);
 	puts_node("{\"a\":1}",
 	          "{\"v\":1,\"generation\":8,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
 	          "\"pods\":{\"0001\":{\"web\":[\"a\"]}}}");
-	T_OK(wish(NODES_DELETE, NULL, NULL, FREE_ALLOC), &err);
+	T_OK(request(NODES_DELETE, NULL, NULL, FREE_ALLOC), &err);
 	T_EQ(change.what, NODE_DELETE);
-	T_EQ(wish(NODES_DELETE, NULL, NULL, FULL_ALLOC), PL_CONFLICT);
-	T_EQ(wish(NODES_DELETE, NULL, NULL, HELD_ALLOC), PL_CONFLICT);
+	T_EQ(request(NODES_DELETE, NULL, NULL, FULL_ALLOC), PL_CONFLICT);
+	T_EQ(request(NODES_DELETE, NULL, NULL, HELD_ALLOC), PL_CONFLICT);
 	/* Nothing is placed there anyway. */
-	T_OK(wish(NODES_CORDON, NULL, NULL, FULL_ALLOC), &err);
+	T_OK(request(NODES_CORDON, NULL, NULL, FULL_ALLOC), &err);
 	T_EQ(change.what, NODE_SAME);
-	T_EQ(wish(NODES_UNCORDON, NULL, NULL, FULL_ALLOC), PL_CORRUPT);
+	T_EQ(request(NODES_UNCORDON, NULL, NULL, FULL_ALLOC), PL_CORRUPT);
 	T_TRUE(strstr(err.msg, "apply it again") != NULL);
 	pl_arena_done(&arena);
 }
@@ -141,19 +141,19 @@ T_CASE(damaged_nodes_are_left_to_fsck)
 	                                        NODES_DELETE};
 
 	for (unsigned i = 0; i < 4; i++) {
-		T_EQ(wish(verbs[i], "{}", "{}", NULL), PL_CORRUPT);
-		T_EQ(wish(verbs[i], "{}", NULL, "[]"), PL_CORRUPT);
-		T_EQ(wish(verbs[i], "{}", "{}", "[]"), PL_CORRUPT);
+		T_EQ(request(verbs[i], "{}", "{}", NULL), PL_CORRUPT);
+		T_EQ(request(verbs[i], "{}", NULL, "[]"), PL_CORRUPT);
+		T_EQ(request(verbs[i], "{}", "{}", "[]"), PL_CORRUPT);
 		T_TRUE(strstr(err.msg, "its alloc is malformed") != NULL);
 		if (verbs[i] != NODES_APPLY)
-			T_EQ(wish(verbs[i], NULL, NULL, NULL), PL_NOTFOUND);
+			T_EQ(request(verbs[i], NULL, NULL, NULL), PL_NOTFOUND);
 	}
 	pl_arena_done(&arena);
 }
 
 static enum pl_code tortured(void)
 {
-	return wish(NODES_CORDON, NULL, "{\"spec\":{}}", FULL_ALLOC);
+	return request(NODES_CORDON, NULL, "{\"spec\":{}}", FULL_ALLOC);
 }
 
 T_CASE(without_memory_nothing_is_decided)

@@ -73,13 +73,13 @@ T_CASE(named_nodes_are_reported_one_by_one)
 	placet_says("'n-1': want CLUSTER/NODE, or --cluster");
 	/* A node in a partition that its name does not fall in is shown all the
 	 * same. */
-	T_EQ(partition_of_node(PL_SPAN_LIT("x"), PL_SPAN_LIT("astray"), PARTITIONS,
+	T_EQ(partition_of_node(PL_SPAN_LIT("x"), PL_SPAN_LIT("orphan"), PARTITIONS,
 	                       &partition, NULL),
 	     PL_OK);
-	(void)snprintf(key, sizeof key, "/nodes/%04u/x/astray",
+	(void)snprintf(key, sizeof key, "/nodes/%04u/x/orphan",
 	               (partition + 1) % PARTITIONS);
-	placet_put(key, "{\"metadata\":{\"name\":\"astray\"}}");
-	T_EQ(PLACET("get", "nodes", "east/n-1", "x/astray"), 0);
+	placet_put(key, "{\"metadata\":{\"name\":\"orphan\"}}");
+	T_EQ(PLACET("get", "nodes", "east/n-1", "x/orphan"), 0);
 	placet_prints("no-alloc");
 	placet_prints("ready");
 	placet_down();

@@ -45,14 +45,14 @@ T_CASE(named_pods_are_reported_one_by_one)
 	T_STR(placet_rig.out, "");
 	placet_says("shop/a: no such pod\n");
 	/* A pod that its name does not lead to is shown all the same. */
-	T_EQ(partition_of_pod(PL_SPAN_LIT("x"), PL_SPAN_LIT("astray"), PARTITIONS,
+	T_EQ(partition_of_pod(PL_SPAN_LIT("x"), PL_SPAN_LIT("orphan"), PARTITIONS,
 	                      &partition, NULL),
 	     PL_OK);
-	(void)snprintf(key, sizeof key, "/schedules/%04u/x/astray/spec",
+	(void)snprintf(key, sizeof key, "/schedules/%04u/x/orphan/spec",
 	               (partition + 1) % PARTITIONS);
 	placet_put(key, "{\"kind\":\"Pod\"}");
-	T_EQ(PLACET("get", "pods", "a", "x/astray"), 0);
-	placet_prints("astray");
+	T_EQ(PLACET("get", "pods", "a", "x/orphan"), 0);
+	placet_prints("orphan");
 	placet_down();
 }
 

@@ -3,7 +3,7 @@
  *
  * Everything is read and checked before the first pod is written, then read again while
  * it is written: so nothing is written when something is refused, and a million pods need
- * no more memory than a few transactions, and their names' hashes (twice.h).
+ * no more memory than a few transactions, and their names' hashes (duplicates.h).
  */
 #include <inttypes.h>
 #include <stdio.h>

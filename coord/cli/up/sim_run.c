@@ -76,7 +76,7 @@ static enum pl_code on_next(void *ctx, struct pod_request *out, struct pl_err *e
 	return PL_OK;
 }
 
-static void on_outcome(void *ctx, const struct pod_request *wish,
+static void on_outcome(void *ctx, const struct pod_request *request,
                        enum pod_request_outcome outcome, const char *why)
 {
 	struct sim_job *job = ctx;
@@ -85,7 +85,7 @@ static void on_outcome(void *ctx, const struct pod_request *wish,
 		return;
 	progress_end(&job->progress);
 	print_message(PL_SPAN_FMT "/" PL_SPAN_FMT " is left as it is: %s",
-	              PL_SPAN_ARG(wish->namespace), PL_SPAN_ARG(wish->name), why);
+	              PL_SPAN_ARG(request->namespace), PL_SPAN_ARG(request->name), why);
 }
 
 static void on_ends_sent(void *ctx, const struct pl_err *err)
