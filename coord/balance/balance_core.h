@@ -73,10 +73,10 @@ struct balance_rules {
 };
 
 enum balance_event_type {
-	BALANCE_EV_LEAD,    /* carries leading */
-	BALANCE_EV_RULES,   /* carries rules */
-	BALANCE_EV_TABLE,   /* another table has been applied, whoever wrote it */
-	BALANCE_EV_VIEW,    /* carries view, the answer to DO_LOOK */
+	BALANCE_EV_LEAD,  /* carries leading */
+	BALANCE_EV_RULES, /* carries rules */
+	BALANCE_EV_TABLE, /* another table has been applied, whichever balancer wrote it */
+	BALANCE_EV_VIEW,  /* carries view, the answer to DO_LOOK */
 	BALANCE_EV_NO_VIEW, /* the answer to DO_LOOK while the roster is not complete */
 	BALANCE_EV_WRITTEN,
 	BALANCE_EV_FAILED, /* the write failed */

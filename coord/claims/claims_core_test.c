@@ -33,7 +33,7 @@ static const char *const action_names[] = {
 	[CLAIMS_DO_READ] = "read",           [CLAIMS_REPORT_OWNED] = "OWNED",
 	[CLAIMS_REPORT_QUIESCE] = "QUIESCE", [CLAIMS_REPORT_LOST] = "LOST",
 };
-static const char *const target_names[] = {"untold", "ours", "another's", "nobody's"};
+static const char *const target_names[] = {"unreported", "ours", "another's", "none"};
 static const char *const why_names[] = {
 	[CLAIMS_KEPT] = "kept",     [CLAIMS_HANDED_OVER] = "handed over",
 	[CLAIMS_GONE] = "gone",     [CLAIMS_SESSION] = "session",

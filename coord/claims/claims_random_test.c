@@ -59,7 +59,7 @@ struct msg {
 	struct claims_event event;
 };
 
-struct shard {
+struct random_shard {
 	struct claims_core core;
 	struct claims_slot slot[PARTITIONS];
 	int64_t reported[PARTITIONS];
@@ -73,7 +73,7 @@ static struct sim {
 	struct pl_rng rng;
 	uint64_t now;
 	struct store store, snapshot;
-	struct shard shard[SHARDS];
+	struct random_shard shard[SHARDS];
 	struct msg msg[MESSAGES_MAX];
 	size_t count;
 	uint64_t order;
@@ -114,7 +114,7 @@ static void publish(uint32_t partition)
 	const struct key *key = &sim.store.key[partition];
 
 	for (unsigned i = 0; i < SHARDS; i++) {
-		struct shard *s = &sim.shard[i];
+		struct random_shard *s = &sim.shard[i];
 		uint64_t at = soon(chance(10) ? 2000 : 20);
 		struct msg *msg;
 
@@ -230,7 +230,7 @@ static void check_alone(unsigned shard, uint32_t partition)
 
 static void perform(unsigned shard, const struct claims_action *a)
 {
-	struct shard *s = &sim.shard[shard];
+	struct random_shard *s = &sim.shard[shard];
 	uint32_t p = a->partition;
 	struct msg *msg;
 
@@ -266,7 +266,7 @@ static void perform(unsigned shard, const struct claims_action *a)
 /* Takes one action at a time, several, or none. */
 static void feed(unsigned shard, struct claims_event event)
 {
-	struct shard *s = &sim.shard[shard];
+	struct random_shard *s = &sim.shard[shard];
 	struct claims_actions actions = {
 		.max = (unsigned)pl_rng_below(&sim.rng, CLAIMS_ACTIONS_MAX + 1)};
 
@@ -314,7 +314,7 @@ static void list(unsigned shard)
 /* Renews the lease, or finds that it is gone and gets another one. */
 static void renew(unsigned shard)
 {
-	struct shard *s = &sim.shard[shard];
+	struct random_shard *s = &sim.shard[shard];
 	struct store *st = &sim.store;
 	struct claims_event event = {.type = CLAIMS_EV_SESSION};
 	bool safe = s->core.lease != 0 && sim.now < s->core.safe_until_ms;
@@ -356,7 +356,7 @@ static void targets(unsigned shard)
 /* A write passes for one shard at most; the others learn that they are fenced. */
 static void write_all(unsigned shard)
 {
-	struct shard *s = &sim.shard[shard];
+	struct random_shard *s = &sim.shard[shard];
 
 	for (uint32_t p = 0; p < PARTITIONS; p++) {
 		const struct key *key = &sim.store.key[p];
@@ -453,7 +453,7 @@ static bool earlier(const struct msg *a, const struct msg *b)
 	return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
 }
 
-static uint64_t due_of(const struct shard *s)
+static uint64_t due_of(const struct random_shard *s)
 {
 	uint64_t at = claims_deadline_ms(&s->core);
 
@@ -464,7 +464,7 @@ static uint64_t due_of(const struct shard *s)
 static bool run_clocks(uint64_t until)
 {
 	for (unsigned i = 0; i < SHARDS; i++) {
-		struct shard *s = &sim.shard[i];
+		struct random_shard *s = &sim.shard[i];
 
 		if (claims_deadline_ms(&s->core) == UINT64_MAX || due_of(s) > until)
 			continue;
@@ -480,7 +480,7 @@ static void run_one(void)
 {
 	size_t first = 0;
 	struct msg msg;
-	struct shard *s;
+	struct random_shard *s;
 
 	for (size_t i = 1; i < sim.count; i++)
 		if (earlier(&sim.msg[i], &sim.msg[first]))

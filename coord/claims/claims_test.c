@@ -17,7 +17,7 @@ enum {
 	SETTLE_MS = 100
 };
 
-struct shard {
+struct claims_shard {
 	char name[8];
 	struct kv *kv;
 	struct claims *claims;
@@ -30,7 +30,7 @@ struct shard {
 
 struct rig {
 	struct kit kit;
-	struct shard shard[SHARDS];
+	struct claims_shard shard[SHARDS];
 	struct assign *assign;
 };
 
@@ -38,7 +38,7 @@ static struct rig rig;
 
 static void on_note(void *ctx, const struct claims_note *note)
 {
-	struct shard *s = ctx;
+	struct claims_shard *s = ctx;
 	int64_t *epoch = &s->epoch[note->partition];
 
 	T_TRUE(!s->stopped);
@@ -86,7 +86,7 @@ static void run(uint64_t ms)
 }
 
 /* Gets another lease, and puts the record under it. */
-static void up(struct shard *s)
+static void up(struct claims_shard *s)
 {
 	static int64_t leases = 100;
 	char key[32];
@@ -100,7 +100,7 @@ static void up(struct shard *s)
 	claims_session(s->claims, s->lease, rig.kit.now_ms + SAFE_MS);
 }
 
-static void join(struct shard *s)
+static void join(struct claims_shard *s)
 {
 	T_OK(assign_put(rig.assign, pl_span_str(s->name), ASSIGN_WEIGHT_ONE, NULL), NULL);
 }
@@ -112,8 +112,8 @@ static void say_assignment(void)
 			claims_assign(rig.shard[i].claims, rig.assign, false);
 }
 
-static void shard_open(struct shard *s, const char *name, const struct faulty_rule *rules,
-                       size_t count)
+static void shard_open(struct claims_shard *s, const char *name,
+                       const struct faulty_rule *rules, size_t count)
 {
 	struct claims_opts opts = {.id = pl_span_str(name),
 	                           .partitions = PARTITIONS,
@@ -130,7 +130,7 @@ static void shard_open(struct shard *s, const char *name, const struct faulty_ru
 	up(s);
 }
 
-static void shard_stop(struct shard *s)
+static void shard_stop(struct claims_shard *s)
 {
 	claims_stop(s->claims);
 	T_TRUE(!s->stopped);
@@ -165,7 +165,7 @@ static void all_in_place(void)
 {
 	for (uint32_t p = 0; p < PARTITIONS; p++)
 		for (unsigned i = 0; i < SHARDS; i++) {
-			struct shard *s = &rig.shard[i];
+			struct claims_shard *s = &rig.shard[i];
 			bool his = pl_span_eq(assign_of(rig.assign, p),
 			                      pl_span_str(s->name));
 
@@ -180,7 +180,7 @@ static void all_in_place(void)
 
 T_CASE(join_and_share)
 {
-	struct shard *a = &rig.shard[0], *b = &rig.shard[1];
+	struct claims_shard *a = &rig.shard[0], *b = &rig.shard[1];
 
 	rig_open();
 	shard_open(a, "a", NULL, 0);
@@ -210,7 +210,7 @@ T_CASE(join_and_share)
  * nothing. With another lease everything is claimed again once the old keys are gone. */
 T_CASE(session_down_and_up)
 {
-	struct shard *a = &rig.shard[0];
+	struct claims_shard *a = &rig.shard[0];
 	int64_t old;
 
 	rig_open();
@@ -245,7 +245,7 @@ T_CASE(session_down_and_up)
 /* The lease is not renewed, so the clock ends it. */
 T_CASE(the_clock_ends_it)
 {
-	struct shard *a = &rig.shard[0];
+	struct claims_shard *a = &rig.shard[0];
 	uint64_t until;
 
 	rig_open();
@@ -341,7 +341,7 @@ T_CASE(watches_that_say_rewound)
  * epochs that they have there. */
 T_CASE(restored_from_a_snapshot)
 {
-	struct shard *a = &rig.shard[0], *b = &rig.shard[1];
+	struct claims_shard *a = &rig.shard[0], *b = &rig.shard[1];
 	struct memkv_snapshot *snapshot;
 
 	rig_open();
@@ -373,7 +373,7 @@ T_CASE(restored_from_a_snapshot)
 
 T_CASE(a_malformed_key_is_left_alone)
 {
-	struct shard *a = &rig.shard[0];
+	struct claims_shard *a = &rig.shard[0];
 
 	rig_open();
 	(void)kit_put(&rig.kit, "/partitions/0003/owner", "nonsense");
@@ -406,7 +406,7 @@ T_CASE(a_malformed_key_is_left_alone)
 
 T_CASE(a_slow_worker_has_until_the_deadline)
 {
-	struct shard *a = &rig.shard[0], *b = &rig.shard[1];
+	struct claims_shard *a = &rig.shard[0], *b = &rig.shard[1];
 
 	rig_open();
 	shard_open(a, "a", NULL, 0);
@@ -429,7 +429,7 @@ T_CASE(a_slow_worker_has_until_the_deadline)
 
 T_CASE(leaving)
 {
-	struct shard *a = &rig.shard[0];
+	struct claims_shard *a = &rig.shard[0];
 
 	rig_open();
 	shard_open(a, "a", NULL, 0);
@@ -455,7 +455,7 @@ T_CASE(leaving)
 /* A shard whose record is gone or replaced claims nothing. */
 T_CASE(a_shard_without_its_record_claims_nothing)
 {
-	struct shard *a = &rig.shard[0];
+	struct claims_shard *a = &rig.shard[0];
 
 	rig_open();
 	shard_open(a, "a", NULL, 0);
@@ -474,7 +474,7 @@ T_CASE(a_shard_without_its_record_claims_nothing)
 
 T_CASE(fenced)
 {
-	struct shard *a = &rig.shard[0];
+	struct claims_shard *a = &rig.shard[0];
 	int64_t epoch;
 
 	rig_open();
@@ -500,7 +500,7 @@ T_CASE(fenced)
 
 static void stop_at_once(void *ctx, const struct claims_note *note)
 {
-	struct shard *s = ctx;
+	struct claims_shard *s = ctx;
 
 	on_note(ctx, note);
 	if (note->what == CLAIMS_OWNED)
@@ -510,7 +510,7 @@ static void stop_at_once(void *ctx, const struct claims_note *note)
 /* Stopped from inside a note, with claims in flight. */
 T_CASE(stopped_in_a_note)
 {
-	struct shard *a = &rig.shard[0];
+	struct claims_shard *a = &rig.shard[0];
 	struct claims_opts opts = {
 		.id = pl_span_str("a"), .partitions = PARTITIONS, .inflight = 4};
 
@@ -549,7 +549,7 @@ T_CASE(wrong_options)
 T_CASE(no_memory)
 {
 	for (uint64_t nth = 1;; nth++) {
-		struct shard *a = &rig.shard[0];
+		struct claims_shard *a = &rig.shard[0];
 		struct claims_opts opts = {
 			.id = pl_span_str("a"), .partitions = PARTITIONS, .seed = 1};
 		enum pl_code code;
@@ -589,7 +589,7 @@ T_CASE(no_memory)
 
 static void rewound_in_a_note(void *ctx, const struct claims_note *note)
 {
-	struct shard *s = ctx;
+	struct claims_shard *s = ctx;
 
 	on_note(ctx, note);
 	if (note->what == CLAIMS_MALFORMED)
@@ -608,7 +608,7 @@ T_CASE(told_of_another_store_in_a_note)
 	                           .delay_max_ms = 50};
 	struct claims_opts opts = {
 		.id = pl_span_str("a"), .partitions = PARTITIONS, .seed = 1};
-	struct shard *a = &rig.shard[0];
+	struct claims_shard *a = &rig.shard[0];
 	struct memkv_snapshot *snapshot;
 	struct kv *inner;
 	struct kv_req put;

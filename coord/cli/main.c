@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "coord/cli/command.h"
+#include "coord/cli/output/command.h"
 #include "coord/cli/output/message.h"
 #include "coord/connect/version.h"
 

@@ -18,7 +18,7 @@
  *	         succeeded                              done
  *	         our own bytes under the version        done: an earlier try got through
  *	         current is not what we saw             PL_CONFLICT
- *	         somebody put the version by hand       scan again, a few times
+ *	         the version was put by hand            scan again, a few times
  *	         neither                                PL_CONFLICT: a guard
  *	         outcome unknown                        write again, after a moment
  *

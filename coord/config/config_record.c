@@ -9,7 +9,7 @@
 const struct pl_json_limits config_limits = {
 	.bytes = 1 << 20, .depth = 16, .values = 100000};
 
-/* The value of current is small, whoever wrote it. */
+/* The value of current is small, whatever wrote it. */
 static const struct pl_json_limits current_limits = {
 	.bytes = 4096, .depth = 4, .values = 64};
 

@@ -30,7 +30,7 @@ static void say_action(const struct elect_action *a)
 	if (a->type == ELECT_DO_CLAIM)
 		SAY(" under lease %" PRId64, a->lease);
 	if (a->type == ELECT_REPORT_FOLLOW && a->epoch == 0)
-		SAY(" nobody");
+		SAY(" no leader");
 	else if (a->type == ELECT_REPORT_LEAD || a->type == ELECT_REPORT_STEP_DOWN ||
 	         a->type == ELECT_REPORT_FOLLOW || a->type == ELECT_DO_DELETE)
 		SAY(" epoch %" PRId64, a->epoch);
@@ -111,7 +111,7 @@ static void failed(const char *what, uint64_t now, enum pl_code code)
 static void lead(void)
 {
 	elect_core_init(&core, 5);
-	seen("nobody has it", 1000, 10, 0, 0);
+	seen("no leader", 1000, 10, 0, 0);
 	campaign(1010, true, 0);
 	session(1020, LEASE, SAFE);
 	due("our turn");
@@ -141,7 +141,7 @@ T_CASE(normal_life)
 T_CASE(cut_off)
 {
 	elect_core_init(&core, 5);
-	seen("nobody has it", 1000, 10, 0, 0);
+	seen("no leader", 1000, 10, 0, 0);
 	campaign(1010, true, 0);
 	session(1020, LEASE, 6000);
 	due("our turn");
@@ -163,7 +163,7 @@ T_CASE(cut_off)
 T_CASE(claim_unknown)
 {
 	elect_core_init(&core, 5);
-	seen("nobody has it", 1000, 10, 0, 0);
+	seen("no leader", 1000, 10, 0, 0);
 	campaign(1010, true, 0);
 	session(1020, LEASE, SAFE);
 	due("our turn");
@@ -283,14 +283,14 @@ T_CASE(rank_moves_up)
 	elect_core_init(&core, 5);
 	campaign(1010, true, 30);
 	session(1020, LEASE, SAFE);
-	seen("nobody has it", 2000, 10, 0, 0);
+	seen("no leader", 2000, 10, 0, 0);
 	T_TRUE(elect_deadline_ms(&core) >= 3500);
 	campaign(2100, true, 0);
 	T_EQ(elect_state(&core), ELECT_CLAIMING);
 	elect_core_init(&core, 5);
 	campaign(1010, true, 100000);
 	session(1020, LEASE, SAFE);
-	seen("nobody has it", 2000, 10, 0, 0);
+	seen("no leader", 2000, 10, 0, 0);
 	T_TRUE(elect_deadline_ms(&core) >= 4000 && elect_deadline_ms(&core) < 6000);
 }
 
@@ -326,7 +326,7 @@ T_CASE(stops)
 T_CASE(stops_in_a_claim)
 {
 	elect_core_init(&core, 5);
-	seen("nobody has it", 1000, 10, 0, 0);
+	seen("no leader", 1000, 10, 0, 0);
 	campaign(1010, true, 0);
 	session(1020, LEASE, SAFE);
 	due("our turn");

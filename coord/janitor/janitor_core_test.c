@@ -161,9 +161,9 @@ T_CASE(behind_the_writers)
 	looked_with(5100, NULL, 0);
 	T_TRUE(did(JANITOR_DO_COMPACT));
 	now += 10;
-	tell("somebody had", (struct janitor_event){.type = JANITOR_EV_FAILED,
-	                                            .seq = core.compaction.seq,
-	                                            .code = PL_COMPACTED});
+	tell("another one had", (struct janitor_event){.type = JANITOR_EV_FAILED,
+	                                               .seq = core.compaction.seq,
+	                                               .code = PL_COMPACTED});
 	T_EQ(core.compaction.compacted, 4100);
 	to_look();
 	looked_with(5110, NULL, 0);

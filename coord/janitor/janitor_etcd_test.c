@@ -105,7 +105,7 @@ T_CASE_SECONDS(pins_and_garbage, 60)
 	T_OK(pin_open(rig.kv, &opts, on_pin, NULL, &pin, &rig.err), &rig.err);
 	etcd_rig_until(&rig, &is_pinned);
 	(void)writes(300);
-	(void)etcd_rig_put(&rig, "/partitions/0003/owner", "nobody's");
+	(void)etcd_rig_put(&rig, "/partitions/0003/owner", "unowned");
 	want = pinned - 1;
 	janitor_lead(janitor, true);
 	etcd_rig_until(&rig, &compacted);

@@ -235,7 +235,7 @@ T_CASE(garbage)
 	(void)kit_put(&kit, "/partitions/0002/owner", "{\"v\":1,\"shard\":\"s1\"}");
 	(void)kit_put(&kit, "/partitions/strange", "not ours");
 	put_leased("/leader/balancer", "{\"v\":1,\"shard\":\"s1\"}", 900);
-	(void)kit_put(&kit, "/leader/connector.east", "garbled");
+	(void)kit_put(&kit, "/leader/connector.east", "malformed");
 	put_leased("/shards/s1", "{}", 900);
 	(void)kit_put(&kit, "/digests/s1", "{}");
 	(void)kit_put(&kit, "/digests/gone", "{}");

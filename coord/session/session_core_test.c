@@ -206,7 +206,7 @@ T_CASE(same_id_is_refused)
 	found("still there", 6200, SESSION_ANOTHER, 5, 57);
 	ttl("9 s are left: renewed twice", 6210, 9);
 	T_EQ(core.state, SESSION_ENDED);
-	say("nobody cares", 6220, true);
+	say("no effect", 6220, true);
 	t_golden("session/refused.txt", story);
 }
 
@@ -280,7 +280,7 @@ T_CASE(create_unknown)
 T_CASE(removed_by_hand)
 {
 	begin();
-	TELL("somebody saw it go", LOOK, 1500);
+	TELL("its end was seen", LOOK, 1500);
 	absent("it is gone", 1510);
 	T_TRUE(core.up);
 	put("created at revision 64", 1520, 64);
@@ -302,7 +302,7 @@ T_CASE(overwritten_by_hand)
 	start();
 	put("created at revision 50", 1010, 50);
 	say("the shard is active", 1020, true);
-	found("somebody put it without a lease", 1030, SESSION_MALFORMED, 0, 70);
+	found("it was put without a lease", 1030, SESSION_MALFORMED, 0, 70);
 	T_TRUE(core.up);
 	put("put", 1040, 71);
 	T_EQ(core.state, SESSION_STANDING);

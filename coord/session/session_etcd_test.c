@@ -10,7 +10,7 @@ static struct etcd_rig rig;
 static int64_t dead_pid;
 
 /* A process with a shard, and a client of its own. */
-struct shard {
+struct etcd_shard {
 	struct kv *kv;
 	struct session *session;
 	bool up, refused, closed;
@@ -25,7 +25,7 @@ static bool pid_lives(void *ctx, int64_t pid)
 
 static void on_note(void *ctx, const struct session_note *note)
 {
-	struct shard *shard = ctx;
+	struct etcd_shard *shard = ctx;
 
 	if (note->err != NULL)
 		(void)snprintf(shard->why, sizeof shard->why, "%s", note->err->msg);
@@ -39,7 +39,7 @@ static void on_note(void *ctx, const struct session_note *note)
 		shard->closed = true;
 }
 
-static void start(struct shard *shard, int64_t pid, char instance)
+static void start(struct etcd_shard *shard, int64_t pid, char instance)
 {
 	struct membership self = {.id = PL_SPAN_LIT("east-0"),
 	                          .host = PL_SPAN_LIT("h1"),
@@ -54,12 +54,12 @@ static void start(struct shard *shard, int64_t pid, char instance)
 	                            .pid_lives = pid_lives};
 
 	memset(self.instance, instance, MEMBERSHIP_INSTANCE_SIZE - 1);
-	*shard = (struct shard){.kv = etcd_rig_open(&rig, NULL)};
+	*shard = (struct etcd_shard){.kv = etcd_rig_open(&rig, NULL)};
 	T_OK(session_open(shard->kv, &opts, on_note, shard, &shard->session, &rig.err),
 	     &rig.err);
 }
 
-static void end(struct shard *shard)
+static void end(struct etcd_shard *shard)
 {
 	session_close(shard->session);
 	etcd_rig_until(&rig, &shard->closed);
@@ -68,7 +68,7 @@ static void end(struct shard *shard)
 
 T_CASE_SECONDS(the_second_of_an_id_is_refused_and_a_restart_need_not_wait, 60)
 {
-	struct shard first, second, third;
+	struct etcd_shard first, second, third;
 	uint64_t before;
 
 	etcd_rig_up(&rig, NULL, NULL);
@@ -98,7 +98,7 @@ T_CASE_SECONDS(the_second_of_an_id_is_refused_and_a_restart_need_not_wait, 60)
 /* Whether the owner lives can not be found out: its lease expires, and not before. */
 T_CASE_SECONDS(a_lost_owner_keeps_the_id_for_its_ttl, 60)
 {
-	struct shard first, second;
+	struct etcd_shard first, second;
 
 	etcd_rig_up(&rig, NULL, NULL);
 	start(&first, 1, 'a');
@@ -117,7 +117,7 @@ T_CASE_SECONDS(a_lost_owner_keeps_the_id_for_its_ttl, 60)
 T_CASE_SECONDS(a_record_removed_by_hand_comes_back, 60)
 {
 	struct kv_req del = kv_op_delete(kv_key(PL_SPAN_LIT("/shards/east-0")));
-	struct shard shard;
+	struct etcd_shard shard;
 	int64_t lease;
 
 	etcd_rig_up(&rig, NULL, NULL);

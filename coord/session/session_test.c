@@ -13,7 +13,7 @@ enum { STORY_SIZE = 8192, SHARDS = 3 };
 static struct kit kit;
 
 /* A process with a shard. */
-struct shard {
+struct session_shard {
 	struct kv *kv;
 	struct session *session;
 	struct membership self;
@@ -27,10 +27,10 @@ struct shard {
 	bool end_set, end_abandon;
 };
 
-static struct shard shards[SHARDS];
+static struct session_shard shards[SHARDS];
 static int64_t dead_pid; /* every other process runs */
 
-PL_PRINTF(2, 3) static void say(struct shard *shard, const char *fmt, ...)
+PL_PRINTF(2, 3) static void say(struct session_shard *shard, const char *fmt, ...)
 {
 	va_list args;
 
@@ -42,7 +42,7 @@ PL_PRINTF(2, 3) static void say(struct shard *shard, const char *fmt, ...)
 	va_end(args);
 }
 
-static const char *reports(struct shard *shard)
+static const char *reports(struct session_shard *shard)
 {
 	static char text[STORY_SIZE];
 
@@ -58,7 +58,7 @@ static bool pid_lives(void *ctx, int64_t pid)
 	return pid != dead_pid;
 }
 
-static void on_up(struct shard *shard, const struct session_note *note)
+static void on_up(struct session_shard *shard, const struct session_note *note)
 {
 	T_TRUE(note->lease != 0 && note->safe_until_ms > kv_now_ms(shard->kv));
 	T_EQ(session_lease(shard->session), note->lease);
@@ -78,7 +78,7 @@ static void on_note(void *ctx, const struct session_note *note)
 		[SESSION_DOWN] = "down",       [SESSION_TROUBLE] = "trouble",
 		[SESSION_REFUSED] = "refused", [SESSION_CLOSED] = "closed",
 	};
-	struct shard *shard = ctx;
+	struct session_shard *shard = ctx;
 
 	T_TRUE(!shard->closed);
 	T_TRUE((note->err == NULL) == (note->what == SESSION_UP) ||
@@ -120,7 +120,7 @@ static void begin(void)
 	kit_open(&kit, NULL);
 }
 
-static enum pl_code open_kv(struct shard *shard, const struct faulty_rule *rules,
+static enum pl_code open_kv(struct session_shard *shard, const struct faulty_rule *rules,
                             size_t count)
 {
 	T_EQ(memkv_session(kit.mem, &shard->kv, NULL), PL_OK);
@@ -129,7 +129,7 @@ static enum pl_code open_kv(struct shard *shard, const struct faulty_rule *rules
 	return PL_OK;
 }
 
-static enum pl_code start(struct shard *shard, int64_t pid, char instance)
+static enum pl_code start(struct session_shard *shard, int64_t pid, char instance)
 {
 	struct session_opts opts = {.self = &shard->self,
 	                            .ttl_s = 6,
@@ -147,7 +147,7 @@ static enum pl_code start(struct shard *shard, int64_t pid, char instance)
 	return session_open(shard->kv, &opts, on_note, shard, &shard->session, &kit.err);
 }
 
-static void start_plain(struct shard *shard, int64_t pid, char instance)
+static void start_plain(struct session_shard *shard, int64_t pid, char instance)
 {
 	(void)open_kv(shard, NULL, 0);
 	T_OK(start(shard, pid, instance), &kit.err);
@@ -183,7 +183,7 @@ static bool record(struct membership *out)
 	return true;
 }
 
-T_CASE(lives_and_closes)
+T_CASE(opens_and_closes)
 {
 	struct membership m;
 
@@ -500,7 +500,7 @@ static void chaos(uint64_t seed)
 		T_OK(start(&shards[i], i + 1, i == 0 ? 'a' : 'b'), &kit.err);
 	}
 	for (unsigned i = 0; i < 150; i++) {
-		struct shard *shard = &shards[pl_rng_below(&rng, 2)];
+		struct session_shard *shard = &shards[pl_rng_below(&rng, 2)];
 
 		run(kit.now_ms + pl_rng_below(&rng, 400));
 		T_TRUE(session_lease(shards[0].session) == 0 ||
@@ -519,7 +519,7 @@ static void chaos(uint64_t seed)
 	run(kit.now_ms + 40000);
 	T_TRUE(shards[0].up + shards[1].up <= 1);
 	if (shards[0].up || shards[1].up) {
-		struct shard *winner = shards[0].up ? &shards[0] : &shards[1];
+		struct session_shard *winner = shards[0].up ? &shards[0] : &shards[1];
 
 		T_TRUE(record(&m));
 		T_EQ(kit.result.get.records[0].lease, session_lease(winner->session));

@@ -154,7 +154,7 @@ T_CASE(invalid_keys_below_every_prefix_stop_no_shard)
 		"/config/nothing/current",
 		"/config/weights/0000000001x",
 		"/leader/",
-		"/leader/nobody",
+		"/leader/unknown",
 		"/pins/",
 		"/pins/x",
 		"/digests/gone",

@@ -277,7 +277,7 @@ T_CASE(a_pod_that_is_being_deleted_is_not_unchanged)
 		PLACED("Terminating", ",\"next\":\"Pending\""),
 		PLACED("Terminating", ",\"ask\":\"delete\",\"next\":\"Pending\""),
 		PLACED("Bound", ""),
-		"garbled",
+		"malformed",
 	};
 	struct submit_pod pod;
 	char key[128];

@@ -119,7 +119,7 @@ T_CASE(invalid_states_are_reported)
 	put_alloc("51m", "\"pod-3\"");
 	refused("node 5: 51 cpu for 1 pods used, its 1 pods are 50");
 	put_alloc("50m", "\"pod-900\"");
-	refused("lists pod-900, which nobody put");
+	refused("lists pod-900, which was never put");
 	put_alloc("50m", "\"pod-3\"");
 	(void)kit_put(&kit, "/schedules/0002/team-03/pod-3/state", bound);
 	refused("pod 3 has two states");

@@ -305,7 +305,7 @@ T_CASE(unresolvable_nodes_are_not_tried)
 	             ASKS("1") ",'priority':9,'affinity':{'podAffinity':{"
 	                       "'requiredDuringSchedulingIgnoredDuringExecution':[{"
 	                       "'topologyKey':'zone','labelSelector':{'matchLabels':{"
-	                       "'app':'nobody'}}}]}}"),
+	                       "'app':'none'}}}]}}"),
 	         NULL, "");
 	T_EQ(out.tried, 0);
 	rig_end();

@@ -208,7 +208,7 @@ static void check_class(const struct kind_of_pod *kind)
 
 /* The main invariant: a waiting pod with no probe of its class out and no event left to
  * be judged does not fit. */
-static void check_nobody_forgotten(const struct kind_of_pod *kind)
+static void check_none_forgotten(const struct kind_of_pod *kind)
 {
 	if (kind->class.waiting.root != NULL && kind->class.probes == 0 &&
 	    queue_deadline_ms(w.queue) > w.now)
@@ -237,7 +237,7 @@ static void check(void)
 		check_positions();
 	for (unsigned c = 0; c < CLASSES; c++) {
 		check_class(&w.kind[c]);
-		check_nobody_forgotten(&w.kind[c]);
+		check_none_forgotten(&w.kind[c]);
 	}
 	first = naive_first_of_now();
 	T_TRUE(queue_peek(w.queue) == (first == NULL ? NULL : &first->pod));

@@ -264,7 +264,7 @@ T_CASE(impossible_value_is_not_printed)
 	const struct alloc_port none = {L("TCP"), L("::"), 0};
 	const struct alloc_pod slash = {L("a"), L("b/c"), 1, false};
 	const struct alloc_pod quote = {L("a\""), L("b"), 1, false};
-	const struct alloc_pod nobody = {L("a"), L(""), 1, false};
+	const struct alloc_pod unnamed = {L("a"), L(""), 1, false};
 	const struct alloc_pod far = {L("a"), L("b"), 4096, false};
 	const struct alloc_reservation never = {
 		.namespace = L("a"), .name = L("b"), .until_ms = -1};
@@ -281,7 +281,7 @@ T_CASE(impossible_value_is_not_printed)
 		{.port = &none, .ports = 1},
 		{.pod = &slash, .pods = 1},
 		{.pod = &quote, .pods = 1},
-		{.pod = &nobody, .pods = 1},
+		{.pod = &unnamed, .pods = 1},
 		{.pod = &far, .pods = 1},
 		{.hold = &never, .holds = 1},
 		{.hold = &away, .holds = 1},

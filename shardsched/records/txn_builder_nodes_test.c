@@ -164,7 +164,7 @@ T_CASE(bumped_key_is_put_without_a_compare)
 	alloc_rev = kit_put(&kit, ALLOC, "alloc");
 	T_TRUE(builder_bump(&builder, L("/groups/a/t1"), L("first")));
 	T_TRUE(builder_put_alloc(&builder, &node, alloc_rev, L("taken")));
-	kit_put(&kit, "/groups/a/t1", "somebody's");
+	kit_put(&kit, "/groups/a/t1", "another's");
 	T_TRUE(commit());
 	T_STR(value_at("/groups/a/t1"), "first");
 	T_TRUE(!commit()); /* the alloc is another now */

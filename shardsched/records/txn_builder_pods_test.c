@@ -117,7 +117,7 @@ T_CASE(pod_with_other_keys_is_compared_key_by_key)
 
 	up();
 	first = decided(kit_put(&kit, SPEC, "spec"), 0, "bound");
-	kit_put(&kit, SPEC "-old", "a copy that somebody made");
+	kit_put(&kit, SPEC "-old", "a copy by hand");
 	T_TRUE(builder_put_state(&builder, &first));
 	T_TRUE(!commit());
 	T_EQ(found(0).verdict, BUILDER_NEWER);

@@ -334,7 +334,7 @@ T_CASE_SECONDS(random_histories_end_well, 120)
 		history(seed * 1000 + i, 400);
 	}
 	(void)printf(
-		"# rivals %u, holds %u, unknown %u, fenced %u, bound %u, deleted %u\n",
+		"# lock backoffs %u, holds %u, unknown %u, fenced %u, bound %u, deleted %u\n",
 		rival_binds, rival_holds, unknowns, fences, bound_ever, deletes);
 	(void)printf("# bundles %llu, failed %llu, decided again with them %llu\n",
 	             (unsigned long long)batches, (unsigned long long)batches_failed,

@@ -315,7 +315,7 @@ static void keeps_refusing(void (*change)(unsigned turn), enum conflict_cause ca
 
 T_CASE(a_node_that_keeps_refusing_is_excluded)
 {
-	keeps_refusing(somebody_comes, CONFLICT_ALLOC);
+	keeps_refusing(a_pod_comes, CONFLICT_ALLOC);
 }
 
 T_CASE(a_node_that_keeps_changing_is_excluded)

@@ -3,7 +3,7 @@
 
 /* -- nodes ------------------------------------------------------------------------ */
 
-struct node_sums {
+struct checked_sums {
 	struct node_amounts used;
 	int64_t nonzero_cpu_milli, nonzero_memory;
 	uint32_t pods, volume_pods;
@@ -11,7 +11,7 @@ struct node_sums {
 };
 
 static void add_reservation(const struct snapshot *snapshot, uint32_t slot, uint32_t i,
-                            struct node_sums *sums)
+                            struct checked_sums *sums)
 {
 	const struct reservation *reservation = &snapshot->reservation[i];
 
@@ -26,10 +26,10 @@ static void add_reservation(const struct snapshot *snapshot, uint32_t slot, uint
 	sums->nonzero_memory += reservation->is.nonzero_memory;
 }
 
-static struct node_sums sums_of(const struct snapshot *snapshot, uint32_t slot)
+static struct checked_sums sums_of(const struct snapshot *snapshot, uint32_t slot)
 {
 	bool counted = row_is_counted(&snapshot->row[slot]);
-	struct node_sums sums = {0};
+	struct checked_sums sums = {0};
 	uint32_t previous = SNAPSHOT_NONE;
 
 	for (uint32_t i = snapshot->row[slot].first_pod; i != SNAPSHOT_NONE;
@@ -73,7 +73,7 @@ static void check_amounts(const struct node_row *row)
 static void check_row(const struct snapshot *snapshot, uint32_t slot)
 {
 	const struct node_row *row = &snapshot->row[slot];
-	struct node_sums sums = sums_of(snapshot, slot);
+	struct checked_sums sums = sums_of(snapshot, slot);
 
 	PL_ASSERT(memcmp(&sums.used, &row->used, sizeof sums.used) == 0);
 	PL_ASSERT(sums.nonzero_cpu_milli == row->nonzero_cpu_milli);

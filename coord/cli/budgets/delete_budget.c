@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "coord/cli/input/pods_args.h"
 #include "coord/cli/output/message.h"
-#include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/confirm.h"

@@ -9,7 +9,7 @@
 #include "coord/cli/config/config_session.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
-#include "coord/cli/shards/shards_session.h"
+#include "coord/cli/session/shards_session.h"
 #include "store/base/num.h"
 #include "store/base/timestamp.h"
 #include "store/base/yaml.h"

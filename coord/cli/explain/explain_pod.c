@@ -5,9 +5,9 @@
 
 #include "coord/cli/explain/explain_job.h"
 #include "coord/cli/explain/explain_print.h"
+#include "coord/cli/input/pods_args.h"
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/progress.h"
-#include "coord/cli/pods/pods_args.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
 #include "store/base/clock.h"

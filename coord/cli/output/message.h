@@ -3,7 +3,7 @@
 #ifndef COORD_CLI_OUTPUT_MESSAGE_H
 #define COORD_CLI_OUTPUT_MESSAGE_H
 
-#include "coord/cli/command.h"
+#include "coord/cli/output/command.h"
 #include "store/base/buf.h"
 #include "store/base/err.h"
 

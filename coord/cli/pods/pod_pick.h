@@ -2,7 +2,7 @@
 #ifndef COORD_CLI_PODS_POD_PICK_H
 #define COORD_CLI_PODS_POD_PICK_H
 
-#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/input/pods_args.h"
 #include "coord/service/pods/pod_filter.h"
 
 enum {

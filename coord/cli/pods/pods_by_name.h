@@ -2,7 +2,7 @@
 #ifndef COORD_CLI_PODS_PODS_BY_NAME_H
 #define COORD_CLI_PODS_PODS_BY_NAME_H
 
-#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/input/pods_args.h"
 #include "coord/cli/session/cli_session.h"
 
 typedef enum pl_code pods_by_name_fn(void *ctx, uint32_t partition,

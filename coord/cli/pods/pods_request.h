@@ -3,7 +3,7 @@
 #ifndef COORD_CLI_PODS_PODS_REQUEST_H
 #define COORD_CLI_PODS_PODS_REQUEST_H
 
-#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/input/pods_args.h"
 #include "coord/cli/pods/pods_gone_wait.h"
 #include "coord/cli/session/cli_wait.h"
 #include "coord/service/input/label_query.h"

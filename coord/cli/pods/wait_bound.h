@@ -2,7 +2,7 @@
 #ifndef COORD_CLI_PODS_WAIT_BOUND_H
 #define COORD_CLI_PODS_WAIT_BOUND_H
 
-#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/input/pods_args.h"
 #include "coord/cli/session/cli_session.h"
 
 struct wait_bound {

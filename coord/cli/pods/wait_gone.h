@@ -2,7 +2,7 @@
 #ifndef COORD_CLI_PODS_WAIT_GONE_H
 #define COORD_CLI_PODS_WAIT_GONE_H
 
-#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/input/pods_args.h"
 #include "coord/cli/session/cli_session.h"
 
 /* Waits for the named pods, and the pods in files. A pod that does not exist is

@@ -8,7 +8,7 @@
 #ifndef COORD_CLI_SESSION_OPTIONS_H
 #define COORD_CLI_SESSION_OPTIONS_H
 
-#include "coord/cli/command.h"
+#include "coord/cli/output/command.h"
 #include "coord/cli/output/output.h"
 #include "coord/connect/store_opts.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "coord/cli/output/message.h"
-#include "coord/cli/shards/shards_session.h"
+#include "coord/cli/session/shards_session.h"
 
 enum { SAY_MS = 500 };
 

@@ -2,8 +2,8 @@
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/row_watch.h"
 #include "coord/cli/session/cli_session.h"
+#include "coord/cli/session/shards_session.h"
 #include "coord/cli/shards/shard_row.h"
-#include "coord/cli/shards/shards_session.h"
 #include "store/base/clock.h"
 
 static const struct options_spec spec = {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "coord/cli/command.h"
+#include "coord/cli/output/command.h"
 #include "coord/cli/session/options.h"
 #include "coord/cli/store/store_steps.h"
 #include "store/base/clock.h"

@@ -7,7 +7,7 @@
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
-#include "coord/cli/shards/shards_session.h"
+#include "coord/cli/session/shards_session.h"
 #include "coord/cli/top/top.h"
 #include "store/base/clock.h"
 #include "store/base/num.h"

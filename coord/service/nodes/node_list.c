@@ -23,7 +23,7 @@ enum {
 	CLUSTER_LEVELS = 3, /* /nodes/<partition>/<cluster>/ */
 };
 
-enum list_mode { LIST_NAMED, LIST_ALL };
+enum node_list_mode { LIST_NAMED, LIST_ALL };
 
 struct node_list {
 	struct node_list_opts opts;
@@ -33,7 +33,7 @@ struct node_list {
 	struct pl_arena arena; /* of what was found */
 	struct node_info *node;
 	size_t count, cap;
-	enum list_mode mode;
+	enum node_list_mode mode;
 	enum keys_kind kind; /* that is read: KEYS_NODE, KEYS_ALLOC */
 	size_t next;         /* NAMED: the name to read next; ALL: the partition */
 	size_t first;        /* nodes that stood here before the Nodes being read */

@@ -22,7 +22,7 @@ enum {
 	NAME_LEVELS = 4,      /* /schedules/<partition>/<namespace>/<name>/ */
 };
 
-enum list_mode { LIST_NAMED, LIST_ALL };
+enum pod_list_mode { LIST_NAMED, LIST_ALL };
 
 struct pod_list {
 	struct pod_list_opts opts;
@@ -31,7 +31,7 @@ struct pod_list {
 	struct pl_arena arena; /* of what was found */
 	struct pod_info *pod;
 	size_t count, cap;
-	enum list_mode mode;
+	enum pod_list_mode mode;
 	size_t next;         /* NAMED: the name to read next; ALL: the partition */
 	size_t count_before; /* NAMED: pods that were found before this name */
 	bool follows;        /* NAMED: the partition that the pointer names is read now */

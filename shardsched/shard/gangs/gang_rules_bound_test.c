@@ -301,7 +301,7 @@ T_CASE(a_gang_whose_flip_failed_keeps_no_pod_waiting)
 	        text("{\"metadata\":{\"namespace\":\"web\",\"name\":\"q\",\"labels\":{"
 	             "\"app\":\"q\"}},\"spec\":{%s\"containers\":[{\"name\":\"c\","
 	             "\"resources\":{\"requests\":{\"cpu\":\"100m\"}}}]}}",
-	             apart("nobody")));
+	             apart("none")));
 	rig_deliver_all(&rig);
 	for (; node_of("q", local()) == NOWHERE && runs < 500; runs++) {
 		(void)answer_all();

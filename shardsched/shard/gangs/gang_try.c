@@ -21,7 +21,7 @@
 enum { WORK_PER_MEMBER = 64, WORK_LEAST = 4096 };
 
 /* A plugin number that is not used: no event helps. */
-#define NOBODY (UINT64_C(1) << (QUEUE_PLUGINS_MAX - 1))
+#define NO_PLUGIN (UINT64_C(1) << (QUEUE_PLUGINS_MAX - 1))
 
 /* -- which pods are to be placed --------------------------------------------- */
 
@@ -172,7 +172,7 @@ static void report_disagrees(struct sched *sched, struct sched_gang *gang,
 	                PL_SPAN_ARG(other), gang_fault_field(out->fault),
 	                gang_fault_sentence(out->fault));
 	/* Until a member changes: then the gang is looked at anew. */
-	gang_refuse(sched, gang, NOBODY, REASON_GANG_DISAGREES);
+	gang_refuse(sched, gang, NO_PLUGIN, REASON_GANG_DISAGREES);
 }
 
 /* -- placed ------------------------------------------------------------------ */
@@ -292,7 +292,7 @@ static void commit_members(struct sched *sched, struct sched_gang *gang,
 	gang_set_reason(sched, gang, REASON_GANG_LARGE,
 	                "%u members do not fit into one transaction, %s", out->placed,
 	                why);
-	gang_refuse(sched, gang, NOBODY, REASON_GANG_LARGE);
+	gang_refuse(sched, gang, NO_PLUGIN, REASON_GANG_LARGE);
 }
 
 /* -- tried ------------------------------------------------------------------- */
@@ -407,7 +407,7 @@ static void place_late_members(struct sched *sched, struct sched_gang *gang,
 		commit_members(sched, gang, out, count);
 		return;
 	case GANG_INCOMPLETE: /* a member has gone just now */
-		gang_refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
+		gang_refuse(sched, gang, NO_PLUGIN, REASON_GANG_INCOMPLETE);
 		gang_set_dirty(sched, gang);
 		return;
 	case GANG_NO_ROOM:
@@ -442,7 +442,7 @@ static void try_gang(struct sched *sched, struct sched_gang *gang)
 		return;
 	}
 	if (code == PL_OK && count == 0) {
-		gang_refuse(sched, gang, NOBODY, REASON_GANG_INCOMPLETE);
+		gang_refuse(sched, gang, NO_PLUGIN, REASON_GANG_INCOMPLETE);
 		gang_set_dirty(sched, gang);
 		return;
 	}

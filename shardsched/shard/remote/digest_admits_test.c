@@ -17,7 +17,7 @@ static void pick(void)
 	T_TRUE(false);
 }
 
-static void everybody(unsigned rounds)
+static void all_nodes(unsigned rounds)
 {
 	for (unsigned i = 0; i < rounds; i++) {
 		for (unsigned n = 0; n < SHARDS; n++) {
@@ -60,11 +60,11 @@ static const char *placed_with(const char *node_more, const char *pod_more,
 	if (profiles != NULL)
 		configure(profiles);
 	node_is(node_more);
-	everybody(60);
+	all_nodes(60);
 	(void)snprintf(more, sizeof more, ",\"nodeSelector\":{\"host\":\"%s\"}%s",
 	               name_of, pod_more);
 	rig_pod(&rig, 0, "p-0", "1", more);
-	everybody(400); /* 100 s */
+	all_nodes(400); /* 100 s */
 	(void)snprintf(where, sizeof where, "%s", rig_where(&rig, 0, "p-0"));
 	close_all();
 	return where;
@@ -116,7 +116,7 @@ static const char *foo(const char *profiles)
 	pick();
 	if (profiles != NULL)
 		configure(profiles);
-	everybody(60);
+	all_nodes(60);
 	(void)snprintf(key, sizeof key, "/schedules/0000/web/p-0/spec");
 	(void)snprintf(json, sizeof json,
 	               "{\"metadata\":{\"namespace\":\"web\",\"name\":\"p-0\",\"uid\":"
@@ -125,7 +125,7 @@ static const char *foo(const char *profiles)
 	               "\"cpu\":\"1\",\"example.com/foo\":\"1\"}}}]}}",
 	               name_of);
 	rig_put(&rig, key, json);
-	everybody(400);
+	all_nodes(400);
 	(void)snprintf(where, sizeof where, "%s", rig_where(&rig, 0, "p-0"));
 	close_all();
 	return where;

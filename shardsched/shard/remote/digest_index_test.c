@@ -54,7 +54,7 @@ T_CASE(an_excluded_and_forgotten_node_is_looked_at_again)
 		rig_views(&rig);
 		rig_run(&rig);
 		(void)rig_remote_list_all(&rig);
-		somebody_comes(i);
+		a_pod_comes(i);
 		for (unsigned n = 0; n < RIG_OUT_MAX; n++)
 			if (rig.out[n].used)
 				(void)rig_answer(&rig, n);

@@ -184,7 +184,7 @@ T_CASE(many_nominations_that_end_do_not_stop_their_node)
 	many_end(0);
 }
 
-/* -- a plan for somebody who is nominated there already ---------------------- */
+/* -- a plan for a pod that is nominated there already ---------------------- */
 
 static int64_t stays(const char *node)
 {

@@ -12,7 +12,7 @@
  *
  * Tainted nodes are few, and a second is precise enough: they are walked once a second,
  * and nothing is kept but which pods were found (POD_TAINTED). The node's owner does
- * that, whoever owns the pods: it reads the states of remote pods for it, and the
+ * that, whichever shard owns the pods: it reads the states of remote pods for it, and the
  * compares of the txn show when they are outdated.
  */
 #include <stdlib.h>

@@ -92,7 +92,7 @@ static inline uint32_t puts_of_digests(void)
 }
 
 /* On node "other", in each round. */
-static inline void somebody_comes(unsigned turn)
+static inline void a_pod_comes(unsigned turn)
 {
 	char value[64];
 

@@ -2,8 +2,8 @@
  * A shards session is a shards view for a command, which waits until the view is whole,
  * and then reads it or follows its changes with --watch.
  */
-#ifndef COORD_CLI_SHARDS_SHARDS_SESSION_H
-#define COORD_CLI_SHARDS_SHARDS_SESSION_H
+#ifndef COORD_CLI_SESSION_SHARDS_SESSION_H
+#define COORD_CLI_SESSION_SHARDS_SESSION_H
 
 #include "coord/cli/session/store_session.h"
 #include "coord/service/shards/shards_view.h"

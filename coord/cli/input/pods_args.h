@@ -1,6 +1,6 @@
 /* Pods args: the pods that a command line means, by name or in files. */
-#ifndef COORD_CLI_PODS_PODS_ARGS_H
-#define COORD_CLI_PODS_PODS_ARGS_H
+#ifndef COORD_CLI_INPUT_PODS_ARGS_H
+#define COORD_CLI_INPUT_PODS_ARGS_H
 
 #include "coord/cli/input/manifest.h"
 #include "coord/cli/session/options.h"

@@ -1,4 +1,4 @@
-#include "coord/cli/pods/pods_args.h"
+#include "coord/cli/input/pods_args.h"
 
 #include <inttypes.h>
 

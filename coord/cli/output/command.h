@@ -1,6 +1,6 @@
 /* A command of placet: its words, its help, and what runs it. */
-#ifndef COORD_CLI_COMMAND_H
-#define COORD_CLI_COMMAND_H
+#ifndef COORD_CLI_OUTPUT_COMMAND_H
+#define COORD_CLI_OUTPUT_COMMAND_H
 
 enum exit_code {
 	EXIT_OK = 0,

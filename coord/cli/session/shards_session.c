@@ -1,4 +1,4 @@
-#include "coord/cli/shards/shards_session.h"
+#include "coord/cli/session/shards_session.h"
 
 static void on_note(void *ctx, const struct shards_view_note *note)
 {
