@@ -1,4 +1,4 @@
-/* placetd as one starts it by hand: what it says of itself and of bad options. */
+/* placetd started by hand: its --help, --version and its errors for bad options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ static void says(const char *words)
 		t_fail(__FILE__, __LINE__, "'%s' is not in %s", words, log_path);
 }
 
-T_CASE(help_version_and_configuration)
+T_CASE(help_version_and_configuration_are_printed)
 {
 	T_EQ(RUN("--help"), 0);
 	says("usage: placetd");
@@ -42,7 +42,7 @@ T_CASE(help_version_and_configuration)
 	(void)unlink(log_path);
 }
 
-T_CASE(what_makes_no_sense_ends_with_2_and_says_where)
+T_CASE(bad_options_exit_with_2_and_are_named)
 {
 	T_EQ(RUN("--shards", "none"), 2);
 	says("--shards none");

@@ -1,4 +1,4 @@
-/* For tests with real processes: an etcd of their own, a view of it, and daemons. */
+/* For tests with real processes: an etcd of their own, a view of its keys, and daemons. */
 #ifndef TESTS_COORD_DAEMONS_FIXTURE_H
 #define TESTS_COORD_DAEMONS_FIXTURE_H
 
@@ -49,7 +49,7 @@ static void daemon_fixture_down(void)
 	etcd_rig_down(&daemons.rig);
 }
 
-/* The process with that number, called by that name. */
+/* Starts process number `number` as `--name name`. */
 static void daemon_fixture_run(unsigned number, const char *name, const char *shards)
 {
 	const char *dir = etcd_launch_dir(daemons.rig.launch);
@@ -76,7 +76,7 @@ static void daemon_fixture_run(unsigned number, const char *name, const char *sh
 	     &daemons.rig.err);
 }
 
-/* Runs the loop until it holds; the case's own limit ends it otherwise. */
+/* Runs the loop until the condition holds; the limit of the test case ends it otherwise. */
 #define DAEMON_FIXTURE_UNTIL(holds)                           \
 	do {                                                  \
 		T_STR(daemons.view.wrong, "");                \

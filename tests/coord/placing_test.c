@@ -1,4 +1,4 @@
-/* Processes of placetd that place pods, over a real etcd: one dies under load. */
+/* Processes of placetd place pods over a real etcd; one is killed under load. */
 #include "tests/coord/daemons_fixture.h"
 #include "tests/support/coord/work/workload.h"
 
@@ -15,7 +15,7 @@ static void on_written(void *ctx, const struct pl_err *err)
 	*(bool *)ctx = true;
 }
 
-static void put(enum workload_part part, uint32_t first, uint32_t count)
+static void write_part(enum workload_part part, uint32_t first, uint32_t count)
 {
 	struct workload_range range = {.part = part, .first = first, .count = count};
 	bool done = false;
@@ -34,8 +34,8 @@ static void on_found(void *ctx, const struct workload_found *got,
 	*(bool *)ctx = true;
 }
 
-/* All keys at one revision: whatever goes on meanwhile, nothing may be wrong. */
-static void look(void)
+/* Reads all keys at one revision: nothing may be wrong at any moment. */
+static void check_store(void)
 {
 	bool done = false;
 
@@ -50,7 +50,7 @@ static void until_bound(uint32_t count)
 	do {
 		etcd_rig_run_ms(&daemons.rig, 50);
 		T_STR(daemons.view.wrong, "");
-		look();
+		check_store();
 	} while (found.bound < count);
 	T_EQ(found.bound, count);
 }
@@ -58,8 +58,8 @@ static void until_bound(uint32_t count)
 static void three_processes(void)
 {
 	daemon_fixture_up(1, PARTITIONS);
-	put(WORKLOAD_PART_NODES, 0, NODES);
-	put(WORKLOAD_PART_PODS, 0, PODS / 5);
+	write_part(WORKLOAD_PART_NODES, 0, NODES);
+	write_part(WORKLOAD_PART_PODS, 0, PODS / 5);
 	daemon_fixture_run(0, "a", "1");
 	daemon_fixture_run(1, "b", "1");
 	daemon_fixture_run(2, "c", "1");
@@ -69,14 +69,14 @@ static void three_processes(void)
 		                     daemon_fixture_owns(&daemons.view, ids[i]) > 2);
 }
 
-T_CASE_SECONDS(pods_flow_again_when_one_is_killed_under_load, 90)
+T_CASE_SECONDS(pods_are_bound_after_a_process_is_killed_under_load, 90)
 {
 	three_processes();
 	for (uint32_t first = PODS / 5; first < PODS; first += PIECE) {
 		if (first == PODS / 2)
 			daemon_fixture_signal(&daemons.process[1], SIGKILL);
-		put(WORKLOAD_PART_PODS, first, PIECE);
-		look();
+		write_part(WORKLOAD_PART_PODS, first, PIECE);
+		check_store();
 	}
 	T_EQ(daemon_fixture_wait(&daemons.process[1]), 128 + SIGKILL);
 	until_bound(PODS);
@@ -85,10 +85,10 @@ T_CASE_SECONDS(pods_flow_again_when_one_is_killed_under_load, 90)
 	daemon_fixture_down();
 }
 
-T_CASE_SECONDS(stopped_gracefully_they_leave_nothing_half_done, 90)
+T_CASE_SECONDS(graceful_stops_leave_nothing_half_done, 90)
 {
 	three_processes();
-	put(WORKLOAD_PART_PODS, PODS / 5, PODS - PODS / 5);
+	write_part(WORKLOAD_PART_PODS, PODS / 5, PODS - PODS / 5);
 	for (unsigned i = 0; i < 3; i++)
 		daemon_fixture_signal(&daemons.process[i], SIGTERM);
 	for (unsigned i = 0; i < 3; i++) {
@@ -96,7 +96,7 @@ T_CASE_SECONDS(stopped_gracefully_they_leave_nothing_half_done, 90)
 		T_TRUE(daemon_fixture_log_has(&daemons.process[i], "work.figures"));
 		T_TRUE(daemon_fixture_log_has(&daemons.process[i], "partition.open"));
 	}
-	look();
+	check_store();
 	daemon_fixture_run(0, "a", "2");
 	until_bound(PODS);
 	daemon_fixture_down();
@@ -109,8 +109,8 @@ T_CASE_SECONDS(with_scheduling_off_nothing_is_placed, 60)
 	struct daemon_fixture_process *process = &daemons.process[0];
 
 	daemon_fixture_up(1, PARTITIONS);
-	put(WORKLOAD_PART_NODES, 0, NODES);
-	put(WORKLOAD_PART_PODS, 0, PODS / 5);
+	write_part(WORKLOAD_PART_NODES, 0, NODES);
+	write_part(WORKLOAD_PART_PODS, 0, PODS / 5);
 	dir = etcd_launch_dir(daemons.rig.launch);
 	(void)snprintf(log, sizeof log, "%s/placetd-off.log", dir);
 	T_OK(daemon_fixture_start(
@@ -123,7 +123,7 @@ T_CASE_SECONDS(with_scheduling_off_nothing_is_placed, 60)
 	     &daemons.rig.err);
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned());
 	etcd_rig_run_ms(&daemons.rig, 500);
-	look();
+	check_store();
 	T_EQ(found.bound + found.pending, 0);
 	daemon_fixture_signal(process, SIGTERM);
 	T_EQ(daemon_fixture_wait(process), 0);
@@ -170,45 +170,47 @@ static unsigned nodes_used(void)
 	return nodes.used;
 }
 
-static bool all_say(const char *words)
+static bool all_records_have(const char *words)
 {
 	return daemon_fixture_says(ids[0], words) && daemon_fixture_says(ids[1], words);
 }
 
-/* A profile that packs, live; a version that nobody can run; and back. */
+/* A profile that packs nodes is applied live, then a version that no shard can run, then
+ * the first again. */
 T_CASE_SECONDS(the_scheduler_is_configured_while_it_runs, 120)
 {
 	daemon_fixture_up(1, PARTITIONS);
-	put(WORKLOAD_PART_NODES, 0, NODES);
+	write_part(WORKLOAD_PART_NODES, 0, NODES);
 	daemon_fixture_run(0, "a", "1");
 	daemon_fixture_run(1, "b", "1");
-	put(WORKLOAD_PART_PODS, 0, 1);
+	write_part(WORKLOAD_PART_PODS, 0, 1);
 	until_bound(1);
 	DAEMON_FIXTURE_UNTIL(daemon_fixture_all_owned() &&
 	                     daemon_fixture_owns(&daemons.view, ids[0]) > 2 &&
 	                     daemon_fixture_owns(&daemons.view, ids[1]) > 2);
 	T_EQ(daemon_fixture_configure(CONFIG_SCHEDULER, most), 1);
-	DAEMON_FIXTURE_UNTIL(all_say("\"scheduler\":1"));
-	put(WORKLOAD_PART_PODS, 1, PODS / 10 - 1);
+	DAEMON_FIXTURE_UNTIL(all_records_have("\"scheduler\":1"));
+	write_part(WORKLOAD_PART_PODS, 1, PODS / 10 - 1);
 	until_bound(PODS / 10);
 	T_TRUE(nodes_used() <= NODES / 3);
 	etcd_rig_put(
 		&daemons.rig, "/config/scheduler/0000000002",
-		"{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"hand\",\"why\":"
+		"{\"v\":1,\"at\":\"2026-11-21T05:00:00.000Z\",\"by\":\"test\",\"why\":"
 		"\"\",\"nonce\":\"0123456789abcdef\",\"config\":{\"profiles\":3}}");
 	etcd_rig_put(&daemons.rig, "/config/scheduler/current",
 	             "{\"v\":1,\"version\":2}");
-	DAEMON_FIXTURE_UNTIL(all_say("\"refused\":{\"scheduler\":\"version 2: "));
-	T_TRUE(all_say("\"scheduler\":1"));
-	put(WORKLOAD_PART_PODS, PODS / 10, PODS / 10);
+	DAEMON_FIXTURE_UNTIL(
+		all_records_have("\"refused\":{\"scheduler\":\"version 2: "));
+	T_TRUE(all_records_have("\"scheduler\":1"));
+	write_part(WORKLOAD_PART_PODS, PODS / 10, PODS / 10);
 	until_bound(PODS / 5);
 	T_TRUE(nodes_used() <= NODES / 2);
 	T_EQ(daemon_fixture_configure(CONFIG_SCHEDULER, "{}"), 3);
-	DAEMON_FIXTURE_UNTIL(all_say("\"scheduler\":3"));
-	put(WORKLOAD_PART_PODS, PODS / 5, PODS / 5);
+	DAEMON_FIXTURE_UNTIL(all_records_have("\"scheduler\":3"));
+	write_part(WORKLOAD_PART_PODS, PODS / 5, PODS / 5);
 	until_bound(PODS / 5 * 2);
 	T_TRUE(nodes_used() >= NODES / 5 * 4);
-	DAEMON_FIXTURE_UNTIL(all_say("\"placed_per_s\""));
+	DAEMON_FIXTURE_UNTIL(all_records_have("\"placed_per_s\""));
 	daemon_fixture_down();
 }
 
@@ -261,16 +263,16 @@ static void daemon_fixture_up_with_users(void)
 	     &daemons.rig.err);
 }
 
-/* A restarted etcd has forgotten tokens: each shard's watches go on under a new one, so
- * pods that come then are bound as soon as ever. */
+/* A restarted etcd has forgotten its tokens. The watches of each shard resume under a new
+ * token, so that pods that come then are bound as soon as ever. */
 T_CASE_SECONDS(pods_are_bound_soon_after_a_store_with_users_restarts, 120)
 {
 	const char *slow = getenv("T_SLOW");
 	uint64_t within_ms = BOUND_MS * (slow == NULL ? 1 : strtoull(slow, NULL, 10));
 
 	daemon_fixture_up_with_users();
-	put(WORKLOAD_PART_NODES, 0, NODES);
-	put(WORKLOAD_PART_PODS, 0, BURST);
+	write_part(WORKLOAD_PART_NODES, 0, NODES);
+	write_part(WORKLOAD_PART_PODS, 0, BURST);
 	until_bound(BURST);
 	for (uint32_t i = 1; i <= RESTARTS; i++) {
 		uint64_t from_ms;
@@ -279,7 +281,7 @@ T_CASE_SECONDS(pods_are_bound_soon_after_a_store_with_users_restarts, 120)
 		     &daemons.rig.err);
 		T_OK(etcd_launch_restart(daemons.rig.launch, 0, &daemons.rig.err),
 		     &daemons.rig.err);
-		put(WORKLOAD_PART_PODS, i * BURST, BURST);
+		write_part(WORKLOAD_PART_PODS, i * BURST, BURST);
 		from_ms = pl_clock_ms();
 		until_bound((i + 1) * BURST);
 		T_TRUE(pl_clock_ms() - from_ms < within_ms);

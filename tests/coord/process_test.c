@@ -1,9 +1,10 @@
-/* Processes of placetd over a real etcd: who owns what while they come, go and die. */
+/* Processes of placetd over a real etcd: which shard owns which partition while processes
+ * start, stop and die. */
 #include "tests/coord/daemons_fixture.h"
 
 enum { PARTITIONS = 32 };
 
-/* Nobody has less than half of a fair share, or more than twice. */
+/* No shard has less than half of a fair share, or more than twice as much. */
 static bool is_fair(unsigned shards, const char *const ids[])
 {
 	uint32_t fair = PARTITIONS / shards;
@@ -35,7 +36,7 @@ T_CASE_SECONDS(two_processes_share_all_partitions, 60)
 	daemon_fixture_down();
 }
 
-T_CASE_SECONDS(what_a_killed_process_owned_is_owned_again, 60)
+T_CASE_SECONDS(partitions_of_a_killed_process_are_taken_over, 60)
 {
 	two_processes();
 	daemon_fixture_signal(&daemons.process[0], SIGKILL);
@@ -45,7 +46,7 @@ T_CASE_SECONDS(what_a_killed_process_owned_is_owned_again, 60)
 	daemon_fixture_down();
 }
 
-T_CASE_SECONDS(one_that_was_killed_comes_back_under_its_name_at_once, 60)
+T_CASE_SECONDS(killed_process_comes_back_under_its_name_at_once, 60)
 {
 	two_processes();
 	daemon_fixture_signal(&daemons.process[0], SIGKILL);
@@ -58,7 +59,7 @@ T_CASE_SECONDS(one_that_was_killed_comes_back_under_its_name_at_once, 60)
 	daemon_fixture_down();
 }
 
-T_CASE_SECONDS(one_that_was_stopped_for_longer_than_its_lease_comes_back, 90)
+T_CASE_SECONDS(process_stopped_beyond_its_lease_comes_back, 90)
 {
 	two_processes();
 	daemon_fixture_signal(&daemons.process[0], SIGSTOP);
@@ -113,7 +114,7 @@ static void graceful(int signum)
 T_CASE_SECONDS(a_graceful_stop_hands_over_and_leaves_nothing, 60)
 {
 	graceful(SIGTERM);
-	/* The last one has nobody to hand over to. */
+	/* The last process has no shard to hand over to. */
 	daemon_fixture_signal(&daemons.process[1], SIGINT);
 	T_EQ(daemon_fixture_wait(&daemons.process[1]), 0);
 	DAEMON_FIXTURE_UNTIL(daemons.view.owned == 0);
@@ -122,7 +123,7 @@ T_CASE_SECONDS(a_graceful_stop_hands_over_and_leaves_nothing, 60)
 	daemon_fixture_down();
 }
 
-/* No leader, no graceful end; a second signal does not wait for one. */
+/* Without a leader a graceful stop can not end; a second signal does not wait for it. */
 T_CASE_SECONDS(a_second_signal_stops_at_once, 60)
 {
 	two_processes();
@@ -139,7 +140,7 @@ T_CASE_SECONDS(a_second_signal_stops_at_once, 60)
 	daemon_fixture_down();
 }
 
-/* Everything is lost by then, so there is nothing to hand over. */
+/* All leases are lost by then, so there is nothing to hand over. */
 T_CASE_SECONDS(a_graceful_stop_ends_without_a_store, 90)
 {
 	two_processes();
@@ -197,8 +198,9 @@ T_CASE_SECONDS(a_bad_configuration_is_reported_and_rolled_back, 60)
 			four[i], "\"refused\":{\"shards\":\"version 2: "));
 	while (!daemon_fixture_log_has(&daemons.process[1], "config.refused"))
 		etcd_rig_run_ms(&daemons.rig, 10);
-	T_TRUE(daemon_fixture_says("a-0",
-	                           "\"state\":\"draining\"")); /* as version 1 says */
+	T_TRUE(daemon_fixture_says(
+		"a-0",
+		"\"state\":\"draining\"")); /* as version 1 of the configuration says */
 	T_EQ(daemon_fixture_roll_back(CONFIG_SHARDS, 1), 3);
 	for (unsigned i = 0; i < 4; i++)
 		DAEMON_FIXTURE_UNTIL(
@@ -246,7 +248,7 @@ static unsigned leader_member(void)
 	}
 }
 
-/* Everything moves while the store is without a leader for a while. */
+/* Partitions are handed over while the store has no leader for a while. */
 static void without_leader(int signum)
 {
 	unsigned leader;
@@ -281,7 +283,7 @@ T_CASE_SECONDS(the_leader_of_the_store_is_killed, 120)
 	without_leader(SIGKILL);
 }
 
-T_CASE_SECONDS(the_leader_of_the_store_stands_still, 120)
+T_CASE_SECONDS(the_leader_of_the_store_is_stopped, 120)
 {
 	without_leader(SIGSTOP);
 }

@@ -9,7 +9,7 @@ enum {
 	REST_MAX_MS = 1200,
 	PEOPLE_MIN_MS = 50,
 	PEOPLE_MAX_MS = 400,
-	/* in the deck of people */
+	/* cards of the users' deck */
 	SUBMITS = 6,
 	BUDGETS = 2,
 	EVICTS = 3,
@@ -54,9 +54,9 @@ bool act_is_active(const struct campaign *c, enum act_what what)
 	return false;
 }
 
-/* -- one of them, from its beginning to its end ------------------------------------ */
+/* -- an act, from its beginning to its end ---------------------------------------- */
 
-static bool begin(struct campaign *c, struct act *act, uint64_t now_ms)
+static bool begin_act(struct campaign *c, struct act *act, uint64_t now_ms)
 {
 	act->until_ms = now_ms;
 	switch (groups[act->what]) {
@@ -66,20 +66,21 @@ static bool begin(struct campaign *c, struct act *act, uint64_t now_ms)
 		return act_begin_moment(c, act);
 	case ACT_OF_STORE:
 		return act_begin_store(c, act, now_ms);
-	case ACT_OF_PEOPLE:
-		return act_begin_people(c, act, now_ms);
+	case ACT_OF_USERS:
+		return act_begin_users(c, act, now_ms);
 	}
 	PL_UNREACHABLE("group");
 }
 
-static void tell(const struct campaign *c, const struct act *act, uint64_t now_ms)
+static void print_act(const struct campaign *c, const struct act *act, uint64_t now_ms)
 {
 	bool one = act->target < SITE_DAEMONS;
 
-	if (groups[act->what] != ACT_OF_PEOPLE)
-		campaign_say(c, "%s%s%s for %d ms", names[act->what], one ? " " : "",
-		             one ? c->site.daemon[act->target].name : "",
-		             act->until_ms > now_ms ? (int)(act->until_ms - now_ms) : 0);
+	if (groups[act->what] != ACT_OF_USERS)
+		campaign_print(c, "%s%s%s for %d ms", names[act->what], one ? " " : "",
+		               one ? c->site.daemon[act->target].name : "",
+		               act->until_ms > now_ms ? (int)(act->until_ms - now_ms)
+		                                      : 0);
 }
 
 static void try_begin(struct campaign *c, struct act *act, enum act_what what)
@@ -87,16 +88,17 @@ static void try_begin(struct campaign *c, struct act *act, enum act_what what)
 	uint64_t now_ms = pl_clock_ms();
 	struct act next = {.what = what, .target = SITE_DAEMONS, .node = UINT32_MAX};
 
-	if ((act_is_active(c, what) && what != ACT_SUBMIT) || !begin(c, &next, now_ms))
+	if ((act_is_active(c, what) && what != ACT_SUBMIT) ||
+	    !begin_act(c, &next, now_ms))
 		return;
 	next.busy = true;
 	*act = next;
 	c->count[what]++;
-	tell(c, act, now_ms);
+	print_act(c, act, now_ms);
 }
 
-/* False: it is not over yet. */
-static bool undo(struct campaign *c, struct act *act, uint64_t now_ms)
+/* Returns false while the act is not over. */
+static bool undo_act(struct campaign *c, struct act *act, uint64_t now_ms)
 {
 	switch (groups[act->what]) {
 	case ACT_OF_DAEMON:
@@ -104,8 +106,8 @@ static bool undo(struct campaign *c, struct act *act, uint64_t now_ms)
 	case ACT_OF_STORE:
 		act_end_store(c, act);
 		return true;
-	case ACT_OF_PEOPLE:
-		act_end_people(c, act);
+	case ACT_OF_USERS:
+		act_end_users(c, act);
 		return true;
 	case ACT_OF_MOMENT:
 		return true;
@@ -113,7 +115,7 @@ static bool undo(struct campaign *c, struct act *act, uint64_t now_ms)
 	PL_UNREACHABLE("group");
 }
 
-static void go_on(struct campaign *c, struct act *act)
+static void continue_act(struct campaign *c, struct act *act)
 {
 	uint64_t now_ms = pl_clock_ms();
 	bool ran = act->job.pid != 0;
@@ -126,11 +128,11 @@ static void go_on(struct campaign *c, struct act *act)
 	}
 	if (now_ms < act->until_ms) {
 		if (groups[act->what] == ACT_OF_DAEMON)
-			act_go_on_daemon(c, act, now_ms);
+			act_continue_daemon(c, act, now_ms);
 		return;
 	}
 	if (!act->undoing) {
-		if (!undo(c, act, now_ms))
+		if (!undo_act(c, act, now_ms))
 			return;
 		act->undoing = true;
 		if (act->job.pid != 0)
@@ -153,7 +155,7 @@ static void shuffle(struct campaign *c, struct act_deck *deck)
 	deck->dealt = 0;
 }
 
-static void add(struct act_deck *deck, enum act_what what, unsigned count)
+static void add_card(struct act_deck *deck, enum act_what what, unsigned count)
 {
 	while (count-- > 0)
 		deck->card[deck->count++] = what;
@@ -161,23 +163,23 @@ static void add(struct act_deck *deck, enum act_what what, unsigned count)
 
 void act_open(struct campaign *c)
 {
-	struct act_deck *faults = &c->deck[0], *people = &c->deck[1];
+	struct act_deck *faults = &c->deck[0], *users = &c->deck[1];
 
 	for (unsigned what = 0; what < ACT_COUNT; what++) {
-		if (groups[what] == ACT_OF_PEOPLE)
-			people->card[people->count++] = (enum act_what)what;
+		if (groups[what] == ACT_OF_USERS)
+			users->card[users->count++] = (enum act_what)what;
 		else if (c->only == ACT_COUNT || c->only == what)
 			faults->card[faults->count++] = (enum act_what)what;
 	}
-	add(people, ACT_SUBMIT, SUBMITS - 1);
-	add(people, ACT_BUDGET, BUDGETS - 1);
-	add(people, ACT_EVICT, EVICTS - 1);
+	add_card(users, ACT_SUBMIT, SUBMITS - 1);
+	add_card(users, ACT_BUDGET, BUDGETS - 1);
+	add_card(users, ACT_EVICT, EVICTS - 1);
 	if (faults->count > 0)
 		shuffle(c, faults);
-	shuffle(c, people);
+	shuffle(c, users);
 }
 
-static void deal(struct campaign *c, unsigned half)
+static void deal_card(struct campaign *c, unsigned half)
 {
 	struct act_deck *deck = &c->deck[half];
 	uint64_t now_ms = pl_clock_ms();
@@ -205,11 +207,11 @@ void act_step(struct campaign *c, bool dealing)
 {
 	for (unsigned i = 0; i < CAMPAIGN_SLOTS; i++)
 		if (c->act[i].busy)
-			go_on(c, &c->act[i]);
+			continue_act(c, &c->act[i]);
 	if (!dealing)
 		return;
-	deal(c, 0);
-	deal(c, 1);
+	deal_card(c, 0);
+	deal_card(c, 1);
 }
 
 bool act_any(const struct campaign *c)
@@ -220,7 +222,7 @@ bool act_any(const struct campaign *c)
 	return false;
 }
 
-void act_hurry(struct campaign *c)
+void act_end_all(struct campaign *c)
 {
 	for (unsigned i = 0; i < CAMPAIGN_SLOTS; i++)
 		if (c->act[i].busy && c->act[i].what != ACT_LEAVE)

@@ -1,4 +1,4 @@
-/* What is done to processes. */
+/* Acts on processes of placetd. */
 #include <inttypes.h>
 #include <signal.h>
 
@@ -7,23 +7,24 @@
 
 enum { LEAVE_MS = 45000, YOUNG_MS = 3000, WALL_MAX_S = 600, DRIFT_MAX_PPM = 20000 };
 
-static uint64_t between(struct campaign *c, uint64_t low, uint64_t high)
+static uint64_t random_ms(struct campaign *c, uint64_t low, uint64_t high)
 {
 	return pl_rng_between(&c->rng, low, high);
 }
 
 static bool is_hit(const struct campaign *c, unsigned i)
 {
-	bool hit = c->site.daemon[i].job.pid == 0;
+	bool hit_daemon = c->site.daemon[i].job.pid == 0;
 
 	for (unsigned n = 0; n < CAMPAIGN_SLOTS; n++)
-		hit = hit ||
-		      (c->act[n].busy && act_group(c->act[n].what) == ACT_OF_DAEMON &&
-		       (c->act[n].target == i || c->act[n].what == ACT_KILL_ALL));
-	return hit;
+		hit_daemon =
+			hit_daemon ||
+			(c->act[n].busy && act_group(c->act[n].what) == ACT_OF_DAEMON &&
+		         (c->act[n].target == i || c->act[n].what == ACT_KILL_ALL));
+	return hit_daemon;
 }
 
-/* One to which nothing is happening; false: there is none. */
+/* Picks a daemon without an act; false: there is none. */
 static bool pick_daemon(struct campaign *c, unsigned *out)
 {
 	unsigned count = c->site.opts.daemons;
@@ -37,7 +38,7 @@ static bool pick_daemon(struct campaign *c, unsigned *out)
 	return false;
 }
 
-/* Whose shard counts for budgets. */
+/* Picks the daemon whose shard counts for the budgets. */
 static bool pick_counter(const struct campaign *c, unsigned *out)
 {
 	for (unsigned i = 0; i < c->site.opts.daemons; i++) {
@@ -45,8 +46,8 @@ static bool pick_counter(const struct campaign *c, unsigned *out)
 		size_t len = strlen(name);
 
 		*out = i;
-		if (strncmp(c->witness.counter, name, len) == 0 &&
-		    c->witness.counter[len] == '-')
+		if (strncmp(c->observer.counter, name, len) == 0 &&
+		    c->observer.counter[len] == '-')
 			return !is_hit(c, i);
 	}
 	return false;
@@ -71,22 +72,22 @@ static bool kill_all(struct campaign *c)
 static void set_clock(struct campaign *c, unsigned i)
 {
 	struct site_skew *skew = c->site.daemon[i].skew;
-	int64_t wall_s = (int64_t)between(c, 0, 2 * (uint64_t)WALL_MAX_S) - WALL_MAX_S;
+	int64_t wall_s = (int64_t)random_ms(c, 0, 2 * (uint64_t)WALL_MAX_S) - WALL_MAX_S;
 
 	skew->wall_ns = wall_s * 1000000000;
 	skew->drift_ppm =
-		(int64_t)between(c, 0, 2 * (uint64_t)DRIFT_MAX_PPM) - DRIFT_MAX_PPM;
-	campaign_say(c,
-	             "%s: its clock is %" PRId64 " s off; %" PRId64
-	             " ppm too fast when it is started again",
-	             c->site.daemon[i].name, wall_s, skew->drift_ppm);
+		(int64_t)random_ms(c, 0, 2 * (uint64_t)DRIFT_MAX_PPM) - DRIFT_MAX_PPM;
+	campaign_print(c,
+	               "%s: its clock is %" PRId64 " s off; %" PRId64
+	               " ppm too fast when it is started again",
+	               c->site.daemon[i].name, wall_s, skew->drift_ppm);
 }
 
-static void hit(struct campaign *c, struct act *act, uint64_t now_ms)
+static void hit_daemon(struct campaign *c, struct act *act, uint64_t now_ms)
 {
 	struct site_daemon *daemon = &c->site.daemon[act->target];
 
-	act->until_ms = now_ms + between(c, 1000, 5000);
+	act->until_ms = now_ms + random_ms(c, 1000, 5000);
 	if (act->what == ACT_KILL || act->what == ACT_KILL_COUNTER) {
 		kill_daemon(c, act->target);
 	} else if (act->what == ACT_KILL_AGAIN) {
@@ -94,30 +95,30 @@ static void hit(struct campaign *c, struct act *act, uint64_t now_ms)
 		site_daemon_start(&c->site, act->target);
 		act->until_ms = now_ms;
 	} else if (act->what == ACT_STOP) {
-		act->until_ms = now_ms + SITE_TTL_MS + between(c, 300, 3000);
+		act->until_ms = now_ms + SITE_TTL_MS + random_ms(c, 300, 3000);
 		job_signal(&daemon->job, SIGSTOP);
 	} else if (act->what == ACT_LEAVE) {
-		daemon->down = true; /* its status is looked at here */
-		act->young = now_ms < daemon->since_ms + YOUNG_MS;
+		daemon->down = true; /* the act looks after its exit status */
+		act->starting = now_ms < daemon->since_ms + YOUNG_MS;
 		job_signal(&daemon->job, SIGTERM);
 		act->until_ms = now_ms;
 	} else if (act->what != ACT_BREAK) {
-		cutter_set(daemon->wire, act->what == ACT_CUT
-		                                 ? CUTTER_NOTHING
-		                                 : 1 + (unsigned)campaign_below(c, 2));
+		proxy_set(daemon->wire, act->what == ACT_CUT
+		                                ? PROXY_NOTHING
+		                                : 1 + (unsigned)campaign_below(c, 2));
 	}
 }
 
 bool act_begin_daemon(struct campaign *c, struct act *act, uint64_t now_ms)
 {
 	if (act->what == ACT_KILL_ALL) {
-		act->until_ms = now_ms + between(c, 300, 3000);
+		act->until_ms = now_ms + random_ms(c, 300, 3000);
 		return kill_all(c);
 	}
 	if (act->what == ACT_KILL_COUNTER ? !pick_counter(c, &act->target)
 	                                  : !pick_daemon(c, &act->target))
 		return false;
-	hit(c, act, now_ms);
+	hit_daemon(c, act, now_ms);
 	return true;
 }
 
@@ -133,22 +134,24 @@ bool act_begin_moment(struct campaign *c, struct act *act)
 	return true;
 }
 
-/* What was asked just before has been done, and nobody hears of it. */
-void act_go_on_daemon(struct campaign *c, struct act *act, uint64_t now_ms)
+/* The last request before the reset was executed, but its answer is lost. */
+void act_continue_daemon(struct campaign *c, struct act *act, uint64_t now_ms)
 {
-	struct cutter *wire;
+	struct proxy *wire;
 
 	if (act->what != ACT_BREAK || now_ms < act->next_ms)
 		return;
 	wire = c->site.daemon[act->target].wire;
-	if (act->deaf)
-		cutter_break(wire);
-	act->deaf = !act->deaf;
-	cutter_set(wire, act->deaf ? CUTTER_NO_ANSWERS : CUTTER_PASS);
-	act->next_ms = now_ms + (act->deaf ? between(c, 20, 120) : between(c, 100, 700));
+	if (act->answers_cut)
+		proxy_break(wire);
+	act->answers_cut = !act->answers_cut;
+	proxy_set(wire, act->answers_cut ? PROXY_NO_ANSWERS : PROXY_PASS);
+	act->next_ms = now_ms + (act->answers_cut ? random_ms(c, 20, 120)
+	                                          : random_ms(c, 100, 700));
 }
 
-/* False: it has not ended yet. It may have had no store to take leave from. */
+/* Returns false while the process runs. A process without a store to sign off from may
+ * run longer. */
 static bool has_left(struct campaign *c, const struct act *act, uint64_t now_ms)
 {
 	struct job *job = &c->site.daemon[act->target].job;
@@ -159,7 +162,7 @@ static bool has_left(struct campaign *c, const struct act *act, uint64_t now_ms)
 			                    "a placetd does not end when it is asked to");
 		return false;
 	}
-	if (job->status > 1 && !(job->status == 128 + SIGTERM && act->young))
+	if (job->status > 1 && !(job->status == 128 + SIGTERM && act->starting))
 		site_check(&c->site, job);
 	return true;
 }
@@ -179,8 +182,8 @@ bool act_end_daemon(struct campaign *c, const struct act *act, uint64_t now_ms)
 	if (act->what == ACT_STOP)
 		job_signal(&c->site.daemon[act->target].job, SIGCONT);
 	if (act->what == ACT_BREAK)
-		cutter_break(c->site.daemon[act->target].wire);
+		proxy_break(c->site.daemon[act->target].wire);
 	if (act->what >= ACT_CUT && act->what <= ACT_BREAK)
-		cutter_set(c->site.daemon[act->target].wire, CUTTER_PASS);
+		proxy_set(c->site.daemon[act->target].wire, PROXY_PASS);
 	return true;
 }

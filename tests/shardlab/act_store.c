@@ -1,4 +1,4 @@
-/* What is done to the store, and to what stands there. */
+/* Acts on the store, and on the keys in it. */
 #include <inttypes.h>
 #include <signal.h>
 
@@ -7,7 +7,7 @@
 
 enum { COMMAND_MS = 20000 };
 
-static uint64_t between(struct campaign *c, uint64_t low, uint64_t high)
+static uint64_t random_ms(struct campaign *c, uint64_t low, uint64_t high)
 {
 	return pl_rng_between(&c->rng, low, high);
 }
@@ -23,7 +23,7 @@ static void signal_etcd(struct campaign *c, int signum)
 		c->site.opts.failed(c->site.opts.ctx, "etcd", err.msg);
 }
 
-/* Copies of the data, as a machine's snapshots are: made while nothing moves. */
+/* Copies the data as a snapshot of the machine would: nothing changes meanwhile. */
 static void copy_data(struct campaign *c, const char *script)
 {
 	const char *const argv[] = {"/bin/sh",          "-ec", script, "sh",
@@ -53,7 +53,7 @@ static void restore(struct campaign *c)
 	site_run_ms(&c->site, 50);
 	copy_data(c, "cd \"$1\"; d=$(echo m0.*/); rm -rf \"$d\"; mv snap \"$d\"");
 	c->rewound = true;
-	witness_again(&c->witness);
+	observer_relist(&c->observer);
 	signal_etcd(c, 0);
 	campaign_store_up(c);
 	while (!site_command(&c->site, &job, args, COMMAND_MS) ||
@@ -61,7 +61,7 @@ static void restore(struct campaign *c)
 		site_run_ms(&c->site, 100);
 }
 
-/* Nobody else does anything to it meanwhile. */
+/* No other act on the store is under way. */
 static bool is_hit(const struct campaign *c)
 {
 	return act_is_active(c, ACT_KILL_ETCD) || act_is_active(c, ACT_STOP_ETCD) ||
@@ -72,29 +72,29 @@ bool act_begin_store(struct campaign *c, struct act *act, uint64_t now_ms)
 {
 	if (is_hit(c))
 		return false;
-	act->until_ms = now_ms + between(c, 300, 4000);
+	act->until_ms = now_ms + random_ms(c, 300, 4000);
 	if (act->what == ACT_KILL_ETCD) {
 		signal_etcd(c, SIGKILL);
 	} else if (act->what == ACT_STOP_ETCD) {
 		signal_etcd(c, SIGSTOP);
 	} else if (act->what == ACT_QUOTA) {
-		hands_fill(c);
+		manual_fill(c);
 	} else if (act->what == ACT_RESTORE) {
 		snapshot(c);
 		act->until_ms += 1500;
 	} else if (act->what == ACT_COMPACT) {
-		hands_compact(c);
+		manual_compact(c);
 		act->until_ms = now_ms;
-	} else if (act->what == ACT_SPOIL_NODE) {
-		hands_spoil_node(c);
-	} else if (act->what == ACT_SPOIL_RULES) {
-		hands_spoil_rules(c);
-	} else if (act->what == ACT_SPOIL_GANG) {
-		hands_spoil_gang(c);
-	} else if (act->what == ACT_SPOIL_BUDGET) {
-		hands_spoil_budget(c);
+	} else if (act->what == ACT_CORRUPT_NODE) {
+		manual_corrupt_node(c);
+	} else if (act->what == ACT_CORRUPT_RULES) {
+		manual_corrupt_rules(c);
+	} else if (act->what == ACT_CORRUPT_GANG) {
+		manual_corrupt_gang(c);
+	} else if (act->what == ACT_CORRUPT_BUDGET) {
+		manual_corrupt_budget(c);
 	} else {
-		hands_spoil_pod(c);
+		manual_corrupt_pod(c);
 	}
 	return true;
 }
@@ -110,12 +110,12 @@ void act_end_store(struct campaign *c, struct act *act)
 	if (act->what == ACT_STOP_ETCD)
 		signal_etcd(c, SIGCONT);
 	if (act->what == ACT_QUOTA)
-		hands_empty(c);
+		manual_free_space(c);
 	if (act->what == ACT_RESTORE)
 		restore(c);
-	if (act->what == ACT_SPOIL_BUDGET)
-		(void)wants_no_bad_budget(c, &act->job);
-	if (act->what == ACT_SPOIL_NODE || act->what == ACT_SPOIL_POD ||
-	    act->what == ACT_SPOIL_RULES || act->what == ACT_SPOIL_GANG)
+	if (act->what == ACT_CORRUPT_BUDGET)
+		(void)user_delete_bad_budget(c, &act->job);
+	if (act->what == ACT_CORRUPT_NODE || act->what == ACT_CORRUPT_POD ||
+	    act->what == ACT_CORRUPT_RULES || act->what == ACT_CORRUPT_GANG)
 		(void)site_command(&c->site, &act->job, fsck, COMMAND_MS);
 }

@@ -46,7 +46,7 @@ bool job_start(struct job *job, const char *log, const char *const argv[],
 	return true;
 }
 
-static void ended(struct job *job, int status)
+static void reap_job(struct job *job, int status)
 {
 	job->pid = 0;
 	job->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -59,7 +59,7 @@ bool job_over(struct job *job, uint64_t now_ms)
 	if (job->pid == 0)
 		return true;
 	if (waitpid(job->pid, &status, WNOHANG) == job->pid) {
-		ended(job, status);
+		reap_job(job, status);
 		return true;
 	}
 	if (job->kill_ms != 0 && now_ms >= job->kill_ms && !job->overdue) {
@@ -84,7 +84,7 @@ void job_kill(struct job *job)
 	job_signal(job, SIGKILL);
 	while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	ended(job, status);
+	reap_job(job, status);
 }
 
 const char *job_tail(const struct job *job, char text[JOB_TEXT_SIZE])

@@ -1,5 +1,5 @@
-/* tests/faults --shards: rounds with processes that place pods, until the time is over.
- */
+/* tests/faults --shards: rounds with processes that place pods, until the time is
+ * over. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,14 +17,14 @@ enum {
 	SECOND_MS = 1000,
 	ROUND_S = 60,
 	SHORT_S = 20,
-	LONG_S = 240, /* from here on everything has to have come up */
+	LONG_S = 240, /* a run of this length must have seen everything */
 	NODES = 160,
 	PODS = 900,
 	NODES_MIN = 100,
 	PODS_MIN = 400,
 };
 
-struct options {
+struct lab_options {
 	uint64_t seconds, round_s, seed, nodes, pods;
 	enum act_what only;
 	bool keep;
@@ -37,11 +37,11 @@ static void usage(FILE *out)
 		"usage: tests/faults --shards [--minutes N | --seconds N] [--seed S]\n"
 		"       [--round SECONDS] [--only FAULT] [--nodes N] [--pods N] [--keep]\n\n"
 		"Processes of placetd place pods of every kind, over an etcd of their own,\n"
-		"while things happen to them, to it, and to the pods and nodes. Every\n"
+		"while faults hit them and the store, and users change pods and nodes. Every\n"
 		"revision is judged. Every other pair of rounds runs with TLS, users and\n"
-		"passwords. Then, when nothing happens any more, everything has\n"
-		"to be well within a bound. Ends with \"N passed, N failed\", a round each.\n"
-		"Time counts while things happen. What happens:\n");
+		"passwords. After the last fault everything has to be as it should be\n"
+		"within a bound. Ends with \"N passed, N failed\", a round each.\n"
+		"The time is that of the faults alone. Faults and commands:\n");
 	for (unsigned i = 0; i < ACT_COUNT; i++)
 		(void)fprintf(out, "  %-14s %s\n", act_name((enum act_what)i),
 		              act_about((enum act_what)i));
@@ -57,7 +57,7 @@ static bool parse_number(const char *text, uint64_t *out)
 	return *end == 0;
 }
 
-static bool parse_one(struct options *opts, const char *name, const char *value)
+static bool parse_one(struct lab_options *opts, const char *name, const char *value)
 {
 	if (strcmp(name, "--minutes") == 0 && parse_number(value, &opts->seconds) &&
 	    opts->seconds < 100000) {
@@ -78,12 +78,12 @@ static bool parse_one(struct options *opts, const char *name, const char *value)
 		       opts->pods <= 20000;
 	if (strcmp(name, "--only") == 0 && value != NULL) {
 		opts->only = act_by_name(value);
-		return opts->only < ACT_COUNT && act_group(opts->only) != ACT_OF_PEOPLE;
+		return opts->only < ACT_COUNT && act_group(opts->only) != ACT_OF_USERS;
 	}
 	return false;
 }
 
-static bool parse(int argc, char **argv, struct options *opts)
+static bool parse_options(int argc, char **argv, struct lab_options *opts)
 {
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--keep") == 0) {
@@ -101,8 +101,8 @@ static bool parse(int argc, char **argv, struct options *opts)
 	return true;
 }
 
-/* True: nothing was found. */
-static bool run(const struct round_opts *round, struct round_totals *totals)
+/* True: the round found nothing wrong. */
+static bool run_one(const struct round_opts *round, struct round_totals *totals)
 {
 	int status = 0;
 	pid_t parent = getpid(), pid = fork();
@@ -116,11 +116,12 @@ static bool run(const struct round_opts *round, struct round_totals *totals)
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
 		continue;
 	if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
-		(void)printf("  the round broke off: status %d\n", status);
+		(void)printf("  the round ended without a result: status %d\n", status);
 	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* What never came up; but for what may well not. */
+/* Prints the counts of budget decisions that never came up, except those that need
+ * not. */
 static unsigned print_budgets(const struct round_totals *totals)
 {
 	unsigned missing = 0;
@@ -131,31 +132,31 @@ static unsigned print_budgets(const struct round_totals *totals)
 		missing +=
 			i != PDB_MIXED && i != PDB_OVERDRAWN && totals->budgets[i] == 0;
 	}
-	(void)printf(" who counts elected %" PRIu64 " times\n", totals->counters);
+	(void)printf(" counters elected %" PRIu64 " times\n", totals->counters);
 	(void)printf("gangs: %" PRIu64 " in one transaction, %" PRIu64 " larger, %" PRIu64
-	             " given up\n",
-	             totals->gangs[WITNESS_SMALL], totals->gangs[WITNESS_LARGE],
-	             totals->gangs[WITNESS_ABORTED]);
-	return missing + (totals->gangs[WITNESS_SMALL] == 0) +
-	       (totals->gangs[WITNESS_LARGE] == 0);
+	             " aborted\n",
+	             totals->gangs[OBSERVER_SMALL], totals->gangs[OBSERVER_LARGE],
+	             totals->gangs[OBSERVER_ABORTED]);
+	return missing + (totals->gangs[OBSERVER_SMALL] == 0) +
+	       (totals->gangs[OBSERVER_LARGE] == 0);
 }
 
 static unsigned print_totals(const struct round_totals *totals)
 {
 	unsigned missing = 0;
 
-	(void)printf("what happened:");
+	(void)printf("acts:");
 	for (unsigned i = 0; i < ACT_COUNT; i++) {
 		(void)printf(" %s %u%s", act_name((enum act_what)i), totals->act[i],
 		             i + 1 < ACT_COUNT ? "," : "\n");
 		missing += totals->act[i] == 0;
 	}
 	(void)printf("pods bound:");
-	for (unsigned i = 0; i < SCENE_KINDS; i++) {
-		bool wanted = i != SCENE_NEVER;
+	for (unsigned i = 0; i < SCENARIO_KINDS; i++) {
+		bool wanted = i != SCENARIO_NEVER;
 
 		if (wanted)
-			(void)printf(" %s %" PRIu64 ";", scene_kind_text[i],
+			(void)printf(" %s %" PRIu64 ";", scenario_kind_text[i],
 			             totals->kind[i]);
 		missing += wanted && totals->kind[i] == 0;
 	}
@@ -163,21 +164,21 @@ static unsigned print_totals(const struct round_totals *totals)
 	(void)printf(" preempted %" PRIu64 "\n", totals->preempted);
 	missing += print_budgets(totals);
 	(void)printf("judged: %" PRIu64 " of %" PRIu64 " revisions, %" PRIu64
-	             " bindings; %" PRIu64 " times a partition lost its owner; read "
-	             "anew %" PRIu64 " times; well %.1f s after the last fault at the "
-	             "latest\n",
+	             " bindings; %" PRIu64 " times a partition lost its owner; listed "
+	             "again %" PRIu64 " times; recovered at most %.1f s after the last "
+	             "fault\n",
 	             totals->judged, totals->revisions, totals->bound,
-	             totals->owners_lost, totals->blind,
+	             totals->owners_lost, totals->unjudged,
 	             (double)totals->place_ms_max / 1000);
 	return missing;
 }
 
-static const char *program(const char *name, bool must)
+static const char *env_program(const char *name, bool must)
 {
 	const char *path = getenv(name);
 
 	if (path == NULL && must) {
-		(void)fprintf(stderr, "%s does not name the program\n", name);
+		(void)fprintf(stderr, "%s has to name a program\n", name);
 		exit(2);
 	}
 	return path;
@@ -185,11 +186,11 @@ static const char *program(const char *name, bool must)
 
 int main(int argc, char **argv)
 {
-	struct options opts = {.seconds = SHORT_S,
-	                       .round_s = ROUND_S,
-	                       .nodes = NODES,
-	                       .pods = PODS,
-	                       .only = ACT_COUNT};
+	struct lab_options opts = {.seconds = SHORT_S,
+	                           .round_s = ROUND_S,
+	                           .nodes = NODES,
+	                           .pods = PODS,
+	                           .only = ACT_COUNT};
 	struct round_totals *totals;
 	unsigned passed = 0, failed = 0, missing;
 
@@ -197,7 +198,7 @@ int main(int argc, char **argv)
 		usage(stdout);
 		return 0;
 	}
-	if (!parse(argc, argv, &opts)) {
+	if (!parse_options(argc, argv, &opts)) {
 		usage(stderr);
 		return 2;
 	}
@@ -207,7 +208,7 @@ int main(int argc, char **argv)
 	              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (totals == MAP_FAILED)
 		return 2;
-	if (opts.seed == 0) /* the first one with gangs that are large (round.c) */
+	if (opts.seed == 0) /* in the first round, most gangs are large (round.c) */
 		opts.seed = pl_rng_seed_random() >> 40 | 1;
 	for (uint64_t left_s = opts.seconds; left_s > 0;) {
 		uint64_t round_s = opts.round_s < left_s ? opts.round_s : left_s;
@@ -219,16 +220,16 @@ int main(int argc, char **argv)
 			.only = opts.only,
 			.keep = opts.keep,
 			.secure = ROUND_IS_SECURE(opts.seed + passed + failed),
-			.placet = program("PLACET", true),
-			.placetd = program("PLACETD", true),
-			.skew = program("SKEW", false)};
+			.placet = env_program("PLACET", true),
+			.placetd = env_program("PLACETD", true),
+			.skew = env_program("SKEW", false)};
 
 		left_s -= round_s;
 		(void)printf("round %u of shards: seed %" PRIu64 ", %" PRIu64
 		             " s of faults, %u nodes, %u pods%s\n",
 		             passed + failed + 1, round.seed, round_s, round.nodes,
 		             round.pods, round.secure ? ", TLS and users" : "");
-		if (run(&round, totals))
+		if (run_one(&round, totals))
 			passed++;
 		else
 			failed++;

@@ -5,10 +5,10 @@
 
 enum { SPACES = 3, WAYS = 6, LOW_WAYS = 2 };
 
-/* A group, by the number of its first pod. */
+/* Returns the first pod of the group. */
 static uint32_t pod_of_group(uint32_t group)
 {
-	return group * SCENE_GROUP;
+	return group * SCENARIO_GROUP;
 }
 
 static bool is_whole(unsigned budget)
@@ -16,14 +16,15 @@ static bool is_whole(unsigned budget)
 	return budget % WAYS == WAYS - 1;
 }
 
-/* Of two ways low priorities, each budget another group of them, since few pods are
- * preempted; the others whatever comes; the second group is another one of the same
- * namespace. */
+/* The first budgets cover groups of the two kinds with low priority, each another group,
+ * since few pods are preempted; the others cover groups of any kind. The second group is
+ * another one of the same namespace. */
 static uint32_t first_group(unsigned budget)
 {
 	uint32_t turn = budget / WAYS * LOW_WAYS + budget % WAYS;
 
-	return budget % WAYS < LOW_WAYS ? SCENE_FILL + SCENE_KINDS * turn : budget * 2;
+	return budget % WAYS < LOW_WAYS ? SCENARIO_FILL + SCENARIO_KINDS * turn
+	                                : budget * 2;
 }
 
 static uint32_t second_group(unsigned budget)
@@ -32,25 +33,25 @@ static uint32_t second_group(unsigned budget)
 	                       : first_group(budget) + 2 * SPACES * (1 + budget % 3);
 }
 
-void pdb_name(unsigned budget, char out[SCENE_NAME_SIZE])
+void pdb_name(unsigned budget, char out[SCENARIO_NAME_SIZE])
 {
-	(void)snprintf(out, SCENE_NAME_SIZE, "b-%u", budget);
+	(void)snprintf(out, SCENARIO_NAME_SIZE, "b-%u", budget);
 }
 
-void pdb_space(unsigned budget, char out[SCENE_NAME_SIZE])
+void pdb_namespace(unsigned budget, char out[SCENARIO_NAME_SIZE])
 {
-	scene_pod_space(pod_of_group(first_group(budget)), out);
+	scenario_pod_namespace(pod_of_group(first_group(budget)), out);
 }
 
 unsigned pdb_of(struct pl_span namespace, struct pl_span name)
 {
-	char want[SCENE_NAME_SIZE];
+	char want[SCENARIO_NAME_SIZE];
 
 	for (unsigned budget = 0; budget < PDB_COUNT; budget++) {
 		pdb_name(budget, want);
 		if (!pl_span_eq(name, pl_span_str(want)))
 			continue;
-		pdb_space(budget, want);
+		pdb_namespace(budget, want);
 		return pl_span_eq(namespace, pl_span_str(want)) ? budget : PDB_COUNT;
 	}
 	return PDB_COUNT;
@@ -60,20 +61,20 @@ bool pdb_covers(unsigned budget, uint32_t pod)
 {
 	uint32_t first = pod_of_group(first_group(budget));
 	uint32_t second = pod_of_group(second_group(budget));
-	char namespace[SCENE_NAME_SIZE], other[SCENE_NAME_SIZE];
+	char namespace[SCENARIO_NAME_SIZE], other[SCENARIO_NAME_SIZE];
 
-	scene_pod_space(pod, namespace);
-	scene_pod_space(first, other);
+	scenario_pod_namespace(pod, namespace);
+	scenario_pod_namespace(first, other);
 	if (strcmp(namespace, other) != 0)
 		return false;
-	return is_whole(budget) || scene_group(pod) == scene_group(first) ||
-	       scene_group(pod) == scene_group(second);
+	return is_whole(budget) || scenario_group(pod) == scenario_group(first) ||
+	       scenario_group(pod) == scenario_group(second);
 }
 
 static void selector(unsigned budget, char *out, size_t size)
 {
-	uint32_t first = scene_group(pod_of_group(first_group(budget)));
-	uint32_t second = scene_group(pod_of_group(second_group(budget)));
+	uint32_t first = scenario_group(pod_of_group(first_group(budget)));
+	uint32_t second = scenario_group(pod_of_group(second_group(budget)));
 
 	if (is_whole(budget))
 		(void)snprintf(out, size, "{}");
@@ -93,10 +94,10 @@ void pdb_json(unsigned budget, unsigned rule, char out[PDB_JSON_SIZE])
 		"\"minAvailable\":\"60%\"", "\"maxUnavailable\":\"30%\"",
 		"\"maxUnavailable\":2",     "\"minAvailable\":\"100%\"",
 		"\"maxUnavailable\":0"};
-	char name[SCENE_NAME_SIZE], namespace[SCENE_NAME_SIZE], select[128];
+	char name[SCENARIO_NAME_SIZE], namespace[SCENARIO_NAME_SIZE], select[128];
 
 	pdb_name(budget, name);
-	pdb_space(budget, namespace);
+	pdb_namespace(budget, namespace);
 	selector(budget, select, sizeof select);
 	(void)snprintf(out, PDB_JSON_SIZE,
 	               "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\","

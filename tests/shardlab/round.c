@@ -8,8 +8,8 @@
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/kv/calls.h"
-#include "tests/shardlab/calm.h"
 #include "tests/shardlab/campaign.h"
+#include "tests/shardlab/recovery.h"
 
 enum {
 	STEP_MS = 20,
@@ -20,15 +20,15 @@ enum {
 	FEW_OPS = 39, /* so that most gangs are too large for one transaction */
 };
 
-struct round {
+struct fault_round {
 	struct round_opts opts;
 	struct round_totals *totals;
-	struct campaign c; /* large */
-	struct calm calm;
+	struct campaign c; /* the campaign is too large for the stack */
+	struct recovery_times recovering;
 	FILE *story;
 };
 
-void campaign_say(const struct campaign *c, const char *fmt, ...)
+void campaign_print(const struct campaign *c, const char *fmt, ...)
 {
 	va_list args;
 
@@ -42,21 +42,21 @@ void campaign_say(const struct campaign *c, const char *fmt, ...)
 
 void campaign_store_up(struct campaign *c)
 {
-	const struct kv_req probe = kv_op_get(kv_key(PL_SPAN_LIT(WITNESS_HAND)));
+	const struct kv_req probe = kv_op_get(kv_key(PL_SPAN_LIT(OBSERVER_MANUAL)));
 	uint64_t since_ms = pl_clock_ms();
 
 	while (site_call(&c->site, &probe, NULL, NULL) != PL_OK) {
 		if (pl_clock_ms() > since_ms + UP_MAX_MS)
 			c->site.opts.failed(c->site.opts.ctx, "etcd",
-			                    "it does not come back");
+			                    "it does not answer again");
 		site_run_ms(&c->site, STEP_MS);
 	}
 }
 
-/* -- when something is found ------------------------------------------------------ */
+/* -- failures --------------------------------------------------------------------- */
 
-/* Everything but the data of the store, which is large. */
-static void keep_evidence(const struct round *r)
+/* Copies everything but the data of the store, which is large. */
+static void keep_evidence(const struct fault_round *r)
 {
 	char command[4 * JOB_PATH_SIZE];
 	const char *tmp = getenv("TMPDIR");
@@ -70,13 +70,13 @@ static void keep_evidence(const struct round *r)
 	               "; rm -rf $d; mkdir -p $d; cd %s && rm -rf snap && cp -r "
 	               "$(ls | grep -v '^m0') $d/",
 	               tmp == NULL ? "/tmp" : tmp, r->opts.seed, site_dir(&r->c.site));
-	if (system(command) == 0) /* NOLINT(cert-env33-c): of our own making */
+	if (system(command) == 0) /* NOLINT(cert-env33-c): the command is composed here */
 		(void)printf("  kept in %s/placet-shards-%" PRIu64
-		             ": logs, what was submitted, story.txt\n",
+		             ": logs, submitted files, story.txt\n",
 		             tmp == NULL ? "/tmp" : tmp, r->opts.seed);
 }
 
-static void add_up(struct round *r)
+static void add_up(struct fault_round *r)
 {
 	const struct campaign *c = &r->c;
 	struct round_totals *totals = r->totals;
@@ -85,30 +85,30 @@ static void add_up(struct round *r)
 		totals->act[i] += c->count[i];
 		totals->done[i] += c->done[i];
 	}
-	for (unsigned i = 0; i < SCENE_NEVER; i++)
-		totals->kind[i] += c->witness.world.cover.count[COVER_BOUND_BASIC + i];
+	for (unsigned i = 0; i < SCENARIO_NEVER; i++)
+		totals->kind[i] += c->observer.world.cover.count[COVER_BOUND_BASIC + i];
 	for (unsigned i = 0; i < PDB_TALLIES; i++)
-		totals->budgets[i] += pdb_judge_tally(c->witness.budgets)[i];
-	for (unsigned i = 0; i < WITNESS_GANGS; i++)
-		totals->gangs[i] += c->witness.gangs[i];
-	totals->counters += c->witness.counters;
-	totals->revisions += c->witness.revisions;
-	totals->judged += c->witness.judged;
-	totals->bound += c->witness.bound;
-	totals->preempted += c->witness.preempted;
-	totals->owners_lost += c->witness.lost_owners;
-	totals->blind += c->witness.blind - 1;
-	if (r->calm.place_ms > totals->place_ms_max)
-		totals->place_ms_max = r->calm.place_ms;
+		totals->budgets[i] += pdb_judge_tally(c->observer.budgets)[i];
+	for (unsigned i = 0; i < OBSERVER_GANGS; i++)
+		totals->gangs[i] += c->observer.gangs[i];
+	totals->counters += c->observer.counters;
+	totals->revisions += c->observer.revisions;
+	totals->judged += c->observer.judged;
+	totals->bound += c->observer.bound;
+	totals->preempted += c->observer.preempted;
+	totals->owners_lost += c->observer.lost_owners;
+	totals->unjudged += c->observer.unjudged - 1;
+	if (r->recovering.place_ms > totals->place_ms_max)
+		totals->place_ms_max = r->recovering.place_ms;
 	totals->rounds++;
 }
 
-/* Our children die with us. */
+/* Child processes die with this process. */
 static void failed(void *ctx, const char *check, const char *text)
 {
-	struct round *r = ctx;
+	struct fault_round *r = ctx;
 
-	campaign_say(&r->c, "FOUND by %s: %s", check, text);
+	campaign_print(&r->c, "FOUND by %s: %s", check, text);
 	add_up(r);
 	keep_evidence(r);
 	(void)printf(
@@ -123,22 +123,22 @@ static void failed(void *ctx, const char *check, const char *text)
 
 /* -- the round -------------------------------------------------------------------- */
 
-static bool all_owned(const struct witness *witness)
+static bool all_owned(const struct observer *observer)
 {
-	const struct truth_owner *owner = witness->world.truth.owner;
+	const struct truth_owner *owner = observer->world.truth.owner;
 
 	for (uint32_t p = 0; p < SITE_PARTITIONS; p++)
 		if (!owner[p].exists)
 			return false;
-	return witness->listed;
+	return observer->listed;
 }
 
-/* So the store knows what it is, too. */
-static void until_owned(struct round *r)
+/* Then the store also has its meta record. */
+static void until_owned(struct fault_round *r)
 {
 	uint64_t since_ms = pl_clock_ms();
 
-	while (!all_owned(&r->c.witness)) {
+	while (!all_owned(&r->c.observer)) {
 		site_run_ms(&r->c.site, STEP_MS);
 		site_look(&r->c.site);
 		if (pl_clock_ms() > since_ms + UP_MAX_MS)
@@ -146,7 +146,7 @@ static void until_owned(struct round *r)
 	}
 }
 
-static void open_all(struct round *r)
+static void open_all(struct fault_round *r)
 {
 	struct campaign *c = &r->c;
 	struct site_opts site = {.seed = r->opts.seed,
@@ -158,52 +158,52 @@ static void open_all(struct round *r)
 	                         .skew = r->opts.skew,
 	                         .failed = failed,
 	                         .ctx = r};
-	struct witness_opts witness = {.scene = &c->scene,
-	                               .partitions = SITE_PARTITIONS,
-	                               .failed = failed,
-	                               .ctx = r};
+	struct observer_opts observer = {.scenario = &c->scenario,
+	                                 .partitions = SITE_PARTITIONS,
+	                                 .failed = failed,
+	                                 .ctx = r};
 	char path[JOB_PATH_SIZE];
 
 	c->start_ms = pl_clock_ms();
 	c->only = r->opts.only;
-	c->scene = (struct scene){.clusters = SITE_CLUSTERS,
-	                          .nodes = r->opts.nodes,
-	                          .pods = r->opts.pods,
-	                          .extra = EXTRA_NODES};
+	c->scenario = (struct scenario){.clusters = SITE_CLUSTERS,
+	                                .nodes = r->opts.nodes,
+	                                .pods = r->opts.pods,
+	                                .extra = EXTRA_NODES};
 	pl_rng_init(&c->rng, r->opts.seed);
-	c->pod = pl_calloc(c->scene.pods, sizeof *c->pod);
-	c->node = pl_calloc(c->scene.nodes + c->scene.extra, sizeof *c->node);
+	c->pod = pl_calloc(c->scenario.pods, sizeof *c->pod);
+	c->node = pl_calloc(c->scenario.nodes + c->scenario.extra, sizeof *c->node);
 	PL_ASSERT(c->pod != NULL && c->node != NULL);
-	for (uint32_t i = 0; i < c->scene.pods; i++)
-		c->pod[i].what = scene_pod_first(i);
+	for (uint32_t i = 0; i < c->scenario.pods; i++)
+		c->pod[i].what = scenario_pod_first(i);
 	site_open(&c->site, &site);
 	(void)snprintf(path, sizeof path, "%s/story.txt", site_dir(&c->site));
 	r->story = fopen(path, "we");
-	witness.kv = c->site.kv;
-	witness.story = r->story;
-	witness_open(&c->witness, &witness);
+	observer.kv = c->site.kv;
+	observer.story = r->story;
+	observer_open(&c->observer, &observer);
 	until_owned(r);
-	if (!wants_all_nodes(c, false))
+	if (!user_apply_all_nodes(c, false))
 		failed(r, "start", "the nodes could not be applied");
-	if (!wants_first_budgets(c))
+	if (!user_submit_initial_budgets(c))
 		failed(r, "start", "the first budgets could not be submitted");
-	if (!wants_first(c))
+	if (!user_submit_initial(c))
 		failed(r, "start", "the first pods could not be submitted");
 	act_open(c);
 }
 
-static void say(struct campaign *c)
+static void print_round(struct campaign *c)
 {
 	char why[256];
-	uint32_t left = witness_unserved(&c->witness, why, sizeof why);
-	uint32_t never = c->scene.pods - c->next_pod;
+	uint32_t left = observer_unserved(&c->observer, why, sizeof why);
+	uint32_t never = c->scenario.pods - c->next_pod;
 
-	campaign_say(c,
-	             "%u pods submitted, %u of them to be placed, %" PRIu64 " bindings",
-	             c->next_pod, left > never ? left - never : 0, c->witness.bound);
+	campaign_print(c,
+	               "%u pods submitted, %u of them to be placed, %" PRIu64 " bindings",
+	               c->next_pod, left > never ? left - never : 0, c->observer.bound);
 }
 
-static void things_happen(struct round *r)
+static void things_happen(struct fault_round *r)
 {
 	struct campaign *c = &r->c;
 	uint64_t until_ms = pl_clock_ms() + r->opts.faults_ms, said_ms = pl_clock_ms();
@@ -215,18 +215,18 @@ static void things_happen(struct round *r)
 		if (pl_clock_ms() < said_ms + SAY_MS)
 			continue;
 		said_ms = pl_clock_ms();
-		say(c);
+		print_round(c);
 	}
 }
 
-static void close_all(struct round *r)
+static void close_all(struct fault_round *r)
 {
 	struct campaign *c = &r->c;
 
-	while (!witness_close(&c->witness))
+	while (!observer_close(&c->observer))
 		(void)uv_run(&c->site.loop, UV_RUN_ONCE);
 	site_close(&c->site);
-	witness_free(&c->witness);
+	observer_free(&c->observer);
 	free(c->pod);
 	free(c->node);
 	if (r->story != NULL)
@@ -235,22 +235,22 @@ static void close_all(struct round *r)
 
 void round_run(const struct round_opts *opts, struct round_totals *totals)
 {
-	static struct round round;
-	struct round *r = &round;
+	static struct fault_round round;
+	struct fault_round *r = &round;
 
 	r->opts = *opts;
 	r->totals = totals;
 	open_all(r);
 	things_happen(r);
-	calm_run(&r->c, &r->calm);
+	recovery_run(&r->c, &r->recovering);
 	add_up(r);
 	if (opts->keep)
 		keep_evidence(r);
-	campaign_say(&r->c,
-	             "well %.1f s after the last fault: %u pods, %" PRIu64
-	             " revisions judged, %u members started again",
-	             (double)r->calm.place_ms / 1000, r->calm.pods, r->c.witness.judged,
-	             r->c.site.restarts);
+	campaign_print(&r->c,
+	               "recovered %.1f s after the last fault: %u pods, %" PRIu64
+	               " revisions judged, %u members started again",
+	               (double)r->recovering.place_ms / 1000, r->recovering.pods,
+	               r->c.observer.judged, r->c.site.restarts);
 	close_all(r);
 	exit(0);
 }

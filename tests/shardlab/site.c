@@ -14,7 +14,7 @@
 
 enum {
 	LOOK_MS = 10,
-	END_MS = 40000, /* of a graceful end under sanitizers, beside others */
+	END_MS = 40000, /* for a graceful end under sanitizers on a busy machine */
 	QUOTA_MIB = 64,
 };
 
@@ -123,7 +123,7 @@ void site_daemon_start(struct site *site, unsigned i)
 		shards[8], partitions[8], ttl[8];
 	const char *const argv[] = {site->opts.placetd,
 	                            "--etcd",
-	                            cutter_url(daemon->wire),
+	                            proxy_url(daemon->wire),
 	                            "--name",
 	                            daemon->name,
 	                            "--shards",
@@ -175,8 +175,7 @@ static void daemons_open(struct site *site)
 		struct site_daemon *daemon = &site->daemon[i];
 
 		(void)snprintf(daemon->name, sizeof daemon->name, "d%u", i);
-		if (cutter_open(&site->loop, site_url(site), &daemon->wire, &err) !=
-		    PL_OK)
+		if (proxy_open(&site->loop, site_url(site), &daemon->wire, &err) != PL_OK)
 			fail(site, "start", "%s", err.msg);
 		skew_open(site, daemon);
 		site_daemon_start(site, i);
@@ -201,7 +200,8 @@ static void member_start(struct site *site, unsigned i)
 		fail(site, "start", "a member can not be started");
 }
 
-/* One that gives up, because its store is away, is started again: so are real ones. */
+/* A member that gives up because its store is away is started again, as a service manager
+ * would. */
 static void member_look(struct site *site, unsigned i)
 {
 	struct job *job = &site->member[i];
@@ -256,10 +256,10 @@ void site_run_ms(struct site *site, uint64_t ms)
 	(void)uv_timer_start(&timer, on_time, ms, 0);
 	while (!over)
 		(void)uv_run(&site->loop, UV_RUN_ONCE);
-	(void)uv_run(&site->loop, UV_RUN_NOWAIT); /* its close callback */
+	(void)uv_run(&site->loop, UV_RUN_NOWAIT); /* for the close callback */
 }
 
-struct one {
+struct site_answer {
 	struct kv_header *header;
 	bool *succeeded;
 	bool done;
@@ -268,7 +268,7 @@ struct one {
 
 static void on_answer(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct one *one = ctx;
+	struct site_answer *one = ctx;
 
 	one->done = true;
 	one->code = err == NULL ? PL_OK : err->code;
@@ -281,7 +281,7 @@ static void on_answer(void *ctx, const struct kv_result *result, const struct pl
 enum pl_code site_call(struct site *site, const struct kv_req *req,
                        struct kv_header *header, bool *succeeded)
 {
-	struct one one = {.header = header, .succeeded = succeeded};
+	struct site_answer one = {.header = header, .succeeded = succeeded};
 	enum pl_code code =
 		kv_start(site->kv, req, SITE_CALL_MS, on_answer, &one, NULL, NULL);
 
@@ -292,7 +292,7 @@ enum pl_code site_call(struct site *site, const struct kv_req *req,
 	return one.code;
 }
 
-/* -- all of it -------------------------------------------------------------------- */
+/* -- lifetime --------------------------------------------------------------------- */
 
 static void on_etcd_exit(void *ctx, unsigned member, int exit_status, int signal)
 {
@@ -301,9 +301,9 @@ static void on_etcd_exit(void *ctx, unsigned member, int exit_status, int signal
 	     signal);
 }
 
-/* From now on the store wants certificates and a password; the programs that a round
- * starts find theirs in the environment. */
-static void let_in(struct site *site, struct etcd_opts *etcd)
+/* From now on the store requires certificates and a password; the programs of a round
+ * find theirs in the environment. */
+static void require_users(struct site *site, struct etcd_opts *etcd)
 {
 	struct pl_err err = {0};
 
@@ -339,7 +339,7 @@ void site_open(struct site *site, const struct site_opts *opts)
 	if (etcd_launch_start_wait(&site->loop, &launch, &site->launch, &err) != PL_OK)
 		fail(site, "start", "%s", err.msg);
 	if (opts->secure)
-		let_in(site, &etcd);
+		require_users(site, &etcd);
 	etcd.endpoints = site_url(site);
 	if (etcd_open(&site->loop, &etcd, &site->kv, &err) != PL_OK)
 		fail(site, "start", "%s", err.msg);
@@ -377,7 +377,7 @@ void site_close(struct site *site)
 	for (unsigned i = 0; i < SITE_CLUSTERS; i++)
 		job_kill(&site->member[i]);
 	for (unsigned i = 0; i < site->opts.daemons; i++) {
-		cutter_close(site->daemon[i].wire);
+		proxy_close(site->daemon[i].wire);
 		(void)munmap(site->daemon[i].skew, sizeof *site->daemon[i].skew);
 	}
 	kv_close(site->kv, on_closed, &closed);

@@ -1,8 +1,8 @@
 /*
- * A wrong clock for one process: preloaded, it stands before libc's clock_gettime.
+ * A wrong clock for one process: the preloaded library replaces libc's clock_gettime.
  *
- * SKEW_FILE names a file with two numbers of 64 bits. The first is added to the wall's
- * clock, in nanoseconds, and may change at any moment: the clock jumps. The second is by
+ * SKEW_FILE names a file with two numbers of 64 bits. The first is added to the wall
+ * clock, in nanoseconds, and may change at any time: the clock jumps. The second is by
  * how many millionths the monotonic clocks run too fast; it is read once, at the start,
  * so that they never go back.
  */

@@ -1,8 +1,7 @@
 /*
- * The judges: each in a file of its own, each told everything that happens, in
- * true time. They look at what shards say and do, and at what the store really
- * holds (truth.h); none of them sees into a shard's mind, except by
- * shard_epoch().
+ * The judges, each in a file of its own. A judge observes everything that happens, in
+ * true time: what shards report and do, and what the store holds (truth.h, mirror.h). No
+ * judge looks into a shard's memory, except by shard_epoch().
  */
 #ifndef TESTS_SIM_CHECK_H
 #define TESTS_SIM_CHECK_H
@@ -17,7 +16,7 @@ struct world;
 struct proc;
 
 enum obs_what {
-	/* said by a shard: proc, partition, epoch */
+	/* reported by a shard: proc, partition, epoch */
 	OBS_OWN,
 	OBS_QUIESCE,
 	OBS_LOST,
@@ -27,21 +26,21 @@ enum obs_what {
 	OBS_FOLLOW,
 	OBS_STARTED, /* proc */
 	OBS_DIED,    /* proc: crashed, or abandoned */
-	OBS_CLOSED,  /* proc: after leaving */
-	/* in the store, at this very moment */
-	OBS_OWNER,   /* partition, owner: as it is from now on; before */
-	OBS_WRITE,   /* partition, text: below /schedules/<p>/ */
+	OBS_CLOSED,  /* proc: after a graceful end */
+	/* changes of the store, at their very moment */
+	OBS_OWNER,   /* partition, owner: the new state; before: the old */
+	OBS_WRITE,   /* partition, text: the key below /schedules/<p>/ */
 	OBS_LEADER,  /* role, leader */
-	OBS_SHARD,   /* member: a record came, changed or went */
-	OBS_STOCK,   /* revision, whose: what stock.h says was touched */
+	OBS_SHARD,   /* member: a record was created, changed or deleted */
+	OBS_MIRROR,  /* revision, writer: mirror.h marks what was touched */
 	OBS_COMPACT, /* revision */
 	OBS_RESTORED,
-	/* of the run */
-	OBS_TICK,    /* every 100 ms */
-	OBS_CALM,    /* no more faults from here on */
-	OBS_SETTLED, /* everything is as it should be */
-	OBS_EMPTY,   /* everybody has left */
-	OBS_OVER,    /* and so long ago that what nobody keeps alive is gone */
+	/* steps of the run */
+	OBS_TICK,      /* every 100 ms */
+	OBS_RECOVERY,  /* no more faults from here on */
+	OBS_CONVERGED, /* everything is as it should be */
+	OBS_ALL_LEFT,  /* every process has left */
+	OBS_END,       /* leases that are not kept alive have expired */
 };
 
 struct obs {
@@ -50,7 +49,7 @@ struct obs {
 	uint32_t partition;
 	int64_t epoch;
 	int64_t revision;
-	int64_t whose; /* depot.h */
+	int64_t writer; /* simstore.h */
 	const struct truth_owner *owner, *before;
 	const struct truth_leader *leader;
 	const struct truth_member *member;
@@ -60,26 +59,28 @@ struct obs {
 
 struct check {
 	const char *name;
-	size_t size; /* of its state, which begins zeroed */
-	void (*see)(struct world *world, void *state, const struct obs *obs);
+	size_t size; /* size of the judge's state, which begins zeroed */
+	void (*observe)(struct world *world, void *state, const struct obs *obs);
 	void (*done)(void *state); /* may be NULL */
 };
 
-extern const struct check check_acting, check_fence, check_epoch, check_settle, check_gap,
-	check_moves, check_lease, check_pin, check_stuck;
+extern const struct check check_acting, check_fence, check_epoch, check_convergence,
+	check_gap, check_moves, check_lease, check_pin, check_stuck;
 
-/* Of nodes and pods; without any they have nothing to do. */
+/* Judges of nodes and pods; without pods they have nothing to do. */
 extern const struct check check_room, check_place, check_rules, check_fsck, check_flow,
-	check_ends, check_gang, check_budget;
+	check_termination, check_gang, check_budget;
 
-/* Whether everything is placed that has to be; why not, otherwise (check_flow.c). */
+/* Returns whether every pod that has to be placed is placed; why: a reason if not
+ * (check_flow.c). */
 bool flow_is_done(struct world *world, char *why, size_t size);
 
-/* No large gang is under way (check_gang.c); budgets say what is so (check_budget.c). */
+/* No large gang is under way (check_gang.c); the counts of budgets fit their pods
+ * (check_budget.c). */
 bool gangs_are_done(const struct world *world, char *why, size_t size);
 bool budgets_are_done(const struct world *world, char *why, size_t size);
 
-/* Ends the run. */
+/* Reports the violation and ends the run. */
 PL_PRINTF(3, 4)
 _Noreturn void check_fail(struct world *world, const char *check, const char *fmt, ...);
 

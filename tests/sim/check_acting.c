@@ -1,12 +1,11 @@
 /*
- * At no moment of true time do two shards act on one partition: when one owns
- * it or decides on it, nobody else who is awake has an epoch for it, and no
- * decision is made under an older epoch than the last one.
+ * At no moment of true time do two shards act on one partition: while one owns it or
+ * decides on it, no other running shard has an epoch for it, and no decision is made
+ * under an older epoch than the last one.
  *
- * Excused, because no lease can help there, but never so for the guard (fence):
- * a clock that runs slower than the margin, keys or leases that an operator
- * removed under a living owner, a store that went back in time until all is
- * well again.
+ * Violations are excused where no lease can help, but never for the guard (fence): a
+ * clock that runs slower than the margin, keys or leases that an operator removed under a
+ * running owner, and a restored store until everything is well again.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,30 +13,30 @@
 #include "store/base/alloc.h"
 #include "tests/sim/proc.h"
 
-struct last {
+struct last_actor {
 	int64_t epoch;
 	uint64_t at_ms;
 };
 
-struct state {
-	struct last *last; /* by partition */
+struct acting_state {
+	struct last_actor *last; /* by partition */
 };
 
-/* Of a process: its clock, or an operator. */
+/* The process has a slow clock, or an operator removed its lease. */
 static bool explained(const struct world *world, const struct proc *proc)
 {
 	return proc->broken_until_ms > world->agenda.now_ms ||
-	       (proc->robbed_lease != 0 && proc->robbed_lease == proc->lease);
+	       (proc->revoked_lease != 0 && proc->revoked_lease == proc->lease);
 }
 
 static bool excused(struct world *world, const struct proc *older, uint32_t partition,
                     int64_t epoch)
 {
-	return world->strange || epoch <= world->robbed[partition] ||
+	return world->after_restore || epoch <= world->revoked_epoch[partition] ||
 	       explained(world, older);
 }
 
-static void against(struct world *world, const struct obs *obs, const struct proc *other,
+static void fail_if(struct world *world, const struct obs *obs, const struct proc *other,
                     int64_t theirs)
 {
 	bool we_are_older = obs->epoch < theirs;
@@ -52,7 +51,7 @@ static void against(struct world *world, const struct obs *obs, const struct pro
 	           obs->partition, obs->proc->name, obs->epoch, other->name, theirs);
 }
 
-static void see_act(struct world *world, const struct obs *obs)
+static void observe_act(struct world *world, const struct obs *obs)
 {
 	PROC_EACH (other, world) {
 		int64_t theirs;
@@ -62,16 +61,17 @@ static void see_act(struct world *world, const struct obs *obs)
 			continue;
 		theirs = shard_epoch(other->shard, obs->partition);
 		if (theirs != 0)
-			against(world, obs, other, theirs);
+			fail_if(world, obs, other, theirs);
 	}
 }
 
-static void see_decision(struct world *world, struct state *state, const struct obs *obs)
+static void observe_decision(struct world *world, struct acting_state *state,
+                             const struct obs *obs)
 {
-	struct last *last = &state->last[obs->partition];
+	struct last_actor *last = &state->last[obs->partition];
 
 	if (obs->epoch >= last->epoch) {
-		*last = (struct last){obs->epoch, world->agenda.now_ms};
+		*last = (struct last_actor){obs->epoch, world->agenda.now_ms};
 		return;
 	}
 	if (excused(world, obs->proc, obs->partition, obs->epoch)) {
@@ -85,15 +85,15 @@ static void see_decision(struct world *world, struct state *state, const struct 
 	           world->agenda.now_ms - last->at_ms);
 }
 
-/* The same for roles: whoever says that it leads, under a lease that is safe. */
-static void see_lead(struct world *world, const struct obs *obs)
+/* The same for roles: a shard that reports that it leads has a lease that is safe. */
+static void observe_lead(struct world *world, const struct obs *obs)
 {
 	PROC_EACH (other, world) {
 		if (other == obs->proc || !proc_moves(other) ||
 		    !proc_leads(other, obs->role) ||
 		    claims_lease(shard_claims(other->shard)) == 0)
 			continue;
-		if (world->strange || explained(world, other) ||
+		if (world->after_restore || explained(world, other) ||
 		    explained(world, obs->proc))
 			world_hit(world, COVER_EXCUSED);
 		else
@@ -102,27 +102,28 @@ static void see_lead(struct world *world, const struct obs *obs)
 	}
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	struct state *state = me;
+	struct acting_state *state = me;
 
 	if (state->last == NULL)
 		state->last = pl_calloc(world->truth.partitions, sizeof *state->last);
 	PL_ASSERT(state->last != NULL);
 	if (obs->what == OBS_OWN || obs->what == OBS_DECIDE)
-		see_act(world, obs);
+		observe_act(world, obs);
 	if (obs->what == OBS_LEAD)
-		see_lead(world, obs);
+		observe_lead(world, obs);
 	if (obs->what == OBS_DECIDE)
-		see_decision(world, state, obs);
-	if (obs->what == OBS_RESTORED || (obs->what == OBS_SETTLED && world->strange))
+		observe_decision(world, state, obs);
+	if (obs->what == OBS_RESTORED ||
+	    (obs->what == OBS_CONVERGED && world->after_restore))
 		for (uint32_t p = 0; p < world->truth.partitions; p++)
 			state->last[p].epoch = 0;
 }
 
 static void done(void *me)
 {
-	free(((struct state *)me)->last);
+	free(((struct acting_state *)me)->last);
 }
 
-const struct check check_acting = {"acting", sizeof(struct state), see, done};
+const struct check check_acting = {"acting", sizeof(struct acting_state), observe, done};

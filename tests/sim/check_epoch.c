@@ -1,7 +1,7 @@
 /*
- * Epochs of a partition only grow, within one life of the store. Whoever says
- * that it owns one has created that very key under its lease, and nobody else
- * says so of the same epoch.
+ * Epochs of a partition only grow, within one history of the store. A shard that reports
+ * ownership has created that very key under its lease, and no other shard reports the
+ * same epoch.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,30 +11,31 @@
 
 enum { KEPT = 16 };
 
-struct made {
+struct made_owner {
 	int64_t epoch;
 	int64_t lease;
-	int64_t pid; /* who said that it is its own; 0: nobody yet */
+	int64_t pid; /* process that reported ownership; 0: none yet */
 };
 
-struct line {
+struct epoch_line {
 	int64_t last;
 	unsigned count;
-	struct made made[KEPT];
+	struct made_owner made[KEPT];
 };
 
-struct state {
-	struct line *line; /* by partition */
+struct epoch_state {
+	struct epoch_line *line; /* by partition */
 };
 
-static void add(struct line *line, const struct truth_owner *owner)
+static void add_made(struct epoch_line *line, const struct truth_owner *owner)
 {
 	line->made[line->count++ % KEPT] =
-		(struct made){.epoch = owner->epoch, .lease = owner->lease};
+		(struct made_owner){.epoch = owner->epoch, .lease = owner->lease};
 	line->last = owner->epoch;
 }
 
-static void see_owner(struct world *world, struct line *line, const struct obs *obs)
+static void observe_owner(struct world *world, struct epoch_line *line,
+                          const struct obs *obs)
 {
 	if (!obs->owner->exists ||
 	    (obs->before->exists && obs->before->epoch == obs->owner->epoch))
@@ -43,18 +44,19 @@ static void see_owner(struct world *world, struct line *line, const struct obs *
 		check_fail(world, "epoch",
 		           "partition %u: epoch %" PRId64 " after %" PRId64,
 		           obs->partition, obs->owner->epoch, line->last);
-	add(line, obs->owner);
+	add_made(line, obs->owner);
 }
 
-static void see_own(struct world *world, struct line *line, const struct obs *obs)
+static void observe_own(struct world *world, struct epoch_line *line,
+                        const struct obs *obs)
 {
 	const struct proc *proc = obs->proc;
-	struct made *made = NULL;
+	struct made_owner *made = NULL;
 
 	for (unsigned i = 0; i < KEPT; i++)
 		if (line->made[i].epoch == obs->epoch)
 			made = &line->made[i];
-	if (world->strange)
+	if (world->after_restore)
 		return;
 	if (made == NULL || made->lease != proc->lease)
 		check_fail(world, "epoch",
@@ -69,33 +71,33 @@ static void see_own(struct world *world, struct line *line, const struct obs *ob
 	made->pid = proc->pid;
 }
 
-static void restored(struct world *world, struct state *state)
+static void forget_made(struct world *world, struct epoch_state *state)
 {
 	for (uint32_t p = 0; p < world->truth.partitions; p++) {
-		state->line[p] = (struct line){0};
+		state->line[p] = (struct epoch_line){0};
 		if (world->truth.owner[p].exists)
-			add(&state->line[p], &world->truth.owner[p]);
+			add_made(&state->line[p], &world->truth.owner[p]);
 	}
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	struct state *state = me;
+	struct epoch_state *state = me;
 
 	if (state->line == NULL)
 		state->line = pl_calloc(world->truth.partitions, sizeof *state->line);
 	PL_ASSERT(state->line != NULL);
 	if (obs->what == OBS_OWNER)
-		see_owner(world, &state->line[obs->partition], obs);
+		observe_owner(world, &state->line[obs->partition], obs);
 	if (obs->what == OBS_OWN)
-		see_own(world, &state->line[obs->partition], obs);
+		observe_own(world, &state->line[obs->partition], obs);
 	if (obs->what == OBS_RESTORED)
-		restored(world, state);
+		forget_made(world, state);
 }
 
 static void done(void *me)
 {
-	free(((struct state *)me)->line);
+	free(((struct epoch_state *)me)->line);
 }
 
-const struct check check_epoch = {"epoch", sizeof(struct state), see, done};
+const struct check check_epoch = {"epoch", sizeof(struct epoch_state), observe, done};

@@ -1,9 +1,8 @@
 /*
- * Who was fenced does not act under that epoch again.
+ * A shard that was fenced does not act under that epoch again.
  *
- * What is written below /schedules/<p>/ was written under the owner key as it
- * stood at that very revision: epoch and lease. No excuse, whatever clocks,
- * operators and backups do.
+ * A write below /schedules/<p>/ was made under the owner key as it stood at that very
+ * revision: epoch and lease. No clock, operator or backup excuses a violation.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,25 +11,27 @@
 #include "store/base/alloc.h"
 #include "tests/sim/proc.h"
 
-struct told {
+struct last_fenced {
 	int64_t pid;
 	int64_t epoch;
 };
 
-struct state {
+struct fence_state {
 	uint64_t writes;
-	struct told *told; /* by partition: the last that was fenced */
+	struct last_fenced *fenced; /* by partition: the last epoch that was fenced */
 };
 
-static void see_told(struct world *world, struct state *state, const struct obs *obs)
+static void observe_fenced(struct world *world, struct fence_state *state,
+                           const struct obs *obs)
 {
-	struct told *told = &state->told[obs->partition];
+	struct last_fenced *fenced = &state->fenced[obs->partition];
 
 	if (obs->what == OBS_FENCED)
-		*told = (struct told){obs->proc->pid, obs->epoch};
-	else if (obs->what == OBS_OWN) /* a restored store may have it again */
-		*told = (struct told){0};
-	else if (told->pid == obs->proc->pid && told->epoch == obs->epoch)
+		*fenced = (struct last_fenced){obs->proc->pid, obs->epoch};
+	else if (obs->what == OBS_OWN) /* a restored store may grant the same epoch
+				        * again */
+		*fenced = (struct last_fenced){0};
+	else if (fenced->pid == obs->proc->pid && fenced->epoch == obs->epoch)
 		check_fail(world, "fence",
 		           "partition %u: %s decides under epoch %" PRId64
 		           ", although it was fenced",
@@ -52,23 +53,24 @@ static bool read_write(const char *text, int64_t *id, int64_t *epoch, int64_t *l
 	return true;
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	struct state *state = me;
+	struct fence_state *state = me;
 	const struct truth_owner *owner;
 	int64_t id, epoch, lease;
 	char text[96];
 
-	if (state->told == NULL)
-		state->told = pl_calloc(world->truth.partitions, sizeof *state->told);
-	PL_ASSERT(state->told != NULL);
+	if (state->fenced == NULL)
+		state->fenced = pl_calloc(world->truth.partitions, sizeof *state->fenced);
+	PL_ASSERT(state->fenced != NULL);
 	if (obs->what == OBS_FENCED || obs->what == OBS_DECIDE || obs->what == OBS_OWN)
-		see_told(world, state, obs);
+		observe_fenced(world, state, obs);
 	if (obs->what != OBS_WRITE)
 		return;
 	(void)snprintf(text, sizeof text, PL_SPAN_FMT, PL_SPAN_ARG(obs->text));
 	if (!read_write(text, &id, &epoch, &lease))
-		check_fail(world, "fence", "partition %u: '%s' is no write of ours",
+		check_fail(world, "fence",
+		           "partition %u: '%s' is not a write of the simulation",
 		           obs->partition, text);
 	owner = &world->truth.owner[obs->partition];
 	if (!owner->exists || owner->epoch != epoch || owner->lease != lease)
@@ -86,7 +88,7 @@ static void see(struct world *world, void *me, const struct obs *obs)
 
 static void done(void *me)
 {
-	free(((struct state *)me)->told);
+	free(((struct fence_state *)me)->fenced);
 }
 
-const struct check check_fence = {"fence", sizeof(struct state), see, done};
+const struct check check_fence = {"fence", sizeof(struct fence_state), observe, done};

@@ -1,108 +1,109 @@
 /*
- * No pod that was accepted is lost. Nobody but who is asked to takes a pod away; and when
- * the faults have stopped, every pod for which there is room is bound within a bound.
- * What can not fit is told so, at once, with why.
+ * No pod that was accepted is lost. Only a request removes a pod; and when the faults
+ * have stopped, every pod that fits is bound within a bound. A pod that can not fit has a
+ * state that says so and why.
  */
 #include <inttypes.h>
 #include <string.h>
 
-#include "tests/sim/clerk.h"
+#include "tests/sim/client.h"
 #include "tests/sim/naive.h"
 #include "tests/sim/proc.h"
 
-enum { LATE_MS = 4000, HEARD_MS = 200, MOVED_MS = 1000 };
+enum { LATE_MS = 4000, EVENT_MAX_MS = 200, MOVED_MS = 1000 };
 
-struct state {
+struct flow_state {
 	uint64_t seen;
 };
 
-static bool has_gone(const struct stock_pod *pod)
+static bool has_gone(const struct mirror_pod *pod)
 {
-	return !pod->has_spec || (!pod->asked && pod->phase != STOCK_TERMINATING);
+	return !pod->has_spec || (!pod->asked && pod->phase != MIRROR_TERMINATING);
 }
 
-/* So many have gone that the rest is no gang any more. */
-static bool is_small_gang(const struct stock *stock, uint32_t i)
+/* So many members have gone that the rest is not a gang any more. */
+static bool is_small_gang(const struct mirror *mirror, uint32_t i)
 {
-	uint32_t gang = scene_gang(i), count = 0, pods[SCENE_GANG_PODS];
-	uint32_t members = scene_gang_pods(gang, stock->pods, pods);
+	uint32_t gang = scenario_gang(i), count = 0, pods[SCENARIO_GANG_PODS];
+	uint32_t members = scenario_gang_pods(gang, mirror->pods, pods);
 
 	for (uint32_t k = 0; k < members; k++) {
-		const struct stock_pod *pod = &stock->pod[pods[k]];
+		const struct mirror_pod *pod = &mirror->pod[pods[k]];
 
 		count += pod->has_spec &&
-		         (pod->phase == STOCK_BOUND || pod->phase <= STOCK_PENDING);
+		         (pod->phase == MIRROR_BOUND || pod->phase <= MIRROR_PENDING);
 	}
-	return count < scene_gang_min(gang);
+	return count < scenario_gang_min(gang);
 }
 
-/* Whoever owns them: no node takes it, and it has to wait. */
+/* No node takes the pod, whichever shard owns it, so that it has to wait. */
 static bool is_out_of_reach(const struct world *world, uint32_t i)
 {
-	const struct stock *stock = world->stock;
+	const struct mirror *mirror = world->mirror;
 
-	for (uint32_t n = 0; n < stock->nodes; n++)
-		if (naive_refuses(stock, n, i) == NULL && naive_has_room(stock, n, i))
+	for (uint32_t n = 0; n < mirror->nodes; n++)
+		if (naive_refuses(mirror, n, i) == NULL && naive_has_room(mirror, n, i))
 			return false;
 	return true;
 }
 
-/* For how many as large as the largest of them there is room in one zone. */
-static uint64_t room_in_zone(const struct stock *stock, const uint32_t *pods,
+/* Returns for how many pods as large as the largest of these one zone has room. */
+static uint64_t room_in_zone(const struct mirror *mirror, const uint32_t *pods,
                              uint32_t count, unsigned zone)
 {
-	struct scene_pod largest = {.cpu_milli = 0};
+	struct scenario_pod largest = {.cpu_milli = 0};
 	uint64_t room = 0;
 
 	for (uint32_t k = 0; k < count; k++) {
-		const struct scene_pod *what = &stock->pod[pods[k]].what;
+		const struct scenario_pod *what = &mirror->pod[pods[k]].what;
 
 		if (what->cpu_milli > largest.cpu_milli)
 			largest.cpu_milli = what->cpu_milli;
 		if (what->memory_mib > largest.memory_mib)
 			largest.memory_mib = what->memory_mib;
 	}
-	for (uint32_t n = 0; n < stock->nodes; n++)
-		if (stock->node[n].what.zone == zone &&
-		    naive_refuses(stock, n, pods[0]) == NULL)
-			room += naive_room(stock, n, &largest);
+	for (uint32_t n = 0; n < mirror->nodes; n++)
+		if (mirror->node[n].what.zone == zone &&
+		    naive_refuses(mirror, n, pods[0]) == NULL)
+			room += naive_room(mirror, n, &largest);
 	return room;
 }
 
-/* Of a gang that is to be in one zone: a zone in which others of it are has no room for
- * it, or none has for as many as have to come together. */
+/* A gang that is to be in one zone can not be placed: the zone of its placed members
+ * has no room for the pod, or no zone has room for as many members as have to come
+ * together. */
 static bool is_out_of_domain(const struct world *world, uint32_t i)
 {
-	const struct stock *stock = world->stock;
-	uint32_t gang = scene_gang(i), pods[SCENE_GANG_PODS];
-	uint32_t members = scene_gang_pods(gang, stock->pods, pods);
+	const struct mirror *mirror = world->mirror;
+	uint32_t gang = scenario_gang(i), pods[SCENARIO_GANG_PODS];
+	uint32_t members = scenario_gang_pods(gang, mirror->pods, pods);
 	bool full = false, some = false;
 
-	if (!scene_is_gang(i) || !scene_gang_has_domain(gang))
+	if (!scenario_is_gang(i) || !scenario_gang_has_domain(gang))
 		return false;
 	for (uint32_t k = 0; k < members; k++) {
-		const struct stock_pod *pod = &stock->pod[pods[k]];
+		const struct mirror_pod *pod = &mirror->pod[pods[k]];
 
-		if (pod->phase != STOCK_BOUND || pod->node == STOCK_NONE)
+		if (pod->phase != MIRROR_BOUND || pod->node == MIRROR_NONE)
 			continue;
 		some = true;
-		full = full ||
-		       room_in_zone(stock, &i, 1, stock->node[pod->node].what.zone) == 0;
+		full = full || room_in_zone(mirror, &i, 1,
+		                            mirror->node[pod->node].what.zone) == 0;
 	}
-	for (unsigned z = 0; z < SCENE_ZONES_ALL && !some; z++)
-		if (room_in_zone(stock, pods, members, z) >= scene_gang_min(gang))
+	for (unsigned z = 0; z < SCENARIO_ZONES_ALL && !some; z++)
+		if (room_in_zone(mirror, pods, members, z) >= scenario_gang_min(gang))
 			return false;
 	return full || !some;
 }
 
-/* It is where it may not be any more. */
+/* The pod is on a node that it may not stay on. */
 static bool overstays(const struct world *world, uint32_t i)
 {
-	const struct stock_pod *pod = &world->stock->pod[i];
-	const struct stock_node *node = &world->stock->node[pod->node];
-	uint64_t bears_s = scene_bears_s(i), from_ms = node->closed_ms;
+	const struct mirror_pod *pod = &world->mirror->pod[i];
+	const struct mirror_node *node = &world->mirror->node[pod->node];
+	uint64_t bears_s = scenario_toleration_s(i), from_ms = node->closed_ms;
 
-	if (!node->what.closed || bears_s == SCENE_FOR_EVER)
+	if (!node->what.closed || bears_s == SCENARIO_FOREVER)
 		return false;
 	if (bears_s == 0)
 		return true;
@@ -111,61 +112,62 @@ static bool overstays(const struct world *world, uint32_t i)
 	return world->agenda.now_ms - from_ms > bears_s * 1000 + LATE_MS;
 }
 
-/* A closed node, which it bears for a while, has just sent it on; where nothing else is
- * free, that comes again and again. */
-static bool is_sent_on(const struct world *world, uint32_t i)
+/* A closed node, which the pod tolerates for a while, has just moved it on; where no
+ * other node is free, that repeats. */
+static bool was_moved_on(const struct world *world, uint32_t i)
 {
-	const struct stock_pod *pod = &world->stock->pod[i];
-	unsigned bears_s = scene_bears_s(i);
+	const struct mirror_pod *pod = &world->mirror->pod[i];
+	unsigned bears_s = scenario_toleration_s(i);
 
-	return bears_s > 0 && bears_s != SCENE_FOR_EVER && pod->has_spec && !pod->asked &&
-	       (pod->phase == STOCK_TERMINATING || pod->phase == STOCK_PENDING) &&
+	return bears_s > 0 && bears_s != SCENARIO_FOREVER && pod->has_spec &&
+	       !pod->asked &&
+	       (pod->phase == MIRROR_TERMINATING || pod->phase == MIRROR_PENDING) &&
 	       strcmp(pod->reason, "taint.noexecute") == 0 &&
 	       world->agenda.now_ms - pod->since_ms < MOVED_MS;
 }
 
 static bool is_served(const struct world *world, uint32_t i)
 {
-	const struct stock_pod *pod = &world->stock->pod[i];
-	enum scene_kind kind = scene_kind(i);
+	const struct mirror_pod *pod = &world->mirror->pod[i];
+	enum scenario_kind kind = scenario_kind(i);
 
-	if (pod->phase == STOCK_BOUND)
-		return pod->node != STOCK_NONE && !overstays(world, i);
-	if (pod->phase == STOCK_SUCCEEDED || pod->phase == STOCK_FAILED)
-		return clerk_has_run_pod(world->clerk, i, pod->life);
-	if (pod->phase != STOCK_PENDING)
+	if (pod->phase == MIRROR_BOUND)
+		return pod->node != MIRROR_NONE && !overstays(world, i);
+	if (pod->phase == MIRROR_SUCCEEDED || pod->phase == MIRROR_FAILED)
+		return client_has_run_pod(world->client, i, pod->incarnation);
+	if (pod->phase != MIRROR_PENDING)
 		return false;
-	if (!scene_must_fit(kind))
+	if (!scenario_must_fit(kind))
 		return pod->reason[0] != 0;
-	if (scene_is_gang(i) && is_small_gang(world->stock, i))
+	if (scenario_is_gang(i) && is_small_gang(world->mirror, i))
 		return true;
 	return is_out_of_reach(world, i) || is_out_of_domain(world, i);
 }
 
-static const char *phase_text(enum stock_phase phase)
+static const char *phase_text(enum mirror_phase phase)
 {
 	static const char *const texts[] = {
-		[STOCK_NO_STATE] = "nothing",     [STOCK_PENDING] = "pending",
-		[STOCK_BOUND] = "bound",          [STOCK_TERMINATING] = "ending",
-		[STOCK_SUCCEEDED] = "succeeded",  [STOCK_FAILED] = "failed",
-		[STOCK_BAD_STATE] = "in no phase"};
+		[MIRROR_NO_STATE] = "nothing",     [MIRROR_PENDING] = "pending",
+		[MIRROR_BOUND] = "bound",          [MIRROR_TERMINATING] = "ending",
+		[MIRROR_SUCCEEDED] = "succeeded",  [MIRROR_FAILED] = "failed",
+		[MIRROR_BAD_STATE] = "in no phase"};
 
 	return texts[phase];
 }
 
-/* From then on nothing is excused any more. */
-static void unspoil(struct stock *stock)
+/* From then on nothing is excused. */
+static void clear_corrupted(struct mirror *mirror)
 {
-	stock->rules_spoilt = false;
-	for (uint32_t i = 0; i < stock->nodes; i++)
-		stock->node[i].spoilt = false;
-	for (uint32_t i = 0; i < stock->pods; i++)
-		stock->pod[i].spoilt = false;
-	for (uint32_t i = 0; i < stock->gangs; i++)
-		stock->gang_spoilt[i] = false;
+	mirror->rules_corrupted = false;
+	for (uint32_t i = 0; i < mirror->nodes; i++)
+		mirror->node[i].corrupted = false;
+	for (uint32_t i = 0; i < mirror->pods; i++)
+		mirror->pod[i].corrupted = false;
+	for (uint32_t i = 0; i < mirror->gangs; i++)
+		mirror->gang_corrupted[i] = false;
 }
 
-/* Each shard decides about all that it owns. */
+/* Each shard schedules the pods of all its partitions. */
 static bool all_are_open(struct world *world, char *why, size_t size)
 {
 	PROC_EACH (proc, world) {
@@ -184,17 +186,17 @@ static bool all_are_open(struct world *world, char *why, size_t size)
 	return true;
 }
 
-/* An answer that the faults have lost is waited for until its time is over, and the news
- * of what was written waits with it. */
-static bool all_have_heard(struct world *world, char *why, size_t size)
+/* A lost answer is waited for until its timeout, and events of that write are held back
+ * until then. */
+static bool no_answer_is_due(struct world *world, char *why, size_t size)
 {
 	PROC_EACH (proc, world) {
-		unsigned unheard = proc_lives(proc) ? simkv_unheard(proc->sim) : 0;
+		unsigned unanswered = proc_lives(proc) ? simkv_unanswered(proc->sim) : 0;
 
-		if (unheard == 0)
+		if (unanswered == 0)
 			continue;
 		(void)snprintf(why, size, "%s waits for %u answers that were lost",
-		               proc->name, unheard);
+		               proc->name, unanswered);
 		return false;
 	}
 	return true;
@@ -202,37 +204,40 @@ static bool all_have_heard(struct world *world, char *why, size_t size)
 
 bool flow_is_done(struct world *world, char *why, size_t size)
 {
-	struct stock *stock = world->stock;
+	struct mirror *mirror = world->mirror;
 
-	if (stock == NULL)
+	if (mirror == NULL)
 		return true;
-	if (!clerk_is_content(world->clerk, why, size) || !all_are_open(world, why, size))
+	if (!client_is_satisfied(world->client, why, size) ||
+	    !all_are_open(world, why, size))
 		return false;
-	unspoil(stock);
-	if (!all_have_heard(world, why, size) || !gangs_are_done(world, why, size) ||
+	clear_corrupted(mirror);
+	if (!no_answer_is_due(world, why, size) || !gangs_are_done(world, why, size) ||
 	    !budgets_are_done(world, why, size))
 		return false;
-	for (uint32_t i = 0; i < stock->pods; i++) {
-		const struct stock_pod *pod = &stock->pod[i];
-		enum scene_kind kind = scene_kind(i);
+	for (uint32_t i = 0; i < mirror->pods; i++) {
+		const struct mirror_pod *pod = &mirror->pod[i];
+		enum scenario_kind kind = scenario_kind(i);
 
-		if (is_sent_on(world, i))
+		if (was_moved_on(world, i))
 			continue;
 		if (!has_gone(pod)) {
-			(void)snprintf(why, size, "p-%u (%s) is %s, and was asked to go",
-			               i, scene_kind_text[kind], phase_text(pod->phase));
+			(void)snprintf(why, size,
+			               "p-%u (%s) is %s, and was asked to leave", i,
+			               scenario_kind_text[kind], phase_text(pod->phase));
 			return false;
 		}
-		if (!clerk_wants_pod(world->clerk, i))
+		if (!client_wants_pod(world->client, i))
 			continue;
 		if (pod->has_spec && is_served(world, i))
 			continue;
-		if (pod->has_spec && pod->phase == STOCK_BOUND) {
+		if (pod->has_spec && pod->phase == MIRROR_BOUND) {
 			(void)snprintf(why, size, "p-%u (%s) is on n-%u, which is closed",
-			               i, scene_kind_text[kind], pod->node);
+			               i, scenario_kind_text[kind], pod->node);
 			return false;
 		}
-		(void)snprintf(why, size, "p-%u (%s) %s %s %s", i, scene_kind_text[kind],
+		(void)snprintf(why, size, "p-%u (%s) %s %s %s", i,
+		               scenario_kind_text[kind],
 		               pod->has_spec ? "is" : "is not there, and",
 		               phase_text(pod->phase), pod->reason);
 		return false;
@@ -240,17 +245,17 @@ bool flow_is_done(struct world *world, char *why, size_t size)
 	return true;
 }
 
-static bool is_waiting(const struct stock_pod *pod)
+static bool is_waiting(const struct mirror_pod *pod)
 {
 	return pod->has_spec && !pod->asked &&
-	       (pod->phase == STOCK_NO_STATE || pod->phase == STOCK_PENDING);
+	       (pod->phase == MIRROR_NO_STATE || pod->phase == MIRROR_PENDING);
 }
 
-/* Who waits is in his shard's queue, and nobody else is; but gangs that are not complete
- * need not be. */
+/* A pending pod is in the queue of its partition's shard, and no other pod is; members of
+ * incomplete gangs need not be. */
 static void check_queue(struct world *world, const struct proc *proc)
 {
-	const struct stock *stock = world->stock;
+	const struct mirror *mirror = world->mirror;
 	struct queue_stats stats;
 	uint32_t queued = 0, waiting = 0, gangs = 0, moving = 0;
 
@@ -259,46 +264,47 @@ static void check_queue(struct world *world, const struct proc *proc)
 	sched_queue_stats(work_sched(proc->work), &stats);
 	for (unsigned place = QUEUE_OUT + 1; place < QUEUE_PLACES; place++)
 		queued += stats.pods[place];
-	for (uint32_t i = 0; i < stock->pods; i++) {
-		if (world->truth.owner[stock->pod[i].partition].shard != proc->id)
+	for (uint32_t i = 0; i < mirror->pods; i++) {
+		if (world->truth.owner[mirror->pod[i].partition].shard != proc->id)
 			continue;
-		/* Of that it may not have heard yet. */
-		moving += world->agenda.now_ms - stock->pod[i].since_ms < HEARD_MS;
-		if (!is_waiting(&stock->pod[i]))
+		/* The shard may not have heard of that yet. */
+		moving += world->agenda.now_ms - mirror->pod[i].since_ms < EVENT_MAX_MS;
+		if (!is_waiting(&mirror->pod[i]))
 			continue;
 		waiting++;
-		gangs += scene_is_gang(i);
+		gangs += scenario_is_gang(i);
 	}
 	if (queued > waiting + moving || queued + gangs + moving < waiting)
 		check_fail(world, "flow", "%s has %u pods in its queue, and %u wait",
 		           proc->name, queued, waiting);
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	const struct stock *stock = world->stock;
-	struct state *state = me;
+	const struct mirror *mirror = world->mirror;
+	struct flow_state *state = me;
 
-	if (obs->what == OBS_SETTLED && stock != NULL && world->calm)
+	if (obs->what == OBS_CONVERGED && mirror != NULL && world->recovering)
 		PROC_EACH (proc, world)
 			check_queue(world, proc);
-	if (obs->what != OBS_STOCK)
+	if (obs->what != OBS_MIRROR)
 		return;
 	state->seen++;
-	for (uint32_t k = 0; k < stock->touched_pods; k++) {
-		uint32_t i = stock->touched_pod[k];
+	for (uint32_t k = 0; k < mirror->touched_pods; k++) {
+		uint32_t i = mirror->touched_pod[k];
 
-		if (obs->whose == DEPOT_CLERK && stock->pod[i].ended &&
-		    !stock->was_pod[i].ended)
-			clerk_heard(world->clerk, i);
-		if (stock->was_pod[i].has_spec && !stock->pod[i].has_spec &&
-		    !stock->pod[i].spoilt && !stock->was_pod[i].unwanted &&
-		    !clerk_removes_pod(world->clerk, i))
+		if (obs->writer == SIMSTORE_CLIENT && mirror->pod[i].ended &&
+		    !mirror->was_pod[i].ended)
+			client_note_ended(world->client, i);
+		if (mirror->was_pod[i].has_spec && !mirror->pod[i].has_spec &&
+		    !mirror->pod[i].corrupted && !mirror->was_pod[i].unwanted &&
+		    !client_removes_pod(world->client, i))
 			check_fail(world, "flow",
 			           "p-%u (%s), @%" PRId64
-			           ": it is gone, and nobody wanted that",
-			           i, scene_kind_text[scene_kind(i)], obs->revision);
+			           ": it is gone, and no request removed it",
+			           i, scenario_kind_text[scenario_kind(i)],
+			           obs->revision);
 	}
 }
 
-const struct check check_flow = {"flow", sizeof(struct state), see, NULL};
+const struct check check_flow = {"flow", sizeof(struct flow_state), observe, NULL};

@@ -1,60 +1,62 @@
 /*
- * The whole store, every so often and in the end, by what placet fsck goes by: it finds
- * nothing but what somebody has spoilt by hand.
+ * The whole store is checked as placet fsck does, every so often and at the end: fsck
+ * finds nothing but keys that were damaged by hand.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "coord/fsck/fsck_core.h"
 #include "store/kv/calls.h"
-#include "tests/sim/clerk.h"
+#include "tests/sim/client.h"
 #include "tests/sim/world.h"
 
 enum { EVERY_MS = 5000, CALL_MS = 1000 };
 
-struct state {
+struct fsck_state {
 	uint64_t next_ms;
 	struct world *world;
 	struct fsck_core *core;
 	int64_t revision;
 };
 
-/* What is held for a gang whose record people took away goes a while later. */
-static bool holds_spoilt(const struct stock *stock, const struct stock_node *node)
+/* A reservation for a gang whose record was deleted by hand is removed a while later. */
+static bool has_corrupted_reservations(const struct mirror *mirror,
+                                       const struct mirror_node *node)
 {
-	for (uint32_t i = 0; i < node->gang_holds; i++)
-		if (stock->gang_spoilt[node->gang_hold[i].gang])
+	for (uint32_t i = 0; i < node->gang_reservations; i++)
+		if (mirror->gang_corrupted[node->gang_reservation[i].gang])
 			return true;
 	return false;
 }
 
-static bool is_spoilt(const struct world *world, struct pl_span key)
+static bool is_corrupted(const struct world *world, struct pl_span key)
 {
-	const struct stock *stock = world->stock;
+	const struct mirror *mirror = world->mirror;
 	struct keys_id id;
 	uint32_t i;
 
 	if (keys_parse(key, &id, NULL) != PL_OK)
-		return true; /* nobody of ours could have written it */
+		return true; /* no writer of the simulation writes such a value */
 	if (id.kind == KEYS_OWNER)
-		return true; /* others judge that */
+		return true; /* other judges cover the finding */
 	if (id.kind == KEYS_GANG) {
-		i = scene_gang_of(id.scope, id.name, stock->pods);
-		return i == STOCK_NONE || stock->gang_spoilt[i];
+		i = scenario_gang_of(id.scope, id.name, mirror->pods);
+		return i == MIRROR_NONE || mirror->gang_corrupted[i];
 	}
 	if (id.kind == KEYS_BUDGET)
-		return scene_budget_of(id.scope, id.name) == STOCK_NONE;
+		return scenario_budget_of(id.scope, id.name) == MIRROR_NONE;
 	if (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC) {
-		i = scene_node_of(&stock->scene, id.scope, id.name);
-		return i == STOCK_NONE || stock->node[i].spoilt ||
-		       holds_spoilt(stock, &stock->node[i]);
+		i = scenario_node_of(&mirror->scenario, id.scope, id.name);
+		return i == MIRROR_NONE || mirror->node[i].corrupted ||
+		       has_corrupted_reservations(mirror, &mirror->node[i]);
 	}
-	i = scene_pod_of(&stock->scene, id.scope, id.name);
-	return i == STOCK_NONE || stock->pod[i].spoilt;
+	i = scenario_pod_of(&mirror->scenario, id.scope, id.name);
+	return i == MIRROR_NONE || mirror->pod[i].corrupted;
 }
 
-/* It was bound while a pod of its rules was spoilt, and its rules could not be held. */
-static bool is_blurred(const struct world *world, struct pl_span key)
+/* The pod was bound while a pod of its rules was corrupted, so that the rules could not
+ * be kept. */
+static bool is_uncertain(const struct world *world, struct pl_span key)
 {
 	struct keys_id id;
 	uint32_t i;
@@ -62,8 +64,8 @@ static bool is_blurred(const struct world *world, struct pl_span key)
 	if (keys_parse(key, &id, NULL) != PL_OK ||
 	    (id.kind != KEYS_STATE && id.kind != KEYS_SPEC))
 		return false;
-	i = scene_pod_of(&world->stock->scene, id.scope, id.name);
-	return i != STOCK_NONE && world->stock->pod[i].blurred;
+	i = scenario_pod_of(&world->mirror->scenario, id.scope, id.name);
+	return i != MIRROR_NONE && world->mirror->pod[i].uncertain;
 }
 
 static bool is_of_rules(enum fsck_code code)
@@ -73,22 +75,22 @@ static bool is_of_rules(enum fsck_code code)
 
 static void on_found(void *ctx, const struct fsck_finding *finding)
 {
-	struct state *state = ctx;
+	struct fsck_state *state = ctx;
 	struct world *world = state->world;
 
-	if (fsck_is_condition(finding->code) || is_spoilt(world, finding->key) ||
-	    (finding->other.len != 0 && is_spoilt(world, finding->other)))
+	if (fsck_is_condition(finding->code) || is_corrupted(world, finding->key) ||
+	    (finding->other.len != 0 && is_corrupted(world, finding->other)))
 		return;
 	if (is_of_rules(finding->code) &&
-	    (is_blurred(world, finding->key) || is_blurred(world, finding->other)))
+	    (is_uncertain(world, finding->key) || is_uncertain(world, finding->other)))
 		return;
 	check_fail(world, "fsck", "@%" PRId64 ": %s " PL_SPAN_FMT ": %s", state->revision,
 	           fsck_code_word(finding->code), PL_SPAN_ARG(finding->key),
 	           finding->what);
 }
 
-static void feed(struct state *state, const struct kv_result *result,
-                 struct pl_span prefix)
+static void feed_keys(struct fsck_state *state, const struct kv_result *result,
+                      struct pl_span prefix)
 {
 	for (size_t i = 0; i < result->get.count; i++)
 		if (pl_span_starts(result->get.records[i].key, prefix) &&
@@ -98,15 +100,15 @@ static void feed(struct state *state, const struct kv_result *result,
 
 static void on_list(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct state *state = ctx;
+	struct fsck_state *state = ctx;
 
 	PL_ASSERT(err == NULL);
 	state->revision = result->header.revision;
 	for (unsigned i = 0; i < FSCK_PREFIXES; i++)
-		feed(state, result, pl_span_str(fsck_prefixes[i]));
+		feed_keys(state, result, pl_span_str(fsck_prefixes[i]));
 }
 
-static void look(struct world *world, struct state *state)
+static void start_check(struct world *world, struct fsck_state *state)
 {
 	const struct fsck_core_opts opts = {
 		.partitions = world->plan.partitions, .found = on_found, .ctx = state};
@@ -115,23 +117,24 @@ static void look(struct world *world, struct state *state)
 	    kv_get(world->truth.kv, &(struct kv_get){.keys = kv_all_keys()}, CALL_MS,
 	           on_list, state, NULL, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
-	depot_run(&world->depot);
+	simstore_run(&world->store);
 	if (fsck_core_end(state->core, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
 	fsck_core_free(state->core);
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	struct state *state = me;
+	struct fsck_state *state = me;
 
-	if (world->stock == NULL || (obs->what != OBS_TICK && obs->what != OBS_SETTLED))
+	if (world->mirror == NULL ||
+	    (obs->what != OBS_TICK && obs->what != OBS_CONVERGED))
 		return;
 	if (obs->what == OBS_TICK && world->agenda.now_ms < state->next_ms)
 		return;
 	state->world = world;
 	state->next_ms = world->agenda.now_ms + EVERY_MS;
-	look(world, state);
+	start_check(world, state);
 }
 
-const struct check check_fsck = {"fsck", sizeof(struct state), see, NULL};
+const struct check check_fsck = {"fsck", sizeof(struct fsck_state), observe, NULL};

@@ -1,7 +1,7 @@
 /*
- * A hand-over leaves no partition without an owner for longer than a bound.
- * Looked at where every end is an orderly one: shards that join, leave and
- * drain, with a network that works.
+ * A hand-over leaves no partition without an owner for longer than a bound. Judged only
+ * where every shard ends gracefully: shards that join, leave and drain, with a network
+ * that works.
  */
 #include <inttypes.h>
 
@@ -9,25 +9,25 @@
 
 enum { GAP_MAX_MS = 200 };
 
-struct state {
-	bool began; /* everything was owned once */
+struct gap_state {
+	bool began; /* every partition had an owner once */
 	uint64_t longest_ms;
 };
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	struct state *state = me;
+	struct gap_state *state = me;
 	uint64_t gap;
 
 	if (!world->plan.one_at_a_time)
 		return;
-	if (obs->what == OBS_SETTLED)
+	if (obs->what == OBS_CONVERGED)
 		state->began = true;
 	if (obs->what == OBS_FENCED)
 		check_fail(world, "gap",
-		           "work of %s on partition %u was fenced, in peace",
+		           "work of %s on partition %u was fenced, without a fault",
 		           obs->proc->name, obs->partition);
-	if (obs->what == OBS_EMPTY || proc_count(world) == 0)
+	if (obs->what == OBS_ALL_LEFT || proc_count(world) == 0)
 		state->began = false;
 	if (obs->what != OBS_OWNER || !state->began || !obs->owner->exists ||
 	    obs->before->exists)
@@ -40,4 +40,4 @@ static void see(struct world *world, void *me, const struct obs *obs)
 		           obs->partition, gap);
 }
 
-const struct check check_gap = {"gap", sizeof(struct state), see, NULL};
+const struct check check_gap = {"gap", sizeof(struct gap_state), observe, NULL};

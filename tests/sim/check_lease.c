@@ -1,12 +1,12 @@
 /*
- * One lease a shard: what a shard holds hangs on the lease under which its
- * record stands, at the moment when it takes it.
+ * A shard has one lease: a key that a shard takes hangs on the lease of its record at that
+ * moment.
  */
 #include <inttypes.h>
 
 #include "tests/sim/proc.h"
 
-struct state {
+struct lease_state {
 	uint64_t seen;
 };
 
@@ -15,7 +15,7 @@ static void check(struct world *world, const char *what, uint16_t shard, int64_t
 	const struct truth_member *member;
 
 	if (shard == TRUTH_SHARD_NONE)
-		check_fail(world, "lease", "%s is given to nobody", what);
+		check_fail(world, "lease", "%s has no lease", what);
 	member = &world->truth.member[shard];
 	if (lease == 0 || !member->exists || member->lease != lease)
 		check_fail(world, "lease",
@@ -25,13 +25,13 @@ static void check(struct world *world, const char *what, uint16_t shard, int64_t
 		           member->exists ? "has" : "is gone:", (uint64_t)member->lease);
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	struct state *state = me;
+	struct lease_state *state = me;
 
 	state->seen++;
 	if (obs->what == OBS_OWNER && obs->owner->exists && !obs->before->exists &&
-	    !world->handmade[obs->partition])
+	    !world->manual_owner[obs->partition])
 		check(world, "an owner key", obs->owner->shard, obs->owner->lease);
 	if (obs->what == OBS_LEADER && obs->leader->exists)
 		check(world, obs->role, obs->leader->shard, obs->leader->lease);
@@ -40,4 +40,4 @@ static void see(struct world *world, void *me, const struct obs *obs)
 		           obs->member->shard);
 }
 
-const struct check check_lease = {"lease", sizeof(struct state), see, NULL};
+const struct check check_lease = {"lease", sizeof(struct lease_state), observe, NULL};

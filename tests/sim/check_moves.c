@@ -1,7 +1,7 @@
 /*
- * Between two moments when everything had settled with one change of members in
- * between, partitions move only to who came, or only from who went, each of
- * them once. That is the least that can move.
+ * Between two converged states with one change of members in between, partitions move
+ * only to the new member, or only away from the one that left, each of them once. That is
+ * the least that can move.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,21 +9,21 @@
 #include "store/base/alloc.h"
 #include "tests/sim/proc.h"
 
-struct state {
-	uint16_t *was; /* owners when it had settled; NULL: not yet */
+struct moves_state {
+	uint16_t *was; /* owners in the last converged state; NULL: none yet */
 	uint64_t at_ms;
-	uint64_t takes; /* since */
+	uint64_t takes; /* since that state */
 };
 
-/* It came since things had settled last, and chose its salt for how they are. */
-static bool is_new(struct world *world, const struct state *state, uint16_t shard)
+/* The shard joined since the last converged state, and chose its salt for it. */
+static bool is_new(struct world *world, const struct moves_state *state, uint16_t shard)
 {
 	const struct proc *proc = proc_of(world, shard);
 
 	return proc != NULL && proc->started_ms >= state->at_ms;
 }
 
-/* Of one shard that joins, and a tenth. */
+/* Returns the share of one shard that joins, and a tenth. */
 static uint64_t fair_share(struct world *world)
 {
 	uint64_t partitions = world->truth.partitions, count = proc_active(world);
@@ -31,7 +31,7 @@ static uint64_t fair_share(struct world *world)
 	return (partitions * 11 + count * 10 - 1) / (count * 10) + 1;
 }
 
-static void judge(struct world *world, struct state *state)
+static void judge(struct world *world, struct moves_state *state)
 {
 	uint64_t moved = 0;
 	bool one_from = true, one_to = true;
@@ -49,24 +49,23 @@ static void judge(struct world *world, struct state *state)
 		moved++;
 	}
 	STORY(&world->story, "judge",
-	      "%" PRIu64 " partitions moved, by %" PRIu64 " takings", moved,
-	      state->takes);
+	      "%" PRIu64 " partitions moved, by %" PRIu64 " claims", moved, state->takes);
 	if (moved != state->takes)
 		check_fail(world, "moves",
-		           "%" PRIu64 " partitions have another owner, after %" PRIu64
-		           " takings",
+		           "%" PRIu64 " partitions changed their owner, after %" PRIu64
+		           " claims",
 		           moved, state->takes);
 	if (one_to && moved > fair_share(world) && is_new(world, state, to))
 		check_fail(world, "moves",
-		           "%" PRIu64 " partitions moved to one of %u shards", moved,
-		           proc_active(world));
+		           "%" PRIu64 " partitions moved to a new one of %u shards",
+		           moved, proc_active(world));
 	if (!one_from && !one_to)
 		check_fail(world, "moves",
 		           "%" PRIu64 " partitions moved between more than two sides",
 		           moved);
 }
 
-static void settled(struct world *world, struct state *state)
+static void observe_converged(struct world *world, struct moves_state *state)
 {
 	if (state->was != NULL)
 		judge(world, state);
@@ -79,21 +78,21 @@ static void settled(struct world *world, struct state *state)
 	state->at_ms = world->agenda.now_ms;
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	struct state *state = me;
+	struct moves_state *state = me;
 
-	if (!world->plan.one_at_a_time || world->calm)
+	if (!world->plan.one_at_a_time || world->recovering)
 		return;
 	if (obs->what == OBS_OWNER && obs->owner->exists && !obs->before->exists)
 		state->takes++;
-	if (obs->what == OBS_SETTLED)
-		settled(world, state);
+	if (obs->what == OBS_CONVERGED)
+		observe_converged(world, state);
 }
 
 static void done(void *me)
 {
-	free(((struct state *)me)->was);
+	free(((struct moves_state *)me)->was);
 }
 
-const struct check check_moves = {"moves", sizeof(struct state), see, done};
+const struct check check_moves = {"moves", sizeof(struct moves_state), observe, done};

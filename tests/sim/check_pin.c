@@ -1,15 +1,15 @@
-/* No compaction of ours goes past a pin that stands. */
+/* No compaction of the janitor passes a pin. */
 #include <inttypes.h>
 
 #include "tests/sim/proc.h"
 
-struct state {
+struct pin_state {
 	int64_t last;
 };
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	struct state *state = me;
+	struct pin_state *state = me;
 
 	if (obs->what != OBS_COMPACT)
 		return;
@@ -24,4 +24,4 @@ static void see(struct world *world, void *me, const struct obs *obs)
 	}
 }
 
-const struct check check_pin = {"pin", sizeof(struct state), see, NULL};
+const struct check check_pin = {"pin", sizeof(struct pin_state), observe, NULL};

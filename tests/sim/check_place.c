@@ -1,7 +1,7 @@
 /*
- * Where pods are: bound at most once at a time, to a node that is there, listed by that
- * node's alloc and no other, under the epoch of the pod's partition as it is at that
- * revision, and where the node lets it, as the node is at that revision.
+ * Where pods are: a pod is bound to one node at a time, which exists, is listed by that
+ * node's alloc and no other, is written under the epoch of its partition as it is at that
+ * revision, and the node admits it as the node is at that revision.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include "tests/sim/naive.h"
 #include "tests/sim/world.h"
 
-struct state {
+struct place_state {
 	uint64_t seen;
 };
 
@@ -27,198 +27,202 @@ _Noreturn static void fail_pod(struct world *world, const struct obs *obs, uint3
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	check_fail(world, "place", "p-%u (%s), @%" PRId64 ": %s", i,
-	           scene_kind_text[scene_kind(i)], obs->revision, text);
+	           scenario_kind_text[scenario_kind(i)], obs->revision, text);
 }
 
-/* -- who decides ------------------------------------------------------------- */
+/* -- the writer -------------------------------------------------------------- */
 
 static void check_decider(struct world *world, const struct obs *obs, uint32_t i)
 {
-	const struct stock_pod *pod = &world->stock->pod[i];
+	const struct mirror_pod *pod = &world->mirror->pod[i];
 	const struct truth_owner *owner = &world->truth.owner[pod->partition];
 
-	/* A victim of another partition, which may have ended already: who takes its
-	 * place compares its state. Nobody is bound so. */
-	if (pod->phase != STOCK_BOUND && pod->epoch == 0)
+	/* The state of a victim of another partition, which may have ended already, has
+	 * no epoch: its preemptor compares the state. No pod is bound so. */
+	if (pod->phase != MIRROR_BOUND && pod->epoch == 0)
 		return;
 	if (!owner->exists || owner->epoch != pod->epoch ||
-	    (owner->shard != pod->shard && !world->handmade[pod->partition]))
+	    (owner->shard != pod->shard && !world->manual_owner[pod->partition]))
 		FAIL(world, obs, i,
 		     "s%u decided under epoch %" PRId64
 		     ", while partition %u is s%u's under %" PRId64,
 		     pod->shard, pod->epoch, pod->partition, owner->shard, owner->epoch);
 }
 
-/* -- and that it is there once ---------------------------------------------------- */
+/* -- listed once ------------------------------------------------------------------ */
 
 static void check_listed_once(struct world *world, const struct obs *obs, uint32_t i)
 {
-	const struct stock *stock = world->stock;
-	const struct stock_pod *pod = &stock->pod[i];
+	const struct mirror *mirror = world->mirror;
+	const struct mirror_pod *pod = &mirror->pod[i];
 
-	for (uint32_t n = 0; n < stock->nodes; n++) {
-		const struct stock_node *node = &stock->node[n];
+	for (uint32_t n = 0; n < mirror->nodes; n++) {
+		const struct mirror_node *node = &mirror->node[n];
 
-		if (n != pod->node && !node->spoilt && stock_lists(node, i))
+		if (n != pod->node && !node->corrupted && mirror_lists(node, i))
 			FAIL(world, obs, i, "is bound to n-%u, and n-%u lists it",
 			     pod->node, n);
 	}
 }
 
 static void check_bound(struct world *world, const struct obs *obs, uint32_t i,
-                        const struct stock_pod *was)
+                        const struct mirror_pod *was)
 {
-	const struct stock_pod *pod = &world->stock->pod[i];
-	const struct stock_node *node;
+	const struct mirror_pod *pod = &world->mirror->pod[i];
+	const struct mirror_node *node;
 	bool moved = pod->node != was->node;
 	const char *why;
 
-	if (pod->node == STOCK_NONE || !pod->has_spec)
+	if (pod->node == MIRROR_NONE || !pod->has_spec)
 		FAIL(world, obs, i, "is bound %s",
-		     pod->has_spec ? "to a node that is none" : "and has no spec");
-	node = &world->stock->node[pod->node];
-	if (stock_is_placed(was) && moved)
+		     pod->has_spec ? "to a node that does not exist" : "and has no spec");
+	node = &world->mirror->node[pod->node];
+	if (mirror_is_placed(was) && moved)
 		FAIL(world, obs, i, "is bound to n-%u, and was bound to n-%u", pod->node,
 		     was->node);
-	if (was->phase != STOCK_BOUND && was->phase != STOCK_PENDING &&
-	    was->phase != STOCK_NO_STATE)
-		FAIL(world, obs, i, "is bound, and was at its end");
-	if (pod->life != pod->what.life)
-		FAIL(world, obs, i, "life %u is bound, and it is in life %u", pod->life,
-		     pod->what.life);
-	if (node->spoilt)
-		return; /* what somebody took away there, nobody had to see */
-	if (!node->has_node || !node->has_alloc || !stock_lists(node, i))
+	if (was->phase != MIRROR_BOUND && was->phase != MIRROR_PENDING &&
+	    was->phase != MIRROR_NO_STATE)
+		FAIL(world, obs, i, "is bound, and had ended");
+	if (pod->incarnation != pod->what.incarnation)
+		FAIL(world, obs, i,
+		     "incarnation %u is bound, and its spec is incarnation %u",
+		     pod->incarnation, pod->what.incarnation);
+	if (node->corrupted)
+		return; /* a listing that was removed by hand can not be seen */
+	if (!node->has_node || !node->has_alloc || !mirror_lists(node, i))
 		FAIL(world, obs, i, "is bound to n-%u, which %s", pod->node,
 		     node->has_node && node->has_alloc ? "does not list it"
 		                                       : "is not there");
 	check_listed_once(world, obs, i);
-	/* What was held for it was so when the node would have it (check_gang.c). */
-	if (scene_is_gang(i) &&
-	    world->stock->gang[scene_gang(i)].phase == STOCK_GANG_BOUND)
+	/* The reservation was made when the node admitted the pod (check_gang.c). */
+	if (scenario_is_gang(i) &&
+	    world->mirror->gang[scenario_gang(i)].phase == MIRROR_GANG_BOUND)
 		return;
-	why = moved ? naive_refuses(world->stock, pod->node, i) : NULL;
+	why = moved ? naive_refuses(world->mirror, pod->node, i) : NULL;
 	if (why != NULL)
 		FAIL(world, obs, i, "is bound to n-%u, and %s", pod->node, why);
 }
 
-/* It keeps its place until who runs it says that it does not run any more; or the node is
- * gone. */
+/* A pod keeps its place until its member says that it does not run any more, or the node
+ * is gone. */
 static void check_leaves(struct world *world, const struct obs *obs, uint32_t i,
-                         const struct stock_pod *was)
+                         const struct mirror_pod *was)
 {
-	const struct stock_pod *pod = &world->stock->pod[i];
+	const struct mirror_pod *pod = &world->mirror->pod[i];
 
-	if (!stock_is_placed(was) || stock_is_placed(pod))
+	if (!mirror_is_placed(was) || mirror_is_placed(pod))
 		return;
 	world_hit(world, COVER_LEFT);
 	STORY(&world->story, "judge", "@%" PRId64 " p-%u (%s) leaves n-%u", obs->revision,
-	      i, scene_kind_text[scene_kind(i)], was->node);
-	if (!was->ended && was->node != STOCK_NONE &&
-	    world->stock->node[was->node].has_alloc &&
-	    !world->stock->node[was->node].spoilt)
+	      i, scenario_kind_text[scenario_kind(i)], was->node);
+	if (!was->ended && was->node != MIRROR_NONE &&
+	    world->mirror->node[was->node].has_alloc &&
+	    !world->mirror->node[was->node].corrupted)
 		FAIL(world, obs, i, "loses its place on n-%u, where it still runs",
 		     was->node);
 }
 
-/* It had a place before, and now a rule finds it that did not, or the other way round. */
-static bool looks_otherwise(const struct stock_pod *pod, uint32_t i)
+/* The pod had a place before, and a rule selects it now that did not, or the other way
+ * round. */
+static bool labels_changed(const struct mirror_pod *pod, uint32_t i)
 {
-	return pod->left_ms != 0 &&
-	       scene_is_found(i, pod->left_life) != scene_is_found(i, pod->life);
+	return pod->left_ms != 0 && scenario_is_selected(i, pod->left_incarnation) !=
+	                                    scenario_is_selected(i, pod->incarnation);
 }
 
 static void check_pod(struct world *world, const struct obs *obs, uint32_t i,
-                      const struct stock_pod *was)
+                      const struct mirror_pod *was)
 {
-	const struct stock_pod *pod = &world->stock->pod[i];
+	const struct mirror_pod *pod = &world->mirror->pod[i];
 
-	if (pod->spoilt)
+	if (pod->corrupted)
 		return;
 	if (!pod->has_spec && was->has_spec && !was->unwanted)
-		FAIL(world, obs, i, "a shard removed it, and nobody wanted that");
+		FAIL(world, obs, i, "a shard removed it without a request");
 	check_leaves(world, obs, i, was);
-	if (pod->phase == STOCK_NO_STATE || pod->state_rev != obs->revision)
+	if (pod->phase == MIRROR_NO_STATE || pod->state_rev != obs->revision)
 		return;
 	check_decider(world, obs, i);
-	if (pod->phase == STOCK_BOUND)
+	if (pod->phase == MIRROR_BOUND)
 		check_bound(world, obs, i, was);
-	if (pod->phase == STOCK_BOUND && was->phase != STOCK_BOUND) {
-		world_hit(world, COVER_BOUND_BASIC + (unsigned)scene_kind(i));
-		if (looks_otherwise(pod, i))
+	if (pod->phase == MIRROR_BOUND && was->phase != MIRROR_BOUND) {
+		world_hit(world, COVER_BOUND_BASIC + (unsigned)scenario_kind(i));
+		if (labels_changed(pod, i))
 			world_hit(world, COVER_RELABELLED_POD);
 		STORY(&world->story, "judge", "@%" PRId64 " p-%u (%s) is on n-%u",
-		      obs->revision, i, scene_kind_text[scene_kind(i)], pod->node);
+		      obs->revision, i, scenario_kind_text[scenario_kind(i)], pod->node);
 	}
 }
 
-/* -- what allocs say of it ---------------------------------------------------------- */
+/* -- allocs ------------------------------------------------------------------------- */
 
-/* Who terminates is marked, and nobody else. */
+/* Exactly the terminating pods are marked as leaving. */
 static void check_leaving(struct world *world, const struct obs *obs, uint32_t n)
 {
-	const struct stock_node *node = &world->stock->node[n];
+	const struct mirror_node *node = &world->mirror->node[n];
 
 	for (uint32_t k = 0; k < node->listed; k++) {
 		uint32_t i = node->list[k].pod;
 
-		if (i == STOCK_NONE || world->stock->pod[i].spoilt)
+		if (i == MIRROR_NONE || world->mirror->pod[i].corrupted)
 			continue;
 		if (node->list[k].leaving !=
-		    (world->stock->pod[i].phase == STOCK_TERMINATING))
-			FAIL(world, obs, i, "n-%u says that it %s", n,
-			     node->list[k].leaving ? "leaves, and it does not"
-			                           : "stays, and it terminates");
+		    (world->mirror->pod[i].phase == MIRROR_TERMINATING))
+			FAIL(world, obs, i, "n-%u lists it as %s", n,
+			     node->list[k].leaving ? "leaving, and it does not terminate"
+			                           : "staying, and it terminates");
 	}
 }
 
-/* Of the pods of one list, those that are not in the other. */
+/* Compares the pods of one list with the other. */
 static void check_lists(struct world *world, const struct obs *obs, uint32_t n)
 {
-	const struct stock *stock = world->stock;
-	const struct stock_node *node = &stock->node[n], *was = &stock->was_node[n];
+	const struct mirror *mirror = world->mirror;
+	const struct mirror_node *node = &mirror->node[n], *was = &mirror->was_node[n];
 
 	for (uint32_t k = 0; k < node->listed; k++) {
 		uint32_t i = node->list[k].pod;
-		const struct stock_pod *pod;
+		const struct mirror_pod *pod;
 
-		if (i == STOCK_NONE || stock_lists(was, i))
+		if (i == MIRROR_NONE || mirror_lists(was, i))
 			continue;
-		pod = &stock->pod[i];
-		if (pod->spoilt)
+		pod = &mirror->pod[i];
+		if (pod->corrupted)
 			continue;
-		if (!stock_is_placed(pod) || pod->node != n ||
+		if (!mirror_is_placed(pod) || pod->node != n ||
 		    pod->partition != node->list[k].partition)
-			FAIL(world, obs, i, "n-%u lists it, and it is not there", n);
+			FAIL(world, obs, i, "n-%u lists it, and its state is elsewhere",
+			     n);
 	}
 	check_leaving(world, obs, n);
 	for (uint32_t k = 0; k < was->listed; k++) {
 		uint32_t i = was->list[k].pod;
 
-		if (i != STOCK_NONE && !stock_lists(node, i) && !stock->pod[i].spoilt &&
-		    stock_is_placed(&stock->pod[i]) && stock->pod[i].node == n)
-			FAIL(world, obs, i, "is on n-%u, which forgets it", n);
+		if (i != MIRROR_NONE && !mirror_lists(node, i) &&
+		    !mirror->pod[i].corrupted && mirror_is_placed(&mirror->pod[i]) &&
+		    mirror->pod[i].node == n)
+			FAIL(world, obs, i, "is on n-%u, whose alloc drops it", n);
 	}
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	const struct stock *stock = world->stock;
-	struct state *state = me;
+	const struct mirror *mirror = world->mirror;
+	struct place_state *state = me;
 
-	if (obs->what != OBS_STOCK || obs->whose == DEPOT_NOBODY)
+	if (obs->what != OBS_MIRROR || obs->writer == SIMSTORE_NO_WRITER)
 		return;
 	state->seen++;
-	for (uint32_t k = 0; k < stock->touched_nodes; k++)
-		if (!stock->node[stock->touched_node[k]].spoilt)
-			check_lists(world, obs, stock->touched_node[k]);
-	if (obs->whose == DEPOT_CLERK)
+	for (uint32_t k = 0; k < mirror->touched_nodes; k++)
+		if (!mirror->node[mirror->touched_node[k]].corrupted)
+			check_lists(world, obs, mirror->touched_node[k]);
+	if (obs->writer == SIMSTORE_CLIENT)
 		return;
-	for (uint32_t k = 0; k < stock->touched_pods; k++) {
-		uint32_t i = stock->touched_pod[k];
+	for (uint32_t k = 0; k < mirror->touched_pods; k++) {
+		uint32_t i = mirror->touched_pod[k];
 
-		check_pod(world, obs, i, &stock->was_pod[i]);
+		check_pod(world, obs, i, &mirror->was_pod[i]);
 	}
 }
 
-const struct check check_place = {"place", sizeof(struct state), see, NULL};
+const struct check check_place = {"place", sizeof(struct place_state), observe, NULL};

@@ -1,15 +1,15 @@
 /*
- * What is nominated may exceed a node by what terminates there; all else may not.
+ * Nominations may exceed a node by what terminates there; nothing else may.
  *
- * What is taken on a node: whoever of ours writes an alloc writes the sum of the pods
- * that it lists and of its holds; no such write makes a node fuller than it is, or fuller
- * still; and every write makes the generation greater.
+ * An alloc that a shard or client writes holds the sums of the pods that it lists and of
+ * its reservations; no such write makes a node fuller than it is, or an overfull node
+ * fuller still; and every write increases the generation.
  */
 #include <inttypes.h>
 
 #include "tests/sim/world.h"
 
-struct state {
+struct room_state {
 	uint64_t seen;
 };
 
@@ -17,29 +17,30 @@ static const int64_t mebi = 1 << 20;
 
 static void check_sum(struct world *world, const struct obs *obs, uint32_t i)
 {
-	const struct stock *stock = world->stock;
-	const struct stock_node *node = &stock->node[i];
-	struct stock_sum sum = node->held;
+	const struct mirror *mirror = world->mirror;
+	const struct mirror_node *node = &mirror->node[i];
+	struct mirror_sum sum = node->reserved;
 
 	for (uint32_t k = 0; k < node->listed; k++) {
 		uint32_t pod = node->list[k].pod;
 
-		/* It had to go somewhere when somebody took its spec away. */
-		if (pod != STOCK_NONE && !stock->pod[pod].has_spec &&
-		    stock->pod[pod].spoilt)
+		/* The reservation was kept although the pod's spec was deleted by
+		 * hand. */
+		if (pod != MIRROR_NONE && !mirror->pod[pod].has_spec &&
+		    mirror->pod[pod].corrupted)
 			return;
-		if (pod == STOCK_NONE || !stock->pod[pod].has_spec)
+		if (pod == MIRROR_NONE || !mirror->pod[pod].has_spec)
 			check_fail(world, "room",
 			           "n-%u, @%" PRId64 ": p-%u is listed and is not there",
 			           i, obs->revision, pod);
-		sum.cpu_milli += stock->pod[pod].what.cpu_milli;
-		sum.memory_bytes += stock->pod[pod].what.memory_mib * mebi;
+		sum.cpu_milli += mirror->pod[pod].what.cpu_milli;
+		sum.memory_bytes += mirror->pod[pod].what.memory_mib * mebi;
 		sum.pods++;
 	}
 	if (sum.cpu_milli != node->used.cpu_milli ||
 	    sum.memory_bytes != node->used.memory_bytes || sum.pods != node->used.pods)
 		check_fail(world, "room",
-		           "n-%u, @%" PRId64 ": its pods and holds are %" PRId64
+		           "n-%u, @%" PRId64 ": its pods and reservations are %" PRId64
 		           "m, %" PRId64 " bytes, %" PRId64
 		           " pods, its alloc says %" PRId64 "m, %" PRId64 ", %" PRId64,
 		           i, obs->revision, sum.cpu_milli, sum.memory_bytes, sum.pods,
@@ -47,41 +48,42 @@ static void check_sum(struct world *world, const struct obs *obs, uint32_t i)
 		           node->used.pods);
 }
 
-/* What is taken there: by pods and gangs; or by everybody, when those that leave have. */
-struct taken {
+/* Resources in use by pods and gangs; and by all, without those that terminate. */
+struct taken_room {
 	int64_t of[2][3];
 };
 
-static struct taken taken_of(const struct stock *stock, const struct stock_node *node)
+static struct taken_room taken_of(const struct mirror *mirror,
+                                  const struct mirror_node *node)
 {
-	const struct stock_sum *used = &node->used, *nominated = &node->nominated;
-	struct stock_sum left = *used;
+	const struct mirror_sum *used = &node->used, *nominated = &node->nominated;
+	struct mirror_sum left = *used;
 
 	for (uint32_t k = 0; k < node->listed; k++) {
 		uint32_t pod = node->list[k].pod;
 
-		if (pod == STOCK_NONE || !node->list[k].leaving)
+		if (pod == MIRROR_NONE || !node->list[k].leaving)
 			continue;
-		left.cpu_milli -= stock->pod[pod].what.cpu_milli;
-		left.memory_bytes -= stock->pod[pod].what.memory_mib * mebi;
+		left.cpu_milli -= mirror->pod[pod].what.cpu_milli;
+		left.memory_bytes -= mirror->pod[pod].what.memory_mib * mebi;
 		left.pods--;
 	}
-	return (struct taken){{{used->cpu_milli - nominated->cpu_milli,
-	                        used->memory_bytes - nominated->memory_bytes,
-	                        used->pods - nominated->pods},
-	                       {left.cpu_milli, left.memory_bytes, left.pods}}};
+	return (struct taken_room){{{used->cpu_milli - nominated->cpu_milli,
+	                             used->memory_bytes - nominated->memory_bytes,
+	                             used->pods - nominated->pods},
+	                            {left.cpu_milli, left.memory_bytes, left.pods}}};
 }
 
 static void check_over(struct world *world, const struct obs *obs, uint32_t i,
-                       const struct stock_node *was)
+                       const struct mirror_node *was)
 {
-	const struct stock_node *node = &world->stock->node[i];
+	const struct mirror_node *node = &world->mirror->node[i];
 	const int64_t has[] = {node->what.cpu_milli, node->what.memory_mib * mebi,
 	                       node->what.pods};
-	struct taken now = taken_of(world->stock, node);
-	struct taken before = taken_of(world->stock, was);
+	struct taken_room now = taken_of(world->mirror, node);
+	struct taken_room before = taken_of(world->mirror, was);
 	static const char *const what[] = {"cpu", "memory", "pods"};
-	static const char *const whose[] = {"by pods and gangs", "with nominations"};
+	static const char *const writer[] = {"by pods and gangs", "with nominations"};
 
 	for (unsigned k = 0; k < 6; k++) {
 		int64_t is = now.of[k / 3][k % 3], was_it = before.of[k / 3][k % 3];
@@ -90,28 +92,27 @@ static void check_over(struct world *world, const struct obs *obs, uint32_t i,
 			check_fail(world, "room",
 			           "n-%u, @%" PRId64 ": %s taken %s is %" PRId64
 			           " of %" PRId64 ", before it was %" PRId64,
-			           i, obs->revision, what[k % 3], whose[k / 3], is,
+			           i, obs->revision, what[k % 3], writer[k / 3], is,
 			           has[k % 3], was_it);
 	}
 }
 
 static void check_node(struct world *world, const struct obs *obs, uint32_t i,
-                       const struct stock_node *was)
+                       const struct mirror_node *was)
 {
-	const struct stock_node *node = &world->stock->node[i];
+	const struct mirror_node *node = &world->mirror->node[i];
 	bool wrote = node->has_alloc && node->alloc_rev == obs->revision;
 
-	if (!wrote || node->spoilt)
+	if (!wrote || node->corrupted)
 		return;
 	if (node->bad_alloc)
-		check_fail(world, "room",
-		           "n-%u, @%" PRId64 ": an alloc that makes no sense", i,
+		check_fail(world, "room", "n-%u, @%" PRId64 ": the alloc is malformed", i,
 		           obs->revision);
 	if (was->has_alloc && node->generation <= was->generation)
 		check_fail(world, "room",
 		           "n-%u, @%" PRId64 ": generation %" PRIu64 " after %" PRIu64, i,
 		           obs->revision, node->generation, was->generation);
-	if (obs->whose == DEPOT_CLERK)
+	if (obs->writer == SIMSTORE_CLIENT)
 		return;
 	if (!node->has_node || node->node_rev == obs->revision || !was->has_alloc)
 		check_fail(world, "room", "n-%u, @%" PRId64 ": shards write no Nodes", i,
@@ -120,19 +121,19 @@ static void check_node(struct world *world, const struct obs *obs, uint32_t i,
 	check_over(world, obs, i, was);
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	const struct stock *stock = world->stock;
-	struct state *state = me;
+	const struct mirror *mirror = world->mirror;
+	struct room_state *state = me;
 
-	if (obs->what != OBS_STOCK || obs->whose == DEPOT_NOBODY)
+	if (obs->what != OBS_MIRROR || obs->writer == SIMSTORE_NO_WRITER)
 		return;
 	state->seen++;
-	for (uint32_t k = 0; k < stock->touched_nodes; k++) {
-		uint32_t i = stock->touched_node[k];
+	for (uint32_t k = 0; k < mirror->touched_nodes; k++) {
+		uint32_t i = mirror->touched_node[k];
 
-		check_node(world, obs, i, &stock->was_node[i]);
+		check_node(world, obs, i, &mirror->was_node[i]);
 	}
 }
 
-const struct check check_room = {"room", sizeof(struct state), see, NULL};
+const struct check check_room = {"room", sizeof(struct room_state), observe, NULL};

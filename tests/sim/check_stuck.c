@@ -1,12 +1,12 @@
-/* Nothing gets stuck: who was asked to leave leaves, who died is gone, and when
- * all have left nothing of theirs is left in the store. */
+/* Nothing gets stuck: a shard that was asked to leave leaves, a dead process is gone, and
+ * when all have left, none of their keys and leases is left in the store. */
 #include <inttypes.h>
 
 #include "tests/sim/proc.h"
 
 enum { LEAVE_MAX_MS = 30000, GHOST_MAX_MS = 30000 };
 
-struct state {
+struct stuck_state {
 	uint64_t seen;
 };
 
@@ -15,7 +15,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static void look(struct world *world)
+static void check_leavers(struct world *world)
 {
 	uint64_t now = world->agenda.now_ms;
 
@@ -23,14 +23,15 @@ static void look(struct world *world)
 		if (proc->ghost && now - proc->died_ms > GHOST_MAX_MS)
 			check_fail(world, "stuck", "%s died %d s ago and does not end",
 			           proc->name, GHOST_MAX_MS / 1000);
-		if (world->calm && proc->leaving && !proc->ghost &&
-		    now - later(proc->leave_ms, world->calm_ms) > LEAVE_MAX_MS)
-			check_fail(world, "stuck", "%s does not leave, for %d s",
+		if (world->recovering && proc->leaving && !proc->ghost &&
+		    now - later(proc->leave_ms, world->recovery_ms) > LEAVE_MAX_MS)
+			check_fail(world, "stuck",
+			           "%s was asked to leave %d s ago, and has not",
 			           proc->name, LEAVE_MAX_MS / 1000);
 	}
 }
 
-static void empty(struct world *world)
+static void check_all_left(struct world *world)
 {
 	const struct truth *truth = &world->truth;
 
@@ -42,30 +43,30 @@ static void empty(struct world *world)
 			check_fail(world, "stuck", "the owner key of %u is left", p);
 }
 
-static void over(struct world *world)
+static void check_end(struct world *world)
 {
 	const struct truth *truth = &world->truth;
-	size_t pins = 0, leases = memkv_leases(world->depot.mem);
+	size_t pins = 0, leases = memkv_leases(world->store.mem);
 
 	for (unsigned i = 0; i < TRUTH_PINS_MAX; i++)
 		pins += truth->pin[i].revision != 0;
-	/* A grant that was on its way for half a minute comes from nobody. */
+	/* A late grant may have created a lease that no process holds. */
 	if (leases != pins && world->plan.link.late_in_1000 == 0)
 		check_fail(world, "stuck", "%zu leases are left, and %zu pins", leases,
 		           pins);
 }
 
-static void see(struct world *world, void *me, const struct obs *obs)
+static void observe(struct world *world, void *me, const struct obs *obs)
 {
-	struct state *state = me;
+	struct stuck_state *state = me;
 
 	state->seen++;
 	if (obs->what == OBS_TICK)
-		look(world);
-	if (obs->what == OBS_EMPTY)
-		empty(world);
-	if (obs->what == OBS_OVER)
-		over(world);
+		check_leavers(world);
+	if (obs->what == OBS_ALL_LEFT)
+		check_all_left(world);
+	if (obs->what == OBS_END)
+		check_end(world);
 }
 
-const struct check check_stuck = {"stuck", sizeof(struct state), see, NULL};
+const struct check check_stuck = {"stuck", sizeof(struct stuck_state), observe, NULL};

@@ -1,6 +1,6 @@
 /*
- * What a run has seen, counted, so that nobody passes by having tried nothing.
- * Printed at the end, and shared between the processes that run seeds.
+ * Counts what a run has seen, so that no run passes by having tried nothing. Printed at
+ * the end, and shared between the processes that run seeds.
  */
 #ifndef TESTS_SIM_COVER_H
 #define TESTS_SIM_COVER_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* X(name, text, wanted): wanted, a long mixed run must have it. */
+/* X(name, text, wanted). wanted: a long mixed run must have seen it. */
 #define COVER_MAP(X)                                                              \
 	X(PAUSE, "pauses", 1)                                                     \
 	X(PAUSE_LONG, "pauses beyond the TTL", 1)                                 \
@@ -31,22 +31,22 @@
 	X(FULL, "full stores", 1)                                                 \
 	X(COMPACT, "compactions at the newest revision", 1)                       \
 	X(RESTORE, "restored snapshots", 1)                                       \
-	X(RESTORE_PLACED, "of these, that took back placements", 1)               \
+	X(RESTORE_PLACED, "of these, that undid placements", 1)                   \
 	X(INCARNATION, "incarnations rewritten", 1)                               \
 	X(EVICT, "leases revoked by operators", 1)                                \
 	X(DRAIN, "drains and undrains", 1)                                        \
 	X(CONFIG_GOOD, "configurations written", 1)                               \
 	X(CONFIG_BAD, "bad configurations by hand", 1)                            \
-	X(HAND_DELETE, "owner keys deleted by hand", 1)                           \
-	X(HAND_GARBLE, "owner keys garbled by hand", 1)                           \
+	X(MANUAL_DELETE, "owner keys deleted by hand", 1)                         \
+	X(MANUAL_CORRUPT, "owner keys corrupted by hand", 1)                      \
 	X(PIN, "pins", 1)                                                         \
 	X(LOST_REQUEST, "requests lost", 1)                                       \
 	X(LOST_ANSWER, "answers lost", 1)                                         \
 	X(LATE, "requests that came too late", 1)                                 \
 	X(HELD, "messages held by cuts", 1)                                       \
 	X(UNKNOWN, "writes with an unknown outcome", 1)                           \
-	X(UNHEARD_YES, "transactions that stood, and nobody heard", 1)            \
-	X(UNHEARD_NO, "transactions that failed, and nobody heard", 1)            \
+	X(UNANSWERED_COMMITTED, "transactions committed, without an answer", 1)   \
+	X(UNANSWERED_FAILED, "transactions failed, without an answer", 1)         \
 	X(REWOUND, "rewinds noticed by clients", 1)                               \
 	X(BUSY, "starts refused for want of room", 1)                             \
 	X(OWN, "partitions taken", 1)                                             \
@@ -64,14 +64,14 @@
 	X(DOUBT, "sessions in doubt", 1)                                          \
 	X(DOWN, "sessions down", 1)                                               \
 	X(REFUSED, "shards refused: id in use", 1)                                \
-	X(GARBLED, "garbled keys reported", 1)                                    \
+	X(MALFORMED, "malformed keys reported", 1)                                \
 	X(CONFIG_APPLIED, "configurations applied", 1)                            \
 	X(CONFIG_REFUSED, "configurations refused", 1)                            \
-	X(LEAD, "leaderships", 1)                                                 \
+	X(LEAD, "roles taken", 1)                                                 \
 	X(BALANCED, "tables of weights written", 1)                               \
 	X(COMPACTED, "compactions by the janitor", 1)                             \
 	X(SWEPT, "keys removed by the janitor", 1)                                \
-	X(SETTLED, "settlings", 1)                                                \
+	X(CONVERGED, "times converged", 1)                                        \
 	X(OPENED, "partitions whose pods are placed", 1)                          \
 	X(TAKEN_WAITING, "partitions taken whose pods wait", 1)                   \
 	X(FEED_LOST, "lists of a partition made again", 1)                        \
@@ -96,27 +96,27 @@
 	X(BOUND_GANG, "pods bound: gangs", 1)                                     \
 	X(BOUND_FILL, "pods bound: low priority", 1)                              \
 	X(BOUND_HIGH, "pods bound: high priority", 1)                             \
-	X(BOUND_BEARS, "pods bound: tolerating maintenance", 1)                   \
+	X(BOUND_MAINTENANCE, "pods bound: tolerating maintenance", 1)             \
 	X(BOUND_APART_SPREAD, "pods bound: zone spread over controllers", 1)      \
 	X(BOUND_APART_AFFINITY, "pods bound: zone affinity over controllers", 1)  \
 	X(BOUND_APART_ANTI, "pods bound: zone anti-affinity over controllers", 1) \
 	X(BOUND_LARGE, "pods bound: large gangs", 1)                              \
-	X(LARGE_RESERVING, "large gangs for which room is held", 1)               \
+	X(LARGE_RESERVING, "large gangs with reservations", 1)                    \
 	X(LARGE_BOUND, "large gangs bound", 1)                                    \
-	X(DOMAIN_JOINED, "members of gangs that came to the others' zone", 1)     \
+	X(DOMAIN_JOINED, "members of gangs placed in the others' zone", 1)        \
 	X(LARGE_RULED, "of these, with rules about pods on other nodes", 1)       \
 	X(LARGE_PLACED, "of large gangs, all their pods", 1)                      \
-	X(LARGE_ABORTED, "large gangs given up", 1)                               \
-	X(LARGE_RELEASED, "of these, all their room given back", 1)               \
-	X(LARGE_LATE, "large gangs given up after their time", 1)                 \
-	X(LARGE_NODE, "nodes changed while they hold room for a gang", 1)         \
-	X(KILLED_RESERVING, "owners killed while room is held for a gang", 1)     \
+	X(LARGE_ABORTED, "large gangs aborted", 1)                                \
+	X(LARGE_RELEASED, "of these, all reservations released", 1)               \
+	X(LARGE_LATE, "large gangs aborted after their time", 1)                  \
+	X(LARGE_NODE, "nodes changed with reservations of a gang", 1)             \
+	X(KILLED_RESERVING, "owners killed while a gang is reserving", 1)         \
 	X(KILLED_BOUND, "owners killed while a gang is bound", 1)                 \
-	X(KILLED_ABORTING, "owners killed while a gang is given up", 1)           \
-	X(HEIR_RESERVING, "reserving gangs that another gave up or bound", 1)     \
-	X(HEIR_BOUND, "bound gangs that another finished", 1)                     \
-	X(HEIR_ABORTING, "aborting gangs that another finished", 1)               \
-	X(SPOIL_GANG, "gangs' records spoilt by hand", 1)                         \
+	X(KILLED_ABORTING, "owners killed while a gang is aborting", 1)           \
+	X(TAKEOVER_RESERVING, "reserving gangs aborted or bound by another", 1)   \
+	X(TAKEOVER_BOUND, "bound gangs finished by another", 1)                   \
+	X(TAKEOVER_ABORTING, "aborting gangs finished by another", 1)             \
+	X(CORRUPT_GANG, "gangs' records corrupted by hand", 1)                    \
 	X(BUDGET_MADE, "budgets made", 1)                                         \
 	X(BUDGET_CHANGED, "budgets changed", 1)                                   \
 	X(BUDGET_DELETED, "budgets deleted", 1)                                   \
@@ -124,18 +124,18 @@
 	X(BUDGET_WITHHELD, "evictions that a budget did not allow", 1)            \
 	X(BUDGET_PREEMPTED, "budgets lowered by preemption", 1)                   \
 	X(BUDGET_OVERDRAWN, "budgets overdrawn", 1)                               \
-	X(BUDGET_LAST, "budgets of which the last was taken", 1)                  \
+	X(BUDGET_LAST, "budgets with nothing left to take", 1)                    \
 	X(BUDGET_RAISED, "budgets that allow more again", 1)                      \
-	X(BUDGET_STRUCK, "notes of budgets struck out", 1)                        \
+	X(BUDGET_NOTE_GONE, "notes of budgets removed", 1)                        \
 	X(SUBMITTED, "pods submitted", 1)                                         \
 	X(SUBMITTED_AGAIN, "pods submitted that were there", 1)                   \
 	X(EDITED, "waiting pods edited", 1)                                       \
 	X(REMOVED, "waiting pods removed", 1)                                     \
-	X(ROW_AGAIN, "rows of pods that came back together", 1)                   \
-	X(RELABELLED_POD, "pods bound again that rules find otherwise", 1)        \
+	X(ROLLOUT, "rollouts of a row of pods", 1)                                \
+	X(RELABELLED_POD, "pods bound again with other labels", 1)                \
 	X(TERMINATING, "placed pods asked to end", 1)                             \
 	X(ASKED_EVICT, "placed pods asked to move", 1)                            \
-	X(SAID_ENDED, "pods said to run no more", 1)                              \
+	X(SAID_ENDED, "pods reported as ended", 1)                                \
 	X(LEFT, "places given back", 1)                                           \
 	X(NODE_CREATED, "nodes created", 1)                                       \
 	X(NODE_CHANGED, "nodes changed", 1)                                       \
@@ -143,24 +143,24 @@
 	X(RELABELLED, "nodes moved to another zone", 1)                           \
 	X(CLOSED, "nodes closed for maintenance", 1)                              \
 	X(OPENED_AGAIN, "nodes open again", 1)                                    \
-	X(DRAINED_NODE, "nodes drained until nobody was there", 1)                \
-	X(MOVED_TAINT, "pods moved because their node is closed", 1)              \
-	X(MOVED_TAINT_LATE, "of these, after the time that they bear it", 1)      \
-	X(MOVED_PREEMPTED, "pods moved for more important ones", 1)               \
-	X(CLERK_CRASH, "clients that died half-way", 1)                           \
-	X(CLERK_CRASH_BUSY, "of these, with transactions under way", 1)           \
+	X(DRAINED_NODE, "nodes drained until they were empty", 1)                 \
+	X(MOVED_TAINT, "pods evicted because their node is closed", 1)            \
+	X(MOVED_TAINT_LATE, "of these, after a toleration in seconds", 1)         \
+	X(MOVED_PREEMPTED, "pods preempted", 1)                                   \
+	X(CLIENT_CRASH, "clients that died half-way", 1)                          \
+	X(CLIENT_CRASH_BUSY, "of these, with transactions under way", 1)          \
 	X(NODE_REFUSED, "changes of nodes refused", 1)                            \
-	X(SPOIL_ALLOC, "allocs spoilt by hand", 1)                                \
-	X(SPOIL_STATE, "states spoilt by hand", 1)                                \
-	X(SPOIL_SPEC, "specs spoilt by hand", 1)                                  \
-	X(SPOIL_RULES, "locks and registries spoilt by hand", 1)                  \
-	X(SPOIL_REGISTRY, "of these, registries", 1)                              \
-	X(STRAY, "keys that mean nothing", 1)                                     \
+	X(CORRUPT_ALLOC, "allocs corrupted by hand", 1)                           \
+	X(CORRUPT_STATE, "states corrupted by hand", 1)                           \
+	X(CORRUPT_SPEC, "specs corrupted by hand", 1)                             \
+	X(CORRUPT_RULES, "locks and registries corrupted by hand", 1)             \
+	X(CORRUPT_REGISTRY, "of these, registries", 1)                            \
+	X(UNKNOWN_KEY, "unknown keys", 1)                                         \
 	X(FSCK_FOUND, "findings of fsck", 1)                                      \
 	X(FSCK_CLEAN, "fsck runs without any", 1)                                 \
-	X(MENDED, "repairs by fsck", 1)                                           \
-	X(MENDED_EARLY, "repairs by fsck while faults went on", 1)                \
-	X(SET_ASIDE, "keys set aside as garbage", 1)                              \
+	X(REPAIRED, "repairs by fsck", 1)                                         \
+	X(REPAIRED_EARLY, "repairs by fsck while faults went on", 1)              \
+	X(KEY_EXCLUDED, "malformed keys excluded", 1)                             \
 	X(EXCUSED, "overlaps that a broken clock or a restored store explains", 0)
 
 #define COVER_ENUM(name, text, wanted) COVER_##name,
@@ -168,7 +168,7 @@ enum cover_what { COVER_MAP(COVER_ENUM) COVER_COUNT };
 
 struct cover {
 	uint64_t count[COVER_COUNT];
-	uint64_t seeds[COVER_COUNT]; /* in how many it came */
+	uint64_t seeds[COVER_COUNT]; /* in how many seeds it was seen */
 	uint64_t sim_ms;             /* virtual time */
 	uint64_t items;
 };
@@ -180,7 +180,7 @@ static inline void cover_hit(struct cover *cover, enum cover_what what)
 
 void cover_add(struct cover *to, const struct cover *from);
 void cover_print(const struct cover *cover, FILE *out);
-/* How many that a long run must have are missing; prints them. */
+/* Prints what a long run must have seen and this one has not, and returns how many. */
 unsigned cover_missing(const struct cover *cover, FILE *out);
 
 #endif

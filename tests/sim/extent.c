@@ -2,21 +2,21 @@
 
 #include <inttypes.h>
 
-#include "tests/sim/scene.h"
+#include "tests/sim/scenario.h"
 
-_Static_assert(SCENE_PODS_MIN >= SCENE_KINDS * SCENE_GROUP,
+_Static_assert(SCENARIO_PODS_MIN >= SCENARIO_KINDS * SCENARIO_GROUP,
                "the smallest world has pods of every kind");
 
 bool extent_is_below(const struct extent *extent)
 {
 	return extent->nodes != 0 &&
-	       (extent->shards < SCENE_SHARDS_MIN ||
-	        extent->partitions < SCENE_PARTITIONS_MIN ||
-	        extent->clusters < SCENE_CLUSTERS_MIN ||
-	        extent->nodes < SCENE_NODES_MIN || extent->pods < SCENE_PODS_MIN);
+	       (extent->shards < SCENARIO_SHARDS_MIN ||
+	        extent->partitions < SCENARIO_PARTITIONS_MIN ||
+	        extent->clusters < SCENARIO_CLUSTERS_MIN ||
+	        extent->nodes < SCENARIO_NODES_MIN || extent->pods < SCENARIO_PODS_MIN);
 }
 
-/* By nodes, then by shards, then by partitions. */
+/* Compares nodes, then shards, then partitions. */
 static bool is_smaller(const struct extent *a, const struct extent *b)
 {
 	if (a->nodes != b->nodes)
@@ -26,7 +26,7 @@ static bool is_smaller(const struct extent *a, const struct extent *b)
 	return a->partitions < b->partitions;
 }
 
-/* Of equals the first seed, whoever was done first. */
+/* Among equals the first seed counts, whichever ended first. */
 static bool goes_before(const struct extent *a, const struct extent *b, bool smaller)
 {
 	if (is_smaller(a, b) || is_smaller(b, a))
@@ -46,16 +46,16 @@ void extent_add(struct extent_sum *sum, const struct extent *extent)
 	to->below += extent_is_below(extent);
 }
 
-static void print_one(const char *word, const struct extent *extent, FILE *out)
+static void print_extent(const char *word, const struct extent *extent, FILE *out)
 {
-	unsigned kinds = (extent->pods + SCENE_GROUP - 1) / SCENE_GROUP;
+	unsigned kinds = (extent->pods + SCENARIO_GROUP - 1) / SCENARIO_GROUP;
 
 	(void)fprintf(out, "  %-8s seed %" PRIu64 ": %u shards, %u partitions", word,
 	              extent->seed, extent->shards, extent->partitions);
 	if (extent->nodes != 0)
 		(void)fprintf(out, ", %u clusters, %u nodes, %u pods of %u kinds",
 		              extent->clusters, extent->nodes, extent->pods,
-		              kinds < SCENE_KINDS ? kinds : SCENE_KINDS);
+		              kinds < SCENARIO_KINDS ? kinds : SCENARIO_KINDS);
 	(void)fputc('\n', out);
 }
 
@@ -64,8 +64,8 @@ static void print_sort(const char *words, const struct extents *extents, FILE *o
 	(void)fprintf(out, "%" PRIu64 " worlds %s\n", extents->count, words);
 	if (extents->count == 0)
 		return;
-	print_one("smallest", &extents->smallest, out);
-	print_one("largest", &extents->largest, out);
+	print_extent("smallest", &extents->smallest, out);
+	print_extent("largest", &extents->largest, out);
 }
 
 void extent_print(const struct extent_sum *sum, FILE *out)
@@ -77,7 +77,7 @@ void extent_print(const struct extent_sum *sum, FILE *out)
 		              "SMALL WORLDS: %" PRIu64 " of %" PRIu64
 		              " with pods are below %d shards, %d partitions, %d "
 		              "clusters, %d nodes and %d pods: they prove little\n",
-		              sum->full.below, sum->full.count, SCENE_SHARDS_MIN,
-		              SCENE_PARTITIONS_MIN, SCENE_CLUSTERS_MIN, SCENE_NODES_MIN,
-		              SCENE_PODS_MIN);
+		              sum->full.below, sum->full.count, SCENARIO_SHARDS_MIN,
+		              SCENARIO_PARTITIONS_MIN, SCENARIO_CLUSTERS_MIN,
+		              SCENARIO_NODES_MIN, SCENARIO_PODS_MIN);
 }

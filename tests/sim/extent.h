@@ -1,7 +1,7 @@
 /*
- * How large the worlds of a run were. Printed at its end, so that nobody passes by
- * having shrunk them: the smallest world with pods has SCENE_SHARDS_MIN shards,
- * SCENE_CLUSTERS_MIN clusters, SCENE_NODES_MIN nodes and SCENE_PODS_MIN pods.
+ * How large the worlds of a run were. Printed at its end, so that no run passes by having
+ * shrunk them: the smallest world with pods has SCENARIO_SHARDS_MIN shards,
+ * SCENARIO_CLUSTERS_MIN clusters, SCENARIO_NODES_MIN nodes and SCENARIO_PODS_MIN pods.
  */
 #ifndef TESTS_SIM_EXTENT_H
 #define TESTS_SIM_EXTENT_H
@@ -10,23 +10,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* One world; no nodes: its shards coordinate, and place nothing. */
+/* The size of one world; nodes 0: its shards coordinate, and place nothing. */
 struct extent {
 	uint64_t seed;
 	unsigned shards, partitions, clusters, nodes, pods;
 };
 
-/* Those of one sort. */
+/* The sizes of worlds of one sort. */
 struct extents {
-	uint64_t count, below; /* how many of them are too small */
+	uint64_t count, below; /* worlds; worlds that are too small */
 	struct extent smallest, largest;
 };
 
 struct extent_sum {
-	struct extents full, bare; /* with pods; without */
+	struct extents full, bare; /* worlds with pods; without */
 };
 
-/* It has less of something than a world with pods may have. */
+/* The world has less of something than a world with pods may have. */
 bool extent_is_below(const struct extent *extent);
 void extent_add(struct extent_sum *sum, const struct extent *extent);
 void extent_print(const struct extent_sum *sum, FILE *out);

@@ -1,5 +1,5 @@
-/* What befalls a process, its network and its clock. */
-#include "tests/sim/clerk.h"
+/* Faults of a process, its network and its clock. */
+#include "tests/sim/client.h"
 #include "tests/sim/nemesis_int.h"
 
 struct proc *nemesis_join(struct world *world)
@@ -13,40 +13,41 @@ struct proc *nemesis_join(struct world *world)
 	                  &(struct proc_opts){.id = id, .host = id / SHARDS_A_HOST});
 }
 
-static void on_return(void *ctx)
+static void on_start_due(void *ctx)
 {
-	struct ret *ret = ctx;
-	struct world *world = ret->nemesis->world;
+	struct pending_start *starts = ctx;
+	struct world *world = starts->nemesis->world;
 
-	if (world->plan.one_at_a_time && !world->calm && world->change_ms != 0) {
-		agenda_set(&world->agenda, &ret->item, world->agenda.now_ms + 100);
+	if (world->plan.one_at_a_time && !world->recovering && world->change_ms != 0) {
+		agenda_set(&world->agenda, &starts->item, world->agenda.now_ms + 100);
 		return;
 	}
-	ret->busy = false;
+	starts->busy = false;
 	world_hit(world, COVER_RESTART);
-	(void)proc_start(world, &(struct proc_opts){.id = ret->id, .host = ret->host});
+	(void)proc_start(world,
+	                 &(struct proc_opts){.id = starts->id, .host = starts->host});
 }
 
-static void return_later(struct nemesis *nemesis, const struct proc *proc)
+static void start_later(struct nemesis *nemesis, const struct proc *proc)
 {
 	struct world *world = nemesis->world;
 
-	for (unsigned i = 0; i < RETURNS_MAX; i++) {
-		struct ret *ret = &nemesis->ret[i];
+	for (unsigned i = 0; i < STARTS_MAX; i++) {
+		struct pending_start *starts = &nemesis->starts[i];
 
-		if (ret->busy)
+		if (starts->busy)
 			continue;
-		ret->busy = true;
-		ret->id = proc->id;
-		ret->host = proc->host;
+		starts->busy = true;
+		starts->id = proc->id;
+		starts->host = proc->host;
 		if (world_chance(world, 1, 8) && world->ids < world->truth.shards) {
-			world_hit(world, COVER_RESTART_NEW); /* without memory */
-			ret->id = world->ids++;
+			world_hit(world, COVER_RESTART_NEW); /* without its memory */
+			starts->id = world->ids++;
 		}
 		if (world_chance(world, 1, 6))
-			ret->host = (unsigned)nemesis_below(nemesis, world->ids);
-		agenda_set(&world->agenda, &ret->item,
-		           nemesis_now(nemesis) + nemesis_spell(nemesis));
+			starts->host = (unsigned)nemesis_below(nemesis, world->ids);
+		agenda_set(&world->agenda, &starts->item,
+		           nemesis_now(nemesis) + nemesis_duration_ms(nemesis));
 		return;
 	}
 }
@@ -54,7 +55,7 @@ static void return_later(struct nemesis *nemesis, const struct proc *proc)
 static void do_pause(struct nemesis *nemesis, struct proc *proc, bool suspend)
 {
 	struct world *world = nemesis->world;
-	uint64_t ms = nemesis_spell(nemesis);
+	uint64_t ms = nemesis_duration_ms(nemesis);
 
 	if (simkv_is_paused(proc->sim))
 		return;
@@ -73,7 +74,7 @@ static void do_pause(struct nemesis *nemesis, struct proc *proc, bool suspend)
 static void do_crash(struct nemesis *nemesis, struct proc *proc)
 {
 	world_hit(nemesis->world, COVER_CRASH);
-	return_later(nemesis, proc);
+	start_later(nemesis, proc);
 	proc_crash(proc);
 }
 
@@ -82,7 +83,7 @@ static void do_leave(struct nemesis *nemesis, struct proc *proc)
 	if (simkv_is_paused(proc->sim))
 		return;
 	world_hit(nemesis->world, COVER_LEAVE);
-	return_later(nemesis, proc);
+	start_later(nemesis, proc);
 	proc_leave(proc);
 }
 
@@ -109,7 +110,7 @@ static void do_cut(struct nemesis *nemesis, struct proc *proc)
 {
 	struct world *world = nemesis->world;
 	uint64_t ways = nemesis_below(nemesis, 5);
-	uint64_t ms = nemesis_spell(nemesis);
+	uint64_t ms = nemesis_duration_ms(nemesis);
 
 	world_hit(world, COVER_CUT);
 	proc->falls_behind =
@@ -147,7 +148,7 @@ static void do_break(struct nemesis *nemesis, struct proc *one)
 		simkv_break(one->sim, false);
 		return;
 	}
-	nemesis_say(nemesis, "all connections break");
+	nemesis_story(nemesis, "all connections break");
 	PROC_EACH (proc, nemesis->world)
 		simkv_break(proc->sim, false);
 }
@@ -170,7 +171,7 @@ static void do_drift(struct nemesis *nemesis, struct proc *proc)
 
 static void do_jump(struct nemesis *nemesis, struct proc *proc)
 {
-	uint64_t ms = nemesis_spell(nemesis);
+	uint64_t ms = nemesis_duration_ms(nemesis);
 
 	world_hit(nemesis->world, COVER_JUMP);
 	STORY(&nemesis->world->story, proc->name, "has a clock that jumps by %llu ms",
@@ -178,17 +179,17 @@ static void do_jump(struct nemesis *nemesis, struct proc *proc)
 	simkv_jump(proc->sim, ms);
 }
 
-/* Somebody sets it, or a time server does; steps, as they do at worst. */
+/* A user or a time server sets the wall clock: it jumps. */
 static void do_wall(struct nemesis *nemesis, struct proc *proc)
 {
 	struct world *world = nemesis->world;
 	int64_t ahead = world_chance(world, 1, 4) ? 0 : world_wall_draw(world);
 
 	world_hit(world, COVER_WALL);
-	if (world->clerk != NULL && world_chance(world, 1, 6)) {
-		STORY(&world->story, "clerk", "has a wall clock that is %lld ms ahead",
+	if (world->client != NULL && world_chance(world, 1, 6)) {
+		STORY(&world->story, "client", "has a wall clock that is %lld ms ahead",
 		      (long long)ahead);
-		clerk_set_wall(world->clerk, ahead);
+		client_set_wall(world->client, ahead);
 		return;
 	}
 	STORY(&world->story, proc->name, "has a wall clock that is %lld ms ahead",
@@ -196,9 +197,9 @@ static void do_wall(struct nemesis *nemesis, struct proc *proc)
 	proc->wall_ms = ahead;
 }
 
-/* -- who has a gang half-way ---------------------------------------------- */
+/* -- faults of the owner of a large gang ---------------------------------- */
 
-static void on_murder(void *ctx)
+static void on_kill_item(void *ctx)
 {
 	struct nemesis *nemesis = ctx;
 	struct proc *proc = proc_of(nemesis->world, nemesis->victim);
@@ -207,22 +208,22 @@ static void on_murder(void *ctx)
 		do_crash(nemesis, proc);
 }
 
-/* At once, or while the steps that follow are under way. */
-void nemesis_gang(struct world *world, const struct stock_gang *gang)
+/* Kills the owner at once, or during the steps that follow. */
+void nemesis_gang(struct world *world, const struct mirror_gang *gang)
 {
 	static const enum cover_what hits[] = {
-		[STOCK_GANG_RESERVING] = COVER_KILLED_RESERVING,
-		[STOCK_GANG_BOUND] = COVER_KILLED_BOUND,
-		[STOCK_GANG_ABORTING] = COVER_KILLED_ABORTING};
+		[MIRROR_GANG_RESERVING] = COVER_KILLED_RESERVING,
+		[MIRROR_GANG_BOUND] = COVER_KILLED_BOUND,
+		[MIRROR_GANG_ABORTING] = COVER_KILLED_ABORTING};
 	struct nemesis *nemesis = world->nemesis;
 
-	if (nemesis == NULL || world->calm || world->plan.weight[FAULT_GANG] == 0 ||
-	    gang->phase < STOCK_GANG_RESERVING || gang->phase > STOCK_GANG_ABORTING ||
-	    !world_chance(world, gang->phase == STOCK_GANG_ABORTING ? 4 : 1, 8))
+	if (nemesis == NULL || world->recovering || world->plan.weight[FAULT_GANG] == 0 ||
+	    gang->phase < MIRROR_GANG_RESERVING || gang->phase > MIRROR_GANG_ABORTING ||
+	    !world_chance(world, gang->phase == MIRROR_GANG_ABORTING ? 4 : 1, 8))
 		return;
 	nemesis->victim = gang->shard;
 	world_hit(world, hits[gang->phase]);
-	agenda_set(&world->agenda, &nemesis->murder,
+	agenda_set(&world->agenda, &nemesis->kill_item,
 	           nemesis_now(nemesis) + 1 + nemesis_below(nemesis, 40));
 }
 
@@ -252,9 +253,10 @@ void fault_of_proc(struct nemesis *nemesis, enum fault fault, struct proc *proc)
 
 void faults_proc_init(struct nemesis *nemesis)
 {
-	agenda_item_init(&nemesis->murder, on_murder, nemesis);
-	for (unsigned i = 0; i < RETURNS_MAX; i++) {
-		nemesis->ret[i].nemesis = nemesis;
-		agenda_item_init(&nemesis->ret[i].item, on_return, &nemesis->ret[i]);
+	agenda_item_init(&nemesis->kill_item, on_kill_item, nemesis);
+	for (unsigned i = 0; i < STARTS_MAX; i++) {
+		nemesis->starts[i].nemesis = nemesis;
+		agenda_item_init(&nemesis->starts[i].item, on_start_due,
+		                 &nemesis->starts[i]);
 	}
 }

@@ -1,10 +1,10 @@
 /*
- * sim --seeds N [--from M] [--jobs J] [--profile P] [--shards S] [--partitions
- * P] sim --seed N [--quiet]
+ * sim --seeds N [--from M] [--jobs J] [--profile P] [--shards S] [--partitions P]
+ * sim --seed N [--quiet]
  *
- * Seeds run silently, in processes of their own, so that one that breaks an
- * assert or runs for ever is a failure like any other. A seed that failed is
- * run again, aloud, and the end of its story is shown.
+ * Seeds run silently, in processes of their own, so that a seed that breaks an assertion
+ * or runs for ever is a failure like any other. A seed that failed is run again with its
+ * story, and the end of the story is shown.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -32,41 +32,41 @@ enum {
 	LARGE_SEEDS = 2000
 };
 
-struct report {
+struct seed_report {
 	enum { BEGUN, PASSED, FAILED } what;
 	uint64_t seed;
-	uint64_t settled_ms;
+	uint64_t converged_ms;
 	char text[400];
 	struct cover cover;
 	struct extent extent;
 };
 
-struct job {
+struct seed_job {
 	pid_t pid;
 	int fd;
 	uint64_t next, seed;
-	bool failed; /* said so itself */
+	bool failed; /* the seed's process reported the failure itself */
 };
 
-struct run {
+struct seed_runs {
 	uint64_t from, count;
 	unsigned jobs;
 	struct seed_opts opts;
 	bool one, quiet, need_cover, until_failed;
 	uint64_t passed, failed;
-	uint64_t settled_max_ms, settled_sum_ms;
+	uint64_t converged_max_ms, converged_sum_ms;
 	uint64_t bad[SHOWN_MAX];
 	struct cover cover;
 	struct extent_sum extents;
-	struct job job[JOBS_MAX];
+	struct seed_job job[JOBS_MAX];
 };
 
-static struct run run = {
-	.count = 1, .from = 1, .jobs = 1, .opts = {.wish = {.profile = "all"}}};
+static struct seed_runs run = {
+	.count = 1, .from = 1, .jobs = 1, .opts = {.request = {.profile = "all"}}};
 
-/* -- one seed in this process -------------------------------------------- */
+/* -- a seed in this process -------------------------------------------- */
 
-static void pass_on(int fd, const struct report *report)
+static void send_report(int fd, const struct seed_report *report)
 {
 	const char *at = (const char *)report;
 	size_t left = sizeof *report;
@@ -86,18 +86,18 @@ static void pass_on(int fd, const struct report *report)
 static void on_failed(void *ctx, const char *check, const char *text)
 {
 	const int *fd = ctx;
-	struct report report = {.what = FAILED, .seed = run.opts.seed};
+	struct seed_report report = {.what = FAILED, .seed = run.opts.seed};
 
 	if (fd == NULL) {
 		(void)fflush(stdout);
 		_exit(1);
 	}
 	(void)snprintf(report.text, sizeof report.text, "%s: %s", check, text);
-	pass_on(*fd, &report);
+	send_report(*fd, &report);
 	_exit(1);
 }
 
-/* Of the sanitizer, where there is one: true when a seed left memory behind. */
+/* The leak sanitizer's function, if it is linked: true if a seed leaked memory. */
 __attribute__((weak)) int
 __lsan_do_recoverable_leak_check(void); /* NOLINT(readability-identifier-naming) */
 
@@ -107,15 +107,16 @@ static bool leaks(void)
 	       __lsan_do_recoverable_leak_check() != 0;
 }
 
-/* Of the processor, so that a busy machine makes no difference. */
+/* Processor time, so that a busy machine makes no difference. */
 static void limit_time(void)
 {
-	struct itimerval limit = {.it_value = {.tv_sec = STUCK_S + run.opts.wish.shards}};
+	struct itimerval limit = {
+		.it_value = {.tv_sec = STUCK_S + run.opts.request.shards}};
 
 	(void)setitimer(ITIMER_PROF, &limit, NULL);
 }
 
-static void work(uint64_t seed, uint64_t stride, int to)
+static void run_seeds(uint64_t seed, uint64_t stride, int to)
 {
 	static int fd;
 
@@ -123,10 +124,10 @@ static void work(uint64_t seed, uint64_t stride, int to)
 	run.opts.failed = on_failed;
 	run.opts.ctx = &fd;
 	for (; seed < run.from + run.count; seed += stride) {
-		struct report report = {.what = BEGUN, .seed = seed};
+		struct seed_report report = {.what = BEGUN, .seed = seed};
 		struct seed_result result = {0};
 
-		pass_on(fd, &report);
+		send_report(fd, &report);
 		limit_time();
 		run.opts.seed = seed;
 		if (!seed_run(&run.opts, &result))
@@ -134,16 +135,16 @@ static void work(uint64_t seed, uint64_t stride, int to)
 		if (leaks())
 			on_failed(&fd, "leak", "memory is left behind");
 		report.what = PASSED;
-		report.settled_ms = result.settled_ms;
+		report.converged_ms = result.converged_ms;
 		report.cover = result.cover;
 		report.extent = result.extent;
-		pass_on(fd, &report);
+		send_report(fd, &report);
 	}
 }
 
-/* -- many, in processes of their own ------------------------------------- */
+/* -- many seeds, in processes of their own ------------------------------- */
 
-static void job_start(struct job *job)
+static void job_start(struct seed_job *job)
 {
 	int fds[2];
 
@@ -157,21 +158,21 @@ static void job_start(struct job *job)
 	job->pid = fork();
 	if (job->pid == 0) {
 		(void)close(fds[0]);
-		work(job->next, run.jobs, fds[1]);
-		exit(0); /* what looks for leaks does it now */
+		run_seeds(job->next, run.jobs, fds[1]);
+		exit(0); /* the leak sanitizer checks now */
 	}
 	(void)close(fds[1]);
 	job->fd = fds[0];
 }
 
-static void progress(void)
+static void print_progress(void)
 {
 	if (isatty(STDERR_FILENO))
 		(void)fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 ", %" PRIu64 " failed ",
 		              run.passed + run.failed, run.count, run.failed);
 }
 
-static void failure(uint64_t seed, const char *text)
+static void count_failure(uint64_t seed, const char *text)
 {
 	if (run.failed < SHOWN_MAX)
 		run.bad[run.failed] = seed;
@@ -180,29 +181,29 @@ static void failure(uint64_t seed, const char *text)
 	             seed, text);
 }
 
-static void take(struct job *job, const struct report *report)
+static void merge_report(struct seed_job *job, const struct seed_report *report)
 {
 	job->seed = report->seed;
 	if (report->what == FAILED) {
 		job->failed = true;
-		failure(report->seed, report->text);
+		count_failure(report->seed, report->text);
 	} else if (report->what == PASSED) {
 		job->next = report->seed + run.jobs;
 		job->seed = 0;
 		run.passed++;
-		run.settled_sum_ms += report->settled_ms;
-		if (report->settled_ms > run.settled_max_ms)
-			run.settled_max_ms = report->settled_ms;
+		run.converged_sum_ms += report->converged_ms;
+		if (report->converged_ms > run.converged_max_ms)
+			run.converged_max_ms = report->converged_ms;
 		cover_add(&run.cover, &report->cover);
 		extent_add(&run.extents, &report->extent);
 	}
-	progress();
+	print_progress();
 }
 
-/* False: there is no more to come from it. */
-static bool receive(struct job *job)
+/* False: no more reports will come. */
+static bool receive_report(struct seed_job *job)
 {
-	struct report report;
+	struct seed_report report;
 	char *at = (char *)&report;
 	size_t left = sizeof report;
 
@@ -216,12 +217,12 @@ static bool receive(struct job *job)
 		at += got;
 		left -= (size_t)got;
 	}
-	take(job, &report);
+	merge_report(job, &report);
 	return true;
 }
 
-/* The process has ended: well, by a judge, or by an assert. */
-static void job_ended(struct job *job)
+/* The process has ended: normally, by a judge, or by an assertion. */
+static void job_ended(struct seed_job *job)
 {
 	int status = 0;
 	char text[64];
@@ -238,10 +239,10 @@ static void job_ended(struct job *job)
 		                                   : "ended with status %d",
 		               WIFSIGNALED(status) ? WTERMSIG(status)
 		                                   : WEXITSTATUS(status));
-		failure(job->seed == 0 ? job->next : job->seed, text);
+		count_failure(job->seed == 0 ? job->next : job->seed, text);
 	}
 	if (job->seed == 0)
-		return; /* after its last: a leak */
+		return; /* a failure after its last seed: a leak */
 	job->next = job->seed + run.jobs;
 	if (job->next < run.from + run.count)
 		job_start(job);
@@ -271,7 +272,7 @@ static void run_all(void)
 		for (nfds_t k = 0; k < count; k++)
 			for (unsigned i = 0; i < run.jobs && polls[k].revents != 0; i++)
 				if (run.job[i].fd == polls[k].fd) {
-					if (!receive(&run.job[i]))
+					if (!receive_report(&run.job[i]))
 						job_ended(&run.job[i]);
 					break;
 				}
@@ -280,7 +281,7 @@ static void run_all(void)
 
 /* -- a story ------------------------------------------------------------- */
 
-static int tell_one(uint64_t seed, FILE *out)
+static int print_story(uint64_t seed, FILE *out)
 {
 	struct seed_result result = {0};
 
@@ -290,14 +291,14 @@ static int tell_one(uint64_t seed, FILE *out)
 	run.opts.ctx = NULL;
 	if (!seed_run(&run.opts, &result))
 		return 2;
-	(void)fprintf(out, "settled after %" PRIu64 " ms; digest %016" PRIx64 "\n",
-	              result.settled_ms, result.digest);
+	(void)fprintf(out, "converged after %" PRIu64 " ms; digest %016" PRIx64 "\n",
+	              result.converged_ms, result.digest);
 	(void)fflush(out);
 	return 0;
 }
 
-/* The last lines of what the seed tells when it is run again. */
-static void show_end(uint64_t seed)
+/* Prints the last lines of the seed's story, from a second run. */
+static void print_story_end(uint64_t seed)
 {
 	static char lines[LINES_SHOWN][LINE_SIZE];
 	unsigned count = 0;
@@ -313,7 +314,7 @@ static void show_end(uint64_t seed)
 		(void)dup2(fds[1], STDOUT_FILENO);
 		(void)dup2(fds[1], STDERR_FILENO);
 		(void)setvbuf(stdout, NULL, _IOLBF, 0);
-		_exit(tell_one(seed, stdout));
+		_exit(print_story(seed, stdout));
 	}
 	(void)close(fds[1]);
 	while (fgets(lines[count % LINES_SHOWN], LINE_SIZE, in) != NULL)
@@ -324,18 +325,18 @@ static void show_end(uint64_t seed)
 	for (unsigned i = count > LINES_SHOWN ? count - LINES_SHOWN : 0; i < count; i++)
 		(void)fputs(lines[i % LINES_SHOWN], stdout);
 	(void)printf("== all of it: tests/sim/run --seed %" PRIu64 " --profile %s", seed,
-	             run.opts.wish.profile);
-	if (run.opts.wish.shards != 0)
-		(void)printf(" --shards %u", run.opts.wish.shards);
-	if (run.opts.wish.partitions != 0)
-		(void)printf(" --partitions %u", run.opts.wish.partitions);
-	if (run.opts.wish.nodes != 0)
-		(void)printf(" --nodes %u", run.opts.wish.nodes);
-	if (run.opts.wish.small)
+	             run.opts.request.profile);
+	if (run.opts.request.shards != 0)
+		(void)printf(" --shards %u", run.opts.request.shards);
+	if (run.opts.request.partitions != 0)
+		(void)printf(" --partitions %u", run.opts.request.partitions);
+	if (run.opts.request.nodes != 0)
+		(void)printf(" --nodes %u", run.opts.request.nodes);
+	if (run.opts.request.small)
 		(void)printf(" --small");
-	if (run.opts.wish.work != PLAN_WORK_DRAWN)
+	if (run.opts.request.work != PLAN_WORK_DRAWN)
 		(void)printf(" --work %s",
-		             run.opts.wish.work == PLAN_WORK_FULL ? "full" : "none");
+		             run.opts.request.work == PLAN_WORK_FULL ? "full" : "none");
 	(void)putchar('\n');
 }
 
@@ -348,21 +349,20 @@ static void usage(void)
 		"usage: tests/sim/run --seeds N [--from M] [--jobs J] [options]\n"
 		"       tests/sim/run --seed N [--wire] [options]\n"
 		"options: --profile P   %s\n"
-		"         --work W       none: shards coordinate only; full: they place "
-		"pods,\n"
-		"                        too; else a quarter of the seeds do\n"
+		"         --work W       none: shards only coordinate; full: they place pods,\n"
+		"                        too; default: a quarter of the seeds do\n"
 		"         --shards S --partitions P --nodes N   (drawn from the seed)\n"
 		"         --small        worlds with pods may be smaller than the smallest\n"
-		"         --need-cover   fails when some fault or state never came; that is\n"
-		"                        so anyway from 2,000 seeds on which nothing limits\n"
+		"         --need-cover   fails if a fault or state never came; the default for\n"
+		"                        2,000 seeds and more that no option limits\n"
 		"         --until-failed end with the first seed that fails\n"
-		"         --quiet        no table of what came\n"
+		"         --quiet        no table of faults and states\n"
 		"         --sanitize     built with the sanitizers\n",
 		plan_profiles);
 	exit(2);
 }
 
-static uint64_t number(const char *text)
+static uint64_t parse_number(const char *text)
 {
 	char *end;
 	unsigned long long value = strtoull(text, &end, 10);
@@ -379,7 +379,7 @@ static enum plan_work work_of(const char *word)
 	return word[0] == 'n' ? PLAN_WORK_NONE : PLAN_WORK_FULL;
 }
 
-static void options(int argc, char **argv)
+static void parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
 		{"seeds", required_argument, NULL, 'n'},
@@ -404,23 +404,23 @@ static void options(int argc, char **argv)
 
 	while ((what = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		if (what == 'n')
-			run.count = number(optarg);
+			run.count = parse_number(optarg);
 		else if (what == 's' || what == 'f')
-			run.from = number(optarg);
+			run.from = parse_number(optarg);
 		else if (what == 'j')
-			run.jobs = (unsigned)number(optarg);
+			run.jobs = (unsigned)parse_number(optarg);
 		else if (what == 'p')
-			run.opts.wish.profile = optarg;
+			run.opts.request.profile = optarg;
 		else if (what == 'h')
-			run.opts.wish.shards = (unsigned)number(optarg);
+			run.opts.request.shards = (unsigned)parse_number(optarg);
 		else if (what == 'a')
-			run.opts.wish.partitions = (unsigned)number(optarg);
+			run.opts.request.partitions = (unsigned)parse_number(optarg);
 		else if (what == 'o')
-			run.opts.wish.nodes = (unsigned)number(optarg);
+			run.opts.request.nodes = (unsigned)parse_number(optarg);
 		else if (what == 'k')
-			run.opts.wish.work = work_of(optarg);
+			run.opts.request.work = work_of(optarg);
 		else if (what == 'l')
-			run.opts.wish.small = true;
+			run.opts.request.small = true;
 		else if (what == 'w')
 			run.opts.story.wire = true;
 		else if (what == 'q')
@@ -435,7 +435,7 @@ static void options(int argc, char **argv)
 	}
 	if (optind != argc || run.jobs == 0 || run.jobs > JOBS_MAX || run.count == 0)
 		usage();
-	if (plan_check(&run.opts.wish, &err) != PL_OK) {
+	if (plan_check(&run.opts.request, &err) != PL_OK) {
 		(void)fprintf(stderr, "%s\n", err.msg);
 		exit(2);
 	}
@@ -449,7 +449,7 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Those that are still at it, when the first failure was enough. */
+/* Ends the jobs that still run, when the first failure is enough. */
 static void end_jobs(void)
 {
 	for (unsigned i = 0; i < run.jobs; i++)
@@ -459,7 +459,7 @@ static void end_jobs(void)
 		}
 }
 
-static void summary(double seconds)
+static void print_summary(double seconds)
 {
 	double simulated = (double)run.cover.sim_ms / 1000;
 
@@ -467,22 +467,22 @@ static void summary(double seconds)
 		cover_print(&run.cover, stdout);
 	extent_print(&run.extents, stdout);
 	(void)printf("%.0f s of virtual time in %.1f s: %.0f times as fast; "
-	             "settled after %.1f s, at most %.1f s\n",
+	             "converged after %.1f s, at most %.1f s\n",
 	             simulated, seconds, simulated / seconds,
 	             run.passed == 0
 	                     ? 0
-	                     : (double)run.settled_sum_ms / 1000 / (double)run.passed,
-	             (double)run.settled_max_ms / 1000);
+	                     : (double)run.converged_sum_ms / 1000 / (double)run.passed,
+	             (double)run.converged_max_ms / 1000);
 }
 
-/* Nothing keeps any fault or any state away, and there is time for all of them. */
+/* No option excludes a fault or a state, and there is time for all of them. */
 static bool is_large(void)
 {
-	const struct plan_wish *wish = &run.opts.wish;
+	const struct plan_request *request = &run.opts.request;
 
-	return run.count >= LARGE_SEEDS && !run.until_failed && !wish->small &&
-	       strcmp(wish->profile, "all") == 0 && wish->work == PLAN_WORK_DRAWN &&
-	       wish->shards == 0 && wish->partitions == 0 && wish->nodes == 0;
+	return run.count >= LARGE_SEEDS && !run.until_failed && !request->small &&
+	       strcmp(request->profile, "all") == 0 && request->work == PLAN_WORK_DRAWN &&
+	       request->shards == 0 && request->partitions == 0 && request->nodes == 0;
 }
 
 int main(int argc, char **argv)
@@ -490,16 +490,16 @@ int main(int argc, char **argv)
 	double start = now_s();
 
 	pl_log_setup(&(struct pl_log_options){.fd = STDERR_FILENO, .level = PL_LOG_OFF});
-	options(argc, argv);
+	parse_options(argc, argv);
 	if (run.one)
-		return tell_one(run.from, stdout);
+		return print_story(run.from, stdout);
 	run_all();
 	end_jobs();
 	for (unsigned i = 0; i < SHOWN_MAX && i < run.failed && !run.until_failed; i++)
-		show_end(run.bad[i]);
+		print_story_end(run.bad[i]);
 	if (isatty(STDERR_FILENO))
 		(void)fputc('\n', stderr);
-	summary(now_s() - start);
+	print_summary(now_s() - start);
 	if ((run.need_cover || is_large()) && run.failed == 0)
 		run.failed += cover_missing(&run.cover, stdout);
 	(void)printf("%" PRIu64 " passed, %" PRIu64 " failed\n", run.passed, run.failed);

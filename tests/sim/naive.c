@@ -1,60 +1,62 @@
 #include "tests/sim/naive.h"
 
-/* One of them carries a rule that finds the other. */
-static bool are_apart(const struct stock *stock, uint32_t i, uint32_t k)
+/* A rule of either pod selects the other. */
+static bool are_apart(const struct mirror *mirror, uint32_t i, uint32_t k)
 {
-	uint32_t a = stock_life(&stock->pod[i]), b = stock_life(&stock->pod[k]);
+	uint32_t a = mirror_incarnation(&mirror->pod[i]),
+		 b = mirror_incarnation(&mirror->pod[k]);
 
-	return (scene_is_carrier(i, a) && scene_is_found(k, b)) ||
-	       (scene_is_carrier(k, b) && scene_is_found(i, a));
+	return (scenario_has_rule(i, a) && scenario_is_selected(k, b)) ||
+	       (scenario_has_rule(k, b) && scenario_is_selected(i, a));
 }
 
-static bool shares(const struct stock *stock, uint32_t n, uint32_t i)
+static bool conflicts_on_node(const struct mirror *mirror, uint32_t n, uint32_t i)
 {
-	const struct stock_node *node = &stock->node[n];
+	const struct mirror_node *node = &mirror->node[n];
 
 	for (uint32_t k = 0; k < node->listed; k++) {
 		uint32_t other = node->list[k].pod;
 
-		if (other != i && other != STOCK_NONE &&
-		    scene_kind(other) == scene_kind(i) &&
-		    scene_group(other) == scene_group(i) &&
-		    (scene_kind(i) == SCENE_PORT || are_apart(stock, i, other)) &&
-		    stock_is_placed(&stock->pod[other]))
+		if (other != i && other != MIRROR_NONE &&
+		    scenario_kind(other) == scenario_kind(i) &&
+		    scenario_group(other) == scenario_group(i) &&
+		    (scenario_kind(i) == SCENARIO_PORT || are_apart(mirror, i, other)) &&
+		    mirror_is_placed(&mirror->pod[other]))
 			return true;
 	}
 	return false;
 }
 
-const char *naive_refuses(const struct stock *stock, uint32_t n, uint32_t i)
+const char *naive_refuses(const struct mirror *mirror, uint32_t n, uint32_t i)
 {
-	const struct stock_node *node = &stock->node[n];
-	enum scene_kind kind = scene_kind(i);
+	const struct mirror_node *node = &mirror->node[n];
+	enum scenario_kind kind = scenario_kind(i);
 
 	if (!node->has_node || !node->has_alloc || node->bad_node || node->bad_alloc)
 		return "it is not there";
 	if (node->what.cordoned)
 		return "it is cordoned";
-	if (node->what.tainted && kind != SCENE_TOLERATES)
+	if (node->what.tainted && kind != SCENARIO_TOLERATES)
 		return "its taint is not tolerated";
-	if (node->what.closed && scene_bears_s(i) == 0)
+	if (node->what.closed && scenario_toleration_s(i) == 0)
 		return "it is closed for maintenance";
-	if (kind == SCENE_SELECTOR && !scene_is_ssd(n))
+	if (kind == SCENARIO_SELECTOR && !scenario_is_ssd(n))
 		return "it has no such disk";
-	if ((kind == SCENE_FILL || kind == SCENE_HIGH) && !scene_is_tight(n))
-		return "it is not of that pool";
-	if (kind == SCENE_NODEAFFINITY && !scene_wants_zone(i, node->what.zone))
+	if ((kind == SCENARIO_FILL || kind == SCENARIO_HIGH) && !scenario_is_tight(n))
+		return "it is not in the pool";
+	if (kind == SCENARIO_NODEAFFINITY && !scenario_wants_zone(i, node->what.zone))
 		return "it is in another zone";
-	if (kind == SCENE_NEVER)
+	if (kind == SCENARIO_NEVER)
 		return "nothing is so large";
-	if (kind == SCENE_PORT && shares(stock, n, i))
+	if (kind == SCENARIO_PORT && conflicts_on_node(mirror, n, i))
 		return "the port is taken";
-	if ((kind == SCENE_ANTI_HOST || kind == SCENE_STATEFUL) && shares(stock, n, i))
-		return "one of its group is there";
+	if ((kind == SCENARIO_ANTI_HOST || kind == SCENARIO_STATEFUL) &&
+	    conflicts_on_node(mirror, n, i))
+		return "a pod of its group is there";
 	return NULL;
 }
 
-static int64_t times(int64_t room, int64_t size, int64_t before)
+static int64_t fit_times(int64_t room, int64_t size, int64_t before)
 {
 	int64_t count = size == 0 ? before : room / size;
 
@@ -63,19 +65,20 @@ static int64_t times(int64_t room, int64_t size, int64_t before)
 	return count < before ? count : before;
 }
 
-uint64_t naive_room(const struct stock *stock, uint32_t n, const struct scene_pod *size)
+uint64_t naive_room(const struct mirror *mirror, uint32_t n,
+                    const struct scenario_pod *size)
 {
-	const struct stock_node *node = &stock->node[n];
+	const struct mirror_node *node = &mirror->node[n];
 	int64_t memory = (node->what.memory_mib << 20) - node->used.memory_bytes;
 	int64_t count = node->what.pods - (int64_t)node->used.pods;
 
-	count = times(node->what.cpu_milli - node->used.cpu_milli, size->cpu_milli,
-	              count);
-	count = times(memory, size->memory_mib << 20, count);
+	count = fit_times(node->what.cpu_milli - node->used.cpu_milli, size->cpu_milli,
+	                  count);
+	count = fit_times(memory, size->memory_mib << 20, count);
 	return count > 0 ? (uint64_t)count : 0;
 }
 
-bool naive_has_room(const struct stock *stock, uint32_t n, uint32_t i)
+bool naive_has_room(const struct mirror *mirror, uint32_t n, uint32_t i)
 {
-	return naive_room(stock, n, &stock->pod[i].what) > 0;
+	return naive_room(mirror, n, &mirror->pod[i].what) > 0;
 }

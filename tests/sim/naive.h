@@ -1,14 +1,15 @@
-/* Where a pod may be, judged one node and one pod at a time. */
+/* Whether a node admits a pod, judged one node and one pod at a time. */
 #ifndef TESTS_SIM_NAIVE_H
 #define TESTS_SIM_NAIVE_H
 
-#include "tests/sim/stock.h"
+#include "tests/sim/mirror.h"
 
-/* Of the n-th node and the i-th pod. Why not; NULL: the node takes it, but for room. The
- * pod itself, if it is there, does not count. */
-const char *naive_refuses(const struct stock *stock, uint32_t n, uint32_t i);
-bool naive_has_room(const struct stock *stock, uint32_t n, uint32_t i);
-/* For how many of that size. */
-uint64_t naive_room(const struct stock *stock, uint32_t n, const struct scene_pod *size);
+/* Returns why node n does not admit pod i; NULL: it does, apart from room. The pod
+ * itself, if it is there, does not count. */
+const char *naive_refuses(const struct mirror *mirror, uint32_t n, uint32_t i);
+bool naive_has_room(const struct mirror *mirror, uint32_t n, uint32_t i);
+/* Returns for how many pods of that size. */
+uint64_t naive_room(const struct mirror *mirror, uint32_t n,
+                    const struct scenario_pod *size);
 
 #endif

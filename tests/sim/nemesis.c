@@ -1,11 +1,11 @@
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
-#include "tests/sim/clerk.h"
+#include "tests/sim/client.h"
+#include "tests/sim/corrupt.h"
 #include "tests/sim/nemesis_int.h"
-#include "tests/sim/spoil.h"
 
-static enum fault draw(struct nemesis *nemesis)
+static enum fault draw_fault(struct nemesis *nemesis)
 {
 	const struct plan *plan = &nemesis->world->plan;
 	uint64_t at = nemesis_below(nemesis, plan->weights);
@@ -18,38 +18,38 @@ static enum fault draw(struct nemesis *nemesis)
 	PL_UNREACHABLE("weights");
 }
 
-static void by_hand(struct nemesis *nemesis, enum fault fault)
+static void by_operator(struct nemesis *nemesis, enum fault fault)
 {
 	if (fault == FAULT_JOIN)
 		fault_join(nemesis);
 	if (fault == FAULT_EVICT)
-		hands_evict(nemesis->hands);
+		operators_evict(nemesis->operators);
 	if (fault == FAULT_DRAIN)
-		hands_drain(nemesis->hands);
+		operators_drain(nemesis->operators);
 	if (fault == FAULT_CONFIG)
-		hands_config(nemesis->hands);
+		operators_config(nemesis->operators);
 	if (fault == FAULT_CONFIG_BAD)
-		hands_config_bad(nemesis->hands);
-	if (fault == FAULT_HAND_DELETE)
-		hands_delete_owner(nemesis->hands);
-	if (fault == FAULT_HAND_GARBLE)
-		hands_garble_owner(nemesis->hands);
+		operators_config_bad(nemesis->operators);
+	if (fault == FAULT_MANUAL_DELETE)
+		operators_delete_owner(nemesis->operators);
+	if (fault == FAULT_MANUAL_CORRUPT)
+		operators_corrupt_owner(nemesis->operators);
 	if (fault == FAULT_PIN)
-		hands_pin(nemesis->hands);
-	if (fault == FAULT_SPOIL_ALLOC)
-		spoil_alloc(nemesis->world);
-	if (fault == FAULT_SPOIL_STATE)
-		spoil_state(nemesis->world);
-	if (fault == FAULT_SPOIL_SPEC)
-		spoil_spec(nemesis->world);
-	if (fault == FAULT_SPOIL_RULES)
-		spoil_rules(nemesis->world);
-	if (fault == FAULT_SPOIL_GANG)
-		spoil_gang(nemesis->world);
-	if (fault == FAULT_STRAY)
-		spoil_stray(nemesis->world);
-	if (fault == FAULT_CLERK)
-		clerk_crash(nemesis->world->clerk);
+		operators_pin(nemesis->operators);
+	if (fault == FAULT_CORRUPT_ALLOC)
+		corrupt_alloc(nemesis->world);
+	if (fault == FAULT_CORRUPT_STATE)
+		corrupt_state(nemesis->world);
+	if (fault == FAULT_CORRUPT_SPEC)
+		corrupt_spec(nemesis->world);
+	if (fault == FAULT_CORRUPT_RULES)
+		corrupt_rules(nemesis->world);
+	if (fault == FAULT_CORRUPT_GANG)
+		corrupt_gang(nemesis->world);
+	if (fault == FAULT_UNKNOWN_KEY)
+		corrupt_add_unknown_key(nemesis->world);
+	if (fault == FAULT_CLIENT)
+		client_crash(nemesis->world->client);
 }
 
 static void on_next(void *ctx)
@@ -58,11 +58,11 @@ static void on_next(void *ctx)
 	struct world *world = nemesis->world;
 	struct proc *proc = proc_any(world);
 	uint64_t gap = world->plan.gap_ms;
-	enum fault fault = draw(nemesis);
+	enum fault fault = draw_fault(nemesis);
 
 	agenda_set(&world->agenda, &nemesis->next,
 	           nemesis_now(nemesis) + 1 + nemesis_below(nemesis, 2 * gap));
-	/* One that waits for the last to settle does nothing meanwhile. */
+	/* With one_at_a_time, no fault comes before the last change has converged. */
 	if (world->plan.one_at_a_time && world->change_ms != 0)
 		return;
 	if (world_chance(world, 1, 8) && world->plan.weight[FAULT_RESTORE] != 0)
@@ -70,19 +70,19 @@ static void on_next(void *ctx)
 	if (proc != NULL)
 		fault_of_proc(nemesis, fault, proc);
 	fault_of_store(nemesis, fault);
-	by_hand(nemesis, fault);
+	by_operator(nemesis, fault);
 }
 
 void nemesis_start(struct world *world)
 {
 	if (world->plan.one_at_a_time)
-		hands_no_balancer(world->nemesis->hands);
+		operators_no_balancer(world->nemesis->operators);
 	if (world->plan.weights != 0)
 		agenda_set(&world->agenda, &world->nemesis->next,
 		           world->agenda.now_ms + 1);
 }
 
-static void mend(struct nemesis *nemesis, struct proc *proc)
+static void heal_proc(struct nemesis *nemesis, struct proc *proc)
 {
 	struct world *world = nemesis->world;
 
@@ -101,26 +101,26 @@ static void mend(struct nemesis *nemesis, struct proc *proc)
 		(struct simlink){.delay_min_ms = 1, .delay_max_ms = 4, .lag_max_ms = 1};
 }
 
-void nemesis_calm(struct world *world)
+void nemesis_stop(struct world *world)
 {
 	struct nemesis *nemesis = world->nemesis;
 
-	nemesis_say(nemesis, "lets everything be");
+	nemesis_story(nemesis, "lets everything be");
 	agenda_stop(&world->agenda, &nemesis->next);
-	agenda_stop(&world->agenda, &nemesis->murder);
+	agenda_stop(&world->agenda, &nemesis->kill_item);
 	faults_store_stop(nemesis);
 	PROC_EACH (proc, world)
 		if (proc_lives(proc))
-			mend(nemesis, proc);
-	for (unsigned i = 0; i < RETURNS_MAX; i++)
-		if (nemesis->ret[i].busy)
-			agenda_set(&world->agenda, &nemesis->ret[i].item,
+			heal_proc(nemesis, proc);
+	for (unsigned i = 0; i < STARTS_MAX; i++)
+		if (nemesis->starts[i].busy)
+			agenda_set(&world->agenda, &nemesis->starts[i].item,
 			           nemesis_now(nemesis) + nemesis_below(nemesis, 100));
-	if (world->clerk != NULL && !world->plan.wall_stays)
-		clerk_set_wall(world->clerk, 0);
-	hands_calm(nemesis->hands);
-	if (world->stock != NULL)
-		spoil_calm(world);
+	if (world->client != NULL && !world->plan.wall_stays)
+		client_set_wall(world->client, 0);
+	operators_recover(nemesis->operators);
+	if (world->mirror != NULL)
+		corrupt_repair(world);
 }
 
 void nemesis_open(struct world *world)
@@ -129,7 +129,7 @@ void nemesis_open(struct world *world)
 
 	PL_ASSERT(nemesis != NULL);
 	nemesis->world = world;
-	nemesis->hands = hands_new(world);
+	nemesis->operators = operators_new(world);
 	agenda_item_init(&nemesis->next, on_next, nemesis);
 	faults_proc_init(nemesis);
 	faults_store_init(nemesis);
@@ -141,12 +141,12 @@ void nemesis_close(struct world *world)
 	struct nemesis *nemesis = world->nemesis;
 
 	agenda_stop(&world->agenda, &nemesis->next);
-	agenda_stop(&world->agenda, &nemesis->murder);
-	nemesis->untold = false;
+	agenda_stop(&world->agenda, &nemesis->kill_item);
+	nemesis->unannounced = false;
 	faults_store_stop(nemesis);
-	for (unsigned i = 0; i < RETURNS_MAX; i++)
-		agenda_stop(&world->agenda, &nemesis->ret[i].item);
+	for (unsigned i = 0; i < STARTS_MAX; i++)
+		agenda_stop(&world->agenda, &nemesis->starts[i].item);
 	memkv_snapshot_free(nemesis->snapshot);
-	hands_free(nemesis->hands);
+	operators_free(nemesis->operators);
 	free(nemesis);
 }

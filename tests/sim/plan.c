@@ -4,29 +4,30 @@
 
 #define BIT(fault) (UINT32_C(1) << (fault))
 
-enum { NETWORK_BAD = 1, NETWORK_WILD = 2, MANY_SHARDS = 32, PODS_A_NODE = 5, EXTRA = 4 };
+enum { NETWORK_BAD = 1, NETWORK_WILD = 2, SHARDS_LARGE = 32, PODS_A_NODE = 5, EXTRA = 4 };
 
-/* LEAST: with less there is no node that comes when all is calm, or not a row of pods. */
+/* LEAST: fewer would mean no extra nodes in the recovery phase, or not one row of
+ * pods. */
 enum {
 	NODES_LEAST = EXTRA,
 	PODS_LEAST = NODES_LEAST * PODS_A_NODE,
-	PODS_SMALLEST = SCENE_NODES_MIN * PODS_A_NODE,
+	PODS_SMALLEST = SCENARIO_NODES_MIN * PODS_A_NODE,
 };
 
-_Static_assert((int)PODS_LEAST >= (int)SCENE_GROUP, "a row of pods");
-_Static_assert((int)PODS_SMALLEST >= (int)SCENE_PODS_MIN,
+_Static_assert((int)PODS_LEAST >= (int)SCENARIO_GROUP, "a row of pods");
+_Static_assert((int)PODS_SMALLEST >= (int)SCENARIO_PODS_MIN,
                "as many as the smallest world must have");
 
-/* Of what only a world with nodes and pods has. */
-#define SPOILS                                                                     \
-	(BIT(FAULT_SPOIL_ALLOC) | BIT(FAULT_SPOIL_STATE) | BIT(FAULT_SPOIL_SPEC) | \
-	 BIT(FAULT_SPOIL_RULES) | BIT(FAULT_SPOIL_GANG) | BIT(FAULT_GANG) |        \
-	 BIT(FAULT_STRAY) | BIT(FAULT_CLERK))
+/* Faults that only a world with nodes and pods has. */
+#define PLACING_FAULTS                                                                   \
+	(BIT(FAULT_CORRUPT_ALLOC) | BIT(FAULT_CORRUPT_STATE) | BIT(FAULT_CORRUPT_SPEC) | \
+	 BIT(FAULT_CORRUPT_RULES) | BIT(FAULT_CORRUPT_GANG) | BIT(FAULT_GANG) |          \
+	 BIT(FAULT_UNKNOWN_KEY) | BIT(FAULT_CLIENT))
 
 struct profile {
 	const char *name;
-	uint32_t faults; /* that may come */
-	bool all;        /* they do; otherwise some are drawn */
+	uint32_t faults; /* faults that may come */
+	bool all;        /* every one of them does; otherwise some are drawn */
 	unsigned network;
 	bool one_at_a_time, lose_tenth;
 };
@@ -39,7 +40,7 @@ static const struct profile profiles[] = {
 	{"tenth", 0, true, 0, false, true},
 	{"crash",
          BIT(FAULT_CRASH) | BIT(FAULT_TWIN) | BIT(FAULT_LEAVE) | BIT(FAULT_JOIN) |
-                 BIT(FAULT_EVICT) | BIT(FAULT_GANG) | BIT(FAULT_CLERK),
+                 BIT(FAULT_EVICT) | BIT(FAULT_GANG) | BIT(FAULT_CLIENT),
          true, NETWORK_BAD, false, false},
 	{"pause",
          BIT(FAULT_PAUSE) | BIT(FAULT_SUSPEND) | BIT(FAULT_DRIFT) | BIT(FAULT_JUMP) |
@@ -53,17 +54,17 @@ static const struct profile profiles[] = {
          true, NETWORK_BAD, false, false},
 	{"restore", BIT(FAULT_RESTORE) | BIT(FAULT_CRASH) | BIT(FAULT_BREAK), true,
          NETWORK_BAD, false, false},
-	{"hands",
+	{"operators",
          BIT(FAULT_EVICT) | BIT(FAULT_DRAIN) | BIT(FAULT_CONFIG) | BIT(FAULT_CONFIG_BAD) |
-                 BIT(FAULT_HAND_DELETE) | BIT(FAULT_HAND_GARBLE) | BIT(FAULT_PIN) |
-                 BIT(FAULT_SPOIL_ALLOC) | BIT(FAULT_SPOIL_STATE) | BIT(FAULT_SPOIL_SPEC) |
-                 BIT(FAULT_SPOIL_RULES) | BIT(FAULT_SPOIL_GANG) | BIT(FAULT_STRAY) |
-                 BIT(FAULT_CLERK),
+                 BIT(FAULT_MANUAL_DELETE) | BIT(FAULT_MANUAL_CORRUPT) | BIT(FAULT_PIN) |
+                 BIT(FAULT_CORRUPT_ALLOC) | BIT(FAULT_CORRUPT_STATE) |
+                 BIT(FAULT_CORRUPT_SPEC) | BIT(FAULT_CORRUPT_RULES) |
+                 BIT(FAULT_CORRUPT_GANG) | BIT(FAULT_UNKNOWN_KEY) | BIT(FAULT_CLIENT),
          true, NETWORK_BAD, false, false},
 };
 
 const char *const plan_profiles = "all, mixed, quiet, orderly, tenth, crash, "
-				  "pause, net, store, restore, hands";
+				  "pause, net, store, restore, operators";
 
 const char *const plan_fault_names[FAULT_COUNT] = {
 	[FAULT_PAUSE] = "pause",
@@ -85,31 +86,31 @@ const char *const plan_fault_names[FAULT_COUNT] = {
 	[FAULT_DRAIN] = "drain",
 	[FAULT_CONFIG] = "config",
 	[FAULT_CONFIG_BAD] = "bad config",
-	[FAULT_HAND_DELETE] = "delete by hand",
-	[FAULT_HAND_GARBLE] = "garble by hand",
+	[FAULT_MANUAL_DELETE] = "delete by hand",
+	[FAULT_MANUAL_CORRUPT] = "corrupt by hand",
 	[FAULT_PIN] = "pin",
-	[FAULT_SPOIL_ALLOC] = "spoil allocs",
-	[FAULT_SPOIL_STATE] = "spoil states",
-	[FAULT_SPOIL_SPEC] = "spoil specs",
-	[FAULT_SPOIL_RULES] = "spoil rules",
-	[FAULT_STRAY] = "stray keys",
+	[FAULT_CORRUPT_ALLOC] = "corrupt allocs",
+	[FAULT_CORRUPT_STATE] = "corrupt states",
+	[FAULT_CORRUPT_SPEC] = "corrupt specs",
+	[FAULT_CORRUPT_RULES] = "corrupt rules",
+	[FAULT_UNKNOWN_KEY] = "unknown keys",
 	[FAULT_WALL] = "wall clock",
-	[FAULT_SPOIL_GANG] = "spoil gangs",
+	[FAULT_CORRUPT_GANG] = "corrupt gangs",
 	[FAULT_GANG] = "gang's owner dies",
-	[FAULT_CLERK] = "client dies",
+	[FAULT_CLIENT] = "client dies",
 };
 
 enum { PROFILES = sizeof profiles / sizeof profiles[0] };
 
-/* Half of the seeds are of the first, the others see the rest in turn. */
-static const struct profile *turn(uint64_t seed)
+/* Half of the seeds use the first profile, the others take turns. */
+static const struct profile *profile_by_turn(uint64_t seed)
 {
 	if (seed % 2 == 0)
 		return &profiles[0];
 	return &profiles[1 + seed / 2 % (PROFILES - 1)];
 }
 
-static const struct profile *find(const char *name)
+static const struct profile *find_profile(const char *name)
 {
 	for (size_t i = 0; i < PROFILES; i++)
 		if (strcmp(profiles[i].name, name) == 0)
@@ -124,12 +125,13 @@ static void draw_faults(struct plan *plan, const struct profile *profile,
 		bool drawn = profile->all || pl_rng_chance(rng, 1, 3);
 		uint32_t weight = (uint32_t)pl_rng_between(rng, 1, 8);
 
-		/* What changes the whole store at once leaves room for the rest. */
+		/* A fault that changes the whole store at once leaves room for the
+		 * others. */
 		if (i == FAULT_RESTORE && !profile->all)
 			drawn = drawn && pl_rng_chance(rng, 1, 2);
 		if ((profile->faults & BIT(i)) == 0 || !drawn)
 			weight = 0;
-		if ((SPOILS & BIT(i)) != 0 && plan->scene.nodes == 0)
+		if ((PLACING_FAULTS & BIT(i)) != 0 && plan->scenario.nodes == 0)
 			weight = 0;
 		plan->weight[i] = weight;
 		plan->weights += weight;
@@ -160,7 +162,8 @@ static void draw_link(struct simlink *link, unsigned network, struct pl_rng *rng
 	link->busy_in_1000 = maybe(rng, 30);
 }
 
-/* A little, so that much still comes out right; or more than anything lasts. */
+/* Wall clocks are wrong by so little that most timeouts still fit, or by more than
+ * anything lasts. */
 static void draw_walls(struct plan *plan, struct pl_rng *rng)
 {
 	static const uint64_t most_ms[] = {3000, UINT64_C(300) * 1000,
@@ -173,35 +176,35 @@ static void draw_walls(struct plan *plan, struct pl_rng *rng)
 }
 
 /* A quarter of the seeds place pods as well. */
-static bool is_full(const struct plan_wish *wish, const struct profile *profile,
+static bool is_full(const struct plan_request *request, const struct profile *profile,
                     uint64_t seed)
 {
-	if (wish->work != PLAN_WORK_DRAWN)
-		return wish->work == PLAN_WORK_FULL;
+	if (request->work != PLAN_WORK_DRAWN)
+		return request->work == PLAN_WORK_FULL;
 	return seed / 2 % 4 == 1 && !profile->one_at_a_time && !profile->lose_tenth;
 }
 
 /* Most worlds are small, so that there are many; none is smaller than this. */
-static void draw_scene(struct plan *plan, const struct plan_wish *wish,
+static void draw_scene(struct plan *plan, const struct plan_request *request,
                        struct pl_rng *rng)
 {
-	static const unsigned most[] = {SCENE_NODES_MIN, SCENE_NODES_MIN, 100, 300};
-	/* So few that most gangs do not go into one transaction. */
+	static const unsigned most[] = {SCENARIO_NODES_MIN, SCENARIO_NODES_MIN, 100, 300};
+	/* So few operations that most gangs do not fit into one transaction. */
 	static const uint32_t ops[] = {24, 24, 40, 0};
-	unsigned nodes = (unsigned)pl_rng_between(rng, SCENE_NODES_MIN,
+	unsigned nodes = (unsigned)pl_rng_between(rng, SCENARIO_NODES_MIN,
 	                                          most[pl_rng_below(rng, 64) / 20]);
 
-	if (wish->nodes != 0)
-		nodes = wish->nodes;
-	plan->scene = (struct scene){
-		.clusters = (unsigned)pl_rng_between(rng, SCENE_CLUSTERS_MIN, 5),
+	if (request->nodes != 0)
+		nodes = request->nodes;
+	plan->scenario = (struct scenario){
+		.clusters = (unsigned)pl_rng_between(rng, SCENARIO_CLUSTERS_MIN, 5),
 		.nodes = nodes,
 		.pods = nodes * PODS_A_NODE,
 		.extra = nodes / EXTRA};
-	plan->shards = (unsigned)pl_rng_between(rng, SCENE_SHARDS_MIN, 6);
-	plan->partitions = (unsigned)pl_rng_between(rng, SCENE_PARTITIONS_MIN, 16);
+	plan->shards = (unsigned)pl_rng_between(rng, SCENARIO_SHARDS_MIN, 6);
+	plan->partitions = (unsigned)pl_rng_between(rng, SCENARIO_PARTITIONS_MIN, 16);
 	plan->faults_ms = pl_rng_between(rng, 12000, 40000);
-	plan->clerk_ms = pl_rng_between(rng, 30, 400);
+	plan->client_ms = pl_rng_between(rng, 30, 400);
 	plan->nodes_late_ms =
 		pl_rng_chance(rng, 1, 4) ? pl_rng_between(rng, 3000, 9000) : 0;
 	plan->txn_ops = ops[pl_rng_below(rng, 4)];
@@ -210,43 +213,45 @@ static void draw_scene(struct plan *plan, const struct plan_wish *wish,
 		pl_rng_chance(rng, 1, 3) ? (uint32_t)pl_rng_between(rng, 1, 16) : 0;
 }
 
-static void draw_size(struct plan *plan, const struct plan_wish *wish, bool full,
+static void draw_size(struct plan *plan, const struct plan_request *request, bool full,
                       struct pl_rng *rng)
 {
 	plan->shards = (unsigned)pl_rng_between(rng, 2, 8);
 	plan->partitions = (unsigned)pl_rng_between(rng, 4, 32);
 	plan->faults_ms = pl_rng_between(rng, 20000, 90000);
 	if (full)
-		draw_scene(plan, wish, rng);
-	if (wish->shards != 0) {
-		plan->shards = wish->shards;
-		plan->partitions = wish->shards * 4 < 4096 ? wish->shards * 4 : 4096;
+		draw_scene(plan, request, rng);
+	if (request->shards != 0) {
+		plan->shards = request->shards;
+		plan->partitions =
+			request->shards * 4 < 4096 ? request->shards * 4 : 4096;
 	}
-	if (wish->partitions != 0)
-		plan->partitions = wish->partitions;
+	if (request->partitions != 0)
+		plan->partitions = request->partitions;
 }
 
-/* The largest request goes in when half of it is free. */
+/* The largest request fits when half of it is free. */
 static size_t room_bytes(const struct plan *plan)
 {
-	return plan->scene.nodes == 0 ? 16384 : 262144;
+	return plan->scenario.nodes == 0 ? 16384 : 262144;
 }
 
-static const struct profile *profile_of(const struct plan_wish *wish, uint64_t seed)
+static const struct profile *profile_of(const struct plan_request *request, uint64_t seed)
 {
-	return strcmp(wish->profile, "all") == 0 ? turn(seed) : find(wish->profile);
+	return strcmp(request->profile, "all") == 0 ? profile_by_turn(seed)
+	                                            : find_profile(request->profile);
 }
 
-/* A world with pods may come of it, whichever the seed. */
-static bool may_be_full(const struct plan_wish *wish, const struct profile *profile)
+/* The request may give a world with pods, whichever the seed. */
+static bool may_be_full(const struct plan_request *request, const struct profile *profile)
 {
-	if (wish->work != PLAN_WORK_DRAWN)
-		return wish->work == PLAN_WORK_FULL;
+	if (request->work != PLAN_WORK_DRAWN)
+		return request->work == PLAN_WORK_FULL;
 	return profile == NULL || !(profile->one_at_a_time || profile->lose_tenth);
 }
 
-static enum pl_code want(const char *what, unsigned count, unsigned least,
-                         struct pl_err *err)
+static enum pl_code require_least(const char *what, unsigned count, unsigned least,
+                                  struct pl_err *err)
 {
 	if (count == 0 || count >= least)
 		return PL_OK;
@@ -255,57 +260,59 @@ static enum pl_code want(const char *what, unsigned count, unsigned least,
 	                  "partitions, %d clusters, %d nodes and %d pods of every kind "
 	                  "are the smallest); --work none has no pods, --small lets it "
 	                  "be smaller and says so at the end",
-	                  what, count, least, SCENE_SHARDS_MIN, SCENE_PARTITIONS_MIN,
-	                  SCENE_CLUSTERS_MIN, SCENE_NODES_MIN, SCENE_PODS_MIN);
+	                  what, count, least, SCENARIO_SHARDS_MIN,
+	                  SCENARIO_PARTITIONS_MIN, SCENARIO_CLUSTERS_MIN,
+	                  SCENARIO_NODES_MIN, SCENARIO_PODS_MIN);
 }
 
-enum pl_code plan_check(const struct plan_wish *wish, struct pl_err *err)
+enum pl_code plan_check(const struct plan_request *request, struct pl_err *err)
 {
-	const struct profile *profile = find(wish->profile);
+	const struct profile *profile = find_profile(request->profile);
 	enum pl_code code;
 
-	if (profile == NULL && strcmp(wish->profile, "all") != 0)
+	if (profile == NULL && strcmp(request->profile, "all") != 0)
 		return pl_err_set(err, PL_INVALID, "--profile %s: want one of %s",
-		                  wish->profile, plan_profiles);
-	if (!may_be_full(wish, profile))
+		                  request->profile, plan_profiles);
+	if (!may_be_full(request, profile))
 		return PL_OK;
-	if (wish->nodes != 0 && wish->nodes < NODES_LEAST)
+	if (request->nodes != 0 && request->nodes < NODES_LEAST)
 		return pl_err_set(
 			err, PL_INVALID,
 			"--nodes %u: a world with pods has %d at least, so that "
 			"it has a row of pods and a node for more; --small or not",
-			wish->nodes, NODES_LEAST);
-	if (wish->small)
+			request->nodes, NODES_LEAST);
+	if (request->small)
 		return PL_OK;
-	code = want("nodes", wish->nodes, SCENE_NODES_MIN, err);
+	code = require_least("nodes", request->nodes, SCENARIO_NODES_MIN, err);
 	if (code == PL_OK)
-		code = want("shards", wish->shards, SCENE_SHARDS_MIN, err);
+		code = require_least("shards", request->shards, SCENARIO_SHARDS_MIN, err);
 	if (code == PL_OK)
-		code = want("partitions", wish->partitions, SCENE_PARTITIONS_MIN, err);
+		code = require_least("partitions", request->partitions,
+		                     SCENARIO_PARTITIONS_MIN, err);
 	return code;
 }
 
-bool plan_draw(struct plan *plan, const struct plan_wish *wish, uint64_t seed)
+bool plan_draw(struct plan *plan, const struct plan_request *request, uint64_t seed)
 {
-	const struct profile *profile = profile_of(wish, seed);
+	const struct profile *profile = profile_of(request, seed);
 	struct pl_rng rng;
 
-	if (plan_check(wish, NULL) != PL_OK)
+	if (plan_check(request, NULL) != PL_OK)
 		return false;
 	pl_rng_init(&rng, seed);
 	*plan = (struct plan){0};
-	draw_size(plan, wish, is_full(wish, profile, seed), &rng);
+	draw_size(plan, request, is_full(request, profile, seed), &rng);
 	plan->ttl_s = (int64_t)pl_rng_between(&rng, 3, 8);
 	plan->expiry_delay_ms = maybe(&rng, 1000);
 	plan->gap_ms = pl_rng_between(&rng, 300, 4000);
 	plan->drift_max_ppm = maybe(&rng, 20000);
 	plan->work_ms = pl_rng_between(&rng, 30, 200);
-	/* A thousand shards would drown everything in work and in records. */
+	/* A thousand shards would drown everything in decisions and records. */
 	if (plan->work_ms < UINT64_C(10) * plan->shards)
 		plan->work_ms = UINT64_C(10) * plan->shards;
-	plan->refresh_ms = plan->shards > MANY_SHARDS ? 10000 : 1000;
+	plan->refresh_ms = plan->shards > SHARDS_LARGE ? 10000 : 1000;
 	plan->linger_in_100 = profile->network == 0 ? 0 : maybe(&rng, 60);
-	plan->stray_in_1000 = 5;
+	plan->unowned_in_1000 = 5;
 	plan->room_bytes = pl_rng_chance(&rng, 1, 4) ? room_bytes(plan) : 0;
 	plan->lose_tenth = profile->lose_tenth;
 	plan->one_at_a_time = profile->one_at_a_time;

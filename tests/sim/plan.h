@@ -1,14 +1,14 @@
 /*
- * What one seed has in store: how large the world is, how bad its network, and
- * which faults come how often. Each seed draws some kinds and leaves others
- * out: faults that always come together hide each other.
+ * The plan of one seed: how large the world is, how bad its network, and which faults
+ * come how often. Each seed draws some kinds of faults and leaves others out: faults that
+ * always come together hide each other.
  */
 #ifndef TESTS_SIM_PLAN_H
 #define TESTS_SIM_PLAN_H
 
 #include "store/base/err.h"
 #include "store/base/rng.h"
-#include "tests/sim/scene.h"
+#include "tests/sim/scenario.h"
 #include "tests/sim/simkv.h"
 
 enum fault {
@@ -31,18 +31,18 @@ enum fault {
 	FAULT_DRAIN,
 	FAULT_CONFIG,
 	FAULT_CONFIG_BAD,
-	FAULT_HAND_DELETE,
-	FAULT_HAND_GARBLE,
+	FAULT_MANUAL_DELETE,
+	FAULT_MANUAL_CORRUPT,
 	FAULT_PIN,
-	FAULT_SPOIL_ALLOC, /* by hand, where pods are placed: deleted, garbled */
-	FAULT_SPOIL_STATE,
-	FAULT_SPOIL_SPEC,
-	FAULT_SPOIL_RULES, /* registries and locks */
-	FAULT_STRAY,       /* keys that mean nothing */
-	FAULT_WALL,        /* of a machine: set wrong, or right again */
-	FAULT_SPOIL_GANG,  /* large gangs' records */
-	FAULT_GANG,        /* who owns a large gang dies when it is half-way */
-	FAULT_CLERK,       /* the client dies */
+	FAULT_CORRUPT_ALLOC, /* keys of placed pods, by hand: deleted or malformed */
+	FAULT_CORRUPT_STATE,
+	FAULT_CORRUPT_SPEC,
+	FAULT_CORRUPT_RULES, /* registries and locks */
+	FAULT_UNKNOWN_KEY,   /* keys outside the layout */
+	FAULT_WALL,          /* wall clock of a machine: set wrong, or right again */
+	FAULT_CORRUPT_GANG,  /* records of large gangs */
+	FAULT_GANG,          /* the owner of a large gang dies half-way */
+	FAULT_CLIENT,        /* the client dies */
 	FAULT_COUNT,
 };
 
@@ -50,46 +50,50 @@ struct plan {
 	unsigned shards, partitions;
 	int64_t ttl_s;
 	uint64_t expiry_delay_ms;
-	uint64_t faults_ms;           /* the first phase */
-	uint64_t gap_ms;              /* between two faults, about */
-	uint32_t weight[FAULT_COUNT]; /* 0: not in this seed */
-	uint32_t weights;             /* of all */
-	struct simlink link;          /* while there are faults */
+	uint64_t faults_ms;           /* length of the first phase */
+	uint64_t gap_ms;              /* mean time between two faults */
+	uint32_t weight[FAULT_COUNT]; /* 0: the fault is not in this seed */
+	uint32_t weights;             /* sum of weight */
+	struct simlink link;          /* network while there are faults */
 	uint32_t drift_max_ppm;
-	uint64_t wall_max_ms; /* wall clocks are wrong by up to so much; 0: all are right
-	                       */
-	bool wall_stays;      /* and stay so when it is calm */
-	uint64_t refresh_ms;  /* of the records, once it is calm */
-	uint64_t work_ms;     /* between two decisions of a shard, about */
-	uint32_t linger_in_100; /* work that takes its time when it is to end */
-	uint32_t stray_in_1000; /* writes of partitions that are not owned */
+	uint64_t wall_max_ms; /* wall clocks are wrong by up to so much; 0: all are
+			       * right */
+	bool wall_stays;      /* the wall clocks stay wrong in the recovery phase */
+	uint64_t refresh_ms;  /* refresh interval of the records in the recovery phase */
+	uint64_t work_ms;     /* mean time between two decisions of a shard */
+	uint32_t linger_in_100;   /* hand-overs whose work takes its time to end, in
+				   * percent */
+	uint32_t unowned_in_1000; /* writes for partitions that the shard does not own */
 	size_t room_bytes;
-	struct scene scene;     /* no nodes: shards coordinate, and place nothing */
-	uint64_t clerk_ms;      /* between two things that a client wants, about */
-	uint64_t nodes_late_ms; /* until then there are pods only */
+	struct scenario scenario; /* nodes 0: shards coordinate, and place nothing */
+	uint64_t client_ms;       /* mean time between two operations of the client */
+	uint64_t nodes_late_ms;   /* until then there are pods, but no nodes */
 	uint32_t batch, turn_pods;
-	uint32_t txn_ops;   /* that the store takes at once; 0: as usual */
-	bool lose_tenth;    /* of the shards at once, when all are up, for good */
-	bool one_at_a_time; /* each change is left to settle: moves and gaps count */
+	uint32_t txn_ops;   /* most operations of a transaction; 0: as usual */
+	bool lose_tenth;    /* a tenth of the shards dies at once, for good, when all are
+			     * up */
+	bool one_at_a_time; /* each change converges before the next: moves and gaps are
+			     * judged */
 };
 
 extern const char *const plan_fault_names[FAULT_COUNT];
 extern const char *const plan_profiles; /* for the help text */
 
-/* What shards do: only coordinate, or place pods as well. */
+/* Whether shards only coordinate, or place pods as well. */
 enum plan_work { PLAN_WORK_DRAWN, PLAN_WORK_NONE, PLAN_WORK_FULL };
 
-struct plan_wish {
+struct plan_request {
 	const char *profile;
 	enum plan_work work;
 	unsigned shards, partitions; /* 0: drawn */
 	unsigned nodes;              /* 0: drawn; five pods each */
-	bool small;                  /* below the smallest scenario, too */
+	bool small;                  /* allows worlds below the smallest scenario */
 };
 
-/* Is there such a profile, and are worlds with pods as large as they have to be? */
-enum pl_code plan_check(const struct plan_wish *wish, struct pl_err *err);
-/* False: plan_check() says why. */
-bool plan_draw(struct plan *plan, const struct plan_wish *wish, uint64_t seed);
+/* Checks that the profile exists, and that worlds with pods are as large as they have to
+ * be. */
+enum pl_code plan_check(const struct plan_request *request, struct pl_err *err);
+/* False: plan_check() tells why. */
+bool plan_draw(struct plan *plan, const struct plan_request *request, uint64_t seed);
 
 #endif

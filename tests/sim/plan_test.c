@@ -1,6 +1,6 @@
 /*
- * How small a world may be: with pods, none is below the smallest scenario, whatever is
- * drawn and whatever is asked for; and how a run says how large its worlds were.
+ * How small a world may be: no world with pods is below the smallest scenario, whatever
+ * is drawn and whatever is asked for; and how a run reports how large its worlds were.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,81 +16,82 @@ static struct extent extent_of(const struct plan *plan, uint64_t seed)
 	return (struct extent){.seed = seed,
 	                       .shards = plan->shards,
 	                       .partitions = plan->partitions,
-	                       .clusters = plan->scene.clusters,
-	                       .nodes = plan->scene.nodes,
-	                       .pods = plan->scene.pods};
+	                       .clusters = plan->scenario.clusters,
+	                       .nodes = plan->scenario.nodes,
+	                       .pods = plan->scenario.pods};
 }
 
 T_CASE(no_seed_draws_a_world_below_the_smallest)
 {
-	struct plan_wish wish = {.profile = "all"};
+	struct plan_request request = {.profile = "all"};
 	struct extent_sum sum = {0};
 	struct plan plan;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct extent extent;
 
-		T_TRUE(plan_draw(&plan, &wish, seed));
+		T_TRUE(plan_draw(&plan, &request, seed));
 		extent = extent_of(&plan, seed);
 		T_TRUE(!extent_is_below(&extent));
 		extent_add(&sum, &extent);
 	}
 	T_TRUE(sum.full.count > SEEDS / 6 && sum.full.below == 0);
 	T_EQ(sum.full.count + sum.bare.count, SEEDS);
-	T_EQ(sum.full.smallest.nodes, SCENE_NODES_MIN);
-	T_EQ(sum.full.smallest.shards, SCENE_SHARDS_MIN);
+	T_EQ(sum.full.smallest.nodes, SCENARIO_NODES_MIN);
+	T_EQ(sum.full.smallest.shards, SCENARIO_SHARDS_MIN);
 	T_TRUE(sum.full.largest.nodes > 200);
 }
 
-static void refused(struct plan_wish wish, const char *option)
+static void refused(struct plan_request request, const char *option)
 {
 	struct plan plan;
 	struct pl_err err;
 
-	T_CODE(plan_check(&wish, &err), PL_INVALID, &err);
+	T_CODE(plan_check(&request, &err), PL_INVALID, &err);
 	T_TRUE(strncmp(err.msg, option, strlen(option)) == 0);
 	T_TRUE(strstr(err.msg, "--small") != NULL);
-	T_TRUE(!plan_draw(&plan, &wish, 3));
-	wish.small = true;
-	T_OK(plan_check(&wish, &err), &err);
-	T_TRUE(plan_draw(&plan, &wish, 3));
+	T_TRUE(!plan_draw(&plan, &request, 3));
+	request.small = true;
+	T_OK(plan_check(&request, &err), &err);
+	T_TRUE(plan_draw(&plan, &request, 3));
 }
 
 T_CASE(a_smaller_world_with_pods_is_refused)
 {
-	refused((struct plan_wish){.profile = "all", .nodes = 59}, "--nodes 59:");
-	refused((struct plan_wish){.profile = "all", .shards = 2}, "--shards 2:");
-	refused((struct plan_wish){.profile = "net", .partitions = 3}, "--partitions 3:");
-	refused((struct plan_wish){.profile = "tenth",
-	                           .work = PLAN_WORK_FULL,
-	                           .shards = 1,
-	                           .partitions = 1},
+	refused((struct plan_request){.profile = "all", .nodes = 59}, "--nodes 59:");
+	refused((struct plan_request){.profile = "all", .shards = 2}, "--shards 2:");
+	refused((struct plan_request){.profile = "net", .partitions = 3},
+	        "--partitions 3:");
+	refused((struct plan_request){.profile = "tenth",
+	                              .work = PLAN_WORK_FULL,
+	                              .shards = 1,
+	                              .partitions = 1},
 	        "--shards 1:");
 }
 
-/* With nothing in it there is nothing to draw from. */
-T_CASE(a_world_with_next_to_nothing_is_refused_in_any_case)
+/* A world without a row of pods leaves nothing to draw from. */
+T_CASE(a_world_too_small_for_a_row_of_pods_is_always_refused)
 {
-	struct plan_wish wish = {.profile = "all", .nodes = 3, .small = true};
+	struct plan_request request = {.profile = "all", .nodes = 3, .small = true};
 	struct plan plan;
 	struct pl_err err;
 
-	T_CODE(plan_check(&wish, &err), PL_INVALID, &err);
-	T_TRUE(!plan_draw(&plan, &wish, 3));
-	wish.nodes = 4;
-	T_OK(plan_check(&wish, &err), &err);
+	T_CODE(plan_check(&request, &err), PL_INVALID, &err);
+	T_TRUE(!plan_draw(&plan, &request, 3));
+	request.nodes = 4;
+	T_OK(plan_check(&request, &err), &err);
 }
 
-T_CASE(what_has_no_pods_may_be_small)
+T_CASE(worlds_without_pods_may_be_small)
 {
-	struct plan_wish none = {
+	struct plan_request none = {
 		.profile = "all", .work = PLAN_WORK_NONE, .shards = 1, .partitions = 1};
-	struct plan_wish tenth = {.profile = "tenth", .shards = 2};
-	struct plan_wish least = {.profile = "all",
-	                          .work = PLAN_WORK_FULL,
-	                          .shards = SCENE_SHARDS_MIN,
-	                          .partitions = SCENE_PARTITIONS_MIN,
-	                          .nodes = SCENE_NODES_MIN};
+	struct plan_request tenth = {.profile = "tenth", .shards = 2};
+	struct plan_request least = {.profile = "all",
+	                             .work = PLAN_WORK_FULL,
+	                             .shards = SCENARIO_SHARDS_MIN,
+	                             .partitions = SCENARIO_PARTITIONS_MIN,
+	                             .nodes = SCENARIO_NODES_MIN};
 	struct pl_err err;
 
 	T_OK(plan_check(&none, &err), &err);
@@ -100,13 +101,13 @@ T_CASE(what_has_no_pods_may_be_small)
 
 T_CASE(an_unknown_profile_is_refused)
 {
-	struct plan_wish wish = {.profile = "calm"};
+	struct plan_request request = {.profile = "calm"};
 	struct plan plan;
 	struct pl_err err;
 
-	T_CODE(plan_check(&wish, &err), PL_INVALID, &err);
+	T_CODE(plan_check(&request, &err), PL_INVALID, &err);
 	T_TRUE(strstr(err.msg, "orderly") != NULL);
-	T_TRUE(!plan_draw(&plan, &wish, 1));
+	T_TRUE(!plan_draw(&plan, &request, 1));
 }
 
 static char *print(const struct extent *extent, unsigned count)
@@ -143,7 +144,7 @@ T_CASE(a_run_says_how_large_its_worlds_were)
 	free(text);
 }
 
-T_CASE(small_worlds_are_said_aloud)
+T_CASE(small_worlds_are_reported)
 {
 	const struct extent extents[] = {{1, 3, 4, 2, 60, 300}, {2, 3, 4, 2, 4, 20}};
 	char *text = print(extents, 2);

@@ -31,7 +31,7 @@ static void on_kv_closed(void *ctx)
 	agenda_set(&proc->world->agenda, &proc->reap, proc->world->agenda.now_ms);
 }
 
-/* In steps: the shard, its kv, the memory. Work in flight ends in between. */
+/* Ends in steps: the shard, its kv, the memory. Work in flight ends in between. */
 static void on_reap(void *ctx)
 {
 	struct proc *proc = ctx;
@@ -41,7 +41,7 @@ static void on_reap(void *ctx)
 		return;
 	}
 	if (proc->work != NULL)
-		return; /* comes back when that is closed */
+		return; /* on_reap is called again when the kv is closed */
 	if (!proc->kv_closing) {
 		proc->kv_closing = true;
 		simkv_resume(proc->sim);
@@ -81,8 +81,8 @@ static void on_heal(void *ctx)
 		simkv_cut(proc->sim, way, false);
 }
 
-/* What was held back comes at last, and from now on nothing gets through: good news
- * of long ago is all that there is. */
+/* Messages that were held back arrive at last, and from now on nothing gets through: the
+ * process has nothing but outdated good news. */
 static void on_turn(void *ctx)
 {
 	struct proc *proc = ctx;
@@ -97,22 +97,23 @@ static struct simkv *kv_for(struct proc *proc)
 	struct world *world = proc->world;
 	const struct plan *plan = &world->plan;
 	int32_t drift = 0;
-	struct simlink calm = {.delay_min_ms = 1, .delay_max_ms = 4, .lag_max_ms = 1};
+	struct simlink recovering = {
+		.delay_min_ms = 1, .delay_max_ms = 4, .lag_max_ms = 1};
 
 	if (plan->drift_max_ppm != 0)
 		drift = (int32_t)world_below(world, UINT64_C(2) * plan->drift_max_ppm) -
 		        (int32_t)plan->drift_max_ppm;
 	return simkv_new(&(struct simkv_opts){
 		.agenda = &world->agenda,
-		.depot = &world->depot,
+		.store = &world->store,
 		.story = &world->story,
 		.name = proc->name,
 		.clock = {.true_ms = world->agenda.now_ms,
 	                  .local_ms = 1000 + world_below(world, 1000000),
 	                  .ppm = drift},
-		.link = world->calm ? calm : plan->link,
+		.link = world->recovering ? recovering : plan->link,
 		.seed = pl_rng_next(&world->rng),
-		.whose = proc->pid,
+		.writer = proc->pid,
 		.room_bytes = plan->room_bytes,
 		.counts = &world->counts});
 }
@@ -140,7 +141,7 @@ static void open_shard(struct proc *proc)
 	if (shard_open(simkv_kv(proc->sim), &opts, proc_on_note, &proc->shard, &err) !=
 	    PL_OK)
 		PL_UNREACHABLE(err.msg);
-	if (world->stock != NULL)
+	if (world->mirror != NULL)
 		proc_real_open(proc);
 }
 
@@ -155,7 +156,8 @@ struct proc *proc_start(struct world *world, const struct proc_opts *opts)
 	proc->twin = opts->twin;
 	proc->pid = ++world->pids;
 	proc->started_ms = world->agenda.now_ms;
-	if (world->plan.wall_max_ms != 0 && (!world->calm || world->plan.wall_stays))
+	if (world->plan.wall_max_ms != 0 &&
+	    (!world->recovering || world->plan.wall_stays))
 		proc->wall_ms = world_wall_draw(world);
 	(void)snprintf(proc->id_text, sizeof proc->id_text, "s%u", opts->id);
 	(void)snprintf(proc->host_text, sizeof proc->host_text, "h%u", opts->host);
@@ -171,7 +173,7 @@ struct proc *proc_start(struct world *world, const struct proc_opts *opts)
 	pl_list_add_tail(&world->procs, &proc->link);
 	open_shard(proc);
 	world_touch(world);
-	world_see(world, &(struct obs){.what = OBS_STARTED, .proc = proc});
+	world_observe(world, &(struct obs){.what = OBS_STARTED, .proc = proc});
 	return proc;
 }
 
@@ -192,7 +194,7 @@ void proc_crash(struct proc *proc)
 	proc->ghost = true;
 	proc->died_ms = proc->world->agenda.now_ms;
 	world_touch(proc->world);
-	world_see(proc->world, &(struct obs){.what = OBS_DIED, .proc = proc});
+	world_observe(proc->world, &(struct obs){.what = OBS_DIED, .proc = proc});
 	simkv_crash(proc->sim);
 	shard_abandon(proc->shard);
 }

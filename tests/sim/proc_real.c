@@ -11,30 +11,30 @@ static int64_t wall_ms(void *ctx)
 	return proc_wall_ms(proc);
 }
 
-static void on_work(void *ctx, const struct work_note *told)
+static void on_work(void *ctx, const struct work_note *note)
 {
 	struct proc *proc = ctx;
 	struct world *world = proc->world;
 
 	if (proc->ghost)
 		return;
-	switch (told->what) {
+	switch (note->what) {
 	case WORK_OPENED:
 		world_hit(world, COVER_OPENED);
 		STORY(&world->story, proc->name,
-		      "places pods of %u, after %" PRIu64 " ms", told->partition,
-		      told->took_ms);
+		      "places pods of %u, after %" PRIu64 " ms", note->partition,
+		      note->took_ms);
 		return;
 	case WORK_MALFORMED:
-		world_hit(world, COVER_SET_ASIDE);
-		STORY(&world->story, proc->name, "sets aside " PL_SPAN_FMT ": %s",
-		      PL_SPAN_ARG(told->key), told->err->msg);
+		world_hit(world, COVER_KEY_EXCLUDED);
+		STORY(&world->story, proc->name, "excludes " PL_SPAN_FMT ": %s",
+		      PL_SPAN_ARG(note->key), note->err->msg);
 		return;
 	case WORK_TROUBLE:
-		if (strcmp(told->part, "sched") != 0)
+		if (strcmp(note->part, "sched") != 0)
 			world_hit(world, COVER_FEED_LOST);
-		STORY(&world->story, proc->name, "has trouble with %s: %s", told->part,
-		      told->err->msg);
+		STORY(&world->story, proc->name, "has trouble with %s: %s", note->part,
+		      note->err->msg);
 		return;
 	}
 }

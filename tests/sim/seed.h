@@ -1,6 +1,6 @@
 /*
- * One seed from beginning to end: shards come up, faults for a while, calm
- * until all is well, and then everybody leaves.
+ * A seed from beginning to end: shards start, faults happen for a while, the recovery
+ * phase lasts until the world has converged, and then all shards leave.
  */
 #ifndef TESTS_SIM_SEED_H
 #define TESTS_SIM_SEED_H
@@ -12,21 +12,21 @@
 
 struct seed_opts {
 	uint64_t seed;
-	struct plan_wish wish;
+	struct plan_request request;
 	struct story story;
-	/* A judge's finding. Does not come back. */
+	/* Reports a judge's finding. Does not return. */
 	void (*failed)(void *ctx, const char *check, const char *text);
 	void *ctx;
 };
 
 struct seed_result {
-	uint64_t digest;     /* of everything that happened */
-	uint64_t settled_ms; /* after calm began */
+	uint64_t digest;       /* digest of everything that happened */
+	uint64_t converged_ms; /* time from the begin of the recovery phase */
 	struct cover cover;
 	struct extent extent;
 };
 
-/* False: there is no such world; plan_check() says why. */
+/* False: such a world can not be drawn; plan_check() tells why. */
 bool seed_run(const struct seed_opts *opts, struct seed_result *result);
 
 #endif

@@ -1,5 +1,4 @@
-/* The process's side: its clock, its timers, its room, and what may befall it.
- */
+/* The process's side: its clock, its timers, its request memory, and its faults. */
 #include <stdlib.h>
 
 #include "store/base/alloc.h"
@@ -21,7 +20,7 @@ bool simkv_awake(struct simkv *sim, struct agenda_item *item)
 {
 	if (!sim->paused)
 		return true;
-	pl_list_add_tail(&sim->asleep, &item->parked);
+	pl_list_add_tail(&sim->held_by_pause, &item->parked);
 	return false;
 }
 
@@ -46,7 +45,7 @@ const struct simclock *simkv_clock(const struct simkv *sim)
 	return &sim->clock;
 }
 
-static void arm(void *ctx)
+static void arm_tick(void *ctx)
 {
 	struct simkv *sim = ctx;
 	uint64_t at = simclock_when(&sim->clock, sim->agenda->now_ms,
@@ -67,21 +66,21 @@ static void on_tick(void *ctx)
 	if (!simkv_awake(sim, &sim->tick))
 		return;
 	pl_timers_run(&sim->timers, simkv_local_ms(sim));
-	arm(sim);
+	arm_tick(sim);
 }
 
 void simkv_drift(struct simkv *sim, int32_t ppm)
 {
 	simclock_drift(&sim->clock, sim->agenda->now_ms, ppm);
 	if (!sim->paused)
-		arm(sim);
+		arm_tick(sim);
 }
 
 void simkv_jump(struct simkv *sim, uint64_t ahead_ms)
 {
 	simclock_jump(&sim->clock, sim->agenda->now_ms, ahead_ms);
 	if (!sim->paused)
-		arm(sim);
+		arm_tick(sim);
 }
 
 static uint64_t op_now_ms(struct kv *kv)
@@ -94,11 +93,11 @@ static struct pl_timers *op_timers(struct kv *kv)
 	return &simkv_of(kv)->timers;
 }
 
-/* -- room ---------------------------------------------------------------- */
+/* -- request memory ------------------------------------------------------ */
 
 static struct kv_limits op_limits(struct kv *kv)
 {
-	return kv_limits(simkv_of(kv)->depot->kv);
+	return kv_limits(simkv_of(kv)->store->kv);
 }
 
 static size_t op_room(struct kv *kv)
@@ -113,7 +112,7 @@ static bool has_room(const struct simkv *sim)
 	return sim->closing || sim->dead || sim->bytes <= sim->room_bytes / 2;
 }
 
-static void rouse(struct simkv *sim)
+static void wake_waiters(struct simkv *sim)
 {
 	if (!pl_list_empty(&sim->waiters) && has_room(sim) && !agenda_is_set(&sim->room))
 		agenda_set(sim->agenda, &sim->room, sim->agenda->now_ms);
@@ -125,7 +124,7 @@ static void op_when_room(struct kv *kv, struct kv_waiter *waiter)
 
 	pl_list_del(&waiter->link);
 	pl_list_add_tail(&sim->waiters, &waiter->link);
-	rouse(sim);
+	wake_waiters(sim);
 }
 
 static void on_room(void *ctx)
@@ -138,13 +137,13 @@ static void on_room(void *ctx)
 		return;
 	waiter = PL_LIST_ITEM(sim->waiters.next, struct kv_waiter, link);
 	pl_list_del(&waiter->link);
-	rouse(sim);
+	wake_waiters(sim);
 	waiter->fn(waiter->ctx);
 }
 
-/* -- what befalls it ----------------------------------------------------- */
+/* -- faults -------------------------------------------------------------- */
 
-static void let_go(struct simkv *sim, struct pl_list *items, bool travel)
+static void release_items(struct simkv *sim, struct pl_list *items, bool travel)
 {
 	while (!pl_list_empty(items)) {
 		struct agenda_item *item =
@@ -159,7 +158,7 @@ void simkv_cut(struct simkv *sim, enum simkv_way way, bool cut)
 {
 	sim->cut[way] = cut;
 	if (!cut)
-		let_go(sim, &sim->held[way], true);
+		release_items(sim, &sim->held[way], true);
 }
 
 bool simkv_is_cut(const struct simkv *sim, enum simkv_way way)
@@ -175,15 +174,15 @@ void simkv_pause(struct simkv *sim, bool with_clock)
 		simclock_stop(&sim->clock, sim->agenda->now_ms, true);
 }
 
-/* In any order: what the loop looks at first is chance. */
+/* In random order: a loop may look at any of them first. */
 void simkv_resume(struct simkv *sim)
 {
 	if (!sim->paused)
 		return;
 	sim->paused = false;
 	simclock_stop(&sim->clock, sim->agenda->now_ms, false);
-	let_go(sim, &sim->asleep, false);
-	arm(sim);
+	release_items(sim, &sim->held_by_pause, false);
+	arm_tick(sim);
 }
 
 bool simkv_is_paused(const struct simkv *sim)
@@ -199,7 +198,7 @@ void simkv_crash(struct simkv *sim)
 	simkv_watches_end(sim, PL_CANCELED, "the process died");
 	for (unsigned way = 0; way < SIMKV_WAYS; way++)
 		simkv_cut(sim, way, false);
-	rouse(sim);
+	wake_waiters(sim);
 }
 
 void simkv_break(struct simkv *sim, bool forget)
@@ -215,7 +214,7 @@ void simkv_break(struct simkv *sim, bool forget)
 
 void simkv_ended(struct simkv *sim)
 {
-	rouse(sim);
+	wake_waiters(sim);
 	if (sim->closing && pl_list_empty(&sim->calls) && pl_list_empty(&sim->watches) &&
 	    !agenda_is_set(&sim->end))
 		agenda_set(sim->agenda, &sim->end, sim->agenda->now_ms);
@@ -241,7 +240,7 @@ static void on_end(void *ctx)
 	if (!simkv_awake(sim, &sim->end))
 		return;
 	if (!pl_list_empty(&sim->waiters)) {
-		rouse(sim);
+		wake_waiters(sim);
 		agenda_set(sim->agenda, &sim->end, sim->agenda->now_ms + 1);
 		return;
 	}
@@ -288,16 +287,16 @@ struct simkv *simkv_new(const struct simkv_opts *opts)
 	PL_ASSERT(sim != NULL);
 	sim->kv.ops = &simkv_ops;
 	sim->agenda = opts->agenda;
-	sim->depot = opts->depot;
+	sim->store = opts->store;
 	sim->story = opts->story;
 	sim->name = opts->name;
-	sim->whose = opts->whose;
+	sim->writer = opts->writer;
 	sim->counts = opts->counts;
 	sim->clock = opts->clock;
 	sim->link = opts->link;
 	sim->room_bytes = opts->room_bytes == 0 ? ROOM_BYTES_DEFAULT : opts->room_bytes;
 	pl_rng_init(&sim->rng, opts->seed);
-	pl_timers_init(&sim->timers, arm, sim);
+	pl_timers_init(&sim->timers, arm_tick, sim);
 	agenda_item_init(&sim->tick, on_tick, sim);
 	agenda_item_init(&sim->room, on_room, sim);
 	agenda_item_init(&sim->end, on_end, sim);
@@ -306,7 +305,7 @@ struct simkv *simkv_new(const struct simkv_opts *opts)
 	pl_list_init(&sim->watches);
 	for (unsigned way = 0; way < SIMKV_WAYS; way++)
 		pl_list_init(&sim->held[way]);
-	pl_list_init(&sim->asleep);
+	pl_list_init(&sim->held_by_pause);
 	pl_list_init(&sim->waiters);
 	return sim;
 }

@@ -7,29 +7,29 @@
 #include "tests/sim/simkv_int.h"
 
 /*
- * A call is a traveller, and somebody who waits for it. Whichever ends first,
- * the other goes on: a write whose caller has given up still arrives.
+ * A call has two halves: the request that travels, and the caller that waits. Whichever
+ * ends first, the other goes on: a write whose caller has given up still arrives.
  */
 
 enum stage {
 	GOING,    /* to the store */
-	AT_STORE, /* the depot has it */
-	COMING,   /* with an answer */
-	GONE,     /* lost, or home */
+	AT_STORE, /* the store has the request */
+	COMING,   /* back, with an answer */
+	GONE,     /* lost, or delivered */
 };
 
 enum { CALL_ARENA = 1024, CALL_BYTES = 64 };
 
-struct call {
+struct simkv_call {
 	struct pl_list link;
-	struct simkv *owner; /* NULL: the process is no more */
-	bool told;           /* nobody waits any more */
+	struct simkv *owner; /* NULL: the process has died */
+	bool reported;       /* the caller does not wait any more */
 	struct agenda *agenda;
-	struct depot *depot;
-	struct depot_job job;
+	struct simstore *store;
+	struct simstore_job job;
 	enum stage stage;
 	struct agenda_item wire;
-	struct agenda_item news; /* the end is told for another reason than an answer */
+	struct agenda_item report; /* reports an end without an answer */
 	struct pl_timer deadline;
 	struct pl_arena arena;
 	kv_done_fn *done;
@@ -43,12 +43,12 @@ struct call {
 	struct pl_err err;
 };
 
-static void call_free(struct call *call)
+static void call_free(struct simkv_call *call)
 {
-	PL_ASSERT(call->told && call->stage == GONE);
+	PL_ASSERT(call->reported && call->stage == GONE);
 	pl_list_del(&call->link);
 	agenda_stop(call->agenda, &call->wire);
-	agenda_stop(call->agenda, &call->news);
+	agenda_stop(call->agenda, &call->report);
 	pl_arena_done(&call->arena);
 	free(call);
 }
@@ -58,8 +58,8 @@ static bool is_linear(const struct kv_req *req)
 	return req->op != KV_STATUS && !(req->op == KV_GET && req->get.serializable);
 }
 
-/* The store that answers is not the one that was seen before. */
-static void look_for_rewind(struct simkv *sim, const struct call *call)
+/* The answering store is older than the one that was seen before. */
+static void note_rewind(struct simkv *sim, const struct simkv_call *call)
 {
 	int64_t revision = call->result.header.revision;
 
@@ -72,19 +72,19 @@ static void look_for_rewind(struct simkv *sim, const struct call *call)
 	}
 }
 
-/* Calls out last. */
-static void call_tell(struct call *call)
+/* Calls the callback last. */
+static void call_report(struct simkv_call *call)
 {
 	struct simkv *sim = call->owner;
 
-	call->told = true;
+	call->reported = true;
 	pl_list_del(&call->link);
 	pl_list_add_tail(&sim->orphans, &call->link);
 	pl_timer_done(&call->deadline);
-	agenda_stop(call->agenda, &call->news);
+	agenda_stop(call->agenda, &call->report);
 	sim->bytes -= call->bytes;
 	if (call->has_result)
-		look_for_rewind(sim, call);
+		note_rewind(sim, call);
 	else
 		sim->counts->unknown += call->err.code == PL_UNKNOWN;
 	simkv_ended(sim);
@@ -100,7 +100,7 @@ static void call_tell(struct call *call)
 		call_free(call);
 }
 
-static void call_fail(struct call *call, enum pl_code code, const char *why)
+static void call_fail(struct simkv_call *call, enum pl_code code, const char *why)
 {
 	call->has_result = false;
 	(void)pl_err_set(&call->err, code, "%s: %s", kv_op_name(call->job.req.op), why);
@@ -108,7 +108,7 @@ static void call_fail(struct call *call, enum pl_code code, const char *why)
 		(void)pl_err_unknown(&call->err);
 }
 
-static void call_fail_soon(struct call *call, enum pl_code code, const char *why)
+static void call_fail_soon(struct simkv_call *call, enum pl_code code, const char *why)
 {
 	call_fail(call, code, why);
 	if (call->stage == COMING) {
@@ -117,44 +117,44 @@ static void call_fail_soon(struct call *call, enum pl_code code, const char *why
 	}
 	call->lose_answer = true;
 	pl_timer_stop(&call->deadline);
-	agenda_set(call->agenda, &call->news, call->agenda->now_ms);
+	agenda_set(call->agenda, &call->report, call->agenda->now_ms);
 }
 
-static void on_news(void *ctx)
+static void on_report(void *ctx)
 {
-	struct call *call = ctx;
+	struct simkv_call *call = ctx;
 
-	if (simkv_awake(call->owner, &call->news))
-		call_tell(call);
+	if (simkv_awake(call->owner, &call->report))
+		call_report(call);
 }
 
 static void on_deadline(void *ctx)
 {
-	struct call *call = ctx;
+	struct simkv_call *call = ctx;
 
 	call_fail(call, PL_TIMEOUT, "no answer in time");
-	call_tell(call);
+	call_report(call);
 }
 
-/* Nobody waits, or nobody will hear of it. */
-static void call_vanish(struct call *call)
+/* Frees the call if its caller does not wait, or loses it if the caller still does. */
+static void call_drop(struct simkv_call *call)
 {
 	call->stage = GONE;
-	if (call->told)
+	if (call->reported)
 		call_free(call);
 }
 
-static void on_served(struct depot_job *job, const struct kv_result *result,
+static void on_served(struct simstore_job *job, const struct kv_result *result,
                       const struct pl_err *err)
 {
-	struct call *call = PL_CONTAINER_OF(job, struct call, job);
+	struct simkv_call *call = PL_CONTAINER_OF(job, struct simkv_call, job);
 	struct simkv *sim = call->owner;
 
-	if (call->told || call->lose_answer) {
+	if (call->reported || call->lose_answer) {
 		if (sim != NULL && result != NULL && result->op == KV_TXN)
-			*(result->txn.succeeded ? &sim->counts->unheard_yes
-			                        : &sim->counts->unheard_no) += 1;
-		call_vanish(call);
+			*(result->txn.succeeded ? &sim->counts->unanswered_committed
+			                        : &sim->counts->unanswered_failed) += 1;
+		call_drop(call);
 		return;
 	}
 	call->has_result = result != NULL;
@@ -169,33 +169,33 @@ static void on_served(struct depot_job *job, const struct kv_result *result,
 
 static void on_wire(void *ctx)
 {
-	struct call *call = ctx;
+	struct simkv_call *call = ctx;
 
 	if (call->stage == GOING) {
 		if (call->owner != NULL &&
 		    !simkv_passes(call->owner, SIMKV_REQUESTS, &call->wire))
 			return;
 		call->stage = AT_STORE;
-		depot_ask(call->depot, &call->job);
+		simstore_ask(call->store, &call->job);
 		return;
 	}
 	PL_ASSERT(call->stage == COMING);
 	if (simkv_passes(call->owner, SIMKV_ANSWERS, &call->wire) &&
 	    simkv_awake(call->owner, &call->wire)) {
 		call->stage = GONE;
-		call_tell(call);
+		call_report(call);
 	}
 }
 
-/* What the network will make of it. */
-static void call_send(struct simkv *sim, struct call *call)
+/* Draws what the network does to the request. */
+static void call_send(struct simkv *sim, struct simkv_call *call)
 {
 	const struct simlink *link = &sim->link;
 	uint64_t delay = simkv_delay(sim);
 
-	delay += sim->depot->slow_ms == 0
+	delay += sim->store->slow_ms == 0
 	                 ? 0
-	                 : pl_rng_below(&sim->rng, sim->depot->slow_ms + 1);
+	                 : pl_rng_below(&sim->rng, sim->store->slow_ms + 1);
 	if (pl_rng_chance(&sim->rng, link->lose_request_in_1000, 1000)) {
 		sim->counts->lost_requests++;
 		call->stage = GONE;
@@ -212,9 +212,9 @@ static void call_send(struct simkv *sim, struct call *call)
 	agenda_set(sim->agenda, &call->wire, sim->agenda->now_ms + delay);
 }
 
-static struct call *call_new(struct simkv *sim, const struct kv_req *req)
+static struct simkv_call *call_new(struct simkv *sim, const struct kv_req *req)
 {
-	struct call *call = pl_calloc(1, sizeof *call);
+	struct simkv_call *call = pl_calloc(1, sizeof *call);
 
 	PL_ASSERT(call != NULL);
 	pl_arena_init(&call->arena, CALL_ARENA, 0);
@@ -223,20 +223,21 @@ static struct call *call_new(struct simkv *sim, const struct kv_req *req)
 		PL_UNREACHABLE("no memory");
 	call->owner = sim;
 	call->agenda = sim->agenda;
-	call->depot = sim->depot;
+	call->store = sim->store;
 	call->job.writes = kv_req_writes(req);
-	call->job.whose = sim->whose;
+	call->job.writer = sim->writer;
 	call->job.done = on_served;
 	pl_list_init(&call->job.link);
 	agenda_item_init(&call->wire, on_wire, call);
-	agenda_item_init(&call->news, on_news, call);
+	agenda_item_init(&call->report, on_report, call);
 	call->bytes = kv_req_bytes(req) + CALL_BYTES;
 	call->sent_ms = simkv_local_ms(sim);
 	call->seen_before = sim->seen_revision;
 	return call;
 }
 
-static enum pl_code check(struct simkv *sim, const struct kv_req *req, struct pl_err *err)
+static enum pl_code check_req(struct simkv *sim, const struct kv_req *req,
+                              struct pl_err *err)
 {
 	enum pl_code code = kv_check_req(req, err);
 	size_t bytes = kv_req_bytes(req) + CALL_BYTES;
@@ -258,8 +259,8 @@ enum pl_code simkv_start(struct kv *kv, const struct kv_req *req, uint64_t timeo
                          struct pl_err *err)
 {
 	struct simkv *sim = simkv_of(kv);
-	enum pl_code code = check(sim, req, err);
-	struct call *call;
+	enum pl_code code = check_req(sim, req, err);
+	struct simkv_call *call;
 
 	if (code != PL_OK)
 		return code;
@@ -278,24 +279,25 @@ enum pl_code simkv_start(struct kv *kv, const struct kv_req *req, uint64_t timeo
 
 void simkv_cancel(struct kv *kv, struct kv_call *handle)
 {
-	struct call *call = (struct call *)(void *)handle;
+	struct simkv_call *call = (struct simkv_call *)(void *)handle;
 
-	PL_ASSERT(call->owner == simkv_of(kv) && !call->told);
+	PL_ASSERT(call->owner == simkv_of(kv) && !call->reported);
 	call_fail_soon(call, PL_CANCELED, "canceled");
 }
 
 void simkv_calls_end(struct simkv *sim, enum pl_code code, const char *why)
 {
 	PL_LIST_EACH (link, &sim->calls)
-		call_fail_soon(PL_LIST_ITEM(link, struct call, link), code, why);
+		call_fail_soon(PL_LIST_ITEM(link, struct simkv_call, link), code, why);
 }
 
-unsigned simkv_unheard(const struct simkv *sim)
+unsigned simkv_unanswered(const struct simkv *sim)
 {
 	unsigned count = 0;
 
 	PL_LIST_EACH (link, &sim->calls) {
-		const struct call *call = PL_LIST_ITEM(link, struct call, link);
+		const struct simkv_call *call =
+			PL_LIST_ITEM(link, struct simkv_call, link);
 
 		count += call->job.req.op == KV_TXN &&
 		         (call->lose_answer || call->stage == GONE);
@@ -303,11 +305,11 @@ unsigned simkv_unheard(const struct simkv *sim)
 	return count;
 }
 
-/* They still arrive. */
+/* The requests still arrive. */
 void simkv_orphans_leave(struct simkv *sim)
 {
 	PL_LIST_EACH (link, &sim->orphans) {
-		PL_LIST_ITEM(link, struct call, link)->owner = NULL;
+		PL_LIST_ITEM(link, struct simkv_call, link)->owner = NULL;
 		pl_list_del(link);
 	}
 }
@@ -315,7 +317,7 @@ void simkv_orphans_leave(struct simkv *sim)
 void simkv_calls_break(struct simkv *sim, bool forget)
 {
 	PL_LIST_EACH (link, &sim->calls) {
-		struct call *call = PL_LIST_ITEM(link, struct call, link);
+		struct simkv_call *call = PL_LIST_ITEM(link, struct simkv_call, link);
 
 		if (call->stage == GOING && (forget || pl_rng_chance(&sim->rng, 1, 2))) {
 			agenda_stop(call->agenda, &call->wire);

@@ -1,4 +1,4 @@
-/* Shared by the parts of simkv.c; nobody else includes it. */
+/* Shared by the parts of simkv.c; no other file includes it. */
 #ifndef TESTS_SIM_SIMKV_INT_H
 #define TESTS_SIM_SIMKV_INT_H
 
@@ -7,21 +7,21 @@
 struct simkv {
 	struct kv kv;
 	struct agenda *agenda;
-	struct depot *depot;
+	struct simstore *store;
 	struct story *story;
 	const char *name;
-	int64_t whose;
+	int64_t writer;
 	struct simkv_counts *counts;
 	struct simclock clock;
 	struct simlink link;
 	struct pl_rng rng;
 	struct pl_timers timers;
 	struct agenda_item tick; /* the earliest of the timers */
-	struct pl_list calls;    /* whose users wait for the end */
-	struct pl_list orphans;  /* whose users do not */
+	struct pl_list calls;    /* calls whose callers wait for the end */
+	struct pl_list orphans;  /* calls whose callers do not */
 	struct pl_list watches;
-	struct pl_list held[SIMKV_WAYS]; /* items, by the cuts */
-	struct pl_list asleep;           /* items, by the pause */
+	struct pl_list held[SIMKV_WAYS]; /* items held by each cut */
+	struct pl_list held_by_pause;    /* items held by the pause */
 	bool cut[SIMKV_WAYS];
 	struct pl_list waiters;
 	struct agenda_item room;
@@ -39,7 +39,7 @@ static inline struct simkv *simkv_of(struct kv *kv)
 }
 
 uint64_t simkv_delay(struct simkv *sim);
-/* True: it may go on. Otherwise it waits for the process, or for the wire. */
+/* True: the item may go on. Otherwise it is held by the pause, or by the cut. */
 bool simkv_awake(struct simkv *sim, struct agenda_item *item);
 bool simkv_passes(struct simkv *sim, enum simkv_way way, struct agenda_item *item);
 void simkv_ended(struct simkv *sim); /* a call or watch less */
@@ -50,7 +50,7 @@ enum pl_code simkv_start(struct kv *kv, const struct kv_req *req, uint64_t timeo
                          struct pl_err *err);
 void simkv_cancel(struct kv *kv, struct kv_call *handle);
 void simkv_calls_end(struct simkv *sim, enum pl_code code, const char *why);
-/* Of requests under way: gone, or only perhaps. */
+/* Ends the requests under way. forget: they are lost; otherwise they may be. */
 void simkv_calls_break(struct simkv *sim, bool forget);
 void simkv_orphans_leave(struct simkv *sim);
 

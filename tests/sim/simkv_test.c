@@ -1,5 +1,4 @@
-/* The simulated network, over memkv, with a client that only writes down what
- * it is told. */
+/* The simulated network, over memkv, with a client that only records its callbacks. */
 #include "store/kv/calls.h"
 #include "tests/harness/t.h"
 #include "tests/sim/simkv.h"
@@ -11,7 +10,7 @@ enum { ANSWERS_MAX = 64 };
 struct rig {
 	struct agenda agenda;
 	struct story story;
-	struct depot depot;
+	struct simstore store;
 	struct simkv_counts counts;
 	struct simkv *sim;
 	struct kv *kv;
@@ -39,9 +38,9 @@ static void rig_open(struct rig *rig, struct simlink link)
 	*rig = (struct rig){0};
 	agenda_init(&rig->agenda, t_seed());
 	rig->story.now_ms = &rig->agenda.now_ms;
-	depot_init(&rig->depot, &rig->agenda, &rig->story, 7, 0, 0);
+	simstore_init(&rig->store, &rig->agenda, &rig->story, 7, 0, 0);
 	rig->sim = simkv_new(&(struct simkv_opts){.agenda = &rig->agenda,
-	                                          .depot = &rig->depot,
+	                                          .store = &rig->store,
 	                                          .story = &rig->story,
 	                                          .name = "n0",
 	                                          .link = link,
@@ -54,15 +53,15 @@ static void run_to(struct rig *rig, uint64_t until_ms)
 {
 	for (;;) {
 		uint64_t next = agenda_next_ms(&rig->agenda);
-		uint64_t due = depot_next_ms(&rig->depot);
+		uint64_t due = simstore_next_ms(&rig->store);
 
 		next = due < next ? due : next;
 		if (next > until_ms)
 			break;
 		agenda_advance(&rig->agenda, next);
-		depot_run(&rig->depot);
+		simstore_run(&rig->store);
 		(void)agenda_step(&rig->agenda, next);
-		depot_run(&rig->depot);
+		simstore_run(&rig->store);
 	}
 	agenda_advance(&rig->agenda, until_ms);
 }
@@ -74,13 +73,13 @@ static void on_closed(void *ctx)
 
 static void rig_close(struct rig *rig)
 {
-	depot_elect(&rig->depot);
+	simstore_elect(&rig->store);
 	kv_close(rig->kv, on_closed, rig);
 	run_to(rig, rig->agenda.now_ms + 100000);
 	T_TRUE(rig->closed && simkv_is_closed(rig->sim));
 	simkv_free(rig->sim);
 	run_to(rig, rig->agenda.now_ms + 100000);
-	depot_done(&rig->depot);
+	simstore_done(&rig->store);
 	agenda_done(&rig->agenda);
 }
 
@@ -173,7 +172,7 @@ T_CASE(a_lost_write_is_unknown_and_a_lost_read_timed_out)
 	get(&rig, &a[1]);
 	run_to(&rig, 1999);
 	T_EQ(a[0].count + a[1].count, 0);
-	T_EQ(memkv_revision(rig.depot.mem), 2);
+	T_EQ(memkv_revision(rig.store.mem), 2);
 	run_to(&rig, 2010);
 	T_EQ(a[0].code, PL_UNKNOWN);
 	T_EQ(a[1].code, PL_TIMEOUT);
@@ -181,15 +180,15 @@ T_CASE(a_lost_write_is_unknown_and_a_lost_read_timed_out)
 	put(&rig, &a[0], "a");
 	run_to(&rig, 5000);
 	T_EQ(a[0].code, PL_UNKNOWN);
-	T_EQ(memkv_revision(rig.depot.mem), 2);
+	T_EQ(memkv_revision(rig.store.mem), 2);
 	rig_close(&rig);
 }
 
-T_CASE(who_waits_for_a_lost_answer_is_known_until_his_time_is_over)
+T_CASE(unanswered_transactions_are_counted_until_their_timeout)
 {
 	rig_open(&rig, (struct simlink){.delay_max_ms = 5});
 	txn(&rig, &a[0]);
-	T_EQ(simkv_unheard(rig.sim), 0);
+	T_EQ(simkv_unanswered(rig.sim), 0);
 	run_to(&rig, 50);
 	T_EQ(a[0].code, PL_OK);
 	simkv_link(rig.sim)->lose_answer_in_1000 = 1000;
@@ -198,28 +197,28 @@ T_CASE(who_waits_for_a_lost_answer_is_known_until_his_time_is_over)
 	txn(&rig, &a[1]);
 	put(&rig, &a[2], "b");
 	run_to(&rig, 2049);
-	T_EQ(memkv_revision(rig.depot.mem), 3);
-	T_EQ(simkv_unheard(rig.sim), 2);
+	T_EQ(memkv_revision(rig.store.mem), 3);
+	T_EQ(simkv_unanswered(rig.sim), 2);
 	run_to(&rig, 2060);
 	T_EQ(a[0].code, PL_UNKNOWN);
 	T_EQ(a[1].code, PL_UNKNOWN);
-	T_EQ(simkv_unheard(rig.sim), 0);
+	T_EQ(simkv_unanswered(rig.sim), 0);
 	rig_close(&rig);
 }
 
-T_CASE(a_write_is_applied_long_after_its_caller_gave_up)
+T_CASE(a_late_write_is_applied_after_its_caller_gave_up)
 {
 	rig_open(&rig, (struct simlink){.late_in_1000 = 1000, .late_max_ms = 60000});
 	for (unsigned i = 0; i < 8; i++)
 		put(&rig, &a[i], "a");
 	run_to(&rig, 3000);
-	T_TRUE(memkv_revision(rig.depot.mem) < 9);
+	T_TRUE(memkv_revision(rig.store.mem) < 9);
 	run_to(&rig, 61000);
-	T_EQ(memkv_revision(rig.depot.mem), 9);
+	T_EQ(memkv_revision(rig.store.mem), 9);
 	rig_close(&rig);
 }
 
-T_CASE(a_cut_holds_what_comes_until_it_heals)
+T_CASE(a_cut_holds_messages_until_it_heals)
 {
 	rig_open(&rig, (struct simlink){.delay_min_ms = 1, .delay_max_ms = 3});
 	watch(&rig, &w[0]);
@@ -242,14 +241,14 @@ T_CASE(a_cut_holds_what_comes_until_it_heals)
 	put(&rig, &a[2], "a");
 	run_to(&rig, 5000);
 	T_EQ(a[2].code, PL_UNKNOWN);
-	T_EQ(memkv_revision(rig.depot.mem), 3);
+	T_EQ(memkv_revision(rig.store.mem), 3);
 	simkv_cut(rig.sim, SIMKV_REQUESTS, false);
 	run_to(&rig, 5010);
-	T_EQ(memkv_revision(rig.depot.mem), 4);
+	T_EQ(memkv_revision(rig.store.mem), 4);
 	rig_close(&rig);
 }
 
-T_CASE(who_is_paused_hears_nothing_until_it_wakes)
+T_CASE(paused_process_gets_nothing_until_it_resumes)
 {
 	rig_open(&rig, (struct simlink){.delay_min_ms = 1, .delay_max_ms = 3});
 	watch(&rig, &w[0]);
@@ -258,7 +257,7 @@ T_CASE(who_is_paused_hears_nothing_until_it_wakes)
 	put(&rig, &a[1], "b");
 	simkv_pause(rig.sim, false);
 	run_to(&rig, 10000);
-	T_EQ(memkv_revision(rig.depot.mem), 3);
+	T_EQ(memkv_revision(rig.store.mem), 3);
 	T_EQ(a[0].count + a[1].count + w[0].events, 0);
 	simkv_resume(rig.sim);
 	run_to(&rig, 10000);
@@ -272,7 +271,7 @@ T_CASE(who_is_paused_hears_nothing_until_it_wakes)
 	rig_close(&rig);
 }
 
-T_CASE(a_crash_ends_everything_but_what_has_left)
+T_CASE(a_crash_ends_everything_but_sent_requests)
 {
 	rig_open(&rig, (struct simlink){.delay_min_ms = 5, .delay_max_ms = 9});
 	watch(&rig, &w[0]);
@@ -287,7 +286,7 @@ T_CASE(a_crash_ends_everything_but_what_has_left)
 	T_EQ(a[1].code, PL_CANCELED);
 	T_EQ(w[0].end, PL_CANCELED);
 	run_to(&rig, 20);
-	T_EQ(memkv_revision(rig.depot.mem), 2);
+	T_EQ(memkv_revision(rig.store.mem), 2);
 	rig_close(&rig);
 }
 
@@ -303,8 +302,8 @@ T_CASE(a_broken_connection_loses_nothing_of_a_watch)
 		T_OK(kv_progress(rig.kv, w[0].watch, 0, NULL), NULL);
 	}
 	run_to(&rig, 5000);
-	T_EQ(w[0].last, memkv_revision(rig.depot.mem));
-	T_EQ(w[0].events, memkv_revision(rig.depot.mem) - 1);
+	T_EQ(w[0].last, memkv_revision(rig.store.mem));
+	T_EQ(w[0].events, memkv_revision(rig.store.mem) - 1);
 	T_TRUE(w[0].ready > 1 && w[0].progress > 0);
 	rig_close(&rig);
 }
@@ -315,11 +314,11 @@ T_CASE(a_restored_store_is_noticed_by_watches_and_answers)
 
 	rig_open(&rig, (struct simlink){.delay_min_ms = 1, .delay_max_ms = 3});
 	watch(&rig, &w[0]);
-	T_OK(memkv_save(rig.depot.mem, &snapshot, NULL), NULL);
+	T_OK(memkv_save(rig.store.mem, &snapshot, NULL), NULL);
 	for (unsigned i = 0; i < 3; i++)
 		put(&rig, &a[i], "a");
 	run_to(&rig, 100);
-	depot_restore(&rig.depot, snapshot);
+	simstore_restore(&rig.store, snapshot);
 	watch(&rig, &w[1]);
 	get(&rig, &a[0]);
 	run_to(&rig, 110);
@@ -328,7 +327,7 @@ T_CASE(a_restored_store_is_noticed_by_watches_and_answers)
 	watch(&rig, &w[0]);
 	put(&rig, &a[0], "a");
 	run_to(&rig, 200);
-	depot_restore(&rig.depot, snapshot);
+	simstore_restore(&rig.store, snapshot);
 	simkv_break(rig.sim, true);
 	run_to(&rig, 1000);
 	T_EQ(w[0].end, PL_REWOUND);
@@ -336,7 +335,7 @@ T_CASE(a_restored_store_is_noticed_by_watches_and_answers)
 	rig_close(&rig);
 }
 
-T_CASE(without_a_leader_nothing_is_certain_and_no_lease_runs_out)
+T_CASE(without_a_leader_writes_are_unknown_and_no_lease_expires)
 {
 	unsigned unknown = 0;
 
@@ -346,21 +345,21 @@ T_CASE(without_a_leader_nothing_is_certain_and_no_lease_runs_out)
 	     NULL);
 	a[0].rig = &rig;
 	run_to(&rig, 2000);
-	depot_lose_leader(&rig.depot, 4000);
+	simstore_lose_leader(&rig.store, 4000);
 	for (unsigned i = 0; i < ANSWERS_MAX; i++)
 		put(&rig, &a[i], "a");
 	run_to(&rig, 5999);
 	for (unsigned i = 0; i < ANSWERS_MAX; i++)
 		unknown += a[i].code == PL_UNKNOWN;
 	T_EQ(unknown, ANSWERS_MAX);
-	T_EQ(memkv_revision(rig.depot.mem), 1);
+	T_EQ(memkv_revision(rig.store.mem), 1);
 	run_to(&rig, 6010);
-	T_TRUE(memkv_revision(rig.depot.mem) > 10); /* after all */
-	T_EQ(memkv_leases(rig.depot.mem), 1);
+	T_TRUE(memkv_revision(rig.store.mem) > 10); /* the writes arrived after all */
+	T_EQ(memkv_leases(rig.store.mem), 1);
 	run_to(&rig, 8999);
-	T_EQ(memkv_leases(rig.depot.mem), 1);
+	T_EQ(memkv_leases(rig.store.mem), 1);
 	run_to(&rig, 9001);
-	T_EQ(memkv_leases(rig.depot.mem), 0);
+	T_EQ(memkv_leases(rig.store.mem), 0);
 	rig_close(&rig);
 }
 

@@ -6,74 +6,74 @@
 #include "tests/sim/simkv_int.h"
 
 /*
- * A watch holds what the store has told and the network has not yet brought.
- * When the connection breaks that is lost, and asked for again from the first
- * revision that its user has not seen.
+ * A watch holds the notes that the store has sent and the network has not yet delivered.
+ * When the connection breaks they are lost, and the watch resumes from the first revision
+ * that its user has not seen.
  */
 
 enum { NOTE_ARENA = 512, RESUME_MAX_MS = 500 };
 
-struct watch;
+struct simkv_feed_watch;
 
-/* The store's side of it. Lives until memkv has said its last word. */
-struct feed {
-	struct watch *watch; /* NULL: nobody listens */
+/* The store's side of a watch. Lives until memkv has sent its last note. */
+struct simkv_feed {
+	struct simkv_feed_watch *watch; /* NULL: the watch has ended */
 	struct kv_watch *inner;
 };
 
-struct note {
+struct simkv_note {
 	struct pl_list link;
 	uint64_t at_ms;
 	struct pl_arena arena;
-	struct kv_watch_note told;
+	struct kv_watch_note kv_note;
 	struct pl_err err;
 };
 
-struct watch {
+struct simkv_feed_watch {
 	struct pl_list link;
 	struct simkv *owner;
 	struct kv_watch_req req;
 	struct pl_arena arena;
 	kv_watch_fn *fn;
 	void *ctx;
-	struct feed *feed;
-	struct pl_list notes; /* on their way */
+	struct simkv_feed *feed;
+	struct pl_list notes; /* notes under way */
 	struct agenda_item opens;
 	struct agenda_item pump;
-	struct agenda_item asks; /* for progress */
+	struct agenda_item asks; /* for progress requests */
 	uint64_t last_ms;
-	int64_t next; /* revision that has not been delivered; 0: from now */
+	int64_t next; /* first revision that has not been delivered; 0: from now on */
 	int64_t seen;
 	bool owes_progress;
 	bool ending;
 	struct pl_err why;
 };
 
-static void note_free(struct note *note)
+static void note_free(struct simkv_note *note)
 {
 	pl_arena_done(&note->arena);
 	free(note);
 }
 
-static void drop_notes(struct watch *watch)
+static void drop_notes(struct simkv_feed_watch *watch)
 {
 	PL_LIST_EACH (link, &watch->notes) {
 		pl_list_del(link);
-		note_free(PL_LIST_ITEM(link, struct note, link));
+		note_free(PL_LIST_ITEM(link, struct simkv_note, link));
 	}
 	agenda_stop(watch->owner->agenda, &watch->pump);
 }
 
-static void unfeed(struct watch *watch)
+static void feed_detach(struct simkv_feed_watch *watch)
 {
 	if (watch->feed == NULL)
 		return;
 	watch->feed->watch = NULL;
-	kv_unwatch(watch->owner->depot->kv, watch->feed->inner);
+	kv_unwatch(watch->owner->store->kv, watch->feed->inner);
 	watch->feed = NULL;
 }
 
-static void end_soon(struct watch *watch, enum pl_code code, const char *why)
+static void end_soon(struct simkv_feed_watch *watch, enum pl_code code, const char *why)
 {
 	struct simkv *sim = watch->owner;
 
@@ -81,26 +81,26 @@ static void end_soon(struct watch *watch, enum pl_code code, const char *why)
 		return;
 	watch->ending = true;
 	(void)pl_err_set(&watch->why, code, "watch: %s", why);
-	unfeed(watch);
+	feed_detach(watch);
 	drop_notes(watch);
 	agenda_stop(sim->agenda, &watch->opens);
 	agenda_stop(sim->agenda, &watch->asks);
 	agenda_set(sim->agenda, &watch->pump, sim->agenda->now_ms);
 }
 
-static void push(struct watch *watch, const struct kv_watch_note *told)
+static void push_note(struct simkv_feed_watch *watch, const struct kv_watch_note *kv_note)
 {
 	struct simkv *sim = watch->owner;
-	struct note *note = pl_calloc(1, sizeof *note);
+	struct simkv_note *note = pl_calloc(1, sizeof *note);
 	uint64_t at = sim->agenda->now_ms + simkv_delay(sim);
 
 	PL_ASSERT(note != NULL);
 	pl_arena_init(&note->arena, NOTE_ARENA, 0);
-	if (kv_note_copy(&note->arena, told, &note->told) != PL_OK)
+	if (kv_note_copy(&note->arena, kv_note, &note->kv_note) != PL_OK)
 		PL_UNREACHABLE("no memory");
-	if (told->err != NULL) {
-		note->err = *told->err;
-		note->told.err = &note->err;
+	if (kv_note->err != NULL) {
+		note->err = *kv_note->err;
+		note->kv_note.err = &note->err;
 	}
 	if (sim->link.note_max_ms != 0)
 		at += pl_rng_below(&sim->rng, (uint64_t)sim->link.note_max_ms + 1);
@@ -111,22 +111,22 @@ static void push(struct watch *watch, const struct kv_watch_note *told)
 	pl_list_add_tail(&watch->notes, &note->link);
 }
 
-static void on_inner(void *ctx, const struct kv_watch_note *told)
+static void on_inner(void *ctx, const struct kv_watch_note *kv_note)
 {
-	struct feed *feed = ctx;
-	struct watch *watch = feed->watch;
+	struct simkv_feed *feed = ctx;
+	struct simkv_feed_watch *watch = feed->watch;
 
 	if (watch != NULL &&
-	    !(told->what == KV_WATCH_EVENTS && told->revision < watch->next))
-		push(watch, told);
-	if (told->what != KV_WATCH_END)
+	    !(kv_note->what == KV_WATCH_EVENTS && kv_note->revision < watch->next))
+		push_note(watch, kv_note);
+	if (kv_note->what != KV_WATCH_END)
 		return;
 	if (watch != NULL)
 		watch->feed = NULL;
 	free(feed);
 }
 
-static void finish(struct watch *watch)
+static void end_watch(struct simkv_feed_watch *watch)
 {
 	struct simkv *sim = watch->owner;
 	kv_watch_fn *fn = watch->fn;
@@ -142,27 +142,27 @@ static void finish(struct watch *watch)
 	fn(ctx, &last);
 }
 
-static void note_seen(struct watch *watch, const struct kv_watch_note *told)
+static void note_seen(struct simkv_feed_watch *watch, const struct kv_watch_note *kv_note)
 {
 	struct simkv *sim = watch->owner;
 
-	if (told->revision >= watch->next)
-		watch->next = told->revision + 1;
-	if (told->header.revision > watch->seen)
-		watch->seen = told->header.revision;
+	if (kv_note->revision >= watch->next)
+		watch->next = kv_note->revision + 1;
+	if (kv_note->header.revision > watch->seen)
+		watch->seen = kv_note->header.revision;
 	if (watch->seen > sim->seen_revision)
 		sim->seen_revision = watch->seen;
-	if (told->what == KV_WATCH_PROGRESS)
+	if (kv_note->what == KV_WATCH_PROGRESS)
 		watch->owes_progress = false;
 	sim->counts->notes++;
 }
 
-/* The watch's last note is a copy of the inner one's, revision and all. */
-static void deliver(struct watch *watch, struct note *note)
+/* The watch's last note is a copy of the inner watch's, including the revision. */
+static void deliver(struct simkv_feed_watch *watch, struct simkv_note *note)
 {
 	struct simkv *sim = watch->owner;
 
-	if (note->told.what == KV_WATCH_END) {
+	if (note->kv_note.what == KV_WATCH_END) {
 		kv_watch_fn *fn = watch->fn;
 		void *ctx = watch->ctx;
 
@@ -173,62 +173,63 @@ static void deliver(struct watch *watch, struct note *note)
 		pl_arena_done(&watch->arena);
 		free(watch);
 		simkv_ended(sim);
-		fn(ctx, &note->told);
+		fn(ctx, &note->kv_note);
 	} else {
-		note_seen(watch, &note->told);
-		watch->fn(watch->ctx, &note->told);
+		note_seen(watch, &note->kv_note);
+		watch->fn(watch->ctx, &note->kv_note);
 	}
 	note_free(note);
 }
 
 static void on_pump(void *ctx)
 {
-	struct watch *watch = ctx;
+	struct simkv_feed_watch *watch = ctx;
 	struct simkv *sim = watch->owner;
-	struct note *note;
+	struct simkv_note *note;
 
 	if (!simkv_awake(sim, &watch->pump))
 		return;
 	if (watch->ending) {
-		finish(watch);
+		end_watch(watch);
 		return;
 	}
 	if (!simkv_passes(sim, SIMKV_NOTES, &watch->pump))
 		return;
-	note = PL_LIST_ITEM(watch->notes.next, struct note, link);
+	note = PL_LIST_ITEM(watch->notes.next, struct simkv_note, link);
 	pl_list_del(&note->link);
 	if (!pl_list_empty(&watch->notes))
-		agenda_set(sim->agenda, &watch->pump,
-		           PL_LIST_ITEM(watch->notes.next, struct note, link)->at_ms);
+		agenda_set(
+			sim->agenda, &watch->pump,
+			PL_LIST_ITEM(watch->notes.next, struct simkv_note, link)->at_ms);
 	deliver(watch, note);
 }
 
-static void ask_progress(struct watch *watch)
+static void ask_progress(struct simkv_feed_watch *watch)
 {
 	if (watch->owes_progress && watch->feed != NULL &&
-	    kv_progress(watch->owner->depot->kv, watch->feed->inner, 0, NULL) != PL_OK)
+	    kv_progress(watch->owner->store->kv, watch->feed->inner, 0, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
 }
 
 static void on_asks(void *ctx)
 {
-	struct watch *watch = ctx;
+	struct simkv_feed_watch *watch = ctx;
 
 	if (simkv_passes(watch->owner, SIMKV_NOTES, &watch->asks))
 		ask_progress(watch);
 }
 
-/* The creation has reached the store. */
+/* The watch request has reached the store. */
 static void on_opens(void *ctx)
 {
-	struct watch *watch = ctx;
+	struct simkv_feed_watch *watch = ctx;
 	struct simkv *sim = watch->owner;
 	struct kv_watch_req req = watch->req;
-	struct feed *feed;
+	struct simkv_feed *feed;
 
 	if (!simkv_passes(sim, SIMKV_NOTES, &watch->opens))
 		return;
-	if (watch->seen > memkv_revision(sim->depot->mem)) {
+	if (watch->seen > memkv_revision(sim->store->mem)) {
 		sim->counts->rewound++;
 		end_soon(watch, PL_REWOUND, "the store's revision went back");
 		return;
@@ -237,10 +238,11 @@ static void on_opens(void *ctx)
 	PL_ASSERT(feed != NULL);
 	feed->watch = watch;
 	watch->feed = feed;
-	/* As a client of etcd: from what it has seen, so that a compaction to just the
-	 * next revision can not take anything from it unseen. */
+	/* As an etcd client does, the watch resumes from the last revision that it has
+	 * seen, so that a compaction to just the next revision can not take an event from
+	 * it unseen. */
 	req.from_revision = watch->next - (watch->next != watch->req.from_revision);
-	if (kv_watch(sim->depot->kv, &req, on_inner, feed, &feed->inner, NULL) != PL_OK)
+	if (kv_watch(sim->store->kv, &req, on_inner, feed, &feed->inner, NULL) != PL_OK)
 		PL_UNREACHABLE("no memory");
 	ask_progress(watch);
 }
@@ -250,7 +252,7 @@ enum pl_code simkv_watch(struct kv *kv, const struct kv_watch_req *req, kv_watch
 {
 	struct simkv *sim = simkv_of(kv);
 	enum pl_code code = kv_check_watch(req, err);
-	struct watch *watch;
+	struct simkv_feed_watch *watch;
 
 	if (code != PL_OK)
 		return code;
@@ -278,7 +280,7 @@ enum pl_code simkv_watch(struct kv *kv, const struct kv_watch_req *req, kv_watch
 
 void simkv_unwatch(struct kv *kv, struct kv_watch *handle)
 {
-	struct watch *watch = (struct watch *)(void *)handle;
+	struct simkv_feed_watch *watch = (struct simkv_feed_watch *)(void *)handle;
 
 	PL_ASSERT(watch->owner == simkv_of(kv));
 	if (watch->ending)
@@ -286,11 +288,11 @@ void simkv_unwatch(struct kv *kv, struct kv_watch *handle)
 	end_soon(watch, PL_CANCELED, "canceled");
 }
 
-/* How far the store is when it comes to that. */
+/* Answers with the store's revision when the request arrives there. */
 enum pl_code simkv_progress(struct kv *kv, struct kv_watch *handle, int64_t revision,
                             struct pl_err *err)
 {
-	struct watch *watch = (struct watch *)(void *)handle;
+	struct simkv_feed_watch *watch = (struct simkv_feed_watch *)(void *)handle;
 	struct simkv *sim = simkv_of(kv);
 
 	(void)revision;
@@ -306,17 +308,18 @@ enum pl_code simkv_progress(struct kv *kv, struct kv_watch *handle, int64_t revi
 void simkv_watches_end(struct simkv *sim, enum pl_code code, const char *why)
 {
 	PL_LIST_EACH (link, &sim->watches)
-		end_soon(PL_LIST_ITEM(link, struct watch, link), code, why);
+		end_soon(PL_LIST_ITEM(link, struct simkv_feed_watch, link), code, why);
 }
 
 void simkv_watches_break(struct simkv *sim)
 {
 	PL_LIST_EACH (link, &sim->watches) {
-		struct watch *watch = PL_LIST_ITEM(link, struct watch, link);
+		struct simkv_feed_watch *watch =
+			PL_LIST_ITEM(link, struct simkv_feed_watch, link);
 
 		if (watch->ending)
 			continue;
-		unfeed(watch);
+		feed_detach(watch);
 		drop_notes(watch);
 		watch->last_ms = 0;
 		agenda_set(sim->agenda, &watch->opens,

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-void story_tell(struct story *story, const char *who, const char *fmt, ...)
+void story_print(struct story *story, const char *who, const char *fmt, ...)
 {
 	va_list args;
 

@@ -1,7 +1,7 @@
 /*
- * Small stories of shards, for people: what happens when one joins, leaves,
- * dies, stands still for longer than its lease, and when etcd has no leader for
- * a while. And that a seed tells the same story every time.
+ * Small stories of shards for a human reader: a shard joins, leaves, dies, is paused
+ * beyond its lease; and etcd has no leader for a while. And a seed tells the same story
+ * every time.
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include "tests/sim/proc.h"
 #include "tests/sim/seed.h"
 
-enum { TTL_S = 4, PARTITIONS = 6, SETTLE_MS = 6000 };
+enum { TTL_S = 4, PARTITIONS = 6, CONVERGE_MS = 6000 };
 
 static struct world world;
 static char *text;
@@ -34,7 +34,7 @@ static void run_for(uint64_t ms)
 	world_run(&world, world.agenda.now_ms + ms);
 }
 
-/* So many shards, and everything settled; nothing of that is told. */
+/* Starts shards and waits until they have converged, without a story. */
 static void begin(unsigned shards)
 {
 	struct plan plan = {.shards = shards,
@@ -48,26 +48,26 @@ static void begin(unsigned shards)
 	world_open(&world, &plan, 1, &(struct story){.terse = true});
 	for (unsigned i = 0; i < shards; i++)
 		(void)nemesis_join(&world);
-	run_for(SETTLE_MS);
+	run_for(CONVERGE_MS);
 	world.story.out = open_memstream(&text, &text_len);
 	T_TRUE(world.story.out != NULL);
 }
 
-/* What follows is not told any more. */
+/* Ends the story and compares it with the golden file. */
 static void end(const char *golden)
 {
 	FILE *out = world.story.out;
 
 	world.story.out = NULL;
 	(void)fclose(out);
-	world.calm = true;
-	world.calm_ms = world.agenda.now_ms;
+	world.recovering = true;
+	world.recovery_ms = world.agenda.now_ms;
 	world_touch(&world);
-	run_for(SETTLE_MS);
+	run_for(CONVERGE_MS);
 	T_EQ(world.change_ms, 0);
 	PROC_EACH (proc, &world)
 		proc_leave(proc);
-	run_for(SETTLE_MS);
+	run_for(CONVERGE_MS);
 	world_close(&world);
 	t_golden(golden, text);
 	free(text);
@@ -116,10 +116,10 @@ T_CASE(leader_loss)
 {
 	begin(2);
 	title("etcd has no leader for 2 s: doubt, but nothing is lost");
-	depot_lose_leader(&world.depot, 2000);
+	simstore_lose_leader(&world.store, 2000);
 	run_for(4000);
 	title("and for 8 s, which is longer than a lease is safe");
-	depot_lose_leader(&world.depot, 8000);
+	simstore_lose_leader(&world.store, 8000);
 	run_for(12000);
 	end("sim/leader_loss.txt");
 }
@@ -130,8 +130,8 @@ static void on_seed_failed(void *ctx, const char *check, const char *why)
 	t_fail(__FILE__, __LINE__, "%s: %s", check, why);
 }
 
-/* In a process of its own, so that nothing is as it was but the seed. */
-static void tell_into(FILE *out, uint64_t seed)
+/* Runs the seed in a process of its own, so that only the seed is the same. */
+static void write_story(FILE *out, uint64_t seed)
 {
 	struct seed_result result = {0};
 	pid_t pid = fork();
@@ -140,7 +140,7 @@ static void tell_into(FILE *out, uint64_t seed)
 	T_TRUE(pid >= 0);
 	if (pid == 0) {
 		T_TRUE(seed_run(&(struct seed_opts){.seed = seed,
-		                                    .wish = {.profile = "mixed"},
+		                                    .request = {.profile = "mixed"},
 		                                    .story = {.out = out, .wire = true},
 		                                    .failed = on_seed_failed},
 		                &result));
@@ -161,8 +161,8 @@ T_CASE_SECONDS(a_seed_repeats_byte_for_byte, 60)
 		int c;
 
 		T_TRUE(first != NULL && second != NULL);
-		tell_into(first, seed);
-		tell_into(second, seed);
+		write_story(first, seed);
+		write_story(second, seed);
 		while ((c = getc(first)) != EOF) {
 			T_EQ(getc(second), c);
 			bytes++;

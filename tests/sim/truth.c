@@ -8,9 +8,9 @@
 #include "store/kv/calls.h"
 #include "tests/sim/world.h"
 
-/* -- reading values, leniently: what matters is which shard is meant ----- */
+/* -- reading values, leniently: only the shard that is meant matters ----- */
 
-static const uint8_t *after(struct pl_span text, const char *word)
+static const uint8_t *text_after(struct pl_span text, const char *word)
 {
 	const uint8_t *at = memmem(text.at, text.len, word, strlen(word));
 
@@ -33,7 +33,7 @@ uint16_t truth_shard_of(struct pl_span id, unsigned shards)
 
 static uint16_t shard_in(const struct truth *truth, struct pl_span value)
 {
-	const uint8_t *at = after(value, "\"shard\":\"");
+	const uint8_t *at = text_after(value, "\"shard\":\"");
 	const uint8_t *end = value.at + value.len, *to = at;
 
 	if (at == NULL)
@@ -45,7 +45,7 @@ static uint16_t shard_in(const struct truth *truth, struct pl_span value)
 
 static uint64_t number_in(struct pl_span value, const char *word)
 {
-	const uint8_t *at = after(value, word);
+	const uint8_t *at = text_after(value, word);
 	uint64_t number = 0;
 
 	for (; at != NULL && at < value.at + value.len && *at >= '0' && *at <= '9'; at++)
@@ -53,16 +53,16 @@ static uint64_t number_in(struct pl_span value, const char *word)
 	return number;
 }
 
-static void tell(struct truth *truth, const struct obs *obs)
+static void report_obs(struct truth *truth, const struct obs *obs)
 {
 	if (!truth->listing)
-		world_see(truth->world, obs);
+		world_observe(truth->world, obs);
 }
 
 /* -- kinds of keys ------------------------------------------------------- */
 
-static void see_owner(struct truth *truth, const struct keys_id *id,
-                      const struct kv_event *event)
+static void observe_owner(struct truth *truth, const struct keys_id *id,
+                          const struct kv_event *event)
 {
 	struct truth_owner *owner, before;
 	const struct kv_record *record = &event->record;
@@ -83,15 +83,15 @@ static void see_owner(struct truth *truth, const struct keys_id *id,
 	           owner->exists ? "with" : "without, was",
 	           owner->exists ? owner->shard : before.shard,
 	           (long long)(owner->exists ? owner->epoch : before.epoch));
-	tell(truth, &(struct obs){.what = OBS_OWNER,
-	                          .partition = id->partition,
-	                          .owner = owner,
-	                          .before = &before,
-	                          .revision = truth->revision});
+	report_obs(truth, &(struct obs){.what = OBS_OWNER,
+	                                .partition = id->partition,
+	                                .owner = owner,
+	                                .before = &before,
+	                                .revision = truth->revision});
 }
 
-static void see_member(struct truth *truth, const struct keys_id *id,
-                       const struct kv_event *event)
+static void observe_member(struct truth *truth, const struct keys_id *id,
+                           const struct kv_event *event)
 {
 	uint16_t shard = truth_shard_of(id->name, truth->shards);
 	const struct kv_record *record = &event->record;
@@ -103,13 +103,14 @@ static void see_member(struct truth *truth, const struct keys_id *id,
 	*member = (struct truth_member){.shard = shard};
 	if (!event->is_delete) {
 		member->exists = true;
-		member->active = after(record->value, "\"state\":\"active\"") != NULL;
+		member->active =
+			text_after(record->value, "\"state\":\"active\"") != NULL;
 		member->weight = (uint32_t)number_in(record->value, "\"weight\":");
 		member->salt = (uint32_t)number_in(record->value, "\"salt\":");
 		member->lease = record->lease;
 		member->create_revision = record->create_revision;
 	}
-	tell(truth, &(struct obs){.what = OBS_SHARD, .member = member});
+	report_obs(truth, &(struct obs){.what = OBS_SHARD, .member = member});
 }
 
 static struct truth_leader *leader_of(struct truth *truth, struct pl_span role)
@@ -126,8 +127,8 @@ static struct truth_leader *leader_of(struct truth *truth, struct pl_span role)
 	return NULL;
 }
 
-static void see_leader(struct truth *truth, const struct keys_id *id,
-                       const struct kv_event *event)
+static void observe_leader(struct truth *truth, const struct keys_id *id,
+                           const struct kv_event *event)
 {
 	struct truth_leader *leader = leader_of(truth, id->name);
 	const struct kv_record *record = &event->record;
@@ -139,11 +140,12 @@ static void see_leader(struct truth *truth, const struct keys_id *id,
 		event->is_delete ? TRUTH_SHARD_NONE : shard_in(truth, record->value);
 	leader->epoch = event->is_delete ? 0 : record->create_revision;
 	leader->lease = event->is_delete ? 0 : record->lease;
-	tell(truth,
-	     &(struct obs){.what = OBS_LEADER, .role = leader->role, .leader = leader});
+	report_obs(truth, &(struct obs){.what = OBS_LEADER,
+	                                .role = leader->role,
+	                                .leader = leader});
 }
 
-static void see_pin(struct truth *truth, const struct kv_event *event)
+static void observe_pin(struct truth *truth, const struct kv_event *event)
 {
 	struct pl_span key = event->record.key;
 	struct truth_pin *free_one = NULL;
@@ -166,8 +168,8 @@ static void see_pin(struct truth *truth, const struct kv_event *event)
 	free_one->revision = event->record.create_revision;
 }
 
-static void see_config(struct truth *truth, const struct keys_id *id,
-                       const struct kv_event *event)
+static void observe_config(struct truth *truth, const struct keys_id *id,
+                           const struct kv_event *event)
 {
 	static const char *const names[TRUTH_CONFIGS] = {"coord", "shards", "weights",
 	                                                 "scheduler"};
@@ -180,8 +182,8 @@ static void see_config(struct truth *truth, const struct keys_id *id,
 					: number_in(event->record.value, "\"version\":");
 }
 
-static void see_table(struct truth *truth, const struct keys_id *id,
-                      const struct kv_event *event)
+static void observe_table(struct truth *truth, const struct keys_id *id,
+                          const struct kv_event *event)
 {
 	char **table = &truth->weights[id->version % TRUTH_TABLES];
 
@@ -205,57 +207,57 @@ uint32_t truth_factor(const struct truth *truth, unsigned shard)
 	return factor == 0 ? 1000 : (uint32_t)factor;
 }
 
-static void see_event(struct truth *truth, const struct kv_event *event)
+static void observe_event(struct truth *truth, const struct kv_event *event)
 {
 	struct pl_span key = event->record.key;
 	struct keys_id id;
 
 	if (pl_span_starts(key, PL_SPAN_LIT("/pins/"))) {
-		see_pin(truth, event);
+		observe_pin(truth, event);
 		return;
 	}
 	if (keys_parse(key, &id, NULL) != PL_OK)
 		return;
 	if (id.kind == KEYS_OWNER)
-		see_owner(truth, &id, event);
+		observe_owner(truth, &id, event);
 	else if (id.kind == KEYS_SHARD)
-		see_member(truth, &id, event);
+		observe_member(truth, &id, event);
 	else if (id.kind == KEYS_LEADER)
-		see_leader(truth, &id, event);
+		observe_leader(truth, &id, event);
 	else if (id.kind == KEYS_CONFIG)
-		see_table(truth, &id, event);
+		observe_table(truth, &id, event);
 	else if (id.kind == KEYS_CONFIG_CURRENT)
-		see_config(truth, &id, event);
-	else if (truth->world->stock != NULL &&
+		observe_config(truth, &id, event);
+	else if (truth->world->mirror != NULL &&
 	         (id.kind == KEYS_NODE || id.kind == KEYS_ALLOC || id.kind == KEYS_SPEC ||
 	          id.kind == KEYS_STATE))
-		stock_event(truth->world->stock, &id, event);
-	else if (truth->world->stock != NULL && id.kind == KEYS_GANG)
-		stock_gang_event(truth->world->stock, &id, event);
-	else if (truth->world->stock != NULL && id.kind == KEYS_BUDGET)
-		stock_budget_event(truth->world->stock, &id, event);
+		mirror_event(truth->world->mirror, &id, event);
+	else if (truth->world->mirror != NULL && id.kind == KEYS_GANG)
+		mirror_gang_event(truth->world->mirror, &id, event);
+	else if (truth->world->mirror != NULL && id.kind == KEYS_BUDGET)
+		mirror_budget_event(truth->world->mirror, &id, event);
 	else if ((id.kind == KEYS_STATE || id.kind == KEYS_SPEC) && !event->is_delete)
-		tell(truth, &(struct obs){.what = OBS_WRITE,
-		                          .partition = id.partition,
-		                          .text = event->record.value,
-		                          .revision = truth->revision});
+		report_obs(truth, &(struct obs){.what = OBS_WRITE,
+		                                .partition = id.partition,
+		                                .text = event->record.value,
+		                                .revision = truth->revision});
 }
 
-/* A revision is judged as a whole. */
+/* The judges see a revision as a whole. */
 static void end_revision(struct truth *truth)
 {
-	struct stock *stock = truth->world->stock;
+	struct mirror *mirror = truth->world->mirror;
 
-	if (stock == NULL || stock->touched_nodes + stock->touched_pods +
-	                                     stock->touched_gangs +
-	                                     stock->touched_budgets ==
-	                             0)
+	if (mirror == NULL || mirror->touched_nodes + mirror->touched_pods +
+	                                      mirror->touched_gangs +
+	                                      mirror->touched_budgets ==
+	                              0)
 		return;
-	tell(truth,
-	     &(struct obs){.what = OBS_STOCK,
-	                   .revision = stock->revision,
-	                   .whose = depot_whose(&truth->world->depot, stock->revision)});
-	stock_end(stock);
+	report_obs(truth, &(struct obs){.what = OBS_MIRROR,
+	                                .revision = mirror->revision,
+	                                .writer = simstore_writer(&truth->world->store,
+	                                                          mirror->revision)});
+	mirror_end(mirror);
 }
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
@@ -274,7 +276,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 
 		if (i > 0 && revision != note->events[i - 1].record.mod_revision)
 			end_revision(truth);
-		see_event(truth, &note->events[i]);
+		observe_event(truth, &note->events[i]);
 	}
 	end_revision(truth);
 }
@@ -289,12 +291,13 @@ static void on_list(void *ctx, const struct kv_result *result, const struct pl_e
 	truth->revision = result->header.revision;
 	truth->listing = true;
 	for (size_t i = 0; i < result->get.count; i++)
-		see_event(truth, &(struct kv_event){.record = result->get.records[i]});
+		observe_event(truth,
+		              &(struct kv_event){.record = result->get.records[i]});
 	end_revision(truth);
 	truth->listing = false;
 }
 
-static void follow(struct truth *truth)
+static void start_list(struct truth *truth)
 {
 	struct kv_watch_req req = {.keys = kv_all_keys()};
 	enum pl_code code;
@@ -302,17 +305,17 @@ static void follow(struct truth *truth)
 	code = kv_get(truth->kv, &(struct kv_get){.keys = kv_all_keys()}, 1000, on_list,
 	              truth, NULL, NULL);
 	PL_ASSERT(code == PL_OK);
-	depot_run(&truth->world->depot);
+	simstore_run(&truth->world->store);
 	req.from_revision = truth->revision + 1;
 	truth->ended = false;
 	code = kv_watch(truth->kv, &req, on_note, truth, &truth->watch, NULL);
 	PL_ASSERT(code == PL_OK);
 }
 
-static void unfollow(struct truth *truth)
+static void stop_watch(struct truth *truth)
 {
 	kv_unwatch(truth->kv, truth->watch);
-	depot_run(&truth->world->depot);
+	simstore_run(&truth->world->store);
 	PL_ASSERT(truth->ended);
 }
 
@@ -326,23 +329,23 @@ void truth_open(struct truth *truth, struct world *world, uint32_t partitions,
 	truth->owner = pl_calloc(partitions, sizeof *truth->owner);
 	truth->member = pl_calloc(shards, sizeof *truth->member);
 	PL_ASSERT(truth->owner != NULL && truth->member != NULL);
-	code = memkv_session(world->depot.mem, &truth->kv, NULL);
+	code = memkv_session(world->store.mem, &truth->kv, NULL);
 	PL_ASSERT(code == PL_OK);
-	follow(truth);
+	start_list(truth);
 }
 
 void truth_restored(struct truth *truth)
 {
-	unfollow(truth);
+	stop_watch(truth);
 	memset(truth->owner, 0, truth->partitions * sizeof *truth->owner);
 	memset(truth->member, 0, truth->shards * sizeof *truth->member);
 	memset(truth->leader, 0, sizeof truth->leader);
 	memset(truth->pin, 0, sizeof truth->pin);
 	memset(truth->config, 0, sizeof truth->config);
-	if (truth->world->stock != NULL)
-		stock_reset(truth->world->stock);
-	follow(truth);
-	world_see(truth->world, &(struct obs){.what = OBS_RESTORED});
+	if (truth->world->mirror != NULL)
+		mirror_reset(truth->world->mirror);
+	start_list(truth);
+	world_observe(truth->world, &(struct obs){.what = OBS_RESTORED});
 }
 
 static void on_closed(void *ctx)
@@ -354,9 +357,9 @@ void truth_close(struct truth *truth)
 {
 	bool closed = false;
 
-	unfollow(truth);
+	stop_watch(truth);
 	kv_close(truth->kv, on_closed, &closed);
-	depot_run(&truth->world->depot);
+	simstore_run(&truth->world->store);
 	PL_ASSERT(closed);
 }
 
