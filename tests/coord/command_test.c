@@ -10,7 +10,7 @@
 static struct daemon_fixture_process process;
 static char log_path[64];
 
-static int run(const char *const args[])
+static int run_placetd(const char *const args[])
 {
 	struct pl_err err;
 	int status;
@@ -23,9 +23,9 @@ static int run(const char *const args[])
 	return status;
 }
 
-#define RUN(...) run((const char *const[]){__VA_ARGS__, NULL})
+#define RUN(...) run_placetd((const char *const[]){__VA_ARGS__, NULL})
 
-static void says(const char *words)
+static void log_has(const char *words)
 {
 	if (!daemon_fixture_log_has(&process, words))
 		t_fail(__FILE__, __LINE__, "'%s' is not in %s", words, log_path);
@@ -34,24 +34,24 @@ static void says(const char *words)
 T_CASE(help_version_and_configuration_are_printed)
 {
 	T_EQ(RUN("--help"), 0);
-	says("usage: placetd");
+	log_has("usage: placetd");
 	T_EQ(RUN("--version"), 0);
-	says("placetd 0.");
+	log_has("placetd 0.");
 	T_EQ(RUN("--print-config", "--shards", "7"), 0);
-	says("shards           7");
+	log_has("shards           7");
 	(void)unlink(log_path);
 }
 
 T_CASE(bad_options_exit_with_2_and_are_named)
 {
 	T_EQ(RUN("--shards", "none"), 2);
-	says("--shards none");
+	log_has("--shards none");
 	T_EQ(RUN("--no-such-thing"), 2);
-	says("--no-such-thing");
+	log_has("--no-such-thing");
 	T_EQ(RUN("--etcd", "http://"), 2);
-	says("--etcd http://");
+	log_has("--etcd http://");
 	T_EQ(setenv("PLACET_SHRADS", "2", 1), 0);
 	T_EQ(RUN("--shards", "2"), 2);
-	says("PLACET_SHRADS");
+	log_has("PLACET_SHRADS");
 	(void)unlink(log_path);
 }

@@ -95,7 +95,7 @@ T_CASE_SECONDS(a_store_with_other_partitions_is_refused, 60)
 	daemon_fixture_down();
 }
 
-static void graceful(int signum)
+static void stop_gracefully(int signum)
 {
 	two_processes();
 	daemon_fixture_view_reset(&daemons.view);
@@ -113,7 +113,7 @@ static void graceful(int signum)
 
 T_CASE_SECONDS(a_graceful_stop_hands_over_and_leaves_nothing, 60)
 {
-	graceful(SIGTERM);
+	stop_gracefully(SIGTERM);
 	/* The last process has no shard to hand over to. */
 	daemon_fixture_signal(&daemons.process[1], SIGINT);
 	T_EQ(daemon_fixture_wait(&daemons.process[1]), 0);

@@ -143,7 +143,7 @@ static void continue_act(struct campaign *c, struct act *act)
 
 /* -- the deck --------------------------------------------------------------------- */
 
-static void shuffle(struct campaign *c, struct act_deck *deck)
+static void shuffle_deck(struct campaign *c, struct act_deck *deck)
 {
 	for (unsigned i = deck->count - 1; i > 0; i--) {
 		unsigned other = (unsigned)campaign_below(c, i + 1);
@@ -175,8 +175,8 @@ void act_open(struct campaign *c)
 	add_card(users, ACT_BUDGET, BUDGETS - 1);
 	add_card(users, ACT_EVICT, EVICTS - 1);
 	if (faults->count > 0)
-		shuffle(c, faults);
-	shuffle(c, users);
+		shuffle_deck(c, faults);
+	shuffle_deck(c, users);
 }
 
 static void deal_card(struct campaign *c, unsigned half)
@@ -192,7 +192,7 @@ static void deal_card(struct campaign *c, unsigned half)
 		if (act->busy)
 			continue;
 		if (deck->dealt == deck->count)
-			shuffle(c, deck);
+			shuffle_deck(c, deck);
 		try_begin(c, act, deck->card[deck->dealt++]);
 		deck->next_ms =
 			pl_clock_ms() +

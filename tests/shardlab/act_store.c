@@ -35,14 +35,14 @@ static void copy_data(struct campaign *c, const char *script)
 		                    "its data can not be copied");
 }
 
-static void snapshot(struct campaign *c)
+static void take_snapshot(struct campaign *c)
 {
 	signal_etcd(c, SIGSTOP);
 	copy_data(c, "cd \"$1\"; rm -rf snap; cp -a m0.*/ snap");
 	signal_etcd(c, SIGCONT);
 }
 
-static void restore(struct campaign *c)
+static void restore_snapshot(struct campaign *c)
 {
 	static const char *const args[] = {"store", "restored", "--yes", NULL};
 	struct job job = {0};
@@ -80,7 +80,7 @@ bool act_begin_store(struct campaign *c, struct act *act, uint64_t now_ms)
 	} else if (act->what == ACT_QUOTA) {
 		manual_fill(c);
 	} else if (act->what == ACT_RESTORE) {
-		snapshot(c);
+		take_snapshot(c);
 		act->until_ms += 1500;
 	} else if (act->what == ACT_COMPACT) {
 		manual_compact(c);
@@ -112,7 +112,7 @@ void act_end_store(struct campaign *c, struct act *act)
 	if (act->what == ACT_QUOTA)
 		manual_free_space(c);
 	if (act->what == ACT_RESTORE)
-		restore(c);
+		restore_snapshot(c);
 	if (act->what == ACT_CORRUPT_BUDGET)
 		(void)user_delete_bad_budget(c, &act->job);
 	if (act->what == ACT_CORRUPT_NODE || act->what == ACT_CORRUPT_POD ||

@@ -23,7 +23,7 @@ static void *alloc_zeroed(size_t count, size_t size)
 	return at;
 }
 
-static void failed(struct world *world, const char *check, const char *text)
+static void on_failed(struct world *world, const char *check, const char *text)
 {
 	const struct observer *observer = world->ctx;
 
@@ -256,7 +256,7 @@ static void observe_events(struct observer *observer, const struct kv_event *eve
 }
 
 /* All keys except those that only fill the store (OBSERVER_JUNK). */
-static struct kv_keys everything(void)
+static struct kv_keys all_keys(void)
 {
 	return kv_range(PL_SPAN_LIT("/"), PL_SPAN_LIT(OBSERVER_JUNK));
 }
@@ -279,7 +279,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 static void on_list(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
 	struct observer *observer = ctx;
-	struct kv_watch_req req = {.keys = everything()};
+	struct kv_watch_req req = {.keys = all_keys()};
 	struct mirror *mirror = observer->world.mirror;
 	enum pl_code code;
 
@@ -317,7 +317,7 @@ static void start_list(struct observer *observer)
 	PL_ASSERT(observer->watch == NULL && observer->call == NULL);
 	observer->unjudged++;
 	observer->listed = false;
-	code = kv_get(observer->opts.kv, &(struct kv_get){.keys = everything()}, LIST_MS,
+	code = kv_get(observer->opts.kv, &(struct kv_get){.keys = all_keys()}, LIST_MS,
 	              on_list, observer, &observer->call, NULL);
 	PL_ASSERT(code == PL_OK);
 }
@@ -330,7 +330,7 @@ void observer_open(struct observer *observer, const struct observer_opts *opts)
 
 	observer->opts = *opts;
 	observer->start_ms = pl_clock_ms();
-	world->failed = failed;
+	world->failed = on_failed;
 	world->ctx = observer;
 	world->plan.scenario = *opts->scenario;
 	world->plan.partitions = opts->partitions;

@@ -18,7 +18,7 @@ static bool is_small_gang(const struct mirror *mirror, uint32_t i)
 }
 
 /* The pod is on a node that it may not stay on. */
-static bool overstays(const struct observer *observer, uint32_t i)
+static bool is_overstaying(const struct observer *observer, uint32_t i)
 {
 	const struct mirror_pod *pod = &observer->world.mirror->pod[i];
 	const struct mirror_node *node = &observer->world.mirror->node[pod->node];
@@ -45,7 +45,7 @@ static bool is_served(const struct observer *observer, uint32_t i)
 		return false;
 	switch (pod->phase) {
 	case MIRROR_BOUND:
-		return pod->node != MIRROR_NONE && !overstays(observer, i);
+		return pod->node != MIRROR_NONE && !is_overstaying(observer, i);
 	case MIRROR_SUCCEEDED:
 	case MIRROR_FAILED:
 		return true;

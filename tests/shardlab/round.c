@@ -104,7 +104,7 @@ static void add_up(struct fault_round *r)
 }
 
 /* Child processes die with this process. */
-static void failed(void *ctx, const char *check, const char *text)
+static void on_failed(void *ctx, const char *check, const char *text)
 {
 	struct fault_round *r = ctx;
 
@@ -142,7 +142,7 @@ static void until_owned(struct fault_round *r)
 		site_run_ms(&r->c.site, STEP_MS);
 		site_look(&r->c.site);
 		if (pl_clock_ms() > since_ms + UP_MAX_MS)
-			failed(r, "start", "not every partition has an owner");
+			on_failed(r, "start", "not every partition has an owner");
 	}
 }
 
@@ -156,11 +156,11 @@ static void open_all(struct fault_round *r)
 	                         .placet = r->opts.placet,
 	                         .placetd = r->opts.placetd,
 	                         .skew = r->opts.skew,
-	                         .failed = failed,
+	                         .failed = on_failed,
 	                         .ctx = r};
 	struct observer_opts observer = {.scenario = &c->scenario,
 	                                 .partitions = SITE_PARTITIONS,
-	                                 .failed = failed,
+	                                 .failed = on_failed,
 	                                 .ctx = r};
 	char path[JOB_PATH_SIZE];
 
@@ -184,11 +184,11 @@ static void open_all(struct fault_round *r)
 	observer_open(&c->observer, &observer);
 	until_owned(r);
 	if (!user_apply_all_nodes(c, false))
-		failed(r, "start", "the nodes could not be applied");
+		on_failed(r, "start", "the nodes could not be applied");
 	if (!user_submit_initial_budgets(c))
-		failed(r, "start", "the first budgets could not be submitted");
+		on_failed(r, "start", "the first budgets could not be submitted");
 	if (!user_submit_initial(c))
-		failed(r, "start", "the first pods could not be submitted");
+		on_failed(r, "start", "the first pods could not be submitted");
 	act_open(c);
 }
 

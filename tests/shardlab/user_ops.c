@@ -55,8 +55,8 @@ void user_nodes_file(struct campaign *c, const uint32_t *nodes, unsigned count,
 
 /* -- nodes ------------------------------------------------------------------------ */
 
-static bool apply(struct campaign *c, struct job *job, const char *cluster,
-                  const uint32_t *nodes, unsigned count)
+static bool apply_nodes(struct campaign *c, struct job *job, const char *cluster,
+                        const uint32_t *nodes, unsigned count)
 {
 	char path[JOB_PATH_SIZE];
 	const char *const args[] = {"nodes", "apply", "--cluster", cluster,
@@ -103,7 +103,7 @@ bool user_apply_all_nodes(struct campaign *c, bool extra)
 			reset_node(c, i, extra);
 			nodes[count++] = i;
 		}
-		good = apply(c, &job, want, nodes, count) &&
+		good = apply_nodes(c, &job, want, nodes, count) &&
 		       site_wait(&c->site, &job) == 0 && good;
 	}
 	return good;
@@ -115,7 +115,7 @@ static bool apply_one(struct campaign *c, struct job *job, uint32_t node)
 
 	c->node[node].version++;
 	scenario_node_cluster(&c->scenario, node, cluster);
-	return apply(c, job, cluster, &node, 1);
+	return apply_nodes(c, job, cluster, &node, 1);
 }
 
 bool user_reapply_node(struct campaign *c, struct job *job, uint32_t node)

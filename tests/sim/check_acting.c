@@ -23,17 +23,17 @@ struct acting_state {
 };
 
 /* The process has a slow clock, or an operator removed its lease. */
-static bool explained(const struct world *world, const struct proc *proc)
+static bool is_explained(const struct world *world, const struct proc *proc)
 {
 	return proc->broken_until_ms > world->agenda.now_ms ||
 	       (proc->revoked_lease != 0 && proc->revoked_lease == proc->lease);
 }
 
-static bool excused(struct world *world, const struct proc *older, uint32_t partition,
-                    int64_t epoch)
+static bool is_excused(struct world *world, const struct proc *older, uint32_t partition,
+                       int64_t epoch)
 {
 	return world->after_restore || epoch <= world->revoked_epoch[partition] ||
-	       explained(world, older);
+	       is_explained(world, older);
 }
 
 static void fail_if(struct world *world, const struct obs *obs, const struct proc *other,
@@ -42,7 +42,8 @@ static void fail_if(struct world *world, const struct obs *obs, const struct pro
 	bool we_are_older = obs->epoch < theirs;
 	const struct proc *older = we_are_older ? obs->proc : other;
 
-	if (excused(world, older, obs->partition, we_are_older ? obs->epoch : theirs)) {
+	if (is_excused(world, older, obs->partition,
+	               we_are_older ? obs->epoch : theirs)) {
 		world_hit(world, COVER_EXCUSED);
 		return;
 	}
@@ -74,7 +75,7 @@ static void observe_decision(struct world *world, struct acting_state *state,
 		*last = (struct last_actor){obs->epoch, world->agenda.now_ms};
 		return;
 	}
-	if (excused(world, obs->proc, obs->partition, obs->epoch)) {
+	if (is_excused(world, obs->proc, obs->partition, obs->epoch)) {
 		world_hit(world, COVER_EXCUSED);
 		return;
 	}
@@ -93,8 +94,8 @@ static void observe_lead(struct world *world, const struct obs *obs)
 		    !proc_leads(other, obs->role) ||
 		    claims_lease(shard_claims(other->shard)) == 0)
 			continue;
-		if (world->after_restore || explained(world, other) ||
-		    explained(world, obs->proc))
+		if (world->after_restore || is_explained(world, other) ||
+		    is_explained(world, obs->proc))
 			world_hit(world, COVER_EXCUSED);
 		else
 			check_fail(world, "acting", "%s leads %s, and so does %s",

@@ -26,7 +26,7 @@ struct convergence_state {
 
 #define BAD(state, ...) ((void)snprintf((state)->why, WHY_SIZE, __VA_ARGS__), false)
 
-static struct proc *holder(struct world *world, const struct truth_owner *owner)
+static struct proc *proc_of_lease(struct world *world, const struct truth_owner *owner)
 {
 	PROC_EACH (proc, world)
 		if (proc_lives(proc) && proc->lease == owner->lease)
@@ -89,7 +89,7 @@ static bool owners_good(struct world *world, struct convergence_state *state,
 			return BAD(state,
 			           "partition %u has no owner, and falls to " PL_SPAN_FMT,
 			           p, PL_SPAN_ARG(wanted));
-		proc = holder(world, owner);
+		proc = proc_of_lease(world, owner);
 		if (proc == NULL)
 			return BAD(state, "partition %u is owned by no living shard", p);
 		if (!pl_span_eq(wanted, pl_span_str(proc->id_text)))

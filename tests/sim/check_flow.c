@@ -97,7 +97,7 @@ static bool is_out_of_domain(const struct world *world, uint32_t i)
 }
 
 /* The pod is on a node that it may not stay on. */
-static bool overstays(const struct world *world, uint32_t i)
+static bool is_overstaying(const struct world *world, uint32_t i)
 {
 	const struct mirror_pod *pod = &world->mirror->pod[i];
 	const struct mirror_node *node = &world->mirror->node[pod->node];
@@ -132,7 +132,7 @@ static bool is_served(const struct world *world, uint32_t i)
 	enum scenario_kind kind = scenario_kind(i);
 
 	if (pod->phase == MIRROR_BOUND)
-		return pod->node != MIRROR_NONE && !overstays(world, i);
+		return pod->node != MIRROR_NONE && !is_overstaying(world, i);
 	if (pod->phase == MIRROR_SUCCEEDED || pod->phase == MIRROR_FAILED)
 		return client_has_run_pod(world->client, i, pod->incarnation);
 	if (pod->phase != MIRROR_PENDING)

@@ -165,7 +165,7 @@ static void sum_add(struct mirror_sum *to, const struct mirror_sum *sum)
 	to->pods += sum->pods;
 }
 
-static bool waits(const struct mirror *mirror, const struct mirror_planned *is)
+static bool is_pending(const struct mirror *mirror, const struct mirror_planned *is)
 {
 	const struct mirror_pod *pod = &mirror->pod[is->pod];
 
@@ -256,7 +256,7 @@ static void check_backed(struct world *world, const struct obs *obs, uint32_t g)
 			has = reservation->sum;
 		for (uint32_t k = 0; k < gang->count; k++)
 			if (gang->plan[k].node == gang->plan[i].node &&
-			    waits(mirror, &gang->plan[k]))
+			    is_pending(mirror, &gang->plan[k]))
 				sum_add(&sum, &gang->plan[k].sum);
 		if (is_more(&sum, &has))
 			FAIL(world, obs, g,

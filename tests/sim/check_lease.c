@@ -10,7 +10,8 @@ struct lease_state {
 	uint64_t seen;
 };
 
-static void check(struct world *world, const char *what, uint16_t shard, int64_t lease)
+static void check_lease_of(struct world *world, const char *what, uint16_t shard,
+                           int64_t lease)
 {
 	const struct truth_member *member;
 
@@ -32,9 +33,10 @@ static void observe(struct world *world, void *me, const struct obs *obs)
 	state->seen++;
 	if (obs->what == OBS_OWNER && obs->owner->exists && !obs->before->exists &&
 	    !world->manual_owner[obs->partition])
-		check(world, "an owner key", obs->owner->shard, obs->owner->lease);
+		check_lease_of(world, "an owner key", obs->owner->shard,
+		               obs->owner->lease);
 	if (obs->what == OBS_LEADER && obs->leader->exists)
-		check(world, obs->role, obs->leader->shard, obs->leader->lease);
+		check_lease_of(world, obs->role, obs->leader->shard, obs->leader->lease);
 	if (obs->what == OBS_SHARD && obs->member->exists && obs->member->lease == 0)
 		check_fail(world, "lease", "the record of s%u has no lease",
 		           obs->member->shard);

@@ -31,7 +31,7 @@ static uint64_t fair_share(struct world *world)
 	return (partitions * 11 + count * 10 - 1) / (count * 10) + 1;
 }
 
-static void judge(struct world *world, struct moves_state *state)
+static void judge_moves(struct world *world, struct moves_state *state)
 {
 	uint64_t moved = 0;
 	bool one_from = true, one_to = true;
@@ -68,7 +68,7 @@ static void judge(struct world *world, struct moves_state *state)
 static void observe_converged(struct world *world, struct moves_state *state)
 {
 	if (state->was != NULL)
-		judge(world, state);
+		judge_moves(world, state);
 	else
 		state->was = pl_calloc(world->truth.partitions, sizeof *state->was);
 	PL_ASSERT(state->was != NULL);

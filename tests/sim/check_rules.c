@@ -49,7 +49,8 @@ static struct rule_group group_of(const struct mirror *mirror, uint32_t i)
 }
 
 /* The pod's gang is bound as a whole, and the pod is about to follow. */
-static const struct mirror_planned *follows(const struct mirror *mirror, uint32_t i)
+static const struct mirror_planned *planned_follower(const struct mirror *mirror,
+                                                     uint32_t i)
 {
 	if (!scenario_is_gang(i) ||
 	    mirror->gang[scenario_gang(i)].phase != MIRROR_GANG_BOUND)
@@ -65,7 +66,7 @@ enum { BOUND_ONLY = 0, AND_ENDING = 1, AND_OVER = 2, ALL = AND_ENDING | AND_OVER
 static uint32_t place_of(const struct mirror *mirror, uint32_t i, unsigned who)
 {
 	const struct mirror_pod *pod = &mirror->pod[i];
-	const struct mirror_planned *is = follows(mirror, i);
+	const struct mirror_planned *is = planned_follower(mirror, i);
 	bool ending = (who & AND_ENDING) != 0, over = (who & AND_OVER) != 0;
 
 	if (pod->phase == MIRROR_BOUND || (ending && pod->phase == MIRROR_TERMINATING))
@@ -76,19 +77,19 @@ static uint32_t place_of(const struct mirror *mirror, uint32_t i, unsigned who)
 /* Returns the incarnation that has the place. */
 static uint32_t incarnation_of(const struct mirror *mirror, uint32_t i)
 {
-	const struct mirror_planned *is = follows(mirror, i);
+	const struct mirror_planned *is = planned_follower(mirror, i);
 
 	if (is != NULL && !mirror_is_placed(&mirror->pod[i]))
 		return is->incarnation;
 	return mirror_incarnation(&mirror->pod[i]);
 }
 
-static bool carries(const struct mirror *mirror, uint32_t i)
+static bool has_rule(const struct mirror *mirror, uint32_t i)
 {
 	return scenario_has_rule(i, incarnation_of(mirror, i));
 }
 
-static bool is_found(const struct mirror *mirror, uint32_t i)
+static bool is_selected(const struct mirror *mirror, uint32_t i)
 {
 	return scenario_is_selected(i, incarnation_of(mirror, i));
 }
@@ -110,7 +111,7 @@ static bool is_new(const struct mirror *mirror, uint32_t i)
 	const struct mirror_pod *pod = &mirror->pod[i];
 
 	if (pod->phase != MIRROR_BOUND)
-		return follows(mirror, i) != NULL;
+		return planned_follower(mirror, i) != NULL;
 	return mirror->is_touched_pod[i] && mirror->was_pod[i].phase != MIRROR_BOUND;
 }
 
@@ -126,8 +127,8 @@ static void check_anti(struct world *world, const struct obs *obs, uint32_t i, b
 		if (k == i || there == MIRROR_NONE ||
 		    (zone ? is_hidden(mirror, k) : mirror->pod[k].corrupted))
 			continue;
-		if (!(carries(mirror, i) && is_found(mirror, k)) &&
-		    !(carries(mirror, k) && is_found(mirror, i)))
+		if (!(has_rule(mirror, i) && is_selected(mirror, k)) &&
+		    !(has_rule(mirror, k) && is_selected(mirror, i)))
 			continue;
 		if (zone ? zone_of(mirror, here) == zone_of(mirror, there)
 		         : here == there)
@@ -142,7 +143,7 @@ static void check_anti(struct world *world, const struct obs *obs, uint32_t i, b
  * as placed before or after the pod that is judged. */
 static bool is_loose(const struct mirror *mirror, uint32_t i, uint32_t k)
 {
-	return k != i && !carries(mirror, k) && is_new(mirror, k);
+	return k != i && !has_rule(mirror, k) && is_new(mirror, k);
 }
 
 /* The pod is in a zone where a member of its group was that terminates now. */
@@ -155,7 +156,7 @@ static bool may_follow_ending(const struct mirror *mirror, const struct rule_gro
 		uint32_t there = place_of(mirror, group->pod[n], AND_ENDING);
 
 		if (mirror->pod[group->pod[n]].phase == MIRROR_TERMINATING &&
-		    is_found(mirror, group->pod[n]) && there != MIRROR_NONE &&
+		    is_selected(mirror, group->pod[n]) && there != MIRROR_NONE &&
 		    zone_of(mirror, there) == zone)
 			return true;
 	}
@@ -178,7 +179,7 @@ static void check_affinity(struct world *world, const struct obs *obs, uint32_t 
 			continue;
 		if (is_hidden(mirror, k))
 			return;
-		if (!is_found(mirror, k))
+		if (!is_selected(mirror, k))
 			continue;
 		if (here && (!is_new(mirror, k) || is_loose(mirror, i, k)))
 			return;
@@ -211,7 +212,7 @@ static uint32_t on_least(const struct mirror *mirror, const struct rule_group *g
 		    mirror->node[n].corrupted)
 			continue;
 		for (uint32_t k = 0; k < group->pods; k++)
-			here += is_found(mirror, group->pod[k]) &&
+			here += is_selected(mirror, group->pod[k]) &&
 			        place_of(mirror, group->pod[k], who) == n;
 		least = here < least ? here : least;
 	}
@@ -219,7 +220,7 @@ static uint32_t on_least(const struct mirror *mirror, const struct rule_group *g
 }
 
 /* Returns how many more pods the pod's domain has than the emptiest one. */
-static uint32_t skew(const struct mirror *mirror, uint32_t i, bool zone, unsigned who)
+static uint32_t skew_of(const struct mirror *mirror, uint32_t i, bool zone, unsigned who)
 {
 	const struct rule_group group = group_of(mirror, i);
 	uint32_t count[SCENARIO_ZONES_ALL] = {0}, least = UINT32_MAX, here = 0;
@@ -230,7 +231,7 @@ static uint32_t skew(const struct mirror *mirror, uint32_t i, bool zone, unsigne
 		uint32_t k = group.pod[n],
 			 there = place_of(mirror, k, k == i ? ALL : who);
 
-		if (there == MIRROR_NONE || !is_found(mirror, k) ||
+		if (there == MIRROR_NONE || !is_selected(mirror, k) ||
 		    (is_loose(mirror, i, k) &&
 		     zone_of(mirror, there) == zone_of(mirror, node)))
 			continue;
@@ -253,11 +254,11 @@ static void check_spread(struct world *world, const struct obs *obs, uint32_t i,
                          bool zone)
 {
 	for (unsigned who = BOUND_ONLY; who <= ALL; who++)
-		if (skew(world->mirror, i, zone, who) <= 1)
+		if (skew_of(world->mirror, i, zone, who) <= 1)
 			return;
 	check_fail(world, "rules", "p-%u (%s), @%" PRId64 ": skew %u on n-%u", i,
 	           scenario_kind_text[scenario_kind(i)], obs->revision,
-	           skew(world->mirror, i, zone, BOUND_ONLY),
+	           skew_of(world->mirror, i, zone, BOUND_ONLY),
 	           place_of(world->mirror, i, ALL));
 }
 
@@ -355,13 +356,13 @@ static void check_rule(struct world *world, const struct obs *obs, uint32_t i,
 		return;
 	case SCENARIO_AFFINITY:
 	case SCENARIO_APART_AFFINITY:
-		if (carries(world->mirror, i))
+		if (has_rule(world->mirror, i))
 			check_affinity(world, obs, i);
 		return;
 	case SCENARIO_SPREAD_HOST:
 	case SCENARIO_SPREAD_ZONE:
 	case SCENARIO_APART_SPREAD:
-		if (!uncertain && carries(world->mirror, i))
+		if (!uncertain && has_rule(world->mirror, i))
 			check_spread(world, obs, i, rule != SCENARIO_SPREAD_HOST);
 		return;
 	case SCENARIO_GANG:

@@ -10,7 +10,7 @@ struct stuck_state {
 	uint64_t seen;
 };
 
-static uint64_t later(uint64_t a, uint64_t b)
+static uint64_t max_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
@@ -24,7 +24,7 @@ static void check_leavers(struct world *world)
 			check_fail(world, "stuck", "%s died %d s ago and does not end",
 			           proc->name, GHOST_MAX_MS / 1000);
 		if (world->recovering && proc->leaving && !proc->ghost &&
-		    now - later(proc->leave_ms, world->recovery_ms) > LEAVE_MAX_MS)
+		    now - max_u64(proc->leave_ms, world->recovery_ms) > LEAVE_MAX_MS)
 			check_fail(world, "stuck",
 			           "%s was asked to leave %d s ago, and has not",
 			           proc->name, LEAVE_MAX_MS / 1000);

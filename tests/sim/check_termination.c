@@ -15,7 +15,7 @@ struct termination_state {
 	uint64_t seen;
 };
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t max_u64(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
@@ -25,7 +25,7 @@ static int64_t later(int64_t a, int64_t b)
 static int64_t stayed_ms(const struct world *world, const struct mirror_node *node,
                          const struct mirror_pod *was)
 {
-	return world_wall_ms(world) - later(node->closed_said_ms, was->said_ms);
+	return world_wall_ms(world) - max_u64(node->closed_said_ms, was->said_ms);
 }
 
 static void check_closed(struct world *world, const struct obs *obs, uint32_t i,

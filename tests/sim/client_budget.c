@@ -25,8 +25,8 @@ static void on_edited(void *ctx, const struct kv_result *result, const struct pl
 }
 
 /* The lock tells shards whether a budget was added or deleted. */
-static void start(struct client *client, const struct kv_compare *compare,
-                  const struct kv_req *then, bool other)
+static void start_txn(struct client *client, const struct kv_compare *compare,
+                      const struct kv_req *then, bool other)
 {
 	const struct kv_req both[] = {
 		*then, kv_op_put(PL_SPAN_LIT("/budgets/lock"), PL_SPAN_LIT("{\"v\":1}"))};
@@ -40,7 +40,7 @@ static void start(struct client *client, const struct kv_compare *compare,
 	                             NULL) == PL_OK;
 }
 
-static struct scenario_budget draw(struct client *client, uint32_t version)
+static struct scenario_budget draw_budget(struct client *client, uint32_t version)
 {
 	struct world *world = client->world;
 	struct scenario_budget what = {.version = version};
@@ -84,10 +84,10 @@ static size_t print_notes(const struct mirror_budget *seen, char *out, size_t si
 	return len;
 }
 
-static void put(struct client *client, struct pl_span key,
-                const struct mirror_budget *seen)
+static void put_budget(struct client *client, struct pl_span key,
+                       const struct mirror_budget *seen)
 {
-	const struct scenario_budget what = draw(client, seen->what.version + 1);
+	const struct scenario_budget what = draw_budget(client, seen->what.version + 1);
 	struct kv_compare compare = kv_if_mod_rev(key, KV_EQ, seen->rev);
 	char json[SCENARIO_JSON_SIZE], value[VALUE_SIZE];
 	struct kv_req then;
@@ -100,7 +100,7 @@ static void put(struct client *client, struct pl_span key,
 	(void)snprintf(value + len, sizeof value - len, "}");
 	client->budget_hit = seen->exists ? COVER_BUDGET_CHANGED : COVER_BUDGET_MADE;
 	then = kv_op_put(key, pl_span_str(value));
-	start(client, &compare, &then, !seen->exists);
+	start_txn(client, &compare, &then, !seen->exists);
 }
 
 void client_budget(struct client *client)
@@ -122,11 +122,11 @@ void client_budget(struct client *client)
 	if (keys_build(&id, &key, NULL) != PL_OK)
 		PL_UNREACHABLE("key");
 	if (!seen->exists || world_chance(world, 2, 3)) {
-		put(client, keys_span(&key), seen);
+		put_budget(client, keys_span(&key), seen);
 		return;
 	}
 	client->budget_hit = COVER_BUDGET_DELETED;
 	compare = kv_if_mod_rev(keys_span(&key), KV_EQ, seen->rev);
 	then = kv_op_delete(kv_key(keys_span(&key)));
-	start(client, &compare, &then, true);
+	start_txn(client, &compare, &then, true);
 }

@@ -101,7 +101,7 @@ static void on_failed(void *ctx, const char *check, const char *text)
 __attribute__((weak)) int
 __lsan_do_recoverable_leak_check(void); /* NOLINT(readability-identifier-naming) */
 
-static bool leaks(void)
+static bool has_leaked(void)
 {
 	return &__lsan_do_recoverable_leak_check != NULL &&
 	       __lsan_do_recoverable_leak_check() != 0;
@@ -132,7 +132,7 @@ static void run_seeds(uint64_t seed, uint64_t stride, int to)
 		run.opts.seed = seed;
 		if (!seed_run(&run.opts, &result))
 			_exit(2);
-		if (leaks())
+		if (has_leaked())
 			on_failed(&fd, "leak", "memory is left behind");
 		report.what = PASSED;
 		report.converged_ms = result.converged_ms;

@@ -117,8 +117,8 @@ static void note_lost_plans(const struct mirror *mirror, struct mirror_gang *gan
 	}
 }
 
-static void remember(const struct mirror *mirror, struct mirror_gang *gang,
-                     const struct mirror_gang *was)
+static void carry_over_plan(const struct mirror *mirror, struct mirror_gang *gang,
+                            const struct mirror_gang *was)
 {
 	bool goes_on = was->phase != MIRROR_GANG_NONE && was->count == gang->count;
 
@@ -157,7 +157,7 @@ void mirror_gang_event(struct mirror *mirror, const struct keys_id *id,
 	if (event->is_delete)
 		is.rev = 0;
 	else if (read_record(mirror, event->record.value, id->scope, &is))
-		remember(mirror, &is, &was);
+		carry_over_plan(mirror, &is, &was);
 	else
 		is = (struct mirror_gang){.phase = MIRROR_GANG_BAD,
 		                          .rev = is.rev,

@@ -6,7 +6,7 @@
 #include "tests/sim/world.h"
 
 /* "250m", "1500", as whole units, or as thousandths if milli. */
-static int64_t amount(struct pl_json object, const char *name, bool milli)
+static int64_t read_amount(struct pl_json object, const char *name, bool milli)
 {
 	const char *text = NULL;
 	char *end;
@@ -23,9 +23,9 @@ static int64_t amount(struct pl_json object, const char *name, bool milli)
 
 static struct mirror_sum sum_of(struct pl_json used)
 {
-	return (struct mirror_sum){.cpu_milli = amount(used, "cpu", true),
-	                           .memory_bytes = amount(used, "memory", false),
-	                           .pods = amount(used, "pods", false)};
+	return (struct mirror_sum){.cpu_milli = read_amount(used, "cpu", true),
+	                           .memory_bytes = read_amount(used, "memory", false),
+	                           .pods = read_amount(used, "pods", false)};
 }
 
 static bool read_namespace(struct mirror *mirror, struct pl_json names,

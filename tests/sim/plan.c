@@ -138,7 +138,7 @@ static void draw_faults(struct plan *plan, const struct profile *profile,
 	}
 }
 
-static uint32_t maybe(struct pl_rng *rng, uint32_t most)
+static uint32_t draw_or_zero(struct pl_rng *rng, uint32_t most)
 {
 	return pl_rng_chance(rng, 1, 2) ? 0 : (uint32_t)pl_rng_below(rng, most + 1);
 }
@@ -149,17 +149,17 @@ static void draw_link(struct simlink *link, unsigned network, struct pl_rng *rng
 	if (network == 0)
 		return;
 	link->delay_max_ms = (uint32_t)pl_rng_between(rng, 2, 40);
-	link->lag_max_ms = maybe(rng, 20);
-	link->slow_in_1000 = maybe(rng, 60);
+	link->lag_max_ms = draw_or_zero(rng, 20);
+	link->slow_in_1000 = draw_or_zero(rng, 60);
 	link->slow_max_ms = (uint32_t)pl_rng_between(rng, 50, 4000);
-	link->note_max_ms = maybe(rng, 800);
+	link->note_max_ms = draw_or_zero(rng, 800);
 	if (network < NETWORK_WILD)
 		return;
-	link->lose_request_in_1000 = maybe(rng, 50);
-	link->lose_answer_in_1000 = maybe(rng, 50);
-	link->late_in_1000 = maybe(rng, 40);
+	link->lose_request_in_1000 = draw_or_zero(rng, 50);
+	link->lose_answer_in_1000 = draw_or_zero(rng, 50);
+	link->late_in_1000 = draw_or_zero(rng, 40);
 	link->late_max_ms = (uint32_t)pl_rng_between(rng, 2000, 30000);
-	link->busy_in_1000 = maybe(rng, 30);
+	link->busy_in_1000 = draw_or_zero(rng, 30);
 }
 
 /* Wall clocks are wrong by so little that most timeouts still fit, or by more than
@@ -303,15 +303,15 @@ bool plan_draw(struct plan *plan, const struct plan_request *request, uint64_t s
 	*plan = (struct plan){0};
 	draw_size(plan, request, is_full(request, profile, seed), &rng);
 	plan->ttl_s = (int64_t)pl_rng_between(&rng, 3, 8);
-	plan->expiry_delay_ms = maybe(&rng, 1000);
+	plan->expiry_delay_ms = draw_or_zero(&rng, 1000);
 	plan->gap_ms = pl_rng_between(&rng, 300, 4000);
-	plan->drift_max_ppm = maybe(&rng, 20000);
+	plan->drift_max_ppm = draw_or_zero(&rng, 20000);
 	plan->work_ms = pl_rng_between(&rng, 30, 200);
 	/* A thousand shards would drown everything in decisions and records. */
 	if (plan->work_ms < UINT64_C(10) * plan->shards)
 		plan->work_ms = UINT64_C(10) * plan->shards;
 	plan->refresh_ms = plan->shards > SHARDS_LARGE ? 10000 : 1000;
-	plan->linger_in_100 = profile->network == 0 ? 0 : maybe(&rng, 60);
+	plan->linger_in_100 = profile->network == 0 ? 0 : draw_or_zero(&rng, 60);
 	plan->unowned_in_1000 = 5;
 	plan->room_bytes = pl_rng_chance(&rng, 1, 4) ? room_bytes(plan) : 0;
 	plan->lose_tenth = profile->lose_tenth;

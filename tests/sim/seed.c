@@ -15,7 +15,7 @@ enum {
 	ITEMS_PER_SHARD = 3 * 1000 * 1000,
 };
 
-static void failed(struct world *world, const char *check, const char *text)
+static void on_failed(struct world *world, const char *check, const char *text)
 {
 	const struct seed_opts *opts = world->ctx;
 
@@ -100,7 +100,7 @@ bool seed_run(const struct seed_opts *opts, struct seed_result *result)
 		return false;
 	world = pl_calloc(1, sizeof *world);
 	PL_ASSERT(world != NULL);
-	world->failed = failed;
+	world->failed = on_failed;
 	world->ctx = opts;
 	world->items_max = (uint64_t)plan.shards * ITEMS_PER_SHARD;
 	world_open(world, &plan, opts->seed, &opts->story);

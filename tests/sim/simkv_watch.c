@@ -158,7 +158,7 @@ static void note_seen(struct simkv_feed_watch *watch, const struct kv_watch_note
 }
 
 /* The watch's last note is a copy of the inner watch's, including the revision. */
-static void deliver(struct simkv_feed_watch *watch, struct simkv_note *note)
+static void deliver_note(struct simkv_feed_watch *watch, struct simkv_note *note)
 {
 	struct simkv *sim = watch->owner;
 
@@ -201,7 +201,7 @@ static void on_pump(void *ctx)
 		agenda_set(
 			sim->agenda, &watch->pump,
 			PL_LIST_ITEM(watch->notes.next, struct simkv_note, link)->at_ms);
-	deliver(watch, note);
+	deliver_note(watch, note);
 }
 
 static void ask_progress(struct simkv_feed_watch *watch)

@@ -57,7 +57,7 @@ int64_t simstore_writer(const struct simstore *store, int64_t revision)
 	                                             : SIMSTORE_NO_WRITER;
 }
 
-static bool grows(const struct kv_req *req)
+static bool grows_store(const struct kv_req *req)
 {
 	if (req->op != KV_TXN)
 		return req->op == KV_PUT || req->op == KV_LEASE_GRANT;
@@ -82,7 +82,7 @@ void simstore_ask(struct simstore *store, struct simstore_job *job)
 			refuse_job(job, PL_NOLEADER, "no leader");
 		else
 			pl_list_add_tail(&store->parked, &job->link);
-	} else if (store->full && grows(&job->req)) {
+	} else if (store->full && grows_store(&job->req)) {
 		/* The write that crosses the quota is kept, and its answer is the same
 		 * error. */
 		job->answer_lost = pl_rng_chance(&store->rng, KEPT_WHEN_FULL, 100);

@@ -110,7 +110,7 @@ static uint32_t pick_partition(struct proc *proc)
 	return UINT32_MAX;
 }
 
-static void decide(struct proc *proc)
+static void start_decision(struct proc *proc)
 {
 	struct world *world = proc->world;
 	uint32_t partition = pick_partition(proc);
@@ -147,7 +147,7 @@ static void on_work(void *ctx)
 		return;
 	pl_timer_set(&proc->busy,
 	             simkv_local_ms(proc->sim) + 1 + world_below(proc->world, 2 * gap));
-	decide(proc);
+	start_decision(proc);
 }
 
 void proc_work_start(struct proc *proc)

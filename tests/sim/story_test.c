@@ -24,7 +24,7 @@ static void on_failed(struct world *w, const char *check, const char *why)
 	t_fail(__FILE__, __LINE__, "%s: %s", check, why);
 }
 
-static void title(const char *words)
+static void print_title(const char *words)
 {
 	(void)fprintf(world.story.out, "-- %s\n", words);
 }
@@ -35,7 +35,7 @@ static void run_for(uint64_t ms)
 }
 
 /* Starts shards and waits until they have converged, without a story. */
-static void begin(unsigned shards)
+static void begin_story(unsigned shards)
 {
 	struct plan plan = {.shards = shards,
 	                    .partitions = PARTITIONS,
@@ -54,7 +54,7 @@ static void begin(unsigned shards)
 }
 
 /* Ends the story and compares it with the golden file. */
-static void end(const char *golden)
+static void end_story(const char *golden)
 {
 	FILE *out = world.story.out;
 
@@ -75,53 +75,53 @@ static void end(const char *golden)
 
 T_CASE(join)
 {
-	begin(2);
-	title("s2 joins s0 and s1");
+	begin_story(2);
+	print_title("s2 joins s0 and s1");
 	(void)nemesis_join(&world);
 	run_for(2000);
-	end("sim/join.txt");
+	end_story("sim/join.txt");
 }
 
 T_CASE(leave)
 {
-	begin(3);
-	title("s1 leaves");
+	begin_story(3);
+	print_title("s1 leaves");
 	proc_leave(proc_of(&world, 1));
 	run_for(2000);
-	end("sim/leave.txt");
+	end_story("sim/leave.txt");
 }
 
 T_CASE(crash)
 {
-	begin(3);
-	title("s1 dies; its lease goes after 4 s at most");
+	begin_story(3);
+	print_title("s1 dies; its lease goes after 4 s at most");
 	proc_crash(proc_of(&world, 1));
 	run_for(6000);
-	end("sim/crash.txt");
+	end_story("sim/crash.txt");
 }
 
 T_CASE(pause_beyond_the_ttl)
 {
-	begin(3);
-	title("s1 stands still for 7 s, which is longer than its lease");
+	begin_story(3);
+	print_title("s1 stands still for 7 s, which is longer than its lease");
 	simkv_pause(proc_of(&world, 1)->sim, false);
 	run_for(7000);
-	title("it goes on");
+	print_title("it goes on");
 	simkv_resume(proc_of(&world, 1)->sim);
 	run_for(3000);
-	end("sim/pause.txt");
+	end_story("sim/pause.txt");
 }
 
 T_CASE(leader_loss)
 {
-	begin(2);
-	title("etcd has no leader for 2 s: doubt, but nothing is lost");
+	begin_story(2);
+	print_title("etcd has no leader for 2 s: doubt, but nothing is lost");
 	simstore_lose_leader(&world.store, 2000);
 	run_for(4000);
-	title("and for 8 s, which is longer than a lease is safe");
+	print_title("and for 8 s, which is longer than a lease is safe");
 	simstore_lose_leader(&world.store, 8000);
 	run_for(12000);
-	end("sim/leader_loss.txt");
+	end_story("sim/leader_loss.txt");
 }
 
 static void on_seed_failed(void *ctx, const char *check, const char *why)
