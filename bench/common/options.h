@@ -17,7 +17,7 @@ enum bench_option_kind {
 	BENCH_TEXT,  /* const char * */
 	BENCH_WORD,  /* unsigned: which of words */
 	BENCH_ON,    /* bool: true; takes no value */
-	BENCH_OFF,   /* bool: false; likewise */
+	BENCH_OFF,   /* bool: false; takes no value */
 };
 
 struct bench_option {
@@ -31,8 +31,8 @@ struct bench_option {
 };
 
 struct bench_usage {
-	const char *name;  /* of the bench */
-	const char *about; /* what it does, in lines */
+	const char *name;  /* the bench: bench/run NAME */
+	const char *about; /* lines for --help: what the bench does */
 	const struct bench_option *options;
 	unsigned count;
 	const char *more; /* at the end of the help; or NULL */

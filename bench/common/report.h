@@ -1,6 +1,6 @@
 /*
- * What all benches have in common: how they tell a figure, the time, and the machine, and
- * how they end when something went wrong. One JSON object a line on stdout, all else on
+ * Reports of a bench, shared by all of them: figures, times, the machine, and the ends of
+ * a bench after an error. One JSON object a line on stdout, all else on
  * stderr.
  */
 #ifndef BENCH_COMMON_REPORT_H
@@ -20,7 +20,7 @@ enum bench_exit {
 	BENCH_OK = 0,
 	BENCH_FAILED = 1,
 	BENCH_USAGE = 2,
-	BENCH_INCOMPLETE = 3, /* it ran, but not everything was placed */
+	BENCH_INCOMPLETE = 3, /* the bench ran, but not everything was placed */
 };
 
 /* As in "bench": set once, by main. */
@@ -30,7 +30,7 @@ extern const char *bench_name;
  * figures. */
 void bench_check(enum pl_code code, const struct pl_err *err, const char *what);
 _Noreturn void bench_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* A line on stderr, for whoever looks. */
+/* Prints a line of progress on stderr. */
 PL_PRINTF(1, 2) void bench_say(const char *fmt, ...);
 
 /* Zeroed; never NULL. Freed by free(). */

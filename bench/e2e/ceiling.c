@@ -33,7 +33,7 @@ struct ceiling {
 	bool done;
 };
 
-/* -- what stands there -------------------------------------------------------------- */
+/* -- content of the store ----------------------------------------------------------- */
 
 static void take_key(void *ctx, const struct kv_record *record)
 {
@@ -131,7 +131,7 @@ static bool add_group(struct ceiling *c, struct txn_builder *builder,
 	                   c->group_rev[slot], pl_span(c->group, c->group_len));
 }
 
-/* What the guard adds. */
+/* The compares that the guard adds to every transaction of a shard. */
 static void add_fences(struct ceiling *c, struct pl_arena *arena, struct kv_req *req)
 {
 	size_t had = req->txn.compare_count;

@@ -1,4 +1,4 @@
-/* What the same store takes from an idle client that sends the same transactions. */
+/* The ceiling: transactions a second that the same store takes from an idle client. */
 #ifndef BENCH_E2E_E2E_H
 #define BENCH_E2E_E2E_H
 

@@ -1,10 +1,10 @@
-/* What the benches of the engine share: one thread, no I/O, CPU time. */
+/* The benches of the engine share these options: one thread, no I/O, CPU time. */
 #ifndef BENCH_ENGINE_BENCH_H
 #define BENCH_ENGINE_BENCH_H
 
 #include "bench/common/report.h"
 
-struct bench_opts {
+struct engine_bench_opts {
 	const char *profile; /* NULL: all */
 	unsigned nodes;      /* 0: all sizes */
 	unsigned pods;
@@ -12,15 +12,15 @@ struct bench_opts {
 };
 
 /* The parts. */
-void bench_queue(const struct bench_opts *opts);
-void bench_decide(const struct bench_opts *opts);
-void bench_preempt(const struct bench_opts *opts);
-void bench_pending(const struct bench_opts *opts);
-void bench_count(const struct bench_opts *opts);
-void bench_ledger(const struct bench_opts *opts);
-void bench_sched(const struct bench_opts *opts);
+void bench_queue(const struct engine_bench_opts *opts);
+void bench_decide(const struct engine_bench_opts *opts);
+void bench_preempt(const struct engine_bench_opts *opts);
+void bench_pending(const struct engine_bench_opts *opts);
+void bench_count(const struct engine_bench_opts *opts);
+void bench_records(const struct engine_bench_opts *opts);
+void bench_sched(const struct engine_bench_opts *opts);
 
-/* What bench_count runs under callgrind: how is "plain" or "cache". */
+/* The child that bench_count runs under callgrind: how is "plain" or "cache". */
 void bench_count_child(const char *how);
 
 #endif

@@ -60,7 +60,7 @@ static bool have_valgrind(void)
 	return system("valgrind --version >/dev/null 2>&1") == 0;
 }
 
-/* What "Collected : N" says; -1: nothing. */
+/* The number in callgrind's line "Collected : N"; -1: there is no such line. */
 static double collected(const char *how)
 {
 	char self[512], command[1024], line[512];
@@ -89,7 +89,7 @@ static double collected(const char *how)
 }
 /* NOLINTEND(cert-env33-c) */
 
-void bench_count(const struct bench_opts *opts)
+void bench_count(const struct engine_bench_opts *opts)
 {
 	(void)opts;
 	if (!have_valgrind()) {

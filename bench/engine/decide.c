@@ -1,11 +1,11 @@
 /*
- * What a decision costs: replicas of one class ("mixed": pods of twelve classes, two of
- * each kind, in turn), one after the other, each placed before the next is decided. Two
- * small pods are on each node before. Beside the time stands what the machine needs to
- * read the columns of all nodes once: no way of looking at every node is faster.
+ * The cost of a decision: replicas of one class ("mixed": pods of twelve classes, two of
+ * each kind, in turn) are decided one after the other, and each is placed before the next
+ * is decided. Each node has two small pods before. The time that the machine needs to read
+ * the columns of all nodes once is reported, too: no scan of every node is faster.
  *
- * us_per_pod is CPU time of all of it, the percentiles are of single decisions by the
- * clock on the wall: whatever else the machine does is in them.
+ * us_per_pod is CPU time of the whole run. The percentiles are wall clock times of single
+ * decisions, so they include whatever else the machine does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,11 +54,11 @@ static const char *const profiles[][2] = {
 
 enum { PROFILES = sizeof profiles / sizeof profiles[0] };
 
-struct run {
-	const char *profile; /* of profiles, or "mixed" */
+struct decide_run {
+	const char *profile; /* name of a pod profile, or "mixed" */
 	unsigned nodes, pods;
 	bool cache;
-	double *us; /* of each decision */
+	double *us; /* wall clock time of each decision */
 };
 
 static int by_value(const void *a, const void *b)
@@ -68,7 +68,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void emit(const struct run *run, const char *metric, double value,
+static void emit(const struct decide_run *run, const char *metric, double value,
                  const char *unit)
 {
 	char fields[200];
@@ -82,7 +82,7 @@ static void emit(const struct run *run, const char *metric, double value,
 }
 
 /* The class-th pod of the run's profile. */
-static const struct spec *spec_of(struct scene *scene, const struct run *run,
+static const struct spec *spec_of(struct scene *scene, const struct decide_run *run,
                                   unsigned class)
 {
 	char json[JSON_SIZE];
@@ -99,7 +99,7 @@ static const struct spec *spec_of(struct scene *scene, const struct run *run,
 	return scene_spec(scene, json);
 }
 
-static void report(struct run *run, unsigned done, double total_us)
+static void report(struct decide_run *run, unsigned done, double total_us)
 {
 	qsort(run->us, done, sizeof run->us[0], by_value);
 	run->pods = done;
@@ -110,7 +110,7 @@ static void report(struct run *run, unsigned done, double total_us)
 	emit(run, "p999_us", run->us[done - 1 - done / 1000], "us");
 }
 
-static void decide_all(struct scene *scene, struct run *run)
+static void decide_all(struct scene *scene, struct decide_run *run)
 {
 	unsigned classes = strcmp(run->profile, "mixed") == 0 ? CLASSES_MAX : 1;
 	const struct spec *spec[CLASSES_MAX];
@@ -123,7 +123,7 @@ static void decide_all(struct scene *scene, struct run *run)
 
 		spec[i] = spec_of(scene, run, i);
 		class[i] = scene_class(scene, spec[i]);
-		/* What is made once a class is no part of a decision. */
+		/* The first decision makes what a class needs once: it is not measured. */
 		scene_decide(scene, class[i], &outcome);
 	}
 	cpu_ns = pl_clock_cpu_ns();
@@ -162,7 +162,7 @@ static uint64_t sum_of(const void *column, size_t bytes)
 }
 
 /* Reading what fitting and scoring by resources need of every node, and no more. */
-static void floor_of(const struct scene *scene, struct run *run)
+static void floor_of(const struct scene *scene, struct decide_run *run)
 {
 	const struct hot_columns *hot = &scene->snapshot.hot;
 	size_t slots = scene->snapshot.slots;
@@ -186,12 +186,12 @@ static void floor_of(const struct scene *scene, struct run *run)
 	emit(run, "read_columns_us", least, "us");
 }
 
-static void memory(const struct scene *scene, struct run *run)
+static void memory(const struct scene *scene, struct decide_run *run)
 {
 	emit(run, "bytes_per_node", (double)scene->bytes_nodes / scene->nodes, "B");
 }
 
-static void one_case(struct run *run, unsigned pods, bool first)
+static void one_case(struct decide_run *run, unsigned pods, bool first)
 {
 	struct scene scene;
 
@@ -216,7 +216,7 @@ static void one_case(struct run *run, unsigned pods, bool first)
 }
 
 /* As many as give a steady figure in a second or so, and fewer than fit. */
-static unsigned pods_for(const struct run *run)
+static unsigned pods_for(const struct decide_run *run)
 {
 	if (run->cache && strcmp(run->profile, "basic") == 0)
 		return run->nodes < 5000 ? 10000 : 40000;
@@ -227,7 +227,7 @@ static unsigned pods_for(const struct run *run)
 	return run->nodes >= 100000 ? 400 : run->nodes * 2;
 }
 
-void bench_decide(const struct bench_opts *opts)
+void bench_decide(const struct engine_bench_opts *opts)
 {
 	static const unsigned sizes[] = {1000, 5000, 100000, 1000000};
 
@@ -235,7 +235,7 @@ void bench_decide(const struct bench_opts *opts)
 		if (opts->nodes != 0 && opts->nodes != sizes[s])
 			continue;
 		for (unsigned p = 0; p < 2 * (PROFILES + 1); p++) {
-			struct run run = {
+			struct decide_run run = {
 				.profile =
 					p / 2 == PROFILES ? "mixed" : profiles[p / 2][0],
 				.nodes = sizes[s],

@@ -4,24 +4,25 @@
 #include "bench/common/options.h"
 #include "bench/engine/bench.h"
 
-/* X(part) */
-#define PART_MAP(X) \
-	X(decide)   \
-	X(preempt)  \
-	X(pending)  \
-	X(count)    \
-	X(queue)    \
-	X(ledger)   \
-	X(sched)
+/* X(part, function): the part's name on the command line, and what runs it. */
+#define PART_MAP(X)         \
+	X(decide, decide)   \
+	X(preempt, preempt) \
+	X(pending, pending) \
+	X(count, count)     \
+	X(queue, queue)     \
+	X(ledger, records)  \
+	X(sched, sched)
 
-#define PART_NAME(part) #part,
+#define PART_NAME(part, function) #part,
 static const char *const part_names[] = {"all", PART_MAP(PART_NAME) NULL};
-#define PART_RUN(part) bench_##part,
-static void (*const part_run[])(const struct bench_opts *opts) = {PART_MAP(PART_RUN)};
+#define PART_RUN(part, function) bench_##function,
+static void (*const part_run[])(const struct engine_bench_opts *opts) = {
+	PART_MAP(PART_RUN)};
 
 int main(int argc, char **argv)
 {
-	struct bench_opts opts = {.pods = 1000000, .seed = 1};
+	struct engine_bench_opts opts = {.pods = 1000000, .seed = 1};
 	const char *child = NULL;
 	unsigned only = 0;
 	char more[64];

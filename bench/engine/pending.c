@@ -1,12 +1,12 @@
 /*
- * What a pod that waits takes of the heap: as the model and the queue hold it, and in the
- * tables of a shard.
+ * The heap that a pending pod takes: in the model and the queue, and in the cache of a
+ * shard.
  *
  *	deployment    replicas that share a class
- *	statefulset   they differ in labels that stand beside the class
- *	claims        and each has a claim that is named after it: its own class in the
- *	              queue
- *	apart         each names a claim by a name of its own: its own class in all
+ *	statefulset   replicas that differ in labels that are kept beside the class
+ *	claims        as statefulset, and each has a claim that is named after the pod: each
+ *	              has its own class in the queue
+ *	apart         each has a claim of another name: each has its own class everywhere
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +155,7 @@ static void run_shard(const char *profile)
 	sched_free(sched);
 }
 
-void bench_pending(const struct bench_opts *opts)
+void bench_pending(const struct engine_bench_opts *opts)
 {
 	(void)opts;
 	for (unsigned i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {

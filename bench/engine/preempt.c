@@ -1,5 +1,5 @@
 /*
- * What preemption costs: every node is 95 % full of pods of low priority, and pods of
+ * The cost of preemption: every node is 95 % full of pods of low priority, and pods of
  * high priority come that fit nowhere. Each takes its victims' place before the next.
  *
  *	full     10 pods a node, all equal: an order does not matter
@@ -28,11 +28,11 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What stands on the nodes. */
-struct load {
+/* The pods on the nodes before the measured ones. */
+struct preempt_load {
 	const char *name;
 	unsigned pods;       /* a node */
-	unsigned sizes;      /* of pods: 1: all alike */
+	unsigned sizes;      /* how many sizes pods have; 1: all pods are alike */
 	unsigned priorities; /* from 0 on */
 	unsigned starts;     /* seconds in which they started; 0: it is not said */
 	unsigned budgets;    /* kinds of pods, each with a budget; 0: none */
@@ -40,7 +40,7 @@ struct load {
 	bool renewed;        /* each budget allows others than before */
 };
 
-static const struct load loads[] = {
+static const struct preempt_load loads[] = {
 	{"full", 10, 1, 1, 0, 0, false, false},
 	{"small", 100, 16, 5, 100000, 0, false, false},
 	{"budgets", 100, 16, 5, 100000, 100, false, false},
@@ -50,7 +50,7 @@ static const struct load loads[] = {
 	{"renewed", 100, 16, 5, 100000, 10, false, true},
 };
 
-static const struct spec *low_spec(struct scene *scene, const struct load *load,
+static const struct spec *low_spec(struct scene *scene, const struct preempt_load *load,
                                    unsigned n)
 {
 	unsigned share = 3800 / load->pods, most = 30720 / load->pods;
@@ -72,7 +72,7 @@ static const struct spec *low_spec(struct scene *scene, const struct load *load,
 	return scene_spec(scene, json);
 }
 
-static void fill(struct scene *scene, const struct load *load, uint64_t seed)
+static void fill(struct scene *scene, const struct preempt_load *load, uint64_t seed)
 {
 	unsigned kinds = load->sizes * load->priorities;
 	const struct spec **spec;
@@ -100,7 +100,8 @@ static void fill(struct scene *scene, const struct load *load, uint64_t seed)
 	free(spec);
 }
 
-static void put_budgets(struct scene *scene, const struct load *load, unsigned round)
+static void put_budgets(struct scene *scene, const struct preempt_load *load,
+                        unsigned round)
 {
 	char json[256];
 
@@ -129,7 +130,7 @@ static void stir(struct scene *scene)
 	}
 }
 
-static void report(const struct load *load, unsigned nodes, bool all, bool cache,
+static void report(const struct preempt_load *load, unsigned nodes, bool all, bool cache,
                    double *us, unsigned done, uint64_t cpu_ns)
 {
 	double total = (double)cpu_ns / 1e3;
@@ -149,7 +150,7 @@ static void report(const struct load *load, unsigned nodes, bool all, bool cache
 	bench_emit(fields, "p999_us", us[done - 1], "us");
 }
 
-static void run(const struct load *load, unsigned nodes, bool all, bool cache)
+static void run(const struct preempt_load *load, unsigned nodes, bool all, bool cache)
 {
 	static const char high[] =
 		"{\"metadata\":{\"name\":\"high\",\"namespace\":\"bench\"},\"spec\":{"
@@ -196,14 +197,15 @@ static void run(const struct load *load, unsigned nodes, bool all, bool cache)
 		scene_place(&scene, spec, out.node);
 	}
 	if (done == 0)
-		bench_check(PL_UNSUPPORTED, NULL, "preemption found nobody");
+		bench_check(PL_UNSUPPORTED, NULL, "preemption found no victims");
 	report(load, nodes, all, cache, us, done, cpu_ns);
 	scene_class_close(&scene, class);
 	model_unref(&scene.model, MODEL_SPECS, spec);
 	scene_done(&scene);
 }
 
-static void run_load(const struct bench_opts *opts, const struct load *load)
+static void run_load(const struct engine_bench_opts *opts,
+                     const struct preempt_load *load)
 {
 	static const unsigned sizes[] = {1000, 5000, 100000};
 
@@ -219,7 +221,7 @@ static void run_load(const struct bench_opts *opts, const struct load *load)
 	}
 }
 
-void bench_preempt(const struct bench_opts *opts)
+void bench_preempt(const struct engine_bench_opts *opts)
 {
 	for (unsigned i = 0; i < sizeof loads / sizeof loads[0]; i++)
 		if (opts->profile == NULL || strcmp(opts->profile, loads[i].name) == 0)

@@ -1,6 +1,6 @@
 /*
  * The queue with many pods pending: what each move of a pod costs, and what an event
- * costs while everybody waits. Pods are of CLASSES classes in SPACES namespaces, drawn
+ * costs while all pods wait. Pods are of CLASSES classes in SPACES namespaces, drawn
  * at random, and their ages are too.
  */
 #include "shardsched/queue/queue.h"
@@ -21,8 +21,8 @@ enum {
 	AGES_MS = 1u << 20
 };
 
-struct bench {
-	const struct bench_opts *opts;
+struct queue_bench {
+	const struct engine_bench_opts *opts;
 	const char *label;
 	struct queue *queue;
 	struct queue_class class[CLASSES];
@@ -46,12 +46,12 @@ static const struct queue_plugin plugins[] = {
 	{"taint", QUEUE_ON(NODE_TAINTS), hint_none},
 };
 
-static void start(struct bench *b)
+static void start(struct queue_bench *b)
 {
 	b->started_ns = pl_clock_cpu_ns();
 }
 
-static void report(const struct bench *b, const char *op, double count,
+static void report(const struct queue_bench *b, const char *op, double count,
                    const char *metric)
 {
 	double us = (double)(pl_clock_cpu_ns() - b->started_ns) / 1e3;
@@ -64,7 +64,7 @@ static void report(const struct bench *b, const char *op, double count,
 	bench_emit(fields, metric, us / count, "us");
 }
 
-static void open_queue(struct bench *b, bool fair)
+static void open_queue(struct queue_bench *b, bool fair)
 {
 	struct queue_opts opts = queue_opts_for(QUEUE_BY_SLA);
 	struct pl_err err = {0};
@@ -86,7 +86,7 @@ static void open_queue(struct bench *b, bool fair)
 	}
 }
 
-static void close_queue(struct bench *b)
+static void close_queue(struct queue_bench *b)
 {
 	for (unsigned i = 0; i < b->opts->pods; i++)
 		queue_remove(b->queue, &b->pod[i], b->now_ms);
@@ -95,7 +95,7 @@ static void close_queue(struct bench *b)
 	queue_free(b->queue);
 }
 
-static void push_all(struct bench *b)
+static void push_all(struct queue_bench *b)
 {
 	for (unsigned i = 0; i < b->opts->pods; i++) {
 		uint64_t draw = pl_rng_next(&b->rng);
@@ -105,7 +105,7 @@ static void push_all(struct bench *b)
 	}
 }
 
-static void ask(struct bench *b)
+static void ask(struct queue_bench *b)
 {
 	uint64_t sum = 0;
 
@@ -117,7 +117,7 @@ static void ask(struct bench *b)
 		bench_check(PL_CORRUPT, NULL, "positions");
 }
 
-static void refuse_all(struct bench *b, uint64_t plugin)
+static void refuse_all(struct queue_bench *b, uint64_t plugin)
 {
 	struct queue_pod *pod;
 
@@ -125,20 +125,20 @@ static void refuse_all(struct bench *b, uint64_t plugin)
 		queue_refuse(b->queue, pod, plugin, 0, b->now_ms);
 }
 
-static void run(struct bench *b)
+static void run(struct queue_bench *b)
 {
 	while (queue_deadline_ms(b->queue) <= b->now_ms)
 		queue_run(b->queue, b->now_ms);
 }
 
-static void tell(struct bench *b, enum queue_event_kind kind)
+static void tell(struct queue_bench *b, enum queue_event_kind kind)
 {
 	queue_event(b->queue, &(struct queue_event){.kind = kind});
 	run(b);
 }
 
 /* Each pod once through each place. */
-static void life(struct bench *b, bool fair)
+static void life(struct queue_bench *b, bool fair)
 {
 	double pods = b->opts->pods;
 	struct queue_pod *pod;
@@ -168,8 +168,8 @@ static void life(struct bench *b, bool fair)
 	close_queue(b);
 }
 
-/* Everybody waits, and an event brings room for a few. */
-static void wake(struct bench *b, unsigned room)
+/* All pods wait, and an event makes room for a few. */
+static void wake(struct queue_bench *b, unsigned room)
 {
 	struct queue_stats before, after;
 	struct queue_pod *pod;
@@ -197,7 +197,7 @@ static void wake(struct bench *b, unsigned room)
 	           (double)(after.attempts - before.attempts) / room, "");
 }
 
-static void wakes(struct bench *b)
+static void wakes(struct queue_bench *b)
 {
 	open_queue(b, false);
 	push_all(b);
@@ -208,7 +208,7 @@ static void wakes(struct bench *b)
 }
 
 /* Hints are asked once a class, and each says no. */
-static void hints(struct bench *b)
+static void hints(struct queue_bench *b)
 {
 	open_queue(b, false);
 	push_all(b);
@@ -221,9 +221,9 @@ static void hints(struct bench *b)
 	close_queue(b);
 }
 
-void bench_queue(const struct bench_opts *opts)
+void bench_queue(const struct engine_bench_opts *opts)
 {
-	struct bench *b = bench_alloc(1, sizeof *b);
+	struct queue_bench *b = bench_alloc(1, sizeof *b);
 	char fields[64];
 
 	b->opts = opts;

@@ -15,12 +15,12 @@
 
 enum { PARTITIONS = 16, PODS_A_DEPLOYMENT = 1000, TURN = 256 };
 
-struct run {
+struct sched_run {
 	struct sched *sched;
 	int64_t revision;
 	uint64_t placed;
 	unsigned nodes, pods;
-	bool replicas; /* of a StatefulSet: a label has their name */
+	bool replicas; /* pods of a StatefulSet: a label has the pod's name */
 	struct kv_result then[4 * SCHED_BATCH_MAX];
 };
 
@@ -41,8 +41,8 @@ static const char pod_json[] =
 	"\"requests\":{\"cpu\":\"100m\",\"memory\":\"256Mi\"}}}],\"schedulerName\":"
 	"\"default-scheduler\"}}";
 
-static void record(struct run *run, uint32_t p, enum sched_part part, const char *key,
-                   const char *value)
+static void record(struct sched_run *run, uint32_t p, enum sched_part part,
+                   const char *key, const char *value)
 {
 	const struct kv_record record = {.key = pl_span_str(key),
 	                                 .value = pl_span_str(value),
@@ -52,7 +52,7 @@ static void record(struct run *run, uint32_t p, enum sched_part part, const char
 	sched_list_records(run->sched, p, part, &record, 1);
 }
 
-static void list_nodes(struct run *run, unsigned nodes)
+static void list_nodes(struct sched_run *run, unsigned nodes)
 {
 	char key[128], name[32], value[1024];
 
@@ -69,7 +69,7 @@ static void list_nodes(struct run *run, unsigned nodes)
 }
 
 /* In pieces, so that what the bench itself keeps does not count. */
-static void list_pods(struct run *run, unsigned pods)
+static void list_pods(struct sched_run *run, unsigned pods)
 {
 	char key[160], name[64], value[1024], label[128] = "";
 
@@ -88,13 +88,13 @@ static void list_pods(struct run *run, unsigned pods)
 	}
 }
 
-static void lists_end(struct run *run, enum sched_part part)
+static void lists_end(struct sched_run *run, enum sched_part part)
 {
 	for (uint32_t p = 0; p < PARTITIONS; p++)
 		sched_list_end(run->sched, p, part, run->revision);
 }
 
-static void answer(struct run *run, const struct sched_action *action)
+static void answer(struct sched_run *run, const struct sched_action *action)
 {
 	const struct kv_txn *txn = &action->req.txn;
 	struct kv_result result = {.op = KV_TXN, .header = {.revision = ++run->revision}};
@@ -106,7 +106,7 @@ static void answer(struct run *run, const struct sched_action *action)
 	sched_answer(run->sched, action->txn, &result, NULL);
 }
 
-static void place_all(struct run *run)
+static void place_all(struct sched_run *run)
 {
 	struct sched_action action;
 	uint64_t now_ms = 1000;
@@ -119,8 +119,8 @@ static void place_all(struct run *run)
 	} while (sched_deadline_ms(run->sched) <= now_ms);
 }
 
-static void emit(const struct run *run, const char *op, double us, const char *metric,
-                 const char *unit)
+static void emit(const struct sched_run *run, const char *op, double us,
+                 const char *metric, const char *unit)
 {
 	char fields[160];
 
@@ -135,7 +135,7 @@ static void measure(unsigned nodes, unsigned pods, bool replicas, uint64_t seed)
 {
 	const struct sched_opts opts = {
 		.shard = "east-0", .partitions = PARTITIONS, .seed = seed};
-	struct run *run = bench_alloc(1, sizeof *run);
+	struct sched_run *run = bench_alloc(1, sizeof *run);
 	struct pl_err err = {0};
 	struct sched_figures figures;
 	uint64_t begun_us, listed_us, placed_us;
@@ -173,7 +173,7 @@ static void measure(unsigned nodes, unsigned pods, bool replicas, uint64_t seed)
 	free(run);
 }
 
-void bench_sched(const struct bench_opts *opts)
+void bench_sched(const struct engine_bench_opts *opts)
 {
 	unsigned nodes = opts->nodes == 0 ? 5000 : opts->nodes;
 	unsigned pods = opts->pods < nodes * 10 ? opts->pods : nodes * 10;

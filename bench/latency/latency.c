@@ -4,7 +4,7 @@
  * latency begins when it is due, not when it could be sent, so nothing that stands still
  * hides how long others waited meanwhile.
  *
- * What is due goes into one transaction (as whoever submits would do it), so many of them
+ * What is due goes into one transaction (as a submitting client would do it), so many of them
  * in flight at most. That a pod is bound is seen by a watch of another client.
  */
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "bench/common/samples.h"
 #include "bench/live/fill.h"
 #include "bench/live/fleet.h"
-#include "bench/live/onlooker.h"
+#include "bench/live/observer.h"
 #include "bench/live/verify.h"
 #include "shardsched/records/txn_builder.h"
 #include "store/base/clock.h"
@@ -29,7 +29,7 @@ enum { INFLIGHT = 16, PER_TXN = 64, SETTLED_S = 1, SAY_EVERY_S = 5, TICK_NS = 50
 
 struct latency;
 
-struct slot {
+struct submit_slot {
 	struct latency *l;
 	bool busy;
 	uint32_t first, count;
@@ -44,14 +44,14 @@ struct latency {
 	const char *dir;
 	struct bench_fields fields;
 	struct live live;
-	struct kv *kv; /* of the submission, its own */
+	struct kv *kv; /* the submitting client */
 	struct fleet fleet;
-	struct onlooker onlooker;
+	struct observer observer;
 	uv_poll_t poll;
 	int timer_fd;
 	uint64_t start_ns;
 	uint32_t next; /* to be sent */
-	struct slot slot[INFLIGHT];
+	struct submit_slot slot[INFLIGHT];
 	struct samples submitted, late;
 	double placetd_cpu_at_s, etcd_cpu_at_s, client_cpu_at_s;
 };
@@ -84,7 +84,7 @@ static void send_due(struct latency *l);
 
 static void on_answer(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct slot *slot = ctx;
+	struct submit_slot *slot = ctx;
 	struct latency *l = slot->l;
 	uint64_t now_ns = pl_clock_ns();
 
@@ -98,7 +98,7 @@ static void on_answer(void *ctx, const struct kv_result *result, const struct pl
 	send_due(l);
 }
 
-static bool add_pod(struct slot *slot, uint32_t number)
+static bool add_pod(struct submit_slot *slot, uint32_t number)
 {
 	struct load_object *object = pl_arena_alloc(&slot->arena, sizeof *object);
 	struct builder_pod pod;
@@ -114,7 +114,7 @@ static bool add_pod(struct slot *slot, uint32_t number)
 	return builder_submit(&slot->builder, &pod, pod.partition, load_json(object));
 }
 
-static void send_some(struct slot *slot, uint32_t count)
+static void send_some(struct submit_slot *slot, uint32_t count)
 {
 	struct latency *l = slot->l;
 	struct kv_req req;
@@ -200,7 +200,7 @@ static void up(struct latency *l)
 	live_environment(&l->live, NULL);
 	fill_run(&l->live, &nodes, &child);
 	child_done(&child);
-	onlooker_open(&l->onlooker, &l->live, l->load.pods, ONLOOKER_TIMES);
+	observer_open(&l->observer, &l->live, l->load.pods, OBSERVER_TIMES);
 	l->kv = live_client(&l->live, &l->live.loop);
 	samples_init(&l->submitted, l->load.pods);
 	samples_init(&l->late, l->load.pods);
@@ -215,8 +215,8 @@ static void until_settled(struct latency *l)
 {
 	double since = bench_now_s();
 
-	while (l->onlooker.owned < l->load.partitions ||
-	       bench_now_s() - l->onlooker.moved_s < SETTLED_S) {
+	while (l->observer.owned < l->load.partitions ||
+	       bench_now_s() - l->observer.moved_s < SETTLED_S) {
 		(void)uv_run(&l->live.loop, UV_RUN_ONCE);
 		if (bench_now_s() - since > LIVE_TIMEOUT_MS / 1e3)
 			bench_fail("the partitions were not shared out");
@@ -240,14 +240,14 @@ static void run(struct latency *l)
 	l->client_cpu_at_s = bench_cpu_s(0);
 	l->start_ns = pl_clock_ns();
 	while (l->next < l->load.pods || any_busy(l) ||
-	       (l->onlooker.bound < l->load.pods &&
-	        bench_now_s() - l->onlooker.moved_s < l->idle_s)) {
+	       (l->observer.bound < l->load.pods &&
+	        bench_now_s() - l->observer.moved_s < l->idle_s)) {
 		(void)uv_run(&l->live.loop, UV_RUN_ONCE);
 		if (bench_now_s() < say_s)
 			continue;
 		say_s = bench_now_s() + SAY_EVERY_S;
 		bench_say("%u of %u pods submitted, %u bound", l->next, l->load.pods,
-		          l->onlooker.bound);
+		          l->observer.bound);
 	}
 }
 
@@ -259,12 +259,12 @@ static void emit(struct latency *l)
 
 	samples_init(&bound, l->load.pods);
 	for (uint32_t i = 0; i < l->load.pods; i++)
-		if (is_warm(l, i) && l->onlooker.bound_ns[i] != 0)
-			samples_add(&bound, l->onlooker.bound_ns[i] - due_ns(l, i));
-	last_s = l->onlooker.bound_s - (double)l->start_ns / 1e9;
-	bench_emit(fields, "placed", l->onlooker.bound, "pods");
+		if (is_warm(l, i) && l->observer.bound_ns[i] != 0)
+			samples_add(&bound, l->observer.bound_ns[i] - due_ns(l, i));
+	last_s = l->observer.bound_s - (double)l->start_ns / 1e9;
+	bench_emit(fields, "placed", l->observer.bound, "pods");
 	bench_emit(fields, "placements_per_s",
-	           last_s > 0 ? l->onlooker.bound / last_s : 0, "1/s");
+	           last_s > 0 ? l->observer.bound / last_s : 0, "1/s");
 	samples_emit(&bound, fields, "");
 	samples_emit(&l->submitted, fields, "submitted_");
 	samples_emit(&l->late, fields, "late_");
@@ -279,7 +279,7 @@ static void emit(struct latency *l)
 
 static int down(struct latency *l)
 {
-	uint32_t left = l->load.pods - l->onlooker.bound;
+	uint32_t left = l->load.pods - l->observer.bound;
 	uint64_t violations;
 
 	fleet_stop(&l->fleet, NULL);
@@ -288,7 +288,7 @@ static int down(struct latency *l)
 	violations = verify_fsck(&l->live, l->load.partitions, l->fields.at);
 	timer_stop(l);
 	live_client_close(&l->live.loop, l->kv);
-	onlooker_close(&l->onlooker);
+	observer_close(&l->observer);
 	live_close(&l->live);
 	for (unsigned i = 0; i < INFLIGHT; i++)
 		pl_arena_done(&l->slot[i].arena);

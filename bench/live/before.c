@@ -19,7 +19,7 @@ struct before {
 	struct pl_buf buf;
 };
 
-/* What is at hand, as long as the transaction. */
+/* A copy of the current object that lasts as long as the transaction. */
 static struct load_object *keep(struct before *b, struct pl_arena *arena)
 {
 	struct load_object *kept = pl_arena_alloc(arena, sizeof *kept);

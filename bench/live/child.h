@@ -16,8 +16,8 @@ struct child {
 	uv_loop_t *loop;
 	uv_poll_t poll;
 	int fd;
-	bool ended;            /* its end of the pipe is closed */
-	void *page;            /* what it leaves behind */
+	bool ended;            /* the child closed the pipe */
+	void *page;            /* shared page that the child writes its result to */
 	double cpu_s, rss_max; /* when it has ended */
 };
 
@@ -30,7 +30,7 @@ void child_start(struct child *child, uv_loop_t *loop, child_fn *fn, void *ctx);
 bool child_over(struct child *child);
 /* Runs the loop until then. */
 void child_wait(struct child *child);
-/* Its result, after the end. Until child_done. */
+/* The result, valid from the child's end until child_done. */
 const void *child_result(const struct child *child);
 /* Kills it when it still runs. */
 void child_done(struct child *child);

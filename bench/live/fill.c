@@ -153,14 +153,14 @@ static void fill_pods(struct filler *f)
 
 /* -- the process ------------------------------------------------------------------- */
 
-struct start {
+struct fill_start_args {
 	struct live *live;
 	const struct fill_opts *opts;
 };
 
 static void fill(void *ctx, void *result)
 {
-	const struct start *start = ctx;
+	const struct fill_start_args *start = ctx;
 	struct filler *f = bench_alloc(1, sizeof *f);
 	double since;
 
@@ -182,7 +182,7 @@ static void fill(void *ctx, void *result)
 
 void fill_start(struct child *child, struct live *live, const struct fill_opts *opts)
 {
-	struct start start = {live, opts};
+	struct fill_start_args start = {live, opts};
 
 	child_start(child, &live->loop, fill, &start);
 }

@@ -14,15 +14,15 @@ enum fill_what { FILL_NODES, FILL_PODS };
 struct fill_opts {
 	struct load load;
 	enum fill_what what;
-	uint32_t first, count; /* of pods; count 0: all */
+	uint32_t first, count; /* range of pod numbers; count 0: all pods */
 };
 
 struct fill_result {
 	double wall_s;
-	uint64_t txns; /* of pods */
+	uint64_t txns; /* transactions that wrote pods */
 };
 
-/* Its progress is told on stderr. live and opts must last until it is over. */
+/* Starts the filling child; progress goes to stderr. live and opts must last until it ends. */
 void fill_start(struct child *child, struct live *live, const struct fill_opts *opts);
 /* To its end. */
 void fill_run(struct live *live, const struct fill_opts *opts, struct child *ended);

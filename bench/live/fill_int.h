@@ -22,7 +22,7 @@ struct filler {
 void filler_say(struct filler *f, const char *what, uint64_t count, uint64_t of);
 void filler_on_done(void *ctx, const struct pl_err *err);
 void filler_run(struct filler *f);
-/* Of the pod at hand. */
+/* The location of the current pod. */
 void filler_location(struct filler *f, struct pod_location *out);
 
 /* before.c: nodes, with the pods that stand on them. */

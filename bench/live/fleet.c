@@ -120,7 +120,7 @@ static void add_line(const char *line, struct fleet_work *sum)
 	sum->txns_fenced += field_of(line, "txns_fenced");
 	sum->conflicts += field_of(line, "conflicts");
 	sum->taken_back += field_of(line, "taken_back");
-	sum->malformed += field_of(line, "garbled");
+	sum->malformed += field_of(line, "malformed");
 }
 
 /* "shard":"p0-12": the number behind the last dash of it. */

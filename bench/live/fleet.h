@@ -10,10 +10,10 @@ enum { FLEET_PROCESSES_MAX = 16, FLEET_SHARDS_MAX = 256 };
 struct fleet_opts {
 	uint32_t shards, processes, partitions;
 	uint32_t ttl_s;     /* 0: placetd's own */
-	const char *prefix; /* of the processes' names; NULL: p */
+	const char *prefix; /* prefix of the processes' names; NULL: "p" */
 };
 
-/* What the shards' logs say at the end, summed up. */
+/* The last figures in the shards' logs, summed up. */
 struct fleet_work {
 	double decided, placed, txns, txns_failed, txns_unknown, txns_fenced;
 	double conflicts, taken_back, malformed;

@@ -63,15 +63,16 @@ void history_release(struct live *live, struct history_pin *pin)
 
 /* -- reading ------------------------------------------------------------------------ */
 
-struct reading {
+struct history_reading {
 	struct history sum;
 	struct history txn; /* the one at hand */
 	int64_t revision, seen;
-	uint64_t partition[KEYS_PARTITIONS_MAX / 64]; /* of its pods */
+	uint64_t partition[KEYS_PARTITIONS_MAX /
+	                   64]; /* bit set: partitions of the txn's pods */
 	bool ended;
 };
 
-static void end_txn(struct reading *r)
+static void end_txn(struct history_reading *r)
 {
 	const struct history *txn = &r->txn;
 
@@ -91,7 +92,8 @@ static void end_txn(struct reading *r)
 	memset(r->partition, 0, sizeof r->partition);
 }
 
-static void take_state(struct reading *r, const struct keys_id *id, struct pl_span value)
+static void take_state(struct history_reading *r, const struct keys_id *id,
+                       struct pl_span value)
 {
 	static const char bound[] = "\"phase\":\"Bound\"";
 	uint64_t bit = UINT64_C(1) << id->partition % 64;
@@ -104,7 +106,7 @@ static void take_state(struct reading *r, const struct keys_id *id, struct pl_sp
 	r->partition[id->partition / 64] |= bit;
 }
 
-static void take(struct reading *r, const struct kv_event *event)
+static void take(struct history_reading *r, const struct kv_event *event)
 {
 	struct pl_span value = event->record.value;
 	struct keys_id id;
@@ -131,7 +133,7 @@ static void take(struct reading *r, const struct kv_event *event)
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
-	struct reading *r = ctx;
+	struct history_reading *r = ctx;
 
 	if (note->what == KV_WATCH_END) {
 		if (note->err->code != PL_CANCELED)
@@ -146,7 +148,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 
 void history_read(struct live *live, int64_t from, int64_t until, struct history *out)
 {
-	struct reading *r = bench_alloc(1, sizeof *r);
+	struct history_reading *r = bench_alloc(1, sizeof *r);
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("/")),
 	                           .from_revision = from};
 	struct kv_watch *watch = NULL;

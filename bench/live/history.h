@@ -1,5 +1,5 @@
-/* What was written in a run, read from the store's history afterwards, so that nobody
- * watches it meanwhile. */
+/* The writes of a run, read from the store's history afterwards: no watch disturbs the run
+ * while it is measured. */
 #ifndef BENCH_LIVE_HISTORY_H
 #define BENCH_LIVE_HISTORY_H
 
@@ -9,7 +9,7 @@ struct history {
 	/* Transactions that bound pods, and what was in them. */
 	uint64_t txns, pods, allocs, groups, fences;
 	uint64_t state_bytes, alloc_bytes, group_bytes;
-	/* All that was put or deleted, whoever did it. */
+	/* All puts and deletions, by any client. */
 	uint64_t puts, bytes;
 };
 

@@ -182,7 +182,7 @@ void live_each(struct live *live, const char *prefix, bool keys_only, live_each_
 
 /* -- the machine --------------------------------------------------------------- */
 
-/* What the disk does at best: the floor under every commit. */
+/* The time of one fsync of the disk: no commit is faster. */
 static double fsync_us(const char *dir)
 {
 	char path[4096], block[FSYNC_BLOCK] = {0};
@@ -224,7 +224,7 @@ void live_environment(struct live *live, const char *more)
 	bench_environment(fields.at);
 }
 
-/* -- what was used ------------------------------------------------------------- */
+/* -- resource use -------------------------------------------------------------- */
 
 void meter_start(struct meter *m, const struct live *live)
 {

@@ -25,7 +25,8 @@ struct live {
 	uv_loop_t loop;
 	struct etcd_launch *launch;
 	struct kv *kv;
-	struct pl_arena arena; /* of the request being built; reset by whoever builds */
+	struct pl_arena
+		arena; /* memory of the request being built; the builder resets it */
 };
 
 void live_open(struct live *live, const struct live_opts *opts);
@@ -48,7 +49,7 @@ void live_each(struct live *live, const char *prefix, bool keys_only, live_each_
 /* Machine, versions, and what an fsync costs here; more: further fields, or NULL. */
 void live_environment(struct live *live, const char *more);
 
-/* -- what was used meanwhile ------------------------------------------------ */
+/* -- resource use ----------------------------------------------------------- */
 
 struct meter {
 	uint64_t start_ns, client_ns;

@@ -56,7 +56,7 @@ uint32_t load_pods_most(const struct load *load)
 	switch (load->profile) {
 	case LOAD_PREEMPTION:
 		return load->nodes;
-	case LOAD_FULL95: /* what is left, in cores, by what each wants */
+	case LOAD_FULL95: /* free cores divided by the request of a pod */
 		return load->nodes * (FULL_CPU_MILLI / 20 / 2);
 	case LOAD_BASIC:
 	case LOAD_NODEAFFINITY:

@@ -1,12 +1,12 @@
 /*
- * What the benches put into a store: nodes and pods by number, after the workloads of
+ * The workload of the benches: nodes and pods by number, after the workloads of
  * kube-scheduler's own bench (scheduler_perf, performance-config.yaml) where it has the
- * case. Everything follows from profile and number, so whoever knows these knows what
- * stands there.
+ * case. Profile and number determine every object, so the content of the store need not
+ * be read to be known.
  *
  * Node n is node-<n> of one of two clusters. Pod i is pod-<i> of namespace sched-1. Some
- * profiles have pods that stand on nodes *before* the first is to be placed: these are
- * before-<k> of namespace sched-0, each on a node that its number says.
+ * profiles have pods that are on nodes *before* the first pod is to be placed: these are
+ * before-<k> of namespace sched-0, each on the node that follows from its number.
  */
 #ifndef BENCH_LIVE_LOAD_H
 #define BENCH_LIVE_LOAD_H
@@ -66,13 +66,13 @@ static inline struct pl_span load_json(const struct load_object *object)
 uint32_t load_pods_usual(enum load_profile profile, uint32_t nodes);
 /* More than can be placed, as far as this can be told. */
 uint32_t load_pods_most(const struct load *load);
-/* Its pods may stand elsewhere than their names say. */
+/* True when a pod's partition may be another than its name's (groups). */
 bool load_has_groups(const struct load *load);
 
 void load_node(const struct load *load, uint32_t number, struct load_object *out);
 void load_pod(const struct load *load, uint32_t number, struct load_object *out);
 
-/* -- those that stand there before -------------------------------------------------- */
+/* -- pods that are placed before ---------------------------------------------------- */
 
 struct load_before {
 	uint32_t node;
@@ -87,7 +87,7 @@ void load_before(const struct load *load, uint32_t node, uint32_t k,
 
 /* -- back --------------------------------------------------------------------------- */
 
-/* Their numbers; false: it is none of ours. */
+/* The number in a name of the load; false: the name is not one of the load. */
 bool load_node_of(struct pl_span name, uint32_t *out);
 bool load_pod_of(struct pl_span name, uint32_t *out);
 

@@ -89,7 +89,7 @@ T_CASE(every_object_of_every_profile_is_valid)
 	down();
 }
 
-/* Of all nodes together, in thousandths. */
+/* CPU of the pods before, on all nodes together, in millicores. */
 static int64_t before_cpu(const struct load *load, int64_t most)
 {
 	int64_t sum = 0;

@@ -10,17 +10,17 @@
 enum { INFLIGHT = 8, PER_TXN = 64, VALUE_MAX = STATE_BYTES_MAX };
 
 /* A state that is to be said of a pod. */
-struct gone {
+struct gone_pod {
 	struct pl_list link;
 	struct keys_text key;
 	struct pl_span value; /* behind it */
 	int64_t revision;
-	bool alone; /* it did not go together with others */
+	bool alone; /* sent in a transaction of its own, after a failed one with others */
 };
 
-struct call {
+struct member_txn {
 	struct member *member;
-	struct pl_list gone; /* what is in it; empty: it is free */
+	struct pl_list gone; /* pods of the transaction; empty: the slot is free */
 	struct pl_arena arena;
 	struct txn_builder builder;
 };
@@ -30,44 +30,44 @@ struct member {
 	struct kv_watch *watch;
 	bool ended;
 	struct pl_list waiting;
-	struct call call[INFLIGHT];
-	struct pl_arena arena; /* of one state */
+	struct member_txn call[INFLIGHT];
+	struct pl_arena arena; /* memory of one parsed state */
 	struct pl_buf buf;
 };
 
 static void send_waiting(struct member *m);
 
-/* -- what became of it -------------------------------------------------------------- */
+/* -- results of transactions -------------------------------------------------------- */
 
 static void drop_all(struct pl_list *list)
 {
 	PL_LIST_EACH (link, list) {
 		pl_list_del(link);
-		free(PL_LIST_ITEM(link, struct gone, link));
+		free(PL_LIST_ITEM(link, struct gone_pod, link));
 	}
 }
 
 /* Each for itself: of one that is not as it was there will be news. */
-static void again(struct member *m, struct call *call)
+static void again(struct member *m, struct member_txn *call)
 {
 	bool was_alone = true;
 
 	PL_LIST_EACH (link, &call->gone)
-		was_alone = PL_LIST_ITEM(link, struct gone, link)->alone;
+		was_alone = PL_LIST_ITEM(link, struct gone_pod, link)->alone;
 	if (was_alone) {
 		drop_all(&call->gone);
 		return;
 	}
 	PL_LIST_EACH (link, &call->gone) {
 		pl_list_del(link);
-		PL_LIST_ITEM(link, struct gone, link)->alone = true;
+		PL_LIST_ITEM(link, struct gone_pod, link)->alone = true;
 		pl_list_add_tail(&m->waiting, link);
 	}
 }
 
 static void on_answer(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct call *call = ctx;
+	struct member_txn *call = ctx;
 
 	if (err != NULL) {
 		if (err->code != PL_CANCELED && err->code != PL_UNKNOWN)
@@ -84,7 +84,7 @@ static void on_answer(void *ctx, const struct kv_result *result, const struct pl
 
 /* -- saying it ---------------------------------------------------------------------- */
 
-static bool add(struct call *call, struct gone *gone)
+static bool add(struct member_txn *call, struct gone_pod *gone)
 {
 	if (!builder_put(&call->builder, keys_span(&gone->key), gone->revision,
 	                 gone->value))
@@ -94,7 +94,7 @@ static bool add(struct call *call, struct gone *gone)
 	return true;
 }
 
-static void send_some(struct member *m, struct call *call)
+static void send_some(struct member *m, struct member_txn *call)
 {
 	unsigned count = 0;
 	struct kv_req req;
@@ -103,7 +103,7 @@ static void send_some(struct member *m, struct call *call)
 	pl_arena_reset(&call->arena);
 	builder_begin(&call->builder, &call->arena, kv_limits(m->kv));
 	PL_LIST_EACH (link, &m->waiting) {
-		struct gone *gone = PL_LIST_ITEM(link, struct gone, link);
+		struct gone_pod *gone = PL_LIST_ITEM(link, struct gone_pod, link);
 
 		if (count == PER_TXN || (gone->alone && count > 0) || !add(call, gone))
 			break;
@@ -131,7 +131,7 @@ static void take(struct member *m, const struct kv_record *record)
 	struct pod_state state;
 	struct pl_span value;
 	struct keys_id id;
-	struct gone *gone;
+	struct gone_pod *gone;
 
 	pl_arena_reset(&m->arena);
 	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_STATE ||
@@ -166,7 +166,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	send_waiting(m);
 }
 
-/* -- its life ----------------------------------------------------------------------- */
+/* -- open and close ----------------------------------------------------------------- */
 
 struct member *member_open(struct kv *kv, int64_t from)
 {
@@ -209,16 +209,16 @@ void member_close(struct member *member, void (*turn)(void *ctx), void *ctx)
 	free(member);
 }
 
-/* -- its process -------------------------------------------------------------------- */
+/* -- child process ------------------------------------------------------------------ */
 
-struct start {
+struct member_start_args {
 	struct live *live;
 	int64_t from;
 };
 
 static void run(void *ctx, void *result)
 {
-	const struct start *start = ctx;
+	const struct member_start_args *start = ctx;
 	uv_loop_t loop;
 
 	(void)result;
@@ -229,7 +229,7 @@ static void run(void *ctx, void *result)
 
 void member_start(struct child *child, struct live *live)
 {
-	struct start start = {live, live_revision(live) + 1};
+	struct member_start_args start = {live, live_revision(live) + 1};
 
 	child_start(child, &live->loop, run, &start);
 }

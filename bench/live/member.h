@@ -1,7 +1,7 @@
 /*
- * Who runs the pods, as far as the shards need somebody: pods that are told to go are
- * gone at once, and that is said in their states, as the member of their cluster would.
- * (scheduler_perf gives them no time to go either.)
+ * The member clusters, as far as shards need them: a pod whose state asks for its
+ * termination is written as gone at once, as the member of its cluster would do.
+ * (scheduler_perf gives pods no grace period either.)
  */
 #ifndef BENCH_LIVE_MEMBER_H
 #define BENCH_LIVE_MEMBER_H

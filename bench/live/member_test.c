@@ -52,25 +52,25 @@ static void down(struct member *member)
 	kit_close(&kit);
 }
 
-T_CASE(what_terminates_is_gone_and_nothing_else)
+T_CASE(only_terminating_pods_are_reported_gone)
 {
 	struct member *member = up();
 
 	(void)kit_put(&kit, key_of(1), leaving);
 	(void)kit_put(&kit, key_of(2), bound);
 	(void)kit_put(&kit, "/schedules/0001/sched-0/before-3/spec", "{}");
-	(void)kit_put(&kit, key_of(4), "garbled");
+	(void)kit_put(&kit, key_of(4), "malformed");
 	for (int i = 0; i < 3; i++)
 		turn(NULL);
 	T_TRUE(is_gone(key_of(1)));
 	T_TRUE(strstr(value_of(key_of(1)), "\"next\":\"Pending\"") != NULL);
 	T_STR(value_of(key_of(2)), bound);
-	T_STR(value_of(key_of(4)), "garbled");
+	T_STR(value_of(key_of(4)), "malformed");
 	down(member);
 }
 
-/* More than go at once, and one of them changes meanwhile. */
-T_CASE(many_at_once_do_not_hold_up_each_other)
+/* More pods terminate than one transaction takes, and one of them changes meanwhile. */
+T_CASE(pods_that_terminate_at_once_do_not_delay_each_other)
 {
 	struct member *member;
 
@@ -78,7 +78,7 @@ T_CASE(many_at_once_do_not_hold_up_each_other)
 	for (unsigned i = 0; i < 200; i++)
 		(void)kit_put(&kit, key_of(i), leaving);
 	(void)kit_put(&kit, key_of(100), bound);
-	member = member_open(kit.kv, 1); /* it hears of all of them together */
+	member = member_open(kit.kv, 1); /* all pods reach the new member together */
 	for (int i = 0; i < 20; i++)
 		turn(NULL);
 	for (unsigned i = 0; i < 200; i++)

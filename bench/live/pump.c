@@ -5,18 +5,18 @@
 #include "bench/common/report.h"
 #include "store/base/clock.h"
 
-struct slot {
+struct pump_slot {
 	struct pump *pump;
 	unsigned number;
 	uint64_t sent_ns;
 	bool busy;
 };
 
-static void slot_send(struct slot *slot);
+static void slot_send(struct pump_slot *slot);
 
 static void on_answer(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct slot *slot = ctx;
+	struct pump_slot *slot = ctx;
 	struct pump *pump = slot->pump;
 
 	bench_check(err == NULL ? PL_OK : err->code, err, "a call of the bench");
@@ -29,7 +29,7 @@ static void on_answer(void *ctx, const struct kv_result *result, const struct pl
 	slot_send(slot);
 }
 
-static void slot_send(struct slot *slot)
+static void slot_send(struct pump_slot *slot)
 {
 	struct pump *pump = slot->pump;
 	struct kv_req req;
@@ -48,7 +48,7 @@ static void slot_send(struct slot *slot)
 	slot->busy = true;
 }
 
-static bool any_busy(const struct slot *slots, unsigned count)
+static bool any_busy(const struct pump_slot *slots, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
 		if (slots[i].busy)
@@ -58,12 +58,12 @@ static bool any_busy(const struct slot *slots, unsigned count)
 
 void pump_run(struct pump *pump)
 {
-	struct slot *slots = bench_alloc(pump->inflight, sizeof *slots);
+	struct pump_slot *slots = bench_alloc(pump->inflight, sizeof *slots);
 
 	pump->calls = 0;
 	meter_start(&pump->measure, pump->live);
 	for (unsigned i = 0; i < pump->inflight; i++) {
-		slots[i] = (struct slot){.pump = pump, .number = i};
+		slots[i] = (struct pump_slot){.pump = pump, .number = i};
 		slot_send(&slots[i]);
 	}
 	while (any_busy(slots, pump->inflight))

@@ -15,7 +15,7 @@ struct race {
 	const struct race_opts *opts;
 	struct race_result *out;
 	struct live live;
-	struct onlooker onlooker;
+	struct observer observer;
 	struct history_pin *pin;
 	struct child submitter, member;
 	struct pl_timer tick;
@@ -54,7 +54,7 @@ static void prepare(struct race *race, const char *fields)
 {
 	const struct race_opts *opts = race->opts;
 	static bool told;
-	unsigned wants = opts->regret_samples > 0 ? (unsigned)ONLOOKER_PLACEMENTS : 0;
+	unsigned wants = opts->regret_samples > 0 ? (unsigned)OBSERVER_PLACEMENTS : 0;
 
 	live_open(&race->live, &(struct live_opts){.dir = opts->dir});
 	if (!told)
@@ -67,7 +67,7 @@ static void prepare(struct race *race, const char *fields)
 	if (opts->history)
 		race->pin = history_keep(&race->live);
 	race->from_revision = live_revision(&race->live) + 1;
-	onlooker_open(&race->onlooker, &race->live, opts->load.pods, wants);
+	observer_open(&race->observer, &race->live, opts->load.pods, wants);
 }
 
 /* -- meanwhile --------------------------------------------------------------------- */
@@ -81,8 +81,8 @@ static void on_tick(void *ctx)
 		return;
 	race->say_s = bench_now_s() + SAY_EVERY_S;
 	bench_say("%.0f s: %u of %u pods are bound, %llu times one was told why not",
-	          bench_now_s() - race->started_s, race->onlooker.bound,
-	          race->opts->load.pods, (unsigned long long)race->onlooker.pending_puts);
+	          bench_now_s() - race->started_s, race->observer.bound,
+	          race->opts->load.pods, (unsigned long long)race->observer.pending_puts);
 }
 
 static bool is_late(const struct race *race)
@@ -90,16 +90,16 @@ static bool is_late(const struct race *race)
 	double now_s = bench_now_s();
 
 	return now_s - race->started_s > race->opts->limit_s ||
-	       now_s - race->onlooker.moved_s > race->opts->idle_s;
+	       now_s - race->observer.moved_s > race->opts->idle_s;
 }
 
 /* Every partition has an owner, and none has moved for a while. */
 static void until_settled(struct race *race)
 {
-	const struct onlooker *onlooker = &race->onlooker;
+	const struct observer *observer = &race->observer;
 
-	while (onlooker->owned < race->opts->load.partitions ||
-	       bench_now_s() - onlooker->moved_s < SETTLED_S) {
+	while (observer->owned < race->opts->load.partitions ||
+	       bench_now_s() - observer->moved_s < SETTLED_S) {
 		(void)uv_run(&race->live.loop, UV_RUN_ONCE);
 		if (bench_now_s() - race->started_s > race->opts->limit_s)
 			bench_fail("the partitions were not shared out in %u s",
@@ -122,7 +122,7 @@ static void run(struct race *race)
 
 	race->started_s = bench_now_s();
 	race->say_s = race->started_s + SAY_EVERY_S;
-	if (load_before_each(&opts->load) > 0) /* somebody may have to go */
+	if (load_before_each(&opts->load) > 0) /* pods may be preempted */
 		member_start(&race->member, &race->live);
 	use_from_now(race);
 	fleet_start(&race->out->fleet, &race->live, &opts->fleet);
@@ -135,7 +135,7 @@ static void run(struct race *race)
 		race->submitted_s = bench_now_s();
 		fill_start(&race->submitter, &race->live, &pods);
 	}
-	while (!submitted || race->onlooker.bound < opts->load.pods) {
+	while (!submitted || race->observer.bound < opts->load.pods) {
 		(void)uv_run(&race->live.loop, UV_RUN_ONCE);
 		submitted = submitted || child_over(&race->submitter);
 		if (submitted && is_late(race))
@@ -149,19 +149,19 @@ static void run(struct race *race)
 static void take_times(struct race *race)
 {
 	struct race_result *out = race->out;
-	const struct onlooker *onlooker = &race->onlooker;
-	double since = race->opts->submitting ? race->submitted_s : onlooker->owned_s;
-	double until = onlooker->placed == 0 ? since : onlooker->bound_s;
+	const struct observer *observer = &race->observer;
+	double since = race->opts->submitting ? race->submitted_s : observer->owned_s;
+	double until = observer->placed == 0 ? since : observer->bound_s;
 
-	out->placed = onlooker->bound;
-	out->pending_puts = onlooker->pending_puts;
-	out->evicted = onlooker->evicted;
+	out->placed = observer->bound;
+	out->pending_puts = observer->pending_puts;
+	out->evicted = observer->evicted;
 	out->place_s = until - since;
-	out->from_start_s = onlooker->placed == 0 ? 0 : until - race->started_s;
+	out->from_start_s = observer->placed == 0 ? 0 : until - race->started_s;
 	out->first_owner_s =
-		onlooker->owned == 0 ? 0 : onlooker->owned_s - race->started_s;
+		observer->owned == 0 ? 0 : observer->owned_s - race->started_s;
 	out->first_bound_s =
-		onlooker->placed == 0 ? 0 : onlooker->first_bound_s - race->started_s;
+		observer->placed == 0 ? 0 : observer->first_bound_s - race->started_s;
 	out->placements_per_s = out->place_s > 0 ? out->placed / out->place_s : 0;
 }
 
@@ -202,9 +202,9 @@ static void finish(struct race *race, const char *fields)
 		history_release(&race->live, race->pin);
 	}
 	if (opts->regret_samples > 0)
-		regret_compute(&opts->load, &race->onlooker, opts->regret_samples,
+		regret_compute(&opts->load, &race->observer, opts->regret_samples,
 		               &out->regret);
-	onlooker_close(&race->onlooker);
+	observer_close(&race->observer);
 	live_close(&race->live);
 }
 

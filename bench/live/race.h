@@ -15,14 +15,14 @@
 #include "bench/live/fleet.h"
 #include "bench/live/history.h"
 #include "bench/live/load.h"
-#include "bench/live/onlooker.h"
+#include "bench/live/observer.h"
 #include "bench/live/regret.h"
 
 struct race_opts {
 	struct load load;
 	struct fleet_opts fleet; /* partitions as the load's */
 	bool submitting;
-	bool history;            /* what was written, from the store's history */
+	bool history;            /* report the writes, from the store's history */
 	uint32_t regret_samples; /* 0: none */
 	uint32_t limit_s, idle_s;
 	const char *dir;
@@ -32,7 +32,7 @@ struct race_result {
 	double nodes_s, submit_s; /* waiting: until all were there */
 	double place_s;           /* from the first owner, or the first submission */
 	double from_start_s;      /* from the start of the shards */
-	double first_owner_s, first_bound_s; /* likewise */
+	double first_owner_s, first_bound_s; /* from the start of the shards */
 	double placements_per_s;
 	double placetd_cpu_s, etcd_cpu_s,
 		watcher_cpu_s; /* from the start of the shards */
@@ -54,7 +54,7 @@ void race_run(const struct race_opts *opts, const char *fields, struct race_resu
 /* All of it. */
 void race_emit(const struct race_opts *opts, const struct race_result *result,
                const char *fields);
-/* Of a run: not placed, or not right. */
+/* The exit code of a run: BENCH_OK, pods not placed, or a store that is not right. */
 int race_exit(const struct race_opts *opts, const struct race_result *result);
 
 #endif

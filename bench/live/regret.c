@@ -88,13 +88,13 @@ static void ask(struct replay *r, const struct pod *pod, uint32_t node,
 }
 
 /* One that is placed again, since it was evicted, is left where it was first. */
-static void repeat(struct replay *r, const struct onlooker *onlooker, uint32_t every,
+static void repeat(struct replay *r, const struct observer *observer, uint32_t every,
                    struct regret *out)
 {
 	bool *seen = bench_alloc(r->load->pods, sizeof *seen);
 
-	for (uint32_t i = 0; i < onlooker->placements; i++) {
-		const struct onlooker_placement *at = &onlooker->placement[i];
+	for (uint32_t i = 0; i < observer->placements; i++) {
+		const struct observer_placement *at = &observer->placement[i];
 		struct pod pod;
 
 		if (at->pod >= r->load->pods || at->node >= r->load->nodes ||
@@ -111,13 +111,13 @@ static void repeat(struct replay *r, const struct onlooker *onlooker, uint32_t e
 	free(seen);
 }
 
-void regret_compute(const struct load *load, const struct onlooker *onlooker,
+void regret_compute(const struct load *load, const struct observer *observer,
                     uint32_t samples, struct regret *out)
 {
 	const struct engine_opts opts = {.seed = 1};
 	struct replay *r = bench_alloc(1, sizeof *r);
 	struct pl_err err = {0};
-	uint32_t every = samples == 0 ? 1 : onlooker->placements / samples, scored;
+	uint32_t every = samples == 0 ? 1 : observer->placements / samples, scored;
 
 	*out = (struct regret){0};
 	r->load = load;
@@ -126,7 +126,7 @@ void regret_compute(const struct load *load, const struct onlooker *onlooker,
 	bench_check(engine_new(&opts, &r->engine, &err), &err, "an engine");
 	for (uint32_t n = 0; n < load->nodes; n++)
 		put_node(r, n);
-	repeat(r, onlooker, every == 0 ? 1 : every, out);
+	repeat(r, observer, every == 0 ? 1 : every, out);
 	scored = out->samples - out->refused;
 	if (scored > 0) {
 		out->mean = r->sum / scored;

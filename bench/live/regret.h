@@ -1,18 +1,18 @@
 /*
- * What it costs that a shard looks at its own nodes only. The placements of a run are
- * repeated in their order in one engine that has all nodes; for every so many-th one it
- * is asked which node is best at that moment, and the score of the node that was chosen
- * is compared with that one's.
+ * Regret: the score that is lost because a shard looks at its own nodes only. The
+ * placements of a run are repeated in their order in one engine that has all nodes; for
+ * one of every few placements the engine is asked which node is best at that moment, and
+ * the score of the chosen node is compared with the score of the best.
  *
- * Scores are sums of the profile's weighted plugins, as kube-scheduler has them. A shard
- * decides before it knows of what is under way elsewhere, so some regret would be there
- * with one shard, too; the moment is that of the commit, not of the decision.
+ * Scores are sums of the profile's weighted plugins, as in kube-scheduler. A shard decides
+ * before it knows what is under way elsewhere, so a single shard has some regret, too: the
+ * moment is that of the commit, not of the decision.
  */
 #ifndef BENCH_LIVE_REGRET_H
 #define BENCH_LIVE_REGRET_H
 
 #include "bench/live/load.h"
-#include "bench/live/onlooker.h"
+#include "bench/live/observer.h"
 
 struct regret {
 	uint32_t samples;
@@ -22,7 +22,7 @@ struct regret {
 	double none;      /* share of those with the best score, or one as good */
 };
 
-void regret_compute(const struct load *load, const struct onlooker *onlooker,
+void regret_compute(const struct load *load, const struct observer *observer,
                     uint32_t samples, struct regret *out);
 void regret_emit(const struct regret *regret, const char *fields);
 

@@ -74,7 +74,7 @@ uint64_t verify_fsck(struct live *live, uint32_t partitions, const char *fields)
 	return violations;
 }
 
-/* -- what was not placed ------------------------------------------------------------ */
+/* -- pods that were not placed ------------------------------------------------------ */
 
 enum { REASONS_MAX = 32, REASON_SIZE = 64 };
 
@@ -115,9 +115,9 @@ static void on_key(void *ctx, const struct kv_record *record)
 	pl_arena_reset(&r->arena);
 	r->is_done[pod] = true;
 	if (state_parse(record->value, &r->arena, &state, NULL) != PL_OK)
-		add(r, PL_SPAN_LIT("garbled"));
+		add(r, PL_SPAN_LIT("malformed"));
 	else if (state.phase == STATE_PENDING)
-		add(r, state.reason.len == 0 ? PL_SPAN_LIT("unsaid") : state.reason);
+		add(r, state.reason.len == 0 ? PL_SPAN_LIT("no_reason") : state.reason);
 	else if (state.phase != STATE_BOUND)
 		add(r, pl_span_str(state_phase_word(state.phase)));
 }
@@ -133,7 +133,7 @@ uint32_t verify_unplaced(struct live *live, const struct load *load, const char 
 	live_each(live, "/schedules/", false, on_key, r);
 	for (uint32_t i = 0; i < load->pods; i++)
 		if (!r->is_done[i])
-			add(r, PL_SPAN_LIT("untold"));
+			add(r, PL_SPAN_LIT("no_state"));
 	for (unsigned i = 0; i < r->words; i++) {
 		struct bench_fields one = {.len = 0};
 

@@ -1,4 +1,4 @@
-/* What stands in the store at the end: is it right, and what was not placed. */
+/* Checks of the store after a run: is it consistent, and which pods were not placed. */
 #ifndef BENCH_LIVE_VERIFY_H
 #define BENCH_LIVE_VERIFY_H
 

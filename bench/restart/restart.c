@@ -20,7 +20,7 @@
 #include "bench/common/report.h"
 #include "bench/live/fill.h"
 #include "bench/live/fleet.h"
-#include "bench/live/onlooker.h"
+#include "bench/live/observer.h"
 #include "bench/live/verify.h"
 #include "shardsched/records/pod_state.h"
 #include "store/base/clock.h"
@@ -37,7 +37,7 @@ struct restart {
 	struct bench_fields fields;
 	struct live live;
 	struct fleet fleet;
-	struct onlooker onlooker;
+	struct observer observer;
 	uint32_t before; /* bound when all was killed, as far as it was seen */
 	double up_s, say_s;
 	int64_t up_revision, started_wall_ms;
@@ -58,7 +58,7 @@ static void say(struct restart *r)
 	if (bench_now_s() < r->say_s)
 		return;
 	r->say_s = bench_now_s() + SAY_EVERY_S;
-	bench_say("%u of %u pods are bound", r->before + r->onlooker.bound, r->load.pods);
+	bench_say("%u of %u pods are bound", r->before + r->observer.bound, r->load.pods);
 }
 
 /* So many, or nothing more came for a while. */
@@ -66,12 +66,12 @@ static void until_bound(struct restart *r, uint32_t count)
 {
 	double since = bench_now_s();
 
-	while (r->onlooker.bound < count) {
+	while (r->observer.bound < count) {
 		double now_s = bench_now_s();
 
 		(void)uv_run(&r->live.loop, UV_RUN_ONCE);
 		say(r);
-		if (now_s - r->onlooker.moved_s > r->idle_s || now_s - since > r->limit_s)
+		if (now_s - r->observer.moved_s > r->idle_s || now_s - since > r->limit_s)
 			return;
 	}
 }
@@ -82,12 +82,12 @@ static void kill_all(struct restart *r)
 {
 	struct pl_err err = {0};
 
-	bench_say("kill -9 of everything, with %u pods bound", r->onlooker.bound);
+	bench_say("kill -9 of everything, with %u pods bound", r->observer.bound);
 	bench_check(etcd_launch_signal(r->live.launch, 0, SIGKILL, &err), &err,
 	            "kill etcd");
 	fleet_kill(&r->fleet);
-	r->before = r->onlooker.bound;
-	onlooker_close(&r->onlooker);
+	r->before = r->observer.bound;
+	observer_close(&r->observer);
 	live_client_close(&r->live.loop, r->live.kv);
 }
 
@@ -120,7 +120,7 @@ static void on_answer(void *ctx, const struct kv_result *result, const struct pl
 	r->up_revision = result->header.revision;
 }
 
-/* Its socket is there before it can answer: the question waits in it. */
+/* etcd's socket is there before etcd can answer: the request waits in the socket. */
 static void until_up(struct restart *r, double since)
 {
 	const struct kv_get get = {.keys = kv_key(PL_SPAN_LIT("/placet/meta"))};
@@ -150,11 +150,11 @@ static void start_all(struct restart *r)
 	            "start etcd again");
 	fleet_start(&r->fleet, &r->live, &r->fleet_opts);
 	until_up(r, since);
-	onlooker_open_at(&r->onlooker, &r->live, r->load.pods, 0, r->up_revision + 1);
+	observer_open_at(&r->observer, &r->live, r->load.pods, 0, r->up_revision + 1);
 }
 
-/* What was in the store when it answered: what nobody saw before it died, and what the
- * shards were quick enough to place before we asked. */
+/* Pods bound in the store when etcd answered: bound before the kill without a note to the
+ * observer, or placed by the shards before this read. */
 static void on_key(void *ctx, const struct kv_record *record)
 {
 	struct restart *r = ctx;
@@ -189,27 +189,27 @@ static int run(struct restart *r)
 	live_environment(&r->live, NULL);
 	fill(r, FILL_NODES);
 	fill(r, FILL_PODS);
-	onlooker_open(&r->onlooker, &r->live, r->load.pods, 0);
+	observer_open(&r->observer, &r->live, r->load.pods, 0);
 	fleet_start(&r->fleet, &r->live, &r->fleet_opts);
 	until_bound(r, (uint32_t)((uint64_t)r->load.pods * r->percent / 100));
 	kill_all(r);
 	start_all(r);
 	until_bound(r, 1);
-	if (r->onlooker.bound == 0)
+	if (r->observer.bound == 0)
 		bench_say("nothing was placed again within %u s", r->idle_s);
 	else
 		bench_emit(r->fields.at, "first_placement_s",
-		           r->onlooker.first_bound_s - r->up_s, "s");
+		           r->observer.first_bound_s - r->up_s, "s");
 	take_before(r);
 	until_bound(r, r->load.pods - r->before);
-	if (r->onlooker.bound > 0)
-		bench_emit(r->fields.at, "placed_s", r->onlooker.bound_s - r->up_s, "s");
-	bench_emit(r->fields.at, "bound_after", r->onlooker.bound, "pods");
+	if (r->observer.bound > 0)
+		bench_emit(r->fields.at, "placed_s", r->observer.bound_s - r->up_s, "s");
+	bench_emit(r->fields.at, "bound_after", r->observer.bound, "pods");
 	fleet_stop(&r->fleet, NULL);
 	left = verify_unplaced(&r->live, &r->load, r->fields.at);
 	bench_emit(r->fields.at, "placed", r->load.pods - left, "pods");
 	violations = verify_fsck(&r->live, r->load.partitions, r->fields.at);
-	onlooker_close(&r->onlooker);
+	observer_close(&r->observer);
 	live_close(&r->live);
 	if (violations > 0)
 		return BENCH_FAILED;

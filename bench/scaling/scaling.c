@@ -1,5 +1,5 @@
 /*
- * What a placement costs as shards grow: the same nodes and pods with 1, 2, 4, 8, 16
+ * The cost of a placement by the number of shards: the same nodes and pods with 1, 2, 4, 8, 16
  * shards, one run after the other, each over an etcd of its own. On few cores more shards
  * are not faster; the figure is the CPU time of placetd that each placement takes.
  */

@@ -20,18 +20,18 @@ enum part { PART_MAP(PART_ENUM) PARTS };
 #define PART_NAME(part, name) name,
 static const char *const part_names[PARTS + 1] = {PART_MAP(PART_NAME)};
 
-void bench_open(struct bench *bench, const struct bench_opts *opts, bool tls)
+void bench_open(struct store_bench *bench, const struct store_bench_opts *opts, bool tls)
 {
-	*bench = (struct bench){.opts = opts};
+	*bench = (struct store_bench){.opts = opts};
 	live_open(&bench->live, &(struct live_opts){.dir = opts->dir, .tls = tls});
 }
 
-void bench_close(struct bench *bench)
+void bench_close(struct store_bench *bench)
 {
 	live_close(&bench->live);
 }
 
-static bool wanted(const struct bench_opts *opts, enum part part)
+static bool wanted(const struct store_bench_opts *opts, enum part part)
 {
 	bool run = opts->only == PART_ALL ? part != PART_SOAK : opts->only == part;
 
@@ -40,10 +40,10 @@ static bool wanted(const struct bench_opts *opts, enum part part)
 	return run;
 }
 
-static void run_part(const struct bench_opts *opts, enum part part,
-                     void (*fn)(struct bench *bench))
+static void run_part(const struct store_bench_opts *opts, enum part part,
+                     void (*fn)(struct store_bench *bench))
 {
-	struct bench bench;
+	struct store_bench bench;
 
 	if (!wanted(opts, part))
 		return;
@@ -53,15 +53,15 @@ static void run_part(const struct bench_opts *opts, enum part part,
 	bench_close(&bench);
 }
 
-static void plain_pairs(struct bench *bench)
+static void plain_pairs(struct store_bench *bench)
 {
 	bench_pairs(bench, "", false);
 }
 
 /* Plain and TLS in turn, so that they can be compared. */
-static void run_tls(const struct bench_opts *opts)
+static void run_tls(const struct store_bench_opts *opts)
 {
-	struct bench bench;
+	struct store_bench bench;
 
 	if (!wanted(opts, PART_TLS))
 		return;
@@ -74,9 +74,9 @@ static void run_tls(const struct bench_opts *opts)
 		}
 }
 
-static void run(const struct bench_opts *opts)
+static void run(const struct store_bench_opts *opts)
 {
-	struct bench bench;
+	struct store_bench bench;
 
 	bench_open(&bench, opts, false);
 	live_environment(&bench.live, NULL);
@@ -96,7 +96,7 @@ static void run(const struct bench_opts *opts)
 
 int main(int argc, char **argv)
 {
-	struct bench_opts opts = {
+	struct store_bench_opts opts = {
 		.seconds = 3, .pods = 200000, .nodes = 5000, .events = 10000000};
 	const struct bench_option options[] = {
 		{"only", BENCH_WORD, &opts.only, "PART",

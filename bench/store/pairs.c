@@ -19,7 +19,7 @@ static char value[VALUE_SIZE];
 /* -- puts ------------------------------------------------------------------ */
 
 struct puts {
-	struct bench *bench;
+	struct store_bench *bench;
 	uint64_t count;
 	char key[INFLIGHT_MAX][KEY_SIZE];
 };
@@ -35,7 +35,7 @@ static bool next_put(void *ctx, unsigned slot, struct kv_req *req)
 	return true;
 }
 
-static void puts_case(struct bench *bench, unsigned inflight)
+static void puts_case(struct store_bench *bench, unsigned inflight)
 {
 	static struct puts puts;
 	struct samples latency;
@@ -59,10 +59,10 @@ static void puts_case(struct bench *bench, unsigned inflight)
 
 /* A fresh etcd each: the versions that one case leaves behind cost the next a
  * fifth of its rate. */
-void bench_puts(const struct bench_opts *opts)
+void bench_puts(const struct store_bench_opts *opts)
 {
 	static const unsigned inflight[] = {1, 16, 64, 256};
-	struct bench bench;
+	struct store_bench bench;
 
 	memset(value, 'v', sizeof value);
 	for (unsigned i = 0; i < 4; i++) {
@@ -77,9 +77,10 @@ void bench_puts(const struct bench_opts *opts)
 
 /* A slot owns its keys, so every compare holds; they are written for ever. */
 struct pairs {
-	struct bench *bench;
+	struct store_bench *bench;
 	unsigned pairs;
-	int64_t revision[16]; /* of the slot's keys; 0: not created yet */
+	int64_t revision
+		[16]; /* mod revision of each of the slot's keys; 0: not created yet */
 	char (*key)[KEY_SIZE];
 };
 
@@ -114,7 +115,7 @@ static void pairs_answered(void *ctx, unsigned slot, const struct kv_result *res
 	p->revision[slot] = result->header.revision;
 }
 
-static double pairs_case(struct bench *bench, struct pairs *p, unsigned inflight,
+static double pairs_case(struct store_bench *bench, struct pairs *p, unsigned inflight,
                          const char *label)
 {
 	struct samples latency;
@@ -147,7 +148,7 @@ static double pairs_case(struct bench *bench, struct pairs *p, unsigned inflight
 	return rate;
 }
 
-void bench_pairs(struct bench *bench, const char *label, bool headline_only)
+void bench_pairs(struct store_bench *bench, const char *label, bool headline_only)
 {
 	static const unsigned sizes[] = {1, 8, 32, 128, 512}, inflight[] = {1, 4, 16};
 	struct pairs p = {.bench = bench,

@@ -28,7 +28,7 @@ static const char owner_key[] = "/partitions/0007/owner";
 static char filler[ALLOC_MAX];
 
 struct placement {
-	struct bench *bench;
+	struct store_bench *bench;
 	unsigned batch;
 	unsigned run; /* a namespace of its own for each */
 	size_t alloc_size;
@@ -204,7 +204,7 @@ static void create_node_locks(struct placement *p)
 static void run_alloc_size(struct placement *p)
 {
 	static const unsigned batches[] = {64, 128, 256};
-	const struct bench_opts *opts = p->bench->opts;
+	const struct store_bench_opts *opts = p->bench->opts;
 
 	create_node_locks(p);
 	for (unsigned i = 0; i < 3; i++) {
@@ -226,12 +226,12 @@ static void run_alloc_size(struct placement *p)
 	}
 }
 
-void bench_placement(const struct bench_opts *opts)
+void bench_placement(const struct store_bench_opts *opts)
 {
 	static const size_t alloc_sizes[] = {300, 1024, 4096};
 	unsigned next_node[INFLIGHT] = {0};
 	struct placement p = {.next_node = next_node};
-	struct bench bench;
+	struct store_bench bench;
 
 	memset(filler, 'f', sizeof filler);
 	p.spec_rev = bench_alloc(opts->pods, sizeof *p.spec_rev);

@@ -6,7 +6,7 @@
 
 enum { PAGE = 10000, LOAD_BATCH = 500, VALUE_SIZE = 256, KEY_SIZE = 48 };
 
-static void load(struct bench *bench, unsigned from, unsigned to)
+static void load(struct store_bench *bench, unsigned from, unsigned to)
 {
 	char value[VALUE_SIZE];
 
@@ -31,7 +31,7 @@ static void load(struct bench *bench, unsigned from, unsigned to)
 
 /* All keys below to, page by page. */
 struct walk {
-	struct bench *bench;
+	struct store_bench *bench;
 	char from[KEY_SIZE], to[KEY_SIZE];
 	int64_t revision;
 	uint64_t keys;
@@ -63,7 +63,7 @@ static void page_here(void *ctx, unsigned slot, const struct kv_result *result)
 	               (const char *)last->key.at);
 }
 
-static void range_case(struct bench *bench, unsigned keys)
+static void range_case(struct store_bench *bench, unsigned keys)
 {
 	struct walk walk = {.bench = bench, .from = "/range/", .more = true};
 	struct pump pump = {.live = &bench->live,
@@ -83,7 +83,7 @@ static void range_case(struct bench *bench, unsigned keys)
 	meter_emit(&pump.measure, fields);
 }
 
-void bench_ranges(struct bench *bench)
+void bench_ranges(struct store_bench *bench)
 {
 	load(bench, 0, 10000);
 	range_case(bench, 10000);

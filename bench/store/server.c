@@ -1,10 +1,10 @@
-/* What the server says of itself. */
+/* Figures from the server's own metrics. */
 #include <stdio.h>
 
 #include "bench/store/bench.h"
 #include "store/etcd/admin.h"
 
-struct reading {
+struct server_reading {
 	struct etcd_metrics metrics;
 	bool done;
 };
@@ -12,7 +12,7 @@ struct reading {
 static void on_metrics(void *ctx, const struct etcd_metrics *metrics,
                        const struct pl_err *err)
 {
-	struct reading *reading = ctx;
+	struct server_reading *reading = ctx;
 
 	bench_check(err == NULL ? PL_OK : err->code, err, "read /metrics");
 	reading->metrics = *metrics;
@@ -24,14 +24,14 @@ static void on_closed(void *ctx)
 	*(bool *)ctx = true;
 }
 
-void bench_emit_server(struct bench *bench, const char *part)
+void bench_emit_server(struct store_bench *bench, const char *part)
 {
 	struct http_opts opts = {
 		.tls = {.ca_file = etcd_launch_ca_file(bench->live.launch),
 	                .cert_file = etcd_launch_cert_file(bench->live.launch),
 	                .key_file = etcd_launch_key_file(bench->live.launch)}};
 	const struct etcd_metrics *m;
-	struct reading reading = {.done = false};
+	struct server_reading reading = {.done = false};
 	struct pl_err err = {0};
 	struct http *http = NULL;
 	bool closed = false;

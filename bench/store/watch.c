@@ -98,8 +98,8 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 		page->rss_kb = own_rss_kb();
 }
 
-static _Noreturn void watcher_main(const struct bench *bench, struct watcher_page *page,
-                                   int64_t from_revision)
+static _Noreturn void watcher_main(const struct store_bench *bench,
+                                   struct watcher_page *page, int64_t from_revision)
 {
 	struct watcher watcher = {.page = page};
 	struct kv_watch_req req = {.keys = kv_prefix(PL_SPAN_LIT("/bench/")),
@@ -123,9 +123,9 @@ struct watchers {
 	uint64_t cpu_start_ns[WATCHERS_MAX];
 };
 
-static void run_ms(struct bench *bench, uint64_t ms);
+static void run_ms(struct store_bench *bench, uint64_t ms);
 
-static void watchers_start(struct watchers *w, struct bench *bench, unsigned count,
+static void watchers_start(struct watchers *w, struct store_bench *bench, unsigned count,
                            int64_t from_revision)
 {
 	w->count = count;
@@ -155,7 +155,8 @@ static void watchers_stop(struct watchers *w)
 	}
 }
 
-static void watchers_wait(struct bench *bench, const struct watchers *w, int64_t revision)
+static void watchers_wait(struct store_bench *bench, const struct watchers *w,
+                          int64_t revision)
 {
 	uint64_t give_up_ms = pl_clock_ms() + WAIT_MAX_MS;
 
@@ -173,7 +174,7 @@ static void on_time(void *ctx)
 }
 
 /* Waits without burning: the loop goes on, for pings and the like. */
-static void run_ms(struct bench *bench, uint64_t ms)
+static void run_ms(struct store_bench *bench, uint64_t ms)
 {
 	struct pl_timer timer;
 	bool over = false;
@@ -189,7 +190,7 @@ static void run_ms(struct bench *bench, uint64_t ms)
 /* -- the flood --------------------------------------------------------------- */
 
 struct flood {
-	struct bench *bench;
+	struct store_bench *bench;
 	unsigned pairs;
 	uint64_t left; /* events still to be written; UINT64_MAX: by time */
 	int64_t revision;
@@ -226,7 +227,7 @@ static void flooded(void *ctx, unsigned slot, const struct kv_result *result)
 		flood->revision = result->header.revision;
 }
 
-static struct flood *flood_new(struct bench *bench, unsigned pairs)
+static struct flood *flood_new(struct store_bench *bench, unsigned pairs)
 {
 	struct flood *flood = bench_alloc(1, sizeof *flood);
 
@@ -290,7 +291,7 @@ static void emit_watchers(const struct watchers *w, const struct meter *m,
 	bench_emit(fields, "watch_lag_ms", lag_at(w, 0.99), "ms");
 }
 
-static void watch_case(struct bench *bench, unsigned pairs, unsigned watchers)
+static void watch_case(struct store_bench *bench, unsigned pairs, unsigned watchers)
 {
 	struct flood *flood = flood_new(bench, pairs);
 	struct watchers w;
@@ -312,7 +313,7 @@ static void watch_case(struct bench *bench, unsigned pairs, unsigned watchers)
 	free(flood);
 }
 
-void bench_watch(struct bench *bench)
+void bench_watch(struct store_bench *bench)
 {
 	watch_case(bench, 64, 1);
 	watch_case(bench, 64, 4);
@@ -321,7 +322,7 @@ void bench_watch(struct bench *bench)
 
 /* -- replay ------------------------------------------------------------------ */
 
-void bench_replay(struct bench *bench)
+void bench_replay(struct store_bench *bench)
 {
 	enum { EVENTS = 250000 };
 	struct flood *flood = flood_new(bench, 100);
@@ -354,7 +355,7 @@ void bench_replay(struct bench *bench)
 
 /* -- rest and soak ------------------------------------------------------------ */
 
-void bench_rest(struct bench *bench)
+void bench_rest(struct store_bench *bench)
 {
 	struct watchers w;
 	struct meter m;
@@ -367,14 +368,14 @@ void bench_rest(struct bench *bench)
 	watchers_stop(&w);
 }
 
-static void compact_at(struct bench *bench, int64_t revision)
+static void compact_at(struct store_bench *bench, int64_t revision)
 {
 	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = revision}};
 
 	live_call(&bench->live, &req, NULL);
 }
 
-void bench_soak(struct bench *bench)
+void bench_soak(struct store_bench *bench)
 {
 	enum { STEPS = 10 };
 	struct flood *flood = flood_new(bench, 128);

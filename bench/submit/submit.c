@@ -32,7 +32,7 @@ static const char container[] =
 	"\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":\"256Mi\"}}}],"
 	"\"tolerations\":[{\"key\":\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\"}]}";
 
-struct run {
+struct submit_run {
 	struct live live;
 	uint32_t pods;
 	const char *source;
@@ -51,7 +51,7 @@ struct run {
 
 /* -- the input ------------------------------------------------------------- */
 
-static void write_input(struct run *run)
+static void write_input(struct submit_run *run)
 {
 	bool lines = strcmp(run->source, "ndjson") == 0;
 	FILE *file;
@@ -80,7 +80,7 @@ static void write_input(struct run *run)
 		bench_check(PL_IO, NULL, run->path);
 }
 
-static void open_input(struct run *run)
+static void open_input(struct submit_run *run)
 {
 	struct pod_input_opts opts = {.partitions = PARTITIONS};
 	struct manifest *manifest;
@@ -91,7 +91,7 @@ static void open_input(struct run *run)
 	pod_input_open(&run->pod_input, &opts);
 }
 
-static void read_input(struct run *run)
+static void read_input(struct submit_run *run)
 {
 	uint64_t start = pl_clock_ns();
 	struct pod_input_pod pod;
@@ -111,7 +111,7 @@ static void read_input(struct run *run)
 }
 
 /* From the start again. */
-static void rewind_input(struct run *run)
+static void rewind_input(struct submit_run *run)
 {
 	pod_input_close(&run->pod_input);
 	open_input(run);
@@ -121,7 +121,7 @@ static void rewind_input(struct run *run)
 
 static bool next_plain(void *ctx, unsigned slot, struct kv_req *req)
 {
-	struct run *run = ctx;
+	struct submit_run *run = ctx;
 	unsigned count = 0;
 
 	builder_begin(&run->builder, &run->live.arena, kv_limits(run->live.kv));
@@ -152,7 +152,7 @@ static void answered(void *ctx, unsigned slot, const struct kv_result *result)
 		bench_check(PL_CONFLICT, NULL, "a submission that must succeed");
 }
 
-static double run_ceiling(struct run *run)
+static double run_ceiling(struct submit_run *run)
 {
 	struct pump pump = {.live = &run->live,
 	                    .inflight = INFLIGHT,
@@ -171,7 +171,7 @@ static double run_ceiling(struct run *run)
 
 static enum pl_code on_next(void *ctx, struct submit_pod *out, struct pl_err *err)
 {
-	struct run *run = ctx;
+	struct submit_run *run = ctx;
 	struct pod_input_pod pod;
 	enum pl_code code = pod_input_next(&run->pod_input, &pod, err);
 
@@ -186,14 +186,14 @@ static enum pl_code on_next(void *ctx, struct submit_pod *out, struct pl_err *er
 static void on_done(void *ctx, const struct submit_counts *counts,
                     const struct pl_err *err)
 {
-	struct run *run = ctx;
+	struct submit_run *run = ctx;
 
 	bench_check(err == NULL ? PL_OK : err->code, err, "submit");
 	run->counts = *counts;
 	run->over = true;
 }
 
-static double run_submission(struct run *run, struct meter *measure)
+static double run_submission(struct submit_run *run, struct meter *measure)
 {
 	struct submit_opts opts = {
 		.slots = INFLIGHT, .next = on_next, .done = on_done, .ctx = run};
@@ -210,7 +210,7 @@ static double run_submission(struct run *run, struct meter *measure)
 	return run->pods / measure->wall_s;
 }
 
-static void run_source(struct run *run, const char *dir)
+static void run_source(struct submit_run *run, const char *dir)
 {
 	struct meter measure;
 	double ceiling, rate;
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
 
 	bench_options(&usage, argc, argv);
 	for (unsigned i = 1; sources[i] != NULL; i++) {
-		struct run *run;
+		struct submit_run *run;
 
 		if (only != 0 && only != i)
 			continue;

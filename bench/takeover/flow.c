@@ -1,13 +1,13 @@
 /*
  * Pods flow again: a process is killed while pods come in. Those that are submitted after
- * the kill, in partitions that it owned, wait for whoever takes these over; of each
+ * the kill, in partitions that it owned, wait for the next owners; of each
  * such partition the first that is bound counts, and of these the last.
  */
 #include <signal.h>
 #include <stdlib.h>
 
 #include "bench/live/fill.h"
-#include "bench/live/onlooker.h"
+#include "bench/live/observer.h"
 #include "bench/live/verify.h"
 #include "bench/takeover/takeover.h"
 #include "store/base/clock.h"
@@ -18,7 +18,7 @@ enum { SINCE_NEVER = 0 };
 struct flow {
 	struct takeover *t;
 	struct load load;
-	struct onlooker onlooker;
+	struct observer observer;
 	bool lost[KEYS_PARTITIONS_MAX];
 	uint64_t
 		first_ns[KEYS_PARTITIONS_MAX]; /* a pod of it was bound, after the kill */
@@ -59,11 +59,11 @@ static void until_bound(struct flow *flow, uint32_t count, const char *what)
 {
 	uint64_t since_ns = pl_clock_ns();
 
-	while (flow->onlooker.placed < count)
+	while (flow->observer.placed < count)
 		turn(flow, since_ns, what);
 }
 
-/* What it owns at this moment is lost with it. */
+/* The partitions that the process owns now are lost when it is killed. */
 static uint32_t note_lost(struct flow *flow, unsigned which)
 {
 	uint32_t count = 0;
@@ -85,7 +85,7 @@ static double longest(struct flow *flow, uint32_t first, uint64_t killed_ns,
 
 	for (uint32_t i = first; i < first + flow->t->pods; i++) {
 		uint32_t p = partition_of(flow, i);
-		uint64_t at_ns = flow->onlooker.bound_ns[i];
+		uint64_t at_ns = flow->observer.bound_ns[i];
 
 		if (flow->lost[p] &&
 		    (flow->first_ns[p] == SINCE_NEVER || at_ns < flow->first_ns[p]))
@@ -147,10 +147,10 @@ void takeover_flow(struct takeover *t)
 	nodes = (struct fill_opts){.load = flow.load, .what = FILL_NODES};
 	fill_run(&t->live, &nodes, &child);
 	child_done(&child);
-	onlooker_open(&flow.onlooker, &t->live, flow.load.pods, ONLOOKER_TIMES);
+	observer_open(&flow.observer, &t->live, flow.load.pods, OBSERVER_TIMES);
 	for (unsigned i = 0; i < t->rounds; i++)
 		flow_one(&flow, i % TAKEOVER_PROCESSES, 2 * t->pods * i);
 	if (verify_fsck(&t->live, t->partitions, "\"op\":\"flow\"") > 0)
 		bench_check(PL_PROTO, NULL, "fsck finds violations");
-	onlooker_close(&flow.onlooker);
+	observer_close(&flow.observer);
 }

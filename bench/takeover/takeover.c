@@ -81,7 +81,7 @@ static bool all_owned(const struct takeover *t)
 	return t->view.owned == t->partitions;
 }
 
-/* Whoever runs is active and has something. */
+/* Every running process is active and owns partitions. */
 static bool all_active(const struct takeover *t)
 {
 	char id[DAEMON_FIXTURE_ID_SIZE];

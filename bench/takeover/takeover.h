@@ -16,7 +16,7 @@ enum {
 struct takeover {
 	uint32_t partitions, ttl_s, rounds;
 	uint32_t rest_ms;     /* without a move: settled */
-	uint32_t nodes, pods; /* of the load */
+	uint32_t nodes, pods; /* size of the load */
 	const char *dir;
 	struct live live;
 	struct daemon_fixture_view view;
@@ -27,7 +27,7 @@ extern const char *const takeover_names[TAKEOVER_PROCESSES + 1];
 
 void takeover_emit(const struct takeover *t, const char *op, const char *metric,
                    double value, const char *unit);
-/* Everybody is active, everything owned, and nothing has moved for a while. */
+/* Waits until all processes are active, all partitions owned, and none moved for a while. */
 void takeover_settle(struct takeover *t);
 void takeover_start(struct takeover *t, unsigned which);
 

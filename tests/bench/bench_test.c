@@ -83,7 +83,7 @@ static _Noreturn void run_child(const char *bench, const char *const args[], int
 	_exit(127);
 }
 
-/* What it says on stderr is shown when the case fails. */
+/* The bench's stderr is shown when the case fails. */
 static void run(const char *bench, const char *const args[])
 {
 	char line[LINE_SIZE];
@@ -153,7 +153,7 @@ T_CASE_SECONDS(e2e, BENCH_SECONDS)
 	T_EQ(value_of("placed", ""), 300);
 	T_EQ(value_of("regret_samples", ""), 300);
 	T_EQ(value_of("fsck_violations", ""), 0);
-	/* What was written is what was placed. */
+	/* The history has as many placements as there are pods. */
 	T_NEAR(value_of("placements_per_txn", "") * value_of("commits", ""), 300, 0.01);
 }
 
@@ -295,7 +295,7 @@ T_CASE_SECONDS(engine, BENCH_SECONDS)
 	HAS("\"nodes\":1000", "us_per_pod", "bytes_per_node");
 }
 
-/* -- what they are told ------------------------------------------------------------ */
+/* -- options ----------------------------------------------------------------------- */
 
 static int refused(const char *bench, const char *const args[])
 {

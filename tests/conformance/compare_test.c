@@ -61,7 +61,7 @@ T_CASE(compare_numbers_of_a_key)
 	kit_close(s);
 }
 
-/* It must hold for every key of the range. */
+/* A compare of a range must hold for every key in it. */
 T_CASE(compare_numbers_over_a_range)
 {
 	struct subject *s = two_keys();

@@ -4,8 +4,9 @@
 #include "tests/conformance/names.h"
 
 enum {
-	LEASES = 5,        /* with ids of ours */
-	LEASES_CHOSEN = 3, /* of the store's, as far as they are spoken of */
+	LEASES = 5, /* with ids of ours */
+	LEASES_CHOSEN =
+		3, /* leases with an id of the store's choice that histories refer to */
 	TXN_LIST_MAX = 4,
 	TXN_DEPTH_MAX = 3,
 	BIG_VALUE_BYTES = 3000,

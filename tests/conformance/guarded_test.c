@@ -18,16 +18,16 @@ static enum guard_need free_to_write(void *ctx, const struct kv_keys *written,
 	return GUARD_FREE;
 }
 
-/* Of a key that no history has: both its numbers are 0, and stay so. A plain put is
- * free: one that is wrong in two ways hears of the other fault in a transaction. */
+/* The fence is on a key that no history has: both its numbers are 0, and stay so. A plain
+ * put needs no fence: a put with two faults is refused for the other one inside a
+ * transaction. */
 static enum guard_need fence_that_holds(void *ctx, const struct kv_keys *written,
                                         struct guard_fence *out)
 {
 	(void)ctx;
 	if (written->kind == KV_ONE)
 		return GUARD_FREE;
-	out->key.len =
-		(size_t)snprintf(out->key.at, sizeof out->key.at, "/nobody/has/this");
+	out->key.len = (size_t)snprintf(out->key.at, sizeof out->key.at, "/missing/key");
 	out->create_revision = 0;
 	out->lease = 0;
 	return GUARD_FENCE;

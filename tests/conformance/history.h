@@ -25,7 +25,7 @@ enum step_kind {
 
 struct step {
 	enum step_kind kind;
-	unsigned slot;             /* of a watch */
+	unsigned slot;             /* slot of the step's watch */
 	struct kv_req req;         /* STEP_CALL */
 	struct kv_watch_req watch; /* STEP_WATCH */
 };
@@ -42,7 +42,7 @@ enum relative { RELATIVE_NOT, RELATIVE_NOW, RELATIVE_COMPACTED, RELATIVE_KEY };
 
 int64_t relative_to(enum relative what, int64_t offset);
 
-/* What they are in relation to, and how to find out about a key. */
+/* The store's present state, which relative numbers refer to, and how to look up a key. */
 struct present {
 	int64_t revision;
 	int64_t compacted;

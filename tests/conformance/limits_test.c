@@ -11,16 +11,17 @@ static struct kv_limits limits_of(struct subject *s)
 	return kv_limits(subject_kv(s));
 }
 
-struct list {
+struct listed_keys {
 	struct kv_req *ops;
 	struct kv_compare *compares;
 	char (*keys)[24];
 };
 
-static struct list list_new(size_t count)
+static struct listed_keys list_new(size_t count)
 {
-	struct list list = {calloc(count, sizeof *list.ops),
-	                    calloc(count, sizeof *list.compares), calloc(count, 24)};
+	struct listed_keys list = {calloc(count, sizeof *list.ops),
+	                           calloc(count, sizeof *list.compares),
+	                           calloc(count, 24)};
 
 	T_TRUE(list.ops != NULL && list.compares != NULL && list.keys != NULL);
 	for (size_t i = 0; i < count; i++) {
@@ -35,7 +36,7 @@ static struct list list_new(size_t count)
 	return list;
 }
 
-static void list_done(struct list *list)
+static void list_done(struct listed_keys *list)
 {
 	free(list->ops);
 	free(list->compares);
@@ -51,7 +52,7 @@ T_CASE(limits_of_operations)
 {
 	struct subject *s = kit_open();
 	size_t most = limits_of(s).txn_ops;
-	struct list list = list_new(most + 1);
+	struct listed_keys list = list_new(most + 1);
 
 	T_EQ(most, SUBJECT_TXN_OPS);
 	T_EQ(code_of(s, &(struct kv_txn){.then = list.ops, .then_count = most + 1}),
@@ -81,7 +82,7 @@ T_CASE(limits_of_operations_inside)
 {
 	struct subject *s = kit_open();
 	size_t most = limits_of(s).txn_ops;
-	struct list list = list_new(most + 1);
+	struct listed_keys list = list_new(most + 1);
 	struct kv_req inner = {.op = KV_TXN, .txn = {.then = list.ops, .then_count = 24}};
 	struct kv_txn outer = {.compares = list.compares,
 	                       .compare_count = most - 24,
@@ -126,7 +127,7 @@ T_CASE(limits_of_bytes)
 	kit_close(s);
 }
 
-/* What a watch is told at once may be more than any request. */
+/* A note of a watch may hold more than any request. */
 T_CASE(limits_are_not_those_of_answers)
 {
 	struct subject *s = kit_open();

@@ -50,7 +50,7 @@ static struct mutant *mutant_of(struct kv *kv)
 	return PL_CONTAINER_OF(kv, struct mutant, kv);
 }
 
-/* -- what is asked ----------------------------------------------------- */
+/* -- requests ---------------------------------------------------------- */
 
 static void break_compare(enum mutant_kind kind, struct kv_compare *compare)
 {
@@ -92,7 +92,7 @@ static void break_req(enum mutant_kind kind, struct kv_req *req, struct pl_arena
 		req->compact.revision--;
 }
 
-/* -- what is answered -------------------------------------------------- */
+/* -- answers ----------------------------------------------------------- */
 
 static void break_result(enum mutant_kind kind, struct kv_result *result,
                          struct pl_arena *arena)
@@ -173,7 +173,7 @@ static void mutant_cancel(struct kv *kv, struct kv_call *call)
 	kv_cancel(mutant_of(kv)->inner, call);
 }
 
-/* -- what is told ------------------------------------------------------ */
+/* -- watch notes ------------------------------------------------------- */
 
 static void note_pass(const struct mutant_watch *watch, const struct kv_watch_note *note,
                       struct kv_event *events, size_t count)

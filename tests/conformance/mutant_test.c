@@ -18,7 +18,7 @@ static void find(struct pair *pair, enum mutant_kind kind, struct pl_buf *report
 
 	T_TRUE(found != NULL);
 	if (!random_differ(pair, &opts, found, report))
-		t_fail(__FILE__, __LINE__, "nobody notices that %s", mutant_text(kind));
+		t_fail(__FILE__, __LINE__, "not found: %s", mutant_text(kind));
 	(void)printf("# %s: after %zu steps; %zu in %u runs\n", mutant_text(kind),
 	             found->steps_before, found->steps, found->runs);
 	T_TRUE(found->repeats);
@@ -81,7 +81,7 @@ T_CASE(no_mutant_is_not_found)
 		subject_free(pair.subject[k]);
 }
 
-/* What a person gets to read. */
+/* The report of a difference as a person reads it. */
 T_CASE(the_report_is_a_script)
 {
 	struct pl_buf report;

@@ -55,7 +55,7 @@ static int64_t out_lease(const void *ctx, int64_t lease)
 static int64_t out_compare(const void *ctx, const struct kv_compare *compare)
 {
 	if (compare->number <= 0)
-		return compare->number; /* what a key has that is not there, or less */
+		return compare->number; /* 0, as of a missing key, or less */
 	switch (compare->target) {
 	case KV_CREATE_REV:
 	case KV_MOD_REV:

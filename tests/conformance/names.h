@@ -3,7 +3,7 @@
  *
  * A case is written, and an answer shown, as if the store had just been made:
  * revisions count from its reset (0: the reset itself), leases are numbered by
- * whoever grants them. Relative numbers of leases: 1 to 999 are ids that the
+ * the side that grants them. Relative numbers of leases: 1 to 999 are ids that the
  * case chose; NAMES_CHOSEN + i is the i-th id that the store chose.
  */
 #ifndef TESTS_CONFORMANCE_NAMES_H

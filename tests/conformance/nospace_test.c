@@ -13,7 +13,7 @@ static struct kv_req big_put(const uint8_t *bytes)
 }
 
 /* etcd refuses a write that no longer fits while it applies it, too: a client can
- * not always tell that it has not been, and then says that nobody knows. */
+ * not always tell that the write was not applied, and then reports UNKNOWN. */
 static void expect_no_space(int line, struct subject *s, const struct kv_req *req)
 {
 	const struct answer *answer = subject_call(s, req);

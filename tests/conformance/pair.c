@@ -5,17 +5,17 @@
 
 #include "tests/conformance/show.h"
 
-struct run {
+struct pair_run {
 	struct pair *pair;
 	struct stream *slot[2][HISTORY_SLOTS]; /* both or none */
 	bool settled[HISTORY_SLOTS];           /* has caught up with the present once */
 	struct present present;
-	struct pl_arena arena; /* of a step */
+	struct pl_arena arena; /* memory of one step */
 	struct difference *difference;
 	struct pl_buf *script;
 };
 
-static bool differ(struct run *run, const char *what, const char *first,
+static bool differ(struct pair_run *run, const char *what, const char *first,
                    const char *second)
 {
 	struct difference *out = run->difference;
@@ -26,7 +26,7 @@ static bool differ(struct run *run, const char *what, const char *first,
 	return true;
 }
 
-/* -- what is there ----------------------------------------------------- */
+/* -- state of both stores ---------------------------------------------- */
 
 static int64_t number_of(const struct names *names, const struct kv_record *record,
                          enum kv_target target)
@@ -49,7 +49,7 @@ static int64_t number_of(const struct names *names, const struct kv_record *reco
 /* Asks the first store; zero where there is no key. */
 static int64_t present_key(const void *ctx, const struct kv_compare *compare)
 {
-	const struct run *run = ctx;
+	const struct pair_run *run = ctx;
 	struct subject *subject = run->pair->subject[0];
 	struct kv_req req = {.op = KV_GET, .get = {.keys = compare->keys, .limit = 1}};
 	const struct answer *answer = subject_call(subject, &req);
@@ -60,7 +60,8 @@ static int64_t present_key(const void *ctx, const struct kv_compare *compare)
 	                 compare->target);
 }
 
-static void learn(struct run *run, const struct kv_req *req, const struct answer *answer)
+static void learn(struct pair_run *run, const struct kv_req *req,
+                  const struct answer *answer)
 {
 	const struct names *names = subject_names(run->pair->subject[0]);
 
@@ -75,7 +76,7 @@ static void learn(struct run *run, const struct kv_req *req, const struct answer
 
 /* -- steps ------------------------------------------------------------- */
 
-static bool call_differs(struct run *run, const struct kv_req *req)
+static bool call_differs(struct pair_run *run, const struct kv_req *req)
 {
 	struct pair *pair = run->pair;
 	const struct answer *answer[2];
@@ -91,7 +92,7 @@ static bool call_differs(struct run *run, const struct kv_req *req)
 	return false;
 }
 
-static bool lines_differ(struct run *run, const struct stream *const stream[2],
+static bool lines_differ(struct pair_run *run, const struct stream *const stream[2],
                          size_t count)
 {
 	static const char *const none = "(nothing more)";
@@ -107,7 +108,7 @@ static bool lines_differ(struct run *run, const struct stream *const stream[2],
 	return false;
 }
 
-static bool faults_differ(struct run *run, const struct stream *const stream[2])
+static bool faults_differ(struct pair_run *run, const struct stream *const stream[2])
 {
 	if (stream[0]->fault[0] == 0 && stream[1]->fault[0] == 0)
 		return false;
@@ -116,7 +117,7 @@ static bool faults_differ(struct run *run, const struct stream *const stream[2])
 	              stream[1]->fault[0] == 0 ? "(keeps it)" : stream[1]->fault);
 }
 
-static bool readiness_differs(struct run *run, const struct stream *const stream[2])
+static bool readiness_differs(struct pair_run *run, const struct stream *const stream[2])
 {
 	char text[2][32];
 
@@ -131,7 +132,7 @@ static bool readiness_differs(struct run *run, const struct stream *const stream
 }
 
 /* The first lines of both, as many as count (or as the longer has). */
-static bool streams_differ(struct run *run, unsigned slot, size_t count)
+static bool streams_differ(struct pair_run *run, unsigned slot, size_t count)
 {
 	struct stream *stream[2] = {run->slot[0][slot], run->slot[1][slot]};
 	const struct stream *const view[2] = {stream[0], stream[1]};
@@ -151,7 +152,7 @@ static bool streams_differ(struct run *run, unsigned slot, size_t count)
 }
 
 /* Waits for what one has and the other has not: much sooner than progress. */
-static bool lines_met_differ(struct run *run, unsigned slot)
+static bool lines_met_differ(struct pair_run *run, unsigned slot)
 {
 	size_t count = 0;
 
@@ -165,7 +166,7 @@ static bool lines_met_differ(struct run *run, unsigned slot)
 	return streams_differ(run, slot, SIZE_MAX);
 }
 
-static bool meeting_differs(struct run *run)
+static bool meeting_differs(struct pair_run *run)
 {
 	struct kv_req all = {.op = KV_GET, .get = {.keys = {.kind = KV_PREFIX}}};
 
@@ -181,14 +182,15 @@ static bool meeting_differs(struct run *run)
 
 /* Before a compaction: a watch that is still behind might find its past gone, or
  * not; and what a key was before is looked up when an event is sent. */
-static bool past_differs(struct run *run)
+static bool past_differs(struct pair_run *run)
 {
 	struct pl_buf *script = run->script;
 	bool differs;
 
 	for (unsigned slot = 0; slot < HISTORY_SLOTS; slot++)
 		if (run->slot[0][slot] != NULL && !run->settled[slot]) {
-			run->script = NULL; /* it is the compaction's line */
+			run->script =
+				NULL; /* this line of the script is the compaction's */
 			differs = meeting_differs(run);
 			run->script = script;
 			return differs;
@@ -199,7 +201,7 @@ static bool past_differs(struct run *run)
 	return false;
 }
 
-static void slot_close(struct run *run, unsigned slot)
+static void slot_close(struct pair_run *run, unsigned slot)
 {
 	for (unsigned k = 0; k < 2; k++) {
 		subject_unwatch(run->pair->subject[k], run->slot[k][slot]);
@@ -208,7 +210,7 @@ static void slot_close(struct run *run, unsigned slot)
 	}
 }
 
-static bool unwatch_differs(struct run *run, unsigned slot)
+static bool unwatch_differs(struct pair_run *run, unsigned slot)
 {
 	if (run->slot[0][slot] == NULL)
 		return false;
@@ -219,7 +221,7 @@ static bool unwatch_differs(struct run *run, unsigned slot)
 }
 
 /* Lines that both have had until then; the end is of our making. */
-static bool drop_differs(struct run *run, unsigned slot)
+static bool drop_differs(struct pair_run *run, unsigned slot)
 {
 	size_t count = SIZE_MAX;
 
@@ -238,7 +240,7 @@ static bool drop_differs(struct run *run, unsigned slot)
 	return false;
 }
 
-static bool watch_differs(struct run *run, const struct step *step)
+static bool watch_differs(struct pair_run *run, const struct step *step)
 {
 	if (unwatch_differs(run, step->slot))
 		return true;
@@ -248,13 +250,13 @@ static bool watch_differs(struct run *run, const struct step *step)
 		struct stream *stream = subject_watch(subject, &step->watch);
 
 		run->slot[k][step->slot] = stream;
-		/* What "from now on" means depends on when it stands. */
+		/* The revision of "from now on" depends on when the watch is ready. */
 		subject_wait_ready(subject, stream);
 	}
 	return false;
 }
 
-static bool step_differs(struct run *run, const struct step *step)
+static bool step_differs(struct pair_run *run, const struct step *step)
 {
 	switch (step->kind) {
 	case STEP_CALL:
@@ -273,7 +275,7 @@ static bool step_differs(struct run *run, const struct step *step)
 	PL_UNREACHABLE("kind of step");
 }
 
-static bool run_differs(struct run *run, const struct history *history)
+static bool run_differs(struct pair_run *run, const struct history *history)
 {
 	bool differs;
 
@@ -302,7 +304,7 @@ static bool run_differs(struct run *run, const struct history *history)
 bool pair_differ(struct pair *pair, const struct history *history, struct difference *out,
                  struct pl_buf *script)
 {
-	struct run run = {.pair = pair, .difference = out, .script = script};
+	struct pair_run run = {.pair = pair, .difference = out, .script = script};
 	bool differs;
 
 	for (unsigned k = 0; k < 2; k++)

@@ -9,7 +9,7 @@
 struct pair {
 	struct subject *subject[2];
 	const char *name[2];
-	/* Of all runs so far. */
+	/* Totals of all runs so far. */
 	uint64_t steps;
 	uint64_t errors; /* calls that both refused alike */
 	uint64_t events;
@@ -19,7 +19,7 @@ struct pair {
 enum { DIFFERENCE_TEXT_MAX = 2000 };
 
 struct difference {
-	size_t step; /* its place in the history */
+	size_t step; /* index of the differing step in the history */
 	char what[80];
 	char text[2][DIFFERENCE_TEXT_MAX];
 };

@@ -13,9 +13,9 @@ struct random_opts {
 };
 
 struct random_found {
-	uint64_t seed;       /* of the history that differs */
+	uint64_t seed;       /* seed of the history that differs */
 	size_t steps_before; /* until the difference, as it was found */
-	size_t steps;        /* of the shortest history */
+	size_t steps;        /* length of the shortest history that differs */
 	unsigned runs;
 	bool repeats; /* a difference by chance does not: steps is that found */
 	struct difference difference;

@@ -15,7 +15,7 @@ struct attempt {
 	struct history *history;
 	struct difference *out;
 	uint64_t end_ms;
-	struct step *scratch; /* of a candidate, as many as the history had */
+	struct step *scratch; /* steps of a candidate; room for the whole history */
 };
 
 static bool out_of_time(struct attempt *attempt)

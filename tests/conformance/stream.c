@@ -98,7 +98,7 @@ static void on_event(struct stream *stream, const struct kv_event *event,
 	if (event->is_delete ? stream->req.no_deletes : stream->req.no_puts)
 		fault(stream, "event that was to be filtered out");
 	if (!stream->req.want_prev && event->prev != NULL)
-		fault(stream, "previous value that nobody asked for");
+		fault(stream, "previous value that was not asked for");
 }
 
 static void on_events(struct stream *stream, const struct kv_watch_note *note)

@@ -1,5 +1,5 @@
 /*
- * What a watch has been told, as lines of text, and whether it was allowed to.
+ * A stream: the notes of a watch as lines of text, and the first note that broke a rule.
  *
  * Events become a line each, however the store packed them into notes; READY and
  * PROGRESS are counted, since a store may send more of them; the end is a line.
@@ -21,15 +21,15 @@ struct stream {
 	struct pl_arena arena;
 	const char **lines;
 	size_t line_count;
-	size_t checked; /* of them, by whoever compares */
+	size_t checked; /* lines that were compared so far */
 	size_t lines_wanted;
 	unsigned ready_count;
 	unsigned progress_count;
-	unsigned progress_before; /* for whoever waits for the next */
+	unsigned progress_before; /* progress_count when a wait for the next began */
 	/* As the store has them; 0: none yet. */
 	int64_t ready_revision;
 	int64_t progress_revision;
-	int64_t last_revision; /* of the events so far */
+	int64_t last_revision; /* revision of the last event so far */
 	bool ended;
 	char fault[200]; /* "": none */
 };

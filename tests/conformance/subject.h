@@ -20,7 +20,7 @@ enum {
 struct subject;
 
 struct subject_opts {
-	const char *endpoints; /* of an etcd; NULL: memkv */
+	const char *endpoints; /* endpoints of an etcd; NULL: memkv */
 	uint64_t quota_bytes;  /* memkv: as the etcd compared with; 0: none */
 	/* Puts something around the store. Takes inner. May be NULL. */
 	struct kv *(*wrap)(void *ctx, struct kv *inner);

@@ -11,7 +11,7 @@
 enum { SUBJECT_GRANTED_MAX = NAMES_CHOSEN_MAX };
 
 struct subject {
-	struct kv *kv;    /* what is tested */
+	struct kv *kv;    /* the client under test */
 	struct kv *inner; /* without what was put around it; owned by kv */
 	struct memkv *mem;
 	uint64_t now_ms; /* memkv's */
@@ -23,7 +23,7 @@ struct subject {
 	struct pl_list streams;
 	int64_t *granted; /* leases to revoke at the reset */
 	size_t granted_count;
-	/* Of the last call. */
+	/* Result of the last call. */
 	struct pl_arena arena;
 	struct pl_buf text;
 	struct kv_result result;

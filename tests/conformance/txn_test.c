@@ -131,7 +131,7 @@ T_CASE(txn_leases_and_kept_values)
 	EXPECT(s, TXN(THEN(PUT("c", "1"), PUT_WITH("a", "x", .keep_value = true))),
 	       "!INVALID");
 	EXPECT(s, GET(ALL, .count_only = true), "@2 0/2");
-	/* Unless it stands where nobody goes. */
+	/* A lease that does not exist is no error in the branch that is not taken. */
 	EXPECT(s, TXN(THEN(PUT("c", "1")), ELSE(PUT_WITH("d", "1", .lease = 7))),
 	       "@3 then [put]");
 	kit_close(s);
@@ -207,7 +207,7 @@ T_CASE(txn_puts_and_deletes_in_one_revision)
 	EXPECT(s, GET(ALL), "@2 0/0");
 	EXPECT(s, PUT("b", "2"), "@3");
 	EXPECT(s, GET(ALL), "@3 1/1 b=2(3,3,1)");
-	/* What was before is what the revision before had. */
+	/* The previous value is the one at the revision before. */
 	EXPECT_STREAM(s, w, "@1 put a=0(1,1,1)", "@2 put a=1(1,2,2) prev a=0(1,1,1)",
 	              "@2 put b=1(2,2,1)", "@2 delete a prev a=0(1,1,1)", "@2 delete b",
 	              "@3 put b=2(3,3,1)");

@@ -299,7 +299,7 @@ T_CASE(watch_compacted)
 	/* The revision that was compacted can still be read, and watched from. */
 	w = kit_watch(s, &WATCH(ALL, .from_revision = 3, .want_prev = true));
 	EXPECT_STREAM(s, w, "@3 put a=1(1,3,3)", "@4 put a=1(1,4,4) prev a=1(1,3,3)");
-	/* Whoever is up to date does not mind. */
+	/* A compaction does not end a watch that is up to date. */
 	EXPECT(s, PUT("a", "5"), "@5");
 	EXPECT(s, COMPACT(5), "@5");
 	EXPECT(s, PUT("a", "6"), "@6");

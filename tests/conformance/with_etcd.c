@@ -16,7 +16,7 @@
 
 enum { ETCD_ARGS_MAX = 15, USAGE_STATUS = 2, SIGNALED_STATUS = 128 };
 
-struct run {
+struct etcd_run {
 	uv_loop_t loop;
 	uv_process_t child;
 	uv_signal_t signals[2];
@@ -26,7 +26,7 @@ struct run {
 
 static void on_exit_child(uv_process_t *child, int64_t status, int signum)
 {
-	struct run *run = child->data;
+	struct etcd_run *run = child->data;
 
 	run->running = false;
 	run->status = signum != 0 ? SIGNALED_STATUS + signum : (int)status;
@@ -35,14 +35,14 @@ static void on_exit_child(uv_process_t *child, int64_t status, int signum)
 /* The command ends first, then we do, in order. */
 static void on_signal(uv_signal_t *handle, int signum)
 {
-	struct run *run = handle->data;
+	struct etcd_run *run = handle->data;
 
 	(void)signum;
 	if (run->running)
 		(void)uv_process_kill(&run->child, SIGKILL);
 }
 
-static int run_command(struct run *run, char **args)
+static int run_command(struct etcd_run *run, char **args)
 {
 	static const int caught[2] = {SIGTERM, SIGINT};
 	uv_stdio_container_t stdio[3];
@@ -80,7 +80,7 @@ static int run_command(struct run *run, char **args)
 static int run_beside(const struct etcd_launch_opts *opts, char **args)
 {
 	struct etcd_launch *launch = NULL;
-	struct run run = {0};
+	struct etcd_run run = {0};
 	struct pl_err err;
 	int status;
 

@@ -14,7 +14,7 @@ struct cases;
 /* The categories, ending with NULL. */
 extern const char *const cases_categories[];
 
-/* Of a file below T_ROOT; ends the test case when it cannot be read. */
+/* Opens the cases of a file below T_ROOT; the test case fails when it cannot be read. */
 struct cases *cases_open(const char *category);
 void cases_close(struct cases *cases);
 

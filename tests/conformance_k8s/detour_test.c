@@ -126,7 +126,7 @@ static void decide_once(void)
 	T_OK(engine_decide(engine, &pod, &decision, &err), &err);
 }
 
-/* It comes, more or less directly. */
+/* Adds the object: at once, or after other states of it. */
 static void come(struct object *object)
 {
 	switch (pl_rng_below(&rng, 6)) {

@@ -16,7 +16,7 @@
 	X(TRUTH, "truth", "the full history has a hole, a repetition or no end")     \
 	X(CHAIN, "chain", "a key's versions do not follow each other")               \
 	X(LIST, "list", "a list is not the one before with one element more")        \
-	X(STRANGER, "stranger", "a change that nobody asked for")                    \
+	X(STRANGER, "stranger", "a change that no operation asked for")              \
 	X(LOST, "lost", "an acknowledged write is not where it was acknowledged")    \
 	X(TWICE, "twice", "a write was applied more than once")                      \
 	X(PHANTOM, "phantom", "a write that was reported as not applied shows up")   \

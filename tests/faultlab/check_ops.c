@@ -23,7 +23,7 @@ static const struct hist_part *part_of(const struct hist_op *op, hist_key key)
 	return NULL;
 }
 
-/* Who wrote what: fills applied, and judges each event by its writer's word. */
+/* Finds the writer of each event: fills applied, and judges the event by its operation. */
 static void judge_put(struct truth *truth, size_t at, struct check_report *report)
 {
 	const struct hist_event *event = &truth->event[at];
@@ -111,9 +111,9 @@ static bool has_put(const struct hist_op *op)
 	return false;
 }
 
-/* When the unknown operation only deletes, the deletion that fits and that nobody
- * else answers for is its own; compares make it the only one. One that puts as well, and
- * whose puts are nowhere, was not applied: a deletion that it left behind is nobody's. */
+/* When the unknown operation only deletes, the deletion that fits and that no
+ * other operation explains is its own; compares make it the only one. One that puts as well, and
+ * whose puts are nowhere, was not applied: a deletion that it left behind has no writer. */
 static int64_t find_deletion(const struct truth *truth, const struct hist_op *op)
 {
 	if (has_put(op))
@@ -148,7 +148,7 @@ static void judge_unknown(struct truth *truth, const struct hist_op *op,
 		          "of %u parts", op->part_count);
 }
 
-/* What a network and a store in trouble may say. */
+/* Codes that an operation may end with when the network or the store is disturbed. */
 static bool is_trouble(enum pl_code code)
 {
 	return code == PL_UNAVAIL || code == PL_TIMEOUT || code == PL_NOLEADER ||

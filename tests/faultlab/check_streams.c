@@ -149,7 +149,7 @@ static void on_end(struct walk *walk, const struct hist_note *note)
 	walk->running = false;
 	if (note->code == PL_COMPACTED)
 		walk->report->compacted++;
-	/* Nobody ever restores this store: REWOUND is a false alarm. */
+	/* This store is never restored: REWOUND is a false alarm. */
 	if (note->code == PL_CANCELED ||
 	    (walk->stream->relists && note->code != PL_REWOUND) ||
 	    (note->code == PL_COMPACTED && was_compacted(walk, note)))

@@ -64,14 +64,14 @@ T_CASE(list_loses_an_element)
 	want(CHECK_LIST);
 }
 
-T_CASE(written_by_nobody)
+T_CASE(write_without_an_operation_is_found)
 {
 	good();
 	told(FULL, 4)->value.writer = 500;
 	want(CHECK_STRANGER);
 }
 
-T_CASE(deleted_by_nobody)
+T_CASE(deletion_without_an_operation_is_found)
 {
 	good();
 	hist_op(&hist, OP_DROP)->outcome = HIST_FAILED;
@@ -87,7 +87,7 @@ T_CASE(unknown_deletion_is_found)
 	T_EQ(report.unknown_applied, 2);
 }
 
-/* Of two that would have deleted the same, the one whose put is nowhere did not. */
+/* Two unknown operations would have deleted the same key: the one without its put did not. */
 T_CASE(unknown_deletion_is_not_taken_for_another)
 {
 	struct hist_op *lost;
@@ -103,7 +103,7 @@ T_CASE(unknown_deletion_is_not_taken_for_another)
 	T_EQ(report.unknown_not, 1);
 }
 
-/* A deletion without the puts that belong to it is nobody's. */
+/* A deletion without the puts that belong to it has no writer. */
 T_CASE(deletion_is_left_behind)
 {
 	struct hist_op *lost;

@@ -8,7 +8,7 @@
 #include "store/base/alloc.h"
 #include "tests/faultlab/truth.h"
 
-/* Somebody knew of the revision from that tick on. */
+/* A client knew of the revision from that tick on. */
 struct known {
 	uint64_t tick;
 	int64_t revision;

@@ -165,7 +165,7 @@ void cluster_close(struct cluster *cluster)
 	free(cluster);
 }
 
-/* The word of whoever has the highest term and was heard of lately. */
+/* The leader according to the member with the highest term that answered lately. */
 int cluster_leader(const struct cluster *cluster)
 {
 	uint64_t term = 0, leader = 0;

@@ -18,7 +18,7 @@ struct cluster;
 struct cluster_opts {
 	struct wire *wire; /* hosts: the members, then the clients. NULL: loopback */
 	bool secure;       /* members want TLS with client certificates, and passwords */
-	/* A member ended that nobody asked to end. */
+	/* Called when a member ended unasked. */
 	void (*on_exit)(void *ctx, unsigned member, int exit_status, int signal);
 	void *ctx;
 };
@@ -33,7 +33,7 @@ void cluster_close(struct cluster *cluster);
 /* -1: not known at the moment. */
 int cluster_leader(const struct cluster *cluster);
 
-/* "3.4.23"; "" when nobody has said yet. */
+/* "3.4.23"; "" when no member has answered yet. */
 const char *cluster_version(const struct cluster *cluster);
 
 struct etcd_launch *cluster_launch(struct cluster *cluster);

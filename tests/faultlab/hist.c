@@ -5,7 +5,7 @@
 
 #include "store/base/alloc.h"
 
-/* Of one array. A run that reaches it is far outside of what is meant. */
+/* Limits of one array. No run that makes sense reaches the maximum. */
 enum { ITEMS_MAX = 1 << 24, ITEMS_MIN = 64 };
 
 /* A laboratory without memory can not go on: it ends loudly. */

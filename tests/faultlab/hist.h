@@ -1,9 +1,9 @@
 /*
- * What happened in a run: every call with its outcome, every watcher's stream,
- * every lease, and the state at the end. Plain data, for the checker to judge.
+ * The history of a run: every call with its outcome, every watcher's stream, every
+ * lease, and the state at the end. Plain data, for the checker to judge.
  *
- * Ticks order starts, ends and notes strictly, which milliseconds do not: all of
- * it is recorded by one thread. An operation's id is written into every value it
+ * Ticks order starts, ends and notes strictly, which milliseconds do not: one thread
+ * records the whole history. An operation's id is written into every value it
  * puts, so each event names its writer.
  *
  * Size: a minute is some 60,000 operations and as many events for each of about
@@ -30,7 +30,7 @@ enum {
 enum hist_act { HIST_LOOK, HIST_PUT, HIST_DROP };
 enum { HIST_ANY = -1 };
 
-/* What an operation does to one key, all parts in one transaction. */
+/* The effect of an operation on one key; all parts are in one transaction. */
 struct hist_part {
 	hist_key key;
 	enum hist_act act;
@@ -59,7 +59,7 @@ struct hist_op {
 	uint64_t start_tick, end_tick;
 	uint64_t start_ms, end_ms;
 	int64_t revision;
-	int64_t lease; /* of the keys it puts */
+	int64_t lease; /* lease of the keys that the operation puts */
 	struct hist_part part[HIST_PARTS_MAX];
 };
 
@@ -89,7 +89,7 @@ struct hist_note {
 	uint64_t tick, ms;
 };
 
-/* What one watcher was told. */
+/* The notes and events of one watcher. */
 struct hist_stream {
 	char name[HIST_NAME_SIZE];
 	enum hist_class class; /* only keys of this class */
@@ -120,7 +120,7 @@ struct hist_pause {
 	uint64_t from_ms, to_ms; /* to 0: still does */
 };
 
-/* What the laboratory itself found wrong while it ran. */
+/* A complaint of the laboratory itself while it ran. */
 struct hist_complaint {
 	uint64_t ms;
 	char text[HIST_TEXT_SIZE];

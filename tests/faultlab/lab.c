@@ -12,7 +12,7 @@
 enum { SECOND_MS = 1000, ROUND_S = 60, SHORT_S = 45 };
 
 struct options {
-	uint64_t seconds; /* of faults, over all rounds */
+	uint64_t seconds; /* seconds of faults, over all rounds */
 	uint64_t round_s;
 	uint64_t seed; /* 0: a fresh one for each round */
 	bool loopback;

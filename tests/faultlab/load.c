@@ -129,7 +129,7 @@ void load_close(struct load *load)
 	kv_close(load->scribe, on_closed, load);
 }
 
-/* Whatever the answer: the judge knows that it was asked for. */
+/* The answer does not matter: the judge knows of the request. */
 static void on_compacted(void *ctx, const struct kv_result *result,
                          const struct pl_err *err)
 {

@@ -25,7 +25,7 @@ struct load_opts {
 	unsigned slots;    /* calls in flight of each worker */
 	uint32_t think_ms; /* at most, between two calls of a slot */
 	uint32_t timeout_min_ms, timeout_max_ms;
-	uint32_t settle_ms; /* so long may each step of the end take */
+	uint32_t end_step_ms; /* so long may each step of the end take */
 	/* A client of the store, for each worker, the scribe and the sleeper. The
 	 * load closes them. */
 	enum pl_code (*open)(void *ctx, enum load_role role, unsigned index,
@@ -42,7 +42,7 @@ struct load *load_start(const struct load_opts *opts);
 
 /* The faults are over: no new calls, prove that every client works again, let the
  * leases run out, read everything, watch the whole history once more, close. Each
- * step that takes longer than settle_ms is a complaint in the history. */
+ * step that takes longer than end_step_ms is a complaint in the history. */
 void load_stop(struct load *load);
 
 /* Throws away the revisions that every watcher but the sleeper's has seen. */

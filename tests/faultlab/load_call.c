@@ -7,7 +7,7 @@
 
 #include "tests/faultlab/load_int.h"
 
-/* What a request borrows while it is started. */
+/* Texts that a request borrows while it is started. */
 struct texts {
 	char key[HIST_PARTS_MAX][HIST_KEY_SIZE];
 	char value[HIST_PARTS_MAX][HIST_VALUE_SIZE];
@@ -24,7 +24,7 @@ uint64_t load_now(const struct load *load)
 	return kv_now_ms(load->scribe);
 }
 
-struct hist_op *slot_begin(struct slot *slot)
+struct hist_op *slot_begin(struct worker_slot *slot)
 {
 	struct worker *worker = slot->worker;
 
@@ -133,7 +133,7 @@ static enum hist_outcome record_answer(struct worker *worker, struct hist_op *op
 	return result->txn.succeeded ? HIST_OK : HIST_REFUSED;
 }
 
-/* What a write that worked says about its keys. */
+/* Learns the keys of a write that was applied. */
 static void learn_own(struct worker *worker, const struct hist_op *op)
 {
 	for (unsigned i = 0; i < op->part_count; i++)
@@ -155,8 +155,8 @@ static void forget(struct worker *worker, const struct hist_op *op)
 	}
 }
 
-static void slot_end(struct slot *slot, enum hist_outcome outcome, enum pl_code code,
-                     int64_t revision)
+static void slot_end(struct worker_slot *slot, enum hist_outcome outcome,
+                     enum pl_code code, int64_t revision)
 {
 	struct load *load = slot->worker->load;
 	uint32_t id = slot->op;
@@ -183,7 +183,7 @@ static bool is_write(const struct hist_op *op)
 
 static void on_answer(void *ctx, const struct kv_result *result, const struct pl_err *err)
 {
-	struct slot *slot = ctx;
+	struct worker_slot *slot = ctx;
 	struct hist_op *op = hist_op(slot->worker->load->hist, slot->op);
 	enum hist_outcome outcome;
 
@@ -200,7 +200,7 @@ static void on_answer(void *ctx, const struct kv_result *result, const struct pl
 	}
 }
 
-void slot_call(struct slot *slot)
+void slot_call(struct worker_slot *slot)
 {
 	struct load *load = slot->worker->load;
 	struct hist_op *op = hist_op(load->hist, slot->op);

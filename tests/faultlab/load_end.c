@@ -99,7 +99,7 @@ void load_enter(struct load *load, enum load_phase phase)
 {
 	load->phase = phase;
 	load->phase_met = false;
-	load->phase_end_ms = load_now(load) + load->opts.settle_ms;
+	load->phase_end_ms = load_now(load) + load->opts.end_step_ms;
 	for (unsigned i = 0; i < load->opts.workers; i++) {
 		struct worker *worker = &load->worker[i];
 
@@ -152,7 +152,7 @@ void load_tick(void *ctx)
 	}
 	if (load->phase != LOAD_RUN && !met && now_ms >= load->phase_end_ms) {
 		hist_complain(load->hist, now_ms, "not within %u ms: %s",
-		              (unsigned)load->opts.settle_ms,
+		              (unsigned)load->opts.end_step_ms,
 		              load_phase_name(load->phase));
 		met = true;
 	}

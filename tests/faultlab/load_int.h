@@ -19,13 +19,13 @@ enum {
 struct worker;
 
 /* One call at a time. */
-struct slot {
+struct worker_slot {
 	struct worker *worker;
 	struct pl_timer timer;
 	uint32_t op; /* 0: no call in flight */
 };
 
-/* What the worker believes about a key: from its last answer, so often wrong. */
+/* A worker's belief about a key, from its last answer: often out of date. */
 struct belief {
 	bool known;
 	int64_t mod;
@@ -51,14 +51,14 @@ struct worker {
 	struct load *load;
 	unsigned index;
 	struct kv *kv;
-	struct slot slot[LOAD_SLOTS_MAX + 1];
+	struct worker_slot slot[LOAD_SLOTS_MAX + 1];
 	struct belief reg[LOAD_REGISTERS];
 	struct list_belief list;
 	struct lessee lessee;
 	bool proved; /* a write worked after the faults were gone */
 };
 
-struct watcher {
+struct load_watcher {
 	struct load *load;
 	struct kv *kv;
 	unsigned stream;
@@ -69,7 +69,7 @@ struct watcher {
 	struct pl_timer restart; /* churning ones: stop, and go on from there */
 	bool churns;
 	bool stopped; /* is not to run any more */
-	/* Of the listing that is under way. */
+	/* Events of the list that is under way. */
 	struct hist_event *page;
 	size_t page_count, page_cap;
 	int64_t page_revision;
@@ -83,7 +83,7 @@ enum load_phase {
 	LOAD_READ,   /* everything, at the final revision */
 	LOAD_CATCH_UP,
 	LOAD_REPLAY, /* a new watcher sees what was not compacted */
-	LOAD_STOP,   /* what runs on a client ends before the client does */
+	LOAD_STOP,   /* workers and watchers end before their clients close */
 	LOAD_CLOSE,
 	LOAD_PHASE_COUNT,
 };
@@ -94,13 +94,13 @@ struct load {
 	struct pl_rng rng;
 	struct worker worker[LOAD_WORKERS_MAX];
 	struct kv *scribe, *sleeper;
-	struct watcher watcher[LOAD_WATCHERS_MAX];
+	struct load_watcher watcher[LOAD_WATCHERS_MAX];
 	unsigned watcher_count;
 	enum load_phase phase;
 	uint64_t phase_end_ms;
 	struct pl_timer tick;
-	bool call_busy; /* of the end's own reads */
-	bool phase_met; /* they have seen what they were for */
+	bool call_busy; /* a read of the current phase is under way */
+	bool phase_met; /* the reads have seen what the phase waits for */
 	int64_t compacted;
 	uint64_t progress_at_ms;
 	unsigned closing;
@@ -111,11 +111,11 @@ struct load {
 uint64_t load_now(const struct load *load);
 
 /* load_call.c: an operation as recorded, made into a call and its answer. */
-struct hist_op *slot_begin(struct slot *slot);
-void slot_call(struct slot *slot);
+struct hist_op *slot_begin(struct worker_slot *slot);
+void slot_call(struct worker_slot *slot);
 /* The next thing to do, after a while; defined by load_pick.c. */
 void slot_next(void *ctx);
-void slot_later(struct slot *slot);
+void slot_later(struct worker_slot *slot);
 
 /* load_pick.c */
 void worker_learn(struct worker *worker, const struct hist_part *part,
@@ -136,7 +136,7 @@ PL_NODISCARD enum pl_code watcher_add(struct load *load, struct kv *kv, const ch
 PL_NODISCARD enum pl_code watcher_add_relist(struct load *load, struct kv *kv,
                                              const char *name, enum hist_class class,
                                              bool impatient);
-PL_NODISCARD enum pl_code watcher_churn(struct watcher *watcher);
+PL_NODISCARD enum pl_code watcher_churn(struct load_watcher *watcher);
 void watchers_progress(struct load *load);
 int64_t watchers_covered(const struct load *load);
 /* True once every watcher has been told all there is up to that revision. */

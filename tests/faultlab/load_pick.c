@@ -1,7 +1,7 @@
-/* What a worker does next. Parts are in the order of their keys. */
+/* The choice of a worker's next operation. Parts are in the order of their keys. */
 #include "tests/faultlab/load_int.h"
 
-static bool chance(struct slot *slot, unsigned percent)
+static bool chance(struct worker_slot *slot, unsigned percent)
 {
 	return pl_rng_chance(&slot->worker->load->rng, percent, 100);
 }
@@ -13,7 +13,7 @@ static void add_part(struct hist_op *op, hist_key key, enum hist_act act, int64_
 		(struct hist_part){.key = key, .act = act, .expect = expect};
 }
 
-static void pick_read(struct slot *slot, hist_key key)
+static void pick_read(struct worker_slot *slot, hist_key key)
 {
 	struct hist_op *op = slot_begin(slot);
 
@@ -23,7 +23,7 @@ static void pick_read(struct slot *slot, hist_key key)
 
 /* One to three neighbours, by what is believed about them; one that is not known
  * is read first. Deletes some, and only looks at some others. */
-static void pick_registers(struct slot *slot)
+static void pick_registers(struct worker_slot *slot)
 {
 	struct worker *worker = slot->worker;
 	struct pl_rng *rng = &worker->load->rng;
@@ -49,7 +49,7 @@ static void pick_registers(struct slot *slot)
 }
 
 /* All registers of a neighbourhood as they stood at one revision. */
-static void pick_snapshot(struct slot *slot)
+static void pick_snapshot(struct worker_slot *slot)
 {
 	unsigned first = (unsigned)pl_rng_below(&slot->worker->load->rng,
 	                                        LOAD_REGISTERS - HIST_PARTS_MAX + 1);
@@ -59,12 +59,12 @@ static void pick_snapshot(struct slot *slot)
 		add_part(op, hist_key_of(HIST_REGISTER, i), HIST_LOOK, HIST_ANY);
 }
 
-static void pick_append(struct slot *slot)
+static void pick_append(struct worker_slot *slot)
 {
 	struct list_belief *list = &slot->worker->list;
 
 	if (list->now.known && list->value.count >= HIST_LIST_MAX) {
-		list->number++; /* everybody finds it full and goes on to the next */
+		list->number++; /* a full list: every worker goes on to the next one */
 		list->now.known = false;
 	}
 	if (!list->now.known) {
@@ -75,21 +75,21 @@ static void pick_append(struct slot *slot)
 	         list->now.mod);
 }
 
-static void pick_unique(struct slot *slot)
+static void pick_unique(struct worker_slot *slot)
 {
 	struct hist_op *op = slot_begin(slot);
 
 	add_part(op, hist_key_of(HIST_UNIQUE, op->id), HIST_PUT, 0);
 }
 
-static void pick_blind(struct slot *slot)
+static void pick_blind(struct worker_slot *slot)
 {
 	unsigned number = (unsigned)pl_rng_below(&slot->worker->load->rng, LOAD_BLINDS);
 
 	add_part(slot_begin(slot), hist_key_of(HIST_BLIND, number), HIST_PUT, HIST_ANY);
 }
 
-static void pick(struct slot *slot)
+static void pick(struct worker_slot *slot)
 {
 	uint64_t die = pl_rng_below(&slot->worker->load->rng, 100);
 
@@ -107,7 +107,7 @@ static void pick(struct slot *slot)
 
 void slot_next(void *ctx)
 {
-	struct slot *slot = ctx;
+	struct worker_slot *slot = ctx;
 	struct worker *worker = slot->worker;
 
 	if (slot == &worker->slot[LOAD_LEASE_SLOT] || slot->op != 0)
@@ -122,7 +122,7 @@ void slot_next(void *ctx)
 	}
 }
 
-void slot_later(struct slot *slot)
+void slot_later(struct worker_slot *slot)
 {
 	struct load *load = slot->worker->load;
 
@@ -134,7 +134,7 @@ void slot_later(struct slot *slot)
 
 void worker_put_leased(struct worker *worker)
 {
-	struct slot *slot = &worker->slot[LOAD_LEASE_SLOT];
+	struct worker_slot *slot = &worker->slot[LOAD_LEASE_SLOT];
 	struct hist_op *op;
 
 	if (slot->op != 0 || worker->load->phase != LOAD_RUN)

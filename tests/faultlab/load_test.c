@@ -1,10 +1,10 @@
-/* The load on the store in memory, on virtual time: an honest client passes, with
- * and without faults around it; a client with a fault of its own is found out. */
+/* The load on the store in memory, on virtual time: a correct client passes, with
+ * and without faults around it; a client with a fault of its own is found. */
 #include <stdio.h>
 
 #include "store/memkv/memkv.h"
 #include "tests/faultlab/check.h"
-#include "tests/faultlab/liar.h"
+#include "tests/faultlab/faulty_client.h"
 #include "tests/faultlab/load.h"
 #include "tests/harness/t.h"
 #include "tests/support/store/kv/faulty.h"
@@ -18,8 +18,8 @@ struct lab {
 	uint64_t now_ms;
 	bool done;
 	bool faults;
-	enum liar_lie lie;
-	struct kv *faulty[CLIENTS_MAX], *liar[CLIENTS_MAX];
+	enum client_fault fault;
+	struct kv *faulty[CLIENTS_MAX], *faulty_client[CLIENTS_MAX];
 	unsigned client_count;
 };
 
@@ -53,7 +53,7 @@ static const struct faulty_rule sleeper_rules[] = {
 	{.what = FAULTY_END_WATCH, .per_mille = 2, .code = PL_COMPACTED},
 };
 
-/* Session, then what happens on the way to it, then the client's own lies. */
+/* Session, then what happens on the way to it, then the client's own fault. */
 static enum pl_code open_client(void *ctx, enum load_role role, unsigned index,
                                 struct kv **out, struct pl_err *err)
 {
@@ -72,19 +72,21 @@ static enum pl_code open_client(void *ctx, enum load_role role, unsigned index,
 		T_EQ(faulty_open(kv, seed, rules, sizeof rules / sizeof *rules, &kv, err),
 		     PL_OK);
 	lab->faulty[at] = lab->faults ? kv : NULL;
-	if (lab->lie != LIAR_NONE)
-		T_EQ(liar_open(kv, lab->lie, seed, &kv, err), PL_OK);
-	lab->liar[at] = lab->lie == LIAR_NONE ? NULL : kv;
+	if (lab->fault != CLIENT_FAULT_NONE)
+		T_EQ(faulty_client_open(kv, lab->fault, seed, &kv, err), PL_OK);
+	lab->faulty_client[at] = lab->fault == CLIENT_FAULT_NONE ? NULL : kv;
 	*out = kv;
 	return PL_OK;
 }
 
-static uint64_t lies(const struct lab *lab)
+static uint64_t faults_made(const struct lab *lab)
 {
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < lab->client_count; i++)
-		sum += lab->liar[i] == NULL ? 0 : liar_lies(lab->liar[i]);
+		sum += lab->faulty_client[i] == NULL
+		               ? 0
+		               : faulty_client_faults(lab->faulty_client[i]);
 	return sum;
 }
 
@@ -123,7 +125,7 @@ static void run(struct lab *lab, uint64_t seed)
 	                         .think_ms = 40,
 	                         .timeout_min_ms = 300,
 	                         .timeout_max_ms = 2000,
-	                         .settle_ms = 60000,
+	                         .end_step_ms = 60000,
 	                         .open = open_client,
 	                         .ctx = lab,
 	                         .done = on_done};
@@ -139,8 +141,8 @@ static void run(struct lab *lab, uint64_t seed)
 		load_compact(load);
 	}
 	calm(lab);
-	if (lab->lie != LIAR_NONE)
-		T_TRUE(lies(lab) > 0);
+	if (lab->fault != CLIENT_FAULT_NONE)
+		T_TRUE(faults_made(lab) > 0);
 	load_stop(load);
 	advance(lab, UINT64_MAX);
 	T_TRUE(lab->done);
@@ -161,7 +163,7 @@ static void run(struct lab *lab, uint64_t seed)
 
 static struct lab lab;
 
-T_CASE(honest_and_undisturbed)
+T_CASE(correct_client_passes_without_faults)
 {
 	run(&lab, 1);
 	T_EQ(lab.report.count, 0);
@@ -171,7 +173,7 @@ T_CASE(honest_and_undisturbed)
 	T_TRUE(lab.report.leases_ended > 0 && lab.report.relists > 0);
 }
 
-T_CASE(honest_under_faults)
+T_CASE(correct_client_passes_under_faults)
 {
 	lab.faults = true;
 	run(&lab, 2);
@@ -180,10 +182,10 @@ T_CASE(honest_under_faults)
 	T_TRUE(lab.report.unknown_applied > 0 && lab.report.writes_failed > 0);
 }
 
-#define LIE_CASE(name, which, under_faults, rule)                      \
+#define FAULT_CASE(name, which, under_faults, rule)                    \
 	T_CASE(name)                                                   \
 	{                                                              \
-		lab.lie = (which);                                     \
+		lab.fault = (which);                                   \
 		lab.faults = (under_faults);                           \
 		run(&lab, t_seed());                                   \
 		if (lab.report.by_rule[rule] == 0)                     \
@@ -191,16 +193,18 @@ T_CASE(honest_under_faults)
 			       check_rule_name(rule));                 \
 	}
 
-LIE_CASE(unknown_as_failed, LIAR_UNKNOWN_IS_FAILED, true, CHECK_PHANTOM)
-LIE_CASE(retried_is_twice, LIAR_RETRIES_UNKNOWN, true, CHECK_TWICE)
-LIE_CASE(retried_is_refused, LIAR_RETRIES_UNKNOWN, true, CHECK_PHANTOM)
-LIE_CASE(forged_write, LIAR_FORGES_WRITES, false, CHECK_LOST)
-LIE_CASE(ignored_compare, LIAR_IGNORES_COMPARES, false, CHECK_COMPARE)
-LIE_CASE(old_value, LIAR_OLD_VALUE, false, CHECK_READ)
-LIE_CASE(old_answer, LIAR_OLD_ANSWER, false, CHECK_TIME)
-LIE_CASE(dropped_events, LIAR_DROPS_EVENTS, false, CHECK_GAP)
-LIE_CASE(dropped_events_of_the_truth, LIAR_DROPS_EVENTS, false, CHECK_TRUTH)
-LIE_CASE(repeated_events, LIAR_REPEATS_EVENTS, false, CHECK_ORDER)
-LIE_CASE(false_promise, LIAR_PROMISES, false, CHECK_PROMISE)
-LIE_CASE(broken_off, LIAR_BREAKS_OFF, false, CHECK_BROKEN_OFF)
-LIE_CASE(lease_not_kept, LIAR_KEEPS_NO_LEASE, false, CHECK_LEASE_EARLY)
+FAULT_CASE(unknown_reported_as_failed_is_found, CLIENT_FAULT_UNKNOWN_IS_FAILED, true,
+           CHECK_PHANTOM)
+FAULT_CASE(write_applied_twice_is_found, CLIENT_FAULT_RETRIES_UNKNOWN, true, CHECK_TWICE)
+FAULT_CASE(refused_retry_is_found, CLIENT_FAULT_RETRIES_UNKNOWN, true, CHECK_PHANTOM)
+FAULT_CASE(forged_write_is_found, CLIENT_FAULT_FORGES_WRITES, false, CHECK_LOST)
+FAULT_CASE(ignored_compare_is_found, CLIENT_FAULT_IGNORES_COMPARES, false, CHECK_COMPARE)
+FAULT_CASE(old_value_is_found, CLIENT_FAULT_OLD_VALUE, false, CHECK_READ)
+FAULT_CASE(old_answer_is_found, CLIENT_FAULT_OLD_ANSWER, false, CHECK_TIME)
+FAULT_CASE(dropped_events_are_found, CLIENT_FAULT_DROPS_EVENTS, false, CHECK_GAP)
+FAULT_CASE(events_dropped_from_the_whole_watch_are_found, CLIENT_FAULT_DROPS_EVENTS,
+           false, CHECK_TRUTH)
+FAULT_CASE(repeated_events_are_found, CLIENT_FAULT_REPEATS_EVENTS, false, CHECK_ORDER)
+FAULT_CASE(false_progress_is_found, CLIENT_FAULT_FALSE_PROGRESS, false, CHECK_PROMISE)
+FAULT_CASE(ended_watch_is_found, CLIENT_FAULT_ENDS_WATCHES, false, CHECK_BROKEN_OFF)
+FAULT_CASE(lease_not_kept_is_found, CLIENT_FAULT_KEEPS_NO_LEASE, false, CHECK_LEASE_EARLY)

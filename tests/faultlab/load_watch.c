@@ -16,7 +16,7 @@ struct hist_event event_of_record(const struct kv_record *record, bool is_delete
 	                           .version = record->version,
 	                           .lease = record->lease};
 
-	/* What is not one of ours stays 0, which the judge knows for a stranger. */
+	/* A key that is not the load's stays 0, which the judge reports as a stranger. */
 	if (!hist_key_parse(record->key, &event.key))
 		event.key = 0;
 	if (is_delete)
@@ -26,14 +26,14 @@ struct hist_event event_of_record(const struct kv_record *record, bool is_delete
 	return event;
 }
 
-static struct hist_note *note_add(struct watcher *watcher, enum hist_note_what what,
+static struct hist_note *note_add(struct load_watcher *watcher, enum hist_note_what what,
                                   int64_t revision)
 {
 	return hist_note_add(watcher->load->hist, watcher->stream, what, revision,
 	                     load_now(watcher->load));
 }
 
-static void record_events(struct watcher *watcher, int64_t revision,
+static void record_events(struct load_watcher *watcher, int64_t revision,
                           const struct kv_event *events, size_t count)
 {
 	note_add(watcher, HIST_EVENTS, revision);
@@ -47,14 +47,14 @@ static void record_events(struct watcher *watcher, int64_t revision,
 	}
 }
 
-static void cover(struct watcher *watcher, int64_t revision)
+static void cover(struct load_watcher *watcher, int64_t revision)
 {
 	if (revision > watcher->covered)
 		watcher->covered = revision;
 }
 
 /* A refused start is tried again: it has no room, or no memory, for a moment. */
-static void watcher_run(struct watcher *watcher)
+static void watcher_run(struct load_watcher *watcher)
 {
 	char prefix[HIST_KEY_SIZE];
 	struct kv_watch_req req = {
@@ -67,7 +67,7 @@ static void watcher_run(struct watcher *watcher)
 		watcher->watch = NULL;
 }
 
-static void churn_later(struct watcher *watcher)
+static void churn_later(struct load_watcher *watcher)
 {
 	struct load *load = watcher->load;
 
@@ -79,7 +79,7 @@ static void churn_later(struct watcher *watcher)
 
 static void on_churn(void *ctx)
 {
-	struct watcher *watcher = ctx;
+	struct load_watcher *watcher = ctx;
 
 	if (watcher->watch == NULL)
 		watcher_run(watcher);
@@ -88,7 +88,7 @@ static void on_churn(void *ctx)
 	churn_later(watcher);
 }
 
-static void on_end(struct watcher *watcher, const struct kv_watch_note *note)
+static void on_end(struct load_watcher *watcher, const struct kv_watch_note *note)
 {
 	struct hist_note *end = note_add(watcher, HIST_END, 0);
 
@@ -99,7 +99,7 @@ static void on_end(struct watcher *watcher, const struct kv_watch_note *note)
 
 static void on_note(void *ctx, const struct kv_watch_note *note)
 {
-	struct watcher *watcher = ctx;
+	struct load_watcher *watcher = ctx;
 
 	switch (note->what) {
 	case KV_WATCH_READY:
@@ -120,7 +120,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	}
 }
 
-static void page_add(struct watcher *watcher, const struct relist_note *note)
+static void page_add(struct load_watcher *watcher, const struct relist_note *note)
 {
 	size_t need = watcher->page_count + note->count;
 
@@ -138,7 +138,7 @@ static void page_add(struct watcher *watcher, const struct relist_note *note)
 }
 
 /* A listing counts when it is complete. */
-static void page_end(struct watcher *watcher)
+static void page_end(struct load_watcher *watcher)
 {
 	struct load *load = watcher->load;
 
@@ -152,7 +152,7 @@ static void page_end(struct watcher *watcher)
 
 static void on_relist(void *ctx, const struct relist_note *note)
 {
-	struct watcher *watcher = ctx;
+	struct load_watcher *watcher = ctx;
 
 	switch (note->what) {
 	case RELIST_BEGIN:
@@ -183,14 +183,14 @@ static void on_relist(void *ctx, const struct relist_note *note)
 	}
 }
 
-static struct watcher *watcher_new(struct load *load, struct kv *kv, const char *name,
-                                   enum hist_class class)
+static struct load_watcher *watcher_new(struct load *load, struct kv *kv,
+                                        const char *name, enum hist_class class)
 {
-	struct watcher *watcher = &load->watcher[load->watcher_count];
+	struct load_watcher *watcher = &load->watcher[load->watcher_count];
 
 	PL_ASSERT(load->watcher_count < LOAD_WATCHERS_MAX);
 	load->watcher_count++;
-	*watcher = (struct watcher){
+	*watcher = (struct load_watcher){
 		.load = load,
 		.kv = kv,
 		.class = class,
@@ -202,7 +202,7 @@ static struct watcher *watcher_new(struct load *load, struct kv *kv, const char 
 enum pl_code watcher_add(struct load *load, struct kv *kv, const char *name,
                          enum hist_class class, int64_t from)
 {
-	struct watcher *watcher = watcher_new(load, kv, name, class);
+	struct load_watcher *watcher = watcher_new(load, kv, name, class);
 
 	watcher->covered = from == 0 ? FROM_NOW : from - 1;
 	watcher_run(watcher);
@@ -212,7 +212,7 @@ enum pl_code watcher_add(struct load *load, struct kv *kv, const char *name,
 enum pl_code watcher_add_relist(struct load *load, struct kv *kv, const char *name,
                                 enum hist_class class, bool impatient)
 {
-	struct watcher *watcher = watcher_new(load, kv, name, class);
+	struct load_watcher *watcher = watcher_new(load, kv, name, class);
 	char prefix[HIST_KEY_SIZE];
 	struct relist_opts opts = {
 		.keys = kv_prefix(hist_class_prefix(class, prefix)),
@@ -226,7 +226,7 @@ enum pl_code watcher_add_relist(struct load *load, struct kv *kv, const char *na
 	return relist_open(kv, &opts, on_relist, watcher, &watcher->relist, NULL);
 }
 
-enum pl_code watcher_churn(struct watcher *watcher)
+enum pl_code watcher_churn(struct load_watcher *watcher)
 {
 	enum pl_code code = pl_timer_init(&watcher->restart, kv_timers(watcher->kv),
 	                                  on_churn, watcher);
@@ -240,7 +240,7 @@ enum pl_code watcher_churn(struct watcher *watcher)
 void watchers_progress(struct load *load)
 {
 	for (unsigned i = 0; i < load->watcher_count; i++) {
-		struct watcher *watcher = &load->watcher[i];
+		struct load_watcher *watcher = &load->watcher[i];
 		struct pl_err err;
 
 		/* A refusal is no loss: it is asked again soon. */
@@ -275,7 +275,7 @@ static int64_t last_of_class(const struct hist *hist, enum hist_class class)
 bool watchers_caught_up(const struct load *load, int64_t revision)
 {
 	for (unsigned i = 0; i < load->watcher_count; i++) {
-		const struct watcher *watcher = &load->watcher[i];
+		const struct load_watcher *watcher = &load->watcher[i];
 		int64_t need = watcher->relist == NULL
 		                       ? revision
 		                       : last_of_class(load->hist, watcher->class);
@@ -303,7 +303,7 @@ bool watchers_stopped(const struct load *load)
 	return true;
 }
 
-/* Those of kv_close end by themselves. */
+/* Watches that kv_close ends need no unwatch. */
 void watchers_done(struct load *load)
 {
 	for (unsigned i = 0; i < load->watcher_count; i++) {

@@ -13,19 +13,19 @@ enum {
 	ACTIVE_MAX = 2,
 	HOLD_MIN_MS = 700,
 	HOLD_MAX_MS = 3500,
-	/* Longer than a client needs to notice that nobody is there (a PING after
-	 * 6 s, 2 s for its answer): it must come back to a revision that is gone. */
+	/* Longer than a client needs to notice a dead peer (a PING after 6 s, 2 s for
+	 * its answer): the client must come back to a revision that is compacted. */
 	SLEEP_MIN_MS = 7000,
 	SLEEP_MAX_MS = 10000,
 	REST_MIN_MS = 300,
 	REST_MAX_MS = 1800,
 	BOTH_PERCENT = 30, /* begin another one while one is going on */
-	NOBODY = -1,
+	NO_MEMBER = -1,
 };
 
 struct action {
 	enum nemesis_what what; /* NEMESIS_COUNT: none */
-	int member;             /* NOBODY: all, or it does not matter */
+	int member;             /* NO_MEMBER: all members, or none in particular */
 	uint64_t until_ms;
 	struct wire_rule noise; /* LOSSY, SLOW */
 };
@@ -183,8 +183,8 @@ static bool is_down(const struct nemesis *nemesis, int member)
 	return false;
 }
 
-/* Who is meant: the leader, a follower, or somebody. NOBODY when a signal would
- * meet one that is down already. */
+/* Picks the target: the leader, a follower, or any member. NO_MEMBER when a signal would
+ * reach a member that is down already. */
 static int pick_member(struct nemesis *nemesis, enum nemesis_what what)
 {
 	int leader = cluster_leader(nemesis->opts.cluster);
@@ -193,10 +193,10 @@ static int pick_member(struct nemesis *nemesis, enum nemesis_what what)
 
 	if (what == NEMESIS_KILL_LEADER || what == NEMESIS_STOP_LEADER ||
 	    what == NEMESIS_ISOLATE || what == NEMESIS_ISOLATE_MUTE)
-		picked = leader == NOBODY ? someone : leader;
+		picked = leader == NO_MEMBER ? someone : leader;
 	else if (what == NEMESIS_KILL_FOLLOWER || what == NEMESIS_STOP_FOLLOWER)
 		picked = someone == leader ? (someone + 1) % CLUSTER_MEMBERS : someone;
-	return uses_signals(what) && is_down(nemesis, picked) ? NOBODY : picked;
+	return uses_signals(what) && is_down(nemesis, picked) ? NO_MEMBER : picked;
 }
 
 static struct wire_rule pick_noise(struct nemesis *nemesis, enum nemesis_what what)
@@ -227,7 +227,7 @@ static void begin(struct nemesis *nemesis, struct action *action, enum nemesis_w
 	next.until_ms = now_ms + (what == NEMESIS_SLEEPER
 	                                  ? between(nemesis, SLEEP_MIN_MS, SLEEP_MAX_MS)
 	                                  : between(nemesis, HOLD_MIN_MS, HOLD_MAX_MS));
-	if (next.member == NOBODY ||
+	if (next.member == NO_MEMBER ||
 	    (what == NEMESIS_RESTART_ALL &&
 	     (is_down(nemesis, 0) || is_down(nemesis, 1) || is_down(nemesis, 2))))
 		return;
@@ -257,12 +257,12 @@ static void end(struct nemesis *nemesis, struct action *action)
 
 	if (ended.what == NEMESIS_COUNT)
 		return;
-	/* Its watchers are still cut off, the others have gone on. */
+	/* The sleeper is still cut off, the other clients have gone on. */
 	if (ended.what == NEMESIS_SLEEPER)
 		load_compact(nemesis->opts.load);
 	hist_mark(nemesis->opts.hist, pl_clock_ms(), "end %s", nemesis_name(ended.what));
 	action->what = NEMESIS_COUNT;
-	action->member = NOBODY;
+	action->member = NO_MEMBER;
 	if (ended.what == NEMESIS_STOP_LEADER || ended.what == NEMESIS_STOP_FOLLOWER)
 		signal_action(nemesis, &ended, SIGCONT);
 	else if (uses_signals(ended.what))
@@ -342,7 +342,7 @@ struct nemesis *nemesis_start(const struct nemesis_opts *opts)
 	pl_rng_init(&nemesis->rng, opts->seed);
 	for (unsigned i = 0; i < ACTIVE_MAX; i++)
 		nemesis->active[i] =
-			(struct action){.what = NEMESIS_COUNT, .member = NOBODY};
+			(struct action){.what = NEMESIS_COUNT, .member = NO_MEMBER};
 	for (unsigned i = 0; i < NEMESIS_COUNT; i++)
 		nemesis->deck[i] = (enum nemesis_what)i;
 	shuffle(nemesis);

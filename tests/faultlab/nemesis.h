@@ -1,5 +1,5 @@
 /*
- * What goes wrong: actions dealt from a shuffled deck, each for a bounded while,
+ * The nemesis causes the faults of a run: actions dealt from a shuffled deck, each for a bounded while,
  * sometimes two at once. The same seed deals the same actions and targets (as far
  * as the leader was the same one).
  */

@@ -1,4 +1,4 @@
-/* What the judge found, for people: with what happened around it. */
+/* The report prints the judge's findings for people, with the history around each. */
 #ifndef TESTS_FAULTLAB_REPORT_H
 #define TESTS_FAULTLAB_REPORT_H
 

@@ -18,7 +18,7 @@ enum {
 	THINK_MS = 25,
 	TIMEOUT_MIN_MS = 400,
 	TIMEOUT_MAX_MS = 2500,
-	SETTLE_MS = 30000,
+	END_STEP_MS = 30000,
 	SHOW_MS = 5000,
 	END_MS = 300000, /* when even the settling does not end */
 	PATH_SIZE = 256,
@@ -111,7 +111,7 @@ static void start(struct round *round)
 	                         .think_ms = THINK_MS,
 	                         .timeout_min_ms = TIMEOUT_MIN_MS,
 	                         .timeout_max_ms = TIMEOUT_MAX_MS,
-	                         .settle_ms = SETTLE_MS,
+	                         .end_step_ms = END_STEP_MS,
 	                         .open = open_client,
 	                         .ctx = round,
 	                         .done = on_done};
@@ -131,7 +131,7 @@ static void start(struct round *round)
 	(void)uv_timer_start(&round->clock, on_clock, 100, 100);
 }
 
-/* The members' logs and the whole history, for whoever looks for the cause. */
+/* The members' logs and the whole history, to find the cause. */
 static void keep_evidence(const struct round *round)
 {
 	static char text[LOG_SIZE];
@@ -243,7 +243,7 @@ bool round_run(const struct round_opts *opts, struct round_totals *totals)
 	memset(&round, 0, sizeof round);
 	round.opts = *opts;
 	hist_init(&round.hist);
-	round.hist.base_revision = 1; /* of a fresh etcd */
+	round.hist.base_revision = 1; /* revision of a fresh etcd */
 	(void)uv_loop_init(&round.loop);
 	if (opts->wire != NULL)
 		wire_heal(opts->wire);

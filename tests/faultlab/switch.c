@@ -34,7 +34,7 @@ struct link {
 	struct packet *held;
 };
 
-/* What the rules say about one packet. */
+/* The fate of one packet by the rules. */
 struct fate {
 	unsigned copies;
 	uint64_t delay_ns;

@@ -9,8 +9,8 @@ struct truth {
 	struct hist_event *event; /* by revision, up to the final one */
 	size_t count;
 	uint32_t *by_key;  /* event numbers by key, then revision */
-	uint64_t *seen_ms; /* when anybody first saw event i, UINT64_MAX: nobody */
-	bool *explained;   /* somebody answers for event i */
+	uint64_t *seen_ms; /* when a client first saw event i; UINT64_MAX: never */
+	bool *explained;   /* an operation explains event i */
 	int64_t *applied;  /* by operation id: the revision of its puts, 0: none */
 };
 

@@ -20,8 +20,8 @@ struct wire {
 	struct net_switch *sw;
 };
 
-/* Tried in a child first: whoever is in a user namespace of his own does not come
- * back from there, and would be without a network. */
+/* A child tries first: a process cannot leave a user namespace that it has entered, and
+ * would be without a network there. */
 static enum pl_code try_host(struct pl_err *err)
 {
 	struct pl_err told = {.code = PL_IO, .msg = "no word from the child"};

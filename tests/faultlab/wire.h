@@ -9,7 +9,7 @@
  * last host, "home", until the wire is closed: its sockets go over the wire.
  *
  * Ghosts are further names of home, so that one process can be several clients
- * with a fate of their own: whoever dials wire_ghost_ip(ghost, host) reaches that
+ * with a fate of their own: a client that dials wire_ghost_ip(ghost, host) reaches that
  * host, but its packets obey the rules of the ghost and not those of home.
  */
 #ifndef TESTS_FAULTLAB_WIRE_H
@@ -37,7 +37,7 @@ struct wire_rule {
 	uint32_t hold_us;
 };
 
-/* Of one direction of one pair. */
+/* Packet counts of one direction of one pair. */
 struct wire_count {
 	uint64_t passed;
 	uint64_t cut;

@@ -1,4 +1,4 @@
-/* What is taken on a node. */
+/* The target of the alloc value: the pods on a node. */
 #include "shardsched/records/alloc.h"
 #include "tests/fuzz/value.h"
 

@@ -1,4 +1,4 @@
-/* What a shard tells the others of its nodes. */
+/* The target of the digest value: a summary of a partition's nodes. */
 #include "shardsched/records/digest.h"
 #include "tests/fuzz/value.h"
 

@@ -1,6 +1,6 @@
 /*
- * Whatever a case says: it is refused with words, or there are verdicts, which are JSON
- * and agree with themselves; and whatever it expects can be compared with them.
+ * Any case is refused with an error text, or has verdicts, which are JSON and equal
+ * themselves; any expectation can be compared with the verdicts.
  */
 #include "coord/cli/eval/eval_compare.h"
 #include "tests/fuzz/fuzz.h"

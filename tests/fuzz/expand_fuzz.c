@@ -1,5 +1,5 @@
-/* Whatever an object says, what is made of it are pods: JSON that reads as one, each with
- * a name that a key can have. */
+/* Any object that expands becomes pods: JSON that parses as a pod, each with a name that a
+ * key can have. */
 #include "shardsched/expand/expand.h"
 #include "store/base/json_scan.h"
 #include "store/keys/partition.h"

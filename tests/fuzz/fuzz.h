@@ -1,8 +1,8 @@
 /*
- * What a fuzz target is: one function that eats any bytes and returns 0.
+ * A fuzz target is one function that takes any bytes and returns 0.
  *
- * It may not keep anything from one call to the next, and it asserts with
- * PL_ASSERT what must hold whatever the bytes are. tests/fuzz/<name>_fuzz.c
+ * The function keeps nothing from one call to the next, and asserts with PL_ASSERT
+ * what must hold for all bytes. tests/fuzz/<name>_fuzz.c
  * holds one, tests/fuzz/corpus/<name>/ its inputs, tests/fuzz/<name>.dict its
  * words if it has any; tests/fuzz/meson.build lists it.
  */

@@ -10,7 +10,7 @@
 
 enum { CALLS_MAX = 8, MESSAGE_MAX = 50000 };
 
-struct call {
+struct conn_call {
 	struct grpc_call *call;
 	unsigned ended;
 	bool unary, cancel;
@@ -19,7 +19,7 @@ struct call {
 struct client {
 	struct pl_timers timers;
 	struct grpc_session session;
-	struct call calls[CALLS_MAX];
+	struct conn_call calls[CALLS_MAX];
 	unsigned count;
 	uint64_t now_ms;
 	bool dead;
@@ -38,7 +38,7 @@ static uint64_t on_now(void *ctx)
 
 static void on_message(void *ctx, struct pl_span message)
 {
-	struct call *call = ctx;
+	struct conn_call *call = ctx;
 
 	PL_ASSERT(call->ended == 0 && message.len <= MESSAGE_MAX);
 	if (call->cancel)
@@ -47,7 +47,7 @@ static void on_message(void *ctx, struct pl_span message)
 
 static void on_end(void *ctx, const struct grpc_end *end)
 {
-	struct call *call = ctx;
+	struct conn_call *call = ctx;
 
 	call->ended++;
 	PL_ASSERT(end->text != NULL && (end->code != PL_OK) == (end->err != NULL));
@@ -57,7 +57,7 @@ static void on_end(void *ctx, const struct grpc_end *end)
 
 static void start(struct client *client, bool unary, bool cancel)
 {
-	struct call *call = &client->calls[client->count];
+	struct conn_call *call = &client->calls[client->count];
 	struct pl_buf body;
 	size_t at;
 	struct grpc_call_opts opts = {
@@ -73,7 +73,7 @@ static void start(struct client *client, bool unary, bool cancel)
 
 	if (client->count == CALLS_MAX)
 		return;
-	*call = (struct call){.unary = unary, .cancel = cancel};
+	*call = (struct conn_call){.unary = unary, .cancel = cancel};
 	pl_buf_init(&body, 100);
 	code = grpc_frame_begin(&body, &at);
 	PL_ASSERT(code == PL_OK);

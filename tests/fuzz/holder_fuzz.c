@@ -1,4 +1,4 @@
-/* What is accepted is printed and read back as the same. */
+/* An accepted holder is printed and read back as the same. */
 #include "coord/membership/holder.h"
 #include "tests/fuzz/fuzz.h"
 

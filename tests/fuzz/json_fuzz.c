@@ -1,4 +1,4 @@
-/* Whatever is accepted, written out again, is accepted again and the same. */
+/* Accepted JSON, written out again, is accepted again and the same. */
 #include "store/base/json.h"
 #include "store/base/json_out.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-/* Whatever a node says: it is refused with words, or kept and given back whole. */
+/* Any node is refused with an error text, or kept and given back whole. */
 #include "shardsched/model/parse.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* Whatever is in a file of objects, each that is told is one JSON object. */
+/* Every object that the reader reports, of any file, is one JSON object. */
 #include "coord/cli/input/objects.h"
 #include "store/base/json_scan.h"
 #include "tests/fuzz/fuzz.h"

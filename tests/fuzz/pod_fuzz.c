@@ -1,6 +1,6 @@
 /*
- * Whatever a pod says: it is refused with words, or kept and given back whole, and
- * what is printed again says the same; valid ones share their class with themselves.
+ * Any pod is refused with an error text, or kept and given back whole, and printing it
+ * again gives the same; a valid pod shares its class with a copy of itself.
  */
 #include "shardsched/model/object.h"
 #include "shardsched/model/parse.h"
@@ -23,7 +23,7 @@ static void check_print(struct parse *parse, struct pl_span json, const struct p
 	if (code == PL_OK) {
 		parse->errors = NULL;
 		code = pod_parse(parse, pl_buf_span(&buf), &again, &err);
-		/* It may have become too large. */
+		/* The printed pod may have become too large. */
 		PL_ASSERT(code == PL_OK || code == PL_LIMIT);
 		if (code == PL_OK) {
 			PL_ASSERT(again.spec == pod->spec && again.name == pod->name);

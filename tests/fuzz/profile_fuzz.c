@@ -1,5 +1,5 @@
-/* Whatever a configuration says: it is refused with words, or makes profiles that hold
- * together and are made again from the same text. */
+/* Any configuration is refused with an error text, or makes consistent profiles that are
+ * made again from the same text. */
 #include <string.h>
 
 #include "shardsched/framework/profile.h"

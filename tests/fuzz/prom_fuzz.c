@@ -1,4 +1,4 @@
-/* What is read lies within the text, in order, and reads the same again. */
+/* Samples lie within the text, in order, and are the same when read again. */
 #include "store/net/prom.h"
 #include "tests/fuzz/fuzz.h"
 

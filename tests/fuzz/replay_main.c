@@ -33,7 +33,7 @@ static void say(const char *text)
 {
 	ssize_t put = write(STDERR_FILENO, text, strlen(text));
 
-	(void)put; /* nobody is left to tell */
+	(void)put; /* the process ends: an error cannot be reported */
 }
 
 static void say_what(void)

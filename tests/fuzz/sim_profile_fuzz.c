@@ -1,4 +1,4 @@
-/* Whatever a profile says: it is refused with words, or every node of it is a Node. */
+/* Any profile is refused with an error text, or every node that it makes is a valid Node. */
 #include "coord/nodes/sim_profile.h"
 #include "shardsched/model/parse.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-/* What has become of a pod. */
+/* The target of the state value of a pod. */
 #include "shardsched/records/pod_state.h"
 #include "tests/fuzz/value.h"
 

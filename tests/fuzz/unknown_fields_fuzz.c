@@ -1,5 +1,5 @@
-/* Whatever an object says, the walk for fields that nobody knows stays in it and comes to
- * its end; a path fits, and what may be meant is another word. */
+/* The walk for unknown fields stays inside any object and ends; a path fits its buffer, and
+ * the suggested field name differs from the unknown one. */
 #include <string.h>
 
 #include "coord/service/input/unknown_fields.h"

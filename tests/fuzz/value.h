@@ -1,5 +1,5 @@
 /*
- * The frame of a target for a value of the ledger, with <name>_parse and <name>_print:
+ * The frame of a target for a value of the records, with <name>_parse and <name>_print:
  * what is accepted is printed in one way only, and read again as the same; what is
  * refused leaves nothing behind.
  */
@@ -15,9 +15,9 @@
 enum { FUZZ_UNTOUCHED = 0x5a };
 
 struct fuzz_value {
-	size_t size;       /* of the struct */
+	size_t size;       /* bytes of the struct */
 	size_t bytes_max;  /* as it is printed */
-	bool may_be_large; /* what is accepted may be too large once it is printed */
+	bool may_be_large; /* an accepted value may be too large once it is printed */
 	enum pl_code (*parse)(struct pl_span text, struct pl_arena *arena, void *out,
 	                      struct pl_err *err);
 	enum pl_code (*print)(const void *value, struct pl_buf *out, struct pl_err *err);

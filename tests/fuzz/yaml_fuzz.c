@@ -1,4 +1,4 @@
-/* What is accepted is JSON, and written as YAML it is accepted again and the same. */
+/* Accepted YAML becomes JSON, which written as YAML is accepted again and the same. */
 #include "store/base/json_out.h"
 #include "store/base/yaml.h"
 #include "tests/fuzz/fuzz.h"

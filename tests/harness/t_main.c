@@ -129,8 +129,8 @@ static unsigned reap_orphans(void)
 	return count;
 }
 
-/* Who notices the end of a case and cleans up after it (the guard of a launched
- * etcd removes its directory) may finish. */
+/* Waits for processes that clean up after a case has ended: the guard of a launched etcd
+ * removes its directory. */
 static void let_orphans_end(void)
 {
 	int64_t until = now_ms() + ORPHAN_GRACE_MS;

@@ -10,13 +10,13 @@
 
 enum { KEYS = 20, REVISIONS = 1200, LISTENERS = 3, WATCHES = 4 };
 
-struct slot {
+struct content_slot {
 	int64_t value; /* 0: absent */
 	int64_t mod;
 };
 
 struct content {
-	struct slot slot[KEYS];
+	struct content_slot slot[KEYS];
 };
 
 struct listener {
@@ -27,7 +27,7 @@ struct listener {
 	unsigned more;
 };
 
-struct watcher {
+struct random_watcher {
 	struct cache_watch watch;
 	struct content content;
 	char from[8];
@@ -39,7 +39,7 @@ struct watcher {
 
 static struct content history[REVISIONS];
 static struct listener listeners[LISTENERS];
-static struct watcher watchers[WATCHES];
+static struct random_watcher watchers[WATCHES];
 static struct pl_rng rng;
 static struct {
 	unsigned losts, listed, compacted, past_reads, replays, gaps;
@@ -60,14 +60,14 @@ static int64_t number_of(struct pl_span value)
 	return n;
 }
 
-static struct slot slot_of(const struct cache_entry *entry)
+static struct content_slot slot_of(const struct cache_entry *entry)
 {
 	if (entry == NULL)
-		return (struct slot){0};
-	return (struct slot){number_of(entry->value), entry->mod_revision};
+		return (struct content_slot){0};
+	return (struct content_slot){number_of(entry->value), entry->mod_revision};
 }
 
-static bool same_slot(struct slot a, struct slot b)
+static bool same_slot(struct content_slot a, struct content_slot b)
 {
 	return a.value == b.value && a.mod == b.mod;
 }
@@ -90,7 +90,7 @@ static unsigned check_change(const struct cache_note *note)
 static void on_listen(void *ctx, const struct cache_note *note)
 {
 	struct listener *l = ctx;
-	struct slot *slot;
+	struct content_slot *slot;
 
 	switch (note->type) {
 	case CACHE_ADDED:
@@ -146,7 +146,7 @@ static void toggle_listener(struct listener *l)
 
 /* -- watches ------------------------------------------------------------------------ */
 
-static void read_changes(struct watcher *w)
+static void read_changes(struct random_watcher *w)
 {
 	struct cache_note note;
 	enum pl_code code;
@@ -174,13 +174,13 @@ static void read_changes(struct watcher *w)
 
 static void on_wake(void *ctx)
 {
-	struct watcher *w = ctx;
+	struct random_watcher *w = ctx;
 
 	if (!w->dozes)
 		read_changes(w);
 }
 
-static void toggle_watcher(struct watcher *w)
+static void toggle_watcher(struct random_watcher *w)
 {
 	int64_t now = cache_revision(fix.cache);
 	int64_t revision = now - (int64_t)pl_rng_below(&rng, 30);
@@ -265,8 +265,8 @@ static int64_t change_store(int64_t value)
 	T_TRUE(revision < REVISIONS);
 	for (unsigned i = 0; i < count; i++)
 		content.slot[keys[i]] = ops[i].op == KV_PUT
-		                                ? (struct slot){value, revision}
-		                                : (struct slot){0};
+		                                ? (struct content_slot){value, revision}
+		                                : (struct content_slot){0};
 	history[revision] = content;
 	T_EQ(direct(&req), PL_OK);
 	return memkv_revision(fix.kit.mem);
@@ -291,7 +291,7 @@ static void act(unsigned i)
 		        (int64_t)pl_rng_below(&rng, (uint64_t)(now < 20 ? now : 20)));
 }
 
-static void ends_are_true(void)
+static void readers_equal_the_store(void)
 {
 	const struct content *truth = &history[memkv_revision(fix.kit.mem)];
 
@@ -301,7 +301,7 @@ static void ends_are_true(void)
 		if (listeners[i].joined)
 			T_MEM(&listeners[i].content, truth, sizeof *truth);
 	for (unsigned i = 0; i < WATCHES; i++) {
-		struct watcher *w = &watchers[i];
+		struct random_watcher *w = &watchers[i];
 
 		if (w->on)
 			read_changes(w);
@@ -347,7 +347,7 @@ static void random_life(uint64_t seed)
 	faulty_pause(fix.kit.kv, true);
 	run_on(200000);
 	if (cache_synced(fix.cache)) {
-		ends_are_true();
+		readers_equal_the_store();
 	} else {
 		T_EQ(seed % 4, 0);
 		for (unsigned i = 0; i < WATCHES; i++)

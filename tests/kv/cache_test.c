@@ -17,7 +17,7 @@ static int64_t set_two(const char *a, const char *b, bool delete_b)
 	return fix.kit.result.header.revision;
 }
 
-/* -- what a listener is told -------------------------------------------------------- */
+/* -- notes to a listener ------------------------------------------------------------ */
 
 T_CASE(tells_the_list_and_then_each_change_with_before_and_after)
 {
@@ -594,7 +594,7 @@ static bool wants_odd(void *ctx, struct pl_span key)
 	return (key.at[key.len - 1] & 1) != 0;
 }
 
-T_CASE(holds_only_what_is_wanted)
+T_CASE(keeps_only_entries_that_pass_the_filter)
 {
 	struct cache_opts opts = cache_opts(10);
 	struct cache_listener listener;

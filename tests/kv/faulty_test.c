@@ -203,7 +203,8 @@ T_CASE(stalled_watch_goes_on_when_paused)
 	}
 	T_EQ(watch.count, 0);
 	faulty_pause(kit.kv, true);
-	put("k", "w"); /* its event comes before the timer that lets the others go */
+	put("k",
+	    "w"); /* the event of this put comes before the timer that releases the others */
 	run(5000);
 	T_STR(kit_told(&watch), "ready@1 put k=v@2 put k=v@3 put k=v@4 put k=v@5 "
 	                        "put k=v@6 put k=w@7");

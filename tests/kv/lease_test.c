@@ -292,7 +292,7 @@ T_CASE(invalid_options_are_refused)
 	kit_close(&kit);
 }
 
-/* Whatever fails: while the lease is held, the store has it. The test asks the store past
+/* While the lease is held, the store has it, under all faults. The test asks the store past
  * the faults, just before safe_until and at every step. */
 static void random_life(uint64_t seed)
 {

@@ -8,8 +8,9 @@ enum { ASKERS = 300, READ_MS = 100 };
 
 struct asker {
 	struct progress_read ask;
-	struct asker *forgets, *asks; /* what the request does when it is answered */
-	int64_t revision;             /* 0: an error */
+	struct asker *forgets,
+		*asks; /* the answered request cancels one, makes another; NULL: none */
+	int64_t revision; /* 0: an error */
 	unsigned told;
 	enum pl_code code;
 };

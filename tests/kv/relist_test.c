@@ -9,21 +9,21 @@
  * "p/0" to "p/63", values are numbers. */
 enum { KEYS = 64, STORY_SIZE = 8192 };
 
-struct slot {
-	int64_t revision; /* of the last change; 0: the key was never seen */
+struct mirror_slot {
+	int64_t revision; /* revision of the last change; 0: the key was never seen */
 	int64_t value;    /* -1: absent */
 	bool swept;
 };
 
 struct mirror {
-	struct slot slot[KEYS];
-	struct slot next[KEYS]; /* the list in progress */
+	struct mirror_slot slot[KEYS];
+	struct mirror_slot next[KEYS]; /* the list in progress */
 	bool listing, complete, stopped;
 	unsigned lists, losts, pages;
 	enum pl_code lost;
 	char why[256];
 	int64_t told_revision;
-	uint64_t end_ms;   /* of the last list */
+	uint64_t end_ms;   /* when the last list ended */
 	unsigned released; /* notes of events that came with the list's end */
 	char story[STORY_SIZE];
 	size_t story_len;
@@ -61,7 +61,7 @@ static void take_page(const struct relist_note *note)
 	m.pages++;
 	for (size_t i = 0; i < note->count; i++) {
 		const struct kv_record *record = &note->records[i];
-		struct slot *slot = &m.next[key_index(record->key)];
+		struct mirror_slot *slot = &m.next[key_index(record->key)];
 
 		T_EQ(slot->revision, 0); /* no key comes twice in a list */
 		T_TRUE(record->mod_revision <= note->revision);
@@ -89,7 +89,7 @@ static void take_events(const struct relist_note *note)
 	m.told_revision = note->revision;
 	for (size_t i = 0; i < note->count; i++) {
 		const struct kv_event *event = &note->events[i];
-		struct slot *slot = &m.slot[key_index(event->record.key)];
+		struct mirror_slot *slot = &m.slot[key_index(event->record.key)];
 
 		T_TRUE(event->record.mod_revision > slot->revision);
 		slot->revision = event->record.mod_revision;
@@ -105,7 +105,7 @@ static void take_note(const struct relist_note *note)
 		m.complete = false;
 		m.lists++;
 		for (int i = 0; i < KEYS; i++)
-			m.next[i] = (struct slot){.value = -1};
+			m.next[i] = (struct mirror_slot){.value = -1};
 		break;
 	case RELIST_PAGE:
 		take_page(note);
@@ -275,7 +275,7 @@ static void mirror_is_true(void)
 	T_EQ(direct(&req), PL_OK);
 	for (size_t i = 0; i < kit.result.get.count; i++) {
 		const struct kv_record *record = &kit.result.get.records[i];
-		const struct slot *slot = &m.slot[key_index(record->key)];
+		const struct mirror_slot *slot = &m.slot[key_index(record->key)];
 
 		T_EQ(slot->revision, record->mod_revision);
 		T_EQ(slot->value, value_of(record->value));
@@ -328,14 +328,15 @@ T_CASE(every_kind_of_key_set_is_followed)
 	follow(kv_key(kit_key("p/1")), 3);
 	run(10);
 	(void)set(2, 3);
-	memset(history, 0xff, sizeof history); /* of keys that are not watched here */
+	memset(history, 0xff,
+	       sizeof history); /* events of keys that this test does not watch */
 	(void)set(1, 4);
 	run(20);
 	T_STR(m.story, "begin@3 page@3 end@3 events@5 ");
 	close_all();
 }
 
-/* Of forty keys exactly those under p/2 and p/3 were listed, and the keys behind them
+/* Exactly the keys under p/2 and p/3 of forty keys were listed, and the keys behind them
  * were not. */
 static void prefixes_were_listed(void)
 {
@@ -737,8 +738,8 @@ T_CASE(stop_before_the_list_leaves_only_stopped)
 	close_all();
 }
 
-/* Whatever fails on the way, nothing is missing in what is told, and in the end the
- * mirror equals the store. */
+/* No change is missing in the notes under all faults, and in the end the mirror equals the
+ * store. */
 static unsigned random_life(uint64_t seed)
 {
 	struct faulty_rule rules[] = {

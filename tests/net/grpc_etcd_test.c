@@ -13,7 +13,7 @@
 
 enum { CALLS = 3000, IN_FLIGHT = 256, LARGE = 1400000 };
 
-struct bench {
+struct grpc_bench {
 	uv_loop_t loop;
 	struct etcd_launch *launch;
 	struct tls *tls;
@@ -29,7 +29,7 @@ struct bench {
 	bool close_when_idle;
 };
 
-static struct bench b;
+static struct grpc_bench b;
 
 static void on_up(void *ctx)
 {

@@ -17,7 +17,7 @@ enum { THREADS = 4, ROUNDS = 200, TIMEOUT_MS = 20000 };
 
 struct worker {
 	pthread_t thread;
-	const struct etcd_opts *opts; /* NULL: a liar of its own */
+	const struct etcd_opts *opts; /* NULL: a scripted server of its own */
 	uv_loop_t loop;
 	struct faulty_etcd faulty;
 	struct kv *kv[2]; /* etcd's and memkv's */

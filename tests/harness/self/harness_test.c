@@ -49,7 +49,7 @@ static void fails(const char *name, const char *text)
 {
 	char line[128];
 
-	T_EQ(run("T_SLOW=1", name), 1); /* whatever we have ourselves */
+	T_EQ(run("T_SLOW=1", name), 1); /* not the value of this process */
 	says("1..1\n");
 	(void)snprintf(line, sizeof line, "\nnot ok 1 - %s\n", name);
 	says(line);

@@ -1,4 +1,4 @@
-#include "bench/live/onlooker.h"
+#include "bench/live/observer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 enum { REPLACED = 4 }; /* times that a pod may be placed, on the average */
 
 /* Only who unwatches ends a watch: what was missed would be missing in the figures. */
-static void watch_ended(struct onlooker *t, const struct kv_watch_note *note)
+static void watch_ended(struct observer *t, const struct kv_watch_note *note)
 {
 	if (note->what != KV_WATCH_END)
 		return;
@@ -20,7 +20,7 @@ static void watch_ended(struct onlooker *t, const struct kv_watch_note *note)
 
 static void on_owner(void *ctx, const struct kv_watch_note *note)
 {
-	struct onlooker *t = ctx;
+	struct observer *t = ctx;
 
 	watch_ended(t, note);
 	for (size_t i = 0; i < note->count; i++) {
@@ -32,8 +32,8 @@ static void on_owner(void *ctx, const struct kv_watch_note *note)
 	}
 }
 
-/* What stands in quotes behind that; read as a stranger would, since half of the machine
- * is at work that is measured. */
+/* The quoted word that follows start. The JSON is not parsed as a whole: the processor is
+ * needed by the work that is measured. */
 static struct pl_span word_behind(struct pl_span json, struct pl_span start)
 {
 	const uint8_t *at = memmem(json.at, json.len, start.at, start.len);
@@ -64,7 +64,7 @@ static bool pod_of(struct pl_span key, uint32_t *out)
 	                   out);
 }
 
-static void bound(struct onlooker *t, uint32_t pod, struct pl_span value, double now_s)
+static void bound(struct observer *t, uint32_t pod, struct pl_span value, double now_s)
 {
 	uint32_t node = 0;
 
@@ -78,17 +78,17 @@ static void bound(struct onlooker *t, uint32_t pod, struct pl_span value, double
 		t->bound_ns[pod] = pl_clock_ns();
 	if (t->placement != NULL && t->placements < t->placements_max &&
 	    load_node_of(word_behind(value, PL_SPAN_LIT("\"node\":\"")), &node))
-		t->placement[t->placements++] = (struct onlooker_placement){pod, node};
+		t->placement[t->placements++] = (struct observer_placement){pod, node};
 }
 
-/* It is told to go; that it has gone is said later. */
+/* The pod is asked to terminate; its end is a later state. */
 static bool is_leaving(struct pl_span phase, struct pl_span value)
 {
 	return pl_span_eq(phase, PL_SPAN_LIT("Terminating")) &&
 	       word_behind(value, PL_SPAN_LIT("\"ended\":\"")).at == NULL;
 }
 
-static void take(struct onlooker *t, const struct kv_event *event, double now_s)
+static void take(struct observer *t, const struct kv_event *event, double now_s)
 {
 	struct pl_span phase = {0};
 	uint32_t pod;
@@ -115,7 +115,7 @@ static void take(struct onlooker *t, const struct kv_event *event, double now_s)
 
 static void on_state(void *ctx, const struct kv_watch_note *note)
 {
-	struct onlooker *t = ctx;
+	struct observer *t = ctx;
 	double now_s = bench_now_s();
 
 	watch_ended(t, note);
@@ -123,7 +123,7 @@ static void on_state(void *ctx, const struct kv_watch_note *note)
 		take(t, &note->events[i], now_s);
 }
 
-static struct kv_watch *watch(struct onlooker *t, const char *prefix, int64_t from,
+static struct kv_watch *watch(struct observer *t, const char *prefix, int64_t from,
                               kv_watch_fn *fn)
 {
 	struct kv_watch_req req = {.keys = kv_prefix(pl_span_str(prefix)),
@@ -135,38 +135,38 @@ static struct kv_watch *watch(struct onlooker *t, const char *prefix, int64_t fr
 	return out;
 }
 
-void onlooker_open(struct onlooker *onlooker, struct live *live, uint32_t pods,
+void observer_open(struct observer *observer, struct live *live, uint32_t pods,
                    unsigned wants)
 {
-	onlooker_open_at(onlooker, live, pods, wants, live_revision(live) + 1);
+	observer_open_at(observer, live, pods, wants, live_revision(live) + 1);
 }
 
-void onlooker_open_at(struct onlooker *onlooker, struct live *live, uint32_t pods,
+void observer_open_at(struct observer *observer, struct live *live, uint32_t pods,
                       unsigned wants, int64_t from)
 {
-	*onlooker =
-		(struct onlooker){.live = live, .pods = pods, .moved_s = bench_now_s()};
-	onlooker->is_bound = bench_alloc(pods, sizeof *onlooker->is_bound);
-	if ((wants & ONLOOKER_TIMES) != 0)
-		onlooker->bound_ns = bench_alloc(pods, sizeof *onlooker->bound_ns);
-	if ((wants & ONLOOKER_PLACEMENTS) != 0) {
-		onlooker->placements_max = pods * REPLACED;
-		onlooker->placement = bench_alloc(onlooker->placements_max,
-		                                  sizeof *onlooker->placement);
+	*observer =
+		(struct observer){.live = live, .pods = pods, .moved_s = bench_now_s()};
+	observer->is_bound = bench_alloc(pods, sizeof *observer->is_bound);
+	if ((wants & OBSERVER_TIMES) != 0)
+		observer->bound_ns = bench_alloc(pods, sizeof *observer->bound_ns);
+	if ((wants & OBSERVER_PLACEMENTS) != 0) {
+		observer->placements_max = pods * REPLACED;
+		observer->placement = bench_alloc(observer->placements_max,
+		                                  sizeof *observer->placement);
 	}
-	onlooker->kv = live_client(live, &live->loop);
-	onlooker->owners = watch(onlooker, "/partitions/", from, on_owner);
-	onlooker->states = watch(onlooker, "/schedules/", from, on_state);
+	observer->kv = live_client(live, &live->loop);
+	observer->owners = watch(observer, "/partitions/", from, on_owner);
+	observer->states = watch(observer, "/schedules/", from, on_state);
 }
 
-void onlooker_close(struct onlooker *onlooker)
+void observer_close(struct observer *observer)
 {
-	kv_unwatch(onlooker->kv, onlooker->owners);
-	kv_unwatch(onlooker->kv, onlooker->states);
-	while (onlooker->ended < 2)
-		(void)uv_run(&onlooker->live->loop, UV_RUN_ONCE);
-	live_client_close(&onlooker->live->loop, onlooker->kv);
-	free(onlooker->is_bound);
-	free(onlooker->bound_ns);
-	free(onlooker->placement);
+	kv_unwatch(observer->kv, observer->owners);
+	kv_unwatch(observer->kv, observer->states);
+	while (observer->ended < 2)
+		(void)uv_run(&observer->live->loop, UV_RUN_ONCE);
+	live_client_close(&observer->live->loop, observer->kv);
+	free(observer->is_bound);
+	free(observer->bound_ns);
+	free(observer->placement);
 }

@@ -139,7 +139,7 @@ static void run_book(struct values *values, unsigned placements)
 	           "us");
 }
 
-void bench_ledger(const struct bench_opts *opts)
+void bench_records(const struct engine_bench_opts *opts)
 {
 	static const unsigned pods[] = {1, 10, PODS_MAX};
 	struct values *values = bench_alloc(1, sizeof *values);

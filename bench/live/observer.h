@@ -1,27 +1,27 @@
 /*
- * What somebody who watches the store sees of a run: who owns partitions, which of the
- * load's pods are bound, and when. A client of its own, apart from whoever writes.
+ * The observer of a run watches the store over a client of its own: which partitions are
+ * owned, which of the load's pods are bound, and when.
  */
-#ifndef BENCH_LIVE_ONLOOKER_H
-#define BENCH_LIVE_ONLOOKER_H
+#ifndef BENCH_LIVE_OBSERVER_H
+#define BENCH_LIVE_OBSERVER_H
 
 #include "bench/live/live.h"
 #include "bench/live/load.h"
 
 /* A pod came to a node, in the order of the store. */
-struct onlooker_placement {
+struct observer_placement {
 	uint32_t pod, node;
 };
 
-struct onlooker {
+struct observer {
 	struct live *live;
-	struct kv *kv; /* its own */
+	struct kv *kv; /* the observer's own client */
 	struct kv_watch *owners, *states;
 	unsigned ended; /* watches */
 	uint32_t pods;
 	bool *is_bound;     /* by pod */
 	uint64_t *bound_ns; /* by pod, when it was first seen; NULL: not wanted */
-	struct onlooker_placement *placement; /* NULL: not wanted */
+	struct observer_placement *placement; /* NULL: not wanted */
 	uint32_t placements, placements_max;
 	uint32_t owned;  /* owners that came */
 	uint32_t bound;  /* now */
@@ -34,15 +34,15 @@ struct onlooker {
 };
 
 enum {
-	ONLOOKER_PLACEMENTS = 1 << 0, /* remember them in their order */
-	ONLOOKER_TIMES = 1 << 1,      /* of each pod */
+	OBSERVER_PLACEMENTS = 1 << 0, /* remember them in their order */
+	OBSERVER_TIMES = 1 << 1,      /* remember when each pod was bound */
 };
 
 /* From that revision on; 0: from now. */
-void onlooker_open_at(struct onlooker *onlooker, struct live *live, uint32_t pods,
+void observer_open_at(struct observer *observer, struct live *live, uint32_t pods,
                       unsigned wants, int64_t from);
-void onlooker_open(struct onlooker *onlooker, struct live *live, uint32_t pods,
+void observer_open(struct observer *observer, struct live *live, uint32_t pods,
                    unsigned wants);
-void onlooker_close(struct onlooker *onlooker);
+void observer_close(struct observer *observer);
 
 #endif
