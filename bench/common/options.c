@@ -89,7 +89,7 @@ static void print_option(const struct bench_option *option)
 	(void)printf("\n");
 }
 
-static _Noreturn void help(const struct bench_usage *usage)
+static _Noreturn void print_help(const struct bench_usage *usage)
 {
 	(void)printf("usage: bench/run %s [--json] [options]\n\n%s\n", usage->name,
 	             usage->about);
@@ -113,7 +113,7 @@ static void check_bounds(const struct bench_option *option, double value)
 		             option->low, high);
 }
 
-static uint64_t whole(const struct bench_option *option)
+static uint64_t parse_whole(const struct bench_option *option)
 {
 	struct pl_err err = {0};
 	uint64_t number = 0;
@@ -123,7 +123,7 @@ static uint64_t whole(const struct bench_option *option)
 	return number;
 }
 
-static double real(const struct bench_option *option)
+static double parse_real(const struct bench_option *option)
 {
 	char *end = NULL;
 	double number = strtod(optarg, &end);
@@ -133,7 +133,7 @@ static double real(const struct bench_option *option)
 	return number;
 }
 
-static unsigned word(const struct bench_option *option)
+static unsigned parse_word(const struct bench_option *option)
 {
 	for (unsigned i = 0; option->words[i] != NULL; i++)
 		if (strcmp(option->words[i], optarg) == 0)
@@ -141,22 +141,22 @@ static unsigned word(const struct bench_option *option)
 	bench_refuse("--%s: there is no %s", option->name, optarg);
 }
 
-static void take(const struct bench_option *option)
+static void take_option(const struct bench_option *option)
 {
 	uint64_t number;
 	double fraction;
 
 	switch (option->kind) {
 	case BENCH_COUNT:
-		number = whole(option);
+		number = parse_whole(option);
 		check_bounds(option, (double)number);
 		*(uint32_t *)option->at = (uint32_t)number;
 		return;
 	case BENCH_SEED:
-		*(uint64_t *)option->at = whole(option);
+		*(uint64_t *)option->at = parse_whole(option);
 		return;
 	case BENCH_REAL:
-		fraction = real(option);
+		fraction = parse_real(option);
 		check_bounds(option, fraction);
 		*(double *)option->at = fraction;
 		return;
@@ -164,7 +164,7 @@ static void take(const struct bench_option *option)
 		*(const char **)option->at = optarg;
 		return;
 	case BENCH_WORD:
-		*(unsigned *)option->at = word(option);
+		*(unsigned *)option->at = parse_word(option);
 		return;
 	case BENCH_ON:
 	case BENCH_OFF:
@@ -192,11 +192,11 @@ void bench_options(const struct bench_usage *usage, int argc, char **argv)
 		};
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (option == OPT_HELP)
-			help(usage);
+			print_help(usage);
 		if (option == '?') /* getopt said what is wrong */
 			bench_refuse("want other options");
 		if (option >= OPT_FIRST)
-			take(&usage->options[option - OPT_FIRST]);
+			take_option(&usage->options[option - OPT_FIRST]);
 	}
 	if (optind < argc)
 		bench_refuse("%s: what is that?", argv[optind]);

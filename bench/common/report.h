@@ -1,7 +1,6 @@
 /*
- * Reports of a bench, shared by all of them: figures, times, the machine, and the ends of
- * a bench after an error. One JSON object a line on stdout, all else on
- * stderr.
+ * Reports of a bench, shared by all of them: figures, times, the machine, and the ends
+ * of a bench after an error. One JSON object a line on stdout, all else on stderr.
  */
 #ifndef BENCH_COMMON_REPORT_H
 #define BENCH_COMMON_REPORT_H

@@ -82,7 +82,7 @@ static void put_owners(struct ceiling *c)
 	}
 }
 
-static void fill(struct ceiling *c, enum fill_what what)
+static void fill_store(struct ceiling *c, enum fill_what what)
 {
 	const struct fill_opts opts = {.load = c->opts->load, .what = what};
 	struct child child;
@@ -207,7 +207,7 @@ static void on_done(void *ctx, const struct pl_err *err)
 	((struct ceiling *)ctx)->done = true;
 }
 
-static uint32_t rounded(uint64_t sum, uint64_t count)
+static uint32_t rounded_mean(uint64_t sum, uint64_t count)
 {
 	return count == 0 ? 0 : (uint32_t)((sum + count / 2) / count);
 }
@@ -224,10 +224,10 @@ static void set_sizes(struct ceiling *c, const struct history *h)
 {
 	uint32_t nodes = c->opts->load.nodes;
 
-	c->pods = rounded(h->pods, h->txns);
-	c->nodes = rounded(h->allocs, h->txns);
-	c->groups = rounded(h->groups, h->txns);
-	c->fences = rounded(h->fences, h->txns);
+	c->pods = rounded_mean(h->pods, h->txns);
+	c->nodes = rounded_mean(h->allocs, h->txns);
+	c->groups = rounded_mean(h->groups, h->txns);
+	c->fences = rounded_mean(h->fences, h->txns);
 	c->pods = c->pods == 0 ? 1 : c->pods;
 	c->nodes = c->nodes == 0 ? 1 : c->nodes;
 	c->fences = c->fences == 0 ? 1 : c->fences;
@@ -235,15 +235,15 @@ static void set_sizes(struct ceiling *c, const struct history *h)
 		c->groups = GROUPS_MAX;
 	if (c->nodes * INFLIGHT > nodes)
 		c->nodes = nodes / INFLIGHT;
-	c->state_len = rounded(h->state_bytes, h->pods);
-	c->alloc_len = rounded(h->alloc_bytes, h->allocs);
-	c->group_len = rounded(h->group_bytes, h->groups);
+	c->state_len = rounded_mean(h->state_bytes, h->pods);
+	c->alloc_len = rounded_mean(h->alloc_bytes, h->allocs);
+	c->group_len = rounded_mean(h->group_bytes, h->groups);
 	c->state = value_of(c->state_len, 's');
 	c->alloc = value_of(c->alloc_len, 'a');
 	c->group = value_of(c->group_len, 'g');
 }
 
-static void prepare(struct ceiling *c)
+static void prepare_ceiling(struct ceiling *c)
 {
 	const struct load *load = &c->opts->load;
 	bool keys_only = !load_has_groups(load);
@@ -253,14 +253,14 @@ static void prepare(struct ceiling *c)
 	c->alloc_rev = bench_alloc(load->nodes, sizeof *c->alloc_rev);
 	c->owner_rev = bench_alloc(load->partitions, sizeof *c->owner_rev);
 	live_open(&c->live, &(struct live_opts){.dir = c->opts->dir});
-	fill(c, FILL_NODES);
-	fill(c, FILL_PODS);
+	fill_store(c, FILL_NODES);
+	fill_store(c, FILL_PODS);
 	put_owners(c);
 	live_each(&c->live, "/alloc/", true, take_key, c);
 	live_each(&c->live, "/schedules/", keys_only, take_key, c);
 }
 
-static void finish(struct ceiling *c)
+static void finish_ceiling(struct ceiling *c)
 {
 	live_close(&c->live);
 	free(c->spec_rev);
@@ -289,7 +289,7 @@ double ceiling_run(const struct race_opts *opts, const struct history *history,
 	bench_say("the ceiling");
 	c->opts = opts;
 	set_sizes(c, history);
-	prepare(c);
+	prepare_ceiling(c);
 	meter_start(&used, &c->live);
 	bench_check(bulk_open(c->live.kv, &writes, &out, &err), &err, "ceiling");
 	while (!c->done)
@@ -297,6 +297,6 @@ double ceiling_run(const struct race_opts *opts, const struct history *history,
 	meter_end(&used, &c->live);
 	bench_emit(fields, "ceiling_etcd_cpu_s", used.server_s, "s");
 	bench_emit(fields, "ceiling_client_cpu_s", used.client_s, "s");
-	finish(c);
+	finish_ceiling(c);
 	return opts->load.pods / used.wall_s;
 }

@@ -19,7 +19,7 @@ static void fields_of(const struct race_opts *opts, struct bench_fields *fields)
 	            opts->submitting ? "submitting" : "waiting");
 }
 
-static int run(const struct race_opts *opts, bool ceiling)
+static int run_race(const struct race_opts *opts, bool ceiling)
 {
 	struct race_result *result = bench_alloc(1, sizeof *result);
 	struct bench_fields fields = {.len = 0};
@@ -109,5 +109,5 @@ int main(int argc, char **argv)
 	if (opts.load.pods == 0)
 		opts.load.pods = load_pods_usual(opts.load.profile, opts.load.nodes);
 	race_check(&opts);
-	return run(&opts, ceiling);
+	return run_race(&opts, ceiling);
 }

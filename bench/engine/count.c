@@ -22,7 +22,7 @@ __attribute__((noinline)) void count_decide(struct scene *scene, struct fw_class
 	scene_decide(scene, class, out);
 }
 
-static void child(bool cache)
+static void run_child(bool cache)
 {
 	static const char json[] =
 		"{\"metadata\":{\"name\":\"p\",\"namespace\":\"bench\",\"labels\":{"
@@ -51,7 +51,7 @@ static void child(bool cache)
 
 void bench_count_child(const char *how)
 {
-	child(strcmp(how, "cache") == 0);
+	run_child(strcmp(how, "cache") == 0);
 }
 
 /* NOLINTBEGIN(cert-env33-c): a bench, which runs itself under a tool */
@@ -61,7 +61,7 @@ static bool have_valgrind(void)
 }
 
 /* The number in callgrind's line "Collected : N"; -1: there is no such line. */
-static double collected(const char *how)
+static double collected_count(const char *how)
 {
 	char self[512], command[1024], line[512];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -97,7 +97,7 @@ void bench_count(const struct engine_bench_opts *opts)
 		return;
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		double count = collected(i == 0 ? "plain" : "cache");
+		double count = collected_count(i == 0 ? "plain" : "cache");
 		char fields[120];
 
 		if (count < 0)

@@ -1,11 +1,12 @@
 /*
- * The cost of a decision: replicas of one class ("mixed": pods of twelve classes, two of
- * each kind, in turn) are decided one after the other, and each is placed before the next
- * is decided. Each node has two small pods before. The time that the machine needs to read
- * the columns of all nodes once is reported, too: no scan of every node is faster.
+ * The cost of a decision: replicas of one class ("mixed": pods of twelve classes, two
+ * of each kind, in turn) are decided one after the other, and each is placed before the
+ * next is decided. Each node has two small pods before. The time that the machine needs
+ * to read the columns of all nodes once is reported, too: no scan of every node is
+ * faster.
  *
- * us_per_pod is CPU time of the whole run. The percentiles are wall clock times of single
- * decisions, so they include whatever else the machine does.
+ * us_per_pod is CPU time of the whole run. The percentiles are wall clock times of
+ * single decisions, so they include whatever else the machine does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +69,8 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void emit(const struct decide_run *run, const char *metric, double value,
-                 const char *unit)
+static void emit_run(const struct decide_run *run, const char *metric, double value,
+                     const char *unit)
 {
 	char fields[200];
 
@@ -99,15 +100,15 @@ static const struct spec *spec_of(struct scene *scene, const struct decide_run *
 	return scene_spec(scene, json);
 }
 
-static void report(struct decide_run *run, unsigned done, double total_us)
+static void report_run(struct decide_run *run, unsigned done, double total_us)
 {
 	qsort(run->us, done, sizeof run->us[0], by_value);
 	run->pods = done;
-	emit(run, "us_per_pod", total_us / done, "us");
-	emit(run, "decisions_per_s", 1e6 * done / total_us, "1/s");
-	emit(run, "p50_us", run->us[done / 2], "us");
-	emit(run, "p99_us", run->us[done - 1 - done / 100], "us");
-	emit(run, "p999_us", run->us[done - 1 - done / 1000], "us");
+	emit_run(run, "us_per_pod", total_us / done, "us");
+	emit_run(run, "decisions_per_s", 1e6 * done / total_us, "1/s");
+	emit_run(run, "p50_us", run->us[done / 2], "us");
+	emit_run(run, "p99_us", run->us[done - 1 - done / 100], "us");
+	emit_run(run, "p999_us", run->us[done - 1 - done / 1000], "us");
 }
 
 static void decide_all(struct scene *scene, struct decide_run *run)
@@ -123,7 +124,8 @@ static void decide_all(struct scene *scene, struct decide_run *run)
 
 		spec[i] = spec_of(scene, run, i);
 		class[i] = scene_class(scene, spec[i]);
-		/* The first decision makes what a class needs once: it is not measured. */
+		/* The first decision makes what a class needs once: it is not
+		 * measured. */
 		scene_decide(scene, class[i], &outcome);
 	}
 	cpu_ns = pl_clock_cpu_ns();
@@ -142,7 +144,7 @@ static void decide_all(struct scene *scene, struct decide_run *run)
 	if (done < run->pods)
 		(void)fprintf(stderr, "# %s: %u pods, then the cluster was full\n",
 		              run->profile, done);
-	report(run, done, (double)cpu_ns / 1e3);
+	report_run(run, done, (double)cpu_ns / 1e3);
 	for (unsigned i = 0; i < classes; i++) {
 		scene_class_close(scene, class[i]);
 		model_unref(&scene->model, MODEL_SPECS, spec[i]);
@@ -183,12 +185,12 @@ static void floor_of(const struct scene *scene, struct decide_run *run)
 		least = i == 0 || us < least ? us : least;
 	}
 	(void)sink;
-	emit(run, "read_columns_us", least, "us");
+	emit_run(run, "read_columns_us", least, "us");
 }
 
-static void memory(const struct scene *scene, struct decide_run *run)
+static void emit_memory(const struct scene *scene, struct decide_run *run)
 {
-	emit(run, "bytes_per_node", (double)scene->bytes_nodes / scene->nodes, "B");
+	emit_run(run, "bytes_per_node", (double)scene->bytes_nodes / scene->nodes, "B");
 }
 
 static void one_case(struct decide_run *run, unsigned pods, bool first)
@@ -207,7 +209,7 @@ static void one_case(struct decide_run *run, unsigned pods, bool first)
 	           "\"memory\":\"100Mi\"}}}]}}",
 	           2);
 	if (first) {
-		memory(&scene, run);
+		emit_memory(&scene, run);
 		floor_of(&scene, run);
 	}
 	decide_all(&scene, run);

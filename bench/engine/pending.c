@@ -34,7 +34,7 @@ struct pending {
 
 static const char *const profiles[] = {"deployment", "statefulset", "claims", "apart"};
 
-static bool is(const char *profile, const char *of)
+static bool profile_is(const char *profile, const char *of)
 {
 	return strcmp(profile, of) == 0;
 }
@@ -42,7 +42,7 @@ static bool is(const char *profile, const char *of)
 static void pod_name(const char *profile, unsigned i, char out[64])
 {
 	(void)snprintf(out, 64, "%s-%06u",
-	               is(profile, "deployment") ? "web-5d4f8c7b9" : "db", i);
+	               profile_is(profile, "deployment") ? "web-5d4f8c7b9" : "db", i);
 }
 
 static void pod_json(const char *profile, unsigned i, char out[JSON_SIZE])
@@ -50,7 +50,7 @@ static void pod_json(const char *profile, unsigned i, char out[JSON_SIZE])
 	char name[64], labels[160] = "", volumes[160] = "";
 
 	pod_name(profile, i, name);
-	if (is(profile, "deployment"))
+	if (profile_is(profile, "deployment"))
 		(void)snprintf(labels, sizeof labels,
 		               ",\"pod-template-hash\":\"5d4f8c7b9\"");
 	else
@@ -58,12 +58,12 @@ static void pod_json(const char *profile, unsigned i, char out[JSON_SIZE])
 		               ",\"statefulset.kubernetes.io/pod-name\":\"%s\","
 		               "\"apps.kubernetes.io/pod-index\":\"%u\"",
 		               name, i);
-	if (is(profile, "claims") || is(profile, "apart"))
+	if (profile_is(profile, "claims") || profile_is(profile, "apart"))
 		(void)snprintf(volumes, sizeof volumes,
 		               "\"volumes\":[{\"name\":\"data\","
 		               "\"persistentVolumeClaim\":{\"claimName\":\"%s-%s\"}}],",
-		               is(profile, "claims") ? "data" : "of",
-		               is(profile, "claims") ? name : name + 1);
+		               profile_is(profile, "claims") ? "data" : "of",
+		               profile_is(profile, "claims") ? name : name + 1);
 	(void)snprintf(
 		out, JSON_SIZE,
 		"{\"metadata\":{\"name\":\"%s\",\"namespace\":\"bench\",\"uid\":"
@@ -74,7 +74,7 @@ static void pod_json(const char *profile, unsigned i, char out[JSON_SIZE])
 		name, i, labels, volumes);
 }
 
-static void emit(const char *op, const char *profile, unsigned pods, double bytes)
+static void emit_bytes(const char *op, const char *profile, unsigned pods, double bytes)
 {
 	char fields[120];
 
@@ -84,7 +84,7 @@ static void emit(const char *op, const char *profile, unsigned pods, double byte
 }
 
 /* The model's part, and what is embedded in the caller's pods and classes. */
-static void run(const char *profile)
+static void run_profile(const char *profile)
 {
 	struct pending *pending = bench_alloc(PODS, sizeof *pending);
 	struct pl_arena arena;
@@ -108,9 +108,9 @@ static void run(const char *profile)
 	classes = (double)model.intern[MODEL_SPECS].count / PODS;
 	if ((pending[0].pod.spec->flags & SPEC_BY_NAME) != 0)
 		classes += 1;
-	emit("pending", profile, PODS,
-	     (double)(scene_heap() - before) / PODS + (double)sizeof *pending +
-	             classes * (double)sizeof(struct queue_class));
+	emit_bytes("pending", profile, PODS,
+	           (double)(scene_heap() - before) / PODS + (double)sizeof *pending +
+	                   classes * (double)sizeof(struct queue_class));
 	for (unsigned i = 0; i < PODS; i++)
 		pod_drop(&model, &pending[i].pod);
 	free(pending);
@@ -150,8 +150,8 @@ static void run_shard(const char *profile)
 	before = scene_heap();
 	list_pods(sched, profile);
 	sched_list_end(sched, 0, SCHED_SCHEDULES, REVISION);
-	emit("pending-shard", profile, SHARD_PODS,
-	     (double)(scene_heap() - before) / SHARD_PODS);
+	emit_bytes("pending-shard", profile, SHARD_PODS,
+	           (double)(scene_heap() - before) / SHARD_PODS);
 	sched_free(sched);
 }
 
@@ -159,7 +159,7 @@ void bench_pending(const struct engine_bench_opts *opts)
 {
 	(void)opts;
 	for (unsigned i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
-		run(profiles[i]);
+		run_profile(profiles[i]);
 		run_shard(profiles[i]);
 	}
 }

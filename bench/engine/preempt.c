@@ -72,7 +72,8 @@ static const struct spec *low_spec(struct scene *scene, const struct preempt_loa
 	return scene_spec(scene, json);
 }
 
-static void fill(struct scene *scene, const struct preempt_load *load, uint64_t seed)
+static void fill_nodes(struct scene *scene, const struct preempt_load *load,
+                       uint64_t seed)
 {
 	unsigned kinds = load->sizes * load->priorities;
 	const struct spec **spec;
@@ -115,7 +116,7 @@ static void put_budgets(struct scene *scene, const struct preempt_load *load,
 	}
 }
 
-static void stir(struct scene *scene)
+static void touch_all_nodes(struct scene *scene)
 {
 	PL_BITSET_EACH (slot, scene->snapshot.live) {
 		uint32_t placed = scene->snapshot.row[slot].first_pod;
@@ -130,8 +131,8 @@ static void stir(struct scene *scene)
 	}
 }
 
-static void report(const struct preempt_load *load, unsigned nodes, bool all, bool cache,
-                   double *us, unsigned done, uint64_t cpu_ns)
+static void report_case(const struct preempt_load *load, unsigned nodes, bool all,
+                        bool cache, double *us, unsigned done, uint64_t cpu_ns)
 {
 	double total = (double)cpu_ns / 1e3;
 	char fields[240];
@@ -150,7 +151,8 @@ static void report(const struct preempt_load *load, unsigned nodes, bool all, bo
 	bench_emit(fields, "p999_us", us[done - 1], "us");
 }
 
-static void run(const struct preempt_load *load, unsigned nodes, bool all, bool cache)
+static void run_case(const struct preempt_load *load, unsigned nodes, bool all,
+                     bool cache)
 {
 	static const char high[] =
 		"{\"metadata\":{\"name\":\"high\",\"namespace\":\"bench\"},\"spec\":{"
@@ -167,7 +169,7 @@ static void run(const struct preempt_load *load, unsigned nodes, bool all, bool 
 
 	(void)fprintf(stderr, "# preemption, %u nodes, %s\n", nodes, load->name);
 	scene_init(&scene, nodes, cache);
-	fill(&scene, load, 1);
+	fill_nodes(&scene, load, 1);
 	put_budgets(&scene, load, 0);
 	spec = scene_spec(&scene, high);
 	class = scene_class(&scene, spec);
@@ -177,7 +179,7 @@ static void run(const struct preempt_load *load, unsigned nodes, bool all, bool 
 		uint64_t from, cpu_from;
 
 		if (load->restless)
-			stir(&scene);
+			touch_all_nodes(&scene);
 		if (load->renewed)
 			put_budgets(&scene, load, done);
 		from = pl_clock_ns();
@@ -198,7 +200,7 @@ static void run(const struct preempt_load *load, unsigned nodes, bool all, bool 
 	}
 	if (done == 0)
 		bench_check(PL_UNSUPPORTED, NULL, "preemption found no victims");
-	report(load, nodes, all, cache, us, done, cpu_ns);
+	report_case(load, nodes, all, cache, us, done, cpu_ns);
 	scene_class_close(&scene, class);
 	model_unref(&scene.model, MODEL_SPECS, spec);
 	scene_done(&scene);
@@ -214,10 +216,10 @@ static void run_load(const struct engine_bench_opts *opts,
 		if ((opts->nodes != 0 && opts->nodes != sizes[i]) ||
 		    sizes[i] * load->pods > 1000000)
 			continue;
-		run(load, sizes[i], false, true);
-		run(load, sizes[i], true, true);
+		run_case(load, sizes[i], false, true);
+		run_case(load, sizes[i], true, true);
 		if (load == loads)
-			run(load, sizes[i], true, false);
+			run_case(load, sizes[i], true, false);
 	}
 }
 

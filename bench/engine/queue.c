@@ -46,13 +46,13 @@ static const struct queue_plugin plugins[] = {
 	{"taint", QUEUE_ON(NODE_TAINTS), hint_none},
 };
 
-static void start(struct queue_bench *b)
+static void start_clock(struct queue_bench *b)
 {
 	b->started_ns = pl_clock_cpu_ns();
 }
 
-static void report(const struct queue_bench *b, const char *op, double count,
-                   const char *metric)
+static void report_op(const struct queue_bench *b, const char *op, double count,
+                      const char *metric)
 {
 	double us = (double)(pl_clock_cpu_ns() - b->started_ns) / 1e3;
 	char fields[160];
@@ -105,7 +105,7 @@ static void push_all(struct queue_bench *b)
 	}
 }
 
-static void ask(struct queue_bench *b)
+static void ask_positions(struct queue_bench *b)
 {
 	uint64_t sum = 0;
 
@@ -125,51 +125,51 @@ static void refuse_all(struct queue_bench *b, uint64_t plugin)
 		queue_refuse(b->queue, pod, plugin, 0, b->now_ms);
 }
 
-static void run(struct queue_bench *b)
+static void run_due(struct queue_bench *b)
 {
 	while (queue_deadline_ms(b->queue) <= b->now_ms)
 		queue_run(b->queue, b->now_ms);
 }
 
-static void tell(struct queue_bench *b, enum queue_event_kind kind)
+static void tell_event(struct queue_bench *b, enum queue_event_kind kind)
 {
 	queue_event(b->queue, &(struct queue_event){.kind = kind});
-	run(b);
+	run_due(b);
 }
 
 /* Each pod once through each place. */
-static void life(struct queue_bench *b, bool fair)
+static void run_pod_lives(struct queue_bench *b, bool fair)
 {
 	double pods = b->opts->pods;
 	struct queue_pod *pod;
 
 	open_queue(b, fair);
-	start(b);
+	start_clock(b);
 	push_all(b);
-	report(b, "push", pods, "us_per_pod");
-	start(b);
-	ask(b);
-	report(b, "position", QUESTIONS, "us_per_position");
-	start(b);
+	report_op(b, "push", pods, "us_per_pod");
+	start_clock(b);
+	ask_positions(b);
+	report_op(b, "position", QUESTIONS, "us_per_position");
+	start_clock(b);
 	while ((pod = queue_pop(b->queue, b->now_ms)) != NULL)
 		queue_retry(b->queue, pod, QUEUE_FAULT, true, 0, b->now_ms);
-	report(b, "pop_to_backoff", pods, "us_per_pod");
+	report_op(b, "pop_to_backoff", pods, "us_per_pod");
 	b->now_ms += 10000;
-	start(b);
-	run(b);
-	report(b, "backoff_to_active", pods, "us_per_pod");
-	start(b);
+	start_clock(b);
+	run_due(b);
+	report_op(b, "backoff_to_active", pods, "us_per_pod");
+	start_clock(b);
 	refuse_all(b, 1);
-	report(b, "pop_to_waiting", pods, "us_per_pod");
-	start(b);
+	report_op(b, "pop_to_waiting", pods, "us_per_pod");
+	start_clock(b);
 	for (unsigned i = 0; i < EVENTS; i++)
-		tell(b, QUEUE_EV_PVC_ADDED);
-	report(b, "event_for_nobody", EVENTS, "us_per_event");
+		tell_event(b, QUEUE_EV_PVC_ADDED);
+	report_op(b, "event_for_nobody", EVENTS, "us_per_event");
 	close_queue(b);
 }
 
 /* All pods wait, and an event makes room for a few. */
-static void wake(struct queue_bench *b, unsigned room)
+static void wake_few(struct queue_bench *b, unsigned room)
 {
 	struct queue_stats before, after;
 	struct queue_pod *pod;
@@ -177,8 +177,8 @@ static void wake(struct queue_bench *b, unsigned room)
 
 	b->now_ms += 60000;
 	queue_stats(b->queue, &before);
-	start(b);
-	tell(b, QUEUE_EV_POD_REMOVED);
+	start_clock(b);
+	tell_event(b, QUEUE_EV_POD_REMOVED);
 	for (unsigned left = room; (pod = queue_pop(b->queue, b->now_ms)) != NULL;) {
 		if (left > 0) {
 			left--;
@@ -188,7 +188,7 @@ static void wake(struct queue_bench *b, unsigned room)
 			queue_refuse(b->queue, pod, 1, 0, b->now_ms);
 		}
 	}
-	report(b, "wake", room, "us_per_placed");
+	report_op(b, "wake", room, "us_per_placed");
 	queue_stats(b->queue, &after);
 	(void)snprintf(fields, sizeof fields,
 	               "\"op\":\"queue_wake\",\"pods\":%u,\"classes\":%u,\"room\":%u",
@@ -197,27 +197,27 @@ static void wake(struct queue_bench *b, unsigned room)
 	           (double)(after.attempts - before.attempts) / room, "");
 }
 
-static void wakes(struct queue_bench *b)
+static void run_wakes(struct queue_bench *b)
 {
 	open_queue(b, false);
 	push_all(b);
 	refuse_all(b, 1);
-	wake(b, 10);
-	wake(b, 500);
+	wake_few(b, 10);
+	wake_few(b, 500);
 	close_queue(b);
 }
 
 /* Hints are asked once a class, and each says no. */
-static void hints(struct queue_bench *b)
+static void run_hints(struct queue_bench *b)
 {
 	open_queue(b, false);
 	push_all(b);
 	refuse_all(b, 2);
 	b->now_ms += 60000;
-	start(b);
+	start_clock(b);
 	for (unsigned i = 0; i < ROUNDS; i++)
-		tell(b, QUEUE_EV_NODE_TAINTS);
-	report(b, "hint_says_no", ROUNDS, "us_per_event");
+		tell_event(b, QUEUE_EV_NODE_TAINTS);
+	report_op(b, "hint_says_no", ROUNDS, "us_per_event");
 	close_queue(b);
 }
 
@@ -233,14 +233,14 @@ void bench_queue(const struct engine_bench_opts *opts)
 	bench_emit(fields, "bytes_per_class", sizeof(struct queue_class), "B");
 	b->classes = CLASSES;
 	b->label = "sla";
-	life(b, false);
+	run_pod_lives(b, false);
 	b->label = "fair";
-	life(b, true);
+	run_pod_lives(b, true);
 	b->label = "sla";
-	wakes(b);
-	hints(b);
+	run_wakes(b);
+	run_hints(b);
 	b->classes = 1;
-	wakes(b);
+	run_wakes(b);
 	free(b->pod);
 	free(b);
 }

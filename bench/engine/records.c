@@ -24,7 +24,7 @@ struct values {
 	struct pl_buf buf;
 };
 
-static void fill(struct values *values, unsigned pods)
+static void fill_values(struct values *values, unsigned pods)
 {
 	for (unsigned i = 0; i < pods; i++) {
 		int len = snprintf(values->name[i], sizeof values->name[i],
@@ -85,7 +85,7 @@ static enum pl_code do_op(struct values *values, enum op op)
 	PL_UNREACHABLE("operation");
 }
 
-static void run(struct values *values, enum op op, unsigned pods)
+static void run_op(struct values *values, enum op op, unsigned pods)
 {
 	unsigned rounds = POD_ROUNDS / (pods + 10);
 	enum pl_code code = PL_OK;
@@ -148,12 +148,12 @@ void bench_records(const struct engine_bench_opts *opts)
 	pl_arena_init(&values->arena, 65536, 0);
 	pl_buf_init(&values->buf, ALLOC_BYTES_MAX);
 	for (unsigned i = 0; i < sizeof pods / sizeof pods[0]; i++) {
-		fill(values, pods[i]);
-		run(values, ALLOC_PRINT, pods[i]);
-		run(values, ALLOC_PARSE, pods[i]);
+		fill_values(values, pods[i]);
+		run_op(values, ALLOC_PRINT, pods[i]);
+		run_op(values, ALLOC_PARSE, pods[i]);
 	}
-	run(values, STATE_PRINT, 1);
-	run(values, STATE_PARSE, 1);
+	run_op(values, STATE_PRINT, 1);
+	run_op(values, STATE_PARSE, 1);
 	run_book(values, 128);
 	run_book(values, 512);
 	pl_buf_done(&values->buf);

@@ -1,7 +1,7 @@
 /*
- * The shard's core alone: nodes and pods come in through lists, and every transaction is
- * answered at once with a success. Decoding specs, deciding, printing states and allocs
- * and keeping the books is all in it; the store is not.
+ * The shard's core alone: nodes and pods come in through lists, and every transaction
+ * is answered at once with a success. Decoding specs, deciding, printing states and
+ * allocs and keeping the books is all in it; the store is not.
  */
 #include "shardsched/shard/sched.h"
 
@@ -41,8 +41,8 @@ static const char pod_json[] =
 	"\"requests\":{\"cpu\":\"100m\",\"memory\":\"256Mi\"}}}],\"schedulerName\":"
 	"\"default-scheduler\"}}";
 
-static void record(struct sched_run *run, uint32_t p, enum sched_part part,
-                   const char *key, const char *value)
+static void add_record(struct sched_run *run, uint32_t p, enum sched_part part,
+                       const char *key, const char *value)
 {
 	const struct kv_record record = {.key = pl_span_str(key),
 	                                 .value = pl_span_str(value),
@@ -62,9 +62,9 @@ static void list_nodes(struct sched_run *run, unsigned nodes)
 		(void)snprintf(name, sizeof name, "node-%06u", i);
 		(void)snprintf(key, sizeof key, "/nodes/%04u/east/%s", p, name);
 		(void)snprintf(value, sizeof value, node_json, name, i, name, i % 3);
-		record(run, p, SCHED_NODES, key, value);
+		add_record(run, p, SCHED_NODES, key, value);
 		(void)snprintf(key, sizeof key, "/alloc/%04u/east/%s", p, name);
-		record(run, p, SCHED_ALLOCS, key, "{\"v\":1,\"generation\":1}");
+		add_record(run, p, SCHED_ALLOCS, key, "{\"v\":1,\"generation\":1}");
 	}
 }
 
@@ -84,7 +84,7 @@ static void list_pods(struct sched_run *run, unsigned pods)
 			               ",\"statefulset.kubernetes.io/pod-name\":\"%s\"",
 			               name);
 		(void)snprintf(value, sizeof value, pod_json, name, i, of, label, of, of);
-		record(run, p, SCHED_SCHEDULES, key, value);
+		add_record(run, p, SCHED_SCHEDULES, key, value);
 	}
 }
 
@@ -94,7 +94,7 @@ static void lists_end(struct sched_run *run, enum sched_part part)
 		sched_list_end(run->sched, p, part, run->revision);
 }
 
-static void answer(struct sched_run *run, const struct sched_action *action)
+static void answer_action(struct sched_run *run, const struct sched_action *action)
 {
 	const struct kv_txn *txn = &action->req.txn;
 	struct kv_result result = {.op = KV_TXN, .header = {.revision = ++run->revision}};
@@ -115,12 +115,12 @@ static void place_all(struct sched_run *run)
 		sched_run(run->sched, now_ms, INT64_C(1795251600000), TURN);
 		while (sched_next(run->sched, &action))
 			if (action.what == SCHED_TXN)
-				answer(run, &action);
+				answer_action(run, &action);
 	} while (sched_deadline_ms(run->sched) <= now_ms);
 }
 
-static void emit(const struct sched_run *run, const char *op, double us,
-                 const char *metric, const char *unit)
+static void emit_run(const struct sched_run *run, const char *op, double us,
+                     const char *metric, const char *unit)
 {
 	char fields[160];
 
@@ -131,7 +131,7 @@ static void emit(const struct sched_run *run, const char *op, double us,
 	bench_emit(fields, metric, us, unit);
 }
 
-static void measure(unsigned nodes, unsigned pods, bool replicas, uint64_t seed)
+static void measure_sched(unsigned nodes, unsigned pods, bool replicas, uint64_t seed)
 {
 	const struct sched_opts opts = {
 		.shard = "east-0", .partitions = PARTITIONS, .seed = seed};
@@ -157,18 +157,19 @@ static void measure(unsigned nodes, unsigned pods, bool replicas, uint64_t seed)
 	list_pods(run, pods);
 	lists_end(run, SCHED_SCHEDULES);
 	listed_us = pl_clock_cpu_ns() / 1000;
-	emit(run, "list", (double)(mallinfo2().uordblks - before) / pods, "bytes_per_pod",
-	     "B");
+	emit_run(run, "list", (double)(mallinfo2().uordblks - before) / pods,
+	         "bytes_per_pod", "B");
 	place_all(run);
 	placed_us = pl_clock_cpu_ns() / 1000;
 	sched_figures(run->sched, &figures);
 	if (figures.placed != pods)
 		bench_check(PL_INVALID, NULL, "not all pods were placed");
-	emit(run, "list", (double)(listed_us - begun_us) / pods, "us_per_pod", "us");
-	emit(run, "place", (double)(placed_us - listed_us) / pods, "us_per_pod", "us");
-	emit(run, "all", (double)(placed_us - begun_us) / pods, "us_per_pod", "us");
-	emit(run, "all", 1e6 * pods / (double)(placed_us - begun_us), "placements_per_s",
-	     "1/s");
+	emit_run(run, "list", (double)(listed_us - begun_us) / pods, "us_per_pod", "us");
+	emit_run(run, "place", (double)(placed_us - listed_us) / pods, "us_per_pod",
+	         "us");
+	emit_run(run, "all", (double)(placed_us - begun_us) / pods, "us_per_pod", "us");
+	emit_run(run, "all", 1e6 * pods / (double)(placed_us - begun_us),
+	         "placements_per_s", "1/s");
 	sched_free(run->sched);
 	free(run);
 }
@@ -178,6 +179,6 @@ void bench_sched(const struct engine_bench_opts *opts)
 	unsigned nodes = opts->nodes == 0 ? 5000 : opts->nodes;
 	unsigned pods = opts->pods < nodes * 10 ? opts->pods : nodes * 10;
 
-	measure(nodes, pods, false, opts->seed);
-	measure(nodes, pods, true, opts->seed);
+	measure_sched(nodes, pods, false, opts->seed);
+	measure_sched(nodes, pods, true, opts->seed);
 }

@@ -1,11 +1,11 @@
 /*
  * Latency from submission to the node, at a rate that does not follow how fast it goes:
  * an open loop. Pod i is due at start + i / rate, whatever became of the others; its
- * latency begins when it is due, not when it could be sent, so nothing that stands still
- * hides how long others waited meanwhile.
+ * latency begins when it is due, not when it could be sent, so nothing that stands
+ * still hides how long others waited meanwhile.
  *
- * What is due goes into one transaction (as a submitting client would do it), so many of them
- * in flight at most. That a pod is bound is seen by a watch of another client.
+ * What is due goes into one transaction (as a submitting client would do it), so many
+ * of them in flight at most. That a pod is bound is seen by a watch of another client.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +191,7 @@ static void timer_stop(struct latency *l)
 
 /* -- the run ------------------------------------------------------------------------ */
 
-static void up(struct latency *l)
+static void latency_up(struct latency *l)
 {
 	const struct fill_opts nodes = {.load = l->load, .what = FILL_NODES};
 	struct child child;
@@ -231,7 +231,7 @@ static bool any_busy(const struct latency *l)
 	return false;
 }
 
-static void run(struct latency *l)
+static void latency_run(struct latency *l)
 {
 	double say_s = bench_now_s() + SAY_EVERY_S;
 
@@ -251,7 +251,7 @@ static void run(struct latency *l)
 	}
 }
 
-static void emit(struct latency *l)
+static void emit_latency(struct latency *l)
 {
 	const char *fields = l->fields.at;
 	struct samples bound;
@@ -277,7 +277,7 @@ static void emit(struct latency *l)
 	bench_emit(fields, "client_cpu_s", bench_cpu_s(0) - l->client_cpu_at_s, "s");
 }
 
-static int down(struct latency *l)
+static int latency_down(struct latency *l)
 {
 	uint32_t left = l->load.pods - l->observer.bound;
 	uint64_t violations;
@@ -299,7 +299,7 @@ static int down(struct latency *l)
 	return left > 0 ? BENCH_INCOMPLETE : BENCH_OK;
 }
 
-static void check(struct latency *l)
+static void check_options(struct latency *l)
 {
 	l->load.pods = l->rate * (l->warmup_s + l->seconds);
 	l->fleet_opts.partitions = l->load.partitions;
@@ -358,11 +358,11 @@ int main(int argc, char **argv)
 	};
 
 	bench_options(&usage, argc, argv);
-	check(&l);
-	up(&l);
+	check_options(&l);
+	latency_up(&l);
 	until_settled(&l);
 	timer_start(&l);
-	run(&l);
-	emit(&l);
-	return down(&l);
+	latency_run(&l);
+	emit_latency(&l);
+	return latency_down(&l);
 }

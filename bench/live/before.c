@@ -1,6 +1,6 @@
 /*
- * Nodes that have pods from the start: node, alloc, and spec and state of each pod, as a
- * shard would have left them.
+ * Nodes that have pods from the start: node, alloc, and spec and state of each pod, as
+ * a shard would have left them.
  */
 #include "bench/common/report.h"
 #include "bench/live/fill_int.h"
@@ -20,7 +20,7 @@ struct before {
 };
 
 /* A copy of the current object that lasts as long as the transaction. */
-static struct load_object *keep(struct before *b, struct pl_arena *arena)
+static struct load_object *copy_object(struct before *b, struct pl_arena *arena)
 {
 	struct load_object *kept = pl_arena_alloc(arena, sizeof *kept);
 
@@ -30,7 +30,7 @@ static struct load_object *keep(struct before *b, struct pl_arena *arena)
 	return kept;
 }
 
-static struct pl_span printed(struct before *b, struct pl_arena *arena)
+static struct pl_span copy_printed(struct before *b, struct pl_arena *arena)
 {
 	struct pl_span kept = pl_arena_dup(arena, pl_buf_span(&b->buf));
 
@@ -49,7 +49,7 @@ static struct pl_span state_of(struct before *b, struct pl_arena *arena,
 	struct pl_err err = {0};
 
 	bench_check(state_print(&state, &b->buf, &err), &err, "a state");
-	return printed(b, arena);
+	return copy_printed(b, arena);
 }
 
 static struct pl_span alloc_of(struct before *b, struct pl_arena *arena,
@@ -58,7 +58,7 @@ static struct pl_span alloc_of(struct before *b, struct pl_arena *arena,
 	struct pl_err err = {0};
 
 	bench_check(alloc_print(alloc, &b->buf, &err), &err, "an alloc");
-	return printed(b, arena);
+	return copy_printed(b, arena);
 }
 
 static bool add_pod(struct txn_builder *builder, struct pl_arena *arena,
@@ -76,7 +76,7 @@ static bool add_pod(struct txn_builder *builder, struct pl_arena *arena,
 	       builder_put(builder, pl_arena_dup(arena, keys_span(&key)), 0, state);
 }
 
-static void sort(struct alloc_pod *pod, uint32_t count)
+static void sort_pods(struct alloc_pod *pod, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
 		for (uint32_t k = i; k > 0 && alloc_pod_cmp(&pod[k - 1], &pod[k]) > 0;
@@ -102,7 +102,7 @@ static bool add_node(struct before *b, struct txn_builder *builder,
 	if (pod == NULL)
 		bench_fail("out of memory");
 	load_node(load, number, &b->f->object);
-	node = keep(b, arena);
+	node = copy_object(b, arena);
 	for (uint32_t k = 0; k < each && fits; k++) {
 		const struct load_object *object;
 		struct load_before what;
@@ -110,7 +110,7 @@ static bool add_node(struct before *b, struct txn_builder *builder,
 
 		load_before(load, number, k, &b->f->object, &what);
 		filler_location(b->f, &location);
-		object = keep(b, arena);
+		object = copy_object(b, arena);
 		pod[k] = (struct alloc_pod){.partition = location.partition,
 		                            .namespace = pl_span_str(object->scope),
 		                            .name = pl_span_str(object->name)};
@@ -124,7 +124,7 @@ static bool add_node(struct before *b, struct txn_builder *builder,
 	}
 	alloc.used.nonzero_cpu_milli = alloc.used.cpu_milli;
 	alloc.used.nonzero_memory = alloc.used.memory;
-	sort(pod, each);
+	sort_pods(pod, each);
 	name = (struct builder_node){.cluster = pl_span_str(node->scope),
 	                             .name = pl_span_str(node->name)};
 	bench_check(partition_of_node(name.cluster, name.name, load->partitions,

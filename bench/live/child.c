@@ -50,7 +50,7 @@ void child_start(struct child *child, uv_loop_t *loop, child_fn *fn, void *ctx)
 }
 
 /* Waits for it; gives its status. */
-static int reap(struct child *child)
+static int reap_child(struct child *child)
 {
 	struct rusage usage = {0};
 	int status = 0;
@@ -72,7 +72,7 @@ bool child_over(struct child *child)
 		return true;
 	if (!child->ended)
 		return false;
-	if (reap(child) != 0)
+	if (reap_child(child) != 0)
 		bench_fail("a process of the bench failed");
 	return true;
 }
@@ -102,7 +102,7 @@ void child_done(struct child *child)
 		return;
 	if (child->pid != 0) {
 		(void)kill(child->pid, SIGKILL);
-		(void)reap(child);
+		(void)reap_child(child);
 	}
 	child->poll.data = &closed;
 	uv_close((uv_handle_t *)&child->poll, on_closed);

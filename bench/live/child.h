@@ -1,6 +1,6 @@
 /*
- * Work in a process of its own, so that what it costs is known: forked, with a loop and a
- * client of its own.
+ * Work in a process of its own, so that what it costs is known: forked, with a loop and
+ * a client of its own.
  */
 #ifndef BENCH_LIVE_CHILD_H
 #define BENCH_LIVE_CHILD_H

@@ -158,7 +158,7 @@ struct fill_start_args {
 	const struct fill_opts *opts;
 };
 
-static void fill(void *ctx, void *result)
+static void run_fill(void *ctx, void *result)
 {
 	const struct fill_start_args *start = ctx;
 	struct filler *f = bench_alloc(1, sizeof *f);
@@ -184,7 +184,7 @@ void fill_start(struct child *child, struct live *live, const struct fill_opts *
 {
 	struct fill_start_args start = {live, opts};
 
-	child_start(child, &live->loop, fill, &start);
+	child_start(child, &live->loop, run_fill, &start);
 }
 
 void fill_run(struct live *live, const struct fill_opts *opts, struct child *ended)

@@ -22,7 +22,8 @@ struct fill_result {
 	uint64_t txns; /* transactions that wrote pods */
 };
 
-/* Starts the filling child; progress goes to stderr. live and opts must last until it ends. */
+/* Starts the child that fills; progress goes to stderr. live and opts must last until
+ * the child ends. */
 void fill_start(struct child *child, struct live *live, const struct fill_opts *opts);
 /* To its end. */
 void fill_run(struct live *live, const struct fill_opts *opts, struct child *ended);

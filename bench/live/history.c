@@ -67,8 +67,8 @@ struct history_reading {
 	struct history sum;
 	struct history txn; /* the one at hand */
 	int64_t revision, seen;
-	uint64_t partition[KEYS_PARTITIONS_MAX /
-	                   64]; /* bit set: partitions of the txn's pods */
+	/* Bit set: the partitions of the txn's pods. */
+	uint64_t partition[KEYS_PARTITIONS_MAX / 64];
 	bool ended;
 };
 
@@ -106,7 +106,7 @@ static void take_state(struct history_reading *r, const struct keys_id *id,
 	r->partition[id->partition / 64] |= bit;
 }
 
-static void take(struct history_reading *r, const struct kv_event *event)
+static void apply_event(struct history_reading *r, const struct kv_event *event)
 {
 	struct pl_span value = event->record.value;
 	struct keys_id id;
@@ -141,7 +141,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 		r->ended = true;
 	}
 	for (size_t i = 0; i < note->count; i++)
-		take(r, &note->events[i]);
+		apply_event(r, &note->events[i]);
 	if (note->revision > r->seen)
 		r->seen = note->revision;
 }
@@ -167,7 +167,7 @@ void history_read(struct live *live, int64_t from, int64_t until, struct history
 	free(r);
 }
 
-static double mean(uint64_t sum, uint64_t count)
+static double mean_of(uint64_t sum, uint64_t count)
 {
 	return count == 0 ? 0 : (double)sum / (double)count;
 }
@@ -175,12 +175,12 @@ static double mean(uint64_t sum, uint64_t count)
 void history_emit(const struct history *h, const char *fields)
 {
 	bench_emit(fields, "commits", (double)h->txns, "transactions");
-	bench_emit(fields, "placements_per_txn", mean(h->pods, h->txns), "placements");
-	bench_emit(fields, "allocs_per_txn", mean(h->allocs, h->txns), "puts");
-	bench_emit(fields, "groups_per_txn", mean(h->groups, h->txns), "puts");
-	bench_emit(fields, "fences_per_txn", mean(h->fences, h->txns), "partitions");
-	bench_emit(fields, "state_bytes_mean", mean(h->state_bytes, h->pods), "B");
-	bench_emit(fields, "alloc_bytes_mean", mean(h->alloc_bytes, h->allocs), "B");
+	bench_emit(fields, "placements_per_txn", mean_of(h->pods, h->txns), "placements");
+	bench_emit(fields, "allocs_per_txn", mean_of(h->allocs, h->txns), "puts");
+	bench_emit(fields, "groups_per_txn", mean_of(h->groups, h->txns), "puts");
+	bench_emit(fields, "fences_per_txn", mean_of(h->fences, h->txns), "partitions");
+	bench_emit(fields, "state_bytes_mean", mean_of(h->state_bytes, h->pods), "B");
+	bench_emit(fields, "alloc_bytes_mean", mean_of(h->alloc_bytes, h->allocs), "B");
 	bench_emit(fields, "bytes_written", (double)h->bytes, "B");
 	bench_emit(fields, "puts", (double)h->puts, "puts");
 }

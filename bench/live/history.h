@@ -1,5 +1,5 @@
-/* The writes of a run, read from the store's history afterwards: no watch disturbs the run
- * while it is measured. */
+/* The writes of a run, read from the store's history afterwards: no watch disturbs the
+ * run while it is measured. */
 #ifndef BENCH_LIVE_HISTORY_H
 #define BENCH_LIVE_HISTORY_H
 

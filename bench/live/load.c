@@ -157,17 +157,17 @@ struct pod_parts {
 
 static const char *const spaces = "\"namespaces\":[\"sched-1\",\"sched-0\"]";
 
-static void coloured(struct pod_parts *parts, const char *colour)
+static void set_colour(struct pod_parts *parts, const char *colour)
 {
 	(void)text(parts->meta, sizeof parts->meta, ",\"labels\":{\"color\":\"%s\"}",
 	           colour);
 }
 
 /* kind: podAffinity or podAntiAffinity. */
-static void require(struct pod_parts *parts, const char *kind, const char *colour,
-                    const char *topology)
+static void require_term(struct pod_parts *parts, const char *kind, const char *colour,
+                         const char *topology)
 {
-	coloured(parts, colour);
+	set_colour(parts, colour);
 	(void)text(
 		parts->rules, sizeof parts->rules,
 		"\"affinity\":{\"%s\":{\"requiredDuringSchedulingIgnoredDuringExecution"
@@ -176,9 +176,9 @@ static void require(struct pod_parts *parts, const char *kind, const char *colou
 		kind, colour, spaces, topology);
 }
 
-static void prefer(struct pod_parts *parts, const char *kind, const char *colour)
+static void prefer_term(struct pod_parts *parts, const char *kind, const char *colour)
 {
-	coloured(parts, colour);
+	set_colour(parts, colour);
 	(void)text(
 		parts->rules, sizeof parts->rules,
 		"\"affinity\":{\"%s\":{\"preferredDuringSchedulingIgnoredDuringExecution"
@@ -187,8 +187,8 @@ static void prefer(struct pod_parts *parts, const char *kind, const char *colour
 		kind, colour, spaces);
 }
 
-static void apart(const struct load *load, uint32_t number, uint32_t pods,
-                  struct pod_parts *parts)
+static void apart_pod(const struct load *load, uint32_t number, uint32_t pods,
+                      struct pod_parts *parts)
 {
 	uint32_t most = load->nodes * 2 / 5, colours;
 	char colour[32];
@@ -197,10 +197,10 @@ static void apart(const struct load *load, uint32_t number, uint32_t pods,
 	colours = (pods + most - 1) / most;
 	(void)text(colour, sizeof colour, "green-%u",
 	           number % (colours == 0 ? 1 : colours));
-	require(parts, "podAntiAffinity", colour, "kubernetes.io/hostname");
+	require_term(parts, "podAntiAffinity", colour, "kubernetes.io/hostname");
 }
 
-static void spread(struct pod_parts *parts, unsigned skew)
+static void spread_zones(struct pod_parts *parts, unsigned skew)
 {
 	(void)text(parts->rules, sizeof parts->rules,
 	           "\"topologySpreadConstraints\":[{\"maxSkew\":%u,\"topologyKey\":"
@@ -216,23 +216,24 @@ static void one_deployment(struct pod_parts *parts)
 		",\"labels\":{\"color\":\"blue\"},\"ownerReferences\":[{\"apiVersion\":"
 		"\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"web-5d78c9869d\",\"uid\":"
 		"\"7c6e1c52-9f2e-4c3e-8a55-0f3f6d1f7a10\",\"controller\":true}]");
-	spread(parts, 1);
+	spread_zones(parts, 1);
 }
 
-static void mixed(const struct load *load, uint32_t number, struct pod_parts *parts)
+static void mixed_pod(const struct load *load, uint32_t number, struct pod_parts *parts)
 {
 	switch (number % MIXED_KINDS) {
 	case 1:
-		require(parts, "podAffinity", "blue", "topology.kubernetes.io/zone");
+		require_term(parts, "podAffinity", "blue", "topology.kubernetes.io/zone");
 		return;
 	case 2:
-		apart(load, number / MIXED_KINDS, load->pods / MIXED_KINDS + 1, parts);
+		apart_pod(load, number / MIXED_KINDS, load->pods / MIXED_KINDS + 1,
+		          parts);
 		return;
 	case 3:
-		prefer(parts, "podAffinity", "red");
+		prefer_term(parts, "podAffinity", "red");
 		return;
 	case 4:
-		prefer(parts, "podAntiAffinity", "yellow");
+		prefer_term(parts, "podAntiAffinity", "yellow");
 		return;
 	default: /* as basic */
 		return;
@@ -240,8 +241,8 @@ static void mixed(const struct load *load, uint32_t number, struct pod_parts *pa
 }
 
 /* To the partition of some node, which is not the pod's own. */
-static void away(const struct load *load, uint32_t number, const struct load_object *pod,
-                 struct pod_parts *parts)
+static void away_pod(const struct load *load, uint32_t number,
+                     const struct load_object *pod, struct pod_parts *parts)
 {
 	uint32_t shards = load->shards < 2 ? 2 : load->shards;
 	uint32_t share = AWAY_PERCENT * shards / (shards - 1), own = 0, pool;
@@ -269,8 +270,8 @@ static uint32_t full_cpu(const struct load *load)
 }
 
 /* So many each; the last one is what is left. */
-static void gang(const struct load *load, uint32_t number, uint32_t size,
-                 struct pod_parts *parts)
+static void gang_pod(const struct load *load, uint32_t number, uint32_t size,
+                     struct pod_parts *parts)
 {
 	(void)text(parts->meta, sizeof parts->meta,
 	           ",\"annotations\":{\"placet.io/gang\":\"gang-%u\","
@@ -296,20 +297,20 @@ static void set_parts(const struct load *load, uint32_t number,
 			"\",\"operator\":\"In\",\"values\":[\"zone1\",\"zone2\"]}]}]}}},");
 		return;
 	case LOAD_AFFINITY:
-		require(parts, "podAffinity", "blue", "topology.kubernetes.io/zone");
+		require_term(parts, "podAffinity", "blue", "topology.kubernetes.io/zone");
 		return;
 	case LOAD_SPREAD:
-		coloured(parts, "blue");
-		spread(parts, 5);
+		set_colour(parts, "blue");
+		spread_zones(parts, 5);
 		return;
 	case LOAD_ANTIAFFINITY:
-		apart(load, number, load->pods, parts);
+		apart_pod(load, number, load->pods, parts);
 		return;
 	case LOAD_GANG:
-		gang(load, number, GANG_SIZE, parts);
+		gang_pod(load, number, GANG_SIZE, parts);
 		return;
 	case LOAD_LARGEGANG:
-		gang(load, number, LARGE_GANG_SIZE, parts);
+		gang_pod(load, number, LARGE_GANG_SIZE, parts);
 		return;
 	case LOAD_PREEMPTION:
 		parts->cpu_milli = HIGH_CPU_MILLI;
@@ -323,10 +324,10 @@ static void set_parts(const struct load *load, uint32_t number,
 		one_deployment(parts);
 		return;
 	case LOAD_MIXED:
-		mixed(load, number, parts);
+		mixed_pod(load, number, parts);
 		return;
 	case LOAD_AWAY:
-		away(load, number, pod, parts);
+		away_pod(load, number, pod, parts);
 		return;
 	}
 }

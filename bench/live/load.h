@@ -4,9 +4,10 @@
  * case. Profile and number determine every object, so the content of the store need not
  * be read to be known.
  *
- * Node n is node-<n> of one of two clusters. Pod i is pod-<i> of namespace sched-1. Some
- * profiles have pods that are on nodes *before* the first pod is to be placed: these are
- * before-<k> of namespace sched-0, each on the node that follows from its number.
+ * Node n is node-<n> of one of two clusters. Pod i is pod-<i> of namespace sched-1.
+ * Some profiles have pods that are on nodes *before* the first pod is to be placed:
+ * these are before-<k> of namespace sched-0, each on the node that follows from its
+ * number.
  */
 #ifndef BENCH_LIVE_LOAD_H
 #define BENCH_LIVE_LOAD_H

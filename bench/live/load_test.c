@@ -13,7 +13,7 @@ static struct pl_arena arena;
 static struct field_errors errors;
 static struct load_object object;
 
-static struct load of(enum load_profile profile)
+static struct load load_of_profile(enum load_profile profile)
 {
 	return (struct load){.profile = profile,
 	                     .partitions = PARTITIONS,
@@ -22,13 +22,13 @@ static struct load of(enum load_profile profile)
 	                     .shards = 4};
 }
 
-static void up(void)
+static void kit_up(void)
 {
 	model_init(&model);
 	pl_arena_init(&arena, 1 << 16, 0);
 }
 
-static void down(void)
+static void kit_down(void)
 {
 	model_done(&model);
 	pl_arena_done(&arena);
@@ -61,9 +61,9 @@ static struct node node_of_object(void)
 
 T_CASE(every_object_of_every_profile_is_valid)
 {
-	up();
+	kit_up();
 	for (unsigned p = 0; p < LOAD_PROFILES; p++) {
-		struct load load = of((enum load_profile)p);
+		struct load load = load_of_profile((enum load_profile)p);
 		uint32_t number;
 
 		T_TRUE(load.pods > 0 && load.pods <= load_pods_most(&load));
@@ -86,7 +86,7 @@ T_CASE(every_object_of_every_profile_is_valid)
 			node_drop(&model, &node);
 		}
 	}
-	down();
+	kit_down();
 }
 
 /* CPU of the pods before, on all nodes together, in millicores. */
@@ -114,22 +114,23 @@ static int64_t before_cpu(const struct load *load, int64_t most)
 	return sum;
 }
 
-T_CASE(what_stands_there_before)
+T_CASE(pods_before_fill_nodes_as_the_profile_says)
 {
-	struct load full = of(LOAD_FULL95), low = of(LOAD_PREEMPTION);
+	struct load full = load_of_profile(LOAD_FULL95),
+		    low = load_of_profile(LOAD_PREEMPTION);
 
-	up();
+	kit_up();
 	T_EQ(before_cpu(&full, 32000), NODES * 32000 * 95 / 100);
 	T_EQ(before_cpu(&low, 4000), NODES * 3600);
-	full = of(LOAD_BASIC);
+	full = load_of_profile(LOAD_BASIC);
 	T_EQ(load_before_each(&full), 0);
-	down();
+	kit_down();
 }
 
 /* A quarter of the partitions is the pod's own shard's, so more of them leave. */
-T_CASE(a_fifth_has_to_go_to_other_shards)
+T_CASE(a_fifth_of_the_pods_needs_other_shards)
 {
-	struct load load = of(LOAD_AWAY);
+	struct load load = load_of_profile(LOAD_AWAY);
 	unsigned sent = 0;
 
 	load.pods = 1000;
@@ -150,9 +151,10 @@ T_CASE(a_fifth_has_to_go_to_other_shards)
 	T_NEAR(sent * 0.75, 200, 10);
 }
 
-T_CASE(replicas_and_gangs_stand_together)
+T_CASE(replicas_and_gangs_are_numbered_together)
 {
-	struct load one = of(LOAD_ONEDEPLOYMENT), gang = of(LOAD_GANG);
+	struct load one = load_of_profile(LOAD_ONEDEPLOYMENT),
+		    gang = load_of_profile(LOAD_GANG);
 
 	T_TRUE(load_has_groups(&one) && load_has_groups(&gang));
 	gang.pods = 20;

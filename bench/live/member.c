@@ -48,7 +48,7 @@ static void drop_all(struct pl_list *list)
 }
 
 /* Each for itself: of one that is not as it was there will be news. */
-static void again(struct member *m, struct member_txn *call)
+static void retry_txn(struct member *m, struct member_txn *call)
 {
 	bool was_alone = true;
 
@@ -78,13 +78,13 @@ static void on_answer(void *ctx, const struct kv_result *result, const struct pl
 	if (result->txn.succeeded)
 		drop_all(&call->gone);
 	else
-		again(call->member, call);
+		retry_txn(call->member, call);
 	send_waiting(call->member);
 }
 
 /* -- saying it ---------------------------------------------------------------------- */
 
-static bool add(struct member_txn *call, struct gone_pod *gone)
+static bool add_pod(struct member_txn *call, struct gone_pod *gone)
 {
 	if (!builder_put(&call->builder, keys_span(&gone->key), gone->revision,
 	                 gone->value))
@@ -105,7 +105,8 @@ static void send_some(struct member *m, struct member_txn *call)
 	PL_LIST_EACH (link, &m->waiting) {
 		struct gone_pod *gone = PL_LIST_ITEM(link, struct gone_pod, link);
 
-		if (count == PER_TXN || (gone->alone && count > 0) || !add(call, gone))
+		if (count == PER_TXN || (gone->alone && count > 0) ||
+		    !add_pod(call, gone))
 			break;
 		count++;
 		if (gone->alone)
@@ -126,7 +127,7 @@ static void send_waiting(struct member *m)
 			send_some(m, &m->call[i]);
 }
 
-static void take(struct member *m, const struct kv_record *record)
+static void take_state(struct member *m, const struct kv_record *record)
 {
 	struct pod_state state;
 	struct pl_span value;
@@ -162,7 +163,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	}
 	for (size_t i = 0; i < note->count; i++)
 		if (!note->events[i].is_delete)
-			take(m, &note->events[i].record);
+			take_state(m, &note->events[i].record);
 	send_waiting(m);
 }
 
@@ -216,7 +217,7 @@ struct member_start_args {
 	int64_t from;
 };
 
-static void run(void *ctx, void *result)
+static void run_member(void *ctx, void *result)
 {
 	const struct member_start_args *start = ctx;
 	uv_loop_t loop;
@@ -231,5 +232,5 @@ void member_start(struct child *child, struct live *live)
 {
 	struct member_start_args start = {live, live_revision(live) + 1};
 
-	child_start(child, &live->loop, run, &start);
+	child_start(child, &live->loop, run_member, &start);
 }

@@ -11,7 +11,7 @@ static const char bound[] =
 	"{\"v\":1,\"phase\":\"Bound\",\"cluster\":\"west\",\"node\":\"node-5\","
 	"\"since\":\"2026-11-21T09:00:00.000Z\"}";
 
-static void turn(void *ctx)
+static void turn_loop(void *ctx)
 {
 	(void)ctx;
 	kit_run(&kit, kit.now_ms + 1);
@@ -36,37 +36,37 @@ static char *key_of(unsigned number)
 	                       number);
 }
 
-static struct member *up(void)
+static struct member *member_up(void)
 {
 	struct member *member;
 
 	kit_open(&kit, NULL);
 	member = member_open(kit.kv, 1);
-	turn(NULL);
+	turn_loop(NULL);
 	return member;
 }
 
-static void down(struct member *member)
+static void member_down(struct member *member)
 {
-	member_close(member, turn, NULL);
+	member_close(member, turn_loop, NULL);
 	kit_close(&kit);
 }
 
 T_CASE(only_terminating_pods_are_reported_gone)
 {
-	struct member *member = up();
+	struct member *member = member_up();
 
 	(void)kit_put(&kit, key_of(1), leaving);
 	(void)kit_put(&kit, key_of(2), bound);
 	(void)kit_put(&kit, "/schedules/0001/sched-0/before-3/spec", "{}");
 	(void)kit_put(&kit, key_of(4), "malformed");
 	for (int i = 0; i < 3; i++)
-		turn(NULL);
+		turn_loop(NULL);
 	T_TRUE(is_gone(key_of(1)));
 	T_TRUE(strstr(value_of(key_of(1)), "\"next\":\"Pending\"") != NULL);
 	T_STR(value_of(key_of(2)), bound);
 	T_STR(value_of(key_of(4)), "malformed");
-	down(member);
+	member_down(member);
 }
 
 /* More pods terminate than one transaction takes, and one of them changes meanwhile. */
@@ -80,9 +80,9 @@ T_CASE(pods_that_terminate_at_once_do_not_delay_each_other)
 	(void)kit_put(&kit, key_of(100), bound);
 	member = member_open(kit.kv, 1); /* all pods reach the new member together */
 	for (int i = 0; i < 20; i++)
-		turn(NULL);
+		turn_loop(NULL);
 	for (unsigned i = 0; i < 200; i++)
 		T_EQ(is_gone(key_of(i)), i != 100);
 	T_STR(value_of(key_of(100)), bound);
-	down(member);
+	member_down(member);
 }

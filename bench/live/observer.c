@@ -32,8 +32,8 @@ static void on_owner(void *ctx, const struct kv_watch_note *note)
 	}
 }
 
-/* The quoted word that follows start. The JSON is not parsed as a whole: the processor is
- * needed by the work that is measured. */
+/* The quoted word that follows start. The JSON is not parsed as a whole: the processor
+ * is needed by the work that is measured. */
 static struct pl_span word_behind(struct pl_span json, struct pl_span start)
 {
 	const uint8_t *at = memmem(json.at, json.len, start.at, start.len);
@@ -64,7 +64,8 @@ static bool pod_of(struct pl_span key, uint32_t *out)
 	                   out);
 }
 
-static void bound(struct observer *t, uint32_t pod, struct pl_span value, double now_s)
+static void apply_bound(struct observer *t, uint32_t pod, struct pl_span value,
+                        double now_s)
 {
 	uint32_t node = 0;
 
@@ -88,7 +89,7 @@ static bool is_leaving(struct pl_span phase, struct pl_span value)
 	       word_behind(value, PL_SPAN_LIT("\"ended\":\"")).at == NULL;
 }
 
-static void take(struct observer *t, const struct kv_event *event, double now_s)
+static void apply_event(struct observer *t, const struct kv_event *event, double now_s)
 {
 	struct pl_span phase = {0};
 	uint32_t pod;
@@ -104,7 +105,7 @@ static void take(struct observer *t, const struct kv_event *event, double now_s)
 	if (t->is_bound[pod] == is_bound)
 		return;
 	if (is_bound) {
-		bound(t, pod, event->record.value, now_s);
+		apply_bound(t, pod, event->record.value, now_s);
 	} else {
 		t->is_bound[pod] = false;
 		t->bound--;
@@ -120,11 +121,11 @@ static void on_state(void *ctx, const struct kv_watch_note *note)
 
 	watch_ended(t, note);
 	for (size_t i = 0; i < note->count; i++)
-		take(t, &note->events[i], now_s);
+		apply_event(t, &note->events[i], now_s);
 }
 
-static struct kv_watch *watch(struct observer *t, const char *prefix, int64_t from,
-                              kv_watch_fn *fn)
+static struct kv_watch *watch_prefix(struct observer *t, const char *prefix, int64_t from,
+                                     kv_watch_fn *fn)
 {
 	struct kv_watch_req req = {.keys = kv_prefix(pl_span_str(prefix)),
 	                           .from_revision = from};
@@ -155,8 +156,8 @@ void observer_open_at(struct observer *observer, struct live *live, uint32_t pod
 		                                  sizeof *observer->placement);
 	}
 	observer->kv = live_client(live, &live->loop);
-	observer->owners = watch(observer, "/partitions/", from, on_owner);
-	observer->states = watch(observer, "/schedules/", from, on_state);
+	observer->owners = watch_prefix(observer, "/partitions/", from, on_owner);
+	observer->states = watch_prefix(observer, "/schedules/", from, on_state);
 }
 
 void observer_close(struct observer *observer)

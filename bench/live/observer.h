@@ -1,6 +1,6 @@
 /*
- * The observer of a run watches the store over a client of its own: which partitions are
- * owned, which of the load's pods are bound, and when.
+ * The observer of a run watches the store over a client of its own: which partitions
+ * are owned, which of the load's pods are bound, and when.
  */
 #ifndef BENCH_LIVE_OBSERVER_H
 #define BENCH_LIVE_OBSERVER_H

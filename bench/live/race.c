@@ -36,7 +36,7 @@ void race_check(const struct race_opts *opts)
 
 /* -- before ------------------------------------------------------------------------ */
 
-static void fill(struct race *race, enum fill_what what, double *wall_s)
+static void fill_store(struct race *race, enum fill_what what, double *wall_s)
 {
 	const struct fill_opts opts = {.load = race->opts->load, .what = what};
 	const struct fill_result *result;
@@ -50,7 +50,7 @@ static void fill(struct race *race, enum fill_what what, double *wall_s)
 	child_done(&child);
 }
 
-static void prepare(struct race *race, const char *fields)
+static void prepare_race(struct race *race, const char *fields)
 {
 	const struct race_opts *opts = race->opts;
 	static bool told;
@@ -61,9 +61,9 @@ static void prepare(struct race *race, const char *fields)
 		live_environment(&race->live, NULL);
 	told = true;
 	bench_say("%s", fields);
-	fill(race, FILL_NODES, &race->out->nodes_s);
+	fill_store(race, FILL_NODES, &race->out->nodes_s);
 	if (!opts->submitting)
-		fill(race, FILL_PODS, &race->out->submit_s);
+		fill_store(race, FILL_PODS, &race->out->submit_s);
 	if (opts->history)
 		race->pin = history_keep(&race->live);
 	race->from_revision = live_revision(&race->live) + 1;
@@ -114,7 +114,7 @@ static void use_from_now(struct race *race)
 	race->watcher_cpu_at_s = bench_cpu_s(0);
 }
 
-static void run(struct race *race)
+static void run_race(struct race *race)
 {
 	const struct race_opts *opts = race->opts;
 	const struct fill_opts pods = {.load = opts->load, .what = FILL_PODS};
@@ -184,7 +184,7 @@ static void take_use(struct race *race)
 	child_done(&race->submitter);
 }
 
-static void finish(struct race *race, const char *fields)
+static void finish_race(struct race *race, const char *fields)
 {
 	const struct race_opts *opts = race->opts;
 	struct race_result *out = race->out;
@@ -215,15 +215,15 @@ void race_run(const struct race_opts *opts, const char *fields, struct race_resu
 	*out = (struct race_result){0};
 	race->opts = opts;
 	race->out = out;
-	prepare(race, fields);
-	run(race);
-	finish(race, fields);
+	prepare_race(race, fields);
+	run_race(race);
+	finish_race(race, fields);
 	free(race);
 }
 
 /* -- figures ------------------------------------------------------------------------ */
 
-static double per(double what, double of)
+static double ratio(double what, double of)
 {
 	return of > 0 ? what / of : 0;
 }
@@ -234,10 +234,10 @@ static void emit_use(const struct race_result *r, const char *fields)
 	bench_emit(fields, "etcd_cpu_s", r->etcd_cpu_s, "s");
 	bench_emit(fields, "submitter_cpu_s", r->submitter_cpu_s, "s");
 	bench_emit(fields, "watcher_cpu_s", r->watcher_cpu_s, "s");
-	bench_emit(fields, "cpu_us_per_placement", per(r->placetd_cpu_s * 1e6, r->placed),
-	           "us");
+	bench_emit(fields, "cpu_us_per_placement",
+	           ratio(r->placetd_cpu_s * 1e6, r->placed), "us");
 	bench_emit(fields, "etcd_cpu_us_per_placement",
-	           per(r->etcd_cpu_s * 1e6, r->placed), "us");
+	           ratio(r->etcd_cpu_s * 1e6, r->placed), "us");
 	fleet_emit(&r->fleet, fields);
 	bench_emit(fields, "etcd_rss_max", r->etcd_rss_max, "B");
 	bench_emit(fields, "submitter_rss_max", r->submitter_rss_max, "B");
@@ -253,9 +253,9 @@ static void emit_work(const struct race_result *r, const char *fields)
 	bench_emit(fields, "txns_unknown", work->txns_unknown, "transactions");
 	bench_emit(fields, "conflicts", work->conflicts, "placements");
 	bench_emit(fields, "taken_back", work->taken_back, "placements");
-	bench_emit(fields, "conflict_ratio", per(work->conflicts, work->placed), "");
-	bench_emit(fields, "conflicts_per_txn", per(work->conflicts, work->txns), "");
-	bench_emit(fields, "txns_failed_ratio", per(work->txns_failed, work->txns), "");
+	bench_emit(fields, "conflict_ratio", ratio(work->conflicts, work->placed), "");
+	bench_emit(fields, "conflicts_per_txn", ratio(work->conflicts, work->txns), "");
+	bench_emit(fields, "txns_failed_ratio", ratio(work->txns_failed, work->txns), "");
 	bench_emit(fields, "pending_puts", (double)r->pending_puts, "puts");
 	bench_emit(fields, "evicted", (double)r->evicted, "pods");
 }
@@ -271,7 +271,7 @@ void race_emit(const struct race_opts *opts, const struct race_result *r,
 	bench_emit(fields, "first_bound_s", r->first_bound_s, "s");
 	bench_emit(fields, "nodes_s", r->nodes_s, "s");
 	bench_emit(fields, "submit_s", r->submit_s, "s");
-	bench_emit(fields, "submitted_per_s", per(opts->load.pods, r->submit_s), "1/s");
+	bench_emit(fields, "submitted_per_s", ratio(opts->load.pods, r->submit_s), "1/s");
 	emit_use(r, fields);
 	emit_work(r, fields);
 	if (opts->history)

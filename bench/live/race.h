@@ -6,8 +6,8 @@
  *	submitting  nodes, the shards; when these have shared out the partitions, the pods
  *
  * It is over when every pod is bound, when nothing more has been bound for idle_s, or
- * after limit_s: pods that will not be bound are told with their reasons. Then the shards
- * are stopped, and the store is checked.
+ * after limit_s: pods that will not be bound are told with their reasons. Then the
+ * shards are stopped, and the store is checked.
  */
 #ifndef BENCH_LIVE_RACE_H
 #define BENCH_LIVE_RACE_H

@@ -16,7 +16,7 @@ struct replay {
 	uint32_t none;
 };
 
-static struct pod parse(struct replay *r)
+static struct pod parse_pod(struct replay *r)
 {
 	struct parse parse = {.model = engine_model(r->engine), .arena = &r->arena};
 	struct pl_err err = {0};
@@ -54,14 +54,14 @@ static void put_node(struct replay *r, uint32_t number)
 		struct pod pod;
 
 		load_before(r->load, number, k, &r->object, &what);
-		pod = parse(r);
+		pod = parse_pod(r);
 		put_at(r, &pod, number);
 		pod_drop(engine_model(r->engine), &pod);
 	}
 }
 
-static void ask(struct replay *r, const struct pod *pod, uint32_t node,
-                struct regret *out)
+static void ask_best_node(struct replay *r, const struct pod *pod, uint32_t node,
+                          struct regret *out)
 {
 	struct cycle *cycle = engine_cycle(r->engine);
 	struct engine_decision decision;
@@ -88,8 +88,8 @@ static void ask(struct replay *r, const struct pod *pod, uint32_t node,
 }
 
 /* One that is placed again, since it was evicted, is left where it was first. */
-static void repeat(struct replay *r, const struct observer *observer, uint32_t every,
-                   struct regret *out)
+static void repeat_placements(struct replay *r, const struct observer *observer,
+                              uint32_t every, struct regret *out)
 {
 	bool *seen = bench_alloc(r->load->pods, sizeof *seen);
 
@@ -102,9 +102,9 @@ static void repeat(struct replay *r, const struct observer *observer, uint32_t e
 			continue;
 		seen[at->pod] = true;
 		load_pod(r->load, at->pod, &r->object);
-		pod = parse(r);
+		pod = parse_pod(r);
 		if (i % every == 0)
-			ask(r, &pod, at->node, out);
+			ask_best_node(r, &pod, at->node, out);
 		put_at(r, &pod, at->node);
 		pod_drop(engine_model(r->engine), &pod);
 	}
@@ -126,7 +126,7 @@ void regret_compute(const struct load *load, const struct observer *observer,
 	bench_check(engine_new(&opts, &r->engine, &err), &err, "an engine");
 	for (uint32_t n = 0; n < load->nodes; n++)
 		put_node(r, n);
-	repeat(r, observer, every == 0 ? 1 : every, out);
+	repeat_placements(r, observer, every == 0 ? 1 : every, out);
 	scored = out->samples - out->refused;
 	if (scored > 0) {
 		out->mean = r->sum / scored;

@@ -1,12 +1,12 @@
 /*
  * Regret: the score that is lost because a shard looks at its own nodes only. The
  * placements of a run are repeated in their order in one engine that has all nodes; for
- * one of every few placements the engine is asked which node is best at that moment, and
- * the score of the chosen node is compared with the score of the best.
+ * one of every few placements the engine is asked which node is best at that moment,
+ * and the score of the chosen node is compared with the score of the best.
  *
- * Scores are sums of the profile's weighted plugins, as in kube-scheduler. A shard decides
- * before it knows what is under way elsewhere, so a single shard has some regret, too: the
- * moment is that of the commit, not of the decision.
+ * Scores are sums of the profile's weighted plugins, as in kube-scheduler. A shard
+ * decides before it knows what is under way elsewhere, so a single shard has some
+ * regret, too: the moment is that of the commit, not of the decision.
  */
 #ifndef BENCH_LIVE_REGRET_H
 #define BENCH_LIVE_REGRET_H

@@ -87,7 +87,7 @@ struct reasons {
 	unsigned words;
 };
 
-static void add(struct reasons *r, struct pl_span word)
+static void count_reason(struct reasons *r, struct pl_span word)
 {
 	char text[REASON_SIZE];
 	unsigned i = 0;
@@ -115,11 +115,12 @@ static void on_key(void *ctx, const struct kv_record *record)
 	pl_arena_reset(&r->arena);
 	r->is_done[pod] = true;
 	if (state_parse(record->value, &r->arena, &state, NULL) != PL_OK)
-		add(r, PL_SPAN_LIT("malformed"));
+		count_reason(r, PL_SPAN_LIT("malformed"));
 	else if (state.phase == STATE_PENDING)
-		add(r, state.reason.len == 0 ? PL_SPAN_LIT("no_reason") : state.reason);
+		count_reason(r, state.reason.len == 0 ? PL_SPAN_LIT("no_reason")
+		                                      : state.reason);
 	else if (state.phase != STATE_BOUND)
-		add(r, pl_span_str(state_phase_word(state.phase)));
+		count_reason(r, pl_span_str(state_phase_word(state.phase)));
 }
 
 uint32_t verify_unplaced(struct live *live, const struct load *load, const char *fields)
@@ -133,7 +134,7 @@ uint32_t verify_unplaced(struct live *live, const struct load *load, const char 
 	live_each(live, "/schedules/", false, on_key, r);
 	for (uint32_t i = 0; i < load->pods; i++)
 		if (!r->is_done[i])
-			add(r, PL_SPAN_LIT("no_state"));
+			count_reason(r, PL_SPAN_LIT("no_state"));
 	for (unsigned i = 0; i < r->words; i++) {
 		struct bench_fields one = {.len = 0};
 

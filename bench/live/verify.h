@@ -8,8 +8,8 @@
 /* As placet fsck. Violations are told on stderr and as fsck_violations. */
 uint64_t verify_fsck(struct live *live, uint32_t partitions, const char *fields);
 
-/* Pods of the load that have no place, by reason: unplaced, a line each. Gives how many.
- */
+/* Pods of the load that have no place, by reason: unplaced, a line each. Gives how
+ * many. */
 uint32_t verify_unplaced(struct live *live, const struct load *load, const char *fields);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A million pods on a million nodes through one etcd: nodes applied, pods submitted, then
- * the shards are started and place them.
+ * A million pods on a million nodes through one etcd: nodes applied, pods submitted,
+ * then the shards are started and place them.
  *
  *	nodes_s   applying the nodes
  *	submit_s  submitting the pods
@@ -14,8 +14,8 @@
 #include "bench/common/report.h"
 #include "bench/live/race.h"
 
-static void emit(const struct race_opts *opts, const struct race_result *r,
-                 const char *fields)
+static void emit_result(const struct race_opts *opts, const struct race_result *r,
+                        const char *fields)
 {
 	double rss = 0;
 
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	            opts.load.nodes, opts.load.pods, opts.fleet.shards,
 	            opts.fleet.processes, opts.load.partitions);
 	race_run(&opts, fields.at, result);
-	emit(&opts, result, fields.at);
+	emit_result(&opts, result, fields.at);
 	exit_code = race_exit(&opts, result);
 	free(result);
 	return exit_code;

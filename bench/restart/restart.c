@@ -1,6 +1,6 @@
 /*
- * Everything dies at once, under load: every placetd and the etcd are killed, then all of
- * them are started again.
+ * Everything dies at once, under load: every placetd and the etcd are killed, then all
+ * of them are started again.
  *
  *	etcd_up_s          from its start to its first answer
  *	first_placement_s  from that answer to the first new placement, as a watch sees it
@@ -44,7 +44,7 @@ struct restart {
 	uint32_t early; /* bound after the start, before etcd's answer to us */
 };
 
-static void fill(struct restart *r, enum fill_what what)
+static void fill_store(struct restart *r, enum fill_what what)
 {
 	const struct fill_opts opts = {.load = r->load, .what = what};
 	struct child child;
@@ -53,7 +53,7 @@ static void fill(struct restart *r, enum fill_what what)
 	child_done(&child);
 }
 
-static void say(struct restart *r)
+static void report_progress(struct restart *r)
 {
 	if (bench_now_s() < r->say_s)
 		return;
@@ -70,7 +70,7 @@ static void until_bound(struct restart *r, uint32_t count)
 		double now_s = bench_now_s();
 
 		(void)uv_run(&r->live.loop, UV_RUN_ONCE);
-		say(r);
+		report_progress(r);
 		if (now_s - r->observer.moved_s > r->idle_s || now_s - since > r->limit_s)
 			return;
 	}
@@ -95,7 +95,7 @@ static void kill_all(struct restart *r)
 
 /* Something listens there. A client of its own would wait longer and longer between its
  * attempts. */
-static bool listens(const char *endpoint)
+static bool endpoint_listens(const char *endpoint)
 {
 	const char *colon = strrchr(endpoint, ':');
 	struct sockaddr_in at = {.sin_family = AF_INET,
@@ -126,7 +126,7 @@ static void until_up(struct restart *r, double since)
 	const struct kv_get get = {.keys = kv_key(PL_SPAN_LIT("/placet/meta"))};
 	struct pl_err err = {0};
 
-	while (!listens(etcd_launch_endpoint(r->live.launch, 0))) {
+	while (!endpoint_listens(etcd_launch_endpoint(r->live.launch, 0))) {
 		(void)uv_run(&r->live.loop, UV_RUN_NOWAIT);
 		(void)usleep(POLL_US);
 		if (bench_now_s() - since > UP_MAX_S)
@@ -153,8 +153,8 @@ static void start_all(struct restart *r)
 	observer_open_at(&r->observer, &r->live, r->load.pods, 0, r->up_revision + 1);
 }
 
-/* Pods bound in the store when etcd answered: bound before the kill without a note to the
- * observer, or placed by the shards before this read. */
+/* Pods bound in the store when etcd answered: bound before the kill without a note to
+ * the observer, or placed by the shards before this read. */
 static void on_key(void *ctx, const struct kv_record *record)
 {
 	struct restart *r = ctx;
@@ -180,15 +180,15 @@ static void take_before(struct restart *r)
 	bench_emit(r->fields.at, "bound_early", r->early, "pods");
 }
 
-static int run(struct restart *r)
+static int run_restart(struct restart *r)
 {
 	uint32_t left = 0;
 	uint64_t violations;
 
 	live_open(&r->live, &(struct live_opts){.dir = r->dir});
 	live_environment(&r->live, NULL);
-	fill(r, FILL_NODES);
-	fill(r, FILL_PODS);
+	fill_store(r, FILL_NODES);
+	fill_store(r, FILL_PODS);
 	observer_open(&r->observer, &r->live, r->load.pods, 0);
 	fleet_start(&r->fleet, &r->live, &r->fleet_opts);
 	until_bound(r, (uint32_t)((uint64_t)r->load.pods * r->percent / 100));
@@ -265,5 +265,5 @@ int main(int argc, char **argv)
 	            "\"partitions\":%u",
 	            r.load.nodes, r.load.pods, r.fleet_opts.shards,
 	            r.fleet_opts.processes, r.load.partitions);
-	return run(&r);
+	return run_restart(&r);
 }

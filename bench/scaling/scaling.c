@@ -1,7 +1,8 @@
 /*
- * The cost of a placement by the number of shards: the same nodes and pods with 1, 2, 4, 8, 16
- * shards, one run after the other, each over an etcd of its own. On few cores more shards
- * are not faster; the figure is the CPU time of placetd that each placement takes.
+ * The cost of a placement by the number of shards: the same nodes and pods with 1, 2,
+ * 4, 8, 16 shards, one run after the other, each over an etcd of its own. On few cores
+ * more shards are not faster; the figure is the CPU time of placetd that each placement
+ * takes.
  */
 #include <stdlib.h>
 
@@ -11,7 +12,8 @@
 
 enum { SHARDS_MAX = 16 };
 
-static double one(struct race_opts *opts, uint32_t shards, double of_one, int *exit_code)
+static double run_shards(struct race_opts *opts, uint32_t shards, double of_one,
+                         int *exit_code)
 {
 	struct race_result *result = bench_alloc(1, sizeof *result);
 	struct bench_fields fields = {.len = 0};
@@ -85,7 +87,7 @@ int main(int argc, char **argv)
 	opts.fleet.shards = most;
 	race_check(&opts);
 	for (uint32_t shards = 1; shards <= most; shards *= 2) {
-		double each_us = one(&opts, shards, of_one, &exit_code);
+		double each_us = run_shards(&opts, shards, of_one, &exit_code);
 
 		if (shards == 1)
 			of_one = each_us;

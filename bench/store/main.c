@@ -31,7 +31,7 @@ void bench_close(struct store_bench *bench)
 	live_close(&bench->live);
 }
 
-static bool wanted(const struct store_bench_opts *opts, enum part part)
+static bool is_part_wanted(const struct store_bench_opts *opts, enum part part)
 {
 	bool run = opts->only == PART_ALL ? part != PART_SOAK : opts->only == part;
 
@@ -45,7 +45,7 @@ static void run_part(const struct store_bench_opts *opts, enum part part,
 {
 	struct store_bench bench;
 
-	if (!wanted(opts, part))
+	if (!is_part_wanted(opts, part))
 		return;
 	bench_open(&bench, opts, false);
 	fn(&bench);
@@ -63,7 +63,7 @@ static void run_tls(const struct store_bench_opts *opts)
 {
 	struct store_bench bench;
 
-	if (!wanted(opts, PART_TLS))
+	if (!is_part_wanted(opts, PART_TLS))
 		return;
 	for (unsigned i = 0; i < 3; i++)
 		for (unsigned tls = 0; tls < 2; tls++) {
@@ -74,18 +74,18 @@ static void run_tls(const struct store_bench_opts *opts)
 		}
 }
 
-static void run(const struct store_bench_opts *opts)
+static void run_parts(const struct store_bench_opts *opts)
 {
 	struct store_bench bench;
 
 	bench_open(&bench, opts, false);
 	live_environment(&bench.live, NULL);
 	bench_close(&bench);
-	if (wanted(opts, PART_PUT))
+	if (is_part_wanted(opts, PART_PUT))
 		bench_puts(opts);
 	run_part(opts, PART_PAIRS, plain_pairs);
 	run_tls(opts);
-	if (wanted(opts, PART_PLACEMENT))
+	if (is_part_wanted(opts, PART_PLACEMENT))
 		bench_placement(opts);
 	run_part(opts, PART_WATCH, bench_watch);
 	run_part(opts, PART_REPLAY, bench_replay);
@@ -118,6 +118,6 @@ int main(int argc, char **argv)
 	};
 
 	bench_options(&usage, argc, argv);
-	run(&opts);
+	run_parts(&opts);
 	return BENCH_OK;
 }

@@ -93,7 +93,7 @@ static bool next_submission(void *ctx, unsigned slot, struct kv_req *req)
 	return count > 0;
 }
 
-static void submitted(void *ctx, unsigned slot, const struct kv_result *result)
+static void on_submitted(void *ctx, unsigned slot, const struct kv_result *result)
 {
 	struct placement *p = ctx;
 
@@ -154,7 +154,7 @@ static bool next_placement(void *ctx, unsigned slot, struct kv_req *req)
 	return count > 0;
 }
 
-static void placed(void *ctx, unsigned slot, const struct kv_result *result)
+static void on_placed(void *ctx, unsigned slot, const struct kv_result *result)
 {
 	struct placement *p = ctx;
 
@@ -172,7 +172,7 @@ static void run_half(struct placement *p, bool placing, const char *fields)
 	struct pump pump = {.live = &p->bench->live,
 	                    .inflight = INFLIGHT,
 	                    .next = placing ? next_placement : next_submission,
-	                    .answered = placing ? placed : submitted,
+	                    .answered = placing ? on_placed : on_submitted,
 	                    .ctx = p,
 	                    .latency = &latency};
 

@@ -6,7 +6,7 @@
 
 enum { PAGE = 10000, LOAD_BATCH = 500, VALUE_SIZE = 256, KEY_SIZE = 48 };
 
-static void load(struct store_bench *bench, unsigned from, unsigned to)
+static void load_keys(struct store_bench *bench, unsigned from, unsigned to)
 {
 	char value[VALUE_SIZE];
 
@@ -85,8 +85,8 @@ static void range_case(struct store_bench *bench, unsigned keys)
 
 void bench_ranges(struct store_bench *bench)
 {
-	load(bench, 0, 10000);
+	load_keys(bench, 0, 10000);
 	range_case(bench, 10000);
-	load(bench, 10000, 100000);
+	load_keys(bench, 10000, 100000);
 	range_case(bench, 100000);
 }

@@ -218,7 +218,7 @@ static bool next_flood(void *ctx, unsigned slot, struct kv_req *req)
 	return true;
 }
 
-static void flooded(void *ctx, unsigned slot, const struct kv_result *result)
+static void on_flood_done(void *ctx, unsigned slot, const struct kv_result *result)
 {
 	struct flood *flood = ctx;
 
@@ -247,7 +247,7 @@ static uint64_t flood_run(struct flood *flood, double seconds, struct meter *mea
 	                    .inflight = FLOOD_INFLIGHT,
 	                    .seconds = seconds,
 	                    .next = next_flood,
-	                    .answered = flooded,
+	                    .answered = on_flood_done,
 	                    .ctx = flood};
 
 	pump_run(&pump);

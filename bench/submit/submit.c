@@ -144,7 +144,7 @@ static bool next_plain(void *ctx, unsigned slot, struct kv_req *req)
 	return count > 0;
 }
 
-static void answered(void *ctx, unsigned slot, const struct kv_result *result)
+static void on_txn_done(void *ctx, unsigned slot, const struct kv_result *result)
 {
 	(void)ctx;
 	(void)slot;
@@ -157,7 +157,7 @@ static double run_ceiling(struct submit_run *run)
 	struct pump pump = {.live = &run->live,
 	                    .inflight = INFLIGHT,
 	                    .next = next_plain,
-	                    .answered = answered,
+	                    .answered = on_txn_done,
 	                    .ctx = run};
 	double rate;
 

@@ -1,7 +1,7 @@
 /*
- * Pods flow again: a process is killed while pods come in. Those that are submitted after
- * the kill, in partitions that it owned, wait for the next owners; of each
- * such partition the first that is bound counts, and of these the last.
+ * Pods flow again: a process is killed while pods come in. Those that are submitted
+ * after the kill, in partitions that it owned, wait for the next owners; of each such
+ * partition the first that is bound counts, and of these the last.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -24,14 +24,14 @@ struct flow {
 		first_ns[KEYS_PARTITIONS_MAX]; /* a pod of it was bound, after the kill */
 };
 
-static void turn(struct flow *flow, uint64_t since_ns, const char *what)
+static void turn_or_fail(struct flow *flow, uint64_t since_ns, const char *what)
 {
 	if (pl_clock_ns() - since_ns > (uint64_t)TAKEOVER_WAIT_MAX_MS * 1000000)
 		bench_check(PL_TIMEOUT, NULL, what);
 	(void)uv_run(&flow->t->live.loop, UV_RUN_ONCE);
 }
 
-static void fill(struct flow *flow, struct child *child, uint32_t first)
+static void start_fill(struct flow *flow, struct child *child, uint32_t first)
 {
 	static struct fill_opts opts; /* lasts longer than the child */
 
@@ -60,7 +60,7 @@ static void until_bound(struct flow *flow, uint32_t count, const char *what)
 	uint64_t since_ns = pl_clock_ns();
 
 	while (flow->observer.placed < count)
-		turn(flow, since_ns, what);
+		turn_or_fail(flow, since_ns, what);
 }
 
 /* The partitions that the process owns now are lost when it is killed. */
@@ -78,8 +78,8 @@ static uint32_t note_lost(struct flow *flow, unsigned which)
 }
 
 /* The longest that a partition waited for its first pod; those with pods, counted. */
-static double longest(struct flow *flow, uint32_t first, uint64_t killed_ns,
-                      uint32_t *count)
+static double longest_wait(struct flow *flow, uint32_t first, uint64_t killed_ns,
+                           uint32_t *count)
 {
 	uint64_t longest_ns = 0;
 
@@ -111,17 +111,17 @@ static void flow_one(struct flow *flow, unsigned which, uint32_t first)
 	double flow_s;
 
 	takeover_settle(t);
-	fill(flow, &before, first);
+	start_fill(flow, &before, first);
 	until_bound(flow, first + t->pods / 2, "load");
 	lost = note_lost(flow, which);
 	killed_ns = pl_clock_ns();
 	daemon_fixture_signal(&t->process[which], SIGKILL);
 	(void)daemon_fixture_wait(&t->process[which]);
 	child_wait(&before);
-	fill(flow, &after, first + t->pods);
+	start_fill(flow, &after, first + t->pods);
 	child_wait(&after);
 	until_bound(flow, first + 2 * t->pods, "all pods bound");
-	flow_s = longest(flow, first + t->pods, killed_ns, &with_pods);
+	flow_s = longest_wait(flow, first + t->pods, killed_ns, &with_pods);
 	takeover_emit(t, "flow", "flow_s", flow_s, "s");
 	takeover_emit(t, "flow", "flow_all_s", (double)(pl_clock_ns() - killed_ns) / 1e9,
 	              "s");

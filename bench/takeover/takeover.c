@@ -168,7 +168,7 @@ static void on_edited(void *ctx, uint64_t version, const struct pl_err *err)
 	*(bool *)ctx = true;
 }
 
-static void configure(struct takeover *t, const char *json)
+static void write_config(struct takeover *t, const char *json)
 {
 	struct config_edit_opts opts = {.name = CONFIG_SHARDS,
 	                                .config = pl_span_str(json),
@@ -199,12 +199,12 @@ static void drain_one(struct takeover *t)
 	daemon_fixture_view_reset(&t->view);
 	had = daemon_fixture_owns(&t->view, "b-0");
 	since = pl_clock_ns();
-	configure(t, "{\"drain\":[\"b-0\"]}");
+	write_config(t, "{\"drain\":[\"b-0\"]}");
 	wait_for(t, b0_has_none, "drain");
 	takeover_emit(t, "drain", "drain_gap_ms", (double)t->view.gap_ns_max / 1e6, "ms");
 	takeover_emit(t, "drain", "drain_s", (double)(pl_clock_ns() - since) / 1e9, "s");
 	takeover_emit(t, "drain", "drain_moves", had, "partitions");
-	configure(t, "{\"drain\":[]}");
+	write_config(t, "{\"drain\":[]}");
 }
 
 static void join_one(struct takeover *t)
@@ -224,7 +224,7 @@ static void join_one(struct takeover *t)
 
 /* -- the frame --------------------------------------------------------------------- */
 
-static void up(struct takeover *t)
+static void takeover_up(struct takeover *t)
 {
 	struct bench_fields fields = {.len = 0};
 	struct pl_err err = {0};
@@ -238,7 +238,7 @@ static void up(struct takeover *t)
 		takeover_start(t, i);
 }
 
-static void down(struct takeover *t)
+static void takeover_down(struct takeover *t)
 {
 	for (unsigned i = 0; i < PROCESSES; i++)
 		daemon_fixture_signal(&t->process[i], SIGTERM);
@@ -283,13 +283,13 @@ int main(int argc, char **argv)
 	};
 
 	bench_options(&usage, argc, argv);
-	up(&t);
+	takeover_up(&t);
 	for (unsigned i = 0; i < t.rounds; i++)
 		kill_one(&t, i % PROCESSES);
 	for (unsigned i = 0; i < t.rounds; i++)
 		drain_one(&t);
 	join_one(&t);
 	takeover_flow(&t);
-	down(&t);
+	takeover_down(&t);
 	return BENCH_OK;
 }

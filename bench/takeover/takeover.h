@@ -27,7 +27,8 @@ extern const char *const takeover_names[TAKEOVER_PROCESSES + 1];
 
 void takeover_emit(const struct takeover *t, const char *op, const char *metric,
                    double value, const char *unit);
-/* Waits until all processes are active, all partitions owned, and none moved for a while. */
+/* Waits until all processes are active, all partitions owned, and none moved for a
+ * while. */
 void takeover_settle(struct takeover *t);
 void takeover_start(struct takeover *t, unsigned which);
 

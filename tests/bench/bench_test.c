@@ -1,7 +1,7 @@
 /*
  * Each bench at its smallest: it runs to its end, what it prints is one JSON object a
- * line as docs/testing.md has it, and the figures are there by their names. Nothing here
- * looks at how large a figure is.
+ * line as docs/testing.md has it, and the figures are there by their names. Nothing
+ * here looks at how large a figure is.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static _Noreturn void run_child(const char *bench, const char *const args[], int
 }
 
 /* The bench's stderr is shown when the case fails. */
-static void run(const char *bench, const char *const args[])
+static void run_bench(const char *bench, const char *const args[])
 {
 	char line[LINE_SIZE];
 	int ends[2];
@@ -110,7 +110,7 @@ static void run(const char *bench, const char *const args[])
 	T_STR(figure[0].metric, "environment");
 }
 
-#define RUN(bench, ...) run(bench, (const char *const[]){__VA_ARGS__, NULL})
+#define RUN(bench, ...) run_bench(bench, (const char *const[]){__VA_ARGS__, NULL})
 
 /* fields: a part of the case; "": any. NULL: there is none. */
 static const struct figure *find(const char *metric, const char *fields)
@@ -122,14 +122,14 @@ static const struct figure *find(const char *metric, const char *fields)
 	return NULL;
 }
 
-static void has(const char *const metrics[], const char *fields)
+static void expect_metrics(const char *const metrics[], const char *fields)
 {
 	for (unsigned i = 0; metrics[i] != NULL; i++)
 		if (find(metrics[i], fields) == NULL)
 			t_fail(__FILE__, __LINE__, "no %s of %s", metrics[i], fields);
 }
 
-#define HAS(fields, ...) has((const char *const[]){__VA_ARGS__, NULL}, fields)
+#define HAS(fields, ...) expect_metrics((const char *const[]){__VA_ARGS__, NULL}, fields)
 
 static double value_of(const char *metric, const char *fields)
 {
@@ -168,7 +168,7 @@ T_CASE_SECONDS(e2e_while_pods_are_submitted, BENCH_SECONDS)
 }
 
 /* There is cpu for more, but a node takes 110 pods: told, not waited for. */
-T_CASE_SECONDS(e2e_tells_what_is_not_placed, BENCH_SECONDS)
+T_CASE_SECONDS(e2e_reports_pods_that_are_not_placed, BENCH_SECONDS)
 {
 	double unplaced = 0;
 
@@ -185,8 +185,8 @@ T_CASE_SECONDS(e2e_tells_what_is_not_placed, BENCH_SECONDS)
 	T_TRUE(find("regret_mean", "") == NULL);
 }
 
-/* So many that the bound on gangs, colours, zones and nodes of others matters, and all of
- * them fit. Of two shards each has nodes that the other's pods need. */
+/* So many that the bound on gangs, colours, zones and nodes of others matters, and all
+ * of them fit. Of two shards each has nodes that the other's pods need. */
 static void place_all(const char *profile, const char *pods)
 {
 	char fields[NAME_SIZE];
@@ -297,7 +297,7 @@ T_CASE_SECONDS(engine, BENCH_SECONDS)
 
 /* -- options ----------------------------------------------------------------------- */
 
-static int refused(const char *bench, const char *const args[])
+static int exit_of_refused(const char *bench, const char *const args[])
 {
 	int got = 0;
 	pid_t pid = fork();
@@ -310,7 +310,8 @@ static int refused(const char *bench, const char *const args[])
 	return WEXITSTATUS(got);
 }
 
-#define REFUSED(bench, ...) refused(bench, (const char *const[]){__VA_ARGS__, NULL})
+#define REFUSED(bench, ...) \
+	exit_of_refused(bench, (const char *const[]){__VA_ARGS__, NULL})
 
 T_CASE(options_are_checked_before_anything_is_started)
 {

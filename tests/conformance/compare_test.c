@@ -84,7 +84,7 @@ T_CASE(compare_numbers_over_a_range)
 }
 
 /* Where there is no key every number is zero. */
-T_CASE(compare_numbers_of_nothing)
+T_CASE(compare_numbers_of_a_missing_key)
 {
 	struct subject *s = two_keys();
 	struct kv_keys nothing[] = {ONE("x"),        RANGE("x", "z"), PREFIX("x"),
@@ -140,7 +140,7 @@ T_CASE(compare_values)
 }
 
 /* A missing key has no value, not even an empty one. */
-T_CASE(compare_values_of_nothing)
+T_CASE(compare_values_of_a_missing_key)
 {
 	struct subject *s = two_keys();
 

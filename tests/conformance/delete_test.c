@@ -53,7 +53,7 @@ T_CASE(delete_gives_what_was_there)
 	kit_close(s);
 }
 
-T_CASE(delete_of_odd_ranges)
+T_CASE(delete_of_empty_and_reversed_ranges)
 {
 	struct subject *s = some_keys();
 

@@ -34,14 +34,14 @@ static const struct pl_span values[] = {
 #undef KEY
 static uint8_t big_value[BIG_VALUE_BYTES];
 
-#define PICK(gen, array) (array)[below(gen, sizeof(array) / sizeof *(array))]
+#define PICK(gen, array) (array)[random_below(gen, sizeof(array) / sizeof *(array))]
 
-static uint64_t below(struct gen *gen, uint64_t bound)
+static uint64_t random_below(struct gen *gen, uint64_t bound)
 {
 	return pl_rng_below(&gen->rng, bound);
 }
 
-static bool percent(struct gen *gen, unsigned chance)
+static bool random_percent(struct gen *gen, unsigned chance)
 {
 	return pl_rng_chance(&gen->rng, chance, 100);
 }
@@ -57,20 +57,20 @@ static struct kv_keys gen_keys(struct gen *gen, unsigned one_percent)
 {
 	struct kv_keys out = {.kind = KV_ONE, .from = gen_key(gen)};
 
-	if (percent(gen, one_percent))
+	if (random_percent(gen, one_percent))
 		return out;
-	out.kind = (enum kv_keys_kind)below(gen, KV_FROM + 1);
+	out.kind = (enum kv_keys_kind)random_below(gen, KV_FROM + 1);
 	if (out.kind == KV_RANGE)
 		out.to = gen_key(gen);
 	/* Mostly the right way round. */
 	if (out.kind == KV_RANGE && pl_span_cmp(out.from, out.to) > 0 &&
-	    percent(gen, 90)) {
+	    random_percent(gen, 90)) {
 		struct pl_span from = out.from;
 
 		out.from = out.to;
 		out.to = from;
 	}
-	if (out.kind != KV_ONE && percent(gen, 10))
+	if (out.kind != KV_ONE && random_percent(gen, 10))
 		out.from = pl_span(NULL, 0);
 	return out;
 }
@@ -78,37 +78,38 @@ static struct kv_keys gen_keys(struct gen *gen, unsigned one_percent)
 /* Around the newest revision and around the compacted one, where the edges are. */
 static int64_t gen_revision(struct gen *gen)
 {
-	if (percent(gen, 30))
-		return relative_to(RELATIVE_COMPACTED, (int64_t)below(gen, 5) - 2);
-	return relative_to(RELATIVE_NOW,
-	                   2 - (int64_t)below(gen, percent(gen, 50) ? 6 : 60));
+	if (random_percent(gen, 30))
+		return relative_to(RELATIVE_COMPACTED, (int64_t)random_below(gen, 5) - 2);
+	return relative_to(
+		RELATIVE_NOW,
+		2 - (int64_t)random_below(gen, random_percent(gen, 50) ? 6 : 60));
 }
 
 static int64_t gen_lease(struct gen *gen)
 {
-	if (percent(gen, 15))
-		return NAMES_CHOSEN + (int64_t)below(gen, LEASES_CHOSEN);
-	return 1 + (int64_t)below(gen, LEASES);
+	if (random_percent(gen, 15))
+		return NAMES_CHOSEN + (int64_t)random_below(gen, LEASES_CHOSEN);
+	return 1 + (int64_t)random_below(gen, LEASES);
 }
 
 static struct kv_req gen_get(struct gen *gen)
 {
 	struct kv_req req = {.op = KV_GET, .get = {.keys = gen_keys(gen, 30)}};
 
-	if (percent(gen, 30))
-		req.get.limit = 1 + (int64_t)below(gen, 5);
-	if (percent(gen, 40))
+	if (random_percent(gen, 30))
+		req.get.limit = 1 + (int64_t)random_below(gen, 5);
+	if (random_percent(gen, 40))
 		req.get.revision = gen_revision(gen);
-	req.get.keys_only = percent(gen, 10);
-	req.get.count_only = percent(gen, 10);
-	req.get.serializable = percent(gen, 10);
+	req.get.keys_only = random_percent(gen, 10);
+	req.get.count_only = random_percent(gen, 10);
+	req.get.serializable = random_percent(gen, 10);
 	return req;
 }
 
 static struct pl_span gen_value(struct gen *gen)
 {
-	if (percent(gen, 3))
-		return pl_span(big_value, 1 + below(gen, sizeof big_value));
+	if (random_percent(gen, 3))
+		return pl_span(big_value, 1 + random_below(gen, sizeof big_value));
 	return PICK(gen, values);
 }
 
@@ -118,14 +119,14 @@ static struct kv_req gen_put(struct gen *gen)
 	                     .put = {.key = gen_key(gen), .value = gen_value(gen)}};
 
 	/* Ids that the stores chose cannot be compared: no key has them. */
-	if (percent(gen, 20))
-		req.put.lease = 1 + (int64_t)below(gen, LEASES);
-	req.put.want_prev = percent(gen, 30);
-	req.put.keep_value = percent(gen, 6);
-	req.put.keep_lease = percent(gen, 8);
-	if (req.put.keep_value && percent(gen, 90))
+	if (random_percent(gen, 20))
+		req.put.lease = 1 + (int64_t)random_below(gen, LEASES);
+	req.put.want_prev = random_percent(gen, 30);
+	req.put.keep_value = random_percent(gen, 6);
+	req.put.keep_lease = random_percent(gen, 8);
+	if (req.put.keep_value && random_percent(gen, 90))
 		req.put.value = pl_span(NULL, 0);
-	if (req.put.keep_lease && percent(gen, 90))
+	if (req.put.keep_lease && random_percent(gen, 90))
 		req.put.lease = 0;
 	return req;
 }
@@ -134,21 +135,23 @@ static struct kv_req gen_delete(struct gen *gen)
 {
 	return (struct kv_req){
 		.op = KV_DELETE,
-		.del = {.keys = gen_keys(gen, 60), .want_prev = percent(gen, 40)}};
+		.del = {.keys = gen_keys(gen, 60), .want_prev = random_percent(gen, 40)}};
 }
 
 static struct kv_compare gen_compare(struct gen *gen)
 {
-	struct kv_compare compare = {.keys = gen_keys(gen, 60),
-	                             .target = (enum kv_target)below(gen, KV_LEASE + 1),
-	                             .relation = (enum kv_relation)below(gen, KV_GT + 1)};
+	struct kv_compare compare = {
+		.keys = gen_keys(gen, 60),
+		.target = (enum kv_target)random_below(gen, KV_LEASE + 1),
+		.relation = (enum kv_relation)random_below(gen, KV_GT + 1)};
 
 	if (compare.target == KV_VALUE)
 		compare.value = PICK(gen, values);
-	else if (percent(gen, 80))
-		compare.number = relative_to(RELATIVE_KEY, (int64_t)below(gen, 3) - 1);
+	else if (random_percent(gen, 80))
+		compare.number =
+			relative_to(RELATIVE_KEY, (int64_t)random_below(gen, 3) - 1);
 	else
-		compare.number = (int64_t)below(gen, 4);
+		compare.number = (int64_t)random_below(gen, 4);
 	return compare;
 }
 
@@ -157,7 +160,7 @@ static struct kv_req gen_txn(struct gen *gen, unsigned depth);
 static struct kv_req gen_txn_op(struct gen *gen, /* NOLINT(misc-no-recursion) */
                                 unsigned depth)
 {
-	uint64_t dice = below(gen, 100);
+	uint64_t dice = random_below(gen, 100);
 
 	if (dice < 12 && depth < TXN_DEPTH_MAX)
 		return gen_txn(gen, depth + 1);
@@ -171,7 +174,7 @@ static const struct kv_req *gen_list(struct gen *gen, /* NOLINT(misc-no-recursio
 {
 	struct kv_req *ops;
 
-	*count = below(gen, TXN_LIST_MAX + 1);
+	*count = random_below(gen, TXN_LIST_MAX + 1);
 	ops = pl_arena_zalloc(gen->arena, *count, sizeof *ops);
 	PL_ASSERT(ops != NULL);
 	for (size_t i = 0; i < *count; i++)
@@ -183,7 +186,7 @@ static struct kv_req gen_txn(struct gen *gen, /* NOLINT(misc-no-recursion) */
                              unsigned depth)
 {
 	struct kv_req req = {.op = KV_TXN};
-	size_t count = below(gen, 4);
+	size_t count = random_below(gen, 4);
 	struct kv_compare *compares =
 		pl_arena_zalloc(gen->arena, count, sizeof *compares);
 
@@ -202,7 +205,7 @@ static struct kv_req gen_lease_call(struct gen *gen)
 {
 	static const int64_t ttls_s[] = {600, 1000, 3600, 0};
 	struct kv_req req = {.lease = {.id = gen_lease(gen)}};
-	uint64_t dice = below(gen, 100);
+	uint64_t dice = random_below(gen, 100);
 
 	if (dice < 40) {
 		req.op = KV_LEASE_GRANT;
@@ -215,7 +218,7 @@ static struct kv_req gen_lease_call(struct gen *gen)
 		req.op = KV_LEASE_KEEP;
 	} else {
 		req.op = KV_LEASE_TTL;
-		req.lease.want_keys = percent(gen, 70);
+		req.lease.want_keys = random_percent(gen, 70);
 	}
 	return req;
 }
@@ -231,20 +234,20 @@ static struct kv_req gen_compact(struct gen *gen)
 static struct step gen_watch(struct gen *gen)
 {
 	struct step step = {.kind = STEP_WATCH,
-	                    .slot = (unsigned)below(gen, HISTORY_SLOTS)};
+	                    .slot = (unsigned)random_below(gen, HISTORY_SLOTS)};
 
 	step.watch.keys = gen_keys(gen, 20);
-	if (percent(gen, 70))
+	if (random_percent(gen, 70))
 		step.watch.from_revision = gen_revision(gen);
-	step.watch.want_prev = percent(gen, 40);
-	step.watch.no_puts = percent(gen, 10);
-	step.watch.no_deletes = percent(gen, 10);
+	step.watch.want_prev = random_percent(gen, 40);
+	step.watch.no_puts = random_percent(gen, 10);
+	step.watch.no_deletes = random_percent(gen, 10);
 	return step;
 }
 
 static struct step gen_step(struct gen *gen)
 {
-	uint64_t dice = below(gen, 1000);
+	uint64_t dice = random_below(gen, 1000);
 	struct step step = {.kind = STEP_CALL};
 
 	if (dice < 330)
@@ -265,7 +268,7 @@ static struct step gen_step(struct gen *gen)
 		step = (struct step){.kind = dice < 991   ? STEP_UNWATCH
 		                             : dice < 995 ? STEP_DROP
 		                                          : STEP_MEET,
-		                     .slot = (unsigned)below(gen, HISTORY_SLOTS)};
+		                     .slot = (unsigned)random_below(gen, HISTORY_SLOTS)};
 	return step;
 }
 

@@ -18,8 +18,8 @@ static enum guard_need free_to_write(void *ctx, const struct kv_keys *written,
 	return GUARD_FREE;
 }
 
-/* The fence is on a key that no history has: both its numbers are 0, and stay so. A plain
- * put needs no fence: a put with two faults is refused for the other one inside a
+/* The fence is on a key that no history has: both its numbers are 0, and stay so. A
+ * plain put needs no fence: a put with two faults is refused for the other one inside a
  * transaction. */
 static enum guard_need fence_that_holds(void *ctx, const struct kv_keys *written,
                                         struct guard_fence *out)
@@ -39,7 +39,7 @@ static void never_fenced(void *ctx, const struct guard_fence *fence)
 	t_fail(__FILE__, __LINE__, "fenced by %s", fence->key.at);
 }
 
-static struct kv *wrap(void *ctx, struct kv *inner)
+static struct kv *wrap_guarded(void *ctx, struct kv *inner)
 {
 	struct kv *out = NULL;
 
@@ -47,7 +47,7 @@ static struct kv *wrap(void *ctx, struct kv *inner)
 	return out;
 }
 
-static void alike(struct guard guard, struct subject_opts guarded, uint64_t steps)
+static void expect_alike(struct guard guard, struct subject_opts guarded, uint64_t steps)
 {
 	struct subject_opts plain = {0};
 	struct pair pair = {.name = {"plain", "guarded"}};
@@ -56,7 +56,7 @@ static void alike(struct guard guard, struct subject_opts guarded, uint64_t step
 	struct random_found *found = calloc(1, sizeof *found);
 	struct pl_buf report;
 
-	guarded.wrap = wrap;
+	guarded.wrap = wrap_guarded;
 	guarded.wrap_ctx = &guard;
 	pair.subject[0] = subject_new(&plain);
 	pair.subject[1] = subject_new(&guarded);
@@ -71,16 +71,16 @@ static void alike(struct guard guard, struct subject_opts guarded, uint64_t step
 		subject_free(pair.subject[k]);
 }
 
-T_CASE(as_plain_where_nothing_needs_a_fence)
+T_CASE(guarded_equals_plain_where_no_key_needs_a_fence)
 {
-	alike((struct guard){.need = free_to_write, .fenced = never_fenced},
-	      (struct subject_opts){0}, RANDOM_HISTORY_STEPS);
+	expect_alike((struct guard){.need = free_to_write, .fenced = never_fenced},
+	             (struct subject_opts){0}, RANDOM_HISTORY_STEPS);
 }
 
-T_CASE(as_plain_where_the_fence_holds)
+T_CASE(guarded_equals_plain_where_the_fence_holds)
 {
-	alike((struct guard){.need = fence_that_holds, .fenced = never_fenced},
-	      (struct subject_opts){0}, RANDOM_HISTORY_STEPS);
+	expect_alike((struct guard){.need = fence_that_holds, .fenced = never_fenced},
+	             (struct subject_opts){0}, RANDOM_HISTORY_STEPS);
 }
 
 /* By itself this does nothing. */
@@ -90,6 +90,6 @@ T_CASE_SECONDS(over_a_real_etcd, 60)
 
 	if (etcd.endpoints == NULL)
 		return;
-	alike((struct guard){.need = fence_that_holds, .fenced = never_fenced}, etcd,
-	      1000);
+	expect_alike((struct guard){.need = fence_that_holds, .fenced = never_fenced},
+	             etcd, 1000);
 }

@@ -42,7 +42,8 @@ enum relative { RELATIVE_NOT, RELATIVE_NOW, RELATIVE_COMPACTED, RELATIVE_KEY };
 
 int64_t relative_to(enum relative what, int64_t offset);
 
-/* The store's present state, which relative numbers refer to, and how to look up a key. */
+/* The store's present state, which relative numbers refer to, and how to look up a
+ * key. */
 struct present {
 	int64_t revision;
 	int64_t compacted;

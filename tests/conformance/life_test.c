@@ -29,7 +29,7 @@ static bool all_answered(void *ctx)
 	return true;
 }
 
-static void start(struct subject *s, struct probe *probe, const struct kv_req *req)
+static void start_probe(struct subject *s, struct probe *probe, const struct kv_req *req)
 {
 	struct pl_err err;
 
@@ -45,7 +45,7 @@ T_CASE(life_calls_in_flight_are_answered_in_full)
 	struct probe probes[CALLS_MAX] = {0};
 
 	for (int i = 0; i < CALLS_MAX; i++)
-		start(s, &probes[i], i % 2 == 0 ? &PUT("a", "1") : &GET(ONE("a")));
+		start_probe(s, &probes[i], i % 2 == 0 ? &PUT("a", "1") : &GET(ONE("a")));
 	T_TRUE(subject_until(s, all_answered, probes, SUBJECT_WAIT_MS));
 	for (int i = 0; i < CALLS_MAX; i++) {
 		T_EQ(probes[i].answers, 1);
@@ -61,7 +61,7 @@ T_CASE(life_canceled_reads)
 	struct probe probes[CALLS_MAX] = {0};
 
 	for (int i = 0; i < CALLS_MAX; i++) {
-		start(s, &probes[i], &GET(ONE("a")));
+		start_probe(s, &probes[i], &GET(ONE("a")));
 		kv_cancel(subject_kv(s), probes[i].call);
 		T_EQ(probes[i].answers, 0);
 	}
@@ -83,7 +83,7 @@ T_CASE(life_canceled_writes)
 	const struct answer *answer;
 
 	for (int i = 0; i < CALLS_MAX; i++)
-		start(s, &probes[i], &PUT("a", "1"));
+		start_probe(s, &probes[i], &PUT("a", "1"));
 	for (int i = 0; i < CALLS_MAX; i++)
 		kv_cancel(subject_kv(s), probes[i].call);
 	T_TRUE(subject_until(s, all_answered, probes, SUBJECT_WAIT_MS));
@@ -109,10 +109,10 @@ T_CASE(life_closed_with_all_in_flight)
 	w = subject_watch(s, &WATCH(ALL, .from_revision = 1));
 	T_EQ(kv_progress(subject_kv(s), w->watch, 0, NULL), PL_OK);
 	for (int i = 0; i < CALLS_MAX; i++)
-		start(s, &probes[i],
-		      i % 3 == 0   ? &PUT("a", "2")
-		      : i % 3 == 1 ? &GET(ALL)
-		                   : &GRANT(0, 60));
+		start_probe(s, &probes[i],
+		            i % 3 == 0   ? &PUT("a", "2")
+		            : i % 3 == 1 ? &GET(ALL)
+		                         : &GRANT(0, 60));
 	kit_close(s); /* which wants the end of every watch */
 	for (int i = 0; i < CALLS_MAX; i++) {
 		T_EQ(probes[i].answers, 1);
@@ -169,7 +169,7 @@ static bool had_room(void *ctx)
 	return *(unsigned *)ctx > 0;
 }
 
-T_CASE(life_room)
+T_CASE(life_room_is_reported_to_waiters)
 {
 	struct subject *s = kit_open();
 	unsigned count = 0, other = 0;

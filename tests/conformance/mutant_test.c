@@ -10,7 +10,7 @@
 enum { REPORT_MAX = 1 << 20, SHORT_STEPS = 6 };
 
 /* Runs both until they differ, which they must, soon and in few steps. */
-static void find(struct pair *pair, enum mutant_kind kind, struct pl_buf *report)
+static void find_mutant(struct pair *pair, enum mutant_kind kind, struct pl_buf *report)
 {
 	struct random_opts opts = {
 		.seed = 1, .steps = RANDOM_HISTORY_STEPS, .shrink_ms_max = 10000};
@@ -38,7 +38,7 @@ static void find_in_memory(enum mutant_kind kind, struct pl_buf *report)
 	struct pair pair = {.subject = {subject_new(&good), subject_new(&bad)},
 	                    .name = {"memkv", "mutant"}};
 
-	find(&pair, kind, report);
+	find_mutant(&pair, kind, report);
 }
 
 static void find_quietly(enum mutant_kind kind)
@@ -57,7 +57,7 @@ static void find_quietly(enum mutant_kind kind)
 	}
 MUTANT_MAP(MUTANT_CASE)
 
-T_CASE(no_mutant_is_not_found)
+T_CASE(unchanged_client_shows_no_difference)
 {
 	struct subject_opts good = {0};
 	struct pair pair = {.subject = {subject_new(&good), subject_new(&good)},
@@ -82,7 +82,7 @@ T_CASE(no_mutant_is_not_found)
 }
 
 /* The report of a difference as a person reads it. */
-T_CASE(the_report_is_a_script)
+T_CASE(report_of_a_difference_is_a_script)
 {
 	struct pl_buf report;
 
@@ -107,6 +107,6 @@ T_CASE_SECONDS(found_beside_a_real_etcd, 60)
 	pl_buf_init(&report, REPORT_MAX);
 	pair.subject[0] = subject_new(&bad);
 	pair.subject[1] = subject_new(&etcd);
-	find(&pair, kind, &report);
+	find_mutant(&pair, kind, &report);
 	pl_buf_done(&report);
 }

@@ -15,8 +15,8 @@ struct pair_run {
 	struct pl_buf *script;
 };
 
-static bool differ(struct pair_run *run, const char *what, const char *first,
-                   const char *second)
+static bool results_differ(struct pair_run *run, const char *what, const char *first,
+                           const char *second)
 {
 	struct difference *out = run->difference;
 
@@ -60,8 +60,8 @@ static int64_t present_key(const void *ctx, const struct kv_compare *compare)
 	                 compare->target);
 }
 
-static void learn(struct pair_run *run, const struct kv_req *req,
-                  const struct answer *answer)
+static void learn_leases(struct pair_run *run, const struct kv_req *req,
+                         const struct answer *answer)
 {
 	const struct names *names = subject_names(run->pair->subject[0]);
 
@@ -84,8 +84,9 @@ static bool call_differs(struct pair_run *run, const struct kv_req *req)
 	for (unsigned i = 0; i < 2; i++)
 		answer[i] = subject_call(pair->subject[i], req);
 	if (strcmp(answer[0]->text, answer[1]->text) != 0)
-		return differ(run, "the answer", answer[0]->text, answer[1]->text);
-	learn(run, req, answer[0]);
+		return results_differ(run, "the answer", answer[0]->text,
+		                      answer[1]->text);
+	learn_leases(run, req, answer[0]);
 	if (run->script != NULL)
 		PL_ASSERT(pl_buf_add_str(run->script, " -> ") == PL_OK &&
 		          pl_buf_add_str(run->script, answer[0]->text) == PL_OK);
@@ -103,7 +104,8 @@ static bool lines_differ(struct pair_run *run, const struct stream *const stream
 		for (unsigned k = 0; k < 2; k++)
 			line[k] = i < stream[k]->line_count ? stream[k]->lines[i] : none;
 		if (strcmp(line[0], line[1]) != 0)
-			return differ(run, "what a watch is told", line[0], line[1]);
+			return results_differ(run, "what a watch is told", line[0],
+			                      line[1]);
 	}
 	return false;
 }
@@ -112,9 +114,9 @@ static bool faults_differ(struct pair_run *run, const struct stream *const strea
 {
 	if (stream[0]->fault[0] == 0 && stream[1]->fault[0] == 0)
 		return false;
-	return differ(run, "a watch breaks a promise",
-	              stream[0]->fault[0] == 0 ? "(keeps it)" : stream[0]->fault,
-	              stream[1]->fault[0] == 0 ? "(keeps it)" : stream[1]->fault);
+	return results_differ(run, "a watch breaks a promise",
+	                      stream[0]->fault[0] == 0 ? "(keeps it)" : stream[0]->fault,
+	                      stream[1]->fault[0] == 0 ? "(keeps it)" : stream[1]->fault);
 }
 
 static bool readiness_differs(struct pair_run *run, const struct stream *const stream[2])
@@ -128,7 +130,7 @@ static bool readiness_differs(struct pair_run *run, const struct stream *const s
 			text[k], sizeof text[k], "ready @%" PRId64,
 			names_revision_in(stream[k]->names, stream[k]->ready_revision));
 	return strcmp(text[0], text[1]) != 0 &&
-	       differ(run, "where a watch begins", text[0], text[1]);
+	       results_differ(run, "where a watch begins", text[0], text[1]);
 }
 
 /* The first lines of both, as many as count (or as the longer has). */
@@ -189,8 +191,7 @@ static bool past_differs(struct pair_run *run)
 
 	for (unsigned slot = 0; slot < HISTORY_SLOTS; slot++)
 		if (run->slot[0][slot] != NULL && !run->settled[slot]) {
-			run->script =
-				NULL; /* this line of the script is the compaction's */
+			run->script = NULL; /* the compaction's own line */
 			differs = meeting_differs(run);
 			run->script = script;
 			return differs;

@@ -15,14 +15,14 @@
 
 enum { REPORT_MAX = 16 << 20, USAGE_STATUS = 2, SHRINK_SECONDS = 60 };
 
-static int usage(const char *program)
+static int print_usage(const char *program)
 {
 	(void)fprintf(stderr, "usage: %s [--seed N] [--ops N] [--shrink-seconds N]\n",
 	              program);
 	return USAGE_STATUS;
 }
 
-static bool parse(int argc, char **argv, struct random_opts *opts)
+static bool parse_options(int argc, char **argv, struct random_opts *opts)
 {
 	for (int i = 1; i < argc; i += 2) {
 		char *end = NULL;
@@ -60,7 +60,8 @@ static void print_report(const struct pl_buf *report)
 	}
 }
 
-static bool compare(const struct random_opts *opts, const struct subject_opts *etcd)
+static bool compare_stores(const struct random_opts *opts,
+                           const struct subject_opts *etcd)
 {
 	struct subject_opts memkv = {0};
 	struct pair pair = {.subject = {subject_new(&memkv), subject_new(etcd)},
@@ -99,14 +100,14 @@ int main(int argc, char **argv)
 	                           .shrink_ms_max = (uint64_t)SHRINK_SECONDS * 1000};
 	bool differ;
 
-	if (!parse(argc, argv, &opts))
-		return usage(argv[0]);
+	if (!parse_options(argc, argv, &opts))
+		return print_usage(argv[0]);
 	if (etcd.endpoints == NULL) {
 		(void)fprintf(stderr, "CONFORMANCE_ETCD names no etcd; see with_etcd\n");
 		return USAGE_STATUS;
 	}
 	(void)printf("1..1\n");
-	differ = compare(&opts, &etcd);
+	differ = compare_stores(&opts, &etcd);
 	(void)printf("%sok 1 - random_histories_are_alike\n", differ ? "not " : "");
 	return differ;
 }

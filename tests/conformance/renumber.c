@@ -26,7 +26,7 @@ list(const struct renumber *renumber, /* NOLINT(misc-no-recursion) */
 	return out;
 }
 
-static int64_t lease(const struct renumber *renumber, int64_t id)
+static int64_t renumber_lease(const struct renumber *renumber, int64_t id)
 {
 	return id == 0 ? 0 : renumber->lease(renumber->ctx, id);
 }
@@ -44,7 +44,7 @@ renumber_req(const struct renumber *renumber, /* NOLINT(misc-no-recursion) */
 				renumber->revision(renumber->ctx, req->get.revision);
 		break;
 	case KV_PUT:
-		out.put.lease = lease(renumber, req->put.lease);
+		out.put.lease = renumber_lease(renumber, req->put.lease);
 		break;
 	case KV_TXN:
 		out.txn.compares = compares(renumber, &req->txn);
@@ -60,7 +60,7 @@ renumber_req(const struct renumber *renumber, /* NOLINT(misc-no-recursion) */
 	case KV_LEASE_REVOKE:
 	case KV_LEASE_KEEP:
 	case KV_LEASE_TTL:
-		out.lease.id = lease(renumber, req->lease.id);
+		out.lease.id = renumber_lease(renumber, req->lease.id);
 		break;
 	case KV_DELETE:
 	case KV_STATUS:

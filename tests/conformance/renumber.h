@@ -7,9 +7,8 @@
 
 struct renumber {
 	struct pl_arena *arena; /* without a bound: no memory ends the process */
-	int64_t (*revision)(
-		const void *ctx,
-		int64_t revision); /* maps the revision of a get; not called for 0 */
+	/* Maps the revision of a get; not called for 0. */
+	int64_t (*revision)(const void *ctx, int64_t revision);
 	int64_t (*compact)(const void *ctx, int64_t revision);
 	int64_t (*compare)(const void *ctx, const struct kv_compare *compare);
 	int64_t (*lease)(const void *ctx, int64_t lease); /* not of 0 */

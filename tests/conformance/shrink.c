@@ -24,7 +24,7 @@ static bool out_of_time(struct attempt *attempt)
 }
 
 /* The first count steps of the scratch; taken when they differ, too. */
-static bool try(struct attempt *attempt, size_t count)
+static bool try_candidate(struct attempt *attempt, size_t count)
 {
 	struct history candidate = {attempt->history->arena, attempt->scratch, count};
 	struct difference *found;
@@ -54,7 +54,7 @@ static bool try_without(struct attempt *attempt, size_t first, size_t count)
 	memcpy(attempt->scratch, whole->steps, first * sizeof *whole->steps);
 	memcpy(attempt->scratch + first, whole->steps + first + count,
 	       behind * sizeof *whole->steps);
-	return try(attempt, first + behind);
+	return try_candidate(attempt, first + behind);
 }
 
 /* From the back: what comes late is more likely to be needed, and goes last. */
@@ -87,7 +87,7 @@ static bool simplify_step(struct attempt *attempt, size_t at)
 		memcpy(attempt->scratch, whole->steps,
 		       whole->count * sizeof *whole->steps);
 		attempt->scratch[at] = step;
-		if (try(attempt, whole->count))
+		if (try_candidate(attempt, whole->count))
 			simpler = true;
 		else
 			which++;

@@ -9,7 +9,7 @@ struct pick {
 	struct pl_arena *arena;
 };
 
-static bool take(struct pick *pick)
+static bool take_choice(struct pick *pick)
 {
 	if (pick->taken || pick->left-- > 0)
 		return false;
@@ -19,13 +19,13 @@ static bool take(struct pick *pick)
 
 static void drop_flag(struct pick *pick, bool *flag)
 {
-	if (*flag && take(pick))
+	if (*flag && take_choice(pick))
 		*flag = false;
 }
 
 static void drop_number(struct pick *pick, int64_t *number)
 {
-	if (*number != 0 && take(pick))
+	if (*number != 0 && take_choice(pick))
 		*number = 0;
 }
 
@@ -51,7 +51,7 @@ static void simplify_list(struct pick *pick, /* NOLINT(misc-no-recursion) */
 		struct kv_req op = (*ops)[i];
 		struct kv_req *copy;
 
-		if (take(pick)) {
+		if (take_choice(pick)) {
 			*ops = without(pick, *ops, *count, sizeof op, i);
 			(*count)--;
 			return;
@@ -71,7 +71,7 @@ static bool simplify_to_one(struct pick *pick, struct kv_req *req,
                             const struct kv_req *ops, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (take(pick)) {
+		if (take_choice(pick)) {
 			*req = ops[i];
 			return true;
 		}
@@ -87,7 +87,7 @@ static void simplify_txn(struct pick *pick, /* NOLINT(misc-no-recursion) */
 	    simplify_to_one(pick, req, txn->otherwise, txn->otherwise_count))
 		return;
 	for (size_t i = 0; i < txn->compare_count; i++)
-		if (take(pick)) {
+		if (take_choice(pick)) {
 			txn->compares = without(pick, txn->compares, txn->compare_count,
 			                        sizeof *txn->compares, i);
 			txn->compare_count--;

@@ -59,7 +59,7 @@ static void add_line(struct stream *stream, struct pl_span text)
 	stream->lines[stream->line_count++] = (const char *)text.at;
 }
 
-static int64_t shown(const struct stream *stream, int64_t revision)
+static int64_t shown_revision(const struct stream *stream, int64_t revision)
 {
 	return names_revision_in(stream->names, revision);
 }
@@ -68,8 +68,8 @@ static void on_ready(struct stream *stream, const struct kv_watch_note *note)
 {
 	if (note->revision < stream->last_revision)
 		fault(stream, "ready at @%" PRId64 " after an event of @%" PRId64,
-		      shown(stream, note->revision),
-		      shown(stream, stream->last_revision));
+		      shown_revision(stream, note->revision),
+		      shown_revision(stream, stream->last_revision));
 	if (stream->ready_count++ == 0)
 		stream->ready_revision = note->revision;
 }
@@ -86,13 +86,14 @@ static void on_event(struct stream *stream, const struct kv_event *event,
 	pl_buf_done(&line);
 	if (revision < previous)
 		fault(stream, "event of @%" PRId64 " after one of @%" PRId64,
-		      shown(stream, revision), shown(stream, previous));
+		      shown_revision(stream, revision), shown_revision(stream, previous));
 	if (revision <= stream->progress_revision)
 		fault(stream, "event of @%" PRId64 " after progress to @%" PRId64,
-		      shown(stream, revision), shown(stream, stream->progress_revision));
+		      shown_revision(stream, revision),
+		      shown_revision(stream, stream->progress_revision));
 	if (revision <= stream->ready_revision || revision < stream->req.from_revision)
 		fault(stream, "event of @%" PRId64 " from before the watch",
-		      shown(stream, revision));
+		      shown_revision(stream, revision));
 	if (!kv_key_in(stream->req.keys, event->record.key))
 		fault(stream, "event of a key that is not watched");
 	if (event->is_delete ? stream->req.no_deletes : stream->req.no_puts)
@@ -109,7 +110,7 @@ static void on_events(struct stream *stream, const struct kv_watch_note *note)
 		fault(stream, "note without events");
 	else if (note->events[0].record.mod_revision <= previous)
 		fault(stream, "@%" PRId64 " comes in two notes, or twice",
-		      shown(stream, note->events[0].record.mod_revision));
+		      shown_revision(stream, note->events[0].record.mod_revision));
 	for (size_t i = 0; i < note->count; i++) {
 		on_event(stream, &note->events[i], previous);
 		previous = note->events[i].record.mod_revision;
@@ -117,7 +118,8 @@ static void on_events(struct stream *stream, const struct kv_watch_note *note)
 	stream->last_revision = previous;
 	if (note->revision < previous)
 		fault(stream, "events up to @%" PRId64 " in a note of @%" PRId64,
-		      shown(stream, previous), shown(stream, note->revision));
+		      shown_revision(stream, previous),
+		      shown_revision(stream, note->revision));
 }
 
 static void on_progress(struct stream *stream, const struct kv_watch_note *note)
@@ -125,7 +127,7 @@ static void on_progress(struct stream *stream, const struct kv_watch_note *note)
 	if (note->revision < stream->progress_revision ||
 	    note->revision < stream->last_revision)
 		fault(stream, "progress goes back to @%" PRId64,
-		      shown(stream, note->revision));
+		      shown_revision(stream, note->revision));
 	stream->progress_count++;
 	stream->progress_revision = note->revision;
 }

@@ -1,5 +1,6 @@
 /*
- * A stream: the notes of a watch as lines of text, and the first note that broke a rule.
+ * A stream: the notes of a watch as lines of text, and the first note that broke a
+ * rule.
  *
  * Events become a line each, however the store packed them into notes; READY and
  * PROGRESS are counted, since a store may send more of them; the end is a line.

@@ -110,7 +110,8 @@ struct subject *subject_new(const struct subject_opts *opts)
 	subject->granted = calloc(SUBJECT_GRANTED_MAX, sizeof *subject->granted);
 	subject->names.chosen = calloc(NAMES_CHOSEN_MAX, sizeof *subject->names.chosen);
 	PL_ASSERT(subject->granted != NULL && subject->names.chosen != NULL);
-	/* Other clients may use the store, too, or used it before: random ids avoid theirs. */
+	/* Other clients may use the store, too, or used it before: random ids avoid
+	 * theirs. */
 	subject->names.lease_base = (int64_t)(pl_rng_seed_random() >> 32) << 16 | 1 << 15;
 	if (opts->endpoints == NULL)
 		open_memkv(subject, opts);

@@ -66,7 +66,7 @@ bool subject_until(struct subject *subject, bool (*fn)(void *ctx), void *ctx,
 	return until_virtual(subject, fn, ctx, max_ms);
 }
 
-static bool never(void *ctx)
+static bool never_done(void *ctx)
 {
 	(void)ctx;
 	return false;
@@ -74,7 +74,7 @@ static bool never(void *ctx)
 
 void subject_pass(struct subject *subject, uint64_t ms)
 {
-	(void)subject_until(subject, never, NULL, ms);
+	(void)subject_until(subject, never_done, NULL, ms);
 }
 
 /* -- calls ------------------------------------------------------------- */

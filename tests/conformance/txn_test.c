@@ -3,7 +3,7 @@
 #define NEVER CMP(ONE("no"), KV_VERSION, KV_GT, 0)
 #define ALWAYS CMP(ONE("no"), KV_VERSION, KV_EQ, 0)
 
-T_CASE(txn_of_nothing)
+T_CASE(txn_without_operations)
 {
 	struct subject *s = kit_open();
 

@@ -109,7 +109,7 @@ T_CASE(watch_ranges)
 }
 
 /* A watch of what cannot be is refused: at once, or as its end. */
-T_CASE(watch_of_odd_ranges)
+T_CASE(watch_of_empty_and_reversed_ranges)
 {
 	struct subject *s = kit_open();
 	struct stream *w;

@@ -19,7 +19,7 @@ static struct {
 	int status;
 } it;
 
-static void must(bool good, const char *what)
+static void must_hold(bool good, const char *what)
 {
 	if (good)
 		return;
@@ -27,12 +27,12 @@ static void must(bool good, const char *what)
 	exit(1);
 }
 
-static enum pl_code session(void *ctx, struct kv **out, struct pl_err *err)
+static enum pl_code open_session(void *ctx, struct kv **out, struct pl_err *err)
 {
 	return memkv_session(ctx, out, err);
 }
 
-static void nothing(void *ctx)
+static void on_nothing(void *ctx)
 {
 	(void)ctx;
 }
@@ -40,7 +40,7 @@ static void nothing(void *ctx)
 static void on_served(void *ctx)
 {
 	(void)ctx;
-	memkv_detach(it.driver, nothing, NULL);
+	memkv_detach(it.driver, on_nothing, NULL);
 }
 
 static void on_exit_of(uv_process_t *child, int64_t status, int signal_number)
@@ -53,20 +53,21 @@ static void on_exit_of(uv_process_t *child, int64_t status, int signal_number)
 int main(int argc, char **argv)
 {
 	const struct memkv_opts opts = {.txn_ops_max = SUBJECT_TXN_OPS, .seed = 1};
-	struct serve_opts serving = {.session = session};
+	struct serve_opts serving = {.session = open_session};
 	uv_stdio_container_t io[3];
 	uv_process_options_t child = {
 		.exit_cb = on_exit_of, .stdio = io, .stdio_count = 3};
 	struct pl_err err = {0};
 	char endpoint[64];
 
-	must(argc > 2 && strcmp(argv[1], "--") == 0, "usage: with_serve -- COMMAND...");
+	must_hold(argc > 2 && strcmp(argv[1], "--") == 0,
+	          "usage: with_serve -- COMMAND...");
 	(void)signal(SIGPIPE, SIG_IGN);
-	must(uv_loop_init(&it.loop) == 0, "a loop");
-	must(memkv_new(&opts, &it.mem, &err) == PL_OK, "a memkv");
-	must(memkv_attach(it.mem, &it.loop, &it.driver, &err) == PL_OK, "its loop");
+	must_hold(uv_loop_init(&it.loop) == 0, "a loop");
+	must_hold(memkv_new(&opts, &it.mem, &err) == PL_OK, "a memkv");
+	must_hold(memkv_attach(it.mem, &it.loop, &it.driver, &err) == PL_OK, "its loop");
 	serving.ctx = it.mem;
-	must(serve_open(&it.loop, &serving, &it.serve, &err) == PL_OK, err.msg);
+	must_hold(serve_open(&it.loop, &serving, &it.serve, &err) == PL_OK, err.msg);
 	(void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%u",
 	               (unsigned)serve_port(it.serve));
 	(void)setenv("CONFORMANCE_ETCD", endpoint, 1);
@@ -74,9 +75,9 @@ int main(int argc, char **argv)
 		io[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data = {.fd = i}};
 	child.file = argv[2];
 	child.args = argv + 2;
-	must(uv_spawn(&it.loop, &it.child, &child) == 0, "cannot start the command");
+	must_hold(uv_spawn(&it.loop, &it.child, &child) == 0, "cannot start the command");
 	(void)uv_run(&it.loop, UV_RUN_DEFAULT);
 	memkv_free(it.mem);
-	must(uv_loop_close(&it.loop) == 0, "something is left on the loop");
+	must_hold(uv_loop_close(&it.loop) == 0, "something is left on the loop");
 	return it.status;
 }

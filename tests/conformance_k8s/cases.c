@@ -44,7 +44,7 @@ void cases_close(struct cases *cases)
 	free(cases);
 }
 
-static void fill(struct cases *cases)
+static void fill_buffer(struct cases *cases)
 {
 	int got;
 
@@ -79,6 +79,6 @@ bool cases_next(struct cases *cases, struct pl_span *line)
 			return false;
 		}
 		from = cases->buf.len;
-		fill(cases);
+		fill_buffer(cases);
 	}
 }

@@ -74,7 +74,7 @@ static void list_objects(void)
 		}
 }
 
-static void shuffle(void)
+static void shuffle_objects(void)
 {
 	for (unsigned i = count; i > 1; i--) {
 		unsigned j = (unsigned)pl_rng_below(&rng, i);
@@ -85,12 +85,12 @@ static void shuffle(void)
 	}
 }
 
-static void put(const struct object *object, struct pl_span json)
+static void put_object(const struct object *object, struct pl_span json)
 {
 	T_OK(engine_put(engine, object->kind, json, NULL, &err), &err);
 }
 
-static void drop(const struct object *object, const char *name)
+static void drop_object(const struct object *object, const char *name)
 {
 	T_OK(engine_drop(engine, object->kind, pl_span_str(object->namespace),
 	                 pl_span_str(name), &err),
@@ -115,7 +115,7 @@ static void put_other(const struct object *object, const char *name)
 	(void)snprintf(quoted[1], sizeof quoted[1], "\"%s\"", object->namespace);
 	pl_buf_init(&buf, TEXT_MAX);
 	T_OK(object_print(other->json, changes, 3, &buf, &err), &err);
-	put(object, pl_buf_span(&buf));
+	put_object(object, pl_buf_span(&buf));
 	pl_buf_done(&buf);
 }
 
@@ -127,7 +127,7 @@ static void decide_once(void)
 }
 
 /* Adds the object: at once, or after other states of it. */
-static void come(struct object *object)
+static void add_object(struct object *object)
 {
 	switch (pl_rng_below(&rng, 6)) {
 	case 0:
@@ -137,13 +137,13 @@ static void come(struct object *object)
 		put_other(object, "for-a-while");
 		if (pl_rng_chance(&rng, 1, 3))
 			decide_once();
-		drop(object, "for-a-while");
+		drop_object(object, "for-a-while");
 		break;
 	case 2:
-		put(object, object->json);
+		put_object(object, object->json);
 		if (pl_rng_chance(&rng, 1, 3))
 			decide_once();
-		drop(object, object->name);
+		drop_object(object, object->name);
 		break;
 	case 3:
 		decide_once();
@@ -151,7 +151,7 @@ static void come(struct object *object)
 	default:
 		break;
 	}
-	put(object, object->json);
+	put_object(object, object->json);
 }
 
 static void open_engine(const struct engine_opts *opts)
@@ -171,7 +171,7 @@ static void close_engine(void)
 	engine = NULL;
 }
 
-static void verdicts(struct pl_buf *out)
+static void print_verdicts(struct pl_buf *out)
 {
 	struct engine_decision decision;
 
@@ -179,27 +179,27 @@ static void verdicts(struct pl_buf *out)
 	T_OK(eval_verdicts(engine, &arena, &decision, out, &err), &err);
 }
 
-static void straight(struct pl_buf *out)
+static void decide_straight(struct pl_buf *out)
 {
 	struct engine_opts opts = eval_engine_opts();
 
 	open_engine(&opts);
 	for (unsigned i = 0; i < count; i++)
-		put(&objects[i], objects[i].json);
-	verdicts(out);
+		put_object(&objects[i], objects[i].json);
+	print_verdicts(out);
 	close_engine();
 }
 
-static void around(struct pl_buf *out)
+static void decide_around(struct pl_buf *out)
 {
 	struct engine_opts opts = eval_engine_opts();
 
 	opts.unique = false;
 	open_engine(&opts);
-	shuffle();
+	shuffle_objects();
 	for (unsigned i = 0; i < count; i++)
-		come(&objects[i]);
-	verdicts(out);
+		add_object(&objects[i]);
+	print_verdicts(out);
 	close_engine();
 }
 
@@ -216,7 +216,7 @@ static bool is_among_the_best(struct pl_span name)
 }
 
 /* With a cache, which was filled and had to be mended. */
-static void cached(void)
+static void decide_cached(void)
 {
 	struct engine_opts opts = {.seed = pl_rng_next(&rng)};
 	struct engine_decision decision;
@@ -224,9 +224,9 @@ static void cached(void)
 	bool some = pl_json_first(pl_json_member(it.expect, "best")).node != NULL;
 
 	open_engine(&opts);
-	shuffle();
+	shuffle_objects();
 	for (unsigned i = 0; i < count; i++)
-		come(&objects[i]);
+		add_object(&objects[i]);
 	T_OK(engine_decide(engine, &pod, &decision, &err), &err);
 	snapshot = engine_snapshot(engine);
 	T_EQ(!decision.gated && decision.outcome.result == CYCLE_NODE, some);
@@ -248,16 +248,16 @@ static void check_case(struct pl_span line)
 	list_objects();
 	pl_buf_init(&want, EVAL_OUT_MAX);
 	pl_buf_init(&got, EVAL_OUT_MAX);
-	straight(&want);
-	around(&got);
+	decide_straight(&want);
+	decide_around(&got);
 	T_SPAN(pl_buf_span(&got), pl_buf_span(&want));
 	if (!eval_case_is_an_error(&it))
-		cached();
+		decide_cached();
 	pl_buf_done(&want);
 	pl_buf_done(&got);
 }
 
-static void check(const char *category)
+static void check_category(const char *category)
 {
 	struct cases *cases = cases_open(category);
 	struct pl_span line;
@@ -269,10 +269,10 @@ static void check(const char *category)
 	pl_arena_done(&arena);
 }
 
-#define CATEGORY(category)            \
-	T_CASE_SECONDS(category, 120) \
-	{                             \
-		check(#category);     \
+#define CATEGORY(category)                 \
+	T_CASE_SECONDS(category, 120)      \
+	{                                  \
+		check_category(#category); \
 	}
 
 CATEGORY(fit)

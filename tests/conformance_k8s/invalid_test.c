@@ -34,7 +34,8 @@ static void put_sorted(struct verdict *out, char **line, size_t count)
 	T_TRUE(len < sizeof out->text);
 }
 
-static void wanted(struct pl_arena *arena, struct pl_json expect, struct verdict *out)
+static void wanted_verdict(struct pl_arena *arena, struct pl_json expect,
+                           struct verdict *out)
 {
 	char *line[FIELD_ERRORS_MAX];
 	size_t count = 0;
@@ -66,7 +67,7 @@ static void check_model(struct pl_arena *arena, const struct pod_draft *draft)
 	model_done(&model);
 }
 
-static void given(struct pl_arena *arena, struct pl_json pod, struct verdict *out)
+static void given_verdict(struct pl_arena *arena, struct pl_json pod, struct verdict *out)
 {
 	static struct field_errors errors;
 	struct pl_json_out print;
@@ -96,7 +97,7 @@ static void given(struct pl_arena *arena, struct pl_json pod, struct verdict *ou
 	pl_buf_done(&buf);
 }
 
-T_CASE(what_the_api_server_refuses_is_refused_alike)
+T_CASE(pods_that_the_api_server_refuses_are_refused)
 {
 	struct cases *cases = cases_open("invalid");
 	struct pl_arena arena;
@@ -112,8 +113,8 @@ T_CASE(what_the_api_server_refuses_is_refused_alike)
 		pl_arena_reset(&arena);
 		T_OK(pl_json_parse(&arena, text, NULL, &root, NULL), NULL);
 		T_OK(pl_json_string(root, "id", PL_JSON_REQUIRED, &id, NULL), NULL);
-		wanted(&arena, pl_json_member(root, "expect"), &want);
-		given(&arena, pl_json_member(root, "pod"), &got);
+		wanted_verdict(&arena, pl_json_member(root, "expect"), &want);
+		given_verdict(&arena, pl_json_member(root, "pod"), &got);
 		count++;
 		if (strcmp(got.text, want.text) == 0)
 			continue;

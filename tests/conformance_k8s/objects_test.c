@@ -131,7 +131,7 @@ static void check_category(const char *category)
 	cases_close(cases);
 }
 
-T_CASE_SECONDS(all_objects_of_all_cases_are_kept_and_printed_again, 120)
+T_CASE_SECONDS(every_object_of_every_case_is_printed_unchanged, 120)
 {
 	model_init(&model);
 	pl_arena_init(&arena, 1 << 18, 0);

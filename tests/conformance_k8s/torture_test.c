@@ -28,12 +28,12 @@ static void read_case(const char *name)
 	T_EQ(fclose(file), 0);
 }
 
-static bool has(struct pl_span in, const char *words)
+static bool contains(struct pl_span in, const char *words)
 {
 	return memmem(in.at, in.len, words, strlen(words)) != NULL;
 }
 
-static enum pl_code decide(struct pl_buf *out)
+static enum pl_code decide_case(struct pl_buf *out)
 {
 	struct pl_err err = {0};
 	struct pl_arena arena;
@@ -49,15 +49,15 @@ static enum pl_code decide(struct pl_buf *out)
 	return code;
 }
 
-static enum pl_code run(void)
+static enum pl_code run_case(void)
 {
 	struct pl_buf out;
 	enum pl_code code;
 
 	pl_buf_init(&out, EVAL_OUT_MAX);
-	code = decide(&out);
-	if (code == PL_OK && (has(pl_buf_span(&out), "\"error\":true") ||
-	                      has(pl_buf_span(&out), "\"code\":\"Error\"")))
+	code = decide_case(&out);
+	if (code == PL_OK && (contains(pl_buf_span(&out), "\"error\":true") ||
+	                      contains(pl_buf_span(&out), "\"code\":\"Error\"")))
 		failed_cycles++;
 	else if (code == PL_OK)
 		T_SPAN(pl_buf_span(&out), pl_buf_span(&first));
@@ -65,22 +65,22 @@ static enum pl_code run(void)
 	return code;
 }
 
-static void torture(const char *name)
+static void torture_category(const char *name)
 {
 	read_case(name);
 	pl_buf_init(&first, EVAL_OUT_MAX);
-	T_OK(decide(&first), NULL);
-	T_TRUE(!has(pl_buf_span(&first), "\"error\":true"));
+	T_OK(decide_case(&first), NULL);
+	T_TRUE(!contains(pl_buf_span(&first), "\"error\":true"));
 	failed_cycles = 0;
-	t_torture(run, true);
+	t_torture(run_case, true);
 	printf("%u cycles failed\n", failed_cycles);
 	pl_buf_done(&first);
 }
 
-#define CASE(name)                \
-	T_CASE_SECONDS(name, 120) \
-	{                         \
-		torture(#name);   \
+#define CASE(name)                       \
+	T_CASE_SECONDS(name, 120)        \
+	{                                \
+		torture_category(#name); \
 	}
 
 CASE(csi)

@@ -11,7 +11,7 @@ static struct pl_arena arena;
 static struct pl_buf ours;
 static struct pl_err err;
 
-static void tell(void *ctx, const struct eval_difference *it)
+static void print_difference(void *ctx, const struct eval_difference *it)
 {
 	unsigned *shown = ctx;
 
@@ -20,7 +20,7 @@ static void tell(void *ctx, const struct eval_difference *it)
 		       it->member[0] != 0 ? "." : "", it->member, it->plugin, it->node);
 }
 
-static bool agrees(struct pl_span line)
+static bool case_agrees(struct pl_span line)
 {
 	struct eval_case it;
 	size_t count = 0;
@@ -32,14 +32,15 @@ static bool agrees(struct pl_span line)
 	T_OK(eval_case_run(&arena, &it, &ours, &err), &err);
 	if (eval_case_is_an_error(&it))
 		return true; /* the engine did not crash: enough here */
-	T_OK(eval_compare(&arena, &it, pl_buf_span(&ours), tell, &shown, &count, &err),
+	T_OK(eval_compare(&arena, &it, pl_buf_span(&ours), print_difference, &shown,
+	                  &count, &err),
 	     &err);
 	if (count > 0)
 		printf("%s: %zu differences\n", it.id, count);
 	return count == 0;
 }
 
-static void check(const char *category, size_t at_least)
+static void check_category(const char *category, size_t at_least)
 {
 	struct cases *cases = cases_open(category);
 	struct pl_span line;
@@ -48,7 +49,7 @@ static void check(const char *category, size_t at_least)
 	pl_arena_init(&arena, 1 << 20, EVAL_ARENA_MAX);
 	pl_buf_init(&ours, EVAL_OUT_MAX);
 	while (cases_next(cases, &line)) {
-		differ += !agrees(line);
+		differ += !case_agrees(line);
 		count++;
 	}
 	cases_close(cases);
@@ -58,10 +59,10 @@ static void check(const char *category, size_t at_least)
 	T_EQ(differ, 0);
 }
 
-#define CATEGORY(category, at_least)        \
-	T_CASE_SECONDS(category, 120)       \
-	{                                   \
-		check(#category, at_least); \
+#define CATEGORY(category, at_least)                 \
+	T_CASE_SECONDS(category, 120)                \
+	{                                            \
+		check_category(#category, at_least); \
 	}
 
 CATEGORY(fit, 375)

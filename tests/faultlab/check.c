@@ -24,8 +24,8 @@ const char *check_rule_what(enum check_rule rule)
 	return rule_whats[rule];
 }
 
-/* One cause often breaks a rule thousands of times: the first few findings are kept. The
- * rest go to a spare finding that is not reported, so callers need not check. */
+/* One cause often breaks a rule thousands of times: the first few findings are kept.
+ * The rest go to a spare finding that is not reported, so callers need not check. */
 struct check_finding *check_add(struct check_report *report, enum check_rule rule,
                                 uint32_t op, int64_t revision, const char *fmt, ...)
 {

@@ -12,14 +12,14 @@ enum { FULL, SECOND, LISTS, STREAMS };
 static struct hist hist;
 static struct check_report report;
 
-static inline hist_key reg(unsigned n)
+static inline hist_key register_key(unsigned n)
 {
 	return hist_key_of(HIST_REGISTER, n);
 }
 
 /* One call with one part, from start to end. */
-static inline uint32_t call(enum hist_act act, hist_key key, int64_t expect,
-                            enum hist_outcome outcome, int64_t revision)
+static inline uint32_t add_call(enum hist_act act, hist_key key, int64_t expect,
+                                enum hist_outcome outcome, int64_t revision)
 {
 	uint32_t id = hist_op_start(&hist, 1, 100);
 	struct hist_op *op = hist_op(&hist, id);
@@ -33,10 +33,10 @@ static inline uint32_t call(enum hist_act act, hist_key key, int64_t expect,
 	return id;
 }
 
-static inline void look(hist_key key, int64_t revision, int64_t mod,
-                        struct hist_value value)
+static inline void add_look(hist_key key, int64_t revision, int64_t mod,
+                            struct hist_value value)
 {
-	uint32_t id = call(HIST_LOOK, key, HIST_ANY, HIST_OK, revision);
+	uint32_t id = add_call(HIST_LOOK, key, HIST_ANY, HIST_OK, revision);
 	struct hist_part *part = &hist_op(&hist, id)->part[0];
 
 	part->seen = true;
@@ -44,7 +44,7 @@ static inline void look(hist_key key, int64_t revision, int64_t mod,
 	part->seen_value = value;
 }
 
-static inline void tell(unsigned stream, const struct hist_event *event)
+static inline void add_event(unsigned stream, const struct hist_event *event)
 {
 	hist_note_add(&hist, stream, HIST_EVENTS, event->revision, 102);
 	hist_event_add(&hist, stream, event);
@@ -61,12 +61,12 @@ static inline struct hist_event event_of(hist_key key, int64_t revision, int64_t
 	                           .value = value};
 }
 
-static inline void tell_all(const struct hist_event *event)
+static inline void add_event_to_all(const struct hist_event *event)
 {
-	tell(FULL, event);
-	tell(SECOND, event);
+	add_event(FULL, event);
+	add_event(SECOND, event);
 	if (hist_class_of(event->key) == HIST_LIST)
-		tell(LISTS, event);
+		add_event(LISTS, event);
 }
 
 static inline struct hist_value put_value(uint32_t id)
@@ -88,10 +88,10 @@ enum {
 	OP_READ,
 };
 
-static inline void append(hist_key key, int64_t expect, int64_t revision,
-                          struct hist_value before)
+static inline void add_append(hist_key key, int64_t expect, int64_t revision,
+                              struct hist_value before)
 {
-	uint32_t id = call(HIST_PUT, key, expect, HIST_OK, revision);
+	uint32_t id = add_call(HIST_PUT, key, expect, HIST_OK, revision);
 
 	hist_op(&hist, id)->part[0].value = hist_value_add(before, id);
 }
@@ -111,20 +111,20 @@ static inline void good_calls(void)
 {
 	hist_key list = hist_key_of(HIST_LIST, 0), leased = hist_key_of(HIST_LEASED, 0);
 
-	call(HIST_PUT, reg(0), 0, HIST_OK, 2);
-	call(HIST_PUT, reg(0), 2, HIST_OK, 3);
-	call(HIST_PUT, reg(0), 3, HIST_UNKNOWN, 0);
-	call(HIST_PUT, reg(0), 3, HIST_UNKNOWN, 0);
-	call(HIST_PUT, reg(0), 3, HIST_FAILED, 0);
-	call(HIST_PUT, reg(0), 2, HIST_REFUSED, 4);
-	append(list, 0, 5, (struct hist_value){0});
-	append(list, 5, 6, put_value(OP_APPEND));
-	call(HIST_DROP, reg(0), 4, HIST_OK, 7);
-	call(HIST_PUT, leased, 0, HIST_OK, 8);
+	add_call(HIST_PUT, register_key(0), 0, HIST_OK, 2);
+	add_call(HIST_PUT, register_key(0), 2, HIST_OK, 3);
+	add_call(HIST_PUT, register_key(0), 3, HIST_UNKNOWN, 0);
+	add_call(HIST_PUT, register_key(0), 3, HIST_UNKNOWN, 0);
+	add_call(HIST_PUT, register_key(0), 3, HIST_FAILED, 0);
+	add_call(HIST_PUT, register_key(0), 2, HIST_REFUSED, 4);
+	add_append(list, 0, 5, (struct hist_value){0});
+	add_append(list, 5, 6, put_value(OP_APPEND));
+	add_call(HIST_DROP, register_key(0), 4, HIST_OK, 7);
+	add_call(HIST_PUT, leased, 0, HIST_OK, 8);
 	hist_op(&hist, OP_LEASED)->lease = 77;
 	hist_lease_add(&hist, 77, 2000);
 	hist.lease[0].safe_until_ms = 90;
-	look(list, 8, 6, put_value(OP_APPEND_MORE));
+	add_look(list, 8, 6, put_value(OP_APPEND_MORE));
 }
 
 static inline struct hist_event good_event(int64_t revision)
@@ -134,17 +134,17 @@ static inline struct hist_event good_event(int64_t revision)
 
 	switch (revision) {
 	case 2:
-		return event_of(reg(0), 2, 2, 1, put_value(OP_CREATE));
+		return event_of(register_key(0), 2, 2, 1, put_value(OP_CREATE));
 	case 3:
-		return event_of(reg(0), 3, 2, 2, put_value(OP_SWAP));
+		return event_of(register_key(0), 3, 2, 2, put_value(OP_SWAP));
 	case 4:
-		return event_of(reg(0), 4, 2, 3, put_value(OP_UNKNOWN_APPLIED));
+		return event_of(register_key(0), 4, 2, 3, put_value(OP_UNKNOWN_APPLIED));
 	case 5:
 		return event_of(list, 5, 5, 1, put_value(OP_APPEND));
 	case 6:
 		return event_of(list, 6, 5, 2, put_value(OP_APPEND_MORE));
 	case 7:
-		return event_of(reg(0), 7, 0, 0, event.value);
+		return event_of(register_key(0), 7, 0, 0, event.value);
 	case 8:
 		event = event_of(leased, 8, 8, 1, put_value(OP_LEASED));
 		event.lease = 77;
@@ -155,7 +155,7 @@ static inline struct hist_event good_event(int64_t revision)
 }
 
 /* The history is known in full before anybody is told. */
-static inline void good(void)
+static inline void good_history(void)
 {
 	struct hist_event list;
 
@@ -166,7 +166,7 @@ static inline void good(void)
 	for (int64_t revision = 2; revision <= 9; revision++) {
 		struct hist_event event = good_event(revision);
 
-		tell_all(&event);
+		add_event_to_all(&event);
 	}
 	list = good_event(6);
 	hist_final_add(&hist, &list);
@@ -174,7 +174,7 @@ static inline void good(void)
 	hist.final_ms = 110;
 }
 
-static inline void judge(void)
+static inline void judge_history(void)
 {
 	memset(&report, 0, sizeof report);
 	T_EQ(check_hist(&hist, &report), PL_OK);
@@ -184,14 +184,14 @@ static inline void judge(void)
 	hist_done(&hist);
 }
 
-static inline void want(enum check_rule rule)
+static inline void expect_rule(enum check_rule rule)
 {
-	judge();
+	judge_history();
 	if (report.by_rule[rule] == 0)
 		t_fail(__FILE__, __LINE__, "%s was not found", check_rule_name(rule));
 }
 
-static inline struct hist_event *told(unsigned stream, int64_t revision)
+static inline struct hist_event *event_told(unsigned stream, int64_t revision)
 {
 	for (size_t i = 0; i < hist.stream[stream].event_count; i++)
 		if (hist.stream[stream].event[i].revision == revision)
@@ -199,7 +199,7 @@ static inline struct hist_event *told(unsigned stream, int64_t revision)
 	t_fail(__FILE__, __LINE__, "nothing at %d", (int)revision);
 }
 
-static inline void untell(unsigned stream, int64_t revision)
+static inline void remove_event(unsigned stream, int64_t revision)
 {
 	for (size_t i = 0; i < hist.stream[stream].note_count; i++) {
 		struct hist_note *note = &hist.stream[stream].note[i];
@@ -208,7 +208,7 @@ static inline void untell(unsigned stream, int64_t revision)
 			note->count = 0;
 	}
 	if (stream == FULL)
-		told(FULL, revision)->revision = INT64_MAX;
+		event_told(FULL, revision)->revision = INT64_MAX;
 }
 
 #endif

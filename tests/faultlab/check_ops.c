@@ -7,7 +7,7 @@
 
 #include "tests/faultlab/truth.h"
 
-static bool changes(const struct hist_op *op)
+static bool op_writes(const struct hist_op *op)
 {
 	for (unsigned i = 0; i < op->part_count; i++)
 		if (op->part[i].act != HIST_LOOK)
@@ -23,7 +23,8 @@ static const struct hist_part *part_of(const struct hist_op *op, hist_key key)
 	return NULL;
 }
 
-/* Finds the writer of each event: fills applied, and judges the event by its operation. */
+/* Finds the writer of each event: fills applied, and judges the event by its
+ * operation. */
 static void judge_put(struct truth *truth, size_t at, struct check_report *report)
 {
 	const struct hist_event *event = &truth->event[at];
@@ -111,9 +112,10 @@ static bool has_put(const struct hist_op *op)
 	return false;
 }
 
-/* When the unknown operation only deletes, the deletion that fits and that no
- * other operation explains is its own; compares make it the only one. One that puts as well, and
- * whose puts are nowhere, was not applied: a deletion that it left behind has no writer. */
+/* When the unknown operation only deletes, the deletion that fits and that no other
+ * operation explains is its own; compares make it the only one. One that puts as well,
+ * and whose puts are nowhere, was not applied: a deletion that it left behind has no
+ * writer. */
 static int64_t find_deletion(const struct truth *truth, const struct hist_op *op)
 {
 	if (has_put(op))
@@ -211,7 +213,7 @@ static void judge_answered(struct truth *truth, const struct hist_op *op,
 			->ms = op->start_ms;
 		break;
 	case HIST_OK:
-		if (changes(op))
+		if (op_writes(op))
 			judge_done(truth, op, report);
 		judge_seen(truth, op, report);
 		break;
@@ -222,7 +224,7 @@ static void judge_answered(struct truth *truth, const struct hist_op *op,
 		judge_seen(truth, op, report);
 		break;
 	case HIST_FAILED:
-		report->writes_failed += changes(op);
+		report->writes_failed += op_writes(op);
 		if (!is_trouble(op->code))
 			check_add(report, CHECK_ODD, op->id, 0, "%s",
 			          pl_code_name(op->code))
@@ -247,6 +249,6 @@ void check_ops(struct truth *truth, struct check_report *report)
 	for (size_t i = 0; i < hist->op_count; i++)
 		if ((hist->op[i].outcome == HIST_UNKNOWN ||
 		     hist->op[i].outcome == HIST_OPEN) &&
-		    changes(&hist->op[i]))
+		    op_writes(&hist->op[i]))
 			judge_unknown(truth, &hist->op[i], report);
 }

@@ -17,27 +17,27 @@ struct walk {
 	bool running;
 };
 
-static bool watched(const struct walk *walk, const struct hist_event *event)
+static bool is_watched(const struct walk *walk, const struct hist_event *event)
 {
 	return walk->stream->class == HIST_ALL ||
 	       hist_class_of(event->key) == walk->stream->class;
 }
 
 /* The first watched change after covered, up to the revision. 0: none. */
-static int64_t missed(const struct walk *walk, int64_t until)
+static int64_t first_missed(const struct walk *walk, int64_t until)
 {
 	const struct truth *truth = walk->truth;
 
 	for (size_t i = truth_find(truth, walk->covered + 1);
 	     i < truth->count && truth->event[i].revision <= until; i++)
-		if (watched(walk, &truth->event[i]))
+		if (is_watched(walk, &truth->event[i]))
 			return truth->event[i].revision;
 	return 0;
 }
 
-static void gap(struct walk *walk, enum check_rule rule, int64_t until, uint64_t ms)
+static void add_gap(struct walk *walk, enum check_rule rule, int64_t until, uint64_t ms)
 {
-	int64_t revision = walk->covered == FROM_NOW ? 0 : missed(walk, until);
+	int64_t revision = walk->covered == FROM_NOW ? 0 : first_missed(walk, until);
 
 	if (revision == 0)
 		return;
@@ -58,7 +58,7 @@ static void judge_revision(struct walk *walk, const struct hist_event *event,
 	size_t at = truth_find(truth, revision), matched = 0;
 
 	for (; at < truth->count && truth->event[at].revision == revision; at++) {
-		if (!watched(walk, &truth->event[at]))
+		if (!is_watched(walk, &truth->event[at]))
 			continue;
 		if (matched < count && hist_event_eq(&truth->event[at], &event[matched]))
 			matched++;
@@ -101,7 +101,7 @@ static void on_events(struct walk *walk, const struct hist_note *note)
 				->ms = note->ms;
 			continue;
 		}
-		gap(walk, CHECK_GAP, revision - 1, note->ms);
+		add_gap(walk, CHECK_GAP, revision - 1, note->ms);
 		judge_revision(walk, &event[i], count, note->ms);
 		walk->covered = revision;
 	}
@@ -111,8 +111,8 @@ static void on_promise(struct walk *walk, const struct hist_note *note)
 {
 	int64_t final = walk->truth->hist->final_revision;
 
-	gap(walk, CHECK_PROMISE, note->revision < final ? note->revision : final,
-	    note->ms);
+	add_gap(walk, CHECK_PROMISE, note->revision < final ? note->revision : final,
+	        note->ms);
 	if (note->revision > walk->covered)
 		walk->covered = note->revision;
 }
@@ -193,7 +193,7 @@ static void walk_stream(struct walk *walk)
 		}
 	}
 	if (stream->whole)
-		gap(walk, CHECK_GAP, walk->truth->hist->final_revision, 0);
+		add_gap(walk, CHECK_GAP, walk->truth->hist->final_revision, 0);
 }
 
 void check_streams(struct truth *truth, struct check_report *report)

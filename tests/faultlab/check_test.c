@@ -4,8 +4,8 @@
 
 T_CASE(good_history_passes)
 {
-	good();
-	judge();
+	good_history();
+	judge_history();
 	T_EQ(report.count, 0);
 	T_EQ(report.writes_ok, 6);
 	T_EQ(report.unknown_applied, 1);
@@ -36,190 +36,192 @@ T_CASE(names_round_trip)
 	T_TRUE(!hist_value_parse(PL_SPAN_LIT("99999999999"), &value));
 }
 
-T_CASE(hole_in_the_truth)
+T_CASE(hole_in_the_full_watch_is_found)
 {
-	good();
-	untell(FULL, 5);
-	want(CHECK_TRUTH);
+	good_history();
+	remove_event(FULL, 5);
+	expect_rule(CHECK_TRUTH);
 }
 
-T_CASE(truth_ends_early)
+T_CASE(full_watch_that_ends_early_is_found)
 {
-	good();
+	good_history();
 	hist.final_revision = 10;
-	want(CHECK_TRUTH);
+	expect_rule(CHECK_TRUTH);
 }
 
-T_CASE(version_jumps)
+T_CASE(version_jump_is_found)
 {
-	good();
-	told(FULL, 4)->version = 4;
-	want(CHECK_CHAIN);
+	good_history();
+	event_told(FULL, 4)->version = 4;
+	expect_rule(CHECK_CHAIN);
 }
 
-T_CASE(list_loses_an_element)
+T_CASE(lost_list_element_is_found)
 {
-	good();
-	told(FULL, 6)->value = hist_value_add((struct hist_value){0}, OP_APPEND_MORE);
-	want(CHECK_LIST);
+	good_history();
+	event_told(FULL, 6)->value =
+		hist_value_add((struct hist_value){0}, OP_APPEND_MORE);
+	expect_rule(CHECK_LIST);
 }
 
 T_CASE(write_without_an_operation_is_found)
 {
-	good();
-	told(FULL, 4)->value.writer = 500;
-	want(CHECK_STRANGER);
+	good_history();
+	event_told(FULL, 4)->value.writer = 500;
+	expect_rule(CHECK_STRANGER);
 }
 
 T_CASE(deletion_without_an_operation_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_DROP)->outcome = HIST_FAILED;
-	want(CHECK_STRANGER);
+	expect_rule(CHECK_STRANGER);
 }
 
 T_CASE(unknown_deletion_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_DROP)->outcome = HIST_UNKNOWN;
-	judge();
+	judge_history();
 	T_EQ(report.count, 0);
 	T_EQ(report.unknown_applied, 2);
 }
 
-/* Two unknown operations would have deleted the same key: the one without its put did not. */
+/* Two unknown operations would have deleted the same key: the one without its put did
+ * not. */
 T_CASE(unknown_deletion_is_not_taken_for_another)
 {
 	struct hist_op *lost;
 
-	good();
+	good_history();
 	hist_op(&hist, OP_DROP)->outcome = HIST_UNKNOWN;
 	lost = hist_op(&hist, OP_UNKNOWN_LOST);
-	lost->part[0].key = reg(1);
+	lost->part[0].key = register_key(1);
 	lost->part[lost->part_count++] = hist_op(&hist, OP_DROP)->part[0];
-	judge();
+	judge_history();
 	T_EQ(report.count, 0);
 	T_EQ(report.unknown_applied, 2);
 	T_EQ(report.unknown_not, 1);
 }
 
 /* A deletion without the puts that belong to it has no writer. */
-T_CASE(deletion_is_left_behind)
+T_CASE(deletion_without_its_puts_is_found)
 {
 	struct hist_op *lost;
 
-	good();
+	good_history();
 	hist_op(&hist, OP_DROP)->outcome = HIST_FAILED;
 	lost = hist_op(&hist, OP_UNKNOWN_LOST);
-	lost->part[0].key = reg(1);
+	lost->part[0].key = register_key(1);
 	lost->part[lost->part_count++] = hist_op(&hist, OP_DROP)->part[0];
-	want(CHECK_STRANGER);
+	expect_rule(CHECK_STRANGER);
 }
 
-T_CASE(acknowledged_write_is_lost)
+T_CASE(lost_acknowledged_write_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_UNKNOWN_LOST)->outcome = HIST_OK;
 	hist_op(&hist, OP_UNKNOWN_LOST)->revision = 4;
-	want(CHECK_LOST);
+	expect_rule(CHECK_LOST);
 }
 
-T_CASE(acknowledged_elsewhere)
+T_CASE(write_at_another_revision_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_SWAP)->revision = 2;
-	want(CHECK_LOST);
+	expect_rule(CHECK_LOST);
 }
 
-T_CASE(applied_twice)
+T_CASE(operation_applied_twice_is_found)
 {
-	good();
-	told(FULL, 4)->value = put_value(OP_SWAP);
-	want(CHECK_TWICE);
+	good_history();
+	event_told(FULL, 4)->value = put_value(OP_SWAP);
+	expect_rule(CHECK_TWICE);
 }
 
-T_CASE(failed_write_shows_up)
+T_CASE(applied_failed_write_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_UNKNOWN_APPLIED)->outcome = HIST_FAILED;
 	hist_op(&hist, OP_UNKNOWN_APPLIED)->code = PL_UNAVAIL;
-	want(CHECK_PHANTOM);
+	expect_rule(CHECK_PHANTOM);
 }
 
-T_CASE(refused_write_shows_up)
+T_CASE(applied_refused_write_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_UNKNOWN_APPLIED)->outcome = HIST_REFUSED;
 	hist_op(&hist, OP_UNKNOWN_APPLIED)->revision = 4;
-	want(CHECK_PHANTOM);
+	expect_rule(CHECK_PHANTOM);
 }
 
-T_CASE(half_a_transaction)
+T_CASE(half_applied_transaction_is_found)
 {
 	struct hist_op *op;
 
-	good();
+	good_history();
 	op = hist_op(&hist, OP_UNKNOWN_APPLIED);
 	op->part[op->part_count++] = (struct hist_part){
-		.key = reg(1), .act = HIST_PUT, .value = op->part[0].value};
-	want(CHECK_TORN);
+		.key = register_key(1), .act = HIST_PUT, .value = op->part[0].value};
+	expect_rule(CHECK_TORN);
 }
 
-T_CASE(other_content)
+T_CASE(write_of_other_content_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_SWAP)->part[0].value.hash++;
-	want(CHECK_CONTENT);
+	expect_rule(CHECK_CONTENT);
 }
 
-T_CASE(compare_did_not_hold)
+T_CASE(applied_write_with_a_false_compare_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_SWAP)->part[0].expect = 0;
-	want(CHECK_COMPARE);
+	expect_rule(CHECK_COMPARE);
 }
 
-T_CASE(refused_for_nothing)
+T_CASE(refusal_with_true_compares_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_REFUSED)->part[0].expect = 4;
-	want(CHECK_REFUSED);
+	expect_rule(CHECK_REFUSED);
 }
 
-T_CASE(answer_from_the_past)
+T_CASE(answer_from_the_past_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_READ)->revision = 7;
-	want(CHECK_TIME);
+	expect_rule(CHECK_TIME);
 }
 
-T_CASE(stale_read_is_allowed_to_be_old)
+T_CASE(serializable_read_may_be_old)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_READ)->revision = 7;
 	hist_op(&hist, OP_READ)->serializable = true;
-	judge();
+	judge_history();
 	T_EQ(report.count, 0);
 }
 
-T_CASE(applied_before_it_was_asked)
+T_CASE(write_applied_before_its_start_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_UNKNOWN_APPLIED)->start_tick = hist.tick;
 	hist.op[hist.op_count - 1].start_tick = hist.tick;
-	want(CHECK_TIME);
+	expect_rule(CHECK_TIME);
 }
 
-T_CASE(read_of_what_was_not_there)
+T_CASE(read_of_a_missing_key_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_READ)->part[0].seen_mod = 5;
-	want(CHECK_READ);
+	expect_rule(CHECK_READ);
 }
 
-T_CASE(read_of_other_content)
+T_CASE(read_of_other_content_is_found)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_READ)->part[0].seen_value.hash++;
-	want(CHECK_READ);
+	expect_rule(CHECK_READ);
 }

@@ -21,7 +21,7 @@ static int by_tick(const void *a, const void *b)
 	return x->tick < y->tick ? -1 : x->tick > y->tick;
 }
 
-static size_t collect(const struct hist *hist, struct known *known)
+static size_t collect_known(const struct hist *hist, struct known *known)
 {
 	size_t count = 0;
 
@@ -45,8 +45,8 @@ static size_t collect(const struct hist *hist, struct known *known)
 	return count;
 }
 
-static void judge(const struct truth *truth, const struct hist_op *op, int64_t newest,
-                  struct check_report *report)
+static void judge_time(const struct truth *truth, const struct hist_op *op,
+                       int64_t newest, struct check_report *report)
 {
 	int64_t applied = truth->applied[op->id];
 
@@ -74,14 +74,14 @@ void check_time(struct truth *truth, struct check_report *report)
 		max += hist->stream[s].note_count;
 	known = pl_calloc(max + 1, sizeof *known);
 	PL_ASSERT(known != NULL);
-	count = collect(hist, known);
+	count = collect_known(hist, known);
 	qsort(known, count, sizeof *known, by_tick);
 	/* Operations are in the order in which they started. */
 	for (size_t i = 0; i < hist->op_count; i++) {
 		for (; next < count && known[next].tick < hist->op[i].start_tick; next++)
 			if (known[next].revision > newest)
 				newest = known[next].revision;
-		judge(truth, &hist->op[i], newest, report);
+		judge_time(truth, &hist->op[i], newest, report);
 	}
 	free(known);
 }

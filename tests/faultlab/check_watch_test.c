@@ -1,55 +1,55 @@
 /* The judge judged: watchers, leases, and the state at the end. */
 #include "tests/faultlab/check_kit.h"
 
-T_CASE(watcher_told_twice)
+T_CASE(event_told_twice_is_found)
 {
 	struct hist_event again;
 
-	good();
+	good_history();
 	again = good_event(8);
-	tell(SECOND, &again);
-	want(CHECK_ORDER);
+	add_event(SECOND, &again);
+	expect_rule(CHECK_ORDER);
 }
 
-T_CASE(watcher_told_after_its_end)
+T_CASE(event_after_the_end_is_found)
 {
 	struct hist_event late;
 
-	good();
-	untell(SECOND, 9);
+	good_history();
+	remove_event(SECOND, 9);
 	hist_note_add(&hist, SECOND, HIST_END, 0, 103)->code = PL_CANCELED;
 	late = good_event(9);
-	tell(SECOND, &late);
-	want(CHECK_ORDER);
+	add_event(SECOND, &late);
+	expect_rule(CHECK_ORDER);
 }
 
-T_CASE(watcher_misses_one)
+T_CASE(missed_event_is_found)
 {
-	good();
-	untell(SECOND, 5);
-	want(CHECK_GAP);
+	good_history();
+	remove_event(SECOND, 5);
+	expect_rule(CHECK_GAP);
 }
 
-T_CASE(watcher_misses_the_end)
+T_CASE(missing_end_is_found)
 {
-	good();
-	untell(SECOND, 9);
-	want(CHECK_GAP);
+	good_history();
+	remove_event(SECOND, 9);
+	expect_rule(CHECK_GAP);
 }
 
-T_CASE(watcher_told_a_tale)
+T_CASE(invented_event_is_found)
 {
-	good();
-	told(LISTS, 6)->value.hash++;
-	want(CHECK_FALSE_EVENT);
+	good_history();
+	event_told(LISTS, 6)->value.hash++;
+	expect_rule(CHECK_FALSE_EVENT);
 }
 
-T_CASE(watcher_promised_too_much)
+T_CASE(false_progress_is_found)
 {
-	good();
-	untell(SECOND, 9);
+	good_history();
+	remove_event(SECOND, 9);
 	hist_note_add(&hist, SECOND, HIST_PROGRESS, 9, 103);
-	want(CHECK_PROMISE);
+	expect_rule(CHECK_PROMISE);
 }
 
 /* The second watcher sleeps through 7 and 8, is told, and lists again. */
@@ -58,13 +58,13 @@ static void compacted_at(int64_t compacted)
 	struct hist_event list, leased, gone;
 	struct hist_note *end;
 
-	good();
+	good_history();
 	list = good_event(6);
 	leased = good_event(8);
 	gone = good_event(9);
 	hist_compacted(&hist, compacted);
 	for (int64_t revision = 7; revision <= 9; revision++)
-		untell(SECOND, revision);
+		remove_event(SECOND, revision);
 	end = hist_note_add(&hist, SECOND, HIST_END, 0, 103);
 	end->code = PL_COMPACTED;
 	end->compact_revision = compacted;
@@ -72,13 +72,13 @@ static void compacted_at(int64_t compacted)
 	hist_event_add(&hist, SECOND, &list);
 	hist_event_add(&hist, SECOND, &leased);
 	hist_note_add(&hist, SECOND, HIST_START, 9, 104);
-	tell(SECOND, &gone);
+	add_event(SECOND, &gone);
 }
 
 T_CASE(compacted_and_listed_again)
 {
 	compacted_at(8);
-	judge();
+	judge_history();
 	T_EQ(report.count, 0);
 	T_EQ(report.relists, 1);
 	T_EQ(report.compacted, 1);
@@ -87,52 +87,52 @@ T_CASE(compacted_and_listed_again)
 T_CASE(compacted_without_need)
 {
 	compacted_at(5);
-	want(CHECK_BROKEN_OFF);
+	expect_rule(CHECK_BROKEN_OFF);
 }
 
 T_CASE(listed_again_wrongly)
 {
 	compacted_at(8);
 	hist.stream[SECOND].event[hist.stream[SECOND].event_count - 2].version++;
-	want(CHECK_RELIST);
+	expect_rule(CHECK_RELIST);
 }
 
 T_CASE(broken_off)
 {
-	good();
+	good_history();
 	hist_note_add(&hist, SECOND, HIST_END, 0, 103)->code = PL_UNAVAIL;
-	want(CHECK_BROKEN_OFF);
+	expect_rule(CHECK_BROKEN_OFF);
 }
 
 T_CASE(listed_again_for_no_reason)
 {
-	good();
+	good_history();
 	hist.stream[SECOND].relists = true;
 	hist_note_add(&hist, SECOND, HIST_END, 0, 103)->code = PL_REWOUND;
-	want(CHECK_BROKEN_OFF);
+	expect_rule(CHECK_BROKEN_OFF);
 }
 
 T_CASE(end_has_another_key)
 {
 	struct hist_event more;
 
-	good();
+	good_history();
 	more = good_event(4);
 	hist_final_add(&hist, &more);
-	want(CHECK_FINAL);
+	expect_rule(CHECK_FINAL);
 }
 
 T_CASE(lease_goes_early)
 {
-	good();
+	good_history();
 	hist.lease[0].safe_until_ms = 1000;
-	want(CHECK_LEASE_EARLY);
+	expect_rule(CHECK_LEASE_EARLY);
 }
 
 /* The event is seen at 102. */
 static void paused_until(uint64_t ms, bool known_fault)
 {
-	good();
+	good_history();
 	hist.lease[0].safe_until_ms = 20000;
 	hist_pause(&hist, 50, true);
 	hist_pause(&hist, ms, false);
@@ -142,7 +142,7 @@ static void paused_until(uint64_t ms, bool known_fault)
 T_CASE(lease_that_a_paused_leader_revokes)
 {
 	paused_until(101, true);
-	judge();
+	judge_history();
 	T_EQ(report.count, 0);
 	T_EQ(report.leases_excused, 1);
 }
@@ -150,24 +150,24 @@ T_CASE(lease_that_a_paused_leader_revokes)
 T_CASE(pause_is_no_excuse_for_a_good_server)
 {
 	paused_until(101, false);
-	want(CHECK_LEASE_EARLY);
+	expect_rule(CHECK_LEASE_EARLY);
 }
 
 T_CASE(later_pause_is_no_excuse)
 {
-	good();
+	good_history();
 	hist.lease[0].safe_until_ms = 20000;
 	hist_pause(&hist, 103, true);
 	hist.pauses_revoke = true;
-	want(CHECK_LEASE_EARLY);
+	expect_rule(CHECK_LEASE_EARLY);
 }
 
 T_CASE(revoked_lease_may_go)
 {
-	good();
+	good_history();
 	hist.lease[0].safe_until_ms = 1000;
 	hist.lease[0].revoked = true;
-	judge();
+	judge_history();
 	T_EQ(report.count, 0);
 }
 
@@ -175,31 +175,31 @@ T_CASE(lease_goes_late)
 {
 	struct hist_event leased;
 
-	good();
+	good_history();
 	leased = good_event(8);
 	hist_final_add(&hist, &leased);
 	hist.lease[0].dropped_ms = 100;
 	hist.final_ms = 200000;
-	want(CHECK_LEASE_LATE);
+	expect_rule(CHECK_LEASE_LATE);
 }
 
 T_CASE(call_without_an_answer)
 {
-	good();
+	good_history();
 	hist_op_start(&hist, 1, 105);
-	want(CHECK_NO_ANSWER);
+	expect_rule(CHECK_NO_ANSWER);
 }
 
 T_CASE(odd_failure)
 {
-	good();
+	good_history();
 	hist_op(&hist, OP_FAILED)->code = PL_CORRUPT;
-	want(CHECK_ODD);
+	expect_rule(CHECK_ODD);
 }
 
 T_CASE(complaint_is_passed_on)
 {
-	good();
+	good_history();
 	hist_complain(&hist, 5, "client %d does not work", 3);
-	want(CHECK_STUCK);
+	expect_rule(CHECK_STUCK);
 }

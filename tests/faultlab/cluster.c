@@ -55,7 +55,7 @@ static void on_status(void *ctx, const struct kv_result *result, const struct pl
 	ask_later(probe);
 }
 
-static void ask(void *ctx)
+static void probe_members(void *ctx)
 {
 	struct probe *probe = ctx;
 
@@ -97,7 +97,7 @@ static enum pl_code probe_open(struct cluster *cluster, unsigned member,
 		return code;
 	cluster->open++;
 	probe->cluster = cluster;
-	code = pl_timer_init(&probe->timer, kv_timers(probe->kv), ask, probe);
+	code = pl_timer_init(&probe->timer, kv_timers(probe->kv), probe_members, probe);
 	if (code == PL_OK)
 		ask_later(probe);
 	return code;

@@ -39,7 +39,7 @@ struct faulty_watch {
 	bool broken;
 };
 
-static struct faulty_client *of(struct kv *kv)
+static struct faulty_client *client_of(struct kv *kv)
 {
 	return PL_CONTAINER_OF(kv, struct faulty_client, kv);
 }
@@ -106,7 +106,7 @@ static void on_done(void *ctx, const struct kv_result *result, const struct pl_e
 }
 
 /* The request that is sent instead of the caller's. */
-static struct kv_req twist(struct faulty_client *client, struct faulty_call *call)
+static struct kv_req forge_request(struct faulty_client *client, struct faulty_call *call)
 {
 	struct kv_req sent = call->req;
 
@@ -135,7 +135,7 @@ static enum pl_code faulty_start(struct kv *kv, const struct kv_req *req,
                                  uint64_t timeout_ms, kv_done_fn *done, void *ctx,
                                  struct kv_call **out, struct pl_err *err)
 {
-	struct faulty_client *client = of(kv);
+	struct faulty_client *client = client_of(kv);
 	struct faulty_call *call = pl_calloc(1, sizeof *call);
 	struct kv_req sent;
 	enum pl_code code;
@@ -146,7 +146,7 @@ static enum pl_code faulty_start(struct kv *kv, const struct kv_req *req,
 	pl_arena_init(&call->arena, 0, 0);
 	code = kv_req_copy(&call->arena, req, &call->req);
 	if (code == PL_OK) {
-		sent = twist(client, call);
+		sent = forge_request(client, call);
 		code = kv_start(client->inner, &sent, timeout_ms, on_done, call, out,
 		                err);
 	}
@@ -159,10 +159,10 @@ static enum pl_code faulty_start(struct kv *kv, const struct kv_req *req,
 
 static void faulty_cancel(struct kv *kv, struct kv_call *call)
 {
-	kv_cancel(of(kv)->inner, call);
+	kv_cancel(client_of(kv)->inner, call);
 }
 
-static void pass(struct faulty_watch *watch, const struct kv_watch_note *note)
+static void pass_note(struct faulty_watch *watch, const struct kv_watch_note *note)
 {
 	watch->fn(watch->ctx, note);
 }
@@ -176,7 +176,7 @@ static void on_end(struct faulty_watch *watch, const struct kv_watch_note *note)
 		pl_err_set(&err, PL_UNAVAIL, "tired");
 		end.err = &err;
 	}
-	pass(watch, &end);
+	pass_note(watch, &end);
 	free(watch);
 }
 
@@ -193,7 +193,7 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 		return;
 	if (note->what == KV_WATCH_EVENTS &&
 	    fault_now(client, CLIENT_FAULT_REPEATS_EVENTS))
-		pass(watch, note);
+		pass_note(watch, note);
 	if (note->what == KV_WATCH_EVENTS && !watch->broken &&
 	    fault_now(client, CLIENT_FAULT_ENDS_WATCHES)) {
 		watch->broken = true;
@@ -206,10 +206,10 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 
 		client->faults++;
 		more.revision += PAST;
-		pass(watch, &more);
+		pass_note(watch, &more);
 		return;
 	}
-	pass(watch, note);
+	pass_note(watch, note);
 }
 
 static enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req,
@@ -221,8 +221,8 @@ static enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req,
 
 	if (watch == NULL)
 		return pl_err_set(err, PL_NOMEM, "faulty client");
-	*watch = (struct faulty_watch){.client = of(kv), .fn = fn, .ctx = ctx};
-	code = kv_watch(of(kv)->inner, req, on_note, watch, &watch->inner, err);
+	*watch = (struct faulty_watch){.client = client_of(kv), .fn = fn, .ctx = ctx};
+	code = kv_watch(client_of(kv)->inner, req, on_note, watch, &watch->inner, err);
 	if (code == PL_OK && out != NULL)
 		*out = watch->inner;
 	if (code != PL_OK)
@@ -233,41 +233,41 @@ static enum pl_code faulty_watch(struct kv *kv, const struct kv_watch_req *req,
 /* The handle is the inner one; a watch that has been broken off is ending. */
 static void faulty_unwatch(struct kv *kv, struct kv_watch *watch)
 {
-	if (of(kv)->fault != CLIENT_FAULT_ENDS_WATCHES)
-		kv_unwatch(of(kv)->inner, watch);
+	if (client_of(kv)->fault != CLIENT_FAULT_ENDS_WATCHES)
+		kv_unwatch(client_of(kv)->inner, watch);
 }
 
 static enum pl_code faulty_progress(struct kv *kv, struct kv_watch *watch,
                                     int64_t revision, struct pl_err *err)
 {
-	if (of(kv)->fault == CLIENT_FAULT_ENDS_WATCHES)
+	if (client_of(kv)->fault == CLIENT_FAULT_ENDS_WATCHES)
 		return PL_OK;
-	return kv_progress(of(kv)->inner, watch, revision, err);
+	return kv_progress(client_of(kv)->inner, watch, revision, err);
 }
 
 static struct kv_limits faulty_limits(struct kv *kv)
 {
-	return kv_limits(of(kv)->inner);
+	return kv_limits(client_of(kv)->inner);
 }
 
 static size_t faulty_room(struct kv *kv)
 {
-	return kv_room(of(kv)->inner);
+	return kv_room(client_of(kv)->inner);
 }
 
 static void faulty_when_room(struct kv *kv, struct kv_waiter *waiter)
 {
-	kv_when_room(of(kv)->inner, waiter);
+	kv_when_room(client_of(kv)->inner, waiter);
 }
 
 static uint64_t faulty_now_ms(struct kv *kv)
 {
-	return kv_now_ms(of(kv)->inner);
+	return kv_now_ms(client_of(kv)->inner);
 }
 
 static struct pl_timers *faulty_timers(struct kv *kv)
 {
-	return kv_timers(of(kv)->inner);
+	return kv_timers(client_of(kv)->inner);
 }
 
 static void on_closed(void *ctx)
@@ -282,7 +282,7 @@ static void on_closed(void *ctx)
 
 static void faulty_close(struct kv *kv, kv_closed_fn *closed, void *ctx)
 {
-	struct faulty_client *client = of(kv);
+	struct faulty_client *client = client_of(kv);
 
 	client->closed = closed;
 	client->ctx = ctx;

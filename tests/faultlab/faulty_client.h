@@ -1,6 +1,6 @@
 /*
- * A faulty client wraps any kv and breaks one promise of kv.h now and then, so that tests
- * see the judge find it.
+ * A faulty client wraps any kv and breaks one promise of kv.h now and then, so that
+ * tests see the judge find it.
  */
 #ifndef TESTS_FAULTLAB_FAULTY_CLIENT_H
 #define TESTS_FAULTLAB_FAULTY_CLIENT_H

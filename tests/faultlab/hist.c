@@ -9,7 +9,7 @@
 enum { ITEMS_MAX = 1 << 24, ITEMS_MIN = 64 };
 
 /* A laboratory without memory can not go on: it ends loudly. */
-static void grow(void **items, size_t *cap, size_t count, size_t size)
+static void grow_array(void **items, size_t *cap, size_t count, size_t size)
 {
 	void *at;
 
@@ -22,12 +22,12 @@ static void grow(void **items, size_t *cap, size_t count, size_t size)
 	*items = at;
 }
 
-#define GROW(owner, array)                                                     \
-	do {                                                                   \
-		void *grow_at_ = (owner)->array;                               \
-		grow(&grow_at_, &(owner)->array##_cap, (owner)->array##_count, \
-		     sizeof *(owner)->array);                                  \
-		(owner)->array = grow_at_;                                     \
+#define GROW(owner, array)                                                           \
+	do {                                                                         \
+		void *grow_at_ = (owner)->array;                                     \
+		grow_array(&grow_at_, &(owner)->array##_cap, (owner)->array##_count, \
+		           sizeof *(owner)->array);                                  \
+		(owner)->array = grow_at_;                                           \
 	} while (0)
 
 void hist_init(struct hist *hist)

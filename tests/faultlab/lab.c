@@ -21,7 +21,7 @@ struct options {
 	enum nemesis_what only;
 };
 
-static void usage(FILE *out)
+static void print_usage(FILE *out)
 {
 	(void)fprintf(
 		out,
@@ -68,7 +68,7 @@ static bool parse_one(struct options *opts, const char *name, const char *value)
 	return false;
 }
 
-static bool parse(int argc, char **argv, struct options *opts)
+static bool parse_options(int argc, char **argv, struct options *opts)
 {
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--loopback") == 0) {
@@ -157,11 +157,11 @@ int main(int argc, char **argv)
 	struct wire *wire;
 
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		usage(stdout);
+		print_usage(stdout);
 		return 0;
 	}
-	if (!parse(argc, argv, &opts)) {
-		usage(stderr);
+	if (!parse_options(argc, argv, &opts)) {
+		print_usage(stderr);
 		return 2;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);

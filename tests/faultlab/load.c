@@ -20,7 +20,7 @@ static struct kv *open_one(struct load *load, enum load_role role, unsigned inde
 	return kv;
 }
 
-static void must(enum pl_code code)
+static void must_succeed(enum pl_code code)
 {
 	PL_ASSERT(code == PL_OK);
 }
@@ -34,12 +34,12 @@ static void worker_init(struct load *load, unsigned index)
 	worker->kv = open_one(load, LOAD_WORKER, index);
 	for (unsigned i = 0; i <= LOAD_SLOTS_MAX; i++) {
 		worker->slot[i].worker = worker;
-		must(pl_timer_init(&worker->slot[i].timer, kv_timers(worker->kv),
-		                   slot_next, &worker->slot[i]));
+		must_succeed(pl_timer_init(&worker->slot[i].timer, kv_timers(worker->kv),
+		                           slot_next, &worker->slot[i]));
 		if (i < load->opts.slots)
 			slot_later(&worker->slot[i]);
 	}
-	must(lessee_init(worker));
+	must_succeed(lessee_init(worker));
 }
 
 /* The scribe comes first: its stream is the truth. */
@@ -59,20 +59,22 @@ static void add_watchers(struct load *load)
 	};
 	int64_t from = load->hist->base_revision + 1;
 
-	must(watcher_add(load, load->scribe, "full history", HIST_ALL, from));
+	must_succeed(watcher_add(load, load->scribe, "full history", HIST_ALL, from));
 	for (unsigned i = 0; i < sizeof plain / sizeof *plain; i++) {
 		struct kv *kv = load->worker[i % load->opts.workers].kv;
 
-		must(watcher_add(load, kv, plain[i].name, plain[i].class,
-		                 plain[i].from_now ? 0 : from));
+		must_succeed(watcher_add(load, kv, plain[i].name, plain[i].class,
+		                         plain[i].from_now ? 0 : from));
 		if (plain[i].churns)
-			must(watcher_churn(&load->watcher[load->watcher_count - 1]));
+			must_succeed(
+				watcher_churn(&load->watcher[load->watcher_count - 1]));
 	}
-	must(watcher_add_relist(load, load->worker[0].kv, "listed lists", HIST_LIST,
-	                        true));
-	must(watcher_add_relist(load, load->sleeper, "sleeping", HIST_ALL, false));
-	must(watcher_add_relist(load, load->sleeper, "sleeping registers", HIST_REGISTER,
-	                        true));
+	must_succeed(watcher_add_relist(load, load->worker[0].kv, "listed lists",
+	                                HIST_LIST, true));
+	must_succeed(
+		watcher_add_relist(load, load->sleeper, "sleeping", HIST_ALL, false));
+	must_succeed(watcher_add_relist(load, load->sleeper, "sleeping registers",
+	                                HIST_REGISTER, true));
 }
 
 struct load *load_start(const struct load_opts *opts)
@@ -90,7 +92,8 @@ struct load *load_start(const struct load_opts *opts)
 	for (unsigned i = 0; i < opts->workers; i++)
 		worker_init(load, i);
 	add_watchers(load);
-	must(pl_timer_init(&load->tick, kv_timers(load->scribe), load_tick, load));
+	must_succeed(
+		pl_timer_init(&load->tick, kv_timers(load->scribe), load_tick, load));
 	pl_timer_set(&load->tick, load_now(load) + LOAD_TICK_MS);
 	return load;
 }

@@ -145,7 +145,7 @@ static void learn_own(struct worker *worker, const struct hist_op *op)
 }
 
 /* After an unknown outcome nothing is believed: it is read again. */
-static void forget(struct worker *worker, const struct hist_op *op)
+static void forget_keys(struct worker *worker, const struct hist_op *op)
 {
 	for (unsigned i = 0; i < op->part_count; i++) {
 		if (hist_class_of(op->part[i].key) == HIST_REGISTER)
@@ -167,7 +167,7 @@ static void slot_end(struct worker_slot *slot, enum hist_outcome outcome,
 	if (outcome == HIST_OK)
 		learn_own(slot->worker, hist_op(load->hist, id));
 	else if (outcome != HIST_REFUSED)
-		forget(slot->worker, hist_op(load->hist, id));
+		forget_keys(slot->worker, hist_op(load->hist, id));
 	if (outcome == HIST_OK && load->phase == LOAD_PROVE)
 		slot->worker->proved = true;
 	slot_later(slot);

@@ -73,8 +73,8 @@ static void on_everything(void *ctx, const struct kv_result *result,
 }
 
 /* Asks again at the next tick when it does not work. */
-static void ask(struct load *load, enum hist_class class, bool count_only,
-                kv_done_fn *done)
+static void start_read(struct load *load, enum hist_class class, bool count_only,
+                       kv_done_fn *done)
 {
 	char prefix[HIST_KEY_SIZE];
 	struct kv_get get = {.keys = kv_prefix(hist_class_prefix(class, prefix)),
@@ -85,7 +85,7 @@ static void ask(struct load *load, enum hist_class class, bool count_only,
 		                         NULL) == PL_OK;
 }
 
-static void replay(struct load *load)
+static void replay_streams(struct load *load)
 {
 	int64_t from = load->hist->base_revision + 1;
 
@@ -109,7 +109,7 @@ void load_enter(struct load *load, enum load_phase phase)
 			slot_later(&worker->slot[0]);
 	}
 	if (phase == LOAD_REPLAY)
-		replay(load);
+		replay_streams(load);
 	else if (phase == LOAD_STOP)
 		watchers_stop(load);
 }
@@ -122,10 +122,10 @@ static bool phase_met(struct load *load)
 	case LOAD_PROVE:
 		return workers_proved(load);
 	case LOAD_EMPTY:
-		ask(load, HIST_LEASED, true, on_lease_keys);
+		start_read(load, HIST_LEASED, true, on_lease_keys);
 		return load->phase_met;
 	case LOAD_READ:
-		ask(load, HIST_ALL, false, on_everything);
+		start_read(load, HIST_ALL, false, on_everything);
 		return load->phase_met;
 	case LOAD_CATCH_UP:
 	case LOAD_REPLAY:

@@ -11,7 +11,7 @@ static struct hist_lease *record_of(struct worker *worker)
 	return &worker->load->hist->lease[worker->lessee.record];
 }
 
-static void live(struct worker *worker, uint64_t min_ms, uint64_t max_ms)
+static void set_life_timer(struct worker *worker, uint64_t min_ms, uint64_t max_ms)
 {
 	struct load *load = worker->load;
 
@@ -31,7 +31,7 @@ static void lessee_open(struct worker *worker)
 	if (lease_open(worker->kv, &opts, on_lease, worker, &worker->lessee.lease,
 	               NULL) != PL_OK)
 		worker->lessee.lease = NULL;
-	live(worker, LIFE_MIN_MS, LIFE_MAX_MS);
+	set_life_timer(worker, LIFE_MIN_MS, LIFE_MAX_MS);
 }
 
 static void drop_record(struct worker *worker)
@@ -103,7 +103,7 @@ static void on_lease(void *ctx, const struct lease_note *note)
 	case LEASE_RELEASED:
 		drop_record(worker);
 		worker->lessee.lease = NULL;
-		live(worker, 50, 500);
+		set_life_timer(worker, 50, 500);
 		break;
 	case LEASE_IDLE:
 	case LEASE_GRANTING:
@@ -118,7 +118,7 @@ enum pl_code lessee_init(struct worker *worker)
 	                                  on_life, worker);
 
 	if (code == PL_OK)
-		live(worker, 1, 500);
+		set_life_timer(worker, 1, 500);
 	return code;
 }
 

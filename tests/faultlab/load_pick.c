@@ -1,7 +1,7 @@
 /* The choice of a worker's next operation. Parts are in the order of their keys. */
 #include "tests/faultlab/load_int.h"
 
-static bool chance(struct worker_slot *slot, unsigned percent)
+static bool slot_chance(struct worker_slot *slot, unsigned percent)
 {
 	return pl_rng_chance(&slot->worker->load->rng, percent, 100);
 }
@@ -17,7 +17,7 @@ static void pick_read(struct worker_slot *slot, hist_key key)
 {
 	struct hist_op *op = slot_begin(slot);
 
-	op->serializable = chance(slot, 20);
+	op->serializable = slot_chance(slot, 20);
 	add_part(op, key, HIST_LOOK, HIST_ANY);
 }
 
@@ -27,7 +27,7 @@ static void pick_registers(struct worker_slot *slot)
 {
 	struct worker *worker = slot->worker;
 	struct pl_rng *rng = &worker->load->rng;
-	unsigned count = chance(slot, 70) ? 1 : (unsigned)pl_rng_between(rng, 2, 3);
+	unsigned count = slot_chance(slot, 70) ? 1 : (unsigned)pl_rng_between(rng, 2, 3);
 	unsigned first = (unsigned)pl_rng_below(rng, LOAD_REGISTERS - count + 1);
 	struct hist_op *op;
 
@@ -40,9 +40,9 @@ static void pick_registers(struct worker_slot *slot)
 	op = slot_begin(slot);
 	for (unsigned i = first; i < first + count; i++) {
 		int64_t mod = worker->reg[i].mod;
-		enum hist_act act = mod != 0 && chance(slot, 10)    ? HIST_DROP
-		                    : count > 1 && chance(slot, 15) ? HIST_LOOK
-		                                                    : HIST_PUT;
+		enum hist_act act = mod != 0 && slot_chance(slot, 10)    ? HIST_DROP
+		                    : count > 1 && slot_chance(slot, 15) ? HIST_LOOK
+		                                                         : HIST_PUT;
 
 		add_part(op, hist_key_of(HIST_REGISTER, i), act, mod);
 	}
@@ -89,7 +89,7 @@ static void pick_blind(struct worker_slot *slot)
 	add_part(slot_begin(slot), hist_key_of(HIST_BLIND, number), HIST_PUT, HIST_ANY);
 }
 
-static void pick(struct worker_slot *slot)
+static void pick_op(struct worker_slot *slot)
 {
 	uint64_t die = pl_rng_below(&slot->worker->load->rng, 100);
 
@@ -113,7 +113,7 @@ void slot_next(void *ctx)
 	if (slot == &worker->slot[LOAD_LEASE_SLOT] || slot->op != 0)
 		return;
 	if (worker->load->phase == LOAD_RUN) {
-		pick(slot);
+		pick_op(slot);
 		slot_call(slot);
 	} else if (worker->load->phase == LOAD_PROVE && !worker->proved &&
 	           slot == &worker->slot[0]) {

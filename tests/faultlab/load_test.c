@@ -95,7 +95,7 @@ static void on_done(void *ctx)
 	((struct lab *)ctx)->done = true;
 }
 
-static void advance(struct lab *lab, uint64_t until_ms)
+static void advance_to(struct lab *lab, uint64_t until_ms)
 {
 	while (!lab->done && lab->now_ms < until_ms) {
 		uint64_t next_ms = memkv_next_ms(lab->mem);
@@ -108,14 +108,14 @@ static void advance(struct lab *lab, uint64_t until_ms)
 	}
 }
 
-static void calm(struct lab *lab)
+static void pause_faults(struct lab *lab)
 {
 	for (unsigned i = 0; i < lab->client_count; i++)
 		if (lab->faulty[i] != NULL)
 			faulty_pause(lab->faulty[i], true);
 }
 
-static void run(struct lab *lab, uint64_t seed)
+static void run_lab(struct lab *lab, uint64_t seed)
 {
 	struct memkv_opts mem_opts = {.seed = seed, .now_ms = 1000};
 	struct load_opts opts = {.hist = &lab->hist,
@@ -137,14 +137,14 @@ static void run(struct lab *lab, uint64_t seed)
 	lab->hist.base_revision = 1;
 	load = load_start(&opts);
 	for (uint64_t ms = 0; ms < RUN_MS; ms += COMPACT_EVERY_MS) {
-		advance(lab, lab->now_ms + COMPACT_EVERY_MS);
+		advance_to(lab, lab->now_ms + COMPACT_EVERY_MS);
 		load_compact(load);
 	}
-	calm(lab);
+	pause_faults(lab);
 	if (lab->fault != CLIENT_FAULT_NONE)
 		T_TRUE(faults_made(lab) > 0);
 	load_stop(load);
-	advance(lab, UINT64_MAX);
+	advance_to(lab, UINT64_MAX);
 	T_TRUE(lab->done);
 	T_EQ(check_hist(&lab->hist, &lab->report), PL_OK);
 	for (unsigned i = 0; i < lab->report.kept; i++)
@@ -165,7 +165,7 @@ static struct lab lab;
 
 T_CASE(correct_client_passes_without_faults)
 {
-	run(&lab, 1);
+	run_lab(&lab, 1);
 	T_EQ(lab.report.count, 0);
 	T_TRUE(lab.report.writes_ok > 1000);
 	T_EQ(lab.report.unknown_applied + lab.report.unknown_not, 0);
@@ -176,7 +176,7 @@ T_CASE(correct_client_passes_without_faults)
 T_CASE(correct_client_passes_under_faults)
 {
 	lab.faults = true;
-	run(&lab, 2);
+	run_lab(&lab, 2);
 	T_EQ(lab.report.count, 0);
 	T_TRUE(lab.report.writes_ok > 500);
 	T_TRUE(lab.report.unknown_applied > 0 && lab.report.writes_failed > 0);
@@ -187,7 +187,7 @@ T_CASE(correct_client_passes_under_faults)
 	{                                                              \
 		lab.fault = (which);                                   \
 		lab.faults = (under_faults);                           \
-		run(&lab, t_seed());                                   \
+		run_lab(&lab, t_seed());                               \
 		if (lab.report.by_rule[rule] == 0)                     \
 			t_fail(__FILE__, __LINE__, "%s was not found", \
 			       check_rule_name(rule));                 \

@@ -47,7 +47,7 @@ static void record_events(struct load_watcher *watcher, int64_t revision,
 	}
 }
 
-static void cover(struct load_watcher *watcher, int64_t revision)
+static void cover_revision(struct load_watcher *watcher, int64_t revision)
 {
 	if (revision > watcher->covered)
 		watcher->covered = revision;
@@ -105,14 +105,14 @@ static void on_note(void *ctx, const struct kv_watch_note *note)
 	case KV_WATCH_READY:
 		note_add(watcher, HIST_READY, note->revision);
 		if (watcher->covered == FROM_NOW)
-			cover(watcher, note->revision);
+			cover_revision(watcher, note->revision);
 		break;
 	case KV_WATCH_EVENTS:
 		record_events(watcher, note->revision, note->events, note->count);
 		break;
 	case KV_WATCH_PROGRESS:
 		note_add(watcher, HIST_PROGRESS, note->revision);
-		cover(watcher, note->revision);
+		cover_revision(watcher, note->revision);
 		break;
 	case KV_WATCH_END:
 		on_end(watcher, note);
@@ -170,7 +170,7 @@ static void on_relist(void *ctx, const struct relist_note *note)
 		break;
 	case RELIST_PROGRESS:
 		note_add(watcher, HIST_PROGRESS, note->revision);
-		cover(watcher, note->revision);
+		cover_revision(watcher, note->revision);
 		break;
 	case RELIST_LOST:
 		note_add(watcher, HIST_END, 0)->code = note->err->code;

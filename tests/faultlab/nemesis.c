@@ -63,7 +63,7 @@ enum nemesis_what nemesis_by_name(const char *name)
 	return (enum nemesis_what)what;
 }
 
-static uint64_t between(struct nemesis *nemesis, uint64_t low, uint64_t high)
+static uint64_t random_between(struct nemesis *nemesis, uint64_t low, uint64_t high)
 {
 	return pl_rng_between(&nemesis->rng, low, high);
 }
@@ -98,8 +98,8 @@ static void signal_action(struct nemesis *nemesis, const struct action *action,
 }
 
 /* The links that an action touches, in one direction. */
-static bool touches(const struct nemesis *nemesis, const struct action *action, int from,
-                    int to)
+static bool action_touches(const struct nemesis *nemesis, const struct action *action,
+                           int from, int to)
 {
 	int home = (int)wire_home(nemesis->opts.wire);
 	int ghost = (int)wire_ghost(nemesis->opts.wire, 0), member = action->member;
@@ -157,7 +157,7 @@ static void apply_wire(struct nemesis *nemesis)
 			for (unsigned i = 0; i < ACTIVE_MAX; i++) {
 				const struct action *action = &nemesis->active[i];
 
-				if (!touches(nemesis, action, from, to))
+				if (!action_touches(nemesis, action, from, to))
 					continue;
 				if (action->what == NEMESIS_LOSSY ||
 				    action->what == NEMESIS_SLOW)
@@ -183,12 +183,12 @@ static bool is_down(const struct nemesis *nemesis, int member)
 	return false;
 }
 
-/* Picks the target: the leader, a follower, or any member. NO_MEMBER when a signal would
- * reach a member that is down already. */
+/* Picks the target: the leader, a follower, or any member. NO_MEMBER when a signal
+ * would reach a member that is down already. */
 static int pick_member(struct nemesis *nemesis, enum nemesis_what what)
 {
 	int leader = cluster_leader(nemesis->opts.cluster);
-	int someone = (int)between(nemesis, 0, CLUSTER_MEMBERS - 1);
+	int someone = (int)random_between(nemesis, 0, CLUSTER_MEMBERS - 1);
 	int picked = someone;
 
 	if (what == NEMESIS_KILL_LEADER || what == NEMESIS_STOP_LEADER ||
@@ -204,29 +204,30 @@ static struct wire_rule pick_noise(struct nemesis *nemesis, enum nemesis_what wh
 	struct wire_rule rule = {0};
 
 	if (what == NEMESIS_SLOW) {
-		rule.delay_us = (uint32_t)between(nemesis, 20000, 150000);
-		rule.jitter_us = (uint32_t)between(nemesis, 0, 50000);
+		rule.delay_us = (uint32_t)random_between(nemesis, 20000, 150000);
+		rule.jitter_us = (uint32_t)random_between(nemesis, 0, 50000);
 		return rule;
 	}
-	rule.drop_ppm = (uint32_t)between(nemesis, 5000, 150000);
-	rule.dup_ppm = (uint32_t)between(nemesis, 0, 50000);
-	rule.delay_us = (uint32_t)between(nemesis, 0, 20000);
-	rule.jitter_us = (uint32_t)between(nemesis, 0, 20000);
-	rule.reorder_ppm = (uint32_t)between(nemesis, 0, 100000);
+	rule.drop_ppm = (uint32_t)random_between(nemesis, 5000, 150000);
+	rule.dup_ppm = (uint32_t)random_between(nemesis, 0, 50000);
+	rule.delay_us = (uint32_t)random_between(nemesis, 0, 20000);
+	rule.jitter_us = (uint32_t)random_between(nemesis, 0, 20000);
+	rule.reorder_ppm = (uint32_t)random_between(nemesis, 0, 100000);
 	rule.hold_us = 50000;
 	return rule;
 }
 
-static void begin(struct nemesis *nemesis, struct action *action, enum nemesis_what what,
-                  uint64_t now_ms)
+static void begin_action(struct nemesis *nemesis, struct action *action,
+                         enum nemesis_what what, uint64_t now_ms)
 {
 	struct action next = {.what = what, .member = pick_member(nemesis, what)};
 	int leader = cluster_leader(nemesis->opts.cluster);
 
 	next.noise = pick_noise(nemesis, what);
-	next.until_ms = now_ms + (what == NEMESIS_SLEEPER
-	                                  ? between(nemesis, SLEEP_MIN_MS, SLEEP_MAX_MS)
-	                                  : between(nemesis, HOLD_MIN_MS, HOLD_MAX_MS));
+	next.until_ms =
+		now_ms + (what == NEMESIS_SLEEPER
+	                          ? random_between(nemesis, SLEEP_MIN_MS, SLEEP_MAX_MS)
+	                          : random_between(nemesis, HOLD_MIN_MS, HOLD_MAX_MS));
 	if (next.member == NO_MEMBER ||
 	    (what == NEMESIS_RESTART_ALL &&
 	     (is_down(nemesis, 0) || is_down(nemesis, 1) || is_down(nemesis, 2))))
@@ -251,7 +252,7 @@ static void begin(struct nemesis *nemesis, struct action *action, enum nemesis_w
 	apply_wire(nemesis);
 }
 
-static void end(struct nemesis *nemesis, struct action *action)
+static void end_action(struct nemesis *nemesis, struct action *action)
 {
 	struct action ended = *action;
 
@@ -270,10 +271,10 @@ static void end(struct nemesis *nemesis, struct action *action)
 	apply_wire(nemesis);
 }
 
-static void shuffle(struct nemesis *nemesis)
+static void shuffle_deck(struct nemesis *nemesis)
 {
 	for (unsigned i = NEMESIS_COUNT - 1; i > 0; i--) {
-		unsigned other = (unsigned)between(nemesis, 0, i);
+		unsigned other = (unsigned)random_between(nemesis, 0, i);
 		enum nemesis_what what = nemesis->deck[i];
 
 		nemesis->deck[i] = nemesis->deck[other];
@@ -283,13 +284,13 @@ static void shuffle(struct nemesis *nemesis)
 }
 
 /* Each action once before any comes again. */
-static enum nemesis_what deal(struct nemesis *nemesis)
+static enum nemesis_what deal_action(struct nemesis *nemesis)
 {
 	enum nemesis_what what = nemesis->opts.only;
 
 	if (what == NEMESIS_COUNT) {
 		if (nemesis->dealt == NEMESIS_COUNT)
-			shuffle(nemesis);
+			shuffle_deck(nemesis);
 		what = nemesis->deck[nemesis->dealt++];
 	}
 	if (needs_wire[what] && nemesis->opts.wire == NULL) {
@@ -299,7 +300,7 @@ static enum nemesis_what deal(struct nemesis *nemesis)
 	return what;
 }
 
-static bool running(const struct nemesis *nemesis, enum nemesis_what what)
+static bool is_running(const struct nemesis *nemesis, enum nemesis_what what)
 {
 	for (unsigned i = 0; i < ACTIVE_MAX; i++)
 		if (nemesis->active[i].what == what)
@@ -317,10 +318,10 @@ static void on_tick(uv_timer_t *timer)
 
 	for (unsigned i = 0; i < ACTIVE_MAX; i++)
 		if (now_ms >= nemesis->active[i].until_ms)
-			end(nemesis, &nemesis->active[i]);
+			end_action(nemesis, &nemesis->active[i]);
 	if (nemesis->healed || now_ms < nemesis->next_ms)
 		return;
-	nemesis->next_ms = now_ms + between(nemesis, REST_MIN_MS, REST_MAX_MS);
+	nemesis->next_ms = now_ms + random_between(nemesis, REST_MIN_MS, REST_MAX_MS);
 	for (place = 0; place < ACTIVE_MAX; place++)
 		if (nemesis->active[place].what == NEMESIS_COUNT)
 			break;
@@ -328,9 +329,9 @@ static void on_tick(uv_timer_t *timer)
 	    (nemesis->active[ACTIVE_MAX - 1 - place].what != NEMESIS_COUNT &&
 	     !pl_rng_chance(&nemesis->rng, BOTH_PERCENT, 100)))
 		return;
-	what = deal(nemesis);
-	if (what != NEMESIS_COUNT && !running(nemesis, what))
-		begin(nemesis, &nemesis->active[place], what, now_ms);
+	what = deal_action(nemesis);
+	if (what != NEMESIS_COUNT && !is_running(nemesis, what))
+		begin_action(nemesis, &nemesis->active[place], what, now_ms);
 }
 
 struct nemesis *nemesis_start(const struct nemesis_opts *opts)
@@ -345,7 +346,7 @@ struct nemesis *nemesis_start(const struct nemesis_opts *opts)
 			(struct action){.what = NEMESIS_COUNT, .member = NO_MEMBER};
 	for (unsigned i = 0; i < NEMESIS_COUNT; i++)
 		nemesis->deck[i] = (enum nemesis_what)i;
-	shuffle(nemesis);
+	shuffle_deck(nemesis);
 	nemesis->next_ms = pl_clock_ms() + REST_MIN_MS;
 	(void)uv_timer_init(opts->loop, &nemesis->timer);
 	nemesis->timer.data = nemesis;
@@ -357,7 +358,7 @@ void nemesis_heal(struct nemesis *nemesis)
 {
 	nemesis->healed = true;
 	for (unsigned i = 0; i < ACTIVE_MAX; i++)
-		end(nemesis, &nemesis->active[i]);
+		end_action(nemesis, &nemesis->active[i]);
 	if (nemesis->opts.wire != NULL)
 		wire_heal(nemesis->opts.wire);
 }

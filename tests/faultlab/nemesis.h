@@ -1,7 +1,7 @@
 /*
- * The nemesis causes the faults of a run: actions dealt from a shuffled deck, each for a bounded while,
- * sometimes two at once. The same seed deals the same actions and targets (as far
- * as the leader was the same one).
+ * The nemesis causes the faults of a run: actions dealt from a shuffled deck, each for
+ * a bounded while, sometimes two at once. The same seed deals the same actions and
+ * targets (as far as the leader was the same one).
  */
 #ifndef TESTS_FAULTLAB_NEMESIS_H
 #define TESTS_FAULTLAB_NEMESIS_H

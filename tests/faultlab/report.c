@@ -15,7 +15,7 @@ static const char *const notes[] = {
 	[HIST_START] = "start",       [HIST_READY] = "ready",   [HIST_EVENTS] = "events",
 	[HIST_PROGRESS] = "progress", [HIST_RELIST] = "relist", [HIST_END] = "end"};
 
-static double seconds(uint64_t ms, uint64_t start_ms)
+static double seconds_since(uint64_t ms, uint64_t start_ms)
 {
 	return ((double)ms - (double)start_ms) / 1000;
 }
@@ -29,8 +29,8 @@ static void print_key(FILE *out, hist_key key)
 static void print_op(FILE *out, const struct hist_op *op, uint64_t start_ms)
 {
 	(void)fprintf(out, "op %u client %u %.3f..%.3f %s", op->id, op->client,
-	              seconds(op->start_ms, start_ms),
-	              op->outcome == HIST_OPEN ? 0 : seconds(op->end_ms, start_ms),
+	              seconds_since(op->start_ms, start_ms),
+	              op->outcome == HIST_OPEN ? 0 : seconds_since(op->end_ms, start_ms),
 	              outcomes[op->outcome]);
 	if (op->code != PL_OK)
 		(void)fprintf(out, " (%s)", pl_code_name(op->code));
@@ -84,7 +84,7 @@ static void print_around(FILE *out, const struct hist *hist,
 		if (hist->mark[i].ms + AROUND_MS > finding->ms &&
 		    hist->mark[i].ms < finding->ms + AROUND_MS)
 			(void)fprintf(out, "      %.3f %s\n",
-			              seconds(hist->mark[i].ms, start_ms),
+			              seconds_since(hist->mark[i].ms, start_ms),
 			              hist->mark[i].text);
 }
 
@@ -98,7 +98,7 @@ void report_findings(FILE *out, const struct hist *hist,
 		              check_rule_what(finding->rule), finding->text);
 		if (finding->ms != 0)
 			(void)fprintf(out, " (at %.3f s)",
-			              seconds(finding->ms, start_ms));
+			              seconds_since(finding->ms, start_ms));
 		(void)fprintf(out, "\n");
 		print_around(out, hist, finding, start_ms);
 	}
@@ -127,15 +127,16 @@ void report_numbers(FILE *out, const struct check_report *report)
 void report_history(FILE *out, const struct hist *hist, uint64_t start_ms)
 {
 	for (size_t i = 0; i < hist->mark_count; i++)
-		(void)fprintf(out, "mark %.3f %s\n", seconds(hist->mark[i].ms, start_ms),
+		(void)fprintf(out, "mark %.3f %s\n",
+		              seconds_since(hist->mark[i].ms, start_ms),
 		              hist->mark[i].text);
 	for (size_t i = 0; i < hist->op_count; i++)
 		print_op(out, &hist->op[i], start_ms);
 	for (size_t i = 0; i < hist->lease_count; i++)
 		(void)fprintf(out, "lease %" PRIx64 " safe until %.3f dropped %.3f%s\n",
 		              (uint64_t)hist->lease[i].id,
-		              seconds(hist->lease[i].safe_until_ms, start_ms),
-		              seconds(hist->lease[i].dropped_ms, start_ms),
+		              seconds_since(hist->lease[i].safe_until_ms, start_ms),
+		              seconds_since(hist->lease[i].dropped_ms, start_ms),
 		              hist->lease[i].revoked ? " revoked" : "");
 	for (unsigned s = 0; s < hist->stream_count; s++) {
 		const struct hist_stream *stream = &hist->stream[s];
@@ -144,7 +145,7 @@ void report_history(FILE *out, const struct hist *hist, uint64_t start_ms)
 			const struct hist_note *note = &stream->note[n];
 
 			(void)fprintf(out, "watch '%s' %.3f %s %" PRId64 " %s\n",
-			              stream->name, seconds(note->ms, start_ms),
+			              stream->name, seconds_since(note->ms, start_ms),
 			              notes[note->what], note->revision,
 			              note->code == PL_OK ? ""
 			                                  : pl_code_name(note->code));

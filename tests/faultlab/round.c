@@ -40,7 +40,7 @@ struct round {
 	bool stopped;
 };
 
-static void show(const struct round *round, uint64_t now_ms)
+static void print_progress(const struct round *round, uint64_t now_ms)
 {
 	struct load_stats stats = load_stats(round->load);
 	int leader = cluster_leader(round->cluster);
@@ -69,7 +69,7 @@ static void on_clock(uv_timer_t *timer)
 	}
 	if (now_ms >= round->shown_ms + SHOW_MS) {
 		round->shown_ms = now_ms;
-		show(round, now_ms);
+		print_progress(round, now_ms);
 	}
 	if (past_ms > round->opts.faults_ms + END_MS) {
 		(void)printf("  does not end: %s\n", load_stats(round->load).phase);
@@ -102,7 +102,7 @@ static void on_done(void *ctx)
 	round->done = true;
 }
 
-static void start(struct round *round)
+static void start_round(struct round *round)
 {
 	struct load_opts load = {.hist = &round->hist,
 	                         .seed = round->opts.seed,
@@ -182,7 +182,7 @@ static bool pauses_revoke(const char *version)
 	return minor < 4 || (minor == 4 && patch < 31) || (minor == 5 && patch < 13);
 }
 
-static void judge(struct round *round)
+static void judge_round(struct round *round)
 {
 	round->hist.pauses_revoke =
 		!round->opts.strict && pauses_revoke(cluster_version(round->cluster));
@@ -252,11 +252,11 @@ bool round_run(const struct round_opts *opts, struct round_totals *totals)
 		hist_done(&round.hist);
 		return false;
 	}
-	start(&round);
+	start_round(&round);
 	while (!round.done)
 		(void)uv_run(&round.loop, UV_RUN_ONCE);
 	print_actions(&round);
-	judge(&round);
+	judge_round(&round);
 	add_up(&round, totals);
 	nemesis_close(round.nemesis);
 	uv_close((uv_handle_t *)&round.clock, NULL);

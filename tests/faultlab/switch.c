@@ -68,7 +68,7 @@ static bool packet_before(const struct pl_heap_node *a, const struct pl_heap_nod
 	return x->due_ns != y->due_ns ? x->due_ns < y->due_ns : x->seq < y->seq;
 }
 
-static bool chance(struct net_switch *sw, uint32_t ppm)
+static bool is_drawn(struct net_switch *sw, uint32_t ppm)
 {
 	return ppm > 0 && pl_rng_chance(&sw->rng, ppm, 1000000);
 }
@@ -93,8 +93,8 @@ static bool node_of(const struct net_switch *sw, const uint8_t ip[4], unsigned *
  * and the way back is the same exchange of the third bytes. The sums over the
  * addresses stay what they were, so no checksum has to be touched.
  */
-static bool classify(struct net_switch *sw, uint8_t *at, size_t len, unsigned *from,
-                     unsigned *to, unsigned *host)
+static bool classify_packet(struct net_switch *sw, uint8_t *at, size_t len,
+                            unsigned *from, unsigned *to, unsigned *host)
 {
 	uint8_t *src = at + 12, *dst = at + 16;
 	unsigned home = sw->hosts - 1, ghost = 0, from_ghost, to_ghost;
@@ -117,7 +117,7 @@ static bool classify(struct net_switch *sw, uint8_t *at, size_t len, unsigned *f
 	return true;
 }
 
-static struct fate decide(struct net_switch *sw, struct link *link)
+static struct fate decide_fate(struct net_switch *sw, struct link *link)
 {
 	struct fate fate = {0};
 	struct wire_rule rule;
@@ -126,7 +126,7 @@ static struct fate decide(struct net_switch *sw, struct link *link)
 	rule = link->rule;
 	if (rule.cut) {
 		link->count.cut++;
-	} else if (chance(sw, rule.drop_ppm)) {
+	} else if (is_drawn(sw, rule.drop_ppm)) {
 		link->count.dropped++;
 	} else {
 		fate.copies = 1;
@@ -135,11 +135,11 @@ static struct fate decide(struct net_switch *sw, struct link *link)
 			fate.delay_ns += pl_rng_below(&sw->rng, rule.jitter_us) * 1000;
 		link->count.passed++;
 		link->count.delayed += fate.delay_ns > 0;
-		if (chance(sw, rule.dup_ppm)) {
+		if (is_drawn(sw, rule.dup_ppm)) {
 			fate.copies = 2;
 			link->count.doubled++;
 		}
-		if (link->held == NULL && chance(sw, rule.reorder_ppm)) {
+		if (link->held == NULL && is_drawn(sw, rule.reorder_ppm)) {
 			fate.hold = true;
 			fate.delay_ns = rule.hold_us * UINT64_C(1000);
 			link->count.held++;
@@ -149,7 +149,7 @@ static struct fate decide(struct net_switch *sw, struct link *link)
 	return fate;
 }
 
-static void overflow(struct net_switch *sw, struct link *link)
+static void drop_overflow(struct net_switch *sw, struct link *link)
 {
 	(void)pthread_mutex_lock(&sw->mutex);
 	link->count.overflowed++;
@@ -174,7 +174,7 @@ static void put_aside(struct net_switch *sw, unsigned from, unsigned to,
 	packet = sw->waiting.count >= HELD_MAX ? NULL
 	                                       : pl_malloc(sizeof *packet + bytes.len);
 	if (packet == NULL) {
-		overflow(sw, link);
+		drop_overflow(sw, link);
 		return;
 	}
 	*packet = (struct packet){.due_ns = now_ns + fate->delay_ns,
@@ -207,7 +207,7 @@ static void let_go(struct net_switch *sw, struct link *link, uint64_t due_ns)
 	pl_heap_fix(&sw->waiting, &packet->node);
 }
 
-static void forward(struct net_switch *sw, uint8_t *at, size_t len)
+static void forward_packet(struct net_switch *sw, uint8_t *at, size_t len)
 {
 	unsigned from, to, host;
 	uint64_t now_ns;
@@ -215,11 +215,11 @@ static void forward(struct net_switch *sw, uint8_t *at, size_t len)
 	struct fate fate;
 	bool overtaken;
 
-	if (!classify(sw, at, len, &from, &to, &host))
+	if (!classify_packet(sw, at, len, &from, &to, &host))
 		return; /* multicast and IPv6 chatter of the kernel */
 	link = &sw->link[from][to];
 	overtaken = link->held != NULL;
-	fate = decide(sw, link);
+	fate = decide_fate(sw, link);
 	now_ns = pl_clock_ns();
 	for (unsigned i = 0; i < fate.copies; i++) {
 		if (fate.delay_ns == 0 && !fate.hold)
@@ -262,7 +262,7 @@ static void read_host(struct net_switch *sw, unsigned host)
 
 		if (got <= 0)
 			return;
-		forward(sw, at, (size_t)got);
+		forward_packet(sw, at, (size_t)got);
 	}
 }
 

@@ -101,7 +101,7 @@ static bool set_addr(int sock, const char *name, unsigned long what, const char 
 }
 
 /* The mask takes in the ghosts' addresses, so that these are routed too. */
-static enum pl_code configure(const char *name, const char *ip, struct pl_err *err)
+static enum pl_code configure_device(const char *name, const char *ip, struct pl_err *err)
 {
 	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq mtu = {.ifr_mtu = WIRE_MTU};
@@ -132,7 +132,7 @@ enum pl_code wire_host_make(struct wire_host *host, unsigned index, struct pl_er
 	if (code == PL_OK)
 		code = tun_open(&host->tun_fd, &device, err);
 	if (code == PL_OK)
-		code = configure(device.ifr_name, host->ip, err);
+		code = configure_device(device.ifr_name, host->ip, err);
 	if (code != PL_OK)
 		wire_host_done(host);
 	return code;

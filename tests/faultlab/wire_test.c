@@ -36,7 +36,7 @@ static struct sockaddr_in addr_of(const char *ip, unsigned port)
 	return addr;
 }
 
-static int bound(struct wire *wire, unsigned host, int type)
+static int bound_socket(struct wire *wire, unsigned host, int type)
 {
 	struct sockaddr_in addr = addr_of(wire_ip(wire, host), PORT);
 	int fd;
@@ -49,7 +49,7 @@ static int bound(struct wire *wire, unsigned host, int type)
 	return fd;
 }
 
-static int dial(const char *ip, int type)
+static int dial_socket(const char *ip, int type)
 {
 	struct sockaddr_in addr = addr_of(ip, PORT);
 	int fd = socket(AF_INET, type, 0);
@@ -77,12 +77,12 @@ struct pair {
 	int listener, client, server;
 };
 
-static struct pair connected(struct wire *wire, const char *ip)
+static struct pair connected_pair(struct wire *wire, const char *ip)
 {
-	struct pair pair = {.listener = bound(wire, 0, SOCK_STREAM)};
+	struct pair pair = {.listener = bound_socket(wire, 0, SOCK_STREAM)};
 
 	T_EQ(listen(pair.listener, 1), 0);
-	pair.client = dial(ip, SOCK_STREAM);
+	pair.client = dial_socket(ip, SOCK_STREAM);
 	pair.server = accept(pair.listener, NULL, NULL);
 	T_TRUE(pair.server >= 0);
 	return pair;
@@ -95,14 +95,14 @@ static void hang_up(const struct pair *pair)
 	(void)close(pair->listener);
 }
 
-T_CASE(echo_across)
+T_CASE(packets_pass_between_hosts)
 {
 	struct wire *wire = two_hosts(0);
 	struct pair pair;
 
 	if (wire == NULL)
 		return;
-	pair = connected(wire, wire_ip(wire, 0));
+	pair = connected_pair(wire, wire_ip(wire, 0));
 	send_text(pair.client, "hello");
 	want_text(pair.server, "hello");
 	send_text(pair.server, "world");
@@ -126,7 +126,7 @@ static void until_lost(struct wire *wire, bool by_cut)
 }
 
 /* The kernel sends again what the rule swallowed, so the bytes come late. */
-T_CASE(cut_and_loss_heal)
+T_CASE(connection_survives_cuts_and_loss)
 {
 	const struct wire_rule cut = {.cut = true}, lossy = {.drop_ppm = ALL_PPM};
 	struct wire *wire = two_hosts(0);
@@ -134,7 +134,7 @@ T_CASE(cut_and_loss_heal)
 
 	if (wire == NULL)
 		return;
-	pair = connected(wire, wire_ip(wire, 0));
+	pair = connected_pair(wire, wire_ip(wire, 0));
 	wire_rule_set(wire, 1, 0, &cut);
 	send_text(pair.client, "one");
 	until_lost(wire, true);
@@ -151,7 +151,7 @@ T_CASE(cut_and_loss_heal)
 	wire_close(wire);
 }
 
-T_CASE(delay_holds_back)
+T_CASE(delay_holds_packets_back)
 {
 	const struct wire_rule slow = {.delay_us = 30000, .jitter_us = 1000};
 	struct wire *wire = two_hosts(0);
@@ -160,7 +160,7 @@ T_CASE(delay_holds_back)
 
 	if (wire == NULL)
 		return;
-	pair = connected(wire, wire_ip(wire, 0));
+	pair = connected_pair(wire, wire_ip(wire, 0));
 	wire_rule_both(wire, 0, 1, &slow);
 	start_ns = pl_clock_ns();
 	send_text(pair.client, "ping");
@@ -174,7 +174,7 @@ T_CASE(delay_holds_back)
 	wire_close(wire); /* with acknowledgements still under way */
 }
 
-T_CASE(doubled_and_overtaken)
+T_CASE(packets_are_doubled_and_reordered)
 {
 	const struct wire_rule twice = {.dup_ppm = ALL_PPM};
 	const struct wire_rule held = {.reorder_ppm = ALL_PPM,
@@ -184,8 +184,8 @@ T_CASE(doubled_and_overtaken)
 
 	if (wire == NULL)
 		return;
-	server = bound(wire, 0, SOCK_DGRAM);
-	client = dial(wire_ip(wire, 0), SOCK_DGRAM);
+	server = bound_socket(wire, 0, SOCK_DGRAM);
+	client = dial_socket(wire_ip(wire, 0), SOCK_DGRAM);
 	wire_rule_set(wire, 1, 0, &twice);
 	send_text(client, "dup");
 	want_text(server, "dup");
@@ -203,7 +203,7 @@ T_CASE(doubled_and_overtaken)
 }
 
 /* A ghost reaches the same server, by rules of its own. */
-T_CASE(ghost_has_its_own_fate)
+T_CASE(ghost_obeys_its_own_rules)
 {
 	const struct wire_rule cut = {.cut = true};
 	struct wire *wire = two_hosts(1);
@@ -215,7 +215,7 @@ T_CASE(ghost_has_its_own_fate)
 		return;
 	wire_ghost_ip(wire, 0, 0, ip);
 	T_STR(ip, "10.77.1.1");
-	pair = connected(wire, ip);
+	pair = connected_pair(wire, ip);
 	send_text(pair.client, "boo");
 	want_text(pair.server, "boo");
 	T_EQ(wire_count(wire, 1, 0).passed, 0);
@@ -224,7 +224,7 @@ T_CASE(ghost_has_its_own_fate)
 	want_text(pair.client, "still here");
 	wire_heal(wire);
 	wire_rule_both(wire, wire_ghost(wire, 0), 0, &cut);
-	second = dial(wire_ip(wire, 0), SOCK_STREAM);
+	second = dial_socket(wire_ip(wire, 0), SOCK_STREAM);
 	served = accept(pair.listener, NULL, NULL);
 	send_text(second, "home");
 	want_text(served, "home");

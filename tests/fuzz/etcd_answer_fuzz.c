@@ -84,8 +84,8 @@ static void check_status(const struct kv_status_result *status)
 		PL_ASSERT(*at > ' ' && *at <= '~');
 }
 
-static void check(const struct kv_result *result, struct pl_span bytes,
-                  struct pl_arena *arena)
+static void check_result(const struct kv_result *result, struct pl_span bytes,
+                         struct pl_arena *arena)
 {
 	PL_ASSERT(result->header.revision >= 0);
 	switch (result->op) {
@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		code = codec_decode(op, pl_span(NULL, 0), bytes, &arena, &result, &err);
 		PL_ASSERT(code == PL_OK ? result.op == op : result.op == KV_OP_COUNT);
 		if (code == PL_OK)
-			check(&result, bytes, &arena);
+			check_result(&result, bytes, &arena);
 		if (op == KV_TXN)
 			check_shape(data[1], bytes, code == PL_OK, &arena);
 	}

@@ -3,7 +3,7 @@
 #include "store/etcd/status.h"
 #include "tests/fuzz/fuzz.h"
 
-static void check(const struct status *status, bool is_write, struct pl_span text)
+static void check_status(const struct status *status, bool is_write, struct pl_span text)
 {
 	struct pl_err err = {0};
 	enum pl_code code = status_err(status, is_write, text, &err);
@@ -27,11 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	status = status_of(data[0], text);
 	PL_ASSERT((status.code == PL_OK) == (data[0] == GRPC_OK));
 	if (status.code != PL_OK) {
-		check(&status, false, text);
-		check(&status, true, text);
+		check_status(&status, false, text);
+		check_status(&status, true, text);
 	}
 	status = status_of_reason(text);
 	PL_ASSERT(status.code != PL_OK);
-	check(&status, false, text);
+	check_status(&status, false, text);
 	return 0;
 }

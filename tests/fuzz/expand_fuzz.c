@@ -1,5 +1,5 @@
-/* Any object that expands becomes pods: JSON that parses as a pod, each with a name that a
- * key can have. */
+/* Any object that expands becomes pods: JSON that parses as a pod, each with a name
+ * that a key can have. */
 #include "shardsched/expand/expand.h"
 #include "store/base/json_scan.h"
 #include "store/keys/partition.h"
@@ -7,7 +7,7 @@
 
 enum { PODS = 3 };
 
-static void check(struct expand *expand)
+static void check_expanded(struct expand *expand)
 {
 	struct pl_err err = {0};
 	struct expand_pod pod;
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		PL_ASSERT(expand_class(&expand, json, &err) == err.code);
 	else if (source < EXPAND_CLASS &&
 	         expand_begin(&expand, source, json, &err) == PL_OK)
-		check(&expand);
+		check_expanded(&expand);
 	expand_done(&expand);
 	return 0;
 }

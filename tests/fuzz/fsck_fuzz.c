@@ -27,7 +27,7 @@ static int key_cmp(const void *a, const void *b)
 	return pl_span_cmp(x->key, y->key);
 }
 
-static size_t split(const uint8_t *data, size_t size, struct line *line)
+static size_t split_lines(const uint8_t *data, size_t size, struct line *line)
 {
 	size_t count = 0;
 
@@ -51,7 +51,7 @@ static size_t split(const uint8_t *data, size_t size, struct line *line)
 	return count;
 }
 
-static void feed(struct fsck_core *core, const struct line *line, size_t count)
+static void feed_lines(struct fsck_core *core, const struct line *line, size_t count)
 {
 	for (unsigned prefix = 0; prefix < FSCK_PREFIXES; prefix++)
 		for (size_t i = 0; i < count; i++) {
@@ -95,12 +95,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct line line[LINES_MAX];
 	const struct fsck_core_opts opts = {
 		.partitions = PARTITIONS, .wall_ms = 1, .found = on_found};
-	size_t count = split(data, size, line);
+	size_t count = split_lines(data, size, line);
 	struct fsck_core *core;
 
 	if (fsck_core_new(&opts, &core, NULL) != PL_OK)
 		return 0;
-	feed(core, line, count);
+	feed_lines(core, line, count);
 	if (fsck_core_end(core, NULL) == PL_OK)
 		look_at_mends(core);
 	fsck_core_free(core);

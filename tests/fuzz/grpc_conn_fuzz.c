@@ -1,6 +1,7 @@
 /*
- * A client with calls in flight and a server that sends any bytes. The first byte chooses
- * the client's calls, the second the size of the pieces in which the rest arrives.
+ * A client with calls in flight and a server that sends any bytes. The first byte
+ * chooses the client's calls, the second the size of the pieces in which the rest
+ * arrives.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static void on_end(void *ctx, const struct grpc_end *end)
 	PL_ASSERT(end->message.len <= MESSAGE_MAX);
 }
 
-static void start(struct client *client, bool unary, bool cancel)
+static void start_call(struct client *client, bool unary, bool cancel)
 {
 	struct conn_call *call = &client->calls[client->count];
 	struct pl_buf body;
@@ -83,31 +84,31 @@ static void start(struct client *client, bool unary, bool cancel)
 	pl_buf_done(&body);
 }
 
-static void die(struct client *client)
+static void close_client(struct client *client)
 {
 	client->dead = true;
 	grpc_session_fail(&client->session, &client->why);
 	grpc_session_deliver(&client->session);
 }
 
-static void turn(struct client *client)
+static void turn_client(struct client *client)
 {
 	struct grpc_session *session = &client->session;
 
 	if (!client->dead && grpc_session_fill(session, &client->why) != PL_OK)
-		die(client);
+		close_client(client);
 	if (client->dead)
 		return;
 	pl_buf_clear(&session->out, 1 << 20);
 	grpc_session_written(session, session->serialised);
 	if (grpc_session_finished(session, &client->why))
-		die(client);
+		close_client(client);
 	else
 		grpc_session_deliver(session);
 }
 
 /* Feeds from a block of exactly that size, for the sanitizer. */
-static void feed(struct client *client, const uint8_t *at, size_t len)
+static void feed_client(struct client *client, const uint8_t *at, size_t len)
 {
 	uint8_t *copy = malloc(len);
 
@@ -115,12 +116,12 @@ static void feed(struct client *client, const uint8_t *at, size_t len)
 	memcpy(copy, at, len);
 	if (grpc_session_feed(&client->session, pl_span(copy, len), &client->why) !=
 	    PL_OK)
-		die(client);
+		close_client(client);
 	grpc_session_deliver(&client->session);
 	free(copy);
 }
 
-static void begin(struct client *client, uint8_t mix)
+static void begin_client(struct client *client, uint8_t mix)
 {
 	static const struct grpc_session_opts opts = {.scheme = "http",
 	                                              .authority = "x",
@@ -137,7 +138,7 @@ static void begin(struct client *client, uint8_t mix)
 	                         NULL);
 	PL_ASSERT(code == PL_OK);
 	for (unsigned i = 0; i < 4; i++)
-		start(client, (mix >> i & 1) == 0, (mix & 16) != 0);
+		start_call(client, (mix >> i & 1) == 0, (mix & 16) != 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -149,24 +150,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2)
 		return 0;
 	piece = (size_t)data[1] + 1;
-	begin(&client, data[0]);
+	begin_client(&client, data[0]);
 	pl_err_set(&client.why, PL_UNAVAIL, "cut");
 	while (at < size && !client.dead) {
 		size_t len = size - at < piece ? size - at : piece;
 
-		turn(&client);
+		turn_client(&client);
 		if (client.dead)
 			break;
-		feed(&client, data + at, len);
+		feed_client(&client, data + at, len);
 		at += len;
 		client.now_ms += data[0] >> 5;
 		pl_timers_run(&client.timers, client.now_ms);
 		if (++turns == 5)
-			start(&client, true, false);
+			start_call(&client, true, false);
 	}
-	turn(&client);
+	turn_client(&client);
 	if (!client.dead)
-		die(&client);
+		close_client(&client);
 	for (unsigned i = 0; i < client.count; i++)
 		PL_ASSERT(client.calls[i].ended == 1);
 	grpc_session_done(&client.session);

@@ -1,5 +1,5 @@
-/* Messages come out the same for pieces of any size, and no memory is allocated for bytes
- * that have not come. The first byte sets the size of the pieces. */
+/* Messages come out the same for pieces of any size, and no memory is allocated for
+ * bytes that have not come. The first byte sets the size of the pieces. */
 #include "store/net/grpc_frame.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -12,7 +12,7 @@ struct result {
 	bool between;
 };
 
-static void take(struct result *result, struct pl_span message)
+static void take_message(struct result *result, struct pl_span message)
 {
 	PL_ASSERT(message.len <= MESSAGE_MAX);
 	result->messages++;
@@ -21,7 +21,7 @@ static void take(struct result *result, struct pl_span message)
 		result->sum = result->sum * 31 + message.at[i];
 }
 
-static struct result decode(const uint8_t *data, size_t size, size_t piece)
+static struct result decode_frames(const uint8_t *data, size_t size, size_t piece)
 {
 	struct result result = {.code = PL_OK};
 	struct grpc_decoder decoder;
@@ -38,7 +38,7 @@ static struct result decode(const uint8_t *data, size_t size, size_t piece)
 			result.code =
 				grpc_decoder_next(&decoder, &in, &got, &message, &err);
 			if (result.code == PL_OK && got)
-				take(&result, message);
+				take_message(&result, message);
 		}
 		PL_ASSERT(result.code != PL_OK || in.len == 0);
 		PL_ASSERT(decoder.body.cap <= 2 * size + 64);
@@ -55,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0;
-	whole = decode(data + 1, size - 1, size);
-	pieces = decode(data + 1, size - 1, (size_t)data[0] + 1);
+	whole = decode_frames(data + 1, size - 1, size);
+	pieces = decode_frames(data + 1, size - 1, (size_t)data[0] + 1);
 	PL_ASSERT(whole.code == pieces.code && whole.messages == pieces.messages);
 	PL_ASSERT(whole.sum == pieces.sum && whole.between == pieces.between);
 	return 0;

@@ -1,5 +1,5 @@
-/* Reading and matching any selector stays in bounds; the spans that it borrows lie in its
- * text. */
+/* Reading and matching any selector stays in bounds; the spans that it borrows lie in
+ * its text. */
 #include "coord/service/input/label_query.h"
 #include "tests/fuzz/fuzz.h"
 

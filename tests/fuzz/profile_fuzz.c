@@ -1,5 +1,5 @@
-/* Any configuration is refused with an error text, or makes consistent profiles that are
- * made again from the same text. */
+/* Any configuration is refused with an error text, or makes consistent profiles that
+ * are made again from the same text. */
 #include <string.h>
 
 #include "shardsched/framework/profile.h"
@@ -21,7 +21,7 @@ static void check_point(const struct profile *profile, unsigned point)
 	}
 }
 
-static void check(const struct profile *profile)
+static void check_profile(const struct profile *profile)
 {
 	const struct profile_point *scores = &profile->at[POINT_SCORE];
 
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	PL_ASSERT(code == PL_OK || (err.code == code && err.msg[0] != 0));
 	if (code == PL_OK) {
 		for (uint32_t i = 0; i < profiles.count; i++)
-			check(&profiles.at[i]);
+			check_profile(&profiles.at[i]);
 		check_again(&model, text, &profiles);
 		profiles_drop(&profiles);
 	}

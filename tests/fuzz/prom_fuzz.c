@@ -2,19 +2,19 @@
 #include "store/net/prom.h"
 #include "tests/fuzz/fuzz.h"
 
-static bool inside(struct pl_span part, const uint8_t *data, size_t size)
+static bool is_inside(struct pl_span part, const uint8_t *data, size_t size)
 {
 	return part.at >= data && part.at + part.len <= data + size;
 }
 
-static void check(const struct prom_sample *s, const uint8_t *data, size_t size)
+static void check_sample(const struct prom_sample *s, const uint8_t *data, size_t size)
 {
-	PL_ASSERT(s->name.len > 0 && inside(s->name, data, size));
+	PL_ASSERT(s->name.len > 0 && is_inside(s->name, data, size));
 	PL_ASSERT(s->label_count <= PROM_LABELS_MAX);
 	for (size_t i = 0; i < s->label_count; i++) {
 		PL_ASSERT(s->labels[i].name.len > 0);
-		PL_ASSERT(inside(s->labels[i].name, data, size));
-		PL_ASSERT(inside(s->labels[i].value, data, size));
+		PL_ASSERT(is_inside(s->labels[i].name, data, size));
+		PL_ASSERT(is_inside(s->labels[i].value, data, size));
 	}
 }
 
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	prom_init(&reader, pl_span(data, size));
 	while ((code = prom_next(&reader, &sample, &err)) == PL_OK) {
-		check(&sample, data, size);
+		check_sample(&sample, data, size);
 		PL_ASSERT(reader.rest.len < left);
 		left = reader.rest.len;
 	}

@@ -29,7 +29,7 @@ enum {
 static const char *now_file;
 static char now_what[64];
 
-static void say(const char *text)
+static void write_text(const char *text)
 {
 	ssize_t put = write(STDERR_FILENO, text, strlen(text));
 
@@ -38,11 +38,11 @@ static void say(const char *text)
 
 static void say_what(void)
 {
-	say("# fuzz input: ");
-	say(now_file);
-	say(", ");
-	say(now_what);
-	say("\n");
+	write_text("# fuzz input: ");
+	write_text(now_file);
+	write_text(", ");
+	write_text(now_what);
+	write_text("\n");
 }
 
 static void on_signal(int sig)
@@ -71,7 +71,7 @@ static void watch_for_death(void)
 }
 
 /* From a block of exactly that size, so that reading past it is seen. */
-static void feed(const uint8_t *data, size_t size)
+static void feed_target(const uint8_t *data, size_t size)
 {
 	uint8_t *exact = malloc(size == 0 ? 1 : size);
 
@@ -89,7 +89,7 @@ static void feed_cuts(const uint8_t *data, size_t size, size_t most)
 
 	for (size_t len = 0; len < size; len += step) {
 		(void)snprintf(now_what, sizeof now_what, "cut to %zu bytes", len);
-		feed(data, len);
+		feed_target(data, len);
 	}
 }
 
@@ -105,7 +105,7 @@ static void feed_mutations(uint8_t *data, size_t size, size_t most)
 		data[at] = (uint8_t)(was ^ pl_rng_between(&rng, 1, 255));
 		(void)snprintf(now_what, sizeof now_what, "byte %zu changed to 0x%02x",
 		               at, data[at]);
-		feed(data, size);
+		feed_target(data, size);
 		data[at] = was;
 	}
 }
@@ -124,7 +124,7 @@ static const char *replay(const char *path, size_t runs)
 		return "too large for a corpus";
 	(void)alarm(FILE_SECONDS_MAX);
 	(void)snprintf(now_what, sizeof now_what, "as it is");
-	feed(data, size);
+	feed_target(data, size);
 	feed_cuts(data, size, runs / 2 < CUTS_MAX ? runs / 2 : CUTS_MAX);
 	feed_mutations(data, size, runs / 2 < MUTATIONS_MAX ? runs / 2 : MUTATIONS_MAX);
 	(void)alarm(0);

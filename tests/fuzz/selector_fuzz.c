@@ -6,8 +6,8 @@
 #include "shardsched/model/reader.h"
 #include "tests/fuzz/fuzz.h"
 
-static void ask(struct model *model, const struct selector *selector,
-                const struct node_selector *nodes, const struct labels *labels)
+static void ask_selector(struct model *model, const struct selector *selector,
+                         const struct node_selector *nodes, const struct labels *labels)
 {
 	bool all = selector->flags == 0;
 
@@ -20,8 +20,8 @@ static void ask(struct model *model, const struct selector *selector,
 		(void)node_selector_matches(&model->strings, nodes, labels, 0);
 }
 
-static void make(struct model *model, struct pl_arena *arena, struct reader *reader,
-                 struct pl_json root)
+static void make_selectors(struct model *model, struct pl_arena *arena,
+                           struct reader *reader, struct pl_json root)
 {
 	struct draft_selector draft = reader_selector(reader, root, "s");
 	struct draft_node_terms terms = reader_node_selector(reader, root, "n");
@@ -39,7 +39,7 @@ static void make(struct model *model, struct pl_arena *arena, struct reader *rea
 	nodes = node_selector_make(&maker, terms);
 	labels = labels_make(&maker, pairs);
 	PL_ASSERT(maker.code == PL_OK && selector == twin);
-	ask(model, selector, nodes, labels);
+	ask_selector(model, selector, nodes, labels);
 	model_unref(model, MODEL_SELECTORS, selector);
 	model_unref(model, MODEL_SELECTORS, twin);
 	model_unref(model, MODEL_NODE_SELECTORS, nodes);
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	model_init(&model);
 	pl_arena_init(&arena, 0, READER_ARENA_MAX);
 	root = reader_init(&reader, &arena, pl_span(data, size), &err);
-	make(&model, &arena, &reader, root);
+	make_selectors(&model, &arena, &reader, root);
 	PL_ASSERT(reader.code == PL_OK || err.msg[0] != 0);
 	pl_arena_done(&arena);
 	model_done(&model);

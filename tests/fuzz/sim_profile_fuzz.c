@@ -1,9 +1,10 @@
-/* Any profile is refused with an error text, or every node that it makes is a valid Node. */
+/* Any profile is refused with an error text, or every node that it makes is a valid
+ * Node. */
 #include "coord/nodes/sim_profile.h"
 #include "shardsched/model/parse.h"
 #include "tests/fuzz/fuzz.h"
 
-static void check(const struct sim_profile *profile, struct pl_arena *arena)
+static void check_sim_profile(const struct sim_profile *profile, struct pl_arena *arena)
 {
 	static struct field_errors errors;
 	struct model model;
@@ -39,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		code = sim_profile_parse(json, &arena, &profile, &err);
 	PL_ASSERT(code == PL_OK || (err.code == code && err.msg[0] != 0));
 	if (code == PL_OK)
-		check(&profile, &arena);
+		check_sim_profile(&profile, &arena);
 	pl_arena_done(&arena);
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* The walk for unknown fields stays inside any object and ends; a path fits its buffer, and
- * the suggested field name differs from the unknown one. */
+/* The walk for unknown fields stays inside any object and ends; a path fits its buffer,
+ * and the suggested field name differs from the unknown one. */
 #include <string.h>
 
 #include "coord/service/input/unknown_fields.h"

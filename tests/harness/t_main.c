@@ -129,8 +129,8 @@ static unsigned reap_orphans(void)
 	return count;
 }
 
-/* Waits for processes that clean up after a case has ended: the guard of a launched etcd
- * removes its directory. */
+/* Waits for processes that clean up after a case has ended: the guard of a launched
+ * etcd removes its directory. */
 static void let_orphans_end(void)
 {
 	int64_t until = now_ms() + ORPHAN_GRACE_MS;

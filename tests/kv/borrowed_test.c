@@ -11,7 +11,7 @@ static void count_end(void *ctx, const struct kv_result *result, const struct pl
 	++*(unsigned *)ctx;
 }
 
-static void lend(struct kv **out)
+static void lend_kv(struct kv **out)
 {
 	struct pl_err err;
 
@@ -33,7 +33,7 @@ T_CASE(close_ends_what_was_started_and_leaves_the_kv_open)
 	unsigned ends = 0;
 	bool closed = false;
 
-	lend(&lent);
+	lend_kv(&lent);
 	T_EQ(kv_watch(lent, &req, kit_on_note, &watch, &watch.watch, NULL), PL_OK);
 	T_EQ(kv_put(lent, &a, 1000, count_end, &ends, NULL, NULL), PL_OK);
 	kv_close(lent, kit_on_closed, &closed);
@@ -54,7 +54,7 @@ T_CASE(closing_with_nothing_open_ends_later)
 	struct kv *lent = NULL;
 	bool closed = false;
 
-	lend(&lent);
+	lend_kv(&lent);
 	kv_close(lent, kit_on_closed, &closed);
 	T_TRUE(!closed);
 	kit_run(&kit, 0);
@@ -71,7 +71,7 @@ T_CASE(calls_and_watches_pass_as_they_are)
 	struct kv_call *call = NULL;
 	unsigned ends = 0;
 
-	lend(&lent);
+	lend_kv(&lent);
 	T_EQ(kv_watch(lent, &req, kit_on_note, &watch, &watch.watch, NULL), PL_OK);
 	T_EQ(kv_put(lent, &a, 1000, count_end, &ends, &call, NULL), PL_OK);
 	kv_cancel(lent, call);

@@ -87,14 +87,14 @@ static inline void on_keeper(void *ctx, const struct cache_note *note)
 		fix.cache = NULL;
 }
 
-static inline void run(uint64_t now_ms)
+static inline void run_to(uint64_t now_ms)
 {
 	kit_until(&fix.kit, now_ms);
 }
 
 static inline void run_on(uint64_t ms)
 {
-	run(fix.kit.now_ms + ms);
+	run_to(fix.kit.now_ms + ms);
 }
 
 static inline void open_store(uint64_t seed, const struct faulty_rule *rules,
@@ -136,7 +136,7 @@ static inline void close_store(void)
 }
 
 /* Straight to the store, past the faults. */
-static inline enum pl_code direct(const struct kv_req *req)
+static inline enum pl_code call_without_faults(const struct kv_req *req)
 {
 	struct kv *faulty = fix.kit.kv;
 	enum pl_code code;
@@ -148,20 +148,20 @@ static inline enum pl_code direct(const struct kv_req *req)
 }
 
 /* value NULL: the key is deleted. */
-static inline int64_t set(const char *key, const char *value)
+static inline int64_t set_key(const char *key, const char *value)
 {
 	struct kv_req req = value == NULL
 	                            ? kv_op_delete(kv_key(pl_span_str(key)))
 	                            : kv_op_put(pl_span_str(key), pl_span_str(value));
 
-	T_EQ(direct(&req), PL_OK);
+	T_EQ(call_without_faults(&req), PL_OK);
 	return fix.kit.result.header.revision;
 }
 
-static inline void compact(int64_t revision)
+static inline void compact_to(int64_t revision)
 {
 	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = revision}};
-	enum pl_code code = revision > 0 ? direct(&req) : PL_OK;
+	enum pl_code code = revision > 0 ? call_without_faults(&req) : PL_OK;
 
 	T_TRUE(code == PL_OK || code == PL_COMPACTED);
 }
@@ -174,7 +174,7 @@ static inline void cache_is_true(void)
 	struct cache_range range;
 
 	T_TRUE(cache_synced(fix.cache));
-	T_EQ(direct(&req), PL_OK);
+	T_EQ(call_without_faults(&req), PL_OK);
 	T_EQ(cache_count(fix.cache), fix.kit.result.get.count);
 	T_EQ(cache_range_begin(fix.cache, kv_all_keys(), 0, &range), PL_OK);
 	for (size_t i = 0; i < fix.kit.result.get.count; i++) {

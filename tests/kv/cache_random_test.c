@@ -1,7 +1,8 @@
 /*
  * A cache under faults, against a naive model, which is the whole content at each
- * revision. The notes of each listener and watch must lead from the content that it began
- * with to the content of the store, and every read at a past revision must be exact.
+ * revision. The notes of each listener and watch must lead from the content that it
+ * began with to the content of the store, and every read at a past revision must be
+ * exact.
  */
 #include <stdlib.h>
 
@@ -268,17 +269,17 @@ static int64_t change_store(int64_t value)
 		                                ? (struct content_slot){value, revision}
 		                                : (struct content_slot){0};
 	history[revision] = content;
-	T_EQ(direct(&req), PL_OK);
+	T_EQ(call_without_faults(&req), PL_OK);
 	return memkv_revision(fix.kit.mem);
 }
 
-static void act(unsigned i)
+static void random_act(unsigned i)
 {
 	int64_t revision = change_store((int64_t)i + 1);
 	int64_t now;
 
 	if (pl_rng_below(&rng, 40) == 0)
-		compact(revision - (int64_t)pl_rng_below(&rng, 10));
+		compact_to(revision - (int64_t)pl_rng_below(&rng, 10));
 	if (pl_rng_below(&rng, 3) == 0)
 		run_on(pl_rng_below(&rng, 300));
 	if (pl_rng_below(&rng, 10) == 0)
@@ -343,7 +344,7 @@ static void random_life(uint64_t seed)
 		opts.bytes_max = pl_rng_between(&rng, 6500, 14000);
 	open_cache(&opts);
 	for (unsigned i = 0; i < 400; i++)
-		act(i);
+		random_act(i);
 	faulty_pause(fix.kit.kv, true);
 	run_on(200000);
 	if (cache_synced(fix.cache)) {
@@ -359,7 +360,7 @@ static void random_life(uint64_t seed)
 		T_TRUE(!listeners[i].joined);
 }
 
-T_CASE_SECONDS(random_lives_lead_all_readers_to_the_content_of_the_store, 120)
+T_CASE_SECONDS(all_readers_equal_the_store_after_random_faults, 120)
 {
 	uint64_t seed = t_seed();
 

@@ -13,7 +13,7 @@ static int64_t set_two(const char *a, const char *b, bool delete_b)
 	                                : kv_op_put(pl_span_str(b), kit_key("y"))};
 	struct kv_req req = {.op = KV_TXN, .txn = {.then = ops, .then_count = 2}};
 
-	T_EQ(direct(&req), PL_OK);
+	T_EQ(call_without_faults(&req), PL_OK);
 	return fix.kit.result.header.revision;
 }
 
@@ -25,22 +25,22 @@ T_CASE(tells_the_list_and_then_each_change_with_before_and_after)
 	struct cache_listener listener;
 
 	open_store(1, NULL, 0);
-	(void)set("p/b", "1");
-	(void)set("p/a", "2");
-	(void)set("q/c", "not ours");
+	(void)set_key("p/b", "1");
+	(void)set_key("p/a", "2");
+	(void)set_key("q/c", "not ours");
 	open_cache(&opts);
 	cache_listen(fix.cache, &listener, on_story, keeper);
 	T_STR(fix.story, "");
-	run(10);
-	(void)set("p/a", "3");
-	(void)set("p/b", NULL);
-	run(20);
-	(void)set("p/b", "4");
+	run_to(10);
+	(void)set_key("p/a", "3");
+	(void)set_key("p/b", NULL);
+	run_to(20);
+	(void)set_key("p/b", "4");
 	(void)set_two("p/a", "p/c", false);
 	(void)set_two("p/c", "p/b", true);
-	run(30);
+	run_to(30);
 	cache_is_true();
-	run(20000);
+	run_to(20000);
 	cache_stop(fix.cache);
 	run_on(10);
 	T_TRUE(fix.cache == NULL);
@@ -58,23 +58,23 @@ T_CASE(tells_what_a_new_list_finds_as_a_difference)
 
 	open_store(1, lost, 1);
 	for (unsigned i = 0; i < 8; i++)
-		(void)set((char[]){'p', '/', (char)('a' + i), 0}, "1");
+		(void)set_key((char[]){'p', '/', (char)('a' + i), 0}, "1");
 	faulty_pause(fix.kit.kv, true);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	cache_listen(fix.cache, &listener, on_story, keeper);
-	run(20);
+	run_to(20);
 	story_add("-- the watch falls silent\n");
 	faulty_pause(fix.kit.kv, false);
-	(void)set("p/h", "2");
-	(void)set("p/g", NULL);
-	(void)set("p/c", "3");
-	(void)set("p/b", NULL);
-	(void)set("p/b", "again");
+	(void)set_key("p/h", "2");
+	(void)set_key("p/g", NULL);
+	(void)set_key("p/c", "3");
+	(void)set_key("p/b", NULL);
+	(void)set_key("p/b", "again");
 	(void)set_two("p/a", "p/x", false);
-	(void)set("p/y", "gone before it was seen");
-	(void)set("p/y", NULL);
-	run(9000);
+	(void)set_key("p/y", "gone before it was seen");
+	(void)set_key("p/y", NULL);
+	run_to(9000);
 	cache_is_true();
 	t_golden("cache/difference.txt", fix.story);
 	close_store();
@@ -87,18 +87,18 @@ T_CASE(tells_a_store_that_went_back)
 	struct cache_listener listener;
 
 	open_store(1, NULL, 0);
-	(void)set("p/same", "1");
-	(void)set("p/changed", "1");
+	(void)set_key("p/same", "1");
+	(void)set_key("p/changed", "1");
 	T_EQ(memkv_save(fix.kit.mem, &backup, NULL), PL_OK);
-	(void)set("p/changed", "2");
-	(void)set("p/new", "1");
+	(void)set_key("p/changed", "2");
+	(void)set_key("p/new", "1");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	cache_listen(fix.cache, &listener, on_story, keeper);
-	run(20);
+	run_to(20);
 	T_EQ(memkv_restore(fix.kit.mem, backup, NULL), PL_OK);
 	memkv_snapshot_free(backup);
-	run(9000);
+	run_to(9000);
 	cache_is_true();
 	t_golden("cache/rewound.txt", fix.story);
 	close_store();
@@ -142,17 +142,17 @@ static void act_in_notes(void)
 	act_notes = 0;
 	joining = (struct cache_listener){0};
 	open_store(1, NULL, 0);
-	(void)set("p/a", "1");
-	(void)set("p/b", "1");
+	(void)set_key("p/a", "1");
+	(void)set_key("p/b", "1");
 	open_cache(&opts);
 	cache_listen(fix.cache, &actor, on_act, first);
 	cache_listen(fix.cache, &other, on_story, second);
-	run(10);
+	run_to(10);
 	if (fix.cache != NULL) {
-		(void)set("p/a", "2");
-		(void)set("p/b", NULL);
+		(void)set_key("p/a", "2");
+		(void)set_key("p/b", NULL);
 	}
-	run(20);
+	run_to(20);
 	cache_unlisten(&actor); /* a second time, or after STOPPED, does no harm */
 	if (fix.cache != NULL)
 		cache_is_true();
@@ -208,14 +208,14 @@ T_CASE(late_listener_is_told_the_content_and_then_what_happens)
 	struct cache_listener late;
 
 	open_store(1, NULL, 0);
-	(void)set("p/a", "1");
-	(void)set("p/b", "2");
+	(void)set_key("p/a", "1");
+	(void)set_key("p/b", "2");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	cache_listen(fix.cache, &late, on_story, keeper);
 	T_STR(fix.story, "");
-	(void)set("p/a", "3"); /* before it was told anything */
-	run(10);
+	(void)set_key("p/a", "3"); /* before it was told anything */
+	run_to(10);
 	T_STR(fix.story,
 	      "added p/a - -> 3@4 listed\nadded p/b - -> 2@3 listed\nsynced 4\n");
 	close_store();
@@ -231,12 +231,12 @@ T_CASE(late_listener_may_leave_or_stop_the_cache_while_it_is_told_the_content)
 			joining = (struct cache_listener){0};
 			open_store(1, NULL, 0);
 			for (char c = 'a'; c < 'd'; c++)
-				(void)set((char[]){'p', '/', c, 0}, "1");
+				(void)set_key((char[]){'p', '/', c, 0}, "1");
 			open_cache(&opts);
-			run(10);
+			run_to(10);
 			cache_listen(fix.cache, &actor, on_act, first);
 			cache_listen(fix.cache, &other, on_story, second);
-			run(20);
+			run_to(20);
 			/* added three times, synced; and stopped */
 			T_EQ(told_to(first), act == LEAVE  ? act_at + 1
 			                     : act == STOP ? act_at + 2
@@ -268,10 +268,10 @@ T_CASE(revision_moves_on_with_the_last_change_of_a_revision)
 	open_store(1, NULL, 0);
 	open_cache(&opts);
 	cache_listen(fix.cache, &listener, on_revision, NULL);
-	run(10);
+	run_to(10);
 	(void)set_two("p/a", "p/b", false);
-	(void)set("p/a", "1");
-	run(20);
+	(void)set_key("p/a", "1");
+	run_to(20);
 	T_EQ(revision_count, 3);
 	T_EQ(revisions[0], 1);
 	T_EQ(revisions[1], 2);
@@ -314,35 +314,35 @@ T_CASE(watch_from_inside_the_window_gets_every_change_after_its_revision)
 	int64_t start;
 
 	open_store(1, NULL, 0);
-	(void)set("p/a", "1");
+	(void)set_key("p/a", "1");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	start = cache_revision(fix.cache);
-	(void)set("p/a", "2");
-	(void)set("p/b", "1");
-	(void)set("p/a", NULL);
+	(void)set_key("p/a", "2");
+	(void)set_key("p/b", "1");
+	(void)set_key("p/a", NULL);
 	(void)set_two("p/a", "p/b", true);
-	run(20);
+	run_to(20);
 	T_EQ(begin_watch(&w, kv_all_keys(), start), PL_OK);
 	T_EQ(cache_watch_revision(&w.watch), start);
 	T_EQ(w.wakes, 0); /* never inside the call */
-	run(20);
+	run_to(20);
 	T_EQ(w.wakes, 1);
 	T_STR(fix.story, "updated p/a 1@2 -> 2@3\nadded p/b - -> 1@4\n"
 	                 "deleted p/a 2@3 -> - at 5\nadded p/a - -> x@6 more\n"
 	                 "deleted p/b 1@4 -> - at 6\n");
 	T_EQ(cache_watch_revision(&w.watch), 6);
 	story_clear();
-	run(10000);
+	run_to(10000);
 	T_EQ(w.wakes, 1);
-	(void)set("p/c", "1");
-	run(10010);
+	(void)set_key("p/c", "1");
+	run_to(10010);
 	T_EQ(w.wakes, 2);
 	T_STR(fix.story, "added p/c - -> 1@7\n");
 	cache_watch_end(&w.watch);
 	cache_watch_end(&w.watch);
-	(void)set("p/c", "2");
-	run(10020);
+	(void)set_key("p/c", "2");
+	run_to(10020);
 	T_EQ(w.wakes, 2);
 	close_store();
 }
@@ -354,19 +354,19 @@ T_CASE(watch_of_some_keys_is_not_woken_by_others)
 
 	open_store(1, NULL, 0);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	T_EQ(begin_watch(&one, kv_key(kit_key("p/b")), cache_revision(fix.cache)), PL_OK);
 	T_EQ(begin_watch(&range, kv_prefix(kit_key("p/a")), cache_revision(fix.cache)),
 	     PL_OK);
-	(void)set("p/c", "1");
-	(void)set("p/ab", "1");
-	run(20);
+	(void)set_key("p/c", "1");
+	(void)set_key("p/ab", "1");
+	run_to(20);
 	T_EQ(one.wakes, 0);
 	T_EQ(range.wakes, 1);
 	/* `more` counts only the changes that the watch will see. */
 	(void)set_two("p/b", "p/c", false);
 	(void)set_two("p/ab", "p/ac", false);
-	run(30);
+	run_to(30);
 	T_STR(fix.story,
 	      "range: added p/ab - -> 1@3\none: added p/b - -> x@4\n"
 	      "range: updated p/ab 1@3 -> x@5 more\nrange: added p/ac - -> y@5\n");
@@ -381,18 +381,18 @@ T_CASE(watch_from_outside_the_window_is_compacted)
 	int64_t last;
 
 	open_store(1, NULL, 0);
-	(void)set("p/a", "1");
+	(void)set_key("p/a", "1");
 	open_cache(&opts);
 	T_EQ(begin_watch(&w, kv_all_keys(), 2), PL_FUTURE);
-	run(10);
+	run_to(10);
 	T_EQ(begin_watch(&w, kv_all_keys(), 1), PL_COMPACTED); /* before the list */
 	T_EQ(begin_watch(&w, kv_all_keys(), 3), PL_FUTURE);
 	for (unsigned i = 0; i < 10; i++)
-		last = set("p/a", "2");
-	run(20);
+		last = set_key("p/a", "2");
+	run_to(20);
 	T_EQ(begin_watch(&w, kv_all_keys(), last - 5), PL_COMPACTED);
 	T_EQ(begin_watch(&w, kv_all_keys(), last - 4), PL_OK);
-	run(30);
+	run_to(30);
 	T_STR(fix.story, "updated p/a 2@8 -> 2@9\nupdated p/a 2@9 -> 2@10\n"
 	                 "updated p/a 2@10 -> 2@11\nupdated p/a 2@11 -> 2@12\n");
 	close_store();
@@ -411,11 +411,11 @@ T_CASE(slow_watch_falls_out_of_the_window_and_is_woken_once)
 
 	open_store(1, NULL, 0);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	T_EQ(cache_watch_begin(fix.cache, &w.watch, kv_all_keys(), 1, on_wake_only, &w),
 	     PL_OK);
 	for (unsigned i = 0; i < 5; i++) {
-		(void)set("p/a", "1");
+		(void)set_key("p/a", "1");
 		run_on(10);
 	}
 	T_EQ(w.wakes, 1);
@@ -433,7 +433,7 @@ T_CASE(watch_needs_a_window)
 
 	open_store(1, NULL, 0);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	T_EQ(begin_watch(&w, kv_all_keys(), 1), PL_UNSUPPORTED);
 	close_store();
 }
@@ -450,22 +450,22 @@ T_CASE(watch_goes_on_over_a_lost_watch_of_the_store)
 	struct cache_range range;
 
 	open_store(1, lost, 1);
-	(void)set("p/a", "1");
-	(void)set("p/b", "1");
+	(void)set_key("p/a", "1");
+	(void)set_key("p/b", "1");
 	faulty_pause(fix.kit.kv, true);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	T_EQ(begin_watch(&idle, kv_all_keys(), 3), PL_OK);
 	faulty_pause(fix.kit.kv, false);
-	(void)set("p/a", "2");
-	(void)set("p/b", NULL);
-	(void)set("p/a", "3");
-	run(9000);
+	(void)set_key("p/a", "2");
+	(void)set_key("p/b", NULL);
+	(void)set_key("p/a", "3");
+	run_to(9000);
 	T_STR(fix.story, "idle: updated p/a 1@2 -> 3@6 more listed\n"
 	                 "idle: deleted p/b 1@3 -> - at 6 listed\n");
 	story_clear();
 	T_EQ(begin_watch(&late, kv_all_keys(), 3), PL_OK);
-	run(9010);
+	run_to(9010);
 	T_STR(fix.story, "late: updated p/a 1@2 -> 3@6 more listed\n"
 	                 "late: deleted p/b 1@3 -> - at 6 listed\n");
 	T_EQ(cache_range_begin(fix.cache, kv_all_keys(), 3, &range), PL_OK);
@@ -485,15 +485,15 @@ T_CASE(watch_ends_when_the_store_is_another)
 	struct watcher w = {0};
 
 	open_store(1, NULL, 0);
-	(void)set("p/a", "1");
+	(void)set_key("p/a", "1");
 	T_EQ(memkv_save(fix.kit.mem, &backup, NULL), PL_OK);
-	(void)set("p/a", "2");
+	(void)set_key("p/a", "2");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	T_EQ(begin_watch(&w, kv_all_keys(), 3), PL_OK);
 	T_EQ(memkv_restore(fix.kit.mem, backup, NULL), PL_OK);
 	memkv_snapshot_free(backup);
-	run(9000);
+	run_to(9000);
 	T_STR(fix.story, "store rewound or replaced\n");
 	cache_watch_end(&w.watch);
 	T_EQ(begin_watch(&w, kv_all_keys(), 3), PL_FUTURE);
@@ -509,17 +509,17 @@ T_CASE(watch_ends_with_the_cache)
 
 	open_store(1, NULL, 0);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	T_EQ(begin_watch(&idle, kv_all_keys(), 1), PL_OK);
 	T_EQ(cache_watch_begin(fix.cache, &awake.watch, kv_all_keys(), 1, on_wake_only,
 	                       &awake),
 	     PL_OK);
-	(void)set("p/a", "1");
-	run(20);
+	(void)set_key("p/a", "1");
+	run_to(20);
 	story_clear();
 	cache_stop(fix.cache);
 	T_STR(fix.story, "");
-	run(30);
+	run_to(30);
 	T_TRUE(fix.cache == NULL);
 	T_STR(fix.story, "idle: canceled\n");
 	T_EQ(cache_watch_next(&awake.watch, &note), PL_CANCELED);
@@ -555,17 +555,17 @@ T_CASE(range_reads_in_order_now_and_at_a_past_revision)
 	struct cache_opts opts = cache_opts(4);
 
 	open_store(1, NULL, 0);
-	(void)set("p/b", "1"); /* 2 */
-	(void)set("p/c", "1"); /* 3 */
+	(void)set_key("p/b", "1"); /* 2 */
+	(void)set_key("p/c", "1"); /* 3 */
 	open_cache(&opts);
 	T_STR(keys_at(kv_all_keys(), 0), "");
 	T_STR(keys_at(kv_all_keys(), 3), "revision in the future");
-	run(10);
-	(void)set("p/a", "1");  /* 4 */
-	(void)set("p/b", "2");  /* 5 */
-	(void)set("p/c", NULL); /* 6 */
-	(void)set("p/c", "3");  /* 7 */
-	run(20);
+	run_to(10);
+	(void)set_key("p/a", "1");  /* 4 */
+	(void)set_key("p/b", "2");  /* 5 */
+	(void)set_key("p/c", NULL); /* 6 */
+	(void)set_key("p/c", "3");  /* 7 */
+	run_to(20);
 	T_STR(keys_at(kv_all_keys(), 0), "p/a=1 p/b=2 p/c=3 ");
 	T_STR(keys_at(kv_all_keys(), 7), "p/a=1 p/b=2 p/c=3 ");
 	T_STR(keys_at(kv_all_keys(), 6), "p/a=1 p/b=2 ");
@@ -578,8 +578,8 @@ T_CASE(range_reads_in_order_now_and_at_a_past_revision)
 	T_STR(keys_at(kv_from(kit_key("p/b\0")), 0), "p/b=2 p/c=3 ");
 	T_STR(keys_at(kv_range(kit_key("p/a"), kit_key("p/c")), 0), "p/a=1 p/b=2 ");
 	T_STR(keys_at(kv_key(kit_key("p/c")), 5), "p/c=1 ");
-	(void)set("p/c", NULL); /* 8: 4 leaves the window */
-	run(30);
+	(void)set_key("p/c", NULL); /* 8: 4 leaves the window */
+	run_to(30);
 	T_STR(keys_at(kv_all_keys(), 3), "revision compacted");
 	T_STR(keys_at(kv_all_keys(), 4), "p/a=1 p/b=1 p/c=1 ");
 	T_STR(keys_at(kv_all_keys(), 8), "p/a=1 p/b=2 ");
@@ -602,16 +602,16 @@ T_CASE(keeps_only_entries_that_pass_the_filter)
 	opts.wants = wants_odd;
 	open_store(1, NULL, 0);
 	for (char c = 'a'; c < 'h'; c++)
-		(void)set((char[]){'p', '/', c, 0}, "1");
+		(void)set_key((char[]){'p', '/', c, 0}, "1");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	T_STR(keys_at(kv_all_keys(), 0), "p/a=1 p/c=1 p/e=1 p/g=1 ");
 	cache_listen(fix.cache, &listener, on_story, keeper);
-	run(10);
+	run_to(10);
 	story_clear();
 	(void)set_two("p/a", "p/b", false); /* nothing more of the revision */
-	(void)set("p/d", NULL);
-	run(20);
+	(void)set_key("p/d", NULL);
+	run_to(20);
 	T_STR(fix.story, "updated p/a 1@2 -> x@9\nprogress 9\nprogress 10\n");
 	close_store();
 }
@@ -635,21 +635,21 @@ T_CASE(orders_and_finds_by_other_bytes_than_the_key)
 
 	opts.order = by_name;
 	open_store(1, NULL, 0);
-	(void)set("p/1/c", "1");
-	(void)set("p/2/a", "2");
-	(void)set("p/3/b", "3");
-	(void)set("p/0/b", "4");
+	(void)set_key("p/1/c", "1");
+	(void)set_key("p/2/a", "2");
+	(void)set_key("p/3/b", "3");
+	(void)set_key("p/0/b", "4");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	T_STR(keys_at(kv_all_keys(), 0), "p/2/a=2 p/0/b=4 p/3/b=3 p/1/c=1 ");
 	T_STR(keys_at(kv_prefix(kit_key("b/")), 0), "p/0/b=4 p/3/b=3 ");
 	entry = cache_get(fix.cache, kit_key("b/3"));
 	T_SPAN(entry->value, kit_key("3"));
 	T_SPAN(cache_entry_order(entry), kit_key("b/3"));
 	T_EQ(begin_watch(&w, kv_prefix(kit_key("b/")), 5), PL_OK);
-	(void)set("p/1/c", NULL);
-	(void)set("p/0/b", NULL);
-	run(20);
+	(void)set_key("p/1/c", NULL);
+	(void)set_key("p/0/b", NULL);
+	run_to(20);
 	T_STR(fix.story, "deleted p/0/b 4@5 -> - at 7\n");
 	T_STR(keys_at(kv_all_keys(), 5), "p/2/a=2 p/0/b=4 p/3/b=3 p/1/c=1 ");
 	close_store();
@@ -664,8 +664,8 @@ struct parsed {
 
 static unsigned objects;
 
-static enum pl_code parse(void *ctx, const struct kv_record *record, void **object,
-                          size_t *bytes)
+static enum pl_code parse_record(void *ctx, const struct kv_record *record, void **object,
+                                 size_t *bytes)
 {
 	struct parsed *parsed = pl_calloc(1, sizeof *parsed);
 
@@ -693,23 +693,23 @@ T_CASE(entries_carry_a_parsed_object_and_outlive_the_cache)
 	const struct parsed *parsed;
 
 	objects = 0;
-	opts.parse = parse;
+	opts.parse = parse_record;
 	opts.free_object = free_object;
 	open_store(1, NULL, 0);
-	(void)set("p/a", "1");
-	(void)set("p/b", "2");
+	(void)set_key("p/a", "1");
+	(void)set_key("p/b", "2");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	T_EQ(objects, 2);
 	kept = cache_entry_ref(cache_get(fix.cache, kit_key("p/b")));
 	for (unsigned i = 0; i < 5; i++)
-		(void)set("p/b", "7");
-	run(20);
+		(void)set_key("p/b", "7");
+	run_to(20);
 	T_EQ(objects, 1 + 1 + 3); /* a; the kept one; the newest and two in the window */
 	parsed = kept->object;
 	T_EQ(parsed->number, 2);
 	cache_stop(fix.cache);
-	run(30);
+	run_to(30);
 	T_EQ(objects, 1);
 	T_SPAN(parsed->value, kit_key("2"));
 	T_SPAN(kept->value, kit_key("2"));
@@ -726,13 +726,13 @@ T_CASE(values_are_dropped_where_the_object_is_enough)
 	const struct cache_entry *entry;
 
 	objects = 0;
-	opts.parse = parse;
+	opts.parse = parse_record;
 	opts.free_object = free_object;
 	opts.drop_values = true;
 	open_store(1, NULL, 0);
-	(void)set("p/a", "3");
+	(void)set_key("p/a", "3");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	entry = cache_get(fix.cache, kit_key("p/a"));
 	T_EQ(entry->value.len, 0);
 	T_EQ(((const struct parsed *)entry->object)->number, 3);
@@ -752,9 +752,9 @@ T_CASE(window_gives_way_before_entries_do)
 	opts.bytes_max = 40000;
 	open_store(1, NULL, 0);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	for (unsigned i = 0; i < 100; i++) {
-		last = set((char[]){'p', '/', (char)('a' + i % 10), 0}, large);
+		last = set_key((char[]){'p', '/', (char)('a' + i % 10), 0}, large);
 		run_on(1);
 		T_TRUE(cache_bytes(fix.cache) <= opts.bytes_max);
 	}
@@ -772,29 +772,29 @@ T_CASE(deleted_keys_leave_the_cache_with_the_window)
 	size_t before;
 
 	open_store(1, NULL, 0);
-	(void)set("p/0", "1");
+	(void)set_key("p/0", "1");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	for (unsigned i = 0; i < 10; i++)
-		(void)set("p/0", "1");
-	run(20);
+		(void)set_key("p/0", "1");
+	run_to(20);
 	before = cache_bytes(fix.cache);
 	for (unsigned i = 0; i < 50; i++) {
 		char key[16];
 
 		(void)snprintf(key, sizeof key, "p/k%u", i);
-		(void)set(key, "1");
-		(void)set(key, NULL);
+		(void)set_key(key, "1");
+		(void)set_key(key, NULL);
 	}
 	for (unsigned i = 0; i < 10; i++)
-		(void)set("p/0", "1");
-	run(30);
+		(void)set_key("p/0", "1");
+	run_to(30);
 	T_EQ(cache_bytes(fix.cache), before);
 	close_store();
 }
 
-/* The second put of the transaction does not fit, so the content has half of a revision,
- * and a watch must not go on from there. */
+/* The second put of the transaction does not fit, so the content has half of a
+ * revision, and a watch must not go on from there. */
 T_CASE(watch_does_not_go_on_over_a_change_that_did_not_fit)
 {
 	struct cache_opts opts = cache_opts(100);
@@ -806,21 +806,21 @@ T_CASE(watch_does_not_go_on_over_a_change_that_did_not_fit)
 	opts.bytes_max = 8000;
 	open_store(1, NULL, 0);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	for (char c = 'a'; c < 'f'; c++)
-		(void)set((char[]){'p', '/', c, 0}, large);
-	run(20);
+		(void)set_key((char[]){'p', '/', c, 0}, large);
+	run_to(20);
 	ops[0] = kv_op_put(kit_key("p/0"), kit_key("1"));
 	ops[1] = kv_op_put(kit_key("p/h"), pl_span(large, 1000));
 	T_TRUE(cache_synced(fix.cache));
-	T_EQ(direct(&req), PL_OK);
+	T_EQ(call_without_faults(&req), PL_OK);
 	T_TRUE(!cache_synced(fix.cache));
 	T_EQ(begin_watch(&w, kv_all_keys(), cache_revision(fix.cache)), PL_OK);
-	(void)set("p/h", NULL);
-	(void)set("p/e", NULL);
-	(void)set("p/d", NULL);
-	(void)set("p/c", NULL);
-	run(100000);
+	(void)set_key("p/h", NULL);
+	(void)set_key("p/e", NULL);
+	(void)set_key("p/d", NULL);
+	(void)set_key("p/c", NULL);
+	run_to(100000);
 	T_TRUE(cache_synced(fix.cache));
 	T_EQ(w.code, PL_COMPACTED);
 	cache_is_true();
@@ -842,21 +842,21 @@ static size_t lose_a_hundred_keys(size_t bytes_max)
 	open_store(1, &lost, 1);
 	faulty_pause(fix.kit.kv, true);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	for (unsigned i = 0; i < 150; i++) {
 		(void)snprintf(key, sizeof key, "p/%03u", i);
-		(void)set(key, "1");
+		(void)set_key(key, "1");
 		if (i % 3 == 2)
-			(void)set(key, NULL);
+			(void)set_key(key, NULL);
 	}
-	run(20);
+	run_to(20);
 	bytes = cache_bytes(fix.cache);
 	faulty_pause(fix.kit.kv, false);
 	for (unsigned i = 0; i < 150; i++) {
 		(void)snprintf(key, sizeof key, "p/%03u", i);
-		(void)set(key, NULL);
+		(void)set_key(key, NULL);
 	}
-	run(9000);
+	run_to(9000);
 	cache_is_true();
 	T_EQ(cache_count(fix.cache), 0);
 	close_store();
@@ -881,17 +881,17 @@ T_CASE(content_of_the_same_size_takes_the_place_of_another)
 	opts.bytes_max = 15000;
 	open_store(1, &lost, 1);
 	for (char c = 'a'; c < 'k'; c++)
-		(void)set((char[]){'p', '/', c, 0}, large);
+		(void)set_key((char[]){'p', '/', c, 0}, large);
 	faulty_pause(fix.kit.kv, true);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	cache_is_true();
 	faulty_pause(fix.kit.kv, false);
 	for (char c = 'a'; c < 'k'; c++) {
-		(void)set((char[]){'p', '/', c, 0}, NULL);
-		(void)set((char[]){'p', '/', (char)(c + 10), 0}, large);
+		(void)set_key((char[]){'p', '/', c, 0}, NULL);
+		(void)set_key((char[]){'p', '/', (char)(c + 10), 0}, large);
 	}
-	run(30000);
+	run_to(30000);
 	cache_is_true();
 	T_TRUE(cache_bytes(fix.cache) <= opts.bytes_max);
 	close_store();
@@ -907,10 +907,10 @@ T_CASE(list_that_fails_again_and_again_is_read_less_and_less_often)
 	opts.bytes_max = 2000;
 	open_store(1, NULL, 0);
 	for (char c = 'a'; c < 'f'; c++)
-		(void)set((char[]){'p', '/', c, 0}, large);
+		(void)set_key((char[]){'p', '/', c, 0}, large);
 	open_cache(&opts);
 	cache_listen(fix.cache, &listener, on_story, keeper);
-	run(600000);
+	run_to(600000);
 	for (const char *at = fix.story; (at = strstr(at, "lost ")) != NULL; at++)
 		losts++;
 	T_TRUE(losts > 6 && losts < 20);
@@ -927,28 +927,28 @@ T_CASE(content_that_is_too_large_is_lost_and_listed_again_later)
 	opts.bytes_max = 20000;
 	open_store(1, NULL, 0);
 	for (unsigned i = 0; i < 10; i++)
-		(void)set((char[]){'p', '/', (char)('a' + i), 0}, large);
+		(void)set_key((char[]){'p', '/', (char)('a' + i), 0}, large);
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	cache_listen(fix.cache, &listener, on_story, keeper);
-	run(20);
+	run_to(20);
 	T_EQ(begin_watch(&w, kv_all_keys(), cache_revision(fix.cache)), PL_OK);
 	story_clear();
 	for (unsigned i = 10; i < 25; i++)
-		(void)set((char[]){'p', '/', (char)('a' + i), 0}, large);
-	run(30);
+		(void)set_key((char[]){'p', '/', (char)('a' + i), 0}, large);
+	run_to(30);
 	T_TRUE(strstr(fix.story, "lost ") != NULL &&
 	       strstr(fix.story, "(over a limit)") != NULL);
 	T_EQ(w.code, PL_COMPACTED);
 	T_TRUE(!cache_synced(fix.cache));
 	T_TRUE(cache_count(fix.cache) >= 10); /* the content stays as it was */
 	T_TRUE(cache_bytes(fix.cache) <= opts.bytes_max);
-	run(10000);
+	run_to(10000);
 	T_TRUE(!cache_synced(fix.cache));
 	for (unsigned i = 10; i < 25; i++)
-		(void)set((char[]){'p', '/', (char)('a' + i), 0}, NULL);
+		(void)set_key((char[]){'p', '/', (char)('a' + i), 0}, NULL);
 	story_clear();
-	run(100000);
+	run_to(100000);
 	T_TRUE(strstr(fix.story, "deleted p/k ") != NULL);
 	T_TRUE(strstr(fix.story, "synced ") != NULL);
 	cache_is_true();
@@ -973,21 +973,21 @@ T_CASE(store_that_went_back_while_nothing_was_watched_is_noticed)
 	memset(large, 'x', 1000);
 	opts.bytes_max = 20000;
 	open_store(1, NULL, 0);
-	(void)set("p/a", "1");
+	(void)set_key("p/a", "1");
 	T_EQ(memkv_save(fix.kit.mem, &backup, NULL), PL_OK);
-	(void)set("p/a", "2");
+	(void)set_key("p/a", "2");
 	open_cache(&opts);
-	run(10);
+	run_to(10);
 	cache_listen(fix.cache, &listener, on_story, keeper);
-	run(20);
+	run_to(20);
 	for (unsigned i = 0; i < 25; i++)
-		(void)set((char[]){'p', '/', (char)('a' + i), 0}, large);
-	run(30);
+		(void)set_key((char[]){'p', '/', (char)('a' + i), 0}, large);
+	run_to(30);
 	T_TRUE(strstr(fix.story, "(over a limit)") != NULL);
 	T_EQ(memkv_restore(fix.kit.mem, backup, NULL), PL_OK);
 	memkv_snapshot_free(backup);
 	story_clear();
-	run(20000);
+	run_to(20000);
 	T_TRUE(strstr(fix.story, "lost 0 (store rewound or replaced)\n") == fix.story);
 	T_TRUE(strstr(fix.story, "synced 2\n") != NULL);
 	cache_is_true();
@@ -1018,27 +1018,27 @@ static void life_without(uint64_t nth, bool *fired)
 	struct watcher w = {0};
 
 	objects = 0;
-	opts.parse = parse;
+	opts.parse = parse_record;
 	opts.free_object = free_object;
 	open_store(1, NULL, 0);
 	for (char c = 'a'; c < 'f'; c++)
-		(void)set((char[]){'p', '/', c, 0}, "1");
+		(void)set_key((char[]){'p', '/', c, 0}, "1");
 	pl_fault_reset();
 	pl_fault_arm(PL_FAULT_ALLOC, nth);
 	if (cache_open(fix.kit.kv, &opts, &fix.cache, NULL) == PL_OK) {
 		cache_listen(fix.cache, &fix.keeper, on_keeper, NULL);
 		cache_listen(fix.cache, &listener, on_story, keeper);
-		run(10);
+		run_to(10);
 		if (cache_watch_begin(fix.cache, &w.watch, kv_all_keys(),
 		                      cache_revision(fix.cache), on_wake, &w) == PL_OK)
-			run(20);
+			run_to(20);
 		for (unsigned i = 0; i < 3; i++) {
 			set_at_last("p/b", "2");
 			set_at_last("p/c", NULL);
 			set_at_last("p/x", "3");
 			run_on(10);
 		}
-		run(20000);
+		run_to(20000);
 	}
 	*fired = pl_fault_fired(PL_FAULT_ALLOC);
 	pl_fault_arm(PL_FAULT_ALLOC, 0);

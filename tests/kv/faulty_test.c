@@ -19,7 +19,7 @@ static void close_all(void)
 	kit_close(&kit);
 }
 
-static void put(const char *key, const char *value)
+static void put_key(const char *key, const char *value)
 {
 	struct kv_req req = kv_op_put(pl_span_str(key), pl_span_str(value));
 
@@ -45,7 +45,7 @@ static const char *stored(const char *key)
 	return text;
 }
 
-static void run(uint64_t now_ms)
+static void run_to(uint64_t now_ms)
 {
 	kit_until(&kit, now_ms);
 }
@@ -64,13 +64,13 @@ T_CASE(requests_and_answers_are_delayed)
 	                               .delay_max_ms = 50}};
 
 	open_with(1, rules, 2);
-	put("k", "v");
-	run(99);
+	put_key("k", "v");
+	run_to(99);
 	T_STR(stored("k"), "");
-	run(149);
+	run_to(149);
 	T_STR(stored("k"), "k=v");
 	T_EQ(kit.answers, 0);
-	run(150);
+	run_to(150);
 	T_EQ(kit.answers, 1);
 	T_EQ(kit.code, PL_OK);
 	T_EQ(kit.result.sent_ms, 0);
@@ -87,12 +87,12 @@ T_CASE(deadline_holds_for_delayed_calls)
 	                           .delay_max_ms = 5000};
 
 	open_with(1, &rule, 1);
-	put("k", "v");
-	run(1000);
+	put_key("k", "v");
+	run_to(1000);
 	T_EQ(kit.answers, 1);
 	T_EQ(kit.code, PL_UNKNOWN);
 	T_STR(stored("k"), "");
-	run(5000);
+	run_to(5000);
 	T_STR(stored("k"), "k=v");
 	T_EQ(kit.answers, 1);
 	close_all();
@@ -112,13 +112,13 @@ T_CASE(calls_are_refused_with_the_code)
 	struct kv_req busy = kv_op_put(kit_key("b/k"), kit_key("v"));
 
 	open_with(1, rules, 2);
-	put("a/k", "v");
+	put_key("a/k", "v");
 	T_EQ(kit.answers, 0);
-	run(0);
+	run_to(0);
 	T_EQ(kit.code, PL_NOLEADER);
 	T_STR(stored("a/k"), "");
-	put("c/k", "v");
-	run(0);
+	put_key("c/k", "v");
+	run_to(0);
 	T_EQ(kit.code, PL_OK);
 	T_EQ(kit_call(&kit, &busy), PL_BUSY);
 	T_EQ(faulty_count(kit.kv, FAULTY_REFUSE), 2);
@@ -132,8 +132,8 @@ T_CASE(lost_answer_is_unknown)
 	struct faulty_rule rule = {.what = FAULTY_LOSE_ANSWER, .per_mille = 1000};
 
 	open_with(1, &rule, 1);
-	put("k", "v");
-	run(0);
+	put_key("k", "v");
+	run_to(0);
 	T_EQ(kit.code, PL_UNKNOWN);
 	T_STR(stored("k"), "k=v");
 	T_EQ(kit_get_at(&kit, kv_all_keys(), 0), PL_TIMEOUT);
@@ -149,11 +149,11 @@ T_CASE(late_write_is_applied_after_unknown)
 	                           .delay_max_ms = 300};
 
 	open_with(1, &rule, 1);
-	put("k", "v");
-	run(300);
+	put_key("k", "v");
+	run_to(300);
 	T_EQ(kit.code, PL_UNKNOWN);
 	T_STR(stored("k"), "");
-	run(301);
+	run_to(301);
 	T_STR(stored("k"), "k=v");
 	close_all();
 }
@@ -175,13 +175,13 @@ T_CASE(answer_waits_for_the_next_note)
 
 	open_with(1, rules, 2);
 	T_EQ(kit_watch(&kit, &watch, &req), PL_OK);
-	run(30);
+	run_to(30);
 	watch.count = 0;
-	put("k", "v");
-	run(49);
+	put_key("k", "v");
+	run_to(49);
 	T_EQ(watch.count, 0);
 	T_EQ(kit.answers, 0);
-	run(50);
+	run_to(50);
 	T_EQ(watch.count, 1);
 	T_EQ(kit.answers, 1);
 	T_EQ(kit.code, PL_OK);
@@ -198,18 +198,18 @@ T_CASE(stalled_watch_goes_on_when_paused)
 	open_with(1, &rule, 1);
 	T_EQ(kit_watch(&kit, &watch, &req), PL_OK);
 	for (unsigned i = 0; i < 5; i++) {
-		put("k", "v");
-		run(UINT64_C(1000) * i);
+		put_key("k", "v");
+		run_to(UINT64_C(1000) * i);
 	}
 	T_EQ(watch.count, 0);
 	faulty_pause(kit.kv, true);
-	put("k",
-	    "w"); /* the event of this put comes before the timer that releases the others */
-	run(5000);
+	/* The event of this put comes before the timer that releases the others. */
+	put_key("k", "w");
+	run_to(5000);
 	T_STR(kit_told(&watch), "ready@1 put k=v@2 put k=v@3 put k=v@4 put k=v@5 "
 	                        "put k=v@6 put k=w@7");
 	kv_unwatch(kit.kv, watch.watch);
-	run(5000);
+	run_to(5000);
 	T_EQ(watch.end, PL_CANCELED);
 	close_all();
 }
@@ -225,13 +225,13 @@ T_CASE(watch_ends_with_the_code)
 
 	open_with(1, rules, 1);
 	T_EQ(kit_watch(&kit, &watch, &req), PL_OK);
-	put("a", "v");
-	run(0);
+	put_key("a", "v");
+	run_to(0);
 	T_EQ(watch.end, PL_COMPACTED);
 	T_EQ(watch.count, 1);
 	T_TRUE(watch.note[0].compact_revision > 0);
 	T_EQ(kit_watch(&kit, &watch, &req), PL_OK);
-	run(0);
+	run_to(0);
 	T_STR(kit_told(&watch), "ready@2");
 	close_all(); /* ends the watch, too */
 	T_EQ(watch.end, PL_CANCELED);
@@ -251,20 +251,20 @@ T_CASE(cancel_and_close_end_each_call_once)
 	T_EQ(kv_start(kit.kv, &get, 1000, kit_on_done, &kit, &call, NULL), PL_OK);
 	kv_cancel(kit.kv, call);
 	T_EQ(kit.answers, 0);
-	run(0);
+	run_to(0);
 	T_EQ(kit.code, PL_CANCELED);
 	T_EQ(kv_start(kit.kv, &set, 1000, kit_on_done, &kit, &call, NULL), PL_OK);
 	kv_cancel(kit.kv, call);
-	run(0);
+	run_to(0);
 	T_EQ(kit.code, PL_UNKNOWN);
-	run(100);
+	run_to(100);
 	T_STR(stored("k"), "k=v");
 	close_all();
 }
 
 /* All faults at once, with a close at any moment: every call ends once, nothing is left
  * behind, and the same seed tells the same story. */
-static unsigned long storm(uint64_t seed, unsigned rounds)
+static unsigned long run_storm(uint64_t seed, unsigned rounds)
 {
 	static const enum faulty_what whats[] = {FAULTY_SLOW_REQUEST, FAULTY_SLOW_ANSWER,
 	                                         FAULTY_REFUSE,       FAULTY_LOSE_ANSWER,
@@ -300,7 +300,7 @@ static unsigned long storm(uint64_t seed, unsigned rounds)
 		started++;
 		if (pl_rng_below(&rng, 10) == 0)
 			kv_cancel(kit.kv, call);
-		run(kit.now_ms + pl_rng_below(&rng, 60));
+		run_to(kit.now_ms + pl_rng_below(&rng, 60));
 		hash = hash * 33 + kit.answers * UINT64_C(7) + watch.count +
 		       (unsigned)kit.code;
 	}
@@ -312,9 +312,9 @@ static unsigned long storm(uint64_t seed, unsigned rounds)
 	return hash;
 }
 
-T_CASE(same_seed_tells_the_same_story_under_all_faults)
+T_CASE(same_seed_gives_the_same_events_under_all_faults)
 {
 	for (uint64_t seed = 0; seed < 60; seed++)
-		T_TRUE(storm(seed, (unsigned)seed * 2) ==
-		       storm(seed, (unsigned)seed * 2));
+		T_TRUE(run_storm(seed, (unsigned)seed * 2) ==
+		       run_storm(seed, (unsigned)seed * 2));
 }

@@ -18,8 +18,8 @@ struct rig {
 	char told[256];
 };
 
-static enum guard_need need(void *ctx, const struct kv_keys *written,
-                            struct guard_fence *out)
+static enum guard_need need_of(void *ctx, const struct kv_keys *written,
+                               struct guard_fence *out)
 {
 	struct rig *rig = ctx;
 	struct pl_span key = written->from;
@@ -39,7 +39,7 @@ static enum guard_need need(void *ctx, const struct kv_keys *written,
 	return GUARD_FENCE;
 }
 
-static void fenced(void *ctx, const struct guard_fence *fence)
+static void on_fenced(void *ctx, const struct guard_fence *fence)
 {
 	struct rig *rig = ctx;
 	size_t len = strlen(rig->told);
@@ -48,7 +48,7 @@ static void fenced(void *ctx, const struct guard_fence *fence)
 	               len == 0 ? "" : " ", fence->key.at);
 }
 
-static void own(struct rig *rig, unsigned d)
+static void put_fence(struct rig *rig, unsigned d)
 {
 	struct guard_fence *fence = &rig->fence[d];
 	struct kv_req put;
@@ -63,7 +63,7 @@ static void own(struct rig *rig, unsigned d)
 
 static enum pl_code rig_guard(struct rig *rig)
 {
-	struct guard guard = {.need = need, .fenced = fenced, .ctx = rig};
+	struct guard guard = {.need = need_of, .fenced = on_fenced, .ctx = rig};
 
 	return guarded_open(rig->plain, &guard, &rig->kit.kv, NULL);
 }
@@ -76,13 +76,13 @@ static void rig_open(struct rig *rig)
 	kit_open(&rig->kit, &opts);
 	rig->plain = rig->kit.kv;
 	T_EQ(kit_lease(&rig->kit, KV_LEASE_GRANT, LEASE, 100), PL_OK);
-	own(rig, 1);
-	own(rig, 2);
+	put_fence(rig, 1);
+	put_fence(rig, 2);
 	T_EQ(rig_guard(rig), PL_OK);
 }
 
 /* Another client writes past the guard. */
-static void outside(struct rig *rig, const struct kv_req *req)
+static void call_unguarded(struct rig *rig, const struct kv_req *req)
 {
 	struct kv *guarded = rig->kit.kv;
 
@@ -91,11 +91,11 @@ static void outside(struct rig *rig, const struct kv_req *req)
 	rig->kit.kv = guarded;
 }
 
-static void lose(struct rig *rig, unsigned d)
+static void lose_fence(struct rig *rig, unsigned d)
 {
 	struct kv_req del = kv_op_delete(kv_key(keys_span(&rig->fence[d].key)));
 
-	outside(rig, &del);
+	call_unguarded(rig, &del);
 }
 
 static struct kv_req put_of(const char *key, const char *value)
@@ -141,10 +141,10 @@ T_CASE(write_needs_its_fence)
 	struct kv_req del = kv_op_delete(kv_key(kit_key("/s/1/a")));
 
 	rig_open(&rig);
-	outside(&rig, &(struct kv_req){.op = KV_PUT,
-	                               .put = {.key = kit_key("/s/1/a"),
-	                                       .value = kit_key("old")}});
-	lose(&rig, 1);
+	call_unguarded(&rig, &(struct kv_req){.op = KV_PUT,
+	                                      .put = {.key = kit_key("/s/1/a"),
+	                                              .value = kit_key("old")}});
+	lose_fence(&rig, 1);
 	T_EQ(kit_call(&rig.kit, &put), PL_FENCED);
 	T_STR(rig.told, "/o/1");
 	T_EQ(kit_call(&rig.kit, &del), PL_FENCED);
@@ -241,7 +241,7 @@ T_CASE(failed_compare_is_not_a_broken_fence)
 	T_EQ(rig.kit.result.txn.results[0].get.count, 1);
 	T_STR(value_of(&rig, "/s/2/b"), "/s/2/b=y");
 	/* The list otherwise is fenced as well. */
-	lose(&rig, 2);
+	lose_fence(&rig, 2);
 	T_EQ(kit_call(&rig.kit, &txn), PL_FENCED);
 	T_STR(rig.told, "/o/2");
 	kit_close(&rig.kit);
@@ -260,8 +260,8 @@ T_CASE(nested_transactions_carry_the_fences_of_all_owners)
 	T_TRUE(rig.kit.result.txn.succeeded);
 	T_EQ(rig.kit.result.txn.count, 3);
 	T_EQ(rig.kit.result.txn.results[1].txn.count, 2);
-	lose(&rig, 1);
-	lose(&rig, 2);
+	lose_fence(&rig, 1);
+	lose_fence(&rig, 2);
 	T_EQ(kit_call(&rig.kit, &txn), PL_FENCED);
 	T_STR(rig.told, "/o/1 /o/2");
 	kit_close(&rig.kit);
@@ -287,7 +287,7 @@ T_CASE(limits_leave_room_for_fences)
 	static char keys[GUARD_FENCES_MAX + 1][8];
 	struct kv_req puts[GUARD_FENCES_MAX + 1];
 	struct kv_req txn = {.op = KV_TXN, .txn = {.then = puts}};
-	struct guard each = {.need = need_each, .fenced = fenced, .ctx = &rig};
+	struct guard each = {.need = need_each, .fenced = on_fenced, .ctx = &rig};
 
 	rig_open(&rig);
 	T_EQ(kv_limits(rig.plain).txn_ops, 256);
@@ -361,12 +361,12 @@ T_CASE(invalid_requests_are_refused)
 }
 
 /* Every path with each allocation failing once: nothing leaks. */
-static enum pl_code scenario(void)
+static enum pl_code run_scenario(void)
 {
 	struct kv_req put = put_of("/s/1/a", "x"), list[] = {put, put_of("/s/2/b", "y")};
 	struct kv_req txn = {.op = KV_TXN, .txn = {.then = list, .then_count = 2}};
 	struct kv *guarded;
-	struct guard guard = {.need = need, .fenced = fenced, .ctx = &rig};
+	struct guard guard = {.need = need_of, .fenced = on_fenced, .ctx = &rig};
 	enum pl_code code = guarded_open(rig.plain, &guard, &guarded, NULL);
 
 	if (code != PL_OK)
@@ -392,7 +392,7 @@ T_CASE(each_allocation_may_fail)
 		rig.kit.kv = rig.plain;
 		pl_fault_reset();
 		pl_fault_arm(PL_FAULT_ALLOC, nth);
-		code = scenario();
+		code = run_scenario();
 		if (!pl_fault_fired(PL_FAULT_ALLOC)) {
 			T_EQ(code, PL_OK);
 			T_TRUE(nth > 3);

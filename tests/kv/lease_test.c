@@ -23,12 +23,12 @@ static void on_note(void *ctx, const struct lease_note *note)
 		lease = NULL;
 }
 
-static void run(uint64_t now_ms)
+static void run_to(uint64_t now_ms)
 {
 	kit_until(&kit, now_ms);
 }
 
-static void begin(const struct faulty_rule *rules, size_t count, uint64_t seed)
+static void begin_case(const struct faulty_rule *rules, size_t count, uint64_t seed)
 {
 	struct lease_opts opts = {.ttl_s = 6, .seed = seed + 1};
 
@@ -39,11 +39,11 @@ static void begin(const struct faulty_rule *rules, size_t count, uint64_t seed)
 	T_EQ(lease_id(lease), 0);
 }
 
-static void end(void)
+static void end_case(void)
 {
 	if (lease != NULL)
 		lease_release(lease);
-	run(kit.now_ms + 20000);
+	run_to(kit.now_ms + 20000);
 	T_TRUE(lease == NULL);
 	T_EQ(notes[LEASE_RELEASED], 1);
 	kit_close(&kit);
@@ -53,87 +53,87 @@ T_CASE(lease_is_kept_alive_and_released)
 {
 	int64_t id;
 
-	begin(NULL, 0, 1);
-	run(0);
+	begin_case(NULL, 0, 1);
+	run_to(0);
 	T_EQ(last.state, LEASE_HELD);
 	T_EQ(last.safe_until_ms, 6000 - 600);
 	id = last.id;
 	T_EQ(lease_id(lease), id);
-	run(60000);
+	run_to(60000);
 	T_EQ(last.state, LEASE_HELD);
 	T_EQ(last.id, id);
 	T_TRUE(notes[LEASE_HELD] >= 29 && notes[LEASE_HELD] <= 33);
 	T_EQ(notes[LEASE_DOUBT], 0);
 	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_OK);
 	lease_release(lease);
-	run(60000);
+	run_to(60000);
 	T_EQ(last.state, LEASE_RELEASED);
 	T_EQ(last.code, PL_OK);
 	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_NOLEASE);
-	end();
+	end_case();
 }
 
 T_CASE(lost_lease_is_granted_anew)
 {
 	int64_t id;
 
-	begin(NULL, 0, 1);
-	run(100);
+	begin_case(NULL, 0, 1);
+	run_to(100);
 	id = last.id;
 	T_EQ(kit_lease(&kit, KV_LEASE_REVOKE, id, 0), PL_OK);
-	run(2500);
+	run_to(2500);
 	T_EQ(last.state, LEASE_LOST);
 	T_EQ(lease_id(lease), 0);
-	run(10000);
+	run_to(10000);
 	T_EQ(last.state, LEASE_LOST);
 	lease_regrant(lease);
-	run(10000);
+	run_to(10000);
 	T_EQ(last.state, LEASE_HELD);
 	T_TRUE(last.id != id);
-	end();
+	end_case();
 }
 
 T_CASE(lease_that_is_given_up_expires_and_is_revoked)
 {
 	int64_t id;
 
-	begin(NULL, 0, 1);
-	run(100);
+	begin_case(NULL, 0, 1);
+	run_to(100);
 	id = last.id;
 	lease_give_up(lease);
-	run(150);
+	run_to(150);
 	T_EQ(last.state, LEASE_EXPIRED);
 	T_EQ(lease_id(lease), 0);
 	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_NOLEASE);
 	lease_give_up(lease); /* without a lease */
 	lease_regrant(lease);
-	run(10000);
+	run_to(10000);
 	T_EQ(last.state, LEASE_HELD);
 	T_TRUE(last.id != id);
-	end();
+	end_case();
 }
 
-/* Keep-alives are not answered: doubt follows, and then the end by the lease's own clock,
- * before the store's. */
+/* Keep-alives are not answered: doubt follows, and then the end by the lease's own
+ * clock, before the store's. */
 T_CASE(lease_expires_when_the_store_is_silent)
 {
 	struct faulty_rule rule = {.what = FAULTY_LOSE_ANSWER,
 	                           .ops = 1u << KV_LEASE_KEEP,
 	                           .per_mille = 1000};
 
-	begin(&rule, 1, 1);
-	run(5399);
+	begin_case(&rule, 1, 1);
+	run_to(5399);
 	T_EQ(last.state, LEASE_DOUBT);
 	T_TRUE(lease_id(lease) != 0);
-	run(5400);
+	run_to(5400);
 	T_EQ(last.state, LEASE_EXPIRED);
 	T_EQ(notes[LEASE_HELD], 1);
 	T_EQ(notes[LEASE_DOUBT], 1);
 	faulty_pause(kit.kv, true);
 	lease_regrant(lease);
-	run(5500);
+	run_to(5500);
 	T_EQ(last.state, LEASE_HELD);
-	end();
+	end_case();
 }
 
 /* The grant works but its answer is lost: the retry gets the same lease. */
@@ -144,12 +144,12 @@ T_CASE(grant_with_a_lost_answer_is_found_again)
 	                           .per_mille = 1000,
 	                           .count = 1};
 
-	begin(&rule, 1, 1);
-	run(200);
+	begin_case(&rule, 1, 1);
+	run_to(200);
 	T_EQ(notes[LEASE_GRANTING], 1);
 	T_EQ(last.state, LEASE_HELD);
 	T_EQ(kit_lease(&kit, KV_LEASE_TTL, last.id, 0), PL_OK);
-	end();
+	end_case();
 }
 
 /* A process that was suspended wakes up with an answer waiting. */
@@ -247,15 +247,15 @@ T_CASE(abandoned_lease_is_not_revoked)
 {
 	int64_t id;
 
-	begin(NULL, 0, 1);
-	run(100);
+	begin_case(NULL, 0, 1);
+	run_to(100);
 	id = last.id;
 	lease_abandon(lease);
-	run(100);
+	run_to(100);
 	T_EQ(last.state, LEASE_RELEASED);
 	T_EQ(last.code, PL_CANCELED);
 	T_EQ(kit_lease(&kit, KV_LEASE_TTL, id, 0), PL_OK);
-	end();
+	end_case();
 }
 
 /* The revoke that would follow that note is not sent. */
@@ -273,12 +273,12 @@ T_CASE(lease_may_be_abandoned_in_a_note)
 	};
 
 	abandons = true;
-	begin(rules, 2, 1);
-	run(10000);
+	begin_case(rules, 2, 1);
+	run_to(10000);
 	T_TRUE(lease == NULL);
 	T_EQ(last.code, PL_CANCELED);
 	T_EQ(faulty_count(kit.kv, FAULTY_SLOW_ANSWER), 0);
-	end();
+	end_case();
 }
 
 T_CASE(invalid_options_are_refused)
@@ -292,8 +292,8 @@ T_CASE(invalid_options_are_refused)
 	kit_close(&kit);
 }
 
-/* While the lease is held, the store has it, under all faults. The test asks the store past
- * the faults, just before safe_until and at every step. */
+/* While the lease is held, the store has it, under all faults. The test asks the store
+ * past the faults, just before safe_until and at every step. */
 static void random_life(uint64_t seed)
 {
 	struct faulty_rule rules[] = {
@@ -306,14 +306,14 @@ static void random_life(uint64_t seed)
 	struct kv *plain, *faulty;
 	struct pl_rng rng;
 
-	begin(rules, 6, seed);
+	begin_case(rules, 6, seed);
 	T_EQ(memkv_session(kit.mem, &plain, NULL), PL_OK);
 	pl_rng_init(&rng, seed);
 	faulty = kit.kv;
 	for (unsigned i = 0; i < 100; i++) {
 		uint64_t at = kit.now_ms + pl_rng_below(&rng, 1500);
 
-		run(at);
+		run_to(at);
 		if (lease_id(lease) != 0) {
 			kit.kv = plain;
 			T_EQ(kit_lease(&kit, KV_LEASE_TTL, lease_id(lease), 0), PL_OK);
@@ -323,14 +323,14 @@ static void random_life(uint64_t seed)
 			lease_regrant(lease);
 	}
 	faulty_pause(kit.kv, true);
-	run(kit.now_ms + 15000);
+	run_to(kit.now_ms + 15000);
 	if (last.state != LEASE_HELD) {
 		lease_regrant(lease);
-		run(kit.now_ms + 10000);
+		run_to(kit.now_ms + 10000);
 	}
 	T_EQ(last.state, LEASE_HELD);
 	kit_close_session(&kit, plain);
-	end();
+	end_case();
 }
 
 T_CASE(held_lease_exists_whatever_fails)
@@ -352,10 +352,10 @@ T_CASE(lease_survives_each_allocation_that_fails)
 			kit_close(&kit);
 			continue;
 		}
-		run(6000);
+		run_to(6000);
 		pl_fault_arm(PL_FAULT_ALLOC, 0);
-		run(12000);
+		run_to(12000);
 		T_EQ(last.state, LEASE_HELD);
-		end();
+		end_case();
 	}
 }

@@ -25,7 +25,7 @@ T_CASE(quantiles_are_at_most_an_eighth_high)
 
 static uint64_t fake_us;
 
-static uint64_t tick(void *ctx)
+static uint64_t fake_clock(void *ctx)
 {
 	(void)ctx;
 	return fake_us += 700;
@@ -33,7 +33,7 @@ static uint64_t tick(void *ctx)
 
 static const struct kv_metrics *measured(struct kit *kit)
 {
-	struct kv_metrics_opts opts = {.now_us = tick};
+	struct kv_metrics_opts opts = {.now_us = fake_clock};
 
 	kit_open(kit, NULL);
 	T_EQ(kv_metrics_open(kit->kv, &opts, &kit->kv, NULL), PL_OK);

@@ -5,8 +5,8 @@
 #include "tests/support/store/kv/faulty.h"
 #include "tests/support/store/memkv/kit.h"
 
-/* A mirror of the content as a user keeps it: by key and revision, swept at END. Keys are
- * "p/0" to "p/63", values are numbers. */
+/* A mirror of the content as a user keeps it: by key and revision, swept at END. Keys
+ * are "p/0" to "p/63", values are numbers. */
 enum { KEYS = 64, STORY_SIZE = 8192 };
 
 struct mirror_slot {
@@ -70,7 +70,7 @@ static void take_page(const struct relist_note *note)
 	}
 }
 
-static bool brings(const struct relist_note *note, int64_t revision)
+static bool note_brings(const struct relist_note *note, int64_t revision)
 {
 	for (size_t i = 0; i < note->count; i++)
 		if (note->events[i].record.mod_revision == revision)
@@ -85,7 +85,7 @@ static void take_events(const struct relist_note *note)
 	m.released += kit.now_ms == m.end_ms;
 	/* Each revision of a watched key between the two must be in the note. */
 	for (int64_t r = m.told_revision + 1; r < note->revision && r < 4096; r++)
-		T_TRUE(history[r][0] < 0 || brings(note, r));
+		T_TRUE(history[r][0] < 0 || note_brings(note, r));
 	m.told_revision = note->revision;
 	for (size_t i = 0; i < note->count; i++) {
 		const struct kv_event *event = &note->events[i];
@@ -155,7 +155,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 		relist_stop(m.relist);
 }
 
-static void run(uint64_t now_ms)
+static void run_to(uint64_t now_ms)
 {
 	kit_until(&kit, now_ms);
 }
@@ -170,12 +170,12 @@ static void open_with(uint64_t seed, const struct faulty_rule *rules, size_t cou
 	T_EQ(faulty_open(kit.kv, seed, rules, count, &kit.kv, NULL), PL_OK);
 }
 
-static void share_heads(void)
+static void share_progress_reads(void)
 {
 	T_EQ(progress_reads_open(kit.kv, 1000, &progress_reads, NULL), PL_OK);
 }
 
-static void follow(struct kv_keys keys, uint32_t page_keys)
+static void open_relist(struct kv_keys keys, uint32_t page_keys)
 {
 	struct relist_opts opts = {.keys = keys,
 	                           .progress_reads = progress_reads,
@@ -221,7 +221,7 @@ static void close_all(void)
 {
 	if (!m.stopped && m.relist != NULL) {
 		relist_stop(m.relist);
-		run(kit.now_ms + 5000);
+		run_to(kit.now_ms + 5000);
 		T_TRUE(m.stopped);
 	}
 	progress_reads_close(PL_STEAL(progress_reads));
@@ -230,7 +230,7 @@ static void close_all(void)
 }
 
 /* Calls the store directly, past the faults. */
-static enum pl_code direct(const struct kv_req *req)
+static enum pl_code call_without_faults(const struct kv_req *req)
 {
 	struct kv *faulty = kit.kv;
 	enum pl_code code;
@@ -241,7 +241,7 @@ static enum pl_code direct(const struct kv_req *req)
 	return code;
 }
 
-static int64_t set(unsigned key, int64_t value)
+static int64_t set_key(unsigned key, int64_t value)
 {
 	char name[16], text[16];
 	struct kv_req req;
@@ -250,7 +250,7 @@ static int64_t set(unsigned key, int64_t value)
 	(void)snprintf(text, sizeof text, "%" PRId64, value);
 	req = value < 0 ? kv_op_delete(kv_key(pl_span_str(name)))
 	                : kv_op_put(pl_span_str(name), pl_span_str(text));
-	T_EQ(direct(&req), PL_OK);
+	T_EQ(call_without_faults(&req), PL_OK);
 	if (value >= 0 || kit.result.del.deleted != 0) {
 		history[kit.result.header.revision][0] = key;
 		history[kit.result.header.revision][1] = value;
@@ -258,21 +258,21 @@ static int64_t set(unsigned key, int64_t value)
 	return kit.result.header.revision;
 }
 
-static void compact(int64_t revision)
+static void compact_to(int64_t revision)
 {
 	struct kv_req req = {.op = KV_COMPACT, .compact = {.revision = revision}};
-	enum pl_code code = revision > 0 ? direct(&req) : PL_OK;
+	enum pl_code code = revision > 0 ? call_without_faults(&req) : PL_OK;
 
 	T_TRUE(code == PL_OK || code == PL_COMPACTED);
 }
 
-static void mirror_is_true(void)
+static void expect_mirror_equal(void)
 {
 	struct kv_req req = kv_op_get(kv_prefix(kit_key("p/")));
 	unsigned live = 0;
 
 	T_TRUE(m.complete);
-	T_EQ(direct(&req), PL_OK);
+	T_EQ(call_without_faults(&req), PL_OK);
 	for (size_t i = 0; i < kit.result.get.count; i++) {
 		const struct kv_record *record = &kit.result.get.records[i];
 		const struct mirror_slot *slot = &m.slot[key_index(record->key)];
@@ -289,17 +289,17 @@ T_CASE(list_is_followed_by_events)
 {
 	open_with(1, NULL, 0);
 	for (unsigned i = 0; i < 10; i++)
-		(void)set(i, i);
-	follow(kv_prefix(kit_key("p/")), 4);
+		(void)set_key(i, i);
+	open_relist(kv_prefix(kit_key("p/")), 4);
 	T_EQ(m.notes, 0);
-	run(10);
+	run_to(10);
 	T_STR(m.story, "begin@11 page@11 page@11 page@11 end@11 ");
-	(void)set(3, 33);
-	(void)set(4, -1);
-	run(20);
+	(void)set_key(3, 33);
+	(void)set_key(4, -1);
+	run_to(20);
 	T_STR(m.story, "begin@11 page@11 page@11 page@11 end@11 events@12 events@13 ");
-	mirror_is_true();
-	run(60000);
+	expect_mirror_equal();
+	run_to(60000);
 	T_EQ(m.losts, 0);
 	close_all();
 }
@@ -313,31 +313,30 @@ T_CASE(every_kind_of_key_set_is_followed)
 	for (unsigned i = 0; i < 4; i++) {
 		open_with(1, NULL, 0);
 		for (unsigned k = 0; k < 20; k++)
-			(void)set(k, k);
-		follow(keys[i], 3);
-		run(10);
+			(void)set_key(k, k);
+		open_relist(keys[i], 3);
+		run_to(10);
 		T_EQ(m.pages, 7);
-		(void)set(1, 77);
-		run(20);
-		mirror_is_true();
+		(void)set_key(1, 77);
+		run_to(20);
+		expect_mirror_equal();
 		close_all();
 	}
 	open_with(1, NULL, 0);
-	(void)set(1, 1);
-	(void)set(2, 2);
-	follow(kv_key(kit_key("p/1")), 3);
-	run(10);
-	(void)set(2, 3);
-	memset(history, 0xff,
-	       sizeof history); /* events of keys that this test does not watch */
-	(void)set(1, 4);
-	run(20);
+	(void)set_key(1, 1);
+	(void)set_key(2, 2);
+	open_relist(kv_key(kit_key("p/1")), 3);
+	run_to(10);
+	(void)set_key(2, 3);
+	memset(history, 0xff, sizeof history); /* no key of this test is in it */
+	(void)set_key(1, 4);
+	run_to(20);
 	T_STR(m.story, "begin@3 page@3 end@3 events@5 ");
 	close_all();
 }
 
-/* Exactly the keys under p/2 and p/3 of forty keys were listed, and the keys behind them
- * were not. */
+/* Exactly the keys under p/2 and p/3 of forty keys were listed, and the keys behind
+ * them were not. */
 static void prefixes_were_listed(void)
 {
 	for (int i = 0; i < 40; i++)
@@ -353,27 +352,27 @@ T_CASE(only_the_given_prefixes_are_listed)
 
 	open_with(1, NULL, 0);
 	for (unsigned i = 0; i < 40; i++)
-		(void)set(i, i);
+		(void)set_key(i, i);
 	follow_pieces(two_and_three, 4);
-	run(10);
+	run_to(10);
 	T_STR(m.story, "begin@41 page@41 page@41 page@41 page@41 page@41 page@41 page@41 "
 	               "end@41 ");
 	prefixes_were_listed();
-	(void)set(5, 55);
-	(void)set(25, 56);
-	run(20);
+	(void)set_key(5, 55);
+	(void)set_key(25, 56);
+	run_to(20);
 	T_EQ(m.slot[5].value, 55);
 	T_EQ(m.slot[25].value, 56);
-	run(60000);
+	run_to(60000);
 	T_EQ(m.losts, 0);
 	close_all();
 	open_with(1, NULL, 0);
-	(void)set(1, 1);
+	(void)set_key(1, 1);
 	follow_pieces(none, 4);
-	run(10);
+	run_to(10);
 	T_STR(m.story, "begin@2 page@2 end@2 ");
-	(void)set(1, 2);
-	run(20);
+	(void)set_key(1, 2);
+	run_to(20);
 	T_EQ(m.slot[1].value, 2);
 	close_all();
 }
@@ -390,11 +389,11 @@ T_CASE(prefixes_are_listed_whole_whatever_fails)
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		open_with(seed, bad, 3);
 		for (unsigned i = 0; i < 40; i++)
-			(void)set(i, i);
+			(void)set_key(i, i);
 		follow_pieces(two_and_three, 3);
-		run(200);
-		compact(set(35, 5));
-		run(120000);
+		run_to(200);
+		compact_to(set_key(35, 5));
+		run_to(120000);
 		T_TRUE(m.complete);
 		if (m.lists > 0)
 			prefixes_were_listed();
@@ -415,15 +414,15 @@ T_CASE(compaction_between_pages_starts_the_list_anew)
 
 	open_with(1, &slow, 1);
 	for (unsigned i = 0; i < 10; i++)
-		(void)set(i, i);
-	follow(kv_prefix(kit_key("p/")), 4);
-	run(150);
-	compact(set(5, 55));
-	run(2000);
+		(void)set_key(i, i);
+	open_relist(kv_prefix(kit_key("p/")), 4);
+	run_to(150);
+	compact_to(set_key(5, 55));
+	run_to(2000);
 	T_EQ(m.losts, 1);
 	T_EQ(m.lost, PL_COMPACTED);
 	T_EQ(m.lists, 2);
-	mirror_is_true();
+	expect_mirror_equal();
 	close_all();
 }
 
@@ -439,27 +438,27 @@ T_CASE(changes_while_listing_are_told_once_after_it)
 
 	open_with(1, &slow, 1);
 	for (unsigned i = 0; i < 10; i++)
-		(void)set(i, i);
-	follow(kv_prefix(kit_key("p/")), 4);
-	run(50);
-	(void)set(5, 55); /* 12: in the list */
-	run(150);
-	(void)set(0, 100);
-	(void)set(5, -1);
-	run(250);
-	(void)set(9, 99);
-	run(300);
+		(void)set_key(i, i);
+	open_relist(kv_prefix(kit_key("p/")), 4);
+	run_to(50);
+	(void)set_key(5, 55); /* 12: in the list */
+	run_to(150);
+	(void)set_key(0, 100);
+	(void)set_key(5, -1);
+	run_to(250);
+	(void)set_key(9, 99);
+	run_to(300);
 	T_STR(m.story, "begin@12 page@12 page@12 page@12 end@12 events@13 events@14 "
 	               "events@15 ");
-	(void)set(9, 100);
-	run(310);
-	mirror_is_true();
+	(void)set_key(9, 100);
+	run_to(310);
+	expect_mirror_equal();
 	T_EQ(m.losts, 0);
 	close_all();
 }
 
 /* The relist is stopped while they are told. */
-T_CASE(stop_while_deferred_events_are_told)
+T_CASE(stop_while_deferred_events_are_reported)
 {
 	struct faulty_rule slow = {.what = FAULTY_SLOW_ANSWER,
 	                           .ops = 1u << KV_GET,
@@ -469,25 +468,25 @@ T_CASE(stop_while_deferred_events_are_told)
 
 	for (unsigned at = 1; at < 7; at++) {
 		open_with(1, &slow, 1);
-		(void)set(1, 1);
+		(void)set_key(1, 1);
 		m.stop_at = at;
-		follow(kv_prefix(kit_key("p/")), 4);
-		run(50);
-		(void)set(1, 2);
-		(void)set(1, 3);
-		(void)set(1, 4);
-		run(200);
+		open_relist(kv_prefix(kit_key("p/")), 4);
+		run_to(50);
+		(void)set_key(1, 2);
+		(void)set_key(1, 3);
+		(void)set_key(1, 4);
+		run_to(200);
 		T_TRUE(m.stopped);
 		T_EQ(m.notes, at + 1);
 		close_all();
 	}
 	/* The relist is stopped while they are deferred. */
 	open_with(1, &slow, 1);
-	follow(kv_prefix(kit_key("p/")), 4);
-	run(50);
-	(void)set(1, 2);
+	open_relist(kv_prefix(kit_key("p/")), 4);
+	run_to(50);
+	(void)set_key(1, 2);
 	relist_stop(m.relist);
-	run(60);
+	run_to(60);
 	T_TRUE(m.stopped);
 	T_EQ(m.notes, 1);
 	close_all();
@@ -505,20 +504,20 @@ T_CASE(more_events_than_can_be_deferred_give_the_watch_up)
 	struct kv_req req;
 
 	open_with(1, &slow, 1);
-	(void)set(1, 1);
-	follow(kv_prefix(kit_key("p/")), 4);
-	run(50);
+	(void)set_key(1, 1);
+	open_relist(kv_prefix(kit_key("p/")), 4);
+	run_to(50);
 	memset(value, '0', sizeof value);
 	req = kv_op_put(kit_key("p/2"), pl_span(value, sizeof value));
 	for (unsigned i = 0; i < 6; i++) {
-		T_EQ(direct(&req), PL_OK);
+		T_EQ(call_without_faults(&req), PL_OK);
 		history[kit.result.header.revision][0] = 2;
 	}
-	(void)set(2, -1);
-	run(200);
+	(void)set_key(2, -1);
+	run_to(200);
 	T_STR(m.story, "begin@2 page@2 end@2 events@3 events@4 events@5 events@6 "
 	               "events@7 events@8 events@9 ");
-	mirror_is_true();
+	expect_mirror_equal();
 	T_EQ(m.losts, 0);
 	close_all();
 }
@@ -530,15 +529,15 @@ T_CASE(list_does_not_wait_for_a_late_watch)
 		.what = FAULTY_STALL_WATCH, .per_mille = 1000, .count = 1};
 
 	open_with(1, &late, 1);
-	(void)set(1, 1);
-	follow(kv_prefix(kit_key("p/")), 4);
-	run(900);
+	(void)set_key(1, 1);
+	open_relist(kv_prefix(kit_key("p/")), 4);
+	run_to(900);
 	T_STR(m.story, "");
-	run(1100);
+	run_to(1100);
 	T_STR(m.story, "begin@2 page@2 end@2 ");
-	(void)set(1, 2);
-	run(1200);
-	mirror_is_true();
+	(void)set_key(1, 2);
+	run_to(1200);
+	expect_mirror_equal();
 	T_EQ(m.losts, 0);
 	close_all();
 }
@@ -551,17 +550,17 @@ T_CASE(stalled_watch_leads_to_a_new_list)
 
 	open_with(1, &stall, 1);
 	faulty_pause(kit.kv, true);
-	(void)set(1, 1);
-	follow(kv_prefix(kit_key("p/")), 4);
-	run(100);
+	(void)set_key(1, 1);
+	open_relist(kv_prefix(kit_key("p/")), 4);
+	run_to(100);
 	faulty_pause(kit.kv, false);
-	(void)set(1, 2);
-	run(4000);
+	(void)set_key(1, 2);
+	run_to(4000);
 	T_EQ(m.losts, 1);
 	T_EQ(m.lost, PL_TIMEOUT);
 	T_STR(m.why, "the watch showed nothing after revision 2, "
 	             "and the store is at 3");
-	mirror_is_true();
+	expect_mirror_equal();
 	close_all();
 }
 
@@ -573,14 +572,14 @@ T_CASE(ended_watch_leads_to_a_new_list)
 	                          .code = PL_COMPACTED};
 
 	open_with(1, &end, 1);
-	(void)set(1, 1);
-	follow(kv_prefix(kit_key("p/")), 4);
-	run(4000);
+	(void)set_key(1, 1);
+	open_relist(kv_prefix(kit_key("p/")), 4);
+	run_to(4000);
 	T_EQ(m.lists, 4);
 	T_EQ(m.losts, 3); /* watches lost before a list are not missed */
-	(void)set(1, 2);
-	run(4000);
-	mirror_is_true();
+	(void)set_key(1, 2);
+	run_to(4000);
+	expect_mirror_equal();
 	close_all();
 }
 
@@ -592,23 +591,23 @@ static void is_restored(bool shares_heads)
 
 	open_with(1, NULL, 0);
 	if (shares_heads)
-		share_heads();
+		share_progress_reads();
 	for (unsigned i = 0; i < 5; i++)
-		(void)set(i, i);
+		(void)set_key(i, i);
 	T_EQ(memkv_save(kit.mem, &backup, NULL), PL_OK);
-	follow(kv_prefix(kit_key("p/")), 4);
-	run(100);
+	open_relist(kv_prefix(kit_key("p/")), 4);
+	run_to(100);
 	for (unsigned i = 0; i < 5; i++)
-		(void)set(i, 100 + i);
-	run(200);
-	mirror_is_true();
+		(void)set_key(i, 100 + i);
+	run_to(200);
+	expect_mirror_equal();
 	T_EQ(memkv_restore(kit.mem, backup, NULL), PL_OK);
 	memset(history, 0xff, sizeof history);
-	run(10000);
+	run_to(10000);
 	T_EQ(m.losts, 1);
 	T_EQ(m.lost, PL_REWOUND);
 	T_STR(m.why, "the store is at revision 6 and had been at 11");
-	mirror_is_true();
+	expect_mirror_equal();
 	memkv_snapshot_free(backup);
 	close_all();
 }
@@ -635,17 +634,17 @@ T_CASE(relists_share_progress_reads)
 	for (unsigned i = 0; i < 2; i++) {
 		open_with(1, &bad[i], 1);
 		faulty_pause(kit.kv, true);
-		share_heads();
-		(void)set(1, 1);
-		follow(kv_prefix(kit_key("p/")), 4);
-		run(1900);
+		share_progress_reads();
+		(void)set_key(1, 1);
+		open_relist(kv_prefix(kit_key("p/")), 4);
+		run_to(1900);
 		T_STR(m.story, "begin@2 page@2 end@2 ");
 		faulty_pause(kit.kv, false);
-		run(2300);
+		run_to(2300);
 		T_STR(m.story, i == 0 ? "begin@2 page@2 end@2 trouble@0 "
 		                      : "begin@2 page@2 end@2 ");
 		relist_stop(m.relist);
-		run(2300);
+		run_to(2300);
 		T_TRUE(m.stopped);
 		T_EQ(m.losts, 0);
 		close_all();
@@ -667,23 +666,23 @@ T_CASE(store_restored_while_listing_is_noticed)
 
 		open_with(1, &slow, 1);
 		for (unsigned i = 0; i < 5; i++)
-			(void)set(i, i);
+			(void)set_key(i, i);
 		T_EQ(memkv_save(kit.mem, &backup, NULL), PL_OK);
-		follow(kv_prefix(kit_key("p/")), 4);
-		run(50);
+		open_relist(kv_prefix(kit_key("p/")), 4);
+		run_to(50);
 		for (unsigned i = 0; i < 5; i++)
-			(void)set(i, 100 + i);
-		run(90);
+			(void)set_key(i, 100 + i);
+		run_to(90);
 		T_EQ(memkv_restore(kit.mem, backup, NULL), PL_OK);
 		memset(history, 0xff, sizeof history);
 		if (told == 1)
 			memkv_reconnect(session);
-		run(1000);
+		run_to(1000);
 		T_STR(m.story,
 		      told == 1 ? "lost@0 begin@6 page@6 page@6 end@6 "
 		                : "begin@6 page@6 lost@0 begin@6 page@6 page@6 end@6 ");
 		T_EQ(m.lost, PL_REWOUND);
-		mirror_is_true();
+		expect_mirror_equal();
 		memkv_snapshot_free(backup);
 		close_all();
 	}
@@ -699,12 +698,12 @@ T_CASE(errors_of_reads_are_retried)
 		{.what = FAULTY_REFUSE, .per_mille = 1000, .count = 8, .code = PL_BUSY}};
 
 	open_with(1, refuse, 2);
-	(void)set(1, 1);
-	follow(kv_prefix(kit_key("p/")), 4);
-	run(60000);
+	(void)set_key(1, 1);
+	open_relist(kv_prefix(kit_key("p/")), 4);
+	run_to(60000);
 	T_EQ(m.lists, 1);
 	T_EQ(m.losts, 0);
-	mirror_is_true();
+	expect_mirror_equal();
 	close_all();
 }
 
@@ -714,13 +713,13 @@ T_CASE(stop_in_a_note_leaves_only_stopped)
 	for (unsigned at = 1; at < 8; at++) {
 		open_with(1, NULL, 0);
 		for (unsigned i = 0; i < 10; i++)
-			(void)set(i, i);
+			(void)set_key(i, i);
 		m.stop_at = at;
-		follow(kv_prefix(kit_key("p/")), 4);
-		run(10);
-		(void)set(1, 5);
-		(void)set(1, 6);
-		run(20);
+		open_relist(kv_prefix(kit_key("p/")), 4);
+		run_to(10);
+		(void)set_key(1, 5);
+		(void)set_key(1, 6);
+		run_to(20);
 		T_TRUE(m.stopped);
 		T_EQ(m.notes, at + 1);
 		close_all();
@@ -730,16 +729,16 @@ T_CASE(stop_in_a_note_leaves_only_stopped)
 T_CASE(stop_before_the_list_leaves_only_stopped)
 {
 	open_with(1, NULL, 0);
-	follow(kv_all_keys(), 0);
+	open_relist(kv_all_keys(), 0);
 	relist_stop(m.relist);
 	T_TRUE(!m.stopped);
-	run(0);
+	run_to(0);
 	T_STR(m.story, "stopped@0 ");
 	close_all();
 }
 
-/* No change is missing in the notes under all faults, and in the end the mirror equals the
- * store. */
+/* No change is missing in the notes under all faults, and in the end the mirror equals
+ * the store. */
 static unsigned random_life(uint64_t seed)
 {
 	struct faulty_rule rules[] = {
@@ -758,23 +757,23 @@ static unsigned random_life(uint64_t seed)
 
 	open_with(seed, rules, sizeof rules / sizeof rules[0]);
 	if (seed % 2 == 1)
-		share_heads();
+		share_progress_reads();
 	pl_rng_init(&rng, seed);
-	follow(kv_prefix(kit_key("p/")), (uint32_t)pl_rng_between(&rng, 3, 40));
+	open_relist(kv_prefix(kit_key("p/")), (uint32_t)pl_rng_between(&rng, 3, 40));
 	for (unsigned i = 0; i < 400; i++) {
 		int64_t value = (int64_t)i;
 
 		if (pl_rng_below(&rng, 5) == 0)
 			value = -1;
-		revision = set((unsigned)pl_rng_below(&rng, KEYS), value);
+		revision = set_key((unsigned)pl_rng_below(&rng, KEYS), value);
 		if (pl_rng_below(&rng, 40) == 0)
-			compact(revision - (int64_t)pl_rng_below(&rng, 10));
+			compact_to(revision - (int64_t)pl_rng_below(&rng, 10));
 		if (pl_rng_below(&rng, 3) == 0)
-			run(kit.now_ms + pl_rng_below(&rng, 300));
+			run_to(kit.now_ms + pl_rng_below(&rng, 300));
 	}
 	faulty_pause(kit.kv, true);
-	run(kit.now_ms + 30000);
-	mirror_is_true();
+	run_to(kit.now_ms + 30000);
+	expect_mirror_equal();
 	close_all();
 	return m.losts;
 }
@@ -803,14 +802,14 @@ T_CASE(relist_recovers_from_each_allocation_that_fails)
 
 		open_with(1, NULL, 0);
 		for (unsigned i = 0; i < 5; i++)
-			(void)set(i, i);
+			(void)set_key(i, i);
 		pl_fault_arm(PL_FAULT_ALLOC, nth);
 		if (relist_open(kit.kv, &opts, on_note, NULL, &m.relist, NULL) == PL_OK)
-			run(20000);
+			run_to(20000);
 		pl_fault_arm(PL_FAULT_ALLOC, 0);
 		if (m.relist != NULL) {
-			run(60000);
-			mirror_is_true();
+			run_to(60000);
+			expect_mirror_equal();
 		}
 		close_all();
 	}
@@ -827,15 +826,15 @@ T_CASE(prefixed_kv_makes_no_difference)
 	T_EQ(prefixed_open(kit.kv, kit_key("root/"), &kit.kv, NULL), PL_OK);
 	T_EQ(prefixed_open(plain, kit_key("root/"), &plain, NULL), PL_OK);
 	for (unsigned i = 0; i < 10; i++)
-		(void)set(i, i);
+		(void)set_key(i, i);
 	T_EQ(kv_start(all, &other, 1000, kit_on_done, &kit, NULL, NULL), PL_OK);
-	follow(kv_all_keys(), 4);
-	run(100);
-	(void)set(7, 70);
+	open_relist(kv_all_keys(), 4);
+	run_to(100);
+	(void)set_key(7, 70);
 	T_EQ(kv_start(all, &other, 1000, kit_on_done, &kit, NULL, NULL), PL_OK);
-	run(9000);
+	run_to(9000);
 	T_EQ(m.losts, 0);
-	mirror_is_true();
+	expect_mirror_equal();
 	kit_close_session(&kit, all);
 	close_all();
 }

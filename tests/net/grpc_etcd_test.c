@@ -153,7 +153,7 @@ static struct grpc_call *watch_start(void)
 	return call_start("/etcdserverpb.Watch/Watch", &body, true);
 }
 
-static void launch(bool tls)
+static void launch_etcd(bool tls)
 {
 	struct etcd_launch_opts opts = {.members = 1, .no_fsync = true, .tls = tls};
 	struct tls_files files;
@@ -193,7 +193,7 @@ static void run_down(void)
 		(void)uv_run(&b.loop, UV_RUN_ONCE);
 }
 
-static void done(void)
+static void stop_etcd(void)
 {
 	if (b.conn != NULL)
 		grpc_conn_close(b.conn);
@@ -241,25 +241,25 @@ static void calls_of_each_kind(void)
 
 T_CASE_SECONDS(calls_in_clear_text, 60)
 {
-	launch(false);
+	launch_etcd(false);
 	connect_with((struct grpc_conn_opts){0});
 	calls_of_each_kind();
-	done();
+	stop_etcd();
 }
 
 T_CASE_SECONDS(calls_under_tls_with_a_client_certificate, 60)
 {
-	launch(true);
+	launch_etcd(true);
 	connect_with((struct grpc_conn_opts){.tls = b.tls});
 	calls_of_each_kind();
-	done();
+	stop_etcd();
 }
 
 T_CASE_SECONDS(tls_and_clear_text_do_not_mix, 60)
 {
 	struct tls_files files = {0};
 
-	launch(true);
+	launch_etcd(true);
 	connect_with((struct grpc_conn_opts){0});
 	put_start(1);
 	run_down();
@@ -274,12 +274,12 @@ T_CASE_SECONDS(tls_and_clear_text_do_not_mix, 60)
 	T_EQ(b.err.code, PL_TLS);
 	T_TRUE(strstr(b.err.msg, "server wants a client certificate") != NULL);
 	T_EQ(b.fate, GRPC_UNSENT);
-	done();
+	stop_etcd();
 }
 
 T_CASE_SECONDS(a_killed_server_ends_every_call, 60)
 {
-	launch(false);
+	launch_etcd(false);
 	connect_with((struct grpc_conn_opts){0});
 	(void)watch_start();
 	while (b.messages < 1)
@@ -289,12 +289,12 @@ T_CASE_SECONDS(a_killed_server_ends_every_call, 60)
 	T_EQ(b.ended, 1);
 	T_EQ(b.fate, GRPC_MAYBE);
 	T_EQ(b.err.code, PL_UNAVAIL);
-	done();
+	stop_etcd();
 }
 
 T_CASE_SECONDS(a_stopped_server_takes_the_connection_down, 60)
 {
-	launch(false);
+	launch_etcd(false);
 	connect_with((struct grpc_conn_opts){
 		.ping_idle_ms = 100, .ping_gap_ms = 5500, .ping_timeout_ms = 200});
 	put_start(1);
@@ -307,5 +307,5 @@ T_CASE_SECONDS(a_stopped_server_takes_the_connection_down, 60)
 	T_TRUE(strstr(b.err.msg, "server is silent") != NULL);
 	T_EQ(b.fate, GRPC_MAYBE);
 	T_OK(etcd_launch_signal(b.launch, 0, SIGCONT, NULL), NULL);
-	done();
+	stop_etcd();
 }

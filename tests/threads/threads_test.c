@@ -80,7 +80,7 @@ static void work_on(struct worker *worker, struct kv *kv)
 	}
 }
 
-static void *work(void *ctx)
+static void *run_worker(void *ctx)
 {
 	struct worker *worker = ctx;
 	struct etcd_opts opts = {0};
@@ -122,7 +122,8 @@ static void run_all(const struct etcd_opts *opts)
 
 	for (unsigned i = 0; i < THREADS; i++) {
 		workers[i].opts = opts;
-		T_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+		T_EQ(pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]),
+		     0);
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		T_EQ(pthread_join(workers[i].thread, NULL), 0);

@@ -26,7 +26,7 @@ static int run_program(const char *env, const char *program, const char *args)
 	return WEXITSTATUS(status);
 }
 
-static int run(const char *env, const char *args)
+static int run_sample(const char *env, const char *args)
 {
 	return run_program(env, getenv("T_SAMPLE"), args);
 }
@@ -39,63 +39,65 @@ static const char *seeds_command(void)
 	return path;
 }
 
-static void says(const char *text)
+static void output_has(const char *text)
 {
 	if (strstr(output, text) == NULL)
 		t_fail(__FILE__, __LINE__, "no '%s' in\n%s", text, output);
 }
 
-static void fails(const char *name, const char *text)
+static void sample_fails(const char *name, const char *text)
 {
 	char line[128];
 
-	T_EQ(run("T_SLOW=1", name), 1); /* not the value of this process */
-	says("1..1\n");
+	T_EQ(run_sample("T_SLOW=1", name), 1); /* not the value of this process */
+	output_has("1..1\n");
 	(void)snprintf(line, sizeof line, "\nnot ok 1 - %s\n", name);
-	says(line);
-	says(text);
+	output_has(line);
+	output_has(text);
 }
 
 T_CASE(a_passing_case_is_quiet)
 {
-	T_EQ(run("", "passes"), 0);
+	T_EQ(run_sample("", "passes"), 0);
 	T_STR(output, "1..1\nok 1 - passes\n");
-	T_EQ(run("T_VERBOSE=1", "passes"), 0);
-	says("# passes: only seen with T_VERBOSE\n");
+	T_EQ(run_sample("T_VERBOSE=1", "passes"), 0);
+	output_has("# passes: only seen with T_VERBOSE\n");
 }
 
 T_CASE(failures_are_explained)
 {
-	fails("fails_int", "# fails_int: said before\n# fails_int: second line\n");
-	says("sample.c:");
-	says(": -1 is -1, want 2\n");
-	fails("fails_str", "is\n# fails_str:   'one', want\n# fails_str:   'two'\n");
-	fails("fails_null", "is NULL, want two\n");
-	fails("fails_mem", "\"abc\" has 3 bytes, want 3; at byte 2\n# fails_mem:   63 , "
-	                   "want\n# fails_mem:   64 \n");
-	fails("fails_near", "1.0 is 1, want 2 within 0.5\n");
-	fails("fails_near_nan", "want 0 within 1\n");
-	fails("fails_code", "is 'deadline exceeded', want 'ok': after 5 ms\n");
-	fails("fails_true", ": 1 == 2\n");
-	fails("aborts", "# aborts: ended by signal 6 (Aborted)\n");
-	fails("exits_early", "not ok");
+	sample_fails("fails_int", "# fails_int: said before\n# fails_int: second line\n");
+	output_has("sample.c:");
+	output_has(": -1 is -1, want 2\n");
+	sample_fails("fails_str",
+	             "is\n# fails_str:   'one', want\n# fails_str:   'two'\n");
+	sample_fails("fails_null", "is NULL, want two\n");
+	sample_fails("fails_mem",
+	             "\"abc\" has 3 bytes, want 3; at byte 2\n# fails_mem:   63 , "
+	             "want\n# fails_mem:   64 \n");
+	sample_fails("fails_near", "1.0 is 1, want 2 within 0.5\n");
+	sample_fails("fails_near_nan", "want 0 within 1\n");
+	sample_fails("fails_code", "is 'deadline exceeded', want 'ok': after 5 ms\n");
+	sample_fails("fails_true", ": 1 == 2\n");
+	sample_fails("aborts", "# aborts: ended by signal 6 (Aborted)\n");
+	sample_fails("exits_early", "not ok");
 }
 
 T_CASE(a_seed_is_shown_and_taken)
 {
-	fails("fails_seeded", "T_SEED=1 repeats this\n");
-	T_EQ(run("T_SEED=0x10", "fails_seeded"), 1);
-	says("T_SEED=16 repeats this\n");
-	says("is 16, want -1");
-	T_EQ(run("T_SEED=x", "fails_seeded"), 1);
-	says("T_SEED='x' is no number");
+	sample_fails("fails_seeded", "T_SEED=1 repeats this\n");
+	T_EQ(run_sample("T_SEED=0x10", "fails_seeded"), 1);
+	output_has("T_SEED=16 repeats this\n");
+	output_has("is 16, want -1");
+	T_EQ(run_sample("T_SEED=x", "fails_seeded"), 1);
+	output_has("T_SEED='x' is no number");
 }
 
-T_CASE(what_chance_reaches_is_demanded_of_the_fixed_seed)
+T_CASE(coverage_is_demanded_of_the_fixed_seed)
 {
-	fails("reaches_less", ": not reached: 1 == 2\n");
-	T_EQ(run("T_SEED=2 T_VERBOSE=1", "reaches_less"), 0);
-	says(": not reached: 1 == 2\n");
+	sample_fails("reaches_less", ": not reached: 1 == 2\n");
+	T_EQ(run_sample("T_SEED=2 T_VERBOSE=1", "reaches_less"), 0);
+	output_has(": not reached: 1 == 2\n");
 }
 
 T_CASE(random_cases_are_run_with_many_seeds)
@@ -117,22 +119,23 @@ T_CASE(random_cases_are_run_with_many_seeds)
 	(void)snprintf(command, sizeof command,
 	               "%s --seeds 2 --from 7 --suite s --jobs 1 samp", path);
 	T_EQ(run_program("", seeds_command(), command), 1);
-	says("2 random cases in 1 tests\n");
-	says("FAILED: sample fails_seeded, seed 7\n");
-	says("FAILED: sample fails_seeded, seed 8\n");
-	says("is 8, want -1\n    T_A=b T_SEED=8 ");
-	says("\n2 passed, 2 failed\n");
+	output_has("2 random cases in 1 tests\n");
+	output_has("FAILED: sample fails_seeded, seed 7\n");
+	output_has("FAILED: sample fails_seeded, seed 8\n");
+	output_has("is 8, want -1\n    T_A=b T_SEED=8 ");
+	output_has("\n2 passed, 2 failed\n");
 	(void)snprintf(command, sizeof command, "%s --suite other", path);
 	T_EQ(run_program("", seeds_command(), command), 1);
-	says("\n0 passed, 0 failed\n");
+	output_has("\n0 passed, 0 failed\n");
 	(void)unlink(path);
 }
 
 T_CASE(a_case_that_hangs_is_ended)
 {
-	fails("hangs", "# hangs: about to hang\n# hangs: has not ended after 1 s\n");
-	T_EQ(run("T_SLOW=2", "hangs"), 1);
-	says("has not ended after 2 s\n");
+	sample_fails("hangs",
+	             "# hangs: about to hang\n# hangs: has not ended after 1 s\n");
+	T_EQ(run_sample("T_SLOW=2", "hangs"), 1);
+	output_has("has not ended after 2 s\n");
 }
 
 /* A process that was killed and whose parent is gone may still be a zombie of
@@ -146,8 +149,8 @@ static void leaves_nothing(const char *name, int status)
 
 	T_TRUE(fd >= 0);
 	(void)snprintf(env, sizeof env, "SAMPLE_PID_FILE=%s", path);
-	T_EQ(run(env, name), status);
-	says(": left 1 processes behind\n");
+	T_EQ(run_sample(env, name), status);
+	output_has(": left 1 processes behind\n");
 	file = fdopen(fd, "r");
 	T_TRUE(file != NULL && fscanf(file, "%ld", &pid) == 1); // NOLINT(cert-err34-c)
 	(void)fclose(file);
@@ -163,24 +166,24 @@ T_CASE(no_process_survives_its_case)
 
 T_CASE(cases_are_chosen_by_name)
 {
-	T_EQ(run("", "--list"), 0);
+	T_EQ(run_sample("", "--list"), 0);
 	T_TRUE(strncmp(output, "passes\nfails_int\n", 17) == 0);
-	T_EQ(run("", "passes 'fails_n*'"), 1);
-	says("1..4\nok 1 - passes\n");
-	says("\nnot ok 4 - fails_near_nan\n");
-	T_EQ(run("", "nothing_like_it"), 2);
-	says("no such case");
-	T_EQ(run("T_DEBUG=1", "passes"), 0);
-	says("only seen with T_VERBOSE\nok 1 - passes\n");
+	T_EQ(run_sample("", "passes 'fails_n*'"), 1);
+	output_has("1..4\nok 1 - passes\n");
+	output_has("\nnot ok 4 - fails_near_nan\n");
+	T_EQ(run_sample("", "nothing_like_it"), 2);
+	output_has("no such case");
+	T_EQ(run_sample("T_DEBUG=1", "passes"), 0);
+	output_has("only seen with T_VERBOSE\nok 1 - passes\n");
 }
 
-static int golden(const char *env, const char *story, const char *root)
+static int run_golden(const char *env, const char *story, const char *root)
 {
 	char all[256];
 
 	(void)snprintf(all, sizeof all, "SAMPLE_STORY='%s' T_ROOT=%s %s", story, root,
 	               env);
-	return run(all, "golden");
+	return run_sample(all, "golden");
 }
 
 T_CASE(golden_files_are_compared_and_rewritten)
@@ -188,17 +191,17 @@ T_CASE(golden_files_are_compared_and_rewritten)
 	char root[] = "/tmp/harness-XXXXXX", command[64];
 
 	T_TRUE(mkdtemp(root) != NULL);
-	T_EQ(golden("", "a\nb\n", root), 1);
-	says("T_UPDATE=1 creates it");
-	T_EQ(golden("T_UPDATE=1", "a\nb\n", root), 0);
-	T_EQ(golden("", "a\nb\n", root), 0);
-	T_EQ(golden("", "a\nbc\n", root), 1);
-	says("story.txt:2: it is\n# golden:   'bc', want\n# golden:   'b'\n");
-	T_EQ(golden("", "a\nb\nc", root), 1);
-	says("story.txt:3: it is\n# golden:   'c', want\n# golden:   ''\n");
-	T_EQ(golden("", "a\nb", root), 1);
-	says("story.txt:2: ");
-	T_EQ(golden("", "a\n", root), 1);
+	T_EQ(run_golden("", "a\nb\n", root), 1);
+	output_has("T_UPDATE=1 creates it");
+	T_EQ(run_golden("T_UPDATE=1", "a\nb\n", root), 0);
+	T_EQ(run_golden("", "a\nb\n", root), 0);
+	T_EQ(run_golden("", "a\nbc\n", root), 1);
+	output_has("story.txt:2: it is\n# golden:   'bc', want\n# golden:   'b'\n");
+	T_EQ(run_golden("", "a\nb\nc", root), 1);
+	output_has("story.txt:3: it is\n# golden:   'c', want\n# golden:   ''\n");
+	T_EQ(run_golden("", "a\nb", root), 1);
+	output_has("story.txt:2: ");
+	T_EQ(run_golden("", "a\n", root), 1);
 	(void)snprintf(command, sizeof command, "rm -r %s", root);
 	T_EQ(system(command), 0); // NOLINT(cert-env33-c): our own words
 }
