@@ -6,7 +6,7 @@
  *	small    100 of several sizes and priorities, which came one after the other
  *	budgets  the same, of many apps with budgets that allow none to three disruptions
  *	guarded  of few such apps, so that every node overdraws some and all are tried
- *	alike    100 of several sizes, of which only the name tells who goes first
+ *	alike    100 of several sizes, which only the name puts in an order
  *	restless as small, but that every node changed since the last decision
  *	renewed  as guarded, but that every budget changed since the last decision
  */

@@ -1,5 +1,5 @@
 /*
- * A load into the store, as anybody would put it there, in a process of its own: nodes
+ * A load into the store, as any client would put it there, in a process of its own: nodes
  * through coord/nodes, pods through coord/submit.
  */
 #ifndef BENCH_LIVE_FILL_H

@@ -8,7 +8,7 @@
 
 enum { REPLACED = 4 }; /* times that a pod may be placed, on the average */
 
-/* Only who unwatches ends a watch: what was missed would be missing in the figures. */
+/* A watch may end by unwatch only: events that are missed would be missing in the figures. */
 static void watch_ended(struct observer *t, const struct kv_watch_note *note)
 {
 	if (note->what != KV_WATCH_END)

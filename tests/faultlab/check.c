@@ -47,7 +47,7 @@ struct check_finding *check_add(struct check_report *report, enum check_rule rul
 /* A key is there at a revision when its last event by then is no deletion. */
 void check_records(struct truth *truth, const struct hist_event *records, size_t count,
                    int64_t revision, enum hist_class class, enum check_rule rule,
-                   const char *whose, struct check_report *report)
+                   const char *state_name, struct check_report *report)
 {
 	size_t want = 0;
 
@@ -65,7 +65,7 @@ void check_records(struct truth *truth, const struct hist_event *records, size_t
 	}
 	if (want != count)
 		check_add(report, rule, 0, revision, "%s: %zu keys, %zu should be there",
-		          whose, count, want);
+		          state_name, count, want);
 	for (size_t i = 0; i < count; i++) {
 		const struct hist_event *event =
 			truth_last(truth, records[i].key, revision);
@@ -73,8 +73,8 @@ void check_records(struct truth *truth, const struct hist_event *records, size_t
 		if (event == NULL || !hist_event_eq(event, &records[i]))
 			check_add(report, rule, records[i].value.writer,
 			          records[i].revision,
-			          "%s: key %c/%u is not as it was at %" PRId64, whose,
-			          (char)hist_class_of(records[i].key),
+			          "%s: key %c/%u is not as it was at %" PRId64,
+			          state_name, (char)hist_class_of(records[i].key),
 			          (unsigned)(records[i].key & UINT32_MAX), revision);
 	}
 }

@@ -154,7 +154,7 @@ static inline struct hist_event good_event(int64_t revision)
 	}
 }
 
-/* The history is known in full before anybody is told. */
+/* The history is known in full before any watcher is told. */
 static inline void good_history(void)
 {
 	struct hist_event list;

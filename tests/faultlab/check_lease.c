@@ -10,7 +10,7 @@
  * etcd looks twice a second, and a new leader starts every lease anew. */
 enum { LATE_MS = 30000 };
 
-/* How long after a pause the one who stood still may have leases revoked. */
+/* For so long after a pause a member that stood still may revoke leases. */
 enum { REVOKES_FOR_MS = 5000 };
 
 static const struct hist_lease *lease_of(const struct hist *hist, int64_t id)

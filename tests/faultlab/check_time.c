@@ -1,6 +1,6 @@
 /*
- * Real time: whatever anybody had been told before a call was started, its answer
- * is not older than that; and a write that came after is later.
+ * Real time: the answer of a call is not older than any revision that a client knew
+ * of before the call was started, and a write that was started then has a later one.
  */
 #include <inttypes.h>
 #include <stdlib.h>

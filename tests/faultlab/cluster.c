@@ -11,7 +11,7 @@
 /* Elections within a second, so that a run sees many of them. */
 enum { HEARTBEAT_MS = 50, ELECTION_MS = 500, ASK_MS = 400, FRESH_MS = 1200 };
 
-/* Asks one member who leads. */
+/* A probe asks one member for the leader. */
 struct probe {
 	struct cluster *cluster;
 	struct kv *kv;

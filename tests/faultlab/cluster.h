@@ -1,6 +1,6 @@
 /*
  * Three etcd members on the wire, or on loopback ports where there is no wire,
- * and who of them leads.
+ * and which of them leads.
  */
 #ifndef TESTS_FAULTLAB_CLUSTER_H
 #define TESTS_FAULTLAB_CLUSTER_H

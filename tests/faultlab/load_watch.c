@@ -236,7 +236,7 @@ enum pl_code watcher_churn(struct load_watcher *watcher)
 	return code;
 }
 
-/* So that those who see little are not compacted away. */
+/* Progress keeps watchers of few events from falling behind a compaction. */
 void watchers_progress(struct load *load)
 {
 	for (unsigned i = 0; i < load->watcher_count; i++) {

@@ -188,14 +188,14 @@ static bool is_down(const struct nemesis *nemesis, int member)
 static int pick_member(struct nemesis *nemesis, enum nemesis_what what)
 {
 	int leader = cluster_leader(nemesis->opts.cluster);
-	int someone = (int)random_between(nemesis, 0, CLUSTER_MEMBERS - 1);
-	int picked = someone;
+	int any = (int)random_between(nemesis, 0, CLUSTER_MEMBERS - 1);
+	int picked = any;
 
 	if (what == NEMESIS_KILL_LEADER || what == NEMESIS_STOP_LEADER ||
 	    what == NEMESIS_ISOLATE || what == NEMESIS_ISOLATE_MUTE)
-		picked = leader == NO_MEMBER ? someone : leader;
+		picked = leader == NO_MEMBER ? any : leader;
 	else if (what == NEMESIS_KILL_FOLLOWER || what == NEMESIS_STOP_FOLLOWER)
-		picked = someone == leader ? (someone + 1) % CLUSTER_MEMBERS : someone;
+		picked = any == leader ? (any + 1) % CLUSTER_MEMBERS : any;
 	return uses_signals(what) && is_down(nemesis, picked) ? NO_MEMBER : picked;
 }
 

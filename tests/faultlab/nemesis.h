@@ -24,7 +24,7 @@
 	X(ISOLATE, "isolate", true, "no packets between the leader and its peers")      \
 	X(ISOLATE_DEAF, "isolate-deaf", true, "a member does not hear its peers")       \
 	X(ISOLATE_MUTE, "isolate-mute", true, "peers do not hear the leader")           \
-	X(ISLAND, "island", true, "no packets between a member and anybody")            \
+	X(ISLAND, "island", true, "no packets between a member and any other")          \
 	X(LOSSY, "lossy", true, "packets lost, doubled, reordered, delayed everywhere") \
 	X(SLOW, "slow", true, "a member far away")                                      \
 	X(SLEEPER, "compact-sleeper", true, "cut off watchers and compact meanwhile")

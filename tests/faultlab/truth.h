@@ -41,7 +41,7 @@ void check_time(struct truth *truth, struct check_report *report);
 void check_streams(struct truth *truth, struct check_report *report);
 void check_records(struct truth *truth, const struct hist_event *records, size_t count,
                    int64_t revision, enum hist_class class, enum check_rule rule,
-                   const char *whose, struct check_report *report);
+                   const char *state_name, struct check_report *report);
 void check_leases(struct truth *truth, struct check_report *report);
 
 #endif

@@ -51,12 +51,12 @@ static inline void story_entry(const struct cache_entry *entry)
 }
 
 /* "updated p/1 a@2 -> b@3 more" */
-static inline void story_note(const char *who, const struct cache_note *note)
+static inline void story_note(const char *listener, const struct cache_note *note)
 {
 	const struct cache_entry *entry =
 		note->after != NULL ? note->after : note->before;
 
-	story_add("%s%s%s", who, who[0] == 0 ? "" : ": ",
+	story_add("%s%s%s", listener, listener[0] == 0 ? "" : ": ",
 	          cache_note_type_name(note->type));
 	if (entry != NULL) {
 		story_add(" " PL_SPAN_FMT " ", PL_SPAN_ARG(entry->key));
