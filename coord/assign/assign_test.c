@@ -98,8 +98,8 @@ static struct assign *from_scratch(const struct one *members)
 	return assign;
 }
 
-/* Whatever the order of changes, the assignment equals one that is made from scratch;
- * so does a copy. */
+/* After changes in any order the assignment equals one that is made from scratch; so
+ * does a copy. */
 T_CASE(the_order_of_changes_does_not_matter)
 {
 	struct one members[MEMBERS] = {0};

@@ -4,7 +4,7 @@
 
 #include "store/base/alloc.h"
 
-/* What is kept of a member between two looks. */
+/* Facts about a member that are kept between two looks. */
 struct input_peer {
 	struct pl_map_node node;
 	uint64_t seen_ms; /* when the roster had it last; or when the table named it

@@ -327,7 +327,7 @@ T_CASE(the_record_names_author_and_reason)
 T_CASE(waits_until_everything_has_arrived)
 {
 	begin(NULL, 0);
-	w.state[1] = "draining"; /* it does not take part, and still has its partitions */
+	w.state[1] = "draining"; /* the member takes no part, and still has partitions */
 	put_record(1);
 	run(10 * INTERVAL_MS);
 	T_EQ(w.wrote, 0);

@@ -24,7 +24,7 @@ enum budgets_feed_kind { FEED_BUDGETS, FEED_PODS, FEEDS };
 enum budgets_feed_state {
 	FEED_LISTING,
 	FEED_LISTED,
-	FEED_DETACHED, /* its notes are ignored until its relist has stopped */
+	FEED_DETACHED, /* notes are ignored until the relist has stopped */
 };
 
 /* One relist. A feed that is not followed any more lives until its relist has stopped. */
@@ -35,7 +35,7 @@ struct budgets_feed {
 	enum budgets_feed_kind what;
 	enum budgets_feed_state state;
 	bool is_stale; /* a record could not be kept, so it has to be opened again */
-	/* Of FEED_PODS: the piece that is being listed. */
+	/* FEED_PODS only: the piece that is being listed. */
 	bool apart; /* only namespaces that have budgets are listed */
 	uint32_t partition;
 	struct keys_text prefix;

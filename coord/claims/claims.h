@@ -84,8 +84,8 @@ uint32_t claims_owned(const struct claims *claims);
 /* Whether the session is up (or the shard is leaving), the view is complete, and
  * nothing is to be claimed or released. */
 bool claims_settled(const struct claims *claims);
-/* What is known of a partition's key; NULL: the partition has no owner. Valid until
- * the next call. */
+/* The owner that a partition's key names; NULL: the partition has no owner. Valid
+ * until the next call. */
 const struct owner *claims_owner(const struct claims *claims, uint32_t partition);
 
 /* Cancels the calls in flight and releases nothing. STOPPED follows. */

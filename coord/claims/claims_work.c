@@ -1,5 +1,5 @@
 /*
- * What is done about a slot.
+ * The actions on a slot.
  *
  * A changed slot goes into todo. claims_run() takes one slot after the other and
  * decides from its present state, not from the change. Each step emits one action at

@@ -38,7 +38,7 @@ struct config_edit_opts {
 	size_t guard_count;
 	uint64_t timeout_ms; /* 0: 10 s */
 	uint64_t seed;       /* of the nonce; 0: from the operating system */
-	/* Of a roll-back: the version to go back to; 0: the one before current. */
+	/* Roll-backs only: the version to go back to; 0: the version before current. */
 	uint64_t to_version;
 };
 

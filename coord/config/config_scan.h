@@ -20,12 +20,12 @@ struct config_scan {
 	void *ctx;
 	struct kv_call *call; /* NULL: nothing is in flight */
 
-	uint64_t current;          /* 0: none, or it can not be read */
-	int64_t current_rev;       /* 0: there is none, or it does not parse */
-	struct pl_err current_err; /* its mod revision; 0: the key does not exist */
-	uint64_t highest;          /* PL_OK unless current does not parse */
-	uint64_t previous;         /* highest version that there is; 0: none */
-	uint64_t count;            /* highest version below current; 0: none */
+	uint64_t current;          /* 0: there is none, or it does not parse */
+	int64_t current_rev;       /* the key's mod revision; 0: no such key */
+	struct pl_err current_err; /* PL_OK unless current does not parse */
+	uint64_t highest;          /* highest version that there is; 0: none */
+	uint64_t previous;         /* highest version below current; 0: none */
+	uint64_t count;            /* number of versions found */
 	/* The newest CONFIG_HISTORY_MAX versions: version i (from 0) at i %
 	 * CONFIG_HISTORY_MAX. */
 	uint64_t ring[CONFIG_HISTORY_MAX];

@@ -18,7 +18,7 @@ static void begin(void)
 	event_log_init(&event_log, "s-0");
 }
 
-/* What was logged since the last call. */
+/* The lines that were logged since the last call. */
 static const char *logged(void)
 {
 	static char text[65536];

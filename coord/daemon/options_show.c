@@ -1,6 +1,6 @@
 #include "coord/daemon/options_int.h"
 
-/* What --help and --print-config show. */
+/* The output of --help and of --print-config. */
 
 static void help_of(FILE *to, enum daemon_option option)
 {

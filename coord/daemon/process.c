@@ -124,7 +124,7 @@ static enum pl_code handles_open(struct process *process, struct pl_err *err)
 		started = uv_signal_start(&process->signal[i], on_signal, signals[i]);
 		rc = rc != 0 ? rc : started;
 	}
-	/* these need descriptors only; without descriptors nothing else would work
+	/* signals need descriptors only; without descriptors nothing else would work
 	 * either */
 	return rc == 0 ? PL_OK : pl_err_set(err, PL_IO, "signals: %s", uv_strerror(rc));
 }

@@ -39,7 +39,7 @@ struct elect {
 	int64_t lease;
 	uint64_t safe_until_ms;
 
-	/* What came with the event that is being reported: */
+	/* Data of the event that is being reported: */
 	const struct pl_err *err;
 	struct holder incoming;
 

@@ -45,7 +45,7 @@ static const struct kv_record *first_record(const struct kv_get_result *get)
 	return get->count == 0 ? NULL : &get->records[0];
 }
 
-/* What the key was when the request was served. */
+/* The key as it was when the request was served. */
 static struct elect_key answer_key(struct elect *e, const struct elect_call *call,
                                    const struct kv_result *result, struct pl_err *err)
 {

@@ -233,7 +233,7 @@ T_CASE(a_session_ends)
 	elect_session(c[0].elect, 0, 0);
 	T_TRUE(!c[0].leading); /* reported before that returned */
 	run(5000);
-	T_EQ(acting(), 0); /* its lease lives on */
+	T_EQ(acting(), 0); /* the lease lives on */
 	T_EQ(kit_lease(&kit, KV_LEASE_REVOKE, c[0].lease, 0), PL_OK);
 	run(300);
 	T_TRUE(c[1].leading);

@@ -113,7 +113,7 @@ void fsck_finder_done(struct fsck_core *core)
 
 /* -- search ------------------------------------------------------------------------ */
 
-/* What is searched: the terms of a rule, which have to match all, or one selector. */
+/* A query: the terms of a rule, which all have to match, or one selector. */
 struct fsck_seek {
 	struct fsck_core *core;
 	const struct spec_term *row;

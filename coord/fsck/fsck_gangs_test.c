@@ -130,7 +130,7 @@ T_CASE(a_reservation_for_a_pod_that_does_not_wait)
 	put_state("web", "c", state_of("Pending", NULL, "1"));
 	clean();
 	put_state("web", "c", "{");
-	finds(FSCK_STATE_MALFORMED, 1); /* it may be waiting */
+	finds(FSCK_STATE_MALFORMED, 1); /* the pod may be waiting */
 	put_state("web", "c", state_of("Failed", "n-0", "1"));
 	finds(FSCK_HOLD_ORPHAN, 1);
 	T_EQ(fsck_core_counts(fsck_core(fsck))->violations, 0);

@@ -63,7 +63,7 @@ enum {
 
 /* A pod that an alloc lists, or that does not stand in the partition of its name. */
 struct fsck_entry {
-	uint32_t listed; /* its first row; FSCK_NONE */
+	uint32_t listed; /* the pod's first row; FSCK_NONE: not listed */
 	uint16_t spec_at, pointer_in, pointer_to;
 	uint16_t flags;
 };

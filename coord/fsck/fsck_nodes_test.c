@@ -103,7 +103,7 @@ T_CASE(alloc_without_node)
 	up();
 	drop(node_key(KEYS_NODE, "n-2"));
 	finds(FSCK_ALLOC_NO_NODE, 1);
-	mends(1); /* it holds nothing */
+	mends(1); /* the alloc holds nothing */
 	up();
 	drop(node_key(KEYS_NODE, "n-0"));
 	finds(FSCK_ALLOC_NO_NODE, 1);
@@ -111,7 +111,7 @@ T_CASE(alloc_without_node)
 	mends_not();
 }
 
-/* It is repaired like others, and deleted if it holds nothing. */
+/* The alloc is repaired like others, and deleted if it holds nothing. */
 T_CASE(malformed_alloc_without_node)
 {
 	up();
@@ -346,7 +346,7 @@ T_CASE(a_nomination_may_wait_for_pods_that_leave)
 	down();
 }
 
-/* What can not be derived is not guessed. */
+/* Facts that can not be derived are not guessed. */
 T_CASE(an_alloc_with_a_malformed_pod_is_left)
 {
 	up();

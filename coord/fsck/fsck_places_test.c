@@ -74,7 +74,7 @@ T_CASE(a_bound_pods_state_is_lost)
 	T_OK(alloc_parse(kit.result.get.records[0].value, &kit.arena, &alloc, &kit.err),
 	     &kit.err);
 	T_EQ(alloc.pods, 2);
-	T_EQ(alloc.generation, 5); /* it was right before */
+	T_EQ(alloc.generation, 5); /* the alloc was right before */
 	down();
 }
 
@@ -332,7 +332,7 @@ static const char *both_pods(void)
 	return pods;
 }
 
-/* It takes the rest of the sums. */
+/* A pod whose spec is unreadable takes the rest of the sums. */
 T_CASE(an_unreadable_spec_does_not_stop_other_repairs)
 {
 	struct alloc alloc;

@@ -62,13 +62,13 @@ struct fsck_labelset {
 	uint32_t stamp;              /* one more than the last rule that matched it */
 };
 
-/* What a pod wants of nodes. Number 0 wants nothing. The pointers hold references, or
- * are NULL. */
+/* The constraints of a pod on nodes. Number 0 has none. The pointers hold references,
+ * or are NULL. */
 struct fsck_constraint {
 	const struct labels *labels;
 	const struct node_selector *required;
 	const struct tolerations *tolerations;
-	bool plain; /* it wants nothing but tolerations */
+	bool plain; /* nothing but tolerations is set */
 };
 
 enum fsck_rule_kind { RULE_ANTI_AFFINITY, RULE_AFFINITY, RULE_SPREAD };
@@ -87,8 +87,8 @@ struct fsck_rule {
 
 /* A scope: the nodes that a spread constraint counts. */
 struct fsck_scope {
-	uint32_t constraint; /* whose labels, affinity (if set) and tolerations (if set)
-	                * select the nodes */
+	uint32_t constraint; /* the labels, affinity (if set) and tolerations (if set)
+	                      * of this constraint select the nodes */
 	bool affinity, taints;
 	uint64_t keys; /* topology keys that the nodes must have, as bits */
 };

@@ -257,9 +257,9 @@ T_CASE(anti_affinity_with_a_pod_that_was_asked_to_leave)
 	put_pod("b", "x", APART("x", "zone"), "n-1");
 	put_labeled("n-0", "a", "");
 	place("a", "n-0");
-	settles(FSCK_RULES_APART, 1); /* it came after b */
+	settles(FSCK_RULES_APART, 1); /* a came after b */
 	put_state("web", "a", asked);
-	settles(FSCK_RULES_APART_SINCE, 1); /* it may have been there before */
+	settles(FSCK_RULES_APART_SINCE, 1); /* a may have been there before */
 	down();
 }
 

@@ -1,5 +1,5 @@
 /*
- * What may be compacted and what is garbage, decided without I/O.
+ * The decision what may be compacted and what is garbage. No I/O.
  *
  * **Compaction.** A look is one linearizable read of /pins/ at the store's revision R:
  *
@@ -167,7 +167,7 @@ struct janitor_orphan {
 	int64_t mod_revision;
 };
 
-/* What a look found. */
+/* The finding of a look. */
 struct janitor_sample {
 	int64_t revision;
 	uint64_t grown; /* bytes of growth since the first look; freed bytes do not

@@ -23,7 +23,7 @@ struct janitor {
 	bool full;
 	janitor_fn *fn;
 	void *ctx;
-	/* What came with the event that is being reported: */
+	/* Data of the event that is being reported: */
 	const struct pl_err *err;
 	const struct kv_record *pins;
 };

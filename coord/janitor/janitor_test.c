@@ -295,7 +295,7 @@ T_CASE(sweep_page_after_page)
 	end();
 }
 
-/* Its epoch is stale and it does not know yet: nothing is removed. */
+/* The epoch is stale and the leader does not know yet: nothing is removed. */
 T_CASE(a_stale_leader_removes_nothing)
 {
 	static const struct faulty_rule deaf[] = {{.what = FAULTY_STALL_WATCH,
@@ -312,7 +312,7 @@ T_CASE(a_stale_leader_removes_nothing)
 	(void)kit_put(&kit, "/leader/janitor", "another");
 	(void)kit_put(&kit, "/partitions/0002/owner", "{}");
 	run(8000);
-	T_TRUE(elect_epoch(elect) != 0); /* it still believes so */
+	T_TRUE(elect_epoch(elect) != 0); /* the leader still believes so */
 	T_EQ(removals, 0);
 	T_EQ(count_of("/partitions/"), 1);
 	T_EQ(count_of("/leader/"), 1);

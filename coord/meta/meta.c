@@ -296,7 +296,7 @@ static void request_look(struct meta_watch *w)
 
 static void on_events(struct meta_watch *w, const struct relist_note *note)
 {
-	/* Of several changes only the last one counts. */
+	/* Only the last of several changes counts. */
 	const struct kv_event *event = &note->events[note->count - 1];
 
 	if (event->is_delete)

@@ -1,5 +1,5 @@
 /*
- * What a requested change of a node does, given what stands in the store. Pure.
+ * The effect of a requested change of a node, given the records in the store. Pure.
  *
  * A node and its alloc change together or not at all. The alloc gets the next
  * generation, so that a placement that was decided for the node as it was is refused.

@@ -18,8 +18,8 @@ enum { OPS_OF_A_NODE = 2 }; /* operations of a node in each list of a transactio
 enum node_entry_state {
 	ENTRY_UNREAD,
 	ENTRY_READ,    /* seen has what stands in the store */
-	ENTRY_WRITTEN, /* its change is in the batch's builder */
-	ENTRY_SETTLED, /* its outcome has been reported */
+	ENTRY_WRITTEN, /* the change is in the batch's builder */
+	ENTRY_SETTLED, /* the outcome has been reported */
 };
 
 struct node_entry {

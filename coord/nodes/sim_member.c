@@ -183,8 +183,7 @@ enum pl_code sim_member_apply(struct sim_member *member, struct pl_span key,
 		if (pod == NULL)
 			return PL_NOMEM;
 	} else if (pod->phase == state->phase && pod->since_ms == state->since_ms) {
-		return PL_OK; /* its deletion was requested: its shard will change the
-		               * state */
+		return PL_OK; /* deletion was requested; the shard changes the state */
 	}
 	count_pod(member, pod, -1);
 	pod->phase = state->phase;

@@ -134,12 +134,12 @@ T_CASE(turns_end_the_longest_running_pods_at_their_rate)
 		is((const char *[]){"a/0", "a/1", "a/2", "a/3", "a/4", "a/5", "a/6",
 		                    "a/7"}[i],
 		   STATE_BOUND, 1001);
-	is("a/0", STATE_TERMINATING, 1002); /* it ends by its grace only */
+	is("a/0", STATE_TERMINATING, 1002); /* a/0 ends by its grace only */
 	T_EQ(end_by(1101, ""), 0);
 	T_EQ(end_by(1102, "a/0"), 1);
 	T_EQ(end_by(1333, ""), 0);
 	T_EQ(end_by(1334, "a/b"), 1);
-	is("a/b", STATE_BOUND, 1000); /* an echo: it has ended already */
+	is("a/b", STATE_BOUND, 1000); /* an echo: the pod has ended already */
 	T_EQ(end_by(2000, "a/1"), 2);
 	T_EQ(end_by(3000, "a/3"), 3);
 	T_EQ(sim_member_deadline_ms(&member), 3334);

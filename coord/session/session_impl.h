@@ -32,7 +32,7 @@ struct session {
 	struct membership self; /* only the fields that never change */
 	struct keys_text key;
 	struct pl_buf record; /* the record to be put */
-	struct pl_buf urgent; /* its urgent part, to find out whether that has changed */
+	struct pl_buf urgent; /* urgent part of the record, to find out its changes */
 	/* Recorded for the timer: */
 	bool publish_due, publish_urgent, look, retuned, start_failed, publish_failed;
 	uint64_t refresh_ms;

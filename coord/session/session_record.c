@@ -1,4 +1,4 @@
-/* What is done about the record: it is ours, absent, or another shard's. */
+/* The actions on the record, which is ours, absent, or another shard's. */
 #include "coord/session/session_core_int.h"
 
 enum {

@@ -251,8 +251,7 @@ T_CASE(a_restored_store_costs_every_epoch_and_is_owned_again)
 	settle();
 	for (unsigned i = 0; i < node_count; i++)
 		T_EQ(nodes[i].reports[SHARD_REWOUND], 1);
-	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_ACTIVE); /* it was not drained in
-	                                                       * this store */
+	T_EQ(shard_state(nodes[1].shard), MEMBERSHIP_ACTIVE); /* the drain is lost */
 	T_TRUE(shard_owned(nodes[1].shard) > 0);
 	memkv_snapshot_free(snapshot);
 	down();

@@ -154,7 +154,7 @@ static enum pl_code open_budgets(struct shard *shard, struct pl_err *err)
 
 enum pl_code part_open(struct shard *shard, enum shard_part part, struct pl_err *err)
 {
-	shard_kick(shard); /* it may need what is known already */
+	shard_kick(shard); /* the part may need facts that are known already */
 	switch (part) {
 	case PART_META:
 		return open_meta(shard, err);

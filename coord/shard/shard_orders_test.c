@@ -1,4 +1,4 @@
-/* What operators do to shards, and what a shard's record says. */
+/* The actions of operators on shards, and the content of a shard's record. */
 #include "tests/support/coord/shard/shard_fixture.h"
 
 /* -- actions of operators ---------------------------------------------------------- */

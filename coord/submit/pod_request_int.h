@@ -1,6 +1,6 @@
 /*
- * What pod_request.c, which reads and writes the pods, shares with pod_request_judge.c,
- * which decides about each pod that was read.
+ * The types that pod_request.c, which reads and writes the pods, shares with
+ * pod_request_judge.c, which decides about each pod that was read.
  */
 #ifndef COORD_SUBMIT_POD_REQUEST_INT_H
 #define COORD_SUBMIT_POD_REQUEST_INT_H
@@ -14,7 +14,7 @@ enum request_stage { STAGE_READ, STAGE_DELETE, STAGE_WRITE, STAGE_REPORTED };
 
 struct request_entry {
 	enum request_stage stage;
-	bool asked;          /* it is in the transaction in flight */
+	bool asked;          /* the pod is in the transaction in flight */
 	bool has_other_keys; /* other keys exist below its name */
 	struct pod_request request;
 	uint32_t named, at; /* partitions: of its name, and where it is read */

@@ -240,7 +240,7 @@ T_CASE(a_pod_that_is_bound_meanwhile_is_marked)
 	job.pods = 1;
 	faulty_pause(job.kv, false);
 	start();
-	kit_run(&kit, 10); /* it was read, and the deletion is on its way */
+	kit_run(&kit, 10); /* the pod was read, and the deletion is on its way */
 	faulty_pause(job.kv, true);
 	(void)kit_put(&kit, key, bound);
 	while (job.requests != NULL)
@@ -497,7 +497,7 @@ static void full_budget(void)
 	pl_buf_done(&value);
 }
 
-/* Whatever it allows: it could not be known that the pod went. */
+/* Even past budgets: a full budget could not note that the pod went. */
 T_CASE(a_full_budget_withholds_only_its_own_pods)
 {
 	char key[TEXT];
@@ -602,7 +602,7 @@ static void begin_eviction(void)
 	job.request = (struct pod_request){.verb = POD_REQUEST_EVICT};
 	faulty_pause(job.kv, false);
 	start();
-	kit_until(&kit, kit.now_ms + 75); /* it has been read */
+	kit_until(&kit, kit.now_ms + 75); /* the pod has been read */
 	faulty_pause(job.kv, true);
 }
 

@@ -17,7 +17,7 @@ struct child {
 	char name[CHILDREN_NAME_SIZE];
 	pid_t pid;  /* 0: it has ended */
 	int status; /* exit status as in a shell: 128 plus the number of a signal */
-	bool quiet; /* its end is not to be reported */
+	bool quiet; /* the child's end is not to be reported */
 };
 
 struct children {

@@ -52,8 +52,8 @@ enum work_part_state {
 	WORK_PART_OWNED,     /* sched does not know it yet */
 	WORK_PART_ADOPTING,  /* sched knows it; some feeds have to be opened */
 	WORK_PART_LISTING,   /* all feeds run; their lists are not complete */
-	WORK_PART_OPEN,      /* all feeds run, and its pods are decided */
-	WORK_PART_REFEEDING, /* its pods are decided; some feeds have to be opened */
+	WORK_PART_OPEN,      /* all feeds run, and pods are decided */
+	WORK_PART_REFEEDING, /* pods are decided; some feeds have to be opened */
 };
 
 struct work_part {
@@ -177,6 +177,6 @@ void remote_lists_cancel(struct work *work);
 void turn_run(void *ctx);
 void turn_on_room(void *ctx);
 void work_calls_cancel(struct work *work);
-void work_deferred_drop(struct work *work); /* its transaction counts as canceled */
+void work_deferred_drop(struct work *work); /* the transaction counts as canceled */
 
 #endif

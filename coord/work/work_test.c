@@ -77,7 +77,7 @@ static uint64_t fake_clock_ns(void *ctx)
 	return fake.clock_ns;
 }
 
-/* Of seven pods at most: as many as take five milliseconds. */
+/* A turn has seven pods at most: as many as take five milliseconds. */
 T_CASE(long_turns_become_shorter)
 {
 	turns_clock_ns = fake_clock_ns;

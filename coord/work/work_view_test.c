@@ -1,5 +1,5 @@
-/* What the driver lists and watches besides owned partitions: the fleet view and
- * remote lists. */
+/* Lists and watches of the driver besides owned partitions: the fleet view and remote
+ * lists. */
 #include "tests/support/coord/work/fake_sched.h"
 #include "tests/support/coord/work/work_fixture.h"
 

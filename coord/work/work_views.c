@@ -179,7 +179,8 @@ void views_reopen(struct work *work, enum sched_view which)
 	work_kick(work);
 }
 
-/* What the views have brought is void. The one that found out goes on by itself. */
+/* Records that the views have brought are void. The view that found it goes on by
+ * itself. */
 void views_stop(struct work *work, const struct work_view *but)
 {
 	for (unsigned i = 0; i < SCHED_VIEWS; i++)

@@ -64,7 +64,7 @@ enum pl_code engine_new(const struct engine_opts *opts, struct engine **out,
 		engine_free(engine);
 		return code;
 	}
-	engine->opts.config = (struct pl_span){0}; /* it was borrowed */
+	engine->opts.config = (struct pl_span){0}; /* the config was borrowed */
 	*out = engine;
 	return PL_OK;
 }

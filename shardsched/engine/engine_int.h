@@ -29,7 +29,7 @@ struct engine {
 };
 
 enum engine_place {
-	ENGINE_WAITS,        /* it has no node, or is over */
+	ENGINE_WAITS,        /* the pod has no node, or is over */
 	ENGINE_PLACED,       /* number is that of a struct placed */
 	ENGINE_NOMINATED,    /* number is that of a struct nomination */
 	ENGINE_NODE_MISSING, /* in the list of a missing node */

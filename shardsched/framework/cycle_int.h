@@ -110,7 +110,7 @@ struct cycle {
 	struct judged_node *judged; /* nodes judged on their own, in the order of slots */
 	/* totals before deferred scores; in the end the final ones */
 	const int32_t *base;
-	int32_t bonus; /* what every node's total has besides its value in the column */
+	int32_t bonus; /* added to every node's total besides its value in the column */
 	int32_t max[STAGE_BY_MAX_LIMIT];
 	int32_t highest; /* highest total of the blocks looked at so far */
 

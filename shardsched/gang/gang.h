@@ -95,7 +95,7 @@ enum gang_fault { GANG_FAULT_MAP(GANG_FAULT_ENUM) GANG_FAULTS };
 
 struct gang_placement {
 	uint32_t member;
-	uint32_t placed; /* its number in the snapshot, while it is placed */
+	uint32_t placed; /* the member's number in the snapshot, while placed */
 };
 
 struct gang_outcome {

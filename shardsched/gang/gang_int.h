@@ -21,8 +21,8 @@ struct gang_group {
 	struct fw_class *class;
 	uint32_t at, count; /* range in gang.by_group */
 	bool alike;         /* the outcome of one member holds for all */
-	bool retries;       /* it is tried again when other members are placed */
-	bool surveyed;      /* domains are judged by it */
+	bool retries;       /* the group is tried again when other members are placed */
+	bool surveyed;      /* domains are judged by the group */
 	uint64_t size;      /* share of a node that one member takes, in millionths */
 	uint32_t feasible;  /* number of feasible nodes before any member is placed */
 	/* In a try: */
@@ -63,7 +63,7 @@ struct gang {
 	struct scratch placements; /* struct gang_placement, in the order of placing */
 	struct scratch domains;    /* struct gang_domain, by number */
 	struct scratch words;      /* uint64_t: the nodes of a domain */
-	/* of the domain label; open while domains are tried */
+	/* column of the domain label; open while domains are tried */
 	struct label_column *column;
 	uint32_t group_count;
 	uint32_t placement_count;

@@ -22,7 +22,7 @@ struct pod {
 	uint8_t identity_keys; /* the labels that the class leaves out: bits of enum
 			     * identity_key */
 	uint8_t phase;         /* enum pod_phase */
-	bool preempted;        /* its deletion makes room for another pod */
+	bool preempted;        /* the deletion makes room for another pod */
 };
 
 /* Makes a pod from a draft; it holds references until pod_drop. Errors as of

@@ -5,7 +5,7 @@
 #include "shardsched/plugins/plugins.h"
 
 struct inter_pod_args {
-	int32_t hard_weight; /* what required affinity of placed pods adds to a score */
+	int32_t hard_weight; /* score that required affinity of placed pods adds */
 	/* preferences of placed pods do not count for pods without any */
 	bool ignore_others;
 };

@@ -57,7 +57,7 @@ T_CASE(hint_tells_helpful_events_from_others)
 	(void)put_pod(0, "{'metadata':{'name':'q','namespace':'b'},'spec':{'containers':"
 	                 "[{'name':'c'}]}}");
 	call = call_of(&near, NULL);
-	T_TRUE(row->hint(&call, &node)); /* its pods may be what is wanted elsewhere */
+	T_TRUE(row->hint(&call, &node)); /* pods of the node may be wanted elsewhere */
 	T_TRUE((row->events & QUEUE_ON(NODE_REMOVED)) != 0);
 	snapshot_pod_remove(&snapshot, snapshot.row[0].first_pod);
 	node.object = 17; /* the node does not exist any more */

@@ -60,7 +60,7 @@ struct spread_class {
 	bool by_default; /* the rules are the configuration's, as the pod has none */
 	bool all_keys;   /* soft rules ignore nodes that lack a key */
 	bool made;
-	/* of default rules, with a reference; NULL: there is none */
+	/* selector of default rules, with a reference; NULL: there is none */
 	const struct selector *selector;
 	uint64_t workloads, nodes; /* epochs that the state was made for */
 };
@@ -109,7 +109,7 @@ struct spread_hard {
 
 struct spread_soft {
 	double weight;
-	double *by_domain; /* what the domain adds to the score; NULL: counted by node */
+	double *by_domain; /* score that the domain adds; NULL: counted by node */
 };
 
 enum { SPREAD_POLICIES = 4 };

@@ -19,7 +19,7 @@ enum { NO_BUDGET = 0 };
 struct spec_list {
 	uint64_t run;
 	uint32_t at;  /* index in lists */
-	uint32_t one; /* its only use, NO_BUDGET, or SEVERAL */
+	uint32_t one; /* the only use, NO_BUDGET, or SEVERAL */
 };
 
 void budgets_done(struct budgets *budgets)

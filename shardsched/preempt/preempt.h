@@ -26,7 +26,7 @@ struct preempt_opts {
 struct preempt_candidate {
 	uint32_t node;
 	uint32_t violations; /* of disruption budgets */
-	/* its victims are victim[first] and following, in the order in which they were
+	/* the victims are victim[first] and following, in the order in which they were
 	 * given up */
 	uint32_t first;
 	uint32_t count;

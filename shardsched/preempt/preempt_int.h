@@ -54,7 +54,7 @@ struct victim {
 	X(int64_t, storage)        \
 	X(int32_t, priority)       \
 	X(uint32_t, placed)        \
-	X(uint32_t, spec) /* its id */
+	X(uint32_t, spec) /* the spec's id */
 
 /* Where the ranked pods of a node are in the columns, the most important one first. */
 struct pod_ranking {
@@ -94,7 +94,7 @@ struct candidate_cache {
 /* State of a node before it is tried. */
 enum scan_state {
 	SCAN_RANKED,   /* the order of its pods is known */
-	SCAN_UNRANKED, /* its pods are read, to be ranked */
+	SCAN_UNRANKED, /* pods of the node are read, to be ranked */
 	SCAN_HOPELESS, /* no pod of it may go, or all of them would not be enough */
 };
 
@@ -102,7 +102,7 @@ enum scan_state {
 struct node_scan {
 	uint32_t slot;
 	uint32_t next;         /* placed pod that is read next */
-	uint32_t first, count; /* its pods in preempt.victims, while they are ranked */
+	uint32_t first, count; /* pods in preempt.victims, while they are ranked */
 	enum scan_state state;
 };
 

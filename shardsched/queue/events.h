@@ -50,7 +50,7 @@ _Static_assert(QUEUE_EVENT_KINDS <= 64, "kinds are kept in masks of 64 bits");
 struct queue_event {
 	enum queue_event_kind kind;
 	uint64_t object; /* the slot of a node, the name of a claim, ... */
-	/* its meaning is agreed between the sender and the plugins' hints */
+	/* the meaning is agreed between the sender and the plugins' hints */
 	uint64_t detail;
 };
 

@@ -103,7 +103,7 @@ struct queue_class_opts {
 	uint32_t namespace_id;
 	int32_t priority;
 	enum queue_level level;
-	/* of the namespace, up to QUEUE_WEIGHT_MAX; 0: unchanged, or 1 */
+	/* weight of the namespace, up to QUEUE_WEIGHT_MAX; 0: unchanged, or 1 */
 	uint32_t weight;
 	unsigned lane;
 	uint8_t kind; /* for the caller: stored in the class */

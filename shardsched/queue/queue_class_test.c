@@ -43,7 +43,7 @@ T_CASE(woken_class_doubles_its_probes)
 	end();
 }
 
-/* Whatever becomes of a probe, another pod of its class takes over. */
+/* A probe may end in any way: another pod of the class takes over. */
 T_CASE(probe_that_does_not_report_is_replaced)
 {
 	begin_by(QUEUE_BY_SLA);

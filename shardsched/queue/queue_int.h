@@ -44,7 +44,7 @@ struct queue_active {
 	enum queue_sort sort;
 	bool fair;
 	struct rank_tree bands;
-	/* of the bands; of the flows of a band; of the pods of a flow */
+	/* orders: of the bands; of the flows of a band; of the pods of a flow */
 	struct rank_kind by_band, by_turn, by_age;
 	struct pl_map flows;
 };
@@ -66,7 +66,7 @@ struct queue {
 	struct queue_active active[QUEUE_LANES];
 	unsigned shut; /* mask of the lanes that are shut */
 	struct rank_tree backoff, gated;
-	/* of backoff, of gated, of the waiting pods of a class */
+	/* orders: of backoff, of gated, of the waiting pods of a class */
 	struct rank_kind by_due, by_seq, by_wait;
 	uint32_t waiting, in_flight, classes, classes_waiting;
 

@@ -21,7 +21,7 @@ enum {
 	LANE_SELECTED, /* selected by rules of other pods: decided into the batch only */
 	/* Decided under rules about other pods: into the batch, by the fleet view */
 	LANE_RULED,
-	LANE_UNREGISTERED, /* its rules are not registered yet */
+	LANE_UNREGISTERED, /* rules of the pod are not registered yet */
 	/* A gang that is too large for one txn: shut while too many are under way */
 	LANE_LARGE,
 	LANE_GANG, /* a gang, by its one entry: decided into the batch */

@@ -1,7 +1,6 @@
 /*
- * What the driver is told besides txns. Lists that have to begin again have flags, as
- * nothing else remembers them; of all other reports those that do not fit are only
- * counted.
+ * The reports to the driver besides txns. Lists that have to begin again have flags, as
+ * nothing else remembers them; other reports that do not fit are only counted.
  */
 #include "shardsched/shard/report.h"
 

@@ -96,7 +96,7 @@ static enum pl_code parts_make(struct sched *sched, struct pl_err *err)
 	if (code == PL_OK && pl_buf_add(&sched->config_gen->sched_config.profiles,
 	                                sched->opts.config) != PL_OK)
 		code = pl_err_set(err, PL_NOMEM, "keep the profiles");
-	sched->opts.config = (struct pl_span){0}; /* it was borrowed */
+	sched->opts.config = (struct pl_span){0}; /* the config was borrowed */
 	sched->config_gen->sched_config.sort = sched->opts.sort;
 	if (code == PL_OK)
 		code = config_gen_fill(sched->config_gen, err);

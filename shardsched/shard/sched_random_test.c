@@ -309,7 +309,7 @@ static void history(uint64_t seed, unsigned steps)
 		arrive_late(0);
 	if (rig.malformed > 0)
 		(void)printf("# malformed on the way: %s\n", rig.said);
-	rig.malformed = 0; /* what the watches brought late may have looked malformed */
+	rig.malformed = 0; /* late records of the watches may have looked malformed */
 	release_gangs();
 	own_all();
 	for (unsigned i = 0; i < 40; i++) {

@@ -491,7 +491,7 @@ T_CASE(another_writer_on_the_node_is_a_conflict)
 	rig_close(&rig);
 }
 
-/* Whatever allocation fails, the pod is placed in the end. */
+/* Any allocation may fail: the pod is placed in the end. */
 static enum pl_code live_through(void)
 {
 	const struct sched_opts opts = {.shard = "east-0", .partitions = RIG_PARTITIONS};

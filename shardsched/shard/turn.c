@@ -126,7 +126,7 @@ struct subsystem {
 	void (*run)(struct sched *sched);
 	uint64_t (*deadline_ms)(const struct sched *sched); /* 0: now */
 	void (*check)(const struct sched *sched);
-	bool waits; /* it does not run while pods migrate */
+	bool waits; /* the subsystem does not run while pods migrate */
 };
 
 /* Rows after the migration rely on it having gone as far as this turn lets it. */

@@ -100,7 +100,7 @@ static enum pl_code tally_new(struct snapshot *snapshot, struct matcher *matcher
 
 void tally_free(struct snapshot *snapshot, struct tally_inner *tally)
 {
-	/* Who was freed has left its list. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+	/* A freed tally has left its list. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	PL_ASSERT(tally->tally.users == 0);
 	pl_list_del(&tally->of_matcher);
 	pl_list_del(&tally->idle);

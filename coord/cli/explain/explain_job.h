@@ -22,7 +22,7 @@ struct explain_job {
 	struct engine *engine;
 	struct pl_arena arena;
 	struct pl_buf config_json;
-	struct pl_buf out; /* what is to be printed */
+	struct pl_buf out; /* the text to be printed */
 	struct pl_buf log;
 	struct pl_buf one_line;
 	uint64_t unread, pods;

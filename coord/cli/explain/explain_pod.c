@@ -21,7 +21,7 @@ struct explain_pod_cmd {
 	const char *namespace; /* -n */
 	struct cli_wait wait;
 	struct progress progress;
-	bool nowhere, has_place; /* it would get no node; it has one */
+	bool nowhere, has_place; /* the pod would get no node; the pod has one */
 };
 
 static enum pl_code print_answer(struct explain_pod_cmd *ask,

@@ -42,7 +42,7 @@ struct manifest {
 	bool ended; /* all of it is in the buffer */
 	unsigned long number;
 	struct pl_buf text;
-	size_t at;            /* what of it was taken */
+	size_t at;            /* length of the text that was taken */
 	struct pl_buf values; /* of a YAML document, as JSON */
 	struct pl_span rest;  /* of them */
 	struct pl_span items; /* of a list at hand */

@@ -17,7 +17,7 @@ struct printed_row {
 	struct pl_map_node node;
 	uint64_t hash;
 	uint64_t round;
-	size_t row; /* its place in the first picture, from 1 on; 0: none */
+	size_t row; /* place in the first picture, from 1 on; 0: none */
 	uint8_t key[];
 };
 

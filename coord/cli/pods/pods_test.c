@@ -197,7 +197,7 @@ T_CASE(pods_are_deleted_and_evicted_by_labels)
 	placet_prints("default/a is terminating");
 	placet_prints("default/c deleted");
 	placet_prints("shop/d deleted");
-	placet_prints_not("lost"); /* it has no labels: it has no spec */
+	placet_prints_not("lost"); /* the pod has no spec, so no labels */
 	placet_down();
 }
 

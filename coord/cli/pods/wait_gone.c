@@ -20,7 +20,7 @@ enum pl_code wait_gone(const struct cli_session *cli, const struct pods_args *gi
 {
 	struct pods_gone gone;
 	char text[PL_DURATION_TEXT_SIZE];
-	uint64_t absent = 0; /* they are gone already */
+	uint64_t absent = 0; /* number of pods that are gone already */
 	enum pl_code code;
 
 	pods_gone_init(&gone);

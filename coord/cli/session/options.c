@@ -57,7 +57,7 @@ static bool has_common(const struct options_spec *spec,
                        const struct common_option *common)
 {
 	if (common->flag == OPTIONS_OUTPUT && (spec->common & OPTIONS_NAMES) != 0)
-		return false; /* its help is another */
+		return false; /* -o has another help text */
 	return common->flag == 0 ? (spec->common & OPTIONS_OFFLINE) == 0
 	                         : (spec->common & common->flag) != 0;
 }

@@ -19,7 +19,7 @@ enum {
 	OPTIONS_YES = 4,
 	OPTIONS_DRY_RUN = 8,
 	OPTIONS_WHY = 16,
-	OPTIONS_OFFLINE = 32, /* it talks to no store */
+	OPTIONS_OFFLINE = 32, /* the command talks to no store */
 	OPTIONS_FORMAT = 64,  /* -o text or json: OUTPUT_TABLE or OUTPUT_JSON */
 	OPTIONS_NAMES = 128,  /* with OPTIONS_OUTPUT: -o name too */
 };

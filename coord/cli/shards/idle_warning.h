@@ -22,7 +22,7 @@ bool idle_owner_is_known(struct idle_owners *owners, uint32_t partition);
 
 struct idle_warning_opts {
 	const struct cli_session *cli;
-	struct progress *progress; /* its line is ended before the warning */
+	struct progress *progress; /* the progress line is ended before the warning */
 	const char *what;          /* the consequence: "pods are not placed" */
 	/* Calls idle_owner_is_known with each partition that is waited for, until
 	 * that returns false. */

@@ -9,7 +9,7 @@ enum { STEP_NOTE_SIZE = 240, STEP_PREFIX_SIZE = 64 };
 struct store_steps {
 	struct store_session *session;
 	char prefix[STEP_PREFIX_SIZE]; /* of all keys that are touched */
-	char note[STEP_NOTE_SIZE];     /* what the last step found out */
+	char note[STEP_NOTE_SIZE];     /* the finding of the last step */
 	int64_t revision;              /* of the key "a" */
 };
 

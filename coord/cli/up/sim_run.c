@@ -111,7 +111,7 @@ static void on_due(void *ctx)
 	struct pl_err err = {0};
 
 	if (job->requests != NULL || job->over)
-		return; /* it sets the timer when it is done */
+		return; /* on_ends_sent() sets the timer */
 	if (pod_requests_open(job->cli->session->kv, &opts, &job->requests, &err) !=
 	    PL_OK)
 		stop_run(job, &err);

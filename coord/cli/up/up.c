@@ -48,7 +48,7 @@ struct up {
 	bool in_memory;
 	uint64_t shards, processes, clusters, nodes;
 	const char *profile, *ttl;
-	const char *runs[SIM_OPT_COUNT]; /* what members do with pods; NULL: not given */
+	const char *runs[SIM_OPT_COUNT]; /* options of members; NULL: not given */
 	char placet[PATH_SIZE], placetd[PATH_SIZE + 16];
 	uv_loop_t loop; /* of the launched etcd */
 	struct etcd_launch *etcd;
@@ -323,7 +323,7 @@ static enum pl_code add_cluster(struct up *up, uint64_t number, struct pl_err *e
 		return code;
 	for (uint64_t begin_ms = pl_clock_ms(); !children_wait(child, 0);)
 		if (is_stopped(up, LOOK_MS) || pl_clock_ms() - begin_ms > NODES_MS)
-			return PL_OK; /* it goes with the others */
+			return PL_OK; /* the child is ended with the others */
 	if (child->status != 0)
 		return pl_err_set(err, PL_IO,
 		                  "cluster %s: placet sim-cluster ended "

@@ -17,10 +17,10 @@ struct budget_edit {
 	struct budget_object budget; /* that is put */
 	struct keys_text key;
 	unsigned tries;             /* that have been committed */
-	enum budget_outcome first;  /* what the first try would have done */
-	enum budget_outcome wanted; /* what this try does */
+	enum budget_outcome first;  /* outcome that the first try wanted */
+	enum budget_outcome wanted; /* outcome that this try wants */
 	struct pl_arena arena;      /* of a try */
-	int64_t rev;                /* as read; 0: it is not there */
+	int64_t rev;                /* as read; 0: the budget is absent */
 	struct pl_span value;
 	struct txn_builder builder;
 };

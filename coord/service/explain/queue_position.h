@@ -22,12 +22,12 @@ struct queue_position {
 
 	/* The pod that is asked about. */
 	struct pl_arena arena;
-	bool known; /* it can be queued; else nothing is counted */
+	bool known; /* the pod can be queued; else nothing is counted */
 	uint16_t sla;
 	int32_t priority;
 	int64_t created_ms;
 
-	/* Pods that wait: before it; with the same importance; of these, older ones. */
+	/* Pods waiting before the pod; with the same importance; of these, older. */
 	uint64_t before, alike, older;
 	uint64_t *last[2]; /* the counts that include the pod of last_key; NULL: none */
 	struct keys_text last_key;

@@ -362,7 +362,7 @@ static enum pl_code on_spec(struct store_snapshot *cluster,
 		*err = why;
 		return code;
 	}
-	if (code != PL_OK) /* it stays in the map: lost */
+	if (code != PL_OK) /* the pod stays in the map: lost */
 		return exclude_node(cluster, on->slot, STORE_FLAW_POD, &why, err);
 	pl_map_del(&cluster->pods, at);
 	memcpy(cluster->last_key, key.at, key.len);

@@ -19,7 +19,7 @@ struct duplicates {
 	struct pl_hash_key key;
 	struct duplicates_row *row;
 	size_t cap, count;
-	const char **file; /* their names, for people; borrowed */
+	const char **file; /* names of the files, for people; borrowed */
 	uint32_t files;
 };
 
@@ -37,7 +37,7 @@ void duplicates_init(struct duplicates *duplicates);
 void duplicates_done(struct duplicates *duplicates);
 void duplicates_clear(struct duplicates *duplicates);
 
-/* PL_EXISTS: it came with another content, *first is where; err is not touched. */
+/* PL_EXISTS: the name came with another content, *first is where; err is not touched. */
 PL_NODISCARD enum pl_code duplicates_look(const struct duplicates *duplicates,
                                           const struct duplicates_name *name,
                                           struct duplicates_place *first);

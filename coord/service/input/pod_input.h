@@ -60,7 +60,7 @@ struct pod_input {
 	unsigned kinds;
 	struct pod_input_unknown {
 		char path[UNKNOWN_FIELD_PATH_SIZE];
-		const char *like;     /* what may be meant; NULL: not known */
+		const char *like;     /* the field that may be meant; NULL: not known */
 		const char *file;     /* where it stood first, */
 		unsigned long number; /* in which object */
 		uint64_t count;

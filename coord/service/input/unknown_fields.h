@@ -18,7 +18,7 @@ enum { UNKNOWN_FIELD_PATH_SIZE = 200 };
 /* A field of an object of some kind, or of what stands in a list there. */
 struct known_fields_field {
 	const char *name;
-	const struct known_fields_shape *of; /* its fields; NULL: anything may be in it */
+	const struct known_fields_shape *of; /* fields of the value; NULL: any fields */
 };
 
 struct known_fields_shape {

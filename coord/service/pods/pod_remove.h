@@ -19,7 +19,7 @@ struct pod_remove;
 struct pod_remove_opts {
 	enum pod_request_verb verb; /* POD_REQUEST_DELETE, POD_REQUEST_EVICT */
 	bool force;          /* does not wait for the member to say that it ended */
-	bool past_budgets;   /* whatever budgets allow */
+	bool past_budgets;   /* evictions go past budgets */
 	uint64_t timeout_ms; /* of all rounds; 0: however long it takes */
 	/* The next pod of the first round, borrowed until the next call. PL_NOTFOUND: that
 	 * was all; any other code ends the removal with err. */

@@ -26,12 +26,12 @@ struct pod_watch_pod {
 	uint32_t partition;
 	bool has_spec, has_state;
 	bool gated;    /* by its spec */
-	bool selected; /* its spec has the labels that are asked for */
+	bool selected; /* the spec has the labels that are asked for */
 	bool marked;   /* the user's own */
 	bool counted;  /* the user's own */
 	uint16_t list; /* that shows it */
 	uint64_t round;
-	uint8_t *state; /* its value, kept when labels are asked for */
+	uint8_t *state; /* value of the state, kept when labels are asked for */
 	size_t state_len;
 	uint8_t key[];
 };

@@ -11,7 +11,7 @@ struct awaited_pod {
 	struct pl_map_node node;
 	uint64_t seen_us; /* when it was first seen without a place; 0: never */
 	uint32_t partition;
-	bool there;   /* it was seen */
+	bool there;   /* the pod was seen */
 	bool settled; /* bound or lost: nothing more is counted of it */
 	uint8_t key[];
 };
@@ -50,7 +50,7 @@ enum pl_code pods_bound_add(struct pods_bound *bound, uint32_t partition,
 	pod->key[name->namespace.len] = '/';
 	memcpy(pod->key + name->namespace.len + 1, name->name.at, name->name.len);
 	if (pl_map_add(&bound->named, &pod->node, pl_span(pod->key, len)) != NULL)
-		free(pod); /* it is there already */
+		free(pod); /* the pod is there already */
 	bound->in_partition[partition] = true;
 	return PL_OK;
 }
@@ -166,7 +166,7 @@ static void apply_pod(struct pods_bound *bound, struct pod_watch_pod *pod,
 	uint64_t now_us = bound->opts.now_us();
 	struct pod_state state;
 
-	if (!pod->selected) { /* it does not have the labels, or not any more */
+	if (!pod->selected) { /* the pod does not have the labels, or not any more */
 		apply_gone(bound, pod);
 		return;
 	}

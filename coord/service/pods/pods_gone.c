@@ -45,7 +45,7 @@ enum pl_code pods_gone_add(struct pods_gone *gone, uint32_t partition,
 	pod->key[name->namespace.len] = '/';
 	memcpy(pod->key + name->namespace.len + 1, name->name.at, name->name.len);
 	if (pl_map_add(&gone->left, &pod->node, pl_span(pod->key, len)) != NULL)
-		free(pod); /* it is there already */
+		free(pod); /* the pod is there already */
 	else
 		gone->total++;
 	gone->in_partition[partition] = true;

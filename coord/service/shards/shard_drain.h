@@ -17,7 +17,7 @@ struct shard_drain;
 struct shard_drain_result {
 	uint64_t version; /* of the configuration: current now, or read by a dry run */
 	bool changed; /* false: the configuration said so before, and no version was stored */
-	struct pl_json before, after; /* its content */
+	struct pl_json before, after; /* content of the configuration */
 };
 
 struct shard_drain_opts {

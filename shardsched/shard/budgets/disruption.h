@@ -49,7 +49,7 @@ struct sched_budget {
 	uint16_t seen;        /* generation of the list that had it last */
 	uint8_t txn;          /* number of the txn that puts it, plus one; 0: none */
 	bool good;            /* the budget exists and is not malformed */
-	bool exempts; /* it had no room to note a victim, so pods it covers are exempt */
+	bool exempts; /* the budget has no room for a victim, so its pods are exempt */
 };
 
 struct disruption {

@@ -22,7 +22,7 @@ struct known_budget {
 static struct known_budget known[KEYS];
 static unsigned knowns;
 static uint32_t judged; /* index into the log */
-static bool ours;       /* what was logged last was written by the test */
+static bool ours;       /* the last entry of the log was written by the test */
 static unsigned taken, covered_ever, overdrawn;
 static struct pl_arena room;
 

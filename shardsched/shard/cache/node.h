@@ -123,7 +123,7 @@ struct sched_node {
 	uint32_t with_scalars;  /* listed pods that ask for extended resources */
 	uint32_t with_ports;    /* listed pods with host ports */
 	struct sched_sums used; /* of the listed pods and of the reservations */
-	struct sched_sums alloc_used; /* what the alloc says is used */
+	struct sched_sums alloc_used; /* sums that the alloc says are used */
 	struct pl_list uncounted;     /* in sched.uncounted, while UNCOUNTED */
 };
 

@@ -27,7 +27,7 @@ struct sched_partition {
 	uint8_t generation[SCHED_PARTS]; /* number of the list */
 	int64_t epoch;                   /* under which the shard owns it */
 	int64_t upto[SCHED_PARTS];       /* revision that list and watch have reached */
-	uint32_t work;                   /* its pods with a class in the queue */
+	uint32_t work;                   /* pods with a class in the queue */
 	struct remote_list remote_list;
 	struct digest_entry digest_entry;
 	struct own_digest own;

@@ -61,7 +61,7 @@ struct gang_plan_turn {
 struct gang_plan {
 	struct pl_arena arena;
 	struct gang_plan_node *node;
-	/* of all pods; NULL: the plan was read from a record */
+	/* turns of all pods; NULL: the plan was read from a record */
 	struct gang_plan_turn *turn;
 	uint32_t nodes, pods;
 	int64_t epoch; /* epoch of the gang's partition when it was decided */

@@ -527,7 +527,7 @@ T_CASE(known_records_go_on_when_there_are_too_many)
 	until("bound");
 	until("none");
 	T_EQ(bound(), MEMBERS);
-	run_for_ms(11000); /* they are listed again, and are absent */
+	run_for_ms(11000); /* the records are listed again, and are absent */
 	T_TRUE(!rig.sched->gang_records.missed);
 	T_EQ(rig.sched->gang_records.count, 0);
 	close_well();

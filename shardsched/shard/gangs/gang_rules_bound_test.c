@@ -97,7 +97,7 @@ T_CASE(a_gang_waits_for_one_that_is_bound_and_not_listed)
 	rig_deliver_all(&rig);
 	run_for_ms(5000);
 	T_STR(phase(), "reserving");
-	both_for(2000); /* its owner sees that nothing is left of it */
+	both_for(2000); /* the owner sees that nothing is left of the gang */
 	all_is_well();
 	close_both();
 }
@@ -125,7 +125,7 @@ T_CASE(nothing_is_decided_under_rules_while_a_gang_is_bound_and_not_listed)
 				if (p != others())
 					rig_own(&rig, p);
 		both_for(5000);
-		T_EQ(node_of("q", others()), NOWHERE); /* they are everywhere */
+		T_EQ(node_of("q", others()), NOWHERE); /* members are in all zones */
 		rig_node(&rig, 101 % RIG_PARTITIONS, "n-101", "4");
 		put_zone(101, 9, "4");
 		both_for(20000);

@@ -248,7 +248,7 @@ static void see_state(const struct kv_event *event, const struct keys_id *id)
 	struct pod_state state;
 
 	if (event->is_delete)
-		return; /* its spec goes with it */
+		return; /* the spec goes with the state */
 	T_OK(state_parse(event->record.value, &rig.store.arena, &state, &rig.err),
 	     &rig.err);
 	if (state.phase != STATE_BOUND)

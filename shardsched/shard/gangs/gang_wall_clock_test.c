@@ -65,7 +65,7 @@ T_CASE(a_clock_that_is_set_back_does_not_keep_a_plan)
 	for (unsigned i = 0; i < RIG_OUT_MAX; i++)
 		if (rig.out[i].used)
 			rig_fail(&rig, i, PL_FENCED);
-	rig_run(&rig); /* it is to be put again in a moment */
+	rig_run(&rig); /* the record is to be put again in a moment */
 	rig.now_ms += 100;
 	rig_run(&rig);
 	T_TRUE(pl_list_empty(&rig.sched->gangs.works));

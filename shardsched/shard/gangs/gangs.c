@@ -174,7 +174,7 @@ void gangs_reconcile_pod(struct sched *sched, struct sched_pod *pod)
 	struct pl_err err = {0};
 	enum pl_code code;
 
-	if (pod->rev[FACT_STATE] == 0 && pod->txn == 0) /* what it reported is gone */
+	if (pod->rev[FACT_STATE] == 0 && pod->txn == 0) /* the reported status is gone */
 		pod->gang_reported = 0;
 	if (pod_gang(pod) != NULL && is_member(sched, pod)) {
 		gang_set_dirty(sched, pod_gang(pod));

@@ -151,7 +151,7 @@ static void the_store_goes_back(void)
 	rig_view_list(&rig, SCHED_DIGESTS);
 }
 
-/* Whatever deleted the digest. */
+/* The digest may be deleted in any way. */
 T_CASE(a_deleted_own_digest_is_written_again)
 {
 	static void (*const ends[])(void) = {it_is_gone, it_is_not_listed,

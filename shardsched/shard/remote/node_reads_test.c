@@ -95,7 +95,7 @@ T_CASE(nodes_that_seem_to_fit_are_read_first)
 	T_EQ(placed_on("large"), 33);
 	T_EQ(known(), 1);
 	rig_pod(&rig, 0, "chosen", "3200m",
-	        ",\"nodeSelector\":{\"host\":\"n-07\"}"); /* it has 500m */
+	        ",\"nodeSelector\":{\"host\":\"n-07\"}"); /* n-07 has 500m */
 	rig_run_idle(&rig);
 	T_EQ(placed_on("chosen"), THERE);
 	rig_close(&rig);

@@ -196,7 +196,7 @@ void own_digest_unwritten(struct sched *sched)
 	sched->digests.pending = true;
 }
 
-/* Whatever the outcome, the next write compares the revision that stands there. */
+/* After any outcome the next write compares the revision of the stored digest. */
 void own_digest_answer(struct sched *sched, struct shard_txn *txn,
                        const struct kv_result *result)
 {

@@ -1,5 +1,5 @@
 /*
- * What a shard does with nodes that it does not own. Headers and files:
+ * A shard and the nodes that it does not own. Headers and files:
  *
  *	fleet_view.h   fleet_view.c                     all nodes, followed in one order
  *	remote_list.h  remote_list.c, _fail.c           partitions of others, listed once

@@ -48,7 +48,7 @@ struct remote_list {
 	enum remote_list_state state;
 	enum remote_list_contents contents;
 	bool needed;           /* one certain node of the partition has to be known */
-	bool holds_fleet_view; /* it is a user of the view: needed, and lists keep failing */
+	bool holds_fleet_view; /* the list uses the view: needed, but keeps failing */
 	bool all_read;         /* nothing is left for remote_read_nodes */
 	uint8_t failures;      /* in a row */
 	uint32_t read;         /* nodes that were read since the list is known */

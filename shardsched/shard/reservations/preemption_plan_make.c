@@ -195,7 +195,7 @@ void plan_try(struct sched *sched, struct sched_pod *pod,
 	if (!may)
 		exempt_stateless(sched, node, victim, found->victims);
 	may = may && is_node_free(sched, node, pod);
-	if (may) /* it is not where it was to leave for another pod */
+	if (may) /* the pod is not where it was to leave for another pod */
 		preemption_cancel(sched, pod->victim_of);
 	if (may && node->plan == NULL)
 		(void)plan_make(sched, pod, node, victim, found->victims);

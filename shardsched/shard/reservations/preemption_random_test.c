@@ -144,7 +144,7 @@ static void step(void)
 	case 4: /* reservations have to be renewed, or are lost */
 		if (pl_rng_chance(&rng, 1, 20))
 			rig.now_ms += 20000 + below(120000);
-		else if (held && pl_rng_chance(&rng, 1, 2)) /* it is only due */
+		else if (held && pl_rng_chance(&rng, 1, 2)) /* the renewal is only due */
 			rig.now_ms += 30000 + below(20000);
 		break;
 	default:

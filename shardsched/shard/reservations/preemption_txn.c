@@ -164,7 +164,7 @@ static void plan_give_up(struct sched *sched, struct preemption_plan *plan)
 
 	for (uint32_t i = 0; i < plan->victims && due == NULL; i++)
 		due = is_victim_due(node, plan->victim[i]) ? plan->victim[i] : NULL;
-	if (due != NULL) /* it is marked when the plan ends */
+	if (due != NULL) /* the victim is marked when the plan ends */
 		due->exempt = true;
 	preemption_cancel(sched, plan);
 	if (due != NULL || pod->stage != POD_QUEUED)

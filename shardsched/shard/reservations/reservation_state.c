@@ -175,7 +175,7 @@ static enum pl_code print_state(struct sched *sched, struct shard_txn *txn,
 	nomination_ended_text(sched, node->key, message, sizeof message);
 	state.message = pl_span_str(message);
 	pending_status_lend(sched, pod, &state);
-	nomination_state(sched, pod, &state); /* it may be nominated elsewhere by now */
+	nomination_state(sched, pod, &state); /* the pod may be nominated again by now */
 	pl_buf_clear(&sched->buf, sched->buf.cap);
 	code = state_print(&state, &sched->buf, err);
 	if (code != PL_OK)

@@ -305,7 +305,7 @@ static enum pl_code txn_add_namespace(struct sched *sched, struct shard_txn *txn
 	*err = to.err;
 	if (entries > 0)
 		return PL_BUSY;
-	if (code == PL_BUSY) /* it does not fit alone either */
+	if (code == PL_BUSY) /* the draft does not fit alone either */
 		code = pl_err_set(err, PL_LIMIT,
 		                  "a registry does not fit into a transaction");
 	return code;

@@ -360,7 +360,7 @@ T_CASE(nothing_is_decided_before_all_pods_have_migrated)
 	}
 	T_EQ(turns, MANY / 4);
 	rig_run_idle(&rig);
-	T_STR(where("p-0"), "n-2"); /* it was in the txn */
+	T_STR(where("p-0"), "n-2"); /* p-0 was in the txn */
 	T_STR(where("p-1"), "n-1");
 	T_STR(where("p-2"), "n-1");
 	rig_close(&rig);

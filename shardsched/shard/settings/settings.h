@@ -22,7 +22,7 @@ enum {
 	SETTINGS_WEIGHTS_MAX = 4096,
 	SETTINGS_BATCH_MAX = 512,
 	SETTINGS_INFLIGHT_MAX = 16,
-	SETTINGS_CACHE_BYTES = 256 << 20, /* what 0 stands for */
+	SETTINGS_CACHE_BYTES = 256 << 20, /* the meaning of 0 */
 	SETTINGS_PLUGIN_BUDGET_MS = 2000, /* by default */
 };
 

@@ -52,7 +52,7 @@ T_CASE(pods_of_several_shards_depart_in_order)
 	rig.now_ms += 400;
 	rig_run_idle(&rig);
 	T_TRUE(!mine_has_gone());
-	/* Their pod has gone. */
+	/* The pod of the other shard has gone. */
 	rig_put(&rig, "/alloc/0000/east/n-1",
 	        "{\"v\":1,\"generation\":8,\"used\":{\"cpu\":\"1000m\",\"pods\":\"1\"},"
 	        "\"nonzero\":{\"cpu\":\"1000m\",\"memory\":\"209715200\"},"
@@ -95,7 +95,7 @@ T_CASE(a_departure_by_an_unseen_alloc_is_waited_for)
 	T_TRUE(mine_has_gone());
 	down();
 
-	up_two(AFTER, THEIRS_LAST, ""); /* it never does */
+	up_two(AFTER, THEIRS_LAST, ""); /* the alloc never arrives */
 	rig.now_ms += 501;
 	rig_run_idle(&rig);
 	T_TRUE(mine_has_gone());

@@ -1,5 +1,5 @@
 /*
- * What an answer means for a txn (its states stand in txn.h).
+ * The meaning of an answer for a txn (its states stand in txn.h).
  *
  *	yes       what was assumed is true, at the revision of the answer
  *	no        everything that was sent waits again; the values that were read are

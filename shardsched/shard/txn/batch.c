@@ -267,7 +267,7 @@ static bool are_nodes_free(const struct sched *sched)
 				PL_LIST_ITEM(link, struct sched_pod, link);
 
 			if ((pod->flags & POD_BATCHED) != 0 && pod->txn != 0)
-				return false; /* its status is being written */
+				return false; /* the pod's status is being written */
 		}
 	}
 	return true;

@@ -191,7 +191,7 @@ enum pl_code commit_put(struct sched *sched, struct shard_txn *txn,
 
 		if (left == 0)
 			break;
-		if (pod->txn != 0) /* its status is being written */
+		if (pod->txn != 0) /* the pod's status is being written */
 			continue;
 		if (count == COMMIT_BATCHED && (pod->flags & POD_BATCHED) == 0)
 			continue;
@@ -242,7 +242,7 @@ static void seal_placement(struct sched *sched, struct shard_txn *txn,
 {
 	pod_unlink(sched, pod);
 	pod_set_stage(pod, POD_COMMITTING);
-	pod->placed = SNAPSHOT_NONE; /* its alloc entry has the number now */
+	pod->placed = SNAPSHOT_NONE; /* the alloc entry has the number now */
 	pod->txn = txn_number(sched, txn);
 	pod->flags &= (uint16_t)~POD_BATCHED;
 	txn->placements++;

@@ -1,4 +1,4 @@
-/* What an answer means for the entries of a txn (entries.h). */
+/* The meaning of an answer for the entries of a txn (entries.h). */
 #include "shardsched/shard/txn/entries.h"
 
 #include "shardsched/shard/cache/cache.h"
@@ -250,7 +250,7 @@ static void apply_found(struct sched *sched, const struct shard_txn *txn,
 		return;
 	}
 	node = node_find(sched, id.scope, id.name);
-	if (id.kind == KEYS_NODE || entry->node == NULL) { /* it was only compared */
+	if (id.kind == KEYS_NODE || entry->node == NULL) { /* the key was only compared */
 		apply_record(sched, &id, found->record, revision);
 		return;
 	}

@@ -116,6 +116,6 @@ T_CASE_SECONDS(pods_of_a_full_alloc_can_be_asked_to_leave, 200)
 	run_for(10);
 	T_TRUE(count(STATE_TERMINATING) >= 48);
 	T_TRUE(count(STATE_TERMINATING) < GO);
-	T_EQ(rig.troubles, 0); /* it is a matter of time */
+	T_EQ(rig.troubles, 0); /* the rest is a matter of time */
 	rig_close(&rig);
 }

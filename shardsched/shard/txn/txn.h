@@ -91,7 +91,7 @@ enum txn_state {
 enum txn_outcome {
 	TXN_PENDING,        /* no attempt was or can have been applied */
 	TXN_UNKNOWN,        /* an attempt may have been applied */
-	TXN_READS_CONFLICT, /* it failed; a read tells with what it conflicted */
+	TXN_READS_CONFLICT, /* the txn failed; a read tells with what it conflicted */
 	TXN_READS_OUTCOME,  /* a read tells whether an attempt was applied */
 	TXN_APPLIED,
 	TXN_NOT_APPLIED,
@@ -123,7 +123,7 @@ struct txn_entry {
 	int64_t epoch; /* of the key's partition when the txn was posted; 0: remote */
 	enum txn_entry_kind kind;
 	bool compared; /* a read tells whether this entry was the cause of a failure */
-	bool batched;  /* its pod is part of the batch */
+	bool batched;  /* the pod is part of the batch */
 	bool deletes;  /* the gang's record (KEYS_GANG) is deleted */
 	uint8_t end;   /* enum state_transition; not NONE for ENTRY_TERMINATION only */
 	uint8_t ask;   /* enum state_ask that stays in the state of an ENTRY_STATUS */
@@ -135,8 +135,8 @@ struct shard_txn {
 	enum txn_outcome outcome;
 	enum txn_kind kind;
 	bool without_reads; /* the request reads nothing when it fails (txn_post) */
-	bool rewound;       /* its revisions mean nothing any more: the store went back */
-	bool batch;         /* it commits the batch */
+	bool rewound;       /* the revisions are void: the store went back */
+	bool batch;         /* the txn commits the batch */
 	bool full;          /* the alloc that was put last has no room for its pods */
 	unsigned attempts;
 	uint64_t at_ms;                   /* TXN_RETRY: when it is started again */
