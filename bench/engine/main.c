@@ -11,7 +11,7 @@
 	X(pending, pending) \
 	X(count, count)     \
 	X(queue, queue)     \
-	X(ledger, records)  \
+	X(records, records) \
 	X(sched, sched)
 
 #define PART_NAME(part, function) #part,

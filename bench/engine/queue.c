@@ -164,7 +164,7 @@ static void run_pod_lives(struct queue_bench *b, bool fair)
 	start_clock(b);
 	for (unsigned i = 0; i < EVENTS; i++)
 		tell_event(b, QUEUE_EV_PVC_ADDED);
-	report_op(b, "event_for_nobody", EVENTS, "us_per_event");
+	report_op(b, "event_for_no_class", EVENTS, "us_per_event");
 	close_queue(b);
 }
 

@@ -196,8 +196,7 @@ const struct option_def option_table[DAEMON_OPTION_COUNT] = {
 	[DAEMON_ZONE] = {"zone", NULL, "ZONE", "", "shown in the members' records",
                          parse_zone},
 	[DAEMON_API_ADDRESS] = {"api-address", NULL, "HOST:PORT", "",
-                                "where others reach this process, shown also",
-                                parse_api},
+                                "where others reach this process, shown also", parse_api},
 	[DAEMON_TTL] = {"ttl", NULL, "DURATION", "10s",
                         "of each shard's lease: when this process dies, others take\n"
                         "over so much later (2s to 1h, whole seconds)",

@@ -63,7 +63,7 @@ struct daemon_fixture_view {
 	unsigned shard_count;
 	unsigned moves;      /* owners that came since this was set to 0 */
 	uint64_t gap_ns_max; /* longest time without an owner since this was set to 0 */
-	char wrong[256];     /* what is invalid in the history; empty: nothing */
+	char wrong[256];     /* the invalid thing in the history; empty: nothing */
 	bool ended;
 };
 

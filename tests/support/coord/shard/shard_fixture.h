@@ -273,7 +273,7 @@ static inline struct shard_node *leader_of(const char *role)
 		if (strstr(value, quoted) != NULL)
 			return &nodes[i];
 	}
-	t_fail(__FILE__, __LINE__, "nobody leads as %s", role);
+	t_fail(__FILE__, __LINE__, "none leads as %s", role);
 }
 
 /* Does what an operator does after restoring the store. */

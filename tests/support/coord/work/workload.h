@@ -36,7 +36,7 @@ struct workload_spec {
 
 const char *workload_profile_name(enum workload_profile profile);
 
-/* What a pod requests, in thousandths of a CPU. */
+/* Requests of a pod, in thousandths of a CPU. */
 uint32_t workload_pod_cpu(uint32_t pod);
 
 void workload_node_cluster(uint32_t node, char out[WORKLOAD_NAME_SIZE]);
@@ -72,7 +72,7 @@ struct workload_found {
 	int64_t revision;
 	uint32_t nodes, allocs, specs, bound, pending;
 	uint64_t alloc_bytes, state_bytes;
-	/* What is invalid: a pod on two nodes, a node with more than it has, an alloc
+	/* The invalid thing that was found: a pod on two nodes, a node with more than it has, an alloc
 	 * that is not the sum of its pods, ... Empty: nothing. */
 	char wrong[WORKLOAD_WRONG_SIZE];
 };

@@ -19,7 +19,7 @@ enum { PREFIXES = sizeof prefixes / sizeof prefixes[0] };
 #define NOWHERE UINT32_MAX
 
 struct workload_pod {
-	uint32_t bound, listed; /* its node, by its state and by the allocs */
+	uint32_t bound, listed; /* node of the pod, by its state and by the allocs */
 };
 
 struct workload_checker {
@@ -79,7 +79,7 @@ static void check_pods(struct workload_checker *c, uint32_t node,
 
 		if (!workload_pod_of(alloc->pod[i].name, &pod) ||
 		    pod >= c->workload.pods) {
-			complain(c, "node %u lists " PL_SPAN_FMT ", which nobody put",
+			complain(c, "node %u lists " PL_SPAN_FMT ", which was never put",
 			         node, PL_SPAN_ARG(alloc->pod[i].name));
 			continue;
 		}
@@ -109,7 +109,7 @@ static void check_alloc(struct workload_checker *c, const struct keys_id *id,
 	c->found.allocs++;
 	c->found.alloc_bytes += value.len;
 	if (!place_of(c, id->scope, id->name, &node))
-		complain(c, "alloc of " PL_SPAN_FMT ", a node that nobody put",
+		complain(c, "alloc of " PL_SPAN_FMT ", a node that was never put",
 		         PL_SPAN_ARG(id->name));
 	else if (alloc_parse(value, &c->arena, &alloc, &err) != PL_OK)
 		complain(c, "alloc of node %u: %s", node, err.msg);
@@ -126,14 +126,14 @@ static void check_state(struct workload_checker *c, const struct keys_id *id,
 
 	c->found.state_bytes += value.len;
 	if (!workload_pod_of(id->name, &pod) || pod >= c->workload.pods) {
-		complain(c, "state of " PL_SPAN_FMT ", a pod that nobody put",
+		complain(c, "state of " PL_SPAN_FMT ", a pod that was never put",
 		         PL_SPAN_ARG(id->name));
 	} else if (state_parse(value, &c->arena, &state, &err) != PL_OK) {
 		complain(c, "state of pod %u: %s", pod, err.msg);
 	} else if (!state_has_place(&state)) {
 		c->found.pending += state.phase == STATE_PENDING;
 	} else if (!place_of(c, state.cluster, state.node, &node)) {
-		complain(c, "pod %u is on " PL_SPAN_FMT ", which nobody put", pod,
+		complain(c, "pod %u is on " PL_SPAN_FMT ", which was never put", pod,
 		         PL_SPAN_ARG(state.node));
 	} else {
 		if (c->pod[pod].bound != NOWHERE)

@@ -15,7 +15,7 @@ struct workload_writer {
 	struct workload_range range;
 	struct bulk_writer *writes;
 	uint32_t next, end;
-	struct pl_err err; /* what failed before the request was sent */
+	struct pl_err err; /* the error from before the request was sent */
 	workload_done_fn *done;
 	void *ctx;
 	struct txn_builder builder[BULK_SLOTS_MAX];
@@ -131,7 +131,7 @@ enum pl_code workload_write(struct kv *kv, const struct workload_spec *workload,
 	enum pl_code code;
 
 	if (w == NULL)
-		return pl_err_set(err, PL_NOMEM, "crowd");
+		return pl_err_set(err, PL_NOMEM, "workload");
 	w->kv = kv;
 	w->workload = *workload;
 	w->range = *range;

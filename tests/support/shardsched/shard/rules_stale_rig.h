@@ -166,7 +166,7 @@ static inline unsigned find_call(const char *key, bool reads)
 			    pl_span_eq(txn->then[n].get.keys.from, pl_span_str(key)))
 				return i;
 	}
-	t_fail(__FILE__, __LINE__, "nobody asks for %s", key);
+	t_fail(__FILE__, __LINE__, "no request asks for %s", key);
 	return 0;
 }
 

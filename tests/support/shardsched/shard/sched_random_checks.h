@@ -1,5 +1,5 @@
 /*
- * What must hold in random histories of one core, by the store alone: after every step,
+ * Checks of random histories of one core, by the store alone: after every step,
  * and in the end.
  */
 #ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RANDOM_CHECKS_H
@@ -39,7 +39,7 @@ static inline void check_node(uint32_t i, uint32_t *listed_on)
 	T_EQ(alloc.used.cpu_milli, cpu);
 	T_EQ(alloc.used.pods, alloc.pods + held);
 	T_TRUE(pods_cpu <= cpu_of_node(i)); /* a leaving pod keeps its room */
-	/* what is reserved fits beside the pods that stay */
+	/* reservations fit beside the pods that stay */
 	T_TRUE(firm <= cpu_of_node(i));
 }
 

@@ -1,5 +1,5 @@
 /*
- * What other writers do in random histories of one core: other shards, operators and
+ * Other writers in random histories of one core: other shards, operators and
  * members.
  */
 #ifndef TESTS_SUPPORT_SHARDSCHED_SHARD_SCHED_RANDOM_OTHERS_H

@@ -131,7 +131,7 @@ void faulty_pause(struct kv *kv, bool paused)
 
 uint64_t faulty_count(const struct kv *kv, enum faulty_what what)
 {
-	const struct faulty *f = (const void *)kv; /* its first member */
+	const struct faulty *f = (const void *)kv; /* the first member of the struct */
 
 	PL_ASSERT(kv->ops == &faulty_ops);
 	return f->counts[what];

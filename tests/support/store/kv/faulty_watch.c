@@ -340,7 +340,7 @@ void faulty_unwatch(struct kv *kv, struct kv_watch *handle)
 
 	(void)kv;
 	PL_ASSERT(!watch->reported);
-	if (watch->ending) /* its end is on its way for another reason */
+	if (watch->ending) /* the end is on its way for another reason */
 		pl_err_set(&watch->err, PL_CANCELED, "watch: canceled");
 	else
 		watch_finish(watch, PL_CANCELED, "canceled", NULL);
@@ -352,7 +352,7 @@ enum pl_code faulty_progress(struct kv *kv, struct kv_watch *handle, int64_t rev
 	struct faulty_watcher *watch = (struct faulty_watcher *)(void *)handle;
 
 	if (watch->ending || !watch->live)
-		return pl_err_set(err, PL_CANCELED, "watch: its end is on its way");
+		return pl_err_set(err, PL_CANCELED, "watch: the end is on its way");
 	return kv_progress(PL_CONTAINER_OF(kv, struct faulty, wrapper.kv)->wrapper.inner,
 	                   watch->inner, revision, err);
 }
