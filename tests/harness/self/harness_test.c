@@ -31,11 +31,12 @@ static int run_sample(const char *env, const char *args)
 	return run_program(env, getenv("T_SAMPLE"), args);
 }
 
-static const char *seeds_command(void)
+/* A script of tests/harness. */
+static const char *harness_script(const char *name)
 {
 	static char path[512];
 
-	(void)snprintf(path, sizeof path, "%s/tests/harness/seeds", getenv("T_ROOT"));
+	(void)snprintf(path, sizeof path, "%s/tests/harness/%s", getenv("T_ROOT"), name);
 	return path;
 }
 
@@ -118,16 +119,56 @@ T_CASE(random_cases_are_run_with_many_seeds)
 	(void)fclose(file);
 	(void)snprintf(command, sizeof command,
 	               "%s --seeds 2 --from 7 --suite s --jobs 1 samp", path);
-	T_EQ(run_program("", seeds_command(), command), 1);
+	T_EQ(run_program("", harness_script("seeds"), command), 1);
 	output_has("2 random cases in 1 tests\n");
 	output_has("FAILED: sample fails_seeded, seed 7\n");
 	output_has("FAILED: sample fails_seeded, seed 8\n");
 	output_has("is 8, want -1\n    T_A=b T_SEED=8 ");
 	output_has("\n2 passed, 2 failed\n");
 	(void)snprintf(command, sizeof command, "%s --suite other", path);
-	T_EQ(run_program("", seeds_command(), command), 1);
+	T_EQ(run_program("", harness_script("seeds"), command), 1);
 	output_has("\n0 passed, 0 failed\n");
 	(void)unlink(path);
+}
+
+/* A line of meson's log: the sample's case failed when it ran beside others. */
+static void log_failure(FILE *file, const char *test, const char *name)
+{
+	(void)fprintf(file,
+	              "{\"name\": \"%s\", \"command\": [\"%s\"], \"env\": {}, "
+	              "\"result\": \"ERROR\", \"stdout\": \"1..2\\nok 1 - other\\nnot ok "
+	              "2 - %s\\n\", \"stderr\": \"# %s: the first failure\\n\"}\n",
+	              test, getenv("T_SAMPLE"), name, name);
+}
+
+T_CASE(a_case_that_passes_alone_after_it_failed_is_flaky)
+{
+	char build[] = "/tmp/harness-XXXXXX", path[128], command[160];
+	FILE *file;
+
+	T_TRUE(mkdtemp(build) != NULL);
+	T_EQ(run_program("", harness_script("tally"), build), 0);
+	output_has("0 1 0\n"); /* meson has left no log */
+	(void)snprintf(command, sizeof command, "mkdir %s/meson-logs", build);
+	T_EQ(system(command), 0); // NOLINT(cert-env33-c): our own words
+	(void)snprintf(path, sizeof path, "%s/meson-logs/testlog.json", build);
+	file = fopen(path, "w");
+	T_TRUE(file != NULL);
+	log_failure(file, "chance", "passes");
+	log_failure(file, "fault", "fails_int");
+	(void)fclose(file);
+	T_EQ(run_program("", harness_script("tally"), build), 0);
+	output_has("\nflaky: chance passes  (its first failure: ");
+	output_has("\n3 1 1\n");
+	T_TRUE(strstr(output, "flaky: fault") == NULL);
+	(void)snprintf(path, sizeof path, "%s/flaky/chance.txt", build);
+	file = fopen(path, "r");
+	T_TRUE(file != NULL);
+	output[fread(output, 1, sizeof output - 1, file)] = 0;
+	(void)fclose(file);
+	output_has("# passes: the first failure\n");
+	(void)snprintf(command, sizeof command, "rm -r %s", build);
+	T_EQ(system(command), 0); // NOLINT(cert-env33-c): our own words
 }
 
 T_CASE(a_case_that_hangs_is_ended)
