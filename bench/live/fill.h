@@ -25,7 +25,7 @@ struct fill_result {
 /* Starts the child that fills; progress goes to stderr. live and opts must last until
  * the child ends. */
 void fill_start(struct child *child, struct live *live, const struct fill_opts *opts);
-/* To its end. */
+/* Fills, and runs the loop until the child has ended. */
 void fill_run(struct live *live, const struct fill_opts *opts, struct child *ended);
 
 #endif

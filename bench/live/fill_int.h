@@ -12,7 +12,7 @@ struct filler {
 	struct kv *kv;
 	struct pl_arena arena;
 	struct model model;
-	struct load_object object; /* the one at hand */
+	struct load_object object; /* the current object */
 	uint32_t next, end;
 	uint64_t told;
 	double say_s;
@@ -25,7 +25,7 @@ void filler_run(struct filler *f);
 /* The location of the current pod. */
 void filler_location(struct filler *f, struct pod_location *out);
 
-/* before.c: nodes, with the pods that stand on them. */
+/* before.c: puts nodes with the pods that are placed before. */
 void fill_before(struct filler *f);
 
 #endif

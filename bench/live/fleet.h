@@ -1,4 +1,4 @@
-/* Processes of placetd that share some shards, and what they say of themselves. */
+/* A fleet: processes of placetd that share the shards of a bench, and their figures. */
 #ifndef BENCH_LIVE_FLEET_H
 #define BENCH_LIVE_FLEET_H
 
@@ -9,7 +9,7 @@ enum { FLEET_PROCESSES_MAX = 16, FLEET_SHARDS_MAX = 256 };
 
 struct fleet_opts {
 	uint32_t shards, processes, partitions;
-	uint32_t ttl_s;     /* 0: placetd's own */
+	uint32_t ttl_s;     /* 0: placetd's default */
 	const char *prefix; /* prefix of the processes' names; NULL: "p" */
 };
 
@@ -26,14 +26,14 @@ struct fleet {
 		cpu_s[FLEET_PROCESSES_MAX]; /* as last seen */
 };
 
-/* Shards and processes that can not be: wrong usage. */
+/* Ends the bench as wrong usage when shards and processes do not fit together. */
 void fleet_check(const struct fleet_opts *opts);
 void fleet_start(struct fleet *fleet, const struct live *live,
                  const struct fleet_opts *opts);
-/* CPU and memory of each, and the sum of the CPU. */
+/* Reads CPU and memory of each process; gives the sum of the CPU. */
 double fleet_look(struct fleet *fleet);
 void fleet_emit(const struct fleet *fleet, const char *fields);
-/* Gracefully; reads the logs. sum may be NULL. */
+/* Stops the processes gracefully, and reads their logs. sum may be NULL. */
 void fleet_stop(struct fleet *fleet, struct fleet_work *sum);
 void fleet_kill(struct fleet *fleet);
 

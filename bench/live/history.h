@@ -6,14 +6,14 @@
 #include "bench/live/live.h"
 
 struct history {
-	/* Transactions that bound pods, and what was in them. */
+	/* Transactions that bound pods, and the writes in them. */
 	uint64_t txns, pods, allocs, groups, fences;
 	uint64_t state_bytes, alloc_bytes, group_bytes;
 	/* All puts and deletions, by any client. */
 	uint64_t puts, bytes;
 };
 
-/* So that the janitors leave it there. */
+/* Pins the history: janitors do not compact it until it is read. */
 struct history_pin;
 struct history_pin *history_keep(struct live *live);
 void history_release(struct live *live, struct history_pin *pin);

@@ -17,7 +17,7 @@
 enum { LIVE_TIMEOUT_MS = 60000 };
 
 struct live_opts {
-	const char *dir; /* where its directory goes; NULL: TMPDIR or /tmp */
+	const char *dir; /* parent of etcd's directory; NULL: TMPDIR or /tmp */
 	bool tls;
 };
 
@@ -32,21 +32,21 @@ struct live {
 void live_open(struct live *live, const struct live_opts *opts);
 void live_close(struct live *live);
 
-/* Another client of the same etcd, on a loop of the caller's. */
+/* Opens another client of the same etcd on the caller's loop. */
 struct kv *live_client(const struct live *live, uv_loop_t *loop);
 void live_client_close(uv_loop_t *loop, struct kv *kv);
 
-/* One call, to its end. result, copied into the arena, may be NULL. */
+/* Runs one call to its end. result, copied into the arena, may be NULL. */
 void live_call(struct live *live, const struct kv_req *req, struct kv_result *result);
 int64_t live_revision(struct live *live);
 double live_db_bytes(struct live *live);
 
-/* Every key of a prefix at one revision, page by page; fn borrows. */
+/* Calls fn for every key of a prefix at one revision, page by page; fn borrows. */
 typedef void live_each_fn(void *ctx, const struct kv_record *record);
 void live_each(struct live *live, const char *prefix, bool keys_only, live_each_fn *fn,
                void *ctx);
 
-/* Machine, versions, and what an fsync costs here; more: further fields, or NULL. */
+/* Emits the machine, versions and the time of an fsync; more: further fields, or NULL. */
 void live_environment(struct live *live, const char *more);
 
 /* -- resource use ----------------------------------------------------------- */

@@ -19,7 +19,7 @@
 
 enum { LOAD_NAME_SIZE = 40, LOAD_JSON_SIZE = 2048 };
 
-/* X(NAME, name, what it is, in words) */
+/* X(NAME, name, description) */
 #define LOAD_PROFILE_MAP(X)                                                            \
 	X(BASIC, "basic", "SchedulingBasic: 100m cpu and 500Mi each")                  \
 	X(NODEAFFINITY, "nodeaffinity", "SchedulingNodeAffinity: to a zone, required") \
@@ -42,13 +42,13 @@ enum { LOAD_NAME_SIZE = 40, LOAD_JSON_SIZE = 2048 };
 enum load_profile { LOAD_PROFILE_MAP(LOAD_PROFILE_ENUM) LOAD_PROFILES };
 
 extern const char *const load_profile_names[LOAD_PROFILES + 1]; /* ends with NULL */
-/* All of them, a line each, for the help. */
+/* All profiles, a line each, for --help. */
 extern const char load_profile_help[];
 
 struct load {
 	enum load_profile profile;
 	uint32_t partitions, nodes, pods;
-	uint32_t shards; /* AWAY: so that a fifth has to go elsewhere */
+	uint32_t shards; /* AWAY: a fifth of the pods needs nodes of other shards */
 };
 
 struct load_object {
@@ -63,9 +63,9 @@ static inline struct pl_span load_json(const struct load_object *object)
 	return pl_span(object->json, object->json_len);
 }
 
-/* How many make sense for so many nodes: ten a node, or as the profile has it. */
+/* The usual number of pods for so many nodes: ten a node, or as the profile has it. */
 uint32_t load_pods_usual(enum load_profile profile, uint32_t nodes);
-/* More than can be placed, as far as this can be told. */
+/* An upper bound of the pods that can be placed. */
 uint32_t load_pods_most(const struct load *load);
 /* True when a pod's partition may be another than its name's (groups). */
 bool load_has_groups(const struct load *load);
@@ -80,13 +80,13 @@ struct load_before {
 	int64_t cpu_milli, memory;
 };
 
-/* On each node. */
+/* Pods on each node before. */
 uint32_t load_before_each(const struct load *load);
-/* The k-th of a node. */
+/* The k-th pod of a node. */
 void load_before(const struct load *load, uint32_t node, uint32_t k,
                  struct load_object *out, struct load_before *what);
 
-/* -- back --------------------------------------------------------------------------- */
+/* -- names -------------------------------------------------------------------------- */
 
 /* The number in a name of the load; false: the name is not one of the load. */
 bool load_node_of(struct pl_span name, uint32_t *out);

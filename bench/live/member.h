@@ -11,12 +11,12 @@
 
 struct member;
 
-/* On that kv, from that revision on. Never NULL. */
+/* Opens a member that watches states from that revision on. Never NULL. */
 struct member *member_open(struct kv *kv, int64_t from);
-/* Runs its watch to the end: turn runs the loop once. */
+/* Closes the member when its watch has ended: turn runs the loop once. */
 void member_close(struct member *member, void (*turn)(void *ctx), void *ctx);
 
-/* In a process of its own, until child_done. */
+/* Runs a member in a child process until child_done. */
 void member_start(struct child *child, struct live *live);
 
 #endif

@@ -1,4 +1,4 @@
-/* Keeps so many calls in flight, each slot one after the other. */
+/* A pump keeps a number of calls in flight; a slot has one call after the other. */
 #ifndef BENCH_LIVE_PUMP_H
 #define BENCH_LIVE_PUMP_H
 
@@ -8,7 +8,7 @@
 struct pump {
 	struct live *live;
 	unsigned inflight;
-	double seconds; /* 0: until next says no */
+	double seconds; /* 0: until next gives no request */
 	/* Builds the next request of a slot, in the live's arena; false: there is none.
 	 */
 	bool (*next)(void *ctx, unsigned slot, struct kv_req *req);

@@ -1,12 +1,12 @@
 /*
- * A run from nodes and pods in an etcd to pods on nodes: what e2e, scaling and million
- * have in common.
+ * A race is a run from nodes and pods in an etcd to pods on nodes: e2e, scaling and
+ * million are such runs.
  *
  *	waiting     nodes, pods, then the shards are started
  *	submitting  nodes, the shards; when these have shared out the partitions, the pods
  *
- * It is over when every pod is bound, when nothing more has been bound for idle_s, or
- * after limit_s: pods that will not be bound are told with their reasons. Then the
+ * A race is over when every pod is bound, when no more pod has been bound for idle_s, or
+ * after limit_s: pods that are not bound are reported with their reasons. Then the
  * shards are stopped, and the store is checked.
  */
 #ifndef BENCH_LIVE_RACE_H
@@ -20,7 +20,7 @@
 
 struct race_opts {
 	struct load load;
-	struct fleet_opts fleet; /* partitions as the load's */
+	struct fleet_opts fleet; /* has as many partitions as the load */
 	bool submitting;
 	bool history;            /* report the writes, from the store's history */
 	uint32_t regret_samples; /* 0: none */
@@ -29,7 +29,7 @@ struct race_opts {
 };
 
 struct race_result {
-	double nodes_s, submit_s; /* waiting: until all were there */
+	double nodes_s, submit_s; /* waiting: until all objects were in the store */
 	double place_s;           /* from the first owner, or the first submission */
 	double from_start_s;      /* from the start of the shards */
 	double first_owner_s, first_bound_s; /* from the start of the shards */
@@ -46,12 +46,12 @@ struct race_result {
 	struct regret regret;
 };
 
-/* The bounds that options can break: wrong usage. */
+/* Ends the bench as wrong usage when options are out of bounds. */
 void race_check(const struct race_opts *opts);
 /* fields: of the case, for what is emitted by the run itself: violations, reasons. The
  * first one tells the environment. */
 void race_run(const struct race_opts *opts, const char *fields, struct race_result *out);
-/* All of it. */
+/* Emits all figures of a result. */
 void race_emit(const struct race_opts *opts, const struct race_result *result,
                const char *fields);
 /* The exit code of a run: BENCH_OK, pods not placed, or a store that is not right. */

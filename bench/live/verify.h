@@ -5,7 +5,7 @@
 #include "bench/live/live.h"
 #include "bench/live/load.h"
 
-/* As placet fsck. Violations are told on stderr and as fsck_violations. */
+/* Checks as placet fsck does. Violations go to stderr and to fsck_violations. */
 uint64_t verify_fsck(struct live *live, uint32_t partitions, const char *fields);
 
 /* Pods of the load that have no place, by reason: unplaced, a line each. Gives how

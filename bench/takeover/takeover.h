@@ -1,4 +1,4 @@
-/* Inside the bench: what its cases share. */
+/* The state that the cases of the takeover bench share. */
 #ifndef BENCH_TAKEOVER_TAKEOVER_H
 #define BENCH_TAKEOVER_TAKEOVER_H
 

@@ -1,4 +1,4 @@
-/* Histories by chance: few keys, so that everything meets everything. */
+/* The generator of random histories: few keys, so that operations meet each other. */
 #ifndef TESTS_CONFORMANCE_GEN_H
 #define TESTS_CONFORMANCE_GEN_H
 

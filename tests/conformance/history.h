@@ -1,7 +1,7 @@
 /*
- * A history: what a run does to both stores, step by step.
+ * A history is the sequence of steps that a run does to both stores.
  *
- * Revisions and numbers compared may be said in relation to what is there when
+ * Revisions and compared numbers may be relative to the state of the store when
  * their step comes ("the newest but two", "the key's own and one"). So a history
  * still means something when steps are taken out of it, and stores can be driven
  * to the same edges from any seed.
@@ -17,9 +17,9 @@ enum { HISTORY_SLOTS = 6 };
 
 enum step_kind {
 	STEP_CALL,
-	STEP_WATCH,   /* ends what the slot held */
-	STEP_UNWATCH, /* after it has caught up */
-	STEP_DROP,    /* at once, whatever is under way */
+	STEP_WATCH,   /* ends the watch that the slot held */
+	STEP_UNWATCH, /* ends the watch after it has caught up */
+	STEP_DROP,    /* ends the watch at once */
 	STEP_MEET,    /* all watches catch up and are compared, so are all keys */
 };
 

@@ -1,6 +1,6 @@
 /*
- * How a case is written: requests as one reads them, and the line (show.h) that
- * every store must answer.
+ * The notation of a case: macros for requests, and the line (show.h) that every
+ * store must answer.
  *
  *	EXPECT(s, PUT("a", "1"), "@1");
  *	EXPECT(s, TXN(IF(CMP(ONE("a"), KV_MOD_REV, KV_EQ, 1)),
@@ -77,7 +77,7 @@
 	kit_expect_stream(__FILE__, __LINE__, subject, stream, \
 	                  (const char *const[]){NULL})
 
-/* A store for one case, and its end. */
+/* Opens and closes the store of one case. */
 struct subject *kit_open(void);
 void kit_close(struct subject *subject);
 
@@ -86,7 +86,7 @@ void kit_expect(const char *file, int line, struct subject *subject,
 void kit_expect_stream(const char *file, int line, struct subject *subject,
                        struct stream *stream, const char *const *want);
 
-/* Opens the watch and waits until it stands. */
+/* Opens the watch and waits until it is ready. */
 struct stream *kit_watch(struct subject *subject, const struct kv_watch_req *req);
 
 #endif

@@ -1,5 +1,5 @@
-/* Stores that lie: decorators that break one thing each, for proving that the
- * random comparison would find it. */
+/* Mutants are decorators of a store that break one thing each, to prove that the random
+ * comparison finds it. */
 #ifndef TESTS_CONFORMANCE_MUTANT_H
 #define TESTS_CONFORMANCE_MUTANT_H
 

@@ -1,5 +1,5 @@
 /*
- * Numbers that two stores do not share, made the same for both.
+ * Names map revisions and leases, which two stores do not share, to relative numbers.
  *
  * A case is written, and an answer shown, as if the store had just been made:
  * revisions count from its reset (0: the reset itself), leases are numbered by
@@ -21,16 +21,16 @@ struct names {
 	size_t chosen_count;
 };
 
-/* Out: as the store has it. In: as the case has it. 0 stays 0. */
+/* out gives the number of the store, in the number of the case. 0 stays 0. */
 int64_t names_revision_out(const struct names *names, int64_t revision);
 int64_t names_revision_in(const struct names *names, int64_t revision);
 int64_t names_lease_out(const struct names *names, int64_t lease);
 int64_t names_lease_in(const struct names *names, int64_t lease);
 
-/* The store granted a lease with an id of its own. */
+/* Notes a lease that the store granted with an id of its choice. */
 void names_lease_chosen(struct names *names, int64_t lease);
 
-/* Requests with every revision and lease put out; keys and values stay borrowed.
+/* Requests with the numbers of the store; keys and values stay borrowed.
  * The arena has no bound: running out of memory ends the process. */
 struct kv_req names_req_out(const struct names *names, struct pl_arena *arena,
                             const struct kv_req *req);

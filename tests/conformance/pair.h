@@ -1,5 +1,5 @@
 /* Two stores that go through the same history, and the first thing in which they
- * differ. The first store is the one that the second is measured by. */
+ * differ. The first store is the reference. */
 #ifndef TESTS_CONFORMANCE_PAIR_H
 #define TESTS_CONFORMANCE_PAIR_H
 
@@ -11,7 +11,7 @@ struct pair {
 	const char *name[2];
 	/* Totals of all runs so far. */
 	uint64_t steps;
-	uint64_t errors; /* calls that both refused alike */
+	uint64_t errors; /* calls that both stores refused with the same code */
 	uint64_t events;
 	uint64_t revisions;
 };
@@ -24,7 +24,7 @@ struct difference {
 	char text[2][DIFFERENCE_TEXT_MAX];
 };
 
-/* Resets both and runs them through. False: they are alike to the end. script
+/* Resets both stores and runs the history. False: the stores do not differ. script
  * may be NULL; otherwise it gets a line for each step, with the answer. */
 bool pair_differ(struct pair *pair, const struct history *history, struct difference *out,
                  struct pl_buf *script);

@@ -1,4 +1,4 @@
-/* Random histories until two stores differ: found, shortened, printed. */
+/* Runs random histories until two stores differ, then shortens and prints the history. */
 #ifndef TESTS_CONFORMANCE_RANDOM_H
 #define TESTS_CONFORMANCE_RANDOM_H
 
@@ -17,7 +17,7 @@ struct random_found {
 	size_t steps_before; /* until the difference, as it was found */
 	size_t steps;        /* length of the shortest history that differs */
 	unsigned runs;
-	bool repeats; /* a difference by chance does not: steps is that found */
+	bool repeats; /* false: a chance difference; steps is the length found */
 	struct difference difference;
 };
 

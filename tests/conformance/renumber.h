@@ -1,4 +1,4 @@
-/* A request rebuilt with other numbers: revisions and leases, wherever they are. */
+/* Renumbering rebuilds a request with other revisions and leases in all its parts. */
 #ifndef TESTS_CONFORMANCE_RENUMBER_H
 #define TESTS_CONFORMANCE_RENUMBER_H
 
@@ -11,7 +11,7 @@ struct renumber {
 	int64_t (*revision)(const void *ctx, int64_t revision);
 	int64_t (*compact)(const void *ctx, int64_t revision);
 	int64_t (*compare)(const void *ctx, const struct kv_compare *compare);
-	int64_t (*lease)(const void *ctx, int64_t lease); /* not of 0 */
+	int64_t (*lease)(const void *ctx, int64_t lease); /* not called for 0 */
 	const void *ctx;
 };
 

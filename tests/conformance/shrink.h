@@ -1,4 +1,4 @@
-/* The shortest history that still shows a difference, as far as time allows. */
+/* Shrinking finds a shorter history that still shows a difference, in a bounded time. */
 #ifndef TESTS_CONFORMANCE_SHRINK_H
 #define TESTS_CONFORMANCE_SHRINK_H
 

@@ -13,8 +13,8 @@
 #include "tests/conformance/stream.h"
 
 enum {
-	SUBJECT_WAIT_MS = 10000, /* for anything that must come */
-	SUBJECT_TXN_OPS = 1024,  /* as the launcher's etcd */
+	SUBJECT_WAIT_MS = 10000, /* longest wait for an answer or a note */
+	SUBJECT_TXN_OPS = 1024,  /* the limit of the launched etcd */
 };
 
 struct subject;
@@ -22,7 +22,7 @@ struct subject;
 struct subject_opts {
 	const char *endpoints; /* endpoints of an etcd; NULL: memkv */
 	uint64_t quota_bytes;  /* memkv: as the etcd compared with; 0: none */
-	/* Puts something around the store. Takes inner. May be NULL. */
+	/* Wraps the store, and takes inner. May be NULL. */
 	struct kv *(*wrap)(void *ctx, struct kv *inner);
 	void *wrap_ctx;
 };
@@ -37,13 +37,13 @@ struct answer {
 /* From the environment: CONFORMANCE_ETCD holds endpoints; without it, memkv. */
 struct subject_opts subject_opts_env(void);
 
-/* Opens it, and resets it. */
+/* Opens the subject and resets it. */
 struct subject *subject_new(const struct subject_opts *opts);
 /* Closes the kv, runs the loop dry, and checks that all has ended. */
 void subject_free(struct subject *subject);
 
-/* Every key deleted, every lease of this subject revoked, watches ended and
- * history compacted: from here revisions count from 0. */
+/* Deletes every key, revokes every lease of this subject, ends watches and compacts the
+ * history: relative revisions count from here. */
 void subject_reset(struct subject *subject);
 
 bool subject_is_etcd(const struct subject *subject);
@@ -55,15 +55,15 @@ const struct answer *subject_call(struct subject *subject, const struct kv_req *
 
 /* The stream stays until the reset, ended or not. */
 struct stream *subject_watch(struct subject *subject, const struct kv_watch_req *req);
-/* Ends it and waits for the end. */
+/* Ends the stream and waits for the end. */
 void subject_unwatch(struct subject *subject, struct stream *stream);
 /* Asks for progress and waits: afterwards the stream has everything that had
  * happened before. Does nothing when it has ended. */
 void subject_catch_up(struct subject *subject, struct stream *stream);
-/* Several at once; some may be NULL. */
+/* Syncs several streams at once; some may be NULL. */
 void subject_catch_up_all(struct subject *subject, struct stream *const *streams,
                           size_t count);
-/* Waits until it has so many lines, or has ended; not for ever. */
+/* Waits until the stream has so many lines or has ended, SUBJECT_WAIT_MS at most. */
 void subject_wait_lines(struct subject *subject, struct stream *stream, size_t count);
 /* Waits for the READY note, or the end. */
 void subject_wait_ready(struct subject *subject, struct stream *stream);
@@ -71,7 +71,7 @@ void subject_wait_ready(struct subject *subject, struct stream *stream);
 /* Runs the store until fn says true; false: it took longer than max_ms. */
 bool subject_until(struct subject *subject, bool (*fn)(void *ctx), void *ctx,
                    uint64_t max_ms);
-/* Lets time pass: virtual where it is. */
+/* Lets time pass: virtual time with memkv. */
 void subject_pass(struct subject *subject, uint64_t ms);
 
 #endif

@@ -12,7 +12,7 @@ enum { SUBJECT_GRANTED_MAX = NAMES_CHOSEN_MAX };
 
 struct subject {
 	struct kv *kv;    /* the client under test */
-	struct kv *inner; /* without what was put around it; owned by kv */
+	struct kv *inner; /* the store without its wrapper; owned by kv */
 	struct memkv *mem;
 	uint64_t now_ms; /* memkv's */
 	uv_loop_t loop;  /* etcd's */
@@ -33,7 +33,7 @@ struct subject {
 	bool starting;
 };
 
-/* The store cannot be driven: ends the process. */
+/* Ends the process: the store cannot be driven. */
 _Noreturn void subject_die(const char *what, const char *why);
 void subject_must(enum pl_code code, const char *what, const struct pl_err *err);
 

@@ -1,10 +1,10 @@
 /*
- * The judge: is a recorded history one that a store which keeps its word, seen
- * through a client which keeps its word, can have produced?
+ * The judge: can a correct store, seen through a correct client, have produced a
+ * recorded history?
  *
  * The truth is the stream of the first watcher, which must hold every revision
- * from the first to the last without a hole; everything else is held against it.
- * Pure: reads the history, allocates only its own indexes.
+ * from the first to the last without a hole; everything else is compared with it.
+ * The judge is pure: it reads the history, and allocates only its own indexes.
  */
 #ifndef TESTS_FAULTLAB_CHECK_H
 #define TESTS_FAULTLAB_CHECK_H
@@ -49,14 +49,14 @@ enum { CHECK_FINDINGS_MAX = 48, CHECK_PER_RULE_MAX = 6, CHECK_TEXT_SIZE = 200 };
 
 struct check_finding {
 	enum check_rule rule;
-	uint32_t op;      /* 0: about none */
-	int64_t revision; /* 0: about none */
+	uint32_t op;      /* operation id; 0: none */
+	int64_t revision; /* 0: none */
 	uint64_t ms;      /* 0: not known */
 	char text[CHECK_TEXT_SIZE];
 };
 
 struct check_report {
-	unsigned count; /* may be more than are kept */
+	unsigned count; /* findings; more than are kept, perhaps */
 	unsigned by_rule[CHECK_RULE_COUNT];
 	struct check_finding finding[CHECK_FINDINGS_MAX];
 	unsigned kept;
@@ -64,10 +64,10 @@ struct check_report {
 	size_t writes_ok, writes_failed, refused, reads;
 	size_t unknown_applied, unknown_not;
 	size_t revisions, stream_events, relists, compacted, leases_ended;
-	size_t leases_excused; /* gone early by a known fault of the server */
+	size_t leases_excused; /* leases that ended early by a known fault of the server */
 };
 
-/* Fills the report; what was in it stays. PL_NOMEM only. */
+/* Adds the findings to the report. The only error is PL_NOMEM. */
 PL_NODISCARD enum pl_code check_hist(const struct hist *hist,
                                      struct check_report *report);
 

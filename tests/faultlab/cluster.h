@@ -30,10 +30,10 @@ PL_NODISCARD enum pl_code cluster_open(uv_loop_t *loop, const struct cluster_opt
 /* Runs the loop until everything is gone. */
 void cluster_close(struct cluster *cluster);
 
-/* -1: not known at the moment. */
+/* Index of the leader; -1: not known at the moment. */
 int cluster_leader(const struct cluster *cluster);
 
-/* "3.4.23"; "" when no member has answered yet. */
+/* Version of the members, such as "3.4.23"; "" when no member has answered yet. */
 const char *cluster_version(const struct cluster *cluster);
 
 struct etcd_launch *cluster_launch(struct cluster *cluster);

@@ -1,5 +1,5 @@
 /*
- * Clients at work on a store, and everything they did and saw recorded.
+ * A load: clients at work on a store, and a record of everything they did and saw.
  *
  * Each worker is a kv of its own with some calls in flight: reads, compare-and-set
  * on registers, transactions over several, deletions, appends to shared lists,
@@ -25,30 +25,31 @@ struct load_opts {
 	unsigned slots;    /* calls in flight of each worker */
 	uint32_t think_ms; /* at most, between two calls of a slot */
 	uint32_t timeout_min_ms, timeout_max_ms;
-	uint32_t end_step_ms; /* so long may each step of the end take */
+	uint32_t end_step_ms; /* the longest time for each step of the end */
 	/* A client of the store, for each worker, the scribe and the sleeper. The
 	 * load closes them. */
 	enum pl_code (*open)(void *ctx, enum load_role role, unsigned index,
 	                     struct kv **out, struct pl_err *err);
 	void *ctx;
-	/* Last: the history is complete, all clients are closed, load is gone. */
+	/* Called last: the history is complete, all clients and the load are closed. */
 	void (*done)(void *ctx);
 };
 
 struct load;
 
-/* A laboratory that can not even begin ends loudly. */
+/* An error at the start ends the process with a message. */
 struct load *load_start(const struct load_opts *opts);
 
-/* The faults are over: no new calls, prove that every client works again, let the
- * leases run out, read everything, watch the whole history once more, close. Each
- * step that takes longer than end_step_ms is a complaint in the history. */
+/* Ends the load after the faults: no new calls start, every client proves that it works
+ * again, leases run out, all keys are read, the whole history is watched once more, and
+ * the clients close. Each step that takes longer than end_step_ms is a complaint in the
+ * history. */
 void load_stop(struct load *load);
 
-/* Throws away the revisions that every watcher but the sleeper's has seen. */
+/* Compacts the revisions that every watcher but the sleeper's has seen. */
 void load_compact(struct load *load);
 
-/* No lease is kept alive any more; new ones follow. */
+/* Stops all keep-alives: the leases expire, and workers grant new ones. */
 void load_drop_leases(struct load *load);
 
 struct load_stats {

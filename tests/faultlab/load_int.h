@@ -1,4 +1,4 @@
-/* The insides of the load. */
+/* The load, for the files that make it up. */
 #ifndef TESTS_FAULTLAB_LOAD_INT_H
 #define TESTS_FAULTLAB_LOAD_INT_H
 
@@ -13,12 +13,12 @@ enum {
 	LOAD_BLINDS = 3,
 	LOAD_WATCHERS_MAX = 16,
 	LOAD_TICK_MS = 50,
-	LOAD_LEASE_SLOT = LOAD_SLOTS_MAX, /* the one that puts the leased key */
+	LOAD_LEASE_SLOT = LOAD_SLOTS_MAX, /* the slot that puts the leased key */
 };
 
 struct worker;
 
-/* One call at a time. */
+/* A slot of a worker has one call in flight at most. */
 struct worker_slot {
 	struct worker *worker;
 	struct pl_timer timer;
@@ -42,7 +42,7 @@ struct list_belief {
 /* The worker's lease, at most one at a time. */
 struct lessee {
 	struct lease *lease;  /* NULL: none open */
-	struct pl_timer life; /* when to open one, or to let go of it */
+	struct pl_timer life; /* when the lease is opened, or released */
 	int64_t id;           /* granted and recorded; 0: none */
 	size_t record;        /* in the history */
 };
@@ -63,12 +63,12 @@ struct load_watcher {
 	struct kv *kv;
 	unsigned stream;
 	enum hist_class class;
-	int64_t covered; /* seen everything up to here, as far as it was told */
+	int64_t covered; /* the watcher has seen every event up to here */
 	struct kv_watch *watch;
 	struct relist *relist;   /* instead of watch */
-	struct pl_timer restart; /* churning ones: stop, and go on from there */
+	struct pl_timer restart; /* churning watchers: stop, and go on from there */
 	bool churns;
-	bool stopped; /* is not to run any more */
+	bool stopped; /* the watcher does not run any more */
 	/* Events of the list that is under way. */
 	struct hist_event *page;
 	size_t page_count, page_cap;
@@ -77,10 +77,10 @@ struct load_watcher {
 
 enum load_phase {
 	LOAD_RUN,
-	LOAD_FINISH, /* calls in flight end, leases are let go */
+	LOAD_FINISH, /* calls in flight end, leases are released */
 	LOAD_PROVE,  /* every worker writes once */
-	LOAD_EMPTY,  /* the leased keys go */
-	LOAD_READ,   /* everything, at the final revision */
+	LOAD_EMPTY,  /* the leased keys are deleted */
+	LOAD_READ,   /* all keys are read at the final revision */
 	LOAD_CATCH_UP,
 	LOAD_REPLAY, /* a new watcher sees what was not compacted */
 	LOAD_STOP,   /* workers and watchers end before their clients close */
@@ -110,10 +110,10 @@ struct load {
 
 uint64_t load_now(const struct load *load);
 
-/* load_call.c: an operation as recorded, made into a call and its answer. */
+/* load_call.c: makes a recorded operation into a call, and records the answer. */
 struct hist_op *slot_begin(struct worker_slot *slot);
 void slot_call(struct worker_slot *slot);
-/* The next thing to do, after a while; defined by load_pick.c. */
+/* Picks the next operation after a pause; defined by load_pick.c. */
 void slot_next(void *ctx);
 void slot_later(struct worker_slot *slot);
 
@@ -139,7 +139,7 @@ PL_NODISCARD enum pl_code watcher_add_relist(struct load *load, struct kv *kv,
 PL_NODISCARD enum pl_code watcher_churn(struct load_watcher *watcher);
 void watchers_progress(struct load *load);
 int64_t watchers_covered(const struct load *load);
-/* True once every watcher has been told all there is up to that revision. */
+/* True once every watcher has been told all events up to that revision. */
 bool watchers_caught_up(const struct load *load, int64_t revision);
 void watchers_stop(struct load *load);
 bool watchers_stopped(const struct load *load);

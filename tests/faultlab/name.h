@@ -14,9 +14,9 @@ enum {
 	HIST_LIST_MAX = 64, /* elements; then a list is full */
 };
 
-/* Which kind of key: the letter in "/lab/r/00000012". */
+/* A class of keys: the letter in "/lab/r/00000012". */
 enum hist_class {
-	HIST_ALL = 0, /* streams: no filter */
+	HIST_ALL = 0, /* of a stream: all classes */
 	HIST_REGISTER = 'r',
 	HIST_LIST = 'l',
 	HIST_UNIQUE = 'u', /* created once, each by one operation */
@@ -24,7 +24,7 @@ enum hist_class {
 	HIST_LEASED = 'e',
 };
 
-/* Class and number in one; 0 is no key. */
+/* A key: class and number in one; 0 is no key. */
 typedef uint64_t hist_key;
 
 static inline hist_key hist_key_of(enum hist_class class, uint32_t number)
@@ -40,7 +40,7 @@ static inline enum hist_class hist_class_of(hist_key key)
 #define HIST_PREFIX "/lab/"
 struct pl_span hist_key_text(hist_key key, char at[static HIST_KEY_SIZE]);
 bool hist_key_parse(struct pl_span text, hist_key *out);
-/* The keys of a class; all with HIST_ALL. */
+/* The prefix of the keys of a class, or of all keys with HIST_ALL. */
 struct pl_span hist_class_prefix(enum hist_class class, char at[static HIST_KEY_SIZE]);
 
 /* A value is a list of operation ids, "3,17,20": the last one wrote it. Others

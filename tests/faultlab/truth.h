@@ -1,4 +1,4 @@
-/* The full history with what is needed to ask it questions quickly. */
+/* The truth: the full history of the store, with indexes by key and operation. */
 #ifndef TESTS_FAULTLAB_TRUTH_H
 #define TESTS_FAULTLAB_TRUTH_H
 
@@ -14,7 +14,7 @@ struct truth {
 	int64_t *applied;  /* by operation id: the revision of its puts, 0: none */
 };
 
-/* Reports holes and broken chains; goes on with what there is. */
+/* Builds the truth, and reports holes and broken chains in it; the rest is kept. */
 PL_NODISCARD enum pl_code truth_init(struct truth *truth, const struct hist *hist,
                                      struct check_report *report);
 void truth_done(struct truth *truth);

@@ -1,7 +1,7 @@
 /*
- * A network of our own: hosts in network namespaces, joined by a switch in user
- * space that can cut, lose, delay, double and reorder packets, each direction of
- * each pair of hosts by itself, from a seed.
+ * The wire is a network inside the process: hosts in network namespaces, joined by a
+ * switch in user space that can cut, lose, delay, double and reorder packets, each
+ * direction of each pair of hosts by itself, from a seed.
  *
  * No kernel module for network emulation is needed: every host has a TUN device
  * whose descriptor this process holds, and a thread forwards between them. Host
@@ -24,15 +24,16 @@ enum { WIRE_NODES_MAX = 8, WIRE_IP_SIZE = 32 };
 
 struct wire;
 
-/* All zero: everything passes at once. Shares are in millionths of the packets. */
+/* Rules of one direction; all zero: every packet passes at once. Shares are in millionths
+ * of the packets. */
 struct wire_rule {
 	bool cut;
 	uint32_t drop_ppm;
 	uint32_t dup_ppm;
 	uint32_t delay_us;
 	uint32_t jitter_us; /* added to the delay, uniformly; keeps the order */
-	/* Held back until a later packet of the link has overtaken it, but not
-	 * longer than hold_us. */
+	/* Share of packets held back until a later packet of the link has passed, but
+	 * not longer than hold_us. */
 	uint32_t reorder_ppm;
 	uint32_t hold_us;
 };
@@ -49,7 +50,7 @@ struct wire_count {
 };
 
 struct wire_opts {
-	unsigned hosts; /* home included: the last */
+	unsigned hosts; /* number of hosts; the last is home */
 	unsigned ghosts;
 	uint64_t seed;
 };
@@ -59,7 +60,7 @@ struct wire_opts {
 PL_NODISCARD enum pl_code wire_open(const struct wire_opts *opts, struct wire **out,
                                     struct pl_err *err);
 
-/* Goes back to where the thread came from, where that is allowed. */
+/* Moves the thread back to its first network namespace, where that is allowed. */
 void wire_close(struct wire *wire);
 
 /* A node is a host or, from wire_ghost() on, a ghost. */
@@ -71,7 +72,7 @@ void wire_ghost_ip(const struct wire *wire, unsigned ghost, unsigned host,
                    char ip[static WIRE_IP_SIZE]);
 int wire_netns(const struct wire *wire, unsigned host);
 
-/* The calling thread's new sockets belong to that host. */
+/* Moves the calling thread to that host: its new sockets belong there. */
 PL_NODISCARD enum pl_code wire_enter(struct wire *wire, unsigned host,
                                      struct pl_err *err);
 
@@ -80,7 +81,7 @@ void wire_rule_set(struct wire *wire, unsigned from, unsigned to,
 void wire_rule_both(struct wire *wire, unsigned a, unsigned b,
                     const struct wire_rule *rule);
 
-/* No rules any more, between any two. */
+/* Removes the rules of all pairs. */
 void wire_heal(struct wire *wire);
 
 struct wire_count wire_count(struct wire *wire, unsigned from, unsigned to);
