@@ -1,6 +1,6 @@
 /*
- * The options of a bench, as a table: read, bounded, and told by --help. --json and
- * --help are understood by all of them (JSON is what comes anyway).
+ * The options of a bench are a table, which parsing, bounds and --help follow. Every
+ * bench takes --json and --help (the output is always JSON).
  */
 #ifndef BENCH_COMMON_OPTIONS_H
 #define BENCH_COMMON_OPTIONS_H
@@ -24,9 +24,9 @@ struct bench_option {
 	const char *name;
 	enum bench_option_kind kind;
 	void *at;
-	const char *value;        /* how the help calls it; NULL: N */
-	const char *help;         /* lines; the default is told by the table */
-	double low, high;         /* high 0: any */
+	const char *value;        /* the name of the value in --help; NULL: N */
+	const char *help;         /* lines for --help, without the default */
+	double low, high;         /* bounds; high 0: no upper bound */
 	const char *const *words; /* ends with NULL */
 };
 
@@ -35,14 +35,14 @@ struct bench_usage {
 	const char *about; /* lines for --help: what the bench does */
 	const struct bench_option *options;
 	unsigned count;
-	const char *more; /* at the end of the help; or NULL */
+	const char *more; /* lines at the end of --help; or NULL */
 };
 
-/* --help and wrong usage end the program. Sets bench_name. What at points to are the
- * defaults before. */
+/* Parses the options into the variables at `at`, which hold the defaults before. Sets
+ * bench_name. --help and wrong usage end the program. */
 void bench_options(const struct bench_usage *usage, int argc, char **argv);
 
-/* Wrong usage that only the bench knows of. */
+/* Ends the program as wrong usage, for rules that the table cannot have. */
 _Noreturn void bench_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -22,20 +22,20 @@ enum bench_exit {
 	BENCH_INCOMPLETE = 3, /* the bench ran, but not everything was placed */
 };
 
-/* As in "bench": set once, by main. */
+/* The value of "bench" in every line; set once, by main. */
 extern const char *bench_name;
 
-/* Ends the program with a message when something fails: a bench that went wrong has no
+/* Ends the program with a message when code is an error: a bench that failed has no
  * figures. */
 void bench_check(enum pl_code code, const struct pl_err *err, const char *what);
 _Noreturn void bench_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a line of progress on stderr. */
 PL_PRINTF(1, 2) void bench_say(const char *fmt, ...);
 
-/* Zeroed; never NULL. Freed by free(). */
+/* Zeroed memory; never NULL. The caller calls free(). */
 __attribute__((returns_nonnull)) void *bench_alloc(size_t count, size_t size);
 
-/* The inside of "case", as "\"op\":\"put\",\"inflight\":4": built piece by piece. */
+/* The members of "case", as "\"op\":\"put\",\"inflight\":4", added one by one. */
 struct bench_fields {
 	char at[BENCH_FIELDS_SIZE];
 	size_t len;
@@ -43,14 +43,14 @@ struct bench_fields {
 PL_PRINTF(2, 3) void bench_field(struct bench_fields *fields, const char *fmt, ...);
 
 void bench_emit(const char *fields, const char *metric, double value, const char *unit);
-/* "metric":"environment": cores, kernel, libraries, build; and what more is to be said,
- * as fields. */
+/* "metric":"environment": cores, kernel, libraries, build; more: further fields. */
 void bench_environment(const char *more);
 
 double bench_now_s(void);
-/* User and system; 0: our own, with all threads. 0 of one that is gone. */
+/* CPU time of a process, user and system; pid 0: this one, with all threads. 0 when the
+ * process is gone. */
 double bench_cpu_s(pid_t pid);
-/* The most memory that it ever had, in bytes; 0: not known. */
+/* The peak of a process's resident memory, in bytes; 0: not known. */
 double bench_rss_max(pid_t pid);
 
 #endif

@@ -1,4 +1,4 @@
-/* Latencies in microseconds, and where most of them lie. */
+/* Samples of a latency in microseconds, and their percentiles. */
 #ifndef BENCH_COMMON_SAMPLES_H
 #define BENCH_COMMON_SAMPLES_H
 
@@ -7,12 +7,13 @@
 
 struct samples {
 	uint32_t *at;
-	size_t count, cap, seen; /* when full, what comes replaces what came first */
+	size_t count, cap, seen; /* when full, a new sample replaces the oldest */
 };
 
 void samples_init(struct samples *s, size_t cap);
 void samples_add(struct samples *s, uint64_t ns);
-/* prefix: before p50_ms, p99_ms, p999_ms. Nothing of none. Sorts them. */
+/* Sorts the samples and emits <prefix>p50_ms, p99_ms, p999_ms; nothing when there are
+ * no samples. */
 void samples_emit(struct samples *s, const char *fields, const char *prefix);
 void samples_done(struct samples *s);
 

@@ -4,19 +4,19 @@
 #include "bench/common/options.h"
 #include "bench/engine/bench.h"
 
-/* X(part, function): the part's name on the command line, and what runs it. */
-#define PART_MAP(X)         \
-	X(decide, decide)   \
-	X(preempt, preempt) \
-	X(pending, pending) \
-	X(count, count)     \
-	X(queue, queue)     \
-	X(records, records) \
-	X(sched, sched)
+/* X(part) */
+#define PART_MAP(X) \
+	X(decide)   \
+	X(preempt)  \
+	X(pending)  \
+	X(count)    \
+	X(queue)    \
+	X(records)  \
+	X(sched)
 
-#define PART_NAME(part, function) #part,
+#define PART_NAME(part) #part,
 static const char *const part_names[] = {"all", PART_MAP(PART_NAME) NULL};
-#define PART_RUN(part, function) bench_##function,
+#define PART_RUN(part) bench_##part,
 static void (*const part_run[])(const struct engine_bench_opts *opts) = {
 	PART_MAP(PART_RUN)};
 

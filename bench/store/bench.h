@@ -7,7 +7,7 @@
 #include "bench/live/pump.h"
 
 struct store_bench_opts {
-	unsigned only; /* a part; 0: all */
+	unsigned only; /* the part to run; 0: all */
 	const char *dir;
 	double seconds; /* duration of each timed case */
 	uint32_t pods;  /* distinct pods of the placement case */
@@ -23,10 +23,10 @@ struct store_bench {
 void bench_open(struct store_bench *bench, const struct store_bench_opts *opts, bool tls);
 void bench_close(struct store_bench *bench);
 
-/* From its /metrics: fsync latency, size of the database. */
+/* Emits fsync latency and size of the database from etcd's /metrics. */
 void bench_emit_server(struct store_bench *bench, const char *part);
 
-/* The parts. */
+/* The parts of the bench. */
 void bench_puts(const struct store_bench_opts *opts);
 void bench_pairs(struct store_bench *bench, const char *label, bool headline_only);
 void bench_placement(const struct store_bench_opts *opts);

@@ -1,6 +1,6 @@
 /*
- * The cases in tests/conformance/<category>.jsonl.gz: what the scheduler of
- * Kubernetes v1.28.7 answered, a JSON object a line.
+ * The cases in tests/conformance/<category>.jsonl.gz: answers of the scheduler of
+ * Kubernetes v1.28.7, a JSON object a line.
  */
 #ifndef TESTS_CONFORMANCE_K8S_CASES_H
 #define TESTS_CONFORMANCE_K8S_CASES_H
@@ -18,7 +18,7 @@ extern const char *const cases_categories[];
 struct cases *cases_open(const char *category);
 void cases_close(struct cases *cases);
 
-/* The next line, valid until the one behind is asked for; false at the end. */
+/* The next line, valid until the next call; false at the end. */
 bool cases_next(struct cases *cases, struct pl_span *line);
 
 #endif

@@ -17,7 +17,7 @@ enum client_fault {
 	CLIENT_FAULT_OLD_ANSWER, /* reads the past, under its own revision */
 	CLIENT_FAULT_DROPS_EVENTS,
 	CLIENT_FAULT_REPEATS_EVENTS,
-	CLIENT_FAULT_FALSE_PROGRESS, /* tells progress past events that it did not tell */
+	CLIENT_FAULT_FALSE_PROGRESS, /* reports progress past missing events */
 	CLIENT_FAULT_ENDS_WATCHES,
 	CLIENT_FAULT_KEEPS_NO_LEASE, /* says that a lease was kept alive */
 	CLIENT_FAULT_COUNT,

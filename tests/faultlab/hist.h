@@ -34,9 +34,9 @@ enum { HIST_ANY = -1 };
 struct hist_part {
 	hist_key key;
 	enum hist_act act;
-	int64_t expect;          /* mod_revision compared, HIST_ANY: none */
+	int64_t expect;          /* compared mod_revision; HIST_ANY: none */
 	struct hist_value value; /* HIST_PUT */
-	bool seen;               /* the answer showed the key as it stood: */
+	bool seen;               /* the answer showed the key, with the next two */
 	int64_t seen_mod;        /* 0: absent */
 	struct hist_value seen_value;
 };
@@ -72,10 +72,10 @@ struct hist_event {
 };
 
 enum hist_note_what {
-	HIST_START,    /* a watch from revision on was asked for; 0: from now */
+	HIST_START,    /* a watch from revision on was requested; 0: from now */
 	HIST_READY,    /* changes after revision will be seen */
 	HIST_EVENTS,   /* events[first .. first + count) */
-	HIST_PROGRESS, /* all up to revision has been seen */
+	HIST_PROGRESS, /* every event up to revision has been seen */
 	HIST_RELIST,   /* the events are the records as they stood at revision */
 	HIST_END,      /* code says why */
 };
@@ -93,8 +93,8 @@ struct hist_note {
 struct hist_stream {
 	char name[HIST_NAME_SIZE];
 	enum hist_class class; /* only keys of this class */
-	bool whole;            /* must have seen everything up to the end */
-	bool relists;          /* may list again whenever it sees fit */
+	bool whole;            /* must see every event up to the end */
+	bool relists;          /* may list again at any time */
 	struct hist_note *note;
 	size_t note_count, note_cap;
 	struct hist_event *event;
@@ -104,9 +104,9 @@ struct hist_stream {
 struct hist_lease {
 	int64_t id;
 	uint64_t ttl_ms;
-	uint64_t safe_until_ms; /* the latest the client was ever sure of */
-	uint64_t dropped_ms;    /* no longer kept alive since, 0: kept */
-	bool revoked;           /* asked to, answered or not */
+	uint64_t safe_until_ms; /* until then the client was sure of the lease */
+	uint64_t dropped_ms;    /* when keep-alives stopped; 0: they did not */
+	bool revoked;           /* a revocation was requested, answered or not */
 };
 
 /* An action of the nemesis, for people who read a failure. */
@@ -117,7 +117,7 @@ struct hist_mark {
 
 /* A member stood still (SIGSTOP). */
 struct hist_pause {
-	uint64_t from_ms, to_ms; /* to 0: still does */
+	uint64_t from_ms, to_ms; /* to 0: the pause has not ended */
 };
 
 /* A complaint of the laboratory itself while it ran. */
@@ -128,7 +128,7 @@ struct hist_complaint {
 
 struct hist {
 	uint64_t tick;
-	int64_t base_revision; /* when it began: the store was empty */
+	int64_t base_revision; /* revision at the start, when the store was empty */
 	struct hist_op *op;
 	size_t op_count, op_cap;
 	struct hist_stream stream[HIST_STREAMS_MAX]; /* 0: the full history */
@@ -141,12 +141,12 @@ struct hist {
 	size_t mark_count, mark_cap;
 	struct hist_pause *pause;
 	size_t pause_count, pause_cap;
-	/* The server is one that revokes leases which were kept alive when a leader
-	 * that stood still comes back: its fault, which no client can make good. */
+	/* True when the server revokes leases that were kept alive after a paused
+	 * leader comes back: a fault of the server that no client can repair. */
 	bool pauses_revoke;
 	struct hist_complaint complaint[HIST_COMPLAINTS_MAX];
 	unsigned complaint_count;
-	/* Everything there was when all was quiet again. */
+	/* The whole content of the store after the faults. */
 	int64_t final_revision;
 	uint64_t final_ms;
 	struct hist_event *final;
@@ -162,7 +162,7 @@ struct hist_op *hist_op(struct hist *hist, uint32_t id);
 void hist_op_end(struct hist *hist, uint32_t id, enum hist_outcome outcome,
                  enum pl_code code, int64_t revision, uint64_t now_ms);
 
-/* Returns the stream's number. */
+/* Adds a stream; returns its number. */
 unsigned hist_stream_add(struct hist *hist, const char *name, enum hist_class class,
                          bool whole);
 /* Events go to the note that was added last. */
@@ -178,7 +178,7 @@ void hist_final_add(struct hist *hist, const struct hist_event *record);
 void hist_pause(struct hist *hist, uint64_t now_ms, bool begins);
 PL_PRINTF(3, 4) void hist_mark(struct hist *hist, uint64_t now_ms, const char *fmt, ...);
 
-/* The client did not come back to work, or some such. */
+/* Adds a complaint, such as a client that did not come back to work. */
 PL_PRINTF(3, 4)
 void hist_complain(struct hist *hist, uint64_t now_ms, const char *fmt, ...);
 

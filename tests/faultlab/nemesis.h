@@ -39,11 +39,11 @@ enum nemesis_what nemesis_by_name(const char *name);
 struct nemesis_opts {
 	uv_loop_t *loop;
 	uint64_t seed;
-	struct wire *wire; /* NULL: what needs it is left out */
+	struct wire *wire; /* NULL: actions that need a wire are left out */
 	struct cluster *cluster;
 	struct load *load;
 	struct hist *hist;
-	enum nemesis_what only; /* NEMESIS_COUNT: all */
+	enum nemesis_what only; /* the only action; NEMESIS_COUNT: all */
 };
 
 struct nemesis;
@@ -51,14 +51,14 @@ struct nemesis;
 /* Never NULL. */
 struct nemesis *nemesis_start(const struct nemesis_opts *opts);
 
-/* Undoes everything that is going on. */
+/* Ends all actions. */
 void nemesis_heal(struct nemesis *nemesis);
 
-/* After nemesis_heal; it is gone once the loop has run. */
+/* Called after nemesis_heal; the nemesis is freed once the loop has run. */
 void nemesis_close(struct nemesis *nemesis);
 
 unsigned nemesis_count(const struct nemesis *nemesis, enum nemesis_what what);
-/* Actions that could not be done because they need a wire. */
+/* The actions that were left out because they need a wire. */
 unsigned nemesis_left_out(const struct nemesis *nemesis);
 
 #endif

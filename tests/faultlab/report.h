@@ -12,7 +12,7 @@ void report_findings(FILE *out, const struct hist *hist,
 
 void report_numbers(FILE *out, const struct check_report *report);
 
-/* All of it, one line for each operation, note and event: for grep. */
+/* Prints the whole history, a line for each operation, note and event: for grep. */
 void report_history(FILE *out, const struct hist *hist, uint64_t start_ms);
 
 #endif

@@ -1,4 +1,4 @@
-/* One round: a fresh cluster, clients at work, a nemesis, the judgement. */
+/* A round: a fresh cluster, clients at work, a nemesis, and the judge. */
 #ifndef TESTS_FAULTLAB_ROUND_H
 #define TESTS_FAULTLAB_ROUND_H
 
@@ -9,12 +9,12 @@
 
 struct round_opts {
 	uint64_t seed;
-	uint64_t faults_ms;     /* how long things go wrong */
+	uint64_t faults_ms;     /* duration of the faults */
 	struct wire *wire;      /* NULL: loopback */
 	enum nemesis_what only; /* NEMESIS_COUNT: all */
 	bool strict;            /* no excuse for known faults of the server */
 	bool secure; /* TLS, a user and a password between clients and members */
-	bool keep;   /* the evidence, also when nothing is found */
+	bool keep;   /* keep logs and history, also when nothing is found */
 };
 
 /* How often each action was seen, over all rounds. */
@@ -24,7 +24,7 @@ struct round_totals {
 	uint64_t ok, refused, failed, unknown, events;
 };
 
-/* Prints as it goes. True: nothing was found. */
+/* Runs a round and prints its progress. True: no fault was found. */
 bool round_run(const struct round_opts *opts, struct round_totals *totals);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Rules and counters are shared with the owner's thread under a mutex; all else
  * belongs to the switch's own thread. Packets are at most some thousands a
- * second: one lock and two system calls each are nothing.
+ * second: one lock and two system calls for each cost little.
  */
 #ifndef TESTS_FAULTLAB_SWITCH_H
 #define TESTS_FAULTLAB_SWITCH_H
@@ -13,8 +13,8 @@
 struct net_switch;
 
 struct net_switch_opts {
-	const int *fd;  /* one a host, non-blocking, borrowed */
-	unsigned hosts; /* the ghosts belong to the last */
+	const int *fd;  /* one for each host, non-blocking, borrowed */
+	unsigned hosts; /* ghosts belong to the last host */
 	unsigned ghosts;
 	uint64_t seed;
 };

@@ -1,4 +1,4 @@
-/* One host: a network namespace with an address behind a TUN device. */
+/* A host: a network namespace with an address behind a TUN device. */
 #ifndef TESTS_FAULTLAB_WIRE_HOST_H
 #define TESTS_FAULTLAB_WIRE_HOST_H
 
@@ -13,7 +13,8 @@ struct wire_host {
 	char ip[WIRE_IP_SIZE];
 };
 
-/* Leaves the calling thread in the new namespace. PL_UNSUPPORTED: not allowed. */
+/* Opens a host, and leaves the calling thread in its namespace. PL_UNSUPPORTED: not
+ * allowed. */
 PL_NODISCARD enum pl_code wire_host_make(struct wire_host *host, unsigned index,
                                          struct pl_err *err);
 void wire_host_done(struct wire_host *host);

@@ -1,6 +1,6 @@
 /*
- * Torture: a scenario is run again and again, and each time one more of its
- * allocations is the one that fails, until none is left that could.
+ * Torture: a scenario is run again and again, and each time a later one of
+ * its allocations fails, until a run has no allocation left to fail.
  */
 #ifndef TESTS_HARNESS_TORTURE_H
 #define TESTS_HARNESS_TORTURE_H
