@@ -86,6 +86,26 @@ static unsigned check_change(const struct cache_note *note)
 	return key_index(entry->key);
 }
 
+/* -- reads -------------------------------------------------------------------------- */
+
+static void read_at(int64_t revision)
+{
+	const struct cache_entry *entry;
+	struct content content = {0};
+	struct cache_range range;
+	enum pl_code code = cache_range_begin(fix.cache, kv_all_keys(), revision, &range);
+
+	if (code != PL_OK) {
+		T_EQ(code, PL_COMPACTED);
+		seen.gaps++;
+		return;
+	}
+	while ((entry = cache_range_next(&range)) != NULL)
+		content.slot[key_index(entry->key)] = slot_of(entry);
+	T_MEM(&content, &history[revision], sizeof content);
+	seen.past_reads += revision != cache_revision(fix.cache);
+}
+
 /* -- listeners ---------------------------------------------------------------------- */
 
 static void on_listen(void *ctx, const struct cache_note *note)
@@ -105,6 +125,8 @@ static void on_listen(void *ctx, const struct cache_note *note)
 			l->revision = note->revision;
 		l->more = note->more;
 		seen.listed += note->listed && !l->unordered;
+		if (cache_revision(fix.cache) > 0)
+			read_at(cache_revision(fix.cache));
 		break;
 	case CACHE_SYNCED:
 		T_EQ(l->more, 0);
@@ -207,26 +229,6 @@ static void toggle_watcher(struct random_watcher *w)
 	w->on = true;
 	w->revision = revision;
 	w->content = history[revision];
-}
-
-/* -- reads -------------------------------------------------------------------------- */
-
-static void read_at(int64_t revision)
-{
-	const struct cache_entry *entry;
-	struct content content = {0};
-	struct cache_range range;
-	enum pl_code code = cache_range_begin(fix.cache, kv_all_keys(), revision, &range);
-
-	if (code != PL_OK) {
-		T_EQ(code, PL_COMPACTED);
-		seen.gaps++;
-		return;
-	}
-	while ((entry = cache_range_next(&range)) != NULL)
-		content.slot[key_index(entry->key)] = slot_of(entry);
-	T_MEM(&content, &history[revision], sizeof content);
-	seen.past_reads += revision != cache_revision(fix.cache);
 }
 
 /* -- the store ---------------------------------------------------------------------- */

@@ -588,6 +588,55 @@ T_CASE(range_reads_in_order_now_and_at_a_past_revision)
 	close_store();
 }
 
+/* Where changes leave nothing behind, a past revision can not be read. */
+T_CASE(range_at_a_past_revision_needs_a_window)
+{
+	struct cache_opts opts = cache_opts(0);
+
+	open_store(1, NULL, 0);
+	(void)set_key("p/a", "1"); /* 2 */
+	(void)set_key("p/b", "1"); /* 3 */
+	open_cache(&opts);
+	run_to(10);
+	T_STR(keys_at(kv_all_keys(), 3), "p/a=1 p/b=1 ");
+	(void)set_key("p/a", "2");  /* 4 */
+	(void)set_key("p/b", NULL); /* 5 */
+	run_to(20);
+	T_STR(keys_at(kv_all_keys(), 3), "revision compacted");
+	T_STR(keys_at(kv_all_keys(), 4), "revision compacted");
+	T_STR(keys_at(kv_all_keys(), 5), "p/a=2 ");
+	T_STR(keys_at(kv_all_keys(), 0), "p/a=2 ");
+	close_store();
+}
+
+/* Reads at the cache's revision while a later revision is applied. */
+static void on_more(void *ctx, const struct cache_note *note)
+{
+	if (note->more)
+		(void)snprintf(ctx, 64, "%s",
+		               keys_at(kv_all_keys(), cache_revision(fix.cache)));
+}
+
+T_CASE(range_inside_a_revision_never_mixes_two)
+{
+	for (uint32_t window = 0; window < 3; window++) {
+		struct cache_opts opts = cache_opts(window);
+		struct cache_listener listener;
+		char seen[64] = "";
+
+		open_store(1, NULL, 0);
+		(void)set_key("p/a", "1");
+		(void)set_key("p/b", "1");
+		open_cache(&opts);
+		cache_listen(fix.cache, &listener, on_more, seen);
+		run_to(10);
+		(void)set_two("p/a", "p/b", false);
+		run_to(20);
+		T_STR(seen, window == 0 ? "revision compacted" : "p/a=1 p/b=1 ");
+		close_store();
+	}
+}
+
 static bool wants_odd(void *ctx, struct pl_span key)
 {
 	(void)ctx;
@@ -794,13 +843,13 @@ T_CASE(deleted_keys_leave_the_cache_with_the_window)
 }
 
 /* The second put of the transaction does not fit, so the content has half of a
- * revision, and a watch must not go on from there. */
+ * revision, and neither a watch nor a range must go on from there. */
 T_CASE(watch_does_not_go_on_over_a_change_that_did_not_fit)
 {
 	struct cache_opts opts = cache_opts(100);
 	struct kv_req ops[2];
 	struct kv_req req = {.op = KV_TXN, .txn = {.then = ops, .then_count = 2}};
-	struct watcher w = {0};
+	struct watcher w = {0}, late = {0};
 
 	memset(large, 'x', 1000);
 	opts.bytes_max = 8000;
@@ -813,9 +862,11 @@ T_CASE(watch_does_not_go_on_over_a_change_that_did_not_fit)
 	ops[0] = kv_op_put(kit_key("p/0"), kit_key("1"));
 	ops[1] = kv_op_put(kit_key("p/h"), pl_span(large, 1000));
 	T_TRUE(cache_synced(fix.cache));
+	T_EQ(begin_watch(&w, kv_all_keys(), cache_revision(fix.cache)), PL_OK);
 	T_EQ(call_without_faults(&req), PL_OK);
 	T_TRUE(!cache_synced(fix.cache));
-	T_EQ(begin_watch(&w, kv_all_keys(), cache_revision(fix.cache)), PL_OK);
+	T_EQ(begin_watch(&late, kv_all_keys(), cache_revision(fix.cache)), PL_COMPACTED);
+	T_STR(keys_at(kv_all_keys(), cache_revision(fix.cache)), "revision compacted");
 	(void)set_key("p/h", NULL);
 	(void)set_key("p/e", NULL);
 	(void)set_key("p/d", NULL);

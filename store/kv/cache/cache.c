@@ -80,6 +80,7 @@ static void forget_revisions(struct cache *cache)
 {
 	cache_list_drop(cache);
 	cache_window_reset(cache, 0);
+	cache->window.floor = 0;
 	cache_watches_end(cache, PL_REWOUND);
 	cache->is_unrelated = true;
 	cache->revision = cache->gap_revision = cache->list_revision = 0;

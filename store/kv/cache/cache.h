@@ -171,8 +171,9 @@ struct cache_range {
 };
 
 /* The entries whose order bytes lie in orders (borrowed by the range) at a revision;
- * 0: now. PL_COMPACTED: the revision is before the window, or in a gap. PL_FUTURE: the cache is not there yet. A
- * cache that has not listed yet is empty: see cache_synced. */
+ * 0: now. PL_COMPACTED: the revision is before the window (without one: before the last
+ * change), or in a gap. PL_FUTURE: the cache is not there yet. A cache that has not
+ * listed yet is empty: see cache_synced. */
 PL_NODISCARD enum pl_code cache_range_begin(const struct cache *cache,
                                             struct kv_keys orders, int64_t revision,
                                             struct cache_range *out);
@@ -195,8 +196,8 @@ struct cache_watch {
 /* The changes after that revision of keys whose order bytes lie in orders, which is
  * borrowed. fn is called later, once, when there is a change to read or the watch has
  * ended; it is called again only after cache_watch_next has given PL_NOTFOUND.
- * PL_COMPACTED: the window does not go back that far, or the revision is in a gap. PL_FUTURE: the cache is not there
- * yet. PL_UNSUPPORTED: there is no window. */
+ * PL_COMPACTED: the window does not go back that far, or the revision is in a gap.
+ * PL_FUTURE: the cache is not there yet. PL_UNSUPPORTED: there is no window. */
 PL_NODISCARD enum pl_code cache_watch_begin(struct cache *cache,
                                             struct cache_watch *watch,
                                             struct kv_keys orders, int64_t revision,
@@ -212,7 +213,7 @@ PL_NODISCARD enum pl_code cache_watch_next(struct cache_watch *watch,
                                            struct cache_note *out);
 
 /* All changes up to this revision have been read, so that another watch of the same keys
- * may begin there. 0: the watch has ended. */
+ * may begin there, unless it lies in a gap. 0: the watch has ended. */
 int64_t cache_watch_revision(const struct cache_watch *watch);
 
 const char *cache_note_type_name(enum cache_note_type type);

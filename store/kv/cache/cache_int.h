@@ -183,6 +183,8 @@ bool cache_window_drop(struct cache *cache);
  * that no watch goes on. */
 void cache_window_reset(struct cache *cache, int64_t revision);
 struct cache_change *cache_window_at(const struct cache *cache, uint64_t number);
+/* No revision before this one can be read or watched from. */
+void cache_window_raise_floor(struct cache *cache, int64_t revision);
 /* Drops the changes up to that revision. */
 void cache_window_trim(struct cache *cache, int64_t revision);
 /* The number of the first change after that revision. */

@@ -17,7 +17,8 @@ static bool goes_into_window(const struct cache *cache)
 }
 
 /* Puts the change into the window, after version has taken the place of before in the
- * tree. False: the window does not keep it, and the two are not linked. */
+ * tree. False: the window does not keep it, the two are not linked, and nothing before
+ * the change can be read any more. */
 static bool enter_window(struct cache *cache, struct cache_version *version,
                          struct cache_version *before, const struct cache_note *note)
 {
@@ -28,6 +29,7 @@ static bool enter_window(struct cache *cache, struct cache_version *version,
 	if (goes_into_window(cache) && cache_window_add(cache, &change))
 		return true;
 	version->older = NULL;
+	cache_window_raise_floor(cache, note->revision);
 	return false;
 }
 
@@ -97,6 +99,7 @@ void cache_remove(struct cache *cache, struct cache_version *version,
 		cache_version_release(cache, deleted);
 	} else {
 		pl_btree_del(&cache->content, &version->node);
+		cache_window_raise_floor(cache, note.revision);
 	}
 	tell_change(cache, &note);
 	cache_version_release(cache, version);
@@ -133,7 +136,7 @@ enum pl_code cache_range_begin(const struct cache *cache, struct kv_keys orders,
 {
 	if (revision > cache->revision)
 		return PL_FUTURE;
-	if (revision != 0 && revision != cache->revision &&
+	if (revision != 0 &&
 	    (revision < cache->window.floor || cache_is_in_gap(cache, revision)))
 		return PL_COMPACTED;
 	*out = (struct cache_range){.cache = cache,

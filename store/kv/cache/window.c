@@ -34,6 +34,12 @@ bool cache_window_drop(struct cache *cache)
 	return true;
 }
 
+void cache_window_raise_floor(struct cache *cache, int64_t revision)
+{
+	if (cache->window.floor < revision)
+		cache->window.floor = revision;
+}
+
 void cache_window_trim(struct cache *cache, int64_t revision)
 {
 	struct cache_window *window = &cache->window;
@@ -41,8 +47,7 @@ void cache_window_trim(struct cache *cache, int64_t revision)
 	while (window->first < window->end &&
 	       cache_window_at(cache, window->first)->revision <= revision)
 		(void)cache_window_drop(cache);
-	if (window->floor < revision)
-		window->floor = revision;
+	cache_window_raise_floor(cache, revision);
 }
 
 void cache_window_reset(struct cache *cache, int64_t revision)
@@ -51,7 +56,7 @@ void cache_window_reset(struct cache *cache, int64_t revision)
 
 	while (cache_window_drop(cache))
 		;
-	window->floor = revision;
+	cache_window_raise_floor(cache, revision);
 	cache->bytes -= window->cap * sizeof window->at[0];
 	free(PL_STEAL(window->at));
 	window->cap = 0;
