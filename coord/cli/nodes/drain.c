@@ -92,7 +92,7 @@ static void on_done(void *ctx, const struct node_drain_status *status,
 	progress_end(&job->progress);
 	if (job->shown > SHOWN_MAX)
 		(void)printf("and %" PRIu64 " more\n", job->shown - SHOWN_MAX);
-	if (err != NULL && err->code == PL_TIMEOUT && status->left > 0) {
+	if (status->time_up) {
 		set_timeout(job, status, &timeout);
 		err = &timeout;
 	}

@@ -211,7 +211,7 @@ static void on_done(void *ctx, uint64_t withheld, const struct pl_err *err)
 	struct pl_err why;
 
 	(void)fflush(stdout);
-	if (err != NULL && err->code == PL_TIMEOUT && withheld > 0) {
+	if (withheld > 0) {
 		(void)pl_err_set(
 			&why, PL_TIMEOUT,
 			"%" PRIu64 " pods were not asked to move; their budgets %s",

@@ -244,6 +244,7 @@ static void end_read(struct node_drain *drain)
 	if (drain->status.left == 0) {
 		drain_finish(drain, NULL);
 	} else if (drain->end_ms != 0 && kv_now_ms(drain->service->kv) >= drain->end_ms) {
+		drain->status.time_up = true;
 		(void)pl_err_set(&err, PL_TIMEOUT, "some pods are still there");
 		drain_finish(drain, &err);
 	} else if (evict_pods(drain, &err) != PL_OK) {

@@ -27,6 +27,7 @@ struct node_drain_status {
 	uint64_t total, left; /* pods: that were there; that still are */
 	uint64_t withheld;    /* by budgets, in the last round */
 	const char *budget;   /* one of these; "" */
+	bool time_up;         /* the drain ended since timeout_ms were over */
 };
 
 struct node_drain_opts {
@@ -44,7 +45,8 @@ struct node_drain_opts {
 	void (*progress)(void *ctx, const struct node_drain_status *status);
 	/* The keys of a pod make no sense; once for the whole drain. */
 	void (*malformed)(void *ctx, const struct pod_request *request, const char *why);
-	/* status: as last read. PL_TIMEOUT: some pods are still there. */
+	/* status: as last read. PL_TIMEOUT with status->time_up: some pods are still there;
+	 * without it the store did not answer in time. */
 	void (*done)(void *ctx, const struct node_drain_status *status,
 	             const struct pl_err *err);
 	void *ctx;

@@ -1,5 +1,6 @@
 #include "coord/service/nodes/node_drain.h"
 #include "store/keys/partition.h"
+#include "tests/support/store/kv/faulty.h"
 #include "tests/support/store/memkv/kit.h"
 
 enum { PARTITIONS = 8 };
@@ -160,6 +161,32 @@ T_CASE(a_drain_ends_with_its_time)
 	T_EQ(dones, 1);
 	T_CODE(failure.code, PL_TIMEOUT, &failure);
 	T_EQ(last.left, 1);
+	T_TRUE(last.time_up);
+	kit_close(&kit);
+}
+
+/* Both end with PL_TIMEOUT, but of pods that are still there nothing is known then. */
+T_CASE(a_store_without_an_answer_is_not_the_end_of_the_time)
+{
+	const struct faulty_rule refuse = {.what = FAULTY_REFUSE,
+	                                   .ops = 1u << KV_TXN,
+	                                   .prefix = PL_SPAN_LIT("/alloc/"),
+	                                   .per_mille = 1000,
+	                                   .code = PL_TIMEOUT};
+
+	up();
+	T_OK(faulty_open(kit.kv, 1, &refuse, 1, &kit.kv, &kit.err), &kit.err);
+	service.kv = kit.kv;
+	faulty_pause(kit.kv, true);
+	(void)start(false, 60000);
+	kit_until(&kit, 100);
+	T_EQ(dones, 0);
+	T_EQ(last.left, 1);
+	faulty_pause(kit.kv, false);
+	kit_until(&kit, 5000);
+	T_EQ(dones, 1);
+	T_CODE(failure.code, PL_TIMEOUT, &failure);
+	T_TRUE(!last.time_up);
 	kit_close(&kit);
 }
 

@@ -3,6 +3,7 @@
 #include "coord/service/pods/pods_bound.h"
 #include "coord/service/pods/pods_gone.h"
 #include "store/keys/partition.h"
+#include "tests/support/store/kv/faulty.h"
 #include "tests/support/store/memkv/kit.h"
 
 enum { PARTITIONS = 8 };
@@ -170,6 +171,32 @@ T_CASE(withheld_pods_are_asked_again_until_the_time_is_up)
 	T_EQ(dones, 1);
 	T_CODE(failure.code, PL_TIMEOUT, &failure);
 	T_EQ(withheld, 2);
+	kit_close(&kit);
+}
+
+/* The first pod is withheld when the store stops to answer. */
+T_CASE(a_store_without_an_answer_is_not_the_end_of_the_time)
+{
+	struct faulty_rule refuse = {.what = FAULTY_REFUSE,
+	                             .per_mille = 1000,
+	                             .code = PL_TIMEOUT};
+
+	up();
+	put_bound(&names[0]);
+	put_bound(&names[1]);
+	(void)kit_put(&kit, "/budgets/shop/web", BUDGET());
+	refuse.prefix = pl_span_str(key_of(&names[1], ""));
+	T_OK(faulty_open(kit.kv, 1, &refuse, 1, &kit.kv, &kit.err), &kit.err);
+	service.kv = kit.kv;
+	faulty_pause(kit.kv, true);
+	(void)start_remove(POD_REQUEST_EVICT, 300000);
+	kit_until(&kit, 400);
+	T_STR(text, outcomes(POD_REQUEST_WITHHELD, POD_REQUEST_WITHHELD));
+	faulty_pause(kit.kv, false);
+	kit_until(&kit, 200000);
+	T_EQ(dones, 1);
+	T_CODE(failure.code, PL_TIMEOUT, &failure);
+	T_EQ(withheld, 0);
 	kit_close(&kit);
 }
 

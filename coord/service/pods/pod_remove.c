@@ -31,10 +31,11 @@ static struct withheld_pods *of_round(struct pod_remove *remove, unsigned round)
 	return &remove->withheld[round % 2];
 }
 
-static void remove_finish(struct pod_remove *remove, const struct pl_err *err)
+/* withheld: so many pods were withheld until the time was up. */
+static void remove_finish(struct pod_remove *remove, uint64_t withheld,
+                          const struct pl_err *err)
 {
 	struct pod_remove_opts opts = remove->opts;
-	uint64_t withheld = of_round(remove, remove->round)->count;
 	struct pl_err why = {0};
 
 	if (err != NULL)
@@ -121,7 +122,7 @@ static void on_done(void *ctx, const struct pl_err *err)
 	if (err == NULL && remove->failure.code != PL_OK)
 		err = &remove->failure;
 	if (err != NULL || withheld == 0) {
-		remove_finish(remove, err);
+		remove_finish(remove, 0, err);
 		return;
 	}
 	if (remove->round == 0 && remove->opts.withheld != NULL)
@@ -132,7 +133,7 @@ static void on_done(void *ctx, const struct pl_err *err)
 		                 withheld,
 		                 remove->opts.past_budgets ? "have to be counted first"
 		                                           : "do not allow it");
-		remove_finish(remove, &why);
+		remove_finish(remove, withheld, &why);
 		return;
 	}
 	sequence_pause(&remove->pause, POD_REMOVE_ROUND_MS, on_paused);
@@ -166,12 +167,12 @@ static void on_paused(void *ctx, const struct kv_result *result, const struct pl
 
 	(void)result;
 	if (err != NULL) {
-		remove_finish(remove, err);
+		remove_finish(remove, 0, err);
 		return;
 	}
 	remove->round++;
 	if (begin_round(remove, &why) != PL_OK)
-		remove_finish(remove, &why);
+		remove_finish(remove, 0, &why);
 }
 
 /* -- life ----------------------------------------------------------------- */

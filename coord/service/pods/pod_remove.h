@@ -30,7 +30,8 @@ struct pod_remove_opts {
 	                enum pod_request_outcome outcome, const char *why);
 	/* Called after the first round, when budgets withhold some. May be NULL. */
 	void (*withheld)(void *ctx, uint64_t pods);
-	/* PL_TIMEOUT: so many pods are withheld still. */
+	/* withheld: the number of pods that are withheld still when timeout_ms are over, with
+	 * PL_TIMEOUT; else 0. */
 	void (*done)(void *ctx, uint64_t withheld, const struct pl_err *err);
 	void *ctx;
 };
