@@ -254,22 +254,22 @@ uint32_t fsck_found_pods(const struct fsck_core *core)
 bool fsck_domains_clear(struct fsck_core *core, uint32_t most)
 {
 	struct fsck_finder *finder = &core->rules.finder;
-	uint32_t constraint = DOMAINS_LEAST;
+	uint32_t wanted = DOMAINS_LEAST;
 
-	while (constraint / 2 < most)
-		constraint *= 2;
-	if (constraint > finder->domain_cap) {
+	while (wanted / 2 < most)
+		wanted *= 2;
+	if (wanted > finder->domain_cap) {
 		free(finder->domain);
 		finder->domain_cap = 0;
-		finder->domain = pl_malloc(constraint * sizeof *finder->domain);
+		finder->domain = pl_malloc(wanted * sizeof *finder->domain);
 		if (finder->domain == NULL) {
 			fsck_no_memory(core);
 			return false;
 		}
-		finder->domain_cap = constraint;
+		finder->domain_cap = wanted;
 	}
-	finder->domains = constraint;
-	memset(finder->domain, 0, constraint * sizeof *finder->domain);
+	finder->domains = wanted;
+	memset(finder->domain, 0, wanted * sizeof *finder->domain);
 	return true;
 }
 
