@@ -105,6 +105,17 @@ static enum pl_code read_value(struct node_list *list, struct node_info *node,
 	return note->at == NULL ? PL_NOMEM : PL_OK;
 }
 
+/* A named node's key is read as a prefix: longer names, which may be asked for too, come
+ * with it, and are read by themselves. */
+static bool is_read_now(const struct node_list *list, const struct keys_id *id)
+{
+	const struct node_filter *filter = &list->opts.filter;
+
+	if (list->mode == LIST_NAMED)
+		return pl_span_eq(filter->names[list->next - 1].name, id->name);
+	return node_filter_names(filter, id->scope, id->name);
+}
+
 static enum pl_code on_record(void *ctx, const struct kv_record *record,
                               struct pl_err *err)
 {
@@ -112,8 +123,7 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 	struct node_info *node;
 	struct keys_id id;
 
-	if (keys_parse(record->key, &id, NULL) != PL_OK ||
-	    !node_filter_names(&list->opts.filter, id.scope, id.name))
+	if (keys_parse(record->key, &id, NULL) != PL_OK || !is_read_now(list, &id))
 		return PL_OK;
 	node = list->kind == KEYS_NODE ? add_node(list, &id) : node_of_alloc(list, &id);
 	if (node == NULL || read_value(list, node, record->value) != PL_OK)

@@ -137,6 +137,23 @@ T_CASE(named_nodes_are_read_by_their_keys)
 	down();
 }
 
+/* With one partition the key of the first is a prefix of the second's. */
+T_CASE(a_named_node_comes_once_beside_one_with_a_longer_name)
+{
+	const struct node_name names[] = {{PL_SPAN_LIT("east"), PL_SPAN_LIT("n-1")},
+	                                  {PL_SPAN_LIT("east"), PL_SPAN_LIT("n-10")}};
+
+	up();
+	service.partitions = 1;
+	put_at(0, "nodes", "east", "n-1", NODE("ssd"));
+	put_at(0, "alloc", "east", "n-1", ALLOC);
+	put_at(0, "nodes", "east", "n-10", NODE("ssd"));
+	put_at(0, "alloc", "east", "n-10", ALLOC);
+	T_STR(listed(&(struct node_filter){.names = names, .name_count = 2}),
+	      "east/n-1:ready east/n-10:ready ");
+	down();
+}
+
 T_CASE(a_named_node_in_a_wrong_partition_is_found_all_the_same)
 {
 	const struct node_name names[] = {{PL_SPAN_LIT("east"), PL_SPAN_LIT("lost")},
