@@ -52,7 +52,11 @@ void node_info_clear_alloc(struct node_info *info)
 enum pl_code node_reader_node(struct node_reader *reader, struct pl_span value,
                               struct node_info *out, struct pl_err *why)
 {
-	struct parse parse = {.model = &reader->model, .arena = &reader->scratch};
+	struct field_errors errors;
+	struct parse parse = {.model = &reader->model,
+	                      .arena = &reader->scratch,
+	                      .errors = &errors,
+	                      .scope = VALIDATE_STORED};
 	struct node node;
 	enum pl_code code;
 

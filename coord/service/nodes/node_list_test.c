@@ -115,6 +115,19 @@ T_CASE(nodes_come_with_their_allocs_by_cluster_and_name)
 	down();
 }
 
+/* Readable, but refused at submission: no shard would use it. */
+T_CASE(a_node_that_shards_do_not_use_is_malformed)
+{
+	up();
+	put("nodes", "east", "n-1",
+	    "{\"metadata\":{\"name\":\"n-1\"},\"spec\":{\"taints\":[{\"key\":\"gpu\","
+	    "\"effect\":\"noschedule\"}]},\"status\":{\"allocatable\":{\"cpu\":\"8\","
+	    "\"memory\":\"32Gi\",\"pods\":\"110\"}}}");
+	T_STR(listed(&(struct node_filter){.cluster = PL_SPAN_LIT("east")}),
+	      "east/n-1:malformed east/n-2:no-alloc ");
+	down();
+}
+
 T_CASE(labels_choose_nodes)
 {
 	struct label_query query = {0};
