@@ -243,6 +243,23 @@ static const char *noted(void)
 	return text;
 }
 
+T_CASE(a_watch_orders_nodes_by_name)
+{
+	const struct node_filter filter = {.cluster = PL_SPAN_LIT("east")};
+
+	up();
+	put("nodes", "east", "n-1-a", NODE("ssd"));
+	put("nodes", "east", "n-1.a", NODE("ssd"));
+	put("nodes", "east", "n", NODE("ssd"));
+	T_OK(node_watch_open(&service, &filter, on_note, NULL, &watch, &kit.err),
+	     &kit.err);
+	T_STR(noted(), "whole :east/n:no-alloc :east/n-1:ready :east/n-1-a:no-alloc "
+	               ":east/n-1.a:no-alloc :east/n-2:no-alloc ");
+	node_watch_stop(watch);
+	T_STR(noted(), "stopped ");
+	kit_close(&kit);
+}
+
 T_CASE(a_watch_notes_all_nodes_and_then_changes)
 {
 	const struct node_filter filter = {.cluster = PL_SPAN_LIT("east")};

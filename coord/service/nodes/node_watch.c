@@ -8,8 +8,9 @@
 #include "store/kv/cache/cache.h"
 #include "store/kv/keys.h"
 
-/* The orders of the caches are "cluster/name/0007", so that the keys of one node are
- * neighbours, whatever partition they stand in. */
+/* The orders of the caches are "cluster/name 0007", so that the keys of one node are
+ * neighbours, whatever partition they stand in. The blank comes before all bytes of a
+ * name, so "n-1" comes before "n-1-a". */
 enum { PARTITION_SIZE = 5, CLUSTER_LEVELS = 3 };
 
 enum half { HALF_NODE, HALF_ALLOC, HALVES };
@@ -60,14 +61,14 @@ static size_t order_of(void *ctx, struct pl_span key, uint8_t *out)
 	(void)ctx;
 	if (keys_parse(key, &id, NULL) != PL_OK)
 		PL_UNREACHABLE("a key that was parsed before");
-	len = snprintf(text, sizeof text, PL_SPAN_FMT "/" PL_SPAN_FMT "/%04u",
+	len = snprintf(text, sizeof text, PL_SPAN_FMT "/" PL_SPAN_FMT " %04u",
 	               PL_SPAN_ARG(id.scope), PL_SPAN_ARG(id.name), id.partition);
 	PL_ASSERT(len > 0 && (size_t)len < sizeof text);
 	memcpy(out, text, (size_t)len);
 	return (size_t)len;
 }
 
-/* "cluster/name/" */
+/* "cluster/name " */
 static struct pl_span name_of(const struct cache_entry *entry)
 {
 	struct pl_span order = cache_entry_order(entry);
