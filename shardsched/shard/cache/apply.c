@@ -180,28 +180,52 @@ static enum pl_code check_spec(struct sched *sched, struct pl_span value,
 	return code;
 }
 
-static enum pl_code read_spec(struct sched *sched, struct sched_pod *pod,
-                              struct pl_span value, struct pod *out, struct pl_err *err)
+/* Sets refused where submission would refuse the spec, with the reason in err: the pod is
+ * malformed and not placed. The spec is read all the same, since a pod that is bound takes
+ * what it requests from its node, which would be excluded if that were unknown. */
+static enum pl_code parse_spec(struct sched *sched, struct pl_span value, struct pod *out,
+                               bool *refused, struct pl_err *err)
 {
 	struct field_errors errors;
 	struct parse parse = {.model = &sched->model,
 	                      .arena = &sched->arena,
 	                      .errors = &errors,
 	                      .scope = VALIDATE_STORED};
+	enum pl_code code;
+
+	errors.count = 0; /* also where the object is not read at all */
+	code = pod_parse(&parse, value, out, err);
+	*refused = is_malformed(code) && errors.count > 0;
+	if (*refused) {
+		struct pl_err reason = *err;
+
+		parse.errors = NULL;
+		code = pod_parse(&parse, value, out, err);
+		if (code == PL_OK)
+			*err = reason;
+	}
+	if (code != PL_OK)
+		return code;
+	code = check_spec(sched, value, out, err);
+	if (code != PL_OK)
+		pod_drop(&sched->model, out);
+	return code;
+}
+
+static enum pl_code read_spec(struct sched *sched, struct sched_pod *pod,
+                              struct pl_span value, struct pod *out, bool *refused,
+                              struct pl_err *err)
+{
 	enum pl_code code = PL_OK;
 
 	/* The spec cache holds valid specs only, and its gaps are in no field that the
 	 * validation reads: so a spec is validated once for all of its replicas. */
 	if (!spec_cache_find(&sched->spec_cache, &sched->model, value, out)) {
-		code = pod_parse(&parse, value, out, err);
+		code = parse_spec(sched, value, out, refused, err);
 		if (code != PL_OK)
 			return code;
-		code = check_spec(sched, value, out, err);
-		if (code != PL_OK) {
-			pod_drop(&sched->model, out);
-			return code;
-		}
-		spec_cache_add(&sched->spec_cache, &sched->model, value, out);
+		if (!*refused)
+			spec_cache_add(&sched->spec_cache, &sched->model, value, out);
 	}
 	if (out->name == pod->key[2] && out->spec->namespace == pod->key[1])
 		return PL_OK;
@@ -225,8 +249,9 @@ static bool apply_spec(struct sched *sched, struct sched_pod *pod,
 {
 	struct pod is = {0};
 	struct pl_err err = {0};
+	bool refused = false;
 	enum pl_code code =
-		gone ? PL_OK : read_spec(sched, pod, record->value, &is, &err);
+		gone ? PL_OK : read_spec(sched, pod, record->value, &is, &refused, &err);
 
 	if (code != PL_OK && !is_malformed(code))
 		return was_kept(sched, code, &err);
@@ -237,11 +262,11 @@ static bool apply_spec(struct sched *sched, struct sched_pod *pod,
 		cancel_victim_plan(sched, pod);
 	pod->rev[FACT_SPEC] = gone ? 0 : record->mod_revision;
 	pod->edited = !gone && record->create_revision != record->mod_revision;
-	if (code != PL_OK) {
+	if (code == PL_OK && !gone)
+		pod_set_spec(sched, pod, &is);
+	if (code != PL_OK || refused) {
 		pod->flags |= POD_BAD_SPEC;
 		report_malformed(sched, id, &err);
-	} else if (!gone) {
-		pod_set_spec(sched, pod, &is);
 	}
 	pod_reconcile(sched, pod);
 	return true;

@@ -113,6 +113,40 @@ T_CASE(pod_that_submission_would_refuse_is_malformed)
 	}
 }
 
+/* The pod was bound by a shard that validated nothing, or was edited since. Its node stays
+ * in use, since what the pod requests can be read. */
+T_CASE(bound_pod_that_submission_would_refuse_does_not_close_its_node)
+{
+	static const char more[] =
+		",\"tolerations\":[{\"key\":\"gpu\",\"effect\":\"noschedule\"}]";
+
+	for (uint32_t p = 0; p < 2; p++) { /* local; of another shard */
+		rig_open(&rig, NULL);
+		rig_node(&rig, 0, "n-1", "2");
+		rig_own(&rig, 0);
+		rig_own(&rig, 1);
+		rig_pod(&rig, p, "old", "1", "");
+		rig_run_idle(&rig);
+		T_STR(rig_where(&rig, p, "old"), "n-1");
+		rig_lost(&rig, 0);
+		rig_lost(&rig, 1);
+		rig_pod(&rig, p, "old", "1", more);
+		rig_own(&rig, 0);
+		rig_run_idle(&rig);
+		T_EQ(rig.malformed, 1);
+		rig_pod(&rig, 0, "new", "1", "");
+		rig_pod(&rig, 0, "more", "1", "");
+		rig_run_idle(&rig);
+		T_EQ((strcmp(rig_where(&rig, 0, "new"), "n-1") == 0) +
+		             (strcmp(rig_where(&rig, 0, "more"), "n-1") == 0),
+		     1);
+		sched_check(rig.sched);
+		T_EQ(rig.malformed, 1);
+		T_EQ(rig.troubles, 0);
+		rig_close(&rig);
+	}
+}
+
 /* A field that only a kubelet reads does not keep a pod from being placed. */
 T_CASE(fields_that_no_decision_reads_are_not_validated)
 {

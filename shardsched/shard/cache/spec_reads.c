@@ -79,8 +79,8 @@ bool spec_reads_are_pending(const struct sched_node *node)
 
 void spec_reads_want(struct sched *sched, struct sched_pod *pod, int64_t revision)
 {
-	/* A spec that was good when it was read before may be good again. */
-	if ((pod->flags & HOPELESS) == 0 || (pod->spec != NULL && pod->asks_state))
+	/* A spec is known where it could be read before, or submission would refuse it. */
+	if ((pod->flags & HOPELESS) == 0 || pod->spec != NULL)
 		want_spec(sched, pod, revision);
 }
 
