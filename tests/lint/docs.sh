@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# tests/lint/docs.sh: does every relative link in *.md lead to something that is
-# committed with it? Looks at files only, never at the network. A link into a page
-# (page.md#heading) must name one of its headings.
+# tests/lint/docs.sh: checks that every relative link in *.md leads to a file or folder of
+# the tree, and that a link into a page (page.md#heading) names one of its headings. Reads
+# files only, and never uses the network.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 pages() { find . -name '*.md' -not -path './build*' -not -path './.git/*' -print | sort; }
 
-# Without code, where brackets mean something else.
+# Removes code, in which brackets have another meaning.
 prose() { sed -e '/^ *```/,/^ *```/d' -e 's/`[^`]*`//g' "$1"; }
 
 # "[text](target)" and "[text]: target", one target a line.
@@ -16,7 +16,7 @@ links() {
 	prose "$1" | grep -E '^ *\[[^]]+\]: ' | sed -E 's/^ *\[[^]]+\]: *([^ ]+).*/\1/' || true
 }
 
-# As GitHub makes them from headings.
+# Makes anchors from headings as GitHub does.
 anchors() {
 	sed -e '/^ *```/,/^ *```/d' "$1" | sed -n -E 's/^#{1,6} +//p' | tr '[:upper:]' '[:lower:]' |
 		sed -E 's/[^a-z0-9 _-]//g; s/ /-/g'
