@@ -41,16 +41,16 @@ static int run_race(const struct race_opts *opts, bool ceiling)
 }
 
 static const char about[] =
-	"An etcd of its own with fsync, nodes and pods in it, shards over them, until every\n"
-	"pod is bound; then what the same store takes from an idle client that sends the\n"
-	"same transactions (ceiling).\n";
+	"Starts an etcd of its own with fsync, writes nodes and pods, and runs shards until\n"
+	"every pod is bound. Then an idle client sends the same transactions to a new etcd\n"
+	"with the same nodes and pods (ceiling).\n";
 
 static const char more[] =
-	"\nplacements_per_s counts from the first partition owned (--submitting: from the\n"
-	"first submission) to the last pod bound, as a watcher hears of both. Pods that are\n"
-	"not bound are told with their reasons (unplaced).\n\n"
-	"Exit status: 0 all is bound and fsck finds nothing, 1 fsck found violations or\n"
-	"something failed, 2 wrong usage, 3 not every pod was bound.\n";
+	"\nplacements_per_s counts from the first owned partition (--submitting: from the\n"
+	"first submission) to the last bound pod, as a watch sees both. Pods that are not\n"
+	"bound are counted by their reasons (unplaced).\n\n"
+	"Exit status: 0 all pods are bound and fsck finds nothing, 1 fsck found violations\n"
+	"or the bench failed, 2 wrong usage, 3 not every pod was bound.\n";
 
 int main(int argc, char **argv)
 {
@@ -64,32 +64,34 @@ int main(int argc, char **argv)
 	bool ceiling = true;
 	char *help = NULL;
 	const struct bench_option options[] = {
-		{"nodes", BENCH_COUNT, &opts.load.nodes, NULL, "", .low = 16,
+		{"nodes", BENCH_COUNT, &opts.load.nodes, NULL, "nodes", .low = 16,
 	         .high = 4000000},
 		{"pods", BENCH_COUNT, &opts.load.pods, NULL,
-	         "(default ten a node; preemption: one)", .low = 1, .high = 40000000},
-		{"shards", BENCH_COUNT, &opts.fleet.shards, NULL, "", .low = 1,
+	         "pods (default 10 for each node; preemption: 1)", .low = 1,
+	         .high = 40000000},
+		{"shards", BENCH_COUNT, &opts.fleet.shards, NULL, "shards", .low = 1,
 	         .high = FLEET_SHARDS_MAX},
 		{"processes", BENCH_COUNT, &opts.fleet.processes, NULL,
-	         "of placetd, which share the shards", .low = 1,
+	         "processes of placetd, which share the shards", .low = 1,
 	         .high = FLEET_PROCESSES_MAX},
-		{"partitions", BENCH_COUNT, &opts.load.partitions, NULL, "", .low = 1,
-	         .high = KEYS_PARTITIONS_MAX},
-		{"profile", BENCH_WORD, &profile, "NAME", "what the pods ask for",
+		{"partitions", BENCH_COUNT, &opts.load.partitions, NULL, "partitions",
+	         .low = 1, .high = KEYS_PARTITIONS_MAX},
+		{"profile", BENCH_WORD, &profile, "NAME", "the kind of pods and nodes",
 	         .words = load_profile_names},
 		{"waiting", BENCH_OFF, &opts.submitting, NULL,
-	         "the pods are there before the shards (the default)", .low = 0},
+	         "pods are in the store before the shards start (the default)", .low = 0},
 		{"submitting", BENCH_ON, &opts.submitting, NULL,
-	         "they come once the partitions are shared out", .low = 0},
-		{"no-ceiling", BENCH_OFF, &ceiling, NULL, "leave the idle client out",
+	         "pods are submitted after the partitions are divided", .low = 0},
+		{"no-ceiling", BENCH_OFF, &ceiling, NULL, "do not run the idle client",
 	         .low = 0},
 		{"regret-samples", BENCH_COUNT, &opts.regret_samples, NULL,
 	         "placements that are compared with a global choice;\n0: none", .low = 0},
-		{"timeout", BENCH_COUNT, &opts.limit_s, "S", "of the placing", .low = 1},
+		{"timeout", BENCH_COUNT, &opts.limit_s, "S", "limit of the placement",
+	         .low = 1},
 		{"idle", BENCH_COUNT, &opts.idle_s, "S",
-	         "over when nothing more was bound for so long", .low = 1},
+	         "end after so long without a newly bound pod", .low = 1},
 		{"dir", BENCH_TEXT, &opts.dir, "DIR",
-	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	         "parent directory of etcd's data (default TMPDIR or /tmp)", .low = 0},
 	};
 	struct bench_usage usage = {
 		.name = "e2e",

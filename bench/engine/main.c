@@ -27,21 +27,24 @@ int main(int argc, char **argv)
 	unsigned only = 0;
 	char more[64];
 	const struct bench_option options[] = {
-		{"only", BENCH_WORD, &only, "PART", "one part", .words = part_names},
+		{"only", BENCH_WORD, &only, "PART", "run one part only",
+	         .words = part_names},
 		{"nodes", BENCH_COUNT, &opts.nodes, NULL,
-	         "of decide and preempt: 1000, 5000, 100000 or 1000000 (all)", .low = 0},
+	         "decide and preempt: 1000, 5000, 100000 or 1000000 (all)", .low = 0},
 		{"profile", BENCH_TEXT, &opts.profile, "NAME",
-	         "of decide: basic, nodeaffinity, spread, softspread,\nantiaffinity, affinity or mixed; of preempt: full, small,\nbudgets, guarded, alike, restless or renewed (all)",
+	         "decide: basic, nodeaffinity, spread, softspread,\nantiaffinity, affinity or mixed; preempt: full, small,\nbudgets, guarded, alike, restless or renewed (all)",
 	         .low = 0},
-		{"pods", BENCH_COUNT, &opts.pods, NULL, "of queue: pending pods",
+		{"pods", BENCH_COUNT, &opts.pods, NULL, "queue: pending pods",
 	         .low = 1000},
-		{"seed", BENCH_SEED, &opts.seed, NULL, "of chance", .low = 0},
+		{"seed", BENCH_SEED, &opts.seed, NULL, "seed of random numbers",
+	         .low = 0},
 		{"count-child", BENCH_TEXT, &child, "HOW",
-	         "what count runs, plain or cache: for itself", .low = 0},
+	         "internal: the run of part count, plain or cache", .low = 0},
 	};
 	const struct bench_usage usage = {
 		.name = "engine",
-		.about = "One thread, no store. Times are of the CPU.\n",
+		.about =
+			"The engine on one thread, without a store. Times are CPU times.\n",
 		.options = options,
 		.count = sizeof options / sizeof options[0],
 	};

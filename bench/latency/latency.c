@@ -326,35 +326,35 @@ int main(int argc, char **argv)
 	const struct bench_option options[] = {
 		{"rate", BENCH_COUNT, &l.rate, NULL, "pods a second", .low = 1,
 	         .high = 100000},
-		{"seconds", BENCH_COUNT, &l.seconds, "S", "that are counted", .low = 1,
+		{"seconds", BENCH_COUNT, &l.seconds, "S", "measured time", .low = 1,
 	         .high = 3600},
-		{"warmup", BENCH_COUNT, &l.warmup_s, "S", "before, not counted", .low = 0,
-	         .high = 600},
-		{"nodes", BENCH_COUNT, &l.load.nodes, NULL, "", .low = 16,
+		{"warmup", BENCH_COUNT, &l.warmup_s, "S",
+	         "time before that is not counted", .low = 0, .high = 600},
+		{"nodes", BENCH_COUNT, &l.load.nodes, NULL, "nodes", .low = 16,
 	         .high = 1000000},
-		{"shards", BENCH_COUNT, &l.fleet_opts.shards, NULL, "", .low = 1,
+		{"shards", BENCH_COUNT, &l.fleet_opts.shards, NULL, "shards", .low = 1,
 	         .high = FLEET_SHARDS_MAX},
 		{"processes", BENCH_COUNT, &l.fleet_opts.processes, NULL,
-	         "of placetd, which share the shards", .low = 1,
+	         "processes of placetd, which share the shards", .low = 1,
 	         .high = FLEET_PROCESSES_MAX},
-		{"partitions", BENCH_COUNT, &l.load.partitions, NULL, "", .low = 1,
-	         .high = KEYS_PARTITIONS_MAX},
+		{"partitions", BENCH_COUNT, &l.load.partitions, NULL, "partitions",
+	         .low = 1, .high = KEYS_PARTITIONS_MAX},
 		{"idle", BENCH_COUNT, &l.idle_s, "S",
-	         "over when nothing more was bound for so long", .low = 1},
+	         "end after so long without a newly bound pod", .low = 1},
 		{"dir", BENCH_TEXT, &l.dir, "DIR",
-	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	         "parent directory of etcd's data (default TMPDIR or /tmp)", .low = 0},
 	};
 	const struct bench_usage usage = {
 		.name = "latency",
 		.about =
-			"Pods at a constant rate into an etcd of its own with fsync, whatever\n"
-			"becomes of them: how long it takes from when each is due to be submitted\n"
-			"until a watch of another client sees it bound.\n",
+			"Submits pods at a constant rate to an etcd of its own with fsync, without\n"
+			"waiting for answers: the time from when a pod is due to be submitted until\n"
+			"a watch of another client sees it bound.\n",
 		.options = options,
 		.count = sizeof options / sizeof options[0],
-		.more = "p50_ms, p99_ms, p999_ms: until it is bound; submitted_: until it is in the\n"
-			"store; late_: until it was sent, which is the bench's own part.\n\n"
-			"Exit status as of e2e.\n",
+		.more = "p50_ms, p99_ms, p999_ms: until the pod is bound; submitted_: until it is in\n"
+			"the store; late_: until it was sent, which is the bench's own delay.\n\n"
+			"The exit status is that of e2e.\n",
 	};
 
 	bench_options(&usage, argc, argv);

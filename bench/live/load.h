@@ -28,15 +28,15 @@ enum { LOAD_NAME_SIZE = 40, LOAD_JSON_SIZE = 2048 };
 	X(ANTIAFFINITY, "antiaffinity",                                                \
 	  "SchedulingPodAntiAffinity: by host, each colour on 2/5 of the nodes")       \
 	X(GANG, "gang", "gangs of 16")                                                 \
-	X(LARGEGANG, "largegang", "gangs of 1,000, more than goes into a transaction") \
+	X(LARGEGANG, "largegang", "gangs of 1,000, too large for one transaction")     \
 	X(PREEMPTION, "preemption",                                                    \
-	  "PreemptionBasic: nodes full of 4 low pods each, a high one for each node")  \
-	X(FULL95, "full95", "nodes are 90 to 100 % full before, 95 % on the average")  \
+	  "PreemptionBasic: nodes full of 4 low pods each, one high pod per node")     \
+	X(FULL95, "full95", "nodes are 90 to 100 % full at first, 95 % on average")    \
 	X(ONEDEPLOYMENT, "onedeployment",                                              \
 	  "replicas of one Deployment, 3 zones, maxSkew 1, required")                  \
 	X(MIXED, "mixed",                                                              \
 	  "MixedSchedulingBasePod: basic, affinity, antiaffinity, preferred ones")     \
-	X(AWAY, "away", "a fifth of the pods must go to another shard's nodes")
+	X(AWAY, "away", "a fifth of the pods must go to remote nodes")
 
 #define LOAD_PROFILE_ENUM(profile, name, about) LOAD_##profile,
 enum load_profile { LOAD_PROFILE_MAP(LOAD_PROFILE_ENUM) LOAD_PROFILES };

@@ -56,36 +56,37 @@ int main(int argc, char **argv)
 	struct bench_fields fields = {.len = 0};
 	int exit_code;
 	const struct bench_option options[] = {
-		{"nodes", BENCH_COUNT, &opts.load.nodes, NULL, "", .low = 16,
+		{"nodes", BENCH_COUNT, &opts.load.nodes, NULL, "nodes", .low = 16,
 	         .high = 4000000},
-		{"pods", BENCH_COUNT, &opts.load.pods, NULL, "", .low = 1,
+		{"pods", BENCH_COUNT, &opts.load.pods, NULL, "pods", .low = 1,
 	         .high = 40000000},
-		{"shards", BENCH_COUNT, &opts.fleet.shards, NULL, "", .low = 1,
+		{"shards", BENCH_COUNT, &opts.fleet.shards, NULL, "shards", .low = 1,
 	         .high = FLEET_SHARDS_MAX},
 		{"processes", BENCH_COUNT, &opts.fleet.processes, NULL,
-	         "of placetd, which share the shards", .low = 1,
+	         "processes of placetd, which share the shards", .low = 1,
 	         .high = FLEET_PROCESSES_MAX},
-		{"partitions", BENCH_COUNT, &opts.load.partitions, NULL, "", .low = 1,
-	         .high = KEYS_PARTITIONS_MAX},
+		{"partitions", BENCH_COUNT, &opts.load.partitions, NULL, "partitions",
+	         .low = 1, .high = KEYS_PARTITIONS_MAX},
 		{"ttl", BENCH_COUNT, &opts.fleet.ttl_s, "S",
-	         "of the shards' leases (default placetd's own). A store\n"
-	         "with little of a processor for itself keeps them waiting",
+	         "TTL of the shards' leases (default: that of placetd). A\n"
+	         "store with little CPU answers keep-alives late",
 	         .low = 2, .high = 3600},
-		{"timeout", BENCH_COUNT, &opts.limit_s, "S", "of the placing", .low = 1},
+		{"timeout", BENCH_COUNT, &opts.limit_s, "S", "limit of the placement",
+	         .low = 1},
 		{"idle", BENCH_COUNT, &opts.idle_s, "S",
-	         "over when nothing more was bound for so long", .low = 1},
+	         "end after so long without a newly bound pod", .low = 1},
 		{"dir", BENCH_TEXT, &opts.dir, "DIR",
-	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	         "parent directory of etcd's data (default TMPDIR or /tmp)", .low = 0},
 	};
 	const struct bench_usage usage = {
 		.name = "million",
 		.about =
 			"A million pods on a million nodes, or fewer, through an etcd of its own with\n"
-			"fsync: nodes applied, pods submitted, then placed; memory, and fsck.\n",
+			"fsync. Nodes are applied, pods are submitted, then placed; memory, and fsck.\n",
 		.options = options,
 		.count = sizeof options / sizeof options[0],
-		.more = "total_s is submit_s and place_s, which counts from the start of the shards.\n\n"
-			"Exit status as of e2e.\n",
+		.more = "total_s is submit_s plus place_s, which counts from the start of the shards.\n\n"
+			"The exit status is that of e2e.\n",
 	};
 
 	bench_options(&usage, argc, argv);

@@ -226,32 +226,32 @@ int main(int argc, char **argv)
 		.idle_s = 30,
 	};
 	const struct bench_option options[] = {
-		{"nodes", BENCH_COUNT, &r.load.nodes, NULL, "", .low = 16,
+		{"nodes", BENCH_COUNT, &r.load.nodes, NULL, "nodes", .low = 16,
 	         .high = 1000000},
-		{"pods", BENCH_COUNT, &r.load.pods, NULL, "", .low = 2},
-		{"shards", BENCH_COUNT, &r.fleet_opts.shards, NULL, "", .low = 1,
+		{"pods", BENCH_COUNT, &r.load.pods, NULL, "pods", .low = 2},
+		{"shards", BENCH_COUNT, &r.fleet_opts.shards, NULL, "shards", .low = 1,
 	         .high = FLEET_SHARDS_MAX},
 		{"processes", BENCH_COUNT, &r.fleet_opts.processes, NULL,
-	         "of placetd, which share the shards", .low = 1,
+	         "processes of placetd, which share the shards", .low = 1,
 	         .high = FLEET_PROCESSES_MAX},
-		{"partitions", BENCH_COUNT, &r.load.partitions, NULL, "", .low = 1,
-	         .high = KEYS_PARTITIONS_MAX},
+		{"partitions", BENCH_COUNT, &r.load.partitions, NULL, "partitions",
+	         .low = 1, .high = KEYS_PARTITIONS_MAX},
 		{"percent", BENCH_COUNT, &r.percent, NULL,
-	         "of the pods are bound when all is killed", .low = 1, .high = 99},
-		{"timeout", BENCH_COUNT, &r.limit_s, "S", "of each half", .low = 1},
+	         "share of pods that are bound at the kill", .low = 1, .high = 99},
+		{"timeout", BENCH_COUNT, &r.limit_s, "S", "limit of each half", .low = 1},
 		{"idle", BENCH_COUNT, &r.idle_s, "S",
-	         "over when nothing more was bound for so long", .low = 1},
+	         "end after so long without a newly bound pod", .low = 1},
 		{"dir", BENCH_TEXT, &r.dir, "DIR",
-	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	         "parent directory of etcd's data (default TMPDIR or /tmp)", .low = 0},
 	};
 	const struct bench_usage usage = {
 		.name = "restart",
 		.about =
-			"kill -9 of every placetd and of the etcd under load, and all started again:\n"
-			"how long it takes from the etcd's first answer to the first new placement.\n",
+			"Kills every placetd and the etcd with kill -9 under load, and starts all again:\n"
+			"the time from the etcd's first answer to the first new placement.\n",
 		.options = options,
 		.count = sizeof options / sizeof options[0],
-		.more = "Exit status as of e2e.\n",
+		.more = "The exit status is that of e2e.\n",
 	};
 
 	bench_options(&usage, argc, argv);

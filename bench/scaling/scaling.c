@@ -49,31 +49,32 @@ int main(int argc, char **argv)
 	double of_one = 0;
 	int exit_code = BENCH_OK;
 	const struct bench_option options[] = {
-		{"nodes", BENCH_COUNT, &opts.load.nodes, NULL, "", .low = 16,
+		{"nodes", BENCH_COUNT, &opts.load.nodes, NULL, "nodes", .low = 16,
 	         .high = 4000000},
 		{"pods", BENCH_COUNT, &opts.load.pods, NULL,
-	         "(default ten a node; preemption: one)", .low = 1},
+	         "pods (default 10 for each node; preemption: 1)", .low = 1},
 		{"shards", BENCH_COUNT, &most, NULL,
-	         "up to so many, twice as many each time", .low = 1,
+	         "largest number of shards; each run has twice as many", .low = 1,
 	         .high = FLEET_SHARDS_MAX},
-		{"partitions", BENCH_COUNT, &opts.load.partitions, NULL, "", .low = 1,
-	         .high = KEYS_PARTITIONS_MAX},
-		{"profile", BENCH_WORD, &profile, "NAME", "what the pods ask for",
+		{"partitions", BENCH_COUNT, &opts.load.partitions, NULL, "partitions",
+	         .low = 1, .high = KEYS_PARTITIONS_MAX},
+		{"profile", BENCH_WORD, &profile, "NAME", "the kind of pods and nodes",
 	         .words = load_profile_names},
 		{"submitting", BENCH_ON, &opts.submitting, NULL,
-	         "the pods come once the partitions are shared out, so that\n"
-	         "how the shards share them is no part of it",
+	         "pods are submitted after the partitions are divided, so\n"
+	         "that the division is not measured",
 	         .low = 0},
-		{"timeout", BENCH_COUNT, &opts.limit_s, "S", "of each run", .low = 1},
+		{"timeout", BENCH_COUNT, &opts.limit_s, "S", "limit of each run",
+	         .low = 1},
 		{"idle", BENCH_COUNT, &opts.idle_s, "S",
-	         "over when nothing more was bound for so long", .low = 1},
+	         "end after so long without a newly bound pod", .low = 1},
 		{"dir", BENCH_TEXT, &opts.dir, "DIR",
-	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	         "parent directory of etcd's data (default TMPDIR or /tmp)", .low = 0},
 	};
 	const struct bench_usage usage = {
 		.name = "scaling",
 		.about =
-			"What a placement costs as shards grow: e2e with 1, 2, 4, 8, 16 of them.\n",
+			"CPU time per placement with more shards: e2e with 1, 2, 4, 8, 16 shards.\n",
 		.options = options,
 		.count = sizeof options / sizeof options[0],
 		.more = load_profile_help,

@@ -100,19 +100,21 @@ int main(int argc, char **argv)
 		.seconds = 3, .pods = 200000, .nodes = 5000, .events = 10000000};
 	const struct bench_option options[] = {
 		{"only", BENCH_WORD, &opts.only, "PART",
-	         "one part; soak only runs when asked for", .words = part_names},
-		{"seconds", BENCH_REAL, &opts.seconds, "S", "of each timed case",
+	         "run one part only; soak runs only with this option",
+	         .words = part_names},
+		{"seconds", BENCH_REAL, &opts.seconds, "S", "time of each timed case",
 	         .low = 0.1},
 		{"pods", BENCH_COUNT, &opts.pods, NULL,
 	         "distinct pods of the placement case", .low = 256},
-		{"nodes", BENCH_COUNT, &opts.nodes, NULL, "", .low = 1024},
-		{"events", BENCH_SEED, &opts.events, NULL, "of the soak", .low = 0},
+		{"nodes", BENCH_COUNT, &opts.nodes, NULL, "nodes of the placement case",
+	         .low = 1024},
+		{"events", BENCH_SEED, &opts.events, NULL, "events of soak", .low = 0},
 		{"dir", BENCH_TEXT, &opts.dir, "DIR",
-	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	         "parent directory of etcd's data (default TMPDIR or /tmp)", .low = 0},
 	};
 	const struct bench_usage usage = {
 		.name = "store",
-		.about = "The store layer on an etcd of its own, with fsync.\n",
+		.about = "The store layer on an etcd of its own with fsync.\n",
 		.options = options,
 		.count = sizeof options / sizeof options[0],
 	};

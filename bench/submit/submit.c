@@ -250,17 +250,17 @@ int main(int argc, char **argv)
 	unsigned only = 0;
 	uint32_t pods = 100000;
 	const struct bench_option options[] = {
-		{"pods", BENCH_COUNT, &pods, NULL, "", .low = 1000,
+		{"pods", BENCH_COUNT, &pods, NULL, "pods in the file", .low = 1000,
 	         .high = EXPAND_PODS_MAX},
-		{"source", BENCH_WORD, &only, "NAME", "what they are read from",
-	         .words = sources},
+		{"source", BENCH_WORD, &only, "NAME",
+	         "objects that the pods are read from", .words = sources},
 		{"dir", BENCH_TEXT, &dir, "DIR",
-	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	         "parent directory of etcd's data (default TMPDIR or /tmp)", .low = 0},
 	};
 	const struct bench_usage usage = {
 		.name = "submit",
 		.about =
-			"Pods of a file into an etcd of its own, with fsync, as placet submit does it.\n",
+			"Submits the pods of a file to an etcd of its own with fsync, as placet submit does.\n",
 		.options = options,
 		.count = sizeof options / sizeof options[0],
 	};

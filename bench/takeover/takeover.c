@@ -257,27 +257,27 @@ int main(int argc, char **argv)
 	                            .nodes = 1000,
 	                            .pods = 4000};
 	const struct bench_option options[] = {
-		{"ttl", BENCH_COUNT, &t.ttl_s, "SECONDS", "of the leases", .low = 2,
+		{"ttl", BENCH_COUNT, &t.ttl_s, "SECONDS", "TTL of the leases", .low = 2,
 	         .high = 600},
-		{"partitions", BENCH_COUNT, &t.partitions, NULL, "", .low = SHARDS,
-	         .high = KEYS_PARTITIONS_MAX},
-		{"rounds", BENCH_COUNT, &t.rounds, NULL, "of kills and drains", .low = 1},
+		{"partitions", BENCH_COUNT, &t.partitions, NULL, "partitions",
+	         .low = SHARDS, .high = KEYS_PARTITIONS_MAX},
+		{"rounds", BENCH_COUNT, &t.rounds, NULL, "rounds of kills and drains",
+	         .low = 1},
 		{"rest", BENCH_COUNT, &t.rest_ms, "MS",
-	         "settled: nothing has moved for so long", .low = 1},
-		{"nodes", BENCH_COUNT, &t.nodes, NULL, "of the load", .low = 100,
+	         "partitions are stable after so long without a move", .low = 1},
+		{"nodes", BENCH_COUNT, &t.nodes, NULL, "nodes of the load", .low = 100,
 	         .high = 1000000},
-		{"pods", BENCH_COUNT, &t.pods, NULL,
-	         "of the load, each time that one is killed", .low = 100,
-	         .high = 1000000},
+		{"pods", BENCH_COUNT, &t.pods, NULL, "pods of the load, for each kill",
+	         .low = 100, .high = 1000000},
 		{"dir", BENCH_TEXT, &t.dir, "DIR",
-	         "where etcd's data goes (default TMPDIR or /tmp)", .low = 0},
+	         "parent directory of etcd's data (default TMPDIR or /tmp)", .low = 0},
 	};
 	const struct bench_usage usage = {
 		.name = "takeover",
 		.about =
-			"8 shards in 3 processes over an etcd of their own: how long their partitions are\n"
-			"without an owner when a process is killed, a shard drained, a ninth one comes;\n"
-			"and how long until the pods of a killed one flow again.\n",
+			"8 shards in 3 processes over an etcd of their own: how long partitions have no\n"
+			"owner when a process is killed, a shard is drained and a ninth shard joins; how\n"
+			"long until pods of a killed process's partitions are bound again.\n",
 		.options = options,
 		.count = sizeof options / sizeof options[0],
 	};
