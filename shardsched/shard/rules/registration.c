@@ -29,8 +29,8 @@ struct registry_draft {
 	const struct rule_namespace *namespace;
 	struct rule_registry_term *term;
 	uint32_t terms, cap;
-	size_t bytes;        /* estimated, and never too low */
-	bool has_other_keys; /* some terms have no room any more; smaller ones may have */
+	size_t bytes; /* estimated, and never too low */
+	bool no_room; /* some terms do not fit any more; smaller ones may */
 	struct keys_text fresh[TERMS_MAX]; /* keys of the locks to be put */
 	uint32_t fresh_count, most;
 	enum pl_code code;
@@ -140,7 +140,7 @@ static void draft_add_missing(struct registry_draft *to, const struct spec *spec
 		if (draft_has(to, &key, spec, term))
 			continue;
 		if (to->bytes + term_bytes(term) > RULE_REGISTRY_BYTES_MAX) {
-			to->has_other_keys = true;
+			to->no_room = true;
 			continue;
 		}
 		to->fresh[to->fresh_count++] = key;
@@ -259,7 +259,7 @@ static enum pl_code draft_make(struct registry_draft *to)
 
 	to->terms = to->fresh_count = 0;
 	to->bytes = HEAD_BYTES;
-	to->has_other_keys = false;
+	to->no_room = false;
 	to->code = PL_OK;
 	draft_add_known(to);
 	if (to->namespace != sched->rules.global)
@@ -268,7 +268,7 @@ static enum pl_code draft_make(struct registry_draft *to)
 		PL_MAP_EACH (at, &sched->rules.namespaces)
 			draft_add_namespace(
 				to, PL_CONTAINER_OF(at, struct rule_namespace, by_name));
-	if (to->code == PL_OK && to->fresh_count == 0 && to->has_other_keys)
+	if (to->code == PL_OK && to->fresh_count == 0 && to->no_room)
 		to->code = pl_err_set(&to->err, PL_LIMIT, "a registry is full");
 	if (to->code != PL_OK || to->fresh_count == 0)
 		return to->code;
