@@ -86,6 +86,7 @@ static bool apply_node(struct sched *sched, struct sched_node *node,
                        bool gone)
 {
 	struct field_errors errors;
+	bool refused = false;
 	struct parse parse = {.model = &sched->model,
 	                      .arena = &sched->arena,
 	                      .errors = &errors,
@@ -95,7 +96,18 @@ static bool apply_node(struct sched *sched, struct sched_node *node,
 	enum pl_code code = PL_OK;
 
 	if (!gone) {
+		errors.count = 0; /* also where the object is not read at all */
 		code = node_parse(&parse, record->value, &is, &err);
+		refused = is_malformed(code) && errors.count > 0;
+		if (refused) {
+			struct pl_err reason = err;
+
+			/* rules count the pods there in the domains of its labels */
+			parse.errors = NULL;
+			code = node_parse(&parse, record->value, &is, &err);
+			if (code == PL_OK)
+				err = reason;
+		}
 		if (code == PL_OK && is.name != node->key[1])
 			code = pl_err_set(&err, PL_INVALID,
 			                  "metadata.name: not what the key says");
@@ -103,8 +115,10 @@ static bool apply_node(struct sched *sched, struct sched_node *node,
 	if (code != PL_OK && !is_malformed(code))
 		return was_kept(sched, code, &err);
 	node->rev[FACT_NODE] = gone ? 0 : record->mod_revision;
-	if (code != PL_OK) {
+	node->refused = refused && code == PL_OK;
+	if (code != PL_OK || refused)
 		report_malformed(sched, id, &err);
+	if (code != PL_OK) {
 		node_drop(&sched->model, &is);
 		is = (struct node){0};
 	}

@@ -186,6 +186,54 @@ T_CASE(node_with_a_misspelt_effect_is_malformed_and_takes_no_pod)
 	rig_close(&rig);
 }
 
+#define AWAY                                                                       \
+	",\"affinity\":{\"podAntiAffinity\":{"                                     \
+	"\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":{" \
+	"\"matchLabels\":{\"app\":\"a\"}},\"topologyKey\":\"zone\"}]}}"
+
+static void put_zone_node(const char *name, const char *taints)
+{
+	char key[64], json[512];
+
+	(void)snprintf(key, sizeof key, "/nodes/0000/east/%s", name);
+	(void)snprintf(json, sizeof json,
+	               "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"zone\":\"z\"}},"
+	               "\"spec\":{\"taints\":[%s]},\"status\":{\"allocatable\":{\"cpu\":"
+	               "\"8\",\"memory\":\"32Gi\",\"pods\":\"110\"}}}",
+	               name, taints);
+	rig_put(&rig, key, json);
+}
+
+/* The pod that is bound there is still in the node's zone. */
+T_CASE(rules_count_the_pods_of_a_node_that_submission_would_refuse)
+{
+	static const char pod[] =
+		"{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"u-%s\","
+		"\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+		"\"image\":\"i\"}]" AWAY "}}";
+	char json[1024];
+
+	rig_open(&rig, NULL);
+	rig_node(&rig, 0, "n-1", "8");
+	put_zone_node("n-1", "");
+	rig_own(&rig, 0);
+	(void)snprintf(json, sizeof json, pod, "a", "a");
+	rig_put(&rig, "/schedules/0000/web/a/spec", json);
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 0, "a"), "n-1");
+	put_zone_node("n-1", "{\"key\":\"gpu\",\"effect\":\"noschedule\"}");
+	rig_node(&rig, 0, "n-2", "8");
+	put_zone_node("n-2", "");
+	rig_run_idle(&rig);
+	T_EQ(rig.malformed, 1);
+	(void)snprintf(json, sizeof json, pod, "b", "b");
+	rig_put(&rig, "/schedules/0000/web/b/spec", json);
+	rig_run_idle(&rig);
+	T_STR(rig_where(&rig, 0, "b"), "Pending");
+	sched_check(rig.sched);
+	rig_close(&rig);
+}
+
 /* A state whose alloc does not list the pod, and the other way round. */
 T_CASE(a_mismatch_that_lasts_is_reported)
 {

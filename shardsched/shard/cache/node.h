@@ -100,10 +100,11 @@ struct sched_node {
 	bool moving;        /* changes from local to remote scope just now */
 	bool reset;         /* in a txn that was made before the node was forgotten */
 	bool read;          /* specs of the pods that it lists are read */
-	bool full;          /* the alloc has no room for another entry */
-	bool gang_full;     /* full was set for a gang the last time */
-	bool ready_local;   /* ready is, or was last, in sched.ready */
-	int64_t rev[2];     /* mod_revision of Node and alloc, by enum fact; 0: absent */
+	bool refused;     /* submission would refuse the Node: nothing is placed there */
+	bool full;        /* the alloc has no room for another entry */
+	bool gang_full;   /* full was set for a gang the last time */
+	bool ready_local; /* ready is, or was last, in sched.ready */
+	int64_t rev[2];   /* mod_revision of Node and alloc, by enum fact; 0: absent */
 	uint64_t generation;  /* of the alloc: counts its writes */
 	uint64_t left;        /* of the alloc: counts the pods that have left it */
 	uint64_t alone_ms;    /* until then it shares no txn with other nodes */

@@ -302,8 +302,9 @@ static enum node_scope scope_of(const struct sched *sched, const struct sched_no
 {
 	const struct sched_partition *part = &sched->partition[node->partition];
 
-	if (node->unknown > 0 || node->unconfirmed > 0 || !adds_up(node) ||
-	    reservations_close_node(node) || node->full || !node_is_counted(node))
+	if (node->refused || node->unknown > 0 || node->unconfirmed > 0 ||
+	    !adds_up(node) || reservations_close_node(node) || node->full ||
+	    !node_is_counted(node))
 		return NODE_EXCLUDED;
 	if (node_is_local(sched, node))
 		return NODE_LOCAL;
@@ -470,7 +471,7 @@ void node_forget(struct sched *sched, struct sched_node *node)
 	node->rev[FACT_NODE] = node->rev[FACT_ALLOC] = 0;
 	node->alloc = NODE_ALLOC_ABSENT;
 	node_set_sums(node, NODE_SUMS_AGREE);
-	node->full = node->read = false;
+	node->full = node->read = node->refused = false;
 	node->alloc_used = (struct sched_sums){0};
 	node->reset = node->txn != 0;
 	node_tidy(sched, node);
