@@ -218,10 +218,11 @@ static void finish(struct cache *cache)
 {
 	cache_list_drop(cache);
 	cache_window_reset(cache, 0);
-	cache_readers_stop(cache);
-	cache_content_free(cache);
+	/* A listener may let go of the store's timers once it has heard STOPPED. */
 	pl_timer_done(&cache->timer);
 	pl_timer_done(&cache->kick);
+	cache_readers_stop(cache);
+	cache_content_free(cache);
 	free(cache);
 }
 
