@@ -177,9 +177,8 @@ T_CASE(withheld_pods_are_asked_again_until_the_time_is_up)
 /* The first pod is withheld when the store stops to answer. */
 T_CASE(a_store_without_an_answer_is_not_the_end_of_the_time)
 {
-	struct faulty_rule refuse = {.what = FAULTY_REFUSE,
-	                             .per_mille = 1000,
-	                             .code = PL_TIMEOUT};
+	struct faulty_rule refuse = {
+		.what = FAULTY_REFUSE, .per_mille = 1000, .code = PL_TIMEOUT};
 
 	up();
 	put_bound(&names[0]);
