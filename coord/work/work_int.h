@@ -129,7 +129,7 @@ void work_kick(struct work *work); /* a turn follows soon */
 void work_rewound(struct work *work, const struct work_feed *feed,
                   const struct work_view *view);
 /* To be called as the last step of a function. */
-void work_report(struct work *work, const struct work_note *reported);
+void work_report(struct work *work, const struct work_note *note);
 
 /* work_feed.c */
 PL_NODISCARD enum pl_code feed_open(struct work *work, uint32_t partition,

@@ -87,8 +87,9 @@ bool bare_is_like_last(struct expand *expand, struct pl_span json)
 		return false;
 	name = plain_text(meta, "name");
 	namespace = plain_text(meta, "namespace");
-	if (object_member(meta, "namespace").len == 0)
-	namespace = expand->namespace;
+	if (object_member(meta, "namespace").len == 0) {
+		namespace = expand->namespace;
+	}
 	if (!keep_names(expand, namespace, name) ||
 	    bare_text(expand, json, false, &err) != PL_OK ||
 	    expand_put_priority(expand, &err) != PL_OK ||

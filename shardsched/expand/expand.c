@@ -249,8 +249,9 @@ static enum pl_code named_failure(struct expand *expand, struct pl_span json,
 		name = expand_unquoted(object_member(meta, "name"));
 		namespace = expand_unquoted(object_member(meta, "namespace"));
 	}
-	if (namespace.len == 0)
-	namespace = expand->namespace;
+	if (namespace.len == 0) {
+		namespace = expand->namespace;
+	}
 	if (name.len == 0 || name.len > 253 || namespace.len > 63)
 		return pl_err_wrap(err, "%s", expand_source_word(expand->source));
 	return pl_err_wrap(err, "%s " PL_SPAN_FMT "/" PL_SPAN_FMT,
