@@ -238,6 +238,8 @@ static void take_record(struct fsck_core *core, const struct kv_record *record,
 	case KEYS_CONFIG:
 	case KEYS_LEADER:
 	case KEYS_PIN:
+	case KEYS_OBJECT:
+	case KEYS_OBJECT_IN:
 	case KEYS_KIND_COUNT:
 		return;
 	}

@@ -9,11 +9,11 @@
 
 enum { STEPS_MAX = 5, PARTITION_DIGITS = 4, VERSION_DIGITS = 10 };
 
-enum key_field { END, WORD, PARTITION, VERSION, SCOPE, NAME };
+enum key_field { END, WORD, PARTITION, VERSION, GROUP, RESOURCE, SCOPE, NAME };
 
 struct key_step {
 	enum key_field field;
-	enum names_kind names; /* of SCOPE and NAME */
+	enum names_kind names; /* of GROUP, RESOURCE, SCOPE and NAME */
 	const char *word;      /* of WORD */
 };
 
@@ -28,6 +28,14 @@ struct key_step {
 #define V                        \
 	{                        \
 		.field = VERSION \
+	}
+#define G                                            \
+	{                                            \
+		.field = GROUP, .names = NAMES_GROUP \
+	}
+#define R                                                  \
+	{                                                  \
+		.field = RESOURCE, .names = NAMES_RESOURCE \
 	}
 #define S(kind)                                       \
 	{                                             \
@@ -63,6 +71,9 @@ static const struct key_layout {
 	[KEYS_CONFIG] = {"configuration", {W("config"), N(CONFIG), V}},
 	[KEYS_LEADER] = {"leader", {W("leader"), N(ROLE)}},
 	[KEYS_PIN] = {"pin", {W("pins"), N(PIN)}},
+	[KEYS_OBJECT] = {"object", {W("objects"), G, R, N(OBJECT)}},
+	[KEYS_OBJECT_IN] = {"object in a namespace",
+                            {W("objects"), G, R, S(NAMESPACE), N(OBJECT)}},
 };
 
 const char *keys_kind_name(enum keys_kind kind)
@@ -96,10 +107,25 @@ static enum pl_code check_partition(uint64_t partition, struct pl_err *err)
 	                  (unsigned long long)partition, KEYS_PARTITIONS_MAX - 1);
 }
 
+/* The field of an id that a step with a name stands for. */
+static struct pl_span id_name(const struct keys_id *id, enum key_field field)
+{
+	switch (field) {
+	case GROUP:
+		return id->group;
+	case RESOURCE:
+		return id->resource;
+	case SCOPE:
+		return id->scope;
+	default:
+		return id->name;
+	}
+}
+
 static enum pl_code add_step(struct keys_text *out, const struct key_step *step,
                              const struct keys_id *id, struct pl_err *err)
 {
-	struct pl_span name = step->field == SCOPE ? id->scope : id->name;
+	struct pl_span name = id_name(id, step->field);
 	enum pl_code code = PL_OK;
 
 	switch (step->field) {
@@ -117,6 +143,8 @@ static enum pl_code add_step(struct keys_text *out, const struct key_step *step,
 			                  (unsigned long long)id->version);
 		add_number(out, id->version, VERSION_DIGITS);
 		return PL_OK;
+	case GROUP:
+	case RESOURCE:
 	case SCOPE:
 	case NAME:
 		code = names_check(step->names, name, err);
@@ -263,6 +291,12 @@ static enum pl_code parse_step(const struct key_step *step, struct pl_span text,
 			return PL_OK;
 		return pl_err_set(err, PL_INVALID, "version %s: want ten digits",
 		                  pl_quote(text, quoted));
+	case GROUP:
+		out->group = text;
+		return names_check(step->names, text, err);
+	case RESOURCE:
+		out->resource = text;
+		return names_check(step->names, text, err);
 	case SCOPE:
 		out->scope = text;
 		return names_check(step->names, text, err);

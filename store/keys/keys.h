@@ -21,6 +21,8 @@
  *	/config/<config>/<version>                 KEYS_CONFIG
  *	/leader/<role>                             KEYS_LEADER
  *	/pins/<pin>                                KEYS_PIN
+ *	/objects/<group>/<resource>/<name>             KEYS_OBJECT
+ *	/objects/<group>/<resource>/<namespace>/<name> KEYS_OBJECT_IN
  *
  * <p> has four digits and <version> ten, so that ranges are sorted. Names are those that
  * Kubernetes allows. They hold no slash, so a key can be parsed in one way only, and
@@ -36,7 +38,7 @@
 #include "store/base/span.h"
 
 enum {
-	KEYS_SIZE_MAX = 384, /* of any key, NUL included */
+	KEYS_SIZE_MAX = 400, /* of any key, NUL included */
 	KEYS_PARTITIONS_MAX = 4096,
 };
 
@@ -65,6 +67,8 @@ enum keys_kind {
 	KEYS_CONFIG,
 	KEYS_LEADER,
 	KEYS_PIN,
+	KEYS_OBJECT,    /* an object of an API that stands in no namespace */
+	KEYS_OBJECT_IN, /* and one that does */
 	KEYS_KIND_COUNT,
 };
 
@@ -77,6 +81,8 @@ struct keys_id {
 	/* the last name in the key: of a node, a pod, a term, a shard, ... */
 	struct pl_span name;
 	uint64_t version;
+	/* of KEYS_OBJECT and KEYS_OBJECT_IN: "core" or "apps", and "services" */
+	struct pl_span group, resource;
 };
 
 struct keys_text {

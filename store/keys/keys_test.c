@@ -20,6 +20,8 @@ static void builds(struct keys_id id, const char *want)
 	T_TRUE(back.version == id.version);
 	T_SPAN(back.scope, id.scope);
 	T_SPAN(back.name, id.name);
+	T_SPAN(back.group, id.group);
+	T_SPAN(back.resource, id.resource);
 }
 
 #define L(text) PL_SPAN_LIT(text)
@@ -29,13 +31,25 @@ T_CASE(each_kind_of_key_builds_and_parses)
 	builds((struct keys_id){.kind = KEYS_META}, "/placet/meta");
 	builds((struct keys_id){.kind = KEYS_CLUSTER, .name = L("east")},
 	       "/clusters/east");
-	builds((struct keys_id){KEYS_NODE, 7, L("east"), L("n-1.x"), 0},
+	builds((struct keys_id){.kind = KEYS_NODE,
+	                        .partition = 7,
+	                        .scope = L("east"),
+	                        .name = L("n-1.x")},
 	       "/nodes/0007/east/n-1.x");
-	builds((struct keys_id){KEYS_ALLOC, 4095, L("east"), L("n1"), 0},
+	builds((struct keys_id){.kind = KEYS_ALLOC,
+	                        .partition = 4095,
+	                        .scope = L("east"),
+	                        .name = L("n1")},
 	       "/alloc/4095/east/n1");
-	builds((struct keys_id){KEYS_SPEC, 0, L("default"), L("web-0"), 0},
+	builds((struct keys_id){.kind = KEYS_SPEC,
+	                        .partition = 0,
+	                        .scope = L("default"),
+	                        .name = L("web-0")},
 	       "/schedules/0000/default/web-0/spec");
-	builds((struct keys_id){KEYS_STATE, 63, L("default"), L("web-0"), 0},
+	builds((struct keys_id){.kind = KEYS_STATE,
+	                        .partition = 63,
+	                        .scope = L("default"),
+	                        .name = L("web-0")},
 	       "/schedules/0063/default/web-0/state");
 	builds((struct keys_id){.kind = KEYS_REGISTRY_GLOBAL}, "/groups/registry");
 	builds((struct keys_id){.kind = KEYS_REGISTRY, .scope = L("default")},
@@ -79,11 +93,25 @@ T_CASE(each_kind_of_key_builds_and_parses)
 	builds((struct keys_id){.kind = KEYS_LEADER, .name = L("connector.east")},
 	       "/leader/connector.east");
 	builds((struct keys_id){.kind = KEYS_PIN, .name = L("fsck.1")}, "/pins/fsck.1");
+	builds((struct keys_id){.kind = KEYS_OBJECT,
+	                        .group = L("scheduling.k8s.io"),
+	                        .resource = L("priorityclasses"),
+	                        .name = L("high")},
+	       "/objects/scheduling.k8s.io/priorityclasses/high");
+	builds((struct keys_id){.kind = KEYS_OBJECT_IN,
+	                        .group = L("core"),
+	                        .resource = L("services"),
+	                        .scope = L("shop"),
+	                        .name = L("web")},
+	       "/objects/core/services/shop/web");
 }
 
 T_CASE(prefixes_cover_their_keys)
 {
-	struct keys_id id = {KEYS_SPEC, 7, L("default"), L("web-0"), 0};
+	struct keys_id id = {.kind = KEYS_SPEC,
+	                     .partition = 7,
+	                     .scope = L("default"),
+	                     .name = L("web-0")};
 	struct keys_text text;
 
 	T_OK(keys_prefix(&id, 1, &text, NULL), NULL);
@@ -142,7 +170,8 @@ T_CASE(text_that_is_no_key_is_refused)
 
 T_CASE(invalid_ids_are_not_built)
 {
-	struct keys_id id = {KEYS_NODE, 4096, L("east"), L("n"), 0};
+	struct keys_id id = {
+		.kind = KEYS_NODE, .partition = 4096, .scope = L("east"), .name = L("n")};
 	struct keys_text text;
 	struct pl_err err = {0};
 
@@ -185,7 +214,8 @@ T_CASE(names_follow_kubernetes)
 	for (int kind = 0; kind < NAMES_KIND_COUNT; kind++) {
 		bool short_one = kind == NAMES_CLUSTER || kind == NAMES_NAMESPACE ||
 		                 kind == NAMES_CONFIG;
-		size_t most = short_one ? 63 : 253;
+		bool of_api = kind == NAMES_GROUP || kind == NAMES_RESOURCE;
+		size_t most = of_api ? 32 : short_one ? 63 : 253;
 
 		T_OK(names_check((enum names_kind)kind, pl_span(name, most), NULL), NULL);
 		T_CODE(names_check((enum names_kind)kind, pl_span(name, most + 1), NULL),
@@ -205,7 +235,9 @@ T_CASE(the_longest_names_fit)
 	for (int kind = 0; kind < KEYS_KIND_COUNT; kind++) {
 		struct keys_id id = {.kind = (enum keys_kind)kind,
 		                     .scope = pl_span(scope, sizeof scope),
-		                     .name = pl_span(name, sizeof name)};
+		                     .name = pl_span(name, sizeof name),
+		                     .group = pl_span(name, 32),
+		                     .resource = pl_span(name, 32)};
 
 		if (kind == KEYS_CLUSTER || kind == KEYS_CONFIG ||
 		    kind == KEYS_CONFIG_CURRENT)
@@ -236,7 +268,7 @@ T_CASE(random_keys_read_back)
 
 	pl_rng_init(&rng, t_seed());
 	for (int i = 0; i < 50000; i++) {
-		char scope[64], name[254];
+		char scope[64], name[254], group[33], resource[33];
 		struct keys_id id = {
 			.kind = (enum keys_kind)pl_rng_below(&rng, KEYS_KIND_COUNT)};
 		struct keys_id back = {0};
@@ -248,6 +280,10 @@ T_CASE(random_keys_read_back)
 			any_name(&rng, scope, pl_rng_chance(&rng, 1, 50) ? 64 : 5, false);
 		id.name =
 			any_name(&rng, name, pl_rng_chance(&rng, 1, 50) ? 254 : 5, true);
+		id.group =
+			any_name(&rng, group, pl_rng_chance(&rng, 1, 50) ? 33 : 5, true);
+		id.resource = any_name(&rng, resource,
+		                       pl_rng_chance(&rng, 1, 50) ? 33 : 5, false);
 		if (keys_build(&id, &text, NULL) != PL_OK)
 			continue;
 		built++;
@@ -255,6 +291,8 @@ T_CASE(random_keys_read_back)
 		T_EQ(back.kind, id.kind);
 		T_TRUE(back.scope.len == 0 || pl_span_eq(back.scope, id.scope));
 		T_TRUE(back.name.len == 0 || pl_span_eq(back.name, id.name));
+		T_TRUE(back.group.len == 0 || pl_span_eq(back.group, id.group));
+		T_TRUE(back.resource.len == 0 || pl_span_eq(back.resource, id.resource));
 		T_TRUE(back.partition == 0 || back.partition == id.partition);
 		T_TRUE(back.version == 0 || back.version == id.version);
 		T_OK(keys_build(&back, &again, NULL), NULL);

@@ -22,6 +22,9 @@ static const struct rule {
 	[NAMES_GANG] = {"gang", 253, true, NULL},
 	[NAMES_BUDGET] = {"budget", 253, true, NULL},
 	[NAMES_CONTROLLER] = {"controller", 253, true, NULL},
+	[NAMES_GROUP] = {"group", 32, true, NULL},
+	[NAMES_RESOURCE] = {"resource", 32, false, NULL},
+	[NAMES_OBJECT] = {"object", 253, true, NULL},
 };
 
 static bool is_alnum(uint8_t byte)

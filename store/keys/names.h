@@ -24,6 +24,9 @@ enum names_kind {
 	NAMES_GANG,
 	NAMES_BUDGET,
 	NAMES_CONTROLLER,
+	NAMES_GROUP,    /* of an API; at most 32, as */
+	NAMES_RESOURCE, /* this, a label */
+	NAMES_OBJECT,
 	NAMES_KIND_COUNT,
 };
 
