@@ -5,8 +5,8 @@
 
 #include "bench/common/report.h"
 #include "bench/live/fill_int.h"
-#include "coord/nodes/nodes.h"
-#include "coord/submit/submit.h"
+#include "coord/service/nodes/nodes.h"
+#include "coord/service/submit/submit.h"
 #include "shardsched/model/parse.h"
 #include "shardsched/records/pod_location.h"
 #include "store/keys/partition.h"

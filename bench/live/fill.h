@@ -1,6 +1,6 @@
 /*
  * A load into the store, as any client would put it there, in a process of its own: nodes
- * through coord/nodes, pods through coord/submit.
+ * through coord/service/nodes, pods through coord/service/submit.
  */
 #ifndef BENCH_LIVE_FILL_H
 #define BENCH_LIVE_FILL_H

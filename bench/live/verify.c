@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/common/report.h"
-#include "coord/fsck/fsck.h"
+#include "coord/service/fsck/fsck.h"
 #include "shardsched/records/pod_state.h"
 #include "store/base/clock.h"
 #include "store/keys/keys.h"

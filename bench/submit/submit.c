@@ -10,7 +10,7 @@
  *
  * ndjson: as many Pods, a line each; deployment: one object of as many replicas.
  */
-#include "coord/submit/submit.h"
+#include "coord/service/submit/submit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

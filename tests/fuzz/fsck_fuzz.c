@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "coord/fsck/fsck_core.h"
+#include "coord/service/fsck/fsck_core.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { LINES_MAX = 512, PARTITIONS = 8 };

@@ -1,6 +1,6 @@
 /* Any profile is refused with an error text, or every node that it makes is a valid
  * Node. */
-#include "coord/nodes/sim_profile.h"
+#include "coord/up/sim_profile.h"
 #include "shardsched/model/parse.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "coord/fsck/fsck_core.h"
+#include "coord/service/fsck/fsck_core.h"
 #include "store/kv/calls.h"
 #include "tests/sim/client.h"
 #include "tests/sim/world.h"

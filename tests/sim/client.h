@@ -1,9 +1,9 @@
 /*
  * The client is the user of the simulated system, on a host of its own with its own
  * network: it submits pods and applies nodes, changes and removes them by the product's
- * own means (coord/submit, coord/nodes). In the recovery phase it checks the store and
- * repairs manual damage (coord/fsck), makes room for everything, and submits pods that
- * may have been lost.
+ * own means (coord/service/submit, coord/service/nodes). In the recovery phase it checks
+ * the store and repairs manual damage (coord/service/fsck), makes room for everything,
+ * and submits pods that may have been lost.
  */
 #ifndef TESTS_SIM_CLIENT_H
 #define TESTS_SIM_CLIENT_H

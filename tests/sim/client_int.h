@@ -2,11 +2,11 @@
 #ifndef TESTS_SIM_CLIENT_INT_H
 #define TESTS_SIM_CLIENT_INT_H
 
-#include "coord/fsck/fsck.h"
-#include "coord/fsck/repair.h"
-#include "coord/nodes/nodes.h"
-#include "coord/submit/pod_request.h"
-#include "coord/submit/submit.h"
+#include "coord/service/fsck/fsck.h"
+#include "coord/service/fsck/repair.h"
+#include "coord/service/nodes/nodes.h"
+#include "coord/service/submit/pod_request.h"
+#include "coord/service/submit/submit.h"
 #include "tests/sim/client.h"
 
 enum {

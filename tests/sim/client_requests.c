@@ -1,5 +1,5 @@
 /*
- * Requests about pods that exist (coord/submit/pod_request.h): users delete or evict
+ * Requests about pods that exist (coord/service/submit/pod_request.h): users delete or evict
  * pods; the members that run pods stop the terminating ones and report that, and now and
  * then a pod ends by itself.
  */

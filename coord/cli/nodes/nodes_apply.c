@@ -9,7 +9,7 @@
 #include "coord/cli/input/objects.h"
 #include "coord/cli/nodes/nodes_run.h"
 #include "coord/cli/output/message.h"
-#include "coord/nodes/nodes_input.h"
+#include "coord/service/nodes/nodes_input.h"
 #include "store/keys/names.h"
 
 enum { OPT_CLUSTER = OPTIONS_OWN_FIRST, OUT_MAX = 512 << 20 };

@@ -6,7 +6,7 @@
 #include "coord/cli/output/progress.h"
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
-#include "coord/nodes/nodes.h"
+#include "coord/service/nodes/nodes.h"
 
 enum { NODES_OUTCOMES = NODES_REFUSED + 1 };
 

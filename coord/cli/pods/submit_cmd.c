@@ -15,7 +15,7 @@
 #include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/listing.h"
 #include "coord/service/budgets/budget_edit.h"
-#include "coord/submit/submit.h"
+#include "coord/service/submit/submit.h"
 
 enum { OPT_KEEP_GOING = OPTIONS_OWN_FIRST, OPT_STRICT, SHOWN_ERRORS_MAX = 20 };
 

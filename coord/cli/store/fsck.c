@@ -2,7 +2,7 @@
  * placet fsck: checks the invariants between nodes, allocs, pods, gangs and rules on a
  * live store, at one revision, and repairs what can be derived.
  */
-#include "coord/fsck/fsck.h"
+#include "coord/service/fsck/fsck.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "coord/cli/session/cli_session.h"
 #include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/confirm.h"
-#include "coord/fsck/repair.h"
+#include "coord/service/fsck/repair.h"
 #include "store/base/clock.h"
 #include "store/base/rng.h"
 

@@ -10,7 +10,7 @@
 #include "coord/cli/output/message.h"
 #include "coord/cli/up/sim_opts.h"
 #include "coord/cli/up/sim_run.h"
-#include "coord/nodes/sim_profile.h"
+#include "coord/up/sim_profile.h"
 #include "store/base/clock.h"
 #include "store/base/duration.h"
 #include "store/base/num.h"

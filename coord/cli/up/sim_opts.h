@@ -3,7 +3,7 @@
 #ifndef COORD_CLI_UP_SIM_OPTS_H
 #define COORD_CLI_UP_SIM_OPTS_H
 
-#include "coord/nodes/sim_member.h"
+#include "coord/up/sim_member.h"
 
 enum sim_opt { SIM_LIFETIME, SIM_ENDS, SIM_FAIL, SIM_GRACE, SIM_OPT_COUNT };
 

@@ -13,7 +13,7 @@
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/progress.h"
 #include "coord/service/pods/pod_watch.h"
-#include "coord/submit/pod_request.h"
+#include "coord/service/submit/pod_request.h"
 
 enum { ARENA_MAX = 1 << 20, GATHER_MS = 20 };
 

@@ -3,7 +3,7 @@
 #define COORD_CLI_UP_SIM_RUN_H
 
 #include "coord/cli/session/cli_session.h"
-#include "coord/nodes/sim_member.h"
+#include "coord/up/sim_member.h"
 
 /* Prints regularly, on stderr, how many pods run and have ended. PL_OK: it was
  * interrupted, or for_ms (0: no end) is over. */

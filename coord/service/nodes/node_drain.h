@@ -16,7 +16,7 @@
 
 #include "coord/service/base/service.h"
 #include "coord/service/nodes/node_filter.h"
-#include "coord/submit/pod_request.h"
+#include "coord/service/submit/pod_request.h"
 
 enum { NODE_DRAIN_ROUND_MS = 300, NODE_DRAIN_BUDGET_SIZE = 330 };
 

@@ -10,7 +10,7 @@
 
 #include "coord/service/base/service.h"
 #include "coord/service/pods/pod_filter.h"
-#include "coord/submit/pod_request.h"
+#include "coord/service/submit/pod_request.h"
 
 enum { POD_REMOVE_ROUND_MS = 500 };
 

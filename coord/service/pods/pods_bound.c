@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "coord/submit/leaving.h"
+#include "coord/service/submit/leaving.h"
 #include "store/base/alloc.h"
 
 enum { ARENA_MAX = 1 << 20 };
