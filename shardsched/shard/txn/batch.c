@@ -454,13 +454,17 @@ static void send_batch(struct sched *sched)
 	                                batch->conditions);
 	if (code == PL_OK)
 		code = fill_txn(sched, txn, true, &err);
-	if (code == PL_BUSY || code == PL_LIMIT)
+	if ((code == PL_BUSY || code == PL_LIMIT) && batch->state == BATCH_WAITING)
 		code = fill_txn(sched, txn, false, &err);
 	if (code == PL_OK) {
 		post_txn(sched, txn);
 		return;
 	}
 	txn_end(sched, txn);
+	/* A node left the snapshot while the txn was filled, and took its pods out of the
+	 * batch. */
+	if (batch->state == BATCH_BROKEN)
+		return;
 	if (err.code == PL_OK)
 		pl_err_set(&err, code, "make a transaction for a batch");
 	batch_give_up(sched, &err);

@@ -236,3 +236,42 @@ T_CASE(unknown_outcomes)
 	T_EQ(figures().decided_again, 0);
 	rig_close(&rig);
 }
+
+/* The first txn is in flight, so that the batch goes into one whose memory is not there
+ * yet. Pods that wait at the batch's nodes go along; a store that takes few bytes makes
+ * the batch be filled twice. */
+static bool fails_while_sent(uint32_t bytes, uint64_t nth)
+{
+	bool fired;
+
+	begin(NULL);
+	sched_set_limits(rig.sched,
+	                 (struct kv_limits){.txn_ops = 512, .request_bytes = bytes});
+	pods(0, 1, "");
+	rig_run(&rig);
+	T_EQ(out(), 1);
+	pods(5, 8, APART);
+	pods(9, 12, "");
+	fired = rig_run_failing(&rig, nth);
+	sched_check(rig.sched);
+	for (int i = 0; i < 5; i++) {
+		rig_run_idle(&rig);
+		rig.now_ms += 10000;
+	}
+	T_EQ(bound(0, 1) + bound(5, 8) + bound(9, 12), 7);
+	rig_close(&rig);
+	return fired;
+}
+
+T_CASE_SECONDS(any_allocation_may_fail_while_a_batch_is_sent, 60)
+{
+	static const uint32_t bytes[] = {0, 1600, 2400, 3200};
+
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t nth = 1;
+
+		while (fails_while_sent(bytes[i], nth))
+			nth++;
+		T_TRUE(nth > 100);
+	}
+}

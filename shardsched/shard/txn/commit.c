@@ -65,6 +65,10 @@ static enum pl_code put_pod(struct sched *sched, struct shard_txn *txn,
 	                                 .compared = true,
 	                                 .batched = is_batched(pod)});
 	alloc_entry_add(sched, pod->node, pod, pod->placed, true);
+	/* A node that lacks memory to show a pod leaves the snapshot, and no pod waits there
+	 * any more. */
+	if (pod->stage != POD_ASSUMED)
+		return pl_err_set(err, PL_NOMEM, "show a pod");
 	return PL_OK;
 }
 
