@@ -93,6 +93,11 @@ PL_NODISCARD enum pl_code relist_open(struct kv *kv, const struct relist_opts *o
 /* Only STOPPED follows, and then the relist is gone. May be called from a note. */
 void relist_stop(struct relist *relist);
 
+/* Asks the watch to show that it has come to that revision, which the store must have
+ * reached: EVENTS or PROGRESS with it follow soon. Does nothing before END; the answer may
+ * be lost together with the watch. */
+void relist_ask_progress(struct relist *relist, int64_t revision);
+
 const char *relist_what_name(enum relist_what what);
 
 #endif

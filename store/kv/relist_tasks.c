@@ -347,6 +347,13 @@ void relist_do_watch(struct relist *r, int64_t from_revision)
 		task_failed(r, TASK_WATCH, task, &err);
 }
 
+void relist_ask_progress(struct relist *r, int64_t revision)
+{
+	if (r->phase == RELIST_RUNNING && r->core.state == RELIST_WATCHING &&
+	    revision > r->core.watch_revision)
+		relist_do_progress(r, revision);
+}
+
 void relist_do_progress(struct relist *r, int64_t revision)
 {
 	struct relist_task *task = r->live[TASK_WATCH];

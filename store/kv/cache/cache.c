@@ -46,6 +46,14 @@ static void set_state(struct cache *cache, enum cache_state state)
 	cache->state = state;
 }
 
+/* A wait does not sit through trouble, so that its user can do without the cache. */
+static void tell_trouble(struct cache *cache, enum cache_note_type type,
+                         const struct pl_err *err)
+{
+	cache_tell_err(cache, type, err);
+	cache_waits_fail(cache, err);
+}
+
 /* -- a content that has a hole ------------------------------------------------------ */
 
 static void give_up(struct cache *cache, enum pl_code code)
@@ -60,7 +68,7 @@ static void give_up(struct cache *cache, enum pl_code code)
 	cache_window_reset(cache, cache->revision);
 	cache_watches_end(cache, PL_COMPACTED);
 	relist_stop(cache->relist);
-	cache_tell_err(cache, CACHE_LOST, &err);
+	tell_trouble(cache, CACHE_LOST, &err);
 }
 
 static void wait_to_retry(struct cache *cache)
@@ -92,7 +100,7 @@ static void on_lost(struct cache *cache, const struct pl_err *err)
 	cache_list_drop(cache);
 	if (err->code == PL_REWOUND)
 		forget_revisions(cache);
-	cache_tell_err(cache, CACHE_LOST, err);
+	tell_trouble(cache, CACHE_LOST, err);
 }
 
 /* A relist that was opened anew knows nothing of what the one before it has seen. */
@@ -137,6 +145,7 @@ static void on_end(struct cache *cache, int64_t revision)
 	cache_kick(cache);
 	cache_tell(cache,
 	           &(struct cache_note){.type = CACHE_SYNCED, .revision = revision});
+	cache_waits_pursue(cache);
 }
 
 /* The version that the event changes, if the cache shows the change: *shown. */
@@ -200,6 +209,7 @@ static void on_progress(struct cache *cache, int64_t revision)
 	cache->revision = revision;
 	cache_tell(cache,
 	           &(struct cache_note){.type = CACHE_PROGRESS, .revision = revision});
+	cache_waits_advance(cache);
 }
 
 static void on_events(struct cache *cache, const struct relist_note *note)
@@ -226,11 +236,18 @@ static void finish(struct cache *cache)
 	free(cache);
 }
 
+void cache_finish_if_idle(struct cache *cache)
+{
+	PL_ASSERT(cache->state == CACHE_STOPPING);
+	if (cache->relist == NULL && !cache->waits.is_reading)
+		finish(cache);
+}
+
 static void on_stopped(struct cache *cache)
 {
 	cache->relist = NULL;
 	if (cache->state == CACHE_STOPPING)
-		finish(cache);
+		cache_finish_if_idle(cache);
 	else
 		wait_to_retry(cache);
 }
@@ -259,7 +276,7 @@ static void on_note(void *ctx, const struct relist_note *note)
 		on_lost(cache, note->err);
 		break;
 	case RELIST_TROUBLE:
-		cache_tell_err(cache, CACHE_TROUBLE, note->err);
+		tell_trouble(cache, CACHE_TROUBLE, note->err);
 		break;
 	case RELIST_STOPPED:
 		on_stopped(cache);
@@ -275,7 +292,7 @@ static void on_timer(void *ctx)
 	struct pl_err err = {0};
 
 	if (cache->state == CACHE_STOPPING) {
-		finish(cache);
+		cache_finish_if_idle(cache);
 		return;
 	}
 	if (relist_open(cache->kv, &cache->opts.list, on_note, cache, &cache->relist,
@@ -284,7 +301,7 @@ static void on_timer(void *ctx)
 		return;
 	}
 	wait_to_retry(cache);
-	cache_tell_err(cache, CACHE_TROUBLE, &err);
+	tell_trouble(cache, CACHE_TROUBLE, &err);
 }
 
 static void copy_keys(struct cache *cache)
@@ -328,6 +345,7 @@ enum pl_code cache_open(struct kv *kv, const struct cache_opts *opts, struct cac
 	pl_list_init(&cache->idle);
 	pl_list_init(&cache->awake);
 	pl_list_init(&cache->scanned);
+	cache_waits_init(cache);
 	code = pl_timer_init(&cache->timer, kv_timers(kv), on_timer, cache);
 	if (code == PL_OK)
 		code = pl_timer_init(&cache->kick, kv_timers(kv), cache_on_kick, cache);
@@ -356,6 +374,7 @@ void cache_stop(struct cache *cache)
 		relist_stop(cache->relist);
 	else
 		pl_timer_set(&cache->timer, kv_now_ms(cache->kv));
+	cache_waits_cancel_read(cache);
 }
 
 bool cache_synced(const struct cache *cache)

@@ -3,7 +3,7 @@
  * shared by all readers of a process.
  *
  * The cache holds the newest entry of each key, in order, and a window of the latest
- * changes with the entry before and after each. There are three kinds of readers:
+ * changes with the entry before and after each. There are four kinds of readers:
  *
  *	listener   is told each change in the moment in which it is applied
  *	watch      reads the changes of some keys out of the window, from a revision on
@@ -11,6 +11,8 @@
  *	           window and has to list again
  *	range      reads the entries of some keys in order, as they are now or as they
  *	           were at a revision inside the window (the pages of one list)
+ *	wait       is told when the content is at least as new as a revision, or as the
+ *	           store is now (a read that must not be stale)
  *
  * The relist's notes become the cache's as follows:
  *
@@ -215,6 +217,43 @@ PL_NODISCARD enum pl_code cache_watch_next(struct cache_watch *watch,
 /* All changes up to this revision have been read, so that another watch of the same keys
  * may begin there, unless it lies in a gap. 0: the watch has ended. */
 int64_t cache_watch_revision(const struct cache_watch *watch);
+
+/* -- waits ----------------------------------------------------------------- */
+
+/* revision: of the cache. err NULL: the content is at least as new as was asked for, and
+ * listeners have been told all of it; the wait's memory is the user's again. */
+typedef void cache_wait_fn(void *ctx, int64_t revision, const struct pl_err *err);
+
+/* Lies in the user's memory, which must stay until fn is called or cache_wait_end. */
+struct cache_wait {
+	struct pl_list link;
+	struct pl_timer timer;
+	struct cache *cache; /* NULL: it has ended */
+	int64_t revision;    /* 0: not known yet */
+	cache_wait_fn *fn;
+	void *ctx;
+};
+
+/*
+ * Calls fn once, later, when the content is at least as new as that revision; 0: as the
+ * store is now. Waits begin before the first list as well.
+ *
+ * A revision that the cache does not have yet costs a small read of the store, which all
+ * waits of one moment share; then the watch is asked for progress, so that it does not
+ * matter whether anyone changes the keys. Where the store can not answer that (ADR 7) the
+ * wait lasts until the watch shows something by itself. A wait ends with
+ *
+ *	PL_TIMEOUT    not in timeout_ms
+ *	PL_FUTURE     the store has not reached the revision
+ *	PL_CANCELED   the cache stops, before its listeners hear STOPPED
+ *	else          what LOST or TROUBLE tell at that moment, or why the read failed
+ */
+PL_NODISCARD enum pl_code cache_wait(struct cache *cache, struct cache_wait *wait,
+                                     int64_t revision, uint64_t timeout_ms,
+                                     cache_wait_fn *fn, void *ctx, struct pl_err *err);
+/* fn is not called any more. May be called from any callback, and for a wait that has
+ * ended or is zeroed. */
+void cache_wait_end(struct cache_wait *wait);
 
 const char *cache_note_type_name(enum cache_note_type type);
 

@@ -1,6 +1,7 @@
 /* The parts of a cache, as they see each other: entry.c (versions of a key), content.c
  * (all keys in order), difference.c (a list against the content), window.c (the latest
- * changes), readers.c (listeners and watches), cache.c (life, and the relist's notes). */
+ * changes), readers.c (listeners and watches), waits.c (waits for a revision), cache.c
+ * (life, and the relist's notes). */
 #ifndef STORE_KV_CACHE_CACHE_INT_H
 #define STORE_KV_CACHE_CACHE_INT_H
 
@@ -56,6 +57,17 @@ struct cache_difference {
 	size_t bytes; /* of the array and the versions that it owns */
 };
 
+/* waits.c has the picture. */
+struct cache_waits {
+	struct pl_list fresh; /* no read has been sent since */
+	struct pl_list asked; /* the read in flight will answer */
+	struct pl_list
+		waiting;      /* the store has the revision; in the order of revisions */
+	struct kv_call *read; /* in flight */
+	bool is_reading;
+	int64_t known_revision; /* of the cache, when the read was sent */
+};
+
 /*
  *	            END                  LOST
  *	LISTING ----------> INSYNC ----------> LISTING
@@ -104,7 +116,8 @@ struct cache {
 	struct pl_list idle;                /* watches with nothing to read */
 	struct pl_list awake;               /* watches whose fn has been called */
 	struct pl_list scanned; /* watches that a run of kick has still to look at */
-	uint8_t keys[];         /* bytes of opts.list.keys */
+	struct cache_waits waits;
+	uint8_t keys[]; /* bytes of opts.list.keys */
 };
 
 /* -- entry.c -------------------------------------------------------------------- */
@@ -189,6 +202,27 @@ void cache_window_raise_floor(struct cache *cache, int64_t revision);
 void cache_window_trim(struct cache *cache, int64_t revision);
 /* The number of the first change after that revision. */
 uint64_t cache_window_after(const struct cache *cache, int64_t revision);
+
+/* -- waits.c -------------------------------------------------------------------- */
+
+void cache_waits_init(struct cache *cache);
+/* The cache has come to another revision, and listeners know it. */
+void cache_waits_advance(struct cache *cache);
+/* The same, and the relist is asked for the progress that the others wait for. */
+void cache_waits_pursue(struct cache *cache);
+/* Asks the store for its revision, if there are waits that need it. */
+void cache_waits_ask(struct cache *cache);
+/* All waits end with the error. */
+void cache_waits_fail(struct cache *cache, const struct pl_err *err);
+void cache_waits_cancel_read(struct cache *cache);
+/* All waits end with PL_CANCELED. */
+void cache_waits_stop(struct cache *cache);
+
+/* -- cache.c -------------------------------------------------------------------- */
+
+/* Ends a cache that is stopping, if no relist and no read runs any more. The cache is then
+ * gone. */
+void cache_finish_if_idle(struct cache *cache);
 
 /* -- readers.c ------------------------------------------------------------------ */
 

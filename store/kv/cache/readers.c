@@ -251,6 +251,9 @@ void cache_on_kick(void *ctx)
 	while (cache->state != CACHE_STOPPING && (behind = first_behind(cache)) != NULL)
 		catch_up(cache, behind);
 	wake_watches(cache);
+	cache_waits_advance(cache);
+	if (cache->state != CACHE_STOPPING)
+		cache_waits_ask(cache);
 }
 
 void cache_readers_stop(struct cache *cache)
@@ -261,6 +264,7 @@ void cache_readers_stop(struct cache *cache)
 	wake_watches(cache);
 	while ((watch = take_watch(&cache->awake)) != NULL)
 		watch->cache = NULL;
+	cache_waits_stop(cache);
 	while (!pl_list_empty(&cache->listeners)) {
 		struct cache_listener *listener =
 			PL_LIST_ITEM(cache->listeners.next, struct cache_listener, link);
