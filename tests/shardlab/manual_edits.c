@@ -205,12 +205,27 @@ void manual_corrupt_budget(struct campaign *c)
 	corrupt_key(c, keys_span(&key));
 }
 
+/* A restored store may never have shown the pod's spec, and may hold an earlier
+ * incarnation than the desired one, which stands in another partition. */
+static struct scenario_pod lost_pod(const struct campaign *c, uint32_t i)
+{
+	const struct mirror_pod *pod = &c->observer.world.mirror->pod[i];
+	struct scenario_pod desired = c->pod[i].what;
+
+	if (pod->what.cpu_milli != 0)
+		return pod->what;
+	if (scenario_pod_partition(i, desired.incarnation, SITE_PARTITIONS) ==
+	    pod->partition)
+		return desired;
+	return scenario_pod_in(i, pod->incarnation, pod->partition, SITE_PARTITIONS);
+}
+
 /* Only users know the specs, also of pods that are to be deleted, which are deleted
  * afterwards. */
 static void restore_spec(struct campaign *c, uint32_t i)
 {
 	const struct mirror_pod *pod = &c->observer.world.mirror->pod[i];
-	struct scenario_pod what = pod->what.cpu_milli != 0 ? pod->what : c->pod[i].what;
+	struct scenario_pod what = lost_pod(c, i);
 	char json[SCENARIO_JSON_SIZE];
 	struct keys_text key;
 

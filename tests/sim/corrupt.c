@@ -242,13 +242,23 @@ void corrupt_add_unknown_key(struct world *world)
 
 /* -- repair ------------------------------------------------------------------- */
 
+/* A restored store may never have shown the pod's spec: then the spec is of the
+ * incarnation that the pod's state names, or of one that stands in this partition. */
+static struct scenario_pod lost_pod(const struct world *world, uint32_t i)
+{
+	const struct mirror_pod *pod = &world->mirror->pod[i];
+
+	if (pod->what.cpu_milli != 0)
+		return pod->what;
+	return scenario_pod_in(i, pod->incarnation, pod->partition,
+	                       world->plan.partitions);
+}
+
 /* Only specs: states are derived, and Nodes are applied by the client. */
 static void restore_spec(struct world *world, uint32_t i)
 {
 	const struct mirror_pod *pod = &world->mirror->pod[i];
-	/* A restored store may never have shown the pod's spec. */
-	struct scenario_pod what =
-		pod->what.cpu_milli != 0 ? pod->what : scenario_pod_first(i);
+	struct scenario_pod what = lost_pod(world, i);
 	char json[SCENARIO_JSON_SIZE];
 	struct keys_text key;
 

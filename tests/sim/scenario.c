@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/base/timestamp.h"
+#include "store/keys/partition.h"
 
 enum {
 	MORE_SIZE = 900,
@@ -344,6 +345,67 @@ uint32_t scenario_gang_of(struct pl_span namespace, struct pl_span name, uint32_
 	return pl_span_eq(namespace, pl_span_str(want)) ? gang : UINT32_MAX;
 }
 
+/* -- partitions -------------------------------------------------------------- */
+
+/* Pods of the APART kinds have a controller each. */
+static uint32_t owner_of(uint32_t pod)
+{
+	return is_apart(scenario_kind(pod)) ? pod : scenario_group(pod);
+}
+
+static const char *owner_kind(uint32_t pod)
+{
+	return scenario_kind(pod) == SCENARIO_STATEFUL ? "StatefulSet" : "ReplicaSet";
+}
+
+uint32_t scenario_pod_partition(uint32_t pod, uint32_t incarnation, uint32_t partitions)
+{
+	char namespace[SCENARIO_NAME_SIZE], name[SCENARIO_NAME_SIZE];
+	char uid[SCENARIO_NAME_SIZE];
+	struct partition_group group = {0};
+	uint32_t partition = 0;
+	enum pl_code code;
+
+	scenario_pod_namespace(pod, namespace);
+	group.namespace = pl_span_str(namespace);
+	if (scenario_is_gang(pod)) {
+		scenario_gang_name(scenario_gang(pod), name);
+		group.gang = pl_span_str(name);
+		code = partition_of_group(&group, partitions, &partition, NULL);
+	} else if (scenario_has_rule(pod, incarnation)) {
+		(void)snprintf(name, sizeof name, "g%u", owner_of(pod));
+		(void)snprintf(uid, sizeof uid, "o-%u", owner_of(pod));
+		group.kind = pl_span_str(owner_kind(pod));
+		group.name = pl_span_str(name);
+		group.uid = pl_span_str(uid);
+		code = partition_of_group(&group, partitions, &partition, NULL);
+	} else {
+		scenario_pod_name(pod, name);
+		code = partition_of_pod(group.namespace, pl_span_str(name), partitions,
+		                        &partition, NULL);
+	}
+	PL_ASSERT(code == PL_OK);
+	return partition;
+}
+
+struct scenario_pod scenario_pod_in(uint32_t pod, uint32_t incarnation,
+                                    uint32_t partition, uint32_t partitions)
+{
+	struct scenario_pod what = scenario_pod_first(pod);
+
+	if (incarnation < SCENARIO_INCARNATIONS &&
+	    scenario_pod_partition(pod, incarnation, partitions) == partition) {
+		what.incarnation = incarnation;
+		return what;
+	}
+	for (uint32_t i = 0; i < SCENARIO_LABEL_SETS; i++)
+		if (scenario_pod_partition(pod, i, partitions) == partition) {
+			what.incarnation = i;
+			break;
+		}
+	return what;
+}
+
 /* -- JSON -------------------------------------------------------------------- */
 
 static void taints_json(const struct scenario_node *what, char out[TAINTS_SIZE])
@@ -507,7 +569,7 @@ void scenario_pod_json(uint32_t pod, const struct scenario_pod *what,
                        char out[SCENARIO_JSON_SIZE])
 {
 	enum scenario_kind kind = scenario_kind(pod);
-	uint32_t group = scenario_group(pod), owner = is_apart(kind) ? pod : group;
+	uint32_t group = scenario_group(pod), owner = owner_of(pod);
 	char more[MORE_SIZE] = "", namespace[SCENARIO_NAME_SIZE];
 	char gang[160] = "", port[96] = "", found[32] = "";
 
@@ -543,9 +605,9 @@ void scenario_pod_json(uint32_t pod, const struct scenario_pod *what,
 		"m\",\"memory\":\"%" PRId64 "Mi\"}}}]}}",
 		pod, namespace, pod, what->incarnation, group, (unsigned)kind,
 		scenario_half(pod, what->incarnation), found, what->incarnation,
-		what->version, what->cpu_milli, what->memory_mib, gang,
-		kind == SCENARIO_STATEFUL ? "StatefulSet" : "ReplicaSet", owner, owner,
-		more, scenario_priority(kind), port, what->cpu_milli, what->memory_mib);
+		what->version, what->cpu_milli, what->memory_mib, gang, owner_kind(pod),
+		owner, owner, more, scenario_priority(kind), port, what->cpu_milli,
+		what->memory_mib);
 }
 
 bool scenario_numbers(struct pl_span json, int64_t *out, unsigned count)

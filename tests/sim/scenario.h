@@ -143,6 +143,14 @@ bool scenario_wants_zone(uint32_t pod, unsigned zone);
 
 struct scenario_node scenario_node_first(const struct scenario *scenario, uint32_t node);
 struct scenario_pod scenario_pod_first(uint32_t pod);
+/* The partition of partitions in which the incarnation stands. An incarnation with a rule
+ * stands where its controller falls, and one without where its name falls; members of a
+ * gang always stand together. */
+uint32_t scenario_pod_partition(uint32_t pod, uint32_t incarnation, uint32_t partitions);
+/* A pod of which is known only that it stands in that partition: the given incarnation if
+ * that one stands there, else the first one that does. */
+struct scenario_pod scenario_pod_in(uint32_t pod, uint32_t incarnation,
+                                    uint32_t partition, uint32_t partitions);
 
 void scenario_node_cluster(const struct scenario *scenario, uint32_t node,
                            char out[SCENARIO_NAME_SIZE]);
