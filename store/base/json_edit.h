@@ -6,10 +6,13 @@
  * struct pl_json reads an edited tree, too. A node is in one place at a time. Nodes that
  * are removed stay in the arena until it is reset.
  *
- * Invariant: member names of an object differ (the reader refuses others, and
- * json_set replaces). NULL stands for "no memory" in every function that returns a node,
- * and each function takes a NULL child and then gives NULL or false, so a caller may
- * build several levels and check once.
+ * Invariants: member names of an object differ (the reader refuses others, and json_set
+ * replaces). A tree is never deeper than PL_JSON_DEPTH_MAX: a caller that puts values
+ * from outside into others checks with json_depth.
+ *
+ * NULL stands for "no memory" in every function that returns a node, and each function
+ * takes a NULL child and then gives NULL or false, so a caller may build several levels
+ * and check once.
  */
 #ifndef STORE_BASE_JSON_EDIT_H
 #define STORE_BASE_JSON_EDIT_H
@@ -34,6 +37,8 @@ struct pl_json json_tree_root(const struct json_tree *tree);
 /* A node of the tree as a value, and back. The value must be of this tree. */
 struct pl_json json_tree_value(const struct json_tree *tree, const struct cJSON *node);
 struct cJSON *json_tree_node(const struct json_tree *tree, struct pl_json value);
+/* Levels of arrays and objects; 0 for a scalar and for an absent value. */
+uint32_t json_depth(struct pl_json value);
 
 /* -- nodes that are in no tree yet ------------------------------------------------- */
 
@@ -44,13 +49,15 @@ struct cJSON *json_new_str(struct pl_arena *arena, const char *text);
 struct cJSON *json_new_number(struct pl_arena *arena, double value);
 struct cJSON *json_new_bool(struct pl_arena *arena, bool value);
 struct cJSON *json_new_null(struct pl_arena *arena);
+/* The copy of a member keeps its name. */
 struct cJSON *json_new_copy(struct pl_arena *arena, struct pl_json value);
 
 /* -- changes ------------------------------------------------------------------------- */
 
 /* The member, to be changed; NULL: none. */
 struct cJSON *json_get(const struct cJSON *object, const char *name);
-/* Replaces the member in its place, or adds it at the end. False: no memory. */
+/* Replaces the member in its place, or adds it at the end. value must be in no tree.
+ * False: no memory. */
 PL_NODISCARD bool json_set(struct pl_arena *arena, struct cJSON *object, const char *name,
                            struct cJSON *value);
 /* The member when it is an object; an empty one is put in the place of anything else. */
@@ -61,7 +68,7 @@ bool json_remove(struct cJSON *object, const char *name);
 
 size_t json_length(const struct cJSON *array);
 struct cJSON *json_at(const struct cJSON *array, size_t index); /* NULL: none */
-/* Puts value before the element at index, or at the end (index == length). */
+/* Puts value before the element at index, or at the end (index >= length). */
 PL_NODISCARD bool json_insert(struct cJSON *array, size_t index, struct cJSON *value);
 PL_NODISCARD bool json_append(struct cJSON *array, struct cJSON *value);
 /* Takes a child out of its object or array; it may be put elsewhere then. */
@@ -69,7 +76,8 @@ void json_detach(struct cJSON *parent, struct cJSON *child);
 
 /* -- comparison ------------------------------------------------------------------------ */
 
-/* Objects are equal whatever the order of their members; numbers by value. */
+/* Objects are equal whatever the order of their members; numbers by value. An absent
+ * value equals only an absent value. */
 bool json_equal(struct pl_json a, struct pl_json b);
 
 #endif
