@@ -85,22 +85,35 @@ struct cJSON *json_tree_node(const struct json_tree *tree, struct pl_json value)
 	return writable(value.node);
 }
 
-uint32_t json_depth(struct pl_json value)
+static size_t node_bytes(const struct cJSON *node)
 {
+	size_t bytes = 4; /* brackets, a comma, a colon; a short scalar */
+
+	if (node->string != NULL)
+		bytes += strlen(node->string);
+	if (node->valuestring != NULL)
+		bytes += strlen(node->valuestring);
+	return bytes;
+}
+
+struct json_size json_measure(struct pl_json value)
+{
+	struct json_size size = {0};
 	struct pl_json_walk walk;
-	size_t depth = 0;
 
 	if (value.node == NULL)
-		return 0;
+		return size;
 	pl_json_walk_init(&walk, value.node);
 	for (; walk.node != NULL; pl_json_walk_next(&walk)) {
-		size_t here = walk.depth;
+		uint32_t depth = (uint32_t)walk.depth;
 
 		if (cJSON_IsObject(walk.node) || cJSON_IsArray(walk.node))
-			here++;
-		depth = here > depth ? here : depth;
+			depth++;
+		size.depth = depth > size.depth ? depth : size.depth;
+		size.bytes += node_bytes(walk.node);
+		size.values++;
 	}
-	return (uint32_t)depth;
+	return size;
 }
 
 /* -- nodes ----------------------------------------------------------------------------- */
@@ -247,22 +260,6 @@ struct cJSON *json_get(const struct cJSON *object, const char *name)
 	return NULL;
 }
 
-/* Puts value in the place of old. */
-static void replace(struct cJSON *parent, struct cJSON *old, struct cJSON *value)
-{
-	value->next = old->next;
-	value->prev = old->prev == old ? value : old->prev;
-	if (old->next != NULL)
-		old->next->prev = value;
-	else
-		parent->child->prev = value;
-	if (parent->child == old)
-		parent->child = value;
-	else
-		value->prev->next = value;
-	old->next = old->prev = NULL;
-}
-
 static bool set_name(struct pl_arena *arena, struct cJSON *value, const char *name)
 {
 	char *copy;
@@ -276,6 +273,35 @@ static bool set_name(struct pl_arena *arena, struct cJSON *value, const char *na
 	return true;
 }
 
+void json_replace(struct cJSON *parent, struct cJSON *child, struct cJSON *value)
+{
+	if (!cJSON_IsObject(parent))
+		value->string = NULL;
+	else if (value->string == NULL || strcmp(value->string, child->string) != 0)
+		value->string = child->string;
+	value->next = child->next;
+	value->prev = child->prev == child ? value : child->prev;
+	if (child->next != NULL)
+		child->next->prev = value;
+	else
+		parent->child->prev = value;
+	if (parent->child == child)
+		parent->child = value;
+	else
+		value->prev->next = value;
+	child->next = child->prev = NULL;
+}
+
+bool json_add(struct pl_arena *arena, struct cJSON *object, const char *name,
+              struct cJSON *value)
+{
+	if (object == NULL || value == NULL || !set_name(arena, value, name))
+		return false;
+	PL_ASSERT(cJSON_IsObject(object));
+	link_last(object, value);
+	return true;
+}
+
 bool json_set(struct pl_arena *arena, struct cJSON *object, const char *name,
               struct cJSON *value)
 {
@@ -285,14 +311,10 @@ bool json_set(struct pl_arena *arena, struct cJSON *object, const char *name,
 		return false;
 	PL_ASSERT(cJSON_IsObject(object));
 	old = json_get(object, name);
-	if (old == value)
-		return true;
-	if (!set_name(arena, value, name))
-		return false;
-	if (old != NULL)
-		replace(object, old, value);
-	else
-		link_last(object, value);
+	if (old == NULL)
+		return json_add(arena, object, name, value);
+	if (old != value)
+		json_replace(object, old, value);
 	return true;
 }
 
@@ -449,13 +471,17 @@ static bool equal_elements(const struct cJSON *a, const struct cJSON *b)
 	return x == NULL;
 }
 
-static size_t count_children(const struct cJSON *node)
+/* Counts the children of both at once, so that a large value is not walked to find that
+ * a small one differs. */
+static bool same_count(const struct cJSON *a, const struct cJSON *b, size_t *count)
 {
-	size_t count = 0;
+	const struct cJSON *x = a->child, *y = b->child;
 
-	for (const struct cJSON *child = node->child; child != NULL; child = child->next)
-		count++;
-	return count;
+	for (*count = 0; x != NULL && y != NULL; ++*count) {
+		x = x->next;
+		y = y->next;
+	}
+	return x == NULL && y == NULL;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a tree, PL_JSON_DEPTH_MAX */
@@ -481,8 +507,7 @@ static bool equal_nodes(const struct cJSON *a, const struct cJSON *b)
 		return a->valuedouble == b->valuedouble;
 	if (cJSON_IsString(a))
 		return strcmp(a->valuestring, b->valuestring) == 0;
-	count = count_children(a);
-	if (count != count_children(b))
+	if (!same_count(a, b, &count))
 		return false;
 	return cJSON_IsObject(a) ? equal_objects(a, b, count) : equal_elements(a, b);
 }

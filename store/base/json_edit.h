@@ -8,7 +8,7 @@
  *
  * Invariants: member names of an object differ (the reader refuses others, and json_set
  * replaces). A tree is never deeper than PL_JSON_DEPTH_MAX: a caller that puts values
- * from outside into others checks with json_depth.
+ * from outside into others checks with json_measure.
  *
  * NULL stands for "no memory" in every function that returns a node, and each function
  * takes a NULL child and then gives NULL or false, so a caller may build several levels
@@ -37,8 +37,15 @@ struct pl_json json_tree_root(const struct json_tree *tree);
 /* A node of the tree as a value, and back. The value must be of this tree. */
 struct pl_json json_tree_value(const struct json_tree *tree, const struct cJSON *node);
 struct cJSON *json_tree_node(const struct json_tree *tree, struct pl_json value);
-/* Levels of arrays and objects; 0 for a scalar and for an absent value. */
-uint32_t json_depth(struct pl_json value);
+
+struct json_size {
+	uint32_t depth; /* levels of arrays and objects; 0 for a scalar */
+	size_t values;
+	size_t bytes; /* about what the value takes as text */
+};
+
+/* All 0 for an absent value. Takes linear time. */
+struct json_size json_measure(struct pl_json value);
 
 /* -- nodes that are in no tree yet ------------------------------------------------- */
 
@@ -71,6 +78,11 @@ struct cJSON *json_at(const struct cJSON *array, size_t index); /* NULL: none */
 /* Puts value before the element at index, or at the end (index >= length). */
 PL_NODISCARD bool json_insert(struct cJSON *array, size_t index, struct cJSON *value);
 PL_NODISCARD bool json_append(struct cJSON *array, struct cJSON *value);
+/* Puts value, which is in no tree, in the place of a child. A member keeps its name. */
+void json_replace(struct cJSON *parent, struct cJSON *child, struct cJSON *value);
+/* Like json_set for an object that has no such member. Takes constant time. */
+PL_NODISCARD bool json_add(struct pl_arena *arena, struct cJSON *object, const char *name,
+                           struct cJSON *value);
 /* Takes a child out of its object or array; it may be put elsewhere then. */
 void json_detach(struct cJSON *parent, struct cJSON *child);
 

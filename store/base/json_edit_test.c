@@ -69,6 +69,19 @@ T_CASE(members_are_replaced_in_place_or_added_at_the_end)
 	pl_arena_done(&arena);
 }
 
+T_CASE(children_are_replaced_and_members_added)
+{
+	struct json_tree tree = parsed("{\"a\":[1,2],\"b\":3}");
+	struct cJSON *a = json_get(tree.root, "a");
+
+	json_replace(tree.root, json_get(tree.root, "b"), json_new_null(&arena));
+	json_replace(a, json_at(a, 1), json_new_bool(&arena, true));
+	T_TRUE(json_add(&arena, tree.root, "c", json_new_array(&arena)));
+	T_TRUE(!json_add(&arena, tree.root, "d", NULL));
+	reads(&tree, "{\"a\":[1,true],\"b\":null,\"c\":[]}");
+	pl_arena_done(&arena);
+}
+
 T_CASE(an_only_member_is_replaced_and_removed)
 {
 	struct json_tree tree = parsed("{\"a\":1}");
@@ -221,13 +234,19 @@ static void depth_is(const char *text, uint32_t want)
 {
 	struct json_tree tree = parsed(text);
 
-	T_EQ(json_depth(json_tree_root(&tree)), want);
+	T_EQ(json_measure(json_tree_root(&tree)).depth, want);
 	pl_arena_done(&arena);
 }
 
-T_CASE(depth_counts_arrays_and_objects)
+T_CASE(values_are_measured)
 {
-	T_EQ(json_depth((struct pl_json){0}), 0);
+	struct json_tree tree = parsed("{\"abcde\":[1,\"xyz\"]}");
+	struct json_size size = json_measure(json_tree_root(&tree));
+
+	T_EQ(size.values, 4);
+	T_EQ(size.bytes, 4 * 4 + 5 + 3);
+	pl_arena_done(&arena);
+	T_EQ(json_measure((struct pl_json){0}).values, 0);
 	depth_is("1", 0);
 	depth_is("[]", 1);
 	depth_is("[1,{}]", 2);
