@@ -56,6 +56,19 @@ static enum pl_code spec_with_labels(struct engine *engine, const struct pod *po
 	return code;
 }
 
+enum pl_code engine_pod_class(struct engine *engine, const struct pod *pod,
+                              struct fw_class **out, struct pl_err *err)
+{
+	const struct spec *spec;
+	enum pl_code code = spec_with_labels(engine, pod, &spec, err);
+
+	if (code != PL_OK)
+		return code;
+	code = engine_class(engine, spec, out, err);
+	model_unref(&engine->model, MODEL_SPECS, spec);
+	return code;
+}
+
 enum pl_code engine_decide(struct engine *engine, const struct pod *pod,
                            struct engine_decision *out, struct pl_err *err)
 {
@@ -71,13 +84,8 @@ enum pl_code engine_decide_with(struct engine *engine, const struct pod *pod,
 	                        .nominated = engine_pod_nominated(engine, pod),
 	                        .created_ms = pod->created_ms};
 	struct fw_class *class = NULL;
-	const struct spec *spec;
-	enum pl_code code = spec_with_labels(engine, pod, &spec, err);
+	enum pl_code code = engine_pod_class(engine, pod, &class, err);
 
-	if (code != PL_OK)
-		return code;
-	code = engine_class(engine, spec, &class, err);
-	model_unref(&engine->model, MODEL_SPECS, spec);
 	if (code != PL_OK)
 		return code;
 	*out = (struct engine_decision){.profile = class->profile, .draw = draw};

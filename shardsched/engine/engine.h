@@ -100,6 +100,8 @@ PL_NODISCARD enum pl_code engine_assume(struct engine *engine, const struct pod 
                                         uint32_t slot, uint32_t *placed,
                                         struct pl_err *err);
 
+/* The slot of the node that a pod of that name is on; SNAPSHOT_NONE: it is on none. */
+uint32_t engine_pod_slot(const struct engine *engine, const struct pod *pod);
 /* The number of pods, and how many of them wait for a node that is not there. */
 uint32_t engine_pods(const struct engine *engine);
 uint32_t engine_pods_without_node(const struct engine *engine);
@@ -110,6 +112,10 @@ struct cycle *engine_cycle(struct engine *engine);
 /* Opens the class of a spec; engine_release when it is no longer needed. */
 PL_NODISCARD enum pl_code engine_class(struct engine *engine, const struct spec *spec,
                                        struct fw_class **out, struct pl_err *err);
+/* The same for a pod, with those of its labels in the class that selectors ask for by
+ * now. */
+PL_NODISCARD enum pl_code engine_pod_class(struct engine *engine, const struct pod *pod,
+                                           struct fw_class **out, struct pl_err *err);
 void engine_release(struct engine *engine, struct fw_class *class);
 
 /* The draw of the n-th attempt for a pod. It follows from the seed and the pod's uid or

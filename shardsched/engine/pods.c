@@ -331,6 +331,16 @@ void engine_pods_done(struct engine *engine)
 	pl_map_done(&engine->missing);
 }
 
+uint32_t engine_pod_slot(const struct engine *engine, const struct pod *pod)
+{
+	const struct engine_pod *entry =
+		find_pod(engine, pod->spec->namespace, pod->name);
+
+	return entry != NULL && entry->place == ENGINE_PLACED
+	               ? engine->snapshot.placed[entry->number].node
+	               : SNAPSHOT_NONE;
+}
+
 uint32_t engine_pods(const struct engine *engine)
 {
 	return (uint32_t)engine->pods.count;
