@@ -85,7 +85,8 @@ static bool retries_page(struct key_list *list, enum pl_code code)
 		relist_page_size_halve(&list->page);
 		return relist_page_size_keys(&list->page) < keys;
 	}
-	if (code != PL_COMPACTED || list->revision == 0 || list->newest)
+	if (code != PL_COMPACTED || list->opts.exact || list->revision == 0 ||
+	    list->newest)
 		return false;
 	list->newest = true;
 	return true;

@@ -1,6 +1,7 @@
 /*
  * A key list: all keys of one prefix after another, page by page, as they were at one
- * revision. Should that revision be compacted on the way, the rest is read as it is then.
+ * revision. Should that revision be compacted on the way, the rest is read as it is then,
+ * or the list ends with PL_COMPACTED (exact).
  *
  *	prefix -> page -> page ... -> prefix -> page ... -> done
  *
@@ -19,6 +20,7 @@ struct key_list;
 
 struct key_list_opts {
 	int64_t revision; /* 0: the newest */
+	bool exact;       /* nothing is read at another revision */
 	bool keys_only;
 	/* The next prefix, not empty. PL_NOTFOUND: there is none; any other code ends the
 	 * list with err. Called when the prefix before has been read. */

@@ -115,6 +115,23 @@ T_CASE(a_compacted_revision_gives_way_to_the_newest)
 	kit_close(&kit);
 }
 
+T_CASE(an_exact_list_of_a_compacted_revision_fails)
+{
+	struct key_list_opts opts = {
+		.exact = true, .prefix = on_prefix, .each = on_each, .done = on_done};
+
+	up();
+	opts.revision = kit_put(&kit, "/a/1", "x");
+	(void)kit_put(&kit, "/a/2", "x");
+	T_EQ(kit_compact(&kit, memkv_revision(kit.mem)), PL_OK);
+	T_OK(key_list_start(&service, &opts, &list, &kit.err), &kit.err);
+	kit_until(&kit, 10);
+	T_EQ(dones, 1);
+	T_CODE(failure.code, PL_COMPACTED, &failure);
+	T_EQ(keys, 0);
+	kit_close(&kit);
+}
+
 T_CASE(an_error_of_the_caller_ends_the_list)
 {
 	up();

@@ -16,7 +16,8 @@ struct store_slot {
 
 struct expected_pod {
 	struct pl_map_node by_key;
-	uint32_t slot;
+	uint32_t slot;       /* SNAPSHOT_NONE: the node is left out */
+	struct pl_span node; /* then its name, "east/n-1" */
 	uint8_t key[];
 };
 
@@ -99,6 +100,14 @@ static bool slot_reserve(struct store_snapshot *cluster, uint32_t slot)
 	return true;
 }
 
+static bool is_left_out(const struct store_snapshot *cluster, struct pl_span of)
+{
+	for (unsigned i = 0; i < cluster->withouts; i++)
+		if (pl_span_eq(cluster->without[i], of))
+			return true;
+	return false;
+}
+
 static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl_err *err)
 {
 	struct store_snapshot *cluster = ctx;
@@ -109,6 +118,10 @@ static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl
 
 	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_NODE)
 		return PL_OK;
+	if (is_left_out(cluster, id.scope)) {
+		cluster->without_nodes++;
+		return PL_OK;
+	}
 	report_progress(cluster, "nodes", ++cluster->nodes);
 	code = engine_put_in(cluster->engine, ENGINE_NODE, id.scope, record->value,
 	                     &errors, err);
@@ -152,7 +165,7 @@ static bool is_subject(const struct store_snapshot *cluster, uint32_t partition,
 }
 
 static enum pl_code keep_pod(struct store_snapshot *cluster, const struct alloc_pod *pod,
-                             uint32_t slot, struct pl_err *err)
+                             uint32_t slot, struct pl_span node, struct pl_err *err)
 {
 	char key[KEYS_SIZE_MAX];
 	int len = snprintf(key, sizeof key, "%04u/" PL_SPAN_FMT "/" PL_SPAN_FMT,
@@ -167,6 +180,7 @@ static enum pl_code keep_pod(struct store_snapshot *cluster, const struct alloc_
 	if (on == NULL)
 		return pl_err_set(err, PL_NOMEM, "keep the pods of the nodes");
 	on->slot = slot;
+	on->node = node;
 	memcpy(on->key, key, (size_t)len);
 	(void)!pl_map_add(&cluster->pods, &on->by_key, pl_span(on->key, (size_t)len));
 	return PL_OK;
@@ -253,9 +267,40 @@ static enum pl_code apply_alloc(struct store_snapshot *cluster, const struct all
 
 	cluster->slot[slot].alloc = true;
 	for (uint32_t i = 0; i < alloc->pods && code == PL_OK; i++)
-		code = keep_pod(cluster, &alloc->pod[i], slot, err);
+		code = keep_pod(cluster, &alloc->pod[i], slot, (struct pl_span){0}, err);
 	for (uint32_t i = 0; i < alloc->holds && code == PL_OK; i++)
 		code = add_hold(cluster, &alloc->hold[i], slot, err);
+	return code;
+}
+
+/* Keeps the pods of a node that is left out, to be handed over. */
+static enum pl_code displace_pods(struct store_snapshot *cluster,
+                                  const struct keys_id *id, struct pl_span value,
+                                  struct pl_err *err)
+{
+	struct alloc alloc;
+	struct pl_err why = {0};
+	char name[KEYS_SIZE_MAX];
+	struct pl_span node;
+	enum pl_code code;
+
+	pl_arena_reset(&cluster->arena);
+	code = alloc_parse(value, &cluster->arena, &alloc, &why);
+	if (ends_reading(code)) {
+		*err = why;
+		return code;
+	}
+	if (code != PL_OK) {
+		count_excluded(cluster, STORE_FLAW_ALLOC, id, &why);
+		return PL_OK;
+	}
+	(void)snprintf(name, sizeof name, PL_SPAN_FMT "/" PL_SPAN_FMT,
+	               PL_SPAN_ARG(id->scope), PL_SPAN_ARG(id->name));
+	node = pl_arena_dup(&cluster->pods_arena, pl_span_str(name));
+	if (node.at == NULL)
+		return pl_err_set(err, PL_NOMEM, "keep the pods of the nodes");
+	for (uint32_t i = 0; i < alloc.pods && code == PL_OK; i++)
+		code = keep_pod(cluster, &alloc.pod[i], SNAPSHOT_NONE, node, err);
 	return code;
 }
 
@@ -271,9 +316,11 @@ static enum pl_code on_alloc(void *ctx, const struct kv_record *record,
 
 	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != KEYS_ALLOC)
 		return PL_OK;
+	if (is_left_out(cluster, id.scope))
+		return displace_pods(cluster, &id, record->value, err);
 	slot = slot_of(cluster, id.scope, id.name);
 	if (slot == SNAPSHOT_NONE)
-		return PL_OK; /* of a node that is gone, or was left out */
+		return PL_OK; /* of a node that is gone, or is malformed */
 	pl_arena_reset(&cluster->arena);
 	code = alloc_parse(record->value, &cluster->arena, &alloc, &why);
 	if (code == PL_OK) {
@@ -335,7 +382,8 @@ static enum pl_code place_pod(struct store_snapshot *cluster, struct expected_po
 
 static bool is_in_snapshot(const struct store_snapshot *cluster, uint32_t slot)
 {
-	return engine_snapshot(cluster->engine)->row[slot].node.name != 0;
+	return slot != SNAPSHOT_NONE &&
+	       engine_snapshot(cluster->engine)->row[slot].node.name != 0;
 }
 
 static bool is_on_node(const struct store_snapshot *cluster, struct pl_span key)
@@ -343,7 +391,7 @@ static bool is_on_node(const struct store_snapshot *cluster, struct pl_span key)
 	return pl_map_get(&cluster->pods, key_of(key, strlen("/spec"))) != NULL;
 }
 
-static enum pl_code on_spec(struct store_snapshot *cluster,
+static enum pl_code on_spec(struct store_snapshot *cluster, const struct keys_id *id,
                             const struct kv_record *record, struct pl_err *err)
 {
 	struct pl_span key = key_of(record->key, strlen("/spec"));
@@ -355,7 +403,10 @@ static enum pl_code on_spec(struct store_snapshot *cluster,
 	cluster->last.len = 0;
 	if (!is_in_snapshot(cluster, on->slot)) {
 		pl_map_del(&cluster->pods, at);
-		return PL_OK;
+		return on->node.len > 0 && cluster->displaced != NULL
+		               ? cluster->displaced(cluster->ctx, id, on->node, record,
+		                                    err)
+		               : PL_OK;
 	}
 	code = place_pod(cluster, on, record->value, &why);
 	if (ends_reading(code)) {
@@ -395,7 +446,7 @@ static enum pl_code on_schedule(void *ctx, const struct kv_record *record,
 	if (keys_parse(record->key, &id, NULL) != PL_OK)
 		return PL_OK;
 	if (id.kind == KEYS_SPEC && is_on_node(cluster, record->key))
-		return on_spec(cluster, record, err);
+		return on_spec(cluster, &id, record, err);
 	cluster->last.len = id.kind == KEYS_SPEC ? 0 : cluster->last.len;
 	if (id.kind == KEYS_STATE)
 		on_state(cluster, record);
@@ -487,6 +538,7 @@ enum pl_code store_snapshot_start(struct store_snapshot *cluster,
                                   const struct service *service, struct pl_err *err)
 {
 	const struct key_list_opts opts = {.revision = cluster->revision,
+	                                   .exact = cluster->exact,
 	                                   .prefix = on_prefix,
 	                                   .each = on_record,
 	                                   .done = on_done,

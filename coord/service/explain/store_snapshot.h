@@ -10,6 +10,8 @@
  *  - As with a shard, a node of which some key is malformed is left out as a whole, and
  *    counted by its flaw. A node on which a gang holds room is excluded: nothing is placed
  *    there, and the pods on it count.
+ *  - Nodes of the clusters in `without` are left out, and are no flaw; the pods on them
+ *    are handed over as displaced.
  */
 #ifndef COORD_SERVICE_EXPLAIN_STORE_SNAPSHOT_H
 #define COORD_SERVICE_EXPLAIN_STORE_SNAPSHOT_H
@@ -48,16 +50,25 @@ struct store_snapshot {
 	 * count. */
 	uint32_t partition;
 	struct pl_span namespace, name;
+	bool exact; /* a compacted revision ends the reading with PL_COMPACTED */
+	const struct pl_span *without; /* clusters that are left out */
+	unsigned withouts;
+	/* The spec of a pod on a node "east/n-1" of such a cluster; its state, if it has
+	 * one, is the next that `other` gets. Any result but PL_OK ends the reading. */
+	enum pl_code (*displaced)(void *ctx, const struct keys_id *id,
+	                          struct pl_span node, const struct kv_record *record,
+	                          struct pl_err *err);
 	/* Specs of pods that are on no node, and all states; may be NULL. */
 	void (*other)(void *ctx, const struct keys_id *id,
 	              const struct kv_record *record);
 	/* Reports what is being read, and how many of it have been; may be NULL. */
 	void (*progress)(void *ctx, const char *what, uint64_t count);
 	store_snapshot_fn *done;
-	void *ctx; /* of these three */
+	void *ctx; /* of these four */
 
 	/* Results. */
 	uint64_t nodes, placed, holds;
+	uint64_t without_nodes; /* nodes of clusters that are left out */
 	bool compacted; /* the revision was compacted on the way: the rest is newer */
 	bool kept_room; /* a reservation holds capacity for the pod that is asked about */
 	struct excluded_nodes flaw[STORE_FLAWS];
