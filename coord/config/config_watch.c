@@ -15,8 +15,10 @@
  * the core applies the candidate the arenas are swapped. Of each page and note the
  * currents are fed first, so that the core wants the right versions.
  *
- * This is a relist and no informer (cache.h): an informer would hold every version of the
- * history, of up to 1 MiB each, where the applied one is all that is needed.
+ * This is a relist and no informer (cache.h). An informer would hold every version of the
+ * history, up to 1,000 of each configuration with up to 1 MiB each, where the core wants
+ * one. Without values it would have nothing to apply, and each version would be read once
+ * more; of the currents alone, it would not see a version that comes after its current.
  */
 
 static void watch_free(struct config_watch *w)

@@ -5,8 +5,10 @@
  *	POD for each pod --> WHOLE --> POD, GONE for each change --> WHOLE when a list had
  *	to be made anew ...
  *
- * It keeps flags and a name of each pod, about 150 bytes, and no values (states only when
- * labels are asked for): a wait for a million pods holds no informer of their specs.
+ * It keeps flags and a name of each pod, some 170 bytes, and no values (states only when
+ * labels are asked for). An informer (cache.h) would take 400 bytes besides, for the
+ * versions of spec and state: informer_bytes_test measures both. A wait for a million pods
+ * would take 570 MB instead of 170.
  */
 #ifndef COORD_SERVICE_PODS_POD_WATCH_H
 #define COORD_SERVICE_PODS_POD_WATCH_H
