@@ -175,49 +175,49 @@ T_CASE(withheld_pods_are_asked_again_until_the_time_is_up)
 }
 
 /* One pod more than a transaction takes, so that a round needs two. */
-enum { CROWD = POD_REQUEST_BATCH_MAX + 1 };
+enum { MANY_PODS = POD_REQUEST_BATCH_MAX + 1 };
 
-static unsigned crowd_next, crowd_outcomes;
+static unsigned many_next, many_outcomes;
 
-static struct pod_name crowd_pod(unsigned i)
+static struct pod_name nth_pod(unsigned i)
 {
 	static char name[16];
-	int len = snprintf(name, sizeof name, "crowd-%03u", i);
+	int len = snprintf(name, sizeof name, "many-%03u", i);
 
 	return (struct pod_name){PL_SPAN_LIT("shop"), pl_span(name, (size_t)len)};
 }
 
-static enum pl_code on_crowd_next(void *ctx, struct pod_name *out, struct pl_err *err)
+static enum pl_code on_next_of_many(void *ctx, struct pod_name *out, struct pl_err *err)
 {
 	(void)ctx;
 	(void)err;
-	if (crowd_next == CROWD)
+	if (many_next == MANY_PODS)
 		return PL_NOTFOUND;
-	*out = crowd_pod(crowd_next++);
+	*out = nth_pod(many_next++);
 	return PL_OK;
 }
 
-static void on_crowd_outcome(void *ctx, const struct pod_name *pod, uint32_t partition,
-                             enum pod_request_outcome outcome, const char *why)
+static void on_outcome_of_many(void *ctx, const struct pod_name *pod, uint32_t partition,
+                               enum pod_request_outcome outcome, const char *why)
 {
 	(void)ctx;
 	(void)pod;
 	(void)partition;
 	(void)why;
 	T_EQ(outcome, POD_REQUEST_WITHHELD);
-	crowd_outcomes++;
+	many_outcomes++;
 }
 
-static void start_crowd_eviction(uint64_t timeout_ms)
+static void start_eviction_of_many(uint64_t timeout_ms)
 {
 	const struct pod_remove_opts opts = {.verb = POD_REQUEST_EVICT,
 	                                     .timeout_ms = timeout_ms,
-	                                     .next = on_crowd_next,
-	                                     .outcome = on_crowd_outcome,
+	                                     .next = on_next_of_many,
+	                                     .outcome = on_outcome_of_many,
 	                                     .done = on_removed};
 	struct pod_remove *remove;
 
-	crowd_next = crowd_outcomes = 0;
+	many_next = many_outcomes = 0;
 	T_OK(pod_remove_start(&service, &opts, &remove, &kit.err), &kit.err);
 }
 
@@ -230,21 +230,21 @@ T_CASE(a_store_without_an_answer_is_not_the_end_of_the_time)
 	struct pod_name last;
 
 	up();
-	for (unsigned i = 0; i < CROWD; i++) {
-		struct pod_name pod = crowd_pod(i);
+	for (unsigned i = 0; i < MANY_PODS; i++) {
+		struct pod_name pod = nth_pod(i);
 
 		put_spec(&pod);
 		put_bound(&pod);
 	}
 	(void)kit_put(&kit, "/budgets/shop/web", BUDGET());
-	last = crowd_pod(CROWD - 1);
+	last = nth_pod(MANY_PODS - 1);
 	refuse.prefix = pl_span_str(key_of(&last, ""));
 	T_OK(faulty_open(kit.kv, 1, &refuse, 1, &kit.kv, &kit.err), &kit.err);
 	service.kv = kit.kv;
 	faulty_pause(kit.kv, true);
-	start_crowd_eviction(300000);
+	start_eviction_of_many(300000);
 	kit_until(&kit, 400);
-	T_EQ(crowd_outcomes, CROWD);
+	T_EQ(many_outcomes, MANY_PODS);
 	faulty_pause(kit.kv, false);
 	kit_until(&kit, 200000);
 	T_EQ(dones, 1);

@@ -11,8 +11,8 @@
  *
  * Only a linearizable read tells whether the store has reached the revision, and which
  * one "now" is. One read at a time answers all waits from before it was sent. From then
- * on the relist asks the watch for progress, so that keys that nobody changes do not hold
- * up the wait.
+ * on the relist asks the watch for progress, so that keys without changes do not hold up
+ * the wait.
  */
 
 enum { READ_TIMEOUT_MS = 10000 };
