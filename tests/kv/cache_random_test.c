@@ -9,7 +9,7 @@
 #include "store/base/rng.h"
 #include "tests/kv/cache_fixture.h"
 
-enum { KEYS = 20, REVISIONS = 1200, LISTENERS = 3, WATCHES = 4 };
+enum { KEYS = 20, REVISIONS = 1200, LISTENERS = 3, WATCHES = 4, WAITS = 4 };
 
 struct content_slot {
 	int64_t value; /* 0: absent */
@@ -38,12 +38,21 @@ struct random_watcher {
 	bool dozes; /* the watch is not read when it is woken */
 };
 
+struct random_wait {
+	struct cache_wait wait;
+	int64_t revision; /* the content must be as new as this one */
+	uint64_t end_ms;
+	bool on;
+};
+
 static struct content history[REVISIONS];
 static struct listener listeners[LISTENERS];
 static struct random_watcher watchers[WATCHES];
+static struct random_wait waits[WAITS];
 static struct pl_rng rng;
 static struct {
-	unsigned losts, listed, compacted, past_reads, replays, gaps;
+	unsigned losts, listed, compacted, past_reads, replays, gaps, reached,
+		failed_waits;
 } seen;
 
 static unsigned key_index(struct pl_span key)
@@ -231,6 +240,50 @@ static void toggle_watcher(struct random_watcher *w)
 	w->content = history[revision];
 }
 
+/* -- waits -------------------------------------------------------------------------- */
+
+static void on_wait_end(void *ctx, int64_t revision, const struct pl_err *err)
+{
+	struct random_wait *w = ctx;
+
+	T_TRUE(w->on && w->wait.cache == NULL);
+	T_TRUE(fix.kit.now_ms <= w->end_ms);
+	w->on = false;
+	if (err != NULL) {
+		T_TRUE(err->code != PL_FUTURE);
+		seen.failed_waits++;
+		return;
+	}
+	T_TRUE(revision >= w->revision);
+	read_at(revision);
+	for (unsigned i = 0; i < LISTENERS; i++)
+		if (listeners[i].joined && !listeners[i].listener.behind)
+			T_MEM(&listeners[i].content, &history[revision],
+			      sizeof listeners[i].content);
+	seen.reached++;
+}
+
+/* For the newest revision, by its number or as that of the moment, or for an older one. */
+static void toggle_wait(struct random_wait *w)
+{
+	int64_t newest = memkv_revision(fix.kit.mem);
+	int64_t older = newest - (int64_t)pl_rng_below(&rng, 5);
+	uint64_t timeout_ms = pl_rng_below(&rng, 4000);
+	bool now = pl_rng_below(&rng, 2) == 0;
+
+	if (w->on) {
+		cache_wait_end(&w->wait);
+		w->on = false;
+		return;
+	}
+	w->on = true;
+	w->revision = now || older <= 0 ? newest : older;
+	w->end_ms = fix.kit.now_ms + timeout_ms;
+	T_EQ(cache_wait(fix.cache, &w->wait, now ? 0 : w->revision, timeout_ms,
+	                on_wait_end, w, NULL),
+	     PL_OK);
+}
+
 /* -- the store ---------------------------------------------------------------------- */
 
 static unsigned any_key(char *name, size_t size)
@@ -288,6 +341,8 @@ static void random_act(unsigned i)
 		toggle_listener(&listeners[pl_rng_below(&rng, LISTENERS)]);
 	if (pl_rng_below(&rng, 5) == 0)
 		toggle_watcher(&watchers[pl_rng_below(&rng, WATCHES)]);
+	if (pl_rng_below(&rng, 5) == 0)
+		toggle_wait(&waits[pl_rng_below(&rng, WAITS)]);
 	now = cache_revision(fix.cache);
 	if (now > 0 && cache_synced(fix.cache))
 		read_at(now -
@@ -339,6 +394,7 @@ static void random_life(uint64_t seed)
 	memset(history, 0, sizeof history);
 	memset(listeners, 0, sizeof listeners);
 	memset(watchers, 0, sizeof watchers);
+	memset(waits, 0, sizeof waits);
 	opts = cache_opts((uint32_t)pl_rng_between(&rng, 1, 40));
 	opts.list.seed = seed + 1;
 	opts.list.page_keys = (uint32_t)pl_rng_between(&rng, 2, 30);
@@ -360,6 +416,8 @@ static void random_life(uint64_t seed)
 	close_store();
 	for (unsigned i = 0; i < LISTENERS; i++)
 		T_TRUE(!listeners[i].joined);
+	for (unsigned i = 0; i < WAITS; i++)
+		T_TRUE(!waits[i].on);
 }
 
 T_CASE_SECONDS(all_readers_equal_the_store_after_random_faults, 120)
@@ -369,12 +427,16 @@ T_CASE_SECONDS(all_readers_equal_the_store_after_random_faults, 120)
 	for (uint64_t i = 0; i < 100; i++)
 		random_life(seed + i);
 	t_note(__FILE__, __LINE__,
-	       "losts %u listed %u compacted %u past %u replays %u gaps %u", seen.losts,
-	       seen.listed, seen.compacted, seen.past_reads, seen.replays, seen.gaps);
+	       "losts %u listed %u compacted %u past %u replays %u gaps %u reached %u "
+	       "failed waits %u",
+	       seen.losts, seen.listed, seen.compacted, seen.past_reads, seen.replays,
+	       seen.gaps, seen.reached, seen.failed_waits);
 	T_REACHED(seen.losts > 100);
 	T_REACHED(seen.listed > 100);
 	T_REACHED(seen.compacted > 50);
 	T_REACHED(seen.past_reads > 1000);
 	T_REACHED(seen.replays > 1000);
 	T_REACHED(seen.gaps > 100);
+	T_REACHED(seen.reached > 500);
+	T_REACHED(seen.failed_waits > 500);
 }
