@@ -1,6 +1,7 @@
 /*
- * What operators restore after manual edits: the spec that belongs in the partition in
- * which it is missing. And the partition of each pod of the scenario is the product's.
+ * Operators restore, after manual edits, the spec that belongs in the partition in which
+ * it is missing. For that the scenario knows the partition of each incarnation of a pod,
+ * and it is the product's.
  */
 #include <string.h>
 
@@ -16,8 +17,8 @@ enum {
 	PODS = SCENARIO_PODS_MIN,
 	CALL_MS = 1000,
 	ARENA_CHUNK = 1 << 16,
-	/* Of a StatefulSet, with a rule at first, then without. Its controller falls in
-	 * partition 10, and its name in partition 0. */
+	/* This pod of a StatefulSet has a rule at first, and then none. The controller
+	 * falls in partition 10, and the name in partition 0. */
 	POD = 181,
 	WITH_RULE_AT = 10,
 	WITHOUT_RULE_AT = 0,
