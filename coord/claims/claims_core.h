@@ -26,6 +26,12 @@
  *     again, because the release may be applied at any time.
  *   - A claim whose outcome stayed unknown shows itself by our lease on the key,
  *     however late.
+ *   - The epochs that a shard reports grow, until the store goes back in time: whatever
+ *     is older than the newest fact is refused, an answer to a claim, too. Between
+ *     shards they grow as long as keys go by a release or with their lease, of which
+ *     the owner knows first. A key that is deleted by hand goes without its owner: until
+ *     a fact says so, the owner acts under that epoch, or even reports it when another
+ *     shard has reported a newer one. The guard refuses its writes.
  */
 #ifndef COORD_CLAIMS_CLAIMS_CORE_H
 #define COORD_CLAIMS_CLAIMS_CORE_H

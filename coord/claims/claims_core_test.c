@@ -528,6 +528,60 @@ T_CASE(a_claim_from_the_past_is_not_repeated_at_once)
 	T_TRUE(asked[0] != first);
 }
 
+/* The key was deleted by hand, another shard claimed it, and the watch has shown both: it
+ * does not matter that the claim was granted. */
+T_CASE(a_claim_that_the_watch_has_overtaken_is_not_reported)
+{
+	uint32_t first;
+
+	begin();
+	first = asked[0];
+	EV(GONE, .partition = 0, .revision = 12);
+	EV(SEEN, .partition = 0, .revision = 13, .epoch = 13, .lease = THEM);
+	EV(CLAIMED, .partition = 0, .revision = 11, .seq = first);
+	EV(SEEN, .partition = 0, .revision = 11, .epoch = 11, .lease = US);
+	T_EQ(owned[0], 0);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_OTHER);
+	T_TRUE(claims_core_settled(&core));
+}
+
+/* The core cannot know of a deletion that no fact has told. It acts until one does, and
+ * then never again under that epoch. */
+T_CASE(a_deletion_that_is_heard_late_ends_the_epoch)
+{
+	begin();
+	now += 2000;
+	EV(CLAIMED, .partition = 0, .revision = 11);
+	T_EQ(owned[0], 11);
+	EV(SEEN, .partition = 0, .revision = 13, .epoch = 13, .lease = THEM);
+	T_EQ(owned[0], 0);
+	EV(SEEN, .partition = 0, .revision = 11, .epoch = 11, .lease = US);
+	EV(GONE, .partition = 0, .revision = 12);
+	T_EQ(owned[0], 0);
+	T_EQ(claims_core_state(&core, 0), CLAIMS_STATE_OTHER);
+}
+
+/* A watch that catches up tells of the claim, the deletion and another shard's claim in
+ * one note: nothing of that is reported. */
+T_CASE(what_was_over_before_it_was_looked_at_is_not_reported)
+{
+	struct claims_event note[] = {
+		{.type = CLAIMS_EV_SEEN, .revision = 11, .epoch = 11, .lease = US},
+		{.type = CLAIMS_EV_GONE, .revision = 12},
+		{.type = CLAIMS_EV_SEEN, .revision = 13, .epoch = 13, .lease = THEM},
+	};
+	struct claims_actions none = {.max = 0};
+
+	begin();
+	for (size_t i = 0; i < sizeof note / sizeof note[0]; i++) {
+		note[i].now_ms = now;
+		claims_step(&core, &note[i], &none);
+	}
+	EV(CLAIMED, .partition = 0, .revision = 11);
+	T_EQ(owned[0], 0);
+	T_TRUE(claims_core_settled(&core));
+}
+
 T_CASE(leaving_waits_for_nothing_to_settle)
 {
 	begin_owned();

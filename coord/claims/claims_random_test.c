@@ -2,12 +2,16 @@
  * Three cores, a store in a few lines, and chance: requests that are slow, lost,
  * unknown, or applied long after; watch events that are late or come before answers;
  * new lists; leases that expire; long pauses; assignments that each shard hears of at
- * another time. At no moment do two shards act on one partition; epochs grow; and once
- * the faults stop every partition has the owner that it falls to.
+ * another time. At no moment do two shards act on one partition; epochs grow; a shard
+ * acts only under the newest fact that it was told; and once the faults stop every
+ * partition has the owner that it falls to.
  *
- * Where keys are deleted by hand or the store goes back in time, two shards may
- * believe for a while that they own a partition. Then only the shard that the store
- * names passes the guard.
+ * A key that is deleted by hand frees its partition while its lease is alive, so another
+ * shard can claim it before the owner hears of the deletion. Until then the owner acts
+ * under the deleted epoch, or reports it only now, if it hears of its claim just as
+ * late. That is the one case in which two shards act, or a shard reports an older epoch
+ * than another has reported, until the store goes back in time: then epochs start again.
+ * Whatever happens, only the shard that the store names passes the guard.
  */
 #include <stdio.h>
 
@@ -17,6 +21,7 @@
 enum {
 	SHARDS = 3,
 	PARTITIONS = 5,
+	REVISIONS_MAX = 4096,
 	MESSAGES_MAX = 4096,
 	TTL_MS = 6000,
 	MARGIN_MS = 600,
@@ -59,10 +64,18 @@ struct msg {
 	struct claims_event event;
 };
 
+/* An owner key as it was at a revision. epoch 0: there was no key. */
+struct fact {
+	int64_t revision, epoch, lease;
+};
+
 struct random_shard {
 	struct claims_core core;
 	struct claims_slot slot[PARTITIONS];
+	struct fact told[PARTITIONS]; /* newest fact that the core was told */
+	uint32_t asked[PARTITIONS];   /* seq of the last request; 0: none counts */
 	int64_t reported[PARTITIONS];
+	int64_t newest[PARTITIONS]; /* newest epoch that this shard reported */
 	bool quiescing[PARTITIONS];
 	uint64_t paused_until, watch_until;
 	uint32_t world;
@@ -79,10 +92,12 @@ static struct sim {
 	uint64_t order;
 	int64_t leases;
 	unsigned target[PARTITIONS]; /* SHARDS: no shard */
-	int64_t newest[PARTITIONS];  /* newest epoch reported */
-	bool by_hand, rewinds;       /* which events may happen */
+	int64_t newest[PARTITIONS];  /* newest epoch that any shard reported */
+	/* By epoch: the revision at which its key was deleted by hand; 0: it was not. */
+	int64_t removed_at[REVISIONS_MAX];
+	bool by_hand, rewinds; /* which events may happen */
 	bool calm;
-	unsigned owned, unknown, late, fenced, expired, rewound;
+	unsigned owned, unknown, late, fenced, expired, rewound, overtaken;
 } sim;
 
 static bool chance(unsigned percent)
@@ -215,17 +230,64 @@ static void send(unsigned shard, const struct claims_action *req)
 	sim.late += way >= 10 && way < 15;
 }
 
-/* No other shard acts on the partition at this moment. */
+static int64_t removed_at(int64_t epoch)
+{
+	T_TRUE(epoch > 0 && epoch < REVISIONS_MAX);
+	return sim.removed_at[epoch];
+}
+
+/* No other shard acts on the partition at this moment; or the older epoch's key was
+ * deleted by hand. */
 static void check_alone(unsigned shard, uint32_t partition)
 {
-	for (unsigned i = 0; i < SHARDS; i++) {
-		int64_t his = claims_core_epoch(&sim.shard[i].core, partition, sim.now);
+	int64_t mine = sim.shard[shard].reported[partition];
 
-		if (i == shard || his == 0)
+	for (unsigned i = 0; i < SHARDS; i++) {
+		int64_t other = claims_core_epoch(&sim.shard[i].core, partition, sim.now);
+
+		if (i == shard || other == 0)
 			continue;
-		T_TRUE(sim.by_hand || sim.rewinds);
 		T_TRUE(sim.shard[i].core.lease != sim.shard[shard].core.lease);
+		if (sim.rewound > 0)
+			continue;
+		T_TRUE(mine != other);
+		T_TRUE(removed_at(mine < other ? mine : other) != 0);
 	}
+}
+
+/* The shard acts under the newest fact that it was told: a key with its lease. */
+static void check_told(const struct random_shard *s, uint32_t partition)
+{
+	T_EQ(s->told[partition].epoch, s->reported[partition]);
+	T_EQ(s->told[partition].lease, s->core.lease);
+}
+
+/* Epochs grow. Only a key that was deleted by hand, which this shard was not told yet,
+ * has let another shard be quicker. */
+static void check_growth(const struct random_shard *s, uint32_t partition)
+{
+	int64_t epoch = s->reported[partition];
+
+	if (sim.rewound > 0)
+		return;
+	T_TRUE(epoch >= s->newest[partition]);
+	if (epoch >= sim.newest[partition])
+		return;
+	T_TRUE(removed_at(epoch) > s->told[partition].revision);
+	sim.overtaken++;
+}
+
+static void on_owned(struct random_shard *s, uint32_t partition, int64_t epoch)
+{
+	T_EQ(s->reported[partition], 0);
+	s->reported[partition] = epoch;
+	s->quiescing[partition] = false;
+	sim.owned++;
+	check_told(s, partition);
+	check_growth(s, partition);
+	s->newest[partition] = epoch;
+	if (epoch > sim.newest[partition])
+		sim.newest[partition] = epoch;
 }
 
 static void perform(unsigned shard, const struct claims_action *a)
@@ -239,14 +301,11 @@ static void perform(unsigned shard, const struct claims_action *a)
 	case CLAIMS_DO_RELEASE:
 	case CLAIMS_DO_READ:
 		T_TRUE(a->type == CLAIMS_DO_READ || s->reported[p] == 0);
+		s->asked[p] = a->seq;
 		send(shard, a);
 		break;
 	case CLAIMS_REPORT_OWNED:
-		T_EQ(s->reported[p], 0);
-		T_TRUE(sim.rewinds || a->epoch >= sim.newest[p]);
-		s->reported[p] = sim.newest[p] = a->epoch;
-		s->quiescing[p] = false;
-		sim.owned++;
+		on_owned(s, p, a->epoch);
 		break;
 	case CLAIMS_REPORT_QUIESCE:
 		T_EQ(s->reported[p], a->epoch);
@@ -263,6 +322,44 @@ static void perform(unsigned shard, const struct claims_action *a)
 	}
 }
 
+/* False: the event says nothing of a key, or is no answer to the last request. */
+static bool fact_of(const struct random_shard *s, const struct claims_event *event,
+                    struct fact *out)
+{
+	bool current = event->seq == s->asked[event->partition];
+
+	*out = (struct fact){.revision = event->revision};
+	switch (event->type) {
+	case CLAIMS_EV_GONE:
+		return true;
+	case CLAIMS_EV_RELEASED:
+		return current;
+	case CLAIMS_EV_CLAIMED:
+		out->epoch = event->revision;
+		out->lease = s->core.lease;
+		return current;
+	case CLAIMS_EV_SEEN:
+	case CLAIMS_EV_FOUND:
+		out->epoch = event->epoch;
+		out->lease = event->lease;
+		return current || event->type == CLAIMS_EV_SEEN;
+	default:
+		return false;
+	}
+}
+
+static void note_told(struct random_shard *s, const struct claims_event *event)
+{
+	struct fact fact;
+
+	if (event->type == CLAIMS_EV_REWOUND) {
+		memset(s->told, 0, sizeof s->told);
+		memset(s->asked, 0, sizeof s->asked);
+	} else if (fact_of(s, event, &fact) &&
+	           fact.revision > s->told[event->partition].revision)
+		s->told[event->partition] = fact;
+}
+
 /* Takes one action at a time, several, or none. */
 static void feed(unsigned shard, struct claims_event event)
 {
@@ -271,6 +368,7 @@ static void feed(unsigned shard, struct claims_event event)
 		.max = (unsigned)pl_rng_below(&sim.rng, CLAIMS_ACTIONS_MAX + 1)};
 
 	event.now_ms = sim.now;
+	note_told(s, &event);
 	claims_step(&s->core, &event, &actions);
 	for (unsigned i = 0; i < actions.count; i++)
 		perform(shard, &actions.item[i]);
@@ -283,8 +381,10 @@ static void feed(unsigned shard, struct claims_event event)
 	}
 	for (uint32_t p = 0; p < PARTITIONS; p++) {
 		T_EQ(claims_core_epoch(&s->core, p, sim.now), s->reported[p]);
-		if (s->reported[p] != 0)
-			check_alone(shard, p);
+		if (s->reported[p] == 0)
+			continue;
+		check_told(s, p);
+		check_alone(shard, p);
 	}
 }
 
@@ -364,7 +464,7 @@ static void write_all(unsigned shard)
 
 		if (epoch == 0 || (key->epoch == epoch && key->lease == s->core.lease))
 			continue;
-		T_TRUE(sim.by_hand || sim.rewinds);
+		T_TRUE(sim.rewound > 0 || removed_at(epoch) != 0);
 		sim.fenced++;
 		feed(shard, (struct claims_event){.type = CLAIMS_EV_FENCED,
 		                                  .partition = p,
@@ -386,6 +486,15 @@ static void rewind_store(void)
 	}
 }
 
+static void remove_by_hand(uint32_t partition)
+{
+	int64_t epoch = sim.store.key[partition].epoch;
+
+	T_TRUE(epoch < REVISIONS_MAX);
+	sim.removed_at[epoch] = ++sim.store.revision;
+	store_put(partition, 0, 0);
+}
+
 static void chaos(void)
 {
 	unsigned shard = (unsigned)pl_rng_below(&sim.rng, SHARDS);
@@ -400,10 +509,8 @@ static void chaos(void)
 		resync(shard, CLAIMS_EV_UNSYNCED);
 	if (chance(50))
 		sim.target[p] = (unsigned)pl_rng_below(&sim.rng, SHARDS + 1);
-	if (sim.by_hand && chance(10) && sim.store.key[p].epoch != 0) {
-		sim.store.revision++;
-		store_put(p, 0, 0);
-	}
+	if (sim.by_hand && chance(10) && sim.store.key[p].epoch != 0)
+		remove_by_hand(p);
 	if (sim.rewinds && chance(10))
 		sim.snapshot = sim.store;
 	if (sim.rewinds && chance(3) && sim.snapshot.revision != 0)
@@ -559,6 +666,7 @@ static void runs(unsigned count, bool by_hand, bool rewinds)
 {
 	uint64_t seed = t_seed();
 	unsigned owned = 0, unknown = 0, late = 0, fenced = 0, expired = 0, rewound = 0;
+	unsigned overtaken = 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		run(seed + i, by_hand, rewinds);
@@ -568,15 +676,18 @@ static void runs(unsigned count, bool by_hand, bool rewinds)
 		fenced += sim.fenced;
 		expired += sim.expired;
 		rewound += sim.rewound;
+		overtaken += sim.overtaken;
 	}
 	(void)printf(
-		"# owned %u, unknown %u, late %u, fenced %u, expired %u, rewound %u\n",
-		owned, unknown, late, fenced, expired, rewound);
+		"# owned %u, unknown %u, late %u, fenced %u, expired %u, rewound %u, "
+		"overtaken %u\n",
+		owned, unknown, late, fenced, expired, rewound, overtaken);
 	/* Less than this would test nothing. */
 	T_TRUE(owned > count * 20 && unknown > count * 5 && late > count);
 	T_TRUE(expired > count / 2);
 	T_TRUE(!by_hand || fenced > count);
 	T_TRUE(!rewinds || rewound > count / 2);
+	T_TRUE(by_hand || overtaken == 0);
 }
 
 T_CASE(one_acts_at_a_time)
