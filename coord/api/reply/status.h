@@ -28,7 +28,7 @@ struct status_about {
 	struct pl_span name;  /* may be empty */
 };
 
-/* What is wrong with one field. */
+/* One fault of a field. */
 struct status_cause {
 	const char *type;       /* "FieldValueRequired" */
 	struct pl_span field;   /* "spec.containers[0].name" */
@@ -120,7 +120,7 @@ extern const char status_continue_inconsistent_message[];
 
 /* -- from the store ------------------------------------------------------------------- */
 
-/* What a failure of the store means to the client. verb: "get", "create", ... err may be
+/* The answer to a failure of the store. verb: "get", "create", ... err may be
  * NULL; its message is shown where it is about the request, and never where it could
  * tell about the store's credentials. code must not be PL_OK. */
 struct api_status status_of_store(struct pl_arena *arena, struct status_about about,

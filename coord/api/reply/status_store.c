@@ -1,4 +1,4 @@
-/* What a failure of the store means to a client of the API. */
+/* Failures of the store as clients of the API see them. */
 #include "coord/api/reply/status.h"
 
 enum { RETRY_SOON_S = 1, RETRY_LATER_S = 2 };

@@ -154,7 +154,7 @@ T_CASE(every_failure_of_the_store_has_a_status)
 	story_close(&s);
 }
 
-/* Whose words the store's errors are must not be told. */
+/* A message of the store can name its user, which is no client's business. */
 T_CASE(refusals_of_the_store_do_not_show_its_users)
 {
 	struct pl_err err = {0};
