@@ -38,22 +38,32 @@ enum schema_shape {
 	SCHEMA_MAP, /* member names are free, values are of the kind */
 };
 
-/* How a list is merged. */
+/* How a list, a map or an object is merged. Strategic merge merges every object and map
+ * without SCHEMA_NO_PATCH_MERGE; what is said of them here is for server-side apply. */
 enum schema_list {
-	SCHEMA_ATOMIC, /* replaced whole, also a map or object that says so */
-	SCHEMA_BY_KEY, /* elements by field->keys: strategic merge by the first key,
+	SCHEMA_ATOMIC,   /* replaced whole: a list, also a map that says so; scalars */
+	SCHEMA_BY_KEY,   /* elements by field->keys: strategic merge by the first key,
 	                * server-side apply by all of them */
-	SCHEMA_AS_SET, /* scalars, each once */
+	SCHEMA_AS_SET,   /* scalars, each once */
+	SCHEMA_GRANULAR, /* maps and objects: member by member; an object's type may yet
+	                  * be atomic (schema_field_atomic) */
 };
 
 enum schema_flag {
-	SCHEMA_REQUIRED = 1 << 0,
-	SCHEMA_IMMUTABLE = 1 << 1,      /* an update may not change it */
-	SCHEMA_RETAIN_KEYS = 1 << 2,    /* strategic merge: patchStrategy retainKeys */
-	SCHEMA_NO_PATCH_MERGE = 1 << 3, /* strategic merge replaces the list although
-	                                 * server-side apply merges it */
-	SCHEMA_STATUS = 1 << 4,         /* written through /status only */
-	SCHEMA_USED = 1 << 5,           /* Placet's decisions read it */
+	SCHEMA_REQUIRED = 1 << 0,    /* says OpenAPI; an absent one is refused */
+	SCHEMA_IMMUTABLE = 1 << 1,   /* an update may not change it */
+	SCHEMA_RETAIN_KEYS = 1 << 2, /* strategic merge: patchStrategy retainKeys */
+	SCHEMA_NO_PATCH_MERGE = 1
+	                        << 3, /* strategic merge replaces the list, or the object,
+	                                 * although server-side apply merges it */
+	SCHEMA_STATUS = 1 << 4,       /* written through /status only */
+	SCHEMA_USED = 1 << 5,         /* Placet's decisions read it */
+	SCHEMA_MAY_LACK = 1 << 6,     /* with REQUIRED: an absent one is accepted */
+	SCHEMA_NEEDED = 1 << 7,       /* an absent one is refused, although OpenAPI says
+	                                 * that it is optional */
+	SCHEMA_APPLY_WHOLE = 1 << 8,  /* server-side apply replaces the list, although
+	                                 * strategic merge merges it by its key */
+	SCHEMA_ZERO_ABSENT = 1 << 9,  /* 0 stands for absent: the default replaces it */
 };
 
 struct schema_type;
@@ -61,7 +71,9 @@ struct schema_type;
 struct schema_field {
 	const char *name;
 	const struct schema_type *type; /* SCHEMA_OBJECT */
-	uint16_t number;                /* in Kubernetes' protobuf messages */
+	uint16_t number;                /* in Kubernetes' protobuf messages; 0: in none */
+	uint8_t inside; /* number of the message, in the type's own, that has the field in
+	                 * protobuf, although JSON has it beside the others; 0: none */
 	uint8_t kind, shape, list;
 	uint16_t flags;
 	const char *keys;           /* SCHEMA_BY_KEY: "name", "containerPort,protocol" */
@@ -72,7 +84,7 @@ struct schema_field {
 
 struct schema_type {
 	const char *name;                  /* "io.k8s.api.core.v1.PodSpec" */
-	const struct schema_field *fields; /* ends with a name of NULL */
+	const struct schema_field *fields; /* ends with a name of NULL; never empty */
 	const char *doc;
 	bool atomic; /* server-side apply owns it whole (selectors, references) */
 };
@@ -110,8 +122,16 @@ struct schema_resource {
 	const struct schema_type *type;
 };
 
-/* The types of other parts: Status, DeleteOptions, Eviction, Binding, Scale, ... */
+/* The types of all parts, also of Status, DeleteOptions, Eviction, Binding, Scale, ...:
+ * "io.k8s.api.core.v1.PodSpec". NULL: there is none. */
 const struct schema_type *schema_type_named(const char *name);
+const struct schema_type *const *schema_types(size_t *count);
+/* The type of an object that says what it is, also when it is no resource ("policy/v1",
+ * "Eviction"). NULL: none that is known. */
+const struct schema_type *schema_type_of_kind(struct pl_span api_version,
+                                              struct pl_span kind);
+/* Whether server-side apply owns the value of the field whole. */
+bool schema_field_atomic(const struct schema_field *field);
 
 /* All resources, the groups together, in the order of discovery. */
 const struct schema_resource *schema_resources(size_t *count);
@@ -123,7 +143,9 @@ const struct schema_resource *schema_kind_find(struct pl_span api_version,
                                                struct pl_span kind);
 const struct schema_field *schema_field_find(const struct schema_type *type,
                                              const char *name);
-/* "v1", "apps/v1": out has room for 128 bytes. */
+const struct schema_field *schema_field_find_span(const struct schema_type *type,
+                                                  struct pl_span name);
+/* "v1", "apps/v1". */
 const char *schema_api_version(const struct schema_resource *resource, char out[128]);
 
 #endif

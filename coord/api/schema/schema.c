@@ -1,0 +1,122 @@
+#include "coord/api/schema/schema.h"
+
+#include <stdio.h>
+
+#include "coord/api/schema/schema_types.h"
+
+static const struct schema_type *const types[] = {
+#define TYPE_ROW(word) &schema_##word,
+	SCHEMA_TYPES_MAP(TYPE_ROW)
+#undef TYPE_ROW
+};
+
+/* Objects that are sent and are no resource. */
+static const struct {
+	const char *api_version, *kind;
+	const struct schema_type *type;
+} other_kinds[] = {
+	{"autoscaling/v1", "Scale", &schema_autoscaling_scale},
+	{"policy/v1", "Eviction", &schema_policy_eviction},
+	{"v1", "DeleteOptions", &schema_meta_delete_options},
+	{"meta.k8s.io/v1", "DeleteOptions", &schema_meta_delete_options},
+	{"v1", "Status", &schema_meta_status},
+};
+
+const struct schema_type *const *schema_types(size_t *count)
+{
+	*count = sizeof types / sizeof *types;
+	return types;
+}
+
+const struct schema_type *schema_type_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (strcmp(types[i]->name, name) == 0)
+			return types[i];
+	return NULL;
+}
+
+bool schema_field_atomic(const struct schema_field *field)
+{
+	if ((field->flags & SCHEMA_APPLY_WHOLE) != 0)
+		return true;
+	if (field->kind == SCHEMA_OBJECT && field->shape == SCHEMA_ONE)
+		return field->list == SCHEMA_ATOMIC || field->type->atomic;
+	return field->list == SCHEMA_ATOMIC;
+}
+
+const struct schema_field *schema_field_find(const struct schema_type *type,
+                                             const char *name)
+{
+	for (const struct schema_field *field = type->fields; field->name != NULL;
+	     field++)
+		if (strcmp(field->name, name) == 0)
+			return field;
+	return NULL;
+}
+
+static bool is_text(struct pl_span span, const char *text)
+{
+	return span.len == strlen(text) && memcmp(span.at, text, span.len) == 0;
+}
+
+const struct schema_field *schema_field_find_span(const struct schema_type *type,
+                                                  struct pl_span name)
+{
+	for (const struct schema_field *field = type->fields; field->name != NULL;
+	     field++)
+		if (name.len > 0 && is_text(name, field->name))
+			return field;
+	return NULL;
+}
+
+const struct schema_resource *schema_resource_find(struct pl_span group,
+                                                   struct pl_span version,
+                                                   struct pl_span plural)
+{
+	size_t count;
+	const struct schema_resource *row = schema_resources(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (pl_span_eq(group, pl_span_str(row[i].group)) &&
+		    pl_span_eq(version, pl_span_str(row[i].version)) &&
+		    pl_span_eq(plural, pl_span_str(row[i].plural)))
+			return &row[i];
+	return NULL;
+}
+
+const char *schema_api_version(const struct schema_resource *resource, char out[128])
+{
+	snprintf(out, 128, "%s%s%s", resource->group, *resource->group == '\0' ? "" : "/",
+	         resource->version);
+	return out;
+}
+
+const struct schema_resource *schema_kind_find(struct pl_span api_version,
+                                               struct pl_span kind)
+{
+	char text[128];
+	size_t count;
+	const struct schema_resource *row = schema_resources(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (pl_span_eq(kind, pl_span_str(row[i].kind)) &&
+		    pl_span_eq(api_version,
+		               pl_span_str(schema_api_version(&row[i], text))))
+			return &row[i];
+	return NULL;
+}
+
+const struct schema_type *schema_type_of_kind(struct pl_span api_version,
+                                              struct pl_span kind)
+{
+	const struct schema_resource *resource = schema_kind_find(api_version, kind);
+
+	if (resource != NULL)
+		return resource->type;
+	for (size_t i = 0; i < sizeof other_kinds / sizeof *other_kinds; i++)
+		if (pl_span_eq(api_version, pl_span_str(other_kinds[i].api_version)) &&
+		    pl_span_eq(kind, pl_span_str(other_kinds[i].kind)))
+			return other_kinds[i].type;
+	return NULL;
+}
