@@ -16,7 +16,7 @@
 
 enum { PODS = 4000 };
 
-/* Of the address sanitizer, which has an allocator of its own. */
+/* The address sanitizer has an allocator of its own. */
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 static struct kit kit;
