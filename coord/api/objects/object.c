@@ -1,0 +1,125 @@
+#include "coord/api/objects/object.h"
+
+#include "coord/api/objects/object_writer.h"
+#include "shardsched/model/object.h"
+#include "shardsched/records/pod_location.h"
+#include "store/base/json_scan.h"
+
+static struct object_piece piece_of(struct pl_span value, struct pl_span part)
+{
+	if (part.len == 0)
+		return (struct object_piece){0};
+	return (struct object_piece){(uint32_t)(part.at - value.at), (uint32_t)part.len};
+}
+
+void object_parts_read(struct pl_span value, struct object_parts *out)
+{
+	struct pl_err err = {0};
+	struct pl_span metadata;
+	uint32_t partition;
+
+	*out = (struct object_parts){0};
+	if (pl_json_scan(value, &pl_json_limits_default, &err) != PL_OK)
+		return;
+	while (value.len > 0 && value.at[0] != '{') {
+		if (value.at[0] == '"' || value.at[0] == '[')
+			return;
+		value = pl_span(value.at + 1, value.len - 1);
+	}
+	out->valid = value.len > 0;
+	if (!out->valid)
+		return;
+	if (pointer_parse(value, &out->pointer, &partition, &err) != PL_OK)
+		out->pointer = true; /* a malformed one is no pod either */
+	metadata = object_member(value, "metadata");
+	out->metadata = piece_of(value, metadata);
+	out->spec = piece_of(value, object_member(value, "spec"));
+	out->status = piece_of(value, object_member(value, "status"));
+	if (metadata.len > 0 && metadata.at[0] == '{') {
+		struct pl_span labels = object_member(metadata, "labels");
+
+		if (labels.len > 0 && labels.at[0] == '{')
+			out->labels = piece_of(value, labels);
+	}
+}
+
+struct pl_span object_piece_text(const struct cache_entry *entry,
+                                 struct object_piece piece)
+{
+	if (piece.len == 0)
+		return (struct pl_span){0};
+	return pl_span(entry->value.at + piece.at, piece.len);
+}
+
+struct pl_span object_labels(const struct object *object)
+{
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+
+	return object_piece_text(entry, object_parts_of(entry)->labels);
+}
+
+/* The string without its quotes; other scalars as they are written. */
+static struct pl_span scalar_text(struct pl_span json)
+{
+	if (json.len >= 2 && json.at[0] == '"')
+		return pl_span(json.at + 1, json.len - 2);
+	if (json.len > 0 && (json.at[0] == '{' || json.at[0] == '[' || json.at[0] == 'n'))
+		return (struct pl_span){0};
+	return json;
+}
+
+struct pl_span object_field(const struct object *object, struct pl_span path,
+                            char out[MEMBER_NAME_SIZE])
+{
+	struct pl_span json = object->part[OBJECT_MAIN]->value;
+
+	if (pl_span_eq(path, PL_SPAN_LIT("metadata.name")))
+		return object->name;
+	if (pl_span_eq(path, PL_SPAN_LIT("metadata.namespace")))
+		return object->namespace;
+	if (strcmp(object->resource->plural, "pods") == 0) {
+		struct pl_span field = object_pod_field(object, path, out);
+
+		if (field.at != NULL)
+			return field;
+	}
+	while (path.len > 0 && json.len > 0 && json.at[0] == '{') {
+		const uint8_t *dot = memchr(path.at, '.', path.len);
+		size_t len = dot == NULL ? path.len : (size_t)(dot - path.at);
+		char name[64];
+
+		if (len >= sizeof name)
+			return (struct pl_span){0};
+		memcpy(name, path.at, len);
+		name[len] = 0;
+		json = object_member(json, name);
+		path = dot == NULL ? (struct pl_span){0}
+		                   : pl_span(path.at + len + 1, path.len - len - 1);
+	}
+	return path.len > 0 ? (struct pl_span){0} : scalar_text(json);
+}
+
+static void write_plain(struct object_writer *writer, const struct object *object)
+{
+	static const char *const own[] = {"kind", "apiVersion", "metadata", NULL};
+
+	object_put_metadata(writer, object, NULL, NULL, (struct pl_span){0});
+	object_members_but(writer, object->part[OBJECT_MAIN]->value, own);
+}
+
+enum pl_code object_write(const struct object *object, struct pl_buf *out)
+{
+	struct object_writer writer = {.buf = out};
+	char version[128];
+
+	object_open(&writer);
+	object_member_string(&writer, "kind", pl_span_str(object->resource->kind));
+	object_member_string(&writer, "apiVersion",
+	                     pl_span_str(schema_api_version(object->resource, version)));
+	if (strcmp(object->resource->plural, "pods") == 0)
+		object_write_pod(&writer, object);
+	else
+		write_plain(&writer, object);
+	object_close(&writer);
+	return writer.code;
+}

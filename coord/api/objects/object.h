@@ -1,0 +1,70 @@
+/*
+ * An object as the API shows it, put together from one or several entries of an informer.
+ *
+ *	Pod     /schedules/<p>/<namespace>/<pod>/spec (JSON as it was accepted), .../state
+ *	Node    /nodes/<p>/<cluster>/<node>
+ *	others  one key each
+ *
+ * An informer orders its entries by object: "<namespace>/<name>/<part>", so the entries
+ * of an object stand together and objects come in the order of their names.
+ *
+ * Invariants: an object is a plain value that borrows from its entries; it is made anew
+ * for each use. Its resourceVersion is the greatest of its entries' revisions. What the
+ * API adds (resourceVersion, a pod's node and status) is written into a copy of the
+ * stored JSON; everything else is given back as it was accepted.
+ */
+#ifndef COORD_API_OBJECTS_OBJECT_H
+#define COORD_API_OBJECTS_OBJECT_H
+
+#include "coord/api/objects/member_name.h"
+#include "coord/api/schema/schema.h"
+#include "store/base/buf.h"
+#include "store/kv/cache/cache.h"
+
+/* Parts of a JSON value, by place and length. len 0: absent. */
+struct object_piece {
+	uint32_t at, len;
+};
+
+/* What the informer keeps beside an entry. */
+struct object_parts {
+	bool valid;   /* the value is a JSON object */
+	bool pointer; /* of a pod: it stands in another partition */
+	struct object_piece metadata, labels, spec, status;
+};
+
+enum object_part {
+	OBJECT_MAIN,
+	OBJECT_STATE, /* of a pod */
+	OBJECT_PART_COUNT,
+};
+
+struct object {
+	const struct schema_resource *resource;
+	struct pl_span namespace; /* empty: none */
+	struct pl_span name;
+	const struct cache_entry *part[OBJECT_PART_COUNT]; /* NULL: there is none */
+	int64_t revision;
+};
+
+/* Finds the parts of a value. */
+void object_parts_read(struct pl_span value, struct object_parts *out);
+
+static inline const struct object_parts *object_parts_of(const struct cache_entry *entry)
+{
+	return entry->object;
+}
+
+/* The text of a piece of the main entry. */
+struct pl_span object_piece_text(const struct cache_entry *entry,
+                                 struct object_piece piece);
+/* The labels as a JSON object; empty: none. */
+struct pl_span object_labels(const struct object *object);
+/* The value of a field for a field selector, as text; empty when it is absent. Dots
+ * separate the names. out has room for a name that is put together. */
+struct pl_span object_field(const struct object *object, struct pl_span path,
+                            char out[MEMBER_NAME_SIZE]);
+/* Adds the whole object as JSON. PL_NOMEM, PL_LIMIT. */
+PL_NODISCARD enum pl_code object_write(const struct object *object, struct pl_buf *out);
+
+#endif

@@ -1,0 +1,274 @@
+/*
+ * A pod as Kubernetes' clients know it, from its spec and its state.
+ *
+ *	state        status.phase  status.reason  and
+ *	none         Pending
+ *	Pending      Pending                      PodScheduled False, Unschedulable
+ *	Bound        as stored, or Pending, Bound   spec.nodeName, PodScheduled True
+ *	Terminating  the same                     deletionTimestamp, unless it is placed again
+ *	Succeeded    Succeeded
+ *	Failed       Failed
+ *
+ * What a member's kubelet reports (status of the stored Pod) is shown as it is; Placet
+ * adds what only Placet knows.
+ */
+#include "coord/api/objects/object_writer.h"
+#include "shardsched/model/object.h"
+#include "shardsched/records/pod_state.h"
+#include "store/base/timestamp.h"
+
+/* The members of a state, as JSON texts; empty: absent. */
+struct state_text {
+	struct pl_span phase, ask, next, uid, cluster, node, nominated, reason, message,
+		since;
+};
+
+static struct pl_span plain(struct pl_span json)
+{
+	return json.len >= 2 && json.at[0] == '"' ? pl_span(json.at + 1, json.len - 2)
+	                                          : (struct pl_span){0};
+}
+
+static struct state_text state_of(const struct object *object)
+{
+	const struct cache_entry *entry = object->part[OBJECT_STATE];
+	struct state_text out = {0};
+	struct pl_span rest, name, value;
+
+	if (entry == NULL || !object_parts_of(entry)->valid)
+		return out;
+	rest = entry->value;
+	while (object_pair(&rest, &name, &value)) {
+		struct pl_span key = plain(name);
+
+#define STATE_TEXT(member)                           \
+	if (pl_span_eq(key, PL_SPAN_LIT(#member))) { \
+		out.member = value;                  \
+		continue;                            \
+	}
+		STATE_TEXT(phase)
+		STATE_TEXT(ask)
+		STATE_TEXT(next)
+		STATE_TEXT(uid)
+		STATE_TEXT(cluster)
+		STATE_TEXT(node)
+		STATE_TEXT(nominated)
+		STATE_TEXT(reason)
+		STATE_TEXT(message)
+		STATE_TEXT(since)
+#undef STATE_TEXT
+	}
+	return out;
+}
+
+static bool phase_is(const struct state_text *state, const char *phase)
+{
+	return pl_span_eq(plain(state->phase), pl_span_str(phase));
+}
+
+static bool has_place(const struct state_text *state)
+{
+	return state->node.len > 2 && !phase_is(state, "Pending");
+}
+
+/* Whether it goes for good, not to be placed again. */
+static bool is_deleted(const struct state_text *state)
+{
+	if (pl_span_eq(plain(state->ask), PL_SPAN_LIT("delete")))
+		return true;
+	return phase_is(state, "Terminating") && state->next.len == 0;
+}
+
+/* "2026-11-21T09:00:00.000Z" without the fraction, as Kubernetes writes times. */
+static void put_time(struct object_writer *writer, struct pl_span json)
+{
+	struct pl_span text = plain(json);
+	const uint8_t *dot = text.len == 0 ? NULL : memchr(text.at, '.', text.len);
+
+	object_put_str(writer, "\"");
+	object_put(writer,
+	           dot == NULL ? text : pl_span(text.at, (size_t)(dot - text.at)));
+	object_put_str(writer, dot == NULL ? "\"" : "Z\"");
+}
+
+static size_t node_name(const struct state_text *state, char out[MEMBER_NAME_SIZE])
+{
+	struct pl_span cluster = plain(state->cluster), node = plain(state->node);
+
+	if (cluster.len > 63 || node.len == 0 || node.len > 253)
+		return 0;
+	return member_name_join(cluster, node, out);
+}
+
+static void put_deletion(struct object_writer *writer, const void *ctx)
+{
+	const struct state_text *state = ctx;
+
+	if (!is_deleted(state) || state->since.len < 3)
+		return;
+	object_name(writer, "deletionTimestamp");
+	put_time(writer, state->since);
+	object_member_raw(writer, "deletionGracePeriodSeconds", PL_SPAN_LIT("30"));
+}
+
+static void put_spec(struct object_writer *writer, const struct object *object,
+                     const struct state_text *state)
+{
+	static const char *const but_node[] = {"nodeName", NULL}, *const all[] = {NULL};
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+	char name[MEMBER_NAME_SIZE];
+	size_t len = has_place(state) ? node_name(state, name) : 0;
+
+	object_name(writer, "spec");
+	object_open(writer);
+	if (len > 0)
+		object_member_string(writer, "nodeName", pl_span(name, len));
+	object_members_but(writer, object_piece_text(entry, object_parts_of(entry)->spec),
+	                   len > 0 ? but_node : all);
+	object_close(writer);
+}
+
+static void put_condition(struct object_writer *writer, const struct state_text *state)
+{
+	bool placed = has_place(state);
+
+	object_put_str(writer, "{\"type\":\"PodScheduled\",\"status\":");
+	object_put_str(writer, placed ? "\"True\"" : "\"False\"");
+	object_put_str(writer, ",\"lastProbeTime\":null,\"lastTransitionTime\":");
+	if (state->since.len > 2)
+		put_time(writer, state->since);
+	else
+		object_put_str(writer, "null");
+	if (!placed) {
+		object_put_str(writer, ",\"reason\":\"Unschedulable\"");
+		if (state->message.len > 2) {
+			object_put_str(writer, ",\"message\":");
+			object_put(writer, state->message);
+		}
+	}
+	object_put_str(writer, "}");
+}
+
+/* The stored conditions but PodScheduled, which Placet knows better. */
+static void put_conditions(struct object_writer *writer, struct pl_span stored,
+                           const struct state_text *state)
+{
+	bool some = false;
+
+	object_name(writer, "conditions");
+	object_put_str(writer, "[");
+	if (state->phase.len > 0) {
+		put_condition(writer, state);
+		some = true;
+	}
+	while (stored.len > 0) {
+		struct pl_span item = object_item(&stored);
+
+		if (item.len == 0)
+			break;
+		if (item.at[0] == '{' && state->phase.len > 0 &&
+		    pl_span_eq(object_member(item, "type"),
+		               PL_SPAN_LIT("\"PodScheduled\"")))
+			continue;
+		object_put_str(writer, some ? "," : "");
+		object_put(writer, item);
+		some = true;
+	}
+	object_put_str(writer, "]");
+	writer->some = true;
+}
+
+/* The phase for clients, in quotes. */
+static struct pl_span shown_phase(struct pl_span stored, const struct state_text *state)
+{
+	struct pl_span phase = stored.len > 0 ? object_member(stored, "phase") : stored;
+
+	if (phase_is(state, "Succeeded") || phase_is(state, "Failed"))
+		return state->phase;
+	if (has_place(state) && phase.len > 2)
+		return phase;
+	return PL_SPAN_LIT("\"Pending\"");
+}
+
+static void put_status(struct object_writer *writer, const struct object *object,
+                       const struct state_text *state)
+{
+	static const char *const own[] = {"phase",  "conditions", "nominatedNodeName",
+	                                  "reason", "message",    NULL};
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+	struct pl_span stored = object_piece_text(entry, object_parts_of(entry)->status);
+	struct pl_span reason = {0}, message = {0}, conditions = {0};
+
+	if (stored.len > 0 && stored.at[0] != '{')
+		stored = (struct pl_span){0};
+	if (stored.len > 0) {
+		reason = object_member(stored, "reason");
+		message = object_member(stored, "message");
+		conditions = object_member(stored, "conditions");
+	}
+	object_name(writer, "status");
+	object_open(writer);
+	object_member_raw(writer, "phase", shown_phase(stored, state));
+	put_conditions(writer, conditions, state);
+	if (state->nominated.len > 2) {
+		struct state_text nominated = {
+			.cluster = object_member(state->nominated, "cluster"),
+			.node = object_member(state->nominated, "node")};
+		char name[MEMBER_NAME_SIZE];
+		size_t len = node_name(&nominated, name);
+
+		if (len > 0)
+			object_member_string(writer, "nominatedNodeName",
+			                     pl_span(name, len));
+	}
+	if (reason.len > 2)
+		object_member_raw(writer, "reason", reason);
+	else if (has_place(state) && phase_is(state, "Bound") &&
+	         (stored.len == 0 || object_member(stored, "phase").len <= 2))
+		object_member_raw(writer, "reason", PL_SPAN_LIT("\"Bound\""));
+	if (message.len > 2)
+		object_member_raw(writer, "message", message);
+	object_members_but(writer, stored, own);
+	object_close(writer);
+}
+
+void object_write_pod(struct object_writer *writer, const struct object *object)
+{
+	static const char *const own[] = {"kind", "apiVersion", "metadata",
+	                                  "spec", "status",     NULL};
+	struct state_text state = state_of(object);
+
+	object_put_metadata(writer, object, put_deletion, &state, state.uid);
+	put_spec(writer, object, &state);
+	put_status(writer, object, &state);
+	object_members_but(writer, object->part[OBJECT_MAIN]->value, own);
+}
+
+struct pl_span object_pod_field(const struct object *object, struct pl_span path,
+                                char out[MEMBER_NAME_SIZE])
+{
+	struct state_text state = state_of(object);
+	const struct cache_entry *entry = object->part[OBJECT_MAIN];
+
+	if (pl_span_eq(path, PL_SPAN_LIT("spec.nodeName"))) {
+		size_t len = has_place(&state) ? node_name(&state, out) : 0;
+
+		return len == 0 ? (struct pl_span){0} : pl_span(out, len);
+	}
+	if (pl_span_eq(path, PL_SPAN_LIT("status.phase")))
+		return plain(shown_phase(
+			object_piece_text(entry, object_parts_of(entry)->status),
+			&state));
+	if (pl_span_eq(path, PL_SPAN_LIT("status.nominatedNodeName"))) {
+		struct state_text nominated = {0};
+		size_t len;
+
+		if (state.nominated.len <= 2)
+			return pl_span("", 0);
+		nominated.cluster = object_member(state.nominated, "cluster");
+		nominated.node = object_member(state.nominated, "node");
+		len = node_name(&nominated, out);
+		return pl_span(out, len);
+	}
+	return (struct pl_span){0};
+}
