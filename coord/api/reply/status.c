@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "coord/api/reply/go_quote.h"
+#include "coord/api/base/go_quote.h"
 
 const char status_modified_message[] =
 	"the object has been modified; please apply your changes to the latest version and "

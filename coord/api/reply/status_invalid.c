@@ -1,5 +1,5 @@
 /* The message of an Invalid: all causes in one sentence, each once. */
-#include "coord/api/reply/go_quote.h"
+#include "coord/api/base/go_quote.h"
 #include "coord/api/reply/status.h"
 
 static bool same_sentence(const struct status_cause *a, const struct status_cause *b)

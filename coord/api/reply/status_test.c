@@ -1,5 +1,5 @@
 /* Status objects have the texts, reasons and codes of Kubernetes. */
-#include "coord/api/reply/go_quote.h"
+#include "coord/api/base/go_quote.h"
 #include "coord/api/reply/status.h"
 #include "tests/harness/t.h"
 #include "tests/harness/torture.h"

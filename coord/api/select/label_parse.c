@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "coord/api/reply/go_quote.h"
+#include "coord/api/base/go_quote.h"
 #include "coord/api/select/label_int.h"
 #include "shardsched/model/text.h"
 

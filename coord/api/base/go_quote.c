@@ -1,4 +1,4 @@
-#include "coord/api/reply/go_quote.h"
+#include "coord/api/base/go_quote.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Text in double quotes as Go prints it with %q, which Kubernetes' messages use. */
-#ifndef COORD_API_REPLY_GO_QUOTE_H
-#define COORD_API_REPLY_GO_QUOTE_H
+#ifndef COORD_API_BASE_GO_QUOTE_H
+#define COORD_API_BASE_GO_QUOTE_H
 
 #include "store/base/arena.h"
 #include "store/base/span.h"
