@@ -312,7 +312,7 @@ TYPE(core_app_armor_profile, CORE_V1 "AppArmorProfile",
 
 FIELDS(core_ephemeral_container) = {
 	STR(1, "name", INSIDE(1), IS(REQUIRED)),
-	STR(2, "image", INSIDE(1)),
+	STR(2, "image", INSIDE(1), IS(NEEDED)),
 	STRS(3, "command", INSIDE(1)),
 	STRS(4, "args", INSIDE(1)),
 	STR(5, "workingDir", INSIDE(1)),

@@ -42,10 +42,11 @@ TYPE(meta_object_meta, META_V1 "ObjectMeta",
      "The name, the labels and the bookkeeping that every stored object has.");
 
 FIELDS(meta_owner_reference) = {
-	STR(5, "apiVersion", IS(REQUIRED | USED), DOC("Group and version of the owner.")),
-	STR(1, "kind", IS(REQUIRED | USED), DOC("Type of the owner.")),
-	STR(3, "name", IS(REQUIRED | USED), DOC("Name of the owner.")),
-	STR(4, "uid", IS(REQUIRED | USED), DOC("Uid of the owner.")),
+	STR(5, "apiVersion", IS(REQUIRED | MAY_LACK | USED),
+            DOC("Group and version of the owner.")),
+	STR(1, "kind", IS(REQUIRED | MAY_LACK | USED), DOC("Type of the owner.")),
+	STR(3, "name", IS(REQUIRED | MAY_LACK | USED), DOC("Name of the owner.")),
+	STR(4, "uid", IS(REQUIRED | MAY_LACK | USED), DOC("Uid of the owner.")),
 	BOOL(6, "controller", IS(USED),
              DOC("The owner manages this object; at most one does.")),
 	BOOL(7, "blockOwnerDeletion", IS(USED),

@@ -16,7 +16,8 @@ TYPE(core_persistent_volume_claim_template, CORE_V1 "PersistentVolumeClaimTempla
      "The claim that is made for an ephemeral volume.");
 
 FIELDS(core_persistent_volume_claim_spec) = {
-	STRS(1, "accessModes", IS(USED), ONE_OF(choices_persistent_volume_access_mode),
+	STRS(1, "accessModes", IS(NEEDED | USED),
+             ONE_OF(choices_persistent_volume_access_mode),
              DOC("How the volume is used; ReadWriteOncePod: by one pod only.")),
 	OBJ(4, meta_label_selector, "selector", IS(USED),
             DOC("Labels of volumes that may be bound.")),
@@ -86,7 +87,7 @@ TYPE(core_persistent_volume, CORE_V1 "PersistentVolume",
      "A piece of storage that a claim can be bound to.");
 
 FIELDS(core_persistent_volume_spec) = {
-	QTYM(1, "capacity", IS(USED), DOC("How much the volume holds.")),
+	QTYM(1, "capacity", IS(NEEDED | USED), DOC("How much the volume holds.")),
 	OBJ(1, core_gce_persistent_disk_volume_source, "gcePersistentDisk", INSIDE(2)),
 	OBJ(2, core_aws_elastic_block_store_volume_source, "awsElasticBlockStore",
             INSIDE(2)),
@@ -111,7 +112,8 @@ FIELDS(core_persistent_volume_spec) = {
 	OBJ(20, core_local_volume_source, "local", INSIDE(2)),
 	OBJ(21, core_storageos_persistent_volume_source, "storageos", INSIDE(2)),
 	OBJ(22, core_csi_persistent_volume_source, "csi", INSIDE(2)),
-	STRS(3, "accessModes", IS(USED), ONE_OF(choices_persistent_volume_access_mode),
+	STRS(3, "accessModes", IS(NEEDED | USED),
+             ONE_OF(choices_persistent_volume_access_mode),
              DOC("Ways in which the volume can be used.")),
 	OBJ(4, core_object_reference, "claimRef", IS(USED),
             DOC("The claim that the volume is bound to.")),
