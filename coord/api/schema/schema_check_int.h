@@ -1,0 +1,15 @@
+/* The parts of the checks. */
+#ifndef COORD_API_SCHEMA_SCHEMA_CHECK_INT_H
+#define COORD_API_SCHEMA_SCHEMA_CHECK_INT_H
+
+#include "coord/api/schema/schema_check.h"
+
+void schema_check_meta(const struct schema_object *object, struct schema_report *report);
+void schema_check_meta_update(const struct schema_object *object, struct pl_json old,
+                              struct schema_report *report);
+
+/* "spec is immutable ...": rules of one type that the table has no words for. */
+void schema_check_rules_update(const struct schema_object *object, struct pl_json old,
+                               struct schema_report *report);
+
+#endif
