@@ -49,11 +49,11 @@ struct plan_nodes {
 
 /* X(NAME, word) */
 #define PLAN_VERDICT_MAP(X)                                                       \
-	X(PLACED, "placed")               /* it would go to the node */           \
+	X(PLACED, "placed")               /* would go to the node */              \
 	X(PRESENT, "present")             /* a pod of that name is on the node */ \
-	X(UNSCHEDULABLE, "unschedulable") /* there is no node for it */           \
-	X(GATED, "gated")                 /* it has scheduling gates */           \
-	X(REFUSED, "refused")             /* no shard would decide it */          \
+	X(UNSCHEDULABLE, "unschedulable") /* no node has room for the pod */      \
+	X(GATED, "gated")                 /* has scheduling gates */              \
+	X(REFUSED, "refused")             /* no shard would decide the pod */     \
 	X(FAILED, "failed")               /* a plugin failed */
 
 #define PLAN_VERDICT_ENUM(name, word) PLAN_##name,
@@ -96,7 +96,7 @@ struct plan {
 	int64_t revision;
 	uint64_t config;          /* version of scheduler; 0: the default */
 	struct pl_err config_err; /* why it is the default instead; PL_OK: it is not */
-	const struct store_snapshot *cluster; /* what was read */
+	const struct store_snapshot *cluster; /* the store, as read */
 	uint32_t nodes; /* that pods can go to, the added ones included */
 	uint32_t added;
 	uint64_t without;                 /* nodes of the clusters that were left out */

@@ -20,7 +20,7 @@
 
 enum { PLAN_NONE = UINT32_MAX };
 
-/* What the plan keeps of a pod beside its result, which has the same index. */
+/* Facts about a pod beside its result, which has the same index. */
 struct plan_item {
 	struct pod pod;
 	bool parsed;   /* pod is valid */

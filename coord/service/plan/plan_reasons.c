@@ -35,7 +35,7 @@ static bool add_reason(struct plan_op *op, struct plan_reasons *reasons,
 		return true;
 	}
 	pl_buf_clear(&op->text, MESSAGE_MAX);
-	(void)!reason_print(strings, reason, &op->text); /* what fits */
+	(void)!reason_print(strings, reason, &op->text); /* a long text is cut */
 	text = pl_arena_dup(&op->arena, pl_buf_span(&op->text));
 	if (text.at == NULL && op->text.len > 0)
 		return false;
@@ -48,7 +48,7 @@ static bool add_reason(struct plan_op *op, struct plan_reasons *reasons,
 	return true;
 }
 
-/* What the framework itself says, or PreFilter: it holds for the pod. */
+/* Reasons of the framework itself, or of PreFilter, which hold for the pod. */
 static bool add_verdict(struct plan_op *op, struct plan_reasons *reasons,
                         const struct profile *profile, const struct verdict *verdict)
 {
