@@ -27,6 +27,7 @@ static const struct command *const commands[] = {
 	&eval_command,
 	&explain_pod_command,
 	&explain_command,
+	&plan_command,
 	&replay_command,
 	&nodes_apply_command,
 	&nodes_cordon_command,

@@ -29,6 +29,7 @@ extern const struct command store_check_command;
 extern const struct command eval_command;
 extern const struct command explain_command;
 extern const struct command explain_pod_command;
+extern const struct command plan_command;
 extern const struct command top_conflicts_command;
 extern const struct command replay_command;
 extern const struct command store_restored_command;
