@@ -2,21 +2,17 @@
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/row_watch.h"
 #include "coord/cli/session/cli_session.h"
-#include "coord/cli/session/shards_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/cli/shards/partition_row.h"
-#include "coord/service/shards/partition_targets.h"
-#include "coord/service/shards/shard_shares.h"
-#include "store/keys/keys.h"
+#include "coord/service/shards/partition_list.h"
 
 enum { OPT_SUMMARY = OPTIONS_OWN_FIRST };
 
 struct partitions_cmd {
 	bool summary;
-	uint32_t count;
-	struct shards_session session;
+	struct cli_wait wait;
+	struct partition_list *list;
 	struct row_watch row_watch;
-	struct partition_targets targets;
-	bool with_targets; /* the columns need the partition targets */
 };
 
 static const struct option own[] = {
@@ -50,73 +46,23 @@ static const struct options_spec spec = {
 	.take = set_option,
 };
 
-/* -- one by one ------------------------------------------------------------------ */
-
-static void put_partition(struct partitions_cmd *ps, uint32_t partition)
+static void put_partition(struct partitions_cmd *ps,
+                          const struct partition_list_note *note)
 {
-	const struct owners_watch_entry *entry =
-		owners_watch_of(ps->session.view.owners, partition);
-	struct keys_id id = {.kind = KEYS_OWNER, .partition = partition};
-	struct keys_text key;
 	struct output_row row;
+	enum pl_code code =
+		note->stray ? partition_stray_row(note->entry, &ps->row_watch.arena, &row)
+			    : partition_row(note->partition, note->entry, note->target,
+	                                    &ps->row_watch.arena, &row);
 
-	if (keys_build(&id, &key, &ps->row_watch.err) != PL_OK)
-		return;
-	if (partition_row(partition, entry, assign_of(ps->targets.assign, partition),
-	                  &ps->row_watch.arena, &row) == PL_OK)
-		row_watch_put(&ps->row_watch, keys_span(&key), &row);
+	if (code == PL_OK)
+		row_watch_put(&ps->row_watch, note->key, &row);
 	else
 		row_watch_fail(&ps->row_watch, PL_NOMEM, "a partition's row");
 }
 
-static void put_stray(struct partitions_cmd *ps, const struct owners_watch_entry *entry)
+static void put_share(struct partitions_cmd *ps, const struct shard_share *share)
 {
-	struct output_row row;
-
-	if (partition_stray_row(entry, &ps->row_watch.arena, &row) == PL_OK)
-		row_watch_put(&ps->row_watch, entry->key, &row);
-	else
-		row_watch_fail(&ps->row_watch, PL_NOMEM, "a partition's row");
-}
-
-static bool is_stray(const struct partitions_cmd *ps,
-                     const struct owners_watch_entry *entry)
-{
-	return !entry->is_partition || entry->partition >= ps->count;
-}
-
-static void put_partitions(struct partitions_cmd *ps)
-{
-	const struct owners_watch_entry *entry;
-	struct owners_walk walk;
-
-	for (uint32_t p = 0; p < ps->count; p++)
-		put_partition(ps, p);
-	owners_walk_begin(ps->session.view.owners, &walk);
-	while ((entry = owners_walk_next(&walk)) != NULL)
-		if (is_stray(ps, entry))
-			put_stray(ps, entry);
-}
-
-static void on_owner(struct partitions_cmd *ps, struct pl_span key)
-{
-	const struct owners_watch_entry *entry =
-		owners_watch_get(ps->session.view.owners, key);
-	struct keys_id id;
-
-	if (entry != NULL && is_stray(ps, entry))
-		put_stray(ps, entry);
-	else if (keys_parse(key, &id, NULL) == PL_OK && id.partition < ps->count)
-		put_partition(ps, id.partition);
-	else
-		row_watch_gone(&ps->row_watch, key);
-}
-
-/* -- by shard --------------------------------------------------------------------- */
-
-static void on_share(void *ctx, const struct shard_share *share)
-{
-	struct partitions_cmd *ps = ctx;
 	struct output_row row;
 
 	shard_share_row(share, &row);
@@ -125,102 +71,65 @@ static void on_share(void *ctx, const struct shard_share *share)
 	              &row);
 }
 
-static void put_shares(struct partitions_cmd *ps)
-{
-	if (shard_shares_count(&ps->session.view, ps->targets.assign, ps->count, on_share,
-	                       ps) != PL_OK)
-		row_watch_fail(&ps->row_watch, PL_NOMEM, "count by shard");
-}
-
-/* -- all ---------------------------------------------------------------------------- */
-
-static void put_all(struct partitions_cmd *ps)
-{
-	row_watch_begin(&ps->row_watch);
-	if (ps->summary)
-		put_shares(ps);
-	else
-		put_partitions(ps);
-	row_watch_end(&ps->row_watch);
-}
-
-static bool refresh(struct partitions_cmd *ps)
-{
-	bool changed = false;
-
-	if (ps->with_targets && ps->row_watch.err.code == PL_OK)
-		(void)!partition_targets_refresh(&ps->targets, &ps->session.view,
-		                                 &changed, &ps->row_watch.err);
-	return changed;
-}
-
-static void on_note(void *ctx, const struct shards_view_note *note)
+static void on_note(void *ctx, const struct partition_list_note *note)
 {
 	struct partitions_cmd *ps = ctx;
 
 	switch (note->what) {
-	case SHARDS_VIEW_ALL:
-		(void)refresh(ps);
-		put_all(ps);
+	case PARTITION_LIST_BEGIN:
+		row_watch_begin(&ps->row_watch);
 		break;
-	case SHARDS_VIEW_SHARD:
-		if (refresh(ps))
-			put_all(ps);
+	case PARTITION_LIST_PARTITION:
+		put_partition(ps, note);
 		break;
-	case SHARDS_VIEW_OWNER:
-		if (ps->summary)
-			put_all(ps);
-		else
-			on_owner(ps, note->name);
+	case PARTITION_LIST_SHARE:
+		put_share(ps, note->share);
 		break;
-	case SHARDS_VIEW_TROUBLE:
+	case PARTITION_LIST_END:
+		row_watch_end(&ps->row_watch);
+		break;
+	case PARTITION_LIST_GONE:
+		row_watch_gone(&ps->row_watch, note->key);
+		break;
+	case PARTITION_LIST_TROUBLE:
 		print_message("placet partitions: %s; going on", note->err->msg);
 		break;
-	case SHARDS_VIEW_FAILED:
-	case SHARDS_VIEW_STOPPED:
-		break;
 	}
+	if (ps->row_watch.err.code != PL_OK)
+		partition_list_cancel(ps->list);
 }
 
-static enum pl_code show_partitions(struct partitions_cmd *ps,
-                                    const struct options *options, struct pl_err *err)
+static void on_done(void *ctx, const struct pl_err *err)
 {
-	row_watch_init(&ps->row_watch,
-	               ps->summary ? &shard_share_schema : &partition_schema,
-	               options->format, options->watch);
-	(void)refresh(ps);
-	put_all(ps);
-	shards_session_follow(&ps->session, on_note, ps);
-	while (options->watch && ps->row_watch.err.code == PL_OK)
-		(void)uv_run(&ps->session.session->loop, UV_RUN_ONCE);
-	if (ps->row_watch.err.code != PL_OK)
-		*err = ps->row_watch.err;
-	row_watch_done(&ps->row_watch);
-	return err->code;
+	struct partitions_cmd *ps = ctx;
+
+	cli_wait_end(&ps->wait, err);
 }
 
 static enum pl_code partitions_run(void *ctx, const struct cli_session *cli,
                                    struct pl_err *err)
 {
 	struct partitions_cmd *ps = ctx;
+	const struct partition_list_opts opts = {.follow = cli->options->watch,
+	                                         .targets = cli->options->format !=
+	                                                    OUTPUT_TABLE,
+	                                         .shares = ps->summary,
+	                                         .note = on_note,
+	                                         .done = on_done,
+	                                         .ctx = ps};
 	enum pl_code code;
 
-	ps->count = cli->meta.partitions;
-	ps->with_targets = ps->summary || cli->options->format != OUTPUT_TABLE;
-	code = partition_targets_init(&ps->targets, ps->count, err);
-	if (code != PL_OK)
-		return code;
-	code = shards_session_open(&ps->session, cli->session,
-	                           ps->with_targets
-	                                   ? SHARDS_VIEW_ROSTER | SHARDS_VIEW_OWNERS |
-	                                             SHARDS_VIEW_CONFIG
-	                                   : SHARDS_VIEW_OWNERS,
-	                           err);
-	if (code == PL_OK) {
-		code = show_partitions(ps, cli->options, err);
-		shards_session_close(&ps->session);
+	row_watch_init(&ps->row_watch,
+	               ps->summary ? &shard_share_schema : &partition_schema,
+	               cli->options->format, cli->options->watch);
+	code = partition_list_start(&cli->service, &opts, &ps->list, err);
+	if (code == PL_OK)
+		code = cli_wait_for(cli->session, &ps->wait, err);
+	if (ps->row_watch.err.code != PL_OK) {
+		*err = ps->row_watch.err;
+		code = err->code;
 	}
-	partition_targets_done(&ps->targets);
+	row_watch_done(&ps->row_watch);
 	return code;
 }
 

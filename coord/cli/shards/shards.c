@@ -2,8 +2,9 @@
 #include "coord/cli/output/message.h"
 #include "coord/cli/output/row_watch.h"
 #include "coord/cli/session/cli_session.h"
-#include "coord/cli/session/shards_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/cli/shards/shard_row.h"
+#include "coord/service/shards/shard_list.h"
 #include "store/base/clock.h"
 
 static const struct options_spec spec = {
@@ -21,113 +22,92 @@ static const struct options_spec spec = {
 };
 
 struct shards_cmd {
-	struct shards_session session;
+	struct cli_wait wait;
+	struct shard_list *list;
 	struct row_watch row_watch;
+	bool told; /* that there is none */
 };
 
-static bool is_drained(const struct shards_cmd *shards, struct pl_span id)
+static void put_shard(struct shards_cmd *shards, const struct shard_list_note *note)
 {
-	return config_drains(
-		&config_watch_value(shards->session.view.config, CONFIG_SHARDS)->shards,
-		id);
-}
-
-static void put_shard(struct shards_cmd *shards, const struct roster_entry *entry)
-{
-	struct shard_row_about about = {.drain = is_drained(shards, entry->member.id),
-	                                .now_ms = pl_clock_wall_ms()};
+	const struct shard_row_about about = {.drain = note->drain,
+	                                      .now_ms = pl_clock_wall_ms()};
 	struct output_row row;
 
-	if (shard_row(entry, &about, &shards->row_watch.arena, &row) == PL_OK)
-		row_watch_put(&shards->row_watch, entry->member.id, &row);
+	if (shard_row(note->entry, &about, &shards->row_watch.arena, &row) == PL_OK)
+		row_watch_put(&shards->row_watch, note->id, &row);
 	else
 		row_watch_fail(&shards->row_watch, PL_NOMEM, "a shard's row");
 }
 
-static void put_shards(struct shards_cmd *shards)
+static void end_picture(struct shards_cmd *shards, uint32_t count)
 {
-	row_watch_begin(&shards->row_watch);
-	for (const struct roster_entry *entry = roster_first(shards->session.view.roster);
-	     entry != NULL; entry = roster_next(shards->session.view.roster, entry))
-		put_shard(shards, entry);
 	row_watch_end(&shards->row_watch);
+	if (count == 0 && !shards->told)
+		print_message("no shards");
+	shards->told = true;
 }
 
-static void on_note(void *ctx, const struct shards_view_note *note)
+static void on_note(void *ctx, const struct shard_list_note *note)
 {
 	struct shards_cmd *shards = ctx;
-	const struct roster_entry *entry;
 
 	switch (note->what) {
-	case SHARDS_VIEW_ALL:
-		put_shards(shards);
+	case SHARD_LIST_BEGIN:
+		row_watch_begin(&shards->row_watch);
 		break;
-	case SHARDS_VIEW_SHARD:
-		entry = roster_get(shards->session.view.roster, note->name);
-		if (entry == NULL)
-			row_watch_gone(&shards->row_watch, note->name);
-		else
-			put_shard(shards, entry);
+	case SHARD_LIST_SHARD:
+		put_shard(shards, note);
 		break;
-	case SHARDS_VIEW_OWNER:
+	case SHARD_LIST_END:
+		end_picture(shards, note->count);
 		break;
-	case SHARDS_VIEW_TROUBLE:
+	case SHARD_LIST_MISSING:
+		print_message(
+			"note: " PL_SPAN_FMT
+			" does not exist, and is to be drained when it starts (placet shard undrain " PL_SPAN_FMT
+			")",
+			PL_SPAN_ARG(note->id), PL_SPAN_ARG(note->id));
+		break;
+	case SHARD_LIST_GONE:
+		row_watch_gone(&shards->row_watch, note->id);
+		break;
+	case SHARD_LIST_TROUBLE:
 		print_message("placet shards: %s; going on", note->err->msg);
 		break;
-	case SHARDS_VIEW_FAILED:
-	case SHARDS_VIEW_STOPPED:
-		break;
 	}
-}
-
-/* A drain of a shard that does not exist is forgotten easily, until a shard of that
- * name comes back and drains at once. */
-static void print_missing(const struct shards_cmd *shards)
-{
-	const struct config_shards *config =
-		&config_watch_value(shards->session.view.config, CONFIG_SHARDS)->shards;
-
-	for (uint32_t i = 0; i < config->drain_count; i++)
-		if (roster_get(shards->session.view.roster, config->drain[i]) == NULL)
-			print_message(
-				"note: " PL_SPAN_FMT
-				" does not exist, and is to be drained when it starts (placet shard undrain " PL_SPAN_FMT
-				")",
-				PL_SPAN_ARG(config->drain[i]),
-				PL_SPAN_ARG(config->drain[i]));
-}
-
-static enum pl_code show_shards(struct shards_cmd *shards, const struct options *options,
-                                struct pl_err *err)
-{
-	row_watch_init(&shards->row_watch, &shard_schema, options->format,
-	               options->watch);
-	put_shards(shards);
-	if (roster_count(shards->session.view.roster) == 0)
-		print_message("no shards");
-	print_missing(shards);
-	shards_session_follow(&shards->session, on_note, shards);
-	while (options->watch && shards->row_watch.err.code == PL_OK)
-		(void)uv_run(&shards->session.session->loop, UV_RUN_ONCE);
 	if (shards->row_watch.err.code != PL_OK)
-		*err = shards->row_watch.err;
-	row_watch_done(&shards->row_watch);
-	return err->code;
+		shard_list_cancel(shards->list);
+}
+
+static void on_done(void *ctx, const struct pl_err *err)
+{
+	struct shards_cmd *shards = ctx;
+
+	cli_wait_end(&shards->wait, err);
 }
 
 static enum pl_code shards_run(void *ctx, const struct cli_session *cli,
                                struct pl_err *err)
 {
-	struct shards_cmd shards;
-	enum pl_code code =
-		shards_session_open(&shards.session, cli->session,
-	                            SHARDS_VIEW_ROSTER | SHARDS_VIEW_CONFIG, err);
+	struct shards_cmd shards = {.told = false};
+	const struct shard_list_opts opts = {.follow = cli->options->watch,
+	                                     .note = on_note,
+	                                     .done = on_done,
+	                                     .ctx = &shards};
+	enum pl_code code;
 
 	(void)ctx;
-	if (code != PL_OK)
-		return code;
-	code = show_shards(&shards, cli->options, err);
-	shards_session_close(&shards.session);
+	row_watch_init(&shards.row_watch, &shard_schema, cli->options->format,
+	               cli->options->watch);
+	code = shard_list_start(&cli->service, &opts, &shards.list, err);
+	if (code == PL_OK)
+		code = cli_wait_for(cli->session, &shards.wait, err);
+	if (shards.row_watch.err.code != PL_OK) {
+		*err = shards.row_watch.err;
+		code = err->code;
+	}
+	row_watch_done(&shards.row_watch);
 	return code;
 }
 

@@ -1,14 +1,14 @@
 /*
- * placet top conflicts: the conflicts in the shards' records, once or repeatedly. A
- * record is refreshed every coord.refresh_ms, so a shorter interval shows no more.
+ * placet top conflicts: the conflicts in the shards' records, once or repeatedly.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "coord/cli/output/message.h"
 #include "coord/cli/session/cli_session.h"
-#include "coord/cli/session/shards_session.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/cli/top/top.h"
+#include "coord/service/shards/conflict_watch.h"
 #include "store/base/clock.h"
 #include "store/base/num.h"
 
@@ -20,37 +20,33 @@ enum {
 	EVERY_S = 2,
 	EVERY_MAX_S = 3600,
 	OUT_MAX = 16 << 20,
-	ARENA_CHUNK = 1 << 16,
 };
 
 struct top_job {
 	bool once;
 	int64_t limit, every_s;
-	struct shards_session session;
 	const struct options *options;
-	struct pl_arena arena;
-	bool due;
+	struct conflict_watch *watch;
+	struct cli_wait wait;
+	bool again;        /* something was printed */
+	struct pl_err err; /* of printing */
 };
 
 static const char clear[] = "\033[H\033[2J";
 
-static enum pl_code print_top(struct top_job *job, bool again, struct pl_err *err)
+static enum pl_code print_top(struct top_job *job, const struct conflict_stats *stats,
+                              struct pl_err *err)
 {
 	uint32_t limit = (uint32_t)job->limit;
-	struct conflict_stats stats;
 	bool json = job->options->format == OUTPUT_JSON;
 	struct pl_buf out;
-	enum pl_code code;
+	enum pl_code code = PL_OK;
 
-	pl_arena_reset(&job->arena);
 	pl_buf_init(&out, OUT_MAX);
-	code = conflict_stats_collect(job->session.view.roster, pl_clock_wall_ms(),
-	                              &job->arena, &stats, err);
-	if (code == PL_OK && !json && again)
+	if (!json && job->again)
 		code = pl_buf_add_str(&out, isatty(STDOUT_FILENO) ? clear : "\n");
 	if (code == PL_OK)
-		code = json ? top_json(&stats, limit, &out)
-		            : top_text(&stats, limit, &out);
+		code = json ? top_json(stats, limit, &out) : top_text(stats, limit, &out);
 	if (code == PL_OK && json)
 		code = pl_buf_add_str(&out, "\n");
 	if (code != PL_OK && err->code == PL_OK)
@@ -61,46 +57,28 @@ static enum pl_code print_top(struct top_job *job, bool again, struct pl_err *er
 	return code;
 }
 
-static void on_due(uv_timer_t *timer)
+static void on_sample(void *ctx, const struct conflict_stats *stats, uint32_t shards)
 {
-	*(bool *)timer->data = true;
+	struct top_job *job = ctx;
+
+	if (shards == 0 && !job->again)
+		print_message("no shards");
+	if (print_top(job, stats, &job->err) != PL_OK)
+		conflict_watch_cancel(job->watch);
+	job->again = true;
 }
 
-static void on_timer_closed(uv_handle_t *handle)
-{
-	*(bool *)handle->data = true;
-}
-
-static void on_note(void *ctx, const struct shards_view_note *note)
+static void on_trouble(void *ctx, const struct pl_err *err)
 {
 	(void)ctx;
-	if (note->what == SHARDS_VIEW_TROUBLE)
-		print_message("placet top conflicts: %s; going on", note->err->msg);
+	print_message("placet top conflicts: %s; going on", err->msg);
 }
 
-/* Prints again and again, until printing fails. */
-static enum pl_code follow_shards(struct top_job *job, struct pl_err *err)
+static void on_done(void *ctx, const struct pl_err *err)
 {
-	uv_loop_t *loop = &job->session.session->loop;
-	uint64_t every_ms = (uint64_t)job->every_s * 1000;
-	enum pl_code code = PL_OK;
-	uv_timer_t timer;
+	struct top_job *job = ctx;
 
-	shards_session_follow(&job->session, on_note, job);
-	(void)uv_timer_init(loop, &timer);
-	timer.data = &job->due;
-	(void)uv_timer_start(&timer, on_due, every_ms, every_ms);
-	while (code == PL_OK) {
-		job->due = false;
-		while (!job->due)
-			(void)uv_run(loop, UV_RUN_ONCE);
-		code = print_top(job, true, err);
-	}
-	job->due = false;
-	uv_close((uv_handle_t *)&timer, on_timer_closed);
-	while (!job->due)
-		(void)uv_run(loop, UV_RUN_ONCE);
-	return code;
+	cli_wait_end(&job->wait, err);
 }
 
 static enum pl_code top_run(void *ctx, const struct cli_session *cli, struct pl_err *err)
@@ -108,20 +86,23 @@ static enum pl_code top_run(void *ctx, const struct cli_session *cli, struct pl_
 	struct top_job *job = ctx;
 	bool watch = cli->options->watch || (!job->once && isatty(STDOUT_FILENO) &&
 	                                     cli->options->format != OUTPUT_JSON);
-	enum pl_code code =
-		shards_session_open(&job->session, cli->session, SHARDS_VIEW_ROSTER, err);
+	const struct conflict_watch_opts opts = {
+		.every_ms = watch ? (uint64_t)job->every_s * 1000 : 0,
+		.wall_ms = pl_clock_wall_ms(),
+		.sample = on_sample,
+		.trouble = on_trouble,
+		.done = on_done,
+		.ctx = job};
+	enum pl_code code;
 
-	if (code != PL_OK)
-		return code;
 	job->options = cli->options;
-	pl_arena_init(&job->arena, ARENA_CHUNK, 0);
-	if (roster_count(job->session.view.roster) == 0)
-		print_message("no shards");
-	code = print_top(job, false, err);
-	if (code == PL_OK && watch)
-		code = follow_shards(job, err);
-	pl_arena_done(&job->arena);
-	shards_session_close(&job->session);
+	code = conflict_watch_start(&cli->service, &opts, &job->watch, err);
+	if (code == PL_OK)
+		code = cli_wait_for(cli->session, &job->wait, err);
+	if (job->err.code != PL_OK) {
+		*err = job->err;
+		code = err->code;
+	}
 	return code;
 }
 
