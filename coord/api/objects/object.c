@@ -15,7 +15,7 @@ static struct object_piece piece_of(struct pl_span value, struct pl_span part)
 void object_parts_read(struct pl_span value, struct object_parts *out)
 {
 	struct pl_err err = {0};
-	struct pl_span metadata;
+	struct pl_span metadata, within;
 	uint32_t partition;
 
 	*out = (struct object_parts){0};
@@ -31,9 +31,13 @@ void object_parts_read(struct pl_span value, struct object_parts *out)
 		return;
 	if (pointer_parse(value, &out->pointer, &partition, &err) != PL_OK)
 		out->pointer = true; /* a malformed one is no pod either */
-	metadata = object_member(value, "metadata");
+	/* A budget's object stands inside its record. */
+	within = object_member(value, "budget");
+	if (within.len == 0 || within.at[0] != '{')
+		within = value;
+	metadata = object_member(within, "metadata");
 	out->metadata = piece_of(value, metadata);
-	out->spec = piece_of(value, object_member(value, "spec"));
+	out->spec = piece_of(value, object_member(within, "spec"));
 	out->status = piece_of(value, object_member(value, "status"));
 	if (metadata.len > 0 && metadata.at[0] == '{') {
 		struct pl_span labels = object_member(metadata, "labels");
@@ -99,6 +103,64 @@ struct pl_span object_field(const struct object *object, struct pl_span path,
 	return path.len > 0 ? (struct pl_span){0} : scalar_text(json);
 }
 
+/* Placet's own records are the status of their object. */
+static void write_record(struct object_writer *writer, const struct object *object)
+{
+	static const char *const own[] = {"v", NULL};
+
+	object_put_metadata(writer, object, NULL, NULL, (struct pl_span){0});
+	object_name(writer, "status");
+	object_open(writer);
+	object_members_but(writer, object->part[OBJECT_MAIN]->value, own);
+	object_close(writer);
+}
+
+/* A configuration: the content of its current version, and where that came from. */
+static void write_config(struct object_writer *writer, const struct object *object)
+{
+	static const char *const own[] = {"v", "content", NULL};
+	struct pl_span value = object->part[OBJECT_MAIN]->value;
+	struct pl_span content = object_member(value, "content");
+
+	object_put_metadata(writer, object, NULL, NULL, (struct pl_span){0});
+	if (content.len > 0)
+		object_member_raw(writer, "spec", content);
+	object_name(writer, "status");
+	object_open(writer);
+	object_members_but(writer, value, own);
+	object_close(writer);
+}
+
+static void put_count(struct object_writer *writer, const char *name,
+                      struct pl_span status, const char *member)
+{
+	struct pl_span value = {0};
+
+	if (status.len > 0 && status.at[0] == '{')
+		value = object_member(status, member);
+	object_member_raw(writer, name, value.len > 0 ? value : PL_SPAN_LIT("0"));
+}
+
+/* A disruption budget: the object that was submitted, and what was counted of it. */
+static void write_budget(struct object_writer *writer, const struct object *object)
+{
+	static const char *const own[] = {"kind", "apiVersion", "metadata", "status",
+	                                  NULL};
+	struct pl_span value = object->part[OBJECT_MAIN]->value;
+	struct pl_span budget = object_member(value, "budget");
+	struct pl_span status = object_member(value, "status");
+
+	object_put_metadata(writer, object, NULL, NULL, (struct pl_span){0});
+	object_members_but(writer, budget, own);
+	object_name(writer, "status");
+	object_open(writer);
+	put_count(writer, "disruptionsAllowed", status, "allowed");
+	put_count(writer, "currentHealthy", status, "healthy");
+	put_count(writer, "desiredHealthy", status, "desired");
+	put_count(writer, "expectedPods", status, "expected");
+	object_close(writer);
+}
+
 static void write_plain(struct object_writer *writer, const struct object *object)
 {
 	static const char *const own[] = {"kind", "apiVersion", "metadata", NULL};
@@ -118,6 +180,12 @@ enum pl_code object_write(const struct object *object, struct pl_buf *out)
 	                     pl_span_str(schema_api_version(object->resource, version)));
 	if (strcmp(object->resource->plural, "pods") == 0)
 		object_write_pod(&writer, object);
+	else if (strcmp(object->resource->plural, "poddisruptionbudgets") == 0)
+		write_budget(&writer, object);
+	else if (strcmp(object->resource->plural, "configs") == 0)
+		write_config(&writer, object);
+	else if (strcmp(object->resource->group, "placet.io") == 0)
+		write_record(&writer, object);
 	else
 		write_plain(&writer, object);
 	object_close(&writer);

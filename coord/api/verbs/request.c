@@ -1,0 +1,409 @@
+#include "coord/api/verbs/request.h"
+
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+#include "store/base/yaml.h"
+
+/* -- life ---------------------------------------------------------------------------- */
+
+static void request_free(struct request *request)
+{
+	struct api *api = request->api;
+
+	list_stream_free(request);
+	pl_list_del(&request->link);
+	pl_buf_done(&request->warnings);
+	pl_arena_done(&request->arena);
+	free(request);
+	if (--api->open == 0 && api->stopping)
+		api->idle(api->idle_ctx);
+}
+
+static void free_if_over(struct request *request)
+{
+	if (request->exchange == NULL && request->busy == 0)
+		request_free(request);
+}
+
+void request_unbusy(struct request *request)
+{
+	PL_ASSERT(request->busy > 0);
+	request->busy--;
+	free_if_over(request);
+}
+
+void request_gone(struct request *request)
+{
+	request->exchange = NULL;
+	request->http = NULL;
+	if (request->watcher != NULL)
+		watcher_gone(request->watcher);
+	request->watcher = NULL;
+	if (request->wait.cache != NULL) {
+		cache_wait_end(&request->wait);
+		request->busy--;
+	}
+	free_if_over(request);
+}
+
+void request_room(struct request *request)
+{
+	if (request->watcher != NULL)
+		watcher_room(request->watcher);
+	else if (request->list != NULL)
+		list_stream_room(request);
+}
+
+/* -- answers --------------------------------------------------------------------------- */
+
+enum { FIELDS_MAX = 24 };
+
+/* The fields of an answer's head: its type, Retry-After, and a Warning each. */
+static size_t head_fields(struct request *request, const char *type, uint32_t retry_s,
+                          struct http_field out[FIELDS_MAX])
+{
+	struct pl_span lines = pl_buf_span(&request->warnings);
+	size_t count = 0;
+
+	out[count++] =
+		(struct http_field){PL_SPAN_LIT("content-type"), pl_span_str(type)};
+	out[count++] = (struct http_field){PL_SPAN_LIT("cache-control"),
+	                                   PL_SPAN_LIT("no-cache, private")};
+	if (retry_s > 0)
+		out[count++] = (struct http_field){
+			PL_SPAN_LIT("retry-after"),
+			pl_span_str(pl_arena_printf(&request->arena, "%u",
+		                                    (unsigned)retry_s))};
+	while (lines.len > 0 && count < FIELDS_MAX) {
+		const uint8_t *end = memchr(lines.at, '\n', lines.len);
+		size_t len = end == NULL ? lines.len : (size_t)(end - lines.at);
+
+		out[count++] = (struct http_field){PL_SPAN_LIT("warning"),
+		                                   pl_span(lines.at, len)};
+		len += end == NULL ? 0 : 1;
+		lines = pl_span(lines.at + len, lines.len - len);
+	}
+	return count;
+}
+
+static void answer_bytes(struct request *request, int status, const char *type,
+                         uint32_t retry_s, struct pl_span body)
+{
+	struct http_field fields[FIELDS_MAX];
+	size_t count;
+
+	PL_ASSERT(!request->answered);
+	request->answered = true;
+	if (request->exchange == NULL)
+		return;
+	count = head_fields(request, type, retry_s, fields);
+	http_respond(request->exchange, status, fields, count, body);
+}
+
+static void answer_text(struct request *request, int status, uint32_t retry_s,
+                        struct pl_span json)
+{
+	struct pl_json value;
+	struct pl_json_limits limits = {
+		.bytes = (size_t)1 << 30, .depth = PL_JSON_DEPTH_MAX, .values = 1 << 28};
+	struct pl_buf out;
+	struct pl_err err = {0};
+
+	if (request->accept.format != ACCEPT_YAML) {
+		answer_bytes(request, status, "application/json", retry_s, json);
+		return;
+	}
+	pl_buf_init(&out, SIZE_MAX);
+	if (pl_json_parse(&request->arena, json, &limits, &value, &err) == PL_OK &&
+	    pl_yaml_from_json(value, &out, &err) == PL_OK)
+		answer_bytes(request, status, "application/yaml", retry_s,
+		             pl_buf_span(&out));
+	else
+		answer_bytes(request, status, "application/json", retry_s, json);
+	pl_buf_done(&out);
+}
+
+void answer_json(struct request *request, int http_status, struct pl_span json)
+{
+	answer_text(request, http_status, 0, json);
+}
+
+void answer_status(struct request *request, const struct api_status *status)
+{
+	struct pl_json_out out;
+	struct pl_buf buf;
+
+	pl_buf_init(&buf, 8 << 20);
+	pl_json_out_init(&out, &buf);
+	status_write(&out, status);
+	if (pl_json_out_done(&out) == PL_OK)
+		answer_text(request, status_http_code(status), status->retry_after_s,
+		            pl_buf_span(&buf));
+	else
+		answer_bytes(request, 500, "application/json", 0,
+		             PL_SPAN_LIT("{\"kind\":\"Status\",\"apiVersion\":\"v1\","
+		                         "\"status\":\"Failure\",\"message\":\"out of "
+		                         "memory\",\"reason\":\"InternalError\","
+		                         "\"code\":500}"));
+	pl_buf_done(&buf);
+}
+
+void answer_no_memory(struct request *request)
+{
+	struct api_status status =
+		status_internal(&request->arena, PL_SPAN_LIT("out of memory"));
+
+	answer_status(request, &status);
+}
+
+static const char *verb_word(enum request_verb verb)
+{
+	static const char *const words[] = {
+		"get",    "list",  "watch",  "create",
+		"update", "patch", "delete", "deletecollection"};
+
+	return words[verb];
+}
+
+void answer_store_error(struct request *request, const struct pl_err *err)
+{
+	struct api_status status =
+		status_of_store(&request->arena, request_about(request),
+	                        verb_word(request->verb), err->code, err);
+
+	answer_status(request, &status);
+}
+
+void answer_object(struct request *request, int http_status, const struct object *object)
+{
+	struct pl_arena scratch;
+	struct pl_buf buf;
+	enum pl_code code;
+
+	pl_arena_init(&scratch, 16 << 10, REQUEST_ARENA_MAX);
+	pl_buf_init(&buf, SIZE_MAX);
+	code = object_shape_write(request->shape, object, true,
+	                          request->api->wall_ms(request->api->clock_ctx),
+	                          &scratch, &buf);
+	if (code == PL_OK)
+		answer_json(request, http_status, pl_buf_span(&buf));
+	else
+		answer_no_memory(request);
+	pl_buf_done(&buf);
+	pl_arena_done(&scratch);
+}
+
+/* -- freshness ------------------------------------------------------------------------- */
+
+static void on_fresh(void *ctx, int64_t revision, const struct pl_err *err)
+{
+	struct request *request = ctx;
+
+	(void)revision;
+	if (err == NULL)
+		request->fresh(request);
+	else if (err->code == PL_FUTURE || err->code == PL_TIMEOUT) {
+		struct api_status status =
+			status_revision_too_large(&request->arena, 0, revision, 1);
+
+		answer_status(request, &status);
+	} else {
+		answer_store_error(request, err);
+	}
+	request_unbusy(request);
+}
+
+static bool source_ready(struct request *request, struct cache **out)
+{
+	enum source_kind kind;
+
+	if (!source_of_resource(request->path.resource, &kind))
+		return false;
+	*out = request->api->sources->source[kind].cache;
+	return true;
+}
+
+void request_when_fresh(struct request *request, void (*fresh)(struct request *request))
+{
+	struct pl_span version = request->query.resourceVersion;
+	struct cache *cache = NULL;
+	int64_t revision = 0;
+	struct pl_err err = {0};
+	bool has_source = source_ready(request, &cache);
+
+	PL_ASSERT(has_source);
+	if (version.len > 0 && !request_number(version, &revision)) {
+		struct api_status status = status_bad_request(pl_span_str(
+			pl_arena_printf(&request->arena,
+		                        "resourceVersion: Invalid value: \"" PL_SPAN_FMT
+		                        "\": must be a number",
+		                        PL_SPAN_ARG(version))));
+
+		answer_status(request, &status);
+		return;
+	}
+	if (version.len > 0 && cache_synced(cache) && revision <= cache_revision(cache)) {
+		fresh(request);
+		return;
+	}
+	/* "0" before the first list: whatever comes. */
+	if (version.len > 0 && revision == 0)
+		revision = 1;
+	request->fresh = fresh;
+	if (cache_wait(cache, &request->wait, revision, REQUEST_FRESH_MS, on_fresh,
+	               request, &err) == PL_OK)
+		request->busy++;
+	else
+		answer_store_error(request, &err);
+}
+
+bool request_object(struct request *request, struct object *out)
+{
+	return source_get(request->api->sources, request->path.resource,
+	                  request->path.namespace, request->path.name, out);
+}
+
+/* -- start ------------------------------------------------------------------------------- */
+
+static bool method_is(const struct request *request, const char *method)
+{
+	return pl_span_eq(request->http->method, pl_span_str(method));
+}
+
+/* The verb of method and path. False: there is none. */
+static bool find_verb(struct request *request, uint16_t *needed)
+{
+	bool one = request->path.name.len > 0;
+	bool watches = request_is_true(request->query.watch);
+
+	if (method_is(request, "GET") || method_is(request, "HEAD")) {
+		request->verb = watches ? REQUEST_WATCH
+		                : one   ? REQUEST_GET
+		                        : REQUEST_LIST;
+		*needed = watches ? SCHEMA_WATCH : one ? SCHEMA_GET : SCHEMA_LIST_VERB;
+		return true;
+	}
+	if (method_is(request, "POST")) {
+		request->verb = REQUEST_CREATE;
+		*needed = SCHEMA_CREATE;
+		return !one || request->path.subresource.len > 0;
+	}
+	if (method_is(request, "PUT")) {
+		request->verb = REQUEST_UPDATE;
+		*needed = SCHEMA_UPDATE;
+		return one;
+	}
+	if (method_is(request, "PATCH")) {
+		request->verb = REQUEST_PATCH;
+		*needed = SCHEMA_PATCH;
+		return one;
+	}
+	if (method_is(request, "DELETE")) {
+		request->verb = one ? REQUEST_DELETE : REQUEST_DELETE_COLLECTION;
+		*needed = one ? SCHEMA_DELETE : SCHEMA_DELETE_COLLECTION;
+		return true;
+	}
+	return false;
+}
+
+static bool negotiate(struct request *request)
+{
+	struct accept_offers offers = {
+		.table = request->verb != REQUEST_CREATE || true,
+		.metadata = request->verb != REQUEST_LIST,
+		.metadata_list = request->verb == REQUEST_LIST,
+		.stream = request->verb == REQUEST_WATCH,
+	};
+	struct pl_span header = http_request_field(request->http, "accept");
+
+	if (accept_negotiate(header, offers, &request->accept)) {
+		request->shape.as = request->accept.as;
+		request->shape.beta = request->accept.beta;
+		if (request->accept.as == ACCEPT_AS_METADATA_LIST)
+			request->shape.as = ACCEPT_AS_METADATA;
+		return true;
+	}
+	return false;
+}
+
+static void dispatch(struct request *request)
+{
+	switch (request->verb) {
+	case REQUEST_GET:
+		request_get(request);
+		return;
+	case REQUEST_LIST:
+		request_list(request);
+		return;
+	case REQUEST_WATCH:
+		request_watch(request);
+		return;
+	case REQUEST_CREATE:
+		request_create(request);
+		return;
+	case REQUEST_UPDATE:
+	case REQUEST_PATCH:
+		request_update(request);
+		return;
+	case REQUEST_DELETE:
+		request_delete(request);
+		return;
+	case REQUEST_DELETE_COLLECTION:
+		request_delete_collection(request);
+		return;
+	}
+}
+
+static void run(struct request *request)
+{
+	struct api_status status;
+	uint16_t needed = 0;
+
+	if (!request_path_parse(&request->arena, request->http->path, &request->path,
+	                        &status) ||
+	    !request_query_parse(&request->arena, request->http->query, &request->query,
+	                         &status)) {
+		answer_status(request, &status);
+		return;
+	}
+	if (!find_verb(request, &needed) ||
+	    (request->path.subresource.len == 0 &&
+	     (request->path.resource->verbs & needed) == 0)) {
+		status = status_no_such_method();
+		answer_status(request, &status);
+		return;
+	}
+	if (!table_include_parse(request->query.includeObject, &request->shape.include)) {
+		status = status_bad_request(PL_SPAN_LIT(
+			"includeObject must be one of: None, Metadata, Object"));
+		answer_status(request, &status);
+		return;
+	}
+	if (!negotiate(request)) {
+		status = status_not_acceptable(&request->arena, accept_types);
+		answer_status(request, &status);
+		return;
+	}
+	dispatch(request);
+}
+
+void request_start(struct api *api, struct http_exchange *exchange)
+{
+	struct request *request = pl_calloc(1, sizeof *request);
+
+	if (request == NULL) {
+		http_exchange_cut(exchange);
+		return;
+	}
+	request->api = api;
+	request->exchange = exchange;
+	request->http = http_exchange_request(exchange);
+	pl_arena_init(&request->arena, 4096, REQUEST_ARENA_MAX);
+	pl_buf_init(&request->warnings, 64 << 10);
+	pl_list_init(&request->link);
+	pl_list_add_tail(&api->requests, &request->link);
+	api->open++;
+	http_exchange_set_user(exchange, request);
+	run(request);
+}

@@ -1,0 +1,127 @@
+/*
+ * A request of the API: from the head and body that the server hands over to its answer.
+ *
+ *	on_request -> READING (waits for the informer) -> answered
+ *	           -> WRITING (waits for the store)     -> answered
+ *	           -> STREAMING (a list in pieces, a watch)
+ *
+ * Invariants:
+ *  - A request is answered exactly once, or its client has gone (exchange NULL).
+ *  - It lives until its client has gone and nothing that was begun for it is under way.
+ *  - What it changes is committed with compares on what it has read.
+ */
+#ifndef COORD_API_VERBS_REQUEST_H
+#define COORD_API_VERBS_REQUEST_H
+
+#include "coord/api/objects/object_shape.h"
+#include "coord/api/verbs/request_path.h"
+#include "coord/api/watch/watch_hub.h"
+#include "coord/service/base/service.h"
+#include "coord/service/writes/write_queue.h"
+#include "store/base/json_edit.h"
+#include "store/base/rng.h"
+#include "store/net/http_server.h"
+
+enum {
+	REQUEST_ARENA_MAX = 64 << 20,
+	REQUEST_FRESH_MS = 10000, /* for the informer to become as new as the store */
+	REQUEST_TRIES_MAX = 10,   /* of a change whose object changes meanwhile */
+};
+
+/* What all requests share; of one thread. */
+struct api {
+	struct kv *kv;
+	struct service service;
+	struct sources *sources;
+	struct watch_hub *hub;
+	struct write_queue *writes;
+	int64_t (*wall_ms)(void *ctx);
+	uint64_t (*now_ms)(void *ctx);
+	void *clock_ctx;
+	struct pl_rng rng; /* of names and uids */
+	struct pl_list requests;
+	uint64_t open; /* requests that live */
+	bool stopping;
+	void (*idle)(void *ctx); /* stopping, and no request lives any more */
+	void *idle_ctx;
+};
+
+enum request_verb {
+	REQUEST_GET,
+	REQUEST_LIST,
+	REQUEST_WATCH,
+	REQUEST_CREATE,
+	REQUEST_UPDATE,
+	REQUEST_PATCH,
+	REQUEST_DELETE,
+	REQUEST_DELETE_COLLECTION,
+};
+
+struct request {
+	struct pl_list link;
+	struct api *api;
+	struct http_exchange *exchange;  /* NULL: the client has gone */
+	const struct http_request *http; /* borrowed from the exchange; NULL with it */
+	struct pl_arena arena;
+	enum request_verb verb;
+	bool answered;
+	unsigned busy; /* operations under way that call back */
+	struct request_path path;
+	struct request_query query;
+	struct accept accept;
+	struct object_shape shape;
+	bool pretty;
+	struct pl_buf warnings; /* one to a line */
+
+	struct cache_wait wait;
+	void (*fresh)(struct request *request); /* after wait */
+	struct watcher *watcher;
+	struct list_stream *list;
+	struct change *change; /* of a write; in the arena */
+	struct write write;
+};
+
+/* Begins the request; it answers, now or later. */
+void request_start(struct api *api, struct http_exchange *exchange);
+void request_room(struct request *request);
+void request_gone(struct request *request);
+
+/* -- for the verbs ------------------------------------------------------------------- */
+
+/* The request's operation has ended; it may be freed by that. */
+void request_unbusy(struct request *request);
+
+void answer_status(struct request *request, const struct api_status *status);
+/* The object in the shape that the client wants. */
+void answer_object(struct request *request, int http_status, const struct object *object);
+/* JSON that is ready; as YAML if the client wants that. */
+void answer_json(struct request *request, int http_status, struct pl_span json);
+void answer_no_memory(struct request *request);
+void answer_store_error(struct request *request, const struct pl_err *err);
+
+static inline struct status_about request_about(const struct request *request)
+{
+	return (struct status_about){.group = request->path.resource->group,
+	                             .resource = request->path.resource->plural,
+	                             .name = request->path.name};
+}
+
+/* Calls fresh when the informer of the request's resource is as new as the request wants:
+ * now, or as new as a revision, or as it is. */
+void request_when_fresh(struct request *request, void (*fresh)(struct request *request));
+bool request_object(struct request *request, struct object *out);
+
+/* read.c */
+void request_get(struct request *request);
+void request_list(struct request *request);
+void request_watch(struct request *request);
+void list_stream_room(struct request *request);
+void list_stream_free(struct request *request);
+
+/* create.c, update.c, delete.c */
+void request_create(struct request *request);
+void request_update(struct request *request);
+void request_delete(struct request *request);
+void request_delete_collection(struct request *request);
+
+#endif
