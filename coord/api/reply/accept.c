@@ -20,7 +20,7 @@ struct accept_clause {
 	unsigned exact;   /* 2: no wildcard, 1: in the subtype, 0: both */
 };
 
-/* What a clause asks the object to be turned into. */
+/* The kind that a clause asks for. */
 struct accept_target {
 	struct pl_span kind, group, version;
 	bool any;

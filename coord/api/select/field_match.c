@@ -1,3 +1,4 @@
+#include "coord/api/reply/field_get.h"
 #include "coord/api/select/field_selector.h"
 #include "store/base/num.h"
 
@@ -31,7 +32,7 @@ bool field_selector_wants(const struct field_selector *selector, const char *fie
 /* Where a field stands in the object when that is not its name. */
 static const struct {
 	const char *field, *path;
-	const char *absent; /* its value then */
+	const char *absent; /* the value without it; NULL: looked for elsewhere */
 } places[] = {
 	{"spec.hostNetwork", "spec.hostNetwork", "false"},
 	{"spec.unschedulable", "spec.unschedulable", "false"},
@@ -40,22 +41,6 @@ static const struct {
 	{"status.podIPs", "", ""}, /* accepted, and always empty */
 	{"source", "source.component", NULL},
 };
-
-static struct pl_json walk(struct pl_json object, const char *path)
-{
-	char name[64];
-
-	while (*path != 0) {
-		size_t len = strcspn(path, ".");
-
-		PL_ASSERT(len < sizeof name);
-		memcpy(name, path, len);
-		name[len] = 0;
-		object = pl_json_member(object, name);
-		path += path[len] == '.' ? len + 1 : len;
-	}
-	return object;
-}
 
 static struct pl_span scalar_text(struct pl_json value, char scratch[PL_NUM_TEXT_SIZE])
 {
@@ -87,7 +72,7 @@ struct pl_span field_value_json(struct pl_json object, const char *field,
 			path = places[i].path;
 			absent = places[i].absent;
 		}
-	value = path[0] == 0 ? pl_span_str("") : scalar_text(walk(object, path), scratch);
+	value = path[0] == 0 ? pl_span_str("") : scalar_text(field_at(object, path), scratch);
 	if (value.len > 0)
 		return value;
 	/* An event without a source has the controller that reported it. */

@@ -1,4 +1,4 @@
-/* What a field selector matches, and how a wrong one is refused. */
+/* Matches of field selectors, and how a wrong selector is refused. */
 #include "coord/api/select/field_selector.h"
 #include "store/base/buf.h"
 #include "tests/harness/t.h"

@@ -1,4 +1,4 @@
-/* What is wrong with a label's key or value, in Kubernetes' sentences. */
+/* Faults of a label's key or value, in Kubernetes' sentences. */
 #include "coord/api/select/label_int.h"
 #include "shardsched/model/text.h"
 

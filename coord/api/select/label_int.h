@@ -22,8 +22,8 @@ enum label_token {
 
 struct label_lexer {
 	struct pl_span rest;
-	enum label_token token; /* the next one */
-	struct pl_span word;    /* its text */
+	enum label_token token; /* not yet stepped over */
+	struct pl_span word;    /* text of the token */
 };
 
 void label_lexer_init(struct label_lexer *lexer, struct pl_span text);

@@ -1,4 +1,4 @@
-/* What a label selector matches, and how a wrong one is refused. */
+/* Matches of label selectors, and how a wrong selector is refused. */
 #include "coord/api/select/label_selector.h"
 #include "store/base/buf.h"
 #include "tests/harness/t.h"
