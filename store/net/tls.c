@@ -1,46 +1,21 @@
-#include <errno.h>
 #include <openssl/err.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "store/base/alloc.h"
 #include "store/base/fault.h"
 #include "store/net/tls_ctx.h"
+#include "store/net/tls_stamp.h"
 
 enum { FILE_COUNT = 3 };
-
-/* Identifies a state of a file; all zero: there is no file. */
-struct stamp {
-	int64_t mtime_s, mtime_ns, size;
-	uint64_t device, inode;
-};
 
 struct tls {
 	char *file[FILE_COUNT]; /* CA, certificate, key; each may be NULL */
 	char *server_name;
-	struct stamp stamp[FILE_COUNT]; /* state of the files at the last refresh */
-	SSL_CTX *ctx;                   /* the last one that loaded */
-	struct pl_err stale;            /* failure of the last refresh; PL_OK: none */
+	struct tls_stamp stamp[FILE_COUNT]; /* state of the files at the last refresh */
+	SSL_CTX *ctx;                       /* the last one that loaded */
+	struct pl_err stale;                /* failure of the last refresh; PL_OK: none */
 };
-
-static void stamps_take(const struct tls *tls, struct stamp stamp[FILE_COUNT])
-{
-	memset(stamp, 0, sizeof(struct stamp) * FILE_COUNT);
-	for (unsigned i = 0; i < FILE_COUNT; i++) {
-		struct stat st;
-
-		if (tls->file[i] == NULL || stat(tls->file[i], &st) != 0)
-			continue;
-		stamp[i] = (struct stamp){
-			.mtime_s = st.st_mtim.tv_sec,
-			.mtime_ns = st.st_mtim.tv_nsec,
-			.size = st.st_size,
-			.device = st.st_dev,
-			.inode = st.st_ino,
-		};
-	}
-}
 
 enum pl_code tls_lib_error(struct pl_err *err, const char *what)
 {
@@ -57,21 +32,6 @@ enum pl_code tls_lib_error(struct pl_err *err, const char *what)
 	return code;
 }
 
-/* Missing files are found before OpenSSL is asked, because its error does not name them.
- */
-static enum pl_code file_check(const char *path, struct pl_err *err)
-{
-	struct stat st;
-
-	if (path == NULL)
-		return PL_OK;
-	if (stat(path, &st) != 0)
-		return pl_err_set(err, PL_IO, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return pl_err_set(err, PL_IO, "%s: not a file", path);
-	return PL_OK;
-}
-
 static enum pl_code ctx_trust(SSL_CTX *ctx, const struct tls *tls, struct pl_err *err)
 {
 	if (tls->file[0] == NULL)
@@ -83,28 +43,11 @@ static enum pl_code ctx_trust(SSL_CTX *ctx, const struct tls *tls, struct pl_err
 	return PL_OK;
 }
 
-/* A key with a passphrase must fail; OpenSSL would ask on the terminal. */
-static int on_passphrase(char *buf, int size, int rwflag, void *ctx)
-{
-	(void)buf;
-	(void)size;
-	(void)rwflag;
-	(void)ctx;
-	return -1;
-}
-
 static enum pl_code ctx_identity(SSL_CTX *ctx, const struct tls *tls, struct pl_err *err)
 {
 	if (tls->file[1] == NULL)
 		return PL_OK;
-	SSL_CTX_set_default_passwd_cb(ctx, on_passphrase);
-	if (SSL_CTX_use_certificate_chain_file(ctx, tls->file[1]) != 1)
-		return tls_lib_error(err, tls->file[1]);
-	if (SSL_CTX_use_PrivateKey_file(ctx, tls->file[2], SSL_FILETYPE_PEM) != 1)
-		return tls_lib_error(err, tls->file[2]);
-	if (SSL_CTX_check_private_key(ctx) != 1)
-		return tls_lib_error(err, "certificate and key do not belong together");
-	return PL_OK;
+	return tls_identity_load(ctx, tls->file[1], tls->file[2], err);
 }
 
 static enum pl_code ctx_set_up(SSL_CTX *ctx, const struct tls *tls, struct pl_err *err)
@@ -129,7 +72,7 @@ static enum pl_code ctx_load(const struct tls *tls, SSL_CTX **out, struct pl_err
 	SSL_CTX *ctx;
 
 	for (unsigned i = 0; i < FILE_COUNT && code == PL_OK; i++)
-		code = file_check(tls->file[i], err);
+		code = tls_file_check(tls->file[i], err);
 	if (code != PL_OK)
 		return code;
 	ERR_clear_error();
@@ -167,7 +110,7 @@ enum pl_code tls_new(const struct tls_files *files, struct tls **out, struct pl_
 	    name_copy(&tls->file[1], files->cert_file) &&
 	    name_copy(&tls->file[2], files->key_file) &&
 	    name_copy(&tls->server_name, files->server_name)) {
-		stamps_take(tls, tls->stamp);
+		tls_stamps_take(tls->file, FILE_COUNT, tls->stamp);
 		code = ctx_load(tls, &tls->ctx, err);
 	} else {
 		code = pl_err_set(err, PL_NOMEM, "TLS");
@@ -193,11 +136,11 @@ void tls_free(struct tls *tls)
 
 enum pl_code tls_refresh(struct tls *tls, struct pl_err *err)
 {
-	struct stamp stamp[FILE_COUNT];
+	struct tls_stamp stamp[FILE_COUNT];
 	SSL_CTX *ctx = NULL;
 	enum pl_code code;
 
-	stamps_take(tls, stamp);
+	tls_stamps_take(tls->file, FILE_COUNT, stamp);
 	if (memcmp(stamp, tls->stamp, sizeof stamp) == 0) {
 		tls->stale.code = PL_OK; /* the files are as they were loaded */
 		return PL_OK;

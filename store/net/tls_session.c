@@ -1,18 +1,14 @@
-/*
- * OpenSSL between two spans of memory: a BIO reads from the fed bytes and writes into a
- * buffer, so nothing is copied twice.
- */
 #include "store/net/tls_session.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/base/alloc.h"
 #include "store/base/fault.h"
+#include "store/net/tls_bio.h"
 #include "store/net/tls_ctx.h"
 #include "store/net/unconst.h"
 
@@ -20,75 +16,10 @@ enum { OUT_MAX = 64 * 1024 * 1024 };
 
 struct tls_session {
 	SSL *ssl;
-	struct pl_span in; /* fed and not read yet */
+	struct tls_bio bytes;
 	struct pl_buf out;
-	bool no_memory;
 	char host[256]; /* for error texts */
 };
-
-/* --- the BIO ------------------------------------------------------------- */
-
-static int bio_read(BIO *bio, char *to, int size)
-{
-	struct tls_session *session = BIO_get_data(bio);
-	size_t count = session->in.len;
-
-	BIO_clear_retry_flags(bio);
-	if (size <= 0)
-		return 0;
-	if (count == 0) {
-		BIO_set_retry_read(bio);
-		return -1;
-	}
-	if (count > (size_t)size)
-		count = (size_t)size;
-	memcpy(to, session->in.at, count);
-	session->in.at += count;
-	session->in.len -= count;
-	return (int)count;
-}
-
-static int bio_write(BIO *bio, const char *from, int size)
-{
-	struct tls_session *session = BIO_get_data(bio);
-
-	BIO_clear_retry_flags(bio);
-	if (size <= 0)
-		return 0;
-	if (pl_buf_add(&session->out, pl_span(from, (size_t)size)) != PL_OK) {
-		session->no_memory = true;
-		return -1;
-	}
-	return size;
-}
-
-static long bio_ctrl(BIO *bio, int cmd, long num, void *ptr)
-{
-	(void)bio;
-	(void)num;
-	(void)ptr;
-	return cmd == BIO_CTRL_FLUSH;
-}
-
-static BIO_METHOD *span_method; /* one a process, made on first use */
-
-static void method_make(void)
-{
-	span_method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "placet");
-	if (span_method == NULL)
-		return;
-	(void)BIO_meth_set_read(span_method, bio_read);
-	(void)BIO_meth_set_write(span_method, bio_write);
-	(void)BIO_meth_set_ctrl(span_method, bio_ctrl);
-}
-
-static BIO_METHOD *bio_method(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	(void)pthread_once(&once, method_make);
-	return span_method;
-}
 
 /* --- errors -------------------------------------------------------------- */
 
@@ -163,7 +94,7 @@ static enum pl_code ssl_failed(struct tls_session *session, struct pl_err *err)
 	long verify = SSL_get_verify_result(session->ssl);
 	const char *words = NULL;
 
-	if (session->no_memory) {
+	if (session->bytes.no_memory) {
 		ERR_clear_error();
 		return pl_err_set(err, PL_NOMEM, "TLS");
 	}
@@ -202,19 +133,16 @@ static bool name_set(SSL *ssl, const char *host)
 
 static bool ssl_make(struct tls_session *session, struct tls *tls)
 {
-	BIO_METHOD *method = bio_method();
 	BIO *bio;
 
-	if (method == NULL || pl_fault_hit(PL_FAULT_TLS_INIT))
+	if (pl_fault_hit(PL_FAULT_TLS_INIT))
 		return false;
 	session->ssl = SSL_new(tls_ctx(tls));
 	if (session->ssl == NULL || !name_set(session->ssl, session->host))
 		return false;
-	bio = BIO_new(method);
+	bio = tls_bio_new(&session->bytes);
 	if (bio == NULL)
 		return false;
-	BIO_set_data(bio, session);
-	BIO_set_init(bio, 1);
 	SSL_set_bio(session->ssl, bio, bio);
 	SSL_set_connect_state(session->ssl);
 	return true;
@@ -233,6 +161,7 @@ enum pl_code tls_session_new(struct tls *tls, const char *host, struct tls_sessi
 	if (session == NULL)
 		return pl_err_set(err, PL_NOMEM, "TLS");
 	pl_buf_init(&session->out, OUT_MAX);
+	session->bytes.out = &session->out;
 	memcpy(session->host, name, strlen(name) + 1);
 	ERR_clear_error();
 	if (!ssl_make(session, tls)) {
@@ -257,8 +186,8 @@ void tls_session_free(struct tls_session *session)
 
 void tls_session_feed(struct tls_session *session, struct pl_span data)
 {
-	PL_ASSERT(session->in.len == 0);
-	session->in = data;
+	PL_ASSERT(session->bytes.in.len == 0);
+	session->bytes.in = data;
 }
 
 struct pl_buf *tls_session_out(struct tls_session *session)
