@@ -302,8 +302,8 @@ static void list_failed(struct request *request, enum pl_code code)
 
 void list_stream_room(struct request *request)
 {
-	static const struct http_field field = {PL_SPAN_LIT("content-type"),
-	                                        PL_SPAN_LIT("application/json")};
+	const struct http_field field = {PL_SPAN_LIT("content-type"),
+	                                 PL_SPAN_LIT("application/json")};
 	struct list_stream *list = request->list;
 	enum pl_code code;
 
@@ -500,7 +500,7 @@ void request_watch(struct request *request)
 	struct api_status status;
 
 	if (initial && !pl_span_eq(match, PL_SPAN_LIT("NotOlderThan"))) {
-		static const struct status_cause cause = {
+		const struct status_cause cause = {
 			.type = "FieldValueForbidden",
 			.field = PL_SPAN_LIT("resourceVersionMatch"),
 			.message = PL_SPAN_LIT(

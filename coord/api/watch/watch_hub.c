@@ -487,7 +487,7 @@ enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
                          struct http_exchange *exchange, struct watcher **out,
                          struct pl_err *err)
 {
-	static const struct http_field field = {PL_SPAN_LIT("content-type"),
+	const struct http_field field = {PL_SPAN_LIT("content-type"),
 	                                        PL_SPAN_LIT("application/json")};
 	struct watch_channel *channel = NULL;
 	struct watcher *watcher;

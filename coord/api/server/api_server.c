@@ -1,0 +1,316 @@
+#include "coord/api/server/api_server.h"
+
+#include <stdlib.h>
+
+#include "coord/api/server/api_server_int.h"
+#include "coord/meta/meta.h"
+#include "store/base/alloc.h"
+#include "store/base/clock.h"
+#include "store/base/log.h"
+#include "store/kv/calls.h"
+
+enum {
+	STOP_MS = 5000,
+	TIMEOUT_MS = 5000,
+	META_AGAIN_MS = 200,
+	READY_MS = 20, /* between looks at whether the informers are synced */
+};
+
+static int64_t wall_ms(void *ctx)
+{
+	(void)ctx;
+	return pl_clock_wall_ms();
+}
+
+static uint64_t now_ms(void *ctx)
+{
+	const struct api_server *server = ctx;
+
+	return kv_now_ms(server->opts.kv);
+}
+
+/* -- the sources' notes ------------------------------------------------------------- */
+
+static void on_changed(void *ctx, enum source_kind kind,
+                       const struct source_change *change)
+{
+	struct api_server *server = ctx;
+
+	watch_hub_changed(&server->hub, kind, change);
+}
+
+static void on_progress(void *ctx, enum source_kind kind, int64_t revision)
+{
+	(void)ctx;
+	(void)kind;
+	(void)revision;
+}
+
+static void on_lost(void *ctx, enum source_kind kind, const struct pl_err *err)
+{
+	struct api_server *server = ctx;
+
+	PL_LOG(PL_LOG_WARN, "api.watches_ended", pl_log_int("source", (int)kind),
+	       pl_log_err("err", err));
+	watch_hub_lost(&server->hub, kind, err);
+}
+
+/* -- the end -------------------------------------------------------------------------- */
+
+/*
+ * In this order: the HTTP server is closed, so every client has gone; the requests end;
+ * the write queue; the informers; the timer.
+ */
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct api_server *server = handle->data;
+	void (*closed)(void *) = server->closed;
+	void *ctx = server->closed_ctx;
+
+	free(server);
+	closed(ctx);
+}
+
+static void close_handles(struct api_server *server)
+{
+	if (server->has_hub)
+		watch_hub_done(&server->hub);
+	pl_timer_done(&server->timer);
+	uv_close((uv_handle_t *)&server->idle, on_handle_closed);
+}
+
+static void on_sources_closed(void *ctx)
+{
+	struct api_server *server = ctx;
+
+	close_handles(server);
+}
+
+static void on_writes_closed(void *ctx)
+{
+	struct api_server *server = ctx;
+
+	server->api.writes = NULL;
+	if (server->sources.open > 0)
+		sources_close(&server->sources);
+	else
+		close_handles(server);
+}
+
+static void on_idle(void *ctx)
+{
+	struct api_server *server = ctx;
+
+	if (server->api.writes != NULL)
+		write_queue_close(server->api.writes, on_writes_closed, server);
+	else
+		on_writes_closed(server);
+}
+
+static void on_http_closed(void *ctx)
+{
+	struct api_server *server = ctx;
+
+	server->http = NULL;
+	server->api.stopping = true;
+	server->api.idle = on_idle;
+	server->api.idle_ctx = server;
+	if (server->api.open == 0)
+		on_idle(server);
+}
+
+static void cut_rest(struct api_server *server)
+{
+	server->state = API_SERVER_CUTTING;
+	http_server_close(server->http, on_http_closed, server);
+}
+
+void api_server_stop(struct api_server *server, void (*closed)(void *ctx), void *ctx)
+{
+	PL_ASSERT(server->state < API_SERVER_STOPPING);
+	server->closed = closed;
+	server->closed_ctx = ctx;
+	if (server->call != NULL)
+		kv_cancel(server->opts.kv, server->call);
+	server->state = API_SERVER_STOPPING;
+	http_server_stop_accepting(server->http);
+	if (server->has_hub)
+		watch_hub_stop(&server->hub);
+	server->stop_at_ms = now_ms(server) + server->opts.stop_ms;
+	pl_timer_set(&server->timer, now_ms(server));
+}
+
+/* -- the beginning ---------------------------------------------------------------------- */
+
+static void find_meta(struct api_server *server);
+
+static void on_timer(void *ctx)
+{
+	struct api_server *server = ctx;
+	struct http_server_counts counts;
+
+	switch (server->state) {
+	case API_SERVER_META:
+		find_meta(server);
+		return;
+	case API_SERVER_SYNCING:
+		if (!sources_synced(&server->sources)) {
+			pl_timer_set(&server->timer, now_ms(server) + READY_MS);
+			return;
+		}
+		server->state = API_SERVER_SERVING;
+		PL_LOG(PL_LOG_INFO, "api.ready",
+		       pl_log_uint("port", http_server_port(server->http)));
+		if (server->opts.ready != NULL)
+			server->opts.ready(server->opts.ctx);
+		return;
+	case API_SERVER_STOPPING:
+		http_server_counts(server->http, &counts);
+		if (counts.open_exchanges == 0 || now_ms(server) >= server->stop_at_ms)
+			cut_rest(server);
+		else
+			pl_timer_set(&server->timer, now_ms(server) + READY_MS);
+		return;
+	case API_SERVER_SERVING:
+	case API_SERVER_CUTTING:
+		return;
+	}
+}
+
+static void open_sources(struct api_server *server, const struct meta *meta)
+{
+	struct sources_opts sources = {
+		.kv = server->opts.kv,
+		.fns = {.changed = on_changed,
+	                .progress = on_progress,
+	                .lost = on_lost,
+	                .closed = on_sources_closed,
+	                .ctx = server},
+	};
+	struct write_queue_opts writes = {.kv = server->opts.kv,
+	                                  .timeout_ms = TIMEOUT_MS};
+	struct pl_err err = {0};
+
+	server->api.service = (struct service){.kv = server->opts.kv,
+	                                       .partitions = meta->partitions,
+	                                       .timeout_ms = TIMEOUT_MS,
+	                                       .user = "api"};
+	server->hub = (struct watch_hub){.sources = &server->sources,
+	                                 .timers = kv_timers(server->opts.kv),
+	                                 .wall_ms = wall_ms,
+	                                 .now_ms = now_ms,
+	                                 .ctx = server};
+	if (watch_hub_init(&server->hub, &err) == PL_OK) {
+		server->has_hub = true;
+		if (write_queue_open(&writes, &server->api.writes, &err) == PL_OK &&
+		    sources_open(&sources, &server->sources, &err) == PL_OK) {
+			server->state = API_SERVER_SYNCING;
+			pl_timer_set(&server->timer, now_ms(server));
+			return;
+		}
+	}
+	/* Only memory can be lacking here. */
+	PL_LOG(PL_LOG_ERROR, "api.failed", pl_log_err("err", &err));
+}
+
+static void on_meta(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct api_server *server = ctx;
+	struct pl_err why = {0};
+	struct meta meta;
+
+	server->call = NULL;
+	if (server->state != API_SERVER_META)
+		return;
+	if (err == NULL && result->get.count == 1 &&
+	    meta_parse(result->get.records[0].value, &meta, &why) == PL_OK) {
+		open_sources(server, &meta);
+		return;
+	}
+	pl_timer_set(&server->timer, now_ms(server) + META_AGAIN_MS);
+}
+
+static void find_meta(struct api_server *server)
+{
+	struct keys_id id = {.kind = KEYS_META};
+	struct keys_text key;
+	struct pl_err err = {0};
+	enum pl_code code = keys_build(&id, &key, &err);
+	struct kv_get get;
+
+	PL_ASSERT(code == PL_OK);
+	get = (struct kv_get){.keys = kv_key(keys_span(&key))};
+	if (kv_get(server->opts.kv, &get, TIMEOUT_MS, on_meta, server, &server->call,
+	           &err) != PL_OK)
+		pl_timer_set(&server->timer, now_ms(server) + META_AGAIN_MS);
+}
+
+/* -- exchanges -------------------------------------------------------------------------- */
+
+static void on_request(void *ctx, struct http_exchange *exchange,
+                       const struct http_request *request)
+{
+	api_server_route(ctx, exchange, request);
+}
+
+static void on_room(void *user, struct http_exchange *exchange)
+{
+	(void)exchange;
+	if (user != NULL)
+		request_room(user);
+}
+
+static void on_gone(void *user, struct http_exchange *exchange)
+{
+	(void)exchange;
+	if (user != NULL)
+		request_gone(user);
+}
+
+enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts,
+                             struct api_server **out, struct pl_err *err)
+{
+	static const struct http_server_fns fns = {
+		.on_request = on_request, .on_room = on_room, .on_gone = on_gone};
+	struct http_server_opts http = {.host = opts->host,
+	                                .port = opts->port,
+	                                .tls = opts->tls,
+	                                .limits = opts->limits};
+	struct api_server *server = pl_calloc(1, sizeof *server);
+
+	if (server == NULL)
+		return pl_err_set(err, PL_NOMEM, "an API server");
+	server->opts = *opts;
+	if (server->opts.stop_ms == 0)
+		server->opts.stop_ms = STOP_MS;
+	server->api = (struct api){.kv = opts->kv,
+	                           .sources = &server->sources,
+	                           .hub = &server->hub,
+	                           .wall_ms = wall_ms,
+	                           .now_ms = now_ms,
+	                           .clock_ctx = server};
+	pl_rng_init(&server->api.rng, uv_hrtime() ^ (uint64_t)pl_clock_wall_ms());
+	pl_list_init(&server->api.requests);
+	if (pl_timer_init(&server->timer, kv_timers(opts->kv), on_timer, server) !=
+	    PL_OK) {
+		free(server);
+		return pl_err_set(err, PL_NOMEM, "an API server");
+	}
+	if (http_server_open(loop, &http, &fns, server, &server->http, err) != PL_OK) {
+		pl_timer_done(&server->timer);
+		free(server);
+		return err->code;
+	}
+	(void)uv_idle_init(loop, &server->idle);
+	server->idle.data = server;
+	uv_unref((uv_handle_t *)&server->idle);
+	server->state = API_SERVER_META;
+	pl_timer_set(&server->timer, now_ms(server));
+	*out = server;
+	return PL_OK;
+}
+
+uint16_t api_server_port(const struct api_server *server)
+{
+	return http_server_port(server->http);
+}

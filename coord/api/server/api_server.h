@@ -1,0 +1,47 @@
+/*
+ * The API server: Kubernetes' API over one kv, on one loop.
+ *
+ *	STARTING --/placet/meta, informers synced--> SERVING --api_server_stop--> STOPPING
+ *
+ *	http_server --> api_server (who, which path) --> request (verbs)
+ *	                   `--> discovery, version, health, openapi
+ *
+ * Invariants:
+ *  - It listens from the beginning, and answers 503 until its informers have the content
+ *    of the store, so that no client takes an empty list for the truth.
+ *  - With a token, every request but those for health must carry it.
+ *  - A stop ends watches, lets writes under way end, and cuts what is left after
+ *    stop_ms.
+ */
+#ifndef COORD_API_SERVER_API_SERVER_H
+#define COORD_API_SERVER_API_SERVER_H
+
+#include <uv.h>
+
+#include "store/kv/kv.h"
+#include "store/net/http_server.h"
+
+struct api_server;
+
+struct api_server_opts {
+	struct kv *kv; /* driven by the loop; outlives the server */
+	const char *host;
+	uint16_t port;                    /* 0: the kernel chooses */
+	struct tls_server *tls;           /* NULL: clear text */
+	const char *token;                /* NULL: everybody may */
+	struct http_server_limits limits; /* zeros: the defaults */
+	uint64_t stop_ms;                 /* 0: 5 s */
+	const char *version;              /* of Placet */
+	void (*ready)(void *ctx);         /* SERVING; may be NULL */
+	void *ctx;
+};
+
+/* PL_EXISTS: the port is taken. */
+PL_NODISCARD enum pl_code api_server_open(uv_loop_t *loop,
+                                          const struct api_server_opts *opts,
+                                          struct api_server **out, struct pl_err *err);
+uint16_t api_server_port(const struct api_server *server);
+/* closed is called later, once; the server is gone then. */
+void api_server_stop(struct api_server *server, void (*closed)(void *ctx), void *ctx);
+
+#endif

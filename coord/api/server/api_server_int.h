@@ -1,0 +1,36 @@
+/* The API server's parts, shared by api_server.c (life) and route.c (paths). */
+#ifndef COORD_API_SERVER_API_SERVER_INT_H
+#define COORD_API_SERVER_API_SERVER_INT_H
+
+#include "coord/api/server/api_server.h"
+#include "coord/api/verbs/request.h"
+
+enum api_server_state {
+	API_SERVER_META,    /* waits for /placet/meta */
+	API_SERVER_SYNCING, /* the informers list */
+	API_SERVER_SERVING,
+	API_SERVER_STOPPING, /* lets exchanges end */
+	API_SERVER_CUTTING,  /* cuts them */
+};
+
+struct api_server {
+	struct api_server_opts opts;
+	enum api_server_state state;
+	struct http_server *http;
+	struct api api;
+	struct sources sources;
+	struct watch_hub hub;
+	bool has_hub;
+	struct pl_timer timer;
+	struct kv_call *call;
+	uv_idle_t idle; /* its closing is the last thing of a stop */
+	uint64_t stop_at_ms;
+	void (*closed)(void *ctx);
+	void *closed_ctx;
+};
+
+/* route.c: answers the request or hands it to its verb. */
+void api_server_route(struct api_server *server, struct http_exchange *exchange,
+                      const struct http_request *request);
+
+#endif
