@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "coord/api/verbs/change.h"
 #include "store/base/alloc.h"
 #include "store/base/yaml.h"
 
@@ -12,6 +13,8 @@ static void request_free(struct request *request)
 	struct api *api = request->api;
 
 	list_stream_free(request);
+	if (request->change != NULL)
+		change_drop(request->change);
 	pl_list_del(&request->link);
 	pl_buf_done(&request->warnings);
 	pl_arena_done(&request->arena);

@@ -1,0 +1,136 @@
+/*
+ * A change of an object: from a body or a patch to what is written.
+ *
+ *	body --decode--> wanted --defaults--> checks --admission--> commit --> answer
+ *	                    ^                                        |
+ *	current --patch-----'           changed meanwhile: again ----'
+ *
+ * Invariants:
+ *  - What is written is compared with what the change was made from (current).
+ *  - A change without a resourceVersion is made again from the newer object; one with a
+ *    resourceVersion is refused when that is not the current one.
+ *  - A dry run goes the same way up to the commit.
+ */
+#ifndef COORD_API_VERBS_CHANGE_H
+#define COORD_API_VERBS_CHANGE_H
+
+#include "coord/api/schema/schema_check.h"
+#include "coord/api/verbs/request.h"
+#include "coord/service/budgets/budget_edit.h"
+#include "coord/service/submit/pod_request.h"
+#include "store/keys/keys.h"
+
+enum change_kind { CHANGE_CREATE, CHANGE_UPDATE, CHANGE_DELETE };
+
+enum { CHANGE_UID_SIZE = 37, CHANGE_TIME_SIZE = 25 };
+
+struct change {
+	struct request *request;
+	enum change_kind kind;
+	enum source_kind source;
+	bool dry_run, is_status;
+	unsigned tries;
+	enum body_format format;
+	struct json_tree patch;  /* the body of an update */
+	struct json_tree wanted; /* the object as the API shows it */
+	struct pl_span stored;   /* as it is written */
+	/* What the change is made from; empty for a creation. Entries are referenced. */
+	struct object current;
+	int64_t wanted_revision; /* resourceVersion of the body; 0: any */
+	struct schema_report *report;
+	struct keys_text key;
+
+	struct builder_pod pod; /* pods */
+	uint32_t named;
+	int64_t grace_s; /* of a deletion; -1: not said */
+	bool asked;
+	enum pod_request_outcome outcome;
+	struct builder_node node; /* nodes */
+	struct pl_span node_alloc;
+	int64_t alloc_rev;
+	struct kv_call *call;
+	struct pl_span companion[2]; /* values of objects that come with a namespace */
+	struct keys_text companion_key[2];
+	unsigned companions;
+	/* After the commit; NULL: the object is answered. */
+	void (*committed)(struct change *change, int64_t revision);
+	/* Makes the change again from the newer object and commits it. False: it cannot.
+	 * NULL: a change of this kind is not made again. */
+	bool (*again)(struct change *change);
+};
+
+/* -- body.c ----------------------------------------------------------------------------- */
+
+/* The body as a tree; YAML and protobuf are converted. False: it has been answered. type:
+ * of the body. */
+bool body_read(struct request *request, const struct schema_type *type,
+               struct json_tree *out);
+/* Decodes the tree by the table. False: it has been answered. */
+bool body_decode(struct request *request, struct json_tree *tree,
+                 const struct schema_type *type, struct schema_report *report);
+bool body_strictness(struct request *request, enum schema_strictness *out);
+/* Adds a Warning header. */
+void request_warn(struct request *request, struct pl_span text);
+
+/* -- object_meta.c ------------------------------------------------------------------------ */
+
+/* metadata of the tree's root, an object in any case; NULL: no memory. */
+struct cJSON *wanted_meta(struct change *change);
+/* The string, or an empty span. */
+struct pl_span meta_text(const struct cJSON *object, const char *name);
+bool meta_set(struct change *change, struct cJSON *object, const char *name,
+              struct pl_span text);
+void new_uid(struct change *change, char out[CHANGE_UID_SIZE]);
+void time_now(struct change *change, char out[CHANGE_TIME_SIZE]);
+/* Name, namespace, uid, creationTimestamp, generation of a new object. False: it has been
+ * answered. */
+bool meta_of_new(struct change *change);
+/* The same of one that is changed: what clients may not change is as it was. */
+bool meta_of_changed(struct change *change);
+
+/* -- admission.c -------------------------------------------------------------------------- */
+
+/* What Kubernetes' API server does with objects of a kind before they are stored. False:
+ * it has been answered. */
+bool admit(struct change *change);
+/* The rules of the scheduler's fields, after the schema's. */
+bool admit_checked(struct change *change);
+bool is_namespace(const struct request *request);
+
+/* -- commit.c ----------------------------------------------------------------------------- */
+
+/* Prints what is stored, and commits; committed, or an answer, follows. */
+void change_commit(struct change *change);
+/* The object as it will be, with that revision, in the shape that the client wants. */
+void change_answer(struct change *change, int http_status, int64_t revision);
+void change_drop(struct change *change);
+bool object_key(const struct schema_resource *resource, struct pl_span namespace,
+                struct pl_span name, struct keys_text *out);
+/* pod_change.c */
+bool pod_admit(struct change *change);
+bool pod_admit_checked(struct change *change);
+void commit_pod_edit(struct change *change);
+/* NULL: no memory, and it has been answered. */
+struct change *change_new(struct request *request, enum change_kind kind);
+/* Takes references of the entries. */
+void change_set_current(struct change *change, const struct object *current);
+/* Answers that another writer was first. */
+void change_conflict(struct change *change);
+void change_invalid(struct change *change); /* answers with the report's causes */
+
+/* -- create.c: the steps of every change ------------------------------------------------ */
+
+/* Each is false when it has been answered. */
+bool change_decode(struct change *change);
+bool change_default(struct change *change);
+bool change_check(struct change *change, struct pl_json old);
+
+/* -- pods and namespaces ------------------------------------------------------------------ */
+
+void commit_pod_delete(struct change *change);
+void request_bind(struct request *request);
+void request_evict(struct request *request);
+/* Marks the namespace as going; namespace_empty.h does the rest. */
+void namespace_terminate(struct change *change);
+
+#endif

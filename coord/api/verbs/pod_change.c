@@ -1,0 +1,220 @@
+/* Pods: the rules of the scheduler's own fields, where a pod stands, and how it goes. */
+#include "coord/api/verbs/change.h"
+#include "coord/api/verbs/pod_priority.h"
+#include "shardsched/model/parse.h"
+#include "shardsched/model/pod_validate.h"
+#include "shardsched/records/pod_location.h"
+
+/* Kubernetes lets every pod stay for five minutes on a node that is not ready. */
+static bool add_toleration(struct change *change, struct cJSON *list, const char *key)
+{
+	struct pl_arena *arena = &change->request->arena;
+	struct cJSON *item = json_new_object(arena);
+
+	return item != NULL && meta_set(change, item, "key", pl_span_str(key)) &&
+	       meta_set(change, item, "operator", PL_SPAN_LIT("Exists")) &&
+	       meta_set(change, item, "effect", PL_SPAN_LIT("NoExecute")) &&
+	       json_set(arena, item, "tolerationSeconds", json_new_number(arena, 300)) &&
+	       json_append(list, item);
+}
+
+static bool tolerates(const struct cJSON *list, const char *key)
+{
+	for (size_t i = 0; i < json_length(list); i++) {
+		struct cJSON *item = json_at(list, i);
+		struct pl_span own = meta_text(item, "key");
+		struct pl_span effect = meta_text(item, "effect");
+
+		if ((own.len == 0 || pl_span_eq(own, pl_span_str(key))) &&
+		    (effect.len == 0 || pl_span_eq(effect, PL_SPAN_LIT("NoExecute"))))
+			return true;
+	}
+	return false;
+}
+
+static bool default_tolerations(struct change *change, struct cJSON *spec)
+{
+	static const char *const keys[] = {"node.kubernetes.io/not-ready",
+	                                   "node.kubernetes.io/unreachable"};
+	struct pl_arena *arena = &change->request->arena;
+	struct cJSON *list = json_get(spec, "tolerations");
+
+	if (list == NULL) {
+		list = json_new_array(arena);
+		if (list == NULL || !json_set(arena, spec, "tolerations", list))
+			return false;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (!tolerates(list, keys[i]) && !add_toleration(change, list, keys[i]))
+			return false;
+	return true;
+}
+
+bool pod_admit(struct change *change)
+{
+	struct request *request = change->request;
+	struct cJSON *spec;
+
+	if (change->kind != CHANGE_CREATE)
+		return true;
+	spec = json_get_object(&request->arena, change->wanted.root, "spec");
+	if (spec == NULL) {
+		answer_no_memory(request);
+		return false;
+	}
+	if (meta_text(spec, "serviceAccountName").len == 0 &&
+	    !meta_set(change, spec, "serviceAccountName", PL_SPAN_LIT("default"))) {
+		answer_no_memory(request);
+		return false;
+	}
+	if (!default_tolerations(change, spec)) {
+		answer_no_memory(request);
+		return false;
+	}
+	return pod_admit_priority(change, spec);
+}
+
+/* -- the scheduler's rules ---------------------------------------------------------------- */
+
+static void add_faults(struct change *change, const struct field_errors *errors)
+{
+	struct pl_arena *arena = &change->request->arena;
+	struct schema_report *report = change->report;
+
+	for (uint32_t i = 0; i < errors->count && report->cause_count < SCHEMA_CAUSES_MAX;
+	     i++) {
+		struct schema_cause *cause = &report->cause[report->cause_count++];
+
+		cause->type = field_fault_word(errors->at[i].fault);
+		cause->field = pl_arena_dup(arena, pl_span_str(errors->at[i].path));
+		cause->message = pl_arena_dup(arena, pl_span_str(errors->at[i].detail));
+	}
+}
+
+/* Reads the pod as a shard would: its faults, and the partition that it falls in. */
+bool pod_admit_checked(struct change *change)
+{
+	struct request *request = change->request;
+	struct pl_arena scratch;
+	struct model model;
+	struct field_errors errors = {0};
+	struct parse parse = {.model = &model,
+	                      .arena = &scratch,
+	                      .errors = &errors,
+	                      .scope = VALIDATE_SUBMITTED};
+	struct pod_location location = {0};
+	struct pod pod = {0};
+	struct pl_buf buf;
+	struct pl_json_out out;
+	struct pl_err err = {0};
+	enum pl_code code;
+
+	pl_arena_init(&scratch, 64 << 10, READER_ARENA_MAX);
+	model_init(&model);
+	pl_buf_init(&buf, SIZE_MAX);
+	pl_json_out_init(&out, &buf);
+	pl_json_out_value(&out, json_tree_root(&change->wanted));
+	code = pl_json_out_done(&out);
+	if (code == PL_OK)
+		code = pod_parse(&parse, pl_buf_span(&buf), &pod, &err);
+	if (code == PL_OK)
+		code = pod_location_of(&model, &pod, request->api->service.partitions,
+		                       &location, &err);
+	if (code == PL_INVALID && errors.count > 0)
+		add_faults(change, &errors);
+	pod_drop(&model, &pod);
+	model_done(&model);
+	pl_buf_done(&buf);
+	pl_arena_done(&scratch);
+	change->pod = (struct builder_pod){.partition = location.partition,
+	                                   .namespace = request->path.namespace,
+	                                   .name = request->path.name};
+	change->named = location.named;
+	if (code == PL_OK)
+		return true;
+	if (code == PL_NOMEM) {
+		answer_no_memory(request);
+	} else if (change->report->cause_count > 0) {
+		change_invalid(change);
+	} else {
+		struct api_status status = status_bad_request(
+			pl_span_str(pl_arena_printf(&request->arena, "%s", err.msg)));
+
+		answer_status(request, &status);
+	}
+	return false;
+}
+
+/* -- deletion ------------------------------------------------------------------------------ */
+
+/* One request about one pod. */
+static enum pl_code next_pod(void *ctx, struct pod_request *out, struct pl_err *err)
+{
+	struct change *change = ctx;
+	struct request *request = change->request;
+
+	(void)err;
+	if (change->asked)
+		return PL_NOTFOUND;
+	change->asked = true;
+	*out = (struct pod_request){.verb = POD_REQUEST_DELETE,
+	                            .namespace = request->path.namespace,
+	                            .name = request->path.name,
+	                            .at = POD_REQUEST_BY_NAME,
+	                            .ended = change->grace_s == 0 ? STATE_ENDED_GONE
+	                                                          : STATE_ENDED_NOT};
+	return PL_OK;
+}
+
+static void on_report(void *ctx, const struct pod_request *request,
+                      enum pod_request_outcome outcome, const char *why)
+{
+	struct change *change = ctx;
+
+	(void)request;
+	(void)why;
+	change->outcome = outcome;
+}
+
+static void on_deleted(void *ctx, const struct pl_err *err)
+{
+	struct change *change = ctx;
+	struct request *request = change->request;
+
+	if (err != NULL) {
+		answer_store_error(request, err);
+	} else if (change->outcome == POD_REQUEST_ABSENT) {
+		struct api_status status =
+			status_not_found(&request->arena, request_about(request));
+
+		answer_status(request, &status);
+	} else {
+		/* As Kubernetes: the object as it was when it was asked to go. */
+		answer_object(request, 200, &change->current);
+	}
+	request_unbusy(request);
+}
+
+void commit_pod_delete(struct change *change)
+{
+	struct request *request = change->request;
+	struct pod_request_opts opts = {.partitions = request->api->service.partitions,
+	                                .slots = 1,
+	                                .timeout_ms = request->api->service.timeout_ms,
+	                                .who = request->api->service.user,
+	                                .next = next_pod,
+	                                .report = on_report,
+	                                .done = on_deleted,
+	                                .ctx = change};
+	struct pod_requests *requests;
+	struct pl_err err = {0};
+
+	if (change->dry_run) {
+		answer_object(request, 200, &change->current);
+		return;
+	}
+	if (pod_requests_open(request->api->kv, &opts, &requests, &err) == PL_OK)
+		request->busy++;
+	else
+		answer_store_error(request, &err);
+}

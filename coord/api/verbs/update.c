@@ -1,0 +1,212 @@
+/* PUT and PATCH: a whole object, or what is to change of it. */
+#include "coord/api/patch/json_patch.h"
+#include "coord/api/patch/merge_patch.h"
+#include "coord/api/patch/strategic_merge.h"
+#include "coord/api/schema/schema_defaults.h"
+#include "coord/api/verbs/change.h"
+
+static bool fail_not_found(struct request *request)
+{
+	struct api_status status =
+		status_not_found(&request->arena, request_about(request));
+
+	answer_status(request, &status);
+	return false;
+}
+
+/* The current object, decoded as the wanted one is, so that both can be compared. */
+static bool read_current(struct change *change, struct json_tree *out)
+{
+	struct request *request = change->request;
+	struct pl_json_limits limits = pl_json_limits_default;
+	struct schema_report *report =
+		pl_arena_zalloc(&request->arena, 1, sizeof *report);
+	struct pl_err err = {0};
+	struct pl_buf buf;
+	enum pl_code code = report == NULL ? PL_NOMEM : PL_OK;
+
+	limits.bytes = 16 << 20;
+	pl_buf_init(&buf, SIZE_MAX);
+	if (code == PL_OK)
+		code = object_write(&change->current, &buf);
+	if (code == PL_OK)
+		code = json_tree_parse(&request->arena, pl_buf_span(&buf), &limits, out,
+		                       &err);
+	pl_buf_done(&buf);
+	if (code == PL_OK) {
+		schema_report_init(report, &request->arena);
+		/* What stands in the store may be older than a rule. */
+		code = schema_decode(out, request->path.resource->type, report);
+		if (code == PL_INVALID)
+			code = PL_OK;
+	}
+	if (code == PL_OK)
+		return true;
+	answer_no_memory(request);
+	return false;
+}
+
+static bool answer_patch_error(struct request *request, enum pl_code code,
+                               const struct pl_err *err)
+{
+	struct api_status status;
+	const struct status_cause cause = {.type = "FieldValueInvalid",
+	                                   .field = PL_SPAN_LIT("patch"),
+	                                   .message = pl_span_str(err->msg)};
+	struct status_about about = {.group = request->path.resource->group,
+	                             .resource = request->path.resource->kind,
+	                             .name = request->path.name};
+
+	switch (code) {
+	case PL_INVALID:
+		status = status_bad_request(pl_span_str(err->msg));
+		break;
+	case PL_LIMIT:
+		status = status_too_large(&request->arena, pl_span_str(err->msg));
+		break;
+	case PL_CONFLICT:
+		status = status_invalid(&request->arena, about, &cause, 1);
+		break;
+	default:
+		answer_no_memory(request);
+		return false;
+	}
+	answer_status(request, &status);
+	return false;
+}
+
+/* Applies the patch to the wanted object, which is a copy of the current one. */
+static bool apply_patch(struct change *change)
+{
+	struct request *request = change->request;
+	struct pl_json patch = json_tree_root(&change->patch);
+	struct pl_err err = {0};
+	enum pl_code code;
+
+	switch (change->format) {
+	case BODY_JSON_PATCH:
+		code = json_patch_apply(&change->wanted, patch, &err);
+		break;
+	case BODY_MERGE_PATCH:
+		code = merge_patch_apply(&change->wanted, patch, &err);
+		break;
+	default:
+		code = strategic_merge_apply(&change->wanted,
+		                             request->path.resource->type, patch, &err);
+		break;
+	}
+	return code == PL_OK || answer_patch_error(request, code, &err);
+}
+
+/* From the current object to the commit. Everything is answered where it fails. */
+static void make_change(struct change *change)
+{
+	struct request *request = change->request;
+	struct json_tree old;
+
+	schema_report_init(change->report, &request->arena);
+	if (!read_current(change, &old))
+		return;
+	if (request->verb == REQUEST_PATCH) {
+		if (json_tree_copy(&request->arena, json_tree_root(&old),
+		                   &change->wanted) != PL_OK) {
+			answer_no_memory(request);
+			return;
+		}
+		if (!apply_patch(change))
+			return;
+	} else if (json_tree_copy(&request->arena, json_tree_root(&change->patch),
+	                          &change->wanted) != PL_OK) {
+		answer_no_memory(request);
+		return;
+	}
+	if (!change_decode(change) || !meta_of_changed(change) || !change_default(change))
+		return;
+	if (change->wanted_revision != 0 &&
+	    change->wanted_revision != change->current.revision) {
+		change_conflict(change);
+		return;
+	}
+	if (!admit(change) || !change_check(change, json_tree_root(&old)) ||
+	    !admit_checked(change))
+		return;
+	(void)json_remove(json_get(old.root, "metadata"), "resourceVersion");
+	if (json_equal(json_tree_root(&old), json_tree_root(&change->wanted))) {
+		/* Nothing changes, so nothing is written. */
+		answer_object(request, 200, &change->current);
+		return;
+	}
+	change_commit(change);
+}
+
+/* The informer has the newer object soon: the write that was first is in the store. */
+static void again_fresh(struct request *request)
+{
+	struct object current;
+
+	if (!request_object(request, &current)) {
+		(void)fail_not_found(request);
+		return;
+	}
+	change_set_current(request->change, &current);
+	make_change(request->change);
+}
+
+static bool update_again(struct change *change)
+{
+	change->request->query.resourceVersion = (struct pl_span){0};
+	request_when_fresh(change->request, again_fresh);
+	return true;
+}
+
+static bool is_known_subresource(const struct request *request)
+{
+	struct pl_span sub = request->path.subresource;
+	uint16_t has = request->path.resource->subresources;
+
+	return sub.len == 0 ||
+	       (pl_span_eq(sub, PL_SPAN_LIT("status")) &&
+	        (has & SCHEMA_SUB_STATUS) != 0) ||
+	       (pl_span_eq(sub, PL_SPAN_LIT("finalize")) &&
+	        (has & SCHEMA_SUB_FINALIZE) != 0);
+}
+
+/* An update by PUT, or server-side apply, may create the object. */
+static void update_absent(struct request *request)
+{
+	(void)fail_not_found(request);
+}
+
+static void update_fresh(struct request *request)
+{
+	struct change *change = request->change;
+	struct object current;
+
+	if (!request_object(request, &current)) {
+		update_absent(request);
+		return;
+	}
+	change_set_current(change, &current);
+	make_change(change);
+}
+
+void request_update(struct request *request)
+{
+	struct change *change;
+
+	if (!is_known_subresource(request)) {
+		(void)fail_not_found(request);
+		return;
+	}
+	change = change_new(request, CHANGE_UPDATE);
+	if (change == NULL)
+		return;
+	change->again = update_again;
+	(void)accept_body(http_request_field(request->http, "content-type"),
+	                  request->verb == REQUEST_PATCH, &change->format);
+	if (!body_read(request, request->path.resource->type, &change->patch))
+		return;
+	/* From the informer as it is: a change made from an old object is refused by the
+	 * store, and made again. */
+	update_fresh(request);
+}
