@@ -66,8 +66,8 @@ struct pl_span http_request_field(const struct http_request *request, const char
 struct http_server_fns {
 	void (*on_request)(void *ctx, struct http_exchange *exchange,
 	                   const struct http_request *request);
-	/* What waits to be sent on a stream has fallen below half of unread_max. May be
-	 * NULL. user: http_exchange_set_user's. */
+	/* The bytes that wait to be sent on a stream have fallen below half of
+	 * unread_bytes. May be NULL. user: http_exchange_set_user's. */
 	void (*on_room)(void *user, struct http_exchange *exchange);
 	void (*on_gone)(void *user, struct http_exchange *exchange);
 };
