@@ -12,6 +12,7 @@
 #include "store/base/alloc.h"
 #include "store/base/clock.h"
 #include "store/net/http_server_int.h"
+#include "store/net/sock.h"
 
 enum { HTTP_BACKLOG = 1024, CIPHER_MAX = 4 << 20, TEXT_MAX = 4 << 20 };
 
@@ -202,6 +203,7 @@ enum pl_code http_server_open(uv_loop_t *loop, const struct http_server_opts *op
 		return pl_err_set(err, PL_NOMEM, "an HTTP server");
 	}
 	server_handles_open(server, loop);
+	sock_sigpipe_ignore();
 	code = server_listen(server, opts, err);
 	if (code != PL_OK) {
 		http_server_close(server, on_unopened, NULL);

@@ -18,8 +18,7 @@
 
 static void connect_next(struct sock *sock);
 
-/* Writing to a closed connection must be an error value, not SIGPIPE. */
-static void sigpipe_ignore(void)
+void sock_sigpipe_ignore(void)
 {
 	struct sigaction now;
 
@@ -279,7 +278,7 @@ enum pl_code sock_open(uv_loop_t *loop, const struct sock_opts *opts,
 		sock_free(sock);
 		return code;
 	}
-	sigpipe_ignore();
+	sock_sigpipe_ignore();
 	connect_next(sock);
 	*out = sock;
 	return PL_OK;

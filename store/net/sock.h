@@ -55,6 +55,10 @@ bool sock_busy(const struct sock *sock);
  * under TLS. */
 uint64_t sock_written(const struct sock *sock);
 
+/* Writing to a closed connection is an error value from now on, not SIGPIPE, unless the
+ * program has a handler. */
+void sock_sigpipe_ignore(void);
+
 /* The socket's state as text, for a timeout's error. */
 const char *sock_phase(const struct sock *sock);
 

@@ -60,6 +60,8 @@ static void options_set(CURL *curl, struct curl_job *job, struct curl_slist *fie
 	               opts->path);
 	(void)curl_easy_setopt(curl, CURLOPT_URL, url);
 	(void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	if (getenv("T_CURL") != NULL)
+		(void)curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L);
 	(void)curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, version_of(opts));
 	(void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
 	(void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, &job->result);
