@@ -17,8 +17,7 @@ static const struct {
 } other_kinds[] = {
 	{"autoscaling/v1", "Scale", &schema_autoscaling_scale},
 	{"policy/v1", "Eviction", &schema_policy_eviction},
-	{"v1", "DeleteOptions", &schema_meta_delete_options},
-	{"meta.k8s.io/v1", "DeleteOptions", &schema_meta_delete_options},
+	{NULL, "DeleteOptions", &schema_meta_delete_options}, /* of every group */
 	{"v1", "Status", &schema_meta_status},
 };
 
@@ -115,8 +114,9 @@ const struct schema_type *schema_type_of_kind(struct pl_span api_version,
 	if (resource != NULL)
 		return resource->type;
 	for (size_t i = 0; i < sizeof other_kinds / sizeof *other_kinds; i++)
-		if (pl_span_eq(api_version, pl_span_str(other_kinds[i].api_version)) &&
-		    pl_span_eq(kind, pl_span_str(other_kinds[i].kind)))
+		if (pl_span_eq(kind, pl_span_str(other_kinds[i].kind)) &&
+		    (other_kinds[i].api_version == NULL ||
+		     pl_span_eq(api_version, pl_span_str(other_kinds[i].api_version))))
 			return other_kinds[i].type;
 	return NULL;
 }

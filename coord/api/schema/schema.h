@@ -50,20 +50,31 @@ enum schema_list {
 };
 
 enum schema_flag {
-	SCHEMA_REQUIRED = 1 << 0,    /* says OpenAPI; an absent one is refused */
-	SCHEMA_IMMUTABLE = 1 << 1,   /* an update may not change it */
-	SCHEMA_RETAIN_KEYS = 1 << 2, /* strategic merge: patchStrategy retainKeys */
-	SCHEMA_NO_PATCH_MERGE = 1
-	                        << 3, /* strategic merge replaces the list, or the object,
-	                                 * although server-side apply merges it */
-	SCHEMA_STATUS = 1 << 4,       /* written through /status only */
-	SCHEMA_USED = 1 << 5,         /* Placet's decisions read it */
-	SCHEMA_MAY_LACK = 1 << 6,     /* with REQUIRED: an absent one is accepted */
-	SCHEMA_NEEDED = 1 << 7,       /* an absent one is refused, although OpenAPI says
-	                                 * that it is optional */
-	SCHEMA_APPLY_WHOLE = 1 << 8,  /* server-side apply replaces the list, although
-	                                 * strategic merge merges it by its key */
-	SCHEMA_ZERO_ABSENT = 1 << 9,  /* 0 stands for absent: the default replaces it */
+	/* OpenAPI says so; an absent one is refused. */
+	SCHEMA_REQUIRED = 1 << 0,
+	/* An update may not change it. */
+	SCHEMA_IMMUTABLE = 1 << 1,
+	/* Strategic merge: patchStrategy retainKeys. */
+	SCHEMA_RETAIN_KEYS = 1 << 2,
+	/* Strategic merge replaces the list, or the object, although server-side apply merges
+	 * it. */
+	SCHEMA_NO_PATCH_MERGE = 1 << 3,
+	/* Written through /status only. */
+	SCHEMA_STATUS = 1 << 4,
+	/* Placet's decisions read it. */
+	SCHEMA_USED = 1 << 5,
+	/* With REQUIRED: an absent one is accepted. */
+	SCHEMA_MAY_LACK = 1 << 6,
+	/* An absent one is refused, although OpenAPI says that it is optional. */
+	SCHEMA_NEEDED = 1 << 7,
+	/* Server-side apply replaces the list, although strategic merge merges it by its
+	 * key. */
+	SCHEMA_APPLY_WHOLE = 1 << 8,
+	/* 0 stands for absent: the default replaces it. */
+	SCHEMA_ZERO_ABSENT = 1 << 9,
+	/* 0, false and "" differ from absent. In protobuf, those of all other fields mean
+	 * nothing. */
+	SCHEMA_ZERO_COUNTS = 1 << 10,
 };
 
 struct schema_type;

@@ -20,16 +20,16 @@ TYPE(apps_deployment, APPS_V1 "Deployment",
      "changes.");
 
 FIELDS(apps_deployment_spec) = {
-	I32(1, "replicas", IS(USED), NORMAL("1"), DOC("Number of pods.")),
+	I32(1, "replicas", IS(ZERO_COUNTS | USED), NORMAL("1"), DOC("Number of pods.")),
 	OBJ(2, meta_label_selector, "selector", IS(REQUIRED | IMMUTABLE | USED),
             DOC("The pods of the deployment; must match the template's labels.")),
 	OBJ(3, core_pod_template_spec, "template", IS(REQUIRED | USED),
             DOC("Of which pods are made.")),
 	OBJ(4, apps_deployment_strategy, "strategy", IS(RETAIN_KEYS), NORMAL("{}")),
 	I32(5, "minReadySeconds"),
-	I32(6, "revisionHistoryLimit", NORMAL("10")),
+	I32(6, "revisionHistoryLimit", IS(ZERO_COUNTS), NORMAL("10")),
 	BOOL(7, "paused"),
-	I32(9, "progressDeadlineSeconds", NORMAL("600")),
+	I32(9, "progressDeadlineSeconds", IS(ZERO_COUNTS), NORMAL("600")),
 	END,
 };
 TYPE(apps_deployment_spec, APPS_V1 "DeploymentSpec",
@@ -60,7 +60,7 @@ FIELDS(apps_deployment_status) = {
 	I32(4, "availableReplicas"),
 	I32(5, "unavailableReplicas"),
 	OBJS(6, apps_deployment_condition, "conditions", KEYS("type")),
-	I32(8, "collisionCount"),
+	I32(8, "collisionCount", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(apps_deployment_status, APPS_V1 "DeploymentStatus", "How far a deployment is.");
@@ -89,7 +89,7 @@ TYPE(apps_replica_set, APPS_V1 "ReplicaSet",
      "Keeps a number of equal pods running. Default spreading looks at the selector.");
 
 FIELDS(apps_replica_set_spec) = {
-	I32(1, "replicas", IS(USED), NORMAL("1"), DOC("Number of pods.")),
+	I32(1, "replicas", IS(ZERO_COUNTS | USED), NORMAL("1"), DOC("Number of pods.")),
 	I32(4, "minReadySeconds"),
 	OBJ(2, meta_label_selector, "selector", IS(REQUIRED | IMMUTABLE | USED),
             DOC("The pods of the set; must match the template's labels.")),
@@ -135,7 +135,7 @@ TYPE(apps_stateful_set, APPS_V1 "StatefulSet",
      "the selector.");
 
 FIELDS(apps_stateful_set_spec) = {
-	I32(1, "replicas", IS(USED), NORMAL("1"), DOC("Number of pods.")),
+	I32(1, "replicas", IS(ZERO_COUNTS | USED), NORMAL("1"), DOC("Number of pods.")),
 	OBJ(2, meta_label_selector, "selector", IS(REQUIRED | USED),
             DOC("The pods of the set; must match the template's labels.")),
 	OBJ(3, core_pod_template_spec, "template", IS(REQUIRED | USED),
@@ -146,7 +146,7 @@ FIELDS(apps_stateful_set_spec) = {
 	STR(6, "podManagementPolicy", NORMAL("\"OrderedReady\""),
             ONE_OF(choices_pod_management_policy_type)),
 	OBJ(7, apps_stateful_set_update_strategy, "updateStrategy"),
-	I32(8, "revisionHistoryLimit", NORMAL("10")),
+	I32(8, "revisionHistoryLimit", IS(ZERO_COUNTS), NORMAL("10")),
 	I32(9, "minReadySeconds"),
 	OBJ(10, apps_stateful_set_persistent_volume_claim_retention_policy,
             "persistentVolumeClaimRetentionPolicy", NORMAL("{}")),
@@ -166,7 +166,7 @@ TYPE(apps_stateful_set_update_strategy, APPS_V1 "StatefulSetUpdateStrategy",
      "How pods are replaced when the template changes.");
 
 FIELDS(apps_rolling_update_stateful_set_strategy) = {
-	I32(1, "partition", NORMAL("0")),
+	I32(1, "partition", IS(ZERO_COUNTS), NORMAL("0")),
 	INT_STR(2, "maxUnavailable"),
 	END,
 };
@@ -200,7 +200,7 @@ FIELDS(apps_stateful_set_status) = {
 	I32(5, "updatedReplicas"),
 	STR(6, "currentRevision"),
 	STR(7, "updateRevision"),
-	I32(9, "collisionCount"),
+	I32(9, "collisionCount", IS(ZERO_COUNTS)),
 	OBJS(10, apps_stateful_set_condition, "conditions", KEYS("type")),
 	I32(11, "availableReplicas"),
 	END,
@@ -235,7 +235,7 @@ FIELDS(apps_daemon_set_spec) = {
             DOC("Of which pods are made.")),
 	OBJ(3, apps_daemon_set_update_strategy, "updateStrategy", NORMAL("{}")),
 	I32(4, "minReadySeconds"),
-	I32(6, "revisionHistoryLimit", NORMAL("10")),
+	I32(6, "revisionHistoryLimit", IS(ZERO_COUNTS), NORMAL("10")),
 	END,
 };
 TYPE(apps_daemon_set_spec, APPS_V1 "DaemonSetSpec",
@@ -267,7 +267,7 @@ FIELDS(apps_daemon_set_status) = {
 	I32(6, "updatedNumberScheduled"),
 	I32(7, "numberAvailable"),
 	I32(8, "numberUnavailable"),
-	I32(9, "collisionCount"),
+	I32(9, "collisionCount", IS(ZERO_COUNTS)),
 	OBJS(10, apps_daemon_set_condition, "conditions", KEYS("type")),
 	END,
 };

@@ -18,26 +18,29 @@ FIELDS(batch_job) = {
 TYPE(batch_job, BATCH_V1 "Job", "Runs pods until enough of them have succeeded.");
 
 FIELDS(batch_job_spec) = {
-	I32(1, "parallelism", IS(USED), NORMAL("1"), DOC("How many pods run at a time.")),
-	I32(2, "completions", IS(USED), DOC("How many pods must succeed.")),
-	I64(3, "activeDeadlineSeconds"),
+	I32(1, "parallelism", IS(ZERO_COUNTS | USED), NORMAL("1"),
+            DOC("How many pods run at a time.")),
+	I32(2, "completions", IS(ZERO_COUNTS | USED), DOC("How many pods must succeed.")),
+	I64(3, "activeDeadlineSeconds", IS(ZERO_COUNTS)),
 	OBJ(11, batch_pod_failure_policy, "podFailurePolicy", IS(IMMUTABLE)),
 	OBJ(16, batch_success_policy, "successPolicy", IS(IMMUTABLE)),
-	I32(7, "backoffLimit"),
-	I32(12, "backoffLimitPerIndex", IS(IMMUTABLE)),
-	I32(13, "maxFailedIndexes"),
+	I32(7, "backoffLimit", IS(ZERO_COUNTS)),
+	I32(12, "backoffLimitPerIndex", IS(ZERO_COUNTS | IMMUTABLE)),
+	I32(13, "maxFailedIndexes", IS(ZERO_COUNTS)),
 	OBJ(4, meta_label_selector, "selector", IS(IMMUTABLE | USED),
             DOC("The pods of the job; made by the server.")),
-	BOOL(5, "manualSelector", NORMAL("false")),
+	BOOL(5, "manualSelector", IS(ZERO_COUNTS), NORMAL("false")),
 	OBJ(6, core_pod_template_spec, "template", IS(REQUIRED | USED),
             DOC("Of which pods are made.")),
-	I32(8, "ttlSecondsAfterFinished"),
-	STR(9, "completionMode", IS(IMMUTABLE | USED), NORMAL("\"NonIndexed\""),
-            ONE_OF(choices_completion_mode),
+	I32(8, "ttlSecondsAfterFinished", IS(ZERO_COUNTS)),
+	STR(9, "completionMode", IS(ZERO_COUNTS | IMMUTABLE | USED),
+            NORMAL("\"NonIndexed\""), ONE_OF(choices_completion_mode),
             DOC("Indexed: each pod has a number of its own.")),
-	BOOL(10, "suspend", IS(USED), NORMAL("false"), DOC("True: no pods are made.")),
-	STR(14, "podReplacementPolicy", ONE_OF(choices_pod_replacement_policy)),
-	STR(15, "managedBy", IS(IMMUTABLE)),
+	BOOL(10, "suspend", IS(ZERO_COUNTS | USED), NORMAL("false"),
+             DOC("True: no pods are made.")),
+	STR(14, "podReplacementPolicy", IS(ZERO_COUNTS),
+            ONE_OF(choices_pod_replacement_policy)),
+	STR(15, "managedBy", IS(ZERO_COUNTS | IMMUTABLE)),
 	END,
 };
 TYPE(batch_job_spec, BATCH_V1 "JobSpec",
@@ -61,7 +64,7 @@ TYPE(batch_pod_failure_policy_rule, BATCH_V1 "PodFailurePolicyRule",
      "What is done about a pod that failed in a certain way.");
 
 FIELDS(batch_pod_failure_policy_on_exit_codes_requirement) = {
-	STR(1, "containerName"),
+	STR(1, "containerName", IS(ZERO_COUNTS)),
 	STR(2, "operator", IS(REQUIRED),
             ONE_OF(choices_pod_failure_policy_on_exit_codes_operator)),
 	I32S(3, "values", AS_SET, IS(REQUIRED | NO_PATCH_MERGE)),
@@ -88,8 +91,8 @@ TYPE(batch_success_policy, BATCH_V1 "SuccessPolicy",
      "Rules by which a job has succeeded before all of its pods have.");
 
 FIELDS(batch_success_policy_rule) = {
-	STR(1, "succeededIndexes"),
-	I32(2, "succeededCount"),
+	STR(1, "succeededIndexes", IS(ZERO_COUNTS)),
+	I32(2, "succeededCount", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(batch_success_policy_rule, BATCH_V1 "SuccessPolicyRule",
@@ -102,11 +105,11 @@ FIELDS(batch_job_status) = {
 	I32(4, "active"),
 	I32(5, "succeeded"),
 	I32(6, "failed"),
-	I32(11, "terminating"),
+	I32(11, "terminating", IS(ZERO_COUNTS)),
 	STR(7, "completedIndexes"),
-	STR(10, "failedIndexes"),
+	STR(10, "failedIndexes", IS(ZERO_COUNTS)),
 	OBJ(8, batch_uncounted_terminated_pods, "uncountedTerminatedPods"),
-	I32(9, "ready"),
+	I32(9, "ready", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(batch_job_status, BATCH_V1 "JobStatus", "How far a job is.");
@@ -142,15 +145,15 @@ TYPE(batch_cron_job, BATCH_V1 "CronJob", "Makes jobs by a timetable.");
 
 FIELDS(batch_cron_job_spec) = {
 	STR(1, "schedule", IS(REQUIRED), DOC("When, in the format of cron.")),
-	STR(8, "timeZone"),
-	I64(2, "startingDeadlineSeconds"),
+	STR(8, "timeZone", IS(ZERO_COUNTS)),
+	I64(2, "startingDeadlineSeconds", IS(ZERO_COUNTS)),
 	STR(3, "concurrencyPolicy", NORMAL("\"Allow\""),
             ONE_OF(choices_concurrency_policy)),
-	BOOL(4, "suspend", NORMAL("false")),
+	BOOL(4, "suspend", IS(ZERO_COUNTS), NORMAL("false")),
 	OBJ(5, batch_job_template_spec, "jobTemplate", IS(REQUIRED),
             DOC("Of which jobs are made.")),
-	I32(6, "successfulJobsHistoryLimit", NORMAL("3")),
-	I32(7, "failedJobsHistoryLimit", NORMAL("1")),
+	I32(6, "successfulJobsHistoryLimit", IS(ZERO_COUNTS), NORMAL("3")),
+	I32(7, "failedJobsHistoryLimit", IS(ZERO_COUNTS), NORMAL("1")),
 	END,
 };
 TYPE(batch_cron_job_spec, BATCH_V1 "CronJobSpec",

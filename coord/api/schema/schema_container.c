@@ -28,7 +28,8 @@ FIELDS(core_container) = {
 	OBJ(8, core_resource_requirements, "resources", IS(USED), NORMAL("{}"),
             DOC("What the container needs; the requests decide where the pod fits.")),
 	OBJS(23, core_container_resize_policy, "resizePolicy"),
-	STR(24, "restartPolicy", ONE_OF(choices_container_restart_policy),
+	STR(24, "restartPolicy", IS(ZERO_COUNTS),
+            ONE_OF(choices_container_restart_policy),
             DOC("Always makes an init container a sidecar.")),
 	OBJS(9, core_volume_mount, "volumeMounts", KEYS("mountPath")),
 	OBJS(21, core_volume_device, "volumeDevices", KEYS("devicePath")),
@@ -76,7 +77,7 @@ TYPE(core_env_from_source, CORE_V1 "EnvFromSource",
 
 FIELDS(core_config_map_env_source) = {
 	STR(1, "name", INSIDE(1)),
-	BOOL(2, "optional"),
+	BOOL(2, "optional", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_config_map_env_source, CORE_V1 "ConfigMapEnvSource",
@@ -84,7 +85,7 @@ TYPE(core_config_map_env_source, CORE_V1 "ConfigMapEnvSource",
 
 FIELDS(core_secret_env_source) = {
 	STR(1, "name", INSIDE(1)),
-	BOOL(2, "optional"),
+	BOOL(2, "optional", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_secret_env_source, CORE_V1 "SecretEnvSource",
@@ -111,7 +112,7 @@ TYPE(core_env_var_source, CORE_V1 "EnvVarSource",
 FIELDS(core_config_map_key_selector) = {
 	STR(1, "name", INSIDE(1)),
 	STR(2, "key", IS(REQUIRED)),
-	BOOL(3, "optional"),
+	BOOL(3, "optional", IS(ZERO_COUNTS)),
 	END,
 };
 ATOMIC_TYPE(core_config_map_key_selector, CORE_V1 "ConfigMapKeySelector",
@@ -120,7 +121,7 @@ ATOMIC_TYPE(core_config_map_key_selector, CORE_V1 "ConfigMapKeySelector",
 FIELDS(core_secret_key_selector) = {
 	STR(1, "name", INSIDE(1)),
 	STR(2, "key", IS(REQUIRED)),
-	BOOL(3, "optional"),
+	BOOL(3, "optional", IS(ZERO_COUNTS)),
 	END,
 };
 ATOMIC_TYPE(core_secret_key_selector, CORE_V1 "SecretKeySelector",
@@ -157,10 +158,12 @@ TYPE(core_container_resize_policy, CORE_V1 "ContainerResizePolicy",
 FIELDS(core_volume_mount) = {
 	STR(1, "name", IS(REQUIRED)),
 	BOOL(2, "readOnly"),
-	STR(7, "recursiveReadOnly", ONE_OF(choices_recursive_read_only_mode)),
+	STR(7, "recursiveReadOnly", IS(ZERO_COUNTS),
+            ONE_OF(choices_recursive_read_only_mode)),
 	STR(3, "mountPath", IS(REQUIRED)),
 	STR(4, "subPath"),
-	STR(5, "mountPropagation", ONE_OF(choices_mount_propagation_mode)),
+	STR(5, "mountPropagation", IS(ZERO_COUNTS),
+            ONE_OF(choices_mount_propagation_mode)),
 	STR(6, "subPathExpr"),
 	END,
 };
@@ -183,7 +186,7 @@ FIELDS(core_probe) = {
 	I32(4, "periodSeconds", IS(ZERO_ABSENT), NORMAL("10")),
 	I32(5, "successThreshold", IS(ZERO_ABSENT), NORMAL("1")),
 	I32(6, "failureThreshold", IS(ZERO_ABSENT), NORMAL("3")),
-	I64(7, "terminationGracePeriodSeconds"),
+	I64(7, "terminationGracePeriodSeconds", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_probe, CORE_V1 "Probe",
@@ -223,7 +226,7 @@ TYPE(core_tcp_socket_action, CORE_V1 "TCPSocketAction",
 
 FIELDS(core_grpc_action) = {
 	I32(1, "port", IS(REQUIRED | MAY_LACK)),
-	STR(2, "service", NORMAL("\"\"")),
+	STR(2, "service", IS(ZERO_COUNTS), NORMAL("\"\"")),
 	END,
 };
 TYPE(core_grpc_action, CORE_V1 "GRPCAction",
@@ -255,15 +258,15 @@ TYPE(core_sleep_action, CORE_V1 "SleepAction", "Waits for some seconds.");
 
 FIELDS(core_security_context) = {
 	OBJ(1, core_capabilities, "capabilities"),
-	BOOL(2, "privileged"),
+	BOOL(2, "privileged", IS(ZERO_COUNTS)),
 	OBJ(3, core_selinux_options, "seLinuxOptions"),
 	OBJ(10, core_windows_security_context_options, "windowsOptions"),
-	I64(4, "runAsUser"),
-	I64(8, "runAsGroup"),
-	BOOL(5, "runAsNonRoot"),
-	BOOL(6, "readOnlyRootFilesystem"),
-	BOOL(7, "allowPrivilegeEscalation"),
-	STR(9, "procMount", ONE_OF(choices_proc_mount_type)),
+	I64(4, "runAsUser", IS(ZERO_COUNTS)),
+	I64(8, "runAsGroup", IS(ZERO_COUNTS)),
+	BOOL(5, "runAsNonRoot", IS(ZERO_COUNTS)),
+	BOOL(6, "readOnlyRootFilesystem", IS(ZERO_COUNTS)),
+	BOOL(7, "allowPrivilegeEscalation", IS(ZERO_COUNTS)),
+	STR(9, "procMount", IS(ZERO_COUNTS), ONE_OF(choices_proc_mount_type)),
 	OBJ(11, core_seccomp_profile, "seccompProfile"),
 	OBJ(12, core_app_armor_profile, "appArmorProfile"),
 	END,
@@ -285,10 +288,10 @@ FIELDS(core_selinux_options) = {
 TYPE(core_selinux_options, CORE_V1 "SELinuxOptions", "The SELinux label of processes.");
 
 FIELDS(core_windows_security_context_options) = {
-	STR(1, "gmsaCredentialSpecName"),
-	STR(2, "gmsaCredentialSpec"),
-	STR(3, "runAsUserName"),
-	BOOL(4, "hostProcess"),
+	STR(1, "gmsaCredentialSpecName", IS(ZERO_COUNTS)),
+	STR(2, "gmsaCredentialSpec", IS(ZERO_COUNTS)),
+	STR(3, "runAsUserName", IS(ZERO_COUNTS)),
+	BOOL(4, "hostProcess", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_windows_security_context_options, CORE_V1 "WindowsSecurityContextOptions",
@@ -296,7 +299,7 @@ TYPE(core_windows_security_context_options, CORE_V1 "WindowsSecurityContextOptio
 
 FIELDS(core_seccomp_profile) = {
 	STR(1, "type", IS(REQUIRED), ONE_OF(choices_seccomp_profile_type)),
-	STR(2, "localhostProfile"),
+	STR(2, "localhostProfile", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_seccomp_profile, CORE_V1 "SeccompProfile",
@@ -304,7 +307,7 @@ TYPE(core_seccomp_profile, CORE_V1 "SeccompProfile",
 
 FIELDS(core_app_armor_profile) = {
 	STR(1, "type", IS(REQUIRED), ONE_OF(choices_app_armor_profile_type)),
-	STR(2, "localhostProfile"),
+	STR(2, "localhostProfile", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_app_armor_profile, CORE_V1 "AppArmorProfile",
@@ -321,7 +324,7 @@ FIELDS(core_ephemeral_container) = {
 	OBJS(7, core_env_var, "env", KEYS("name"), INSIDE(1)),
 	OBJ(8, core_resource_requirements, "resources", INSIDE(1), NORMAL("{}")),
 	OBJS(23, core_container_resize_policy, "resizePolicy", INSIDE(1)),
-	STR(24, "restartPolicy", INSIDE(1)),
+	STR(24, "restartPolicy", INSIDE(1), IS(ZERO_COUNTS)),
 	OBJS(9, core_volume_mount, "volumeMounts", KEYS("mountPath"), INSIDE(1)),
 	OBJS(21, core_volume_device, "volumeDevices", KEYS("devicePath"), INSIDE(1)),
 	OBJ(10, core_probe, "livenessProbe", INSIDE(1)),
@@ -351,7 +354,7 @@ FIELDS(core_container_status) = {
 	STR(6, "image", IS(REQUIRED | MAY_LACK)),
 	STR(7, "imageID", IS(REQUIRED | MAY_LACK)),
 	STR(8, "containerID"),
-	BOOL(9, "started"),
+	BOOL(9, "started", IS(ZERO_COUNTS)),
 	QTYM(10, "allocatedResources"),
 	OBJ(11, core_resource_requirements, "resources"),
 	OBJS(12, core_volume_mount_status, "volumeMounts", KEYS("mountPath")),
@@ -403,7 +406,7 @@ FIELDS(core_volume_mount_status) = {
 	STR(1, "name", IS(REQUIRED | MAY_LACK)),
 	STR(2, "mountPath", IS(REQUIRED | MAY_LACK)),
 	BOOL(3, "readOnly"),
-	STR(4, "recursiveReadOnly"),
+	STR(4, "recursiveReadOnly", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_volume_mount_status, CORE_V1 "VolumeMountStatus",

@@ -85,7 +85,8 @@ TYPE(core_event_series, CORE_V1 "EventSeries", "How often an event was repeated.
 FIELDS(core_config_map) = {
 	TYPE_META,
 	OBJECT_META,
-	BOOL(4, "immutable", DOC("True: data can not be changed any more.")),
+	BOOL(4, "immutable", IS(ZERO_COUNTS),
+             DOC("True: data can not be changed any more.")),
 	STRM(2, "data", DOC("Entries as text.")),
 	BYTESM(3, "binaryData", DOC("Entries as bytes.")),
 	END,
@@ -97,7 +98,7 @@ FIELDS(core_service_account) = {
 	OBJECT_META,
 	OBJS(2, core_object_reference, "secrets", KEYS("name")),
 	OBJS(3, core_local_object_reference, "imagePullSecrets"),
-	BOOL(4, "automountServiceAccountToken"),
+	BOOL(4, "automountServiceAccountToken", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_service_account, CORE_V1 "ServiceAccount",
@@ -131,11 +132,12 @@ FIELDS(core_service_spec) = {
 	BOOL(13, "publishNotReadyAddresses"),
 	OBJ(14, core_session_affinity_config, "sessionAffinityConfig"),
 	STRS(19, "ipFamilies", ONE_OF(choices_ip_family)),
-	STR(17, "ipFamilyPolicy", ONE_OF(choices_ip_family_policy)),
-	BOOL(20, "allocateLoadBalancerNodePorts"),
-	STR(21, "loadBalancerClass"),
-	STR(22, "internalTrafficPolicy", ONE_OF(choices_service_internal_traffic_policy)),
-	STR(23, "trafficDistribution"),
+	STR(17, "ipFamilyPolicy", IS(ZERO_COUNTS), ONE_OF(choices_ip_family_policy)),
+	BOOL(20, "allocateLoadBalancerNodePorts", IS(ZERO_COUNTS)),
+	STR(21, "loadBalancerClass", IS(ZERO_COUNTS)),
+	STR(22, "internalTrafficPolicy", IS(ZERO_COUNTS),
+            ONE_OF(choices_service_internal_traffic_policy)),
+	STR(23, "trafficDistribution", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_service_spec, CORE_V1 "ServiceSpec",
@@ -144,7 +146,7 @@ TYPE(core_service_spec, CORE_V1 "ServiceSpec",
 FIELDS(core_service_port) = {
 	STR(1, "name"),
 	STR(2, "protocol", NORMAL("\"TCP\""), ONE_OF(choices_protocol)),
-	STR(6, "appProtocol"),
+	STR(6, "appProtocol", IS(ZERO_COUNTS)),
 	I32(3, "port", IS(REQUIRED | MAY_LACK)),
 	INT_STR(4, "targetPort"),
 	I32(5, "nodePort"),
@@ -160,7 +162,7 @@ TYPE(core_session_affinity_config, CORE_V1 "SessionAffinityConfig",
      "Settings of session affinity.");
 
 FIELDS(core_client_ip_config) = {
-	I32(1, "timeoutSeconds"),
+	I32(1, "timeoutSeconds", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_client_ip_config, CORE_V1 "ClientIPConfig",
@@ -183,7 +185,7 @@ TYPE(core_load_balancer_status, CORE_V1 "LoadBalancerStatus",
 FIELDS(core_load_balancer_ingress) = {
 	STR(1, "ip"),
 	STR(2, "hostname"),
-	STR(3, "ipMode"),
+	STR(3, "ipMode", IS(ZERO_COUNTS)),
 	OBJS(4, core_port_status, "ports"),
 	END,
 };
@@ -193,7 +195,7 @@ TYPE(core_load_balancer_ingress, CORE_V1 "LoadBalancerIngress",
 FIELDS(core_port_status) = {
 	I32(1, "port", IS(REQUIRED | MAY_LACK)),
 	STR(2, "protocol", IS(REQUIRED | MAY_LACK)),
-	STR(3, "error"),
+	STR(3, "error", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_port_status, CORE_V1 "PortStatus", "State of a port of a load balancer.");
@@ -218,7 +220,7 @@ TYPE(core_replication_controller, CORE_V1 "ReplicationController",
      "Keeps a number of equal pods running (the forerunner of ReplicaSet).");
 
 FIELDS(core_replication_controller_spec) = {
-	I32(1, "replicas", IS(USED), NORMAL("1"), DOC("Number of pods.")),
+	I32(1, "replicas", IS(ZERO_COUNTS | USED), NORMAL("1"), DOC("Number of pods.")),
 	I32(4, "minReadySeconds"),
 	STRM_ATOMIC(2, "selector", IS(USED), DOC("Labels of the controller's pods.")),
 	OBJ(3, core_pod_template_spec, "template", IS(USED),

@@ -161,15 +161,15 @@ TYPE(core_node_runtime_handler, CORE_V1 "NodeRuntimeHandler",
      "A runtime handler of a node.");
 
 FIELDS(core_node_runtime_handler_features) = {
-	BOOL(1, "recursiveReadOnlyMounts"),
-	BOOL(2, "userNamespaces"),
+	BOOL(1, "recursiveReadOnlyMounts", IS(ZERO_COUNTS)),
+	BOOL(2, "userNamespaces", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_node_runtime_handler_features, CORE_V1 "NodeRuntimeHandlerFeatures",
      "What a runtime handler can do.");
 
 FIELDS(core_node_features) = {
-	BOOL(1, "supplementalGroupsPolicy"),
+	BOOL(1, "supplementalGroupsPolicy", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_node_features, CORE_V1 "NodeFeatures", "What a node's runtime can do.");

@@ -8,7 +8,7 @@
 #include "coord/api/schema/schema_time.h"
 #include "store/base/quantity.h"
 
-struct decoder {
+struct object_decoder {
 	struct json_tree *tree;
 	struct schema_report *report;
 	const struct schema_type *type; /* of the innermost object */
@@ -101,12 +101,12 @@ static const char *go_kind(const struct schema_field *field)
 	PL_UNREACHABLE("what a field holds");
 }
 
-static void wrong(const struct decoder *d, const char *text)
+static void wrong(const struct object_decoder *d, const char *text)
 {
 	schema_report_wrong(d->report, text);
 }
 
-static const char *value_word(const struct decoder *d, struct pl_json value)
+static const char *value_word(const struct object_decoder *d, struct pl_json value)
 {
 	double number;
 
@@ -118,7 +118,7 @@ static const char *value_word(const struct decoder *d, struct pl_json value)
 
 /* "json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type
  * int32". value: what Go calls the value. */
-static void wrong_type(const struct decoder *d, const struct schema_place *place,
+static void wrong_type(const struct object_decoder *d, const struct schema_place *place,
                        const char *value, const char *before, const char *of)
 {
 	struct pl_arena *arena = d->tree->arena;
@@ -139,7 +139,7 @@ static void wrong_type(const struct decoder *d, const struct schema_place *place
 		                         of));
 }
 
-static void wrong_value(const struct decoder *d, const struct slot *slot,
+static void wrong_value(const struct object_decoder *d, const struct slot *slot,
                         const struct schema_field *field)
 {
 	wrong_type(d, slot->place, go_value(slot->value),
@@ -148,7 +148,8 @@ static void wrong_value(const struct decoder *d, const struct slot *slot,
 
 /* -- values -------------------------------------------------------------------------- */
 
-static void put(const struct decoder *d, const struct slot *slot, struct cJSON *node)
+static void put(const struct object_decoder *d, const struct slot *slot,
+                struct cJSON *node)
 {
 	if (node == NULL)
 		d->report->code = PL_NOMEM;
@@ -161,7 +162,7 @@ static bool is_whole(double number, double low, double high)
 	return number == floor(number) && number >= low && number <= high;
 }
 
-static void decode_int(const struct decoder *d, const struct slot *slot,
+static void decode_int(const struct object_decoder *d, const struct slot *slot,
                        const struct schema_field *field)
 {
 	double number, low = -whole_max, high = whole_max;
@@ -178,7 +179,7 @@ static void decode_int(const struct decoder *d, const struct slot *slot,
 		           go_kind(field));
 }
 
-static void decode_scalar(const struct decoder *d, const struct slot *slot,
+static void decode_scalar(const struct object_decoder *d, const struct slot *slot,
                           const struct schema_field *field, enum pl_json_type want)
 {
 	if (pl_json_type(slot->value) != want)
@@ -192,7 +193,7 @@ static const char *quantity_fault(enum pl_code code)
 	                          "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 }
 
-static void decode_quantity(const struct decoder *d, const struct slot *slot)
+static void decode_quantity(const struct object_decoder *d, const struct slot *slot)
 {
 	char number[PL_QUANTITY_TEXT_SIZE], printed[PL_QUANTITY_TEXT_SIZE];
 	struct pl_quantity quantity;
@@ -215,7 +216,7 @@ static void decode_quantity(const struct decoder *d, const struct slot *slot)
 		put(d, slot, json_new_str(d->tree->arena, printed));
 }
 
-static void decode_int_or_string(const struct decoder *d, const struct slot *slot)
+static void decode_int_or_string(const struct object_decoder *d, const struct slot *slot)
 {
 	double number;
 
@@ -234,7 +235,8 @@ static void decode_int_or_string(const struct decoder *d, const struct slot *slo
 				 value_word(d, slot->value)));
 }
 
-static const char *time_fault(const struct decoder *d, const char *text, bool micro)
+static const char *time_fault(const struct object_decoder *d, const char *text,
+                              bool micro)
 {
 	const char *quoted = go_quote(d->tree->arena, pl_span_str(text));
 
@@ -247,7 +249,8 @@ static const char *time_fault(const struct decoder *d, const char *text, bool mi
 		quoted, micro ? ".000000" : "", quoted);
 }
 
-static void decode_time(const struct decoder *d, const struct slot *slot, bool micro)
+static void decode_time(const struct object_decoder *d, const struct slot *slot,
+                        bool micro)
 {
 	char printed[SCHEMA_TIME_SIZE];
 	struct schema_time time;
@@ -275,7 +278,7 @@ static bool is_base64(const char *text, size_t *at)
 	return text[len + ends] == '\0' && ends <= 2 && (len + ends) % 4 == 0;
 }
 
-static void decode_bytes(const struct decoder *d, const struct slot *slot,
+static void decode_bytes(const struct object_decoder *d, const struct slot *slot,
                          const struct schema_field *field)
 {
 	const char *text;
@@ -288,10 +291,10 @@ static void decode_bytes(const struct decoder *d, const struct slot *slot,
 		                         "illegal base64 data at input byte %zu", at));
 }
 
-static void decode_object(struct decoder *d, const struct slot *slot,
+static void decode_object(struct object_decoder *d, const struct slot *slot,
                           const struct schema_type *type);
 
-static void decode_value(struct decoder *d, const struct slot *slot,
+static void decode_value(struct object_decoder *d, const struct slot *slot,
                          const struct schema_field *field)
 {
 	switch ((enum schema_kind)field->kind) {
@@ -332,7 +335,8 @@ static void decode_value(struct decoder *d, const struct slot *slot,
 /* -- objects, lists, maps -------------------------------------------------------------- */
 
 /* A null among the elements of a list or map stands for the empty value. */
-static struct cJSON *empty_of(const struct decoder *d, const struct schema_field *field)
+static struct cJSON *empty_of(const struct object_decoder *d,
+                              const struct schema_field *field)
 {
 	if (field->kind == SCHEMA_OBJECT)
 		return json_new_object(d->tree->arena);
@@ -341,7 +345,7 @@ static struct cJSON *empty_of(const struct decoder *d, const struct schema_field
 	return NULL;
 }
 
-static void decode_element(struct decoder *d, struct slot *slot,
+static void decode_element(struct object_decoder *d, struct slot *slot,
                            const struct schema_field *field)
 {
 	struct cJSON *empty;
@@ -359,7 +363,7 @@ static void decode_element(struct decoder *d, struct slot *slot,
 		put(d, slot, empty);
 }
 
-static void decode_list(struct decoder *d, const struct slot *slot,
+static void decode_list(struct object_decoder *d, const struct slot *slot,
                         const struct schema_field *field)
 {
 	struct schema_place place = {.up = slot->place};
@@ -381,7 +385,7 @@ static void decode_list(struct decoder *d, const struct slot *slot,
 	}
 }
 
-static void decode_map(struct decoder *d, const struct slot *slot,
+static void decode_map(struct object_decoder *d, const struct slot *slot,
                        const struct schema_field *field)
 {
 	struct schema_place place = {.up = slot->place, .in_map = true};
@@ -403,7 +407,7 @@ static void decode_map(struct decoder *d, const struct slot *slot,
 	}
 }
 
-static void decode_field(struct decoder *d, const struct slot *slot,
+static void decode_field(struct object_decoder *d, const struct slot *slot,
                          const struct schema_field *field)
 {
 	switch ((enum schema_shape)field->shape) {
@@ -419,7 +423,7 @@ static void decode_field(struct decoder *d, const struct slot *slot,
 	}
 }
 
-static void decode_member(struct decoder *d, const struct slot *slot,
+static void decode_member(struct object_decoder *d, const struct slot *slot,
                           const struct schema_type *type)
 {
 	const struct schema_field *field =
@@ -433,7 +437,7 @@ static void decode_member(struct decoder *d, const struct slot *slot,
 		decode_field(d, slot, field);
 }
 
-static void decode_object(struct decoder *d, const struct slot *slot,
+static void decode_object(struct object_decoder *d, const struct slot *slot,
                           const struct schema_type *type)
 {
 	struct cJSON *object = json_tree_node(d->tree, slot->value);
@@ -461,7 +465,7 @@ static void decode_object(struct decoder *d, const struct slot *slot,
 enum pl_code schema_decode(struct json_tree *tree, const struct schema_type *type,
                            struct schema_report *report)
 {
-	struct decoder decoder = {tree, report, type};
+	struct object_decoder decoder = {tree, report, type};
 	struct schema_place place = {.up = NULL};
 	struct slot slot = {NULL, json_tree_root(tree), &place};
 

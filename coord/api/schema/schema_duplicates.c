@@ -13,7 +13,7 @@
 enum { DEPTH_MAX = PL_JSON_DEPTH_MAX };
 
 /* A member that was seen: where its name is, and where the next one begins. */
-struct member {
+struct seen_member {
 	uint32_t object; /* 0: the row is free */
 	uint32_t start, end;
 	struct pl_span name;
@@ -23,7 +23,7 @@ struct level {
 	bool object;
 	uint32_t number; /* of the object */
 	uint32_t index;  /* of an array's element */
-	struct member *member;
+	struct seen_member *member;
 	struct pl_span name;
 };
 
@@ -31,7 +31,7 @@ struct finder {
 	struct pl_span text;
 	struct schema_report *report;
 	struct pl_hash_key key;
-	struct member *row;
+	struct seen_member *row;
 	size_t mask;
 	struct level level[DEPTH_MAX + 1];
 	size_t depth, at;
@@ -62,12 +62,13 @@ static bool skip_space(struct finder *f)
 	return f->at < f->text.len;
 }
 
-static struct member *find_row(struct finder *f, uint32_t object, struct pl_span name)
+static struct seen_member *find_row(struct finder *f, uint32_t object,
+                                    struct pl_span name)
 {
 	size_t at = (size_t)pl_hash_keyed(name, f->key) ^ ((size_t)object * 0x9e3779b1U);
 
 	for (;; at++) {
-		struct member *row = &f->row[at & f->mask];
+		struct seen_member *row = &f->row[at & f->mask];
 
 		if (row->object == 0 ||
 		    (row->object == object && pl_span_eq(row->name, name)))
@@ -94,7 +95,7 @@ static void report_twice(struct finder *f)
 	schema_report_twice(f->report, path);
 }
 
-static void drop(struct finder *f, const struct member *member)
+static void drop(struct finder *f, const struct seen_member *member)
 {
 	if (f->dropped == NULL)
 		f->dropped = pl_arena_zalloc(f->report->arena, f->text.len, 1);
@@ -108,7 +109,7 @@ static void begin_member(struct finder *f)
 {
 	struct level *level = &f->level[f->depth];
 	uint32_t start = (uint32_t)f->at;
-	struct member *row;
+	struct seen_member *row;
 
 	level->name = read_string(f);
 	if (f->failed)
@@ -118,7 +119,7 @@ static void begin_member(struct finder *f)
 		report_twice(f);
 		drop(f, row);
 	}
-	*row = (struct member){level->number, start, 0, level->name};
+	*row = (struct seen_member){level->number, start, 0, level->name};
 	level->member = row;
 	if (!skip_space(f) || f->text.at[f->at++] != ':')
 		f->failed = true;

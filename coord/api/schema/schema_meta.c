@@ -23,7 +23,7 @@ FIELDS(meta_object_meta) = {
 	TIME(9, "deletionTimestamp", IS(USED),
              DOC("When the object goes, or since when it is waiting for its "
                  "finalizers.")),
-	I64(10, "deletionGracePeriodSeconds",
+	I64(10, "deletionGracePeriodSeconds", IS(ZERO_COUNTS),
             DOC("Seconds that the object was given to end.")),
 	STRM(11, "labels", IS(USED), DOC("Names and values that selectors look at.")),
 	STRM(12, "annotations", IS(USED),
@@ -47,9 +47,9 @@ FIELDS(meta_owner_reference) = {
 	STR(1, "kind", IS(REQUIRED | MAY_LACK | USED), DOC("Type of the owner.")),
 	STR(3, "name", IS(REQUIRED | MAY_LACK | USED), DOC("Name of the owner.")),
 	STR(4, "uid", IS(REQUIRED | MAY_LACK | USED), DOC("Uid of the owner.")),
-	BOOL(6, "controller", IS(USED),
+	BOOL(6, "controller", IS(ZERO_COUNTS | USED),
              DOC("The owner manages this object; at most one does.")),
-	BOOL(7, "blockOwnerDeletion", IS(USED),
+	BOOL(7, "blockOwnerDeletion", IS(ZERO_COUNTS | USED),
              DOC("A foreground deletion of the owner waits for this object.")),
 	END,
 };
@@ -98,24 +98,25 @@ TYPE(meta_condition, META_V1 "Condition", "One aspect of an object's state.");
 
 FIELDS(meta_delete_options) = {
 	TYPE_META,
-	I64(1, "gracePeriodSeconds",
+	I64(1, "gracePeriodSeconds", IS(ZERO_COUNTS),
             DOC("Seconds that the object is given to end; 0: at once.")),
 	OBJ(2, meta_preconditions, "preconditions",
             DOC("Uid and version that the object must have.")),
-	BOOL(3, "orphanDependents"),
-	STR(4, "propagationPolicy", ONE_OF(choices_deletion_propagation),
+	BOOL(3, "orphanDependents", IS(ZERO_COUNTS)),
+	STR(4, "propagationPolicy", IS(ZERO_COUNTS), ONE_OF(choices_deletion_propagation),
             DOC("What becomes of objects that belong to the deleted one: Orphan, "
                 "Background or Foreground.")),
 	STRS(5, "dryRun", DOC("All: the request is checked and not carried out.")),
-	BOOL(6, "ignoreStoreReadErrorWithClusterBreakingPotential"),
+	BOOL(6, "ignoreStoreReadErrorWithClusterBreakingPotential", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(meta_delete_options, META_V1 "DeleteOptions",
      "Conditions and manner of a deletion.");
 
 FIELDS(meta_preconditions) = {
-	STR(1, "uid", DOC("Uid that the object must have.")),
-	STR(2, "resourceVersion", DOC("Version that the object must have.")),
+	STR(1, "uid", IS(ZERO_COUNTS), DOC("Uid that the object must have.")),
+	STR(2, "resourceVersion", IS(ZERO_COUNTS),
+            DOC("Version that the object must have.")),
 	END,
 };
 TYPE(meta_preconditions, META_V1 "Preconditions",
@@ -135,7 +136,7 @@ FIELDS(meta_list_meta) = {
 	STR(2, "resourceVersion",
             DOC("Revision that the list is of; a watch can begin there.")),
 	STR(3, "continue", DOC("Opaque: sent back to get the next page.")),
-	I64(4, "remainingItemCount", DOC("How many objects follow.")),
+	I64(4, "remainingItemCount", IS(ZERO_COUNTS), DOC("How many objects follow.")),
 	END,
 };
 TYPE(meta_list_meta, META_V1 "ListMeta", "Version of a list, and how to go on with it.");

@@ -24,12 +24,13 @@ FIELDS(core_persistent_volume_claim_spec) = {
 	OBJ(2, core_volume_resource_requirements, "resources", IS(USED),
             DOC("How much storage is needed.")),
 	STR(3, "volumeName", IS(USED), DOC("The volume that the claim is bound to.")),
-	STR(5, "storageClassName", IS(USED), DOC("The class; empty: no class.")),
-	STR(6, "volumeMode", IS(USED), NORMAL("\"Filesystem\""),
+	STR(5, "storageClassName", IS(ZERO_COUNTS | USED),
+            DOC("The class; empty: no class.")),
+	STR(6, "volumeMode", IS(ZERO_COUNTS | USED), NORMAL("\"Filesystem\""),
             ONE_OF(choices_persistent_volume_mode), DOC("Filesystem or Block.")),
 	OBJ(7, core_typed_local_object_reference, "dataSource"),
 	OBJ(8, core_typed_object_reference, "dataSourceRef"),
-	STR(9, "volumeAttributesClassName"),
+	STR(9, "volumeAttributesClassName", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_persistent_volume_claim_spec, CORE_V1 "PersistentVolumeClaimSpec",
@@ -44,7 +45,7 @@ TYPE(core_volume_resource_requirements, CORE_V1 "VolumeResourceRequirements",
      "The least and the most storage of a claim.");
 
 FIELDS(core_typed_local_object_reference) = {
-	STR(1, "apiGroup"),
+	STR(1, "apiGroup", IS(ZERO_COUNTS)),
 	STR(2, "kind", IS(REQUIRED)),
 	STR(3, "name", IS(REQUIRED)),
 	END,
@@ -53,10 +54,10 @@ ATOMIC_TYPE(core_typed_local_object_reference, CORE_V1 "TypedLocalObjectReferenc
             "Names an object of any kind in the same namespace.");
 
 FIELDS(core_typed_object_reference) = {
-	STR(1, "apiGroup"),
+	STR(1, "apiGroup", IS(ZERO_COUNTS)),
 	STR(2, "kind", IS(REQUIRED)),
 	STR(3, "name", IS(REQUIRED)),
-	STR(4, "namespace"),
+	STR(4, "namespace", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_typed_object_reference, CORE_V1 "TypedObjectReference",
@@ -122,11 +123,11 @@ FIELDS(core_persistent_volume_spec) = {
 	STR(6, "storageClassName", IS(USED),
             DOC("The class of the volume; empty: none.")),
 	STRS(7, "mountOptions"),
-	STR(8, "volumeMode", IS(IMMUTABLE | USED), NORMAL("\"Filesystem\""),
+	STR(8, "volumeMode", IS(ZERO_COUNTS | IMMUTABLE | USED), NORMAL("\"Filesystem\""),
             ONE_OF(choices_persistent_volume_mode), DOC("Filesystem or Block.")),
 	OBJ(9, core_volume_node_affinity, "nodeAffinity", IS(USED),
             DOC("The nodes that can reach the volume.")),
-	STR(10, "volumeAttributesClassName"),
+	STR(10, "volumeAttributesClassName", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_persistent_volume_spec, CORE_V1 "PersistentVolumeSpec",
@@ -136,7 +137,7 @@ FIELDS(core_glusterfs_persistent_volume_source) = {
 	STR(1, "endpoints", IS(REQUIRED)),
 	STR(2, "path", IS(REQUIRED)),
 	BOOL(3, "readOnly"),
-	STR(4, "endpointsNamespace"),
+	STR(4, "endpointsNamespace", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_glusterfs_persistent_volume_source, CORE_V1 "GlusterfsPersistentVolumeSource",
@@ -175,7 +176,7 @@ FIELDS(core_iscsi_persistent_volume_source) = {
 	BOOL(8, "chapAuthDiscovery"),
 	BOOL(11, "chapAuthSession"),
 	OBJ(10, core_secret_reference, "secretRef"),
-	STR(12, "initiatorName"),
+	STR(12, "initiatorName", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_iscsi_persistent_volume_source, CORE_V1 "ISCSIPersistentVolumeSource",
@@ -218,7 +219,7 @@ FIELDS(core_azure_file_persistent_volume_source) = {
 	STR(1, "secretName", IS(REQUIRED)),
 	STR(2, "shareName", IS(REQUIRED)),
 	BOOL(3, "readOnly"),
-	STR(4, "secretNamespace"),
+	STR(4, "secretNamespace", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_azure_file_persistent_volume_source, CORE_V1 "AzureFilePersistentVolumeSource",
@@ -242,7 +243,7 @@ TYPE(core_scale_io_persistent_volume_source, CORE_V1 "ScaleIOPersistentVolumeSou
 
 FIELDS(core_local_volume_source) = {
 	STR(1, "path", IS(REQUIRED)),
-	STR(2, "fsType"),
+	STR(2, "fsType", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_local_volume_source, CORE_V1 "LocalVolumeSource", "A disk of one node.");
@@ -310,7 +311,7 @@ FIELDS(core_persistent_volume_claim_status) = {
 	OBJS(4, core_persistent_volume_claim_condition, "conditions", KEYS("type")),
 	QTYM(5, "allocatedResources"),
 	STRM(7, "allocatedResourceStatuses"),
-	STR(8, "currentVolumeAttributesClassName"),
+	STR(8, "currentVolumeAttributesClassName", IS(ZERO_COUNTS)),
 	OBJ(9, core_modify_volume_status, "modifyVolumeStatus"),
 	END,
 };

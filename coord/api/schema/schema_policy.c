@@ -13,7 +13,7 @@ FIELDS(scheduling_priority_class) = {
 	BOOL(3, "globalDefault", IS(USED),
              DOC("Pods without a class get this one; one class at most says so.")),
 	STR(4, "description", DOC("What the class is for.")),
-	STR(5, "preemptionPolicy", IS(IMMUTABLE | USED),
+	STR(5, "preemptionPolicy", IS(ZERO_COUNTS | IMMUTABLE | USED),
             NORMAL("\"PreemptLowerPriority\""), ONE_OF(choices_preemption_policy),
             DOC("Never: pods of the class displace no others.")),
 	END,
@@ -39,7 +39,7 @@ FIELDS(policy_pod_disruption_budget_spec) = {
 	INT_STR(3, "maxUnavailable", IS(USED),
                 DOC("How many covered pods may be missing, as a number or a percentage; "
                     "not together with minAvailable.")),
-	STR(4, "unhealthyPodEvictionPolicy", IS(USED),
+	STR(4, "unhealthyPodEvictionPolicy", IS(ZERO_COUNTS | USED),
             ONE_OF(choices_unhealthy_pod_eviction_policy_type),
             DOC("When pods that are not ready may be evicted.")),
 	END,
@@ -84,14 +84,14 @@ FIELDS(coordination_lease) = {
 TYPE(coordination_lease, COORDINATION_V1 "Lease", "Who holds something, and until when.");
 
 FIELDS(coordination_lease_spec) = {
-	STR(1, "holderIdentity", DOC("The holder.")),
-	I32(2, "leaseDurationSeconds",
+	STR(1, "holderIdentity", IS(ZERO_COUNTS), DOC("The holder.")),
+	I32(2, "leaseDurationSeconds", IS(ZERO_COUNTS),
             DOC("How long the lease lasts after its renewal.")),
 	MTIME(3, "acquireTime"),
 	MTIME(4, "renewTime", DOC("When the holder last renewed the lease.")),
-	I32(5, "leaseTransitions"),
-	STR(6, "strategy"),
-	STR(7, "preferredHolder"),
+	I32(5, "leaseTransitions", IS(ZERO_COUNTS)),
+	STR(6, "strategy", IS(ZERO_COUNTS)),
+	STR(7, "preferredHolder", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(coordination_lease_spec, COORDINATION_V1 "LeaseSpec",

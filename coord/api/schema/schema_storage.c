@@ -12,13 +12,13 @@ FIELDS(storage_storage_class) = {
 	STR(2, "provisioner", IS(REQUIRED | IMMUTABLE | USED),
             DOC("Who makes volumes of the class.")),
 	STRM(3, "parameters", IS(IMMUTABLE)),
-	STR(4, "reclaimPolicy", IS(IMMUTABLE), NORMAL("\"Delete\""),
+	STR(4, "reclaimPolicy", IS(ZERO_COUNTS | IMMUTABLE), NORMAL("\"Delete\""),
             ONE_OF(choices_persistent_volume_reclaim_policy),
             DOC("What becomes of a volume whose claim goes.")),
 	STRS(5, "mountOptions"),
-	BOOL(6, "allowVolumeExpansion"),
-	STR(7, "volumeBindingMode", IS(IMMUTABLE | USED), NORMAL("\"Immediate\""),
-            ONE_OF(choices_volume_binding_mode),
+	BOOL(6, "allowVolumeExpansion", IS(ZERO_COUNTS)),
+	STR(7, "volumeBindingMode", IS(ZERO_COUNTS | IMMUTABLE | USED),
+            NORMAL("\"Immediate\""), ONE_OF(choices_volume_binding_mode),
             DOC("WaitForFirstConsumer: a volume is made where the pod is placed.")),
 	OBJS(8, core_topology_selector_term, "allowedTopologies", IS(USED),
              DOC("Where volumes may be made.")),
@@ -56,7 +56,7 @@ TYPE(storage_csi_node_driver, STORAGE_V1 "CSINodeDriver",
      "A driver on a node, and how many volumes it can attach there.");
 
 FIELDS(storage_volume_node_resources) = {
-	I32(1, "count", IS(USED), DOC("Number of volumes.")),
+	I32(1, "count", IS(ZERO_COUNTS | USED), DOC("Number of volumes.")),
 	END,
 };
 TYPE(storage_volume_node_resources, STORAGE_V1 "VolumeNodeResources",
@@ -73,18 +73,18 @@ TYPE(storage_csi_driver, STORAGE_V1 "CSIDriver",
      "A CSI driver, and how volumes of the driver are handled.");
 
 FIELDS(storage_csi_driver_spec) = {
-	BOOL(1, "attachRequired", IS(IMMUTABLE | USED), NORMAL("true"),
+	BOOL(1, "attachRequired", IS(ZERO_COUNTS | IMMUTABLE | USED), NORMAL("true"),
              DOC("Volumes must be attached before they are mounted.")),
-	BOOL(2, "podInfoOnMount", NORMAL("false")),
+	BOOL(2, "podInfoOnMount", IS(ZERO_COUNTS), NORMAL("false")),
 	STRS(3, "volumeLifecycleModes", AS_SET, IS(IMMUTABLE | NO_PATCH_MERGE),
              NORMAL("[\"Persistent\"]"), ONE_OF(choices_volume_lifecycle_mode)),
-	BOOL(4, "storageCapacity", IS(USED), NORMAL("false"),
+	BOOL(4, "storageCapacity", IS(ZERO_COUNTS | USED), NORMAL("false"),
              DOC("Free capacity is checked before a volume's node is chosen.")),
-	STR(5, "fsGroupPolicy", IS(IMMUTABLE), NORMAL("\"ReadWriteOnceWithFSType\""),
-            ONE_OF(choices_fs_group_policy)),
+	STR(5, "fsGroupPolicy", IS(ZERO_COUNTS | IMMUTABLE),
+            NORMAL("\"ReadWriteOnceWithFSType\""), ONE_OF(choices_fs_group_policy)),
 	OBJS(6, storage_token_request, "tokenRequests"),
-	BOOL(7, "requiresRepublish", NORMAL("false")),
-	BOOL(8, "seLinuxMount", NORMAL("false")),
+	BOOL(7, "requiresRepublish", IS(ZERO_COUNTS), NORMAL("false")),
+	BOOL(8, "seLinuxMount", IS(ZERO_COUNTS), NORMAL("false")),
 	END,
 };
 TYPE(storage_csi_driver_spec, STORAGE_V1 "CSIDriverSpec",
@@ -92,7 +92,7 @@ TYPE(storage_csi_driver_spec, STORAGE_V1 "CSIDriverSpec",
 
 FIELDS(storage_token_request) = {
 	STR(1, "audience", IS(REQUIRED)),
-	I64(2, "expirationSeconds"),
+	I64(2, "expirationSeconds", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(storage_token_request, STORAGE_V1 "TokenRequest",

@@ -40,6 +40,7 @@ enum {
 	NEEDED = SCHEMA_NEEDED,
 	APPLY_WHOLE = SCHEMA_APPLY_WHOLE,
 	ZERO_ABSENT = SCHEMA_ZERO_ABSENT,
+	ZERO_COUNTS = SCHEMA_ZERO_COUNTS,
 };
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): names of fields, parts of initialisers */

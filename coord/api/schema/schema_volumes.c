@@ -51,7 +51,7 @@ TYPE(core_volume, CORE_V1 "Volume",
 
 FIELDS(core_host_path_volume_source) = {
 	STR(1, "path", IS(REQUIRED)),
-	STR(2, "type", NORMAL("\"\""), ONE_OF(choices_host_path_type)),
+	STR(2, "type", IS(ZERO_COUNTS), NORMAL("\"\""), ONE_OF(choices_host_path_type)),
 	END,
 };
 TYPE(core_host_path_volume_source, CORE_V1 "HostPathVolumeSource",
@@ -97,8 +97,8 @@ TYPE(core_git_repo_volume_source, CORE_V1 "GitRepoVolumeSource",
 FIELDS(core_secret_volume_source) = {
 	STR(1, "secretName"),
 	OBJS(2, core_key_to_path, "items"),
-	I32(3, "defaultMode", NORMAL("420")),
-	BOOL(4, "optional"),
+	I32(3, "defaultMode", IS(ZERO_COUNTS), NORMAL("420")),
+	BOOL(4, "optional", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_secret_volume_source, CORE_V1 "SecretVolumeSource",
@@ -107,7 +107,7 @@ TYPE(core_secret_volume_source, CORE_V1 "SecretVolumeSource",
 FIELDS(core_key_to_path) = {
 	STR(1, "key", IS(REQUIRED)),
 	STR(2, "path", IS(REQUIRED)),
-	I32(3, "mode"),
+	I32(3, "mode", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_key_to_path, CORE_V1 "KeyToPath",
@@ -133,7 +133,7 @@ FIELDS(core_iscsi_volume_source) = {
 	BOOL(8, "chapAuthDiscovery"),
 	BOOL(11, "chapAuthSession"),
 	OBJ(10, core_local_object_reference, "secretRef"),
-	STR(12, "initiatorName"),
+	STR(12, "initiatorName", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_iscsi_volume_source, CORE_V1 "ISCSIVolumeSource", "An iSCSI disk of a pod.");
@@ -219,7 +219,7 @@ TYPE(core_flocker_volume_source, CORE_V1 "FlockerVolumeSource", "A Flocker datas
 
 FIELDS(core_downward_api_volume_source) = {
 	OBJS(1, core_downward_api_volume_file, "items"),
-	I32(2, "defaultMode", NORMAL("420")),
+	I32(2, "defaultMode", IS(ZERO_COUNTS), NORMAL("420")),
 	END,
 };
 TYPE(core_downward_api_volume_source, CORE_V1 "DownwardAPIVolumeSource",
@@ -229,7 +229,7 @@ FIELDS(core_downward_api_volume_file) = {
 	STR(1, "path", IS(REQUIRED)),
 	OBJ(2, core_object_field_selector, "fieldRef"),
 	OBJ(3, core_resource_field_selector, "resourceFieldRef"),
-	I32(4, "mode"),
+	I32(4, "mode", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_downward_api_volume_file, CORE_V1 "DownwardAPIVolumeFile",
@@ -253,8 +253,9 @@ ATOMIC_TYPE(core_resource_field_selector, CORE_V1 "ResourceFieldSelector",
             "Selects a request or limit of a container.");
 
 FIELDS(core_fc_volume_source) = {
-	STRS(1, "targetWWNs"), I32(2, "lun"),    STR(3, "fsType"),
-	BOOL(4, "readOnly"),   STRS(5, "wwids"), END,
+	STRS(1, "targetWWNs"), I32(2, "lun", IS(ZERO_COUNTS)),
+	STR(3, "fsType"),      BOOL(4, "readOnly"),
+	STRS(5, "wwids"),      END,
 };
 TYPE(core_fc_volume_source, CORE_V1 "FCVolumeSource", "A Fibre Channel disk.");
 
@@ -270,8 +271,8 @@ TYPE(core_azure_file_volume_source, CORE_V1 "AzureFileVolumeSource",
 FIELDS(core_config_map_volume_source) = {
 	STR(1, "name", INSIDE(1)),
 	OBJS(2, core_key_to_path, "items"),
-	I32(3, "defaultMode", NORMAL("420")),
-	BOOL(4, "optional"),
+	I32(3, "defaultMode", IS(ZERO_COUNTS), NORMAL("420")),
+	BOOL(4, "optional", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_config_map_volume_source, CORE_V1 "ConfigMapVolumeSource",
@@ -301,10 +302,10 @@ TYPE(core_quobyte_volume_source, CORE_V1 "QuobyteVolumeSource", "A Quobyte volum
 FIELDS(core_azure_disk_volume_source) = {
 	STR(1, "diskName", IS(REQUIRED)),
 	STR(2, "diskURI", IS(REQUIRED)),
-	STR(3, "cachingMode", NORMAL("\"ReadWrite\"")),
-	STR(4, "fsType", NORMAL("\"ext4\"")),
-	BOOL(5, "readOnly", NORMAL("false")),
-	STR(6, "kind", NORMAL("\"Shared\"")),
+	STR(3, "cachingMode", IS(ZERO_COUNTS), NORMAL("\"ReadWrite\"")),
+	STR(4, "fsType", IS(ZERO_COUNTS), NORMAL("\"ext4\"")),
+	BOOL(5, "readOnly", IS(ZERO_COUNTS), NORMAL("false")),
+	STR(6, "kind", IS(ZERO_COUNTS), NORMAL("\"Shared\"")),
 	END,
 };
 TYPE(core_azure_disk_volume_source, CORE_V1 "AzureDiskVolumeSource",
@@ -320,7 +321,7 @@ TYPE(core_photon_persistent_disk_volume_source,
 
 FIELDS(core_projected_volume_source) = {
 	OBJS(1, core_volume_projection, "sources"),
-	I32(2, "defaultMode", NORMAL("420")),
+	I32(2, "defaultMode", IS(ZERO_COUNTS), NORMAL("420")),
 	END,
 };
 TYPE(core_projected_volume_source, CORE_V1 "ProjectedVolumeSource",
@@ -340,7 +341,7 @@ TYPE(core_volume_projection, CORE_V1 "VolumeProjection",
 FIELDS(core_secret_projection) = {
 	STR(1, "name", INSIDE(1)),
 	OBJS(2, core_key_to_path, "items"),
-	BOOL(4, "optional"),
+	BOOL(4, "optional", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_secret_projection, CORE_V1 "SecretProjection",
@@ -356,7 +357,7 @@ TYPE(core_downward_api_projection, CORE_V1 "DownwardAPIProjection",
 FIELDS(core_config_map_projection) = {
 	STR(1, "name", INSIDE(1)),
 	OBJS(2, core_key_to_path, "items"),
-	BOOL(4, "optional"),
+	BOOL(4, "optional", IS(ZERO_COUNTS)),
 	END,
 };
 TYPE(core_config_map_projection, CORE_V1 "ConfigMapProjection",
@@ -364,7 +365,7 @@ TYPE(core_config_map_projection, CORE_V1 "ConfigMapProjection",
 
 FIELDS(core_service_account_token_projection) = {
 	STR(1, "audience"),
-	I64(2, "expirationSeconds", NORMAL("3600")),
+	I64(2, "expirationSeconds", IS(ZERO_COUNTS), NORMAL("3600")),
 	STR(3, "path", IS(REQUIRED)),
 	END,
 };
@@ -372,10 +373,10 @@ TYPE(core_service_account_token_projection, CORE_V1 "ServiceAccountTokenProjecti
      "A token of the pod's service account within a projected volume.");
 
 FIELDS(core_cluster_trust_bundle_projection) = {
-	STR(1, "name"),
-	STR(2, "signerName"),
+	STR(1, "name", IS(ZERO_COUNTS)),
+	STR(2, "signerName", IS(ZERO_COUNTS)),
 	OBJ(3, meta_label_selector, "labelSelector"),
-	BOOL(5, "optional"),
+	BOOL(5, "optional", IS(ZERO_COUNTS)),
 	STR(4, "path", IS(REQUIRED)),
 	END,
 };
@@ -419,8 +420,8 @@ TYPE(core_storageos_volume_source, CORE_V1 "StorageOSVolumeSource",
 
 FIELDS(core_csi_volume_source) = {
 	STR(1, "driver", IS(REQUIRED)),
-	BOOL(2, "readOnly"),
-	STR(3, "fsType"),
+	BOOL(2, "readOnly", IS(ZERO_COUNTS)),
+	STR(3, "fsType", IS(ZERO_COUNTS)),
 	STRM(4, "volumeAttributes"),
 	OBJ(5, core_local_object_reference, "nodePublishSecretRef"),
 	END,
