@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "coord/api/reply/list_meta.h"
 #include "store/base/arena.h"
-#include "store/base/json_out.h"
 
 /* What stands in the object of a row: includeObject of the query. */
 enum table_include { TABLE_METADATA, TABLE_NONE, TABLE_OBJECT };
@@ -43,13 +43,6 @@ struct table_kind {
 /* group empty: core. Never NULL. */
 const struct table_kind *table_kind_find(const char *group, const char *plural);
 
-/* The list that a table shows. */
-struct table_list {
-	int64_t revision;
-	struct pl_span continue_token; /* empty: the list is whole */
-	int64_t remaining;             /* 0: not known, or none */
-};
-
 struct table_writer {
 	struct pl_json_out *out;
 	struct pl_arena *arena; /* for sorting; the caller may reset it between rows */
@@ -69,8 +62,7 @@ void table_writer_done(struct table_writer *writer);
 
 /* Failures stick to the output; pl_json_out_done tells them. headers false: the columns
  * are left out, as in all events of a watch but the first. */
-void table_begin(struct table_writer *writer, const struct table_list *list,
-                 bool headers);
+void table_begin(struct table_writer *writer, const struct list_meta *list, bool headers);
 void table_add(struct table_writer *writer, struct pl_json object);
 void table_end(struct table_writer *writer);
 /* A whole table with one row: the object of a watch event, or the answer to a get. */

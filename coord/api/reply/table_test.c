@@ -488,7 +488,7 @@ T_CASE(a_table_has_columns_rows_and_the_objects_metadata)
 		"{" META("a") "},'spec':{" C1 "},'status':{'phase':'Succeeded'}}",
 		"{" META("b") "},'spec':{" C1 "},'status':{'phase':'Failed'}}",
 	};
-	struct table_list list = {
+	struct list_meta list = {
 		.revision = 42, .continue_token = PL_SPAN_LIT("more"), .remaining = 7};
 	struct table_rig rig;
 

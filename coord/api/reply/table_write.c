@@ -1,5 +1,5 @@
+#include "coord/api/reply/partial.h"
 #include "coord/api/reply/table_int.h"
-#include "store/base/num.h"
 
 enum { CELL_BYTES_MAX = 64 * 1024 };
 
@@ -78,26 +78,6 @@ static void write_columns(struct pl_json_out *out, const struct table_column *co
 	pl_json_out_end(out);
 }
 
-static void write_list(struct pl_json_out *out, const struct table_list *list)
-{
-	char text[PL_NUM_TEXT_SIZE];
-
-	pl_json_out_object(out);
-	if (list->revision > 0) {
-		(void)pl_num_print_i64(text, list->revision);
-		member_str(out, "resourceVersion", text);
-	}
-	if (list->continue_token.len > 0) {
-		pl_json_out_name(out, "continue");
-		pl_json_out_string(out, list->continue_token);
-	}
-	if (list->remaining > 0) {
-		pl_json_out_name(out, "remainingItemCount");
-		pl_json_out_int(out, list->remaining);
-	}
-	pl_json_out_end(out);
-}
-
 static const char *meta_version(const struct table_writer *writer)
 {
 	return writer->beta ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1";
@@ -122,10 +102,10 @@ static void begin_rows(struct table_writer *writer, bool headers)
 	pl_json_out_array(writer->out);
 }
 
-void table_begin(struct table_writer *writer, const struct table_list *list, bool headers)
+void table_begin(struct table_writer *writer, const struct list_meta *list, bool headers)
 {
 	begin(writer);
-	write_list(writer->out, list);
+	list_meta_write(writer->out, list);
 	begin_rows(writer, headers);
 }
 
@@ -149,29 +129,12 @@ static void write_conditions(struct pl_json_out *out, const char *phase)
 	pl_json_out_end(out);
 }
 
-static void write_metadata(struct table_writer *writer, struct pl_json object)
-{
-	struct pl_json_out *out = writer->out;
-
-	pl_json_out_object(out);
-	member_str(out, "kind", "PartialObjectMetadata");
-	member_str(out, "apiVersion", meta_version(writer));
-	pl_json_out_name(out, "metadata");
-	if (pl_json_type(field_at(object, "metadata")) == PL_JSON_OBJECT) {
-		pl_json_out_value(out, field_at(object, "metadata"));
-	} else {
-		pl_json_out_object(out);
-		pl_json_out_end(out);
-	}
-	pl_json_out_end(out);
-}
-
 static void write_object(struct table_writer *writer, struct pl_json object)
 {
 	pl_json_out_name(writer->out, "object");
 	switch (writer->include) {
 	case TABLE_METADATA:
-		write_metadata(writer, object);
+		partial_write(writer->out, object, writer->beta);
 		return;
 	case TABLE_NONE:
 		pl_json_out_null(writer->out);

@@ -136,7 +136,7 @@ static enum pl_code end_plain(struct request *request, struct list_stream *list)
 static void begin_table(struct request *request, struct list_stream *list)
 {
 	const struct schema_resource *resource = request->path.resource;
-	struct table_list head = {.revision = list->revision};
+	struct list_meta head = {.revision = list->revision};
 
 	/* A page of a Table is written whole, so that its token is known first. */
 	head.continue_token = next_token(request, list);
