@@ -18,7 +18,7 @@
 #include "coord/api/reply/list_meta.h"
 #include "store/base/arena.h"
 
-/* What stands in the object of a row: includeObject of the query. */
+/* The object of a row: includeObject of the query. */
 enum table_include { TABLE_METADATA, TABLE_NONE, TABLE_OBJECT };
 
 struct table_row;

@@ -22,7 +22,7 @@ const struct table_column table_columns_pods[] = {
 
 enum { REASON_SIZE = 320 };
 
-/* What is counted over the containers of a pod. */
+/* Counts over the containers of a pod. */
 struct pod_view {
 	struct pl_json pod;
 	int64_t restarts, last_restart_ms; /* 0: none */
