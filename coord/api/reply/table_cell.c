@@ -201,17 +201,15 @@ bool condition_is_true(struct pl_json object, const char *type)
 	              "True") == 0;
 }
 
-const char *cluster_of(struct pl_json object)
+void cell_cluster(struct table_row *row, const char *node)
 {
-	static const char name[] = "placet.io/cluster";
-	struct pl_json metadata = field_at(object, "metadata");
-	struct pl_json mark = pl_json_member(field_at(metadata, "labels"), name);
-	const char *text = "";
+	const char *colon = strchr(node, ':');
 
-	if (pl_json_type(mark) != PL_JSON_STRING)
-		mark = pl_json_member(field_at(metadata, "annotations"), name);
-	if (pl_json_type(mark) == PL_JSON_STRING &&
-	    pl_json_as_string(mark, &text, NULL) != PL_OK)
-		return "";
-	return text;
+	if (node[0] == 0)
+		cell_text(row, "");
+	else if (colon == NULL)
+		cell_text(row, "default");
+	else
+		pl_json_out_string(row->writer->out,
+		                   pl_span(node, (size_t)(colon - node)));
 }

@@ -32,6 +32,9 @@ void cell_name(struct table_row *row, struct pl_json object);
 void cell_since(struct table_row *row, struct pl_json object, const char *path,
                 const char *normal);
 void cell_age(struct table_row *row, struct pl_json object);
+/* The cluster in the API's name of a node, "east:n-1"; a name without one is of the cluster
+ * default. Empty: no node. */
+void cell_cluster(struct table_row *row, const char *node);
 /* "3/5" */
 void cell_ratio(struct table_row *row, int64_t part, int64_t whole);
 /* Names and images of the containers of a pod spec, as two cells. */
@@ -60,8 +63,6 @@ const char *since_text(const struct table_row *row, struct pl_json object,
 /* The element of the conditions with that type; absent: none. */
 struct pl_json condition_find(struct pl_json object, const char *type);
 bool condition_is_true(struct pl_json object, const char *type);
-/* The member cluster of a pod or a node; "": none. */
-const char *cluster_of(struct pl_json object);
 
 /* -- the kinds ---------------------------------------------------------------------------- */
 

@@ -102,7 +102,7 @@ void table_cells_nodes(struct table_row *row, struct pl_json node)
 	cell_field(row, node, "status.nodeInfo.osImage", "<unknown>");
 	cell_field(row, node, "status.nodeInfo.kernelVersion", "<unknown>");
 	cell_field(row, node, "status.nodeInfo.containerRuntimeVersion", "<unknown>");
-	cell_text(row, cluster_of(node));
+	cell_cluster(row, field_text_or(node, "metadata.name", ""));
 }
 
 const struct table_column table_columns_namespaces[] = {

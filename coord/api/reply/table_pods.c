@@ -287,7 +287,7 @@ void table_cells_pods(struct table_row *row, struct pl_json pod)
 	cell_field(row, pod, "spec.nodeName", "<none>");
 	cell_field(row, pod, "status.nominatedNodeName", "<none>");
 	cell_readiness(row, pod);
-	cell_text(row, cluster_of(pod));
+	cell_cluster(row, field_text_or(pod, "spec.nodeName", ""));
 	cell_reason(row, pod);
 }
 

@@ -130,14 +130,14 @@ static void check_pod(const char *object, const char *want)
 T_CASE(pods_show_their_place)
 {
 	check("", "pods",
-	      "{'metadata':{'name':'p','labels':{'placet.io/cluster':'east'},"
-	      "'creationTimestamp':'2026-11-21T05:00:00Z'},'spec':{'nodeName':'n1'," C2
+	      "{'metadata':{'name':'p',"
+	      "'creationTimestamp':'2026-11-21T05:00:00Z'},'spec':{'nodeName':'east:n1'," C2
 	      ","
 	      "'readinessGates':[{'conditionType':'a'},{'conditionType':'b'}]},"
 	      "'status':{'phase':'Running','podIPs':[{'ip':'10.1.2.3'},{'ip':'::1'}],"
 	      "'conditions':[{'type':'a','status':'True'},{'type':'b','status':'False'}],"
 	      "'containerStatuses':[{" RUNNING "},{" RUNNING "}]}}",
-	      "['p','2/2','Running','0','60m','10.1.2.3','n1','<none>','1/2','east','']");
+	      "['p','2/2','Running','0','60m','10.1.2.3','east:n1','<none>','1/2','east','']");
 	check("", "pods",
 	      "{" META(
 		      "p") "},'spec':{" C1 "},'status':{'phase':'Pending',"
@@ -250,24 +250,24 @@ T_CASE(a_pod_that_is_deleted_terminates)
 T_CASE(nodes_and_namespaces)
 {
 	check("", "nodes",
-	      "{'metadata':{'name':'n','creationTimestamp':'2026-11-19T05:00:00Z',"
+	      "{'metadata':{'name':'west:n','creationTimestamp':'2026-11-19T05:00:00Z',"
 	      "'labels':{'node-role.kubernetes.io/worker':'',"
-	      "'node-role.kubernetes.io/control-plane':'','kubernetes.io/role':'gpu',"
-	      "'placet.io/cluster':'west'}},'spec':{'unschedulable':true},'status':{"
+	      "'node-role.kubernetes.io/control-plane':'','kubernetes.io/role':'gpu'"
+	      "}},'spec':{'unschedulable':true},'status':{"
 	      "'conditions':[{'type':'Ready','status':'True'}],'addresses':[{'type':"
 	      "'Hostname','address':'n'},{'type':'InternalIP','address':'10.0.0.7'}],"
 	      "'nodeInfo':{'kubeletVersion':'v1.32.1','osImage':'Debian','kernelVersion':"
 	      "'6.1','containerRuntimeVersion':'containerd://1.7'}}}",
-	      "['n','Ready,SchedulingDisabled','control-plane,gpu,worker','2d1h','v1.32.1',"
+	      "['west:n','Ready,SchedulingDisabled','control-plane,gpu,worker','2d1h','v1.32.1',"
 	      "'10.0.0.7','<none>','Debian','6.1','containerd://1.7','west']");
 	check("", "nodes",
 	      "{" META(
 		      "n") "},'status':{'conditions':[{'type':'Ready','status':'Unknown'}]}}",
 	      "['n','NotReady','<none>','60m','','<none>','<none>','<unknown>','<unknown>',"
-	      "'<unknown>','']");
+	      "'<unknown>','default']");
 	check("", "nodes", "{" META("n") "}}",
 	      "['n','Unknown','<none>','60m','','<none>','<none>','<unknown>','<unknown>',"
-	      "'<unknown>','']");
+	      "'<unknown>','default']");
 	check("", "namespaces", "{" META("a") "},'status':{'phase':'Active'}}",
 	      "['a','Active','60m']");
 	check("coordination.k8s.io", "leases",

@@ -72,7 +72,8 @@ struct pl_span field_value_json(struct pl_json object, const char *field,
 			path = places[i].path;
 			absent = places[i].absent;
 		}
-	value = path[0] == 0 ? pl_span_str("") : scalar_text(field_at(object, path), scratch);
+	value = path[0] == 0 ? pl_span_str("")
+	                     : scalar_text(field_at(object, path), scratch);
 	if (value.len > 0)
 		return value;
 	/* An event without a source has the controller that reported it. */

@@ -70,6 +70,8 @@ T_CASE(other_resources_are_selected_by_their_fields)
 	HOLDS("", "events", event,
 	      "source=placet,reportingComponent=placet,type!=Normal");
 	HOLDS("", "events", "{\"source\":{\"component\":\"kubelet\"}}", "source=kubelet");
+	HOLDS("events.k8s.io", "events", "{\"regarding\":{\"name\":\"p\"}}",
+	      "regarding.name=p,regarding.kind!=Pod");
 	HOLDS("", "nodes", "{}", "spec.unschedulable=false");
 	HOLDS("", "nodes", "{\"spec\":{\"unschedulable\":true}}",
 	      "spec.unschedulable=true");
@@ -100,6 +102,7 @@ T_CASE(refusals_are_worded_as_kubernetes_words_them)
 		{"", "pods", "b=1,a=2"},
 		{"", "nodes", "metadata.namespace=a"},
 		{"", "events", "involvedObject=a"},
+		{"events.k8s.io", "events", "involvedObject.name=a"},
 		{"batch", "jobs", "status.phase=a"},
 		{"batch", "cronjobs", "status.phase=a"},
 		{"apps", "replicasets", "status.replicas=1"},

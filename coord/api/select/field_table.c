@@ -41,6 +41,23 @@ static const char *const of_events[] = {
 	NULL,
 };
 
+/* The names of events.k8s.io. */
+static const char *const of_new_events[] = {
+	"metadata.name",
+	"metadata.namespace",
+	"regarding.kind",
+	"regarding.namespace",
+	"regarding.name",
+	"regarding.uid",
+	"regarding.apiVersion",
+	"regarding.resourceVersion",
+	"regarding.fieldPath",
+	"reason",
+	"reportingController",
+	"type",
+	NULL,
+};
+
 #define NOT_SUPPORTED "field label not supported: ", "", false
 
 static const struct field_set sets[] = {
@@ -48,6 +65,7 @@ static const struct field_set sets[] = {
 	{"", "nodes", of_nodes, NOT_SUPPORTED},
 	{"", "namespaces", of_namespaces, NOT_SUPPORTED},
 	{"", "events", of_events, NOT_SUPPORTED},
+	{"events.k8s.io", "events", of_new_events, NOT_SUPPORTED},
 	{"", "replicationcontrollers", of_controllers, NOT_SUPPORTED},
 	{"", "services", of_services, NOT_SUPPORTED},
 	{"batch", "jobs", of_jobs, "field label ", " not supported for Job", true},
