@@ -223,6 +223,25 @@ T_CASE(ports_and_rules_of_planned_pods_count)
 	kit_close(&kit);
 }
 
+/* A pod that was placed since may be what an equal one waited for. */
+T_CASE(an_equal_pod_is_decided_again_when_another_was_placed)
+{
+	static const char near[] =
+		"\"affinity\":{\"podAffinity\":{"
+		"\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
+		"\"kubernetes.io/hostname\",\"labelSelector\":{\"matchLabels\":{"
+		"\"app\":\"w\"}}}]}},";
+
+	up();
+	give(pod("before", "1", "", near));
+	give(pod("w", "1", "\"labels\":{\"app\":\"w\"},", ""));
+	give(pod("after", "1", "", near));
+	T_CODE(plan(), PL_OK, &failure);
+	says_of("before", "\"reason\":\"pod.affinity\"");
+	says_of("after", "\"verdict\":\"placed\"");
+	kit_close(&kit);
+}
+
 T_CASE(a_gang_is_placed_whole_or_not_at_all)
 {
 	static const char three[] = "\"annotations\":{\"placet.io/gang\":\"g\","
