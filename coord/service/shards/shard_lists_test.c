@@ -32,7 +32,7 @@ PL_PRINTF(1, 2) static void tell(const char *fmt, ...)
 	va_end(args);
 }
 
-/* What was told since. */
+/* Checks all that was told since. */
 static void told(const char *words)
 {
 	T_STR(story, words);
