@@ -4,28 +4,36 @@
  * Every endpoint is reached on its own, then each promise is tried through all
  * of them together, under a prefix of random name that is removed at the end.
  */
+#include "coord/service/store/store_check.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "coord/cli/output/command.h"
+#include "coord/cli/session/cli_wait.h"
 #include "coord/cli/session/options.h"
-#include "coord/cli/store/store_steps.h"
 #include "store/base/clock.h"
 #include "store/base/json_out.h"
 #include "store/base/rng.h"
 #include "store/etcd/launch.h"
 
-enum { ENDPOINT_TEXT_MAX = 300, JSON_LINE_MAX = 1 << 16 };
+enum {
+	ENDPOINT_TEXT_MAX = 300,
+	JSON_LINE_MAX = 1 << 16,
+	PREFIX_MAX = STORE_CHECK_PREFIX_MAX - 16, /* a random name follows */
+};
 
-struct store_check {
+struct store_check_cmd {
 	struct store_opts store;
 	const char *prefix;
 	bool launch;
 	bool json;
 	bool colour;
 	unsigned passed, failed;
+	uint64_t step_ns; /* when the step began */
+	struct cli_wait wait;
 };
 
 static void print_help(void)
@@ -75,8 +83,8 @@ static void report_json(const char *name, const struct pl_err *err, const char *
 	pl_buf_done(&buf);
 }
 
-static void report(struct store_check *check, const char *name, const struct pl_err *err,
-                   const char *note, uint64_t start_ns)
+static void report(struct store_check_cmd *check, const char *name,
+                   const struct pl_err *err, const char *note, uint64_t start_ns)
 {
 	double ms = (double)(pl_clock_ns() - start_ns) / 1e6;
 	const char *on = !check->colour ? "" : err == NULL ? "\033[32m" : "\033[31m";
@@ -101,7 +109,7 @@ static void report(struct store_check *check, const char *name, const struct pl_
 }
 
 /* Checks each member alone, to name the one of several that is not well. */
-static void check_endpoint(struct store_check *check, const char *endpoint)
+static void check_endpoint(struct store_check_cmd *check, const char *endpoint)
 {
 	struct etcd_opts opts = store_opts_etcd(&check->store);
 	struct kv_req req = {.op = KV_STATUS};
@@ -109,7 +117,7 @@ static void check_endpoint(struct store_check *check, const char *endpoint)
 	struct kv_result result;
 	struct pl_err err = {0};
 	uint64_t start = pl_clock_ns();
-	char note[STEP_NOTE_SIZE + ENDPOINT_TEXT_MAX] = "";
+	char note[STORE_CHECK_NOTE_SIZE + ENDPOINT_TEXT_MAX] = "";
 
 	opts.endpoints = endpoint;
 	if (store_session_open(&session, &opts, check->store.timeout_ms, &err) == PL_OK) {
@@ -127,7 +135,7 @@ static void check_endpoint(struct store_check *check, const char *endpoint)
 	report(check, "member", err.code == PL_OK ? NULL : &err, note, start);
 }
 
-static void check_endpoints(struct store_check *check)
+static void check_endpoints(struct store_check_cmd *check)
 {
 	const char *text = check->store.endpoints;
 
@@ -143,44 +151,48 @@ static void check_endpoints(struct store_check *check)
 	}
 }
 
-static bool run_step(struct store_check *check, struct store_steps *steps,
-                     const struct store_step *step)
+static void on_done(void *ctx, const struct pl_err *err)
 {
-	struct pl_err err = {0};
-	uint64_t start = pl_clock_ns();
-	bool ok;
+	struct store_check_cmd *check = ctx;
 
-	steps->note[0] = 0;
-	pl_arena_reset(&steps->session->arena);
-	ok = step->run(steps, &err) == PL_OK;
-	report(check, step->name, ok ? NULL : &err, steps->note, start);
-	return ok;
+	cli_wait_end(&check->wait, err);
 }
 
-static void check_store(struct store_check *check)
+static void on_step(void *ctx, const char *name, const char *note,
+                    const struct pl_err *err)
 {
-	struct etcd_opts opts = store_opts_etcd(&check->store);
-	struct store_session session;
-	struct store_steps steps = {.session = &session};
-	struct pl_err err = {0};
-	uint64_t start = pl_clock_ns();
+	struct store_check_cmd *check = ctx;
 
-	(void)snprintf(steps.prefix, sizeof steps.prefix, "%s%08" PRIx32 "/",
-	               check->prefix, (uint32_t)pl_rng_seed_random());
-	if (store_session_open(&session, &opts, check->store.timeout_ms, &err) != PL_OK) {
-		report(check, "open", &err, "", start);
+	report(check, name, err, note, check->step_ns);
+	check->step_ns = pl_clock_ns();
+}
+
+static void check_store(struct store_check_cmd *check)
+{
+	struct etcd_opts etcd = store_opts_etcd(&check->store);
+	char prefix[STORE_CHECK_PREFIX_MAX + 1];
+	struct store_check_opts opts = {
+		.prefix = prefix, .step = on_step, .done = on_done, .ctx = check};
+	struct store_session session;
+	struct service service;
+	struct store_check *running;
+	struct pl_err err = {0};
+
+	(void)snprintf(prefix, sizeof prefix, "%s%08" PRIx32 "/", check->prefix,
+	               (uint32_t)pl_rng_seed_random());
+	check->step_ns = pl_clock_ns();
+	if (store_session_open(&session, &etcd, check->store.timeout_ms, &err) != PL_OK) {
+		report(check, "open", &err, "", check->step_ns);
 		return;
 	}
-	/* Without the first step the others would only fail the same way. */
-	if (run_step(check, &steps, &store_steps[0])) {
-		for (unsigned i = 1; i < store_step_count; i++)
-			(void)run_step(check, &steps, &store_steps[i]);
-		(void)run_step(check, &steps, &store_cleanup_step);
-	}
+	service = (struct service){.kv = session.kv, .timeout_ms = session.timeout_ms};
+	if (store_check_start(&service, &opts, &running, &err) != PL_OK ||
+	    cli_wait_for(&session, &check->wait, &err) != PL_OK)
+		report(check, "open", &err, "", check->step_ns);
 	store_session_close(&session);
 }
 
-static enum exit_code check_run(struct store_check *check)
+static enum exit_code check_run(struct store_check_cmd *check)
 {
 	uint64_t start = pl_clock_ns();
 
@@ -196,7 +208,7 @@ static enum exit_code check_run(struct store_check *check)
 
 /* The launch has a loop of its own, which must not be starved for its child to
  * be watched: only start and stop matter here, and both run it. */
-static enum exit_code check_launched(struct store_check *check)
+static enum exit_code check_launched(struct store_check_cmd *check)
 {
 	/* Progress of a quiet watch is not waited for without end. */
 	const char *const args[] = {"--experimental-watch-progress-notify-interval=500ms",
@@ -236,13 +248,13 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static enum pl_code set_option(struct store_check *check, int opt, struct pl_err *err)
+static enum pl_code set_option(struct store_check_cmd *check, int opt, struct pl_err *err)
 {
 	switch (opt) {
 	case OPT_PREFIX:
-		if (strlen(optarg) > STEP_PREFIX_SIZE - 16 || *optarg == 0)
+		if (strlen(optarg) > PREFIX_MAX || *optarg == 0)
 			return pl_err_set(err, PL_INVALID, "--prefix: want 1 to %d bytes",
-			                  STEP_PREFIX_SIZE - 16);
+			                  PREFIX_MAX);
 		check->prefix = optarg;
 		return PL_OK;
 	case OPT_LAUNCH:
@@ -268,8 +280,8 @@ static enum exit_code usage_error(const char *why)
 
 static enum exit_code store_check(int argc, char **argv)
 {
-	struct store_check check = {.prefix = "/placet-check/",
-	                            .colour = isatty(STDOUT_FILENO) == 1};
+	struct store_check_cmd check = {.prefix = "/placet-check/",
+	                                .colour = isatty(STDOUT_FILENO) == 1};
 	struct pl_err err = {0};
 	enum exit_code exit_code;
 	int opt;
