@@ -31,6 +31,10 @@ enum daemon_option {
 	DAEMON_WEIGHT,
 	DAEMON_ZONE,
 	DAEMON_API_ADDRESS,
+	DAEMON_API_LISTEN,
+	DAEMON_API_CERT,
+	DAEMON_API_KEY,
+	DAEMON_API_TOKEN_FILE,
 	DAEMON_TTL,
 	DAEMON_PARTITIONS,
 	DAEMON_PREFIX,
@@ -54,6 +58,16 @@ enum daemon_action {
 	DAEMON_SHOW_CONFIG,
 };
 
+enum { DAEMON_API_HOST_SIZE = 64, DAEMON_API_TOKEN_SIZE = 256 };
+
+/* How the process serves the API. */
+struct daemon_api_opts {
+	char host[DAEMON_API_HOST_SIZE];   /* an address; empty: it does not */
+	uint16_t port;                     /* 0: the kernel chooses */
+	const char *cert, *key;            /* NULL: clear text */
+	char token[DAEMON_API_TOKEN_SIZE]; /* empty: none */
+};
+
 /* The strings live as long as the options. */
 struct daemon_opts {
 	struct store_opts store;
@@ -62,6 +76,7 @@ struct daemon_opts {
 	uint32_t weight; /* thousandths */
 	const char *zone;
 	const char *api;
+	struct daemon_api_opts serve;
 	int64_t ttl_s;
 	uint32_t partitions; /* 0: as many as the store has, or the default */
 	const char *prefix;  /* "": no prefix */

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <inttypes.h>
 
 #include "coord/daemon/options_int.h"
@@ -95,6 +96,80 @@ static enum pl_code parse_api(struct daemon_opts *opts, const char *text,
                               struct pl_err *err)
 {
 	return parse_plain(text, &opts->api, err);
+}
+
+/* Who may do what is not decided yet, so the API stays on the machine. */
+static bool is_loopback(const char *host)
+{
+	return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static enum pl_code parse_api_listen(struct daemon_opts *opts, const char *text,
+                                     struct pl_err *err)
+{
+	const char *colon = strrchr(text, ':');
+	struct pl_span host = pl_span_str(text);
+	uint64_t port;
+
+	if (text[0] == 0) {
+		opts->serve.host[0] = 0;
+		return PL_OK;
+	}
+	if (colon == NULL)
+		return pl_err_set(err, PL_INVALID, "want HOST:PORT, as 127.0.0.1:6443");
+	if (pl_num_u64_in(pl_span_str(colon + 1), 0, UINT16_MAX, &port, err) != PL_OK)
+		return PL_INVALID;
+	host.len = (size_t)(colon - text);
+	if (host.len > 2 && host.at[0] == '[' && host.at[host.len - 1] == ']')
+		host = pl_span(host.at + 1, host.len - 2);
+	if (host.len == 0 || host.len >= sizeof opts->serve.host)
+		return pl_err_set(err, PL_INVALID,
+		                  "want an address in front of the port");
+	memcpy(opts->serve.host, host.at, host.len);
+	opts->serve.host[host.len] = 0;
+	if (strcmp(opts->serve.host, "localhost") == 0)
+		memcpy(opts->serve.host, "127.0.0.1", sizeof "127.0.0.1");
+	opts->serve.port = (uint16_t)port;
+	if (!is_loopback(opts->serve.host))
+		return pl_err_set(err, PL_INVALID,
+		                  "the API is served on loopback addresses only, as "
+		                  "127.0.0.1");
+	return PL_OK;
+}
+
+static enum pl_code parse_api_cert(struct daemon_opts *opts, const char *text,
+                                   struct pl_err *err)
+{
+	return parse_plain(text, &opts->serve.cert, err);
+}
+
+static enum pl_code parse_api_key(struct daemon_opts *opts, const char *text,
+                                  struct pl_err *err)
+{
+	return parse_plain(text, &opts->serve.key, err);
+}
+
+static enum pl_code parse_api_token(struct daemon_opts *opts, const char *text,
+                                    struct pl_err *err)
+{
+	char line[DAEMON_API_TOKEN_SIZE + 2];
+	FILE *file = fopen(text, "re");
+	size_t len;
+
+	if (file == NULL)
+		return pl_err_set(err, PL_INVALID, "%s", strerror(errno));
+	len = fread(line, 1, sizeof line - 1, file);
+	(void)fclose(file);
+	line[len] = 0;
+	len = strcspn(line, "\r\n");
+	if (len == 0 || len >= sizeof opts->serve.token)
+		return pl_err_set(err, PL_INVALID,
+		                  "want a token of 1 to %d bytes in the "
+		                  "first line",
+		                  DAEMON_API_TOKEN_SIZE - 1);
+	memcpy(opts->serve.token, line, len);
+	opts->serve.token[len] = 0;
+	return PL_OK;
 }
 
 static enum pl_code parse_ttl(struct daemon_opts *opts, const char *text,
@@ -197,6 +272,17 @@ const struct option_def option_table[DAEMON_OPTION_COUNT] = {
                          parse_zone},
 	[DAEMON_API_ADDRESS] = {"api-address", NULL, "HOST:PORT", "",
                                 "where others reach this process, shown also", parse_api},
+	[DAEMON_API_LISTEN] = {"api-listen", NULL, "HOST:PORT", "",
+                               "serve Kubernetes' API there, for the whole federation;\n"
+                               "loopback addresses only; port 0: any free one",
+                               parse_api_listen},
+	[DAEMON_API_CERT] = {"api-cert", NULL, "FILE", NULL,
+                             "the API's certificate, PEM (default: clear text)",
+                             parse_api_cert},
+	[DAEMON_API_KEY] = {"api-key", NULL, "FILE", NULL, "its key, PEM", parse_api_key},
+	[DAEMON_API_TOKEN_FILE] = {"api-token-file", NULL, "FILE", NULL,
+                                   "its first line is the token that clients must send",
+                                   parse_api_token},
 	[DAEMON_TTL] = {"ttl", NULL, "DURATION", "10s",
                         "of each shard's lease: when this process dies, others take\n"
                         "over so much later (2s to 1h, whole seconds)",

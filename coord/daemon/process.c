@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "coord/connect/version.h"
+#include "coord/daemon/api_thread.h"
 #include "coord/daemon/worker.h"
 #include "store/base/alloc.h"
 
@@ -21,6 +22,8 @@ struct process {
 	uv_timer_t patience;
 	struct worker *worker;
 	unsigned count; /* workers that run or have run */
+	struct api_thread api;
+	bool serves; /* api runs or has run */
 	bool stopping;
 	bool failed;
 	bool closing;
@@ -36,6 +39,8 @@ static void order_all(struct process *process, enum worker_order order)
 	for (unsigned i = 0; i < process->count; i++)
 		if (atomic_load(&process->worker[i].state) != WORKER_ENDED)
 			worker_order(&process->worker[i], order);
+	if (process->serves && order != WORKER_RUN)
+		api_thread_stop(&process->api);
 }
 
 static void on_patience(uv_timer_t *timer)
@@ -90,6 +95,11 @@ static void handles_close(struct process *process)
 	uv_close((uv_handle_t *)&process->patience, NULL);
 }
 
+static bool api_ended(struct process *process)
+{
+	return atomic_load(&process->api.state) == API_THREAD_ENDED;
+}
+
 static void on_report(uv_async_t *report)
 {
 	struct process *process = report->data;
@@ -102,7 +112,7 @@ static void on_report(uv_async_t *report)
 	}
 	if (process->failed)
 		stop_process(process, "a shard failed");
-	if (ended == process->count)
+	if (ended == process->count && (!process->serves || api_ended(process)))
 		handles_close(process);
 }
 
@@ -147,6 +157,12 @@ static enum pl_code workers_start(struct process *process, struct pl_err *err)
 		code = worker_start(worker, err);
 		process->count += code == PL_OK;
 	}
+	if (code == PL_OK && process->opts->serve.host[0] != 0) {
+		process->api.opts = process->opts;
+		process->api.report = &process->report;
+		code = api_thread_start(&process->api, err);
+		process->serves = code == PL_OK;
+	}
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return code;
 }
@@ -178,6 +194,8 @@ static void process_loop(struct process *process)
 	(void)uv_run(&process->loop, UV_RUN_DEFAULT);
 	for (unsigned i = 0; i < process->count; i++)
 		worker_join(&process->worker[i]);
+	if (process->serves)
+		api_thread_join(&process->api);
 }
 
 enum process_status process_run(const struct daemon_opts *opts)

@@ -1,5 +1,6 @@
 #include "coord/api/server/api_server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "coord/api/server/api_server_int.h"
@@ -37,6 +38,9 @@ static void on_changed(void *ctx, enum source_kind kind,
 	struct api_server *server = ctx;
 
 	watch_hub_changed(&server->hub, kind, change);
+	if (kind == SOURCE_OBJECTS && server->emptier != NULL &&
+	    strcmp(change->after.resource->plural, "namespaces") == 0)
+		namespace_emptier_kick(server->emptier);
 }
 
 static void on_progress(void *ctx, enum source_kind kind, int64_t revision)
@@ -97,9 +101,24 @@ static void on_writes_closed(void *ctx)
 		close_handles(server);
 }
 
+static void on_idle(void *ctx);
+
+static void on_emptier_closed(void *ctx)
+{
+	struct api_server *server = ctx;
+
+	server->emptier = NULL;
+	on_idle(server);
+}
+
 static void on_idle(void *ctx)
 {
 	struct api_server *server = ctx;
+
+	if (server->emptier != NULL) {
+		namespace_emptier_close(server->emptier, on_emptier_closed, server);
+		return;
+	}
 
 	if (server->api.writes != NULL)
 		write_queue_close(server->api.writes, on_writes_closed, server);
@@ -144,6 +163,14 @@ void api_server_stop(struct api_server *server, void (*closed)(void *ctx), void 
 
 static void find_meta(struct api_server *server);
 
+static void open_emptier(struct api_server *server)
+{
+	struct pl_err err = {0};
+
+	if (namespace_emptier_open(&server->api, &server->emptier, &err) != PL_OK)
+		PL_LOG(PL_LOG_ERROR, "api.failed", pl_log_err("err", &err));
+}
+
 static void on_timer(void *ctx)
 {
 	struct api_server *server = ctx;
@@ -159,6 +186,8 @@ static void on_timer(void *ctx)
 			return;
 		}
 		server->state = API_SERVER_SERVING;
+		first_objects_make(&server->api);
+		open_emptier(server);
 		PL_LOG(PL_LOG_INFO, "api.ready",
 		       pl_log_uint("port", http_server_port(server->http)));
 		if (server->opts.ready != NULL)
@@ -305,6 +334,8 @@ enum pl_code api_server_open(uv_loop_t *loop, const struct api_server_opts *opts
 	server->idle.data = server;
 	uv_unref((uv_handle_t *)&server->idle);
 	server->state = API_SERVER_META;
+	(void)snprintf(server->address, sizeof server->address, "%.64s:%u", opts->host,
+	               (unsigned)http_server_port(server->http));
 	pl_timer_set(&server->timer, now_ms(server));
 	*out = server;
 	return PL_OK;

@@ -3,7 +3,8 @@
 #define COORD_API_SERVER_API_SERVER_INT_H
 
 #include "coord/api/server/api_server.h"
-#include "coord/api/verbs/request.h"
+#include "coord/api/verbs/first_objects.h"
+#include "coord/api/verbs/namespace.h"
 
 enum api_server_state {
 	API_SERVER_META,    /* waits for /placet/meta */
@@ -21,6 +22,8 @@ struct api_server {
 	struct sources sources;
 	struct watch_hub hub;
 	bool has_hub;
+	struct namespace_emptier *emptier; /* NULL: not yet, or no more */
+	char address[80];
 	struct pl_timer timer;
 	struct kv_call *call;
 	uv_idle_t idle; /* its closing is the last thing of a stop */

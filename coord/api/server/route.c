@@ -2,6 +2,8 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 
+#include "coord/api/discovery/discovery.h"
+#include "coord/api/reply/accept.h"
 #include "coord/api/server/api_server_int.h"
 
 static void answer(struct http_exchange *exchange, int status, const char *type,
@@ -67,6 +69,130 @@ static void answer_health(struct api_server *server, struct http_exchange *excha
 		       PL_SPAN_LIT("the informers have not listed the store yet"));
 }
 
+/* -- discovery ----------------------------------------------------------------------- */
+
+/* The parts of a path: "/apis/<group>/<version>". */
+struct path_parts {
+	struct pl_span at[4];
+	unsigned count;
+};
+
+static bool split(struct pl_span path, struct path_parts *out)
+{
+	const uint8_t *end = path.at + path.len;
+
+	out->count = 0;
+	for (const uint8_t *at = path.at; at < end;) {
+		const uint8_t *from = at + 1;
+		const uint8_t *slash =
+			from < end ? memchr(from, '/', (size_t)(end - from)) : NULL;
+
+		at = slash == NULL ? end : slash;
+		if (at == from)
+			break; /* a slash at the end */
+		if (out->count == 4)
+			return false;
+		out->at[out->count++] = pl_span(from, (size_t)(at - from));
+	}
+	return true;
+}
+
+static bool part_is(const struct path_parts *parts, unsigned at, const char *word)
+{
+	return at < parts->count && pl_span_eq(parts->at[at], pl_span_str(word));
+}
+
+static void write_groups(const struct discovery *discovery, bool core,
+                         const struct accept *accept, struct pl_json_out *out)
+{
+	if (accept->as == ACCEPT_AS_DISCOVERY)
+		discovery_aggregated(discovery, core, accept->beta, out);
+	else if (core)
+		discovery_core(discovery, out);
+	else
+		discovery_groups(discovery, out);
+}
+
+/* False: the path is none of discovery's, and nothing was written. */
+static bool write_discovery(const struct discovery *discovery, struct pl_span path,
+                            const struct accept *accept, struct pl_json_out *out)
+{
+	static const char *const more[] = {"/healthz",    "/livez",  "/openapi/v2",
+	                                   "/openapi/v3", "/readyz", NULL};
+	struct path_parts parts;
+
+	if (!split(path, &parts))
+		return false;
+	if (parts.count == 0) {
+		discovery_paths(discovery, more, out);
+		return true;
+	}
+	if (part_is(&parts, 0, "version") && parts.count == 1) {
+		discovery_version(discovery, out);
+		return true;
+	}
+	if (part_is(&parts, 0, "api") && parts.count == 1) {
+		write_groups(discovery, true, accept, out);
+		return true;
+	}
+	if (part_is(&parts, 0, "api") && parts.count == 2)
+		return discovery_resources(discovery, (struct pl_span){0}, parts.at[1],
+		                           out);
+	if (!part_is(&parts, 0, "apis"))
+		return false;
+	if (parts.count == 1) {
+		write_groups(discovery, false, accept, out);
+		return true;
+	}
+	if (parts.count == 2)
+		return discovery_group(discovery, parts.at[1], out);
+	return parts.count == 3 &&
+	       discovery_resources(discovery, parts.at[1], parts.at[2], out);
+}
+
+static void answer_with_etag(struct http_exchange *exchange,
+                             const struct http_request *request, const char *type,
+                             struct pl_span body)
+{
+	char etag[DISCOVERY_ETAG_SIZE];
+	struct http_field fields[] = {
+		{PL_SPAN_LIT("content-type"), pl_span_str(type)},
+		{PL_SPAN_LIT("etag"), pl_span_str(discovery_etag(body, etag))},
+		{PL_SPAN_LIT("vary"), PL_SPAN_LIT("Accept")}};
+
+	if (discovery_etag_matches(http_request_field(request, "if-none-match"), etag))
+		http_respond(exchange, 304, fields, 3, (struct pl_span){0});
+	else
+		http_respond(exchange, 200, fields, 3, body);
+}
+
+/* False: the path is none of these. */
+static bool route_discovery(struct api_server *server, struct http_exchange *exchange,
+                            const struct http_request *request)
+{
+	struct accept_offers offers = {.discovery = true};
+	struct accept accept = {0};
+	struct discovery discovery = {.version = server->opts.version,
+	                              .address = server->address};
+	struct pl_json_out out;
+	struct pl_buf buf;
+	bool found;
+
+	discovery.resources = schema_resources(&discovery.count);
+	if (!accept_negotiate(http_request_field(request, "accept"), offers, &accept))
+		accept = (struct accept){0};
+	pl_buf_init(&buf, 8 << 20);
+	pl_json_out_init(&out, &buf);
+	found = write_discovery(&discovery, request->path, &accept, &out);
+	if (found && pl_json_out_done(&out) == PL_OK)
+		answer_with_etag(exchange, request, accept_content_type(&accept),
+		                 pl_buf_span(&buf));
+	else if (found)
+		http_exchange_cut(exchange);
+	pl_buf_done(&buf);
+	return found;
+}
+
 void api_server_route(struct api_server *server, struct http_exchange *exchange,
                       const struct http_request *request)
 {
@@ -89,5 +215,6 @@ void api_server_route(struct api_server *server, struct http_exchange *exchange,
 		answer_api_status(exchange, &status);
 		return;
 	}
-	request_start(&server->api, exchange);
+	if (!route_discovery(server, exchange, request))
+		request_start(&server->api, exchange);
 }

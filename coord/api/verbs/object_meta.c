@@ -53,13 +53,13 @@ bool meta_set(struct change *change, struct cJSON *object, const char *name,
 	                json_new_string(arena_of(change), text));
 }
 
-void new_uid(struct change *change, char out[CHANGE_UID_SIZE])
+void object_new_uid(struct pl_rng *rng, char out[CHANGE_UID_SIZE])
 {
 	uint8_t raw[16];
 
 	if (RAND_bytes(raw, sizeof raw) != 1)
 		for (unsigned i = 0; i < sizeof raw; i++)
-			raw[i] = (uint8_t)pl_rng_next(&change->request->api->rng);
+			raw[i] = (uint8_t)pl_rng_next(rng);
 	raw[6] = (uint8_t)((raw[6] & 0x0f) | 0x40); /* version 4 */
 	raw[8] = (uint8_t)((raw[8] & 0x3f) | 0x80);
 	(void)snprintf(
@@ -67,6 +67,11 @@ void new_uid(struct change *change, char out[CHANGE_UID_SIZE])
 		"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
 		raw[0], raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], raw[7], raw[8],
 		raw[9], raw[10], raw[11], raw[12], raw[13], raw[14], raw[15]);
+}
+
+void new_uid(struct change *change, char out[CHANGE_UID_SIZE])
+{
+	object_new_uid(&change->request->api->rng, out);
 }
 
 /* Whole seconds, as Kubernetes writes times. */

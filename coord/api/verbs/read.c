@@ -332,7 +332,7 @@ void list_stream_room(struct request *request)
 	}
 }
 
-static bool parse_selectors(struct request *request, struct object_filter *filter)
+bool request_filter(struct request *request, struct object_filter *filter)
 {
 	struct pl_span why = {0};
 	struct api_status status;
@@ -431,7 +431,7 @@ void request_list(struct request *request)
 	pl_arena_init(&list->rows, 4096, REQUEST_ARENA_MAX);
 	list->prefix_len = source_prefix(request->path.resource, request->path.namespace,
 	                                 (struct pl_span){0}, list->prefix);
-	if (!parse_limit(request, list) || !parse_selectors(request, &list->filter) ||
+	if (!parse_limit(request, list) || !request_filter(request, &list->filter) ||
 	    !begin_at(request, list)) {
 		list_stream_free(request);
 		return;

@@ -77,7 +77,8 @@ struct request {
 	void (*fresh)(struct request *request); /* after wait */
 	struct watcher *watcher;
 	struct list_stream *list;
-	struct change *change; /* of a write; in the arena */
+	struct change *change;              /* of a write; in the arena */
+	const struct object_filter *filter; /* of a deletion; in the arena */
 	struct write write;
 };
 
@@ -110,6 +111,8 @@ static inline struct status_about request_about(const struct request *request)
  * now, or as new as a revision, or as it is. */
 void request_when_fresh(struct request *request, void (*fresh)(struct request *request));
 bool request_object(struct request *request, struct object *out);
+/* The selectors of the query. False: it has been answered. */
+bool request_filter(struct request *request, struct object_filter *filter);
 
 /* read.c */
 void request_get(struct request *request);

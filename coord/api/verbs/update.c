@@ -1,7 +1,6 @@
 /* PUT and PATCH: a whole object, or what is to change of it. */
 #include "coord/api/patch/json_patch.h"
 #include "coord/api/patch/merge_patch.h"
-#include "coord/api/patch/strategic_merge.h"
 #include "coord/api/schema/schema_defaults.h"
 #include "coord/api/verbs/change.h"
 
@@ -91,8 +90,7 @@ static bool apply_patch(struct change *change)
 		code = merge_patch_apply(&change->wanted, patch, &err);
 		break;
 	default:
-		code = strategic_merge_apply(&change->wanted,
-		                             request->path.resource->type, patch, &err);
+		code = merge_patch_apply(&change->wanted, patch, &err);
 		break;
 	}
 	return code == PL_OK || answer_patch_error(request, code, &err);

@@ -1,0 +1,245 @@
+#include "coord/api/verbs/deleter.h"
+
+#include <stdlib.h>
+
+#include "store/base/alloc.h"
+
+enum { DELETER_BATCH = 256 };
+
+struct deleter;
+
+struct deleter_entry {
+	struct write write;
+	struct deleter *deleter;
+	struct keys_text key;
+	struct pl_span namespace, name; /* of a pod; in the arena */
+	int64_t revision;
+};
+
+struct deleter {
+	struct api *api;
+	struct deleter_opts opts;
+	struct pl_arena arena; /* of a batch */
+	char prefix[SOURCE_ORDER_MAX];
+	size_t prefix_len;
+	struct pl_span namespace;
+	struct pl_buf after; /* order of the last object that was looked at */
+	enum source_kind source;
+	struct deleter_entry entry[DELETER_BATCH];
+	unsigned count, next; /* entries; the next one of pod requests */
+	unsigned flying;
+	bool filling;
+	uint64_t deleted;
+	struct pl_err err; /* PL_OK: nothing has failed */
+	struct pl_timer kick;
+};
+
+static void deleter_end(struct deleter *deleter)
+{
+	void (*done)(void *, uint64_t, const struct pl_err *) = deleter->opts.done;
+	void *ctx = deleter->opts.ctx;
+	uint64_t count = deleter->deleted;
+	struct pl_err err = deleter->err;
+
+	pl_timer_done(&deleter->kick);
+	pl_buf_done(&deleter->after);
+	pl_arena_done(&deleter->arena);
+	free(deleter);
+	done(ctx, count, err.code == PL_OK ? NULL : &err);
+}
+
+static void go_on(struct deleter *deleter)
+{
+	if (deleter->flying == 0 && !deleter->filling)
+		pl_timer_set(&deleter->kick, kv_now_ms(deleter->api->kv));
+}
+
+/* -- /objects ------------------------------------------------------------------------ */
+
+static bool add_deletion(struct write *write, struct txn_builder *builder)
+{
+	struct deleter_entry *entry = write->ctx;
+
+	return builder_delete(builder, keys_span(&entry->key), entry->revision);
+}
+
+static void on_deletion(struct write *write, const struct write_outcome *outcome)
+{
+	struct deleter_entry *entry = write->ctx;
+	struct deleter *deleter = entry->deleter;
+
+	/* What another writer has changed or deleted first is not this deletion's. */
+	deleter->deleted += outcome->result == WRITE_DONE;
+	if (outcome->result == WRITE_FAILED && deleter->err.code == PL_OK)
+		deleter->err = *outcome->err;
+	deleter->flying--;
+	go_on(deleter);
+}
+
+static void delete_objects(struct deleter *deleter)
+{
+	for (unsigned i = 0; i < deleter->count; i++) {
+		struct deleter_entry *entry = &deleter->entry[i];
+
+		entry->write = (struct write){
+			.add = add_deletion, .done = on_deletion, .ctx = entry};
+		write_adds_key(&entry->write, keys_span(&entry->key));
+		if (write_queue_add(deleter->api->writes, &entry->write, &deleter->err) !=
+		    PL_OK)
+			return;
+		deleter->flying++;
+	}
+}
+
+/* -- pods ------------------------------------------------------------------------------ */
+
+static enum pl_code next_pod(void *ctx, struct pod_request *out, struct pl_err *err)
+{
+	struct deleter *deleter = ctx;
+	struct deleter_entry *entry;
+
+	(void)err;
+	if (deleter->next == deleter->count)
+		return PL_NOTFOUND;
+	entry = &deleter->entry[deleter->next++];
+	*out = (struct pod_request){
+		.verb = POD_REQUEST_DELETE,
+		.namespace = entry->namespace,
+		.name = entry->name,
+		.at = POD_REQUEST_BY_NAME,
+		.ended = deleter->opts.grace_s == 0 ? STATE_ENDED_GONE : STATE_ENDED_NOT};
+	return PL_OK;
+}
+
+static void on_pod(void *ctx, const struct pod_request *request,
+                   enum pod_request_outcome outcome, const char *why)
+{
+	struct deleter *deleter = ctx;
+
+	(void)request;
+	(void)why;
+	deleter->deleted += outcome == POD_REQUEST_GONE ||
+	                    outcome == POD_REQUEST_ACCEPTED ||
+	                    outcome == POD_REQUEST_ALREADY;
+}
+
+static void on_pods(void *ctx, const struct pl_err *err)
+{
+	struct deleter *deleter = ctx;
+
+	if (err != NULL && deleter->err.code == PL_OK)
+		deleter->err = *err;
+	deleter->flying--;
+	go_on(deleter);
+}
+
+static void delete_pods(struct deleter *deleter)
+{
+	struct api *api = deleter->api;
+	struct pod_request_opts opts = {.partitions = api->service.partitions,
+	                                .timeout_ms = api->service.timeout_ms,
+	                                .who = api->service.user,
+	                                .next = next_pod,
+	                                .report = on_pod,
+	                                .done = on_pods,
+	                                .ctx = deleter};
+	struct pod_requests *requests;
+
+	deleter->next = 0;
+	if (pod_requests_open(api->kv, &opts, &requests, &deleter->err) == PL_OK)
+		deleter->flying++;
+}
+
+/* -- batches ----------------------------------------------------------------------------- */
+
+static bool keep_entry(struct deleter *deleter, const struct object *object)
+{
+	struct deleter_entry *entry = &deleter->entry[deleter->count];
+
+	entry->deleter = deleter;
+	entry->revision = object->part[OBJECT_MAIN]->mod_revision;
+	if (deleter->source == SOURCE_PODS) {
+		entry->namespace = pl_arena_dup(&deleter->arena, object->namespace);
+		entry->name = pl_arena_dup(&deleter->arena, object->name);
+		if (entry->namespace.at == NULL || entry->name.at == NULL)
+			return false;
+	} else {
+		struct pl_span key = object->part[OBJECT_MAIN]->key;
+
+		PL_ASSERT(key.len < sizeof entry->key.at);
+		memcpy(entry->key.at, key.at, key.len);
+		entry->key.at[key.len] = 0;
+		entry->key.len = key.len;
+	}
+	deleter->count++;
+	return true;
+}
+
+/* False: nothing is left to look at. */
+static bool fill_batch(struct deleter *deleter)
+{
+	struct source_walk walk;
+	struct object object;
+
+	pl_arena_reset(&deleter->arena);
+	deleter->count = 0;
+	if (source_walk_begin(deleter->api->sources, deleter->opts.resource,
+	                      pl_span(deleter->prefix, deleter->prefix_len),
+	                      pl_buf_span(&deleter->after), 0, &walk) != PL_OK)
+		return false;
+	while (deleter->count < DELETER_BATCH && source_walk_next(&walk, &object)) {
+		deleter->after.len = 0;
+		if (pl_buf_add(&deleter->after, source_object_order(&object)) != PL_OK ||
+		    ((deleter->opts.filter == NULL ||
+		      object_filter_matches(deleter->opts.filter, &object)) &&
+		     !keep_entry(deleter, &object))) {
+			(void)pl_err_set(&deleter->err, PL_NOMEM, "delete objects");
+			return false;
+		}
+	}
+	return deleter->count > 0;
+}
+
+static void on_kick(void *ctx)
+{
+	struct deleter *deleter = ctx;
+
+	if (deleter->err.code != PL_OK || !fill_batch(deleter)) {
+		deleter_end(deleter);
+		return;
+	}
+	deleter->filling = true;
+	if (deleter->opts.dry_run)
+		deleter->deleted += deleter->count;
+	else if (deleter->source == SOURCE_PODS)
+		delete_pods(deleter);
+	else
+		delete_objects(deleter);
+	deleter->filling = false;
+	go_on(deleter);
+}
+
+enum pl_code deleter_start(struct api *api, const struct deleter_opts *opts,
+                           struct pl_err *err)
+{
+	struct deleter *deleter = pl_calloc(1, sizeof *deleter);
+	bool has_source;
+
+	if (deleter == NULL)
+		return pl_err_set(err, PL_NOMEM, "delete objects");
+	if (pl_timer_init(&deleter->kick, kv_timers(api->kv), on_kick, deleter) !=
+	    PL_OK) {
+		free(deleter);
+		return pl_err_set(err, PL_NOMEM, "delete objects");
+	}
+	deleter->api = api;
+	deleter->opts = *opts;
+	has_source = source_of_resource(opts->resource, &deleter->source);
+	PL_ASSERT(has_source);
+	pl_arena_init(&deleter->arena, 16 << 10, 1 << 20);
+	pl_buf_init(&deleter->after, SOURCE_ORDER_MAX);
+	deleter->prefix_len = source_prefix(opts->resource, opts->namespace,
+	                                    (struct pl_span){0}, deleter->prefix);
+	go_on(deleter);
+	return PL_OK;
+}

@@ -1,0 +1,167 @@
+#include "coord/daemon/api_thread.h"
+
+#include "coord/connect/version.h"
+#include "store/base/log.h"
+#include "store/etcd/etcd.h"
+#include "store/kv/prefixed.h"
+
+/*
+ * Opened in this order: client, root prefix, server; all before the thread runs, so that a
+ * port that is taken is told at once. Closed in the other direction.
+ */
+
+static void report_state(struct api_thread *api, enum api_thread_state state)
+{
+	atomic_store(&api->state, state);
+	(void)uv_async_send(api->report);
+}
+
+static void on_kv_closed(void *ctx)
+{
+	struct api_thread *api = ctx;
+
+	api->kv = NULL;
+	uv_mutex_lock(&api->lock);
+	api->wakeable = false;
+	uv_mutex_unlock(&api->lock);
+	uv_close((uv_handle_t *)&api->wake, NULL);
+}
+
+static void on_server_closed(void *ctx)
+{
+	struct api_thread *api = ctx;
+
+	api->server = NULL;
+	kv_close(api->kv, on_kv_closed, api);
+}
+
+static void on_wake(uv_async_t *wake)
+{
+	struct api_thread *api = wake->data;
+
+	if (!atomic_load(&api->stop) || api->stopping)
+		return;
+	api->stopping = true;
+	if (api->server != NULL)
+		api_server_stop(api->server, on_server_closed, api);
+	else
+		kv_close(api->kv, on_kv_closed, api);
+}
+
+static enum pl_code open_kv(struct api_thread *api, struct pl_err *err)
+{
+	struct etcd_opts opts = store_opts_etcd(&api->opts->store);
+	struct kv *kv = NULL;
+
+	if (etcd_open(&api->loop, &opts, &kv, err) != PL_OK)
+		return err->code;
+	api->kv = kv;
+	if (api->opts->prefix[0] == 0)
+		return PL_OK;
+	return prefixed_open(kv, pl_span_str(api->opts->prefix), &api->kv, err);
+}
+
+static enum pl_code open_server(struct api_thread *api, struct pl_err *err)
+{
+	const struct daemon_api_opts *from = &api->opts->serve;
+	struct tls_server_files files = {.cert_file = from->cert, .key_file = from->key};
+	struct api_server_opts opts = {.kv = api->kv,
+	                               .host = from->host,
+	                               .port = from->port,
+	                               .token = from->token[0] == 0 ? NULL : from->token,
+	                               .version = PLACET_VERSION};
+
+	if (from->cert != NULL && tls_server_new(&files, &api->tls, err) != PL_OK)
+		return err->code;
+	opts.tls = api->tls;
+	if (api_server_open(&api->loop, &opts, &api->server, err) != PL_OK)
+		return err->code;
+	PL_LOG(PL_LOG_INFO, "api.listening", pl_log_str("host", from->host),
+	       pl_log_uint("port", api_server_port(api->server)),
+	       pl_log_bool("tls", api->tls != NULL),
+	       pl_log_bool("token", opts.token != NULL));
+	return PL_OK;
+}
+
+static void *thread_main(void *ctx)
+{
+	struct api_thread *api = ctx;
+	int rc;
+
+	(void)uv_run(&api->loop, UV_RUN_DEFAULT);
+	rc = uv_loop_close(&api->loop);
+	PL_ASSERT(rc == 0);
+	tls_server_free(api->tls);
+	report_state(api, API_THREAD_ENDED);
+	return NULL;
+}
+
+static enum pl_code loop_open(struct api_thread *api, struct pl_err *err)
+{
+	int rc = uv_loop_init(&api->loop);
+
+	if (rc != 0)
+		return pl_err_set(err, PL_IO, "loop: %s", uv_strerror(rc));
+	rc = uv_mutex_init(&api->lock);
+	if (rc != 0) {
+		(void)uv_loop_close(&api->loop);
+		return pl_err_set(err, PL_IO, "mutex: %s", uv_strerror(rc));
+	}
+	rc = uv_async_init(&api->loop, &api->wake, on_wake);
+	if (rc != 0) {
+		uv_mutex_destroy(&api->lock);
+		(void)uv_loop_close(&api->loop);
+		return pl_err_set(err, PL_IO, "async: %s", uv_strerror(rc));
+	}
+	api->wakeable = true;
+	api->wake.data = api;
+	return PL_OK;
+}
+
+/* Ends what was opened, on this thread. */
+static void give_up(struct api_thread *api)
+{
+	atomic_store(&api->stop, true);
+	if (api->kv != NULL)
+		on_wake(&api->wake);
+	else
+		on_kv_closed(api);
+	(void)uv_run(&api->loop, UV_RUN_DEFAULT);
+	(void)uv_loop_close(&api->loop);
+	tls_server_free(api->tls);
+	uv_mutex_destroy(&api->lock);
+}
+
+enum pl_code api_thread_start(struct api_thread *api, struct pl_err *err)
+{
+	int rc;
+
+	if (loop_open(api, err) != PL_OK)
+		return pl_err_wrap(err, "API");
+	if (open_kv(api, err) != PL_OK || open_server(api, err) != PL_OK) {
+		give_up(api);
+		return pl_err_wrap(err, "API");
+	}
+	rc = pthread_create(&api->thread, NULL, thread_main, api);
+	if (rc == 0)
+		return PL_OK;
+	give_up(api);
+	return pl_err_set(err, PL_IO, "API: thread: %s", strerror(rc));
+}
+
+void api_thread_stop(struct api_thread *api)
+{
+	atomic_store(&api->stop, true);
+	uv_mutex_lock(&api->lock);
+	if (api->wakeable)
+		(void)uv_async_send(&api->wake);
+	uv_mutex_unlock(&api->lock);
+}
+
+void api_thread_join(struct api_thread *api)
+{
+	int rc = pthread_join(api->thread, NULL);
+
+	PL_ASSERT(rc == 0);
+	uv_mutex_destroy(&api->lock);
+}
