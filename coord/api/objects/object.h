@@ -21,6 +21,8 @@
 #include "store/base/buf.h"
 #include "store/kv/cache/cache.h"
 
+enum { OBJECT_TEXT_MAX = 1 << 28 }; /* bytes of an object, or of a piece of a list */
+
 /* Parts of a JSON value, by place and length. len 0: absent. */
 struct object_piece {
 	uint32_t at, len;

@@ -85,7 +85,7 @@ static struct pl_span value_for(struct change *change)
 
 	if (change->source != SOURCE_BUDGETS)
 		return change->stored;
-	pl_buf_init(&buf, SIZE_MAX);
+	pl_buf_init(&buf, OBJECT_TEXT_MAX);
 	if (pl_buf_printf(&buf, "{\"budget\":" PL_SPAN_FMT "}",
 	                  PL_SPAN_ARG(change->stored)) == PL_OK)
 		out = pl_arena_dup(&change->request->arena, pl_buf_span(&buf));

@@ -59,7 +59,7 @@ static bool preconditions_hold(struct change *change,
 	}
 	if (options->uid.len == 0)
 		return true;
-	pl_buf_init(&buf, SIZE_MAX);
+	pl_buf_init(&buf, OBJECT_TEXT_MAX);
 	if (object_write(&change->current, &buf) == PL_OK) {
 		char *quoted =
 			pl_arena_printf(&request->arena, "\"uid\":\"" PL_SPAN_FMT "\"",

@@ -218,7 +218,7 @@ static bool current_tree(struct change *change, struct json_tree *out)
 	enum pl_code code;
 
 	limits.bytes = 16 << 20;
-	pl_buf_init(&buf, SIZE_MAX);
+	pl_buf_init(&buf, OBJECT_TEXT_MAX);
 	code = object_write(&change->current, &buf);
 	if (code == PL_OK)
 		code = json_tree_parse(arena_of(change), pl_buf_span(&buf), &limits, out,

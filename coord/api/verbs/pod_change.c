@@ -111,7 +111,7 @@ bool pod_admit_checked(struct change *change)
 
 	pl_arena_init(&scratch, 64 << 10, READER_ARENA_MAX);
 	model_init(&model);
-	pl_buf_init(&buf, SIZE_MAX);
+	pl_buf_init(&buf, OBJECT_TEXT_MAX);
 	pl_json_out_init(&out, &buf);
 	pl_json_out_value(&out, json_tree_root(&change->wanted));
 	code = pl_json_out_done(&out);

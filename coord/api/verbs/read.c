@@ -163,7 +163,7 @@ static enum pl_code add_row(struct list_stream *list, const struct object *objec
 
 	pl_arena_reset(&list->scratch);
 	pl_arena_reset(&list->rows);
-	pl_buf_init(&whole, SIZE_MAX);
+	pl_buf_init(&whole, OBJECT_TEXT_MAX);
 	code = object_write(object, &whole);
 	if (code == PL_OK)
 		code = pl_json_parse(&list->scratch, pl_buf_span(&whole), NULL, &value,
@@ -426,7 +426,7 @@ void request_list(struct request *request)
 	request->list = list;
 	pl_buf_init(&list->after, SOURCE_ORDER_MAX);
 	pl_buf_init(&list->page_end, SOURCE_ORDER_MAX);
-	pl_buf_init(&list->buf, SIZE_MAX);
+	pl_buf_init(&list->buf, OBJECT_TEXT_MAX);
 	pl_arena_init(&list->scratch, 16 << 10, REQUEST_ARENA_MAX);
 	pl_arena_init(&list->rows, 4096, REQUEST_ARENA_MAX);
 	list->prefix_len = source_prefix(request->path.resource, request->path.namespace,

@@ -117,7 +117,7 @@ static void answer_text(struct request *request, int status, uint32_t retry_s,
 		answer_bytes(request, status, "application/json", retry_s, json);
 		return;
 	}
-	pl_buf_init(&out, SIZE_MAX);
+	pl_buf_init(&out, OBJECT_TEXT_MAX);
 	if (pl_json_parse(&request->arena, json, &limits, &value, &err) == PL_OK &&
 	    pl_yaml_from_json(value, &out, &err) == PL_OK)
 		answer_bytes(request, status, "application/yaml", retry_s,
@@ -185,7 +185,7 @@ void answer_object(struct request *request, int http_status, const struct object
 	enum pl_code code;
 
 	pl_arena_init(&scratch, 16 << 10, REQUEST_ARENA_MAX);
-	pl_buf_init(&buf, SIZE_MAX);
+	pl_buf_init(&buf, OBJECT_TEXT_MAX);
 	code = object_shape_write(request->shape, object, true,
 	                          request->api->wall_ms(request->api->clock_ctx),
 	                          &scratch, &buf);

@@ -25,7 +25,7 @@ static bool read_current(struct change *change, struct json_tree *out)
 	enum pl_code code = report == NULL ? PL_NOMEM : PL_OK;
 
 	limits.bytes = 16 << 20;
-	pl_buf_init(&buf, SIZE_MAX);
+	pl_buf_init(&buf, OBJECT_TEXT_MAX);
 	if (code == PL_OK)
 		code = object_write(&change->current, &buf);
 	if (code == PL_OK)

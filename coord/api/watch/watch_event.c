@@ -26,7 +26,7 @@ struct http_blob *watch_event_blob(enum watch_event_type type, struct object_sha
 	struct pl_buf buf;
 	enum pl_code code;
 
-	pl_buf_init(&buf, SIZE_MAX);
+	pl_buf_init(&buf, OBJECT_TEXT_MAX);
 	code = pl_buf_add_str(&buf, heads[type]);
 	if (code == PL_OK)
 		code = object_shape_write(shape, object, headers, now_ms, scratch, &buf);

@@ -488,7 +488,7 @@ enum pl_code watch_begin(struct watch_hub *hub, const struct watch_opts *opts,
                          struct pl_err *err)
 {
 	const struct http_field field = {PL_SPAN_LIT("content-type"),
-	                                        PL_SPAN_LIT("application/json")};
+	                                 PL_SPAN_LIT("application/json")};
 	struct watch_channel *channel = NULL;
 	struct watcher *watcher;
 	enum pl_code code = channel_find(hub, opts, &channel, err);
