@@ -79,6 +79,7 @@ static void close_handles(struct api_server *server)
 {
 	if (server->has_hub)
 		watch_hub_done(&server->hub);
+	openapi_cache_free(&server->openapi);
 	pl_timer_done(&server->timer);
 	uv_close((uv_handle_t *)&server->idle, on_handle_closed);
 }

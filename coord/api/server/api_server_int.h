@@ -3,6 +3,7 @@
 #define COORD_API_SERVER_API_SERVER_INT_H
 
 #include "coord/api/server/api_server.h"
+#include "coord/api/server/openapi_cache.h"
 #include "coord/api/verbs/first_objects.h"
 #include "coord/api/verbs/namespace.h"
 
@@ -24,6 +25,7 @@ struct api_server {
 	bool has_hub;
 	struct namespace_emptier *emptier; /* NULL: not yet, or no more */
 	char address[80];
+	struct openapi_cache openapi;
 	struct pl_timer timer;
 	struct kv_call *call;
 	uv_idle_t idle; /* its closing is the last thing of a stop */

@@ -193,6 +193,39 @@ static bool route_discovery(struct api_server *server, struct http_exchange *exc
 	return found;
 }
 
+/* False: the path is none of OpenAPI's. */
+static bool route_openapi(struct api_server *server, struct http_exchange *exchange,
+                          const struct http_request *request)
+{
+	struct pl_span accept = http_request_field(request, "accept");
+	bool protobuf =
+		accept.len > 0 && memmem(accept.at, accept.len, "+protobuf", 9) != NULL;
+	struct http_blob *blob = NULL;
+	const char *type = NULL;
+	struct pl_err err = {0};
+	enum pl_code code =
+		openapi_cache_get(&server->openapi, server->opts.version, request->path,
+	                          protobuf, &blob, &type, &err);
+	char etag[DISCOVERY_ETAG_SIZE];
+	struct http_field fields[3];
+
+	if (code == PL_NOTFOUND)
+		return false;
+	if (code != PL_OK) {
+		http_exchange_cut(exchange);
+		return true;
+	}
+	(void)discovery_etag(pl_span(blob->at, blob->len), etag);
+	fields[0] = (struct http_field){PL_SPAN_LIT("content-type"), pl_span_str(type)};
+	fields[1] = (struct http_field){PL_SPAN_LIT("etag"), pl_span_str(etag)};
+	fields[2] = (struct http_field){PL_SPAN_LIT("vary"), PL_SPAN_LIT("Accept")};
+	if (discovery_etag_matches(http_request_field(request, "if-none-match"), etag))
+		http_respond(exchange, 304, fields, 3, (struct pl_span){0});
+	else
+		http_respond_blob(exchange, 200, fields, 3, blob);
+	return true;
+}
+
 void api_server_route(struct api_server *server, struct http_exchange *exchange,
                       const struct http_request *request)
 {
@@ -215,6 +248,7 @@ void api_server_route(struct api_server *server, struct http_exchange *exchange,
 		answer_api_status(exchange, &status);
 		return;
 	}
-	if (!route_discovery(server, exchange, request))
+	if (!route_openapi(server, exchange, request) &&
+	    !route_discovery(server, exchange, request))
 		request_start(&server->api, exchange);
 }
