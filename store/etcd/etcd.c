@@ -183,10 +183,12 @@ static enum pl_code etcd_progress(struct kv *kv, struct kv_watch *watch, int64_t
 static struct kv_limits etcd_limits(struct kv *kv)
 {
 	struct client *client = client_of(kv);
+	struct kv_limits limits = {0};
 
-	if (client->limits.state != LIMITS_KNOWN)
-		return (struct kv_limits){0};
-	return client->limits.found;
+	if (client->limits.state == LIMITS_KNOWN)
+		limits = client->limits.found;
+	limits.progress = client->watches.progress_sound;
+	return limits;
 }
 
 static size_t etcd_room(struct kv *kv)

@@ -279,6 +279,8 @@ T_CASE(concurrent_progress_requests_ask_once)
 	T_OK(read_key(ETCD_RIG_TIMEOUT_MS), &rig.err);
 	for (unsigned i = 0; i < 50; i++)
 		etcd_rig_watch(&rig, &watch[i], "w/", 0);
+	while (!kv_limits(rig.kv).progress) /* until the version is known */
+		(void)uv_run(&rig.loop, UV_RUN_ONCE);
 	faulty.fn = counts_requests;
 	faulty.revision += 5;
 	requests = 0;

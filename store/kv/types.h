@@ -201,6 +201,9 @@ struct kv_limits {
 	 * within the limits above. Each further partition takes two of txn_ops. 0: the kv
 	 * is not guarded. */
 	uint32_t fences;
+	/* kv_progress is answered at once. Otherwise a watch on keys without changes may
+	 * show nothing for minutes (ADR 7). May change at any time. */
+	bool progress;
 };
 
 struct kv_watch_req {

@@ -36,6 +36,9 @@ struct memkv_opts {
 	uint64_t expiry_delay_ms;
 	/* bytes of requests in flight of a session; 0: 8 MiB */
 	size_t room_bytes;
+	/* requests for progress stay unanswered, as on an etcd before 3.4.25 between its
+	 * timed reports: only events show how far a watch has come */
+	bool no_progress;
 	uint64_t now_ms; /* the first time of the clock */
 	uint64_t seed;   /* of lease ids and of the cluster id */
 };

@@ -162,7 +162,8 @@ static struct kv_limits session_limits(struct kv *kv)
 	const struct memkv *mem = session_of(kv)->mem;
 
 	return (struct kv_limits){.txn_ops = mem->opts.txn_ops_max,
-	                          .request_bytes = mem->opts.request_bytes_max};
+	                          .request_bytes = mem->opts.request_bytes_max,
+	                          .progress = !mem->opts.no_progress};
 }
 
 static size_t session_room(struct kv *kv)

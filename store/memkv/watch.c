@@ -134,6 +134,8 @@ enum pl_code watch_progress(struct mem_watch *watch, struct pl_err *err)
 
 	if (watch->state == MEM_WATCH_ENDED)
 		return pl_err_set(err, PL_CANCELED, "watch has ended");
+	if (mem->opts.no_progress)
+		return PL_OK;
 	note = note_new(watch, mem->mvcc->revision);
 	if (note == NULL)
 		return pl_err_set(err, PL_NOMEM, "watch progress");

@@ -19,6 +19,26 @@ T_CASE(progress_follows_all_earlier_events)
 	kit_close(&kit);
 }
 
+T_CASE(a_store_without_progress_shows_events_only)
+{
+	const struct memkv_opts opts = {.no_progress = true};
+
+	kit_open(&kit, NULL);
+	T_TRUE(kv_limits(kit.kv).progress);
+	kit_close(&kit);
+	kit_open(&kit, &opts);
+	T_TRUE(!kv_limits(kit.kv).progress);
+	T_EQ(kit_watch(&kit, &watch[0], &(struct kv_watch_req){.keys = KEY("a")}), PL_OK);
+	T_TRUE(kit_put(&kit, "b", "1") > 0);
+	T_EQ(kv_progress(kit.kv, watch[0].watch, 0, &kit.err), PL_OK);
+	T_TRUE(kit_put(&kit, "a", "1") > 0);
+	kit_run(&kit, 100000);
+	T_STR(kit_told(&watch[0]), "ready@1 put a=1@3");
+	kv_unwatch(kit.kv, watch[0].watch);
+	T_EQ(kv_progress(kit.kv, watch[0].watch, 0, &kit.err), PL_CANCELED);
+	kit_close(&kit);
+}
+
 T_CASE(watch_from_a_future_revision_waits)
 {
 	kit_open(&kit, NULL);

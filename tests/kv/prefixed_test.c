@@ -289,6 +289,7 @@ T_CASE(limits_leave_room_for_the_root)
 	plain = kv_limits(pair.plain.kv);
 	rooted = kv_limits(pair.rooted.kv);
 	T_EQ(rooted.txn_ops, plain.txn_ops);
+	T_TRUE(rooted.progress && plain.progress);
 	T_EQ(plain.request_bytes - rooted.request_bytes, 6 * 11 * plain.txn_ops);
 	pair_close(&pair);
 }
