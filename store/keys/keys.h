@@ -23,6 +23,10 @@
  *	/pins/<pin>                                KEYS_PIN
  *	/objects/<group>/<resource>/<name>             KEYS_OBJECT
  *	/objects/<group>/<resource>/<namespace>/<name> KEYS_OBJECT_IN
+ *	/nodes/tick                                KEYS_NODES_TICK
+ *	/schedules/tick                            KEYS_SCHEDULES_TICK
+ *	/budgets/tick                              KEYS_BUDGETS_TICK
+ *	/objects/tick                              KEYS_OBJECTS_TICK
  *
  * <p> has four digits and <version> ten, so that ranges are sorted. Names are those that
  * Kubernetes allows. They hold no slash, so a key can be parsed in one way only, and
@@ -69,6 +73,12 @@ enum keys_kind {
 	KEYS_PIN,
 	KEYS_OBJECT,    /* an object of an API that stands in no namespace */
 	KEYS_OBJECT_IN, /* and one that does */
+	/* Ticks (store/kv/cache/cache.h) mean nothing: readers of a prefix pass over
+	 * its tick. */
+	KEYS_NODES_TICK,
+	KEYS_SCHEDULES_TICK,
+	KEYS_BUDGETS_TICK,
+	KEYS_OBJECTS_TICK,
 	KEYS_KIND_COUNT,
 };
 

@@ -104,6 +104,14 @@ T_CASE(each_kind_of_key_builds_and_parses)
 	                        .scope = L("shop"),
 	                        .name = L("web")},
 	       "/objects/core/services/shop/web");
+	builds((struct keys_id){.kind = KEYS_NODES_TICK}, "/nodes/tick");
+	builds((struct keys_id){.kind = KEYS_SCHEDULES_TICK}, "/schedules/tick");
+	builds((struct keys_id){.kind = KEYS_BUDGETS_TICK}, "/budgets/tick");
+	builds((struct keys_id){.kind = KEYS_BUDGET,
+	                        .scope = L("tick"),
+	                        .name = L("tick")},
+	       "/budgets/tick/tick");
+	builds((struct keys_id){.kind = KEYS_OBJECTS_TICK}, "/objects/tick");
 }
 
 T_CASE(prefixes_cover_their_keys)
@@ -147,6 +155,8 @@ T_CASE(text_that_is_no_key_is_refused)
 	refuses(L("/nodes/0007/east"), "key '/nodes/0007/east': not one of Placet's");
 	refuses(L("/nodes/0007/east/a/b/c/d"),
 	        "key '/nodes/0007/east/a/b/c/d': not one of Placet's");
+	refuses(L("/alloc/tick"), "key '/alloc/tick': not one of Placet's");
+	refuses(L("/nodes/tick/"), "key '/nodes/tick/': not one of Placet's");
 	refuses(L("/nodes/7/east/a"),
 	        "key '/nodes/7/east/a': partition '7': want four digits");
 	refuses(L("/nodes/00a7/east/a"),

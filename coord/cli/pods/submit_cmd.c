@@ -16,6 +16,7 @@
 #include "coord/cli/session/listing.h"
 #include "coord/service/budgets/budget_edit.h"
 #include "coord/service/submit/submit.h"
+#include "store/keys/keys.h"
 
 enum { OPT_KEEP_GOING = OPTIONS_OWN_FIRST, OPT_STRICT, SHOWN_ERRORS_MAX = 20 };
 
@@ -313,11 +314,13 @@ static enum pl_code put_budgets(struct submit_job *job, struct pl_err *err)
 static enum pl_code on_node(void *ctx, const struct kv_record *record, struct pl_err *err)
 {
 	struct rule_warnings *warnings = ctx;
+	struct keys_id id;
 
 	(void)err;
 	if (!rule_warnings_wants_nodes(warnings))
 		return PL_CANCELED;
-	rule_warnings_node(warnings, record->value);
+	if (keys_parse(record->key, &id, NULL) == PL_OK && id.kind == KEYS_NODE)
+		rule_warnings_node(warnings, record->value);
 	return PL_OK;
 }
 

@@ -199,3 +199,22 @@ T_CASE(budgets_are_listed_by_namespace)
 	budget_list_free(list);
 	down();
 }
+
+T_CASE(the_tick_is_no_budget)
+{
+	struct budget_list_opts opts = {.done = on_list};
+	struct budget_list *list;
+	size_t count;
+
+	up();
+	T_CODE(put("web", 1), PL_OK, &failure);
+	(void)kit_put(&kit, "/budgets/tick", "{\"v\":1}");
+	dones = 0;
+	T_OK(budget_list_start(&service, &opts, &list, &kit.err), &kit.err);
+	kit_until(&kit, kit.now_ms + 10);
+	T_EQ(dones, 1);
+	(void)budget_list_budgets(list, &count);
+	T_EQ(count, 1);
+	budget_list_free(list);
+	down();
+}

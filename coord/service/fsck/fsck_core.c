@@ -240,6 +240,10 @@ static void take_record(struct fsck_core *core, const struct kv_record *record,
 	case KEYS_PIN:
 	case KEYS_OBJECT:
 	case KEYS_OBJECT_IN:
+	case KEYS_NODES_TICK:
+	case KEYS_SCHEDULES_TICK:
+	case KEYS_BUDGETS_TICK:
+	case KEYS_OBJECTS_TICK:
 	case KEYS_KIND_COUNT:
 		return;
 	}

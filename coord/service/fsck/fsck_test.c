@@ -23,6 +23,24 @@ T_CASE(a_valid_store_is_clean)
 	down();
 }
 
+/* Readers of a whole prefix pass over them. */
+T_CASE(ticks_are_no_finding)
+{
+	uint64_t had;
+
+	up();
+	check();
+	had = fsck_core_counts(fsck_core(fsck))->records;
+	(void)kit_put(&kit, "/nodes/tick", "{\"v\":1}");
+	(void)kit_put(&kit, "/schedules/tick", "{\"v\":1}");
+	(void)kit_put(&kit, "/budgets/tick", "{\"v\":1}");
+	clean();
+	T_EQ(fsck_core_counts(fsck_core(fsck))->records, had + 3);
+	repair(false);
+	T_EQ(m.count[REPAIR_DONE] + m.count[REPAIR_RIGHT] + m.count[REPAIR_REFUSED], 0);
+	down();
+}
+
 T_CASE(key_malformed)
 {
 	up();

@@ -123,7 +123,8 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 	struct node_info *node;
 	struct keys_id id;
 
-	if (keys_parse(record->key, &id, NULL) != PL_OK || !is_read_now(list, &id))
+	if (keys_parse(record->key, &id, NULL) != PL_OK || id.kind != list->kind ||
+	    !is_read_now(list, &id))
 		return PL_OK;
 	node = list->kind == KEYS_NODE ? add_node(list, &id) : node_of_alloc(list, &id);
 	if (node == NULL || read_value(list, node, record->value) != PL_OK)

@@ -61,6 +61,7 @@ static void up(void)
 	put("alloc", "west", "n-1", ALLOC);
 	put("nodes", "west", "n-2", "{");
 	put("alloc", "west", "n-2", ALLOC);
+	(void)kit_put(&kit, "/nodes/tick", "{\"v\":1}");
 }
 
 static void down(void)
@@ -255,6 +256,24 @@ T_CASE(a_watch_orders_nodes_by_name)
 	     &kit.err);
 	T_STR(noted(), "whole :east/n:no-alloc :east/n-1:ready :east/n-1-a:no-alloc "
 	               ":east/n-1.a:no-alloc :east/n-2:no-alloc ");
+	node_watch_stop(watch);
+	T_STR(noted(), "stopped ");
+	kit_close(&kit);
+}
+
+T_CASE(a_watch_passes_over_the_tick)
+{
+	const struct node_filter filter = {0};
+
+	up();
+	T_OK(node_watch_open(&service, &filter, on_note, NULL, &watch, &kit.err),
+	     &kit.err);
+	T_STR(noted(), "whole :east/n-1:ready :east/n-2:no-alloc :west/n-1:no-node "
+	               ":west/n-2:malformed ");
+	(void)kit_put(&kit, "/nodes/tick", "{\"v\":1}");
+	T_STR(noted(), "");
+	(void)kit_delete(&kit, kv_key(PL_SPAN_LIT("/nodes/tick")));
+	T_STR(noted(), "");
 	node_watch_stop(watch);
 	T_STR(noted(), "stopped ");
 	kit_close(&kit);

@@ -43,12 +43,17 @@ struct node_watch {
 
 /* -- keys ------------------------------------------------------------------------- */
 
+static enum keys_kind kind_of(enum half half)
+{
+	return half == HALF_NODE ? KEYS_NODE : KEYS_ALLOC;
+}
+
 static bool is_wanted(void *ctx, struct pl_span key)
 {
 	const struct half_list *list = ctx;
 	struct keys_id id;
 
-	return keys_parse(key, &id, NULL) == PL_OK &&
+	return keys_parse(key, &id, NULL) == PL_OK && id.kind == kind_of(list->half) &&
 	       node_filter_names(list->watch->filter, id.scope, id.name);
 }
 
@@ -232,7 +237,7 @@ static bool next_prefix(void *ctx, bool first, struct pl_span *prefix)
 {
 	struct half_list *list = ctx;
 	const struct node_watch *watch = list->watch;
-	struct keys_id id = {.kind = list->half == HALF_NODE ? KEYS_NODE : KEYS_ALLOC,
+	struct keys_id id = {.kind = kind_of(list->half),
 	                     .scope = watch->filter->cluster};
 
 	list->partition = first ? 0 : list->partition + 1;
@@ -249,7 +254,7 @@ static enum pl_code open_half(struct node_watch *watch, enum half half,
                               struct pl_err *err)
 {
 	struct half_list *list = &watch->list[half];
-	const struct keys_id id = {.kind = half == HALF_NODE ? KEYS_NODE : KEYS_ALLOC};
+	const struct keys_id id = {.kind = kind_of(half)};
 	struct cache_opts opts = {.list = {.prefix_ctx = list},
 	                          .wants = is_wanted,
 	                          .order = order_of,

@@ -96,6 +96,7 @@ static enum pl_code on_record(void *ctx, const struct kv_record *record,
 	uint32_t to = 0;
 
 	if (keys_parse(record->key, &id, NULL) != PL_OK ||
+	    (id.kind != KEYS_SPEC && id.kind != KEYS_STATE) ||
 	    !pod_filter_names(&list->opts.filter, id.scope, id.name))
 		return PL_OK;
 	if (id.kind == KEYS_SPEC &&

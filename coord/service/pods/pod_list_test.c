@@ -67,6 +67,7 @@ static void up(void)
 	put("shop", "db-0", "spec", SPEC("\"app\":\"db\""));
 	put("other", "web-0", "spec", SPEC("\"app\":\"web\""));
 	put("shop", "bad", "state", BOUND);
+	(void)kit_put(&kit, "/schedules/tick", "{\"v\":1}");
 }
 
 static void down(void)

@@ -15,6 +15,21 @@ T_CASE(the_fleet_view_brings_all_nodes)
 	rig_close(&rig);
 }
 
+/* The tick lies among the nodes, and its event is progress like any other. */
+T_CASE(the_fleet_view_passes_over_the_tick)
+{
+	begin();
+	rig_put(&rig, "/nodes/tick", "{\"v\":1}");
+	fleet_view_acquire(rig.sched);
+	rig_run_idle(&rig);
+	T_EQ(fleet_view_applied_rev(rig.sched), rig.store.revision);
+	rig_put(&rig, "/nodes/tick", "{\"v\":1}");
+	rig_run_idle(&rig);
+	T_EQ(scope_of("other"), NODE_REMOTE);
+	T_EQ(fleet_view_applied_rev(rig.sched), rig.store.revision);
+	rig_close(&rig);
+}
+
 /* Pods are placed on own nodes as ever. */
 T_CASE(local_nodes_come_first)
 {
