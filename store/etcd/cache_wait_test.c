@@ -34,22 +34,35 @@ static void wait_for(int64_t revision)
 	etcd_rig_until(&rig, &has_ended);
 }
 
+static void open_cache(struct pl_span tick, struct cache_listener *listener)
+{
+	const struct cache_opts opts = {
+		.list = {.keys = kv_prefix(PL_SPAN_LIT("p/")), .check_ms = 600000},
+		.tick = tick};
+
+	T_OK(cache_open(rig.kv, &opts, &cache, &rig.err), &rig.err);
+	cache_listen(cache, listener, on_note, NULL);
+	etcd_rig_until(&rig, &is_synced);
+}
+
+static void stop_cache(void)
+{
+	cache_stop(cache);
+	etcd_rig_until(&rig, &is_stopped);
+}
+
 /* The check of the cache itself, every ten minutes here, has no part in it. */
 T_CASE_SECONDS(a_quiet_prefix_gets_to_the_revision_of_the_store, 60)
 {
 	const char *args[] = {"--experimental-watch-progress-notify-interval=500ms",
 	                      NULL};
 	const struct etcd_launch_opts launch = {.members = 1, .extra_args = args};
-	const struct cache_opts opts = {
-		.list = {.keys = kv_prefix(PL_SPAN_LIT("p/")), .check_ms = 600000}};
 	struct cache_listener listener;
 	int64_t last = 0;
 
 	etcd_rig_up(&rig, &launch, NULL);
 	(void)etcd_rig_put(&rig, "p/a", "1");
-	T_OK(cache_open(rig.kv, &opts, &cache, &rig.err), &rig.err);
-	cache_listen(cache, &listener, on_note, NULL);
-	etcd_rig_until(&rig, &is_synced);
+	open_cache((struct pl_span){0}, &listener);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 20; i++)
 			last = etcd_rig_put(&rig, "q/a", "x");
@@ -60,7 +73,32 @@ T_CASE_SECONDS(a_quiet_prefix_gets_to_the_revision_of_the_store, 60)
 	wait_for(last + 1000);
 	T_EQ(ended, PL_FUTURE);
 	T_EQ(cache_count(cache), 1);
-	cache_stop(cache);
-	etcd_rig_until(&rig, &is_stopped);
+	stop_cache();
+	etcd_rig_down(&rig);
+}
+
+/* The timed reports would come after the end of this case. */
+T_CASE_SECONDS(a_tick_does_not_wait_for_a_timed_report, 60)
+{
+	const char *args[] = {"--experimental-watch-progress-notify-interval=10m", NULL};
+	const struct etcd_launch_opts launch = {.members = 1, .extra_args = args};
+	struct cache_listener listener;
+	int64_t last = 0;
+
+	etcd_rig_up(&rig, &launch, NULL);
+	(void)etcd_rig_put(&rig, "p/a", "1");
+	open_cache(PL_SPAN_LIT("p/tick"), &listener);
+	for (int round = 0; round < 10; round++) {
+		last = etcd_rig_put(&rig, "q/a", "x");
+		wait_for(round % 2 == 0 ? last : 0);
+		T_EQ(ended, PL_OK);
+		T_TRUE(reached >= last && cache_revision(cache) >= last);
+	}
+	T_EQ(cache_count(cache), 1);
+	if (!kv_limits(rig.kv).progress) /* as that of Debian 12 */
+		T_STR(etcd_rig_get(&rig, "p/tick"), "{\"v\":1}");
+	wait_for(last + 1000);
+	T_EQ(ended, PL_FUTURE);
+	stop_cache();
 	etcd_rig_down(&rig);
 }

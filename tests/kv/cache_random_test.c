@@ -2,7 +2,8 @@
  * A cache under faults, against a naive model, which is the whole content at each
  * revision. The notes of each listener and watch must lead from the content that it
  * began with to the content of the store, and every read at a past revision must be
- * exact.
+ * exact. In every other life the store does not answer requests for progress, and the
+ * cache ticks.
  */
 #include <stdlib.h>
 
@@ -46,14 +47,25 @@ struct random_wait {
 };
 
 static struct content history[REVISIONS];
+static int64_t history_end; /* the last revision that stands in it */
 static struct listener listeners[LISTENERS];
 static struct random_watcher watchers[WATCHES];
 static struct random_wait waits[WAITS];
 static struct pl_rng rng;
 static struct {
 	unsigned losts, listed, compacted, past_reads, replays, gaps, reached,
-		failed_waits;
+		failed_waits, ticks, reached_by_tick;
 } seen;
+
+/* The content at a revision. Those that no change of the test made are ticks. */
+static const struct content *content_at(int64_t revision)
+{
+	T_TRUE(revision >= 0 && revision < REVISIONS);
+	T_TRUE(revision <= memkv_revision(fix.kit.mem));
+	for (; history_end < revision; history_end++)
+		history[history_end + 1] = history[history_end];
+	return &history[revision];
+}
 
 static unsigned key_index(struct pl_span key)
 {
@@ -111,7 +123,7 @@ static void read_at(int64_t revision)
 	}
 	while ((entry = cache_range_next(&range)) != NULL)
 		content.slot[key_index(entry->key)] = slot_of(entry);
-	T_MEM(&content, &history[revision], sizeof content);
+	T_MEM(&content, content_at(revision), sizeof content);
 	seen.past_reads += revision != cache_revision(fix.cache);
 }
 
@@ -142,13 +154,13 @@ static void on_listen(void *ctx, const struct cache_note *note)
 		l->revision = note->revision;
 		l->unordered = false;
 		/* At this moment the content is the store's at that revision. */
-		T_MEM(&l->content, &history[note->revision], sizeof l->content);
+		T_MEM(&l->content, content_at(note->revision), sizeof l->content);
 		break;
 	case CACHE_PROGRESS:
 		T_EQ(l->more, 0);
 		T_TRUE(note->revision >= l->revision);
 		l->revision = note->revision;
-		T_MEM(&l->content, &history[note->revision], sizeof l->content);
+		T_MEM(&l->content, content_at(note->revision), sizeof l->content);
 		break;
 	case CACHE_LOST:
 		seen.losts++;
@@ -237,7 +249,7 @@ static void toggle_watcher(struct random_watcher *w)
 	}
 	w->on = true;
 	w->revision = revision;
-	w->content = history[revision];
+	w->content = *content_at(revision);
 }
 
 /* -- waits -------------------------------------------------------------------------- */
@@ -258,9 +270,10 @@ static void on_wait_end(void *ctx, int64_t revision, const struct pl_err *err)
 	read_at(revision);
 	for (unsigned i = 0; i < LISTENERS; i++)
 		if (listeners[i].joined && !listeners[i].listener.behind)
-			T_MEM(&listeners[i].content, &history[revision],
+			T_MEM(&listeners[i].content, content_at(revision),
 			      sizeof listeners[i].content);
 	seen.reached++;
+	seen.reached_by_tick += !kv_limits(fix.kit.kv).progress;
 }
 
 /* For the newest revision, by its number or as that of the moment, or for an older one. */
@@ -298,7 +311,7 @@ static unsigned any_key(char *name, size_t size)
 static int64_t change_store(int64_t value)
 {
 	unsigned count = pl_rng_below(&rng, 4) == 0 ? 3 : 1, keys[3];
-	struct content content = history[memkv_revision(fix.kit.mem)];
+	struct content content = *content_at(memkv_revision(fix.kit.mem));
 	struct kv_req ops[3];
 	char name[3][8], text[16];
 	struct kv_req req = {.op = KV_TXN, .txn = {.then = ops, .then_count = count}};
@@ -324,6 +337,7 @@ static int64_t change_store(int64_t value)
 		                                ? (struct content_slot){value, revision}
 		                                : (struct content_slot){0};
 	history[revision] = content;
+	history_end = revision;
 	T_EQ(call_without_faults(&req), PL_OK);
 	return memkv_revision(fix.kit.mem);
 }
@@ -351,7 +365,7 @@ static void random_act(unsigned i)
 
 static void readers_equal_the_store(void)
 {
-	const struct content *truth = &history[memkv_revision(fix.kit.mem)];
+	const struct content *truth = content_at(memkv_revision(fix.kit.mem));
 
 	cache_is_true();
 	T_EQ(cache_revision(fix.cache), memkv_revision(fix.kit.mem));
@@ -375,6 +389,16 @@ static void readers_equal_the_store(void)
 	}
 }
 
+static void count_ticks(bool expected)
+{
+	struct kv_req req = kv_op_get(kv_key(PL_SPAN_LIT(FIXTURE_TICK)));
+
+	T_EQ(call_without_faults(&req), PL_OK);
+	T_TRUE(expected || fix.kit.result.get.count == 0);
+	if (fix.kit.result.get.count > 0)
+		seen.ticks += (unsigned)fix.kit.result.get.records[0].version;
+}
+
 static void random_life(uint64_t seed)
 {
 	const struct faulty_rule rules[] = {
@@ -387,17 +411,20 @@ static void random_life(uint64_t seed)
 		{.what = FAULTY_STALL_WATCH, .per_mille = 10},
 		{.what = FAULTY_END_WATCH, .per_mille = 15, .code = PL_COMPACTED},
 		{.what = FAULTY_END_WATCH, .per_mille = 5, .code = PL_REWOUND}};
+	const struct memkv_opts store = {.no_progress = seed % 2 == 0};
 	struct cache_opts opts;
 
 	pl_rng_init(&rng, seed);
-	open_store(seed, rules, sizeof rules / sizeof rules[0]);
+	open_store_on(&store, seed, rules, sizeof rules / sizeof rules[0]);
 	memset(history, 0, sizeof history);
+	history_end = 0;
 	memset(listeners, 0, sizeof listeners);
 	memset(watchers, 0, sizeof watchers);
 	memset(waits, 0, sizeof waits);
 	opts = cache_opts((uint32_t)pl_rng_between(&rng, 1, 40));
 	opts.list.seed = seed + 1;
 	opts.list.page_keys = (uint32_t)pl_rng_between(&rng, 2, 30);
+	opts.tick = PL_SPAN_LIT(FIXTURE_TICK);
 	if (seed % 4 == 0) /* then the window, or even the content, is too large */
 		opts.bytes_max = pl_rng_between(&rng, 6500, 14000);
 	open_cache(&opts);
@@ -413,6 +440,7 @@ static void random_life(uint64_t seed)
 			if (watchers[i].on)
 				cache_watch_end(&watchers[i].watch);
 	}
+	count_ticks(store.no_progress);
 	close_store();
 	for (unsigned i = 0; i < LISTENERS; i++)
 		T_TRUE(!listeners[i].joined);
@@ -428,9 +456,10 @@ T_CASE_SECONDS(all_readers_equal_the_store_after_random_faults, 120)
 		random_life(seed + i);
 	t_note(__FILE__, __LINE__,
 	       "losts %u listed %u compacted %u past %u replays %u gaps %u reached %u "
-	       "failed waits %u",
+	       "failed waits %u ticks %u reached by tick %u",
 	       seen.losts, seen.listed, seen.compacted, seen.past_reads, seen.replays,
-	       seen.gaps, seen.reached, seen.failed_waits);
+	       seen.gaps, seen.reached, seen.failed_waits, seen.ticks,
+	       seen.reached_by_tick);
 	T_REACHED(seen.losts > 100);
 	T_REACHED(seen.listed > 100);
 	T_REACHED(seen.compacted > 50);
@@ -439,4 +468,6 @@ T_CASE_SECONDS(all_readers_equal_the_store_after_random_faults, 120)
 	T_REACHED(seen.gaps > 100);
 	T_REACHED(seen.reached > 500);
 	T_REACHED(seen.failed_waits > 500);
+	T_REACHED(seen.ticks > 500);
+	T_REACHED(seen.reached_by_tick > 200);
 }

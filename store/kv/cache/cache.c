@@ -239,7 +239,7 @@ static void finish(struct cache *cache)
 void cache_finish_if_idle(struct cache *cache)
 {
 	PL_ASSERT(cache->state == CACHE_STOPPING);
-	if (cache->relist == NULL && !cache->waits.is_reading)
+	if (cache->relist == NULL && !cache->waits.is_asking)
 		finish(cache);
 }
 
@@ -317,6 +317,18 @@ static void copy_keys(struct cache *cache)
 	keys->to = pl_span(cache->keys + keys->from.len, to_len);
 }
 
+/* Behind the bytes of the keys. */
+static void copy_tick(struct cache *cache, size_t keys_len)
+{
+	struct pl_span *tick = &cache->opts.tick;
+
+	if (tick->len == 0)
+		return;
+	PL_ASSERT(kv_key_in(cache->opts.list.keys, *tick));
+	memcpy(cache->keys + keys_len, tick->at, tick->len);
+	*tick = pl_span(cache->keys + keys_len, tick->len);
+}
+
 static void set_defaults(struct cache_opts *opts)
 {
 	PL_ASSERT((opts->parse == NULL) == (opts->free_object == NULL));
@@ -330,8 +342,8 @@ enum pl_code cache_open(struct kv *kv, const struct cache_opts *opts, struct cac
                         struct pl_err *err)
 {
 	const struct kv_keys *keys = &opts->list.keys;
-	size_t to_len = keys->kind == KV_RANGE ? keys->to.len : 0;
-	struct cache *cache = pl_calloc(1, sizeof *cache + keys->from.len + to_len);
+	size_t keys_len = keys->from.len + (keys->kind == KV_RANGE ? keys->to.len : 0);
+	struct cache *cache = pl_calloc(1, sizeof *cache + keys_len + opts->tick.len);
 	enum pl_code code;
 
 	if (cache == NULL)
@@ -340,6 +352,7 @@ enum pl_code cache_open(struct kv *kv, const struct cache_opts *opts, struct cac
 	cache->opts = *opts;
 	set_defaults(&cache->opts);
 	copy_keys(cache);
+	copy_tick(cache, keys_len);
 	cache->is_unrelated = true;
 	pl_list_init(&cache->listeners);
 	pl_list_init(&cache->idle);
@@ -374,7 +387,7 @@ void cache_stop(struct cache *cache)
 		relist_stop(cache->relist);
 	else
 		pl_timer_set(&cache->timer, kv_now_ms(cache->kv));
-	cache_waits_cancel_read(cache);
+	cache_waits_cancel_question(cache);
 }
 
 bool cache_synced(const struct cache *cache)

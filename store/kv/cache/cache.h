@@ -89,6 +89,9 @@ struct cache_opts {
 	size_t bytes_max;                  /* 0: 256 MiB */
 	uint32_t window_changes;           /* at most this many; 0: no watches */
 	uint32_t retry_ms;                 /* 0: 1 s */
+	/* A key among those of the list that is put to make the watch show something, and
+	 * that the cache itself never holds; see waits. Empty: the cache writes nothing. */
+	struct pl_span tick;
 };
 
 /* The list begins later. The opts are copied, keys included. */
@@ -240,13 +243,16 @@ struct cache_wait {
  *
  * A revision that the cache does not have yet costs a small read of the store, which all
  * waits of one moment share; then the watch is asked for progress, so that it does not
- * matter whether anyone changes the keys. Where the store can not answer that (ADR 7) the
- * wait lasts until the watch shows something by itself. A wait ends with
+ * matter whether anyone changes the keys. Where the store can not answer that (ADR 7) a
+ * *tick* takes the place of both: a put of opts.tick, one at a time, whose answer tells
+ * the store's revision and whose event shows that the watch has come there. Without a
+ * tick the wait lasts until the watch shows something by itself. A wait ends with
  *
  *	PL_TIMEOUT    not in timeout_ms
  *	PL_FUTURE     the store has not reached the revision
  *	PL_CANCELED   the cache stops, before its listeners hear STOPPED
- *	else          what LOST or TROUBLE tell at that moment, or why the read failed
+ *	else          what LOST or TROUBLE tell at that moment, or why the read or the
+ *	              tick failed; a tick whose outcome is unknown is put again
  */
 PL_NODISCARD enum pl_code cache_wait(struct cache *cache, struct cache_wait *wait,
                                      int64_t revision, uint64_t timeout_ms,

@@ -59,13 +59,13 @@ struct cache_difference {
 
 /* waits.c has the picture. */
 struct cache_waits {
-	struct pl_list fresh; /* no read has been sent since */
-	struct pl_list asked; /* the read in flight will answer */
+	struct pl_list fresh; /* no question has been sent since */
+	struct pl_list asked; /* the question in flight will be answered for them */
 	struct pl_list
-		waiting;      /* the store has the revision; in the order of revisions */
-	struct kv_call *read; /* in flight */
-	bool is_reading;
-	int64_t known_revision; /* of the cache, when the read was sent */
+		waiting; /* the store has the revision; in the order of revisions */
+	struct kv_call *question; /* a read or a tick, in flight */
+	bool is_asking;
+	int64_t known_revision; /* of the cache, when the question was sent */
 };
 
 /*
@@ -117,7 +117,7 @@ struct cache {
 	struct pl_list awake;               /* watches whose fn has been called */
 	struct pl_list scanned; /* watches that a run of kick has still to look at */
 	struct cache_waits waits;
-	uint8_t keys[]; /* bytes of opts.list.keys */
+	uint8_t keys[]; /* bytes of opts.list.keys and opts.tick */
 };
 
 /* -- entry.c -------------------------------------------------------------------- */
@@ -210,17 +210,17 @@ void cache_waits_init(struct cache *cache);
 void cache_waits_advance(struct cache *cache);
 /* The same, and the relist is asked for the progress that the others wait for. */
 void cache_waits_pursue(struct cache *cache);
-/* Asks the store for its revision, if there are waits that need it. */
+/* Asks the store for its revision, if there are waits that need it. May end waits. */
 void cache_waits_ask(struct cache *cache);
 /* All waits end with the error. */
 void cache_waits_fail(struct cache *cache, const struct pl_err *err);
-void cache_waits_cancel_read(struct cache *cache);
+void cache_waits_cancel_question(struct cache *cache);
 /* All waits end with PL_CANCELED. */
 void cache_waits_stop(struct cache *cache);
 
 /* -- cache.c -------------------------------------------------------------------- */
 
-/* Ends a cache that is stopping, if no relist and no read runs any more. The cache is then
+/* Ends a cache that is stopping, if no relist and no question runs any more. The cache is then
  * gone. */
 void cache_finish_if_idle(struct cache *cache);
 

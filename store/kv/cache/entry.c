@@ -8,6 +8,8 @@ enum { VERSION_OVERHEAD = 32 };
 
 bool cache_wants(const struct cache *cache, struct pl_span key)
 {
+	if (cache->opts.tick.len != 0 && pl_span_eq(key, cache->opts.tick))
+		return false;
 	return cache->opts.wants == NULL || cache->opts.wants(cache->opts.ctx, key);
 }
 

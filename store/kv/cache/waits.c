@@ -9,13 +9,21 @@
  *	           kick                 answer                  the cache gets there
  *	NEW ----------------> ASKED -----------------> WAITING -----------------> fn, PL_OK
  *
- * Only a linearizable read tells whether the store has reached the revision, and which
- * one "now" is. One read at a time answers all waits from before it was sent. From then
- * on the relist asks the watch for progress, so that keys without changes do not hold up
- * the wait.
+ * Only the store tells whether it has reached the revision, and which one "now" is. One
+ * question at a time answers all waits from before it was sent:
+ *
+ *	read   a linearizable one. Its revision is at least as new as these waits. From
+ *	       then on the relist asks the watch for progress, so that keys without
+ *	       changes do not hold up the waits.
+ *	tick   a put of a key that the cache watches, where the store does not answer
+ *	       requests for progress. Its revision is as good as a read's, and the watch
+ *	       (or a list that is under way) brings its event without being asked.
+ *
+ * If it is unknown whether a tick was put, so is its revision: its waits stay, and a
+ * little later there is another tick for them.
  */
 
-enum { READ_TIMEOUT_MS = 10000 };
+enum { ASK_TIMEOUT_MS = 10000, TICK_AGAIN_MS = 100 };
 
 void cache_waits_init(struct cache *cache)
 {
@@ -136,9 +144,9 @@ void cache_waits_pursue(struct cache *cache)
 			PL_LIST_ITEM(waiting->prev, struct cache_wait, link)->revision);
 }
 
-/* -- the read ------------------------------------------------------------------------ */
+/* -- the question -------------------------------------------------------------------- */
 
-/* The store has gone back since the read was sent. The relist finds out by itself. */
+/* The store has gone back since the question was sent. The relist finds out by itself. */
 static bool is_rewound(const struct cache *cache, const struct kv_header *header,
                        struct pl_err *err)
 {
@@ -175,16 +183,17 @@ static void learn_revision(struct cache *cache, int64_t revision)
 	end_all(cache, &cache->waits.asked, &err);
 }
 
-static void on_read(void *ctx, const struct kv_result *result, const struct pl_err *err)
+/* False: the cache stops, or is gone. */
+static bool take_answer(struct cache *cache, const struct kv_result *result,
+                        const struct pl_err *err)
 {
-	struct cache *cache = ctx;
 	struct pl_err rewound;
 
-	cache->waits.is_reading = false;
-	cache->waits.read = NULL;
+	cache->waits.is_asking = false;
+	cache->waits.question = NULL;
 	if (cache->state == CACHE_STOPPING) {
 		cache_finish_if_idle(cache);
-		return;
+		return false;
 	}
 	if (result != NULL && is_rewound(cache, &result->header, &rewound))
 		err = &rewound;
@@ -192,39 +201,110 @@ static void on_read(void *ctx, const struct kv_result *result, const struct pl_e
 		end_all(cache, &cache->waits.asked, err);
 	else
 		learn_revision(cache, result->header.revision);
-	if (cache->state == CACHE_STOPPING)
+	return cache->state != CACHE_STOPPING;
+}
+
+static void on_read(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct cache *cache = ctx;
+
+	if (!take_answer(cache, result, err))
 		return;
 	cache_waits_pursue(cache);
 	if (cache->state != CACHE_STOPPING)
 		cache_waits_ask(cache);
 }
 
+static void on_tick(void *ctx, const struct kv_result *result, const struct pl_err *err)
+{
+	struct cache *cache = ctx;
+	bool is_unknown = err != NULL && err->code == PL_UNKNOWN;
+
+	if (is_unknown)
+		pl_list_move(&cache->waits.fresh, &cache->waits.asked);
+	if (!take_answer(cache, result, err))
+		return;
+	cache_waits_advance(cache);
+	if (cache->state == CACHE_STOPPING)
+		return;
+	if (!is_unknown)
+		cache_waits_ask(cache);
+	else if (!pl_timer_is_set(&cache->kick))
+		pl_timer_set(&cache->kick, kv_now_ms(cache->kv) + TICK_AGAIN_MS);
+}
+
 /* Reads one key of those that may be read, without its value: only the header counts. */
+static enum pl_code start_read(struct cache *cache, uint32_t timeout_ms,
+                               struct pl_err *err)
+{
+	struct pl_span from = cache->opts.list.keys.from;
+	struct kv_get get = {.keys = kv_key(from.len == 0 ? pl_span("", 1) : from),
+	                     .keys_only = true};
+
+	return kv_get(cache->kv, &get, timeout_ms, on_read, cache, &cache->waits.question,
+	              err);
+}
+
+/* Without a compare: it does not matter which put of the key is the last one. */
+static enum pl_code start_tick(struct cache *cache, uint32_t timeout_ms,
+                               struct pl_err *err)
+{
+	struct kv_put put = {.key = cache->opts.tick, .value = PL_SPAN_LIT("{\"v\":1}")};
+
+	return kv_put(cache->kv, &put, timeout_ms, on_tick, cache, &cache->waits.question,
+	              err);
+}
+
+static bool needs_tick(const struct cache *cache)
+{
+	return cache->opts.tick.len != 0 && !kv_limits(cache->kv).progress;
+}
+
+/* The cache has got to the revision of a wait before the store was asked for it. */
+static void settle_fresh(struct cache *cache)
+{
+	PL_LIST_EACH (link, &cache->waits.fresh) {
+		struct cache_wait *wait = PL_LIST_ITEM(link, struct cache_wait, link);
+
+		if (wait->revision == 0 || wait->revision > cache->revision)
+			continue;
+		pl_list_del(&wait->link);
+		add_waiting(cache, wait);
+	}
+	cache_waits_advance(cache);
+}
+
 void cache_waits_ask(struct cache *cache)
 {
 	struct cache_waits *waits = &cache->waits;
-	struct pl_span from = cache->opts.list.keys.from;
-	struct kv_get get = {.keys_only = true};
 	uint32_t timeout_ms = cache->opts.list.call_timeout_ms;
 	struct pl_err err;
+	enum pl_code code;
 
-	if (waits->is_reading || pl_list_empty(&waits->fresh))
+	if (waits->is_asking)
 		return;
-	get.keys = kv_key(from.len == 0 ? pl_span("", 1) : from);
+	settle_fresh(cache);
+	if (cache->state == CACHE_STOPPING || pl_list_empty(&waits->fresh))
+		return;
+	if (timeout_ms == 0)
+		timeout_ms = ASK_TIMEOUT_MS;
 	waits->known_revision = cache->revision;
-	if (kv_get(cache->kv, &get, timeout_ms == 0 ? READ_TIMEOUT_MS : timeout_ms,
-	           on_read, cache, &waits->read, &err) != PL_OK) {
+	if (needs_tick(cache))
+		code = start_tick(cache, timeout_ms, &err);
+	else
+		code = start_read(cache, timeout_ms, &err);
+	if (code != PL_OK) {
 		end_all(cache, &waits->fresh, &err);
 		return;
 	}
-	waits->is_reading = true;
+	waits->is_asking = true;
 	pl_list_move(&waits->asked, &waits->fresh);
 }
 
-void cache_waits_cancel_read(struct cache *cache)
+void cache_waits_cancel_question(struct cache *cache)
 {
-	if (cache->waits.is_reading)
-		kv_cancel(cache->kv, cache->waits.read);
+	if (cache->waits.is_asking)
+		kv_cancel(cache->kv, cache->waits.question);
 }
 
 /* -- waits --------------------------------------------------------------------------- */
