@@ -118,22 +118,22 @@ static bool slice_pack(struct http_exchange *exchange)
 
 /* One slice a turn, so that other connections are served in between; the exchanges of
  * HTTP/2 take turns. */
-bool http_conn_pack(struct http_conn *conn)
+void http_conn_pack(struct http_conn *conn)
 {
 	struct http_exchange *exchange;
 
 	if (pl_list_empty(&conn->packing))
-		return false;
+		return;
 	exchange = PL_LIST_ITEM(conn->packing.next, struct http_exchange, packing);
 	pl_list_del(&exchange->packing);
 	pl_list_add_tail(&conn->packing, &exchange->packing);
 	if (exchange->queue.len >= HTTP_OUT_HIGH || conn->out.len >= HTTP_OUT_HIGH)
-		return false;
+		return;
 	if (!slice_pack(exchange))
 		http_exchange_drop(exchange);
 	else if (conn->h2 != NULL)
 		http_h2_resume(exchange);
-	return !pl_list_empty(&conn->packing);
+	http_conn_touch(conn);
 }
 
 /* -- whole answers ------------------------------------------------------------------------ */

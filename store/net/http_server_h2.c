@@ -50,7 +50,8 @@ void http_h2_spend(struct http_conn *conn)
 		return;
 	conn->last = true;
 	conn->server->counts.bad_requests++;
-	(void)nghttp2_session_terminate_session(conn->h2, NGHTTP2_ENHANCE_YOUR_CALM);
+	http_h2_must(conn, nghttp2_session_terminate_session(conn->h2,
+	                                                     NGHTTP2_ENHANCE_YOUR_CALM));
 	http_conn_touch(conn);
 }
 

@@ -10,6 +10,12 @@
 
 enum { FRAME_HEAD = 9, FIELDS_OWN = 6, FIELDS_STACK = 24 };
 
+void http_h2_must(struct http_conn *conn, int rc)
+{
+	if (rc != 0 && nghttp2_is_fatal(rc) != 0)
+		http_conn_fail(conn);
+}
+
 /* -- frames --------------------------------------------------------------------------- */
 
 static ssize_t on_send(nghttp2_session *h2, const uint8_t *data, size_t len, int flags,
@@ -101,8 +107,9 @@ static void answer_sent(nghttp2_session *h2, int32_t id)
 		return;
 	http_exchange_done(exchange);
 	if (nghttp2_session_get_stream_remote_close(h2, id) == 0)
-		(void)nghttp2_submit_rst_stream(h2, NGHTTP2_FLAG_NONE, id,
-		                                NGHTTP2_NO_ERROR);
+		http_h2_must(exchange->conn,
+		             nghttp2_submit_rst_stream(h2, NGHTTP2_FLAG_NONE, id,
+		                                       NGHTTP2_NO_ERROR));
 }
 
 static int on_frame_sent(nghttp2_session *h2, const nghttp2_frame *frame, void *ctx)
@@ -218,7 +225,8 @@ void http_h2_resume(struct http_exchange *exchange)
 		return;
 	if (pl_list_empty(&exchange->timed) && exchange->queue.len > 0)
 		http_exchange_time(exchange, &exchange->conn->sending);
-	(void)nghttp2_session_resume_data(exchange->conn->h2, exchange->stream);
+	http_h2_must(exchange->conn,
+	             nghttp2_session_resume_data(exchange->conn->h2, exchange->stream));
 	http_conn_touch(exchange->conn);
 }
 
@@ -229,9 +237,10 @@ void http_h2_goaway(struct http_conn *conn)
 	if (conn->last)
 		return;
 	conn->last = true;
-	(void)nghttp2_submit_goaway(conn->h2, NGHTTP2_FLAG_NONE,
-	                            nghttp2_session_get_last_proc_stream_id(conn->h2),
-	                            NGHTTP2_NO_ERROR, NULL, 0);
+	http_h2_must(conn, nghttp2_submit_goaway(
+				   conn->h2, NGHTTP2_FLAG_NONE,
+				   nghttp2_session_get_last_proc_stream_id(conn->h2),
+				   NGHTTP2_NO_ERROR, NULL, 0));
 	http_conn_touch(conn);
 }
 
@@ -245,8 +254,8 @@ void http_h2_detach(struct http_exchange *exchange, uint32_t error)
 		return;
 	(void)nghttp2_session_set_stream_user_data(conn->h2, exchange->stream, NULL);
 	if (exchange->cut && conn->state < HTTP_CONN_FAILED)
-		(void)nghttp2_submit_rst_stream(conn->h2, NGHTTP2_FLAG_NONE,
-		                                exchange->stream, error);
+		http_h2_must(conn, nghttp2_submit_rst_stream(conn->h2, NGHTTP2_FLAG_NONE,
+		                                             exchange->stream, error));
 	exchange->stream = 0;
 	http_conn_touch(conn);
 }

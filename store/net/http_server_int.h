@@ -255,8 +255,8 @@ struct http_answer_head {
 	struct pl_span tail; /* HTTP/1: bytes that go out behind the head */
 };
 
-/* Packs the next slice of an answer of the connection. True: there is more to pack. */
-bool http_conn_pack(struct http_conn *conn);
+/* Packs the next slice of an answer of the connection, if one is packed. */
+void http_conn_pack(struct http_conn *conn);
 void http_pack_free(struct http_exchange *exchange);
 
 /* -- http_server_h1.c, http_server_h2.c ------------------------------------------------- */
@@ -276,6 +276,8 @@ void http_h2_spend(struct http_conn *conn);
 void http_h2_out_callbacks(nghttp2_session_callbacks *callbacks);
 PL_NODISCARD bool http_h2_answer(struct http_exchange *exchange,
                                  const struct http_answer_head *head);
+/* Without memory in nghttp2 the connection is lost. */
+void http_h2_must(struct http_conn *conn, int rc);
 void http_h2_resume(struct http_exchange *exchange);
 void http_h2_goaway(struct http_conn *conn);
 /* Resets the stream, if there is one, and forgets the exchange. */

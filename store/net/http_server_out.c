@@ -370,8 +370,7 @@ void http_conn_flush(struct http_conn *conn)
 	}
 	leaving_run(conn);
 	rooms_run(conn);
-	if (http_conn_pack(conn))
-		http_conn_touch(conn);
+	http_conn_pack(conn);
 	if (conn->state == HTTP_CONN_H1)
 		http_h1_input(conn, pl_span(NULL, 0));
 	h2_end_check(conn);

@@ -17,12 +17,17 @@ static size_t on_body(char *at, size_t size, size_t count, void *ctx)
 {
 	struct web_curl *result = ctx;
 	size_t len = size * count;
-	char *got = realloc(result->got, result->len + len + 1);
 
-	if (got == NULL)
-		return 0;
-	memcpy(got + result->len, at, len);
-	result->got = got;
+	if (result->len + len >= result->cap) {
+		size_t cap = 2 * (result->len + len) + 1;
+		char *got = realloc(result->got, cap);
+
+		if (got == NULL)
+			return 0;
+		result->got = got;
+		result->cap = cap;
+	}
+	memcpy(result->got + result->len, at, len);
 	result->len += len;
 	result->got[result->len] = 0;
 	return len;
@@ -60,8 +65,6 @@ static void options_set(CURL *curl, struct curl_job *job, struct curl_slist *fie
 	               opts->path);
 	(void)curl_easy_setopt(curl, CURLOPT_URL, url);
 	(void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	if (getenv("T_CURL") != NULL)
-		(void)curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L);
 	(void)curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, version_of(opts));
 	(void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
 	(void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, &job->result);

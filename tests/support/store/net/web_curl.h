@@ -22,7 +22,7 @@ struct web_curl {
 	int code; /* CURLcode of the last one */
 	long status, version, conns;
 	char *got; /* body, unpacked by curl; for free() */
-	size_t len;
+	size_t len, cap;
 	int64_t wire_len; /* of the body as it came */
 };
 
