@@ -8,6 +8,11 @@ void schema_check_meta(const struct schema_object *object, struct schema_report 
 void schema_check_meta_update(const struct schema_object *object, struct pl_json old,
                               struct schema_report *report);
 
+/* Adds a cause, and says so, when comparing each element with each would take long. Lists
+ * that are equal are never too long. */
+bool schema_check_too_many(struct schema_report *report, const struct schema_place *place,
+                           struct pl_json after, struct pl_json before);
+
 /* "spec is immutable ...": rules of one type that the table has no words for. */
 void schema_check_rules_update(const struct schema_object *object, struct pl_json old,
                                struct schema_report *report);

@@ -462,3 +462,45 @@ T_CASE(a_small_arena_is_told)
 	}
 	T_TRUE(enough > 0);
 }
+
+/* -- bounds ------------------------------------------------------------------------------ */
+
+/* Input of any size is told in few words, and soon. */
+T_CASE(many_duplicates_and_long_names_take_little)
+{
+	static char text[1 << 20];
+	struct schema_report report;
+	struct pl_arena arena;
+	struct pl_span out;
+	size_t len = 0;
+
+	text[len++] = '{';
+	for (int i = 0; i < 3000; i++)
+		len += (size_t)sprintf(text + len, "%s\"%0200d\":{\"a\":1}",
+		                       i == 0 ? "" : ",", i % 3);
+	text[len++] = '}';
+	pl_arena_init(&arena, 0, 4 << 20);
+	schema_report_init(&report, &arena);
+	T_OK(schema_drop_duplicates(pl_span(text, len), &report, &out), NULL);
+	T_EQ(report.unknown_count, SCHEMA_UNKNOWN_MAX);
+	T_EQ(report.more_unknown, 2997 - SCHEMA_UNKNOWN_MAX);
+	T_EQ(out.len, 3 * (2 + 200 + 1 + 7) + 4);
+	pl_arena_done(&arena);
+}
+
+T_CASE(long_lists_are_not_compared)
+{
+	static char before[1 << 17], after[1 << 17];
+	size_t len = 0;
+
+	for (int i = 0; i < 2000; i++)
+		len += (size_t)sprintf(before + len, "%s{'key':'k%d'}",
+		                       i == 0 ? "{'spec':{'tolerations':[" : ",", i);
+	sprintf(before + len, "]}}");
+	memcpy(after, before, sizeof before);
+	updated("v1", "Pod", before, after, "");
+	after[len - 5] = 'x';
+	updated("v1", "Pod", before, after,
+	        "spec.tolerations: FieldValueForbidden: Forbidden: there are too many to be "
+	        "changed");
+}

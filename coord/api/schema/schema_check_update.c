@@ -4,6 +4,8 @@
 #include "coord/api/schema/schema_check_int.h"
 #include "coord/api/schema/schema_types.h"
 
+enum { PAIRS_MAX = 1 << 18 };
+
 /* Fields whose refusal has words of its own. */
 static const struct {
 	const struct schema_type *type;
@@ -17,6 +19,19 @@ static const struct {
          "updates to reclaimPolicy are forbidden."},
 	{&schema_scheduling_priority_class, "value", "may not be changed in an update."},
 };
+
+bool schema_check_too_many(struct schema_report *report, const struct schema_place *place,
+                           struct pl_json after, struct pl_json before)
+{
+	size_t count = pl_json_count(after);
+
+	if (count == 0 || pl_json_count(before) <= PAIRS_MAX / count)
+		return false;
+	if (!json_equal(after, before))
+		schema_report_text(report, place, SCHEMA_FORBIDDEN_FAULT, PL_SPAN_LIT(""),
+		                   "there are too many to be changed");
+	return true;
+}
 
 static const char *refusal_of(const struct schema_type *type, const char *name)
 {

@@ -122,8 +122,11 @@ static void wrong_type(const struct object_decoder *d, const struct schema_place
                        const char *value, const char *before, const char *of)
 {
 	struct pl_arena *arena = d->tree->arena;
-	const char *names = schema_place_names(arena, place);
+	const char *names;
 
+	if (d->report->wrong.len > 0)
+		return;
+	names = schema_place_names(arena, place);
 	if (names == NULL || value == NULL)
 		wrong(d, NULL);
 	else if (*names == '\0')

@@ -10,7 +10,7 @@
 #include "coord/api/schema/schema_check.h"
 #include "store/base/hash.h"
 
-enum { DEPTH_MAX = PL_JSON_DEPTH_MAX };
+enum { DEPTH_MAX = PL_JSON_DEPTH_MAX, NAME_MAX = 256 };
 
 /* A member that was seen: where its name is, and where the next one begins. */
 struct seen_member {
@@ -76,20 +76,31 @@ static struct seen_member *find_row(struct finder *f, uint32_t object,
 	}
 }
 
+/* Only so many are named, and long names are cut. */
 static void report_twice(struct finder *f)
 {
 	struct schema_place place[DEPTH_MAX + 2] = {{.up = NULL}};
 	const char *path;
 
+	if (f->report->unknown_count == SCHEMA_UNKNOWN_MAX) {
+		f->report->more_unknown++;
+		return;
+	}
 	for (size_t i = 1; i <= f->depth; i++) {
 		struct level *level = &f->level[i];
+		struct pl_span name = level->name;
 
+		if (name.len > NAME_MAX)
+			name.len = NAME_MAX;
 		place[i] =
 			(struct schema_place){.up = &place[i - 1], .index = level->index};
 		if (level->object)
 			place[i].name =
-				(const char *)pl_arena_dup(f->report->arena, level->name)
-					.at;
+				(const char *)pl_arena_dup(f->report->arena, name).at;
+		if (level->object && place[i].name == NULL && name.len > 0) {
+			f->report->code = PL_NOMEM;
+			return;
+		}
 	}
 	path = schema_place_path(f->report->arena, &place[f->depth]);
 	schema_report_twice(f->report, path);
@@ -179,13 +190,17 @@ static void find(struct finder *f)
 	}
 }
 
+/* A name has two quotes and a colon. */
 static bool make_rows(struct finder *f)
 {
-	size_t quotes = 0, rows = 16;
+	size_t quotes = 0, colons = 0, rows = 16, names;
 
-	for (size_t i = 0; i < f->text.len; i++)
+	for (size_t i = 0; i < f->text.len; i++) {
 		quotes += f->text.at[i] == '"';
-	while (rows < quotes + 2)
+		colons += f->text.at[i] == ':';
+	}
+	names = quotes / 2 < colons ? quotes / 2 : colons;
+	while (rows < 2 * (names + 2))
 		rows *= 2;
 	f->mask = rows - 1;
 	f->row = pl_arena_zalloc(f->report->arena, rows, sizeof *f->row);

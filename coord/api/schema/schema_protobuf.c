@@ -265,8 +265,7 @@ static int by_name(const void *a, const void *b)
 	return left->at < right->at ? -1 : left->at > right->at;
 }
 
-static void keep_last(struct protobuf_decoder *d, struct cJSON *map,
-                      const struct schema_place *place)
+static void keep_last(struct protobuf_decoder *d, struct cJSON *map)
 {
 	struct pl_json value = json_tree_value(d->tree, map);
 	size_t members = pl_json_count(value), at = 0;
@@ -276,7 +275,7 @@ static void keep_last(struct protobuf_decoder *d, struct cJSON *map,
 		return;
 	member = pl_arena_zalloc(d->arena, members, sizeof *member);
 	if (member == NULL) {
-		protobuf_fail(d, PL_NOMEM, place, "no memory");
+		protobuf_fail(d, PL_NOMEM, NULL, "no memory");
 		return;
 	}
 	PL_JSON_EACH (item, value) {
@@ -290,16 +289,28 @@ static void keep_last(struct protobuf_decoder *d, struct cJSON *map,
 			json_detach(map, member[i].node);
 }
 
-static void finish_maps(struct protobuf_decoder *d, const struct message *message)
+/* Once, at the end: a message may come in any number of parts. */
+static void finish_maps(struct protobuf_decoder *d, struct cJSON *object,
+                        const struct schema_type *type)
 {
-	for (const struct schema_field *field = message->type->fields;
+	for (const struct schema_field *field = type->fields;
 	     field->name != NULL && d->code == PL_OK; field++) {
-		struct cJSON *map = field->shape == SCHEMA_MAP
-		                            ? json_get(message->object, field->name)
-		                            : NULL;
+		bool map = field->shape == SCHEMA_MAP;
+		struct cJSON *node;
 
-		if (map != NULL && field->inside == message->inside)
-			keep_last(d, map, message->place);
+		if (!map && field->kind != SCHEMA_OBJECT)
+			continue;
+		node = json_get(object, field->name);
+		if (node == NULL)
+			continue;
+		if (map)
+			keep_last(d, node);
+		if (field->kind == SCHEMA_OBJECT && field->shape == SCHEMA_ONE)
+			finish_maps(d, node, field->type);
+		if (field->kind == SCHEMA_OBJECT && field->shape != SCHEMA_ONE)
+			PL_JSON_EACH (item, json_tree_value(d->tree, node))
+				finish_maps(d, json_tree_node(d->tree, item),
+				            field->type);
 	}
 }
 
@@ -368,8 +379,6 @@ static void read_message(struct protobuf_decoder *d, const struct message *outer
 	if (message.reader.bad)
 		protobuf_fail(d, PL_INVALID, message.place,
 		              "the message is cut or malformed");
-	if (d->code == PL_OK)
-		finish_maps(d, &message);
 }
 
 /* -- the envelope --------------------------------------------------------------------------------- */
@@ -446,6 +455,8 @@ static enum pl_code decode_raw(struct protobuf_decoder *d,
 	read_message(
 		d, &(struct message){.object = root, .type = out->type, .place = &place},
 		envelope->raw);
+	if (d->code == PL_OK)
+		finish_maps(d, root, out->type);
 	out->unknown = d->unknown;
 	return d->code;
 }

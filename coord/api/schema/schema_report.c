@@ -5,7 +5,8 @@
 #include "coord/api/base/go_quote.h"
 #include "store/base/json_out.h"
 
-enum { VALUE_MAX = 16384 };
+/* Bad values are shown up to this many bytes. */
+enum { VALUE_MAX = 16384, TEXT_MAX = 4096 };
 
 #define FAULT_TYPE(name, type, words) [SCHEMA_##name##_FAULT] = type,
 #define FAULT_WORDS(name, type, words) [SCHEMA_##name##_FAULT] = words,
@@ -36,6 +37,13 @@ static bool shows_value(enum schema_fault fault)
 		break;
 	}
 	return false;
+}
+
+static const char *quoted(struct pl_arena *arena, struct pl_span text)
+{
+	if (text.len > TEXT_MAX)
+		text.len = TEXT_MAX;
+	return go_quote(arena, text);
 }
 
 static void add_cause(struct schema_report *report, const struct schema_place *place,
@@ -91,7 +99,7 @@ void schema_report_add(struct schema_report *report, const struct schema_place *
 
 	if (shows_value(fault) && pl_json_type(value) == PL_JSON_STRING &&
 	    pl_json_as_string(value, &string, NULL) == PL_OK)
-		text = go_quote(report->arena, pl_span_str(string));
+		text = quoted(report->arena, pl_span_str(string));
 	else if (shows_value(fault) && pl_json_type(value) == PL_JSON_ABSENT)
 		text = "null";
 	else if (shows_value(fault))
@@ -103,7 +111,7 @@ void schema_report_text(struct schema_report *report, const struct schema_place 
                         enum schema_fault fault, struct pl_span value, const char *detail)
 {
 	add_cause(report, place, fault,
-	          shows_value(fault) ? go_quote(report->arena, value) : "", detail);
+	          shows_value(fault) ? quoted(report->arena, value) : "", detail);
 }
 
 static void add_unknown(struct schema_report *report, const char *words, const char *path)

@@ -125,8 +125,11 @@ static void check_tolerations(const struct rule *rule)
 {
 	struct schema_place place = {.up = &spec_place, .name = "tolerations"};
 	struct pl_json after = pl_json_member(spec_of(rule->after), place.name);
+	struct pl_json before = pl_json_member(spec_of(rule->before), place.name);
 
-	PL_JSON_EACH (item, pl_json_member(spec_of(rule->before), place.name))
+	if (schema_check_too_many(rule->report, &place, after, before))
+		return;
+	PL_JSON_EACH (item, before)
 		if (!is_kept(item, after)) {
 			forbid(rule, &place,
 			       "existing toleration can not be modified except its tolerationSeconds");
@@ -134,26 +137,35 @@ static void check_tolerations(const struct rule *rule)
 		}
 }
 
+static void check_gate(const struct rule *rule, const struct schema_place *place,
+                       struct pl_json gate, struct pl_json before)
+{
+	const char *name = "";
+
+	PL_JSON_EACH (item, before)
+		if (json_equal(item, gate))
+			return;
+	if (pl_json_string(gate, "name", PL_JSON_OPTIONAL, &name, NULL) != PL_OK)
+		name = "";
+	forbid(rule, place,
+	       pl_arena_printf(
+		       rule->report->arena,
+		       "only deletion is allowed, but found new scheduling gate '%s'",
+		       name));
+}
+
 static void check_gates(const struct rule *rule)
 {
 	struct schema_place gates = {.up = &spec_place, .name = "schedulingGates"};
 	struct schema_place gate = {.up = &gates};
 	struct schema_place place = {.up = &gate, .name = "name"};
+	struct pl_json after = pl_json_member(spec_of(rule->after), gates.name);
 	struct pl_json before = pl_json_member(spec_of(rule->before), gates.name);
 
-	PL_JSON_EACH (item, pl_json_member(spec_of(rule->after), gates.name)) {
-		const char *name = "";
-		bool old = false;
-
-		PL_JSON_EACH (was, before)
-			old = old || json_equal(was, item);
-		if (!old &&
-		    pl_json_string(item, "name", PL_JSON_OPTIONAL, &name, NULL) == PL_OK)
-			forbid(rule, &place,
-			       pl_arena_printf(rule->report->arena,
-			                       "only deletion is allowed, but found new "
-			                       "scheduling gate '%s'",
-			                       name));
+	if (schema_check_too_many(rule->report, &gates, after, before))
+		return;
+	PL_JSON_EACH (item, after) {
+		check_gate(rule, &place, item, before);
 		gate.index++;
 	}
 }
@@ -163,8 +175,11 @@ static void check_gated_selector(const struct rule *rule)
 {
 	struct schema_place place = {.up = &spec_place, .name = "nodeSelector"};
 	struct pl_json after = pl_json_member(spec_of(rule->after), place.name);
+	struct pl_json before = pl_json_member(spec_of(rule->before), place.name);
 
-	PL_JSON_EACH (item, pl_json_member(spec_of(rule->before), place.name))
+	if (schema_check_too_many(rule->report, &place, after, before))
+		return;
+	PL_JSON_EACH (item, before)
 		if (!json_equal(item, pl_json_member(after, pl_json_key(item)))) {
 			schema_report_add(
 				rule->report, &place, SCHEMA_INVALID_FAULT, after,
