@@ -1,7 +1,7 @@
 /*
  * An index of an object's members, for code that looks up as many names as an object has.
  *
- * A search of all members for each name takes quadratic time, and whoever sends an object
+ * A search of all members for each name takes quadratic time, and the sender of an object
  * chooses how large it is. The index sorts the names of a large object once. It is a
  * picture of the object at that time: members that are added later are not found.
  */
