@@ -1,0 +1,302 @@
+/* The fields of one object, fields taken out of it, and its check. */
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "coord/api/patch/typed.h"
+#include "store/base/json_index.h"
+
+static struct pl_json value_of(const struct cJSON *node)
+{
+	return (struct pl_json){.node = node};
+}
+
+/* -- the fields that an object has ----------------------------------------------------- */
+
+static struct field_set fields_below(struct field_maker *maker, struct slot slot,
+                                     struct pl_json value, bool *leaf);
+
+static bool is_empty_object(struct pl_json value)
+{
+	return pl_json_type(value) == PL_JSON_OBJECT && value.node->child == NULL;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static struct field_set fields_of_members(struct field_maker *maker, struct slot slot,
+                                          struct pl_json object)
+{
+	struct field_level level = {0};
+
+	PL_JSON_EACH (item, object) {
+		bool named = false, leaf = false;
+		struct slot member = slot_member(slot, pl_json_key(item), &named);
+		struct field_set below = fields_below(maker, member, item, &leaf);
+
+		field_level_add(maker, &level, FIELD_NAME, pl_json_key(item),
+		                leaf || !named || typed_is_null(item.node) ||
+		                        is_empty_object(item),
+		                below);
+	}
+	return field_level_end(maker, &level);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static struct field_set fields_of_elements(struct field_maker *maker, struct slot slot,
+                                           struct pl_json array)
+{
+	struct field_level level = {0};
+	struct typed_list list;
+
+	if (!typed_list_init(&list, maker, slot, array.node))
+		return (struct field_set){0};
+	for (size_t i = 0; i < list.count; i++) {
+		struct field_set below = {0};
+		bool leaf;
+
+		if (!list.sorted[i]->repeated)
+			below = fields_below(maker, slot_element(slot),
+			                     value_of(list.sorted[i]->node), &leaf);
+		field_level_add(maker, &level, list.kind, list.sorted[i]->text, true,
+		                below);
+	}
+	return field_level_end(maker, &level);
+}
+
+/* *leaf: the value is owned whole. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static struct field_set fields_below(struct field_maker *maker, struct slot slot,
+                                     struct pl_json value, bool *leaf)
+{
+	enum slot_form form = slot_form(slot, value);
+
+	*leaf = form == SLOT_LEAF || !typed_fits(form, value.node);
+	if (*leaf || maker->failed)
+		return (struct field_set){0};
+	return form == SLOT_STRUCT || form == SLOT_MAP
+	               ? fields_of_members(maker, slot, value)
+	               : fields_of_elements(maker, slot, value);
+}
+
+struct field_set typed_fields(struct field_maker *maker, struct slot slot,
+                              struct pl_json object)
+{
+	return fields_of_members(maker, slot, object);
+}
+
+/* -- named fields ---------------------------------------------------------------------- */
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
+struct field_set typed_named(struct field_maker *maker, struct slot slot,
+                             struct field_set set)
+{
+	struct field_level level = {0};
+
+	for (const struct field_node *node = set.first; node != NULL; node = node->next) {
+		bool named = false;
+		struct slot below = node->kind == FIELD_NAME
+		                            ? slot_member(slot, node->text, &named)
+		                            : slot_element(slot);
+		struct field_set child = {node->child};
+
+		field_level_add(maker, &level, (enum field_kind)node->kind, node->text,
+		                node->member || named, typed_named(maker, below, child));
+	}
+	return field_level_end(maker, &level);
+}
+
+/* -- removal --------------------------------------------------------------------------- */
+
+static void remove_below(struct field_maker *maker, struct slot slot, struct cJSON *node,
+                         struct field_set set);
+
+/* Removes a child, or what the set has below it. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static void remove_child(struct field_maker *maker, struct slot slot,
+                         struct cJSON *parent, struct cJSON *child,
+                         const struct field_node *found)
+{
+	struct field_set below;
+
+	if (found == NULL)
+		return;
+	below.first = found->child;
+	if (found->member)
+		json_detach(parent, child);
+	else
+		remove_below(maker, slot, child, below);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static void remove_members(struct field_maker *maker, struct slot slot,
+                           struct cJSON *object, struct field_set set)
+{
+	struct field_index index;
+	struct cJSON *next;
+
+	if (!field_index_init(&index, maker, set))
+		return;
+	for (struct cJSON *node = object->child; node != NULL; node = next) {
+		next = node->next;
+		remove_child(maker, slot_member(slot, node->string, NULL), object, node,
+		             field_index_find(&index, FIELD_NAME, node->string));
+	}
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static void remove_elements(struct field_maker *maker, struct slot slot,
+                            struct cJSON *array, struct field_set set)
+{
+	struct field_index index;
+	struct typed_list list;
+
+	if (!field_index_init(&index, maker, set) ||
+	    !typed_list_init(&list, maker, slot, array))
+		return;
+	for (size_t i = 0; i < list.count; i++)
+		remove_child(maker, slot_element(slot), array, list.elements[i].node,
+		             field_index_find(&index, list.kind, list.elements[i].text));
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+static void remove_below(struct field_maker *maker, struct slot slot, struct cJSON *node,
+                         struct field_set set)
+{
+	enum slot_form form = slot_form(slot, value_of(node));
+
+	if (field_set_empty(set) || node->child == NULL || form == SLOT_LEAF ||
+	    !typed_fits(form, node))
+		return;
+	if (form == SLOT_STRUCT || form == SLOT_MAP)
+		remove_members(maker, slot, node, set);
+	else
+		remove_elements(maker, slot, node, set);
+}
+
+void typed_remove(struct field_maker *maker, struct slot slot, struct cJSON *object,
+                  struct field_set set)
+{
+	remove_below(maker, slot, object, set);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
+void typed_drop_nulls(struct slot slot, struct cJSON *object)
+{
+	enum slot_form form = slot_form(slot, value_of(object));
+	bool members = form == SLOT_STRUCT || form == SLOT_MAP;
+	struct cJSON *next;
+
+	if (form == SLOT_LEAF || !typed_fits(form, object))
+		return;
+	for (struct cJSON *node = object->child; node != NULL; node = next) {
+		next = node->next;
+		if (members && cJSON_IsNull(node))
+			json_detach(object, node);
+		else
+			typed_drop_nulls(members ? slot_member(slot, node->string, NULL)
+			                         : slot_element(slot),
+			                 node);
+	}
+}
+
+/* -- the check of a configuration ------------------------------------------------------ */
+
+static enum pl_code no_memory(struct pl_err *err)
+{
+	return pl_err_set(err, PL_NOMEM, "server-side apply: no memory");
+}
+
+static enum pl_code check_keys(struct slot slot, struct pl_json element,
+                               struct pl_err *err)
+{
+	char name[SLOT_KEY_SIZE];
+	size_t at = 0;
+
+	if (pl_json_type(element) != PL_JSON_OBJECT)
+		return pl_json_fail(element, PL_INVALID, err,
+		                    "associative list with keys may not have non-map "
+		                    "elements");
+	while (slot_next_key(slot.field->keys, &at, name)) {
+		struct slot key = slot_member(slot_element(slot), name, NULL);
+		enum pl_json_type type = pl_json_type(pl_json_member(element, name));
+
+		if (type == PL_JSON_OBJECT || type == PL_JSON_ARRAY)
+			return pl_json_fail(element, PL_INVALID, err,
+			                    "key field \"%s\" is no scalar", name);
+		if ((type == PL_JSON_ABSENT || type == PL_JSON_NULL) &&
+		    (key.field == NULL || key.field->normal == NULL))
+			return pl_json_fail(element, PL_INVALID, err,
+			                    "element: associative list with keys has an "
+			                    "element that omits key field \"%s\" (and "
+			                    "doesn't have default value)",
+			                    name);
+	}
+	return PL_OK;
+}
+
+static enum pl_code check_value(struct pl_json element, struct pl_err *err)
+{
+	enum pl_json_type type = pl_json_type(element);
+
+	if (type == PL_JSON_OBJECT || type == PL_JSON_ARRAY || type == PL_JSON_NULL)
+		return pl_json_fail(element, PL_INVALID, err, "want a scalar, got %s",
+		                    pl_json_type_name(type));
+	return PL_OK;
+}
+
+static enum pl_code check_repeated(struct field_maker *maker, struct slot slot,
+                                   struct pl_json array, struct pl_err *err)
+{
+	struct typed_list list;
+
+	if (!typed_list_init(&list, maker, slot, array.node))
+		return no_memory(err);
+	for (size_t i = 0; i < list.count; i++) {
+		struct pl_json element = {list.elements[i].node, array.doc};
+
+		if (list.elements[i].repeated)
+			return pl_json_fail(element, PL_INVALID, err,
+			                    "duplicate entries for key %.100s",
+			                    list.elements[i].text);
+	}
+	return PL_OK;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the configuration */
+static enum pl_code check_elements(struct field_maker *maker, struct slot slot,
+                                   enum slot_form form, struct pl_json array,
+                                   struct pl_err *err)
+{
+	enum pl_code code = PL_OK;
+
+	PL_JSON_EACH (item, array) {
+		if (code == PL_OK)
+			code = form == SLOT_KEYED ? check_keys(slot, item, err)
+			                          : check_value(item, err);
+		if (code == PL_OK)
+			code = typed_check(maker, slot_element(slot), item, err);
+	}
+	return code == PL_OK ? check_repeated(maker, slot, array, err) : code;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the configuration */
+enum pl_code typed_check(struct field_maker *maker, struct slot slot,
+                         struct pl_json config, struct pl_err *err)
+{
+	enum slot_form form = slot_form(slot, config);
+	enum pl_code code = PL_OK;
+
+	if (!typed_fits(form, config.node))
+		return pl_json_fail(config, PL_INVALID, err, "expected %s, got %s",
+		                    form == SLOT_KEYED || form == SLOT_SET ? "list"
+		                                                           : "map",
+		                    pl_json_type_name(pl_json_type(config)));
+	if (form == SLOT_KEYED || form == SLOT_SET)
+		return check_elements(maker, slot, form, config, err);
+	if (form == SLOT_LEAF)
+		return PL_OK;
+	PL_JSON_EACH (item, config)
+		if (code == PL_OK)
+			code = typed_check(maker,
+			                   slot_member(slot, pl_json_key(item), NULL),
+			                   item, err);
+	return code;
+}
