@@ -209,6 +209,24 @@ static enum pl_code merge_config(struct apply_run *run, struct pl_err *err)
 	return run->maker.failed ? no_memory(err) : PL_OK;
 }
 
+/* The struct fields of the root (spec, status) never go, they get empty. */
+static bool keep_roots(struct apply_run *run)
+{
+	struct pl_arena *arena = run->maker.arena;
+
+	PL_JSON_EACH (item, run->live) {
+		const char *name = pl_json_key(item);
+		struct slot slot = slot_member(run->root, name, NULL);
+
+		if (slot_form(slot, item) != SLOT_STRUCT ||
+		    json_get(run->object.root, name) != NULL)
+			continue;
+		if (!json_add(arena, run->object.root, name, json_new_object(arena)))
+			return false;
+	}
+	return true;
+}
+
 static enum pl_code run_apply(struct apply_run *run, struct pl_err *err)
 {
 	enum pl_code code = check_config(run, err);
@@ -225,7 +243,8 @@ static enum pl_code run_apply(struct apply_run *run, struct pl_err *err)
 	if (code != PL_OK)
 		return code;
 	typed_drop_nulls(run->root, run->object.root);
-	if (!apply_update_annotation(run) || !managed_store(&run->list, run->object.root))
+	if (!keep_roots(run) || !apply_update_annotation(run) ||
+	    !managed_store(&run->list, run->object.root))
 		return no_memory(err);
 	run->out->object = run->object;
 	return PL_OK;

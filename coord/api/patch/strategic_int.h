@@ -44,9 +44,12 @@ PL_NODISCARD bool strategic_names_init(struct strategic_names *names,
 bool strategic_names_has(const struct strategic_names *names, const struct cJSON *member);
 
 /* A copy of a value of the patch, for a place where nothing was before: without
- * directives, null members, and objects that are to be deleted. NULL: no memory. The value
- * itself must not be one to be deleted. */
-struct cJSON *strategic_copy(struct pl_arena *arena, struct pl_json value);
+ * directives, null members, and objects that are to be deleted. NULL: no memory. Objects
+ * that are to replace others are kept in elements that a list gets, and dropped elsewhere,
+ * as Kubernetes does. The value itself must not be one to be dropped. */
+enum strategic_copied { STRATEGIC_MEMBER, STRATEGIC_ELEMENT };
+struct cJSON *strategic_copy(struct pl_arena *arena, struct pl_json value,
+                             enum strategic_copied as);
 
 PL_NODISCARD enum pl_code strategic_no_memory(struct strategic_run *run);
 PL_NODISCARD enum pl_code strategic_object(struct strategic_run *run,
@@ -57,6 +60,7 @@ struct strategic_list {
 	struct slot slot;
 	struct pl_json patch; /* absent: nothing is added or changed */
 	struct pl_json order; /* of $setElementOrder; absent: there is none */
+	bool added;           /* the list is a copy of the patch already */
 };
 
 /* list is an array; the patch and the order are arrays or absent. */

@@ -144,7 +144,7 @@ static enum pl_code delete_items(struct merge_state *state)
 
 static enum pl_code append_copy(struct merge_state *state, struct pl_json value)
 {
-	struct cJSON *copy = strategic_copy(state->run->arena, value);
+	struct cJSON *copy = strategic_copy(state->run->arena, value, STRATEGIC_ELEMENT);
 
 	if (copy == NULL)
 		return strategic_no_memory(state->run);
@@ -236,14 +236,28 @@ static int by_rank(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void drop_gone(struct merge_state *state)
+/* Removes the items that are gone. Gives their number. */
+static size_t drop_gone(struct merge_state *state)
 {
-	size_t left = 0;
+	size_t left = 0, gone;
 
 	for (size_t i = 0; i < state->count; i++)
 		if (!state->items[i].gone)
 			state->items[left++] = state->items[i];
+	gone = state->count - left;
 	state->count = left;
+	return gone;
+}
+
+/* In Kubernetes, elements that are new take the places of those that are deleted, behind
+ * what is left of the old list, so that elements of the server's own come before them. */
+static void fill_gaps(struct merge_state *state, size_t gaps)
+{
+	for (size_t i = 0; i < state->count && gaps > 0; i++)
+		if (state->items[i].old == SIZE_MAX) {
+			state->items[i].old = state->items[i].at;
+			gaps--;
+		}
 }
 
 /* Sorts the items that the order names to the front, by their rank. Gives their number. */
@@ -310,11 +324,13 @@ static enum pl_code order_items(struct merge_state *state, struct cJSON *list,
                                 struct pl_json order)
 {
 	struct scalar_table table;
-	size_t named;
+	size_t named, gaps;
 
 	if (!table_of(state, order, &table))
 		return strategic_no_memory(state->run);
-	drop_gone(state);
+	gaps = drop_gone(state);
+	if (state->key != NULL && state->how->order.node != NULL)
+		fill_gaps(state, gaps);
 	named = rank_items(state, &table);
 	link_items(state, list, named);
 	return PL_OK;
@@ -364,7 +380,7 @@ static enum pl_code merge_items(struct merge_state *state, struct cJSON *list)
 		code = check_order(state);
 	if (code != PL_OK)
 		return code;
-	if (has_replace(state->how->patch))
+	if (has_replace(state->how->patch) && !state->how->added)
 		list->child = NULL;
 	if (!fill_items(state, list))
 		return strategic_no_memory(state->run);
@@ -372,20 +388,21 @@ static enum pl_code merge_items(struct merge_state *state, struct cJSON *list)
 		code = delete_items(state);
 	else if (!drop_repeated(state, list))
 		code = strategic_no_memory(state->run);
-	if (code == PL_OK)
+	if (code == PL_OK && !state->how->added)
 		code = merge_elements(state);
 	return code == PL_OK ? order_items(state, list, order) : code;
 }
 
 /* A list that is no set and has no merge key is taken as the patch has it. */
 static enum pl_code replace_list(struct strategic_run *run, struct cJSON *list,
-                                 struct pl_json patch)
+                                 const struct strategic_list *how)
 {
+	struct pl_json patch = how->patch;
 	struct cJSON *copy;
 
-	if (patch.node == NULL)
+	if (patch.node == NULL || how->added)
 		return PL_OK;
-	copy = strategic_copy(run->arena, patch);
+	copy = strategic_copy(run->arena, patch, STRATEGIC_ELEMENT);
 	if (copy == NULL)
 		return strategic_no_memory(run);
 	list->child = copy->child;
@@ -401,7 +418,7 @@ enum pl_code strategic_list(struct strategic_run *run, struct cJSON *list,
 
 	switch (slot_merge(how->slot, key)) {
 	case SLOT_REPLACED:
-		return replace_list(run, list, how->patch);
+		return replace_list(run, list, how);
 	case SLOT_MERGED_BY_KEY:
 		state.key = key;
 		break;

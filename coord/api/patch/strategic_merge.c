@@ -15,24 +15,26 @@ enum pl_code strategic_no_memory(struct strategic_run *run)
 
 /* Where there is nothing to patch, Kubernetes drops an object that deletes, and also one
  * that replaces. */
-static bool is_dropped(struct pl_json value)
+static bool is_dropped(struct pl_json value, enum strategic_copied as)
 {
 	enum strategic_directive directive = strategic_directive(value);
 
-	return directive == STRATEGIC_DELETE || directive == STRATEGIC_REPLACE;
+	return directive == STRATEGIC_DELETE ||
+	       (directive == STRATEGIC_REPLACE && as == STRATEGIC_MEMBER);
 }
 
-static bool is_left_out(struct pl_json value, bool in_object)
+static bool is_left_out(struct pl_json value, bool in_object, enum strategic_copied as)
 {
-	if (in_object && strategic_is_directive(pl_json_key(value)))
-		return true;
-	if (in_object && pl_json_type(value) == PL_JSON_NULL)
-		return true;
-	return is_dropped(value);
+	if (!in_object)
+		return strategic_directive(value) == STRATEGIC_REPLACE ||
+		       is_dropped(value, as);
+	return strategic_is_directive(pl_json_key(value)) ||
+	       pl_json_type(value) == PL_JSON_NULL || is_dropped(value, as);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the patch */
-struct cJSON *strategic_copy(struct pl_arena *arena, struct pl_json value)
+struct cJSON *strategic_copy(struct pl_arena *arena, struct pl_json value,
+                             enum strategic_copied as)
 {
 	bool is_object = pl_json_type(value) == PL_JSON_OBJECT;
 	struct cJSON *copy;
@@ -43,9 +45,9 @@ struct cJSON *strategic_copy(struct pl_arena *arena, struct pl_json value)
 	PL_JSON_EACH (item, value) {
 		struct cJSON *child;
 
-		if (is_left_out(item, is_object))
+		if (is_left_out(item, is_object, as))
 			continue;
-		child = strategic_copy(arena, item);
+		child = strategic_copy(arena, item, as);
 		if (is_object ? !json_add(arena, copy, pl_json_key(item), child)
 		              : !json_append(copy, child))
 			return NULL;
@@ -63,7 +65,7 @@ static void clear_members(struct cJSON *object)
 static enum pl_code replace_members(struct strategic_run *run, struct cJSON *object,
                                     struct pl_json patch)
 {
-	struct cJSON *copy = strategic_copy(run->arena, patch);
+	struct cJSON *copy = strategic_copy(run->arena, patch, STRATEGIC_ELEMENT);
 
 	if (copy == NULL)
 		return strategic_no_memory(run);
@@ -95,12 +97,12 @@ static enum pl_code put_member(struct strategic_run *run, struct cJSON *object,
 {
 	struct cJSON *copy;
 
-	if (is_dropped(value)) {
+	if (is_dropped(value, STRATEGIC_MEMBER)) {
 		if (old != NULL)
 			json_detach(object, old);
 		return PL_OK;
 	}
-	copy = strategic_copy(run->arena, value);
+	copy = strategic_copy(run->arena, value, STRATEGIC_MEMBER);
 	if (copy == NULL)
 		return strategic_no_memory(run);
 	if (old != NULL)
@@ -110,16 +112,6 @@ static enum pl_code put_member(struct strategic_run *run, struct cJSON *object,
 	return PL_OK;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the patch */
-static enum pl_code merge_list(struct strategic_run *run, struct cJSON *list,
-                               struct pl_json patch, struct pl_json order,
-                               struct slot slot)
-{
-	struct strategic_list how = {slot, patch, order};
-
-	return strategic_list(run, list, &how);
-}
-
 /* The list f that $setElementOrder/f is for is merged with its order. When the patch does
  * not change f itself, the order alone is applied. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the patch */
@@ -127,6 +119,7 @@ static enum pl_code merge_ordered(struct strategic_run *run, struct cJSON *objec
                                   struct cJSON *old, struct pl_json order,
                                   struct pl_json patch, struct slot slot)
 {
+	struct strategic_list how = {slot, patch, order, old == NULL};
 	const char *name = pl_json_key(order) + strlen(STRATEGIC_ORDER);
 
 	if (patch.node != NULL && pl_json_type(patch) != PL_JSON_ARRAY)
@@ -140,11 +133,11 @@ static enum pl_code merge_ordered(struct strategic_run *run, struct cJSON *objec
 	if (old == NULL && patch.node == NULL)
 		return PL_OK;
 	if (old == NULL) {
-		old = json_new_array(run->arena);
+		old = strategic_copy(run->arena, patch, STRATEGIC_MEMBER);
 		if (!json_add(run->arena, object, name, old))
 			return strategic_no_memory(run);
 	}
-	return merge_list(run, old, patch, order, slot);
+	return strategic_list(run, old, &how);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the patch */
@@ -152,6 +145,7 @@ static enum pl_code merge_member(struct strategic_run *run, struct cJSON *object
                                  struct cJSON *old, struct pl_json value,
                                  struct slot slot)
 {
+	struct strategic_list how = {slot, value, {0}, false};
 	enum pl_json_type type = pl_json_type(value);
 
 	if (type == PL_JSON_NULL) {
@@ -162,7 +156,7 @@ static enum pl_code merge_member(struct strategic_run *run, struct cJSON *object
 	if (old != NULL && cJSON_IsObject(old) && type == PL_JSON_OBJECT)
 		return strategic_object(run, old, value, slot);
 	if (old != NULL && cJSON_IsArray(old) && type == PL_JSON_ARRAY)
-		return merge_list(run, old, value, (struct pl_json){0}, slot);
+		return strategic_list(run, old, &how);
 	return put_member(run, object, old, value);
 }
 

@@ -168,6 +168,11 @@ T_CASE(the_order_is_that_of_kubernetes)
 	becomes("{\"spec\":{\"tolerations\":[{\"key\":\"a\"}]}}",
 	        "{\"spec\":{\"$setElementOrder/volumes\":[{\"name\":\"1\"}]}}",
 	        "{\"spec\":{\"tolerations\":[{\"key\":\"a\"}]}}");
+	/* A new element takes the place of one that is deleted. */
+	becomes("{\"spec\":{\"volumes\":[{\"name\":\"1\"},{\"name\":\"s\"}]}}",
+	        "{\"spec\":{\"$setElementOrder/volumes\":[{\"name\":\"2\"}],"
+	        "\"volumes\":[{\"name\":\"2\"},{\"$patch\":\"delete\",\"name\":\"1\"}]}}",
+	        "{\"spec\":{\"volumes\":[{\"name\":\"s\"},{\"name\":\"2\"}]}}");
 	/* Scalars that the patch repeats do not stand in the way of the order. */
 	becomes("{\"metadata\":{\"finalizers\":[\"y\",\"o\",\"y\",\"x\"]}}",
 	        "{\"metadata\":{\"$setElementOrder/finalizers\":[\"x\",\"y\"]}}",
@@ -189,9 +194,9 @@ T_CASE(a_patch_of_kubectl_apply)
 	        "{\"$patch\":\"delete\",\"name\":\"Y\"}],\"image\":\"2\",\"name\":\"a\"},"
 	        "{\"$patch\":\"delete\",\"name\":\"b\"}]}}",
 	        "{\"metadata\":{\"annotations\":{\"last\":\"2\"}},\"spec\":{\"containers\":["
-	        "{\"name\":\"c\",\"image\":\"3\"},{\"name\":\"a\",\"image\":\"2\",\"env\":["
-	        "{\"name\":\"Z\",\"value\":\"3\"},{\"name\":\"X\",\"value\":\"1\"}]},"
-	        "{\"name\":\"injected\"}]}}");
+	        "{\"name\":\"injected\"},{\"name\":\"c\",\"image\":\"3\"},"
+	        "{\"name\":\"a\",\"image\":\"2\",\"env\":["
+	        "{\"name\":\"Z\",\"value\":\"3\"},{\"name\":\"X\",\"value\":\"1\"}]}]}}");
 }
 
 T_CASE(malformed_patches_are_refused)

@@ -32,7 +32,8 @@ struct field_set typed_fields(struct field_maker *maker, struct slot slot,
 struct field_set typed_named(struct field_maker *maker, struct slot slot,
                              struct field_set set);
 
-/* Takes fields out of an object. Objects and lists that get empty by that stay. */
+/* Takes fields out of an object. Objects and lists that get empty by that become null, so
+ * that they are still seen as fields, until typed_drop_nulls. */
 void typed_remove(struct field_maker *maker, struct slot slot, struct cJSON *object,
                   struct field_set set);
 /* Removes members that are null, but not in values that are owned whole. */

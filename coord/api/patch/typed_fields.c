@@ -105,7 +105,7 @@ struct field_set typed_named(struct field_maker *maker, struct slot slot,
 
 /* -- removal --------------------------------------------------------------------------- */
 
-static void remove_below(struct field_maker *maker, struct slot slot, struct cJSON *node,
+static bool remove_below(struct field_maker *maker, struct slot slot, struct cJSON *node,
                          struct field_set set);
 
 /* Removes a child, or what the set has below it. */
@@ -121,8 +121,8 @@ static void remove_child(struct field_maker *maker, struct slot slot,
 	below.first = found->child;
 	if (found->member)
 		json_detach(parent, child);
-	else
-		remove_below(maker, slot, child, below);
+	else if (remove_below(maker, slot, child, below))
+		child->type = cJSON_NULL;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
@@ -156,25 +156,27 @@ static void remove_elements(struct field_maker *maker, struct slot slot,
 		             field_index_find(&index, list.kind, list.elements[i].text));
 }
 
+/* Whether the value has got empty. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
-static void remove_below(struct field_maker *maker, struct slot slot, struct cJSON *node,
+static bool remove_below(struct field_maker *maker, struct slot slot, struct cJSON *node,
                          struct field_set set)
 {
 	enum slot_form form = slot_form(slot, value_of(node));
 
 	if (field_set_empty(set) || node->child == NULL || form == SLOT_LEAF ||
 	    !typed_fits(form, node))
-		return;
+		return false;
 	if (form == SLOT_STRUCT || form == SLOT_MAP)
 		remove_members(maker, slot, node, set);
 	else
 		remove_elements(maker, slot, node, set);
+	return node->child == NULL;
 }
 
 void typed_remove(struct field_maker *maker, struct slot slot, struct cJSON *object,
                   struct field_set set)
 {
-	remove_below(maker, slot, object, set);
+	(void)remove_below(maker, slot, object, set);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */

@@ -202,7 +202,7 @@ T_CASE(fields_are_taken_out)
 	        "\"spec\":{\"containers\":[{\"name\":\"a\"}]}}");
 	without("{\"metadata\":{\"labels\":{\"a\":\"1\"},\"name\":\"x\"}}",
 	        "{\"f:metadata\":{\"f:labels\":{\"f:a\":{}}}}",
-	        "{\"metadata\":{\"labels\":{},\"name\":\"x\"}}");
+	        "{\"metadata\":{\"labels\":null,\"name\":\"x\"}}");
 	without("{\"spec\":{\"nodeSelector\":{\"a\":\"1\"}}}",
 	        "{\"f:spec\":{\"f:nodeSelector\":{\"f:a\":{}}}}",
 	        "{\"spec\":{\"nodeSelector\":{\"a\":\"1\"}}}");
