@@ -1,5 +1,5 @@
 /*
- * What the targets for patches share. An input is two documents with a NUL byte between
+ * The common parts of the targets for patches. An input is two documents with a NUL byte between
  * them: an object, and a patch of it.
  */
 #ifndef TESTS_FUZZ_PATCH_KIT_H
@@ -35,7 +35,7 @@ static inline bool patch_input_read(struct pl_arena *arena, const uint8_t *data,
 	                     &out->patch, NULL) == PL_OK;
 }
 
-/* What a patch gives is written and read again as the same. */
+/* A patched tree is written and read again as the same. */
 static inline void patch_check_tree(struct pl_arena *arena, const struct json_tree *tree)
 {
 	struct pl_json_limits limits = {8 << 20, 64, 1 << 20};
