@@ -35,9 +35,9 @@ static enum pl_code check_config(struct apply_run *run, struct pl_err *err)
 
 /* -- what the manager gave up ---------------------------------------------------------- */
 
-static struct field_set owned_by_all(struct apply_run *run)
+static struct owned_fields owned_by_all(struct apply_run *run)
 {
-	struct field_set all = {0};
+	struct owned_fields all = {0};
 
 	for (struct managed_entry *entry = run->list.first; entry != NULL;
 	     entry = entry->next)
@@ -45,16 +45,16 @@ static struct field_set owned_by_all(struct apply_run *run)
 	return all;
 }
 
-static struct field_set named_fields(struct apply_run *run, struct json_tree *object)
+static struct owned_fields named_fields(struct apply_run *run, struct json_tree *object)
 {
-	struct field_set fields =
+	struct owned_fields fields =
 		typed_fields(&run->maker, run->root, json_tree_root(object));
 
 	return typed_named(&run->maker, run->root, fields);
 }
 
 /* A copy of the merged object from which fields are taken. */
-static bool copy_without(struct apply_run *run, struct field_set gone,
+static bool copy_without(struct apply_run *run, struct owned_fields gone,
                          struct json_tree *out)
 {
 	struct pl_json merged = json_tree_root(&run->object);
@@ -72,11 +72,11 @@ static bool copy_without(struct apply_run *run, struct field_set gone,
  *   - what any manager owns, this configuration included, and
  *   - what was not the manager's own, below something that it gave up.
  */
-static void remove_given_up(struct apply_run *run, struct field_set last)
+static void remove_given_up(struct apply_run *run, struct owned_fields last)
 {
 	struct field_maker *maker = &run->maker;
 	struct json_tree pruned;
-	struct field_set merged, kept, gone;
+	struct owned_fields merged, kept, gone;
 
 	if (field_set_empty(last) || maker->failed)
 		return;
@@ -100,14 +100,14 @@ static void remove_given_up(struct apply_run *run, struct field_set last)
 /* Takes changed fields from all other managers. With conflicts true nothing is taken, and
  * what would be becomes a conflict unless it is allowed. */
 static void take_from_others(struct apply_run *run, const struct managed_entry *mine,
-                             struct field_set changed, struct field_set allowed,
+                             struct owned_fields changed, struct owned_fields allowed,
                              bool conflicts)
 {
 	struct field_maker *maker = &run->maker;
 
 	for (struct managed_entry *entry = run->list.first; entry != NULL;
 	     entry = entry->next) {
-		struct field_set both;
+		struct owned_fields both;
 
 		if (entry == mine)
 			continue;
@@ -129,7 +129,7 @@ static enum pl_code change_owners(struct apply_run *run, const struct managed_en
 	struct typed_changes changes =
 		typed_compare(maker, run->root, run->live, json_tree_root(&run->object));
 	const struct field_writer *by = &run->options->by;
-	struct field_set changed, removed, allowed = {0};
+	struct owned_fields changed, removed, allowed = {0};
 
 	changed = field_set_union(maker, changes.modified, changes.added);
 	changed = managed_seen(maker, changed, by);
@@ -169,7 +169,7 @@ static enum pl_code apply_fields(struct apply_run *run, struct pl_err *err)
 {
 	const struct field_writer *by = &run->options->by;
 	struct managed_entry *mine = managed_find(&run->list, by, true);
-	struct field_set last = {0}, own;
+	struct owned_fields last = {0}, own;
 	enum pl_code code;
 	bool same = false, kept;
 
@@ -216,7 +216,7 @@ static bool keep_roots(struct apply_run *run)
 
 	PL_JSON_EACH (item, run->live) {
 		const char *name = pl_json_key(item);
-		struct slot slot = slot_member(run->root, name, NULL);
+		struct schema_slot slot = slot_member(run->root, name, NULL);
 
 		if (slot_form(slot, item) != SLOT_STRUCT ||
 		    json_get(run->object.root, name) != NULL)

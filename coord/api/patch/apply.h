@@ -1,7 +1,7 @@
 /*
  * Server-side apply: a configuration is merged into an object, and its manager owns from
  * then on what the configuration has. What the manager's last configuration had and this
- * one has not is removed, unless somebody else owns it.
+ * one has not is removed, unless another manager owns it.
  *
  *	merge the configuration --> remove what was given up --> compare with the object
  *	--> fields that others own and that change: conflicts, or with force taken over

@@ -59,7 +59,7 @@ static const char *describe(struct field_maker *maker, const struct managed_entr
 }
 
 void apply_add_conflicts(struct apply_run *run, const struct managed_entry *entry,
-                         struct field_set fields)
+                         struct owned_fields fields)
 {
 	struct conflict_walk walk = {.run = run, .end = &run->out->conflicts};
 

@@ -1,4 +1,4 @@
-/* What the files of server-side apply share. */
+/* Shared parts of server-side apply. */
 #ifndef COORD_API_PATCH_APPLY_INT_H
 #define COORD_API_PATCH_APPLY_INT_H
 
@@ -10,7 +10,7 @@
 struct apply_run {
 	struct field_maker maker;
 	const struct apply_options *options;
-	struct slot root;
+	struct schema_slot root;
 	struct pl_json live;
 	struct pl_json config;
 	struct json_tree object; /* the result while it is made */
@@ -20,14 +20,14 @@ struct apply_run {
 
 /* The fields that kubectl may take over without force, because its own annotation says
  * that it has set them before. Empty: none. */
-struct field_set apply_last_applied(struct apply_run *run);
+struct owned_fields apply_last_applied(struct apply_run *run);
 /* Keeps the annotation of client-side apply true, if the object has it. False: no
  * memory. */
 PL_NODISCARD bool apply_update_annotation(struct apply_run *run);
 
 /* Adds the conflicts of one entry behind those of the entries before. */
 void apply_add_conflicts(struct apply_run *run, const struct managed_entry *entry,
-                         struct field_set fields);
+                         struct owned_fields fields);
 /* Writes the message. False: no memory. */
 PL_NODISCARD bool apply_end_conflicts(struct apply_run *run);
 

@@ -25,12 +25,12 @@ static bool is_kubectl(const struct apply_run *run)
 	return strcmp(run->options->by.manager, "kubectl") == 0;
 }
 
-struct field_set apply_last_applied(struct apply_run *run)
+struct owned_fields apply_last_applied(struct apply_run *run)
 {
 	const char *text = annotation_of(run->live), *version = "";
 	struct pl_json last = {0};
 	struct typed_changes changes;
-	struct field_set fields = {0}, changed;
+	struct owned_fields fields = {0}, changed;
 
 	if (!is_kubectl(run) || text == NULL)
 		return fields;
@@ -41,7 +41,7 @@ struct field_set apply_last_applied(struct apply_run *run)
 	            PL_OK ||
 	    strcmp(version, run->options->by.api_version) != 0)
 		return fields;
-	/* What has another value in the object is not kubectl's any more. */
+	/* A field that has another value in the object is not kubectl's any more. */
 	fields = typed_fields(&run->maker, run->root, last);
 	changes = typed_compare(&run->maker, run->root, last, run->live);
 	changed = field_set_union(&run->maker, changes.modified, changes.added);

@@ -207,7 +207,7 @@ T_CASE(force_takes_fields_over)
 	T_STR(spec_of(object), "{\"priority\":2,\"nodeName\":\"x\"}");
 	T_STR(owned(object, "one"), "{\"f:nodeName\":{}}");
 	T_STR(owned(object, "two"), "{\"f:priority\":{}}");
-	/* What was taken over is not given up by the one who had it. */
+	/* A field that was taken over is not given up by its old owner. */
 	object = applied("one", object, BARE);
 	T_STR(spec_of(object), "{\"priority\":2}");
 	T_STR(owned(object, "one"), "none");

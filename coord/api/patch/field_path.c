@@ -90,8 +90,8 @@ static void walk_level(struct path_walk *walk, const struct field_node *first)
 	}
 }
 
-void field_set_each(struct field_maker *maker, struct field_set set, field_each_fn *each,
-                    void *context)
+void field_set_each(struct field_maker *maker, struct owned_fields set,
+                    field_each_fn *each, void *context)
 {
 	struct path_walk walk = {.maker = maker, .each = each, .context = context};
 

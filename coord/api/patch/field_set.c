@@ -102,7 +102,7 @@ static void append(struct field_maker *maker, struct field_level *level,
 
 void field_level_add(struct field_maker *maker, struct field_level *level,
                      enum field_kind kind, const char *text, bool member,
-                     struct field_set children)
+                     struct owned_fields children)
 {
 	struct field_node like = {.text = text, .kind = (uint8_t)kind};
 	const struct field_node *last = level->last;
@@ -122,13 +122,13 @@ static int by_element(const void *a, const void *b)
 }
 
 /* Links the sorted nodes of an array. Elements that came twice become one. */
-static struct field_set link_sorted(struct field_maker *maker, struct field_node *nodes,
-                                    size_t count)
+static struct owned_fields link_sorted(struct field_maker *maker,
+                                       struct field_node *nodes, size_t count)
 {
 	size_t last = 0;
 
 	for (size_t i = 1; i < count; i++) {
-		struct field_set a = {nodes[last].child}, b = {nodes[i].child};
+		struct owned_fields a = {nodes[last].child}, b = {nodes[i].child};
 
 		if (compare_nodes(&nodes[last], &nodes[i]) == 0) {
 			nodes[last].member = nodes[last].member || nodes[i].member;
@@ -139,23 +139,23 @@ static struct field_set link_sorted(struct field_maker *maker, struct field_node
 		nodes[last - 1].next = &nodes[last];
 	}
 	nodes[last].next = NULL;
-	return (struct field_set){nodes};
+	return (struct owned_fields){nodes};
 }
 
-struct field_set field_level_end(struct field_maker *maker, struct field_level *level)
+struct owned_fields field_level_end(struct field_maker *maker, struct field_level *level)
 {
 	struct field_node *nodes;
 	size_t count = 0, at = 0;
 
 	if (!level->unsorted || maker->failed)
-		return (struct field_set){level->first};
+		return (struct owned_fields){level->first};
 	for (const struct field_node *node = level->first; node != NULL;
 	     node = node->next)
 		count++;
 	nodes = pl_arena_zalloc(maker->arena, count, sizeof *nodes);
 	if (nodes == NULL) {
 		maker->failed = true;
-		return (struct field_set){0};
+		return (struct owned_fields){0};
 	}
 	for (const struct field_node *node = level->first; node != NULL;
 	     node = node->next)
@@ -175,8 +175,8 @@ static int compare_heads(const struct field_node *a, const struct field_node *b)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
-struct field_set field_set_union(struct field_maker *maker, struct field_set a,
-                                 struct field_set b)
+struct owned_fields field_set_union(struct field_maker *maker, struct owned_fields a,
+                                    struct owned_fields b)
 {
 	const struct field_node *x = a.first, *y = b.first;
 	struct field_level level = {0};
@@ -186,11 +186,11 @@ struct field_set field_set_union(struct field_maker *maker, struct field_set a,
 	while (x != NULL || y != NULL) {
 		int order = compare_heads(x, y);
 		const struct field_node *from = order <= 0 ? x : y;
-		struct field_set children = {from->child};
+		struct owned_fields children = {from->child};
 
 		if (order == 0)
 			children = field_set_union(maker, children,
-			                           (struct field_set){y->child});
+			                           (struct owned_fields){y->child});
 		append(maker, &level, from, from->member || (order == 0 && y->member),
 		       children.first);
 		if (order <= 0)
@@ -198,12 +198,12 @@ struct field_set field_set_union(struct field_maker *maker, struct field_set a,
 		if (order >= 0)
 			y = y->next;
 	}
-	return (struct field_set){level.first};
+	return (struct owned_fields){level.first};
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
-static struct field_set subtract(struct field_maker *maker, struct field_set a,
-                                 struct field_set b, bool with_children)
+static struct owned_fields subtract(struct field_maker *maker, struct owned_fields a,
+                                    struct owned_fields b, bool with_children)
 {
 	const struct field_node *y = b.first;
 	struct field_level level = {0};
@@ -211,7 +211,7 @@ static struct field_set subtract(struct field_maker *maker, struct field_set a,
 	if (y == NULL)
 		return a;
 	for (const struct field_node *x = a.first; x != NULL; x = x->next) {
-		struct field_set children = {x->child};
+		struct owned_fields children = {x->child};
 		bool taken;
 
 		while (y != NULL && compare_nodes(y, x) < 0)
@@ -223,66 +223,66 @@ static struct field_set subtract(struct field_maker *maker, struct field_set a,
 		taken = y->member;
 		if (taken && with_children)
 			continue;
-		children = subtract(maker, children, (struct field_set){y->child},
+		children = subtract(maker, children, (struct owned_fields){y->child},
 		                    with_children);
 		append(maker, &level, x, x->member && !taken, children.first);
 	}
-	return (struct field_set){level.first};
+	return (struct owned_fields){level.first};
 }
 
-struct field_set field_set_minus(struct field_maker *maker, struct field_set a,
-                                 struct field_set b)
+struct owned_fields field_set_minus(struct field_maker *maker, struct owned_fields a,
+                                    struct owned_fields b)
 {
 	return subtract(maker, a, b, false);
 }
 
-struct field_set field_set_outside(struct field_maker *maker, struct field_set a,
-                                   struct field_set b)
+struct owned_fields field_set_outside(struct field_maker *maker, struct owned_fields a,
+                                      struct owned_fields b)
 {
 	return subtract(maker, a, b, true);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
-struct field_set field_set_both(struct field_maker *maker, struct field_set a,
-                                struct field_set b)
+struct owned_fields field_set_both(struct field_maker *maker, struct owned_fields a,
+                                   struct owned_fields b)
 {
 	const struct field_node *y = b.first;
 	struct field_level level = {0};
 
 	for (const struct field_node *x = a.first; x != NULL; x = x->next) {
-		struct field_set children;
+		struct owned_fields children;
 
 		while (y != NULL && compare_nodes(y, x) < 0)
 			y = y->next;
 		if (y == NULL || compare_nodes(x, y) != 0)
 			continue;
-		children = field_set_both(maker, (struct field_set){x->child},
-		                          (struct field_set){y->child});
+		children = field_set_both(maker, (struct owned_fields){x->child},
+		                          (struct owned_fields){y->child});
 		append(maker, &level, x, x->member && y->member, children.first);
 	}
-	return (struct field_set){level.first};
+	return (struct owned_fields){level.first};
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
-bool field_set_equal(struct field_set a, struct field_set b)
+bool field_set_equal(struct owned_fields a, struct owned_fields b)
 {
 	const struct field_node *x = a.first, *y = b.first;
 
 	for (; x != NULL && y != NULL; x = x->next, y = y->next)
 		if (compare_nodes(x, y) != 0 || x->member != y->member ||
-		    !field_set_equal((struct field_set){x->child},
-		                     (struct field_set){y->child}))
+		    !field_set_equal((struct owned_fields){x->child},
+		                     (struct owned_fields){y->child}))
 			return false;
 	return x == NULL && y == NULL;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
-size_t field_set_count(struct field_set set)
+size_t field_set_count(struct owned_fields set)
 {
 	size_t count = 0;
 
 	for (const struct field_node *node = set.first; node != NULL; node = node->next)
-		count += field_set_count((struct field_set){node->child}) +
+		count += field_set_count((struct owned_fields){node->child}) +
 		         (node->member ? 1 : 0);
 	return count;
 }
@@ -290,7 +290,7 @@ size_t field_set_count(struct field_set set)
 /* -- look-ups -------------------------------------------------------------------------- */
 
 bool field_index_init(struct field_index *index, struct field_maker *maker,
-                      struct field_set set)
+                      struct owned_fields set)
 {
 	size_t at = 0;
 

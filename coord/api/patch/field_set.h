@@ -32,7 +32,7 @@ struct field_node {
 };
 
 /* first NULL: the set is empty. */
-struct field_set {
+struct owned_fields {
 	const struct field_node *first;
 };
 
@@ -55,30 +55,30 @@ struct field_level {
 /* An element that is neither a member nor has children is left out. */
 void field_level_add(struct field_maker *maker, struct field_level *level,
                      enum field_kind kind, const char *text, bool member,
-                     struct field_set children);
-struct field_set field_level_end(struct field_maker *maker, struct field_level *level);
+                     struct owned_fields children);
+struct owned_fields field_level_end(struct field_maker *maker, struct field_level *level);
 
 /* A total order of path elements. */
 int field_compare(enum field_kind kind, const char *text, const struct field_node *node);
 
-static inline bool field_set_empty(struct field_set set)
+static inline bool field_set_empty(struct owned_fields set)
 {
 	return set.first == NULL;
 }
 
-struct field_set field_set_union(struct field_maker *maker, struct field_set a,
-                                 struct field_set b);
+struct owned_fields field_set_union(struct field_maker *maker, struct owned_fields a,
+                                    struct owned_fields b);
 /* The members of a that are not members of b. */
-struct field_set field_set_minus(struct field_maker *maker, struct field_set a,
-                                 struct field_set b);
-struct field_set field_set_both(struct field_maker *maker, struct field_set a,
-                                struct field_set b);
+struct owned_fields field_set_minus(struct field_maker *maker, struct owned_fields a,
+                                    struct owned_fields b);
+struct owned_fields field_set_both(struct field_maker *maker, struct owned_fields a,
+                                   struct owned_fields b);
 /* The fields of a that are neither members of b nor below one. */
-struct field_set field_set_outside(struct field_maker *maker, struct field_set a,
-                                   struct field_set b);
-bool field_set_equal(struct field_set a, struct field_set b);
+struct owned_fields field_set_outside(struct field_maker *maker, struct owned_fields a,
+                                      struct owned_fields b);
+bool field_set_equal(struct owned_fields a, struct owned_fields b);
 /* How many members. */
-size_t field_set_count(struct field_set set);
+size_t field_set_count(struct owned_fields set);
 
 /* An index for many look-ups in one level. */
 struct field_index {
@@ -87,7 +87,7 @@ struct field_index {
 };
 
 PL_NODISCARD bool field_index_init(struct field_index *index, struct field_maker *maker,
-                                   struct field_set set);
+                                   struct owned_fields set);
 /* NULL: none. */
 const struct field_node *field_index_find(const struct field_index *index,
                                           enum field_kind kind, const char *text);
@@ -95,7 +95,7 @@ const struct field_node *field_index_find(const struct field_index *index,
 /* Calls each with the path of each member, ".spec.containers[name=\"a\"].image": the
  * members of a level before what is below them. */
 typedef void field_each_fn(void *context, const char *path);
-void field_set_each(struct field_maker *maker, struct field_set set, field_each_fn *each,
-                    void *context);
+void field_set_each(struct field_maker *maker, struct owned_fields set,
+                    field_each_fn *each, void *context);
 
 #endif

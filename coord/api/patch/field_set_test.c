@@ -11,15 +11,15 @@ static struct pl_arena arena;
 static struct pl_err err;
 static struct field_maker maker;
 
-static struct field_set read_set(const char *text)
+static struct owned_fields read_set(const char *text)
 {
-	struct field_set set = {0};
+	struct owned_fields set = {0};
 
 	T_OK(fields_v1_read(&maker, kit_json(&arena, text), &set, &err), &err);
 	return set;
 }
 
-static const char *text_of(struct field_set set)
+static const char *text_of(struct owned_fields set)
 {
 	struct pl_json value = {.node = fields_v1_write(&maker, set)};
 
@@ -70,7 +70,7 @@ T_CASE(keys_are_made_canonical_and_sorted_by_value)
 
 static void refuses(const char *text, const char *message)
 {
-	struct field_set set = {0};
+	struct owned_fields set = {0};
 
 	start();
 	T_CODE(fields_v1_read(&maker, kit_json(&arena, text), &set, &err), PL_INVALID,
@@ -94,7 +94,7 @@ T_CASE(what_is_no_set_of_fields_is_refused)
 
 T_CASE(sets_are_combined)
 {
-	struct field_set a, b;
+	struct owned_fields a, b;
 
 	start();
 	a = read_set("{\"f:a\":{\".\":{},\"f:b\":{},\"f:c\":{}},\"f:d\":{}}");
@@ -148,7 +148,7 @@ T_CASE(paths_are_printed_as_kubernetes_does)
 /* -- a model: a bit for each of 64 paths ----------------------------------------------- */
 
 /* Path 16 * a + 4 * b + c is f:a, f:b, f:c: b 0 means that it ends with a, c 0 with b. */
-static struct field_set set_of(uint64_t bits)
+static struct owned_fields set_of(uint64_t bits)
 {
 	struct field_level top = {0};
 
@@ -165,7 +165,7 @@ static struct field_set set_of(uint64_t bits)
 			for (unsigned c = 1; c < 4; c++)
 				field_level_add(&maker, &low, FIELD_NAME, names[c],
 				                (bits >> (at + c) & 1) != 0,
-				                (struct field_set){0});
+				                (struct owned_fields){0});
 			field_level_add(&maker, &middle, FIELD_NAME, names[b],
 			                (bits >> at & 1) != 0,
 			                field_level_end(&maker, &low));
@@ -203,7 +203,7 @@ T_CASE(random_sets_equal_a_model_of_bits)
 	for (int round = 0; round < 2000; round++) {
 		uint64_t x = pl_rng_next(&rng) & pl_rng_next(&rng) & model_mask;
 		uint64_t y = pl_rng_next(&rng) & pl_rng_next(&rng) & model_mask;
-		struct field_set a, b;
+		struct owned_fields a, b;
 
 		start();
 		a = set_of(x);
@@ -224,7 +224,7 @@ static enum pl_code combine_all(void)
 	static const char text[] =
 		"{\"f:b\":{},\"f:a\":{\".\":{},\"k:{\\\"n\\\":1}\":{}}}";
 	struct pl_json value = {0};
-	struct field_set a = {0}, b = {0};
+	struct owned_fields a = {0}, b = {0};
 	enum pl_code code;
 
 	pl_arena_init(&arena, 1, 0);
@@ -237,7 +237,7 @@ static enum pl_code combine_all(void)
 	if (code == PL_OK) {
 		a = field_set_union(&maker, a, b);
 		b = field_set_both(&maker, a, b);
-		(void)field_set_minus(&maker, a, (struct field_set){b.first});
+		(void)field_set_minus(&maker, a, (struct owned_fields){b.first});
 		(void)fields_v1_write(&maker, a);
 		code = maker.failed ? PL_NOMEM : PL_OK;
 	}

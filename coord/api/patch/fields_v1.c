@@ -128,7 +128,7 @@ static enum pl_code read_item(struct field_maker *maker, struct pl_json item,
                               struct field_level *level, struct pl_err *err)
 {
 	const char *name = pl_json_key(item), *text = NULL;
-	struct field_set children = {0};
+	struct owned_fields children = {0};
 	enum field_kind kind;
 	enum pl_code code;
 	bool member;
@@ -150,10 +150,10 @@ static enum pl_code read_item(struct field_maker *maker, struct pl_json item,
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the document */
 enum pl_code fields_v1_read(struct field_maker *maker, struct pl_json fields,
-                            struct field_set *out, struct pl_err *err)
+                            struct owned_fields *out, struct pl_err *err)
 {
 	struct field_level level = {0};
-	struct field_set set;
+	struct owned_fields set;
 	enum pl_code code = PL_OK;
 
 	if (pl_json_type(fields) != PL_JSON_OBJECT)
@@ -174,7 +174,7 @@ enum pl_code fields_v1_read(struct field_maker *maker, struct pl_json fields,
 /* -- writing --------------------------------------------------------------------------- */
 
 static bool write_set(struct field_maker *maker, struct cJSON *into,
-                      struct field_set set);
+                      struct owned_fields set);
 
 /* A member that has children says so with "." before them. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
@@ -192,11 +192,12 @@ static bool write_node(struct field_maker *maker, struct cJSON *into,
 		return false;
 	object->string = name;
 	return json_add(arena, into, name, object) &&
-	       write_set(maker, object, (struct field_set){node->child});
+	       write_set(maker, object, (struct owned_fields){node->child});
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
-static bool write_set(struct field_maker *maker, struct cJSON *into, struct field_set set)
+static bool write_set(struct field_maker *maker, struct cJSON *into,
+                      struct owned_fields set)
 {
 	for (const struct field_node *node = set.first; node != NULL; node = node->next)
 		if (!write_node(maker, into, node))
@@ -204,7 +205,7 @@ static bool write_set(struct field_maker *maker, struct cJSON *into, struct fiel
 	return true;
 }
 
-struct cJSON *fields_v1_write(struct field_maker *maker, struct field_set set)
+struct cJSON *fields_v1_write(struct field_maker *maker, struct owned_fields set)
 {
 	struct cJSON *object = json_new_object(maker->arena);
 

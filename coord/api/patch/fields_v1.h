@@ -7,9 +7,9 @@
 /* PL_INVALID: it is no FieldsV1. PL_NOMEM. Keys and values are made canonical; elements of
  * a kind that is not known are left out, as Kubernetes does. */
 PL_NODISCARD enum pl_code fields_v1_read(struct field_maker *maker, struct pl_json fields,
-                                         struct field_set *out, struct pl_err *err);
+                                         struct owned_fields *out, struct pl_err *err);
 /* NULL: no memory. */
-struct cJSON *fields_v1_write(struct field_maker *maker, struct field_set set);
+struct cJSON *fields_v1_write(struct field_maker *maker, struct owned_fields set);
 
 /* The canonical JSON of a scalar, or of an object of scalars whose members are sorted. In
  * the arena; NULL: no memory, and the maker has failed. */

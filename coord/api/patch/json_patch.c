@@ -141,21 +141,18 @@ static enum pl_code step_into(struct json_patch_run *run, struct json_place *pla
 static enum pl_code find_place(struct json_patch_run *run, const char *pointer,
                                struct json_place *place)
 {
-	struct pl_span copy = pl_arena_dup(run->tree->arena, pl_span_str(pointer));
-	char *token, *next;
+	char *copy = pl_arena_printf(run->tree->arena, "%s", pointer), *next;
 	enum pl_code code = PL_OK;
 
 	*place = (struct json_place){.node = run->tree->root};
-	if (copy.at == NULL)
+	if (copy == NULL)
 		return no_memory(run);
 	if (*pointer == 0)
 		return PL_OK;
 	if (*pointer != '/')
 		return op_fail(run, PL_INVALID, "pointer '%.60s' does not begin with '/'",
 		               pointer);
-	/* The copy is of this function, so the cast takes no const from others. */
-	for (token = (char *)(uintptr_t)copy.at + 1; token != NULL && code == PL_OK;
-	     token = next) {
+	for (char *token = copy + 1; token != NULL && code == PL_OK; token = next) {
 		next = strchr(token, '/');
 		if (next != NULL)
 			*next++ = 0;

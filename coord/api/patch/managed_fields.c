@@ -30,11 +30,11 @@ static const struct field_node stripped[] = {
 };
 
 /* A set of one path, "metadata.ownerReferences". */
-static struct field_set path_set(struct field_maker *maker, const char *path)
+static struct owned_fields path_set(struct field_maker *maker, const char *path)
 {
 	const char *dot = strchr(path, '.');
 	struct field_level level = {0};
-	struct field_set below = {0};
+	struct owned_fields below = {0};
 	struct pl_span name =
 		pl_span(path, dot == NULL ? strlen(path) : (size_t)(dot - path));
 
@@ -50,8 +50,8 @@ static struct field_set path_set(struct field_maker *maker, const char *path)
 	return field_level_end(maker, &level);
 }
 
-struct field_set managed_seen(struct field_maker *maker, struct field_set set,
-                              const struct field_writer *by)
+struct owned_fields managed_seen(struct field_maker *maker, struct owned_fields set,
+                                 const struct field_writer *by)
 {
 	for (const char *const *path = by->ignored; path != NULL && *path != NULL; path++)
 		if (!field_set_empty(set))
@@ -59,10 +59,10 @@ struct field_set managed_seen(struct field_maker *maker, struct field_set set,
 	return set;
 }
 
-struct field_set managed_own(struct field_maker *maker, struct field_set set,
-                             const struct field_writer *by)
+struct owned_fields managed_own(struct field_maker *maker, struct owned_fields set,
+                                const struct field_writer *by)
 {
-	set = field_set_minus(maker, set, (struct field_set){stripped});
+	set = field_set_minus(maker, set, (struct owned_fields){stripped});
 	return managed_seen(maker, set, by);
 }
 
@@ -125,7 +125,7 @@ static void choose_entries(struct managed_list *list, struct pl_json before,
 	if (by->subresource[0] == 0) {
 		if (is_reset(sent))
 			return;
-		/* What was read and sent back unchanged has been checked before. */
+		/* Entries that come back as they were read have been checked before. */
 		if (!json_equal(sent, old) && read_or_drop(list, sent, true) &&
 		    list->first != NULL)
 			return;
@@ -139,7 +139,7 @@ void managed_record(struct managed_list *list, const struct typed_changes *chang
                     const struct field_writer *by)
 {
 	struct field_maker *maker = list->maker;
-	struct field_set taken, own, all;
+	struct owned_fields taken, own, all;
 	struct managed_entry *mine;
 
 	own = field_set_union(maker, changes->modified, changes->added);

@@ -15,7 +15,7 @@
 
 enum { MANAGED_UPDATERS_MAX = 10 }; /* older ones become "ancient-changes" */
 
-/* Who writes. Borrowed texts. */
+/* The manager of a write. Borrows its texts. */
 struct field_writer {
 	const struct schema_type *type; /* of the object */
 	const char *manager;            /* "": "unknown" */
@@ -33,7 +33,7 @@ struct field_writer {
  *
  * The entries are those that after has, if a client sent any, else before's, and always
  * before's for a subresource. A client that sends an empty list, or one empty entry,
- * removes them all: from then on updates are not tracked, until somebody applies. Entries
+ * removes them all: from then on updates are not tracked, until a manager applies. Entries
  * that are malformed are dropped, as Kubernetes does. Values that after and before share
  * are compared once; entries whose fields do not change are not read.
  *

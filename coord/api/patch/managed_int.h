@@ -13,8 +13,8 @@ struct managed_entry {
 	const char *time; /* NULL: none */
 	const char *subresource;
 	bool applied;
-	struct pl_json raw;   /* as it was read; absent: set is newer */
-	struct field_set set; /* read from raw when it is needed */
+	struct pl_json raw;      /* as it was read; absent: set is newer */
+	struct owned_fields set; /* read from raw when it is needed */
 	bool read;
 };
 
@@ -31,11 +31,11 @@ PL_NODISCARD enum pl_code managed_read(struct managed_list *list, struct pl_json
 struct cJSON *managed_write(struct managed_list *list);
 
 /* The fields of an entry. Malformed ones are none, and the entry is dropped later. */
-struct field_set managed_set(struct managed_list *list, struct managed_entry *entry);
-void managed_put(struct managed_entry *entry, struct field_set set);
+struct owned_fields managed_set(struct managed_list *list, struct managed_entry *entry);
+void managed_put(struct managed_entry *entry, struct owned_fields set);
 /* Takes fields away. The entry is not read when it cannot have any of them. */
 void managed_take(struct managed_list *list, struct managed_entry *entry,
-                  struct field_set gone);
+                  struct owned_fields gone);
 
 /* The entry of the writer, NULL: none. */
 struct managed_entry *managed_find(const struct managed_list *list,
@@ -51,11 +51,11 @@ void managed_drop_empty(struct managed_list *list);
 void managed_cap(struct managed_list *list);
 
 /* The set without what no manager owns (name, uid, ...) and what the writer ignores. */
-struct field_set managed_own(struct field_maker *maker, struct field_set set,
-                             const struct field_writer *by);
+struct owned_fields managed_own(struct field_maker *maker, struct owned_fields set,
+                                const struct field_writer *by);
 /* Without what the writer ignores. */
-struct field_set managed_seen(struct field_maker *maker, struct field_set set,
-                              const struct field_writer *by);
+struct owned_fields managed_seen(struct field_maker *maker, struct owned_fields set,
+                                 const struct field_writer *by);
 
 /* Moves the fields that an update changes to the writer's entry. */
 void managed_record(struct managed_list *list, const struct typed_changes *changes,

@@ -157,7 +157,7 @@ enum pl_code managed_fields_check(struct pl_arena *arena, struct pl_json value,
 
 /* -- sets ------------------------------------------------------------------------------ */
 
-struct field_set managed_set(struct managed_list *list, struct managed_entry *entry)
+struct owned_fields managed_set(struct managed_list *list, struct managed_entry *entry)
 {
 	enum pl_code code;
 
@@ -172,7 +172,7 @@ struct field_set managed_set(struct managed_list *list, struct managed_entry *en
 	return entry->set;
 }
 
-void managed_put(struct managed_entry *entry, struct field_set set)
+void managed_put(struct managed_entry *entry, struct owned_fields set)
 {
 	entry->set = set;
 	entry->read = true;
@@ -181,7 +181,7 @@ void managed_put(struct managed_entry *entry, struct field_set set)
 
 /* Whether an entry that is not read yet may have one of the fields: both begin with the
  * same member of the object. */
-static bool may_share(const struct managed_entry *entry, struct field_set gone)
+static bool may_share(const struct managed_entry *entry, struct owned_fields gone)
 {
 	PL_JSON_EACH (item, entry->raw) {
 		const char *name = pl_json_key(item);
@@ -196,9 +196,9 @@ static bool may_share(const struct managed_entry *entry, struct field_set gone)
 }
 
 void managed_take(struct managed_list *list, struct managed_entry *entry,
-                  struct field_set gone)
+                  struct owned_fields gone)
 {
-	struct field_set left, both;
+	struct owned_fields left, both;
 
 	if (field_set_empty(gone) || (!entry->read && !may_share(entry, gone)))
 		return;
@@ -348,7 +348,7 @@ static void merge_into(struct managed_list *list, struct managed_entry *first,
 	struct managed_entry *bucket = find_bucket(list, entry->api_version);
 	struct managed_entry *from = bucket == entry ? first : entry;
 	const char *time = entry->time;
-	struct field_set a, b;
+	struct owned_fields a, b;
 
 	if (bucket == NULL)
 		bucket = first;
@@ -358,7 +358,7 @@ static void merge_into(struct managed_list *list, struct managed_entry *first,
 	bucket->manager = ancient;
 	bucket->subresource = "";
 	bucket->time = time;
-	managed_put(from, (struct field_set){0});
+	managed_put(from, (struct owned_fields){0});
 }
 
 void managed_cap(struct managed_list *list)

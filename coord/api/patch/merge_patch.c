@@ -6,7 +6,7 @@
 
 static struct cJSON *merged_object(struct pl_arena *arena, struct pl_json patch);
 
-/* What a value of the patch becomes where nothing was before. NULL: no memory. */
+/* A value of the patch as it is where nothing was before. NULL: no memory. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the patch */
 static struct cJSON *merged_value(struct pl_arena *arena, struct pl_json patch)
 {

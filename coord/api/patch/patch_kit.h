@@ -1,4 +1,4 @@
-/* What the tests of patches share: texts in, texts out. */
+/* Common parts of the tests of patches: texts in, texts out. */
 #ifndef COORD_API_PATCH_PATCH_KIT_H
 #define COORD_API_PATCH_PATCH_KIT_H
 

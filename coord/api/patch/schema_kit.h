@@ -6,8 +6,10 @@
 
 /* clang-format off */
 #define KIT_SCALAR(n, k) {.name = (n), .kind = (k)}
-#define KIT_OBJECT(n, t) {.name = (n), .kind = SCHEMA_OBJECT, .type = &(t)}
-#define KIT_MAP(n, k) {.name = (n), .kind = (k), .shape = SCHEMA_MAP}
+#define KIT_OBJECT(n, t) \
+	{.name = (n), .kind = SCHEMA_OBJECT, .type = &(t), .list = SCHEMA_GRANULAR}
+#define KIT_MAP(n, k) \
+	{.name = (n), .kind = (k), .shape = SCHEMA_MAP, .list = SCHEMA_GRANULAR}
 #define KIT_KEYED(n, t, k) \
 	{.name = (n), .kind = SCHEMA_OBJECT, .type = &(t), .shape = SCHEMA_LIST, \
 	 .list = SCHEMA_BY_KEY, .keys = (k)}
@@ -52,13 +54,14 @@ static const struct schema_type kit_spec = {.name = "Spec", .fields = (const str
 	KIT_KEYED("containers", kit_container, "name"),
 	{.name = "volumes", .kind = SCHEMA_OBJECT, .type = &kit_volume, .shape = SCHEMA_LIST,
 	 .list = SCHEMA_BY_KEY, .keys = "name", .flags = SCHEMA_RETAIN_KEYS},
-	{.name = "nodeSelector", .kind = SCHEMA_STRING, .shape = SCHEMA_MAP,
-	 .flags = SCHEMA_ATOMIC_MAP},
+	{.name = "nodeSelector", .kind = SCHEMA_STRING, .shape = SCHEMA_MAP},
 	{.name = "tolerations", .kind = SCHEMA_OBJECT, .type = &kit_toleration,
 	 .shape = SCHEMA_LIST},
 	KIT_OBJECT("claimRef", kit_reference),
 	{.name = "hostIPs", .kind = SCHEMA_OBJECT, .type = &kit_source, .shape = SCHEMA_LIST,
-	 .keys = "name"},
+	 .list = SCHEMA_BY_KEY, .keys = "name", .flags = SCHEMA_APPLY_WHOLE},
+	{.name = "strategy", .kind = SCHEMA_OBJECT, .type = &kit_source, .list = SCHEMA_GRANULAR,
+	 .flags = SCHEMA_NO_PATCH_MERGE},
 	{.name = "conditions", .kind = SCHEMA_OBJECT, .type = &kit_env, .shape = SCHEMA_LIST,
 	 .list = SCHEMA_BY_KEY, .keys = "name", .flags = SCHEMA_NO_PATCH_MERGE},
 	{.name = NULL}}};

@@ -13,7 +13,7 @@
 #include "coord/api/schema/schema.h"
 #include "store/base/json.h"
 
-struct slot {
+struct schema_slot {
 	const struct schema_type *type;   /* of an object with named fields; NULL: none */
 	const struct schema_field *field; /* NULL: the root, or unknown */
 	uint8_t shape;                    /* enum schema_shape */
@@ -28,15 +28,15 @@ enum slot_form {
 	SLOT_SET,    /* a list of scalars, each once */
 };
 
-struct slot slot_root(const struct schema_type *type);
+struct schema_slot slot_root(const struct schema_type *type);
 /* The member of an object. *named: the schema has a field of that name. named may be
  * NULL. */
-struct slot slot_member(struct slot slot, const char *name, bool *named);
-struct slot slot_element(struct slot slot);
+struct schema_slot slot_member(struct schema_slot slot, const char *name, bool *named);
+struct schema_slot slot_element(struct schema_slot slot);
 
 /* value is looked at only where the slot is unknown. Absent and null are seen as the
  * schema says, and as a leaf in an unknown place. */
-enum slot_form slot_form(struct slot slot, struct pl_json value);
+enum slot_form slot_form(struct schema_slot slot, struct pl_json value);
 
 enum { SLOT_KEY_SIZE = 64 };
 
@@ -44,7 +44,10 @@ enum { SLOT_KEY_SIZE = 64 };
 enum slot_merge { SLOT_REPLACED, SLOT_MERGED_SCALARS, SLOT_MERGED_BY_KEY };
 
 /* key: the name of the merge key, for SLOT_MERGED_BY_KEY. */
-enum slot_merge slot_merge(struct slot slot, char key[SLOT_KEY_SIZE]);
+enum slot_merge slot_merge(struct schema_slot slot, char key[SLOT_KEY_SIZE]);
+
+/* Whether strategic merge replaces an object or map instead of merging it. */
+bool slot_replaced(struct schema_slot slot);
 
 /* The name behind position *at of keys ("containerPort,protocol"), copied to key. False:
  * there is none. Start with *at = 0. */

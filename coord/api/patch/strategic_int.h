@@ -1,4 +1,4 @@
-/* What the files of strategic merge share. */
+/* Shared parts of strategic merge. */
 #ifndef COORD_API_PATCH_STRATEGIC_INT_H
 #define COORD_API_PATCH_STRATEGIC_INT_H
 
@@ -54,10 +54,10 @@ struct cJSON *strategic_copy(struct pl_arena *arena, struct pl_json value,
 PL_NODISCARD enum pl_code strategic_no_memory(struct strategic_run *run);
 PL_NODISCARD enum pl_code strategic_object(struct strategic_run *run,
                                            struct cJSON *object, struct pl_json patch,
-                                           struct slot slot);
+                                           struct schema_slot slot);
 
 struct strategic_list {
-	struct slot slot;
+	struct schema_slot slot;
 	struct pl_json patch; /* absent: nothing is added or changed */
 	struct pl_json order; /* of $setElementOrder; absent: there is none */
 	bool added;           /* the list is a copy of the patch already */

@@ -16,9 +16,9 @@
 struct merge_item {
 	struct cJSON *node;
 	const struct cJSON *key; /* of an object its merge key, else the node itself */
-	size_t rank;             /* its place in the order; SIZE_MAX: not named */
-	size_t old;              /* its place in the old list; SIZE_MAX: it is new */
-	size_t at;               /* its place in the merged list */
+	size_t rank;             /* place in the order; SIZE_MAX: not named */
+	size_t old;              /* place in the old list; SIZE_MAX: it is new */
+	size_t at;               /* place in the merged list */
 	bool gone;
 };
 

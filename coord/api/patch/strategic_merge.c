@@ -117,7 +117,7 @@ static enum pl_code put_member(struct strategic_run *run, struct cJSON *object,
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the patch */
 static enum pl_code merge_ordered(struct strategic_run *run, struct cJSON *object,
                                   struct cJSON *old, struct pl_json order,
-                                  struct pl_json patch, struct slot slot)
+                                  struct pl_json patch, struct schema_slot slot)
 {
 	struct strategic_list how = {slot, patch, order, old == NULL};
 	const char *name = pl_json_key(order) + strlen(STRATEGIC_ORDER);
@@ -143,7 +143,7 @@ static enum pl_code merge_ordered(struct strategic_run *run, struct cJSON *objec
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the patch */
 static enum pl_code merge_member(struct strategic_run *run, struct cJSON *object,
                                  struct cJSON *old, struct pl_json value,
-                                 struct slot slot)
+                                 struct schema_slot slot)
 {
 	struct strategic_list how = {slot, value, {0}, false};
 	enum pl_json_type type = pl_json_type(value);
@@ -153,6 +153,9 @@ static enum pl_code merge_member(struct strategic_run *run, struct cJSON *object
 			json_detach(object, old);
 		return PL_OK;
 	}
+	if (old != NULL && cJSON_IsObject(old) && type == PL_JSON_OBJECT &&
+	    slot_replaced(slot))
+		return replace_members(run, old, value);
 	if (old != NULL && cJSON_IsObject(old) && type == PL_JSON_OBJECT)
 		return strategic_object(run, old, value, slot);
 	if (old != NULL && cJSON_IsArray(old) && type == PL_JSON_ARRAY)
@@ -164,7 +167,7 @@ struct strategic_walk {
 	struct strategic_run *run;
 	struct cJSON *object;
 	struct pl_json patch;
-	struct slot slot;
+	struct schema_slot slot;
 	struct json_index old;     /* the members of object */
 	struct json_index changes; /* the members of patch */
 };
@@ -240,7 +243,7 @@ static enum pl_code apply_members(struct strategic_walk *walk)
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the patch */
 enum pl_code strategic_object(struct strategic_run *run, struct cJSON *object,
-                              struct pl_json patch, struct slot slot)
+                              struct pl_json patch, struct schema_slot slot)
 {
 	struct strategic_walk walk = {run, object, patch, slot, {0}, {0}};
 	enum pl_code code;

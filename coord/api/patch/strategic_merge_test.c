@@ -74,6 +74,9 @@ T_CASE(lists_that_are_not_merged_are_replaced)
 	becomes("{\"spec\":{\"containers\":[{\"name\":\"a\",\"args\":[\"x\",\"x\"]}]}}",
 	        "{\"spec\":{\"containers\":[{\"name\":\"a\",\"args\":[\"y\"]}]}}",
 	        "{\"spec\":{\"containers\":[{\"name\":\"a\",\"args\":[\"y\"]}]}}");
+	becomes("{\"spec\":{\"strategy\":{\"name\":\"a\"}}}",
+	        "{\"spec\":{\"strategy\":{\"other\":\"b\"}}}",
+	        "{\"spec\":{\"strategy\":{\"other\":\"b\"}}}");
 	becomes("{\"other\":[1]}", "{\"other\":[2]}", "{\"other\":[2]}");
 }
 
@@ -179,7 +182,7 @@ T_CASE(the_order_is_that_of_kubernetes)
 	        "{\"metadata\":{\"finalizers\":[\"o\",\"x\",\"y\"]}}");
 }
 
-/* What kubectl sends when a container's image changes, one is added and one removed. */
+/* The patch that kubectl sends when a container's image changes, one is added and one removed. */
 T_CASE(a_patch_of_kubectl_apply)
 {
 	becomes("{\"metadata\":{\"annotations\":{\"last\":\"1\"}},\"spec\":{\"containers\":["

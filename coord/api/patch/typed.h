@@ -17,36 +17,36 @@
 
 /* No field is in more than one of the sets. */
 struct typed_changes {
-	struct field_set removed, modified, added;
+	struct owned_fields removed, modified, added;
 };
 
 /* before absent: everything is added but the struct fields of the root, which count as
  * present and empty. */
-struct typed_changes typed_compare(struct field_maker *maker, struct slot slot,
+struct typed_changes typed_compare(struct field_maker *maker, struct schema_slot slot,
                                    struct pl_json before, struct pl_json after);
 
 /* The fields that an object has. */
-struct field_set typed_fields(struct field_maker *maker, struct slot slot,
-                              struct pl_json object);
+struct owned_fields typed_fields(struct field_maker *maker, struct schema_slot slot,
+                                 struct pl_json object);
 /* The set with the named fields that it has members below. */
-struct field_set typed_named(struct field_maker *maker, struct slot slot,
-                             struct field_set set);
+struct owned_fields typed_named(struct field_maker *maker, struct schema_slot slot,
+                                struct owned_fields set);
 
 /* Takes fields out of an object. Objects and lists that get empty by that become null, so
  * that they are still seen as fields, until typed_drop_nulls. */
-void typed_remove(struct field_maker *maker, struct slot slot, struct cJSON *object,
-                  struct field_set set);
+void typed_remove(struct field_maker *maker, struct schema_slot slot,
+                  struct cJSON *object, struct owned_fields set);
 /* Removes members that are null, but not in values that are owned whole. */
-void typed_drop_nulls(struct slot slot, struct cJSON *object);
+void typed_drop_nulls(struct schema_slot slot, struct cJSON *object);
 
 /* Merges a configuration into an object. A member of the configuration that is null stays
  * as null, so that a comparison sees it; typed_drop_nulls ends that. */
-void typed_merge(struct field_maker *maker, struct slot slot, struct cJSON *object,
+void typed_merge(struct field_maker *maker, struct schema_slot slot, struct cJSON *object,
                  struct pl_json config);
 
 /* PL_INVALID: a list of the configuration has an element without its keys, one that is no
  * object or no scalar, or two with the same keys. PL_NOMEM. */
-PL_NODISCARD enum pl_code typed_check(struct field_maker *maker, struct slot slot,
+PL_NODISCARD enum pl_code typed_check(struct field_maker *maker, struct schema_slot slot,
                                       struct pl_json config, struct pl_err *err);
 
 /* -- elements of lists, for the files of this noun --------------------------------------- */
@@ -54,7 +54,7 @@ PL_NODISCARD enum pl_code typed_check(struct field_maker *maker, struct slot slo
 struct typed_element {
 	const char *text; /* the path element */
 	struct cJSON *node;
-	size_t at;     /* its place in the list */
+	size_t at;     /* place in the list */
 	bool repeated; /* another element has the same text */
 };
 
@@ -68,7 +68,7 @@ struct typed_list {
 /* The elements of a keyed list or a set. node NULL or null: none. Elements that have no
  * key and no default for it get the keys that they have. */
 PL_NODISCARD bool typed_list_init(struct typed_list *list, struct field_maker *maker,
-                                  struct slot slot, const struct cJSON *node);
+                                  struct schema_slot slot, const struct cJSON *node);
 /* The first element with that text, or NULL. */
 struct typed_element *typed_list_find(const struct typed_list *list, const char *text);
 /* Whether the value is what the form wants: also true for absent and null. */

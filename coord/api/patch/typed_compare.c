@@ -1,4 +1,4 @@
-/* What two objects differ in. A walk goes down both at once; each level collects what is
+/* The differences of two objects. A walk goes down both at once; each level collects what is
  * removed, modified and added below it. */
 #include <cjson/cJSON.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct compare_level {
 
 /* One place in both objects: absent (NULL) in at most one of them. */
 struct compare_place {
-	struct slot slot;
+	struct schema_slot slot;
 	enum field_kind kind;
 	const char *text;
 	const struct cJSON *before, *after;
@@ -112,7 +112,7 @@ static size_t count_same(const struct typed_list *list, size_t at, const char *t
 static void compare_repeated(struct compare_level *level, struct compare_place *child,
                              const size_t counts[2], bool same)
 {
-	struct field_set none = {0};
+	struct owned_fields none = {0};
 	const struct cJSON *after = child->after;
 
 	if (counts[0] >= 2 && counts[1] >= 2) {
@@ -204,13 +204,13 @@ static void compare_child(struct compare_level *level, const struct compare_plac
 }
 
 /* A root in which the struct fields of another are present and empty. */
-static struct cJSON *empty_root(struct field_maker *maker, struct slot slot,
+static struct cJSON *empty_root(struct field_maker *maker, struct schema_slot slot,
                                 struct pl_json like)
 {
 	struct cJSON *root = json_new_object(maker->arena);
 
 	PL_JSON_EACH (item, like) {
-		struct slot member = slot_member(slot, pl_json_key(item), NULL);
+		struct schema_slot member = slot_member(slot, pl_json_key(item), NULL);
 
 		if (slot_form(member, item) != SLOT_STRUCT)
 			continue;
@@ -221,7 +221,7 @@ static struct cJSON *empty_root(struct field_maker *maker, struct slot slot,
 	return root;
 }
 
-struct typed_changes typed_compare(struct field_maker *maker, struct slot slot,
+struct typed_changes typed_compare(struct field_maker *maker, struct schema_slot slot,
                                    struct pl_json before, struct pl_json after)
 {
 	struct compare_place place = {

@@ -12,8 +12,9 @@ static struct pl_json value_of(const struct cJSON *node)
 
 /* -- the fields that an object has ----------------------------------------------------- */
 
-static struct field_set fields_below(struct field_maker *maker, struct slot slot,
-                                     struct pl_json value, bool *leaf);
+static struct owned_fields fields_below(struct field_maker *maker,
+                                        struct schema_slot slot, struct pl_json value,
+                                        bool *leaf);
 
 static bool is_empty_object(struct pl_json value)
 {
@@ -21,15 +22,16 @@ static bool is_empty_object(struct pl_json value)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
-static struct field_set fields_of_members(struct field_maker *maker, struct slot slot,
-                                          struct pl_json object)
+static struct owned_fields fields_of_members(struct field_maker *maker,
+                                             struct schema_slot slot,
+                                             struct pl_json object)
 {
 	struct field_level level = {0};
 
 	PL_JSON_EACH (item, object) {
 		bool named = false, leaf = false;
-		struct slot member = slot_member(slot, pl_json_key(item), &named);
-		struct field_set below = fields_below(maker, member, item, &leaf);
+		struct schema_slot member = slot_member(slot, pl_json_key(item), &named);
+		struct owned_fields below = fields_below(maker, member, item, &leaf);
 
 		field_level_add(maker, &level, FIELD_NAME, pl_json_key(item),
 		                leaf || !named || typed_is_null(item.node) ||
@@ -40,16 +42,17 @@ static struct field_set fields_of_members(struct field_maker *maker, struct slot
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
-static struct field_set fields_of_elements(struct field_maker *maker, struct slot slot,
-                                           struct pl_json array)
+static struct owned_fields fields_of_elements(struct field_maker *maker,
+                                              struct schema_slot slot,
+                                              struct pl_json array)
 {
 	struct field_level level = {0};
 	struct typed_list list;
 
 	if (!typed_list_init(&list, maker, slot, array.node))
-		return (struct field_set){0};
+		return (struct owned_fields){0};
 	for (size_t i = 0; i < list.count; i++) {
-		struct field_set below = {0};
+		struct owned_fields below = {0};
 		bool leaf;
 
 		if (!list.sorted[i]->repeated)
@@ -63,21 +66,22 @@ static struct field_set fields_of_elements(struct field_maker *maker, struct slo
 
 /* *leaf: the value is owned whole. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
-static struct field_set fields_below(struct field_maker *maker, struct slot slot,
-                                     struct pl_json value, bool *leaf)
+static struct owned_fields fields_below(struct field_maker *maker,
+                                        struct schema_slot slot, struct pl_json value,
+                                        bool *leaf)
 {
 	enum slot_form form = slot_form(slot, value);
 
 	*leaf = form == SLOT_LEAF || !typed_fits(form, value.node);
 	if (*leaf || maker->failed)
-		return (struct field_set){0};
+		return (struct owned_fields){0};
 	return form == SLOT_STRUCT || form == SLOT_MAP
 	               ? fields_of_members(maker, slot, value)
 	               : fields_of_elements(maker, slot, value);
 }
 
-struct field_set typed_fields(struct field_maker *maker, struct slot slot,
-                              struct pl_json object)
+struct owned_fields typed_fields(struct field_maker *maker, struct schema_slot slot,
+                                 struct pl_json object)
 {
 	return fields_of_members(maker, slot, object);
 }
@@ -85,17 +89,17 @@ struct field_set typed_fields(struct field_maker *maker, struct slot slot,
 /* -- named fields ---------------------------------------------------------------------- */
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the set */
-struct field_set typed_named(struct field_maker *maker, struct slot slot,
-                             struct field_set set)
+struct owned_fields typed_named(struct field_maker *maker, struct schema_slot slot,
+                                struct owned_fields set)
 {
 	struct field_level level = {0};
 
 	for (const struct field_node *node = set.first; node != NULL; node = node->next) {
 		bool named = false;
-		struct slot below = node->kind == FIELD_NAME
-		                            ? slot_member(slot, node->text, &named)
-		                            : slot_element(slot);
-		struct field_set child = {node->child};
+		struct schema_slot below = node->kind == FIELD_NAME
+		                                   ? slot_member(slot, node->text, &named)
+		                                   : slot_element(slot);
+		struct owned_fields child = {node->child};
 
 		field_level_add(maker, &level, (enum field_kind)node->kind, node->text,
 		                node->member || named, typed_named(maker, below, child));
@@ -105,16 +109,16 @@ struct field_set typed_named(struct field_maker *maker, struct slot slot,
 
 /* -- removal --------------------------------------------------------------------------- */
 
-static bool remove_below(struct field_maker *maker, struct slot slot, struct cJSON *node,
-                         struct field_set set);
+static bool remove_below(struct field_maker *maker, struct schema_slot slot,
+                         struct cJSON *node, struct owned_fields set);
 
 /* Removes a child, or what the set has below it. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
-static void remove_child(struct field_maker *maker, struct slot slot,
+static void remove_child(struct field_maker *maker, struct schema_slot slot,
                          struct cJSON *parent, struct cJSON *child,
                          const struct field_node *found)
 {
-	struct field_set below;
+	struct owned_fields below;
 
 	if (found == NULL)
 		return;
@@ -126,8 +130,8 @@ static void remove_child(struct field_maker *maker, struct slot slot,
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
-static void remove_members(struct field_maker *maker, struct slot slot,
-                           struct cJSON *object, struct field_set set)
+static void remove_members(struct field_maker *maker, struct schema_slot slot,
+                           struct cJSON *object, struct owned_fields set)
 {
 	struct field_index index;
 	struct cJSON *next;
@@ -142,8 +146,8 @@ static void remove_members(struct field_maker *maker, struct slot slot,
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
-static void remove_elements(struct field_maker *maker, struct slot slot,
-                            struct cJSON *array, struct field_set set)
+static void remove_elements(struct field_maker *maker, struct schema_slot slot,
+                            struct cJSON *array, struct owned_fields set)
 {
 	struct field_index index;
 	struct typed_list list;
@@ -158,8 +162,8 @@ static void remove_elements(struct field_maker *maker, struct slot slot,
 
 /* Whether the value has got empty. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
-static bool remove_below(struct field_maker *maker, struct slot slot, struct cJSON *node,
-                         struct field_set set)
+static bool remove_below(struct field_maker *maker, struct schema_slot slot,
+                         struct cJSON *node, struct owned_fields set)
 {
 	enum slot_form form = slot_form(slot, value_of(node));
 
@@ -173,14 +177,14 @@ static bool remove_below(struct field_maker *maker, struct slot slot, struct cJS
 	return node->child == NULL;
 }
 
-void typed_remove(struct field_maker *maker, struct slot slot, struct cJSON *object,
-                  struct field_set set)
+void typed_remove(struct field_maker *maker, struct schema_slot slot,
+                  struct cJSON *object, struct owned_fields set)
 {
 	(void)remove_below(maker, slot, object, set);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the object */
-void typed_drop_nulls(struct slot slot, struct cJSON *object)
+void typed_drop_nulls(struct schema_slot slot, struct cJSON *object)
 {
 	enum slot_form form = slot_form(slot, value_of(object));
 	bool members = form == SLOT_STRUCT || form == SLOT_MAP;
@@ -206,7 +210,7 @@ static enum pl_code no_memory(struct pl_err *err)
 	return pl_err_set(err, PL_NOMEM, "server-side apply: no memory");
 }
 
-static enum pl_code check_keys(struct slot slot, struct pl_json element,
+static enum pl_code check_keys(struct schema_slot slot, struct pl_json element,
                                struct pl_err *err)
 {
 	char name[SLOT_KEY_SIZE];
@@ -217,7 +221,7 @@ static enum pl_code check_keys(struct slot slot, struct pl_json element,
 		                    "associative list with keys may not have non-map "
 		                    "elements");
 	while (slot_next_key(slot.field->keys, &at, name)) {
-		struct slot key = slot_member(slot_element(slot), name, NULL);
+		struct schema_slot key = slot_member(slot_element(slot), name, NULL);
 		enum pl_json_type type = pl_json_type(pl_json_member(element, name));
 
 		if (type == PL_JSON_OBJECT || type == PL_JSON_ARRAY)
@@ -244,7 +248,7 @@ static enum pl_code check_value(struct pl_json element, struct pl_err *err)
 	return PL_OK;
 }
 
-static enum pl_code check_repeated(struct field_maker *maker, struct slot slot,
+static enum pl_code check_repeated(struct field_maker *maker, struct schema_slot slot,
                                    struct pl_json array, struct pl_err *err)
 {
 	struct typed_list list;
@@ -263,7 +267,7 @@ static enum pl_code check_repeated(struct field_maker *maker, struct slot slot,
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the configuration */
-static enum pl_code check_elements(struct field_maker *maker, struct slot slot,
+static enum pl_code check_elements(struct field_maker *maker, struct schema_slot slot,
                                    enum slot_form form, struct pl_json array,
                                    struct pl_err *err)
 {
@@ -280,7 +284,7 @@ static enum pl_code check_elements(struct field_maker *maker, struct slot slot,
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the configuration */
-enum pl_code typed_check(struct field_maker *maker, struct slot slot,
+enum pl_code typed_check(struct field_maker *maker, struct schema_slot slot,
                          struct pl_json config, struct pl_err *err)
 {
 	enum slot_form form = slot_form(slot, config);

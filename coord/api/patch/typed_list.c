@@ -20,17 +20,17 @@ bool typed_fits(enum slot_form form, const struct cJSON *node)
 	return cJSON_IsArray(node);
 }
 
-static const struct schema_field *key_field(struct slot slot, const char *name)
+static const struct schema_field *key_field(struct schema_slot slot, const char *name)
 {
 	bool named = false;
-	struct slot key = slot_member(slot_element(slot), name, &named);
+	struct schema_slot key = slot_member(slot_element(slot), name, &named);
 
 	return named ? key.field : NULL;
 }
 
 /* Adds the key's value, or its default, to an object. False: no memory. */
-static bool add_key(struct field_maker *maker, struct slot slot, struct cJSON *keys,
-                    const struct cJSON *element, const char *name)
+static bool add_key(struct field_maker *maker, struct schema_slot slot,
+                    struct cJSON *keys, const struct cJSON *element, const char *name)
 {
 	const struct cJSON *value = json_get(element, name);
 	const struct schema_field *field;
@@ -47,7 +47,7 @@ static bool add_key(struct field_maker *maker, struct slot slot, struct cJSON *k
 	return json_add(maker->arena, keys, name, json_new_copy(maker->arena, normal));
 }
 
-static const char *keyed_text(struct field_maker *maker, struct slot slot,
+static const char *keyed_text(struct field_maker *maker, struct schema_slot slot,
                               const struct cJSON *element)
 {
 	struct cJSON *keys = json_new_object(maker->arena);
@@ -72,8 +72,8 @@ static int by_text(const void *a, const void *b)
 	return (*x)->at < (*y)->at ? -1 : (*x)->at > (*y)->at;
 }
 
-static bool fill(struct typed_list *list, struct field_maker *maker, struct slot slot,
-                 const struct cJSON *node)
+static bool fill(struct typed_list *list, struct field_maker *maker,
+                 struct schema_slot slot, const struct cJSON *node)
 {
 	size_t at = 0;
 
@@ -91,8 +91,8 @@ static bool fill(struct typed_list *list, struct field_maker *maker, struct slot
 	return true;
 }
 
-bool typed_list_init(struct typed_list *list, struct field_maker *maker, struct slot slot,
-                     const struct cJSON *node)
+bool typed_list_init(struct typed_list *list, struct field_maker *maker,
+                     struct schema_slot slot, const struct cJSON *node)
 {
 	struct pl_json value = {.node = node};
 

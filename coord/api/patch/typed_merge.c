@@ -11,8 +11,8 @@
 #include "coord/api/patch/typed.h"
 #include "store/base/json_index.h"
 
-static bool merge_value(struct field_maker *maker, struct slot slot, struct cJSON *live,
-                        struct pl_json config);
+static bool merge_value(struct field_maker *maker, struct schema_slot slot,
+                        struct cJSON *live, struct pl_json config);
 
 static struct cJSON *copy_of(struct field_maker *maker, struct pl_json value)
 {
@@ -24,8 +24,8 @@ static struct cJSON *copy_of(struct field_maker *maker, struct pl_json value)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the configuration */
-static void merge_members(struct field_maker *maker, struct slot slot, struct cJSON *live,
-                          struct pl_json config)
+static void merge_members(struct field_maker *maker, struct schema_slot slot,
+                          struct cJSON *live, struct pl_json config)
 {
 	struct json_index index;
 
@@ -52,7 +52,7 @@ static void merge_members(struct field_maker *maker, struct slot slot, struct cJ
 
 struct list_merge {
 	struct field_maker *maker;
-	struct slot slot;
+	struct schema_slot slot;
 	struct cJSON *out;
 	struct pl_json config;
 	struct typed_list left;  /* the object's */
@@ -116,7 +116,7 @@ static void merge_step(struct list_merge *merge, size_t *l, size_t *r)
 			return;
 		}
 		if (merge->next < merge->right.count && merge->next != shared->at) {
-			(*l)++; /* its turn comes with the configuration's order */
+			(*l)++; /* comes in the order of the configuration */
 			return;
 		}
 	}
@@ -132,7 +132,7 @@ static void merge_step(struct list_merge *merge, size_t *l, size_t *r)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the configuration */
-static void merge_elements(struct field_maker *maker, struct slot slot,
+static void merge_elements(struct field_maker *maker, struct schema_slot slot,
                            struct cJSON *live, struct pl_json config)
 {
 	struct list_merge merge = {
@@ -160,8 +160,8 @@ static bool is_empty(const struct cJSON *node)
 
 /* False: the value of the configuration takes the place of the object's. */
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the configuration */
-static bool merge_value(struct field_maker *maker, struct slot slot, struct cJSON *live,
-                        struct pl_json config)
+static bool merge_value(struct field_maker *maker, struct schema_slot slot,
+                        struct cJSON *live, struct pl_json config)
 {
 	enum slot_form form = slot_form(slot, typed_is_null(config.node)
 	                                              ? (struct pl_json){.node = live}
@@ -179,7 +179,7 @@ static bool merge_value(struct field_maker *maker, struct slot slot, struct cJSO
 	return true;
 }
 
-void typed_merge(struct field_maker *maker, struct slot slot, struct cJSON *object,
+void typed_merge(struct field_maker *maker, struct schema_slot slot, struct cJSON *object,
                  struct pl_json config)
 {
 	merge_members(maker, slot, object, config);

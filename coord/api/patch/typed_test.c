@@ -24,7 +24,7 @@ static void end(void)
 	pl_arena_done(&arena);
 }
 
-static const char *set_text(struct field_set set)
+static const char *set_text(struct owned_fields set)
 {
 	return kit_text(&arena, (struct pl_json){.node = fields_v1_write(&maker, set)});
 }
@@ -159,7 +159,7 @@ T_CASE(fields_of_an_object)
 
 T_CASE(named_fields_of_a_set)
 {
-	struct field_set set = {0};
+	struct owned_fields set = {0};
 
 	start();
 	T_OK(fields_v1_read(
@@ -180,7 +180,7 @@ T_CASE(named_fields_of_a_set)
 static void without(const char *object, const char *fields, const char *want)
 {
 	struct json_tree tree;
-	struct field_set set = {0};
+	struct owned_fields set = {0};
 
 	start();
 	tree = kit_tree(&arena, object);
@@ -352,13 +352,13 @@ static struct json_tree random_object(void)
  * the order of lists. The comparison finds the same as two sets of fields do. */
 T_CASE(changes_lead_from_one_object_to_the_other)
 {
-	struct slot root = slot_root(&kit_pod);
+	struct schema_slot root = slot_root(&kit_pod);
 
 	pl_rng_init(&rng, t_seed());
 	for (int round = 0; round < 1000; round++) {
 		struct json_tree before, after;
 		struct typed_changes changes, rest;
-		struct field_set one, two;
+		struct owned_fields one, two;
 
 		start();
 		before = random_object();
