@@ -3,15 +3,15 @@
 #include <stdio.h>
 
 const struct source_layout source_layouts[SOURCE_KINDS] = {
-	[SOURCE_PODS] = {KEYS_SPEC, "/schedules/"},
-	[SOURCE_NODES] = {KEYS_NODE, "/nodes/"},
-	[SOURCE_BUDGETS] = {KEYS_BUDGET, "/budgets/"},
-	[SOURCE_SHARDS] = {KEYS_SHARD, "/shards/"},
-	[SOURCE_OWNERS] = {KEYS_OWNER, "/partitions/"},
-	[SOURCE_CONFIGS] = {KEYS_CONFIG, "/config/"},
-	[SOURCE_GANGS] = {KEYS_GANG, "/gangs/"},
-	[SOURCE_CLUSTERS] = {KEYS_CLUSTER, "/clusters/"},
-	[SOURCE_OBJECTS] = {KEYS_OBJECT, "/objects/"},
+	[SOURCE_PODS] = {KEYS_SPEC, "/schedules/", "/schedules/tick"},
+	[SOURCE_NODES] = {KEYS_NODE, "/nodes/", "/nodes/tick"},
+	[SOURCE_BUDGETS] = {KEYS_BUDGET, "/budgets/", "/budgets/tick"},
+	[SOURCE_SHARDS] = {KEYS_SHARD, "/shards/", NULL},
+	[SOURCE_OWNERS] = {KEYS_OWNER, "/partitions/", NULL},
+	[SOURCE_CONFIGS] = {KEYS_CONFIG, "/config/", NULL},
+	[SOURCE_GANGS] = {KEYS_GANG, "/gangs/", NULL},
+	[SOURCE_CLUSTERS] = {KEYS_CLUSTER, "/clusters/", NULL},
+	[SOURCE_OBJECTS] = {KEYS_OBJECT, "/objects/", "/objects/tick"},
 };
 
 bool source_wants(enum source_kind kind, struct pl_span key)

@@ -5,10 +5,12 @@
 
 #include "coord/api/objects/sources.h"
 
-/* The kind of keys by which a source lists, and how many levels of it. */
+/* The kind of keys by which a source lists. */
 struct source_layout {
 	enum keys_kind kind;
 	const char *prefix;
+	const char
+		*tick; /* the key that shows that nothing is new (cache.h); NULL: none */
 };
 extern const struct source_layout source_layouts[SOURCE_KINDS];
 

@@ -533,6 +533,7 @@ static enum pl_code source_open(struct source *source, const struct sources_opts
 		.list = {.keys = {.kind = KV_PREFIX,
 	                          .from = pl_span_str(
 					  source_layouts[source->kind].prefix)}},
+		.tick = pl_span_str(source_layouts[source->kind].tick),
 		.wants = wants_entry,
 		.order = order_entry,
 		.parse = parse_entry,
@@ -555,7 +556,8 @@ static enum pl_code source_open(struct source *source, const struct sources_opts
 enum pl_code sources_open(const struct sources_opts *opts, struct sources *sources,
                           struct pl_err *err)
 {
-	*sources = (struct sources){.fns = opts->fns};
+	*sources = (struct sources){.fns = opts->fns,
+	                            .answers_progress = kv_limits(opts->kv).progress};
 	for (unsigned i = 0; i < SOURCE_KINDS; i++) {
 		struct source *source = &sources->source[i];
 
@@ -571,6 +573,11 @@ enum pl_code sources_open(const struct sources_opts *opts, struct sources *sourc
 		}
 	}
 	return PL_OK;
+}
+
+bool source_can_be_fresh(const struct sources *sources, enum source_kind kind)
+{
+	return sources->answers_progress || source_layouts[kind].tick != NULL;
 }
 
 void sources_close(struct sources *sources)

@@ -80,7 +80,7 @@ struct sources {
 	struct sources_fns fns;
 	struct source source[SOURCE_KINDS];
 	unsigned open; /* caches that are not gone yet */
-	bool closing;
+	bool closing, answers_progress;
 };
 
 /* The lists begin later. After a failure closed follows, unless sources->open is 0. */
@@ -88,6 +88,9 @@ PL_NODISCARD enum pl_code sources_open(const struct sources_opts *opts,
                                        struct sources *sources, struct pl_err *err);
 /* closed is called later, once. */
 void sources_close(struct sources *sources);
+/* Whether a wait for the store's present revision ends soon, also while no key changes.
+ * Where it does not, readers take what the informer has. */
+bool source_can_be_fresh(const struct sources *sources, enum source_kind kind);
 bool sources_synced(const struct sources *sources);
 
 /* The source of a resource. False: no key holds it (explanations, plans). */

@@ -14,6 +14,7 @@
 #ifndef COORD_API_VERBS_CHANGE_H
 #define COORD_API_VERBS_CHANGE_H
 
+#include "coord/api/patch/apply.h"
 #include "coord/api/schema/schema_check.h"
 #include "coord/api/verbs/request.h"
 #include "coord/service/budgets/budget_edit.h"
@@ -88,6 +89,17 @@ void time_now(struct change *change, char out[CHANGE_TIME_SIZE]);
 bool meta_of_new(struct change *change);
 /* The same of one that is changed: what clients may not change is as it was. */
 bool meta_of_changed(struct change *change);
+
+/* -- managers.c ---------------------------------------------------------------------------- */
+
+/* Who writes, by the query or the user agent. */
+struct field_writer change_writer(struct change *change);
+/* Notes in the wanted object's managedFields what the change from old (absent: none) has
+ * written. False: it has been answered. */
+bool change_note_managers(struct change *change, struct pl_json old);
+/* Server-side apply: the wanted object from the configuration in change->patch and live
+ * (absent: it is created). False: it has been answered. */
+bool change_apply(struct change *change, struct pl_json live);
 
 /* -- admission.c -------------------------------------------------------------------------- */
 

@@ -84,7 +84,8 @@ static void create_object(struct request *request)
 	if (change == NULL ||
 	    !body_read(request, request->path.resource->type, &change->wanted) ||
 	    !change_decode(change) || !meta_of_new(change) || !change_default(change) ||
-	    !admit(change) || !change_check(change, none) || !admit_checked(change))
+	    !admit(change) || !change_check(change, none) || !admit_checked(change) ||
+	    !change_note_managers(change, none))
 		return;
 	change_commit(change);
 }

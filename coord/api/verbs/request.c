@@ -217,25 +217,24 @@ static void on_fresh(void *ctx, int64_t revision, const struct pl_err *err)
 	request_unbusy(request);
 }
 
-static bool source_ready(struct request *request, struct cache **out)
+static struct cache *source_cache(struct request *request, bool *can_be_fresh)
 {
 	enum source_kind kind;
+	bool has_source = source_of_resource(request->path.resource, &kind);
 
-	if (!source_of_resource(request->path.resource, &kind))
-		return false;
-	*out = request->api->sources->source[kind].cache;
-	return true;
+	PL_ASSERT(has_source);
+	*can_be_fresh = source_can_be_fresh(request->api->sources, kind);
+	return request->api->sources->source[kind].cache;
 }
 
 void request_when_fresh(struct request *request, void (*fresh)(struct request *request))
 {
 	struct pl_span version = request->query.resourceVersion;
-	struct cache *cache = NULL;
+	bool can_be_fresh;
+	struct cache *cache = source_cache(request, &can_be_fresh);
 	int64_t revision = 0;
 	struct pl_err err = {0};
-	bool has_source = source_ready(request, &cache);
 
-	PL_ASSERT(has_source);
 	if (version.len > 0 && !request_number(version, &revision)) {
 		struct api_status status = status_bad_request(pl_span_str(
 			pl_arena_printf(&request->arena,
@@ -246,7 +245,8 @@ void request_when_fresh(struct request *request, void (*fresh)(struct request *r
 		answer_status(request, &status);
 		return;
 	}
-	if (version.len > 0 && cache_synced(cache) && revision <= cache_revision(cache)) {
+	if ((version.len > 0 || !can_be_fresh) && cache_synced(cache) &&
+	    revision <= cache_revision(cache)) {
 		fresh(request);
 		return;
 	}

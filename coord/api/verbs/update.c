@@ -1,6 +1,7 @@
 /* PUT and PATCH: a whole object, or what is to change of it. */
 #include "coord/api/patch/json_patch.h"
 #include "coord/api/patch/merge_patch.h"
+#include "coord/api/patch/strategic_merge.h"
 #include "coord/api/schema/schema_defaults.h"
 #include "coord/api/verbs/change.h"
 
@@ -90,7 +91,8 @@ static bool apply_patch(struct change *change)
 		code = merge_patch_apply(&change->wanted, patch, &err);
 		break;
 	default:
-		code = merge_patch_apply(&change->wanted, patch, &err);
+		code = strategic_merge_apply(&change->wanted,
+		                             request->path.resource->type, patch, &err);
 		break;
 	}
 	return code == PL_OK || answer_patch_error(request, code, &err);
@@ -105,7 +107,10 @@ static void make_change(struct change *change)
 	schema_report_init(change->report, &request->arena);
 	if (!read_current(change, &old))
 		return;
-	if (request->verb == REQUEST_PATCH) {
+	if (change->format == BODY_APPLY && request->verb == REQUEST_PATCH) {
+		if (!change_apply(change, json_tree_root(&old)))
+			return;
+	} else if (request->verb == REQUEST_PATCH) {
 		if (json_tree_copy(&request->arena, json_tree_root(&old),
 		                   &change->wanted) != PL_OK) {
 			answer_no_memory(request);
@@ -127,6 +132,9 @@ static void make_change(struct change *change)
 	}
 	if (!admit(change) || !change_check(change, json_tree_root(&old)) ||
 	    !admit_checked(change))
+		return;
+	if (change->format != BODY_APPLY &&
+	    !change_note_managers(change, json_tree_root(&old)))
 		return;
 	(void)json_remove(json_get(old.root, "metadata"), "resourceVersion");
 	if (json_equal(json_tree_root(&old), json_tree_root(&change->wanted))) {
@@ -169,10 +177,22 @@ static bool is_known_subresource(const struct request *request)
 	        (has & SCHEMA_SUB_FINALIZE) != 0);
 }
 
-/* An update by PUT, or server-side apply, may create the object. */
+/* Server-side apply creates an object that is not there. */
 static void update_absent(struct request *request)
 {
-	(void)fail_not_found(request);
+	struct change *change = request->change;
+	struct pl_json none = {0};
+
+	if (change->format != BODY_APPLY || request->verb != REQUEST_PATCH ||
+	    request->path.subresource.len > 0) {
+		(void)fail_not_found(request);
+		return;
+	}
+	change->kind = CHANGE_CREATE;
+	if (change_apply(change, none) && change_decode(change) && meta_of_new(change) &&
+	    change_default(change) && admit(change) && change_check(change, none) &&
+	    admit_checked(change))
+		change_commit(change);
 }
 
 static void update_fresh(struct request *request)
