@@ -93,6 +93,14 @@ static struct pl_span value_for(struct change *change)
 	return out;
 }
 
+void change_show(struct change *change, int http_status, const struct object *object)
+{
+	if (change->is_scale)
+		answer_scale(change->request, http_status, object);
+	else
+		answer_object(change->request, http_status, object);
+}
+
 void change_answer(struct change *change, int http_status, int64_t revision)
 {
 	struct request *request = change->request;
@@ -113,7 +121,7 @@ void change_answer(struct change *change, int http_status, int64_t revision)
 			change->current.part[OBJECT_MAIN]->create_revision;
 	if (change->dry_run && change->kind == CHANGE_CREATE)
 		object.revision = 0;
-	answer_object(request, http_status, &object);
+	change_show(change, http_status, &object);
 }
 
 void change_conflict(struct change *change)

@@ -33,6 +33,8 @@ struct change {
 	unsigned tries;
 	enum body_format format;
 	struct json_tree patch;  /* the body of an update */
+	struct json_tree scaled; /* what a Scale changes of the workload */
+	bool is_scale;
 	struct json_tree wanted; /* the object as the API shows it */
 	struct pl_span stored;   /* as it is written */
 	/* What the change is made from; empty for a creation. Entries are referenced. */
@@ -116,6 +118,7 @@ bool is_namespace(const struct request *request);
 void change_commit(struct change *change);
 /* The object as it will be, with that revision, in the shape that the client wants. */
 void change_answer(struct change *change, int http_status, int64_t revision);
+void change_show(struct change *change, int http_status, const struct object *object);
 void change_drop(struct change *change);
 bool object_key(const struct schema_resource *resource, struct pl_span namespace,
                 struct pl_span name, struct keys_text *out);
@@ -133,10 +136,21 @@ void change_invalid(struct change *change); /* answers with the report's causes 
 
 /* -- create.c: the steps of every change ------------------------------------------------ */
 
+/* From the wanted object to the commit. */
+void create_wanted(struct change *change);
+bool bulk_is_list(const struct change *change);
+/* False: it has been answered. */
+bool bulk_create(struct change *change);
 /* Each is false when it has been answered. */
 bool change_decode(struct change *change);
 bool change_default(struct change *change);
 bool change_check(struct change *change, struct pl_json old);
+
+/* -- scale.c ------------------------------------------------------------------------------ */
+
+void answer_scale(struct request *request, int http_status, const struct object *object);
+/* Makes change->scaled of the body. False: it has been answered. */
+bool scale_to_patch(struct change *change);
 
 /* -- pods and namespaces ------------------------------------------------------------------ */
 

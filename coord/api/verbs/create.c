@@ -76,18 +76,27 @@ bool change_default(struct change *change)
 	return false;
 }
 
+void create_wanted(struct change *change)
+{
+	struct pl_json none = {0};
+
+	if (change_decode(change) && meta_of_new(change) && change_default(change) &&
+	    admit(change) && change_check(change, none) && admit_checked(change) &&
+	    change_note_managers(change, none))
+		change_commit(change);
+}
+
 static void create_object(struct request *request)
 {
 	struct change *change = change_new(request, CHANGE_CREATE);
-	struct pl_json none = {0};
 
 	if (change == NULL ||
-	    !body_read(request, request->path.resource->type, &change->wanted) ||
-	    !change_decode(change) || !meta_of_new(change) || !change_default(change) ||
-	    !admit(change) || !change_check(change, none) || !admit_checked(change) ||
-	    !change_note_managers(change, none))
+	    !body_read(request, request->path.resource->type, &change->wanted))
 		return;
-	change_commit(change);
+	if (change->wanted.root != NULL && bulk_is_list(change))
+		(void)bulk_create(change);
+	else
+		create_wanted(change);
 }
 
 void request_create(struct request *request)

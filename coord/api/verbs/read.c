@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coord/api/verbs/change.h"
 #include "coord/api/verbs/continue_token.h"
-#include "coord/api/verbs/request.h"
 #include "store/base/alloc.h"
 
 enum {
@@ -28,10 +28,12 @@ static void get_fresh(struct request *request)
 {
 	struct object object;
 
-	if (request_object(request, &object))
-		answer_object(request, 200, &object);
-	else
+	if (!request_object(request, &object))
 		answer_not_found(request);
+	else if (pl_span_eq(request->path.subresource, PL_SPAN_LIT("scale")))
+		answer_scale(request, 200, &object);
+	else
+		answer_object(request, 200, &object);
 }
 
 static bool known_subresource(const struct request *request)

@@ -98,6 +98,10 @@ static void answer_bytes(struct request *request, int status, const char *type,
 
 	PL_ASSERT(!request->answered);
 	request->answered = true;
+	if (request->bulk != NULL) {
+		bulk_answered(request, status, body);
+		return;
+	}
 	if (request->exchange == NULL)
 		return;
 	count = head_fields(request, type, retry_s, fields);
@@ -389,6 +393,31 @@ static void run(struct request *request)
 		return;
 	}
 	dispatch(request);
+}
+
+struct request *request_child(struct request *parent)
+{
+	struct request *child = pl_calloc(1, sizeof *child);
+
+	if (child == NULL)
+		return NULL;
+	child->api = parent->api;
+	child->http = parent->http;
+	child->verb = parent->verb;
+	child->path = parent->path;
+	child->query = parent->query;
+	pl_arena_init(&child->arena, 4096, REQUEST_ARENA_MAX);
+	pl_buf_init(&child->warnings, 64 << 10);
+	pl_list_init(&child->link);
+	pl_list_add_tail(&child->api->requests, &child->link);
+	child->api->open++;
+	return child;
+}
+
+void request_child_begun(struct request *child)
+{
+	child->http = NULL; /* the parent's, which may go */
+	free_if_over(child);
 }
 
 void request_start(struct api *api, struct http_exchange *exchange)

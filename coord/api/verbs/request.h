@@ -80,6 +80,7 @@ struct request {
 	struct change *change;              /* of a write; in the arena */
 	const struct object_filter *filter; /* of a deletion; in the arena */
 	struct write write;
+	struct bulk_item *bulk; /* of an item of a List, until it is answered */
 };
 
 /* Begins the request; it answers, now or later. */
@@ -91,6 +92,13 @@ void request_gone(struct request *request);
 
 /* The request's operation has ended; it may be freed by that. */
 void request_unbusy(struct request *request);
+
+/* A request for an item of a List: it has no client of its own. NULL: no memory. */
+struct request *request_child(struct request *parent);
+/* The item's creation was begun; the child may be freed by that. */
+void request_child_begun(struct request *child);
+/* bulk.c: takes the answer of an item. */
+void bulk_answered(struct request *child, int status, struct pl_span body);
 
 void answer_status(struct request *request, const struct api_status *status);
 /* The object in the shape that the client wants. */

@@ -107,7 +107,19 @@ static void make_change(struct change *change)
 	schema_report_init(change->report, &request->arena);
 	if (!read_current(change, &old))
 		return;
-	if (change->format == BODY_APPLY && request->verb == REQUEST_PATCH) {
+	if (change->is_scale) {
+		struct pl_err err = {0};
+
+		if (!scale_to_patch(change))
+			return;
+		if (json_tree_copy(&request->arena, json_tree_root(&old),
+		                   &change->wanted) != PL_OK ||
+		    merge_patch_apply(&change->wanted, json_tree_root(&change->scaled),
+		                      &err) != PL_OK) {
+			answer_no_memory(request);
+			return;
+		}
+	} else if (change->format == BODY_APPLY && request->verb == REQUEST_PATCH) {
 		if (!change_apply(change, json_tree_root(&old)))
 			return;
 	} else if (request->verb == REQUEST_PATCH) {
@@ -139,7 +151,7 @@ static void make_change(struct change *change)
 	(void)json_remove(json_get(old.root, "metadata"), "resourceVersion");
 	if (json_equal(json_tree_root(&old), json_tree_root(&change->wanted))) {
 		/* Nothing changes, so nothing is written. */
-		answer_object(request, 200, &change->current);
+		change_show(change, 200, &change->current);
 		return;
 	}
 	change_commit(change);
@@ -220,9 +232,14 @@ void request_update(struct request *request)
 	if (change == NULL)
 		return;
 	change->again = update_again;
+	change->is_scale = pl_span_eq(request->path.subresource, PL_SPAN_LIT("scale"));
 	(void)accept_body(http_request_field(request->http, "content-type"),
 	                  request->verb == REQUEST_PATCH, &change->format);
-	if (!body_read(request, request->path.resource->type, &change->patch))
+	if (!body_read(request,
+	               change->is_scale
+	                       ? schema_type_named("io.k8s.api.autoscaling.v1.Scale")
+	                       : request->path.resource->type,
+	               &change->patch))
 		return;
 	/* From the informer as it is: a change made from an old object is refused by the
 	 * store, and made again. */
